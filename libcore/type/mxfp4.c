@@ -35,6 +35,7 @@ static size_t bad(const void *src, size_t blocks)
 /* Four blocks. */
 struct four {
 	struct search s[4];
+	search_v4 x[32], w[32];
 	struct search_four at;
 	int e[4];
 	search_v4 scale;
@@ -85,6 +86,8 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	struct mxfp4 *b = dst;
 	struct four f;
 	int8_t q[32];
+
+	f.at = (struct search_four){ f.x, f.w };
 
 	for (size_t from = 0; from < blocks; from += 4) {
 		size_t some = blocks - from < 4 ? blocks - from : 4;

@@ -59,7 +59,8 @@ static int plain_scale(const struct search *s, float top, float *scale)
 static void best_scales(const struct search *s, const struct search_grid *g, const float *top,
                         int *best, float *scale)
 {
-	struct search_four at;
+	search_v4 x[16], w[16];
+	const struct search_four at = { x, w };
 	search_v4 gain = { 0 };
 	int c[4];
 

@@ -32,6 +32,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(struct q3_k *b, const int8_t *q)
+{
+	for (int h = 0; h < 2; h++, q += 128)
+		for (int l = 0; l < 32; l++) {
+			unsigned a = (unsigned)(q[l] + 4), c = (unsigned)(q[l + 32] + 4),
+				 d = (unsigned)(q[l + 64] + 4), e = (unsigned)(q[l + 96] + 4);
+			unsigned high = a >> 2 | c >> 2 << 1 | d >> 2 << 2 | e >> 2 << 3;
+
+			b->qs[32 * h + l] =
+				(uint8_t)((a & 3) | (c & 3) << 2 | (d & 3) << 4 | (e & 3) << 6);
+			b->hmask[l] = (uint8_t)(h ? b->hmask[l] | high << 4 : high);
+		}
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	static const float tries[] = { -4, -3.6f, -3.2f, -4.4f, -4.8f, -5.3f, -6,
@@ -56,19 +70,13 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, plain);
 		search_put(b->d, search_levels(&s, &levels, sc, q));
-		memset(b->hmask, 0, sizeof b->hmask);
-		memset(b->qs, 0, sizeof b->qs);
 		memset(b->sc, 0, sizeof b->sc);
 		for (int k = 0; k < 16; k++) {
 			int v = sc[k] + 32;
 			b->sc[k % 8] |= (uint8_t)((v & 15) << k / 8 * 4);
 			b->sc[8 + k % 4] |= (uint8_t)(v >> 4 << k / 4 * 2);
 		}
-		for (int i = 0; i < 256; i++) {
-			int v = q[i] + 4;
-			b->qs[i / 128 * 32 + i % 32] |= (uint8_t)((v & 3) << i % 128 / 32 * 2);
-			b->hmask[i % 32] |= (uint8_t)(v >> 2 << i / 32);
-		}
+		put(b, q);
 	}
 }
 

@@ -18,18 +18,21 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
+static void put(void *block, uint16_t d, uint16_t m, const int8_t *q)
+{
+	struct q4_1 *b = block;
+
+	search_put(b->d, d);
+	search_put(b->m, m);
+	for (int i = 0; i < 16; i++)
+		b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
-	struct q4_1 *b = dst;
-	struct search s;
-	int8_t q[32];
+	static const struct search_line line = { 15, sizeof(struct q4_1), put };
 
-	for (; blocks--; b++, src += 32, importance += importance ? 32 : 0) {
-		search_load(&s, src, importance, 32, plain);
-		search_line(&s, 15, b->d, b->m, q);
-		for (int i = 0; i < 16; i++)
-			b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
-	}
+	search_line(&line, dst, src, importance, blocks, plain);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -77,8 +77,7 @@ uint16_t search_round_up(const struct search *s, float *x)
 
 void search_put(uint8_t to[2], uint16_t h) { memcpy(to, &h, 2); }
 
-/* The integers in a vector as bytes; those of four vectors as 16. */
-static void put_codes(int8_t *to, const search_v4 *v, int n)
+void search_put_codes(int8_t *to, const search_v4 *v, int n)
 {
 	int i = 0;
 
@@ -105,7 +104,7 @@ void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct se
 
 		for (int k = 0; k < some; k++)
 			v[k] = search_nearest(x[i + k] * inv, g);
-		put_codes(q + 4 * i, v, some);
+		search_put_codes(q + 4 * i, v, some);
 	}
 }
 

@@ -158,6 +158,9 @@ int search_width(void);
 /* Value nearest under scale a as integers; a 0: all the grid's nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);
 
+/* Small integers in n vectors as bytes. */
+void search_put_codes(int8_t *to, const search_v4 *v, int n);
+
 /* The scale of a group of n vectors without a search. */
 float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g);
 

@@ -298,7 +298,8 @@ void search_single(const struct search_single *t, const struct search_grid *g, v
                    const float *src, const float *importance, size_t blocks, int is_plain)
 {
 	size_t n = (size_t)t->n;
-	struct search_four at;
+	search_v4 x[256], w[256];
+	const struct search_four at = { x, w };
 	struct search s[4];
 	uint16_t h[4];
 	int8_t q[256];

@@ -9,11 +9,12 @@ struct search_fit4 {
 	search_v4 xq, qq;
 };
 
-/* Up to four groups of n vectors each, side by side: vector k of group i at [4 k + i]. */
+/* Up to four groups of n vectors each, side by side: vector k of group i at [4 k + i].  The memory
+ * is the caller's. */
 struct search_four {
-	search_v4 x[256], w[256];
+	search_v4 *x, *w;
 };
-static inline void search_side_by_side(struct search_four *f, int i, const search_v4 *x,
+static inline void search_side_by_side(const struct search_four *f, int i, const search_v4 *x,
                                        const search_v4 *w, int n)
 {
 	for (int k = 0; k < n; k++) {

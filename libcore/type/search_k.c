@@ -118,8 +118,8 @@ static uint16_t plain_levels(const struct search *s, const struct search_levels 
 }
 
 /* The groups' own scales. */
-static void start(const struct search *s, const struct search_levels *l, struct search_four *at,
-                  struct groups *g)
+static void start(const struct search *s, const struct search_levels *l,
+                  const struct search_four *at, struct groups *g)
 {
 	for (int i = 0; i < g->count; i += 4, at++) {
 		struct search_fit4 f;
@@ -165,11 +165,14 @@ uint16_t search_levels(const struct search *s, const struct search_levels *l, in
 	if (s->plain)
 		return plain_levels(s, l, sc, q);
 	struct groups g = { .count = 64 / l->n };
+	search_v4 x[64], w[64];
 	struct search_four at[MOST / 4];
 	float best = -1, used = 0;
 	uint16_t h = 0;
 	int keep[MOST] = { 0 };
 
+	for (int i = 0; i < g.count / 4; i++)
+		at[i] = (struct search_four){ x + 4 * l->n * i, w + 4 * l->n * i };
 	start(s, l, at, &g);
 	float d = first_d(s, &g, l);
 	for (int k = 0; k < l->rounds + 1; k++) {

@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-enum { MORE = 6, ROUNDS = 4 };
-
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
                           float zero, float top)
 {
@@ -28,164 +26,140 @@ struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float i
 void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top)
 {
 	float inv = a != 0 ? 1.0f / a : 0.0f, base = -c * inv;
+	search_v4 v[8];
 
-	for (int i = 0; i < n; i++) {
-		search_v4 t = search_rint(search_clamp(x[i] * inv + base, 0, top));
-		search_i4 v = __builtin_convertvector(t, search_i4);
-		for (int l = 0; l < 4; l++)
-			q[4 * i + l] = (int8_t)v[l];
-	}
-}
-
-void line_range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi)
-{
-	const search_v4 none = { HUGE_VALF, HUGE_VALF, HUGE_VALF, HUGE_VALF };
-	search_v4 least = none, most = -none;
-
-	for (int i = 0; i < n; i++) {
-		search_i4 heard = w[i] > SEARCH_UNHEARD;
-		search_i4 less = heard & (x[i] < least), more = heard & (x[i] > most);
-
-		least = (search_v4)((less & (search_i4)x[i]) | (~less & (search_i4)least));
-		most = (search_v4)((more & (search_i4)x[i]) | (~more & (search_i4)most));
-	}
-	*lo = HUGE_VALF;
-	*hi = -HUGE_VALF;
-	for (int l = 0; l < 4; l++) {
-		*lo = least[l] < *lo ? least[l] : *lo;
-		*hi = most[l] > *hi ? most[l] : *hi;
-	}
-	if (*lo > *hi)
-		*lo = *hi = 0;
-}
-
-/* Codes are summed about that of the mean: one heavy value does not drown the others. */
-static float zero_of(float base, float top)
-{
-	return base <= 0 ? 0 : base >= top ? top : rintf(base);
-}
-
-static int is_better(struct line_sums f, float sw, float *score)
-{
-	float qq = f.qq - f.q * f.q / sw;
-
-	if (!(qq > 0x1p-20f * f.qq && f.xq > 0 && f.xq * f.xq > *score * qq))
-		return 0;
-	*score = f.xq * f.xq / qq;
-	return 1;
-}
-
-struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top)
-{
-	search_v4 y[8], sum = { 0 }, sumw = { 0 };
-	float lo, hi, score = 0, step = top > 3 ? 0.7f : 0.35f;
-	struct line_sums best = { 0 };
-	int width = search_width();
-
-	for (int i = 0; i < n; i++) {
-		sum += w[i] * x[i];
-		sumw += w[i];
-	}
-	float sw = search_sum(sumw), mean = search_sum(sum) / sw;
 	for (int i = 0; i < n; i++)
-		y[i] = x[i] - mean;
-	line_range(y, w, n, &lo, &hi);
-	if (!(hi - lo > SEARCH_LEAST))
-		return (struct line){ 0, mean, mean, sw, 0, 0 };
-	float best_zero = 0;
-	for (int k = 0; k < MORE; k++) {
-		float inv = (top + step * (float)(k - 1)) / (hi - lo);
-		float middle = 0.5f * (top - (hi + lo) * inv);
-		const search_v4 shifts = { 0, 0.35f, 0.35f * 2, 0.35f * 3 };
-		struct line_place at = { shifts * 0 + inv, middle + shifts - 0.5f, { 0 } };
-		struct line_sums4 f;
-
-		at.zero = search_rint(search_clamp(at.base, 0, top));
-		line_try4(y, w, n, &at, top, 4, width, &f);
-		search_v4 qq = f.qq - f.q * f.q / sw, square = f.xq * f.xq;
-		search_i4 fits = (qq > 0x1p-20f * f.qq) & (f.xq > 0);
-
-		for (int i = 0; i < 4; i++)
-			if (fits[i] && square[i] > score * qq[i]) {
-				score = square[i] / qq[i];
-				best = (struct line_sums){ f.q[i], f.qq[i], f.xq[i] };
-				best_zero = at.zero[i];
-			}
-	}
-	for (int k = 0; k < ROUNDS && score > 0; k++) {
-		float inv = (best.qq - best.q * best.q / sw) / best.xq;
-		float base = best.q / sw + best_zero, zero = zero_of(base, top);
-		struct line_sums f = line_try(y, w, n, inv, base, zero, top);
-
-		if (!is_better(f, sw, &score))
-			break;
-		best = f;
-		best_zero = zero;
-	}
-	float q = best.q / sw + best_zero, curve = best.qq - best.q * (best.q / sw);
-	float a = score > 0 ? best.xq / curve : 0;
-	return (struct line){ a, mean - a * q, mean, sw, q, curve };
+		v[i] = search_rint(search_clamp(x[i] * inv + base, 0, top));
+	search_put_codes(q, v, n);
 }
 
-/* The weighted error of codes under a, c, all as they are. */
-static float error_of(const search_v4 *x, const search_v4 *w, int n, float a, float c, float top)
-{
-	search_v4 e = { 0 };
-	float inv = a != 0 ? 1.0f / a : 0.0f, base = -c * inv;
+static int any(search_i4 m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 
-	for (int i = 0; i < n; i++) {
-		search_v4 d = x[i] - (search_rint(search_clamp(x[i] * inv + base, 0, top)) * a + c);
-		e += w[i] * d * d;
-	}
-	return search_sum(e);
-}
+/* ---- a scale and an offset for a block ---- */
 
 /* From the least value to the greatest; codes are those before the two are rounded, as the public
  * tools have them. */
-static void plain_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q)
+static void plain_line(const struct search_line *t, void *block, const float *src)
 {
+	struct search s;
 	float lo, hi;
+	int8_t q[32];
 
-	line_range(s->x, s->w, 8, &lo, &hi);
-	float a = (hi - lo) / top, inv = a != 0 ? 1.0f / a : 0;
+	search_load(&s, src, NULL, 32, 1);
+	line_range(s.x, s.w, 8, 1, &lo, &hi);
+	float a = (hi - lo) / t->top, inv = a != 0 ? 1.0f / a : 0;
 
 	for (int i = 0; i < 8; i++) {
 		search_i4 v = __builtin_convertvector(
-			search_rint(search_clamp((s->x[i] - lo) * inv, 0, top)), search_i4);
+			search_rint(search_clamp((s.x[i] - lo) * inv, 0, t->top)), search_i4);
 		for (int l = 0; l < 4; l++)
 			q[4 * i + l] = (int8_t)v[l];
 	}
-	search_put(d, search_round(s, &a));
-	search_put(m, search_round(s, &lo));
+	uint16_t d = search_round(&s, &a);
+	t->put(block, d, search_round(&s, &lo), q);
 }
 
-void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q)
+static search_v4 inverse(search_v4 a)
 {
-	if (s->plain) {
-		plain_line(s, top, d, m, q);
-		return;
-	}
-	struct line f = line_search(s->x, s->w, 8, top);
-	float best = HUGE_VALF, at_a = 0, at_c = 0;
+	const search_v4 none = { 0 };
 
-	for (int k = 0; k < 3; k++) {
-		float a = f.a, c = f.c;
-		uint16_t da = search_round(s, &a);
-		c = f.mean - a * f.q; /* for the rounded scale */
-		uint16_t dc = search_round(s, &c);
-		float e = error_of(s->x, s->w, 8, a, c, top);
-		if (!(e < best))
-			break;
-		best = e;
-		at_a = a;
-		at_c = c;
-		search_put(d, da);
-		search_put(m, dc);
-		if (a == 0)
-			break;
-		struct line_sums n = line_try(s->x, s->w, 8, 1.0f / a, -c / a, 0, top);
-		f.q = n.q / f.sw;
-		f.a = n.qq > 0 ? (n.xq - c * n.q) / n.qq : 0; /* for the rounded offset */
+	return search_pick(a != 0, 1.0f / search_pick(a != 0, a, none + 1), none);
+}
+
+/* The weighted error of codes under a, c, all as they are. */
+static search_v4 errors(const struct search_four *at, search_v4 a, search_v4 c, float top)
+{
+	search_v4 e[4] = { { 0 } }, inv = inverse(a), base = -c * inv, sum = { 0 };
+
+	for (int k = 0; k < 32; k++) {
+		int i = k % 4;
+		search_v4 q = search_rint(search_clamp(at->x[k] * inv[i] + base[i], 0, top));
+		search_v4 d = at->x[k] - (q * a[i] + c[i]);
+		e[i] += at->w[k] * d * d;
 	}
-	line_codes(q, s->x, 8, at_a, at_c, top);
+	for (int i = 0; i < 4; i++)
+		sum[i] = search_sum(e[i]);
+	return sum;
+}
+
+static search_v4 rounded(const struct search s[4], search_v4 v, uint16_t h[4])
+{
+	for (int i = 0; i < 4; i++) {
+		float x = v[i];
+
+		h[i] = search_round(&s[i], &x);
+		v[i] = x;
+	}
+	return v;
+}
+
+/* What four blocks get. */
+struct lines {
+	search_v4 a, c;
+	uint16_t d[4], m[4];
+};
+
+static void four_lines(const struct search s[4], const struct search_four *at, float top,
+                       struct lines *out)
+{
+	const search_v4 none = { 0 }, one = none + 1;
+	struct line4 l = line_search4(at, 8, top, s->width);
+	search_v4 best = none + HUGE_VALF;
+	search_i4 go = best > 0;
+
+	*out = (struct lines){ none, none, { 0 }, { 0 } };
+	for (int k = 0; k < 3; k++) {
+		uint16_t d[4], m[4];
+		search_v4 a = rounded(s, l.a, d);
+		search_v4 c = rounded(s, l.mean - a * l.q, m); /* for the rounded scale */
+		search_v4 e = errors(at, a, c, top);
+		struct line_sums4 n;
+
+		go &= e < best;
+		best = search_pick(go, e, best);
+		out->a = search_pick(go, a, out->a);
+		out->c = search_pick(go, c, out->c);
+		for (int i = 0; i < 4; i++) {
+			out->d[i] = go[i] ? d[i] : out->d[i];
+			out->m[i] = go[i] ? m[i] : out->m[i];
+		}
+		go &= a != 0;
+		if (k == 2 || !any(go))
+			return;
+		search_v4 by = search_pick(go, a, one);
+		line_groups4(at, 8, &(struct line_place){ 1.0f / by, -c / by, none }, top, s->width,
+		             &n);
+		search_i4 some = n.qq > 0; /* for the rounded offset */
+		l.q = n.q / l.sw;
+		l.a = search_pick(some, (n.xq - c * n.q) / search_pick(some, n.qq, one), none);
+	}
+}
+
+void search_line(const struct search_line *t, void *dst, const float *src, const float *importance,
+                 size_t blocks, int plain)
+{
+	search_v4 x[32], w[32];
+	const struct search_four at = { x, w };
+	struct search s[4];
+	struct lines f;
+	int8_t q[32];
+
+	for (size_t i = 0; plain && i < blocks; i++)
+		plain_line(t, (char *)dst + i * t->bytes, src + 32 * i);
+	for (size_t from = 0; !plain && from < blocks; from += 4) {
+		size_t some = blocks - from < 4 ? blocks - from : 4;
+
+		for (size_t i = 0; i < 4; i++) {
+			/* those that lack are the last one again */
+			size_t of = 32 * (from + (i < some ? i : some - 1));
+
+			search_load(&s[i], src + of, importance ? importance + of : NULL, 32, 0);
+			search_side_by_side(&at, (int)i, s[i].x, s[i].w, 8);
+		}
+		four_lines(s, &at, t->top, &f);
+		for (size_t i = 0; i < some; i++) {
+			line_codes(q, s[i].x, 8, f.a[i], f.c[i], t->top);
+			t->put((char *)dst + (from + i) * t->bytes, f.d[i], f.m[i], q);
+		}
+	}
 }

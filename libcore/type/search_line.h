@@ -1,16 +1,17 @@
 /* type/search_line.h - (private) searches for a scale and an offset: value = a q + c. */
 #ifndef TYPE_SEARCH_LINE_H
 #define TYPE_SEARCH_LINE_H
-#include "type/search.h"
+#include "type/search_four.h"
 
 /* Sums of w q, w q q, w x q, with q less zero. */
 struct line_sums {
 	float q, qq, xq;
 };
-/* A group's best line: scale, offset; weighted mean of the values, sum of weights, weighted mean of
- * the codes, and how fast the error grows with the square of a change of a. */
-struct line {
-	float a, c, mean, sw, q, curve;
+/* The best lines of four groups, a lane each: scale, offset; weighted mean of the values, sum of
+ * weights, weighted mean of the codes, and how fast the error grows with the square of a change of
+ * a. */
+struct line4 {
+	search_v4 a, c, mean, sw, q, curve;
 };
 
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
@@ -24,11 +25,24 @@ struct line_sums4 {
 };
 void line_try4(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at,
                float top, int tries, int width, struct line_sums4 *f);
+/* line_try of each of four groups at its own place. */
+void line_groups4(const struct search_four *at, int n, const struct line_place *to, float top,
+                  int width, struct line_sums4 *f);
 void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
-/* The least and the greatest of the values that matter. */
-void line_range(const search_v4 *x, const search_v4 *w, int n, float *lo, float *hi);
-struct line line_search(const search_v4 *x, const search_v4 *w, int n, float top);
-void search_line(const struct search *s, float top, uint8_t d[2], uint8_t m[2], int8_t *q);
+/* The least and the greatest of the values that matter; the next vector is `step` further on. */
+void line_range(const search_v4 *x, const search_v4 *w, int n, int step, float *lo, float *hi);
+/* width: search_width(); it changes no bit. */
+struct line4 line_search4(const struct search_four *at, int n, float top, int width);
+
+/* Blocks of 32 values, value = d q + m, 0 <= q <= top: the encoder of a type whose blocks are that. */
+struct search_line {
+	float top;
+	size_t bytes; /* of a block */
+	void (*put)(void *block, uint16_t d, uint16_t m, const int8_t *q);
+};
+void search_line(const struct search_line *t, void *dst, const float *src, const float *importance,
+                 size_t blocks, int plain);
+
 /* 256 values in groups of n vectors: value = d sc q - dmin mn, 0 <= q <= top, 0 <= sc and mn <=
  * most. */
 struct search_block {

@@ -14,13 +14,17 @@
 
 enum { MOST = 16, STEPS = 24, ROUNDS = 2 };
 
+/* A lane of struct line4 */
+struct line {
+	float a, c, mean, sw, q, curve;
+};
 struct block {
 	const search_v4 *x, *w;
 	int n, count; /* vectors of a group, groups */
 	float top, most;
 	int width;
-	struct line line[MOST];
-	float wx[MOST]; /* sum of w x */
+	struct line line[MOST]; /* each group's own */
+	float wx[MOST];         /* sum of w x */
 	float d, dmin;
 	int sc[MOST], mn[MOST];
 };
@@ -70,14 +74,30 @@ static float gain(const struct block *b, int i, struct line_sums s, float a, flo
 	return a * (2 * s.xq - a * s.qq + 2 * m * s.q) - m * (2 * b->wx[i] + m * b->line[i].sw);
 }
 
+/* The lines of groups i to i + 3. */
+static void four_lines(struct block *b, int i)
+{
+	search_v4 x[32], w[32];
+	const struct search_four at = { x, w };
+
+	for (int j = 0; j < 4; j++)
+		search_side_by_side(&at, j, b->x + (i + j) * b->n, b->w + (i + j) * b->n, b->n);
+	struct line4 f = line_search4(&at, b->n, b->top, b->width);
+	for (int j = 0; j < 4; j++)
+		b->line[i + j] =
+			(struct line){ f.a[j], f.c[j], f.mean[j], f.sw[j], f.q[j], f.curve[j] };
+}
+
 /* Scales by themselves, and the integers that fit them. */
 static void start(const struct search *s, struct block *b)
 {
 	float v[MOST], weight[MOST];
 
+	for (int i = 0; i < b->count; i += 4)
+		four_lines(b, i);
 	for (int i = 0; i < b->count; i++) {
 		struct line *f = &b->line[i];
-		*f = line_search(b->x + i * b->n, b->w + i * b->n, b->n, b->top);
+
 		b->wx[i] = f->mean * f->sw;
 		if (f->c > 0) { /* no minimum to take off: through the origin */
 			float a = f->mean > 0 ? (f->mean + b->top * f->a) / b->top : 0;
@@ -231,7 +251,7 @@ static void plain(const struct search *s, struct block *b, struct search_block *
 	for (int i = 0; i < b->count; i++) {
 		float lo, hi;
 
-		line_range(b->x + i * b->n, b->w + i * b->n, b->n, &lo, &hi);
+		line_range(b->x + i * b->n, b->w + i * b->n, b->n, 1, &lo, &hi);
 		m[i] = lo < 0 ? -lo : 0;
 		a[i] = (hi > -m[i] ? hi + m[i] : 0) / b->top;
 	}

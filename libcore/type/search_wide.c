@@ -1,7 +1,9 @@
-/* type/search_wide.c - four tries of codes in one pass over a group, in registers as wide as the
- * processor has them.  Every width gives the same bits. */
+/* type/search_wide.c - four tries of codes in one pass over a group, or one for each of four groups, in
+ * registers as wide as the processor has them.  Every width gives the same bits. */
 #include "type/search_line.h"
 #include "type/search_lanes.h"
+
+#include <math.h>
 
 #if defined __x86_64__
 #define WIDE __attribute__((target("avx2")))
@@ -9,6 +11,7 @@
 #define V __m256
 #define SETS 2
 #define SPREAD(p) _mm256_broadcast_ps((const __m128 *)(p))
+#define LOAD(p) _mm256_loadu_ps((const float *)(p))
 #define EACH(v, from) \
 	_mm256_permutevar8x32_ps( \
 		_mm256_castps128_ps256(v), \
@@ -21,6 +24,7 @@
 #undef V
 #undef SETS
 #undef SPREAD
+#undef LOAD
 #undef EACH
 #undef AT_LEAST
 #undef AT_MOST
@@ -29,6 +33,7 @@
 #define V __m512
 #define SETS 4
 #define SPREAD(p) _mm512_broadcast_f32x4(*(const __m128 *)(p))
+#define LOAD(p) _mm512_loadu_ps((const float *)(p))
 #define EACH(v, from) \
 	_mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), \
 	                      _mm512_castps128_ps512(v))
@@ -75,4 +80,202 @@ void line_try4(const search_v4 *x, const search_v4 *w, int n, const struct line_
 		line_avx2(x, w, n, at, top, s);
 	*f = (struct line_sums4){ lanes_sum(&s[0]), lanes_sum(&s[1]), lanes_sum(&s[2]) };
 #endif
+}
+
+/* Four groups one by one. */
+static void groups_plain(const struct search_four *at, int n, const struct line_place *to,
+                         float top, struct line_sums4 *f)
+{
+	for (int i = 0; i < 4; i++) {
+		search_v4 sq = { 0 }, qq = { 0 }, xq = { 0 };
+
+		for (int k = 0; k < n; k++) {
+			search_v4 x = at->x[4 * k + i], t = x * to->inv[i] + to->base[i];
+			search_v4 q = search_rint(search_clamp(t, 0, top)) - to->zero[i];
+			search_v4 wq = at->w[4 * k + i] * q;
+			sq += wq;
+			qq += wq * q;
+			xq += wq * x;
+		}
+		f->q[i] = search_sum(sq);
+		f->qq[i] = search_sum(qq);
+		f->xq[i] = search_sum(xq);
+	}
+}
+
+static inline void groups4(const struct search_four *at, int n, const struct line_place *to,
+                           float top, int width, struct line_sums4 *f)
+{
+	*f = (struct line_sums4){ { 0 } };
+	if (width == 1) {
+		groups_plain(at, n, to, top, f);
+		return;
+	}
+#if defined __x86_64__
+	struct lanes s[3];
+
+	if (width == 4)
+		groups_avx512(at, n, to, top, s);
+	else
+		groups_avx2(at, n, to, top, s);
+	*f = (struct line_sums4){ lanes_sum(&s[0]), lanes_sum(&s[1]), lanes_sum(&s[2]) };
+#endif
+}
+
+void line_groups4(const struct search_four *at, int n, const struct line_place *to, float top,
+                  int width, struct line_sums4 *f)
+{
+	groups4(at, n, to, top, width, f);
+}
+
+void line_range(const search_v4 *x, const search_v4 *w, int n, int step, float *lo, float *hi)
+{
+	const search_v4 none = { HUGE_VALF, HUGE_VALF, HUGE_VALF, HUGE_VALF };
+	search_v4 least = none, most = -none;
+
+	for (int i = 0; i < n * step; i += step) {
+		search_i4 heard = w[i] > SEARCH_UNHEARD;
+
+		least = search_pick(heard & (x[i] < least), x[i], least);
+		most = search_pick(heard & (x[i] > most), x[i], most);
+	}
+	*lo = HUGE_VALF;
+	*hi = -HUGE_VALF;
+	for (int l = 0; l < 4; l++) {
+		*lo = least[l] < *lo ? least[l] : *lo;
+		*hi = most[l] > *hi ? most[l] : *hi;
+	}
+	if (*lo > *hi)
+		*lo = *hi = 0;
+}
+
+/* ---- the search ---- */
+
+enum { MORE = 6, ROUNDS = 4 };
+
+static int any(search_i4 m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+
+/* The weighted means of four groups, and their ranges about them; at->x becomes the distances. */
+static void centre(const struct search_four *at, int n, struct line4 *out, search_v4 *lo,
+                   search_v4 *hi)
+{
+	search_v4 sum[4] = { { 0 } }, sumw[4] = { { 0 } };
+
+	for (int k = 0; k < 4 * n; k++) {
+		sum[k % 4] += at->w[k] * at->x[k];
+		sumw[k % 4] += at->w[k];
+	}
+	for (int i = 0; i < 4; i++) {
+		float low, high;
+
+		out->sw[i] = search_sum(sumw[i]);
+		out->mean[i] = search_sum(sum[i]) / out->sw[i];
+		for (int k = 0; k < n; k++)
+			at->x[4 * k + i] -= out->mean[i];
+		line_range(at->x + i, at->w + i, n, 4, &low, &high);
+		(*lo)[i] = low;
+		(*hi)[i] = high;
+	}
+}
+
+/* The best so far of four groups; codes are summed less zero, about that of the mean, so that one
+ * heavy value does not drown the others. */
+struct found {
+	struct line_sums4 f;
+	search_v4 zero, score;
+};
+
+/* Where a try is better it is taken; returns where. */
+static search_i4 take(search_i4 m, const struct line_sums4 *f, search_v4 zero, search_v4 sw,
+                      struct found *best)
+{
+	const search_v4 one = { 1, 1, 1, 1 };
+	search_v4 qq = f->qq - f->q * f->q / sw, square = f->xq * f->xq;
+
+	m &= (qq > 0x1p-20f * f->qq) & (f->xq > 0) & (square > best->score * qq);
+	best->score = search_pick(m, square / search_pick(m, qq, one), best->score);
+	best->f.q = search_pick(m, f->q, best->f.q);
+	best->f.qq = search_pick(m, f->qq, best->f.qq);
+	best->f.xq = search_pick(m, f->xq, best->f.xq);
+	best->zero = search_pick(m, zero, best->zero);
+	return m;
+}
+
+static void first(const struct search_four *at, int n, float top, int width, search_i4 go,
+                  search_v4 lo, search_v4 hi, search_v4 sw, struct found *best)
+{
+	static const float shifts[] = { 0, 0.35f, 0.35f * 2, 0.35f * 3 };
+	const search_v4 none = { 0 };
+	search_v4 length = search_pick(go, hi - lo, none + 1);
+	float step = top > 3 ? 0.7f : 0.35f;
+
+	for (int k = 0; k < MORE; k++) {
+		search_v4 inv = (top + step * (float)(k - 1)) / length;
+		search_v4 middle = 0.5f * (top - (hi + lo) * inv);
+
+		for (int i = 0; i < 4; i++) {
+			struct line_place to = { inv, middle + shifts[i] - 0.5f, none };
+			struct line_sums4 f;
+
+			to.zero = search_rint(search_clamp(to.base, 0, top));
+			groups4(at, n, &to, top, width, &f);
+			take(go, &f, to.zero, sw, best);
+		}
+	}
+}
+
+static inline struct line4 search4(const struct search_four *of, int n, float top, int width)
+{
+	const search_v4 none = { 0 }, one = none + 1;
+	search_v4 x[32], lo, hi;
+	struct search_four at = { x, of->w };
+	struct found best = { .score = none };
+	struct line4 out;
+
+	memcpy(x, of->x, (size_t)(4 * n) * sizeof *x);
+	centre(&at, n, &out, &lo, &hi);
+	first(&at, n, top, width, hi - lo > SEARCH_LEAST, lo, hi, out.sw, &best);
+	search_i4 some = best.score > 0, go = some;
+	for (int k = 0; k < ROUNDS && any(go); k++) {
+		search_v4 xq = search_pick(go, best.f.xq, one);
+		search_v4 mean = best.f.q / out.sw;
+		struct line_place to = { (best.f.qq - best.f.q * best.f.q / out.sw) / xq,
+			                 mean + best.zero, none };
+		struct line_sums4 f;
+
+		to.zero = search_rint(search_clamp(to.base, 0, top));
+		groups4(&at, n, &to, top, width, &f);
+		go = take(go, &f, to.zero, out.sw, &best);
+	}
+	out.q = best.f.q / out.sw + best.zero;
+	out.curve = best.f.qq - best.f.q * (best.f.q / out.sw);
+	out.a = search_pick(some, best.f.xq / search_pick(some, out.curve, one), none);
+	out.c = out.mean - out.a * out.q;
+	return out;
+}
+
+#if defined __x86_64__
+/* The search once more for each kind of register, with all that it calls. */
+__attribute__((target("avx2"), flatten)) static struct line4
+search4_avx2(const struct search_four *of, int n, float top)
+{
+	return search4(of, n, top, 2);
+}
+
+__attribute__((target("avx512f"), flatten)) static struct line4
+search4_avx512(const struct search_four *of, int n, float top)
+{
+	return search4(of, n, top, 4);
+}
+#endif
+
+struct line4 line_search4(const struct search_four *of, int n, float top, int width)
+{
+#if defined __x86_64__
+	if (width == 4)
+		return search4_avx512(of, n, top);
+	if (width == 2)
+		return search4_avx2(of, n, top);
+#endif
+	return search4(of, n, top, width);
 }

@@ -1,8 +1,10 @@
-/* type/search_wide.h - (private) four tries side by side in wide registers.  Included by search_wide.c
- * for each kind of register: V holds SETS tries, four lanes each; every lane computes what it does
- * in search_wide.c's plain functions, in the same order, so the bits are the same. */
-WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
-                          const struct line_place *at, float top, struct lanes sums[3])
+/* type/search_wide.h - (private) four tries of one group, or one of four groups side by side, in wide
+ * registers.  Included by search_wide.c for each kind of register: V holds SETS tries, four lanes
+ * each; every lane computes what it does in search_wide.c's plain functions, in the same order, so
+ * the bits are the same. */
+WIDE static inline __attribute__((always_inline)) void
+OF(sums)(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at, float top,
+         int groups, struct lanes sums[3])
 {
 	const V lo = { 0 }, hi = lo + top, big = lo + 0x1.8p23f;
 
@@ -11,9 +13,10 @@ WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
 		V sq = { 0 }, qq = { 0 }, xq = { 0 };
 
 		for (int k = 0; k < n; k++) {
-			V v = SPREAD(x + k);
+			V v = groups > 1 ? LOAD(x + 4 * k + from) : SPREAD(x + k);
+			V heed = groups > 1 ? LOAD(w + 4 * k + from) : SPREAD(w + k);
 			V q = ((AT_MOST(hi, AT_LEAST(lo, v * i + b)) + big) - big) - z;
-			V wq = SPREAD(w + k) * q;
+			V wq = heed * q;
 			sq += wq;
 			qq += wq * q;
 			xq += wq * v;
@@ -22,4 +25,16 @@ WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
 		memcpy(&sums[1].v[from], &qq, sizeof qq);
 		memcpy(&sums[2].v[from], &xq, sizeof xq);
 	}
+}
+
+WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
+                          const struct line_place *at, float top, struct lanes sums[3])
+{
+	OF(sums)(x, w, n, at, top, 1, sums);
+}
+
+WIDE static void OF(groups)(const struct search_four *f, int n, const struct line_place *at,
+                            float top, struct lanes sums[3])
+{
+	OF(sums)(f->x, f->w, n, at, top, 4, sums);
 }

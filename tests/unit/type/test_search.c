@@ -5,6 +5,8 @@
 #include "type/search_four.h"
 #include "type/search_line.h"
 
+#include <math.h>
+
 static float x[32], w[32];
 
 static float bell(uint64_t i)
@@ -17,7 +19,7 @@ static float bell(uint64_t i)
 }
 static float heed(uint64_t i) { return (float)(1 + (int)(16 * rng_unit(2, i))); }
 
-/* Four tries at once, and four groups at once, give the bits of one after the other, in registers of
+/* Four tries at once, and four groups at once, of either search, give the bits of one after the other, in registers of
  * every width. */
 static void test_widths(void **state)
 {
@@ -25,7 +27,9 @@ static void test_widths(void **state)
 	struct line_place at;
 	struct line_sums4 lines;
 	struct search_fit4 fits;
-	struct search_four four;
+	struct line_sums4 groups;
+	search_v4 four_x[20], four_w[20];
+	const struct search_four four = { four_x, four_w };
 	struct search_table table;
 	const struct search_grid fp4 = search_fp4(&table);
 	struct search s;
@@ -50,22 +54,81 @@ static void test_widths(void **state)
 				search_side_by_side(&four, l, s.x + l, s.w + l, n);
 			const struct search_grid *of = k & 2 ? &fp4 : &grid;
 			search_each4(&four, n, at.inv, of, width, &fits);
+			line_groups4(&four, n, &at, 15, width, &groups);
 			for (int l = 0; l < 4; l++) {
 				struct line_sums f = line_try(s.x, s.w, n, at.inv[l], at.base[l],
 				                              at.zero[l], 15);
+				struct line_sums h = line_try(s.x + l, s.w + l, n, at.inv[l],
+				                              at.base[l], at.zero[l], 15);
 				struct search_fit g =
 					search_try(s.x + l, s.w + l, n, at.inv[l], of);
 				assert_true(f.q == lines.q[l] && f.qq == lines.qq[l] &&
 				            f.xq == lines.xq[l]);
+				assert_true(h.q == groups.q[l] && h.qq == groups.qq[l] &&
+				            h.xq == groups.xq[l]);
 				assert_true(g.xq == fits.xq[l] && g.qq == fits.qq[l]);
 			}
 		}
 	}
 }
 
+/* Of the nearest codes to 15 */
+static double error(const struct search *s, int n, float a, float c)
+{
+	double sum = 0;
+
+	for (int i = 0; i < 4 * n; i++) {
+		double v = (double)s->x[i / 4][i % 4],
+		       q = a > 0 ? rint((v - (double)c) / (double)a) : 0;
+		double d = v - (double)a * fmin(15, fmax(0, q)) - (double)c;
+
+		sum += (double)s->w[i / 4][i % 4] * d * d;
+	}
+	return sum;
+}
+
+/* The best lines of four groups are the same in registers of every width, and lines
+ * that are a little steeper or flatter lose more. */
+static void test_lines(void **state)
+{
+	search_v4 four_x[32], four_w[32];
+	const struct search_four four = { four_x, four_w };
+	struct search s[4];
+	double lost[3] = { 0 };
+
+	(void)state;
+	for (int k = 0; k < 500; k++) {
+		int n = k & 1 ? 4 : 8;
+		struct line4 of[3];
+
+		for (int i = 0; i < 4; i++) {
+			for (int j = 0; j < 32; j++) {
+				x[j] = k % 7 ? bell((uint64_t)((4 * k + i) * 32 + j)) : 0.5f;
+				w[j] = heed((uint64_t)((4 * k + i) * 32 + j));
+			}
+			search_load(&s[i], x, k & 2 ? w : NULL, 32, 0);
+			search_side_by_side(&four, i, s[i].x, s[i].w, n);
+		}
+		for (int width = 1; width <= search_width(); width *= 2) {
+			of[width / 2] = line_search4(&four, n, 15, width);
+			assert_memory_equal(&of[width / 2], &of[0], sizeof *of);
+		}
+		for (int i = 0; i < 4; i++) {
+			assert_true(k % 7 ? of->a[i] > 0 : of->a[i] == 0);
+			for (int by = -1; by <= 1; by++) {
+				float a = of->a[i] * (1 + 0.02f * (float)by);
+
+				lost[by + 1] += error(&s[i], n, a, of->mean[i] - a * of->q[i]);
+			}
+		}
+	}
+	assert_true(lost[1] < 0.97 * lost[0] && lost[1] < 0.97 * lost[2]);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_widths) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_widths),
+		                            cmocka_unit_test(test_lines) };
 
 	return nth_group(tests);
 }
