@@ -84,7 +84,7 @@ static int take(struct forecast *f, const struct json *plan, const char *path, i
 	const struct json *asked = json_get(plan, "asked");
 	const char *model = NULL;
 	char k[24], v[24];
-	double gpu_part = 0, step_ms = 0;
+	double step_ms = 0;
 	size_t n = 0;
 
 	TRY(jread_str(plan, "model", &model, &n, path, err));
@@ -96,11 +96,13 @@ static int take(struct forecast *f, const struct json *plan, const char *path, i
 	TRY(take_type(k, sizeof k, asked, "k_type", path, err));
 	TRY(take_type(v, sizeof v, asked, "v_type", path, err));
 	snprintf(f->kv_type, sizeof f->kv_type, "%s,%s", k, v);
-	TRY(jread_f64(asked, "gpu_part", &gpu_part, 0, 1, path, err));
-	if (gpu_part > 0)
-		return err_set(err, INFER_EUNSUP,
-		               "%s: the plan is for accelerators, which run cannot measure", path);
+	snprintf(f->prompt_text, sizeof f->prompt_text, "%d", (int)f->prompt);
+	snprintf(f->output_text, sizeof f->output_text, "%d", (int)f->output);
+	TRY(jread_f64(asked, "gpu_part", &f->gpu_part, 0, 1, path, err));
 	TRY(jread_f64(asked, "prefill_tok_s", &f->prefill_tok_s, 0, 1e15, path, err));
+	TRY(jread_f64(asked, "all_tok_s", &f->all_tok_s, 0, 1e15, path, err));
+	TRY(jread_f64(asked, "limit_prefill_tok_s", &f->limit_prefill_tok_s, 0, 1e15, path, err));
+	TRY(jread_f64(asked, "limit_all_tok_s", &f->limit_all_tok_s, 0, 1e15, path, err));
 	TRY(jread_f64(json_get(asked, "decode"), "predicted_ms", &step_ms, 0, 1e15, path, err));
 	f->decode_tok_s = step_ms > 0 ? f->users * 1e3 / step_ms : 0;
 	return INFER_OK;
@@ -126,13 +128,25 @@ int forecast_read(struct forecast *f, const char *path, infer_error *err)
 
 void forecast_fini(struct forecast *f) { arena_fini(&f->mem); }
 
-struct bench_opts forecast_opts(const struct forecast *f, const struct bench_opts *o)
+int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
+                 infer_error *err)
 {
-	struct bench_opts out = *o;
+	*out = *o;
+	if (f->gpu_part > 0)
+		return err_set(err, INFER_EUNSUP,
+		               "%s: the plan is for accelerators, which run cannot measure",
+		               o->plan);
+	if (!out->model || env_name(out->model)) /* the plan is nearer than the environment */
+		out->model = f->model;
+	if (!out->engine.kv_type)
+		out->engine.kv_type = f->kv_type;
+	return INFER_OK;
+}
 
-	if (!out.model || env_name(out.model)) /* the plan is nearer than the environment */
-		out.model = f->model;
-	if (!out.engine.kv_type)
-		out.engine.kv_type = f->kv_type;
-	return out;
+void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o)
+{
+	*out = *o;
+	out->prompts = f->prompt_text;
+	out->output = f->output_text;
+	out->clients = f->users;
 }

@@ -16,7 +16,7 @@ static const struct opt bench_rows[] = {
 	{ OPT_PICK, 0, "clock", "wall|cpu",
 	  "time that passes, or that threads are on a processor (wall)", AT(clock) },
 	{ OPT_STR, 0, "seqs", "N[,N]", "by N sequences at once (1)", AT(seqs) },
-	{ OPT_STR, 0, "plan", "FILE", "what infer-inspect plan --json asked, beside it (-: stdin)",
+	{ OPT_STR, 0, "plan", "FILE", "what infer-inspect plan --json was asked (-: stdin)",
 	  AT(plan), .values = "@file" },
 
 	{ OPT_GROUP, .name = "serve", .help = "serve: the server and what is asked of it" },

@@ -558,8 +558,9 @@ int run(const struct bench_opts *o, const struct opt_rest *rest)
 	if (!o->plan)
 		return run_all(&r);
 	rc = forecast_read(&plan, o->plan, &err);
+	if (!rc)
+		rc = forecast_run(&of_plan, &plan, o, &err);
 	if (!rc) {
-		of_plan = forecast_opts(&plan, o);
 		r.o = &of_plan;
 		r.plan = &plan;
 		rc = run_all(&r);

@@ -210,6 +210,10 @@ int serve_run(struct serve *s, infer_error *err)
 		s->peak_bytes = scrape_peak_bytes(s->o->pid);
 	TRY(results(s, err));
 	TRY(settle(s, err));
+	if (s->plan && s->plan->limit_prefill_tok_s > 0 && s->plan->limit_all_tok_s > 0)
+		s->limit_s = (double)(s->prompt_tokens - s->cached_tokens) /
+		                     s->plan->limit_prefill_tok_s +
+		             (double)s->completion_tokens / s->plan->limit_all_tok_s;
 	if (!s->completed)
 		return err_set(err, INFER_ENET, "no request of %lld was answered",
 		               (long long)s->work.n);
@@ -252,19 +256,17 @@ int serve_metric(const struct serve *s, int i, struct infer_metric *m)
 	return 1;
 }
 
-int serve(const struct bench_opts *o, const struct opt_rest *rest)
+static int measure(const struct bench_opts *o, const struct forecast *plan,
+                   const struct opt_rest *rest)
 {
 	struct serve s;
 	struct append out = { .fd = -1 };
 	infer_error err = { 0 };
 	int rc, late;
 
-	if (!o->url) {
-		say_error("serve measures a server: --url http://HOST:PORT or --url unix:PATH");
-		return EXIT_USAGE;
-	}
 	progress_begin("requests", PROGRESS_ITEMS, 0);
 	rc = serve_open(&s, o, o->url, &err);
+	s.plan = plan;
 	if (!rc)
 		rc = append_open(&out, o->json, o->record, &err);
 	if (!rc && o->follows && out.out)
@@ -292,4 +294,25 @@ int serve(const struct bench_opts *o, const struct opt_rest *rest)
 	if (rc || late)
 		return say_fail(&err);
 	return s.failed ? EXIT_SOME : EXIT_DONE;
+}
+
+int serve(const struct bench_opts *o, const struct opt_rest *rest)
+{
+	struct bench_opts of_plan;
+	struct forecast plan;
+	infer_error err;
+	int rc;
+
+	if (!o->url) {
+		say_error("serve measures a server: --url http://HOST:PORT or --url unix:PATH");
+		return EXIT_USAGE;
+	}
+	if (!o->plan)
+		return measure(o, NULL, rest);
+	rc = forecast_read(&plan, o->plan, &err);
+	if (!rc)
+		forecast_serve(&of_plan, &plan, o);
+	rc = rc ? say_fail(&err) : measure(&of_plan, &plan, rest);
+	forecast_fini(&plan);
+	return rc;
 }

@@ -2,6 +2,7 @@
 #ifndef INFER_BENCH_SERVE_H
 #define INFER_BENCH_SERVE_H
 #include "bench.h"
+#include "forecast.h"
 #include "load.h"
 #include "scrape.h"
 
@@ -9,6 +10,7 @@
 enum serve_series { S_TTFT, S_TPOT, S_E2E, S_LAG, S_PREFILL, S_DECODE, S_ITL, S_COUNT };
 struct serve {
 	const struct bench_opts *o;
+	const struct forecast *plan; /* NULL: none */
 	const char *url;
 	struct workload work;
 	struct load load;
@@ -27,6 +29,7 @@ struct serve {
 	int64_t short_answers; /* that have fewer tokens than were asked for */
 	int has_usage, agree;  /* agree: 1, 0, or -1: the server has no counters */
 	double wall_s;
+	double limit_s; /* the least time for the tokens that were computed, by the plan; 0: unknown */
 };
 /* The server is there, and its tokens for words are known. */
 int serve_open(struct serve *s, const struct bench_opts *o, const char *url, infer_error *err);

@@ -98,6 +98,8 @@ static void put_metrics(struct jwrite *w, const struct serve *s)
 	put_single(w, "tok_s", "tok/s", 1, tok_s(s));
 	if (s->wall_s > 0)
 		put_single(w, "requests_s", "requests/s", 1, (double)s->completed / s->wall_s);
+	if (s->limit_s > 0 && s->wall_s > 0)
+		put_single(w, "fraction", "of the limit", 1, s->limit_s / s->wall_s);
 	if (s->prompt_tokens && s->has_usage)
 		put_single(w, "hit_rate", "of prompt tokens", 1,
 		           (double)s->cached_tokens / (double)s->prompt_tokens);
@@ -123,6 +125,10 @@ int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest 
 	put_counts(w, s);
 	put_metrics(w, s);
 	jw_num(w, "wall_s", s->wall_s);
+	if (s->limit_s > 0)
+		jw_num(w, "limit_tok_s", (double)s->completion_tokens / s->limit_s);
+	if (s->plan && s->plan->all_tok_s > 0)
+		jw_num(w, "predicted_tok_s", s->plan->all_tok_s);
 	jw_int(w, "most_at_once", s->load.most_at_once);
 	put_or_null(w, "cache_usage", s->after.cache_usage);
 	put_or_null(w, "resident_bytes", s->after.resident_bytes);
@@ -176,6 +182,13 @@ int serve_show(const struct serve *s, infer_error *err)
 	           s->agree < 0 ? "no counters"
 	           : s->agree   ? "counts agree"
 	                        : "COUNTS DIFFER");
+	if (s->limit_s > 0 && s->wall_s > 0)
+		buf_printf(&t, "limit of the plan: %.2f tok/s, %.3f of it",
+		           (double)s->completion_tokens / s->limit_s, s->limit_s / s->wall_s);
+	if (s->limit_s > 0 && s->plan->all_tok_s > 0)
+		buf_printf(&t, "; predicted: %.2f tok/s", s->plan->all_tok_s);
+	if (s->limit_s > 0)
+		buf_puts(&t, "\n");
 	buf_printf(&t, "%-14s %9s %-19s %9s %9s\n", "metric", "p50", "  its 95 % interval", "p95",
 	           "p99");
 	for (int i = 0; serve_metric(s, i, &m); i++)

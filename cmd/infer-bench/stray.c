@@ -17,7 +17,7 @@ const char *bench_stray(const struct bench_opts *o, unsigned of)
 		{ o->filters.n > 0, BENCH_KERNELS, "--filter goes with kernels only" },
 		{ o->tokens || o->depth || o->seqs || o->clock, BENCH_RUN,
 		  "-n, --depth, --seqs and --clock go with run only" },
-		{ o->plan != NULL, BENCH_RUN, "--plan goes with run only" },
+		{ o->plan != NULL, BENCH_RUN | BENCH_SERVE, "--plan goes with run and serve only" },
 		{ o->prompts != NULL, BENCH_RUN | BENCH_SERVE | BENCH_AB,
 		  "-p goes with run, serve and ab only" },
 		{ engine, BENCH_RUN, "options of the engine, but -t and --isa, go with run only" },
@@ -37,6 +37,9 @@ const char *bench_stray(const struct bench_opts *o, unsigned of)
 	if (o->plan && (o->prompts || o->tokens || o->depth || o->seqs))
 		return "--plan says what is measured: -p, -n, --depth and --seqs do not go with "
 		       "it";
+	if (o->plan && (o->output || o->clients || o->trace || o->rate > 0))
+		return "--plan says what is asked: --output, --clients, --rate and --trace do not "
+		       "go with it";
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].given && !(rows[i].of & of))
 			return rows[i].say;

@@ -34,6 +34,26 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	[ "$(json counts.prompt_tokens <a)" != "$(json counts.prompt_tokens <c)" ]
 }
 
+@test "with a plan its users ask for what it was asked for, and the rate is a part of its limit" {
+	has_libcurl
+	printf '%s\n' 'name: host' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 40' 'f32_gflop_s: 200' \
+		'i8_gop_s: 800' 'decode_part: 0.9' 'prefill_part: 0.7' >hw.yaml
+	infer-inspect plan -m demo --hw hw.yaml --users 2 --prompt 20 --output 4 --json >p
+	infer-bench serve --url "unix:$SOCK" --requests 4 --warmup 1 --plan p --json >a
+	same '2 20 4' "$(json workload.clients <a) $(json workload.prompt <a) $(json workload.output <a)"
+	same "$(json asked.all_tok_s <p)" "$(json predicted_tok_s <a)"
+	# what was computed, at the rates of the limit
+	for k in counts.prompt_tokens counts.cached_tokens counts.completion_tokens wall_s metrics.fraction.p50.value limit_tok_s; do
+		json "$k" <a
+	done | awk -v p="$(json asked.limit_prefill_tok_s <p)" -v d="$(json asked.limit_all_tok_s <p)" '
+		{ v[NR] = $1 }
+		END {
+			s = (v[1] - v[2]) / p + v[3] / d
+			exit !(v[5] / (s / v[4]) > 0.999 && v[5] / (s / v[4]) < 1.001 && v[6] / (v[3] / s) > 0.999 && v[6] / (v[3] / s) < 1.001)
+		}'
+	fails 2 'do not go with it' infer-bench serve --url "unix:$SOCK" --plan p --clients 3
+}
+
 @test "open loop: what a request waited for a connection is part of its latency" {
 	has_libcurl
 	# one connection, and all requests due at once: each waits for those before it

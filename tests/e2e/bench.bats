@@ -143,7 +143,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 
 @test "run --plan: what is no plan, or not for this machine, is refused by name" {
 	fails 2 'do not go with it' infer-bench run --plan p -p 4
-	fails 2 'goes with run only' infer-bench kernels --plan p
+	fails 2 'goes with run and serve only' infer-bench kernels --plan p
 	fails 1 'nowhere' infer-bench run --plan /nowhere
 	echo '{"v":1,"kind":"bench"}' >p
 	fails 3 'no plan in it' infer-bench run --plan p
