@@ -340,8 +340,10 @@ static int fill_opts(struct batch *b, infer_error *err)
 	const struct run_opts *o = r->o;
 	const struct sampling *s = &r->sampling;
 
+	struct infer_engine_info info;
 	const char *calls_name;
 
+	infer_engine_info(r->engine, &info);
 	TRY(run_stop(&b->stop, r, err));
 	if (!o->raw)
 		TRY(chat_take(&b->chat, &o->chat, infer_model_file(r->model), err));
@@ -349,6 +351,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 		return err_set(err, INFER_EINVAL, PROMPT_NO_SPECIAL);
 	b->opts = (struct infer_job_opts){
 		.model = r->model,
+		.ctx = info.ctx,
 		.sample = s->o,
 		.breaker_texts = s->breaker_texts,
 		.n_breaker_texts = s->n_breaker_texts,

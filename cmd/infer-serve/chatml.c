@@ -2,7 +2,10 @@
  * as JSON between tags */
 #include "infer-serve/serve.h"
 #include "common/say.h"
+#include "base/err.h"
 
+/* behind what a model that adds BOS to texts begins them with */
+static const char bos[] = "{{- bos_token -}}\n";
 static const char source[] =
 	"{%- if tools -%}\n"
 	"<|im_start|>system\n"
@@ -26,10 +29,32 @@ static const char source[] =
 	"<|im_start|>assistant\n"
 	"{% endif -%}\n";
 
-int chatml_open(infer_chat **chat, infer_error *err)
+static int adds_bos(int *adds, const infer_tokenizer *t, infer_error *err)
 {
+	int32_t *ids;
+	size_t n;
+
+	TRY(infer_encode(t, "", 0, INFER_ENCODE_ADD, &ids, &n, err));
+	*adds = n && ids[0] == infer_token_special(t, INFER_BOS);
+	infer_ids_free(ids);
+	return INFER_OK;
+}
+
+int chatml_open(infer_chat **chat, const infer_tokenizer *t, infer_error *err)
+{
+	struct buf text;
+	int adds, rc;
+
 	if (*chat)
 		return INFER_OK;
+	TRY(adds_bos(&adds, t, err));
 	say_note(1, "the model has no chat template: conversations are written as ChatML");
-	return infer_chat_open(chat, source, sizeof source - 1, "ChatML", err);
+	buf_init(&text, MEM_BASE);
+	if (adds)
+		buf_puts(&text, bos);
+	buf_puts(&text, source);
+	rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the server")
+	              : infer_chat_open(chat, text.at, text.len, "ChatML", err);
+	buf_fini(&text);
+	return rc;
 }

@@ -3,6 +3,8 @@
 #include "infer-serve/serve.h"
 #include "base/jwrite.h"
 
+#include <string.h>
+
 endpoint_fn ep_generate, ep_count, ep_no_response;
 
 infer_job *exchange_job(struct exchange *x)
@@ -59,6 +61,8 @@ void ep_count(struct exchange *x)
 		return;
 	jw_init(&w, &x->out);
 	jw_object(&w, NULL);
+	if (!strcmp(x->endpoint->form, "responses"))
+		jw_str(&w, "object", "response.input_tokens");
 	jw_uint(&w, "input_tokens", job->request.n_prompt);
 	jw_end(&w);
 	infer_job_free(job);

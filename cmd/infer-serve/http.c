@@ -171,7 +171,8 @@ static enum MHD_Result send_preflight(struct exchange *x, struct MHD_Connection 
 	x->stage = STAGE_ANSWER;
 	headers_put(r, x);
 	MHD_add_response_header(r, "Access-Control-Allow-Credentials", "true");
-	MHD_add_response_header(r, "Access-Control-Allow-Methods", "GET, POST");
+	MHD_add_response_header(r, "Access-Control-Allow-Methods",
+	                        strstr(x->allow, "DELETE") ? "GET, POST, DELETE" : "GET, POST");
 	MHD_add_response_header(r, "Access-Control-Allow-Headers", "*");
 	MHD_add_response_header(r, "Allow", x->allow);
 	ok = MHD_queue_response(c, 200, r);

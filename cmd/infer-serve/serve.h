@@ -185,7 +185,7 @@ void slots_take(const struct exchange *x, int32_t index, int32_t tokens);
 void slots_leave(const struct exchange *x);
 
 /* chatml.c: a template where the model has none, and none was given */
-int chatml_open(infer_chat **chat, infer_error *err);
+int chatml_open(infer_chat **chat, const infer_tokenizer *t, infer_error *err);
 
 /* access.c: a line for an exchange that is over; access_note adds what was asked and answered. */
 void access_note(struct exchange *x, const struct infer_answer *a);

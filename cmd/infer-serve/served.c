@@ -115,12 +115,16 @@ static int open_reader(struct served *m, infer_error *err)
 	static const int embeds[] = { INFER_EMBED_NONE, INFER_EMBED_MEAN, INFER_EMBED_LAST,
 		                      INFER_EMBED_CLS };
 	const struct serve_opts *o = &m->o;
+	const uint32_t seeded = o->sampling.seed.given ? INFER_JOB_SEEDED : 0;
+	struct infer_engine_info info;
 
+	infer_engine_info(m->engine, &info);
 	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model), err));
 	m->own_chat = m->chat.template != NULL;
-	TRY(chatml_open(&m->chat.template, err));
+	TRY(chatml_open(&m->chat.template, infer_model_tokenizer(m->model), err));
 	struct infer_job_opts jo = {
 		.model = m->model,
+		.ctx = info.ctx,
 		.sample = m->sampling.o,
 		.breaker_texts = m->sampling.breaker_texts,
 		.n_breaker_texts = m->sampling.n_breaker_texts,
@@ -135,14 +139,14 @@ static int open_reader(struct served *m, infer_error *err)
 		.calls = INFER_CALLS_AUTO,
 		.embed = embeds[o->embed + 1],
 		.where = " by this server",
-		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT,
+		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT | seeded,
 	};
 	TRY(infer_job_reader_new(&m->reader, &jo, err));
 	jo.chat = m->own_chat ? m->chat.template : NULL;
 	jo.max_tokens_given = 1;
 	jo.encode = 0;
 	jo.calls = INFER_CALLS_FREE;
-	jo.reads = 0;
+	jo.reads = seeded;
 	return infer_job_reader_new(&m->own_reader, &jo, err);
 }
 

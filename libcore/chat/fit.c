@@ -147,7 +147,7 @@ static struct json *from_buf(struct arena *a, const struct buf *b)
 	return json_new_strn(a, b->at, b->len);
 }
 
-/* Join content parts to one string. */
+/* Join content parts to one string, in which each is a line, as other servers do. */
 static struct json *joined(struct arena *a, const struct json *parts)
 {
 	struct json *s;
@@ -156,6 +156,8 @@ static struct json *joined(struct arena *a, const struct json *parts)
 	buf_init(&b, MEM_CHAT);
 	json_each(p, parts) {
 		const struct json *text = json_get(p, "text");
+		if (p != parts->first)
+			buf_putc(&b, '\n');
 		buf_put(&b, json_str(text), json_bytes(text));
 	}
 	s = from_buf(a, &b);

@@ -202,11 +202,19 @@ static int check_template(const struct job *j, const char **param, infer_error *
 	               "template_sha256: the request is for another chat template");
 }
 
-int job_conversation(struct job *j, const char **param, infer_error *err)
+int job_encode(struct job *j, const struct infer_conversation *c, infer_error *err)
 {
 	const struct chat_values values = { j->messages, j->args };
+
+	return chat_encode_json(j->j.chat, infer_model_tokenizer(j->o->model), c, &values,
+	                        &j->prompt, &j->j.request.n_prompt, &j->too_long, err);
+}
+
+int job_conversation(struct job *j, const char **param, infer_error *err)
+{
 	struct infer_conversation c;
 	struct infer_chat_caps caps;
+	int rc;
 
 	*param = j->messages ? "messages" : "prompt";
 	if (j->messages && (j->prompt_value || j->raw_given))
@@ -234,8 +242,10 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 	}
 	TRY(check_template(j, param, err));
 	j->conversation = c;
-	TRY(chat_encode_json(j->j.chat, infer_model_tokenizer(j->o->model), &c, &values, &j->prompt,
-	                     &j->j.request.n_prompt, &j->too_long, err));
+	rc = job_encode(j, &c, err);
+	if (j->truncates && (!rc || j->too_long))
+		rc = job_truncate(j, &c, err);
+	TRY(rc);
 	return keep_for_reply(j, &c, err);
 }
 

@@ -70,48 +70,13 @@ static int take_fields(struct job *j, const struct json *o, const struct job_fie
 
 /* ---- inputs ---- */
 
-/* A text, whose ids go into the arena. */
-static int take_text(struct job *j, struct infer_prompt *in, const struct json *v, infer_error *err)
-{
-	int32_t *ids, *own;
-	size_t n;
-
-	TRY(infer_encode(infer_model_tokenizer(j->o->model), v->s, v->n,
-	                 INFER_ENCODE_ADD | j->o->encode, &ids, &n, err));
-	own = arena_alloc(&j->mem, n, sizeof *own);
-	if (own && n)
-		memcpy(own, ids, n * sizeof *own);
-	infer_ids_free(ids);
-	*in = (struct infer_prompt){ .ids = own, .n = n };
-	return own ? INFER_OK : job_no_memory(err);
-}
-
-static int take_input(struct job *j, struct infer_prompt *in, const char *key, const struct json *v,
-                      infer_error *err)
-{
-	int32_t *ids;
-
-	if (json_is_string(v)) {
-		TRY(take_text(j, in, v, err));
-	} else if (json_is_array(v)) {
-		TRY(job_take_ids(j, &ids, key, v, err));
-		*in = (struct infer_prompt){ .ids = ids, .n = json_count(v) };
-	} else {
-		return err_set(err, INFER_EINVAL,
-		               "%s: an entry is neither a text nor a list of token ids", key);
-	}
-	return in->n ? INFER_OK : err_set(err, INFER_EINVAL, "%s: an input is empty", key);
-}
-
-/* A text, ids, or a list of both. */
+/* A prompt, or a list of them. */
 static int take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	int one = json_is_string(v) || (json_is_array(v) && json_is_whole(v->first));
-	size_t n = one ? 1 : json_count(v), i = 0;
+	const int one = json_count(v) ? !job_is_prompts(v) : !json_is_array(v);
+	size_t n = one ? 1 : v->n, i = 0;
 	struct infer_prompt *in = arena_alloc(&j->mem, n, sizeof *in);
 
-	if (!json_is_string(v) && !json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list", key);
 	if (!n)
 		return err_set(err, INFER_EINVAL, "%s is an empty list", key);
 	if (n > INPUTS)
@@ -119,10 +84,10 @@ static int take_inputs(struct job *j, const char *key, const struct json *v, inf
 	if (!in)
 		return job_no_memory(err);
 	if (one)
-		TRY(take_input(j, in, key, v, err));
+		TRY(job_read_prompt(in, j, key, v, err));
 	else
 		json_each(item, v)
-			TRY(take_input(j, &in[i++], key, item, err));
+			TRY(job_read_prompt(&in[i++], j, key, item, err));
 	j->j.prompts = in;
 	j->j.n = j->j.n_prompts = (int32_t)n;
 	j->j.request.prompt = in->ids;

@@ -136,8 +136,8 @@ int job_take_stop(struct job *j, const char *key, const struct json *v, infer_er
 }
 
 /* The engine checks the ids against the vocabulary. */
-int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
-                 infer_error *err)
+static int take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
+                    infer_error *err)
 {
 	size_t n = json_count(v), i = 0;
 
@@ -148,9 +148,8 @@ int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct jso
 		return err_set(err, INFER_EINVAL, "%s is not a list of token ids", key);
 	json_each(id, v) {
 		if (!json_is_whole(id))
-			return err_set(err, json_is_whole(v->first) ? INFER_EINVAL : INFER_EUNSUP,
-			               "%s: entry %zu is not a token id; a request has one prompt",
-			               key, i);
+			return err_set(err, INFER_EINVAL, "%s: entry %zu is not a token id", key,
+			               i);
 		TRY(job_whole(&(*ids)[i++], key, id, 0, INT32_MAX, err));
 	}
 	return INFER_OK;
@@ -160,7 +159,7 @@ static int take_stop_ids(struct job *j, const char *key, const struct json *v, i
 {
 	int32_t *ids;
 
-	TRY(job_take_ids(j, &ids, key, v, err));
+	TRY(take_ids(j, &ids, key, v, err));
 	j->j.request.stop_tokens = ids;
 	j->j.request.n_stop_tokens = (int32_t)json_count(v);
 	return INFER_OK;

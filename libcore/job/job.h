@@ -43,6 +43,7 @@ struct job {
 	int32_t thinking_budget;
 	int counts; /* the prompt is counted, and nothing generated */
 	int no_cache, has_gap;
+	int truncates;    /* a conversation that does not fit loses its oldest turns */
 	int min_logprobs; /* tokens are kept in any case */
 	struct fim {
 		/* texts around a gap, what fills it so far, and files beside: [{text, filename}] */
@@ -125,10 +126,12 @@ extern const struct job_field job_constraints[]; /* constrain.c */
 /* When all fields and the prompt are read: INFER_EEMPTY and errors of infer_grammars_get.  *param:
  * the field at fault */
 int job_constrain_end(struct job *j, const char **param, infer_error *err);
-/* prompts.c: the prompt, or the prompts, of a request that is no conversation. */
+/* prompts.c: one prompt, which is text, ids, both in turn, or an object; whether a value is a list of
+ * them: it has no token ids; what a request that is no conversation has */
+int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, const struct json *v,
+                    infer_error *err);
+int job_is_prompts(const struct json *v);
 int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err);
-int job_take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
-                 infer_error *err);
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
 int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
               infer_error *err);
@@ -151,6 +154,10 @@ int job_is_conversation(const struct job *j);
 /* Its ids, by a template.  *param: the field at fault, or the one that is the prompt */
 int job_conversation(struct job *j, const char **param, infer_error *err);
 job_take job_take_now, job_take_template;
+/* The ids of j->messages into j->prompt, by the template that was chosen. */
+int job_encode(struct job *j, const struct infer_conversation *c, infer_error *err);
+/* truncate.c: when they do not fit the context, those of the conversation without its oldest turns. */
+int job_truncate(struct job *j, const struct infer_conversation *c, infer_error *err);
 /* Another prompt: INFER_EINVAL where a field wants a conversation. */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
 

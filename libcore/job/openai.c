@@ -103,6 +103,6 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	jw_end(w);
 	if (a->job->each_usage)
 		put_usage(w, a, 0);
-	if (a->job->each_timings)
+	if (a->job->each_timings && d->kind != INFER_DELTA_BEGIN)
 		part_timings(w, &a->choices[d->index].usage);
 }

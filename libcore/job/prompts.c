@@ -41,13 +41,40 @@ static int put_part(struct buf *ids, const struct job *j, const char *key, const
 	               j->j.form == &form_own ? "not" : "neither a text nor");
 }
 
-/* llama.cpp's server: {"prompt_string": text, "multimodal_data": []} */
+/* Parts of a content, as one text. */
+static int put_content(struct buf *ids, const struct job *j, const char *key,
+                       const struct json *parts, infer_error *err)
+{
+	struct json all = { .kind = JSON_STRING };
+	struct buf text;
+	int rc = INFER_OK;
+
+	if (!json_is_array(parts))
+		return err_set(err, INFER_EINVAL, "%s: content is no list of parts", key);
+	buf_init(&text, MEM_JOB);
+	json_each(p, parts) {
+		const struct json *words = json_get(p, "text");
+
+		if (!json_equals(json_get(p, "type"), "text") || !json_is_string(words))
+			rc = err_set(err, INFER_EUNSUP, "%s: a part of content is no text", key);
+		buf_put(&text, json_str(words), json_bytes(words));
+	}
+	all.s = text.at ? text.at : "";
+	all.n = (uint32_t)text.len;
+	rc = rc ? rc : text.bad ? job_no_memory(err) : put_text(ids, j, &all, err);
+	buf_fini(&text);
+	return rc;
+}
+
+/* Of llama.cpp's server: {"prompt_string": text, "multimodal_data": []}, or {"content": parts} */
 static int put_object(struct buf *ids, const struct job *j, const char *key, const struct json *v,
                       infer_error *err)
 {
-	const struct json *text = json_get(v, "prompt_string"),
+	const struct json *text = json_get(v, "prompt_string"), *parts = json_get(v, "content"),
 			  *media = json_get(v, "multimodal_data");
 
+	if (!text && parts)
+		return put_content(ids, j, key, parts, err);
 	if (!json_is_string(text))
 		return err_set(err, INFER_EINVAL, "%s: prompt_string is not a text", key);
 	if (media && !json_is_null(media) && !(json_is_array(media) && !media->n))
@@ -96,7 +123,7 @@ static int say(struct infer_prompt *p, struct job *j, const struct json *v, infe
 	return p->text.at ? INFER_OK : job_no_memory(err);
 }
 
-static int read_one(struct infer_prompt *p, struct job *j, const char *key, const struct json *v,
+int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, const struct json *v,
                     infer_error *err)
 {
 	struct buf ids;
@@ -115,13 +142,12 @@ static int read_one(struct infer_prompt *p, struct job *j, const char *key, cons
 	TRY(rc);
 	if (!kept)
 		return job_no_memory(err);
-	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "the prompt is empty");
+	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "%s is empty", key);
 }
 
 /* ---- all of them ---- */
 
-/* A list without token ids is one of prompts. */
-static int is_list(const struct json *v)
+int job_is_prompts(const struct json *v)
 {
 	if (!json_is_array(v) || !v->n)
 		return 0;
@@ -146,7 +172,7 @@ static int read_list(struct job *j, const char *key, const struct json *v, infer
 		return job_no_memory(err);
 	json_each(one, v) {
 		p[i] = (struct infer_prompt){ .n = 0 };
-		TRY(read_one(&p[i], j, key, one, err));
+		TRY(job_read_prompt(&p[i], j, key, one, err));
 		if (j->j.echo)
 			TRY(say(&p[i], j, one, err));
 		i++;
@@ -161,7 +187,7 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 {
 	struct infer_prompt *p;
 
-	if (is_list(v)) {
+	if (job_is_prompts(v)) {
 		TRY(read_list(j, key, v, err));
 		j->j.request.prompt = j->j.prompts->ids;
 		j->j.request.n_prompt = j->j.prompts->n;
@@ -171,7 +197,7 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 	if (!p)
 		return job_no_memory(err);
 	*p = (struct infer_prompt){ .n = 0 };
-	TRY(read_one(p, j, key, v, err));
+	TRY(job_read_prompt(p, j, key, v, err));
 	j->j.request.prompt = p->ids;
 	j->j.request.n_prompt = p->n;
 	if (!j->j.echo)

@@ -233,7 +233,7 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 		err_set(err, INFER_EINVAL, "stream_options needs stream to be true");
 		return job_fault(j, "stream_options");
 	}
-	if (!j->seeded)
+	if (!j->seeded && !(j->o->reads & INFER_JOB_SEEDED))
 		j->j.request.sample.seed =
 			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;
 	if (j->min_logprobs && j->j.logprobs < 0)

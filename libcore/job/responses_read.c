@@ -99,8 +99,8 @@ static int take_reasoning(struct job *j, const char *key, const struct json *v, 
 
 static int take_truncation(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	(void)j;
-	return json_equals(v, "disabled") || json_equals(v, "auto")
+	j->truncates = json_equals(v, "auto");
+	return json_equals(v, "disabled") || j->truncates
 	               ? INFER_OK
 	               : err_set(err, INFER_EINVAL, "%s is neither auto nor disabled", key);
 }

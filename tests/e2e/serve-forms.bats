@@ -17,7 +17,7 @@ setup_more()
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}
 E
-	infer-serve -m demo -t 2 --listen "unix:$SOCK" --template template >listening 2>said 3>&- &
+	infer-serve -m demo -t 2 --seed 11 --listen "unix:$SOCK" --template template >listening 2>said 3>&- &
 	echo $! >"$BATS_FILE_TMPDIR/pid"
 	up listening
 }
@@ -114,6 +114,22 @@ E
 	post /v1/responses "{\"model\":\"m\",\"input\":\"a\",\"text\":{\"format\":{\"type\":\"json_schema\",\"name\":\"a\",\"schema\":$PARAMETERS,\"strict\":true}}}" | json output.0.content.0.text | tr '\n' ' ' | json city | grep -qxE 'Rome|Oslo'
 	post /v1/responses '{"model":"m","instructions":"s","input":[{"role":"user","content":[{"type":"input_text","text":"a"}]},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"5"}],"max_output_tokens":1}' >out
 	same 200 "$(status)"
+	# a conversation that the context cannot hold loses its oldest turns, but not the instructions, where the request says so
+	turns() { perl -e 'my ($from, $to) = @ARGV; print join ",", map { "{\"role\":\"user\",\"content\":\"turn $_ " . ("word " x 40) . "\"},{\"role\":\"assistant\",\"content\":\"yes\"}" } $from .. $to' "$1" "$2"; }
+	counted() { post /v1/responses/input_tokens "{\"instructions\":\"Be brief.\",\"input\":[$1]}"; }
+	counted "$(turns 1 2),$(turns 3 3)" >out
+	same response.input_tokens "$(json object <out)"
+	n=$(($(counted "$(turns 1 2)" | json input_tokens) - $(counted "$(turns 1 1)" | json input_tokens)))
+	ctx=$(perl "$H" "$SOCK" ask GET /v1/models | json data.0.max_model_len)
+	last=$((ctx / n + 3))
+	long="\"instructions\":\"Be brief.\",\"input\":[$(turns 10 $((last + 10))),{\"role\":\"user\",\"content\":\"?\"}],\"max_output_tokens\":8"
+	post /v1/responses "{$long}" >out
+	same '400 context_length_exceeded' "$(status) $(json error.code <out)"
+	post /v1/responses "{$long,\"truncation\":\"auto\"}" >out
+	same '200 auto' "$(status) $(json truncation <out)"
+	used=$(json usage.input_tokens <out)
+	[ $((used + 8)) -le "$ctx" ] && [ $((used + n + 8)) -gt "$ctx" ]
+	same "$used" "$(counted "$(turns $((last + 10 - (used - $(counted '{"role":"user","content":"?"}' | json input_tokens)) / n + 1)) $((last + 10))),{\"role\":\"user\",\"content\":\"?\"}" | json input_tokens)"
 	printf '%s\n' 'input 5' 'input []' 'input [5]' 'input [{"type":"odd"}]' 'input [{"role":"user","content":[{"type":"input_image","image_url":"x"}]}]' 'instructions 5' 'max_output_tokens 0' 'max_output_tokens "a"' \
 		'temperature "a"' 'top_p 2' 'tools 5' 'tools [5]' 'tool_choice 5' 'tool_choice "required"' 'parallel_tool_calls 5' 'text 5' 'reasoning 5' 'truncation 5' 'previous_response_id "a"' 'conversation "a"' \
 		'background true' 'include 5' 'model 5' 'metadata 5' 'store 5' 'stream 5' 'user 5' 'n 2' | with '{"input":"a"}' | refused /v1/responses
@@ -169,6 +185,10 @@ E
 	post /completion '{"prompt":"Once upon","n_predict":1,"top_k":2,"samplers":["top_k"],"n_probs":5,"post_sampling_probs":true,"seed":3}' >out
 	same '2 1.000' "$(json completion_probabilities.0.top_probs.# <out) $(json completion_probabilities.0.top_probs <out | perl -MJSON::PP -ne 'my $s = 0; $s += $_->{prob} for @{decode_json($_)}; printf "%.3f", $s')"
 	json completion_probabilities.0.top_probs <out | grep -q "\"prob\":$(json completion_probabilities.0.prob <out)"
+	# a request without a seed has that of the server
+	post /completion '{"prompt":"Once upon","n_predict":8,"temperature":1.5}' >out
+	same 11 "$(json generation_settings.seed <out)"
+	same "$(json content <out)" "$(post /completion '{"prompt":"Once upon","n_predict":8,"temperature":1.5,"seed":11}' | json content)"
 	# a schema that takes two tries to compile is answered: the error of the first one is no fault
 	post /completion '{"prompt":"Once upon","n_predict":3,"json_schema":{"items":[{"type":"integer"}]}}' >out
 	same '200 3' "$(status) $(json tokens_predicted <out)"

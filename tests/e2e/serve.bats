@@ -51,6 +51,8 @@ field() { sed -n "s/^$1: //Ip" head; }
 	perl "$H" "$SOCK" ask OPTIONS /v1/chat/completions '' 'Origin: http://a.example' 'Content-Type:' >out
 	same '200 http://a.example GET, POST *' "$(status) $(field access-control-allow-origin) $(field access-control-allow-methods) $(field access-control-allow-headers)"
 	same true "$(field access-control-allow-credentials)"
+	perl "$H" "$SOCK" ask OPTIONS /v1/files/x '' 'Origin: http://a.example' 'Content-Type:' >out
+	same 'GET, POST, DELETE' "$(field access-control-allow-methods)"
 	ask GET /health >out
 	[ -z "$(field access-control-allow-origin)" ]
 	field x-request-id | grep -qx 'req_[0-9a-f]\{16\}'

@@ -68,7 +68,9 @@ int infer_fault_status(int kind);
  * reader and its jobs live. */
 struct infer_job_opts {
 	const infer_model *model;
-	/* a request without a seed takes the upper 53 bits of hash64(sample.seed, id) */
+	int32_t ctx; /* of the engine, for requests that may be truncated; 0: none is */
+	/* a request without a seed takes the upper 53 bits of hash64(sample.seed, id), or with
+	 * INFER_JOB_SEEDED sample.seed itself */
 	struct infer_sample_opts sample;
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
@@ -102,13 +104,14 @@ struct infer_job_opts {
 	const char *where;
 	int embed;        /* enum infer_embed, of embeddings; NONE: what infer_embed_of says */
 	int no_normalize; /* 1: embeddings that say nothing have any length */
-	uint32_t reads;   /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED */
+	uint32_t reads;   /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED | _SEEDED */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are accepted */
 	INFER_JOB_LENIENT = 1 << 1, /* an unknown field is ignored, as servers do */
 	INFER_JOB_KEEP = 1 << 2,    /* jobs keep their request: infer_job.asked */
 	INFER_JOB_EMBED = 1 << 3,   /* requests in our own form ask for embeddings */
+	INFER_JOB_SEEDED = 1 << 4,
 };
 
 typedef struct infer_job_reader infer_job_reader; /* immutable: share freely */

@@ -25,7 +25,7 @@ static const struct {
 	  "<|system|>S<|end|><|user|>U<|end|><|assistant|>" },
 	{ CHATML,
 	  "[{'role':'user','content':[{'type':'text','text':'a'},{'type':'text','text':'b'}]}]",
-	  "<|user|>ab<|end|><|assistant|>" },
+	  "<|user|>a\nb<|end|><|assistant|>" },
 	{ CHATML, "[{'role':'assistant','content':null}]", "<|assistant|><|end|><|assistant|>" },
 	{ NO_SYSTEM, "[{'role':'system','content':'S'},{'role':'user','content':'U'}]",
 	  "[user]S\nU" },

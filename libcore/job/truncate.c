@@ -1,0 +1,90 @@
+/* job/truncate.c - a conversation that the context cannot hold, without its oldest turns */
+#include "job/job.h"
+#include "base/err.h"
+
+/* Do its tokens fit, with room for the answer?  An answer without a limit has room for one token, and one
+ * with a limit for at most half of the context. */
+static int fits(const struct job *j)
+{
+	const int64_t ctx = j->o->ctx, asked = j->limit_rank ? j->j.request.max_tokens : 1,
+		      room = asked < 1         ? 1
+	                     : asked > ctx / 2 ? ctx / 2
+	                                       : asked;
+
+	return (int64_t)j->j.request.n_prompt + room <= ctx;
+}
+
+static int is_role(const struct json *m, const char *role)
+{
+	return json_equals(json_get(m, "role"), role);
+}
+
+/* The turns with which a shorter conversation may begin: those of users, but for the first of them. */
+static const struct json **find_starts(struct job *j, const struct json *all, size_t *n)
+{
+	const struct json **starts = arena_alloc(&j->mem, json_count(all), sizeof *starts);
+	int seen = 0;
+
+	*n = 0;
+	json_each(m, all) {
+		if (!is_role(m, "user") || !starts)
+			continue;
+		if (seen++)
+			starts[(*n)++] = m;
+	}
+	return starts;
+}
+
+/* The instructions at the front, and what begins at `start`. */
+static const struct json *cut(struct job *j, const struct json *all, const struct json *start)
+{
+	struct json *to = json_new(&j->mem, JSON_ARRAY);
+	const struct json *m = json_first(all);
+
+	for (; m && (is_role(m, "system") || is_role(m, "developer")); m = m->next)
+		json_append(to, json_share(&j->mem, m));
+	for (m = start; m; m = m->next)
+		json_append(to, json_share(&j->mem, m));
+	return to;
+}
+
+/* *ok: whether it fits */
+static int try_cut(struct job *j, const struct infer_conversation *c, const struct json *messages,
+                   int *ok, infer_error *err)
+{
+	int rc;
+
+	infer_ids_free(j->prompt);
+	j->prompt = NULL;
+	j->too_long = 0;
+	j->messages = messages;
+	rc = job_encode(j, c, err);
+	*ok = !rc && fits(j);
+	return rc && !j->too_long ? rc : INFER_OK;
+}
+
+int job_truncate(struct job *j, const struct infer_conversation *c, infer_error *err)
+{
+	const struct json *all = j->messages, **starts;
+	size_t n, lo = 0, hi;
+	int ok;
+
+	if (!j->o->ctx || (!j->too_long && fits(j)))
+		return INFER_OK;
+	starts = find_starts(j, all, &n);
+	if (!starts)
+		return job_no_memory(err);
+	/* the fewest turns that have to go: starts[hi] fits, or there is none */
+	for (hi = n; lo < hi;) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		TRY(try_cut(j, c, cut(j, all, starts[mid]), &ok, err));
+		if (ok)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	/* where nothing fits, the whole of it says how long it is */
+	TRY(try_cut(j, c, lo < n ? cut(j, all, starts[lo]) : all, &ok, err));
+	return j->too_long ? err->code : INFER_OK;
+}
