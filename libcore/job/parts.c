@@ -164,12 +164,13 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 	return chars;
 }
 
-static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t ns)
+/* n tokens, of which `timed` came within the time */
+static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t timed, int64_t ns)
 {
 	static const char *const ends[] = { "_n", "_ms", "_per_token_ms", "_per_second" };
 	const double ms = (double)ns / 1e6;
-	const double values[] = { (double)n, ms, n ? ms / (double)n : 0,
-		                  ns > 0 ? (double)n * 1e9 / (double)ns : 0 };
+	const double values[] = { (double)n, ms, timed > 0 ? ms / (double)timed : 0,
+		                  ns > 0 ? (double)timed * 1e9 / (double)ns : 0 };
 	char key[40];
 
 	for (int i = 0; i < 4; i++) {
@@ -183,10 +184,13 @@ static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t ns)
 
 void part_timings(struct jwrite *w, const struct infer_usage *u)
 {
+	const int64_t computed = u->prompt_tokens - u->cached_tokens, n = u->completion_tokens;
+
 	jw_object(w, "timings");
 	jw_int(w, "cache_n", u->cached_tokens);
-	put_rates(w, "prompt", u->prompt_tokens - u->cached_tokens, u->prefill_ns);
-	put_rates(w, "predicted", u->completion_tokens, u->decode_ns);
+	put_rates(w, "prompt", computed, computed, u->prefill_ns);
+	/* the first token comes with the prompt */
+	put_rates(w, "predicted", n, n ? n - 1 : 0, u->decode_ns);
 	jw_end(w);
 }
 

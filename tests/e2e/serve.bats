@@ -461,8 +461,8 @@ until_busy()
 		input {"input":7}
 		input {"input":[]}
 		input {"input":[[]]}
-		input {"input":["a",7]}
-		input {"input":[1,"a"]}
+		input {"input":["a",{}]}
+		input {"input":[1,true]}
 		input {"input":[[-1]]}
 		encoding_format {"input":"a","encoding_format":"hex"}
 		dimensions {"input":"a","dimensions":0}

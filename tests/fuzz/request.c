@@ -95,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct infer_job_opts served = o;
 
 		served.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT;
+		served.ctx = 48; /* what asks for it is truncated */
 		must(!infer_job_reader_new(&reader, &o, NULL));
 		must(!infer_job_reader_new(&server, &served, NULL));
 	}

@@ -69,8 +69,7 @@ int infer_fault_status(int kind);
 struct infer_job_opts {
 	const infer_model *model;
 	int32_t ctx; /* of the engine, for requests that may be truncated; 0: none is */
-	/* a request without a seed takes the upper 53 bits of hash64(sample.seed, id), or with
-	 * INFER_JOB_SEEDED sample.seed itself */
+	/* without a seed: the upper 53 bits of hash64(sample.seed, id); SEEDED: sample.seed */
 	struct infer_sample_opts sample;
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
@@ -84,8 +83,7 @@ struct infer_job_opts {
 	uint32_t flags;       /* INFER_REQ_IGNORE_EOS */
 	/* INFER_ENCODE_SPECIAL: parse control tokens in text prompts that are not conversations */
 	uint32_t encode;
-	/* the template of the model, or NULL: a text prompt is used as it is */
-	const infer_chat *chat;
+	const infer_chat *chat;       /* of the model, or NULL: a text prompt is used as it is */
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
