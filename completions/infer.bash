@@ -39,6 +39,7 @@ _infer_bench()
 	-m | --model) _infer_model; return ;;
 	-p | --prompt | -n | --max-tokens | --depth | --seqs) return ;;
 	--clock) _infer_words 'wall cpu'; return ;;
+	--first-token) _infer_words 'no warm cold both'; return ;;
 	--plan | --api-key-file | --trace | --suite | --out | --record) _infer_files; return ;;
 	--url | --alias | --clients | --rate | --requests | --output | --shared-prefix | --seed | --warmup | --timeout | --pid | --price) return ;;
 	--api) _infer_words 'completions chat'; return ;;
@@ -54,7 +55,7 @@ _infer_bench()
 	esac
 	case $word in
 	-*) _infer_words '
-		-m --model -p --prompt -n --max-tokens --depth --clock --seqs --plan
+		-m --model -p --prompt -n --max-tokens --depth --clock --seqs --first-token --plan
 		--url --api --alias --api-key-file --clients --rate --trace --requests --output --shared-prefix --seed --warmup --may-stop --timeout --pid --price
 		--filter
 		--tolerance --rounds --max-rounds --suite --to

@@ -16,6 +16,7 @@ complete -c infer-bench -s n -l max-tokens -x -d 'produce N tokens; 0: none (128
 complete -c infer-bench -l depth -x -d 'with N tokens in the cache before (0)'
 complete -c infer-bench -l clock -x -a 'wall cpu' -d 'time that passes, or that threads are on a processor (wall)'
 complete -c infer-bench -l seqs -x -d 'by N sequences at once (1)'
+complete -c infer-bench -l first-token -x -a 'no warm cold both' -d 'also from opening the model to its first token (no)'
 complete -c infer-bench -l plan -r -F -d 'what infer-inspect plan --json was asked (-: stdin)'
 complete -c infer-bench -l url -x -d 'http://HOST:PORT, https://... or unix:PATH'
 complete -c infer-bench -l api -x -a 'completions chat' -d 'by which endpoint (completions)'

@@ -22,6 +22,7 @@ enum {
 	BENCH_CONVERT = 1 << 7,
 	BENCH_TAKE_WORDS = BENCH_AB | BENCH_COMPARE | BENCH_PLOT | BENCH_REPORT | BENCH_CONVERT
 };
+enum bench_first { FIRST_NO, FIRST_WARM, FIRST_COLD, FIRST_BOTH };
 enum bench_api { API_COMPLETIONS, API_CHAT };
 struct bench_opts {
 	struct start start;
@@ -30,7 +31,7 @@ struct bench_opts {
 	const char *model, *prompts, *tokens, *depth, *seqs; /* lists of numbers, but the model */
 	const char *record;
 	int64_t repeat;
-	int json, quick, clock; /* clock: enum bench_clock */
+	int json, quick, clock, first; /* clock: enum bench_clock; first: enum bench_first */
 	/* serve */
 	const char *url, *alias, *key_file, *output, *trace, *out, *suite, *plan;
 	double rate, timeout, price, tolerance;
@@ -53,6 +54,9 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest);
 /* An option that the subject (BENCH_RUN ...) does not have, and those that do, by what to say; NULL:
  * none. */
 const char *bench_stray(const struct bench_opts *o, unsigned of);
+
+/* A line of the table of run; before it its head, where header is set.  planned: beside a plan. */
+int run_show(const struct infer_bench *b, int header, int planned, infer_error *err);
 
 /* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */
 const char *bench_commit(void);

@@ -10,7 +10,7 @@
 enum { FILE_MOST = 1 << 30 };
 
 /* Fields that say what was measured, by the kind of measurement; a null ends them. */
-static const char *const of_model[] = { "tokens", "depth", "batch", "clock", NULL };
+static const char *const of_model[] = { "tokens", "depth", "batch", "clock", "cache", NULL };
 static const char *const of_kernel[] = { "kernel", "type", "shape", "n", "k", "m", "isa", NULL };
 static const char *const of_server[] = { "api",           "loop",  "rate",   "clients",
 	                                 "requests",      "trace", "prompt", "output",

@@ -16,6 +16,8 @@ static const struct opt bench_rows[] = {
 	{ OPT_PICK, 0, "clock", "wall|cpu",
 	  "time that passes, or that threads are on a processor (wall)", AT(clock) },
 	{ OPT_STR, 0, "seqs", "N[,N]", "by N sequences at once (1)", AT(seqs) },
+	{ OPT_PICK, 0, "first-token", "no|warm|cold|both",
+	  "also from opening the model to its first token (no)", AT(first) },
 	{ OPT_STR, 0, "plan", "FILE", "what infer-inspect plan --json was asked (-: stdin)",
 	  AT(plan), .values = "@file" },
 

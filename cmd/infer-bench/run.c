@@ -1,6 +1,7 @@
 /* infer-bench/run.c - a model measured through the engine: a prompt read, tokens produced, and the
  * ceilings between. */
 #include "bench.h"
+#include "first.h"
 #include "forecast.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -34,6 +35,7 @@ struct run {
 	const struct bench_opts *o;
 	const struct forecast *plan; /* NULL: none */
 	const struct opt_rest *rest;
+	const char *path;
 	infer_model *model;
 	infer_engine *engine;
 	infer_runner *runner;
@@ -49,7 +51,7 @@ struct run {
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
 	uint64_t turns, all_turns;
-	int header;
+	int shown;
 };
 
 static int take_list(struct list *l, const char *text, const char *option, int64_t lo,
@@ -349,58 +351,6 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	return INFER_OK;
 }
 
-/* A number with as many decimals, at most `most`, as fit its column; width: below 0, to the left */
-static void put_number(struct buf *t, int width, int most, double v, const char *behind)
-{
-	int room = width < 0 ? -width : width;
-
-	while (most && snprintf(NULL, 0, "%.*f", most, v) > room)
-		most--;
-	buf_printf(t, "%*.*f%s", width, most, v, behind);
-}
-
-/* The least and the most of the turns; beside a plan what it predicts, and the part of that that was
- * measured. */
-static void put_spread(struct buf *t, const struct run *r, const struct infer_bench *b)
-{
-	if (!r->plan) {
-		put_number(t, 7, 1, b->tok_s.least, "-");
-		put_number(t, -7, 1, b->tok_s.most, " ");
-	} else if (b->predicted_tok_s > 0) {
-		put_number(t, 8, 1, b->predicted_tok_s, " ");
-		put_number(t, 6, 3, b->tok_s.median / b->predicted_tok_s, " ");
-	} else {
-		buf_printf(t, "%8s %6s ", "-", "-");
-	}
-}
-
-static int show(struct run *r, const struct infer_bench *b, infer_error *err)
-{
-	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
-		                              [INFER_LIMIT_KV] = "kv",
-		                              [INFER_LIMIT_COMPUTE] = "compute" };
-	struct buf t;
-	int rc;
-
-	buf_init(&t, MEM_BASE);
-	if (!r->header)
-		buf_printf(&t, "%-7s %6s %6s %3s %8s %-15s %6s %8s %-7s %5s\n", "test", "tokens",
-		           "depth", "seq", "tok/s", r->plan ? "    plan  ratio" : "   least-most",
-		           "MB/tok", "limit", "by", "part");
-	r->header = 1;
-	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
-	           (int)b->depth, (int)b->batch);
-	put_number(&t, 8, 2, b->tok_s.median, " ");
-	put_spread(&t, r, b);
-	put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
-	put_number(&t, 8, 1, b->limit_tok_s, " ");
-	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
-	buf_fini(&t);
-	return rc;
-}
-
 static int test(struct run *r, const struct test *t, infer_error *err)
 {
 	struct infer_run_info info = { .model = r->model,
@@ -419,7 +369,10 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 	if (r->out.out)
 		TRY(infer_write_bench(r->out.out, &b, &info, err));
 	TRY(append_send(&r->out, err));
-	return r->out.out ? INFER_OK : show(r, &b, err);
+	if (r->out.out)
+		return INFER_OK;
+	r->shown++;
+	return run_show(&b, r->shown == 1, r->plan != NULL, err);
 }
 
 static int tests(struct run *r, infer_error *err)
@@ -487,27 +440,32 @@ static int hash(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
+static int model_open(struct run *r, infer_error *err)
+{
+	struct infer_model_opts mo = { .ctx = (int32_t)r->o->engine.ctx,
+		                       .log = say_log,
+		                       .watch = model_watch };
+
+	return infer_model_open(&r->model, r->path, &mo, err);
+}
+
 static int open_all(struct run *r, infer_error *err)
 {
 	const struct bench_opts *o = r->o;
-	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx,
-		                       .log = say_log,
-		                       .watch = model_watch };
 	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads,
 		                       .repeat = 3,
 		                       .flags = (o->quick ? INFER_PROBE_QUICK : INFER_PROBE_LONG) |
 		                                (o->clock == CLOCK_CPU ? 0 : INFER_PROBE_WALL) };
 	struct infer_engine_opts eo;
 	struct sampling_args sa = { .seed = { SEED, 1 } };
-	const char *path;
 	size_t n = (size_t)o->repeat;
 	double *all;
 
-	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	TRY(model_path(&r->path, o->model, MODEL_NAMED, err));
 	if (o->engine.isa)
 		TRY(isa_check(o->engine.isa, err));
-	sig_mapped(path);
-	TRY(infer_model_open(&r->model, path, &mo, err));
+	sig_mapped(r->path);
+	TRY(model_open(r, err));
 	TRY(sampling_take(&r->sampling, &sa, r->model, err));
 	TRY(engine_args_take(&eo, &o->engine, err));
 	po.flags |= eo.act_type == INFER_BF16 ? INFER_PROBE_BF16 : 0;
@@ -527,6 +485,40 @@ static int open_all(struct run *r, infer_error *err)
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }
 
+/* From opening the model to its first token.  It is closed meanwhile: what is mapped stays in
+ * memory. */
+static int first_token(struct run *r, int cold, double weight_bytes, infer_error *err)
+{
+	struct first f = { .cold = cold, .ms = r->tok_s, .room = r->fraction };
+
+	infer_runner_free(r->runner);
+	r->runner = NULL;
+	infer_engine_close(&r->engine);
+	infer_model_close(&r->model);
+	TRY(first_measure(&f, r->o, r->path, weight_bytes, err));
+	TRY(model_open(r, err));
+	if (r->out.file)
+		TRY(first_write(r->out.file, &f, r->o, r->model, r->sha256, r->n_sha256, err));
+	if (r->out.out)
+		TRY(first_write(r->out.out, &f, r->o, r->model, r->sha256, r->n_sha256, err));
+	TRY(append_send(&r->out, err));
+	return r->out.out ? INFER_OK : first_show(&f, r->o, err);
+}
+
+static int first_tokens(struct run *r, infer_error *err)
+{
+	const struct test one = { .decode = 1, .tokens = 1, .batch = 1 };
+	struct infer_cost c;
+
+	if (r->o->first == FIRST_NO)
+		return INFER_OK;
+	TRY(engine_open(r, &one, err));
+	TRY(cost_of(&c, r, &one, err));
+	if (r->o->first != FIRST_COLD)
+		TRY(first_token(r, 0, c.weight_bytes, err));
+	return r->o->first == FIRST_WARM ? INFER_OK : first_token(r, 1, c.weight_bytes, err);
+}
+
 static int run_all(struct run *r)
 {
 	infer_error err = { 0 };
@@ -536,6 +528,8 @@ static int run_all(struct run *r)
 	rc = open_all(r, &err);
 	if (!rc)
 		rc = (r->plan ? planned_tests : tests)(r, &err);
+	if (!rc)
+		rc = first_tokens(r, &err);
 	progress_end();
 	late = append_close(&r->out, rc ? NULL : &err);
 	infer_runner_free(r->runner);

@@ -17,6 +17,7 @@ const char *bench_stray(const struct bench_opts *o, unsigned of)
 		{ o->filters.n > 0, BENCH_KERNELS, "--filter goes with kernels only" },
 		{ o->tokens || o->depth || o->seqs || o->clock, BENCH_RUN,
 		  "-n, --depth, --seqs and --clock go with run only" },
+		{ o->first, BENCH_RUN, "--first-token goes with run only" },
 		{ o->plan != NULL, BENCH_RUN | BENCH_SERVE, "--plan goes with run and serve only" },
 		{ o->prompts != NULL, BENCH_RUN | BENCH_SERVE | BENCH_AB,
 		  "-p goes with run, serve and ab only" },

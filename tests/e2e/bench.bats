@@ -123,6 +123,23 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	INFER_MODEL='' fails 2 'no model' infer-bench run
 }
 
+@test "run --first-token: from memory and from the disk; what cannot be put out of memory is refused" {
+	cp "$M" own.gguf
+	if [ "$(stat -f -c %T .)" = tmpfs ]; then
+		fails 1 'stay in memory' infer-bench run -m own.gguf -p 0 -n 0 --repeat 1 --quick --first-token cold
+		skip 'the temporary files lie on no disk'
+	fi
+	infer-bench run -m own.gguf -p 0 -n 0 --repeat 2 --quick --first-token both --json >a
+	same "$(printf 'first warm\nfirst cold')" "$(paste -d' ' <(json bench <a) <(json cache <a))"
+	same "2 2" "$(json metrics.first_token_ms.values.# <a | paste -sd' ')"
+	json metrics.first_token_ms.p50.value <a | awk '!($1 > 0) { exit 1 }'
+	same "$(stat -c %s own.gguf)" "$(json file_bytes <a | sort -u)"
+	infer-bench run -m own.gguf -p 0 -n 0 --repeat 1 --quick --first-token warm >t
+	grep -Eqx 'first token from memory: [0-9.]+ ms \([0-9.]+-[0-9.]+\)' t
+	fails 3 'is no file' infer-bench run -m demo -p 0 -n 0 --repeat 1 --quick --first-token cold
+	fails 2 'goes with run only' infer-bench kernels --first-token warm
+}
+
 @test "run --plan: what a plan was asked for is measured, beside what it predicts" {
 	# a described machine: nothing is measured for the plan
 	printf '%s\n' 'name: host' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 40' 'f32_gflop_s: 200' \

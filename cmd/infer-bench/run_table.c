@@ -1,0 +1,57 @@
+/* infer-bench/run_table.c - measurements of a model as lines of a table. */
+#include "bench.h"
+#include "common/say.h"
+#include "base/err.h"
+
+#include <stdio.h>
+
+/* A number with as many decimals, at most `most`, as fit its column; width: below 0, to the left */
+static void put_number(struct buf *t, int width, int most, double v, const char *behind)
+{
+	int room = width < 0 ? -width : width;
+
+	while (most && snprintf(NULL, 0, "%.*f", most, v) > room)
+		most--;
+	buf_printf(t, "%*.*f%s", width, most, v, behind);
+}
+
+/* The least and the most of the turns; beside a plan what it predicts, and the part of that that was
+ * measured. */
+static void put_spread(struct buf *t, int planned, const struct infer_bench *b)
+{
+	if (!planned) {
+		put_number(t, 7, 1, b->tok_s.least, "-");
+		put_number(t, -7, 1, b->tok_s.most, " ");
+	} else if (b->predicted_tok_s > 0) {
+		put_number(t, 8, 1, b->predicted_tok_s, " ");
+		put_number(t, 6, 3, b->tok_s.median / b->predicted_tok_s, " ");
+	} else {
+		buf_printf(t, "%8s %6s ", "-", "-");
+	}
+}
+
+int run_show(const struct infer_bench *b, int header, int planned, infer_error *err)
+{
+	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
+		                              [INFER_LIMIT_KV] = "kv",
+		                              [INFER_LIMIT_COMPUTE] = "compute" };
+	struct buf t;
+	int rc;
+
+	buf_init(&t, MEM_BASE);
+	if (header)
+		buf_printf(&t, "%-7s %6s %6s %3s %8s %-15s %6s %8s %-7s %5s\n", "test", "tokens",
+		           "depth", "seq", "tok/s", planned ? "    plan  ratio" : "   least-most",
+		           "MB/tok", "limit", "by", "part");
+	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
+	           (int)b->depth, (int)b->batch);
+	put_number(&t, 8, 2, b->tok_s.median, " ");
+	put_spread(&t, planned, b);
+	put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
+	put_number(&t, 8, 1, b->limit_tok_s, " ");
+	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
+	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
+	           : say_out(t.at, t.len, err);
+	buf_fini(&t);
+	return rc;
+}
