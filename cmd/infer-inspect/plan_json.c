@@ -104,6 +104,10 @@ static void put_strategy(struct jwrite *w, const struct planned *p, const struct
 	known(w, "ttft_ms", r->ttft_ms);
 	known(w, "ttft_alone_ms", r->ttft_alone_ms);
 	known(w, "tpot_ms", r->tpot_ms);
+	if (r->tpot_ms > 0) {
+		jw_num(w, "tpot_prompts_ms", r->tpot_prompts_ms);
+		jw_str(w, "tpot_by", infer_bound_name(r->tpot_by));
+	}
 	known(w, "request_ms", r->request_ms);
 	jw_int(w, "users_memory", r->users_memory);
 	if (r->users_latency < 0)

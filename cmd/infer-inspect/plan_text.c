@@ -82,12 +82,16 @@ static void put_speed(struct buf *out, const struct planned *p)
 	if (a->users > 1) {
 		head(out, "  all users");
 		put_rate(out, r->all_tok_s, r->limit_all_tok_s, 0);
-		buf_printf(out, "; %s binds\n", by(&r->decode));
+		buf_printf(out, "; %s binds\n",
+		           r->tpot_ms > 0 ? infer_bound_name(r->tpot_by) : by(&r->decode));
 	}
 	if (r->ttft_ms > 0) {
 		head(out, "  a request");
-		buf_printf(out, "first token after %.0f ms, then one each %.1f ms, all %.1f s\n",
-		           r->ttft_ms, r->tpot_ms, r->request_ms * 1e-3);
+		buf_printf(out, "first token after %.0f ms, then one each %.1f ms", r->ttft_ms,
+		           r->tpot_ms);
+		if (r->tpot_by == INFER_BOUND_SCHEDULER)
+			buf_printf(out, " (%.1f for others' prompts)", r->tpot_prompts_ms);
+		buf_printf(out, ", all %.1f s\n", r->request_ms * 1e-3);
 	}
 }
 

@@ -190,6 +190,7 @@ static double time_of(const struct infer_step_time *t, int limit)
  * engine reads the prompts of the others between its tokens.  0: not predicted. */
 struct request {
 	double ttft, tpot, all; /* seconds; all: output tokens a second of all users */
+	double prompts;         /* of tpot: reading prompts of others */
 };
 static int request_of(struct request *r, const struct at *at, int64_t users, int limit)
 {
@@ -205,7 +206,8 @@ static int request_of(struct request *r, const struct at *at, int64_t users, int
 	if (!(prefill > 0) || !(decode > 0))
 		return 0;
 	/* while a request produces its tokens, every other one is read once */
-	r->tpot = a->output > 0 ? decode + (double)(users - 1) * prefill / a->output : decode;
+	r->prompts = a->output > 0 ? (double)(users - 1) * prefill / a->output : 0;
+	r->tpot = decode + r->prompts;
 	/* a prompt waits for half of one other, on average, where others come */
 	r->ttft = prefill + (users > 1 ? prefill / 2 + decode : 0);
 	r->all = (double)users / r->tpot;
@@ -268,6 +270,9 @@ static void rates(struct infer_plan *p, const struct at *at)
 		p->ttft_ms = all.ttft * 1e3;
 		p->tpot_ms = all.tpot * 1e3;
 		p->all_tok_s = all.all;
+		p->tpot_prompts_ms = all.prompts * 1e3;
+		p->tpot_by =
+			2 * all.prompts > all.tpot ? INFER_BOUND_SCHEDULER : p->decode.total_by;
 		p->request_ms = p->ttft_ms + a->output * p->tpot_ms;
 	}
 	if (request_of(&one, at, 1, !(x > 0)))

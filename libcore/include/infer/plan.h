@@ -136,6 +136,10 @@ struct infer_plan {
 	double prefill_tok_s, decode_tok_s, all_tok_s; /* predicted; of one user, of one, of all */
 	double limit_prefill_tok_s, limit_decode_tok_s, limit_all_tok_s;
 	double ttft_ms, ttft_alone_ms, tpot_ms, request_ms;
+	/* of tpot_ms: while the scheduler lets prompts of other users be read; and what takes the
+	 * largest part of it (enum infer_bound) */
+	double tpot_prompts_ms;
+	int tpot_by;
 	int32_t users_memory;  /* that fit */
 	int32_t users_latency; /* of them, as many as what is wanted allows; -1: none is predicted */
 	double prefix_ms;      /* that sharing saves each request */

@@ -285,6 +285,16 @@ static void test_users(void **state)
 	assert_false(q.need.fits);
 	assert_true(p.decode_tok_s > 0 && p.decode_tok_s < p.limit_decode_tok_s);
 	assert_true(p.prefill_tok_s < p.limit_prefill_tok_s && p.slower);
+	/* between a user's tokens stand those of a step and the prompts of the three others */
+	assert_true(fabs(p.tpot_prompts_ms - 3 * 512 / p.prefill_tok_s * 1e3 / 128) <
+	            1e-6 * p.tpot_ms);
+	assert_int_equal(p.tpot_by, p.decode.total_by);
+	a = ask(64, 2048, 16);
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_int_equal(q.tpot_by, INFER_BOUND_SCHEDULER);
+	a = ask(1, 512, 128);
+	infer_plan_make(&q, &s, &m, &a, NULL);
+	assert_true(!(q.tpot_prompts_ms > 0) && q.tpot_by == q.decode.total_by);
 	/* fewer users where a token may take no longer */
 	a = ask(4, 512, 128);
 	a.tpot_ms = p.tpot_ms;
