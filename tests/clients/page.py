@@ -1,7 +1,8 @@
 """Drive the page of infer-serve in headless Chromium: page.py URL [FOLDER for screenshots]
 
-Send, stream, stop, regenerate, edit, reload, a second conversation; nothing is asked of another host, and nothing is
-refused by the page's own policy.  Exits 0, or with the first thing that is not so.
+Send, stream, stop, regenerate, edit, reload, a second conversation; the same by keys alone; what a screen reader is
+told; contrast in both themes, and a narrow window; nothing is asked of another host, and nothing is refused by the
+page's own policy.  Exits 0, or with the first thing that is not so.
 """
 import json
 import shutil
@@ -10,6 +11,7 @@ import time
 
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -110,7 +112,126 @@ def check(d):
     assert answers(d)[0] == first
     every(d, "#list .drop")[0].click()
     assert len(every(d, "#list li")) == 1
-    # no request beyond the server, and no complaint
+
+
+def tab_to(d, css, back=False, most=60):
+    """Press Tab until the focus is on what css says: keys alone get there."""
+    for _ in range(most):
+        at = d.switch_to.active_element
+        if at.tag_name != "body" and d.execute_script("return arguments[0].matches(arguments[1])", at, css):
+            return at
+        press(d, Keys.TAB, shift=back)
+    raise AssertionError(f"Tab does not reach {css}")
+
+
+def press(d, *keys, shift=False):
+    a = ActionChains(d)
+    if shift:
+        a.key_down(Keys.SHIFT)
+    a.send_keys(*keys)
+    if shift:
+        a.key_up(Keys.SHIFT)
+    a.perform()
+
+
+def focus(d):
+    return d.execute_script("return document.activeElement.id || document.activeElement.className || document.activeElement.tagName")
+
+
+def keyboard(d):
+    """All of it by keys alone: what is drawn anew takes the focus along."""
+    d.execute_script("localStorage.clear(); sessionStorage.clear()")
+    d.get(URL)
+    until(d, "the model is named", lambda: one(d, "#model").text not in ("", "infer-serve"))
+    tab_to(d, ".skip", back=True)
+    press(d, Keys.ENTER)
+    assert focus(d) == "words", focus(d)
+    press(d, "What is a token?", Keys.ENTER)
+    until(d, "an answer ends", lambda: answers(d) and idle(d))
+    assert focus(d) == "words", focus(d)
+    first = answers(d)[0]
+    heard = d.execute_script("return [...document.querySelectorAll('#heard p')].map(e => e.textContent).join(' ')")
+    assert heard.split() == first.split(), (heard, first)
+    tab_to(d, ".turn.assistant .acts button", back=True)
+    press(d, Keys.ENTER)
+    until(d, "it is given again", lambda: idle(d) and len(answers(d)) == 1 and focus(d) == "words")
+    tab_to(d, "#show-settings", back=True)
+    press(d, Keys.ENTER)
+    assert one(d, "#settings").is_displayed() and focus(d) == "s-model", focus(d)
+    tab_to(d, "#s-seed")
+    press(d, Keys.ESCAPE)
+    assert not one(d, "#settings").is_displayed() and focus(d) == "show-settings", focus(d)
+    tab_to(d, "#new")
+    press(d, Keys.ENTER)
+    assert focus(d) == "words" and len(every(d, "#list li")) == 2
+    tab_to(d, "#list li:nth-child(2) .open", back=True)
+    press(d, Keys.ENTER)
+    assert focus(d) == "open" and len(answers(d)) == 1
+    tab_to(d, "#list li:nth-child(2) .drop")
+    press(d, Keys.SPACE)
+    assert focus(d) == "open" and len(every(d, "#list li")) == 1
+
+
+def semantics(d):
+    """What Chromium tells a screen reader: each control has a name, regions have theirs, and one of them speaks."""
+    press(d, Keys.ESCAPE)
+    one(d, "#show-settings").send_keys(Keys.ENTER)
+    ask(d, "What is a token?")
+    until(d, "an answer ends", lambda: answers(d) and idle(d))
+    seen = {}
+    for n in d.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]:
+        role, name = n.get("role", {}).get("value", ""), n.get("name", {}).get("value", "")
+        p = {x["name"]: x["value"].get("value") for x in n.get("properties", [])}
+        if n.get("ignored"):
+            continue
+        seen.setdefault(role, []).append(name)
+        if p.get("focusable") and role != "RootWebArea":
+            assert name, f"a {role} has no name"
+        if role == "log":
+            assert p.get("live", "off") == ("polite" if "as it comes" in name else "off"), (name, p)
+    for role in ("banner", "navigation", "main", "complementary", "heading", "textbox", "combobox", "spinbutton", "status"):
+        assert seen.get(role), f"nothing is a {role}"
+    assert {"You", "Model"} <= set(seen["article"]) and "Send" in seen["button"] and "Message" in seen["textbox"]
+
+
+CONTRAST = """
+const lum = (c) => { const v = c.map((x) => { x /= 255; return x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4 }); return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2] };
+const rgb = (s) => s.match(/[\\d.]+/g).map(Number), none = (c) => c.length > 3 && !c[3];
+const under = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor); if (!none(c)) return c } return [255, 255, 255] };
+const ratio = (a, b) => { const x = lum(a), y = lum(b); return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05) };
+const low = [];
+for (const e of document.querySelectorAll('body *')) {
+    const s = getComputedStyle(e), say = (what, r) => low.push(`${e.tagName}.${e.className}#${e.id} ${what} ${r.toFixed(2)}`);
+    if (!e.checkVisibility() || e.closest('.hidden')) continue;
+    if ([...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) { const r = ratio(rgb(s.color), under(e)); if (r < 4.5) say('text', r) }
+    if (e.placeholder) { const r = ratio(rgb(getComputedStyle(e, '::placeholder').color), under(e)); if (r < 4.5) say('placeholder', r) }
+    if (e.matches('input, select, textarea')) { const r = ratio(rgb(s.borderTopColor), under(e.parentElement)); if (r < 3) say('edge', r) }
+}
+return [low, document.documentElement.scrollWidth <= innerWidth];
+"""
+
+
+def looks(d):
+    """Contrast as WCAG 2 AA asks, in both themes; and a narrow window, where nothing is cut off."""
+    for width in (1200, 400):
+        d.set_window_size(width, 800)
+        for theme in ("light", "dark"):
+            d.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": theme}]})
+            low, fits = d.execute_script(CONTRAST)
+            assert not low, (theme, low)
+            assert fits, f"{width} pixels are too few"
+        shot(d, f"wide-{width}")
+    press(d, Keys.ESCAPE)
+    one(d, "#show-list").click()
+    assert one(d, "#side").is_displayed() and focus(d) == "new", focus(d)
+    shot(d, "narrow-list")
+    press(d, Keys.ESCAPE)
+    assert not one(d, "#side").is_displayed() and focus(d) == "show-list"
+    shot(d, "narrow")
+
+
+def complaints(d):
+    """No request beyond the server, and no complaint of the page's own policy."""
     for entry in d.get_log("performance"):
         m = json.loads(entry["message"])["message"]
         if m["method"] == "Network.requestWillBeSent":
@@ -125,6 +246,10 @@ def main():
     began = time.time()
     try:
         check(d)
+        keyboard(d)
+        semantics(d)
+        looks(d)
+        complaints(d)
     finally:
         if FOLDER:
             d.save_screenshot(FOLDER + "/last.png")

@@ -170,11 +170,26 @@ function draw() {
 	$('log').scrollTop = $('log').scrollHeight;
 	$('list').replaceChildren(...kept.talks.map((k, i) => {
 		const first = k.turns.find((x) => x.role === 'user'), name = first ? first.content.slice(0, 60) : 'Empty conversation';
-		const open = make('button', { type: 'button', className: 'open', onclick: () => { if (!running) { kept.now = i; save(); draw(); } } }, name);
+		const open = make('button', { type: 'button', className: 'open', onclick: () => { if (!running) choose(i); } }, name);
 		const drop = make('button', { type: 'button', className: 'drop', 'aria-label': 'Delete: ' + name, onclick: () => remove(i) }, '×');
 		if (i === kept.now) open.setAttribute('aria-current', 'true');
 		return make('li', { className: i === kept.now ? 'now' : '' }, open, drop);
 	}));
+}
+
+/* What had the focus is drawn anew, so the focus goes to what took its place. */
+const isOpen = (panel) => panel.id === 'settings' ? !panel.hidden : panel.classList.contains('open');
+
+function choose(i) {
+	kept.now = i;
+	save();
+	draw();
+	if (isOpen($('side'))) {
+		toggle($('show-list'), $('side'), false);
+		$('words').focus();
+	} else {
+		$('list').children[i].firstChild.focus();
+	}
 }
 
 function remove(i) {
@@ -184,6 +199,7 @@ function remove(i) {
 	if (kept.now > i || kept.now >= kept.talks.length) kept.now = Math.max(0, kept.now - 1);
 	save();
 	draw();
+	$('list').children[Math.min(i, kept.talks.length - 1)].firstChild.focus();
 }
 
 function edit(i) {
@@ -270,7 +286,7 @@ async function stream(turn, box, signal) {
 	}
 	let first = 0, due = false, usage = null, end = '';
 	talk().turns.push(turn);
-	const paint = () => { due = false; fill(box, turn, running !== null); stick(); };
+	const paint = () => { due = false; fill(box, turn, running !== null); stick(); hear(turn.content, false); };
 	for await (const data of events(r.body.getReader())) {
 		if (data === '[DONE]') break;
 		const chunk = JSON.parse(data);
@@ -287,6 +303,17 @@ async function stream(turn, box, signal) {
 	say([ENDS[end], usage && `${usage.completion_tokens} tokens, ${(usage.completion_tokens / Math.max(s, 0.001)).toFixed(1)} a second, the first after ${Math.round(first - began)} ms.`].filter(Boolean).join(' '));
 }
 
+/* A screen reader hears the sentences of an answer once each, as they are whole; the conversation itself says
+ * nothing, because it is drawn anew with every part. */
+let heard = 0;
+
+function hear(text, whole) {
+	const end = whole ? text.length : Math.max(...['\n', '. ', '! ', '? '].map((s) => text.lastIndexOf(s))) + 1;
+	if (end <= heard) return;
+	$('heard').append(make('p', {}, text.slice(heard, end).trim()));
+	heard = end;
+}
+
 /* Follow the text, unless the reader has scrolled up. */
 function stick() {
 	const log = $('log');
@@ -294,7 +321,9 @@ function stick() {
 }
 
 async function answer() {
-	const turn = { role: 'assistant', content: '' };
+	const turn = { role: 'assistant', content: '' }, typing = document.activeElement === $('words');
+	heard = 0;
+	$('heard').replaceChildren();
 	draw();
 	const box = show(turn, talk().turns.length);
 	box.classList.add('busy');
@@ -302,6 +331,7 @@ async function answer() {
 	running = new AbortController();
 	$('send').hidden = true;
 	$('stop').hidden = false;
+	if (!typing) $('stop').focus();
 	say('The model reads …');
 	try {
 		await stream(turn, box, running.signal);
@@ -310,10 +340,13 @@ async function answer() {
 		else say(e.message, true);
 	}
 	running = null;
+	hear(turn.content, true);
+	const back = document.activeElement === $('stop') || document.activeElement === document.body;
 	$('stop').hidden = true;
 	$('send').hidden = false;
 	save();
 	draw();
+	if (back) $('words').focus();
 }
 
 function send() {
@@ -384,6 +417,21 @@ function toggle(button, panel, opens) {
 	button.setAttribute('aria-expanded', opens);
 	if (panel.id === 'settings') { panel.hidden = !opens; look(); }
 	else panel.classList.toggle('open', opens);
+	if (opens) panel.querySelector('button, select').focus();
+}
+
+/* Escape ends an answer, or else what covers the page, which gives the focus back. */
+function leave() {
+	if (running) {
+		running.abort();
+		return;
+	}
+	for (const [button, panel] of [[$('show-settings'), $('settings')], [$('show-list'), $('side')]]) {
+		if (!isOpen(panel)) continue;
+		toggle(button, panel, false);
+		button.focus();
+		return;
+	}
 }
 
 function begin() {
@@ -398,10 +446,10 @@ function begin() {
 	$('form').onsubmit = (e) => { e.preventDefault(); send(); };
 	$('words').onkeydown = (e) => { if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) { e.preventDefault(); send(); } };
 	$('stop').onclick = () => running && running.abort();
-	$('new').onclick = () => { if (running) return; if (talk().turns.length) add(); save(); draw(); $('words').focus(); };
-	$('show-settings').onclick = () => toggle($('show-settings'), $('settings'), $('settings').hidden);
-	$('show-list').onclick = () => toggle($('show-list'), $('side'), !$('side').classList.contains('open'));
-	addEventListener('keydown', (e) => { if (e.key === 'Escape' && running) running.abort(); });
+	$('new').onclick = () => { if (running) return; if (talk().turns.length) add(); save(); draw(); toggle($('show-list'), $('side'), false); $('words').focus(); };
+	$('show-settings').onclick = () => toggle($('show-settings'), $('settings'), !isOpen($('settings')));
+	$('show-list').onclick = () => toggle($('show-list'), $('side'), !isOpen($('side')));
+	addEventListener('keydown', (e) => { if (e.key === 'Escape' && !e.isComposing) leave(); });
 	draw();
 	models();
 	setInterval(look, 1000);
