@@ -1,7 +1,26 @@
 # infer-run: every sampling option takes effect, is in the record, and is refused out of its range
 load lib
+load serve
 
-go() { infer-run -q --no-stdin --ignore-eos --seed 5 "$@" the of; }
+setup_more()
+{
+	infer-serve -m "$M" -t 1 --listen unix:served >listening 2>said 3>&- &
+	echo $! >pid
+	up listening
+}
+teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
+# go OPTION...: what infer-run prints, which a server has to print, too
+go()
+{
+	local rc=0 me=$BASHPID
+
+	infer-run -q --no-stdin --ignore-eos --seed 5 "$@" the of >"here.$me" || rc=$?
+	env -u INFER_MODEL infer-run -q --server "unix:$BATS_FILE_TMPDIR/served" --no-stdin --ignore-eos --seed 5 "$@" the of >"there.$me" || :
+	diff <(still "here.$me") <(still "there.$me") >>differ || echo "from a server: $*" >>differ
+	cat "here.$me"
+	return "$rc"
+}
+teardown() { [ ! -s differ ] || { cat differ; return 1; }; }
 # the options of numbers of sampling are those that the test wrote into the file tried, a line each
 all_tried() {
 	sed -n 's/^PARAM(.*, \(REAL\|WHOLE\), "[a-z_]*", "\([a-z-]*\)", .*/\2/p' "$TOP/libcore/sample/param_list.h" | sort >listed
@@ -90,7 +109,7 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 	plain=$(go -n 60)
 	for o in --temp=2 --dynatemp-range=0.8 --top-k=3 --top-p=0.3 --min-p=0.9 --typical=0.2 --top-n-sigma=0.5 \
 		"--xtc-probability=1 --xtc-threshold=0.01" --repeat-penalty=1.9 --presence-penalty=2 --frequency-penalty=2 \
-		--mirostat=1 "--mirostat=2 --mirostat-tau=2" --samplers=temperature --logit-bias=9=1000; do
+		--mirostat=1 "--mirostat=2 --mirostat-tau=2" --samplers=temperature --logit-bias=9=100; do
 		# shellcheck disable=SC2086
 		[ "$plain" != "$(go -n 60 $o)" ] || { echo "$o does nothing"; return 1; }
 	done
@@ -99,11 +118,11 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 }
 
 @test "--logit-bias forces a token and forbids it" {
-	ids=$(go -n 4 -o tokens --logit-bias 9=1000 | json id)
+	ids=$(go -n 4 -o tokens --logit-bias 9=100 | json id)
 	same $'9\n9\n9\n9' "$ids"
 	first=$(go -n 1 --temp 0 -o tokens | json id)
 	[ "$first" != "$(go -n 1 --temp 0 -o tokens --logit-bias "$first=-inf" | json id)" ]
-	same '[[9,1000],[3,null]]' "$(field=logit_bias sampler --logit-bias 9=1000 --logit-bias 3=-inf)"
+	same '[[9,100],[3,null]]' "$(field=logit_bias sampler --logit-bias 9=100 --logit-bias 3=-inf)"
 }
 
 @test "--stop-token ends there, with the reason stop" {

@@ -1,5 +1,6 @@
 # infer-run --server: what it prints is what it prints where it computes itself
 load lib
+load serve
 
 setup_more()
 {
@@ -17,17 +18,6 @@ teardown_file()
 		kill -TERM "$pid"
 	done <"$BATS_FILE_TMPDIR/pid"
 }
-up()
-{
-	for _ in $(seq 200); do
-		[ -s "$1" ] && return
-		sleep 0.1
-	done
-	echo "no server: $(cat said)"
-	return 1
-}
-# what differs from run to run: times, and what an earlier request left in the cache
-still() { sed -E 's/"created":[0-9]+/T/; s/"timings":\{[^}]*\}/T/; s/"cached_tokens":[0-9]+/T/' "$1"; }
 # alike MODEL SOCKET OPTION...: the same bytes and exit code, and there is something
 alike()
 {

@@ -27,7 +27,7 @@ attribute() { perl -MJSON::PP -ne 'BEGIN { $n = shift @ARGV } for my $a (@{decod
 	own ask POST /v1/chat/completions '{"messages":5}' >out
 	own ask GET /health >out
 	own stream /v1/chat/completions '{"messages":[{"role":"user","content":"a"}],"max_tokens":2,"stream":true}' >out
-	for _ in $(seq 100); do
+	for _ in $(seq 400); do
 		[ ! -s got ] || [ "$(spans | wc -l)" -lt 3 ] || break
 		sleep 0.05
 	done

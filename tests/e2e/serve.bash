@@ -24,6 +24,8 @@ teardown()
 {
 	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
 }
+# what differs from run to run of infer-run: times, and what an earlier request left in the cache
+still() { sed -E 's/"created":[0-9]+/T/; s/"timings":\{[^}]*\}/T/; s/"cached_tokens":[0-9]+/T/' "$1"; }
 own() { perl "$H" own "$@"; }
 status() { head -n 1 head; }
 # refused PATH: each line of standard input is a param (-: null), a space and a body, refused for that param by the server at $SOCK
