@@ -12,6 +12,8 @@
 #include <sys/mman.h>
 
 enum { PIECE = 1 << 14, ALIGN = 64 };
+/* With more bits a tensor by itself moves the model so little that rounding would be measured. */
+#define MOST_BPW 6.0
 
 struct scratch {
 	float x[PIECE], w[PIECE];
@@ -273,7 +275,8 @@ static int diverge(struct aim_probe *p, double *kl, infer_error *err)
 
 /* ---- groups ---- */
 
-/* The choice whose bits of a weight are the nearest to bpw, but not none. */
+/* The choice whose bits of a weight are the nearest to bpw; of those that lose something, as weights
+ * that come from a quantised model lose nothing in its type. */
 static int low(const struct aim_tensor *t, double bpw)
 {
 	double least = HUGE_VAL, elements = (double)quant_elements(t->in);
@@ -282,7 +285,7 @@ static int low(const struct aim_tensor *t, double bpw)
 	for (int c = 0; c < t->n; c++) {
 		double d = fabs(8 * (double)t->at[c].bytes / elements - bpw);
 
-		if (t->at[c].type != t->in->type && d < least) {
+		if (t->at[c].error > 0 && d < least) {
 			least = d;
 			best = c;
 		}
@@ -366,7 +369,7 @@ int aim_probe(struct aim_probe *p, double bpw, infer_error *err)
 	const struct infer_watch *w = &p->a->o->watch;
 
 	for (int g = 0; g < p->a->n_groups; g++) {
-		TRY(group(p, g, bpw, err));
+		TRY(group(p, g, fmin(bpw, MOST_BPW), err));
 		if (w->fn)
 			w->fn(w->user, (uint64_t)g + 1, (uint64_t)p->a->n_groups);
 	}

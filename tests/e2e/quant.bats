@@ -257,8 +257,13 @@ stopped()
 	head -c $(($(stat -c %s "$F32") - 100)) "$F32" >cut.gguf
 	fails 3 'cut.gguf' infer-quant --type Q4_K cut.gguf a.gguf
 	infer-quant --copy --split-max-size 300K "$F16" s.gguf
-	rm s-00002-of-*
+	second=$(echo s-00002-of-*)
+	mv "$second" second
 	fails 1 's-00002' infer-quant --type Q4_K s-00001-of-* a.gguf
+	head -c 200000 second >"$second"
+	fails 3 's-00002-.*: tensor .*: the file ends before them' infer-quant --type Q4_K s-00001-of-* a.gguf
+	cp s-00003-of-* "$second"
+	fails 3 's-00002-.*: no shard of this model: it says 3 of' infer-quant --type Q4_K s-00001-of-* a.gguf
 	none a.gguf
 }
 

@@ -90,6 +90,11 @@ recipe() { printf 'infer-recipe: 1\n%b' "$1" >r.yaml; }
 	aimed --max-bytes $size small.gguf e.gguf
 	[ "$(stat -c %s e.gguf)" -le $size ]
 	[ "$(stat -c %s e.gguf)" -ge $((size - size / 200)) ]
+	# where the nearest type loses nothing another one says what a matrix matters
+	infer-quant -q --type Q8_0 --keep .=Q8_0 small.gguf q8.gguf
+	infer-quant -q --type F32 q8.gguf f32.gguf
+	aimed --bpw 8.3 f32.gguf g.gguf
+	same 0 "$(infer-inspect tensors g.gguf | grep -cE ' (I?Q[23]_|IQ4_XS)')"
 }
 
 @test "a size that cannot be aimed at is refused" {
