@@ -153,6 +153,8 @@ def main():
     end = next((i for i, w in enumerate(words) if w.startswith(b'\xff') and b'end' in w), len(words) - 1)
     for name, kind in (('xgrammar', XGrammar), ('llguidance', LLGuidance)):
         other = list(theirs(kind(words, end), schemas, got))
+        print(f'of {len(got)}: we refuse {sum(g is None for g in got)}; of the others {name} refuses '
+              f'{sum(g is not None and h is None for g, h in zip(got, other))}')
         both = [(g, h) for g, h in zip(got, other) if g and h]
         a = row('ours', [g[0] for g, _ in both], [t for g, h in both for (_, w), x in zip(g[1], h[1]) for t, _ in zip(w, x)])
         b = row(name, [h[0] for _, h in both], [t for g, h in both for (_, w), x in zip(g[1], h[1]) for _, t in zip(w, x)])

@@ -188,7 +188,7 @@ int schema_apply_array(struct schema *c, const struct branch *b, const struct it
 int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it);
 int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
 static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
-/* How many words follow each state; states of finite languages by their greatest distance. */
+/* How many words follow each state; UINT64_MAX: there are always some left; NULL: from all states. */
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
 /* -- unique.c: what arrays whose elements differ must know of them */
 int schema_unique(struct schema *c);

@@ -314,6 +314,9 @@ static uint32_t range_size(const struct dfa *d, uint32_t i)
 	return end - d->from[i] - (d->from[i] < 0xd800 && end >= 0xe000 ? 0x800 : 0);
 }
 
+/* As good as infinitely many: no object and no array has so many parts. */
+#define MANY (UINT64_C(1) << 40)
+
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out)
 {
 	uint64_t *size, *count;
@@ -342,9 +345,9 @@ int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out
 
 				if (__builtin_mul_overflow(size[i], to, &p) ||
 				    __builtin_add_overflow(n, p, &n))
-					n = UINT64_MAX / 2;
+					n = UINT64_MAX;
 			}
-			count[s] = n;
+			count[s] = n < MANY ? n : UINT64_MAX;
 		}
 	for (uint32_t s = 1; s < d->n_states; s++)
 		if (d->greatest[s] == DFA_FOREVER)

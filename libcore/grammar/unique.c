@@ -124,7 +124,7 @@ static int few_values(const struct survey *y, const struct goal *goal)
 	for (uint32_t k = 0; k < goal->n; k++) {
 		const struct alt *a = goal->alt + k;
 
-		if (a->text && !dfa_is_finite(a->text))
+		if (a->text && (!a->count || a->count[a->text->start] == UINT64_MAX))
 			return 0;
 		if ((a->array && !few_arrays(y, a->array)) ||
 		    (a->object && !few_objects(y, a->object)))

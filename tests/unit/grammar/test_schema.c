@@ -182,6 +182,13 @@ static const struct row rows[] = {
 	  "'example':1,'readOnly':true,'$comment':'','deprecated':true,'id':'x','type':'null'}",
 	  { "null" },
 	  { "1" } },
+	/* so many that as many elements always differ */
+	{ "{'type':'array','uniqueItems':true,'minItems':2,'items':{'type':'object','properties':{'"
+	  "a':{"
+	  "'type':'integer','minimum':0,'maximum':99999999999999}},'required':['a'],"
+	  "'additionalProperties':false}}",
+	  { "[{'a':1},{'a':2}]", "[{'a':10},{'a':1},{'a':100}]" },
+	  { "[{'a':1},{'a':1}", "[{'a':1}]", "[{'a':12},{'a':1},{'a':12}" } },
 	/* schemas of JSON Schema itself */
 	{ "{'$ref':'http://json-schema.org/draft-07/schema#'}",
 	  { "{'minLength':1}", "true", "{'items':[{},{'type':['null','string']}]}", "{'xyz':1}" },
