@@ -2,6 +2,7 @@
 #include "infer-serve/batches.h"
 #include "infer-serve/batch_lines.h"
 #include "infer-serve/files.h"
+#include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -150,8 +151,10 @@ static int settle(struct work *w, int32_t most, infer_error *err)
 		pthread_mutex_unlock(&s->lock);
 		for (; done; done = next) {
 			next = done->next_job;
-			if (!rc && !done->gone)
+			if (!rc && !done->gone) {
 				rc = answered(w, done, err);
+				otlp_put(s, done, done->status);
+			}
 			pthread_mutex_lock(&s->lock);
 			exchange_drop(done);
 			pthread_mutex_unlock(&s->lock);

@@ -258,7 +258,7 @@ void otlp_note(struct exchange *x, const struct infer_answer *a)
 	int64_t in = 0, out = 0;
 	struct jwrite w;
 
-	if (x->server->otlp_fd < 0 || x->is_line)
+	if (x->server->otlp_fd < 0)
 		return;
 	for (int32_t i = 0; i < j->n; i++) {
 		in += i % infer_job_each(j) ? 0 : a->choices[i].usage.prompt_tokens;
@@ -284,7 +284,7 @@ void otlp_note(struct exchange *x, const struct infer_answer *a)
 /* What all requests of an endpoint are called. */
 static const char *operation(const struct exchange *x)
 {
-	const char *form = x->endpoint->form;
+	const char *form = x->is_line ? infer_form_name(x->form) : x->endpoint->form;
 
 	return !strcmp(form, "embed") ? "embeddings"
 	       : !strcmp(form, "text") || !strcmp(form, "native") || !strcmp(form, "infill")
@@ -372,8 +372,10 @@ void otlp_put(struct server *s, const struct exchange *x, int status)
 	struct jwrite w;
 	struct buf b;
 
-	if (s->otlp_fd < 0 || !x->endpoint || !x->endpoint->form || (x->has_trace && !x->sampled) ||
-	    x->endpoint->flags & EP_OFF)
+	const struct endpoint *e = x->endpoint;
+
+	if (s->otlp_fd < 0 || (x->has_trace && !x->sampled) ||
+	    (!x->is_line && (!e || !e->form || e->flags & EP_OFF)))
 		return;
 	buf_init(&b, MEM_BASE);
 	jw_init(&w, &b);

@@ -19,6 +19,6 @@ int otlp_open(struct server *s, infer_error *err);
 void otlp_close(struct server *s);
 /* Remember what was asked and answered; of the thread that has the answer. */
 void otlp_note(struct exchange *x, const struct infer_answer *a);
-/* The request is over; of the HTTP thread. */
+/* The request, or the line of a batch, is over; of any thread: a line of the pipe is written at once. */
 void otlp_put(struct server *s, const struct exchange *x, int status);
 #endif
