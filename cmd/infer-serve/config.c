@@ -7,8 +7,12 @@
 #include "base/os.h"
 #include "base/yaml.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { VERSION = 1, UNLOAD_S = 300, UNLOAD_MOST = 1 << 30, NAME_LONGEST = 256 };
 
@@ -191,6 +195,21 @@ static void say(struct buf *to, const struct ytree *v)
 	}
 }
 
+/* What the process may read is settled at the start (harden.c). */
+static int check_reach(const struct config *c, const struct ytree *y, const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
+
+	if (fd >= 0)
+		close(fd);
+	if (!path || fd >= 0 || why != EACCES || !c->s->models)
+		return INFER_OK;
+	return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+	                  "%s cannot be read, nor could its folder at the start: name it under "
+	                  "folders, and start again",
+	                  path);
+}
+
 static int take_members(struct reading *r, const struct ytree *y)
 {
 	struct served *m = r->m;
@@ -202,6 +221,8 @@ static int take_members(struct reading *r, const struct ytree *y)
 	if (!m->o.model)
 		return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 		                  "a model needs the key model, its file");
+	TRY(check_reach(c, y, m->o.model));
+	TRY(check_reach(c, y, m->o.chat.template));
 	if (m->at_start && !ytree_get(y, "unload"))
 		m->unload_s = 0;
 	say(&r->said, y);
@@ -261,6 +282,28 @@ static int take_memory(struct config *c, const struct ytree *y)
 	return INFER_OK;
 }
 
+static int take_folder(struct config *c, const struct ytree *y)
+{
+	const char *path;
+	struct stat st;
+
+	TRY(ytree_text(&path, y, c->what, c->err));
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "'%.200s' is no folder", path);
+	if (!c->s->models) /* those of the start count */
+		buf_put(&c->s->folders, path, strlen(path) + 1);
+	return c->s->folders.bad ? no_memory(c->err) : INFER_OK;
+}
+
+static int take_folders(struct config *c, const struct ytree *y)
+{
+	if (y->kind != YTREE_LIST)
+		return take_folder(c, y);
+	for (const struct ytree *i = y->first; i; i = i->next)
+		TRY(take_folder(c, i));
+	return INFER_OK;
+}
+
 static int take_models(struct config *c, const struct ytree *y)
 {
 	TRY(ytree_map(y, c->what, c->err));
@@ -275,23 +318,26 @@ static int take_root(struct config *c, const struct ytree *y)
 	static const struct {
 		const char *name;
 		int (*take)(struct config *c, const struct ytree *y);
-	} keys[] = { { "infer-serve", take_version },
-		     { "memory", take_memory },
-		     { "models", take_models } };
+		int needed;
+	} keys[] = { { "infer-serve", take_version, 1 },
+		     { "memory", take_memory, 0 },
+		     { "folders", take_folders, 0 },
+		     { "models", take_models, 1 } };
+	enum { KEYS = sizeof keys / sizeof *keys };
 
 	TRY(ytree_map(y, c->what, c->err));
 	for (const struct ytree *v = y->first; v; v = v->next) {
 		size_t i = 0;
 
-		while (i < 3 && strcmp(keys[i].name, v->key->at))
+		while (i < KEYS && strcmp(keys[i].name, v->key->at))
 			i++;
-		if (i == 3)
+		if (i == KEYS)
 			return ytree_fail(v->key, c->what, c->err, INFER_EFORMAT,
 			                  "no key is called '%.60s' here", v->key->at);
 		TRY(keys[i].take(c, v));
 	}
-	for (size_t i = 0; i < 3; i += 2)
-		if (!ytree_get(y, keys[i].name))
+	for (size_t i = 0; i < KEYS; i++)
+		if (keys[i].needed && !ytree_get(y, keys[i].name))
 			return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 			                  "the key %s is not there", keys[i].name);
 	return INFER_OK;

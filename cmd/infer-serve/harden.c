@@ -57,6 +57,8 @@ void harden_files(const struct server *s)
 		add(&p, "/sys/devices/system");
 		add(&p, "/sys/fs/cgroup");
 		add_folder(&p, s->o->config);
+		for (size_t i = 0; i < s->folders.len; i += strlen(s->folders.at + i) + 1)
+			add(&p, s->folders.at + i);
 	}
 	add_folder(&p, s->o->api_key_file);
 	add(&p, s->o->files_dir);

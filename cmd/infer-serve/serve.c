@@ -306,6 +306,7 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	pthread_cond_init(&s.engine_wake, NULL);
 	pthread_cond_init(&s.batches.wake, NULL);
 	buf_init(&s.scratch, MEM_BASE);
+	buf_init(&s.folders, MEM_BASE);
 	buf_init(&s.cert, MEM_BASE);
 	buf_init(&s.key, MEM_BASE);
 	int rc = open_all(&s, &l, &err);
@@ -333,5 +334,6 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	end_threads(&t, &s);
 	listen_remove(&l);
 	close_all(&s);
+	buf_fini(&s.folders);
 	return rc ? say_fail(&err) : EXIT_DONE;
 }

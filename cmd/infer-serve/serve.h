@@ -126,6 +126,7 @@ struct server {
 	struct fair_user *users; /* added to, never removed: there is one for each key ever used */
 	struct served *models;   /* in the order of the configuration; the first is the usual one */
 	uint64_t memory;         /* that models may take; without --config, whatever there is */
+	struct buf folders;      /* texts, each with its end: others that the configuration names */
 	struct work_queue load;  /* requests whose model is not loaded */
 	pthread_cond_t changed;  /* a model left */
 	int64_t ended_ns;        /* when the last exchange ended, or the start */

@@ -120,6 +120,26 @@ until_states()
 	same 0 "$rc"
 }
 
+@test "SIGHUP: a model in a folder that was not named at the start is refused by name, and one below folders comes" {
+	far=$(mktemp -d "$BATS_RUN_TMPDIR/far.XXXXXX") near=$(mktemp -d "$BATS_RUN_TMPDIR/near.XXXXXX")
+	cp "$M" "$far/m.gguf"
+	cp "$M" "$near/m.gguf"
+	printf 'infer-serve: 1\nfolders: [%s]\nmodels:\n  a: {model: %s}\n' "$near" "$M" >serve.yaml
+	serve -v --config serve.yaml
+	grep -q 'files stay in reach' said && skip "this build, or this kernel, does not confine the server"
+	printf '  b: {model: %s}\n' "$far/m.gguf" >>serve.yaml
+	kill -HUP $PID
+	for _ in $(seq 100); do
+		! grep -q 'stay as they were' said || break
+		sleep 0.05
+	done
+	grep -q "the models stay as they were: serve.yaml: line 5, column .*: $far/m.gguf cannot be read.*: name it under folders, and start again" said
+	sed -i "s|$far|$near|" serve.yaml
+	kill -HUP $PID
+	until_states 'unloaded unloaded '
+	same 200 "$(ask_for b >out; status)"
+}
+
 @test "configurations that are refused: the line, the column and what is wrong" {
 	refused_config()
 	{
@@ -129,6 +149,7 @@ until_states()
 	refused_config 'line 1, column 1: it is empty' ''
 	refused_config 'line 1, column 1: the key infer-serve is not there' 'models: {a: {model: demo}}'
 	refused_config 'line 1, column 14: version 2' 'infer-serve: 2\nmodels: {}'
+	refused_config "line 2, column 10: '/never' is no folder" 'infer-serve: 1\nfolders: /never\nmodels: {a: {model: demo}}'
 	refused_config 'line 2, column 9: there are no models' 'infer-serve: 1\nmodels: {}'
 	refused_config "line 2, column 1: no key is called 'model' here" 'infer-serve: 1\nmodel: {}'
 	refused_config 'line 3, column 6: a model needs the key model' 'infer-serve: 1\nmodels:\n  a: {temp: 1}'
