@@ -243,7 +243,9 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 	times(r, now);
 	if (!over && r->detok) {
 		rc = infer_detok_put(r->detok, j->token, &bytes, &n, &err);
-		if (!rc)
+		if (!rc && r->n - r->n_prompt <= r->stop.least)
+			buf_put(text, bytes, n);
+		else if (!rc)
 			over = stop_put(&r->stop, bytes, n, text);
 		s->ev.text_bytes = text->len - s->text_at;
 		if (!rc && text->bad)

@@ -194,6 +194,29 @@ static int constrain(struct request *q, infer_engine *e, const struct infer_requ
 	return INFER_OK;
 }
 
+static int no_memory(const struct request *q, infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens", (int)q->cap);
+}
+
+/* The tokens that end no answer. */
+static void find_others(struct request *q, const infer_engine *e, int32_t least)
+{
+	const size_t n = ((size_t)e->n_vocab + 63) / 64;
+	uint64_t *bits = arena_alloc(&q->arena, 2 * n, sizeof *bits);
+
+	q->stop.least = least;
+	q->stop.others = bits;
+	if (!bits)
+		return;
+	memset(bits, 0xff, n * sizeof *bits);
+	for (int32_t id = 0; e->tok && !(q->flags & INFER_REQ_IGNORE_EOS) && id < e->n_vocab; id++)
+		if (infer_token_is_eog(e->tok, id))
+			bits[id / 64] &= ~(1ull << id % 64);
+	for (int32_t i = 0; i < q->n_stop_tokens; i++)
+		bits[q->stop_tokens[i] / 64] &= ~(1ull << q->stop_tokens[i] % 64);
+}
+
 static int fill(struct request *q, infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	const int32_t numeric[] = { e->k_type, e->v_type, e->act_type, e->ctx };
@@ -214,13 +237,16 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 	q->stop_tokens = arena_alloc(&q->arena, (size_t)r->n_stop_tokens, sizeof *q->stop_tokens);
 	q->n_stop_tokens = r->n_stop_tokens;
 	if (q->arena.bad || stop_init(&q->stop, &q->arena, r->stop, r->n_stop))
-		return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens",
-		               (int)q->cap);
+		return no_memory(q, err);
 	q->stop.keep = (r->flags & INFER_REQ_KEEP_STOP) != 0;
 	for (int32_t i = 0; i < q->n; i++)
 		q->ids[i] = (uint64_t)r->prompt[i];
 	for (int32_t i = 0; i < r->n_stop_tokens; i++)
 		q->stop_tokens[i] = r->stop_tokens[i];
+	if (r->min_tokens > 0)
+		find_others(q, e, r->min_tokens);
+	if (q->arena.bad)
+		return no_memory(q, err);
 	if (r->embed)
 		TRY(embed_new(q, e, r, err));
 	if (q->cap > q->n)

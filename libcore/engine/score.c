@@ -38,7 +38,7 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 
 /* Under a constraint the text is followed at once: the next draw may be of the same step.  Draws of one
  * request are made by one thread. */
-static int draw(struct row_job *j)
+static int draw(const infer_engine *e, struct row_job *j)
 {
 	struct follow *f = j->r->follow;
 	int64_t from = f ? clock_now_ns() : 0;
@@ -46,6 +46,8 @@ static int draw(struct row_job *j)
 
 	if (f && !allowed)
 		return j->err.code;
+	if (j->position - j->r->n_prompt < j->r->stop.least)
+		allowed = stop_others(&j->r->stop, allowed, e->n_vocab);
 	j->r->usage.constraint_ns += f ? clock_now_ns() - from : 0;
 	TRY(infer_sampler_draw(j->r->sampler, j->logits, allowed, (uint64_t)j->position, &j->token,
 	                       &j->err));
@@ -80,7 +82,7 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 		not_finite(j, e->n_vocab);
 		return;
 	}
-	if (j->draws && draw(j))
+	if (j->draws && draw(e, j))
 		return;
 	if (j->draws && j->r->flags & INFER_REQ_AFTER) {
 		after(j, top);

@@ -106,3 +106,15 @@ void stop_flush(struct stop *s, struct buf *out)
 		buf_put(out, s->held, (size_t)s->n_held);
 	s->n_held = 0;
 }
+
+const uint64_t *stop_others(struct stop *s, const uint64_t *allowed, int32_t n_vocab)
+{
+	const int32_t n = (n_vocab + 63) / 64;
+	uint64_t *both = s->others + n, any = 0;
+
+	if (!allowed)
+		return s->others;
+	for (int32_t i = 0; i < n; i++)
+		any |= both[i] = s->others[i] & allowed[i];
+	return any ? both : allowed;
+}

@@ -165,6 +165,17 @@ static int take_stop_ids(struct job *j, const char *key, const struct json *v, i
 	return INFER_OK;
 }
 
+static int take_min_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_whole(&j->j.request.min_tokens, key, v, 0, INT32_MAX, err);
+}
+
+static void put_min_tokens(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->request.min_tokens)
+		jw_int(w, key, a->j->request.min_tokens);
+}
+
 static int take_ignore_eos(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int ignore;
@@ -197,6 +208,7 @@ static void put_keep_stop(struct jwrite *w, const char *key, const struct job_as
 
 const struct job_field job_common[] = {
 	{ "max_tokens", job_take_max_tokens, job_put_max_tokens },
+	{ "min_tokens", take_min_tokens, put_min_tokens },
 	{ "n", take_n, job_put_n },
 	{ "stop", job_take_stop, job_put_stop },
 	{ "stop_token_ids", take_stop_ids, job_put_stop_ids },
@@ -208,7 +220,6 @@ const struct job_field job_common[] = {
 
 const struct job_refused job_refused_common[] = {
 	{ "lora", NAN },
-	{ "min_tokens", 0 },
 	{ "tfs_z", 1 },
 	{ NULL, 0 },
 };

@@ -86,6 +86,8 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	if (d->kind == INFER_DELTA_USAGE) {
 		jw_end(w);
 		put_usage(w, a, 0);
+		if (a->job->each_timings)
+			part_timings(w, &a->choices->usage);
 		return;
 	}
 	jw_object(w, NULL);

@@ -233,6 +233,11 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 		err_set(err, INFER_EINVAL, "stream_options needs stream to be true");
 		return job_fault(j, "stream_options");
 	}
+	if (j->j.request.max_tokens >= 0 && j->j.request.min_tokens > j->j.request.max_tokens) {
+		err_set(err, INFER_EINVAL, "min_tokens is %d: above max_tokens, %d",
+		        (int)j->j.request.min_tokens, (int)j->j.request.max_tokens);
+		return job_fault(j, "min_tokens");
+	}
 	if (!j->seeded && !(j->o->reads & INFER_JOB_SEEDED))
 		j->j.request.sample.seed =
 			rng_hash(j->o->sample.seed, j->j.id, strlen(j->j.id)) >> SEED_CUT;

@@ -185,6 +185,23 @@ E
 	post /completion '{"prompt":"Once upon","n_predict":1,"top_k":2,"samplers":["top_k"],"n_probs":5,"post_sampling_probs":true,"seed":3}' >out
 	same '2 1.000' "$(json completion_probabilities.0.top_probs.# <out) $(json completion_probabilities.0.top_probs <out | perl -MJSON::PP -ne 'my $s = 0; $s += $_->{prob} for @{decode_json($_)}; printf "%.3f", $s')"
 	json completion_probabilities.0.top_probs <out | grep -q "\"prob\":$(json completion_probabilities.0.prob <out)"
+	# an answer that would end sooner, by its turn, by an id and by a text, has as many tokens as are asked for
+	short='"messages":[{"role":"user","content":"What is a token?"}],"temperature":0'
+	post /v1/chat/completions "{$short}" >out
+	n=$(json usage.completion_tokens <out)
+	same stop "$(json choices.0.finish_reason <out)"
+	post /v1/chat/completions "{$short,\"min_tokens\":$((n + 20)),\"max_tokens\":$((n + 90))}" >out
+	[ "$(json usage.completion_tokens <out)" -ge $((n + 20)) ]
+	# timings are in each event but the first, and in that of the usage
+	perl "$H" "$SOCK" stream /v1/chat/completions "{$short,\"max_tokens\":2,\"stream\":true,\"timings_per_token\":true,\"stream_options\":{\"include_usage\":true}}" >events
+	same '0 1 1' "$(sed -n 1p events | grep -c timings) $(sed -n 2p events | grep -c timings) $(grep "\"choices\":\[\]" events | grep -c timings)"
+	post /completion '{"prompt":"Once upon","n_predict":30,"temperature":0,"return_tokens":true}' >out
+	id=$(json tokens.2 <out)
+	same 3 "$(post /completion "{\"prompt\":\"Once upon\",\"n_predict\":30,\"temperature\":0,\"stop_token_ids\":[$id]}" | json tokens_predicted)"
+	[ "$(post /completion "{\"prompt\":\"Once upon\",\"n_predict\":30,\"temperature\":0,\"stop_token_ids\":[$id],\"min_tokens\":9}" | json tokens_predicted)" -ge 9 ]
+	same 2 "$(post /completion '{"prompt":"Once upon","n_predict":30,"temperature":0,"stop":" time"}' | json tokens_predicted)"
+	post /completion '{"prompt":"Once upon","n_predict":30,"temperature":0,"stop":" time","min_tokens":4}' >out
+	[ "$(json tokens_predicted <out)" -ge 4 ] && json content <out | grep -q '^ a time'
 	# a request without a seed has that of the server
 	post /completion '{"prompt":"Once upon","n_predict":8,"temperature":1.5}' >out
 	same 11 "$(json generation_settings.seed <out)"

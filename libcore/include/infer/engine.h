@@ -98,6 +98,7 @@ struct infer_request {
 	const int32_t *prompt;
 	size_t n_prompt;    /* ids, n_prompt >= 1 */
 	int32_t max_tokens; /* -1: until end of turn or context; 0: the prompt only */
+	int32_t min_tokens; /* nothing but a constraint ends an answer of fewer */
 	struct infer_sample_opts sample;
 	const struct infer_str *stop;
 	int32_t n_stop; /* stop strings, not empty */

@@ -54,6 +54,7 @@ static const struct {
 	{ "max_tokens", "n" },
 	{ "messages", "a" },
 	{ "metadata", "o" },
+	{ "min_tokens", "n" },
 	{ "modalities", "a" },
 	{ "model", "s" },
 	{ "n", "n" },
