@@ -43,6 +43,8 @@ def draw(name, shape, rng, gemma, turned=False):
     """Random values whose effect can be seen, each a float32 number.  turned: experts of [in][out], which are clamped."""
     if name.endswith("norm.weight") or "layernorm" in name:
         a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
+    elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+        a = 1.0 + 0.3 * rng.standard_normal(shape)
     elif name.endswith("A_log"):        # states that last
         a = -2.0 + 0.5 * rng.standard_normal(shape)
     elif name.endswith("bias"):
@@ -60,7 +62,7 @@ def fill(name, model, rng, gemma):
     import torch
     state = {}
     turned = model.config.model_type == "gpt_oss"
-    trained = [(k, b) for k, b in model.named_buffers() if k.endswith("e_score_correction_bias")]
+    trained = [(k, b) for k, b in model.named_buffers() if k.endswith(("e_score_correction_bias", "layer_scalar"))]
     for k, p in [*model.named_parameters(), *trained]:
         state[k] = draw(k, tuple(p.shape), rng, gemma, turned)
         with torch.no_grad():
@@ -96,7 +98,7 @@ def from_hub(config):
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
     out, mixtral = {}, model_type in ("mixtral", "minimax_m2")
-    if model_type == "gpt_oss" or model_type.startswith("qwen3_5"):
+    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4")):
         return state
     if model_type.startswith("granitemoe"):
         for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),

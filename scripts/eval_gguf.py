@@ -60,6 +60,18 @@ FAULTS = {
     "no-groups": "experts are chosen from all groups",
     "group-one": "a group is as good as its best expert",
     "group-sum": "a group is as good as its two best experts",
+    "no-v-norm": "values are not normed",
+    "v-normed-k": "values that are keys are taken behind the keys' norm",
+    "borrow-first": "layers without keys read those of the first layer of their kind",
+    "no-inputs": "layers get no embedding of their own",
+    "inputs-next": "a layer gets the embedding of the next",
+    "no-input-proj": "the first embedding has no part in those of the layers",
+    "no-layer-scale": "what a layer gives is not scaled",
+    "no-expert-scale": "experts have no factor of their own",
+    "no-dense": "the part beside the experts is left out",
+    "no-experts": "experts beside the dense part are left out",
+    "router-of-dense": "the router sees what the dense part sees",
+    "no-router-scale": "what the router sees is not divided by the root of its width",
     "tie-high": "equal router logits go to the higher expert",
 }
 # types with an integer product: elements that share a scale of the activations
@@ -90,6 +102,7 @@ ARCHS = {
     "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
+    "gemma4": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4, "scale": 1.0, "norm_v": True},
 }
 
 
@@ -238,7 +251,7 @@ class Model:
             if self.how.get("latent"):      # the factor is on the scores instead, and mscale is mscale_all_dim
                 all_dim = 1.0 if all_dim else 0.0
             mscale /= 0.1 * all_dim * math.log(factor) + 1 if factor > 1 else 1
-        if self.has("rope_freqs.weight"):
+        if self.has("rope_freqs.weight") and not (self.is_window(il) and "base_swa" in self.how):
             inv = inv / self.tensors["rope_freqs.weight"][0]
         if kind == "longrope":
             inv = inv / self.tensors["rope_factors_%s.weight" % ("long" if self.ctx > orig else "short")][0]
@@ -258,6 +271,8 @@ class Model:
             return x
         n, _, d = x.shape
         rot = self.key("rope.dimension_count", d) if "rope-full" not in self.faults else d
+        if self.is_window(il):
+            rot = self.key("rope.dimension_count_swa", rot)
         c, s = (t[:, None, :] for t in self.rope(il, rot, n))
         pairs = (self.how["rope"] == "pairs") != ("rope-other" in self.faults)
         one, two = (slice(0, rot, 2), slice(1, rot, 2)) if pairs else (slice(0, rot // 2), slice(rot // 2, rot))
@@ -285,7 +300,8 @@ class Model:
             y = self.mm(h, p + "attn_qkv")
             q, k, v = np.split(y, [heads * dk, heads * dk + kv * dk], axis=-1)
         else:
-            q, k, v = (self.mm(h, p + "attn_" + c) for c in "qkv")
+            q, k = self.mm(h, p + "attn_q"), self.mm(h, p + "attn_k")
+            v = self.mm(h, p + "attn_v") if self.has(p + "attn_v.weight") else k
         return q.reshape(n, heads, dk), k.reshape(n, kv, dk), v.reshape(n, kv, dv)
 
     def latent_qkv(self, h, il):
@@ -324,8 +340,13 @@ class Model:
         kv = self.per_layer("attention.head_count_kv", il, heads)
         dk = self.key("attention.key_length", self.n_embd // heads)
         dv = self.key("attention.value_length", self.n_embd // heads)
+        if self.slides(il):
+            dk, dv = self.key("attention.key_length_swa", dk), self.key("attention.value_length_swa", dv)
         if self.has(p + "ssm_conv1d.weight"):
             return self.recurrent(h, p)
+        if self.key("attention.shared_kv_layers", 0) > self.n_layer - 1 - il:
+            q, (k, v), by = self.mm(h, p + "attn_q").reshape(n, heads, dk), self.kept[self.keeper(il)], 1.0
+            return self.attend(self.rotate(self.qk_norm(q, p + "attn_q_norm"), il), k, v, il, by)
         q, k, v, by = *self.qkv(h, p, heads, kv, dk, dv), 1.0
         if self.how.get("gated"):
             q, by = np.split(self.mm(h, p + "attn_q").reshape(n, heads, dk + dv), [dk], axis=-1)
@@ -333,14 +354,35 @@ class Model:
         late = "qk-norm-after-rope" in self.faults
         if not late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
+        if "v-normed-k" in self.faults and not self.has(p + "attn_v.weight"):
+            v = k
         q, k = self.rotate(q, il), self.rotate(k, il)
         if late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
         beta = self.key("attention.temperature_scale", 0.0)
         if beta and "no-temper" not in self.faults:
             q = q * (1 + beta * np.log(1 + np.arange(n) // self.key("rope.scaling.original_context_length")))[:, None, None]
+        if self.how.get("norm_v") and "no-v-norm" not in self.faults:
+            v = v / np.sqrt((v * v).mean(-1, keepdims=True) + self.eps)
         k, v = round_kv(k, self.k_type), round_kv(v, self.v_type)
-        scale = self.scale_all or 1 / math.sqrt(dk)
+        self.kept[il] = k, v
+        return self.attend(q, k, v, il, by)
+
+    def slides(self, il):
+        """What its heads are like, whatever a fault does to its window."""
+        p = self.key("attention.sliding_window_pattern", 1)
+        return isinstance(p, (list, np.ndarray)) and bool(p[il])
+
+    def keeper(self, il):
+        """The layer whose keys and values a layer at the end reads."""
+        last = range(self.n_layer - self.key("attention.shared_kv_layers"))
+        kind = [i for i in last if self.slides(i) == self.slides(il)]
+        return kind[0 if "borrow-first" in self.faults else -1]
+
+    def attend(self, q, k, v, il, by):
+        """q [n][heads][d] over k and v [n][kv][d], then the output's product"""
+        p, n, heads, kv, dv = f"blk.{il}.", len(q), q.shape[1], k.shape[1], v.shape[2]
+        scale = self.scale_all or self.how.get("scale") or 1 / math.sqrt(q.shape[2])
         i = np.arange(n)
         seen = i[None, :] <= i[:, None]
         if self.is_window(il):
@@ -449,6 +491,23 @@ class Model:
             w = w / w.sum(-1, keepdims=True)
         return top, w * (self.key("expert_weights_scale", 0.0) or 1.0)
 
+    def beside(self, x, il):
+        """The dense part and the experts, each with norms of its own."""
+        p = f"blk.{il}."
+        h = self.norm(x, p + "ffn_norm")
+        y = 0.0 if "no-dense" in self.faults else self.norm(self.mlp(h, p), p + "post_ffw_norm_1")
+        r = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.tensors[p + "ffn_gate_inp.scale"][0]
+        r = h if "router-of-dense" in self.faults else r
+        top, w = self.route(r if "no-router-scale" in self.faults else r / math.sqrt(self.n_embd), p)
+        if "no-expert-scale" not in self.faults:
+            w = w * self.tensors[p + "ffn_down_exps.scale"][0].reshape(-1)[top]
+        z, h = np.zeros_like(x), self.norm(x, p + "pre_ffw_norm_2")
+        for i, row in enumerate(h):
+            for e, we in zip(top[i], w[i]):
+                gate, up = np.split(self.mm(row, p + "ffn_gate_up_exps", e), 2)
+                z[i] += we * self.mm(self.activate(gate) * up, p + "ffn_down_exps", e)
+        return y if "no-experts" in self.faults else y + self.norm(z, p + "post_ffw_norm_2")
+
     def ffn(self, h, il):
         p = f"blk.{il}."
         if not self.has(p + "ffn_gate_inp.weight"):
@@ -471,14 +530,40 @@ class Model:
             y = self.norm(y, p + post)
         return x + self.res * y
 
+    def inputs(self, ids, x):
+        """The part of each layer in a second embedding [n][layer][d], None where there is none."""
+        d = self.key("embedding_length_per_layer_input", 0)
+        if not d or "no-inputs" in self.faults:
+            return None
+        own = self.tensors["per_layer_token_embd.weight"][0][ids].reshape(len(ids), -1, d) * math.sqrt(d)
+        of_x = (self.mm(x, "per_layer_model_proj") / math.sqrt(self.n_embd)).reshape(own.shape)
+        return (own + (0.0 if "no-input-proj" in self.faults else self.norm(of_x, "per_layer_proj_norm"))) / math.sqrt(2)
+
+    def behind(self, x, il, inputs):
+        """What stands behind the FFN of a layer."""
+        p = f"blk.{il}."
+        if inputs is not None:
+            at = (il + 1) % self.n_layer if "inputs-next" in self.faults else il
+            y = self.mm(self.activate(self.mm(x, p + "inp_gate")) * inputs[:, at], p + "proj")
+            x = x + self.norm(y, p + "post_norm")
+        if self.has(p + "layer_output_scale.weight") and "no-layer-scale" not in self.faults:
+            x = x * self.tensors[p + "layer_output_scale.weight"][0].reshape(())
+        return x
+
     def hidden(self, ids):
+        self.kept = {}
         x = self.tensors["token_embd.weight"][0][ids]
         if "no-embed-scale" not in self.faults:
             x = x * (math.sqrt(self.n_embd) if self.how.get("embed") == "sqrt" else self.key("embedding_scale", 0.0) or 1.0)
+        inputs = self.inputs(ids, x)
         for il in range(self.n_layer):
             pre = self.how.get("ffn_norm", "ffn_norm")
             x = self.branch(x, il, self.attention, "attn_norm", "post_attention_norm" if pre == "ffn_norm" else None)
-            x = self.branch(x, il, self.ffn, pre, "post_ffw_norm")
+            if self.has(f"blk.{il}.post_ffw_norm_1.weight"):
+                x = x + self.norm(self.beside(x, il), f"blk.{il}.post_ffw_norm")
+            else:
+                x = self.branch(x, il, self.ffn, pre, "post_ffw_norm")
+            x = self.behind(x, il, inputs)
         return self.norm(x, "output_norm")
 
     def logits(self, ids):

@@ -94,6 +94,17 @@ def latent_yarn(m):
     return {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 2.0, "beta_slow": 0.5, "mscale": m, "mscale_all_dim": m}
 
 
+def gemma4(**more):
+    """Layers that see all have larger heads than those that slide."""
+    return hub("gemma4_text", "Gemma4ForCausalLM", **{**dict(
+        num_attention_heads=4, num_key_value_heads=2, head_dim=8, global_head_dim=16, num_global_key_value_heads=None, attention_k_eq_v=False,
+        layer_types=["sliding_attention", "full_attention"] * 2, num_hidden_layers=4, hidden_size=16, sliding_window=9, final_logit_softcapping=20.0,
+        hidden_activation="gelu_pytorch_tanh", tie_word_embeddings=True, pad_token_id=0, num_kv_shared_layers=0, hidden_size_per_layer_input=0,
+        vocab_size_per_layer_input=72, use_double_wide_mlp=False, enable_moe_block=False, attention_bias=False, use_bidirectional_attention="vision",
+        rope_parameters={"full_attention": {"rope_type": "proportional", "rope_theta": 500.0, "partial_rotary_factor": 0.25},
+                         "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}), **more})
+
+
 CASES = {
     # grouped queries, untied, defaults for head sizes
     "llama-gqa": {
@@ -500,6 +511,32 @@ CASES = {
                     "rope-dim": ["key minimax-m2.rope.dimension_count 16"], "softmax": ["key minimax-m2.expert_gating_func 1"],
                     "no-k-norm-weight": each(2, "fill blk.%d.attn_k_norm.weight 1")},
         "faults": ["no-qk-norm", "norm-head", "no-pick-bias", "pick-weights", "softmax-gate", "no-renorm", "rope-full", "rope-other"],
+    },
+    # Gemma 4: keys that are values too in layers that see all, with fewer heads than where layers slide
+    "gemma4-hub": {
+        "hub": gemma4(num_global_key_value_heads=1, attention_k_eq_v=True, num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"]),
+        "mutants": {"window-8": ["key gemma4.attention.sliding_window 8"], "window-10": ["key gemma4.attention.sliding_window 10"],
+                    "base": ["key gemma4.rope.freq_base 50"], "base-swa": ["key gemma4.rope.freq_base_swa 500"], "no-cap": ["key gemma4.final_logit_softcapping 0"],
+                    "all-freqs": ["fill rope_freqs.weight 1"], "no-scale": ["fill blk.0.layer_output_scale.weight 1"],
+                    "no-post-ffn": ["fill blk.1.post_ffw_norm.weight 1"], "norms-same": ["copy blk.0.attn_norm.weight blk.0.ffn_norm.weight"]},
+        "faults": ["no-v-norm", "v-normed-k", "no-layer-scale", "no-qk-norm", "rope-other", "no-post-norm", "silu", "no-embed-scale", "kv-mod", "swa-base",
+                   "no-softcap"],
+    },
+    # the small ones: an embedding for each layer; the last layers read what others keep, and are wider
+    "gemma4-small-hub": {
+        "hub": gemma4(num_hidden_layers=6, layer_types=["sliding_attention", "full_attention"] * 3, num_kv_shared_layers=2, use_double_wide_mlp=True, hidden_size_per_layer_input=4, num_key_value_heads=1),
+        "mutants": {"no-proj-norm": ["fill per_layer_proj_norm.weight 1"], "no-input-norm": each(6, "fill blk.%d.post_norm.weight 1"),
+                    "no-table": ["fill per_layer_token_embd.weight 0"], "window-8": ["key gemma4.attention.sliding_window 8"]},
+        "faults": ["borrow-first", "no-inputs", "inputs-next", "no-input-proj", "no-layer-scale", "no-v-norm", "no-qk-norm", "rope-other"],
+    },
+    # experts beside the dense part; sizes as newer writers give them
+    "gemma4-moe-hub": {
+        "hub": gemma4(global_head_dim=None, per_layer_config={"1": {"head_dim": 16, "num_key_value_heads": 1}}, attention_k_eq_v=True, enable_moe_block=True, num_experts=5, top_k_experts=2, moe_intermediate_size=12,
+                      num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"]),
+        "mutants": {"one-expert": ["key gemma4.expert_used_count 1"], "no-factor": each(2, "fill blk.%d.ffn_down_exps.scale 1"),
+                    "no-router-norm-weight": each(2, "fill blk.%d.ffn_gate_inp.scale 1"), "no-mlp-post": ["fill blk.0.post_ffw_norm_1.weight 1"],
+                    "no-moe-post": ["fill blk.0.post_ffw_norm_2.weight 1"], "no-moe-norm": ["fill blk.1.pre_ffw_norm_2.weight 1"]},
+        "faults": ["no-dense", "no-experts", "router-of-dense", "no-router-scale", "no-expert-scale", "v-normed-k", "silu"],
     },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {

@@ -104,6 +104,7 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	n.w[0] = m->global[W_TOKEN_EMBD];
 	n.embed.mul = m->h.embd_scale;
 	x = graph_add(g, n);
+	m->inputs = arch_inputs(g, m, x);
 	for (int layer = 0; layer < m->h.n_layers; layer++) {
 		m->starts[layer] = g->n;
 		x = a->block(g, m, layer, x);

@@ -5,65 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/model.h>
+#include "arch/hparam.h"
 #include "arch/keys.h"
 #include "arch/read.h"
 #include "arch/tensor.h"
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "graph/graph.h"
-
-enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
-/* llama3: divisors in rope_freqs */
-enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };
-/* as ROUTE has it */
-enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };
-/* as MOE has it */
-enum arch_act { ACT_SILU, ACT_GELU, ACT_SWIGLU };
-
-enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
-/* what one frequency table is made from */
-struct arch_rope {
-	double base;
-	int scaling; /* enum arch_scaling */
-	double factor, ext_factor, beta_fast, beta_slow;
-	double attn_factor;      /* cos and sin are multiplied by this, and by what follows */
-	double yarn_attn_factor; /* 0: from factor */
-	int exact;               /* YaRN: the bounds of its ramp are not rounded */
-	int has_attn_factor;     /* longrope: in the file; else from the contexts */
-	int64_t orig_ctx;
-	int has_divisors; /* llama3 in config.json: W_ROPE_FREQS has to be there */
-};
-/* checked and bounded: products of any two stay below 2^62 */
-struct arch_hparam {
-	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
-	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm; /* 0: dense */
-	int32_t n_shared_ff;                     /* of the experts that every row takes; 0: none */
-	int32_t n_next;                          /* layers of the file behind the n_layers */
-	int32_t n_dense;                         /* layers at the front without experts */
-	int32_t groups, groups_used, group_best; /* of experts, as ROUTE has them; 0: none */
-	/* latent attention: dk, dv and the one KV head are of the cache, whose rows are a latent and
-	 * what rotates; these are of the heads.  kv_rank 0: none; q_rank 0: queries in one step */
-	int32_t kv_rank, q_rank, k_head, v_head;
-	float latent_eps;        /* of the norms between the steps */
-	float act_limit;         /* of ACT_SWIGLU */
-	float eps, expert_scale; /* scales: 0 is 1 */
-	float embd_scale, residual_scale, logit_scale, attn_scale;
-	float attn_cap, logit_cap; /* 0: none */
-	int32_t act;               /* enum arch_act */
-	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
-	uint8_t windowed[ARCH_MAX_LAYERS];  /* 1: the layer slides */
-	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
-	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
-	int32_t state;                      /* floats of it; 0: no layer does */
-	/* of recurrent layers: heads of q and k, of v, their sizes, rows that a convolution sees */
-	int32_t state_k_heads, state_heads, state_dk, state_dv, taps;
-	int state_tiled; /* in GGUF files the k head of head h is h mod state_k_heads */
-	int gated;       /* rows of W_Q are a head and its gate in turns */
-	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
-	int32_t temper_length;
-	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
-	int32_t n_ropes;
-};
 
 /* A member of config.json with one value that is computed here. */
 struct arch_expect {
@@ -110,6 +58,7 @@ struct infer_model {
 	int32_t global[W_GLOBALS]; /* slot -> index of a weight, -1: not there */
 	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] */
 	struct graph graph;
+	int32_t inputs;  /* node of what each layer gets beside the row; -1: they get nothing */
 	int32_t *starts; /* [n_layers + 1] first node of a layer; of what follows the last */
 	struct backend_rope ropes[2];
 	int n_ropes;
@@ -136,10 +85,6 @@ enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
 int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
                      void *log_user, infer_error *err);
-static inline int arch_has_experts(const struct arch_hparam *h, int layer)
-{
-	return h->n_expert && layer >= h->n_dense;
-}
 
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
@@ -163,7 +108,15 @@ int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
-int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h);
+/* by: what the router sees */
+int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
+/* inputs.c: a part of the token's own embedding for each layer, of the rows x of the first; -1:
+ * there are none, or failure.  Then what the layer adds of its part. */
+int32_t arch_inputs(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x);
+/* The rows that want logits. */
+int32_t arch_pick(struct graph *g, int32_t x);
+int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
 /* w -1: x itself */
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);

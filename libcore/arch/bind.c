@@ -10,8 +10,23 @@
 #include <stdio.h>
 #include <string.h>
 
-static int64_t dim_of(const struct arch_hparam *h, int dim)
+/* of recurrent layers */
+static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
+	int64_t o = (int64_t)h->state_heads * h->state_dv;
+
+	return dim == D_STATE_QKV     ? 2 * (int64_t)h->state_k_heads * h->state_dk + o
+	       : dim == D_STATE_O     ? o
+	       : dim == D_STATE_V     ? h->state_dv
+	       : dim == D_STATE_PAIRS ? 2 * (int64_t)h->state_heads
+	                              : h->state_heads;
+}
+
+/* layer: 0 for what belongs to none */
+static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
+{
+	struct arch_heads head = arch_heads_of(h, layer);
+
 	switch ((enum arch_dim)dim) {
 	case D_END:
 		return 1;
@@ -20,18 +35,18 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	case D_EMBD:
 		return h->n_embd;
 	case D_HEAD:
-		return h->dk;
+		return head.dk;
 	case D_Q:
 		return (int64_t)h->n_head *
-		       (h->kv_rank ? h->k_head : h->dk + (h->gated ? h->dv : 0));
+		       (h->kv_rank ? h->k_head : head.dk + (h->gated ? head.dv : 0));
 	case D_KV_K:
-		return (int64_t)h->n_head_kv * h->dk;
+		return (int64_t)h->kv_heads[layer] * head.dk;
 	case D_KV_V:
-		return (int64_t)h->n_head_kv * h->dv;
+		return (int64_t)h->kv_heads[layer] * head.dv;
 	case D_O:
-		return (int64_t)h->n_head * (h->kv_rank ? h->v_head : h->dv);
+		return (int64_t)h->n_head * (h->kv_rank ? h->v_head : head.dv);
 	case D_FF:
-		return h->n_ff;
+		return h->ff[layer];
 	case D_HEADS:
 		return h->n_head;
 	case D_ONE:
@@ -39,16 +54,11 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 	case D_SHARED_FF:
 		return h->n_shared_ff;
 	case D_STATE_QKV:
-		return 2 * (int64_t)h->state_k_heads * h->state_dk +
-		       (int64_t)h->state_heads * h->state_dv;
 	case D_STATE_O:
-		return (int64_t)h->state_heads * h->state_dv;
 	case D_STATE_V:
-		return h->state_dv;
 	case D_STATE_HEADS:
-		return h->state_heads;
 	case D_STATE_PAIRS:
-		return 2 * (int64_t)h->state_heads;
+		return state_dim(h, (enum arch_dim)dim);
 	case D_TAPS:
 		return h->taps;
 	case D_HALF_ROT:
@@ -65,6 +75,10 @@ static int64_t dim_of(const struct arch_hparam *h, int dim)
 		return h->v_head;
 	case D_KV_B:
 		return (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head);
+	case D_LAYER_EMBD:
+		return h->layer_embd;
+	case D_LAYERS_EMBD:
+		return (int64_t)h->layer_embd * h->n_layers;
 	}
 	return 0;
 }
@@ -135,16 +149,17 @@ static int layer_of(enum arch_naming naming, struct infer_str name, struct infer
 	return layer;
 }
 
-static int check_shape(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
-                       infer_error *err)
+static int check_shape(const infer_model *m, const struct parts *p, int layer,
+                       const struct infer_tensor *t, infer_error *err)
 {
 	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
 
 	for (int i = 0; i < 4; i++) {
 		int stacked = p->expert >= 0 && i == 2; /* elsewhere a tensor has all experts */
-		int64_t want = dim_of(&m->h, i < 3 && !stacked ? p->row[0]->shape[i] : D_END);
+		int64_t want =
+			dim_of(&m->h, layer, i < 3 && !stacked ? p->row[0]->shape[i] : D_END);
 		for (int part = 1; part < p->n && i == rows_at; part++)
-			want += dim_of(&m->h, p->row[part]->shape[i]);
+			want += dim_of(&m->h, layer, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
 			return err_set(err, INFER_EFORMAT,
 			               "tensor %.*s: dimension %d is %lld where %lld is wanted",
@@ -219,9 +234,18 @@ static int twice(const struct infer_tensor *t, infer_error *err)
 	               t->name.at);
 }
 
+/* Whether the architecture has a use of its own for a tensor that could be the scale of another. */
+static int has_row(const infer_model *m, struct infer_str name)
+{
+	int layer = layer_of(m->naming, name, &name);
+
+	return find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
+}
+
 /* A matrix may have one scale, which the product is multiplied by.  No kernel supports more
  * scales, or a zero point. */
-static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer_error *err)
+static int take_aux(const infer_model *m, const struct infer_tensor *t, int whole, float *scale,
+                    infer_error *err)
 {
 	static const char *const names[] = {
 		[INFER_AUX_SCALE] = "scale", [INFER_AUX_ZERO] = "zero"
@@ -229,7 +253,7 @@ static int take_aux(const struct infer_tensor *t, int whole, float *scale, infer
 
 	for (int role = 0; role < INFER_AUX_ROLES; role++) {
 		const struct infer_tensor *a = t->aux[role];
-		if (!a)
+		if (!a || has_row(m, a->name))
 			continue;
 		if (role != INFER_AUX_SCALE || !whole || a->type != INFER_F32 ||
 		    a->bytes != sizeof *scale)
@@ -256,7 +280,7 @@ static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert,
 	if (*slot < 0)
 		TRY(new_weight(m, t, t->ne[1], m->h.n_expert, slot, err));
 	struct weight *w = &m->weights[*slot];
-	TRY(take_aux(t, 0, &w->scale, err));
+	TRY(take_aux(m, t, 0, &w->scale, err));
 	if (w->type != t->type)
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside experts of type %s",
 		               (int)t->name.len, t->name.at, infer_type_info(t->type)->name,
@@ -277,7 +301,7 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
 		return twice(t, err);
 	TRY(new_weight(m, t, rows, t->ne[2], slot, err));
 	struct weight *w = &m->weights[*slot];
-	TRY(take_aux(t, !vector, &w->scale, err));
+	TRY(take_aux(m, t, !vector, &w->scale, err));
 	const void **at = (const void **)w->at;
 	for (int64_t i = 0; i < t->ne[2]; i++)
 		at[i] = (const unsigned char *)t->data +
@@ -344,8 +368,21 @@ static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
 		return m->h.q_rank ? -1 : 1;
 	case ARCH_TWO_STEPS:
 		return m->h.q_rank ? 1 : -1;
+	case ARCH_KEEPS:
+		return arch_keeper(&m->h, layer) == layer;
+	case ARCH_VALUES:
+		return m->h.windowed[layer] && arch_keeper(&m->h, layer) == layer;
+	case ARCH_INPUTS:
+		return m->h.layer_embd ? 1 : -1;
 	}
 	return 0;
+}
+
+/* Known, and of no use: nothing reads it, or the layer reads what another keeps. */
+static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
+{
+	return t->slot == W_UNUSED || ((t->need == ARCH_KEEPS || t->need == ARCH_VALUES) &&
+	                               arch_keeper(&m->h, layer) != layer);
 }
 
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
@@ -357,7 +394,7 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	enum arch_transform how;
 	int64_t first = 0;
 
-	if (t->of) /* bound together with that tensor */
+	if (t->of && !p.n) /* bound together with that tensor */
 		return INFER_OK;
 	if (layer >= m->h.n_layers && layer < m->h.n_layers + m->h.n_next)
 		return INFER_OK; /* predicts a token further on */
@@ -365,15 +402,16 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",
 		               (int)t->name.len, t->name.at, m->arch->gguf,
 		               layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
-	if (p.row[0]->slot == W_UNUSED)
+	if (is_idle(m, p.row[0], layer))
 		return INFER_OK;
 	TRY(find_how(m, &p, t, vector, &how, err));
-	TRY(check_shape(m, &p, t, err));
+	TRY(check_shape(m, &p, layer < 0 ? 0 : layer, t, err));
 	TRY(check_type(t, vector, err));
 	for (int i = 0; i < p.n; i++) {
 		int32_t *slot =
 			layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot];
-		int64_t rows = dim_of(&m->h, p.row[i]->shape[vector ? 0 : 1]);
+		int64_t rows =
+			dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[vector ? 0 : 1]);
 		if (p.expert >= 0)
 			TRY(bind_expert(m, t, p.expert, slot, err));
 		else

@@ -31,15 +31,28 @@ int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bi
 static int32_t rotate(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads)
 {
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
+	struct arch_heads head = arch_heads_of(&m->h, layer);
 
 	if (m->h.still[layer])
 		return x;
 	n.src[0] = x;
 	n.rope.heads = n_heads;
-	n.rope.dk = m->h.dk;
-	n.rope.rot = m->h.n_rot;
+	n.rope.dk = head.dk;
+	n.rope.rot = head.n_rot;
 	n.rope.halves = arch_rope_mode(m->arch, m->naming) == ROPE_HALVES;
 	n.rope.table = m->h.windowed[layer] && m->n_ropes > 1;
+	return graph_add(g, n);
+}
+
+/* w -1: without a gain */
+static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int32_t w, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_NORM);
+
+	n.src[0] = x;
+	n.w[0] = w;
+	n.norm.groups = groups;
+	n.norm.eps = m->h.eps;
 	return graph_add(g, n);
 }
 
@@ -47,15 +60,10 @@ static int32_t rotate(struct graph *g, const infer_model *m, int layer, int32_t 
 static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads,
                      int32_t norm)
 {
-	struct graph_node n = graph_node_of(GRAPH_NORM);
+	int64_t cols = (int64_t)n_heads * arch_heads_of(&m->h, layer).dk;
 
-	if (norm >= 0) {
-		n.src[0] = x;
-		n.w[0] = norm;
-		n.norm.groups = (int32_t)((int64_t)n_heads * m->h.dk / m->weights[norm].ne[0]);
-		n.norm.eps = m->h.eps;
-		x = graph_add(g, n);
-	}
+	if (norm >= 0)
+		x = norm_heads(g, m, (int)(cols / m->weights[norm].ne[0]), norm, x);
 	return rotate(g, m, layer, x, n_heads);
 }
 
@@ -80,39 +88,61 @@ static int32_t gated(struct graph *g, int32_t x, int32_t by)
 	return graph_add(g, n);
 }
 
+/* K and V as they are stored: their node. */
+static int32_t store(struct graph *g, const infer_model *m, int layer, int32_t k, int32_t v)
+{
+	struct graph_node n = graph_node_of(GRAPH_KV_PUT);
+	struct arch_heads head = arch_heads_of(&m->h, layer);
+	int32_t n_heads = m->h.kv_heads[layer];
+
+	n.src[0] = heads(g, m, layer, k, n_heads, m->layer[layer][W_K_NORM]);
+	n.src[1] = m->h.norm_v ? norm_heads(g, m, n_heads, -1, v) : v;
+	n.kv_put.layer = layer;
+	n.kv_put.heads = n_heads;
+	n.kv_put.dk = head.dk;
+	n.kv_put.dv = head.dv;
+	return graph_add(g, n);
+}
+
+/* The node that stores K and V of a layer before. */
+static int32_t stored(const struct graph *g, int layer)
+{
+	int32_t i = g->n - 1;
+
+	while (i >= 0 && (g->nodes[i].op != GRAPH_KV_PUT || g->nodes[i].kv_put.layer != layer))
+		i--;
+	return i;
+}
+
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
+	struct arch_heads head = arch_heads_of(&m->h, layer);
+	int from = arch_keeper(&m->h, layer), n_heads = m->h.n_head;
 
 	if (m->h.kv_rank)
 		return arch_latent(g, m, layer, h);
-	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h), by = q;
-	int32_t k = arch_linear(g, m, w[W_K], w[W_K_BIAS], h);
-	int32_t v = arch_linear(g, m, w[W_V], w[W_V_BIAS], h);
-	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
+	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h), by = q, k = -1, v = -1;
+	struct graph_node n = graph_node_of(GRAPH_ATTN);
 
-	if (m->h.gated) {
-		q = arch_part(g, by, m->h.n_head, 0, m->h.n_head * m->h.dk);
-		by = arch_part(g, by, m->h.n_head, m->h.dk, m->h.n_head * m->h.dv);
+	if (from == layer) {
+		k = arch_linear(g, m, w[W_K], w[W_K_BIAS], h);
+		v = w[W_V] < 0 ? k : arch_linear(g, m, w[W_V], w[W_V_BIAS], h);
 	}
-	q = temper(g, m, heads(g, m, layer, q, m->h.n_head, w[W_Q_NORM]));
-	k = heads(g, m, layer, k, m->h.n_head_kv, w[W_K_NORM]);
-	put.src[0] = k;
-	put.src[1] = v;
-	put.kv_put.layer = layer;
-	put.kv_put.heads = m->h.n_head_kv;
-	put.kv_put.dk = m->h.dk;
-	put.kv_put.dv = m->h.dv;
-	n.src[0] = q;
-	n.src[1] = graph_add(g, put);
+	if (m->h.gated) {
+		q = arch_part(g, by, n_heads, 0, n_heads * head.dk);
+		by = arch_part(g, by, n_heads, head.dk, n_heads * head.dv);
+	}
+	n.src[0] = temper(g, m, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
+	n.src[1] = from == layer ? store(g, m, layer, k, v) : stored(g, from);
 	n.w[0] = w[W_SINKS];
-	n.attn.layer = layer;
-	n.attn.heads = m->h.n_head;
-	n.attn.kv_heads = m->h.n_head_kv;
-	n.attn.dk = m->h.dk;
-	n.attn.dv = m->h.dv;
+	n.attn.layer = from;
+	n.attn.heads = n_heads;
+	n.attn.kv_heads = m->h.kv_heads[from];
+	n.attn.dk = head.dk;
+	n.attn.dv = head.dv;
 	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
-	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)m->h.dk);
+	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)head.dk);
 	n.attn.cap = m->h.attn_cap;
 	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
 }
@@ -146,13 +176,27 @@ static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, sum);
 }
 
+static int32_t scaled(struct graph *g, int32_t x, float mul, int32_t w)
+{
+	struct graph_node n = graph_node_of(GRAPH_SCALE);
+
+	if ((mul == 0 || mul == 1) && w < 0)
+		return x;
+	n.src[0] = x;
+	n.w[0] = w;
+	n.scale.mul = mul == 0 ? 1 : mul;
+	return graph_add(g, n);
+}
+
 static int32_t route(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_ROUTE);
 
-	n.src[0] = arch_linear(g, m, w[W_ROUTER], w[W_ROUTER_BIAS], h);
+	h = arch_linear(g, m, w[W_ROUTER], w[W_ROUTER_BIAS], h);
+	n.src[0] = scaled(g, h, m->h.router_mul, -1);
 	n.w[0] = w[W_ROUTER_PICK];
+	n.w[1] = w[W_EXPERT_SCALE];
 	n.route.used = m->h.n_expert_used;
 	n.route.sigmoid = m->h.expert_gating;
 	n.route.norm = m->h.expert_norm;
@@ -163,13 +207,13 @@ static int32_t route(struct graph *g, const infer_model *m, int layer, int32_t h
 	return graph_add(g, n);
 }
 
-int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h)
+int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_MOE);
 
 	n.src[0] = h;
-	n.src[1] = route(g, m, layer, h);
+	n.src[1] = route(g, m, layer, by);
 	n.w[0] = w[W_GATE_EXPS];
 	n.w[1] = w[W_UP_EXPS];
 	n.w[2] = w[W_DOWN_EXPS];
@@ -183,7 +227,7 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h)
 	return shared(g, m, layer, h, graph_add(g, n));
 }
 
-static int32_t add(struct graph *g, const infer_model *m, int32_t x, int32_t branch)
+int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch)
 {
 	struct graph_node n = graph_node_of(GRAPH_ADD);
 
@@ -193,12 +237,37 @@ static int32_t add(struct graph *g, const infer_model *m, int32_t x, int32_t bra
 	return graph_add(g, n);
 }
 
-static int32_t pick(struct graph *g, int32_t x)
+int32_t arch_pick(struct graph *g, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_PICK);
 
 	n.src[0] = x;
 	return graph_add(g, n);
+}
+
+/* The dense part and the experts side by side, each with norms of its own. */
+static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	const int32_t *w = m->layer[layer];
+	struct graph_node n = graph_node_of(GRAPH_ADD);
+	int32_t y = arch_mlp(g, m, layer, arch_norm(g, m, w[W_FFN_NORM], x));
+
+	n.src[0] = arch_norm(g, m, w[W_MLP_POST_NORM], y);
+	y = arch_norm(g, m, w[W_MOE_NORM], x);
+	y = arch_moe(g, m, layer, y, arch_norm(g, m, w[W_ROUTER_NORM], x));
+	n.src[1] = arch_norm(g, m, w[W_MOE_POST_NORM], y);
+	return graph_add(g, n);
+}
+
+static int32_t ffn(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	int experts = arch_has_experts(&m->h, layer);
+	int32_t h;
+
+	if (experts && m->layer[layer][W_MLP_POST_NORM] >= 0)
+		return beside(g, m, layer, x);
+	h = arch_norm(g, m, m->layer[layer][W_FFN_NORM], x);
+	return experts ? arch_moe(g, m, layer, h, h) : arch_mlp(g, m, layer, h);
 }
 
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
@@ -210,12 +279,12 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	h = recurs ? arch_delta(g, m, layer, h) : arch_attention(g, m, layer, h);
 
 	if (layer == m->h.n_layers - 1) { /* only the output rows are needed from here on */
-		h = pick(g, h);
-		x = pick(g, x);
+		h = arch_pick(g, h);
+		x = arch_pick(g, x);
 	}
 	h = arch_linear(g, m, w[recurs ? W_STATE_OUT : W_O], w[W_O_BIAS], h);
-	x = add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
-	h = arch_norm(g, m, w[W_FFN_NORM], x);
-	h = arch_has_experts(&m->h, layer) ? arch_moe(g, m, layer, h) : arch_mlp(g, m, layer, h);
-	return add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
+	x = arch_add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
+	h = ffn(g, m, layer, x);
+	x = arch_add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
+	return scaled(g, arch_input(g, m, layer, x), 1, w[W_LAYER_SCALE]);
 }

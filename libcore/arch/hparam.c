@@ -14,17 +14,14 @@ struct arch_reader {
 	uint8_t read[ARCH_KEYS]; /* keys that were looked up */
 };
 
-static struct key_found look(struct arch_reader *r, enum arch_key key)
+struct key_found arch_key_look(struct arch_reader *r, enum arch_key key)
 {
 	r->read[key] = 1;
 	return r->keys.kind->arr(&r->keys, key);
 }
 
-/* "key NAME: why" */
-__attribute__((format(printf, 5, 6), cold)) static int refuse(const struct arch_reader *r,
-                                                              enum arch_key key, int code,
-                                                              infer_error *err, const char *fmt,
-                                                              ...)
+int arch_key_refuse(const struct arch_reader *r, enum arch_key key, int code, infer_error *err,
+                    const char *fmt, ...)
 {
 	char name[KEY_NAME], why[160];
 	va_list ap;
@@ -45,39 +42,64 @@ static int whole(const struct arch_reader *r, enum arch_key key, uint64_t i, int
 int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t lo, int64_t hi,
                  infer_error *err)
 {
-	struct key_found f = look(r, key);
+	struct key_found f = arch_key_look(r, key);
 	int64_t x, one;
 
 	if (!f.kind)
 		return INFER_OK;
 	if (!f.n)
-		return refuse(r, key, INFER_EFORMAT, err, "an empty array");
+		return arch_key_refuse(r, key, INFER_EFORMAT, err, "an empty array");
 	TRY(whole(r, key, 0, &x, err));
 	for (uint64_t i = 1; i < f.n; i++) {
 		TRY(whole(r, key, i, &one, err));
 		if (one != x)
-			return refuse(r, key, INFER_EUNSUP, err,
-			              "differs from layer to layer (%lld, %lld)", (long long)x,
-			              (long long)one);
+			return arch_key_refuse(r, key, INFER_EUNSUP, err,
+			                       "differs from layer to layer (%lld, %lld)",
+			                       (long long)x, (long long)one);
 	}
 	if (x < lo || x > hi)
-		return refuse(r, key, INFER_EFORMAT, err, "%lld is not in %lld ... %lld",
-		              (long long)x, (long long)lo, (long long)hi);
+		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%lld is not in %lld ... %lld",
+		                       (long long)x, (long long)lo, (long long)hi);
 	*v = (int32_t)x;
+	return INFER_OK;
+}
+
+/* A value for each layer, or one for all; *most is the largest. */
+static int read_layers(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
+                       int32_t *to, int32_t *most, int64_t lo, int64_t hi, infer_error *err)
+{
+	struct key_found f = arch_key_look(r, key);
+	int64_t one = *most;
+
+	if (f.kind && f.list && f.n != (uint64_t)h->n_layers)
+		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
+		                       (unsigned long long)f.n, h->n_layers);
+	*most = f.kind ? 0 : *most;
+	for (int i = 0; i < h->n_layers; i++) {
+		if (f.kind)
+			TRY(whole(r, key, f.list ? (uint64_t)i : 0, &one, err));
+		if (f.kind && (one < lo || one > hi))
+			return arch_key_refuse(r, key, INFER_EFORMAT, err,
+			                       "%lld is not in %lld ... %lld", (long long)one,
+			                       (long long)lo, (long long)hi);
+		to[i] = (int32_t)one;
+		*most = to[i] > *most ? to[i] : *most;
+	}
 	return INFER_OK;
 }
 
 int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double lo, double hi,
                     infer_error *err)
 {
-	struct key_found f = look(r, key);
+	struct key_found f = arch_key_look(r, key);
 	double x = 0;
 
 	if (!f.kind)
 		return INFER_OK;
 	TRY(r->keys.kind->real(&r->keys, key, KEY_SCALAR, &x, err));
 	if (!(x >= lo && x <= hi)) /* NaN is in no range */
-		return refuse(r, key, INFER_EFORMAT, err, "%g is not in %g ... %g", x, lo, hi);
+		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%g is not in %g ... %g", x, lo,
+		                       hi);
 	*v = x;
 	return INFER_OK;
 }
@@ -94,14 +116,15 @@ int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo
 
 int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err)
 {
-	return look(r, key).kind ? r->keys.kind->flag(&r->keys, key, v, err) : INFER_OK;
+	return arch_key_look(r, key).kind ? r->keys.kind->flag(&r->keys, key, v, err) : INFER_OK;
 }
 
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 {
-	return look(r, key).kind ? refuse(r, key, INFER_EUNSUP, err,
-	                                  "not supported with architecture %s", r->keys.arch->gguf)
-	                         : INFER_OK;
+	return arch_key_look(r, key).kind
+	               ? arch_key_refuse(r, key, INFER_EUNSUP, err,
+	                                 "not supported with architecture %s", r->keys.arch->gguf)
+	               : INFER_OK;
 }
 
 int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -115,76 +138,16 @@ int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	if (groups < 2 || !h->n_expert)
 		return INFER_OK;
 	if (h->n_expert % groups || h->n_expert / groups < best)
-		return refuse(r, K_EXPERT_GROUPS, INFER_EFORMAT, err, "%d groups of %d experts",
-		              groups, h->n_expert);
+		return arch_key_refuse(r, K_EXPERT_GROUPS, INFER_EFORMAT, err,
+		                       "%d groups of %d experts", groups, h->n_expert);
 	if (used < 1 || h->n_expert_used > h->n_expert / groups * used)
-		return refuse(r, K_EXPERT_GROUPS_USED, INFER_EFORMAT, err,
-		              "%d groups have fewer than %d experts", used, h->n_expert_used);
+		return arch_key_refuse(r, K_EXPERT_GROUPS_USED, INFER_EFORMAT, err,
+		                       "%d groups have fewer than %d experts", used,
+		                       h->n_expert_used);
 	h->groups = groups;
 	h->groups_used = used;
 	h->group_best = best;
 	return INFER_OK;
-}
-
-/* Older files have the sizes of the heads in the place of those of the cache. */
-static int read_latent_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	int absorbed = look(r, K_K_MLA).kind != KEY_ABSENT;
-
-	h->k_head = h->dk;
-	h->v_head = h->dv;
-	TRY(arch_key_i32(r, K_K_MLA, &h->k_head, 1, 1 << 12, err));
-	TRY(arch_key_i32(r, K_V_MLA, &h->v_head, 1, 1 << 12, err));
-	if (h->n_rot >= h->k_head)
-		return refuse(r, K_ROPE_DIM, INFER_EFORMAT, err, "%d in heads of %d", h->n_rot,
-		              h->k_head);
-	if (absorbed && (h->dk != h->kv_rank + h->n_rot || h->dv != h->kv_rank))
-		return refuse(r, K_K_LENGTH, INFER_EFORMAT, err,
-		              "%d and %d for latents of %d and %d that rotate", h->dk, h->dv,
-		              h->kv_rank, h->n_rot);
-	if (h->n_head_kv != (absorbed ? 1 : h->n_head))
-		return refuse(r, K_HEADS_KV, INFER_EFORMAT, err, "%d, with latents for %d heads",
-		              h->n_head_kv, h->n_head);
-	return INFER_OK;
-}
-
-/* Scores grow with the square of YaRN's factor for the whole head; then cos and sin do not grow.
- * GGUF files have a tenth of mscale_all_dim. */
-static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	struct arch_rope *p = &h->rope[0];
-	double all = 0, own = 0, grow;
-
-	TRY(arch_key_double(r, K_YARN_LOG, &all, 0, 1e3, err));
-	own = 10 * all;
-	TRY(arch_key_double(r, K_YARN_MSCALE, &own, all != 0 ? own - 1e-4 : 0,
-	                    all != 0 ? own + 1e-4 : 1e4, err));
-	if (all != 0 && (p->scaling != SCALING_YARN || p->yarn_attn_factor > 0))
-		return refuse(r, K_YARN_LOG, INFER_EUNSUP, err,
-		              "%g without YaRN, or beside another factor of it", all);
-	grow = p->factor > 1 ? all * fm_log(p->factor) + 1 : 1;
-	if (all != 0 && p->factor > 1)
-		p->attn_factor /= 0.1 * fm_log(p->factor) + 1;
-	if (h->attn_scale == 0)
-		h->attn_scale = (float)(grow * grow / sqrt((double)h->k_head));
-	return INFER_OK;
-}
-
-int arch_read_latent(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	TRY(arch_key_i32(r, K_KV_LORA, &h->kv_rank, 1, (1 << 12) - h->n_rot, err));
-	if (!h->kv_rank)
-		return refuse(r, K_KV_LORA, INFER_EFORMAT, err, "missing");
-	TRY(arch_key_i32(r, K_Q_LORA, &h->q_rank, 0, 1 << 16, err));
-	TRY(read_latent_heads(h, r, err));
-	h->latent_eps = 1e-6f; /* transformers' norms have it, whatever the config says */
-	h->dk = h->kv_rank + h->n_rot;
-	h->dv = h->kv_rank;
-	h->n_head_kv = 1;
-	if ((int64_t)h->n_head * h->dk > 1 << 20)
-		return refuse(r, K_KV_LORA, INFER_EFORMAT, err, "%d for %d heads", h->kv_rank,
-		              h->n_head);
-	return read_latent_scale(h, r, err);
 }
 
 int arch_read_next(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -193,8 +156,8 @@ int arch_read_next(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	if (!r->keys.kind->counts_next)
 		return INFER_OK;
 	if (h->n_next >= h->n_layers)
-		return refuse(r, K_NEXTN, INFER_EFORMAT, err, "%d of %d layers", h->n_next,
-		              h->n_layers);
+		return arch_key_refuse(r, K_NEXTN, INFER_EFORMAT, err, "%d of %d layers", h->n_next,
+		                       h->n_layers);
 	h->n_layers -= h->n_next;
 	return INFER_OK;
 }
@@ -202,19 +165,19 @@ int arch_read_next(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
                    uint8_t *flags, infer_error *err)
 {
-	struct key_found f = look(r, key);
+	struct key_found f = arch_key_look(r, key);
 	int64_t one;
 
 	if (!f.kind)
 		return INFER_OK;
 	if (!f.list || (f.n != (uint64_t)h->n_layers && f.n != (uint64_t)(h->n_layers + h->n_next)))
-		return refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
-		              (unsigned long long)f.n, h->n_layers);
+		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
+		                       (unsigned long long)f.n, h->n_layers);
 	for (int i = 0; i < h->n_layers; i++) {
 		TRY(whole(r, key, (uint64_t)i, &one, err));
 		if (one != 0 && one != 1)
-			return refuse(r, key, INFER_EFORMAT, err, "%lld is no flag",
-			              (long long)one);
+			return arch_key_refuse(r, key, INFER_EFORMAT, err, "%lld is no flag",
+			                       (long long)one);
 		flags[i] = (uint8_t)one;
 	}
 	return INFER_OK;
@@ -222,12 +185,13 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 
 int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err)
 {
-	struct key_found f = look(r, K_WINDOW_PATTERN);
+	struct key_found f = arch_key_look(r, K_WINDOW_PATTERN);
 
 	TRY(arch_key_i32(r, K_WINDOW, &h->window, 0, 1 << 30, err));
 	if (f.list && f.n != (uint64_t)h->n_layers)
-		return refuse(r, K_WINDOW_PATTERN, INFER_EFORMAT, err, "%llu values for %d layers",
-		              (unsigned long long)f.n, h->n_layers);
+		return arch_key_refuse(r, K_WINDOW_PATTERN, INFER_EFORMAT, err,
+		                       "%llu values for %d layers", (unsigned long long)f.n,
+		                       h->n_layers);
 	if (!f.list)
 		TRY(arch_key_i32(r, K_WINDOW_PATTERN, &period, 0, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++) {
@@ -243,7 +207,8 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 static int must_have(struct arch_reader *r, enum arch_key key, infer_error *err)
 {
 
-	return look(r, key).kind ? INFER_OK : refuse(r, key, INFER_EFORMAT, err, "missing");
+	return arch_key_look(r, key).kind ? INFER_OK
+	                                  : arch_key_refuse(r, key, INFER_EFORMAT, err, "missing");
 }
 
 /* A flag for each layer, or every period-th attends. */
@@ -251,7 +216,7 @@ static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_er
 {
 	int32_t period = 4;
 
-	look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
 	TRY(arch_key_i32(r, K_FULL_INTERVAL, &period, 1, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->recurrent[i] = i % period != period - 1;
@@ -273,11 +238,12 @@ int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	TRY(arch_key_i32(r, K_STATE_K_HEADS, &h->state_k_heads, 1, h->state_heads, err));
 	TRY(arch_key_i32(r, K_STATE_O, &out, 1, 1 << 20, err));
 	if (h->state_heads % h->state_k_heads)
-		return refuse(r, K_STATE_K_HEADS, INFER_EFORMAT, err,
-		              "%d does not divide the %d heads", h->state_k_heads, h->state_heads);
+		return arch_key_refuse(r, K_STATE_K_HEADS, INFER_EFORMAT, err,
+		                       "%d does not divide the %d heads", h->state_k_heads,
+		                       h->state_heads);
 	if (out % h->state_heads)
-		return refuse(r, K_STATE_O, INFER_EFORMAT, err, "%d is no multiple of the %d heads",
-		              out, h->state_heads);
+		return arch_key_refuse(r, K_STATE_O, INFER_EFORMAT, err,
+		                       "%d is no multiple of the %d heads", out, h->state_heads);
 	h->state_dv = out / h->state_heads;
 	const struct arch_tensor *gate = arch_row(r->keys.arch, W_STATE_GATE);
 	h->state_tiled = gate && gate->how == T_TILED;
@@ -285,10 +251,31 @@ int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	floats = (floats + 15) / 16 * 16 +
 	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
 	if (floats > 1 << 28)
-		return refuse(r, K_STATE_DK, INFER_EFORMAT, err, "a state of %lld numbers a layer",
-		              (long long)floats);
+		return arch_key_refuse(r, K_STATE_DK, INFER_EFORMAT, err,
+		                       "a state of %lld numbers a layer", (long long)floats);
 	h->state = (int32_t)floats;
 	return read_recurrent(r, h, err);
+}
+
+static int too_wide(const struct arch_hparam *h, int32_t dk, int32_t dv)
+{
+	return (int64_t)h->n_head * (dk > dv ? dk : dv) > 1 << 20;
+}
+
+/* A list has a 0 for layers without K and V, which settle() looks at. */
+static int read_kv_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->n_head_kv = h->n_head;
+	TRY(read_layers(r, K_HEADS_KV, h, h->kv_heads, &h->n_head_kv,
+	                arch_key_look(r, K_HEADS_KV).list ? 0 : 1, h->n_head, err));
+	for (int i = 0; i < h->n_layers; i++)
+		if (h->kv_heads[i] && h->n_head % h->kv_heads[i])
+			return arch_key_refuse(r, K_HEADS_KV, INFER_EFORMAT, err,
+			                       "%d does not divide the %d heads", h->kv_heads[i],
+			                       h->n_head);
+	return h->n_head_kv
+	               ? INFER_OK
+	               : arch_key_refuse(r, K_HEADS_KV, INFER_EFORMAT, err, "0 in every layer");
 }
 
 static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -298,27 +285,24 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		TRY(must_have(r, needed[i], err));
-	if (!look(r, K_EXPERT_FF).kind)
+	if (!arch_key_look(r, K_EXPERT_FF).kind)
 		TRY(must_have(r, K_FF, err));
 	TRY(arch_key_i32(r, K_BLOCK_COUNT, &h->n_layers, 1, ARCH_MAX_LAYERS, err));
 	TRY(arch_key_i32(r, K_CONTEXT, &h->ctx_train, 1, 1 << 30, err));
 	TRY(arch_key_i32(r, K_EMBD, &h->n_embd, 1, 1 << 20, err));
-	TRY(arch_key_i32(r, K_FF, &h->n_ff, 1, 1 << 24, err));
+	TRY(read_layers(r, K_FF, h, h->ff, &h->n_ff, 1, 1 << 24, err));
 	TRY(arch_key_i32(r, K_HEADS, &h->n_head, 1, 1 << 12, err));
-	h->n_head_kv = h->n_head;
-	TRY(arch_key_i32(r, K_HEADS_KV, &h->n_head_kv, 1, h->n_head, err));
-	if (h->n_head % h->n_head_kv)
-		return refuse(r, K_HEADS_KV, INFER_EFORMAT, err, "%d does not divide the %d heads",
-		              h->n_head_kv, h->n_head);
+	TRY(read_kv_heads(h, r, err));
 	h->dk = h->dv = h->n_embd / h->n_head;
 	TRY(arch_key_i32(r, K_K_LENGTH, &h->dk, 1, 1 << 12, err));
 	TRY(arch_key_i32(r, K_V_LENGTH, &h->dv, 1, 1 << 12, err));
-	if (h->n_embd % h->n_head && !look(r, K_K_LENGTH).kind)
-		return refuse(r, K_HEADS, INFER_EFORMAT, err,
-		              "%d does not divide the embedding of %d", h->n_head, h->n_embd);
-	if ((int64_t)h->n_head * (h->dk > h->dv ? h->dk : h->dv) > 1 << 20)
-		return refuse(r, K_K_LENGTH, INFER_EFORMAT, err, "%d heads of %d and %d", h->n_head,
-		              h->dk, h->dv);
+	if (h->n_embd % h->n_head && !arch_key_look(r, K_K_LENGTH).kind)
+		return arch_key_refuse(r, K_HEADS, INFER_EFORMAT, err,
+		                       "%d does not divide the embedding of %d", h->n_head,
+		                       h->n_embd);
+	if (too_wide(h, h->dk, h->dv))
+		return arch_key_refuse(r, K_K_LENGTH, INFER_EFORMAT, err, "%d heads of %d and %d",
+		                       h->n_head, h->dk, h->dv);
 	TRY(arch_key_float(r, K_RMS_EPS, &h->eps, 1e-30, 1, err));
 	return arch_key_float(r, K_ATTN_SCALE, &h->attn_scale, 0, 1e6, err);
 }
@@ -334,17 +318,18 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	TRY(arch_key_i32(r, K_EXPERT_FF, &h->n_expert_ff, h->n_expert ? 1 : 0, 1 << 24, err));
 	TRY(arch_key_i32(r, K_EXPERT_GATING, &gating, 0, 255, err));
 	if (h->n_expert && !h->n_expert_used)
-		return refuse(r, K_EXPERTS_USED, INFER_EFORMAT, err, "missing, with %d experts",
-		              h->n_expert);
+		return arch_key_refuse(r, K_EXPERTS_USED, INFER_EFORMAT, err,
+		                       "missing, with %d experts", h->n_expert);
 	if (gating > 2)
-		return refuse(r, K_EXPERT_GATING, INFER_EUNSUP, err, "%d is not supported", gating);
+		return arch_key_refuse(r, K_EXPERT_GATING, INFER_EUNSUP, err, "%d is not supported",
+		                       gating);
 	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	h->expert_norm = 1;
 	TRY(arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
 	TRY(arch_key_float(r, K_EXPERT_SCALE, &h->expert_scale, 0, 1e6, err));
 	if (!h->n_expert && h->expert_scale != 0 && h->expert_scale != 1)
-		return refuse(r, K_EXPERT_SCALE, INFER_EUNSUP, err,
-		              "%g has no effect without experts", (double)h->expert_scale);
+		return arch_key_refuse(r, K_EXPERT_SCALE, INFER_EUNSUP, err,
+		                       "%g has no effect without experts", (double)h->expert_scale);
 	return INFER_OK;
 }
 
@@ -354,15 +339,15 @@ static int read_scaling_type(struct arch_rope *p, struct arch_reader *r, infer_e
 {
 	struct infer_str s = { "linear", 6 };
 
-	if (look(r, K_ROPE_TYPE).kind)
+	if (arch_key_look(r, K_ROPE_TYPE).kind)
 		TRY(r->keys.kind->str(&r->keys, K_ROPE_TYPE, &s, err));
 	p->scaling = -1;
 	for (int i = 0; i < 4; i++)
 		if (strlen(scalings[i]) == s.len && !memcmp(scalings[i], s.at, s.len))
 			p->scaling = i;
 	if (p->scaling < 0)
-		return refuse(r, K_ROPE_TYPE, INFER_EUNSUP, err, "%.*s is not supported",
-		              (int)(s.len < 64 ? s.len : 64), s.at);
+		return arch_key_refuse(r, K_ROPE_TYPE, INFER_EUNSUP, err, "%.*s is not supported",
+		                       (int)(s.len < 64 ? s.len : 64), s.at);
 	return INFER_OK;
 }
 
@@ -376,11 +361,12 @@ static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *
 	TRY(arch_key_double(r, K_ROPE_FACTOR, &p->factor, 0, 1e6, err));
 	if (p->factor == 0)
 		p->factor = 1;
-	if (!look(r, K_ROPE_FACTOR).kind)
+	if (!arch_key_look(r, K_ROPE_FACTOR).kind)
 		p->factor = old;
 	if (old != 1 && old != p->factor)
-		return refuse(r, K_ROPE_LINEAR, INFER_EUNSUP, err,
-		              "%g has no effect beside rope.scaling.factor %g", old, p->factor);
+		return arch_key_refuse(r, K_ROPE_LINEAR, INFER_EUNSUP, err,
+		                       "%g has no effect beside rope.scaling.factor %g", old,
+		                       p->factor);
 	return INFER_OK;
 }
 
@@ -402,9 +388,9 @@ static int check_scaling(const struct arch_rope *p, const struct arch_reader *r,
 
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!keys[i].read && keys[i].v != keys[i].ok)
-			return refuse(r, keys[i].key, INFER_EUNSUP, err,
-			              "%g has no effect with scaling %s", keys[i].v,
-			              scalings[p->scaling]);
+			return arch_key_refuse(r, keys[i].key, INFER_EUNSUP, err,
+			                       "%g has no effect with scaling %s", keys[i].v,
+			                       scalings[p->scaling]);
 	return INFER_OK;
 }
 
@@ -427,8 +413,8 @@ static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error 
 		TRY(arch_key_bool(r, K_YARN_ROUND, &round, err));
 		p->exact = !round;
 	}
-	p->has_divisors = look(r, K_LOW_FACTOR).kind != KEY_ABSENT;
-	p->has_attn_factor = look(r, K_ROPE_ATTN).kind != KEY_ABSENT;
+	p->has_divisors = arch_key_look(r, K_LOW_FACTOR).kind != KEY_ABSENT;
+	p->has_attn_factor = arch_key_look(r, K_ROPE_ATTN).kind != KEY_ABSENT;
 	TRY(arch_key_double(r, K_ROPE_ATTN, &p->attn_factor, 1e-3, 1e3, err));
 	return check_scaling(p, r, err);
 }
@@ -437,7 +423,8 @@ int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hpar
                       infer_error *err)
 {
 	TRY(arch_key_i32(r, key, &h->n_rot, 2, h->dk, err));
-	return h->n_rot % 2 ? refuse(r, key, INFER_EFORMAT, err, "%d is odd", h->n_rot) : INFER_OK;
+	return h->n_rot % 2 ? arch_key_refuse(r, key, INFER_EFORMAT, err, "%d is odd", h->n_rot)
+	                    : INFER_OK;
 }
 
 static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -466,7 +453,7 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 		int flag;
 		if (row->rule != KEY_NEUTRAL || r->read[key])
 			continue;
-		struct key_found f = look(r, key);
+		struct key_found f = arch_key_look(r, key);
 		if (!f.kind || !f.n)
 			continue;
 		if (f.kind == KEY_FLAG && !f.list) {
@@ -476,9 +463,9 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 			TRY(r->keys.kind->real(&r->keys, key, 0, &x, err));
 		}
 		if (x != row->ok[0] && x != row->ok[1])
-			return refuse(r, key, INFER_EUNSUP, err,
-			              "%g is not supported with architecture %s", x,
-			              r->keys.arch->gguf);
+			return arch_key_refuse(r, key, INFER_EUNSUP, err,
+			                       "%g is not supported with architecture %s", x,
+			                       r->keys.arch->gguf);
 	}
 	return INFER_OK;
 }
@@ -513,6 +500,25 @@ static int check_unknown(const struct arch_hparam *h, const struct arch_reader *
 	return INFER_OK;
 }
 
+/* What follows from what was read. */
+static int settle(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	if (!h->slides.dk)
+		h->slides = (struct arch_heads){ h->dk, h->dv, h->n_rot };
+	for (int i = 0; i < ARCH_MAX_LAYERS; i++) {
+		if (i < h->n_layers && !h->kv_heads[i] && !h->recurrent[i])
+			return arch_key_refuse(r, K_HEADS_KV, INFER_EUNSUP, err,
+			                       "0 in layer %d, which keeps no state", i);
+		if (i >= h->n_layers || h->recurrent[i])
+			h->kv_heads[i] = 0;
+		else if (h->kv_rank)
+			h->kv_heads[i] = h->n_head_kv;
+		h->ff[i] = i < h->n_layers ? h->ff[i] : 0;
+	}
+	h->n_expert_ff = h->n_expert ? h->n_expert_ff : 0;
+	return INFER_OK;
+}
+
 int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
                      void *log_user, infer_error *err)
 {
@@ -526,6 +532,7 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 	TRY(read_rope(h, &r, err));
 	for (int i = 0; i < ARCH_MAX_READ && a->read[i]; i++)
 		TRY(a->read[i](h, &r, err));
+	TRY(settle(h, &r, err));
 	TRY(check_neutral(&r, err));
 	return check_unknown(h, &r, log, log_user, err);
 }

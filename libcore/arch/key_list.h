@@ -17,11 +17,15 @@ KEY(HEADS,              "attention.head_count",             "num_attention_heads
 KEY(HEADS_KV,           "attention.head_count_kv",          "num_key_value_heads",       READ,     0, 0)
 KEY(K_LENGTH,           "attention.key_length",             "head_dim",                  READ,     0, 0)
 KEY(V_LENGTH,           "attention.value_length",           "head_dim",                  READ,     0, 0)
+KEY(HEADS_KV_FULL,      NULL,                               "num_global_key_value_heads", NEUTRAL,  0, 0)
+KEY(K_LENGTH_SWA,       "attention.key_length_swa",         "global_head_dim",           NEUTRAL,  0, 0) /* keys_hf.c: it is the other's, */
+KEY(V_LENGTH_SWA,       "attention.value_length_swa",       "global_head_dim",           NEUTRAL,  0, 0) /* and head_dim this one's */
+KEY(BY_LAYER,           NULL,                               "per_layer_config",          NEUTRAL,  0, 0) /* the same, newer */
 KEY(RMS_EPS,            "attention.layer_norm_rms_epsilon", "rms_norm_eps",              READ,     0, 0)
 KEY(ATTN_SCALE,         "attention.scale",                  "attention_multiplier",      READ,     0, 0)
 KEY(ATTN_SCALAR,        NULL,                               "query_pre_attn_scalar",     READ,     0, 0) /* keys_hf.c: the scale */
 KEY(EXPERTS,            "expert_count",                     "num_local_experts|num_experts|n_routed_experts", READ, 0, 0)
-KEY(EXPERTS_USED,       "expert_used_count",                "num_experts_per_tok",       READ,     0, 0)
+KEY(EXPERTS_USED,       "expert_used_count",                "num_experts_per_tok|top_k_experts",       READ,     0, 0)
 KEY(EXPERT_FF,          "expert_feed_forward_length",       "moe_intermediate_size",     READ,     0, 0)
 KEY(EXPERT_GATING,      "expert_gating_func",               "scoring_func",              READ,     0, 0)
 KEY(EXPERT_NORM,        "expert_weights_norm",              "norm_topk_prob",            READ,     0, 0)
@@ -68,6 +72,9 @@ KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_d
 KEY(STATE_K_HEADS,      "ssm.group_count",                  "linear_num_key_heads",      NEUTRAL,  0, 0)
 KEY(STATE_HEADS,        "ssm.time_step_rank",               "linear_num_value_heads",    NEUTRAL,  0, 0)
 KEY(ATTN_GATE,          NULL,                               "attn_output_gate",          NEUTRAL,  0, 0)
+KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
+KEY(WIDE_BORROWERS,     NULL,                               "use_double_wide_mlp",       NEUTRAL,  0, 0)
+KEY(LAYER_EMBD,         "embedding_length_per_layer_input", "hidden_size_per_layer_input", NEUTRAL, 0, 0)
 KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",                   NEUTRAL,  0, 1)
 KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
 KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
@@ -92,12 +99,10 @@ KEY(MOE_LATENT,         "moe_latent_size",                  NULL,               
 KEY(MOE_STEP,           "interleave_moe_layer_step",        "interleave_moe_layer_step", NEUTRAL,  0, 1)
 KEY(INDEX_TOP_K,        "attention.indexer.top_k",          "index_topk",                NEUTRAL,  0, 0)
 KEY(INTERLEAVE,         NULL,                               "rope_interleave",           NEUTRAL,  1, 1)
-KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
 KEY(TEMPERATURE_LENGTH, "attention.temperature_length",     NULL,                        NEUTRAL,  0, 0)
 KEY(OUTPUT_SCALE,       "attention.output_scale",           NULL,                        NEUTRAL,  0, 1)
 KEY(VALUE_SCALE,        "attention.value_scale",            NULL,                        NEUTRAL,  0, 1)
 KEY(BUCKETS,            "attention.relative_buckets_count", NULL,                        NEUTRAL,  0, 0)
-KEY(LAYER_EMBD,         "embedding_length_per_layer_input", "hidden_size_per_layer_input", NEUTRAL, 0, 0)
 KEY(EMBD_OUT,           "embedding_length_out",             NULL,                        NEUTRAL,  0, 0)
 KEY(ROPE_ALPHA,         "rope.scaling.alpha",               NULL,                        NEUTRAL,  0, 0)
 KEY(SWIN_NORM,          "swin_norm",                        NULL,                        NEUTRAL,  0, 0)
@@ -114,6 +119,9 @@ KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|
 KEY(ROTATING,           NULL,                               "qk_rope_head_dim",          HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(QK_HEAD,            NULL,                               "qk_head_dim",               HARMLESS, 0, 0) /* the sum of its parts */
 KEY(TOP_K_METHOD,       NULL,                               "topk_method",               HARMLESS, 0, 0) /* read with EXPERT_GROUPS */
+KEY(K_IS_V,             NULL,                               "attention_k_eq_v",          HARMLESS, 0, 0) /* read with HEADS_KV_FULL; the tensors say it */
+KEY(HAS_EXPERTS,        NULL,                               "enable_moe_block",          HARMLESS, 0, 0) /* read with EXPERTS */
+KEY(LAYER_VOCAB,        NULL,                               "vocab_size_per_layer_input", HARMLESS, 0, 0) /* its table has as many rows */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
 KEY(LONG_FACTOR,        NULL,                               "rope.long_factor",          HARMLESS, 0, 0) /* tensors; so is what follows */

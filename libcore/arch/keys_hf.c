@@ -9,6 +9,10 @@
  *   EXPERT_GROUPS, EXPERT_GROUPS_USED   absent where topk_method is greedy
  *   of latent attention (kv_lora_rank), as in its absorbed form: HEADS_KV  1;  ROPE_DIM  qk_rope_head_dim;  K_LENGTH, V_LENGTH
  *                 the latent with and without what rotates;  K_MLA  the whole of a head;  YARN_LOG  a tenth
+ *   K_LENGTH, V_LENGTH, K_LENGTH_SWA, V_LENGTH_SWA, HEADS_KV_FULL
+ *                 of layers that see all what is theirs, by global_head_dim or per_layer_config; the others have head_dim
+ *   EXPERTS       absent where enable_moe_block is false
+ *   LOW_FACTOR    of "proportional", which divides the frequencies beyond a part of them by so much that they stand
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN         layer_types: a flag for each
  *   RECURRENT     layer_types: a flag for each
@@ -85,6 +89,19 @@ static int is_type(const struct arch_keys *k, const char *type)
 	return json_equals(plain(k, K_ROPE_TYPE), type);
 }
 
+/* What layers that see all have of their own; check_by_layer knows that all of them have the same. */
+static const struct json *by_layer(const struct arch_keys *k, const char *name)
+{
+	return present(json_get(json_first(plain(k, K_BY_LAYER)), name));
+}
+
+static const struct json *full_head(const struct arch_keys *k)
+{
+	const struct json *own = plain(k, K_K_LENGTH_SWA);
+
+	return own ? own : by_layer(k, "head_dim");
+}
+
 static int64_t head_dim(const struct arch_keys *k)
 {
 	const struct json *own = plain(k, K_K_LENGTH), *embd = plain(k, K_EMBD),
@@ -129,12 +146,44 @@ static const struct json *latent(const struct arch_keys *k, enum arch_key key, s
 	}
 }
 
+/* As wide as all heads. */
+static const struct json *of_states(const struct arch_keys *k, const struct json *v,
+                                    struct json *room)
+{
+	const struct json *heads = plain(k, K_STATE_HEADS);
+
+	if (!json_is(v, JSON_INT) || !json_is(heads, JSON_INT) || v->i > 1 << 20 ||
+	    heads->i > 1 << 20)
+		return v;
+	*room = integer(v->i * heads->i);
+	return room;
+}
+
+/* Whoever opens such a checkpoint makes the tensor of them. */
+static int by_divisors(const struct arch_keys *k)
+{
+	return is_type(k, "llama3") || is_type(k, "proportional");
+}
+
 static const struct json *gating(const struct json *v, struct json *room)
 {
 	if (!json_equals(v, "sigmoid") && !json_equals(v, "softmax"))
 		return v;
 	*room = integer(json_equals(v, "sigmoid") ? 2 : 1);
 	return room;
+}
+
+/* What the config says of layers that see all is about the heads of others. */
+static const struct json *of_heads(const struct arch_keys *k, enum arch_key key,
+                                   const struct json *v)
+{
+	if (key == K_HEADS_KV_FULL && plain(k, K_BY_LAYER))
+		return by_layer(k, "num_key_value_heads");
+	if (key == K_HEADS_KV_FULL)
+		return json_is(plain(k, K_K_IS_V), JSON_TRUE) ? v : NULL;
+	if (key == K_K_LENGTH || key == K_V_LENGTH)
+		return full_head(k) ? full_head(k) : v;
+	return full_head(k) ? plain(k, K_K_LENGTH) : NULL;
 }
 
 /* The value of key, borrowed or computed in *room; NULL: absent. */
@@ -145,13 +194,27 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	if (of)
 		return of;
 	switch (key) {
+	case K_K_LENGTH:
+	case K_V_LENGTH:
+	case K_K_LENGTH_SWA:
+	case K_V_LENGTH_SWA:
+	case K_HEADS_KV_FULL:
+		return of_heads(k, key, v);
+	case K_EXPERTS:
+	case K_EXPERTS_USED:
+	case K_EXPERT_FF:
+		return json_is(plain(k, K_HAS_EXPERTS), JSON_FALSE) ? NULL : v;
+	case K_BIDIRECTIONAL: /* of text there is nothing to see ahead */
+		return json_equals(v, "vision") ? NULL : v;
+	case K_LOW_FACTOR:
+		return is_type(k, "proportional") ? plain(k, K_PARTIAL_ROTARY) : v;
 	case K_EXPERT_GATING:
 		return gating(v, room);
 	case K_EXPERT_GROUPS:
 	case K_EXPERT_GROUPS_USED:
 		return json_equals(plain(k, K_TOP_K_METHOD), "greedy") ? NULL : v;
 	case K_ROPE_DIM:
-		v = plain(k, K_PARTIAL_ROTARY);
+		v = is_type(k, "proportional") ? NULL : plain(k, K_PARTIAL_ROTARY);
 		if (!json_is_number(v))
 			return v;
 		*room = integer((int64_t)((double)head_dim(k) * json_double(v)));
@@ -169,7 +232,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 		return is_type(k, "longrope") || is_type(k, "su") ? NULL
 		                                                  : plain(k, K_ATTENTION_FACTOR);
 	case K_ROPE_TYPE:
-		return is_type(k, "default") || is_type(k, "llama3") ? NULL : v;
+		return is_type(k, "default") || by_divisors(k) ? NULL : v;
 	case K_ROPE_FACTOR:
 	case K_ROPE_CONTEXT:
 		return is_type(k, "llama3") ? NULL : v;
@@ -178,11 +241,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_RECURRENT: /* of others it says which layers slide */
 		return arch_row(k->arch, W_STATE_CONV) ? v : NULL;
 	case K_STATE_O:
-		if (!json_is(v, JSON_INT) || !json_is(plain(k, K_STATE_HEADS), JSON_INT) ||
-		    v->i > 1 << 20 || plain(k, K_STATE_HEADS)->i > 1 << 20)
-			return v;
-		*room = integer(v->i * plain(k, K_STATE_HEADS)->i);
-		return room;
+		return of_states(k, v, room);
 	case K_ROPE_BASE_SWA:
 		return v ? v : present(json_get(rope_of(k, "sliding_attention"), "rope_theta"));
 	default:
@@ -356,6 +415,33 @@ static int check_layers(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
+/* One object for each layer that sees all, by its number, with sizes of heads; all of them the same. */
+static int check_by_layer(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *all = member(k->config, "per_layer_config"), *first = json_first(all);
+	size_t n = 0, full = 0, i = 0;
+
+	json_each(v, json_get(k->config, "layer_types")) {
+		char name[24];
+		const struct json *own;
+		snprintf(name, sizeof name, "%zu", i++);
+		own = json_get(all, name);
+		full += json_equals(v, "full_attention");
+		n += json_equals(v, "full_attention") && json_is_object(own) &&
+		     int_of(json_get(own, "head_dim")) == int_of(json_get(first, "head_dim")) &&
+		     int_of(json_get(own, "num_key_value_heads")) ==
+		             int_of(json_get(first, "num_key_value_heads")) &&
+		     json_count(own) == json_count(first);
+	}
+	if (json_count(first) != (size_t) !!json_get(first, "head_dim") +
+	                                 (size_t) !!json_get(first, "num_key_value_heads"))
+		return err_set(err, INFER_EUNSUP, "key per_layer_config: not only sizes of heads");
+	return all && (n != full || json_count(all) != n)
+	               ? err_set(err, INFER_EUNSUP,
+	                         "key per_layer_config: not the same for each full_attention layer")
+	               : INFER_OK;
+}
+
 /* Members for which the architecture supports only one value, as in the nearest row; and members
  * that its class requires. */
 static int check(const struct arch_keys *k, infer_error *err)
@@ -386,6 +472,7 @@ static int check(const struct arch_keys *k, infer_error *err)
 			               one + (is_rope(one) ? 5 : 0));
 		must += n;
 	}
+	TRY(check_by_layer(k, err));
 	return check_layers(k, err);
 }
 

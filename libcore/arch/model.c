@@ -203,11 +203,25 @@ static uint64_t token_bytes(const infer_model *m)
 	for (int i = 0; i < m->n_weights; i++) {
 		const struct weight *w = &m->weights[i];
 		uint64_t bytes = (uint64_t)w->row_bytes * (uint64_t)w->ne[1] * (uint64_t)w->n;
-		if (i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0)
+		if ((i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0) ||
+		    i == m->global[W_LAYER_EMBD])
 			bytes /= (uint64_t)m->h.n_vocab;
 		if (w->n > 1 && !is_by_heads(m, i))
 			bytes = bytes / (uint64_t)w->n * (uint64_t)m->h.n_expert_used;
 		sum += bytes;
+	}
+	return sum;
+}
+
+static uint64_t kv_elems(const struct arch_hparam *h)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < h->n_layers; i++) {
+		struct arch_heads head = arch_heads_of(h, i);
+		if (arch_keeper(h, i) == i)
+			sum += (uint64_t)h->kv_heads[i] *
+			       (uint64_t)(head.dk + (h->kv_rank ? 0 : head.dv));
 	}
 	return sum;
 }
@@ -234,8 +248,7 @@ void infer_model_info(const infer_model *m, struct infer_model_info *info)
 		.file_ns = m->file_ns,
 		.tokenizer_ns = m->tokenizer_ns,
 		.open_ns = m->open_ns,
-		.kv_elems = (uint64_t)m->h.n_layers * (uint64_t)m->h.n_head_kv *
-		            (uint64_t)(m->h.dk + (m->h.kv_rank ? 0 : m->h.dv)),
+		.kv_elems = kv_elems(&m->h),
 	};
 	if (infer_meta_str(m->file, "general.name", &info->name, NULL, NULL))
 		info->name = (struct infer_str){ "", 0 };

@@ -12,6 +12,12 @@ int arch_read_half_slide(struct arch_hparam *h, struct arch_reader *r, infer_err
 	return arch_key_slides(r, h, 2, err);
 }
 
+int arch_read_most_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->rope[1].base = 10000;
+	return arch_key_slides(r, h, 6, err);
+}
+
 int arch_read_own_base(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (!h->window)

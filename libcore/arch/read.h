@@ -9,6 +9,12 @@ struct arch_hparam;
 struct arch_reader; /* hparam.c: keys of one checkpoint */
 /* Reads keys that belong together. */
 typedef int arch_read(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
+struct key_found arch_key_look(struct arch_reader *r, enum arch_key key); /* now it was read */
+/* "key NAME: why"; returns code. */
+__attribute__((format(printf, 5, 6), cold)) int arch_key_refuse(const struct arch_reader *r,
+                                                                enum arch_key key, int code,
+                                                                infer_error *err, const char *fmt,
+                                                                ...);
 /* Absent: *v is left alone.  Outside [lo, hi], or no number: INFER_EFORMAT. */
 int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t lo, int64_t hi,
                  infer_error *err);
@@ -29,11 +35,16 @@ int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hpar
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 
-/* For arch.read.  Layers slide, where there is a window: all, or every other one. */
-arch_read arch_read_all_slide, arch_read_half_slide;
+/* For arch.read.  Layers slide, where there is a window: all, every other one, or all but every
+ * sixth, with a base of 10000. */
+arch_read arch_read_all_slide, arch_read_half_slide, arch_read_most_slide;
 /* Layers that slide rotate by a base of their own. */
 arch_read arch_read_own_base;
-arch_read arch_read_states; /* which layers are recurrent, and the sizes of their states */
+/* Heads are of other sizes and numbers in layers that slide; once it is known which do. */
+arch_read arch_read_heads;
+arch_read arch_read_borrows;    /* layers read the K and V of others; after arch_read_heads */
+arch_read arch_read_layer_embd; /* tokens have an embedding for each layer */
+arch_read arch_read_states;     /* which layers are recurrent, and the sizes of their states */
 arch_read arch_read_next;   /* layers that predict further tokens: behind the others, of no use */
 arch_read arch_read_dense;  /* layers at the front without experts */
 arch_read arch_read_groups; /* of experts; after expert_gating is known */

@@ -71,7 +71,7 @@ static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx
 static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r,
                 infer_error *err)
 {
-	int half = m->h.n_rot / 2;
+	int half = (p == m->h.rope ? m->h.n_rot : m->h.slides.n_rot) / 2;
 	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof *freq);
 
 	if (!freq)
@@ -95,7 +95,8 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
 		return longrope(m, p, ctx, r, freq, err);
 	}
 	if (p->has_divisors && m->global[W_ROPE_FREQS] < 0)
-		return err_set(err, INFER_EFORMAT, "tensor %s: missing, with rope_type llama3",
+		return err_set(err, INFER_EFORMAT,
+		               "tensor %s: missing, with rope_type llama3 or proportional",
 		               arch_row(m->arch, W_ROPE_FREQS)->gguf);
 	return p == m->h.rope ? divide(m, W_ROPE_FREQS, half, freq, err) : INFER_OK;
 }

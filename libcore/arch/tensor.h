@@ -16,6 +16,9 @@ enum arch_slot {
 	W_ROPE_FREQS,
 	W_ROPE_LONG,
 	W_ROPE_SHORT,
+	W_LAYER_EMBD, /* an embedding of each token for each layer */
+	W_LAYER_EMBD_PROJ,
+	W_LAYER_EMBD_NORM,
 	W_GLOBALS,
 	W_ATTN_NORM = W_GLOBALS,
 	W_Q,
@@ -46,6 +49,15 @@ enum arch_slot {
 	W_UP_BIAS,
 	W_DOWN_BIAS,
 	W_FFN_POST_NORM,
+	W_MLP_POST_NORM, /* where experts stand beside the dense part: its norm, then theirs */
+	W_MOE_NORM,
+	W_MOE_POST_NORM,
+	W_ROUTER_NORM, /* the router's own, of the row */
+	W_EXPERT_SCALE,
+	W_INPUT_GATE, /* the layer's part of W_LAYER_EMBD */
+	W_INPUT_PROJ,
+	W_INPUT_NORM,
+	W_LAYER_SCALE,
 	W_ROUTER,
 	W_ROUTER_BIAS,
 	W_ROUTER_PICK, /* added to the scores for the choice alone */
@@ -97,14 +109,17 @@ enum arch_dim {
 	D_Q_RANK,
 	D_NOPE, /* of a head, what does not rotate */
 	D_V_HEAD,
-	D_KV_B
+	D_KV_B,
+	D_LAYER_EMBD,
+	D_LAYERS_EMBD /* of all layers */
 };
 /* A row without names takes the slot away: the architecture has none, though the row it is like has.
  * Rows of one name are parts of one tensor, its rows in the order of the slots.
  * need: when a tensor has to be there; a tensor that is there and has no use by this column is
  * refused */
 /* in layers without, with experts; with experts that every row takes; in layers that attend, that are
- * recurrent; queries in one step, in two */
+ * recurrent; queries in one step, in two; in layers that keep K and V, of no use where they read those of
+ * others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer */
 enum arch_need {
 	ARCH_MUST,
 	ARCH_MAY,
@@ -114,7 +129,10 @@ enum arch_need {
 	ARCH_ATTENDS,
 	ARCH_RECURRENT,
 	ARCH_ONE_STEP,
-	ARCH_TWO_STEPS
+	ARCH_TWO_STEPS,
+	ARCH_KEEPS,
+	ARCH_VALUES,
+	ARCH_INPUTS
 };
 /* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
  * its elements.  Closed. */

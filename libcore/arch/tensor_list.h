@@ -161,3 +161,34 @@ TENSOR(STATE_DECAY_RATE, "ssm_a",                      "linear_attn.A_log",     
 TENSOR(STATE_OUT,        "ssm_out.weight",             "linear_attn.out_proj.weight",         NULL, STATE_O, EMBD, END,         RECURRENT, TILED_COLS)
 GONE(STATE_BETA_DECAY)
 END_GROUP
+
+/* Gemma 4: what every file has; of experts beside a dense part; of embeddings for each layer */
+GROUP(gemma4)
+TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             KEEPS, NONE)
+TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             VALUES, NONE)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,              MUST, NONE)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,              KEEPS, NONE)
+TENSOR(GATE,             "ffn_gate.weight",            "mlp.gate_proj.weight",                NULL, EMBD, FF, END,               MUST, NONE)
+TENSOR(UP,               "ffn_up.weight",              "mlp.up_proj.weight",                  NULL, EMBD, FF, END,               MUST, NONE)
+TENSOR(DOWN,             "ffn_down.weight",            "mlp.down_proj.weight",                NULL, FF, EMBD, END,               MUST, NONE)
+TENSOR(LAYER_SCALE,      "layer_output_scale.weight",  "layer_scalar",                        NULL, ONE, END, END,               MAY, NONE)
+END_GROUP
+GROUP(beside_experts)
+TENSOR(MLP_POST_NORM,    "post_ffw_norm_1.weight",     "post_feedforward_layernorm_1.weight", NULL, EMBD, END, END,              EXPERTS, NONE)
+TENSOR(MOE_NORM,         "pre_ffw_norm_2.weight",      "pre_feedforward_layernorm_2.weight",  NULL, EMBD, END, END,              EXPERTS, NONE)
+TENSOR(MOE_POST_NORM,    "post_ffw_norm_2.weight",     "post_feedforward_layernorm_2.weight", NULL, EMBD, END, END,              EXPERTS, NONE)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "router.proj.weight",                  NULL, EMBD, EXPERTS, END,          EXPERTS, NONE)
+TENSOR(ROUTER_NORM,      "ffn_gate_inp.scale",         "router.scale",                        NULL, EMBD, END, END,              EXPERTS, NONE)
+TENSOR(EXPERT_SCALE,     "ffn_down_exps.scale",        "router.per_expert_scale",             NULL, EXPERTS, END, END,           EXPERTS, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_up_exps.weight",    "experts.gate_up_proj",                NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, NONE)
+TENSOR(UP_EXPS,          "ffn_gate_up_exps.weight",    "experts.gate_up_proj",                NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, NONE)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "experts.down_proj",                   NULL, EXPERT_FF, EMBD, EXPERTS,    EXPERTS, NONE)
+END_GROUP
+GROUP(layer_inputs)
+TENSOR(LAYER_EMBD,       "per_layer_token_embd.weight","model.embed_tokens_per_layer.weight", NULL, LAYERS_EMBD, VOCAB, END,     INPUTS, NONE)
+TENSOR(LAYER_EMBD_PROJ,  "per_layer_model_proj.weight","model.per_layer_model_projection.weight",NULL, EMBD, LAYERS_EMBD, END,      INPUTS, NONE)
+TENSOR(LAYER_EMBD_NORM,  "per_layer_proj_norm.weight", "model.per_layer_projection_norm.weight",NULL, LAYER_EMBD, END, END,        INPUTS, NONE)
+TENSOR(INPUT_GATE,       "inp_gate.weight",            "per_layer_input_gate.weight",         NULL, EMBD, LAYER_EMBD, END,       INPUTS, NONE)
+TENSOR(INPUT_PROJ,       "proj.weight",                "per_layer_projection.weight",         NULL, LAYER_EMBD, EMBD, END,       INPUTS, NONE)
+TENSOR(INPUT_NORM,       "post_norm.weight",           "post_per_layer_input_norm.weight",    NULL, EMBD, END, END,              INPUTS, NONE)
+END_GROUP

@@ -20,7 +20,7 @@
  * page of its last position, and while it grows those of some page ends on the way; only from these, and
  * from where a sequence ends, another can go on. */
 enum kv_kind { KV_FULL, KV_WINDOW, KV_STATE };
-enum { KV_DEVICES = 16, KV_GROUPS = 3 * KV_DEVICES };
+enum { KV_DEVICES = 16, KV_GROUPS = BACKEND_GROUPS * KV_DEVICES };
 struct kv_group {
 	enum kv_kind kind;
 	int window;               /* KV_WINDOW: positions a row sees, itself included */

@@ -97,13 +97,57 @@ static int cut(struct place_plan *p, const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-static enum kv_kind kind_of(const infer_model *m, int layer)
+/* -1: the layer keeps nothing. */
+static int kind_of(const infer_model *m, int layer)
 {
+	if (arch_keeper(&m->h, layer) != layer)
+		return -1;
 	return m->h.recurrent[layer] ? KV_STATE : m->h.windowed[layer] ? KV_WINDOW : KV_FULL;
 }
 
+static int alike(const infer_model *m, int a, int b)
+{
+	return kind_of(m, a) == kind_of(m, b) && m->h.kv_heads[a] == m->h.kv_heads[b];
+}
+
+/* A group of the layer and those like it, from layer to layer of the part. */
+static void add_group(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                      int device, int layer, int *at)
+{
+	struct place_part *part = &p->parts[device];
+	enum kv_kind kind = (enum kv_kind)kind_of(m, layer);
+	struct arch_heads head = arch_heads_of(&m->h, layer);
+	struct kv_group *g = &p->groups[p->n_groups++];
+
+	*g = (struct kv_group){ .kind = kind,
+		                .window = kind == KV_WINDOW ? m->h.window : 0,
+		                .on = part->on,
+		                .device = device,
+		                .shape = { .layers = at,
+		                           .k_type = ask->k_type,
+		                           .v_type = ask->v_type,
+		                           .latent = m->h.kv_rank > 0,
+		                           .kv_heads = m->h.kv_heads[layer],
+		                           .dk = head.dk,
+		                           .dv = head.dv,
+		                           .state = kind == KV_STATE ? m->h.state : 0 } };
+	for (int l = layer; l < part->to; l++)
+		if (alike(m, l, layer))
+			at[g->shape.n_layers++] = l;
+	part->n_groups++;
+}
+
+/* Whether no layer of the part before it is like it. */
+static int is_first(const struct place_part *part, const infer_model *m, int layer)
+{
+	for (int l = part->from; l < layer; l++)
+		if (alike(m, l, layer))
+			return 0;
+	return 1;
+}
+
 /* Groups of layers of each device: those that see the whole context, those with a sliding window, and
- * those that are recurrent, if there are any. */
+ * those that are recurrent, if there are any; each by the number of their heads. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -113,28 +157,17 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 		return err_set(err, INFER_ENOMEM, "no memory to place %d layers", m->h.n_layers);
 	p->layers = at;
 	for (int i = 0; i < 3 * p->n_parts; i++) {
-		struct place_part *part = &p->parts[i / 3];
-		struct kv_group *g = &p->groups[p->n_groups];
-		enum kv_kind kind = (enum kv_kind)(i % 3);
-
-		*g = (struct kv_group){ .kind = kind,
-			                .window = kind == KV_WINDOW ? m->h.window : 0,
-			                .on = part->on,
-			                .device = i / 3,
-			                .shape = { .layers = at,
-			                           .k_type = ask->k_type,
-			                           .v_type = ask->v_type,
-			                           .latent = m->h.kv_rank > 0,
-			                           .kv_heads = m->h.n_head_kv,
-			                           .dk = m->h.dk,
-			                           .dv = m->h.dv,
-			                           .state = kind == KV_STATE ? m->h.state : 0 } };
-		for (int l = part->from; l < part->to; l++)
-			if (kind_of(m, l) == kind)
-				at[g->shape.n_layers++] = l;
-		at += g->shape.n_layers;
-		p->n_groups += g->shape.n_layers > 0;
-		part->n_groups += g->shape.n_layers > 0;
+		const struct place_part *part = &p->parts[i / 3];
+		for (int l = part->from; l < part->to; l++) {
+			if (kind_of(m, l) != i % 3 || !is_first(part, m, l))
+				continue;
+			if (part->n_groups == BACKEND_GROUPS)
+				return err_set(err, INFER_EUNSUP,
+				               "layers whose caches are of more than %d kinds",
+				               BACKEND_GROUPS);
+			add_group(p, m, ask, i / 3, l, at);
+			at += p->groups[p->n_groups - 1].shape.n_layers;
+		}
 	}
 	return INFER_OK;
 }

@@ -123,6 +123,15 @@ static int add_experts(struct infer_shape *s, const struct backend_model *parts,
 	return INFER_OK;
 }
 
+/* Whether a node before has the same K and V. */
+static int is_read_before(const struct graph *g, int32_t at)
+{
+	for (int32_t i = 0; i < at; i++)
+		if (g->nodes[i].op == GRAPH_ATTN && g->nodes[i].src[1] == g->nodes[at].src[1])
+			return 1;
+	return 0;
+}
+
 static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
                     infer_error *err)
 {
@@ -147,6 +156,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.dv = n->attn.dv;
 		w.window = n->attn.window;
 		w.latent = parts->graph->nodes[n->src[1]].kv_put.latent;
+		w.borrows = is_read_before(parts->graph, at);
 		return add(s, &w, err);
 	case GRAPH_DELTA:
 		w.kind = INFER_WORK_STATE;
@@ -185,21 +195,32 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	return add(s, &w, err);
 }
 
-/* The table that tokens are looked up in, unless the output is the same matrix. */
-static double table_bytes(const struct backend_model *parts)
+/* Whether rows are multiplied with the matrix. */
+static int is_product(const struct backend_model *parts, const struct weight *w)
+{
+	for (int32_t i = 0; i < parts->graph->n; i++)
+		if (parts->graph->nodes[i].op == GRAPH_MM &&
+		    parts->weights[parts->graph->nodes[i].w[0]].at[0] == w->at[0])
+			return 1;
+	return 0;
+}
+
+/* The tables that tokens are looked up in, unless the output is the same matrix; *elements of them. */
+static double table_bytes(const struct backend_model *parts, double *elements)
 {
 	double bytes = 0;
+
+	*elements = 0;
 
 	for (int32_t i = 0; i < parts->graph->n; i++) {
 		const struct graph_node *n = &parts->graph->nodes[i];
 		if (n->op != GRAPH_EMBED)
 			continue;
 		const struct weight *w = &parts->weights[n->w[0]];
-		bytes = (double)w->row_bytes * (double)w->ne[1];
-		for (int32_t k = 0; k < parts->graph->n; k++)
-			if (parts->graph->nodes[k].op == GRAPH_MM &&
-			    parts->weights[parts->graph->nodes[k].w[0]].at[0] == w->at[0])
-				return 0;
+		if (is_product(parts, w))
+			continue;
+		bytes += (double)w->row_bytes * (double)w->ne[1];
+		*elements += (double)w->ne[0] * (double)w->ne[1];
 	}
 	return bytes;
 }
@@ -263,7 +284,7 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		TRY(add_node(s, &parts, i, err));
 	s->regions = regions(parts.graph);
-	s->table_bytes = table_bytes(&parts);
+	s->table_bytes = table_bytes(&parts, &s->table_elements);
 	s->active_params = active(s);
 	return INFER_OK;
 }
@@ -294,7 +315,7 @@ void infer_shape_retype(struct infer_shape *s, int type)
 		is += matrix_bytes(w);
 	}
 	if (s->table_bytes > 0) {
-		double table = (double)s->vocab * s->embd * element_bytes(type);
+		double table = s->table_elements * element_bytes(type);
 		was += s->table_bytes;
 		is += table;
 		s->table_bytes = table;
@@ -318,7 +339,7 @@ double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_
 	for (int i = 0; i < s->n_work; i++) {
 		const struct infer_work *w = &s->work[i];
 
-		if (w->kind != INFER_WORK_ATTN)
+		if (w->kind != INFER_WORK_ATTN || w->borrows)
 			continue;
 		int64_t seen = w->window && w->window < n ? w->window : n;
 		sum += (double)seen * w->times * w->kv_heads *

@@ -4,17 +4,11 @@
 
 extern const struct arch arch_gemma2;
 
-static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	h->rope[1].base = 10000;
-	return arch_key_slides(r, h, 6, err);
-}
-
 const struct arch arch_gemma3 = {
 	.gguf = "gemma3",
 	.hf = { "Gemma3ForCausalLM" },
 	.like = &arch_gemma2,
 	.tensors = { group_head_norms },
 	.must = "head_dim query_pre_attn_scalar sliding_window rope.rope_theta",
-	.read = { arch_read_gemma, slides, arch_read_own_base },
+	.read = { arch_read_gemma, arch_read_most_slide, arch_read_own_base },
 };

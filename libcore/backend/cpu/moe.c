@@ -74,7 +74,8 @@ size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *
 void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch)
 {
 	const struct graph_node *n = cpu_node(p, node);
-	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
+	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
+		    *own = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
 	float *y = cpu_value(p, node, row), sum = 0;
 	int experts = cpu_node(p, n->src[0])->cols, used = n->route.used;
 	float *prob = scratch, *left = scratch + experts,
@@ -93,7 +94,8 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 		sum += prob[best];
 	}
 	for (int r = 0; r < used; r++)
-		y[used + r] = (n->route.norm ? y[used + r] / sum : y[used + r]) * mul;
+		y[used + r] = (n->route.norm ? y[used + r] / sum : y[used + r]) *
+		              (own ? mul * own[(int)y[r]] : mul);
 }
 
 struct moe {

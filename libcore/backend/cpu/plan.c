@@ -163,7 +163,10 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_ATTN:
 		return check_vector(p, i, 0, n->attn.heads, err);
 	case GRAPH_ROUTE:
-		return check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err);
+		TRY(check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err));
+		return check_vector(p, i, 1, cpu_node(p, n->src[0])->cols, err);
+	case GRAPH_SCALE:
+		return check_vector(p, i, 0, 1, err);
 	case GRAPH_MOE:
 		return check_moe(p, i, err);
 	case GRAPH_CONV:
@@ -178,7 +181,6 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_GELU_MUL:
 	case GRAPH_GATE:
 	case GRAPH_TEMPER:
-	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
 	case GRAPH_PICK:

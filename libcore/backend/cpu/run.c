@@ -87,8 +87,12 @@ static void gate(const struct backend_plan *p, const struct graph_node *n, float
 		p->b->kern.sigmoid_mul(y, x, by, n->cols);
 }
 
-static float temper(const struct graph_node *n, int pos)
+/* What a row is multiplied by. */
+static float factor(const struct backend_plan *p, const struct graph_node *n, int pos)
 {
+	if (n->op == GRAPH_SCALE)
+		return n->w[0] < 0 ? n->scale.mul
+		                   : n->scale.mul * ((const float *)p->m.weights[n->w[0]].at[0])[0];
 	return (float)(1 + (double)n->temper.beta * fm_log(1 + pos / n->temper.length));
 }
 
@@ -147,8 +151,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		break;
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
-		k->scale(y, a, n->op == GRAPH_SCALE ? n->scale.mul : temper(n, p->pos[row]),
-		         n->cols);
+		k->scale(y, a, factor(p, n, p->pos[row]), n->cols);
 		break;
 	case GRAPH_RECV:
 	case GRAPH_SEND:

@@ -50,8 +50,9 @@ struct infer_work {
 	int type;     /* MATRIX, EXPERTS: of the weights */
 	int64_t n, k; /* rows of the matrix and their length; ROWS: k floats */
 	int experts, used;
-	int heads, kv_heads, dk, dv, window, latent; /* latent 1: K is V too */
-	int slot;                                    /* ROWS: of infer_machine.slots */
+	int heads, kv_heads, dk, dv, window;
+	int latent, borrows; /* 1: K is V too; another layer keeps K and V */
+	int slot;            /* ROWS: of infer_machine.slots */
 };
 enum { INFER_WORKS = 192 };
 struct infer_shape {
@@ -62,7 +63,8 @@ struct infer_shape {
 	double header_bytes; /* of the file: metadata with the vocabulary */
 	double weight_bytes; /* of the file's tensors */
 	double state_bytes;  /* of the states of all recurrent layers, at one position */
-	double table_bytes; /* of the table that tokens are looked up in, where no product reads it */
+	/* of the tables that tokens are looked up in, where no product reads them */
+	double table_bytes, table_elements;
 };
 /* INFER_EUNSUP  a model of more kinds of nodes than fit */
 int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err);

@@ -12,7 +12,8 @@ static const char *const names[] = {
 	"mixtral",        "gemma2",        "gemma3",        "phi3",       "gpt-oss-hub",
 	"qwen2moe-hub",   "smollm3-hub",   "olmo3-hub",     "glm4-hub",   "glm4moe-hub",
 	"granitemoe-hub", "mistral3-hub",  "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-	"deepseek2-hub",  "deepseek2-old", "minimaxm2-hub",
+	"deepseek2-hub",  "deepseek2-old", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub",
+	"gemma4-moe-hub",
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 

@@ -38,6 +38,15 @@ static int case_good(void)
 	nth_ok(read_with(&h, "llama", arrays, 2, NULL, NULL, &e));
 	assert_int_equal(h.n_head_kv, 2);
 	assert_int_equal(h.n_ff, 96);
+	const struct key differ[] = {
+		{ "llama.attention.head_count_kv", ARR_U32, .more = { 2, 8, 1, 2 }, .n = 4 },
+		{ "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 9, 8 }, .n = 4 }
+	};
+	nth_ok(read_with(&h, "llama", differ, 2, NULL, NULL, &e));
+	assert_int_equal(h.n_head_kv, 8);
+	assert_int_equal(h.kv_heads[2], 1);
+	assert_int_equal(h.n_ff, 9);
+	assert_int_equal(h.ff[3], 8);
 out:
 	return rc;
 }
@@ -61,7 +70,15 @@ static const struct {
 	{ { "llama.feed_forward_length", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.feed_forward_length", U32, 4294967295.0 }, INFER_EFORMAT },
 	{ { "llama.feed_forward_length", ARR_U32, .n = 0 }, INFER_EFORMAT },
-	{ { "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 9, 8 }, .n = 4 }, INFER_EUNSUP },
+	{ { "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 9 }, .n = 3 }, INFER_EFORMAT },
+	{ { "llama.feed_forward_length", ARR_U32, .more = { 8, 8, 0, 8 }, .n = 4 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", ARR_U32, .more = { 4, 2 }, .n = 2 }, INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", ARR_U32, .more = { 4, 4, 4, 3 }, .n = 4 },
+	  INFER_EFORMAT },
+	{ { "llama.attention.head_count_kv", ARR_U32, .more = { 4, 4, 4, 0 }, .n = 4 },
+	  INFER_EUNSUP },
+	{ { "llama.attention.head_count_kv", ARR_U32, .more = { 0, 0, 0, 0 }, .n = 4 },
+	  INFER_EFORMAT },
 	{ { "llama.attention.head_count", U32, 0 }, INFER_EFORMAT },
 	{ { "llama.attention.head_count", U32, 7 }, INFER_EFORMAT }, /* embedding 64 */
 	{ { "llama.attention.head_count", U32, 1 << 20 }, INFER_EFORMAT },
@@ -129,6 +146,19 @@ static const struct {
 	{ { "llama.rope.dimension_sections", ARR_U32, .more = { 2, 2, 2, 2 }, .n = 4 },
 	  INFER_EUNSUP,
 	  "glm4" },
+	{ { "llama.attention.key_length_swa", U32, 4 }, INFER_EUNSUP },
+	{ { "llama.attention.key_length_swa", U32, 4 }, INFER_EUNSUP, "gemma3" },
+	{ { "llama.attention.key_length_swa", U32, 0 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.attention.key_length_swa", U32, 1 << 13 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.attention.value_length_swa", I32, -8 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.rope.dimension_count_swa", U32, 10 }, INFER_EFORMAT, "gemma4" }, /* of 8 */
+	{ { "llama.rope.dimension_count_swa", U32, 3 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.attention.shared_kv_layers", U32, 1 }, INFER_EUNSUP },
+	{ { "llama.attention.shared_kv_layers", U32, 4 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.attention.shared_kv_layers", I32, -1 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.embedding_length_per_layer_input", U32, 8 }, INFER_EUNSUP, "gemma3" },
+	{ { "llama.embedding_length_per_layer_input", U32, 1 << 17 }, INFER_EFORMAT, "gemma4" },
+	{ { "llama.embedding_length_per_layer_input", I32, -1 }, INFER_EFORMAT, "gemma4" },
 	{ { "llama.attention.sliding_window_pattern", ARR_BOOL, .more = { 1, 0, 1 }, .n = 3 },
 	  INFER_EFORMAT,
 	  "gemma3" },

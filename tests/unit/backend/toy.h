@@ -90,6 +90,7 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	route.route.used = TOY_USED;
 	route.route.norm = 1;
 	route.w[0] = toy_vector(t, TOY_EXPERTS);
+	route.w[1] = toy_vector(t, TOY_EXPERTS);
 	route.route.groups = TOY_EXPERTS / 2;
 	route.route.groups_used = 2;
 	route.route.group_best = 2;
@@ -195,6 +196,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	x = toy_add(t, x, toy_recurrent(t, x, 2), 0);
 	scale.src[0] = x;
 	scale.scale.mul = 0.25f;
+	scale.w[0] = toy_vector(t, 1);
 	x = toy_edge(t, toy_op(t, GRAPH_SILU_MUL, x, graph_add(&t->g, scale)));
 	x = toy_mm(t, toy_norm(t, x, 1, 1), TOY_VOCAB, 0, 3, 5);
 	if (last >= 0) {

@@ -201,7 +201,10 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			       (1 + (double)n->temper.beta * log(1 + pos / n->temper.length));
 			break;
 		case GRAPH_SCALE:
-			y[c] = a[c] * (double)n->scale.mul;
+			y[c] = a[c] * (double)n->scale.mul *
+			       (n->w[0] < 0
+			                ? 1
+			                : (double)((const float *)t->m->weights[n->w[0]].at[0])[0]);
 			break;
 		case GRAPH_PICK: /* of every row */
 			y[c] = a[c];

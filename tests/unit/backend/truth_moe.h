@@ -109,7 +109,10 @@ static void truth_route(const struct truth *t, const struct graph_node *n, doubl
 	}
 	for (int r = 0; r < used; r++)
 		y[used + r] = (n->route.norm ? y[used + r] / sum : y[used + r]) *
-		              (n->route.mul == 0 ? 1 : (double)n->route.mul);
+		              (n->route.mul == 0 ? 1 : (double)n->route.mul) *
+		              (n->w[1] < 0 ? 1
+		                           : (double)((const float *)t->m->weights[n->w[1]]
+		                                              .at[0])[(int)y[r]]);
 	free(taken);
 	free(score);
 	free(p);

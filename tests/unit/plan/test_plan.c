@@ -46,7 +46,8 @@ static struct infer_shape dense(const struct config *c, int type, int better)
 		                                  .dk = c->dk,
 		                                  .dv = c->dk };
 	const struct infer_type_info *t = infer_type_info(type);
-	s.table_bytes = (double)c->vocab * c->embd * t->block_bytes / t->block;
+	s.table_elements = (double)c->vocab * c->embd;
+	s.table_bytes = s.table_elements * t->block_bytes / t->block;
 	s.weight_bytes = s.table_bytes;
 	for (int i = 0; i < s.n_work; i++) {
 		t = infer_type_info(s.work[i].type);

@@ -1,0 +1,89 @@
+/* arch/hparam.h - the parameters of a model.  Read through arch.h. */
+#ifndef ARCH_HPARAM_H
+#define ARCH_HPARAM_H
+#include <stdint.h>
+
+enum arch_rope_mode { ROPE_NONE, ROPE_PAIRS, ROPE_HALVES };
+/* llama3: divisors in rope_freqs */
+enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE };
+/* as ROUTE has it */
+enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };
+/* as MOE has it */
+enum arch_act { ACT_SILU, ACT_GELU, ACT_SWIGLU };
+
+enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
+/* what one frequency table is made from */
+struct arch_rope {
+	double base;
+	int scaling; /* enum arch_scaling */
+	double factor, ext_factor, beta_fast, beta_slow;
+	double attn_factor;      /* cos and sin are multiplied by this, and by what follows */
+	double yarn_attn_factor; /* 0: from factor */
+	int exact;               /* YaRN: the bounds of its ramp are not rounded */
+	int has_attn_factor;     /* longrope: in the file; else from the contexts */
+	int64_t orig_ctx;
+	int has_divisors; /* llama3 in config.json: W_ROPE_FREQS has to be there */
+};
+/* sizes of a head, and what of it rotates */
+struct arch_heads {
+	int32_t dk, dv, n_rot;
+};
+/* checked and bounded: products of any two stay below 2^62 */
+struct arch_hparam {
+	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, dk, dv, n_ff, n_rot, ctx_train;
+	int32_t n_expert, n_expert_used, n_expert_ff, expert_gating, expert_norm; /* 0: dense */
+	int32_t n_shared_ff;                     /* of the experts that every row takes; 0: none */
+	int32_t n_next;                          /* layers of the file behind the n_layers */
+	int32_t n_dense;                         /* layers at the front without experts */
+	int32_t groups, groups_used, group_best; /* of experts, as ROUTE has them; 0: none */
+	/* latent attention: dk, dv and the one KV head are of the cache, whose rows are a latent and
+	 * what rotates; these are of the heads.  kv_rank 0: none; q_rank 0: queries in one step */
+	int32_t kv_rank, q_rank, k_head, v_head;
+	float latent_eps;        /* of the norms between the steps */
+	float act_limit;         /* of ACT_SWIGLU */
+	float eps, expert_scale; /* scales: 0 is 1 */
+	float embd_scale, residual_scale, logit_scale, attn_scale;
+	float attn_cap, logit_cap; /* 0: none */
+	int32_t act;               /* enum arch_act */
+	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
+	uint8_t windowed[ARCH_MAX_LAYERS]; /* 1: the layer slides */
+	struct arch_heads slides;          /* of layers that slide; dk, dv, n_rot of the others */
+	int32_t kv_heads[ARCH_MAX_LAYERS]; /* n_head_kv is the most of them; 0: recurrent */
+	int32_t ff[ARCH_MAX_LAYERS];       /* n_ff is the most of them */
+	int32_t borrows;                   /* layers at the end without K and V: arch_keeper */
+	int32_t layer_embd; /* floats of a token's own embedding for each layer; 0: there is none */
+	int norm_v;         /* heads of v are normed, without a weight */
+	float router_mul;   /* of what the router gives; 0 is 1 */
+	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
+	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
+	int32_t state;                      /* floats of it; 0: no layer does */
+	/* of recurrent layers: heads of q and k, of v, their sizes, rows that a convolution sees */
+	int32_t state_k_heads, state_heads, state_dk, state_dv, taps;
+	int state_tiled; /* in GGUF files the k head of head h is h mod state_k_heads */
+	int gated;       /* rows of W_Q are a head and its gate in turns */
+	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
+	int32_t temper_length;
+	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
+	int32_t n_ropes;
+};
+
+static inline int arch_has_experts(const struct arch_hparam *h, int layer)
+{
+	return h->n_expert && layer >= h->n_dense;
+}
+static inline struct arch_heads arch_heads_of(const struct arch_hparam *h, int layer)
+{
+	return h->windowed[layer] ? h->slides : (struct arch_heads){ h->dk, h->dv, h->n_rot };
+}
+/* The layer whose K and V a layer reads: itself, or the last of its kind that keeps them; -1: there is none. */
+static inline int arch_keeper(const struct arch_hparam *h, int layer)
+{
+	int i = h->n_layers - h->borrows;
+
+	if (layer < i)
+		return layer;
+	while (--i >= 0 && h->windowed[i] != h->windowed[layer])
+		;
+	return i;
+}
+#endif
