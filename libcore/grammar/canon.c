@@ -49,6 +49,24 @@ static void string(struct reader *r)
 	}
 }
 
+/* without zeros at the end of its fraction; there is no exponent */
+static void number(struct reader *r)
+{
+	const char *from = r->at, *point, *end;
+
+	while (r->at < r->end && !memchr(" \t\r\n,]}", *r->at, 7))
+		r->at++;
+	end = r->at;
+	point = memchr(from, '.', (size_t)(end - from));
+	while (point && end[-1] == '0')
+		end--;
+	if (point == end - 1)
+		end = point;
+	if (end - from == 2 && !memcmp(from, "-0", 2))
+		from++;
+	room_put(r->out, from, (size_t)(end - from));
+}
+
 static int value(struct reader *r);
 
 static int array(struct reader *r)
@@ -161,8 +179,7 @@ static int value(struct reader *r)
 		r->at++;
 		rc = object(r);
 	} else {
-		while (r->at < r->end && !memchr(" \t\r\n,]}", *r->at, 7))
-			room_putc(r->out, *r->at++);
+		number(r); /* or null, false, true */
 	}
 	r->depth--;
 	return rc;

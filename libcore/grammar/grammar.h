@@ -14,8 +14,7 @@
  * JSON pointer of the keyword: names of keywords of other drafts, or much like those of this one;
  * references to other documents, but for those of JSON Schema itself; formats of other names;
  * `nullable`; uniqueItems under not, and where few values are left beside contains or minItems.
- * Numbers inside elements of uniqueItems have one spelling: no exponent, no 0 at the end of a
- * fraction.
+ * Numbers inside elements of uniqueItems have no exponent.
  * Any other name that is no keyword says nothing, by the standard; it is put into `ignored`.
  * Names of other tools that say nothing of values are remarks: what begins with x-; id; of OpenAPI
  * components, discriminator, example, externalDocs and xml; of hyper-schemas base and links; self;

@@ -67,8 +67,10 @@ struct alt {
 	uint8_t type, live; /* enum alt_type; something satisfies it */
 	uint32_t shape;     /* its number among arrays or objects */
 	const struct dfa *text;
-	/* [n_states] words from there, UINT64_MAX infinitely many; NULL: so from all.  Set where
-	 * elements must differ */
+	/* Set where elements must differ.  plain: of numbers, one spelling of each; NULL for strings.
+	 * count: [n_states] of plain, else of text: words from there, UINT64_MAX infinitely many;
+	 * NULL: so from all */
+	const struct dfa *plain;
 	const uint64_t *count;
 	struct array_shape *array;
 	struct object_shape *object;
@@ -79,7 +81,7 @@ struct goal {
 	uint32_t n, cap;
 	struct alt *alt;
 	int live;
-	int plain; /* numbers have one spelling each: values are compared */
+	int plain; /* numbers have no exponent: values are compared */
 	/* of those: UINT64_MAX infinitely many; 0: few, but not counted */
 	uint64_t values;
 };

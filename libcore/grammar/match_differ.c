@@ -99,8 +99,10 @@ int step_many_left(struct step *s, const struct node *n)
 		case N_STRING: {
 			const struct alt *a = s->g->goal[n->data[0]].alt + n->data[1];
 
-			many = !a->count || (a->count[n->data[2]] == UINT64_MAX &&
-			                     (n->kind == N_NUMBER || !n->data[3]));
+			many = !a->count ||
+			       (n->kind == N_NUMBER
+			                ? words_from(a, n->data[3]) == UINT64_MAX
+			                : words_from(a, n->data[2]) == UINT64_MAX && !n->data[3]);
 			break;
 		}
 		case N_ARRAY:
@@ -172,13 +174,55 @@ static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t s
 	return n;
 }
 
+static int has_seen(const struct node *seen, const char *text, size_t n)
+{
+	while (seen && (seen->data[0] != n || memcmp(seen_bytes(seen), text, n)))
+		seen = seen->up;
+	return seen != NULL;
+}
+
+/* Whether the number that is read, or that it is with a 0 behind it, was there.  It is not among
+ * those that its shortest spellings lead to where it has zeros that it could do without. */
+static int number_is_new(struct step *s, const struct node *stack, const struct node *seen,
+                         struct room_text *text)
+{
+	const struct dfa *d = step_text(s->g, stack);
+	struct room_text b = { .room = text->room };
+	int new = 0;
+
+	if (!dfa_accepts(d, stack->data[2])) {
+		if (!dfa_accepts(d, dfa_step(d, stack->data[2], '0')))
+			return 0;
+		room_putc(text, '0');
+	}
+	if (!text->bad)
+		canon(&b, text->at, (uint32_t)text->len);
+	text->bad |= b.bad;
+	if (!b.bad)
+		new = !has_seen(seen, b.at, b.len);
+	room_text_fini(&b);
+	return new;
+}
+
+/* As it is written, without the white space before it. */
+static void put_number(struct room_text *out, const char *text, uint32_t n)
+{
+	while (n && memchr(" \t\r\n", *text, 4)) {
+		text++;
+		n--;
+	}
+	room_put(out, text, n);
+}
+
 static int text_differs(struct step *s, const struct node *stack, const struct node *wrote,
                         int *can)
 {
 	const struct alt *a = s->g->goal[stack->data[0]].alt + stack->data[1];
 	const struct node *seen = wrote->up->side;
 	const int string = stack->kind == N_STRING;
-	const uint64_t left = words_from(a, stack->data[2]);
+	const struct dfa *d = string ? a->text : a->plain;
+	const uint32_t state = stack->data[string ? 2 : 3];
+	const uint64_t left = words_from(a, state);
 	struct room_text b = { .room = s->m->room };
 	uint32_t n;
 	char *at;
@@ -192,24 +236,22 @@ static int text_differs(struct step *s, const struct node *stack, const struct n
 	if (string)
 		canon_part(&b, at, n);
 	else
-		canon(&b, at, n);
+		put_number(&b, at, n);
 	room_free(b.room, at);
-	*can = !b.bad && left > reached(seen, a->text, stack->data[2], &b, string);
+	*can = !b.bad && left > reached(seen, d, state, &b, string);
+	if (!*can && !string)
+		*can = number_is_new(s, stack, seen, &b);
 	n = b.bad != 0;
 	room_text_fini(&b);
 	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
 }
 
-static int has_seen(const struct node *seen, const char *text)
+static int has_literal(const struct node *seen, uint32_t type)
 {
-	const size_t n = strlen(text);
+	static const char *const literal[] = { "null", "false", "true" };
 
-	while (seen && (seen->data[0] != n || memcmp(seen_bytes(seen), text, n)))
-		seen = seen->up;
-	return seen != NULL;
+	return has_seen(seen, literal[type], strlen(literal[type]));
 }
-
-static const char *const literal[] = { "null", "false", "true" };
 
 /* A value that has not begun, where there are few and none of them is an object or an array. */
 static int value_differs(const struct step *s, uint32_t goal, const struct node *seen)
@@ -225,10 +267,11 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 				       none = { .at = (char *)"" };
 
 		if (a->text)
-			n += reached(seen, a->text, a->text->start,
-			             a->type == ALT_STRING ? &quote : &none, a->type == ALT_STRING);
+			n += a->type == ALT_STRING
+			             ? reached(seen, a->text, a->text->start, &quote, 1)
+			             : reached(seen, a->plain, a->plain->start, &none, 0);
 		else
-			n += (uint64_t)has_seen(seen, literal[a->type]);
+			n += (uint64_t)has_literal(seen, a->type);
 	}
 	return x->values > n;
 }
@@ -288,6 +331,15 @@ static int search_byte(struct search *q, struct node *stack, uint8_t b)
 	return rc;
 }
 
+/* A number that nothing but zeros can follow, which make no difference. */
+static int is_spent(const struct search *q, const struct node *n)
+{
+	while (n->kind == N_ITEM)
+		n = n->side;
+	return n->kind == N_NUMBER && n->n > 3 && !dfa_live(n->data[3]) &&
+	       dfa_accepts(step_text(q->s->g, n), n->data[2]);
+}
+
 /* No white space: it makes no difference. */
 static int search(struct search *q, struct node *stack)
 {
@@ -307,7 +359,7 @@ static int search(struct search *q, struct node *stack)
 	for (int i = 0; i < 3 && !rc && !q->found; i++)
 		rc = search_byte(q, stack, ends[i]);
 	for (int b = in_text(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
-		if (!memchr(ends, b, 3))
+		if (!memchr(ends, b, 3) && !(is_spent(q, stack) && (b == '0' || b == '.')))
 			rc = search_byte(q, stack, (uint8_t)b);
 	q->depth--;
 	return rc;
@@ -344,7 +396,7 @@ int step_differs(struct step *s, struct node *stack, struct node *wrote, int *ca
 	if (stack->up->kind == N_HOLE)
 		switch (stack->kind) {
 		case N_LITERAL:
-			*can = !has_seen(seen, literal[stack->data[0]]);
+			*can = !has_literal(seen, stack->data[0]);
 			return INFER_OK;
 		case N_STRING:
 			if (stack->data[3])

@@ -5,8 +5,8 @@
 #include "grammar/room.h"
 
 /* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
- * order of their names, characters as they are, \ only before " and \, no white space; a number as
- * it is written.  Behind the last character of text that is not whole, canon_part() ends.
+ * order of their names, characters as they are, \ only before " and \, no white space; numbers, which
+ * have no exponent, as short as can be.  Behind the last character of text that is not whole, canon_part() ends.
  * INFER_EUNSUP  nested too deeply */
 int canon(struct room_text *out, const char *text, uint32_t n);
 /* of a string without its closing quote, between two characters */

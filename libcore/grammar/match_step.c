@@ -72,16 +72,30 @@ int step_space(const struct match *m, uint8_t b, uint32_t *spaces)
 
 /* -- values --------------------------------------------------------------------------------- */
 
+/* One more byte of a number, whose shortest spelling is in a state of its own. */
+static int put_number(struct step *s, struct node *up, uint32_t goal, uint32_t k, uint32_t state,
+                      uint32_t shortest, uint8_t b)
+{
+	const struct alt *a = s->g->goal[goal].alt + k;
+	uint32_t d[] = { goal, k, DFA_DEAD, DFA_DEAD };
+
+	if (b >= 0x80)
+		return INFER_OK;
+	d[2] = dfa_step(a->text, state, b);
+	if (a->plain)
+		d[3] = dfa_step(a->plain, shortest, b);
+	return dfa_live(d[2]) ? step_put(s, N_NUMBER, up, NULL, d, a->plain ? 4 : 3) : INFER_OK;
+}
+
 static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up, uint8_t b)
 {
 	static const char first[] = { [ALT_NULL] = 'n', [ALT_FALSE] = 'f', [ALT_TRUE] = 't' };
 	const struct alt *a = s->g->goal[goal].alt + k;
-	uint32_t state;
 
 	switch (a->type) {
 	case ALT_NUMBER:
-		state = b < 0x80 ? dfa_step(a->text, a->text->start, b) : DFA_DEAD;
-		return dfa_live(state) ? STEP_PUT(s, N_NUMBER, up, NULL, goal, k, state) : INFER_OK;
+		return put_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
+		                  b);
 	case ALT_STRING:
 		return b == '"' ? STEP_PUT(s, N_STRING, up, NULL, goal, k, a->text->start, 0, 0)
 		                : INFER_OK;
@@ -144,12 +158,10 @@ const struct dfa *step_text(const struct grammar *g, const struct node *n)
 
 static int step_number(struct step *s, struct node *top, uint8_t b)
 {
-	const struct dfa *d = step_text(s->g, top);
-	const uint32_t state = b < 0x80 ? dfa_step(d, top->data[2], b) : DFA_DEAD;
+	const uint32_t *d = top->data;
 
-	if (dfa_live(state))
-		TRY(STEP_PUT(s, N_NUMBER, top->up, NULL, top->data[0], top->data[1], state));
-	if (!dfa_accepts(d, top->data[2]))
+	TRY(put_number(s, top->up, d[0], d[1], d[2], top->n > 3 ? d[3] : 0, b));
+	if (!dfa_accepts(step_text(s->g, top), d[2]))
 		return INFER_OK;
 	return step_one(s, top->up, b);
 }

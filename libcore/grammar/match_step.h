@@ -9,7 +9,7 @@
 /* A frame, and its data:
  *   N_VALUE      goal, spaces
  *   N_LITERAL    which, bytes read
- *   N_NUMBER     goal, alternative, state
+ *   N_NUMBER     goal, alternative, state; that of the shortest spelling, where elements must differ
  *   N_STRING     goal, alternative, state, decoder
  *   N_SLOT_KEY   a name that is one of the slots first ... last - 1, bytes read, decoder
  *   N_OTHER_KEY  a name of a class: it, state, decoder; at its side the name so far

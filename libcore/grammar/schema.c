@@ -113,8 +113,10 @@ int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
 	for (uint32_t i = 0; i < n_plain; i++)
 		use(g, used, g->plain[i]);
 	for (uint32_t i = 0; i < g->n_goals; i++)
-		for (uint32_t k = 0; k < g->goal[i].n; k++)
+		for (uint32_t k = 0; k < g->goal[i].n; k++) {
 			use(g, used, g->goal[i].alt[k].text);
+			use(g, used, g->goal[i].alt[k].plain);
+		}
 	for (uint32_t i = 0; i < g->n_objects; i++)
 		for (uint32_t k = 0; k < g->object[i]->n_classes; k++)
 			use(g, used, g->object[i]->class[k].names);

@@ -143,8 +143,8 @@ int schema_number(struct schema *c, const struct json *v, enum keyword kw, int n
                   const struct dfa **out);
 /* Those of these numbers whose spelling is usual; all of them where none is. */
 int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out);
-/* Those of these numbers that are spelled without exponent, as short as can be. */
-int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa **out);
+/* Those of these numbers that are spelled without exponent; is_short: and as short as can be. */
+int schema_plain(struct schema *c, const struct dfa *numbers, int is_short, const struct dfa **out);
 int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out);
 /* digits: without point and exponent */

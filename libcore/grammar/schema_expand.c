@@ -414,7 +414,7 @@ static int finish(struct schema *c, const struct branch *b)
 	if (c->type == ALT_STRING)
 		TRY(schema_both(c, text, c->opts.strings, &text));
 	if (c->type == ALT_NUMBER && c->plain)
-		TRY(schema_plain(c, text, &text));
+		TRY(schema_plain(c, text, 0, &text));
 	if (c->type == ALT_NUMBER && c->opts.usual)
 		TRY(schema_usual(c, text, &text));
 	if (text)

@@ -10,7 +10,14 @@
 #include <string.h>
 
 /* what is kept beside keywords */
-enum { KEPT_VALUES = 1000, KEPT_INTEGER = 2000, KEPT_REGEX = 3000, KEPT_USUAL = 4000, KEPT_PLAIN };
+enum {
+	KEPT_VALUES = 1000,
+	KEPT_INTEGER = 2000,
+	KEPT_REGEX = 3000,
+	KEPT_USUAL = 4000,
+	KEPT_PLAIN,
+	KEPT_SHORT
+};
 
 /* numbers without exponent; those of them with a fraction that is not 0 */
 #define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
@@ -245,20 +252,21 @@ int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa *
 /* one spelling of each number */
 #define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
 
-int schema_plain(struct schema *c, const struct dfa *numbers, const struct dfa **out)
+int schema_plain(struct schema *c, const struct dfa *numbers, int is_short, const struct dfa **out)
 {
+	const uint32_t how = is_short ? KEPT_SHORT : KEPT_PLAIN;
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = schema_kept(c, numbers, KEPT_PLAIN);
+	*out = schema_kept(c, numbers, how);
 	if (*out)
 		return INFER_OK;
-	TRY(any_regex(c, SHORTEST, &all));
+	TRY(any_regex(c, is_short ? SHORTEST : PLAIN, &all));
 	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
 	dfa_drop(all, c->w.left);
 	TRY(rc);
 	TRY(schema_keep(c, d, out));
-	return schema_keep_as(c, numbers, KEPT_PLAIN, *out);
+	return schema_keep_as(c, numbers, how, *out);
 }
 
 /* -- strings -------------------------------------------------------------------------------- */

@@ -35,15 +35,20 @@ static void reach_items(struct survey *y, const struct array_shape *a)
 		reach_options(y, a->item + i);
 }
 
+/* The automaton whose words are the values. */
+static const struct dfa *values_of(const struct alt *a) { return a->plain ? a->plain : a->text; }
+
 static int count_text(struct survey *y, struct alt *a)
 {
+	if (a->type == ALT_NUMBER)
+		TRY(schema_plain(y->c, a->text, 1, &a->plain));
 	TRY(work_steps(&y->c->w, y->n_counted + 1));
 	for (uint32_t i = 0; i < y->n_counted; i++)
-		if (y->counted[i]->text == a->text) {
+		if (values_of(y->counted[i]) == values_of(a)) {
 			a->count = y->counted[i]->count;
 			return INFER_OK;
 		}
-	TRY(schema_followers(y->c, a->text, &a->count));
+	TRY(schema_followers(y->c, values_of(a), &a->count));
 	TRY(work_grow(&y->c->w, &y->counted, &y->cap_counted, y->n_counted + 1,
 	              sizeof *y->counted));
 	y->counted[y->n_counted++] = a;
@@ -124,7 +129,7 @@ static int few_values(const struct survey *y, const struct goal *goal)
 	for (uint32_t k = 0; k < goal->n; k++) {
 		const struct alt *a = goal->alt + k;
 
-		if (a->text && (!a->count || a->count[a->text->start] == UINT64_MAX))
+		if (a->text && (!a->count || a->count[values_of(a)->start] == UINT64_MAX))
 			return 0;
 		if ((a->array && !few_arrays(y, a->array)) ||
 		    (a->object && !few_objects(y, a->object)))
@@ -143,7 +148,7 @@ static uint64_t count_values(const struct goal *goal)
 
 		if (a->array || a->object)
 			return 0;
-		if (__builtin_add_overflow(n, a->text ? a->count[a->text->start] : 1, &n))
+		if (__builtin_add_overflow(n, a->text ? a->count[values_of(a)->start] : 1, &n))
 			return UINT64_MAX / 2;
 	}
 	return n;

@@ -208,7 +208,8 @@ static void along(const struct set *s, struct asked *a, uint64_t seed)
 		}
 		rng_block(r, seed, i);
 		t = pick(s, a->bits, r[0], i > a->steps / 2);
-		assert_true(t || match_may_end(a->m, &at));
+		if (!t && !match_may_end(a->m, &at))
+			fail_msg("%s: nothing follows %.*s", a->which, (int)text.len, text.at);
 		if (!t)
 			break;
 		for (uint32_t b = 0; b < t->n; b++)
