@@ -8,12 +8,13 @@ enum { ENTRIES_MAX = 1 << 20, NAME_MOST = 1 << 16 };
 
 static const unsigned char *bytes(struct dat *d, size_t n)
 {
-	const unsigned char *p = d->at + d->pos;
+	const size_t from = d->pos;
 
-	if (n > d->n - d->pos)
+	/* before an address is made of it: an empty file has none */
+	if (n > d->n - from)
 		return NULL;
 	d->pos += n;
-	return p;
+	return d->at + from;
 }
 
 static int number(struct dat *d, int64_t lo, int64_t hi, int64_t *v, infer_error *err)
