@@ -1,5 +1,6 @@
 /* regular/minimise.c - equivalent states, by refining two partitions: of states into blocks, and of
- * transitions into cords, which have one label and lead to one block. */
+ * transitions into cords, which have one label and lead to one block.  Of a finite language, whose
+ * states have an order, they are found in that order. */
 #include "regular/minimise.h"
 
 /* A refinable partition of 0 ... n - 1: the elements of set s are elem[first[s] .. past[s]), of
@@ -110,11 +111,110 @@ static int by_label(struct work *w, struct sets *c, const struct partial *p)
 	return INFER_OK;
 }
 
+/* -- finite languages ----------------------------------------------------------------------- */
+
+/* States with the transitions of each: t[row[s] .. row[s + 1]). */
+static int rows_of(struct work *w, const struct partial *p, uint32_t **row)
+{
+	TRY(work_steps(w, (uint64_t)p->n + p->m));
+	TRY(work_alloc(w, row, (uint64_t)p->n + 1, sizeof **row));
+	for (uint32_t t = 0; t < p->m; t++)
+		(*row)[p->tail[t] + 1]++;
+	for (uint32_t s = 0; s < p->n; s++)
+		(*row)[s + 1] += (*row)[s];
+	return INFER_OK;
+}
+
+/* The states, each behind those that it leads to; *n of them: fewer than all where there is a cycle. */
+static int order(struct work *w, const struct partial *p, const uint32_t *row, uint32_t *queue,
+                 uint32_t *n)
+{
+	uint32_t *open, *begin, *into;
+
+	*n = 0;
+	TRY(work_alloc(w, &open, p->n, sizeof *open));
+	for (uint32_t s = 0; s < p->n; s++) {
+		open[s] = row[s + 1] - row[s];
+		if (!open[s])
+			queue[(*n)++] = s;
+	}
+	if (!*n)
+		return INFER_OK;
+	TRY(group(w, p->head, p->m, p->n, &begin, &into));
+	TRY(work_steps(w, p->m));
+	for (uint32_t i = 0; i < *n; i++)
+		for (uint32_t k = begin[queue[i]]; k < begin[queue[i] + 1]; k++)
+			if (!--open[p->tail[into[k]]])
+				queue[(*n)++] = p->tail[into[k]];
+	return INFER_OK;
+}
+
+static uint32_t row_hash(const struct partial *p, const uint32_t *row, const uint32_t *block,
+                         uint32_t s)
+{
+	uint32_t h = p->accept[s];
+
+	for (uint32_t t = row[s]; t < row[s + 1]; t++)
+		h = work_mix(work_mix(h, p->label[t]), block[p->head[t]]);
+	return h;
+}
+
+static int equal_rows(const struct partial *p, const uint32_t *row, const uint32_t *block,
+                      uint32_t a, uint32_t b)
+{
+	const uint32_t n = row[a + 1] - row[a];
+
+	if (p->accept[a] != p->accept[b] || row[b + 1] - row[b] != n)
+		return 0;
+	for (uint32_t t = row[a], u = row[b]; t < row[a + 1]; t++, u++)
+		if (p->label[t] != p->label[u] || block[p->head[t]] != block[p->head[u]])
+			return 0;
+	return 1;
+}
+
+/* *n_blocks 0: there is a cycle. */
+static int minimise_finite(struct work *w, const struct partial *p, uint32_t *block,
+                           uint32_t *n_blocks)
+{
+	uint32_t *row, *queue, *first, n;
+	struct seats seats;
+
+	*n_blocks = 0;
+	TRY(rows_of(w, p, &row));
+	TRY(work_alloc(w, &queue, p->n, sizeof *queue));
+	TRY(order(w, p, row, queue, &n));
+	if (n < p->n)
+		return INFER_OK;
+	TRY(work_alloc(w, &first, p->n, sizeof *first));
+	TRY(seats_init(w, &seats));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t s = queue[i], leave = row[s + 1] - row[s],
+			       hash = row_hash(p, row, block, s);
+		struct seat *e = seats_find(&seats, hash);
+
+		TRY(work_steps(w, 2 * (uint64_t)leave + 1));
+		for (; e->index != NOWHERE; e = seats_next(&seats, e)) {
+			TRY(work_steps(w, 1));
+			if (e->hash == hash && equal_rows(p, row, block, first[e->index], s))
+				break;
+		}
+		block[s] = e->index != NOWHERE ? e->index : *n_blocks;
+		if (e->index != NOWHERE)
+			continue;
+		first[*n_blocks] = s;
+		TRY(seats_take(w, &seats, e, hash, (*n_blocks)++));
+	}
+	return INFER_OK;
+}
+
 int minimise(struct work *w, const struct partial *p, uint32_t *block, uint32_t *n_blocks)
 {
 	struct sets b = { 0 }, c = { 0 };
 	uint32_t *begin, *into, n_b = 1;
 
+	TRY(minimise_finite(w, p, block, n_blocks));
+	if (*n_blocks)
+		return INFER_OK;
 	TRY(sets_init(w, &b, p->n));
 	TRY(by_label(w, &c, p));
 	TRY(group(w, p->head, p->m, p->n, &begin, &into));
