@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-endpoint_fn ep_health, ep_models, ep_model, ep_version, ep_metrics;
+endpoint_fn ep_health, ep_load, ep_models, ep_model, ep_version, ep_metrics;
 
 void ep_health(struct exchange *x)
 {
@@ -36,6 +36,23 @@ void ep_health(struct exchange *x)
 	jw_str(&w, "status", "ok");
 	jw_int(&w, "slots_idle", all > busy ? all - busy : 0);
 	jw_int(&w, "slots_processing", busy);
+	jw_end(&w);
+	exchange_answer(x, 200, exchange_json);
+}
+
+/* What runs and what waits, in the form of vLLM. */
+void ep_load(struct exchange *x)
+{
+	struct server *s = x->server;
+	struct jwrite w;
+	int64_t n;
+
+	pthread_mutex_lock(&s->lock);
+	n = s->n_admitted;
+	pthread_mutex_unlock(&s->lock);
+	jw_init(&w, &x->out);
+	jw_object(&w, NULL);
+	jw_int(&w, "server_load", n);
 	jw_end(&w);
 	exchange_answer(x, 200, exchange_json);
 }

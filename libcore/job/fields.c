@@ -135,7 +135,17 @@ int job_take_stop(struct job *j, const char *key, const struct json *v, infer_er
 	return INFER_OK;
 }
 
-/* The engine checks the ids against the vocabulary. */
+int job_take_id(int32_t *to, const struct job *j, const char *key, const struct json *v,
+                infer_error *err)
+{
+	const int32_t n = job_vocabulary(j);
+
+	TRY(job_whole(to, key, v, 0, INT32_MAX, err));
+	return *to < n ? INFER_OK
+	               : err_set(err, INFER_EINVAL, "%s: token %d is outside the vocabulary of %d",
+	                         key, (int)*to, (int)n);
+}
+
 static int take_ids(struct job *j, int32_t **ids, const char *key, const struct json *v,
                     infer_error *err)
 {
@@ -150,7 +160,7 @@ static int take_ids(struct job *j, int32_t **ids, const char *key, const struct 
 		if (!json_is_whole(id))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu is not a token id", key,
 			               i);
-		TRY(job_whole(&(*ids)[i++], key, id, 0, INT32_MAX, err));
+		TRY(job_take_id(&(*ids)[i++], j, key, id, err));
 	}
 	return INFER_OK;
 }

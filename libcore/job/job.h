@@ -133,6 +133,10 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 int job_is_prompts(const struct json *v);
 int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err);
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
+/* A token id of the vocabulary, which has `job_vocabulary` of them. */
+int job_take_id(int32_t *to, const struct job *j, const char *key, const struct json *v,
+                infer_error *err);
+int32_t job_vocabulary(const struct job *j);
 int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
               infer_error *err);
 /* sampling.c: 0 and *known 0 where key is no name of a sampling option. */

@@ -21,11 +21,12 @@ static int put_text(struct buf *ids, const struct job *j, const struct json *v, 
 	return INFER_OK;
 }
 
-static int put_id(struct buf *ids, const char *key, const struct json *v, infer_error *err)
+static int put_id(struct buf *ids, const struct job *j, const char *key, const struct json *v,
+                  infer_error *err)
 {
 	int32_t id;
 
-	TRY(job_whole(&id, key, v, 0, INT32_MAX, err));
+	TRY(job_take_id(&id, j, key, v, err));
 	buf_put(ids, &id, sizeof id);
 	return INFER_OK;
 }
@@ -36,7 +37,7 @@ static int put_part(struct buf *ids, const struct job *j, const char *key, const
 	if (json_is_string(v) && j->j.form != &form_own)
 		return put_text(ids, j, v, err);
 	if (json_is_number(v))
-		return put_id(ids, key, v, err);
+		return put_id(ids, j, key, v, err);
 	return err_set(err, INFER_EINVAL, "%s: an entry is %s a token id", key,
 	               j->j.form == &form_own ? "not" : "neither a text nor");
 }

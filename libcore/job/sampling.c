@@ -53,7 +53,7 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 	return INFER_OK;
 }
 
-static int32_t vocabulary(const struct job *j)
+int32_t job_vocabulary(const struct job *j)
 {
 	struct infer_model_info info;
 
@@ -146,7 +146,7 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 {
 	struct infer_logit_bias *bias = NULL;
 	size_t n = 0, i = 0;
-	int32_t n_vocab = vocabulary(j);
+	int32_t n_vocab = job_vocabulary(j);
 
 	if (!json_is_object(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither an object nor a list", key);

@@ -172,7 +172,7 @@ E
 	same '2 {"content":" a time","generation_settings/n_predict":2}' "$(json '#' <out) $(json 0 <out | perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_))')"
 	post /completion '{"prompt":"Once upon","n_predict":20,"temperature":0,"stop":["zz"," time"]}' >out
 	same ' a word | time' "$(json content <out) $(json stop_type <out) |$(json stopping_word <out)"
-	printf '%s\n' 'prompt 5' 'prompt []' 'prompt [-1]' 'prompt ["a",[]]' 'n_predict "a"' 'n_predict -2' 'n_probs -1' 'return_tokens 5' 'cache_prompt 5' 'response_fields 5' 'id_slot "a"' 'n_keep "a"' 'lora 5' \
+	printf '%s\n' 'prompt 5' 'prompt []' 'prompt [-1]' 'prompt [1,99999999]' 'stop_token_ids [99999999]' 'prompt ["a",[]]' 'n_predict "a"' 'n_predict -2' 'n_probs -1' 'return_tokens 5' 'cache_prompt 5' 'response_fields 5' 'id_slot "a"' 'n_keep "a"' 'lora 5' \
 		'temperature "a"' 'top_k "a"' 'repeat_last_n -2' 'dry_sequence_breakers 5' 'samplers 5' 'seed "a"' 'stop 5' 'logit_bias [[5]]' 'logit_bias [["a","b"]]' 'stream 5' 'timings_per_token 5' 'ignore_eos 5' \
 		'grammar 5' 'json_schema 5' 'post_sampling_probs 5' 't_max_predict_ms 5' 'min_keep "a"' 'mirostat 3' | with '{"prompt":"a"}' | refused /completion
 	# tokens that end a turn never come where they are ignored; those of a text do not where their bias says so

@@ -37,6 +37,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same model_not_found "$(ask GET /v1/models/other | json error.code)"
 	same 404 "$(status)"
 	same "$(infer-serve --version | sed -n '1s/.* //p')" "$(ask GET /version | json version)"
+	same 0 "$(ask GET /load | json server_load)"
 }
 
 @test "paths, methods and heads: 404, 405 with Allow, HEAD, OPTIONS, CORS, request ids, 501 by name" {
