@@ -4,7 +4,7 @@
 #include "common/say.h"
 #include "base/err.h"
 
-/* behind what a model that adds BOS to texts begins them with */
+/* the first line, if the model adds BOS to texts */
 static const char bos[] = "{{- bos_token -}}\n";
 static const char source[] =
 	"{%- if tools -%}\n"

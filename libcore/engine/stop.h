@@ -20,9 +20,9 @@ struct stop {
 	int over;       /* a stop string is complete: no more text is given out */
 	int32_t met;    /* its index; -1: none is complete */
 	int keep;       /* it belongs to the text */
-	/* Fewer tokens than `least` are no answer: until then only the `others` may come, which end
-	 * none, and no string is looked for.  bits [(n_vocab + 63) / 64], twice: the second is the
-	 * scratch of stop_others.  NULL: least is 0 */
+	/* The answer has at least `least` tokens: until then only `others` are drawn, the tokens
+	 * that end no answer, and no stop string is looked for.  bits [(n_vocab + 63) / 64], twice:
+	 * the second is scratch of stop_others.  NULL: least is 0 */
 	int32_t least;
 	uint64_t *others;
 };
@@ -31,7 +31,7 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 /* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
  * complete; the text before it is in out (with `keep`, up to its end), the rest is dropped. */
 int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
-/* Those that end no answer among `allowed` (NULL: all), or `allowed` where there are none. */
+/* The tokens of `allowed` (NULL: all) that end no answer; if there are none, `allowed` itself. */
 const uint64_t *stop_others(struct stop *s, const uint64_t *allowed, int32_t n_vocab);
 void stop_flush(struct stop *s, struct buf *out);
 #endif

@@ -42,7 +42,7 @@ static int put_part(struct buf *ids, const struct job *j, const char *key, const
 	               j->j.form == &form_own ? "not" : "neither a text nor");
 }
 
-/* Parts of a content, as one text. */
+/* The text of all parts of a content. */
 static int put_content(struct buf *ids, const struct job *j, const char *key,
                        const struct json *parts, infer_error *err)
 {

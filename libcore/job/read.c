@@ -312,7 +312,7 @@ int job_parse(struct job *j, const char *text, size_t bytes)
 int job_end(infer_job **out, struct job *j, infer_error *err)
 {
 	*out = NULL;
-	/* what succeeded may have tried something else before, which left its error */
+	/* a step that succeeded may have left the error of an earlier attempt */
 	if (!j->j.fault.kind && j->j.fault.error.code != INFER_ENOMEM)
 		j->j.fault.error = (infer_error){ 0 };
 	if ((j->j.fault.error.code == INFER_ENOMEM && !j->too_long) || j->mem.bad) {

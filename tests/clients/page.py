@@ -139,7 +139,7 @@ def focus(d):
 
 
 def keyboard(d):
-    """All of it by keys alone: what is drawn anew takes the focus along."""
+    """All of it by keys alone: the focus stays when its element is drawn again."""
     d.execute_script("localStorage.clear(); sessionStorage.clear()")
     d.get(URL)
     until(d, "the model is named", lambda: one(d, "#model").text not in ("", "infer-serve"))

@@ -9,7 +9,7 @@ setup_more()
 	up listening
 }
 teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
-# go OPTION...: what infer-run prints, which a server has to print, too
+# go OPTION...: what infer-run prints; the bytes from a server must be the same
 go()
 {
 	local rc=0 me=$BASHPID

@@ -177,9 +177,9 @@ function draw() {
 	}));
 }
 
-/* What had the focus is drawn anew, so the focus goes to what took its place. */
 const isOpen = (panel) => panel.id === 'settings' ? !panel.hidden : panel.classList.contains('open');
 
+/* Drawing removes the element that had the focus, so the focus goes to the one in its place. */
 function choose(i) {
 	kept.now = i;
 	save();
@@ -303,8 +303,8 @@ async function stream(turn, box, signal) {
 	say([ENDS[end], usage && `${usage.completion_tokens} tokens, ${(usage.completion_tokens / Math.max(s, 0.001)).toFixed(1)} a second, the first after ${Math.round(first - began)} ms.`].filter(Boolean).join(' '));
 }
 
-/* A screen reader hears the sentences of an answer once each, as they are whole; the conversation itself says
- * nothing, because it is drawn anew with every part. */
+/* A screen reader hears each sentence of an answer once, when it is complete.  The conversation itself is no live
+ * region, because every part that arrives redraws it. */
 let heard = 0;
 
 function hear(text, whole) {
