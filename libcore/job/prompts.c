@@ -143,7 +143,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 	TRY(rc);
 	if (!kept)
 		return job_no_memory(err);
-	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "%s is empty", key);
+	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "the %s is empty", key);
 }
 
 /* ---- all of them ---- */
