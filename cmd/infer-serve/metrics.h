@@ -2,6 +2,7 @@
  * server's lock. */
 #ifndef INFER_SERVE_METRICS_H
 #define INFER_SERVE_METRICS_H
+#include "infer-serve/route.h"
 #include <stdint.h>
 #include <infer/engine.h>
 #include <infer/job.h>
@@ -24,7 +25,12 @@ enum metrics_histogram {
 	METRICS_MAX,        /* tokens that it allows */
 	METRICS_HISTOGRAMS
 };
-enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 48, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
+enum {
+	METRICS_BOUNDS = 16,
+	METRICS_ENDPOINTS = ROUTE_ENDPOINTS + 1,
+	METRICS_STATUSES = 16,
+	METRICS_FINISHES = 4
+};
 struct histogram {
 	uint64_t count, bucket[METRICS_BOUNDS]; /* not cumulative */
 	double sum;

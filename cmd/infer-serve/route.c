@@ -17,7 +17,6 @@ static const struct endpoint endpoints[] = {
 #undef EP
 #undef OFF
 };
-enum { ENDPOINTS = sizeof endpoints / sizeof *endpoints };
 
 static int matches(const char *pattern, const char *path, const char **rest)
 {
@@ -39,7 +38,7 @@ const struct endpoint *route_find(const char *path, unsigned method, unsigned *a
 
 	*allowed = 0;
 	*rest = NULL;
-	for (int i = 0; i < ENDPOINTS; i++) {
+	for (int i = 0; i < ROUTE_ENDPOINTS; i++) {
 		const struct endpoint *e = &endpoints[i];
 
 		if (!matches(e->path, path, rest))
@@ -82,6 +81,9 @@ int route_is_anthropic(const char *path)
 	return !strncmp(path, messages, n) && (!path[n] || path[n] == '/');
 }
 
-const struct endpoint *route_at(int i) { return i >= 0 && i < ENDPOINTS ? &endpoints[i] : NULL; }
+const struct endpoint *route_at(int i)
+{
+	return i >= 0 && i < ROUTE_ENDPOINTS ? &endpoints[i] : NULL;
+}
 
 int route_index(const struct endpoint *e) { return e ? (int)(e - endpoints) : -1; }

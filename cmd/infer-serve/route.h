@@ -21,6 +21,15 @@ enum {
 	EP_PAGE = 1 << 6,   /* of the page, which --no-page leaves out */
 	EP_MODEL = 1 << 7,  /* is about a model, which is loaded for it */
 };
+/* how many there are */
+#define EP(method, path, name, form, flags) +1
+#define OFF(method, path) +1
+enum {
+	ROUTE_ENDPOINTS = 0
+#include "infer-serve/endpoint_list.h"
+};
+#undef EP
+#undef OFF
 /* Makes the answer of an exchange: exchange_answer, exchange_refuse or stepper_put. */
 typedef void endpoint_fn(struct exchange *x);
 struct endpoint {
