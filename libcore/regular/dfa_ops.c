@@ -1,5 +1,5 @@
 /* regular/dfa_ops.c - automata from words and lengths, and from other automata. */
-#include "regular/work.h"
+#include "regular/minimise.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -110,33 +110,89 @@ static int classify(struct work *w, struct classes *c, uint32_t *all, uint32_t n
 	return classes_each(w, c, cp, k);
 }
 
-/* The trie of the words. */
-static int words_draft(struct dfa **out, struct work *w, const struct dfa_word *words, size_t n)
+/* A word is its classes, and NOWHERE behind them. */
+static int by_classes(const void *a, const void *b)
 {
-	struct draft m = { 0 };
-	uint32_t *all, n_all = 0, at = 0;
+	const uint32_t *x = *(const uint32_t *const *)a, *y = *(const uint32_t *const *)b;
+
+	while (*x == *y && *x != NOWHERE) {
+		x++;
+		y++;
+	}
+	/* the shorter first: NOWHERE + 1 is 0 */
+	return (*x + 1 > *y + 1) - (*x + 1 < *y + 1);
+}
+
+static int sort_words(struct work *w, const uint32_t *all, uint32_t n_all, size_t n,
+                      const uint32_t ***word)
+{
+	size_t k = 0;
+
+	TRY(work_alloc(w, word, n, sizeof **word));
+	TRY(work_steps(w, 16 * (uint64_t)n));
+	for (uint32_t i = 0; i < n_all; i++)
+		if (!i || all[i - 1] == NOWHERE)
+			(*word)[k++] = all + i;
+	if (n) /* equal words are alike */
+		qsort(*word, n, sizeof **word, by_classes);
+	return INFER_OK;
+}
+
+/* The trie of the words, which are in order: a state is a beginning of words[lo .. hi). */
+static int trie(struct work *w, struct partial *p, const uint32_t *const *word, size_t n,
+                uint32_t most)
+{
+	struct {
+		size_t lo, hi;
+		uint32_t depth;
+	} * at;
+
+	TRY(work_steps(w, 4 * (uint64_t)most));
+	TRY(work_alloc(w, &at, (uint64_t)most + 1, sizeof *at));
+	TRY(work_alloc(w, &p->accept, (uint64_t)most + 1, 1));
+	TRY(work_alloc(w, &p->tail, most, sizeof *p->tail));
+	TRY(work_alloc(w, &p->label, most, sizeof *p->label));
+	TRY(work_alloc(w, &p->head, most, sizeof *p->head));
+	at[0].hi = n;
+	p->n = n > 0;
+	for (uint32_t s = 0; s < p->n; s++) {
+		const uint32_t depth = at[s].depth;
+		size_t i = at[s].lo;
+
+		for (; i < at[s].hi && word[i][depth] == NOWHERE; i++)
+			p->accept[s] = 1;
+		while (i < at[s].hi) {
+			const uint32_t c = word[i][depth];
+
+			at[p->n].lo = i;
+			at[p->n].depth = depth + 1;
+			while (i < at[s].hi && word[i][depth] == c)
+				i++;
+			at[p->n].hi = i;
+			p->tail[p->m] = s;
+			p->label[p->m] = c;
+			p->head[p->m++] = p->n++;
+		}
+	}
+	return INFER_OK;
+}
+
+static int words_partial(struct dfa **out, struct work *w, const struct dfa_word *words, size_t n)
+{
+	struct partial p = { 0 };
+	const uint32_t **word;
+	struct classes classes;
+	uint32_t *all, n_all = 0;
 
 	TRY(decode(w, words, n, &all, &n_all));
-	TRY(classify(w, &m.classes, all, n_all));
-	TRY(draft_state(w, &m, 0, &m.start));
-	for (uint32_t i = 0; i < n_all; i++) {
-		if (all[i] == NOWHERE) {
-			m.accept[at] = 1;
-			at = m.start;
-			continue;
-		}
-		const size_t cell =
-			(size_t)at * m.classes.n_classes + classes_get(&m.classes, all[i]);
-
-		if (m.next[cell] == NOWHERE) {
-			uint32_t s;
-
-			TRY(draft_state(w, &m, 0, &s));
-			m.next[cell] = s;
-		}
-		at = m.next[cell];
-	}
-	return draft_finish(out, w, &m);
+	TRY(classify(w, &classes, all, n_all));
+	for (uint32_t i = 0; i < n_all; i++)
+		if (all[i] != NOWHERE)
+			all[i] = classes_get(&classes, all[i]);
+	TRY(sort_words(w, all, n_all, n, &word));
+	p.n_labels = classes.n_classes;
+	TRY(trie(w, &p, word, n, n_all));
+	return partial_finish(out, w, &p, &classes);
 }
 
 int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct grammar_budget *left,
@@ -147,7 +203,7 @@ int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct g
 
 	*out = NULL;
 	work_begin(&w, "a list of words", left, err);
-	rc = words_draft(out, &w, words, n);
+	rc = words_partial(out, &w, words, n);
 	work_end(&w);
 	return rc;
 }

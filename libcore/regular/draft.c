@@ -102,11 +102,33 @@ struct quotient {
 	uint8_t *accept;
 };
 
+/* start: a state of p, NOWHERE: p is empty */
+static int quotient_of(struct work *w, struct quotient *q, const struct partial *p, uint32_t start)
+{
+	uint32_t *block, n_blocks = 0;
+
+	TRY(work_alloc(w, &block, p->n, sizeof *block));
+	if (p->n)
+		TRY(minimise(w, p, block, &n_blocks));
+	q->n = n_blocks + 1;
+	q->k = p->n_labels;
+	TRY(work_steps(w, (uint64_t)p->m + p->n));
+	TRY(work_alloc(w, &q->next, (uint64_t)q->n * q->k, sizeof *q->next));
+	TRY(work_alloc(w, &q->accept, q->n, sizeof *q->accept));
+	for (uint32_t s = 0; s < p->n; s++)
+		q->accept[block[s] + 1] = p->accept[s];
+	for (uint32_t t = 0; t < p->m; t++)
+		q->next[(size_t)(block[p->tail[t]] + 1) * q->k + p->label[t]] =
+			block[p->head[t]] + 1;
+	q->start = start != NOWHERE ? block[start] + 1 : 0;
+	return INFER_OK;
+}
+
 static int make_quotient(struct work *w, struct quotient *q, const struct draft *m)
 {
 	struct partial p = { 0 };
 	uint8_t *seen;
-	uint32_t *id, *block, n_blocks = 0;
+	uint32_t *id;
 
 	TRY(work_alloc(w, &seen, m->n, sizeof *seen));
 	TRY(work_alloc(w, &id, m->n, sizeof *id));
@@ -122,20 +144,7 @@ static int make_quotient(struct work *w, struct quotient *q, const struct draft 
 		p.tail[t] = id[p.tail[t]];
 		p.head[t] = id[p.head[t]];
 	}
-	TRY(work_alloc(w, &block, p.n, sizeof *block));
-	if (p.n)
-		TRY(minimise(w, &p, block, &n_blocks));
-	q->n = n_blocks + 1;
-	q->k = p.n_labels;
-	TRY(work_steps(w, (uint64_t)p.m + p.n));
-	TRY(work_alloc(w, &q->next, (uint64_t)q->n * q->k, sizeof *q->next));
-	TRY(work_alloc(w, &q->accept, q->n, sizeof *q->accept));
-	for (uint32_t s = 0; s < p.n; s++)
-		q->accept[block[s] + 1] = p.accept[s];
-	for (uint32_t t = 0; t < p.m; t++)
-		q->next[(size_t)(block[p.tail[t]] + 1) * q->k + p.label[t]] = block[p.head[t]] + 1;
-	q->start = p.n && seen[m->start] == 2 ? block[id[m->start]] + 1 : 0;
-	return INFER_OK;
+	return quotient_of(w, q, &p, seen[m->start] == 2 ? id[m->start] : NOWHERE);
 }
 
 /* Split the groups of columns by what the row says; first[g] is the first column of group g. */
@@ -175,11 +184,11 @@ static int equal_columns(struct work *w, const struct quotient *q, uint32_t *joi
 	TRY(work_alloc(w, &group, q->k, sizeof *group));
 	TRY(work_alloc(w, &key, q->k, sizeof *key));
 	TRY(seats_init(w, &t));
-	TRY(work_steps(w, (uint64_t)q->n * q->k));
 	for (uint32_t s = 1; s < q->n && n < q->k; s++) {
 		const uint32_t *row = q->next + (size_t)s * q->k;
 		uint32_t c = 0;
 
+		TRY(work_steps(w, q->k));
 		while (c < q->k && row[c] == row[join[c]])
 			c++;
 		if (c == q->k)
@@ -340,11 +349,7 @@ static int fill_distances(struct work *w, struct dfa *d)
 	uint32_t k = d->n_classes, *begin, *into, *queue, *open;
 	uint64_t n = (uint64_t)d->n_states * k;
 
-	TRY(work_steps(w, n * 4));
-	for (size_t i = 0; i < n; i++)
-		p.m += d->next[i] != DFA_DEAD;
-	TRY(work_alloc(w, &p.tail, p.m, sizeof *p.tail));
-	TRY(work_alloc(w, &into, p.m, sizeof *into));
+	TRY(work_steps(w, n * 2));
 	TRY(work_alloc(w, &begin, (uint64_t)d->n_states + 2, sizeof *begin));
 	TRY(work_alloc(w, &queue, d->n_states, sizeof *queue));
 	TRY(work_alloc(w, &open, d->n_states, sizeof *open));
@@ -352,7 +357,11 @@ static int fill_distances(struct work *w, struct dfa *d)
 		if (d->next[i] != DFA_DEAD) {
 			begin[d->next[i] + 2]++;
 			open[i / k]++;
+			p.m++;
 		}
+	TRY(work_steps(w, 2 * (uint64_t)p.m));
+	TRY(work_alloc(w, &p.tail, p.m, sizeof *p.tail));
+	TRY(work_alloc(w, &into, p.m, sizeof *into));
 	for (uint32_t s = 1; s <= d->n_states; s++)
 		begin[s + 1] += begin[s];
 	p.m = 0;
@@ -394,24 +403,41 @@ static void fill(struct dfa *d, const struct canon *o, const struct quotient *q)
 	}
 }
 
-int draft_finish(struct dfa **out, struct work *w, const struct draft *m)
+static int finish(struct dfa **out, struct work *w, const struct quotient *q,
+                  const struct classes *classes)
 {
-	struct quotient q = { 0 };
 	struct canon o = { 0 };
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = NULL;
-	TRY(make_quotient(w, &q, m));
-	TRY(canon_classes(w, &o, &q, &m->classes));
-	TRY(canon_states(w, &o, &q));
+	TRY(canon_classes(w, &o, q, classes));
+	TRY(canon_states(w, &o, q));
 	TRY(work_steps(w, (uint64_t)o.n_states * o.n_classes));
 	TRY(make_block(&d, w, &o));
-	fill(d, &o, &q);
+	fill(d, &o, q);
 	rc = fill_distances(w, d);
 	if (rc)
 		dfa_drop(d, w->left);
 	else
 		*out = d;
 	return rc;
+}
+
+int draft_finish(struct dfa **out, struct work *w, const struct draft *m)
+{
+	struct quotient q = { 0 };
+
+	*out = NULL;
+	TRY(make_quotient(w, &q, m));
+	return finish(out, w, &q, &m->classes);
+}
+
+int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
+                   const struct classes *classes)
+{
+	struct quotient q = { 0 };
+
+	*out = NULL;
+	TRY(quotient_of(w, &q, p, p->n ? 0 : NOWHERE));
+	return finish(out, w, &q, classes);
 }

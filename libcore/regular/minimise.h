@@ -16,4 +16,7 @@ struct partial {
  * automata, Valmari and Lehtinen 2008, in the form of Valmari 2012 (Fast brief practical DFA
  * minimization). */
 int minimise(struct work *w, const struct partial *p, uint32_t *block, uint32_t *n_blocks);
+/* draft.c: the minimal automaton, from state 0; labels are the classes.  n 0: nothing is accepted */
+int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
+                   const struct classes *classes);
 #endif
