@@ -47,7 +47,7 @@ _infer_bench()
 	--tolerance | --rounds | --max-rounds) return ;;
 	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
 	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -60,7 +60,7 @@ _infer_bench()
 		--filter
 		--tolerance --rounds --max-rounds --suite --to
 		--out --kind
-		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
+		-t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run serve ab compare plot report convert kernels' ;;
@@ -115,7 +115,7 @@ _infer_quant()
 	--keep | --max-bytes | --bpw) return ;;
 	--split-max-size) return ;;
 	-m | --model | --ref | --beside) _infer_model; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -127,7 +127,7 @@ _infer_quant()
 		--dry-run --split-max-size --zstd --report --verify --json
 		-m --model -f --file --ref --beside --choices --into --record
 		--out --show
-		-t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac
 }
@@ -144,7 +144,7 @@ _infer_run()
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms | --server) return ;;
+	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --server) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -162,7 +162,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
+		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
@@ -186,7 +186,7 @@ _infer_serve()
 	--log-requests) _infer_words 'content'; return ;;
 	-n | --max-tokens | --max-queue | --max-connections | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
 	-m | --model) _infer_model; return ;;
-	--template-args | -t | --threads | -c | --ctx | --kv-bytes | --prefill-chunk | --step-ms) return ;;
+	--template-args | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
 	--think) _infer_words 'on off'; return ;;
 	--embed) _infer_words 'mean last cls'; return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
@@ -201,7 +201,7 @@ _infer_serve()
 	-*) _infer_words '
 		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --access-log --log-requests --otlp --no-slots --files-dir --no-page
 		-n --max-tokens --max-queue --max-connections --max-body --max-file --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think --embed -t --threads -c --ctx --kv-type --act-type --kv-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model --template --template-args --think --embed -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

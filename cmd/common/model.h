@@ -39,7 +39,7 @@ extern const struct infer_watch model_watch;
 struct engine_args {
 	const char *isa, *kv_type, *act_type;
 	int64_t threads, ctx, prefill_chunk, step_ms;
-	uint64_t kv_bytes;
+	uint64_t kv_bytes, swap_bytes;
 	int no_prefix_cache;
 };
 /* clang-format off */
@@ -58,6 +58,9 @@ struct engine_args {
 	  offsetof(T, m.act_type), .marks = OPT_RECORDED, .values = "f32 bf16" }, \
 	{ OPT_SIZE, 0, "kv-bytes", "SIZE", "most memory for the cache: 512M, 4G (what -c needs)", \
 	  offsetof(T, m.kv_bytes), 1, 1e18, .marks = OPT_RECORDED }, \
+	{ OPT_SIZE, 0, "swap-bytes", "SIZE", \
+	  "memory for sequences that lose their place in the cache (0)", \
+	  offsetof(T, m.swap_bytes), 0, 1e18, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "prefill-chunk", "N", "most prompt tokens in a step (512)", \
 	  offsetof(T, m.prefill_chunk), 1, 65536, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 0, "step-ms", "N", "time a step with prompt tokens may take (50)", \

@@ -42,6 +42,7 @@ static void put_engine(struct jwrite *w, const struct infer_engine_stats *s,
 	jw_uint(w, "decode_rows", s->decode_rows);
 	jw_uint(w, "chunks", s->chunks);
 	jw_uint(w, "preemptions", s->preemptions);
+	jw_uint(w, "swaps", s->swaps);
 	jw_uint(w, "cached_tokens", s->cached_tokens);
 	jw_uint(w, "evicted_pages", s->evicted_pages);
 	jw_uint(w, "kv_pages", s->kv_pages);

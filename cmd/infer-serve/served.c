@@ -56,7 +56,7 @@ static int plan(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
 	TRY(infer_engine_need(m->model, &single, &one, err));
 	for (const struct served *k = s->models; k; k = k->next)
 		n += !k->retired;
-	fixed = all.weight_bytes + all.workspace_bytes;
+	fixed = all.weight_bytes + all.workspace_bytes + eo->swap_bytes;
 	share = s->memory / (n ? n : 1);
 	room = share > fixed ? share - fixed : 0;
 	if (room < one.kv_bytes)

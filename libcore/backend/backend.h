@@ -101,6 +101,9 @@ struct backend_kind {
 	/* The first n positions of page `to` become those of `from`.  No step runs; nor in drop. */
 	void (*kv_copy)(struct backend_cache *c, uint32_t to, uint32_t from, int n);
 	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* its memory may be given back */
+	/* A whole page to memory of the host, and from there: kv_page bytes.  NULL, both: it cannot. */
+	void (*kv_save)(const struct backend_cache *c, void *to, uint32_t page);
+	void (*kv_load)(struct backend_cache *c, uint32_t page, const void *from);
 	void (*kv_free)(struct backend_cache *c);
 	/* Begin a step, which stays as it is until end.  Between the two the caller may do work of
 	 * its own that the logits wait for (masks of constraints).  One step at a time.

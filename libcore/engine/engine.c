@@ -35,6 +35,9 @@ static int check(const struct infer_engine_opts *o, infer_error *err)
 		{ o->max_queue, 1 << 24, "max_queue" },
 	};
 
+	if (o->swap_bytes > INT64_MAX / 4)
+		return err_set(err, INFER_EINVAL, "swap_bytes is %llu: from 0 to %lld",
+		               (unsigned long long)o->swap_bytes, (long long)(INT64_MAX / 4));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].v < 0 || rows[i].v > rows[i].hi)
 			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld",
@@ -135,6 +138,8 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 	return ask;
 }
 
+static uint64_t less(uint64_t bytes, uint64_t by) { return bytes > by ? bytes - by : 0; }
+
 static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
                       const struct stages_device *devices, const struct os_limits *l,
                       infer_error *err)
@@ -145,9 +150,13 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
 	uint64_t all;
 
 	ask.address_bytes = address_room(l);
+	if (ask.address_bytes !=
+	    UINT64_MAX) /* copies of pages of each kind have a place of their own */
+		ask.address_bytes = less(ask.address_bytes, 3 * o->swap_bytes);
 	for (int i = 0; i < ask.n_devices; i++) {
 		const struct backend_device *on = &ask.devices[i].on;
 		on->kind->memory(on->b, &ask.devices[i].memory_bytes, &all);
+		ask.devices[i].memory_bytes = less(ask.devices[i].memory_bytes, o->swap_bytes);
 	}
 	TRY(place_solve(&e->place, e->model, &ask, err));
 	e->ctx = e->place.ctx;
@@ -156,6 +165,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
 		              .n_layers = e->model->h.n_layers,
 		              .ctx = e->ctx,
 		              .max_seqs = e->max_seqs,
+		              .aside_bytes = o->swap_bytes,
 		              .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
 	for (int i = 0; i < e->place.n_parts; g += e->place.parts[i++].n_groups) {
 		const struct place_part *part = &e->place.parts[i];

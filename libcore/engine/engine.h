@@ -36,6 +36,7 @@ struct request {
 	int ended;             /* DONE is out; to be freed */
 	int admitted;          /* has been active before: its first times are kept */
 	struct kv_seq *seq;    /* NULL while queued; its length: positions computed */
+	struct kv_seq *aside;  /* preempted: a copy of what it had, or NULL */
 	/* the rows of the prompt from scored - 1 to before scored_end - 1 are wanted, for the scores
 	 * of the tokens behind them or for the embedding; those before have given theirs */
 	int32_t scored, scored_end;
@@ -126,9 +127,10 @@ struct infer_engine {
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	struct infer_observer observer;
-	uint64_t workspace_bytes;  /* of all devices, and between them */
-	int64_t step_ns, now_ns;   /* now: when this step began */
-	int64_t decode_ns, row_ns; /* running means: a step that only decodes, one prompt row */
+	uint64_t workspace_bytes; /* of all devices, and between them */
+	int64_t step_ns, now_ns;  /* now: when this step began */
+	/* running means: a step that only decodes, a prompt row, copying a MiB of the cache */
+	int64_t decode_ns, row_ns, copy_ns;
 	uint64_t digest, prompts_done, prompts_all; /* tokens of prompts, before the step */
 	struct infer_engine_stats now;              /* counted by the thread that steps */
 	int stopped;             /* the last step was cancelled for a new request */
@@ -155,8 +157,7 @@ static inline int32_t request_pending(const struct request *r)        /* not com
 /* End a request: queue its DONE event and release its pages; sched_reap or the caller frees it. */
 void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message);
 
-/* sched.c; the lock is held */
-/* reads the clock; counts the requests that sched_sweep will end */
+/* sched.c; the lock is held.  ending: reads the clock, counts those that sweep will end */
 size_t sched_ending(infer_engine *e);
 /* end requests that were cancelled or have missed their deadline */
 void sched_sweep(infer_engine *e);
@@ -165,9 +166,8 @@ void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
-/* The number of its ids that may be taken from the cache. */
-size_t sched_reuse(const struct request *r);
-/* Preempt the last sequence in rank: it gives up its pages and goes back to the queue. */
+size_t sched_reuse(const struct request *r); /* ids that may be taken from the cache */
+/* Preempt the last in rank: it gives up its pages and goes back to the queue. */
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */

@@ -2,8 +2,8 @@
  *
  * Rank is priority, then age.  Every sequence that decodes has a row in every step; prompts share
  * the rest of the step's time (prompts.c).  When pages run out, the last sequence in rank gives its
- * pages back and is computed again later; the tokens it has drawn stay, so its answer does not
- * change. */
+ * pages back.  Later they are copied from where they were laid aside, or computed again, whichever is
+ * quicker; the tokens it has drawn stay, so its answer does not change. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -74,10 +74,47 @@ void sched_queue(infer_engine *e, struct request *r)
 	e->n_queued++;
 }
 
+static void average(int64_t *mean, int64_t ns)
+{
+	*mean = *mean ? *mean + (ns - *mean) / 4 : ns;
+	if (*mean < 1)
+		*mean = 1;
+}
+
+/* Whether copying so many bytes, `times` times, takes less time than computing the rows. */
+static int is_copied(const infer_engine *e, uint64_t bytes, int times, int32_t rows)
+{
+	return (double)bytes * times / (1 << 20) * (double)e->copy_ns <
+	       (double)rows * (double)e->row_ns;
+}
+
+static void measure_copy(infer_engine *e, uint64_t bytes, int64_t from)
+{
+	double ns = (double)(clock_now_ns() - from);
+
+	if (bytes)
+		average(&e->copy_ns, (int64_t)(ns * (1 << 20) / (double)bytes));
+}
+
+static void lay_aside(infer_engine *e, struct request *r)
+{
+	uint64_t bytes = kv_seq_held(e->kv, r->seq);
+	int64_t from = clock_now_ns();
+
+	if (!is_copied(e, bytes, 2, kv_seq_len(r->seq))) {
+		e->copy_ns -= e->copy_ns / 8; /* one slow copy is not for ever */
+		return;
+	}
+	r->aside = kv_seq_lay_aside(e->kv, r->seq);
+	if (r->aside)
+		measure_copy(e, bytes, from);
+}
+
 void sched_preempt_last(infer_engine *e)
 {
 	struct request *r = e->active[--e->n_active];
 
+	lay_aside(e, r);
 	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;
 	r->usage.preemptions++;
@@ -109,6 +146,21 @@ size_t sched_reuse(const struct request *r)
 	return r->scored < r->scored_end ? (size_t)r->scored : (size_t)r->n;
 }
 
+/* Give a sequence that was preempted what it had, or drop the copy. */
+static void come_back(infer_engine *e, struct request *r, int copied)
+{
+	uint64_t bytes = copied ? kv_seq_held(e->kv, r->aside) : 0;
+	int64_t from = clock_now_ns();
+
+	if (copied && !kv_seq_take_back(e->kv, r->seq, r->aside, r->ids)) {
+		measure_copy(e, bytes, from);
+		e->now.swaps++;
+	} else {
+		kv_aside_drop(e->kv, r->aside);
+	}
+	r->aside = NULL;
+}
+
 /* Admit the first request of the queue if its ids fit beside those that the active ones have yet to
  * compute. */
 static int try_admit(infer_engine *e)
@@ -116,9 +168,14 @@ static int try_admit(infer_engine *e)
 	struct request *r = e->queue;
 	uint64_t need[KV_DEVICES] = { 0 };
 	int32_t cached;
+	int back;
 
 	r->seq = kv_seq_open(e->kv, r->root, r->ids, sched_reuse(r), &cached);
 	must(r->seq);
+	back = r->aside &&
+	       is_copied(e, kv_seq_held(e->kv, r->aside), 1, kv_seq_len(r->aside) - cached);
+	if (back)
+		kv_seq_clear(e->kv, r->seq);
 	kv_seq_need(e->kv, r->seq, r->n, e->chunk, need);
 	for (int32_t i = 0; i < e->n_active; i++)
 		kv_seq_need(e->kv, e->active[i]->seq, e->active[i]->n, e->chunk, need);
@@ -127,6 +184,7 @@ static int try_admit(infer_engine *e)
 		r->seq = NULL;
 		return 0;
 	}
+	come_back(e, r, back);
 	admit(e, r, cached);
 	return 1;
 }
@@ -193,13 +251,6 @@ void sched_compose(infer_engine *e)
 	compose_decode(e);
 	prompts_compose(e);
 	must(e->step.s.n || !e->n_active);
-}
-
-static void average(int64_t *mean, int64_t ns)
-{
-	*mean = *mean ? *mean + (ns - *mean) / 4 : ns;
-	if (*mean < 1)
-		*mean = 1;
 }
 
 void sched_measure(infer_engine *e, int64_t ns)

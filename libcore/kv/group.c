@@ -79,7 +79,8 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 
 /* Where the parts of the reservation begin; counted first, then laid out. */
 struct parts {
-	size_t records[KV_GROUPS], tables, nodes, keys, buckets, kin, end;
+	size_t records[KV_GROUPS], slots[KV_GROUPS], copies[KV_GROUPS], tables, nodes, keys,
+		buckets, kin, end;
 	int bad;
 };
 
@@ -102,13 +103,17 @@ static void parts_count(struct kv *kv, struct parts *p)
 
 		gr->cap =
 			(uint32_t)num_min((int64_t)(gr->device->budget / gr->page_bytes), NONE - 1);
+		gr->slot_cap =
+			(uint32_t)num_min((int64_t)(kv->aside_most / gr->page_bytes), NONE - 1);
+		p->slots[g] = part(p, gr->slot_cap, sizeof(uint32_t));
+		p->copies[g] = part(p, gr->slot_cap, gr->page_bytes);
 		p->records[g] = part(p, gr->cap, sizeof(struct page));
 		p->bad |= num_mul(&pages, gr->cap, gr->page_bytes) ||
 		          num_add(&kv->cache_bytes, kv->cache_bytes, pages);
 		if (gr->cap > most)
 			most = gr->cap;
 	}
-	p->tables = part(p, (size_t)kv->max_seqs * (size_t)kv->n_groups,
+	p->tables = part(p, 2 * (size_t)kv->max_seqs * (size_t)kv->n_groups,
 	                 (size_t)kv_pages_of(kv, kv->ctx) * sizeof(uint32_t));
 	if (kv->flags & KV_NO_TREE)
 		return;
@@ -132,7 +137,9 @@ static void parts_place(struct kv *kv, const struct parts *p)
 		struct group *gr = &kv->groups[g];
 
 		gr->pages = (struct page *)(void *)(kv->at + p->records[g]);
-		gr->free = NONE;
+		gr->free = gr->slot_free = NONE;
+		gr->slots = (uint32_t *)(void *)(kv->at + p->slots[g]);
+		gr->slot_base = kv->at + p->copies[g];
 		gr->stale =
 			(struct list){ kv->at + p->records[g], sizeof(struct page), NONE, NONE };
 	}
@@ -143,8 +150,9 @@ static void parts_place(struct kv *kv, const struct parts *p)
 	kv->idle_nodes = (struct list){ kv->at + p->nodes, sizeof(struct node), NONE, NONE };
 	kv->node_free = NONE;
 	sip_draw(&kv->sip);
-	for (int32_t i = 0; i < kv->max_seqs; i++) {
-		kv->seqs[i].next_free = i + 1 < kv->max_seqs ? (uint32_t)i + 1 : NONE;
+	kv->aside_free = (uint32_t)kv->max_seqs;
+	for (int32_t i = 0; i < 2 * kv->max_seqs; i++) {
+		kv->seqs[i].next_free = (i + 1) % kv->max_seqs ? (uint32_t)i + 1 : NONE;
 		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv, kv->ctx))
 			kv->seqs[i].table[g] = table;
 	}
@@ -223,9 +231,10 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 		           .page = o->groups[0].on.kind->page,
 		           .ctx = o->ctx,
 		           .max_seqs = o->max_seqs,
+		           .aside_most = o->aside_bytes,
 		           .flags = o->flags };
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
-	kv->seqs = mem_zalloc(MEM_KV, (size_t)o->max_seqs, sizeof *kv->seqs);
+	kv->seqs = mem_zalloc(MEM_KV, 2 * (size_t)o->max_seqs, sizeof *kv->seqs);
 	devices_fill(kv, o);
 	if (kv->layers && kv->seqs)
 		rc = reserve(kv, o, err);
@@ -267,6 +276,7 @@ void kv_stats(const struct kv *kv, struct kv_stats *s)
 		                .nodes = kv->n_nodes,
 		                .evicted = kv->evicted,
 		                .reserved_bytes = kv->reserved + kv->cache_bytes,
+		                .aside_bytes = kv->aside_bytes,
 		                .seqs = kv->n_seqs };
 	for (int i = 0; i < kv->n_devices; i++) {
 		const struct device *d = &kv->devices[i];

@@ -48,6 +48,9 @@ struct group {
 	uint32_t cap;
 	uint32_t fresh, free; /* pages from fresh on were never used; free: head of the others */
 	struct list stale;    /* not KV_FULL: pages that the tree alone holds */
+	/* copies of pages laid aside; slots[i]: the next free one behind i */
+	unsigned char *slot_base;
+	uint32_t *slots, slot_cap, slot_fresh, slot_free;
 };
 
 /* One page of positions.  All nodes above a node in use are in use, and a node leaves use before
@@ -96,8 +99,10 @@ struct kv {
 	/* node + 1; 0: empty.  buckets: of whole pages, by all keys; kin: of all, by the first key */
 	uint32_t *buckets, *kin, bucket_mask;
 	struct sip_key sip;
+	/* [max_seqs], and as many again for sequences laid aside, whose tables hold slots */
 	struct kv_seq *seqs;
-	uint32_t seq_free;
+	uint32_t seq_free, aside_free;
+	uint64_t aside_most, aside_bytes;
 	unsigned char *at; /* the reservation */
 	size_t reserved, cache_bytes;
 };

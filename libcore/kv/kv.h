@@ -39,6 +39,7 @@ struct kv_opts {
 	uint64_t bytes[KV_DEVICES];
 	int32_t ctx; /* longest sequence */
 	int32_t max_seqs;
+	uint64_t aside_bytes; /* most memory of the host for sequences laid aside, pages alone */
 	uint32_t flags;
 };
 enum { KV_NO_TREE = 1 << 0 };
@@ -88,9 +89,19 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
  * that is more than the length.  A state can stay, or go back to 0 from its first page.
  * INFER_EINVAL: some group cannot go back to len; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
+void kv_seq_clear(struct kv *kv, struct kv_seq *s); /* to length 0 */
 /* NULL is fine.  Its committed pages stay in the tree until evicted.  ids: of the committed positions, so
  * that the last page stays too where it is not full, but not in a cache with states; or NULL. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s, const uint64_t *ids);
+/* Copy the committed positions of s to memory of the host: a copy that nothing evicts.  s stays as it is.
+ * NULL: there is no room, or a device cannot copy. */
+struct kv_seq *kv_seq_lay_aside(struct kv *kv, const struct kv_seq *s);
+/* Make s, which is empty and has the same root, what was laid aside, named by ids; the copy is gone.
+ * INFER_ENOMEM: no room for its pages; nothing is done. */
+int kv_seq_take_back(struct kv *kv, struct kv_seq *s, struct kv_seq *aside, const uint64_t *ids);
+void kv_aside_drop(struct kv *kv, struct kv_seq *aside); /* NULL is fine */
+uint64_t kv_seq_held(const struct kv *kv,
+                     const struct kv_seq *s); /* bytes of its committed pages */
 /* Of len positions, those that stay in the tree when their sequence is closed with its ids: less than a
  * page leaves nothing, and states leave page ends. */
 int32_t kv_lasting(const struct kv *kv, int32_t len);
@@ -110,6 +121,7 @@ struct kv_stats {
 	uint64_t pages_used, pages_tree, nodes; /* pages of any group */
 	uint64_t evicted;                       /* pages, so far */
 	uint64_t reserved_bytes;                /* address space */
+	uint64_t aside_bytes;                   /* in memory of the host */
 	int32_t seqs;
 };
 void kv_stats(const struct kv *kv, struct kv_stats *s);

@@ -6,6 +6,13 @@
 
 #include <string.h>
 
+static void empty(struct kv_seq *s)
+{
+	s->node = NONE;
+	s->n_tree = s->len = s->n_pages = s->read = 0;
+	memset(s->first, 0, sizeof s->first);
+}
+
 static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
 {
 	struct kv_seq *s;
@@ -17,10 +24,8 @@ static struct kv_seq *seq_take(struct kv *kv, uint64_t root)
 	kv->n_seqs++;
 	kv->now++;
 	s->root = root;
-	s->node = NONE;
-	s->n_tree = s->len = s->n_pages = s->read = 0;
-	memset(s->first, 0, sizeof s->first);
 	s->open = 1;
+	empty(s);
 	return s;
 }
 
@@ -132,6 +137,12 @@ static void leave(struct kv *kv, const struct kv_seq *s)
 		up = kv->nodes[n].parent;
 		kv_tree_leave(kv, n);
 	}
+}
+
+void kv_seq_clear(struct kv *kv, struct kv_seq *s)
+{
+	leave(kv, s);
+	empty(s);
 }
 
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,

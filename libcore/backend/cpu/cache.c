@@ -117,6 +117,16 @@ void cpu_kv_drop(struct backend_cache *c, uint32_t page)
 	os_forget(c->base + page * c->page_bytes, c->page_bytes);
 }
 
+void cpu_kv_save(const struct backend_cache *c, void *to, uint32_t page)
+{
+	memcpy(to, c->base + page * c->page_bytes, c->page_bytes);
+}
+
+void cpu_kv_load(struct backend_cache *c, uint32_t page, const void *from)
+{
+	memcpy(c->base + page * c->page_bytes, from, c->page_bytes);
+}
+
 void cpu_kv_free(struct backend_cache *c)
 {
 	if (!c)

@@ -17,6 +17,8 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
                uint32_t n_pages, infer_error *err);
 void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
 void cpu_kv_drop(struct backend_cache *c, uint32_t page);
+void cpu_kv_save(const struct backend_cache *c, void *to, uint32_t page);
+void cpu_kv_load(struct backend_cache *c, uint32_t page, const void *from);
 void cpu_kv_free(struct backend_cache *c);
 /* K of the first head of a layer in a page, V is v_at behind it; or the layer's state. */
 static inline unsigned char *cpu_kv_page(const struct backend_cache *c,

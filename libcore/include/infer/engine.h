@@ -47,6 +47,9 @@ struct infer_engine_opts {
 	int act_type;
 	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
 	uint64_t kv_bytes;
+	/* Memory of the host for sequences that lose their place in the cache, where copying them is
+	 * quicker than computing them again; 0: they are computed again */
+	uint64_t swap_bytes;
 	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
 	/* time that prefill may add to a step with decoding rows, at least 16 rows; 0: 50 */
 	int32_t step_ms;

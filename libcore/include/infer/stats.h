@@ -5,6 +5,9 @@
 
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
+	uint64_t
+		swaps; /* sequences that came back from memory beside the cache; swap_bytes: there now */
+	uint64_t swap_bytes;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
 	/* 32 positions of all layers; idle: used, but only as prefixes for later */
 	uint64_t kv_pages, kv_pages_used, kv_pages_idle, kv_page_bytes;

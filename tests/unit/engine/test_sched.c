@@ -54,6 +54,78 @@ static void test_order(void **state)
 	infer_engine_close(&e);
 }
 
+/* What the engine believes that computing a row and copying a MiB take. */
+static void believe(infer_engine *e, int64_t row_ns, int64_t copy_ns)
+{
+	e->row_ns = row_ns;
+	e->copy_ns = copy_ns;
+}
+
+/* A request that is in the middle of its answer when one of a greater priority comes.  Returns its id. */
+static uint64_t interrupt(infer_engine *e, const int32_t *ids, int64_t row_ns, int64_t copy_ns)
+{
+	struct infer_request r = request(ids, 60, 30, 0);
+	uint64_t id = submit(e, &r);
+
+	for (int k = 0; k < 15; k++)
+		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	r = request(ids + 1, 20, 4, 1);
+	r.priority = 1;
+	submit(e, &r);
+	believe(e, row_ns, copy_ns);
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	kv_clear(e->kv);
+	believe(e, row_ns, copy_ns);
+	return id;
+}
+
+/* One that gives way is laid aside and copied back, or computed again, by what each is said to take; it
+ * goes on as if nothing had been, and nothing stays behind. */
+static void test_swap(void **state)
+{
+	const int64_t long_ns = INT64_C(1000000000000);
+	const struct {
+		uint64_t bytes;
+		int64_t row_ns, copy_ns;
+		int is_copied, cancels;
+	} cases[] = {
+		{ 1 << 20, long_ns, 1, 1, 0 }, { 1 << 20, 1, long_ns, 0, 0 },
+		{ 0, long_ns, 1, 0, 0 },       { 1, long_ns, 1, 0, 0 },
+		{ 1 << 20, long_ns, 1, 1, 1 },
+	};
+	int32_t ids[70];
+	struct result alone;
+
+	(void)state;
+	run_ids(ids, 70, 6, 260, 700);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		infer_engine *e = engine((struct infer_engine_opts){
+			.threads = 1, .max_seqs = 1, .swap_bytes = cases[i].bytes });
+		struct infer_request r = request(ids, 60, 30, 0);
+		struct infer_engine_stats st;
+		uint64_t id;
+
+		submit(e, &r);
+		drive(e);
+		alone = res[0];
+		kv_clear(e->kv);
+		id = interrupt(e, ids, cases[i].row_ns, cases[i].copy_ns);
+		infer_engine_stats(e, &st);
+		assert_int_equal(st.preemptions, 1);
+		assert_int_equal(st.swap_bytes > 0, cases[i].is_copied);
+		if (cases[i].cancels)
+			assert_int_equal(infer_engine_cancel(e, id), INFER_OK);
+		drive(e);
+		infer_engine_stats(e, &st);
+		assert_int_equal(st.swaps, cases[i].is_copied && !cases[i].cancels);
+		assert_int_equal(st.swap_bytes, 0);
+		if (!cases[i].cancels)
+			run_same(&alone, &res[0], "after it gave way");
+		interrupt(e, ids, cases[i].row_ns, cases[i].copy_ns);
+		infer_engine_close(&e); /* with what is aside */
+	}
+}
+
 /* Beside a sequence that decodes, a prompt gets the rows that the measured time allows, but 16. */
 static void test_step_time(void **state)
 {
@@ -473,15 +545,11 @@ static void test_threads(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_step_time),
-		cmocka_unit_test(test_even),
-		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_shared_beginning),
-		cmocka_unit_test(test_short_lead),
-		cmocka_unit_test(test_newcomer),
-		cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_order),      cmocka_unit_test(test_swap),
+		cmocka_unit_test(test_step_time),  cmocka_unit_test(test_even),
+		cmocka_unit_test(test_crowd),      cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_short_lead), cmocka_unit_test(test_newcomer),
+		cmocka_unit_test(test_unread),     cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_threads),
 	};
 

@@ -220,6 +220,7 @@ static void open_engine(struct world *w, const infer_model *m, int threads)
 		o.kv_bytes += st.kv_page_bytes;
 	infer_engine_close(&w->e);
 	o.kv_bytes += 3 * st.kv_page_bytes;
+	o.swap_bytes = 4 * st.kv_page_bytes; /* some of those that give way are copied */
 	assert_int_equal(infer_engine_open(&w->e, m, &o, NULL), INFER_OK);
 }
 
@@ -252,8 +253,10 @@ static void walk(const char *name, const char *options, uint64_t seed, int ops)
 	infer_engine_stats(w.e, &st);
 	infer_engine_close(&w.e);
 	infer_model_close(&m);
+	assert_int_equal(st.swap_bytes, 0);
 	if (st.preemptions < (uint64_t)ops / 1000 || st.evicted_pages < (uint64_t)ops / 100 ||
-	    st.cached_tokens < (uint64_t)ops / 10 || w.cancelled < (uint64_t)ops / 1000 || !w.full)
+	    st.cached_tokens < (uint64_t)ops / 10 || w.cancelled < (uint64_t)ops / 1000 ||
+	    !w.full || !st.swaps)
 		fail_msg("%d preempted, %d pages evicted, %d tokens cached, %d cancelled, %d full",
 		         (int)st.preemptions, (int)st.evicted_pages, (int)st.cached_tokens,
 		         (int)w.cancelled, (int)w.full);

@@ -31,7 +31,7 @@ static int case_evict_there(void)
 {
 	struct kv_group groups[2] = { full, window };
 	uint64_t pf = full.page_bytes, pw = window.page_bytes, ids[CTX], two[CTX];
-	struct kv_opts o = { groups, 2, LAYERS, { 10 * pf, 7 * pw }, CTX, 2, 0 };
+	struct kv_opts o = { groups, 2, LAYERS, { 10 * pf, 7 * pw }, CTX, 2, 0, 0 };
 	struct kv_stats st;
 	struct kv *kv = NULL;
 	int rc;
@@ -71,7 +71,7 @@ out:
 static int case_refuse_one(void)
 {
 	struct kv_group groups[2] = { full, window };
-	struct kv_opts o = { groups, 2, LAYERS, { 1 << 20, 49151 }, CTX, 2, 0 };
+	struct kv_opts o = { groups, 2, LAYERS, { 1 << 20, 49151 }, CTX, 2, 0, 0 };
 	struct kv *kv = NULL;
 	infer_error err;
 

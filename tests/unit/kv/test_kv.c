@@ -53,7 +53,7 @@ static int case_prefix(void)
 {
 	struct kv_group groups[2] = { full, window };
 	struct kv_opts o = { groups, 2, LAYERS, { 100 * (full.page_bytes + window.page_bytes) },
-		             CTX,    2, 0 };
+		             CTX,    2, 0,      0 };
 	struct kv *kv = NULL;
 	uint64_t ids[CTX], other[CTX];
 	infer_error err;
@@ -86,7 +86,7 @@ static int case_evict(void)
 {
 	struct kv_group groups[2] = { full, window };
 	uint64_t pf = full.page_bytes, pw = window.page_bytes, ids[CTX], two[CTX];
-	struct kv_opts o = { groups, 2, LAYERS, { 16 * pf + 8 * pw }, CTX, 2, 0 };
+	struct kv_opts o = { groups, 2, LAYERS, { 16 * pf + 8 * pw }, CTX, 2, 0, 0 };
 	struct kv_stats st;
 	struct kv *kv = NULL;
 	infer_error err;
@@ -134,7 +134,7 @@ out:
 static int case_refuse(void)
 {
 	const struct kv_group mixed[2] = { full, small_window };
-	struct kv_opts o = { &full, 1, LAYERS, { 12287 }, CTX, 2, 0 };
+	struct kv_opts o = { &full, 1, LAYERS, { 12287 }, CTX, 2, 0, 0 };
 	struct kv *kv = NULL;
 	infer_error err;
 	int rc = INFER_OK;
@@ -142,7 +142,7 @@ static int case_refuse(void)
 	assert_int_equal(kv_open(&kv, &o, &err), INFER_ENOMEM);
 	assert_null(kv);
 	assert_non_null(strstr(err.message, "12288 bytes do"));
-	o = (struct kv_opts){ mixed, 2, LAYERS, { 1 << 20 }, CTX, 2, 0 };
+	o = (struct kv_opts){ mixed, 2, LAYERS, { 1 << 20 }, CTX, 2, 0, 0 };
 	assert_int_equal(kv_open(&kv, &o, &err), INFER_EINVAL);
 	assert_null(kv);
 	assert_non_null(strstr(err.message, "pages of 32 positions on marks and of 8 on small"));
@@ -152,7 +152,7 @@ static int case_refuse(void)
 /* Nothing is touched before it is used, and no call but open allocates. */
 static int case_quiet(void)
 {
-	struct kv_opts o = { &full, 1, LAYERS, { (uint64_t)1 << 36 }, 1 << 20, 64, 0 };
+	struct kv_opts o = { &full, 1, LAYERS, { (uint64_t)1 << 36 }, 1 << 20, 64, 0, 0 };
 	struct os_usage before, after;
 	struct kv *kv = NULL;
 	struct kv_seq *s, *f;

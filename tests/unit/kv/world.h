@@ -14,7 +14,7 @@
 #include "kv/inner.h"
 #include "kv/kv.h"
 
-enum { CTX = 512, SEQS = 6, LAYERS = 6 };
+enum { CTX = 512, SEQS = 6, LAYERS = 6, ASIDE = 400000 };
 static const int even[] = { 0, 2, 4 }, odd[] = { 1, 3, 5 };
 static const struct backend_kind marks, small_marks; /* pages of 32 and of 8 positions */
 #define GROUP(kind, window, pages, list, bytes) \
@@ -43,6 +43,7 @@ struct world {
 	uint64_t seed, draws;
 	struct walker w[SEQS];
 	uint64_t refused_by[2]; /* device 1 had no room, or device 0 alone */
+	uint64_t full, back;    /* no room to lay one aside; came back */
 	uint64_t hits, parts, refused, forks, trims, held, copies, adopted, shared;
 };
 
@@ -100,6 +101,16 @@ static void marks_drop(struct backend_cache *c, uint32_t page)
 	memset(page_of(c, page), 0, LAYERS * 2 * MOST_PAGE * sizeof *c->cells);
 }
 
+static void marks_save(const struct backend_cache *c, void *to, uint32_t page)
+{
+	memcpy(to, page_of(c, page), LAYERS * 2 * MOST_PAGE * sizeof *c->cells);
+}
+
+static void marks_load(struct backend_cache *c, uint32_t page, const void *from)
+{
+	memcpy(page_of(c, page), from, LAYERS * 2 * MOST_PAGE * sizeof *c->cells);
+}
+
 static void marks_free(struct backend_cache *c)
 {
 	if (!c)
@@ -114,6 +125,8 @@ static const struct backend_kind marks = {
 	.kv_new = marks_new,
 	.kv_copy = marks_copy,
 	.kv_drop = marks_drop,
+	.kv_save = marks_save,
+	.kv_load = marks_load,
 	.kv_free = marks_free,
 };
 static const struct backend_kind small_marks = {
@@ -122,6 +135,8 @@ static const struct backend_kind small_marks = {
 	.kv_new = marks_new,
 	.kv_copy = marks_copy,
 	.kv_drop = marks_drop,
+	.kv_save = marks_save,
+	.kv_load = marks_load,
 	.kv_free = marks_free,
 };
 
@@ -398,6 +413,39 @@ static void op_trim(struct world *w, struct walker *k)
 	w->trims++;
 }
 
+/* Give way, and come back as if nothing had been. */
+static void op_aside(struct world *w, struct walker *k)
+{
+	uint64_t bytes = kv_seq_held(w->kv, k->s);
+	struct kv_stats before, st;
+	struct kv_seq *a;
+	int32_t cached;
+
+	kv_stats(w->kv, &before);
+	a = kv_seq_lay_aside(w->kv, k->s);
+	kv_stats(w->kv, &st);
+	assert_int_equal(st.aside_bytes, before.aside_bytes + (a ? bytes : 0));
+	if (!a) {
+		assert_true(bytes > ASIDE - before.aside_bytes);
+		w->full++;
+		return;
+	}
+	kv_seq_close(w->kv, k->s, NULL);
+	if (draw(w, 2))
+		kv_clear(w->kv);
+	k->s = kv_seq_open(w->kv, k->root, k->ids, (size_t)k->len, &cached);
+	kv_seq_clear(w->kv, k->s);
+	if (kv_seq_take_back(w->kv, k->s, a, k->ids)) {
+		kv_aside_drop(w->kv, a);
+		k->len = 0;
+	}
+	k->grown = k->len;
+	assert_int_equal(kv_seq_len(k->s), k->len);
+	kv_stats(w->kv, &st);
+	assert_int_equal(st.aside_bytes, before.aside_bytes);
+	w->back += k->len > 0;
+}
+
 /* What the tree or a neighbour has more of; read back by the walk, to the byte. */
 static void op_share(struct world *w, struct walker *k)
 {
@@ -424,9 +472,8 @@ static void op_share(struct world *w, struct walker *k)
 __attribute__((unused)) static void walk_two(struct world *w, int ops, uint64_t bytes,
                                              uint64_t other)
 {
-	struct kv_opts o = {
-		w->groups, w->n_groups, LAYERS, { bytes, other }, CTX, SEQS, w->flags
-	};
+	struct kv_opts o = { w->groups, w->n_groups, LAYERS, { bytes, other },
+		             CTX,       SEQS,        ASIDE,  w->flags };
 	struct kv_stats st;
 
 	assert_int_equal(kv_open(&w->kv, &o, NULL), INFER_OK);
@@ -444,6 +491,8 @@ __attribute__((unused)) static void walk_two(struct world *w, int ops, uint64_t 
 			op_share(w, k);
 		else if (what < 89)
 			op_trim(w, k);
+		else if (what < 91)
+			op_aside(w, k);
 		else if (what < 99) {
 			kv_seq_close(w->kv, k->s, draw(w, 2) ? k->ids : NULL);
 			k->s = NULL;
@@ -459,7 +508,7 @@ __attribute__((unused)) static void walk_two(struct world *w, int ops, uint64_t 
 	if (!(w->flags & KV_NO_TREE)) {
 		assert_true(st.evicted > 1000);
 		assert_true(w->hits > 100);
-		assert_true(has_states(w) ? !w->parts : w->parts > 50);
+		assert_true(has_states(w) ? !w->parts : w->parts > 30);
 	}
 	assert_true(w->flags & KV_NO_TREE ? !w->adopted : w->adopted > (has_states(w) ? 0 : 10));
 	assert_true(w->shared > (has_states(w) ? 0 : 10));
@@ -474,6 +523,7 @@ __attribute__((unused)) static void walk_two(struct world *w, int ops, uint64_t 
 		for (uint32_t p = 0; p < w->kv->caches[g]->n; p++)
 			for (int i = 0; i < LAYERS * 2 * MOST_PAGE; i++)
 				assert_true(!page_of(w->kv->caches[g], p)[i]);
+	assert_true(w->back > 50);
 	assert_true(w->held > 100 || w->groups[w->n_groups - 1].kind == KV_FULL);
 	kv_close(&w->kv);
 }
