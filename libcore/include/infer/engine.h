@@ -47,8 +47,7 @@ struct infer_engine_opts {
 	int act_type;
 	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
 	uint64_t kv_bytes;
-	/* Memory of the host for sequences that lose their place in the cache, where copying them is
-	 * quicker than computing them again; 0: they are computed again */
+	/* for sequences that lose their place in the cache; 0: they are computed again */
 	uint64_t swap_bytes;
 	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
 	/* time that prefill may add to a step with decoding rows, at least 16 rows; 0: 50 */
@@ -192,7 +191,6 @@ int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
 /* infer/stats.h */
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
-
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);
 
 #ifdef __cplusplus
