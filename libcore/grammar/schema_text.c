@@ -290,6 +290,16 @@ static int lengths(struct schema *c, uint32_t n, enum keyword kw, int neg, struc
 	return dfa_lengths(d, n + (kw == KW_MAX_LENGTH), DFA_FOREVER, left, c->w.err);
 }
 
+/* The same for the same number, so that lengths beside a format are joined with it once. */
+static int same_count(struct schema *c, uint32_t n, const void **out)
+{
+	char *own;
+
+	TRY(work_alloc(&c->w, &own, sizeof n, 1));
+	memcpy(own, &n, sizeof n);
+	return same_text(c, own, sizeof n, out);
+}
+
 int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
                   const struct dfa **out)
 {
@@ -297,17 +307,16 @@ int schema_string(struct schema *c, const struct json *v, enum keyword kw, int n
 	const int length = kw == KW_MAX_LENGTH || kw == KW_MIN_LENGTH;
 	const struct string_format *f = NULL;
 	struct dfa *d = NULL, *no = NULL;
-	const void *of = v;
+	const void *of;
 	int rc;
 
-	if (!length)
-		TRY(same_text(c, json_str(v), v->n, &of));
+	TRY(length ? same_count(c, schema_count(v), &of) : same_text(c, json_str(v), v->n, &of));
 	*out = schema_kept(c, of, how);
 	if (*out)
 		return INFER_OK;
 	if (length) {
 		rc = lengths(c, schema_count(v), kw, neg, &d);
-		return keep_as(c, rc, v, how, d, out);
+		return keep_of(c, rc, v, of, how, d, out);
 	}
 	if (kw == KW_FORMAT) {
 		f = string_format_find(v->s, v->n);

@@ -161,6 +161,24 @@ static void test_large(void **state)
 	buf_puts(&b, "}}");
 	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
 	grammar_drop(g, &left);
+	/* a length beside a format is joined with it once */
+	left = (struct grammar_budget){ GRAMMAR_STEPS, GRAMMAR_BYTES };
+	b.len = 0;
+	buf_puts(&b, "{\"properties\":{\"a\":{\"maxLength\":100,\"format\":\"email\"}");
+	for (int i = 0; i < 20; i++)
+		buf_printf(&b, ",\"b%d\":{\"format\":\"email\",\"maxLength\":100}", i);
+	buf_puts(&b, "}}");
+	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	grammar_drop(g, &left);
+	/* words of an enum take steps by their bytes */
+	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	b.len = 0;
+	buf_puts(&b, "{\"enum\":[\"\"");
+	for (int i = 0; i < 4000; i++)
+		buf_printf(&b, ",\"%d of those %d names\"", i * 7919 % 4001, i);
+	buf_puts(&b, "]}");
+	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	grammar_drop(g, &left);
 	buf_fini(&b);
 	arena_fini(&a);
 }
