@@ -100,9 +100,9 @@ put_keys()
 	same 'system=S;user=the of;assistant=and;user=to;user=in that;assistant=' "$(one --system S --messages - in that <"$(T talk.json)")"
 	same 'user=the of;assistant=and;user=to;user=in;assistant=' "$(echo in | one --messages "$(T talk.json)")"
 	same 'user=the of;assistant=and;user=to;assistant=' "$(one --messages "$(T talk.json)" </dev/null)"
-	# content in parts, roles that the template lacks
+	# content in parts, each a line, as other engines join them; roles that the template lacks
 	echo '[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]' >parts.json
-	same 'user=ab;assistant=' "$(one --no-stdin --messages parts.json)"
+	same $'user=a\nb;assistant=' "$(one --no-stdin --messages parts.json)"
 	echo "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}[{{ m.content }}]{% endfor %}" >nosys.jinja
 	same $'[S\nU]' "$(show --template nosys.jinja --system S U)"
 }
