@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What an operation on automata made of its operands, or of words. */
@@ -85,30 +86,42 @@ int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const st
 	return memo_add(c, s, &m, hash);
 }
 
+static int by_bytes(const void *a, const void *b)
+{
+	const struct dfa_word *x = a, *y = b;
+	const size_t n = x->n < y->n ? x->n : y->n;
+	const int cmp = n ? memcmp(x->at, y->at, n) : 0;
+
+	return cmp ? cmp : (x->n > y->n) - (x->n < y->n);
+}
+
+/* Their order makes no difference. */
 int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
                  const struct dfa **out)
 {
-	struct memo m = { .op = MEMO_WORDS, .n = (uint32_t)n, .words = words };
+	struct memo m = { .op = MEMO_WORDS, .n = (uint32_t)n };
 	uint64_t hash = n, bytes = 0;
 	struct dfa_word *own;
 	struct seat *s;
 	struct dfa *d;
 
+	TRY(work_alloc(&c->w, &own, n + 1, sizeof *own));
+	if (n)
+		memcpy(own, words, n * sizeof *own);
+	if (n > 1)
+		qsort(own, n, sizeof *own, by_bytes);
+	m.words = own;
 	for (size_t i = 0; i < n; i++) {
-		hash = rng_hash(hash, words[i].n ? words[i].at : "", words[i].n);
-		bytes += words[i].n;
+		hash = rng_hash(hash, own[i].n ? own[i].at : "", own[i].n);
+		bytes += own[i].n;
 	}
-	TRY(work_steps(&c->w, bytes + n));
+	TRY(work_steps(&c->w, bytes + 16 * n));
 	s = memo_find(c, &m, fold(hash));
 	if (s->index != NOWHERE) {
 		*out = c->memo[s->index].d;
 	} else {
-		TRY(dfa_words(&d, words, n, c->w.left, c->w.err));
+		TRY(dfa_words(&d, own, n, c->w.left, c->w.err));
 		TRY(schema_keep(c, d, &m.d));
-		TRY(work_alloc(&c->w, &own, n + 1, sizeof *own));
-		if (n)
-			memcpy(own, words, n * sizeof *own);
-		m.words = own;
 		TRY(memo_add(c, s, &m, fold(hash)));
 		*out = m.d;
 	}

@@ -216,6 +216,10 @@ static int divide(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 	const struct dfa *in, *out;
 	uint8_t *more;
 
+	if (u->part[k].names == u->fact[i].keys) {
+		u->part[k].in[i] = 1;
+		return INFER_OK;
+	}
 	TRY(schema_both(c, u->part[k].names, u->fact[i].keys, &in));
 	if (dfa_is_none(in))
 		return INFER_OK;
