@@ -325,13 +325,12 @@ int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b,
 
 int dfa_not(struct dfa **out, const struct dfa *a, struct grammar_budget *left, infer_error *err)
 {
-	struct dfa *all = NULL;
+	struct work w;
 	int rc;
 
-	*out = NULL;
-	TRY(dfa_all(&all, left, err));
-	rc = product(out, MINUS, "a complement", all, a, left, err);
-	dfa_drop(all, left);
+	work_begin(&w, "a complement", left, err);
+	rc = complement_finish(out, &w, a);
+	work_end(&w);
 	return rc;
 }
 

@@ -441,3 +441,31 @@ int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
 	TRY(quotient_of(w, &q, p, p->n ? 0 : NOWHERE));
 	return finish(out, w, &q, classes);
 }
+
+/* What is dead becomes a state that accepts all, and such a state becomes dead; it stays minimal. */
+int complement_finish(struct dfa **out, struct work *w, const struct dfa *a)
+{
+	const uint32_t all = a->n_states;
+	struct quotient q = { .n = a->n_states + 1, .k = a->n_classes };
+	struct classes classes;
+	uint32_t *to;
+
+	*out = NULL;
+	TRY(classes_of(w, &classes, a));
+	TRY(work_steps(w, (uint64_t)q.n * q.k));
+	TRY(work_alloc(w, &to, q.n, sizeof *to));
+	TRY(work_alloc(w, &q.next, (uint64_t)q.n * q.k, sizeof *q.next));
+	TRY(work_alloc(w, &q.accept, q.n, sizeof *q.accept));
+	for (uint32_t s = 0; s < a->n_states; s++)
+		to[s] = s == DFA_DEAD ? all : a->flags[s] & DFA_ALL ? 0 : s;
+	for (uint32_t s = 1; s < a->n_states; s++) {
+		q.accept[s] = !dfa_accepts(a, s);
+		for (size_t i = (size_t)s * q.k; i < (size_t)(s + 1) * q.k; i++)
+			q.next[i] = to[a->next[i]];
+	}
+	q.accept[all] = 1;
+	for (uint32_t c = 0; c < q.k; c++)
+		q.next[(size_t)all * q.k + c] = all;
+	q.start = to[a->start];
+	return finish(out, w, &q, &classes);
+}

@@ -19,4 +19,6 @@ int minimise(struct work *w, const struct partial *p, uint32_t *block, uint32_t 
 /* draft.c: the minimal automaton, from state 0; labels are the classes.  n 0: nothing is accepted */
 int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
                    const struct classes *classes);
+/* draft.c: all words that a does not accept */
+int complement_finish(struct dfa **out, struct work *w, const struct dfa *a);
 #endif

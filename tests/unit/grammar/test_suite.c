@@ -170,7 +170,16 @@ static void test_large(void **state)
 	buf_puts(&b, "}}");
 	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
 	grammar_drop(g, &left);
-	/* words of an enum take steps by their bytes */
+	/* names of a closed object take steps by their bytes */
+	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	b.len = 0;
+	buf_puts(&b, "{\"additionalProperties\":false,\"properties\":{\"\":true");
+	for (int i = 0; i < 600; i++)
+		buf_printf(&b, ",\"%d is a name that is long %d\":true", i * 7919 % 601, i);
+	buf_puts(&b, "}}");
+	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	grammar_drop(g, &left);
+	/* so do words of an enum */
 	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
 	b.len = 0;
 	buf_puts(&b, "{\"enum\":[\"\"");
