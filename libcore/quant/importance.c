@@ -19,6 +19,8 @@ struct entry {
 	struct infer_str name;
 	const float *at;
 	size_t n;
+	float rows; /* of its matrix that has the fewest */
+	uint64_t rarest;
 };
 struct importance {
 	struct arena mem; /* of names and values */
@@ -51,7 +53,7 @@ static int add(struct importance *m, struct infer_str name, size_t n, float **at
 	*at = arena_alloc(&m->mem, n, sizeof **at);
 	if (!own || !*at)
 		return no_memory(err);
-	m->entries[m->n] = (struct entry){ { own, name.len }, *at, n };
+	m->entries[m->n] = (struct entry){ { own, name.len }, *at, n, HUGE_VALF, 0 };
 	int rc = map_put(&m->map, own, name.len, m->n);
 	if (rc == INFER_EINVAL)
 		return err_set(err, INFER_EFORMAT, "importances of %.*s are there twice",
@@ -105,6 +107,11 @@ static int take_sums(struct importance *m, const infer_file *f, const struct inf
 		memcpy(&sum, (const char *)sums->data + 4 * i, 4);
 		memcpy(&count, (const char *)counts->data + 4 * (i / (n / c)), 4);
 		TRY(value(&to[i], sum, (double)count, name, i, err));
+		struct entry *e = &m->entries[m->n - 1];
+		if (count < e->rows) {
+			e->rows = count;
+			e->rarest = i / (n / c);
+		}
 	}
 	return INFER_OK;
 }
@@ -221,6 +228,14 @@ const float *importance_get(const struct importance *m, struct infer_str tensor,
 
 	*n = i ? m->entries[*i].n : 0;
 	return i ? m->entries[*i].at : NULL;
+}
+
+float importance_rows(const struct importance *m, struct infer_str tensor, uint64_t *matrix)
+{
+	const uint32_t *i = map_get(&m->map, tensor.at, tensor.len);
+
+	*matrix = i ? m->entries[*i].rarest : 0;
+	return i ? m->entries[*i].rows : 0;
 }
 
 uint32_t importance_entries(const struct importance *m) { return m->n; }

@@ -12,6 +12,9 @@ void importance_free(struct importance *m); /* NULL is fine */
 
 /* The values of a tensor, one matrix behind the other, borrowed; *n: how many.  NULL: none. */
 const float *importance_get(const struct importance *m, struct infer_str tensor, size_t *n);
+/* The rows that the matrix of a tensor with the fewest was measured over, and which it is; infinite
+ * where the file does not say it, 0 where it lacks the tensor. */
+float importance_rows(const struct importance *m, struct infer_str tensor, uint64_t *matrix);
 uint32_t importance_entries(const struct importance *m);
 uint32_t importance_chunks(const struct importance *m); /* of text that it was measured over */
 struct infer_str importance_dataset(const struct importance *m); /* len 0: not known */

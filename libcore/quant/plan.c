@@ -25,9 +25,28 @@ static int by_layer(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
+/* of an expert, for types that are of no use without importances */
+enum { LEAST_ROWS = 8 };
+
 static int is_float(int type)
 {
 	return type == INFER_F32 || type == INFER_F16 || type == INFER_BF16 || type == INFER_F64;
+}
+
+/* An expert that was hardly seen has no importances worth the name. */
+static int check_rows(const infer_quant *q, const struct quant_tensor *t, infer_error *err)
+{
+	uint64_t expert;
+	float rows = importance_rows(q->importance, t->in->name, &expert);
+
+	if (t->in->ne[2] == 1 || rows >= LEAST_ROWS)
+		return INFER_OK;
+	return err_set(
+		err, INFER_EINVAL,
+		"tensor %.*s: the importances of expert %llu come from %g rows, and %s needs "
+		"%d: measure them over more text",
+		(int)t->in->name.len, t->in->name.at, (unsigned long long)expert, (double)rows,
+		infer_type_info(t->type)->name, LEAST_ROWS);
 }
 
 /* The importances of a tensor: as many as it has columns, or that for each matrix. */
@@ -59,6 +78,8 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 			               (int)in->name.len, in->name.at,
 			               infer_type_info(t->type)->name);
 	}
+	if (t->importance && !gptq && !q->dry && mix_needs_importance(m, in, t->type))
+		TRY(check_rows(q, t, err));
 	if (t->plain)
 		t->importance = NULL;
 	return INFER_OK;

@@ -30,6 +30,11 @@ imatrix() { infer-quant imatrix "$@"; }
 	imatrix -m "$MOE" -f t -c 64 --out a
 	imatrix --show a >s
 	awk '/ffn_down_exps/ && $2 > 1 && $3 < $4 { n++ } END { exit n < 1 }' s
+	# one that was hardly seen is refused where importances are needed
+	mkmodel --arch qwen3moe --embd 256 --expert-ff 256 --layers 1 wide.gguf
+	imatrix -m wide.gguf -f <(head -c 60 t) -c 8 --out few
+	fails 2 'the importances of expert [0-9]+ come from [0-7] rows, and IQ2_XXS needs 8' infer-quant -q --type Q8_0 --keep exps=IQ2_XXS --imatrix few wide.gguf x.gguf
+	infer-quant -q --type Q4_0 --imatrix few wide.gguf x.gguf
 }
 
 @test "imatrix --merge: the sums of the parts are the sums of the whole" {
