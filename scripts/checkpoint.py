@@ -62,7 +62,7 @@ def fill(name, model, rng, gemma):
     import torch
     state = {}
     turned = model.config.model_type == "gpt_oss"
-    trained = [(k, b) for k, b in model.named_buffers() if k.endswith(("e_score_correction_bias", "layer_scalar"))]
+    trained = [(k, b) for k, b in model.named_buffers() if k.endswith(("e_score_correction_bias", "expert_bias", "layer_scalar"))]
     for k, p in [*model.named_parameters(), *trained]:
         state[k] = draw(k, tuple(p.shape), rng, gemma, turned)
         with torch.no_grad():
@@ -105,7 +105,7 @@ def as_saved(state, model_type):
                          ("router.weight", "router.layer.weight")):
             state = {k.replace("block_sparse_moe." + new, "block_sparse_moe." + old): a for k, a in state.items()}
         return state
-    first, third, second = ("w1", "w3", "w2") if mixtral else ("gate_proj", "up_proj", "down_proj")
+    first, third, second = ("w1", "w3", "w2") if mixtral or model_type == "lfm2_moe" else ("gate_proj", "up_proj", "down_proj")
     for k, a in state.items():
         if mixtral:
             k = k.replace(".mlp.", ".block_sparse_moe.")

@@ -60,6 +60,9 @@ FAULTS = {
     "no-groups": "experts are chosen from all groups",
     "group-one": "a group is as good as its best expert",
     "group-sum": "a group is as good as its two best experts",
+    "no-conv-b": "rows are not multiplied before the convolution",
+    "no-conv-c": "rows are not multiplied behind the convolution",
+    "conv-silu": "a convolution is followed by silu",
     "no-v-norm": "values are not normed",
     "v-normed-k": "values that are keys are taken behind the keys' norm",
     "borrow-first": "layers without keys read those of the first layer of their kind",
@@ -102,6 +105,8 @@ ARCHS = {
     "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
+    "lfm2": {"rope": "halves"},
+    "lfm2moe": {"rope": "halves"},
     "gemma4": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4, "scale": 1.0, "norm_v": True},
 }
 
@@ -344,6 +349,8 @@ class Model:
             dk, dv = self.key("attention.key_length_swa", dk), self.key("attention.value_length_swa", dv)
         if self.has(p + "ssm_conv1d.weight"):
             return self.recurrent(h, p)
+        if self.has(p + "shortconv.conv.weight"):
+            return self.short_conv(h, p)
         if self.key("attention.shared_kv_layers", 0) > self.n_layer - 1 - il:
             q, (k, v), by = self.mm(h, p + "attn_q").reshape(n, heads, dk), self.kept[self.keeper(il)], 1.0
             return self.attend(self.rotate(self.qk_norm(q, p + "attn_q_norm"), il), k, v, il, by)
@@ -399,7 +406,12 @@ class Model:
             o[:, g] = softmax(s)[:, :n] @ v[:, j]
         return self.mm((o * by).reshape(n, -1), p + "attn_output")
 
-    def convolved(self, x, w):
+    def short_conv(self, h, p):
+        b, c, x = np.split(self.mm(h, p + "shortconv.in_proj"), 3, axis=-1)
+        y = self.convolved(x if "no-conv-b" in self.faults else b * x, self.tensors[p + "shortconv.conv.weight"][0], "conv-silu" in self.faults)
+        return self.mm(y if "no-conv-c" in self.faults else c * y, p + "shortconv.out_proj")
+
+    def convolved(self, x, w, silu=True):
         """x [n][c], w [c][taps]"""
         taps, y = w.shape[1], np.zeros_like(x)
         for r in range(len(x)):
@@ -407,7 +419,7 @@ class Model:
             for t in range(taps):
                 if r - t >= first:
                     y[r] += w[:, taps - 1 - t] * x[r - t]
-        return y * sigmoid(y)
+        return y * sigmoid(y) if silu else y
 
     def gates(self, h, p, nk, nv):
         """beta and g [n][nv]"""
@@ -564,7 +576,7 @@ class Model:
             else:
                 x = self.branch(x, il, self.ffn, pre, "post_ffw_norm")
             x = self.behind(x, il, inputs)
-        return self.norm(x, "output_norm")
+        return self.norm(x, "output_norm" if self.has("output_norm.weight") else "token_embd_norm")
 
     def logits(self, ids):
         """float64 [len(ids)][n_vocab], nats, not normalised"""

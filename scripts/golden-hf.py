@@ -34,7 +34,7 @@ USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtr
 # those whose file the public converter writes
 HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub",
        "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub"]
+       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 
 
@@ -210,6 +210,7 @@ def lines_of_hub(name, hub, converter):
     keys, tensors = logits.by_converter(name, hub, state, converter)
     tensors = logits.joined(tensors)
     saved = {k: a.reshape(-1) if a.ndim == 2 and len(a) == 1 else a for k, a in logits.checkpoint.as_saved(state, hub["model_type"]).items()}
+    saved = {k: a[:, 0] if a.ndim == 3 and a.shape[1] == 1 and "linear_conv_kernel_dim" not in hub else a for k, a in saved.items()}    # taps
     tensors = {k: a[0] if a.ndim == 2 and len(a) == 1 else a for k, a in tensors.items()}
     lines = match(saved, tensors, hub.get("head_dim") or hub["hidden_size"] // hub["num_attention_heads"], {"rope_freqs.weight"}, hub)
     print(f"{name}: {len(lines)} tensors of {hub['architectures'][0]}")

@@ -538,6 +538,22 @@ CASES = {
                     "no-moe-post": ["fill blk.0.post_ffw_norm_2.weight 1"], "no-moe-norm": ["fill blk.1.pre_ffw_norm_2.weight 1"]},
         "faults": ["no-dense", "no-experts", "router-of-dense", "no-router-scale", "no-expert-scale", "v-normed-k", "silu"],
     },
+    # LFM 2: gated short convolutions between layers that attend
+    "lfm2-hub": {
+        "hub": hub("lfm2", "Lfm2ForCausalLM", num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], conv_L_cache=3, conv_bias=False, norm_eps=1e-5,
+                   block_ff_dim=40, block_auto_adjust_ff_dim=True, block_ffn_dim_multiplier=1.2, block_multiple_of=8, rope_theta=500.0, tie_word_embeddings=True),
+        "mutants": {"no-q-norm-weight": ["fill blk.1.attn_q_norm.weight 1"], "base": ["key lfm2.rope.freq_base 50"], "no-out": ["fill blk.2.shortconv.out_proj.weight 0"],
+                    "b-is-c": ["swaprows blk.0.shortconv.in_proj.weight 0 24 24"], "no-output-norm-weight": ["fill token_embd_norm.weight 1"]},
+        "faults": ["no-conv", "conv-anew", "conv-silu", "no-conv-b", "no-conv-c", "no-qk-norm", "rope-other"],
+    },
+    "lfm2moe-hub": {
+        "hub": hub("lfm2_moe", "Lfm2MoeForCausalLM", num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], conv_L_cache=4, conv_bias=False, norm_eps=1e-5,
+                   num_dense_layers=1, num_experts=5, num_experts_per_tok=2, moe_intermediate_size=12, use_expert_bias=True, norm_topk_prob=True,
+                   rope_theta=500.0, tie_word_embeddings=True),
+        "bound": 2e-5,      # transformers divides the weights by their sum and a millionth
+        "mutants": {"one-expert": ["key lfm2moe.expert_used_count 1"], "no-bias": ["fill blk.1.exp_probs_b.bias 0"]},
+        "faults": ["no-conv", "conv-anew", "conv-silu", "no-conv-b", "no-conv-c", "no-pick-bias", "pick-weights", "softmax-gate", "no-renorm"],
+    },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {
         "hf": "Llama", "arch": "llama", "draws": 60, "n": 8, "edge": 3e-4,

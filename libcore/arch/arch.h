@@ -104,6 +104,7 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* delta.c: as arch_attention, of a recurrent layer; before W_STATE_OUT */
 int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
+int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h); /* the same */
 /* cols columns of x: of each of its pieces those from `from` on */
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);

@@ -12,7 +12,7 @@
 KEY(BLOCK_COUNT,        "block_count",                      "num_hidden_layers",         READ,     0, 0)
 KEY(CONTEXT,            "context_length",                   "max_position_embeddings",   READ,     0, 0)
 KEY(EMBD,               "embedding_length",                 "hidden_size",               READ,     0, 0)
-KEY(FF,                 "feed_forward_length",              "intermediate_size",         READ,     0, 0)
+KEY(FF,                 "feed_forward_length",              "block_ff_dim|intermediate_size", READ,     0, 0)
 KEY(HEADS,              "attention.head_count",             "num_attention_heads",       READ,     0, 0)
 KEY(HEADS_KV,           "attention.head_count_kv",          "num_key_value_heads",       READ,     0, 0)
 KEY(K_LENGTH,           "attention.key_length",             "head_dim",                  READ,     0, 0)
@@ -21,7 +21,7 @@ KEY(HEADS_KV_FULL,      NULL,                               "num_global_key_valu
 KEY(K_LENGTH_SWA,       "attention.key_length_swa",         "global_head_dim",           NEUTRAL,  0, 0) /* keys_hf.c: it is the other's, */
 KEY(V_LENGTH_SWA,       "attention.value_length_swa",       "global_head_dim",           NEUTRAL,  0, 0) /* and head_dim this one's */
 KEY(BY_LAYER,           NULL,                               "per_layer_config",          NEUTRAL,  0, 0) /* the same, newer */
-KEY(RMS_EPS,            "attention.layer_norm_rms_epsilon", "rms_norm_eps",              READ,     0, 0)
+KEY(RMS_EPS,            "attention.layer_norm_rms_epsilon", "rms_norm_eps|norm_eps",     READ,     0, 0)
 KEY(ATTN_SCALE,         "attention.scale",                  "attention_multiplier",      READ,     0, 0)
 KEY(ATTN_SCALAR,        NULL,                               "query_pre_attn_scalar",     READ,     0, 0) /* keys_hf.c: the scale */
 KEY(EXPERTS,            "expert_count",                     "num_local_experts|num_experts|n_routed_experts", READ, 0, 0)
@@ -51,7 +51,7 @@ KEY(RESIDUAL_SCALE,     "residual_scale",                   "residual_multiplier
 KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",            NEUTRAL,  0, 1)
 KEY(SHARED_EXPERTS,     "expert_shared_count",              "n_shared_experts",          NEUTRAL,  0, 0)
 KEY(SHARED_EXPERT_FF,   "expert_shared_feed_forward_length", "shared_expert_intermediate_size|shared_intermediate_size", NEUTRAL, 0, 0)
-KEY(LEADING_DENSE,      "leading_dense_block_count",        "first_k_dense_replace",     NEUTRAL,  0, 0)
+KEY(LEADING_DENSE,      "leading_dense_block_count",        "first_k_dense_replace|num_dense_layers",     NEUTRAL,  0, 0)
 KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_layers|mtp_num_hidden_layers|num_mtp_layers", NEUTRAL,  0, 0)
 KEY(TEMPERATURE,        "attention.temperature_scale",      "rope.llama_4_scaling_beta", NEUTRAL,  0, 0)
 KEY(YARN_LOG,           "rope.scaling.yarn_log_multiplier", "rope.mscale_all_dim",       NEUTRAL,  0, 0)
@@ -66,6 +66,10 @@ KEY(ROTARY_DIM,         NULL,                               "rotary_dim",       
 KEY(LAYER_KINDS,        NULL,                               "attn_type_list",            NEUTRAL,  1, 1)
 KEY(RECURRENT,          "attention.recurrent_layers",       "layer_types",               NEUTRAL,  0, 0) /* keys_hf.c: a flag for each */
 KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
+KEY(SHORT_CONV,         "shortconv.l_cache",                "conv_L_cache",              NEUTRAL,  0, 0)
+KEY(FF_ADJUST,          NULL,                               "block_auto_adjust_ff_dim",  NEUTRAL,  0, 0) /* keys_hf.c: FF; so are the next two */
+KEY(FF_TIMES,           NULL,                               "block_ffn_dim_multiplier",  HARMLESS, 0, 0)
+KEY(FF_MULTIPLE,        NULL,                               "block_multiple_of",         HARMLESS, 0, 0)
 KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim",    NEUTRAL,  0, 0)
 KEY(STATE_DK,           "ssm.state_size",                   "linear_key_head_dim",       NEUTRAL,  0, 0)
 KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_dim",     NEUTRAL,  0, 0) /* times the heads: keys_hf.c */
@@ -130,7 +134,7 @@ KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_fact
 KEY(ROPE_PARAMETERS,    NULL,                               "rope_parameters|rope_scaling", HARMLESS, 0, 0) /* their members are looked at */
 KEY(USE_WINDOW,         NULL,                               "use_sliding_window",        HARMLESS, 0, 0) /* read with WINDOW */
 KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
-KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias", HARMLESS, 0, 0) /* tensors that are there or not */
+KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias", HARMLESS, 0, 0) /* tensors that are there or not */
 KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
 KEY(ACTIVATION,         NULL,                               "hidden_act|hidden_activation", HARMLESS, 0, 0) /* compared with arch.expect */
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */

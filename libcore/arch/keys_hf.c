@@ -16,6 +16,7 @@
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN         layer_types: a flag for each
  *   RECURRENT     layer_types: a flag for each
+ *   FF            of block_auto_adjust_ff_dim: two thirds of it, times a factor, up to a multiple
  *   STATE_O       linear_value_head_dim times the heads
  *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
  * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
@@ -159,10 +160,20 @@ static const struct json *of_states(const struct arch_keys *k, const struct json
 	return room;
 }
 
+static int is_long(const struct arch_keys *k) { return is_type(k, "longrope") || is_type(k, "su"); }
+
 /* Whoever opens such a checkpoint makes the tensor of them. */
 static int by_divisors(const struct arch_keys *k)
 {
 	return is_type(k, "llama3") || is_type(k, "proportional");
+}
+
+/* Some of its layers may be recurrent; layer_types calls them so. */
+static const char *recurs(const struct arch_keys *k)
+{
+	return arch_row(k->arch, W_STATE_CONV)   ? "linear_attention"
+	       : arch_row(k->arch, W_SHORT_CONV) ? "conv"
+	                                         : NULL;
 }
 
 static const struct json *gating(const struct json *v, struct json *room)
@@ -186,6 +197,22 @@ static const struct json *of_heads(const struct arch_keys *k, enum arch_key key,
 	return full_head(k) ? plain(k, K_K_LENGTH) : NULL;
 }
 
+static const struct json *adjusted(const struct arch_keys *k, const struct json *v,
+                                   struct json *room)
+{
+	const struct json *times = plain(k, K_FF_TIMES), *of = plain(k, K_FF_MULTIPLE);
+	double ff;
+
+	if (!json_is(plain(k, K_FF_ADJUST), JSON_TRUE) || !json_is(v, JSON_INT) ||
+	    !json_is_number(times) || !json_is(of, JSON_INT) || of->i < 1)
+		return v;
+	ff = floor(json_double(times) * floor(2 * (double)v->i / 3));
+	*room = number(ff);
+	if (ff >= 0 && ff < 1e9 && of->i < 1 << 30)
+		*room = integer(((int64_t)ff + of->i - 1) / of->i * of->i);
+	return room;
+}
+
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
@@ -200,6 +227,8 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_V_LENGTH_SWA:
 	case K_HEADS_KV_FULL:
 		return of_heads(k, key, v);
+	case K_FF:
+		return adjusted(k, v, room);
 	case K_EXPERTS:
 	case K_EXPERTS_USED:
 	case K_EXPERT_FF:
@@ -226,11 +255,8 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 		*room = number(1 / sqrt(json_double(v)));
 		return room;
 	case K_ROPE_ATTN:
-		return is_type(k, "longrope") || is_type(k, "su") ? plain(k, K_ATTENTION_FACTOR)
-		                                                  : NULL;
 	case K_YARN_ATTN:
-		return is_type(k, "longrope") || is_type(k, "su") ? NULL
-		                                                  : plain(k, K_ATTENTION_FACTOR);
+		return is_long(k) == (key == K_ROPE_ATTN) ? plain(k, K_ATTENTION_FACTOR) : NULL;
 	case K_ROPE_TYPE:
 		return is_type(k, "default") || by_divisors(k) ? NULL : v;
 	case K_ROPE_FACTOR:
@@ -239,7 +265,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_WINDOW:
 		return json_is(json_get(k->config, "use_sliding_window"), JSON_FALSE) ? NULL : v;
 	case K_RECURRENT: /* of others it says which layers slide */
-		return arch_row(k->arch, W_STATE_CONV) ? v : NULL;
+		return recurs(k) ? v : NULL;
 	case K_STATE_O:
 		return of_states(k, v, room);
 	case K_ROPE_BASE_SWA:
@@ -270,10 +296,10 @@ static enum key_kind kind_of(const struct json *v)
 }
 
 /* The kind of layers that layer_types flags for the key; NULL: it is another key. */
-static const char *layers_of(enum arch_key key)
+static const char *layers_of(const struct arch_keys *k, enum arch_key key)
 {
 	return key == K_WINDOW_PATTERN ? "sliding_attention"
-	       : key == K_RECURRENT    ? "linear_attention"
+	       : key == K_RECURRENT    ? recurs(k)
 	                               : NULL;
 }
 
@@ -286,7 +312,7 @@ static struct key_found arr(const struct arch_keys *k, enum arch_key key)
 		return (struct key_found){ 0 };
 	if (!json_is_array(v))
 		return (struct key_found){ kind_of(v), 0, 1 };
-	return (struct key_found){ layers_of(key) ? KEY_FLAG : kind_of(json_first(v)), 1,
+	return (struct key_found){ layers_of(k, key) ? KEY_FLAG : kind_of(json_first(v)), 1,
 		                   json_count(v) };
 }
 
@@ -313,8 +339,8 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	struct json room;
 	const struct json *v = element(k, key, i, &room);
 
-	if (layers_of(key) && json_is_string(v)) { /* arch_keys_kind.check knows all kinds */
-		*out = json_equals(v, layers_of(key));
+	if (layers_of(k, key) && json_is_string(v)) { /* arch_keys_kind.check knows all kinds */
+		*out = json_equals(v, layers_of(k, key));
 		return INFER_OK;
 	}
 	if (json_is_bool(v))
@@ -406,7 +432,7 @@ static int check_layers(const struct arch_keys *k, infer_error *err)
 {
 	json_each(v, json_get(k->config, "layer_types"))
 		if (!json_equals(v, "full_attention") && !json_equals(v, "sliding_attention") &&
-		    !(json_equals(v, "linear_attention") && arch_row(k->arch, W_STATE_CONV)))
+		    !(recurs(k) && json_equals(v, recurs(k))))
 			return err_set(
 				err, INFER_EUNSUP,
 				"key layer_types: %.*s is not supported with architecture %s",

@@ -9,17 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Names as many as a sentence holds. */
 static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
 {
+	enum { MOST = 16 };
 	char known[256] = "";
 	size_t n = 0;
 
-	for (int i = 0; infer_model_family(i) && n < sizeof known; i++)
+	for (int i = 0; infer_model_family(i) && i < MOST && n < sizeof known; i++)
 		n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "",
 		                      infer_model_family(i));
-	return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported; these run: %s",
+	return err_set(err, INFER_EUNSUP, "%s: architecture %.*s is not supported; these run: %s%s",
 	               file_label(infer_file_path(m->file)), (int)(name.len < 32 ? name.len : 32),
-	               name.at, known);
+	               name.at, known, infer_model_family(MOST) ? " ..." : "");
 }
 
 static int find_arch(infer_model *m, infer_error *err)

@@ -44,6 +44,7 @@ arch_read arch_read_own_base;
 arch_read arch_read_heads;
 arch_read arch_read_borrows;    /* layers read the K and V of others; after arch_read_heads */
 arch_read arch_read_layer_embd; /* tokens have an embedding for each layer */
+arch_read arch_read_short_conv; /* which layers convolve, and how many rows */
 arch_read arch_read_states;     /* which layers are recurrent, and the sizes of their states */
 arch_read arch_read_next;   /* layers that predict further tokens: behind the others, of no use */
 arch_read arch_read_dense;  /* layers at the front without experts */

@@ -81,6 +81,10 @@ enum arch_slot {
 	W_STATE_DECAY_RATE,
 	W_STATE_NORM,
 	W_STATE_OUT,
+	W_CONV_B, /* of layers that convolve: x is multiplied by B before, by C behind */
+	W_CONV_C,
+	W_CONV_X,
+	W_SHORT_CONV,
 	W_UNUSED, /* known, and of no use to us: tensor_list.h says why */
 	W_SLOTS
 };

@@ -192,3 +192,28 @@ TENSOR(INPUT_GATE,       "inp_gate.weight",            "per_layer_input_gate.wei
 TENSOR(INPUT_PROJ,       "proj.weight",                "per_layer_projection.weight",         NULL, LAYER_EMBD, EMBD, END,       INPUTS, NONE)
 TENSOR(INPUT_NORM,       "post_norm.weight",           "post_per_layer_input_norm.weight",    NULL, EMBD, END, END,              INPUTS, NONE)
 END_GROUP
+
+/* LFM 2: what all layers have, and those without experts; those with */
+GROUP(lfm2)
+TENSOR(OUTPUT_NORM,      "token_embd_norm.weight",     "model.embedding_norm.weight",         NULL, EMBD, END, END,              MUST, GAIN)
+TENSOR(ATTN_NORM,        "attn_norm.weight",           "operator_norm.weight",                NULL, EMBD, END, END,              MUST, GAIN)
+TENSOR(FFN_NORM,         "ffn_norm.weight",            "ffn_norm.weight",                     NULL, EMBD, END, END,              MUST, GAIN)
+TENSOR(O,                "attn_output.weight",         "self_attn.out_proj.weight",           NULL, O, EMBD, END,                ATTENDS, NONE)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_layernorm.weight",        NULL, HEAD, END, END,              ATTENDS, GAIN)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_layernorm.weight",        NULL, HEAD, END, END,              ATTENDS, GAIN)
+TENSOR(CONV_B,           "shortconv.in_proj.weight",   "conv.in_proj.weight",                 NULL, EMBD, EMBD, END,             RECURRENT, NONE)
+TENSOR(CONV_C,           "shortconv.in_proj.weight",   "conv.in_proj.weight",                 NULL, EMBD, EMBD, END,             RECURRENT, NONE)
+TENSOR(CONV_X,           "shortconv.in_proj.weight",   "conv.in_proj.weight",                 NULL, EMBD, EMBD, END,             RECURRENT, NONE)
+TENSOR(SHORT_CONV,       "shortconv.conv.weight",      "conv.conv.weight",                    NULL, TAPS, EMBD, END,             RECURRENT, NONE)
+TENSOR(STATE_OUT,        "shortconv.out_proj.weight",  "conv.out_proj.weight",                NULL, EMBD, EMBD, END,             RECURRENT, NONE)
+TENSOR(GATE,             "ffn_gate.weight",            "feed_forward.w1.weight",              NULL, EMBD, FF, END,               DENSE, NONE)
+TENSOR(UP,               "ffn_up.weight",              "feed_forward.w3.weight",              NULL, EMBD, FF, END,               DENSE, NONE)
+TENSOR(DOWN,             "ffn_down.weight",            "feed_forward.w2.weight",              NULL, FF, EMBD, END,               DENSE, NONE)
+END_GROUP
+GROUP(lfm2_experts)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "feed_forward.gate.weight",            NULL, EMBD, EXPERTS, END,          EXPERTS, NONE)
+TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "feed_forward.expert_bias",            NULL, EXPERTS, END, END,           EXPERTS, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "feed_forward.experts.%d.w1.weight",   NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, STACK)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "feed_forward.experts.%d.w3.weight",   NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, STACK)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "feed_forward.experts.%d.w2.weight",   NULL, EXPERT_FF, EMBD, EXPERTS,    EXPERTS, STACK)
+END_GROUP

@@ -81,8 +81,13 @@ static void part(const struct backend_plan *p, const struct graph_node *n, float
 static void gate(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
                  const float *by)
 {
-	if (cpu_node(p, n->src[1])->cols == 1)
-		p->b->kern.scale(y, x, fm_sigmoidf(*by), n->cols);
+	int one = cpu_node(p, n->src[1])->cols == 1;
+
+	if (one)
+		p->b->kern.scale(y, x, n->gate.plain ? *by : fm_sigmoidf(*by), n->cols);
+	else if (n->gate.plain)
+		for (int i = 0; i < n->cols; i++)
+			y[i] = x[i] * by[i];
 	else
 		p->b->kern.sigmoid_mul(y, x, by, n->cols);
 }

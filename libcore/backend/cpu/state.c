@@ -94,6 +94,15 @@ static void conv_keep(const struct channels *c, float *to, int end)
 	}
 }
 
+/* As the kernel, without its silu. */
+static void plain_sum(float *y, const float *const *x, const float *w, int taps, int n)
+{
+	memset(y, 0, (size_t)n * sizeof *y);
+	for (int t = 0; t < taps; t++)
+		for (int i = 0; i < n && x[t]; i++)
+			y[i] += x[t][i] * w[t * n + i];
+}
+
 static void conv_task(void *user, int64_t i, int worker)
 {
 	const struct state *s = user;
@@ -121,7 +130,7 @@ static void conv_task(void *user, int64_t i, int worker)
 	for (int pos = run->pos; pos < run->pos + run->n; pos++, y += n->cols) {
 		for (int t = 0; t < taps; t++)
 			x[t] = input(&c, pos - taps + 1 + t);
-		s->p->b->kern.conv(y, x, w, taps, c.n);
+		(n->conv.plain ? plain_sum : s->p->b->kern.conv)(y, x, w, taps, c.n);
 	}
 	for (int pos = run->pos; pos < run->pos + run->n; pos = end) {
 		float *to = state_for(s, run, pos, &end) + first;

@@ -35,6 +35,7 @@ static const struct key states[] = {
 	{ "llama.ssm.time_step_rank", U32, 4 },
 };
 enum { STATES = sizeof states / sizeof states[0] };
+static const struct key conv[] = { { "llama.shortconv.l_cache", U32, 3 } };
 
 static void put_key(struct make *m, const struct key *k, const char *name)
 {
@@ -89,15 +90,16 @@ static int read_with(struct arch_hparam *h, const char *arch, const struct key *
 	infer_file *f;
 	int count = 0, rc, own = LLAMA;
 	char name[128];
+	const struct arch *a = arch_find((struct infer_str){ arch, strlen(arch) });
+	const struct key *its = arch_row(a, W_SHORT_CONV) ? conv : states;
 
-	if (arch_row(arch_find((struct infer_str){ arch, strlen(arch) }), W_STATE_CONV))
-		own += STATES;
+	own += arch_row(a, W_SHORT_CONV) ? 1 : arch_row(a, W_STATE_CONV) ? STATES : 0;
 	for (int pass = 0; pass < 2; pass++) {
 		make_head(&m, 0, (uint64_t)count);
 		count = 0;
 		for (int i = 0; i < own + n; i++) {
 			const struct key *k = i < LLAMA ? &llama[i]
-			                      : i < own ? &states[i - LLAMA]
+			                      : i < own ? &its[i - LLAMA]
 			                                : &with[i - own];
 			int replaced = k->kind == NONE;
 			for (int j = 0; j < n && i < own; j++)

@@ -13,7 +13,7 @@ static const char *const names[] = {
 	"qwen2moe-hub",   "smollm3-hub",   "olmo3-hub",     "glm4-hub",   "glm4moe-hub",
 	"granitemoe-hub", "mistral3-hub",  "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
 	"deepseek2-hub",  "deepseek2-old", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub",
-	"gemma4-moe-hub",
+	"gemma4-moe-hub", "lfm2-hub",      "lfm2moe-hub",
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 

@@ -216,7 +216,7 @@ static int count(const struct arch *a, const struct arch_tensor *t, const char *
 static void check_class(const struct arch *a, const char *cls)
 {
 	const struct arch_tensor *exps = arch_row(a, W_GATE_EXPS);
-	int recurs = arch_row(a, W_STATE_CONV) != NULL;
+	int recurs = arch_row(a, W_STATE_OUT) != NULL;
 
 	assert_ptr_equal(arch_find_hf(str(cls)), a);
 	for (int slot = 1; slot < W_SLOTS; slot++) {

@@ -79,7 +79,7 @@ static int32_t toy_by_heads(struct toy *t, int32_t x)
 static int32_t toy_experts(struct toy *t, int32_t x)
 {
 	struct graph_node r = graph_node_of(GRAPH_MM), route = graph_node_of(GRAPH_ROUTE),
-			  n = graph_node_of(GRAPH_MOE);
+			  n = graph_node_of(GRAPH_MOE), gate = graph_node_of(GRAPH_GATE);
 	int32_t h = toy_norm(t, x, 1, 0);
 
 	r.src[0] = h;
@@ -108,7 +108,11 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	n.moe.limit = 1;
 	x = toy_add(t, x, graph_add(&t->g, n), 0);
 	h = toy_op(t, GRAPH_GATE, x, toy_mm(t, h, 1, 0, 0, 0));
-	return toy_op(t, GRAPH_GATE, h, x);
+	h = toy_op(t, GRAPH_GATE, h, x);
+	gate.src[0] = h;
+	gate.src[1] = x;
+	gate.gate.plain = 1;
+	return toy_add(t, x, graph_add(&t->g, gate), 0.1f);
 }
 
 static int32_t toy_piece(struct toy *t, int32_t x, int pieces, int from, int cols)
@@ -125,7 +129,7 @@ static int32_t toy_piece(struct toy *t, int32_t x, int pieces, int from, int col
 /* Heads that share q and k with their neighbours, then the same with those TOY_KV apart. */
 static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
 {
-	int32_t at = (TOY_TAPS - 1) * toy_conv_cols(&t->k), y;
+	int32_t at = 2 * (TOY_TAPS - 1) * toy_conv_cols(&t->k), y;
 
 	n->cols = TOY_HEADS * t->k.dv;
 	n->w[0] = toy_vector(t, TOY_HEADS);
@@ -156,6 +160,10 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	conv.w[0] = toy_weight(t, INFER_F32, 1, TOY_TAPS, c);
 	conv.conv.layer = layer;
 	conv.conv.taps = TOY_TAPS;
+	x = graph_add(&t->g, conv);
+	conv.src[0] = x; /* once more, without silu */
+	conv.conv.at = (TOY_TAPS - 1) * c;
+	conv.conv.plain = 1;
 	x = graph_add(&t->g, conv);
 	n.src[0] = toy_norm(t, toy_piece(t, x, 1, 0, qk), TOY_KV, 0);
 	n.src[1] = toy_op(t, GRAPH_GATE, toy_norm(t, toy_piece(t, x, 1, qk, qk), TOY_KV, 0),

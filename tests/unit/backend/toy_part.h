@@ -49,7 +49,7 @@ static int toy_delta_floats(const struct toy_shape *k)
 }
 __attribute__((unused)) static int64_t toy_state(const struct toy_shape *k)
 {
-	return (TOY_TAPS - 1) * toy_conv_cols(k) + 2 * toy_delta_floats(k);
+	return 2 * (TOY_TAPS - 1) * toy_conv_cols(k) + 2 * toy_delta_floats(k);
 }
 
 static float toy_random(struct toy *t) /* -1 ... 1 */

@@ -136,7 +136,7 @@ static void truth_conv(const struct truth *t, const struct graph_node *n, double
 		for (int k = 0; k < n->conv.taps && k <= row; k++)
 			sum += (double)w[(c + 1) * n->conv.taps - 1 - k] *
 			       truth_source(t, n, 0, row - k)[c];
-		y[c] = sum / (1 + exp(-sum));
+		y[c] = n->conv.plain ? sum : sum / (1 + exp(-sum));
 	}
 }
 
@@ -194,7 +194,8 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			y[c] = truth_act(1, a[c]) * b[c];
 			break;
 		case GRAPH_GATE:
-			y[c] = a[c] / (1 + exp(-b[truth_node(t, n->src[1])->cols == 1 ? 0 : c]));
+			y[c] = b[truth_node(t, n->src[1])->cols == 1 ? 0 : c];
+			y[c] = n->gate.plain ? a[c] * y[c] : a[c] / (1 + exp(-y[c]));
 			break;
 		case GRAPH_TEMPER:
 			y[c] = a[c] *

@@ -1,0 +1,28 @@
+/* arch/shortconv.c - layers that look at a few rows: B x convolved, then multiplied by C. */
+#include "arch/arch.h"
+
+static int32_t times(struct graph *g, int32_t a, int32_t b)
+{
+	struct graph_node n = graph_node_of(GRAPH_GATE);
+
+	n.src[0] = a;
+	n.src[1] = b;
+	n.gate.plain = 1;
+	return graph_add(g, n);
+}
+
+int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h)
+{
+	const int32_t *w = m->layer[layer];
+	int32_t b = arch_linear(g, m, w[W_CONV_B], -1, h),
+		c = arch_linear(g, m, w[W_CONV_C], -1, h),
+		x = arch_linear(g, m, w[W_CONV_X], -1, h);
+	struct graph_node n = graph_node_of(GRAPH_CONV);
+
+	n.src[0] = times(g, b, x);
+	n.w[0] = w[W_SHORT_CONV];
+	n.conv.layer = layer;
+	n.conv.taps = m->h.taps;
+	n.conv.plain = 1;
+	return times(g, c, graph_add(g, n));
+}
