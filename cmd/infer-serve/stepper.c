@@ -334,7 +334,7 @@ static void fail_all(struct served *m, const struct infer_fault *f)
 /* Whether a request is to end now. */
 static int is_over(struct exchange *x, int64_t now)
 {
-	x->late = x->until_ns && now > x->until_ns;
+	x->late = !x->gone && x->until_ns && now > x->until_ns;
 	return x->gone || x->late;
 }
 
@@ -346,10 +346,10 @@ static void give_up(struct exchange *x)
 	err_set(&f.error, INFER_ECANCEL, "the answer took longer than the %.9g s of the request",
 	        (double)(x->until_ns - x->began_ns) / 1e9);
 	if (!x->task) {
-		leave_queue(x, x->gone ? NULL : &f);
+		leave_queue(x, x->late ? &f : NULL);
 		return;
 	}
-	if (!x->gone)
+	if (x->late)
 		fail(x, &f);
 	leave(x);
 }
