@@ -98,7 +98,7 @@ def from_hub(config):
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
     out, mixtral = {}, model_type in ("mixtral", "minimax_m2")
-    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4")):
+    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4", "llama4")):
         return state
     if model_type.startswith("granitemoe"):
         for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),

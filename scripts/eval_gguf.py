@@ -44,6 +44,10 @@ FAULTS = {
     "no-shared": "the experts of every row are left out",
     "no-shared-gate": "the experts of every row are not weighted",
     "no-temper": "queries do not grow with the position",
+    "slides": "a row sees as many positions behind it as a chunk has, not its chunk",
+    "temper-all": "queries of all layers grow with the position",
+    "temper-late": "queries grow one position later",
+    "weights-outside": "experts' weights multiply what they give",
     "norm-head": "queries and keys are normed by heads, not over all of them",
     "no-decay": "states do not fade",
     "no-delta": "what a state has under a key is not taken away before the new value comes",
@@ -101,6 +105,7 @@ ARCHS = {
     "glm4": {"rope": "pairs"},
     "glm4moe": {"rope": "halves", "ffn_norm": "post_attention_norm"},
     "mistral3": {"rope": "pairs"},
+    "llama4": {"rope": "pairs", "nope": 4, "period": 4, "chunk": 8192, "renorm": False, "gating": 2, "temper": (0.1, 8192)},
     "minimax-m2": {"rope": "halves"},
     "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
@@ -186,7 +191,8 @@ class Model:
         self.n_layer, self.n_embd = k("block_count") - k("nextn_predict_layers", 0), k("embedding_length")
         self.eps = float(k("attention.layer_norm_rms_epsilon"))
         self.ctx = ctx or k("context_length")
-        self.window, self.scale_all = k("attention.sliding_window", 0), k("attention.scale", 0.0)
+        self.chunk = self.how.get("chunk") and k("attention.sliding_window", 0) or self.how.get("chunk", 0)
+        self.window, self.scale_all = self.chunk or k("attention.sliding_window", 0), k("attention.scale", 0.0)
         self.cap_attn, self.cap_out = k("attn_logit_softcapping", 0.0), k("final_logit_softcapping", 0.0)
         self.res = k("residual_scale", 0.0) or 1.0
 
@@ -269,10 +275,23 @@ class Model:
         ratio = self.key("context_length") / orig if orig else 0
         return math.sqrt(1 + math.log(ratio) / math.log(orig)) if kind == "longrope" and ratio > 1 and orig > 1 else 1.0
 
+    def is_still(self, il):
+        nope = self.how.get("nope")
+        return bool(nope) and (il + 1) % nope == 0
+
+    def tempered(self, q, il):
+        """Queries [n][heads][d] that grow with the position."""
+        beta, length = self.how.get("temper", (0.0, 0))
+        beta, length = self.key("attention.temperature_scale", beta), self.key("attention.temperature_length", length)
+        if not beta or "no-temper" in self.faults or (self.chunk and not self.is_still(il) and "temper-all" not in self.faults):
+            return q
+        first = 1 if self.chunk and "temper-late" not in self.faults else 0
+        length = length or self.key("rope.scaling.original_context_length")
+        return q * (1 + beta * np.log(1 + (np.arange(len(q)) + first) // length))[:, None, None]
+
     def rotate(self, x, il):
         """x [n][heads][d]"""
-        nope = self.how.get("nope")
-        if nope and (il + 1) % nope == 0 and "all-rope" not in self.faults:
+        if self.is_still(il) and "all-rope" not in self.faults:
             return x
         n, _, d = x.shape
         rot = self.key("rope.dimension_count", d) if "rope-full" not in self.faults else d
@@ -366,11 +385,11 @@ class Model:
         q, k = self.rotate(q, il), self.rotate(k, il)
         if late:
             q, k = self.qk_norm(q, p + "attn_q_norm"), self.qk_norm(k, p + "attn_k_norm")
-        beta = self.key("attention.temperature_scale", 0.0)
-        if beta and "no-temper" not in self.faults:
-            q = q * (1 + beta * np.log(1 + np.arange(n) // self.key("rope.scaling.original_context_length")))[:, None, None]
         if self.how.get("norm_v") and "no-v-norm" not in self.faults:
             v = v / np.sqrt((v * v).mean(-1, keepdims=True) + self.eps)
+        if self.chunk and not self.is_still(il) and self.key("expert_count") != 128 and "no-qk-norm" not in self.faults:
+            q, k = (x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) for x in (q, k))
+        q = self.tempered(q, il)
         k, v = round_kv(k, self.k_type), round_kv(v, self.v_type)
         self.kept[il] = k, v
         return self.attend(q, k, v, il, by)
@@ -393,7 +412,7 @@ class Model:
         i = np.arange(n)
         seen = i[None, :] <= i[:, None]
         if self.is_window(il):
-            seen &= i[:, None] - i[None, :] < self.window
+            seen &= i[:, None] // self.chunk == i[None, :] // self.chunk if self.chunk and "slides" not in self.faults else i[:, None] - i[None, :] < self.window
         o = np.empty((n, heads, dv))
         for g in range(heads):
             j = g % kv if "kv-mod" in self.faults else g // (heads // kv)
@@ -486,7 +505,7 @@ class Model:
         logits = self.mm(h, p + "ffn_gate_inp")
         used = self.key("expert_used_count")
         by_norm = 2 if self.how.get("latent") and self.key("expert_weights_norm", False) else 1
-        gating = self.key("expert_gating_func", by_norm)
+        gating = self.key("expert_gating_func", self.how.get("gating", by_norm))
         score = sigmoid(logits) if gating == 2 and "softmax-gate" not in self.faults else softmax(logits)
         pick = logits if self.key("expert_group_count", 1) < 2 else score
         if self.has(p + "exp_probs_b.bias"):
@@ -528,7 +547,8 @@ class Model:
         y = np.zeros_like(h)
         for r, row in enumerate(h):
             for e, we in zip(top[r], w[r]):
-                y[r] += we * self.mlp(row, p, "_exps", e)
+                inside = self.chunk and "weights-outside" not in self.faults
+                y[r] += self.mlp(we * row, p, "_exps", e) if inside else we * self.mlp(row, p, "_exps", e)
         if self.has(p + "ffn_up_shexp.weight") and "no-shared" not in self.faults:
             gated = self.has(p + "ffn_gate_inp_shexp.weight") and "no-shared-gate" not in self.faults
             g = sigmoid(h @ self.tensors[p + "ffn_gate_inp_shexp.weight"][0].reshape(-1, 1)) if gated else 1.0

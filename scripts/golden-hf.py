@@ -34,7 +34,8 @@ USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtr
 # those whose file the public converter writes
 HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub",
        "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub"]
+       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
+       "llama4-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 
 
@@ -81,6 +82,7 @@ def part(h, g):
     tries = []
     if h.ndim == 3:
         tries += [("T_NONE", h[:, :g.shape[1]]), ("T_NONE", h[:, -g.shape[1]:]), ("T_TURN", h.swapaxes(1, 2)),
+                  *(("T_TURN", x) for x in np.split(h.swapaxes(1, 2), 2, axis=1) if h.shape[2] == 2 * g.shape[1]),
                   ("T_EVEN", h[:, :, ::2].swapaxes(1, 2)), ("T_ODD", h[:, :, 1::2].swapaxes(1, 2))]
     elif h.ndim == 2:
         tries += [("T_NONE", h[:len(g)]), ("T_NONE", h[-len(g):]), ("T_EVEN", h[:, ::2]), ("T_ODD", h[:, 1::2])]

@@ -282,6 +282,10 @@ def make_hub(name, case, converter, write):
     ids = [int(t) for t in rng.integers(0, case["hub"]["vocab_size"] - 8, N_IDS)]
     path = os.path.join(OUT, name + ".gguf")
     keys, tensors = by_converter(name, case["hub"], state, converter, write and path) if converter else read_gguf(path)
+    if "adds" in case:
+        keys = {**{k: v for k, v in keys.items() if not k.startswith("GGUF.")}, **case["adds"]}
+        if write and converter:
+            write_gguf(path, keys, {k: a[0] if a.ndim == 2 and len(a) == 1 else a for k, a in tensors.items()}, {})
     return model, ids, keys, tensors
 
 

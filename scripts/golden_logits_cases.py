@@ -2,7 +2,7 @@
 
 Each case: hub (a config.json; the public converter writes the file), or hf (class prefix), arch (GGUF), config, keys (GGUF keys beyond the common ones; None takes a common one
 away), old (another case, whose file is written as it was at first), tensors (made from the config), runs (name tail, context, ids), mutants (edits), faults (of eval_gguf.py),
-derived (edits of the file with truth from eval_gguf.py), own (why the public converter cannot write this case).
+adds (keys of the file that the converter has none for), derived (edits of the file with truth from eval_gguf.py), own (why the public converter cannot write this case).
 """
 import math
 
@@ -71,6 +71,14 @@ def hub(model_type, cls, **more):
 
 def phi3_hub(**more):
     return hub("phi3", "Phi3ForCausalLM", **{"hidden_size": 32, "num_key_value_heads": 2, "rope_theta": 10000.0, "pad_token_id": None, **more})
+
+
+def llama4(**more):
+    return hub("llama4_text", "Llama4ForCausalLM", **{
+        **dict(num_hidden_layers=4, hidden_size=16, intermediate_size=12, intermediate_size_mlp=24, head_dim=8, rope_theta=500.0, num_local_experts=5,
+               num_experts_per_tok=2, interleave_moe_layer_step=2, moe_layers=[1, 3], use_qk_norm=True, attention_chunk_size=8192, floor_scale=8192,
+               attn_scale=0.1, attn_temperature_tuning=True, no_rope_layers=[1, 1, 1, 0], no_rope_layer_interval=4, pad_token_id=None,
+               layer_types=["chunked_attention"] * 3 + ["full_attention"], rope_scaling=None), **more})
 
 
 STATES = dict(head_dim=16, layer_types=["linear_attention", "full_attention"], full_attention_interval=2, linear_num_key_heads=2,
@@ -553,6 +561,21 @@ CASES = {
         "bound": 2e-5,      # transformers divides the weights by their sum and a millionth
         "mutants": {"one-expert": ["key lfm2moe.expert_used_count 1"], "no-bias": ["fill blk.1.exp_probs_b.bias 0"]},
         "faults": ["no-conv", "conv-anew", "conv-silu", "no-conv-b", "no-conv-c", "no-pick-bias", "pick-weights", "softmax-gate", "no-renorm"],
+    },
+    # norms behind the rotation, a layer that does not rotate, dense layers between those with experts, which take the input by weight
+    "llama4-hub": {
+        "hub": llama4(),
+        "mutants": {"one-expert": ["key llama4.expert_used_count 1"], "halves": pairs_mixed(4, QK_OTHER, 8), "freq-base": ["key llama4.rope.freq_base 10000"],
+                    "no-shared-down": each(4, "fill blk.%d.ffn_down_shexp.weight 0")[1::2], "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"]},
+        "faults": ["no-qk-norm", "all-rope", "rope-other", "weights-outside", "softmax-gate", "no-shared"],
+    },
+    # the same with chunks and growth that act within the test's positions; the converter has no keys for them, this file has
+    "llama4-chunks-hub": {
+        "hub": llama4(attention_chunk_size=16, floor_scale=5, attn_scale=0.5),
+        "adds": {"llama4.attention.sliding_window": 16, "llama4.attention.temperature_length": 5, "llama4.attention.temperature_scale": 0.5},
+        "mutants": {"chunk-17": ["key llama4.attention.sliding_window 17"], "no-growth": ["key llama4.attention.temperature_scale 0"],
+                    "length": ["key llama4.attention.temperature_length 6"]},
+        "faults": ["slides", "no-window", "window-all", "temper-all", "temper-late", "no-temper"],
     },
     # quantised weights: the types with an integer product, by their blocks
     "llama-blocks-32": {

@@ -25,6 +25,7 @@ struct arch {
 	const struct arch *like; /* NULL: the base row */
 	/* groups of tensor_list.h on top of like's; a slot again: instead */
 	const struct arch_tensor *tensors[ARCH_MAX_GROUPS];
+	int chunked; /* layers that slide see chunks; not of like's */
 	/* gains of norms are one less in checkpoints of Hugging Face; 0: as in like's */
 	int less_one;
 	/* what rotates together in either kind of file; ROPE_NONE: both are like's */

@@ -56,7 +56,8 @@ static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int
 	return graph_add(g, n);
 }
 
-/* The norm of each head, or of all together, as the weight is long; then the rotation. */
+/* The norm of each head, or of all together, as the weight is long; then the rotation, or norms
+ * behind it. */
 static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads,
                      int32_t norm)
 {
@@ -64,16 +65,18 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 
 	if (norm >= 0)
 		x = norm_heads(g, m, (int)(cols / m->weights[norm].ne[0]), norm, x);
-	return rotate(g, m, layer, x, n_heads);
+	x = rotate(g, m, layer, x, n_heads);
+	return m->h.late_norm && !m->h.still[layer] ? norm_heads(g, m, n_heads, -1, x) : x;
 }
 
-static int32_t temper(struct graph *g, const infer_model *m, int32_t x)
+static int32_t temper(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_TEMPER);
 
-	if (m->h.temper == 0)
+	if (m->h.temper == 0 || (m->h.temper_still && !m->h.still[layer]))
 		return x;
 	n.src[0] = x;
+	n.temper.from = m->h.temper_from;
 	n.temper.beta = m->h.temper;
 	n.temper.length = m->h.temper_length;
 	return graph_add(g, n);
@@ -133,7 +136,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 		q = arch_part(g, by, n_heads, 0, n_heads * head.dk);
 		by = arch_part(g, by, n_heads, head.dk, n_heads * head.dv);
 	}
-	n.src[0] = temper(g, m, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
+	n.src[0] = temper(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
 	n.src[1] = from == layer ? store(g, m, layer, k, v) : stored(g, from);
 	n.w[0] = w[W_SINKS];
 	n.attn.layer = from;
@@ -142,6 +145,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	n.attn.dk = head.dk;
 	n.attn.dv = head.dv;
 	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
+	n.attn.chunked = m->h.windowed[layer] && m->h.chunked;
 	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)head.dk);
 	n.attn.cap = m->h.attn_cap;
 	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
@@ -224,6 +228,7 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, in
 	n.moe.ff = m->h.n_expert_ff;
 	n.moe.act = m->h.act;
 	n.moe.limit = m->h.act_limit;
+	n.moe.inside = m->h.weights_inside;
 	return shared(g, m, layer, h, graph_add(g, n));
 }
 

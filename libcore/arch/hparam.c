@@ -223,6 +223,28 @@ static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_er
 	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
 }
 
+/* The layers may be listed too. */
+int arch_read_experts_step(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	struct key_found f = arch_key_look(r, K_MOE_LAYERS);
+	int64_t layer;
+
+	h->experts_step = 1;
+	TRY(arch_key_i32(r, K_MOE_STEP, &h->experts_step, 1, ARCH_MAX_LAYERS, err));
+	if (f.kind && (!f.list || f.n != (uint64_t)(h->n_layers / h->experts_step)))
+		return arch_key_refuse(r, K_MOE_LAYERS, INFER_EUNSUP, err,
+		                       "%llu of %d layers, not each that is number %d",
+		                       (unsigned long long)f.n, h->n_layers, h->experts_step);
+	for (uint64_t i = 0; f.kind && i < f.n; i++) {
+		TRY(whole(r, K_MOE_LAYERS, i, &layer, err));
+		if (layer + 1 != (int64_t)(i + 1) * h->experts_step)
+			return arch_key_refuse(r, K_MOE_LAYERS, INFER_EUNSUP, err,
+			                       "has %lld, not each layer that is number %d",
+			                       (long long)layer, h->experts_step);
+	}
+	return INFER_OK;
+}
+
 int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	static const enum arch_key needed[] = { K_STATE_CONV, K_STATE_DK, K_STATE_O,

@@ -46,6 +46,7 @@ struct arch_hparam {
 	float attn_cap, logit_cap; /* 0: none */
 	int32_t act;               /* enum arch_act */
 	int32_t window;            /* positions a row of a sliding layer sees; 0: none does */
+	int chunked; /* a row sees the chunk of window positions that it is in, not those behind it */
 	uint8_t windowed[ARCH_MAX_LAYERS]; /* 1: the layer slides */
 	struct arch_heads slides;          /* of layers that slide; dk, dv, n_rot of the others */
 	int32_t kv_heads[ARCH_MAX_LAYERS]; /* n_head_kv is the most of them; 0: recurrent */
@@ -61,15 +62,21 @@ struct arch_hparam {
 	int32_t state_k_heads, state_heads, state_dk, state_dv, taps;
 	int state_tiled; /* in GGUF files the k head of head h is h mod state_k_heads */
 	int gated;       /* rows of W_Q are a head and its gate in turns */
-	float temper; /* queries grow by temper ln(1 + floor(position / temper_length)); 0: not */
-	int32_t temper_length;
+	/* queries grow by temper ln(1 + floor((position + temper_from) / temper_length)); 0: not */
+	float temper;
+	int32_t temper_length, temper_from;
+	int temper_still;   /* in layers alone that rotate nothing */
+	int late_norm;      /* heads of q and k that rotate are normed behind that, without gains */
+	int weights_inside; /* of experts: they multiply the input */
+	int32_t experts_step;     /* of so many layers the last has experts; 0: each has */
 	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
 };
 
 static inline int arch_has_experts(const struct arch_hparam *h, int layer)
 {
-	return h->n_expert && layer >= h->n_dense;
+	return h->n_expert && layer >= h->n_dense &&
+	       (!h->experts_step || (layer + 1) % h->experts_step == 0);
 }
 static inline struct arch_heads arch_heads_of(const struct arch_hparam *h, int layer)
 {

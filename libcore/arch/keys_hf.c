@@ -5,6 +5,7 @@
  *   ROPE_DIM      head_dim times partial_rotary_factor
  *   ATTN_SCALE    of Gemma: 1 / sqrt(query_pre_attn_scalar)
  *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
+ *   EXPERT_FF     of Llama 4: intermediate_size, where dense layers have intermediate_size_mlp
  *   EXPERT_GATING scoring_func, as the number that GGUF files have
  *   EXPERT_GROUPS, EXPERT_GROUPS_USED   absent where topk_method is greedy
  *   of latent attention (kv_lora_rank), as in its absorbed form: HEADS_KV  1;  ROPE_DIM  qk_rope_head_dim;  K_LENGTH, V_LENGTH
@@ -213,6 +214,16 @@ static const struct json *adjusted(const struct arch_keys *k, const struct json 
 	return room;
 }
 
+static const struct json *of_experts(const struct arch_keys *k, enum arch_key key,
+                                     const struct json *v)
+{
+	if (json_is(plain(k, K_HAS_EXPERTS), JSON_FALSE))
+		return NULL;
+	return v || key != K_EXPERT_FF || !member(k->config, "intermediate_size_mlp")
+	               ? v
+	               : member(k->config, "intermediate_size");
+}
+
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
@@ -232,7 +243,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_EXPERTS:
 	case K_EXPERTS_USED:
 	case K_EXPERT_FF:
-		return json_is(plain(k, K_HAS_EXPERTS), JSON_FALSE) ? NULL : v;
+		return of_experts(k, key, v);
 	case K_BIDIRECTIONAL: /* of text there is nothing to see ahead */
 		return json_equals(v, "vision") ? NULL : v;
 	case K_LOW_FACTOR:
@@ -295,12 +306,15 @@ static enum key_kind kind_of(const struct json *v)
 	return json_is_bool(v) ? KEY_FLAG : KEY_TEXT;
 }
 
+static const char *sliding(const struct arch *a)
+{
+	return a->chunked ? "chunked_attention" : "sliding_attention";
+}
+
 /* The kind of layers that layer_types flags for the key; NULL: it is another key. */
 static const char *layers_of(const struct arch_keys *k, enum arch_key key)
 {
-	return key == K_WINDOW_PATTERN ? "sliding_attention"
-	       : key == K_RECURRENT    ? recurs(k)
-	                               : NULL;
+	return key == K_WINDOW_PATTERN ? sliding(k->arch) : key == K_RECURRENT ? recurs(k) : NULL;
 }
 
 static struct key_found arr(const struct arch_keys *k, enum arch_key key)
@@ -431,7 +445,7 @@ static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 static int check_layers(const struct arch_keys *k, infer_error *err)
 {
 	json_each(v, json_get(k->config, "layer_types"))
-		if (!json_equals(v, "full_attention") && !json_equals(v, "sliding_attention") &&
+		if (!json_equals(v, "full_attention") && !json_equals(v, sliding(k->arch)) &&
 		    !(recurs(k) && json_equals(v, recurs(k))))
 			return err_set(
 				err, INFER_EUNSUP,

@@ -69,3 +69,18 @@ int arch_read_scales(struct arch_hparam *h, struct arch_reader *r, infer_error *
 		h->logit_scale = 1 / divisor;
 	return INFER_OK;
 }
+
+int arch_read_still(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	uint8_t rotates[ARCH_MAX_LAYERS];
+	int32_t period = 4;
+
+	TRY(arch_key_i32(r, K_STILL_PERIOD, &period, 1, ARCH_MAX_LAYERS, err));
+	for (int i = 0; i < h->n_layers; i++)
+		rotates[i] = i % period != period - 1;
+	if (arch_key_look(r, K_ROTATES).n) /* an empty list says nothing */
+		TRY(arch_key_flags(r, K_ROTATES, h, rotates, err));
+	for (int i = 0; i < h->n_layers; i++)
+		h->still[i] = !rotates[i];
+	return INFER_OK;
+}

@@ -46,8 +46,12 @@ arch_read arch_read_borrows;    /* layers read the K and V of others; after arch
 arch_read arch_read_layer_embd; /* tokens have an embedding for each layer */
 arch_read arch_read_short_conv; /* which layers convolve, and how many rows */
 arch_read arch_read_states;     /* which layers are recurrent, and the sizes of their states */
-arch_read arch_read_next;   /* layers that predict further tokens: behind the others, of no use */
-arch_read arch_read_dense;  /* layers at the front without experts */
+arch_read arch_read_next;  /* layers that predict further tokens: behind the others, of no use */
+arch_read arch_read_dense; /* layers at the front without experts */
+/* Of so many layers the last has experts. */
+arch_read arch_read_experts_step;
+/* Layers that rotate nothing: listed, or each that is a multiple of a number. */
+arch_read arch_read_still;
 arch_read arch_read_groups; /* of experts; after expert_gating is known */
 arch_read arch_read_shared; /* how many experts every row takes, as wide as the others */
 /* How wide the expert is that every row takes, where there are others. */

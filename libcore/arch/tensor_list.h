@@ -111,6 +111,22 @@ TENSOR(GATE_EXPS_BIAS,   "ffn_gate_exps.bias",         "mlp.experts.gate_up_proj
 TENSOR(UP_EXPS_BIAS,     "ffn_up_exps.bias",           "mlp.experts.gate_up_proj_bias",       NULL, EXPERT_FF, EXPERTS, END,    MUST, ODD)
 TENSOR(DOWN_EXPS_BIAS,   "ffn_down_exps.bias",         "mlp.experts.down_proj_bias",          NULL, EMBD, EXPERTS, END,         MUST, NONE)
 END_GROUP
+GROUP(llama4_experts) /* and dense layers between them */
+TENSOR(GATE,             "ffn_gate.weight",            "feed_forward.gate_proj.weight",       NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(UP,               "ffn_up.weight",              "feed_forward.up_proj.weight",         NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(DOWN,             "ffn_down.weight",            "feed_forward.down_proj.weight",       NULL, FF, EMBD, END,              DENSE, NONE)
+TENSOR(ROUTER,           "ffn_gate_inp.weight",        "feed_forward.router.weight",          NULL, EMBD, EXPERTS, END,         EXPERTS, NONE)
+TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "feed_forward.experts.gate_up_proj",   NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, TURN)
+TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "feed_forward.experts.gate_up_proj",   NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, TURN)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "feed_forward.experts.down_proj",      NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, TURN)
+TENSOR(GATE_SHARED,      "ffn_gate_shexp.weight",      "feed_forward.shared_expert.gate_proj.weight", NULL, EMBD, SHARED_FF, END, SHARED, NONE)
+TENSOR(UP_SHARED,        "ffn_up_shexp.weight",        "feed_forward.shared_expert.up_proj.weight",   NULL, EMBD, SHARED_FF, END, SHARED, NONE)
+TENSOR(DOWN_SHARED,      "ffn_down_shexp.weight",      "feed_forward.shared_expert.down_proj.weight", NULL, SHARED_FF, EMBD, END, SHARED, NONE)
+GONE(SHARED_ROUTER)
+GONE(GATE_BIAS)
+GONE(UP_BIAS)
+GONE(DOWN_BIAS)
+END_GROUP
 GROUP(pick_bias)
 TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    "block_sparse_moe.e_score_correction_bias", EXPERTS, END, END, EXPERTS, NONE)
 END_GROUP

@@ -45,10 +45,21 @@ static const char *wrong_attn(const struct graph_node *n, const struct graph_nod
 {
 	if (put->op != GRAPH_KV_PUT || put->kv_put.layer != n->attn.layer)
 		return "src1 is no KV_PUT of its layer";
+	if (n->attn.chunked && n->attn.window < 1)
+		return "chunks without a length";
 	return (int64_t)n->attn.heads * n->attn.dk != q->cols || n->attn.kv_heads < 1 ||
 	                       n->attn.heads % n->attn.kv_heads || n->attn.dk != put->kv_put.dk ||
 	                       n->attn.dv != put->kv_put.dv
 	               ? "heads that do not fit the columns"
+	               : NULL;
+}
+
+static const char *wrong_moe(const struct graph_node *n, const struct graph_node *route)
+{
+	if (n->moe.inside && (n->w[3] >= 0 || n->w[4] >= 0))
+		return "weights inside, with biases";
+	return route->op != GRAPH_ROUTE || route->route.used != n->moe.used
+	               ? "src1 is no ROUTE of as many experts"
 	               : NULL;
 }
 
@@ -134,13 +145,11 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_GATE:
 		return b->cols != 1 && b->cols != a->cols ? "sources of different width" : NULL;
 	case GRAPH_TEMPER:
-		return n->temper.length < 1 ? "no length" : NULL;
+		return n->temper.length < 1 || n->temper.from < 0 ? "no length" : NULL;
 	case GRAPH_ROUTE:
 		return wrong_route(n, a->cols);
 	case GRAPH_MOE:
-		return b->op != GRAPH_ROUTE || b->route.used != n->moe.used
-		               ? "src1 is no ROUTE of as many experts"
-		               : NULL;
+		return wrong_moe(n, b);
 	case GRAPH_PART:
 		return wrong_part(n, a->cols);
 	case GRAPH_CONV:

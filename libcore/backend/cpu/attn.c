@@ -43,8 +43,21 @@ struct wave {
 /* The first split that the row at pos sees, and the one after its last. */
 static int first_split(const struct graph_node *n, int pos)
 {
-	return n->attn.window && pos >= n->attn.window ? (pos - n->attn.window + 1) / KERN_SPLIT
-	                                               : 0;
+	int sees = n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
+
+	return sees && pos >= sees ? (pos - sees + 1) / KERN_SPLIT : 0;
+}
+/* Chunks of whole splits need none, as splits are left out; of others a block has one row, which knows
+ * its own. */
+static int whole_chunks(const struct graph_node *n)
+{
+	return n->attn.chunked && n->attn.window % KERN_SPLIT == 0;
+}
+static int window_of(const struct graph_node *n, int pos)
+{
+	if (whole_chunks(n))
+		return 0;
+	return n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 }
 static int end_split(int pos) { return pos / KERN_SPLIT + 1; }
 
@@ -144,7 +157,7 @@ static void task(void *user, int64_t i, int worker)
 		.from = t.split * KERN_SPLIT,
 		.to = (int)num_min((t.split + 1) * KERN_SPLIT, pos + b->n),
 		.pos = pos,
-		.window = n->attn.window,
+		.window = window_of(n, pos),
 		.scale = n->attn.scale,
 		.cap = n->attn.cap,
 		.sink = w->sinks && t.split == b->s0 ? w->sinks + head : NULL,
@@ -208,12 +221,13 @@ static void run_wave(struct wave *w)
 static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t row, int64_t slots)
 {
 	const struct backend_run *r = &w->p->s->runs[run];
-	int pos = r->pos + row - r->row, left = r->row + r->n - row;
+	int pos = r->pos + row - r->row, left = r->row + r->n - row,
+	    most = w->n->attn.chunked && !whole_chunks(w->n) ? 1 : BLOCK;
 	struct cpu_block b = {
 		.run = run, .row = row, .n = 1, .s0 = first_split(w->n, pos), .s1 = end_split(pos)
 	};
 
-	while (b.n < BLOCK && b.n < left && first_split(w->n, pos + b.n) == b.s0 &&
+	while (b.n < most && b.n < left && first_split(w->n, pos + b.n) == b.s0 &&
 	       (int64_t)(b.n + 1) * (end_split(pos + b.n) - b.s0) <= slots) {
 		b.s1 = end_split(pos + b.n);
 		b.n++;

@@ -76,14 +76,18 @@ void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, floa
 	const struct graph_node *n = cpu_node(p, node);
 	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
 		    *own = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
+	const float *x = cpu_value(p, n->src[0], row);
 	float *y = cpu_value(p, node, row), sum = 0;
 	int experts = cpu_node(p, n->src[0])->cols, used = n->route.used;
 	float *prob = scratch, *left = scratch + experts,
 	      mul = n->route.mul == 0 ? 1 : n->route.mul;
 
-	gate(prob, cpu_value(p, n->src[0], row), experts, n->route.sigmoid);
+	/* sigmoids of large logits are equal, which their logits are not */
+	int by_logit = n->route.sigmoid && n->route.groups < 2;
+
+	gate(prob, x, experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
-		left[e] = bias ? prob[e] + bias[e] : prob[e];
+		left[e] = bias ? prob[e] + bias[e] : by_logit ? x[e] : prob[e];
 	if (n->route.groups > 1)
 		keep_groups(n, left, experts, scratch + 2 * experts);
 	for (int r = 0; r < used; r++) {
@@ -158,6 +162,16 @@ static void gather(void *user, int64_t pair, int worker)
 	}
 }
 
+/* The weight of a pair. */
+static float weight_of(const struct moe *m, int64_t pair)
+{
+	int32_t row = m->p->moe.row[pair], rank = 0;
+
+	while (m->p->moe.slot[row * m->used + rank] != pair)
+		rank++;
+	return cpu_value(m->p, m->n->src[1], row)[m->used + rank];
+}
+
 /* act(gate, up) of a pair, then the form that down reads. */
 static void middle(void *user, int64_t pair, int worker)
 {
@@ -165,9 +179,13 @@ static void middle(void *user, int64_t pair, int worker)
 	const struct kern *k = &m->p->b->kern;
 	int type = m->p->m.weights[m->n->w[2]].type, ff = m->n->moe.ff;
 	float *g = m->p->moe.gate + (size_t)pair * (size_t)ff;
-	const float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
+	float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
 
 	(void)worker;
+	if (m->n->moe.inside) {
+		k->scale(g, g, weight_of(m, pair), ff);
+		k->scale(u, u, weight_of(m, pair), ff);
+	}
 	if (m->n->moe.act == 2)
 		k->swiglu_mul(g, g, u, m->n->moe.limit, ff);
 	else
@@ -187,7 +205,7 @@ static void sum_row(void *user, int64_t row, int worker)
 		m->p->b->kern.add_scaled(y, y,
 		                         m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] *
 		                                                 (size_t)m->n->cols,
-		                         weights[i], m->n->cols);
+		                         m->n->moe.inside ? 1 : weights[i], m->n->cols);
 }
 
 /* The bias of an expert's weight s, or NULL. */

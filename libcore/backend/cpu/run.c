@@ -98,7 +98,8 @@ static float factor(const struct backend_plan *p, const struct graph_node *n, in
 	if (n->op == GRAPH_SCALE)
 		return n->w[0] < 0 ? n->scale.mul
 		                   : n->scale.mul * ((const float *)p->m.weights[n->w[0]].at[0])[0];
-	return (float)(1 + (double)n->temper.beta * fm_log(1 + pos / n->temper.length));
+	return (float)(1 + (double)n->temper.beta *
+	                           fm_log(1 + (pos + n->temper.from) / n->temper.length));
 }
 
 static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)

@@ -164,7 +164,8 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(expert_gating), SAME(expert_norm), SAME(expert_scale), SAME(eps), SAME(embd_scale);
 	SAME(residual_scale), SAME(logit_scale), SAME(attn_cap), SAME(logit_cap), SAME(act);
 	SAME(window), SAME(n_ropes), SAME(n_shared_ff), SAME(n_dense), SAME(n_next);
-	SAME(act_limit), SAME(temper), SAME(temper_length);
+	SAME(act_limit), SAME(temper), SAME(temper_length), SAME(temper_from), SAME(chunked);
+	SAME(temper_still), SAME(late_norm), SAME(weights_inside), SAME(experts_step);
 	SAME(state), SAME(state_k_heads), SAME(state_heads), SAME(state_dk), SAME(state_dv);
 	SAME(taps), SAME(state_tiled), SAME(gated);
 	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(latent_eps);
@@ -314,6 +315,10 @@ static const struct {
 	"{\"architectures\":[\"" name "ForCausalLM\"],\"hidden_size\":32,\"num_hidden_layers\":2," \
 	"\"num_attention_heads\":4,\"intermediate_size\":64,\"max_position_embeddings\":128," \
 	"\"rms_norm_eps\":1e-5,\"head_dim\":8,\"rope_theta\":1e4,\"num_key_value_heads\":4"
+#define LLAMA4 \
+	FAMILY("Llama4") \
+	",\"num_local_experts\":4,\"num_experts_per_tok\":1,\"intermediate_size_mlp\":64," \
+	"\"use_qk_norm\":true,\"attention_chunk_size\":16"
 #define MINIMAX FAMILY("MiniMaxM2") ",\"num_local_experts\":4,\"num_experts_per_tok\":2"
 #define LATENT \
 	FAMILY("DeepseekV3") \
@@ -360,6 +365,29 @@ static const struct {
 	  "key shared_expert_intermediate_size: 0" },
 	{ FAMILY("Qwen2Moe") ",\"shared_expert_intermediate_size\":8,\"mlp_only_layers\":[1]}",
 	  INFER_EUNSUP, "key mlp_only_layers" },
+	{ LLAMA4 "}", INFER_OK, "" },
+	{ LLAMA4 ",\"moe_layers\":[1],\"interleave_moe_layer_step\":2}", INFER_OK, "" },
+	{ LLAMA4 ",\"moe_layers\":[0],\"interleave_moe_layer_step\":2}", INFER_EUNSUP,
+	  "key moe_layers: has 0" },
+	{ LLAMA4 ",\"moe_layers\":[1]}", INFER_EUNSUP, "key moe_layers: 1 of 2 layers" },
+	{ LLAMA4 ",\"interleave_moe_layer_step\":0}", INFER_EFORMAT,
+	  "key interleave_moe_layer_step: 0" },
+	{ LLAMA4 ",\"no_rope_layers\":[]}", INFER_OK, "" },
+	{ LLAMA4 ",\"no_rope_layers\":[2,1]}", INFER_EFORMAT, "key no_rope_layers: 2" },
+	{ LLAMA4 ",\"layer_types\":[\"chunked_attention\",\"full_attention\"]}", INFER_OK, "" },
+	{ LLAMA4 ",\"layer_types\":[\"sliding_attention\",\"full_attention\"]}", INFER_EUNSUP,
+	  "key layer_types: sliding_attention" },
+	{ LLAMA4 ",\"floor_scale\":0}", INFER_EFORMAT, "key floor_scale: 0" },
+	{ LLAMA4 ",\"attn_scale\":-0.5}", INFER_EFORMAT, "key llama_4_scaling_beta: -0.5" },
+	{ FAMILY("Llama4") ",\"num_local_experts\":4,\"num_experts_per_tok\":1}", INFER_EFORMAT,
+	  "key intermediate_size_mlp: missing" },
+	{ FAMILY("Llama") ",\"attention_chunk_size\":8192}", INFER_EUNSUP,
+	  "key attention_chunk_size: 8192" },
+	{ FAMILY("Llama") ",\"attn_temperature_tuning\":true}", INFER_EUNSUP,
+	  "key attn_temperature_tuning: 1" },
+	{ FAMILY("Llama") ",\"layer_types\":[\"chunked_attention\",\"full_attention\"]}",
+	  INFER_EUNSUP, "key layer_types: chunked_attention" },
+	{ FAMILY("Mixtral") ",\"moe_layers\":[1]}", INFER_EUNSUP, "key moe_layers: 1" },
 	{ MINIMAX ",\"rotary_dim\":4}", INFER_OK, "" },
 	{ MINIMAX ",\"rotary_dim\":3}", INFER_EFORMAT, "key rotary_dim: 3 is odd" },
 	{ MINIMAX ",\"rotary_dim\":10}", INFER_EFORMAT, "key rotary_dim: 10" },

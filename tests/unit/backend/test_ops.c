@@ -60,28 +60,22 @@ static double distance(const float *y, const double *want, size_t n)
 	return most / (scale > 0 ? scale : 1);
 }
 
-static void test_every_op(void **state)
+/* Every node with columns, of those that `ops` has. */
+static void check_nodes(const struct toy_shape *k, const char *ops)
 {
 	enum { N = 300 };
 	int32_t ids[N];
 	struct toy all, t;
-	int seen[GRAPH_OPS] = { 0 };
 
-	(void)state;
 	make_ids(ids, N, 3);
-	assert_int_equal(toy_make(&all, &plain, -1), INFER_OK);
-	for (int i = 0; i < all.g.n; i++)
-		seen[all.g.nodes[i].op] = 1;
-	for (int op = 0; op < GRAPH_OPS; op++)
-		if (!seen[op])
-			fail_msg("toy.h has no %s, so no test computes it", graph_op_name(op));
+	assert_int_equal(toy_make(&all, k, -1), INFER_OK);
 	struct truth truth = { .m = &all.m, .rows = N, .ids = ids };
 	truth_eval(&truth);
 	for (int i = 0; i < all.g.n; i++) {
 		int cols = all.g.nodes[i].cols;
-		if (!cols || i == all.g.output)
+		if (!cols || i == all.g.output || !ops[all.g.nodes[i].op])
 			continue;
-		assert_int_equal(toy_make(&t, &plain, i), INFER_OK);
+		assert_int_equal(toy_make(&t, k, i), INFER_OK);
 		float *y = eval(&t, INFER_F32, 2, NULL, 64, 64, ids, N);
 		double d = distance(y, truth.value[i], (size_t)N * (size_t)cols);
 		if (!(d < 3e-6))
@@ -92,6 +86,35 @@ static void test_every_op(void **state)
 	}
 	truth_free(&truth);
 	toy_free(&all);
+}
+
+static void test_every_op(void **state)
+{
+	char ops[GRAPH_OPS] = { 0 };
+	struct toy t;
+
+	(void)state;
+	assert_int_equal(toy_make(&t, &plain, -1), INFER_OK);
+	for (int i = 0; i < t.g.n; i++)
+		ops[t.g.nodes[i].op] = 1;
+	for (int op = 0; op < GRAPH_OPS; op++)
+		if (!ops[op])
+			fail_msg("toy.h has no %s, so no test computes it", graph_op_name(op));
+	toy_free(&t);
+	check_nodes(&plain, ops);
+}
+
+/* Chunks, queries that grow from a later position on, experts with weights inside. */
+static void test_chunked(void **state)
+{
+	const char ops[GRAPH_OPS] = { [GRAPH_ATTN] = 1, [GRAPH_TEMPER] = 1, [GRAPH_MOE] = 1 };
+	struct toy_shape k = plain;
+
+	(void)state;
+	k.chunked = 1;
+	check_nodes(&k, ops);
+	k.window = KERN_SPLIT;
+	check_nodes(&k, ops);
 }
 
 /* A cache of halves rounds keys and values, no more. */
@@ -352,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_op),
+		cmocka_unit_test(test_chunked),
 		cmocka_unit_test(test_half_cache),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_invariance),

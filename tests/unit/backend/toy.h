@@ -32,6 +32,7 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 		temper.src[0] = n.src[0];
 		temper.temper.beta = 0.4f;
 		temper.temper.length = 3;
+		temper.temper.from = k->chunked ? 1 : 0;
 		n.src[0] = graph_add(&t->g, temper);
 	}
 	put.src[0] = toy_rope(t, toy_norm(t, kk, TOY_KV, 1), TOY_KV, layer);
@@ -43,6 +44,7 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 	n.src[1] = graph_add(&t->g, put);
 	n.attn.heads = TOY_HEADS;
 	n.attn.window = layer ? 0 : k->window;
+	n.attn.chunked = !layer && k->chunked;
 	n.attn.scale = 3 / sqrtf((float)k->dk);
 	n.attn.cap = k->cap;
 	n.w[0] = layer ? toy_vector(t, TOY_HEADS) : -1;
@@ -101,8 +103,9 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	n.w[2] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.ff, t->k.embd);
 	n.moe.used = TOY_USED;
 	n.moe.ff = t->k.ff;
-	n.w[3] = toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
-	n.w[4] = toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.moe.inside = t->k.chunked;
+	n.w[3] = n.moe.inside ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.w[4] = n.moe.inside ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
 	n.w[5] = toy_weight(t, INFER_F32, 1, t->k.embd, TOY_EXPERTS);
 	n.moe.act = 2;
 	n.moe.limit = 1;

@@ -23,6 +23,7 @@ enum {
 };
 struct toy_shape {
 	int type, embd, dk, dv, rot, ff, window;
+	int chunked; /* windows are chunks, weights of experts are inside, and queries grow from position 2 on */
 	float cap;
 };
 struct toy {

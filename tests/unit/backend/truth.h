@@ -85,6 +85,9 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	const struct graph_node *put = truth_node(t, n->src[1]);
 	int dk = n->attn.dk, dv = n->attn.dv, kv = h / (n->attn.heads / n->attn.kv_heads),
 	    from = n->attn.window && pos >= n->attn.window ? pos - n->attn.window + 1 : 0;
+
+	if (n->attn.chunked)
+		from = pos / n->attn.window * n->attn.window;
 	double *s = malloc((size_t)(pos + 1) * sizeof(double)), most = n->w[0] < 0 ? -INFINITY : 0,
 	       sum = 0;
 
@@ -199,7 +202,8 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			break;
 		case GRAPH_TEMPER:
 			y[c] = a[c] *
-			       (1 + (double)n->temper.beta * log(1 + pos / n->temper.length));
+			       (1 + (double)n->temper.beta *
+			                    log(1 + (pos + n->temper.from) / n->temper.length));
 			break;
 		case GRAPH_SCALE:
 			y[c] = a[c] * (double)n->scale.mul *

@@ -154,12 +154,15 @@ static void truth_moe(const struct truth *t, const struct graph_node *n, double 
 	memset(y, 0, (size_t)n->cols * sizeof(double));
 	for (int r = 0; r < n->moe.used; r++) {
 		int e = (int)route[r];
+		double weight = route[n->moe.used + r], in = n->moe.inside ? weight : 1;
 		for (int i = 0; i < n->moe.ff; i++)
-			h[i] = truth_pair(
-				n, truth_dot(&w[n->w[0]], e, i, x) + truth_bias(t, n->w[3], e, i),
-				truth_dot(&w[n->w[1]], e, i, x) + truth_bias(t, n->w[4], e, i));
+			h[i] = truth_pair(n,
+			                  in * truth_dot(&w[n->w[0]], e, i, x) +
+			                          truth_bias(t, n->w[3], e, i),
+			                  in * truth_dot(&w[n->w[1]], e, i, x) +
+			                          truth_bias(t, n->w[4], e, i));
 		for (int c = 0; c < n->cols; c++)
-			y[c] += route[n->moe.used + r] *
+			y[c] += (n->moe.inside ? 1 : weight) *
 			        (truth_dot(&w[n->w[2]], e, c, h) + truth_bias(t, n->w[5], e, c));
 	}
 	free(h);

@@ -1,0 +1,48 @@
+/* Llama 4, its text: three of four layers rotate and see the chunk of the context that they are in; the fourth rotates nothing, sees all of
+ * it, and its queries grow with the position.  Weights of experts multiply what they take.  Meta 2025, https://github.com/meta-llama/llama-models;
+ * the growth: Nakanishi 2025, arXiv:2501.19399 */
+#include "arch/arch.h"
+#include "base/err.h"
+
+extern const struct arch arch_llama;
+
+enum { WITHOUT_NORMS = 128 }; /* experts of the one model of the family that norms no heads */
+
+/* GGUF files have no keys for most of this.  A window of 0 says that all layers rotate and see everything. */
+static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t grows = 1, norm = h->n_expert != WITHOUT_NORMS;
+
+	h->expert_gating = GATING_SIGMOID;
+	h->expert_norm = 0;
+	h->weights_inside = 1;
+	h->n_shared_ff = h->n_expert_ff;
+	h->window = h->temper_length = 8192;
+	h->temper = 0.1f;
+	h->temper_from = h->temper_still = 1;
+	TRY(arch_key_i32(r, K_CHUNK, &h->window, 0, 1 << 30, err));
+	TRY(arch_read_still(h, r, err));
+	TRY(arch_key_slides(r, h, 4, err));
+	for (int i = 0; i < h->n_layers; i++)
+		h->still[i] &= h->window != 0;
+	h->chunked = h->window != 0;
+	TRY(arch_key_float(r, K_TEMPERATURE, &h->temper, 0, 1e3, err));
+	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->temper_length, 1, 1 << 30, err));
+	TRY(arch_key_i32(r, K_TEMPERATURE_ON, &grows, 0, 1 << 30, err));
+	h->temper = grows ? h->temper : 0;
+	TRY(arch_key_i32(r, K_QK_NORM, &norm, 0, 1, err));
+	h->late_norm = norm;
+	return INFER_OK;
+}
+
+const struct arch arch_llama4 = {
+	.gguf = "llama4",
+	.hf = { "Llama4ForCausalLM" },
+	.like = &arch_llama,
+	.tensors = { group_llama4_experts },
+	.chunked = 1,
+	.rope = { ROPE_PAIRS, ROPE_PAIRS },
+	.must = "head_dim num_key_value_heads rope.rope_theta num_local_experts"
+		" intermediate_size_mlp use_qk_norm attention_chunk_size",
+	.read = { arch_read_experts_step, own },
+};
