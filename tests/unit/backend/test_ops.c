@@ -218,6 +218,8 @@ static void test_invariance(void **state)
 		int n = k.embd == 64 ? N : 40; /* over a split; long ones take long */
 		assert_int_equal(toy_make(&t, &k, -1), INFER_OK);
 		float *want = eval(&t, INFER_F16, 1, NULL, 256, 256, ids, n);
+		for (int j = 0; j < n * TOY_VOCAB; j++)
+			assert_true(isfinite(want[j])); /* NaN would hide what differs */
 		for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
 			float *y = eval(&t, INFER_F16, ways[w].threads, ways[w].isa, ways[w].rows,
 			                ways[w].chunk, ids, n);

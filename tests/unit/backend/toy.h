@@ -157,7 +157,8 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	const struct toy_shape *k = &t->k;
 	int c = toy_conv_cols(k), qk = TOY_KV * k->dk;
 	int32_t h = toy_norm(t, x, 1, 1), gates = toy_mm(t, h, 2 * TOY_HEADS, 0, 2, 0);
-	struct graph_node conv = graph_node_of(GRAPH_CONV), n = graph_node_of(GRAPH_DELTA);
+	struct graph_node conv = graph_node_of(GRAPH_CONV), n = graph_node_of(GRAPH_DELTA),
+			  unit = graph_node_of(GRAPH_SCALE);
 
 	conv.src[0] = toy_mm(t, h, c, 0, 3, 0);
 	conv.w[0] = toy_weight(t, INFER_F32, 1, TOY_TAPS, c);
@@ -169,8 +170,10 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	conv.conv.plain = 1;
 	x = graph_add(&t->g, conv);
 	n.src[0] = toy_norm(t, toy_piece(t, x, 1, 0, qk), TOY_KV, 0);
-	n.src[1] = toy_op(t, GRAPH_GATE, toy_norm(t, toy_piece(t, x, 1, qk, qk), TOY_KV, 0),
-	                  toy_mm(t, h, 1, 0, 0, 0));
+	/* keys no longer than 1: with longer ones the state grows without bound */
+	unit.src[0] = toy_norm(t, toy_piece(t, x, 1, qk, qk), TOY_KV, 0);
+	unit.scale.mul = 1 / sqrtf((float)k->dk);
+	n.src[1] = toy_op(t, GRAPH_GATE, graph_add(&t->g, unit), toy_mm(t, h, 1, 0, 0, 0));
 	n.src[2] = toy_piece(t, x, 1, 2 * qk, TOY_HEADS * k->dv);
 	n.src[3] = toy_piece(t, gates, TOY_KV, 0, TOY_HEADS);
 	n.src[4] = toy_piece(t, gates, TOY_KV, TOY_HEADS / TOY_KV, TOY_HEADS);
