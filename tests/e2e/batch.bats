@@ -85,7 +85,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 		8 h INFER_EINVAL prompt
 		9 i INFER_EUNSUP messages
 		10 j INFER_EEMPTY grammar
-		11 k INFER_EINVAL null
+		11 k INFER_EINVAL prompt
 		12 null INFER_EFORMAT null
 		15 o INFER_EINVAL samplers
 	END
