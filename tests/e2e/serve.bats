@@ -357,7 +357,7 @@ until_busy()
 @test "SIGTERM: new requests are refused, those that run end, then code 0; the second, or the time, cuts them" {
 	slow_model
 	serve -m slow.gguf
-	own stream /v1/completions '{"prompt":"the","max_tokens":60,"ignore_eos":true,"stream":true}' >events 2>why &
+	own stream /v1/completions '{"prompt":"the","max_tokens":400,"ignore_eos":true,"stream":true}' >events 2>why &
 	client=$!
 	until_busy
 	kill -TERM $PID
