@@ -97,6 +97,7 @@ static int suite(const struct bench_opts *given, const struct opt_rest *outer)
 
 		o.suite = NULL;
 		o.follows = i > 0;
+		opt_rest_init(&rest);
 		rc = opt_parse(rows, &o, s.runs[i].argc, s.runs[i].argv, &rest, &err);
 		say_note(1, "%s", s.runs[i].name);
 		one = !rc && !o.suite ? subject(&o, &rest) : EXIT_USAGE;
