@@ -99,7 +99,7 @@ struct kv {
 	/* node + 1; 0: empty.  buckets: of whole pages, by all keys; kin: of all, by the first key */
 	uint32_t *buckets, *kin, bucket_mask;
 	struct sip_key sip;
-	/* [max_seqs], and as many again for sequences laid aside, whose tables hold slots */
+	/* [2 * max_seqs]; the second half is for copies, and their tables hold slots */
 	struct kv_seq *seqs;
 	uint32_t seq_free, aside_free;
 	uint64_t aside_most, aside_bytes;

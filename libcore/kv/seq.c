@@ -63,7 +63,7 @@ static void match_part(const struct kv *kv, uint64_t root, uint32_t at, int32_t 
 {
 	int32_t from = depth * kv->page, n, left = KV_KIN;
 
-	if (kv->stride || most < 1) /* from a state only what it stands for goes on */
+	if (kv->stride || most < 1) /* a sequence can resume from a state only at that position */
 		return;
 	for (uint32_t i = kv_tree_kin(kv, root, at, *ids); i != NONE && left--;
 	     i = kv_tree_older(kv, i)) {

@@ -113,7 +113,7 @@ out:
 	return rc;
 }
 
-/* A cache that holds one such sequence: who goes on inside the page that another left takes it over. */
+/* A cache that holds one such sequence: the next one takes over the page that the first one left. */
 static int case_tight(void)
 {
 	struct kv_opts o = { &full, 1, LAYERS, { 3 * 12288 }, CTX, 2, 0 };
