@@ -156,7 +156,7 @@ _infer_run()
 	--tool-choice) _infer_words 'auto none required'; return ;;
 	-o | --output) _infer_words 'text jsonl tokens'; return ;;
 	--logprobs | --fields | --repeat) return ;;
-	--embed) _infer_words '[=mean last cls]'; return ;;
+	--embed) _infer_words '[=mean last cls rank]'; return ;;
 	--help) _infer_words 'prompt model sampling end form output instead safety general examples rows'; return ;;
 	esac
 	case $word in

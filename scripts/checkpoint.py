@@ -41,7 +41,7 @@ def use_float64():
 
 def draw(name, shape, rng, gemma, turned=False):
     """Random values whose effect can be seen, each a float32 number.  turned: experts of [in][out], which are clamped."""
-    if name.endswith("norm.weight") or "layernorm" in name:
+    if (name.endswith("norm.weight") or "layernorm" in name.lower()) and not name.endswith("bias"):
         a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
     elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
         a = 1.0 + 0.3 * rng.standard_normal(shape)
@@ -49,7 +49,7 @@ def draw(name, shape, rng, gemma, turned=False):
         a = -2.0 + 0.5 * rng.standard_normal(shape)
     elif name.endswith("bias"):
         a = 0.5 * rng.standard_normal(shape)
-    elif "embed_tokens" in name:
+    elif "embed_tokens" in name or "_embeddings." in name:
         a = (0.4 if gemma else 1.0) * rng.standard_normal(shape)
     else:
         gain = 5.0 if "experts.gate_up_proj" in name and turned else 1.6 if any(s in name for s in ("q_proj", "k_proj", "qkv_proj", "mlp.gate.weight", "block_sparse_moe.gate.weight", "router.weight")) else 1.2
@@ -173,6 +173,7 @@ def main():
     program.get_model_class = find_patched
     for d in paths:
         sys.argv = ["convert_hf_to_gguf.py", "--outtype", "f32", "--outfile", d + ".gguf", d]
+        sys.argv += ["--sentence-transformers-dense-modules"] if os.path.exists(os.path.join(d, "2_Dense")) else []
         with open(os.path.join(d, "config.json")) as f:         # whose classes expect layers that predict further tokens
             sys.argv += ["--no-mtp"] if json.load(f)["model_type"].startswith(("qwen3_next", "qwen3_5")) else []
         try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Print libcore/base/fmath_consts.h: polynomials of least squared relative error at Chebyshev's nodes, rounded one
 # coefficient at a time, lowest first, the rest fitted again to what the rounding left.  Needs mpmath.
-from mpmath import mp, mpf, exp, log, sin, cos, tanh, pi, sqrt, lu_solve, matrix, floor, ldexp, frexp
+from mpmath import mp, mpf, exp, log, sin, cos, tanh, ncdf, pi, sqrt, lu_solve, matrix, floor, ldexp, frexp
 
 mp.prec = 400
 
@@ -88,6 +88,12 @@ def f_tanh(z):
     return (tanh(x) - x) / x**3
 
 
+# P(N > x) of the normal distribution times e^(x^2 / 2), by s = 1 / (1 + x / 4)
+def f_tail(s):
+    x = 4 * (1 / s - 1)
+    return ncdf(-x) * exp(x * x / 2) / s
+
+
 def f_sin(z):
     x = sqrt(pos(z))
     return (sin(x) - x) / x**3
@@ -125,6 +131,9 @@ put_all("FM_LOGF_C", c, 3, "f", e)
 print("\n/* tanh x = x + x^3 (C3 + C5 x^2 + ...) below SMALL */\n#define FM_TANHF_SMALL  0.625f")
 c, e = fit(f_tanh, lambda z: pos(z)**mpf(1.5) / tanh(sqrt(pos(z))), 4, mpf(0), mpf(0.625)**2, 24)
 put_all("FM_TANHF_C", c, 3, "f", e, 2)
+print("\n/* P(N > x) = e^(-x^2 / 2) s (C0 + C1 s + ...) of the normal distribution, s = 1 / (1 + x / 4), 0 <= x <= MAX */\n#define FM_TAILF_MAX    14.0f")
+c, e = fit(f_tail, lambda s: 1 / f_tail(s), 8, 1 / mpf(4.5), mpf(1), 24)
+put_all("FM_TAILF_C", c, 0, "f", e)
 print("\n/* double: as above; LN2_HI has 42 bits */\n#define FM_MAGIC        0x1.8p52")
 put("FM_LOG2E", rounded(1 / ln2, 53), "")
 hi = rounded(ln2, 42)

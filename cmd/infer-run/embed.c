@@ -9,7 +9,8 @@
 
 int embed_pooling(int *embed, const struct run_opts *o, const infer_model *m, infer_error *err)
 {
-	static const int of_option[] = { INFER_EMBED_MEAN, INFER_EMBED_LAST, INFER_EMBED_CLS };
+	static const int of_option[] = { INFER_EMBED_MEAN, INFER_EMBED_LAST, INFER_EMBED_CLS,
+		                         INFER_EMBED_RANK };
 
 	if (o->embed == EMBED_MODEL)
 		return infer_embed_of(embed, m, err);

@@ -17,7 +17,7 @@
 enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
 /* DEFAULT: not given. */
 /* EMBED_MODEL: as the model's file says. */
-enum run_embed { EMBED_NONE = -1, EMBED_MEAN, EMBED_LAST, EMBED_CLS, EMBED_MODEL };
+enum run_embed { EMBED_NONE = -1, EMBED_MEAN, EMBED_LAST, EMBED_CLS, EMBED_RANK, EMBED_MODEL };
 enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
 
 struct run_opts {

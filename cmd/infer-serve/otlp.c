@@ -286,7 +286,8 @@ static const char *operation(const struct exchange *x)
 {
 	const char *form = x->is_line ? infer_form_name(x->form) : x->endpoint->form;
 
-	return !strcmp(form, "embed") ? "embeddings"
+	return !strcmp(form, "embed")                              ? "embeddings"
+	       : !strcmp(form, "rerank") || !strcmp(form, "score") ? "rerank"
 	       : !strcmp(form, "text") || !strcmp(form, "native") || !strcmp(form, "infill")
 	               ? "text_completion"
 	               : "chat";

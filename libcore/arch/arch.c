@@ -87,11 +87,67 @@ struct backend_model arch_parts(const infer_model *m)
 		                       .n_ropes = m->n_ropes };
 }
 
+/* What the first layer reads. */
+static int32_t embed(struct graph *g, const infer_model *m)
+{
+	static const int slots[] = { W_TOKEN_EMBD, W_POSITION, W_PART };
+	struct graph_node n = graph_node_of(GRAPH_EMBED), sum = graph_node_of(GRAPH_ADD);
+	int32_t x = -1;
+
+	n.cols = m->h.n_embd;
+	for (int i = 0; i < 3; i++) {
+		n.embed.mul = i ? 0 : m->h.embd_scale;
+		n.embed.by = i;
+		n.w[0] = m->global[slots[i]];
+		if (n.w[0] < 0)
+			continue;
+		sum.src[0] = x;
+		sum.src[1] = graph_add(g, n);
+		x = i ? graph_add(g, sum) : sum.src[1];
+	}
+	return arch_norm_bias(g, m, m->global[W_EMBD_NORM], m->global[W_EMBD_NORM_BIAS], x);
+}
+
+static int32_t linear(struct graph *g, const infer_model *m, int slot, int bias, float cap,
+                      int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_MM);
+
+	if (m->global[slot] < 0)
+		return x;
+	n.cols = (int32_t)m->weights[m->global[slot]].ne[1];
+	n.src[0] = x;
+	n.w[0] = m->global[slot];
+	n.w[1] = bias ? m->global[bias] : -1;
+	n.mm.cap = cap;
+	return graph_add(g, n);
+}
+
+/* The scores of a text, or the logits of what follows; an encoder may have neither. */
+static void output(struct graph *g, const infer_model *m, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_MM);
+
+	if (m->h.n_ranks) { /* a cap of 1 is tanh */
+		g->output = linear(g, m, W_RANK, W_RANK_BIAS, 0,
+		                   linear(g, m, W_HEAD, W_HEAD_BIAS, 1, x));
+		return;
+	}
+	if (m->h.both_ways)
+		return;
+	n.cols = m->h.n_vocab;
+	n.src[0] = x;
+	n.w[0] = m->global[W_OUTPUT] >= 0 ? m->global[W_OUTPUT] : m->global[W_TOKEN_EMBD];
+	n.w[1] = m->global[W_OUTPUT_BIAS];
+	n.mm.mul = m->h.logit_scale;
+	n.mm.cap = m->h.logit_cap;
+	g->output = graph_add(g, n);
+}
+
 int arch_graph_build(infer_model *m, infer_error *err)
 {
 	const struct arch *a = m->arch;
 	struct graph *g = &m->graph;
-	struct graph_node n = graph_node_of(GRAPH_EMBED);
 	int32_t x;
 
 	while (!a->block)
@@ -100,10 +156,7 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	if (!m->starts)
 		return err_set(err, INFER_ENOMEM, "no memory for a graph of %d layers",
 		               m->h.n_layers);
-	n.cols = m->h.n_embd;
-	n.w[0] = m->global[W_TOKEN_EMBD];
-	n.embed.mul = m->h.embd_scale;
-	x = graph_add(g, n);
+	x = embed(g, m);
 	m->inputs = arch_inputs(g, m, x);
 	for (int layer = 0; layer < m->h.n_layers; layer++) {
 		m->starts[layer] = g->n;
@@ -111,14 +164,7 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	}
 	m->starts[m->h.n_layers] = g->n;
 	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], x);
-	g->hidden = x;
-	n = graph_node_of(GRAPH_MM);
-	n.cols = m->h.n_vocab;
-	n.src[0] = x;
-	n.w[0] = m->global[W_OUTPUT] >= 0 ? m->global[W_OUTPUT] : m->global[W_TOKEN_EMBD];
-	n.w[1] = m->global[W_OUTPUT_BIAS];
-	n.mm.mul = m->h.logit_scale;
-	n.mm.cap = m->h.logit_cap;
-	g->output = graph_add(g, n);
+	g->hidden = linear(g, m, W_DENSE_3, 0, 0, linear(g, m, W_DENSE_2, 0, 0, x));
+	output(g, m, x);
 	return graph_check(g, m->n_weights, err);
 }

@@ -86,6 +86,15 @@ enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
 int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
                      void *log_user, infer_error *err);
+/* Numbers of a row of the output: scores of a head, logits of tokens, or none; of an embedding. */
+static inline int32_t arch_outputs(const infer_model *m)
+{
+	return m->h.n_ranks ? m->h.n_ranks : m->h.both_ways ? 0 : m->h.n_vocab;
+}
+static inline int32_t arch_width(const infer_model *m)
+{
+	return m->h.n_dense_3 ? m->h.n_dense_3 : m->h.n_dense_2 ? m->h.n_dense_2 : m->h.n_embd;
+}
 
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
@@ -101,6 +110,8 @@ int arch_check_used(const infer_model *m, infer_error *err);
 
 /* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
+/* norms behind the sums, not in front of the branches */
+int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* of a normed row; before W_O */
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* delta.c: as arch_attention, of a recurrent layer; before W_STATE_OUT */
@@ -121,5 +132,6 @@ int32_t arch_pick(struct graph *g, int32_t x);
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
 /* w -1: x itself */
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
+int32_t arch_norm_bias(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 #endif

@@ -22,6 +22,21 @@ static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 	                              : h->state_heads;
 }
 
+/* those from D_KV_B on */
+static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
+{
+	const int64_t of[] = { (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head),
+		               h->layer_embd,
+		               (int64_t)h->layer_embd * h->n_layers,
+		               h->ctx_train,
+		               h->n_parts,
+		               h->n_ranks,
+		               h->n_dense_2,
+		               h->n_dense_3 };
+
+	return of[dim - D_KV_B];
+}
+
 /* layer: 0 for what belongs to none */
 static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
 {
@@ -29,6 +44,7 @@ static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
 
 	switch ((enum arch_dim)dim) {
 	case D_END:
+	case D_ONE:
 		return 1;
 	case D_VOCAB:
 		return h->n_vocab;
@@ -49,8 +65,6 @@ static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
 		return h->ff[layer];
 	case D_HEADS:
 		return h->n_head;
-	case D_ONE:
-		return 1;
 	case D_SHARED_FF:
 		return h->n_shared_ff;
 	case D_STATE_QKV:
@@ -74,11 +88,14 @@ static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
 	case D_V_HEAD:
 		return h->v_head;
 	case D_KV_B:
-		return (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head);
 	case D_LAYER_EMBD:
-		return h->layer_embd;
 	case D_LAYERS_EMBD:
-		return (int64_t)h->layer_embd * h->n_layers;
+	case D_CONTEXT:
+	case D_PARTS:
+	case D_RANKS:
+	case D_DENSE_2:
+	case D_DENSE_3:
+		return last_dim(h, (enum arch_dim)dim);
 	}
 	return 0;
 }
@@ -485,7 +502,8 @@ int arch_check_used(const infer_model *m, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "no memory to check %d weights", m->n_weights);
 	mark_used(&m->graph, used);
 	for (int i = 0; i < m->n_weights && !rc; i++)
-		if (!used[i] && !is_divisor(m, i))
+		if (!used[i] && !is_divisor(m, i) &&
+		    (m->h.n_ranks || (i != m->global[W_HEAD] && i != m->global[W_HEAD_BIAS])))
 			rc = err_set(err, INFER_EUNSUP,
 			             "tensor %.*s: has no use with the other tensors and keys of "
 			             "this file",
@@ -494,13 +512,45 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
+/* The tensor of a slot, NULL: there is none; and its name. */
+static const struct infer_tensor *find_global(const infer_model *m, int slot, const char **name)
+{
+	const struct arch_tensor *row = arch_row(m->arch, slot);
+
+	*name = !row ? NULL : m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
+	return *name ? infer_file_tensor(m->file, *name) : NULL;
+}
+
+/* Sizes that no key has, from the rows of the tensors. */
+static int read_rows(infer_model *m, infer_error *err)
+{
+	const struct {
+		int slot;
+		int32_t *n, most;
+	} sizes[] = {
+		{ W_PART, &m->h.n_parts, 2 },
+		{ W_RANK, &m->h.n_ranks, 2 },
+		{ W_DENSE_2, &m->h.n_dense_2, 1 << 20 },
+		{ W_DENSE_3, &m->h.n_dense_3, 1 << 20 },
+	};
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		const char *name;
+		const struct infer_tensor *t = find_global(m, sizes[i].slot, &name);
+		if (t && (t->ne[1] < 1 || t->ne[1] > sizes[i].most))
+			return err_set(err, INFER_EUNSUP, "tensor %s: %lld rows: from 1 to %d",
+			               name, (long long)t->ne[1], (int)sizes[i].most);
+		*sizes[i].n = t ? (int32_t)t->ne[1] : 0;
+	}
+	return INFER_OK;
+}
+
 /* The vocabulary has as many ids as the embedding table has rows and, if there is a tokenizer, as
  * it has pieces. */
 static int read_vocab(infer_model *m, infer_error *err)
 {
-	const struct arch_tensor *row = arch_row(m->arch, W_TOKEN_EMBD);
-	const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-	const struct infer_tensor *t = infer_file_tensor(m->file, name);
+	const char *name;
+	const struct infer_tensor *t = find_global(m, W_TOKEN_EMBD, &name);
 
 	if (!t)
 		return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
@@ -522,6 +572,7 @@ int arch_bind(infer_model *m, infer_error *err)
 
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
+	TRY(read_rows(m, err));
 	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->weights);
 	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->tensors);
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof *m->layer);
@@ -538,6 +589,9 @@ int arch_bind(infer_model *m, infer_error *err)
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
 	TRY(check_all(m, err));
+	if (m->h.n_ranks && arch_row(m->arch, W_HEAD) && m->global[W_HEAD] < 0)
+		return err_set(err, INFER_EFORMAT, "tensor %s: missing, with %s",
+		               arch_row(m->arch, W_HEAD)->gguf, arch_row(m->arch, W_RANK)->gguf);
 	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)
 		TRY(arch_split_latent(m, i, err));
 	return INFER_OK;

@@ -6,12 +6,19 @@
 
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x)
 {
+	return arch_norm_bias(g, m, w, -1, x);
+}
+
+int32_t arch_norm_bias(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x)
+{
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
 	if (w < 0)
 		return x;
 	n.src[0] = x;
 	n.w[0] = w;
+	n.w[1] = bias;
+	n.norm.centred = m->h.centred;
 	n.norm.groups = 1;
 	n.norm.eps = m->h.eps;
 	return graph_add(g, n);
@@ -146,6 +153,10 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	n.attn.dv = head.dv;
 	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
 	n.attn.chunked = m->h.windowed[layer] && m->h.chunked;
+	if (m->h.both_ways) {
+		n.attn.later = n.attn.window ? n.attn.window / 2 : 1 << 30;
+		n.attn.window = n.attn.window ? n.attn.window / 2 + 1 : 0;
+	}
 	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)head.dk);
 	n.attn.cap = m->h.attn_cap;
 	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
@@ -154,8 +165,16 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
-	struct graph_node n = graph_node_of(m->h.act == ACT_GELU ? GRAPH_GELU_MUL : GRAPH_SILU_MUL);
+	struct graph_node n = graph_node_of(m->h.act == ACT_SILU ? GRAPH_SILU_MUL
+	                                    : w[W_GATE] < 0      ? GRAPH_GELU
+	                                                         : GRAPH_GELU_MUL);
 
+	if (w[W_GATE] < 0) { /* one activation without a gate */
+		n.src[0] = arch_linear(g, m, w[W_UP], w[W_UP_BIAS], h);
+		return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
+	}
+	if (m->h.act == ACT_GELU_ERF)
+		n.gelu_mul.erf = 1;
 	n.src[0] = arch_linear(g, m, w[W_GATE], w[W_GATE_BIAS], h);
 	n.src[1] = arch_linear(g, m, w[W_UP], w[W_UP_BIAS], h);
 	return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
@@ -294,4 +313,19 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	h = ffn(g, m, layer, x);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
 	return scaled(g, arch_input(g, m, layer, x), 1, w[W_LAYER_SCALE]);
+}
+
+int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	const int32_t *w = m->layer[layer];
+	int32_t h = arch_attention(g, m, layer, x);
+
+	if (layer == m->h.n_layers - 1) {
+		h = arch_pick(g, h);
+		x = arch_pick(g, x);
+	}
+	x = arch_add(g, m, x, arch_linear(g, m, w[W_O], w[W_O_BIAS], h));
+	x = arch_norm_bias(g, m, w[W_ATTN_POST_NORM], w[W_ATTN_POST_NORM_BIAS], x);
+	x = arch_add(g, m, x, arch_mlp(g, m, layer, x));
+	return arch_norm_bias(g, m, w[W_FFN_POST_NORM], w[W_FFN_POST_NORM_BIAS], x);
 }

@@ -279,6 +279,21 @@ int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return read_recurrent(r, h, err);
 }
 
+int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err)
+{
+	int causal = 0;
+
+	TRY(arch_key_bool(r, K_CAUSAL, &causal, err));
+	if (causal)
+		return arch_key_refuse(r, K_CAUSAL, INFER_EUNSUP, err, "true, of an encoder");
+	h->both_ways = 1;
+	h->centred = centred;
+	if (!centred)
+		return INFER_OK;
+	h->eps = 0;
+	return arch_key_float(r, K_LAYER_EPS, &h->eps, 1e-30, 1, err);
+}
+
 static int too_wide(const struct arch_hparam *h, int32_t dk, int32_t dv)
 {
 	return (int64_t)h->n_head * (dk > dv ? dk : dv) > 1 << 20;
@@ -302,8 +317,7 @@ static int read_kv_heads(struct arch_hparam *h, struct arch_reader *r, infer_err
 
 static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD, K_HEADS,
-		                                K_RMS_EPS };
+	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD, K_HEADS };
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		TRY(must_have(r, needed[i], err));
@@ -554,6 +568,9 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 	TRY(read_rope(h, &r, err));
 	for (int i = 0; i < ARCH_MAX_READ && a->read[i]; i++)
 		TRY(a->read[i](h, &r, err));
+	if (h->eps == 0)
+		return arch_key_refuse(&r, h->centred ? K_LAYER_EPS : K_RMS_EPS, INFER_EFORMAT, err,
+		                       "missing");
 	TRY(settle(h, &r, err));
 	TRY(check_neutral(&r, err));
 	return check_unknown(h, &r, log, log_user, err);

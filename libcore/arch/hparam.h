@@ -9,7 +9,7 @@ enum arch_scaling { SCALING_NONE, SCALING_LINEAR, SCALING_YARN, SCALING_LONGROPE
 /* as ROUTE has it */
 enum arch_gating { GATING_SOFTMAX, GATING_SIGMOID };
 /* as MOE has it */
-enum arch_act { ACT_SILU, ACT_GELU, ACT_SWIGLU };
+enum arch_act { ACT_SILU, ACT_GELU, ACT_SWIGLU, ACT_GELU_ERF };
 
 enum { ARCH_MAX_LAYERS = 1024, ARCH_MAX_EXPERTS = 1024 };
 /* what one frequency table is made from */
@@ -71,6 +71,10 @@ struct arch_hparam {
 	int32_t experts_step;     /* of so many layers the last has experts; 0: each has */
 	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
+	int both_ways; /* rows see all rows of their text, of sliding layers half a window each way */
+	int centred;   /* norms take the mean away */
+	/* rows of W_PART, of W_RANK, W_DENSE_2, W_DENSE_3; 0: there is none */
+	int32_t n_parts, n_ranks, n_dense_2, n_dense_3;
 };
 
 static inline int arch_has_experts(const struct arch_hparam *h, int layer)

@@ -92,10 +92,11 @@ KEY(K_MLA,              "attention.key_length_mla",         "qk_nope_head_dim", 
 KEY(V_MLA,              "attention.value_length_mla",       "v_head_dim",                NEUTRAL,  0, 0)
 KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
 KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
+KEY(CAUSAL,             "attention.causal",                 NULL,                        NEUTRAL,  1, 1)
+KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* where no norm takes a mean away */
 
 /* effects that no architecture here has */
 KEY(PARALLEL,           "use_parallel_residual",            NULL,                        NEUTRAL,  0, 0)
-KEY(CAUSAL,             "attention.causal",                 NULL,                        NEUTRAL,  1, 1)
 KEY(CLAMP_KQV,          "attention.clamp_kqv",              NULL,                        NEUTRAL,  0, 0)
 KEY(ALIBI,              "attention.max_alibi_bias",         NULL,                        NEUTRAL,  0, 0)
 KEY(ROUTER_CAP,         "router_logit_softcapping",         NULL,                        NEUTRAL,  0, 0)
@@ -120,7 +121,11 @@ KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_a
 KEY(VOCAB,              "vocab_size",                       "vocab_size",                HARMLESS, 0, 0) /* token_embd has as many rows */
 KEY(LAYOUT,             "tensor_data_layout",               NULL,                        HARMLESS, 0, 0) /* the converter's note on q and k */
 KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* of embeddings */
-KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* no norm here takes a mean away */
+KEY(LABELS,             "classifier.output_labels",         NULL,                        HARMLESS, 0, 0) /* whoever asks for scores reads them */
+KEY(DENSE_2_IN,         "dense_2_feat_in",                  NULL,                        HARMLESS, 0, 0) /* the tensors are as large; so are the next */
+KEY(DENSE_2_OUT,        "dense_2_feat_out",                 NULL,                        HARMLESS, 0, 0)
+KEY(DENSE_3_IN,         "dense_3_feat_in",                  NULL,                        HARMLESS, 0, 0)
+KEY(DENSE_3_OUT,        "dense_3_feat_out",                 NULL,                        HARMLESS, 0, 0)
 KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained */
 KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|rope.mrope_interleaved", HARMLESS, 0, 0) /* text has one position in all of them */
 KEY(ROTATING,           NULL,                               "qk_rope_head_dim",          HARMLESS, 0, 0) /* read with ROPE_DIM */

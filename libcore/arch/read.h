@@ -32,6 +32,8 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 /* How many columns of each head rotate. */
 int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hparam *h,
                       infer_error *err);
+/* Of encoders: rows see later ones, and the file says nothing else.  centred: of the norms. */
+int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err);
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 

@@ -19,6 +19,16 @@ enum arch_slot {
 	W_LAYER_EMBD, /* an embedding of each token for each layer */
 	W_LAYER_EMBD_PROJ,
 	W_LAYER_EMBD_NORM,
+	W_POSITION, /* of encoders: rows by position, by part of the text; the norm of what goes in */
+	W_PART,
+	W_EMBD_NORM,
+	W_EMBD_NORM_BIAS,
+	W_HEAD, /* what scores a text: a layer and its activation, and the scores */
+	W_HEAD_BIAS,
+	W_RANK,
+	W_RANK_BIAS,
+	W_DENSE_2, /* what makes a vector of a state, one behind the other */
+	W_DENSE_3,
 	W_GLOBALS,
 	W_ATTN_NORM = W_GLOBALS,
 	W_Q,
@@ -41,6 +51,7 @@ enum arch_slot {
 	W_V_B,
 	W_KV_B, /* both, as older files have it; bind.c makes W_K_B and W_V_B of it */
 	W_ATTN_POST_NORM,
+	W_ATTN_POST_NORM_BIAS,
 	W_FFN_NORM,
 	W_GATE,
 	W_UP,
@@ -58,6 +69,7 @@ enum arch_slot {
 	W_INPUT_PROJ,
 	W_INPUT_NORM,
 	W_LAYER_SCALE,
+	W_FFN_POST_NORM_BIAS,
 	W_ROUTER,
 	W_ROUTER_BIAS,
 	W_ROUTER_PICK, /* added to the scores for the choice alone */
@@ -115,7 +127,12 @@ enum arch_dim {
 	D_V_HEAD,
 	D_KV_B,
 	D_LAYER_EMBD,
-	D_LAYERS_EMBD /* of all layers */
+	D_LAYERS_EMBD, /* of all layers */
+	D_CONTEXT,
+	D_PARTS, /* of a text that have rows of their own */
+	D_RANKS,
+	D_DENSE_2,
+	D_DENSE_3
 };
 /* A row without names takes the slot away: the architecture has none, though the row it is like has.
  * Rows of one name are parts of one tensor, its rows in the order of the slots.

@@ -25,6 +25,7 @@ struct backend_kv {
 struct backend_run {
 	int32_t row, n; /* rows [row, row + n) of the step */
 	int32_t pos;    /* position of the first */
+	int32_t second; /* position where the second part of the text begins; 0: it has one part */
 	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
 	const uint32_t *const *pages;
 };
@@ -54,7 +55,7 @@ struct backend_result {
 	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output, and where all rows
 	 * want HIDDEN */
 	const float *logits;
-	/* [n_out][n_embd], what the logits are made of; NULL where n_out is 0 or the graph has
+	/* [n_out][columns of the graph's hidden]; NULL where n_out is 0 or the graph has
 	 * none */
 	const float *hidden;
 };

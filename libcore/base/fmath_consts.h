@@ -54,6 +54,20 @@
 #define FM_TANHF_C9 0x1.52095ep-6f
 #define FM_TANHF_C11 -0x1.7567ecp-8f
 
+/* P(N > x) = e^(-x^2 / 2) s (C0 + C1 s + ...) of the normal distribution, s = 1 / (1 + x / 4), 0 <=
+ * x <= MAX */
+#define FM_TAILF_MAX 14.0f
+/* relative error of the polynomial: 2^-23.9 */
+#define FM_TAILF_C0 0x1.98c7b2p-4f
+#define FM_TAILF_C1 0x1.935b1p-4f
+#define FM_TAILF_C2 0x1.aa33fp-4f
+#define FM_TAILF_C3 0x1.0383b6p-5f
+#define FM_TAILF_C4 0x1.a3746ap-3f
+#define FM_TAILF_C5 -0x1.aedceep-3f
+#define FM_TAILF_C6 0x1.33812ep-2f
+#define FM_TAILF_C7 -0x1.3d3e2ep-3f
+#define FM_TAILF_C8 0x1.acc062p-6f
+
 /* double: as above; LN2_HI has 42 bits */
 #define FM_MAGIC 0x1.8p52
 #define FM_LOG2E 0x1.71547652b82fep+0

@@ -51,7 +51,8 @@ static void want(struct step *st, struct request *r, int32_t row, int32_t positi
 		.n_top = r->pool ? 0 : r->top,
 		.token = is_draw || r->pool ? -1 : (int32_t)r->ids[position],
 	};
-	st->want[st->s.n_out] = r->pool ? BACKEND_HIDDEN : BACKEND_LOGITS;
+	st->want[st->s.n_out] =
+		r->pool && r->embed != INFER_EMBED_RANK ? BACKEND_HIDDEN : BACKEND_LOGITS;
 	st->out[st->s.n_out++] = row;
 }
 
@@ -63,9 +64,11 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 
 	for (int32_t i = 0; i < rows; i++)
 		st->ids[row + i] = (int32_t)r->ids[pos + i];
-	st->runs[st->s.n_runs] = (struct backend_run){
-		.row = row, .n = rows, .pos = pos, .pages = kv_seq_pages(r->seq)
-	};
+	st->runs[st->s.n_runs] = (struct backend_run){ .row = row,
+		                                       .n = rows,
+		                                       .pos = pos,
+		                                       .pages = kv_seq_pages(r->seq),
+		                                       .second = r->second };
 	st->requests[st->s.n_runs++] = r;
 	st->s.n += rows;
 	r->rows = rows;
@@ -179,10 +182,10 @@ int batch_run(infer_engine *e, infer_error *err)
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
-		if (j->pools)
-			j->hidden = res.hidden + (size_t)i * (size_t)e->model->h.n_embd;
+		if (st->want[i] == BACKEND_HIDDEN)
+			j->hidden = res.hidden + (size_t)i * (size_t)arch_width(e->model);
 		else
-			j->logits = res.logits + (size_t)i * (size_t)e->n_vocab;
+			j->logits = res.logits + (size_t)i * (size_t)e->n_outputs;
 		if (j->n_top > e->n_vocab)
 			j->n_top = e->n_vocab;
 		j->top_at = e->events.n_tops;
@@ -285,7 +288,7 @@ static int is_void(const struct row_job *j) { return j->draws && j->token < 0 &&
 static void take_state(infer_engine *e, const struct row_job *j)
 {
 	infer_error err;
-	int rc = embed_row(j->r, j, e->model->h.n_embd, &err);
+	int rc = embed_row(e, j->r, j, &err);
 
 	if (rc)
 		request_end(e, j->r, INFER_FINISH_ERROR, rc, err.message);

@@ -8,11 +8,29 @@
 
 #include <math.h>
 
-int embed_check(const struct infer_request *r, infer_error *err)
+static int check_model(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
-	if (r->embed < INFER_EMBED_NONE || r->embed > INFER_EMBED_CLS)
+	const struct arch_hparam *h = &e->model->h;
+
+	if (!r->embed && (h->both_ways || h->n_ranks))
+		return err_set(err, INFER_EUNSUP,
+		               "the model %s, and generates nothing: architecture %s",
+		               h->n_ranks ? "ranks texts" : "is an encoder", e->model->arch->gguf);
+	if (r->embed == INFER_EMBED_RANK && !h->n_ranks)
+		return err_set(err, INFER_EUNSUP, "the model has no head that ranks texts");
+	if (r->second && (r->second < 0 || (size_t)r->second >= r->n_prompt || !h->both_ways))
+		return err_set(err, INFER_EINVAL, "second is %d: less than the %zu tokens%s",
+		               (int)r->second, r->n_prompt,
+		               h->both_ways ? "" : ", and only of an encoder");
+	return INFER_OK;
+}
+
+int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err)
+{
+	if (r->embed < INFER_EMBED_NONE || r->embed > INFER_EMBED_RANK)
 		return err_set(err, INFER_EINVAL, "embed is %d: from 0 to %d", r->embed,
-		               INFER_EMBED_CLS);
+		               INFER_EMBED_RANK);
+	TRY(check_model(e, r, err));
 	if (!r->embed)
 		return INFER_OK;
 	if (!r->embedding)
@@ -25,10 +43,18 @@ int embed_check(const struct infer_request *r, infer_error *err)
 	return INFER_OK;
 }
 
+/* Of a row: scores, or a state. */
+static int32_t numbers(const infer_engine *e, int embed)
+{
+	return embed == INFER_EMBED_RANK ? e->n_outputs : arch_width(e->model);
+}
+
 int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
               infer_error *err)
 {
-	int32_t n = e->model->h.n_embd;
+	int32_t n = numbers(e, r->embed);
+	int first = r->embed == INFER_EMBED_CLS ||
+	            (r->embed == INFER_EMBED_RANK && e->model->h.both_ways);
 
 	q->pool = arena_alloc(&q->arena, (size_t)n, sizeof *q->pool);
 	if (!q->pool)
@@ -37,25 +63,34 @@ int embed_new(struct request *q, const infer_engine *e, const struct infer_reque
 	for (int32_t i = 0; i < n; i++)
 		q->pool[i] = 0;
 	q->embedding = r->embedding;
-	q->scored = r->embed == INFER_EMBED_LAST ? q->n_prompt : 1;
-	q->scored_end = r->embed == INFER_EMBED_CLS ? 2 : q->n_prompt + 1;
+	q->embed = r->embed;
+	q->scored = first || r->embed == INFER_EMBED_MEAN ? 1 : q->n_prompt;
+	q->scored_end = first ? 2 : q->n_prompt + 1;
 	q->states = q->scored_end - q->scored;
 	return INFER_OK;
 }
 
-int embed_row(struct request *r, const struct row_job *j, int32_t n_embd, infer_error *err)
+int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err)
 {
+	int rank = r->embed == INFER_EMBED_RANK;
+	int32_t n = numbers(e, r->embed);
+	const float *x = rank ? j->logits : j->hidden;
+
 	must(j->position == r->scored);
-	for (int32_t i = 0; i < n_embd; i++) {
-		if (!isfinite(j->hidden[i]))
+	for (int32_t i = 0; i < n; i++) {
+		if (!isfinite(x[i]))
 			return err_set(err, INFER_ENAN, "the state of position %d is %g at %d",
-			               (int)j->position - 1, (double)j->hidden[i], (int)i);
-		r->pool[i] += (double)j->hidden[i];
+			               (int)j->position - 1, (double)x[i], (int)i);
+		r->pool[i] += (double)x[i];
 	}
 	if (++r->scored < r->scored_end)
 		return INFER_OK;
-	for (int32_t i = 0; i < n_embd; i++)
+	if (rank) { /* of two scores, what makes the first the likelier one */
+		r->pool[0] -= n > 1 ? r->pool[1] : 0;
+		n = 1;
+	}
+	for (int32_t i = 0; i < n; i++)
 		r->embedding[i] = (float)(r->pool[i] / r->states);
-	r->digest = rng_hash(r->digest, r->embedding, (size_t)n_embd * sizeof *r->embedding);
+	r->digest = rng_hash(r->digest, r->embedding, (size_t)n * sizeof *r->embedding);
 	return INFER_OK;
 }

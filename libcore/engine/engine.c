@@ -57,6 +57,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->model = m;
 	e->tok = infer_model_tokenizer(m);
 	e->n_vocab = m->h.n_vocab;
+	e->n_outputs = arch_outputs(m);
 	e->threads = e->threads_wanted = o->threads ? o->threads : l->threads;
 	e->k_type = o->kv_set ? o->k_type : INFER_F16;
 	e->v_type = o->kv_set ? o->v_type : INFER_F16;
@@ -71,6 +72,12 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
 		e->score_rows = SCORE_ROWS;
+	if (m->h.both_ways) { /* all rows of a text are of one step */
+		int32_t most = o->ctx ? o->ctx : m->h.ctx_train;
+
+		e->chunk = most < MOST_CHUNK ? most : MOST_CHUNK;
+		e->score_rows = e->chunk;
+	}
 	if (e->score_rows < 1)
 		e->score_rows = 1;
 	if (e->score_rows > e->chunk)

@@ -42,9 +42,9 @@ struct request {
 	int32_t scored, scored_end;
 	double *pool;     /* [n_embd] the sum of the states so far; NULL: no embedding */
 	float *embedding; /* the caller's */
-	int32_t states;   /* that the embedding is the mean of */
-	int32_t rows;     /* of the step that runs */
-	int32_t rows_due; /* rows of its prompt that are due; prompts.c */
+	int embed, whole; /* enum infer_embed; rows see later ones, so that all are of one step */
+	int32_t states, second, rows; /* of it; where a second part begins; of the step that runs */
+	int32_t rows_due;             /* rows of its prompt that are due; prompts.c */
 	int64_t submit_ns, admitted_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
@@ -122,7 +122,7 @@ struct infer_engine {
 	struct constraints *constraints; /* NULL until a request has one; under the lock */
 	struct engine_draft draft;
 	struct infer_watch watch, parts; /* parts: of a step, for the backend */
-	int32_t n_vocab, threads, threads_wanted, ctx;
+	int32_t n_vocab, n_outputs, threads, threads_wanted, ctx;
 	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
@@ -185,11 +185,11 @@ void batch_absorb(infer_engine *e);               /* turn the results into event
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
 
 /* embed.c */
-int embed_check(const struct infer_request *r, infer_error *err);
+int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err);
 int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
               infer_error *err);
 /* Take the state of the next position; the last one makes the vector.  INFER_ENAN */
-int embed_row(struct request *r, const struct row_job *j, int32_t n_embd, infer_error *err);
+int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err);
 /* engine.c: as infer_engine_open, on these devices */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
                 const struct stages_device *devices, int n, infer_error *err);

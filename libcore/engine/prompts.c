@@ -192,12 +192,34 @@ static int can_repeat(const infer_engine *e)
 	return 1;
 }
 
+/* Prompts whose rows see each other, in rank, as many as fit the step; the first one does. */
+static void compose_whole(infer_engine *e)
+{
+	int64_t left = e->chunk;
+
+	for (int32_t i = 0; i < e->n_active; i++) {
+		struct request *r = e->active[i];
+		int32_t rows = request_pending(r);
+
+		if (r->rows)
+			continue;
+		if (rows > left || batch_rows(e, r, rows) < rows || !grow(e, r, rows))
+			break;
+		batch_add(e, r, rows);
+		left -= rows;
+	}
+}
+
 void prompts_compose(infer_engine *e)
 {
 	int32_t left, part, rows, most;
 	struct request *first, *r;
 	int ends = 0; /* a prompt ends in this step, and its first token should not wait long */
 
+	if (e->model->h.both_ways) {
+		compose_whole(e);
+		return;
+	}
 	look(e);
 	r = next(e);
 	left = r ? quota(e, r) : 0;

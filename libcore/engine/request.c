@@ -72,7 +72,7 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known",
 		               (unsigned)(r->flags & ~(uint32_t)KNOWN_FLAGS));
 	TRY(check_scores(r, err));
-	TRY(embed_check(r, err));
+	TRY(embed_check(e, r, err));
 	if (!e->tok && !(r->flags & INFER_REQ_NO_TEXT))
 		return err_set(err, INFER_EUNSUP,
 		               "the model has no vocabulary: only requests without text can run");
@@ -93,6 +93,11 @@ static int check_room(const infer_engine *e, const struct infer_request *r, infe
 	char wider[64] = ""; /* at most the context of the model, beyond which answers are
 	                      * useless */
 
+	if (e->model->h.both_ways && want > (size_t)e->chunk)
+		return err_set(err, INFER_ENOMEM,
+		               "a prompt of %zu tokens, whose rows see each other: at most %d can "
+		               "be computed at once",
+		               r->n_prompt, (int)e->chunk);
 	if (want <= (size_t)e->ctx)
 		return INFER_OK;
 	if (want <= (size_t)e->model->h.ctx_train)
@@ -230,6 +235,8 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 	q->flags = r->flags;
 	q->deadline_ns = r->deadline_ns;
 	q->root = rng_hash(r->salt, numeric, sizeof numeric);
+	q->whole = e->model->h.both_ways;
+	q->second = r->second;
 	q->scored_end = q->n_prompt;
 	q->scored = !(r->flags & INFER_REQ_SCORE) ? q->n_prompt : r->score_from ? r->score_from : 1;
 	q->usage.prompt_tokens = q->n_prompt;

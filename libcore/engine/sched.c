@@ -142,6 +142,8 @@ static void admit(infer_engine *e, struct request *r, int32_t cached)
 
 size_t sched_reuse(const struct request *r)
 {
+	if (r->whole)
+		return 0;
 	/* a row whose score or state has not been taken must be computed, cached or not */
 	return r->scored < r->scored_end ? (size_t)r->scored : (size_t)r->n;
 }

@@ -24,7 +24,9 @@ static void experts(struct graph_cost *c, const struct graph_node *n,
 static void attention(struct graph_cost *c, const struct graph *g, const struct graph_node *n,
                       const struct graph_load *load, double rows)
 {
-	double seen = (double)(n->attn.window ? num_min(n->attn.window, load->ctx) : load->ctx);
+	double seen = (double)(n->attn.window
+	                               ? num_min((int64_t)n->attn.window + n->attn.later, load->ctx)
+	                               : load->ctx);
 	int latent = g->nodes[n->src[1]].kv_put.latent; /* K is V too */
 
 	c->kv_bytes += rows * seen * n->attn.kv_heads *
@@ -81,6 +83,7 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
 	case GRAPH_GATE:
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:

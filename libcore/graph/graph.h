@@ -66,7 +66,7 @@ const char *graph_op_what(int op); /* the sentence of op_list.h */
 int graph_op_srcs(int op);
 int graph_op_over(int op);
 /* Check that every source comes before its node, that counts are those of op_list.h, that columns
- * and rows agree, and that there is an output or a SEND.  INFER_EINVAL names the node and the mistake, which
+ * and rows agree, and that there is an output, a SEND, or states that embeddings are made of.  INFER_EINVAL names the node and the mistake, which
  * is our own.  INFER_ENOMEM: memory failed while the graph was built. */
 int graph_check(const struct graph *g, int n_weights, infer_error *err);
 

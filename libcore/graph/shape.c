@@ -47,6 +47,8 @@ static const char *wrong_attn(const struct graph_node *n, const struct graph_nod
 		return "src1 is no KV_PUT of its layer";
 	if (n->attn.chunked && n->attn.window < 1)
 		return "chunks without a length";
+	if (n->attn.later < 0 || n->attn.later > 1 << 30)
+		return "positions behind its own that there are not";
 	return (int64_t)n->attn.heads * n->attn.dk != q->cols || n->attn.kv_heads < 1 ||
 	                       n->attn.heads % n->attn.kv_heads || n->attn.dk != put->kv_put.dk ||
 	                       n->attn.dv != put->kv_put.dv
@@ -65,6 +67,8 @@ static const char *wrong_moe(const struct graph_node *n, const struct graph_node
 
 static const char *wrong_norm(const struct graph_node *n)
 {
+	if (n->w[1] >= 0 && (!n->norm.centred || n->w[0] < 0))
+		return "a bias without a mean that is taken away, or without a gain";
 	return n->norm.groups < 1 || n->cols % n->norm.groups || n->norm.first < 0 ||
 	                       n->norm.first > n->cols || (n->norm.first && n->norm.groups != 1)
 	               ? "groups that do not divide the columns"
@@ -162,6 +166,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		return n->recv.edge < 0 ? "no edge" : NULL;
 	case GRAPH_SEND:
 		return n->send.edge < 0 ? "no edge" : NULL;
+	case GRAPH_GELU:
 	case GRAPH_SCALE:
 	case GRAPH_PICK:
 	case GRAPH_OPS:
@@ -210,6 +215,9 @@ int graph_check(const struct graph *g, int n_weights, infer_error *err)
 		sends |= n->op == GRAPH_SEND;
 	}
 	if (g->output < 0 && sends) /* a part that is not the last */
+		return INFER_OK;
+	if (g->output < 0 && g->hidden >= 0 && g->hidden < g->n &&
+	    g->nodes[g->hidden].rows == GRAPH_OUT) /* an encoder */
 		return INFER_OK;
 	if (g->output < 0 || g->output >= g->n || g->nodes[g->output].rows != GRAPH_OUT)
 		return err_set(err, INFER_EINVAL, "the graph has no output, or one of all rows");

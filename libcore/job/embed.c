@@ -2,6 +2,7 @@
 #include "job/form.h"
 #include "job/job.h"
 #include "base/err.h"
+#include "base/fmath.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,23 +16,25 @@ enum { INPUTS = 2048, NOT_NORMAL = -1, EUCLIDEAN = 2 };
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 {
 	static const int of_file[] = { INFER_EMBED_MEAN, INFER_EMBED_MEAN, INFER_EMBED_CLS,
-		                       INFER_EMBED_LAST };
+		                       INFER_EMBED_LAST, INFER_EMBED_RANK };
 	struct infer_model_info info;
 	uint64_t pooling = 0;
 	char key[128];
 
 	infer_model_info(m, &info);
 	snprintf(key, sizeof key, "%s.pooling_type", info.arch);
+	if (info.n_ranks) /* where the file names nothing */
+		pooling = 4;
 	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
 	if (pooling >= sizeof of_file / sizeof *of_file)
-		return err_set(err, INFER_EUNSUP, "%s is %llu: no embedding but a score", key,
+		return err_set(err, INFER_EUNSUP, "%s is %llu: from 0 to 4", key,
 		               (unsigned long long)pooling);
 	*embed = of_file[pooling];
 	return INFER_OK;
 }
 
 /* The vector is made of the states of the prompt alone: nothing is drawn. */
-static int begin(struct job *j, infer_error *err)
+int embed_begin(struct job *j, infer_error *err)
 {
 	j->j.n = 1;
 	j->j.logprobs = -1;
@@ -48,8 +51,8 @@ static const struct job_field *find(const struct job_field *f, const char *key, 
 }
 
 /* other: fields of our form that an embedding cannot have. */
-static int take_fields(struct job *j, const struct json *o, const struct job_field *known,
-                       const struct job_field *other)
+int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
+                 const struct job_field *other)
 {
 	infer_error *err = &j->j.fault.error;
 
@@ -110,7 +113,7 @@ static int take_dimensions(struct job *j, const char *key, const struct json *v,
 	struct infer_model_info info;
 
 	infer_model_info(j->o->model, &info);
-	return job_whole(&j->j.dimensions, key, v, 1, info.n_embd, err);
+	return job_whole(&j->j.dimensions, key, v, 1, info.n_embedding, err);
 }
 
 static int take_norm(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -141,10 +144,14 @@ static int read(struct job *j, const struct json *body)
 	};
 	infer_error *err = &j->j.fault.error;
 
-	if (begin(j, err))
+	if (embed_begin(j, err))
 		return job_fault(j, NULL);
-	if (take_fields(j, body, known, NULL))
+	if (embed_fields(j, body, known, NULL))
 		return err->code;
+	if (j->j.request.embed == INFER_EMBED_RANK) {
+		err_set(err, INFER_EUNSUP, "the model ranks texts: ask /v1/rerank or /v1/score");
+		return job_fault(j, "model");
+	}
 	if (j->j.prompts)
 		return INFER_OK;
 	err_set(err, INFER_EINVAL, "there is no input");
@@ -217,9 +224,9 @@ int embed_read_own(struct job *j, const struct json *body)
 	};
 	infer_error *err = &j->j.fault.error;
 
-	if (begin(j, err))
+	if (embed_begin(j, err))
 		return job_fault(j, NULL);
-	if (take_fields(j, body, known, job_own))
+	if (embed_fields(j, body, known, job_own))
 		return err->code;
 	if (j->j.prompts)
 		return INFER_OK;
@@ -229,7 +236,7 @@ int embed_read_own(struct job *j, const struct json *body)
 
 void embed_put_own(struct jwrite *w, const struct form_answer *f)
 {
-	static const char *const names[] = { "none", "mean", "last", "cls" };
+	static const char *const names[] = { "none", "mean", "last", "cls", "rank" };
 	const struct infer_answer *a = f->a;
 	const struct infer_choice *c = a->choices;
 
@@ -253,6 +260,13 @@ void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice
 	int32_t n = j->dimensions ? j->dimensions : n_embd;
 	double sum = 0;
 
+	if (j->request.embed == INFER_EMBED_RANK) {
+		if (!j->no_normalize)
+			v[0] = fm_sigmoidf(v[0]);
+		c->embedding = v;
+		c->n_embedding = 1;
+		return;
+	}
 	for (int32_t i = 0; i < n; i++)
 		sum += (double)v[i] * (double)v[i];
 	for (int32_t i = 0; i < n && sum > 0 && !j->no_normalize; i++)

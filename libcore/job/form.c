@@ -93,7 +93,7 @@ int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *e
 {
 	const struct infer_form *f = form_of(a->job);
 
-	if (f->put_list && a->job->n > 1) {
+	if (f->put_list && (f->flags & FORM_LISTS ? a->job->n > 1 : a->job->as_list)) {
 		jw_init(&w->w, &w->text);
 		f->put_list(&w->w, a);
 		return w->text.bad ? no_memory(err) : INFER_OK;

@@ -35,6 +35,7 @@ enum form_flag {
 	FORM_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
 	FORM_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
 	FORM_WHOLE = 1 << 3,  /* there are no streams */
+	FORM_LISTS = 1 << 4,  /* several answers are a list */
 };
 
 struct job_fields;
@@ -57,7 +58,8 @@ struct infer_form {
 	const char *end;
 	/* what read knows; NULL: it has a way of its own */
 	const struct job_fields *fields;
-	/* a whole value for several answers, where they are a list; NULL: put has all of them */
+	/* a whole value where the answer is a list: with FORM_LISTS of several samples, else as the job
+	 * says; NULL: put has all of them */
 	void (*put_list)(struct jwrite *w, const struct infer_answer *a);
 };
 
@@ -137,6 +139,12 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 int embed_read_own(struct job *j, const struct json *body);
 void embed_put_own(struct jwrite *w, const struct form_answer *f);
 void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c);
+/* for other forms of the same: a job that asks for an embedding; its fields, of which `other` have no
+ * effect */
+int embed_begin(struct job *j, infer_error *err);
+struct job_field;
+int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
+                 const struct job_field *other);
 /* form.c */
 void openai_put_error(struct jwrite *w, const struct infer_fault *f);
 #endif

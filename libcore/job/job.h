@@ -49,6 +49,9 @@ struct job {
 		/* texts around a gap, what fills it so far, and files beside: [{text, filename}] */
 		const struct json *before, *behind, *begun, *extra;
 	} fim;
+	struct {
+		const struct json *query, *documents;
+	} rank;
 	const struct json *instructions; /* that come first, in a field of their own, or NULL */
 	const struct json *input;        /* of a form that calls its messages so */
 	const struct json *effort;       /* reasoning_effort, or NULL */

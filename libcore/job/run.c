@@ -179,6 +179,7 @@ static void submit(infer_task *t, int32_t to)
 
 		q.prompt = p.ids;
 		q.n_prompt = p.n;
+		q.second = (int32_t)p.second;
 		if (t->job->echo && t->job->logprobs >= 0)
 			q.flags |= INFER_REQ_SCORE;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
@@ -201,7 +202,7 @@ static int new_vectors(infer_task *t, int32_t n)
 	struct infer_model_info info;
 
 	infer_model_info(t->runner->model, &info);
-	t->n_embd = info.n_embd;
+	t->n_embd = info.n_embedding;
 	t->vectors = mem_alloc(MEM_JOB, (size_t)n, (size_t)t->n_embd * sizeof *t->vectors);
 	return t->vectors ? INFER_OK : INFER_ENOMEM;
 }

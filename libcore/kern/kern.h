@@ -34,8 +34,8 @@ static inline float kern_sum16(const float l[16])
 /* Attention of `rows` consecutive positions of one sequence over the cache positions [from, to) of
  * one split, for one or more neighbouring KV heads and the query heads that share them.
  * Splits begin at fixed absolute positions (KERN_SPLIT); attn_merge adds their partial results in
- * ascending order.  Row r is at position pos + r and sees cache position p when p <= pos + r and
- * (window 0 or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0,
+ * ascending order.  Row r is at position pos + r and sees cache position p when p <= pos + r + later
+ * and (window 0 or pos + r - p < window).  A row that sees nothing of the split gives m = -inf, l = 0,
  * o = 0.  The result of a row depends neither on other rows nor on the contents of positions it
  * does not see.
  *   s[p] = (q . k[p]) * scale, capped;  m = max s;  w[p] = exp(s[p] - m);  l = kern_sum16 of 16
@@ -60,8 +60,8 @@ struct kern_attn {
 	uint8_t k_type, v_type; /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
 	/* kv_heads <= KERN_ATTN_Q; heads: query heads that share a KV head */
 	int rows, kv_heads, heads, dk, dv;
-	int from, to, pos, window; /* from is a multiple of KERN_SPLIT, to - from <= KERN_SPLIT */
-	float scale, cap;          /* cap 0: none; else s = cap * tanh(s / cap) */
+	int from, to, pos, window, later; /* KERN_SPLIT divides from; to - from <= KERN_SPLIT */
+	float scale, cap;                 /* cap 0: none; else s = cap * tanh(s / cap) */
 	/* [kv_heads * heads] an extra logit without a value, or NULL; for the first split only */
 	const float *sink;
 	float *m, *l, *o;     /* results: m, l [rows][kv_heads * heads], o by dv too */
@@ -70,8 +70,7 @@ struct kern_attn {
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_GROUP = 16 };
 enum { KERN_FIXED_MAX = 32512 }; /* of fixed point: 127 * 256, so both of its bytes can be signed */
-/* For each query of a group: blocks of 32 fixed-point numbers of q and of the weights, and the
- * floats of each block. */
+/* For each query of a group: blocks of 32 fixed-point numbers of q and weights, and their floats */
 #define KERN_ATTN_FIXED(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
 #define KERN_ATTN_FLOATS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
 static inline size_t kern_attn_scratch(int dk, int dv)
@@ -154,6 +153,7 @@ struct kern_mm {
 	             int n)) /* gate * sigmoid(gate) * up; y may be gate */ \
 	S(gelu_mul, \
 	  (float *y, const float *gate, const float *up, int n)) /* tanh form; y may be gate */ \
+	KERN_SLOTS_ENCODER(S) \
 	S(swiglu_mul, (float *y, const float *g, const float *u, float limit, int n)) \
 	S(sigmoid_mul, (float *y, const float *x, const float *g, int n)) /* x sigmoid(g) */ \
 	S(add_scaled, (float *y, const float *a, const float *b, float s, \

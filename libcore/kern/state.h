@@ -24,4 +24,11 @@ struct kern_delta {
 	float scale;
 };
 enum { KERN_DELTA = 16 };
+/* Slots of KERN_SLOTS that encoders use.
+ * layer_norm    z = x - mean x; y = z / sqrt(mean z^2 + eps) * g + b; y may be x; b NULL: 0, g too: 1
+ * gelu_erf_mul  gate P(N < gate) up; y may be gate; up NULL: 1 */
+#define KERN_SLOTS_ENCODER(S) \
+	S(layer_norm, \
+	  (float *y, const float *x, const float *g, const float *b, int n, float eps)) \
+	S(gelu_erf_mul, (float *y, const float *gate, const float *up, int n))
 #endif

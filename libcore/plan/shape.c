@@ -27,13 +27,15 @@ static int row_slot(const struct graph_node *n)
 {
 	switch ((enum graph_op)n->op) {
 	case GRAPH_NORM:
-		return slot_of("rms_norm");
+		return slot_of(n->norm.centred ? "layer_norm" : "rms_norm");
 	case GRAPH_ROPE:
 		return slot_of(n->rope.halves ? "rope_halves" : "rope_pairs");
 	case GRAPH_SILU_MUL:
 		return slot_of("silu_mul");
 	case GRAPH_GELU_MUL:
-		return slot_of("gelu_mul");
+	case GRAPH_GELU:
+		return slot_of(n->op == GRAPH_GELU || n->gelu_mul.erf ? "gelu_erf_mul"
+		                                                      : "gelu_mul");
 	case GRAPH_GATE:
 		return slot_of("sigmoid_mul");
 	case GRAPH_ADD:
@@ -132,6 +134,17 @@ static int is_read_before(const struct graph *g, int32_t at)
 	return 0;
 }
 
+static void set_attn(struct infer_work *w, const struct graph_node *n, int latent)
+{
+	w->kind = INFER_WORK_ATTN;
+	w->heads = n->attn.heads;
+	w->kv_heads = n->attn.kv_heads;
+	w->dk = n->attn.dk;
+	w->dv = n->attn.dv;
+	w->window = n->attn.window;
+	w->latent = latent;
+}
+
 static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
                     infer_error *err)
 {
@@ -149,13 +162,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_HEAD_MM:
 		return add_heads(s, &parts->weights[n->w[0]], w.out, err);
 	case GRAPH_ATTN:
-		w.kind = INFER_WORK_ATTN;
-		w.heads = n->attn.heads;
-		w.kv_heads = n->attn.kv_heads;
-		w.dk = n->attn.dk;
-		w.dv = n->attn.dv;
-		w.window = n->attn.window;
-		w.latent = parts->graph->nodes[n->src[1]].kv_put.latent;
+		set_attn(&w, n, parts->graph->nodes[n->src[1]].kv_put.latent);
 		w.borrows = is_read_before(parts->graph, at);
 		return add(s, &w, err);
 	case GRAPH_DELTA:
@@ -174,6 +181,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
 	case GRAPH_GATE:
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:

@@ -28,6 +28,14 @@ static void gelu_mul(const struct kern *k, const struct row *r)
 {
 	k->gelu_mul(r->y, r->a, r->b, r->k);
 }
+static void gelu_erf_mul(const struct kern *k, const struct row *r)
+{
+	k->gelu_erf_mul(r->y, r->a, r->b, r->k);
+}
+static void layer_norm(const struct kern *k, const struct row *r)
+{
+	k->layer_norm(r->y, r->a, r->b, NULL, r->k, 1e-5f);
+}
 static void swiglu_mul(const struct kern *k, const struct row *r)
 {
 	k->swiglu_mul(r->y, r->a, r->b, 7, r->k);
@@ -99,11 +107,12 @@ static const struct {
 	size_t at;
 	double bytes, ops;
 } slots[] = {
-	SLOT(rms_norm, 12, 4),     SLOT(rope_pairs, 8, 3),  SLOT(rope_halves, 8, 3),
-	SLOT(silu_mul, 12, 27),    SLOT(gelu_mul, 12, 32),  SLOT(swiglu_mul, 12, 32),
-	SLOT(sigmoid_mul, 12, 26), SLOT(add_scaled, 12, 2), SLOT(scale, 8, 1),
-	SLOT(softcap, 8, 41),      SLOT(to_f16, 6, 1),      SLOT(lse, 4, 26),
-	SLOT(conv, 12, 28),        SLOT(delta, 12, 7),      SLOT(attn_merge, 4, 2),
+	SLOT(rms_norm, 12, 4),     SLOT(rope_pairs, 8, 3),     SLOT(rope_halves, 8, 3),
+	SLOT(silu_mul, 12, 27),    SLOT(gelu_mul, 12, 32),     SLOT(swiglu_mul, 12, 32),
+	SLOT(sigmoid_mul, 12, 26), SLOT(add_scaled, 12, 2),    SLOT(scale, 8, 1),
+	SLOT(softcap, 8, 41),      SLOT(to_f16, 6, 1),         SLOT(lse, 4, 26),
+	SLOT(conv, 12, 28),        SLOT(delta, 12, 7),         SLOT(attn_merge, 4, 2),
+	SLOT(layer_norm, 12, 6),   SLOT(gelu_erf_mul, 12, 48),
 };
 enum { SLOTS = sizeof slots / sizeof *slots };
 

@@ -324,6 +324,45 @@ static int run(struct tok_run *r, const char *text, size_t n, const unsigned cha
 	return rc;
 }
 
+static void push(struct tok_ids *ids, int on, int32_t id)
+{
+	if (on && id >= 0)
+		tok_push(ids, id);
+}
+
+int infer_encode_pair(const infer_tokenizer *t, struct infer_str a, struct infer_str b,
+                      int32_t **ids, size_t *n_ids, size_t *second, infer_error *err)
+{
+	struct tok_ids all = { 0 };
+	int ends = t->add_eos && t->id[TOK_EOS] >= 0, rc = INFER_OK;
+	int32_t *part;
+	size_t n;
+
+	*ids = NULL;
+	*n_ids = *second = 0;
+	push(&all, t->add_bos, t->id[TOK_BOS]);
+	for (int i = 0; i < 2 && !rc; i++) {
+		rc = infer_encode(t, i ? b.at : a.at, i ? b.len : a.len, 0, &part, &n, err);
+		for (size_t k = 0; k < n && !rc; k++)
+			tok_push(&all, part[k]);
+		if (!rc)
+			infer_ids_free(part);
+		push(&all, ends, t->id[TOK_EOS]);
+		push(&all, t->add_sep && !(ends && i), t->id[TOK_SEP]);
+		if (!i)
+			*second = all.n;
+	}
+	if (!rc && all.bad)
+		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", a.len + b.len);
+	if (rc) {
+		mem_free(all.at);
+		return rc;
+	}
+	*ids = all.at;
+	*n_ids = all.n;
+	return INFER_OK;
+}
+
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err)
 {

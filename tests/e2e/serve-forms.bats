@@ -21,7 +21,11 @@ E
 	echo $! >"$BATS_FILE_TMPDIR/pid"
 	up listening
 }
-teardown_file() { kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"; }
+teardown_file()
+{
+	kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"
+	[ ! -f "$BATS_FILE_TMPDIR/ranking" ] || kill -TERM "$(cat "$BATS_FILE_TMPDIR/ranking")"
+}
 
 post() { perl "$H" "$SOCK" ask POST "$@"; }
 named() { perl "$H" "$SOCK" named "$@"; }
@@ -233,4 +237,28 @@ E
 	same "first
 $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json prompt <out)"
 	json usage.prompt_tokens <text | grep -q '[0-9]'
+}
+
+@test "a model that ranks texts: scores, the best first; what it does not do is refused by name" {
+	infer-serve -m "$BATS_TEST_DIRNAME/../golden/encoders/xlm-rank.gguf" -t 1 --listen "unix:$SOCK.rank" >ranking 2>said 3>&- 9>&- &
+	echo $! >"$BATS_FILE_TMPDIR/ranking"
+	up ranking
+	rank() { perl "$H" "$SOCK.rank" ask POST "$@"; }
+	rounded() { awk '{ printf "%.5f\n", $1 }'; }
+	rank /v1/rerank '{"query":"ABC","documents":["DDD",{"text":"AFAF"},"BCDE"],"return_documents":true}' >out
+	for text in DDD AFAF BCDE; do infer-run -m "$BATS_TEST_DIRNAME/../golden/encoders/xlm-rank.gguf" --no-stdin --embed=rank "ABC$text"; done | rounded >scores
+	same "$(sort -gr scores | head -n 1)" "$(json results.0.relevance_score <out | rounded)"
+	same "$(sort -gr scores | tail -n 1)" "$(json results.2.relevance_score <out | rounded)"
+	same "$(sed -n "$(($(json results.0.index <out) + 1))p" scores)" "$(json results.0.relevance_score <out | rounded)"
+	rank /v1/score '{"text_1":"ABC","text_2":["DDD","AFAF","BCDE"]}' >out
+	same "$(cat scores)" "$(for i in 0 1 2; do json data.$i.score <out; done | rounded)"
+	rank /rerank '{"query":"ABC","texts":["DDD"],"raw_scores":true}' | json 0.score | rounded >raw
+	same "$(infer-run -m "$BATS_TEST_DIRNAME/../golden/encoders/xlm-rank.gguf" --no-stdin --embed=rank --no-normalize ABCDDD | rounded)" "$(cat raw)"
+	for body in '{"query":5,"documents":["x"]}' '{"query":"A","documents":[]}' '{"query":"A","documents":[1]}' '{"documents":["A"]}' \
+		'{"query":"A","documents":["A"],"top_n":0}' '{"query":"A","texts":["A"],"truncate":true}'; do
+		rank /v1/rerank "$body" >out
+		same 400 "$(status)"
+	done
+	rank /v1/completions '{"prompt":"A"}' | json error.message | grep -q 'ranks texts, and generates nothing'
+	same 400 "$(status)"
 }

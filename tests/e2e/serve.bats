@@ -62,11 +62,15 @@ field() { sed -n "s/^$1: //Ip" head; }
 	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
 	field x-request-id | grep -q ^req_
 	sed -n 's/^OFF(\([A-Z]*\), "\(.*\)")$/\1 \2/p' "$TOP/cmd/infer-serve/endpoint_list.h" | tr '*' 0 >off
-	[ "$(wc -l <off)" -gt 9 ]
+	[ "$(wc -l <off)" -gt 5 ]
 	while read -r method path; do
 		ask "$method" "$path" '{}' | json error.message | grep -qF "does not have ${path%0}"
 		same "$path 501" "$path $(status)"
 	done <off
+	for path in /v1/rerank /v1/score; do
+		post $path '{}' | json error.message | grep -q "no head that ranks"
+		same 501 "$(status)"
+	done
 	post /v1/messages '{}' >out
 	same 'error invalid_request_error' "$(json type <out) $(json error.type <out)"
 	same "$(field request-id)" "$(json request_id <out)"

@@ -9,7 +9,7 @@
 struct shape {
 	int k_type, v_type, rows, heads, dk, dv, pos, window;
 	float cap;
-	int sink;
+	int sink, later;
 };
 struct cache {
 	struct fence *k, *v;
@@ -127,6 +127,7 @@ static struct parts run(const struct kern *k, const struct shape *s, const struc
 			.to = end < (i + 1) * KERN_SPLIT ? end : (i + 1) * KERN_SPLIT,
 			.pos = s->pos + row,
 			.window = s->window,
+			.later = s->later,
 			.scale = 1.0f / sqrtf((float)s->dk),
 			.cap = s->cap,
 			.sink = i ? NULL : sink,
@@ -188,7 +189,8 @@ static double tolerance(const struct shape *s)
 static void near_truth(const struct shape *s, const struct cache *c, const float *q,
                        const float *sink, int row, int h, const float *o)
 {
-	int at = s->pos + row, lo = s->window && at - s->window + 1 > 0 ? at - s->window + 1 : 0;
+	int own = s->pos + row, lo = s->window && own - s->window + 1 > 0 ? own - s->window + 1 : 0,
+	    at = (int)num_min((int64_t)own + s->later, s->pos + s->rows - 1);
 	double *w = block_new((size_t)(at + 1) * 8), sum = 0,
 	       most = sink ? (double)sink[h] : -INFINITY;
 
@@ -245,6 +247,10 @@ static const struct shape shapes[] = {
 	{ INFER_F32, INFER_Q4_0, 9, 5, 20, 160, 60, 5, 2, 0 },
 	{ INFER_Q8_0, INFER_Q8_0, 2, 6, 576, 512, 30, 0, 0, 0 },
 	{ INFER_Q4_0, INFER_Q4_0, 17, 5, 64, 64, 255, 1, 0, 1 },
+	{ INFER_F32, INFER_F32, 300, 2, 20, 33, 0, 0, 0, 0, 1 << 30 },
+	{ INFER_F16, INFER_F16, 290, 1, 64, 64, 3, 33, 0, 1, 32 },
+	{ INFER_Q8_0, INFER_Q4_0, 40, 2, 64, 64, 230, 9, 5, 0, 8 },
+	{ INFER_F16, INFER_F16, 34, 5, 64, 64, 0, 1, 0, 0, 1 },
 };
 
 static void one(const struct kern *k, const struct kern *ref, const struct shape *s)

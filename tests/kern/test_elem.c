@@ -66,7 +66,12 @@ static void all_slots(const struct kern *k, const struct kern *ref, struct data 
 
 	BOTH(rms_norm, d->fx, d->fa, n, 1e-6f);
 	BOTH(rms_norm, d->fx, NULL, n, 1e-5f);
+	BOTH(layer_norm, d->fx, d->fa, d->fb, n, 1e-6f);
+	BOTH(layer_norm, d->fx, d->fa, NULL, n, 1e-5f);
+	BOTH(layer_norm, d->fx, NULL, NULL, n, 1e-5f);
 	BOTH(silu_mul, d->fx, d->fa, n);
+	BOTH(gelu_erf_mul, d->fx, d->fa, n);
+	BOTH(gelu_erf_mul, d->fx, NULL, n);
 	BOTH(gelu_mul, d->fx, d->fa, n);
 	BOTH(swiglu_mul, d->fx, d->fa, 1.5f, n);
 	BOTH(swiglu_mul, d->fx, d->fa, 1e30f, n);
@@ -239,6 +244,38 @@ static void test_fmath(void **state)
 	each_set(set_fmath);
 }
 
+/* A row far from 0, whose mean is what it loses; and the normal distribution, whose tail keeps its
+ * digits. */
+static void test_normal(void **state)
+{
+	const struct kern k = kern_select(0);
+	float x[MOST], g[MOST], b[MOST], y[MOST];
+	double mean = 0, ss = 0;
+
+	(void)state;
+	kern_data_floats(x, MOST, KERN_DATA_PLAIN, 1);
+	kern_data_floats(g, MOST, KERN_DATA_PLAIN, 2);
+	kern_data_floats(b, MOST, KERN_DATA_PLAIN, 3);
+	for (int i = 0; i < MOST; i++)
+		mean += (double)(x[i] += 50) / MOST;
+	for (int i = 0; i < MOST; i++)
+		ss += ((double)x[i] - mean) * ((double)x[i] - mean);
+	k.layer_norm(y, x, g, b, MOST, 0.1f);
+	for (int i = 0; i < MOST; i++) {
+		double want =
+			((double)x[i] - mean) / sqrt(ss / MOST + 0.1) * (double)g[i] + (double)b[i];
+		assert_true(fabs((double)y[i] - want) <= 2e-5);
+	}
+	for (int i = 0; i < MOST; i++)
+		x[i] = -12.5f + 25.0f * (float)i / MOST;
+	k.gelu_erf_mul(y, x, g, MOST);
+	for (int i = 0; i < MOST; i++) {
+		double v = (double)x[i], want = v * 0.5 * erfc(-v / sqrt(2)) * (double)g[i];
+		/* the square in the exponent is rounded */
+		assert_true(fabs((double)y[i] - want) <= (1 + v * v / 2) * 3e-7 * fabs(want));
+	}
+}
+
 /* e^x of vectors through lse of (0, x): compared where softmax needs it, against f64 */
 static void test_truth(void **state)
 {
@@ -326,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_same_bits), cmocka_unit_test(test_rope),
 		cmocka_unit_test(test_fmath),     cmocka_unit_test(test_truth),
 		cmocka_unit_test(test_f16),       cmocka_unit_test(test_recurrent),
+		cmocka_unit_test(test_normal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

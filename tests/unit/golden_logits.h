@@ -70,13 +70,13 @@ static inline void golden_line(char *line)
 }
 
 /* All cases, once. */
-static inline void golden_read(void)
+static inline void golden_read_from(const char *path)
 {
-	FILE *f = fopen(GOLDEN_LOGITS "cases.txt", "r");
+	FILE *f = fopen(path, "r");
 	size_t n = f ? fread(golden_text, 1, sizeof golden_text - 1, f) : 0;
 
 	if (!f || !n || n == sizeof golden_text - 1) {
-		printf("Bail out! " GOLDEN_LOGITS "cases.txt cannot be read\n");
+		printf("Bail out! %s cannot be read\n", path);
 		exit(1);
 	}
 	fclose(f);
@@ -87,6 +87,8 @@ static inline void golden_read(void)
 		golden_line(line);
 	}
 }
+
+static inline void golden_read(void) { golden_read_from(GOLDEN_LOGITS "cases.txt"); }
 
 /* f32 [n][n_vocab]; free it */
 static inline float *expected(const struct golden *g)

@@ -8,7 +8,7 @@ const struct arch arch_qwen3 = {
 	.gguf = "qwen3",
 	.hf = { "Qwen3ForCausalLM" },
 	.like = &arch_llama,
-	.tensors = { group_head_norms },
+	.tensors = { group_head_norms, group_rank },
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.must = "head_dim",
 };

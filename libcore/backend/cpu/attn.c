@@ -59,7 +59,15 @@ static int window_of(const struct graph_node *n, int pos)
 		return 0;
 	return n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 }
-static int end_split(int pos) { return pos / KERN_SPLIT + 1; }
+/* Behind the last position that the row at pos sees.  Later ones than its own are of the same step. */
+static int end_of(const struct graph_node *n, const struct backend_run *run, int pos)
+{
+	return (int)num_min(pos + (int64_t)n->attn.later, run->pos + run->n - 1) + 1;
+}
+static int end_split(const struct graph_node *n, const struct backend_run *run, int pos)
+{
+	return (end_of(n, run, pos) - 1) / KERN_SPLIT + 1;
+}
 
 static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 {
@@ -135,7 +143,8 @@ static void task(void *user, int64_t i, int worker)
 	const struct backend_kv *kv = w->p->s->kv;
 	const struct backend_cache *c = kv->caches[kv->layers[n->attn.layer].group];
 	int splits = b->s1 - b->s0, at = (int)(i - b->first),
-	    group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row;
+	    group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row,
+	    end = end_of(n, run, pos + b->n - 1);
 	struct share t = share_of(n, b, at);
 	const void *k[PAGES], *v[PAGES], *next_k[PAGES] = { 0 }, *next_v[PAGES];
 	size_t heads = (size_t)n->attn.heads, head = (size_t)(t.kv * group + t.head),
@@ -155,9 +164,10 @@ static void task(void *user, int64_t i, int worker)
 		.dk = n->attn.dk,
 		.dv = n->attn.dv,
 		.from = t.split * KERN_SPLIT,
-		.to = (int)num_min((t.split + 1) * KERN_SPLIT, pos + b->n),
+		.to = (int)num_min((t.split + 1) * KERN_SPLIT, end),
 		.pos = pos,
 		.window = window_of(n, pos),
+		.later = n->attn.later,
 		.scale = n->attn.scale,
 		.cap = n->attn.cap,
 		.sink = w->sinks && t.split == b->s0 ? w->sinks + head : NULL,
@@ -176,7 +186,7 @@ static void task(void *user, int64_t i, int worker)
 	/* a worker's next task, unless this one was its last */
 	if (at + 1 < parts_of(n, b) * splits) {
 		t = share_of(n, b, at + 1);
-		find_pages(w, b, t.kv, t.split * KERN_SPLIT, pos + b->n, next_k, next_v);
+		find_pages(w, b, t.kv, t.split * KERN_SPLIT, end, next_k, next_v);
 	}
 	w->p->b->kern.attn(&a);
 }
@@ -193,10 +203,10 @@ static void merge(void *user, int64_t i, int worker)
 	for (int r = 0; r < b->n; r++) {
 		int pos = run->pos + b->row - run->row + r, s0 = first_split(w->n, pos);
 		size_t slot = (size_t)(b->slot + (int64_t)r * (b->s1 - b->s0) + s0 - b->s0);
-		w->p->b->kern.attn_merge(w->y + (size_t)(b->row + r) * heads * dv,
-		                         w->p->part_m + slot * heads, w->p->part_l + slot * heads,
-		                         w->p->part_o + slot * heads * dv, end_split(pos) - s0,
-		                         w->n->attn.heads, w->n->attn.dv);
+		w->p->b->kern.attn_merge(
+			w->y + (size_t)(b->row + r) * heads * dv, w->p->part_m + slot * heads,
+			w->p->part_l + slot * heads, w->p->part_o + slot * heads * dv,
+			end_split(w->n, run, pos) - s0, w->n->attn.heads, w->n->attn.dv);
 	}
 }
 
@@ -223,13 +233,15 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 	const struct backend_run *r = &w->p->s->runs[run];
 	int pos = r->pos + row - r->row, left = r->row + r->n - row,
 	    most = w->n->attn.chunked && !whole_chunks(w->n) ? 1 : BLOCK;
-	struct cpu_block b = {
-		.run = run, .row = row, .n = 1, .s0 = first_split(w->n, pos), .s1 = end_split(pos)
-	};
+	struct cpu_block b = { .run = run,
+		               .row = row,
+		               .n = 1,
+		               .s0 = first_split(w->n, pos),
+		               .s1 = end_split(w->n, r, pos) };
 
 	while (b.n < most && b.n < left && first_split(w->n, pos + b.n) == b.s0 &&
-	       (int64_t)(b.n + 1) * (end_split(pos + b.n) - b.s0) <= slots) {
-		b.s1 = end_split(pos + b.n);
+	       (int64_t)(b.n + 1) * (end_split(w->n, r, pos + b.n) - b.s0) <= slots) {
+		b.s1 = end_split(w->n, r, pos + b.n);
 		b.n++;
 	}
 	return b;
@@ -278,10 +290,10 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
 			w.tasks += (int64_t)(b.s1 - b.s0) * parts_of(n, &b);
-			w.work +=
-				b.n * n->cols *
-				(num_min((int64_t)b.s1 * KERN_SPLIT, r->pos + row - r->row + b.n) -
-			         (int64_t)b.s0 * KERN_SPLIT);
+			w.work += b.n * n->cols *
+			          (num_min((int64_t)b.s1 * KERN_SPLIT,
+			                   end_of(n, r, r->pos + row - r->row + b.n - 1)) -
+			           (int64_t)b.s0 * KERN_SPLIT);
 			row += b.n;
 		}
 	}

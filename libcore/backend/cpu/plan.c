@@ -31,6 +31,7 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
 	case GRAPH_GATE:
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
@@ -132,6 +133,18 @@ static int check_heads(const struct backend_plan *p, int32_t i, infer_error *err
 	return INFER_OK;
 }
 
+static int check_embed(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	int64_t rows = p->m.weights[n->w[0]].ne[1];
+
+	if (n->embed.by == 1 && rows < p->size.ctx)
+		return err_set(err, INFER_EUNSUP,
+		               "a context of %d, where the model knows %lld positions", p->size.ctx,
+		               (long long)rows);
+	return check_matrix(p, i, 0, n->cols, rows, err);
+}
+
 static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cpu_node(p, i);
@@ -144,13 +157,14 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 		               graph_op_name(n->op));
 	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED:
-		return check_matrix(p, i, 0, n->cols, p->m.weights[n->w[0]].ne[1], err);
+		return check_embed(p, i, err);
 	case GRAPH_MM:
 		TRY(check_matrix(p, i, 0, cpu_node(p, n->src[0])->cols, n->cols, err));
 		return check_vector(p, i, 1, n->cols, err);
 	case GRAPH_HEAD_MM:
 		return check_heads(p, i, err);
 	case GRAPH_NORM:
+		TRY(check_vector(p, i, 1, n->cols / n->norm.groups, err));
 		return check_vector(p, i, 0,
 		                    n->norm.first ? n->norm.first : n->cols / n->norm.groups, err);
 	case GRAPH_ROPE:
@@ -179,6 +193,7 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
 	case GRAPH_GATE:
 	case GRAPH_TEMPER:
 	case GRAPH_RECV:
@@ -335,7 +350,7 @@ static int prepare(struct backend_plan *p, infer_error *err)
 		const struct graph_node *node = cpu_node(p, i);
 		TRY(check_node(p, i, err));
 		p->has_edges |= node->op == GRAPH_RECV || node->op == GRAPH_SEND;
-		if (node->op == GRAPH_EMBED)
+		if (node->op == GRAPH_EMBED && !node->embed.by)
 			p->n_ids = num_min(p->n_ids, p->m.weights[node->w[0]].ne[1]);
 	}
 	p->steps = mem_alloc(MEM_BACKEND, n, 3 * sizeof *p->steps);

@@ -18,8 +18,14 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 	const struct weight *w = &p->m.weights[n->w[0]];
 	const struct type *t = type_get(w->type);
 	float mul = (n->embed.mul == 0 ? 1 : n->embed.mul) * w->scale;
+	const struct backend_run *run = &p->s->runs[p->run_of[row]];
+	int32_t at =
+		n->embed.by == 0 ? p->s->ids[row]
+		: n->embed.by == 1
+			? p->pos[row]
+			: (int32_t)num_min(run->second && p->pos[row] >= run->second, w->ne[1] - 1);
 
-	t->decode(y, (const unsigned char *)w->at[0] + (size_t)p->s->ids[row] * w->row_bytes,
+	t->decode(y, (const unsigned char *)w->at[0] + (size_t)at * w->row_bytes,
 	          (size_t)(n->cols / t->info.block));
 	if (mul != 1)
 		p->b->kern.scale(y, y, mul, n->cols);
@@ -27,13 +33,18 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 
 static void norm(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
 {
-	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0];
+	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
+		    *bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
 	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
 
 	if (n->norm.first && y != x)
 		memcpy(y + cols, x + cols, (size_t)(n->cols - cols) * sizeof *y);
 	for (int i = 0; i < n->norm.groups; i++)
-		p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->norm.eps);
+		if (n->norm.centred)
+			p->b->kern.layer_norm(y + i * cols, x + i * cols, gain, bias, cols,
+			                      n->norm.eps);
+		else
+			p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->norm.eps);
 }
 
 static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
@@ -119,6 +130,14 @@ static void cross(const struct backend_plan *p, const struct graph_node *n, floa
 		memcpy(edge_row(p, n->send.edge, cols, row), x, (size_t)cols * sizeof *x);
 }
 
+static void gelu(const struct kern *k, const struct graph_node *n, float *y, const float *x,
+                 const float *by)
+{
+	int erf = n->op == GRAPH_GELU || n->gelu_mul.erf;
+
+	(erf ? k->gelu_erf_mul : k->gelu_mul)(y, x, by, n->cols);
+}
+
 static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
 {
 	const struct graph_node *n = cpu_node(p, i);
@@ -147,7 +166,8 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		k->silu_mul(y, a, b, n->cols);
 		break;
 	case GRAPH_GELU_MUL:
-		k->gelu_mul(y, a, b, n->cols);
+	case GRAPH_GELU:
+		gelu(k, n, y, a, b);
 		break;
 	case GRAPH_GATE:
 		gate(p, n, y, a, b);

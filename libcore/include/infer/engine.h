@@ -117,15 +117,15 @@ struct infer_request {
 	 * prompt has) and what ends it (len 0: there is none).  Where it has half of the tokens that
 	 * may come, it is ended, so that the answer has the others.  At most 64 bytes each. */
 	struct infer_str reason_open, reason_close;
-	int embed; /* enum infer_embed; with max_tokens 0, and without scores */
-	/* embed: f32 [n_embd], not normalised, the caller's until DONE; written by the thread that
+	int embed, second; /* enum infer_embed, alone; where a second part begins, or 0 */
+	/* embed: f32 [n_embedding], not normalised, the caller's until DONE; written by the thread that
 	 * steps, and whole when DONE has come without a code */
 	float *embedding;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */
 	void *user;    /* returned with every event */
 };
 
-/* id: out, or NULL.
+/* id: out, or NULL.  A model that ranks texts, or is an encoder, takes requests with embed only.
  * INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
  * INFER_ENOMEM  the prompt (+ 1 token) does not fit the context; names the size needed, the size
  *               available, and the nearest size that fits

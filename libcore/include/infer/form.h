@@ -6,6 +6,7 @@
  *	responses  OpenAI's /v1/responses
  *	messages, count  Anthropic's /v1/messages, /v1/messages/count_tokens
  *	embed OpenAI's /v1/embeddings
+ *	rerank, score  how well texts answer a query: /v1/rerank, /v1/score
  *
  * Output goes to the memory of a writer; the program sends it. */
 #ifndef INFER_FORM_H

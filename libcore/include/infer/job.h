@@ -121,7 +121,7 @@ void infer_job_reader_free(infer_job_reader *r);
 /* ---- jobs ---- */
 
 /* The embedding that the model's file names, the mean where it names none.
- * INFER_EUNSUP  the model has a head that gives a score; INFER_EFORMAT */
+ * RANK: the model has a head that gives a score.  INFER_EUNSUP: another one; INFER_EFORMAT */
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
 enum { INFER_JOB_MOST = 128 };        /* samples of one prompt */
@@ -131,8 +131,8 @@ struct json;                          /* a value of JSON, of the library's own *
 /* One of several prompts of a request. */
 struct infer_prompt {
 	const int32_t *ids;
-	size_t n;
-	struct infer_str text; /* what stands in front of the answer with `echo` */
+	size_t n, second;      /* second: of infer_request */
+	struct infer_str text; /* what stands in front of the answer with `echo`; a document */
 };
 
 /* A request.  If it could not be read, the job has a fault that says why.  Immutable after
@@ -153,10 +153,10 @@ typedef struct infer_job {
 	 * samples each: those of the first prompt come first */
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
-	int32_t dimensions;       /* of embeddings, the first so many; 0: all */
-	int no_normalize, base64; /* of embeddings; base64: in the answer */
-	int echo;                 /* the prompt stands in front of the answer */
-	int32_t logprobs;         /* as in infer_job_opts */
+	int32_t dimensions; /* of embeddings, the first so many; of scores, the best; 0: all */
+	int no_normalize, base64, returns_documents, as_list; /* the last: the answer is one */
+	int echo;         /* the prompt stands in front of the answer */
+	int32_t logprobs; /* as in infer_job_opts */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
 	const infer_chat *chat;           /* the template that rendered the prompt; NULL: not a

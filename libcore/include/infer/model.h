@@ -46,6 +46,10 @@ struct infer_model_info {
 	struct infer_str name; /* general.name, or empty */
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, head_dim, n_ff, ctx_train;
 	int32_t n_expert, n_expert_used;
+	int32_t n_embedding; /* numbers of an embedding */
+	/* numbers of what is not generation: scores of a head that ranks texts, 0: it has none; 1: rows
+	 * see later ones, so that it embeds and ranks, but nothing can be generated */
+	int32_t n_ranks, is_encoder;
 	uint64_t n_params;
 	uint64_t weight_bytes; /* of all tensors */
 	/* weight bytes that one decoded token reads: all except the embedding rows that are not

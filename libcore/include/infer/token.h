@@ -45,6 +45,11 @@ enum {
 int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t flags,
                  int32_t **ids, size_t *n_ids, infer_error *err);
 void infer_ids_free(int32_t *ids);
+/* Two texts as one, as models that compare them are trained: BOS a EOS SEP b EOS, of these what the
+ * model's flags say, and SEP where there is no EOS.  *second: where the ids of b begin.  Errors as
+ * above. */
+int infer_encode_pair(const infer_tokenizer *t, struct infer_str a, struct infer_str b,
+                      int32_t **ids, size_t *n_ids, size_t *second, infer_error *err);
 
 /* The bytes that a token represents in running text; borrowed from t.  Control tokens yield their
  * text with INFER_DECODE_SPECIAL, and otherwise nothing.  INFER_EINVAL: id outside the

@@ -342,7 +342,7 @@ static void query_init(const struct kern_attn *a, struct query *query, int r, in
 {
 	int at = a->pos + r;
 	int lo = a->window && at - a->window + 1 > a->from ? at - a->window + 1 : a->from,
-	    hi = at + 1 < a->to ? at + 1 : a->to;
+	    hi = a->later < a->to - 1 - at ? at + 1 + a->later : a->to;
 
 	query->q = a->q + (size_t)r * a->q_row + (size_t)h * (size_t)a->dk;
 	query->o = a->o + (size_t)r * a->o_row + (size_t)h * (size_t)a->dv;

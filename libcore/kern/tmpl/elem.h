@@ -27,6 +27,8 @@ static inline vf gelu(vf g, vf u)
 	return v_mul(v_mul(g, v_sigmoid(v_mul(v_mul(v_set(0x1.988454p+0f), g), t))), u);
 }
 
+static inline vf gelu_erf(vf g, vf u) { return v_mul(v_mul(g, v_normal(g)), u); }
+
 /* g sigmoid(1.702 g) (u + 1), g and u clamped from above to limit, u from below to -limit too.  A NaN stays one:
  * it is the second operand of v_min and v_max. */
 static inline vf swiglu(vf g, vf u, float limit)
@@ -46,6 +48,19 @@ void KERN_FN(silu_mul)(float *y, const float *gate, const float *up, int n)
 void KERN_FN(gelu_mul)(float *y, const float *gate, const float *up, int n)
 {
 #define E(load, at) gelu(at(load, gate), at(load, up))
+	MAP(n, E);
+#undef E
+}
+
+void KERN_FN(gelu_erf_mul)(float *y, const float *gate, const float *up, int n)
+{
+#define E(load, at) gelu_erf(at(load, gate), at(load, up))
+	if (up) {
+		MAP(n, E);
+		return;
+	}
+#undef E
+#define E(load, at) gelu_erf(at(load, gate), v_set(1.0f))
 	MAP(n, E);
 #undef E
 }
@@ -116,6 +131,45 @@ void KERN_FN(rms_norm)(float *y, const float *x, const float *g, int n, float ep
 	}
 #undef E
 #define E(load, at) v_mul(at(load, x), r)
+	MAP(n, E);
+#undef E
+}
+
+static inline vf centred(vf x, vf mean, vf r) { return v_mul(v_sub(x, mean), r); }
+
+void KERN_FN(layer_norm)(float *y, const float *x, const float *g, const float *b, int n, float eps)
+{
+	vf sum = v_set(0);
+	int j = 0;
+
+	for (; j + 16 <= n; j += 16)
+		sum = v_add(sum, v_load(x + j));
+	if (j < n)
+		sum = v_keep(n - j, v_add(sum, v_loadn(x + j, n - j)), sum);
+	const vf mean = v_set(v_sum(sum) / (float)n);
+	sum = v_set(0);
+	for (j = 0; j + 16 <= n; j += 16) {
+		vf v = v_sub(v_load(x + j), mean);
+		sum = v_fma(v, v, sum);
+	}
+	if (j < n) {
+		vf v = v_sub(v_loadn(x + j, n - j), mean);
+		sum = v_keep(n - j, v_fma(v, v, sum), sum);
+	}
+	const vf r = v_set(1.0f / sqrtf(v_sum(sum) / (float)n + eps));
+#define E(load, at) v_fma(centred(at(load, x), mean, r), at(load, g), at(load, b))
+	if (g && b) {
+		MAP(n, E);
+		return;
+	}
+#undef E
+#define E(load, at) v_mul(centred(at(load, x), mean, r), at(load, g))
+	if (g) {
+		MAP(n, E);
+		return;
+	}
+#undef E
+#define E(load, at) centred(at(load, x), mean, r)
 	MAP(n, E);
 #undef E
 }

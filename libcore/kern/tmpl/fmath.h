@@ -62,6 +62,25 @@ static inline vf v_tanh(vf x)
 	return v_from(vi_or(v_bits(v_abs(y)), vi_and(v_bits(x), vi_set(INT32_MIN))));
 }
 
+/* P(N < x) of the normal distribution */
+static inline vf v_normal(vf x)
+{
+	const vf one = v_set(1.0f);
+	vf a = v_min(v_set(FM_TAILF_MAX), v_abs(x)), s = v_div(one, v_fma(a, v_set(0.25f), one)),
+	   p = v_set(FM_TAILF_C8);
+
+	p = v_fma(p, s, v_set(FM_TAILF_C7));
+	p = v_fma(p, s, v_set(FM_TAILF_C6));
+	p = v_fma(p, s, v_set(FM_TAILF_C5));
+	p = v_fma(p, s, v_set(FM_TAILF_C4));
+	p = v_fma(p, s, v_set(FM_TAILF_C3));
+	p = v_fma(p, s, v_set(FM_TAILF_C2));
+	p = v_fma(p, s, v_set(FM_TAILF_C1));
+	p = v_fma(p, s, v_set(FM_TAILF_C0));
+	p = v_mul(v_mul(p, s), v_exp(v_mul(v_set(-0.5f), v_mul(a, a))));
+	return v_pick(v_lt(x, v_set(0)), p, v_sub(one, p));
+}
+
 static inline vf v_sigmoid(vf x)
 {
 	const vf one = v_set(1.0f);

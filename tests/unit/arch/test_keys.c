@@ -170,6 +170,7 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(taps), SAME(state_tiled), SAME(gated);
 	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(latent_eps);
 	SAME(groups), SAME(groups_used), SAME(group_best);
+	SAME(both_ways), SAME(centred);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)

@@ -20,7 +20,7 @@ struct step {
 	struct backend_cache *caches[2];
 	uint32_t pages[STEP_SEQS][STEP_PAGES], states[STEP_SEQS][STEP_PAGES];
 	const uint32_t *tables[STEP_SEQS][2];
-	int32_t len[STEP_SEQS];
+	int32_t len[STEP_SEQS], second[STEP_SEQS];
 	float *edge; /* the one that a graph may have */
 };
 
@@ -115,9 +115,11 @@ __attribute__((unused)) static int step_run(struct step *s, const int32_t *const
 		if (!n[q])
 			continue;
 		step_states(s, q, n[q]);
-		runs[step.n_runs++] = (struct backend_run){
-			.row = step.n, .n = n[q], .pos = s->len[q], .pages = s->tables[q]
-		};
+		runs[step.n_runs++] = (struct backend_run){ .row = step.n,
+			                                    .n = n[q],
+			                                    .pos = s->len[q],
+			                                    .pages = s->tables[q],
+			                                    .second = s->second[q] };
 		for (int i = 0; i < n[q]; i++)
 			all[step.n++] = ids[q][i];
 		s->len[q] += n[q];

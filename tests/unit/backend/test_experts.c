@@ -96,7 +96,7 @@ static int run(const struct experts *x, const int32_t *ids, int n, int threads, 
 	struct backend_size size = { ROWS, ROWS, 4096 };
 	struct backend_kv kv = { 0 };
 	const uint32_t *const pages[1] = { NULL };
-	struct backend_run seq = { 0, n, 0, pages };
+	struct backend_run seq = { .n = n, .pages = pages };
 	int32_t rows[ROWS];
 	struct backend_step step = { n, n, 1, ids, &seq, rows, &kv };
 	struct backend_result res;

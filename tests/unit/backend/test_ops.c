@@ -117,6 +117,59 @@ static void test_chunked(void **state)
 	check_nodes(&k, ops);
 }
 
+/* Rows that see later ones, all or some, and the parts of a text: beside other sequences, with any
+ * threads and kernels, the same bits. */
+static void both_ways(int window, int later, int second)
+{
+	enum { N = 250, OTHER = 6 };
+	struct step_shape k = cache_of(&plain, INFER_F32);
+	struct toy t;
+	struct step s;
+	int32_t ids[2][N];
+	infer_error e = { 0 };
+	float *alone = malloc(N * (size_t)plain.embd * sizeof(float));
+	const float *y;
+
+	make_ids(ids[0], N, 8);
+	make_ids(ids[1], N, 9);
+	assert_int_equal(toy_make(&t, &plain, 0), INFER_OK);
+	t.g.n = 1; /* the tokens, without what picks them */
+	t.g.output = toy_op(&t, GRAPH_PICK,
+	                    toy_attention(&t, toy_add(&t, 0, toy_embed(&t, 2), 0), 0), -1);
+	for (int i = 0; i < t.g.n; i++)
+		if (t.g.nodes[i].op == GRAPH_ATTN) {
+			t.g.nodes[i].attn.window = window;
+			t.g.nodes[i].attn.later = later;
+		}
+	t.m.n_weights = t.n_w;
+	struct truth truth = { .m = &t.m, .rows = N, .ids = ids[0], .second = second };
+	truth_eval(&truth);
+	assert_int_equal(step_open(&s, &t.m, &k, 1, "ref", N, &e), INFER_OK);
+	s.second[0] = second;
+	assert_int_equal(step_eval(&s, ids[0], N, N, plain.embd, alone, &e), INFER_OK);
+	assert_true(distance(alone, truth.value[t.g.output], (size_t)(N * plain.embd)) < 3e-6);
+	step_close(&s);
+	assert_int_equal(step_open(&s, &t.m, &k, 3, NULL, STEP_ROWS, &e), INFER_OK);
+	s.second[1] = second;
+	assert_int_equal(step_run(&s, (const int32_t *const[]){ ids[1], ids[0], NULL, NULL },
+	                          (const int[]){ OTHER, N, 0, 0 }, &y, &e),
+	                 INFER_OK);
+	assert_memory_equal(y + OTHER * plain.embd, alone,
+	                    (size_t)(N * plain.embd) * sizeof(float));
+	step_close(&s);
+	truth_free(&truth);
+	toy_free(&t);
+	free(alone);
+}
+
+static void test_both_ways(void **state)
+{
+	(void)state;
+	both_ways(0, 1 << 30, 100);
+	both_ways(33, 32, 0);
+	both_ways(1, 3, 249);
+}
+
 /* A cache of halves rounds keys and values, no more. */
 static void test_half_cache(void **state)
 {
@@ -378,6 +431,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_op),
 		cmocka_unit_test(test_chunked),
+		cmocka_unit_test(test_both_ways),
 		cmocka_unit_test(test_half_cache),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_invariance),

@@ -81,7 +81,7 @@ static int run(const struct route *r, float *out)
 	struct backend_size size = { 2, 2, 32 };
 	struct backend_kv kv = { 0 };
 	const uint32_t *const pages[1] = { NULL };
-	struct backend_run seq = { 0, 2, 0, pages };
+	struct backend_run seq = { .n = 2, .pages = pages };
 	struct backend_step step = { 2, 2, 1, ids, &seq, rows, &kv };
 	struct backend_result res;
 	struct open o = { 0 };

@@ -180,6 +180,21 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	return toy_mm(t, toy_delta(t, &n, layer), k->embd, 0, 0, 0);
 }
 
+/* What encoders have: rows by position and part of the text, centred norms, GELU without an
+ * approximation. */
+static int32_t toy_encode(struct toy *t, int32_t x)
+{
+	int32_t h = toy_add(t, toy_add(t, x, toy_embed(t, 1), 0), toy_embed(t, 2), 0), up;
+	struct graph_node n = graph_node_of(GRAPH_GELU_MUL);
+
+	h = toy_centred(t, h);
+	up = toy_op(t, GRAPH_GELU, toy_mm(t, h, t->k.ff, 1, 0, 0), -1);
+	n.src[0] = toy_mm(t, h, t->k.ff, 0, 2, 0);
+	n.src[1] = up;
+	n.gelu_mul.erf = 1;
+	return toy_add(t, x, toy_mm(t, graph_add(&t->g, n), t->k.embd, 0, 0, 0), 0);
+}
+
 /* Out of the graph and back in. */
 static int32_t toy_edge(struct toy *t, int32_t x)
 {
@@ -194,20 +209,17 @@ static int32_t toy_edge(struct toy *t, int32_t x)
 /* All of it up to node `last` (-1: everything), whose rows are the output. */
 __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shape *k, int last)
 {
-	struct graph_node n = graph_node_of(GRAPH_EMBED), scale = graph_node_of(GRAPH_SCALE);
+	struct graph_node scale = graph_node_of(GRAPH_SCALE);
 	int32_t x;
 
 	memset(t, 0, sizeof *t);
 	t->k = *k;
 	t->seed = 7;
 	graph_init(&t->g);
-	n.cols = k->embd;
-	n.w[0] = toy_weight(t, k->type, 1, k->embd, TOY_VOCAB);
-	n.embed.mul = sqrtf((float)k->embd);
-	x = toy_attention(t, graph_add(&t->g, n), 0);
+	x = toy_attention(t, toy_embed(t, 0), 0);
 	x = toy_by_heads(t, toy_mlp(t, x));
 	x = toy_experts(t, toy_attention(t, x, 1));
-	x = toy_add(t, x, toy_recurrent(t, x, 2), 0);
+	x = toy_encode(t, toy_add(t, x, toy_recurrent(t, x, 2), 0));
 	scale.src[0] = x;
 	scale.scale.mul = 0.25f;
 	scale.w[0] = toy_vector(t, 1);

@@ -19,7 +19,8 @@ enum {
 	TOY_KV = 2,
 	TOY_EXPERTS = 6,
 	TOY_USED = 2,
-	TOY_VOCAB = 72
+	TOY_VOCAB = 72,
+	TOY_PLACES = 2048, /* positions that have a row of their own */
 };
 struct toy_shape {
 	int type, embd, dk, dv, rot, ff, window;
@@ -150,6 +151,33 @@ static int32_t toy_mm(struct toy *t, int32_t x, int cols, int bias, float mul, f
 	n.w[1] = bias ? toy_vector(t, cols) : -1;
 	n.mm.mul = mul;
 	n.mm.cap = cap;
+	return graph_add(&t->g, n);
+}
+
+/* Rows by the token, its position, or its part of the text. */
+static int32_t toy_embed(struct toy *t, int by)
+{
+	struct graph_node n = graph_node_of(GRAPH_EMBED);
+
+	n.cols = t->k.embd;
+	n.embed.by = by;
+	n.w[0] = toy_weight(t, by ? INFER_F32 : t->k.type, 1, t->k.embd,
+	                    by == 0   ? TOY_VOCAB
+	                    : by == 1 ? TOY_PLACES
+	                              : 2);
+	n.embed.mul = by ? 0 : sqrtf((float)t->k.embd);
+	return graph_add(&t->g, n);
+}
+
+static int32_t toy_centred(struct toy *t, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_NORM);
+
+	n.src[0] = x;
+	n.norm.groups = n.norm.centred = 1;
+	n.norm.eps = 1e-5f;
+	n.w[0] = toy_vector(t, toy_cols(t, x));
+	n.w[1] = toy_vector(t, toy_cols(t, x));
 	return graph_add(&t->g, n);
 }
 

@@ -8,10 +8,19 @@ static void truth_embed(const struct truth *t, const struct graph_node *n, doubl
 {
 	float *x = malloc((size_t)n->cols * sizeof(float));
 
-	truth_row(&t->m->weights[n->w[0]], 0, t->ids[row], x);
+	truth_row(&t->m->weights[n->w[0]], 0,
+	          n->embed.by == 0   ? t->ids[row]
+	          : n->embed.by == 1 ? row
+	                             : t->second && row >= t->second,
+	          x);
 	for (int c = 0; c < n->cols; c++)
 		y[c] = (double)x[c] * (n->embed.mul == 0 ? 1 : (double)n->embed.mul);
 	free(x);
+}
+
+static double truth_float(const struct truth *t, int w, int i)
+{
+	return (double)((const float *)t->m->weights[w].at[0])[i];
 }
 
 static void truth_norm(const struct truth *t, const struct graph_node *n, double *y,
@@ -21,15 +30,16 @@ static void truth_norm(const struct truth *t, const struct graph_node *n, double
 
 	memcpy(y, x, (size_t)n->cols * sizeof *y);
 	for (int g = 0; g < n->norm.groups; g++) {
-		double sum = 0;
+		double sum = 0, mean = 0;
+		for (int c = 0; c < cols && n->norm.centred; c++)
+			mean += x[g * cols + c] / cols;
 		for (int c = 0; c < cols; c++)
-			sum += x[g * cols + c] * x[g * cols + c];
+			sum += (x[g * cols + c] - mean) * (x[g * cols + c] - mean);
 		for (int c = 0; c < cols; c++)
-			y[g * cols + c] =
-				x[g * cols + c] / sqrt(sum / cols + (double)n->norm.eps) *
-				(n->w[0] < 0 ? 1
-			                     : (double)((const float *)t->m->weights[n->w[0]]
-			                                        .at[0])[c]);
+			y[g * cols + c] = (x[g * cols + c] - mean) /
+			                          sqrt(sum / cols + (double)n->norm.eps) *
+			                          (n->w[0] < 0 ? 1 : truth_float(t, n->w[0], c)) +
+			                  (n->w[1] < 0 ? 0 : truth_float(t, n->w[1], c));
 	}
 }
 
@@ -78,16 +88,17 @@ static void truth_rope(const struct truth *t, const struct graph_node *n, double
 		}
 }
 
-/* One head of one row over positions 0 ... pos. */
+/* One head of one row over the positions up to its own, and the later ones that it sees. */
 static void truth_head(const struct truth *t, const struct graph_node *n, double *y,
-                       const double *q, int pos, int h)
+                       const double *q, int own, int h)
 {
 	const struct graph_node *put = truth_node(t, n->src[1]);
 	int dk = n->attn.dk, dv = n->attn.dv, kv = h / (n->attn.heads / n->attn.kv_heads),
-	    from = n->attn.window && pos >= n->attn.window ? pos - n->attn.window + 1 : 0;
+	    from = n->attn.window && own >= n->attn.window ? own - n->attn.window + 1 : 0,
+	    pos = n->attn.later < t->rows - own ? own + n->attn.later : t->rows - 1;
 
 	if (n->attn.chunked)
-		from = pos / n->attn.window * n->attn.window;
+		from = own / n->attn.window * n->attn.window;
 	double *s = malloc((size_t)(pos + 1) * sizeof(double)), most = n->w[0] < 0 ? -INFINITY : 0,
 	       sum = 0;
 
@@ -182,6 +193,8 @@ static void truth_part(const struct truth *t, const struct graph_node *n, double
 		y[c] = x[c / cols * of + n->part.from + c % cols];
 }
 
+static double truth_gelu(double x) { return x * 0.5 * erfc(-x / sqrt(2)); }
+
 static void truth_elements(const struct truth *t, const struct graph_node *n, double *y,
                            const double *a, const double *b, int pos)
 {
@@ -194,7 +207,10 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			y[c] = truth_act(0, a[c]) * b[c];
 			break;
 		case GRAPH_GELU_MUL:
-			y[c] = truth_act(1, a[c]) * b[c];
+			y[c] = (n->gelu_mul.erf ? truth_gelu(a[c]) : truth_act(1, a[c])) * b[c];
+			break;
+		case GRAPH_GELU:
+			y[c] = truth_gelu(a[c]);
 			break;
 		case GRAPH_GATE:
 			y[c] = b[truth_node(t, n->src[1])->cols == 1 ? 0 : c];

@@ -10,7 +10,7 @@
 
 struct truth {
 	const struct backend_model *m;
-	int rows;
+	int rows, second; /* position of the second part; 0: there is none */
 	const int32_t *ids;
 	double **value;
 };

@@ -171,7 +171,7 @@ static void test_refused(void **state)
 		struct infer_request r;
 		const char *says;
 	} bad[] = {
-		{ { .embed = 4, .embedding = v }, "embed is 4" },
+		{ { .embed = INFER_EMBED_RANK + 1, .embedding = v }, "embed is 5" },
 		{ { .embed = -1, .embedding = v }, "embed is -1" },
 		{ { .embed = INFER_EMBED_MEAN }, "without memory" },
 		{ { .embed = INFER_EMBED_MEAN, .embedding = v, .max_tokens = 1 }, "max_tokens" },
