@@ -193,8 +193,9 @@ static void look(struct metrics_now *now, const struct server *s, const struct s
 		now->kv_used = (double)(e.kv_pages_used - e.kv_pages_idle) / (double)e.kv_pages;
 		now->kv_idle = (double)e.kv_pages_idle / (double)e.kv_pages;
 	}
-	now->steps = m->steps + e.steps;
-	now->preemptions = m->preemptions + e.preemptions;
+	now->engines = m->engines;
+	metrics_engine_add(&now->engines, &e);
+	now->swap_bytes = e.swap_bytes;
 	now->loaded = m->state == SERVED_IN;
 	now->bytes = m->bytes;
 	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;

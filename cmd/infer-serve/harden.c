@@ -3,32 +3,37 @@
 #include "infer-serve/harden.h"
 #include "infer-serve/serve.h"
 #include "common/say.h"
+#include "base/err.h"
 #include "base/sandbox.h"
 
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATHS = 512 };
-struct paths {
-	char *at[PATHS];
-	int n;
-};
-
-static void add(struct paths *p, const char *path)
+/* paths: char *[] */
+static void add(struct buf *paths, const char *path)
 {
-	char *copy = path && p->n < PATHS ? mem_strndup(MEM_BASE, path, strlen(path)) : NULL;
+	char *copy;
 
-	if (copy)
-		p->at[p->n++] = copy;
+	if (!path)
+		return;
+	copy = mem_strndup(MEM_BASE, path, strlen(path));
+	paths->bad |= !copy;
+	buf_put(paths, &copy, sizeof copy);
+	if (paths->bad)
+		mem_free(copy);
 }
 
 /* The folder of a file that is read again, and that of what its name leads to. */
-static void add_folder(struct paths *p, const char *file)
+static void add_folder(struct buf *p, const char *file)
 {
 	char *real, *copy;
 
-	if (!file || !(copy = mem_strndup(MEM_BASE, file, strlen(file))))
+	if (!file)
+		return;
+	copy = mem_strndup(MEM_BASE, file, strlen(file));
+	p->bad |= !copy;
+	if (!copy)
 		return;
 	add(p, dirname(copy));
 	mem_free(copy);
@@ -38,13 +43,16 @@ static void add_folder(struct paths *p, const char *file)
 	free(real);
 }
 
-void harden_files(const struct server *s)
+int harden_files(const struct server *s, infer_error *err)
 {
 	/* counters of the process; the time, in templates */
 	static const char *const always[] = { "/proc", "/etc", "/usr/share/zoneinfo", "/dev/null" };
-	struct paths p = { .n = 0 };
-	infer_error err;
+	char *const *at;
+	infer_error why;
+	struct buf p;
+	int n, bad;
 
+	buf_init(&p, MEM_BASE);
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(&p, always[i]);
 	for (const struct served *m = s->models; m; m = m->next) {
@@ -62,11 +70,16 @@ void harden_files(const struct server *s)
 	}
 	add_folder(&p, s->o->api_key_file);
 	add(&p, s->o->files_dir);
-	if (sandbox_paths((const char *const *)p.at, p.n, &s->o->files_dir, s->o->files_dir != NULL,
-	                  &err))
-		say_note(1, "all files stay in reach: %s", err.message);
-	while (p.n)
-		mem_free(p.at[--p.n]);
+	at = (char *const *)(const void *)p.at;
+	n = (int)(p.len / sizeof *at);
+	bad = p.bad;
+	if (!bad && sandbox_paths((const char *const *)at, n, &s->o->files_dir,
+	                          s->o->files_dir != NULL, &why))
+		say_note(1, "all files stay in reach: %s", why.message);
+	for (int i = 0; i < n; i++)
+		mem_free(at[i]);
+	buf_fini(&p);
+	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
 }
 
 void harden(void)

@@ -2,10 +2,13 @@
 #ifndef INFER_SERVE_HARDEN_H
 #define INFER_SERVE_HARDEN_H
 
+#include <infer/status.h>
+
 struct server;
 
-/* Files, for this thread and those that it starts: after everything was opened. */
-void harden_files(const struct server *s);
+/* Files, for this thread and those that it starts: after everything was opened.
+ * INFER_ENOMEM  nothing is given up */
+int harden_files(const struct server *s, infer_error *err);
 /* The rest, for all threads: after they were started. */
 void harden(void);
 #endif

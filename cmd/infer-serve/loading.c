@@ -186,6 +186,18 @@ int served_find(struct exchange *x)
 
 /* ---- loading ---- */
 
+/* Under the lock: the thread that steps is to unload m.  Its counters stay readable meanwhile. */
+static void send_away(struct served *m)
+{
+	struct infer_engine_stats e = { 0 };
+
+	if (m->engine)
+		infer_engine_stats(m->engine, &e);
+	metrics_engine_add(&m->engines, &e);
+	m->state = SERVED_LEAVING;
+	pthread_cond_signal(&m->server->engine_wake);
+}
+
 /* Under the lock: memory of models other than m; *idle: the one that nobody uses for longest;
  * *leaving: one will be gone soon. */
 static uint64_t taken(struct server *s, const struct served *m, struct served **idle, int *leaving)
@@ -221,10 +233,8 @@ static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 			             m->name, (double)bytes / (1 << 20));
 			break;
 		}
-		if (!leaving) {
-			idle->state = SERVED_LEAVING;
-			pthread_cond_signal(&s->engine_wake);
-		}
+		if (!leaving)
+			send_away(idle);
 		pthread_cond_wait(&s->changed, &s->lock);
 	}
 	if (!rc)
@@ -335,10 +345,8 @@ void served_look(struct server *s)
 		if (m->refs || (!is_in && m->state != SERVED_OUT))
 			continue;
 		if (m->retired || (is_in && m->failed) ||
-		    (is_in && m->unload_s && now - m->ended_ns > m->unload_s * SECOND)) {
-			m->state = SERVED_LEAVING;
-			pthread_cond_signal(&s->engine_wake);
-		}
+		    (is_in && m->unload_s && now - m->ended_ns > m->unload_s * SECOND))
+			send_away(m);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -369,19 +377,14 @@ static struct served *leaving(struct server *s)
 
 void served_leave(struct server *s)
 {
-	struct infer_engine_stats e = { 0 };
 	struct served *m;
 
 	while ((m = leaving(s))) {
-		if (m->engine) {
-			infer_engine_stats(m->engine, &e);
+		if (m->engine)
 			say_note(1, "%s: unloaded", m->name);
-		}
 		/* nobody looks at it in this state */
 		served_close(m);
 		pthread_mutex_lock(&s->lock);
-		m->steps += e.steps;
-		m->preemptions += e.preemptions;
 		m->samples = 0;
 		m->bytes = 0;
 		m->state = SERVED_OUT;

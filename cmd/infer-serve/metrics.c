@@ -117,6 +117,16 @@ void metrics_job(struct metrics *m, const infer_job *j)
 		metrics_observe(m, METRICS_MAX, (double)j->request.max_tokens);
 }
 
+void metrics_engine_add(struct metrics_engine *m, const struct infer_engine_stats *s)
+{
+	m->steps += s->steps;
+	m->preemptions += s->preemptions;
+	m->swaps += s->swaps;
+	m->recomputes += s->recomputes;
+	m->swap_out_bytes += s->swap_out_bytes;
+	m->swap_in_bytes += s->swap_in_bytes;
+}
+
 /* ---- the text ---- */
 
 static void family(struct buf *to, const char *name, const char *type, const char *help)
@@ -164,9 +174,16 @@ static const struct value values[] = {
 	  SUM(prompt_tokens) },
 	{ "prefix_cache_hits_total", "counter", "Tokens that the cache had.", SUM(cached_tokens) },
 	{ "generation_tokens_total", "counter", "Generated tokens.", SUM(generation_tokens) },
-	{ "engine_steps_total", "counter", "Steps of the engine.", NOW(steps, AS_U64) },
+	{ "engine_steps_total", "counter", "Steps of the engine.", NOW(engines.steps, AS_U64) },
 	{ "num_preemptions_total", "counter", "Sequences that lost their place in the cache.",
-	  NOW(preemptions, AS_U64) },
+	  NOW(engines.preemptions, AS_U64) },
+	{ "swap_out_bytes_total", "counter",
+	  "Bytes copied out of the cache for preempted sequences.",
+	  NOW(engines.swap_out_bytes, AS_U64) },
+	{ "swap_in_bytes_total", "counter", "Bytes copied back into the cache.",
+	  NOW(engines.swap_in_bytes, AS_U64) },
+	{ "swap_used_bytes", "gauge", "Bytes of preempted sequences that wait beside the cache.",
+	  NOW(swap_bytes, AS_U64) },
 	{ "num_requests_running", "gauge", "Samples that are computed.", NOW(running, AS_I64) },
 	{ "num_requests_waiting", "gauge", "Requests that wait.", NOW(waiting, AS_I64) },
 	{ "kv_cache_usage_ratio", "gauge", "Part of the cache that sequences use.",
@@ -243,6 +260,14 @@ static void put_requests(struct buf *to, const struct metrics_now *now)
 		}
 }
 
+static void put_resumed(struct buf *to, const struct metrics_now *now)
+{
+	begin(to, "preemptions_resumed_total", now->model);
+	buf_printf(to, ",way=\"copied\"} %llu\n", (unsigned long long)now->engines.swaps);
+	begin(to, "preemptions_resumed_total", now->model);
+	buf_printf(to, ",way=\"recomputed\"} %llu\n", (unsigned long long)now->engines.recomputes);
+}
+
 static void put_finishes(struct buf *to, const struct metrics_now *now)
 {
 	static const char *const finishes[METRICS_FINISHES] = { "stop", "length", "cancelled",
@@ -259,6 +284,10 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
                  const struct metrics_process *p)
 {
 	put_values(to, now, n);
+	family(to, "preemptions_resumed_total", "counter",
+	       "Preempted sequences that went on, by how they got their cache again.");
+	for (int k = 0; k < n; k++)
+		put_resumed(to, &now[k]);
 	family(to, "request_success_total", "counter", "Answers by how they ended.");
 	for (int k = 0; k < n; k++)
 		put_finishes(to, &now[k]);

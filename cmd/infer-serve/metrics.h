@@ -42,13 +42,18 @@ struct metrics {
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
 	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
 };
+/* Of all engines that a model had. */
+struct metrics_engine {
+	uint64_t steps, preemptions, swaps, recomputes, swap_out_bytes, swap_in_bytes;
+};
 /* What is so now of a model. */
 struct metrics_now {
 	const struct metrics *of;
 	const char *model;
 	int64_t running, waiting;
 	double kv_used, kv_idle; /* 0 ... 1: of sequences; prefixes for later */
-	uint64_t steps, preemptions, bytes;
+	struct metrics_engine engines;
+	uint64_t swap_bytes, bytes;
 	int loaded;
 };
 struct metrics_process {
@@ -61,6 +66,7 @@ void metrics_request(struct metrics *m, int endpoint, int status);
 /* A sample that ended; first: of its request, whose prompt counts once. */
 void metrics_job(struct metrics *m, const infer_job *j); /* once for a request */
 void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
+void metrics_engine_add(struct metrics_engine *m, const struct infer_engine_stats *s);
 /* now: of n models, and behind them one for requests that were for none of them */
 void metrics_put(struct buf *to, const struct metrics_now *now, int n,
                  const struct metrics_process *p);

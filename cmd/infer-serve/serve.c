@@ -313,10 +313,10 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 
 	progress_end();
 	s.ended_ns = clock_now_ns();
-	if (!rc) {
-		harden_files(&s);
+	if (!rc)
+		rc = harden_files(&s, &err);
+	if (!rc)
 		rc = start_threads(&t, &s, &err);
-	}
 	if (!rc && o->files_dir)
 		rc = batches_open(&s, &err);
 	if (!rc)

@@ -86,7 +86,7 @@ struct exchange {
 	struct fair_item turn;
 	int64_t put_ns, started_ns; /* handed to the engine's thread, and to the engine */
 	int64_t until_ns;           /* it is given up then; 0: never */
-	int late;                   /* it was */
+	_Atomic int late;           /* it was */
 	infer_job *job;
 	infer_task *task;
 	int streams, begun; /* begun: an event went out */

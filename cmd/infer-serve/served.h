@@ -64,9 +64,9 @@ struct served {
 	int64_t service_ns; /* running mean: a request in the engine */
 	struct slot slots[SERVE_SEQS];
 	struct metrics metrics;
-	uint64_t steps, preemptions; /* of its engines before this one */
-	struct fair_user *users;     /* one for each of the server's that used it */
-	_Atomic int failed;          /* the model's file was changed */
+	struct metrics_engine engines; /* before this one; one that leaves is among them */
+	struct fair_user *users;       /* one for each of the server's that used it */
+	_Atomic int failed;            /* the model's file was changed */
 
 	/* of the thread that steps */
 	struct exchange *running; /* by next_job */

@@ -106,8 +106,10 @@ static void lay_aside(infer_engine *e, struct request *r)
 		return;
 	}
 	r->aside = kv_seq_lay_aside(e->kv, r->seq);
-	if (r->aside)
+	if (r->aside) {
 		measure_copy(e, bytes, from);
+		e->now.swap_out_bytes += bytes;
+	}
 }
 
 void sched_preempt_last(infer_engine *e)
@@ -157,7 +159,9 @@ static void come_back(infer_engine *e, struct request *r, int copied)
 	if (copied && !kv_seq_take_back(e->kv, r->seq, r->aside, r->ids)) {
 		measure_copy(e, bytes, from);
 		e->now.swaps++;
+		e->now.swap_in_bytes += bytes;
 	} else {
+		e->now.recomputes += (uint64_t)r->admitted;
 		kv_aside_drop(e->kv, r->aside);
 	}
 	r->aside = NULL;

@@ -36,6 +36,7 @@ static const struct job_field known[] = {
 	{ "reasoning_effort", job_take_effort },
 	{ "reasoning_format", job_take_reasoning },
 	{ "thinking_budget_tokens", job_take_thinking_budget },
+	{ "thinking_token_budget", job_take_thinking_budget },
 	{ "max_completion_tokens", job_take_max_tokens },
 	{ "logprobs", job_take_chat_logprobs },
 	{ "top_logprobs", job_take_chat_logprobs },
@@ -53,31 +54,36 @@ static const struct job_field known[] = {
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
-	{ "stream", 0 },
-	{ "stream_options", NAN },
-	{ "echo", 0 },
-	{ "functions", NAN },
-	{ "function_call", NAN },
-	{ "verbosity", NAN },
-	{ "documents", NAN },
+	{ "stream", 0 },      { "stream_options", NAN }, { "echo", 0 },
+	{ "functions", NAN }, { "function_call", NAN },  { "verbosity", NAN },
+	{ "documents", NAN }, { "chat_template", NAN },  { "include_reasoning", 1 },
 	{ NULL, 0 },
 };
 
-static const struct job_fields fields = { known, refused, -1 };
+static const struct job_fields fields = {
+	.known = known,
+	.refused = refused,
+	.max_tokens = -1,
+	.has_extras = 1,
+};
 
 static int read(struct job *j, const struct json *body)
 {
 	return job_read_fields(j, body, &fields);
 }
 
-static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, float logprob)
+static void put_token(struct jwrite *w, const struct infer_answer *a, int32_t id, float logprob)
 {
+	char name[PART_TOKEN_NAME];
 	const char *bytes;
 	size_t n;
 
-	if (part_token_text(t, id, &bytes, &n))
+	if (part_token_text(a->tokenizer, id, &bytes, &n))
 		n = 0;
-	jw_strn(w, "token", n ? bytes : "", n);
+	if (a->job->ids_for_texts)
+		jw_str(w, "token", part_token_name(name, id));
+	else
+		jw_strn(w, "token", n ? bytes : "", n);
 	jw_num(w, "logprob", isinf(logprob) ? PART_NEVER : (double)logprob);
 	jw_array(w, "bytes");
 	for (size_t i = 0; i < n; i++)
@@ -86,7 +92,7 @@ static void put_token(struct jwrite *w, const infer_tokenizer *t, int32_t id, fl
 }
 
 /* {content: [{token, logprob, bytes, top_logprobs}]}: of the tokens that the text is made of. */
-static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
+static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
                          const struct infer_event *tokens, size_t n, size_t offset)
 {
 	(void)offset;
@@ -95,14 +101,14 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
 	for (size_t i = 0; i < n; i++) {
 		const struct infer_event *ev = &tokens[i];
 
-		if (infer_token_is_eog(t, ev->token))
+		if (infer_token_is_eog(a->tokenizer, ev->token))
 			continue;
 		jw_object(w, NULL);
-		put_token(w, t, ev->token, ev->logprob);
+		put_token(w, a, ev->token, ev->logprob);
 		jw_array(w, "top_logprobs");
 		for (int32_t k = 0; k < ev->n_top; k++) {
 			jw_object(w, NULL);
-			put_token(w, t, ev->top[k].token, ev->top[k].logprob);
+			put_token(w, a, ev->top[k].token, ev->top[k].logprob);
 			jw_end(w);
 		}
 		jw_end(w);

@@ -112,15 +112,18 @@ void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts
                uint32_t flags);
 void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n);
 
-/* its characters */
+/* What stands for a token where its text is not wanted, "token_id:7". */
+enum { PART_TOKEN_NAME = 24 };
+const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id);
 /* the value that servers write for an impossible token */
 enum { PART_NEVER = -9999 };
+/* its characters */
 size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 
 /* openai.c: what the two forms of OpenAI share, and what sets them apart */
 struct openai_form {
 	const char *prefix, *object, *chunk; /* of ids; what an answer and a chunk are called */
-	int marks_chunks;                    /* chunks have the fingerprint, too */
+	int is_chat; /* chunks have the fingerprint, too; one prompt, of which the answer speaks */
 	/* members of a choice: the whole of sample i, or its new part */
 	void (*put_choice)(struct jwrite *w, const struct infer_answer *a, int32_t i);
 	void (*put_part)(struct jwrite *w, const struct infer_answer *a,
@@ -128,7 +131,7 @@ struct openai_form {
 	/* Do these tokens have log-probabilities to show? */
 	int (*has_logprobs)(const infer_tokenizer *t, const struct infer_event *tokens, size_t n);
 	/* offset: characters of the tokens before */
-	void (*put_logprobs)(struct jwrite *w, const infer_tokenizer *t,
+	void (*put_logprobs)(struct jwrite *w, const struct infer_answer *a,
 	                     const struct infer_event *tokens, size_t n, size_t offset);
 };
 void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o);

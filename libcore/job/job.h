@@ -7,6 +7,7 @@
 #include "base/jwrite.h"
 #include "chat/chat.h"
 #include "chat/tools.h"
+#include "job/extras.h"
 
 struct infer_job_reader {
 	struct infer_job_opts o;
@@ -34,17 +35,17 @@ struct job {
 	struct infer_tools tools;               /* its own; n 0: none */
 	int raw, raw_given, think;
 	int32_t wants_logprobs, top_logprobs; /* of chat's form; top -1: not given */
-	int seeded, stream_options;
+	int seeded, stream_options, no_cache, has_gap;
 	int prefill, opens; /* continue_final_message, add_generation_prompt; -1: not given */
 	int32_t best_of;    /* 0: not given */
 	int limit_rank;     /* of the name that max_tokens came by, from 1; 0: none */
 	int single; /* at most one call; -1: not given, which is one where calls are required */
 	int inline_reasoning, no_thinking, wants_thinking;
 	int32_t thinking_budget;
-	int counts; /* the prompt is counted, and nothing generated */
-	int no_cache, has_gap;
+	int counts;       /* the prompt is counted, and nothing generated */
 	int truncates;    /* a conversation that does not fit loses its oldest turns */
 	int min_logprobs; /* tokens are kept in any case */
+	struct extras extras;
 	struct fim {
 		/* texts around a gap, what fills it so far, and files beside: [{text, filename}] */
 		const struct json *before, *behind, *begun, *extra;
@@ -113,6 +114,7 @@ struct job_fields {
 	/* when the fields are read, and before the prompt is: what they say together.  NULL: nothing.
 	 * *param: the field at fault */
 	int (*ready)(struct job *j, const char **param, infer_error *err);
+	int has_extras; /* the fields of extras.c are known, too */
 };
 /* For a form's read: defaults, fields, prompt, and what goes together. */
 int job_read_fields(struct job *j, const struct json *body, const struct job_fields *f);

@@ -151,6 +151,12 @@ int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, si
 	return infer_token_bytes(t, id, INFER_DECODE_SPECIAL, bytes, n, NULL);
 }
 
+const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id)
+{
+	snprintf(to, PART_TOKEN_NAME, "token_id:%d", (int)id);
+	return to;
+}
+
 size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 {
 	size_t n, chars = 0;

@@ -9,7 +9,7 @@
 
 static int put_text(struct buf *ids, const struct job *j, const struct json *v, infer_error *err)
 {
-	const uint32_t add = ids->len ? 0 : INFER_ENCODE_ADD;
+	const uint32_t add = ids->len || j->extras.bare ? 0 : INFER_ENCODE_ADD;
 	int32_t *some;
 	size_t n;
 
@@ -105,7 +105,7 @@ static int say(struct infer_prompt *p, struct job *j, const struct json *v, infe
 	const infer_tokenizer *t = infer_model_tokenizer(j->o->model);
 	struct buf text;
 
-	if (json_is_string(v)) {
+	if (json_is_string(v) && !j->extras.most) {
 		p->text = (struct infer_str){ v->s, v->n };
 		return INFER_OK;
 	}
@@ -143,6 +143,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 	TRY(rc);
 	if (!kept)
 		return job_no_memory(err);
+	TRY(job_cut_prompt(j, p, err));
 	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "the %s is empty", key);
 }
 

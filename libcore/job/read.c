@@ -88,7 +88,7 @@ static int refuse(const struct job *j, const struct job_refused *r, const struct
 	           : json_is(v, JSON_FALSE) ? 0
 	                                    : NAN;
 
-	if (json_is_null(v) || x == r->nothing)
+	if (json_is_null(v) || x == r->nothing || (json_is_array(v) && !json_count(v)))
 		return INFER_OK;
 	return err_set(err, INFER_EUNSUP, "%s is not supported%s", r->key,
 	               j->o->where ? j->o->where : "");
@@ -103,6 +103,7 @@ static int take_field(struct job *j, const struct job_fields *form, const char *
 
 	f = f ? f : find(job_common, key);
 	f = f ? f : find(job_constraints, key);
+	f = f || !form->has_extras ? f : find(job_extras(), key);
 	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find(job_streamed, key);
 	*known = 1;
 	if (f)
@@ -112,6 +113,7 @@ static int take_field(struct job *j, const struct job_fields *form, const char *
 		return INFER_OK;
 	r = find_refused(form->refused, key);
 	r = r ? r : find_refused(job_refused_common, key);
+	r = r || !form->has_extras ? r : find_refused(job_refused_extras(), key);
 	*known = r != NULL;
 	return r ? refuse(j, r, v, err) : INFER_OK;
 }
@@ -178,8 +180,14 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	if (j->has_gap)
 		return job_read_gap(j, &j->fim, err);
 	if (job_is_conversation(j)) {
+		struct infer_prompt p;
+
 		TRY(job_conversation(j, param, err));
-		j->j.request.prompt = j->prompt;
+		p = (struct infer_prompt){ .ids = j->prompt, .n = j->j.request.n_prompt };
+		*param = "truncate_prompt_tokens";
+		TRY(job_cut_prompt(j, &p, err));
+		j->j.request.prompt = p.ids;
+		j->j.request.n_prompt = p.n;
 		return j->j.request.n_prompt
 		               ? INFER_OK
 		               : err_set(err, INFER_EFORMAT, "the chat template writes nothing");
@@ -244,6 +252,8 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 	if (j->min_logprobs && j->j.logprobs < 0)
 		j->j.logprobs = 0;
 	j->j.request.top = j->j.logprobs > 0 ? j->j.logprobs : 0;
+	if (job_extras_end(j, &param, err))
+		return job_fault(j, param);
 	if (job_sampling_end(j, err))
 		return job_fault(j, NULL);
 	return j->o->reads & INFER_JOB_KEEP && keep(j, err) ? job_fault(j, "logit_bias") : INFER_OK;

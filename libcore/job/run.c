@@ -15,11 +15,12 @@ enum { AT_ONCE = 64 };
 
 struct sample {
 	infer_task *task;
-	uint64_t id;             /* of the engine */
-	int live;                /* submitted, and not yet DONE */
-	int echoed;              /* of the prompt, as bits: its first token, its text */
-	infer_reply *reply;      /* for a conversation, which then has the text */
-	struct buf text, events; /* events: struct infer_event [], their lists in `tops` */
+	uint64_t id;              /* of the engine */
+	int live;                 /* submitted, and not yet DONE */
+	int echoed;               /* of the prompt, as bits: its first token, its text */
+	infer_reply *reply;       /* for a conversation, which then has the text */
+	struct buf text, events;  /* events: struct infer_event [], their lists in `tops` */
+	struct buf prompt, ranks; /* of the prompt: the same, and int32_t [] */
 	struct arena tops;
 	size_t reasoning; /* bytes of reasoning after the last event */
 	struct delta_given given;
@@ -78,6 +79,8 @@ static void task_free(infer_task *t)
 
 		buf_fini(&s->text);
 		buf_fini(&s->events);
+		buf_fini(&s->prompt);
+		buf_fini(&s->ranks);
 		arena_fini(&s->tops);
 		infer_reply_free(s->reply);
 	}
@@ -138,6 +141,9 @@ static void show(struct sample *s)
 	c->text = (struct infer_str){ s->text.at ? s->text.at : "", s->text.len };
 	c->tokens = (const struct infer_event *)(const void *)s->events.at;
 	c->n_tokens = s->events.len / sizeof *c->tokens;
+	c->prompt_tokens = (const struct infer_event *)(const void *)s->prompt.at;
+	c->n_prompt_tokens = s->prompt.len / sizeof *c->prompt_tokens;
+	c->ranks = (const int32_t *)(const void *)s->ranks.at;
 	if (!s->reply)
 		return;
 	infer_reply_get(s->reply, &p);
@@ -182,6 +188,8 @@ static void submit(infer_task *t, int32_t to)
 		q.second = (int32_t)p.second;
 		if (t->job->echo && t->job->logprobs >= 0)
 			q.flags |= INFER_REQ_SCORE;
+		if (t->job->prompt_logprobs)
+			q.flags |= INFER_REQ_SCORE | INFER_REQ_LOGITS;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
 		q.user = s;
 		if (q.embed)
@@ -226,6 +234,8 @@ static int task_new(infer_task **out, infer_runner *r, infer_job *j)
 		t->samples[i].task = t;
 		buf_init(&t->samples[i].text, MEM_JOB);
 		buf_init(&t->samples[i].events, MEM_JOB);
+		buf_init(&t->samples[i].prompt, MEM_JOB);
+		buf_init(&t->samples[i].ranks, MEM_JOB);
 		arena_init(&t->samples[i].tops, MEM_JOB);
 	}
 	t->choices = mem_zalloc(MEM_JOB, (size_t)n, sizeof *t->choices);
@@ -284,7 +294,7 @@ int infer_runner_step(infer_runner *r, infer_error *err)
 }
 
 /* Copy ev without its text. */
-static int keep(struct sample *s, const struct infer_event *ev, infer_error *err)
+static int keep(struct sample *s, struct buf *to, const struct infer_event *ev, infer_error *err)
 {
 	struct infer_event kept = *ev;
 
@@ -298,8 +308,35 @@ static int keep(struct sample *s, const struct infer_event *ev, infer_error *err
 	}
 	kept.text = NULL;
 	kept.text_bytes = 0;
-	buf_put(&s->events, &kept, sizeof kept);
-	return s->events.bad ? no_memory(err) : INFER_OK;
+	kept.logits = NULL;
+	buf_put(to, &kept, sizeof kept);
+	return to->bad ? no_memory(err) : INFER_OK;
+}
+
+/* Keep a token of the prompt, and how many of the vocabulary are as likely at least. */
+static int keep_prompt(struct sample *s, const struct infer_event *ev, infer_error *err)
+{
+	struct infer_model_info info;
+	int32_t rank = 0;
+
+	infer_model_info(s->task->runner->model, &info);
+	for (int32_t i = 0; ev->logits && i < info.n_vocab; i++)
+		rank += ev->logits[i] >= ev->logits[ev->token];
+	buf_put(&s->ranks, &rank, sizeof rank);
+	return s->ranks.bad ? no_memory(err) : keep(s, &s->prompt, ev, err);
+}
+
+/* Keep what the answer will say of a token. */
+static int keep_token(struct sample *s, const struct infer_event *ev, infer_error *err)
+{
+	const infer_job *j = s->task->job;
+	const int scored = ev->kind == INFER_EVENT_SCORE;
+
+	if (scored && j->prompt_logprobs)
+		TRY(keep_prompt(s, ev, err));
+	if (scored ? j->logprobs < 0 || !j->echo : j->logprobs < 0 && !j->token_ids)
+		return INFER_OK;
+	return keep(s, &s->events, ev, err);
 }
 
 static void done(struct sample *s, const struct infer_event *ev)
@@ -347,7 +384,7 @@ static int echo(struct sample *s, const struct infer_event *ev, infer_error *err
 		                           .logprob = NAN };
 
 	if (!s->echoed && j->logprobs >= 0)
-		TRY(keep(s, &first, err));
+		TRY(keep(s, &s->events, &first, err));
 	s->echoed |= 1;
 	if (s->echoed == 1 && ev->kind != INFER_EVENT_SCORE) {
 		s->echoed = 3;
@@ -383,8 +420,8 @@ static int take(struct sample *s, const struct infer_event *ev, infer_error *err
 		return no_memory(err);
 	if (s->reply && ends)
 		TRY(infer_reply_end(s->reply, err));
-	if (!ends && t->job->logprobs >= 0)
-		TRY(keep(s, ev, err));
+	if (!ends)
+		TRY(keep_token(s, ev, err));
 	show(s);
 	count_reasoning(s, !ends);
 	if (ends)

@@ -51,16 +51,22 @@ static int ready(struct job *j, const char **param, infer_error *err)
 	*param = "suffix";
 	if (!json_bytes(j->fim.behind))
 		return INFER_OK;
-	if (!json_is_string(j->prompt_value) || j->j.echo)
+	if (!json_is_string(j->prompt_value) || j->j.echo || j->extras.most)
 		return err_set(err, INFER_EUNSUP,
 		               "suffix goes with one text as the prompt, and "
-		               "without echo");
+		               "without echo and truncate_prompt_tokens");
 	j->fim.before = j->prompt_value;
 	j->has_gap = 1;
 	return INFER_OK;
 }
 
-static const struct job_fields fields = { known, refused, MAX_TOKENS, ready };
+static const struct job_fields fields = {
+	.known = known,
+	.refused = refused,
+	.max_tokens = MAX_TOKENS,
+	.ready = ready,
+	.has_extras = 1,
+};
 
 static int read(struct job *j, const struct json *body)
 {
@@ -75,13 +81,15 @@ static int read(struct job *j, const struct json *body)
 
 /* A token as a key of an object: its text, if it is valid text and none of the n tokens before has
  * the same. */
-static void token_key(char key[128], const infer_tokenizer *t, const struct infer_top *top,
+static void token_key(char key[128], const struct infer_answer *a, const struct infer_top *top,
                       int32_t n)
 {
+	const infer_tokenizer *t = a->tokenizer;
 	const char *mine, *other;
 	size_t bytes, other_bytes;
-	int plain = !part_token_text(t, top[n].token, &mine, &bytes) && bytes && bytes < 128 &&
-	            utf8_check(mine, bytes) == bytes && !memchr(mine, 0, bytes);
+	int plain = !a->job->ids_for_texts && !part_token_text(t, top[n].token, &mine, &bytes) &&
+	            bytes && bytes < 128 && utf8_check(mine, bytes) == bytes &&
+	            !memchr(mine, 0, bytes);
 
 	for (int32_t i = 0; plain && i < n; i++)
 		plain = part_token_text(t, top[i].token, &other, &other_bytes) ||
@@ -89,7 +97,7 @@ static void token_key(char key[128], const infer_tokenizer *t, const struct infe
 	if (plain)
 		snprintf(key, 128, "%.*s", (int)bytes, mine);
 	else
-		snprintf(key, 128, "token_id:%d", (int)top[n].token);
+		part_token_name(key, top[n].token);
 }
 
 /* Never is what servers write for it; what nothing says is null. */
@@ -99,7 +107,7 @@ static void put_number(struct jwrite *w, const char *key, float logprob)
 }
 
 /* The most likely tokens, and the one that came: it alone if none were asked for. */
-static void put_tops(struct jwrite *w, const infer_tokenizer *t, const struct infer_event *ev)
+static void put_tops(struct jwrite *w, const struct infer_answer *a, const struct infer_event *ev)
 {
 	struct infer_top all[INFER_MAX_TOP + 1];
 	int32_t n = ev->n_top;
@@ -118,40 +126,43 @@ static void put_tops(struct jwrite *w, const infer_tokenizer *t, const struct in
 		all[n++] = (struct infer_top){ ev->token, ev->logprob };
 	jw_object(w, NULL);
 	for (int32_t k = 0; k < n; k++) {
-		token_key(key, t, all, k);
+		token_key(key, a, all, k);
 		put_number(w, key, all[k].logprob);
 	}
 	jw_end(w);
 }
 
-static void put_top(struct jwrite *w, const infer_tokenizer *t, const struct infer_event *tokens,
-                    size_t n)
+static void put_top(struct jwrite *w, const struct infer_answer *a,
+                    const struct infer_event *tokens, size_t n)
 {
 	jw_array(w, "top_logprobs");
-	for (size_t i = 0; i < n; i++) {
-		put_tops(w, t, &tokens[i]);
-	}
+	for (size_t i = 0; i < n; i++)
+		put_tops(w, a, &tokens[i]);
 	jw_end(w);
 }
 
 /* {tokens, token_logprobs, top_logprobs, text_offset}, offsets in characters */
-static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
+static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
                          const struct infer_event *tokens, size_t n, size_t offset)
 {
+	const infer_tokenizer *t = a->tokenizer;
+	char name[PART_TOKEN_NAME];
 	const char *bytes;
 	size_t len;
 
 	jw_object(w, "logprobs");
 	jw_array(w, "tokens");
 	for (size_t i = 0; i < n; i++)
-		if (!part_token_text(t, tokens[i].token, &bytes, &len))
+		if (a->job->ids_for_texts)
+			jw_str(w, NULL, part_token_name(name, tokens[i].token));
+		else if (!part_token_text(t, tokens[i].token, &bytes, &len))
 			jw_strn(w, NULL, bytes, len);
 	jw_end(w);
 	jw_array(w, "token_logprobs");
 	for (size_t i = 0; i < n; i++)
 		put_number(w, NULL, tokens[i].logprob);
 	jw_end(w);
-	put_top(w, t, tokens, n);
+	put_top(w, a, tokens, n);
 	jw_array(w, "text_offset");
 	for (size_t i = 0; i < n; i++) {
 		jw_uint(w, NULL, offset);
@@ -163,8 +174,8 @@ static void put_logprobs(struct jwrite *w, const infer_tokenizer *t,
 
 static int has_logprobs(const infer_tokenizer *t, const struct infer_event *tokens, size_t n)
 {
-	(void)t, (void)tokens;
-	return n > 0;
+	(void)t, (void)tokens, (void)n;
+	return 1;
 }
 
 static void put_choice(struct jwrite *w, const struct infer_answer *a, int32_t i)

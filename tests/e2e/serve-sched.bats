@@ -39,6 +39,19 @@ until_has()
 	own many 16 /v1/completions <bodies | json choices.0.text >together
 	[ "$(gauge num_preemptions_total)" -gt 0 ]
 	own many 1 /v1/completions <bodies | json choices.0.text | cmp - together
+	kill -KILL $PID
+	# those that gave way went on, each in one of two ways
+	serve -m "$M" --kv-bytes 300K -c 512 --swap-bytes 1M
+	own many 16 /v1/completions <bodies | json choices.0.text | cmp - together
+	own ask GET /metrics >metrics
+	value() { sed -n "s/^infer_$1[{,].*} //p" metrics | awk '{ n += $1 } END { print n }'; }
+	same "$(value num_preemptions_total)" "$(value preemptions_resumed_total)"
+	grep -q 'resumed_total{.*"copied"} [1-9]' metrics
+	# a copy is dropped where computing has become the quicker way
+	[ "$(value swap_out_bytes_total)" -ge "$(value swap_in_bytes_total)" ]
+	[ "$(value swap_in_bytes_total)" -gt 0 ]
+	same 0 "$(value swap_used_bytes)"
+	! command -v promtool >/dev/null || promtool check metrics <metrics
 }
 
 @test "a user who fills the queue shuts out nobody, and who comes late is served first" {

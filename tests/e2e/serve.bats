@@ -188,6 +188,71 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same '1 2 3 3 3' "$(json usage.completion_tokens <events | xargs)"
 }
 
+@test "fields of vLLM: ids, log-probabilities of the prompt, prompts that are cut, salts, tokens that may come; those without effect are refused" {
+	local greedy='"temperature":0,"max_tokens":3,"logprobs":0'
+	ids() { json choices.0.token_ids <"$1" | tr -d '[]'; }
+	post /v1/completions "{\"prompt\":\"Once upon\",$greedy,\"return_token_ids\":true,\"return_tokens_as_token_ids\":true}" >out
+	same "[$(infer-run -m demo --tokenize --no-stdin 'Once upon' | tr ' ' ,)]" "$(json choices.0.prompt_token_ids <out)"
+	same "$(infer-run -m demo --detokenize --no-stdin $(ids out | tr , ' ') | sed 's/^/x/')" "x$(json choices.0.text <out)"
+	same "$(ids out | tr , '\n' | sed 's/^/token_id:/' | xargs)" "$(json choices.0.logprobs.tokens <out | tr -d '[]"' | tr , ' ')"
+	perl "$H" "$SOCK" stream /v1/completions "{\"prompt\":\"Once upon\",$greedy,\"return_token_ids\":true,\"stream\":true}" | sed '$d' >events
+	same "$(ids out)" "$(json choices.0.token_ids <events | tr -d '[]' | sed '/^$/d' | paste -sd,)"
+	same 1 "$(grep -c prompt_token_ids events)"
+	# what was drawn as the most likely has the first place, and the number that it was drawn with
+	post /v1/completions "{\"prompt\":[$(json choices.0.prompt_token_ids <out | tr -d '[]'),$(ids out)],\"max_tokens\":1,\"prompt_logprobs\":2}" >again
+	for i in 0 1 2; do
+		json "choices.0.prompt_logprobs.$((i + 2)).$(ids out | cut -d, -f$((i + 1))).rank" <again
+		json "choices.0.prompt_logprobs.$((i + 2)).$(ids out | cut -d, -f$((i + 1))).logprob" <again
+	done | xargs >places
+	same "$(json choices.0.logprobs.token_logprobs <out | tr -d '[]' | tr , '\n' | sed 's/^/1 /' | xargs)" "$(cat places)"
+	same 'null 2' "$(json choices.0.prompt_logprobs.0 <again) $(perl -MJSON::PP -ne 'print scalar keys %{decode_json($_)->{choices}[0]{prompt_logprobs}[2]}' again)"
+	post /v1/chat/completions "{$TALK,\"max_tokens\":1,\"n\":2,\"return_token_ids\":true,\"prompt_logprobs\":0,\"truncate_prompt_tokens\":4}" >out
+	same '4 4 1 1' "$(json prompt_token_ids.# <out) $(json prompt_logprobs.# <out) $(json choices.0.token_ids.# <out) $(json choices.1.token_ids.# <out)"
+	for how in '"truncate_prompt_tokens":2' '"truncate_prompt_tokens":2,"truncation_side":"right"' '"truncate_prompt_tokens":9' '"truncate_prompt_tokens":2,"echo":true' '"allowed_token_ids":[300]'; do
+		post /v1/completions "{\"prompt\":[266,267,268],\"max_tokens\":2,\"return_token_ids\":true,$how}" >out.$((++n))
+	done
+	same '[267,268] [266,267] [266,267,268] [267,268]' "$(cat out.[1-4] | json choices.0.prompt_token_ids | xargs)"
+	same '[300,300]' "$(json choices.0.token_ids <out.5)"
+	# as many as leave room for the answer
+	post /v1/completions "{\"prompt\":\"$(perl -e 'print "word " x 2000')\",\"max_tokens\":12,\"truncate_prompt_tokens\":-1,\"ignore_eos\":true}" >out
+	same '500 12 length' "$(json usage.prompt_tokens <out) $(json usage.completion_tokens <out) $(json choices.0.finish_reason <out)"
+	for salt in a a b; do
+		post /v1/completions "{\"prompt\":\"$(perl -e 'print "salt " x 40')\",\"max_tokens\":1,\"cache_salt\":\"$salt\"}" | json usage.prompt_tokens_details.cached_tokens
+	done >cached
+	same '0 1 0' "$(sed 's/^[1-9].*/1/' cached | xargs)"
+	# a penalty of all tokens, as with the whole window
+	post /v1/completions '{"prompt":"Once upon","max_tokens":40,"seed":3,"repetition_penalty":1.5}' | json choices.0.text >out
+	post /v1/completions '{"prompt":"Once upon","max_tokens":40,"seed":3,"repeat_penalty":1.5,"repeat_last_n":-1}' | json choices.0.text | cmp - out
+	perl -ne 'my ($k, $v) = /^(\S+) (.*)$/; print "$k {\"prompt\":\"a\",\"$k\":$v}\n"' >lines <<-'END'
+		return_token_ids 1
+		return_tokens_as_token_ids "a"
+		prompt_logprobs -1
+		prompt_logprobs 21
+		truncate_prompt_tokens 0
+		truncation_side "top"
+		add_special_tokens 5
+		skip_special_tokens 5
+		cache_salt ""
+		repetition_penalty "a"
+		allowed_token_ids []
+		allowed_token_ids [100000]
+		use_beam_search true
+		length_penalty 2
+		bad_words ["a"]
+		logprob_token_ids [1]
+		prompt_embeds "a"
+		priority 1
+	END
+	refused /v1/completions <lines
+	echo 'prompt_logprobs {"prompt":"a","prompt_logprobs":1,"stream":true}' | refused /v1/completions
+	for f in 'chat_template "a"' 'include_reasoning false' 'add_special_tokens true' 'documents ["a"]'; do
+		echo "${f%% *} {$TALK,\"${f%% *}\":${f#* }}"
+	done | refused /v1/chat/completions
+	# what says nothing
+	post /v1/completions '{"prompt":"a","max_tokens":1,"use_beam_search":false,"length_penalty":1.0,"bad_words":[],"priority":0,"skip_special_tokens":true}' >out
+	same 200 "$(status)"
+}
+
 @test "the last turn of the assistant is continued; what goes with it and what does not" {
 	begun='"messages":[{"role":"user","content":"What is a token?"},{"role":"assistant","content":"A token is"}]'
 	post /apply-template "{$begun}" | json prompt | tail -n 1 | grep -q 'A token is$'

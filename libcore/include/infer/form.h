@@ -57,9 +57,15 @@ struct infer_choice {
 	const char *message;
 	int32_t stop; /* index of the stop string that ended it; -1: none */
 	struct infer_usage usage;
-	int64_t reasoning_tokens;         /* tokens of the reasoning */
-	const struct infer_event *tokens; /* TOKEN events, if log-probabilities were requested */
+	int64_t reasoning_tokens; /* tokens of the reasoning */
+	/* TOKEN events, if log-probabilities or ids were requested */
+	const struct infer_event *tokens;
 	size_t n_tokens;
+	/* SCORE events of the prompt from its second token on, if they were requested, and the place
+	 * of each token among all, from 1; 0: not known */
+	const struct infer_event *prompt_tokens;
+	const int32_t *ranks;
+	size_t n_prompt_tokens;
 	const float *embedding; /* f32 [n_embedding]; NULL: none */
 	int32_t n_embedding;
 };

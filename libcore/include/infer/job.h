@@ -155,18 +155,18 @@ typedef struct infer_job {
 	int32_t n_prompts;
 	int32_t dimensions; /* of embeddings, the first so many; of scores, the best; 0: all */
 	int no_normalize, base64, returns_documents, as_list; /* the last: the answer is one */
-	int echo;         /* the prompt stands in front of the answer */
-	int32_t logprobs; /* as in infer_job_opts */
+	int echo;                          /* the prompt stands in front of the answer */
+	int32_t logprobs, prompt_logprobs; /* as in infer_job_opts; those of the prompt, plus 1 */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
-	const infer_chat *chat;           /* the template that rendered the prompt; NULL: not a
-	                         * conversation */
+	const infer_chat *chat; /* the template of the prompt; NULL: it is no conversation */
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
 	int stream, include_usage;        /* requested; see infer_form_put_delta */
 	int32_t slot;                     /* of a server, that it asks for, plus 1; 0: any */
 	double timeout_s;                 /* a server gives it up after so many seconds; 0: never */
 	int each_usage, each_timings;     /* every chunk says the usage so far, the timings */
-	int tokens;              /* the ids of the answer are told, where a form has them */
+	/* the ids of the answer are told, where a form has them; the prompt's, too; ids stand for texts */
+	int tokens, token_ids, ids_for_texts;
 	const struct json *body; /* the fields that were read; NULL: none were */
 	struct infer_str asked;  /* the request (infer_form_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */

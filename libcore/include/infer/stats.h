@@ -5,9 +5,11 @@
 
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows;
-	uint64_t
-		swaps; /* sequences that came back from memory beside the cache; swap_bytes: there now */
-	uint64_t swap_bytes;
+	/* sequences that went on after they had lost their place: from a copy beside the cache, or
+	 * computed again */
+	uint64_t swaps, recomputes;
+	/* copied to memory beside the cache, copied back, and there now */
+	uint64_t swap_out_bytes, swap_in_bytes, swap_bytes;
 	uint64_t chunks, preemptions, cached_tokens, evicted_pages;
 	/* 32 positions of all layers; idle: used, but only as prefixes for later */
 	uint64_t kv_pages, kv_pages_used, kv_pages_idle, kv_page_bytes;

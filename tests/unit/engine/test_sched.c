@@ -103,7 +103,7 @@ static void test_swap(void **state)
 			.threads = 1, .max_seqs = 1, .swap_bytes = cases[i].bytes });
 		struct infer_request r = request(ids, 60, 30, 0);
 		struct infer_engine_stats st;
-		uint64_t id;
+		uint64_t id, aside;
 
 		submit(e, &r);
 		drive(e);
@@ -112,12 +112,16 @@ static void test_swap(void **state)
 		id = interrupt(e, ids, cases[i].row_ns, cases[i].copy_ns);
 		infer_engine_stats(e, &st);
 		assert_int_equal(st.preemptions, 1);
-		assert_int_equal(st.swap_bytes > 0, cases[i].is_copied);
+		aside = st.swap_bytes;
+		assert_int_equal(aside > 0, cases[i].is_copied);
+		assert_int_equal(st.swap_out_bytes, aside);
 		if (cases[i].cancels)
 			assert_int_equal(infer_engine_cancel(e, id), INFER_OK);
 		drive(e);
 		infer_engine_stats(e, &st);
 		assert_int_equal(st.swaps, cases[i].is_copied && !cases[i].cancels);
+		assert_int_equal(st.recomputes, !cases[i].is_copied);
+		assert_int_equal(st.swap_in_bytes, cases[i].cancels ? 0 : aside);
 		assert_int_equal(st.swap_bytes, 0);
 		if (!cases[i].cancels)
 			run_same(&alone, &res[0], "after it gave way");

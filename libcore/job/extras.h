@@ -1,0 +1,23 @@
+/* job/extras.h - fields of text and chat completions that vLLM's server has beside OpenAI's. */
+#ifndef JOB_EXTRAS_H
+#define JOB_EXTRAS_H
+#include <infer/job.h>
+
+struct job;
+struct job_field;
+struct job_refused;
+
+struct extras {
+	int32_t most; /* tokens of a prompt that stay, the last or the first; 0: all, -1: what fits */
+	int keeps_first, bare;  /* bare: nothing is added to a text, as BOS is */
+	unsigned char *allowed; /* of the vocabulary: 1: it may come; NULL: all */
+};
+
+/* lists as those of struct job_fields */
+const struct job_field *job_extras(void);
+const struct job_refused *job_refused_extras(void);
+/* A prompt as long as it may be, where a field says that. */
+int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
+/* When all fields are read.  *param: the field at fault */
+int job_extras_end(struct job *j, const char **param, infer_error *err);
+#endif
