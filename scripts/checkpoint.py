@@ -17,6 +17,10 @@ import sys
 import numpy as np
 
 
+# classes that the converter knows by the name of another, whose model_type says the rest
+BESIDE = {"Mistral4ForCausalLM": "Ministral3ForCausalLM"}
+
+
 def tokenizer(n_vocab):
     """A byte-level vocabulary just large enough that a program opens the file; the tests feed ids."""
     tokens = [chr(33 + i) if i < 94 else chr(0xA1 + i - 94) for i in range(n_vocab - 2)] + ["ab", "<eos>"]
@@ -92,13 +96,15 @@ def from_hub(config):
             json.dump(config, f)
         c = transformers.AutoConfig.from_pretrained(d)
     c._attn_implementation = c._experts_implementation = "eager"
+    if config["architectures"][0] in BESIDE:        # and that AutoModelForCausalLM does not know
+        return c, getattr(transformers, config["architectures"][0])(c).double().eval()
     return c, transformers.AutoModelForCausalLM.from_config(c).double().eval()
 
 
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
     out, mixtral = {}, model_type in ("mixtral", "minimax_m2")
-    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4", "llama4")):
+    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4", "llama4", "mistral4")):
         return state
     if model_type.startswith("granitemoe"):
         for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),
@@ -164,8 +170,8 @@ def main():
         w.add_bos_token_id(v["tokenizer.ggml.bos_token_id"])
         w.add_add_bos_token(v["tokenizer.ggml.add_bos_token"])
 
-    def find_patched(*args, **kwargs):
-        c = find(*args, **kwargs)
+    def find_patched(name, *args, **kwargs):
+        c = find(BESIDE.get(name, name), *args, **kwargs)
         for one in (c, *(v for v in vars(c).values() if isinstance(v, type))):      # some hand their work to a class inside
             one.set_vocab = set_vocab
         return c

@@ -108,6 +108,7 @@ ARCHS = {
     "llama4": {"rope": "pairs", "nope": 4, "period": 4, "chunk": 8192, "renorm": False, "gating": 2, "temper": (0.1, 8192)},
     "minimax-m2": {"rope": "halves"},
     "deepseek2": {"rope": "pairs", "renorm": False, "latent": True},
+    "mistral4": {"rope": "pairs", "renorm": False, "latent": True, "gating": 1, "best": 2},
     "gemma2": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 2},
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
     "lfm2": {"rope": "halves"},
@@ -357,6 +358,7 @@ class Model:
         p, n = f"blk.{il}.", len(h)
         if self.how.get("latent"):
             q, k, v = self.latent_qkv(h, il)
+            q = self.tempered(q, il)
             s = np.einsum("nhd,mhd->hnm", q, k) / math.sqrt(k.shape[-1])
             o = softmax(np.where(np.tri(n, dtype=bool), s, -np.inf)) @ v.swapaxes(0, 1)
             return self.mm(o.swapaxes(0, 1).reshape(n, -1), p + "attn_output")
@@ -479,7 +481,8 @@ class Model:
 
     def mlp(self, h, p, tail="", expert=None):
         if not self.has(p + "ffn_gate" + tail + ".weight"):
-            gate, up = np.split(self.mm(h, p + "ffn_up" + tail), 2, axis=-1)
+            both = "ffn_gate_up" if self.has(p + "ffn_gate_up" + tail + ".weight") else "ffn_up"
+            gate, up = np.split(self.mm(h, p + both + tail, expert), 2, axis=-1)
         else:
             gate, up = self.mm(h, p + "ffn_gate" + tail, expert), self.mm(h, p + "ffn_up" + tail, expert)
         if self.how.get("act") == "swiglu":
@@ -493,7 +496,7 @@ class Model:
         groups, n = self.key("expert_group_count", 1), len(pick)
         if groups < 2 or "no-groups" in self.faults:
             return pick
-        best = 1 if "group-one" in self.faults else 2 if sigmoid_scored or "group-sum" in self.faults else 1
+        best = 1 if "group-one" in self.faults else 2 if sigmoid_scored or "group-sum" in self.faults else self.how.get("best", 1)
         g = pick.reshape(n, groups, -1)
         good = np.argsort(-np.sort(g, -1)[..., -best:].sum(-1), axis=-1, kind="stable")[:, :self.key("expert_group_used_count")]
         keep = np.zeros((n, groups), bool)

@@ -102,6 +102,13 @@ def latent_yarn(m):
     return {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 2.0, "beta_slow": 0.5, "mscale": m, "mscale_all_dim": m}
 
 
+def mistral4(grows, **more):
+    return latent("mistral4", "Mistral4ForCausalLM", **{**dict(
+        n_group=4, topk_group=2, num_experts_per_tok=3, norm_topk_prob=True, num_hidden_layers=2, rope_interleave=True, rope_parameters={
+            "rope_type": "yarn", "type": "yarn", "rope_theta": 10000.0, "factor": 4.0, "original_max_position_embeddings": 16, "max_position_embeddings": 128,
+            "beta_fast": 2.0, "beta_slow": 0.5, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": grows, "partial_rotary_factor": 0.5}), **more})
+
+
 def gemma4(**more):
     """Layers that see all have larger heads than those that slide."""
     return hub("gemma4_text", "Gemma4ForCausalLM", **{**dict(
@@ -502,6 +509,23 @@ CASES = {
         "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
                     "freq-base": ["key deepseek2.rope.freq_base 500000"]},
         "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "rope-other", "no-latent-norm"],
+    },
+    # Mistral 4: the best experts of the best groups by softmax, a group by its two best; the converter has no key for the growth of
+    # queries, which the second file has
+    "mistral4-hub": {
+        "hub": mistral4(0.0), "mutants": {
+            "one-expert": ["key mistral4.expert_used_count 1"], "groups-3": ["key mistral4.expert_group_used_count 3"],
+            "no-norm": ["key mistral4.expert_weights_norm false"], "scale-1": ["key mistral4.expert_weights_scale 1"],
+            "no-growth": ["key mistral4.rope.scaling.yarn_log_multiplier 0"], "no-shared-down": ["fill blk.1.ffn_down_shexp.weight 0"],
+            "gate-is-up": ["swaprows blk.1.ffn_gate_up_exps.weight 0 12 12"], "factor": ["key mistral4.rope.scaling.factor 8"]},
+        "faults": ["rope-other", "no-groups", "group-one", "no-shared", "no-score-growth", "no-latent-norm", "no-ramp", "no-renorm"],
+    },
+    "mistral4-grows-hub": {
+        "hub": mistral4(0.5, n_group=1, topk_group=1),
+        "adds": {"mistral4.attention.temperature_scale": 0.5, "mistral4.attention.temperature_length": 16},
+        "mutants": {"no-temper": ["key mistral4.attention.temperature_scale 0"], "length": ["key mistral4.attention.temperature_length 17"],
+                    "one-expert": ["key mistral4.expert_used_count 1"]},
+        "faults": ["no-temper", "rope-other", "no-latent-norm", "no-renorm"],
     },
     # GLM 4.5 has a key for groups
     "glm4moe-groups-hub": {

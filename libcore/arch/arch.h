@@ -18,7 +18,7 @@ struct arch_expect {
 	const char *key, *value;
 };
 
-enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 6 };
+enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 8 };
 struct arch {
 	const char *gguf;        /* general.architecture */
 	const char *hf[3];       /* config.json: architectures[0]; NULL: no more */
@@ -121,6 +121,8 @@ int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
+/* of queries, in layers where they grow with the position */
+int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* by: what the router sees */
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
 /* inputs.c: a part of the token's own embedding for each layer, of the rows x of the first; -1:

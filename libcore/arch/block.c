@@ -76,7 +76,7 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 	return m->h.late_norm && !m->h.still[layer] ? norm_heads(g, m, n_heads, -1, x) : x;
 }
 
-static int32_t temper(struct graph *g, const infer_model *m, int layer, int32_t x)
+int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_TEMPER);
 
@@ -143,7 +143,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 		q = arch_part(g, by, n_heads, 0, n_heads * head.dk);
 		by = arch_part(g, by, n_heads, head.dk, n_heads * head.dv);
 	}
-	n.src[0] = temper(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
+	n.src[0] = arch_temper(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
 	n.src[1] = from == layer ? store(g, m, layer, k, v) : stored(g, from);
 	n.w[0] = w[W_SINKS];
 	n.attn.layer = from;

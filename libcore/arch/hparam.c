@@ -129,8 +129,11 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 
 int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	int32_t groups = 1, used, best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
+	int32_t groups = 1, used, best = h->group_best;
 
+	if (!best)
+		best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
+	h->group_best = 0;
 	TRY(arch_key_i32(r, K_EXPERT_GROUPS, &groups, 0, ARCH_MAX_EXPERTS, err));
 	used = groups;
 	TRY(arch_key_i32(r, K_EXPERT_GROUPS_USED, &used, 0, groups > 1 ? groups : ARCH_MAX_EXPERTS,

@@ -136,6 +136,7 @@ KEY(HAS_EXPERTS,        NULL,                               "enable_moe_block", 
 KEY(LAYER_VOCAB,        NULL,                               "vocab_size_per_layer_input", HARMLESS, 0, 0) /* its table has as many rows */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
+KEY(SCALED_CONTEXT,     NULL,                               "rope.max_position_embeddings", HARMLESS, 0, 0) /* CONTEXT, again */
 KEY(LONG_FACTOR,        NULL,                               "rope.long_factor",          HARMLESS, 0, 0) /* tensors; so is what follows */
 KEY(SHORT_FACTOR,       NULL,                               "rope.short_factor",         HARMLESS, 0, 0)
 KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_factor",     HARMLESS, 0, 0)

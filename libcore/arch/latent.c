@@ -71,7 +71,7 @@ int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h)
 	const int32_t *w = m->layer[layer];
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
-	n.src[0] = queries(g, m, w, h);
+	n.src[0] = arch_temper(g, m, layer, queries(g, m, w, h));
 	put.src[0] = put.src[1] = latents(g, m, w, h);
 	put.kv_put.latent = 1;
 	put.kv_put.layer = n.attn.layer = layer;

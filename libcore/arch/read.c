@@ -43,6 +43,19 @@ int arch_read_shared(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
+int arch_read_temper(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->temper_length = (int32_t)h->rope[0].orig_ctx;
+	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->temper_length, 1, 1 << 30, err));
+	return arch_key_float(r, K_TEMPERATURE, &h->temper, 0, 1e3, err);
+}
+
+int arch_read_norm_said(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->expert_norm = 0;
+	return arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err);
+}
+
 int arch_read_shared_ff(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (!h->n_expert)

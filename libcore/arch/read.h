@@ -56,6 +56,10 @@ arch_read arch_read_experts_step;
 arch_read arch_read_still;
 arch_read arch_read_groups; /* of experts; after expert_gating is known */
 arch_read arch_read_shared; /* how many experts every row takes, as wide as the others */
+/* Queries grow with the position, by the context before YaRN where no other length is said. */
+arch_read arch_read_temper;
+/* Weights of experts add to 1 where the file says so, and only there. */
+arch_read arch_read_norm_said;
 /* How wide the expert is that every row takes, where there are others. */
 arch_read arch_read_shared_ff;
 arch_read arch_read_gate;   /* attention is gated */

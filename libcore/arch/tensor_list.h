@@ -92,6 +92,11 @@ TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "mlp.experts.gate_up_proj
 TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
 END_GROUP
+GROUP(joined_experts) /* in files of either kind */
+TENSOR(GATE_EXPS,        "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
+TENSOR(UP_EXPS,          "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
+TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
+END_GROUP
 GROUP(granite_experts)
 TENSOR(ROUTER,           "ffn_gate_inp.weight",        "block_sparse_moe.router.layer.weight", NULL, EMBD, EXPERTS, END,        EXPERTS, NONE)
 TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "block_sparse_moe.input_linear.weight", NULL, EMBD, EXPERT_FF, EXPERTS,  EXPERTS, NONE)

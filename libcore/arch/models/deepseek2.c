@@ -12,8 +12,7 @@ static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 {
 	int32_t number;
 
-	h->expert_norm = 0;
-	TRY(arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
+	TRY(arch_read_norm_said(h, r, err));
 	number = 1 + h->expert_norm;
 	TRY(arch_key_i32(r, K_EXPERT_GATING, &number, 1, 2, err));
 	h->expert_gating = number == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
@@ -29,5 +28,5 @@ const struct arch arch_deepseek2 = {
 	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
 		" n_shared_experts moe_intermediate_size norm_topk_prob",
 	.read = { arch_read_latent, gating, arch_read_groups, arch_read_shared, arch_read_dense,
-	          arch_read_next },
+	          arch_read_next, arch_read_temper },
 };

@@ -11,8 +11,6 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 	struct arch_rope *p = &h->rope[0];
 	float all = 0, one = 1;
 
-	h->temper_length = (int32_t)p->orig_ctx;
-	TRY(arch_key_float(r, K_TEMPERATURE, &h->temper, 0, 1e3, err));
 	TRY(arch_key_float(r, K_YARN_LOG, &all, 0, 1e3, err));
 	TRY(arch_key_float(r, K_YARN_MSCALE, &one, 1, 1, err));
 	if (all != 0 && p->scaling == SCALING_YARN && p->factor > 1)
@@ -26,5 +24,5 @@ const struct arch arch_mistral3 = {
 	.like = &arch_llama,
 	.must = "head_dim num_key_value_heads rope.rope_theta rope.mscale rope.mscale_all_dim"
 		" rope.llama_4_scaling_beta",
-	.read = { own, arch_read_all_slide },
+	.read = { own, arch_read_temper, arch_read_all_slide },
 };

@@ -7,8 +7,6 @@ extern const struct arch arch_qwen2;
 
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	h->expert_norm = 0;
-	TRY(arch_key_bool(r, K_EXPERT_NORM, &h->expert_norm, err));
 	return arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 1, 1 << 24, err);
 }
 
@@ -17,5 +15,5 @@ const struct arch arch_qwen2moe = {
 	.hf = { "Qwen2MoeForCausalLM" },
 	.like = &arch_qwen2,
 	.must = "num_key_value_heads shared_expert_intermediate_size",
-	.read = { own },
+	.read = { arch_read_norm_said, own },
 };

@@ -140,8 +140,8 @@ static const struct key latent[] = {
 enum { LATENT = sizeof latent / sizeof latent[0], MORE = 4 };
 
 /* With n keys on top or instead. */
-__attribute__((unused)) static int read_latent(struct arch_hparam *h, const struct key *with, int n,
-                                               infer_error *e)
+__attribute__((unused)) static int read_latent(struct arch_hparam *h, const char *arch,
+                                               const struct key *with, int n, infer_error *e)
 {
 	struct key k[LATENT + MORE];
 	int count = 0;
@@ -155,7 +155,7 @@ __attribute__((unused)) static int read_latent(struct arch_hparam *h, const stru
 	}
 	for (int j = 0; j < n; j++)
 		k[count++] = with[j];
-	return read_with(h, "deepseek2", k, count, NULL, NULL, e);
+	return read_with(h, arch, k, count, NULL, NULL, e);
 }
 
 #endif

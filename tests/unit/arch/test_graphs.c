@@ -37,6 +37,7 @@ static const char *const names[] = {
 	"lfm2-hub",
 	"lfm2moe-hub",
 	"llama4-chunks-hub",
+	"mistral4-grows-hub",
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 

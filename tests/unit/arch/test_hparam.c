@@ -453,8 +453,8 @@ static int reads(const struct arch *a, const struct key_row *row, double v, int 
 	snprintf(name, sizeof name, "llama.%s", row->gguf);
 	const struct key k[] = { { name, F32, v },
 		                 { "llama.attention.layer_norm_epsilon", F32, 1e-5 } };
-	*rc = strcmp(a->gguf, "deepseek2") ? read_with(&h, a->gguf, k, 2, NULL, NULL, &e)
-	                                   : read_latent(&h, k, 1, &e);
+	*rc = arch_row(a, W_KV_A) ? read_latent(&h, a->gguf, k, 1, &e)
+	                          : read_with(&h, a->gguf, k, 2, NULL, NULL, &e);
 	if (*rc && !strstr(e.message, row->gguf))
 		fail_msg("%s %s %g: not named in: %s", a->gguf, row->gguf, v, e.message);
 	return !*rc || !strstr(e.message, "is not supported with architecture");

@@ -36,7 +36,9 @@ static const struct {
 	{ { "llama.expert_group_used_count", U32, 5 }, INFER_EFORMAT, NULL },
 	{ { "llama.expert_group_used_count", U32, 0 }, INFER_EFORMAT, NULL },
 	{ { "llama.expert_group_used_count", U32, 1 }, INFER_EFORMAT, NULL }, /* 2 experts of 3 */
-	{ { "llama.attention.temperature_scale", F32, 0.1 }, INFER_EUNSUP, NULL },
+	{ { "llama.attention.temperature_scale", F32, -0.1 }, INFER_EFORMAT, NULL },
+	{ { "llama.attention.temperature_scale", F32, NAN }, INFER_EFORMAT, NULL },
+	{ { "llama.attention.temperature_length", U32, 0 }, INFER_EFORMAT, NULL },
 	{ { "llama.attention.indexer.top_k", U32, 64 }, INFER_EUNSUP, NULL },
 };
 
@@ -46,11 +48,18 @@ static int case_latent(void)
 		                   { "llama.attention.key_length", U32, 10 },
 		                   { "llama.attention.value_length", U32, 6 },
 		                   { "llama.attention.head_count_kv", U32, 8 } };
+	const struct key grows[] = { { "llama.attention.temperature_scale", F32, 0.5 },
+		                     { "llama.rope.scaling.original_context_length", U32, 64 } };
 	struct arch_hparam h, g;
 	infer_error e;
 	int rc;
 
-	nth_ok(read_latent(&h, NULL, 0, &e));
+	nth_ok(read_latent(&h, "mistral4", grows, 2, &e)); /* a group by its two best, by softmax */
+	assert_int_equal(h.group_best, 2);
+	assert_int_equal(h.expert_gating, GATING_SOFTMAX);
+	assert_int_equal(h.expert_norm, 0);
+	assert_true(h.temper == 0.5f && h.temper_length == 64 && !h.temper_from);
+	nth_ok(read_latent(&h, "deepseek2", NULL, 0, &e));
 	assert_int_equal(h.dk, 12);
 	assert_int_equal(h.dv, 8);
 	assert_int_equal(h.n_head_kv, 1);
@@ -59,12 +68,12 @@ static int case_latent(void)
 	assert_int_equal(h.groups_used, 2);
 	assert_int_equal(h.group_best, 1);
 	assert_true(h.attn_scale == (float)(1 / sqrt(10.0)));
-	nth_ok(read_latent(&g, old, 4, &e)); /* the sizes of the heads alone */
+	nth_ok(read_latent(&g, "deepseek2", old, 4, &e)); /* the sizes of the heads alone */
 	assert_memory_equal(&g, &h, sizeof g);
 	for (size_t i = 0; i < sizeof latent_bad / sizeof *latent_bad; i++) {
 		const char *names =
 			latent_bad[i].names ? latent_bad[i].names : latent_bad[i].k.key + 6;
-		rc = read_latent(&h, &latent_bad[i].k, 1, &e);
+		rc = read_latent(&h, "deepseek2", &latent_bad[i].k, 1, &e);
 		if (rc == INFER_ENOMEM)
 			return rc;
 		if (rc != latent_bad[i].code || !strstr(e.message, names))

@@ -1,0 +1,23 @@
+/* Mistral 4: latent attention whose queries grow with the position; experts chosen by softmax, a group as good as its two
+ * best.  Mistral AI 2026, https://huggingface.co/mistralai/Mistral-Small-4-119B-2603 */
+#include "arch/arch.h"
+
+extern const struct arch arch_deepseek2;
+
+static int two_best(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->group_best = 2;
+	return arch_read_groups(h, r, err);
+}
+
+const struct arch arch_mistral4 = {
+	.gguf = "mistral4",
+	.hf = { "Mistral4ForCausalLM" },
+	.like = &arch_deepseek2,
+	.tensors = { group_joined_experts },
+	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
+		" n_shared_experts moe_intermediate_size norm_topk_prob rope.rope_theta"
+		" rope.llama_4_scaling_beta",
+	.read = { arch_read_latent, arch_read_norm_said, two_best, arch_read_shared,
+	          arch_read_dense, arch_read_temper },
+};
