@@ -68,13 +68,23 @@ static void keep(const struct infer_machine *m, const char *path)
 	buf_fini(&text);
 }
 
-/* What the engine takes for a step of the built-in model beyond what its loops do is the time between
- * the loops: it is counted for each region that all threads meet behind. */
-static int between_loops(struct infer_machine *m, infer_error *err)
+static double beyond(const struct infer_shape *s, const struct infer_machine *m, double ns,
+                     struct infer_load l)
 {
 	const struct infer_setup how = { .k_type = INFER_F16, .v_type = INFER_F16 };
-	const struct infer_load one = { 1, 1, 1, 48 };
 	struct infer_step_time t;
+
+	infer_step_time(&t, s, m, &how, &l);
+	return ns > t.total * 1e9 ? ns - t.total * 1e9 : 0;
+}
+
+/* What the engine takes for a step of the built-in model beyond what its loops do is the time between
+ * the loops: it is counted for each region that all threads meet behind, what a step of several sequences
+ * takes beyond that for each of them, and what a prompt does for each row in a region. */
+static int between_loops(struct infer_machine *m, infer_error *err)
+{
+	const struct infer_load one = { 1, 1, 1, 24 }, batch = { 8, 8, 8, 16 },
+				prompt = { 256, 1, 1, 128 };
 	struct infer_shape s;
 	infer_model *model;
 
@@ -83,11 +93,10 @@ static int between_loops(struct infer_machine *m, infer_error *err)
 
 	infer_model_close(&model);
 	TRY(rc);
-	infer_step_time(&t, &s, m, &how, &one);
-	double more = (m->step_ns - t.total * 1e9) / s.regions;
-
-	if (m->step_ns > 0 && more > 0)
-		m->barrier_ns += more;
+	m->seq_ns = m->row_ns = 0;
+	m->barrier_ns += beyond(&s, m, m->step_ns, one) / s.regions;
+	m->seq_ns = beyond(&s, m, m->batch_ns, batch) / (double)(batch.seqs - 1);
+	m->row_ns = beyond(&s, m, m->prompt_ns, prompt) / (double)(prompt.rows - 1) / s.regions;
 	return INFER_OK;
 }
 

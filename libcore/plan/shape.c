@@ -40,12 +40,11 @@ static int row_slot(const struct graph_node *n)
 		return slot_of("sigmoid_mul");
 	case GRAPH_ADD:
 		return slot_of("add_scaled");
-	case GRAPH_KV_PUT:
-		return slot_of("to_f16");
 	case GRAPH_ROUTE:
 		return slot_of("lse");
 	case GRAPH_CONV:
 		return slot_of("add_scaled");
+	case GRAPH_KV_PUT:
 	case GRAPH_EMBED:
 	case GRAPH_MM:
 	case GRAPH_HEAD_MM:
@@ -143,6 +142,7 @@ static void set_attn(struct infer_work *w, const struct graph_node *n, int laten
 	w->dv = n->attn.dv;
 	w->window = n->attn.window;
 	w->latent = latent;
+	w->slot = slot_of("attn_merge");
 }
 
 static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
@@ -195,10 +195,12 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	w.kind = INFER_WORK_ROWS;
 	w.slot = row_slot(n);
 	w.k = n->cols;
-	if (n->op == GRAPH_KV_PUT)
+	if (n->op == GRAPH_KV_PUT) {
+		w.kind = INFER_WORK_PUT;
+		w.slot = 0;
 		w.k = (int64_t)n->kv_put.heads *
 		      (n->kv_put.dk + (n->kv_put.latent ? 0 : n->kv_put.dv));
-	else if (n->op == GRAPH_CONV)
+	} else if (n->op == GRAPH_CONV)
 		w.k = (int64_t)n->cols * n->conv.taps;
 	return add(s, &w, err);
 }

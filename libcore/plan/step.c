@@ -68,6 +68,7 @@ static struct counts count(const struct infer_work *w, const struct infer_setup 
 		c.kv_bytes = 8.0 * (double)l->seqs * w->heads * w->dk * w->dv;
 		break;
 	case INFER_WORK_ROWS:
+	case INFER_WORK_PUT:
 		c.ops = 4 * rows * (double)w->k;
 		break;
 	}
@@ -163,19 +164,29 @@ static double slower(const struct infer_machine *m, const struct infer_setup *ho
 	return how->threads && how->threads < m->threads ? (double)m->threads / how->threads : 1;
 }
 
+/* As the backend cuts attention (backend/cpu/attn.c). */
+enum { SPLIT = 256, BLOCK = 32, LITTLE = 64 << 10 };
 static double attention_time(const struct infer_machine *m, const struct infer_work *w,
                              const struct infer_setup *how, const struct infer_load *l,
                              const struct counts *c, int resident)
 {
 	const struct infer_attn_rate *r = &m->attn[how->k_type];
-	int wide = w->dk > 96;
-	double ops = c->ops * 1e-9, rows = (double)l->rows / (double)l->seqs;
-	double alone =
-		most(ops / r->cached[wide], resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
+	int wide = (w->dk > 48) + (w->dk > 96);
+	double ops = c->ops * 1e-9, rows = (double)l->rows / (double)l->seqs,
+	       splits = (double)(int64_t)((seen(w, l) + SPLIT - 1) / SPLIT),
+	       merged = (double)l->rows * w->heads * w->times * splits,
+	       merge = merged * w->dv * 1e-9 / m->slots[w->slot], each = merged * 1e-9 / m->threads;
+	double alone = most(ops / r->cached[wide] + r->one_ns[wide] * each,
+	                    resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
 
+	/* a thread alone does what is little, and merges one row */
+	if (l->rows == 1)
+		return alone * (seen(w, l) * w->heads * w->dv < LITTLE ? m->threads : 1) + merge;
 	if (rows < 2)
-		return alone;
-	return least(alone, ops / r->prefill[wide]);
+		return alone + merge / m->threads;
+	/* a block of rows goes to the end of its last one */
+	ops *= 1 + least(rows, BLOCK) / 2 / seen(w, l);
+	return least(alone, ops / r->prefill[wide] + r->block_ns[wide] * each) + merge / m->threads;
 }
 
 static double row_time(const struct infer_machine *m, const struct infer_work *w,
@@ -184,6 +195,15 @@ static double row_time(const struct infer_machine *m, const struct infer_work *w
 	double rows = rows_of(w, l), threads = rows > 1 ? m->threads : 1;
 
 	return rows * (double)w->k * 1e-9 * w->times / (m->slots[w->slot] * threads);
+}
+
+static double put_time(const struct infer_machine *m, const struct infer_work *w,
+                       const struct infer_setup *how, const struct infer_load *l)
+{
+	double rows = rows_of(w, l), threads = rows > 1 ? m->threads : 1,
+	       rate = m->attn[how->k_type].put;
+
+	return rate > 0 ? rows * (double)w->k * 1e-9 * w->times / (rate * threads) : 0;
 }
 
 /* Making what products read: once for every source, about once for each layer's widths. */
@@ -237,12 +257,17 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 		case INFER_WORK_ROWS:
 			t->part[INFER_BOUND_RUNTIME] += row_time(m, w, l);
 			break;
+		case INFER_WORK_PUT:
+			t->part[INFER_BOUND_RUNTIME] += put_time(m, w, how, l);
+			break;
 		}
 	}
 	t->part[INFER_BOUND_COMPUTE] += compute * more;
 	t->part[INFER_BOUND_MEMORY] += memory * (more > 1 ? more : 1);
 	t->part[INFER_BOUND_RUNTIME] +=
-		(double)s->regions * m->barrier_ns * 1e-9 +
+		(double)s->regions * (m->barrier_ns + m->row_ns * (double)(l->rows - l->seqs)) *
+			1e-9 +
+		(double)(l->seqs - 1) * m->seq_ns * 1e-9 +
 		(double)l->out * s->vocab * 1e-3 * m->sample_ns * 1e-9 /
 			(l->out > 1 ? least((double)l->out, m->threads) : 1);
 }

@@ -10,8 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-/* heads of queries that share one of the cache */
-enum { HEADS = 4, PAGES = KERN_SPLIT / KERN_PAGE };
+/* query heads of a task; they share a head of the cache */
+enum { HEADS = PROBE_ATTN_HEADS, PAGES = KERN_SPLIT / KERN_PAGE };
+
+/* Positions that are seen: a whole split, or its beginning. */
+static int seen(const struct probe_case *c) { return (int)num_min(c->n, KERN_SPLIT); }
 
 static size_t page_bytes(const struct probe_case *c) { return kern_kv_bytes(c->type, c->k); }
 /* K of the pages of a split, then V */
@@ -61,8 +64,8 @@ static void split(const struct probe_job *j, const struct kern *k, const unsigne
 	                             .dk = c->k,
 	                             .dv = c->k,
 	                             .from = 0,
-	                             .to = KERN_SPLIT,
-	                             .pos = KERN_SPLIT,
+	                             .to = seen(c),
+	                             .pos = seen(c),
 	                             .scale = 1 / sqrtf((float)d),
 	                             .m = y,
 	                             .l = y + pairs,
@@ -81,7 +84,7 @@ static double piece(struct probe_worker *w)
 		w->at = w->from;
 	split(j, j->k, w->at, j->y + (size_t)w->id * j->y_floats);
 	w->at += split_bytes(c);
-	return 4.0 * c->m * HEADS * KERN_SPLIT * c->k;
+	return 4.0 * c->m * HEADS * seen(c) * c->k;
 }
 
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err)

@@ -252,27 +252,38 @@ static int run(infer_probe *p, struct probe_job *j, struct infer_probe_result *r
 	return INFER_OK;
 }
 
-int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
-                        struct infer_probe_result *r, infer_error *err)
+int probe_make(struct probe_job *j, infer_probe *p, infer_error *err)
 {
 	static int (*const make[])(struct probe_job *, infer_probe *, infer_error *) = {
 		[PROBE_ROWS] = probe_mm,   [PROBE_SKINNY] = probe_mm,   [PROBE_TILE] = probe_mm,
 		[PROBE_PACK] = probe_mm,   [PROBE_QUANT] = probe_quant, [PROBE_ATTN] = probe_attn,
 		[PROBE_ELEM] = probe_elem,
 	};
+
+	return make[j->c->kind](j, p, err);
+}
+
+void probe_job_fini(struct probe_job *j)
+{
+	mem_free(j->x.q);
+	mem_free(j->fx);
+	mem_free(j->y);
+	mem_free(j->panels);
+}
+
+int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
+                        struct infer_probe_result *r, infer_error *err)
+{
 	struct probe_job j = { .p = p };
 
 	must(p->has_ceilings && p->weights && c->at >= 0 && c->at < p->n_cases);
 	j.c = &p->cases[c->at];
 	j.k = &p->sets[j.c->set];
 	j.mem.grain = 1;
-	int rc = make[j.c->kind](&j, p, err);
+	int rc = probe_make(&j, p, err);
 
 	if (!rc)
 		rc = run(p, &j, r, err);
-	mem_free(j.x.q);
-	mem_free(j.fx);
-	mem_free(j.y);
-	mem_free(j.panels);
+	probe_job_fini(&j);
 	return rc;
 }

@@ -157,39 +157,109 @@ static int draws(struct infer_machine *m, const struct kern *k, infer_error *err
 	return rc;
 }
 
-/* Steps that produce a token of the built-in model, by the engine that programs run; the middle one. */
-static int steps(struct infer_machine *m, infer_error *err)
+/* Requests that come at once, until all have ended.  Into of[*n], up to STEPS, goes the time of each step
+ * that produces a token of every one, and with one token of each the time of all steps. */
+enum { STEPS = 3 * 48, BATCH = 8, PROMPT = 256, AHEAD = 4 };
+static int some_steps(infer_engine *e, int requests, int prompt, int tokens, double *of, int *n,
+                      infer_error *err)
 {
-	enum { TOKENS = 96 };
-	const struct infer_engine_opts o = { .ctx = TOKENS + 32 };
-	const int32_t prompt[] = { 1 };
-	const struct infer_request r = { .prompt = prompt,
-		                         .n_prompt = 1,
-		                         .max_tokens = TOKENS,
-		                         .flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT };
-	double of[TOKENS];
+	int32_t ids[PROMPT];
+	struct infer_engine_stats s;
 	struct infer_event ev;
-	infer_engine *e = NULL;
-	infer_model *model;
-	int n = 0, rc;
+	double all = 0;
 
-	TRY(infer_model_open(&model, "demo", NULL, err));
-	rc = infer_engine_open(&e, model, &o, err);
-	if (!rc)
-		rc = infer_engine_submit(e, &r, NULL, err);
-	while (!rc && infer_engine_busy(e)) {
+	for (int i = 0; i < requests; i++) {
+		for (int k = 0; k < prompt; k++)
+			ids[k] = (37 * i + 11 * k + prompt + *n) % 500 + 3;
+		TRY(infer_engine_submit(
+			e,
+			&(struct infer_request){
+				.prompt = ids,
+				.n_prompt = (size_t)prompt,
+				.max_tokens = tokens,
+				.sample = { .temp = 0.8f, .top_k = 40, .top_p = 0.95f },
+				.flags = INFER_REQ_IGNORE_EOS | INFER_REQ_NO_TEXT },
+			NULL, err));
+	}
+	while (infer_engine_busy(e)) {
+		infer_engine_stats(e, &s);
+		uint64_t rows = s.decode_rows;
 		int64_t from = clock_now_ns();
-		rc = infer_engine_step(e, err);
-		if (n < TOKENS)
-			of[n++] = (double)(clock_now_ns() - from);
+		TRY(infer_engine_step(e, err));
+		double ns = (double)(clock_now_ns() - from);
+		all += ns;
+		infer_engine_stats(e, &s);
+		if (*n < STEPS && tokens > 1 && s.decode_rows - rows == (uint64_t)requests)
+			of[(*n)++] = ns;
 		while (infer_engine_next(e, &ev))
 			;
 	}
+	if (*n < STEPS && tokens == 1)
+		of[(*n)++] = all;
+	return INFER_OK;
+}
+
+/* The built-in model in the engine that programs run; called several times, it adds to what is there. */
+struct steps {
+	double one[STEPS], batch[STEPS], prompt[STEPS];
+	int n_one, n_batch, n_prompt;
+};
+static int decoding(struct steps *s, const infer_model *model, infer_error *err)
+{
+	enum { TOKENS = 48 };
+	const struct infer_engine_opts o = { .ctx = 2 * TOKENS, .max_seqs = BATCH };
+	infer_engine *e;
+
+	TRY(infer_engine_open(&e, model, &o, err));
+	int rc = some_steps(e, 1, 1, TOKENS, s->one, &s->n_one, err);
+
+	if (!rc)
+		rc = some_steps(e, BATCH, AHEAD, TOKENS / 2, s->batch, &s->n_batch, err);
 	infer_engine_close(&e);
-	infer_model_close(&model);
-	if (!rc && n)
-		m->step_ns = probe_rate(of, n, 1).median;
 	return rc;
+}
+
+/* A prompt finds other things in the caches. */
+static int prompts(struct steps *s, const infer_model *model, infer_probe *p, infer_error *err)
+{
+	enum { PROMPTS = 3 };
+	const struct infer_engine_opts o = { .ctx = PROMPT + 2, .max_seqs = 1 };
+	const struct probe_memory all = { p->weights, p->bytes, 512 };
+	struct infer_rate none;
+	infer_engine *e;
+	int rc = INFER_OK;
+
+	TRY(infer_engine_open(&e, model, &o, err));
+	for (int i = 0; !rc && i < PROMPTS; i++) {
+		rc = probe_alone(p, probe_read, all, &none, err);
+		if (!rc)
+			rc = some_steps(e, 1, PROMPT, 1, s->prompt, &s->n_prompt, err);
+	}
+	infer_engine_close(&e);
+	return rc;
+}
+
+static int steps(struct steps *s, infer_probe *p, infer_error *err)
+{
+	infer_model *model;
+	int rc;
+
+	TRY(infer_model_open(&model, "demo", NULL, err));
+	rc = decoding(s, model, err);
+	if (!rc)
+		rc = prompts(s, model, p, err);
+	infer_model_close(&model);
+	return rc;
+}
+
+static void all_steps(struct infer_machine *m, struct steps *s)
+{
+	if (s->n_one)
+		m->step_ns = probe_rate(s->one, s->n_one, 1).median;
+	if (s->n_batch)
+		m->batch_ns = probe_rate(s->batch, s->n_batch, 1).median;
+	if (s->n_prompt)
+		m->prompt_ns = probe_rate(s->prompt, s->n_prompt, 1).median;
 }
 
 /* Write a file and read it past the page cache.  A disk that cannot do that is not measured, which is
@@ -249,8 +319,9 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 {
 	const struct infer_probe_opts o = { .repeat = MEMORY_REPEAT, .flags = INFER_PROBE_QUICK };
 	infer_probe *p;
+	int loops = (flags & INFER_MACHINE_LOOPS) != 0, rc;
+	struct steps s = { .n_one = 0 };
 	void *piece;
-	int rc;
 
 	TRY(infer_probe_open(&p, &o, err));
 	p->flags |= PROBE_UNCHECKED;
@@ -267,14 +338,21 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 	p->repeat = REPEAT;
 	if (!rc)
 		rc = arithmetic(m, p, err);
+	/* before, between and after the rest, as the speed of a machine changes with what it is shared
+	 * with */
+	if (!rc && loops)
+		rc = steps(&s, p, err);
 	if (!rc)
-		rc = probe_machine_loops(m, p, (flags & INFER_MACHINE_LOOPS) != 0, err);
+		rc = probe_machine_loops(m, p, loops, err);
+	if (!rc && loops)
+		rc = steps(&s, p, err);
 	if (!rc)
 		rc = barriers(m, p, err);
 	if (!rc)
 		rc = draws(m, &p->widest, err);
-	if (!rc && flags & INFER_MACHINE_LOOPS)
-		rc = steps(m, err);
+	if (!rc && loops)
+		rc = steps(&s, p, err);
+	all_steps(m, &s);
 	infer_probe_close(&p);
 	TRY(rc);
 	piece = dir ? mem_aligned(MEM_PLAN, 4096, DISK_PIECE) : NULL;

@@ -4,7 +4,9 @@
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/clock.h"
 #include "kern/act.h"
+#include "kern/kv.h"
 #include "base/num.h"
 #include "type/type.h"
 
@@ -13,68 +15,83 @@
 /* A matrix of the usual length, and of a number of rows that all threads get a share of.  CACHED: what
  * a thread reads again and again, beyond its own caches and within those that are shared. */
 enum { K = 2048, N = 2048, CACHED = 3 << 20 };
+/* What attention reads while it is measured: twice what a large last cache holds is enough. */
+enum { ATTN_BYTES = 64 << 20 };
 
-static void job_free(struct probe_job *j)
+/* What is measured now, and the rates of reading memory that were met on the way, in bytes a second. */
+enum { READS = 1024 };
+struct loops {
+	infer_probe *p;
+	double reads[READS];
+	int32_t n_reads;
+};
+
+static int make(struct probe_job *j, infer_probe *p, infer_error *err)
 {
-	mem_free(j->x.q);
-	mem_free(j->fx);
-	mem_free(j->y);
-	mem_free(j->panels);
+	if (j->c->kind <= PROBE_PACK) { /* any bytes do */
+		p->fill_type = j->c->type;
+		p->fill_k = j->c->k;
+	}
+	return probe_make(j, p, err);
 }
 
 /* The rate of a case in GOP/s: the best of some turns, which other work on the machine can only make
- * slower, but of what is read from memory the middle one.
+ * slower, but of what is read from caches that are shared the middle one.
  * cached: 0, or the bytes of all weights that are read */
 static int rate(infer_probe *p, const struct probe_case *c, size_t cached, double *gop_s,
                 infer_error *err)
 {
-	static int (*const make[])(struct probe_job *, infer_probe *, infer_error *) = {
-		[PROBE_ROWS] = probe_mm,   [PROBE_SKINNY] = probe_mm,   [PROBE_TILE] = probe_mm,
-		[PROBE_PACK] = probe_mm,   [PROBE_QUANT] = probe_quant, [PROBE_ATTN] = probe_attn,
-		[PROBE_ELEM] = probe_elem,
-	};
 	struct probe_job j = { .p = p, .k = &p->widest, .c = c, .mem = { .grain = 1 } };
 	double rates[PROBE_TURNS], *at[2] = { rates, NULL };
-	probe_fn *fns[2] = { NULL, NULL };
-	struct probe_memory mems[2] = { { .grain = 1 }, { .grain = 1 } };
-	int rc;
+	int rc = make(&j, p, err);
+	probe_fn *fns[2] = { j.fn, NULL };
+	struct probe_memory mems[2] = { j.mem, { .grain = 1 } };
 
-	if (c->kind <= PROBE_PACK) { /* any bytes do */
-		p->fill_type = c->type;
-		p->fill_k = c->k;
-	}
-	rc = make[c->kind](&j, p, err);
-	fns[0] = j.fn;
-	mems[0] = j.mem;
 	if (cached && mems[0].bytes > cached)
 		mems[0].bytes = num_round_up(cached, mems[0].grain * (size_t)p->threads);
 	if (!rc)
 		rc = probe_run(p, fns, mems, &j, at, err);
-	job_free(&j);
+	probe_job_fini(&j);
 	TRY(rc);
 	struct infer_rate r = probe_rate(rates, p->repeat, 1e-9);
 
-	*gop_s = c->kind == PROBE_ROWS && !cached ? r.median : r.most;
+	*gop_s = c->kind == PROBE_ROWS ? r.median : r.most;
 	return INFER_OK;
 }
 
-/* As rate, in turns long enough for a rate that swings: of memory. */
-static int longer(infer_probe *p, const struct probe_case *c, size_t cached, double *gop_s,
-                  infer_error *err)
+/* Operations for each byte that memory gives meanwhile.  Its rate swings from one second to the next, so
+ * turns of the case and of reading alone follow each other. */
+static int beside_reading(struct loops *l, const struct probe_case *c, double *ops_a_byte,
+                          infer_error *err)
 {
-	infer_probe usual = *p;
-	int rc;
+	enum { TURNS = 3, TURN_NS = 1000000 };
+	infer_probe *p = l->p, usual = *p;
+	struct probe_job j = { .p = p, .k = &p->widest, .c = c, .mem = { .grain = 1 } };
+	double rates[2][TURNS], *at[2] = { rates[0], rates[1] };
+	int rc = make(&j, p, err);
+	probe_fn *fns[2] = { probe_read, j.fn };
+	struct probe_memory mems[2] = { { p->weights, p->bytes, 512 }, j.mem };
 
-	p->repeat = 4;
-	p->turn_ns = 3000000;
-	rc = rate(p, c, cached, gop_s, err);
+	p->repeat = TURNS;
+	p->turn_ns = TURN_NS;
+	if (!rc)
+		rc = probe_run(p, fns, mems, &j, at, err);
 	p->repeat = usual.repeat;
 	p->turn_ns = usual.turn_ns;
-	return rc;
+	probe_job_fini(&j);
+	TRY(rc);
+	for (int i = 0; i < TURNS; i++) {
+		if (l->n_reads < READS)
+			l->reads[l->n_reads++] = rates[0][i];
+		rates[1][i] /= rates[0][i];
+	}
+	*ops_a_byte = probe_rate(rates[1], TURNS, 1).median;
+	return INFER_OK;
 }
 
-static int of_type(struct infer_loop_rate *r, infer_probe *p, int type, infer_error *err)
+static int of_type(struct infer_loop_rate *r, struct loops *l, int type, infer_error *err)
 {
+	infer_probe *p = l->p;
 	static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 32 },
 			 tile_m[] = { 16, 64, 512 };
 	const struct kern_mm *mm = &p->widest.mm[type];
@@ -88,7 +105,7 @@ static int of_type(struct infer_loop_rate *r, infer_probe *p, int type, infer_er
 		c.m = rows_m[i];
 		if (i && c.m > mm->rows_max)
 			break;
-		TRY(longer(p, &c, 0, &r->rows[i], err));
+		TRY(beside_reading(l, &c, &r->rows[i], err));
 		TRY(rate(p, &c, cached, &r->cached[i], err));
 		r->rows[i] /= 2 * c.m;
 		r->cached[i] /= 2 * c.m;
@@ -117,24 +134,77 @@ static int of_type(struct infer_loop_rate *r, infer_probe *p, int type, infer_er
 	return INFER_OK;
 }
 
+/* A whole split and a page of it: what each position takes, as a rate, and what a row and head takes
+ * beside that, of one thread. */
+static int by_length(double *gop_s, double *once_ns, infer_probe *p, struct probe_case c,
+                     infer_error *err)
+{
+	size_t bytes = p->bytes;
+	double all = 0, few = 0, ops = 4.0 * c.k * p->threads; /* of a position and head */
+	int rc;
+
+	p->bytes = (size_t)p->threads * CACHED;
+	c.n = KERN_SPLIT;
+	rc = rate(p, &c, 0, &all, err);
+	c.n = KERN_PAGE;
+	if (!rc)
+		rc = rate(p, &c, 0, &few, err);
+	p->bytes = bytes;
+	TRY(rc);
+	double long_ns = ops * KERN_SPLIT / all, short_ns = ops * KERN_PAGE / few,
+	       each = (long_ns - short_ns) / (KERN_SPLIT - KERN_PAGE);
+
+	*once_ns = short_ns - each * KERN_PAGE;
+	*gop_s = ops / each;
+	if (!(each > 0) || !(*once_ns > 0)) {
+		*once_ns = 0;
+		*gop_s = all;
+	}
+	return INFER_OK;
+}
+
+/* Rows of K and V into pages, page after page. */
+static int of_put(double *rate, infer_probe *p, int type, infer_error *err)
+{
+	enum { DIM = 128, ROWS = 2048, TURNS = 3 };
+	float *x = probe_floats(2 * DIM, 13);
+	size_t page = kern_kv_bytes(type, DIM);
+	double ns[TURNS];
+
+	if (!x)
+		return err_set(err, INFER_ENOMEM, "no memory for a row");
+	for (int t = 0; t < TURNS; t++) {
+		int64_t from = clock_thread_ns();
+		for (int i = 0; i < ROWS; i++) {
+			unsigned char *at = p->weights + (size_t)(i / KERN_PAGE) * 2 * page;
+			kern_k_put(&p->widest, at, type, i % KERN_PAGE, x, DIM);
+			kern_v_put(&p->widest, at + page, type, i % KERN_PAGE, x + DIM, DIM);
+		}
+		ns[t] = (double)(clock_thread_ns() - from);
+	}
+	mem_free(x);
+	*rate = 2.0 * ROWS * DIM / probe_rate(ns, TURNS, 1).median;
+	return INFER_OK;
+}
+
 static int of_cache(struct infer_attn_rate *r, infer_probe *p, int type, infer_error *err)
 {
-	static const int dims[] = { 64, 128 };
+	static const int dims[INFER_MACHINE_HEADS] = { 32, 64, 128 };
 
-	for (int d = 0; d < 2; d++) {
+	for (int d = 0; d < INFER_MACHINE_HEADS; d++) {
 		struct probe_case c = { .kind = PROBE_ATTN,
 			                .type = type,
 			                .shape = "decode",
-			                .n = 4096,
+			                .n = KERN_SPLIT,
 			                .k = dims[d],
 			                .m = 1 };
 		TRY(rate(p, &c, 0, &r->decode[d], err));
-		TRY(rate(p, &c, (size_t)p->threads * CACHED, &r->cached[d], err));
+		TRY(by_length(&r->cached[d], &r->one_ns[d], p, c, err));
 		c.m = 32; /* as a backend's block of rows */
 		c.shape = "prefill";
-		TRY(rate(p, &c, 0, &r->prefill[d], err));
+		TRY(by_length(&r->prefill[d], &r->block_ns[d], p, c, err));
 	}
-	return INFER_OK;
+	return of_put(&r->put, p, type, err);
 }
 
 /* Products of bf16 matrices by many rows: what is compared with other machines. */
@@ -149,9 +219,23 @@ static int bf16_rate(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return rate(p, &c, 0, &m->bf16_gflop_s, err);
 }
 
+/* All turns of reading are the rate of memory, and what loops do is that of this rate. */
+static void all_reads(struct infer_machine *m, struct loops *l)
+{
+	double read = probe_rate(l->reads, l->n_reads, 1e-9).median;
+
+	m->memory_gb_s = m->read[m->n_read - 1].gb_s = read;
+	for (int type = 0; type < INFER_TYPE_COUNT; type++)
+		for (int i = 0; i < 4; i++)
+			m->loops[type].rows[i] *= read;
+}
+
 int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_error *err)
 {
 	const struct infer_kv_type *kv;
+	struct loops l = { .p = p };
+	size_t bytes = p->bytes;
+	int rc = INFER_OK;
 
 	TRY(probe_weights(p, err));
 	/* scales of f16 between an eighth and 2, and floats far from subnormal ones */
@@ -163,9 +247,15 @@ int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_
 		return INFER_OK;
 	p->repeat = 2;
 	for (int type = 0; type < INFER_TYPE_COUNT; type++)
-		TRY(of_type(&m->loops[type], p, type, err));
-	for (int i = 0; (kv = infer_kv_type(i)); i++)
-		TRY(of_cache(&m->attn[kv->type], p, kv->type, err));
+		TRY(of_type(&m->loops[type], &l, type, err));
+	all_reads(m, &l);
+	p->repeat = 3;
+	if (p->bytes > ATTN_BYTES && ATTN_BYTES >= 2 * m->l3_bytes)
+		p->bytes = ATTN_BYTES;
+	for (int i = 0; !rc && (kv = infer_kv_type(i)); i++)
+		rc = of_cache(&m->attn[kv->type], p, kv->type, err);
+	p->bytes = bytes;
+	TRY(rc);
 	for (int slot = 0; slot < INFER_MACHINE_SLOTS && probe_elem_name(slot); slot++) {
 		struct probe_case c = { .kind = PROBE_ELEM,
 			                .slot = (uint8_t)slot,

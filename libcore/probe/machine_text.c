@@ -48,6 +48,10 @@ static const struct field host_fields[] = {
 	HOST(REAL, tile_bf16_gflop_s, 1e9),
 	HOST(REAL, barrier_ns, 1e9),
 	HOST(REAL, step_ns, 1e12),
+	HOST(REAL, batch_ns, 1e12),
+	HOST(REAL, prompt_ns, 1e12),
+	HOST(REAL, seq_ns, 1e12),
+	HOST(REAL, row_ns, 1e12),
 	HOST(REAL, sample_ns, 1e9),
 	HOST(REAL, decode_part, 1),
 	HOST(REAL, prefill_part, 1),
@@ -81,9 +85,12 @@ static const struct list loop_lists[] = {
 	LIST(infer_loop_rate, tile, 3), LIST(infer_loop_rate, quant, 1),
 };
 static const struct list attn_lists[] = {
-	LIST(infer_attn_rate, decode, 2),
-	LIST(infer_attn_rate, cached, 2),
-	LIST(infer_attn_rate, prefill, 2),
+	LIST(infer_attn_rate, decode, INFER_MACHINE_HEADS),
+	LIST(infer_attn_rate, cached, INFER_MACHINE_HEADS),
+	LIST(infer_attn_rate, prefill, INFER_MACHINE_HEADS),
+	LIST(infer_attn_rate, one_ns, INFER_MACHINE_HEADS),
+	LIST(infer_attn_rate, block_ns, INFER_MACHINE_HEADS),
+	LIST(infer_attn_rate, put, 1),
 };
 enum {
 	N_LOOP = sizeof loop_lists / sizeof *loop_lists,

@@ -5,6 +5,7 @@
 #include "kern/kern.h"
 #include "kern/dispatch.h"
 
+enum { PROBE_ATTN_HEADS = 4 };
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
 /* beside the flags of infer_probe_opts: loops are not compared with those of ref */
 enum { PROBE_UNCHECKED = 1 << 16 };
@@ -101,6 +102,9 @@ struct probe_job {
 	struct probe_memory mem;
 	int same;
 };
+/* cases.c: set up what j->c says; whatever comes of it, probe_job_fini */
+int probe_make(struct probe_job *j, infer_probe *p, infer_error *err);
+void probe_job_fini(struct probe_job *j);
 /* mm.c: rows, skinny, tile, pack */
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);

@@ -13,7 +13,12 @@
 extern "C" {
 #endif
 
-enum { INFER_MACHINE_COUNTS = 12, INFER_MACHINE_SOURCES = 24, INFER_MACHINE_SLOTS = 16 };
+enum {
+	INFER_MACHINE_COUNTS = 12,
+	INFER_MACHINE_SOURCES = 24,
+	INFER_MACHINE_HEADS = 3,
+	INFER_MACHINE_SLOTS = 20
+};
 
 /* The loops of one weight type, in 1e9 weights a second: what a matrix is multiplied at, whatever
  * the rows of x. */
@@ -25,10 +30,13 @@ struct infer_loop_rate {
 	double tile[3];   /* GOP/s of panels, with 16, 64 and 512 rows of x */
 	double quant;     /* 1e9 activations a second, written as products read them */
 };
-/* Attention over a cache of one type, in GOP/s, by head sizes of 64 and 128: one row from memory,
- * one from caches, and blocks of rows. */
+/* Attention over a cache of one type, in GOP/s, by head sizes of 32, 64 and 128: one row from memory,
+ * one from caches, and blocks of rows; beside that what a row and head takes of one thread whatever it
+ * sees, of one row and in blocks; and writing to the cache, in 1e9 elements a second of one thread. */
 struct infer_attn_rate {
-	double decode[2], cached[2], prefill[2];
+	double decode[INFER_MACHINE_HEADS], cached[INFER_MACHINE_HEADS],
+		prefill[INFER_MACHINE_HEADS];
+	double one_ns[INFER_MACHINE_HEADS], block_ns[INFER_MACHINE_HEADS], put;
 };
 /* Accelerators of one kind.  Peaks are those of dense matrices, in 1e12 operations a second. */
 struct infer_gpu {
@@ -66,7 +74,11 @@ struct infer_machine {
 	double bf16_gflop_s;                     /* products of bf16 matrices by many rows */
 	double tile_i8_gop_s, tile_bf16_gflop_s; /* in tile registers; 0: there are none */
 	double barrier_ns;                       /* of one region of all threads */
-	double step_ns;   /* of the engine: a token of the built-in model by one sequence */
+	/* of the engine and its built-in model: a token of one sequence, a token each of 8 sequences,
+	 * and a prompt of 256 tokens */
+	double step_ns, batch_ns, prompt_ns;
+	/* what a sequence takes in a step, and a row of a prompt in each region, beside the loops */
+	double seq_ns, row_ns;
 	double sample_ns; /* drawing a token with the usual options, of 1000 logits */
 	double slots[INFER_MACHINE_SLOTS]; /* 1e9 elements a second of one thread: probe/elem.c */
 	struct infer_loop_rate loops[INFER_TYPE_COUNT];

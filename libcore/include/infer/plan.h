@@ -42,7 +42,8 @@ enum infer_work_kind {
 	INFER_WORK_EXPERTS,
 	INFER_WORK_ATTN,
 	INFER_WORK_STATE, /* of recurrent layers: heads of dk x dv floats */
-	INFER_WORK_ROWS
+	INFER_WORK_ROWS,
+	INFER_WORK_PUT /* K and V of a row into the cache */
 };
 struct infer_work {
 	int kind, times;

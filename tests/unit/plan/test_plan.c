@@ -219,6 +219,57 @@ static void test_partial(void **state)
 	assert_true(t.partial && t.total == 0);
 }
 
+/* A machine of round numbers, two threads: attention of one row goes by cache and by one thread where it
+ * is little; prompts by blocks, which end with their last row; each at its rate and its fixed time. */
+static void test_measured(void **state)
+{
+	struct infer_machine m = { .threads = 2,
+		                   .memory_gb_s = 10,
+		                   .f32_gflop_s = 100,
+		                   .i8_gop_s = 1000,
+		                   .l3_bytes = (uint64_t)1 << 40,
+		                   .barrier_ns = 1000,
+		                   .seq_ns = 500,
+		                   .row_ns = 10,
+		                   .slots[0] = 1 };
+	struct infer_shape s = { .regions = 4, .n_work = 1 };
+	struct infer_step_time t;
+
+	(void)state;
+	m.loops[INFER_F32].rows[0] = m.loops[INFER_F32].cached[0] = 1;
+	for (int i = 0; i < INFER_MACHINE_HEADS; i++) {
+		m.attn[INFER_F16].cached[i] = 50 * (i + 1);
+		m.attn[INFER_F16].prefill[i] = 100 * (i + 1);
+		m.attn[INFER_F16].one_ns[i] = 200;
+		m.attn[INFER_F16].block_ns[i] = 40;
+	}
+	m.attn[INFER_F16].put = 2;
+	s.work[0] = (struct infer_work){
+		.kind = INFER_WORK_ATTN, .times = 3, .heads = 8, .kv_heads = 8, .dk = 64, .dv = 64
+	};
+	/* 3 layers of 8 heads: 2 * 100 * 128 operations at 100 GOP/s, 200 ns each of two threads, all by
+	 * one; a merge of 64 */
+	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 1, 1, 1, 100 });
+	assert_true(fabs(t.part[INFER_BOUND_KV] * 1e9 - 24 * (2 * (256 + 100) + 64)) < 1e-6);
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - 4 * 1000) < 1e-6);
+	/* by two threads from 65536 on, in two splits */
+	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 1, 1, 1, 400 });
+	assert_true(fabs(t.part[INFER_BOUND_KV] * 1e9 - 24 * (1024 + 2 * 100 + 2 * 64)) < 1e-6);
+	/* four sequences: three more of them */
+	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 4, 4, 4, 400 });
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - (4 * 1000 + 3 * 500)) < 1e-6);
+	/* 64 rows that see 128, and half of a block of 32 */
+	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 64, 1, 1, 128 });
+	assert_true(fabs(t.part[INFER_BOUND_KV] * 1e9 -
+	                 64 * 24 * (2 * 144 * 128 / 200.0 + 40 / 2 + 64 / 2)) < 1e-3);
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 - 4 * (1000 + 63 * 10)) < 1e-6);
+	/* K and V of 64 rows, by two threads */
+	s.work[0] = (struct infer_work){ .kind = INFER_WORK_PUT, .times = 3, .k = 1024 };
+	infer_step_time(&t, &s, &m, &on_host, &(struct infer_load){ 64, 1, 1, 128 });
+	assert_true(fabs(t.part[INFER_BOUND_RUNTIME] * 1e9 -
+	                 (4 * (1000 + 63 * 10) + 64 * 3 * 1024 / 4.0)) < 1e-3);
+}
+
 /* Every published rate lies below the limit, and not so far that it could be another machine's. */
 static void test_published(void **state)
 {
@@ -379,11 +430,17 @@ static void test_engine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bytes),   cmocka_unit_test(test_states),
-		cmocka_unit_test(test_window),  cmocka_unit_test(test_experts),
-		cmocka_unit_test(test_phases),  cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_partial), cmocka_unit_test(test_published),
-		cmocka_unit_test(test_users),   cmocka_unit_test(test_sharing_and_cost),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_published),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_sharing_and_cost),
 		cmocka_unit_test(test_engine),
 	};
 	return nth_group(tests);

@@ -126,6 +126,9 @@ static int case_back(void)
 	a.loops[INFER_Q4_K].tile[2] = 700;
 	a.attn[INFER_F16].decode[1] = 9;
 	a.attn[INFER_F16].decode[0] = 8;
+	a.attn[INFER_F16].block_ns[2] = 7;
+	a.attn[INFER_F16].put = 6;
+	a.seq_ns = 5;
 	buf_init(&t, MEM_BASE);
 	jw_init(&w, &t);
 	jw_object(&w, NULL);
