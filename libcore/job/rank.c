@@ -243,7 +243,7 @@ static int read_pairs(struct job *j, const struct json *body, const struct job_f
 	none = !j->rank.query ? one : !j->rank.documents ? other : NULL;
 	if (!none)
 		return make_pairs(j, other, err);
-	err_set(err, INFER_EINVAL, "there is no %s", none);
+	err_set(err, INFER_EINVAL, "%s is missing", none);
 	return job_fault(j, none);
 }
 
@@ -357,6 +357,9 @@ static int read_score(struct job *j, const struct json *body)
 		{ "text_2", take_second },
 		{ "queries", take_first },
 		{ "documents", take_second },
+		{ "items", take_second },
+		{ "data_1", take_first },
+		{ "data_2", take_second },
 		{ "raw_scores", take_raw },
 		{ "model", job_pass_text },
 		{ "user", job_pass },

@@ -254,10 +254,48 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	same "$(cat scores)" "$(for i in 0 1 2; do json data.$i.score <out; done | rounded)"
 	rank /rerank '{"query":"ABC","texts":["DDD"],"raw_scores":true}' | json 0.score | rounded >raw
 	same "$(infer-run -m "$BATS_TEST_DIRNAME/../golden/encoders/xlm-rank.gguf" --no-stdin --embed=rank --no-normalize ABCDDD | rounded)" "$(cat raw)"
-	for body in '{"query":5,"documents":["x"]}' '{"query":"A","documents":[]}' '{"query":"A","documents":[1]}' '{"documents":["A"]}' \
-		'{"query":"A","documents":["A"],"top_n":0}' '{"query":"A","texts":["A"],"truncate":true}'; do
-		rank /v1/rerank "$body" >out
-		same 400 "$(status)"
+	# the forms of Jina, Cohere and Text Embeddings Inference, and of scores, to the byte but for numbers and names
+	shape() { sed -E 's/[0-9]\.[0-9]+/X/g; s/"(rerank|score)-[0-9a-f]{16}"/ID/; s/"created":[0-9]+/T/' out; }
+	tail='"usage":{"prompt_tokens":6,"total_tokens":6}}'
+	for path in /v1/rerank /v2/rerank /rerank /reranking; do
+		rank $path '{"model":"x","query":"A","documents":[{"text":"DDD","title":"t"},"A"],"top_n":1,"return_documents":true,"max_tokens_per_doc":5}' >out
+		same '{"id":ID,"object":"list","model":"Xlm Rank","results":[{"index":I,"relevance_score":X,"document":{"text":"D"}}],'"$tail" \
+			"$(shape | sed -E 's/"index":[01]/"index":I/; s/"text":"(DDD|A)"/"text":"D"/')"
+	done
+	rank /rerank '{"query":"A","texts":["DDD"],"return_text":true}' >out
+	same '[{"index":0,"score":X,"text":"DDD"}]' "$(shape)"
+	for names in text_1,text_2 queries,documents queries,items data_1,data_2; do
+		rank /v1/score "{\"${names%,*}\":[\"A\",\"B\"],\"${names#*,}\":[\"D\",\"D\"]}" >out
+		same '{"id":ID,"object":"list",T,"model":"Xlm Rank","data":[{"index":0,"object":"score","score":X},{"index":1,"object":"score","score":X}],"usage":{"prompt_tokens":4,"total_tokens":4}}' "$(shape)"
+	done
+	cat >bad <<-'END'
+		query {"query":5,"documents":["x"]}
+		query {"query":null,"documents":["x"]}
+		documents {"query":"A","documents":[]}
+		documents {"query":"A","documents":null}
+		documents {"query":"A","documents":123}
+		documents {"query":"A","documents":[1,2]}
+		documents {"query":"A","documents":[{"title":"A"}]}
+		query {"documents":["A"]}
+		top_n {"query":"A","documents":["A"],"top_n":0}
+		top_n {"query":"A","documents":["A"],"top_n":"1"}
+		return_documents {"query":"A","documents":["A"],"return_documents":1}
+		truncate {"query":"A","texts":["A"],"truncate":true}
+		raw_scores {"query":"A","texts":["A"],"raw_scores":"no"}
+		model {"query":"A","documents":["A"],"model":5}
+	END
+	SOCK=$SOCK.rank refused /v1/rerank <bad
+	cat >bad <<-'END'
+		text_1 {"text_2":"A"}
+		text_2 {"text_1":"A"}
+		text_2 {"text_1":"A","text_2":[]}
+		text_1 {"text_1":5,"text_2":"A"}
+		text_2 {"text_1":["A","B"],"text_2":["A","B","C"]}
+	END
+	SOCK=$SOCK.rank refused /v1/score <bad
+	for path in /v1/rerank /v1/score; do
+		post $path '{"query":"A","documents":["A"],"text_1":"A","text_2":"A"}' >out
+		same '501 not_supported_error model' "$(status) $(json error.type <out) $(json error.param <out)"
 	done
 	rank /v1/completions '{"prompt":"A"}' | json error.message | grep -q 'ranks texts, and generates nothing'
 	same 400 "$(status)"
