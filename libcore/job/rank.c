@@ -353,18 +353,12 @@ const struct infer_form form_rerank = {
 static int read_score(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "text_1", take_first },
-		{ "text_2", take_second },
-		{ "queries", take_first },
-		{ "documents", take_second },
-		{ "items", take_second },
-		{ "data_1", take_first },
-		{ "data_2", take_second },
-		{ "raw_scores", take_raw },
-		{ "model", job_pass_text },
-		{ "user", job_pass },
-		{ "timeout", job_take_timeout },
-		{ NULL, NULL },
+		{ "text_1", take_first },        { "text_2", take_second },
+		{ "queries", take_first },       { "documents", take_second },
+		{ "items", take_second },        { "data_1", take_first },
+		{ "data_2", take_second },       { "raw_scores", take_raw },
+		{ "model", job_pass_text },      { "user", job_pass },
+		{ "timeout", job_take_timeout }, { NULL, NULL },
 	};
 
 	return read_pairs(j, body, known, "text_1", "text_2");
