@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Write tests/golden/encode.txt and encode-plain.txt: the errors of ggml's quantisers (github.com/ggml-org/llama.cpp, MIT; library libggml-base) on the
+"""Write tests/golden/encode.txt, encode-flat.txt and encode-plain.txt: the errors of ggml's quantisers (github.com/ggml-org/llama.cpp, MIT; library libggml-base) on the
 tensor that tests/unit/type/test_encode.c makes too.
 
     scripts/golden-encode.py LIBGGML [FOLDER]
 
 A line is TYPE, the sum of squared errors, and the weighted sum, where the quantiser was given the weights as its importance matrix.
 Types with a codebook are given ones for the first: some of them are refused without.
+
+A line of encode-flat.txt is TYPE and the weighted sum where the importances of columns differ by less than a quarter
+(tests/unit/quant/test_importance.c).
 
 A line of encode-plain.txt is TYPE and a digest (FNV-1a) of the bytes of the rounding without a search, for the types that have one."""
 import ctypes, pathlib, sys
@@ -27,10 +30,12 @@ def splitmix(first):
 z = splitmix(1)
 x = ((sum((z >> np.uint64(s) & np.uint64(65535)).astype(np.int64) for s in (0, 16, 32, 48)) - 131070) * 2.0**-18).astype(np.float32)
 w = (1 + (splitmix(1000000) >> np.uint64(60))).astype(np.float32)
+flat = (1 + (splitmix(2000000) >> np.uint64(60)).astype(float) / 64).astype(np.float32)
 
 lib = ctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL)
 out = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else "tests/golden")
 lines = ["# scripts/golden-encode.py: TYPE, ggml's error, its weighted error"]
+flats = ["# scripts/golden-encode.py: TYPE, ggml's weighted error"]
 for name in TYPES:
     low = name.lower().replace("_k", "_K")
     quantise, decode = getattr(lib, "quantize_" + low), getattr(lib, "dequantize_row_" + low)
@@ -39,13 +44,15 @@ for name in TYPES:
     errors = []
     if name in CODEBOOKS:
         getattr(lib, "iq3xs_init_impl" if name.startswith("IQ3") else "iq2xs_init_impl")(CODEBOOKS[name])
-    for weights in (np.ones(N, np.float32) if name in CODEBOOKS else None, w):
+    for weights in (np.ones(N, np.float32) if name in CODEBOOKS else None, w, flat):
         q, y = np.zeros(N * 4, np.uint8), np.zeros(N, np.float32)
         quantise(x.ctypes.data, q.ctypes.data, 1, N, weights.ctypes.data if weights is not None else None)
         decode(q.ctypes.data, y.ctypes.data, N)
         errors.append(float(np.sum((x.astype(float) - y) ** 2 * (1 if weights is None else weights))))
-    lines.append("%s %.9g %.9g" % (name, *errors))
+    lines.append("%s %.9g %.9g" % (name, *errors[:2]))
+    flats.append("%s %.9g" % (name, errors[2]))
 (out / "encode.txt").write_text("\n".join(lines) + "\n")
+(out / "encode-flat.txt").write_text("\n".join(flats) + "\n")
 
 PLAIN = {"Q4_0": 18 / 32, "Q4_1": 20 / 32, "Q5_0": 22 / 32, "Q5_1": 24 / 32, "Q8_0": 34 / 32, "TQ1_0": 54 / 256, "TQ2_0": 66 / 256,
          "MXFP4": 17 / 32, "NVFP4": 36 / 64, "Q1_0": 18 / 128, "Q2_0": 18 / 64}

@@ -275,8 +275,8 @@ static int diverge(struct aim_probe *p, double *kl, infer_error *err)
 
 /* ---- groups ---- */
 
-/* The choice whose bits of a weight are the nearest to bpw; of those that lose something, as weights
- * that come from a quantised model lose nothing in its type. */
+/* The choice whose bits per weight are closest to bpw.  Choices without any error are passed over: a
+ * model that was quantised before loses nothing in its old type, which says nothing about a group. */
 static int low(const struct aim_tensor *t, double bpw)
 {
 	double least = HUGE_VAL, elements = (double)quant_elements(t->in);

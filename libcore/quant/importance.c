@@ -257,14 +257,18 @@ void importance_sha256(const struct importance *m, char hex[65])
 }
 
 /* The public quantisers multiply the importance of a column with sqrt(sigma2 + x^2), where sigma2 is
- * so many times the mean square of a block: an error of a large weight costs more.  0: they do not. */
+ * so many times the mean square of a block: an error of a large weight costs more.  0: the importance
+ * alone counts.  That is what they do for Q6_K; for the others of value 0, their factor makes the
+ * weighted error larger than theirs and the divergence no smaller. */
 static float spread(int type)
 {
 	switch (type) {
+	case INFER_Q4_0:
+	case INFER_Q8_0:
 	case INFER_Q6_K:
+	case INFER_IQ3_XXS:
 	case INFER_Q1_0: /* its scale is a mean, and a square would only make it larger */
 		return 0;
-	case INFER_Q4_0:
 	case INFER_Q4_1:
 	case INFER_Q5_0:
 	case INFER_Q5_1:

@@ -34,6 +34,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                   .n = 8,
 		                   .most = 15,
 		                   .even = 1,
+		                   .refits = 1,
 		                   .unit = 0.25f,
 		                   .v = { { 4, 12, 20, 28 }, { 36, 44, 52, 62 } } };
 	struct search_chosen k;

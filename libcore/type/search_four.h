@@ -22,7 +22,8 @@ static inline void search_side_by_side(const struct search_four *f, int i, const
 		f->w[4 * k + i] = w[k];
 	}
 }
-/* search_try of each group under its own scale.  width: search_width(); it changes no bit. */
+/* search_try of each group under its own scale.  width: search_width(); the sums are the same for
+ * every width. */
 void search_each4(const struct search_four *f, int n, search_v4 inv, const struct search_grid *g,
                   int width, struct search_fit4 *fit);
 /* The best fit of codes to each group; top: search_farthest of each. */

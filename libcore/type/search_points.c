@@ -343,9 +343,13 @@ static float group(const struct search_points *p, const search_v4 *x, const sear
 			score = a * f.xq;
 		}
 	}
-	if (a > 0)
+	for (int k = 0; k <= p->refits && a > 0; k++) {
 		choose(p, x, w, signs, a, c, b);
-	return a > 0 && c->fit.xq > 0 ? c->fit.xq / c->fit.qq : a;
+		if (!(c->fit.xq > 0))
+			break;
+		a = c->fit.xq / c->fit.qq;
+	}
+	return a;
 }
 
 /* The integer of a scale. */

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "file/gguf_write.h"
 #include "quant/importance.h"
+#include "type/type.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -214,11 +215,9 @@ static void test_weigh(void **state)
 {
 	static const struct {
 		int type, times;
-	} cases[] = { { INFER_Q4_K, 2 },
-		      { INFER_Q2_K, 1 },
-		      { INFER_Q4_0, 1 },
-		      { INFER_IQ4_NL, 2 },
-		      { INFER_Q6_K, 0 } };
+	} cases[] = { { INFER_Q4_K, 2 },   { INFER_Q2_K, 1 }, { INFER_Q5_0, 1 },
+		      { INFER_Q4_0, 0 },   { INFER_Q8_0, 0 }, { INFER_IQ3_XXS, 0 },
+		      { INFER_IQ4_NL, 2 }, { INFER_Q6_K, 0 } };
 	float x[512], columns[512], w[512];
 
 	(void)state;
@@ -248,10 +247,76 @@ static void test_weigh(void **state)
 		assert_true(w[i] >= 0 && w[i] <= 1e30f);
 }
 
+static uint64_t splitmix(uint64_t i)
+{
+	uint64_t z = i * 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+/* The values and importances of scripts/golden-encode.py */
+static void flat(float *x, float *columns, int n)
+{
+	for (int i = 0; i < n; i++) {
+		uint64_t z = splitmix((uint64_t)i + 1);
+		int sum = (int)(z & 65535) + (int)(z >> 16 & 65535) + (int)(z >> 32 & 65535) +
+		          (int)(z >> 48);
+
+		x[i] = (float)(sum - 131070) * 0x1p-18f;
+		columns[i] = 1 + (float)(splitmix((uint64_t)i + 2000000) >> 60) / 64;
+	}
+}
+
+/* Types whose cost is the importance alone have no larger weighted error than another quantiser, even
+ * where the importances are nearly the same. */
+static void test_flat(void **state)
+{
+	enum { N = 2048 };
+	static float x[N], y[N], w[N], columns[N];
+	static uint8_t code[4 * N];
+	FILE *f = fopen("tests/golden/encode-flat.txt", "r");
+	char line[80], name[16];
+	double limit;
+	int types = 0;
+
+	(void)state;
+	assert_non_null(f);
+	flat(x, columns, N);
+	while (fgets(line, sizeof line, f)) {
+		if (line[0] == '#')
+			continue;
+		assert_int_equal(sscanf(line, "%15s %lf", name, &limit), 2);
+		int type = 0;
+		while (strcmp(infer_type_info(type)->name, name))
+			type++;
+		const struct type *t = type_get(type);
+		double sum = 0;
+
+		importance_weigh(w, type, x, columns, N);
+		if (memcmp(w, columns, sizeof w) != 0)
+			continue;
+		t->encode(code, x, w, N / (size_t)t->info.block, 0);
+		t->decode(y, code, N / (size_t)t->info.block);
+		for (int i = 0; i < N; i++) {
+			double e = (double)x[i] - (double)y[i];
+
+			sum += (double)columns[i] * e * e;
+		}
+		if (sum > limit)
+			fail_msg("%s: %g, more than %g", name, sum, limit);
+		types++;
+	}
+	fclose(f);
+	assert_int_equal(types, 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { nth_case(case_gguf), nth_case(case_dat),
-		                            nth_case(case_damaged), cmocka_unit_test(test_weigh) };
+		                            nth_case(case_damaged), cmocka_unit_test(test_weigh),
+		                            cmocka_unit_test(test_flat) };
 
 	int fd = mkstemp(path);
 
