@@ -78,6 +78,25 @@ enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t)
 	return a->less_one ? T_PLUS1 : T_NONE;
 }
 
+const char *arch_layers(const struct arch *a, enum arch_naming naming)
+{
+	while (!a->layers && a->like)
+		a = a->like;
+	return naming == ARCH_GGUF ? "blk." : a->layers;
+}
+
+struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name)
+{
+	while (!a->prefix[0] && a->like)
+		a = a->like;
+	for (int i = 0; i < 2 && a->prefix[i] && naming == ARCH_HF; i++) {
+		size_t n = strlen(a->prefix[i]);
+		if (name.len > n && !memcmp(name.at, a->prefix[i], n))
+			return (struct infer_str){ name.at + n, name.len - n };
+	}
+	return name;
+}
+
 struct backend_model arch_parts(const infer_model *m)
 {
 	return (struct backend_model){ .graph = &m->graph,
@@ -129,8 +148,14 @@ static void output(struct graph *g, const infer_model *m, int32_t x)
 	struct graph_node n = graph_node_of(GRAPH_MM);
 
 	if (m->h.n_ranks) { /* a cap of 1 is tanh */
-		g->output = linear(g, m, W_RANK, W_RANK_BIAS, 0,
-		                   linear(g, m, W_HEAD, W_HEAD_BIAS, 1, x));
+		x = linear(g, m, W_HEAD, W_HEAD_BIAS, m->h.head_gelu ? 0 : 1, x);
+		if (m->h.head_gelu) {
+			struct graph_node act = graph_node_of(GRAPH_GELU);
+			act.src[0] = x;
+			x = graph_add(g, act);
+		}
+		x = arch_norm(g, m, m->global[W_HEAD_NORM], x);
+		g->output = linear(g, m, W_RANK, W_RANK_BIAS, 0, x);
 		return;
 	}
 	if (m->h.both_ways)

@@ -13,6 +13,17 @@
 #include "base/arena.h"
 #include "graph/graph.h"
 
+/* Groups of tensors that rows share; each ends with W_END. */
+#define GROUP(name) extern const struct arch_tensor group_##name[];
+#define TENSOR(slot, gguf, hf, other, ne0, ne1, ne2, need, how)
+#define GONE(slot)
+#define END_GROUP
+#include "arch/tensor_list.h"
+#undef GROUP
+#undef TENSOR
+#undef GONE
+#undef END_GROUP
+
 /* A member of config.json with one value that is computed here. */
 struct arch_expect {
 	const char *key, *value;
@@ -21,8 +32,11 @@ struct arch_expect {
 enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 8 };
 struct arch {
 	const char *gguf;        /* general.architecture */
-	const char *hf[3];       /* config.json: architectures[0]; NULL: no more */
+	const char *hf[6];       /* config.json: architectures[0]; NULL: no more */
 	const struct arch *like; /* NULL: the base row */
+	/* of tensors of such checkpoints: what stands before the number of a layer, and what all
+	 * names may begin with or not; NULL: like's */
+	const char *layers, *prefix[2];
 	/* groups of tensor_list.h on top of like's; a slot again: instead */
 	const struct arch_tensor *tensors[ARCH_MAX_GROUPS];
 	int chunked; /* layers that slide see chunks; not of like's */
@@ -79,6 +93,9 @@ const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built i
 enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming);
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
+/* What names of layers begin with; and a name without what all of them may begin with. */
+const char *arch_layers(const struct arch *a, enum arch_naming naming);
+struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
  * else T_NONE; T_PLUS1 or T_NONE for T_GAIN. */
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
@@ -96,6 +113,8 @@ static inline int32_t arch_width(const infer_model *m)
 	return m->h.n_dense_3 ? m->h.n_dense_3 : m->h.n_dense_2 ? m->h.n_dense_2 : m->h.n_embd;
 }
 
+/* Of an enum arch_dim; layer 0 for what belongs to none. */
+int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim);
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
 /* W_K_B and W_V_B of a layer out of W_KV_B, where a file has that.  INFER_EFORMAT: it has neither. */

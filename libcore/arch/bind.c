@@ -10,96 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* of recurrent layers */
-static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
-{
-	int64_t o = (int64_t)h->state_heads * h->state_dv;
-
-	return dim == D_STATE_QKV     ? 2 * (int64_t)h->state_k_heads * h->state_dk + o
-	       : dim == D_STATE_O     ? o
-	       : dim == D_STATE_V     ? h->state_dv
-	       : dim == D_STATE_PAIRS ? 2 * (int64_t)h->state_heads
-	                              : h->state_heads;
-}
-
-/* those from D_KV_B on */
-static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
-{
-	const int64_t of[] = { (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head),
-		               h->layer_embd,
-		               (int64_t)h->layer_embd * h->n_layers,
-		               h->ctx_train,
-		               h->n_parts,
-		               h->n_ranks,
-		               h->n_dense_2,
-		               h->n_dense_3 };
-
-	return of[dim - D_KV_B];
-}
-
-/* layer: 0 for what belongs to none */
-static int64_t dim_of(const struct arch_hparam *h, int layer, int dim)
-{
-	struct arch_heads head = arch_heads_of(h, layer);
-
-	switch ((enum arch_dim)dim) {
-	case D_END:
-	case D_ONE:
-		return 1;
-	case D_VOCAB:
-		return h->n_vocab;
-	case D_EMBD:
-		return h->n_embd;
-	case D_HEAD:
-		return head.dk;
-	case D_Q:
-		return (int64_t)h->n_head *
-		       (h->kv_rank ? h->k_head : head.dk + (h->gated ? head.dv : 0));
-	case D_KV_K:
-		return (int64_t)h->kv_heads[layer] * head.dk;
-	case D_KV_V:
-		return (int64_t)h->kv_heads[layer] * head.dv;
-	case D_O:
-		return (int64_t)h->n_head * (h->kv_rank ? h->v_head : head.dv);
-	case D_FF:
-		return h->ff[layer];
-	case D_HEADS:
-		return h->n_head;
-	case D_SHARED_FF:
-		return h->n_shared_ff;
-	case D_STATE_QKV:
-	case D_STATE_O:
-	case D_STATE_V:
-	case D_STATE_HEADS:
-	case D_STATE_PAIRS:
-		return state_dim(h, (enum arch_dim)dim);
-	case D_TAPS:
-		return h->taps;
-	case D_HALF_ROT:
-		return h->n_rot / 2;
-	case D_EXPERTS:
-		return h->n_expert;
-	case D_EXPERT_FF:
-		return h->n_expert_ff;
-	case D_Q_RANK:
-		return h->q_rank;
-	case D_NOPE:
-		return h->k_head - h->n_rot;
-	case D_V_HEAD:
-		return h->v_head;
-	case D_KV_B:
-	case D_LAYER_EMBD:
-	case D_LAYERS_EMBD:
-	case D_CONTEXT:
-	case D_PARTS:
-	case D_RANKS:
-	case D_DENSE_2:
-	case D_DENSE_3:
-		return last_dim(h, (enum arch_dim)dim);
-	}
-	return 0;
-}
-
 /* Rows of the table that share a name are parts of one tensor, in the order of the slots. */
 enum { MAX_PARTS = 4 };
 struct parts {
@@ -108,9 +18,11 @@ struct parts {
 	int expert; /* the expert of a tensor of one expert, or -1 */
 };
 
-/* Whether name matches a column; for a name with %d, that number is stored in *expert. */
-static int is_named(const char *says, struct infer_str name, int *expert)
+/* Whether a plain name matches a column; for a name with %d, that number is stored in *expert. */
+static int is_named(const struct arch *a, enum arch_naming naming, const char *column,
+                    struct infer_str name, int *expert)
 {
+	const char *says = arch_plain(a, naming, (struct infer_str){ column, strlen(column) }).at;
 	const char *at = strstr(says, "%d");
 	size_t head = at ? (size_t)(at - says) : strlen(says), i = head;
 	int n = 0;
@@ -135,9 +47,9 @@ static struct parts find_rows(const struct arch *a, enum arch_naming naming, str
 
 	for (int slot = layered ? W_GLOBALS : 1; slot < (layered ? W_SLOTS : W_GLOBALS); slot++) {
 		const struct arch_tensor *t = arch_row(a, slot);
-		int is = t && naming == ARCH_GGUF && is_named(t->gguf, name, &p.expert);
+		int is = t && naming == ARCH_GGUF && is_named(a, naming, t->gguf, name, &p.expert);
 		for (int i = 0; t && naming == ARCH_HF && i < 2; i++)
-			is |= t->hf[i] && is_named(t->hf[i], name, &p.expert);
+			is |= t->hf[i] && is_named(a, naming, t->hf[i], name, &p.expert);
 		if (is) {
 			must(p.n < MAX_PARTS);
 			p.row[p.n++] = t;
@@ -146,13 +58,17 @@ static struct parts find_rows(const struct arch *a, enum arch_naming naming, str
 	return p;
 }
 
-/* "blk.12.rest", "model.layers.12.rest": returns the layer, and *rest; -1 if the name has another
- * form. */
-static int layer_of(enum arch_naming naming, struct infer_str name, struct infer_str *rest)
+/* "blk.12.rest", "model.layers.12.rest": returns the layer, and *rest; -1 and the plain name if it
+ * has another form. */
+static int layer_of(const struct arch *a, enum arch_naming naming, struct infer_str name,
+                    struct infer_str *rest)
 {
-	const char *prefix = naming == ARCH_GGUF ? "blk." : "model.layers.";
+	const char *layers = arch_layers(a, naming);
+	const char *prefix = arch_plain(a, naming, (struct infer_str){ layers, strlen(layers) }).at;
 	size_t from = strlen(prefix), i = from;
 	int layer = 0;
+
+	*rest = name = arch_plain(a, naming, name);
 
 	if (name.len < from + 2 || memcmp(name.at, prefix, from) ||
 	    (name.at[from] == '0' && name.at[from + 1] != '.'))
@@ -166,7 +82,8 @@ static int layer_of(enum arch_naming naming, struct infer_str name, struct infer
 	return layer;
 }
 
-static int check_shape(const infer_model *m, const struct parts *p, int layer,
+/* before: rows that are of no use */
+static int check_shape(const infer_model *m, const struct parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
 	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
@@ -174,9 +91,10 @@ static int check_shape(const infer_model *m, const struct parts *p, int layer,
 	for (int i = 0; i < 4; i++) {
 		int stacked = p->expert >= 0 && i == 2; /* elsewhere a tensor has all experts */
 		int64_t want =
-			dim_of(&m->h, layer, i < 3 && !stacked ? p->row[0]->shape[i] : D_END);
+			arch_dim_of(&m->h, layer, i < 3 && !stacked ? p->row[0]->shape[i] : D_END) +
+			(i == rows_at ? before : 0);
 		for (int part = 1; part < p->n && i == rows_at; part++)
-			want += dim_of(&m->h, layer, p->row[part]->shape[i]);
+			want += arch_dim_of(&m->h, layer, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
 			return err_set(err, INFER_EFORMAT,
 			               "tensor %.*s: dimension %d is %lld where %lld is wanted",
@@ -254,7 +172,7 @@ static int twice(const struct infer_tensor *t, infer_error *err)
 /* Whether the architecture has a use of its own for a tensor that could be the scale of another. */
 static int has_row(const infer_model *m, struct infer_str name)
 {
-	int layer = layer_of(m->naming, name, &name);
+	int layer = layer_of(m->arch, m->naming, name, &name);
 
 	return find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
 }
@@ -352,7 +270,7 @@ static int find_how(const infer_model *m, const struct parts *p, const struct in
                     int vector, enum arch_transform *how, infer_error *err)
 {
 	*how = m->naming == ARCH_GGUF ? T_NONE : arch_how(m->arch, p->row[0]);
-	if (*how == T_PAIRS || *how == T_STACK)
+	if (*how == T_PAIRS || *how == T_STACK || *how == T_ROWS)
 		*how = T_NONE;
 	if (*how == T_NONE || (*how == T_PLUS1 && vector))
 		return INFER_OK;
@@ -391,6 +309,8 @@ static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
 		return m->h.windowed[layer] && arch_keeper(&m->h, layer) == layer;
 	case ARCH_INPUTS:
 		return m->h.layer_embd ? 1 : -1;
+	case ARCH_BEHIND_FIRST:
+		return layer > 0;
 	}
 	return 0;
 }
@@ -398,18 +318,19 @@ static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
 /* Known, and of no use: nothing reads it, or the layer reads what another keeps. */
 static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 {
-	return t->slot == W_UNUSED || ((t->need == ARCH_KEEPS || t->need == ARCH_VALUES) &&
-	                               arch_keeper(&m->h, layer) != layer);
+	return t->slot == W_UNUSED || t->slot == W_UNUSED_IDS ||
+	       ((t->need == ARCH_KEEPS || t->need == ARCH_VALUES) &&
+	        arch_keeper(&m->h, layer) != layer);
 }
 
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
-	struct infer_str rest = t->name;
-	int layer = layer_of(m->naming, t->name, &rest);
+	struct infer_str rest;
+	int layer = layer_of(m->arch, m->naming, t->name, &rest);
 	struct parts p = find_rows(m->arch, m->naming, rest, layer >= 0);
 	int vector = p.n && !p.row[0]->shape[1];
 	enum arch_transform how;
-	int64_t first = 0;
+	int64_t first;
 
 	if (t->of && !p.n) /* bound together with that tensor */
 		return INFER_OK;
@@ -422,13 +343,14 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	if (is_idle(m, p.row[0], layer))
 		return INFER_OK;
 	TRY(find_how(m, &p, t, vector, &how, err));
-	TRY(check_shape(m, &p, layer < 0 ? 0 : layer, t, err));
+	first = p.row[0]->how == T_ROWS ? m->h.first_position : 0;
+	TRY(check_shape(m, &p, layer < 0 ? 0 : layer, first, t, err));
 	TRY(check_type(t, vector, err));
 	for (int i = 0; i < p.n; i++) {
 		int32_t *slot =
 			layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot];
 		int64_t rows =
-			dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[vector ? 0 : 1]);
+			arch_dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[vector ? 0 : 1]);
 		if (p.expert >= 0)
 			TRY(bind_expert(m, t, p.expert, slot, err));
 		else
@@ -446,9 +368,8 @@ static int check_experts(const infer_model *m, const struct arch_tensor *row, in
 
 	for (int i = 0; i < w->n; i++)
 		if (!w->at[i])
-			return err_set(err, INFER_EFORMAT,
-			               "tensor model.layers.%d.%s: missing for expert %d", layer,
-			               row->hf[0], i);
+			return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing for expert %d",
+			               arch_layers(m->arch, m->naming), layer, row->hf[0], i);
 	return INFER_OK;
 }
 
@@ -466,8 +387,7 @@ static int check_all(const infer_model *m, infer_error *err)
 				continue;
 			if (m->layer[i][slot] < 0)
 				return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
-				               m->naming == ARCH_GGUF ? "blk." : "model.layers.", i,
-				               name);
+				               arch_layers(m->arch, m->naming), i, name);
 			TRY(check_experts(m, row, i, err));
 		}
 	}
@@ -512,13 +432,22 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
-/* The tensor of a slot, NULL: there is none; and its name. */
+/* The tensor of a slot, NULL: there is none; and the slot's name. */
 static const struct infer_tensor *find_global(const infer_model *m, int slot, const char **name)
 {
 	const struct arch_tensor *row = arch_row(m->arch, slot);
+	const struct infer_tensor *t;
+	int none;
 
 	*name = !row ? NULL : m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-	return *name ? infer_file_tensor(m->file, *name) : NULL;
+	if (!*name || m->naming == ARCH_GGUF)
+		return *name ? infer_file_tensor(m->file, *name) : NULL;
+	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++)
+		for (int k = 0; k < 2; k++)
+			if (row->hf[k] && is_named(m->arch, m->naming, row->hf[k],
+			                           arch_plain(m->arch, m->naming, t->name), &none))
+				return t;
+	return NULL;
 }
 
 /* Sizes that no key has, from the rows of the tensors. */
@@ -543,6 +472,26 @@ static int read_rows(infer_model *m, infer_error *err)
 		*sizes[i].n = t ? (int32_t)t->ne[1] : 0;
 	}
 	return INFER_OK;
+}
+
+/* What scores texts is whole, and scores a row. */
+static int check_head(const infer_model *m, infer_error *err)
+{
+	static const int slots[] = { W_HEAD, W_HEAD_NORM };
+
+	for (int i = 0; i < 2 && m->h.n_ranks; i++) {
+		const char *name, *rank = arch_row(m->arch, W_RANK)->gguf;
+		if (m->global[slots[i]] < 0 && arch_row(m->arch, slots[i])) {
+			find_global(m, slots[i], &name);
+			return err_set(err, INFER_EFORMAT, "tensor %s: missing, with %s", name,
+			               rank);
+		}
+	}
+	return m->h.n_ranks && m->h.head_mean
+	               ? err_set(err, INFER_EUNSUP,
+	                         "key classifier.pooling_type: a head that ranks the mean of all "
+	                         "rows is not supported, only one of the first")
+	               : INFER_OK;
 }
 
 /* The vocabulary has as many ids as the embedding table has rows and, if there is a tokenizer, as
@@ -589,9 +538,7 @@ int arch_bind(infer_model *m, infer_error *err)
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
 	TRY(check_all(m, err));
-	if (m->h.n_ranks && arch_row(m->arch, W_HEAD) && m->global[W_HEAD] < 0)
-		return err_set(err, INFER_EFORMAT, "tensor %s: missing, with %s",
-		               arch_row(m->arch, W_HEAD)->gguf, arch_row(m->arch, W_RANK)->gguf);
+	TRY(check_head(m, err));
 	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)
 		TRY(arch_split_latent(m, i, err));
 	return INFER_OK;

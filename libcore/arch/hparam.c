@@ -119,6 +119,23 @@ int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error 
 	return arch_key_look(r, key).kind ? r->keys.kind->flag(&r->keys, key, v, err) : INFER_OK;
 }
 
+int arch_key_pick(struct arch_reader *r, enum arch_key key, const char *const *names, int *v,
+                  infer_error *err)
+{
+	struct infer_str s;
+
+	if (!arch_key_look(r, key).kind)
+		return INFER_OK;
+	TRY(r->keys.kind->str(&r->keys, key, &s, err));
+	for (int i = 0; names[i]; i++)
+		if (strlen(names[i]) == s.len && !memcmp(names[i], s.at, s.len)) {
+			*v = i;
+			return INFER_OK;
+		}
+	return arch_key_refuse(r, key, INFER_EUNSUP, err, "%.*s is not supported",
+	                       (int)(s.len < 64 ? s.len : 64), s.at);
+}
+
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 {
 	return arch_key_look(r, key).kind
@@ -186,7 +203,8 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 	return INFER_OK;
 }
 
-int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err)
+int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period,
+                    enum arch_full full, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_WINDOW_PATTERN);
 
@@ -198,7 +216,7 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 	if (!f.list)
 		TRY(arch_key_i32(r, K_WINDOW_PATTERN, &period, 0, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++) {
-		int64_t slides = !period || i % period != period - 1;
+		int64_t slides = !period || i % period != (full ? 0 : period - 1);
 		if (f.list)
 			TRY(whole(r, K_WINDOW_PATTERN, (uint64_t)i, &slides, err));
 		h->windowed[i] = h->window && slides;
@@ -284,11 +302,15 @@ int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *
 
 int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err)
 {
-	int causal = 0;
+	static const enum arch_key keys[] = { K_CAUSAL, K_DECODER };
 
-	TRY(arch_key_bool(r, K_CAUSAL, &causal, err));
-	if (causal)
-		return arch_key_refuse(r, K_CAUSAL, INFER_EUNSUP, err, "true, of an encoder");
+	for (int i = 0; i < 2; i++) {
+		int causal = 0;
+		TRY(arch_key_bool(r, keys[i], &causal, err));
+		if (causal)
+			return arch_key_refuse(r, keys[i], INFER_EUNSUP, err,
+			                       "true, of an encoder");
+	}
 	h->both_ways = 1;
 	h->centred = centred;
 	if (!centred)
@@ -372,22 +394,12 @@ static int read_experts(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	return INFER_OK;
 }
 
-static const char *const scalings[] = { "none", "linear", "yarn", "longrope" };
+static const char *const scalings[] = { "none", "linear", "yarn", "longrope", NULL };
 
 static int read_scaling_type(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
-	struct infer_str s = { "linear", 6 };
-
-	if (arch_key_look(r, K_ROPE_TYPE).kind)
-		TRY(r->keys.kind->str(&r->keys, K_ROPE_TYPE, &s, err));
-	p->scaling = -1;
-	for (int i = 0; i < 4; i++)
-		if (strlen(scalings[i]) == s.len && !memcmp(scalings[i], s.at, s.len))
-			p->scaling = i;
-	if (p->scaling < 0)
-		return arch_key_refuse(r, K_ROPE_TYPE, INFER_EUNSUP, err, "%.*s is not supported",
-		                       (int)(s.len < 64 ? s.len : 64), s.at);
-	return INFER_OK;
+	p->scaling = SCALING_LINEAR;
+	return arch_key_pick(r, K_ROPE_TYPE, scalings, &p->scaling, err);
 }
 
 /* The newer key wins over the older; 0 is what old converters write for 1. */

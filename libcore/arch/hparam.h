@@ -73,6 +73,9 @@ struct arch_hparam {
 	int32_t n_ropes;
 	int both_ways; /* rows see all rows of their text, of sliding layers half a window each way */
 	int centred;   /* norms take the mean away */
+	int head_gelu;          /* of what scores texts: behind W_HEAD, not tanh */
+	int head_mean;          /* it scores the mean of all rows, not the first */
+	int32_t first_position; /* row of W_POSITION in the file that is of position 0 */
 	/* rows of W_PART, of W_RANK, W_DENSE_2, W_DENSE_3; 0: there is none */
 	int32_t n_parts, n_ranks, n_dense_2, n_dense_3;
 };

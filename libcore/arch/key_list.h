@@ -9,11 +9,11 @@
  *   NEUTRAL          fine at the values a and b, which say "not used", else refused
  *   HARMLESS         changes nothing here, and the line says why
  *   SLIDING          of layers with a window: harmless in a model that has none */
-KEY(BLOCK_COUNT,        "block_count",                      "num_hidden_layers",         READ,     0, 0)
-KEY(CONTEXT,            "context_length",                   "max_position_embeddings",   READ,     0, 0)
-KEY(EMBD,               "embedding_length",                 "hidden_size",               READ,     0, 0)
-KEY(FF,                 "feed_forward_length",              "block_ff_dim|intermediate_size_mlp|intermediate_size", READ,     0, 0)
-KEY(HEADS,              "attention.head_count",             "num_attention_heads",       READ,     0, 0)
+KEY(BLOCK_COUNT,         "block_count",                      "num_hidden_layers|n_layer", READ,     0, 0)
+KEY(CONTEXT,             "context_length",                   "max_position_embeddings|n_positions", READ,     0, 0) /* keys_hf.c: less what is before position 0, or never seen */
+KEY(EMBD,                "embedding_length",                 "hidden_size|n_embd",        READ,     0, 0)
+KEY(FF,                  "feed_forward_length",              "block_ff_dim|intermediate_size_mlp|intermediate_size|n_inner", READ,     0, 0)
+KEY(HEADS,               "attention.head_count",             "num_attention_heads|n_head", READ,     0, 0)
 KEY(HEADS_KV,           "attention.head_count_kv",          "num_key_value_heads",       READ,     0, 0)
 KEY(K_LENGTH,           "attention.key_length",             "head_dim",                  READ,     0, 0)
 KEY(V_LENGTH,           "attention.value_length",           "head_dim",                  READ,     0, 0)
@@ -31,7 +31,7 @@ KEY(EXPERT_GATING,      "expert_gating_func",               "scoring_func",     
 KEY(EXPERT_NORM,        "expert_weights_norm",              "norm_topk_prob",            READ,     0, 0)
 KEY(EXPERT_SCALE,       "expert_weights_scale",             "routed_scaling_factor",     READ,     0, 0)
 KEY(ROPE_DIM,           "rope.dimension_count",             NULL,                        READ,     0, 0) /* of partial_rotary_factor */
-KEY(ROPE_BASE,          "rope.freq_base",                   "rope.rope_theta",           READ,     0, 0)
+KEY(ROPE_BASE,           "rope.freq_base",                   "rope.rope_theta|rope.global_rope_theta|rope.rotary_emb_base", READ,     0, 0)
 KEY(ROPE_LINEAR,        "rope.scale_linear",                NULL,                        READ,     0, 0)
 KEY(ROPE_TYPE,          "rope.scaling.type",                "rope.rope_type|rope.type",  READ,     0, 0)
 KEY(ROPE_FACTOR,        "rope.scaling.factor",              "rope.factor",               READ,     0, 0)
@@ -42,10 +42,10 @@ KEY(YARN_EXT,           "rope.scaling.yarn_ext_factor",     NULL,               
 KEY(YARN_ATTN,          "rope.scaling.yarn_attn_factor",    NULL,                        READ,     0, 0) /* attention_factor of yarn */
 KEY(YARN_FAST,          "rope.scaling.yarn_beta_fast",      "rope.beta_fast",            READ,     0, 0)
 KEY(YARN_SLOW,          "rope.scaling.yarn_beta_slow",      "rope.beta_slow",            READ,     0, 0)
-KEY(ROPE_BASE_SWA,      "rope.freq_base_swa",               "rope_local_base_freq",      SLIDING,  0, 0)
+KEY(ROPE_BASE_SWA,       "rope.freq_base_swa",               "rope_local_base_freq|local_rope_theta", SLIDING,  0, 0)
 KEY(ROPE_DIM_SWA,       "rope.dimension_count_swa",         NULL,                        SLIDING,  0, 0)
-KEY(WINDOW,             "attention.sliding_window",         "sliding_window",            NEUTRAL,  0, 0)
-KEY(WINDOW_PATTERN,     "attention.sliding_window_pattern", "layer_types|sliding_window_pattern|_sliding_window_pattern", READ, 0, 0)
+KEY(WINDOW,              "attention.sliding_window",         "sliding_window|local_attention", NEUTRAL,  0, 0)
+KEY(WINDOW_PATTERN,      "attention.sliding_window_pattern", "layer_types|sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", READ,     0, 0)
 KEY(EMBD_SCALE,         "embedding_scale",                  "embedding_multiplier",      NEUTRAL,  0, 1)
 KEY(RESIDUAL_SCALE,     "residual_scale",                   "residual_multiplier",       NEUTRAL,  0, 1)
 KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",            NEUTRAL,  0, 1)
@@ -92,18 +92,32 @@ KEY(K_MLA,              "attention.key_length_mla",         "qk_nope_head_dim", 
 KEY(V_MLA,              "attention.value_length_mla",       "v_head_dim",                NEUTRAL,  0, 0)
 KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
 KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
-KEY(CAUSAL,             "attention.causal",                 NULL,                        NEUTRAL,  1, 1)
-KEY(LAYER_EPS,          "attention.layer_norm_epsilon",     NULL,                        HARMLESS, 0, 0) /* where no norm takes a mean away */
+KEY(CAUSAL,              "attention.causal",                 "causal|is_causal",          NEUTRAL,  1, 1)
+KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_attention", NEUTRAL, 0, 0)
+KEY(DECODER,             NULL,                               "is_decoder",                HARMLESS, 0, 0) /* encoders read it; the others are */
+KEY(FIRST_POSITION,      NULL,                               "pad_token_id",              HARMLESS, 0, 0) /* keys_hf.c: of RoBERTa, one more */
+KEY(HEAD_POOLING,        "classifier.pooling_type",          "classifier_pooling",        HARMLESS, 0, 0) /* where no head ranks */
+KEY(LAYER_EPS,           "attention.layer_norm_epsilon",     "norm_eps|layer_norm_eps|layer_norm_epsilon", HARMLESS, 0, 0) /* where no norm takes a mean away */
 
 /* effects that no architecture here has */
-KEY(PARALLEL,           "use_parallel_residual",            NULL,                        NEUTRAL,  0, 0)
+KEY(PARALLEL,            "use_parallel_residual",            "parallel_block",            NEUTRAL,  0, 0)
+KEY(PRE_NORMS,           NULL,                               "prenorm",                   NEUTRAL,  0, 0)
+KEY(SAME_NORM,           NULL,                               "parallel_block_tied_norm",  NEUTRAL,  0, 0)
+KEY(BY_PAIRS,            NULL,                               "rotary_emb_interleaved",    NEUTRAL,  0, 0)
+KEY(ROTATING_PART,       NULL,                               "rotary_emb_fraction",       NEUTRAL,  1, 1)
+KEY(XPOS,                NULL,                               "rotary_emb_scale_base",     NEUTRAL,  0, 0)
+KEY(NTK,                 NULL,                               "rotary_scaling_factor",     NEUTRAL,  0, 0)
+KEY(RMS_NORMS,           NULL,                               "use_rms_norm",              NEUTRAL,  0, 0)
+KEY(SCALE_BY_LAYER,      NULL,                               "scale_attn_by_inverse_layer_idx", NEUTRAL,  0, 0)
+KEY(CROSS,               NULL,                               "add_cross_attention",       NEUTRAL,  0, 0)
+KEY(TASKS,               NULL,                               "lora_adaptations",          NEUTRAL,  -1, -1)
 KEY(CLAMP_KQV,          "attention.clamp_kqv",              NULL,                        NEUTRAL,  0, 0)
 KEY(ALIBI,              "attention.max_alibi_bias",         NULL,                        NEUTRAL,  0, 0)
 KEY(ROUTER_CAP,         "router_logit_softcapping",         NULL,                        NEUTRAL,  0, 0)
 KEY(CHUNK_EXPERT_FF,    "expert_chunk_feed_forward_length", NULL,                        NEUTRAL,  0, 0)
 KEY(EXPERT_GROUP_SCALE, "expert_group_scale",               NULL,                        NEUTRAL,  0, 1)
 KEY(GROUP_EXPERTS,      "experts_per_group",                NULL,                        NEUTRAL,  0, 0)
-KEY(MOE_EVERY,          "moe_every_n_layers",               "decoder_sparse_step",       NEUTRAL,  0, 1)
+KEY(MOE_EVERY,           "moe_every_n_layers",               "decoder_sparse_step|moe_every_n_layers", NEUTRAL,  0, 1)
 KEY(MOE_FREQ,           NULL,                               "moe_layer_freq",            NEUTRAL,  0, 1)
 KEY(MOE_LATENT,         "moe_latent_size",                  NULL,                        NEUTRAL,  0, 0)
 KEY(INDEX_TOP_K,        "attention.indexer.top_k",          "index_topk",                NEUTRAL,  0, 0)
@@ -115,13 +129,15 @@ KEY(EMBD_OUT,           "embedding_length_out",             NULL,               
 KEY(ROPE_ALPHA,         "rope.scaling.alpha",               NULL,                        NEUTRAL,  0, 0)
 KEY(SWIN_NORM,          "swin_norm",                        NULL,                        NEUTRAL,  0, 0)
 KEY(DENSE_LAYERS,       NULL,                               "mlp_only_layers",           NEUTRAL, -1, -1) /* none: the list is empty */
-KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_attention", NEUTRAL, 0, 0)
 
 /* no effect here, and why */
 KEY(VOCAB,              "vocab_size",                       "vocab_size",                HARMLESS, 0, 0) /* token_embd has as many rows */
 KEY(LAYOUT,             "tensor_data_layout",               NULL,                        HARMLESS, 0, 0) /* the converter's note on q and k */
 KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* of embeddings */
 KEY(LABELS,             "classifier.output_labels",         NULL,                        HARMLESS, 0, 0) /* whoever asks for scores reads them */
+KEY(PARTS,               NULL,                               "type_vocab_size",           HARMLESS, 0, 0) /* the parts' table has as many rows */
+KEY(POSITIONS,           NULL,                               "position_embedding_type",   HARMLESS, 0, 0) /* compared with arch.expect */
+KEY(SEEN,                NULL,                               "max_trained_positions",     HARMLESS, 0, 0) /* read with CONTEXT */
 KEY(DENSE_2_IN,         "dense_2_feat_in",                  NULL,                        HARMLESS, 0, 0) /* the tensors are as large; so are the next */
 KEY(DENSE_2_OUT,        "dense_2_feat_out",                 NULL,                        HARMLESS, 0, 0)
 KEY(DENSE_3_IN,         "dense_3_feat_in",                  NULL,                        HARMLESS, 0, 0)
@@ -143,17 +159,22 @@ KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_fact
 KEY(ROPE_PARAMETERS,    NULL,                               "rope_parameters|rope_scaling", HARMLESS, 0, 0) /* their members are looked at */
 KEY(USE_WINDOW,         NULL,                               "use_sliding_window",        HARMLESS, 0, 0) /* read with WINDOW */
 KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
-KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias", HARMLESS, 0, 0) /* tensors that are there or not */
+KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias|norm_bias|"
+                                                            "classifier_bias|decoder_bias|qkv_proj_bias|mlp_fc1_bias|mlp_fc2_bias", HARMLESS, 0, 0) /* tensors that are there or not */
 KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
-KEY(ACTIVATION,         NULL,                               "hidden_act|hidden_activation", HARMLESS, 0, 0) /* compared with arch.expect */
+KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_activation|activation_function", HARMLESS, 0, 0) /* read, or compared with arch.expect */
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
 KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */
-KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|pad_token_id", HARMLESS, 0, 0) /* the tokenizer's */
+KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|cls_token_id|sep_token_id", HARMLESS, 0, 0) /* the tokenizer's */
 KEY(WRITER,             NULL,                               "transformers_version|_name_or_path", HARMLESS, 0, 0)
 KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
                                                             "router_aux_loss_coef|router_jitter_noise|pretraining_tp|"
-                                                            "aux_loss_alpha|seq_aux|ep_size", HARMLESS, 0, 0)
+                                                            "aux_loss_alpha|seq_aux|ep_size|hidden_dropout_prob|attention_probs_dropout_prob|"
+                                                            "classifier_dropout|embedding_dropout|mlp_dropout|attn_pdrop|initializer_cutoff_factor|"
+                                                            "sparse_prediction|sparse_pred_ignore_index|summary_first_dropout|gradient_checkpointing", HARMLESS, 0, 0)
 KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"
                                                             "return_dict|chunk_size_feed_forward|is_encoder_decoder|id2label|label2id|"
-                                                            "problem_type|cache_implementation", HARMLESS, 0, 0) /* of the class, for its caller */
+                                                            "problem_type|cache_implementation|dense_seq_output|fused_bias_fc|"
+                                                            "fused_dropout_add_ln|use_flash_attn|use_xentropy|deterministic_flash_attn|"
+                                                            "reference_compile|repad_logits_with_grad|pad_vocab_size_multiple|output_past", HARMLESS, 0, 0) /* of the class, for its caller */

@@ -19,6 +19,8 @@
  *   RECURRENT     layer_types: a flag for each
  *   FF            of block_auto_adjust_ff_dim: two thirds of it, times a factor, up to a multiple
  *   STATE_O       linear_value_head_dim times the heads
+ *   CONTEXT       of RoBERTa: less the rows of padding before position 0 (FIRST_POSITION); at most max_trained_positions
+ *   HEAD_POOLING  classifier_pooling, as the number that GGUF files have
  *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
  * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
  * opens such a checkpoint makes the tensor W_ROPE_FREQS of them. */
@@ -224,6 +226,52 @@ static const struct json *of_experts(const struct arch_keys *k, enum arch_key ke
 	               : member(k->config, "intermediate_size");
 }
 
+/* RoBERTa has rows for padding, and what is before it, in front of the first position's. */
+static int64_t first_position(const struct arch_keys *k)
+{
+	const struct json *type = member(k->config, "model_type"),
+			  *pad = plain(k, K_FIRST_POSITION);
+
+	if (!json_equals(type, "roberta") && !json_equals(type, "xlm-roberta"))
+		return 0;
+	return pad && !json_is(pad, JSON_INT) ? -1 : pad ? pad->i + 1 : 2;
+}
+
+static const struct json *positions(const struct arch_keys *k, const struct json *v,
+                                    struct json *room)
+{
+	const struct json *seen = plain(k, K_SEEN);
+
+	if (!json_is(v, JSON_INT))
+		return v;
+	*room = integer(v->i - first_position(k));
+	if (json_is(seen, JSON_INT) && seen->i < room->i)
+		*room = *seen;
+	return room;
+}
+
+/* How much of a head. */
+static const struct json *rotating(const struct arch_keys *k, struct json *room)
+{
+	const struct json *v = is_type(k, "proportional") ? NULL : plain(k, K_PARTIAL_ROTARY);
+
+	if (!json_is_number(v))
+		return v;
+	*room = integer((int64_t)((double)head_dim(k) * json_double(v)));
+	return room;
+}
+
+static const struct json *of_encoders(const struct arch_keys *k, enum arch_key key,
+                                      const struct json *v, struct json *room)
+{
+	int mean = json_equals(v, "mean");
+
+	if (key == K_CONTEXT)
+		return positions(k, v, room);
+	*room = integer(key == K_FIRST_POSITION ? first_position(k) : mean ? 1 : 2);
+	return key == K_FIRST_POSITION || !v || mean || json_equals(v, "cls") ? room : v;
+}
+
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
@@ -238,6 +286,10 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_V_LENGTH_SWA:
 	case K_HEADS_KV_FULL:
 		return of_heads(k, key, v);
+	case K_CONTEXT:
+	case K_FIRST_POSITION:
+	case K_HEAD_POOLING:
+		return of_encoders(k, key, v, room);
 	case K_FF:
 		return adjusted(k, v, room);
 	case K_EXPERTS:
@@ -254,11 +306,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_EXPERT_GROUPS_USED:
 		return json_equals(plain(k, K_TOP_K_METHOD), "greedy") ? NULL : v;
 	case K_ROPE_DIM:
-		v = is_type(k, "proportional") ? NULL : plain(k, K_PARTIAL_ROTARY);
-		if (!json_is_number(v))
-			return v;
-		*room = integer((int64_t)((double)head_dim(k) * json_double(v)));
-		return room;
+		return rotating(k, room);
 	case K_ATTN_SCALE:
 		v = v ? v : plain(k, K_ATTN_SCALAR);
 		if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
@@ -508,7 +556,8 @@ static int check(const struct arch_keys *k, infer_error *err)
 		size_t n = strcspn(must, " ");
 		snprintf(one, sizeof one, "%.*s", (int)n, must);
 		if (!(is_rope(one) ? rope_member(k, one) : member(k->config, one)))
-			return err_set(err, INFER_EFORMAT, "key %s: missing",
+			return err_set(err, INFER_EFORMAT, "key %.*s: missing",
+			               (int)strcspn(one, "|") - (is_rope(one) ? 5 : 0),
 			               one + (is_rope(one) ? 5 : 0));
 		must += n;
 	}

@@ -148,7 +148,7 @@ int arch_split_latent(infer_model *m, int layer, infer_error *err)
 		return INFER_OK;
 	if (w[W_KV_B] < 0 || w[W_K_B] >= 0 || w[W_V_B] >= 0)
 		return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
-		               m->naming == ARCH_GGUF ? "blk." : "model.layers.", layer,
+		               arch_layers(m->arch, m->naming), layer,
 		               m->naming == ARCH_HF
 		                       ? arch_row(m->arch, W_KV_B)->hf[0]
 		                       : arch_row(m->arch, w[W_K_B] < 0 ? W_K_B : W_V_B)->gguf);

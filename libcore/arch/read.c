@@ -4,18 +4,18 @@
 
 int arch_read_all_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	return arch_key_slides(r, h, 0, err);
+	return arch_key_slides(r, h, 0, ARCH_FULL_LAST, err);
 }
 
 int arch_read_half_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	return arch_key_slides(r, h, 2, err);
+	return arch_key_slides(r, h, 2, ARCH_FULL_LAST, err);
 }
 
 int arch_read_most_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->rope[1].base = 10000;
-	return arch_key_slides(r, h, 6, err);
+	return arch_key_slides(r, h, 6, ARCH_FULL_LAST, err);
 }
 
 int arch_read_own_base(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -27,6 +27,11 @@ int arch_read_own_base(struct arch_hparam *h, struct arch_reader *r, infer_error
 	if (h->rope[1].base == 0)
 		h->rope[1].base = h->rope[0].base;
 	return arch_key_double(r, K_ROPE_BASE_SWA, &h->rope[1].base, 1, 1e12, err);
+}
+
+int arch_read_first_position(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_i32(r, K_FIRST_POSITION, &h->first_position, 0, 1 << 20, err);
 }
 
 int arch_read_dense(struct arch_hparam *h, struct arch_reader *r, infer_error *err)

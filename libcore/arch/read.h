@@ -23,9 +23,14 @@ int arch_key_float(struct arch_reader *r, enum arch_key key, float *v, double lo
 int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double lo, double hi,
                     infer_error *err);
 int arch_key_bool(struct arch_reader *r, enum arch_key key, int *v, infer_error *err);
-/* Which layers slide: a bool for each, or a period n of which the last layer does not (0: all do);
+/* Which layers slide: a bool for each, or a period n of which layer `full` does not (0: all do);
  * absent: period. */
-int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period, infer_error *err);
+enum arch_full { ARCH_FULL_LAST, ARCH_FULL_FIRST };
+int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period,
+                    enum arch_full full, infer_error *err);
+/* Which of the names, the last of which is NULL, the value is; absent: *v is left alone. */
+int arch_key_pick(struct arch_reader *r, enum arch_key key, const char *const *names, int *v,
+                  infer_error *err);
 /* A flag for each layer; absent: flags are left alone. */
 int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
                    uint8_t *flags, infer_error *err);
@@ -62,6 +67,8 @@ arch_read arch_read_temper;
 arch_read arch_read_norm_said;
 /* How wide the expert is that every row takes, where there are others. */
 arch_read arch_read_shared_ff;
+/* Rows of positions begin behind that of padding. */
+arch_read arch_read_first_position;
 arch_read arch_read_gate;   /* attention is gated */
 arch_read arch_read_latent; /* sizes of latent attention, and its scale */
 arch_read arch_read_scales; /* of embeddings, residuals and logits */

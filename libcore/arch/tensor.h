@@ -25,10 +25,12 @@ enum arch_slot {
 	W_EMBD_NORM_BIAS,
 	W_HEAD, /* what scores a text: a layer and its activation, and the scores */
 	W_HEAD_BIAS,
+	W_HEAD_NORM,
 	W_RANK,
 	W_RANK_BIAS,
 	W_DENSE_2, /* what makes a vector of a state, one behind the other */
 	W_DENSE_3,
+	W_UNUSED_IDS,
 	W_GLOBALS,
 	W_ATTN_NORM = W_GLOBALS,
 	W_Q,
@@ -140,7 +142,8 @@ enum arch_dim {
  * refused */
 /* in layers without, with experts; with experts that every row takes; in layers that attend, that are
  * recurrent; queries in one step, in two; in layers that keep K and V, of no use where they read those of
- * others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer */
+ * others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer; in all layers
+ * but the first, which may have it */
 enum arch_need {
 	ARCH_MUST,
 	ARCH_MAY,
@@ -153,7 +156,8 @@ enum arch_need {
 	ARCH_TWO_STEPS,
 	ARCH_KEEPS,
 	ARCH_VALUES,
-	ARCH_INPUTS
+	ARCH_INPUTS,
+	ARCH_BEHIND_FIRST
 };
 /* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
  * its elements.  Closed. */
@@ -162,6 +166,7 @@ enum arch_transform {
 	T_PLUS1, /* x to x + 1 */
 	T_GAIN,  /* T_PLUS1 where arch.less_one says so, else T_NONE; see arch_how */
 	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
+	T_ROWS,  /* without the first arch_hparam.first_position rows */
 	T_STACK, /* one tensor for each expert, which stand behind each other */
 	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */
 	T_ODD, /* experts are transposed, and so they are with T_TURN, which takes all rows */
@@ -180,21 +185,11 @@ enum arch_transform {
 struct arch_tensor {
 	int slot;
 	const char *gguf; /* whole name, or what follows "blk.N." */
-	/* whole name, or what follows "model.layers.N."; %d: the expert.  [1]: another spelling.
+	/* whole name, or what follows arch.layers and the number; %d: the expert.  [1]: another spelling.
 	 * NULL: made from config.json, or by no class */
 	const char *hf[2];
 	uint8_t shape[3]; /* enum arch_dim, ne[0] first */
 	uint8_t need;     /* enum arch_need */
 	enum arch_transform how;
 };
-/* Groups of tensors that rows share; each ends with W_END. */
-#define GROUP(name) extern const struct arch_tensor group_##name[];
-#define TENSOR(slot, gguf, hf, other, ne0, ne1, ne2, need, how)
-#define GONE(slot)
-#define END_GROUP
-#include "arch/tensor_list.h"
-#undef GROUP
-#undef TENSOR
-#undef GONE
-#undef END_GROUP
 #endif

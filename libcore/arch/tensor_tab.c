@@ -1,5 +1,5 @@
 /* arch/tensor_tab.c - the tables of tensor_list.h. */
-#include "arch/tensor.h"
+#include "arch/arch.h"
 
 #include <stddef.h>
 

@@ -14,11 +14,21 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
+static const struct arch_expect expect[] = { { "hidden_act", "gelu" },
+	                                     { "position_embedding_type", "absolute" },
+	                                     { NULL, NULL } };
+
 const struct arch arch_bert = {
 	.gguf = "bert",
+	.hf = { "BertModel", "BertForSequenceClassification", "XLMRobertaModel",
+	        "XLMRobertaForSequenceClassification", "RobertaModel",
+	        "RobertaForSequenceClassification" },
 	.like = &arch_llama,
+	.layers = "encoder.layer.",
+	.prefix = { "bert.", "roberta." },
 	.tensors = { group_encoder, group_no_pre_norms, group_bert },
 	.rope = { ROPE_HALVES, ROPE_HALVES },
-	.read = { encoder },
+	.read = { encoder, arch_read_first_position },
+	.expect = expect,
 	.block = arch_post_norm_block,
 };

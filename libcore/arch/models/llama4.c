@@ -22,7 +22,7 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 	h->temper_from = h->temper_still = 1;
 	TRY(arch_key_i32(r, K_CHUNK, &h->window, 0, 1 << 30, err));
 	TRY(arch_read_still(h, r, err));
-	TRY(arch_key_slides(r, h, 4, err));
+	TRY(arch_key_slides(r, h, 4, ARCH_FULL_LAST, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->still[i] &= h->window != 0;
 	h->chunked = h->window != 0;

@@ -6,7 +6,7 @@ extern const struct arch arch_llama;
 
 static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	return arch_key_slides(r, h, 4, err);
+	return arch_key_slides(r, h, 4, ARCH_FULL_LAST, err);
 }
 
 const struct arch arch_olmo2 = {

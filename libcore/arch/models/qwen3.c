@@ -6,7 +6,7 @@ extern const struct arch arch_llama;
 
 const struct arch arch_qwen3 = {
 	.gguf = "qwen3",
-	.hf = { "Qwen3ForCausalLM" },
+	.hf = { "Qwen3ForCausalLM", "Qwen3Model" },
 	.like = &arch_llama,
 	.tensors = { group_head_norms, group_rank },
 	.rope = { ROPE_HALVES, ROPE_HALVES },

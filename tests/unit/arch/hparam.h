@@ -26,6 +26,7 @@ static const struct key llama[] = {
 	{ "llama.attention.head_count_kv", U32, 4 },
 	{ "llama.rope.dimension_count", U32, 8 },
 	{ "llama.attention.layer_norm_rms_epsilon", F32, 1e-5 },
+	{ "llama.attention.layer_norm_epsilon", F32, 1e-5 },
 };
 enum { LLAMA = sizeof llama / sizeof llama[0] };
 /* and of those with recurrent layers */

@@ -13,7 +13,10 @@
 #include "base/fmath.h"
 #include "base/jread.h"
 
-#define CONFIGS "tests/golden/hf/config/"
+static const struct {
+	const char *files, *configs;
+} both[] = { { GOLDEN_LOGITS, "tests/golden/hf/config/" },
+	     { "tests/golden/encoders/", "tests/golden/encoders/" } };
 
 static uint8_t asked[2][ARCH_KEYS], met[2][ARCH_KEYS]; /* by GGUF, by Hugging Face */
 static char text[1 << 14];
@@ -43,14 +46,14 @@ static int read_noting(struct arch_hparam *h, struct arch_keys k, int hf, infer_
 	return arch_hparam_read(h, &k, NULL, NULL, err);
 }
 
-static int read_gguf(struct arch_hparam *h, const char *name, infer_error *err)
+static int read_gguf(struct arch_hparam *h, int at, const char *name, infer_error *err)
 {
 	struct infer_str arch;
 	char path[256];
 	infer_file *f;
 	int rc;
 
-	snprintf(path, sizeof path, GOLDEN_LOGITS "%s.gguf", name);
+	snprintf(path, sizeof path, "%s%s.gguf", both[at].files, name);
 	rc = infer_file_open(&f, path, err);
 	if (rc)
 		return rc;
@@ -82,12 +85,12 @@ static int read_config(struct arch_hparam *h, const char *json, infer_error *err
 	return rc;
 }
 
-static const char *slurp(const char *name)
+static const char *slurp(int at, const char *name)
 {
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof path, CONFIGS "%s.json", name);
+	snprintf(path, sizeof path, "%s%s.json", both[at].configs, name);
 	f = fopen(path, "rb");
 	assert_non_null(f);
 	text[fread(text, 1, sizeof text - 1, f)] = 0;
@@ -128,6 +131,12 @@ static void same_rest(const char *name, const char *what, const void *a, const v
 			         name, i, what);
 }
 
+/* None is linear by 1. */
+static double scaling(const struct arch_rope *p)
+{
+	return p->scaling == SCALING_NONE && p->factor == 1 ? SCALING_LINEAR : p->scaling;
+}
+
 static void same_rope(const char *name, const struct arch_hparam *a, const struct arch_hparam *b,
                       int i)
 {
@@ -135,12 +144,13 @@ static void same_rope(const char *name, const struct arch_hparam *a, const struc
 	struct arch_rope q = b->rope[i];
 
 	same_real(name, "rope base", p->base, q.base, 0);
-	same_real(name, "rope scaling", p->scaling, q.scaling, 0);
+	same_real(name, "rope scaling", scaling(p), scaling(&q), 0);
 	/* longrope has a table instead; some writers give its factor all the same */
 	if (p->scaling != SCALING_LONGROPE)
 		same_real(name, "rope factor", p->factor, q.factor, 0);
 	same_real(name, "rope original context", (double)p->orig_ctx, (double)q.orig_ctx, 0);
 	same_real(name, "rope mscale", mscale(a, p), mscale(b, &q), 1e-7);
+	q.scaling = p->scaling;
 	q.factor = p->factor;
 	q.attn_factor = p->attn_factor;
 	q.yarn_attn_factor = p->yarn_attn_factor;
@@ -170,27 +180,28 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(taps), SAME(state_tiled), SAME(gated);
 	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(latent_eps);
 	SAME(groups), SAME(groups_used), SAME(group_best);
-	SAME(both_ways), SAME(centred);
+	SAME(both_ways), SAME(centred), SAME(head_gelu), SAME(head_mean);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)
 		same_rope(name, a, b, i);
 	rest = *b;
 	rest.attn_scale = a->attn_scale;
+	rest.first_position = 0; /* GGUF files have no rows before it */
 	memcpy(rest.rope, a->rope, sizeof rest.rope);
 	same_rest(name, "arch_hparam", a, &rest, sizeof rest);
 }
 
 /* --- tests */
 
-static int case_one(const char *name)
+static int case_one(int at, const char *name)
 {
 	static struct arch_hparam gguf, hf;
 	infer_error err = { 0 };
-	int rc = read_gguf(&gguf, name, &err);
+	int rc = read_gguf(&gguf, at, name, &err);
 
 	if (!rc)
-		rc = read_config(&hf, slurp(name), &err);
+		rc = read_config(&hf, slurp(at, name), &err);
 	if (rc && rc != INFER_ENOMEM)
 		fail_msg("%s: %s", name, err.message);
 	if (!rc)
@@ -198,29 +209,31 @@ static int case_one(const char *name)
 	return rc;
 }
 
-/* Every config there is; all eight architectures are among them. */
+/* Every config there is; all architectures are among them. */
 static void test_same(void **state)
 {
-	DIR *d = opendir(CONFIGS);
 	struct dirent *e;
 	char name[256];
 	int n = 0;
 
 	(void)state;
-	assert_non_null(d);
-	while ((e = readdir(d))) {
-		size_t len = strlen(e->d_name);
-		if (len < 6 || strcmp(e->d_name + len - 5, ".json") != 0)
-			continue;
-		snprintf(name, sizeof name, "%.*s", (int)(len - 5), e->d_name);
-		assert_int_equal(case_one(name), INFER_OK);
-		n++;
+	for (int at = 0; at < 2; at++) {
+		DIR *d = opendir(both[at].configs);
+		assert_non_null(d);
+		while ((e = readdir(d))) {
+			size_t len = strlen(e->d_name);
+			if (len < 6 || strcmp(e->d_name + len - 5, ".json") != 0)
+				continue;
+			snprintf(name, sizeof name, "%.*s", (int)(len - 5), e->d_name);
+			assert_int_equal(case_one(at, name), INFER_OK);
+			n++;
+		}
+		closedir(d);
 	}
-	closedir(d);
-	assert_true(n >= 28);
+	assert_true(n >= 57);
 }
 
-static int case_memory(void) { return case_one("gemma3"); }
+static int case_memory(void) { return case_one(0, "gemma3"); }
 
 /* After test_same: a row that nobody asks for, and one that no model has, shows here. */
 static void test_every_row(void **state)
@@ -246,12 +259,10 @@ static void test_every_row(void **state)
 		if (row->rule == KEY_NEUTRAL && key > K_LOGIT_CAP)
 			continue;
 		if (row->gguf && !met[0][key] && !is_rare)
-			fail_msg("key_list.h: no file of tests/golden/logits with a config of "
-			         "its name in " CONFIGS " has %s (%s)",
+			fail_msg("key_list.h: no golden file with a config of its name has %s (%s)",
 			         row->id, row->gguf);
 		if (row->hf && !met[1][key] && !is_rare)
-			fail_msg("key_list.h: no file of " CONFIGS " has %s (%s)", row->id,
-			         row->hf);
+			fail_msg("key_list.h: no golden config has %s (%s)", row->id, row->hf);
 	}
 }
 
@@ -326,6 +337,14 @@ static const struct {
 	",\"kv_lora_rank\":16,\"qk_nope_head_dim\":8,\"qk_rope_head_dim\":4,\"v_head_dim\":6," \
 	"\"n_routed_experts\":4,\"num_experts_per_tok\":2,\"n_shared_experts\":1," \
 	"\"moe_intermediate_size\":8,\"norm_topk_prob\":true"
+#define ENCODER(name, type) \
+	"{\"architectures\":[\"" name "\"],\"model_type\":\"" type "\",\"hidden_size\":32," \
+	"\"num_hidden_layers\":2,\"num_attention_heads\":4,\"intermediate_size\":64," \
+	"\"max_position_embeddings\":66,\"layer_norm_eps\":1e-5"
+#define NOMIC ENCODER("NomicBertModel", "nomic_bert") ",\"rotary_emb_base\":1000"
+#define MODERN \
+	ENCODER("ModernBertModel", "modernbert") \
+	",\"global_rope_theta\":160000.0,\"local_attention\":128"
 static const struct {
 	const char *json;
 	int code; /* INFER_OK: what the others differ from */
@@ -333,6 +352,43 @@ static const struct {
 } foreign[] = {
 	{ FAMILY("GptOss") ",\"sliding_window\":8,\"rope_scaling\":{\"truncate\":false}}", INFER_OK,
 	  "" },
+	{ ENCODER("BertModel", "bert") "}", INFER_OK, "" },
+	{ ENCODER("BertModel", "bert") ",\"position_embedding_type\":\"relative_key\"}",
+	  INFER_EUNSUP, "key position_embedding_type: relative_key" },
+	{ ENCODER("BertModel", "bert") ",\"hidden_act\":\"gelu_new\"}", INFER_EUNSUP,
+	  "key hidden_act: gelu_new" },
+	{ ENCODER("BertModel", "bert") ",\"is_decoder\":true}", INFER_EUNSUP, "key is_decoder" },
+	{ ENCODER("BertModel", "bert") ",\"add_cross_attention\":true}", INFER_EUNSUP,
+	  "key add_cross_attention" },
+	{ ENCODER("XLMRobertaModel", "xlm-roberta") ",\"pad_token_id\":64}", INFER_OK, "" },
+	{ ENCODER("XLMRobertaModel", "xlm-roberta") ",\"pad_token_id\":65}", INFER_EFORMAT,
+	  "key max_position_embeddings: 0" },
+	{ ENCODER("XLMRobertaModel", "xlm-roberta") ",\"pad_token_id\":-3}", INFER_EFORMAT,
+	  "key pad_token_id: -2" },
+	{ ENCODER("XLMRobertaModel", "xlm-roberta") ",\"lora_adaptations\":[\"separation\"]}",
+	  INFER_EFORMAT, "key lora_adaptations" },
+	{ NOMIC "}", INFER_OK, "" },
+	{ ENCODER("NomicBertModel", "nomic_bert") "}", INFER_EFORMAT, "key rope_theta: missing" },
+	{ NOMIC ",\"activation_function\":\"gelu\"}", INFER_EUNSUP,
+	  "key activation_function: gelu" },
+	{ NOMIC ",\"prenorm\":true}", INFER_EUNSUP, "key prenorm: 1" },
+	{ NOMIC ",\"rotary_emb_fraction\":0.5}", INFER_EUNSUP, "key rotary_emb_fraction: 0.5" },
+	{ NOMIC ",\"rotary_emb_interleaved\":true}", INFER_EUNSUP, "key rotary_emb_interleaved" },
+	{ NOMIC ",\"rotary_scaling_factor\":2.0}", INFER_EUNSUP, "key rotary_scaling_factor: 2" },
+	{ NOMIC ",\"moe_every_n_layers\":2}", INFER_EUNSUP, "2 is not supported" },
+	{ NOMIC ",\"causal\":true}", INFER_EUNSUP, "key causal: true" },
+	{ MODERN "}", INFER_OK, "" },
+	{ MODERN ",\"hidden_activation\":\"relu\"}", INFER_EUNSUP,
+	  "key hidden_act: relu is not supported" },
+	{ MODERN ",\"classifier_activation\":\"tanh\"}", INFER_EUNSUP,
+	  "key classifier_activation: tanh" },
+	{ MODERN ",\"classifier_pooling\":\"max\"}", INFER_EFORMAT, "key classifier_pooling" },
+	{ MODERN ",\"global_attn_every_n_layers\":-1}", INFER_EFORMAT, "-1 is not in 0" },
+	{ MODERN ",\"layer_types\":[\"full_attention\",\"linear_attention\"]}", INFER_EUNSUP,
+	  "key layer_types: linear_attention" },
+	{ ENCODER("ModernBertModel", "modernbert") ",\"local_attention\":128}", INFER_EFORMAT,
+	  "key rope_theta: missing" },
+	{ FAMILY("Llama") ",\"causal\":false}", INFER_EUNSUP, "key causal: 0" },
 	{ FAMILY("GptOss") ",\"sliding_window\":8}", INFER_EFORMAT, "key truncate: missing" },
 	{ FAMILY("GptOss") ",\"rope_scaling\":{\"truncate\":false}}", INFER_EFORMAT,
 	  "key sliding_window: missing" },

@@ -1,0 +1,24 @@
+/* Nomic Embed: BERT that rotates and is gated, with few biases.  Nussbaum+ 2024, arXiv:2402.01613 */
+#include "arch/arch.h"
+
+extern const struct arch arch_bert;
+
+static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_encoder(r, h, 1, err);
+}
+
+static const struct arch_expect expect[] = { { "hidden_act", "silu" },
+	                                     { "activation_function", "swiglu" },
+	                                     { NULL, NULL } };
+
+const struct arch arch_nomic_bert = {
+	.gguf = "nomic-bert",
+	.hf = { "NomicBertModel" },
+	.like = &arch_bert,
+	.layers = "encoder.layers.",
+	.tensors = { group_nomic_bert },
+	.read = { encoder },
+	.must = "rope.rope_theta|rope.rotary_emb_base",
+	.expect = expect,
+};
