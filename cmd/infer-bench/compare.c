@@ -50,6 +50,28 @@ static int by_request(const struct bench_case *c)
 	return c->n == 1 && json_is(json_get(c->records[0], "paired_by_request"), JSON_TRUE);
 }
 
+static double created(const struct bench_case *c, size_t i)
+{
+	return json_double(json_get(c->records[i], "created_ms"));
+}
+
+/* Records that were taken in turns: each pair of them is later than the one before. */
+static int by_turn(const struct bench_case *a, const struct bench_case *b)
+{
+	if (a->n != b->n || a->n < CASES_MANY)
+		return 0;
+	for (size_t i = 0; i < a->n; i++) {
+		if (!json_is_number(json_get(a->records[i], "created_ms")) ||
+		    !json_is_number(json_get(b->records[i], "created_ms")))
+			return 0;
+		if (i &&
+		    (created(a, i) <= created(b, i - 1) || created(b, i) <= created(a, i - 1) ||
+		     created(a, i) <= created(a, i - 1) || created(b, i) <= created(b, i - 1)))
+			return 0;
+	}
+	return 1;
+}
+
 /* Measures that say nothing about speed by themselves. */
 static int is_judged(const char *metric)
 {
@@ -57,15 +79,57 @@ static int is_judged(const char *metric)
 	       strcmp(metric, "hit_rate");
 }
 
+static struct compared *push(struct compare *c, struct compared x)
+{
+	struct compared *to = arena_alloc(&c->mem, 1, sizeof *to);
+
+	if (!to)
+		return NULL;
+	*to = x;
+	to->next = NULL;
+	*(c->last ? &c->last->next : &c->first) = to;
+	c->last = to;
+	c->n++;
+	return to;
+}
+
+/* The slowest of the requests to a server are what their users notice. */
+static int tails(struct compare *c, const struct compared *like, const double *base, size_t n_base,
+                 const double *now, size_t n_new, infer_error *err)
+{
+	static const struct {
+		const char *name;
+		double q;
+	} tail[] = { { "p95", 0.95 }, { "p99", 0.99 } };
+
+	for (size_t i = 0; !like->j.higher && i < sizeof tail / sizeof *tail; i++) {
+		struct compared x = *like;
+		char name[96];
+
+		if (!judge_has_tail(base, n_base, tail[i].q) ||
+		    !judge_has_tail(now, n_new, tail[i].q))
+			continue;
+		int n = snprintf(name, sizeof name, "%s %s", like->metric, tail[i].name);
+		x.metric = arena_strndup(&c->mem, name, (size_t)n);
+		if (!x.metric)
+			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		TRY(judge_tail(&x.j, base, n_base, now, n_new, tail[i].q, like->j.paired, &c->mem,
+		               err));
+		if (!push(c, x))
+			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+	}
+	return INFER_OK;
+}
+
 static int one(struct compare *c, const struct bench_case *a, const struct bench_case *b,
                const struct json *m, double drift, infer_error *err)
 {
 	char *name = arena_strndup(&c->mem, m->key, m->key_n);
-	struct compared *x = arena_alloc(&c->mem, 1, sizeof *x);
+	struct compared x = { .key = a->key };
 	int each_a, each_b;
 	size_t na, nb;
 
-	if (!name || !x)
+	if (!name)
 		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
 	double *va = case_values(a, name, &na, &each_a, &c->mem),
 	       *vb = case_values(b, name, &nb, &each_b, &c->mem);
@@ -77,24 +141,29 @@ static int one(struct compare *c, const struct bench_case *a, const struct bench
 	/* records of the one and measurements of the other are not the same thing */
 	if (each_a != each_b)
 		na = nb = 1;
-	x->key = a->key;
-	x->metric = name;
-	x->unit = json_cstr(&c->mem, json_get(m, "unit"));
-	x->j.higher = json_equals(json_get(m, "better"), "higher");
-	enum pairing paired =
-		by_request(a) && by_request(b) && na == nb && na > 1 ? PAIR_REQUESTS : PAIR_NONE;
+	x.metric = name;
+	x.unit = json_cstr(&c->mem, json_get(m, "unit"));
+	x.j.higher = json_equals(json_get(m, "better"), "higher");
+	enum pairing paired = PAIR_NONE;
 
+	if (by_request(a) && by_request(b) && na == nb && na > 1)
+		paired = PAIR_REQUESTS;
+	else if (each_a && na == nb && na == a->n && by_turn(a, b))
+		paired = PAIR_ROUNDS;
+	/* the part of the limit has the machine's changes in it already */
+	x.j.drift = strcmp(name, "fraction") ? drift : 0;
+	x.j.paired = paired;
+	struct compared *of = push(c, x);
+
+	if (!of)
+		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+	if (by_request(a) && by_request(b))
+		TRY(tails(c, of, va, na, vb, nb, err));
 	if (by_request(a))
 		na = batch(va, na, &c->mem);
 	if (by_request(b))
 		nb = batch(vb, nb, &c->mem);
-	TRY(judge(&x->j, va, na, vb, nb, paired, &c->mem, err));
-	/* the part of the limit has the machine's changes in it already */
-	x->j.drift = strcmp(name, "fraction") ? drift : 0;
-	*(c->last ? &c->last->next : &c->first) = x;
-	c->last = x;
-	c->n++;
-	return INFER_OK;
+	return judge(&of->j, va, na, vb, nb, paired, &c->mem, err);
 }
 
 /* Each record is a measurement then. */

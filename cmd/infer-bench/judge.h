@@ -26,6 +26,12 @@ struct judged {
  * base, now  f64; of equal length where they are paired */
 int judge(struct judged *j, const double *base, size_t n_base, const double *now, size_t n_new,
           enum pairing paired, struct arena *mem, infer_error *err);
+/* Whether n measurements say something about a high quantile: all are above 0, and enough beyond it. */
+int judge_has_tail(const double *v, size_t n, double q);
+/* As judge, of the quantile q; the measurements are in the order they were taken.  base and now of the
+ * judged are the quantiles. */
+int judge_tail(struct judged *j, const double *base, size_t n_base, const double *now, size_t n_new,
+               double q, enum pairing paired, struct arena *mem, infer_error *err);
 /* All of a comparison.  Worse or better is what is so by more than the tolerance and the drift, and
  * would not be found in measurements of one thing with the probability of the level. */
 void judge_verdicts(struct judged *const *all, size_t n, double tolerance, struct arena *mem);

@@ -47,7 +47,7 @@ struct run {
 	int32_t *ids;
 	size_t cap;
 	/* ordered: the first two by turn, and room; rates: read, fma, dot, bf16 in tiles */
-	double *tok_s, *fraction, *ordered[3], *rates[4]; /* [repeat] */
+	double *tok_s, *cpu_us, *fraction, *ordered[3], *rates[4]; /* [repeat] */
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
 	uint64_t turns, all_turns;
@@ -154,28 +154,34 @@ static int prime(struct run *r, const struct test *t, infer_error *err)
 	return INFER_OK;
 }
 
-static int once_prefill(struct run *r, const struct test *t, double *tok_s, infer_error *err)
+/* Tokens a second of a turn, and the processor time of each. */
+static int once_prefill(struct run *r, const struct test *t, double *tok_s, double *cpu_us,
+                        infer_error *err)
 {
 	int ended = 0;
-	int64_t cached = 0, from;
+	int64_t cached = 0, from, cpu;
+	double tokens;
 
 	TRY(prime(r, t, err));
 	for (int32_t i = 0; i < t->batch; i++)
 		TRY(submit(r, t, t->tokens, 1, err));
+	cpu = clock_process_ns();
 	from = now(r);
 	while (ended < t->batch)
 		TRY(step(r, &ended, &cached, err));
-	*tok_s = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached) * 1e9 /
-	         (double)(now(r) - from);
+	tokens = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached);
+	*tok_s = tokens * 1e9 / (double)(now(r) - from);
+	*cpu_us = (double)(clock_process_ns() - cpu) * 1e-3 / tokens;
 	return INFER_OK;
 }
 
 /* The steps in which every sequence has its row, and nothing else does. */
-static int once_decode(struct run *r, const struct test *t, double *tok_s, infer_error *err)
+static int once_decode(struct run *r, const struct test *t, double *tok_s, double *cpu_us,
+                       infer_error *err)
 {
 	struct infer_engine_stats a, b;
 	int ended = 0;
-	int64_t cached = 0, from, ns = 0, steps = 0;
+	int64_t cached = 0, from, cpu, ns = 0, cpu_ns = 0, steps = 0;
 
 	TRY(prime(r, t, err));
 	for (int32_t i = 0; i < t->batch; i++)
@@ -183,14 +189,17 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, infer
 	infer_engine_stats(r->engine, &b);
 	while (ended < t->batch) {
 		a = b;
+		cpu = clock_process_ns();
 		from = now(r);
 		TRY(step(r, &ended, &cached, err));
 		from = now(r) - from;
+		cpu = clock_process_ns() - cpu;
 		infer_engine_stats(r->engine, &b);
 		if (b.prefill_rows != a.prefill_rows ||
 		    b.decode_rows - a.decode_rows != (uint64_t)t->batch || steps == t->tokens)
 			continue;
 		ns += from;
+		cpu_ns += cpu;
 		steps++;
 	}
 	if (!steps)
@@ -201,6 +210,7 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, infer
 			"%lld steps are too few for the clock, which did not move: -n gives more",
 			(long long)steps);
 	*tok_s = (double)(steps * t->batch) * 1e9 / (double)ns;
+	*cpu_us = (double)cpu_ns * 1e-3 / (double)(steps * t->batch);
 	return INFER_OK;
 }
 
@@ -298,7 +308,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	struct infer_cost c;
 	struct infer_ceilings top;
 	int64_t n = r->o->repeat;
-	double units = t->decode ? t->batch : (double)t->batch * t->tokens, tok_s;
+	double units = t->decode ? t->batch : (double)t->batch * t->tokens, tok_s, cpu_us;
 
 	progress_name("%s %d, %d behind, %d at once:", t->decode ? "decode" : "prefill",
 	              (int)t->tokens, (int)t->depth, (int)t->batch);
@@ -309,11 +319,12 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	for (int64_t i = -1; i < n; i++) {
 		if (i >= 0)
 			TRY(ceilings(r, &top, err));
-		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, err));
+		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, &cpu_us, err));
 		progress_at(NULL, ++r->turns, r->all_turns);
 		if (i < 0)
 			continue;
 		r->tok_s[i] = tok_s;
+		r->cpu_us[i] = cpu_us;
 		r->fraction[i] = tok_s * infer_cost_seconds(&c, &top, &b->limit) / units;
 		r->rates[0][i] = top.mapped.median;
 		r->rates[1][i] = top.fma.median;
@@ -344,6 +355,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.n_sha256 = r->n_sha256,
 		.turns_tok_s = r->ordered[0],
 		.turns_fraction = r->ordered[1],
+		.turns_cpu_us = r->cpu_us,
 		.scratch = r->ordered[2],
 		.commit = bench_commit(),
 	};
@@ -473,7 +485,7 @@ static int open_all(struct run *r, infer_error *err)
 	TRY(append_open(&r->out, o->json, o->record, err));
 	if (o->follows && r->out.out)
 		infer_writer_continue(r->out.out);
-	all = arena_alloc(&r->mem, 9 * n, sizeof *all);
+	all = arena_alloc(&r->mem, 10 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
 	r->tok_s = all;
@@ -482,6 +494,7 @@ static int open_all(struct run *r, infer_error *err)
 		r->rates[i] = all + (2 + i) * n;
 	for (size_t i = 0; i < 3; i++)
 		r->ordered[i] = all + (6 + i) * n;
+	r->cpu_us = all + 9 * n;
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }
 

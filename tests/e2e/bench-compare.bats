@@ -57,6 +57,32 @@ record()
 	grep -q 'no measurements of the same case' err
 }
 
+# served SEED FACTOR: a record as serve prints it, of 600 requests; those that are slow, one in eight, take FACTOR times as long
+served()
+{
+	perl -e '
+		my ($seed, $factor) = @ARGV;
+		my $x = 7919 * $seed;
+		my $draw = sub { $x = ($x * 69069 + 12345) % 4294967296; $x / 4294967296 };
+		my @v = map { my $v = 100 + 20 * $draw->(); $v *= $factor * (2 + $draw->()) if $draw->() < 0.125; sprintf "%.6g", $v } 1 .. 600;
+		printf q({"v":1,"kind":"bench","bench":"serve","paired_by_request":true,"metrics":{"ttft_ms":{"unit":"ms","better":"lower","n":600,)
+			. q("p50":{"value":%g},"values":[%s]}},"model":{"id":"a"},"machine":{"cpu":"x","threads":2},"run":{"flags":[]}}) . "\n",
+			(sort { $a <=> $b } @v)[300], join ",", @v' "$@"
+}
+
+@test "compare: requests that are slow now and then are found at p95, where the median says nothing" {
+	served 1 1 >base
+	served 2 1 >same
+	served 3 1.3 >slow
+	infer-bench compare base same --json >out
+	same 'ttft_ms same ttft_ms p95 same' "$(grep '"case":"' out | while read -r l; do echo "$(json metric <<<"$l") $(json verdict <<<"$l")"; done | xargs)"
+	rc=0
+	infer-bench compare base slow --json >out || rc=$?
+	same '8 ttft_ms same ttft_ms p95 worse' "$rc $(grep '"case":"' out | while read -r l; do echo "$(json metric <<<"$l") $(json verdict <<<"$l")"; done | xargs)"
+	grep '"ttft_ms p95"' out | json change | awk '{ exit !($1 > 0.2 && $1 < 0.4) }'
+	same '600 false' "$(grep '"ttft_ms p95"' out | json n_new) $(grep -q p99 out && echo true || echo false)"
+}
+
 @test "ab: commands in turns, the records they print; a program that fails is named" {
 	record 8 1 1 >fast
 	record 8 0.8 1 >slow

@@ -145,7 +145,7 @@ struct infer_bench {
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
 	/* turn by turn, in order: f64 [repeat], and room for sorting; NULL: left out */
-	const double *turns_tok_s, *turns_fraction;
+	const double *turns_tok_s, *turns_fraction, *turns_cpu_us; /* cpu: of a token */
 	double *scratch;
 	const char *commit; /* of the source; NULL: not known */
 };
