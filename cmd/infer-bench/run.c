@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_LIST = 64, SEED = 1 };
 
@@ -302,6 +303,13 @@ static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 	return INFER_OK;
 }
 
+static int64_t unix_ms(void)
+{
+	struct timespec t;
+
+	return timespec_get(&t, TIME_UTC) ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
+}
+
 /* Ceiling, test, ceiling, test ...; the first of each is not counted, and brings the weights in. */
 static int measure(struct run *r, const struct test *t, struct infer_bench *b, infer_error *err)
 {
@@ -340,6 +348,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.batch = t->batch,
 		.threads = infer_probe_threads(r->probe),
 		.repeat = (int32_t)n,
+		.created_ms = unix_ms(),
 		.cpu_time = r->o->clock == CLOCK_CPU,
 		.predicted_tok_s = t->predicted,
 		.tok_s = spread(r->tok_s, n),

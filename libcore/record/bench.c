@@ -6,7 +6,6 @@
 #include "base/cpu.h"
 
 #include <string.h>
-#include <time.h>
 
 static void put_rate(struct jwrite *w, const char *key, const struct infer_rate *r)
 {
@@ -190,13 +189,6 @@ static void put_metrics(struct jwrite *w, const struct infer_bench *b)
 	jw_end(w);
 }
 
-static int64_t unix_ms(void)
-{
-	struct timespec t;
-
-	return timespec_get(&t, TIME_UTC) ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
-}
-
 int infer_write_bench(infer_writer *out, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err)
 {
@@ -208,7 +200,7 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 	jw_int(w, "batch", b->batch);
 	jw_int(w, "repeat", b->repeat);
 	jw_str(w, "clock", b->cpu_time ? "cpu" : "wall");
-	jw_int(w, "created_ms", unix_ms());
+	jw_int(w, "created_ms", b->created_ms);
 	put_rate(w, "tok_s", &b->tok_s);
 	jw_num(w, "weight_bytes", b->weight_bytes);
 	jw_num(w, "kv_bytes", b->kv_bytes);

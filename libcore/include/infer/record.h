@@ -135,6 +135,7 @@ struct infer_bench {
 	int decode;   /* 0: prompts */
 	int cpu_time; /* 1: rates are based on processor time */
 	int32_t tokens, depth, batch, threads, repeat;
+	int64_t created_ms; /* since 1970 */
 	/* of all sequences together; of the limit, turn by turn */
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
