@@ -271,15 +271,32 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
 }
 
-static void take_rows(infer_engine *e, struct request *r)
+/* Tell how much of the prompt is there; what is computed again was told before. */
+static void tell_prompt(infer_engine *e, struct request *r, int32_t n, int64_t now)
+{
+	struct event_slot *s;
+
+	if (!(r->flags & INFER_REQ_PROGRESS) || n < r->told)
+		return;
+	r->told = n + 1;
+	s = events_add(&e->events, r, INFER_EVENT_READ);
+	s->ev.index = n;
+	s->ev.usage = r->usage;
+	s->ev.usage.prefill_ns = r->usage.chunks ? now - r->admitted_ns : 0;
+}
+
+static void take_rows(infer_engine *e, struct request *r, int64_t now)
 {
 	int32_t pos = kv_seq_len(r->seq);
+	const int reads = pos < r->n_prompt;
 
-	if (pos < r->n_prompt) {
-		r->usage.chunks++;
-		e->now.chunks++;
-	}
+	if (reads && !r->usage.chunks)
+		tell_prompt(e, r, (int32_t)r->usage.cached_tokens, now);
+	r->usage.chunks += reads;
+	e->now.chunks += (uint64_t)reads;
 	kv_seq_commit(e->kv, r->seq, r->ids, pos + r->rows);
+	if (reads)
+		tell_prompt(e, r, (int32_t)num_min(pos + r->rows, r->n_prompt), now);
 }
 
 /* A row after a wrong guess, whose input was never drawn. */
@@ -303,7 +320,7 @@ void batch_absorb(infer_engine *e)
 	for (int32_t i = 0; i < st->s.n_out; i++)
 		st->jobs[i].r->rows -= is_void(&st->jobs[i]);
 	for (int32_t i = 0; i < st->s.n_runs; i++)
-		take_rows(e, st->requests[i]);
+		take_rows(e, st->requests[i], now);
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		const struct row_job *j = &st->jobs[i];
 

@@ -201,7 +201,7 @@ static int open_step(infer_engine *e, infer_error *err)
 	if (!s->ids || !s->runs || !s->requests || !s->out || !s->want || !s->jobs || !s->groups ||
 	    !e->active)
 		return err_set(err, INFER_ENOMEM, "no memory for steps of %zu rows", rows);
-	return events_init(&e->events, out + 3 * seqs, seqs * INFER_MAX_TOP, err);
+	return events_init(&e->events, out + 5 * seqs, seqs * INFER_MAX_TOP, err);
 }
 
 static int open_lock(infer_engine *e, infer_error *err)
@@ -453,7 +453,7 @@ static int prepare(infer_engine *e, infer_error *err)
 		return rc;
 	for (int32_t i = 0; i < e->step.s.n_out; i++)
 		tops += (size_t)e->step.jobs[i].r->top;
-	return events_reserve(&e->events, (size_t)e->step.s.n_out + 2 * (size_t)e->max_seqs, tops,
+	return events_reserve(&e->events, (size_t)e->step.s.n_out + 4 * (size_t)e->max_seqs, tops,
 	                      err);
 }
 

@@ -23,7 +23,7 @@ struct request {
 	struct arena arena; /* holds the copies of everything the caller passed */
 	uint64_t *ids;      /* [cap] keys of the cache: prompt, then what was drawn */
 	int32_t n, n_prompt, cap;
-	int32_t top, priority;
+	int32_t top, priority, told; /* told: tokens of the prompt, plus 1, by READ events */
 	uint32_t flags;
 	int64_t deadline_ns;
 	uint64_t root; /* of the prefix tree */

@@ -13,7 +13,7 @@
 enum {
 	KNOWN_FLAGS = INFER_REQ_IGNORE_EOS | INFER_REQ_SCORE | INFER_REQ_NO_TEXT |
 	              INFER_REQ_SPECIAL_TEXT | INFER_REQ_LOGITS | INFER_REQ_KEEP_STOP |
-	              INFER_REQ_AFTER
+	              INFER_REQ_PROGRESS | INFER_REQ_AFTER
 };
 
 static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const char *what,

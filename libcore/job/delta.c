@@ -60,6 +60,11 @@ int delta_next(struct delta_given *g, const infer_job *j, const struct infer_cho
 		d->kind = INFER_DELTA_BEGIN;
 		return 1;
 	}
+	if (c->n_read > g->read) {
+		g->read = c->n_read;
+		d->kind = INFER_DELTA_READ;
+		return 1;
+	}
 	if (c->reply)
 		infer_reply_get(c->reply, &p);
 	if (grown(&d->text, &p.reasoning, &g->reasoning))

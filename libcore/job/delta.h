@@ -8,6 +8,7 @@ struct delta_given {
 	int begin, end;
 	size_t text, reasoning, calls, args, tokens;
 	size_t chars; /* of the tokens told */
+	int64_t read;
 };
 
 /* Returns 1 and the next new piece of c in *d, or 0 if nothing is new.  The caller sets d->index.

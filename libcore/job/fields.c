@@ -270,7 +270,13 @@ static int take_stream_options(struct job *j, const char *key, const struct json
 	return INFER_OK;
 }
 
+static int take_progress(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	return job_take_bool(&j->j.progress, key, v, err);
+}
+
 const struct job_field job_streamed[] = {
+	{ "return_progress", take_progress },
 	{ "stream", take_stream },
 	{ "stream_options", take_stream_options },
 	{ "timeout", job_take_timeout },

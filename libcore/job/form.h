@@ -93,6 +93,8 @@ void part_call_id(struct jwrite *w, const char *key, const char *prefix,
                   const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i);
 /* the code of a fault in OpenAI's terms */
 const char *part_code(const struct infer_fault *f);
+/* `prompt_progress`: how much of the prompt of c is read, and the timings of that, if they are told */
+void part_progress(struct jwrite *w, const struct infer_answer *a, const struct infer_choice *c);
 /* `timings`, as llama.cpp's server has them */
 void part_timings(struct jwrite *w, const struct infer_usage *u);
 /* `error`: {type, message} */

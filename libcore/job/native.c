@@ -271,7 +271,9 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	jw_bool(w, "stop", 0);
 	jw_int(w, "id_slot", a->job->slot ? a->job->slot - 1 : d->index);
 	put_counts(w, c);
-	if (a->job->each_timings)
+	if (d->kind == INFER_DELTA_READ)
+		part_progress(w, a, c);
+	else if (a->job->each_timings)
 		part_timings(w, &c->usage);
 	put_probs(w, a, d->tokens, d->n_tokens);
 }

@@ -147,10 +147,13 @@ static const struct job_field known_gap[] = {
 	NATIVE,
 };
 static const struct job_refused refused[] = {
-	{ "stream", 0 },          { "stream_options", NAN },
-	{ "return_progress", 0 }, { "t_max_predict_ms", 0 },
-	{ "t_max_prompt_ms", 0 }, { "n_indent", 0 },
-	{ "image_data", NAN },    { NULL, 0 },
+	{ "stream", 0 },
+	{ "stream_options", NAN },
+	{ "t_max_predict_ms", 0 },
+	{ "t_max_prompt_ms", 0 },
+	{ "n_indent", 0 },
+	{ "image_data", NAN },
+	{ NULL, 0 },
 };
 
 /* Tokens are kept, for they are in the stream; no other request finds a prompt that is not cached. */

@@ -175,10 +175,11 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		o->put_logprobs(w, a, d->tokens, d->n_tokens, d->offset);
 	else
 		jw_null(w, "logprobs");
-	if (a->job->token_ids && d->kind != INFER_DELTA_BEGIN)
+	if (a->job->token_ids && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		put_ids(w, d->tokens, d->n_tokens);
 	/* the first chunk of a sample has all tokens that there are so far */
-	if (a->job->token_ids && !o->is_chat && d->n_tokens == a->choices[d->index].n_tokens)
+	if (a->job->token_ids && !o->is_chat && d->kind != INFER_DELTA_READ &&
+	    d->n_tokens == a->choices[d->index].n_tokens)
 		put_prompt_ids(w, a->job, d->index);
 	if (d->kind == INFER_DELTA_END)
 		jw_str(w, "finish_reason", part_finish(&a->choices[d->index]));
@@ -188,8 +189,10 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	jw_end(w);
 	if (a->job->token_ids && d->kind == INFER_DELTA_BEGIN && !d->index)
 		put_prompt_ids(w, a->job, 0);
+	if (d->kind == INFER_DELTA_READ)
+		part_progress(w, a, &a->choices[d->index]);
 	if (a->job->each_usage)
 		put_usage(w, a, 0);
-	if (a->job->each_timings && d->kind != INFER_DELTA_BEGIN)
+	if (a->job->each_timings && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		part_timings(w, &a->choices[d->index].usage);
 }

@@ -170,6 +170,21 @@ size_t part_token_chars(const infer_tokenizer *t, int32_t id)
 	return chars;
 }
 
+void part_progress(struct jwrite *w, const struct infer_answer *a, const struct infer_choice *c)
+{
+	struct infer_usage so_far = c->usage;
+
+	so_far.prompt_tokens = c->n_read - 1;
+	jw_object(w, "prompt_progress");
+	jw_int(w, "total", c->usage.prompt_tokens);
+	jw_int(w, "cache", c->usage.cached_tokens);
+	jw_int(w, "processed", c->n_read - 1);
+	jw_num(w, "time_ms", (double)c->usage.prefill_ns * 1e-6);
+	jw_end(w);
+	if (a->job->each_timings)
+		part_timings(w, &so_far);
+}
+
 /* n tokens, of which `timed` came within the time */
 static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t timed, int64_t ns)
 {

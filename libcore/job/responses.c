@@ -242,14 +242,21 @@ static struct jwrite *begin(infer_writer *to, const char *type, struct infer_str
 	return w;
 }
 
-static void put_response(infer_writer *to, const struct infer_answer *a, const char *type,
-                         enum state state, struct infer_stream *s)
+static struct jwrite *put_made(infer_writer *to, const struct infer_answer *a, const char *type,
+                               enum state state, struct infer_stream *s)
 {
 	struct jwrite *w = begin(to, type, s);
 
 	jw_object(w, "response");
 	put_members(w, a, state);
 	jw_end(w);
+	return w;
+}
+
+static void put_response(infer_writer *to, const struct infer_answer *a, const char *type,
+                         enum state state, struct infer_stream *s)
+{
+	(void)put_made(to, a, type, state, s);
 	event_end(to);
 }
 
@@ -383,6 +390,10 @@ static void put_events(infer_writer *to, const struct infer_answer *a, const str
 	case INFER_DELTA_BEGIN:
 		put_response(to, a, "response.created", MAKING, s);
 		put_response(to, a, "response.in_progress", MAKING, s);
+		break;
+	case INFER_DELTA_READ:
+		part_progress(put_made(to, a, "response.in_progress", MAKING, s), a, a->choices);
+		event_end(to);
 		break;
 	case INFER_DELTA_REASONING:
 		open_item(to, a, d, d->kind, s);

@@ -190,6 +190,9 @@ static void submit(infer_task *t, int32_t to)
 			q.flags |= INFER_REQ_SCORE;
 		if (t->job->prompt_logprobs)
 			q.flags |= INFER_REQ_SCORE | INFER_REQ_LOGITS;
+		/* of samples that share a prompt, one reads it */
+		if (t->job->progress && !(t->submitted % infer_job_each(t->job)))
+			q.flags |= INFER_REQ_PROGRESS;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
 		q.user = s;
 		if (q.embed)
@@ -398,8 +401,11 @@ static void count(struct sample *s, const struct infer_event *ev)
 {
 	int32_t i = (int32_t)(s - s->task->samples);
 	struct infer_usage *u = &s->task->choices[i].usage;
+	const int64_t prefill_ns = u->prefill_ns;
 
 	*u = ev->usage;
+	if (!u->prefill_ns) /* the first token's event has what was before it */
+		u->prefill_ns = prefill_ns;
 	u->completion_tokens = ev->index + 1;
 }
 
@@ -408,6 +414,11 @@ static int take(struct sample *s, const struct infer_event *ev, infer_error *err
 	infer_task *t = s->task;
 	int ends = ev->kind == INFER_EVENT_DONE;
 
+	if (ev->kind == INFER_EVENT_READ) {
+		t->choices[s - t->samples].n_read = ev->index + 1;
+		t->choices[s - t->samples].usage = ev->usage;
+		return INFER_OK;
+	}
 	if (t->job->echo)
 		TRY(echo(s, ev, err));
 	if (ev->kind == INFER_EVENT_TOKEN)

@@ -253,6 +253,36 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same 200 "$(status)"
 }
 
+@test "return_progress: events of how much of the prompt is read, and timings that grow" {
+	serve -m "$M" --prefill-chunk 20
+	# [cache, processed] of each, and whether the time of the prompt goes back
+	progress() {
+		perl -MJSON::PP -ne '
+			next unless s/^data: (\{.*)/$1/;
+			my $d = decode_json($_);
+			if (my $t = $d->{timings}) { print "back " if $t->{prompt_ms} < $ms; $ms = $t->{prompt_ms} }
+			my $p = $d->{prompt_progress} or next;
+			print "$p->{cache}/$p->{processed}/$p->{total} "'
+	}
+	long=$(perl -e 'print "the of " x 16')
+	for i in 1 2; do
+		printf '{"prompt":"%s","max_tokens":3,"ignore_eos":true,"stream":true,"return_progress":true,"timings_per_token":true}' "$long" >body
+		post_to() { curl -sN --unix-socket own -H 'Content-Type: application/json' --data-binary @"$2" "http://x$1"; }
+		post_to /v1/completions body | progress >"said.$i"
+	done
+	total=$(own ask POST /tokenize "{\"content\":\"$long\"}" | json tokens.#)
+	same "0/0/$total 0/20/$total 0/$total/$total " "$(cat said.1)"
+	same "$((total - 1))/$((total - 1))/$total $((total - 1))/$total/$total " "$(cat said.2)"
+	printf '{"prompt":"and %s","n_predict":1,"stream":true,"return_progress":true}' "$long" >body
+	same "0/0/$((total + 1)) 0/20/$((total + 1)) 0/$((total + 1))/$((total + 1)) " "$(post_to /completion body | progress)"
+	printf '{"input":"%s","max_output_tokens":16,"stream":true,"return_progress":true}' "$long" >body
+	post_to /v1/responses body >events
+	[ "$(progress <events | wc -w)" -ge 3 ]
+	same 'response.in_progress' "$(grep prompt_progress events | sed 's/^data: //' | json type | sort -u)"
+	# whole answers have nothing of it
+	! own ask POST /v1/completions '{"prompt":"the","max_tokens":1,"return_progress":true}' | grep progress
+}
+
 @test "the last turn of the assistant is continued; what goes with it and what does not" {
 	begun='"messages":[{"role":"user","content":"What is a token?"},{"role":"assistant","content":"A token is"}]'
 	post /apply-template "{$begun}" | json prompt | tail -n 1 | grep -q 'A token is$'

@@ -93,10 +93,11 @@ enum {
 	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
 	INFER_REQ_KEEP_STOP = 1 << 5,    /* a stop string that ends the text is part of it */
 	INFER_REQ_AFTER = 1 << 6, /* log-probabilities are those after all stages of the sampler */
+	INFER_REQ_PROGRESS =
+		1 << 7, /* READ events: tokens of the prompt that are cached or computed */
 };
 enum { INFER_MAX_TOP = 128 };
-/* everything is copied at submit */
-struct infer_request {
+struct infer_request { /* everything is copied at submit */
 	const int32_t *prompt;
 	size_t n_prompt;    /* ids, n_prompt >= 1 */
 	int32_t max_tokens; /* -1: until end of turn or context; 0: the prompt only */
@@ -136,7 +137,7 @@ int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t
                         infer_error *err);
 int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: unknown or ended */
 
-enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE };
+enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE, INFER_EVENT_READ };
 enum infer_finish {
 	INFER_FINISH_STOP,
 	INFER_FINISH_LENGTH,
@@ -148,18 +149,17 @@ struct infer_top {
 	float logprob;
 };
 struct infer_usage {
-	int64_t prompt_tokens, completion_tokens, cached_tokens;
+	int64_t prompt_tokens, completion_tokens, cached_tokens, preemptions, chunks;
 	int64_t queue_ns, prefill_ns;
 	int64_t first_token_ns; /* from submit */
 	int64_t decode_ns;      /* from the first token to the last */
 	int64_t constraint_ns;  /* finding which tokens its constraint allows, and following it */
-	int64_t preemptions, chunks;
 };
 struct infer_event {
 	uint64_t id;
 	void *user;
 	int kind;
-	int32_t index; /* TOKEN: in the completion, from 0; SCORE: in the prompt, from 1 */
+	int32_t index; /* TOKEN: in the answer, from 0; SCORE: in the prompt, from 1; READ: how many */
 	int32_t token;
 	float logprob; /* ln p(token) under the unmodified logits, unless INFER_REQ_AFTER */
 	/* most likely first; borrowed, like every pointer here, until the next call of

@@ -66,6 +66,7 @@ struct infer_choice {
 	const struct infer_event *prompt_tokens;
 	const int32_t *ranks;
 	size_t n_prompt_tokens;
+	int64_t n_read;         /* of its prompt, plus 1; 0: nothing is said of it */
 	const float *embedding; /* f32 [n_embedding]; NULL: none */
 	int32_t n_embedding;
 };
@@ -85,6 +86,7 @@ struct infer_answer {
  * the whole answer. */
 enum infer_delta_kind {
 	INFER_DELTA_BEGIN,
+	INFER_DELTA_READ,      /* more of the prompt was read, in the choice's n_read */
 	INFER_DELTA_REASONING, /* a new part, in `text` */
 	INFER_DELTA_TEXT,
 	INFER_DELTA_CALL,      /* the name and id of a call */
