@@ -16,13 +16,39 @@ static void header(struct MHD_Response *r, const char *name, const char *value)
 	MHD_add_response_header(r, name, value);
 }
 
+/* 1: a page of this machine: http or https, one of its own names, and any port. */
+static int is_local(const char *origin)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+	static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]" };
+
+	for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++)
+		for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++) {
+			const char *at = origin, *host = hosts[h];
+			size_t n = strlen(schemes[s]);
+
+			if (strncmp(at, schemes[s], n) || strncmp(at + n, host, strlen(host)))
+				continue;
+			at += n + strlen(host);
+			if (!*at || (*at == ':' && at[1] && !at[1 + strspn(at + 1, "0123456789")]))
+				return 1;
+		}
+	return 0;
+}
+
+static int is_allowed(const char *only, const char *origin)
+{
+	if (!only || !strcmp(only, "*"))
+		return 1;
+	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local(origin);
+}
+
 static void add_cors(struct MHD_Response *r, const struct exchange *x)
 {
-	const char *only = x->server->o->cors;
-
-	if (!x->origin || (only && strcmp(only, "*") && strcmp(only, x->origin)))
+	if (!x->origin)
 		return;
-	header(r, "Access-Control-Allow-Origin", x->origin);
+	if (is_allowed(x->server->o->cors, x->origin))
+		header(r, "Access-Control-Allow-Origin", x->origin);
 	header(r, "Vary", "Origin");
 }
 

@@ -18,7 +18,7 @@ static const struct opt serve_rows[] = {
 	{ OPT_STR, 0, "tls-cert", "FILE", "HTTPS with this certificate, or chain, in PEM",
 	  AT(tls_cert), .values = "@file" },
 	{ OPT_STR, 0, "tls-key", "FILE", "and its private key", AT(tls_key), .values = "@file" },
-	{ OPT_STR, 0, "cors", "ORIGIN", "the only origin whose pages may read answers (any)",
+	{ OPT_STR, 0, "cors", "ORIGIN", "whose pages may read answers: one origin, localhost (any)",
 	  AT(cors) },
 	{ OPT_STR, 0, "access-log", "FILE", "append a JSON line for each request; - is stdout",
 	  AT(access_log), .values = "@file" },

@@ -253,6 +253,25 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same 200 "$(status)"
 }
 
+@test "--cors: one origin, or the pages of this machine" {
+	allowed() {
+		while read -r origin; do
+			curl -s --unix-socket own -X OPTIONS -i -H "Origin: $origin" http://x/v1/models >out
+			grep -q '^HTTP/1.1 200' out
+			grep -qi '^Vary: Origin' out
+			! grep -qi "^Access-Control-Allow-Origin: $(sed 's/[][]/\\&/g' <<<"$origin").\?$" out || echo "$origin"
+		done
+	}
+	serve -m "$M" --cors localhost
+	printf '%s\n' http://localhost https://localhost:8080 http://127.0.0.1 http://127.0.0.1:3000 'http://[::1]' 'http://[::1]:3000' >local
+	allowed <local | cmp - local
+	printf '%s\n' http://evil.com http://notlocalhost http://localhost.evil.com http://localhost:80.evil.com http://localhost: ftp://localhost localhost null | allowed >out2
+	[ ! -s out2 ]
+	kill -KILL $PID
+	serve -m "$M" --cors http://a.example
+	same http://a.example "$(printf '%s\n' http://b.example http://a.example http://a.example:80 http://localhost | allowed)"
+}
+
 @test "return_progress: events of how much of the prompt is read, and timings that grow" {
 	serve -m "$M" --prefill-chunk 20
 	# [cache, processed] of each, and whether the time of the prompt goes back
