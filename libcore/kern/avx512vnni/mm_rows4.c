@@ -6,8 +6,9 @@
  *          per block
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
- *   layouts, bytes per flop, limits: ref/mm_q256.c;  panels: mm_k46.c, x86/mm_q256_tile.h */
-#include "kern/avx512vnni/int.h"
+ *   layouts, bytes per flop, limits: ref/mm_q256.c;  Q4_K with several rows of x: mm_rows16.c;
+ *   panels: mm_k46.c, x86/mm_q256_tile.h */
+#include "kern/avx512vnni/rows4.h"
 #include "kern/x86/q256.h"
 
 /* The block headers of 8 rows: d, dmin and M, one dword per row; the scales in the order of the
@@ -240,5 +241,5 @@ INLINE void rows4(enum infer_type type, int tn, float *y, size_t ldy, const stru
 	sums_put(type, tn, y, ldy, sum, min, s);
 }
 
-#define ROW(TYPE, name) ROWS_OF(rows4, TYPE, name)
-KERN_ROWS_BY4(ROW)
+ROWS_OF(rows4, Q4_K, q4_k_by4)
+ROWS_OF(rows4, IQ4_XS, iq4_xs)
