@@ -27,6 +27,12 @@ static float greatest(search_v4 v)
 	return a > b ? a : b;
 }
 
+void search_units(struct search *s, float top)
+{
+	s->unit = unit_of(top);
+	s->per_unit = 1.0f / s->unit;
+}
+
 void search_load(struct search *s, const float *src, const float *importance, int n, int plain)
 {
 	search_v4 top = { 0 }, heavy = { 0 };
@@ -39,8 +45,7 @@ void search_load(struct search *s, const float *src, const float *importance, in
 	for (int i = 0; importance && i < n / 4; i++)
 		heavy = search_greater(search_get(importance + 4 * i), heavy);
 	s->width = search_width();
-	s->unit = unit_of(greatest(top));
-	s->per_unit = 1.0f / s->unit;
+	search_units(s, greatest(top));
 	for (int i = 0; i < n / 4; i++)
 		s->x[i] = search_get(src + 4 * i) * s->per_unit;
 	float most = greatest(heavy), per_heavy = 1.0f / unit_of(most);

@@ -206,17 +206,15 @@ static search_v4 gain(search_v4 a, const struct search_fit4 *f)
 	return 2 * a * f->xq - a * a * f->qq;
 }
 
-/* The best scale of each of four blocks, as F16 in h. */
+/* The best scale of each of four blocks, as F16 in h.  top: search_farthest of each. */
 static inline search_v4 scales(const struct search s[4], const struct search_four *at, int n,
-                               const struct search_grid *g, int width, uint16_t h[4])
+                               search_v4 top, const struct search_grid *g, int width, uint16_t h[4])
 {
 	const search_v4 none = { 0 }, one = { 1, 1, 1, 1 };
 	struct search_fit4 f, f2;
-	search_v4 top, a, b;
+	search_v4 a, b;
 	uint16_t h2[4];
 
-	for (int i = 0; i < 4; i++)
-		top[i] = search_farthest(s[i].x, s[i].w, n);
 	group4(at, n, top, g, width, &f);
 	search_i4 some = f.qq > 0;
 	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1);
@@ -246,28 +244,30 @@ static inline search_v4 scales(const struct search s[4], const struct search_fou
 
 #if defined __x86_64__
 WITH_AVX2 static search_v4 scales_avx2(const struct search s[4], const struct search_four *at,
-                                       int n, const struct search_grid *g, uint16_t h[4])
+                                       int n, search_v4 top, const struct search_grid *g,
+                                       uint16_t h[4])
 {
-	return scales(s, at, n, g, 2, h);
+	return scales(s, at, n, top, g, 2, h);
 }
 
 WITH_AVX512 static search_v4 scales_avx512(const struct search s[4], const struct search_four *at,
-                                           int n, const struct search_grid *g, uint16_t h[4])
+                                           int n, search_v4 top, const struct search_grid *g,
+                                           uint16_t h[4])
 {
-	return scales(s, at, n, g, 4, h);
+	return scales(s, at, n, top, g, 4, h);
 }
 #endif
 
 static search_v4 any_scales(const struct search s[4], const struct search_four *at, int n,
-                            const struct search_grid *g, uint16_t h[4])
+                            search_v4 top, const struct search_grid *g, int width, uint16_t h[4])
 {
 #if defined __x86_64__
-	if (s->width == 4)
-		return scales_avx512(s, at, n, g, h);
-	if (s->width == 2)
-		return scales_avx2(s, at, n, g, h);
+	if (width == 4)
+		return scales_avx512(s, at, n, top, g, h);
+	if (width == 2)
+		return scales_avx2(s, at, n, top, g, h);
 #endif
-	return scales(s, at, n, g, 1, h);
+	return scales(s, at, n, top, g, width, h);
 }
 
 static void codes(const struct search_single *t, int8_t *q, const search_v4 *x, float a,
@@ -294,34 +294,130 @@ static void plain(const struct search_single *t, const struct search_grid *g, vo
 	}
 }
 
+/* ---- four blocks of values ---- */
+
+/* Four blocks made ready side by side; returns search_farthest of each. */
+static search_v4 load(struct search s[4], const struct search_four *at, const float *const src[4],
+                      const float *const importance[4], int n)
+{
+	search_v4 top;
+
+	for (int i = 0; i < 4; i++) {
+		search_load(&s[i], src[i], importance[i], n, 0);
+		search_side_by_side(at, i, s[i].x, s[i].w, n / 4);
+		top[i] = search_farthest(s[i].x, s[i].w, n / 4);
+	}
+	return top;
+}
+
+#if defined __x86_64__
+/* The same without importances, where n is a multiple of 16: s gets no values. */
+WITH_AVX512 static search_v4 load_avx512(struct search s[4], const struct search_four *at,
+                                         const float *const src[4], int n)
+{
+	__m512 per[4];
+	search_v4 top;
+
+	for (int i = 0; i < 4; i++) {
+		__m512 high = _mm512_setzero_ps(), low = high;
+
+		for (int k = 0; k < n; k += 16) {
+			__m512 v = _mm512_loadu_ps(src[i] + k);
+
+			high = _mm512_max_ps(v, high);
+			low = _mm512_min_ps(v, low);
+		}
+		float above = _mm512_reduce_max_ps(high), below = -_mm512_reduce_min_ps(low);
+
+		search_units(&s[i], above > below ? above : below);
+		per[i] = _mm512_set1_ps(s[i].per_unit);
+		top[i] = (above > below ? above : -below) * s[i].per_unit;
+		if (above == below || fabsf(top[i]) < SEARCH_LEAST) { /* the first of them says */
+			search_load(&s[i], src[i], NULL, n, 0);
+			top[i] = search_farthest(s[i].x, s[i].w, n / 4);
+		}
+	}
+	for (int k = 0; k < n; k += 16) {
+		__m512 v[4], *to = (__m512 *)(void *)(at->x + 4 * (k / 4));
+
+		for (int i = 0; i < 4; i++)
+			v[i] = _mm512_loadu_ps(src[i] + k) * per[i];
+		__m512 a = _mm512_shuffle_f32x4(v[0], v[1], 0x44);
+		__m512 b = _mm512_shuffle_f32x4(v[2], v[3], 0x44);
+		__m512 c = _mm512_shuffle_f32x4(v[0], v[1], 0xee);
+		__m512 d = _mm512_shuffle_f32x4(v[2], v[3], 0xee);
+		_mm512_storeu_ps(to, _mm512_shuffle_f32x4(a, b, 0x88));
+		_mm512_storeu_ps(to + 1, _mm512_shuffle_f32x4(a, b, 0xdd));
+		_mm512_storeu_ps(to + 2, _mm512_shuffle_f32x4(c, d, 0x88));
+		_mm512_storeu_ps(to + 3, _mm512_shuffle_f32x4(c, d, 0xdd));
+	}
+	return top;
+}
+
+/* search_codes of four groups of a grid of integers, group i at q + i n. */
+WITH_AVX512 static void codes_avx512(int8_t *q, const struct search_four *at, int n, search_v4 a,
+                                     const struct search_grid *g)
+{
+	const search_v4 one = { 1, 1, 1, 1 }, none = { 0 };
+	search_i4 some = a != 0;
+	const __m512 inv = EACH(search_pick(some, one / search_pick(some, a, one), none), 0);
+	const __m512 lo = _mm512_set1_ps(g->lo), hi = _mm512_set1_ps(g->hi);
+
+	for (int k = 0; k < n; k += 4) {
+		__m512 v = _mm512_min_ps(hi, _mm512_max_ps(lo, LOAD(at->x + k) * inv));
+		search_i4 c = (search_i4)_mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v));
+
+		for (int i = 0; i < 4; i++) {
+			int32_t four = c[i];
+
+			memcpy(q + i * n + k, &four, sizeof four);
+		}
+	}
+}
+#endif
+
 void search_single(const struct search_single *t, const struct search_grid *g, void *dst,
                    const float *src, const float *importance, size_t blocks, int is_plain)
 {
 	size_t n = (size_t)t->n;
-	search_v4 x[256], w[256];
+	search_v4 x[256], w[256], top;
 	const struct search_four at = { x, w };
+	const int width = search_width(), wide = width == 4 && !importance && !g->nearest;
 	struct search s[4];
 	uint16_t h[4];
-	int8_t q[256];
+	int8_t q[4 * 256];
 
 	if (is_plain) {
 		plain(t, g, dst, src, blocks);
 		return;
 	}
+	for (size_t i = 0; wide && i < n; i++)
+		w[i] = (search_v4){ 1, 1, 1, 1 };
 	for (size_t from = 0; from < blocks; from += 4) {
 		size_t some = blocks - from < 4 ? blocks - from : 4;
+		const float *of[4], *heed[4];
 
 		for (size_t i = 0; i < 4; i++) {
 			/* those that lack are the last one again */
-			size_t of = (from + (i < some ? i : some - 1)) * n;
+			size_t k = (from + (i < some ? i : some - 1)) * n;
 
-			search_load(&s[i], src + of, importance ? importance + of : NULL, t->n, 0);
-			search_side_by_side(&at, (int)i, s[i].x, s[i].w, t->n / 4);
+			of[i] = src + k;
+			heed[i] = importance ? importance + k : NULL;
 		}
-		search_v4 a = any_scales(s, &at, t->n / 4, g, h);
+#if defined __x86_64__
+		top = wide ? load_avx512(s, &at, of, t->n) : load(s, &at, of, heed, t->n);
+#else
+		top = load(s, &at, of, heed, t->n);
+#endif
+		search_v4 a = any_scales(s, &at, t->n / 4, top, g, width, h);
+#if defined __x86_64__
+		if (wide)
+			codes_avx512(q, &at, t->n, a, g);
+#endif
 		for (size_t i = 0; i < some; i++) {
-			codes(t, q, s[i].x, a[i], g);
-			t->put((char *)dst + (from + i) * t->bytes, h[i], q);
+			if (!wide)
+				codes(t, q + i * n, s[i].x, a[i], g);
+			t->put((char *)dst + (from + i) * t->bytes, h[i], q + i * n);
 		}
 	}
 }
