@@ -1,4 +1,5 @@
 /* infer-bench/serve.c - a server measured: its words counted, warmed up, asked, checked. */
+#include "nvml.h"
 #include "serve.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -76,7 +77,12 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 		                  .shared = o->shared_prefix,
 		                  .seed = o->seed };
 
-	*s = (struct serve){ .o = o, .url = url, .peak_bytes = -1, .energy_j = -1 };
+	*s = (struct serve){ .o = o,
+		             .url = url,
+		             .peak_bytes = -1,
+		             .energy_j = -1,
+		             .gpu_energy_j = -1,
+		             .gpu_bytes = -1 };
 	arena_init(&s->mem, MEM_BASE);
 	buf_init(&s->name, MEM_BASE);
 	buf_init(&s->load.gaps, MEM_BASE);
@@ -195,17 +201,23 @@ static int settle(struct serve *s, infer_error *err)
 
 int serve_run(struct serve *s, infer_error *err)
 {
+	struct nvml_said before, after;
 	double energy;
 
 	s->load.done += s->work.n;
 	TRY(load_run(&s->load, -1, s->o->warmup, err));
 	s->load.done -= s->work.n;
 	TRY(scrape_metrics(&s->before, s->load.http, err));
+	nvml_read(&before);
 	energy = scrape_energy_j();
 	TRY(load_run(&s->load, 0, s->work.n, err));
 	s->energy_j = scrape_energy_j() - energy;
 	if (energy < 0 || s->energy_j < 0)
 		s->energy_j = -1;
+	nvml_read(&after);
+	if (before.energy_j >= 0 && after.energy_j >= before.energy_j)
+		s->gpu_energy_j = after.energy_j - before.energy_j;
+	s->gpu_bytes = after.memory_bytes;
 	if (s->o->pid)
 		s->peak_bytes = scrape_peak_bytes(s->o->pid);
 	TRY(results(s, err));

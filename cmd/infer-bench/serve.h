@@ -17,8 +17,8 @@ struct serve {
 	struct buf name; /* of the server's model */
 	int64_t ctx, clipped;
 	struct scraped before, after;
-	double energy_j, peak_bytes;
-	infer_model *model; /* with -m */
+	double energy_j, peak_bytes, gpu_energy_j, gpu_bytes; /* -1: not known */
+	infer_model *model;                                   /* with -m */
 	char sha256[65];
 	struct arena mem;
 

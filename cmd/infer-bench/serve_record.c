@@ -107,6 +107,8 @@ static void put_metrics(struct jwrite *w, const struct serve *s)
 		put_single(w, "peak_memory_bytes", "bytes", 0, s->peak_bytes);
 	if (s->energy_j >= 0)
 		put_single(w, "energy_j", "J", 0, s->energy_j);
+	if (s->gpu_energy_j >= 0)
+		put_single(w, "gpu_energy_j", "J", 0, s->gpu_energy_j);
 	if (cost > 0 && tok_s(s) > 0)
 		put_single(w, "cost_per_million_tokens", "of --price", 0, cost / tok_s(s));
 	jw_end(w);
@@ -133,6 +135,8 @@ int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest 
 	put_or_null(w, "cache_usage", s->after.cache_usage);
 	put_or_null(w, "resident_bytes", s->after.resident_bytes);
 	put_or_null(w, "energy_j", s->energy_j);
+	put_or_null(w, "gpu_energy_j", s->gpu_energy_j);
+	put_or_null(w, "gpu_bytes", s->gpu_bytes);
 	jw_bool(w, "paired_by_request", !s->failed);
 	if (s->model)
 		infer_put_model(w, s->model, &sha256, 1);

@@ -34,6 +34,45 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	[ "$(json counts.prompt_tokens <a)" != "$(json counts.prompt_tokens <c)" ]
 }
 
+@test "what accelerators used is asked of their library, where there is one" {
+	has_libcurl
+	command -v cc >/dev/null || skip "no compiler"
+	bench --json >a
+	[ -e /dev/nvidia0 ] || same 'null null' "$(json gpu_energy_j <a) $(json gpu_bytes <a)"
+	# two devices that take 7 and 8 J from one question to the next, and hold 1 and 2 GB
+	cat >nvml.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		static int device[2];
+		int nvmlInit_v2(void) { return 0; }
+		int nvmlShutdown(void) { return 0; }
+		int nvmlDeviceGetCount_v2(unsigned *n) { *n = 2; return 0; }
+		int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = device + i; return 0; }
+		int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *m) { m[2] = 1000000000ull * (1 + ((int *)d - device)); return 0; }
+		int nvmlDeviceGetTotalEnergyConsumption(void *d, unsigned long long *mj)
+		{
+			int i = (int *)d - device, times = 0;
+			char name[16];
+			sprintf(name, "asked%d", i);
+			FILE *f = fopen(name, "a+");
+			while (fgetc(f) >= 0) times++;
+			fputc('x', f);
+			fclose(f);
+			*mj = 100000ull + (7000 + 1000 * i) * times;
+			return getenv("NO_ENERGY") ? 3 : 0;
+		}
+	END
+	cc -shared -fPIC -o libnvidia-ml.so.1 nvml.c
+	LD_LIBRARY_PATH=$PWD bench --json >a
+	same '15 15 3000000000' "$(json gpu_energy_j <a) $(json metrics.gpu_energy_j.p50.value <a) $(json gpu_bytes <a)"
+	# older cards do not count it
+	NO_ENERGY=1 LD_LIBRARY_PATH=$PWD bench --json >a
+	same 'null 3000000000' "$(json gpu_energy_j <a) $(json gpu_bytes <a)"
+	cc -shared -fPIC -DnvmlShutdown=other -o libnvidia-ml.so.1 nvml.c
+	LD_LIBRARY_PATH=$PWD bench --json >a
+	same 'null null' "$(json gpu_energy_j <a) $(json gpu_bytes <a)"
+}
+
 @test "with a plan its users ask for what it was asked for, and the rate is a part of its limit" {
 	has_libcurl
 	printf '%s\n' 'name: host' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 40' 'f32_gflop_s: 200' \
