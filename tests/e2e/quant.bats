@@ -242,6 +242,19 @@ stopped()
 	fails 2 'one file is read' infer-quant --type Q8_0 in.gguf a b
 }
 
+@test "a file system without room, and one that is read-only: one line, and nothing is left" {
+	mkdir m
+	unshare -rm mount -t tmpfs -o size=64k none m 2>/dev/null || skip "no file systems of our own here"
+	export PLACE=$PWD/m
+	inside() { unshare -rm bash -c 'mount -t tmpfs -o "size=$1" none "$PLACE" && [ -z "$2" ] || mount -o "remount,$2" "$PLACE" && infer-quant --type Q8_0 "$F16" "$PLACE/a.gguf"; rc=$?; ls -A "$PLACE" >left; exit $rc' bash "$@"; }
+	fails 1 'a.gguf.part: cannot be written: No space left on device' inside 64k ''
+	[ ! -s left ]
+	fails 1 'a.gguf.resume: Read-only file system' inside 64m ro
+	[ ! -s left ]
+	inside 64m ''
+	same a.gguf "$(cat left)"
+}
+
 @test "a weight that is not finite is named, and nothing is written" {
 	at=$(infer-inspect tensors --json "$F32" | grep '"blk.0.ffn_up.weight"' | json offset_bytes)
 	for bits in '\000\000\200\177' '\000\000\300\177'; do
