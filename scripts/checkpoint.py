@@ -47,7 +47,7 @@ def draw(name, shape, rng, gemma, turned=False):
     """Random values whose effect can be seen, each a float32 number.  turned: experts of [in][out], which are clamped."""
     if (name.endswith("norm.weight") or "layernorm" in name.lower()) and not name.endswith("bias"):
         a = (0.0 if gemma else 1.0) + 0.3 * rng.standard_normal(shape)
-    elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale")):
+    elif name.endswith(("layer_scalar", "router.scale", "per_expert_scale", "correct_output_scale")):
         a = 1.0 + 0.3 * rng.standard_normal(shape)
     elif name.endswith("A_log"):        # states that last
         a = -2.0 + 0.5 * rng.standard_normal(shape)
@@ -104,7 +104,7 @@ def from_hub(config):
 def as_saved(state, model_type):
     """transformers joins experts when it loads; checkpoints hold them one by one, or joined under other names."""
     out, mixtral = {}, model_type in ("mixtral", "minimax_m2")
-    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma4", "llama4", "mistral4")):
+    if model_type.startswith(("gpt_oss", "qwen3_5", "gemma3n", "gemma4", "llama4", "mistral4")):
         return state
     if model_type.startswith("granitemoe"):
         for new, old in (("experts.gate_up_proj", "input_linear.weight"), ("experts.down_proj", "output_linear.weight"),

@@ -79,6 +79,16 @@ FAULTS = {
     "no-experts": "experts beside the dense part are left out",
     "router-of-dense": "the router sees what the dense part sees",
     "no-router-scale": "what the router sees is not divided by the root of its width",
+    "no-streams": "a layer sees and changes the first stream alone",
+    "predict-turned": "streams are foreseen by the turned matrix",
+    "no-predict": "streams are not foreseen",
+    "no-correct-scale": "what opens the gate of a layer's embedding is not scaled",
+    "correct-plain": "streams are corrected by factors without their 1",
+    "inputs-all": "the first stream gets the layer's embedding too",
+    "no-level": "streams keep their sizes where they begin and end",
+    "no-side": "the branch beside attention is left out",
+    "no-cut": "gates let everything through",
+    "cut-less-one": "the deviation of a gate has one element less",
     "tie-high": "equal router logits go to the higher expert",
 }
 # types with an integer product: elements that share a scale of the activations
@@ -113,6 +123,7 @@ ARCHS = {
     "gemma3": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4},
     "lfm2": {"rope": "halves"},
     "lfm2moe": {"rope": "halves"},
+    "gemma3n": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 5, "base_swa": 1e4, "scale": 1.0, "norm_v": True},
     "gemma4": {"rope": "halves", "act": "gelu", "embed": "sqrt", "period": 6, "base_swa": 1e4, "scale": 1.0, "norm_v": True},
 }
 
@@ -489,7 +500,15 @@ class Model:
             if "no-clamp" not in self.faults:
                 gate, up = np.minimum(gate, 7.0), np.clip(up, -7.0, 7.0)
             return self.mm((up + 1) * gate * sigmoid(1.702 * gate), p + "ffn_down" + tail, expert)
-        return self.mm(self.activate(gate) * up, p + "ffn_down" + tail, expert)
+        return self.mm(self.activate(self.cut(gate, p)) * up, p + "ffn_down" + tail, expert)
+
+    def cut(self, gate, p):
+        """What is above the mean and so many deviations."""
+        mul = self.keys.get(f"{self.arch}.activation_sparsity_scale", [-math.inf] * self.n_layer)[int(p.split(".")[1])]
+        if not math.isfinite(mul) or "no-cut" in self.faults:
+            return gate
+        least = gate.mean(-1, keepdims=True) + mul * gate.std(-1, keepdims=True, ddof="cut-less-one" in self.faults)
+        return np.maximum(gate - least, 0.0)
 
     def keep_groups(self, pick, sigmoid_scored):
         """Experts outside the best groups are out of the choice."""
@@ -585,12 +604,53 @@ class Model:
             x = x * self.tensors[p + "layer_output_scale.weight"][0].reshape(())
         return x
 
+    def level(self, x, of):
+        """x of the size that `of` has."""
+        if "no-level" in self.faults:
+            return x
+        return x * np.sqrt((of * of).mean(-1, keepdims=True) / np.maximum((x * x).mean(-1, keepdims=True), 1e-5))
+
+    def begin(self, x):
+        """The streams [stream][n][width] that begin with x."""
+        more = self.tensors["altup_proj.weight"][0]
+        return np.stack([x] + [self.level(x @ w.T, x) for w in more])
+
+    def merge(self, x):
+        more = self.tensors["altup_unembd_proj.weight"][0]
+        return np.mean([x[0]] + [self.level(s @ w.T, x[0]) for s, w in zip(x[1:], more)], axis=0)
+
+    def streams(self, x, il, inputs):
+        p, n = f"blk.{il}.", len(x)
+        def weigh(y, name):
+            return self.mm(np.tanh(self.mm(self.norm(y, p + "altup_router_norm") / self.n_embd, p + "altup_router")), p + name)
+        by = weigh(x[0], "altup_predict_coef").reshape(-1, n, n)
+        if "no-predict" in self.faults:
+            by = by * 0
+        x = x + np.einsum("rji,jrc->irc" if "predict-turned" in self.faults else "rij,jrc->irc", by, x)
+        h = self.norm(x[0], p + "attn_norm")
+        side = 0.0 if "no-side" in self.faults else h + self.norm(self.mm(self.mm(h, p + "laurel_l"), p + "laurel_r"), p + "laurel_post_norm")
+        y = (x[0] + self.norm(self.attention(h, il), p + "post_attention_norm") + side) / math.sqrt(2)
+        y = y + self.norm(self.mlp(self.norm(y, p + "ffn_norm"), p), p + "post_ffw_norm")
+        by = weigh(y, "altup_correct_coef").T + (0.0 if "correct-plain" in self.faults else 1.0)
+        x = x + by[:, :, None] * (y - x[0]) * (np.arange(n) < (1 if "no-streams" in self.faults else n))[:, None, None]
+        if inputs is None:
+            return x
+        at = (il + 1) % self.n_layer if "inputs-next" in self.faults else il
+        opens = x[0] if "no-correct-scale" in self.faults else x[0] * self.tensors[p + "altup_correct_scale.weight"][0].reshape(-1)
+        y = self.norm(self.mm(self.activate(self.mm(opens, p + "inp_gate")) * inputs[:, at], p + "proj"), p + "post_norm")
+        return x + y * (np.arange(n) >= (0 if "inputs-all" in self.faults else 1))[:, None, None]
+
     def hidden(self, ids):
         self.kept = {}
         x = self.tensors["token_embd.weight"][0][ids]
         if "no-embed-scale" not in self.faults:
             x = x * (math.sqrt(self.n_embd) if self.how.get("embed") == "sqrt" else self.key("embedding_scale", 0.0) or 1.0)
         inputs = self.inputs(ids, x)
+        if self.has("altup_proj.weight"):
+            x = self.begin(x)
+            for il in range(self.n_layer):
+                x = self.streams(x, il, inputs)
+            return self.norm(self.merge(x), "output_norm")
         for il in range(self.n_layer):
             pre = self.how.get("ffn_norm", "ffn_norm")
             x = self.branch(x, il, self.attention, "attn_norm", "post_attention_norm" if pre == "ffn_norm" else None)

@@ -34,7 +34,7 @@ USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtr
 # those whose file the public converter writes
 HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub",
        "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "mistral4-hub", "mistral4-grows-hub", "minimaxm2-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
+       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "mistral4-hub", "mistral4-grows-hub", "minimaxm2-hub", "gemma3n-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
        "llama4-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 
@@ -127,7 +127,7 @@ def match(state, tensors, d, made, hub=None):
         if not found and g.ndim == 3:
             found = [[(h, name, "T_STACK") for h, a in state.items() if np.array_equal(a, e)] for e in g]
             for i, f in enumerate(found):
-                if len(f) != 1 or re.findall(r"\.(\d+)\.", f[0][0])[1:] != [str(i)]:
+                if len(f) != 1 or re.findall(r"\.(\d+)\.", f[0][0])[-1:] != [str(i)]:
                     raise SystemExit(f"{name}: expert {i} is {f}")
             found = [f[0] for f in found]
         elif not found and name in made:

@@ -278,7 +278,7 @@ def make_hub(name, case, converter, write):
     """A case whose file is the converter's; one that is there already serves where there is no converter."""
     _, model = checkpoint.from_hub(case["hub"])
     rng = np.random.default_rng([*name.encode()])
-    state = checkpoint.fill(name, model, rng, case["hub"]["model_type"].startswith(("gemma2", "gemma3")))
+    state = checkpoint.fill(name, model, rng, case["hub"]["model_type"].split("_")[0] in ("gemma2", "gemma3"))
     ids = [int(t) for t in rng.integers(0, case["hub"]["vocab_size"] - 8, N_IDS)]
     path = os.path.join(OUT, name + ".gguf")
     keys, tensors = by_converter(name, case["hub"], state, converter, write and path) if converter else read_gguf(path)

@@ -120,6 +120,17 @@ def gemma4(**more):
                          "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}), **more})
 
 
+def gemma3n(**more):
+    """Streams; gates that let the most through; the last layers read what others keep."""
+    return hub("gemma3n_text", "Gemma3nForCausalLM", **{**dict(
+        num_attention_heads=2, num_key_value_heads=1, head_dim=8, hidden_size=16, intermediate_size=[16, 24, 16, 16, 16, 16], num_hidden_layers=6, sliding_window=9,
+        layer_types=["sliding_attention", "full_attention"] * 3, final_logit_softcapping=20.0, hidden_activation="gelu_pytorch_tanh", tie_word_embeddings=True,
+        pad_token_id=0, num_kv_shared_layers=2, hidden_size_per_layer_input=4, vocab_size_per_layer_input=72, altup_active_idx=0, altup_num_inputs=4,
+        altup_coef_clip=120.0, altup_correct_scale=True, laurel_rank=6, activation_sparsity_pattern=[0.75, 0.25, 0.0, 0.0, 0.0, 0.0], attention_bias=False,
+        rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 500.0},
+                         "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}), **more})
+
+
 CASES = {
     # grouped queries, untied, defaults for head sizes
     "llama-gqa": {
@@ -569,6 +580,18 @@ CASES = {
                     "no-router-norm-weight": each(2, "fill blk.%d.ffn_gate_inp.scale 1"), "no-mlp-post": ["fill blk.0.post_ffw_norm_1.weight 1"],
                     "no-moe-post": ["fill blk.0.post_ffw_norm_2.weight 1"], "no-moe-norm": ["fill blk.1.pre_ffw_norm_2.weight 1"]},
         "faults": ["no-dense", "no-experts", "router-of-dense", "no-router-scale", "no-expert-scale", "v-normed-k", "silu"],
+    },
+    # Gemma 3n: streams of rows
+    "gemma3n-hub": {
+        "hub": gemma3n(),
+        "mutants": {"window-8": ["key gemma3n.attention.sliding_window 8"], "base": ["key gemma3n.rope.freq_base 50"], "base-swa": ["key gemma3n.rope.freq_base_swa 500"],
+                    "no-cap": ["key gemma3n.final_logit_softcapping 0"], "no-input-norm": each(6, "fill blk.%d.post_norm.weight 1"),
+                    "streams-other": ["swaprows altup_proj.weight 0 16 16"], "merge-other": ["swaprows altup_unembd_proj.weight 0 16 16"],
+                    "no-router-norm-weight": each(6, "fill blk.%d.altup_router_norm.weight 1"), "predict-other": ["swaprows blk.1.altup_predict_coef.weight 4 8 4"],
+                    "correct-other": ["swaprows blk.2.altup_correct_coef.weight 0 1 1"], "correct-scale": ["fill blk.3.altup_correct_scale.weight 1"],
+                    "no-side-norm-weight": ["fill blk.0.laurel_post_norm.weight 1"], "post-same": ["copy blk.0.post_attention_norm.weight blk.0.post_ffw_norm.weight"]},
+        "faults": ["no-streams", "predict-turned", "no-predict", "no-correct-scale", "correct-plain", "inputs-all", "no-level", "no-side", "no-cut", "cut-less-one",
+                   "borrow-first", "no-inputs", "inputs-next", "no-input-proj", "no-v-norm", "no-qk-norm", "rope-other", "silu", "no-embed-scale", "swa-base"],
     },
     # LFM 2: gated short convolutions between layers that attend
     "lfm2-hub": {

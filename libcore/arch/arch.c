@@ -183,12 +183,13 @@ int arch_graph_build(infer_model *m, infer_error *err)
 		               m->h.n_layers);
 	x = embed(g, m);
 	m->inputs = arch_inputs(g, m, x);
+	x = arch_streams(g, m, x);
 	for (int layer = 0; layer < m->h.n_layers; layer++) {
 		m->starts[layer] = g->n;
 		x = a->block(g, m, layer, x);
 	}
 	m->starts[m->h.n_layers] = g->n;
-	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], x);
+	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], arch_merge(g, m, x));
 	g->hidden = linear(g, m, W_DENSE_3, 0, 0, linear(g, m, W_DENSE_2, 0, 0, x));
 	output(g, m, x);
 	return graph_check(g, m->n_weights, err);

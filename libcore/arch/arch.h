@@ -29,6 +29,8 @@ struct arch_expect {
 	const char *key, *value;
 };
 
+extern const struct arch_expect arch_expect_gelu[]; /* of Gemma */
+
 enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 8 };
 struct arch {
 	const char *gguf;        /* general.architecture */
@@ -113,8 +115,6 @@ static inline int32_t arch_width(const infer_model *m)
 	return m->h.n_dense_3 ? m->h.n_dense_3 : m->h.n_dense_2 ? m->h.n_dense_2 : m->h.n_embd;
 }
 
-/* Of an enum arch_dim; layer 0 for what belongs to none. */
-int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim);
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
 /* W_K_B and W_V_B of a layer out of W_KV_B, where a file has that.  INFER_EFORMAT: it has neither. */
@@ -144,6 +144,11 @@ int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* by: what the router sees */
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
+/* streams.c: the streams that the rows x become, and the row that they become again; x itself where
+ * there is one.  Between them the block that takes all of them. */
+int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* inputs.c: a part of the token's own embedding for each layer, of the rows x of the first; -1:
  * there are none, or failure.  Then what the layer adds of its part. */
 int32_t arch_inputs(struct graph *g, const infer_model *m, int32_t x);
@@ -151,6 +156,8 @@ int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* The rows that want logits. */
 int32_t arch_pick(struct graph *g, int32_t x);
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
+/* by a number, and a weight (-1: none) */
+int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w);
 /* w -1: x itself */
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 int32_t arch_norm_bias(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);

@@ -205,19 +205,19 @@ static int take_aux(const infer_model *m, const struct infer_tensor *t, int whol
 	return INFER_OK;
 }
 
-/* Bind the matrix of one expert, which is a tensor of its own. */
-static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int32_t *slot,
-                       infer_error *err)
+/* Bind the matrix of one expert of n, or stream, which is a tensor of its own. */
+static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int64_t n,
+                       int32_t *slot, infer_error *err)
 {
-	if (expert >= m->h.n_expert)
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: an expert beyond the %d there are",
-		               (int)t->name.len, t->name.at, m->h.n_expert);
+	if (expert >= n)
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: a number beyond the %lld there are",
+		               (int)t->name.len, t->name.at, (long long)n);
 	if (*slot < 0)
-		TRY(new_weight(m, t, t->ne[1], m->h.n_expert, slot, err));
+		TRY(new_weight(m, t, t->ne[1], n, slot, err));
 	struct weight *w = &m->weights[*slot];
 	TRY(take_aux(m, t, 0, &w->scale, err));
 	if (w->type != t->type)
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside experts of type %s",
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside others of type %s",
 		               (int)t->name.len, t->name.at, infer_type_info(t->type)->name,
 		               infer_type_info(w->type)->name);
 	if (w->at[expert])
@@ -352,7 +352,8 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 		int64_t rows =
 			arch_dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[vector ? 0 : 1]);
 		if (p.expert >= 0)
-			TRY(bind_expert(m, t, p.expert, slot, err));
+			TRY(bind_expert(m, t, p.expert, arch_dim_of(&m->h, 0, p.row[i]->shape[2]),
+			                slot, err));
 		else
 			TRY(bind(m, t, vector, how, first, rows, slot, err));
 		first += rows;
@@ -360,16 +361,20 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	return INFER_OK;
 }
 
-/* Bind all experts of a weight. */
+/* All matrices of a weight are there, which may be tensors of their own.  layer -1: it belongs to none. */
 static int check_experts(const infer_model *m, const struct arch_tensor *row, int layer,
                          infer_error *err)
 {
-	const struct weight *w = &m->weights[m->layer[layer][row->slot]];
+	const struct weight *w =
+		&m->weights[layer < 0 ? m->global[row->slot] : m->layer[layer][row->slot]];
+	char prefix[32] = "";
 
+	if (layer >= 0)
+		snprintf(prefix, sizeof prefix, "%s%d.", arch_layers(m->arch, m->naming), layer);
 	for (int i = 0; i < w->n; i++)
 		if (!w->at[i])
-			return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing for expert %d",
-			               arch_layers(m->arch, m->naming), layer, row->hf[0], i);
+			return err_set(err, INFER_EFORMAT, "tensor %s%s: missing for number %d",
+			               prefix, row->hf[0], i);
 	return INFER_OK;
 }
 
@@ -382,6 +387,8 @@ static int check_all(const infer_model *m, infer_error *err)
 		const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
 		if (slot < W_GLOBALS && wants(m, row, 0) > 0 && m->global[slot] < 0)
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
+		if (slot < W_GLOBALS && m->global[slot] >= 0)
+			TRY(check_experts(m, row, -1, err));
 		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++) {
 			if (wants(m, row, i) <= 0)
 				continue;
@@ -432,16 +439,23 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
-/* The tensor of a slot, NULL: there is none; and the slot's name. */
-static const struct infer_tensor *find_global(const infer_model *m, int slot, const char **name)
+/* The tensor of a slot, of the first layer where it belongs to layers; NULL: there is none; and the slot's name. */
+static const struct infer_tensor *find_tensor(const infer_model *m, int slot, const char **name)
 {
 	const struct arch_tensor *row = arch_row(m->arch, slot);
 	const struct infer_tensor *t;
+	char whole[80];
 	int none;
 
 	*name = !row ? NULL : m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-	if (!*name || m->naming == ARCH_GGUF)
-		return *name ? infer_file_tensor(m->file, *name) : NULL;
+	if (!*name)
+		return NULL;
+	if (slot >= W_GLOBALS || m->naming == ARCH_GGUF) {
+		snprintf(whole, sizeof whole, "%s%s%s",
+		         slot < W_GLOBALS ? "" : arch_layers(m->arch, m->naming),
+		         slot < W_GLOBALS ? "" : "0.", *name);
+		return infer_file_tensor(m->file, whole);
+	}
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++)
 		for (int k = 0; k < 2; k++)
 			if (row->hf[k] && is_named(m->arch, m->naming, row->hf[k],
@@ -461,11 +475,12 @@ static int read_rows(infer_model *m, infer_error *err)
 		{ W_RANK, &m->h.n_ranks, 2 },
 		{ W_DENSE_2, &m->h.n_dense_2, 1 << 20 },
 		{ W_DENSE_3, &m->h.n_dense_3, 1 << 20 },
+		{ W_SIDE_IN, &m->h.n_side, 1 << 20 },
 	};
 
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		const char *name;
-		const struct infer_tensor *t = find_global(m, sizes[i].slot, &name);
+		const struct infer_tensor *t = find_tensor(m, sizes[i].slot, &name);
 		if (t && (t->ne[1] < 1 || t->ne[1] > sizes[i].most))
 			return err_set(err, INFER_EUNSUP, "tensor %s: %lld rows: from 1 to %d",
 			               name, (long long)t->ne[1], (int)sizes[i].most);
@@ -482,7 +497,7 @@ static int check_head(const infer_model *m, infer_error *err)
 	for (int i = 0; i < 2 && m->h.n_ranks; i++) {
 		const char *name, *rank = arch_row(m->arch, W_RANK)->gguf;
 		if (m->global[slots[i]] < 0 && arch_row(m->arch, slots[i])) {
-			find_global(m, slots[i], &name);
+			find_tensor(m, slots[i], &name);
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing, with %s", name,
 			               rank);
 		}
@@ -499,7 +514,7 @@ static int check_head(const infer_model *m, infer_error *err)
 static int read_vocab(infer_model *m, infer_error *err)
 {
 	const char *name;
-	const struct infer_tensor *t = find_global(m, W_TOKEN_EMBD, &name);
+	const struct infer_tensor *t = find_tensor(m, W_TOKEN_EMBD, &name);
 
 	if (!t)
 		return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);

@@ -162,6 +162,18 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
 }
 
+/* Of what opens a gate the most, where the layer says so. */
+static int32_t cut(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_CUT);
+
+	if (!m->h.cuts[layer])
+		return x;
+	n.src[0] = x;
+	n.cut.mul = m->h.cut[layer];
+	return graph_add(g, n);
+}
+
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
@@ -175,7 +187,7 @@ int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
 	}
 	if (m->h.act == ACT_GELU_ERF)
 		n.gelu_mul.erf = 1;
-	n.src[0] = arch_linear(g, m, w[W_GATE], w[W_GATE_BIAS], h);
+	n.src[0] = cut(g, m, layer, arch_linear(g, m, w[W_GATE], w[W_GATE_BIAS], h));
 	n.src[1] = arch_linear(g, m, w[W_UP], w[W_UP_BIAS], h);
 	return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
 }
@@ -199,7 +211,7 @@ static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, sum);
 }
 
-static int32_t scaled(struct graph *g, int32_t x, float mul, int32_t w)
+int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w)
 {
 	struct graph_node n = graph_node_of(GRAPH_SCALE);
 
@@ -217,7 +229,7 @@ static int32_t route(struct graph *g, const infer_model *m, int layer, int32_t h
 	struct graph_node n = graph_node_of(GRAPH_ROUTE);
 
 	h = arch_linear(g, m, w[W_ROUTER], w[W_ROUTER_BIAS], h);
-	n.src[0] = scaled(g, h, m->h.router_mul, -1);
+	n.src[0] = arch_scaled(g, h, m->h.router_mul, -1);
 	n.w[0] = w[W_ROUTER_PICK];
 	n.w[1] = w[W_EXPERT_SCALE];
 	n.route.used = m->h.n_expert_used;
@@ -312,7 +324,9 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
 	h = ffn(g, m, layer, x);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
-	return scaled(g, arch_input(g, m, layer, x), 1, w[W_LAYER_SCALE]);
+	if (m->inputs >= 0)
+		x = arch_add(g, m, x, arch_input(g, m, layer, x));
+	return arch_scaled(g, x, 1, w[W_LAYER_SCALE]);
 }
 
 int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, int32_t x)

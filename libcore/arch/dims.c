@@ -23,7 +23,11 @@ static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 		               h->n_parts,
 		               h->n_ranks,
 		               h->n_dense_2,
-		               h->n_dense_3 };
+		               h->n_dense_3,
+		               h->streams,
+		               (int64_t)h->streams * h->streams,
+		               h->streams - 1,
+		               h->n_side };
 
 	return of[dim - D_KV_B];
 }
@@ -77,15 +81,7 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 		return h->k_head - h->n_rot;
 	case D_V_HEAD:
 		return h->v_head;
-	case D_KV_B:
-	case D_LAYER_EMBD:
-	case D_LAYERS_EMBD:
-	case D_CONTEXT:
-	case D_PARTS:
-	case D_RANKS:
-	case D_DENSE_2:
-	case D_DENSE_3:
+	default:
 		return last_dim(h, (enum arch_dim)dim);
 	}
-	return 0;
 }

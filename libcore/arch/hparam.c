@@ -144,32 +144,6 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err)
 	               : INFER_OK;
 }
 
-int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	int32_t groups = 1, used, best = h->group_best;
-
-	if (!best)
-		best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
-	h->group_best = 0;
-	TRY(arch_key_i32(r, K_EXPERT_GROUPS, &groups, 0, ARCH_MAX_EXPERTS, err));
-	used = groups;
-	TRY(arch_key_i32(r, K_EXPERT_GROUPS_USED, &used, 0, groups > 1 ? groups : ARCH_MAX_EXPERTS,
-	                 err));
-	if (groups < 2 || !h->n_expert)
-		return INFER_OK;
-	if (h->n_expert % groups || h->n_expert / groups < best)
-		return arch_key_refuse(r, K_EXPERT_GROUPS, INFER_EFORMAT, err,
-		                       "%d groups of %d experts", groups, h->n_expert);
-	if (used < 1 || h->n_expert_used > h->n_expert / groups * used)
-		return arch_key_refuse(r, K_EXPERT_GROUPS_USED, INFER_EFORMAT, err,
-		                       "%d groups have fewer than %d experts", used,
-		                       h->n_expert_used);
-	h->groups = groups;
-	h->groups_used = used;
-	h->group_best = best;
-	return INFER_OK;
-}
-
 int arch_read_next(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	TRY(arch_key_i32(r, K_NEXTN, &h->n_next, 0, 64, err));
@@ -199,6 +173,26 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 			return arch_key_refuse(r, key, INFER_EFORMAT, err, "%lld is no flag",
 			                       (long long)one);
 		flags[i] = (uint8_t)one;
+	}
+	return INFER_OK;
+}
+
+/* -inf deviations leave everything. */
+int arch_read_cuts(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	struct key_found f = arch_key_look(r, K_CUTS);
+	double x;
+
+	if (f.kind && (!f.list || f.n != (uint64_t)h->n_layers))
+		return arch_key_refuse(r, K_CUTS, INFER_EFORMAT, err, "%llu values for %d layers",
+		                       (unsigned long long)f.n, h->n_layers);
+	for (int i = 0; f.kind && i < h->n_layers; i++) {
+		TRY(r->keys.kind->real(&r->keys, K_CUTS, (uint64_t)i, &x, err));
+		if (!(x <= 1e3) || (x < -1e3 && !isinf(x)))
+			return arch_key_refuse(r, K_CUTS, INFER_EFORMAT, err,
+			                       "%g is not in -1000 ... 1000", x);
+		h->cuts[i] = !isinf(x);
+		h->cut[i] = h->cuts[i] ? (float)x : 0;
 	}
 	return INFER_OK;
 }

@@ -53,8 +53,13 @@ struct arch_hparam {
 	int32_t ff[ARCH_MAX_LAYERS];       /* n_ff is the most of them */
 	int32_t borrows;                   /* layers at the end without K and V: arch_keeper */
 	int32_t layer_embd; /* floats of a token's own embedding for each layer; 0: there is none */
-	int norm_v;         /* heads of v are normed, without a weight */
-	float router_mul;   /* of what the router gives; 0 is 1 */
+	int32_t streams; /* of rows, of which a layer computes the first; 0: there are no others */
+	int32_t n_side;  /* width of the branch beside attention; 0: there is none */
+	/* what a gate of the FFN lets through is above its mean and so many deviations */
+	float cut[ARCH_MAX_LAYERS];
+	uint8_t cuts[ARCH_MAX_LAYERS];      /* 1: the layer's does */
+	int norm_v;                         /* heads of v are normed, without a weight */
+	float router_mul;                   /* of what the router gives; 0 is 1 */
 	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
 	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
 	int32_t state;                      /* floats of it; 0: no layer does */

@@ -1,5 +1,5 @@
 /* arch/inputs.c - a second embedding of each token, of which every layer gets a part of its own.  It is mixed with a
- * projection of the first embedding; behind its FFN a layer adds what its part lets through a gate.  Gemma Team 2025,
+ * projection of the first embedding; behind its FFN a layer adds what its part lets through a gate that the row opens.  Gemma Team 2025,
  * https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
@@ -36,11 +36,9 @@ int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x)
 	struct graph_node n = graph_node_of(GRAPH_GELU_MUL);
 	int32_t part;
 
-	if (m->inputs < 0)
-		return x;
 	part = arch_part(g, m->inputs, 1, layer * m->h.layer_embd, m->h.layer_embd);
 	n.src[0] = arch_linear(g, m, w[W_INPUT_GATE], -1, x);
 	n.src[1] = layer == m->h.n_layers - 1 ? arch_pick(g, part) : part;
 	part = arch_linear(g, m, w[W_INPUT_PROJ], -1, graph_add(g, n));
-	return arch_add(g, m, x, arch_norm(g, m, w[W_INPUT_NORM], part));
+	return arch_norm(g, m, w[W_INPUT_NORM], part);
 }

@@ -84,6 +84,10 @@ KEY(ATTN_GATE,          NULL,                               "attn_output_gate", 
 KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
 KEY(WIDE_BORROWERS,     NULL,                               "use_double_wide_mlp",       NEUTRAL,  0, 0)
 KEY(LAYER_EMBD,         "embedding_length_per_layer_input", "hidden_size_per_layer_input", NEUTRAL, 0, 0)
+KEY(STREAMS,            "altup.num_inputs",                 "altup_num_inputs",          NEUTRAL,  0, 1)
+KEY(STREAM_ACTIVE,      "altup.active_idx",                 "altup_active_idx",          NEUTRAL,  0, 0)
+KEY(STREAM_SCALE,       NULL,                               "altup_correct_scale",       NEUTRAL,  0, 0)
+KEY(CUTS,               "activation_sparsity_scale",        "activation_sparsity_pattern", NEUTRAL, 0, 0) /* keys_hf.c: what part is left out, as a deviation */
 KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",                   NEUTRAL,  0, 1)
 KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
 KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
@@ -149,6 +153,7 @@ KEY(QK_HEAD,            NULL,                               "qk_head_dim",      
 KEY(TOP_K_METHOD,       NULL,                               "topk_method",               HARMLESS, 0, 0) /* read with EXPERT_GROUPS */
 KEY(K_IS_V,             NULL,                               "attention_k_eq_v",          HARMLESS, 0, 0) /* read with HEADS_KV_FULL; the tensors say it */
 KEY(HAS_EXPERTS,        NULL,                               "enable_moe_block",          HARMLESS, 0, 0) /* read with EXPERTS */
+KEY(SIDE,               NULL,                               "laurel_rank",               HARMLESS, 0, 0) /* the tensors are as wide */
 KEY(LAYER_VOCAB,        NULL,                               "vocab_size_per_layer_input", HARMLESS, 0, 0) /* its table has as many rows */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
@@ -170,7 +175,7 @@ KEY(WRITER,             NULL,                               "transformers_versio
 KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
                                                             "router_aux_loss_coef|router_jitter_noise|pretraining_tp|"
-                                                            "aux_loss_alpha|seq_aux|ep_size|hidden_dropout_prob|attention_probs_dropout_prob|"
+                                                            "aux_loss_alpha|seq_aux|ep_size|altup_coef_clip|hidden_dropout_prob|attention_probs_dropout_prob|"
                                                             "classifier_dropout|embedding_dropout|mlp_dropout|attn_pdrop|initializer_cutoff_factor|"
                                                             "sparse_prediction|sparse_pred_ignore_index|summary_first_dropout|gradient_checkpointing", HARMLESS, 0, 0)
 KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"

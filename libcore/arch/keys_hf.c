@@ -13,6 +13,7 @@
  *   K_LENGTH, V_LENGTH, K_LENGTH_SWA, V_LENGTH_SWA, HEADS_KV_FULL
  *                 of layers that see all what is theirs, by global_head_dim or per_layer_config; the others have head_dim
  *   EXPERTS       absent where enable_moe_block is false
+ *   CUTS          the deviation that so much of a normal distribution is below
  *   LOW_FACTOR    of "proportional", which divides the frequencies beyond a part of them by so much that they stand
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN         layer_types: a flag for each
@@ -27,6 +28,7 @@
 #include "arch/keys.h"
 #include "arch/arch.h"
 #include "base/err.h"
+#include "base/fmath.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -414,6 +416,23 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	return INFER_OK;
 }
 
+/* Where the normal distribution reaches p; NaN: nowhere.  Newton's steps from the left, each with the
+ * distribution as the sum of x^(2i + 1) / (1 3 5 ... (2i + 1)) times its density, and a half. */
+static double quantile(double p)
+{
+	double x = 0;
+
+	if (p < 0.5)
+		return p == 0 ? -INFINITY : -quantile(1 - p);
+	for (int step = 0; step < 64 && p < 1; step++) {
+		double density = fm_exp(-x * x / 2) / 2.5066282746310002, term = x, sum = x;
+		for (int i = 3; i < 400; i += 2)
+			sum += term *= x * x / i;
+		x += (p - 0.5) / density - sum;
+	}
+	return p < 1 ? (double)(float)x : NAN;
+}
+
 static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *out,
                 infer_error *err)
 {
@@ -422,7 +441,7 @@ static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double
 
 	if (!json_is_number(v))
 		return wrong(k, key, "a number", err);
-	*out = (double)(float)json_double(v);
+	*out = key == K_CUTS ? quantile(json_double(v)) : (double)(float)json_double(v);
 	return INFER_OK;
 }
 

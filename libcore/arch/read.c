@@ -48,6 +48,32 @@ int arch_read_shared(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
+int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t groups = 1, used, best = h->group_best;
+
+	if (!best)
+		best = h->expert_gating == GATING_SIGMOID ? 2 : 1;
+	h->group_best = 0;
+	TRY(arch_key_i32(r, K_EXPERT_GROUPS, &groups, 0, ARCH_MAX_EXPERTS, err));
+	used = groups;
+	TRY(arch_key_i32(r, K_EXPERT_GROUPS_USED, &used, 0, groups > 1 ? groups : ARCH_MAX_EXPERTS,
+	                 err));
+	if (groups < 2 || !h->n_expert)
+		return INFER_OK;
+	if (h->n_expert % groups || h->n_expert / groups < best)
+		return arch_key_refuse(r, K_EXPERT_GROUPS, INFER_EFORMAT, err,
+		                       "%d groups of %d experts", groups, h->n_expert);
+	if (used < 1 || h->n_expert_used > h->n_expert / groups * used)
+		return arch_key_refuse(r, K_EXPERT_GROUPS_USED, INFER_EFORMAT, err,
+		                       "%d groups have fewer than %d experts", used,
+		                       h->n_expert_used);
+	h->groups = groups;
+	h->groups_used = used;
+	h->group_best = best;
+	return INFER_OK;
+}
+
 int arch_read_temper(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->temper_length = (int32_t)h->rope[0].orig_ctx;

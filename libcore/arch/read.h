@@ -51,6 +51,8 @@ arch_read arch_read_own_base;
 arch_read arch_read_heads;
 arch_read arch_read_borrows;    /* layers read the K and V of others; after arch_read_heads */
 arch_read arch_read_layer_embd; /* tokens have an embedding for each layer */
+arch_read arch_read_streams;    /* of rows, of which a layer computes one */
+arch_read arch_read_cuts;       /* which gates of FFNs let only the most through */
 arch_read arch_read_short_conv; /* which layers convolve, and how many rows */
 arch_read arch_read_states;     /* which layers are recurrent, and the sizes of their states */
 arch_read arch_read_next;  /* layers that predict further tokens: behind the others, of no use */
@@ -69,8 +71,9 @@ arch_read arch_read_norm_said;
 arch_read arch_read_shared_ff;
 /* Rows of positions begin behind that of padding. */
 arch_read arch_read_first_position;
-arch_read arch_read_gate;   /* attention is gated */
-arch_read arch_read_latent; /* sizes of latent attention, and its scale */
-arch_read arch_read_scales; /* of embeddings, residuals and logits */
-arch_read arch_read_gemma;  /* gelu, scales, capped logits */
+arch_read arch_read_gate;     /* attention is gated */
+arch_read arch_read_latent;   /* sizes of latent attention, and its scale */
+arch_read arch_read_scales;   /* of embeddings, residuals and logits */
+arch_read arch_read_gemma;    /* gelu, scales, capped logits */
+arch_read arch_read_unscaled; /* the same; scores are not scaled, and heads of v normed */
 #endif

@@ -67,6 +67,16 @@ int arch_read_layer_embd(struct arch_hparam *h, struct arch_reader *r, infer_err
 	               : INFER_OK;
 }
 
+int arch_read_streams(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t active = 0, scale = 1;
+
+	h->streams = 4;
+	TRY(arch_key_i32(r, K_STREAMS, &h->streams, 2, 16, err));
+	TRY(arch_key_i32(r, K_STREAM_ACTIVE, &active, 0, 0, err));
+	return arch_key_i32(r, K_STREAM_SCALE, &scale, 1, 1, err);
+}
+
 /* Older files have the sizes of the heads in the place of those of the cache. */
 static int read_latent_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {

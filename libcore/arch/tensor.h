@@ -3,6 +3,7 @@
 #ifndef ARCH_TENSOR_H
 #define ARCH_TENSOR_H
 #include <stdint.h>
+#include "arch/dims.h"
 
 /* the convention for names and rows in a checkpoint: the columns of struct arch_tensor */
 enum arch_naming { ARCH_GGUF, ARCH_HF };
@@ -19,6 +20,8 @@ enum arch_slot {
 	W_LAYER_EMBD, /* an embedding of each token for each layer */
 	W_LAYER_EMBD_PROJ,
 	W_LAYER_EMBD_NORM,
+	W_STREAMS, /* what makes the further streams of the first; what merges them */
+	W_MERGE,
 	W_POSITION, /* of encoders: rows by position, by part of the text; the norm of what goes in */
 	W_PART,
 	W_EMBD_NORM,
@@ -71,6 +74,14 @@ enum arch_slot {
 	W_INPUT_PROJ,
 	W_INPUT_NORM,
 	W_LAYER_SCALE,
+	W_STREAM_ROUTER, /* of streams: what weighs them, foresees and corrects them */
+	W_STREAM_NORM,
+	W_PREDICT,
+	W_CORRECT,
+	W_CORRECT_SCALE,
+	W_SIDE_IN, /* the branch beside attention */
+	W_SIDE_OUT,
+	W_SIDE_NORM,
 	W_FFN_POST_NORM_BIAS,
 	W_ROUTER,
 	W_ROUTER_BIAS,
@@ -101,40 +112,6 @@ enum arch_slot {
 	W_SHORT_CONV,
 	W_UNUSED, /* known, and of no use to us: tensor_list.h says why */
 	W_SLOTS
-};
-enum arch_dim {
-	D_END,
-	D_VOCAB,
-	D_EMBD,
-	D_HEAD,
-	D_Q, /* where heads are gated, with a gate behind each */
-	D_KV_K,
-	D_KV_V,
-	D_O,
-	D_FF,
-	D_HALF_ROT,
-	D_HEADS,
-	D_ONE,
-	D_EXPERTS,
-	D_EXPERT_FF,
-	D_SHARED_FF,
-	D_STATE_QKV,
-	D_STATE_O,
-	D_STATE_V, /* of one head */
-	D_STATE_HEADS,
-	D_STATE_PAIRS, /* two for each head */
-	D_TAPS,
-	D_Q_RANK,
-	D_NOPE, /* of a head, what does not rotate */
-	D_V_HEAD,
-	D_KV_B,
-	D_LAYER_EMBD,
-	D_LAYERS_EMBD, /* of all layers */
-	D_CONTEXT,
-	D_PARTS, /* of a text that have rows of their own */
-	D_RANKS,
-	D_DENSE_2,
-	D_DENSE_3
 };
 /* A row without names takes the slot away: the architecture has none, though the row it is like has.
  * Rows of one name are parts of one tensor, its rows in the order of the slots.

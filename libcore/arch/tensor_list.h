@@ -214,6 +214,28 @@ TENSOR(INPUT_PROJ,       "proj.weight",                "per_layer_projection.wei
 TENSOR(INPUT_NORM,       "post_norm.weight",           "post_per_layer_input_norm.weight",    NULL, EMBD, END, END,              INPUTS, NONE)
 END_GROUP
 
+/* Gemma 3n: its heads; streams of rows; a branch beside attention */
+GROUP(keeps)
+TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             KEEPS, NONE)
+TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             KEEPS, NONE)
+TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,              MUST, NONE)
+TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,              KEEPS, NONE)
+END_GROUP
+GROUP(streams)
+TENSOR(STREAMS,          "altup_proj.weight",          "model.altup_projections.%d.weight",   NULL, EMBD, EMBD, MORE_STREAMS,    MUST, STACK)
+TENSOR(MERGE,            "altup_unembd_proj.weight",   "model.altup_unembed_projections.%d.weight", NULL, EMBD, EMBD, MORE_STREAMS, MUST, STACK)
+TENSOR(STREAM_ROUTER,    "altup_router.weight",        "altup.modality_router.weight",        NULL, EMBD, STREAMS, END,          MUST, NONE)
+TENSOR(STREAM_NORM,      "altup_router_norm.weight",   "altup.router_norm.weight",            NULL, EMBD, END, END,              MUST, NONE)
+TENSOR(PREDICT,          "altup_predict_coef.weight",  "altup.prediction_coefs.weight",       NULL, STREAMS, STREAM_PAIRS, END,  MUST, NONE)
+TENSOR(CORRECT,          "altup_correct_coef.weight",  "altup.correction_coefs.weight",       NULL, STREAMS, STREAMS, END,       MUST, NONE)
+TENSOR(CORRECT_SCALE,    "altup_correct_scale.weight", "altup.correct_output_scale",          NULL, EMBD, END, END,              MUST, NONE)
+END_GROUP
+GROUP(side)
+TENSOR(SIDE_IN,          "laurel_l.weight",            "laurel.linear_left.weight",           NULL, EMBD, SIDE, END,             MUST, NONE)
+TENSOR(SIDE_OUT,         "laurel_r.weight",            "laurel.linear_right.weight",          NULL, SIDE, EMBD, END,             MUST, NONE)
+TENSOR(SIDE_NORM,        "laurel_post_norm.weight",    "laurel.post_laurel_norm.weight",      NULL, EMBD, END, END,              MUST, NONE)
+END_GROUP
+
 /* LFM 2: what all layers have, and those without experts; those with */
 GROUP(lfm2)
 TENSOR(OUTPUT_NORM,      "token_embd_norm.weight",     "model.embedding_norm.weight",         NULL, EMBD, END, END,              MUST, GAIN)

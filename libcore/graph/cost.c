@@ -76,7 +76,12 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_DELTA:
 		recurrence(cost, n, rows);
 		break;
+	case GRAPH_MIX: /* each piece takes each of src1 */
+		cost->flops = 2.0 * rows * n->cols * n->mix.by;
+		break;
 	case GRAPH_NORM:
+	case GRAPH_CUT:
+	case GRAPH_LEVEL:
 	case GRAPH_PART:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:

@@ -106,10 +106,48 @@ static const char *wrong_delta(const struct graph *g, const struct graph_node *n
 
 static const char *wrong_part(const struct graph_node *n, int cols)
 {
-	int pieces = n->part.pieces;
+	int pieces = n->part.pieces, times = n->part.times ? n->part.times : 1, own;
 
-	return pieces < 1 || cols % pieces || n->cols % pieces || n->part.from < 0 ||
-	                       n->part.from > cols / pieces - n->cols / pieces
+	if (times < 1 || n->cols % times)
+		return "times that do not divide the columns";
+	own = n->cols / times;
+	return pieces < 1 || cols % pieces || own % pieces || n->part.from < 0 ||
+	                       n->part.from > cols / pieces - own / pieces
+	               ? "pieces that do not fit the columns"
+	               : NULL;
+}
+
+static const char *wrong_head_mm(const struct graph_node *n, int cols)
+{
+	if (n->w[0] < 0)
+		return "no weight";
+	return n->head_mm.heads < 1 || cols % n->head_mm.heads || n->cols % n->head_mm.heads
+	               ? "heads that do not fit the columns"
+	               : NULL;
+}
+
+static const char *wrong_add(const struct graph_node *n, int cols, int more)
+{
+	int64_t pieces = n->add.pieces ? n->add.pieces : 1;
+
+	return pieces < 1 || cols != pieces * more || n->add.from < 0 || n->add.from >= pieces
+	               ? "sources of different width"
+	               : NULL;
+}
+
+static const char *wrong_mix(const struct graph_node *n, int more, int factors)
+{
+	int64_t pieces = n->mix.pieces, by = n->mix.by;
+
+	return pieces < 1 || by < 1 || n->cols % pieces || more != n->cols / pieces * by ||
+	                       factors != pieces * by
+	               ? "pieces that do not fit the columns"
+	               : NULL;
+}
+
+static const char *wrong_level(const struct graph_node *n, int64_t one, int64_t more)
+{
+	return more % one || n->cols != (n->level.mean ? one : one + more)
 	               ? "pieces that do not fit the columns"
 	               : NULL;
 }
@@ -127,11 +165,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_NORM:
 		return wrong_norm(n);
 	case GRAPH_HEAD_MM:
-		return n->w[0] < 0 ? "no weight"
-		       : n->head_mm.heads < 1 || a->cols % n->head_mm.heads ||
-		                       n->cols % n->head_mm.heads
-		               ? "heads that do not fit the columns"
-		               : NULL;
+		return wrong_head_mm(n, a->cols);
 	case GRAPH_ROPE:
 		return (int64_t)n->rope.heads * n->rope.dk != n->cols || n->rope.rot < 2 ||
 		                       n->rope.from < 0 || n->rope.from > n->rope.dk ||
@@ -143,6 +177,11 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_ATTN:
 		return wrong_attn(n, a, b);
 	case GRAPH_ADD:
+		return wrong_add(n, a->cols, b->cols);
+	case GRAPH_MIX:
+		return wrong_mix(n, b->cols, g->nodes[n->src[2]].cols);
+	case GRAPH_LEVEL:
+		return wrong_level(n, a->cols, b->cols);
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 		return a->cols != b->cols ? "sources of different width" : NULL;
@@ -167,6 +206,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_SEND:
 		return n->send.edge < 0 ? "no edge" : NULL;
 	case GRAPH_GELU:
+	case GRAPH_CUT:
 	case GRAPH_SCALE:
 	case GRAPH_PICK:
 	case GRAPH_OPS:

@@ -50,6 +50,9 @@ static int row_slot(const struct graph_node *n)
 	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
 	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
 	case GRAPH_DELTA:
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
@@ -145,6 +148,15 @@ static void set_attn(struct infer_work *w, const struct graph_node *n, int laten
 	w->slot = slot_of("attn_merge");
 }
 
+static void set_delta(struct infer_work *w, const struct graph_node *n)
+{
+	w->kind = INFER_WORK_STATE;
+	w->heads = n->delta.heads;
+	w->dk = n->delta.dk;
+	w->dv = n->delta.dv;
+	w->slot = slot_of("add_scaled");
+}
+
 static int add_node(struct infer_shape *s, const struct backend_model *parts, int32_t at,
                     infer_error *err)
 {
@@ -166,17 +178,16 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.borrows = is_read_before(parts->graph, at);
 		return add(s, &w, err);
 	case GRAPH_DELTA:
-		w.kind = INFER_WORK_STATE;
-		w.heads = n->delta.heads;
-		w.dk = n->delta.dk;
-		w.dv = n->delta.dv;
-		w.slot = slot_of("add_scaled");
+		set_delta(&w, n);
 		return add(s, &w, err);
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
 	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
 	case GRAPH_CONV:
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
@@ -200,7 +211,9 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.slot = 0;
 		w.k = (int64_t)n->kv_put.heads *
 		      (n->kv_put.dk + (n->kv_put.latent ? 0 : n->kv_put.dv));
-	} else if (n->op == GRAPH_CONV)
+	} else if (n->op == GRAPH_MIX)
+		w.k = (int64_t)n->cols * n->mix.by;
+	else if (n->op == GRAPH_CONV)
 		w.k = (int64_t)n->cols * n->conv.taps;
 	return add(s, &w, err);
 }

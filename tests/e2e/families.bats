@@ -17,7 +17,7 @@ answers()
 stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" err; }
 
 @test "the same answers alone, after a prefix that is cached, and after a sequence gave its pages up" {
-	for m in gpt-oss qwen2moe smollm3 olmo3 glm4moe mistral3 qwen3next qwen35 deepseek2 deepseek3 minimaxm2 gemma4 gemma4-small gemma4-moe lfm2 lfm2moe llama4 llama4-chunks mistral4 mistral4-grows; do
+	for m in gpt-oss qwen2moe smollm3 olmo3 glm4moe mistral3 qwen3next qwen35 deepseek2 deepseek3 minimaxm2 gemma4 gemma4-small gemma4-moe lfm2 lfm2moe llama4 llama4-chunks mistral4 mistral4-grows gemma3n; do
 		answers $m --no-prefix-cache --prefill-chunk 7 -t 1 >alone
 		same 6 "$(grep -c logprobs alone)"
 		answers $m -t 2 | cmp - alone

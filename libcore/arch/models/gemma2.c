@@ -21,6 +21,13 @@ int arch_read_gemma(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	return arch_key_float(r, K_LOGIT_CAP, &h->logit_cap, 0, 1e6, err);
 }
 
+int arch_read_unscaled(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->attn_scale = h->attn_scale == 0 ? 1 : h->attn_scale;
+	h->norm_v = 1;
+	return arch_read_gemma(h, r, err);
+}
+
 static int caps(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->attn_cap = 50;
@@ -29,8 +36,8 @@ static int caps(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 	return arch_key_float(r, K_ATTN_CAP, &h->attn_cap, 0, 1e6, err);
 }
 
-static const struct arch_expect expect[] = { { "hidden_activation", "gelu_pytorch_tanh" },
-	                                     { NULL, NULL } };
+const struct arch_expect arch_expect_gelu[] = { { "hidden_activation", "gelu_pytorch_tanh" },
+	                                        { NULL, NULL } };
 
 const struct arch arch_gemma2 = {
 	.gguf = "gemma2",
@@ -41,6 +48,6 @@ const struct arch arch_gemma2 = {
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.must = "head_dim query_pre_attn_scalar sliding_window attn_logit_softcapping "
 		"final_logit_softcapping",
-	.expect = expect,
+	.expect = arch_expect_gelu,
 	.read = { caps, arch_read_gemma, arch_read_half_slide },
 };

@@ -7,27 +7,22 @@
 
 extern const struct arch arch_llama;
 
-static int scales(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+static int router(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	h->attn_scale = h->attn_scale == 0 ? 1 : h->attn_scale;
-	h->norm_v = 1;
 	h->router_mul = h->n_expert ? 1 / sqrtf((float)h->n_embd) : 0;
-	return arch_read_gemma(h, r, err);
+	return arch_read_unscaled(h, r, err);
 }
-
-static const struct arch_expect expect[] = { { "hidden_activation", "gelu_pytorch_tanh" },
-	                                     { NULL, NULL } };
 
 const struct arch arch_gemma4 = {
 	.gguf = "gemma4",
 	.hf = { "Gemma4ForCausalLM" },
 	.like = &arch_llama,
 	.rope = { ROPE_HALVES, ROPE_HALVES },
-	.expect = expect,
+	.expect = arch_expect_gelu,
 	.tensors = { group_pre_ffn_norm, group_post_norms, group_gemma4, group_beside_experts,
 	             group_layer_inputs },
 	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta "
 		"hidden_size_per_layer_input",
-	.read = { scales, arch_read_most_slide, arch_read_own_base, arch_read_heads,
+	.read = { router, arch_read_most_slide, arch_read_own_base, arch_read_heads,
 	          arch_read_borrows, arch_read_layer_embd },
 };

@@ -168,6 +168,8 @@ void cpu_heads_show(const struct backend_plan *p, int32_t node);
 /* moe.c */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n);
 void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch);
+/* ADD, CUT, PART, MIX, LEVEL */
+void cpu_pieces_row(const struct backend_plan *p, int32_t node, int32_t row);
 /* what its products have read, by expert */
 void cpu_moe_show(const struct backend_plan *p, int32_t node);
 void cpu_moe_run(struct backend_plan *p, int32_t node);

@@ -24,6 +24,9 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_DELTA:
 		return CPU_STATE;
 	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -76,6 +79,17 @@ static int check_vector(const struct backend_plan *p, int32_t i, int slot, int64
 		               "node %d (%s): its vector is not %lld aligned floats", i,
 		               graph_op_name(node->op), (long long)n);
 	return INFER_OK;
+}
+
+static int check_pair(const struct backend_plan *p, int32_t i, int64_t n, infer_error *err)
+{
+	TRY(check_vector(p, i, 0, n, err));
+	return check_vector(p, i, 1, n, err);
+}
+
+static int is_one(const struct backend_plan *p, int32_t w)
+{
+	return w >= 0 && p->m.weights[w].ne[0] == 1;
 }
 
 static int check_moe(const struct backend_plan *p, int32_t i, infer_error *err)
@@ -177,18 +191,19 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_ATTN:
 		return check_vector(p, i, 0, n->attn.heads, err);
 	case GRAPH_ROUTE:
-		TRY(check_vector(p, i, 0, cpu_node(p, n->src[0])->cols, err));
-		return check_vector(p, i, 1, cpu_node(p, n->src[0])->cols, err);
+		return check_pair(p, i, cpu_node(p, n->src[0])->cols, err);
 	case GRAPH_SCALE:
-		return check_vector(p, i, 0, 1, err);
+		return check_vector(p, i, 0, is_one(p, n->w[0]) ? 1 : n->cols, err);
 	case GRAPH_MOE:
 		return check_moe(p, i, err);
 	case GRAPH_CONV:
 		return check_taps(p, i, err);
 	case GRAPH_DELTA:
-		TRY(check_vector(p, i, 0, n->delta.heads, err));
-		return check_vector(p, i, 1, n->delta.heads, err);
+		return check_pair(p, i, n->delta.heads, err);
 	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:

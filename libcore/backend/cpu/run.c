@@ -80,15 +80,6 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	}
 }
 
-static void part(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
-{
-	int of = cpu_node(p, n->src[0])->cols / n->part.pieces, cols = n->cols / n->part.pieces;
-
-	for (int i = 0; i < n->part.pieces; i++)
-		memcpy(y + (size_t)i * (size_t)cols, x + (size_t)i * (size_t)of + n->part.from,
-		       (size_t)cols * sizeof *y);
-}
-
 static void gate(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
                  const float *by)
 {
@@ -103,14 +94,20 @@ static void gate(const struct backend_plan *p, const struct graph_node *n, float
 		p->b->kern.sigmoid_mul(y, x, by, n->cols);
 }
 
-/* What a row is multiplied by. */
-static float factor(const struct backend_plan *p, const struct graph_node *n, int pos)
+/* By a number, or a vector; or as a query grows with the position. */
+static void scale(const struct backend_plan *p, const struct graph_node *n, float *y,
+                  const float *x, int pos)
 {
-	if (n->op == GRAPH_SCALE)
-		return n->w[0] < 0 ? n->scale.mul
-		                   : n->scale.mul * ((const float *)p->m.weights[n->w[0]].at[0])[0];
-	return (float)(1 + (double)n->temper.beta *
-	                           fm_log(1 + (pos + n->temper.from) / n->temper.length));
+	const struct weight *w = n->w[0] < 0 ? NULL : &p->m.weights[n->w[0]];
+	const float *by = w ? w->at[0] : NULL;
+	float mul = w && w->ne[0] == 1 ? n->scale.mul * by[0] : n->scale.mul;
+
+	if (n->op == GRAPH_TEMPER)
+		mul = (float)(1 + (double)n->temper.beta *
+		                          fm_log(1 + (pos + n->temper.from) / n->temper.length));
+	p->b->kern.scale(y, x, mul, n->cols);
+	for (int i = 0; w && w->ne[0] > 1 && i < n->cols; i++)
+		y[i] *= by[i];
 }
 
 static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)
@@ -130,12 +127,14 @@ static void cross(const struct backend_plan *p, const struct graph_node *n, floa
 		memcpy(edge_row(p, n->send.edge, cols, row), x, (size_t)cols * sizeof *x);
 }
 
-static void gelu(const struct kern *k, const struct graph_node *n, float *y, const float *x,
-                 const float *by)
+static void activate(const struct kern *k, const struct graph_node *n, float *y, const float *x,
+                     const float *by)
 {
 	int erf = n->op == GRAPH_GELU || n->gelu_mul.erf;
 
-	(erf ? k->gelu_erf_mul : k->gelu_mul)(y, x, by, n->cols);
+	(n->op == GRAPH_SILU_MUL ? k->silu_mul
+	 : erf                   ? k->gelu_erf_mul
+	                         : k->gelu_mul)(y, x, by, n->cols);
 }
 
 static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
@@ -160,24 +159,23 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		kv_put(p, n, a, b, row);
 		break;
 	case GRAPH_ADD:
-		k->add_scaled(y, a, b, n->add.mul == 0 ? 1 : n->add.mul, n->cols);
+	case GRAPH_CUT:
+	case GRAPH_PART:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
+		cpu_pieces_row(p, i, row);
 		break;
 	case GRAPH_SILU_MUL:
-		k->silu_mul(y, a, b, n->cols);
-		break;
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
-		gelu(k, n, y, a, b);
+		activate(k, n, y, a, b);
 		break;
 	case GRAPH_GATE:
 		gate(p, n, y, a, b);
 		break;
-	case GRAPH_PART:
-		part(p, n, y, a);
-		break;
 	case GRAPH_TEMPER:
 	case GRAPH_SCALE:
-		k->scale(y, a, factor(p, n, p->pos[row]), n->cols);
+		scale(p, n, y, a, p->pos[row]);
 		break;
 	case GRAPH_RECV:
 	case GRAPH_SEND:

@@ -7,7 +7,7 @@
 
 #include "arch/arch.h"
 
-enum kind { NONE, U32, I32, U64, F32, BOOL, STR, ARR_U32, ARR_BOOL };
+enum kind { NONE, U32, I32, U64, F32, BOOL, STR, ARR_U32, ARR_BOOL, ARR_F32 };
 struct key {
 	const char *key;
 	enum kind kind;
@@ -74,6 +74,11 @@ static void put_key(struct make *m, const struct key *k, const char *name)
 		make_array(m, name, INFER_META_U32, (uint64_t)k->n);
 		for (int a = 0; a < k->n; a++)
 			make_u32(m, (uint32_t)k->more[a]);
+		break;
+	case ARR_F32:
+		make_array(m, name, INFER_META_F32, (uint64_t)k->n);
+		for (int a = 0; a < k->n; a++)
+			make_put(m, &(float){ (float)k->more[a] }, 4);
 		break;
 	case ARR_BOOL:
 		make_array(m, name, INFER_META_BOOL, (uint64_t)k->n);

@@ -38,6 +38,7 @@ static const char *const names[] = {
 	"lfm2moe-hub",
 	"llama4-chunks-hub",
 	"mistral4-grows-hub",
+	"gemma3n-hub",
 };
 enum { NAMES = sizeof names / sizeof names[0] };
 

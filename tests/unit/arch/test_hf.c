@@ -9,7 +9,7 @@
 
 #include "arch/arch.h"
 
-enum { MAX_LINES = 2048, MAX_NAME = 128, LAYERS = 2 };
+enum { MAX_LINES = 2048, MAX_NAME = 128, LAYERS = 2, MORE_STREAMS = 3 };
 struct line {
 	const char *arch, *cls, *hf, *gguf, *how;
 };
@@ -103,12 +103,23 @@ static int number_behind(const char *name, const char *word)
 	return at ? atoi(at + strlen(word)) : 0;
 }
 
+/* The last part of a name that is a number, 0 for none. */
+static int last_number(const char *name)
+{
+	int n = 0;
+
+	for (const char *at = name; (at = strchr(at, '.')); at++)
+		if (at[1] >= '0' && at[1] <= '9')
+			n = atoi(at + 1);
+	return n;
+}
+
 /* 1: the row, as it is in a, says what the line says; *spelling: by which of its names. */
 static int says(const struct arch *a, const struct arch_tensor *t, const struct line *l,
                 int *spelling)
 {
 	char name[MAX_NAME], how[MAX_NAME];
-	int layer = number_behind(l->gguf, "blk."), expert = number_behind(l->hf, ".experts.");
+	int layer = number_behind(l->gguf, "blk."), expert = last_number(l->hf);
 
 	if (strcmp(expand(name, a, 0, t->gguf, t->slot, layer, 0), l->gguf) != 0)
 		return 0;
@@ -169,7 +180,7 @@ static void test_a_name_has_one_meaning(void **state)
 			if (!t || !t->hf[k % 2] ||
 			    !same_plain(a,
 			                expand(name, a, 1, t->hf[k % 2], t->slot, layer,
-			                       number_behind(l->hf, ".experts.")),
+			                       last_number(l->hf)),
 			                l->hf))
 				continue;
 			if (!is_also(l, expand(name, a, 0, t->gguf, t->slot, layer, 0)))
@@ -236,8 +247,10 @@ static void check_class(const struct arch *a, const char *cls)
 		    t->need == ARCH_ONE_STEP || t->need == ARCH_TWO_STEPS)
 			continue;
 		for (int layer = 0; layer < (slot < W_GLOBALS ? 1 : LAYERS); layer++) {
-			int n_experts = count(a, exps, cls, layer),
-			    want = t->how == T_STACK ? n_experts : 1;
+			int n_experts = count(a, exps, cls, layer), want = t->how != T_STACK ? 1
+			                                                   : slot < W_GLOBALS
+			                                                           ? MORE_STREAMS
+			                                                           : n_experts;
 			if (t->need == ARCH_BEHIND_FIRST && !layer)
 				want = 0;
 			/* of classes with both the first layer is recurrent, the second attends */

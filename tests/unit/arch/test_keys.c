@@ -185,7 +185,10 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)
 		same_rope(name, a, b, i);
+	for (int i = 0; i < a->n_layers; i++) /* made of parts in float32 by the writer */
+		same_real(name, "cut", (double)a->cut[i], (double)b->cut[i], 3e-7);
 	rest = *b;
+	memcpy(rest.cut, a->cut, sizeof rest.cut);
 	rest.attn_scale = a->attn_scale;
 	rest.first_position = 0; /* GGUF files have no rows before it */
 	memcpy(rest.rope, a->rope, sizeof rest.rope);
@@ -345,6 +348,12 @@ static const struct {
 #define MODERN \
 	ENCODER("ModernBertModel", "modernbert") \
 	",\"global_rope_theta\":160000.0,\"local_attention\":128"
+#define GEMMA3N(more, cuts) \
+	FAMILY("Gemma3n") \
+	",\"sliding_window\":8,\"layer_types\":[\"sliding_attention\",\"full_attention\"]," \
+	"\"num_kv_shared_layers\":0,\"hidden_size_per_layer_input\":4,\"final_logit_" \
+	"softcapping\":30.0," \
+	"\"activation_sparsity_pattern\":[" cuts "]" more
 static const struct {
 	const char *json;
 	int code; /* INFER_OK: what the others differ from */
@@ -477,6 +486,25 @@ static const struct {
 	                    "experts\":4,\"n_shared_experts\":1,\"num_experts_per_tok\":2,\"first_"
 	                    "k_dense_replace\":3}",
 	  INFER_EFORMAT, "key first_k_dense_replace: 3" },
+	{ GEMMA3N(",\"altup_num_inputs\":4", "0.95,0") "}", INFER_OK, "" },
+	{ GEMMA3N(",\"altup_num_inputs\":1", "0.95,0") "}", INFER_EFORMAT,
+	  "key altup_num_inputs: 1" },
+	{ GEMMA3N("", "0.95,0") "}", INFER_EFORMAT, "key altup_num_inputs: missing" },
+	{ GEMMA3N(",\"altup_num_inputs\":4", "0.95,1.0") "}", INFER_EFORMAT,
+	  "key activation_sparsity_pattern: " },
+	{ GEMMA3N(",\"altup_num_inputs\":4", "-0.5,0") "}", INFER_EFORMAT,
+	  "key activation_sparsity_pattern: " },
+	{ GEMMA3N(",\"altup_num_inputs\":4", "0.95") "}", INFER_EFORMAT,
+	  "key activation_sparsity_pattern: 1 values for 2 layers" },
+	{ GEMMA3N(",\"altup_num_inputs\":4,\"altup_active_idx\":1", "0,0") "}", INFER_EFORMAT,
+	  "key altup_active_idx: 1" },
+	{ GEMMA3N(",\"altup_num_inputs\":4,\"altup_correct_scale\":false", "0,0") "}",
+	  INFER_EFORMAT, "key altup_correct_scale: 0" },
+	{ GEMMA3N(",\"altup_num_inputs\":4,\"hidden_activation\":\"gelu\"", "0,0") "}",
+	  INFER_EUNSUP, "key hidden_activation: gelu" },
+	{ FAMILY("Gemma3") ",\"query_pre_attn_scalar\":8,\"sliding_window\":8,"
+	                   "\"altup_num_inputs\":4}",
+	  INFER_EUNSUP, "key altup_num_inputs: 4" },
 	{ FAMILY("Ministral3") ",\"rope_scaling\":{\"mscale\":1.0,\"mscale_all_dim\":1.0}}",
 	  INFER_EFORMAT, "key llama_4_scaling_beta: missing" },
 	{ FAMILY("Ministral3") ",\"rope_scaling\":{\"mscale\":0.7,\"mscale_all_dim\":1.0,\"llama_4_"

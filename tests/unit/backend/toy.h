@@ -195,6 +195,55 @@ static int32_t toy_encode(struct toy *t, int32_t x)
 	return toy_add(t, x, toy_mm(t, graph_add(&t->g, n), t->k.embd, 0, 0, 0), 0);
 }
 
+static int32_t toy_level(struct toy *t, int32_t x, int32_t more, int cols, float least)
+{
+	struct graph_node n = graph_node_of(GRAPH_LEVEL);
+
+	n.src[0] = x;
+	n.src[1] = more;
+	n.cols = cols;
+	n.level.mean = cols == t->k.embd;
+	n.level.least = least;
+	return graph_add(&t->g, n);
+}
+
+/* Three streams of what a row is, mixed by factors of their own, one of them left alone; then one again. */
+static int32_t toy_streams(struct toy *t, int32_t x)
+{
+	enum { N = 3 };
+	struct graph_node same = graph_node_of(GRAPH_PART), mix = graph_node_of(GRAPH_MIX),
+			  add = graph_node_of(GRAPH_ADD), cut = graph_node_of(GRAPH_CUT),
+			  scale = graph_node_of(GRAPH_SCALE);
+	int embd = t->k.embd;
+	int32_t all;
+
+	cut.src[0] = x;
+	cut.cut.mul = 0.3f;
+	same.src[0] = x;
+	same.cols = 2 * embd;
+	same.part.pieces = 1;
+	same.part.times = 2;
+	all = toy_level(t, x, toy_mm(t, graph_add(&t->g, same), 2 * embd, 0, 0, 0), N * embd, 0);
+	mix.src[0] = mix.src[1] = all;
+	mix.src[2] = toy_mm(t, toy_norm(t, x, 1, 1), N * N, 0, 0, 1);
+	mix.mix.pieces = mix.mix.by = N;
+	add.src[0] = graph_add(&t->g, mix);
+	add.src[1] = graph_add(&t->g, cut);
+	add.add.pieces = N;
+	add.add.from = 1;
+	mix.src[0] = graph_add(&t->g, add);
+	mix.src[1] = x;
+	mix.src[2] = toy_mm(t, x, N, 0, 0, 1);
+	mix.mix.by = 1;
+	mix.mix.plus = 1;
+	all = graph_add(&t->g, mix);
+	scale.src[0] = toy_level(t, toy_piece(t, all, 1, 0, embd),
+	                         toy_piece(t, all, 1, embd, 2 * embd), embd, 1e-5f);
+	scale.scale.mul = 0.5f;
+	scale.w[0] = toy_vector(t, embd);
+	return toy_add(t, x, graph_add(&t->g, scale), 0);
+}
+
 /* Out of the graph and back in. */
 static int32_t toy_edge(struct toy *t, int32_t x)
 {
@@ -219,7 +268,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 	x = toy_attention(t, toy_embed(t, 0), 0);
 	x = toy_by_heads(t, toy_mlp(t, x));
 	x = toy_experts(t, toy_attention(t, x, 1));
-	x = toy_encode(t, toy_add(t, x, toy_recurrent(t, x, 2), 0));
+	x = toy_streams(t, toy_encode(t, toy_add(t, x, toy_recurrent(t, x, 2), 0)));
 	scale.src[0] = x;
 	scale.scale.mul = 0.25f;
 	scale.w[0] = toy_vector(t, 1);

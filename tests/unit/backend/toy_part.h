@@ -12,7 +12,7 @@
 #include "type/type.h"
 
 enum {
-	TOY_W = 64,
+	TOY_W = 80,
 	TOY_LAYERS = 3, /* the last is recurrent */
 	TOY_TAPS = 4,
 	TOY_HEADS = 4,

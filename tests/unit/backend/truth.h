@@ -187,10 +187,74 @@ static void truth_delta(const struct truth *t, const struct graph_node *n, doubl
 static void truth_part(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x)
 {
-	int of = truth_node(t, n->src[0])->cols / n->part.pieces, cols = n->cols / n->part.pieces;
+	int own = n->cols / (n->part.times ? n->part.times : 1),
+	    of = truth_node(t, n->src[0])->cols / n->part.pieces, cols = own / n->part.pieces;
 
 	for (int c = 0; c < n->cols; c++)
-		y[c] = x[c / cols * of + n->part.from + c % cols];
+		y[c] = x[c % own / cols * of + n->part.from + c % cols];
+}
+
+static void truth_mix(const struct truth *t, const struct graph_node *n, double *y, int row)
+{
+	const double *a = truth_source(t, n, 0, row), *b = truth_source(t, n, 1, row),
+		     *by = truth_source(t, n, 2, row);
+	int cols = n->cols / n->mix.pieces;
+
+	for (int c = 0; c < n->cols; c++) {
+		y[c] = a[c];
+		for (int j = 0; j < n->mix.by; j++)
+			y[c] += (by[c / cols * n->mix.by + j] + (double)n->mix.plus) *
+			        b[j * cols + c % cols];
+	}
+}
+
+static double truth_mean(const double *x, int n, double from, int power)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += pow(x[i] - from, power) / n;
+	return sum;
+}
+
+static void truth_level(const struct truth *t, const struct graph_node *n, double *y,
+                        const double *a, const double *b)
+{
+	int cols = truth_node(t, n->src[0])->cols, more = truth_node(t, n->src[1])->cols / cols;
+
+	for (int i = 0; i <= more; i++)
+		for (int c = 0; c < cols; c++) {
+			const double *own = b + (i - 1) * cols;
+			double z = i ? own[c] * sqrt(truth_mean(a, cols, 0, 2) /
+			                             fmax(truth_mean(own, cols, 0, 2),
+			                                  (double)n->level.least))
+			             : a[c];
+			if (!n->level.mean)
+				y[i * cols + c] = z;
+			else
+				y[c] = (i ? y[c] : 0) + z / (more + 1);
+		}
+}
+
+static void truth_cut(const struct graph_node *n, double *y, const double *x)
+{
+	double mean = truth_mean(x, n->cols, 0, 1),
+	       least = mean + (double)n->cut.mul * sqrt(truth_mean(x, n->cols, mean, 2));
+
+	for (int c = 0; c < n->cols; c++)
+		y[c] = fmax(0, x[c] - least);
+}
+
+static void truth_streams(const struct truth *t, const struct graph_node *n, double *y, int row)
+{
+	const double *a = truth_source(t, n, 0, row);
+
+	if (n->op == GRAPH_CUT)
+		truth_cut(n, y, a);
+	else if (n->op == GRAPH_MIX)
+		truth_mix(t, n, y, row);
+	else
+		truth_level(t, n, y, a, truth_source(t, n, 1, row));
 }
 
 static double truth_gelu(double x) { return x * 0.5 * erfc(-x / sqrt(2)); }
@@ -201,7 +265,10 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 	for (int c = 0; c < n->cols; c++)
 		switch ((enum graph_op)n->op) {
 		case GRAPH_ADD:
-			y[c] = a[c] + (n->add.mul == 0 ? 1 : (double)n->add.mul) * b[c];
+			y[c] = a[c];
+			int wide = n->cols / (n->add.pieces ? n->add.pieces : 1);
+			if (c / wide >= n->add.from)
+				y[c] += (n->add.mul == 0 ? 1 : (double)n->add.mul) * b[c % wide];
 			break;
 		case GRAPH_SILU_MUL:
 			y[c] = truth_act(0, a[c]) * b[c];
@@ -225,7 +292,8 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			y[c] = a[c] * (double)n->scale.mul *
 			       (n->w[0] < 0
 			                ? 1
-			                : (double)((const float *)t->m->weights[n->w[0]].at[0])[0]);
+			                : truth_float(t, n->w[0],
+			                              t->m->weights[n->w[0]].ne[0] == 1 ? 0 : c));
 			break;
 		case GRAPH_PICK: /* of every row */
 			y[c] = a[c];
@@ -272,6 +340,11 @@ static void truth_node_row(const struct truth *t, int i, double *y, int r)
 		break;
 	case GRAPH_PART:
 		truth_part(t, n, y, a);
+		break;
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
+		truth_streams(t, n, y, r);
 		break;
 	case GRAPH_CONV:
 		truth_conv(t, n, y, r);

@@ -1,0 +1,29 @@
+/* Gemma 3n: four streams of which a layer computes one, a narrow branch beside attention, an embedding of each token for each
+ * layer, gates that let only the most through, and layers at the end that read the K and V of others.  Gemma Team 2025,
+ * https://ai.google.dev/gemma/docs/gemma-3n */
+#include "arch/arch.h"
+
+extern const struct arch arch_llama;
+
+static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->rope[1].base = 10000;
+	h->logit_cap = 30;
+	return arch_key_slides(r, h, 5, ARCH_FULL_LAST, err);
+}
+
+const struct arch arch_gemma3n = {
+	.gguf = "gemma3n",
+	.hf = { "Gemma3nForCausalLM" },
+	.like = &arch_llama,
+	.rope = { ROPE_HALVES, ROPE_HALVES },
+	.expect = arch_expect_gelu,
+	.tensors = { group_pre_ffn_norm, group_post_norms, group_keeps, group_layer_inputs,
+	             group_streams, group_side },
+	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta"
+		" num_kv_shared_layers hidden_size_per_layer_input altup_num_inputs"
+		" activation_sparsity_pattern final_logit_softcapping",
+	.read = { slides, arch_read_unscaled, arch_read_own_base, arch_read_borrows,
+	          arch_read_layer_embd, arch_read_streams, arch_read_cuts },
+	.block = arch_streams_block,
+};

@@ -1,0 +1,130 @@
+/* arch/streams.c - several streams of rows of which a layer computes one (AltUp): it foresees all of them, computes the
+ * first, and corrects the others by what it did not foresee.  Baykal+ 2023, arXiv:2301.13310; as Gemma 3n has it,
+ * https://ai.google.dev/gemma/docs/gemma-3n */
+#include "arch/arch.h"
+
+#include <math.h>
+
+/* What a stream's square comes to at least, where it is brought to the size of the first. */
+static const float LEAST = 1e-5f;
+
+static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int mean)
+{
+	struct graph_node n = graph_node_of(GRAPH_LEVEL);
+
+	n.src[0] = x;
+	n.src[1] = more;
+	n.cols = cols;
+	n.level.mean = mean;
+	n.level.least = LEAST;
+	return graph_add(g, n);
+}
+
+/* Each stream but the first by a matrix of its own. */
+static int32_t by_streams(struct graph *g, const infer_model *m, int slot, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_HEAD_MM);
+
+	n.src[0] = x;
+	n.w[0] = m->global[slot];
+	n.head_mm.heads = m->h.streams - 1;
+	n.cols = n.head_mm.heads * m->h.n_embd;
+	return graph_add(g, n);
+}
+
+int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_PART);
+
+	if (!m->h.streams)
+		return x;
+	n.src[0] = x;
+	n.part.pieces = 1;
+	n.part.times = m->h.streams - 1;
+	n.cols = n.part.times * m->h.n_embd;
+	return level(g, x, by_streams(g, m, W_STREAMS, graph_add(g, n)), m->h.streams * m->h.n_embd,
+	             0);
+}
+
+int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x)
+{
+	int32_t embd = m->h.n_embd;
+
+	if (!m->h.streams)
+		return x;
+	return level(g, arch_part(g, x, 1, 0, embd),
+	             by_streams(g, m, W_MERGE, arch_part(g, x, 1, embd, (m->h.streams - 1) * embd)),
+	             embd, 1);
+}
+
+/* The `by` pieces of rows into the streams x, by factors that a router makes of the row `from`. */
+static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, int32_t x,
+                   int32_t rows, int by, int32_t from)
+{
+	const int32_t *w = m->layer[layer];
+	struct graph_node n = graph_node_of(GRAPH_MM), mixed = graph_node_of(GRAPH_MIX);
+
+	n.src[0] = arch_norm(g, m, w[W_STREAM_NORM], from);
+	n.w[0] = w[W_STREAM_ROUTER];
+	n.cols = m->h.streams;
+	n.mm.mul = 1 / (float)m->h.n_embd;
+	n.mm.cap = 1; /* tanh */
+	mixed.src[0] = x;
+	mixed.src[1] = rows;
+	mixed.src[2] = arch_linear(g, m, w[slot], -1, graph_add(g, n));
+	mixed.mix.pieces = m->h.streams;
+	mixed.mix.by = by;
+	mixed.mix.plus = slot == W_CORRECT ? 1 : 0;
+	return graph_add(g, mixed);
+}
+
+/* A second branch beside attention, of the same row: narrow, and around itself. */
+static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t h)
+{
+	const int32_t *w = m->layer[layer];
+	int32_t y = arch_linear(g, m, w[W_SIDE_IN], -1, h);
+
+	return arch_add(g, m, h,
+	                arch_norm(g, m, w[W_SIDE_NORM], arch_linear(g, m, w[W_SIDE_OUT], -1, y)));
+}
+
+/* What all streams but the first get of the layer's part of the token's own embedding. */
+static int32_t input(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_ADD);
+	int32_t one = arch_part(g, x, 1, 0, m->h.n_embd);
+
+	n.src[0] = x;
+	n.src[1] =
+		arch_input(g, m, layer, arch_scaled(g, one, 1, m->layer[layer][W_CORRECT_SCALE]));
+	n.add.pieces = m->h.streams;
+	n.add.from = 1;
+	return graph_add(g, n);
+}
+
+int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int32_t x)
+{
+	const int32_t *w = m->layer[layer];
+	int32_t embd = m->h.n_embd, one, h, y;
+	struct graph_node less = graph_node_of(GRAPH_ADD);
+
+	x = mix(g, m, layer, W_PREDICT, x, x, m->h.streams, arch_part(g, x, 1, 0, embd));
+	one = arch_part(g, x, 1, 0, embd);
+	h = arch_norm(g, m, w[W_ATTN_NORM], one);
+	y = arch_attention(g, m, layer, h);
+	if (layer == m->h.n_layers - 1) {
+		h = arch_pick(g, h);
+		x = arch_pick(g, x);
+		y = arch_pick(g, y);
+		one = arch_pick(g, one);
+	}
+	y = arch_norm(g, m, w[W_ATTN_POST_NORM], arch_linear(g, m, w[W_O], w[W_O_BIAS], y));
+	y = arch_add(g, m, arch_add(g, m, one, y), beside(g, m, layer, h));
+	y = arch_scaled(g, y, sqrtf(0.5f), -1);
+	h = arch_mlp(g, m, layer, arch_norm(g, m, w[W_FFN_NORM], y));
+	y = arch_add(g, m, y, arch_norm(g, m, w[W_FFN_POST_NORM], h));
+	less.src[0] = y;
+	less.src[1] = one;
+	less.add.mul = -1;
+	return input(g, m, layer, mix(g, m, layer, W_CORRECT, x, graph_add(g, less), 1, y));
+}
