@@ -9,6 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
+int model_generates(const infer_model *m, const char *what, infer_error *err)
+{
+	struct infer_model_info info;
+
+	infer_model_info(m, &info);
+	return info.is_encoder || info.n_ranks
+	               ? err_set(err, INFER_EUNSUP, "the model %s: %s is of models that generate",
+	                         info.n_ranks ? "ranks texts" : "is an encoder", what)
+	               : INFER_OK;
+}
+
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
 {
 	if (!ref && otherwise == MODEL_NAMED)

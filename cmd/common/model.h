@@ -26,6 +26,9 @@ enum model_default { MODEL_NAMED, MODEL_DEMO };
  * INFER_EUNSUP  a form that is not supported: hf:... */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
 
+/* INFER_EUNSUP: the model is an encoder, or ranks texts, and `what` is of models that generate. */
+int model_generates(const infer_model *m, const char *what, infer_error *err);
+
 /* Shows how much of a compressed model is unpacked, for the functions that open one. */
 extern const struct infer_watch model_watch;
 

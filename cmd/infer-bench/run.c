@@ -467,7 +467,8 @@ static int model_open(struct run *r, infer_error *err)
 		                       .log = say_log,
 		                       .watch = model_watch };
 
-	return infer_model_open(&r->model, r->path, &mo, err);
+	TRY(infer_model_open(&r->model, r->path, &mo, err));
+	return model_generates(r->model, "infer-bench run", err);
 }
 
 static int open_all(struct run *r, infer_error *err)

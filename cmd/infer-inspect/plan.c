@@ -121,7 +121,9 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	(void)words;
 	TRY(take_ask(&p.asked.ask, o, p.m, err));
 	TRY(infer_model_open_file(&p.model, file, NULL, err));
-	rc = infer_shape_of(&p.shape, p.model, err);
+	rc = model_generates(p.model, "a plan", err);
+	if (!rc)
+		rc = infer_shape_of(&p.shape, p.model, err);
 	p.type = main_type(&p.shape);
 	if (!rc && o->plan.table)
 		rc = plan_table(out, &p, err);

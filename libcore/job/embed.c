@@ -128,6 +128,54 @@ static int take_norm(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
+static int take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(job_take_bool(&j->truncates, key, v, err));
+	return !j->truncates || j->o->ctx
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP, "%s: the length is a server's to say", key);
+}
+
+/* A text that does not fit loses its end, but for the token that ends each text. */
+static int truncate_text(struct job *j, struct infer_prompt *p, int32_t last, infer_error *err)
+{
+	size_t n = (size_t)j->o->ctx;
+	int32_t *ids;
+
+	if (p->n <= n)
+		return INFER_OK;
+	ids = arena_alloc(&j->mem, n, sizeof *ids);
+	if (!ids)
+		return job_no_memory(err);
+	memcpy(ids, p->ids, n * sizeof *ids);
+	if (p->ids[p->n - 1] == last)
+		ids[n - 1] = last;
+	p->ids = ids;
+	p->n = n;
+	return INFER_OK;
+}
+
+static int truncate_all(struct job *j, infer_error *err)
+{
+	struct infer_prompt *in = arena_alloc(&j->mem, (size_t)j->j.n, sizeof *in);
+	int32_t *ends, last;
+	size_t n;
+
+	if (!in)
+		return job_no_memory(err);
+	memcpy(in, j->j.prompts, (size_t)j->j.n * sizeof *in);
+	TRY(infer_encode(infer_model_tokenizer(j->o->model), "", 0, INFER_ENCODE_ADD, &ends, &n,
+	                 err));
+	last = n > 1 ? ends[n - 1] : -1;
+	infer_ids_free(ends);
+	for (int32_t i = 0; i < j->j.n; i++)
+		TRY(truncate_text(j, &in[i], last, err));
+	j->j.prompts = in;
+	j->j.request.prompt = in->ids;
+	j->j.request.n_prompt = in->n;
+	return INFER_OK;
+}
+
 static int take_model(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
@@ -137,10 +185,15 @@ static int take_model(struct job *j, const char *key, const struct json *v, infe
 static int read(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "input", take_inputs },          { "encoding_format", take_encoding },
-		{ "dimensions", take_dimensions }, { "embd_normalize", take_norm },
-		{ "model", take_model },           { "user", job_pass },
-		{ "timeout", job_take_timeout },   { NULL, NULL },
+		{ "input", take_inputs },
+		{ "encoding_format", take_encoding },
+		{ "dimensions", take_dimensions },
+		{ "embd_normalize", take_norm },
+		{ "model", take_model },
+		{ "user", job_pass },
+		{ "timeout", job_take_timeout },
+		{ "truncate", take_truncate },
+		{ NULL, NULL },
 	};
 	infer_error *err = &j->j.fault.error;
 
@@ -152,6 +205,8 @@ static int read(struct job *j, const struct json *body)
 		err_set(err, INFER_EUNSUP, "the model ranks texts: ask /v1/rerank or /v1/score");
 		return job_fault(j, "model");
 	}
+	if (j->j.prompts && j->truncates && truncate_all(j, err))
+		return job_fault(j, "truncate");
 	if (j->j.prompts)
 		return INFER_OK;
 	err_set(err, INFER_EINVAL, "there is no input");

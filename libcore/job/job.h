@@ -42,8 +42,8 @@ struct job {
 	int single; /* at most one call; -1: not given, which is one where calls are required */
 	int inline_reasoning, no_thinking, wants_thinking;
 	int32_t thinking_budget;
-	int counts;       /* the prompt is counted, and nothing generated */
-	int truncates;    /* a conversation that does not fit loses its oldest turns */
+	int counts; /* the prompt is counted, and nothing generated */
+	int truncates; /* a conversation that does not fit loses its oldest turns, a text to embed its end */
 	int min_logprobs; /* tokens are kept in any case */
 	struct extras extras;
 	struct fim {

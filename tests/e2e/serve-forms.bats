@@ -300,3 +300,24 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	rank /v1/completions '{"prompt":"A"}' | json error.message | grep -q 'ranks texts, and generates nothing'
 	same 400 "$(status)"
 }
+
+@test "an encoder: a text of more tokens than it has positions is refused, or loses its end; what it is not asked for" {
+	model=$BATS_TEST_DIRNAME/../golden/encoders/bert.gguf
+	infer-serve -m "$model" -t 1 --listen unix:enc >up 2>said 3>&- &
+	pid=$!
+	for _ in $(seq 100); do [ ! -s up ] || break; sleep 0.1; done
+	long=$(printf 'AB%.0s' $(seq 40))
+	ask() { perl "$H" enc ask POST /v1/embeddings "$1"; }
+	ask "{\"input\":\"$long\"}" >refused
+	ask "{\"input\":[\"A\",\"$long\"],\"truncate\":true,\"dimensions\":3}" >cut
+	ask "{\"input\":\"${long:0:64}\",\"dimensions\":3}" >short
+	ask '{"input":"AB","truncate":"yes"}' >wrong
+	kill -TERM $pid
+	wait $pid
+	same 'input 0 is too large: it has 80 tokens, and the context 64' "$(json error.message <refused)"
+	same "$(json data.0.embedding <short)" "$(json data.1.embedding <cut)"
+	same 65 "$(json usage.prompt_tokens <cut)"
+	same truncate "$(json error.param <wrong)"
+	fails 3 'is an encoder: infer-bench run is of models that generate' infer-bench run -m "$model"
+	fails 3 'is an encoder: a plan is of models that generate' infer-inspect plan -m "$model"
+}
