@@ -38,6 +38,7 @@ static const struct job_field known[] = {
 	{ "thinking_budget_tokens", job_take_thinking_budget },
 	{ "thinking_token_budget", job_take_thinking_budget },
 	{ "max_completion_tokens", job_take_max_tokens },
+	{ "echo", job_take_echo },
 	{ "logprobs", job_take_chat_logprobs },
 	{ "top_logprobs", job_take_chat_logprobs },
 	/* accepted and ignored: there is one model, and no billing */
@@ -54,10 +55,9 @@ static const struct job_field known[] = {
 	{ NULL, NULL },
 };
 static const struct job_refused refused[] = {
-	{ "stream", 0 },      { "stream_options", NAN }, { "echo", 0 },
-	{ "functions", NAN }, { "function_call", NAN },  { "verbosity", NAN },
-	{ "documents", NAN }, { "chat_template", NAN },  { "include_reasoning", 1 },
-	{ NULL, 0 },
+	{ "stream", 0 },          { "stream_options", NAN },  { "functions", NAN },
+	{ "function_call", NAN }, { "verbosity", NAN },       { "documents", NAN },
+	{ "chat_template", NAN }, { "include_reasoning", 1 }, { NULL, 0 },
 };
 
 static const struct job_fields fields = {

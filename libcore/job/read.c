@@ -171,6 +171,23 @@ static const char *job_prompt_key(const struct job *j)
 	return j->j.form->flags & FORM_TALKS ? "messages" : "prompt";
 }
 
+/* The prompt with the text that stands in front of its answer, or nothing where there is none. */
+static int keep_begun(struct job *j, const struct infer_prompt *p, infer_error *err)
+{
+	struct infer_prompt *kept;
+
+	j->j.echo = p->text.len > 0;
+	if (!j->j.echo)
+		return INFER_OK;
+	kept = arena_alloc(&j->mem, 1, sizeof *kept);
+	if (!kept)
+		return job_no_memory(err);
+	*kept = *p;
+	j->j.prompts = kept;
+	j->j.n_prompts = 1;
+	return INFER_OK;
+}
+
 /* *param: the field at fault. */
 static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
@@ -188,6 +205,8 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 		TRY(job_cut_prompt(j, &p, err));
 		j->j.request.prompt = p.ids;
 		j->j.request.n_prompt = p.n;
+		p.text = j->extras.begun;
+		TRY(keep_begun(j, &p, err));
 		return j->j.request.n_prompt
 		               ? INFER_OK
 		               : err_set(err, INFER_EFORMAT, "the chat template writes nothing");

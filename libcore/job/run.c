@@ -186,7 +186,7 @@ static void submit(infer_task *t, int32_t to)
 		q.prompt = p.ids;
 		q.n_prompt = p.n;
 		q.second = (int32_t)p.second;
-		if (t->job->echo && t->job->logprobs >= 0)
+		if (t->job->echo && t->job->logprobs >= 0 && !t->job->chat)
 			q.flags |= INFER_REQ_SCORE;
 		if (t->job->prompt_logprobs)
 			q.flags |= INFER_REQ_SCORE | INFER_REQ_LOGITS;
@@ -386,11 +386,13 @@ static int echo(struct sample *s, const struct infer_event *ev, infer_error *err
 		                           .token = *p.ids,
 		                           .logprob = NAN };
 
-	if (!s->echoed && j->logprobs >= 0)
+	if (!s->echoed && j->logprobs >= 0 && !s->reply)
 		TRY(keep(s, &s->events, &first, err));
 	s->echoed |= 1;
 	if (s->echoed == 1 && ev->kind != INFER_EVENT_SCORE) {
 		s->echoed = 3;
+		if (s->reply)
+			return infer_reply_put(s->reply, p.text.at, p.text.len, err);
 		buf_put(&s->text, p.text.at, p.text.len);
 	}
 	return INFER_OK;

@@ -106,6 +106,15 @@ static int check_kept(const struct job *j, int anew, const char **param, infer_e
 	              : INFER_OK;
 }
 
+static int take_begun(struct job *j, const struct json *content, infer_error *err)
+{
+	j->extras.begun = (struct infer_str){ json_str(content), json_bytes(content) };
+	return json_is_string(content)
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "echo: the content of the last message is no text");
+}
+
 int job_begin_answer(struct job *j, struct infer_conversation *c, const char **param,
                      infer_error *err)
 {
@@ -136,7 +145,8 @@ int job_begin_answer(struct job *j, struct infer_conversation *c, const char **p
 	c->flags &= ~(uint32_t)INFER_CHAT_CONTINUE;
 	c->flags |= there ? INFER_CHAT_CONTINUE : 0;
 	c->flags |= !j->opens ? INFER_CHAT_NO_PROMPT : 0;
-	return INFER_OK;
+	*param = "echo";
+	return there && j->j.echo ? take_begun(j, json_get(last, "content"), err) : INFER_OK;
 }
 
 /* ---- reasoning ---- */

@@ -317,6 +317,16 @@ field() { sed -n "s/^$1: //Ip" head; }
 	post /v1/chat/completions "{$TALK,\"structured_outputs\":{\"choice\":[\"yes\",\"no\"]}}" | json choices.0.message.content | grep -qxE 'yes|no'
 	same 2 "$(post /v1/chat/completions "{$TALK,\"max_tokens\":9,\"max_completion_tokens\":2}" | json usage.completion_tokens)"
 	post /v1/completions '{"prompt":"Once upon","temperature":0,"stop":" time","include_stop_str_in_output":true}' | json choices.0.text | grep -q ' time$'
+	# what is continued stands in front, whole and streamed; a turn of the user does not
+	local begun='"messages":[{"role":"user","content":"What is a token?"},{"role":"assistant","content":"A token"}],"temperature":0,"max_tokens":3'
+	post /v1/chat/completions "{$begun,\"logprobs\":true}" >plain
+	post /v1/chat/completions "{$begun,\"logprobs\":true,\"echo\":true}" >out
+	same "A token$(json choices.0.message.content <plain)" "$(json choices.0.message.content <out)"
+	of() { echo "$(json choices.0.logprobs.content.# <"$1") $(json choices.0.logprobs.content.0.logprob <"$1") $(json usage.completion_tokens <"$1")"; }
+	same "$(of plain)" "$(of out)"
+	perl "$H" "$SOCK" stream /v1/chat/completions "{$begun,\"echo\":true,\"stream\":true}" | sed '$d' | json choices.0.delta.content | grep -v null | tr -d '\n' >text
+	same "$(json choices.0.message.content <out)" "$(cat text)"
+	same "$(post /v1/chat/completions "{$TALK,\"max_tokens\":3}" | json choices.0.message.content)" "$(post /v1/chat/completions "{$TALK,\"max_tokens\":3,\"echo\":true}" | json choices.0.message.content)"
 }
 
 @test "tokens and texts: as infer-run does, of vLLM's form too" {

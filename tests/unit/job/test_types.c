@@ -16,9 +16,12 @@ static const struct {
 	{ "infill.prompt", "s" },
 	{ "messages.tool_choice", "o" },
 	{ "add_generation_prompt", "b" },
+	{ "add_special_tokens", "b" },
+	{ "allowed_token_ids", "a" },
 	{ "best_of", "n" },
 	{ "cache_control", "o" },
 	{ "cache_prompt", "b" },
+	{ "cache_salt", "s" },
 	{ "chat_template_kwargs", "o" },
 	{ "choice", "a" },
 	{ "constraint_budget", "n" },
@@ -69,18 +72,24 @@ static const struct {
 	{ "previous_response_id", "" },
 	{ "prompt", "sa" },
 	{ "prompt_cache_key", "s" },
+	{ "prompt_logprobs", "n" },
 	{ "reasoning", "o" },
 	{ "reasoning_effort", "s" },
 	{ "reasoning_format", "s" },
 	{ "regex", "s" },
+	{ "repetition_penalty", "n" },
 	{ "response_fields", "a" },
 	{ "response_format", "o" },
+	{ "return_progress", "b" },
+	{ "return_token_ids", "b" },
 	{ "return_tokens", "b" },
+	{ "return_tokens_as_token_ids", "b" },
 	{ "safety_identifier", "s" },
 	{ "samplers", "sa" },
 	{ "schema_order", "b" },
 	{ "seed", "n" },
 	{ "service_tier", "s" },
+	{ "skip_special_tokens", "b" },
 	{ "stop", "sa" },
 	{ "stop_sequences", "a" },
 	{ "stop_token_ids", "a" },
@@ -94,12 +103,15 @@ static const struct {
 	{ "text", "o" },
 	{ "thinking", "o" },
 	{ "thinking_budget_tokens", "n" },
+	{ "thinking_token_budget", "n" },
 	{ "timeout", "n" },
 	{ "timings_per_token", "b" },
 	{ "tool_choice", "so" },
 	{ "tools", "a" },
 	{ "top_logprobs", "n" },
+	{ "truncate_prompt_tokens", "n" },
 	{ "truncation", "s" },
+	{ "truncation_side", "s" },
 	{ "user", "s" },
 	{ "web_search_options", "o" },
 };
@@ -185,6 +197,8 @@ static void test_types(void **state)
 		try_list(f, job_common, own);
 		try_list(f, job_constraints, own);
 		try_list(f, job_streamed, own);
+		if (f->fields->has_extras)
+			try_list(f, job_extras(), own);
 		try_list(f, job_sampling_others, own);
 		for (int k = 0; (p = infer_sample_param(k)); k++)
 			try_field(f, p->name, "n");
@@ -199,7 +213,7 @@ static void test_types(void **state)
 static void test_refused(void **state)
 {
 	static const char *const any[] = { "\"zzz\"", "[[{}]]", "{\"zzz\":[1]}", "7.5" };
-	const struct job_refused *lists[2] = { NULL, job_refused_common };
+	const struct job_refused *lists[3] = { NULL, job_refused_common, job_refused_extras() };
 	char body[256];
 	infer_error err;
 	infer_job *j;
@@ -208,7 +222,7 @@ static void test_refused(void **state)
 	reader.o = opts;
 	reader.o.reads = INFER_JOB_LENIENT;
 	lists[0] = form_chat.fields->refused;
-	for (int l = 0; l < 2; l++)
+	for (int l = 0; l < 3; l++)
 		for (const struct job_refused *r = lists[l]; r->key; r++)
 			for (int i = 0; i < 4; i++) {
 				snprintf(body, sizeof body, "{\"%s\":%s}", r->key, any[i]);
