@@ -244,7 +244,13 @@ static int case_completion(void)
 	infer_job j = { .id = "x", .n = 1, .logprobs = -1 };
 	struct infer_choice c = { .text = { "hi", 2 },
 		                  .finish = INFER_FINISH_LENGTH,
-		                  .usage = { 10, 3, 6, 1000000, 2000000, 3000000, 4000000 },
+		                  .usage = { .prompt_tokens = 10,
+		                             .completion_tokens = 3,
+		                             .cached_tokens = 6,
+		                             .queue_ns = 1000000,
+		                             .prefill_ns = 2000000,
+		                             .first_token_ns = 3000000,
+		                             .decode_ns = 4000000 },
 		                  .tokens = tokens,
 		                  .n_tokens = 2 };
 	const struct infer_answer a = {
