@@ -12,6 +12,11 @@ int arch_read_half_slide(struct arch_hparam *h, struct arch_reader *r, infer_err
 	return arch_key_slides(r, h, 2, ARCH_FULL_LAST, err);
 }
 
+int arch_read_three_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_slides(r, h, 4, ARCH_FULL_LAST, err);
+}
+
 int arch_read_most_slide(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->rope[1].base = 10000;
@@ -72,6 +77,40 @@ int arch_read_groups(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	h->groups_used = used;
 	h->group_best = best;
 	return INFER_OK;
+}
+
+int arch_read_groups_by_two(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	h->group_best = 2;
+	return arch_read_groups(h, r, err);
+}
+
+int arch_read_sigmoid(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t gating = 2;
+
+	TRY(arch_key_i32(r, K_EXPERT_GATING, &gating, 1, 2, err));
+	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
+	return INFER_OK;
+}
+
+int arch_read_no_sections(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	(void)h;
+	return arch_key_none(r, K_SECTIONS, err);
+}
+
+int arch_read_encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int32_t sees = 1;
+
+	TRY(arch_key_i32(r, K_BIDIRECTIONAL, &sees, 1, 1, err));
+	return arch_key_encoder(r, h, 0, err);
+}
+
+int arch_read_centred_encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_encoder(r, h, 1, err);
 }
 
 int arch_read_temper(struct arch_hparam *h, struct arch_reader *r, infer_error *err)

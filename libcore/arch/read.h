@@ -45,6 +45,13 @@ int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 /* For arch.read.  Layers slide, where there is a window: all, every other one, or all but every
  * sixth, with a base of 10000. */
 arch_read arch_read_all_slide, arch_read_half_slide, arch_read_most_slide;
+arch_read arch_read_three_slide; /* of four */
+arch_read arch_read_encoder;     /* arch_key_encoder; and with norms that take the mean away */
+arch_read arch_read_centred_encoder;
+/* Files of GLM with pictures have rows of halves, and say so by sections of positions alone: refused. */
+arch_read arch_read_no_sections;
+arch_read arch_read_sigmoid;       /* experts are scored by it where the file does not say */
+arch_read arch_read_groups_by_two; /* as arch_read_groups; each as good as its two best */
 /* Layers that slide rotate by a base of their own. */
 arch_read arch_read_own_base;
 /* Heads are of other sizes and numbers in layers that slide; once it is known which do. */

@@ -4,13 +4,6 @@
 
 extern const struct arch arch_llama;
 
-/* Files of the variant with pictures have rows of halves, and say so by these sections alone. */
-static int no_sections(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	(void)h;
-	return arch_key_none(r, K_SECTIONS, err);
-}
-
 const struct arch arch_glm4 = {
 	.gguf = "glm4",
 	.hf = { "Glm4ForCausalLM" },
@@ -18,5 +11,5 @@ const struct arch arch_glm4 = {
 	.tensors = { group_post_norms_glm, group_fused_ffn },
 	.rope = { ROPE_PAIRS, ROPE_PAIRS },
 	.must = "head_dim num_key_value_heads rope.partial_rotary_factor",
-	.read = { no_sections },
+	.read = { arch_read_no_sections },
 };

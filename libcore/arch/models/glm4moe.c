@@ -8,7 +8,8 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int normed;
 
-	h->expert_gating = GATING_SIGMOID;
+	(void)h;
+
 	return arch_key_bool(r, K_QK_NORM, &normed, err); /* tensors that are there or not */
 }
 
@@ -21,5 +22,6 @@ const struct arch arch_glm4moe = {
 	.must = "head_dim num_key_value_heads rope.partial_rotary_factor n_routed_experts "
 		"n_shared_experts"
 		" first_k_dense_replace norm_topk_prob",
-	.read = { own, arch_read_shared, arch_read_dense, arch_read_groups, arch_read_next },
+	.read = { own, arch_read_sigmoid, arch_read_shared, arch_read_dense, arch_read_groups,
+	          arch_read_next },
 };

@@ -8,10 +8,8 @@ extern const struct arch arch_llama;
 /* Earlier models of MiniMax have a kind for each layer, 1 where it attends. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	int32_t gating = 2, kind = 1, normed = 1;
+	int32_t kind = 1, normed = 1;
 
-	TRY(arch_key_i32(r, K_EXPERT_GATING, &gating, 1, 2, err));
-	h->expert_gating = gating == 2 ? GATING_SIGMOID : GATING_SOFTMAX;
 	TRY(arch_key_i32(r, K_LAYER_KINDS, &kind, 1, 1, err));
 	TRY(arch_key_i32(r, K_QK_NORM, &normed, 1, 1, err));
 	return arch_key_rotating(r, K_ROTARY_DIM, h, err);
@@ -29,5 +27,5 @@ const struct arch arch_minimaxm2 = {
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.must = "head_dim num_key_value_heads num_local_experts rope.rope_theta",
 	.expect = expect,
-	.read = { own },
+	.read = { arch_read_sigmoid, own },
 };

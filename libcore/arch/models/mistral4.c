@@ -4,12 +4,6 @@
 
 extern const struct arch arch_deepseek2;
 
-static int two_best(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	h->group_best = 2;
-	return arch_read_groups(h, r, err);
-}
-
 const struct arch arch_mistral4 = {
 	.gguf = "mistral4",
 	.hf = { "Mistral4ForCausalLM" },
@@ -18,6 +12,6 @@ const struct arch arch_mistral4 = {
 	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
 		" n_shared_experts moe_intermediate_size norm_topk_prob rope.rope_theta"
 		" rope.llama_4_scaling_beta",
-	.read = { arch_read_latent, arch_read_norm_said, two_best, arch_read_shared,
+	.read = { arch_read_latent, arch_read_norm_said, arch_read_groups_by_two, arch_read_shared,
 	          arch_read_dense, arch_read_temper },
 };

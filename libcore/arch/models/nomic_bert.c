@@ -3,11 +3,6 @@
 
 extern const struct arch arch_bert;
 
-static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	return arch_key_encoder(r, h, 1, err);
-}
-
 static const struct arch_expect expect[] = { { "hidden_act", "silu" },
 	                                     { "activation_function", "swiglu" },
 	                                     { NULL, NULL } };
@@ -18,7 +13,7 @@ const struct arch arch_nomic_bert = {
 	.like = &arch_bert,
 	.layers = "encoder.layers.",
 	.tensors = { group_nomic_bert },
-	.read = { encoder },
+	.read = { arch_read_centred_encoder },
 	.must = "rope.rope_theta|rope.rotary_emb_base",
 	.expect = expect,
 };

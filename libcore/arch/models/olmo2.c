@@ -4,11 +4,6 @@
 
 extern const struct arch arch_llama;
 
-static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	return arch_key_slides(r, h, 4, ARCH_FULL_LAST, err);
-}
-
 const struct arch arch_olmo2 = {
 	.gguf = "olmo2",
 	.hf = { "Olmo2ForCausalLM", "Olmo3ForCausalLM" },
@@ -16,5 +11,5 @@ const struct arch arch_olmo2 = {
 	.tensors = { group_no_pre_norms, group_post_norms, group_row_norms },
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.must = "rope.rope_theta",
-	.read = { slides, arch_read_own_base },
+	.read = { arch_read_three_slide, arch_read_own_base },
 };

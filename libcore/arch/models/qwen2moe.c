@@ -1,7 +1,6 @@
 /* Qwen 1.5 and 2 with experts: weights of the chosen are left as they are, and every row goes through a
  * shared one, weighted by a router of its own.  Yang+ 2024, arXiv:2407.10671 */
 #include "arch/arch.h"
-#include "base/err.h"
 
 extern const struct arch arch_qwen2;
 
