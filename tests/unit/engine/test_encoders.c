@@ -185,6 +185,45 @@ static const struct golden *named(const char *name)
 	return NULL;
 }
 
+/* Files in which one value is changed are not opened, and the message names it. */
+static void test_hostile(void **state)
+{
+	static struct {
+		const char *name;
+		char edit[72];
+		const char *says;
+		int code;
+	} files[] = {
+		{ "bert", "key bert.context_length 65", "position_embd.weight", INFER_EFORMAT },
+		{ "bert", "key bert.context_length 63", "position_embd.weight", INFER_EFORMAT },
+		{ "bert", "key bert.feed_forward_length 39", "ffn_up", INFER_EFORMAT },
+		{ "bert", "key bert.attention.causal true", "attention.causal", INFER_EUNSUP },
+		{ "nomic", "key nomic-bert.rope.freq_base 0", "rope.freq_base", INFER_EFORMAT },
+		{ "nomic", "key nomic-bert.feed_forward_length 80", "ffn_", INFER_EFORMAT },
+		{ "modern", "key modern-bert.feed_forward_length 80", "ffn_", INFER_EFORMAT },
+		{ "modern", "key modern-bert.hidden_activation tanh", "hidden_activation: tanh",
+		  INFER_EUNSUP },
+		{ "modern-rank", "key modern-bert.classifier.pooling_type 1",
+		  "classifier.pooling_type", INFER_EUNSUP },
+		{ "gemma", "key gemma-embedding.attention.key_length 4", "attn_", INFER_EFORMAT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const struct edits more = { .n = 1, .line = { files[i].edit } };
+		const struct golden *g = named(files[i].name);
+		infer_error err = { 0 };
+		infer_model *m = NULL;
+		char path[64];
+		golden_write_edited(GOLDEN_ENCODERS, g->file, &g->edits, &more, path);
+		int rc = infer_model_open(&m, path, NULL, &err);
+		unlink(path);
+		infer_model_close(&m);
+		if (rc != files[i].code || !strstr(err.message, files[i].says))
+			fail_msg("%s: %d, %s", files[i].edit, rc, rc ? err.message : "taken");
+	}
+}
+
 static void refused(const char *name, struct infer_request r, int code, const char *why)
 {
 	const struct golden *g = named(name);
@@ -227,11 +266,12 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[MAX_CASES + 1];
+	static struct CMUnitTest tests[MAX_CASES + 2];
 
 	golden_read_from(GOLDEN_ENCODERS "cases.txt");
 	for (int i = 0; i < n_cases; i++)
 		tests[i] = (struct CMUnitTest){ cases[i].name, test_case, NULL, NULL, &cases[i] };
 	tests[n_cases] = (struct CMUnitTest)cmocka_unit_test(test_refused);
-	return _cmocka_run_group_tests("encoders", tests, (size_t)n_cases + 1, NULL, NULL);
+	tests[n_cases + 1] = (struct CMUnitTest)cmocka_unit_test(test_hostile);
+	return _cmocka_run_group_tests("encoders", tests, (size_t)n_cases + 2, NULL, NULL);
 }
