@@ -59,6 +59,12 @@ FAULTS = {
     "heads-other": "heads of a state share keys the other way",
     "no-attn-gate": "what attention gives is not gated",
     "no-state-gate": "what a state gives is not gated",
+    "no-skip": "nothing goes past a state",
+    "step-linear": "the steps of a state are no softplus",
+    "norm-first": "what a state gives is normed before it is gated",
+    "norm-all": "what a state gives is normed over all channels, not over those of a group",
+    "no-conv-bias": "a convolution has no bias",
+    "bc-swapped": "what a state takes in and what it is read by are exchanged",
     "no-latent-norm": "latents are not normed",
     "no-score-growth": "scores do not grow with YaRN's factor",
     "no-groups": "experts are chosen from all groups",
@@ -101,6 +107,7 @@ ARCHS = {
     "llama": {"rope": "pairs"},
     "granite": {"rope": "pairs", "logit": "divide"},
     "granitemoe": {"rope": "pairs", "logit": "divide"},
+    "granitehybrid": {"rope": "pairs", "logit": "divide"},
     "smollm3": {"rope": "pairs", "nope": 4},
     "qwen2": {"rope": "halves"},
     "qwen3": {"rope": "halves"},
@@ -289,6 +296,8 @@ class Model:
 
     def is_still(self, il):
         nope = self.how.get("nope")
+        if self.arch == "granitehybrid":
+            return not self.key("rope.scaling.finetuned", True)
         return bool(nope) and (il + 1) % nope == 0
 
     def tempered(self, q, il):
@@ -379,6 +388,8 @@ class Model:
         dv = self.key("attention.value_length", self.n_embd // heads)
         if self.slides(il):
             dk, dv = self.key("attention.key_length_swa", dk), self.key("attention.value_length_swa", dv)
+        if self.has(p + "ssm_in.weight"):
+            return self.mamba(h, p)
         if self.has(p + "ssm_conv1d.weight"):
             return self.recurrent(h, p)
         if self.has(p + "shortconv.conv.weight"):
@@ -443,9 +454,36 @@ class Model:
         y = self.convolved(x if "no-conv-b" in self.faults else b * x, self.tensors[p + "shortconv.conv.weight"][0], "conv-silu" in self.faults)
         return self.mm(y if "no-conv-c" in self.faults else c * y, p + "shortconv.out_proj")
 
-    def convolved(self, x, w, silu=True):
+    def mamba(self, h, p):
+        n, ng, nh, ds, di = len(h), *(self.key("ssm." + k) for k in ("group_count", "time_step_rank", "state_size", "inner_size"))
+        z, x, dt = np.split(self.mm(h, p + "ssm_in"), [di, 2 * di + 2 * ng * ds], axis=-1)
+        bias = 0.0 if "no-conv-bias" in self.faults or not self.has(p + "ssm_conv1d.bias") else self.tensors[p + "ssm_conv1d.bias"][0].reshape(-1)
+        x, b, c = np.split(self.convolved(x, self.tensors[p + "ssm_conv1d.weight"][0], bias=bias), [di, di + ng * ds], axis=-1)
+        if "bc-swapped" in self.faults:
+            b, c = c, b
+        x, b, c = x.reshape(n, nh, -1), b.reshape(n, ng, ds), c.reshape(n, ng, ds)
+        a, shift, d = (self.tensors[p + k][0].reshape(-1) for k in ("ssm_a", "ssm_dt.bias", "ssm_d"))
+        dt = dt + shift if "step-linear" in self.faults else np.log1p(np.exp(dt + shift))
+        y = np.empty_like(x)
+        for j in range(nh):
+            s, g = np.zeros((ds, x.shape[2])), j % ng if "heads-other" in self.faults else j // (nh // ng)
+            for r in range(n):
+                fade = 0.0 if r == 32 and "state-anew" in self.faults else 1.0 if "no-decay" in self.faults else np.exp(a[j] * dt[r, j])
+                s = fade * s + np.outer(b[r, g], dt[r, j] * x[r, j])
+                y[r, j] = c[r, g] @ s + (0.0 if "no-skip" in self.faults else d[j] * x[r, j])
+        return self.mm(self.gate_normed(y.reshape(n, di), z * sigmoid(z), self.tensors[p + "ssm_norm.weight"][0].reshape(-1), ng), p + "ssm_out")
+
+    def gate_normed(self, y, z, w, groups):
+        if "no-state-gate" in self.faults:
+            z = np.ones_like(z)
+        y = y if "norm-first" in self.faults else y * z
+        by = y.reshape(len(y), 1 if "norm-all" in self.faults else groups, -1)
+        by = by / np.sqrt((by * by).mean(-1, keepdims=True) + self.eps)
+        return by.reshape(y.shape) * w * (z if "norm-first" in self.faults else 1.0)
+
+    def convolved(self, x, w, silu=True, bias=0.0):
         """x [n][c], w [c][taps]"""
-        taps, y = w.shape[1], np.zeros_like(x)
+        taps, y = w.shape[1], np.zeros_like(x) + bias
         for r in range(len(x)):
             first = 32 if "conv-anew" in self.faults and r >= 32 else r if "no-conv" in self.faults else 0
             for t in range(taps):

@@ -32,7 +32,7 @@ spec.loader.exec_module(logits)
 USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtral", "granite", "qwen2", "qwen3", "qwen3moe",
         "gemma2", "gemma3", "phi3"]
 # those whose file the public converter writes
-HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub",
+HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub", "granitehybrid-hub", "granitehybrid-dense-hub",
        "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
        "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "mistral4-hub", "mistral4-grows-hub", "minimaxm2-hub", "gemma3n-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
        "llama4-hub"]
@@ -91,6 +91,8 @@ def part(h, g):
 
 def of_states(h, hub):
     """What h becomes in a file whose layers keep states, by transform."""
+    if "mamba_d_conv" in hub:       # gains by groups are a matrix there
+        return [("T_NONE", h), ("T_NONE", h.reshape(hub["mamba_n_groups"], -1)), ("T_NONE", h.reshape(-1, 1)), ("T_NEG_EXP", -np.exp(h).reshape(-1, 1))]
     nk, nv, dk, dv = (hub["linear_" + k] for k in ("num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim"))
     r, qk, out = nv // nk, 2 * nk * dk, [("T_NEG_EXP", -np.exp(h)), ("T_PLUS1", h + 1.0)]
 
@@ -119,7 +121,7 @@ def match(state, tensors, d, made, hub=None):
     lines, used = [], []
     for name, g in tensors.items():
         found = [(h, name, how) for h, a in state.items() for how in transforms(a, g, d)]
-        if not found and hub and "linear_conv_kernel_dim" in hub:
+        if not found and hub and ("linear_conv_kernel_dim" in hub or "mamba_d_conv" in hub):
             found = [(h, name, how) for h, a in state.items() for how, x in of_states(a, hub)
                      if x.shape == g.shape and np.abs(x - g).max() < 1e-6]
         if not found:
@@ -136,7 +138,7 @@ def match(state, tensors, d, made, hub=None):
             raise SystemExit(f"{name}: is {found}")
         lines += found
         used += [f[0] for f in found if f[0] != "-"]
-    joined = {u for u in used if any(s in u for s in ("gate_up_proj", "input_linear", "in_proj_qkvz"))}      # two tensors of the other kind
+    joined = {u for u in used if any(s in u for s in ("gate_up_proj", "input_linear", "in_proj_qkvz", "mamba.in_proj"))}      # two tensors of the other kind
     if sorted(u for u in used if u not in joined) + sorted(joined) != sorted(set(state) - joined) + sorted(joined):
         raise SystemExit(f"not used once: {sorted(set(state) ^ set(used)) or sorted(used)}")
     return lines

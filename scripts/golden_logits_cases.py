@@ -86,6 +86,11 @@ STATES = dict(head_dim=16, layer_types=["linear_attention", "full_attention"], f
               rope_parameters={"rope_type": "default", "rope_theta": 500.0, "partial_rotary_factor": 0.25})
 STATES35 = dict(STATES, attn_output_gate=True, mamba_ssm_dtype="float32", rope_parameters=dict(
     STATES["rope_parameters"], mrope_section=[1, 1, 0], mrope_interleaved=True))
+MAMBA = dict(layer_types=["mamba", "attention", "mamba"], num_hidden_layers=3, mamba_n_heads=6, mamba_d_head=8, mamba_expand=2, mamba_d_state=12,
+             mamba_chunk_size=16, mamba_proj_bias=False, embedding_multiplier=3.0, residual_multiplier=0.3125, attention_multiplier=0.21875,
+             logits_scaling=0.3125, attention_bias=False, tie_word_embeddings=True, pad_token_id=None, rope_theta=500.0,
+             time_step_limit=[0.0, {"__float__": "Infinity"}])
+MAMBA_FAULTS = ["no-decay", "no-conv", "state-anew", "conv-anew", "no-state-gate", "no-skip", "step-linear", "norm-first", "bc-swapped"]
 STATE_FAULTS = ["no-decay", "no-delta", "no-beta", "no-unit", "no-conv", "state-anew", "conv-anew", "heads-other", "no-attn-gate",
                 "no-state-gate", "rope-full", "rope-other", "no-qk-norm"]
 
@@ -449,6 +454,25 @@ CASES = {
         "mutants": {"one-expert": ["key granitemoe.expert_used_count 1"], "no-residual-scale": ["key granitemoe.residual_scale 1"],
                     "no-shared-down": each(2, "fill blk.%d.ffn_down_shexp.weight 0"), "gate-is-up": ["copy blk.1.ffn_gate_exps.weight blk.1.ffn_up_exps.weight"]},
         "faults": ["no-shared", "no-renorm", "rope-other"],
+    },
+    # Mamba 2 between layers that attend and do not rotate; experts, and one for every row
+    "granitehybrid-hub": {
+        "hub": hub("granitemoehybrid", "GraniteMoeHybridForCausalLM", **MAMBA, mamba_n_groups=2, mamba_d_conv=4, mamba_conv_bias=True, num_local_experts=5,
+                   num_experts_per_tok=2, intermediate_size=12, shared_intermediate_size=20, position_embedding_type="nope"),
+        "mutants": {"one-expert": ["key granitehybrid.expert_used_count 1"], "no-skip": ["fill blk.0.ssm_d 0"], "no-shift": ["fill blk.0.ssm_dt.bias 0"],
+                    "no-conv-bias": ["fill blk.2.ssm_conv1d.bias 0"], "no-state-norm": ["fill blk.0.ssm_norm.weight 1"],
+                    "no-shared-down": each(3, "fill blk.%d.ffn_down_shexp.weight 0"), "rotates": ["key granitehybrid.rope.scaling.finetuned true"],
+                    "groups-swapped": ["swaprows blk.0.ssm_norm.weight 0 1 1"], "no-residual-scale": ["key granitehybrid.residual_scale 1"]},
+        "faults": MAMBA_FAULTS + ["heads-other", "norm-all", "no-conv-bias", "all-rope", "no-shared", "no-renorm"],
+    },
+    # the same dense, in one group; its layers rotate, which the converter has no key for
+    "granitehybrid-dense-hub": {
+        "hub": hub("granitemoehybrid", "GraniteMoeHybridForCausalLM", **MAMBA, mamba_n_groups=1, mamba_d_conv=2, mamba_conv_bias=False, num_local_experts=0,
+                   num_experts_per_tok=0, intermediate_size=32, shared_intermediate_size=32, position_embedding_type="rope"),
+        "adds": {"granitehybrid.rope.scaling.finetuned": True, "granitehybrid.context_length": 128},
+        "mutants": {"no-skip": ["fill blk.0.ssm_d 0"], "base": ["key granitehybrid.rope.freq_base 50"], "still": ["key granitehybrid.rope.scaling.finetuned false"],
+                    "no-logit-scale": ["key granitehybrid.logit_scale 1"]},
+        "faults": MAMBA_FAULTS + ["rope-other"],
     },
     # queries grow with the position; YaRN's factor of cos and sin is 1
     "mistral3-hub": {

@@ -115,6 +115,8 @@ static inline int32_t arch_width(const infer_model *m)
 	return m->h.n_dense_3 ? m->h.n_dense_3 : m->h.n_dense_2 ? m->h.n_dense_2 : m->h.n_embd;
 }
 
+/* 1: the tensor has to be there; 0: it may; -1: it has no use in this layer. */
+int arch_wants(const infer_model *m, const struct arch_tensor *t, int layer);
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
 /* W_K_B and W_V_B of a layer out of W_KV_B, where a file has that.  INFER_EFORMAT: it has neither. */
@@ -136,6 +138,12 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 /* delta.c: as arch_attention, of a recurrent layer; before W_STATE_OUT */
 int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h); /* the same */
+int32_t arch_ssd(struct graph *g, const infer_model *m, int layer, int32_t h);        /* the same */
+/* rows of x with those before it, by weight w and bias; plain: without silu */
+int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
+                      const int32_t w[2], int plain);
+/* What DELTA has in every recurrent layer: its state and its heads; sources are left out. */
+struct graph_node arch_delta_node(const infer_model *m, int layer);
 /* cols columns of x: of each of its pieces those from `from` on */
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);

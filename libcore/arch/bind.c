@@ -245,6 +245,7 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
 		must(type->block == 1);
 		w->ne[0] = rows;
 		w->ne[1] = 1;
+		w->row_bytes = (size_t)rows * (size_t)type->block_bytes;
 		at[0] = (const unsigned char *)t->data + (size_t)first * (size_t)type->block_bytes;
 		TRY(bind_vector(m, t, how, w, at, err));
 	}
@@ -279,42 +280,6 @@ static int find_how(const infer_model *m, const struct parts *p, const struct in
 	               (int)t->name.len, t->name.at);
 }
 
-/* 1: the tensor has to be there; 0: it may; -1: it has no use in this layer. */
-static int wants(const infer_model *m, const struct arch_tensor *t, int layer)
-{
-	int experts = arch_has_experts(&m->h, layer);
-
-	switch ((enum arch_need)t->need) {
-	case ARCH_MUST:
-		return 1;
-	case ARCH_MAY:
-		break;
-	case ARCH_DENSE:
-		return experts ? -1 : 1;
-	case ARCH_EXPERTS:
-		return experts ? 1 : -1;
-	case ARCH_SHARED:
-		return experts && m->h.n_shared_ff ? 1 : -1;
-	case ARCH_ATTENDS:
-		return m->h.recurrent[layer] ? -1 : 1;
-	case ARCH_RECURRENT:
-		return m->h.recurrent[layer] ? 1 : -1;
-	case ARCH_ONE_STEP:
-		return m->h.q_rank ? -1 : 1;
-	case ARCH_TWO_STEPS:
-		return m->h.q_rank ? 1 : -1;
-	case ARCH_KEEPS:
-		return arch_keeper(&m->h, layer) == layer;
-	case ARCH_VALUES:
-		return m->h.windowed[layer] && arch_keeper(&m->h, layer) == layer;
-	case ARCH_INPUTS:
-		return m->h.layer_embd ? 1 : -1;
-	case ARCH_BEHIND_FIRST:
-		return layer > 0;
-	}
-	return 0;
-}
-
 /* Known, and of no use: nothing reads it, or the layer reads what another keeps. */
 static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 {
@@ -323,12 +288,24 @@ static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 	        arch_keeper(&m->h, layer) != layer);
 }
 
+/* A name may stand for other slots in other layers: those without a use here are left out. */
+static void drop_idle(const infer_model *m, struct parts *p, int layer)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n; i++)
+		if (arch_wants(m, p->row[i], layer) >= 0)
+			p->row[n++] = p->row[i];
+	p->n = n;
+}
+
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
 	struct infer_str rest;
 	int layer = layer_of(m->arch, m->naming, t->name, &rest);
 	struct parts p = find_rows(m->arch, m->naming, rest, layer >= 0);
-	int vector = p.n && !p.row[0]->shape[1];
+	int flat = p.n && !p.row[0]->shape[1],
+	    vector = flat || (p.n && p.row[0]->shape[0] == D_ONE); /* or a column */
 	enum arch_transform how;
 	int64_t first;
 
@@ -336,7 +313,9 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 		return INFER_OK;
 	if (layer >= m->h.n_layers && layer < m->h.n_layers + m->h.n_next)
 		return INFER_OK; /* predicts a token further on */
-	if (!p.n || layer >= m->h.n_layers || wants(m, p.row[0], layer) < 0)
+	if (layer < m->h.n_layers)
+		drop_idle(m, &p, layer);
+	if (!p.n || layer >= m->h.n_layers)
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",
 		               (int)t->name.len, t->name.at, m->arch->gguf,
 		               layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
@@ -350,7 +329,7 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 		int32_t *slot =
 			layer >= 0 ? &m->layer[layer][p.row[i]->slot] : &m->global[p.row[i]->slot];
 		int64_t rows =
-			arch_dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[vector ? 0 : 1]);
+			arch_dim_of(&m->h, layer < 0 ? 0 : layer, p.row[i]->shape[flat ? 0 : 1]);
 		if (p.expert >= 0)
 			TRY(bind_expert(m, t, p.expert, arch_dim_of(&m->h, 0, p.row[i]->shape[2]),
 			                slot, err));
@@ -385,12 +364,12 @@ static int check_all(const infer_model *m, infer_error *err)
 		if (!row)
 			continue;
 		const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-		if (slot < W_GLOBALS && wants(m, row, 0) > 0 && m->global[slot] < 0)
+		if (slot < W_GLOBALS && arch_wants(m, row, 0) > 0 && m->global[slot] < 0)
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
 		if (slot < W_GLOBALS && m->global[slot] >= 0)
 			TRY(check_experts(m, row, -1, err));
 		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++) {
-			if (wants(m, row, i) <= 0)
+			if (arch_wants(m, row, i) <= 0)
 				continue;
 			if (m->layer[i][slot] < 0)
 				return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",

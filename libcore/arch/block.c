@@ -312,9 +312,10 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	int32_t h = arch_norm(g, m, w[W_ATTN_NORM], x);
 	int recurs = m->h.recurrent[layer];
 
-	h = w[W_SHORT_CONV] >= 0 ? arch_short_conv(g, m, layer, h)
-	    : recurs             ? arch_delta(g, m, layer, h)
-	                         : arch_attention(g, m, layer, h);
+	h = w[W_SHORT_CONV] >= 0   ? arch_short_conv(g, m, layer, h)
+	    : w[W_STATE_SKIP] >= 0 ? arch_ssd(g, m, layer, h)
+	    : recurs               ? arch_delta(g, m, layer, h)
+	                           : arch_attention(g, m, layer, h);
 
 	if (layer == m->h.n_layers - 1) { /* only the output rows are needed from here on */
 		h = arch_pick(g, h);

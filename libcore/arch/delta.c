@@ -26,15 +26,38 @@ static int32_t even(struct graph *g, const infer_model *m, int32_t x)
 	return graph_add(g, n);
 }
 
-static int32_t convolve(struct graph *g, const infer_model *m, int layer, int32_t x)
+int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
+                      const int32_t w[2], int plain)
 {
 	struct graph_node n = graph_node_of(GRAPH_CONV);
 
 	n.src[0] = x;
-	n.w[0] = m->layer[layer][W_STATE_CONV];
+	n.w[0] = w[0];
+	n.w[1] = w[1];
 	n.conv.layer = layer;
 	n.conv.taps = m->h.taps;
+	n.conv.plain = plain;
 	return graph_add(g, n);
+}
+
+struct graph_node arch_delta_node(const infer_model *m, int layer)
+{
+	struct graph_node n = graph_node_of(GRAPH_DELTA);
+	int32_t heads = m->h.state_heads;
+
+	n.cols = heads * m->h.state_dv;
+	n.w[0] = m->layer[layer][W_STATE_DECAY_RATE];
+	n.w[1] = m->layer[layer][W_STATE_DECAY_BIAS];
+	n.w[2] = m->layer[layer][W_STATE_SKIP];
+	n.delta.layer = layer;
+	n.delta.at = m->h.state - heads * ((m->h.state_dv + 15) / 16 * 16) * m->h.state_dk;
+	n.delta.heads = heads;
+	n.delta.k_heads = m->h.state_k_heads;
+	n.delta.dk = m->h.state_dk;
+	n.delta.dv = m->h.state_dv;
+	n.delta.tiled = m->h.state_tiled && m->naming == ARCH_GGUF;
+	n.delta.scale = 1;
+	return n;
 }
 
 /* The norm of each head, times silu of the gate. */
@@ -59,7 +82,7 @@ int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
 		heads = m->h.state_heads, k_heads = m->h.state_k_heads,
 		x = arch_linear(g, m, w[W_STATE_QKV], -1, h),
 		gate = arch_linear(g, m, w[W_STATE_GATE], -1, h);
-	struct graph_node n = graph_node_of(GRAPH_DELTA), k = graph_node_of(GRAPH_SCALE);
+	struct graph_node n = arch_delta_node(m, layer), k = graph_node_of(GRAPH_SCALE);
 
 	if (w[W_STATE_BETA_DECAY] >= 0) {
 		h = arch_linear(g, m, w[W_STATE_BETA_DECAY], -1, h);
@@ -69,22 +92,12 @@ int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
 		n.src[3] = arch_linear(g, m, w[W_STATE_BETA], -1, h);
 		n.src[4] = arch_linear(g, m, w[W_STATE_DECAY], -1, h);
 	}
-	x = convolve(g, m, layer, x);
+	x = arch_convolve(g, m, layer, x, (const int32_t[]){ w[W_STATE_CONV], -1 }, 0);
 	k.src[0] = even(g, m, arch_part(g, x, 1, qk, qk));
 	k.scale.mul = 1 / sqrtf((float)m->h.state_dk);
 	n.src[0] = even(g, m, arch_part(g, x, 1, 0, qk));
 	n.src[1] = graph_add(g, k);
 	n.src[2] = arch_part(g, x, 1, 2 * qk, o);
-	n.cols = o;
-	n.w[0] = w[W_STATE_DECAY_RATE];
-	n.w[1] = w[W_STATE_DECAY_BIAS];
-	n.delta.layer = layer;
-	n.delta.at = m->h.state - heads * ((m->h.state_dv + 15) / 16 * 16) * m->h.state_dk;
-	n.delta.heads = heads;
-	n.delta.k_heads = k_heads;
-	n.delta.dk = m->h.state_dk;
-	n.delta.dv = m->h.state_dv;
-	n.delta.tiled = m->h.state_tiled && m->naming == ARCH_GGUF;
 	n.delta.scale = 1 / (float)m->h.state_dk;
 	return finish(g, m, layer, graph_add(g, n), gate);
 }

@@ -1,4 +1,4 @@
-/* arch/dims.c - how large the dimensions of tensors are. */
+/* arch/dims.c - how large a tensor is, and whether a layer has it. */
 #include "arch/arch.h"
 
 /* of recurrent layers */
@@ -6,17 +6,21 @@ static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
 	int64_t o = (int64_t)h->state_heads * h->state_dv;
 
-	return dim == D_STATE_QKV     ? 2 * (int64_t)h->state_k_heads * h->state_dk + o
-	       : dim == D_STATE_O     ? o
-	       : dim == D_STATE_V     ? h->state_dv
-	       : dim == D_STATE_PAIRS ? 2 * (int64_t)h->state_heads
-	                              : h->state_heads;
+	return dim == D_STATE_QKV      ? 2 * (int64_t)h->state_k_heads * h->state_dk + o
+	       : dim == D_STATE_O      ? o
+	       : dim == D_STATE_V      ? h->state_dv
+	       : dim == D_STATE_PAIRS  ? 2 * (int64_t)h->state_heads
+	       : dim == D_STATE_GROUP  ? o / (h->state_k_heads ? h->state_k_heads : 1)
+	       : dim == D_TAPS         ? h->taps
+	       : dim == D_STATE_GROUPS ? h->state_k_heads
+	                               : h->state_heads;
 }
 
-/* those from D_KV_B on */
+/* those from D_V_HEAD on */
 static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
-	const int64_t of[] = { (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head),
+	const int64_t of[] = { h->v_head,
+		               (int64_t)h->n_head * (h->k_head - h->n_rot + h->v_head),
 		               h->layer_embd,
 		               (int64_t)h->layer_embd * h->n_layers,
 		               h->ctx_train,
@@ -29,7 +33,7 @@ static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 		               h->streams - 1,
 		               h->n_side };
 
-	return of[dim - D_KV_B];
+	return of[dim - D_V_HEAD];
 }
 
 int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
@@ -66,9 +70,10 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 	case D_STATE_V:
 	case D_STATE_HEADS:
 	case D_STATE_PAIRS:
-		return state_dim(h, (enum arch_dim)dim);
+	case D_STATE_GROUP:
+	case D_STATE_GROUPS:
 	case D_TAPS:
-		return h->taps;
+		return state_dim(h, (enum arch_dim)dim);
 	case D_HALF_ROT:
 		return h->n_rot / 2;
 	case D_EXPERTS:
@@ -80,8 +85,42 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 	case D_NOPE:
 		return h->k_head - h->n_rot;
 	case D_V_HEAD:
-		return h->v_head;
 	default:
 		return last_dim(h, (enum arch_dim)dim);
 	}
+}
+
+int arch_wants(const infer_model *m, const struct arch_tensor *t, int layer)
+{
+	int experts = arch_has_experts(&m->h, layer);
+
+	switch ((enum arch_need)t->need) {
+	case ARCH_MUST:
+		return 1;
+	case ARCH_MAY:
+		break;
+	case ARCH_DENSE:
+		return experts ? -1 : 1;
+	case ARCH_EXPERTS:
+		return experts ? 1 : -1;
+	case ARCH_SHARED:
+		return experts && m->h.n_shared_ff ? 1 : -1;
+	case ARCH_ATTENDS:
+		return m->h.recurrent[layer] ? -1 : 1;
+	case ARCH_RECURRENT:
+		return m->h.recurrent[layer] ? 1 : -1;
+	case ARCH_ONE_STEP:
+		return m->h.q_rank ? -1 : 1;
+	case ARCH_TWO_STEPS:
+		return m->h.q_rank ? 1 : -1;
+	case ARCH_KEEPS:
+		return arch_keeper(&m->h, layer) == layer;
+	case ARCH_VALUES:
+		return m->h.windowed[layer] && arch_keeper(&m->h, layer) == layer;
+	case ARCH_INPUTS:
+		return m->h.layer_embd ? 1 : -1;
+	case ARCH_BEHIND_FIRST:
+		return layer > 0;
+	}
+	return 0;
 }

@@ -25,6 +25,8 @@ enum arch_dim {
 	D_STATE_V, /* of one head */
 	D_STATE_HEADS,
 	D_STATE_PAIRS, /* two for each head */
+	D_STATE_GROUP, /* of channels that share q and k */
+	D_STATE_GROUPS,
 	D_TAPS,
 	D_Q_RANK,
 	D_NOPE, /* of a head, what does not rotate */

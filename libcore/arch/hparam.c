@@ -218,24 +218,13 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 	return INFER_OK;
 }
 
-/* Read a required key. */
-static int must_have(struct arch_reader *r, enum arch_key key, infer_error *err)
+const struct arch *arch_key_of(const struct arch_reader *r) { return r->keys.arch; }
+
+int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err)
 {
 
 	return arch_key_look(r, key).kind ? INFER_OK
 	                                  : arch_key_refuse(r, key, INFER_EFORMAT, err, "missing");
-}
-
-/* A flag for each layer, or every period-th attends. */
-static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
-{
-	int32_t period = 4;
-
-	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
-	TRY(arch_key_i32(r, K_FULL_INTERVAL, &period, 1, ARCH_MAX_LAYERS, err));
-	for (int i = 0; i < h->n_layers; i++)
-		h->recurrent[i] = i % period != period - 1;
-	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
 }
 
 /* The layers may be listed too. */
@@ -258,40 +247,6 @@ int arch_read_experts_step(struct arch_hparam *h, struct arch_reader *r, infer_e
 			                       (long long)layer, h->experts_step);
 	}
 	return INFER_OK;
-}
-
-int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
-{
-	static const enum arch_key needed[] = { K_STATE_CONV, K_STATE_DK, K_STATE_O,
-		                                K_STATE_K_HEADS, K_STATE_HEADS };
-	int32_t out = 0;
-	int64_t floats;
-
-	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-		TRY(must_have(r, needed[i], err));
-	TRY(arch_key_i32(r, K_STATE_CONV, &h->taps, 1, 64, err));
-	TRY(arch_key_i32(r, K_STATE_DK, &h->state_dk, 1, 1 << 12, err));
-	TRY(arch_key_i32(r, K_STATE_HEADS, &h->state_heads, 1, 1 << 12, err));
-	TRY(arch_key_i32(r, K_STATE_K_HEADS, &h->state_k_heads, 1, h->state_heads, err));
-	TRY(arch_key_i32(r, K_STATE_O, &out, 1, 1 << 20, err));
-	if (h->state_heads % h->state_k_heads)
-		return arch_key_refuse(r, K_STATE_K_HEADS, INFER_EFORMAT, err,
-		                       "%d does not divide the %d heads", h->state_k_heads,
-		                       h->state_heads);
-	if (out % h->state_heads)
-		return arch_key_refuse(r, K_STATE_O, INFER_EFORMAT, err,
-		                       "%d is no multiple of the %d heads", out, h->state_heads);
-	h->state_dv = out / h->state_heads;
-	const struct arch_tensor *gate = arch_row(r->keys.arch, W_STATE_GATE);
-	h->state_tiled = gate && gate->how == T_TILED;
-	floats = (int64_t)(h->taps - 1) * (2 * (int64_t)h->state_k_heads * h->state_dk + out);
-	floats = (floats + 15) / 16 * 16 +
-	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
-	if (floats > 1 << 28)
-		return arch_key_refuse(r, K_STATE_DK, INFER_EFORMAT, err,
-		                       "a state of %lld numbers a layer", (long long)floats);
-	h->state = (int32_t)floats;
-	return read_recurrent(r, h, err);
 }
 
 int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err)
@@ -339,9 +294,9 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	static const enum arch_key needed[] = { K_BLOCK_COUNT, K_CONTEXT, K_EMBD, K_HEADS };
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-		TRY(must_have(r, needed[i], err));
+		TRY(arch_key_must(r, needed[i], err));
 	if (!arch_key_look(r, K_EXPERT_FF).kind)
-		TRY(must_have(r, K_FF, err));
+		TRY(arch_key_must(r, K_FF, err));
 	TRY(arch_key_i32(r, K_BLOCK_COUNT, &h->n_layers, 1, ARCH_MAX_LAYERS, err));
 	TRY(arch_key_i32(r, K_CONTEXT, &h->ctx_train, 1, 1 << 30, err));
 	TRY(arch_key_i32(r, K_EMBD, &h->n_embd, 1, 1 << 20, err));

@@ -75,11 +75,12 @@ KEY(SHORT_CONV,         "shortconv.l_cache",                "conv_L_cache",     
 KEY(FF_ADJUST,          NULL,                               "block_auto_adjust_ff_dim",  NEUTRAL,  0, 0) /* keys_hf.c: FF; so are the next two */
 KEY(FF_TIMES,           NULL,                               "block_ffn_dim_multiplier",  HARMLESS, 0, 0)
 KEY(FF_MULTIPLE,        NULL,                               "block_multiple_of",         HARMLESS, 0, 0)
-KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim",    NEUTRAL,  0, 0)
-KEY(STATE_DK,           "ssm.state_size",                   "linear_key_head_dim",       NEUTRAL,  0, 0)
-KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_dim",     NEUTRAL,  0, 0) /* times the heads: keys_hf.c */
-KEY(STATE_K_HEADS,      "ssm.group_count",                  "linear_num_key_heads",      NEUTRAL,  0, 0)
-KEY(STATE_HEADS,        "ssm.time_step_rank",               "linear_num_value_heads",    NEUTRAL,  0, 0)
+KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim|mamba_d_conv", NEUTRAL,  0, 0)
+KEY(STATE_DK,           "ssm.state_size",                   "linear_key_head_dim|mamba_d_state", NEUTRAL,  0, 0)
+KEY(STATE_O,            "ssm.inner_size",                   "linear_value_head_dim|mamba_d_head", NEUTRAL,  0, 0) /* times the heads: keys_hf.c */
+KEY(STATE_K_HEADS,      "ssm.group_count",                  "linear_num_key_heads|mamba_n_groups", NEUTRAL,  0, 0)
+KEY(STATE_HEADS,        "ssm.time_step_rank",               "linear_num_value_heads|mamba_n_heads", NEUTRAL, 0, 0)
+KEY(STEP_LIMIT,         NULL,                               "time_step_limit",           NEUTRAL, -1, -1) /* keys_hf.c: refused where a step is cut */
 KEY(ATTN_GATE,          NULL,                               "attn_output_gate",          NEUTRAL,  0, 0)
 KEY(SHARED_KV,          "attention.shared_kv_layers",       "num_kv_shared_layers",      NEUTRAL,  0, 0)
 KEY(WIDE_BORROWERS,     NULL,                               "use_double_wide_mlp",       NEUTRAL,  0, 0)
@@ -146,7 +147,7 @@ KEY(DENSE_2_IN,         "dense_2_feat_in",                  NULL,               
 KEY(DENSE_2_OUT,        "dense_2_feat_out",                 NULL,                        HARMLESS, 0, 0)
 KEY(DENSE_3_IN,         "dense_3_feat_in",                  NULL,                        HARMLESS, 0, 0)
 KEY(DENSE_3_OUT,        "dense_3_feat_out",                 NULL,                        HARMLESS, 0, 0)
-KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained */
+KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* how the model was trained; of hybrids: whether it rotates */
 KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|rope.mrope_interleaved", HARMLESS, 0, 0) /* text has one position in all of them */
 KEY(ROTATING,           NULL,                               "qk_rope_head_dim",          HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(QK_HEAD,            NULL,                               "qk_head_dim",               HARMLESS, 0, 0) /* the sum of its parts */
@@ -155,6 +156,8 @@ KEY(K_IS_V,             NULL,                               "attention_k_eq_v", 
 KEY(HAS_EXPERTS,        NULL,                               "enable_moe_block",          HARMLESS, 0, 0) /* read with EXPERTS */
 KEY(SIDE,               NULL,                               "laurel_rank",               HARMLESS, 0, 0) /* the tensors are as wide */
 KEY(LAYER_VOCAB,        NULL,                               "vocab_size_per_layer_input", HARMLESS, 0, 0) /* its table has as many rows */
+KEY(MAMBA_WIDTH,        NULL,                               "mamba_expand",              HARMLESS, 0, 0) /* the heads are as wide together */
+KEY(MAMBA_CHUNK,        NULL,                               "mamba_chunk_size",          HARMLESS, 0, 0) /* rows that other engines take together */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
 KEY(SCALED_CONTEXT,     NULL,                               "rope.max_position_embeddings", HARMLESS, 0, 0) /* CONTEXT, again */
@@ -164,7 +167,7 @@ KEY(HIGH_FACTOR,        NULL,                               "rope.high_freq_fact
 KEY(ROPE_PARAMETERS,    NULL,                               "rope_parameters|rope_scaling", HARMLESS, 0, 0) /* their members are looked at */
 KEY(USE_WINDOW,         NULL,                               "use_sliding_window",        HARMLESS, 0, 0) /* read with WINDOW */
 KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
-KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias|norm_bias|"
+KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias|norm_bias|mamba_conv_bias|mamba_proj_bias|"
                                                             "classifier_bias|decoder_bias|qkv_proj_bias|mlp_fc1_bias|mlp_fc2_bias", HARMLESS, 0, 0) /* tensors that are there or not */
 KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
 KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_activation|activation_function", HARMLESS, 0, 0) /* read, or compared with arch.expect */

@@ -62,5 +62,7 @@ struct arch_keys_kind {
 };
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a);
 /* config: an object, config.json of a class that a.hf names. */
+/* Lists and objects that are not in the one form supported: INFER_EUNSUP. */
+int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);
 #endif

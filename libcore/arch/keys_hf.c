@@ -19,7 +19,8 @@
  *   WINDOW_PATTERN         layer_types: a flag for each
  *   RECURRENT     layer_types: a flag for each
  *   FF            of block_auto_adjust_ff_dim: two thirds of it, times a factor, up to a multiple
- *   STATE_O       linear_value_head_dim times the heads
+ *   STATE_O       linear_value_head_dim or mamba_d_head times the heads
+ *   of Mamba 2: FINETUNED  whether position_embedding_type is rope;  CONTEXT  2^20 where not;  FF  what all rows take, without experts
  *   CONTEXT       of RoBERTa: less the rows of padding before position 0 (FIRST_POSITION); at most max_trained_positions
  *   HEAD_POOLING  classifier_pooling, as the number that GGUF files have
  *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
@@ -122,14 +123,40 @@ static int64_t head_dim(const struct arch_keys *k)
 
 static int64_t int_of(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
 
-/* What a key of latent attention comes to, in *room; NULL: as it is for others. */
+static int mamba_turns(const struct arch_keys *k)
+{
+	return json_equals(plain(k, K_POSITIONS), "rope");
+}
+
+/* What a key of Mamba 2 comes to, in *room; NULL: as it is for others. */
+static const struct json *mamba(const struct arch_keys *k, enum arch_key key, struct json *room)
+{
+	const struct json *all = plain(k, K_EXPERTS);
+
+	if (!arch_row(k->arch, W_STATE_SKIP))
+		return NULL;
+	switch (key) {
+	case K_FINETUNED:
+		*room = (struct json){ .kind = mamba_turns(k) ? JSON_TRUE : JSON_FALSE };
+		return room;
+	case K_CONTEXT:
+		*room = integer(1 << 20);
+		return mamba_turns(k) ? NULL : room;
+	case K_FF:
+		return json_is(all, JSON_INT) && !all->i ? plain(k, K_SHARED_EXPERT_FF) : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* The same of latent attention. */
 static const struct json *latent(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
 	const struct json *rank = plain(k, K_KV_LORA), *v = plain(k, key);
 	int64_t rot = int_of(plain(k, K_ROTATING));
 
 	if (!rank)
-		return NULL;
+		return mamba(k, key, room);
 	switch (key) {
 	case K_HEADS_KV:
 		*room = integer(1);
@@ -361,6 +388,14 @@ static const char *sliding(const struct arch *a)
 	return a->chunked ? "chunked_attention" : "sliding_attention";
 }
 
+/* transformers has newer names for some kinds. */
+static int is_kind(const struct json *v, const char *kind)
+{
+	return json_equals(v, kind) ||
+	       (!strcmp(kind, "linear_attention") && json_equals(v, "mamba")) ||
+	       (!strcmp(kind, "full_attention") && json_equals(v, "attention"));
+}
+
 /* The kind of layers that layer_types flags for the key; NULL: it is another key. */
 static const char *layers_of(const struct arch_keys *k, enum arch_key key)
 {
@@ -404,7 +439,7 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	const struct json *v = element(k, key, i, &room);
 
 	if (layers_of(k, key) && json_is_string(v)) { /* arch_keys_kind.check knows all kinds */
-		*out = json_equals(v, layers_of(k, key));
+		*out = is_kind(v, layers_of(k, key));
 		return INFER_OK;
 	}
 	if (json_is_bool(v))
@@ -512,41 +547,14 @@ static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 static int check_layers(const struct arch_keys *k, infer_error *err)
 {
 	json_each(v, json_get(k->config, "layer_types"))
-		if (!json_equals(v, "full_attention") && !json_equals(v, sliding(k->arch)) &&
-		    !(recurs(k) && json_equals(v, recurs(k))))
+		if (!is_kind(v, "full_attention") && !is_kind(v, sliding(k->arch)) &&
+		    !(recurs(k) && is_kind(v, recurs(k))))
 			return err_set(
 				err, INFER_EUNSUP,
 				"key layer_types: %.*s is not supported with architecture %s",
 				(int)(json_bytes(v) < 64 ? json_bytes(v) : 64), json_str(v),
 				k->arch->gguf);
 	return INFER_OK;
-}
-
-/* One object for each layer that sees all, by its number, with sizes of heads; all of them the same. */
-static int check_by_layer(const struct arch_keys *k, infer_error *err)
-{
-	const struct json *all = member(k->config, "per_layer_config"), *first = json_first(all);
-	size_t n = 0, full = 0, i = 0;
-
-	json_each(v, json_get(k->config, "layer_types")) {
-		char name[24];
-		const struct json *own;
-		snprintf(name, sizeof name, "%zu", i++);
-		own = json_get(all, name);
-		full += json_equals(v, "full_attention");
-		n += json_equals(v, "full_attention") && json_is_object(own) &&
-		     int_of(json_get(own, "head_dim")) == int_of(json_get(first, "head_dim")) &&
-		     int_of(json_get(own, "num_key_value_heads")) ==
-		             int_of(json_get(first, "num_key_value_heads")) &&
-		     json_count(own) == json_count(first);
-	}
-	if (json_count(first) != (size_t) !!json_get(first, "head_dim") +
-	                                 (size_t) !!json_get(first, "num_key_value_heads"))
-		return err_set(err, INFER_EUNSUP, "key per_layer_config: not only sizes of heads");
-	return all && (n != full || json_count(all) != n)
-	               ? err_set(err, INFER_EUNSUP,
-	                         "key per_layer_config: not the same for each full_attention layer")
-	               : INFER_OK;
 }
 
 /* Members for which the architecture supports only one value, as in the nearest row; and members
@@ -580,7 +588,7 @@ static int check(const struct arch_keys *k, infer_error *err)
 			               one + (is_rope(one) ? 5 : 0));
 		must += n;
 	}
-	TRY(check_by_layer(k, err));
+	TRY(arch_keys_hf_lists(k, err));
 	return check_layers(k, err);
 }
 

@@ -133,6 +133,22 @@ int arch_read_shared_ff(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	return arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 1, 1 << 24, err);
 }
 
+int arch_read_some_shared_ff(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	return arch_key_i32(r, K_SHARED_EXPERT_FF, &h->n_shared_ff, 0, 1 << 24, err);
+}
+
+int arch_read_positions(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	int turns = 1;
+
+	arch_key_look(r, K_POSITIONS); /* of config.json: the same */
+	TRY(arch_key_bool(r, K_FINETUNED, &turns, err));
+	for (int i = 0; i < h->n_layers; i++)
+		h->still[i] = !turns;
+	return INFER_OK;
+}
+
 int arch_read_gate(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t gate = 1;

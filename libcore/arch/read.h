@@ -5,6 +5,7 @@
 #include <infer/file.h>
 #include "arch/keys.h"
 
+struct arch;
 struct arch_hparam;
 struct arch_reader; /* hparam.c: keys of one checkpoint */
 /* Reads keys that belong together. */
@@ -39,6 +40,9 @@ int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hpar
                       infer_error *err);
 /* Of encoders: rows see later ones, and the file says nothing else.  centred: of the norms. */
 int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err);
+/* Refuses to go on without a key. */
+int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err);
+const struct arch *arch_key_of(const struct arch_reader *r); /* whose keys are read */
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 
@@ -56,12 +60,15 @@ arch_read arch_read_groups_by_two; /* as arch_read_groups; each as good as its t
 arch_read arch_read_own_base;
 /* Heads are of other sizes and numbers in layers that slide; once it is known which do. */
 arch_read arch_read_heads;
-arch_read arch_read_borrows;    /* layers read the K and V of others; after arch_read_heads */
-arch_read arch_read_layer_embd; /* tokens have an embedding for each layer */
-arch_read arch_read_streams;    /* of rows, of which a layer computes one */
-arch_read arch_read_cuts;       /* which gates of FFNs let only the most through */
-arch_read arch_read_short_conv; /* which layers convolve, and how many rows */
-arch_read arch_read_states;     /* which layers are recurrent, and the sizes of their states */
+arch_read arch_read_borrows;     /* layers read the K and V of others; after arch_read_heads */
+arch_read arch_read_layer_embd;  /* tokens have an embedding for each layer */
+arch_read arch_read_streams;     /* of rows, of which a layer computes one */
+arch_read arch_read_cuts;        /* which gates of FFNs let only the most through */
+arch_read arch_read_short_conv;  /* which layers convolve, and how many rows */
+arch_read arch_read_states;      /* which layers are recurrent, and the sizes of their states */
+arch_read arch_read_unattending; /* layers without heads of K and V are recurrent */
+arch_read arch_read_ssd;         /* the same of Mamba 2 */
+arch_read arch_read_positions;   /* whether layers rotate at all */
 arch_read arch_read_next;  /* layers that predict further tokens: behind the others, of no use */
 arch_read arch_read_dense; /* layers at the front without experts */
 /* Of so many layers the last has experts. */
@@ -75,7 +82,7 @@ arch_read arch_read_temper;
 /* Weights of experts add to 1 where the file says so, and only there. */
 arch_read arch_read_norm_said;
 /* How wide the expert is that every row takes, where there are others. */
-arch_read arch_read_shared_ff;
+arch_read arch_read_shared_ff, arch_read_some_shared_ff; /* some: files may have none */
 /* Rows of positions begin behind that of padding. */
 arch_read arch_read_first_position;
 arch_read arch_read_gate;     /* attention is gated */

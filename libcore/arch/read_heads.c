@@ -138,16 +138,21 @@ int arch_read_latent(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return read_latent_scale(h, r, err);
 }
 
-/* Layers without heads of K and V, or those that config.json names. */
+/* Or those that config.json names. */
+int arch_read_unattending(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+{
+	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	for (int i = 0; i < h->n_layers; i++)
+		h->recurrent[i] = !h->kv_heads[i];
+	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
+}
+
 int arch_read_short_conv(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (!arch_key_look(r, K_SHORT_CONV).kind)
 		return arch_key_refuse(r, K_SHORT_CONV, INFER_EFORMAT, err, "missing");
-	arch_key_look(r, K_FF_ADJUST);      /* read with FF */
-	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	arch_key_look(r, K_FF_ADJUST); /* read with FF */
 	TRY(arch_key_i32(r, K_SHORT_CONV, &h->taps, 2, 64, err));
 	h->state = (int32_t)(((int64_t)(h->taps - 1) * h->n_embd + 15) / 16 * 16);
-	for (int i = 0; i < h->n_layers; i++)
-		h->recurrent[i] = !h->kv_heads[i];
-	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
+	return arch_read_unattending(h, r, err);
 }

@@ -17,12 +17,8 @@ int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_
 	int32_t b = arch_linear(g, m, w[W_CONV_B], -1, h),
 		c = arch_linear(g, m, w[W_CONV_C], -1, h),
 		x = arch_linear(g, m, w[W_CONV_X], -1, h);
-	struct graph_node n = graph_node_of(GRAPH_CONV);
 
-	n.src[0] = times(g, b, x);
-	n.w[0] = w[W_SHORT_CONV];
-	n.conv.layer = layer;
-	n.conv.taps = m->h.taps;
-	n.conv.plain = 1;
-	return times(g, c, graph_add(g, n));
+	x = times(g, b, x);
+	x = arch_convolve(g, m, layer, x, (const int32_t[]){ w[W_SHORT_CONV], -1 }, 1);
+	return times(g, c, x);
 }

@@ -96,12 +96,14 @@ enum arch_slot {
 	W_GATE_SHARED,
 	W_UP_SHARED,
 	W_DOWN_SHARED,
-	W_STATE_QKV, /* of recurrent layers */
-	W_STATE_GATE,
+	W_STATE_GATE, /* of recurrent layers */
+	W_STATE_QKV,
 	W_STATE_BETA_DECAY, /* rows of W_STATE_BETA and W_STATE_DECAY, by k head */
 	W_STATE_BETA,
 	W_STATE_DECAY,
 	W_STATE_CONV,
+	W_STATE_CONV_BIAS,
+	W_STATE_SKIP, /* how much of v goes past the state */
 	W_STATE_DECAY_BIAS,
 	W_STATE_DECAY_RATE,
 	W_STATE_NORM,
@@ -113,14 +115,9 @@ enum arch_slot {
 	W_UNUSED, /* known, and of no use to us: tensor_list.h says why */
 	W_SLOTS
 };
-/* A row without names takes the slot away: the architecture has none, though the row it is like has.
- * Rows of one name are parts of one tensor, its rows in the order of the slots.
- * need: when a tensor has to be there; a tensor that is there and has no use by this column is
- * refused */
-/* in layers without, with experts; with experts that every row takes; in layers that attend, that are
- * recurrent; queries in one step, in two; in layers that keep K and V, of no use where they read those of
- * others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer; in all layers
- * but the first, which may have it */
+/* When a tensor has to be there, else it is refused: in layers without, with experts, or with those that every
+ * row takes; that attend, that are recurrent; queries in one step, in two; in layers that keep K and V, of no use
+ * in others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer; in all but the first */
 enum arch_need {
 	ARCH_MUST,
 	ARCH_MAY,
@@ -136,8 +133,7 @@ enum arch_need {
 	ARCH_INPUTS,
 	ARCH_BEHIND_FIRST
 };
-/* What makes the Hugging Face tensor the GGUF one.  Rows are those of each matrix; of a vector,
- * its elements.  Closed. */
+/* What makes the Hugging Face tensor the GGUF one, by rows of each matrix or elements of a vector. */
 enum arch_transform {
 	T_NONE,
 	T_PLUS1, /* x to x + 1 */
@@ -159,6 +155,8 @@ enum arch_transform {
 	T_TILED_COLS,
 	T_TILED_NEG_EXP
 };
+/* A row without names takes the slot away: the architecture has none, though the row it is like has.
+ * Rows of one name are parts of one tensor, its rows in the order of the slots. */
 struct arch_tensor {
 	int slot;
 	const char *gguf; /* whole name, or what follows "blk.N." */

@@ -183,6 +183,27 @@ TENSOR(STATE_OUT,        "ssm_out.weight",             "linear_attn.out_proj.wei
 GONE(STATE_BETA_DECAY)
 END_GROUP
 
+/* the same of Mamba 2, with all projections in one tensor */
+GROUP(ssd)
+TENSOR(STATE_GATE,       "ssm_in.weight",              "mamba.in_proj.weight",                NULL, EMBD, STATE_O, END,         RECURRENT, NONE)
+TENSOR(STATE_QKV,        "ssm_in.weight",              "mamba.in_proj.weight",                NULL, EMBD, STATE_QKV, END,       RECURRENT, NONE)
+TENSOR(STATE_DECAY,      "ssm_in.weight",              "mamba.in_proj.weight",                NULL, EMBD, STATE_HEADS, END,     RECURRENT, NONE)
+TENSOR(STATE_CONV,       "ssm_conv1d.weight",          "mamba.conv1d.weight",                 NULL, TAPS, STATE_QKV, END,       RECURRENT, NONE)
+TENSOR(STATE_CONV_BIAS,  "ssm_conv1d.bias",            "mamba.conv1d.bias",                   NULL, STATE_QKV, END, END,        MAY, NONE)
+TENSOR(STATE_SKIP,       "ssm_d",                      "mamba.D",                             NULL, ONE, STATE_HEADS, END,      RECURRENT, NONE)
+TENSOR(STATE_DECAY_BIAS, "ssm_dt.bias",                "mamba.dt_bias",                       NULL, STATE_HEADS, END, END,      RECURRENT, NONE)
+TENSOR(STATE_DECAY_RATE, "ssm_a",                      "mamba.A_log",                         NULL, ONE, STATE_HEADS, END,      RECURRENT, NEG_EXP)
+TENSOR(STATE_NORM,       "ssm_norm.weight",            "mamba.norm.weight",                   NULL, STATE_GROUP, STATE_GROUPS, END, RECURRENT, NONE)
+TENSOR(STATE_OUT,        "ssm_out.weight",             "mamba.out_proj.weight",               NULL, STATE_O, EMBD, END,         RECURRENT, NONE)
+END_GROUP
+
+/* what every row takes is the whole FFN where there are no experts */
+GROUP(shared_mlp)
+TENSOR(GATE,             "ffn_gate.weight",            "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(UP,               "ffn_up.weight",              "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
+TENSOR(DOWN,             "ffn_down.weight",            "shared_mlp.output_linear.weight",     NULL, FF, EMBD, END,              DENSE, NONE)
+END_GROUP
+
 /* Gemma 4: what every file has; of experts beside a dense part; of embeddings for each layer */
 GROUP(gemma4)
 TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             KEEPS, NONE)

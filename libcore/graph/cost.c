@@ -40,7 +40,7 @@ static void recurrence(struct graph_cost *c, const struct graph_node *n, double 
 	double floats = (double)n->delta.heads * n->delta.dk * n->delta.dv;
 
 	c->kv_bytes += rows * 2 * floats * sizeof(float);
-	c->flops += rows * 7 * floats;
+	c->flops += rows * (n->delta.plain ? 5 : 7) * floats;
 }
 
 static void convolution(struct graph_cost *c, const struct graph_node *n, double rows)

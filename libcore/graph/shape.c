@@ -101,6 +101,8 @@ static const char *wrong_delta(const struct graph *g, const struct graph_node *n
 	    of[0]->cols != k_cols || of[1]->cols != k_cols || of[2]->cols != cols ||
 	    of[3]->cols != n->delta.heads || of[4]->cols != n->delta.heads)
 		return "heads that do not fit the columns";
+	if (n->delta.plain && n->src[3] != n->src[4])
+		return "two sources of one step";
 	return n->w[0] < 0 || n->w[1] < 0 ? "no weight" : n->delta.at < 0 ? "no state" : NULL;
 }
 

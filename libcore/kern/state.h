@@ -9,11 +9,12 @@
 /* Consecutive rows of one sequence through 16 columns of one head of a gated delta rule, which change
  * the state s.  For each row in order, lane by lane (i < dk, c < 16):
  *   m[c] = sum of s[i][c] k[i];  d[c] = beta (v[c] - g m[c]);  s[i][c] = fma(k[i], d[c], g s[i][c]);
- *   y[c] = scale (sum of s[i][c] q[i])
+ *   y[c] = scale (sum of s[i][c] q[i]); with a skip: fma(skip, v[c], that)
+ * plain: d[c] = beta v[c].
  * A sum over i is four chains, chain j of i = j mod 4, ascending by fma from +0; then
  * (0 + 2) + (1 + 3).  g m is rounded before the difference.  So the result of a row depends neither on how
  * many rows a call has nor on the other columns.
- * Yang+ 2024, arXiv:2412.06464, eq. 10 */
+ * Yang+ 2024, arXiv:2412.06464, eq. 10; plain: Dao+ 2024, arXiv:2405.21060, eq. 1 by heads */
 struct kern_delta {
 	float *s;                    /* [dk][16] */
 	const float *q, *k, *v;      /* of the first row: [dk], [dk], [cols] */
@@ -21,7 +22,8 @@ struct kern_delta {
 	float *y;                    /* [cols] */
 	size_t qk_row, v_row, y_row; /* floats from one row to the next */
 	int rows, dk, cols;          /* cols 1 ... 16; v is 0 in the lanes past them */
-	float scale;
+	float scale, skip;           /* skip 0: none */
+	int plain;
 };
 enum { KERN_DELTA = 16 };
 /* Slots of KERN_SLOTS that encoders use.

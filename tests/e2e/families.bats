@@ -17,7 +17,7 @@ answers()
 stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" err; }
 
 @test "the same answers alone, after a prefix that is cached, and after a sequence gave its pages up" {
-	for m in gpt-oss qwen2moe smollm3 olmo3 glm4moe mistral3 qwen3next qwen35 deepseek2 deepseek3 minimaxm2 gemma4 gemma4-small gemma4-moe lfm2 lfm2moe llama4 llama4-chunks mistral4 mistral4-grows gemma3n; do
+	for m in gpt-oss qwen2moe smollm3 olmo3 glm4moe mistral3 qwen3next qwen35 deepseek2 deepseek3 minimaxm2 gemma4 gemma4-small gemma4-moe lfm2 lfm2moe llama4 llama4-chunks mistral4 mistral4-grows gemma3n granitehybrid granitehybrid-dense; do
 		answers $m --no-prefix-cache --prefill-chunk 7 -t 1 >alone
 		same 6 "$(grep -c logprobs alone)"
 		answers $m -t 2 | cmp - alone
@@ -33,6 +33,10 @@ stat_of() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" err; }
 	answers qwen35 --no-prefix-cache --prefill-chunk 7 -t 1 >alone
 	answers qwen35 -t 2 --isa ref | cmp - alone
 	same $((4096 + 8192)) "$(stat_of kv_page_bytes)"
+	# 2 layers of 3 rows of 96, then 6 heads of 12 rows of 8 (16); one of K and V, of 32 times 12 halves each
+	answers granitehybrid --no-prefix-cache --prefill-chunk 7 -t 1 >alone
+	answers granitehybrid -t 2 --isa ref | cmp - alone
+	same $((4096 + 12288)) "$(stat_of kv_page_bytes)"
 	answers qwen35moe --no-prefix-cache --prefill-chunk 1 -t 1 >alone
 	answers qwen35moe -t 2 | cmp - alone
 }

@@ -137,14 +137,16 @@ static void set_delta(const struct kern *k, const struct kern *ref)
 	enum { ROWS = 5, ROW = 40, DK = 33 };
 	float in[4 * ROWS * ROW], g[2 * ROWS], s[3][DK * 16], y[3][ROWS * 16];
 
-	for (int dk = 1; dk <= DK; dk += 1 + dk % 5)
+	for (int dk = 1; dk <= 2 * DK; dk += 1 + dk % 5)
 		for (int cols = 1; cols <= 16; cols += 5) {
 			kern_data_floats(in, sizeof in / sizeof *in, KERN_DATA_PLAIN, (uint64_t)dk);
 			kern_data_floats(g, 2 * ROWS, KERN_DATA_PLAIN, 3);
 			memset(s, 0, sizeof s), memset(y, 0, sizeof y);
-			struct kern_delta d = { s[0],     in,   in + ROW, in + 2 * ROW, g,
-				                g + ROWS, y[0], 4 * ROW,  4 * ROW,      16,
-				                ROWS,     dk,   cols,     0.3f };
+			struct kern_delta d = { s[0],     in,          in + ROW, in + 2 * ROW, g,
+				                g + ROWS, y[0],        4 * ROW,  4 * ROW,      16,
+				                ROWS,     1 + dk % DK, cols,     0.3f };
+			if (dk > DK)
+				d.plain = 1, d.skip = 0.7f;
 			ref->delta(&d);
 			d.s = s[1], d.y = y[1];
 			k->delta(&d);

@@ -125,6 +125,7 @@ static int check_taps(const struct backend_plan *p, int32_t i, infer_error *err)
 	const struct weight *w = &p->m.weights[n->w[0]];
 
 	TRY(check_matrix(p, i, 0, n->conv.taps, n->cols, err));
+	TRY(check_vector(p, i, 1, n->cols, err));
 	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
@@ -159,6 +160,23 @@ static int check_embed(const struct backend_plan *p, int32_t i, infer_error *err
 	return check_matrix(p, i, 0, n->cols, rows, err);
 }
 
+/* Gains of groups are rows of a matrix where each has its own. */
+static int check_norm(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cpu_node(p, i);
+	const struct weight *w = n->w[0] < 0 ? NULL : &p->m.weights[n->w[0]];
+	int64_t cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
+
+	if (w && w->ne[1] != 1) {
+		TRY(check_matrix(p, i, 0, cols, n->norm.groups, err));
+		if (n->norm.centred)
+			return err_set(err, INFER_EINVAL,
+			               "node %d (NORM): gains for each group beside a mean", i);
+	}
+	TRY(check_vector(p, i, 1, cols, err));
+	return check_vector(p, i, 0, cols, err);
+}
+
 static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cpu_node(p, i);
@@ -178,9 +196,7 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_HEAD_MM:
 		return check_heads(p, i, err);
 	case GRAPH_NORM:
-		TRY(check_vector(p, i, 1, n->cols / n->norm.groups, err));
-		return check_vector(p, i, 0,
-		                    n->norm.first ? n->norm.first : n->cols / n->norm.groups, err);
+		return check_norm(p, i, err);
 	case GRAPH_ROPE:
 		if (n->rope.table < 0 || n->rope.table >= p->m.n_ropes ||
 		    p->m.ropes[n->rope.table].half * 2 != n->rope.rot)
@@ -199,6 +215,7 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	case GRAPH_CONV:
 		return check_taps(p, i, err);
 	case GRAPH_DELTA:
+		TRY(check_vector(p, i, 2, n->delta.heads, err));
 		return check_pair(p, i, n->delta.heads, err);
 	case GRAPH_PART:
 	case GRAPH_CUT:

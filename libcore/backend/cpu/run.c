@@ -35,7 +35,8 @@ static void norm(const struct backend_plan *p, const struct graph_node *n, float
 {
 	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
 		    *bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
-	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
+	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups,
+	    step = gain && p->m.weights[n->w[0]].ne[1] > 1 ? cols : 0; /* its own for each group */
 
 	if (n->norm.first && y != x)
 		memcpy(y + cols, x + cols, (size_t)(n->cols - cols) * sizeof *y);
@@ -44,7 +45,8 @@ static void norm(const struct backend_plan *p, const struct graph_node *n, float
 			p->b->kern.layer_norm(y + i * cols, x + i * cols, gain, bias, cols,
 			                      n->norm.eps);
 		else
-			p->b->kern.rms_norm(y + i * cols, x + i * cols, gain, cols, n->norm.eps);
+			p->b->kern.rms_norm(y + i * cols, x + i * cols,
+			                    gain ? gain + i * step : NULL, cols, n->norm.eps);
 }
 
 static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,

@@ -21,9 +21,9 @@ enum {
 
 size_t cpu_state_scratch(const struct graph_node *n)
 {
-	if (n->op ==
-	    GRAPH_CONV) /* the weights and the rows before, both by tap; pointers to rows */
-		return (size_t)n->conv.taps *
+	if (n->op == GRAPH_CONV) /* the weights and the rows before, both by tap, a bias and ones
+	                          * as another; pointers to rows */
+		return (size_t)(n->conv.taps + 1) *
 		       (2 * CHANNELS * sizeof(float) + sizeof(const float *));
 	return n->op == GRAPH_DELTA ? 2 * ROWS * sizeof(float) : 0;
 }
@@ -111,8 +111,9 @@ static void conv_task(void *user, int64_t i, int worker)
 	    first = (int)(i % parts) * CHANNELS, end;
 	const struct backend_run *run = &s->p->s->runs[i / parts];
 	float *w = (float *)(void *)(s->p->scratch + (size_t)worker * s->p->scratch_bytes),
-	      *old = w + taps * CHANNELS, *y = s->y + (size_t)run->row * (size_t)n->cols + first;
-	const float **x = (const float **)(void *)(old + taps * CHANNELS);
+	      *old = w + (taps + 1) * CHANNELS, *ones = old + taps * CHANNELS,
+	      *y = s->y + (size_t)run->row * (size_t)n->cols + first;
+	const float **x = (const float **)(void *)(ones + CHANNELS);
 	struct channels c = { .s = s,
 		              .run = run,
 		              .x = cpu_value(s->p, n->src[0], run->row) + first,
@@ -123,6 +124,13 @@ static void conv_task(void *user, int64_t i, int worker)
 		for (int t = 0; t < taps; t++)
 			w[t * c.n + k] = ((const float *)s->p->m.weights[n->w[0]]
 			                          .at[0])[(first + k) * taps + t];
+	if (n->w[1] >= 0) { /* the last of the sum */
+		memcpy(w + taps * c.n, (const float *)s->p->m.weights[n->w[1]].at[0] + first,
+		       (size_t)c.n * sizeof *w);
+		for (int k = 0; k < c.n; k++)
+			ones[k] = 1;
+		x[taps] = ones;
+	}
 	for (int t = 0; t < taps - 1 && run->pos; t++)
 		memcpy(old + t * c.n,
 		       state_in(s, run, run->pos - 1) + (size_t)t * (size_t)n->cols + first,
@@ -130,7 +138,8 @@ static void conv_task(void *user, int64_t i, int worker)
 	for (int pos = run->pos; pos < run->pos + run->n; pos++, y += n->cols) {
 		for (int t = 0; t < taps; t++)
 			x[t] = input(&c, pos - taps + 1 + t);
-		(n->conv.plain ? plain_sum : s->p->b->kern.conv)(y, x, w, taps, c.n);
+		(n->conv.plain ? plain_sum : s->p->b->kern.conv)(y, x, w, taps + (n->w[1] >= 0),
+		                                                 c.n);
 	}
 	for (int pos = run->pos; pos < run->pos + run->n; pos = end) {
 		float *to = state_for(s, run, pos, &end) + first;
@@ -138,7 +147,7 @@ static void conv_task(void *user, int64_t i, int worker)
 	}
 }
 
-/* g and beta of some rows from `row` on */
+/* g and beta of some rows from `row` on; plain: beta is the length of the step */
 static void gates(const struct state *s, int head, int row, int rows, float *g, float *beta)
 {
 	const struct graph_node *n = s->n;
@@ -149,7 +158,8 @@ static void gates(const struct state *s, int head, int row, int rows, float *g, 
 		float x = cpu_value(s->p, n->src[4], row + r)[head] + shift;
 		double soft = x > 20 ? (double)x : fm_log(1 + fm_exp((double)x));
 		g[r] = (float)fm_exp(a * soft);
-		beta[r] = fm_sigmoidf(cpu_value(s->p, n->src[3], row + r)[head]);
+		beta[r] = n->delta.plain ? (float)soft
+		                         : fm_sigmoidf(cpu_value(s->p, n->src[3], row + r)[head]);
 	}
 }
 
@@ -183,6 +193,7 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 	const struct graph_node *n = l->s->n;
 	int share = n->delta.heads / n->delta.k_heads, dk = n->delta.dk, dv = n->delta.dv,
 	    kh = n->delta.tiled ? l->head % n->delta.k_heads : l->head / share;
+	const float *skip = n->w[2] < 0 ? NULL : l->s->p->m.weights[n->w[2]].at[0];
 
 	for (int b = l->from; b < l->to; b++) {
 		int col = l->head * dv + b * KERN_DELTA;
@@ -201,6 +212,8 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 			.dk = dk,
 			.cols = (int)num_min(KERN_DELTA, dv - b * KERN_DELTA),
 			.scale = n->delta.scale,
+			.skip = skip ? skip[l->head] : 0,
+			.plain = n->delta.plain,
 		};
 		l->s->p->b->kern.delta(&d);
 	}

@@ -34,13 +34,16 @@ void KERN_FN(delta)(const struct kern_delta *d)
 
 		for (int j = 0; j < 4; j++)
 			m[j] = o[j] = v_set(0);
-		for (i = 0; i + 4 <= d->dk; i += 4)
+		const vf v = v_loadn(d->v + (size_t)r * d->v_row, d->cols);
+		vf by = v;
+		for (i = 0; i + 4 <= d->dk && !d->plain; i += 4)
 			for (int j = 0; j < 4; j++)
 				m[j] = v_fma(v_load(d->s + (i + j) * 16), v_set(k[i + j]), m[j]);
-		for (int j = 0; i + j < d->dk; j++)
+		for (int j = 0; i + j < d->dk && !d->plain; j++)
 			m[j] = v_fma(v_load(d->s + (i + j) * 16), v_set(k[i + j]), m[j]);
-		const vf v = v_loadn(d->v + (size_t)r * d->v_row, d->cols),
-			 by = v_mul(v_set(d->beta[r]), v_sub(v, v_mul(g, join(m))));
+		if (!d->plain)
+			by = v_sub(v, v_mul(g, join(m)));
+		by = v_mul(v_set(d->beta[r]), by);
 #define STEP(at, j) \
 	do { \
 		vf s_ = v_fma(v_set(k[at]), by, v_mul(g, v_load(d->s + (at)*16))); \
@@ -53,6 +56,9 @@ void KERN_FN(delta)(const struct kern_delta *d)
 		for (int j = 0; i + j < d->dk; j++)
 			STEP(i + j, j);
 #undef STEP
-		v_storen(d->y + (size_t)r * d->y_row, v_mul(v_set(d->scale), join(o)), d->cols);
+		vf y = v_mul(v_set(d->scale), join(o));
+		if (d->skip != 0)
+			y = v_fma(v_set(d->skip), v, y);
+		v_storen(d->y + (size_t)r * d->y_row, y, d->cols);
 	}
 }

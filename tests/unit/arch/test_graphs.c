@@ -24,6 +24,8 @@ static const char *const names[] = {
 	"glm4-hub",
 	"glm4moe-hub",
 	"granitemoe-hub",
+	"granitehybrid-hub",
+	"granitehybrid-dense-hub",
 	"mistral3-hub",
 	"qwen3next-hub",
 	"qwen35-hub",

@@ -234,10 +234,10 @@ static int count(const struct arch *a, const struct arch_tensor *t, const char *
 }
 
 /* A class has all that its architecture cannot be without, in both layers, and of the two kinds of
- * FFN one. */
+ * FFN one, or, where its checkpoints differ, both. */
 static void check_class(const struct arch *a, const char *cls)
 {
-	const struct arch_tensor *exps = arch_row(a, W_GATE_EXPS);
+	const struct arch_tensor *exps = arch_row(a, W_GATE_EXPS), *gate = arch_row(a, W_GATE);
 	int recurs = arch_row(a, W_STATE_OUT) != NULL;
 
 	assert_ptr_equal(arch_find_hf(str(cls)), a);
@@ -247,14 +247,15 @@ static void check_class(const struct arch *a, const char *cls)
 		    t->need == ARCH_ONE_STEP || t->need == ARCH_TWO_STEPS)
 			continue;
 		for (int layer = 0; layer < (slot < W_GLOBALS ? 1 : LAYERS); layer++) {
-			int n_experts = count(a, exps, cls, layer), want = t->how != T_STACK ? 1
-			                                                   : slot < W_GLOBALS
-			                                                           ? MORE_STREAMS
-			                                                           : n_experts;
+			int n_experts = count(a, exps, cls, layer),
+			    both = n_experts && gate && count(a, gate, cls, layer),
+			    want = t->how != T_STACK  ? 1
+			           : slot < W_GLOBALS ? MORE_STREAMS
+			                              : n_experts;
 			if (t->need == ARCH_BEHIND_FIRST && !layer)
 				want = 0;
 			/* of classes with both the first layer is recurrent, the second attends */
-			if (t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS) ||
+			if ((t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS) && !both) ||
 			    t->need == (layer || !recurs ? ARCH_RECURRENT : ARCH_ATTENDS))
 				want = 0;
 			if (count(a, t, cls, layer) != want)

@@ -383,33 +383,35 @@ out:
 	return rc;
 }
 
+/* what states cannot be */
+static const struct {
+	struct key k;
+	const char *says;
+} no_state[] = {
+	{ { "llama.ssm.conv_kernel" }, "missing" },
+	{ { "llama.ssm.conv_kernel", U32, 0 }, "0 is not in 1 ... 64" },
+	{ { "llama.ssm.conv_kernel", U32, 65 }, "65 is not in" },
+	{ { "llama.ssm.state_size", U32, 0 }, "0 is not in" },
+	{ { "llama.ssm.state_size", U32, 4097 }, "4097 is not in" },
+	{ { "llama.ssm.inner_size", U32, 0 }, "0 is not in" },
+	{ { "llama.ssm.inner_size", U32, 81 }, "81 is no multiple of the 4 heads" },
+	{ { "llama.ssm.group_count", U32, 3 }, "3 does not divide the 4 heads" },
+	{ { "llama.ssm.group_count", U32, 5 }, "5 is not in 1 ... 4" },
+	{ { "llama.ssm.group_count", U32, 0 }, "0 is not in" },
+	{ { "llama.ssm.time_step_rank", U32, 0 }, "0 is not in" },
+	{ { "llama.ssm.time_step_rank", U32, 4097 }, "4097 is not in" },
+	{ { "llama.ssm.time_step_rank", STR, 0, "four" }, "ssm.time_step_rank" },
+	{ { "llama.full_attention_interval", U32, 0 }, "0 is not in" },
+	{ { "llama.attention.recurrent_layers", ARR_BOOL, 0, NULL, { 1, 1, 0 }, 3 },
+	  "3 values for 4 layers" },
+	{ { "llama.attention.recurrent_layers", ARR_U32, 0, NULL, { 1, 2, 0, 0 }, 4 },
+	  "2 is no flag" },
+	{ { "llama.attention.recurrent_layers", BOOL, 1 }, "values for 4 layers" },
+};
+
 /* Which layers keep states, how large these are, and what cannot be. */
 static int case_states(void)
 {
-	static const struct {
-		struct key k;
-		const char *says;
-	} hostile[] = {
-		{ { "llama.ssm.conv_kernel" }, "missing" },
-		{ { "llama.ssm.conv_kernel", U32, 0 }, "0 is not in 1 ... 64" },
-		{ { "llama.ssm.conv_kernel", U32, 65 }, "65 is not in" },
-		{ { "llama.ssm.state_size", U32, 0 }, "0 is not in" },
-		{ { "llama.ssm.state_size", U32, 4097 }, "4097 is not in" },
-		{ { "llama.ssm.inner_size", U32, 0 }, "0 is not in" },
-		{ { "llama.ssm.inner_size", U32, 81 }, "81 is no multiple of the 4 heads" },
-		{ { "llama.ssm.group_count", U32, 3 }, "3 does not divide the 4 heads" },
-		{ { "llama.ssm.group_count", U32, 5 }, "5 is not in 1 ... 4" },
-		{ { "llama.ssm.group_count", U32, 0 }, "0 is not in" },
-		{ { "llama.ssm.time_step_rank", U32, 0 }, "0 is not in" },
-		{ { "llama.ssm.time_step_rank", U32, 4097 }, "4097 is not in" },
-		{ { "llama.ssm.time_step_rank", STR, 0, "four" }, "ssm.time_step_rank" },
-		{ { "llama.full_attention_interval", U32, 0 }, "0 is not in" },
-		{ { "llama.attention.recurrent_layers", ARR_BOOL, 0, NULL, { 1, 1, 0 }, 3 },
-		  "3 values for 4 layers" },
-		{ { "llama.attention.recurrent_layers", ARR_U32, 0, NULL, { 1, 2, 0, 0 }, 4 },
-		  "2 is no flag" },
-		{ { "llama.attention.recurrent_layers", BOOL, 1 }, "values for 4 layers" },
-	};
 	static const struct key big[] = { { "llama.ssm.state_size", U32, 4096 },
 		                          { "llama.ssm.inner_size", U32, 1 << 20 } };
 	static const struct key odd[] = {
@@ -417,6 +419,11 @@ static int case_states(void)
 		{ "llama.nextn_predict_layers", U32, 1 },
 		{ "llama.block_count", U32, 5 },
 	};
+	static const struct key zeros[] = {
+		{ "llama.attention.head_count_kv", ARR_U32, .more = { 0, 0, 4, 0 }, .n = 4 },
+		{ "llama.rope.scaling.finetuned", BOOL, 0 },
+	};
+	static const char *const recurrent[] = { "qwen35moe", "granitehybrid" };
 	struct arch_hparam h;
 	infer_error e;
 	int rc;
@@ -425,16 +432,25 @@ static int case_states(void)
 	assert_true(h.recurrent[0] && h.recurrent[2] && !h.recurrent[3] && h.gated);
 	assert_true(h.taps == 4 && h.state_dv == 20 && !h.state_tiled);
 	assert_int_equal(h.state, 3 * (2 * 2 * 8 + 80) + 4 * 32 * 8);
+	nth_ok(read_with(&h, "granitehybrid", zeros, 2, NULL, NULL, &e));
+	assert_true(h.recurrent[0] && !h.recurrent[2] && h.still[2] && h.state_dv == 20);
+	nth_ok(read_with(&h, "granitehybrid", NULL, 0, NULL, NULL, &e));
+	assert_true(!h.recurrent[0] && !h.still[0]);
 	nth_ok(read_with(&h, "qwen35", odd, 3, NULL, NULL, &e));
 	assert_true(!h.recurrent[0] && h.recurrent[1] && !h.recurrent[3] && h.state_tiled);
-	for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
-		rc = read_with(&h, "qwen35moe", &hostile[i].k, 1, NULL, NULL, &e);
-		if (rc == INFER_ENOMEM)
-			goto out;
-		if (rc != INFER_EFORMAT || !strstr(e.message, hostile[i].says) ||
-		    !strstr(e.message, hostile[i].k.key + 6))
-			fail_msg("%s: %d, %s", hostile[i].k.key, rc, e.message);
+	for (size_t i = 0; i < sizeof no_state / sizeof no_state[0]; i++) {
+		for (int a = 0; a < 2; a++) {
+			if (a && strstr(no_state[i].k.key, "interval"))
+				continue; /* it has none */
+			rc = read_with(&h, recurrent[a], &no_state[i].k, 1, NULL, NULL, &e);
+			if (rc == INFER_ENOMEM)
+				goto out;
+			if (rc != INFER_EFORMAT || !strstr(e.message, no_state[i].says) ||
+			    !strstr(e.message, no_state[i].k.key + 6))
+				fail_msg("%s: %d, %s", no_state[i].k.key, rc, e.message);
+		}
 	}
+	nth_fails(read_with(&h, "granitehybrid", big, 2, NULL, NULL, &e), INFER_EFORMAT);
 	nth_fails(read_with(&h, "qwen3next", big, 2, NULL, NULL, &e), INFER_EFORMAT);
 	assert_non_null(strstr(e.message, "a state of"));
 	nth_fails(read_with(&h, "llama", states, 1, NULL, NULL, &e), INFER_EUNSUP);

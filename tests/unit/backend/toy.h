@@ -129,7 +129,20 @@ static int32_t toy_piece(struct toy *t, int32_t x, int pieces, int from, int col
 	return graph_add(&t->g, n);
 }
 
-/* Heads that share q and k with their neighbours, then the same with those TOY_KV apart. */
+/* Groups with gains of their own. */
+static int32_t toy_norm_groups(struct toy *t, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_NORM);
+
+	n.src[0] = x;
+	n.norm.groups = TOY_HEADS;
+	n.norm.eps = 1e-5f;
+	n.w[0] = toy_weight(t, INFER_F32, 1, t->k.dv, TOY_HEADS);
+	return graph_add(&t->g, n);
+}
+
+/* Heads that share q and k with their neighbours, the same with those TOY_KV apart, and one where nothing is
+ * subtracted and v goes past the state. */
 static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
 {
 	int32_t at = 2 * (TOY_TAPS - 1) * toy_conv_cols(&t->k), y;
@@ -149,7 +162,12 @@ static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
 	y = graph_add(&t->g, *n);
 	n->delta.tiled = 1;
 	n->delta.at = at + toy_delta_floats(&t->k);
-	return toy_add(t, y, graph_add(&t->g, *n), 0);
+	y = toy_add(t, y, graph_add(&t->g, *n), 0);
+	n->delta.plain = 1;
+	n->src[3] = n->src[4];
+	n->w[2] = toy_vector(t, TOY_HEADS);
+	n->delta.at += toy_delta_floats(&t->k);
+	return toy_add(t, y, toy_norm_groups(t, graph_add(&t->g, *n)), 0);
 }
 
 static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
@@ -168,6 +186,7 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	conv.src[0] = x; /* once more, without silu */
 	conv.conv.at = (TOY_TAPS - 1) * c;
 	conv.conv.plain = 1;
+	conv.w[1] = toy_vector(t, c);
 	x = graph_add(&t->g, conv);
 	n.src[0] = toy_norm(t, toy_piece(t, x, 1, 0, qk), TOY_KV, 0);
 	/* keys no longer than 1: with longer ones the state grows without bound */

@@ -12,7 +12,7 @@
 #include "type/type.h"
 
 enum {
-	TOY_W = 80,
+	TOY_W = 112,
 	TOY_LAYERS = 3, /* the last is recurrent */
 	TOY_TAPS = 4,
 	TOY_HEADS = 4,
@@ -51,7 +51,7 @@ static int toy_delta_floats(const struct toy_shape *k)
 }
 __attribute__((unused)) static int64_t toy_state(const struct toy_shape *k)
 {
-	return 2 * (TOY_TAPS - 1) * toy_conv_cols(k) + 2 * toy_delta_floats(k);
+	return 2 * (TOY_TAPS - 1) * toy_conv_cols(k) + 3 * toy_delta_floats(k);
 }
 
 static float toy_random(struct toy *t) /* -1 ... 1 */

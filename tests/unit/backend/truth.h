@@ -26,7 +26,8 @@ static double truth_float(const struct truth *t, int w, int i)
 static void truth_norm(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x)
 {
-	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
+	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups,
+	    step = n->w[0] >= 0 && t->m->weights[n->w[0]].ne[1] > 1 ? cols : 0;
 
 	memcpy(y, x, (size_t)n->cols * sizeof *y);
 	for (int g = 0; g < n->norm.groups; g++) {
@@ -36,10 +37,10 @@ static void truth_norm(const struct truth *t, const struct graph_node *n, double
 		for (int c = 0; c < cols; c++)
 			sum += (x[g * cols + c] - mean) * (x[g * cols + c] - mean);
 		for (int c = 0; c < cols; c++)
-			y[g * cols + c] = (x[g * cols + c] - mean) /
-			                          sqrt(sum / cols + (double)n->norm.eps) *
-			                          (n->w[0] < 0 ? 1 : truth_float(t, n->w[0], c)) +
-			                  (n->w[1] < 0 ? 0 : truth_float(t, n->w[1], c));
+			y[g * cols + c] =
+				(x[g * cols + c] - mean) / sqrt(sum / cols + (double)n->norm.eps) *
+					(n->w[0] < 0 ? 1 : truth_float(t, n->w[0], g * step + c)) +
+				(n->w[1] < 0 ? 0 : truth_float(t, n->w[1], c));
 	}
 }
 
@@ -146,7 +147,7 @@ static void truth_conv(const struct truth *t, const struct graph_node *n, double
 	const float *w = t->m->weights[n->w[0]].at[0];
 
 	for (int c = 0; c < n->cols; c++) {
-		double sum = 0;
+		double sum = n->w[1] < 0 ? 0 : truth_float(t, n->w[1], c);
 		for (int k = 0; k < n->conv.taps && k <= row; k++)
 			sum += (double)w[(c + 1) * n->conv.taps - 1 - k] *
 			       truth_source(t, n, 0, row - k)[c];
@@ -168,13 +169,14 @@ static void truth_delta(const struct truth *t, const struct graph_node *n, doubl
 		const double *q = truth_source(t, n, 0, r) + kh * dk,
 			     *k = truth_source(t, n, 1, r) + kh * dk,
 			     *v = truth_source(t, n, 2, r) + h * dv;
-		double beta = 1 / (1 + exp(-truth_source(t, n, 3, r)[h])),
-		       g = exp(a * log1p(exp(truth_source(t, n, 4, r)[h] + shift)));
+		double step = log1p(exp(truth_source(t, n, 4, r)[h] + shift)), g = exp(a * step),
+		       beta = n->delta.plain ? step : 1 / (1 + exp(-truth_source(t, n, 3, r)[h]));
 		for (int c = 0; c < dv; c++) {
 			double m = 0;
 			for (int i = 0; i < dk; i++)
 				m += (s[i * dv + c] *= g) * k[i];
-			y[c] = 0;
+			m = n->delta.plain ? 0 : m;
+			y[c] = n->w[2] < 0 ? 0 : truth_float(t, n->w[2], h) * v[c];
 			for (int i = 0; i < dk; i++) {
 				s[i * dv + c] += k[i] * beta * (v[c] - m);
 				y[c] += (double)n->delta.scale * s[i * dv + c] * q[i];

@@ -1,0 +1,55 @@
+/* arch/keys_hf_lists.c - lists and objects of config.json of which one form alone is supported. */
+#include "arch/arch.h"
+#include "base/err.h"
+
+#include <stdio.h>
+
+static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
+
+static int64_t int_of(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
+
+/* One object for each layer that sees all, by its number, with sizes of heads; all of them the same. */
+static int check_by_layer(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *all = present(json_get(k->config, "per_layer_config")),
+			  *first = json_first(all);
+	size_t n = 0, full = 0, i = 0;
+
+	json_each(v, json_get(k->config, "layer_types")) {
+		char name[24];
+		const struct json *own;
+		snprintf(name, sizeof name, "%zu", i++);
+		own = json_get(all, name);
+		full += json_equals(v, "full_attention");
+		n += json_equals(v, "full_attention") && json_is_object(own) &&
+		     int_of(json_get(own, "head_dim")) == int_of(json_get(first, "head_dim")) &&
+		     int_of(json_get(own, "num_key_value_heads")) ==
+		             int_of(json_get(first, "num_key_value_heads")) &&
+		     json_count(own) == json_count(first);
+	}
+	if (json_count(first) != (size_t) !!json_get(first, "head_dim") +
+	                                 (size_t) !!json_get(first, "num_key_value_heads"))
+		return err_set(err, INFER_EUNSUP, "key per_layer_config: not only sizes of heads");
+	return all && (n != full || json_count(all) != n)
+	               ? err_set(err, INFER_EUNSUP,
+	                         "key per_layer_config: not the same for each full_attention layer")
+	               : INFER_OK;
+}
+
+/* Steps from 0 to what JSON has no number for: none is cut. */
+static int check_limit(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *v = present(json_get(k->config, "time_step_limit")),
+			  *least = json_at(v, 0);
+
+	return !v || (json_is_array(v) && json_count(v) == 2 && json_is_number(least) &&
+	              json_double(least) == 0 && !json_is_number(json_at(v, 1)))
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP, "key time_step_limit: no limits are supported");
+}
+
+int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
+{
+	TRY(check_by_layer(k, err));
+	return check_limit(k, err);
+}
