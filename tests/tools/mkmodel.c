@@ -6,30 +6,14 @@
  * Blocks are random bits under scales that give the weights a spread of n_in^-1/2.  Tokens that are
  * no words (bytes, parts of words, control tokens) have output rows sixteen times smaller than
  * words, so that the words are drawn. */
-#include <math.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "base/fmath.h"
-#include "base/num.h"
-#include "base/rng.h"
 #include "file/gguf_write.h"
-#include "mkvocab.h"
-#include "type/type.h"
-
-struct spec {
-	const char *arch, *type, *tok, *pre, *scaling, *out;
-	long layers, embd, heads, kv_heads, head_dim, ff, vocab, ctx, seed, rope_dim, orig_ctx,
-		experts, experts_used, expert_ff, window, split;
-	double rope_base, rope_factor, eps;
-	long tied, bias, chat, fim;
-	int type_id, moe, qk_norm, post_norm;
-	/* of type_id: elements under scale 1; second field to first where their mean is 0 */
-	float std, ratio;
-};
+#include "mkfill.h"
+#include "mkshape.h"
 
 static const struct option_row {
 	const char *name;
@@ -43,6 +27,8 @@ static const struct option_row {
 	}
 	O("arch", 's', arch, "llama qwen2 qwen3 qwen3moe gemma3 (llama)"),
 	O("type", 's', type, "of the matrices: f32 f16 bf16 q4_k ... (f32)"),
+	O("expert-type", 's', expert_type, "of experts with --shape (type)"),
+	O("shape", 's', shape, "of a known model, and its architecture: " SHAPES),
 	O("layers", 'n', layers, "(2)"),
 	O("embd", 'n', embd, "(64)"),
 	O("heads", 'n', heads, "(4)"),
@@ -130,194 +116,6 @@ static void write_vocab(struct gguf_write *w, const struct vocab *v, const struc
 }
 
 /* Tensors --------------------------------------------------------------------------------------------------------- */
-
-enum fill { RANDOM, ONES, FREQS };
-
-struct tensor {
-	char name[64];
-	int type, n_dims;
-	int64_t ne[4];
-	enum fill fill;
-	float scale;               /* standard deviation; FREQS: the last divisor */
-	const unsigned char *loud; /* NULL, or per row: 0 is sixteen times smaller */
-	uint64_t seed;
-	const struct spec *spec;
-};
-
-static uint64_t next(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-	z = (z ^ z >> 27) * 0x94d049bb133111eb;
-	return z ^ z >> 31;
-}
-
-static float unit(uint64_t *state) { return (float)(next(state) >> 40) * 0x1p-24f; }
-
-static float normal(uint64_t *state)
-{
-	float sum = -6;
-
-	for (int i = 0; i < 12; i++)
-		sum += unit(state);
-	return sum;
-}
-
-static void put_f16(uint8_t *at, float x)
-{
-	uint16_t h = num_to_f16(x);
-
-	memcpy(at, &h, 2);
-}
-
-static void random_bits(uint8_t *at, size_t n, uint64_t *state)
-{
-	for (size_t i = 0; i < n; i += 8) {
-		uint64_t z = next(state);
-		memcpy(at + i, &z, n - i < 8 ? n - i : 8);
-	}
-}
-
-/* Make d the scale of a block, second what goes with it in types with a minimum. */
-static void set_scale(const struct type *t, uint8_t *at, float d, float second)
-{
-	uint16_t h = num_to_f16(d);
-
-	if (t == &type_iq1_m)
-		for (int k = 0; k < 4; k++)
-			at[49 + 2 * k] = (uint8_t)((at[49 + 2 * k] & 15) | (h >> 4 * k & 15) << 4);
-	if (t == &type_mxfp4)
-		at[0] = (uint8_t)((num_bits(d) >> 23 & 255) + 1); /* the power of two below */
-	for (int i = 0; t == &type_nvfp4 && i < 4; i++) {
-		int code = (int)(num_bits(2 * d) >> 20 & 0x7ff) - ((127 - 7) << 3);
-		at[i] = (uint8_t)(code < 1 ? 1 : code > 0x7e ? 0x7e : code);
-	}
-	if (t->n_f16)
-		put_f16(at + t->f16[0], d);
-	if (t->n_f16 == 2)
-		put_f16(at + t->f16[1], second);
-}
-
-/* One block of random bits whose elements spread by about std around 0. */
-static void block(const struct spec *s, const struct type *t, uint8_t *at, float std,
-                  uint64_t *state)
-{
-	/* 1.04: root mean square of 0.5 ... 1.5 */
-	float d = std / s->std / 1.04f * (0.5f + unit(state));
-
-	random_bits(at, (size_t)t->info.block_bytes, state);
-	if (s->ratio == 0 && t != &type_mxfp4 && t != &type_nvfp4 && next(state) & 1)
-		d = -d; /* as the mean of the codes is not 0 */
-	set_scale(t, at, d, d * s->ratio);
-}
-
-/* What block() divides by: mean of the elements under each of two scales alone, then the spread
- * under both. */
-static void measure(struct spec *s)
-{
-	enum { BLOCKS = 2048 };
-	const struct type *t = type_get(s->type_id);
-	double sum[3] = { 0, 0, 0 };
-	float x[256];
-	uint8_t b[512];
-	uint64_t state = 1;
-
-	if (t->info.block == 1)
-		return;
-	for (int pass = t->n_f16 == 2 ? 0 : 2; pass < 3; pass++) {
-		for (int i = 0; i < BLOCKS; i++) {
-			random_bits(b, (size_t)t->info.block_bytes, &state);
-			set_scale(t, b, pass != 1, pass == 2 ? s->ratio : (float)pass);
-			t->decode(x, b, 1);
-			for (int j = 0; j < t->info.block; j++)
-				sum[pass] += pass < 2 ? (double)x[j] : (double)x[j] * (double)x[j];
-		}
-		if (pass == 1)
-			s->ratio = (float)(-sum[0] / sum[1]);
-	}
-	s->std = (float)sqrt(sum[2] / BLOCKS / t->info.block);
-}
-
-static void random_row(const struct tensor *t, uint8_t *to, int64_t row)
-{
-	uint64_t state = t->seed + (uint64_t)row * 0x2545f4914f6cdd1d;
-	float std = t->scale * (t->loud && !t->loud[row] ? 0x1p-4f : 1);
-	const struct type *type = type_get(t->type);
-
-	for (int64_t i = 0; i < t->ne[0]; i += type->info.block, to += type->info.block_bytes) {
-		float x = type->info.block == 1 ? std * normal(&state) : 0;
-		uint16_t h = t->type == INFER_BF16 ? num_to_bf16(x) : num_to_f16(x);
-		if (t->type == INFER_F32)
-			memcpy(to, &x, 4);
-		else if (type->info.block == 1)
-			memcpy(to, &h, 2);
-		else
-			block(t->spec, type, to, std, &state);
-	}
-}
-
-static int make_rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
-{
-	const struct tensor *t = user;
-	size_t bytes = type_row_bytes(t->type, t->ne[0]);
-	float *x = dst;
-
-	(void)err;
-	for (int64_t i = 0; t->fill == RANDOM && i < n; i++)
-		random_row(t, (uint8_t *)dst + (size_t)i * bytes, row + i);
-	if (t->fill == ONES) {
-		uint64_t state = t->seed + (uint64_t)row;
-		for (int64_t i = 0; i < t->ne[0]; i++)
-			x[i] = 1 + 0.1f * normal(&state);
-	}
-	for (int64_t i = 0; t->fill == FREQS && i < t->ne[0]; i++) {
-		const struct spec *s = t->spec;
-		if (strcmp(s->scaling, "llama3")) { /* longrope: any rising list */
-			x[i] = 1 + (t->scale - 1) * (float)i / (float)t->ne[0];
-			continue;
-		}
-		/* low_freq_factor 1, high_freq_factor 4 */
-		double wavelen = 2 * 3.14159265358979323846 *
-		                 fm_pow(s->rope_base, 2.0 * (double)i / (double)s->rope_dim);
-		double smooth = ((double)s->orig_ctx / wavelen - 1) / (4 - 1);
-		x[i] = wavelen < (double)s->orig_ctx / 4 ? 1
-		       : wavelen > (double)s->orig_ctx
-		               ? (float)s->rope_factor
-		               : (float)(1 / ((1 - smooth) / s->rope_factor + smooth));
-	}
-	return INFER_OK;
-}
-
-struct model {
-	struct tensor *at;
-	int n, cap;
-	const struct spec *spec;
-	const unsigned char *words;
-};
-
-__attribute__((format(printf, 6, 7))) static struct tensor *
-tensor(struct model *m, enum fill fill, int type, int64_t ne0, int64_t ne1, const char *name, ...)
-{
-	va_list ap;
-
-	if (m->n == m->cap) {
-		m->cap = m->cap ? 2 * m->cap : 64;
-		m->at = need(realloc(m->at, (size_t)m->cap * sizeof *m->at));
-	}
-	struct tensor *t = &m->at[m->n++];
-	*t = (struct tensor){ .type = type,
-		              .n_dims = ne1 ? 2 : 1,
-		              .ne = { ne0, ne1 ? ne1 : 1, 1, 1 },
-		              .fill = fill,
-		              .spec = m->spec,
-		              .scale = ne1 ? (float)(1 / sqrt((double)ne0)) : 0.1f };
-	va_start(ap, name);
-	vsnprintf(t->name, sizeof t->name, name, ap);
-	va_end(ap);
-	t->seed = rng_hash((uint64_t)m->spec->seed, t->name, strlen(t->name));
-	return t;
-}
 
 static void experts(struct model *m, int i, int type, int64_t ne0, int64_t ne1, const char *what)
 {
@@ -455,7 +253,10 @@ static void write_shard(const struct spec *s, const struct vocab *v, const struc
 		snprintf(path, sizeof path, "%s-%05ld-of-%05ld.gguf", s->out, no + 1, s->split);
 	check(gguf_write_new(&w, path, &err), &err);
 	if (no == 0) {
-		write_keys(w, s);
+		if (s->shape)
+			shape_keys(w, s);
+		else
+			write_keys(w, s);
 		write_vocab(w, v, s);
 	}
 	if (s->split > 1) {
@@ -530,16 +331,13 @@ static void finish(struct spec *s)
 	s->bias |= !strcmp(s->arch, "qwen2");
 	if (!s->out)
 		die(2, "no output file", NULL);
-	if (!one_of(s->arch, "llama qwen2 qwen3 qwen3moe gemma3"))
+	if (!s->shape && !one_of(s->arch, "llama qwen2 qwen3 qwen3moe gemma3"))
 		die(2, "unknown architecture", s->arch);
 	if (!one_of(s->scaling, "none linear yarn llama3 longrope") || !one_of(s->tok, "bpe spm"))
 		die(2, "unknown --rope-scaling or --tok", NULL);
-	for (s->type_id = 0; strcasecmp(infer_type_info(s->type_id)->name, s->type); s->type_id++)
-		if (s->type_id + 1 == INFER_TYPE_COUNT)
-			die(2, "unknown type", s->type);
-	const struct infer_type_info *t = infer_type_info(s->type_id);
-	if (t->file_only || one_of(t->name, "F64 I8 I16 I32 I64"))
-		die(2, "no type of weights", s->type);
+	s->type_id = type_named(s->type ? s->type : "f32");
+	s->layers = s->layers < 0 ? 2 : s->layers;
+	s->vocab = s->vocab < 0 ? 1024 : s->vocab;
 	s->head_dim = s->head_dim ? s->head_dim : s->embd / (s->heads ? s->heads : 1);
 	s->rope_dim = s->rope_dim ? s->rope_dim : s->head_dim;
 	s->ff = s->ff ? s->ff : 2 * s->embd;
@@ -555,14 +353,13 @@ static void finish(struct spec *s)
 int main(int argc, char **argv)
 {
 	struct spec s = { .arch = "llama",
-		          .type = "f32",
 		          .tok = "bpe",
 		          .scaling = "none",
-		          .layers = 2,
+		          .layers = -1,
 		          .embd = 64,
 		          .heads = 4,
 		          .kv_heads = 2,
-		          .vocab = 1024,
+		          .vocab = -1,
 		          .ctx = 512,
 		          .seed = 1,
 		          .experts = 4,
@@ -576,11 +373,15 @@ int main(int argc, char **argv)
 	struct model m = { .spec = &s };
 
 	parse(&s, argc, argv);
+	if (s.shape)
+		shape_begin(&s);
 	finish(&s);
-	measure(&s);
 	make_vocab(&v, s.vocab, !strcmp(s.tok, "spm"), s.chat != 0);
 	m.words = v.word;
-	plan(&m);
+	if (s.shape)
+		shape_plan(&m);
+	else
+		plan(&m);
 	for (long i = 0; i < s.split; i++)
 		write_shard(&s, &v, &m, i);
 	free_vocab(&v);
