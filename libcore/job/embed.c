@@ -176,12 +176,6 @@ static int truncate_all(struct job *j, infer_error *err)
 	return INFER_OK;
 }
 
-static int take_model(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	(void)j;
-	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a name", key);
-}
-
 static int read(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
@@ -189,7 +183,7 @@ static int read(struct job *j, const struct json *body)
 		{ "encoding_format", take_encoding },
 		{ "dimensions", take_dimensions },
 		{ "embd_normalize", take_norm },
-		{ "model", take_model },
+		{ "model", job_pass_text },
 		{ "user", job_pass },
 		{ "timeout", job_take_timeout },
 		{ "truncate", take_truncate },
