@@ -35,12 +35,15 @@ INLINE const uint8_t *row16(const struct rows16 *l, int r)
 {
 	return l->p[r / 4] + (r % 4 == 3 ? l->s3 : (size_t)(r % 4) * l->s);
 }
-INLINE void rows16_advance(struct rows16 *l, size_t n)
+/* advance n bytes in each of the first `rows` rows; hidden again, or compilers store the sums of strides
+ * and offsets */
+INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
 {
 	UNROLL
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; 4 * i < rows; i++) {
 		l->p[i] += n;
-	__asm__("" : "+r"(l->p[0]), "+r"(l->p[1]), "+r"(l->p[2]), "+r"(l->p[3]));
+		__asm__("" : "+r"(l->p[i]));
+	}
 }
 
 /* 16 bytes of each row: dword j of all of them to y[j] */
@@ -104,25 +107,15 @@ struct sums16 {
 	wf sum[X_MOST], min[X_MOST];
 };
 
-/* acc + sums of 4 products with the dword of row t of x at `at`, a constant.  Assembly, because
- * compilers would load it first, and store the sums of strides and offsets. */
-#define DOT_AT(acc, u, x, t, at) \
-	do { \
-		if ((t) % 4 == 0) \
-			__asm__("vpdpbusd %c2(%3)%{1to16%}, %1, %0" \
-			        : "+v"(acc) \
-			        : "v"(u), "i"(at), "r"((x)->p[(t) / 4])); \
-		else \
-			__asm__("vpdpbusd %c2(%3,%4,%c5)%{1to16%}, %1, %0" \
-			        : "+v"(acc) \
-			        : "v"(u), "i"(at), "r"((x)->p[(t) / 4]), \
-			          "r"((t) % 4 == 3 ? (x)->s3 : (x)->s), \
-			          "i"((t) % 4 == 2 ? 2 : 1)); \
-	} while (0)
+/* acc + sums of 4 products; x: a dword in memory.  Assembly, because compilers would load it first */
+INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
+{
+	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(u), "m"(*(const uint8_t(*)[4])x));
+	return acc;
+}
 
-/* isum += 64 weights, at `at` in the block; s: their scales */
-INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s,
-                   const struct rows16 *x)
+/* isum += 64 weights, at `at` in the block; s: their scales; x advances past theirs */
+INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s, struct rows16 *x)
 {
 	const wi low = _mm512_set1_epi8(15);
 	wi y[8];
@@ -140,7 +133,8 @@ INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s
 			wi q = odd ? _mm512_andnot_si512(low, y[j]) : _mm512_and_si512(low, y[j]);
 			UNROLL
 			for (int t = 0; t < tn; t++)
-				DOT_AT(sub[t], q, x, t, 32 * odd + 4 * j);
+				sub[t] = dot_at(sub[t], q, row16(x, t));
+			rows16_advance(x, tn, 4);
 		}
 		UNROLL
 		for (int t = 0; t < tn; t++)
@@ -206,13 +200,11 @@ INLINE void part16(int tn, float *y, size_t ldy, const struct row_group *s,
 		UNROLL
 		for (int t = 0; t < tn; t++)
 			isum[t] = wi_set(0);
-		for (int i = 0; i < 4; i++) {
+		for (int i = 0; i < 4; i++)
 			isum64(isum, tn, &w, 16 + 32 * i, h->s + 2 * i, &xq);
-			rows16_advance(&xq, 64);
-		}
 		xq = rows16_at(xb, x->q_row);
 		block_add(tn, a, isum, h, &xq);
-		rows16_advance(&w, (size_t)bytes);
+		rows16_advance(&w, 16, (size_t)bytes);
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
