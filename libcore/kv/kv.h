@@ -90,20 +90,20 @@ int kv_seq_share(struct kv *kv, struct kv_seq *s, const struct kv_seq *of, int32
  * INFER_EINVAL: some group cannot go back to len; nothing is done. */
 int kv_seq_trim(struct kv *kv, struct kv_seq *s, int32_t len);
 void kv_seq_clear(struct kv *kv, struct kv_seq *s); /* to length 0 */
-/* NULL is fine.  Its committed pages stay in the tree until evicted.  ids: of the committed positions, so
- * that the last page stays too where it is not full, but not in a cache with states; or NULL. */
+/* NULL is fine.  The committed pages stay in the tree until evicted.  ids names the committed positions,
+ * so that a last page that is not full stays too (but not in a cache with states); or NULL. */
 void kv_seq_close(struct kv *kv, struct kv_seq *s, const uint64_t *ids);
-/* Copy the committed positions of s to memory of the host: a copy that nothing evicts.  s stays as it is.
- * NULL: there is no room, or a device cannot copy. */
+/* Copy the committed positions of s to memory of the host, where nothing evicts them.  s is not changed.
+ * NULL if there is no room or a device cannot copy. */
 struct kv_seq *kv_seq_lay_aside(struct kv *kv, const struct kv_seq *s);
-/* Make s, which is empty and has the same root, what was laid aside, named by ids; the copy is gone.
- * INFER_ENOMEM: no room for its pages; nothing is done. */
+/* Give the positions of `aside`, named by ids, to s, which is empty and has the same root; the copy is
+ * freed.  INFER_ENOMEM: there is no room for its pages; nothing is done. */
 int kv_seq_take_back(struct kv *kv, struct kv_seq *s, struct kv_seq *aside, const uint64_t *ids);
 void kv_aside_drop(struct kv *kv, struct kv_seq *aside); /* NULL is fine */
 uint64_t kv_seq_held(const struct kv *kv,
                      const struct kv_seq *s); /* bytes of its committed pages */
-/* Of len positions, those that stay in the tree when their sequence is closed with its ids: less than a
- * page leaves nothing, and states leave page ends. */
+/* How many of len positions stay in the tree when their sequence is closed with its ids: none of less
+ * than a page, and in a cache with states those up to the last page end. */
 int32_t kv_lasting(const struct kv *kv, int32_t len);
 int32_t kv_seq_len(const struct kv_seq *s);                  /* committed */
 const uint32_t *const *kv_seq_pages(const struct kv_seq *s); /* [group][page]: for backend_run */
