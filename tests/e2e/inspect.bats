@@ -33,7 +33,7 @@ load lib
 	perl -0777pe 's/(general\.architecture.{12})llama/$1lmala/s' "$M" >odd.gguf
 	infer-inspect odd.gguf >a 2>err
 	[ ! -s err ]
-	same 'runs here: no: architecture lmala is not supported; these run: llama, granite, qwen2, qwen3, qwen3moe, gemma2, gemma3, gemma4, lfm2, lfm2moe, phi3, gpt-oss, qwen2moe, smollm3, olmo2, glm4 ...' "$(head -n 1 a)"
+	same 'runs here: no: architecture lmala is not supported; these run: llama, granite, qwen2, qwen3, qwen3moe, gemma2, gemma3, gemma3n, gemma4, lfm2, lfm2moe, phi3, gpt-oss, qwen2moe, smollm3, olmo2 ...' "$(head -n 1 a)"
 	grep -q '^general.architecture  string  lmala$' a
 	same false "$(infer-inspect --json odd.gguf | head -n 1 | json runs)"
 	infer-inspect --json odd.gguf | head -n 1 | json why | grep -q '^architecture lmala is not supported'
