@@ -42,7 +42,7 @@ struct metrics {
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
 	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
 };
-/* Of all engines that a model had. */
+/* The counters of all engines that a model has had. */
 struct metrics_engine {
 	uint64_t steps, preemptions, swaps, recomputes, swap_out_bytes, swap_in_bytes;
 };

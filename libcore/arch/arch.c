@@ -106,7 +106,7 @@ struct backend_model arch_parts(const infer_model *m)
 		                       .n_ropes = m->n_ropes };
 }
 
-/* What the first layer reads. */
+/* The input of the first layer. */
 static int32_t embed(struct graph *g, const infer_model *m)
 {
 	static const int slots[] = { W_TOKEN_EMBD, W_POSITION, W_PART };

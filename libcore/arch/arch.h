@@ -36,8 +36,8 @@ struct arch {
 	const char *gguf;        /* general.architecture */
 	const char *hf[6];       /* config.json: architectures[0]; NULL: no more */
 	const struct arch *like; /* NULL: the base row */
-	/* of tensors of such checkpoints: what stands before the number of a layer, and what all
-	 * names may begin with or not; NULL: like's */
+	/* names of tensors in such checkpoints: the prefix before the number of a layer, and one that
+	 * every name may or may not have; NULL: those of `like` */
 	const char *layers, *prefix[2];
 	/* groups of tensor_list.h on top of like's; a slot again: instead */
 	const struct arch_tensor *tensors[ARCH_MAX_GROUPS];
@@ -95,7 +95,7 @@ const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built i
 enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming);
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
-/* What names of layers begin with; and a name without what all of them may begin with. */
+/* The prefix of names in layers; a name without the prefix that all names may have. */
 const char *arch_layers(const struct arch *a, enum arch_naming naming);
 struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
@@ -131,7 +131,7 @@ int arch_check_used(const infer_model *m, infer_error *err);
 
 /* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
-/* norms behind the sums, not in front of the branches */
+/* norms after the sums, not before the branches */
 int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* of a normed row; before W_O */
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
@@ -139,21 +139,21 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h); /* the same */
 int32_t arch_ssd(struct graph *g, const infer_model *m, int layer, int32_t h);        /* the same */
-/* rows of x with those before it, by weight w and bias; plain: without silu */
+/* a causal convolution of x with weight w and bias; plain: without SiLU */
 int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
                       const int32_t w[2], int plain);
-/* What DELTA has in every recurrent layer: its state and its heads; sources are left out. */
+/* The fields of DELTA that all recurrent layers share: its state and heads, but no sources. */
 struct graph_node arch_delta_node(const infer_model *m, int layer);
 /* cols columns of x: of each of its pieces those from `from` on */
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
 int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
-/* of queries, in layers where they grow with the position */
+/* scale queries by their position, in layers that do */
 int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* by: what the router sees */
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
-/* streams.c: the streams that the rows x become, and the row that they become again; x itself where
- * there is one.  Between them the block that takes all of them. */
+/* streams.c: split rows x into streams, and merge streams into rows; where a model has one stream, x
+ * itself.  In between, a block that takes all streams. */
 int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x);
 int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x);
 int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -164,7 +164,7 @@ int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* The rows that want logits. */
 int32_t arch_pick(struct graph *g, int32_t x);
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
-/* by a number, and a weight (-1: none) */
+/* times a number and a weight (-1: none) */
 int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w);
 /* w -1: x itself */
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);

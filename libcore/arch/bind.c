@@ -82,7 +82,7 @@ static int layer_of(const struct arch *a, enum arch_naming naming, struct infer_
 	return layer;
 }
 
-/* before: rows that are of no use */
+/* before: rows of the file that are skipped */
 static int check_shape(const infer_model *m, const struct parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
@@ -280,7 +280,7 @@ static int find_how(const infer_model *m, const struct parts *p, const struct in
 	               (int)t->name.len, t->name.at);
 }
 
-/* Known, and of no use: nothing reads it, or the layer reads what another keeps. */
+/* A tensor that is known but unused: nothing reads it, or the layer reads another layer's cache. */
 static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 {
 	return t->slot == W_UNUSED || t->slot == W_UNUSED_IDS ||
@@ -288,7 +288,7 @@ static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 	        arch_keeper(&m->h, layer) != layer);
 }
 
-/* A name may stand for other slots in other layers: those without a use here are left out. */
+/* A name may stand for different slots in different layers: skip those that this layer does not use. */
 static void drop_idle(const infer_model *m, struct parts *p, int layer)
 {
 	int n = 0;
@@ -443,7 +443,7 @@ static const struct infer_tensor *find_tensor(const infer_model *m, int slot, co
 	return NULL;
 }
 
-/* Sizes that no key has, from the rows of the tensors. */
+/* Read sizes for which there is no key from the rows of the tensors. */
 static int read_rows(infer_model *m, infer_error *err)
 {
 	const struct {
@@ -468,7 +468,7 @@ static int read_rows(infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* What scores texts is whole, and scores a row. */
+/* Check that the head that scores texts has all its tensors and scores one row. */
 static int check_head(const infer_model *m, infer_error *err)
 {
 	static const int slots[] = { W_HEAD, W_HEAD_NORM };

@@ -162,7 +162,7 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
 }
 
-/* Of what opens a gate the most, where the layer says so. */
+/* Only the largest inputs of a gate pass, in layers that ask for it. */
 static int32_t cut(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_CUT);

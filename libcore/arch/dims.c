@@ -16,7 +16,7 @@ static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 	                               : h->state_heads;
 }
 
-/* those from D_V_HEAD on */
+/* dimensions from D_V_HEAD on */
 static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
 	const int64_t of[] = { h->v_head,

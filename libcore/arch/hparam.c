@@ -177,7 +177,7 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 	return INFER_OK;
 }
 
-/* -inf deviations leave everything. */
+/* -inf deviations let everything through. */
 int arch_read_cuts(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_CUTS);

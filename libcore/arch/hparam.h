@@ -55,11 +55,11 @@ struct arch_hparam {
 	int32_t layer_embd; /* floats of a token's own embedding for each layer; 0: there is none */
 	int32_t streams; /* of rows, of which a layer computes the first; 0: there are no others */
 	int32_t n_side;  /* width of the branch beside attention; 0: there is none */
-	/* what a gate of the FFN lets through is above its mean and so many deviations */
+	/* in standard deviations above the mean: where a gate of the FFN begins to let through */
 	float cut[ARCH_MAX_LAYERS];
-	uint8_t cuts[ARCH_MAX_LAYERS];      /* 1: the layer's does */
+	uint8_t cuts[ARCH_MAX_LAYERS];      /* 1: gates of the layer are cut there */
 	int norm_v;                         /* heads of v are normed, without a weight */
-	float router_mul;                   /* of what the router gives; 0 is 1 */
+	float router_mul;                   /* factor of the router's weights; 0 means 1 */
 	uint8_t still[ARCH_MAX_LAYERS];     /* 1: the layer rotates nothing */
 	uint8_t recurrent[ARCH_MAX_LAYERS]; /* 1: the layer keeps a state, no K and V */
 	int32_t state;                      /* floats of it; 0: no layer does */
@@ -77,10 +77,10 @@ struct arch_hparam {
 	struct arch_rope rope[2]; /* [1]: of windowed layers, where n_ropes is 2 */
 	int32_t n_ropes;
 	int both_ways; /* rows see all rows of their text, of sliding layers half a window each way */
-	int centred;   /* norms take the mean away */
-	int head_gelu;          /* of what scores texts: behind W_HEAD, not tanh */
-	int head_mean;          /* it scores the mean of all rows, not the first */
-	int32_t first_position; /* row of W_POSITION in the file that is of position 0 */
+	int centred;   /* norms subtract the mean */
+	int head_gelu;          /* GELU, not tanh, after W_HEAD */
+	int head_mean;          /* the head scores the mean of all rows, not the first row */
+	int32_t first_position; /* the row of W_POSITION in the file for position 0 */
 	/* rows of W_PART, of W_RANK, W_DENSE_2, W_DENSE_3; 0: there is none */
 	int32_t n_parts, n_ranks, n_dense_2, n_dense_3;
 };

@@ -1,11 +1,11 @@
-/* arch/streams.c - several streams of rows of which a layer computes one (AltUp): it foresees all of them, computes the
- * first, and corrects the others by what it did not foresee.  Baykal+ 2023, arXiv:2301.13310; as Gemma 3n has it,
+/* arch/streams.c - several streams of rows of which a layer computes one (AltUp): it predicts all of them, computes the
+ * first, and corrects the others by the error of its prediction.  Baykal+ 2023, arXiv:2301.13310; as Gemma 3n has it,
  * https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
 #include <math.h>
 
-/* What a stream's square comes to at least, where it is brought to the size of the first. */
+/* The least mean square of a stream that is scaled to the size of the first. */
 static const float LEAST = 1e-5f;
 
 static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int mean)
@@ -20,7 +20,7 @@ static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int
 	return graph_add(g, n);
 }
 
-/* Each stream but the first by a matrix of its own. */
+/* Each stream but the first has a matrix of its own. */
 static int32_t by_streams(struct graph *g, const infer_model *m, int slot, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_HEAD_MM);
@@ -57,7 +57,8 @@ int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x)
 	             embd, 1);
 }
 
-/* The `by` pieces of rows into the streams x, by factors that a router makes of the row `from`. */
+/* Mix `by` pieces of `rows` into each of the streams x, with factors that a router computes from the row
+ * `from`. */
 static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, int32_t x,
                    int32_t rows, int by, int32_t from)
 {
@@ -78,7 +79,7 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
 	return graph_add(g, mixed);
 }
 
-/* A second branch beside attention, of the same row: narrow, and around itself. */
+/* A narrow second branch beside attention, from the same row, added to its own input. */
 static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
@@ -88,7 +89,7 @@ static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t 
 	                arch_norm(g, m, w[W_SIDE_NORM], arch_linear(g, m, w[W_SIDE_OUT], -1, y)));
 }
 
-/* What all streams but the first get of the layer's part of the token's own embedding. */
+/* Add the layer's part of the token's own embedding to all streams but the first. */
 static int32_t input(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_ADD);

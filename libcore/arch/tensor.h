@@ -20,7 +20,7 @@ enum arch_slot {
 	W_LAYER_EMBD, /* an embedding of each token for each layer */
 	W_LAYER_EMBD_PROJ,
 	W_LAYER_EMBD_NORM,
-	W_STREAMS, /* what makes the further streams of the first; what merges them */
+	W_STREAMS, /* projections from the first stream to the others, and back */
 	W_MERGE,
 	W_POSITION, /* of encoders: rows by position, by part of the text; the norm of what goes in */
 	W_PART,
@@ -31,7 +31,7 @@ enum arch_slot {
 	W_HEAD_NORM,
 	W_RANK,
 	W_RANK_BIAS,
-	W_DENSE_2, /* what makes a vector of a state, one behind the other */
+	W_DENSE_2, /* projections of a state to an embedding, one after the other */
 	W_DENSE_3,
 	W_UNUSED_IDS,
 	W_GLOBALS,
@@ -74,7 +74,7 @@ enum arch_slot {
 	W_INPUT_PROJ,
 	W_INPUT_NORM,
 	W_LAYER_SCALE,
-	W_STREAM_ROUTER, /* of streams: what weighs them, foresees and corrects them */
+	W_STREAM_ROUTER, /* of streams: the router, the prediction and the correction */
 	W_STREAM_NORM,
 	W_PREDICT,
 	W_CORRECT,

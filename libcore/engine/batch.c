@@ -271,7 +271,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
 }
 
-/* Tell how much of the prompt is there; what is computed again was told before. */
+/* Send how much of the prompt is in the cache.  Rows that are computed again were sent before. */
 static void tell_prompt(infer_engine *e, struct request *r, int32_t n, int64_t now)
 {
 	struct event_slot *s;

@@ -43,7 +43,7 @@ int embed_check(const infer_engine *e, const struct infer_request *r, infer_erro
 	return INFER_OK;
 }
 
-/* Of a row: scores, or a state. */
+/* The result of a row: scores, or a state. */
 static int32_t numbers(const infer_engine *e, int embed)
 {
 	return embed == INFER_EMBED_RANK ? e->n_outputs : arch_width(e->model);
@@ -85,7 +85,7 @@ int embed_row(const infer_engine *e, struct request *r, const struct row_job *j,
 	}
 	if (++r->scored < r->scored_end)
 		return INFER_OK;
-	if (rank) { /* of two scores, what makes the first the likelier one */
+	if (rank) { /* the logit of the first of two scores */
 		r->pool[0] -= n > 1 ? r->pool[1] : 0;
 		n = 1;
 	}

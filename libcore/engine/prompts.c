@@ -192,7 +192,7 @@ static int can_repeat(const infer_engine *e)
 	return 1;
 }
 
-/* Prompts whose rows see each other, in rank, as many as fit the step; the first one does. */
+/* Take prompts whose rows see each other, by rank, as many as fit the step; the first one fits. */
 static void compose_whole(infer_engine *e)
 {
 	int64_t left = e->chunk;

@@ -98,7 +98,7 @@ int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err
 
 /* ---- sampling ---- */
 
-/* Hugging Face's, which looks at all tokens; repeat_last_n says otherwise. */
+/* Hugging Face's penalty counts all tokens, unless repeat_last_n says otherwise. */
 static int take_repetition(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *window = json_get(j->j.body, "repeat_last_n");
@@ -131,7 +131,7 @@ static int take_allowed(struct job *j, const char *key, const struct json *v, in
 	return INFER_OK;
 }
 
-/* All other tokens never come. */
+/* Tokens that are not listed get no probability. */
 static int forbid_others(struct job *j, infer_error *err)
 {
 	struct infer_sample_opts *o = &j->j.request.sample;

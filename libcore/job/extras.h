@@ -18,7 +18,7 @@ struct extras {
 /* lists as those of struct job_fields */
 const struct job_field *job_extras(void);
 const struct job_refused *job_refused_extras(void);
-/* A prompt as long as it may be, where a field says that. */
+/* Cut a prompt to the length that a field asks for. */
 int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
 /* When all fields are read.  *param: the field at fault */
 int job_extras_end(struct job *j, const char **param, infer_error *err);

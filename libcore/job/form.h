@@ -114,7 +114,7 @@ void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts
                uint32_t flags);
 void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n);
 
-/* What stands for a token where its text is not wanted, "token_id:7". */
+/* The form of a token when its text is not wanted: "token_id:7". */
 enum { PART_TOKEN_NAME = 24 };
 const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id);
 /* the value that servers write for an impossible token */

@@ -112,7 +112,7 @@ static void put_prompt_logprobs(struct jwrite *w, const struct infer_answer *a, 
 	jw_end(w);
 }
 
-/* What is said of a prompt, in its answer: that of sample i. */
+/* What sample i's part of the answer says of the prompt. */
 static void put_of_prompt(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	if (a->job->token_ids)

@@ -281,7 +281,7 @@ static int read_rerank(struct job *j, const struct json *body)
 	return read_pairs(j, body, known, "query", "documents");
 }
 
-/* The next of the answers behind `last`, the best first and equal ones in their order; -1: none */
+/* The index that follows `last` when scores are sorted, best first and equal ones by index; -1: none */
 static int32_t next(const struct infer_answer *a, int32_t last)
 {
 	int32_t best = -1;

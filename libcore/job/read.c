@@ -171,7 +171,7 @@ static const char *job_prompt_key(const struct job *j)
 	return j->j.form->flags & FORM_TALKS ? "messages" : "prompt";
 }
 
-/* The prompt with the text that stands in front of its answer, or nothing where there is none. */
+/* The text that an answer with `echo` begins with; empty without it. */
 static int keep_begun(struct job *j, const struct infer_prompt *p, infer_error *err)
 {
 	struct infer_prompt *kept;

@@ -179,12 +179,12 @@ static double attention_time(const struct infer_machine *m, const struct infer_w
 	double alone = most(ops / r->cached[wide] + r->one_ns[wide] * each,
 	                    resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
 
-	/* a thread alone does what is little, and merges one row */
+	/* one thread does small work alone, and merges a single row */
 	if (l->rows == 1)
 		return alone * (seen(w, l) * w->heads * w->dv < LITTLE ? m->threads : 1) + merge;
 	if (rows < 2)
 		return alone + merge / m->threads;
-	/* a block of rows goes to the end of its last one */
+	/* a block of rows is read up to the end of its last row */
 	ops *= 1 + least(rows, BLOCK) / 2 / seen(w, l);
 	return least(alone, ops / r->prefill[wide] + r->block_ns[wide] * each) + merge / m->threads;
 }

@@ -219,7 +219,7 @@ static int decoding(struct steps *s, const infer_model *model, infer_error *err)
 	return rc;
 }
 
-/* A prompt finds other things in the caches. */
+/* A prompt finds the caches filled with other data. */
 static int prompts(struct steps *s, const infer_model *model, infer_probe *p, infer_error *err)
 {
 	enum { PROMPTS = 3 };

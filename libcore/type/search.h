@@ -69,7 +69,7 @@ struct search_fit {
 
 /* src, f32 [n], n a multiple of 4 up to 256; importance and plain as in struct type's encode */
 void search_load(struct search *s, const float *src, const float *importance, int n, int plain);
-/* Only unit and per_unit, for values up to top */
+/* Set only unit and per_unit, for values up to top. */
 void search_units(struct search *s, float top);
 /* The nearest F16 to x that is finite */
 uint16_t search_f16(float x);

@@ -59,7 +59,7 @@ static int window_of(const struct graph_node *n, int pos)
 		return 0;
 	return n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 }
-/* Behind the last position that the row at pos sees.  Later ones than its own are of the same step. */
+/* One past the last position that the row at pos sees.  Positions after its own are in the same step. */
 static int end_of(const struct graph_node *n, const struct backend_run *run, int pos)
 {
 	return (int)num_min(pos + (int64_t)n->attn.later, run->pos + run->n - 1) + 1;

@@ -35,8 +35,8 @@ INLINE const uint8_t *row16(const struct rows16 *l, int r)
 {
 	return l->p[r / 4] + (r % 4 == 3 ? l->s3 : (size_t)(r % 4) * l->s);
 }
-/* advance n bytes in each of the first `rows` rows; hidden again, or compilers store the sums of strides
- * and offsets */
+/* advance n bytes in each of the first `rows` rows; hidden again, because compilers would store the sums
+ * of strides and offsets */
 INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
 {
 	UNROLL
@@ -102,7 +102,7 @@ INLINE void block16_get(struct block16 *h, const struct rows16 *w)
 	}
 }
 
-/* what is added up in memory for each row of x */
+/* the sums of each row of x, in memory */
 struct sums16 {
 	wf sum[X_MOST], min[X_MOST];
 };
