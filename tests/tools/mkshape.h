@@ -305,7 +305,9 @@ static void shape_plan(struct model *m)
 			int wanted = t ? arch_wants(im, t, layer < 0 ? 0 : layer) : -1;
 			for (int i = 0; i < 8 && !wanted; i++)
 				wanted = (int)of->more[i] == slot;
-			if (slot == W_O_BIAS && layer >= 0 && im->h.recurrent[layer])
+			/* recurrent layers have no bias of attention, and others none of states */
+			if (layer >= 0 &&
+			    slot == (im->h.recurrent[layer] ? W_O_BIAS : W_STATE_CONV_BIAS))
 				wanted = 0;
 			if (wanted > 0)
 				shape_tensor(m, im, t, layer);
