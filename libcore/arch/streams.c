@@ -48,13 +48,13 @@ int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x)
 
 int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x)
 {
-	int32_t embd = m->h.n_embd;
+	int32_t embd = m->h.n_embd, others;
 
 	if (!m->h.streams)
 		return x;
-	return level(g, arch_part(g, x, 1, 0, embd),
-	             by_streams(g, m, W_MERGE, arch_part(g, x, 1, embd, (m->h.streams - 1) * embd)),
-	             embd, 1);
+	others = arch_part(g, x, 1, embd, (m->h.streams - 1) * embd);
+	others = by_streams(g, m, W_MERGE, others);
+	return level(g, arch_part(g, x, 1, 0, embd), others, embd, 1);
 }
 
 /* Mix `by` pieces of `rows` into each of the streams x, with factors that a router computes from the row
@@ -120,7 +120,8 @@ int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int
 		one = arch_pick(g, one);
 	}
 	y = arch_norm(g, m, w[W_ATTN_POST_NORM], arch_linear(g, m, w[W_O], w[W_O_BIAS], y));
-	y = arch_add(g, m, arch_add(g, m, one, y), beside(g, m, layer, h));
+	h = beside(g, m, layer, h);
+	y = arch_add(g, m, arch_add(g, m, one, y), h);
 	y = arch_scaled(g, y, sqrtf(0.5f), -1);
 	h = arch_mlp(g, m, layer, arch_norm(g, m, w[W_FFN_NORM], y));
 	y = arch_add(g, m, y, arch_norm(g, m, w[W_FFN_POST_NORM], h));
