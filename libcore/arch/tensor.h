@@ -103,7 +103,7 @@ enum arch_slot {
 	W_STATE_DECAY,
 	W_STATE_CONV,
 	W_STATE_CONV_BIAS,
-	W_STATE_SKIP, /* how much of v goes past the state */
+	W_STATE_SKIP, /* factor of v that is added to the output of the state */
 	W_STATE_DECAY_BIAS,
 	W_STATE_DECAY_RATE,
 	W_STATE_NORM,

@@ -192,7 +192,8 @@ static int can_repeat(const infer_engine *e)
 	return 1;
 }
 
-/* Take prompts whose rows see each other, by rank, as many as fit the step; the first one fits. */
+/* Add whole prompts to the step, in the order of the queue, as long as they fit: their rows see each other.
+ * The first one always fits. */
 static void compose_whole(infer_engine *e)
 {
 	int64_t left = e->chunk;

@@ -9,7 +9,7 @@
 
 enum { TOP_MOST = 20, TO_CONTEXT = -1 };
 
-/* ---- what is told ---- */
+/* ---- what an answer contains ---- */
 
 static int take_ids(struct job *j, const char *key, const struct json *v, infer_error *err)
 {

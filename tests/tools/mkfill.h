@@ -95,7 +95,7 @@ static struct spread {
 	float std, ratio;
 } spreads[INFER_TYPE_COUNT];
 
-/* One block of random bits whose elements spread by about std around 0. */
+/* Fill one block with random bits.  Its elements have mean 0 and a standard deviation of about std. */
 static void block(int type, uint8_t *at, float std, uint64_t *state)
 {
 	const struct type *t = type_get(type);

@@ -155,7 +155,7 @@ typedef struct infer_job {
 	int32_t n_prompts;
 	int32_t dimensions; /* of embeddings, the first so many; of scores, the best; 0: all */
 	int no_normalize, base64, returns_documents, as_list; /* the last: the answer is one */
-	int echo, progress; /* the prompt stands in front; a stream tells how much of it is read */
+	int echo, progress; /* the answer begins with the prompt; a stream reports the prefill */
 	int32_t logprobs, prompt_logprobs; /* as in infer_job_opts; those of the prompt, plus 1 */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;

@@ -3,7 +3,7 @@
  *
  *   rows   16 rows in place, one to a lane: 16 packed bytes of each are loaded into lanes of 128 bits
  *          and transposed there, so that a dword holds 4 neighbours of its row.  They are unpacked
- *          once for up to 8 rows of x, whose bytes are memory operands of the products
+ *          once for up to 8 rows of x.  The products read the bytes of x from memory
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   A block of 16 rows takes 64 products and 17 more multiplications for each row of x, one a cycle on

@@ -141,8 +141,8 @@ static int32_t toy_norm_groups(struct toy *t, int32_t x)
 	return graph_add(&t->g, n);
 }
 
-/* Heads that share q and k with their neighbours, the same with those TOY_KV apart, and one where nothing is
- * subtracted and v goes past the state. */
+/* Three kinds of recurrent heads: neighbours share q and k; heads TOY_KV apart share them; and plain ones,
+ * where nothing is subtracted from v and v is added to the output. */
 static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
 {
 	int32_t at = 2 * (TOY_TAPS - 1) * toy_conv_cols(&t->k), y;

@@ -285,8 +285,8 @@ static int has_source(FILE *f, const char *key)
 	return found;
 }
 
-/* Every published rate lies below the limit, and not so far that it could be another machine's; and not
- * far from what is predicted with the part of the limit that one engine reaches there. */
+/* Every published rate lies below the limit, but close enough to it to be of the same machine.  It is also
+ * close to the prediction, which assumes the part of the limit that one engine reaches there. */
 static void test_published(void **state)
 {
 	FILE *f = fopen("tests/golden/plans/published.txt", "r");
