@@ -1,4 +1,4 @@
-/* kern/avx512vnni/mm_rows4.c - products in place of Q4_K and IQ4_XS, four rows to a register.
+/* kern/avx512vnni/mm_rows4.c - products in place of Q4_K, Q2_K and IQ4_XS, four rows to a register.
  *
  *   rows   8 rows in place, as two times 4: 64 packed bytes of each row are transposed within lanes
  *          of 16 bytes, so that each lane of a register holds 4 neighbours of 4 rows; x repeats the
@@ -82,9 +82,11 @@ INLINE void transpose64(__m512i y[4], const uint8_t *p, size_t stride)
 {
 	__m512i r0 = wi_load(p), r1 = wi_load(p + stride), r2 = wi_load(p + 2 * stride),
 		r3 = wi_load(p + 3 * stride);
+
+	/* compilers would load r1 and r3 twice, and most loads touch two lines */
+	__asm__("" : "+v"(r1), "+v"(r3));
 	__m512i a = _mm512_unpacklo_epi32(r0, r1), b = _mm512_unpackhi_epi32(r0, r1),
 		c = _mm512_unpacklo_epi32(r2, r3), d = _mm512_unpackhi_epi32(r2, r3);
-
 	y[0] = _mm512_unpacklo_epi64(a, c);
 	y[1] = _mm512_unpackhi_epi64(a, c);
 	y[2] = _mm512_unpacklo_epi64(b, d);
@@ -241,5 +243,93 @@ INLINE void rows4(enum infer_type type, int tn, float *y, size_t ldy, const stru
 	sums_put(type, tn, y, ldy, sum, min, s);
 }
 
+/* The block headers of 8 rows of Q2_K: S in the order of the sums of 4 rows, in pairs of fields. */
+struct row_headers_k2 {
+	__m256 d, dmin;
+	__m256i m[8];
+	__m512i s[2][2];
+};
+INLINE void row_headers_k2(struct row_headers_k2 *a, const uint8_t *p, size_t stride)
+{
+	const __m512i odd = _mm512_set_epi32(8, 8, 8, 8, 0, 0, 0, 0, 8, 8, 8, 8, 0, 0, 0, 0);
+	__m256i sc[4];
+
+	f16_pairs_k2(&a->d, &a->dmin, p, stride);
+	transpose16_at(sc, p, stride);
+	minima_words_k2(a->m, sc);
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		__m512i x = _mm512_castsi256_si512(sc[i]), y = _mm512_castsi256_si512(sc[i + 2]);
+		a->s[0][i] = _mm512_srlv_epi32(_mm512_shuffle_i64x2(x, y, 0), odd);
+		a->s[1][i] = _mm512_srlv_epi32(_mm512_shuffle_i64x2(x, y, 0x55), odd);
+		UNROLL
+		for (int g = 0; g < 2; g++)
+			a->s[g][i] = _mm512_and_si512(a->s[g][i], wi_set(0x000f000f));
+	}
+}
+
+/* isum[g] of 4 rows each, by lanes; v: their codes as of transpose64.  The fields of two bits are
+ * multiplied where they lie, so that their sums are 1, 4, 16 and 64 times too large; 16 products of 3
+ * and 127 fit 16 bits. */
+INLINE void isum_k2(__m512i isum[2], __m512i v[2][4], __m512i s[2][2], const struct kern_q8k *x)
+{
+	__m512i a[4][2];
+
+	UNROLL
+	for (int f = 0; f < 4; f++) {
+		const __m512i field = _mm512_set1_epi8((char)(3 << 2 * f));
+		__m512i xf = _mm512_inserti64x4(_mm512_castsi256_si512(load32(x->q + 32 * f)),
+		                                load32(x->q + 128 + 32 * f), 1);
+		a[f][0] = a[f][1] = wi_set(0);
+		UNROLL
+		for (int j = 0; j < 4; j++) {
+			__m512i xj = broadcast_dword(xf, j);
+			UNROLL
+			for (int g = 0; g < 2; g++)
+				a[f][g] = wi_dot(a[f][g], _mm512_and_si512(v[g][j], field), xj);
+		}
+	}
+	UNROLL
+	for (int g = 0; g < 2; g++) {
+		isum[g] = wi_mac16(wi_set(0),
+		                   _mm512_mask_mov_epi16(a[0][g], 0xaaaaaaaa, wi_shl(a[1][g], 14)),
+		                   s[g][0]);
+		isum[g] = wi_mac16(isum[g],
+		                   _mm512_mask_mov_epi16(_mm512_srli_epi32(a[2][g], 4), 0xaaaaaaaa,
+		                                         wi_shl(a[3][g], 10)),
+		                   s[g][1]);
+	}
+}
+
+INLINE void rows4_k2(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
+                     const struct kern_act *x, int x_row, int k)
+{
+	const int bytes = block_bytes(type);
+	const uint8_t *w = s->w;
+	__m256 sum[4], min[4];
+
+	UNROLL
+	for (int t = 0; t < tn; t++)
+		sum[t] = min[t] = _mm256_setzero_ps();
+	for (int b = 0; b < k / 256; b++, w += bytes) {
+		struct row_headers_k2 h;
+		__m512i v[2][4];
+		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
+		row_headers_k2(&h, w, s->stride);
+		transpose64(v[0], w + 16, s->stride);
+		transpose64(v[1], w + 16 + 4 * s->stride, s->stride);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8k *xt = act_q8k(x, x_row + t) + b;
+			__m512i isum[2];
+			isum_k2(isum, v, h.s, xt);
+			sum[t] = sum_add(sum[t], h.d, xt->d, lanes_sum(isum[0], isum[1]));
+			min[t] = sum_add(min[t], h.dmin, xt->d, minima_k2(h.m, xt));
+		}
+	}
+	sums_put(type, tn, y, ldy, sum, min, s);
+}
+
 ROWS_OF(rows4, Q4_K, q4_k_by4)
 ROWS_OF(rows4, IQ4_XS, iq4_xs)
+ROWS_OF(rows4_k2, Q2_K, q2_k)

@@ -111,34 +111,14 @@ INLINE void unpack_unshifted(enum infer_type t, __m256i u[8], const uint8_t *p)
 	u[6] = or_bits(u[6], a, 16), u[7] = or_bits(u[7], b, 64);
 }
 
-/* Q2_K: d, dmin and M of 8 rows; M is the high half of each of 16 bytes */
+/* Q2_K: d, dmin and M of 8 rows */
 INLINE void headers_k2(struct headers *h, __m256i m[8], const uint8_t *p, size_t stride)
 {
-	const __m256i low = _mm256_set1_epi32(0x000f000f);
-	const struct rows8 e = rows8_at(p + 80, stride);
-	__m256i x[4];
-	uint32_t both[8];
+	__m256i sc[4];
 
-	UNROLL
-	for (int r = 0; r < 8; r++)
-		both[r] = num_u32(e.p[r]);
-	h->d = f16_low(load32(both));
-	h->dmin = f16_high(load32(both));
-	transpose16_at(x, p, stride);
-	UNROLL
-	for (int i = 0; i < 4; i++) {
-		m[i] = _mm256_and_si256(_mm256_srli_epi16(x[i], 4), low);
-		m[i + 4] = _mm256_srli_epi16(x[i], 12);
-	}
-}
-INLINE __m256i imin_k2(const __m256i m[8], const struct kern_q8k *s)
-{
-	__m256i r = _mm256_madd_epi16(m[0], _mm256_set1_epi32((int)num_u32(s->s16)));
-
-	UNROLL
-	for (int i = 1; i < 8; i++)
-		r = mac16(r, m[i], _mm256_set1_epi32((int)num_u32(s->s16 + 2 * i)));
-	return r;
+	f16_pairs_k2(&h->d, &h->dmin, p, stride);
+	transpose16_at(sc, p, stride);
+	minima_words_k2(m, sc);
 }
 
 INLINE __m256i scale_words(enum infer_type t, const struct headers *h, int r, const uint8_t *p)
@@ -273,7 +253,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 			if (q_minima(type))
 				min[t] = sum_add(min[t], h.dmin, xt->d,
 				                 type == INFER_Q2_K
-				                         ? imin_k2(m, xt)
+				                         ? minima_k2(m, xt)
 				                         : minima_k4(h.min_lo, h.min_hi, xt));
 		}
 	}

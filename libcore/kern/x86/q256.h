@@ -207,6 +207,36 @@ INLINE __m256 f16_low(__m256i x)
 }
 INLINE __m256 f16_high(__m256i x) { return f16_low(_mm256_srli_epi32(x, 16)); }
 
+/* Q2_K: d and dmin of 8 rows, the last dword of each block */
+INLINE void f16_pairs_k2(__m256 *d, __m256 *dmin, const uint8_t *p, size_t stride)
+{
+	__m256i y[4];
+
+	transpose16_at(y, p + sizeof(struct q2_k) - 16, stride);
+	*d = f16_low(y[3]);
+	*dmin = f16_high(y[3]);
+}
+/* M of Q2_K, the high nibbles of sc, as words: the even ones, then the odd ones; sc[j]: dword j of 8
+ * rows */
+INLINE void minima_words_k2(__m256i m[8], const __m256i sc[4])
+{
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		m[i] = _mm256_and_si256(_mm256_srli_epi16(sc[i], 4), _mm256_set1_epi32(0x000f000f));
+		m[i + 4] = _mm256_srli_epi16(sc[i], 12);
+	}
+}
+/* imin of 8 rows */
+INLINE __m256i minima_k2(const __m256i m[8], const struct kern_q8k *s)
+{
+	__m256i r = _mm256_madd_epi16(m[0], _mm256_set1_epi32((int)num_u32(s->s16)));
+
+	UNROLL
+	for (int i = 1; i < 8; i++)
+		r = mac16(r, m[i], _mm256_set1_epi32((int)num_u32(s->s16 + 2 * i)));
+	return r;
+}
+
 INLINE __m128i scales_by16(enum infer_type t, const uint8_t *p)
 {
 	return t == INFER_Q6_K   ? load16(p + 192)
