@@ -14,6 +14,9 @@ enum {
 	/* a prompt advances by this many rows even in a slow step, or sequences that decode would
 	 * starve it */
 	LEAST_ROWS = 16,
+	/* rows of a step, with those that decode, below which each one costs more: weights are read once
+	 * for all of them */
+	FULL_ROWS = 48,
 	/* rows of a step while another sequence could be admitted: a new request waits for the end
 	 * of the step, or the step is cancelled; a larger step would not be cheaper per row */
 	OPEN_ROWS = 128,
@@ -125,15 +128,22 @@ static int is_above(const infer_engine *e, const struct request *r)
 	return 2 * below > decode && r->rows_due <= LONG;
 }
 
-/* The least rows where more prompts wait than sequences decode: few would hold up many, and steps
- * with few rows that decode cost much. */
-static int64_t crowd(const infer_engine *e)
+/* The least rows that come evenly beside sequences that decode: short prompts fill the step up, and where
+ * more prompts wait than sequences decode, few would hold up many. */
+static int64_t least_even(const infer_engine *e)
 {
-	int64_t waiting = 0;
+	int64_t waiting = 0, fill = 0, least, decode = e->step.n_decode;
 
-	for (int32_t i = 0; i < e->n_active; i++)
-		waiting += e->active[i]->rows_due > 0;
-	return waiting > e->step.n_decode ? LEAST_ROWS * waiting / e->step.n_decode : LEAST_ROWS;
+	for (int32_t i = 0; i < e->n_active; i++) {
+		int32_t due = e->active[i]->rows_due;
+
+		waiting += due > 0;
+		fill += due <= LONG ? due : 0;
+	}
+	least = num_max(LEAST_ROWS, num_min(fill, FULL_ROWS - decode));
+	if (waiting > decode)
+		least = num_max(least, LEAST_ROWS * waiting / decode);
+	return num_min(least, OPEN_ROWS);
 }
 
 /* The prompt rows that this step may hold; r: the prompt to be served first. */
@@ -152,7 +162,7 @@ static int32_t quota(const infer_engine *e, const struct request *r)
 		rows = num_min(rows, e->decode_ns * LONG_PERCENT / 100 / e->row_ns);
 		least = 1;
 	} else if (e->flags & INFER_ENGINE_EVEN && e->step.n_decode) {
-		least = num_min(OPEN_ROWS, crowd(e));
+		least = least_even(e);
 	}
 	return (int32_t)num_min(rows < least ? least : rows, e->chunk - e->step.n_guesses);
 }
@@ -211,6 +221,15 @@ static void compose_whole(infer_engine *e)
 	}
 }
 
+/* The rows, at most `most`, of a prompt that does not end in this step, beside one that does. */
+static int32_t beside_end(const infer_engine *e, const struct request *r, int32_t most,
+                          int32_t part)
+{
+	int32_t fill = request_pending(r) <= LONG ? FULL_ROWS - e->step.s.n : 0;
+
+	return (int32_t)num_min(most, num_max(part, fill));
+}
+
 void prompts_compose(infer_engine *e)
 {
 	int32_t left, part, rows, most;
@@ -232,8 +251,8 @@ void prompts_compose(infer_engine *e)
 			r = first;
 			most = left;
 		}
-		if (ends && request_pending(r) > most && most > part)
-			most = part;
+		if (ends && request_pending(r) > most)
+			most = beside_end(e, r, most, part);
 		rows = batch_rows(e, r, most);
 		r->rows_due = 0;
 		if (rows < 1 || !grow(e, r, rows))

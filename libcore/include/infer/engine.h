@@ -50,7 +50,7 @@ struct infer_engine_opts {
 	/* for sequences that lose their place in the cache; 0: they are computed again */
 	uint64_t swap_bytes;
 	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
-	/* time that prefill may add to a step with decoding rows, at least 16 rows; 0: 50 */
+	/* time of a step with decoding rows, though 16 of prompts are in it (EVEN: 48 in all); 0: 50 */
 	int32_t step_ms;
 	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */

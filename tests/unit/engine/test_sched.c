@@ -169,19 +169,23 @@ static void test_step_time(void **state)
 }
 
 /* Rows of a step beside one that decodes: a long prompt that comes evenly gets those of three tenths of
- * the time, a short one those of the whole, and one that ranks above the other 128 at once. */
+ * the time, a short one those of the whole or what fills the step to 48, and one that ranks above the
+ * other 128 at once.  A short prompt does not fill a step with rows of a long one. */
 static void test_even(void **state)
 {
 	const struct {
-		int32_t n, priority;
+		int32_t n, brief, priority, step_ms;
 		uint32_t flags;
 		uint64_t rows;
 	} cases[] = {
-		{ 700, 0, INFER_ENGINE_EVEN, 3 },
-		{ 700, 1, INFER_ENGINE_EVEN, 3 },
-		{ 700, 0, 0, 30 },
-		{ 500, 0, INFER_ENGINE_EVEN, 30 },
-		{ 500, 1, INFER_ENGINE_EVEN, 128 },
+		{ 700, 0, 0, 40, INFER_ENGINE_EVEN, 3 },
+		{ 700, 0, 1, 40, INFER_ENGINE_EVEN, 3 },
+		{ 700, 0, 0, 40, 0, 30 },
+		{ 500, 0, 0, 40, INFER_ENGINE_EVEN, 47 },
+		{ 500, 0, 0, 70, INFER_ENGINE_EVEN, 60 },
+		{ 500, 0, 1, 40, INFER_ENGINE_EVEN, 128 },
+		{ 700, 33, 0, 10, INFER_ENGINE_EVEN, 33 },
+		{ 500, 33, 0, 10, INFER_ENGINE_EVEN, 47 },
 	};
 	static int32_t ids[800];
 	struct infer_engine_stats before, after;
@@ -195,9 +199,10 @@ static void test_even(void **state)
 	                 INFER_OK);
 	run_ids(ids, 800, 6, 260, 280);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct infer_engine_opts o = {
-			.threads = 1, .max_seqs = 2, .step_ms = 40, .flags = cases[i].flags
-		};
+		const struct infer_engine_opts o = { .threads = 1,
+			                             .max_seqs = 3,
+			                             .step_ms = cases[i].step_ms,
+			                             .flags = cases[i].flags };
 		infer_engine *e;
 
 		assert_int_equal(infer_engine_open(&e, m, &o, &err), INFER_OK);
@@ -207,6 +212,9 @@ static void test_even(void **state)
 		r = request(ids + 20, (size_t)cases[i].n, 1, 1);
 		r.priority = cases[i].priority;
 		submit(e, &r);
+		r = request(ids + 40, (size_t)cases[i].brief, 1, 2);
+		if (cases[i].brief)
+			submit(e, &r);
 		e->row_ns = 1000000;
 		e->decode_ns = 10000000;
 		infer_engine_stats(e, &before);
@@ -218,13 +226,13 @@ static void test_even(void **state)
 	infer_model_close(&m);
 }
 
-/* Where more prompts wait than decode, they get more rows, but at most 128. */
+/* Where more prompts wait than decode, they get more rows than fill the step, but at most 128. */
 static void test_crowd(void **state)
 {
 	static const struct {
 		int waiting;
 		uint64_t rows;
-	} cases[] = { { 1, 16 }, { 3, 48 }, { 7, 112 }, { 12, 128 } };
+	} cases[] = { { 1, 47 }, { 3, 48 }, { 7, 112 }, { 12, 128 } };
 	static int32_t ids[3000];
 	struct infer_engine_stats before, after;
 	struct infer_request r;
