@@ -55,6 +55,9 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest);
  * none. */
 const char *bench_stray(const struct bench_opts *o, unsigned of);
 
+/* Median, least and most of n values, which are sorted. */
+struct infer_rate bench_spread(double *of, int64_t n);
+
 /* A line of the table of run; before it its head, where header is set.  planned: beside a plan. */
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err);
 

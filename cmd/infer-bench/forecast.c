@@ -79,12 +79,18 @@ static int take_counts(struct forecast *f, const struct json *asked, const char 
 	return INFER_OK;
 }
 
+static int take_step(struct forecast_step *s, const struct json *step, const char *path,
+                     infer_error *err)
+{
+	TRY(jread_f64(step, "predicted_ms", &s->ms, 0, 1e15, path, err));
+	return jread_f64(json_get(step, "parts_ms"), "memory", &s->memory_ms, 0, s->ms, path, err);
+}
+
 static int take(struct forecast *f, const struct json *plan, const char *path, infer_error *err)
 {
 	const struct json *asked = json_get(plan, "asked");
 	const char *model = NULL;
 	char k[24], v[24];
-	double step_ms = 0;
 	size_t n = 0;
 
 	TRY(jread_str(plan, "model", &model, &n, path, err));
@@ -103,8 +109,11 @@ static int take(struct forecast *f, const struct json *plan, const char *path, i
 	TRY(jread_f64(asked, "all_tok_s", &f->all_tok_s, 0, 1e15, path, err));
 	TRY(jread_f64(asked, "limit_prefill_tok_s", &f->limit_prefill_tok_s, 0, 1e15, path, err));
 	TRY(jread_f64(asked, "limit_all_tok_s", &f->limit_all_tok_s, 0, 1e15, path, err));
-	TRY(jread_f64(json_get(asked, "decode"), "predicted_ms", &step_ms, 0, 1e15, path, err));
-	f->decode_tok_s = step_ms > 0 ? f->users * 1e3 / step_ms : 0;
+	TRY(jread_f64(plan, "memory_gb_s", &f->memory_gb_s, 0, 1e6, path, err));
+	TRY(jread_f64(plan, "i8_gop_s", &f->i8_gop_s, 0, 1e9, path, err));
+	TRY(take_step(&f->prefill, json_get(asked, "prefill"), path, err));
+	TRY(take_step(&f->decode, json_get(asked, "decode"), path, err));
+	f->decode_tok_s = f->decode.ms > 0 ? f->users * 1e3 / f->decode.ms : 0;
 	return INFER_OK;
 }
 
@@ -141,6 +150,18 @@ int forecast_run(struct bench_opts *out, const struct forecast *f, const struct 
 	if (!out->engine.kv_type)
 		out->engine.kv_type = f->kv_type;
 	return INFER_OK;
+}
+
+double forecast_longer(const struct forecast *f, const struct forecast_step *s, double memory_gb_s,
+                       double i8_gop_s)
+{
+	double ms = 0;
+
+	if (!(f->memory_gb_s > 0) || !(f->i8_gop_s > 0) || !(s->ms > 0) || !(i8_gop_s > 0))
+		return 0;
+	ms += s->memory_ms * (memory_gb_s > 0 ? f->memory_gb_s / memory_gb_s : 1);
+	ms += (s->ms - s->memory_ms) * f->i8_gop_s / i8_gop_s;
+	return ms / s->ms;
 }
 
 void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o)

@@ -4,6 +4,10 @@
 #include "bench.h"
 #include "base/arena.h"
 
+/* How long a step is predicted to take; the part of it that follows the rate of memory. */
+struct forecast_step {
+	double ms, memory_ms;
+};
 struct forecast {
 	struct arena mem;
 	const char *model;
@@ -15,6 +19,9 @@ struct forecast {
 	double all_tok_s;     /* of all users, whose prompts are read in between; likewise */
 	/* the most of the same kind; 0: the plan does not say */
 	double limit_prefill_tok_s, limit_all_tok_s;
+	/* the rates that the predictions were made from; 0: the plan does not say */
+	double memory_gb_s, i8_gop_s;
+	struct forecast_step prefill, decode;
 };
 /* Read the record of kind plan in a file of JSON lines; path "-": standard input.  *f is the
  * caller's on failure too.
@@ -26,5 +33,9 @@ void forecast_fini(struct forecast *f);
  * both.  INFER_EUNSUP: a plan for accelerators, of which the engine has none to measure. */
 int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
                  infer_error *err);
+/* How many times as long a step would take where memory and arithmetic have these rates; those of
+ * memory may be 0: as they were.  0: the plan does not say what it was made from. */
+double forecast_longer(const struct forecast *f, const struct forecast_step *s, double memory_gb_s,
+                       double i8_gop_s);
 void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o);
 #endif

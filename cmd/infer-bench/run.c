@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "first.h"
 #include "forecast.h"
+#include "seen.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -49,6 +50,8 @@ struct run {
 	size_t cap;
 	/* ordered: the first two by turn, and room; rates: read, fma, dot, bf16 in tiles */
 	double *tok_s, *cpu_us, *fraction, *ordered[3], *rates[4]; /* [repeat] */
+	double *seen_room;                                         /* [4][repeat] */
+	struct seen seen;
 	struct arena mem;
 	uint64_t prompts; /* that there were: no two have a beginning in common */
 	uint64_t turns, all_turns;
@@ -160,19 +163,24 @@ static int once_prefill(struct run *r, const struct test *t, double *tok_s, doub
                         infer_error *err)
 {
 	int ended = 0;
-	int64_t cached = 0, from, cpu;
+	int64_t cached = 0, from, cpu, ns = 0, cpu_ns = 0;
 	double tokens;
 
 	TRY(prime(r, t, err));
 	for (int32_t i = 0; i < t->batch; i++)
 		TRY(submit(r, t, t->tokens, 1, err));
-	cpu = clock_process_ns();
-	from = now(r);
-	while (ended < t->batch)
+	while (ended < t->batch) {
+		TRY(seen_look(&r->seen, !ns, err));
+		cpu = clock_process_ns();
+		from = now(r);
 		TRY(step(r, &ended, &cached, err));
+		ns += now(r) - from;
+		cpu_ns += clock_process_ns() - cpu;
+	}
+	TRY(seen_look(&r->seen, 1, err));
 	tokens = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached);
-	*tok_s = tokens * 1e9 / (double)(now(r) - from);
-	*cpu_us = (double)(clock_process_ns() - cpu) * 1e-3 / tokens;
+	*tok_s = tokens * 1e9 / (double)ns;
+	*cpu_us = (double)cpu_ns * 1e-3 / tokens;
 	return INFER_OK;
 }
 
@@ -190,6 +198,7 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, doubl
 	infer_engine_stats(r->engine, &b);
 	while (ended < t->batch) {
 		a = b;
+		TRY(seen_look(&r->seen, 0, err));
 		cpu = clock_process_ns();
 		from = now(r);
 		TRY(step(r, &ended, &cached, err));
@@ -203,6 +212,7 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, doubl
 		cpu_ns += cpu;
 		steps++;
 	}
+	TRY(seen_look(&r->seen, 1, err));
 	if (!steps)
 		return err_set(err, INFER_EDEVICE, "the sequences never decoded together");
 	if (!ns)
@@ -238,22 +248,6 @@ static int cost_of(struct infer_cost *c, const struct run *r, const struct test 
 		                   err));
 	}
 	return INFER_OK;
-}
-
-static struct infer_rate spread(double *of, int64_t n)
-{
-	struct infer_rate r = { 0, of[0], of[0] };
-
-	for (int64_t i = 1; i < n; i++) /* by insertion: a handful */
-		for (int64_t k = i; k > 0 && of[k] < of[k - 1]; k--) {
-			double x = of[k];
-			of[k] = of[k - 1];
-			of[k - 1] = x;
-		}
-	r.least = of[0];
-	r.most = of[n - 1];
-	r.median = n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
-	return r;
 }
 
 static int engine_open(struct run *r, const struct test *t, infer_error *err)
@@ -310,6 +304,14 @@ static int64_t unix_ms(void)
 	return timespec_get(&t, TIME_UTC) ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
 }
 
+static void keep(struct run *r, int64_t at, const struct infer_ceilings *top)
+{
+	r->rates[0][at] = top->mapped.median;
+	r->rates[1][at] = top->fma.median;
+	r->rates[2][at] = top->dot.median;
+	r->rates[3][at] = top->tile_bf16.median;
+}
+
 /* Ceiling, test, ceiling, test ...; the first of each is not counted, and brings the weights in. */
 static int measure(struct run *r, const struct test *t, struct infer_bench *b, infer_error *err)
 {
@@ -324,20 +326,21 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 	TRY(ids_reserve(r, t, err));
 	TRY(engine_open(r, t, err));
 	TRY(cost_of(&c, r, t, err));
+	seen_begin(&r->seen, r->plan, t->decode, r->probe, infer_model_file(r->model), r->seen_room,
+	           (size_t)n);
 	for (int64_t i = -1; i < n; i++) {
 		if (i >= 0)
 			TRY(ceilings(r, &top, err));
+		seen_turn(&r->seen);
 		TRY((t->decode ? once_decode : once_prefill)(r, t, &tok_s, &cpu_us, err));
 		progress_at(NULL, ++r->turns, r->all_turns);
 		if (i < 0)
 			continue;
+		seen_put(&r->seen, i, tok_s);
 		r->tok_s[i] = tok_s;
 		r->cpu_us[i] = cpu_us;
 		r->fraction[i] = tok_s * infer_cost_seconds(&c, &top, &b->limit) / units;
-		r->rates[0][i] = top.mapped.median;
-		r->rates[1][i] = top.fma.median;
-		r->rates[2][i] = top.dot.median;
-		r->rates[3][i] = top.tile_bf16.median;
+		keep(r, i, &top);
 	}
 	memcpy(r->ordered[0], r->tok_s, (size_t)n * sizeof(double));
 	memcpy(r->ordered[1], r->fraction, (size_t)n * sizeof(double));
@@ -351,15 +354,15 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		.created_ms = unix_ms(),
 		.cpu_time = r->o->clock == CLOCK_CPU,
 		.predicted_tok_s = t->predicted,
-		.tok_s = spread(r->tok_s, n),
-		.fraction = spread(r->fraction, n),
+		.tok_s = bench_spread(r->tok_s, n),
+		.fraction = bench_spread(r->fraction, n),
 		.weight_bytes = c.weight_bytes / units,
 		.kv_bytes = c.kv_bytes / units,
 		.ops = (c.fma_ops + c.dot_ops + c.bf16_ops + c.attn_ops) / units,
-		.ceilings = { .mapped = spread(r->rates[0], n),
-		              .fma = spread(r->rates[1], n),
-		              .dot = spread(r->rates[2], n),
-		              .tile_bf16 = spread(r->rates[3], n) },
+		.ceilings = { .mapped = bench_spread(r->rates[0], n),
+		              .fma = bench_spread(r->rates[1], n),
+		              .dot = bench_spread(r->rates[2], n),
+		              .tile_bf16 = bench_spread(r->rates[3], n) },
 		.sha256 = r->sha256,
 		.n_sha256 = r->n_sha256,
 		.turns_tok_s = r->ordered[0],
@@ -379,8 +382,11 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 		                       .flags = r->rest->record.at,
 		                       .n_flags = r->rest->record.n };
 	struct infer_bench b = { 0 };
+	struct infer_adjusted adjusted;
 	int rc = measure(r, t, &b, err);
 
+	if (!rc && seen_end(&adjusted, &r->seen, r->o->repeat))
+		b.adjusted = &adjusted;
 	if (!rc)
 		rc = infer_file_check_unchanged(infer_model_file(r->model), err);
 	TRY(rc);
@@ -495,7 +501,7 @@ static int open_all(struct run *r, infer_error *err)
 	TRY(append_open(&r->out, o->json, o->record, err));
 	if (o->follows && r->out.out)
 		infer_writer_continue(r->out.out);
-	all = arena_alloc(&r->mem, 10 * n, sizeof *all);
+	all = arena_alloc(&r->mem, 14 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
 	r->tok_s = all;
@@ -505,6 +511,7 @@ static int open_all(struct run *r, infer_error *err)
 	for (size_t i = 0; i < 3; i++)
 		r->ordered[i] = all + (6 + i) * n;
 	r->cpu_us = all + 9 * n;
+	r->seen_room = all + 10 * n;
 	return o->json || o->record ? hash(r, err) : INFER_OK;
 }
 

@@ -5,6 +5,22 @@
 
 #include <stdio.h>
 
+struct infer_rate bench_spread(double *of, int64_t n)
+{
+	struct infer_rate r = { 0, of[0], of[0] };
+
+	for (int64_t i = 1; i < n; i++) /* by insertion: a handful */
+		for (int64_t k = i; k > 0 && of[k] < of[k - 1]; k--) {
+			double x = of[k];
+			of[k] = of[k - 1];
+			of[k - 1] = x;
+		}
+	r.least = of[0];
+	r.most = of[n - 1];
+	r.median = n % 2 ? of[n / 2] : (of[n / 2 - 1] + of[n / 2]) / 2;
+	return r;
+}
+
 /* A number with as many decimals, at most `most`, as fit its column; width: below 0, to the left */
 static void put_number(struct buf *t, int width, int most, double v, const char *behind)
 {
@@ -42,12 +58,17 @@ int run_show(const struct infer_bench *b, int header, int planned, infer_error *
 	if (header)
 		buf_printf(&t, "%-7s %6s %6s %3s %8s %-15s %6s %8s %-7s %5s\n", "test", "tokens",
 		           "depth", "seq", "tok/s", planned ? "    plan  ratio" : "   least-most",
-		           "MB/tok", "limit", "by", "part");
+		           planned ? "then" : "MB/tok", "limit", "by", "part");
 	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
 	           (int)b->depth, (int)b->batch);
 	put_number(&t, 8, 2, b->tok_s.median, " ");
 	put_spread(&t, planned, b);
-	put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
+	if (!planned)
+		put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
+	else if (b->adjusted)
+		put_number(&t, 6, 3, b->adjusted->ratio.median, " ");
+	else
+		buf_printf(&t, "%6s ", "-");
 	put_number(&t, 8, 1, b->limit_tok_s, " ");
 	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")

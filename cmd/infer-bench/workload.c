@@ -283,7 +283,8 @@ int workload_make(struct workload *w, const struct workload_ask *o, infer_error 
 	struct dist in, out;
 	double at = 0;
 
-	*w = (struct workload){ .seed = (uint64_t)o->seed,
+	/* hashed first: a stream's number must not make one seed look like its neighbour */
+	*w = (struct workload){ .seed = rng_hash(0, &o->seed, sizeof o->seed),
 		                .shared = (int32_t)o->shared,
 		                .tokens_per_word = 1 };
 	arena_init(&w->mem, MEM_BASE);

@@ -121,27 +121,40 @@ static double skinny(const struct infer_loop_rate *r, double m)
 static double tiled(const struct infer_loop_rate *r, double m)
 {
 	static const double at[] = { 16, 64, 512 };
+	double y[3];
 
-	if (!(r->tile[0] > 0) || !(r->pack > 0))
+	if (!(r->tile[0] > 0))
 		return 0;
-	return 1 / r->pack + 2 * m / between(at, r->tile, 3, m);
+	for (int i = 0; i < 3; i++)
+		y[i] = 2 * at[i] / r->tile[i];
+	return m > 512 ? y[2] * m / 512 : between(at, y, 3, m);
 }
 
-/* Seconds for 1e9 weights of a type with m rows of x, by the fastest loop. */
-static double weight_time(const struct infer_machine *m, int type, double rows, int resident)
+/* Seconds for 1e9 weights of a type with m rows of x, by the fastest loop, and the part of it that
+ * follows the rate of memory.  A loop takes somewhat more than the longer of reading and of computing:
+ * the cubic mean of both comes near, and gives each its part. */
+struct taken {
+	double all, memory_part;
+};
+static struct taken weight_time(const struct infer_machine *m, int type, double rows, int resident)
 {
 	const struct infer_loop_rate *r = &m->loops[type];
-	double best = 0;
+	double read = resident ? 0 : element_bytes(type) / m->memory_gb_s, x, compute;
 
 	if (!(r->rows[0] > 0)) /* decoded to floats first: no better than their loop */
 		r = &m->loops[INFER_F32];
-	const double ways[] = { in_place(resident ? r->cached : r->rows, rows), skinny(r, rows),
-		                tiled(r, rows) };
+	x = in_place(resident ? r->cached : r->rows, rows);
+	compute = in_place(r->cached, rows);
+	if (!(x > 0)) { /* too many rows for the loops in place */
+		double few = skinny(r, rows), many = tiled(r, rows);
+		x = compute = few > 0 && (!(many > 0) || few < many) ? few : many;
+		x = most(x, read);
+	}
+	if (!(x > 0)) /* a set that has no others */
+		x = compute = rows / 8 * in_place(resident ? r->cached : r->rows, 8);
+	double a = read * read * read, b = compute * compute * compute;
 
-	for (int i = 0; i < 3; i++)
-		if (ways[i] > 0 && (!(best > 0) || ways[i] < best))
-			best = ways[i];
-	return best;
+	return (struct taken){ x, a > 0 ? a / (a + b) : 0 };
 }
 
 /* How many times as long a product takes as if all threads had their share of it: the backend gives no
@@ -224,6 +237,7 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 	/* half of the last cache may be other's */
 	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
 	double more = slower(m, how), compute = 0, memory = 0;
+	struct taken one;
 
 	for (int i = 0; i < s->n_work; i++) {
 		const struct infer_work *w = &s->work[i];
@@ -238,13 +252,11 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 		case INFER_WORK_MATRIX:
 			if (!(rows > 0))
 				break;
-			x = weight_time(m, w->type, rows, resident) * 1e-9 * (double)w->n *
-			    (double)w->k * w->times * touched *
+			one = weight_time(m, w->type, rows, resident);
+			x = one.all * 1e-9 * (double)w->n * (double)w->k * w->times * touched *
 			    uneven(m, rows * (double)w->n * (double)w->k);
-			if (c.weight_bytes * 1e-9 / m->memory_gb_s > 0.5 * x && !resident)
-				memory += x;
-			else
-				compute += x;
+			memory += x * one.memory_part;
+			compute += x * (1 - one.memory_part);
 			t->part[INFER_BOUND_RUNTIME] += quant_time(m, w, l);
 			break;
 		case INFER_WORK_ATTN:

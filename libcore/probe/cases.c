@@ -196,6 +196,7 @@ void probe_spread(infer_probe *p, size_t have)
 		have += n;
 	}
 	p->fill_type = -1;
+	p->fill_cache = 0;
 }
 
 /* Some rows drawn, and copies of them. */
@@ -255,9 +256,9 @@ static int run(infer_probe *p, struct probe_job *j, struct infer_probe_result *r
 int probe_make(struct probe_job *j, infer_probe *p, infer_error *err)
 {
 	static int (*const make[])(struct probe_job *, infer_probe *, infer_error *) = {
-		[PROBE_ROWS] = probe_mm,   [PROBE_SKINNY] = probe_mm,   [PROBE_TILE] = probe_mm,
-		[PROBE_PACK] = probe_mm,   [PROBE_QUANT] = probe_quant, [PROBE_ATTN] = probe_attn,
-		[PROBE_ELEM] = probe_elem,
+		[PROBE_ROWS] = probe_mm,   [PROBE_SKINNY] = probe_mm, [PROBE_TILE] = probe_mm,
+		[PROBE_PACK] = probe_mm,   [PROBE_PANEL] = probe_mm,  [PROBE_QUANT] = probe_quant,
+		[PROBE_ATTN] = probe_attn, [PROBE_ELEM] = probe_elem,
 	};
 
 	return make[j->c->kind](j, p, err);

@@ -10,6 +10,7 @@
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
 /* beyond what caches hold */
 enum { BYTES = 256 << 20, QUICK_BYTES = 32 << 20, SHARE = 4 << 20, LEAST = 64 << 10 };
+enum { NOW_BYTES = 64 << 20 }; /* more than a turn comes to read */
 
 double probe_read(struct probe_worker *w)
 {
@@ -145,6 +146,37 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 	p->ceilings = *c = out;
 	p->has_ceilings = 1;
 	return INFER_OK;
+}
+
+int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double *i8_gop_s,
+                    infer_error *err)
+{
+	enum { MEMORY_NS = 700000, DOT_NS = 300000, REPEAT = 2 };
+	const infer_probe usual = *p;
+	struct probe_memory mem = { .grain = 1 };
+	struct infer_rate read = { .median = 0 }, dot = { .median = 0 };
+	size_t part = (size_t)p->threads * NOW_BYTES;
+	int rc = INFER_OK;
+
+	p->repeat = usual.repeat < REPEAT ? usual.repeat : REPEAT; /* there is room for so many */
+	p->turn_ns = MEMORY_NS;
+	if (gb_s)
+		mem = file_memory(file);
+	if (mem.bytes > part) {
+		p->now_at = p->now_at + 2 * part > mem.bytes ? 0 : p->now_at + part;
+		mem = (struct probe_memory){ mem.from + p->now_at, part, mem.grain };
+	}
+	if (gb_s && mem.bytes >= (size_t)p->threads * LEAST)
+		rc = probe_alone(p, probe_read, mem, &read, err);
+	p->turn_ns = DOT_NS;
+	if (!rc)
+		rc = probe_alone(p, probe_dot, (struct probe_memory){ .grain = 1 }, &dot, err);
+	p->repeat = usual.repeat;
+	p->turn_ns = usual.turn_ns;
+	if (gb_s)
+		*gb_s = read.median;
+	*i8_gop_s = dot.median;
+	return rc;
 }
 
 static int take_sets(infer_probe *p, const char *isa, infer_error *err)

@@ -20,8 +20,9 @@
 #include <unistd.h>
 
 /* memory is measured longer than the rest: its rate swings from one millisecond to the next */
-enum { REPEAT = 3, MEMORY_REPEAT = 9, MEMORY_TURN_NS = 8000000 };
-enum { CACHED = 3 << 20, DISK_BYTES = 32 << 20, DISK_PIECE = 4 << 20, LOGITS = 32000 };
+enum { REPEAT = 3, MEMORY_REPEAT = 9, MEMORY_TURN_NS = 4000000, TURN_NS = 400000 };
+enum { LEAST_BYTES = 64 << 20, MOST_BYTES = 256 << 20, CACHES = 4 };
+enum { CACHED = 3 << 20, DISK_BYTES = 16 << 20, DISK_PIECE = 4 << 20, LOGITS = 32000 };
 
 static int read_memory(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
@@ -52,7 +53,7 @@ static int read_memory(struct infer_machine *m, infer_probe *p, infer_error *err
 
 static int read_huge(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
-	size_t bytes = p->bytes / 2;
+	size_t bytes = p->bytes;
 	struct infer_rate r;
 	void *at;
 
@@ -86,7 +87,8 @@ static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 	TRY(probe_alone(p, probe_fma, none, &fma, err));
 	TRY(probe_alone(p, probe_dot, none, &dot, err));
 	m->f32_gflop_s = fma.most;
-	m->i8_gop_s = dot.most;
+	if (!(m->i8_gop_s > 0)) /* not met beside the loops */
+		m->i8_gop_s = dot.most;
 	if (!p->widest.peak_tile)
 		return INFER_OK;
 	TRY(probe_alone(p, probe_tile_i8, none, &tile, err));
@@ -325,19 +327,18 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 
 	TRY(infer_probe_open(&p, &o, err));
 	p->flags |= PROBE_UNCHECKED;
-	p->bytes = (size_t)256 << 20;
+	describe(m, p);
+	/* several times what the caches hold */
+	p->bytes = (size_t)num_max(LEAST_BYTES, num_min(CACHES * (int64_t)m->l3_bytes, MOST_BYTES));
+	p->bytes = num_round_up(p->bytes, 2 << 20);
 	if (p->bytes < (size_t)p->threads * 2 * CACHED)
 		p->bytes = (size_t)p->threads * 2 * CACHED;
-	describe(m, p);
-	int64_t turn_ns = p->turn_ns;
 	p->turn_ns = MEMORY_TURN_NS;
 	rc = read_memory(m, p, err);
 	if (!rc)
 		rc = read_huge(m, p, err);
-	p->turn_ns = turn_ns;
+	p->turn_ns = TURN_NS;
 	p->repeat = REPEAT;
-	if (!rc)
-		rc = arithmetic(m, p, err);
 	/* before, between and after the rest, as the speed of a machine changes with what it is shared
 	 * with */
 	if (!rc && loops)
@@ -346,6 +347,8 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 		rc = probe_machine_loops(m, p, loops, err);
 	if (!rc && loops)
 		rc = steps(&s, p, err);
+	if (!rc)
+		rc = arithmetic(m, p, err);
 	if (!rc)
 		rc = barriers(m, p, err);
 	if (!rc)

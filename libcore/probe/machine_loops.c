@@ -15,20 +15,31 @@
 /* A matrix of the usual length, and of a number of rows that all threads get a share of.  CACHED: what
  * a thread reads again and again, beyond its own caches and within those that are shared. */
 enum { K = 2048, N = 2048, CACHED = 3 << 20 };
-/* What attention reads while it is measured: twice what a large last cache holds is enough. */
-enum { ATTN_BYTES = 64 << 20 };
-
-/* What is measured now, and the rates of reading memory that were met on the way, in bytes a second. */
-enum { READS = 1024 };
+/* What is measured now, and the rates that were met on the way: of reading memory, in bytes a second,
+ * and of products of bytes, in 1e9 a second. */
+enum { READS = 1024, DOTS = INFER_TYPE_COUNT + 32 };
 struct loops {
 	infer_probe *p;
-	double reads[READS];
-	int32_t n_reads;
+	double reads[READS], dots[DOTS];
+	int32_t n_reads, n_dots;
 };
+
+/* A processor's clock changes with what it did before and with what the others of its machine do: the
+ * rates of each type are set against that of products of bytes in the same moment.  *gop_s: that */
+static int clocked(double *gop_s, struct loops *l, infer_error *err)
+{
+	struct infer_rate r;
+
+	TRY(probe_alone(l->p, probe_dot, (struct probe_memory){ .grain = 1 }, &r, err));
+	*gop_s = r.most;
+	must(l->n_dots < DOTS);
+	l->dots[l->n_dots++] = r.most;
+	return INFER_OK;
+}
 
 static int make(struct probe_job *j, infer_probe *p, infer_error *err)
 {
-	if (j->c->kind <= PROBE_PACK) { /* any bytes do */
+	if (j->c->kind <= PROBE_PANEL) { /* any bytes do */
 		p->fill_type = j->c->type;
 		p->fill_k = j->c->k;
 	}
@@ -64,7 +75,7 @@ static int rate(infer_probe *p, const struct probe_case *c, size_t cached, doubl
 static int beside_reading(struct loops *l, const struct probe_case *c, double *ops_a_byte,
                           infer_error *err)
 {
-	enum { TURNS = 3, TURN_NS = 1000000 };
+	enum { TURNS = 5, TURN_NS = 500000 };
 	infer_probe *p = l->p, usual = *p;
 	struct probe_job j = { .p = p, .k = &p->widest, .c = c, .mem = { .grain = 1 } };
 	double rates[2][TURNS], *at[2] = { rates[0], rates[1] };
@@ -116,16 +127,12 @@ static int of_type(struct infer_loop_rate *r, struct loops *l, int type, infer_e
 		TRY(rate(p, &c, 0, &r->few[i], err));
 		r->few[i] /= 2 * c.m;
 	}
-	c.kind = PROBE_TILE;
+	c.kind = PROBE_PANEL;
 	for (int i = 0; mm->tile && i < 3; i++) {
 		c.m = tile_m[i];
 		TRY(rate(p, &c, 0, &r->tile[i], err));
 	}
-	c.m = 1;
-	c.kind = PROBE_PACK;
-	if (mm->tile)
-		TRY(rate(p, &c, 0, &r->pack, err));
-	c.n = 1;
+	c.m = c.n = 1;
 	c.kind = PROBE_QUANT;
 	if (mm->form != KERN_FORM_F32) {
 		TRY(rate(p, &c, 0, &r->quant, err));
@@ -139,17 +146,14 @@ static int of_type(struct infer_loop_rate *r, struct loops *l, int type, infer_e
 static int by_length(double *gop_s, double *once_ns, infer_probe *p, struct probe_case c,
                      infer_error *err)
 {
-	size_t bytes = p->bytes;
 	double all = 0, few = 0, ops = 4.0 * c.k * p->threads; /* of a position and head */
 	int rc;
 
-	p->bytes = (size_t)p->threads * CACHED;
 	c.n = KERN_SPLIT;
 	rc = rate(p, &c, 0, &all, err);
 	c.n = KERN_PAGE;
 	if (!rc)
 		rc = rate(p, &c, 0, &few, err);
-	p->bytes = bytes;
 	TRY(rc);
 	double long_ns = ops * KERN_SPLIT / all, short_ns = ops * KERN_PAGE / few,
 	       each = (long_ns - short_ns) / (KERN_SPLIT - KERN_PAGE);
@@ -198,7 +202,6 @@ static int of_cache(struct infer_attn_rate *r, infer_probe *p, int type, infer_e
 			                .n = KERN_SPLIT,
 			                .k = dims[d],
 			                .m = 1 };
-		TRY(rate(p, &c, 0, &r->decode[d], err));
 		TRY(by_length(&r->cached[d], &r->one_ns[d], p, c, err));
 		c.m = 32; /* as a backend's block of rows */
 		c.shape = "prefill";
@@ -219,43 +222,44 @@ static int bf16_rate(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return rate(p, &c, 0, &m->bf16_gflop_s, err);
 }
 
-/* All turns of reading are the rate of memory, and what loops do is that of this rate. */
-static void all_reads(struct infer_machine *m, struct loops *l)
+static void times(double *of, int n, double by)
 {
-	double read = probe_rate(l->reads, l->n_reads, 1e-9).median;
-
-	m->memory_gb_s = m->read[m->n_read - 1].gb_s = read;
-	for (int type = 0; type < INFER_TYPE_COUNT; type++)
-		for (int i = 0; i < 4; i++)
-			m->loops[type].rows[i] *= read;
+	for (int i = 0; i < n; i++)
+		of[i] *= by;
 }
 
-int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_error *err)
+/* The middle of all turns is the rate of memory, and of products of bytes; the loops are given the rates
+ * that belong to these. */
+static void all_rates(struct infer_machine *m, struct loops *l, const double *of_type,
+                      const double *of_cache)
 {
-	const struct infer_kv_type *kv;
-	struct loops l = { .p = p };
-	size_t bytes = p->bytes;
-	int rc = INFER_OK;
+	double read = probe_rate(l->reads, l->n_reads, 1e-9).median,
+	       dot = probe_rate(l->dots, l->n_dots, 1).median;
 
-	TRY(probe_weights(p, err));
-	/* scales of f16 between an eighth and 2, and floats far from subnormal ones */
-	for (size_t i = 0; i < (1 << 20); i++)
-		p->weights[i] = (unsigned char)(0x30 | ((i * 2654435761u) >> 13 & 15));
-	probe_spread(p, 1 << 20);
-	TRY(bf16_rate(m, p, err));
-	if (!all)
-		return INFER_OK;
-	p->repeat = 2;
-	for (int type = 0; type < INFER_TYPE_COUNT; type++)
-		TRY(of_type(&m->loops[type], &l, type, err));
-	all_reads(m, &l);
-	p->repeat = 3;
-	if (p->bytes > ATTN_BYTES && ATTN_BYTES >= 2 * m->l3_bytes)
-		p->bytes = ATTN_BYTES;
-	for (int i = 0; !rc && (kv = infer_kv_type(i)); i++)
-		rc = of_cache(&m->attn[kv->type], p, kv->type, err);
-	p->bytes = bytes;
-	TRY(rc);
+	m->memory_gb_s = m->read[m->n_read - 1].gb_s = read;
+	m->i8_gop_s = dot;
+	for (int type = 0; type < INFER_TYPE_COUNT; type++) {
+		struct infer_loop_rate *r = &m->loops[type];
+		struct infer_attn_rate *a = &m->attn[type];
+		double by = of_type[type] > 0 ? dot / of_type[type] : 1;
+
+		times(r->rows, 4, read);
+		times(r->cached, 4, by);
+		times(r->few, 3, by);
+		times(r->tile, 3, by);
+		times(&r->quant, 1, by);
+		by = of_cache[type] > 0 ? dot / of_cache[type] : 1;
+		times(a->cached, INFER_MACHINE_HEADS, by);
+		times(a->prefill, INFER_MACHINE_HEADS, by);
+		times(a->one_ns, INFER_MACHINE_HEADS, 1 / by);
+		times(a->block_ns, INFER_MACHINE_HEADS, 1 / by);
+		times(&a->put, 1, by);
+	}
+}
+
+/* Operations on rows, of one thread each. */
+static int of_slots(struct infer_machine *m, infer_probe *p, infer_error *err)
+{
 	for (int slot = 0; slot < INFER_MACHINE_SLOTS && probe_elem_name(slot); slot++) {
 		struct probe_case c = { .kind = PROBE_ELEM,
 			                .slot = (uint8_t)slot,
@@ -267,5 +271,38 @@ int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_
 		TRY(rate(p, &c, 0, &m->slots[slot], err));
 		m->slots[slot] /= probe_elem_ops(slot) * p->threads;
 	}
+	return INFER_OK;
+}
+
+int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_error *err)
+{
+	const struct infer_kv_type *kv;
+	struct loops l = { .p = p };
+	double of_types[INFER_TYPE_COUNT] = { 0 }, of_caches[INFER_TYPE_COUNT] = { 0 };
+	size_t bytes = p->bytes;
+	int rc = INFER_OK;
+
+	TRY(probe_weights(p, err));
+	/* scales of f16 between an eighth and 2, and floats far from subnormal ones */
+	for (size_t i = 0; i < (1 << 20); i++)
+		p->weights[i] = (unsigned char)(0x30 | ((i * 2654435761u) >> 13 & 15));
+	probe_spread(p, 1 << 20);
+	TRY(bf16_rate(m, p, err));
+	if (!all)
+		return INFER_OK;
+	for (int type = 0; type < INFER_TYPE_COUNT; type++) {
+		TRY(clocked(&of_types[type], &l, err));
+		TRY(of_type(&m->loops[type], &l, type, err));
+	}
+	p->bytes = (size_t)p->threads * CACHED;
+	for (int i = 0; !rc && (kv = infer_kv_type(i)); i++) {
+		rc = clocked(&of_caches[kv->type], &l, err);
+		if (!rc)
+			rc = of_cache(&m->attn[kv->type], p, kv->type, err);
+	}
+	p->bytes = bytes;
+	TRY(rc);
+	TRY(of_slots(m, p, err));
+	all_rates(m, &l, of_types, of_caches);
 	return INFER_OK;
 }

@@ -80,12 +80,11 @@ struct list {
 #name, offsetof(struct of, name), n \
 	}
 static const struct list loop_lists[] = {
-	LIST(infer_loop_rate, rows, 4), LIST(infer_loop_rate, cached, 4),
-	LIST(infer_loop_rate, few, 3),  LIST(infer_loop_rate, pack, 1),
-	LIST(infer_loop_rate, tile, 3), LIST(infer_loop_rate, quant, 1),
+	LIST(infer_loop_rate, rows, 4),  LIST(infer_loop_rate, cached, 4),
+	LIST(infer_loop_rate, few, 3),   LIST(infer_loop_rate, tile, 3),
+	LIST(infer_loop_rate, quant, 1),
 };
 static const struct list attn_lists[] = {
-	LIST(infer_attn_rate, decode, INFER_MACHINE_HEADS),
 	LIST(infer_attn_rate, cached, INFER_MACHINE_HEADS),
 	LIST(infer_attn_rate, prefill, INFER_MACHINE_HEADS),
 	LIST(infer_attn_rate, one_ns, INFER_MACHINE_HEADS),
@@ -157,7 +156,7 @@ static void put_types(struct jwrite *w, const struct infer_machine *m)
 	jw_end(w);
 	jw_array(w, "attn");
 	for (int t = 0; t < INFER_TYPE_COUNT; t++) {
-		if (!(m->attn[t].decode[0] > 0))
+		if (!(m->attn[t].cached[0] > 0))
 			continue;
 		jw_object(w, NULL);
 		jw_str(w, "type", infer_type_info(t)->name);

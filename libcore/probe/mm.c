@@ -15,7 +15,7 @@ enum { CHECKED_ROWS = 53, CHECKED_M = 24 };
 
 static int panels(const struct probe_case *c)
 {
-	return c->kind == PROBE_TILE || c->kind == PROBE_PACK;
+	return c->kind == PROBE_TILE || c->kind == PROBE_PACK || c->kind == PROBE_PANEL;
 }
 
 static const struct kern_mm *mm_of(const struct probe_job *j) { return probe_loops(j->k, j->c); }
@@ -79,6 +79,37 @@ static double pack_piece(struct probe_worker *w)
 	         mm->nr, j->c->k);
 	w->at += bytes;
 	return (double)mm->nr * j->c->k;
+}
+
+/* A panel of weights is packed and multiplied with all rows of x, while the next is brought in. */
+static double panel_piece(struct probe_worker *w)
+{
+	const struct probe_job *j = w->job;
+	const struct probe_case *c = j->c;
+	const struct kern_mm *mm = mm_of(j);
+	size_t bytes = (size_t)mm->nr * j->row_bytes;
+	unsigned char *panel = j->panels + (size_t)w->id * KERN_PANELS * j->panel_bytes;
+	int chunk = kern_x_rows(mm, j->x.q_row), calls = (c->m + mm->mr - 1) / mm->mr;
+	struct kern_act x = j->x;
+
+	if ((size_t)(w->to - w->at) < 2 * bytes)
+		w->at = w->from;
+	struct kern_prefetch next = {
+		.at = (const char *)w->at + bytes,
+		.end = (const char *)w->at + 2 * bytes,
+		.lines = (int)(bytes / 64 / (size_t)(calls * (int)num_max(1, c->k / 256))) + 1,
+	};
+
+	x.prefetch = &next;
+	mm->pack(panel, w->at, j->row_bytes, mm->nr, c->k);
+	for (int at = 0; at < c->m; at += chunk)
+		mm->tile(y_of(j, w) + (size_t)at * (size_t)c->n + w->row, (size_t)c->n, panel, &x,
+		         at, (int)num_min(chunk, c->m - at), mm->nr, c->k);
+	w->at += bytes;
+	w->row += mm->nr;
+	if (w->row + mm->nr > c->n)
+		w->row = 0;
+	return 2.0 * mm->nr * c->m * c->k;
 }
 
 static double quant_piece(struct probe_worker *w)
@@ -188,8 +219,10 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 	j->fx = probe_floats((size_t)m * (size_t)c->k, 1);
 	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
 		return no_memory(err);
-	j->y_floats =
-		num_round_up((size_t)m * (size_t)(panels(c) ? KERN_PANELS * mm->nr : c->n), 16);
+	j->y_floats = num_round_up((size_t)m * (size_t)(panels(c) && c->kind != PROBE_PANEL
+	                                                        ? KERN_PANELS * mm->nr
+	                                                        : c->n),
+	                           16);
 	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
 	if (panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
@@ -204,7 +237,10 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 		mm->pack(j->panels + i * j->panel_bytes,
 		         p->weights + i % KERN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,
 		         c->k);
-	j->fn = !panels(c) ? rows_piece : c->kind == PROBE_TILE ? tile_piece : pack_piece;
+	j->fn = !panels(c)              ? rows_piece
+	        : c->kind == PROBE_TILE ? tile_piece
+	        : c->kind == PROBE_PACK ? pack_piece
+	                                : panel_piece;
 	j->limit = limit_of(j);
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PROBE_PACK ? 1 : 2.0 * m);
 	if (c->kind != PROBE_TILE)

@@ -15,6 +15,7 @@ enum probe_kind {
 	PROBE_SKINNY,
 	PROBE_TILE,
 	PROBE_PACK,
+	PROBE_PANEL, /* packing and multiplying, as an engine does: for predictions alone */
 	PROBE_QUANT,
 	PROBE_ATTN,
 	PROBE_ELEM
@@ -45,6 +46,9 @@ struct infer_probe {
 	unsigned char *weights;
 	size_t bytes;          /* in a file's pages */
 	int fill_type, fill_k; /* the matrix in it; -1: none yet */
+	int fill_cache;        /* or the cache, by type and head size; 0: none */
+	size_t runs;           /* turns begin where others did not just read */
+	size_t now_at;         /* of a file, where its rate is measured next */
 	struct infer_ceilings ceilings;
 	int has_ceilings;
 	double *rates; /* [2][repeat + 1][threads] */

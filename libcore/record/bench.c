@@ -209,6 +209,15 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 	jw_num(w, "limit_tok_s", b->limit_tok_s);
 	if (b->predicted_tok_s > 0)
 		jw_num(w, "predicted_tok_s", b->predicted_tok_s);
+	if (b->adjusted) {
+		jw_object(w, "adjusted");
+		put_rate(w, "tok_s", &b->adjusted->tok_s);
+		put_rate(w, "ratio", &b->adjusted->ratio);
+		if (b->adjusted->memory_gb_s.median > 0)
+			put_rate(w, "memory_gb_s", &b->adjusted->memory_gb_s);
+		put_rate(w, "i8_gop_s", &b->adjusted->i8_gop_s);
+		jw_end(w);
+	}
 	put_rate(w, "fraction", &b->fraction);
 	record_ceilings(w, &b->ceilings);
 	jw_array(w, "sha256");

@@ -153,9 +153,28 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.999 * b && a < 1.001 * b) }'; }
 	near "$(head -n 1 a | json predicted_tok_s)" "$(json asked.prefill_tok_s <p)"
 	near "$(tail -n 1 a | json predicted_tok_s)" "$(awk -v ms="$(json asked.decode.predicted_ms <p)" 'BEGIN { print 2000 / ms }')"
+	! grep -q adjusted a # a described machine has no rates to compare with
 	infer-bench run --plan p --quick --repeat 1 >t
 	awk 'length > 80 { print; wide = 1 } END { exit wide }' t
 	grep -Eq '^decode +8 +40 +2 +[0-9.]+ +[0-9.]+ +[0-9.]+ ' t
+}
+
+@test "run --plan: a prediction is set against the rates that the machine had during the run" {
+	# as one that was measured: of a prompt arithmetic takes all of the time, of a step memory
+	printf '%s\n' 'name: host' 'measured: 1' 'threads: 2' 'memory_bytes: 25000000000' 'memory_gb_s: 1' 'f32_gflop_s: 2' \
+		'i8_gop_s: 8' 'decode_part: 0.9' 'prefill_part: 0.7' >hw.yaml
+	infer-inspect plan -m demo --hw hw.yaml --users 1 --prompt 40 --output 8 --json >p
+	infer-bench run --plan p --quick --repeat 1 --json >a
+	jq -e -s --slurpfile p p 'length == 2 and all(.[]; . as $r | $p[0].asked[.bench] as $s | ($s.parts_ms.memory // 0) as $m |
+		($m * $p[0].memory_gb_s / (.adjusted.memory_gb_s.median // 1) +
+		 ($s.predicted_ms - $m) * $p[0].i8_gop_s / .adjusted.i8_gop_s.median) as $ms |
+		$ms > 0 and (.adjusted.tok_s.median * $ms / $s.predicted_ms / .predicted_tok_s - 1 | fabs) < 0.001 and
+		(.adjusted.ratio.median * .adjusted.tok_s.median / .tok_s.median - 1 | fabs) < 0.001)' a
+	# memory is read where it takes a part of the time
+	jq -e -s --slurpfile p p 'all(.[]; (($p[0].asked[.bench].parts_ms.memory // 0) > 0) == (.adjusted.memory_gb_s != null))' a
+	infer-bench run --plan p --quick --repeat 1 >t
+	awk 'length > 80 { print; wide = 1 } END { exit wide }' t
+	head -n 1 t | grep -q then
 }
 
 @test "run --plan: what is no plan, or not for this machine, is refused by name" {

@@ -26,16 +26,14 @@ struct infer_loop_rate {
 	double rows[4];   /* in place, from memory, with 1, 2, 4 and 8 rows of x */
 	double cached[4]; /* the same from caches */
 	double few[3];    /* from memory, with 8, 16 and 32 rows of x; 0: no such loop */
-	double pack;      /* into panels, from memory */
-	double tile[3];   /* GOP/s of panels, with 16, 64 and 512 rows of x */
+	double tile[3];   /* GOP/s of panels, packed from memory, with 16, 64 and 512 rows of x */
 	double quant;     /* 1e9 activations a second, written as products read them */
 };
-/* Attention over a cache of one type, in GOP/s, by head sizes of 32, 64 and 128: one row from memory,
- * one from caches, and blocks of rows; beside that what a row and head takes of one thread whatever it
- * sees, of one row and in blocks; and writing to the cache, in 1e9 elements a second of one thread. */
+/* Attention over a cache of one type that is in caches, in GOP/s, by head sizes of 32, 64 and 128: one
+ * row, and blocks of rows; beside that what a row and head takes of one thread whatever it sees, of one
+ * row and in blocks; and writing to the cache, in 1e9 elements a second of one thread. */
 struct infer_attn_rate {
-	double decode[INFER_MACHINE_HEADS], cached[INFER_MACHINE_HEADS],
-		prefill[INFER_MACHINE_HEADS];
+	double cached[INFER_MACHINE_HEADS], prefill[INFER_MACHINE_HEADS];
 	double one_ns[INFER_MACHINE_HEADS], block_ns[INFER_MACHINE_HEADS], put;
 };
 /* Accelerators of one kind.  Peaks are those of dense matrices, in 1e12 operations a second. */

@@ -55,6 +55,11 @@ struct infer_ceilings {
 int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
                          infer_error *err);
 
+/* The rates of this moment, from turns of about a millisecond.  gb_s: of reading the file, each time
+ * further on; NULL: it is not read */
+int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double *i8_gop_s,
+                    infer_error *err);
+
 /* One case to measure.  The strings live as long as the probe. */
 struct infer_probe_case {
 	const char *isa; /* the kernel set that contains the loop */

@@ -131,6 +131,9 @@ int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct inf
                          infer_error *err);
 /* A measurement of a model: `batch` sequences, each with `depth` tokens in the cache, read prompts
  * of `tokens` tokens or generate `tokens` tokens. */
+struct infer_adjusted {
+	struct infer_rate tok_s, ratio, memory_gb_s, i8_gop_s;
+};
 struct infer_bench {
 	int decode;   /* 0: prompts */
 	int cpu_time; /* 1: rates are based on processor time */
@@ -140,7 +143,10 @@ struct infer_bench {
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;
-	double predicted_tok_s;         /* by a plan; 0: none */
+	double predicted_tok_s; /* by a plan; 0: none */
+	/* the prediction for the rates that the machine had during the turns, the part of it that was
+	 * measured, turn by turn, and those rates, memory_gb_s 0: it was not read; NULL: none */
+	const struct infer_adjusted *adjusted;
 	int limit;                      /* MEMORY KV COMPUTE */
 	struct infer_ceilings ceilings; /* medians, minima and maxima over the turns */
 	const char *const *sha256;

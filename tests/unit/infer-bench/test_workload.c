@@ -51,6 +51,36 @@ static void test_dist(void **state)
 		assert_int_equal(dist_take(&d, bad[i], "-p", 0, NULL), INFER_EINVAL);
 }
 
+/* Seeds side by side have no prompt in common, so that no run finds those of another in a cache. */
+static void test_seeds(void **state)
+{
+	enum { SEEDS = 8, PROMPTS = 32 };
+	static char text[SEEDS * PROMPTS][512];
+	struct buf t;
+
+	(void)state;
+	buf_init(&t, MEM_BASE);
+	for (int s = 0; s < SEEDS; s++) {
+		struct workload_ask o = {
+			.prompt = "20", .output = "5", .requests = PROMPTS, .seed = s
+		};
+		struct workload w;
+
+		assert_int_equal(workload_make(&w, &o, NULL), INFER_OK);
+		for (int i = 0; i < PROMPTS; i++) {
+			workload_prompt(&w, i, &t);
+			assert_true(t.len > 0 && t.len < sizeof text[0]);
+			memcpy(text[s * PROMPTS + i], t.at, t.len + 1);
+			for (int k = 0; k < s * PROMPTS + i; k++)
+				if (!strcmp(text[k], t.at))
+					fail_msg("prompt %d of seed %d is prompt %d of seed %d", i,
+					         s, k % PROMPTS, k / PROMPTS);
+		}
+		workload_fini(&w);
+	}
+	buf_fini(&t);
+}
+
 static void test_arrivals(void **state)
 {
 	struct workload w, again;
@@ -138,9 +168,8 @@ static void test_scrape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dist),
-		cmocka_unit_test(test_arrivals),
-		cmocka_unit_test(test_prompts),
+		cmocka_unit_test(test_dist),     cmocka_unit_test(test_seeds),
+		cmocka_unit_test(test_arrivals), cmocka_unit_test(test_prompts),
 		cmocka_unit_test(test_scrape),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

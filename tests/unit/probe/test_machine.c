@@ -124,8 +124,8 @@ static int case_back(void)
 	for (int i = 0; i < 4; i++)
 		a.loops[INFER_Q4_K].rows[i] = i + 1;
 	a.loops[INFER_Q4_K].tile[2] = 700;
-	a.attn[INFER_F16].decode[1] = 9;
-	a.attn[INFER_F16].decode[0] = 8;
+	a.attn[INFER_F16].cached[1] = 9;
+	a.attn[INFER_F16].cached[0] = 8;
 	a.attn[INFER_F16].block_ns[2] = 7;
 	a.attn[INFER_F16].put = 6;
 	a.seq_ns = 5;

@@ -1,0 +1,28 @@
+/* infer-bench/seen.h - what a plan predicts for the rates that the machine has during a run. */
+#ifndef INFER_BENCH_SEEN_H
+#define INFER_BENCH_SEEN_H
+#include "forecast.h"
+
+struct seen {
+	const struct forecast *plan; /* NULL, as all the rest: nothing is looked at */
+	const struct forecast_step *step;
+	infer_probe *probe;
+	const infer_file *file; /* NULL: the rate of memory does not matter */
+	double planned_tok_s;
+	int64_t last_ns;
+	/* of this turn: how often it was looked, and the sums of the times of a unit */
+	int n;
+	double read, dot;
+	double *of[4]; /* [repeat]: the members of infer_adjusted, turn by turn */
+};
+/* plan may be NULL; decode: of its steps, otherwise of a prompt.  room: f64 [4][repeat] */
+void seen_begin(struct seen *s, const struct forecast *plan, int decode, infer_probe *probe,
+                const infer_file *file, double *room, size_t repeat);
+void seen_turn(struct seen *s);
+/* Between two steps: look at the rates, if the last look is some time ago or `now` is set. */
+int seen_look(struct seen *s, int now, infer_error *err);
+/* Turn `at` had this rate. */
+void seen_put(struct seen *s, int64_t at, double tok_s);
+/* 1: *out is filled, the lists of `of` are sorted; 0: the plan does not say what it was made from. */
+int seen_end(struct infer_adjusted *out, struct seen *s, int64_t repeat);
+#endif
