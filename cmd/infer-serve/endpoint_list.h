@@ -2,6 +2,8 @@
  * ep_... in one of ep_*.c.  OFF(method, path): known to clients, and not there. */
 EP(GET, "/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
 EP(GET, "/v1/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
+EP(GET, "/ping", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
+EP(POST, "/ping", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
 EP(GET, "/models", models, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
 EP(GET, "/v1/models", models, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
 EP(GET, "/v1/models/*", model, NULL, EP_QUICK)

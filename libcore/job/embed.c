@@ -128,7 +128,16 @@ static int take_norm(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
-static int take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_normalize(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int on;
+
+	TRY(job_take_bool(&on, key, v, err));
+	j->j.no_normalize = !on;
+	return INFER_OK;
+}
+
+int job_take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(job_take_bool(&j->truncates, key, v, err));
 	return !j->truncates || j->o->ctx
@@ -136,10 +145,28 @@ static int take_truncate(struct job *j, const char *key, const struct json *v, i
 	               : err_set(err, INFER_EUNSUP, "%s: the length is a server's to say", key);
 }
 
-/* A text that does not fit loses its end, but for the token that ends each text. */
-static int truncate_text(struct job *j, struct infer_prompt *p, int32_t last, infer_error *err)
+/* How many tokens of a text stay; 0: all. */
+int embed_most(const struct job *j, size_t *n, infer_error *err)
 {
-	size_t n = (size_t)j->o->ctx;
+	const int32_t most = j->extras.most;
+
+	*n = most > 0 ? (size_t)most : most || j->truncates ? (size_t)j->o->ctx : 0;
+	if (most && !j->o->ctx)
+		return err_set(err, INFER_EUNSUP,
+		               "truncate_prompt_tokens: the length is a server's to say");
+	return most <= j->o->ctx
+	               ? INFER_OK
+	               : err_set(err, INFER_EINVAL,
+	                         "truncate_prompt_tokens is %d: the context has %d tokens",
+	                         (int)most, (int)j->o->ctx);
+}
+
+/* A text that is longer than n tokens loses its end, or its beginning; what every text begins and ends
+ * with stays: ends[0 .. n_ends). */
+static int truncate_text(struct job *j, struct infer_prompt *p, size_t n, const int32_t *ends,
+                         size_t n_ends, infer_error *err)
+{
+	const int keeps_last = j->extras.keeps_last;
 	int32_t *ids;
 
 	if (p->n <= n)
@@ -147,9 +174,11 @@ static int truncate_text(struct job *j, struct infer_prompt *p, int32_t last, in
 	ids = arena_alloc(&j->mem, n, sizeof *ids);
 	if (!ids)
 		return job_no_memory(err);
-	memcpy(ids, p->ids, n * sizeof *ids);
-	if (p->ids[p->n - 1] == last)
-		ids[n - 1] = last;
+	memcpy(ids, p->ids + (keeps_last ? p->n - n : 0), n * sizeof *ids);
+	if (keeps_last && n_ends && n > 1 && p->ids[0] == ends[0])
+		ids[0] = ends[0];
+	if (n_ends > 1 && p->ids[p->n - 1] == ends[n_ends - 1])
+		ids[n - 1] = ends[n_ends - 1];
 	p->ids = ids;
 	p->n = n;
 	return INFER_OK;
@@ -158,22 +187,23 @@ static int truncate_text(struct job *j, struct infer_prompt *p, int32_t last, in
 static int truncate_all(struct job *j, infer_error *err)
 {
 	struct infer_prompt *in = arena_alloc(&j->mem, (size_t)j->j.n, sizeof *in);
-	int32_t *ends, last;
-	size_t n;
+	int32_t *ends;
+	size_t n_ends, n;
+	int rc = INFER_OK;
 
 	if (!in)
 		return job_no_memory(err);
 	memcpy(in, j->j.prompts, (size_t)j->j.n * sizeof *in);
-	TRY(infer_encode(infer_model_tokenizer(j->o->model), "", 0, INFER_ENCODE_ADD, &ends, &n,
-	                 err));
-	last = n > 1 ? ends[n - 1] : -1;
+	TRY(embed_most(j, &n, err));
+	TRY(infer_encode(infer_model_tokenizer(j->o->model), "", 0, INFER_ENCODE_ADD, &ends,
+	                 &n_ends, err));
+	for (int32_t i = 0; !rc && n && i < j->j.n; i++)
+		rc = truncate_text(j, &in[i], n, ends, n_ends, err);
 	infer_ids_free(ends);
-	for (int32_t i = 0; i < j->j.n; i++)
-		TRY(truncate_text(j, &in[i], last, err));
 	j->j.prompts = in;
 	j->j.request.prompt = in->ids;
 	j->j.request.n_prompt = in->n;
-	return INFER_OK;
+	return rc;
 }
 
 static int read(struct job *j, const struct json *body)
@@ -186,7 +216,11 @@ static int read(struct job *j, const struct json *body)
 		{ "model", job_pass_text },
 		{ "user", job_pass },
 		{ "timeout", job_take_timeout },
-		{ "truncate", take_truncate },
+		{ "truncate", job_take_truncate },
+		{ "truncate_prompt_tokens", job_take_most },
+		{ "truncation_side", job_take_side },
+		{ "normalize", job_take_normalize },
+		{ "use_activation", job_take_normalize },
 		{ NULL, NULL },
 	};
 	infer_error *err = &j->j.fault.error;
@@ -199,8 +233,8 @@ static int read(struct job *j, const struct json *body)
 		err_set(err, INFER_EUNSUP, "the model ranks texts: ask /v1/rerank or /v1/score");
 		return job_fault(j, "model");
 	}
-	if (j->j.prompts && j->truncates && truncate_all(j, err))
-		return job_fault(j, "truncate");
+	if (j->j.prompts && (j->truncates || j->extras.most) && truncate_all(j, err))
+		return job_fault(j, j->extras.most ? "truncate_prompt_tokens" : "truncate");
 	if (j->j.prompts)
 		return INFER_OK;
 	err_set(err, INFER_EINVAL, "there is no input");

@@ -40,7 +40,7 @@ static int take_skip(struct job *j, const char *key, const struct json *v, infer
 
 /* ---- the prompt ---- */
 
-static int take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_most(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(job_whole(&j->extras.most, key, v, TO_CONTEXT, INT32_MAX, err));
 	return j->extras.most
@@ -48,10 +48,11 @@ static int take_truncate(struct job *j, const char *key, const struct json *v, i
 	               : err_set(err, INFER_EINVAL, "%s is 0: from 1, or %d", key, TO_CONTEXT);
 }
 
-static int take_side(struct job *j, const char *key, const struct json *v, infer_error *err)
+int job_take_side(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	j->extras.keeps_first = json_equals(v, "right");
-	return j->extras.keeps_first || json_equals(v, "left")
+	j->extras.keeps_last = json_equals(v, "left");
+	return j->extras.keeps_first || j->extras.keeps_last
 	               ? INFER_OK
 	               : err_set(err, INFER_EINVAL, "%s is neither left nor right", key);
 }
@@ -168,8 +169,8 @@ static const struct job_field known[] = {
 	{ "return_tokens_as_token_ids", take_names },
 	{ "prompt_logprobs", take_prompt_logprobs },
 	{ "skip_special_tokens", take_skip },
-	{ "truncate_prompt_tokens", take_truncate },
-	{ "truncation_side", take_side },
+	{ "truncate_prompt_tokens", job_take_most },
+	{ "truncation_side", job_take_side },
 	{ "add_special_tokens", take_add },
 	{ "cache_salt", take_salt },
 	{ "repetition_penalty", take_repetition },

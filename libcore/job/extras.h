@@ -9,8 +9,9 @@ struct job_refused;
 
 struct extras {
 	int32_t most; /* tokens of a prompt that stay, the last or the first; 0: all, -1: what fits */
-	int keeps_first, bare;  /* bare: nothing is added to a text, as BOS is */
-	unsigned char *allowed; /* of the vocabulary: 1: it may come; NULL: all */
+	int keeps_first, keeps_last; /* what truncation_side says */
+	int bare;                    /* nothing is added to a text, as BOS is */
+	unsigned char *allowed;      /* of the vocabulary: 1: it may come; NULL: all */
 	struct infer_str
 		begun; /* of a conversation with echo: the text that its answer continues */
 };

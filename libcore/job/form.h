@@ -147,6 +147,7 @@ void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice
 /* for other forms of the same: a job that asks for an embedding; its fields, of which `other` have no
  * effect */
 int embed_begin(struct job *j, infer_error *err);
+int embed_most(const struct job *j, size_t *n, infer_error *err);
 struct job_field;
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other);

@@ -157,6 +157,14 @@ static void put_counts(struct jwrite *w, const struct infer_choice *c)
 	jw_int(w, "tokens_evaluated", c->usage.prompt_tokens);
 }
 
+/* The context ended it, and neither the model nor the request. */
+static int is_cut(const struct infer_answer *a, const struct infer_choice *c)
+{
+	const int32_t most = a->job->request.max_tokens;
+
+	return c->finish == INFER_FINISH_LENGTH && (most < 0 || c->usage.completion_tokens < most);
+}
+
 /* Members of the result of sample i; its text and tokens were in a stream before, or are here. */
 static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i, int streamed)
 {
@@ -173,7 +181,7 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 	put_counts(w, c);
 	put_settings(w, a, i);
 	put_prompt(w, a, i);
-	jw_bool(w, "truncated", 0);
+	jw_bool(w, "truncated", is_cut(a, c));
 	jw_bool(w, "has_new_line", c->text.len && memchr(c->text.at, '\n', c->text.len) != NULL);
 	jw_int(w, "tokens_cached",
 	       u->prompt_tokens + u->completion_tokens - (u->completion_tokens > 0));

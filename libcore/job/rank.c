@@ -92,6 +92,37 @@ static int pair(struct job *j, struct infer_prompt *to, struct infer_str query,
 	return n ? INFER_OK : err_set(err, INFER_EINVAL, "a pair of empty texts");
 }
 
+/* A byte that does not begin a character. */
+static int is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+/* The same of at most n tokens, n 0: of any number.  A document that is too long loses its end. */
+static int fit(struct job *j, struct infer_prompt *to, struct infer_str query,
+               struct infer_str document, size_t n, infer_error *err)
+{
+	size_t low = 0, high = document.len, mid; /* bytes: low fits, more than high do not */
+
+	TRY(pair(j, to, query, document, err));
+	if (!n || to->n <= n)
+		return INFER_OK;
+	while (low < high) {
+		mid = low + (high - low + 1) / 2;
+		while (mid < high && is_inside(document.at[mid]))
+			mid++;
+		TRY(pair(j, to, query, (struct infer_str){ document.at, mid }, err));
+		if (to->n <= n) {
+			low = mid;
+			continue;
+		}
+		do
+			mid--;
+		while (mid > low && is_inside(document.at[mid]));
+		high = mid;
+	}
+	TRY(pair(j, to, query, (struct infer_str){ document.at, low }, err));
+	to->text = document;
+	return INFER_OK;
+}
+
 /* ---- fields ---- */
 
 static int begin(struct job *j)
@@ -190,16 +221,6 @@ static int take_raw(struct job *j, const char *key, const struct json *v, infer_
 	return job_take_bool(&j->j.no_normalize, key, v, err);
 }
 
-static int take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	int on;
-
-	(void)j;
-	TRY(job_take_bool(&on, key, v, err));
-	return on ? err_set(err, INFER_EUNSUP, "%s: a text that is too long is refused", key)
-	          : INFER_OK;
-}
-
 static size_t count(const struct json *v) { return json_is_array(v) ? json_count(v) : 1; }
 
 static struct infer_str at(const struct json *v, size_t i)
@@ -211,7 +232,7 @@ static struct infer_str at(const struct json *v, size_t i)
 static int make_pairs(struct job *j, const char *other, infer_error *err)
 {
 	const struct json *a = j->rank.query, *b = j->rank.documents;
-	size_t n = count(b) > count(a) ? count(b) : count(a);
+	size_t n = count(b) > count(a) ? count(b) : count(a), most;
 	struct infer_prompt *p = arena_alloc(&j->mem, n, sizeof *p);
 
 	if (count(a) > 1 && count(b) != count(a)) {
@@ -222,8 +243,10 @@ static int make_pairs(struct job *j, const char *other, infer_error *err)
 		job_no_memory(err);
 		return job_fault(j, NULL);
 	}
+	if (embed_most(j, &most, err))
+		return job_fault(j, "truncate_prompt_tokens");
 	for (size_t i = 0; i < n; i++)
-		if (pair(j, &p[i], at(a, i), at(b, i), err))
+		if (fit(j, &p[i], at(a, i), at(b, i), most, err))
 			return job_fault(j, other);
 	j->j.prompts = p;
 	j->j.n = j->j.n_prompts = (int32_t)n;
@@ -271,7 +294,9 @@ static int read_rerank(struct job *j, const struct json *body)
 		{ "return_documents", take_return },
 		{ "return_text", take_return },
 		{ "raw_scores", take_raw },
-		{ "truncate", take_truncate },
+		{ "truncate", job_take_truncate },
+		{ "truncate_prompt_tokens", job_take_most },
+		{ "use_activation", job_take_normalize },
 		{ "model", job_pass_text },
 		{ "user", job_pass },
 		{ "timeout", job_take_timeout },
@@ -353,12 +378,20 @@ const struct infer_form form_rerank = {
 static int read_score(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
-		{ "text_1", take_first },        { "text_2", take_second },
-		{ "queries", take_first },       { "documents", take_second },
-		{ "items", take_second },        { "data_1", take_first },
-		{ "data_2", take_second },       { "raw_scores", take_raw },
-		{ "model", job_pass_text },      { "user", job_pass },
-		{ "timeout", job_take_timeout }, { NULL, NULL },
+		{ "text_1", take_first },
+		{ "text_2", take_second },
+		{ "queries", take_first },
+		{ "documents", take_second },
+		{ "items", take_second },
+		{ "data_1", take_first },
+		{ "data_2", take_second },
+		{ "raw_scores", take_raw },
+		{ "truncate_prompt_tokens", job_take_most },
+		{ "use_activation", job_take_normalize },
+		{ "model", job_pass_text },
+		{ "user", job_pass },
+		{ "timeout", job_take_timeout },
+		{ NULL, NULL },
 	};
 
 	return read_pairs(j, body, known, "text_1", "text_2");

@@ -171,6 +171,9 @@ static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 		err_set(&t->fault.error, e->code,
 		        "input %d is too large: it has %zu tokens, and the context %d", (int)i, n,
 		        (int)info.ctx);
+	} else {
+		err_set(&t->fault.error, e->code,
+		        "the request exceeds the available context size: %s", e->message);
 	}
 }
 

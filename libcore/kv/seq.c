@@ -57,7 +57,8 @@ static int resumes(const struct kv *kv, uint32_t node, const int32_t *have, int3
 }
 
 /* Look below node `at`, which `depth` pages end with, for a page that begins as ids do, of which at most
- * `most` count; a better one than *m has is put there. */
+ * `most` count; a better one than *m has is put there.  Less than half a page is computed: its rows cost
+ * less than the copy of a page, which is made when the next one is written. */
 static void match_part(const struct kv *kv, uint64_t root, uint32_t at, int32_t depth,
                        const int32_t *have, const uint64_t *ids, int32_t most, struct match *m)
 {
@@ -68,7 +69,7 @@ static void match_part(const struct kv *kv, uint64_t root, uint32_t at, int32_t 
 	for (uint32_t i = kv_tree_kin(kv, root, at, *ids); i != NONE && left--;
 	     i = kv_tree_older(kv, i)) {
 		n = kv_alike(kv, i, ids, most);
-		if (n && from + n >= kv->page && from + n > m->len &&
+		if (n && from + n >= kv->page / 2 && from + n > m->len &&
 		    resumes(kv, i, have, from + n))
 			*m = (struct match){ at, i, depth, from + n };
 	}

@@ -264,6 +264,15 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	done
 	rank /rerank '{"query":"A","texts":["DDD"],"return_text":true}' >out
 	same '[{"index":0,"score":X,"text":"DDD"}]' "$(shape)"
+	# a document that is too long loses its end
+	rank /rerank '{"query":"ABC","texts":["DDD"],"raw_scores":true}' >out
+	rank /rerank '{"query":"ABC","texts":["DDDAFA"],"truncate_prompt_tokens":6,"use_activation":false,"return_text":true}' >cut
+	same 6 "$(rank /v1/rerank '{"query":"ABC","documents":["DDDAFA"],"truncate_prompt_tokens":6}' | json usage.prompt_tokens)"
+	same "$(json 0.score <out) DDDAFA" "$(json 0.score <cut) $(json 0.text <cut)"
+	long=$(printf 'AB%.0s' $(seq 400))
+	same 'context_length_exceeded 400' "$(rank /rerank "{\"query\":\"A\",\"texts\":[\"$long\"]}" | json error.code) $(status)"
+	rank /rerank "{\"query\":\"A\",\"texts\":[\"$long\"],\"truncate\":true}" >out
+	same 200 "$(status)"
 	for names in text_1,text_2 queries,documents queries,items data_1,data_2; do
 		rank /v1/score "{\"${names%,*}\":[\"A\",\"B\"],\"${names#*,}\":[\"D\",\"D\"]}" >out
 		same '{"id":ID,"object":"list",T,"model":"Xlm Rank","data":[{"index":0,"object":"score","score":X},{"index":1,"object":"score","score":X}],"usage":{"prompt_tokens":4,"total_tokens":4}}' "$(shape)"
@@ -280,7 +289,9 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 		top_n {"query":"A","documents":["A"],"top_n":0}
 		top_n {"query":"A","documents":["A"],"top_n":"1"}
 		return_documents {"query":"A","documents":["A"],"return_documents":1}
-		truncate {"query":"A","texts":["A"],"truncate":true}
+		truncate {"query":"A","texts":["A"],"truncate":1}
+		truncate_prompt_tokens {"query":"A","documents":["A"],"truncate_prompt_tokens":100000}
+		use_activation {"query":"A","documents":["A"],"use_activation":5}
 		raw_scores {"query":"A","texts":["A"],"raw_scores":"no"}
 		model {"query":"A","documents":["A"],"model":5}
 	END
@@ -311,12 +322,19 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	ask "{\"input\":\"$long\"}" >refused
 	ask "{\"input\":[\"A\",\"$long\"],\"truncate\":true,\"dimensions\":3}" >cut
 	ask "{\"input\":\"${long:0:64}\",\"dimensions\":3}" >short
+	ask "{\"input\":[\"A\",\"$long\"],\"truncate_prompt_tokens\":64,\"dimensions\":3,\"use_activation\":true}" >most
+	ask "{\"input\":\"${long}ABC\",\"truncate_prompt_tokens\":6,\"truncation_side\":\"left\",\"normalize\":false}" >left
+	ask '{"input":"BABABC","embd_normalize":-1}' >end
+	ask '{"input":"AB","truncate_prompt_tokens":65}' >over
 	ask '{"input":"AB","truncate":"yes"}' >wrong
 	kill -TERM $pid
 	wait $pid
 	same 'input 0 is too large: it has 80 tokens, and the context 64' "$(json error.message <refused)"
 	same "$(json data.0.embedding <short)" "$(json data.1.embedding <cut)"
 	same 65 "$(json usage.prompt_tokens <cut)"
+	same "$(json data.1.embedding <cut)" "$(json data.1.embedding <most)"
+	same "$(json data.0.embedding <end)" "$(json data.0.embedding <left)"
+	same truncate_prompt_tokens "$(json error.param <over)"
 	same truncate "$(json error.param <wrong)"
 	fails 3 'is an encoder: infer-bench run is of models that generate' infer-bench run -m "$model"
 	fails 3 'is an encoder: a plan is of models that generate' infer-inspect plan -m "$model"

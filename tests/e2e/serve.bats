@@ -30,6 +30,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	[ ! -s "$BATS_FILE_TMPDIR/said" ]
 	same ok "$(ask GET /health | json status)"
 	same 'application/json; charset=utf-8' "$(field content-type)"
+	same "$(ask GET /health) $(ask GET /health)" "$(ask GET /ping) $(ask POST /ping)"
 	same "$(ask GET /v1/models)" "$(ask GET /models)"
 	ask GET /v1/models >out
 	same 'list inferutils demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"

@@ -68,7 +68,9 @@ static int case_prefix(void)
 	run_and_leave(kv, 5, ids, 289, 288, ids);
 	run_and_leave(kv, 5, ids, 288, 287, ids);
 	run_and_leave(kv, 5, ids, 33, 32, ids);
-	run_and_leave(kv, 5, ids, 32, 0, ids); /* less than a page */
+	run_and_leave(kv, 5, ids, 32, 31, ids);
+	run_and_leave(kv, 5, ids, 17, 16, ids);
+	run_and_leave(kv, 5, ids, 16, 0, ids); /* less than half a page */
 	run_and_leave(kv, 5, ids, 310, 300, ids);
 	run_and_leave(kv, 6, ids, 300, 0, ids);       /* another root */
 	run_and_leave(kv, 5, other, 300, 200, other); /* they part inside a page */
