@@ -6,6 +6,7 @@
 struct job;
 struct job_field;
 struct job_refused;
+struct json;
 
 struct extras {
 	int32_t most; /* tokens of a prompt that stay, the last or the first; 0: all, -1: what fits */
@@ -19,6 +20,10 @@ struct extras {
 /* lists as those of struct job_fields */
 const struct job_field *job_extras(void);
 const struct job_refused *job_refused_extras(void);
+/* Of embeddings and ranks, too: truncate_prompt_tokens and truncation_side; in embed.c truncate, and
+ * whether a result is normalized. */
+typedef int extras_take(struct job *j, const char *key, const struct json *v, infer_error *err);
+extras_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
 /* Cut a prompt to the length that a field asks for. */
 int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
 /* When all fields are read.  *param: the field at fault */

@@ -123,8 +123,6 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 job_take job_take_stop, job_take_schema, job_take_format, job_take_prompt, job_take_max_tokens,
 	job_take_logprobs, job_take_raw, job_take_echo, job_take_timeout, job_pass, job_pass_text,
 	job_pass_bool, job_pass_object;
-/* extras.c: truncate_prompt_tokens and truncation_side; embed.c: truncate, and whether a result is normalized */
-job_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
 extern const struct job_field job_common[];
 extern const struct job_field job_own[];      /* of our own form: own.c */
 extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */

@@ -35,13 +35,18 @@ static void put_item_id(struct jwrite *w, const char *key, const struct infer_an
 
 /* ---- items ---- */
 
-static void put_part(struct jwrite *w, const char *key, struct infer_str text)
+/* whole: of a response, where log-probabilities have a place, too */
+static void put_part(struct jwrite *w, const char *key, struct infer_str text, int whole)
 {
 	jw_object(w, key);
 	jw_str(w, "type", "output_text");
 	jw_strn(w, "text", text.len ? text.at : "", text.len);
 	jw_array(w, "annotations");
 	jw_end(w);
+	if (whole) {
+		jw_array(w, "logprobs");
+		jw_end(w);
+	}
 	jw_end(w);
 }
 
@@ -77,6 +82,7 @@ struct item {
 	int32_t index;
 	size_t call;
 	struct infer_str text;
+	int whole;
 };
 
 static void put_item(struct jwrite *w, const char *key, const struct infer_answer *a,
@@ -95,7 +101,7 @@ static void put_item(struct jwrite *w, const char *key, const struct infer_answe
 		jw_str(w, "role", "assistant");
 		jw_array(w, "content");
 		if (s != MAKING)
-			put_part(w, NULL, i->text);
+			put_part(w, NULL, i->text, i->whole);
 		jw_end(w);
 	} else {
 		put_call(w, a, i->call, s);
@@ -108,7 +114,7 @@ static void put_output(struct jwrite *w, const struct infer_answer *a, enum stat
 {
 	const struct infer_choice *c = a->choices;
 	struct infer_reply_parts p = { .n_calls = 0 };
-	struct item i = { .index = 0 };
+	struct item i = { .whole = 1 };
 
 	jw_array(w, "output");
 	if (c->reply && s != MAKING)
@@ -220,7 +226,8 @@ static void put_members(struct jwrite *w, const struct infer_answer *a, enum sta
 	put_sampling(w, a, "top_p");
 	put_asked(w, a, "truncation", "\"disabled\"");
 	put_usage(w, a, s);
-	put_asked(w, a, "user", "null");
+	if (json_is_string(json_get(a->job->body, "user")))
+		put_asked(w, a, "user", "");
 	put_asked(w, a, "metadata", "{}");
 }
 
@@ -299,7 +306,7 @@ static void put_text_done(infer_writer *to, const struct infer_answer *a, const 
 	jw_end(w);
 	event_end(to);
 	w = begin_of_item(to, a, "response.content_part.done", s);
-	put_part(w, "part", i->text);
+	put_part(w, "part", i->text, 0);
 	event_end(to);
 }
 
@@ -363,7 +370,7 @@ static void open_item(infer_writer *to, const struct infer_answer *a, const stru
 	if (kind != INFER_DELTA_TEXT)
 		return;
 	w = begin_of_item(to, a, "response.content_part.added", s);
-	put_part(w, "part", none);
+	put_part(w, "part", none, 0);
 	event_end(to);
 }
 

@@ -124,7 +124,7 @@ stream_is()
 	sed -n 2p got | grep -q '^data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response",.*"status":"in_progress",.*"output":\[\]'
 	sed -n 5p got | sed 's/"type":"response.in_progress","sequence_number":1/"type":"response.created","sequence_number":0/' | diff - <(sed -n 2p got)
 	same 'event: response.incomplete' "$(tail -n 3 got | head -n 1)"
-	tail -n 2 got | grep -qF "\"output\":[{$M\"incomplete\",$P]"
+	tail -n 2 got | grep -qF "\"output\":[{$M\"incomplete\",${P%??\}},\"logprobs\":[]}]}]"
 	tail -n 2 got | grep -qF '"usage":{"input_tokens":5,"input_tokens_details":{"cached_tokens":0},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":7}'
 	N='"stop":false,"id_slot":0,"tokens_predicted":'
 	cat >native <<-EOF
