@@ -264,12 +264,12 @@ static float spread(int type)
 {
 	switch (type) {
 	case INFER_Q4_0:
+	case INFER_Q4_1:
 	case INFER_Q8_0:
 	case INFER_Q6_K:
 	case INFER_IQ3_XXS:
 	case INFER_Q1_0: /* its scale is a mean, and a square would only make it larger */
 		return 0;
-	case INFER_Q4_1:
 	case INFER_Q5_0:
 	case INFER_Q5_1:
 	case INFER_Q2_K:

@@ -149,9 +149,45 @@ void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n
 	k->sums[item].square += sum.square;
 }
 
-static void piece(void *user, int64_t i, int worker)
+/* The pages of the input that are done with leave this process, and those that come after the step
+ * that runs now are asked for. */
+static void pages(const struct work *k, uint64_t from, uint64_t to)
+{
+	const struct infer_tensor *in = k->t->in;
+	const struct file_shard *s = &k->q->in->shards[in->shard];
+	size_t page = os_page(), a = write_bytes(in->type, from), b = write_bytes(in->type, to);
+	size_t at = (size_t)(in->offset + a), end = (size_t)(in->offset + b);
+
+	if (!s->map.at)
+		return;
+	at = num_round_up(at, page);
+	end = end / page * page;
+	if (at < end)
+		(void)madvise((void *)(size_t)(s->map.at + at), end - at, MADV_DONTNEED);
+	os_file_want(&s->map, (size_t)in->offset + b + (b - a), b - a);
+}
+
+/* The step before is on its way to the disk, and its input is dropped. */
+static void tidy(struct work *k)
+{
+	if (k->tidy_from == k->tidy_to)
+		return;
+	pages(k, k->tidy_from, k->tidy_to);
+	if (!k->verify)
+		part_want(&k->part, k->t, k->tidy_from, k->tidy_to);
+	k->tidy_from = k->tidy_to;
+}
+
+/* Item 0 tidies up after the step before, while others encode. */
+static void piece(void *user, int64_t item, int worker)
 {
 	struct work *k = user;
+	int64_t i = item - 1;
+
+	if (!item) {
+		tidy(k);
+		return;
+	}
 	uint64_t from = k->from + (uint64_t)i * WRITE_PIECE;
 	size_t n = (size_t)num_min(WRITE_PIECE, (int64_t)(k->to - from));
 
@@ -160,7 +196,7 @@ static void piece(void *user, int64_t i, int worker)
 	const void *out = convert(k, &k->scratch[worker], from, n);
 
 	if (out)
-		write_put(k, worker, i, from, n, out);
+		write_put(k, worker, item, from, n, out);
 }
 
 /* ---- one tensor after the other ---- */
@@ -187,23 +223,6 @@ static int check_step(const struct work *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* The pages of the input that are done with leave this process, and those that come are asked for. */
-static void pages(const struct work *k, uint64_t from, uint64_t to)
-{
-	const struct infer_tensor *in = k->t->in;
-	const struct file_shard *s = &k->q->in->shards[in->shard];
-	size_t page = os_page(), a = write_bytes(in->type, from), b = write_bytes(in->type, to);
-	size_t at = (size_t)(in->offset + a), end = (size_t)(in->offset + b);
-
-	if (!s->map.at)
-		return;
-	at = num_round_up(at, page);
-	end = end / page * page;
-	if (at < end)
-		(void)madvise((void *)(size_t)(s->map.at + at), end - at, MADV_DONTNEED);
-	os_file_want(&s->map, (size_t)(in->offset + b), b - a);
-}
-
 int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, infer_error *err)
 {
 	memset(k->sums, 0, (size_t)n * sizeof *k->sums);
@@ -218,7 +237,7 @@ int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, inf
 
 int write_step(struct work *k, struct error_sum *sum, infer_error *err)
 {
-	return write_run(k, (int64_t)((k->to - k->from + WRITE_PIECE - 1) / WRITE_PIECE), piece,
+	return write_run(k, 1 + (int64_t)((k->to - k->from + WRITE_PIECE - 1) / WRITE_PIECE), piece,
 	                 sum, err);
 }
 
@@ -240,15 +259,15 @@ static int steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *su
 		k->from = from;
 		k->to = (uint64_t)num_min((int64_t)all, (int64_t)(from + step));
 		TRY(write_step(k, sum, err));
-		pages(k, from, k->to);
-		if (!k->verify)
-			part_want(&k->part, t, from, k->to);
+		k->tidy_from = from;
+		k->tidy_to = k->to;
 		write_tell(k, start + write_bytes(t->in->type, k->to));
 		if (k->verify || clock_now_ns() - k->marked_ns < MARK_NS)
 			continue;
 		TRY(part_mark(&k->part, i, k->to, err));
 		k->marked_ns = clock_now_ns();
 	}
+	tidy(k);
 	return INFER_OK;
 }
 
@@ -380,7 +399,7 @@ static int open_work(struct work *k, int threads, infer_error *err)
 	size_t n = (size_t)pool_threads(k->pool);
 
 	k->scratch = mem_alloc(MEM_QUANT, n, sizeof *k->scratch);
-	k->sums = mem_alloc(MEM_QUANT, n * WRITE_STEP, sizeof *k->sums);
+	k->sums = mem_alloc(MEM_QUANT, n * WRITE_STEP + 1, sizeof *k->sums);
 	return k->scratch && k->sums ? INFER_OK
 	                             : err_set(err, INFER_ENOMEM, "no memory for %zu threads", n);
 }

@@ -28,7 +28,7 @@ struct work {
 	infer_quant *q;
 	struct pool *pool;
 	struct scratch *scratch; /* [threads] */
-	struct error_sum *sums;  /* [WRITE_STEP * threads], of the pieces of a step */
+	struct error_sum *sums;  /* [WRITE_STEP * threads + 1], of the items of a step */
 	struct part part;
 	const struct infer_watch *watch;
 	/* bytes of the input, once or twice, and of what is compressed, once or twice */
@@ -37,7 +37,8 @@ struct work {
 	int verify; /* compare with the file instead of writing it */
 	/* of one step of a tensor */
 	const struct quant_tensor *t;
-	uint64_t from, to; /* elements */
+	uint64_t from, to;           /* elements */
+	uint64_t tidy_from, tidy_to; /* those of the step before, whose pages are done with */
 	/* the first element that is not finite, that differs; UINT64_MAX: none */
 	_Atomic uint64_t bad, differs;
 	_Atomic int errnum;
@@ -54,7 +55,7 @@ int write_finite(struct work *k, const float *x, uint64_t from, size_t n);
 void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n, const void *out);
 /* Encode elements [k->from, k->to) of the tensor, piece by piece. */
 int write_step(struct work *k, struct error_sum *sum, infer_error *err);
-/* Let items of the pool run, at most WRITE_STEP for a thread; adds up their errors. */
+/* Let items of the pool run, at most WRITE_STEP for a thread and one more; adds up their errors. */
 int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, infer_error *err);
 void write_tell(struct work *k, uint64_t done);
 

@@ -43,6 +43,7 @@ struct search_grid {
 	int n_tries;
 	/* The same for the only scale without a search; above 0, its magnitude. */
 	float plain;
+	int once; /* the best try is not alternated with its codes */
 };
 
 /* For a grid of 16 ascending values: .nearest of the grid, and the codes, at value + 128. */

@@ -149,7 +149,7 @@ static inline void group4(const struct search_four *at, int n, search_v4 top,
 		each4(at, n, g->tries[k] / top, g, width, &f);
 		take(go & (f.xq * f.xq > score * f.qq), &f, best, &score);
 	}
-	for (int k = 0; k < ROUNDS; k++) {
+	for (int k = 0; k < ROUNDS && !g->once; k++) {
 		go &= (best->qq > 0) & (best->xq != 0);
 		if (!any(go))
 			return;
@@ -189,8 +189,36 @@ void search_group4(const struct search_four *at, int n, search_v4 top, const str
 
 /* ---- one scale for a block ---- */
 
-static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], int up)
+#if defined __x86_64__
+/* search_round of each lane */
+__attribute__((target("avx512f"))) static search_v4 rounded_avx512(const struct search s[4],
+                                                                   search_v4 a, uint16_t h[4])
 {
+	const search_v4 unit = { s[0].unit, s[1].unit, s[2].unit, s[3].unit };
+	const search_v4 per = { s[0].per_unit, s[1].per_unit, s[2].per_unit, s[3].per_unit };
+	const __m256i none = _mm256_setzero_si256();
+	__m256i f = _mm512_cvtps_ph(_mm512_castps128_ps512(a * unit), _MM_FROUND_TO_NEAREST_INT);
+	__m256i top = _mm256_cmpeq_epi16(_mm256_and_si256(f, _mm256_set1_epi16(0x7fff)),
+	                                 _mm256_set1_epi16(0x7c00));
+
+	f = _mm256_blend_epi32(_mm256_add_epi16(f, top), none, 0xfc); /* infinity: the one below */
+	memcpy(h, &f, 4 * sizeof *h);
+	return _mm512_castps512_ps128(_mm512_cvtph_ps(f)) * per;
+}
+#endif
+
+static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], int up, int width)
+{
+#if defined __x86_64__
+	if (width == 4) {
+		search_v4 b = rounded_avx512(s, a, h);
+
+		if (!up || !any((b == 0) & (a != 0)))
+			return b;
+	}
+#else
+	(void)width;
+#endif
 	for (int i = 0; i < 4; i++) {
 		float v = a[i];
 
@@ -217,15 +245,15 @@ static inline search_v4 scales(const struct search s[4], const struct search_fou
 
 	group4(at, n, top, g, width, &f);
 	search_i4 some = f.qq > 0;
-	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1);
+	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1, width);
 	some = a != 0;
 	if (!any(some))
 		return a;
 	/* the best scale for the codes under the rounded one */
 	each4(at, n, one / search_pick(some, a, one), g, width, &f);
 	search_i4 helps = f.qq > 0;
-	b = rounded(s, search_pick(some & helps, f.xq / search_pick(helps, f.qq, one), none), h2,
-	            0);
+	b = rounded(s, search_pick(some & helps, f.xq / search_pick(helps, f.qq, one), none), h2, 0,
+	            width);
 	helps = some & (2 * a * f.xq > a * a * f.qq); /* else nothing is better than 0 */
 	a = search_pick(helps, a, none);
 	search_i4 other = some & (b != 0);

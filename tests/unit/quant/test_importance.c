@@ -269,8 +269,8 @@ static void flat(float *x, float *columns, int n)
 	}
 }
 
-/* Types whose cost is the importance alone have no larger weighted error than another quantiser, even
- * where the importances are nearly the same. */
+/* No type has a larger weighted error than another quantiser, even where the importances are nearly the
+ * same. */
 static void test_flat(void **state)
 {
 	enum { N = 2048 };
@@ -295,8 +295,6 @@ static void test_flat(void **state)
 		double sum = 0;
 
 		importance_weigh(w, type, x, columns, N);
-		if (memcmp(w, columns, sizeof w) != 0)
-			continue;
 		t->encode(code, x, w, N / (size_t)t->info.block, 0);
 		t->decode(y, code, N / (size_t)t->info.block);
 		for (int i = 0; i < N; i++) {
@@ -309,7 +307,7 @@ static void test_flat(void **state)
 		types++;
 	}
 	fclose(f);
-	assert_int_equal(types, 5);
+	assert_int_equal(types, 25);
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "type/search_four.h"
 #include "type/search_line.h"
+#include "type/type.h"
 
 #include <math.h>
 
@@ -125,10 +126,32 @@ static void test_lines(void **state)
 	assert_true(lost[1] < 0.97 * lost[0] && lost[1] < 0.97 * lost[2]);
 }
 
+/* Blocks of IQ1_S keep their norm, but for a part of it, where the least error would lose a tenth. */
+static void test_norm(void **state)
+{
+	static float v[2048], y[2048];
+	unsigned char code[2048];
+	const struct type *t = type_get(INFER_IQ1_S);
+	double had = 0, has = 0;
+
+	(void)state;
+	for (int i = 0; i < 2048; i++) {
+		v[i] = bell((uint64_t)i);
+		had += (double)v[i] * (double)v[i];
+	}
+	t->encode(code, v, NULL, 8, 0);
+	t->decode(y, code, 8);
+	for (int i = 0; i < 2048; i++)
+		has += (double)y[i] * (double)y[i];
+	if (!(has > 0.9 * had && has < 1.1 * had))
+		fail_msg("square of the norm: %g of %g", has, had);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_widths),
-		                            cmocka_unit_test(test_lines) };
+		                            cmocka_unit_test(test_lines),
+		                            cmocka_unit_test(test_norm) };
 
 	return nth_group(tests);
 }
