@@ -276,7 +276,7 @@ TENSOR(DOWN,             "ffn_down.weight",            "feed_forward.w2.weight",
 END_GROUP
 GROUP(lfm2_experts)
 TENSOR(ROUTER,           "ffn_gate_inp.weight",        "feed_forward.gate.weight",            NULL, EMBD, EXPERTS, END,          EXPERTS, NONE)
-TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "feed_forward.expert_bias",            NULL, EXPERTS, END, END,           EXPERTS, NONE)
+TENSOR(ROUTER_PICK,      "exp_probs_b.bias",           "feed_forward.expert_bias",            NULL, EXPERTS, END, END,           MAY, NONE)
 TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "feed_forward.experts.%d.w1.weight",   NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, STACK)
 TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "feed_forward.experts.%d.w3.weight",   NULL, EMBD, EXPERT_FF, EXPERTS,    EXPERTS, STACK)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "feed_forward.experts.%d.w2.weight",   NULL, EXPERT_FF, EMBD, EXPERTS,    EXPERTS, STACK)

@@ -487,65 +487,12 @@ out:
 	return rc;
 }
 
-/* --- every NEUTRAL row of key_list.h with every architecture */
-
-#define ARCH(x) extern const struct arch arch_##x;
-#include "arch/arch_list.h"
-#undef ARCH
-static const struct arch *const archs[] = {
-#define ARCH(x) &arch_##x,
-#include "arch/arch_list.h"
-#undef ARCH
-};
-
-/* Read with one key of the value v: nonzero if the architecture reads that key itself.  A value that is refused is
- * refused by the key's name. */
-static int reads(const struct arch *a, const struct key_row *row, double v, int *rc)
-{
-	struct arch_hparam h;
-	char name[128];
-	infer_error e;
-
-	snprintf(name, sizeof name, "llama.%s", row->gguf);
-	const struct key k[] = { { name, F32, v },
-		                 { "llama.attention.layer_norm_epsilon", F32, 1e-5 } };
-	*rc = arch_row(a, W_KV_A) ? read_latent(&h, a->gguf, k, 1, &e)
-	                          : read_with(&h, a->gguf, k, 2, NULL, NULL, &e);
-	if (*rc && !strstr(e.message, row->gguf))
-		fail_msg("%s %s %g: not named in: %s", a->gguf, row->gguf, v, e.message);
-	return !*rc || !strstr(e.message, "is not supported with architecture");
-}
-
-/* Every architecture refuses a value that is not a number, and a key that it does not read.
- * test_keys wants a golden file for each row up to LOGIT_CAP, the rows that have an effect, and
- * test_encoders has files for those of encoders behind it; so no architecture may read a row from
- * PARALLEL on. */
-static void test_neutral(void **state)
-{
-	int rc;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof archs / sizeof archs[0]; i++)
-		for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
-			const struct key_row *row = &arch_key_rows[key];
-			if (row->rule != KEY_NEUTRAL || !row->gguf)
-				continue;
-			if (reads(archs[i], row, 0.37, &rc) && key >= K_PARALLEL)
-				fail_msg("key_list.h: %s reads %s (%s): its row belongs before "
-				         "\"effects that no architecture here has\"",
-				         archs[i]->gguf, row->id, row->gguf);
-			reads(archs[i], row, NAN, &rc);
-			if (!rc)
-				fail_msg("%s: %s may be no number", archs[i]->gguf, row->gguf);
-		}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		nth_case(case_good),        nth_case(case_bad),     nth_case(case_experts),
 		nth_case(case_scaling),     nth_case(case_windows), nth_case(case_families),
-		nth_case(case_unknown_key), nth_case(case_states),  cmocka_unit_test(test_neutral),
+		nth_case(case_unknown_key), nth_case(case_states),
 	};
 	return nth_group(tests);
 }

@@ -180,7 +180,7 @@ static const struct {
 	/* tensors of a right shape that nothing reads */
 	{ { .from = "mixtral", .again = "blk.0.ffn_norm.weight", .as = "blk.0.ffn_down.bias" },
 	  INFER_EUNSUP,
-	  "blk.0.ffn_down.bias" },
+	  "tensor blk.0.ffn_down.bias: has no use with the other tensors and keys of this file" },
 	{ { .from = "llama-longrope",
 	    .again = "rope_factors_long.weight",
 	    .as = "rope_freqs.weight" },
@@ -241,7 +241,7 @@ static void test_longrope(void **state)
 	}
 }
 
-/* The biases of qwen2 are not demanded. */
+/* The biases of qwen2 are not demanded, nor the one by which lfm2moe may choose experts. */
 static void test_no_bias(void **state)
 {
 	infer_error e;
@@ -252,6 +252,12 @@ static void test_no_bias(void **state)
 	    infer_model_open(&m, path, NULL, &e))
 		fail_msg("%s", e.message);
 	assert_true(m->layer[0][W_K_BIAS] >= 0 && m->layer[1][W_K_BIAS] < 0);
+	infer_model_close(&m);
+	if (rewrite(&(struct edit){ .from = "lfm2moe-hub", .drop = "blk.1.exp_probs_b.bias" },
+	            &e) ||
+	    infer_model_open(&m, path, NULL, &e))
+		fail_msg("%s", e.message);
+	assert_true(m->layer[1][W_ROUTER_PICK] < 0 && m->layer[2][W_ROUTER_PICK] >= 0);
 	infer_model_close(&m);
 }
 
