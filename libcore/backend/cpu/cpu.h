@@ -147,12 +147,12 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 /* run.c */
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
-/* tile.c: fill in how j is cut; then run the items of all of them as one region */
+/* tile.c */
 /* whether products of m rows of x with weights of a type read the transposed copy of x */
 int cpu_transposed(const struct backend *b, int type, int m);
 /* the loops for a type: its own or F32's */
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
-void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j);
+/* cut the jobs into items and run all of these as one region */
 void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n);
 size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k);
 void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step);

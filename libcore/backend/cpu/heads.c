@@ -77,7 +77,6 @@ void cpu_heads_run(struct backend_plan *p, int32_t node)
 			                       .y = t.y + (size_t)h * (size_t)t.out,
 			                       .ldy = (size_t)n->cols,
 			                       .mul = w->scale };
-		cpu_job_cut(p, &p->jobs[h]);
 	}
 	cpu_jobs_run(p, p->jobs, t.heads);
 }

@@ -241,7 +241,6 @@ static void products(struct moe *m, int from, int to)
 				               .ldy = (size_t)w->ne[1],
 				               .bias = bias_of(m, s, e),
 				               .mul = w->scale };
-			cpu_job_cut(p, j);
 		}
 	}
 	cpu_jobs_run(p, p->jobs, jobs);

@@ -44,7 +44,8 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 	       (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
-void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
+/* Cut one of `jobs` that run as one region. */
+static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
@@ -71,6 +72,8 @@ void cpu_job_cut(const struct backend_plan *p, struct cpu_job *j)
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
+		/* the items of all jobs are shared out, and long streams are read faster */
+		want = (want + jobs - 1) / jobs;
 		int64_t rows =
 			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, KERN_ITEM_ROWS));
@@ -242,6 +245,7 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 	int64_t items = 0, work = 0;
 
 	for (int i = 0; i < n; i++) {
+		cut(p, &jobs[i], n);
 		jobs[i].first = items;
 		items += items_of(&jobs[i]);
 		work += (int64_t)jobs[i].m * jobs[i].n * jobs[i].k;
@@ -287,7 +291,6 @@ void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)
 			.mul = mul * w->scale,
 			.cap = n->mm.cap,
 		};
-		cpu_job_cut(p, &p->jobs[i]);
 	}
 	cpu_jobs_run(p, p->jobs, step->n);
 }
