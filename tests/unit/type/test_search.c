@@ -126,7 +126,7 @@ static void test_lines(void **state)
 	assert_true(lost[1] < 0.97 * lost[0] && lost[1] < 0.97 * lost[2]);
 }
 
-/* Blocks of IQ1_S keep their norm, but for a part of it, where the least error would lose a tenth. */
+/* Blocks of IQ1_S nearly keep their norm; the scale of the least error would take a tenth off it. */
 static void test_norm(void **state)
 {
 	static float v[2048], y[2048];
