@@ -267,8 +267,10 @@ int probe_make(struct probe_job *j, infer_probe *p, infer_error *err)
 void probe_job_fini(struct probe_job *j)
 {
 	mem_free(j->x.q);
-	mem_free(j->fx);
-	mem_free(j->y);
+	if (!j->borrows) {
+		mem_free(j->fx);
+		mem_free(j->y);
+	}
 	mem_free(j->panels);
 }
 

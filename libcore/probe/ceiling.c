@@ -244,6 +244,7 @@ void infer_probe_close(infer_probe **at)
 		return;
 	if (p->weights)
 		os_release(p->weights, p->bytes);
+	probe_forget(p);
 	mem_free(p->cases);
 	mem_free(p->rates);
 	mem_free(p);

@@ -206,6 +206,36 @@ static int limit_of(const struct probe_job *j)
 	return INFER_LIMIT_DOT;
 }
 
+/* Memory for n_fx drawn floats and n_y results, which stays for the next case: to clear new pages takes longer
+ * than to measure. */
+static int borrow(struct probe_job *j, infer_probe *p, size_t n_fx, size_t n_y, infer_error *err)
+{
+	j->borrows = 1;
+	if (p->n_fx < n_fx) {
+		mem_free(p->fx);
+		p->fx = probe_floats(n_fx, 1);
+		p->n_fx = p->fx ? n_fx : 0;
+	}
+	if (p->n_y < n_y) {
+		mem_free(p->y);
+		p->y = mem_aligned(MEM_PLAN, 64, n_y * sizeof(float));
+		p->n_y = p->y ? n_y : 0;
+		if (p->y)
+			memset(p->y, 0, n_y * sizeof(float));
+	}
+	j->fx = p->fx;
+	j->y = p->y;
+	return p->fx && p->y ? INFER_OK : no_memory(err);
+}
+
+void probe_forget(infer_probe *p)
+{
+	mem_free(p->fx);
+	mem_free(p->y);
+	p->fx = p->y = NULL;
+	p->n_fx = p->n_y = 0;
+}
+
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 {
 	const struct probe_case *c = j->c;
@@ -216,21 +246,19 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 	probe_fill(p, c->type, c->k);
 	j->row_bytes = type_row_bytes(c->type, c->k);
 	j->block = block_of(j);
-	j->fx = probe_floats((size_t)m * (size_t)c->k, 1);
-	if (!j->fx || act_new(&j->x, mm, j->fx, m, c->k))
-		return no_memory(err);
 	j->y_floats = num_round_up((size_t)m * (size_t)(panels(c) && c->kind != PROBE_PANEL
 	                                                        ? KERN_PANELS * mm->nr
 	                                                        : c->n),
 	                           16);
-	j->y = mem_aligned(MEM_PLAN, 64, threads * j->y_floats * sizeof(float));
+	TRY(borrow(j, p, (size_t)m * (size_t)c->k, threads * j->y_floats, err));
+	if (act_new(&j->x, mm, j->fx, m, c->k))
+		return no_memory(err);
 	if (panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
 		j->panels = mem_aligned(MEM_PLAN, 64, threads * KERN_PANELS * j->panel_bytes);
 	}
-	if (!j->y || (panels(c) && !j->panels))
+	if (panels(c) && !j->panels)
 		return no_memory(err);
-	memset(j->y, 0, threads * j->y_floats * sizeof(float));
 	if (!(p->flags & PROBE_UNCHECKED))
 		TRY(check(j, err));
 	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * KERN_PANELS; i++)

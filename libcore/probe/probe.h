@@ -47,8 +47,10 @@ struct infer_probe {
 	size_t bytes;          /* in a file's pages */
 	int fill_type, fill_k; /* the matrix in it; -1: none yet */
 	int fill_cache;        /* or the cache, by type and head size; 0: none */
-	size_t runs;           /* turns begin where others did not just read */
-	size_t now_at;         /* of a file, where its rate is measured next */
+	float *fx, *y; /* of all matrix cases, as large as the largest came to need: floats */
+	size_t n_fx, n_y;
+	size_t runs;   /* turns begin where others did not just read */
+	size_t now_at; /* of a file, where its rate is measured next */
 	struct infer_ceilings ceilings;
 	int has_ceilings;
 	double *rates; /* [2][repeat + 1][threads] */
@@ -105,12 +107,14 @@ struct probe_job {
 	int limit;
 	struct probe_memory mem;
 	int same;
+	int borrows; /* fx and y of the probe */
 };
 /* cases.c: set up what j->c says; whatever comes of it, probe_job_fini */
 int probe_make(struct probe_job *j, infer_probe *p, infer_error *err);
 void probe_job_fini(struct probe_job *j);
 /* mm.c: rows, skinny, tile, pack */
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err);
+void probe_forget(infer_probe *p); /* the memory that matrix cases share */
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err); /* attn.c */
 int probe_elem(struct probe_job *j, infer_probe *p, infer_error *err); /* elem.c */

@@ -62,6 +62,7 @@ static int case_measure(void)
 	assert_int_equal(seen, 1 << PROBE_ROWS | 1 << PROBE_TILE | 1 << PROBE_PACK |
 	                               1 << PROBE_QUANT | 1 << PROBE_ATTN);
 out:
+	probe_forget(probe); /* what stays for the next case is no leak */
 	return rc;
 }
 
