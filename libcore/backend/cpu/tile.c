@@ -15,6 +15,9 @@ enum {
 	SKINNY_ROWS = 96,     /* the most weight rows of an item that uses a transposed copy of x */
 	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
 	DECODED = 16,         /* weight rows decoded at a time */
+	STREAMS = 8,          /* of a call in place (kern/kern.h) */
+	STREAM_BYTES = 256,   /* of a stream in L1, prefetched */
+	SETS_BYTES = 4096,    /* addresses so far apart share a set of L1 */
 };
 
 static int has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }
@@ -42,6 +45,15 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 
 	return packed_bytes(mm, k) +
 	       (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
+}
+
+/* whether eight streams of a call of these weight rows would meet in the same sets of L1, where the lines
+ * of one would push out those of the others */
+static int share_sets(const struct cpu_job *j, int rows)
+{
+	size_t apart = (size_t)(rows / STREAMS) * j->row_bytes % SETS_BYTES;
+
+	return apart < STREAM_BYTES || apart > SETS_BYTES - STREAM_BYTES;
 }
 
 /* Cut one of `jobs` that run as one region. */
@@ -84,6 +96,8 @@ static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
 				(int64_t)num_round_up(
 					(size_t)num_max(ITEM_WORK / row_work + 1, j->n / want),
 					KERN_ITEM_ROWS));
+		if (share_sets(j, j->block) && !share_sets(j, j->block + KERN_ITEM_ROWS))
+			j->block = (int)num_min(j->n, (int64_t)j->block + KERN_ITEM_ROWS);
 	}
 }
 
