@@ -1,73 +1,20 @@
 /* kern/avx512vnni/mm_rows16.c - products in place of Q4_K with several rows of x, sixteen weight rows
  * to a register.
  *
- *   rows   16 rows in place, one to a lane: 16 packed bytes of each are loaded into lanes of 128 bits
- *          and transposed there, so that a dword holds 4 neighbours of its row.  They are unpacked
- *          once for up to 8 rows of x.  The products read the bytes of x from memory
+ *   rows   16 rows in place, one to a lane (rows16.h), unpacked once for up to 8 rows of x.  The
+ *          products read the bytes of x from memory
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   A block of 16 rows takes 64 products and 17 more multiplications for each row of x, one a cycle on
  *   a processor whose 512-bit products take two pipes, and about 45 ns to unpack.
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  one row of x: mm_rows4.c */
 #include "kern/avx512vnni/int.h"
+#include "kern/avx512vnni/rows16.h"
 #include "kern/avx512vnni/rows4.h"
 #include "kern/x86/q256.h"
 
 /* rows of x in a part; prefetch distance of each of 16 streams */
 enum { X_MOST = 8, AHEAD16 = KERN_AHEAD };
-
-/* the addresses of 16 rows, hidden from the compiler as in struct x_rows */
-struct rows16 {
-	const uint8_t *p[4];
-	size_t s, s3;
-};
-INLINE struct rows16 rows16_at(const void *p, size_t stride)
-{
-	const uint8_t *at = p;
-	struct rows16 l = { { at, at + 4 * stride, at + 8 * stride, at + 12 * stride },
-		            stride,
-		            3 * stride };
-
-	__asm__("" : "+r"(l.p[0]), "+r"(l.p[1]), "+r"(l.p[2]), "+r"(l.p[3]), "+r"(l.s), "+r"(l.s3));
-	return l;
-}
-INLINE const uint8_t *row16(const struct rows16 *l, int r)
-{
-	return l->p[r / 4] + (r % 4 == 3 ? l->s3 : (size_t)(r % 4) * l->s);
-}
-/* advance n bytes in each of the first `rows` rows; hidden again, because compilers would store the sums
- * of strides and offsets */
-INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
-{
-	UNROLL
-	for (int i = 0; 4 * i < rows; i++) {
-		l->p[i] += n;
-		__asm__("" : "+r"(l->p[i]));
-	}
-}
-
-/* 16 bytes of each row: dword j of all of them to y[j] */
-INLINE void load_by16(wi y[4], const struct rows16 *w, int at)
-{
-	wi v[4];
-
-	UNROLL
-	for (int i = 0; i < 4; i++) {
-		__m256i lo =
-			_mm256_inserti128_si256(_mm256_castsi128_si256(load16(row16(w, i) + at)),
-		                                load16(row16(w, 4 + i) + at), 1);
-		__m256i hi = _mm256_inserti128_si256(
-			_mm256_castsi128_si256(load16(row16(w, 8 + i) + at)),
-			load16(row16(w, 12 + i) + at), 1);
-		v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1);
-	}
-	wi a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]),
-	   c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
-	y[0] = _mm512_unpacklo_epi64(a, c);
-	y[1] = _mm512_unpackhi_epi64(a, c);
-	y[2] = _mm512_unpacklo_epi64(b, d);
-	y[3] = _mm512_unpackhi_epi64(b, d);
-}
 
 /* The header of a block: S, the even ones times 16, because the odd codes are 16 times too large; M
  * as words in the order of kern_q8k.s32. */
@@ -107,13 +54,6 @@ struct sums16 {
 	wf sum[X_MOST], min[X_MOST];
 };
 
-/* acc + sums of 4 products; x: a dword in memory.  Assembly, because compilers would load it first */
-INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
-{
-	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(u), "m"(*(const uint8_t(*)[4])x));
-	return acc;
-}
-
 /* isum += 64 weights, at `at` in the block; s: their scales; x advances past theirs */
 INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s, struct rows16 *x)
 {
@@ -142,21 +82,15 @@ INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s
 	}
 }
 
-/* y of one row of x */
-INLINE void put16(float *y, wf v, const struct row_group *s)
+/* four of the rows: all sixteen at once would fill the queue of misses, and loads would wait for it */
+INLINE void prefetch4(const struct rows16 *w, int i, int at)
 {
-	float t[16];
+	const uint8_t *p = w->p[i] + at;
 
-	_mm512_storeu_ps(t, v);
-	for (int r = 0; r < 16; r++)
-		y[(size_t)r * s->y_step] = t[r];
-}
-
-INLINE void prefetch16(const struct rows16 *w, int at)
-{
-	UNROLL
-	for (int r = 0; r < 16; r++)
-		__builtin_prefetch(row16(w, r) + at, 0, 3);
+	__builtin_prefetch(p, 0, 3);
+	__builtin_prefetch(p + w->s, 0, 3);
+	__builtin_prefetch(p + 2 * w->s, 0, 3);
+	__builtin_prefetch(p + w->s3, 0, 3);
 }
 
 INLINE void block_add(int tn, struct sums16 *a, const wi *isum, const struct block16 *h,
@@ -192,23 +126,24 @@ INLINE void part16(int tn, float *y, size_t ldy, const struct row_group *s,
 		struct block16 head, *h = &head;
 		struct rows16 xq = rows16_at(xb, x->q_row);
 		wi isum[X_MOST];
-		for (; ahead < bytes; ahead += 64)
-			prefetch16(&w, ahead + AHEAD16);
-		ahead -= bytes;
 		__asm__("" : "+r"(h));
 		block16_get(h, &w);
 		UNROLL
 		for (int t = 0; t < tn; t++)
 			isum[t] = wi_set(0);
-		for (int i = 0; i < 4; i++)
+		for (int i = 0; i < 4; i++) {
+			for (int at = ahead; at < bytes; at += 64)
+				prefetch4(&w, i, at + AHEAD16);
 			isum64(isum, tn, &w, 16 + 32 * i, h->s + 2 * i, &xq);
+		}
+		ahead += (bytes - ahead + 63) / 64 * 64 - bytes;
 		xq = rows16_at(xb, x->q_row);
 		block_add(tn, a, isum, h, &xq);
 		rows16_advance(&w, 16, (size_t)bytes);
 	}
 	UNROLL
 	for (int t = 0; t < tn; t++)
-		put16(y + (size_t)t * ldy, wf_sub(a->sum[t], a->min[t]), s);
+		put16(y + (size_t)t * ldy, wf_sub(a->sum[t], a->min[t]), s->y_step);
 }
 
 #define PART(by) \

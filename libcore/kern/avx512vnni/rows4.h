@@ -1,9 +1,12 @@
-/* kern/avx512vnni/rows4.h - a loop of mm_rows4.c that mm_rows16.c falls back to. */
+/* kern/avx512vnni/rows4.h - loops of mm_rows4.c and mm_q256.c that those of 16 rows to a register fall
+ * back to. */
 #ifndef KERN_AVX512VNNI_ROWS4_H
 #define KERN_AVX512VNNI_ROWS4_H
 #include "kern/avx512vnni/int.h"
 
-/* as kern_mm.rows of Q4_K, for any m and n */
+/* as kern_mm.rows, for any m and n */
 void KERN_FN(q4_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
+                            const struct kern_act *x, int x_row, int m, int n, int k);
+void KERN_FN(q6_k_by8_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
 #endif

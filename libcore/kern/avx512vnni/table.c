@@ -6,8 +6,10 @@
  *   Q4_K Q6_K                      pack tile              mm_k46.c, k46.h, x86/pack256.h
  *                                  skinny transpose       mm_skinny_k46.c, skinny.h, k46.h
  *   Q5_K Q2_K Q3_K IQ4_XS          pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
- *   Q6_K Q5_K Q3_K                 rows                   mm_q256.c, x86/mm_q256.h
- *   Q4_K Q2_K IQ4_XS               rows                   mm_rows16.c (Q4_K), mm_rows4.c
+ *   Q5_K Q3_K                      rows                   mm_q256.c, x86/mm_q256.h
+ *   Q6_K                           rows                   mm_rows16_k6.c, rows16.h, mm_q256.c
+ *   Q4_K                           rows                   mm_rows16.c, rows16.h, mm_rows4.c
+ *   Q2_K IQ4_XS                    rows                   mm_rows4.c
  *   IQ1 IQ2, ternary               rows                   mm_grid.c, x86/mm_grid.h
  *   IQ3                            rows                   mm_codes.c
  *   codebooks, ternary             pack tile              mm_grid_tile.c, x86/mm_grid_tile.h

@@ -1,0 +1,78 @@
+/* kern/avx512vnni/rows16.h - sixteen weight rows to a register, one to a lane, read in place: 16 bytes
+ * of each are loaded into lanes of 128 bits and transposed there, so that a dword holds 4 neighbours of
+ * its row. */
+#ifndef KERN_AVX512VNNI_ROWS16_H
+#define KERN_AVX512VNNI_ROWS16_H
+#include "kern/avx512vnni/int.h"
+
+/* the addresses of 16 rows, hidden from the compiler as in struct x_rows */
+struct rows16 {
+	const uint8_t *p[4];
+	size_t s, s3;
+};
+INLINE struct rows16 rows16_at(const void *p, size_t stride)
+{
+	const uint8_t *at = p;
+	struct rows16 l = { { at, at + 4 * stride, at + 8 * stride, at + 12 * stride },
+		            stride,
+		            3 * stride };
+
+	__asm__("" : "+r"(l.p[0]), "+r"(l.p[1]), "+r"(l.p[2]), "+r"(l.p[3]), "+r"(l.s), "+r"(l.s3));
+	return l;
+}
+INLINE const uint8_t *row16(const struct rows16 *l, int r)
+{
+	return l->p[r / 4] + (r % 4 == 3 ? l->s3 : (size_t)(r % 4) * l->s);
+}
+/* advance n bytes in each of the first `rows` rows; hidden again, because compilers would store the sums
+ * of strides and offsets */
+INLINE void rows16_advance(struct rows16 *l, int rows, size_t n)
+{
+	UNROLL
+	for (int i = 0; 4 * i < rows; i++) {
+		l->p[i] += n;
+		__asm__("" : "+r"(l->p[i]));
+	}
+}
+
+/* 16 bytes of each row: dword j of all of them to y[j] */
+INLINE void load_by16(wi y[4], const struct rows16 *w, int at)
+{
+	wi v[4];
+
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		__m256i lo =
+			_mm256_inserti128_si256(_mm256_castsi128_si256(load16(row16(w, i) + at)),
+		                                load16(row16(w, 4 + i) + at), 1);
+		__m256i hi = _mm256_inserti128_si256(
+			_mm256_castsi128_si256(load16(row16(w, 8 + i) + at)),
+			load16(row16(w, 12 + i) + at), 1);
+		v[i] = _mm512_inserti64x4(_mm512_castsi256_si512(lo), hi, 1);
+	}
+	wi a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]),
+	   c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
+	y[0] = _mm512_unpacklo_epi64(a, c);
+	y[1] = _mm512_unpackhi_epi64(a, c);
+	y[2] = _mm512_unpacklo_epi64(b, d);
+	y[3] = _mm512_unpackhi_epi64(b, d);
+}
+
+/* acc + sums of 4 products; x: a dword in memory.  Assembly, because compilers would load it first */
+INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
+{
+	__asm__("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(u), "m"(*(const uint8_t(*)[4])x));
+	return acc;
+}
+
+/* y of one row of x */
+INLINE void put16(float *y, wf v, size_t y_step)
+{
+	float t[16];
+
+	_mm512_storeu_ps(t, v);
+	for (int r = 0; r < 16; r++)
+		y[(size_t)r * y_step] = t[r];
+}
+
+#endif
