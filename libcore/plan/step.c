@@ -230,6 +230,10 @@ static double quant_time(const struct infer_machine *m, const struct infer_work 
 	return rows * (double)w->k * 1e-9 * w->times / rate * (rows > 1 ? 1 : m->threads) / 2;
 }
 
+/* In an engine threads wait for the last block of each other, and one matrix follows another, so products
+ * reach less than their loops alone.  Measured with two threads of Zen 4 and models of 0.3 to 1.5 GB. */
+static const double reading_part = 0.87, multiplying_part = 0.93;
+
 static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
                      const struct infer_machine *m, const struct infer_setup *how,
                      const struct infer_load *l)
@@ -255,8 +259,8 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 			one = weight_time(m, w->type, rows, resident);
 			x = one.all * 1e-9 * (double)w->n * (double)w->k * w->times * touched *
 			    uneven(m, rows * (double)w->n * (double)w->k);
-			memory += x * one.memory_part;
-			compute += x * (1 - one.memory_part);
+			memory += x * one.memory_part / reading_part;
+			compute += x * (1 - one.memory_part) / multiplying_part;
 			t->part[INFER_BOUND_RUNTIME] += quant_time(m, w, l);
 			break;
 		case INFER_WORK_ATTN:
