@@ -548,6 +548,8 @@ until_busy()
 	same 10 "$(grep -c '"path":"/v1/completions"' log)"
 	same 10 "$(grep /v1/completions log | json completion_tokens | sort -u)"
 	same '1 access' "$(head -n 1 log | json v) $(json kind <log | sort -u)"
+	# the manual has each of them
+	for name in $(ask GET /metrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p'); do grep -qx ".It Li $name" "$TOP/man/infer-serve.1"; done
 }
 
 @test "a port of TCP that the system chose; addresses that are none" {
