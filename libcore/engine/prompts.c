@@ -156,7 +156,7 @@ static int32_t quota(const infer_engine *e, const struct request *r)
 	else if (e->step.n_decode && e->row_ns)
 		rows = (e->step_ns - e->decode_ns) / e->row_ns;
 	if (e->step.n_decode && is_above(e, r)) {
-		least = OPEN_ROWS;
+		least = num_min(OPEN_ROWS, num_max(LEAST_ROWS, r->rows_due));
 	} else if (e->flags & INFER_ENGINE_EVEN && e->step.n_decode && e->row_ns &&
 	           r->rows_due > LONG) {
 		rows = num_min(rows, e->decode_ns * LONG_PERCENT / 100 / e->row_ns);

@@ -170,7 +170,7 @@ static void test_step_time(void **state)
 
 /* Rows of a step beside one that decodes: a long prompt that comes evenly gets those of three tenths of
  * the time, a short one those of the whole or what fills the step to 48, and one that ranks above the
- * other 128 at once.  A short prompt does not fill a step with rows of a long one. */
+ * other up to 128 at once, without rows of those below it.  A short prompt does not fill a step with rows of a long one. */
 static void test_even(void **state)
 {
 	const struct {
@@ -184,6 +184,7 @@ static void test_even(void **state)
 		{ 500, 0, 0, 40, INFER_ENGINE_EVEN, 47 },
 		{ 500, 0, 0, 70, INFER_ENGINE_EVEN, 60 },
 		{ 500, 0, 1, 40, INFER_ENGINE_EVEN, 128 },
+		{ 60, 100, 1, 10, INFER_ENGINE_EVEN, 60 },
 		{ 700, 33, 0, 10, INFER_ENGINE_EVEN, 33 },
 		{ 500, 33, 0, 10, INFER_ENGINE_EVEN, 47 },
 	};
