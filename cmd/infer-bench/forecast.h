@@ -4,7 +4,7 @@
 #include "bench.h"
 #include "base/arena.h"
 
-/* How long a step is predicted to take; the part of it that follows the rate of memory. */
+/* The predicted time of a step, and the part of it that depends on the rate of memory. */
 struct forecast_step {
 	double ms, memory_ms;
 };
@@ -33,8 +33,8 @@ void forecast_fini(struct forecast *f);
  * both.  INFER_EUNSUP: a plan for accelerators, of which the engine has none to measure. */
 int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
                  infer_error *err);
-/* How many times as long a step would take where memory and arithmetic have these rates; those of
- * memory may be 0: as they were.  0: the plan does not say what it was made from. */
+/* The time of a step at these rates over the time that was predicted; memory_gb_s 0: the plan's rate.
+ * 0: the plan does not say what it was made from. */
 double forecast_longer(const struct forecast *f, const struct forecast_step *s, double memory_gb_s,
                        double i8_gop_s);
 void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o);

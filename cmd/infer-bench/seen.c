@@ -1,12 +1,12 @@
-/* infer-bench/seen.c - rates that the machine has while it works: those of memory that is shared with
- * others swing within a tenth of a second, so a look is taken between steps. */
+/* infer-bench/seen.c - the rates that the machine has while it works.  In a virtual machine the rate of
+ * memory swings within a tenth of a second, so it is measured between steps. */
 #include "seen.h"
 #include "base/clock.h"
 #include "base/err.h"
 
 enum { EVERY_NS = 20000000 };
 
-/* A step that reads little of memory is not to find its weights driven out of the caches. */
+/* Reading the file would drive the weights of a small model out of the caches. */
 static const infer_file *read_by(const struct forecast_step *step, const infer_file *file)
 {
 	return step->memory_ms > 0.05 * step->ms ? file : NULL;

@@ -4,13 +4,13 @@
 #include "forecast.h"
 
 struct seen {
-	const struct forecast *plan; /* NULL, as all the rest: nothing is looked at */
+	const struct forecast *plan; /* NULL: nothing is measured, the other members are not used */
 	const struct forecast_step *step;
 	infer_probe *probe;
 	const infer_file *file; /* NULL: the rate of memory does not matter */
 	double planned_tok_s;
 	int64_t last_ns;
-	/* of this turn: how often it was looked, and the sums of the times of a unit */
+	/* of this turn: the number of looks, the sums of 1 / rate */
 	int n;
 	double read, dot;
 	double *of[4]; /* [repeat]: the members of infer_adjusted, turn by turn */
@@ -19,7 +19,7 @@ struct seen {
 void seen_begin(struct seen *s, const struct forecast *plan, int decode, infer_probe *probe,
                 const infer_file *file, double *room, size_t repeat);
 void seen_turn(struct seen *s);
-/* Between two steps: look at the rates, if the last look is some time ago or `now` is set. */
+/* Called between two steps: measure the rates if the last look is 20 ms ago, or if `now` is set. */
 int seen_look(struct seen *s, int now, infer_error *err);
 /* Turn `at` had this rate. */
 void seen_put(struct seen *s, int64_t at, double tok_s);

@@ -14,7 +14,7 @@
 
 enum { MOST_BYTES = 1 << 20 };
 
-/* FORM: of what is kept; another number where figures come to mean something else. */
+/* The version of the kept record: it is raised when a figure changes its meaning. */
 enum { FORM = 2 };
 
 /* What a measurement holds for: the processor, its cores, the kernel sets, this version. */

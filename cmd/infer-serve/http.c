@@ -463,7 +463,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 	/* 499: nothing could be written, or not all of it */
 	status = x->gone && x->status != 408 && x->status != 413 ? 499 : x->status;
 	metrics_request(exchange_metrics(x), route_index(x->endpoint), status);
-	if (x->gone) /* the engine gives it up; to wake it for each request would cost more than an answer */
+	if (x->gone) /* only then has the engine something to do: waking it costs more than a short answer */
 		pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 	access_put(s, x, status);

@@ -145,7 +145,7 @@ int job_take_truncate(struct job *j, const char *key, const struct json *v, infe
 	               : err_set(err, INFER_EUNSUP, "%s: the length is a server's to say", key);
 }
 
-/* How many tokens of a text stay; 0: all. */
+/* *n: the number of tokens of a text that stay; 0: all. */
 int embed_most(const struct job *j, size_t *n, infer_error *err)
 {
 	const int32_t most = j->extras.most;
@@ -161,8 +161,8 @@ int embed_most(const struct job *j, size_t *n, infer_error *err)
 	                         (int)most, (int)j->o->ctx);
 }
 
-/* A text that is longer than n tokens loses its end, or its beginning; what every text begins and ends
- * with stays: ends[0 .. n_ends). */
+/* Cut a text to n tokens, at its end or at its beginning.  ends[0 .. n_ends): the tokens of an empty
+ * text; the first and the last of these stay. */
 static int truncate_text(struct job *j, struct infer_prompt *p, size_t n, const int32_t *ends,
                          size_t n_ends, infer_error *err)
 {

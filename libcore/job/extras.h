@@ -20,8 +20,8 @@ struct extras {
 /* lists as those of struct job_fields */
 const struct job_field *job_extras(void);
 const struct job_refused *job_refused_extras(void);
-/* Of embeddings and ranks, too: truncate_prompt_tokens and truncation_side; in embed.c truncate, and
- * whether a result is normalized. */
+/* Fields that embeddings and ranks have too: truncate_prompt_tokens, truncation_side (extras.c), truncate
+ * and normalize (embed.c). */
 typedef int extras_take(struct job *j, const char *key, const struct json *v, infer_error *err);
 extras_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
 /* Cut a prompt to the length that a field asks for. */

@@ -95,7 +95,7 @@ static int pair(struct job *j, struct infer_prompt *to, struct infer_str query,
 /* A byte that does not begin a character. */
 static int is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
-/* The same of at most n tokens, n 0: of any number.  A document that is too long loses its end. */
+/* pair() of at most n tokens, the document cut at its end; n 0: of any number. */
 static int fit(struct job *j, struct infer_prompt *to, struct infer_str query,
                struct infer_str document, size_t n, infer_error *err)
 {

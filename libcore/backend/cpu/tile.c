@@ -47,8 +47,8 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 	       (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
-/* whether eight streams of a call of these weight rows would meet in the same sets of L1, where the lines
- * of one would push out those of the others */
+/* Whether the eight streams of a call of these weight rows lie in the same sets of L1, where they would
+ * evict each other's lines. */
 static int share_sets(const struct cpu_job *j, int rows)
 {
 	size_t apart = (size_t)(rows / STREAMS) * j->row_bytes % SETS_BYTES;
@@ -84,7 +84,7 @@ static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
-		/* the items of all jobs are shared out, and long streams are read faster */
+		/* all jobs together need `want` items, and long streams are read faster */
 		want = (want + jobs - 1) / jobs;
 		int64_t rows =
 			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);

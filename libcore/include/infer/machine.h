@@ -29,12 +29,13 @@ struct infer_loop_rate {
 	double tile[3];   /* GOP/s of panels, packed from memory, with 16, 64 and 512 rows of x */
 	double quant;     /* 1e9 activations a second, written as products read them */
 };
-/* Attention over a cache of one type that is in caches, in GOP/s, by head sizes of 32, 64 and 128: one
- * row, and blocks of rows; beside that what a row and head takes of one thread whatever it sees, of one
- * row and in blocks; and writing to the cache, in 1e9 elements a second of one thread. */
+/* Attention over a KV cache of one type, for heads of 32, 64 and 128. */
 struct infer_attn_rate {
+	/* GOP/s over pages that lie in the processor's caches: one row, blocks of rows */
 	double cached[INFER_MACHINE_HEADS], prefill[INFER_MACHINE_HEADS];
-	double one_ns[INFER_MACHINE_HEADS], block_ns[INFER_MACHINE_HEADS], put;
+	/* ns of one thread that each row and head costs at any context: one row, blocks of rows */
+	double one_ns[INFER_MACHINE_HEADS], block_ns[INFER_MACHINE_HEADS];
+	double put; /* 1e9 elements that one thread writes in a second */
 };
 /* Accelerators of one kind.  Peaks are those of dense matrices, in 1e12 operations a second. */
 struct infer_gpu {

@@ -129,11 +129,15 @@ int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *er
 /* Records of kind bench: the ceilings, and one case with the ceiling that limits it. */
 int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err);
+/* A prediction, made again from the rates that the machine had during a run. */
+struct infer_adjusted {
+	struct infer_rate tok_s;       /* the prediction */
+	struct infer_rate ratio;       /* what was measured over it, turn by turn */
+	struct infer_rate memory_gb_s; /* 0: memory was not read */
+	struct infer_rate i8_gop_s;
+};
 /* A measurement of a model: `batch` sequences, each with `depth` tokens in the cache, read prompts
  * of `tokens` tokens or generate `tokens` tokens. */
-struct infer_adjusted {
-	struct infer_rate tok_s, ratio, memory_gb_s, i8_gop_s;
-};
 struct infer_bench {
 	int decode;   /* 0: prompts */
 	int cpu_time; /* 1: rates are based on processor time */
@@ -143,12 +147,10 @@ struct infer_bench {
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;
-	double predicted_tok_s; /* by a plan; 0: none */
-	/* the prediction for the rates that the machine had during the turns, the part of it that was
-	 * measured, turn by turn, and those rates, memory_gb_s 0: it was not read; NULL: none */
-	const struct infer_adjusted *adjusted;
-	int limit;                      /* MEMORY KV COMPUTE */
-	struct infer_ceilings ceilings; /* medians, minima and maxima over the turns */
+	double predicted_tok_s;                /* by a plan; 0: none */
+	const struct infer_adjusted *adjusted; /* NULL: no plan */
+	int limit;                             /* MEMORY KV COMPUTE */
+	struct infer_ceilings ceilings;        /* medians, minima and maxima over the turns */
 	const char *const *sha256;
 	int n_sha256; /* of the model's files */
 	/* turn by turn, in order: f64 [repeat], and room for sorting; NULL: left out */

@@ -170,7 +170,8 @@ static void test_step_time(void **state)
 
 /* Rows of a step beside one that decodes: a long prompt that comes evenly gets those of three tenths of
  * the time, a short one those of the whole or what fills the step to 48, and one that ranks above the
- * other up to 128 at once, without rows of those below it.  A short prompt does not fill a step with rows of a long one. */
+ * other up to 128 at once, without rows of those below it.  Rows of a long prompt do not fill a step up
+ * beside a short one. */
 static void test_even(void **state)
 {
 	const struct {
