@@ -50,7 +50,8 @@ struct infer_engine_opts {
 	/* for sequences that lose their place in the cache; 0: they are computed again */
 	uint64_t swap_bytes;
 	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
-	int32_t step_ms; /* time limit of a step that decodes and has 16 prompt rows, EVEN: 48 in all; 0: 50 */
+	/* what a step that decodes may take with more than 16 prompt rows, or EVEN 48 rows in all; 0: 50 */
+	int32_t step_ms;
 	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */
 	uint32_t flags;

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include <infer/engine.h>
+#include <infer/job.h>
 
 #define GOLDEN_ENCODERS "tests/golden/encoders/"
 enum { KINDS = 3, WIDTH = 64, OTHERS = 5 };
@@ -224,6 +225,37 @@ static void test_hostile(void **state)
 	}
 }
 
+/* What a file says of how its states become a vector. */
+static void test_pooling(void **state)
+{
+	static struct {
+		const char *name;
+		char edit[40];
+		int code, embed;
+	} files[] = {
+		{ "bert", "key bert.pooling_type 0", INFER_OK, INFER_EMBED_MEAN },
+		{ "bert", "key bert.pooling_type 1", INFER_OK, INFER_EMBED_MEAN },
+		{ "bert", "key bert.pooling_type 2", INFER_OK, INFER_EMBED_CLS },
+		{ "bert", "key bert.pooling_type 3", INFER_OK, INFER_EMBED_LAST },
+		{ "bert", "key bert.pooling_type 5", INFER_EUNSUP, 0 },
+		{ "bert", "key bert.pooling_type 4294967295", INFER_EUNSUP, 0 },
+		{ "qwen-rank", "key qwen3.pooling_type 4", INFER_OK, INFER_EMBED_RANK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const struct edits more = { .n = 1, .line = { files[i].edit } };
+		infer_model *m = open_edited(named(files[i].name), &more);
+		infer_error err = { 0 };
+		int embed = INFER_EMBED_NONE;
+		int rc = infer_embed_of(&embed, m, &err);
+		infer_model_close(&m);
+		if (rc != files[i].code ||
+		    (rc ? !strstr(err.message, "pooling_type is") : embed != files[i].embed))
+			fail_msg("%s: %d, %d, %s", files[i].edit, rc, embed, err.message);
+	}
+}
+
 static void refused(const char *name, struct infer_request r, int code, const char *why)
 {
 	const struct golden *g = named(name);
@@ -266,12 +298,13 @@ static void test_refused(void **state)
 
 int main(void)
 {
-	static struct CMUnitTest tests[MAX_CASES + 2];
+	static struct CMUnitTest tests[MAX_CASES + 3];
 
 	golden_read_from(GOLDEN_ENCODERS "cases.txt");
 	for (int i = 0; i < n_cases; i++)
 		tests[i] = (struct CMUnitTest){ cases[i].name, test_case, NULL, NULL, &cases[i] };
 	tests[n_cases] = (struct CMUnitTest)cmocka_unit_test(test_refused);
 	tests[n_cases + 1] = (struct CMUnitTest)cmocka_unit_test(test_hostile);
-	return _cmocka_run_group_tests("encoders", tests, (size_t)n_cases + 2, NULL, NULL);
+	tests[n_cases + 2] = (struct CMUnitTest)cmocka_unit_test(test_pooling);
+	return _cmocka_run_group_tests("encoders", tests, (size_t)n_cases + 3, NULL, NULL);
 }

@@ -48,8 +48,8 @@ static void test_find(void **state)
 
 static int is_public(const char *path)
 {
-	static const char *const all[] = { "/health", "/v1/health", "/models", "/v1/models",
-		                           "/",       "/page.css",  "/page.js" };
+	static const char *const all[] = { "/health",    "/v1/health", "/ping",     "/models",
+		                           "/v1/models", "/",          "/page.css", "/page.js" };
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (!strcmp(path, all[i]))
