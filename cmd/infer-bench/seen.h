@@ -23,6 +23,6 @@ void seen_turn(struct seen *s);
 int seen_look(struct seen *s, int now, infer_error *err);
 /* Turn `at` had this rate. */
 void seen_put(struct seen *s, int64_t at, double tok_s);
-/* 1: *out is filled, the lists of `of` are sorted; 0: the plan does not say what it was made from. */
+/* Fill *out and sort the lists of `of`; returns 0 if the plan lacks the rates that it was made from. */
 int seen_end(struct infer_adjusted *out, struct seen *s, int64_t repeat);
 #endif

@@ -28,8 +28,6 @@ static int open_parts(struct run *r, infer_error *err)
 	eo.log = say_log;
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
-	if (many && !eo.step_ms) /* nobody waits for the next token */
-		eo.step_ms = BATCH_STEP_MS;
 	eo.flags |= r->o->no_jump ? INFER_ENGINE_NO_JUMP : 0;
 	if (!many) /* a batch counts requests */
 		eo.watch.fn = progress_at;

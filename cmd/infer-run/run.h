@@ -14,7 +14,7 @@
 #include "base/os.h"
 
 /* Sequences of a batch that are computed at once. */
-enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20, BATCH_STEP_MS = 1 << 20 };
+enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
 /* DEFAULT: not given. */
 /* EMBED_MODEL: as the model's file says. */
 enum run_embed { EMBED_NONE = -1, EMBED_MEAN, EMBED_LAST, EMBED_CLS, EMBED_RANK, EMBED_MODEL };

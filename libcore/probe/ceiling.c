@@ -10,7 +10,7 @@
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
 /* beyond what caches hold */
 enum { BYTES = 256 << 20, QUICK_BYTES = 32 << 20, SHARE = 4 << 20, LEAST = 64 << 10 };
-enum { NOW_BYTES = 64 << 20 }; /* more than a turn comes to read */
+enum { NOW_BYTES = 64 << 20 }; /* more than a turn can read */
 
 double probe_read(struct probe_worker *w)
 {

@@ -24,8 +24,8 @@ struct loops {
 	int32_t n_reads, n_dots;
 };
 
-/* A processor's clock changes with what it did before and with what the others of its machine do: the
- * rates of each type are set against that of products of bytes in the same moment.  *gop_s: that */
+/* The clock of a processor depends on its recent load and on the other cores, so the rates of each type
+ * are divided by the rate of int8 products at the same moment, which is *gop_s. */
 static int clocked(double *gop_s, struct loops *l, infer_error *err)
 {
 	struct infer_rate r;

@@ -38,7 +38,7 @@ struct work {
 	/* of one step of a tensor */
 	const struct quant_tensor *t;
 	uint64_t from, to;           /* elements */
-	uint64_t tidy_from, tidy_to; /* those of the step before, whose pages are done with */
+	uint64_t tidy_from, tidy_to; /* of the step before: its pages are no longer needed */
 	/* the first element that is not finite, that differs; UINT64_MAX: none */
 	_Atomic uint64_t bad, differs;
 	_Atomic int errnum;

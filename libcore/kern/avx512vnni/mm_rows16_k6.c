@@ -6,8 +6,8 @@
  *          next, so only the first block of a call is unpacked before its turn
  *   isum = sum of S ((q + 32) . x - 32 sum(x)), exact; y = fma(d dx, isum, y)
  *   The sums of two neighbouring groups of 16 share a lane, 16 bits each, and one instruction
- *   multiplies both with their scales (k46.h).  Rows of x whose sums may not fit 16 bits are
- *   multiplied again, with 32 bits for each sum.
+ *   multiplies both with their scales (k46.h).  Where 16 bits may be too few for a row of x, the
+ *   row is multiplied again with sums of 32 bits.
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  up to 3 rows of x: mm_q256.c */
 #include "kern/avx512vnni/int.h"
 #include "kern/avx512vnni/k46.h"

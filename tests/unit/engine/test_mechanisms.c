@@ -18,7 +18,7 @@ static const char *const files[] = {
 	"deepseek3-hub",      /* latents, groups of experts */
 	"mistral4-grows-hub", /* latents, queries that grow with the position */
 	"gpt-oss-hub",        /* sinks, windows, experts with biases */
-	"llama4-chunks-hub",  /* chunks, experts whose weights multiply what they take */
+	"llama4-chunks-hub",  /* chunks, experts with weighted inputs */
 	"gemma4-hub",         /* K serves as V, heads of two sizes */
 	"gemma4-small-hub",   /* layers that read the K and V of others */
 	"gemma4-moe-hub",     /* experts beside the dense part */
