@@ -73,6 +73,14 @@ int embed_fields(struct job *j, const struct json *o, const struct job_field *kn
 
 /* ---- inputs ---- */
 
+void embed_set_prompts(struct job *j, const struct infer_prompt *p, size_t n)
+{
+	j->j.prompts = p;
+	j->j.n = j->j.n_prompts = (int32_t)n;
+	j->j.request.prompt = p->ids;
+	j->j.request.n_prompt = p->n;
+}
+
 /* A prompt, or a list of them. */
 static int take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
@@ -91,10 +99,7 @@ static int take_inputs(struct job *j, const char *key, const struct json *v, inf
 	else
 		json_each(item, v)
 			TRY(job_read_prompt(&in[i++], j, key, item, err));
-	j->j.prompts = in;
-	j->j.n = j->j.n_prompts = (int32_t)n;
-	j->j.request.prompt = in->ids;
-	j->j.request.n_prompt = in->n;
+	embed_set_prompts(j, in, n);
 	return INFER_OK;
 }
 
@@ -200,9 +205,7 @@ static int truncate_all(struct job *j, infer_error *err)
 	for (int32_t i = 0; !rc && n && i < j->j.n; i++)
 		rc = truncate_text(j, &in[i], n, ends, n_ends, err);
 	infer_ids_free(ends);
-	j->j.prompts = in;
-	j->j.request.prompt = in->ids;
-	j->j.request.n_prompt = in->n;
+	embed_set_prompts(j, in, (size_t)j->j.n);
 	return rc;
 }
 
@@ -249,10 +252,21 @@ static void put_values(struct jwrite *w, const char *key, const struct infer_cho
 	jw_end(w);
 }
 
+void embed_put_usage(struct jwrite *w, const struct form_answer *f)
+{
+	int64_t tokens = part_total(f->a).prompt_tokens;
+
+	jw_object(w, "usage");
+	jw_int(w, "prompt_tokens", tokens);
+	jw_int(w, "total_tokens", tokens);
+	jw_end(w);
+	if (f->more)
+		f->more(w, f->user);
+}
+
 static void put(struct jwrite *w, const struct form_answer *f)
 {
 	const struct infer_answer *a = f->a;
-	int64_t tokens = 0;
 
 	jw_str(w, "object", "list");
 	jw_array(w, "data");
@@ -268,16 +282,10 @@ static void put(struct jwrite *w, const struct form_answer *f)
 		else
 			put_values(w, "embedding", c);
 		jw_end(w);
-		tokens += c->usage.prompt_tokens;
 	}
 	jw_end(w);
 	jw_strn(w, "model", a->model.at, a->model.len);
-	jw_object(w, "usage");
-	jw_int(w, "prompt_tokens", tokens);
-	jw_int(w, "total_tokens", tokens);
-	jw_end(w);
-	if (f->more)
-		f->more(w, f->user);
+	embed_put_usage(w, f);
 }
 
 const struct infer_form form_embed = {

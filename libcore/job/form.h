@@ -151,6 +151,9 @@ int embed_most(const struct job *j, size_t *n, infer_error *err);
 struct job_field;
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other);
+void embed_set_prompts(struct job *j, const struct infer_prompt *p, size_t n);
+/* the tokens of all prompts, and what the server adds behind them */
+void embed_put_usage(struct jwrite *w, const struct form_answer *f);
 /* form.c */
 void openai_put_error(struct jwrite *w, const struct infer_fault *f);
 #endif

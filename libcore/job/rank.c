@@ -248,10 +248,7 @@ static int make_pairs(struct job *j, const char *other, infer_error *err)
 	for (size_t i = 0; i < n; i++)
 		if (fit(j, &p[i], at(a, i), at(b, i), most, err))
 			return job_fault(j, other);
-	j->j.prompts = p;
-	j->j.n = j->j.n_prompts = (int32_t)n;
-	j->j.request.prompt = p->ids;
-	j->j.request.n_prompt = p->n;
+	embed_set_prompts(j, p, n);
 	return INFER_OK;
 }
 
@@ -268,18 +265,6 @@ static int read_pairs(struct job *j, const struct json *body, const struct job_f
 		return make_pairs(j, other, err);
 	err_set(err, INFER_EINVAL, "%s is missing", none);
 	return job_fault(j, none);
-}
-
-static void put_usage(struct jwrite *w, const struct form_answer *f)
-{
-	int64_t tokens = part_total(f->a).prompt_tokens;
-
-	jw_object(w, "usage");
-	jw_int(w, "prompt_tokens", tokens);
-	jw_int(w, "total_tokens", tokens);
-	jw_end(w);
-	if (f->more)
-		f->more(w, f->user);
 }
 
 /* ---- reranking ---- */
@@ -353,7 +338,7 @@ static void put_rerank(struct jwrite *w, const struct form_answer *f)
 	jw_array(w, "results");
 	put_ranked(w, f->a, "relevance_score", 1);
 	jw_end(w);
-	put_usage(w, f);
+	embed_put_usage(w, f);
 }
 
 static void put_rerank_list(struct jwrite *w, const struct infer_answer *a)
@@ -414,7 +399,7 @@ static void put_score(struct jwrite *w, const struct form_answer *f)
 		jw_end(w);
 	}
 	jw_end(w);
-	put_usage(w, f);
+	embed_put_usage(w, f);
 }
 
 const struct infer_form form_score = {
