@@ -133,14 +133,13 @@ struct infer_engine {
 	int64_t decode_ns, row_ns, copy_ns;
 	uint64_t digest, prompts_done, prompts_all; /* tokens of prompts, before the step */
 	struct infer_engine_stats now;              /* counted by the thread that steps */
-	int stopped;             /* the last step was cancelled for a new request */
+	int stopped, held;       /* a new request cancelled the last step; a prompt had it alone */
 	atomic_int newcomer;     /* a request was submitted since this step began */
 	struct request **active; /* [max_seqs] in rank: priority, then age */
-	int32_t n_active;
+	int32_t n_active, n_queued;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct request *queue;
-	int32_t n_queued; /* in rank */
+	struct request *queue; /* in rank */
 	uint64_t last_id;
 	struct infer_engine_stats stats; /* published at the end of a step */
 };
@@ -171,7 +170,8 @@ size_t sched_reuse(const struct request *r); /* ids that may be taken from the c
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
-void prompts_compose(infer_engine *e); /* add prompt rows behind the decoding rows */
+int32_t prompts_above(const infer_engine *e); /* who decodes below this priority waits */
+void prompts_compose(infer_engine *e);        /* add prompt rows behind the decoding rows */
 
 /* batch.c */
 void batch_begin(struct step *st, int32_t score_rows);
@@ -190,7 +190,7 @@ int embed_new(struct request *q, const infer_engine *e, const struct infer_reque
               infer_error *err);
 /* Take the state of the next position; the last one makes the vector.  INFER_ENAN */
 int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err);
-/* engine.c: as infer_engine_open, on these devices */
+/* as infer_engine_open, on these devices */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
                 const struct stages_device *devices, int n, infer_error *err);
 

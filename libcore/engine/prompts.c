@@ -146,11 +146,26 @@ static int64_t least_even(const infer_engine *e)
 	return num_min(least, OPEN_ROWS);
 }
 
+/* A prompt that one step can end has that step without the sequences that rank below it, so its first
+ * token comes as soon as without them. */
+int32_t prompts_above(const infer_engine *e)
+{
+	for (int32_t i = 0; i < e->n_active; i++) {
+		int32_t rows = request_pending(e->active[i]);
+
+		if (rows > 1)
+			return rows <= OPEN_ROWS ? e->active[i]->priority : INT32_MIN;
+	}
+	return INT32_MIN;
+}
+
 /* The prompt rows that this step may hold; r: the prompt to be served first. */
 static int32_t quota(const infer_engine *e, const struct request *r)
 {
 	int64_t rows = e->chunk, least = LEAST_ROWS;
 
+	if (e->held && !e->step.n_decode)
+		return num_min(r->rows_due, e->chunk);
 	if (!e->step.n_decode && e->n_active < e->max_seqs)
 		rows = OPEN_ROWS;
 	else if (e->step.n_decode && e->row_ns)

@@ -1,9 +1,10 @@
 /* engine/sched.c - which sequences compute what in the next step
  *
- * Rank is priority, then age.  Every sequence that decodes has a row in every step; prompts share
- * the rest of the step's time (prompts.c).  When pages run out, the last sequence in rank gives its
- * pages back.  Later they are copied from where they were laid aside, or computed again, whichever is
- * quicker; the tokens it has drawn stay, so its answer does not change. */
+ * Rank is priority, then age.  Every sequence that decodes has a row in every step, or in every second one
+ * while short prompts rank above it; prompts share the rest of the step's time (prompts.c).  When pages
+ * run out, the last sequence in rank gives its pages back.  Later they are copied from where they were
+ * laid aside, or computed again, whichever is quicker; the tokens it has drawn stay, so its answer does
+ * not change. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -225,7 +226,8 @@ static int32_t guess(infer_engine *e, struct request *r)
 	return n;
 }
 
-static void compose_decode(infer_engine *e)
+/* Give each sequence that decodes a row; those below the priority wait for the next step. */
+static void compose_decode(infer_engine *e, int32_t priority)
 {
 	struct request *r;
 	int32_t guesses;
@@ -234,6 +236,10 @@ static void compose_decode(infer_engine *e)
 		r = e->active[i];
 		if (request_pending(r) != 1)
 			continue;
+		if (r->priority < priority) {
+			e->held = 1;
+			continue;
+		}
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
 			must(e->n_active > 1); /* place has checked that one sequence fits alone */
 			sched_preempt_last(e);
@@ -250,11 +256,15 @@ static void compose_decode(infer_engine *e)
 
 void sched_compose(infer_engine *e)
 {
+	int32_t above;
+
 	for (int32_t i = 0; i < e->n_active; i++)
 		e->active[i]->rows = 0;
 	atomic_store(&e->newcomer, 0);
 	batch_begin(&e->step, e->score_rows);
-	compose_decode(e);
+	above = e->held ? INT32_MIN : prompts_above(e);
+	e->held = 0;
+	compose_decode(e, above);
 	prompts_compose(e);
 	must(e->step.s.n || !e->n_active);
 }

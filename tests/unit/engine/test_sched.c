@@ -168,101 +168,6 @@ static void test_step_time(void **state)
 	}
 }
 
-/* Rows of a step beside one that decodes: a long prompt that comes evenly gets those of three tenths of
- * the time, a short one those of the whole or what fills the step to 48, and one that ranks above the
- * other up to 128 at once, without rows of those below it.  Rows of a long prompt do not fill a step up
- * beside a short one. */
-static void test_even(void **state)
-{
-	const struct {
-		int32_t n, brief, priority, step_ms;
-		uint32_t flags;
-		uint64_t rows;
-	} cases[] = {
-		{ 700, 0, 0, 40, INFER_ENGINE_EVEN, 3 },
-		{ 700, 0, 1, 40, INFER_ENGINE_EVEN, 3 },
-		{ 700, 0, 0, 40, 0, 30 },
-		{ 500, 0, 0, 40, INFER_ENGINE_EVEN, 47 },
-		{ 500, 0, 0, 70, INFER_ENGINE_EVEN, 60 },
-		{ 500, 0, 1, 40, INFER_ENGINE_EVEN, 128 },
-		{ 60, 100, 1, 10, INFER_ENGINE_EVEN, 60 },
-		{ 700, 33, 0, 10, INFER_ENGINE_EVEN, 33 },
-		{ 500, 33, 0, 10, INFER_ENGINE_EVEN, 47 },
-	};
-	static int32_t ids[800];
-	struct infer_engine_stats before, after;
-	struct infer_request r;
-	infer_model *m;
-	infer_error err;
-
-	(void)state;
-	assert_int_equal(infer_model_open(&m, run_model("even", "--ctx 1024 --layers 1"),
-	                                  &(struct infer_model_opts){ 0 }, &err),
-	                 INFER_OK);
-	run_ids(ids, 800, 6, 260, 280);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		const struct infer_engine_opts o = { .threads = 1,
-			                             .max_seqs = 3,
-			                             .step_ms = cases[i].step_ms,
-			                             .flags = cases[i].flags };
-		infer_engine *e;
-
-		assert_int_equal(infer_engine_open(&e, m, &o, &err), INFER_OK);
-		r = request(ids, 10, 100, 0);
-		submit(e, &r);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		r = request(ids + 20, (size_t)cases[i].n, 1, 1);
-		r.priority = cases[i].priority;
-		submit(e, &r);
-		r = request(ids + 40, (size_t)cases[i].brief, 1, 2);
-		if (cases[i].brief)
-			submit(e, &r);
-		e->row_ns = 1000000;
-		e->decode_ns = 10000000;
-		infer_engine_stats(e, &before);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		infer_engine_stats(e, &after);
-		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
-		infer_engine_close(&e);
-	}
-	infer_model_close(&m);
-}
-
-/* Where more prompts wait than decode, they get more rows than fill the step, but at most 128. */
-static void test_crowd(void **state)
-{
-	static const struct {
-		int waiting;
-		uint64_t rows;
-	} cases[] = { { 1, 47 }, { 3, 48 }, { 7, 112 }, { 12, 128 } };
-	static int32_t ids[3000];
-	struct infer_engine_stats before, after;
-	struct infer_request r;
-
-	(void)state;
-	run_ids(ids, 3000, 6, 260, 700);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		infer_engine *e = engine((struct infer_engine_opts){
-			.threads = 1, .max_seqs = 16, .step_ms = 1, .flags = INFER_ENGINE_EVEN });
-
-		r = request(ids, 10, 100, 0);
-		submit(e, &r);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		for (int k = 1; k <= cases[i].waiting; k++) {
-			r = request(ids + 200 * k, 150, 1, k);
-			submit(e, &r);
-		}
-		e->row_ns = 1000000;
-		e->decode_ns = 10000000;
-		infer_engine_stats(e, &before);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		infer_engine_stats(e, &after);
-		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
-		drive(e);
-		infer_engine_close(&e);
-	}
-}
-
 /* Requests that begin alike compute what they share once, to the position, those that run side by
  * side too. */
 static void shared_beginning(const infer_model *m, int32_t seqs, uint32_t flags, double most)
@@ -560,8 +465,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),      cmocka_unit_test(test_swap),
-		cmocka_unit_test(test_step_time),  cmocka_unit_test(test_even),
-		cmocka_unit_test(test_crowd),      cmocka_unit_test(test_shared_beginning),
+		cmocka_unit_test(test_step_time),  cmocka_unit_test(test_shared_beginning),
 		cmocka_unit_test(test_short_lead), cmocka_unit_test(test_newcomer),
 		cmocka_unit_test(test_unread),     cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_threads),
