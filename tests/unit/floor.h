@@ -41,11 +41,20 @@ static inline void floor_close(struct floor *f)
 static inline int floor_cache(struct floor *f, int type, infer_error *err)
 {
 	const struct arch_hparam *h = &f->m->h;
-	struct backend_group g[2] = { { 0, NULL, type, type, h->n_head_kv, h->dk, h->dv,
+	struct backend_group g[2] = { { .k_type = type,
+		                        .v_type = type,
+		                        .kv_heads = h->n_head_kv,
 		                        .latent = h->kv_rank > 0 },
 		                      { .state = h->state } };
 	int n = 0;
 
+	/* one group for all layers with K and V: room for the widest heads, which may be those that slide */
+	for (int il = 0; il < h->n_layers; il++) {
+		struct arch_heads head = arch_heads_of(h, il);
+
+		g[0].dk = head.dk > g[0].dk ? head.dk : g[0].dk;
+		g[0].dv = head.dv > g[0].dv ? head.dv : g[0].dv;
+	}
 	f->layers = mem_zalloc(MEM_KV, (size_t)h->n_layers, sizeof *f->layers);
 	f->numbers = mem_zalloc(MEM_KV, (size_t)h->n_layers, sizeof *f->numbers);
 	if (!f->layers || !f->numbers)
