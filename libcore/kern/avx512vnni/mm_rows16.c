@@ -13,8 +13,8 @@
 #include "kern/avx512vnni/rows4.h"
 #include "kern/x86/q256.h"
 
-/* rows of x in a part; prefetch distance of each of 16 streams */
-enum { X_MOST = 8, AHEAD16 = KERN_AHEAD };
+/* rows of x in a part */
+enum { X_MOST = 8 };
 
 /* The header of a block: S, the even ones times 16, because the odd codes are 16 times too large; M
  * as words in the order of kern_q8k.s32. */
@@ -22,7 +22,6 @@ struct block16 {
 	wi s[8], m[4];
 	wf d, dmin;
 };
-INLINE wf f16_words(wi x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)); }
 INLINE void block16_get(struct block16 *h, const struct rows16 *w)
 {
 	const wi low = wi_set(0x0f0f0f0f), two = wi_set(0x30303030), six = wi_set(0x3f3f3f3f),
@@ -80,17 +79,6 @@ INLINE void isum64(wi *isum, int tn, const struct rows16 *w, int at, const wi *s
 		for (int t = 0; t < tn; t++)
 			isum[t] = wi_add(isum[t], wi_mul(sub[t], s[odd]));
 	}
-}
-
-/* four of the rows: all sixteen at once would fill the queue of misses, and loads would wait for it */
-INLINE void prefetch4(const struct rows16 *w, int i, int at)
-{
-	const uint8_t *p = w->p[i] + at;
-
-	__builtin_prefetch(p, 0, 3);
-	__builtin_prefetch(p + w->s, 0, 3);
-	__builtin_prefetch(p + 2 * w->s, 0, 3);
-	__builtin_prefetch(p + w->s3, 0, 3);
 }
 
 INLINE void block_add(int tn, struct sums16 *a, const wi *isum, const struct block16 *h,
@@ -160,29 +148,15 @@ PART(6)
 PART(7)
 PART(8)
 
-/* Sixteen streams of n / 16 rows; the rows left over are part of a group of the last 16 rows. One row
- * of x, and too few weight rows, are multiplied four rows to a register. */
+/* One row of x, and too few weight rows, are multiplied four rows to a register. */
 void KERN_FN(q4_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                         const struct kern_act *x, int x_row, int m, int n, int k)
 {
-	static rows_part *const part[] = { q4_k_by2, q4_k_by3, q4_k_by4, q4_k_by5,
-		                           q4_k_by6, q4_k_by7, q4_k_by8 };
-	const int each = n / 16;
+	static rows_part *const part[X_MOST] = { 0,        q4_k_by2, q4_k_by3, q4_k_by4,
+		                                 q4_k_by5, q4_k_by6, q4_k_by7, q4_k_by8 };
 
-	if (m == 1 || n < 16) {
+	if (m == 1 || n < 16)
 		KERN_FN(q4_k_by4_rows)(y, ldy, w, row_bytes, x, x_row, m, n, k);
-		return;
-	}
-	for (int i = 0; i < each + (n % 16 != 0); i++) {
-		struct row_group s = { .stride = row_bytes * (size_t)each,
-			               .y_step = (size_t)each,
-			               .row = i };
-		if (i == each)
-			s.stride = row_bytes, s.y_step = 1, s.row = n - 16;
-		s.w = (const uint8_t *)w + (size_t)s.row * row_bytes;
-		for (int t = 0, by; t < m; t += by) {
-			by = m - t == X_MOST + 1 ? X_MOST - 1 : m - t < X_MOST ? m - t : X_MOST;
-			part[by - 2](y + s.row + (size_t)t * ldy, ldy, &s, x, x_row + t, k);
-		}
-	}
+	else
+		rows16_run(part, X_MOST, y, ldy, w, row_bytes, x, x_row, m, n, k);
 }

@@ -14,8 +14,8 @@
 #include "kern/avx512vnni/rows16.h"
 #include "kern/avx512vnni/rows4.h"
 
-/* rows of x of a call, and of a pass; prefetch distance of each of 16 streams */
-enum { X_MOST = 16, PASS_LEAST = 4, PASS_MOST = 8, AHEAD16 = KERN_AHEAD };
+/* rows of x of a call, and of a pass */
+enum { X_MOST = 16, PASS_LEAST = 4, PASS_MOST = 8 };
 /* a quarter of a block: its dwords of 16 rows, its pairs of groups */
 enum { DWORDS = 16, PAIRS = 2, COUNT = 4 };
 

@@ -332,4 +332,4 @@ INLINE void rows4_k2(enum infer_type type, int tn, float *y, size_t ldy, const s
 
 ROWS_OF(rows4, Q4_K, q4_k_by4)
 ROWS_OF(rows4, IQ4_XS, iq4_xs)
-ROWS_OF(rows4_k2, Q2_K, q2_k)
+ROWS_OF(rows4_k2, Q2_K, q2_k_by4)

@@ -65,6 +65,21 @@ INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
 	return acc;
 }
 
+INLINE wf f16_words(wi x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)); }
+
+/* prefetch distance of each of 16 streams */
+enum { AHEAD16 = KERN_AHEAD };
+/* four of the rows: all sixteen at once would fill the queue of misses, and loads would wait for it */
+INLINE void prefetch4(const struct rows16 *w, int i, int at)
+{
+	const uint8_t *p = w->p[i] + at;
+
+	__builtin_prefetch(p, 0, 3);
+	__builtin_prefetch(p + w->s, 0, 3);
+	__builtin_prefetch(p + 2 * w->s, 0, 3);
+	__builtin_prefetch(p + w->s3, 0, 3);
+}
+
 /* y of one row of x */
 INLINE void put16(float *y, wf v, size_t y_step)
 {
@@ -73,6 +88,27 @@ INLINE void put16(float *y, wf v, size_t y_step)
 	_mm512_storeu_ps(t, v);
 	for (int r = 0; r < 16; r++)
 		y[(size_t)r * y_step] = t[r];
+}
+
+/* part[i] multiplies i + 1 rows of x.  Sixteen streams of n / 16 rows; the rows left over are part of a
+ * group of the last 16 rows. */
+INLINE void rows16_run(rows_part *const *part, int most, float *y, size_t ldy, const void *w,
+                       size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
+{
+	const int each = n / 16;
+
+	for (int i = 0; i < each + (n % 16 != 0); i++) {
+		struct row_group s = { .stride = row_bytes * (size_t)each,
+			               .y_step = (size_t)each,
+			               .row = i };
+		if (i == each)
+			s.stride = row_bytes, s.y_step = 1, s.row = n - 16;
+		s.w = row_of(w, row_bytes, s.row);
+		for (int t = 0, left = (m + most - 1) / most, by; t < m; t += by, left--) {
+			by = (m - t) / left;
+			part[by - 1](y + s.row + (size_t)t * ldy, ldy, &s, x, x_row + t, k);
+		}
+	}
 }
 
 #endif

@@ -7,6 +7,8 @@
 /* as kern_mm.rows, for any m and n */
 void KERN_FN(q4_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
+void KERN_FN(q2_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
+                            const struct kern_act *x, int x_row, int m, int n, int k);
 void KERN_FN(q6_k_by8_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
 #endif

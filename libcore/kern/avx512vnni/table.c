@@ -9,7 +9,8 @@
  *   Q5_K Q3_K                      rows                   mm_q256.c, x86/mm_q256.h
  *   Q6_K                           rows                   mm_rows16_k6.c, rows16.h, mm_q256.c
  *   Q4_K                           rows                   mm_rows16.c, rows16.h, mm_rows4.c
- *   Q2_K IQ4_XS                    rows                   mm_rows4.c
+ *   Q2_K                           rows                   mm_rows16_k2.c, rows16.h, mm_rows4.c
+ *   IQ4_XS                         rows                   mm_rows4.c
  *   IQ1 IQ2, ternary               rows                   mm_grid.c, x86/mm_grid.h
  *   IQ3                            rows                   mm_codes.c
  *   codebooks, ternary             pack tile              mm_grid_tile.c, x86/mm_grid_tile.h

@@ -100,6 +100,8 @@ static inline void rows_run(rows_part *const part[4], float *y, size_t ldy, cons
 {
 	for (int i = 0; i < row_groups(n); i++) {
 		const struct row_group s = row_group_at(i, n, w, row_bytes);
+		if (i == 0) /* the loops prefetch only what lies KERN_AHEAD further */
+			prefetch8(s.w, s.stride, -KERN_AHEAD, 0);
 		for (int t = 0, by; t < m; t += by) {
 			by = m - t < 4 ? m - t : 4;
 			part[4 - by](y + s.row + (size_t)t * ldy, ldy, &s, x, x_row + t, k);
