@@ -43,7 +43,6 @@ struct search_grid {
 	int n_tries;
 	/* The same for the only scale without a search; above 0, its magnitude. */
 	float plain;
-	int once; /* the scale that the codes of the best try ask for is taken as it is */
 };
 
 /* For a grid of 16 ascending values: .nearest of the grid, and the codes, at value + 128. */

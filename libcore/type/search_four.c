@@ -149,7 +149,7 @@ static inline void group4(const struct search_four *at, int n, search_v4 top,
 		each4(at, n, g->tries[k] / top, g, width, &f);
 		take(go & (f.xq * f.xq > score * f.qq), &f, best, &score);
 	}
-	for (int k = 0; k < ROUNDS && !g->once; k++) {
+	for (int k = 0; k < ROUNDS; k++) {
 		go &= (best->qq > 0) & (best->xq != 0);
 		if (!any(go))
 			return;
@@ -228,16 +228,6 @@ static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], i
 	return a;
 }
 
-/* None is too small for all the digits of an F16: rounding has not moved them far. */
-static int ordinary(const uint16_t h[4])
-{
-	int all = 1;
-
-	for (int i = 0; i < 4; i++)
-		all &= (h[i] & 0x7c00) != 0;
-	return all;
-}
-
 /* What codes with these sums take off the error. */
 static search_v4 gain(search_v4 a, const struct search_fit4 *f)
 {
@@ -258,8 +248,6 @@ static inline search_v4 scales(const struct search s[4], const struct search_fou
 	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1, width);
 	some = a != 0;
 	if (!any(some))
-		return a;
-	if (g->once && ordinary(h))
 		return a;
 	/* the best scale for the codes under the rounded one */
 	each4(at, n, one / search_pick(some, a, one), g, width, &f);
