@@ -49,7 +49,6 @@ INLINE void scales_get(struct block16 *to, const struct rows16 *from)
 {
 	const wi first = _mm512_set4_epi32(0x0c800d80, 0x08800980, 0x04800580, 0x00800180),
 		 second = _mm512_set4_epi32(0x0e800f80, 0x0a800b80, 0x06800780, 0x02800380);
-	uint16_t d[16];
 	wi y[4];
 
 	load_at(y, from, 192);
@@ -58,10 +57,7 @@ INLINE void scales_get(struct block16 *to, const struct rows16 *from)
 		to->s[2 * i] = _mm512_srai_epi16(_mm512_shuffle_epi8(y[i], first), 8);
 		to->s[2 * i + 1] = _mm512_srai_epi16(_mm512_shuffle_epi8(y[i], second), 8);
 	}
-	UNROLL
-	for (int r = 0; r < 16; r++)
-		memcpy(d + r, row16(from, r) + 208, sizeof d[r]);
-	to->d = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)d));
+	to->d = f16_by16(from, 208);
 }
 
 /* bits of a where mask is set, else of b */

@@ -67,6 +67,17 @@ INLINE wi dot_at(wi acc, wi u, const uint8_t *x)
 
 INLINE wf f16_words(wi x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)); }
 
+/* the f16 at byte `at` of each row */
+INLINE wf f16_by16(const struct rows16 *w, int at)
+{
+	uint16_t h[16];
+
+	UNROLL
+	for (int r = 0; r < 16; r++)
+		memcpy(h + r, row16(w, r) + at, sizeof h[r]);
+	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)h));
+}
+
 /* prefetch distance of each of 16 streams */
 enum { AHEAD16 = KERN_AHEAD };
 /* four of the rows: all sixteen at once would fill the queue of misses, and loads would wait for it */

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/rows4.h - loops of mm_rows4.c and mm_q256.c that those of 16 rows to a register fall
- * back to. */
+/* kern/avx512vnni/rows4.h - loops of mm_rows4.c, mm_q256.c and mm_q32.c that those of 16 rows to a
+ * register fall back to. */
 #ifndef KERN_AVX512VNNI_ROWS4_H
 #define KERN_AVX512VNNI_ROWS4_H
 #include "kern/avx512vnni/int.h"
@@ -10,5 +10,9 @@ void KERN_FN(q4_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_byte
 void KERN_FN(q2_k_by4_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
 void KERN_FN(q6_k_by8_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
+                            const struct kern_act *x, int x_row, int m, int n, int k);
+void KERN_FN(q8_0_by8_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
+                            const struct kern_act *x, int x_row, int m, int n, int k);
+void KERN_FN(q4_0_by8_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
                             const struct kern_act *x, int x_row, int m, int n, int k);
 #endif

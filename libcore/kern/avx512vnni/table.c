@@ -2,6 +2,7 @@
  *
  *   types                          loops                  file
  *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *   Q8_0 Q4_0                      rows                   mm_rows16_32.c, rows16.h, mm_q32.c
  *                                  skinny transpose       mm_skinny.c, skinny.h
  *   Q4_K Q6_K                      pack tile              mm_k46.c, k46.h, x86/pack256.h
  *                                  skinny transpose       mm_skinny_k46.c, skinny.h, k46.h
@@ -20,8 +21,8 @@
 #include "kern/avx512vnni/int.h"
 
 /* KERN_MM_DISPATCH of each type, measured with weights in memory */
-#define DISPATCH_Q8_0 4, KERN_BITS(5, 16) | KERN_BITS(24, 33)
-#define DISPATCH_Q4_0 4, KERN_BITS(12, 16) | KERN_BITS(26, 33)
+#define DISPATCH_Q8_0 6, KERN_BITS(7, 16) | KERN_BITS(24, 33)
+#define DISPATCH_Q4_0 6, KERN_BITS(12, 16) | KERN_BITS(26, 33)
 #define DISPATCH_Q4_1 4, KERN_BITS(30, 33)
 #define DISPATCH_Q5_0 2, KERN_BITS(15, 16) | KERN_BITS(30, 33)
 #define DISPATCH_Q5_1 2, KERN_BITS(30, 33)

@@ -10,8 +10,12 @@
  *          being the zero point
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is
  *   added at the end
- *   bytes per flop and limits: ref/mm_q32.c */
+ *   bytes per flop and limits: ref/mm_q32.c
+ *   ROWS_TYPES: lists the types whose rows are multiplied so, with their names; all if not defined */
 #include "kern/x86/words.h"
+#ifndef ROWS_TYPES
+#define ROWS_TYPES KERN_ROWS_32
+#endif
 
 /* the signs are moved to the operand without -128, which cannot be negated */
 INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
@@ -242,8 +246,10 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 		       q_minima(type) ? wf_add(sum[i], min[i]) : sum[i], n - i % H * LANES);
 }
 
+#define ROW(TYPE, name) ROWS_OF(rows32, TYPE, name)
+ROWS_TYPES(ROW)
+#undef ROW
 #define ROW(TYPE, name) \
-	ROWS_OF(rows32, TYPE, name) \
 	TILE_OF(tile32, TYPE, name, TILE_T) \
 	void KERN_FN(name##_pack)(void *dst, const void *w, size_t row_bytes, int n, int k) \
 	{ \
