@@ -14,6 +14,7 @@ extern const struct kern kern_evex;
 #include "kern/avxvnni/quant.c"
 #include "kern/avxvnni/mm_q32.c"
 #undef ROW
+#undef ROWS_TYPES
 #include "kern/avxvnni/mm_q256.c"
 #undef ROW
 #define pack8 pack8_256

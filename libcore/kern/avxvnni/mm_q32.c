@@ -1,2 +1,3 @@
 #include "kern/avxvnni/int.h"
+#define ROWS_TYPES KERN_ROWS_32
 #include "kern/x86/mm_q32.h"

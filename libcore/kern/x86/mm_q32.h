@@ -11,11 +11,8 @@
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is
  *   added at the end
  *   bytes per flop and limits: ref/mm_q32.c
- *   ROWS_TYPES: lists the types whose rows are multiplied so, with their names; all if not defined */
+ *   ROWS_TYPES: lists the types whose rows are multiplied so, with their names */
 #include "kern/x86/words.h"
-#ifndef ROWS_TYPES
-#define ROWS_TYPES KERN_ROWS_32
-#endif
 
 /* the signs are moved to the operand without -128, which cannot be negated */
 INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
