@@ -40,18 +40,22 @@ static inline __attribute__((always_inline)) int32_t largest(const float *x, con
 	return top;
 }
 
-/* The nearest codes under the scale that the largest value asks for, as the file will hold it.  A file is to
- * be written as quickly as it is read, and a search for a better scale would gain a tenth of very little. */
+/* The nearest codes under the scale that the largest value asks for, as the file will hold it, or if plain
+ * before it is rounded, like the public rounding.  A file is to be written as quickly as it is read, and a
+ * search for a better scale would gain a tenth of very little. */
 static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const float *x,
-                                                          const float *w, size_t blocks)
+                                                          const float *w, size_t blocks, int plain)
 {
 	for (; blocks--; b++, x += 32, w += w ? 32 : 0) {
 		int32_t top = largest(x, w), code[32];
-		uint16_t h = search_f16(num_float((uint32_t)top) / 127);
+		float d = num_float((uint32_t)top) / 127;
+		uint16_t h = search_f16(d);
 
 		h += !h && top; /* not 0: the largest values stay */
 		search_put(b->d, h);
-		float inv = h ? 1 / block_f16(b->d) : 0;
+		if (!plain)
+			d = block_f16(b->d);
+		float inv = d >= SEARCH_LEAST ? 1 / d : 0;
 
 		for (int i = 0; i < 32; i++) {
 			float t = x[i] * inv + 0x1.8p23f; /* to the nearest, ties to even */
@@ -68,29 +72,30 @@ static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const 
 
 #if defined __x86_64__
 __attribute__((target("avx512f,avx512bw"))) static void by_avx512(struct q8_0 *b, const float *x,
-                                                                  size_t n)
+                                                                  size_t n, int plain)
 {
-	nearest(b, x, NULL, n);
+	nearest(b, x, NULL, n, plain);
 }
 
-__attribute__((target("avx2"))) static void by_avx2(struct q8_0 *b, const float *x, size_t n)
+__attribute__((target("avx2"))) static void by_avx2(struct q8_0 *b, const float *x, size_t n,
+                                                    int plain)
 {
-	nearest(b, x, NULL, n);
+	nearest(b, x, NULL, n, plain);
 }
 #endif
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
 {
 	if (importance && !plain)
-		nearest(dst, src, importance, blocks);
+		nearest(dst, src, importance, blocks, 0);
 #if defined __x86_64__
 	else if (__builtin_cpu_supports("avx512bw"))
-		by_avx512(dst, src, blocks);
+		by_avx512(dst, src, blocks, plain);
 	else if (search_width() > 1)
-		by_avx2(dst, src, blocks);
+		by_avx2(dst, src, blocks, plain);
 #endif
 	else
-		nearest(dst, src, NULL, blocks);
+		nearest(dst, src, NULL, blocks, plain);
 }
 
 const struct type type_q8_0 = {

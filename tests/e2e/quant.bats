@@ -283,15 +283,18 @@ stopped()
 @test "two at once: the second is refused" {
 	for _ in 1 2 3 4 5; do # on a loaded machine the first may be done before this shell has its turn
 		nice -n 5 infer-quant -t 1 --type Q4_K_M "$BIG" a.gguf &
-		for _ in $(seq 1200); do [ -e a.gguf.resume ] || [ -e a.gguf ] && break; sleep 0.01; done
-		kill -STOP $! 2>/dev/null && [ -e a.gguf.resume ] && break
+		# it is locked before anything is written to it
+		for _ in $(seq 1200); do [ -s a.gguf.resume ] || [ -e a.gguf ] && break; sleep 0.01; done
+		kill -STOP $! 2>/dev/null && [ -s a.gguf.resume ] && break
 		kill -CONT $! 2>/dev/null || true
 		wait $!
 		rm -f a.gguf
 	done
-	fails 1 'another process is writing it' infer-quant --type Q4_K_M "$BIG" a.gguf
+	rc=0
+	fails 1 'another process is writing it' infer-quant --type Q4_K_M "$BIG" a.gguf || rc=$?
 	kill -CONT $!
 	wait $!
+	same 0 "$rc"
 	infer-inspect verify a.gguf >/dev/null
 }
 
