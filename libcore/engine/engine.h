@@ -170,8 +170,8 @@ size_t sched_reuse(const struct request *r); /* ids that may be taken from the c
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
-int32_t prompts_above(const infer_engine *e); /* who decodes below this priority waits */
-void prompts_compose(infer_engine *e);        /* add prompt rows behind the decoding rows */
+int32_t prompts_above(const infer_engine *e); /* sequences of lower priority do not decode */
+void prompts_compose(infer_engine *e);        /* adds prompt rows behind the decoding rows */
 
 /* batch.c */
 void batch_begin(struct step *st, int32_t score_rows);

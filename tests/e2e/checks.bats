@@ -23,6 +23,15 @@ setup()
 	run -1 "$TOP/scripts/check-size"
 }
 
+@test "check-size finds a file that is too large to keep, outside of the build" {
+	mkdir build
+	truncate -s 1M build/out.gguf
+	"$TOP/scripts/check-size"
+	truncate -s 1M out.gguf
+	run -1 "$TOP/scripts/check-size"
+	[[ $output == *'out.gguf: larger than 256 KiB'* ]]
+}
+
 @test "check-format finds what the formatter would write otherwise" {
 	command -v clang-format-14 >/dev/null || skip "no clang-format-14 here"
 	cp "$TOP/.clang-format" .

@@ -134,19 +134,13 @@ INLINE void part16(int tn, float *y, size_t ldy, const struct row_group *s,
 		put16(y + (size_t)t * ldy, wf_sub(a->sum[t], a->min[t]), s->y_step);
 }
 
-#define PART(by) \
-	NOINLINE void q4_k_by##by(float *y, size_t ldy, const struct row_group *s, \
-	                          const struct kern_act *x, int x_row, int k) \
-	{ \
-		part16(by, y, ldy, s, x, x_row, k); \
-	}
-PART(2)
-PART(3)
-PART(4)
-PART(5)
-PART(6)
-PART(7)
-PART(8)
+PART16(q4_k, 2)
+PART16(q4_k, 3)
+PART16(q4_k, 4)
+PART16(q4_k, 5)
+PART16(q4_k, 6)
+PART16(q4_k, 7)
+PART16(q4_k, 8)
 
 /* One row of x, and too few weight rows, are multiplied four rows to a register. */
 void KERN_FN(q4_k_rows)(float *y, size_t ldy, const void *w, size_t row_bytes,

@@ -120,15 +120,10 @@ INLINE void part16(int tn, float *y, size_t ldy, const struct row_group *s,
 	for (int t = 0; t < tn; t++)
 		put16(y + (size_t)t * ldy, wf_sub(sum[t], min[t]), s->y_step);
 }
-#define PART(by) \
-	NOINLINE void q2_k_by##by(float *y, size_t ldy, const struct row_group *s, \
-	                          const struct kern_act *x, int x_row, int k) \
-	{ \
-		part16(by, y, ldy, s, x, x_row, k); \
-	}
-PART(2)
-PART(3)
-PART(4)
+
+PART16(q2_k, 2)
+PART16(q2_k, 3)
+PART16(q2_k, 4)
 
 /* One row of x, and too few weight rows, are multiplied four rows to a register: eight streams are read
  * faster than sixteen. */

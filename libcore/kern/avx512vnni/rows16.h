@@ -101,6 +101,14 @@ INLINE void put16(float *y, wf v, size_t y_step)
 		y[(size_t)r * y_step] = t[r];
 }
 
+/* defines NAME_byBY, a rows_part: the file's part16 for BY rows of x */
+#define PART16(name, by) \
+	NOINLINE void name##_by##by(float *y, size_t ldy, const struct row_group *s, \
+	                            const struct kern_act *x, int x_row, int k) \
+	{ \
+		part16(by, y, ldy, s, x, x_row, k); \
+	}
+
 /* part[i] multiplies i + 1 rows of x.  Sixteen streams of n / 16 rows; the rows left over are part of a
  * group of the last 16 rows. */
 INLINE void rows16_run(rows_part *const *part, int most, float *y, size_t ldy, const void *w,

@@ -1,5 +1,6 @@
 /* kern/x86/mm_grid.h - products of weights in blocks of 256 from a codebook, or ternary, over the
- * words of int.h and points.h (x86), of the types that the folder lists in ROWS_TYPES(X).
+ * words of int.h and points.h (x86), of the types in ROWS_TYPES(X), which
+ * the including folder defines.
  *
  *   rows   8 rows in place: points without signs are multiplied with x, which takes the signs, in
  *          pairs (16 bits), then with S (32 bits); a transposing tree of adds makes 8 sums.  IQ1: a

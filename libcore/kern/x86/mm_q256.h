@@ -6,7 +6,8 @@
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
- *   ROWS_TYPES: lists the types */
+ *   A folder that includes this file defines ROWS_TYPES(X), the list of the types whose row loops it
+ *   takes from here. */
 
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"

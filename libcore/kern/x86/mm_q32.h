@@ -11,7 +11,8 @@
  *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is
  *   added at the end
  *   bytes per flop and limits: ref/mm_q32.c
- *   ROWS_TYPES: lists the types whose rows are multiplied so, with their names */
+ *   A folder that includes this file defines ROWS_TYPES(X), the list of the types whose row loops it
+ *   takes from here: X(type, name of its functions). */
 #include "kern/x86/words.h"
 
 /* the signs are moved to the operand without -128, which cannot be negated */

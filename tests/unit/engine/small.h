@@ -2,6 +2,7 @@
 #ifndef TESTS_ENGINE_SMALL_H
 #define TESTS_ENGINE_SMALL_H
 #include "run.h"
+#include "engine/engine.h"
 
 static const char options[] =
 	"--embd 96 --heads 3 --kv-heads 1 --ff 128 --vocab 1003 --ctx 256 --type f32 --seed 3";
@@ -48,6 +49,28 @@ __attribute__((unused)) static void drive(infer_engine *e)
 
 	if (run_drive(e, &err))
 		fail_msg("%s", err.message);
+}
+
+/* The sequence of slot 0 decodes behind ten ids. */
+__attribute__((unused)) static void decode_one(infer_engine *e, const int32_t *ids)
+{
+	const struct infer_request r = request(ids, 10, 100, 0);
+
+	submit(e, &r);
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+}
+
+/* The rows of the next step, where a row of a prompt takes row_ns and decoding 10 ms. */
+__attribute__((unused)) static uint64_t step_rows(infer_engine *e, int64_t row_ns)
+{
+	struct infer_engine_stats before, after;
+
+	e->row_ns = row_ns;
+	e->decode_ns = 10000000;
+	infer_engine_stats(e, &before);
+	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	infer_engine_stats(e, &after);
+	return after.rows - before.rows;
 }
 
 __attribute__((unused)) static void refuse(infer_engine *e, const struct infer_request *r, int code,

@@ -1,6 +1,17 @@
 /* tests/unit/engine/test_prompts.c - the rows that prompts get in a step */
 #include "small.h"
-#include "engine/engine.h"
+
+/* a model of one layer, with room for long prompts */
+static infer_model *long_model(const char *name)
+{
+	infer_model *m;
+	infer_error err;
+
+	if (infer_model_open(&m, run_model(name, "--ctx 1024 --layers 1"),
+	                     &(struct infer_model_opts){ 0 }, &err))
+		fail_msg("%s", err.message);
+	return m;
+}
 
 /* Rows of a step with one that decodes: a long prompt that comes evenly gets those of three tenths of
  * the time, a short one those of the whole or what fills the step to 48, and one that ranks above the
@@ -24,15 +35,10 @@ static void test_even(void **state)
 		{ 500, 33, 0, 10, INFER_ENGINE_EVEN, 48 },
 	};
 	static int32_t ids[800];
-	struct infer_engine_stats before, after;
 	struct infer_request r;
-	infer_model *m;
-	infer_error err;
+	infer_model *m = long_model("even");
 
 	(void)state;
-	assert_int_equal(infer_model_open(&m, run_model("even", "--ctx 1024 --layers 1"),
-	                                  &(struct infer_model_opts){ 0 }, &err),
-	                 INFER_OK);
 	run_ids(ids, 800, 6, 260, 280);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct infer_engine_opts o = { .threads = 1,
@@ -41,22 +47,15 @@ static void test_even(void **state)
 			                             .flags = cases[i].flags };
 		infer_engine *e;
 
-		assert_int_equal(infer_engine_open(&e, m, &o, &err), INFER_OK);
-		r = request(ids, 10, 100, 0);
-		submit(e, &r);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		assert_int_equal(infer_engine_open(&e, m, &o, NULL), INFER_OK);
+		decode_one(e, ids);
 		r = request(ids + 20, (size_t)cases[i].n, 1, 1);
 		r.priority = cases[i].priority;
 		submit(e, &r);
 		r = request(ids + 40, (size_t)cases[i].brief, 1, 2);
 		if (cases[i].brief)
 			submit(e, &r);
-		e->row_ns = 1000000;
-		e->decode_ns = 10000000;
-		infer_engine_stats(e, &before);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		infer_engine_stats(e, &after);
-		assert_int_equal(after.rows - before.rows, cases[i].rows);
+		assert_int_equal(step_rows(e, 1000000), cases[i].rows);
 		infer_engine_close(&e);
 	}
 	infer_model_close(&m);
@@ -69,22 +68,16 @@ static void test_held(void **state)
 	static int32_t ids[400];
 	struct infer_engine_stats before, after;
 	struct infer_request r;
+	infer_model *m = long_model("held");
 	infer_engine *e;
-	infer_model *m;
-	infer_error err;
 
 	(void)state;
-	assert_int_equal(infer_model_open(&m, run_model("held", "--ctx 512 --layers 1"),
-	                                  &(struct infer_model_opts){ 0 }, &err),
-	                 INFER_OK);
 	run_ids(ids, 400, 6, 260, 280);
 	assert_int_equal(
 		infer_engine_open(&e, m, &(struct infer_engine_opts){ .threads = 1, .max_seqs = 2 },
-	                          &err),
+	                          NULL),
 		INFER_OK);
-	r = request(ids, 10, 100, 0);
-	submit(e, &r);
-	assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+	decode_one(e, ids);
 	infer_engine_stats(e, &before);
 	for (int i = 0; i < 6; i++) {
 		r = request(ids + 20 + 50 * i, 40, 1, (uint64_t)i + 1);
@@ -107,7 +100,6 @@ static void test_crowd(void **state)
 		uint64_t rows;
 	} cases[] = { { 1, 47 }, { 3, 48 }, { 7, 112 }, { 12, 128 } };
 	static int32_t ids[3000];
-	struct infer_engine_stats before, after;
 	struct infer_request r;
 
 	(void)state;
@@ -116,19 +108,12 @@ static void test_crowd(void **state)
 		infer_engine *e = engine((struct infer_engine_opts){
 			.threads = 1, .max_seqs = 16, .step_ms = 1, .flags = INFER_ENGINE_EVEN });
 
-		r = request(ids, 10, 100, 0);
-		submit(e, &r);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
+		decode_one(e, ids);
 		for (int k = 1; k <= cases[i].waiting; k++) {
 			r = request(ids + 200 * k, 150, 1, k);
 			submit(e, &r);
 		}
-		e->row_ns = 1000000;
-		e->decode_ns = 10000000;
-		infer_engine_stats(e, &before);
-		assert_int_equal(infer_engine_step(e, NULL), INFER_OK);
-		infer_engine_stats(e, &after);
-		assert_int_equal(after.rows - before.rows, 1 + cases[i].rows);
+		assert_int_equal(step_rows(e, 1000000), 1 + cases[i].rows);
 		drive(e);
 		infer_engine_close(&e);
 	}
