@@ -68,7 +68,7 @@ static const struct opt quant_rows[] = {
 	{ OPT_FLAG, 0, "show", NULL, "show what importance matrices hold", AT(show), .value = 1 },
 
 	{ OPT_GROUP, .name = "engine",
-	  .help = "Machine and engine (all but -t: of eval, imatrix, gptq; -c: a window)" },
+	  .help = "Machine and engine (but -t, --isa of eval, imatrix, gptq; -c: a window)" },
 	ENGINE_ROWS(struct quant_opts, engine),
 
 	START_ROWS(struct quant_opts, start),

@@ -42,9 +42,7 @@ static int measures(const struct quant_opts *o)
 /* An option of another subject. */
 static int is_stray(const struct quant_opts *o)
 {
-	const struct engine_args *e = &o->engine;
-
-	if ((o->model && !env_name(o->model)) || (e->isa && !env_name(e->isa) && !quant_gptq(o)))
+	if (o->model && !env_name(o->model))
 		return 1;
 	if (o->ref || o->beside || o->out || o->show || o->choices || o->record || o->into)
 		return 1;
@@ -82,6 +80,8 @@ static int check_what(const struct quant_opts *o, infer_error *err)
 		                    : "--type, --copy or --merge says what is written");
 	if ((o->copy || o->merge) && (o->imatrix || o->keep.n))
 		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
+	if ((o->copy || o->merge) && o->engine.isa && !env_name(o->engine.isa))
+		return err_set(err, INFER_EINVAL, "--isa: a copy computes nothing");
 	if ((o->copy || o->merge) && o->save_recipe)
 		return err_set(err, INFER_EINVAL, "--save-recipe: a copy has no recipe");
 	return INFER_OK;
@@ -109,6 +109,8 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 		               "options of eval and imatrix go with eval and imatrix only");
 	TRY(check_method(o, err));
 	TRY(check_what(o, err));
+	if (o->engine.isa)
+		TRY(isa_check(o->engine.isa, err));
 	if (o->merge && o->shard_bytes)
 		return err_set(err, INFER_EINVAL, "--merge writes one file: not --split-max-size");
 	if (o->dry_run && o->verify)
@@ -369,6 +371,7 @@ static int plan(struct run *r, infer_error *err)
 		.verify = o->verify,
 		.zstd = (int)o->zstd,
 		.recipe = r->recipe,
+		.isa = o->engine.isa,
 	};
 
 	TRY(infer_quant_new(&r->quant, r->file, &opts, err));

@@ -298,6 +298,7 @@ static int prepare(struct aim *a, infer_error *err)
 	TRY(take_recipe(a, err));
 	a->window = e->ctx ? e->ctx : a->recipe->window ? a->recipe->window : WINDOW;
 	TRY(open_importance(a, err));
+	TRY(quant_how(&a->how, e->isa, err));
 	TRY(pool_new(&a->pool, e->threads ? e->threads : 1, err));
 	rc = keep_new(&keep, a->recipe->rules, a->recipe->n, err);
 	if (!rc)

@@ -35,6 +35,7 @@ struct aim {
 	size_t n;
 	int n_groups;
 	struct pool *pool;
+	int how; /* as in struct type: the registers of encoders */
 	int32_t window;
 	uint64_t most, elements; /* the limit of the counted bytes; elements of all tensors */
 };

@@ -23,7 +23,7 @@ struct scratch {
 };
 struct work {
 	const struct aim_tensor *t;
-	int type;
+	int type, how;
 	uint64_t pieces, taken; /* of the tensor; of those: looked at */
 	struct scratch *scratch;
 	double sums[PIECES];
@@ -74,7 +74,7 @@ static void on_piece(void *user, int64_t i, int worker)
 	} else {
 		weighs = importance_alone(s->w, k->type, s->x, n);
 	}
-	to->encode(s->out, s->x, weighs ? s->w : NULL, n / (size_t)to->info.block, 0);
+	to->encode(s->out, s->x, weighs ? s->w : NULL, n / (size_t)to->info.block, k->how);
 	to->decode(s->w, s->out, n / (size_t)to->info.block);
 	for (size_t j = 0; j < n; j++) {
 		double e = (double)s->w[j] - (double)s->x[j];
@@ -94,6 +94,7 @@ static int measure(struct aim *a, struct work *k, struct aim_choice *c, infer_er
 	if (c->type == in->type)
 		return INFER_OK;
 	k->type = c->type;
+	k->how = a->how;
 	k->pieces = (all + PIECE - 1) / PIECE;
 	k->taken = (uint64_t)num_min((int64_t)k->pieces, PIECES);
 	memset(k->bad, 0, sizeof k->bad);

@@ -103,7 +103,7 @@ static void on_piece(void *user, int64_t i, int worker)
 		importance = s->w;
 	}
 	to->encode(p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x, importance,
-	           n / (size_t)to->info.block, 0);
+	           n / (size_t)to->info.block, p->a->how);
 }
 
 static void fill(struct aim_probe *p)

@@ -21,7 +21,7 @@ static void block(const struct gptq_rows *r, const struct type *t, float *w, flo
 	float weights[BLOCK];
 
 	importance_weigh(weights, r->type, w + from, r->importance + from, (size_t)t->info.block);
-	t->encode(out, w + from, weights, 1, 0);
+	t->encode(out, w + from, weights, 1, r->how);
 	for (int i = 0; i < t->info.block; i += t->unit) {
 		float x[UNIT], cost[UNIT];
 

@@ -9,6 +9,7 @@ enum { GPTQ_ROWS = 16, GPTQ_SPAN = 256 };
 /* The columns of a Hessian, of some rows. */
 struct gptq_rows {
 	int type;                /* enum infer_type, one with .round */
+	int how;                 /* as in struct type: the registers */
 	int64_t k;               /* columns: whole blocks */
 	const float *u;          /* [k * k]: struct hessian */
 	const float *importance; /* [k] mean squares, for the search of scales */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/sha256.h"
+#include "type/type.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +74,7 @@ struct sums {
 	double *h;
 	const float *rows; /* panels of PANEL columns, HESSIAN_ROWS rows each */
 	int64_t k, panels;
-	int n;
+	int n, width; /* width: type_width() */
 };
 
 /* The products of ROWS columns of panel a with 16 of panel b, for n rows.  Each is a sum of its own, in
@@ -99,20 +100,18 @@ CORNER(corner_avx512, __attribute__((target("avx512f"))), v16, 1, 8)
 #endif
 
 /* 8 columns of panel a with 16 of panel b */
-static void corner(const float *a, const float *b, int n, float out[8][16])
+static void corner(const float *a, const float *b, int n, int width, float out[8][16])
 {
+	if (width == 1)
+		for (int i = 0; i < 8; i += 2)
+			corner_plain(a + i, b, n, out + i);
 #if defined __x86_64__
-	if (__builtin_cpu_supports("avx512f")) {
+	else if (width == 4)
 		corner_avx512(a, b, n, out);
-		return;
-	}
-	for (int i = 0; __builtin_cpu_supports("avx2") && i < 8; i += 4)
-		corner_avx2(a + i, b, n, out + i);
-	if (__builtin_cpu_supports("avx2"))
-		return;
+	else
+		for (int i = 0; i < 8; i += 4)
+			corner_avx2(a + i, b, n, out + i);
 #endif
-	for (int i = 0; i < 8; i += 2)
-		corner_plain(a + i, b, n, out + i);
 }
 
 static void tile(void *user, int64_t item, int worker)
@@ -130,7 +129,7 @@ static void tile(void *user, int64_t item, int worker)
 
 	for (int i = 0; i < PANEL; i += 8)
 		for (int j = pi == pj ? i / 16 * 16 : 0; j < PANEL; j += 16) {
-			corner(a + i, b + j, s->n, part);
+			corner(a + i, b + j, s->n, s->width, part);
 			for (int64_t r = pi * PANEL + i; r < pi * PANEL + i + 8; r++)
 				for (int64_t c = pj * PANEL + j; c < pj * PANEL + j + 16; c++)
 					if (r < s->k && c < s->k && c >= r)
@@ -153,9 +152,10 @@ static void pack(float *to, int64_t k, const float *const *x, int n)
 		}
 }
 
-void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows, struct pool *pool)
+void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows, struct pool *pool,
+                 int how)
 {
-	struct sums s = { h, rows, k, (k + PANEL - 1) / PANEL, n };
+	struct sums s = { h, rows, k, (k + PANEL - 1) / PANEL, n, type_width(how) };
 
 	pack(rows, k, x, n);
 	pool_run(pool, s.panels * (s.panels + 1) / 2, tile, &s);
@@ -167,7 +167,7 @@ static void flush(struct infer_gptq *g, struct hessian *h)
 
 	for (int r = 0; r < h->n_left; r++)
 		x[r] = h->left + r * h->k;
-	hessian_add(h->h, h->k, x, h->n_left, g->rows, g->pool);
+	hessian_add(h->h, h->k, x, h->n_left, g->rows, g->pool, g->how);
 	h->rows += (uint64_t)h->n_left;
 	h->n_left = 0;
 }
@@ -439,14 +439,15 @@ static void say(const struct infer_gptq *g, size_t all, int got, int n)
 		g->text.log(g->text.log_user, INFER_LOG_INFO, line);
 }
 
-int hessian_measure(struct infer_gptq *g, struct pool *pool, const int *order, int n, int *got,
-                    infer_error *err)
+int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int *order, int n,
+                    int *got, infer_error *err)
 {
 	size_t all = g->text.n_ids / (size_t)g->text.window;
 	int rc = begin(g, order, n, got, err);
 
 	g->passes++;
 	g->pool = pool;
+	g->how = how;
 	if (!rc) {
 		say(g, all, *got, n);
 		rc = windows(g, all, err);

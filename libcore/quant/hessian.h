@@ -44,6 +44,7 @@ struct infer_gptq {
 	/* of a pass */
 	int looking; /* 1: at which tensors there are; nothing is summed */
 	struct pool *pool;
+	int how;                  /* as in struct type: the registers */
 	float *rows;              /* some rows of an input, by panels */
 	struct infer_inputs last; /* parts of one tensor are counted once */
 	struct hessian_input *last_input;
@@ -55,13 +56,14 @@ static inline int hessian_parts(int64_t k) { return (int)((k + HESSIAN_MOST - 1)
 const struct hessian_input *hessian_find(const struct infer_gptq *g, const struct infer_tensor *t);
 /* Measure the Hessians at [n], all or the first few of them, in the order of need: *got.  Those that
  * were there are gone. */
-int hessian_measure(struct infer_gptq *g, struct pool *pool, const int *order, int n, int *got,
-                    infer_error *err);
+int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int *order, int n,
+                    int *got, infer_error *err);
 /* INFER_ENAN: it cannot be inverted */
 int hessian_factor(struct infer_gptq *g, struct hessian *h, infer_error *err);
 void hessian_drop(struct infer_gptq *g);
-/* h += x' x for n rows, its upper triangle; for tests too.  rows: [HESSIAN_ROWS * (k + 64)] */
+/* h += x' x for n rows, its upper triangle; for tests too.  rows: [HESSIAN_ROWS * (k + 64)]; how: as
+ * in struct type, the registers */
 enum { HESSIAN_ROWS = 128 };
-void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows,
-                 struct pool *pool);
+void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows, struct pool *pool,
+                 int how);
 #endif

@@ -1,14 +1,26 @@
 /* quant/plan.c - a type for each tensor. */
 #include "quant/plan.h"
 #include <infer/kvtype.h>
+#include "base/cpu.h"
 #include "base/err.h"
 #include "file/file.h"
+#include "kern/kern.h"
 #include "quant/gptq.h"
 #include "type/type.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int quant_how(int *how, const char *isa, infer_error *err)
+{
+	uint64_t have = cpu_features();
+
+	if (isa)
+		TRY(kern_limit(&have, isa, err));
+	*how = have & CPU_AVX512F ? 0 : have & CPU_AVX2 ? ENCODE_256 : ENCODE_128;
+	return INFER_OK;
+}
 
 /* The rules count tensors in the order of layers, and of names within one. */
 static int by_layer(const void *a, const void *b)
@@ -126,7 +138,7 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 	if (!type_get(t->type)->encode)
 		return err_set(err, INFER_EINVAL, "tensor %.*s: weights are not written as %s",
 		               (int)in->name.len, in->name.at, infer_type_info(t->type)->name);
-	t->plain = method == METHOD_RTN;
+	t->plain = method == METHOD_RTN ? ENCODE_PLAIN : 0;
 	if (method == METHOD_GPTQ)
 		TRY(take_gptq(q, t, rule, err));
 	TRY(weigh(q, t, m, t->gptq || (method == METHOD_GPTQ && !q->gptq && gptq_takes(t->type)),
@@ -334,6 +346,7 @@ static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *e
 	q->verify = o->verify;
 	q->zstd = o->zstd;
 	q->gptq = o->gptq;
+	TRY(quant_how(&q->how, o->isa, err));
 	TRY(take_recipe(q, o, err));
 	TRY(add_tensors(q, err));
 	if (q->name)
@@ -406,7 +419,7 @@ int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tens
 		.bytes = from->bytes,
 		.weighed = from->importance != NULL || from->gptq,
 		.gptq = from->gptq != NULL,
-		.plain = from->plain,
+		.plain = from->plain != 0,
 		.error = from->error,
 	};
 	return INFER_OK;

@@ -16,7 +16,7 @@ struct quant_tensor {
 	const float *importance; /* [n_importance]: ne[0], or that for each matrix; NULL: none */
 	size_t n_importance;
 	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
-	int plain;                        /* 1: without a search */
+	int plain;                        /* ENCODE_PLAIN: without a search; or 0 */
 	double error;                     /* below 0: not known */
 };
 struct quant_shard {
@@ -37,6 +37,7 @@ struct infer_quant {
 	const struct infer_quant_opts *opts; /* while it is planned */
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
+	int how; /* as in struct type: the registers of encoders */
 	infer_gptq *gptq;
 	struct recipe_gptq read; /* what it reads, and how */
 	char kv_type[32];
@@ -47,6 +48,8 @@ struct infer_quant {
 	struct infer_quant_info info;
 };
 
+/* The registers of the kernel sets up to isa, as in struct type; NULL: all.  INFER_EUNSUP */
+int quant_how(int *how, const char *isa, infer_error *err);
 /* The heads of all files: which tensor goes where.  INFER_EUNSUP, INFER_ENOMEM */
 int quant_heads(infer_quant *q, infer_error *err);
 static inline uint64_t quant_elements(const struct infer_tensor *t)

@@ -99,6 +99,7 @@ static void rows(void *user, int64_t i, int worker)
 	const struct type *type = type_get(in->type);
 	uint64_t at = k->from + (uint64_t)i * GPTQ_ROWS * (uint64_t)in->ne[0] + (uint64_t)h->from;
 	struct gptq_rows r = { .type = k->t->type,
+		               .how = k->q->how,
 		               .k = h->k,
 		               .u = h->u,
 		               .importance = h->importance,
@@ -175,8 +176,8 @@ int write_gptq(struct work *k, uint64_t i, uint64_t start, struct error_sum *sum
 		if (g->next >= g->measured) {
 			int got;
 
-			TRY(hessian_measure(k->q->gptq, k->pool, g->order + g->next, g->n - g->next,
-			                    &got, err));
+			TRY(hessian_measure(k->q->gptq, k->pool, k->q->how, g->order + g->next,
+			                    g->n - g->next, &got, err));
 			g->measured = g->next + got;
 		}
 		g->job = &g->jobs[g->next];

@@ -10,12 +10,12 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 /* To the nearest, ties to even; what is too large becomes the largest finite value. */
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	uint8_t *to = dst;
 
 	(void)importance;
-	(void)plain;
+	(void)how;
 	for (size_t i = 0; i < blocks; i++) {
 		uint16_t h = num_to_bf16(src[i]);
 		h = (uint16_t)(h - ((h & 0x7fff) == 0x7f80));

@@ -5,32 +5,50 @@
 #include <immintrin.h>
 #endif
 
-/* num_f16 in each lane */
-static search_v4 wide(search_i4 h)
-{
-	search_i4 u = (h & 0x7fff) << 13, top = u & 0x0f800000;
-	search_i4 small = top == 0, huge = top == 0x0f800000;
-
-	u += (112 << 23) + (huge & (112 << 23)) + (small & (1 << 23));
-	/* a subnormal is what is left of 2^-14 + it */
-	search_v4 x = (search_v4)u - (search_v4)(small & (113 << 23));
-	u = (huge & u) | (~huge & (search_i4)x);
-	return (search_v4)(u | (h & 0x8000) << 16);
-}
+/* num_f16 of each lane of h to dst */
+#define WIDEN(name, target, V, I) \
+	target static inline void name(float *dst, I h) \
+	{ \
+		I u = (h & 0x7fff) << 13, small = u<1 << 23, huge = u> 0x0f7fffff; \
+		I x = u + (112 << 23) + (huge & (112 << 23)); \
+		/* a subnormal is what is left of 2^-14 + it */ \
+		V rest = (V)(u + (113 << 23)) - 0x1p-14f; \
+\
+		x = (small & (I)rest) | (~small & x); \
+		x |= (h & 0x8000) << 16; \
+		memcpy(dst, &x, sizeof x); \
+	}
+#define ANY
+WIDEN(widen4, ANY, search_v4, search_i4)
 
 #if defined __x86_64__
-/* So many that are finite, from the first on, by the instruction, which changes NaNs. */
-__attribute__((target("avx2,f16c"))) static size_t by_eight(float *dst, const uint8_t *at, size_t n)
+#define WITH_AVX2 __attribute__((target("avx2")))
+typedef float v8 __attribute__((vector_size(32)));
+typedef int32_t i8 __attribute__((vector_size(32)));
+WIDEN(widen8, WITH_AVX2, v8, i8)
+
+/* Both begin with element i and return the first that is left.  Not by the instructions of F16C: not
+ * every compiler can ask whether the processor has them. */
+WITH_AVX2 static size_t by_eight(float *dst, const uint8_t *at, size_t i, size_t n)
 {
-	const __m128i top = _mm_set1_epi16(0x7c00);
-	size_t i = 0;
+	for (; i + 8 <= n; i += 8)
+		widen8(dst + i, (i8)_mm256_cvtepu16_epi32(_mm_loadu_si128(
+					(const __m128i *)(const void *)(at + 2 * i))));
+	return i;
+}
 
-	for (; i + 8 <= n; i += 8) {
-		__m128i h = _mm_loadu_si128((const __m128i *)(const void *)(at + 2 * i));
+/* Those that are finite: the instruction changes NaNs. */
+__attribute__((target("avx512f"))) static size_t by_sixteen(float *dst, const uint8_t *at, size_t i,
+                                                            size_t n)
+{
+	const __m256i top = _mm256_set1_epi16(0x7c00);
 
-		if (_mm_movemask_epi8(_mm_cmpeq_epi16(_mm_and_si128(h, top), top)))
+	for (; i + 16 <= n; i += 16) {
+		__m256i h = _mm256_loadu_si256((const __m256i *)(const void *)(at + 2 * i));
+
+		if (_mm256_movemask_epi8(_mm256_cmpeq_epi16(_mm256_and_si256(h, top), top)))
 			break;
-		_mm256_storeu_ps(dst + i, _mm256_cvtph_ps(h));
+		_mm512_storeu_ps(dst + i, _mm512_cvtph_ps(h));
 	}
 	return i;
 }
@@ -42,27 +60,28 @@ static void decode(float *dst, const void *src, size_t blocks)
 	size_t i = 0;
 
 #if defined __x86_64__
-	if (blocks >= 8 && search_width() > 1)
-		i = by_eight(dst, at, blocks);
+	if (blocks >= 8 && type_width(0) == 4)
+		i = by_sixteen(dst, at, i, blocks);
+	if (blocks >= 8 && type_width(0) > 1)
+		i = by_eight(dst, at, i, blocks);
 #endif
 	for (; i + 4 <= blocks; i += 4) {
 		uint16_t h[4];
 
 		memcpy(h, at + 2 * i, sizeof h);
-		search_v4 v = wide((search_i4){ h[0], h[1], h[2], h[3] });
-		memcpy(dst + i, &v, sizeof v);
+		widen4(dst + i, (search_i4){ h[0], h[1], h[2], h[3] });
 	}
 	for (; i < blocks; i++)
 		dst[i] = block_f16(at + 2 * i);
 }
 
 /* To the nearest, ties to even; what is too large becomes the largest finite value. */
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	uint8_t *to = dst;
 
 	(void)importance;
-	(void)plain;
+	(void)how;
 	for (size_t i = 0; i < blocks; i++)
 		search_put(to + 2 * i, search_f16(src[i]));
 }

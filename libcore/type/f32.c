@@ -3,10 +3,10 @@
 
 static void decode(float *dst, const void *src, size_t blocks) { memcpy(dst, src, blocks * 4); }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	(void)importance;
-	(void)plain;
+	(void)how;
 	memcpy(dst, src, blocks * 4);
 }
 

@@ -49,7 +49,7 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = { .dims = 8,
 		                   .n = 4,
@@ -64,7 +64,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	search_points_init(&p, NULL, 2048);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_points(&s, &p, &k);
 		memset(b->qh, 0, sizeof b->qh);
 		for (int i = 0; i < 32; i++) {

@@ -27,7 +27,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = { .dims = 8,
 		                   .n = 8,
@@ -43,7 +43,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	search_points_init(&p, NULL, 2048);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_points(&s, &p, &k);
 		search_put(b->d, k.d);
 		for (int i = 0; i < 8; i++) {

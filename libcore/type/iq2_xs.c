@@ -25,7 +25,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = {
 		.dims = 8, .n = 4, .most = 15, .even = 1, .unit = 0.125f, .v = { { 8, 25, 43 } }
@@ -37,7 +37,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	p.grid = (const int8_t *)grid_iq2_xs;
 	search_points_init(&p, grid_code_iq2_xs, 512);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_points(&s, &p, &k);
 		memset(b, 0, sizeof *b);
 		search_put(b->d, k.d);

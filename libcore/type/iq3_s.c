@@ -27,7 +27,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = {
 		.dims = 4, .n = 8, .most = 15, .unit = 1, .v = { { 1, 3, 5, 7 }, { 9, 11, 13, 15 } }
@@ -39,7 +39,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	p.grid = (const int8_t *)grid_iq3_s;
 	search_points_init(&p, grid_code_iq3_s, 512);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_points(&s, &p, &k);
 		memset(b, 0, sizeof *b);
 		search_put(b->d, k.d);

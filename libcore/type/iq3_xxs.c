@@ -28,7 +28,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = { .dims = 4,
 		                   .n = 8,
@@ -44,7 +44,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	p.grid = (const int8_t *)grid_iq3_xxs;
 	search_points_init(&p, grid_code_iq3_xxs, 256);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_points(&s, &p, &k);
 		search_put(b->d, k.d);
 		for (int i = 0; i < 64; i++)

@@ -27,13 +27,13 @@ static void put(void *block, uint16_t d, const int8_t *q)
 		b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_table t;
 	struct search_grid grid = search_iq4(&t);
 	const struct search_single single = { 32, sizeof(struct iq4_nl), put, &t };
 
-	search_single(&single, &grid, dst, src, importance, blocks, plain);
+	search_single(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

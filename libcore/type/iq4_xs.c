@@ -27,7 +27,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_table t;
 	struct search_levels levels = { search_iq4(&t), .n = 8,      .lo = -32, .hi = 31,
@@ -38,7 +38,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		uint32_t sh = 0;
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_put(b->d, search_levels(&s, &levels, sc, q));
 		memset(b->sl, 0, sizeof b->sl);
 		for (int k = 0; k < 8; k++) {

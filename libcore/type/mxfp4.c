@@ -79,7 +79,7 @@ static void best_exponents(struct four *f, const struct search_grid *g)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_table t;
 	struct search_grid grid = search_fp4(&t);
@@ -97,7 +97,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 			size_t of = 32 * (from + (i < some ? i : some - 1));
 
 			search_load(&f.s[i], src + of, importance ? importance + of : NULL, 32,
-			            plain);
+			            how);
 			search_side_by_side(&f.at, (int)i, f.s[i].x, f.s[i].w, 8);
 		}
 		best_exponents(&f, &grid);

@@ -88,7 +88,7 @@ static void best_scales(const struct search *s, const struct search_grid *g, con
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_table t;
 	struct search_grid grid = search_fp4(&t);
@@ -100,13 +100,13 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		float top[4], a[4];
 		int d[4];
 
-		search_load(&s, src, importance, 64, plain);
+		search_load(&s, src, importance, 64, how);
 		for (int g = 0; g < 4; g++) {
 			top[g] = fabsf(search_farthest(s.x + 4 * g, s.w + 4 * g, 4));
-			if (plain)
+			if (s.plain)
 				d[g] = plain_scale(&s, top[g], &a[g]);
 		}
-		if (!plain)
+		if (!s.plain)
 			best_scales(&s, &grid, top, d, a);
 		for (int g = 0; g < 4; g++) {
 			b->d[g] = (uint8_t)d[g];

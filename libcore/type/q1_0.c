@@ -18,14 +18,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 }
 
 /* The best d for any signs is the mean of the magnitudes. */
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct q1_0 *b = dst;
 	struct search s;
 
 	for (; blocks--; b++, src += 128, importance += importance ? 128 : 0) {
 		search_v4 wx = { 0 }, w = { 0 };
-		search_load(&s, src, importance, 128, plain);
+		search_load(&s, src, importance, 128, how);
 		memset(b->qs, 0, sizeof b->qs);
 		for (int i = 0; i < 128; i++)
 			b->qs[i / 8] |= (uint8_t)((src[i] >= 0) << i % 8);

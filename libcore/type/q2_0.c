@@ -27,7 +27,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 		                     (q[4 * i + 2] + 1) << 4 | (q[4 * i + 3] + 1) << 6);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { 2, 1.5f, 2.5f, 3, 4, 6, -1, -1.5f, -2, -2.5f, -3, -4 };
 	static const struct search_grid grid = { .lo = -1,
@@ -37,7 +37,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .plain = 1 };
 	static const struct search_single single = { 64, sizeof(struct q2_0), put };
 
-	search_single(&single, &grid, dst, src, importance, blocks, plain);
+	search_single(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -23,14 +23,14 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct q2_k *b = dst;
 	struct search_block f;
 	struct search s;
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_minima(&s, 4, 3, 15, &f);
 		search_put(b->d, f.d);
 		search_put(b->dmin, f.dmin);

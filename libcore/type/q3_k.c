@@ -46,7 +46,7 @@ static void put(struct q3_k *b, const int8_t *q)
 		}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { -4, -3.6f, -3.2f, -4.4f, -4.8f, -5.3f, -6,
 		                       3,  3.3f,  2.7f,  3.7f,  4.1f,  4.6f,  5.2f };
@@ -68,7 +68,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t sc[16], q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_put(b->d, search_levels(&s, &levels, sc, q));
 		memset(b->sc, 0, sizeof b->sc);
 		for (int k = 0; k < 16; k++) {

@@ -26,7 +26,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 		b->qs[i] = (uint8_t)((q[i] + 8) | (q[i + 16] + 8) << 4);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { -8,  -7.5f, -7,   -8.5f, -9, -9.5f, -10,
 		                       -11, 7,     7.5f, 6.5f,  8,  8.5f,  9 };
@@ -37,7 +37,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .plain = -8 };
 	static const struct search_single single = { 32, sizeof(struct q4_0), put };
 
-	search_single(&single, &grid, dst, src, importance, blocks, plain);
+	search_single(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -33,7 +33,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 		b->qs[i] = (uint8_t)(((q[i] + 16) & 15) | ((q[i + 16] + 16) & 15) << 4);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { -16, -15.5f, -15, -16.5f, -17,   -17.5f,
 		                       -18, -19,    15,  15.5f,  14.5f, 16 };
@@ -44,7 +44,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .plain = -16 };
 	static const struct search_single single = { 32, sizeof(struct q5_0), put };
 
-	search_single(&single, &grid, dst, src, importance, blocks, plain);
+	search_single(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

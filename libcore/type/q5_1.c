@@ -34,11 +34,11 @@ static void put(void *block, uint16_t d, uint16_t m, const int8_t *q)
 		b->qs[i] = (uint8_t)((q[i] & 15) | (q[i + 16] & 15) << 4);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const struct search_line line = { 31, sizeof(struct q5_1), put };
 
-	search_line(&line, dst, src, importance, blocks, plain);
+	search_line(&line, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -24,7 +24,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const float tries[] = { -32, -31, -33, 31 };
 	/* a scale has 8 bits: wide would find nothing better */
@@ -46,7 +46,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	int8_t q[256];
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
-		search_load(&s, src, importance, 256, plain);
+		search_load(&s, src, importance, 256, how);
 		search_put(b->d, search_levels(&s, &levels, b->sc, q));
 		for (int half = 0; half < 2; half++) {
 			const int8_t *from = q + 128 * half;

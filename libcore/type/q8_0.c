@@ -84,14 +84,16 @@ __attribute__((target("avx2"))) static void by_avx2(struct q8_0 *b, const float 
 }
 #endif
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
+	const int plain = (how & ENCODE_PLAIN) != 0;
+
 	if (importance && !plain)
 		nearest(dst, src, importance, blocks, 0);
 #if defined __x86_64__
-	else if (__builtin_cpu_supports("avx512bw"))
+	else if (type_width(how) == 4 && __builtin_cpu_supports("avx512bw"))
 		by_avx512(dst, src, blocks, plain);
-	else if (search_width() > 1)
+	else if (type_width(how) > 1)
 		by_avx2(dst, src, blocks, plain);
 #endif
 	else

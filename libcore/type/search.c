@@ -33,18 +33,18 @@ void search_units(struct search *s, float top)
 	s->per_unit = 1.0f / s->unit;
 }
 
-void search_load(struct search *s, const float *src, const float *importance, int n, int plain)
+void search_load(struct search *s, const float *src, const float *importance, int n, int how)
 {
 	search_v4 top = { 0 }, heavy = { 0 };
 
-	s->plain = plain;
-	importance = plain ? NULL : importance;
+	s->plain = (how & ENCODE_PLAIN) != 0;
+	importance = s->plain ? NULL : importance;
 
 	for (int i = 0; i < n / 4; i++)
 		top = search_greater(search_abs(search_get(src + 4 * i)), top);
 	for (int i = 0; importance && i < n / 4; i++)
 		heavy = search_greater(search_get(importance + 4 * i), heavy);
-	s->width = search_width();
+	s->width = type_width(how);
 	search_units(s, greatest(top));
 	for (int i = 0; i < n / 4; i++)
 		s->x[i] = search_get(src + 4 * i) * s->per_unit;

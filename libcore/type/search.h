@@ -24,7 +24,7 @@ typedef int32_t search_i4 __attribute__((vector_size(16)));
 struct search {
 	search_v4 x[64], w[64];
 	float unit, per_unit;
-	int width; /* search_width() */
+	int width; /* type_width() */
 	int plain; /* the range says the scales: nothing is searched */
 };
 
@@ -67,8 +67,8 @@ struct search_fit {
 	float xq, qq;
 };
 
-/* src, f32 [n], n a multiple of 4 up to 256; importance and plain as in struct type's encode */
-void search_load(struct search *s, const float *src, const float *importance, int n, int plain);
+/* src, f32 [n], n a multiple of 4 up to 256; importance and how as in struct type's encode */
+void search_load(struct search *s, const float *src, const float *importance, int n, int how);
 /* Set only unit and per_unit, for values up to top. */
 void search_units(struct search *s, float top);
 /* The nearest F16 to x that is finite */
@@ -153,9 +153,6 @@ static inline struct search_fit search_try(const search_v4 *x, const search_v4 *
 	}
 	return (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
-
-/* How many tries or groups the registers of this processor hold side by side: 1, 2 or 4. */
-int search_width(void);
 
 /* Value nearest under scale a as integers; a 0: all the grid's nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);

@@ -405,17 +405,17 @@ WITH_AVX512 static void codes_avx512(int8_t *q, const struct search_four *at, in
 #endif
 
 void search_single(const struct search_single *t, const struct search_grid *g, void *dst,
-                   const float *src, const float *importance, size_t blocks, int is_plain)
+                   const float *src, const float *importance, size_t blocks, int how)
 {
 	size_t n = (size_t)t->n;
 	search_v4 x[256], w[256], top;
 	const struct search_four at = { x, w };
-	const int width = search_width(), wide = width == 4 && !importance && !g->nearest;
+	const int width = type_width(how), wide = width == 4 && !importance && !g->nearest;
 	struct search s[4];
 	uint16_t h[4];
 	int8_t q[4 * 256];
 
-	if (is_plain) {
+	if (how & ENCODE_PLAIN) {
 		plain(t, g, dst, src, blocks);
 		return;
 	}

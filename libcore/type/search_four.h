@@ -22,7 +22,7 @@ static inline void search_side_by_side(const struct search_four *f, int i, const
 		f->w[4 * k + i] = w[k];
 	}
 }
-/* search_try of each group under its own scale.  width: search_width(); the sums are the same for
+/* search_try of each group under its own scale.  width: type_width(); the sums are the same for
  * every width. */
 void search_each4(const struct search_four *f, int n, search_v4 inv, const struct search_grid *g,
                   int width, struct search_fit4 *fit);
@@ -39,5 +39,5 @@ struct search_single {
 	const struct search_table *table;
 };
 void search_single(const struct search_single *t, const struct search_grid *g, void *dst,
-                   const float *src, const float *importance, size_t blocks, int plain);
+                   const float *src, const float *importance, size_t blocks, int how);
 #endif

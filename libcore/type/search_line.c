@@ -136,7 +136,7 @@ static void four_lines(const struct search s[4], const struct search_four *at, f
 }
 
 void search_line(const struct search_line *t, void *dst, const float *src, const float *importance,
-                 size_t blocks, int plain)
+                 size_t blocks, int how)
 {
 	search_v4 x[32], w[32];
 	const struct search_four at = { x, w };
@@ -144,16 +144,16 @@ void search_line(const struct search_line *t, void *dst, const float *src, const
 	struct lines f;
 	int8_t q[32];
 
-	for (size_t i = 0; plain && i < blocks; i++)
+	for (size_t i = 0; how & ENCODE_PLAIN && i < blocks; i++)
 		plain_line(t, (char *)dst + i * t->bytes, src + 32 * i);
-	for (size_t from = 0; !plain && from < blocks; from += 4) {
+	for (size_t from = 0; !(how & ENCODE_PLAIN) && from < blocks; from += 4) {
 		size_t some = blocks - from < 4 ? blocks - from : 4;
 
 		for (size_t i = 0; i < 4; i++) {
 			/* those that lack are the last one again */
 			size_t of = 32 * (from + (i < some ? i : some - 1));
 
-			search_load(&s[i], src + of, importance ? importance + of : NULL, 32, 0);
+			search_load(&s[i], src + of, importance ? importance + of : NULL, 32, how);
 			search_side_by_side(&at, (int)i, s[i].x, s[i].w, 8);
 		}
 		four_lines(s, &at, t->top, &f);

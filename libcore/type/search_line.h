@@ -16,7 +16,7 @@ struct line4 {
 
 struct line_sums line_try(const search_v4 *x, const search_v4 *w, int n, float inv, float base,
                           float zero, float top);
-/* Up to four line_try in one pass, one to a lane.  width: search_width(); the sums are the same for
+/* Up to four line_try in one pass, one to a lane.  width: type_width(); the sums are the same for
  * every width. */
 struct line_place {
 	search_v4 inv, base, zero;
@@ -32,7 +32,7 @@ void line_groups4(const struct search_four *at, int n, const struct line_place *
 void line_codes(int8_t *q, const search_v4 *x, int n, float a, float c, float top);
 /* The least and the greatest of the values that matter; the next vector is `step` further on. */
 void line_range(const search_v4 *x, const search_v4 *w, int n, int step, float *lo, float *hi);
-/* width: search_width(); the lines are the same for every width. */
+/* width: type_width(); the lines are the same for every width. */
 struct line4 line_search4(const struct search_four *at, int n, float top, int width);
 
 /* Blocks of 32 values, value = d q + m, 0 <= q <= top: the encoder of a type whose blocks are that. */
@@ -42,7 +42,7 @@ struct search_line {
 	void (*put)(void *block, uint16_t d, uint16_t m, const int8_t *q);
 };
 void search_line(const struct search_line *t, void *dst, const float *src, const float *importance,
-                 size_t blocks, int plain);
+                 size_t blocks, int how);
 
 /* 256 values in groups of n vectors: value = d sc q - dmin mn, 0 <= q <= top, 0 <= sc and mn <=
  * most. */

@@ -42,15 +42,6 @@
 #include "type/search_wide.h"
 #endif
 
-int search_width(void)
-{
-#if defined __x86_64__
-	return __builtin_cpu_supports("avx512f") ? 4 : __builtin_cpu_supports("avx2") ? 2 : 1;
-#else
-	return 1;
-#endif
-}
-
 static void line_plain(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at,
                        float top, int tries, struct line_sums4 *f)
 {

@@ -53,11 +53,11 @@ static void put(void *block, uint16_t d, const int8_t *q)
 		b->qh[l] = five(q + 240 + l, 4, 4);
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const struct search_single single = { 256, sizeof(struct tq1_0), put };
 
-	search_single(&single, &search_ternary, dst, src, importance, blocks, plain);
+	search_single(&single, &search_ternary, dst, src, importance, blocks, how);
 }
 
 /* Digit n of the byte, which has so many. */

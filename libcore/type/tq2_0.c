@@ -31,11 +31,11 @@ static void put(void *block, uint16_t d, const int8_t *q)
 	}
 }
 
-static void encode(void *dst, const float *src, const float *importance, size_t blocks, int plain)
+static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	static const struct search_single single = { 256, sizeof(struct tq2_0), put };
 
-	search_single(&single, &search_ternary, dst, src, importance, blocks, plain);
+	search_single(&single, &search_ternary, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -32,6 +32,19 @@ int infer_type_from_gguf(uint32_t gguf_id)
 	return -1;
 }
 
+int type_width(int how)
+{
+#if defined __x86_64__
+	if (!(how & (ENCODE_128 | ENCODE_256)) && __builtin_cpu_supports("avx512f"))
+		return 4;
+	if (!(how & ENCODE_128) && __builtin_cpu_supports("avx2"))
+		return 2;
+#else
+	(void)how;
+#endif
+	return 1;
+}
+
 size_t type_row_bytes(int type, int64_t n)
 {
 	const struct infer_type_info *info = &rows[type]->info;

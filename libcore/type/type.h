@@ -4,6 +4,15 @@
 #define TYPE_TYPE_H
 #include <infer/type.h>
 
+/* How values are encoded: bits of `how`.  Registers that the processor lacks are not used either. */
+enum {
+	/* scales follow from the range of the values alone, nothing is searched, and importances
+	 * do not count */
+	ENCODE_PLAIN = 1,
+	ENCODE_128 = 2, /* registers of at most 128 bits */
+	ENCODE_256 = 4, /* registers of at most 256 bits */
+};
+
 struct type {
 	struct infer_type_info info;
 	/* f32 [blocks * block] from src, any alignment */
@@ -11,12 +20,11 @@ struct type {
 	/* Codes for blocks * block finite values of src; dst any alignment, not overlapping src.
 	 * importance  f32 [blocks * block], finite, >= 0: what a squared error of each value costs;
 	 *             NULL: 1 for all
-	 * plain       1: scales follow from the range of the values alone, nothing is searched, and
-	 *             importances do not count
-	 * The same bytes on every machine, whether block by block or all at once.  NULL: no encoder.
-	 * Any thread. */
+	 * how         ENCODE_PLAIN and others
+	 * The same bytes on every machine and in registers of every width, whether block by block or
+	 * all at once.  NULL: no encoder.  Any thread. */
 	void (*encode)(void *dst, const float *src, const float *importance, size_t blocks,
-	               int plain);
+	               int how);
 	/* Give elements i ... i + unit - 1 of a block the codes nearest to x f32 [unit] while all its
 	 * scales stay; x becomes what they stand for.  w f32 [unit], > 0: what a squared error of
 	 * each costs.  i is a multiple of unit: 1, or the elements whose codes depend on each
@@ -35,7 +43,9 @@ struct type {
 #include "type/type_list.h"
 #undef TYPE
 
-const struct type *type_get(int type);      /* NULL outside the enum */
+const struct type *type_get(int type); /* NULL outside the enum */
+/* How many vectors of four floats the registers hold that `how` allows: 1, 2 or 4. */
+int type_width(int how);
 size_t type_row_bytes(int type, int64_t n); /* n a multiple of the block, checked by the caller */
 /* Byte of the first float in src that is infinite or NaN, SIZE_MAX if all are finite.  n elements,
  * whole blocks. */

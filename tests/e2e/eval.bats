@@ -125,9 +125,10 @@ evaluate() { infer-quant eval "$@"; }
 	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o
 	done
-	for o in '-m demo' '-f x' '--ref demo' '--beside demo' '--choices x' '--record x' '-c 32' '--kv-type f32' '--isa ref' --no-prefix-cache; do
+	for o in '-m demo' '-f x' '--ref demo' '--beside demo' '--choices x' '--record x' '-c 32' '--kv-type f32' --no-prefix-cache; do
 		fails 2 'go with eval and imatrix only' infer-quant --copy demo x.gguf $o
 	done
+	fails 2 'a copy computes nothing' infer-quant --copy --isa ref demo x.gguf
 	: >empty
 	fails 2 'empty: is empty' evaluate -f empty
 	fails 1 'nosuch' evaluate -f nosuch

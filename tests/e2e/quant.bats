@@ -58,10 +58,13 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same "$(infer-inspect --json --all a.gguf | grep '"kind":"meta"' | json key)" "$(infer-inspect --json --all b.gguf | grep '"kind":"meta"' | json key)"
 }
 
-@test "the number of threads changes no byte" {
+@test "neither the number of threads nor the kernel set changes a byte" {
 	for t in 1 2 3; do infer-quant -t $t --type Q4_K_M "$F16" $t.gguf; done
 	cmp 1.gguf 2.gguf
 	cmp 1.gguf 3.gguf
+	infer-quant --isa ref --type Q4_K_M "$F16" ref.gguf
+	cmp 1.gguf ref.gguf
+	INFER_ISA=mmx fails 2 "'mmx' is no kernel set" infer-quant --type Q4_K_M "$F16" x.gguf
 }
 
 @test "--dry-run shows what is written, and writes nothing" {

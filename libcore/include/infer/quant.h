@@ -37,6 +37,7 @@ struct infer_quant_opts {
 	/* with type: "search", "rtn": no search, scales follow from the range of the values, or
 	 * "gptq"; NULL: search, or gptq where there is one */
 	const char *method;
+	const char *isa; /* as in struct infer_engine_opts; the bytes are the same */
 	/* For the method gptq, of the recipe too: matrices that it knows are rounded so, to types of
 	 * up to 5 bits; it has read the text.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
@@ -48,7 +49,8 @@ typedef struct infer_quant infer_quant;
  * INFER_EINVAL   an unknown type, a pattern that is malformed or matches no tensor, importances
  *                that a type needs and that are missing, a type that weights never have, one of
  *                more than 5 bits with GPTQ
- * INFER_EUNSUP   a layer that a name does not say, more files than a name can count
+ * INFER_EUNSUP   a layer that a name does not say, more files than a name can count, a kernel set
+ *                that is not here
  * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model; what a recipe says that
  *                is wrong for this model
  * INFER_ENOMEM */

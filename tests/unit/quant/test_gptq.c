@@ -1,6 +1,6 @@
 /* tests/unit/quant/test_gptq.c - Hessians and a rounded matrix compared with numpy
  * (scripts/golden-gptq.py); what rounding so is for: less is lost than by rounding each weight alone,
- * in every type; the same bytes for any threads, passes and stops; what is refused. */
+ * in every type; the same bytes for any threads, registers, passes and stops; what is refused. */
 #include "../nth.h"
 #include <math.h>
 #include <stdio.h>
@@ -81,7 +81,7 @@ struct matrix {
 	float rows[HESSIAN_ROWS * (COLUMNS + 64)];
 };
 
-static void fill(struct matrix *m, int threads)
+static void fill(struct matrix *m, int threads, int how)
 {
 	const float *rows[TEXT];
 	struct pool *pool;
@@ -96,8 +96,8 @@ static void fill(struct matrix *m, int threads)
 	}
 	memset(m->h, 0, sizeof m->h);
 	assert_int_equal(pool_new(&pool, threads, NULL), INFER_OK);
-	hessian_add(m->h, COLUMNS, rows, TEXT / 2, m->rows, pool);
-	hessian_add(m->h, COLUMNS, rows + TEXT / 2, TEXT - TEXT / 2, m->rows, pool);
+	hessian_add(m->h, COLUMNS, rows, TEXT / 2, m->rows, pool, how);
+	hessian_add(m->h, COLUMNS, rows + TEXT / 2, TEXT - TEXT / 2, m->rows, pool, how);
 	pool_free(pool);
 }
 
@@ -137,12 +137,18 @@ static infer_gptq *with_damping(const struct infer_solver *s)
 static void test_round(void **state)
 {
 	static struct matrix m;
+	static double sums[COLUMNS * COLUMNS];
 	infer_gptq *g = with_damping(&plain);
 	char line[256];
 	int row = 0;
 
 	(void)state;
-	fill(&m, 2);
+	for (int i = 0; i < 3; i++) {
+		fill(&m, 2, i == 0 ? ENCODE_128 : i == 1 ? ENCODE_256 : 0);
+		if (!i)
+			memcpy(sums, m.h, sizeof sums);
+		assert_memory_equal(m.h, sums, sizeof sums);
+	}
 	round_all(&m, INFER_Q1_0, g);
 	FILE *f = fopen(GOLDEN "round.txt", "r");
 	assert_non_null(f);
@@ -205,7 +211,7 @@ static void test_types(void **state)
 
 		if (!t->round)
 			continue;
-		fill(&m, 1);
+		fill(&m, 1, 0);
 		for (int r = 0; r < ROWS; r++)
 			t->encode(alone + r * COLUMNS, m.w + r * COLUMNS, NULL,
 			          (size_t)(COLUMNS / t->info.block), 0);
@@ -227,6 +233,7 @@ struct run {
 	infer_model *m;
 	infer_engine *e;
 	infer_quant *q;
+	const char *isa; /* of what is written */
 };
 struct golden {
 	char file[NAME];
@@ -275,7 +282,9 @@ static void run_close(struct run *r)
 static int run_write(struct run *r, const char *type, const char *path, int threads, int verify,
                      infer_error *err)
 {
-	const struct infer_quant_opts o = { .type = type, .verify = verify, .gptq = r->g };
+	const struct infer_quant_opts o = {
+		.type = type, .verify = verify, .gptq = r->g, .isa = r->isa
+	};
 	struct infer_quant_result done;
 	int rc = infer_quant_new(&r->q, infer_model_file(r->m), &o, err);
 
@@ -337,7 +346,7 @@ static void measure_all(struct run *r)
 	for (int i = 0; i < r->g->n; i++)
 		order[i] = i;
 	assert_int_equal(pool_new(&pool, 2, &err), INFER_OK);
-	if (hessian_measure(r->g, pool, order, r->g->n, &got, &err))
+	if (hessian_measure(r->g, pool, 0, order, r->g->n, &got, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(got, r->g->n);
 	pool_free(pool);
@@ -394,7 +403,7 @@ static void digest(char hex[65], const char *path)
 	fclose(f);
 }
 
-/* For any threads, as many passes as there are matrices, and read again. */
+/* For any threads and kernel set, as many passes as there are matrices, and read again. */
 static void test_same(void **state)
 {
 	static const char *const files[] = { "llama-gqa.gguf", "qwen3moe.gguf" };
@@ -406,7 +415,7 @@ static void test_same(void **state)
 	assert_true(fd >= 0 && !close(fd));
 	for (size_t f = 0; f < sizeof files / sizeof *files; f++)
 		for (int i = 0; i < 3; i++) {
-			struct run r = { 0 };
+			struct run r = { .isa = i == 1 ? "ref" : NULL };
 			infer_error err;
 
 			small(&g, files[f]);

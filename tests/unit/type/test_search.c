@@ -36,7 +36,7 @@ static void test_widths(void **state)
 	struct search s;
 
 	(void)state;
-	assert_true(search_width() == 1 || search_width() == 2 || search_width() == 4);
+	assert_true(type_width(0) == 1 || type_width(0) == 2 || type_width(0) == 4);
 	for (int k = 0; k < 2000; k++) {
 		int n = 1 + k % 5;
 		for (int i = 0; i < 32; i++) {
@@ -49,7 +49,7 @@ static void test_widths(void **state)
 			at.base[l] = 7 + bell((uint64_t)(9 * k + l + 4));
 			at.zero[l] = (float)(l * k % 3);
 		}
-		for (int width = 1; width <= search_width(); width *= 2) {
+		for (int width = 1; width <= type_width(0); width *= 2) {
 			line_try4(s.x, s.w, n, &at, 15, 4, width, &lines);
 			for (int l = 0; l < 4; l++)
 				search_side_by_side(&four, l, s.x + l, s.w + l, n);
@@ -110,7 +110,7 @@ static void test_lines(void **state)
 			search_load(&s[i], x, k & 2 ? w : NULL, 32, 0);
 			search_side_by_side(&four, i, s[i].x, s[i].w, n);
 		}
-		for (int width = 1; width <= search_width(); width *= 2) {
+		for (int width = 1; width <= type_width(0); width *= 2) {
 			of[width / 2] = line_search4(&four, n, 15, width);
 			assert_memory_equal(&of[width / 2], &of[0], sizeof *of);
 		}
