@@ -23,7 +23,7 @@ static struct {
 	int open;
 } out;
 
-int out_is_not(const char *path, const char *from, infer_error *err)
+int out_is_not(const char *option, const char *path, const char *from, infer_error *err)
 {
 	struct stat a, b;
 	int is_stdin = from && !strcmp(from, "-");
@@ -31,7 +31,7 @@ int out_is_not(const char *path, const char *from, infer_error *err)
 	if (!from || stat(path, &a) || (is_stdin ? fstat(STDIN_FILENO, &b) : stat(from, &b)) ||
 	    a.st_dev != b.st_dev || a.st_ino != b.st_ino || !S_ISREG(a.st_mode))
 		return INFER_OK;
-	return err_set(err, INFER_EINVAL, "--out %s is %s, which is read", path,
+	return err_set(err, INFER_EINVAL, "%s%s is %s, which is read", option, path,
 	               is_stdin ? "standard input" : from);
 }
 

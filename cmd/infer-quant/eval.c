@@ -58,7 +58,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		return err_set(err, INFER_EINVAL, "--ref goes with -f only");
 	if (o->choices && o->into)
 		return err_set(err, INFER_EINVAL, "--into goes with -f only");
-	return INFER_OK;
+	return quant_check_out(o, "--record ", o->record, o->model, err);
 }
 
 /* A window of the text is all of the context. */
@@ -295,6 +295,8 @@ int eval(const struct quant_opts *o, const struct opt_rest *rest)
 		rc = open_all(&v, &err);
 	if (!rc)
 		rc = measure(&v, &err);
+	for (int i = 0; i < v.n_models; i++)
+		quant_explain(rc, infer_model_file(v.models[i]), &err);
 	if (!rc)
 		rc = report(&v, &err);
 	late = append_close(&v.out, rc ? NULL : &err);

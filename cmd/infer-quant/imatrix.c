@@ -50,7 +50,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		return err_set(err, INFER_EINVAL, "--out says where it is written");
 	if (!files && !o->texts.n)
 		return err_set(err, INFER_EINVAL, "no text: -f TEXT");
-	return INFER_OK;
+	return quant_check_out(o, "--out ", o->out, files ? NULL : o->model, err);
 }
 
 /* ---- measuring ---- */
@@ -138,7 +138,8 @@ static int measure(struct run *r, infer_error *err)
 	                 &ids, &t.n_ids, err));
 	t.ids = ids;
 	progress_begin("measured", PROGRESS_ITEMS, t.n_ids / (size_t)t.window);
-	rc = infer_imatrix_read(r->im, r->model, r->engine, &t, err);
+	rc = quant_explain(infer_imatrix_read(r->im, r->model, r->engine, &t, err),
+	                   infer_model_file(r->model), err);
 	progress_end();
 	infer_ids_free(ids);
 	if (!rc)

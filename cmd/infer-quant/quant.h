@@ -47,6 +47,12 @@ static inline int quant_measures(const struct quant_opts *o)
 	return o->report || o->recipe || o->max_bytes || o->bpw > 0 || quant_gptq(o);
 }
 
+/* A file that is to be written must be none of those that are read: those of the options, and model.
+ * option: as out_is_not has it; path NULL: none is written */
+int quant_check_out(const struct quant_opts *o, const char *option, const char *path,
+                    const char *model, infer_error *err);
+/* What is not finite comes from a weight that is not: if f has one, err names it.  Returns rc. */
+int quant_explain(int rc, const infer_file *f, infer_error *err);
 /* A name from a file: characters that do not show are escaped. */
 void quant_put_name(struct buf *b, const char *name);
 

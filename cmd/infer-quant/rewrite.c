@@ -127,6 +127,8 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 	r->out = rest->n_words > 1 && !o->dry_run ? rest->words[1] : NULL;
 	if (r->out && !*r->out)
 		return err_set(err, INFER_EINVAL, "OUT is empty");
+	TRY(quant_check_out(o, "", r->out, NULL, err));
+	TRY(quant_check_out(o, "--save-recipe ", o->save_recipe, rest->words[0], err));
 	return model_path(&r->in, rest->words[0], MODEL_NAMED, err);
 }
 
@@ -379,6 +381,21 @@ static int plan(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
+/* What is damaged as a model is not written again; what these programs cannot run, others may. */
+static int check_model(const struct run *r, infer_error *err)
+{
+	const struct infer_model_opts mo = { 0 };
+	infer_model *m = NULL;
+	infer_error why;
+
+	if (r->o->copy || r->o->merge ||
+	    infer_model_open_file(&m, r->file, &mo, &why) != INFER_EFORMAT) {
+		infer_model_close(&m);
+		return INFER_OK;
+	}
+	return err_set(err, INFER_EFORMAT, "%s", why.message);
+}
+
 static int run(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
@@ -392,6 +409,7 @@ static int run(struct run *r, infer_error *err)
 	infer_file_info(r->file, &info);
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
+	TRY(check_model(r, err));
 	TRY(choose(r, err));
 	TRY(calibrate(r, err));
 	TRY(plan(r, err));
@@ -411,6 +429,8 @@ int rewrite(const struct quant_opts *o, const struct opt_rest *rest)
 
 	if (!rc)
 		rc = run(&r, &err);
+	if (quant_measures(o)) /* the engine found it, perhaps */
+		quant_explain(rc, r.file, &err);
 	infer_quant_free(r.quant);
 	infer_recipe_free(r.recipe);
 	calibrate_close(&r.calibrate);

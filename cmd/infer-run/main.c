@@ -172,9 +172,9 @@ static int open_out(const struct run_opts *o)
 	if (!o->out)
 		return EXIT_DONE;
 	for (size_t i = 0; !rc && i < sizeof inputs / sizeof *inputs; i++)
-		rc = out_is_not(o->out, inputs[i], &err);
+		rc = out_is_not("--out ", o->out, inputs[i], &err);
 	for (int i = 0; !rc && i < o->files.n; i++)
-		rc = out_is_not(o->out, o->files.at[i], &err);
+		rc = out_is_not("--out ", o->out, o->files.at[i], &err);
 	if (!rc)
 		rc = out_open(o->out, &err);
 	return rc ? say_fail(&err) : EXIT_DONE;

@@ -226,6 +226,17 @@ stopped()
 	ln in.gguf link.gguf
 	fails 2 'link.gguf: is the input' infer-quant --type Q8_0 in.gguf link.gguf
 	cmp in.gguf "$F16"
+	seq 60 | sed 's/.*/the of and/' >text
+	cp text same
+	ln -s text link
+	fails 2 'link is text, which is read' infer-quant imatrix -m in.gguf -c 64 -f text --out link
+	fails 2 'in.gguf is in.gguf, which is read' infer-quant imatrix -m in.gguf -c 64 -f text --out in.gguf
+	fails 2 '--record text is text, which is read' infer-quant eval -m in.gguf -c 64 -f text --record text
+	fails 2 'text is link, which is read' infer-quant --type Q4_0 --method gptq -f link in.gguf text
+	fails 2 '--save-recipe link.gguf is in.gguf, which is read' infer-quant --type Q4_0 --save-recipe link.gguf in.gguf a.gguf
+	cmp text same
+	cmp in.gguf "$F16"
+	none a.gguf
 	fails 1 'nosuch/a.gguf.resume: No such file' infer-quant --type Q8_0 in.gguf nosuch/a.gguf
 	mkdir d
 	fails 1 'd: not a regular file' infer-quant --type Q8_0 in.gguf d
@@ -266,12 +277,26 @@ stopped()
 		fails 3 'tensor blk.0.ffn_up.weight: element 700 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
 		none a.gguf
 	done
+	# the engine sees no more than logits
+	seq 60 | sed 's/.*/the of and/' >text
+	for o in 'imatrix -m bad.gguf --out a.gguf' 'eval -m bad.gguf' '--type Q4_K --method gptq bad.gguf a.gguf'; do
+		fails 3 "bad.gguf: tensor blk.0.ffn_up.weight: the F32 weight at byte $((at + 4 * 700)) is not finite" infer-quant $o -c 64 -f text
+		none a.gguf
+	done
 	at=$(infer-inspect tensors --json "$F32" | grep '"blk.0.attn_norm.weight"' | json offset_bytes)
 	cp "$F32" bad.gguf
 	printf '\000\000\300\177' | dd of=bad.gguf bs=1 seek=$((at + 4 * 7)) conv=notrunc status=none
 	fails 3 'tensor blk.0.attn_norm.weight: element 7 is not finite' infer-quant --type Q4_K bad.gguf a.gguf
+	none a.gguf
+}
+
+@test "a file that was cut, shards of another model, a tensor that is missing: nothing is written" {
 	head -c $(($(stat -c %s "$F32") - 100)) "$F32" >cut.gguf
 	fails 3 'cut.gguf' infer-quant --type Q4_K cut.gguf a.gguf
+	perl -0777 -pe 's/llama\.block_count\x04\0\0\0\K\x01/\x02/ or die' "$F32" >less.gguf
+	fails 3 'tensor blk.1.attn_norm.weight: missing' infer-quant --type Q4_K less.gguf a.gguf
+	none a.gguf
+	infer-quant --copy less.gguf copy.gguf
 	infer-quant --copy --split-max-size 300K "$F16" s.gguf
 	second=$(echo s-00002-of-*)
 	mv "$second" second
