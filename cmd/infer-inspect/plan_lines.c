@@ -49,24 +49,14 @@ static void put_model(struct buf *out, const struct planned *p, const struct str
 
 static int computes_here(const struct strategy *s) { return !(s->ask.how.gpu_part > 0); }
 
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return "f16";
-}
-
 static void put_engine(struct buf *out, const struct strategy *s)
 {
 	const struct infer_setup *how = &s->ask.how;
 
 	if (how->k_type != INFER_F16 || how->v_type != INFER_F16) {
-		buf_printf(out, " --kv-type %s", kv_name(how->k_type));
+		buf_printf(out, " --kv-type %s", infer_kv_name(how->k_type));
 		if (how->v_type != how->k_type)
-			buf_printf(out, ",%s", kv_name(how->v_type));
+			buf_printf(out, ",%s", infer_kv_name(how->v_type));
 	}
 	if (how->threads)
 		buf_printf(out, " -t %d", (int)how->threads);

@@ -313,16 +313,6 @@ static int take_first(struct replay *a, infer_error *err)
 	return INFER_OK;
 }
 
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return "?";
-}
-
 /* What records are held against. */
 static void take_names(struct replay *a)
 {
@@ -332,7 +322,7 @@ static void take_names(struct replay *a)
 	infer_file_id(f, a->model_id);
 	infer_engine_info(a->run.engine, &a->engine);
 	snprintf(a->engine_kv, sizeof a->engine_kv, e->k_type == e->v_type ? "%s" : "%s,%s",
-	         kv_name(e->k_type), kv_name(e->v_type));
+	         infer_kv_name(e->k_type), infer_kv_name(e->v_type));
 	/* longrope has two sets of factors, and takes one by the context */
 	a->ctx_counts = infer_file_tensor(f, "rope_factors_long.weight") != NULL;
 }

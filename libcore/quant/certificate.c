@@ -90,16 +90,6 @@ static void put_range(struct gguf_write *w, const char *key, const struct infer_
 	gguf_write_array(w, key, INFER_META_F64, 3, v, sizeof v);
 }
 
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return "?";
-}
-
 static void put_options(struct gguf_write *w, const infer_engine *e)
 {
 	struct infer_engine_info info;
@@ -107,7 +97,7 @@ static void put_options(struct gguf_write *w, const infer_engine *e)
 
 	infer_engine_info(e, &info);
 	snprintf(text, sizeof text, info.k_type == info.v_type ? "%s" : "%s,%s",
-	         kv_name(info.k_type), kv_name(info.v_type));
+	         infer_kv_name(info.k_type), infer_kv_name(info.v_type));
 	put_text(w, CERTIFICATE_EVAL "kv_type", text);
 	put_text(w, CERTIFICATE_EVAL "act_type", info.act_type == INFER_BF16 ? "bf16" : "f32");
 }

@@ -243,16 +243,6 @@ static int open_importance(infer_quant *q, const char *path, infer_error *err)
 	return importance_open(&q->importance, from, err);
 }
 
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return NULL;
-}
-
 static int other(const struct recipe_gptq *r, const char *what, infer_error *err)
 {
 	return err_set(err, INFER_EFORMAT, "%s: %s", r->at, what);
@@ -267,7 +257,7 @@ static int check_gptq(infer_quant *q, infer_error *err)
 
 	infer_engine_info(t->engine, &e);
 	snprintf(q->kv_type, sizeof q->kv_type, e.k_type == e.v_type ? "%s" : "%s,%s",
-	         kv_name(e.k_type), kv_name(e.v_type));
+	         infer_kv_name(e.k_type), infer_kv_name(e.v_type));
 	q->read = (struct recipe_gptq){ .sha256 = t->sha256,
 		                        .kv_type = q->kv_type,
 		                        .act_type = e.act_type == INFER_BF16 ? "bf16" : "f32",

@@ -62,23 +62,13 @@ static void put_kernels(struct jwrite *w, const char *isa)
 	jw_end(w);
 }
 
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return "?";
-}
-
 /* "f16", or "f16,f32" if K and V differ; as in the option */
 static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 {
 	char text[64];
 
-	snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", kv_name(k_type),
-	         kv_name(v_type));
+	snprintf(text, sizeof text, k_type == v_type ? "%s" : "%s,%s", infer_kv_name(k_type),
+	         infer_kv_name(v_type));
 	jw_str(w, "kv_type", text);
 }
 

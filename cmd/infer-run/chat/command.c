@@ -249,17 +249,6 @@ static void put_tally(struct buf *b, const char *what, const struct tally *t)
 	                          : "stopped before the first word, and taken back\n");
 }
 
-/* "f16", as --kv-type has it */
-static const char *kv_name(int type)
-{
-	const struct infer_kv_type *t;
-
-	for (int i = 0; (t = infer_kv_type(i)); i++)
-		if (t->type == type)
-			return t->name;
-	return infer_type_info(type)->name;
-}
-
 static void put_memory(struct buf *b, const struct repl *r)
 {
 	struct infer_engine_stats s;
@@ -274,7 +263,7 @@ static void put_memory(struct buf *b, const struct repl *r)
 	buf_printf(b, "%-14s%.1f MiB: %llu of %llu pages of 32 positions, %s keys and %s values\n",
 	           "KV cache", (double)(s.kv_pages_used * s.kv_page_bytes) / (1 << 20),
 	           (unsigned long long)s.kv_pages_used, (unsigned long long)s.kv_pages,
-	           kv_name(e.k_type), kv_name(e.v_type));
+	           infer_kv_name(e.k_type), infer_kv_name(e.v_type));
 }
 
 static int stats(struct repl *r, const char *rest, infer_error *err)

@@ -20,6 +20,8 @@ struct infer_kv_type {
 };
 /* The nth of them; NULL: there are no more.  Borrowed, valid for ever.  Any thread. */
 const struct infer_kv_type *infer_kv_type(int i);
+/* The name of the one with that enum infer_type; "?": there is none. */
+const char *infer_kv_name(int type);
 
 #ifdef __cplusplus
 }
