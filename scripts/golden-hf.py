@@ -34,7 +34,7 @@ USED = ["llama-bias", "llama-llama3", "llama-longrope", "mistral-window", "mixtr
 # those whose file the public converter writes
 HUB = ["gpt-oss-hub", "qwen2moe-hub", "smollm3-hub", "olmo2-hub", "olmo3-hub", "glm4-hub", "glm4moe-hub", "granitemoe-hub", "mistral3-hub", "granitehybrid-hub", "granitehybrid-dense-hub",
        "qwen3next-hub", "qwen35-hub", "qwen35moe-hub",
-       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "glm4moelite-hub", "mistral4-hub", "mistral4-grows-hub", "minimaxm2-hub", "gemma3n-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
+       "deepseek2-hub", "deepseek2-lite-hub", "deepseek3-hub", "deepseek3-bias-hub", "glm4moelite-hub", "glm4moelite-dense-hub", "mistral4-hub", "mistral4-grows-hub", "minimaxm2-hub", "gemma3n-hub", "gemma4-hub", "gemma4-small-hub", "gemma4-moe-hub", "lfm2-hub", "lfm2moe-hub",
        "llama4-hub"]
 OPTIONS = ("attention_bias", "mlp_bias")
 

@@ -537,6 +537,15 @@ CASES = {
                     "no-growth": ["key deepseek2.rope.scaling.yarn_log_multiplier 0"], "scale-1": ["key deepseek2.expert_weights_scale 1"]},
         "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "no-groups", "group-one", "no-score-growth", "rope-other", "no-renorm", "no-shared"],
     },
+    # biases of what the latents are made by, and of the output; every layer has experts
+    "deepseek3-bias-hub": {
+        "hub": latent("deepseek_v3", "DeepseekV3ForCausalLM", num_hidden_layers=2, attention_bias=True, first_k_dense_replace=0, n_routed_experts=4, n_shared_experts=1,
+                      scoring_func="sigmoid", topk_method="noaux_tc", n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=2.5, rope_scaling=None),
+        "mutants": {"no-q-a-bias": each(2, "fill blk.%d.attn_q_a.bias 0"), "no-kv-a-bias": each(2, "fill blk.%d.attn_kv_a_mqa.bias 0"),
+                    "no-o-bias": each(2, "fill blk.%d.attn_output.bias 0"), "bias-turned": each(2, "swaprows blk.%d.attn_kv_a_mqa.bias 16 20 4"),
+                    "one-expert": ["key deepseek2.expert_used_count 1"]},
+        "faults": ["no-pick-bias", "rope-other", "no-latent-norm"],
+    },
     # GLM 4.7 Flash: no scaling, and no key for the sigmoid
     "glm4moelite-hub": {
         "hub": latent("glm4_moe_lite", "Glm4MoeLiteForCausalLM", topk_method="noaux_tc", n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.8,
@@ -544,6 +553,21 @@ CASES = {
         "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "no-bias": each(3, "fill blk.%d.exp_probs_b.bias 0")[1:],
                     "freq-base": ["key deepseek2.rope.freq_base 500000"]},
         "faults": ["no-pick-bias", "pick-weights", "softmax-gate", "rope-other", "no-latent-norm"],
+    },
+    # several dense layers in front; biases too
+    "glm4moelite-dense-hub": {
+        "hub": latent("glm4_moe_lite", "Glm4MoeLiteForCausalLM", topk_method="noaux_tc", n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.8,
+                      rope_scaling=None, partial_rotary_factor=1.0, num_hidden_layers=3, first_k_dense_replace=2, mlp_layer_types=["dense", "dense", "sparse"], n_routed_experts=4, n_shared_experts=1, attention_bias=True),
+        "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "gate-is-up": ["copy blk.1.ffn_gate.weight blk.1.ffn_up.weight"],
+                    "no-second": ["fill blk.1.ffn_down.weight 0"], "no-kv-a-bias": each(3, "fill blk.%d.attn_kv_a_mqa.bias 0")},
+        "faults": ["no-pick-bias", "rope-other", "no-shared"],
+    },
+    # and none
+    "glm4moelite-none-hub": {
+        "hub": latent("glm4_moe_lite", "Glm4MoeLiteForCausalLM", topk_method="noaux_tc", n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.8,
+                      rope_scaling=None, partial_rotary_factor=1.0, num_hidden_layers=2, first_k_dense_replace=0, mlp_layer_types=["sparse", "sparse"], n_routed_experts=4, n_shared_experts=1),
+        "mutants": {"one-expert": ["key deepseek2.expert_used_count 1"], "no-shared-down": ["fill blk.0.ffn_down_shexp.weight 0"]},
+        "faults": ["no-pick-bias", "softmax-gate", "no-shared"],
     },
     # Mistral 4: the best experts of the best groups by softmax, a group by its two best; the converter has no key for the growth of
     # queries, which the second file has
@@ -569,6 +593,15 @@ CASES = {
                    first_k_dense_replace=0, n_group=4, topk_group=2, norm_topk_prob=True, routed_scaling_factor=1.5, num_nextn_predict_layers=0),
         "mutants": {"groups-3": ["key glm4moe.expert_group_used_count 3"], "one-expert": ["key glm4moe.expert_used_count 1"]},
         "faults": ["no-groups", "group-one"],
+    },
+    # two dense layers in front
+    "glm4moe-dense-hub": {
+        "hub": hub("glm4_moe", "Glm4MoeForCausalLM", num_hidden_layers=3, hidden_size=16, rope_theta=10000.0, head_dim=12, partial_rotary_factor=0.5,
+                   attention_bias=True, use_qk_norm=True, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, moe_intermediate_size=12,
+                   first_k_dense_replace=2, n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.5, num_nextn_predict_layers=0),
+        "mutants": {"one-expert": ["key glm4moe.expert_used_count 1"], "gate-is-up": ["copy blk.1.ffn_gate.weight blk.1.ffn_up.weight"],
+                    "no-second": ["fill blk.1.ffn_down.weight 0"]},
+        "faults": ["no-pick-bias", "no-shared"],
     },
     # experts by sigmoid and a bias beside norms over all heads; rotary_dim instead of a part
     "minimaxm2-hub": {

@@ -158,6 +158,7 @@ KEY(SIDE,               NULL,                               "laurel_rank",      
 KEY(LAYER_VOCAB,        NULL,                               "vocab_size_per_layer_input", HARMLESS, 0, 0) /* its table has as many rows */
 KEY(MAMBA_WIDTH,        NULL,                               "mamba_expand",              HARMLESS, 0, 0) /* the heads are as wide together */
 KEY(MAMBA_CHUNK,        NULL,                               "mamba_chunk_size",          HARMLESS, 0, 0) /* rows that other engines take together */
+KEY(FFN_KINDS,          NULL,                               "mlp_layer_types",           HARMLESS, 0, 0) /* keys_hf_lists.c: what LEADING_DENSE says */
 KEY(PARTIAL_ROTARY,     NULL,                               "rope.partial_rotary_factor", HARMLESS, 0, 0) /* read with ROPE_DIM */
 KEY(ATTENTION_FACTOR,   NULL,                               "rope.attention_factor",     HARMLESS, 0, 0) /* read with ROPE_ATTN, YARN_ATTN */
 KEY(SCALED_CONTEXT,     NULL,                               "rope.max_position_embeddings", HARMLESS, 0, 0) /* CONTEXT, again */

@@ -48,8 +48,26 @@ static int check_limit(const struct arch_keys *k, infer_error *err)
 	               : err_set(err, INFER_EUNSUP, "key time_step_limit: no limits are supported");
 }
 
+/* Dense layers first, then layers with experts: as many as the number of the dense ones says. */
+static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *dense = present(json_get(k->config, "first_k_dense_replace"));
+	int64_t i = 0;
+
+	json_each(v, json_get(k->config, "mlp_layer_types")) {
+		if (!json_equals(v, i < int_of(dense) ? "dense" : "sparse"))
+			return err_set(err, INFER_EUNSUP,
+			               "key mlp_layer_types: layer %lld is not what "
+			               "first_k_dense_replace says, %lld",
+			               (long long)i, (long long)int_of(dense));
+		i++;
+	}
+	return INFER_OK;
+}
+
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 {
 	TRY(check_by_layer(k, err));
+	TRY(check_ffn_kinds(k, err));
 	return check_limit(k, err);
 }

@@ -53,7 +53,8 @@ static int32_t queries(struct graph *g, const infer_model *m, const int32_t *w, 
 {
 	if (m->h.q_rank)
 		h = arch_linear(g, m, w[W_Q_B], -1,
-		                norm(g, m, w[W_Q_A_NORM], arch_linear(g, m, w[W_Q_A], -1, h), 0));
+		                norm(g, m, w[W_Q_A_NORM],
+		                     arch_linear(g, m, w[W_Q_A], w[W_Q_A_BIAS], h), 0));
 	else
 		h = arch_linear(g, m, w[W_Q], -1, h);
 	return by_heads(g, m, w[W_K_B], rotate(g, m, h, m->h.n_head, m->h.k_head), m->h.dk);
@@ -62,7 +63,8 @@ static int32_t queries(struct graph *g, const infer_model *m, const int32_t *w, 
 /* The latent, normed, and behind it what rotates. */
 static int32_t latents(struct graph *g, const infer_model *m, const int32_t *w, int32_t h)
 {
-	h = norm(g, m, w[W_KV_A_NORM], arch_linear(g, m, w[W_KV_A], -1, h), m->h.kv_rank);
+	h = norm(g, m, w[W_KV_A_NORM], arch_linear(g, m, w[W_KV_A], w[W_KV_A_BIAS], h),
+	         m->h.kv_rank);
 	return rotate(g, m, h, 1, m->h.dk);
 }
 

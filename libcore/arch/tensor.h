@@ -51,6 +51,8 @@ enum arch_slot {
 	W_Q_A_NORM,
 	W_Q_B,
 	W_KV_A,
+	W_KV_A_BIAS,
+	W_Q_A_BIAS,
 	W_KV_A_NORM,
 	W_K_B,
 	W_V_B,

@@ -11,7 +11,7 @@
 
 #define GOLDEN_LOGITS "tests/golden/logits/"
 #define GOLDEN_TOLERANCE 1e-4 /* times max(1, max |logit|) */
-enum { MAX_CASES = 64, MAX_MUTANTS = 16, MAX_EDITS = 64, MAX_IDS = 64, NAME = 64 };
+enum { MAX_CASES = 96, MAX_MUTANTS = 16, MAX_EDITS = 64, MAX_IDS = 64, NAME = 64 };
 
 struct edits {
 	char *line[MAX_EDITS];

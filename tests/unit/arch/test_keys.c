@@ -348,6 +348,11 @@ static const struct {
 #define MODERN \
 	ENCODER("ModernBertModel", "modernbert") \
 	",\"global_rope_theta\":160000.0,\"local_attention\":128"
+#define STEPS(limit) \
+	FAMILY("GraniteMoeHybrid") \
+	",\"num_local_experts\":0,\"shared_intermediate_size\":64,\"mamba_d_head\":8," \
+	"\"mamba_n_heads\":8,\"mamba_n_groups\":1,\"mamba_d_state\":4,\"mamba_d_conv\":4," \
+	"\"layer_types\":[\"mamba\",\"attention\"],\"time_step_limit\":" limit "}"
 #define GEMMA3N(more, cuts) \
 	FAMILY("Gemma3n") \
 	",\"sliding_window\":8,\"layer_types\":[\"sliding_attention\",\"full_attention\"]," \
@@ -463,6 +468,12 @@ static const struct {
 	{ MINIMAX ",\"qk_norm_type\":\"per_head\"}", INFER_EUNSUP, "key qk_norm_type: per_head" },
 	{ MINIMAX ",\"shared_intermediate_size\":8}", INFER_EUNSUP,
 	  "key shared_expert_intermediate_size: 8" },
+	{ LATENT ",\"first_k_dense_replace\":1,\"mlp_layer_types\":[\"dense\",\"sparse\"]}",
+	  INFER_OK, "" },
+	{ LATENT ",\"first_k_dense_replace\":1,\"mlp_layer_types\":[\"dense\",\"dense\"]}",
+	  INFER_EUNSUP, "key mlp_layer_types: layer 1" },
+	{ LATENT ",\"mlp_layer_types\":[\"dense\",\"sparse\"]}", INFER_EUNSUP,
+	  "key mlp_layer_types: layer 0" },
 	{ FAMILY("Llama") ",\"rotary_dim\":4}", INFER_EUNSUP, "key rotary_dim: 4" },
 	{ FAMILY("Llama") ",\"attn_type_list\":[0,1]}", INFER_EUNSUP, "key attn_type_list: 0" },
 	{ FAMILY("Glm4Moe") ",\"partial_rotary_factor\":0.5,\"norm_topk_prob\":true}",
@@ -473,6 +484,12 @@ static const struct {
 	  INFER_EFORMAT, "key n_group: 3" },
 	{ FAMILY("Llama") ",\"kv_lora_rank\":16}", INFER_EUNSUP, "key kv_lora_rank: 16" },
 	{ FAMILY("DeepseekV3") "}", INFER_EFORMAT, "key kv_lora_rank: missing" },
+	{ STEPS("[0.0,{\"__float__\":\"Infinity\"}]"), INFER_OK, "" },
+	{ STEPS("null"), INFER_OK, "" },
+	{ STEPS("[0.0,0.1]"), INFER_EUNSUP, "key time_step_limit" },
+	{ STEPS("[0.001,{\"__float__\":\"Infinity\"}]"), INFER_EUNSUP, "key time_step_limit" },
+	{ STEPS("[0.0]"), INFER_EUNSUP, "key time_step_limit" },
+	{ STEPS("0.1"), INFER_EUNSUP, "key time_step_limit" },
 	{ LATENT "}", INFER_OK, "" },
 	{ LATENT ",\"index_topk\":2048}", INFER_EUNSUP, "key index_topk: 2048" },
 	{ LATENT ",\"rope_interleave\":false}", INFER_EUNSUP, "key rope_interleave: 0" },
