@@ -468,6 +468,25 @@ static int read_rows(infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
+/* A head that scores texts has one score for each label, if its scores are named. */
+static int check_labels(const infer_model *m, infer_error *err)
+{
+	const struct infer_meta *labels;
+	char key[128];
+
+	snprintf(key, sizeof key, "%s.classifier.output_labels", m->arch->gguf);
+	labels = infer_file_meta(m->file, key);
+	if (!m->h.n_ranks || !labels)
+		return INFER_OK;
+	if (labels->type != INFER_META_ARR || labels->elem_type != INFER_META_STR)
+		return err_set(err, INFER_EFORMAT, "key %s: not an array of strings", key);
+	if (labels->count != (uint64_t)m->h.n_ranks)
+		return err_set(err, INFER_EFORMAT, "key %s: %llu labels for the %d rows of %s", key,
+		               (unsigned long long)labels->count, m->h.n_ranks,
+		               arch_row(m->arch, W_RANK)->gguf);
+	return INFER_OK;
+}
+
 /* Check that the head that scores texts has all its tensors and scores one row. */
 static int check_head(const infer_model *m, infer_error *err)
 {
@@ -533,6 +552,7 @@ int arch_bind(infer_model *m, infer_error *err)
 	}
 	TRY(check_all(m, err));
 	TRY(check_head(m, err));
+	TRY(check_labels(m, err));
 	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)
 		TRY(arch_split_latent(m, i, err));
 	return INFER_OK;

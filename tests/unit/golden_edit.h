@@ -81,6 +81,17 @@ static inline void edit_key(struct image *im, const char *key, const char *value
 		memcpy(im->at + ((const unsigned char *)s.at - im->at), value, s.len);
 		break;
 	}
+	case INFER_META_ARR: { /* in the same bytes: "one" string, or "bytes" */
+		int one = !strcmp(value, "one");
+		uint64_t n = file_value(m)->bytes, count = one ? 1 : n, len = n - 8;
+
+		u = one ? INFER_META_STR : INFER_META_U8;
+		memcpy(at - 12, &u, 4);
+		memcpy(at - 8, &count, 8);
+		if (one)
+			memcpy(at, &len, 8);
+		break;
+	}
 	default:
 		fail_msg("edit: key %s has type %d", key, m->type);
 	}

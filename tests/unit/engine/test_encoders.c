@@ -207,6 +207,12 @@ static void test_hostile(void **state)
 		{ "modern-rank", "key modern-bert.classifier.pooling_type 1",
 		  "classifier.pooling_type", INFER_EUNSUP },
 		{ "gemma", "key gemma-embedding.attention.key_length 4", "attn_", INFER_EFORMAT },
+		{ "qwen-rank", "key qwen3.classifier.output_labels one", "1 labels for the 2 rows",
+		  INFER_EFORMAT },
+		{ "qwen-rank", "key qwen3.classifier.output_labels bytes", "not an array of strings",
+		  INFER_EFORMAT },
+		{ "xlm-rank", "key bert.classifier.output_labels bytes", "not an array of strings",
+		  INFER_EFORMAT },
 	};
 
 	(void)state;
