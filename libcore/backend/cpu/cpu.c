@@ -24,6 +24,14 @@ static int cpu_open(struct backend **out, const struct host *host, const struct 
 	return INFER_OK;
 }
 
+/* All CPUs compute the same bits. */
+static void cpu_describe(const struct backend *b, char *out, size_t n)
+{
+	(void)b;
+	must(n > 0);
+	out[0] = 0;
+}
+
 static void cpu_memory(const struct backend *b, uint64_t *left, uint64_t *total)
 {
 	struct os_limits l;
@@ -52,6 +60,7 @@ const struct backend_kind backend_cpu = {
 	.page = KERN_PAGE,
 	.open = cpu_open,
 	.close = cpu_close,
+	.describe = cpu_describe,
 	.memory = cpu_memory,
 	.need = cpu_need,
 	.load = cpu_load,

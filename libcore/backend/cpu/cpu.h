@@ -8,6 +8,7 @@
 #ifndef BACKEND_CPU_CPU_H
 #define BACKEND_CPU_CPU_H
 #include "backend/backend.h"
+#include "backend/check.h"
 #include "backend/cpu/cache.h"
 #include "base/ahead.h"
 #include "base/pool.h"
@@ -84,8 +85,7 @@ struct backend_plan {
 	int n_acts;
 	int32_t *stage; /* [nodes] step of a node */
 	size_t *offset; /* [nodes] in values */
-	int64_t n_ids;  /* rows of the smallest table that ids choose from */
-	int has_edges;
+	struct backend_checked checked;
 	struct cpu_job *jobs;
 	int max_jobs;
 	size_t value_bytes, act_bytes;

@@ -299,55 +299,10 @@ static void angles(void *user, int64_t row, int worker)
 	}
 }
 
-static int check_wants(const struct backend_step *s, infer_error *err)
-{
-	for (int32_t i = 0; s->want && i < s->n_out; i++)
-		if (s->want[i] != BACKEND_LOGITS && s->want[i] != BACKEND_HIDDEN)
-			return err_set(err, INFER_EUNSUP, "row %d: the cpu does not compute %s",
-			               s->out[i],
-			               s->want[i] == BACKEND_ARGMAX  ? "ARGMAX"
-			               : s->want[i] == BACKEND_TOP_K ? "TOP_K"
-			                                             : "what is wanted");
-	return INFER_OK;
-}
-
-/* The step comes from the engine, so an error in it is a bug of ours: it is reported, not
- * repaired. */
-static int check_step(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
-{
-	int32_t row = 0;
-
-	if (s->n < 1 || s->n > p->size.rows || s->n_out < 0 || s->n_out > p->size.out ||
-	    s->n_out > s->n)
-		return err_set(err, INFER_EINVAL,
-		               "a step of %d rows, %d out, where the plan has %d and %d", s->n,
-		               s->n_out, p->size.rows, p->size.out);
-	for (int32_t i = 0; i < s->n_runs; i++) {
-		const struct backend_run *r = &s->runs[i];
-		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 ||
-		    r->pos > p->size.ctx - r->n)
-			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i,
-			               r->row, r->n, r->pos);
-		row += r->n;
-	}
-	for (int32_t i = 0; i < s->n; i++)
-		if (s->ids[i] < 0 || s->ids[i] >= p->n_ids)
-			return err_set(err, INFER_EINVAL,
-			               "row %d: id %d where the vocabulary has %d", i, s->ids[i],
-			               (int)p->n_ids);
-	for (int32_t i = 0; i < s->n_out; i++)
-		if (s->out[i] < 0 || s->out[i] >= s->n)
-			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
-	if (p->has_edges && !s->edges)
-		return err_set(err, INFER_EINVAL, "a step without edges for a part of a graph");
-	TRY(check_wants(s, err));
-	return row == s->n ? INFER_OK
-	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
-}
-
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
-	TRY(check_step(p, s, err));
+	TRY(backend_check_step(&p->checked, &p->size, s, err));
+	TRY(backend_check_wants(s, "cpu", err));
 	p->s = s;
 	return INFER_OK;
 }

@@ -1,0 +1,270 @@
+/* backend/check.c - checks of graphs, weights and steps that do not depend on the backend. */
+#include "backend/check.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "type/type.h"
+
+struct scope {
+	const struct backend_model *m;
+	const struct backend_size *size;
+};
+
+static const struct graph_node *node_of(const struct scope *p, int32_t i)
+{
+	return &p->m->graph->nodes[i];
+}
+
+static int check_matrix(const struct scope *p, int32_t i, int slot, int64_t k, int64_t n,
+                        infer_error *err)
+{
+	const struct graph_node *node = node_of(p, i);
+	const struct weight *w = &p->m->weights[node->w[slot]];
+	const struct type *t = type_get(w->type);
+
+	if (!t || !t->decode || t->info.file_only)
+		return err_set(err, INFER_EUNSUP, "node %d (%s): type %s is not a type of weights",
+		               i, graph_op_name(node->op), t ? t->info.name : "(unknown)");
+	if (w->ne[0] != k || w->ne[1] != n || w->n < 1)
+		return err_set(err, INFER_EINVAL,
+		               "node %d (%s): weight of %lld x %lld where %lld x %lld is wanted", i,
+		               graph_op_name(node->op), (long long)w->ne[0], (long long)w->ne[1],
+		               (long long)k, (long long)n);
+	return INFER_OK;
+}
+
+static int check_vector(const struct scope *p, int32_t i, int slot, int64_t n, infer_error *err)
+{
+	const struct graph_node *node = node_of(p, i);
+
+	if (node->w[slot] < 0)
+		return INFER_OK;
+	const struct weight *w = &p->m->weights[node->w[slot]];
+	if (w->type != INFER_F32 || w->ne[0] != n || (uintptr_t)w->at[0] % sizeof(float))
+		return err_set(err, INFER_EINVAL,
+		               "node %d (%s): its vector is not %lld aligned floats", i,
+		               graph_op_name(node->op), (long long)n);
+	return INFER_OK;
+}
+
+static int check_pair(const struct scope *p, int32_t i, int64_t n, infer_error *err)
+{
+	TRY(check_vector(p, i, 0, n, err));
+	return check_vector(p, i, 1, n, err);
+}
+
+static int is_one(const struct scope *p, int32_t w)
+{
+	return w >= 0 && p->m->weights[w].ne[0] == 1;
+}
+
+static int check_moe(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	int experts = p->m->weights[n->w[0]].n;
+
+	TRY(check_matrix(p, i, 0, n->cols, n->moe.ff, err));
+	TRY(check_matrix(p, i, 1, n->cols, n->moe.ff, err));
+	TRY(check_matrix(p, i, 2, n->moe.ff, n->cols, err));
+	for (int s = 0; s < 3; s++)
+		if (p->m->weights[n->w[s]].n != experts)
+			return err_set(err, INFER_EINVAL,
+			               "node %d (MOE): weights of different numbers of experts", i);
+	for (int s = 3; s < 6; s++)
+		if (n->w[s] >= 0) {
+			const struct weight *w = &p->m->weights[n->w[s]];
+			TRY(check_matrix(p, i, s, s == 5 ? n->cols : n->moe.ff, experts, err));
+			if (w->type != INFER_F32 || (uintptr_t)w->at[0] % sizeof(float))
+				return err_set(err, INFER_EUNSUP,
+				               "node %d (MOE): biases that are not aligned floats",
+				               i);
+		}
+	if (node_of(p, node_of(p, n->src[1])->src[0])->cols != experts)
+		return err_set(err, INFER_EINVAL,
+		               "node %d (MOE): a router of another number of experts", i);
+	return INFER_OK;
+}
+
+static int check_taps(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	const struct weight *w = &p->m->weights[n->w[0]];
+
+	TRY(check_matrix(p, i, 0, n->conv.taps, n->cols, err));
+	TRY(check_vector(p, i, 1, n->cols, err));
+	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "node %d (CONV): taps that are not aligned floats", i);
+}
+
+static int check_heads(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	const struct weight *w = &p->m->weights[n->w[0]];
+	int64_t from = node_of(p, n->src[0])->cols / n->head_mm.heads,
+		to = n->cols / n->head_mm.heads;
+
+	TRY(check_matrix(p, i, 0, w->ne[0], w->ne[1], err));
+	if (w->n != n->head_mm.heads || w->ne[0] > from || w->ne[1] + from - w->ne[0] != to)
+		return err_set(err, INFER_EINVAL,
+		               "node %d (HEAD_MM): %d matrices of %lld x %lld for %d heads of %lld",
+		               i, w->n, (long long)w->ne[0], (long long)w->ne[1], n->head_mm.heads,
+		               (long long)from);
+	return INFER_OK;
+}
+
+static int check_embed(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	int64_t rows = p->m->weights[n->w[0]].ne[1];
+
+	if (n->embed.by == 1 && rows < p->size->ctx)
+		return err_set(err, INFER_EUNSUP, "a context of %d; the model has %lld positions",
+		               p->size->ctx, (long long)rows);
+	return check_matrix(p, i, 0, n->cols, rows, err);
+}
+
+/* Gains of groups, if each has its own, are the rows of a matrix. */
+static int check_norm(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	const struct weight *w = n->w[0] < 0 ? NULL : &p->m->weights[n->w[0]];
+	int64_t cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups;
+
+	if (w && w->ne[1] != 1) {
+		TRY(check_matrix(p, i, 0, cols, n->norm.groups, err));
+		if (n->norm.centred)
+			return err_set(
+				err, INFER_EINVAL,
+				"node %d (NORM): centred 1 does not allow gains for each group", i);
+	}
+	TRY(check_vector(p, i, 1, cols, err));
+	return check_vector(p, i, 0, cols, err);
+}
+
+static int check_node(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+
+	if (n->rows == GRAPH_OUT &&
+	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN ||
+	     n->op == GRAPH_CONV || n->op == GRAPH_DELTA))
+		return err_set(err, INFER_EUNSUP,
+		               "node %d (%s): rows picked out have no neighbours", i,
+		               graph_op_name(n->op));
+	switch ((enum graph_op)n->op) {
+	case GRAPH_EMBED:
+		return check_embed(p, i, err);
+	case GRAPH_MM:
+		TRY(check_matrix(p, i, 0, node_of(p, n->src[0])->cols, n->cols, err));
+		return check_vector(p, i, 1, n->cols, err);
+	case GRAPH_HEAD_MM:
+		return check_heads(p, i, err);
+	case GRAPH_NORM:
+		return check_norm(p, i, err);
+	case GRAPH_ROPE:
+		if (n->rope.table < 0 || n->rope.table >= p->m->n_ropes ||
+		    p->m->ropes[n->rope.table].half * 2 != n->rope.rot)
+			return err_set(err, INFER_EINVAL,
+			               "node %d (ROPE): no frequency table of %d pairs", i,
+			               n->rope.rot / 2);
+		return INFER_OK;
+	case GRAPH_ATTN:
+		return check_vector(p, i, 0, n->attn.heads, err);
+	case GRAPH_ROUTE:
+		return check_pair(p, i, node_of(p, n->src[0])->cols, err);
+	case GRAPH_SCALE:
+		return check_vector(p, i, 0, is_one(p, n->w[0]) ? 1 : n->cols, err);
+	case GRAPH_MOE:
+		return check_moe(p, i, err);
+	case GRAPH_CONV:
+		return check_taps(p, i, err);
+	case GRAPH_DELTA:
+		TRY(check_vector(p, i, 2, n->delta.heads, err));
+		return check_pair(p, i, n->delta.heads, err);
+	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
+	case GRAPH_PICK:
+	case GRAPH_OPS:
+		break; /* no weights */
+	}
+	return INFER_OK;
+}
+
+int backend_check(struct backend_checked *out, const struct backend_model *m,
+                  const struct backend_size *size, infer_error *err)
+{
+	const struct scope p = { m, size };
+
+	*out = (struct backend_checked){ .n_ids = INT32_MAX };
+	TRY(graph_check(m->graph, m->n_weights, err));
+	if (size->rows < 1 || size->out < 0 || size->out > size->rows || size->ctx < 1)
+		return err_set(err, INFER_EINVAL, "a plan for %d rows, %d out, context %d",
+		               size->rows, size->out, size->ctx);
+	if (m->n_ropes > 2)
+		return err_set(err, INFER_EINVAL, "%d frequency tables", m->n_ropes);
+	for (int32_t i = 0; i < m->graph->n; i++) {
+		const struct graph_node *n = node_of(&p, i);
+
+		TRY(check_node(&p, i, err));
+		out->has_edges |= n->op == GRAPH_RECV || n->op == GRAPH_SEND;
+		if (n->op == GRAPH_EMBED && !n->embed.by)
+			out->n_ids = num_min(out->n_ids, m->weights[n->w[0]].ne[1]);
+	}
+	return INFER_OK;
+}
+
+int backend_check_wants(const struct backend_step *s, const char *name, infer_error *err)
+{
+	for (int32_t i = 0; s->want && i < s->n_out; i++)
+		if (s->want[i] != BACKEND_LOGITS && s->want[i] != BACKEND_HIDDEN)
+			return err_set(err, INFER_EUNSUP, "row %d: the %s does not compute %s",
+			               s->out[i], name,
+			               s->want[i] == BACKEND_ARGMAX  ? "ARGMAX"
+			               : s->want[i] == BACKEND_TOP_K ? "TOP_K"
+			                                             : "what is wanted");
+	return INFER_OK;
+}
+
+int backend_check_step(const struct backend_checked *c, const struct backend_size *size,
+                       const struct backend_step *s, infer_error *err)
+{
+	int32_t row = 0;
+
+	if (s->n < 1 || s->n > size->rows || s->n_out < 0 || s->n_out > size->out ||
+	    s->n_out > s->n)
+		return err_set(err, INFER_EINVAL,
+		               "a step of %d rows, %d out, where the plan has %d and %d", s->n,
+		               s->n_out, size->rows, size->out);
+	for (int32_t i = 0; i < s->n_runs; i++) {
+		const struct backend_run *r = &s->runs[i];
+		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 ||
+		    r->pos > size->ctx - r->n)
+			return err_set(err, INFER_EINVAL, "run %d: rows %d + %d at position %d", i,
+			               r->row, r->n, r->pos);
+		row += r->n;
+	}
+	for (int32_t i = 0; i < s->n; i++)
+		if (s->ids[i] < 0 || s->ids[i] >= c->n_ids)
+			return err_set(err, INFER_EINVAL,
+			               "row %d: id %d where the vocabulary has %d", i, s->ids[i],
+			               (int)c->n_ids);
+	for (int32_t i = 0; i < s->n_out; i++)
+		if (s->out[i] < 0 || s->out[i] >= s->n)
+			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
+	if (c->has_edges && !s->edges)
+		return err_set(err, INFER_EINVAL, "a step without edges for a part of a graph");
+	return row == s->n ? INFER_OK
+	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
+}
