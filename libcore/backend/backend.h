@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
+#include <infer/watch.h>
 #include "backend/host.h"
 #include "backend/step.h"
 #include "graph/graph.h"
@@ -21,6 +22,16 @@ struct weight {
 	float scale;           /* multiplies the product; 1 */
 	const void *const *at; /* [n] */
 };
+
+/* Bytes of weights in the file. */
+static inline uint64_t weights_bytes(const struct weight *w, int n)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < n; i++)
+		bytes += (uint64_t)w[i].n * (uint64_t)w[i].ne[1] * w[i].row_bytes;
+	return bytes;
+}
 
 /* Layers whose K and V share pages of the cache.  A page holds the positions of one page (of the
  * kind: how many) of all of them; how they lie there is the backend's.  Of recurrent layers a page
@@ -66,6 +77,9 @@ struct backend_need {
 
 struct backend_opts {
 	int device; /* which of its kind, from 0 */
+	/* called while a load copies weights, with the bytes copied and all bytes.  NULL: not called;
+	 * borrowed, must outlive the backend */
+	const struct infer_watch *loading;
 };
 struct backend;         /* a device that is open.  Confined, as are its parts: */
 struct backend_weights; /* a loaded set */
@@ -77,6 +91,9 @@ struct backend_kind {
 	int (*open)(struct backend **out, const struct host *host, const struct backend_opts *o,
 	            infer_error *err);
 	void (*close)(struct backend *b); /* NULL is fine, as for all that frees */
+	/* Write what the bits of a step depend on besides the kind: "sm_90", at most 7 characters.
+	 * NULL, or an empty text: nothing. */
+	void (*describe)(const struct backend *b, char *out, size_t n);
 	/* Bytes of the device: what is left, and all. */
 	void (*memory)(const struct backend *b, uint64_t *left, uint64_t *total);
 	/* What the rest would take.  Reads no weight.  INFER_EUNSUP: what it has no way to compute

@@ -13,6 +13,10 @@
 #include "base/mem.h"
 #include "kern/kern.h"
 
+/* the backend */
+#ifndef FLOOR_KIND
+#define FLOOR_KIND "cpu"
+#endif
 enum { FLOOR_PAGES = 16, FLOOR_ROWS = FLOOR_PAGES * KERN_PAGE };
 
 struct floor {
@@ -70,7 +74,8 @@ static inline int floor_cache(struct floor *f, int type, infer_error *err)
 			continue;
 		TRY(f->o.kind->kv_new(&f->caches[k], f->o.b, &g[k], FLOOR_PAGES, err));
 		/* NaN: what is read before it is written shows */
-		memset(f->caches[k]->base, 0xff, f->caches[k]->page_bytes * FLOOR_PAGES);
+		if (!strcmp(FLOOR_KIND, "cpu"))
+			memset(f->caches[k]->base, 0xff, f->caches[k]->page_bytes * FLOOR_PAGES);
 	}
 	for (uint32_t i = 0; i < FLOOR_PAGES; i++)
 		f->pages[i] = FLOOR_PAGES - 1 - i;
@@ -84,7 +89,7 @@ static inline int floor_open(struct floor *f, const infer_model *m, const char *
 {
 	*f = (struct floor){ .m = m, .parts = arch_parts(m), .rows = rows };
 	f->size = (struct backend_size){ rows, rows, FLOOR_ROWS };
-	TRY(open_plan(&f->o, backend_find("cpu"), &f->parts, &f->size, threads, isa, err));
+	TRY(open_plan(&f->o, backend_find(FLOOR_KIND), &f->parts, &f->size, threads, isa, err));
 	return floor_cache(f, INFER_F32, err);
 }
 

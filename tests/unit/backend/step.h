@@ -9,6 +9,10 @@
 #include "base/mem.h"
 #include "kern/kern.h"
 
+/* the backend that runs the steps */
+#ifndef STEP_KIND
+#define STEP_KIND "cpu"
+#endif
 enum { STEP_SEQS = 4, STEP_PAGES = 64, STEP_ROWS = 256, STEP_COLS = 512 };
 
 struct step {
@@ -76,7 +80,7 @@ __attribute__((unused)) static int step_open(struct step *s, const struct backen
 		s->tables[q][0] = s->pages[q];
 		s->tables[q][1] = s->states[q];
 	}
-	TRY(open_plan(&s->o, backend_find("cpu"), m, &size, threads, isa, err));
+	TRY(open_plan(&s->o, backend_find(STEP_KIND), m, &size, threads, isa, err));
 	TRY(s->o.kind->kv_new(&s->caches[0], s->o.b, &group, STEP_SEQS * STEP_PAGES, err));
 	if (recurrent)
 		TRY(s->o.kind->kv_new(&s->caches[1], s->o.b, &last, STEP_SEQS * STEP_PAGES, err));

@@ -47,7 +47,7 @@ static void hand_open(struct hand *d, const infer_model *m, const struct how *h,
 	d->n_vocab = (size_t)m->h.n_vocab;
 	assert_non_null(d->logits = calloc(1024 * d->n_vocab, sizeof *d->logits));
 	assert_int_equal(host_open(&d->host, 2, NULL, NULL), INFER_OK);
-	assert_int_equal(stages_open(&d->stages, devices, n, &d->host, NULL), INFER_OK);
+	assert_int_equal(stages_open(&d->stages, devices, n, &d->host, NULL, NULL), INFER_OK);
 	for (int i = 0; i < n; i++)
 		ask.devices[i] = (struct place_device){ d->stages.at[i].on, (uint64_t)1 << 32,
 			                                devices[i].layers };
@@ -60,8 +60,9 @@ static void hand_open(struct hand *d, const infer_model *m, const struct how *h,
 	assert_int_equal(stages_make(&d->stages, &d->place, d->kv, &size, NULL), INFER_OK);
 }
 
-static void by_hand(struct hand *d, const infer_model *m, const struct how *h,
-                    const struct stages_device *devices, int n)
+__attribute__((unused)) static void by_hand(struct hand *d, const infer_model *m,
+                                            const struct how *h,
+                                            const struct stages_device *devices, int n)
 {
 	uint64_t a_ids[CTX], b_ids[CTX];
 	int32_t cached;

@@ -167,8 +167,8 @@ static void run_on(const infer_model *m, const struct how *h, const struct stage
 		let_file(m, PROT_READ);
 }
 
-static void run_cpu(const infer_model *m, const struct how *h, struct result *to,
-                    struct infer_engine_stats *st)
+__attribute__((unused)) static void run_cpu(const infer_model *m, const struct how *h,
+                                            struct result *to, struct infer_engine_stats *st)
 {
 	run_on(m, h, &(struct stages_device){ .kind = backend_find("cpu") }, 1, to, st);
 }

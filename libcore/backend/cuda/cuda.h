@@ -1,0 +1,63 @@
+/* backend/cuda/cuda.h (private) - the host side of the CUDA backend: the device, weights, KV cache.
+ * plan.h has the plans. */
+#ifndef BACKEND_CUDA_CUDA_H
+#define BACKEND_CUDA_CUDA_H
+#include "backend/backend.h"
+#include "backend/cuda/launch.h"
+#include "backend/cuda/rt.h"
+
+struct backend {
+	struct pool *pool;                 /* threads of the host, for copies into pinned memory */
+	const struct infer_watch *loading; /* of uploads; may be NULL */
+	int device, major, minor, sms;
+	int terms[GPU_FORMS]; /* of activations: --act-type */
+	cudaStream_t stream;
+	cudaEvent_t staged[2]; /* recorded after the copy out of each pinned buffer */
+};
+
+/* Uploads use CUDA_STAGES pinned buffers of CUDA_STAGE_BYTES, and as many on the device. */
+enum { CUDA_STAGES = 2, CUDA_STAGE_BYTES = 16 << 20 };
+
+/* A weight on the device.  Vectors and small F32 matrices are stored as in the file (raw); matrices
+ * that products or EMBED read are stored as tiles. */
+struct cuda_weight {
+	const struct gpu_type *type; /* NULL: no tiles */
+	unsigned char *tiles, *raw;  /* NULL: not kept in this form */
+	size_t matrix_bytes;         /* of tiles, from one matrix to the next */
+	size_t raw_bytes;            /* of one matrix */
+};
+struct backend_weights {
+	struct backend *b;
+	const struct weight *w; /* borrowed; shapes and types only */
+	struct cuda_weight *at;
+	int n;
+	unsigned char *arena;
+};
+/* Compute the sizes of w on the device and its addresses, as offsets from *used, which grows.
+ * INFER_EUNSUP: its type has no kernels. */
+int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *used,
+                      infer_error *err);
+
+struct backend_cache {
+	struct backend *b;
+	unsigned char *base;
+	size_t page_bytes, layer_bytes, k_head, v_head, v_at;
+	int k_type, v_type;
+	uint32_t n_pages;
+};
+/* Compute the sizes of a page; base and b stay NULL.  INFER_EUNSUP: a type or head size that the
+ * kernels do not read. */
+int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_error *err);
+
+/* load.c, kv.c: the slots of struct backend_kind */
+int cuda_load(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
+              infer_error *err);
+void cuda_unload(struct backend_weights *w);
+int cuda_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
+                uint32_t n_pages, infer_error *err);
+void cuda_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n);
+void cuda_kv_drop(struct backend_cache *c, uint32_t page);
+void cuda_kv_save(const struct backend_cache *c, void *to, uint32_t page);
+void cuda_kv_load(struct backend_cache *c, uint32_t page, const void *from);
+void cuda_kv_free(struct backend_cache *c);
+#endif

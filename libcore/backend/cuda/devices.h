@@ -1,0 +1,17 @@
+/* backend/cuda/devices.h - the GPUs of the machine, without opening one. */
+#ifndef BACKEND_CUDA_DEVICES_H
+#define BACKEND_CUDA_DEVICES_H
+#include <stdint.h>
+#include <infer/status.h>
+
+struct cuda_device {
+	char name[64];
+	int major, minor, sms; /* compute capability; multiprocessors */
+	uint64_t memory_bytes, free_bytes;
+	char bus[16];        /* PCI address: "0000:01:00.0" */
+	int driver, runtime; /* versions: 1000 * major + 10 * minor */
+};
+/* Describe the first `cap` devices.  Returns the number of devices, or -1 with
+ * INFER_EDEVICE: no driver, no device, or the driver's own error. */
+int cuda_devices(struct cuda_device *out, int cap, infer_error *err);
+#endif

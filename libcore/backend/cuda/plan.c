@@ -1,0 +1,374 @@
+/* backend/cuda/plan.c - turn the nodes of a graph into stages: nodes that run together, and the
+ * activations that they make.  Refuses models that the backend cannot run. */
+#include "backend/cuda/plan.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/num.h"
+
+_Static_assert((int)GPU_CACHES == (int)BACKEND_GROUPS, "launch.h and step.h agree");
+_Static_assert(sizeof(struct gpu_chain) <= 4096, "arguments of a kernel on every architecture");
+
+enum { SPLITS_MOST = 1 << 16 };
+
+static enum cuda_stage_kind kind_of(enum graph_op op)
+{
+	switch (op) {
+	case GRAPH_MM:
+		return CUDA_MM;
+	case GRAPH_ATTN:
+		return CUDA_ATTN;
+	case GRAPH_MOE:
+		return CUDA_MOE;
+	case GRAPH_HEAD_MM:
+		return CUDA_HEADS;
+	case GRAPH_CONV:
+	case GRAPH_DELTA:
+		return CUDA_STATE;
+	case GRAPH_RECV:
+	case GRAPH_SEND:
+		return CUDA_COPY;
+	case GRAPH_PART:
+	case GRAPH_CUT:
+	case GRAPH_MIX:
+	case GRAPH_LEVEL:
+	case GRAPH_EMBED:
+	case GRAPH_NORM:
+	case GRAPH_ROPE:
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
+	case GRAPH_GATE:
+	case GRAPH_TEMPER:
+	case GRAPH_SCALE:
+	case GRAPH_PICK:
+	case GRAPH_ROUTE:
+	case GRAPH_OPS:
+		break;
+	}
+	return CUDA_CHAIN;
+}
+
+/* Check that the weight of a slot has a form that the operation reads. */
+static int check_weight(const struct backend_plan *p, int32_t i, int slot, int tiles,
+                        infer_error *err)
+{
+	const struct graph_node *n = cuda_node(p, i);
+	struct cuda_weight c;
+	size_t used = 0;
+
+	if (n->w[slot] < 0)
+		return INFER_OK;
+	TRY(cuda_weight_place(&c, &p->m.weights[n->w[slot]], &used, err));
+	if (tiles ? !c.type && !cuda_vector_bytes(p, i) : !c.raw_bytes)
+		return err_set(err, INFER_EUNSUP,
+		               "node %d (%s): a weight of this shape is not supported", i,
+		               graph_op_name(n->op));
+	return INFER_OK;
+}
+
+static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cuda_node(p, i);
+	int slots = n->op == GRAPH_MOE                                                    ? 3
+	            : n->op == GRAPH_MM || n->op == GRAPH_EMBED || n->op == GRAPH_HEAD_MM ? 1
+	                                                                                  : 0;
+
+	if (n->op == GRAPH_DELTA && n->delta.dk > GPU_DELTA_DK)
+		return err_set(err, INFER_EUNSUP,
+		               "node %d (DELTA): heads of %d are not supported, %d is the most", i,
+		               n->delta.dk, GPU_DELTA_DK);
+	if (n->op == GRAPH_MM && n->w[0] >= 0 && p->m.weights[n->w[0]].n != 1)
+		return err_set(err, INFER_EUNSUP, "node %d (MM): %d matrices", i,
+		               p->m.weights[n->w[0]].n);
+	for (int s = 0; s < GRAPH_W; s++)
+		TRY(check_weight(p, i, s, s < slots, err));
+	return INFER_OK;
+}
+
+/* ---- stages ---- */
+static struct cuda_stage *push_stage(struct backend_plan *p, enum cuda_stage_kind kind, int rows,
+                                     int32_t first)
+{
+	struct cuda_stage *s = &p->stages[p->n_stages++];
+
+	*s = (struct cuda_stage){
+		.kind = kind, .rows = (uint8_t)rows, .first = first, .act = p->n_acts
+	};
+	return s;
+}
+
+static struct cuda_act *find_act(const struct backend_plan *p, int32_t node, int form)
+{
+	for (int i = p->n_acts - 1; i >= 0; i--)
+		if (p->acts[i].node == node && p->acts[i].form == form)
+			return &p->acts[i];
+	return NULL;
+}
+
+const struct cuda_act *cuda_act_find(const struct backend_plan *p, int32_t node, int form)
+{
+	return find_act(p, node, form);
+}
+
+static int form_of(const struct backend_plan *p, int32_t weight)
+{
+	return gpu_type_stored(p->m.weights[weight].type)->form;
+}
+
+/* Make the chain right before stage `at` write `node` in a form.  Returns 0 if there is none. */
+static int want_act(struct backend_plan *p, int32_t node, int form, int32_t at)
+{
+	struct cuda_act *a = find_act(p, node, form);
+	struct cuda_stage *before = at ? &p->stages[at - 1] : NULL;
+
+	if (form == GPU_F32)
+		return 1;
+	if (!a) {
+		if (!before || before->kind != CUDA_CHAIN ||
+		    before->rows != cuda_node(p, node)->rows ||
+		    before->act + before->n_acts != p->n_acts)
+			return 0;
+		a = &p->acts[p->n_acts++];
+		*a = (struct cuda_act){ .node = node, .form = form, .from = at - 1 };
+		before->n_acts++;
+	}
+	a->to = at;
+	return 1;
+}
+
+/* Make `node` in a form, by the chain before stage `at` or by a new one. */
+static void need_act(struct backend_plan *p, int32_t node, int form, int32_t first)
+{
+	if (want_act(p, node, form, p->n_stages))
+		return;
+	push_stage(p, CUDA_CHAIN, cuda_node(p, node)->rows, first);
+	must(want_act(p, node, form, p->n_stages));
+}
+
+static void add_mm(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cuda_node(p, i);
+	struct cuda_stage *last = p->n_stages ? &p->stages[p->n_stages - 1] : NULL;
+	int form = form_of(p, n->w[0]);
+
+	if (last && last->kind == CUDA_MM && cuda_node(p, last->first)->src[0] == n->src[0] &&
+	    want_act(p, n->src[0], form, p->n_stages - 1)) {
+		last->n++;
+		return;
+	}
+	need_act(p, n->src[0], form, i);
+	push_stage(p, CUDA_MM, n->rows, i)->n = 1;
+}
+
+static void add_moe(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cuda_node(p, i);
+
+	for (int s = 0; s < 2; s++)
+		need_act(p, n->src[0], form_of(p, n->w[s]), i);
+	push_stage(p, CUDA_MOE, n->rows, i)->n = 1;
+}
+
+static void add_row_op(struct backend_plan *p, int32_t i)
+{
+	const struct graph_node *n = cuda_node(p, i);
+	struct cuda_stage *last = p->n_stages ? &p->stages[p->n_stages - 1] : NULL;
+
+	if (!last || last->kind != CUDA_CHAIN || last->rows != n->rows || last->n_acts ||
+	    n->op == GRAPH_PICK)
+		last = push_stage(p, CUDA_CHAIN, n->rows, i);
+	if (!last->n)
+		last->first = i;
+	last->n++;
+}
+
+static void make_stages(struct backend_plan *p)
+{
+	for (int32_t i = 0; i < p->m.graph->n; i++) {
+		const struct graph_node *n = cuda_node(p, i);
+
+		switch (kind_of(n->op)) {
+		case CUDA_CHAIN:
+			add_row_op(p, i);
+			break;
+		case CUDA_MM:
+			add_mm(p, i);
+			break;
+		case CUDA_MOE:
+			add_moe(p, i);
+			break;
+		case CUDA_ATTN:
+		case CUDA_HEADS:
+		case CUDA_STATE:
+		case CUDA_COPY:
+			push_stage(p, kind_of(n->op), n->rows, i)->n = 1;
+			break;
+		}
+		p->stage[i] = p->n_stages - 1;
+	}
+}
+
+/* One more than the largest layer that the graph names. */
+static int count_layers(const struct graph *g)
+{
+	int n = 0;
+
+	for (int32_t i = 0; i < g->n; i++) {
+		const struct graph_node *node = &g->nodes[i];
+
+		if (node->op == GRAPH_KV_PUT)
+			n = (int)num_max(n, node->kv_put.layer + 1);
+		if (node->op == GRAPH_ATTN)
+			n = (int)num_max(n, node->attn.layer + 1);
+		if (node->op == GRAPH_CONV)
+			n = (int)num_max(n, node->conv.layer + 1);
+		if (node->op == GRAPH_DELTA)
+			n = (int)num_max(n, node->delta.layer + 1);
+	}
+	return n;
+}
+
+/* Launches of a stage, at most: a product each, parts of chains, six for experts, two for heads. */
+static int launches_of(const struct cuda_stage *s)
+{
+	switch ((enum cuda_stage_kind)s->kind) {
+	case CUDA_CHAIN:
+		return (s->n + s->n_acts + GPU_CHAIN - 1) / GPU_CHAIN;
+	case CUDA_MM:
+		return s->n;
+	case CUDA_MOE:
+		return 6;
+	case CUDA_HEADS:
+		return 2;
+	case CUDA_ATTN:
+	case CUDA_STATE:
+	case CUDA_COPY:
+		break;
+	}
+	return 1;
+}
+
+/* Allocate everything with a size that does not depend on the number of rows. */
+static int prepare(struct backend_plan *p, infer_error *err)
+{
+	size_t n = (size_t)p->m.graph->n;
+
+	TRY(backend_check(&p->checked, &p->m, &p->size, err));
+	for (int32_t i = 0; i < p->m.graph->n; i++)
+		TRY(check_node(p, i, err));
+	if (p->size.ctx / GPU_SPLIT >= SPLITS_MOST)
+		return err_set(err, INFER_EUNSUP, "a context of %d is not supported", p->size.ctx);
+	p->n_layers = count_layers(p->m.graph);
+	p->stages = mem_alloc(MEM_BACKEND, n, 3 * sizeof *p->stages);
+	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof *p->acts);
+	p->stage = mem_alloc(MEM_BACKEND, n, sizeof *p->stage);
+	p->offset = mem_alloc(MEM_BACKEND, n, sizeof *p->offset);
+	if (!p->stages || !p->acts || !p->stage || !p->offset)
+		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+	make_stages(p);
+	for (int i = 0; i < p->n_stages; i++)
+		p->max_launches += launches_of(&p->stages[i]);
+	return INFER_OK;
+}
+
+static void forget(struct backend_plan *p)
+{
+	mem_free(p->launches);
+	mem_free(p->offset);
+	mem_free(p->stage);
+	mem_free(p->acts);
+	mem_free(p->stages);
+}
+
+static int measure(struct backend_plan *p, infer_error *err)
+{
+	TRY(prepare(p, err));
+	TRY(cuda_place_values(p, err));
+	return cuda_layout(p, NULL, NULL, err);
+}
+
+static int weight_bytes(const struct backend_model *m, uint64_t *bytes, infer_error *err)
+{
+	struct cuda_weight c;
+	size_t used = 0;
+
+	for (int i = 0; i < m->n_weights; i++)
+		TRY(cuda_weight_place(&c, &m->weights[i], &used, err));
+	*bytes = used;
+	return INFER_OK;
+}
+
+int cuda_need(struct backend_need *need, struct backend *b, const struct backend_model *m,
+              const struct backend_size *size, infer_error *err)
+{
+	struct backend_plan p = { .b = b, .m = *m, .size = *size };
+	struct backend_cache c;
+	int rc;
+
+	*need = (struct backend_need){ 0 };
+	must(m->n_groups <= BACKEND_GROUPS);
+	for (int g = 0; g < m->n_groups; g++) {
+		TRY(cuda_kv_place(&c, &m->groups[g], err));
+		need->kv_page[g] = c.page_bytes;
+	}
+	TRY(weight_bytes(m, &need->weights, err));
+	rc = measure(&p, err);
+	need->workspace = rc ? 0 : p.bytes;
+	need->host = rc ? 0 : p.pinned_bytes + (size_t)p.max_launches * sizeof *p.launches;
+	forget(&p);
+	return rc;
+}
+
+static int make(struct backend_plan *p, infer_error *err)
+{
+	TRY(measure(p, err));
+	TRY(rt_alloc(&p->mem, p->bytes, "make the workspace", err));
+	TRY(rt_pinned(&p->pinned, p->pinned_bytes, "make the workspace", err));
+	TRY(cuda_layout(p, p->mem, p->pinned, err));
+	p->launches = mem_zalloc(MEM_BACKEND, (size_t)p->max_launches + 1, sizeof *p->launches);
+	if (!p->launches)
+		return err_set(err, INFER_ENOMEM, "no memory for %d launches", p->max_launches);
+	return cuda_emit(p, err);
+}
+
+int cuda_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
+              const struct backend_model *m, const struct backend_size *size, infer_error *err)
+{
+	struct backend_plan *p;
+	int rc;
+
+	*out = NULL;
+	TRY(rt_check(cudaSetDevice(b->device), "choose the device", err));
+	p = mem_zalloc(MEM_BACKEND, 1, sizeof *p);
+	if (!p)
+		return err_set(err, INFER_ENOMEM, "no memory for a plan");
+	p->b = b;
+	p->w = w;
+	p->m = *m;
+	p->m.weights = w->w;
+	p->m.n_weights = w->n;
+	p->size = *size;
+	rc = make(p, err);
+	if (rc) {
+		cuda_plan_free(p);
+		return rc;
+	}
+	*out = p;
+	return INFER_OK;
+}
+
+void cuda_plan_free(struct backend_plan *p)
+{
+	if (!p)
+		return;
+	(void)cudaSetDevice(p->b->device);
+	(void)cudaStreamSynchronize(p->b->stream);
+	for (int i = 0; i < p->n_graphs; i++)
+		(void)cudaGraphExecDestroy(p->graphs[i].exec);
+	rt_pinned_free(p->pinned);
+	rt_free(p->mem);
+	forget(p);
+	mem_free(p);
+}

@@ -1,0 +1,387 @@
+/* backend/cuda/run.c - one step: upload, launch, fetch the results.
+ *
+ * If every sequence has one row and needs its logits, the step replays a graph of its class: the
+ * numbers of rows and of splits, rounded up to powers of two.  Other steps launch
+ * their kernels one by one.  Both give the same bits. */
+#include "backend/cuda/plan.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <string.h>
+
+static int32_t pages_of(const struct backend_run *r) { return (r->pos + r->n - 1) / GPU_PAGE + 1; }
+
+/* ---- upload ---- */
+static void fill_rows(const struct backend_plan *p, const struct backend_step *s)
+{
+	const struct cuda_block *b = &p->block;
+	int32_t *pos = (void *)(b->host + b->pos), *run = (void *)(b->host + b->run);
+
+	*(struct gpu_step *)(void *)(b->host + b->step) =
+		(struct gpu_step){ s->n, s->n_out, s->n_runs, 0 };
+	memcpy(b->host + b->id, s->ids, (size_t)s->n * sizeof *s->ids);
+	memcpy(b->host + b->out, s->out, (size_t)s->n_out * sizeof *s->out);
+	for (int32_t i = 0; i < s->n_runs; i++)
+		for (int32_t k = 0; k < s->runs[i].n; k++) {
+			pos[s->runs[i].row + k] = s->runs[i].pos + k;
+			run[s->runs[i].row + k] = i;
+		}
+}
+
+static void fill_layers(const struct backend_plan *p, const struct backend_kv *kv)
+{
+	struct gpu_layer *to = (void *)(p->block.host + p->block.layers);
+
+	for (int i = 0; i < p->n_layers; i++) {
+		const struct backend_kv_layer *l = &kv->layers[i];
+		const struct backend_cache *c;
+
+		to[i] = (struct gpu_layer){ 0 };
+		if (i >= kv->n_layers || l->group < 0 || l->group >= kv->n_groups)
+			continue;
+		c = kv->caches[l->group];
+		to[i] = (struct gpu_layer){ .base = c->base + (size_t)l->index * c->layer_bytes,
+			                    .page_bytes = c->page_bytes,
+			                    .k_head = (uint32_t)c->k_head,
+			                    .v_head = (uint32_t)c->v_head,
+			                    .v_at = (uint32_t)c->v_at,
+			                    .k_type = (int16_t)c->k_type,
+			                    .v_type = (int16_t)c->v_type,
+			                    .group = l->group };
+	}
+}
+
+/* Page tables of every run, and where each begins.  Returns entries used. */
+static size_t fill_tables(const struct backend_plan *p, const struct backend_step *s)
+{
+	uint32_t *tables = (void *)(p->block.host + p->block.tables);
+	struct gpu_run *runs = (void *)(p->block.host + p->block.runs);
+	int groups = s->kv ? s->kv->n_groups : 0;
+	size_t used = 0;
+
+	for (int32_t i = 0; i < s->n_runs; i++) {
+		const struct backend_run *r = &s->runs[i];
+		size_t n = (size_t)pages_of(r);
+
+		runs[i] = (struct gpu_run){ r->row, r->n, r->pos, r->second, { 0 } };
+		for (int g = 0; g < groups; g++) {
+			must(used + n <= p->block.max_tables);
+			runs[i].tables[g] = (uint32_t)used;
+			memcpy(tables + used, r->pages[g], n * sizeof *tables);
+			used += n;
+		}
+	}
+	return used;
+}
+
+static int upload(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
+{
+	const struct cuda_block *b = &p->block;
+	size_t entries;
+
+	fill_rows(p, s);
+	if (s->kv)
+		fill_layers(p, s->kv);
+	entries = fill_tables(p, s);
+	return rt_check(cudaMemcpyAsync(b->device, b->host, b->tables + entries * sizeof(uint32_t),
+	                                cudaMemcpyHostToDevice, p->b->stream),
+	                "upload a step", err);
+}
+
+/* ---- launch ---- */
+static int launch_attn(const struct backend_plan *p, struct gpu_attn a, const struct cuda_counts *n)
+{
+	const struct backend_kv *kv = p->s->kv;
+	const struct backend_cache *c = kv->caches[kv->layers[a.layer].group];
+
+	a.k_type = c->k_type;
+	a.v_type = c->v_type;
+	a.max_rows = n->rows;
+	a.max_runs = n->runs;
+	a.max_run_rows = n->run_rows;
+	a.max_splits = n->splits;
+	return gpu_attn(&a, p->b->stream);
+}
+
+static int launch_mm(const struct backend_plan *p, const struct cuda_launch *l, int32_t rows)
+{
+	struct gpu_mm m = l->mm;
+
+	m.max_rows = rows;
+	return (rows <= GPU_MV_ROWS ? l->type->mv : l->type->mm)(&m, p->b->stream);
+}
+
+static int launch_moe(const struct backend_plan *p, const struct cuda_launch *l, int32_t rows)
+{
+	struct gpu_moe m = l->moe;
+
+	m.max_rows = rows;
+	return l->kind == CUDA_DO_GROUP ? gpu_moe_group(&m, p->b->stream)
+	       : l->kind == CUDA_DO_MID ? gpu_moe_mid(&m, p->b->stream)
+	                                : gpu_moe_sum(&m, p->b->stream);
+}
+
+static int launch_chain(const struct backend_plan *p, const struct cuda_launch *l, int32_t rows)
+{
+	struct gpu_chain c = l->chain;
+
+	c.max_rows = rows;
+	return gpu_chain(&c, p->b->stream);
+}
+
+static int launch_heads(const struct backend_plan *p, struct gpu_heads h, int32_t rows)
+{
+	h.max_rows = rows;
+	return gpu_heads(&h, p->b->stream);
+}
+
+static int launch_conv(const struct backend_plan *p, struct gpu_conv c, const struct cuda_counts *n)
+{
+	c.max_runs = n->runs;
+	c.max_run_rows = n->run_rows;
+	return gpu_conv(&c, p->b->stream);
+}
+
+static int launch_delta(const struct backend_plan *p, struct gpu_delta d,
+                        const struct cuda_counts *n)
+{
+	d.max_runs = n->runs;
+	d.max_run_rows = n->run_rows;
+	return gpu_delta(&d, p->b->stream);
+}
+
+static int launch_copy(const struct backend_plan *p, const struct cuda_launch *l, int32_t rows)
+{
+	float *edge = p->s->edges[l->copy.edge];
+	size_t bytes = (size_t)rows * (size_t)l->copy.cols * sizeof(float);
+
+	if (l->kind == CUDA_DO_RECV)
+		return cudaMemcpyAsync(l->copy.value, edge, bytes, cudaMemcpyHostToDevice,
+		                       p->b->stream);
+	return cudaMemcpyAsync(edge, l->copy.value, bytes, cudaMemcpyDeviceToHost, p->b->stream);
+}
+
+static int launch_one(const struct backend_plan *p, const struct cuda_launch *l,
+                      const struct cuda_counts *n)
+{
+	int32_t rows = l->rows == GRAPH_OUT ? n->out : n->rows;
+
+	if (!rows || (p->brief && l->after))
+		return cudaSuccess;
+	switch ((enum cuda_launch_kind)l->kind) {
+	case CUDA_DO_CHAIN:
+		return launch_chain(p, l, rows);
+	case CUDA_DO_MM:
+		return launch_mm(p, l, rows);
+	case CUDA_DO_ATTN:
+		return launch_attn(p, l->attn, n);
+	case CUDA_DO_GROUP:
+	case CUDA_DO_MID:
+	case CUDA_DO_SUM:
+		return launch_moe(p, l, rows);
+	case CUDA_DO_HEADS:
+		return launch_heads(p, l->heads, rows);
+	case CUDA_DO_CONV:
+		return launch_conv(p, l->conv, n);
+	case CUDA_DO_DELTA:
+		return launch_delta(p, l->delta, n);
+	case CUDA_DO_RECV:
+	case CUDA_DO_SEND:
+		break;
+	}
+	return launch_copy(p, l, rows);
+}
+
+static int launch_all(struct backend_plan *p, const struct cuda_counts *n)
+{
+	int rc = cudaSuccess;
+
+	if (p->angles.n_ropes) {
+		p->angles.max_rows = n->rows;
+		rc = gpu_angles(&p->angles, p->b->stream);
+	}
+	for (int i = 0; i < p->n_launches && !rc; i++)
+		rc = launch_one(p, &p->launches[i], n);
+	return rc;
+}
+
+/* ---- graphs ---- */
+static int32_t power_of_two(int32_t n)
+{
+	int32_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+static int same_counts(const struct cuda_counts *a, const struct cuda_counts *b)
+{
+	return a->rows == b->rows && a->out == b->out && a->runs == b->runs &&
+	       a->run_rows == b->run_rows && a->splits == b->splits;
+}
+
+static struct cuda_counts counts_of(const struct backend_step *s)
+{
+	struct cuda_counts n = { .rows = s->n, .out = s->n_out, .runs = s->n_runs };
+	int32_t last = 0;
+
+	for (int32_t i = 0; i < s->n_runs; i++) {
+		n.run_rows = (int32_t)num_max(n.run_rows, s->runs[i].n);
+		last = (int32_t)num_max(last, s->runs[i].pos + s->runs[i].n - 1);
+	}
+	n.splits = last / GPU_SPLIT + 1;
+	return n;
+}
+
+/* True if every sequence decodes one token and the class is small enough for a graph. */
+static int is_decode(const struct backend_plan *p, const struct cuda_counts *n)
+{
+	return n->run_rows == 1 && n->out == n->rows && n->rows <= GPU_MV_ROWS && !p->brief &&
+	       !p->checked.has_edges;
+}
+
+static void round_up(const struct backend_plan *p, struct cuda_counts *n)
+{
+	int32_t rows = power_of_two(n->rows);
+
+	rows = (int32_t)num_min(rows, num_min(p->size.rows, p->size.out));
+	n->rows = n->out = n->runs = rows;
+	n->splits = power_of_two(n->splits);
+}
+
+static int capture(struct backend_plan *p, const struct cuda_counts *n, cudaGraphExec_t *exec)
+{
+	cudaGraph_t graph = NULL;
+	int rc = cudaStreamBeginCapture(p->b->stream, cudaStreamCaptureModeThreadLocal), end;
+
+	if (rc)
+		return rc;
+	rc = launch_all(p, n);
+	end = cudaStreamEndCapture(p->b->stream, &graph);
+	rc = rc ? rc : end;
+	if (!rc)
+		rc = cudaGraphInstantiate(exec, graph, 0);
+	if (graph)
+		(void)cudaGraphDestroy(graph);
+	return rc;
+}
+
+/* Find the graph of a class; capture it if there is none, in place of the oldest if the table is
+ * full. */
+static int replay(struct backend_plan *p, const struct cuda_counts *n)
+{
+	cudaGraphExec_t exec;
+	int rc;
+
+	for (int i = 0; i < p->n_graphs; i++)
+		if (same_counts(&p->graphs[i].at, n))
+			return cudaGraphLaunch(p->graphs[i].exec, p->b->stream);
+	rc = capture(p, n, &exec);
+	if (rc)
+		return rc;
+	if (p->n_graphs == CUDA_GRAPHS) {
+		(void)cudaGraphExecDestroy(p->graphs[0].exec);
+		memmove(p->graphs, p->graphs + 1, (CUDA_GRAPHS - 1) * sizeof *p->graphs);
+		p->n_graphs--;
+	}
+	p->graphs[p->n_graphs++] = (struct cuda_graph){ *n, exec };
+	return cudaGraphLaunch(exec, p->b->stream);
+}
+
+/* ---- results ---- */
+static int fetch(const struct backend_plan *p, int32_t node, float *to)
+{
+	size_t bytes = (size_t)p->s->n_out * (size_t)cuda_node(p, node)->cols * sizeof(float);
+
+	return cudaMemcpyAsync(to, cuda_value(p, node), bytes, cudaMemcpyDeviceToHost,
+	                       p->b->stream);
+}
+
+/* True if all results of the step are states: the last product is left out. */
+static int only_states(const struct backend_plan *p, const struct backend_step *s)
+{
+	int32_t i = 0;
+
+	if (!s->want || !s->n_out || p->m.graph->hidden < 0 || p->m.graph->output < 0)
+		return 0;
+	while (i < s->n_out && s->want[i] == BACKEND_HIDDEN)
+		i++;
+	return i == s->n_out;
+}
+
+static int wants_states(const struct backend_step *s)
+{
+	int32_t i = 0;
+
+	if (!s->want)
+		return 1;
+	while (i < s->n_out && s->want[i] != BACKEND_HIDDEN)
+		i++;
+	return i < s->n_out;
+}
+
+static int fetch_all(const struct backend_plan *p)
+{
+	const struct graph *g = p->m.graph;
+	int rc = cudaSuccess;
+
+	if (!p->s->n_out)
+		return rc;
+	if (g->output >= 0 && !p->brief)
+		rc = fetch(p, g->output, p->logits);
+	if (!rc && g->hidden >= 0 && (wants_states(p->s) || g->output < 0))
+		rc = fetch(p, g->hidden, p->hidden);
+	return rc;
+}
+
+static int refuse(const struct backend_step *s, infer_error *err)
+{
+	if (s->observer)
+		return err_set(err, INFER_EUNSUP, "observing products is not supported");
+	if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
+		return err_set(err, INFER_ECANCEL, "the step was stopped");
+	return INFER_OK;
+}
+
+int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
+{
+	struct cuda_counts n;
+	int rc;
+
+	TRY(backend_check_step(&p->checked, &p->size, s, err));
+	TRY(backend_check_wants(s, "cuda", err));
+	TRY(refuse(s, err));
+	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
+	p->s = s;
+	p->brief = only_states(p, s);
+	TRY(upload(p, s, err));
+	n = counts_of(s);
+	if (is_decode(p, &n)) {
+		round_up(p, &n);
+		rc = replay(p, &n);
+	} else {
+		rc = launch_all(p, &n);
+	}
+	if (!rc)
+		rc = fetch_all(p);
+	return rt_check(rc, "run a step", err);
+}
+
+int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
+{
+	const struct backend_step *s = p->s;
+
+	*r = (struct backend_result){ 0 };
+	must(s);
+	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
+	TRY(rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err));
+	if (s->watch)
+		s->watch->fn(s->watch->user, 1, 1);
+	if (s->n_out && p->m.graph->output >= 0 && !p->brief)
+		r->logits = p->logits;
+	if (s->n_out && p->m.graph->hidden >= 0)
+		r->hidden = p->hidden;
+	p->s = NULL;
+	return INFER_OK;
+}
