@@ -47,7 +47,9 @@ _infer_bench()
 	--tolerance | --rounds | --max-rounds) return ;;
 	--to) _infer_words 'jsonl llama-bench vllm'; return ;;
 	--kind) _infer_words 'auto sweep latency throughput roofline'; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
+	--device) _infer_words 'auto cpu cuda'; return ;;
+	--gpu-layers) _infer_words 'auto'; return ;;
+	--split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --repeat) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -60,7 +62,7 @@ _infer_bench()
 		--filter
 		--tolerance --rounds --max-rounds --suite --to
 		--out --kind
-		-t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
+		--device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run serve ab compare plot report convert kernels' ;;
@@ -84,6 +86,7 @@ _infer_inspect()
 	--as) _infer_words 'auto schema gbnf regex'; return ;;
 	--sample | --seed | --constraint-budget) return ;;
 	-c | --ctx | --users | --prompt | --output | --shared-prefix | --ttft | --tpot | --budget | --price | --prefill-chunk | -t | --threads) return ;;
+	--device) _infer_words 'auto cpu cuda'; return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--help) _infer_words 'model tensors template text grammar plan machine general examples rows'; return ;;
 	esac
@@ -94,7 +97,7 @@ _infer_inspect()
 		--system --messages --tools --template --template-args --think --source
 		-f --file --no-stdin --raw --special --bos
 		--as --check --sample --seed --format-annotation --lax-schema --constraint-budget
-		-c --ctx --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
+		-c --ctx --device --users --prompt --output --shared-prefix --ttft --tpot --budget --price --kv-type --prefill-chunk -t --threads --table
 		--hw --again
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'show tensors tokens template verify diff grammar plan hw'; [ ${#COMPREPLY[@]} != 0 ] || _infer_model ;;
@@ -115,7 +118,9 @@ _infer_quant()
 	--keep | --max-bytes | --bpw) return ;;
 	--split-max-size) return ;;
 	-m | --model | --ref | --beside) _infer_model; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
+	--device) _infer_words 'auto cpu cuda'; return ;;
+	--gpu-layers) _infer_words 'auto'; return ;;
+	--split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -127,7 +132,7 @@ _infer_quant()
 		--dry-run --split-max-size --zstd --report --verify --json
 		-m --model -f --file --ref --beside --choices --into --record
 		--out --show
-		-t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac
 }
@@ -144,7 +149,9 @@ _infer_run()
 	--system | --template-args) return ;;
 	--think) _infer_words 'on off'; return ;;
 	-m | --model) _infer_model; return ;;
-	-t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --server) return ;;
+	--device) _infer_words 'auto cpu cuda'; return ;;
+	--gpu-layers) _infer_words 'auto'; return ;;
+	--split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms | --server) return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -162,7 +169,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
+		-m --model --device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
@@ -186,9 +193,11 @@ _infer_serve()
 	--log-requests) _infer_words 'content'; return ;;
 	-n | --max-tokens | --max-queue | --max-connections | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
 	-m | --model) _infer_model; return ;;
-	--template-args | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
+	--template-args | --split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
 	--think) _infer_words 'on off'; return ;;
 	--embed) _infer_words 'mean last cls'; return ;;
+	--device) _infer_words 'auto cpu cuda'; return ;;
+	--gpu-layers) _infer_words 'auto'; return ;;
 	--kv-type) _infer_list 'f16 f32 q8_0 q4_0'; return ;;
 	--act-type) _infer_words 'f32 bf16'; return ;;
 	--isa) _infer_isa; return ;;
@@ -201,7 +210,7 @@ _infer_serve()
 	-*) _infer_words '
 		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --access-log --log-requests --otlp --no-slots --files-dir --no-page
 		-n --max-tokens --max-queue --max-connections --max-body --max-file --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think --embed -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model --template --template-args --think --embed --device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

@@ -7,6 +7,7 @@
 #include "base/err.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int model_generates(const infer_model *m, const char *what, infer_error *err)
@@ -105,6 +106,157 @@ static int check_act_type(int *type, const char *text, infer_error *err)
 	return INFER_OK;
 }
 
+static const char digits[] = "0123456789";
+static const char gpu_name[] = "cuda";
+enum { DEVICE_DIGITS = 3, LAYERS_DIGITS = 6 };
+
+/* True if all of s is a number of at most `most` digits. */
+static int is_number(const char *s, size_t most)
+{
+	size_t n = strlen(s);
+
+	return n && n <= most && strspn(s, digits) == n;
+}
+
+static int names_gpu(const char *device)
+{
+	return device && !strncmp(device, gpu_name, sizeof gpu_name - 1);
+}
+
+static int check_device(const char *s, infer_error *err)
+{
+	if (!strcmp(s, "auto") || !strcmp(s, "cpu") || !strcmp(s, "cuda") ||
+	    (!strncmp(s, "cuda:", 5) && is_number(s + 5, DEVICE_DIGITS)))
+		return INFER_OK;
+	return err_set(err, INFER_EINVAL, "--device: '%.40s' is none of auto, cpu, cuda, cuda:N",
+	               s);
+}
+
+/* No layer on the GPU is --device cpu. */
+static int check_layers(struct infer_engine_opts *o, const char *s, infer_error *err)
+{
+	if (!strcmp(s, "auto")) {
+		o->gpu_layers = INFER_GPU_LAYERS_FIT;
+		return INFER_OK;
+	}
+	if (!is_number(s, LAYERS_DIGITS))
+		return err_set(err, INFER_EINVAL,
+		               "--gpu-layers: '%.40s' is neither a number of layers nor auto", s);
+	o->gpu_layers = (int32_t)strtol(s, NULL, 10);
+	if (o->gpu_layers && o->device && !strcmp(o->device, "cpu"))
+		return err_set(err, INFER_EINVAL, "--gpu-layers %s: --device cpu has no GPU", s);
+	if (!o->gpu_layers && names_gpu(o->device))
+		return err_set(err, INFER_EINVAL, "--gpu-layers 0: that is --device cpu");
+	if (!o->gpu_layers)
+		o->device = "cpu";
+	return INFER_OK;
+}
+
+/* Parse one share: digits up to a comma or the end.  Returns the text after it, or NULL. */
+static const char *take_share(int32_t *share, const char *s)
+{
+	size_t n = strspn(s, digits);
+
+	*share = (int32_t)(n && n <= LAYERS_DIGITS ? strtol(s, NULL, 10) : 0);
+	return *share > 0 && (!s[n] || s[n] == ',') ? s + n : NULL;
+}
+
+static int check_split(struct infer_engine_opts *o, const char *text, infer_error *err)
+{
+	for (const char *s = text; *s || s == text; s += *s == ',') {
+		if (o->n_split == INFER_SPLIT_MOST)
+			return err_set(err, INFER_EINVAL,
+			               "--split: '%.40s' names more than %d GPUs", text,
+			               INFER_SPLIT_MOST);
+		s = take_share(&o->split[o->n_split++], s);
+		if (!s || !strcmp(s, ","))
+			return err_set(err, INFER_EINVAL,
+			               "--split: '%.40s' is no list of numbers from 1: 16,16",
+			               text);
+	}
+	if (o->device && strcmp(o->device, "auto") && strcmp(o->device, gpu_name))
+		return err_set(err, INFER_EINVAL,
+		               "--split %.40s: it goes with --device cuda, not %s", text,
+		               o->device);
+	if (o->gpu_layers == INFER_GPU_LAYERS_FIT)
+		return err_set(err, INFER_EINVAL,
+		               "--split %.40s: --gpu-layers must be a number with it", text);
+	return INFER_OK;
+}
+
+int engine_has_gpu(const infer_engine *e)
+{
+	struct infer_engine_info info;
+
+	infer_engine_info(e, &info);
+	return strstr(info.placement, gpu_name) != NULL;
+}
+
+int engine_wants_gpu(const struct infer_engine_opts *o)
+{
+	return names_gpu(o->device) || o->gpu_layers > 0 || o->n_split > 0;
+}
+
+int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err)
+{
+	if (engine_wants_gpu(o))
+		return err_set(err, INFER_EINVAL, "%s: no GPU computes with it: --device cpu", why);
+	o->device = "cpu";
+	return INFER_OK;
+}
+
+/* Append the number of layers of a part of a placement, "cuda1/sm_90:8-15", to the split, and add it to
+ * *all.  Returns 0 if the part has no range of layers. */
+static int add_part(const char *part, struct engine_place *text, int *all)
+{
+	const char *range = strchr(part, ':');
+	size_t at = strlen(text->split);
+	int from, to;
+
+	if (!range || sscanf(range, ":%6d-%6d", &from, &to) != 2 || from < 0 || to < from)
+		return 0;
+	*all += to - from + 1;
+	snprintf(text->split + at, sizeof text->split - at, "%s%d", at ? "," : "", to - from + 1);
+	return 1;
+}
+
+void engine_args_place(struct engine_args *a, const char *placement, struct engine_place *text)
+{
+	const char *gpu = strstr(placement, gpu_name);
+	int all = 0, n = 0, whole = gpu != NULL;
+
+	*text = (struct engine_place){ 0 };
+	if (a->device || a->gpu_layers || a->split || !*placement)
+		return;
+	a->device = gpu ? gpu_name : "cpu";
+	for (const char *part = gpu; part; part = strstr(part + 1, gpu_name), n++)
+		whole = add_part(part, text, &all) && whole;
+	if (whole && gpu != placement) {
+		snprintf(text->layers, sizeof text->layers, "%d", all);
+		a->gpu_layers = text->layers;
+	}
+	if (whole && n > 1 && n <= INFER_SPLIT_MOST)
+		a->split = text->split;
+}
+
+static void show_loading(void *user, uint64_t done, uint64_t all)
+{
+	if (!done)
+		progress_begin("loading", PROGRESS_BYTES, all);
+	progress_at(user, done, all);
+}
+
+int engine_open_shown(infer_engine **out, const infer_model *m, struct infer_engine_opts *o,
+                      infer_error *err)
+{
+	int rc;
+
+	o->loading = (struct infer_watch){ show_loading, NULL };
+	rc = infer_engine_open(out, m, o, err);
+	progress_end();
+	return rc;
+}
+
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err)
 {
 	struct infer_engine_opts o = {
@@ -116,8 +268,16 @@ int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a,
 		.prefill_chunk = (int32_t)a->prefill_chunk,
 		.step_ms = (int32_t)a->step_ms,
 		.flags = a->no_prefix_cache ? INFER_ENGINE_NO_PREFIX_CACHE : 0,
+		.device = a->device,
 	};
 
+	(void)a->deterministic; /* there is no other mode */
+	if (a->device)
+		TRY(check_device(a->device, err));
+	if (a->gpu_layers)
+		TRY(check_layers(&o, a->gpu_layers, err));
+	if (a->split)
+		TRY(check_split(&o, a->split, err));
 	if (a->isa)
 		TRY(isa_check(a->isa, err));
 	if (a->kv_type) {

@@ -40,13 +40,23 @@ extern const struct infer_watch model_watch;
 #define KV_WORDS INFER_KV_TYPES(KV_NAME, KV_NAME_SPACE, KV_NAME_SPACE)
 
 struct engine_args {
-	const char *isa, *kv_type, *act_type;
+	const char *isa, *kv_type, *act_type, *device, *gpu_layers, *split;
 	int64_t threads, ctx, prefill_chunk, step_ms;
 	uint64_t kv_bytes, swap_bytes;
-	int no_prefix_cache;
+	int no_prefix_cache, deterministic;
 };
 /* clang-format off */
+#define DEVICE_ROW(offset, marked) \
+	{ OPT_STR, 0, "device", "auto|cpu|cuda[:N]", "what computes: the CPU, GPU N (auto)", \
+	  (offset), .marks = (marked), .values = "auto cpu cuda" }
 #define ENGINE_ROWS(T, m) \
+	DEVICE_ROW(offsetof(T, m.device), OPT_RECORDED), \
+	{ OPT_STR, 0, "gpu-layers", "N|auto", "the last N layers on the GPU; auto: what fits (all)", \
+	  offsetof(T, m.gpu_layers), .marks = OPT_RECORDED, .values = "auto" }, \
+	{ OPT_STR, 0, "split", "N,N...", "layers of GPU 0, 1, ..., or their shares: 16,16 or 3,1", \
+	  offsetof(T, m.split), .marks = OPT_RECORDED }, \
+	{ OPT_FLAG, 0, "deterministic", NULL, "accepted: answers always are", \
+	  offsetof(T, m.deterministic), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 't', "threads", "N", \
 	  "threads (the cores this process may use; INFER_THREADS)", offsetof(T, m.threads), 1, 1024, \
 	  .marks = OPT_RECORDED }, \
@@ -78,6 +88,22 @@ struct engine_args {
 /* INFER_EINVAL  a kernel set that the build or the processor lacks */
 int isa_check(const char *name, infer_error *err);
 /* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown type of the cache or
- * of activations */
+ * of activations, a malformed device, number of layers or split, or layers for no GPU */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
+int engine_has_gpu(const infer_engine *e); /* True if a GPU computes any layers. */
+/* True if the options name a GPU. */
+int engine_wants_gpu(const struct infer_engine_opts *o);
+/* Let the CPU compute; `why` names what needs that.  INFER_EINVAL: a GPU is asked for. */
+int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err);
+/* Ask for the devices of a record's placement, unless options name some.  text: storage of the
+ * number of layers and the split. */
+enum { ENGINE_LAYERS = 16, ENGINE_SPLIT = INFER_SPLIT_MOST * ENGINE_LAYERS };
+struct engine_place {
+	char layers[ENGINE_LAYERS], split[ENGINE_SPLIT];
+};
+void engine_args_place(struct engine_args *a, const char *placement, struct engine_place *text);
+/* infer_engine_open, which shows how much of the weights is copied to GPUs.  For the main thread, while
+ * no other progress is shown. */
+int engine_open_shown(infer_engine **out, const infer_model *m, struct infer_engine_opts *o,
+                      infer_error *err);
 #endif

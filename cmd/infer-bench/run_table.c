@@ -69,8 +69,12 @@ int run_show(const struct infer_bench *b, int header, int planned, infer_error *
 		put_number(&t, 6, 3, b->adjusted->ratio.median, " ");
 	else
 		buf_printf(&t, "%6s ", "-");
-	put_number(&t, 8, 1, b->limit_tok_s, " ");
-	buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
+	if (b->limit_tok_s > 0) {
+		put_number(&t, 8, 1, b->limit_tok_s, " ");
+		buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
+	} else {
+		buf_printf(&t, "%8s %-7s %5s\n", "-", "-", "-");
+	}
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
 	           : say_out(t.at, t.len, err);
 	buf_fini(&t);

@@ -1,5 +1,6 @@
 /* infer-inspect/hw.c - the properties of this machine, or of one that is described. */
 #include "inspect.h"
+#include <infer/device.h>
 #include <infer/hw.h>
 #include "base/cpu.h"
 #include "base/err.h"
@@ -9,7 +10,73 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_GPU "no GPU support in this build"
+/* The GPUs of this machine; n 0: why there is none to use. */
+struct gpus {
+	struct infer_device at[INFER_DEVICES];
+	int n;
+	infer_error why;
+};
+
+static void find_gpus(struct gpus *g)
+{
+	if (!infer_device_list(g->at, INFER_DEVICES, &g->n, &g->why) && !g->n)
+		snprintf(g->why.message, sizeof g->why.message, "no CUDA device");
+}
+
+/* A sentence where there is none, else an array of them. */
+static void put_gpus_json(struct jwrite *w, const struct gpus *g)
+{
+	char text[16];
+
+	if (!g->n) {
+		jw_str(w, "gpu", g->why.message);
+		return;
+	}
+	jw_array(w, "gpu");
+	for (int i = 0; i < g->n; i++) {
+		const struct infer_device *d = &g->at[i];
+
+		jw_object(w, NULL);
+		snprintf(text, sizeof text, "cuda:%d", i);
+		jw_str(w, "device", text);
+		jw_str(w, "name", d->name);
+		snprintf(text, sizeof text, "%d.%d", d->major, d->minor);
+		jw_str(w, "compute_capability", text);
+		jw_int(w, "processors", d->processors);
+		jw_uint(w, "memory_bytes", d->memory_bytes);
+		jw_uint(w, "available_bytes", d->free_bytes);
+		jw_str(w, "bus", d->bus);
+		jw_int(w, "driver", d->driver);
+		jw_int(w, "runtime", d->runtime);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+/* 13020 is 13.2 */
+static void put_version(struct buf *out, const char *what, int version)
+{
+	buf_printf(out, ", %s %d.%d", what, version / 1000, version % 1000 / 10);
+}
+
+static void put_gpus_text(struct buf *out, const struct gpus *g)
+{
+	if (!g->n)
+		buf_printf(out, "%-10s %s\n", "gpu", g->why.message);
+	for (int i = 0; i < g->n; i++) {
+		const struct infer_device *d = &g->at[i];
+
+		buf_printf(out, "%-10s cuda:%d: %s, sm_%d%d, %d multiprocessors, ", i ? "" : "gpu",
+		           i, d->name, d->major, d->minor, d->processors);
+		put_size(out, d->free_bytes);
+		buf_puts(out, " free of ");
+		put_size(out, d->memory_bytes);
+		buf_printf(out, ", bus %s", d->bus);
+		put_version(out, "driver for CUDA", d->driver);
+		put_version(out, "built with", d->runtime);
+		buf_putc(out, '\n');
+	}
+}
 
 /* What the system says about huge pages: "always", "madvise", "never"; "unknown". */
 static const char *huge_pages(char mode[64])
@@ -38,7 +105,7 @@ static void put_huge_json(struct jwrite *w)
 
 static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *c,
                      const struct os_limits *l, const struct numa *nodes,
-                     const struct infer_machine *m)
+                     const struct infer_machine *m, const struct gpus *gpus)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -73,7 +140,7 @@ static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *
 		jw_uint(&w, "address_bytes", l->address_bytes);
 	jw_uint(&w, "page_bytes", os_page());
 	put_huge_json(&w);
-	jw_str(&w, "gpu", NO_GPU);
+	put_gpus_json(&w, gpus);
 	jw_object(&w, "measured");
 	infer_machine_write(m, &w);
 	jw_end(&w);
@@ -238,6 +305,7 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	struct cpu_caches caches;
 	struct os_limits limits;
 	struct numa nodes;
+	struct gpus gpus = { .n = 0 };
 	char cpu[64];
 
 	(void)file;
@@ -251,14 +319,15 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	cpu_caches(&caches);
 	os_limits(&limits);
 	numa_find(&nodes, "");
+	find_gpus(&gpus);
 	if (o->json) {
-		put_json(out, cpu, &caches, &limits, &nodes, &m);
+		put_json(out, cpu, &caches, &limits, &nodes, &m, &gpus);
 		return INFER_OK;
 	}
 	put_text(out, cpu, &caches, &limits, &nodes);
 	put_huge_text(out);
 	put_rates(out, &m);
-	buf_printf(out, "%-10s %s\n", "gpu", NO_GPU);
+	put_gpus_text(out, &gpus);
 	if (o->all)
 		put_loops(out, &m);
 	return INFER_OK;

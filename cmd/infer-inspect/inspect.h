@@ -17,7 +17,7 @@ struct plan_args {
 	int64_t ctx, users, prompt, output, shared, chunk, threads;
 	double ttft_ms, tpot_ms, price;
 	uint64_t budget;
-	const char *kv_type;
+	const char *kv_type, *device;
 	int table;
 };
 

@@ -8,6 +8,7 @@
 #define PLAN_ROWS(T, m) \
 	{ OPT_INT, 'c', "ctx", "N", "context of each user (prompt and output)", offsetof(T, m.ctx), 1, \
 	  INT32_MAX, .marks = OPT_KILO }, \
+	DEVICE_ROW(offsetof(T, m.device), 0), \
 	{ OPT_INT, 0, "users", "N", "users at once (1)", offsetof(T, m.users), 1, 4096 }, \
 	{ OPT_INT, 0, "prompt", "N", "tokens of a prompt (512)", offsetof(T, m.prompt), 1, 1 << 30, \
 	  .marks = OPT_KILO }, \

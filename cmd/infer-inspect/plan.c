@@ -28,7 +28,7 @@ static int main_type(const struct infer_shape *s)
 static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o,
                     const struct infer_machine *m, infer_error *err)
 {
-	struct engine_args engine = { .kv_type = o->plan.kv_type };
+	struct engine_args engine = { .kv_type = o->plan.kv_type, .device = o->plan.device };
 	struct infer_engine_opts eo;
 
 	TRY(engine_args_take(&eo, &engine, err));
@@ -78,6 +78,21 @@ static int as_asked(struct planned *p, infer_error *err)
 	return INFER_OK;
 }
 
+/* With --device cuda: the engine's own plan with that GPU, which is opened for it. */
+static int ask_gpu(struct planned *p, infer_error *err)
+{
+	const struct infer_plan_ask *a = &p->asked.ask;
+	const struct infer_engine_opts eo = { .device = p->o->plan.device,
+		                              .ctx = a->ctx,
+		                              .kv_set = 1,
+		                              .k_type = a->how.k_type,
+		                              .v_type = a->how.v_type,
+		                              .prefill_chunk = a->chunk,
+		                              .max_seqs = a->users };
+
+	return engine_wants_gpu(&eo) ? infer_engine_need(p->model, &eo, &p->on_gpu, err) : INFER_OK;
+}
+
 /* What is needed, what is there, and what would do. */
 static int refuse(const struct planned *p, infer_error *err)
 {
@@ -105,6 +120,7 @@ static int refuse(const struct planned *p, infer_error *err)
 static int answer(struct buf *out, struct planned *p, infer_error *err)
 {
 	TRY(as_asked(p, err));
+	TRY(ask_gpu(p, err));
 	plan_best(p);
 	if (!p->fits)
 		return refuse(p, err);

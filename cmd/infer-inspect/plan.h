@@ -23,6 +23,8 @@ struct planned {
 	struct infer_shape shape;
 	int type; /* of most weights of the file */
 	struct strategy asked;
+	/* with --device cuda: what the engine takes there, and of the host */
+	struct infer_engine_need on_gpu;
 	struct strategy best[STRATEGIES];
 	int n_best, fits; /* fits: some strategy does */
 	struct strategy

@@ -45,6 +45,21 @@ static void put_memory(struct jwrite *w, const struct infer_plan_need *n)
 	jw_end(w);
 }
 
+static void put_device(struct jwrite *w, const struct planned *p)
+{
+	const struct infer_engine_need *n = &p->on_gpu;
+
+	if (!n->ctx)
+		return;
+	jw_object(w, "device");
+	jw_str(w, "name", p->o->plan.device);
+	jw_uint(w, "weight_bytes", n->device_weight_bytes);
+	jw_uint(w, "kv_bytes", n->device_kv_bytes);
+	jw_uint(w, "workspace_bytes", n->device_workspace_bytes);
+	jw_uint(w, "host_bytes", n->weight_bytes + n->kv_bytes + n->workspace_bytes);
+	jw_end(w);
+}
+
 static void put_line(struct jwrite *w, const char *name, struct buf *line)
 {
 	size_t from = 0;
@@ -137,6 +152,7 @@ void plan_json(struct buf *out, const struct planned *p)
 	jw_num(&w, "params", p->shape.params);
 	jw_num(&w, "active_params", p->shape.active_params);
 	put_strategy(&w, p, &p->asked, "asked");
+	put_device(&w, p);
 	jw_array(&w, "strategies");
 	for (int i = 0; i < p->n_best; i++)
 		put_strategy(&w, p, &p->best[i], NULL);

@@ -1,5 +1,6 @@
 /* infer-inspect/plan_lines.c - the command lines of a strategy, and other engines. */
 #include "plan.h"
+#include <infer/device.h>
 #include <infer/kvtype.h>
 
 #include <string.h>
@@ -47,12 +48,33 @@ static void put_model(struct buf *out, const struct planned *p, const struct str
 	buf_fini(&name);
 }
 
-static int computes_here(const struct strategy *s) { return !(s->ask.how.gpu_part > 0); }
+/* True if an engine of this build can compute on the accelerator of the machine. */
+static int has_backend(const struct infer_gpu *g)
+{
+	return infer_device_kind() && g->count && strstr(g->name, "NVIDIA");
+}
 
-static void put_engine(struct buf *out, const struct strategy *s)
+static int computes_here(const struct planned *p, const struct strategy *s)
+{
+	return !(s->ask.how.gpu_part > 0) || (has_backend(&p->m->gpu) && s->ask.how.gpus <= 1);
+}
+
+static void put_devices(struct buf *out, const struct planned *p, const struct infer_setup *how)
+{
+	int layers = (int)(how->gpu_part * p->shape.layers);
+
+	if (!(how->gpu_part > 0))
+		return;
+	buf_puts(out, " --device cuda");
+	if (layers < p->shape.layers)
+		buf_printf(out, " --gpu-layers %d", layers);
+}
+
+static void put_engine(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const struct infer_setup *how = &s->ask.how;
 
+	put_devices(out, p, how);
 	if (how->k_type != INFER_F16 || how->v_type != INFER_F16) {
 		buf_printf(out, " --kv-type %s", infer_kv_name(how->k_type));
 		if (how->v_type != how->k_type)
@@ -75,27 +97,29 @@ void plan_quant_line(struct buf *out, const struct planned *p, const struct stra
 
 void plan_run_line(struct buf *out, const struct planned *p, const struct strategy *s)
 {
-	if (!computes_here(s)) {
-		buf_puts(out, "   this build has no GPU support: see other engines\n");
+	if (!computes_here(p, s)) {
+		buf_puts(out, has_backend(&p->m->gpu)
+		                      ? "   this program uses one GPU: see other engines\n"
+		                      : "   this build has no GPU support: see other engines\n");
 		return;
 	}
 	buf_puts(out, "   infer-run -m ");
 	put_model(out, p, s);
 	buf_printf(out, " -c %d -n %d", (int)s->ask.ctx, (int)s->ask.output);
-	put_engine(out, s);
+	put_engine(out, p, s);
 	buf_puts(out, " -f prompt.txt\n");
 }
 
 void plan_serve_line(struct buf *out, const struct planned *p, const struct strategy *s)
 {
-	if (!computes_here(s))
+	if (!computes_here(p, s))
 		return;
 	buf_puts(out, "   infer-serve -m ");
 	put_model(out, p, s);
 	/* the cache of all users: in whole MiB, with a part more for the pages of a step */
 	buf_printf(out, " -c %d --kv-bytes %.0fM", (int)s->ask.ctx,
 	           s->plan.need.kv * 1.05 / (1 << 20) + 1);
-	put_engine(out, s);
+	put_engine(out, p, s);
 	buf_putc(out, '\n');
 }
 
@@ -103,7 +127,7 @@ const char *plan_other_engine(const struct planned *p)
 {
 	const struct infer_gpu *g = &p->m->gpu;
 
-	if (!g->count)
+	if (!g->count || (has_backend(g) && g->count == 1))
 		return NULL;
 	if (g->unified && strstr(g->name, "Apple"))
 		return "llama.cpp or MLX: they use the GPU of this machine (Metal), which this "

@@ -60,6 +60,25 @@ static void put_memory(struct buf *out, const struct planned *p)
 	buf_puts(out, gpu && p->asked.ask.how.gpus > 1 ? "; of all)\n" : ")\n");
 }
 
+static void put_device(struct buf *out, const struct planned *p)
+{
+	const struct infer_engine_need *n = &p->on_gpu;
+
+	if (!n->ctx)
+		return;
+	head(out, p->o->plan.device);
+	put_size(out, n->device_weight_bytes + n->device_kv_bytes + n->device_workspace_bytes);
+	buf_puts(out, " (weights ");
+	put_size(out, n->device_weight_bytes);
+	buf_puts(out, ", cache ");
+	put_size(out, n->device_kv_bytes);
+	buf_puts(out, ", work ");
+	put_size(out, n->device_workspace_bytes);
+	buf_puts(out, "); of the host ");
+	put_size(out, n->weight_bytes + n->kv_bytes + n->workspace_bytes);
+	buf_putc(out, '\n');
+}
+
 static const char *by(const struct infer_step_time *t)
 {
 	return infer_bound_name(t->total > 0 ? t->total_by : t->limit_by);
@@ -205,6 +224,7 @@ void plan_text(struct buf *out, const struct planned *p)
 {
 	put_hardware(out, p);
 	put_memory(out, p);
+	put_device(out, p);
 	put_speed(out, p);
 	put_users(out, p);
 	put_model(out, p);

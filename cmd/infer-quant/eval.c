@@ -127,7 +127,7 @@ static int open_all(struct eval *v, infer_error *err)
 	eo.ctx = v->ctx;
 	eo.log = say_log;
 	for (int i = 0; i < v->n_models; i++) {
-		TRY(infer_engine_open(&v->engines[i], v->models[i], &eo, err));
+		TRY(engine_open_shown(&v->engines[i], v->models[i], &eo, err));
 		v->sides[i] = (struct infer_eval_side){ v->models[i], v->engines[i] };
 	}
 	return INFER_OK;

@@ -36,7 +36,8 @@ static int measures(const struct quant_opts *o)
 	const struct engine_args *e = &o->engine;
 
 	return o->texts.n || o->calibration.n || e->ctx || e->kv_type || e->act_type ||
-	       e->kv_bytes || e->swap_bytes || e->prefill_chunk || e->step_ms || e->no_prefix_cache;
+	       e->kv_bytes || e->swap_bytes || e->prefill_chunk || e->step_ms ||
+	       e->no_prefix_cache || e->device || e->gpu_layers || e->split;
 }
 
 /* An option of another subject. */

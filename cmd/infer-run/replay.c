@@ -26,6 +26,7 @@ struct replay {
 	infer_replay *first;
 	infer_replay *running[WAITING * BATCH_SEQS]; /* their requests are with the runner */
 	char kv_type[64], act_type[64];
+	struct engine_place place;
 	struct chat chat;
 	infer_job_reader *reader;
 	infer_writer *writer; /* of -o jsonl */
@@ -308,6 +309,7 @@ static int take_first(struct replay *a, infer_error *err)
 	snprintf(a->act_type, sizeof a->act_type, "%s", made.act_type);
 	if (!a->opts.engine.act_type)
 		a->opts.engine.act_type = a->act_type;
+	engine_args_place(&a->opts.engine, made.placement, &a->place);
 	if (!a->opts.engine.ctx && made.ctx > 0)
 		a->opts.engine.ctx = made.ctx;
 	return INFER_OK;

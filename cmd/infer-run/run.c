@@ -25,6 +25,8 @@ static int open_parts(struct run *r, infer_error *err)
 	TRY(constrain_take(&r->constrain, &r->o->constrain, err));
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
+	if (r->o->sandbox) /* the driver of a GPU makes calls that the sandbox forbids */
+		TRY(engine_keep_cpu(&eo, "--sandbox", err));
 	eo.log = say_log;
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
@@ -38,7 +40,7 @@ static int open_parts(struct run *r, infer_error *err)
 	TRY(sampling_take(&r->sampling, &r->o->sampling, r->model, err));
 	TRY(sampling_ids(&r->stop_tokens, &r->o->stop_tokens, "--stop-token", r->model,
 	                 &r->sampling.mem, err));
-	TRY(infer_engine_open(&r->engine, r->model, &eo, err));
+	TRY(engine_open_shown(&r->engine, r->model, &eo, err));
 	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
 

@@ -210,6 +210,20 @@ static int check_reach(const struct config *c, const struct ytree *y, const char
 	                  path);
 }
 
+static int check_device(const struct config *c, const struct ytree *y, const struct served *m)
+{
+	const struct engine_args device = { .device = m->o.engine.device,
+		                            .gpu_layers = m->o.engine.gpu_layers,
+		                            .split = m->o.engine.split };
+	struct infer_engine_opts eo;
+	infer_error why;
+	int rc = engine_args_take(&eo, &device, &why);
+
+	if (!rc)
+		rc = engine_keep_cpu(&eo, "a model of a configuration", &why);
+	return rc ? ytree_fail(y, c->what, c->err, INFER_EFORMAT, "%s", why.message) : INFER_OK;
+}
+
 static int take_members(struct reading *r, const struct ytree *y)
 {
 	struct served *m = r->m;
@@ -223,6 +237,7 @@ static int take_members(struct reading *r, const struct ytree *y)
 		                  "a model needs the key model, its file");
 	TRY(check_reach(c, y, m->o.model));
 	TRY(check_reach(c, y, m->o.chat.template));
+	TRY(check_device(c, y, m));
 	if (m->at_start && !ytree_get(y, "unload"))
 		m->unload_s = 0;
 	say(&r->said, y);

@@ -2,6 +2,7 @@
  * serves all the same, and -v says so. */
 #include "infer-serve/harden.h"
 #include "infer-serve/serve.h"
+#include "common/model.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/sandbox.h"
@@ -43,6 +44,15 @@ static void add_folder(struct buf *p, const char *file)
 	free(real);
 }
 
+/* The driver of a GPU opens files, and may load programs for it, long after the engine is open. */
+static int has_gpu(const struct server *s)
+{
+	for (const struct served *m = s->models; m; m = m->next)
+		if (m->engine && engine_has_gpu(m->engine))
+			return 1;
+	return 0;
+}
+
 int harden_files(const struct server *s, infer_error *err)
 {
 	/* counters of the process; the time, in templates */
@@ -52,6 +62,10 @@ int harden_files(const struct server *s, infer_error *err)
 	struct buf p;
 	int n, bad;
 
+	if (has_gpu(s)) {
+		say_note(1, "all files stay in reach: the driver of the GPU opens some");
+		return INFER_OK;
+	}
 	buf_init(&p, MEM_BASE);
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(&p, always[i]);
@@ -82,10 +96,12 @@ int harden_files(const struct server *s, infer_error *err)
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
 }
 
-void harden(void)
+void harden(const struct server *s)
 {
 	infer_error err;
 
-	if (sandbox_serve(&err))
+	if (has_gpu(s))
+		say_note(1, "all system calls stay in reach: the driver of the GPU makes some");
+	else if (sandbox_serve(&err))
 		say_note(1, "all system calls stay in reach: %s", err.message);
 }

@@ -9,6 +9,6 @@ struct server;
 /* Files, for this thread and those that it starts: after everything was opened.
  * INFER_ENOMEM  nothing is given up */
 int harden_files(const struct server *s, infer_error *err);
-/* The rest, for all threads: after they were started. */
-void harden(void);
+/* The rest, for all threads: after they were started.  Both do nothing if a GPU computes. */
+void harden(const struct server *s);
 #endif

@@ -103,10 +103,22 @@ static void name_scheme(struct listener *l, const struct serve_opts *o)
 	l->url[4] = 's';
 }
 
+/* Models of --config are opened when calls are out of reach that the driver of a GPU makes. */
+static int check_device(const struct serve_opts *o, infer_error *err)
+{
+	struct infer_engine_opts eo;
+
+	if (!o->config)
+		return INFER_OK;
+	TRY(engine_args_take(&eo, &o->engine, err));
+	return engine_keep_cpu(&eo, "--config", err);
+}
+
 static int open_all(struct server *s, struct listener *l, infer_error *err)
 {
 	const struct serve_opts *o = s->o;
 
+	TRY(check_device(o, err));
 	if (o->config && ((o->model && !env_name(o->model)) || o->alias))
 		return err_set(err, INFER_EINVAL,
 		               "--config names the models: %s does not go with it",
@@ -322,7 +334,7 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	if (!rc)
 		rc = http_open(&s, l.fd, &err);
 	if (!rc) {
-		harden();
+		harden(&s);
 		tell(&s, &l);
 		rc = say_out(l.url, strlen(l.url), &err);
 		rc = rc ? rc : say_out("\n", 1, &err);

@@ -84,11 +84,13 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	eo.flags |= INFER_ENGINE_EVEN;
 	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
 	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
-	if (room) {
+	if (room) { /* loaded when files and calls are out of reach that a driver needs */
+		TRY(engine_keep_cpu(&eo, "--config", err));
 		TRY(plan(m, &eo, &bytes, err));
 		TRY(room(m, bytes, err));
 	}
-	TRY(infer_engine_open(&m->engine, m->model, &eo, err));
+	TRY(room ? infer_engine_open(&m->engine, m->model, &eo, err)
+	         : engine_open_shown(&m->engine, m->model, &eo, err));
 	return infer_runner_new(&m->runner, m->engine, m->model, err);
 }
 

@@ -1,5 +1,6 @@
 /* engine/engine.c - open, close, and one step */
 #include "engine/engine.h"
+#include "engine/device.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -147,25 +148,58 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 
 static uint64_t less(uint64_t bytes, uint64_t by) { return bytes > by ? bytes - by : 0; }
 
-static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
-                      const struct stages_device *devices, const struct os_limits *l,
-                      infer_error *err)
+static int is_host(const struct backend_device *on) { return on->kind == backend_find("cpu"); }
+
+/* Enter the memory that each device has left. */
+static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
 {
-	struct place_ask ask = ask_for(e, o, devices);
+	uint64_t all;
+
+	for (int i = 0; i < ask->n_devices; i++) {
+		struct place_device *d = &ask->devices[i];
+
+		d->on.kind->memory(d->on.b, &d->memory_bytes, &all);
+		if (is_host(&d->on))
+			d->memory_bytes = less(d->memory_bytes, o->swap_bytes);
+	}
+}
+
+/* The least context of a list of devices, for this model. */
+static int32_t least_ctx(const infer_engine *e, const struct device_list *list)
+{
+	return list->ctx_least < e->model->h.ctx_train ? list->ctx_least : e->model->h.ctx_train;
+}
+
+/* Place the model on its devices, after choosing how many layers fit if that is asked for. */
+static int place_model(infer_engine *e, struct place_ask *ask, const struct device_list *list,
+                       infer_error *err)
+{
+	const int32_t least = ask->ctx ? 0 : least_ctx(e, list);
+
+	if (list->at[0].layers == STAGES_FIT)
+		TRY(place_fit(ask, e->model, least, err));
+	TRY(place_solve(&e->place, e->model, ask, err));
+	if (e->place.ctx < least)
+		return err_set(err, INFER_ENOMEM,
+		               "%s: a context of %d fits beside the weights, and not of %d",
+		               backend_name(&ask->devices[ask->n_devices - 1].on), e->place.ctx,
+		               least);
+	return INFER_OK;
+}
+
+static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
+                      const struct device_list *list, const struct os_limits *l, infer_error *err)
+{
+	struct place_ask ask = ask_for(e, o, list->at);
 	const struct kv_group *g = e->place.groups;
 	struct kv_opts k;
-	uint64_t all;
 
 	ask.address_bytes = address_room(l);
 	if (ask.address_bytes !=
 	    UINT64_MAX) /* copies of pages of each kind have a place of their own */
 		ask.address_bytes = less(ask.address_bytes, 3 * o->swap_bytes);
-	for (int i = 0; i < ask.n_devices; i++) {
-		const struct backend_device *on = &ask.devices[i].on;
-		on->kind->memory(on->b, &ask.devices[i].memory_bytes, &all);
-		ask.devices[i].memory_bytes = less(ask.devices[i].memory_bytes, o->swap_bytes);
-	}
-	TRY(place_solve(&e->place, e->model, &ask, err));
+	ask_memory(&ask, o);
+	TRY(place_model(e, &ask, list, err));
 	e->ctx = e->place.ctx;
 	k = (struct kv_opts){ .groups = e->place.groups,
 		              .n_groups = e->place.n_groups,
@@ -252,7 +286,7 @@ static int open_observer(infer_engine *e, const struct infer_engine_opts *o, int
 }
 
 static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
-                    const struct stages_device *devices, int n, infer_error *err)
+                    const struct device_list *list, infer_error *err)
 {
 	struct backend_size size;
 	struct os_limits l;
@@ -262,13 +296,13 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	TRY(open_lock(e, err));
 	TRY(open_host(e, o, e->threads, err));
 	e->threads = pool_threads(e->host.pool);
-	TRY(stages_open(&e->stages, devices, n, &e->host, err));
+	TRY(stages_open(&e->stages, list->at, list->n, &e->host, &o->loading, err));
 	if (l.address_bytes != UINT64_MAX)
 		os_limits(&l); /* again, because the threads have allocated their stacks */
-	TRY(open_cache(e, o, devices, &l, err));
+	TRY(open_cache(e, o, list, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
 	TRY(stages_make(&e->stages, &e->place, e->kv, &size, err));
-	TRY(open_observer(e, o, n, err));
+	TRY(open_observer(e, o, list->n, err));
 	return open_step(e, err);
 }
 
@@ -296,8 +330,10 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 	         (double)e->place.kv_bytes / (1 << 20), (int)e->max_seqs,
 	         e->max_seqs == 1 ? "" : "s", (int)e->ctx, (double)e->workspace_bytes / (1 << 20));
 	o->log(o->log_user, INFER_LOG_INFO, line);
-	for (int i = 0; i < e->place.n_parts && e->place.n_parts > 1; i++) {
+	for (int i = 0; i < e->place.n_parts; i++) {
 		const struct place_part *p = &e->place.parts[i];
+		if (e->place.n_parts == 1 && is_host(&p->on))
+			break;
 		snprintf(line, sizeof line,
 		         "%s: %d layers from %d, %.1f MiB of weights, %.1f of cache, %.1f of "
 		         "workspace",
@@ -308,24 +344,30 @@ static void tell(const infer_engine *e, const struct infer_engine_opts *o)
 	}
 }
 
-/* Where layers run that nothing is said about: all of them on the CPU. */
-static struct stages_device default_device(void)
-{
-	return (struct stages_device){ .kind = backend_find("cpu") };
-}
+static const struct infer_engine_opts defaults;
 
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err)
 {
-	struct stages_device cpu = default_device();
+	const struct device_gpu gpu = device_gpu();
 
-	return engine_open(out, model, o, &cpu, 1, err);
+	return device_open(out, model, o ? o : &defaults, &gpu, err);
 }
 
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
                 const struct stages_device *devices, int n, infer_error *err)
 {
-	static const struct infer_engine_opts defaults;
+	struct device_list list = { .n = n };
+
+	for (int i = 0; i < n && i < KV_DEVICES; i++)
+		list.at[i] = devices[i];
+	return engine_open_list(out, model, o, &list, err);
+}
+
+int engine_open_list(infer_engine **out, const infer_model *model,
+                     const struct infer_engine_opts *o, const struct device_list *list,
+                     infer_error *err)
+{
 	int64_t from = clock_now_ns();
 	struct kv_stats kv;
 	infer_engine *e;
@@ -337,7 +379,7 @@ int engine_open(infer_engine **out, const infer_model *model, const struct infer
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
-	rc = open_all(e, model, o, devices, n, err);
+	rc = open_all(e, model, o, list, err);
 	if (rc) {
 		infer_engine_close(&e);
 		return rc;
@@ -353,52 +395,79 @@ int engine_open(infer_engine **out, const infer_model *model, const struct infer
 	return INFER_OK;
 }
 
-static int find_need(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
-                     struct infer_engine_need *need, infer_error *err)
+/* Add up the parts: those of the host, with the weights that they use in the file, and others. */
+static void sum_need(struct infer_engine_need *need, const struct place_plan *p,
+                     const infer_model *m)
 {
-	struct stages_device cpu = default_device();
+	*need = (struct infer_engine_need){ .ctx = p->ctx, .workspace_bytes = p->edge_bytes };
+	for (int i = 0; i < p->n_parts; i++) {
+		const struct place_part *part = &p->parts[i];
+
+		need->workspace_bytes += part->host;
+		need->thread_bytes += part->thread;
+		if (is_host(&part->on)) {
+			need->weight_bytes += part->weights;
+			need->weight_bytes +=
+				p->n_parts == 1
+					? m->weight_bytes
+					: weights_bytes(part->model.weights, part->model.n_weights);
+			need->kv_bytes += part->kv;
+			need->workspace_bytes += part->workspace;
+		} else {
+			need->device_weight_bytes += part->weights;
+			need->device_kv_bytes += part->kv;
+			need->device_workspace_bytes += part->workspace;
+		}
+	}
+}
+
+static int find_need(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
+                     const struct device_list *list, struct infer_engine_need *need,
+                     infer_error *err)
+{
 	struct place_ask ask;
 
 	take_opts(e, m, o, &(struct os_limits){ .threads = 1 });
 	TRY(open_host(e, o, 1, err));
-	TRY(stages_open(&e->stages, &cpu, 1, &e->host, err));
-	ask = ask_for(e, o, &cpu);
-	TRY(place_solve(&e->place, m, &ask, err));
-	*need = (struct infer_engine_need){ .ctx = e->place.ctx,
-		                            .weight_bytes = m->weight_bytes,
-		                            .kv_bytes = e->place.kv_bytes,
-		                            .workspace_bytes = e->place.edge_bytes };
-	for (int i = 0; i < e->place.n_parts; i++) {
-		const struct place_part *part = &e->place.parts[i];
-		need->weight_bytes += part->weights;
-		need->workspace_bytes += part->workspace + part->host;
-		need->thread_bytes += part->thread;
-	}
+	TRY(stages_open(&e->stages, list->at, list->n, &e->host, NULL, err));
+	ask = ask_for(e, o, list->at);
+	if (o->gpu_layers == INFER_GPU_LAYERS_FIT)
+		ask_memory(&ask, o);
+	TRY(place_model(e, &ask, list, err));
+	sum_need(need, &e->place, m);
 	place_fini(&e->place);
 	ask.rows = e->chunk;
 	ask.out = e->max_seqs < e->chunk ? e->max_seqs : e->chunk;
 	ask.ctx = need->ctx;
 	TRY(place_solve(&e->place, m, &ask, err));
 	for (int i = 0; i < e->place.n_parts; i++)
-		need->touched_bytes += e->place.parts[i].workspace;
+		if (is_host(&e->place.parts[i].on))
+			need->touched_bytes += e->place.parts[i].workspace;
 	return INFER_OK;
+}
+
+int engine_need_list(struct infer_engine_need *need, const infer_model *model,
+                     const struct infer_engine_opts *o, const struct device_list *list,
+                     infer_error *err)
+{
+	infer_engine *e;
+
+	TRY(check(o, err));
+	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
+	if (!e)
+		return err_set(err, INFER_ENOMEM, "no memory for an engine");
+	int rc = find_need(e, model, o, list, need, err);
+	infer_engine_close(&e);
+	return rc;
 }
 
 int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
                       struct infer_engine_need *need, infer_error *err)
 {
-	static const struct infer_engine_opts defaults;
-	infer_engine *e;
+	const struct device_gpu gpu = device_gpu();
 
 	*need = (struct infer_engine_need){ 0 };
-	o = o ? o : &defaults;
-	TRY(check(o, err));
-	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
-	if (!e)
-		return err_set(err, INFER_ENOMEM, "no memory for an engine");
-	int rc = find_need(e, model, o, need, err);
-	infer_engine_close(&e);
-	return rc;
+	return device_need(need, model, o ? o : &defaults, &gpu, err);
 }
 
 void infer_engine_close(infer_engine **at)

@@ -8,34 +8,84 @@
 
 static int blame(const struct stages *s, int i, int rc, infer_error *err)
 {
-	return rc && s->n > 1 ? backend_blame(rc, &s->at[i].on, err) : rc;
+	const struct backend_device *on = &s->at[i].on;
+
+	return rc && (s->n > 1 || on->name[0]) ? backend_blame(rc, on, err) : rc;
+}
+
+static int has_twin(const struct stages_device *d, int n, int i)
+{
+	for (int k = 0; k < n; k++)
+		if (k != i && d[k].kind == d[i].kind)
+			return 1;
+	return 0;
 }
 
 /* The number is part of the name where the kind alone could be another device. */
-static void name(struct backend_device *on, const struct stages_device *d, int n, int i)
+static void name_device(struct backend_device *on, const struct stages_device *d, int n, int i)
 {
-	int number = d[i].number > 0;
-
-	for (int k = 0; k < n; k++)
-		number |= k != i && d[k].kind == d[i].kind;
-	if (number)
+	if (d[i].number > 0 || has_twin(d, n, i))
 		snprintf(on->name, sizeof on->name, "%.8s%d", d[i].kind->name, d[i].number);
 }
 
-int stages_open(struct stages *s, const struct stages_device *d, int n, const struct host *host,
-                infer_error *err)
+/* Add the description of an open device to its name.  One device has no number then, so that a
+ * record of it can be replayed on any that computes the same bits. */
+static void describe_device(struct backend_device *on, const struct stages_device *d, int n, int i)
 {
-	*s = (struct stages){ 0 };
+	char what[8] = "", number[12] = "";
+
+	if (!on->kind->describe)
+		return;
+	on->kind->describe(on->b, what, sizeof what);
+	if (!what[0])
+		return;
+	if (has_twin(d, n, i))
+		snprintf(number, sizeof number, "%d", d[i].number);
+	snprintf(on->name, sizeof on->name, "%.5s%.2s/%.7s", on->kind->name, number, what);
+}
+
+static int open_device(struct stages *s, const struct stages_device *d, int n, int i,
+                       const struct host *host, infer_error *err)
+{
+	struct backend_device *on = &s->at[i].on;
+	const struct backend_opts o = { .device = d[i].number,
+		                        .loading = s->loading.fn ? &s->upload : NULL };
+	int rc;
+
+	on->kind = d[i].kind;
+	name_device(on, d, n, i);
+	s->n = i + 1;
+	rc = on->kind->open(&on->b, host, &o, err);
+	rc = backend_blame(rc, on, err);
+	if (rc == INFER_EINVAL) { /* the option is well formed: the device is not there */
+		rc = INFER_EDEVICE;
+		if (err)
+			err->code = rc;
+	}
+	if (!rc)
+		describe_device(on, d, n, i);
+	return rc;
+}
+
+/* A device reports how many bytes of its weights it has copied. */
+static void on_upload(void *user, uint64_t done, uint64_t all)
+{
+	const struct stages *s = user;
+
+	(void)all;
+	s->loading.fn(s->loading.user, s->loaded_bytes + done, s->load_bytes);
+}
+
+int stages_open(struct stages *s, const struct stages_device *d, int n, const struct host *host,
+                const struct infer_watch *loading, infer_error *err)
+{
+	*s = (struct stages){ .upload = { on_upload, s } };
+	if (loading)
+		s->loading = *loading;
 	if (n < 1 || n > KV_DEVICES)
 		return err_set(err, INFER_EINVAL, "%d devices: from 1 to %d", n, KV_DEVICES);
-	for (int i = 0; i < n; i++) {
-		struct backend_device *on = &s->at[i].on;
-
-		on->kind = d[i].kind;
-		name(on, d, n, i);
-		s->n = i + 1;
-		TRY(on->kind->open(&on->b, host, &(struct backend_opts){ d[i].number }, err));
-	}
+	for (int i = 0; i < n; i++)
+		TRY(open_device(s, d, n, i, host, err));
 	return INFER_OK;
 }
 
@@ -62,6 +112,12 @@ static int make_edges(struct stages *s, const struct place_plan *p, const struct
 	return rc;
 }
 
+/* Bytes of the weights of a part that are copied to its device. */
+static uint64_t load_bytes(const struct place_part *part)
+{
+	return part->weights ? weights_bytes(part->model.weights, part->model.n_weights) : 0;
+}
+
 static int make_stage(struct stages *s, int i, const struct place_part *part, const struct kv *kv,
                       const struct backend_size *size, infer_error *err)
 {
@@ -77,6 +133,7 @@ static int make_stage(struct stages *s, int i, const struct place_part *part, co
 	}
 	TRY(blame(s, i, st->on.kind->load(&st->weights, st->on.b, m->weights, m->n_weights, err),
 	          err));
+	s->loaded_bytes += load_bytes(part);
 	return blame(s, i, st->on.kind->plan(&st->plan, st->on.b, st->weights, m, size, err), err);
 }
 
@@ -86,6 +143,8 @@ int stages_make(struct stages *s, const struct place_plan *p, const struct kv *k
 	must(s->n == p->n_parts);
 	if (s->n > 1)
 		TRY(make_edges(s, p, size, err));
+	for (int i = 0; i < s->n; i++)
+		s->load_bytes += load_bytes(&p->parts[i]);
 	for (int i = 0, first = 0; i < s->n; first += p->parts[i++].n_groups) {
 		s->at[i].first = first;
 		s->at[i].nodes = p->parts[i].model.graph->n;

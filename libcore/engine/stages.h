@@ -7,6 +7,8 @@
 #include "place/place.h"
 
 /* A device that an engine is to use, and how many layers are its own: place_device.layers. */
+/* As layers of the first of two devices: the fewest, so that the others fit on the second. */
+enum { STAGES_FIT = -1 };
 struct stages_device {
 	const struct backend_kind *kind;
 	int number, layers; /* number: which of its kind */
@@ -29,13 +31,18 @@ struct stages {
 	 * one, of all */
 	const struct infer_watch *watch;
 	int32_t before, here, nodes;
+	/* of the weights that are loaded: who watches; bytes of the stages before this one, of all */
+	struct infer_watch loading, upload; /* upload: of one stage, for its backend */
+	uint64_t loaded_bytes, load_bytes;
 	/* shown the inputs of products, by weights of the model; fn NULL: nobody */
 	struct backend_observer observer;
 };
-/* Open the devices, in the order of the layers.  INFER_EINVAL: too many; errors as kind->open.
+/* Open the devices, in the order of the layers.  loading: called while weights are copied, with the
+ * bytes copied and all bytes; NULL: not called.  *s must not move.  INFER_EINVAL: too many devices;
+ * INFER_EDEVICE: there is no such device; other errors as kind->open.
  * However this and stages_make end, stages_close it. */
 int stages_open(struct stages *s, const struct stages_device *d, int n, const struct host *host,
-                infer_error *err);
+                const struct infer_watch *loading, infer_error *err);
 /* Load the weights and make the plans of a placement on these devices; p and kv must outlive s. */
 int stages_make(struct stages *s, const struct place_plan *p, const struct kv *kv,
                 const struct backend_size *size, infer_error *err);

@@ -36,10 +36,12 @@ static const char *name_of(const struct place_plan *p, int part)
 	return backend_name(&p->parts[part].on);
 }
 
-/* Of several devices the error names the one. */
+/* Add the name of the device to the error, if there are several or this one has its own name. */
 static int blame(const struct place_plan *p, int part, int rc, infer_error *err)
 {
-	return p->n_parts > 1 ? backend_blame(rc, &p->parts[part].on, err) : rc;
+	const struct backend_device *on = &p->parts[part].on;
+
+	return p->n_parts > 1 || on->name[0] ? backend_blame(rc, on, err) : rc;
 }
 
 /* Which layers each device takes. */
@@ -371,6 +373,52 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 	if (rc)
 		place_fini(out);
 	return rc;
+}
+
+/* Solve with the first device that has at least *layers layers, and can be cut there.  INFER_EINVAL:
+ * there is none up to `most`. */
+static int solve_from(int *layers, int most, struct place_ask *ask, const struct infer_model *m,
+                      int32_t ctx_least, infer_error *err)
+{
+	struct place_plan plan;
+	int rc = INFER_EINVAL;
+
+	for (; rc == INFER_EINVAL && *layers <= most; ++*layers) {
+		ask->devices[0].layers = *layers;
+		rc = place_solve(&plan, m, ask, err);
+		if (!rc && plan.ctx < ctx_least)
+			rc = err_set(err, INFER_ENOMEM, "a context of %d fits, of the least of %d",
+			             plan.ctx, ctx_least);
+		place_fini(&plan);
+	}
+	--*layers;
+	return rc;
+}
+
+int place_fit(struct place_ask *ask, const struct infer_model *m, int32_t ctx_least,
+              infer_error *err)
+{
+	int lo = 1, hi = m->h.n_layers - 1, best = 0;
+
+	must(ask->n_devices == 2);
+	while (lo <= hi) {
+		int mid = lo + (hi - lo) / 2, at = mid;
+		int rc = solve_from(&at, hi, ask, m, ctx_least, err);
+
+		if (!rc)
+			best = at;
+		if (rc && rc != INFER_EINVAL && rc != INFER_ENOMEM)
+			return rc;
+		if (rc == INFER_ENOMEM)
+			lo = at + 1;
+		else
+			hi = mid - 1;
+	}
+	if (!best)
+		return err_set(err, INFER_ENOMEM, "%s: no layer of the %d fits",
+		               backend_name(&ask->devices[1].on), m->h.n_layers);
+	ask->devices[0].layers = best;
+	return INFER_OK;
 }
 
 void place_say(const struct place_plan *p, char *out, size_t n)

@@ -45,6 +45,11 @@ struct place_plan {
 int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
                 infer_error *err);
 void place_fini(struct place_plan *p);
+/* Set ask->devices[0].layers of two devices: the fewest, at least 1, so that the others fit on the
+ * second with a context of ask->ctx (0: ctx_least).  INFER_ENOMEM: no layer fits there; other errors
+ * as place_solve. */
+int place_fit(struct place_ask *ask, const struct infer_model *m, int32_t ctx_least,
+              infer_error *err);
 /* Where layers run: "cpu:0-31"; "cpu:0-7,cuda:8-31". */
 void place_say(const struct place_plan *p, char *out, size_t n);
 #endif

@@ -174,12 +174,13 @@ static void put_metrics(struct jwrite *w, const struct infer_bench *b)
 	                                   .values = b->turns_tok_s,
 	                                   .scratch = b->scratch,
 	                                   .n = n });
-	infer_metric_put(w, &(struct infer_metric){ .name = "fraction",
-	                                            .unit = "of the limit",
-	                                            .higher = 1,
-	                                            .values = b->turns_fraction,
-	                                            .scratch = b->scratch,
-	                                            .n = n });
+	if (b->limit_tok_s > 0)
+		infer_metric_put(w, &(struct infer_metric){ .name = "fraction",
+		                                            .unit = "of the limit",
+		                                            .higher = 1,
+		                                            .values = b->turns_fraction,
+		                                            .scratch = b->scratch,
+		                                            .n = n });
 	infer_metric_put(
 		w, &(struct infer_metric){ .name = b->decode ? "decode_cpu_us" : "prefill_cpu_us",
 	                                   .unit = "us/tok",
@@ -205,8 +206,10 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 	jw_num(w, "weight_bytes", b->weight_bytes);
 	jw_num(w, "kv_bytes", b->kv_bytes);
 	jw_num(w, "ops", b->ops);
-	jw_str(w, "limit", limit_name(b->limit));
-	jw_num(w, "limit_tok_s", b->limit_tok_s);
+	if (b->limit_tok_s > 0) {
+		jw_str(w, "limit", limit_name(b->limit));
+		jw_num(w, "limit_tok_s", b->limit_tok_s);
+	}
 	if (b->predicted_tok_s > 0)
 		jw_num(w, "predicted_tok_s", b->predicted_tok_s);
 	if (b->adjusted) {
@@ -218,8 +221,10 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 		put_rate(w, "i8_gop_s", &b->adjusted->i8_gop_s);
 		jw_end(w);
 	}
-	put_rate(w, "fraction", &b->fraction);
-	record_ceilings(w, &b->ceilings);
+	if (b->limit_tok_s > 0) {
+		put_rate(w, "fraction", &b->fraction);
+		record_ceilings(w, &b->ceilings);
+	}
 	jw_array(w, "sha256");
 	for (int i = 0; i < b->n_sha256; i++)
 		jw_str(w, NULL, b->sha256[i]);

@@ -88,6 +88,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-run -V --version
 		infer-inspect -V --version
 		infer-bench --n-prompt --prompt
+		infer-run --n-gpu-layers --gpu-layers
+		infer-serve --ngl --gpu-layers
 	END
 	fails 2 'unknown option --prompt; the prompt is the arguments' infer-run --prompt x
 	fails 2 'unknown option -p; the prompt is the arguments' infer-run -p x
@@ -128,6 +130,13 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-run --render --stats x
 		infer-run --kv-type q9 x
 		infer-run --act-type q9 x
+		infer-run --device gpu x
+		infer-run --gpu-layers some x
+		infer-run --gpu-layers 2 --device cpu x
+		infer-run --gpu-layers 0 --device cuda x
+		infer-run --sandbox --device cuda x
+		infer-inspect plan --device cuda --hw h100
+		infer-bench kernels --device cuda
 		infer-run --kv-bytes 1Q x
 		infer-run --logit-bias 4 x
 		infer-run --repeat-penalty 0 x
@@ -163,7 +172,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --draft=ngram --lora=x --device=cuda; do
+	for o in --draft=ngram --lora=x --split=1; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

@@ -20,6 +20,7 @@
 #include <infer/embed.h>
 #include <infer/grammar.h>
 #include <infer/model.h>
+#include <infer/need.h>
 #include <infer/observe.h>
 #include <infer/sample.h>
 #include <infer/stats.h>
@@ -36,7 +37,18 @@ enum {
 	INFER_ENGINE_NO_JUMP = 1 << 1, /* tokens that a constraint forces come one by one */
 	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
 };
+enum { INFER_GPU_LAYERS_FIT = -1, INFER_SPLIT_MOST = 8 };
 struct infer_engine_opts {
+	/* "auto", "cpu", "cuda" or "cuda:N".  auto (NULL): a GPU if the model has 1 GiB of weights, is
+	 * supported there and fits with a context of ctx, or 4096; else the CPU, and the log says why */
+	const char *device;
+	/* the last layers, and the output, that are on the GPU; the others are on the CPU.  0: all;
+	 * INFER_GPU_LAYERS_FIT: as many as fit; N: device auto means cuda */
+	int32_t gpu_layers;
+	/* split[i]: the share of the GPU layers that GPU i computes, at least 1; shares that add up to
+	 * the number of these layers are numbers of layers.  Each GPU gets at least one.  n_split 0:
+	 * one GPU.  Device auto means cuda; not with "cuda:N" or INFER_GPU_LAYERS_FIT */
+	int32_t split[INFER_SPLIT_MOST], n_split;
 	int32_t threads;    /* 0: the cores the process may use */
 	const char *isa;    /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
 	int32_t ctx;        /* maximum context; 0: the model's own, or what fits */
@@ -59,31 +71,20 @@ struct infer_engine_opts {
 	void *log_user;
 	/* told, while a step reads prompts, how many tokens of all that run are computed or cached */
 	struct infer_watch watch;
+	/* told, while weights are copied to a GPU, how many bytes of all are */
+	struct infer_watch loading;
 	struct infer_observer observer; /* is shown the inputs of every product with a matrix */
 };
 
 /* model: borrowed, must outlive *out.  o: NULL is all defaults.
  * INFER_EINVAL  a field out of its range
- * INFER_EUNSUP  isa or cache type, by name; act_type BF16 for a model without F16 and BF16 matrices
+ * INFER_EUNSUP  isa or cache type, by name; act_type BF16 for a model without F16 and BF16 matrices;
+ *               an operation, type or option that a GPU which is asked for does not have
+ * INFER_EDEVICE a GPU is asked for, and there is none, or no driver, or no support in this build
  * INFER_ENOMEM  names the memory needed, the memory available, and the nearest setting that fits */
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
 void infer_engine_close(infer_engine **e);
-
-/* The memory that an engine with these options would need: nothing is reserved, and no weight is
- * read. o->threads is ignored: the workspace is that of one thread.
- * o->ctx 0: the context of the model.  Errors are those of infer_engine_open, but sizes are no
- * error. */
-struct infer_engine_need {
-	int32_t ctx;
-	uint64_t weight_bytes; /* weights that every step reads, in the file or in copies */
-	uint64_t kv_bytes, workspace_bytes;
-	uint64_t thread_bytes; /* workspace of each thread beyond the first */
-	/* of the workspace, what steps of prefill_chunk rows touch that score no prompt */
-	uint64_t touched_bytes;
-};
-int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
-                      struct infer_engine_need *need, infer_error *err);
 
 enum {
 	INFER_REQ_IGNORE_EOS = 1 << 0,
@@ -93,8 +94,7 @@ enum {
 	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
 	INFER_REQ_KEEP_STOP = 1 << 5,    /* a stop string that ends the text is part of it */
 	INFER_REQ_AFTER = 1 << 6, /* log-probabilities are those after all stages of the sampler */
-	INFER_REQ_PROGRESS =
-		1 << 7, /* READ events: tokens of the prompt that are cached or computed */
+	INFER_REQ_PROGRESS = 1 << 7, /* READ events: prompt tokens cached or computed */
 };
 enum { INFER_MAX_TOP = 128 };
 struct infer_request { /* everything is copied at submit */

@@ -146,8 +146,8 @@ struct infer_bench {
 	/* of all sequences together; of the limit, turn by turn */
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
-	double limit_tok_s;
-	double predicted_tok_s;                /* by a plan; 0: none */
+	double limit_tok_s;     /* 0: not known; then the record has no fraction and no ceilings */
+	double predicted_tok_s; /* by a plan; 0: none */
 	const struct infer_adjusted *adjusted; /* NULL: no plan */
 	int limit;                             /* MEMORY KV COMPUTE */
 	struct infer_ceilings ceilings;        /* medians, minima and maxima over the turns */

@@ -1,0 +1,36 @@
+/* infer/need.h - the memory of an engine.   floor: engine */
+#ifndef INFER_NEED_H
+#define INFER_NEED_H
+#include <stdint.h>
+#include <infer/status.h>
+#include <infer/model.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct infer_engine_opts; /* infer/engine.h */
+
+/* The memory that an engine with these options would need: nothing is reserved, and no weight is
+ * read. o->threads is ignored: the workspace is that of one thread.
+ * o->ctx 0: the context of the model.  device auto counts as cpu; only a GPU
+ * that is named is opened.  Errors are those of infer_engine_open, but a size that does not fit is
+ * an error only with INFER_GPU_LAYERS_FIT. */
+struct infer_engine_need {
+	int32_t ctx;
+	uint64_t weight_bytes; /* weights that every step reads, in the file or in copies */
+	uint64_t kv_bytes, workspace_bytes;
+	uint64_t thread_bytes; /* workspace of each thread beyond the first */
+	/* of the workspace, what steps of prefill_chunk rows touch that score no prompt */
+	uint64_t touched_bytes;
+	/* of GPUs; nothing above contains it */
+	uint64_t device_weight_bytes, device_kv_bytes, device_workspace_bytes;
+};
+int infer_engine_need(const infer_model *model, const struct infer_engine_opts *o,
+                      struct infer_engine_need *need, infer_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
