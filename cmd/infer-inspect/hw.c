@@ -26,7 +26,7 @@ static void find_gpus(struct gpus *g)
 /* A sentence where there is none, else an array of them. */
 static void put_gpus_json(struct jwrite *w, const struct gpus *g)
 {
-	char text[16];
+	char text[32]; /* two numbers */
 
 	if (!g->n) {
 		jw_str(w, "gpu", g->why.message);

@@ -86,7 +86,8 @@ struct backend_weights; /* a loaded set */
 struct backend_plan;    /* a graph made ready, with its workspace */
 struct backend_kind {
 	const char *name;
-	int page; /* positions of a page of the cache */
+	int page;  /* positions of a page of the cache */
+	int eager; /* 1: kv_new takes the memory of all its pages at once */
 	/* host: borrowed, must outlive *out.  INFER_EINVAL: no such device; INFER_ENOMEM */
 	int (*open)(struct backend **out, const struct host *host, const struct backend_opts *o,
 	            infer_error *err);

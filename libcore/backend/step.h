@@ -55,8 +55,8 @@ struct backend_result {
 	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output, and where all rows
 	 * want HIDDEN */
 	const float *logits;
-	/* [n_out][columns of the graph's hidden]; NULL where n_out is 0 or the graph has
-	 * none */
+	/* [n_out][columns of the graph's hidden]; NULL if n_out is 0 or the graph has none, and a
+	 * device may leave it NULL if no row wants HIDDEN */
 	const float *hidden;
 };
 #endif

@@ -225,7 +225,8 @@ static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
 static uint64_t work_of(const struct place_part *part) { return part->weights + part->workspace; }
 
 /* The largest cache that fits beside a workspace: pages and their bookkeeping must fit the memory,
- * and the address space once for every group (kv.h). */
+ * and the address space once for every group (kv.h).  A device that takes a cache at once needs the
+ * memory once for every group too. */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, int part)
 {
 	uint64_t there = ask->devices[part].memory_bytes, work = work_of(&p->parts[part]);
@@ -235,6 +236,8 @@ static uint64_t cache_room(const struct place_plan *p, const struct place_ask *a
 		all += work_of(&p->parts[i]);
 	address = ask->address_bytes > all ? ask->address_bytes - all : 0;
 	memory -= memory / 50;
+	if (p->parts[part].on.kind->eager && p->parts[part].n_groups)
+		memory /= (uint64_t)p->parts[part].n_groups;
 	address = (address - address / 50) / (uint64_t)p->n_groups;
 	return memory < address ? memory : address;
 }

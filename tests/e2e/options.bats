@@ -172,7 +172,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --draft=ngram --lora=x --split=1; do
+	for o in --draft=ngram --lora=x --cpu-experts; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

@@ -171,6 +171,7 @@ static void cuda_memory(const struct backend *b, uint64_t *left, uint64_t *total
 const struct backend_kind backend_cuda = {
 	.name = "cuda",
 	.page = GPU_PAGE,
+	.eager = 1,
 	.open = cuda_open,
 	.close = cuda_close,
 	.describe = cuda_describe,

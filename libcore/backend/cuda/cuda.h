@@ -12,6 +12,7 @@ struct backend {
 	int device, major, minor, sms;
 	int terms[GPU_FORMS]; /* of activations: --act-type */
 	cudaStream_t stream;
+	int failed; /* first cudaError_t of a copy of pages, for the next step to report */
 	cudaEvent_t staged[2]; /* recorded after the copy out of each pinned buffer */
 };
 

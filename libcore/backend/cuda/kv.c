@@ -42,6 +42,10 @@ int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_
 		return INFER_OK;
 	}
 	*c = (struct backend_cache){ .k_type = g->k_type, .v_type = g->v_type };
+	if (g->latent && g->v_type != g->k_type)
+		return err_set(
+			err, INFER_EUNSUP,
+			"this model keeps no values beside its keys: the cache has one type");
 	TRY(check_type(g->k_type, g->dk, err));
 	TRY(check_type(g->v_type, g->dv, err));
 	c->k_head = gpu_kv_bytes(g->k_type, g->dk);
@@ -85,14 +89,18 @@ static unsigned char *page_at(const struct backend_cache *c, uint32_t page)
 	return c->base + page * c->page_bytes;
 }
 
-/* Copy a page.  The next step reports a failure of the device: kv_copy returns nothing. */
+/* Copy a page.  The next step reports a failure, because kv_copy returns nothing. */
 static void copy_page(const struct backend_cache *c, void *to, const void *from, int kind)
 {
-	if (cudaSetDevice(c->b->device) ||
-	    cudaMemcpyAsync(to, from, c->page_bytes, (enum cudaMemcpyKind)kind, c->b->stream))
-		return;
-	if (kind != cudaMemcpyDeviceToDevice)
-		(void)cudaStreamSynchronize(c->b->stream);
+	int rc = cudaSetDevice(c->b->device);
+
+	if (!rc)
+		rc = cudaMemcpyAsync(to, from, c->page_bytes, (enum cudaMemcpyKind)kind,
+		                     c->b->stream);
+	if (!rc && kind != cudaMemcpyDeviceToDevice)
+		rc = cudaStreamSynchronize(c->b->stream);
+	if (rc && !c->b->failed)
+		c->b->failed = rc;
 }
 
 void cuda_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)

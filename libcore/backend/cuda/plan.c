@@ -8,7 +8,7 @@
 _Static_assert((int)GPU_CACHES == (int)BACKEND_GROUPS, "launch.h and step.h agree");
 _Static_assert(sizeof(struct gpu_chain) <= 4096, "arguments of a kernel on every architecture");
 
-enum { SPLITS_MOST = 1 << 16 };
+enum { SPLITS_MOST = 1 << 16, DV_MOST = 512, ROWS_MOST = 65535 /* of a grid */ };
 
 static enum cuda_stage_kind kind_of(enum graph_op op)
 {
@@ -61,10 +61,37 @@ static int check_weight(const struct backend_plan *p, int32_t i, int slot, int t
 	if (n->w[slot] < 0)
 		return INFER_OK;
 	TRY(cuda_weight_place(&c, &p->m.weights[n->w[slot]], &used, err));
+	if (n->op == GRAPH_EMBED && c.raw_bytes) /* a table of one row */
+		return INFER_OK;
 	if (tiles ? !c.type && !cuda_vector_bytes(p, i) : !c.raw_bytes)
 		return err_set(err, INFER_EUNSUP,
 		               "node %d (%s): a weight of this shape is not supported", i,
 		               graph_op_name(n->op));
+	return INFER_OK;
+}
+
+/* Sizes that a kernel has a limit of. */
+static int check_limit(const struct backend_plan *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = cuda_node(p, i);
+	const int32_t experts = n->op == GRAPH_MOE ? p->m.weights[n->w[0]].n : 0;
+	const struct {
+		const char *what;
+		int64_t is, most;
+	} limits[] = {
+		{ "heads of keys", n->op == GRAPH_DELTA ? n->delta.dk : 0, GPU_DELTA_DK },
+		{ "heads of values", n->op == GRAPH_ATTN ? n->attn.dv : 0, DV_MOST },
+		{ "rows of a step", n->op == GRAPH_ATTN ? p->size.rows : 0, ROWS_MOST },
+		{ "experts", experts, GPU_EXPERTS },
+		{ "chosen experts", n->op == GRAPH_ROUTE ? n->route.used : 0, GPU_USED },
+	};
+
+	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
+		if (limits[k].is > limits[k].most)
+			return err_set(err, INFER_EUNSUP,
+			               "node %d (%s): %lld %s are not supported, %lld is the most",
+			               i, graph_op_name(n->op), (long long)limits[k].is,
+			               limits[k].what, (long long)limits[k].most);
 	return INFER_OK;
 }
 
@@ -75,10 +102,7 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	            : n->op == GRAPH_MM || n->op == GRAPH_EMBED || n->op == GRAPH_HEAD_MM ? 1
 	                                                                                  : 0;
 
-	if (n->op == GRAPH_DELTA && n->delta.dk > GPU_DELTA_DK)
-		return err_set(err, INFER_EUNSUP,
-		               "node %d (DELTA): heads of %d are not supported, %d is the most", i,
-		               n->delta.dk, GPU_DELTA_DK);
+	TRY(check_limit(p, i, err));
 	if (n->op == GRAPH_MM && n->w[0] >= 0 && p->m.weights[n->w[0]].n != 1)
 		return err_set(err, INFER_EUNSUP, "node %d (MM): %d matrices", i,
 		               p->m.weights[n->w[0]].n);

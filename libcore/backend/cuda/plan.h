@@ -87,7 +87,9 @@ struct cuda_block {
 };
 
 /* Counts that size the grids of a step's launches. */
+/* types: of the caches, which choose kernels of attention */
 struct cuda_counts {
+	uint64_t types;
 	int32_t rows, out, runs, run_rows, splits;
 };
 struct cuda_graph {

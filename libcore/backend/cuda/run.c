@@ -20,7 +20,8 @@ static void fill_rows(const struct backend_plan *p, const struct backend_step *s
 	*(struct gpu_step *)(void *)(b->host + b->step) =
 		(struct gpu_step){ s->n, s->n_out, s->n_runs, 0 };
 	memcpy(b->host + b->id, s->ids, (size_t)s->n * sizeof *s->ids);
-	memcpy(b->host + b->out, s->out, (size_t)s->n_out * sizeof *s->out);
+	if (s->n_out)
+		memcpy(b->host + b->out, s->out, (size_t)s->n_out * sizeof *s->out);
 	for (int32_t i = 0; i < s->n_runs; i++)
 		for (int32_t k = 0; k < s->runs[i].n; k++) {
 			pos[s->runs[i].row + k] = s->runs[i].pos + k;
@@ -218,7 +219,7 @@ static int32_t power_of_two(int32_t n)
 static int same_counts(const struct cuda_counts *a, const struct cuda_counts *b)
 {
 	return a->rows == b->rows && a->out == b->out && a->runs == b->runs &&
-	       a->run_rows == b->run_rows && a->splits == b->splits;
+	       a->run_rows == b->run_rows && a->splits == b->splits && a->types == b->types;
 }
 
 static struct cuda_counts counts_of(const struct backend_step *s)
@@ -231,6 +232,9 @@ static struct cuda_counts counts_of(const struct backend_step *s)
 		last = (int32_t)num_max(last, s->runs[i].pos + s->runs[i].n - 1);
 	}
 	n.splits = last / GPU_SPLIT + 1;
+	for (int g = 0; s->kv && g < s->kv->n_groups; g++)
+		n.types = n.types << 16 | (uint64_t)s->kv->caches[g]->k_type << 8 |
+		          (uint64_t)s->kv->caches[g]->v_type;
 	return n;
 }
 
@@ -247,7 +251,7 @@ static void round_up(const struct backend_plan *p, struct cuda_counts *n)
 
 	rows = (int32_t)num_min(rows, num_min(p->size.rows, p->size.out));
 	n->rows = n->out = n->runs = rows;
-	n->splits = power_of_two(n->splits);
+	n->splits = (int32_t)num_min(power_of_two(n->splits), (p->size.ctx - 1) / GPU_SPLIT + 1);
 }
 
 static int capture(struct backend_plan *p, const struct cuda_counts *n, cudaGraphExec_t *exec)
@@ -278,8 +282,10 @@ static int replay(struct backend_plan *p, const struct cuda_counts *n)
 		if (same_counts(&p->graphs[i].at, n))
 			return cudaGraphLaunch(p->graphs[i].exec, p->b->stream);
 	rc = capture(p, n, &exec);
-	if (rc)
-		return rc;
+	if (rc) { /* no memory for a graph, say: the kernels one by one give the same bits */
+		(void)cudaGetLastError();
+		return launch_all(p, n);
+	}
 	if (p->n_graphs == CUDA_GRAPHS) {
 		(void)cudaGraphExecDestroy(p->graphs[0].exec);
 		memmove(p->graphs, p->graphs + 1, (CUDA_GRAPHS - 1) * sizeof *p->graphs);
@@ -344,19 +350,23 @@ static int refuse(const struct backend_step *s, infer_error *err)
 	return INFER_OK;
 }
 
-int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
+/* Leave a step that failed: nothing of it runs any more, and the next one may begin. */
+static int abandon(struct backend_plan *p, int rc)
 {
-	struct cuda_counts n;
+	if (rc) {
+		(void)cudaStreamSynchronize(p->b->stream);
+		(void)cudaGetLastError();
+		p->s = NULL;
+	}
+	return rc;
+}
+
+static int start(struct backend_plan *p, const struct backend_step *s, infer_error *err)
+{
+	struct cuda_counts n = counts_of(s);
 	int rc;
 
-	TRY(backend_check_step(&p->checked, &p->size, s, err));
-	TRY(backend_check_wants(s, "cuda", err));
-	TRY(refuse(s, err));
-	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
-	p->s = s;
-	p->brief = only_states(p, s);
 	TRY(upload(p, s, err));
-	n = counts_of(s);
 	if (is_decode(p, &n)) {
 		round_up(p, &n);
 		rc = replay(p, &n);
@@ -368,19 +378,34 @@ int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error
 	return rt_check(rc, "run a step", err);
 }
 
+int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
+{
+	int failed = p->b->failed;
+
+	TRY(backend_check_step(&p->checked, &p->size, s, err));
+	TRY(backend_check_wants(s, "cuda", err));
+	TRY(refuse(s, err));
+	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
+	p->b->failed = cudaSuccess;
+	TRY(rt_check(failed, "copy pages of the cache", err));
+	p->s = s;
+	p->brief = only_states(p, s);
+	return abandon(p, start(p, s, err));
+}
+
 int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;
 
 	*r = (struct backend_result){ 0 };
 	must(s);
-	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
-	TRY(rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err));
+	TRY(abandon(p, rt_check(cudaSetDevice(p->b->device), "choose the device", err)));
+	TRY(abandon(p, rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err)));
 	if (s->watch)
 		s->watch->fn(s->watch->user, 1, 1);
 	if (s->n_out && p->m.graph->output >= 0 && !p->brief)
 		r->logits = p->logits;
-	if (s->n_out && p->m.graph->hidden >= 0)
+	if (s->n_out && p->m.graph->hidden >= 0 && (wants_states(s) || p->m.graph->output < 0))
 		r->hidden = p->hidden;
 	p->s = NULL;
 	return INFER_OK;

@@ -103,10 +103,36 @@ static void test_absent(void **state)
 	assert_int_equal(run_once("cuda", &r, &err), INFER_OK);
 }
 
+/* Caches of two kinds, each allocated at once, fit the device together: layers with a window and
+ * layers without, and as many sequences as memory allows. */
+static void test_two_caches(void **state)
+{
+	const struct stages_device device = { .kind = backend_find("cuda") };
+	struct infer_engine_opts o = { .threads = 1, .ctx = 1024, .max_seqs = 4000 };
+	infer_engine *e;
+	infer_model *m;
+	infer_error err;
+
+	(void)state;
+	assert_int_equal(infer_model_open(&m,
+	                                  run_model("two", "--arch gemma3 --embd 96 --heads 3 "
+	                                                   "--kv-heads 1 --layers 6 --window 70 "
+	                                                   "--vocab 1003 --ctx 1024 --type f16"),
+	                                  NULL, &err),
+	                 INFER_OK);
+	emu_set_memory((size_t)1 << 30);
+	if (engine_open(&e, m, &o, &device, 1, &err))
+		fail_msg("%s", err.message);
+	infer_engine_close(&e);
+	emu_set_memory((size_t)4 << 30);
+	infer_model_close(&m);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_call),
-		                            cmocka_unit_test(test_absent) };
+		                            cmocka_unit_test(test_absent),
+		                            cmocka_unit_test(test_two_caches) };
 	infer_error err;
 
 	(void)argc;

@@ -63,7 +63,7 @@ static void apart_init(const char *self)
 	run_init(self);
 }
 
-static const char *model_of(const struct how *h)
+__attribute__((unused)) static const char *model_of(const struct how *h)
 {
 	return h->options ? run_model(h->name, h->options) : h->name;
 }
