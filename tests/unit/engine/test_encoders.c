@@ -1,6 +1,12 @@
 /* tests/unit/engine/test_encoders.c - models that embed and rank texts, compared with what
  * transformers makes of the checkpoints in float64 (scripts/golden-encoders.py); the same bits whatever
  * shares the step, and with other threads and kernels; and what such models refuse. */
+
+/* where the models run; NULL: as an engine chooses */
+#ifndef ENCODER_DEVICE
+#define ENCODER_DEVICE NULL
+#endif
+
 #include "../nth.h"
 #include "../golden_edit.h"
 
@@ -74,7 +80,8 @@ struct way {
 
 static void run(const struct golden *g, infer_model *m, const struct way *way, struct vectors *got)
 {
-	struct infer_engine_opts o = { .threads = way->threads,
+	struct infer_engine_opts o = { .device = ENCODER_DEVICE,
+		                       .threads = way->threads,
 		                       .isa = way->isa,
 		                       .max_seqs = way->seqs,
 		                       .kv_set = 1,
