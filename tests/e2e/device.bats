@@ -57,8 +57,10 @@ need_no_gpu()
 		same cpu:0-1 "$(json run.placement <got)"
 		same "[\"$o\"]" "$(json run.flags <got | sed 's/,"--temp=[^]]*//; s/"--temp=0",*//; s/"--ignore-eos",*//; s/,]/]/')"
 	done
-	go --sandbox the >got
-	same "$(json text <want)" "$(cat got)"
+	if [ -z "${SAN:-}" ]; then # a build with sanitizers refuses it
+		go --sandbox the >got
+		same "$(json text <want)" "$(cat got)"
+	fi
 	infer-quant eval -m "$M" --device auto --deterministic -f <(yes the | head -n 1200 | tr '\n' ' ')
 }
 
