@@ -88,6 +88,7 @@ struct backend_kind {
 	const char *name;
 	int page;  /* positions of a page of the cache */
 	int eager; /* 1: kv_new takes the memory of all its pages at once */
+	int top;   /* most tokens of a row that wants TOP; 0: it refuses TOP */
 	/* host: borrowed, must outlive *out.  INFER_EINVAL: no such device; INFER_ENOMEM */
 	int (*open)(struct backend **out, const struct host *host, const struct backend_opts *o,
 	            infer_error *err);

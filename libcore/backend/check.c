@@ -225,15 +225,20 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 	return INFER_OK;
 }
 
-int backend_check_wants(const struct backend_step *s, const char *name, infer_error *err)
+int backend_check_wants(const struct backend_step *s, const char *name, int top, infer_error *err)
 {
-	for (int32_t i = 0; s->want && i < s->n_out; i++)
-		if (s->want[i] != BACKEND_LOGITS && s->want[i] != BACKEND_HIDDEN)
+	for (int32_t i = 0; s->want && i < s->n_out; i++) {
+		if (s->want[i] == BACKEND_LOGITS || s->want[i] == BACKEND_HIDDEN)
+			continue;
+		if (s->want[i] != BACKEND_TOP || !top)
 			return err_set(err, INFER_EUNSUP, "row %d: the %s does not compute %s",
 			               s->out[i], name,
-			               s->want[i] == BACKEND_ARGMAX  ? "ARGMAX"
-			               : s->want[i] == BACKEND_TOP_K ? "TOP_K"
-			                                             : "what is wanted");
+			               s->want[i] == BACKEND_TOP ? "TOP" : "what is wanted");
+		if (s->top < 1 || s->top > top)
+			return err_set(err, INFER_EUNSUP,
+			               "row %d: the %s gives 1 to %d tokens, not %d", s->out[i],
+			               name, top, s->top);
+	}
 	return INFER_OK;
 }
 

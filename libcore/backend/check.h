@@ -14,7 +14,7 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 /* Check a step.  INFER_EINVAL: the engine passed a wrong one, a bug of ours. */
 int backend_check_step(const struct backend_checked *c, const struct backend_size *size,
                        const struct backend_step *s, infer_error *err);
-/* Returns INFER_EUNSUP if a row wants something other than logits or states: the backend `name`
- * does not compute it. */
-int backend_check_wants(const struct backend_step *s, const char *name, infer_error *err);
+/* Check what rows want of the backend `name`, which gives at most `top` tokens of a row (0: want TOP
+ * is refused).  INFER_EUNSUP: it does not compute that. */
+int backend_check_wants(const struct backend_step *s, const char *name, int top, infer_error *err);
 #endif

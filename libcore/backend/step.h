@@ -35,7 +35,9 @@ struct backend_observer {
 	           const int32_t *at, int32_t n, int32_t k);
 	void *user;
 };
-enum backend_want { BACKEND_LOGITS, BACKEND_ARGMAX, BACKEND_TOP_K, BACKEND_HIDDEN };
+/* What is wanted of a row.  TOP: the tokens with the largest logits, and all its logits only where
+ * their lse is not finite. */
+enum backend_want { BACKEND_LOGITS, BACKEND_TOP, BACKEND_HIDDEN };
 struct backend_step {
 	int32_t n, n_out, n_runs;
 	const int32_t *ids;             /* [n] */
@@ -44,6 +46,7 @@ struct backend_step {
 	const struct backend_kv *kv;
 	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
 	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
+	int32_t top;            /* tokens of each row that wants TOP, from 1 to the kind's top */
 	/* NULL, or told between the parts of the step how much of its work is done, about */
 	const struct infer_watch *watch;
 	const struct backend_observer *observer; /* NULL: none; the host's processors only */
@@ -55,6 +58,13 @@ struct backend_result {
 	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output, and where all rows
 	 * want HIDDEN */
 	const float *logits;
+	/* [n_out] ln sum exp of each row of logits; NULL: not computed */
+	const float *lse;
+	/* [n_out][top]: the tokens of rows that want TOP and their logits, descending, equal ones by
+	 * id; past the vocabulary id -1 and logit -inf.  top is at least the step's */
+	const int32_t *top_ids;
+	const float *top_logits;
+	int32_t top;
 	/* [n_out][columns of the graph's hidden]; NULL if n_out is 0 or the graph has none, and a
 	 * device may leave it NULL if no row wants HIDDEN */
 	const float *hidden;

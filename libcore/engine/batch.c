@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "base/pool.h"
+#include "sample/best.h"
 
 void batch_begin(struct step *st, int32_t score_rows)
 {
@@ -37,8 +38,30 @@ int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows)
 	return over > 0 ? rows - over : rows;
 }
 
-static void want(struct step *st, struct request *r, int32_t row, int32_t position, int is_draw)
+/* How many of the best tokens of a row are enough for its draw and its alternatives; 0: it takes all
+ * logits. */
+static int32_t best_enough(const infer_engine *e, const struct request *r, int32_t position)
 {
+	int32_t n;
+
+	if (r->follow || position - r->n_prompt < r->stop.least)
+		return 0;
+	n = sampler_best(r->sampler);
+	if (n)
+		n = (int32_t)num_max(n, r->top);
+	return n <= e->top ? n : 0;
+}
+
+static enum backend_want want_of(const struct request *r, const struct row_job *j)
+{
+	if (r->pool)
+		return r->embed == INFER_EMBED_RANK ? BACKEND_LOGITS : BACKEND_HIDDEN;
+	return j->n_best ? BACKEND_TOP : BACKEND_LOGITS;
+}
+
+static void want(infer_engine *e, struct request *r, int32_t row, int32_t position, int is_draw)
+{
+	struct step *st = &e->step;
 	const struct row_job *last = st->s.n_out ? &st->jobs[st->s.n_out - 1] : NULL;
 
 	if (!is_draw || !last || last->r != r || !last->draws)
@@ -49,10 +72,11 @@ static void want(struct step *st, struct request *r, int32_t row, int32_t positi
 		.draws = is_draw,
 		.pools = r->pool != NULL,
 		.n_top = r->pool ? 0 : r->top,
+		.n_best = is_draw ? best_enough(e, r, position) : 0,
 		.token = is_draw || r->pool ? -1 : (int32_t)r->ids[position],
 	};
-	st->want[st->s.n_out] =
-		r->pool && r->embed != INFER_EMBED_RANK ? BACKEND_HIDDEN : BACKEND_LOGITS;
+	st->s.top = (int32_t)num_max(st->s.top, st->jobs[st->s.n_out].n_best);
+	st->want[st->s.n_out] = (uint8_t)want_of(r, &st->jobs[st->s.n_out]);
 	st->out[st->s.n_out++] = row;
 }
 
@@ -73,10 +97,10 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 	st->s.n += rows;
 	r->rows = rows;
 	for (int32_t i = 0; i < scores; i++)
-		want(st, r, row + from - pos + i, from + i + 1, 0);
+		want(e, r, row + from - pos + i, from + i + 1, 0);
 	st->logits_left -= scores;
 	for (int32_t p = r->n; draws(r) && p <= pos + rows; p++)
-		want(st, r, row + p - 1 - pos, p, 1);
+		want(e, r, row + p - 1 - pos, p, 1);
 	if (pos + rows > r->n) {
 		st->n_guesses += pos + rows - r->n;
 		st->logits_left -= pos + rows - r->n;
@@ -171,6 +195,30 @@ static int compute(infer_engine *e, struct backend_result *res, infer_error *err
 	return rc;
 }
 
+/* Give a job its row of the results. */
+static void take_result(const infer_engine *e, struct row_job *j, const struct backend_result *res,
+                        int32_t i)
+{
+	const size_t row = (size_t)i;
+	const int want = e->step.want[i];
+
+	if (want == BACKEND_HIDDEN) {
+		j->hidden = res->hidden + row * (size_t)arch_width(e->model);
+		return;
+	}
+	j->logits = res->logits + row * (size_t)e->n_outputs;
+	if (j->pools)
+		return;
+	j->has_lse = res->lse && e->n_outputs == e->n_vocab;
+	if (j->has_lse)
+		j->lse = res->lse[i];
+	if (want == BACKEND_TOP && isfinite(j->lse)) {
+		j->logits = NULL;
+		j->best_ids = res->top_ids + row * (size_t)res->top;
+		j->best_logits = res->top_logits + row * (size_t)res->top;
+	}
+}
+
 int batch_run(infer_engine *e, infer_error *err)
 {
 	struct step *st = &e->step;
@@ -182,10 +230,7 @@ int batch_run(infer_engine *e, infer_error *err)
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
-		if (st->want[i] == BACKEND_HIDDEN)
-			j->hidden = res.hidden + (size_t)i * (size_t)arch_width(e->model);
-		else
-			j->logits = res.logits + (size_t)i * (size_t)e->n_outputs;
+		take_result(e, j, &res, i);
 		if (j->n_top > e->n_vocab)
 			j->n_top = e->n_vocab;
 		j->top_at = e->events.n_tops;

@@ -302,6 +302,8 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	TRY(open_cache(e, o, list, &l, err));
 	size = (struct backend_size){ e->chunk + e->max_seqs, e->score_rows + e->max_seqs, e->ctx };
 	TRY(stages_make(&e->stages, &e->place, e->kv, &size, err));
+	if (e->n_outputs == e->n_vocab)
+		e->top = e->stages.at[e->stages.n - 1].on.kind->top;
 	TRY(open_observer(e, o, list->n, err));
 	return open_step(e, err);
 }

@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "engine/batch.h"
 #include "engine/constrain.h"
 #include "engine/stages.h"
 #include "engine/stop.h"
@@ -50,23 +51,6 @@ struct request {
 	struct infer_usage usage;
 };
 
-enum row_constraint { ROW_GOES_ON, ROW_COMPLETE, ROW_BROKEN };
-
-/* One row of logits: the values to compute from it, and the result. */
-struct row_job {
-	struct request *r;
-	const float *logits, *hidden;
-	int32_t position; /* of the token that these logits are about */
-	int draws, pools;
-	/* drawn, or given: SCORE; -1: a guess before it was wrong, or no logits are wanted */
-	int32_t token;
-	float logprob;
-	int constraint; /* with this token: enum row_constraint */
-	size_t top_at;
-	int32_t n_top; /* in the list of the events */
-	infer_error err;
-};
-
 struct event_slot {
 	struct infer_event ev;
 	size_t text_at, top_at, message_at;
@@ -95,21 +79,6 @@ struct engine_draft {
 	void *user;
 };
 
-/* arrays sized at open */
-struct step {
-	struct backend_step s;
-	int32_t *ids;             /* [max_rows] */
-	struct backend_run *runs; /* [max_seqs] */
-	int32_t *out;             /* [max_out] */
-	uint8_t *want;            /* [max_out] enum backend_want */
-	struct row_job *jobs;     /* [max_out] */
-	/* [max_out] the first job of each group: the draws of a request come one after the other */
-	int32_t *groups, n_groups;
-	struct request **requests;              /* [max_seqs], one per run */
-	int32_t logits_left;                    /* rows of logits for scores and guesses */
-	int32_t n_decode, n_prefill, n_guesses; /* rows of guesses are in neither of the two */
-};
-
 struct infer_engine {
 	const infer_model *model;
 	const infer_tokenizer *tok; /* NULL: the model has no vocabulary */
@@ -123,6 +92,7 @@ struct infer_engine {
 	struct engine_draft draft;
 	struct infer_watch watch, parts; /* parts: of a step, for the backend */
 	int32_t n_vocab, n_outputs, threads, threads_wanted, ctx;
+	int32_t top; /* most tokens of a row that the last device finds; 0: logits are fetched */
 	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
@@ -172,17 +142,6 @@ void sched_preempt_last(infer_engine *e);
 /* prompts.c */
 int32_t prompts_above(const infer_engine *e); /* sequences of lower priority do not decode */
 void prompts_compose(infer_engine *e);        /* adds prompt rows behind the decoding rows */
-
-/* batch.c */
-void batch_begin(struct step *st, int32_t score_rows);
-/* How many of `rows` fit into the step. */
-int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows);
-void batch_add(infer_engine *e, struct request *r, int32_t rows);
-int batch_run(infer_engine *e, infer_error *err); /* compute, then score and draw */
-void batch_absorb(infer_engine *e);               /* turn the results into events */
-
-/* score.c: one row of logits; any thread */
-void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top);
 
 /* embed.c */
 int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fmath.h"
+#include "sample/best.h"
 
 #include <math.h>
 
@@ -12,7 +13,7 @@ static void pick_top(struct infer_top *top, int32_t n, const float *logits, int3
 {
 	int32_t have = 0, i;
 
-	for (int32_t t = 0; t < n_vocab; t++) {
+	for (int32_t t = 0; n && t < n_vocab; t++) {
 		if (have == n && !(logits[t] > top[n - 1].logprob))
 			continue;
 		for (i = have < n ? have++ : n - 1; i > 0 && logits[t] > top[i - 1].logprob; i--)
@@ -21,6 +22,24 @@ static void pick_top(struct infer_top *top, int32_t n, const float *logits, int3
 	}
 	for (i = 0; i < have; i++)
 		top[i].logprob -= lse;
+}
+
+/* The same of the best tokens, which are in this order. */
+static void take_top(struct infer_top *top, int32_t n, const struct row_job *j)
+{
+	for (int32_t i = 0; i < n; i++)
+		top[i] = (struct infer_top){ j->best_ids[i], j->best_logits[i] - j->lse };
+}
+
+static float logit_of(const struct row_job *j, int32_t token)
+{
+	int32_t i = 0;
+
+	if (j->logits)
+		return j->logits[token];
+	while (j->best_ids[i] != token)
+		i++;
+	return j->best_logits[i];
 }
 
 static void not_finite(struct row_job *j, int32_t n_vocab)
@@ -42,6 +61,9 @@ static int draw(const infer_engine *e, struct row_job *j)
 {
 	struct follow *f = j->r->follow;
 	int64_t from = f ? clock_now_ns() : 0;
+	if (!j->logits)
+		return sampler_draw_best(j->r->sampler, j->best_ids, j->best_logits, j->n_best,
+		                         (uint64_t)j->position, &j->token, &j->err);
 	const uint64_t *allowed = f ? follow_allowed(f, &j->err) : NULL;
 
 	if (f && !allowed)
@@ -75,10 +97,9 @@ static void after(struct row_job *j, struct infer_top *top)
 
 void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 {
-	float lse;
-
-	e->host.kern.lse(&lse, j->logits, e->n_vocab);
-	if (!isfinite(lse)) {
+	if (!j->has_lse)
+		e->host.kern.lse(&j->lse, j->logits, e->n_vocab);
+	if (!isfinite(j->lse)) {
 		not_finite(j, e->n_vocab);
 		return;
 	}
@@ -88,12 +109,14 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 		after(j, top);
 		return;
 	}
-	j->logprob = j->logits[j->token] - lse;
+	j->logprob = logit_of(j, j->token) - j->lse;
 	if (!isfinite(j->logprob)) { /* no record can represent it */
 		err_set(&j->err, INFER_ENAN, "the log-probability of token %d at position %d is %g",
 		        (int)j->token, (int)j->position, (double)j->logprob);
 		return;
 	}
-	if (j->n_top)
-		pick_top(top, j->n_top, j->logits, e->n_vocab, lse);
+	if (j->logits)
+		pick_top(top, j->n_top, j->logits, e->n_vocab, j->lse);
+	else
+		take_top(top, j->n_top, j);
 }

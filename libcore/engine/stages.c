@@ -185,6 +185,8 @@ int stages_run(struct stages *s, const struct backend_step *step, struct backend
 			part.watch = step->watch ? &watch : NULL;
 			part.runs = st->runs;
 			part.edges = s->edges;
+			/* what comes out is the last one's */
+			part.want = i + 1 < s->n ? NULL : step->want;
 		}
 		TRY(blame(s, i, backend_compute(st->on.kind, st->plan, &part, r, err), err));
 		s->before += st->nodes;

@@ -1,6 +1,7 @@
 /* sample/draw.c - one token out of one row of logits: bias, stages, draw. */
 #include "base/err.h"
 #include "base/rng.h"
+#include "sample/best.h"
 #include "sample/sample.h"
 
 #include <math.h>
@@ -99,20 +100,11 @@ static void narrow(struct infer_sampler *s, struct cands *c)
 		mirostat_cut(s, c);
 }
 
-int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
-                       uint64_t position, int32_t *token, infer_error *err)
+/* Draw from the candidates. */
+static int draw(struct infer_sampler *s, int32_t *token, infer_error *err)
 {
 	struct cands *c = &s->c;
 
-	*token = -1;
-	s->position = position;
-	if (s->biased) {
-		memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
-		for (int32_t i = 0; i < s->o.n_bias; i++)
-			s->biased[s->o.bias[i].token] += s->o.bias[i].bias;
-		logits = s->biased;
-	}
-	TRY(choose_from(s, logits, allowed, err));
 	narrow(s, c);
 	int32_t i = pick(s, c);
 	int32_t id = c->at[i].id;
@@ -122,6 +114,42 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 		mirostat_update(s, c->at[i].p);
 	*token = id;
 	return INFER_OK;
+}
+
+int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
+                       uint64_t position, int32_t *token, infer_error *err)
+{
+	*token = -1;
+	s->position = position;
+	if (s->biased) {
+		memcpy(s->biased, logits, (size_t)s->n_vocab * sizeof *logits);
+		for (int32_t i = 0; i < s->o.n_bias; i++)
+			s->biased[s->o.bias[i].token] += s->o.bias[i].bias;
+		logits = s->biased;
+	}
+	TRY(choose_from(s, logits, allowed, err));
+	return draw(s, token, err);
+}
+
+int32_t sampler_best(const infer_sampler *s) { return s->biased ? 0 : first_cut(s); }
+
+int sampler_draw_best(infer_sampler *s, const int32_t *ids, const float *logits, int32_t n,
+                      uint64_t position, int32_t *token, infer_error *err)
+{
+	const int32_t most = first_cut(s);
+	struct cands *c = &s->c;
+
+	*token = -1;
+	s->position = position;
+	c->n = 0;
+	c->sorted = 1;
+	c->soft = 0;
+	while (c->n < n && c->n < most && ids[c->n] >= 0 && logits[c->n] > -INFINITY) {
+		c->at[c->n] = (struct cand){ .id = ids[c->n], .logit = logits[c->n] };
+		c->n++;
+	}
+	return c->n ? draw(s, token, err)
+	            : err_set(err, INFER_EEMPTY, "no token is left to choose from");
 }
 
 int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,

@@ -335,6 +335,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcp
 	}
 	if (!rc)
 		rc = submit_op(s, &o);
+	if (!rc && kind == cudaMemcpyDeviceToHost)
+		emu_tick(EMU_FETCHED, (long long)n);
 	/* pageable memory: the call waits for the copy */
 	if (!rc && t && !t->cap && !find_block(to))
 		run_all(t);

@@ -20,6 +20,7 @@ enum emu_counter {
 	EMU_BARRIERS, /* arrivals of threads */
 	EMU_SWITCHES, /* between fibres */
 	EMU_STARTED,  /* threads started */
+	EMU_FETCHED,  /* bytes copied from a device to the host */
 	EMU_COUNTERS
 };
 /* Set the order of threads and blocks; seed is used by EMU_RANDOM. */

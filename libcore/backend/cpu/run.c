@@ -302,7 +302,7 @@ static void angles(void *user, int64_t row, int worker)
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
 	TRY(backend_check_step(&p->checked, &p->size, s, err));
-	TRY(backend_check_wants(s, "cpu", err));
+	TRY(backend_check_wants(s, "cpu", 0, err));
 	p->s = s;
 	return INFER_OK;
 }

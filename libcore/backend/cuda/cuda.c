@@ -172,6 +172,7 @@ const struct backend_kind backend_cuda = {
 	.name = "cuda",
 	.page = GPU_PAGE,
 	.eager = 1,
+	.top = GPU_TOP,
 	.open = cuda_open,
 	.close = cuda_close,
 	.describe = cuda_describe,

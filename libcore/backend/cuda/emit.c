@@ -360,6 +360,24 @@ static void emit_copy(struct backend_plan *p, const struct cuda_stage *s)
 		                    cuda_node(p, value)->cols };
 }
 
+/* The rows, the tokens of each and max_rows are the step's. */
+static void emit_top(struct backend_plan *p)
+{
+	int32_t output = p->m.graph->output;
+	const struct cuda_stage last = { .rows = GRAPH_OUT, .first = output };
+
+	push(p, CUDA_DO_TOP, &last)->top = (struct gpu_top){
+		.logits = cuda_value(p, output),
+		.rows = rows_at(p, GRAPH_OUT),
+		.n = cuda_node(p, output)->cols,
+		.ids = p->top.ids,
+		.values = p->top.values,
+		.lse = p->top.lse,
+		.part = p->top_part,
+		.part_bytes = p->top_bytes,
+	};
+}
+
 /* Make tiles of weights that are vectors. */
 static int pack_vectors(const struct backend_plan *p)
 {
@@ -423,5 +441,7 @@ int cuda_emit(struct backend_plan *p, infer_error *err)
 			break;
 		}
 	}
+	if (p->m.graph->output >= 0)
+		emit_top(p);
 	return upload_constants(p, err);
 }

@@ -8,8 +8,9 @@
  *   experts    pairs; gate, up, down; activations of down
  *   heads      pairs of products by heads, and their activations
  *   vectors    tiles of weights of one row, which a loaded set keeps as vectors
+ *   top        the best tokens of each row of logits, their lse, partial results
  *   block      what is uploaded for each step (struct cuda_block)
- * pinned: the same block; logits [out][vocabulary]; states [out][columns] */
+ * pinned: the same block; logits [out][vocabulary]; states [out][columns]; top */
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -292,6 +293,16 @@ static size_t cols_of(const struct backend_plan *p, int32_t node)
 	return node < 0 ? 0 : (size_t)cuda_node(p, node)->cols;
 }
 
+static struct cuda_top lay_top(struct space *s, size_t out)
+{
+	struct cuda_top t;
+
+	t.ids = take(s, out * GPU_TOP, sizeof *t.ids);
+	t.values = take(s, out * GPU_TOP, sizeof *t.values);
+	t.lse = take(s, out, sizeof *t.lse);
+	return t;
+}
+
 int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pinned,
                 infer_error *err)
 {
@@ -310,6 +321,13 @@ int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pi
 	p->block.host = take(&h, p->block.bytes, 1);
 	p->logits = take(&h, out * cols_of(p, p->m.graph->output), sizeof(float));
 	p->hidden = take(&h, out * cols_of(p, p->m.graph->hidden), sizeof(float));
+	if (p->m.graph->output >= 0) {
+		p->top = lay_top(&d, out);
+		p->top_host = lay_top(&h, out);
+		p->top_bytes =
+			gpu_top_bytes((int)cols_of(p, p->m.graph->output), GPU_TOP, p->size.out);
+		p->top_part = take(&d, p->top_bytes, 1);
+	}
 	lay_rows(p);
 	p->bytes = d.used;
 	p->pinned_bytes = h.used;

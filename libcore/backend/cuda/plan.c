@@ -294,6 +294,7 @@ static int prepare(struct backend_plan *p, infer_error *err)
 	make_stages(p);
 	for (int i = 0; i < p->n_stages; i++)
 		p->max_launches += launches_of(&p->stages[i]);
+	p->max_launches += p->m.graph->output >= 0;
 	return INFER_OK;
 }
 

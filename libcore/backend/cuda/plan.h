@@ -6,7 +6,7 @@
  *
  * Each step uploads one block of host memory (struct cuda_block), then runs the launches on the
  * device's stream.  Steps in which every sequence decodes one token replay a CUDA graph, captured
- * once for each class of row counts and context lengths. */
+ * once for each class of row counts, context lengths and tokens of a row. */
 #ifndef BACKEND_CUDA_PLAN_H
 #define BACKEND_CUDA_PLAN_H
 #include "backend/check.h"
@@ -44,7 +44,8 @@ enum cuda_launch_kind {
 	CUDA_DO_CONV,
 	CUDA_DO_DELTA,
 	CUDA_DO_RECV,
-	CUDA_DO_SEND
+	CUDA_DO_SEND,
+	CUDA_DO_TOP
 };
 struct cuda_copy { /* RECV, SEND */
 	float *value;
@@ -63,6 +64,7 @@ struct cuda_launch {
 		struct gpu_conv conv;
 		struct gpu_delta delta;
 		struct cuda_copy copy;
+		struct gpu_top top;
 	};
 };
 
@@ -78,6 +80,13 @@ struct cuda_heads {
 	unsigned char *act;
 };
 
+/* The best tokens of each row of logits and their lse: ids and values [out][GPU_TOP], of which a step
+ * uses [n_out][tokens]; on the device and in pinned memory. */
+struct cuda_top {
+	int32_t *ids;
+	float *values, *lse;
+};
+
 /* The upload of a step: one block of pinned memory and one of the device, the same offsets in
  * both.  Offsets are constant, page tables are last, and only the part in use is copied. */
 struct cuda_block {
@@ -90,7 +99,7 @@ struct cuda_block {
 /* types: of the caches, which choose kernels of attention */
 struct cuda_counts {
 	uint64_t types;
-	int32_t rows, out, runs, run_rows, splits;
+	int32_t rows, out, runs, run_rows, splits, top;
 };
 struct cuda_graph {
 	struct cuda_counts at;
@@ -130,11 +139,15 @@ struct backend_plan {
 	unsigned char *pinned;
 	size_t pinned_bytes;
 	float *logits, *hidden;
+	struct cuda_top top, top_host;
+	float *top_part; /* device: partial results of top */
+	size_t top_bytes;
 	struct cuda_graph graphs[CUDA_GRAPHS];
 	int n_graphs;
 	/* of the step that runs */
 	const struct backend_step *s;
-	int brief; /* states only */
+	int32_t n_top; /* tokens of a row of its top */
+	int brief;     /* states only */
 };
 
 /* plan.c: stages of a graph, checks by name */

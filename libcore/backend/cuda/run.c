@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/num.h"
 
+#include <math.h>
 #include <string.h>
 
 static int32_t pages_of(const struct backend_run *r) { return (r->pos + r->n - 1) / GPU_PAGE + 1; }
@@ -151,6 +152,13 @@ static int launch_delta(const struct backend_plan *p, struct gpu_delta d,
 	return gpu_delta(&d, p->b->stream);
 }
 
+static int launch_top(const struct backend_plan *p, struct gpu_top t, const struct cuda_counts *n)
+{
+	t.max_rows = n->out;
+	t.k = n->top;
+	return gpu_top(&t, p->b->stream);
+}
+
 static int launch_copy(const struct backend_plan *p, const struct cuda_launch *l, int32_t rows)
 {
 	float *edge = p->s->edges[l->copy.edge];
@@ -186,6 +194,8 @@ static int launch_one(const struct backend_plan *p, const struct cuda_launch *l,
 		return launch_conv(p, l->conv, n);
 	case CUDA_DO_DELTA:
 		return launch_delta(p, l->delta, n);
+	case CUDA_DO_TOP:
+		return launch_top(p, l->top, n);
 	case CUDA_DO_RECV:
 	case CUDA_DO_SEND:
 		break;
@@ -219,7 +229,8 @@ static int32_t power_of_two(int32_t n)
 static int same_counts(const struct cuda_counts *a, const struct cuda_counts *b)
 {
 	return a->rows == b->rows && a->out == b->out && a->runs == b->runs &&
-	       a->run_rows == b->run_rows && a->splits == b->splits && a->types == b->types;
+	       a->run_rows == b->run_rows && a->splits == b->splits && a->types == b->types &&
+	       a->top == b->top;
 }
 
 static struct cuda_counts counts_of(const struct backend_step *s)
@@ -227,6 +238,9 @@ static struct cuda_counts counts_of(const struct backend_step *s)
 	struct cuda_counts n = { .rows = s->n, .out = s->n_out, .runs = s->n_runs };
 	int32_t last = 0;
 
+	for (int32_t i = 0; i < s->n_out && !n.top; i++)
+		if (s->want && s->want[i] == BACKEND_TOP)
+			n.top = power_of_two(s->top);
 	for (int32_t i = 0; i < s->n_runs; i++) {
 		n.run_rows = (int32_t)num_max(n.run_rows, s->runs[i].n);
 		last = (int32_t)num_max(last, s->runs[i].pos + s->runs[i].n - 1);
@@ -296,12 +310,64 @@ static int replay(struct backend_plan *p, const struct cuda_counts *n)
 }
 
 /* ---- results ---- */
-static int fetch(const struct backend_plan *p, int32_t node, float *to)
+static int fetch(const struct backend_plan *p, void *to, const void *from, size_t bytes)
 {
-	size_t bytes = (size_t)p->s->n_out * (size_t)cuda_node(p, node)->cols * sizeof(float);
+	return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, p->b->stream);
+}
 
-	return cudaMemcpyAsync(to, cuda_value(p, node), bytes, cudaMemcpyDeviceToHost,
-	                       p->b->stream);
+/* Rows [from, to) of a node. */
+static int fetch_rows(const struct backend_plan *p, int32_t node, float *to, int32_t first,
+                      int32_t last)
+{
+	size_t cols = (size_t)cuda_node(p, node)->cols, at = (size_t)first * cols;
+
+	return first == last ? cudaSuccess
+	                     : fetch(p, to + at, cuda_value(p, node) + at,
+	                             (size_t)(last - first) * cols * sizeof(float));
+}
+
+/* Logits of the rows that want them, by stretches of rows. */
+static int fetch_logits(const struct backend_plan *p)
+{
+	const struct backend_step *s = p->s;
+	int rc = cudaSuccess;
+
+	for (int32_t i = 0, from; i < s->n_out && !rc; i++) {
+		from = i;
+		while (i < s->n_out && (!s->want || s->want[i] != BACKEND_TOP))
+			i++;
+		rc = fetch_rows(p, p->m.graph->output, p->logits, from, i);
+	}
+	return rc;
+}
+
+static int fetch_top(const struct backend_plan *p)
+{
+	const struct cuda_top *h = &p->top_host, *d = &p->top;
+	size_t rows = (size_t)p->s->n_out, n = rows * (size_t)p->n_top;
+	int rc = fetch(p, h->lse, d->lse, rows * sizeof *h->lse);
+
+	if (n && !rc)
+		rc = fetch(p, h->ids, d->ids, n * sizeof *h->ids);
+	if (n && !rc)
+		rc = fetch(p, h->values, d->values, n * sizeof *h->values);
+	return rc;
+}
+
+/* Rows of TOP whose lse is not finite: their logits say why. */
+static int fetch_odd(const struct backend_plan *p)
+{
+	const struct backend_step *s = p->s;
+	int rc = cudaSuccess, odd = 0;
+
+	for (int32_t i = 0; i < s->n_out && p->n_top && !rc; i++)
+		if (s->want[i] == BACKEND_TOP && !isfinite(p->top_host.lse[i])) {
+			rc = fetch_rows(p, p->m.graph->output, p->logits, i, i + 1);
+			odd = 1;
+		}
+	if (odd && !rc)
+		rc = cudaStreamSynchronize(p->b->stream);
+	return rc;
 }
 
 /* True if all results of the step are states: the last product is left out. */
@@ -334,10 +400,13 @@ static int fetch_all(const struct backend_plan *p)
 
 	if (!p->s->n_out)
 		return rc;
-	if (g->output >= 0 && !p->brief)
-		rc = fetch(p, g->output, p->logits);
+	if (g->output >= 0 && !p->brief) {
+		rc = fetch_top(p);
+		if (!rc)
+			rc = fetch_logits(p);
+	}
 	if (!rc && g->hidden >= 0 && (wants_states(p->s) || g->output < 0))
-		rc = fetch(p, g->hidden, p->hidden);
+		rc = fetch_rows(p, g->hidden, p->hidden, 0, p->s->n_out);
 	return rc;
 }
 
@@ -366,6 +435,7 @@ static int start(struct backend_plan *p, const struct backend_step *s, infer_err
 	struct cuda_counts n = counts_of(s);
 	int rc;
 
+	p->n_top = n.top;
 	TRY(upload(p, s, err));
 	if (is_decode(p, &n)) {
 		round_up(p, &n);
@@ -383,7 +453,7 @@ int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error
 	int failed = p->b->failed;
 
 	TRY(backend_check_step(&p->checked, &p->size, s, err));
-	TRY(backend_check_wants(s, "cuda", err));
+	TRY(backend_check_wants(s, "cuda", GPU_TOP, err));
 	TRY(refuse(s, err));
 	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
 	p->b->failed = cudaSuccess;
@@ -403,8 +473,14 @@ int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 	TRY(abandon(p, rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err)));
 	if (s->watch)
 		s->watch->fn(s->watch->user, 1, 1);
-	if (s->n_out && p->m.graph->output >= 0 && !p->brief)
+	if (s->n_out && p->m.graph->output >= 0 && !p->brief) {
+		TRY(abandon(p, rt_check(fetch_odd(p), "run a step", err)));
 		r->logits = p->logits;
+		r->lse = p->top_host.lse;
+		r->top = p->n_top;
+		r->top_ids = p->n_top ? p->top_host.ids : NULL;
+		r->top_logits = p->n_top ? p->top_host.values : NULL;
+	}
 	if (s->n_out && p->m.graph->hidden >= 0 && (wants_states(s) || p->m.graph->output < 0))
 		r->hidden = p->hidden;
 	p->s = NULL;

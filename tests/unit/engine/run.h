@@ -63,6 +63,42 @@ __attribute__((unused)) static const char *run_model(const char *name, const cha
 	return path;
 }
 
+/* An F32 number of a tensor, by its element, and its new value. */
+struct run_change {
+	const char *tensor;
+	long element;
+	float value;
+};
+/* A copy of a model with some of its numbers changed; the copy before it gives way.  Returns its
+ * path. */
+__attribute__((unused)) static const char *run_changed(const char *path, const struct run_change *c,
+                                                       size_t n)
+{
+	static char changed[128];
+	FILE *from = fopen(path, "rb"), *to;
+	infer_model *m;
+	int b;
+
+	snprintf(changed, sizeof changed, "%s/changed.gguf", run_dir);
+	to = fopen(changed, "wb");
+	assert_non_null(from);
+	assert_non_null(to);
+	while ((b = getc(from)) != EOF)
+		putc(b, to);
+	fclose(from);
+	assert_int_equal(infer_model_open(&m, path, NULL, NULL), INFER_OK);
+	for (; n--; c++) {
+		const struct infer_tensor *t = infer_file_tensor(infer_model_file(m), c->tensor);
+
+		assert_non_null(t);
+		fseek(to, (long)t->offset + c->element * 4, SEEK_SET);
+		fwrite(&c->value, 4, 1, to);
+	}
+	infer_model_close(&m);
+	fclose(to);
+	return changed;
+}
+
 struct result {
 	int32_t ids[RUN_MOST];
 	float logprobs[RUN_MOST];

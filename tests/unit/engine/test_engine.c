@@ -239,35 +239,12 @@ static void test_score(void **state)
 	infer_engine_close(&e);
 }
 
-struct change {
-	const char *tensor;
-	long element;
-	float value;
-};
-
 /* The model with some of its numbers changed, and an engine for it. */
-static void open_changed(infer_model **m, infer_engine **e, const struct change *c, size_t n)
+static void open_changed(infer_model **m, infer_engine **e, const struct run_change *c, size_t n)
 {
-	char path[160];
+	const char *path = run_changed(run_model("plain", options), c, n);
 	infer_error err;
-	FILE *from, *to;
-	int b;
 
-	snprintf(path, sizeof path, "%s/changed.gguf", run_dir);
-	from = fopen(run_model("plain", options), "rb");
-	to = fopen(path, "wb");
-	assert_non_null(from);
-	assert_non_null(to);
-	while ((b = getc(from)) != EOF)
-		putc(b, to);
-	fclose(from);
-	for (; n--; c++) {
-		const struct infer_tensor *t =
-			infer_file_tensor(infer_model_file(model), c->tensor);
-		fseek(to, (long)t->offset + c->element * 4, SEEK_SET);
-		fwrite(&c->value, 4, 1, to);
-	}
-	fclose(to);
 	assert_int_equal(infer_model_open(m, path, &(struct infer_model_opts){ 0 }, &err),
 	                 INFER_OK);
 	assert_int_equal(
@@ -280,7 +257,7 @@ static void open_changed(infer_model **m, infer_engine **e, const struct change 
 /* A weight that is no number ends the requests that meet it, by name, and not the engine. */
 static void test_nan(void **state)
 {
-	const struct change nan = { "output.weight", 7 * 96, NAN };
+	const struct run_change nan = { "output.weight", 7 * 96, NAN };
 	infer_model *m;
 	infer_engine *e;
 	int32_t ids[4] = { 300, 301, 302, 303 };
@@ -310,8 +287,8 @@ static void test_no_probability(void **state)
 
 	(void)state;
 	for (int sign = -1; sign <= 1; sign += 2) {
-		const struct change huge[] = { { "output.weight", 7 * 96, (float)sign * 3e38f },
-			                       { "output_norm.weight", 0, 1e3f } };
+		const struct run_change huge[] = { { "output.weight", 7 * 96, (float)sign * 3e38f },
+			                           { "output_norm.weight", 0, 1e3f } };
 		infer_model *m;
 		infer_engine *e;
 
