@@ -55,7 +55,9 @@ int admit_key(struct exchange *x, const char *authorization, const char *api_key
 	k = key ? find_key(s, key, n) : NULL;
 	if (k) {
 		memcpy(&id, k->digest, sizeof id);
-		keys_owner(x->owner, k);
+		keys_name(x->key, k);
+		keys_group(x->owner, k);
+		x->is_operator = k->is_operator;
 	}
 	u = user_of(s, id);
 	if (u && k) {

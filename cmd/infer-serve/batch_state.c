@@ -59,15 +59,17 @@ static void put_name(struct jwrite *w, const char *key, const char *name)
 	jw_str(w, key, *name ? name : NULL);
 }
 
-/* owned: with the owner */
+/* owned: with the owner and the key */
 static void put(struct buf *to, const struct batch *b, int owned)
 {
 	struct jwrite w;
 
 	jw_init(&w, to);
 	jw_object(&w, NULL);
-	if (owned && *b->owner)
+	if (owned && *b->owner) {
 		jw_str(&w, "owner", b->owner);
+		jw_str(&w, "key", b->key);
+	}
 	jw_str(&w, "id", b->id);
 	jw_str(&w, "object", "batch");
 	jw_str(&w, "endpoint", b->endpoint);
@@ -146,6 +148,8 @@ static int take(struct batch *b, const struct json *o, const char *what, infer_e
 	int known = 0;
 
 	take_name(b->owner, sizeof b->owner, json_get(o, "owner"));
+	/* batches that were stored without a key have its name as their owner */
+	take_name(b->key, sizeof b->key, json_get(o, json_get(o, "key") ? "key" : "owner"));
 	take_name(b->endpoint, sizeof b->endpoint, json_get(o, "endpoint"));
 	take_name(b->input, sizeof b->input, json_get(o, "input_file_id"));
 	take_name(b->output, sizeof b->output, json_get(o, "output_file_id"));

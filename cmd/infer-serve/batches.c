@@ -4,6 +4,7 @@
 #include "infer-serve/files.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
+#include "infer-serve/tenant.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -177,8 +178,8 @@ void batches_line(struct exchange *x)
 	struct server *s = x->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job = NULL;
-	int rc = infer_job_read(&job, x->model->reader, x->form, x->path, x->body.at, x->body.len,
-	                        &f.error);
+	int rc = infer_job_read(&job, x->model->reader, x->form, tenant_salt(x, 0), x->path,
+	                        x->body.at, x->body.len, &f.error);
 
 	buf_fini(&x->body);
 	buf_init(&x->body, MEM_BASE);
@@ -230,6 +231,7 @@ static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
 	x->user = &s->batches.user;
 	x->form = infer_form_at(w->b->endpoint);
 	snprintf(x->owner, sizeof x->owner, "%s", w->b->owner);
+	snprintf(x->key, sizeof x->key, "%s", w->b->key);
 	x->path = mem_strndup(MEM_BASE, id, strlen(id));
 	pthread_mutex_lock(&s->lock);
 	s->batches.running++;

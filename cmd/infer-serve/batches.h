@@ -36,7 +36,8 @@ struct batch {
 	struct batch *next; /* the older ones */
 	char id[STORE_NAME], input[STORE_NAME], endpoint[BATCH_ENDPOINT];
 	char output[STORE_NAME], errors[STORE_NAME]; /* empty: none */
-	char owner[KEYS_OWNER + 1]; /* whose key made it, and sees it; empty: none was needed */
+	char owner[KEYS_NAME + 1]; /* group whose keys can see it; empty: requests without a key */
+	char key[KEYS_NAME + 1];   /* name of the key that created it, as which its lines run */
 	enum batch_status status;
 	int64_t at[BATCH_STATUSES]; /* when it came to be that, seconds; 0: it did not */
 	int64_t created, total, completed, failed;

@@ -66,6 +66,7 @@ static struct batch *make(struct exchange *x, const struct json *o)
 	snprintf(b->input, sizeof b->input, "%.*s", (int)in->n, in->s);
 	snprintf(b->endpoint, sizeof b->endpoint, "%.*s", (int)to->n, to->s);
 	snprintf(b->owner, sizeof b->owner, "%s", x->owner);
+	snprintf(b->key, sizeof b->key, "%s", x->key);
 	b->created = (int64_t)time(NULL);
 	if (json_is_object(meta)) {
 		buf_init(&text, MEM_BASE);

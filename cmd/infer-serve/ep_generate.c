@@ -1,6 +1,7 @@
 /* infer-serve/ep_generate.c - completions of text and of conversations: a wire form is read, and the
  * job handed to the engine (stepper.c), which answers. */
 #include "infer-serve/serve.h"
+#include "infer-serve/tenant.h"
 #include "base/jwrite.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@ infer_job *exchange_job(struct exchange *x)
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job;
 	int rc = infer_job_read(&job, x->model->reader, infer_form_named(x->endpoint->form),
-	                        x->name, x->body.at ? x->body.at : "", x->body.len, &f.error);
+	                        tenant_salt(x, 0), x->name, x->body.at ? x->body.at : "",
+	                        x->body.len, &f.error);
 
 	/* the log may want it */
 	if (!s->o->log_requests || !*s->o->log_requests) {

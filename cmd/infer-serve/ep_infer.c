@@ -1,6 +1,7 @@
 /* infer-serve/ep_infer.c - POST /v1/infer: a request in our own form, as infer-run hands it over, and an
  * answer from which infer-run prints what it would print itself. */
 #include "infer-serve/handoff.h"
+#include "infer-serve/tenant.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -273,8 +274,8 @@ static int take(struct exchange *x, struct infer_fault *f)
 	if (!rc)
 		rc = put_request(&text, &h->mem, m, &a, err);
 	if (!rc)
-		rc = infer_job_read(&x->job, m->own_reader, infer_form_named("own"), h->id, text.at,
-		                    text.len, err);
+		rc = infer_job_read(&x->job, m->own_reader, infer_form_named("own"),
+		                    tenant_salt(x, 0), h->id, text.at, text.len, err);
 	buf_fini(&text);
 	f->kind = rc ? infer_fault_kind(rc) : INFER_FAULT_NONE;
 	if (!rc && x->job->fault.kind) {

@@ -1,5 +1,6 @@
 /* infer-serve/ep_info.c - what the server says of itself: health, models, version, metrics. */
 #include "infer-serve/serve.h"
+#include "infer-serve/tenant.h"
 #include "base/jwrite.h"
 
 #include <stdio.h>
@@ -210,8 +211,17 @@ void ep_metrics(struct exchange *x)
 	struct server *s = x->server;
 	struct metrics_process p = { .resident_bytes = resident(), .started = s->started };
 	struct metrics_now *now;
-	int n = 0, k = 0;
+	int n = 0, k = 0, all;
 
+	pthread_mutex_lock(&s->lock);
+	all = tenant_sees_all(x);
+	pthread_mutex_unlock(&s->lock);
+	if (!all) {
+		exchange_refuse(x, INFER_FAULT_FORBIDDEN, NULL,
+		                "/metrics counts the requests of all groups of keys: the key must "
+		                "be an operator's");
+		return;
+	}
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next)
 		n++;

@@ -6,7 +6,6 @@
 #include "infer-serve/sse.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/rng.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,7 +41,7 @@ struct exchange *exchange_new(struct server *s)
 	s->n_exchanges++;
 	pthread_mutex_unlock(&s->lock);
 	snprintf(x->name, sizeof x->name, "%016llx",
-	         (unsigned long long)rng_hash(s->salt, &n, sizeof n));
+	         (unsigned long long)sip_hash(&s->secret, &n, sizeof n));
 	return x;
 }
 

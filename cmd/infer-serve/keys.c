@@ -1,4 +1,4 @@
-/* infer-serve/keys.c - API keys: those that are accepted, and the comparison with one that was sent. */
+/* infer-serve/keys.c - API keys: reading the key file, and comparing a key that was sent. */
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
 #include "common/file.h"
@@ -9,24 +9,31 @@
 #include <string.h>
 #include <strings.h>
 
+static void digest(uint8_t to[32], const char *text, size_t n)
+{
+	struct sha256 s;
+
+	sha256_init(&s);
+	sha256_add(&s, text, n);
+	sha256_end(&s, to);
+}
+
 static int add(struct keys *k, const char *key, size_t n, infer_error *err)
 {
 	struct key *more = mem_realloc(MEM_BASE, k->at, k->n + 1, sizeof *more);
-	struct sha256 s;
 
 	if (!more)
 		return err_set(err, INFER_ENOMEM, "out of memory for API keys");
 	k->at = more;
 	more += k->n++;
 	*more = (struct key){ .weight = 1 };
-	sha256_init(&s);
-	sha256_add(&s, key, n);
-	sha256_end(&s, more->digest);
+	digest(more->digest, key, n);
+	memcpy(more->group, more->digest, sizeof more->group);
 	return INFER_OK;
 }
 
-/* `name`N, a whole number from lo to FAIR_MOST.  0: it is something else. */
-static int take_number(int32_t *to, const char *name, int32_t lo, const char *at, size_t n)
+/* Parse `name`N, a whole number from lo to FAIR_MOST.  Returns 0 if the text is something else. */
+static int parse_number(int32_t *to, const char *name, int32_t lo, const char *at, size_t n)
 {
 	size_t start = strlen(name);
 	int32_t value = 0;
@@ -47,8 +54,36 @@ static int take_number(int32_t *to, const char *name, int32_t lo, const char *at
 	return *to >= lo && *to <= FAIR_MOST;
 }
 
-/* What a line says of its key, behind it. */
-static int take_words(struct key *k, const char *at, size_t n)
+/* Parse group=NAME.  No key contains the space of the text that is hashed, so no key has the digest of
+ * a group. */
+static int parse_group(struct key *k, const char *at, size_t n)
+{
+	static const char word[] = "group=", allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+							 "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+	size_t start = sizeof word - 1;
+	char text[KEYS_GROUP + sizeof word + 1];
+
+	if (n <= start || n - start > KEYS_GROUP || memcmp(at, word, start))
+		return 0;
+	snprintf(text, sizeof text, "%s %.*s", word, (int)(n - start), at + start);
+	if (strspn(text + start + 1, allowed) != n - start)
+		return 0;
+	digest(k->group, text, strlen(text));
+	return 1;
+}
+
+static int parse_operator(struct key *k, const char *at, size_t n)
+{
+	static const char word[] = "operator";
+
+	int is = n == sizeof word - 1 && !memcmp(at, word, n);
+
+	k->is_operator |= is;
+	return is;
+}
+
+/* Parse the words that follow a key on its line.  Returns 0 if one is unknown. */
+static int parse_words(struct key *k, const char *at, size_t n)
 {
 	while (n) {
 		size_t blank = 0, word = 0;
@@ -58,17 +93,18 @@ static int take_words(struct key *k, const char *at, size_t n)
 		at += blank, n -= blank;
 		while (word < n && !strchr(" \t", at[word]))
 			word++;
-		if (word && !take_number(&k->weight, "weight=", 1, at, word) &&
-		    !take_number(&k->priority, "priority=", -FAIR_MOST, at, word))
+		if (word && !parse_number(&k->weight, "weight=", 1, at, word) &&
+		    !parse_number(&k->priority, "priority=", -FAIR_MOST, at, word) &&
+		    !parse_group(k, at, word) && !parse_operator(k, at, word))
 			return 0;
 		at += word, n -= word;
 	}
 	return 1;
 }
 
-/* One line, without its end. */
-static int take_line(struct keys *k, const char *path, int number, const char *at, size_t n,
-                     infer_error *err)
+/* Parse one line, without its line end. */
+static int parse_line(struct keys *k, const char *path, int number, const char *at, size_t n,
+                      infer_error *err)
 {
 	size_t key = 0;
 
@@ -88,15 +124,16 @@ static int take_line(struct keys *k, const char *path, int number, const char *a
 		               "%s: line %d: a key has a character that is not ASCII", path,
 		               number);
 	TRY(add(k, at, key, err));
-	return take_words(&k->at[k->n - 1], at + key, n - key)
+	return parse_words(&k->at[k->n - 1], at + key, n - key)
 	               ? INFER_OK
 	               : err_set(err, INFER_EFORMAT,
-	                         "%s: line %d: a key has a space, or neither weight=N (1 to %d) "
-	                         "nor priority=N (-%d to %d) follows it",
-	                         path, number, FAIR_MOST, FAIR_MOST, FAIR_MOST);
+	                         "%s: line %d: a key must have no space, and only weight=N (1 to "
+	                         "%d), priority=N (-%d to %d), group=NAME (1 to %d letters, "
+	                         "digits and ._-) and operator may follow it",
+	                         path, number, FAIR_MOST, FAIR_MOST, FAIR_MOST, KEYS_GROUP);
 }
 
-static int take_lines(struct keys *k, const char *path, const char *at, size_t n, infer_error *err)
+static int parse_lines(struct keys *k, const char *path, const char *at, size_t n, infer_error *err)
 {
 	int number = 0;
 
@@ -104,7 +141,7 @@ static int take_lines(struct keys *k, const char *path, const char *at, size_t n
 		const char *end = memchr(at, '\n', n);
 		size_t line = end ? (size_t)(end - at) : n;
 
-		TRY(take_line(k, path, ++number, at, line, err));
+		TRY(parse_line(k, path, ++number, at, line, err));
 		line += end != NULL;
 		at += line;
 		n -= line;
@@ -122,7 +159,7 @@ int keys_read(struct keys *out, const char *path, infer_error *err)
 	int rc = file_read(&text, path, KEYS_FILE, err);
 
 	if (!rc)
-		rc = take_lines(&k, path, text.at ? text.at : "", text.len, err);
+		rc = parse_lines(&k, path, text.at ? text.at : "", text.len, err);
 	if (text.at)
 		explicit_bzero(text.at, text.len);
 	buf_fini(&text);
@@ -140,18 +177,15 @@ void keys_fini(struct keys *k)
 
 size_t keys_match(const struct keys *k, const char *key, size_t n)
 {
-	struct sha256 s;
-	uint8_t digest[32];
+	uint8_t sent[32];
 	size_t found = 0;
 
-	sha256_init(&s);
-	sha256_add(&s, key, n);
-	sha256_end(&s, digest);
+	digest(sent, key, n);
 	for (size_t i = 0; i < k->n; i++) {
 		unsigned differ = 0;
 
 		for (int b = 0; b < 32; b++)
-			differ |= (unsigned)(k->at[i].digest[b] ^ digest[b]);
+			differ |= (unsigned)(k->at[i].digest[b] ^ sent[b]);
 		/* all ones where they are equal, for differ < 256; the last of equal keys counts */
 		size_t mask = 0 - (size_t)((differ - 1) >> 31);
 
@@ -160,19 +194,34 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 	return found;
 }
 
-void keys_owner(char to[KEYS_OWNER + 1], const struct key *k)
+static void put_half(char to[KEYS_NAME + 1], const uint8_t digest[32])
 {
-	for (int i = 0; i < KEYS_OWNER / 2; i++)
-		snprintf(to + 2 * i, 3, "%02x", k->digest[i]);
+	for (int i = 0; i < KEYS_NAME / 2; i++)
+		snprintf(to + 2 * i, 3, "%02x", digest[i]);
 }
 
-int keys_have(const struct keys *k, const char *owner)
+void keys_name(char to[KEYS_NAME + 1], const struct key *k) { put_half(to, k->digest); }
+void keys_group(char to[KEYS_NAME + 1], const struct key *k) { put_half(to, k->group); }
+
+int keys_have(const struct keys *k, const char *name)
 {
-	char mine[KEYS_OWNER + 1];
+	char mine[KEYS_NAME + 1];
 
 	for (size_t i = 0; i < k->n; i++) {
-		keys_owner(mine, &k->at[i]);
-		if (!strcmp(mine, owner))
+		keys_name(mine, &k->at[i]);
+		if (!strcmp(mine, name))
+			return 1;
+	}
+	return 0;
+}
+
+int keys_beside(const struct keys *k, const char *group)
+{
+	char other[KEYS_NAME + 1];
+
+	for (size_t i = 0; i < k->n; i++) {
+		keys_group(other, &k->at[i]);
+		if (strcmp(other, group))
 			return 1;
 	}
 	return 0;

@@ -1,33 +1,44 @@
-/* infer-serve/keys.h - API keys: those that are accepted, and the comparison with the one that was
- * sent, which takes the same time for every key. */
+/* infer-serve/keys.h - API keys: reading the key file, and comparing a key that was sent with all of
+ * its keys in constant time.
+ *
+ * Keys are divided into groups.  Requests with keys of one group share the prefix cache, files and
+ * batches; requests of other groups cannot observe them. */
 #ifndef INFER_SERVE_KEYS_H
 #define INFER_SERVE_KEYS_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
 
-/* SHA-256 of each key, so that neither its length nor its first bytes make a difference. */
 struct key {
-	uint8_t digest[32];
+	uint8_t digest[32]; /* SHA-256 of the key, so that comparing takes as long for every key */
+	uint8_t group[32];  /* of "group=" and its name; without one, the same as digest */
 	int32_t weight, priority;
+	int is_operator; /* may read the counters of all groups */
 };
 struct keys {
 	struct key *at;
 	size_t n;
 };
-/* A key a line, and behind it weight=N and priority=N; blank lines, and lines that begin with #,
- * are none.
- * INFER_EFORMAT  there is no key, one is longer than KEYS_LONGEST or has characters that no header
- *                can have, by its line; INFER_EIO INFER_ENOMEM */
-enum { KEYS_LONGEST = 512, KEYS_FILE = 1 << 20 };
+/* Read one key per line, followed by weight=N, priority=N, group=NAME and "operator".  Blank lines and
+ * lines that begin with # are skipped.
+ * INFER_EFORMAT  the file has no key; a key is longer than KEYS_LONGEST or has characters that a header
+ *                cannot have; another word follows it.  The message names the line.
+ * INFER_EIO INFER_ENOMEM */
+enum { KEYS_LONGEST = 512, KEYS_GROUP = 64, KEYS_FILE = 1 << 20 };
 int keys_read(struct keys *out, const char *path, infer_error *err);
 void keys_fini(struct keys *k);
-/* The number of the key that the n bytes are, from 1; 0: they are none.  Compares with all. */
+/* The number of the key whose text is key[0 .. n), from 1; 0: none.  Compares with all of them. */
 size_t keys_match(const struct keys *k, const char *key, size_t n);
-/* What a key is known by: half of its digest, hexadecimal.  keys_have: one of them is known by it. */
-enum { KEYS_OWNER = 32 };
-void keys_owner(char to[KEYS_OWNER + 1], const struct key *k);
-int keys_have(const struct keys *k, const char *owner);
+
+/* The name of a key, and that of its group: half of the digest, hexadecimal. */
+enum { KEYS_NAME = 32 };
+void keys_name(char to[KEYS_NAME + 1], const struct key *k);
+void keys_group(char to[KEYS_NAME + 1], const struct key *k);
+/* True if one of the keys has this name. */
+int keys_have(const struct keys *k, const char *name);
+/* True if a key belongs to another group than this one; an empty group: to any. */
+int keys_beside(const struct keys *k, const char *group);
+
 /* The key in the value of a header Authorization, and its length; NULL: it has none. */
 const char *keys_bearer(const char *value, size_t *n);
 #endif

@@ -55,9 +55,9 @@ static int key_fault(const struct exchange *x, const struct served *m)
 {
 	const struct keys *k = m->keys.n ? &m->keys : &x->server->keys;
 
-	if (!k->n || keys_have(k, x->owner))
+	if (!k->n || keys_have(k, x->key))
 		return INFER_FAULT_NONE;
-	return *x->owner ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
+	return *x->key ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
 }
 
 /* The user of x among those who share the engine of m; NULL: no memory. */

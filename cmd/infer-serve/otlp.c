@@ -330,7 +330,8 @@ static void put_ids(struct jwrite *w, const struct exchange *x)
 	char trace[33];
 
 	snprintf(trace, sizeof trace, "%016llx%.16s",
-	         (unsigned long long)rng_hash(~x->server->salt, x->name, strlen(x->name)), x->name);
+	         (unsigned long long)sip_hash(&x->server->secret, x->name, strlen(x->name)),
+	         x->name);
 	jw_str(w, "traceId", x->has_trace ? x->trace : trace);
 	jw_str(w, "spanId", x->name);
 	if (x->has_trace)

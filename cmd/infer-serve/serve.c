@@ -11,7 +11,6 @@
 #include "common/sig.h"
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/rng.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -128,7 +127,7 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 		               o->log_requests);
 	if (o->log_requests && !o->access_log)
 		return err_set(err, INFER_EINVAL, "--log-requests needs --access-log");
-	TRY(rng_system(&s->salt, err));
+	sip_draw(&s->secret);
 	TRY(otlp_open(s, err));
 	if (o->api_key_file)
 		TRY(keys_read(&s->keys, o->api_key_file, err));

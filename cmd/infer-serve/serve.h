@@ -16,6 +16,7 @@
 #include <infer/job.h>
 #include <infer/runner.h>
 #include "base/buf.h"
+#include "base/sip.h"
 #include "infer-serve/batches.h"
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
@@ -44,7 +45,9 @@ struct exchange {
 	char id[EXCHANGE_ID + 1];     /* X-Request-Id */
 	char name[24];                /* of the job: never the client's */
 	char *path, *origin, *remote; /* mem_free; origin NULL: none was sent */
-	char owner[KEYS_OWNER + 1];   /* what its key is known by; empty: none that is known */
+	char key[KEYS_NAME + 1];      /* name of its API key; empty: none, or one that is unknown */
+	char owner[KEYS_NAME + 1];    /* name of the group of that key; empty: no key */
+	int is_operator;              /* that key may read what concerns other groups */
 	const char *method;
 	int head, anthropic;         /* HEAD; errors have Anthropic's form */
 	int has_trace, demands_slot; /* ?fail_on_no_slot=1 */
@@ -111,7 +114,7 @@ struct server {
 	infer_writer *writer;   /* of the engine's thread */
 	struct buf scratch;     /* of the engine's thread */
 	int64_t started;        /* seconds since 1970 */
-	uint64_t salt;          /* of names */
+	struct sip_key secret;  /* of names and salts */
 	struct http *http;
 	struct buf cert, key; /* of HTTPS, in PEM; empty: HTTP */
 	int access_fd;        /* -1: no log */

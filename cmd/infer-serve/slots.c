@@ -1,9 +1,12 @@
-/* infer-serve/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private. */
+/* infer-serve/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private, and
+ * of requests with keys of another group only the place is shown. */
 #include <infer/param.h>
 #include "infer-serve/serve.h"
+#include "infer-serve/tenant.h"
 #include "base/jwrite.h"
 
 #include <stdio.h>
+#include <string.h>
 
 endpoint_fn ep_slots;
 
@@ -39,19 +42,21 @@ void slots_leave(const struct exchange *x)
 
 /* Copied under lock: the exchange may end while the answer is written. */
 struct shown {
-	int busy;
+	int busy, hidden; /* hidden: it belongs to another group */
 	char task[24];
 	int64_t prompt;
 	int32_t index, decoded, most;
 	struct infer_sample_opts sample;
 };
 
-static void copy_one(struct shown *to, const struct slot *l)
+/* x: who asks; all: for everything. */
+static void copy_one(struct shown *to, const struct slot *l, const struct exchange *x, int all)
 {
 	const infer_job *j = l->of && l->of->task ? infer_task_job(l->of->task) : NULL;
 
 	*to = (struct shown){ .busy = j != NULL };
-	if (!j)
+	to->hidden = j && !all && strcmp(l->of->owner, x->owner) != 0;
+	if (!j || to->hidden)
 		return;
 	snprintf(to->task, sizeof to->task, "%s", l->of->name);
 	to->index = l->index;
@@ -86,14 +91,14 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 	jw_int(w, "id", id);
 	if (model)
 		jw_str(w, "model", model);
-	if (l->busy)
+	if (l->busy && !l->hidden)
 		jw_str(w, "id_task", l->task);
 	else
 		jw_null(w, "id_task");
 	jw_int(w, "n_ctx", ctx);
 	jw_bool(w, "speculative", 0);
 	jw_bool(w, "is_processing", l->busy);
-	if (l->busy) {
+	if (l->busy && !l->hidden) {
 		put_params(w, l);
 		jw_int(w, "index", l->index);
 		jw_int(w, "n_prompt_tokens", l->prompt);
@@ -107,14 +112,16 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 }
 
 /* The slots of a loaded model, copied; -1: it is not loaded.  Under the lock. */
-static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m, int *busy)
+static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m,
+                        const struct exchange *x, int *busy)
 {
 	struct infer_engine_info e;
+	int all = tenant_sees_all(x);
 
 	if (m->state != SERVED_IN)
 		return -1;
 	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_one(&shown[i], &m->slots[i]);
+		copy_one(&shown[i], &m->slots[i], x, all);
 		*busy += shown[i].busy;
 	}
 	infer_engine_info(m->engine, &e);
@@ -122,14 +129,15 @@ static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m, 
 }
 
 /* All slots, one model after the other; returns how many are idle. */
-static int put_slots(struct jwrite *w, struct server *s)
+static int put_slots(struct jwrite *w, const struct exchange *x)
 {
+	struct server *s = x->server;
 	struct shown shown[SERVE_SEQS];
 	int n = 0, busy = 0;
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		int32_t ctx = copy_all(shown, m, &busy);
+		int32_t ctx = copy_all(shown, m, x, &busy);
 
 		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
 			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &shown[i]);
@@ -150,7 +158,7 @@ void ep_slots(struct exchange *x)
 	}
 	jw_init(&w, &x->out);
 	jw_array(&w, NULL);
-	idle = put_slots(&w, s);
+	idle = put_slots(&w, x);
 	jw_end(&w);
 	if (x->demands_slot && !idle)
 		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");

@@ -4,6 +4,7 @@
 #include "infer-serve/http.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
+#include "infer-serve/tenant.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -34,6 +35,7 @@ void stepper_put(struct server *s, struct exchange *x)
 		return;
 	}
 	x->put_ns = clock_now_ns();
+	x->job->request.salt = tenant_salt(x, x->job->request.salt);
 	set_deadline(x);
 	x->turn.of = x;
 	x->turn.samples = x->job->n;

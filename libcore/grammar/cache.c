@@ -1,4 +1,4 @@
-/* grammar/cache.c - constraints that were compiled before; those used last are kept. */
+/* grammar/cache.c - a cache of compiled constraints. */
 #include "grammar/shared.h"
 #include "base/err.h"
 
@@ -11,7 +11,10 @@ struct infer_grammars {
 	pthread_mutex_t lock;
 	size_t n;
 	uint64_t bytes;
-	infer_grammar *at[MOST]; /* the one used last comes first */
+	struct kept {
+		infer_grammar *g;
+		uint64_t tenant;
+	} at[MOST]; /* the most recently used first */
 };
 
 int infer_grammars_new(infer_grammars **out, infer_error *err)
@@ -36,57 +39,58 @@ void infer_grammars_free(infer_grammars *c)
 	if (!c)
 		return;
 	while (c->n)
-		infer_grammar_free(c->at[--c->n]);
+		infer_grammar_free(c->at[--c->n].g);
 	pthread_mutex_destroy(&c->lock);
 	mem_free(c);
 }
 
-/* The constraint of that name, which becomes the one used last; NULL: it is not there. */
-static infer_grammar *find(infer_grammars *c, const char *sha256)
+/* Find a constraint by name and tenant, and make it the most recently used.  Returns NULL if there is
+ * none. */
+static infer_grammar *find(infer_grammars *c, uint64_t tenant, const char *sha256)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		infer_grammar *g = c->at[i];
+		struct kept k = c->at[i];
 
-		if (strcmp(g->sha256, sha256) != 0)
+		if (k.tenant != tenant || strcmp(k.g->sha256, sha256) != 0)
 			continue;
 		memmove(c->at + 1, c->at, i * sizeof *c->at);
-		c->at[0] = g;
-		return infer_grammar_share(g);
+		c->at[0] = k;
+		return infer_grammar_share(k.g);
 	}
 	return NULL;
 }
 
-static void keep(infer_grammars *c, infer_grammar *g)
+static void keep(infer_grammars *c, uint64_t tenant, infer_grammar *g)
 {
 	while (c->n && (c->n == MOST || c->bytes + g->bytes > MOST_BYTES)) {
-		c->bytes -= c->at[--c->n]->bytes;
-		infer_grammar_free(c->at[c->n]);
+		c->bytes -= c->at[--c->n].g->bytes;
+		infer_grammar_free(c->at[c->n].g);
 	}
 	memmove(c->at + 1, c->at, c->n++ * sizeof *c->at);
-	c->at[0] = infer_grammar_share(g);
+	c->at[0] = (struct kept){ infer_grammar_share(g), tenant };
 	c->bytes += g->bytes;
 }
 
-int infer_grammars_get(infer_grammar **out, infer_grammars *c, const struct infer_grammar_source *s,
-                       infer_error *err)
+int infer_grammars_get(infer_grammar **out, infer_grammars *c, uint64_t tenant,
+                       const struct infer_grammar_source *s, infer_error *err)
 {
 	char sha256[65];
 	infer_grammar *twin;
 
 	grammar_name(sha256, grammar_kind(s->form), s);
 	pthread_mutex_lock(&c->lock);
-	*out = find(c, sha256);
+	*out = find(c, tenant, sha256);
 	pthread_mutex_unlock(&c->lock);
 	if (*out)
 		return INFER_OK;
 	TRY(infer_grammar_compile(out, s, err)); /* without the lock: others do not wait */
 	pthread_mutex_lock(&c->lock);
-	twin = find(c, sha256);
+	twin = find(c, tenant, sha256);
 	if (twin) {
 		infer_grammar_free(*out);
 		*out = twin;
 	} else {
-		keep(c, *out);
+		keep(c, tenant, *out);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return INFER_OK;

@@ -60,6 +60,7 @@ struct job {
 	struct infer_grammar_source constraint; /* its texts are in mem */
 	const char *constraint_key;             /* the field that says it; NULL: none */
 	int is_free;                            /* a field says that there is no constraint */
+	uint64_t tenant;                        /* whose compiled constraints it may use */
 	infer_grammar *grammar;                 /* its own; NULL: none, or the options' */
 	/* INFER_ENOMEM is the conversation's: it is longer than a template may write */
 	int too_long;
@@ -150,8 +151,7 @@ int job_sampling(struct job *j, const char *key, const struct json *v, int *know
 /* The rows that are no numbers; the last has no key. */
 extern const struct job_field job_sampling_others[];
 void job_put_sampling(struct jwrite *w, const struct job_asked *a);
-/* When all fields are read. */
-int job_sampling_end(struct job *j, infer_error *err);
+int job_sampling_end(struct job *j, infer_error *err); /* when all fields are read */
 int job_no_memory(infer_error *err);
 
 /* conversation.c: requests that are conversations */

@@ -353,13 +353,15 @@ int job_end(infer_job **out, struct job *j, infer_error *err)
 }
 
 int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
-                   const char *id, const char *body, size_t bytes, infer_error *err)
+                   uint64_t tenant, const char *id, const char *body, size_t bytes,
+                   infer_error *err)
 {
 	struct job *j;
 
 	*out = NULL;
 	TRY(job_new(&j, r, err));
 	j->j.form = form;
+	j->tenant = tenant;
 	j->j.id = arena_strndup(&j->mem, id, strlen(id));
 	if (j->j.id && !job_parse(j, body, bytes))
 		job_read_body(j, j->json);

@@ -18,7 +18,7 @@ until_states()
 }
 
 @test "names and aliases; loaded on demand, unloaded when idle; keys, limits and defaults of each; what is listed" {
-	printf 'mine\n' >keys
+	printf 'mine\nwatch operator\n' >keys
 	cat >serve.yaml <<-EOF
 		infer-serve: 1
 		memory: 1G
@@ -62,7 +62,7 @@ until_states()
 	[ "$(grep -c '"object":"text_completion"' out)" -ge 32 ]
 	[ "$(grep -c "requests for 'three' run or wait" out)" -ge 1 ]
 	until_states 'loaded unloaded loaded '
-	own ask GET /metrics >metrics
+	own ask GET /metrics '' 'X-Api-Key: watch' >metrics
 	same '1 0 1' "$(sed -n 's/^infer_model_loaded{.*} //p' metrics | paste -sd' ')"
 	# each family once, whatever the number of models
 	[ -z "$(grep '^# TYPE' metrics | sort | uniq -d)" ]

@@ -55,7 +55,7 @@ until_has()
 }
 
 @test "a user who fills the queue shuts out nobody, and who comes late is served first" {
-	printf 'theirs\nmine weight=2 priority=0\n' >keys
+	printf 'theirs\nmine weight=2 priority=0 operator\n' >keys
 	serve -m "$SLOW" --api-key-file keys --max-queue 20
 	for _ in $(seq 60); do
 		echo '{"prompt":"the of","max_tokens":40,"ignore_eos":true}'
@@ -72,7 +72,7 @@ until_has()
 	# who was preempted got what the others got
 	same 1 "$(json choices.0.finish_reason <theirs | grep -v null | sort -u | wc -l)"
 	printf 'a\nb weight=0\n' >bad
-	fails 3 'bad: line 2: a key has a space, or neither weight' infer-serve -m "$M" --api-key-file bad
+	fails 3 'bad: line 2: a key must have no space, and only weight' infer-serve -m "$M" --api-key-file bad
 }
 
 @test "slots: which are taken, with what, and no text of it; --no-slots; one is demanded" {

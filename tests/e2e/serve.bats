@@ -568,7 +568,7 @@ until_busy()
 	fails 2 "'x' is no option" infer-serve -m "$M" x
 	fails 1 'nokeys' infer-serve -m "$M" --api-key-file nokeys
 	printf 'a key\n' >bad
-	fails 3 'bad: line 1: a key has a space' infer-serve -m "$M" --api-key-file bad
+	fails 3 'bad: line 1: a key must have no space' infer-serve -m "$M" --api-key-file bad
 	kill -TERM $PID
 	wait $PID
 	PID=

@@ -45,7 +45,7 @@ static void check_body(const infer_job_reader *r, const char *text, size_t n)
 
 	must(!infer_writer_new(&w, NULL));
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		must(!infer_job_read(&j, r, infer_form_named(forms[i]), "a", text, n, NULL));
+		must(!infer_job_read(&j, r, infer_form_named(forms[i]), 0, "a", text, n, NULL));
 		must(!j->fault.error.code == !j->fault.kind);
 		if (j->fault.kind)
 			must(!infer_form_put_fault(w, j->form, &j->fault, NULL));

@@ -63,13 +63,15 @@ const char *infer_grammar_kind(const infer_grammar *g);
  * INFER_GRAMMAR_LAX ignored; NULL: no more. */
 const char *infer_grammar_ignored(const infer_grammar *g, size_t i);
 
-/* Constraints that were compiled before, by their contents; those used last are kept.  Shared. */
+/* A cache of compiled constraints, by their contents and a tenant; the least recently used are evicted.
+ * Shared. */
 typedef struct infer_grammars infer_grammars;
 int infer_grammars_new(infer_grammars **out, infer_error *err);
 void infer_grammars_free(infer_grammars *c); /* their owners keep what they have */
-/* As infer_grammar_compile, or one that is kept; the caller's to free. */
-int infer_grammars_get(infer_grammar **out, infer_grammars *c, const struct infer_grammar_source *s,
-                       infer_error *err);
+/* As infer_grammar_compile, or one from the cache that was compiled for the same tenant; the caller's
+ * to free. */
+int infer_grammars_get(infer_grammar **out, infer_grammars *c, uint64_t tenant,
+                       const struct infer_grammar_source *s, infer_error *err);
 
 /* ---- looking at a constraint ---- */
 

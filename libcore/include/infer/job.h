@@ -57,10 +57,8 @@ struct infer_fault {
 	/* TOO_LONG: tokens of the prompt, and of the context; n_ctx 0: not reported */
 	int64_t n_prompt, n_ctx;
 };
-/* The kind of an error of the library that has only a code. */
-int infer_fault_kind(int code);
-/* The HTTP status of a kind. */
-int infer_fault_status(int kind);
+int infer_fault_kind(int code);   /* of an error of the library that has only a code */
+int infer_fault_status(int kind); /* the HTTP status */
 
 /* ---- readers ---- */
 
@@ -178,10 +176,11 @@ typedef struct infer_job {
 } infer_job;
 
 /* body: JSON text [bytes], borrowed for the call.  id: copied; also the source of a seed that the
- * body lacks.
+ * body lacks.  tenant: only jobs of the same one share compiled constraints.
  * INFER_ENOMEM  is the only failure; errors of the request are in the job */
 int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
-                   const char *id, const char *body, size_t bytes, infer_error *err);
+                   uint64_t tenant, const char *id, const char *body, size_t bytes,
+                   infer_error *err);
 void infer_job_free(infer_job *j); /* one that was read */
 /* The text that the template made of its conversation, before it became ids; infer_chat_free.
  * INFER_EINVAL  the prompt is no conversation; and the errors of infer_chat_render */

@@ -271,16 +271,22 @@ static int case_shared(void)
 	};
 	struct follow_opts o = { .last = 300 };
 	infer_grammars *cache = NULL;
-	infer_grammar *g = NULL, *same = NULL;
+	infer_grammar *g = NULL, *same = NULL, *other = NULL;
 	struct constraints *c = NULL;
 	struct follow *f = NULL;
 	infer_error err;
 	int rc;
 
 	nth_ok(infer_grammars_new(&cache, NULL));
-	nth_ok(infer_grammars_get(&g, cache, &s, NULL));
-	nth_ok(infer_grammars_get(&same, cache, &s, NULL));
+	nth_ok(infer_grammars_get(&g, cache, 0, &s, NULL));
+	nth_ok(infer_grammars_get(&same, cache, 0, &s, NULL));
 	assert_ptr_equal(g, same);
+	nth_ok(infer_grammars_get(&other, cache, 1, &s, NULL));
+	assert_ptr_not_equal(g, other);
+	infer_grammar_free(same);
+	same = NULL;
+	nth_ok(infer_grammars_get(&same, cache, 1, &s, NULL));
+	assert_ptr_equal(other, same);
 	assert_string_equal(infer_grammar_ignored(g, 0), "#/xyzzy");
 	assert_null(infer_grammar_ignored(g, 1));
 	nth_ok(constraints_new(&c, t, infer_tokenizer_count(t), NULL));
@@ -292,6 +298,7 @@ out:
 	constraints_free(c);
 	infer_grammar_free(g);
 	infer_grammar_free(same);
+	infer_grammar_free(other);
 	infer_grammars_free(cache);
 	return rc;
 }

@@ -182,7 +182,7 @@ static int case_body(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_job_read(&j, reader, infer_form_named(bodies[body_now].form), "id", body,
+	nth_ok(infer_job_read(&j, reader, infer_form_named(bodies[body_now].form), 0, "id", body,
 	                      strlen(body), &err));
 	if (j->fault.kind != bodies[body_now].kind ||
 	    j->fault.error.code != bodies[body_now].code ||

@@ -154,7 +154,8 @@ static void try_field(const struct infer_form *f, const char *key, const char *k
 		if (strchr(kinds, values[i].kind))
 			continue;
 		snprintf(body, sizeof body, "{\"%s\":%s}", key, values[i].value);
-		assert_int_equal(infer_job_read(&j, &reader, f, "x", body, strlen(body), &err), 0);
+		assert_int_equal(infer_job_read(&j, &reader, f, 0, "x", body, strlen(body), &err),
+		                 0);
 		w = &j->fault;
 		if (infer_fault_status(w->kind) != 400 || !w->param || strcmp(w->param, key) ||
 		    !*w->error.message)
@@ -226,8 +227,8 @@ static void test_refused(void **state)
 		for (const struct job_refused *r = lists[l]; r->key; r++)
 			for (int i = 0; i < 4; i++) {
 				snprintf(body, sizeof body, "{\"%s\":%s}", r->key, any[i]);
-				assert_int_equal(infer_job_read(&j, &reader, &form_chat, "x", body,
-				                                strlen(body), &err),
+				assert_int_equal(infer_job_read(&j, &reader, &form_chat, 0, "x",
+				                                body, strlen(body), &err),
 				                 0);
 				if (infer_fault_status(j->fault.kind) != 400 || !j->fault.param ||
 				    strcmp(j->fault.param, r->key) != 0)
