@@ -188,7 +188,7 @@ _infer_serve()
 
 	_infer_word
 	case $before in
-	--listen | --alias | --cors | --otlp) return ;;
+	--listen | --alias | --cors | --server-name | --otlp) return ;;
 	--config | --api-key-file | --tls-cert | --tls-key | --access-log | --files-dir | --template) _infer_files; return ;;
 	--log-requests) _infer_words 'content'; return ;;
 	-n | --max-tokens | --max-queue | --max-connections | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
@@ -208,7 +208,7 @@ _infer_serve()
 	esac
 	case $word in
 	-*) _infer_words '
-		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --access-log --log-requests --otlp --no-slots --files-dir --no-page
+		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --server-name --access-log --log-requests --otlp --no-slots --files-dir --no-page
 		-n --max-tokens --max-queue --max-connections --max-body --max-file --header-timeout --body-timeout --idle --drain
 		-m --model --template --template-args --think --embed --device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed

@@ -282,6 +282,7 @@ complete -c infer-serve -l api-key-file -r -F -d 'accept only requests with a ke
 complete -c infer-serve -l tls-cert -r -F -d 'HTTPS with this certificate, or chain, in PEM'
 complete -c infer-serve -l tls-key -r -F -d 'and its private key'
 complete -c infer-serve -l cors -x -d 'whose pages may read answers: one origin, localhost (any)'
+complete -c infer-serve -l server-name -x -d 'a name that clients of this machine, or a proxy on it, may ask for (Host)'
 complete -c infer-serve -l access-log -r -F -d 'append a JSON line for each request; - is stdout'
 complete -c infer-serve -l log-requests -a 'content' -d 'with what was asked, and the texts too, in the access log'
 complete -c infer-serve -l otlp -x -d 'send a span for each request to this collector of OpenTelemetry'

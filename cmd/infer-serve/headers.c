@@ -1,5 +1,6 @@
 /* infer-serve/headers.c - the fields in the head of an answer. */
 #include "infer-serve/headers.h"
+#include "infer-serve/origin.h"
 #include "infer-serve/serve.h"
 
 #include <microhttpd.h>
@@ -16,38 +17,11 @@ static void header(struct MHD_Response *r, const char *name, const char *value)
 	MHD_add_response_header(r, name, value);
 }
 
-/* 1: a page of this machine: http or https, one of its own names, and any port. */
-static int is_local(const char *origin)
-{
-	static const char *const schemes[] = { "http://", "https://" };
-	static const char *const hosts[] = { "localhost", "127.0.0.1", "[::1]" };
-
-	for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++)
-		for (size_t h = 0; h < sizeof hosts / sizeof *hosts; h++) {
-			const char *at = origin, *host = hosts[h];
-			size_t n = strlen(schemes[s]);
-
-			if (strncmp(at, schemes[s], n) || strncmp(at + n, host, strlen(host)))
-				continue;
-			at += n + strlen(host);
-			if (!*at || (*at == ':' && at[1] && !at[1 + strspn(at + 1, "0123456789")]))
-				return 1;
-		}
-	return 0;
-}
-
-static int is_allowed(const char *only, const char *origin)
-{
-	if (!only || !strcmp(only, "*"))
-		return 1;
-	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local(origin);
-}
-
 static void add_cors(struct MHD_Response *r, const struct exchange *x)
 {
 	if (!x->origin)
 		return;
-	if (is_allowed(x->server->o->cors, x->origin))
+	if (origin_is_allowed(x->server->o->cors, x->origin))
 		header(r, "Access-Control-Allow-Origin", x->origin);
 	header(r, "Vary", "Origin");
 }

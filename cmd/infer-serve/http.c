@@ -7,6 +7,7 @@
 #include "infer-serve/files.h"
 #include "infer-serve/head.h"
 #include "infer-serve/headers.h"
+#include "infer-serve/origin.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/sse.h"
@@ -309,6 +310,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not a number of seconds");
 	if (x->endpoint)
 		check_head(x, c);
+	origin_check(x, c);
 	query_take(x, c);
 	conn_deadline(s, c, 0);
 	pthread_mutex_lock(&s->lock);

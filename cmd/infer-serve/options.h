@@ -14,6 +14,7 @@ struct serve_opts {
 	struct engine_args engine;
 	struct sampling_args sampling;
 	struct chat_args chat;
+	struct opt_list server_names;
 	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
 	int64_t max_tokens;       /* -1: no limit */
 	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */

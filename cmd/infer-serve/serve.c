@@ -139,6 +139,7 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 	TRY(o->config ? served_configure(s, err) : open_single(s, err));
 	TRY(open_listener(l, o->listen, err));
 	name_scheme(l, o);
+	TRY(origin_open(s, l, err));
 	sig_unfinished(l->path);
 	return catch_signals(err);
 }

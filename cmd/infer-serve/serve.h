@@ -22,6 +22,7 @@
 #include "infer-serve/keys.h"
 #include "infer-serve/metrics.h"
 #include "infer-serve/options.h"
+#include "infer-serve/origin.h"
 #include "infer-serve/route.h"
 #include "infer-serve/served.h"
 #include "infer-serve/store.h"
@@ -123,6 +124,7 @@ struct server {
 	int access_first;
 
 	pthread_mutex_t lock;
+	struct origin origin;
 	struct keys keys;
 	struct store store; /* of --files-dir */
 	struct batches batches;

@@ -162,11 +162,11 @@ until_has()
 	up up
 	port=$(sed -n 's|^https://127\.0\.0\.1:\([0-9]*\)$|\1|p' up)
 	talk() { openssl s_client -quiet -no_ign_eof -verify_return_error -CAfile cert.pem -connect "127.0.0.1:$port" 2>why; }
-	{ printf 'POST /v1/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 68\r\n\r\n{"prompt":"the of","max_tokens":3,"stream":true,"ignore_eos":true}  '; sleep 1; } | talk >out
+	{ printf 'POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 68\r\n\r\n{"prompt":"the of","max_tokens":3,"stream":true,"ignore_eos":true}  '; sleep 1; } | talk >out
 	grep -q '^HTTP/1.1 200' out
 	grep -q '^data: \[DONE\]' out
 	# what came too late is not answered in plain text
-	{ printf 'POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{'; sleep 2; } | talk >out || :
+	{ printf 'POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n{'; sleep 2; } | talk >out || :
 	! grep -q 408 out
 	kill -TERM $PID
 	wait $PID

@@ -258,8 +258,9 @@ field() { sed -n "s/^$1: //Ip" head; }
 	allowed() {
 		while read -r origin; do
 			curl -s --unix-socket own -X OPTIONS -i -H "Origin: $origin" http://x/v1/models >out
-			grep -q '^HTTP/1.1 200' out
+			grep -q '^HTTP/1.1 \(200\|403\)' out
 			grep -qi '^Vary: Origin' out
+			same "$(grep -c '^HTTP/1.1 200' out)" "$(grep -ci '^Access-Control-Allow-Origin' out)"
 			! grep -qi "^Access-Control-Allow-Origin: $(sed 's/[][]/\\&/g' <<<"$origin").\?$" out || echo "$origin"
 		done
 	}
