@@ -66,6 +66,31 @@ static void equal(struct rule_said *r, const struct json *base, const struct jso
 	}
 }
 
+/* The sha256 of each file of the model, an array; NULL: the record has none. */
+static const struct json *hashes(const struct json *r)
+{
+	const struct json *v = json_get(r, "sha256");
+
+	return v ? v : path(r, "model", "sha256");
+}
+
+/* True if both records have the hashes of the model's files, and these are equal.  Ids of one model
+ * differ between versions. */
+static int same_files(const struct json *base, const struct json *now)
+{
+	const struct json *a = hashes(base), *b = hashes(now);
+	size_t n = json_count(a);
+	int same = n > 0 && n == json_count(b);
+
+	for (size_t i = 0; same && i < n; i++) {
+		const struct json *x = json_at(a, i), *y = json_at(b, i);
+
+		same = json_is_string(x) && json_is_string(y) && json_bytes(x) == json_bytes(y) &&
+		       !memcmp(json_str(x), json_str(y), json_bytes(x));
+	}
+	return same;
+}
+
 static double number(const struct json *r, const char *a, const char *b)
 {
 	return json_double(path(r, a, b));
@@ -178,7 +203,9 @@ void rules_check(struct rule_said out[RULE_COUNT], const struct json *base, cons
                  double drift)
 {
 	memset(out, 0, RULE_COUNT * sizeof *out);
-	if (json_get(base, "model"))
+	if (now && same_files(base, now))
+		equal(&out[RULE_MODEL], base, NULL, "model", "id", "id of the model");
+	else if (json_get(base, "model"))
 		equal(&out[RULE_MODEL], base, now, "model", "id", "id of the model");
 	else
 		equal(&out[RULE_MODEL], base, now, "served", NULL, "name of the model");

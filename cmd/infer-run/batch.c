@@ -320,7 +320,7 @@ static int take_names(struct batch *b, infer_error *err)
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
-	infer_file_id(f, b->earlier.model_id);
+	b->earlier.file = f;
 	int rc = b->chat.template ? chat_source(&text, &o->chat, f, err) : INFER_OK;
 
 	if (text.bad)

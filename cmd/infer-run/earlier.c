@@ -133,7 +133,7 @@ int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *re
 /* Answers of one file are of one model and one set of options, unless --mix. */
 static int check_mix(const struct earlier *e, const struct infer_done *d, infer_error *err)
 {
-	const char *what = d->model_id && strcmp(d->model_id, e->model_id) ? "another model"
+	const char *what = d->model_id && !infer_file_is(e->file, d->model_id) ? "another model"
 	                   : d->options_sha256 && strcmp(d->options_sha256, e->options)
 	                           ? "other options"
 	                           : NULL;

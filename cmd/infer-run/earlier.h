@@ -9,10 +9,12 @@
 
 struct earlier {
 	const struct run_opts *o;
-	char model_id[65], options[65]; /* of this run; the caller's to fill */
-	struct seen done, done_lines;   /* names of records; the lines of errors without an id */
-	struct seen asked, wanted;      /* ids of the requests, and their names */
-	int whole;                      /* these two are of all requests */
+	/* of this run; the caller's to fill */
+	const infer_file *file;
+	char options[65];
+	struct seen done, done_lines; /* names of records; the lines of errors without an id */
+	struct seen asked, wanted;    /* ids of the requests, and their names */
+	int whole;                    /* these two are of all requests */
 	struct buf name;
 	uint64_t n_asked;         /* requests of the file; 0: it is a pipe */
 	uint64_t records, failed; /* that stay; those of them that are errors */

@@ -29,10 +29,8 @@ struct replay {
 	struct engine_place place;
 	struct chat chat;
 	infer_job_reader *reader;
-	infer_writer *writer; /* of -o jsonl */
-	/* of the model and the engine that run them */
-	char model_id[65];
-	struct infer_engine_info engine;
+	infer_writer *writer;            /* of -o jsonl */
+	struct infer_engine_info engine; /* that runs them */
 	char engine_kv[64];
 	int ctx_counts; /* numbers depend on the context */
 	uint64_t records, others, differ, text, ids, logprobs;
@@ -169,7 +167,7 @@ static int check(const struct replay *a, const struct infer_replay_made *made, i
 {
 	char ctx[24];
 
-	if (strcmp(made->model_id, a->model_id))
+	if (!infer_file_is(infer_model_file(a->run.model), made->model_id))
 		return refuse(a, made, err, "another model, of the id ", made->model_id);
 	if (strcmp(made->kv_type, a->engine_kv))
 		return refuse(a, made, err, "--kv-type ", made->kv_type);
@@ -321,7 +319,6 @@ static void take_names(struct replay *a)
 	const infer_file *f = infer_model_file(a->run.model);
 	const struct infer_engine_info *e = &a->engine;
 
-	infer_file_id(f, a->model_id);
 	infer_engine_info(a->run.engine, &a->engine);
 	snprintf(a->engine_kv, sizeof a->engine_kv, e->k_type == e->v_type ? "%s" : "%s,%s",
 	         infer_kv_name(e->k_type), infer_kv_name(e->v_type));

@@ -351,24 +351,6 @@ const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *na
 	return i ? &f->tensors[*i] : NULL;
 }
 
-void infer_file_id(const infer_file *f, char hex[65])
-{
-	struct sha256 s;
-	uint8_t sum[32], size[8];
-	uint64_t bytes = 0;
-
-	sha256_init(&s);
-	for (int i = 0; i < f->n_shards; i++) {
-		sha256_add(&s, f->shards[i].at, f->shards[i].header_bytes);
-		bytes += f->shards[i].bytes;
-	}
-	for (int i = 0; i < 8; i++)
-		size[i] = (uint8_t)(bytes >> 8 * i);
-	sha256_add(&s, size, sizeof size);
-	sha256_end(&s, sum);
-	sha256_hex(sum, hex);
-}
-
 /* Bytes that are gone through between two calls of a watcher. */
 enum { WATCHED = 4 << 20 };
 

@@ -33,6 +33,13 @@ struct file_meta {
 	struct map map; /* key -> index */
 };
 
+/* The digests of infer_file_id and infer_file_is, computed at the first call of one of them: the only
+ * part of an open file that changes. */
+struct file_ids {
+	_Atomic int state; /* of id.c; 0: not computed */
+	char id[65], older[65];
+};
+
 struct format;
 struct infer_file {
 	const struct format *format;
@@ -47,6 +54,7 @@ struct infer_file {
 	uint64_t alignment;              /* GGUF only: of the first shard */
 	void *own;                       /* of the format, which frees it in close */
 	const struct infer_watch *watch; /* while it is opened; may be NULL */
+	struct file_ids ids;
 };
 
 /* One row per format. */

@@ -12,10 +12,8 @@ struct infer_writer {
 	struct buf text;
 	struct jwrite w;
 	/* record/: a record was written, so there is no "v" any more; the line in work is a record
-	 * of ours; the model whose id is kept, for it takes a hash of the header */
+	 * of ours */
 	int started, has_kind;
-	const infer_model *model;
-	char model_id[65];
 	/* record/: where the line in work begins; the fields that stay (record/field_list.h), where
 	 * not all do */
 	size_t line_at;

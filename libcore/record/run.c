@@ -35,17 +35,15 @@ void record_model(infer_writer *out, const char *key, const infer_model *m)
 
 	struct infer_str name = infer_model_called(m);
 	const char *path = infer_file_path(f);
+	char id[65];
 
 	infer_file_info(f, &file);
-	if (out->model != m) {
-		infer_file_id(f, out->model_id);
-		out->model = m;
-	}
+	infer_file_id(f, id);
 	jw_object(w, key);
 	jw_strn(w, "name", name.at, name.len);
 	jw_str(w, "path", path);
 	jw_uint(w, "file_bytes", file.file_bytes);
-	jw_str(w, "id", out->model_id);
+	jw_str(w, "id", id);
 	jw_end(w);
 }
 

@@ -332,9 +332,12 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	head -3 "$BATS_FILE_TMPDIR/ask.jsonl" >three.jsonl
 	ask three.jsonl --resume kept
 	mkmodel --layers 1 other.gguf
+	mkmodel --seed 2 tuned.gguf # of the same shape
 	before=$(cksum <kept)
-	fails 2 "kept: the record of 'q[123]' was made with another model; --mix goes on all the same" \
-		infer-run --ignore-eos -m other.gguf --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
+	for m in other.gguf tuned.gguf; do
+		fails 2 "kept: the record of 'q[123]' was made with another model; --mix goes on all the same" \
+			infer-run --ignore-eos -m $m --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
+	done
 	for more in '--temp 0' '--seed 5' '--stop of' '-n 7' '--kv-type f32' '--raw' '--logprobs 2'; do
 		# shellcheck disable=SC2086
 		fails 2 'was made with other options; --mix' infer-run --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept $more
@@ -355,6 +358,31 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	same 2 "$(json run.options_sha256 <mixed | sort -u | wc -l)"
 	fails 2 '--mix and --retry-errors go with --resume only' infer-run --batch three.jsonl --mix
 	fails 2 '--mix and --retry-errors go with --resume only' infer-run --retry-errors the
+}
+
+# the id that older versions wrote: the sha256 of the header and the size
+older_id() # MODEL
+{
+	local header
+	header=$(infer-inspect --json "$1" | head -n 1 | json header_bytes)
+	perl -MDigest::SHA -e 'local $/; open my $in, "<:raw", $ARGV[0] or die; my $s = <$in>;
+		print Digest::SHA::sha256_hex(substr($s, 0, $ARGV[1]), pack("Q<", length $s))' "$1" "$header"
+}
+
+@test "--resume: records of older versions are compared by the header and the size, which is what they hold" {
+	head -3 "$BATS_FILE_TMPDIR/ask.jsonl" >three.jsonl
+	ask three.jsonl --resume new
+	id=$(head -n 1 new | json run.model.id)
+	sed "s/$id/$(older_id "$M")/" new >old
+	[ "$(grep -c "$(older_id "$M")" old)" = 3 ]
+	before=$(cksum <old)
+	ask three.jsonl --resume old
+	same "$before" "$(cksum <old)"
+	mkmodel --layers 1 other.gguf
+	fails 2 'was made with another model' infer-run --ignore-eos -m other.gguf --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume old
+	ask "$BATS_FILE_TMPDIR/ask.jsonl" --resume old
+	same 9 "$(wc -l <old)"
+	same "$id" "$(tail -n 1 old | json run.model.id)"
 }
 
 @test "--resume: a request that is another now is run again, and its old record goes" {

@@ -171,13 +171,67 @@ load lib
 	done
 }
 
-@test "the id changes with the header, not with the weights" {
-	cp "$M" a.gguf
-	printf 'x' | dd of=a.gguf bs=1 seek=$(($(stat -c %s "$M") - 3)) conv=notrunc 2>/dev/null
+# its definition, by another program: the headers, the size, 4 KiB from the middle of each tensor
+id_of() # FILE...: the shards
+{
+	infer-inspect tensors --json -m "$1" >table
+	infer-inspect show --json -m "$1" | head -n 1 >shown
+	perl -MDigest::SHA -MJSON::PP -e '
+		my (@text, @header, $size, $tail);
+		for (@ARGV) { open my $in, "<:raw", $_ or die $_; local $/; push @text, <$in>; $size += length $text[-1] }
+		open my $t, "<", "table" or die;
+		my @t = map { decode_json($_) } <$t>;
+		for my $i (0 .. $#text) {
+			# a header ends with the offset of its last tensor, before what fills up to its first
+			my @mine = grep { $_->{shard} == $i } @t;
+			my ($first) = sort { $a <=> $b } map { $_->{offset_bytes} } @mine;
+			my $last = $mine[-1]{name};
+			my $at = rindex(substr($text[$i], 0, $first), pack("Q<", length $last) . $last);
+			my $d = unpack("V", substr($text[$i], $at + 8 + length $last, 4));
+			push @header, substr($text[$i], 0, $at + 8 + length($last) + 4 + 8 * $d + 4 + 8);
+		}
+		for (@t) {
+			my $n = $_->{size_bytes} < 4096 ? $_->{size_bytes} : 4096;
+			$tail .= substr($text[$_->{shard}], $_->{offset_bytes} + int(($_->{size_bytes} - $n) / 2), $n);
+		}
+		print Digest::SHA::sha256_hex(join("", @header), pack("Q<", $size), $tail), "\n"' "$@"
+	json id <shown
+}
+
+@test "the id is that of the definition: one file, a split one, a compressed one, and the built-in model" {
+	mkmodel --type q8_0 --vocab 3000 a.gguf
+	mkmodel --type q8_0 --vocab 3000 --split 3 part
+	same 1 "$(id_of a.gguf | sort -u | wc -l)"
+	same 1 "$(id_of part-0000?-of-00003*.gguf | sort -u | wc -l)"
+	zstd -q a.gguf
+	same "$(infer-inspect --json a.gguf | head -n 1 | json id)" "$(infer-inspect --json a.gguf.zst | head -n 1 | json id)"
+	same "$(infer-inspect --json demo | head -n 1 | json id)" "$(infer-inspect --json "$TOP/libcore/demo/demo.gguf" | head -n 1 | json id)"
+}
+
+@test "the id changes with the header, and with the middle of every tensor" {
 	id() { infer-inspect --json -m "$1" | head -n 1 | json id; }
-	same "$(id "$M")" "$(id a.gguf)"
+	mkmodel --seed 2 other.gguf
+	same "$(stat -c %s "$M")" "$(stat -c %s other.gguf)"
+	[ "$(id "$M")" != "$(id other.gguf)" ]
 	perl -0pe 's/random/Random/' "$M" >b.gguf
 	[ "$(id "$M")" != "$(id b.gguf)" ]
+	# each byte that counts, and those before and after
+	infer-inspect tensors --json -m "$M" >table
+	changed() { # TENSOR BYTE
+		perl -MJSON::PP -e '
+			open my $t, "<", "table" or die; my @t = map { decode_json($_) } <$t>;
+			open my $in, "<:raw", $ARGV[0] or die; local $/; my $s = <$in>; my $b = $t[$ARGV[1]];
+			my $from = $b->{size_bytes} < 4096 ? 0 : int(($b->{size_bytes} - 4096) / 2);
+			substr($s, $b->{offset_bytes} + $from + $ARGV[2], 1) ^= "\x01"; print $s' "$M" "$1" "$2" >c.gguf
+		id c.gguf
+	}
+	for i in $(seq 0 $(($(wc -l <table) - 1))); do
+		[ "$(id "$M")" != "$(changed "$i" 0)" ]
+	done
+	same 262144 "$(head -n 1 table | json size_bytes)"
+	[ "$(id "$M")" != "$(changed 0 4095)" ]
+	same "$(id "$M")" "$(changed 0 -1)"
+	same "$(id "$M")" "$(changed 0 4096)"
 }
 
 @test "a split model is read from any of its files, and says what the whole one says" {

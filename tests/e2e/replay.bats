@@ -124,8 +124,8 @@ template() {
 @test "a difference ends with 8 and is named, the first of the file" {
 	ask_much | head -n 17 >in
 	infer-run -q --batch in --with-request >out
-	# one bit of a weight: the same header, so the same id
-	at=$(infer-inspect tensors --json | grep '"output_norm.weight"' | json offset_bytes)
+	# one bit of a weight, far from the middle of its tensor: the same id
+	at=$(infer-inspect tensors --json | grep '"blk.1.ffn_down.weight"' | json offset_bytes)
 	perl -e 'local $/; open F, "<", $ARGV[0]; $_ = <F>; substr($_, $ARGV[1] + 2, 1) ^= "\x40"; print' "$M" "$at" >flip.gguf
 	same 1 "$(cmp -l "$M" flip.gguf | wc -l)"
 	same "$(infer-inspect --json | head -n 1 | json id)" "$(infer-inspect flip.gguf --json | head -n 1 | json id)"
@@ -160,6 +160,16 @@ template() {
 	infer-run -q --no-stdin -n 3 --seed 3 -o jsonl --logprobs 1 --with-request the of >one
 	fails 2 "line 1: the record of '1' has no request; --with-request puts it there" infer-run --replay <(infer-run -q -n 1 -o jsonl --no-stdin the)
 	fails 2 "the record of '1' was made with another model, of the id [0-9a-f]{60}" infer-run -m "$SPM" --replay one
+	mkmodel --seed 2 tuned.gguf # of the same shape
+	fails 2 "the record of '1' was made with another model, of the id [0-9a-f]{60}" infer-run -m tuned.gguf --replay one
+	# older versions wrote the sha256 of the header and the size
+	older=$(perl -MDigest::SHA -e 'local $/; open my $in, "<:raw", $ARGV[0] or die; my $s = <$in>;
+		print Digest::SHA::sha256_hex(substr($s, 0, $ARGV[1]), pack("Q<", length $s))' \
+		"$M" "$(infer-inspect --json "$M" | head -n 1 | json header_bytes)")
+	sed "s/$(json run.model.id <one)/$older/" one >old
+	same "$older" "$(json run.model.id <old)"
+	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1' "$(infer-run --replay old)"
+	fails 2 "the record of '1' was made with another model" infer-run -m "$SPM" --replay old
 	fails 2 "the record of '1' was made with --kv-type f16" infer-run --replay one --kv-type f32
 	infer-run -q --no-stdin -n 3 -o jsonl --kv-type f32,f16 --with-request the >other
 	same '1 record, all the same: text of 1, ids of 0, log-probabilities of 0' "$(infer-run --replay other)"

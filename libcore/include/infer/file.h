@@ -81,10 +81,16 @@ int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_err
 const struct infer_tensor *infer_file_tensor_at(const infer_file *f, uint64_t i);
 const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *name);
 
-/* hex[65]: sha256 of the header (metadata and tensor table of every shard, in order) followed by
- * file_bytes as u64 little-endian: the `id` of the run record.  A compressed model has the id that it
- * has unpacked. */
+/* hex[65]: the `id` of the run record.  It is the sha256 of these bytes in this order: the header
+ * (metadata and tensor table) of every shard; file_bytes as u64 little-endian; of each tensor in
+ * the order of the table, the 4096 bytes that begin at (bytes - 4096) / 2, or all bytes of a smaller
+ * tensor.  A compressed model has the id that it has unpacked.  The first call reads the samples from
+ * the file; the result is kept. */
 void infer_file_id(const infer_file *f, char hex[65]);
+/* True if a record with this id was made with f: it is the id of f, or the one that older versions
+ * wrote, the sha256 of the headers and file_bytes alone, which models of one shape may have in common.
+ */
+int infer_file_is(const infer_file *f, const char *id);
 /* hex[65]: sha256 of the bytes of shard i, read from the mapping; of a compressed one, of what it is
  * unpacked to.  w: is told of bytes; may be NULL.
  * INFER_EINVAL: no such shard. */

@@ -1,0 +1,94 @@
+/* file/id.c - what identifies a model in records. */
+#include "file/file.h"
+#include "base/sha256.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { SAMPLE = 4096 };
+enum state { NONE, BUSY, READY };
+
+/* Ask for all samples first, so that the disk has them all in its queue. */
+static void want_samples(const struct infer_file *f)
+{
+	for (uint32_t i = 0; i < f->n_tensors; i++) {
+		const struct infer_tensor *t = &f->tensors[i];
+
+		if (t->bytes > SAMPLE)
+			os_file_want(&f->shards[t->shard].map, t->offset + (t->bytes - SAMPLE) / 2,
+			             SAMPLE);
+	}
+}
+
+/* Add the SAMPLE bytes from the middle of a tensor, or all of a smaller one.  They are read from the
+ * file: a fault in the mapping would bring in megabytes.  If they cannot be read, the mapping is
+ * used, where the failure is handled as in every other use of it. */
+static void add_sample(struct sha256 *s, const struct infer_file *f, const struct infer_tensor *t)
+{
+	const struct file_shard *shard = &f->shards[t->shard];
+	size_t n = t->bytes < SAMPLE ? t->bytes : SAMPLE, from = (t->bytes - n) / 2, got = 0;
+	unsigned char piece[SAMPLE];
+
+	if (shard->path && !shard->own)
+		(void)os_file_read(&shard->map, shard->path, t->offset + from, piece, n, &got,
+		                   NULL);
+	sha256_add(s, got == n ? piece : (const unsigned char *)t->data + from, n);
+}
+
+static void find_ids(const struct infer_file *f, char id[65], char older[65])
+{
+	struct sha256 s, header;
+	uint8_t sum[32], size[8];
+	uint64_t bytes = 0;
+
+	sha256_init(&s);
+	for (int i = 0; i < f->n_shards; i++) {
+		sha256_add(&s, f->shards[i].at, f->shards[i].header_bytes);
+		bytes += f->shards[i].bytes;
+	}
+	for (int i = 0; i < 8; i++)
+		size[i] = (uint8_t)(bytes >> 8 * i);
+	sha256_add(&s, size, sizeof size);
+	header = s;
+	sha256_end(&header, sum);
+	sha256_hex(sum, older);
+	want_samples(f);
+	for (uint32_t i = 0; i < f->n_tensors; i++)
+		add_sample(&s, f, &f->tensors[i]);
+	sha256_end(&s, sum);
+	sha256_hex(sum, id);
+}
+
+/* Threads that come while the first one stores what it found compute it too. */
+static void get_ids(const infer_file *f, char id[65], char older[65])
+{
+	struct file_ids *kept = (struct file_ids *)&f->ids;
+	int none = NONE;
+
+	if (atomic_load_explicit(&kept->state, memory_order_acquire) == READY) {
+		memcpy(id, kept->id, sizeof kept->id);
+		memcpy(older, kept->older, sizeof kept->older);
+		return;
+	}
+	find_ids(f, id, older);
+	if (!atomic_compare_exchange_strong(&kept->state, &none, BUSY))
+		return;
+	memcpy(kept->id, id, sizeof kept->id);
+	memcpy(kept->older, older, sizeof kept->older);
+	atomic_store_explicit(&kept->state, READY, memory_order_release);
+}
+
+void infer_file_id(const infer_file *f, char hex[65])
+{
+	char older[65];
+
+	get_ids(f, hex, older);
+}
+
+int infer_file_is(const infer_file *f, const char *id)
+{
+	char now[65], older[65];
+
+	get_ids(f, now, older);
+	return !strcmp(id, now) || !strcmp(id, older);
+}
