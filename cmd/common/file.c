@@ -1,6 +1,7 @@
 /* common/file.c - reading and writing whole files. */
 #include "common/file.h"
 #include "base/err.h"
+#include "base/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +88,7 @@ int file_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *e
 {
 	int fd = -1;
 
+	mode = replace_mode(path, mode);
 	for (int i = 0; fd < 0 && i < TRIES; i++) {
 		buf_clear(tmp);
 		buf_printf(tmp, "%s.%d.%d.tmp", path, (int)getpid(), i);
@@ -100,26 +102,30 @@ int file_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *e
 	}
 	if (fd < 0)
 		err_errno(err, errno, "%s", path);
+	else
+		replace_keep(fd, path);
 	return fd;
 }
 
 int file_write(const char *path, const void *bytes, size_t n, unsigned mode, infer_error *err)
 {
+	char target[PATH_MAX];
 	infer_error why = { 0 };
 	struct stat st;
 	struct buf tmp;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", path);
+	TRY(replace_target(target, path, err));
 	buf_init(&tmp, MEM_BASE);
-	int fd = file_beside(&tmp, path, mode, &why);
+	int fd = file_beside(&tmp, target, mode, &why);
 
 	if (fd >= 0) {
 		if (file_put(fd, bytes, n) || fsync(fd))
 			err_errno(&why, errno, "%s", path);
 		if (close(fd) && !why.code)
 			err_errno(&why, errno, "%s", path);
-		if (!why.code && rename(tmp.at, path))
+		if (!why.code && rename(tmp.at, target))
 			err_errno(&why, errno, "%s", path);
 		if (why.code)
 			unlink(tmp.at);

@@ -7,12 +7,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/os.h"
+#include "base/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,13 +37,11 @@ int out_is_not(const char *option, const char *path, const char *from, infer_err
 int out_open(const char *path, infer_error *err)
 {
 	struct stat st;
-	int there = !stat(path, &st), fd;
+	int fd;
 
-	if (there && !S_ISREG(st.st_mode))
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", path);
-	if (!realpath(path, out.path) &&
-	    snprintf(out.path, sizeof out.path, "%s", path) >= (int)sizeof out.path)
-		return err_set(err, INFER_EIO, "%s: the path is too long", path);
+	TRY(replace_target(out.path, path, err));
 	buf_init(&out.tmp, MEM_BASE);
 	fd = file_beside(&out.tmp, out.path, 0666, err);
 	if (fd < 0) {
@@ -53,7 +50,7 @@ int out_open(const char *path, infer_error *err)
 	}
 	sig_unfinished(out.tmp.at);
 	out.open = 1;
-	if ((there && fchmod(fd, st.st_mode & 0777)) || dup2(fd, STDOUT_FILENO) < 0)
+	if (dup2(fd, STDOUT_FILENO) < 0)
 		err_errno(err, errno, "%s", path);
 	close(fd);
 	return err->code;

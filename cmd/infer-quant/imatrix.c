@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WINDOW = 512, SAVE_S = 20 };
@@ -84,6 +85,15 @@ static int open_all(struct run *r, infer_error *err)
 	return infer_engine_open(&r->engine, r->model, &eo, err);
 }
 
+/* True if path is a file that only this user can have written, under one name. */
+static int is_ours(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+	       st.st_uid == geteuid();
+}
+
 /* What was measured before a stop, if it is of the same text, model and options. */
 static int resume(struct run *r, size_t *from, infer_error *err)
 {
@@ -92,7 +102,7 @@ static int resume(struct run *r, size_t *from, infer_error *err)
 	int32_t window;
 
 	*from = 0;
-	if (access(r->part.at, F_OK))
+	if (!is_ours(r->part.at))
 		return INFER_OK;
 	TRY(infer_imatrix_new(&m, err));
 	if (!infer_imatrix_add(m, r->part.at, &why) &&

@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "base/replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,21 +101,23 @@ static int without(int *fd, const char *path, off_t *end, const struct infer_hol
                    infer_error *err)
 {
 	char real[PATH_MAX], tmp[PATH_MAX + 32];
-	struct stat st;
 	int to, rc;
 
-	if (fstat(*fd, &st) || !realpath(path, real))
+	if (!realpath(path, real))
 		return err_errno(err, errno, "%s", path);
 	/* the lock is ours: what has this name was left by a machine that stopped */
 	snprintf(tmp, sizeof tmp, "%s.resume.tmp", real);
 	unlink(tmp);
-	to = open(tmp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, st.st_mode & 0777);
+	to = open(tmp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
+	          (mode_t)replace_mode(real, 0666));
 	if (to < 0)
 		return err_errno(err, errno, "%s", tmp);
 	rc = lock(to, tmp, err);
 	if (!rc)
 		rc = fill(to, *fd, *end, holes, n, err);
-	if (!rc && (fchmod(to, st.st_mode & 0777) || fsync(to) || rename(tmp, real)))
+	if (!rc)
+		replace_keep(to, real);
+	if (!rc && (fsync(to) || rename(tmp, real)))
 		rc = err_errno(err, errno, "%s: cannot write it without its damaged lines", path);
 	if (rc) {
 		unlink(tmp);

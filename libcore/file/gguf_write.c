@@ -2,6 +2,7 @@
 #include "file/gguf_write.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/replace.h"
 #include "file/file.h"
 #include "type/type.h"
 
@@ -23,8 +24,10 @@ struct out_tensor {
 };
 
 struct gguf_write {
-	char *path, *tmp; /* tmp has space for a suffix */
-	size_t tmp_size;
+	char *path;
+	int is_temporary;                 /* the path */
+	char target[PATH_MAX];            /* path, or what it leads to if it is a link */
+	char tmp[PATH_MAX + 32];          /* beside it, until the file is complete */
 	struct buf keys, table;           /* as they are in the file */
 	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
@@ -35,15 +38,11 @@ struct gguf_write {
 int gguf_write_new(struct gguf_write **out, const char *path, infer_error *err)
 {
 	struct gguf_write *w = mem_zalloc(MEM_FILE, 1, sizeof *w);
-	size_t n = strlen(path);
 
 	*out = NULL;
-	if (w) {
-		w->tmp_size = n + sizeof ".2147483647.999.tmp";
-		w->path = mem_strndup(MEM_FILE, path, n);
-		w->tmp = mem_alloc(MEM_FILE, w->tmp_size, 1);
-	}
-	if (!w || !w->path || !w->tmp) {
+	if (w)
+		w->path = mem_strndup(MEM_FILE, path, strlen(path));
+	if (!w || !w->path) {
 		gguf_write_free(w);
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(path));
 	}
@@ -59,12 +58,13 @@ void gguf_write_free(struct gguf_write *w)
 	if (!w)
 		return;
 	mem_free(w->path);
-	mem_free(w->tmp);
 	buf_fini(&w->keys);
 	buf_fini(&w->table);
 	mem_free(w->tensors);
 	mem_free(w);
 }
+
+void gguf_write_temporary(struct gguf_write *w) { w->is_temporary = 1; }
 
 static void put_u32(struct buf *b, uint32_t v) { buf_put(b, &v, 4); }
 static void put_u64(struct buf *b, uint64_t v) { buf_put(b, &v, 8); }
@@ -282,15 +282,12 @@ int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *er
 	return out->bad ? no_memory(w, err) : INFER_OK;
 }
 
-/* The data of the file that the tensors are of, and its permissions. */
+/* The data of the file that the tensors are of. */
 static int put_copy(int fd, const struct gguf_write *w, infer_error *err)
 {
 	const struct file_shard *s = w->from;
 	size_t at = num_round_up(s->header_bytes, w->alignment);
-	struct stat st;
 
-	if (s->path && !stat(s->path, &st))
-		(void)fchmod(fd, st.st_mode & 07777);
 	return at < s->bytes ? put(fd, w, s->at + at, s->bytes - at, err) : INFER_OK;
 }
 
@@ -320,18 +317,25 @@ int gguf_write_end(struct gguf_write *w, infer_error *err)
 
 	if (w->keys.bad || w->table.bad)
 		return no_memory(w, err);
+	if (!w->is_temporary)
+		TRY(replace_target(w->target, w->path, err));
+	else if (snprintf(w->target, sizeof w->target, "%s", w->path) >= (int)sizeof w->target)
+		return err_errno(err, ENAMETOOLONG, "%s", file_label(w->path));
 	for (int i = 0; fd < 0 && i < TRIES; i++) {
-		snprintf(w->tmp, w->tmp_size, "%s.%d.%d.tmp", w->path, (int)getpid(), i);
-		fd = open(w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		snprintf(w->tmp, sizeof w->tmp, "%s.%d.%d.tmp", w->target, (int)getpid(), i);
+		fd = open(w->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		          w->is_temporary ? 0666 : (mode_t)replace_mode(w->target, 0666));
 		if (fd < 0 && errno != EEXIST)
 			break;
 	}
 	if (fd < 0)
 		return err_errno(err, errno, "%s", file_label(w->tmp));
 	rc = put_all(fd, w, err);
+	if (!rc && !w->is_temporary)
+		replace_keep(fd, w->target);
 	if (close(fd) && !rc)
 		rc = err_errno(err, errno, "%s: writing", file_label(w->tmp));
-	if (!rc && rename(w->tmp, w->path))
+	if (!rc && rename(w->tmp, w->target))
 		rc = err_errno(err, errno, "%s", file_label(w->path));
 	if (rc)
 		unlink(w->tmp);

@@ -45,9 +45,12 @@ void gguf_write_alignment(struct gguf_write *w, uint32_t alignment);
 int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
                       const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err);
 
-/* In place of tensors that are told: those of the first file of f, table and data as they are.  The
- * new file has the permissions of that one.  Borrowed until gguf_write_free. */
+/* In place of tensors that are told: those of the first file of f, table and data as they are.
+ * Borrowed until gguf_write_free. */
 void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f);
+
+/* The path is a temporary name: whatever has it is replaced, also a link, and passes nothing on. */
+void gguf_write_temporary(struct gguf_write *w);
 
 /* The bytes of the tensors so far, with their padding: where the data of the next one begins. */
 uint64_t gguf_write_data(const struct gguf_write *w);
@@ -55,7 +58,8 @@ uint64_t gguf_write_data(const struct gguf_write *w);
  * INFER_ENOMEM */
 int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *err);
 
-/* Write it all: a file that is there already is replaced only when the new one is whole.
+/* Write it all: a file that is there already is replaced only when the new one is whole, and keeps its
+ * owner and permissions (base/replace.h).  If the path is a link, that is the file it leads to.
  * INFER_EIO, INFER_ENOMEM, or what a rows function returned. */
 int gguf_write_end(struct gguf_write *w, infer_error *err);
 #endif

@@ -6,10 +6,7 @@
 #include "base/os.h"
 #include "file/file.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int begins(struct infer_str key, const char *with)
@@ -184,10 +181,6 @@ static int write_to(const char *path, const infer_file *f, const struct infer_ce
 int infer_certificate_write(const infer_file *f, const struct infer_certificate *c,
                             infer_error *err)
 {
-	char path[PATH_MAX]; /* a link stays one */
-
 	TRY(infer_certificate_check(f, err));
-	if (!realpath(f->shards[0].path, path))
-		return err_errno(err, errno, "%s", file_label(f->shards[0].path));
-	return write_to(path, f, c, err);
+	return write_to(f->shards[0].path, f, c, err);
 }

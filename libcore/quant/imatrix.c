@@ -474,6 +474,8 @@ int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, inf
 	struct numbers *at = mem_alloc(MEM_QUANT, 2 * m->n, sizeof *at);
 	int rc = at ? gguf_write_new(&w, path, err) : no_memory(err);
 
+	if (!rc && exact)
+		gguf_write_temporary(w);
 	if (!rc)
 		rc = put_all(m, w, exact, at, err);
 	gguf_write_free(w);

@@ -3,6 +3,7 @@
 #include "quant/pack.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/replace.h"
 #include "file/file.h"
 
 #include <errno.h>
@@ -117,13 +118,22 @@ static int pack_open(struct pack *k, int no, infer_error *err)
 	if (!k->ends)
 		return err_set(err, INFER_ENOMEM, "no memory to compress");
 	buf_init(&name, MEM_QUANT);
-	int rc = part_path(&name, k->p->path, no, k->p->q->n_shards, PART_PACKED, err);
+	int rc = part_create(&k->to, &name, k->p, no, PART_PACKED, err);
 
-	if (!rc) {
-		k->to = open(name.at, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		if (k->to < 0)
-			rc = err_errno(err, errno, "%s", file_label(name.at));
-	}
+	buf_fini(&name);
+	return rc;
+}
+
+/* The file that it will replace keeps its owner and permissions. */
+static int keep_mode(const struct pack *k, int no, infer_error *err)
+{
+	struct buf name;
+
+	buf_init(&name, MEM_QUANT);
+	int rc = part_path(&name, k->p->path, no, k->p->q->n_shards, "", err);
+
+	if (!rc)
+		replace_keep(k->to, name.at);
 	buf_fini(&name);
 	return rc;
 }
@@ -148,6 +158,8 @@ static int pack_one(struct pack *k, int no, struct pool *pool, uint64_t *done, u
 		rc = frames(k, pool, *done, err);
 		*done += k->bytes;
 	}
+	if (!rc)
+		rc = keep_mode(k, no, err);
 	if (!rc)
 		*bytes += k->ends[(k->bytes - 1) / FRAME];
 	if (k->to >= 0)

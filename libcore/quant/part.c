@@ -11,6 +11,7 @@
 #include "quant/write.h"
 #include "base/err.h"
 #include "base/os.h"
+#include "base/replace.h"
 #include "file/file.h"
 
 #include <errno.h>
@@ -33,6 +34,8 @@ int part_path(struct buf *out, const char *path, int no, int count, const char *
 	int is_packed = count > 1 && n > sizeof packed - 1 &&
 	                !strcmp(path + n - (sizeof packed - 1), packed);
 
+	char target[PATH_MAX];
+
 	buf_clear(out);
 	n -= is_packed ? sizeof packed - 1 : 0;
 	if (count > 1 && n > sizeof end - 1 && !memcmp(path + n - (sizeof end - 1), end, 5))
@@ -40,6 +43,11 @@ int part_path(struct buf *out, const char *path, int no, int count, const char *
 	buf_put(out, path, n);
 	if (count > 1)
 		buf_printf(out, "-%05d-of-%05d.gguf%s", no + 1, count, is_packed ? packed : "");
+	if (!out->bad) {
+		TRY(replace_target(target, out->at, err));
+		buf_clear(out);
+		buf_puts(out, target);
+	}
 	buf_puts(out, suffix);
 	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
 }
@@ -82,14 +90,17 @@ static int write_at(int fd, const void *from, size_t n, uint64_t at)
 	return 0;
 }
 
-/* What may be there: nothing, or a regular file that is not the input. */
+/* Under a name that is written there may be nothing, a regular file that is not the input, or a link,
+ * which is removed. */
 static int check_name(const struct part *p, const char *name, infer_error *err)
 {
 	const struct infer_file *in = p->q->in;
 	struct stat st, its;
 
-	if (stat(name, &st))
+	if (lstat(name, &st))
 		return errno == ENOENT ? INFER_OK : err_errno(err, errno, "%s", file_label(name));
+	if (S_ISLNK(st.st_mode))
+		return INFER_OK;
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
 	for (int i = 0; i < in->n_shards; i++)
@@ -129,11 +140,16 @@ static int open_locked(struct part *p, int *same, infer_error *err)
 	const char *name = p->resume.at;
 
 	*same = 0;
-	p->resume_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+	p->resume_fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (p->resume_fd < 0 && errno == ELOOP)
+		return err_set(err, INFER_EIO, "%s: is a link; it is kept", file_label(name));
 	if (p->resume_fd < 0 || fstat(p->resume_fd, &st))
 		return err_errno(err, errno, "%s", file_label(name));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
+	if (st.st_nlink > 1)
+		return err_set(err, INFER_EIO, "%s: has another name too; it is kept",
+		               file_label(name));
 	if (flock(p->resume_fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK
 		               ? err_set(err, INFER_EIO, "%s: another process is writing it",
@@ -186,7 +202,8 @@ static int read_marks(struct part *p, off_t from, off_t size)
 	return 1;
 }
 
-/* An earlier run with that fingerprint has left marks.  *count: of its files, 0: not known */
+/* True if an earlier run of this user with that fingerprint has left marks.  *count: of its files, 0:
+ * not known */
 static int read_resume(struct part *p, const char *fingerprint, int *count)
 {
 	char head[HEAD + 1], want[HEAD];
@@ -195,7 +212,7 @@ static int read_resume(struct part *p, const char *fingerprint, int *count)
 	char *end;
 
 	*count = 0;
-	if (n <= 0 || fstat(p->resume_fd, &st))
+	if (n <= 0 || fstat(p->resume_fd, &st) || st.st_uid != geteuid())
 		return 0;
 	head[n] = 0;
 	end = strchr(head, '\n');
@@ -220,7 +237,13 @@ static int same_head(int fd, const struct buf *head)
 	return 1;
 }
 
-/* The files that the marks are about are there. */
+/* True if st is a file that only this user can have made, under one name. */
+static int is_ours(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid();
+}
+
+/* Open the files that the marks are about.  Returns 0 if one is missing or is another. */
 static int reopen(struct part *p, infer_error *err)
 {
 	struct buf name;
@@ -233,8 +256,8 @@ static int reopen(struct part *p, infer_error *err)
 
 		if (part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err))
 			break;
-		p->fds[i] = open(name.at, O_RDWR | O_CLOEXEC);
-		found = p->fds[i] >= 0 && !fstat(p->fds[i], &st) && S_ISREG(st.st_mode) &&
+		p->fds[i] = open(name.at, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		found = p->fds[i] >= 0 && !fstat(p->fds[i], &st) && is_ours(&st) &&
 		        (uint64_t)st.st_size == s->file_bytes && same_head(p->fds[i], &s->head);
 	}
 	found = found && !name.bad;
@@ -263,16 +286,26 @@ static void close_all(struct part *p)
 	}
 }
 
-static int create(int *fd, const char *name, const struct quant_shard *s, infer_error *err)
+int part_create(int *fd, struct buf *name, const struct part *p, int no, const char *suffix,
+                infer_error *err)
 {
-	*fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (*fd < 0)
-		return err_errno(err, errno, "%s", file_label(name));
+	unsigned mode;
+
+	*fd = -1;
+	TRY(part_path(name, p->path, no, p->q->n_shards, "", err));
+	mode = replace_mode(name->at, 0666);
+	TRY(part_path(name, p->path, no, p->q->n_shards, suffix, err));
+	return replace_create(fd, name->at, mode, err);
+}
+
+/* Give the file the size and the header that it will have. */
+static int begin_file(int fd, const char *name, const struct quant_shard *s, infer_error *err)
+{
 	/* a file system that cannot do it shows a full disk later */
-	if (fallocate(*fd, 0, 0, (off_t)s->file_bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
+	if (fallocate(fd, 0, 0, (off_t)s->file_bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
 		return failed(name, "cannot be written", err);
-	if (ftruncate(*fd, (off_t)s->file_bytes) || write_at(*fd, s->head.at, s->head.len, 0) ||
-	    fdatasync(*fd))
+	if (ftruncate(fd, (off_t)s->file_bytes) || write_at(fd, s->head.at, s->head.len, 0) ||
+	    fdatasync(fd))
 		return failed(name, "cannot be written", err);
 	return INFER_OK;
 }
@@ -289,9 +322,9 @@ static int begin(struct part *p, const char *fingerprint, infer_error *err)
 		return failed(p->resume.at, "cannot be written", err);
 	buf_init(&name, MEM_QUANT);
 	for (int i = 0; !rc && i < p->q->n_shards; i++) {
-		rc = part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+		rc = part_create(&p->fds[i], &name, p, i, PART_SUFFIX, err);
 		if (!rc)
-			rc = create(&p->fds[i], name.at, &p->q->shards[i], err);
+			rc = begin_file(p->fds[i], name.at, &p->q->shards[i], err);
 	}
 	buf_fini(&name);
 	if (!rc)
@@ -340,9 +373,12 @@ static int open_all(struct part *p, const char *fingerprint, infer_error *err)
 int part_open(struct part *p, const infer_quant *q, const char *path, const char fingerprint[65],
               infer_error *err)
 {
+	char target[PATH_MAX];
+
 	*p = (struct part){ .q = q, .path = path, .resume_fd = -1, .suffix = PART_SUFFIX };
 	buf_init(&p->resume, MEM_QUANT);
-	buf_puts(&p->resume, path);
+	TRY(replace_target(target, path, err));
+	buf_puts(&p->resume, target);
 	buf_puts(&p->resume, PART_RESUME);
 	p->fds = mem_alloc(MEM_QUANT, (size_t)q->n_shards, sizeof *p->fds);
 	for (int i = 0; p->fds && i < q->n_shards; i++)
@@ -400,6 +436,8 @@ int part_end(struct part *p, infer_error *err)
 		rc = part_path(&from, p->path, i, p->q->n_shards, p->suffix, err);
 		if (!rc)
 			rc = part_path(&to, p->path, i, p->q->n_shards, "", err);
+		if (!rc && !strcmp(p->suffix, PART_SUFFIX))
+			replace_keep(p->fds[i], to.at);
 		if (!rc && rename(from.at, to.at))
 			rc = err_errno(err, errno, "%s", file_label(to.at));
 	}

@@ -256,6 +256,131 @@ stopped()
 	fails 2 'one file is read' infer-quant --type Q8_0 in.gguf a b
 }
 
+@test "a link under the name of an unfinished file is removed, and what it leads to is not touched" {
+	infer-quant --type Q8_0 "$F16" want.gguf
+	infer-quant --type Q8_0 --zstd "$F16" want.gguf.zst
+	whole() { # OUT: it is what it should be, and nothing else was written
+		cmp "want.${1#*.}" "$1"
+		[ ! -L "$1" ]
+		same 1 "$(stat -c %h "$1")"
+		cmp notes precious
+		[ ! -e "$1.part" ] && [ ! -e "$1.part.zst" ] && [ ! -e "$1.resume" ] && [ ! -e nowhere ]
+		rm "$1"
+	}
+	echo precious >notes
+	cp notes precious
+	for link in 'ln -s notes' 'ln notes' 'ln -s nowhere'; do
+		$link a.gguf.part
+		infer-quant --type Q8_0 "$F16" a.gguf
+		whole a.gguf
+		for name in part part.zst; do
+			$link a.gguf.zst.$name
+			infer-quant --type Q8_0 --zstd "$F16" a.gguf.zst
+			whole a.gguf.zst
+		done
+	done
+	seq 300 | sed 's/.*/the of and/' >text
+	infer-quant imatrix -m "$F16" -c 64 -f text --out want.m
+	for link in 'ln -s notes' 'ln notes' 'ln -s nowhere' 'ln -s want.m' mkfifo; do
+		$link a.m.part
+		infer-quant imatrix -m "$F16" -c 64 -f text --out a.m
+		whole a.m
+	done
+	for name in a.gguf.part a.gguf.part.zst; do
+		mkfifo $name
+		fails 1 "$name: not a regular file" infer-quant --type Q8_0 --zstd "$F16" a.gguf
+		[ -p $name ]
+		rm $name
+		[ ! -e a.gguf ] && [ ! -e a.gguf.resume ]
+	done
+	# the marks of how far it is
+	ln -s nowhere a.gguf.resume
+	fails 1 'a.gguf.resume: is a link; it is kept' infer-quant --type Q8_0 "$F16" a.gguf
+	[ -L a.gguf.resume ] && [ ! -e nowhere ]
+	rm a.gguf.resume
+	: >empty
+	ln empty a.gguf.resume
+	fails 1 'a.gguf.resume: has another name too; it is kept' infer-quant --type Q8_0 "$F16" a.gguf
+	[ ! -s empty ] && [ ! -e a.gguf ]
+}
+
+@test "an unfinished file that has got another name is not continued" {
+	# the second name keeps what it had; a link is no unfinished file either
+	for link in 'ln got.gguf.part other' 'mv got.gguf.part other; ln -s other got.gguf.part'; do
+		rm -f got.gguf other
+		tries=0
+		stopped got.gguf TERM
+		eval "$link"
+		before=$(cksum <other)
+		infer-quant --type Q4_K_M "$BIG" got.gguf 2>err
+		run ! grep -q continued err
+		same "$before" "$(cksum <other)"
+		cmp "$WANT" got.gguf
+	done
+}
+
+@test "a file that is replaced keeps its mode and owner; a link stays one, and its target is written" {
+	seq 300 | sed 's/.*/the of and/' >text
+	infer-quant --type Q8_0 "$F16" want.gguf
+	mkdir -p d/e
+	writes() { # COMMAND...: it writes ./made
+		rm -f made d/real d/e/link
+		(umask 022; "$@" >/dev/null)
+		same 644 "$(stat -c %a made)"
+		for mode in 640 600 400; do
+			echo old >made
+			chmod $mode made
+			if [ "$(id -u)" = 0 ]; then chown 1234:4321 made; fi
+			"$@" >/dev/null
+			same "$mode $(stat -c %u:%g made)" "$(stat -c %a made) $(if [ "$(id -u)" = 0 ]; then echo 1234:4321; else stat -c %u:%g .; fi)"
+			[ "$(wc -c <made)" -gt 4 ]
+		done
+		# what runs nothing is not handed on
+		chmod 4711 made
+		"$@" >/dev/null
+		same 711 "$(stat -c %a made)"
+		# a link to a link, relative to where they are; of a file that is there, and of one that is not
+		for there in yes no; do
+			rm -f made d/real d/e/link
+			ln -s d/e/link made
+			ln -s ../real d/e/link
+			if [ $there = yes ]; then
+				echo old >d/real
+				chmod 604 d/real
+			fi
+			"$@" >/dev/null
+			[ -L made ] && [ -L d/e/link ] && [ ! -L d/real ]
+			[ "$(wc -c <d/real)" -gt 4 ]
+			[ $there = no ] || same 604 "$(stat -c %a d/real)"
+			same 'link' "$(ls -A d/e)"
+			same 'e real' "$(ls -A d | tr '\n' ' ' | sed 's/ $//')"
+		done
+	}
+	writes infer-quant --type Q8_0 "$F16" made
+	cmp made want.gguf
+	writes infer-quant --type Q8_0 --zstd "$F16" made
+	writes infer-quant imatrix -m "$F16" -c 64 -f text --out made
+	writes infer-quant --type Q8_0 --dry-run --save-recipe made "$F16"
+	writes infer-run --no-stdin -n 3 --out made the
+	ln -sf nowhere made
+	rm -f nowhere
+	ln -s made loop && rm made && ln -s loop made
+	fails 1 'made: Too many levels of symbolic links' infer-quant --type Q8_0 "$F16" made
+	# the files of a split model, each by itself
+	infer-quant --type Q8_0 --split-max-size 300K "$F16" b.gguf
+	parts=(b-*.gguf)
+	mkdir s
+	mv "${parts[1]}" want.part
+	echo old >s/real
+	chmod 640 s/real "${parts[0]}"
+	ln -s s/real "${parts[1]}"
+	infer-quant --type Q8_0 --split-max-size 300K "$F16" b.gguf
+	[ -L "${parts[1]}" ]
+	cmp s/real want.part
+	same '640 640' "$(stat -c %a s/real) $(stat -c %a "${parts[0]}")"
+	infer-inspect verify "${parts[0]}" >/dev/null
+}
+
 @test "a file system without room, and one that is read-only: one line, and nothing is left" {
 	mkdir m
 	unshare -rm mount -t tmpfs -o size=64k none m 2>/dev/null || skip "no file systems of our own here"

@@ -52,7 +52,8 @@ int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed */
 /* Write a file in GGUF form, in the order of names.
- * exact: 1: sums as f64, so that reading them again continues where they were */
+ * exact: 1: a temporary file: sums as f64, so that reading them again continues where they were; a
+ *        link at path is replaced, not followed */
 int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, infer_error *err);
 
 struct infer_imatrix_entry {
