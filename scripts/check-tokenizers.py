@@ -1,19 +1,24 @@
 #!/usr/bin/env python3
-"""Compare our tokenizers with those of the packages sentencepiece and tokenizers on random strings.  Not part of `make check`: needs the packages named in tokenlib.py.
+"""Compare our tokenizers with those of the packages sentencepiece and tokenizers on random strings, and split every code point with
+every pre-tokenizer.  Not part of `make check`: needs the packages named in tokenlib.py, and unicodedata2.
 
-    make build/release/tests/tools/tokenize && scripts/check-tokenizers.py [TOOL] [N]
+    make build/release/tests/tools/tokenize && scripts/check-tokenizers.py [TOOL] [N | points [PRE...]]
 
-TOOL: build/release/tests/tools/tokenize; N: strings for each tokenizer, 10000."""
+TOOL: build/release/tests/tools/tokenize; N: strings for each tokenizer, 10000.  points: every code point only, through all
+pre-tokenizers (minutes) or those named."""
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import unicodedata2 as u
+
 sys.path.insert(0, str(Path(__file__).parent))
 import tokenlib as lib
 
 TOOL = sys.argv[1] if len(sys.argv) > 1 else "build/release/tests/tools/tokenize"
-N = int(sys.argv[2]) if len(sys.argv) > 2 else 10000
+POINTS = sys.argv[2:3] == ["points"]
+N = int(sys.argv[2]) if len(sys.argv) > 2 and not POINTS else 10000
 
 
 def run(args, texts):
@@ -31,8 +36,24 @@ def report(name, texts, ours, theirs):
     return len(bad)
 
 
+def check_points(names):
+    """Every assigned code point among others, and in runs with its neighbours, through the expressions of each pre-tokenizer."""
+    points = [cp for cp in range(0x110000) if u.category(chr(cp)) not in ("Cn", "Cs") and (cp < 0xF0000 or cp % 256 == 0)]
+    texts = [lib.around(cp) for cp in points]
+    runs = ["".join(map(chr, points[i:i + 16])) for i in range(0, len(points), 8)]
+    texts += [form % run for run in runs for form in ("%s", "a%s 1", " %s\n", "1%s!")]
+    bad = 0
+    for pre in names:
+        theirs = lib.split(pre, texts)
+        ours = [[int(x) for x in line.split()] for line in run(["-p", pre], texts)]
+        bad += report("points " + pre, texts, ours, theirs)
+    return bad
+
+
 def main():
     bad = 0
+    if POINTS:
+        sys.exit(check_points(sys.argv[3:] or lib.PRE) != 0)
     lines = lib.corpus(3000)
     tmp = Path(tempfile.mkdtemp())
     texts = lib.random_texts(N, 7)
@@ -71,6 +92,7 @@ def main():
         theirs = lib.split(pre, texts)
         ours = [[int(x) for x in l.split()] for l in run(["-p", pre], texts)]
         bad += report("split " + pre, texts, ours, theirs)
+    bad += check_points(lib.PRE)
     sys.exit(bad != 0)
 
 

@@ -157,6 +157,14 @@ def O2(n, sfx, tail=r"[\r\n/]*", u=U, w=W):
 
 DS3 = (r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|" + T)
 EAST = "[一-龥ࠀ-一가-퟿]+"
+# the letters of deepseek-llm: a list of its own, older than \p{L}
+CASED = ("A-Za-z\u00b5\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u01ba\u01bc-\u01bf\u01c4-\u0293\u0295-\u02af\u0370-\u0373\u0376-\u0377\u037b-\u037d\u037f\u0386"
+         "\u0388-\u038a\u038c\u038e-\u03a1\u03a3-\u03f5\u03f7-\u0481\u048a-\u052f\u0531-\u0556\u10a0-\u10c5\u13a0-\u13f5\u13f8-\u13fd\u1c90-\u1cba\u1cbd-\u1cbf"
+         "\u1d00-\u1d2b\u1d6b-\u1d77\u1d79-\u1d9a\u1e00-\u1f15\u1f18-\u1f1d\u1f20-\u1f45\u1f48-\u1f4d\u1f50-\u1f57\u1f59\u1f5b\u1f5d\u1f5f-\u1f7d\u1f80-\u1fb4"
+         "\u1fb6-\u1fbc\u1fbe\u1fc2-\u1fc4\u1fc6-\u1fcc\u1fd0-\u1fd3\u1fd6-\u1fdb\u1fe0-\u1fec\u1ff2-\u1ff4\u1ff6-\u1ffc\u2102\u2107\u210a-\u2113\u2115"
+         "\u2119-\u211d\u2124\u2126\u2128\u212a-\u212d\u212f-\u2134\u2139\u213c-\u213f\u2145-\u2149\u214e\u2183-\u2184\u2c00-\u2c7b\u2c7e-\u2ce4\u2ceb-\u2cee"
+         "\u2cf2-\u2cf3\ua640-\ua66d\ua680-\ua69b\ua722-\ua76f\ua771-\ua787\ua78b-\ua78e\uab70-\uabbf\ufb00-\ufb06\ufb13-\ufb17\uff21-\uff3a\uff41-\uff5a"
+         "\U00010400-\U0001044f\U000104b0-\U000104d3\U000104d8-\U000104fb\U00010c80-\U00010cb2\U00010cc0-\U00010cf2\U000118a0-\U000118df\U0001e900-\U0001e943")
 NOT_HAN = lambda s: r"(?:(?!\p{Han})%s)" % s
 # name -> expressions in order, as a tokenizer.json would hold them as Split, Isolated
 PRE = {
@@ -169,6 +177,7 @@ PRE = {
     "laguna": [r"[^\n]+|[\n]+", CL("")],
     "deepseek-coder": [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", EAST, r"\p{N}"],
     "deepseek-v3": [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", DS3],
+    "deepseek-llm": [r"[\r\n]", r"\s?[%s]+" % CASED, r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", EAST, r"\p{N}+"],
     "gpt-4o": [O2("{1,3}", "(?:%s)?" % C)], "tekken": [O2("", "")],
     "tiny_aya": [r"\d{1,3}(?=(?:\d{3})*\b)", O2("{1,3}", "(?:%s)?" % C)],
     "youtu": ["[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+", O2("", "(?:%s)?" % C)],
@@ -182,7 +191,7 @@ PRE = {
     "chameleon": ["<sentinel:[0-9]+>", "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z", r"([\t\n]|    |  )", r"\p{N}", r"[\p{P}!-/:-@\[-`{-~]", GPT2],
     "afmoe": [r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))",
               "[一-鿿㐀-䶿\uf900-\ufaff぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿\u0e80-\u0effក-៿က-႟ꩠ-ꩿꧠ-꧿가-\ud7afᄀ-ᇿ]+", DS3],
-    "whitespace": [r"\S+"],
+    "whitespace": [r"\S+"], "gemma4": [r"[^\n]+|[\n]+"],
 }
 
 
@@ -190,6 +199,12 @@ def split(name, texts):
     """Pieces by the package tokenizers, which runs Oniguruma: every match and every gap, stage by stage."""
     p = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(x), "isolated") for x in PRE[name]])
     return [[len(x.encode()) for x, _ in p.pre_tokenize_str(t)] for t in texts]
+
+
+def around(cp):
+    """A code point alone and twice, among letters, numbers, signs and white space: tests/unit/tok/test_points.c has the same."""
+    c = chr(cp)
+    return ("I {0} {0}{0}a !{0} {0}{0}! 1{0}{0}{0}2 'S{0}'s\n{0}{0} \n {0}\n  {0}A{0}b.中{0}あ́{0}́/ {0}").format(c)
 
 
 def train_bpe(lines, size, pre, special=("<|end|>", "<|sys|>"), ignore_merges=False, added=()):

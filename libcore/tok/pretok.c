@@ -66,7 +66,9 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 	if (!ctx)
 		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
 	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
-	                         PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &code, &at, ctx);
+	                         PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+	                                 (c->with == PRETOK_WITH_PCRE2 ? PCRE2_UCP : 0),
+	                         &code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (c->re[i]) {
 		c->n_re++;

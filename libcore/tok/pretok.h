@@ -3,10 +3,12 @@
  * A pre-tokenizer is a list of stages.  Each stage runs over every piece of the stage before it,
  * alone, as if the piece were the whole text: every match is a piece, and every gap between matches
  * is.  A stage is a regular expression.
- * Where a hand-written scanner stands beside it, the scanner does the work, in linear time, and the
- * expression says what it must find (the tests compare); else PCRE2 runs the expression.  A byte
- * that is part of no valid UTF-8 sequence is in category Cn for the scanners and U+0001 for PCRE2:
- * neither letter, number, mark, punctuation, symbol nor space. */
+ * If the stage has a hand-written scanner, the scanner splits the text, in linear time, and the
+ * expression says what it must find (the tests compare); otherwise PCRE2 runs the expression.
+ * A class of characters (\p{L}, \s, \d) needs a scanner: the classes of PCRE2 are those of whatever
+ * Unicode version its distribution has, the scanners' are those of text/unicode.h.
+ * A byte that is part of no valid UTF-8 sequence is in category Cn for the scanners and U+0001 for
+ * PCRE2: neither letter, number, mark, punctuation, symbol nor space. */
 #ifndef TOK_PRETOK_H
 #define TOK_PRETOK_H
 #include <stddef.h>
@@ -25,9 +27,10 @@ struct pretok_it {
 	const uint64_t *ascii; /* [2] bits: the class of the stage below U+0080 */
 };
 
-/* code points of a category in set and not in without, or in a range */
+/* code points that are in one of the sets (unicode_set) or ranges, or with `negated` in none of them */
 struct pretok_class {
-	uint32_t set, without;
+	uint32_t set;
+	int negated;
 	int n;
 	const uint32_t (*range)[2];
 };
@@ -46,17 +49,18 @@ struct pretok_stage {
 };
 
 enum pretok_how {
-	PRETOK_EOL = 1 << 0,     /* punctuation includes the following newlines */
-	PRETOK_SLASH = 1 << 1,   /* and slashes */
-	PRETOK_ONE = 1 << 2,     /* but only one of them */
-	PRETOK_MARKS = 1 << 3,   /* marks count as letters */
-	PRETOK_PHRASE = 1 << 4,  /* words joined by single spaces are one piece */
-	PRETOK_BLANKS = 1 << 5,  /* white space is split into powers of two */
-	PRETOK_HAN = 1 << 6,     /* runs of Han are split off first and are not part of words */
-	PRETOK_SHORT = 1 << 7,   /* a word includes the contraction after it */
-	PRETOK_LEAD = 1 << 8,    /* one white space may precede the run */
-	PRETOK_EXACT = 1 << 9,   /* either max code points or none */
-	PRETOK_AT_END = 1 << 10, /* groups only if the run ends a word */
+	PRETOK_EOL = 1 << 0,         /* punctuation includes the following newlines */
+	PRETOK_SLASH = 1 << 1,       /* and slashes */
+	PRETOK_ONE = 1 << 2,         /* but only one of them */
+	PRETOK_MARKS = 1 << 3,       /* marks count as letters */
+	PRETOK_PHRASE = 1 << 4,      /* words joined by single spaces are one piece */
+	PRETOK_BLANKS = 1 << 5,      /* white space is split into powers of two */
+	PRETOK_HAN = 1 << 6,         /* runs of Han are split off first and are not part of words */
+	PRETOK_SHORT = 1 << 7,       /* a word includes the contraction after it */
+	PRETOK_LEAD = 1 << 8,        /* one white space may precede the run */
+	PRETOK_EXACT = 1 << 9,       /* either max code points or none */
+	PRETOK_AT_END = 1 << 10,     /* groups only if the run ends a word */
+	PRETOK_LEAD_BLANK = 1 << 11, /* one U+0020 may precede the run */
 };
 
 /* properties of a pre-tokenizer besides its stages */

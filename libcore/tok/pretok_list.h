@@ -21,6 +21,9 @@ static const uint32_t eol_range[][2] = { { '\n', '\n' }, { '\r', '\r' } };
 static const uint32_t signs_range[][2] = { { '$', '$' }, { '+', '+' }, { '<', '>' }, { '^', '^' }, { '|', '|' }, { '~', '~' } };
 static const uint32_t signs_tick_range[][2] = { { '$', '$' }, { '+', '+' }, { '<', '>' }, { '^', '^' }, { '`', '`' }, { '|', '|' },
 	{ '~', '~' } };
+static const uint32_t ascii_punct_range[][2] = { { '!', '/' }, { ':', '@' }, { '[', '`' }, { '{', '~' } };
+static const uint32_t text_stop_range[][2] = { { '!', '!' }, { '(', ')' }, { ',', ',' }, { '.', '.' }, { '?', '?' }, { '|', '|' },
+	{ 0x60c, 0x60c }, { 0x6d4, 0x6d4 }, { 0x964, 0x964 }, { 0x2026, 0x2026 }, { 0x3001, 0x3002 }, { 0xff0c, 0xff0c } };
 static const uint32_t east_range[][2] = { { 0x800, 0x9fa5 }, { 0xac00, 0xd7ff } };
 static const uint32_t ja_zh_range[][2] = { { 0x3040, 0x30ff }, { 0x4e00, 0x9fa5 } };
 static const uint32_t ds_punct_range[][2] = { { '!', '/' }, { ':', '~' }, { 0x2018, 0x201f }, { 0x3000, 0x3002 }, { 0xff01, 0xff0f },
@@ -65,10 +68,11 @@ static const uint32_t ds_cased_range[][2] = {
 #define RANGES(r) .n = sizeof r / sizeof *r, .range = r
 static const struct pretok_class
 	number = { .set = UNI_N }, decimal = { .set = UNI_BIT(UNI_ND) }, letter = { .set = UNI_L }, punct = { .set = UNI_P },
-	no_space = { .set = ~UNI_SPACE, .without = UNI_SPACE }, ascii_digit = { RANGES(ascii_digit_range) }, eol = { RANGES(eol_range) },
+	no_space = { .set = UNI_SPACE, .negated = 1 }, ascii_digit = { RANGES(ascii_digit_range) }, eol = { RANGES(eol_range) },
 	signs = { .set = UNI_P, RANGES(signs_range) }, signs_tick = { .set = UNI_P, RANGES(signs_tick_range) },
 	east = { RANGES(east_range) }, ja_zh = { RANGES(ja_zh_range) }, ds_punct = { RANGES(ds_punct_range) },
-	ds_cased = { RANGES(ds_cased_range) };
+	ds_cased = { RANGES(ds_cased_range) }, ascii_punct = { .set = UNI_P, RANGES(ascii_punct_range) },
+	text = { .set = UNI_SPACE, .negated = 1, RANGES(text_stop_range) };
 
 /* one stage */
 #define GPT2          { RE_GPT2, pretok_gpt2 }
@@ -79,6 +83,7 @@ static const struct pretok_class
 #define CL(n, max)    { RE_CL(n), pretok_cl, NULL, max, PRETOK_EOL }
 #define O2(n, max)    { RE_O2(RE_U, RE_W, n, "(?:" RE_SHORT ")?", "[\\r\\n/]*"), pretok_o2, NULL, max, PRETOK_EOL | PRETOK_SLASH | PRETOK_SHORT }
 #define DS3           { RE_DS3, pretok_ds3 }
+#define TEXT          { RE_TEXT, pretok_runs, &text, 0, PRETOK_LEAD_BLANK }
 #define LINES         { "[^\\n]+|[\\n]+", NULL }
 
 static const struct pretok pretok_list[] = {
@@ -128,10 +133,10 @@ static const struct pretok pretok_list[] = {
 	{ "jais-2", 0, { { RE_SHORT "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"
 	  "\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|"
 	  "\\s{1,2}(?!\\S)|\\s{1}", pretok_cl, NULL, 3, PRETOK_EOL | PRETOK_BLANKS } } },
-	{ "poro-chat bloom gpt3-finnish", 0, { { RE_TEXT } } },
-	{ "viking", 0, { { RE_TEXT }, NUMBER } },
+	{ "poro-chat bloom gpt3-finnish", 0, { TEXT } },
+	{ "viking", 0, { TEXT, NUMBER } },
 	{ "chameleon", PRETOK_ADD_BOS, { { "<sentinel:[0-9]+>" }, { "(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z" }, { "([\\t\\n]|    |  )" },
-	  NUMBER, { "[\\p{P}!-/:-@\\[-`{-~]" }, GPT2 } },
+	  NUMBER, { "[\\p{P}!-/:-@\\[-`{-~]", pretok_runs, &ascii_punct, 1 }, GPT2 } },
 	{ "afmoe", 0, { { "\\p{N}{1,3}(?=(?:\\p{N}{3})*(?!\\p{N}))", pretok_threes, &number },
 	  { "[\\x{4e00}-\\x{9fff}\\x{3400}-\\x{4dbf}\\x{f900}-\\x{faff}\\x{3040}-\\x{30ff}\\x{ff65}-\\x{ff9f}\\x{2f00}-\\x{2fdf}"
 	    "\\x{e40}-\\x{e7f}\\x{e80}-\\x{eff}\\x{1780}-\\x{17ff}\\x{1000}-\\x{109f}\\x{aa60}-\\x{aa7f}\\x{a9e0}-\\x{a9ff}"

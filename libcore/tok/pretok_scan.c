@@ -300,11 +300,10 @@ int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 
 int pretok_in_class(const struct pretok_class *c, uint32_t cp)
 {
-	uint32_t set = unicode_set(cp);
 	int lo = 0, hi = c->n;
 
-	if (set & c->set && !(set & c->without))
-		return 1;
+	if (unicode_set(cp) & c->set)
+		return !c->negated;
 	while (lo < hi) {
 		int mid = (lo + hi) / 2;
 		if (c->range[mid][1] < cp)
@@ -312,7 +311,7 @@ int pretok_in_class(const struct pretok_class *c, uint32_t cp)
 		else
 			hi = mid;
 	}
-	return lo < c->n && c->range[lo][0] <= cp;
+	return (lo < c->n && c->range[lo][0] <= cp) != c->negated;
 }
 
 /* Bytes of the code point at `at` where it is in the stage's class, else 0. */
@@ -329,7 +328,8 @@ static inline size_t member(const struct pretok_stage *st, const struct pretok_i
 	return pretok_in_class(st->of, cp) ? k : 0;
 }
 
-/* [class]{1,max}, or with PRETOK_EXACT {max}, with PRETOK_LEAD behind \s? */
+/* [class]{1,max}, or with PRETOK_EXACT {max}; with PRETOK_LEAD after \s?, with PRETOK_LEAD_BLANK
+ * after one optional U+0020 */
 int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
@@ -341,7 +341,9 @@ int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 		k = 1;
 		if ((unsigned char)it->s[at] >= 0x80 || it->s[at] <= ' ') {
 			k = look(it, at, &cp, &set);
-			lead = st->flags & PRETOK_LEAD && set & UNI_SPACE && member(st, it, at + k);
+			lead = ((st->flags & PRETOK_LEAD && set & UNI_SPACE) ||
+			        (st->flags & PRETOK_LEAD_BLANK && cp == ' ')) &&
+			       member(st, it, at + k);
 		}
 		p = lead ? at + k : at;
 		for (size_t m; (!st->max || n < st->max) && (m = member(st, it, p)); n++)
