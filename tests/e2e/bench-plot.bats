@@ -29,9 +29,9 @@ setup_more()
 }
 
 @test "plot: pictures by gnuplot; without it, an error that names it, and a report in letters" {
-	fails 1 'gnuplot' env PATH=/nowhere "$B/infer-bench" plot --out a.svg "$BATS_FILE_TMPDIR/run.jsonl"
+	fails 1 'gnuplot' env PATH="$PWD/missing" "$B/infer-bench" plot --out a.svg "$BATS_FILE_TMPDIR/run.jsonl"
 	[ ! -e a.svg ]
-	env PATH=/nowhere "$B/infer-bench" report "$BATS_FILE_TMPDIR/run.jsonl" >letters.html 2>said
+	env PATH="$PWD/missing" "$B/infer-bench" report "$BATS_FILE_TMPDIR/run.jsonl" >letters.html 2>said
 	grep -q '<pre>Speed of a model' letters.html
 	grep -q 'without gnuplot' said
 	command -v gnuplot >/dev/null || skip "no gnuplot"

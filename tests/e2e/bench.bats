@@ -57,7 +57,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "nothing called 'walk'" infer-bench walk
 	fails 2 'repeat' kernels --repeat 0
-	fails 1 'nowhere' kernels --filter scale --record /nowhere/r
+	fails 1 'missing/r' kernels --filter scale --record missing/r
 	printf 'my notes' >notes
 	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
 	[ "$(cat notes)" = 'my notes' ]
@@ -180,7 +180,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 @test "run --plan: what is no plan, or not for this machine, is refused by name" {
 	fails 2 'do not go with it' infer-bench run --plan p -p 4
 	fails 2 'goes with run and serve only' infer-bench kernels --plan p
-	fails 1 'nowhere' infer-bench run --plan /nowhere
+	fails 1 'missing' infer-bench run --plan missing
 	echo '{"v":1,"kind":"bench"}' >p
 	fails 3 'no plan in it' infer-bench run --plan p
 	echo '{"v":1,"kind":"plan","model":"demo","asked":{"users":0}}' >p

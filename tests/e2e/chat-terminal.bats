@@ -81,7 +81,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 }
 
 @test "an unknown command, or one that cannot be now, is one line; the conversation goes on, and the code is that of the first" {
-	printf '/nonsense\n%s\n/load /nonexistent\n' "$what" >lines
+	printf '/nonsense\n%s\n/load missing\n' "$what" >lines
 	rc=0
 	talk <lines >out 2>err || rc=$?
 	same 2 "$rc"
@@ -141,7 +141,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	cmp it.json again.json
 	printf '%s\n%s\n' "$what" "$story" | talk | cmp - out
 	rc=0
-	printf '%s\n/save /nonexistent/it\n/save .\n/save /dev/null\n' "$what" | talk >out 2>err || rc=$?
+	printf '%s\n/save missing/it\n/save .\n/save /dev/null\n' "$what" | talk >out 2>err || rc=$?
 	same 1 "$rc"
 	same 3 "$(wc -l <err)"
 	[ -c /dev/null ]
@@ -231,7 +231,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 }
 
 @test "/model goes on with another; one that cannot be opened leaves the one before" {
-	printf '%s\n/model /nonexistent\n/model %s\n/regen\n/model %s\nthe\n/save it.json\n/model\n' "$what" "$M" "$CHAT" >lines
+	printf '%s\n/model missing\n/model %s\n/regen\n/model %s\nthe\n/save it.json\n/model\n' "$what" "$M" "$CHAT" >lines
 	rc=0
 	talk -n 9 <lines >out 2>err || rc=$?
 	same 1 "$rc"

@@ -232,7 +232,7 @@ setup()
 		[[ $output == *'deps: missing: no-such-compiler'*'deps: install them with: '*'DEPS=skip'* ]]
 		run -2 make -s -C "$TOP" SAN='' O="$PWD/o" CC="$PWD/cc-bare" "$goal" </dev/null
 		[[ $output == *'deps: missing: histedit.h'* ]]
-		PKG_CONFIG_LIBDIR=/nowhere run -2 make -s -C "$TOP" SAN='' O="$PWD/o" "$goal" </dev/null
+		PKG_CONFIG_LIBDIR=$PWD/missing run -2 make -s -C "$TOP" SAN='' O="$PWD/o" "$goal" </dev/null
 		[[ $output == *'deps: missing: libpcre2-8'*openblas*libopenblas-dev* ]]
 	done
 	[ ! -e o ]

@@ -309,8 +309,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 
 @test "INFER_MODEL, INFER_THREADS and INFER_ISA stand in for options, and options win" {
 	a=$(infer-run -q --temp 0 -n 4 --no-stdin the)
-	same "$a" "$(INFER_MODEL=/nonexistent infer-run -m "$M" -q --temp 0 -n 4 --no-stdin the)"
-	INFER_MODEL=/nonexistent fails 1 '/nonexistent' infer-run x
+	same "$a" "$(INFER_MODEL=$PWD/missing infer-run -m "$M" -q --temp 0 -n 4 --no-stdin the)"
+	INFER_MODEL=$PWD/missing fails 1 "$PWD/missing" infer-run x
 	INFER_THREADS=many fails 2 "INFER_THREADS: 'many' is not a whole number" infer-run x
 	INFER_ISA=mmx fails 2 "INFER_ISA: 'mmx' is no kernel set" infer-run x
 	INFER_ISA=mmx fails 2 "--isa: 'mmx' is no kernel set" infer-run --isa mmx x

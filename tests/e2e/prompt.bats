@@ -77,8 +77,8 @@ ids() { infer-run --tokenize "$@"; }
 }
 
 @test "a missing or unreadable prompt file is an error of running" {
-	fails 1 '/nonexistent: No such file' infer-run -f /nonexistent
-	fails 1 'Is a directory' infer-run -f /
+	fails 1 'missing: No such file' infer-run -f missing
+	fails 1 'Is a directory' infer-run -f .
 }
 
 @test "text that is not UTF-8 is refused with the byte; --raw takes it" {

@@ -161,7 +161,7 @@ static int without(char **command)
 
 int main(int argc, char **argv)
 {
-	static const char *const read[] = { "/usr/share", "/missing" }, *const written[] = { "." };
+	static const char *const read[] = { "/usr/share", "missing" }, *const written[] = { "." };
 	unsigned flags = 0;
 	int threaded = 0, serve = 0, paths = 0;
 	infer_error err;

@@ -15,7 +15,7 @@
 #include "file/gguf_write.h"
 
 static const char golden[] = "tests/golden/logits/llama-bias.gguf";
-static char path[64];
+static char path[64] = "/tmp/test_model-XXXXXX";
 
 /* The golden file, or another of them, again with one thing changed. */
 struct edit {
@@ -368,9 +368,11 @@ int main(void)
 		                            cmocka_unit_test(test_copy),
 		                            cmocka_unit_test(test_packed),
 		                            cmocka_unit_test(test_views) };
-	int rc;
+	int rc, fd = mkstemp(path);
 
-	snprintf(path, sizeof path, "/tmp/test_model-%ld.gguf", (long)getpid());
+	if (fd < 0)
+		return 1;
+	close(fd);
 	rc = nth_group(tests);
 	remove(path);
 	return rc;

@@ -207,7 +207,8 @@ static int case_not_records(void)
 	nth_fails(outfile_open(&f, path, w, on_done, &m, &err), INFER_EFORMAT);
 	assert_int_equal(f.fd, -1);
 	nth_fails(outfile_open(&f, "/dev/null", w, on_done, &m, &err), INFER_EIO);
-	nth_fails(outfile_open(&f, "/nowhere/x", w, on_done, &m, &err), INFER_EIO);
+	snprintf(path, sizeof path, "%s/missing/x", dir);
+	nth_fails(outfile_open(&f, path, w, on_done, &m, &err), INFER_EIO);
 out:
 	infer_writer_free(w);
 	return rc;
