@@ -45,6 +45,33 @@ same()
 	return 1
 }
 
+# slow_model FILE OPTION...: a model of mkmodel --ctx 100000 that computes for long.  TEST_FAST: the built-in model stands in for it, with
+# that context, to show that cases wait for a state and not for a speed
+slow_model()
+{
+	if [ -z "${TEST_FAST:-}" ]; then
+		mkmodel --ctx 100000 "${@:2}" "$1"
+	else
+		perl -0777 -pe 's/(llama\.context_length\x04\0\0\0)..../$1 . pack "V", 100000/se or die "no context_length"' \
+			"$TOP/libcore/demo/demo.gguf" >"$1"
+	fi
+}
+
+# doubled N MOST COMMAND...: COMMAND with N, 2 N, 4 N ... as its last argument, until it succeeds; it fails if it needs more than MOST.
+# For work that must take long enough to be seen, however fast the machine is.
+doubled()
+{
+	local n=$1 most=$2
+
+	shift 2
+	while [ "$n" -le "$most" ]; do
+		if "$@" "$n"; then return 0; fi
+		n=$((2 * n))
+	done
+	echo "not with $most either: $*"
+	return 1
+}
+
 # json PATH: values at PATH (a.b.0; a.# is a length) of each JSON line of standard input, one a line; every line must parse
 json()
 {

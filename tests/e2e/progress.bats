@@ -1,40 +1,48 @@
 # How far work is, on a terminal; what it came to; -v and -vv
 load lib
 
-# long work on any machine: the narrowest kernels, one thread
+# LONG takes minutes on any machine, and cases end it when they have seen what they wait for.  SLOWLY: the narrowest kernels, one thread
 setup_more()
 {
-	export TERM=xterm SLOW=$BATS_FILE_TMPDIR/slow.gguf
-	mkmodel --ctx 100000 --layers 4 --embd 256 --chat "$SLOW"
-	yes 'the of and' | head -n 6000 >"$BATS_FILE_TMPDIR/long.txt"
-	export LONG=$BATS_FILE_TMPDIR/long.txt SLOWLY="infer-run -m $BATS_FILE_TMPDIR/slow.gguf --isa ref -t 1"
+	export TERM=xterm SLOW=$BATS_FILE_TMPDIR/slow.gguf LONG=$BATS_FILE_TMPDIR/long.txt
+	slow_model "$SLOW" --layers 4 --embd 256 --chat
+	yes 'the of and' | head -n 16000 >"$LONG"
+	export SLOWLY="infer-run -m $SLOW"
+	[ -n "${TEST_FAST:-}" ] || SLOWLY="$SLOWLY --isa ref -t 1"
+	TOTAL=$(infer-run -m "$SLOW" --tokenize --no-stdin -f "$LONG" | wc -w)
+	export TOTAL
 }
 setup() { cd "$BATS_TEST_TMPDIR" || return; }
 teardown() { if [ -S tm ]; then tmux -S tm kill-server 2>/dev/null || true; fi; }
 
-# what goes to a terminal while COMMAND runs there: until REGEX is among it, 60 s at most, and then it is ended with SIGNAL, if there is one
+# what goes to a terminal while COMMAND runs there: until REGEX is among it, and then it is ended with SIGNAL, if there is one.  Fails if
+# COMMAND ends without REGEX, or after 2 minutes
 terminal() # REGEX SIGNAL COMMAND
 {
 	command -v script >/dev/null || skip "no script(1) here"
 	: >shown
 	echo "trap : INT; $3 & echo \$! >pid; wait \$!; echo ended with \$?" >it.sh
 	script -qfec "bash $PWD/it.sh" shown </dev/null >/dev/null &
-	for _ in $(seq 600); do
+	local script=$! runs=1
+	for _ in $(seq 1200); do
+		# asked first, so that what it wrote last is looked at
+		kill -0 $script 2>/dev/null || runs=0
 		if grep -qE -- "$1" shown; then
 			[ -z "$2" ] || kill "-$2" "$(cat pid)"
 			wait
 			return
 		fi
+		[ $runs = 1 ] || break
 		sleep .1
 	done
 	echo "never saw $1:"
 	cat -v shown | tail -c 400
-	[ ! -s pid ] || kill -KILL "$(cat pid)"
+	[ $runs = 0 ] || [ ! -s pid ] || kill -KILL "$(cat pid)"
 	return 1
 }
 
 @test "a prompt: how much of it is read, the rate, and the time left" {
-	terminal 'prompt [0-9]+/35999 \([0-9]+ %\) [0-9.]+ tok/s, [0-9]+:[0-9]{2}(:[0-9]{2})? left' TERM \
+	terminal 'prompt [0-9]+/'"$TOTAL"' \([0-9]+ %\) [0-9.]+ tok/s, [0-9]+:[0-9]{2}(:[0-9]{2})? left' TERM \
 		"$SLOWLY --raw --no-stdin -f $LONG -n 1 >out"
 	# more often than by steps of 512, and less often than five times a second
 	n=$(tr '\r' '\n' <shown | grep -oE 'prompt [0-9]+/' | sort -u | wc -l)
@@ -43,11 +51,13 @@ terminal() # REGEX SIGNAL COMMAND
 }
 
 @test "progress is wiped before an answer, a warning and an error, and is not for pipes, -q and terminals that know no escapes" {
-	# sanitizers are slower
-	head -n $((${SAN:+-20} + 30)) "$LONG" >p
 	go="$SLOWLY --raw --no-stdin --temp 0 -f p"
-	terminal 'ended with 0' '' "$go -n 3 >out"
-	grep -q 'prompt ' shown
+	shows_prompt()
+	{
+		head -n "$1" "$LONG" >p
+		terminal 'ended with 0' '' "$go -n 3 >out" && grep -q 'prompt ' shown
+	}
+	doubled 10 16000 shows_prompt
 	grep -qa $'\r\e\\[Kended with 0' shown
 	terminal 'ended with 0' '' "$go -n 3 -q >quiet"
 	run ! grep -q 'prompt ' shown
@@ -60,26 +70,39 @@ terminal() # REGEX SIGNAL COMMAND
 	cmp out dumb
 	# the context is full: one line of its own
 	n=$(infer-run -m "$SLOW" --tokenize --no-stdin -f p | wc -w)
-	terminal 'ended with 0' '' "$go --ignore-eos --json -c $((n + 60)) >out"
-	grep -qaE $'\r\e\\[Kinfer-run: warning: the context of [0-9]+ tokens is full' shown
+	fills_context()
+	{
+		terminal 'ended with 0' '' "$go --ignore-eos --json -c $((n + $1)) >out" &&
+			grep -qaE $'\r\e\\[Kinfer-run: warning: the context of [0-9]+ tokens is full' shown
+	}
+	doubled 15 64000 fills_context
 }
 
 @test "progress with --sandbox, of --score, and of a record until it is there" {
 	if infer-run --sandbox -n 1 --no-stdin the >/dev/null 2>&1; then
-		terminal 'prompt [0-9]+/35999 ' TERM "$SLOWLY --sandbox --raw --no-stdin -f $LONG -n 1 >out"
+		terminal 'prompt [0-9]+/'"$TOTAL " TERM "$SLOWLY --sandbox --raw --no-stdin -f $LONG -n 1 >out"
 	fi
-	terminal 'scored [0-9]+/35999 \([0-9]+ %\) ' TERM "$SLOWLY --score --no-stdin -f $LONG >out"
-	terminal 'answer [0-9]+/9000 \([0-9]+ %\) [0-9.]+ tok/s' TERM "$SLOWLY --json --ignore-eos --raw --no-stdin -n 9000 the >out"
+	terminal 'scored [0-9]+/'"$TOTAL"' \([0-9]+ %\) ' TERM "$SLOWLY --score --no-stdin -f $LONG >out"
+	terminal 'answer [0-9]+/90000 \([0-9]+ %\) [0-9.]+ tok/s' TERM "$SLOWLY --json --ignore-eos --raw --no-stdin -n 90000 the >out"
 }
 
 @test "a batch: done of all, failed, rate and time; of a pipe all is not known; one closing line, on a terminal or with -v" {
-	for i in $(seq 20); do
-		echo '{"id":"'"$i"'","prompt":"the of and","max_tokens":'$((i == 1 ? -5 : ${SAN:+-8} + 12))'}'
-	done >in
-	terminal 'batch [0-9]+/20, 1 failed, [0-9.]+ tok/s(, [0-9]+:[0-9]{2} left)?' '' "$SLOWLY --ignore-eos --batch in >out"
+	asks() { for i in $(seq 20); do echo '{"id":"'"$i"'","prompt":"the of and","max_tokens":'$((i == 1 ? -5 : $1))'}'; done; }
+	shows_batch()
+	{
+		asks "$1" >in
+		terminal 'batch [0-9]+/20, 1 failed, [0-9.]+ tok/s(, [0-9]+:[0-9]{2} left)?' '' "$SLOWLY --ignore-eos --batch in >out"
+	}
+	doubled 4 4096 shows_batch
 	grep -qaE $'^(.*\r\e\\[K)?infer-run: 20 requests done, 1 failed; [0-9]+ tokens at [0-9]+/s in ([0-9.]+ s|[0-9]+:[0-9]{2})' shown
 	same 20 "$(wc -l <out)"
-	terminal 'batch [0-9]+, 1 failed, [0-9.]+ tok/s' '' "cat in | $SLOWLY --ignore-eos --batch - >out"
+	shows_pipe()
+	{
+		asks "$1" >in
+		terminal 'batch [0-9]+, 1 failed, [0-9.]+ tok/s' '' "cat in | $SLOWLY --ignore-eos --batch - >out"
+	}
+	doubled 4 4096 shows_pipe
+	asks 12 >in
 	infer-run -q --ignore-eos --batch in 2>err >out || [ $? = 7 ]
 	same 1 "$(wc -l <err)"
 	infer-run -v --ignore-eos --batch in 2>err >out || [ $? = 7 ]
@@ -157,5 +180,5 @@ terminal() # REGEX SIGNAL COMMAND
 
 @test "infer-bench: turns done of all, and the time left" {
 	terminal '(prefill|decode) [0-9]+, 0 behind, 1 at once: [0-9]+/[0-9]+, [0-9]+:[0-9]{2} left' TERM \
-		"infer-bench run -m $SLOW -t 1 --isa ref -p 64 -n 16 --repeat 50 >out"
+		"infer-bench run -m $SLOW -t 1 --isa ref -p 64 -n 16 --repeat 1000 >out"
 }

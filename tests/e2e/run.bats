@@ -19,7 +19,7 @@ score() { infer-run -q --no-stdin --score "$@"; }
 }
 
 @test "the text streams: the first words are there while the rest is computed" {
-	mkmodel --ctx 100000 --layers 4 --embd 256 slow.gguf
+	slow_model slow.gguf --layers 4 --embd 256
 	mkfifo pipe
 	infer-run -q -m slow.gguf --no-stdin --ignore-eos --temp 0 the >pipe &
 	pid=$!

@@ -107,7 +107,7 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 }
 
 @test "a signal ends it, and its request on the server" {
-	mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf
+	slow_model slow.gguf --layers 8 --embd 256
 	infer-serve -m slow.gguf -t 1 --listen unix:own >up 2>said 3>&- &
 	PID=$!
 	up up
@@ -117,10 +117,6 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	kill -INT $client
 	wait $client || rc=$?
 	same 130 "$rc"
-	for _ in $(seq 50); do
-		case "$(perl "$TOP/tests/tools/http.pl" own ask GET /metrics | grep '^infer_num_requests_running')" in *' 0') break ;; esac
-		sleep 0.1
-	done
-	perl "$TOP/tests/tools/http.pl" own ask GET /metrics | grep -q '^infer_num_requests_running.* 0$'
+	until_same 0 gauge num_requests_running
 	kill -KILL $PID
 }

@@ -6,16 +6,7 @@ post() { own ask POST "$@"; }
 ask_for() { post /v1/completions "{\"model\":\"$1\",\"prompt\":\"the of\",\"max_tokens\":3,\"seed\":1}" "${@:2}"; }
 # the state of each model, in one line
 states() { own ask GET /v1/models | grep -o '"value":"[a-z]*"' | cut -d'"' -f4 | tr '\n' ' '; }
-# until the states are these, at most 5 s
-until_states()
-{
-	for _ in $(seq 100); do
-		[ "$(states)" != "$1" ] || return 0
-		sleep 0.05
-	done
-	states
-	return 1
-}
+until_states() { until_same "$1" states; }
 
 @test "names and aliases; loaded on demand, unloaded when idle; keys, limits and defaults of each; what is listed" {
 	printf 'mine\nwatch operator\n' >keys
@@ -70,27 +61,39 @@ until_states()
 }
 
 @test "memory is accounted before a model is loaded: the one that is idle makes room, one that is busy does not" {
-	mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf
+	slow_model slow.gguf --layers 8 --embd 256
+	# the smaller the file, the more it takes to fill the memory
+	local kv=${TEST_FAST:+42M}
+	kv=${kv:-30M}
 	cat >serve.yaml <<-EOF
 		infer-serve: 1
 		memory: 72M
 		models:
 		  a: {model: $M, kv-bytes: 4M}
 		  b: {model: $SPM, kv-bytes: 4M}
-		  slow: {model: slow.gguf, kv-bytes: 30M}
+		  slow: {model: slow.gguf, kv-bytes: $kv}
 		  huge: {model: $M, kv-bytes: 99M}
 	EOF
 	serve --config serve.yaml
 	ask_for a >one
 	ask_for b >out
 	same 'loaded loaded unloaded unloaded ' "$(states)"
-	own stream /v1/completions '{"model":"slow","prompt":"the of","max_tokens":300,"ignore_eos":true,"stream":true}' >events &
-	until_states 'unloaded unloaded loaded unloaded '
-	ask_for a >out
+	# with an answer so long that a is asked for before its end
+	is_busy()
+	{
+		perl "$H" own stream /v1/completions '{"model":"slow","prompt":"the of","max_tokens":'"$1"',"ignore_eos":true,"stream":true}' >events &
+		client=$!
+		until [ "$(states)" = 'unloaded unloaded loaded unloaded ' ]; do
+			kill -0 $client 2>/dev/null || return 1
+		done
+		ask_for a >out
+		[ "$(status)" = 503 ] || { wait $client; return 1; }
+	}
+	doubled 100 3200 is_busy
 	same '503 unavailable_error 5' "$(status) $(json error.type <out) $(sed -n 's/^retry-after: //Ip' head)"
 	ask_for huge >out
 	same '500 huge needs' "$(status) $(json error.message <out | grep -o 'huge needs')"
-	wait $!
+	wait $client
 	grep -q '"finish_reason":"length"' events
 	same "$(json choices.0.text <one)" "$(ask_for a | json choices.0.text)"
 }

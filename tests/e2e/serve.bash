@@ -27,6 +27,27 @@ teardown()
 # what differs from run to run of infer-run: times, and what an earlier request left in the cache
 still() { sed -E 's/"created":[0-9]+/T/; s/"timings":\{[^}]*\}/T/; s/"cached_tokens":[0-9]+/T/' "$1"; }
 own() { perl "$H" own "$@"; }
+# gauge NAME [LABEL]: the value of a metric of the server at ./own, of a family with labels the one whose last label has the value LABEL
+gauge() { own ask GET /metrics '' 'X-Api-Key: mine' | sed -n "s/^infer_$1{[^}]*${2:+\"$2\"}} //p"; }
+# until_same TEXT COMMAND...: until the command prints TEXT, for 2 minutes at most
+until_same()
+{
+	local wanted=$1 got=''
+
+	shift
+	for _ in $(seq 2400); do
+		got=$("$@") && [ "$got" != "$wanted" ] || break
+		sleep 0.05
+	done
+	same "$wanted" "$got"
+}
+# until_has N PID: until the server at ./own has N requests, running or waiting; it fails if PID, the client, ends before
+until_has()
+{
+	while [ $(($(gauge num_requests_running) + $(gauge num_requests_waiting))) -lt "$1" ]; do
+		kill -0 "$2" 2>/dev/null || return 1
+	done
+}
 status() { head -n 1 head; }
 # refused PATH: each line of standard input is a param (-: null), a space and a body, refused for that param by the server at $SOCK
 refused()

@@ -270,6 +270,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	printf '%s\n' http://evil.com http://notlocalhost http://localhost.evil.com http://localhost:80.evil.com http://localhost: ftp://localhost localhost null | allowed >out2
 	[ ! -s out2 ]
 	kill -KILL $PID
+	wait $PID || :
 	serve -m "$M" --cors http://a.example
 	same http://a.example "$(printf '%s\n' http://b.example http://a.example http://a.example:80 http://localhost | allowed)"
 }
@@ -428,42 +429,32 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same ok "$(own ask GET /health | json status)"
 }
 
-# a model that takes long
-slow_model() { mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf; }
-idle() { [ "$(own ask GET /health | json slots_processing)" = 0 ]; }
-# until no sequence is computed, or until one is, at most a minute
-until_idle()
+# sequences that are computed
+processing() { own ask GET /health | json slots_processing; }
+until_idle() { until_same 0 processing; }
+# until one is computed; it fails if PID, the client, ends before
+until_busy() # PID
 {
-	for _ in $(seq 600); do
-		idle && return
-		sleep 0.1
+	while [ "$(processing)" = 0 ]; do
+		kill -0 "$1" 2>/dev/null || return 1
 	done
-	return 1
-}
-until_busy()
-{
-	for _ in $(seq 1200); do
-		idle || return 0
-		sleep 0.05
-	done
-	return 1
 }
 
 @test "a client that goes ends its request, whole or streamed; others are not touched; the gauges go back" {
-	slow_model
+	slow_model slow.gguf --layers 8 --embd 256
 	serve -m slow.gguf
-	long='{"prompt":"the","max_tokens":50000,"ignore_eos":true'
+	long='{"prompt":"the","max_tokens":90000,"ignore_eos":true'
 	own leave 3 /v1/completions "$long,\"stream\":true,\"n\":2}"
 	until_idle
 	perl "$H" own ask POST /v1/completions "$long}" >out &
-	until_busy
+	until_busy $!
 	kill $!
 	wait $! || :
 	until_idle
-	own ask GET /metrics >out
-	same '0 0' "$(sed -n 's/^infer_num_requests_\(running\|waiting\){[^}]*} //p' out | xargs)"
-	same 2 "$(sed -n 's/^infer_request_success_total{.*"cancelled"} //p' out)"
-	same 2 "$(sed -n 's/^infer_http_requests_total{.*status="499"} //p' out)"
+	until_same 0 gauge num_requests_running
+	until_same 0 gauge num_requests_waiting
+	until_same 2 gauge request_success_total cancelled
+	until_same 2 gauge http_requests_total 499
 	own leave 0 /v1/completions "$long}"
 	until_idle
 	# one reads nothing: it is computed to its end, and another does not wait for it
@@ -475,21 +466,30 @@ until_busy()
 }
 
 @test "more requests than may wait: 429 with Retry-After" {
-	slow_model
+	slow_model slow.gguf --layers 8 --embd 256
 	serve -m slow.gguf --max-queue 0
-	for _ in $(seq 40); do
-		echo '{"prompt":"the","max_tokens":20,"ignore_eos":true}'
-	done | own many 40 /v1/completions >out
+	# with answers so long that none ends before all are asked for
+	refused_8()
+	{
+		for _ in $(seq 40); do
+			echo '{"prompt":"the","max_tokens":'"$1"',"ignore_eos":true}'
+		done | own many 40 /v1/completions >out
+		[ "$(grep -c '"code":"rate_limit_exceeded"' out)" = 8 ]
+	}
+	doubled 10 80000 refused_8
 	same 32 "$(grep -c '"object":"text_completion"' out)"
-	same 8 "$(grep -c '"code":"rate_limit_exceeded"' out)"
 }
 
 @test "SIGTERM: new requests are refused, those that run end, then code 0; the second, or the time, cuts them" {
-	slow_model
-	serve -m slow.gguf
-	own stream /v1/completions '{"prompt":"the","max_tokens":400,"ignore_eos":true,"stream":true}' >events 2>why &
-	client=$!
-	until_busy
+	slow_model slow.gguf --layers 8 --embd 256
+	serve -m slow.gguf --drain 600
+	runs()
+	{
+		own stream /v1/completions '{"prompt":"the","max_tokens":'"$1"',"ignore_eos":true,"stream":true}' >events 2>why &
+		client=$!
+		until_busy $client
+	}
+	doubled 40 80000 runs
 	kill -TERM $PID
 	wait $client
 	same '[DONE]' "$(tail -n 1 events)"
@@ -501,7 +501,7 @@ until_busy()
 	serve -m slow.gguf --drain 0
 	own stream /v1/completions '{"prompt":"the","max_tokens":90000,"ignore_eos":true,"stream":true}' >events 2>why &
 	client=$!
-	until_busy
+	until_busy $client
 	kill -TERM $PID
 	wait $client
 	same 'unavailable_error' "$(tail -n 2 events | head -n 1 | json error.type)"

@@ -5,10 +5,10 @@ load lib
 setup_more()
 {
 	export SLOW=$BATS_FILE_TMPDIR/slow.gguf
-	mkmodel --ctx 1000000 --layers 8 --embd 512 "$SLOW"
+	slow_model "$SLOW" --layers 8 --embd 512
 }
 # whoever runs the tests may ignore signals, as shells do for what runs in the background: begin with the defaults
-slow() { exec env --default-signal=INT,TERM,PIPE infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 100000 the; }
+slow() { exec env --default-signal=INT,TERM,PIPE infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 90000 the; }
 
 # until FILE has bytes, at most a minute
 wait_for()
@@ -56,7 +56,7 @@ wait_for()
 }
 
 @test "a SIGINT that is ignored when it begins stays ignored" {
-	(trap '' INT; exec infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 100000 the >out 2>err) &
+	(trap '' INT; exec infer-run -q -m "$SLOW" --no-stdin --ignore-eos --temp 0 -n 90000 the >out 2>err) &
 	pid=$!
 	wait_for out
 	kill -INT $pid
@@ -119,7 +119,7 @@ wait_for()
 
 @test "a model cut short while it is in use: one line that names it, exit code 1" {
 	cp "$SLOW" cut.gguf
-	infer-run -q -m cut.gguf --no-stdin --ignore-eos --temp 0 -n 100000 the >out 2>err &
+	infer-run -q -m cut.gguf --no-stdin --ignore-eos --temp 0 -n 90000 the >out 2>err &
 	pid=$!
 	wait_for out
 	truncate -s 4096 cut.gguf

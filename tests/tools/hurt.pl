@@ -43,7 +43,7 @@ sub ask {
 sub gauge { my ($m, $name) = @_; $m =~ /^infer_$name\{[^}]*\} (\S+)$/m ? $1 : die "hurt.pl: no $name\n" }
 sub metrics {
 	my $m;
-	for (1 .. 200) {
+	for (1 .. 2400) {
 		$m = ask('GET', '/metrics', '');
 		last if !gauge($m, 'num_requests_running') && !gauge($m, 'num_requests_waiting');
 		select undef, undef, undef, 0.05;
