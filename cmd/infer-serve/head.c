@@ -56,7 +56,34 @@ int head_seconds(double *s, const char *value)
 	if (!whole || value[n] || n > 15)
 		return 0;
 	*s = strtod(value, NULL);
-	return *s > 0;
+	return *s > 0 && *s <= HEAD_SECONDS;
+}
+
+static int hex_digit(char c)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)((at - digits) % 16) : -1;
+}
+
+size_t head_unescape(void *unused, struct MHD_Connection *c, char *text)
+{
+	char *to = text;
+
+	(void)unused, (void)c;
+	for (const char *at = text; *at; at++, to++) {
+		int high = *at == '%' ? hex_digit(at[1]) : -1,
+		    low = high < 0 ? -1 : hex_digit(at[2]);
+
+		*to = *at;
+		if (low >= 0 && (high || low)) {
+			*to = (char)(high * 16 + low);
+			at += 2;
+		}
+	}
+	*to = 0;
+	return (size_t)(to - text);
 }
 
 /* n digits, in lower case, not all of them 0 */

@@ -307,7 +307,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 	x->sampled = x->has_trace && head_parent(x->parent, field(c, "traceparent"));
 	find_endpoint(x, route_method(method));
 	if (!x->early.kind && !head_seconds(&x->timeout_s, field(c, "X-Request-Timeout")))
-		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not a number of seconds");
+		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not 0 to 1000000 seconds");
 	if (x->endpoint)
 		check_head(x, c);
 	origin_check(x, c);
@@ -355,7 +355,6 @@ static void answer_raw(struct exchange *x, int kind, const char *reason, const c
 static int take_body(struct exchange *x, const char *at, size_t n)
 {
 	struct server *s = x->server;
-
 	uint64_t most = upload_most(x);
 
 	x->body_bytes += n;
@@ -556,12 +555,13 @@ int http_open(struct server *s, int socket, infer_error *err)
 
 	h->daemon = MHD_start_daemon(
 		s->cert.len ? flags | MHD_USE_TLS : flags, 0, NULL, NULL, on_request, s,
-		MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_LISTEN_SOCKET, socket,
-		MHD_OPTION_NOTIFY_COMPLETED, on_completed, s, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, s, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->o->max_connections,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-		MHD_OPTION_ARRAY, s->cert.len ? tls : &none, MHD_OPTION_END);
+		MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL, MHD_OPTION_UNESCAPE_CALLBACK,
+		head_unescape, NULL, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED,
+		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned)s->o->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD,
+		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->cert.len ? tls : &none,
+		MHD_OPTION_END);
 	if (!h->daemon && s->cert.len)
 		return err_set(err, INFER_EFORMAT,
 		               "%s and %s are no certificate with its key (-vv says more)",

@@ -152,9 +152,19 @@ static void test_parent(void **state)
 
 static void test_seconds(void **state)
 {
-	static const char *const bad[] = {
-		"", "0", "-1", ".5", "1e3", " 1", "a", "0.", "1s", "1.2.3", "123456789012345678"
-	};
+	static const char *const bad[] = { "",
+		                           "0",
+		                           "-1",
+		                           ".5",
+		                           "1e3",
+		                           " 1",
+		                           "a",
+		                           "0.",
+		                           "1s",
+		                           "1.2.3",
+		                           "123456789012345678",
+		                           "1000001",
+		                           "999999999999999" };
 	double s;
 
 	(void)state;
@@ -166,6 +176,27 @@ static void test_seconds(void **state)
 	assert_true(s == 2.5);
 	assert_true(head_seconds(&s, "600"));
 	assert_true(s == 600);
+	assert_true(head_seconds(&s, "1000000"));
+	assert_true(s == HEAD_SECONDS);
+}
+
+static void test_unescape(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "", "" },         { "/a%20b", "/a b" },     { "%41%4a%4A", "AJJ" },
+		{ "%2500", "%00" }, { "file%00", "file%00" }, { "%00%00a%2f", "%00%00a/" },
+		{ "a%", "a%" },     { "a%4", "a%4" },         { "a%4g%g4", "a%4g%g4" },
+		{ "%%41", "%A" },   { "%ff", "\xff" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char text[32];
+
+		strcpy(text, texts[i][0]);
+		assert_int_equal(head_unescape(NULL, NULL, text), strlen(texts[i][1]));
+		assert_string_equal(text, texts[i][1]);
+	}
 }
 
 static void test_lengths(void **state)
@@ -211,11 +242,11 @@ static void test_trace(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trace),   cmocka_unit_test(test_find),
-		cmocka_unit_test(test_table),   cmocka_unit_test(test_names),
-		cmocka_unit_test(test_types),   cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_lengths), cmocka_unit_test(test_seconds),
-		cmocka_unit_test(test_parent),
+		cmocka_unit_test(test_trace),    cmocka_unit_test(test_find),
+		cmocka_unit_test(test_table),    cmocka_unit_test(test_names),
+		cmocka_unit_test(test_types),    cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_lengths),  cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_unescape), cmocka_unit_test(test_parent),
 	};
 	return nth_group(tests);
 }
