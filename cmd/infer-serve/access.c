@@ -1,7 +1,6 @@
 /* infer-serve/access.c - the access log: a JSON line for each request. */
 #include <infer/record.h>
 #include "infer-serve/serve.h"
-#include "common/file.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -13,19 +12,120 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Bytes of lines that are kept in memory while they cannot be written. */
+enum { PENDING = 1 << 20, MODE = 0600 };
+
+static int open_log(const char *path)
+{
+	return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, MODE);
+}
+
 int access_open(struct server *s, infer_error *err)
 {
 	const char *path = s->o->access_log;
+	struct access *a = &s->access;
 
-	s->access_first = 1;
-	s->access_fd = -1;
+	a->first = 1;
 	if (!path)
 		return INFER_OK;
-	s->access_fd = strcmp(path, "-")
-	                       ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)
-	                       : dup(STDOUT_FILENO);
-	return s->access_fd >= 0 ? INFER_OK
-	                         : err_set(err, INFER_EIO, "%s: %s", path, strerror(errno));
+	a->fd = strcmp(path, "-") ? open_log(path) : dup(STDOUT_FILENO);
+	return a->fd >= 0 ? INFER_OK : err_set(err, INFER_EIO, "%s: %s", path, strerror(errno));
+}
+
+void access_close(struct server *s)
+{
+	access_flush(s);
+	if (s->access.fd >= 0)
+		close(s->access.fd);
+	buf_fini(&s->access.pending);
+	pthread_mutex_destroy(&s->access.lock);
+}
+
+/* Write the lines that are pending, as far as possible.  A part of a line that was written is continued
+ * when there is room again.  Caller holds a->lock. */
+static void write_pending(struct access *a)
+{
+	struct buf *p = &a->pending;
+	ssize_t n = 0;
+	size_t done = 0;
+
+	while (done < p->len) {
+		n = write(a->fd, p->at + done, p->len - done);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	if (done)
+		a->torn = p->at[done - 1] != '\n';
+	if (n < 0 && !a->failing)
+		say_warning("the access log cannot be written: %s; it goes on when it can",
+		            strerror(errno));
+	if (n >= 0 && a->failing)
+		say_warning("the access log goes on; %llu lines were lost",
+		            (unsigned long long)a->lost);
+	a->failing = n < 0;
+	a->lost = a->failing ? a->lost : 0;
+	memmove(p->at, p->at + done, p->len - done);
+	p->len -= done;
+}
+
+void access_flush(struct server *s)
+{
+	struct access *a = &s->access;
+
+	pthread_mutex_lock(&a->lock);
+	if (a->fd >= 0 && a->pending.len)
+		write_pending(a);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void access_reopen(struct server *s)
+{
+	const char *path = s->o->access_log;
+	struct access *a = &s->access;
+	int fd;
+
+	if (a->fd < 0 || !strcmp(path, "-"))
+		return;
+	fd = open_log(path);
+	if (fd < 0) {
+		say_warning("the access log stays as it was: %s: %s", path, strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&a->lock);
+	write_pending(a);
+	if (a->torn) { /* the rest of a line means nothing in another file */
+		const char *end =
+			a->pending.len ? memchr(a->pending.at, '\n', a->pending.len) : NULL;
+		size_t n = end ? (size_t)(end - a->pending.at) + 1 : a->pending.len;
+
+		memmove(a->pending.at, a->pending.at + n, a->pending.len - n);
+		a->pending.len -= n;
+		a->lost++;
+		a->torn = 0;
+	}
+	close(a->fd);
+	a->fd = fd;
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* Append a line, or count it as lost if too much is pending. */
+static void append(struct access *a, const struct buf *line)
+{
+	pthread_mutex_lock(&a->lock);
+	if (a->pending.len + line->len > PENDING && a->failing)
+		a->lost++;
+	else
+		buf_put(&a->pending, line->at, line->len);
+	if (a->pending.bad) { /* no memory */
+		buf_clear(&a->pending);
+		a->lost++;
+	}
+	if (a->pending.len)
+		write_pending(a);
+	pthread_mutex_unlock(&a->lock);
 }
 
 void access_put(struct server *s, const struct exchange *x, int status)
@@ -34,11 +134,11 @@ void access_put(struct server *s, const struct exchange *x, int status)
 	struct jwrite w;
 	struct buf b;
 
-	if (s->access_fd < 0)
+	if (s->access.fd < 0)
 		return;
 	buf_init(&b, MEM_BASE);
-	infer_record_open(&w, &b, INFER_KIND_ACCESS, s->access_first ? INFER_RECORD_FIRST : 0);
-	s->access_first = 0;
+	infer_record_open(&w, &b, INFER_KIND_ACCESS, s->access.first ? INFER_RECORD_FIRST : 0);
+	s->access.first = 0;
 	jw_int(&w, "created", (int64_t)time(NULL));
 	jw_str(&w, "id", x->id);
 	jw_str(&w, "remote", x->remote);
@@ -60,11 +160,8 @@ void access_put(struct server *s, const struct exchange *x, int status)
 	if (x->note.len)
 		jw_raw(&w, "request", x->note.at, x->note.len);
 	infer_record_close(&w);
-	if (!b.bad && file_put(s->access_fd, b.at, b.len) < 0) {
-		say_warning("the access log ends: %s", strerror(errno));
-		close(s->access_fd);
-		s->access_fd = -1;
-	}
+	if (!b.bad)
+		append(&s->access, &b);
 	buf_fini(&b);
 }
 

@@ -1,6 +1,7 @@
 /* infer-serve/batches.c - the thread that runs batches. */
 #include "infer-serve/batches.h"
 #include "infer-serve/batch_lines.h"
+#include "infer-serve/batch_output.h"
 #include "infer-serve/files.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
@@ -15,8 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* RUNNING: lines of a batch that the engine has at once. */
-enum { RUNNING = 16, SYNC_MS = 1000 };
+/* RUNNING: lines of a batch that the engine has at once.  ROOM_S: between two attempts to write to a full
+ * disk. */
+enum { RUNNING = 16, SYNC_MS = 1000, ROOM_S = 1 };
 
 /* A batch in work. */
 struct work {
@@ -26,30 +28,67 @@ struct work {
 	struct seen ids;
 	struct arena mem;
 	struct buf line;
-	int out, errors; /* -1: not open */
-	int64_t out_bytes, errors_bytes, synced_ns;
-	int late; /* lines were left out, because the time was over */
+	struct batch_output out, errors;
+	int64_t synced_ns;
+	int late;    /* lines were left out, because the time was over */
+	int is_full; /* the disk is, and that was said */
 };
+
+/* ---- a disk that is full ---- */
+
+/* Wait for a moment.  Returns 0 if the server stops. */
+static int wait_for_room(struct work *w, const infer_error *why)
+{
+	struct server *s = w->s;
+	struct timespec until;
+	int stop;
+
+	if (!w->is_full)
+		say_warning("%s: %s: it goes on when there is room", w->b->id, why->message);
+	w->is_full = 1;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ROOM_S;
+	pthread_mutex_lock(&s->lock);
+	if (!s->batches.stop)
+		(void)pthread_cond_timedwait(&s->batches.wake, &s->lock, &until);
+	stop = s->batches.stop;
+	pthread_mutex_unlock(&s->lock);
+	return !stop;
+}
+
+/* Repeat a step that writes until the disk has room for it.
+ * INFER_EAGAIN  the server stops before that; and the errors of the step */
+typedef int work_step(struct work *w, infer_error *err);
+static int when_room(struct work *w, work_step *step, infer_error *err)
+{
+	int rc;
+
+	while ((rc = step(w, err)) == INFER_EAGAIN && wait_for_room(w, err))
+		;
+	if (!rc && w->is_full) {
+		say_warning("%s: it goes on", w->b->id);
+		w->is_full = 0;
+	}
+	return rc;
+}
 
 /* ---- answers ---- */
 
-/* *length stays what it was on failure: nothing half written remains. */
-static int append(int fd, int64_t *length, const struct buf *line, infer_error *err)
+static int write_answers(struct work *w, infer_error *err)
 {
-	int rc = line->bad ? err_set(err, INFER_ENOMEM, "out of memory for an answer")
-	                   : store_write(fd, line->at, line->len, "an answer", err);
+	TRY(batch_output_write(&w->out, err));
+	return batch_output_write(&w->errors, err);
+}
 
-	if (!rc)
-		*length += (int64_t)line->len;
-	else if (ftruncate(fd, (off_t)*length))
-		return rc; /* the next start cuts it */
-	return rc;
+static int sync_answers(struct work *w, infer_error *err)
+{
+	TRY(batch_output_sync(&w->out, err));
+	return batch_output_sync(&w->errors, err);
 }
 
 static int put_line(struct work *w, int failed, infer_error *err)
 {
-	TRY(append(failed ? w->errors : w->out, failed ? &w->errors_bytes : &w->out_bytes, &w->line,
-	           err));
+	TRY(batch_output_put(failed ? &w->errors : &w->out, &w->line, err));
 	pthread_mutex_lock(&w->s->lock);
 	if (failed)
 		w->b->failed++;
@@ -163,11 +202,12 @@ static int settle(struct work *w, int32_t most, infer_error *err)
 		if (rc)
 			most = 1;
 	}
-	if (!rc && clock_ms(w->synced_ns, clock_now_ns()) >= SYNC_MS) {
-		w->synced_ns = clock_now_ns();
-		if (fdatasync(w->out) || fdatasync(w->errors))
-			rc = err_set(err, INFER_EIO, "the answers do not reach the disk");
-	}
+	if (rc)
+		return rc;
+	if (clock_ms(w->synced_ns, clock_now_ns()) < SYNC_MS)
+		return when_room(w, write_answers, err);
+	rc = when_room(w, sync_answers, err);
+	w->synced_ns = clock_now_ns();
 	return rc;
 }
 
@@ -272,7 +312,9 @@ static int run_lines(struct work *w, infer_error *err)
 
 /* ---- from status to status ---- */
 
-/* A batch without its record would be run again: what cannot be saved is said. */
+static int save(struct work *w, infer_error *err) { return batch_save(w->s, w->b, err); }
+
+/* Enter a status, and save it.  A batch that cannot be saved is run again by the next server. */
 static void enter(struct work *w, enum batch_status status)
 {
 	infer_error err;
@@ -280,7 +322,9 @@ static void enter(struct work *w, enum batch_status status)
 	pthread_mutex_lock(&w->s->lock);
 	batch_set(w->b, status);
 	pthread_mutex_unlock(&w->s->lock);
-	if (batch_save(w->s, w->b, &err))
+	int rc = when_room(w, save, &err);
+
+	if (rc && rc != INFER_EAGAIN)
 		say_warning("%s: %s", w->b->id, err.message);
 }
 
@@ -344,16 +388,34 @@ static int publish(struct work *w, const char *suffix, char to[STORE_NAME], infe
 	return INFER_OK;
 }
 
-static void finish(struct work *w, enum batch_status status)
+static int publish_all(struct work *w, infer_error *err)
+{
+	TRY(publish(w, "out", w->b->output, err));
+	return publish(w, "err", w->b->errors, err);
+}
+
+/* End with an error of the server.  Answers that are there can be read. */
+static void break_off(struct work *w, const infer_error *why)
 {
 	infer_error err;
 
-	if (publish(w, "out", w->b->output, &err) || publish(w, "err", w->b->errors, &err)) {
+	say_warning("%s: %s", w->b->id, why->message);
+	batch_output_cut(&w->out);
+	batch_output_cut(&w->errors);
+	if (publish_all(w, &err))
 		say_warning("%s: %s", w->b->id, err.message);
-		fail(w, "server_error", err.message);
-		return;
-	}
-	enter(w, status);
+	fail(w, "server_error", why->message);
+}
+
+static void finish(struct work *w, enum batch_status status)
+{
+	infer_error err;
+	int rc = when_room(w, publish_all, &err);
+
+	if (!rc)
+		enter(w, status);
+	else if (rc != INFER_EAGAIN)
+		break_off(w, &err);
 }
 
 /* 1: its lines can be run. */
@@ -379,21 +441,21 @@ static int validate(struct work *w)
 	return !rc && !faults;
 }
 
-static int open_answers(struct work *w, infer_error *err)
+static int open_files(struct work *w, infer_error *err)
 {
 	char name[STORE_NAME + 8];
+
+	TRY(batch_output_open(&w->out, &w->s->store, path_of(name, w->b, "out"), err));
+	return batch_output_open(&w->errors, &w->s->store, path_of(name, w->b, "err"), err);
+}
+
+static int open_answers(struct work *w, infer_error *err)
+{
 	int64_t completed, failed;
 
-	w->out = store_append(&w->s->store, path_of(name, w->b, "out"), err);
-	if (w->out < 0)
-		return INFER_EIO;
-	w->errors = store_append(&w->s->store, path_of(name, w->b, "err"), err);
-	if (w->errors < 0)
-		return INFER_EIO;
-	TRY(batch_answered(&w->ids, &completed, w->out, err));
-	TRY(batch_answered(&w->ids, &failed, w->errors, err));
-	w->out_bytes = lseek(w->out, 0, SEEK_END);
-	w->errors_bytes = lseek(w->errors, 0, SEEK_END);
+	TRY(when_room(w, open_files, err));
+	TRY(batch_output_read(&w->out, &w->ids, &completed, err));
+	TRY(batch_output_read(&w->errors, &w->ids, &failed, err));
 	pthread_mutex_lock(&w->s->lock);
 	w->b->completed = completed;
 	w->b->failed = failed;
@@ -408,6 +470,8 @@ static void run_opened(struct work *w)
 
 	if (!rc)
 		rc = run_lines(w, &err);
+	if (!rc)
+		rc = when_room(w, sync_answers, &err);
 	pthread_mutex_lock(&w->s->lock);
 	stop = w->s->batches.stop;
 	cancelled = is_cancelled(w);
@@ -415,8 +479,7 @@ static void run_opened(struct work *w)
 	if (stop)
 		return;
 	if (rc) {
-		say_warning("%s: %s", w->b->id, err.message);
-		fail(w, "server_error", err.message);
+		break_off(w, &err);
 		return;
 	}
 	if (!cancelled)
@@ -426,23 +489,23 @@ static void run_opened(struct work *w)
 
 static void run(struct server *s, struct batch *b)
 {
-	struct work w = { .s = s, .b = b, .out = -1, .errors = -1, .synced_ns = clock_now_ns() };
+	struct work w = { .s = s, .b = b, .synced_ns = clock_now_ns() };
 	int fd = store_read(&s->store, b->input);
 
 	batch_input_init(&w.in, fd, s->o->max_body);
 	seen_init(&w.ids, MEM_BASE, 0);
 	arena_init(&w.mem, MEM_BASE);
 	buf_init(&w.line, MEM_BASE);
+	batch_output_init(&w.out);
+	batch_output_init(&w.errors);
 	if (b->status == BATCH_FINALIZING)
 		finish(&w, b->at[BATCH_EXPIRED] ? BATCH_EXPIRED : BATCH_COMPLETED);
 	else if (fd < 0)
 		fail(&w, "invalid_file", "the input file is not there any more");
 	else if (b->status != BATCH_VALIDATING || validate(&w))
 		run_opened(&w);
-	if (w.out >= 0)
-		close(w.out);
-	if (w.errors >= 0)
-		close(w.errors);
+	batch_output_fini(&w.out);
+	batch_output_fini(&w.errors);
 	if (fd >= 0)
 		close(fd);
 	batch_input_fini(&w.in);

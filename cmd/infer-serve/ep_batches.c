@@ -84,9 +84,12 @@ static void create(struct exchange *x, const struct json *o)
 	struct batch *b = make(x, o);
 	infer_error err;
 
-	if (!b || batch_save(s, b, &err)) {
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s",
-		                b ? err.message : "out of memory for a batch");
+	int rc = b ? batch_save(s, b, &err) : INFER_ENOMEM;
+
+	if (rc) {
+		exchange_refuse(x,
+		                rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : INFER_FAULT_SERVER,
+		                NULL, "%s", b ? err.message : "out of memory for a batch");
 		batch_free(b);
 		return;
 	}

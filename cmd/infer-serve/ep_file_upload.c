@@ -200,7 +200,9 @@ void ep_file_upload(struct exchange *x)
 		exchange_refuse(x, INFER_FAULT_INVALID, param, "%s", why);
 	} else if ((rc = keep(x, u, name, &err)) ||
 	           (rc = files_said(&x->server->store, name, x->owner, &x->out, &err))) {
-		exchange_refuse(x, infer_fault_kind(rc), "file", "%s", err.message);
+		exchange_refuse(x,
+		                rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : infer_fault_kind(rc),
+		                "file", "%s", err.message);
 	} else {
 		exchange_answer(x, 200, exchange_json);
 	}

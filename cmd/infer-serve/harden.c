@@ -10,6 +10,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* paths: char *[] */
 static void add(struct buf *paths, const char *path)
@@ -53,20 +54,40 @@ static int has_gpu(const struct server *s)
 	return 0;
 }
 
+/* The folders where the access log may be created again after it was renamed. */
+static void add_log(struct buf *p, const struct server *s)
+{
+	const char *path = s->o->access_log;
+	struct stat st;
+
+	if (path && strcmp(path, "-") != 0 && !stat(path, &st) && S_ISREG(st.st_mode))
+		add_folder(p, path);
+}
+
+static void free_all(struct buf *paths)
+{
+	char *const *at = (char *const *)(const void *)paths->at;
+
+	for (size_t i = 0; i < paths->len / sizeof *at; i++)
+		mem_free(at[i]);
+	buf_fini(paths);
+}
+
 int harden_files(const struct server *s, infer_error *err)
 {
 	/* counters of the process; the time, in templates */
 	static const char *const always[] = { "/proc", "/etc", "/usr/share/zoneinfo", "/dev/null" };
-	char *const *at;
+	const char *const *at, *const *logged;
 	infer_error why;
-	struct buf p;
-	int n, bad;
+	struct buf p, logs;
+	int bad;
 
 	if (has_gpu(s)) {
 		say_note(1, "all files stay in reach: the driver of the GPU opens some");
 		return INFER_OK;
 	}
 	buf_init(&p, MEM_BASE);
+	buf_init(&logs, MEM_BASE);
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(&p, always[i]);
 	for (const struct served *m = s->models; m; m = m->next) {
@@ -84,15 +105,16 @@ int harden_files(const struct server *s, infer_error *err)
 	}
 	add_folder(&p, s->o->api_key_file);
 	add(&p, s->o->files_dir);
-	at = (char *const *)(const void *)p.at;
-	n = (int)(p.len / sizeof *at);
-	bad = p.bad;
-	if (!bad && sandbox_paths((const char *const *)at, n, &s->o->files_dir,
-	                          s->o->files_dir != NULL, &why))
+	add_log(&logs, s);
+	at = (const char *const *)(const void *)p.at;
+	logged = (const char *const *)(const void *)logs.at;
+	bad = p.bad || logs.bad;
+	if (!bad &&
+	    sandbox_paths(at, (int)(p.len / sizeof *at), &s->o->files_dir, s->o->files_dir != NULL,
+	                  logged, (int)(logs.len / sizeof *logged), &why))
 		say_note(1, "all files stay in reach: %s", why.message);
-	for (int i = 0; i < n; i++)
-		mem_free(at[i]);
-	buf_fini(&p);
+	free_all(&p);
+	free_all(&logs);
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
 }
 

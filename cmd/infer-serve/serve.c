@@ -162,8 +162,7 @@ static void close_all(struct server *s)
 	batches_close(s);
 	otlp_close(s);
 	store_close(&s->store);
-	if (s->access_fd >= 0)
-		close(s->access_fd);
+	access_close(s);
 }
 
 /* ---- running ---- */
@@ -173,6 +172,7 @@ static void read_again(struct server *s)
 	struct keys fresh;
 	infer_error err;
 
+	access_reopen(s);
 	if (s->o->config && served_configure(s, &err))
 		say_warning("the models stay as they were: %s", err.message);
 	if (!s->o->api_key_file)
@@ -248,6 +248,7 @@ static void watch(struct server *s, struct listener *l)
 		if (sig == SIGHUP)
 			read_again(s);
 		http_check(s, clock_now_ns());
+		access_flush(s);
 		served_look(s);
 	}
 	drain(s, l);
@@ -303,7 +304,7 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 {
 	struct server s = { .o = o,
 		            .rows = rows,
-		            .access_fd = -1,
+		            .access = { .fd = -1 },
 		            .otlp_fd = -1,
 		            .store = { .dir = -1, .lock = -1 },
 		            .started = (int64_t)time(NULL) };
@@ -312,6 +313,8 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	infer_error err = { 0 };
 
 	pthread_mutex_init(&s.lock, NULL);
+	pthread_mutex_init(&s.access.lock, NULL);
+	buf_init(&s.access.pending, MEM_BASE);
 	pthread_cond_init(&s.work.some, NULL);
 	pthread_cond_init(&s.load.some, NULL);
 	pthread_cond_init(&s.changed, NULL);

@@ -17,6 +17,7 @@
 #include <infer/runner.h>
 #include "base/buf.h"
 #include "base/sip.h"
+#include "infer-serve/access.h"
 #include "infer-serve/batches.h"
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
@@ -118,10 +119,9 @@ struct server {
 	struct sip_key secret;  /* of names and salts */
 	struct http *http;
 	struct buf cert, key; /* of HTTPS, in PEM; empty: HTTP */
-	int access_fd;        /* -1: no log */
+	struct access access; /* log */
 	int otlp_fd;          /* a pipe, -1: no spans */
 	pid_t otlp_pid;
-	int access_first;
 
 	pthread_mutex_t lock;
 	struct origin origin;
@@ -192,9 +192,4 @@ void slots_leave(const struct exchange *x);
 
 /* chatml.c: a template where the model has none, and none was given */
 int chatml_open(infer_chat **chat, const infer_tokenizer *t, infer_error *err);
-
-/* access.c: a line for an exchange that is over; access_note adds what was asked and answered. */
-void access_note(struct exchange *x, const struct infer_answer *a);
-int access_open(struct server *s, infer_error *err);
-void access_put(struct server *s, const struct exchange *x, int status);
 #endif

@@ -15,9 +15,16 @@
 enum { DIGITS = 32, MODE = 0600 };
 static const char half[] = ".half-", said[] = ".json";
 
+static int code_of(int e) { return e == ENOSPC || e == EDQUOT ? INFER_EAGAIN : INFER_EIO; }
+
 static int failed(const struct store *s, const char *name, infer_error *err)
 {
-	return err_set(err, INFER_EIO, "%s/%s: %s", s->path, name, strerror(errno));
+	return err_set(err, code_of(errno), "%s/%s: %s", s->path, name, strerror(errno));
+}
+
+int store_fault(const char *what, infer_error *err)
+{
+	return err_set(err, code_of(errno), "%s: %s", what, strerror(errno));
 }
 
 /* ---- names ---- */
@@ -103,7 +110,7 @@ int store_open(struct store *s, const char *path, infer_error *err)
 		return err_set(err, INFER_EIO, "%s: %s", path, strerror(errno));
 	s->lock = openat(s->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, MODE);
 	if (s->lock < 0)
-		return failed(s, "lock", err);
+		return err_set(err, INFER_EIO, "%s/lock: %s", path, strerror(errno));
 	if (flock(s->lock, LOCK_EX | LOCK_NB))
 		return err_set(err, INFER_EIO, "%s: another server has its files there", path);
 	clean(s);
@@ -169,8 +176,7 @@ int store_write(int fd, const char *at, size_t n, const char *what, infer_error 
 		if (k < 0 && errno == EINTR)
 			continue;
 		if (k <= 0)
-			return err_set(err, INFER_EIO, "%s: %s", what,
-			               k ? strerror(errno) : "nothing was written");
+			return store_fault(what, err);
 		at += k;
 		n -= (size_t)k;
 	}
@@ -212,13 +218,14 @@ void store_drop(const struct store *s, int fd, const char *name)
 int store_put(struct store *s, const char *name, const char *at, size_t n, infer_error *err)
 {
 	char temporary[STORE_NAME];
-	int fd = store_begin(s, temporary, err);
+	int fd = store_begin(s, temporary, err), rc;
 
 	if (fd < 0)
-		return INFER_EIO;
-	if (store_write(fd, at, n, name, err)) {
+		return err ? err->code : INFER_EIO;
+	rc = store_write(fd, at, n, name, err);
+	if (rc) {
 		store_drop(s, fd, temporary);
-		return INFER_EIO;
+		return rc;
 	}
 	return store_keep(s, fd, temporary, name, err);
 }

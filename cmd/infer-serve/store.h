@@ -1,7 +1,10 @@
 /* infer-serve/store.h - a directory of files that appear whole or not at all.
  *
  * This module makes the names: a prefix and 32 hexadecimal digits, nothing that a client sends.
- * NAME holds the contents of a file, NAME.json describes it.  A file exists if its contents do.  The directory belongs to one server at a time. */
+ * NAME holds the contents of a file, NAME.json describes it.  A file exists if its contents do.  The directory belongs to one server at a time.
+ *
+ * Functions that write fail with INFER_EAGAIN if the disk is full, or a quota is used up: there may be
+ * room later. */
 #ifndef INFER_SERVE_STORE_H
 #define INFER_SERVE_STORE_H
 #include <stdint.h>
@@ -45,6 +48,8 @@ int store_remove(const struct store *s, const char *name); /* 0: it was there */
  * it, and is returned. */
 int store_each(const struct store *s, const char *prefix, int (*fn)(void *user, const char *name),
                void *user);
-/* all bytes, or INFER_EIO */
+/* Write all bytes. */
 int store_write(int fd, const char *at, size_t n, const char *what, infer_error *err);
+/* Set the error of errno, with its code; `what` could not be written. */
+int store_fault(const char *what, infer_error *err);
 #endif

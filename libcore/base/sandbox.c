@@ -50,9 +50,9 @@ int sandbox_enter(unsigned flags, infer_error *err)
 }
 
 int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
-                  infer_error *err)
+                  const char *const *logged, int n_logged, infer_error *err)
 {
-	(void)read, (void)n_read, (void)written, (void)n_written;
+	(void)read, (void)n_read, (void)written, (void)n_written, (void)logged, (void)n_logged;
 	return err_set(err, INFER_EDEVICE, "%s", WHY_NOT);
 }
 
@@ -387,12 +387,13 @@ static void allow(int rules, const char *path, uint64_t rights)
 }
 
 int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
-                  infer_error *err)
+                  const char *const *logged, int n_logged, infer_error *err)
 {
 	static const uint64_t known[] = { 0, 0x1fff, 0x3fff, 0x7fff };
 	enum { CREATE = 444, RESTRICT = 446, VERSION = 1, READ = 0xc, REMOVE_FILE = 0x20 };
 	/* write, remove and make files and directories, rename them, cut them off */
 	const uint64_t write = READ | 0x2 | 0x10 | 0x80 | 0x100 | 0x2000 | 0x4000;
+	const uint64_t append = 0x2 | 0x100;
 	long version = syscall(CREATE, NULL, 0, VERSION);
 	uint64_t rights;
 	int rules, failed;
@@ -409,6 +410,8 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 		allow(rules, read[i], READ & rights);
 	for (int i = 0; i < n_written; i++)
 		allow(rules, written[i], write & rights);
+	for (int i = 0; i < n_logged; i++)
+		allow(rules, logged[i], append & rights);
 	failed = syscall(RESTRICT, rules, 0) != 0;
 	close(rules);
 	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;

@@ -19,12 +19,13 @@ int sandbox_enter(unsigned flags, infer_error *err);
 /* For a server, which goes on to accept, read files and start threads; both permanent.
  *
  * sandbox_paths: the calling thread, and those that it starts, may read only below the paths of
- * `read`, and write only below those of `written`.  Paths that are missing are passed over.  What is
+ * `read`, write only below those of `written`, and create and write files, but not read or remove
+ * them, below those of `logged`.  Paths that are missing are passed over.  What is
  * open stays so, and files can be removed everywhere.
  * sandbox_serve: no thread of the process can run a program, start a process, open a socket, make
  * memory executable, touch another process, or reach the parts of the kernel that no server needs.
  * INFER_EDEVICE  as above; sandbox_paths: the kernel has no Landlock */
 int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
-                  infer_error *err);
+                  const char *const *logged, int n_logged, infer_error *err);
 int sandbox_serve(infer_error *err);
 #endif

@@ -145,3 +145,126 @@ ended()
 	own ask GET "/v1/files/$ID" >out
 	same '404 404' "$(status) $(own ask GET "/v1/batches/$BATCH" >out; status)"
 }
+
+# full OPTION...: a server whose disk has room for as many bytes as the file ./full has, while that exists
+full()
+{
+	[ -e "$B/tests/fault/fault.so" ] || skip "needs the library that lets calls fail"
+	rm -f up
+	FAULT_FULL=$PWD/full FAULT_ROOT=$PWD LD_PRELOAD=$B/tests/fault/fault.so \
+		env --default-signal=INT,TERM,PIPE infer-serve -t 2 -m "$M" --listen unix:own --files-dir kept "$@" >up 2>said 3>&- &
+	PID=$!
+	up up
+}
+# said TEXT [N]: until standard error of the server has N (1) lines with it
+said()
+{
+	for _ in $(seq 400); do
+		[ "$(grep -c "$1" said)" -lt "${2:-1}" ] || return 0
+		sleep 0.05
+	done
+	cat said
+	return 1
+}
+
+@test "a disk that is full for a moment: the batch waits, no answer is lost or computed twice; so it is after a stop" {
+	full
+	requests 200 >many
+	form many batch
+	IN="{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}"
+	# for the batch, its status and some answers
+	truncate -s 20000 full
+	own ask POST /v1/batches "$IN" >out
+	BATCH=$(json id <out)
+	said 'No space left on device: it goes on when there is room'
+	own ask GET "/v1/batches/$BATCH" >out
+	same in_progress "$(json status <out)"
+	[ "$(json request_counts.completed <out)" -ge 3 ]
+	# neither a file nor a batch can be added now, and both say why
+	form many batch
+	same '503 unavailable_error' "$(status) $(json error.type <out)"
+	json error.message <out | grep -q 'No space left'
+	same 503 "$(own ask POST /v1/batches "$IN" >out; status)"
+	rm full
+	ended "$BATCH"
+	same 'completed 160 40' "$(json status <out) $(json request_counts.completed <out) $(json request_counts.failed <out)"
+	{
+		own ask GET "/v1/files/$(json output_file_id <out)/content"
+		own ask GET "/v1/files/$(json error_file_id <out)/content"
+	} >answers
+	json custom_id <answers | sort >ids
+	json custom_id <many | sort | cmp - ids
+	# each was computed once: the answers are no more than those that were counted
+	same 160 "$(own ask GET /metrics | sed -n 's/^infer_request_success_total{.*"length"} //p')"
+	said 'it goes on$'
+	# a server that is stopped meanwhile ends at once, and the next one goes on
+	truncate -s 20000 full
+	own ask POST /v1/batches "$IN" >out
+	BATCH=$(json id <out)
+	said 'it goes on when there is room' 2
+	kill -TERM $PID
+	rc=0
+	wait $PID || rc=$?
+	same 0 "$rc"
+	: >full
+	full
+	said 'it goes on when there is room'
+	rm full
+	ended "$BATCH"
+	same 'completed 160 40' "$(json status <out) $(json request_counts.completed <out) $(json request_counts.failed <out)"
+}
+
+@test "the access log: of its owner alone; goes on after a full disk, without a torn line; SIGHUP opens it by its name again" {
+	umask 022
+	full --access-log log
+	same 600 "$(stat -c %a log)"
+	ask() { own ask GET /health '' "X-Request-Id: $1" >out; }
+	ask a
+	: >full
+	for id in b c d; do ask $id; done
+	said 'the access log cannot be written: No space left on device'
+	rm full
+	said 'the access log goes on; 0 lines were lost'
+	ask e
+	for _ in $(seq 100); do [ "$(wc -l <log)" -lt 5 ] || break; sleep 0.05; done
+	same 'a b c d e' "$(json id <log | paste -sd' ')"
+	# more than it keeps: lines are lost whole, and counted
+	: >full
+	perl -e 'print "{\"content\":\"a\"}\n" x 4500' | own many 8 /tokenize "X-Request-Id: $(perl -e 'print "x" x 120')" >out
+	rm full
+	said 'the access log goes on; [1-9][0-9]* lines were lost'
+	same "$(wc -l <log)" "$(json kind <log | grep -c access)"
+	mv log log.1
+	kill -HUP $PID
+	for _ in $(seq 100); do [ ! -e log ] || break; sleep 0.05; done
+	same 600 "$(stat -c %a log)"
+	n=$(wc -l <log.1)
+	ask f
+	for _ in $(seq 100); do [ ! -s log ] || break; sleep 0.05; done
+	same "f $n" "$(json id <log) $(wc -l <log.1)"
+}
+
+@test "names with %00 are none: files, batches, models, paths" {
+	keep
+	requests 1 >one
+	form one batch
+	ID=$(json id <out)
+	for path in "/v1/files/$ID" "/v1/files/$ID/content" "/v1/models/$(own ask GET /v1/models | json data.0.id)" /health; do
+		own ask GET "${path// /%20}" >out
+		same "$path 200" "$path $(status)"
+		for tail in %00 %00x %2500; do
+			own ask GET "${path// /%20}$tail" >out
+			same "$path$tail 404" "$path$tail $(status)"
+		done
+	done
+	own ask DELETE "/v1/files/$ID%00" >out
+	same 404 "$(status)"
+	own ask GET "/v1/files/$ID" >out
+	same 200 "$(status)"
+	for value in 999999999999999 1000001 0 -1; do
+		own ask POST /v1/completions '{"prompt":"the","max_tokens":1}' "X-Request-Timeout: $value" >out
+		same "$value 400" "$value $(status)"
+	done
+	own ask POST /v1/completions '{"prompt":"the","max_tokens":1}' 'X-Request-Timeout: 1000000' >out
+	same 200 "$(status)"
+}

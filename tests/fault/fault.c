@@ -3,12 +3,14 @@
  *
  *	FAULT=KIND:HOW:N     the Nth call of KIND fails by HOW; N+: every one from the Nth on
  *	FAULT_REPORT=FILE    struct fault_report, kept up to date while the program runs
+ *	FAULT_FULL=FILE      while FILE exists, the disk of the directory FAULT_ROOT has room for as many
+ *	                     bytes as FILE has, and then is full; not for standard output
  *	FAULT_LOG=FILE       what is written, synced, cut and renamed in the directory FAULT_ROOT,
  *	                     in order (powercut.c)
  *
  * KIND: a name of kinds[].  HOW: an errno of hows[], or "short": a read or write moves one byte,
  * where it would move more.
- * With neither variable it passes everything on.  For glibc, whose own allocator has names that
+ * With none of these it passes everything on.  For glibc, whose own allocator has names that
  * stay free. */
 #undef _FORTIFY_SOURCE /* its inline functions have the names that are defined here */
 #include "fault.h"
@@ -55,7 +57,10 @@ static struct fault_report own, *report = &own;
 static int kind = -1, how;
 static uint64_t at, on; /* on: from `at` on */
 static int log_fd = -1;
-static dev_t root_device; /* FAULT_ROOT */
+static const char *full; /* FAULT_FULL */
+static pthread_mutex_t full_lock = PTHREAD_MUTEX_INITIALIZER;
+static long long free_bytes = -1; /* under full_lock; -1: FILE was not there */
+static dev_t root_device;         /* FAULT_ROOT */
 static char root[256];
 
 /* 0: the call goes through; else the errno that it fails with, or SHORT. */
@@ -87,8 +92,10 @@ __attribute__((constructor)) static void start(void)
 		if (p != MAP_FAILED)
 			report = p;
 	}
-	if (log && dir && !stat(dir, &st)) {
+	full = getenv("FAULT_FULL");
+	if ((log || full) && dir && !stat(dir, &st))
 		root_device = st.st_dev;
+	if (log && root_device) {
 		snprintf(root, sizeof root, "%s", dir);
 		log_fd = (int)syscall(SYS_openat, AT_FDCWD, log,
 		                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -299,10 +306,44 @@ SHOWN ssize_t __pread_chk(int fd, void *p, size_t n, off_t from, size_t room)
 
 static enum fault_kind write_kind(int fd) { return fd == STDERR_FILENO ? FAULT_SAY : FAULT_WRITE; }
 
+/* The size of FILE; -1: there is no such file.  It may not be opened: the program may have no right to. */
+static long long size_of_full(void)
+{
+	struct stat st;
+
+	return syscall(SYS_newfstatat, AT_FDCWD, full, &st, 0) ? -1 : (long long)st.st_size;
+}
+
+/* Nonzero: the disk is full.  A write of more than it has room for moves less. */
+static int disk_fails(int fd, size_t *n)
+{
+	long long said;
+	struct stat st;
+	int bad;
+
+	if (!full || fd <= STDERR_FILENO || syscall(SYS_fstat, fd, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_dev != root_device)
+		return 0;
+	pthread_mutex_lock(&full_lock);
+	said = size_of_full();
+	free_bytes = said < 0 || free_bytes < 0 ? said : free_bytes;
+	if (free_bytes > 0 && (long long)*n > free_bytes)
+		*n = (size_t)free_bytes;
+	bad = !free_bytes && *n;
+	if (free_bytes > 0)
+		free_bytes -= (long long)*n;
+	pthread_mutex_unlock(&full_lock);
+	if (bad) {
+		atomic_fetch_add(&report->failed, 1);
+		errno = ENOSPC;
+	}
+	return bad;
+}
+
 SHOWN ssize_t write(int fd, const void *p, size_t n)
 {
 	REAL(write);
-	if (io_fails(write_kind(fd), &n))
+	if (io_fails(write_kind(fd), &n) || disk_fails(fd, &n))
 		return -1;
 	long long where = place(fd);
 	ssize_t done = real(fd, p, n);

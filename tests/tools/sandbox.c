@@ -185,7 +185,7 @@ int main(int argc, char **argv)
 	}
 	if (threaded)
 		pthread_barrier_wait(&b);
-	if (paths   ? sandbox_paths(read, 2, written, 1, &err)
+	if (paths   ? sandbox_paths(read, 2, written, 1, NULL, 0, &err)
 	    : serve ? sandbox_serve(&err)
 	            : sandbox_enter(flags, &err)) {
 		fprintf(stderr, "%s\n", err.message);

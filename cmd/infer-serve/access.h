@@ -1,0 +1,34 @@
+/* infer-serve/access.h - the access log: a JSON line for each request. */
+#ifndef INFER_SERVE_ACCESS_H
+#define INFER_SERVE_ACCESS_H
+#include <pthread.h>
+#include <stdint.h>
+#include <infer/form.h>
+#include "base/buf.h"
+
+struct exchange;
+struct server;
+
+struct access {
+	int first; /* the next record is the first; of the HTTP thread */
+	pthread_mutex_t lock;
+	/* under lock */
+	int fd;             /* -1: no log */
+	int failing, torn;  /* the last write failed; a part of a line was written */
+	uint64_t lost;      /* lines, since it is failing */
+	struct buf pending; /* lines to be written */
+};
+
+/* Open the file of --access-log.  A new one can be read by its owner only.
+ * INFER_EIO */
+int access_open(struct server *s, infer_error *err);
+void access_close(struct server *s);
+/* Append the record of an exchange that is over.  Lines that cannot be written, because the disk is
+ * full, are kept in memory up to a limit, and written by a later call or by access_flush. */
+void access_put(struct server *s, const struct exchange *x, int status);
+void access_flush(struct server *s);
+/* Open the file by its name again, after it was renamed. */
+void access_reopen(struct server *s);
+/* With --log-requests: keep for the record what was asked and answered. */
+void access_note(struct exchange *x, const struct infer_answer *a);
+#endif
