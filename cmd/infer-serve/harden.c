@@ -1,6 +1,7 @@
 /* infer-serve/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
  * serves all the same, and -v says so. */
 #include "infer-serve/harden.h"
+#include "infer-serve/listen.h"
 #include "infer-serve/serve.h"
 #include "common/model.h"
 #include "common/say.h"
@@ -116,6 +117,29 @@ int harden_files(const struct server *s, infer_error *err)
 	free_all(&p);
 	free_all(&logs);
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
+}
+
+int harden_removals(const struct server *s, const struct listener *l, infer_error *err)
+{
+	const char *folders[2];
+	char *copy = NULL;
+	infer_error why;
+	int n = 0;
+
+	if (has_gpu(s))
+		return INFER_OK;
+	if (s->o->files_dir)
+		folders[n++] = s->o->files_dir;
+	if (l->path) {
+		copy = mem_strndup(MEM_BASE, l->path, strlen(l->path));
+		if (!copy)
+			return err_set(err, INFER_ENOMEM, "no memory for the name of a folder");
+		folders[n++] = dirname(copy);
+	}
+	if (sandbox_removals(folders, n, &why))
+		say_note(1, "files can be removed everywhere: %s", why.message);
+	mem_free(copy);
+	return INFER_OK;
 }
 
 void harden(const struct server *s)

@@ -331,6 +331,8 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	if (!rc)
 		rc = harden_files(&s, &err);
 	if (!rc)
+		rc = harden_removals(&s, &l, &err);
+	if (!rc)
 		rc = start_threads(&t, &s, &err);
 	if (!rc && o->files_dir)
 		rc = batches_open(&s, &err);

@@ -57,6 +57,12 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 }
 
 int sandbox_serve(infer_error *err) { return err_set(err, INFER_EDEVICE, "%s", WHY_NOT); }
+
+int sandbox_removals(const char *const *folders, int n, infer_error *err)
+{
+	(void)folders, (void)n;
+	return err_set(err, INFER_EDEVICE, "%s", WHY_NOT);
+}
 #else
 
 /* ANY: with any arguments.  Otherwise the low half of one argument, which is all the kernel
@@ -205,7 +211,23 @@ static const struct rule never[] = {
 	{ SYS_setdomainname, ANY, 0, 0 },
 	{ SYS_syslog, ANY, 0, 0 },
 	{ SYS_quotactl, ANY, 0, 0 },
-	/* of every architecture: io_uring, the new calls to mount, pidfd_getfd */
+	/* modes, owners and attributes of files */
+	{ SYS_fchmod, ANY, 0, 0 },
+	{ SYS_fchmodat, ANY, 0, 0 },
+	{ SYS_fchown, ANY, 0, 0 },
+	{ SYS_fchownat, ANY, 0, 0 },
+	{ SYS_setxattr, ANY, 0, 0 },
+	{ SYS_lsetxattr, ANY, 0, 0 },
+	{ SYS_fsetxattr, ANY, 0, 0 },
+	{ SYS_removexattr, ANY, 0, 0 },
+	{ SYS_lremovexattr, ANY, 0, 0 },
+	{ SYS_fremovexattr, ANY, 0, 0 },
+	/* of every architecture: fchmodat2, setxattrat, removexattrat, file_setattr */
+	{ 452, ANY, 0, 0 },
+	{ 463, ANY, 0, 0 },
+	{ 466, ANY, 0, 0 },
+	{ 469, ANY, 0, 0 },
+	/* io_uring, the new calls to mount, pidfd_getfd */
 	{ 425, ANY, 0, 0 },
 	{ 426, ANY, 0, 0 },
 	{ 427, ANY, 0, 0 },
@@ -223,6 +245,9 @@ static const struct rule never[] = {
 	{ SYS_iopl, ANY, 0, 0 },
 	{ SYS_ioperm, ANY, 0, 0 },
 	{ SYS_modify_ldt, ANY, 0, 0 },
+	{ SYS_chmod, ANY, 0, 0 },
+	{ SYS_chown, ANY, 0, 0 },
+	{ SYS_lchown, ANY, 0, 0 },
 #endif
 };
 
@@ -401,7 +426,7 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 	if (version < 1)
 		return err_set(err, INFER_EDEVICE, "the kernel has no Landlock");
 	TRY(no_new_privileges(err));
-	/* a socket can be removed wherever it lies */
+	/* that is for sandbox_removals */
 	rights = known[version > 3 ? 3 : version] & ~(uint64_t)REMOVE_FILE;
 	rules = (int)syscall(CREATE, &rights, sizeof rights, 0);
 	if (rules < 0)
@@ -412,6 +437,23 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 		allow(rules, written[i], write & rights);
 	for (int i = 0; i < n_logged; i++)
 		allow(rules, logged[i], append & rights);
+	failed = syscall(RESTRICT, rules, 0) != 0;
+	close(rules);
+	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;
+}
+
+int sandbox_removals(const char *const *folders, int n, infer_error *err)
+{
+	enum { CREATE = 444, RESTRICT = 446 };
+	const uint64_t remove_file = 0x20;
+	int rules, failed;
+
+	TRY(no_new_privileges(err));
+	rules = (int)syscall(CREATE, &remove_file, sizeof remove_file, 0);
+	if (rules < 0)
+		return err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno));
+	for (int i = 0; i < n; i++)
+		allow(rules, folders[i], remove_file);
 	failed = syscall(RESTRICT, rules, 0) != 0;
 	close(rules);
 	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;

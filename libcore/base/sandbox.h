@@ -21,11 +21,16 @@ int sandbox_enter(unsigned flags, infer_error *err);
  * sandbox_paths: the calling thread, and those that it starts, may read only below the paths of
  * `read`, write only below those of `written`, and create and write files, but not read or remove
  * them, below those of `logged`.  Paths that are missing are passed over.  What is
- * open stays so, and files can be removed everywhere.
+ * open stays so, and files can be removed everywhere (see sandbox_removals).
  * sandbox_serve: no thread of the process can run a program, start a process, open a socket, make
- * memory executable, touch another process, or reach the parts of the kernel that no server needs.
+ * memory executable, touch another process, change modes, owners or attributes of files, or reach the
+ * parts of the kernel that no server needs.
  * INFER_EDEVICE  as above; sandbox_paths: the kernel has no Landlock */
 int sandbox_paths(const char *const *read, int n_read, const char *const *written, int n_written,
                   const char *const *logged, int n_logged, infer_error *err);
 int sandbox_serve(infer_error *err);
+/* With sandbox_paths: the same threads may remove files (not directories) only below these folders,
+ * as far as sandbox_paths lets them.  A folder that is missing is passed over.
+ * INFER_EDEVICE  as above */
+int sandbox_removals(const char *const *folders, int n, infer_error *err);
 #endif

@@ -1,5 +1,6 @@
 # the sandbox: nothing but computing and writing is left, and the answers are the same
 load lib
+load serve
 
 setup_more()
 {
@@ -44,6 +45,45 @@ need_sandbox() { [ -z "$WHY_NOT" ] || skip "$WHY_NOT"; }
 	for may in share write unlink mkdir socket thread read map; do
 		grep -qx "$may: done" out
 	done
+}
+
+@test "from inside a server: files go from its own folders only, and no file changes its mode or owner" {
+	need_sandbox
+	[ -e "$B/tests/fault/inside.so" ] || skip 'not for builds with sanitizers'
+	mkdir -p w/own w/outside s
+	touch w/own/file w/outside/file w/target
+	again() { # OPTION...: what a server with these options finds when it tries
+		rm -f said
+		touch w/own/file w/outside/file w/target
+		INSIDE=$PWD/w LD_PRELOAD=$B/tests/fault/inside.so serve -v "$@"
+		grep -q 'stay in reach' said && skip 'no Landlock'
+		kill -USR2 "$PID"
+		for _ in $(seq 600); do
+			[ "$(grep -c '^inside: ' said)" = 15 ] && break
+			sleep 0.05
+		done
+		sed -n 's/^inside: //p' said >tried
+		kill -TERM "$PID"
+		wait "$PID"
+	}
+	local never='chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat setxattr fsetxattr socket'
+	INSIDE=$PWD/w LD_PRELOAD=$B/tests/fault/inside.so bash -c 'kill -USR2 $$' 2>without || skip 'nothing can be preloaded here'
+	same 'own: done' "$(sed -n 's/^inside: //p' without | head -n 1)"
+	go() { again --listen unix:s/socket "$@"; }
+	go -m "$M"
+	same "$never" "$(sed -n 's/: EPERM$//p' tried | paste -sd ' ')"
+	same 'own remove target write' "$(sed -n 's/: EACCES$//p' tried | paste -sd ' ')"
+	[ -e w/own/file ] && [ -e w/outside/file ] && [ -e w/target ] && [ ! -e s/socket ]
+	go -m "$M" --files-dir w/own
+	same "$never" "$(sed -n 's/: EPERM$//p' tried | paste -sd ' ')"
+	same 'remove target write' "$(sed -n 's/: EACCES$//p' tried | paste -sd ' ')"
+	same 'own: done' "$(grep done tried)"
+	again -m "$M" --listen 127.0.0.1:0
+	same 'own remove target write' "$(sed -n 's/: EACCES$//p' tried | paste -sd ' ')"
+	# what is in the folder of the socket may go: the kernel knows folders only
+	again -m "$M" --listen unix:w/own/socket
+	same 'own: done' "$(grep done tried)"
+	[ ! -e w/own/socket ] && [ -e w/outside/file ]
 }
 
 @test "--sandbox: the same bytes, one prompt, records, scores, batches, tokens" {
