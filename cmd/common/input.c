@@ -1,6 +1,7 @@
 /* common/input.c - composing the prompt from arguments, files and standard input. */
 #include "common/input.h"
 #include "base/err.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@ struct input {
 	const struct input_bound *bound;
 	size_t most; /* what the bound said; 0: it was not asked */
 	int parts, stdin_read;
+	struct sha256 *sha; /* of the bytes of files; NULL: not wanted */
 };
 
 static int is_stdin(const char *path) { return !strcmp(path, "-"); }
@@ -89,6 +91,8 @@ static int add_fd(struct input *in, int fd, const char *what, infer_error *err)
 			return err_errno(err, errno, "%s", what);
 		if (!n)
 			break;
+		if (in->sha)
+			sha256_add(in->sha, in->out->at + in->out->len, (size_t)n);
 		in->out->len += (size_t)n;
 		TRY(check_bound(in, what, err));
 	}
@@ -173,5 +177,21 @@ int input_read(struct buf *out, const struct opt_rest *words, const struct opt_l
 			err, INFER_EINVAL,
 			"no text: give it as arguments, with -f FILE, or on standard input%s",
 			flags & INPUT_TALK && isatty(STDIN_FILENO) ? "; -i talks" : "");
+	return INFER_OK;
+}
+
+int input_texts(struct buf *out, const struct opt_list *files, struct input_digest *digest,
+                infer_error *err)
+{
+	struct sha256 sha;
+	struct input in = { .out = out, .flags = INPUT_ONLY_TEXT, .sha = &sha };
+	uint8_t sum[32];
+
+	sha256_init(&sha);
+	for (int i = 0; i < files->n; i++)
+		TRY(add_file(&in, files->at[i], err));
+	digest->bytes = sha.bytes;
+	sha256_end(&sha, sum);
+	sha256_hex(sum, digest->sha256);
 	return INFER_OK;
 }

@@ -39,6 +39,15 @@ extern const struct input_bound input_file; /* INPUT_FILE: of conversations and 
  * INFER_EIO */
 int input_read(struct buf *out, const struct opt_rest *words, const struct opt_list *files,
                unsigned flags, const struct input_bound *bound, infer_error *err);
+/* What was read, before newlines were dropped: as sha256sum and wc -c print it for one file, and for
+ * several of them joined by cat. */
+struct input_digest {
+	char sha256[65];
+	uint64_t bytes;
+};
+/* input_read of files alone, which may be empty: for programs that measure on a text. */
+int input_texts(struct buf *out, const struct opt_list *files, struct input_digest *digest,
+                infer_error *err);
 /* A word or a file is standard input. */
 int input_names_stdin(const struct opt_rest *words, const struct opt_list *files);
 #endif

@@ -1,6 +1,5 @@
 /* infer-quant/calibrate.c - the model and the text that GPTQ reads. */
 #include "calibrate.h"
-#include "common/input.h"
 #include "common/say.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -42,13 +41,11 @@ int calibrate_open(struct calibrate *c, const struct quant_opts *o,
 	const struct opt_list *texts = quant_calibration(o);
 	const struct infer_solver s = solver();
 	struct infer_gptq_text t = { .log = say_log };
-	const struct opt_rest none = { 0 };
 	struct infer_engine_info e;
 
 	*c = (struct calibrate){ 0 };
 	buf_init(&c->text, MEM_BASE);
-	TRY(input_read(&c->text, &none, texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL,
-	               err));
+	TRY(input_texts(&c->text, texts, &c->digest, err));
 	if (!c->text.len)
 		return err_set(err, INFER_EINVAL, "%s: is empty", texts->at[0]);
 	TRY(infer_gptq_new(&c->gptq, &s, err));
@@ -61,6 +58,7 @@ int calibrate_open(struct calibrate *c, const struct quant_opts *o,
 	                 &c->ids, &t.n_ids, err));
 	sha256_name(c->sha256, c->text.at, c->text.len);
 	t.sha256 = c->sha256;
+	t.files_sha256 = c->digest.sha256;
 	t.model = c->model;
 	t.engine = c->engine;
 	t.ids = c->ids;

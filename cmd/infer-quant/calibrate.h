@@ -2,13 +2,15 @@
 #ifndef INFER_QUANT_CALIBRATE_H
 #define INFER_QUANT_CALIBRATE_H
 #include "quant.h"
+#include "common/input.h"
 
 struct calibrate {
 	infer_gptq *gptq;
 	infer_model *model;
 	infer_engine *engine;
 	struct buf text;
-	char sha256[65];
+	char sha256[65];            /* of text */
+	struct input_digest digest; /* of its files */
 	int32_t *ids;
 };
 

@@ -32,6 +32,7 @@ struct eval {
 	struct sampling sampling; /* for the record: nothing is drawn */
 	struct append out;
 	struct buf text;
+	struct input_digest digest; /* of the files of text */
 	struct infer_eval_text got;
 	struct infer_eval_choices answered;
 };
@@ -169,15 +170,15 @@ static int measure_choices(struct eval *v, infer_error *err)
 
 static int measure(struct eval *v, infer_error *err)
 {
-	const struct opt_rest none = { 0 };
 	const struct quant_opts *o = v->o;
 	int rc;
 
-	if (o->choices)
+	if (o->choices) {
 		TRY(file_read(&v->text, o->choices, QUESTIONS_MOST, err));
-	else
-		TRY(input_read(&v->text, &none, &o->texts,
-		               INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT, NULL, err));
+		sha256_name(v->digest.sha256, v->text.at, v->text.len);
+	} else {
+		TRY(input_texts(&v->text, &o->texts, &v->digest, err));
+	}
 	if (!v->text.len)
 		return err_set(err, INFER_EINVAL, "%s: is empty",
 		               o->choices ? o->choices : o->texts.at[0]);
@@ -264,21 +265,20 @@ static int report(struct eval *v, infer_error *err)
 		                             .sample = &v->sampling.o,
 		                             .flags = v->rest->record.at,
 		                             .n_flags = v->rest->record.n };
-	char hex[65];
 	const struct infer_eval e = { .text = v->o->choices ? NULL : &v->got,
 		                      .choices = v->o->choices ? &v->answered : NULL,
-		                      .sha256 = hex,
+		                      .sha256 = v->digest.sha256,
 		                      .ref = v->models[1],
 		                      .beside = v->models[2] };
 
-	sha256_name(hex, v->text.at, v->text.len);
 	if (v->out.file)
 		TRY(infer_write_eval(v->out.file, &e, &info, err));
 	if (v->out.out)
 		TRY(infer_write_eval(v->out.out, &e, &info, err));
 	TRY(append_send(&v->out, err));
 	TRY(v->out.out ? INFER_OK : show(v, err));
-	const struct infer_certificate c = { &v->got, hex, v->text.len, v->engines[0],
+	const struct infer_certificate c = { &v->got, v->digest.sha256, v->digest.bytes,
+		                             v->engines[0],
 		                             v->o->ref ? infer_model_file(v->models[1]) : NULL };
 
 	return v->into ? infer_certificate_write(v->into, &c, err) : INFER_OK;

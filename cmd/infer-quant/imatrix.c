@@ -61,13 +61,12 @@ static int open_all(struct run *r, infer_error *err)
 	const struct quant_opts *o = r->o;
 	const int32_t window = o->engine.ctx ? (int32_t)o->engine.ctx : WINDOW;
 	struct infer_model_opts mo = { .ctx = window, .log = say_log, .watch = model_watch };
-	const struct opt_rest none = { 0 };
+	struct input_digest digest;
 	struct infer_model_info info;
 	struct infer_engine_opts eo;
 	const char *path;
 
-	TRY(input_read(&r->text, &none, &o->texts, INPUT_NO_STDIN | INPUT_MAYBE | INPUT_ONLY_TEXT,
-	               NULL, err));
+	TRY(input_texts(&r->text, &o->texts, &digest, err));
 	if (!r->text.len)
 		return err_set(err, INFER_EINVAL, "%s: is empty", o->texts.at[0]);
 	TRY(model_path(&path, o->model, MODEL_NAMED, err));

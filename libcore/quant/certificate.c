@@ -25,8 +25,8 @@ static void put_text(struct gguf_write *w, const char *key, const char *s)
 
 static void put_gptq(struct gguf_write *w, const struct recipe_gptq *g)
 {
-	if (g->sha256)
-		put_text(w, CERTIFICATE "gptq.text.sha256", g->sha256);
+	if (g->files_sha256)
+		put_text(w, CERTIFICATE "gptq.text.sha256", g->files_sha256);
 	gguf_write_u32(w, CERTIFICATE "gptq.window", (uint32_t)g->window);
 	put_text(w, CERTIFICATE "gptq.kv_type", g->kv_type);
 	put_text(w, CERTIFICATE "gptq.act_type", g->act_type);

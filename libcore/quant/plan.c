@@ -258,11 +258,13 @@ static int check_gptq(infer_quant *q, infer_error *err)
 	infer_engine_info(t->engine, &e);
 	snprintf(q->kv_type, sizeof q->kv_type, e.k_type == e.v_type ? "%s" : "%s,%s",
 	         infer_kv_name(e.k_type), infer_kv_name(e.v_type));
-	q->read = (struct recipe_gptq){ .sha256 = t->sha256,
-		                        .kv_type = q->kv_type,
-		                        .act_type = e.act_type == INFER_BF16 ? "bf16" : "f32",
-		                        .core = q->gptq->core,
-		                        .window = t->window };
+	q->read =
+		(struct recipe_gptq){ .sha256 = t->sha256,
+		                      .files_sha256 = t->files_sha256 ? t->files_sha256 : t->sha256,
+		                      .kv_type = q->kv_type,
+		                      .act_type = e.act_type == INFER_BF16 ? "bf16" : "f32",
+		                      .core = q->gptq->core,
+		                      .window = t->window };
 	if (r->sha256 && t->sha256 && strcmp(r->sha256, t->sha256))
 		return other(r, "the text has another SHA-256", err);
 	if (r->window && r->window != t->window)

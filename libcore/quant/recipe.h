@@ -12,7 +12,8 @@ enum { RECIPE_VERSION = 1 };
 
 /* What GPTQ has read; NULL, 0: not known. */
 struct recipe_gptq {
-	const char *sha256; /* of the text's bytes, in hex */
+	const char *sha256;       /* of the text's bytes, in hex */
+	const char *files_sha256; /* of the files it comes from; not part of a recipe */
 	const char *kv_type, *act_type, *core;
 	int32_t window;
 	const char *at; /* for messages, "FILE: line 3, column 7" */

@@ -28,6 +28,13 @@ only() { same "$(printf '%s\n' "$@" | sort)" "$(ls)"; }
 		same "[$(json same_top$k.value <record),$(json same_top$k.lo <record),$(json same_top$k.hi <record)]" "$(meta "$WANT" infer.quant.eval.top$k)"
 	done
 	same "$(json sha256 <record)" "$(meta "$WANT" infer.quant.eval.text.sha256)"
+	# the file with its last newline, which is no part of what is measured
+	same x "$(tail -c 1 "$TEXT" | tr -d '\n')x"
+	same "$(sha256sum <"$TEXT" | cut -c1-64)" "$(meta "$WANT" infer.quant.eval.text.sha256)"
+	same "$(stat -c %s "$TEXT")" "$(meta "$WANT" infer.quant.eval.text.bytes)"
+	printf 'the of and\n\n' >more
+	infer-quant eval -m "$PLAIN" -f "$TEXT" -f more -f - -c 32 --json <more >several
+	same "$(cat "$TEXT" more more | sha256sum | cut -c1-64)" "$(json sha256 <several)"
 	same "$(json ref.id <record)" "$(meta "$WANT" infer.quant.eval.reference.id)"
 	same "$(json run.kv_type <record) $(json run.act_type <record)" "$(meta "$WANT" infer.quant.eval.kv_type) $(meta "$WANT" infer.quant.eval.act_type)"
 	same Q4_K_M "$(meta "$WANT" infer.quant.type)"

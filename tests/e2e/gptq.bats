@@ -115,7 +115,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	# the certificate names the text that was calibrated on, and is measured on another
 	infer-quant -q --recipe p.yaml --calibration "$TEXT" -f less --report -c 32 "$F32" q.gguf >/dev/null
 	infer-inspect --json --all q.gguf >keys
-	grep '"infer.quant.gptq.text.sha256"' keys | grep -q "$(head -c -1 "$TEXT" | sha256sum | cut -c1-64)"
+	grep '"infer.quant.gptq.text.sha256"' keys | grep -q "$(sha256sum "$TEXT" | cut -c1-64)"
 	grep '"infer.quant.eval.text.sha256"' keys | grep -q "$(sha256sum less | cut -c1-64)"
 	grep '"infer.quant.recipe"' keys | grep -qF 'method: gptq'
 }

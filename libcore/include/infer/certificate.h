@@ -16,8 +16,8 @@ extern "C" {
 
 struct infer_certificate {
 	const struct infer_eval_text *eval;
-	const char *sha256; /* of the text */
-	uint64_t text_bytes;
+	const char *sha256;         /* of the text's files, as sha256sum prints it */
+	uint64_t text_bytes;        /* of these files */
 	const infer_engine *engine; /* that of the model */
 	const infer_file *ref;      /* of eval's reference; NULL: it has none */
 };

@@ -49,7 +49,9 @@ struct infer_gptq_text {
 	const int32_t *ids;
 	size_t n_ids;
 	const char *sha256; /* of the bytes that ids are of, in hex, for recipes; NULL: not known */
-	int32_t window;     /* 0: 512 */
+	/* of the files that these bytes come from, for certificates; NULL: as above */
+	const char *files_sha256;
+	int32_t window; /* 0: 512 */
 	/* what is added to the diagonal of a Hessian, of its mean; 0: 0.01 */
 	double damping;
 	uint64_t most_bytes; /* of Hessians at a time; one is always there.  0: 512 MiB */

@@ -169,7 +169,7 @@ int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_
                       const struct infer_probe_result *r, infer_error *err);
 
 /* An evaluation of the model of *run: of a text, or of questions; the other is NULL.  sha256: of
- * the text or of the file with the questions, in hex.  ref: NULL: no reference. */
+ * the text's files or of the file with the questions, in hex.  ref: NULL: no reference. */
 struct infer_eval {
 	const struct infer_eval_text *text;
 	const struct infer_eval_choices *choices;
