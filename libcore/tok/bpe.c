@@ -177,7 +177,7 @@ static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t fr
 		int32_t both = joined(t, i ? t->merge[i - 1].to + 1 : UINT32_MAX,
 		                      &key[2 * (i - from)], scratch);
 		if (scratch->bad)
-			return err_set(err, INFER_ENOMEM, "%s: %u merges", src->name,
+			return err_set(err, INFER_ENOMEM, "%s: no memory for %u merges", src->name,
 			               src->n_merges);
 		if (both < 0)
 			return err_set(err, INFER_EFORMAT,
@@ -209,7 +209,8 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	}
 	t->merge = mem_alloc(MEM_TOK, src->n_merges, sizeof *t->merge);
 	if (!t->merge || tok_map_new(&t->pair, src->n_merges))
-		return err_set(err, INFER_ENOMEM, "%s: %u merges", src->name, src->n_merges);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u merges", src->name,
+		               src->n_merges);
 	buf_init(&scratch, MEM_TOK);
 	for (uint32_t i = 0; !rc && i < src->n_merges; i += BATCH)
 		rc = merges(t, src, i, src->n_merges - i < BATCH ? src->n_merges : i + BATCH,
@@ -261,7 +262,7 @@ static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, 
 		*id = tok_find(t, s, n, r->end);
 	} else {
 		if (2 * n > sizeof small && !(key = mem_alloc(MEM_TOK, n, 2)))
-			return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
+			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 		for (size_t i = 0; i < n; i++)
 			k += (size_t)utf8_put(key + k, letter_of((unsigned char)s[i]));
 		*id = tok_find(t, key, k, key + k);
@@ -308,10 +309,10 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 		tok_push(&r->ids, id);
 	} else {
 		if (merge_room(&r->merge, n))
-			return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
+			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 		r->merge->n = symbols(r, s, n);
 		if (merge_run(r->merge, rank, r))
-			return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
+			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 		for (size_t i = 0; i < r->merge->n; i++) {
 			const struct merge_sym *y = &r->merge->sym[i];
 			if (y->id >= 0)
@@ -339,7 +340,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		buf_put(b, s, n);
 	}
 	r->end = b->bad ? NULL : b->at + b->len;
-	return b->bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n)
+	return b->bad ? err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n)
 	              : pretok_run(r->t->pre_code, b->at, b->len, word, r, err);
 }
 

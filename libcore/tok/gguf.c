@@ -114,7 +114,8 @@ static int strings(const infer_file *f, const struct infer_meta *m, const char *
 		               key, s->n, (size_t)(s->end - s->base));
 	s->at = mem_alloc(MEM_TOK, s->n, sizeof *s->at);
 	if (!s->at)
-		return err_set(err, INFER_ENOMEM, "%s: key %s: %u strings", label(f), key, s->n);
+		return err_set(err, INFER_ENOMEM, "%s: key %s: no memory for %u strings", label(f),
+		               key, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
 		infer_meta_next_str(m, &cursor, &one);
 		s->at[i].len = (uint32_t)one.len;
@@ -169,7 +170,7 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 		                        : INFER_OK;
 	t->score = mem_alloc(MEM_TOK, t->piece.n, sizeof *t->score);
 	if (!t->score)
-		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores"), label(f));
+		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores") ": no memory", label(f));
 	TRY(infer_meta_array(f, m, INFER_META_F32, 0, t->piece.n, t->score, &at, err));
 	if (at != t->score)
 		memcpy(t->score, at, t->piece.n * sizeof *t->score);
@@ -326,7 +327,8 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	t->kind = mem_alloc(MEM_TOK, t->piece.n, 1);
 	t->flag = mem_zalloc(MEM_TOK, t->piece.n, 1);
 	if (!t->kind || !t->flag)
-		return err_set(err, INFER_ENOMEM, "%s: %u tokens", label(f), t->piece.n);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", label(f),
+		               t->piece.n);
 	TRY(kinds(t, f, err));
 	TRY(scores(t, f, err));
 	TRY(ids(t, f, err));
@@ -352,7 +354,8 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	TRY(tok_build(t, src, err));
 	endings(t);
 	TRY(strips(t, f, err));
-	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: %u tokens", label(f), t->piece.n)
+	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", label(f),
+	                               t->piece.n)
 	                     : INFER_OK;
 }
 
@@ -363,7 +366,7 @@ int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_er
 	int rc;
 
 	if (!t)
-		return err_set(err, INFER_ENOMEM, "%s: tokenizer", label(file));
+		return err_set(err, INFER_ENOMEM, "%s: no memory for the tokenizer", label(file));
 	rc = read(t, file, &src, err);
 	if (rc)
 		infer_tokenizer_close(out);

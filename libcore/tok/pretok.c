@@ -64,7 +64,7 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 	int code;
 
 	if (!ctx)
-		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
+		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
 	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
 	                         PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
 	                                 (c->with == PRETOK_WITH_PCRE2 ? PCRE2_UCP : 0),
@@ -75,7 +75,7 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 		return INFER_OK;
 	}
 	must(code == PCRE2_ERROR_HEAP_FAILED); /* the expressions of the list are well-formed */
-	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", c->p->names);
+	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
 }
 
 int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
@@ -86,12 +86,12 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 
 	*out = NULL;
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
+		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", p->names);
 	c->p = p;
 	c->with = with;
 	c->heap = pcre2_general_context_create(heap_alloc, heap_free, NULL);
 	if (!c->heap)
-		rc = err_set(err, INFER_ENOMEM, "pre-tokenizer %s", p->names);
+		rc = err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", p->names);
 	for (; !rc && c->n < PRETOK_STAGES && p->stage[c->n].pattern; c->n++) {
 		for (uint32_t cp = 0; p->stage[c->n].of && cp < 128; cp++)
 			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp)
@@ -193,7 +193,7 @@ int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *
 
 	if (c->n_re) {
 		if (utf8_check(s, n) < n && !(r.subject = copy = wellformed(s, n)))
-			return err_set(err, INFER_ENOMEM, "pre-tokenizer: %zu bytes of text", n);
+			return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
 		r.match = pcre2_match_data_create(1, c->heap);
 		if (!r.match) {
 			mem_free(copy);

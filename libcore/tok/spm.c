@@ -172,7 +172,7 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	if (tok_word_get(r, s, n, &slot))
 		return INFER_OK;
 	if (merge_room(&r->merge, n))
-		return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
+		return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 	for (size_t at = 0; at < n; k++) {
 		uint32_t cp;
 		size_t len = unicode_next(s + at, n - at, &cp);
@@ -193,7 +193,7 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 		r->left[w.unused[--w.n_unused]] = 0;
 	mem_free(w.unused);
 	if (rc || w.bad)
-		return err_set(err, INFER_ENOMEM, "a word of %zu bytes", n);
+		return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 	tok_word_put(r, slot, s, n, from);
 	return INFER_OK;
 }

@@ -156,5 +156,5 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 	while (t->squeeze && !b->bad && b->len - from >= 3 &&
 	       !memcmp(b->at + b->len - 3, TOK_SPACE, 3))
 		b->len -= 3;
-	return b->bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : INFER_OK;
+	return b->bad ? err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n) : INFER_OK;
 }

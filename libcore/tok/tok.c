@@ -57,7 +57,7 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 	t->text = mem_alloc(MEM_TOK, bytes + 8, 1);
 	t->text_at = mem_alloc(MEM_TOK, (size_t)t->piece.n + 1, sizeof *t->text_at);
 	if (!t->text || !t->text_at)
-		return err_set(err, INFER_ENOMEM, "%s: %u tokens", name, t->piece.n);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", name, t->piece.n);
 	for (uint32_t i = 0; i < t->piece.n; i++) {
 		const char *s = t->piece.base + t->piece.at[i].at;
 		uint32_t n = t->piece.at[i].len;
@@ -102,7 +102,8 @@ int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *er
 	memset(t->byte_id, -1, sizeof t->byte_id);
 	TRY(build_text(t, src->name, err));
 	if (tok_map_new(&t->map, t->piece.n))
-		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", src->name,
+		               t->piece.n);
 	t->duplicates = tok_map_fill(&t->map, &t->piece, t->secret);
 	return t->model->open(t, src, err);
 }
@@ -249,7 +250,8 @@ static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned cha
 	added->n = 0;
 	tok_added_find(t, s, n, content, flags, added);
 	if (added->bad)
-		rc = err_set(err, INFER_ENOMEM, "the added tokens of %zu bytes of text", n);
+		rc = err_set(err, INFER_ENOMEM,
+		             "no memory for the added tokens of %zu bytes of text", n);
 	for (size_t i = added->n; !rc && i; i -= 2) {
 		size_t at = (size_t)added->at[i - 2], end = at;
 		int32_t id = added->at[i - 1];
@@ -320,7 +322,7 @@ static int run(struct tok_run *r, const char *text, size_t n, const unsigned cha
 		             "none for U+FFFD",
 		             r->lost_byte);
 	if (!rc && r->ids.bad)
-		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", n);
+		rc = err_set(err, INFER_ENOMEM, "no memory for the ids of %zu bytes of text", n);
 	return rc;
 }
 
@@ -353,7 +355,8 @@ int infer_encode_pair(const infer_tokenizer *t, struct infer_str a, struct infer
 			*second = all.n;
 	}
 	if (!rc && all.bad)
-		rc = err_set(err, INFER_ENOMEM, "the ids of %zu bytes of text", a.len + b.len);
+		rc = err_set(err, INFER_ENOMEM, "no memory for the ids of %zu bytes of text",
+		             a.len + b.len);
 	if (rc) {
 		mem_free(all.at);
 		return rc;

@@ -41,7 +41,8 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 
 	t->reach = mem_zalloc(MEM_TOK, REACH, sizeof *t->reach);
 	if (!t->reach)
-		return err_set(err, INFER_ENOMEM, "%s: %u tokens", src->name, t->piece.n);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", src->name,
+		               t->piece.n);
 	for (uint32_t i = 0; i < t->piece.n; i++) {
 		const char *s = t->piece.base + t->piece.at[i].at;
 		uint32_t n = t->piece.at[i].len;
@@ -102,7 +103,7 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	uint32_t cp;
 
 	if (!best)
-		return err_set(err, INFER_ENOMEM, "%zu bytes of text", n);
+		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
 	for (size_t i = 0; i <= n; i++)
 		best[i] = (struct best){ 0, UNSEEN, 0 };
 	for (size_t at = 0, one; at < n; at += one) {

@@ -174,7 +174,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	int bad = c.bad || c.word.bad;
 	buf_fini(&c.word);
 	mem_free(c.cp);
-	return bad ? err_set(err, INFER_ENOMEM, "%zu bytes of text", n) : INFER_OK;
+	return bad ? err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n) : INFER_OK;
 }
 
 static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)

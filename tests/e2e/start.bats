@@ -57,3 +57,18 @@ of() { json "$1" <cost; }
 	same $((20 * (4 * 4 + 1))) $(($(barriers 22) - a))
 	same 0 "$(infer-run -q --raw --no-stdin -t 1 -m big.gguf -n 2 --stats the 2>&1 >/dev/null | json barriers)"
 }
+
+@test "every allocation of the start fails in turn: the line says that memory is missing" {
+	[ -e "$B/tests/fault/fault.so" ] || skip 'not for builds with sanitizers'
+	local n good=0 failed=0
+
+	for ((n = 1; n <= 2000 && good < 40; n++)); do # what comes after 40 good runs is not reached any more
+		rc=0
+		FAULT=malloc:ENOMEM:$n LD_PRELOAD=$B/tests/fault/fault.so infer-run --tokenize --no-stdin 'the of and' >ids 2>err || rc=$?
+		good=$((rc ? 0 : good + 1))
+		[ $rc = 0 ] && continue
+		failed=$((failed + 1))
+		[ $rc = 4 ] && [ ! -s ids ] && [ "$(wc -l <err)" = 1 ] && grep -q '^infer-run: error: .*memory' err || { echo "$n: $rc"; cat err; return 1; }
+	done
+	[ $failed -gt 20 ]
+}

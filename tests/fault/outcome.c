@@ -179,6 +179,12 @@ static int says_one_line(const struct outcome *o)
 	return at && !strncmp(at, ": error: ", 9) && strchr(at, '\n') == o->err.at + o->err.n - 1;
 }
 
+/* The line says that memory is missing, or which size does not fit. */
+static int says_memory(const struct outcome *o)
+{
+	return has(&o->err, "memory") || has(&o->err, "address space") || has(&o->err, " fits");
+}
+
 const char *outcome_class(const struct outcome *o, const struct outcome *want, int mute,
                           enum outcome_class *class)
 {
@@ -204,6 +210,8 @@ const char *outcome_class(const struct outcome *o, const struct outcome *want, i
 		               : "a record that is wrong";
 	}
 	*class = o->code == 4 ? OUTCOME_MEMORY : OUTCOME_IO;
+	if (o->code == 4 && !mute && !says_memory(o))
+		return "exit 4, and the line does not say that memory is missing";
 	if (o->code != 4 && o->code != 1)
 		return "the wrong exit code";
 	return is_beginning(o, want) ? NULL : "output that is no beginning of the right one";

@@ -67,8 +67,8 @@ int cuda_kv_new(struct backend_cache **out, struct backend *b, const struct back
 	TRY(rt_check(cudaSetDevice(b->device), "choose the device", err));
 	TRY(cuda_kv_place(&place, g, err));
 	if (num_mul(&bytes, n_pages, place.page_bytes))
-		return err_set(err, INFER_ENOMEM, "a cache of %u pages of %zu bytes", n_pages,
-		               place.page_bytes);
+		return err_set(err, INFER_ENOMEM, "no memory for a cache of %u pages of %zu bytes",
+		               n_pages, place.page_bytes);
 	c = mem_alloc(MEM_BACKEND, 1, sizeof *c);
 	if (!c)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
