@@ -12,6 +12,7 @@ import jinjalib
 OUT = pathlib.Path(__file__).parent.parent / "tests/golden/reply/cases.jsonl"
 THINK = ("<think>", "</think>")
 ARGS = {"text": "two\nlines, \"quoted\" é 格 </x> {", "n": -7, "list": [1.5, {"b": None, "c": "]"}], "flag": True, "word": ""}
+WHOLE = {"text": "one\n<two> & \"three\" 格", "n": -7, "list": [1.5, {"b": True, "c": "]", "d": [["x"], 2]}], "flag": True, "word": ""}
 PLAIN = {"text": "it is [plain] é 格, (so)", "n": 7, "list": [1.5, {"b": None}, ["x"]], "flag": False, "word": ""}
 PARAMS = {"text": {"type": "string"}, "n": {"type": "integer"}, "list": {"type": "array"}, "flag": {"type": ["boolean", "null"]},
           "word": {"enum": ["", "a"]}, "note": {"type": ["string", "null"]}}
@@ -28,6 +29,11 @@ PYTHON = """{% macro py(v) %}{% if v is string %}"{{ v }}"{% elif v is mapping %
 GEMMA = """{% macro gm(v) %}{% if v is string %}<|"|>{{ v }}<|"|>{% elif v is mapping %}{{ '{' }}{% for k, w in v|items %}{{ ',' if not loop.first }}{{ k
 }}:{{ gm(w) }}{% endfor %}{{ '}' }}{% elif v is sequence %}[{% for w in v %}{{ ',' if not loop.first }}{{ gm(w) }}{% endfor %}]{% else %}{{ v|tojson }}{% endif
 %}{% endmacro %}"""
+# tags within tags; null is left out
+TREE = """{% macro tree(v) %}{% if v is mapping %}{% for k, w in v|items %}]<]minimax[>[<{{ k }}>{{ tree(w) }}]<]minimax[>[</{{ k }}>{% endfor %}{% elif v is string
+%}{{ v }}{% elif v is sequence %}{% for w in v %}]<]minimax[>[<item>{{ tree(w) }}]<]minimax[>[</item>{% endfor %}{% else %}{{ v|tojson }}{% endif %}{% endmacro %}"""
+TYPE = """{{ 'string' if v is string else 'boolean' if v is boolean else 'null' if v is none else 'number' if v is number else 'object' if v is mapping else
+'array' }}"""
 JSON = "{{ c.function.arguments|tojson }}"
 NAME = "{{ c.function.name }}"
 VALUE = "{{ v if v is string else v|tojson }}"
@@ -37,7 +43,7 @@ FORMATS = {
     "hermes": (EACH % ("\n<tool_call>\n{{ " + OBJECT + "|tojson }}\n</tool_call>"), THINK, {}),
     "qwen3-coder": (EACH % ("\n<tool_call>\n<function=" + NAME + ">\n" + TAGS % ("<parameter={{ k }}>\n" + VALUE + "\n</parameter>\n") +
                             "</function>\n</tool_call>"), THINK, {"opened": True}),
-    "seed": (EACH % ("\n<seed:tool_call>\n<function=" + NAME + ">\n" + TAGS % ("<parameter={{ k }}>\n" + VALUE + "\n</parameter>\n") +
+    "seed": (EACH % ("\n<seed:tool_call>\n<function=" + NAME + ">\n" + TAGS % ("<parameter={{ k }}>" + VALUE + "</parameter>\n") +
                      "</function>\n</seed:tool_call>"), ("<seed:think>", "</seed:think>"), {}),
     "minimax": ("\n<minimax:tool_call>\n" + EACH % ('<invoke name="' + NAME + '">\n' + TAGS % ('<parameter name="{{ k }}">' + VALUE +
                 "</parameter>\n") + "</invoke>\n") + "</minimax:tool_call>", THINK, {"opened": True}),
@@ -52,6 +58,17 @@ FORMATS = {
                       "<｜tool▁calls▁end｜>", THINK, {"opened": True}),
     "kimi": ("<|tool_calls_section_begin|>" + EACH % ("<|tool_call_begin|>{{ c.id }}<|tool_call_argument_begin|>" + JSON + "<|tool_call_end|>") +
              "<|tool_calls_section_end|>", THINK, {"id": "functions.%s:%d"}),
+    "kimi-k3": ("<|open|>tools<|sep|>" + EACH % ('<|open|>call tool="' + NAME + '" index="{{ loop.index }}"<|sep|>' + TAGS % (
+        '<|open|>argument key="{{ k }}" type="' + TYPE + '"<|sep|>' + VALUE + "<|close|>argument<|sep|>") + "<|close|>call<|sep|>") + "<|close|>tools<|sep|>",
+        ("<|open|>think<|sep|>", "<|close|>think<|sep|>"), {"opened": True, "around": ("<|open|>response<|sep|>", "<|close|>response<|sep|>")}),
+    "minimax-m3": (TREE + "]<]minimax[>[<tool_call>\n" + EACH % (']<]minimax[>[<invoke name="' + NAME + '">{{ tree(c.function.arguments) }}'
+                   "]<]minimax[>[</invoke>\n") + "]<]minimax[>[</tool_call>", ("<mm:think>", "</mm:think>"), {"args": WHOLE}),
+    "atem": (EACH % ("{{ '<|eom|><|start|>assistant' if not loop.first }} to=" + NAME + '<|message|><atem:function_calls>\n<atem:invoke name="' + NAME + '">\n' +
+             TAGS % ('<atem:parameter name="{{ k }}">' + VALUE + "</atem:parameter>\n") + "</atem:invoke>\n</atem:function_calls>"),
+             (" to=self<|message|>", "<|eom|><|start|>assistant"), {"before": "<|start|>assistant", "around": (
+                 " to=user<|message|>", "{{ '<|eom|><|start|>assistant' if m.tool_calls }}")}),
+    "minicpm": (EACH % ('<function name="' + NAME + '">' + TAGS % ('<param name="{{ k }}">' + "{{ '<![CDATA[' + v + ']]>' if v is string and ('<' in v or '&' in v or"
+                " '\\n' in v) else v if v is string else v|tojson }}</param>") + "</function>\n"), THINK, {"args": WHOLE}),
     "mistral": (LIST % ("[TOOL_CALLS]", "{'name': c.function.name, 'arguments': c.function.arguments, 'id': c.id}", ""), ("[THINK]", "[/THINK]"),
                 {"id": "abcde000%.0s%d"}),
     "mistral-args": (EACH % ("[TOOL_CALLS]" + NAME + "[ARGS]" + JSON), ("[THINK]", "[/THINK]"), {}),
@@ -176,6 +193,49 @@ ODD = [
     ("lfm2", "[look_up(n=1, text='it\\'s')]x", "x", "", [call("look_up", "{\"n\": 1, \"text\": \"it's\"}")]),
     ("lfm2", "[look_up(list=[(1, True), {'a': None,}], text='''b''',)]", "", "", [call("look_up", "{\"list\": [[1, true], {\"a\": null}], \"text\": \"b\"}")]),
     ("lfm2", "[look_up(n=]", "", "", [call("look_up", "{\"n\": null}")]),
+    # in strings of Python
+    ("lfm2", "[look_up(text=\"a\\nb\\t\\\\c\\d\")]", "", "", [call("look_up", json.dumps({"text": "a\nb\t\\c\\d"}))]),
+    # calls before the reasoning is closed
+    ("qwen3-coder", "Look first.\n<tool_call>\n<function=look_up>\n<parameter=n>\n1\n</parameter>\n</function>\n</tool_call>", "", "Look first.",
+     [call("look_up", "{\"n\": 1}")]),
+    ("qwen3-coder", "<tool_call>\n<function=look_up>\n</function>\n</tool_call>\n</think>\n\nDone.</think>", "Done.</think>", "", [call("look_up", "{}")]),
+    ("qwen3-coder", "Is there <tool_call>\n<function=nothing>\n</function>\n</tool_call>?</think>No.", "No.",
+     "Is there <tool_call>\n<function=nothing>\n</function>\n</tool_call>?", []),
+    ("dsml", "So:\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"look_up\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", "", "So:", [call("look_up", "{}")]),
+    ("glm", "<think>So:<tool_call>look_up\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>", "", "So:", [call("look_up", "{\"n\": 2}")]),
+    # the newline at the end of a value, and newlines around one
+    ("seed", "<seed:tool_call>\n<function=look_up>\n<parameter=text>a\nb\n</parameter>\n<parameter=note>\nc\n</parameter>\n</function>\n</seed:tool_call>", "", "",
+     [call("look_up", json.dumps({"text": "a\nb\n", "note": "c"}))]),
+    ("qwen3-coder", "</think><function=look_up><parameter=text>\na\n\n</parameter></function>", "", "", [call("look_up", json.dumps({"text": "a\n"}))]),
+    ("minicpm", "<function name=\"look_up\"><param name=\"text\"><![CDATA[a</param>]]b]]></param><param name=\"list\"><![CDATA[[1]]]></param></function> so", "so", "",
+     [call("look_up", json.dumps({"text": "a</param>]]b", "list": [1]}))]),
+    ("minicpm", "<function name=\"look_up\"><param name=\"text\"><![CDATA", "", "", [call("look_up", "{\"text\": \"<![CDATA")]),
+    ("minicpm", "<function name=\"look_up\"><param name=\"flag\">True</param><param name=\"list\">['a', None]</param></function>", "", "",
+     [call("look_up", json.dumps({"flag": True, "list": ["a", None]}))]),
+    ("minicpm", "#include <function name=\"other\">", "#include <function name=\"other\">", "", []),
+    ("minimax-m3", "</mm:think>]<]minimax[>[<tool_call>]<]minimax[>[<invoke name=\"look_up\">]<]minimax[>[<text>]<]minimax[>[<b>c]<]minimax[>[</b>]<]minimax[>[</text>"
+     "]<]minimax[>[<other>]<]minimax[>[<item>1]<]minimax[>[</item>]<]minimax[>[<item>a b]<]minimax[>[</item>]<]minimax[>[</other>]<]minimax[>[</invoke>"
+     "]<]minimax[>[</tool_call>", "", "", [call("look_up", json.dumps({"text": "]<]minimax[>[<b>c]<]minimax[>[</b>", "other": [1, "a b"]}))]),
+    ("minimax-m3", "]<]minimax[>[<invoke name=\"look_up\">]<]minimax[>[<list>]<]minimax[>[</list>]<]minimax[>[<other>\n]<]minimax[>[<list>]<]minimax[>[<list>x"
+     "]<]minimax[>[</list>]<]minimax[>[</list>\n]<]minimax[>[</other>]<]minimax[>[</invoke>", "", "",
+     [call("look_up", json.dumps({"list": [], "other": {"list": {"list": "x"}}}))]),
+    ("minimax-m3", "]<]minimax[>[<invoke name=\"look_up\">]<]minimax[>[<other>]<]minimax[>[<a>1]<]minimax[>[</b>]<]minimax[>[</other>]<]minimax[>[</invoke>", "", "",
+     [call("look_up", json.dumps({"other": "]<]minimax[>[<a>1]<]minimax[>[</b>"}))]),
+    ("minimax-m3", "a]<]minimax[>[<invoke name=\"look_up\">]<]minimax[>[<text>b]<]mini", "a", "", [call("look_up", "{\"text\": \"b]<]mini")]),
+    ("minimax-m3", "a ]<]minimax[>[<tool_call> b", "a ]<]minimax[>[<tool_call> b", "", []),
+    ("kimi-k3", "a<|open|>response<|sep|>b<|close|>response<|sep|><|close|>message<|sep|>", "b", "a", []),
+    ("kimi-k3", "a<|open|>response<|sep|>b", "ab", "", [], {"inline": True}),
+    ("kimi-k3", "a<|close|>think<|sep|><|open|>tools<|sep|><|open|>call tool=\"look_up\" index=\"1\"<|sep|><|open|>json type=\"object\"<|sep|>{\"n\": 1}"
+     "<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>", "", "a", [call("look_up", "{\"n\": 1}")]),
+    ("kimi-k3", "a<|open|>tools<|sep|><|open|>call tool=\"look_up\" index=\"1\"<|sep|><|open|>argument key=\"word\" type=\"string\"<|sep|>12", "", "a",
+     [call("look_up", "{\"word\": \"12")]),
+    ("atem", " to=user<|message|>Write <atem:function_calls>\n<atem:invoke name=\"look_up\">\n</atem:invoke>", "Write <atem:function_calls>\n<atem:invoke name=\"look_up\">\n"
+     "</atem:invoke>", "", []),
+    ("atem", " to=look_up<|message|><atem:function_calls>\n<atem:invoke name=\"look_up\">\n</atem:invoke>\n<atem:invoke name=\"python\">\n</atem:invoke>\n"
+     "</atem:function_calls><|eot|>", "", "", [call("look_up", "{}"), call("python", "{}")]),
+    ("atem", " to=self<|message|>a <atem:invoke name=\"look_up\"><|eom|><|start|>assistant to=self<|message|>b<|eom|><|start|>assistant<|message|>c<|eot|>", "c",
+     "a <atem:invoke name=\"look_up\">\nb", []),
+    ("atem", " to=nobody<|message|>a", " to=nobody<|message|>a", "", []),
     ("llama", "{\"name\": \"look_up\", \"parameters\": {\"n\": 1}}; {\"name\": \"python\", \"parameters\": {}}", "", "",
      [call("look_up", "{\"n\": 1}"), call("python", "{}")]),
     ("llama", "So: {\"name\": \"look_up\", \"parameters\": {\"n\": 1}}", "So: {\"name\": \"look_up\", \"parameters\": {\"n\": 1}}", "", []),

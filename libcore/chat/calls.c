@@ -18,6 +18,9 @@ struct calls {
 	/* of the tool at hand */
 	const struct chat_tool *tool;
 	char what[120];
+	/* of nested tags: where the reader knows all kinds of values, and elsewhere */
+	struct part_spelling nested[2];
+	char nest[4][48];
 };
 
 static int in_source(const struct infer_chat *chat, const char *s)
@@ -84,19 +87,24 @@ static enum part_value kind_of(const void *user, const char *name, size_t n)
 }
 
 /* The literal of a pattern up to the name of a parameter, or behind it; white space is one newline,
- * and lead goes behind it all. */
-static const char *side(char *to, size_t size, const char *pattern, int behind, const char *lead)
+ * any text is `any`, and lead goes behind it all. */
+static const char *side(char *to, size_t size, const char *pattern, int behind, const char *any,
+                        const char *lead)
 {
 	size_t n = 0;
 	int here = !behind;
 
+	to[0] = 0;
 	for (; *pattern; pattern++) {
 		if (*pattern == *DIALECT_IDB)
 			here = 0;
 		else if (*pattern == *DIALECT_IDE)
 			here = behind;
+		else if (here && *pattern == *DIALECT_ANY)
+			n += (size_t)snprintf(to + n, size - n, "%s", any);
 		else if (here && n + 1 < size)
 			to[n++] = (char)(*pattern == *DIALECT_WS ? '\n' : *pattern);
+		must(n + 1 < size);
 	}
 	to[n] = 0;
 	if (behind)
@@ -104,26 +112,75 @@ static const char *side(char *to, size_t size, const char *pattern, int behind, 
 	return to;
 }
 
-static uint32_t tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
+/* 1: the reader knows which kinds of values each place of a schema has, or finds none in it. */
+static int all_known(const struct calls *c, const struct json *schema, int depth)
 {
-	const char *const line = c->f->flags & DIALECT_NEWLINES ? "\n" : "",
-			  *json = c->f->param[1] ? c->f->param[1] : c->f->param[0];
-	char before[80], text[80], other[80], end[80];
+	const struct json *items = chat_tools_items(c->tool, schema);
 
-	snprintf(end, sizeof end, "%s%s\n", line, c->f->param_end);
-	return parts_spelled(
-		c->p, schema, o,
-		&(struct part_spelling){
+	if (depth == 8 || !chat_tools_kinds(c->tool, schema))
+		return 0;
+	json_each(m, json_get(schema, "properties"))
+		if (!all_known(c, m, depth + 1))
+			return 0;
+	return !items || all_known(c, items, depth + 1);
+}
+
+/* Tags within tags. */
+static uint32_t nested_tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
+{
+	static const char *const texts[] = { "%s<", "%s</", "%s<item>", "%s</item>" };
+
+	for (int i = 0; i < 4; i++)
+		snprintf(c->nest[i], sizeof c->nest[i], texts[i], c->f->nest);
+	for (int i = 0; i < 2; i++)
+		c->nested[i] = (struct part_spelling){
 			.object = { "", "" },
 			.comma = "",
-			.name = { side(before, sizeof before, c->f->param[0], 0, ""), "" },
-			.raw = { side(text, sizeof text, c->f->param[0], 1, line), end },
-			.json = { side(other, sizeof other, json, 1, line), end },
-			.end = c->f->param_end,
-			.value = kind_of,
-			.user = c,
-		},
-		c->what);
+			.name = { c->nest[0], ">" },
+			.after = { c->nest[1], ">" },
+			.item = { c->nest[2], c->nest[3] },
+			.end = c->f->nest,
+			.word = { NULL, "false", "true" },
+			.quote = "",
+			.list = { "", "" },
+			.untyped = i + 1,
+		};
+	return parts_spelled(c->p, schema, o, &c->nested[!all_known(c, schema, 0)], c->what);
+}
+
+static uint32_t tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
+{
+	static const char *const types[] = { "null", "boolean", "number", "array", "object" };
+	const int framed = c->f->flags & DIALECT_NEWLINES && !(c->f->flags & DIALECT_UNFRAMED);
+	const char *const line = framed ? "\n" : "", *const *param = c->f->param,
+			  *json = param[1] ? param[1] : param[0];
+	char before[80], text[80], other[80], end[80], marked[100], typed[5][80];
+	struct part_spelling how = {
+		.object = { "", "" },
+		.comma = "",
+		.name = { side(before, sizeof before, param[0], 0, "", ""), "" },
+		.raw = { side(text, sizeof text, param[0], 1, "", line), end },
+		.json = { side(other, sizeof other, json, 1, "", line), end },
+		.end = c->f->param_end,
+		.value = kind_of,
+		.user = c,
+	};
+	char cdata_end[40];
+
+	snprintf(end, sizeof end, "%s%s%s", line, c->f->param_end,
+	         c->f->flags & DIALECT_TIGHT ? "" : "\n");
+	for (size_t i = 0; i < 5 && strchr(json, *DIALECT_ANY) != strrchr(json, *DIALECT_ANY); i++)
+		how.typed[i] = side(typed[i], sizeof typed[i], json, 1, types[i], line);
+	if (c->f->flags & DIALECT_UNFRAMED)
+		how.special = "\\n[\\s\\S]*";
+	if (c->f->cdata[0]) {
+		snprintf(marked, sizeof marked, "%s%s", text, c->f->cdata[0]);
+		snprintf(cdata_end, sizeof cdata_end, "%s", c->f->cdata[1]);
+		how.special = "[\\s\\S]*[<&\\n][\\s\\S]*";
+		how.marked[0] = marked;
+		how.marked[1] = cdata_end;
+	}
+	return parts_spelled(c->p, schema, o, &how, c->what);
 }
 
 /* A schema without a word about properties: of a tool without parameters. */
@@ -163,7 +220,7 @@ static uint32_t arguments(struct calls *c, const struct json *function)
 		schema = &none;
 	switch (c->form->args) {
 	case ARGS_TAGS:
-		return tags(c, schema, &o);
+		return c->f->nest ? nested_tags(c, schema, &o) : tags(c, schema, &o);
 	case ARGS_PYTHON:
 		return parts_spelled(c->p, schema, &o, &python, c->what);
 	case ARGS_GEMMA:
@@ -226,16 +283,19 @@ static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, con
 {
 	const struct json *f = json_get(entry, "function");
 	struct parts *p = c->p;
-	uint32_t rest;
+	uint32_t all;
 
 	c->tool = c->ask->tools->at + i;
 	snprintf(c->what, sizeof c->what, "tool %.60s in the format %s", c->tool->name, c->f->name);
 	if (!is_name(c->tool))
 		return refuse(c, "a name that this format cannot write");
-	rest = form_of(c, &s, f ? f : entry);
-	if (!rest)
-		return parts_blame(p, c->what);
-	return parts_sequence(p, 2, parts_text(p, c->tool->name, c->tool->len), rest);
+	all = parts_text(p, c->tool->name, c->tool->len);
+	for (;; s++) { /* the name may be there again */
+		all = parts_sequence(p, 2, all, form_of(c, &s, f ? f : entry));
+		if (!*s)
+			return all ? all : parts_blame(p, c->what);
+		all = parts_sequence(p, 2, all, parts_text(p, c->tool->name, c->tool->len));
+	}
 }
 
 /* One call of any tool that may be called. */
@@ -290,28 +350,6 @@ static int prompt_ends(const struct calls_ask *ask, size_t n, const char *with)
 	return n >= len && !memcmp(ask->prompt + n - len, with, len);
 }
 
-/* Reasoning: free, until it ends. */
-static uint32_t thinking(struct calls *c)
-{
-	const struct dialect_think *t = c->chat->think;
-	const size_t n = trimmed(c->ask);
-	struct parts *p = c->p;
-	uint32_t rest;
-
-	if (c->f->flags & DIALECT_HARMONY)
-		return parts_either(
-			p, 2, nothing(p),
-			parts_sequence(p, 3, parts_string(p, "<|channel|>analysis<|message|>"),
-		                       parts_until(p, "<|end|>"),
-		                       parts_string(p, "<|start|>assistant")));
-	if (c->f->begun || !in_source(c->chat, t->close) || prompt_ends(c->ask, n, t->close))
-		return nothing(p);
-	rest = parts_sequence(p, 2, parts_until(p, t->close), parts_regex(p, "\\n{0,2}"));
-	if (prompt_ends(c->ask, n, t->open))
-		return rest;
-	return parts_either(p, 2, nothing(p), parts_sequence(p, 2, parts_string(p, t->open), rest));
-}
-
 /* What opens calls in free text: the tag of the form. */
 static void opening(const struct calls *c, char to[128])
 {
@@ -319,6 +357,10 @@ static void opening(const struct calls *c, char to[128])
 	const size_t n = strlen(open), m = literal_of(c->form->call);
 	size_t i = 1;
 
+	if (c->form->begin) {
+		snprintf(to, 128, "%s", c->form->begin);
+		return;
+	}
 	must(n + m < 128);
 	memcpy(to, open, n);
 	memcpy(to + n, c->form->call, m);
@@ -361,29 +403,47 @@ static uint32_t between(struct calls *c)
 
 	for (size_t i = 0; i < sizeof c->f->drop / sizeof *c->f->drop && c->f->drop[i]; i++)
 		any = parts_either(p, 2, any, parts_string(p, c->f->drop[i]));
-	if (t->flags & DIALECT_AGAIN && in_source(c->chat, t->close))
+	if (t->flags & DIALECT_AGAIN && c->chat->thinks)
 		any = parts_either(
 			p, 2, any,
 			parts_sequence(p, 2, parts_string(p, t->open), parts_until(p, t->close)));
 	return any;
 }
 
-/* Text, and calls from where one is opened. */
-static uint32_t text_or_calls(struct calls *c)
+/* The answer proper in the form of messages: its header and text, or calls; after a text that is not
+ * the last message, calls. */
+static uint32_t message_or_calls(struct calls *c, uint32_t calls)
 {
-	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 1 };
-	struct part_tag tag[MOST];
-	char text[MOST][128];
+	const struct dialect_messages *m = c->f->messages;
 	struct parts *p = c->p;
-	uint32_t calls = all_calls(c), n;
+	const struct part_tag tag[] = {
+		{ m->finished, parts_sequence(p, 2, parts_string(p, m->start), calls), 0 },
+		{ m->start, parts_either(p, 0), 0 },
+	};
 
-	if (c->f->flags & DIALECT_HARMONY)
+	if (m->channels)
 		return parts_either(
 			p, 2, calls,
 			parts_sequence(p, 3, parts_string(p, "<|channel|>final"),
 		                       parts_regex(p, "[ a-z]{0,20}"),
 		                       parts_sequence(p, 2, parts_string(p, "<|message|>"),
 		                                      parts_without(p, NULL, 0))));
+	return parts_either(p, 2, calls,
+	                    parts_sequence(p, 2, parts_string(p, m->final),
+	                                   parts_tags(p, tag, 2, PART_NONE, PART_TAGS_ONCE)));
+}
+
+/* Text, and calls from where one is opened. */
+static uint32_t text_or_calls(struct calls *c, uint32_t calls)
+{
+	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 1 };
+	struct part_tag tag[MOST];
+	char text[MOST][128];
+	struct parts *p = c->p;
+	uint32_t n;
+
+	if (c->f->messages)
+		return message_or_calls(c, calls);
 	if (*c->form->call == '{') /* calls are there at the beginning, and nowhere else */
 		return parts_either(p, 2, calls,
 		                    parts_regex(p, "(?!\\s*\\{\\s*\"name\"\\s*:)[\\s\\S]*"));
@@ -398,24 +458,83 @@ static uint32_t text_or_calls(struct calls *c)
 	return parts_tags(p, tag, n, between(c), PART_TAGS_ONCE);
 }
 
+/* Reasoning that is open: free until it ends, and then `rest`.  If the reader ends it at a call,
+ * calls may follow at once. */
+static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
+{
+	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
+	const char *const close = c->chat->think->close;
+	struct part_tag tag[MOST];
+	char text[MOST][128];
+	struct parts *p = c->p;
+	uint32_t n;
+
+	rest = parts_sequence(p, 2, parts_regex(p, "\\n{0,2}"), rest);
+	if (!(c->f->flags & DIALECT_ENDS))
+		return parts_sequence(p, 2, parts_until(p, close), rest);
+	opening(c, text[0]);
+	tag[0] = (struct part_tag){ text[0], calls, 1 };
+	n = add_others(c, tag, text);
+	tag[n++] = (struct part_tag){ close, rest, 0 };
+	return parts_tags(p, tag, n, PART_NONE, PART_TAGS_ONCE | PART_TAGS_SOME);
+}
+
+/* The rest of an answer, with reasoning before it. */
+static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
+{
+	const struct dialect_messages *m = c->f->messages;
+	const struct dialect_think *t = c->chat->think;
+	const size_t n = trimmed(c->ask);
+	struct parts *p = c->p;
+
+	if (m)
+		return parts_sequence(
+			p, 2,
+			parts_either(p, 2, nothing(p),
+		                     parts_sequence(p, 3, parts_string(p, m->reasoning),
+		                                    parts_until(p, m->finished),
+		                                    parts_string(p, m->start))),
+			rest);
+	if (c->f->begun || !c->chat->thinks || prompt_ends(c->ask, n, t->close) ||
+	    (t->also && prompt_ends(c->ask, n, t->also)))
+		return rest;
+	if (prompt_ends(c->ask, n, t->open))
+		return reasoning(c, rest, calls);
+	rest = parts_shared(p, rest);
+	return parts_either(
+		p, 2, rest,
+		parts_sequence(p, 2, parts_string(p, t->open), reasoning(c, rest, calls)));
+}
+
+/* What precedes calls without text; a prompt may contain the beginning of it. */
+static uint32_t before_calls(struct calls *c)
+{
+	const char *before = c->form->before ? c->form->before : "", *also = c->chat->think->also;
+
+	if (also && !strncmp(before, also, strlen(also)) &&
+	    prompt_ends(c->ask, c->ask->prompt_n, also))
+		before += strlen(also);
+	return parts_string(c->p, before);
+}
+
 static uint32_t answer(struct calls *c)
 {
 	const char *begun = c->f->begun ? c->f->begun : "";
 	struct parts *p = c->p;
-	const uint32_t before = thinking(c);
+	const uint32_t calls = parts_shared(p, all_calls(c));
 	uint32_t rest;
 
 	if (prompt_ends(c->ask, c->ask->prompt_n, begun))
 		begun = "";
 	if (c->ask->required)
-		rest = all_calls(c);
+		rest = parts_sequence(p, 2, before_calls(c), calls);
 	else if (c->f->plain)
-		rest = parts_either(
-			p, 2, all_calls(c),
-			parts_sequence(p, 2, parts_string(p, c->f->plain), text_or_calls(c)));
+		rest = parts_either(p, 2, calls,
+		                    parts_sequence(p, 2, parts_string(p, c->f->plain),
+		                                   text_or_calls(c, calls)));
 	else
-		rest = text_or_calls(c);
-	return parts_sequence(p, 3, parts_string(p, begun), before, rest);
+		rest = text_or_calls(c, calls);
+	return parts_sequence(p, 2, parts_string(p, begun), with_reasoning(c, rest, calls));
 }
 
 int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,

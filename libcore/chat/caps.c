@@ -11,12 +11,13 @@
 	"\"parameters\":{\"type\":\"object\"," \
 	"\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"}},\"required\":[\"a\"]}" \
 	"}}]"
-#define CALL(content, args) \
+#define CALL(content, args) CALL_OF("call00001", content, args)
+#define CALL_OF(id, content, args) \
 	"\"messages\":[{\"role\":\"user\",\"content\":\"@U@\"},{\"role\":\"assistant\"," \
 	"\"content\":" content "," \
-	"\"tool_calls\":[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":\"@T@" \
+	"\"tool_calls\":[{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"@T@" \
 	"\",\"arguments\":" args "}}]}," \
-	"{\"role\":\"tool\",\"tool_call_id\":\"call00001\",\"name\":\"@T@\",\"content\":\"@R@\"}]" \
+	"{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"name\":\"@T@\",\"content\":\"@R@\"}]" \
 	"," TOOLS
 #define SAY(role) \
 	"\"messages\":[{\"role\":\"" role \
@@ -95,6 +96,22 @@ static int ask(struct infer_chat *c, const char *fields, const char *want, const
 	return rc;
 }
 
+/* Whether the template renders a list of parts as the text of its parts, not as the list. */
+static int ask_parts(struct infer_chat *c, int *yes, infer_error *err)
+{
+	struct buf text;
+	int ok = 0;
+
+	buf_init(&text, MEM_CHAT);
+	int rc = try(c,
+	             "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+	             "\"@U@\"}]}]",
+	             &text, &ok, err);
+	*yes = ok && has(&text, "@U@") && !has(&text, "'@U@'") && !has(&text, "\"@U@\"");
+	buf_fini(&text);
+	return rc;
+}
+
 static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, infer_error *err)
 {
 	struct buf x, y;
@@ -111,27 +128,63 @@ static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, 
 	return rc;
 }
 
+/* What follows the user's words in a rendering; NULL: they are not there. */
+static const char *after_user(const struct buf *text)
+{
+	const char *user = NULL, *p = text->at;
+
+	while (p && (p = memmem(p, text->len - (size_t)(p - text->at), "@U@", 3)))
+		user = p += 3;
+	return user;
+}
+
+/* Keep the turn of a rendering with a call: from the end of the prompt if the rendering begins with
+ * one, else from the user's words on. */
+static int keep_turn(struct infer_chat *c, const char *call, infer_error *err)
+{
+	struct buf text, prompt;
+	const char *user;
+	int ok = 0, also = 0, rc;
+
+	buf_init(&text, MEM_CHAT);
+	buf_init(&prompt, MEM_CHAT);
+	rc = try(c, call, &text, &ok, err);
+	if (!rc)
+		rc = try(c, USER "," TOOLS, &prompt, &also, err);
+	user = ok ? after_user(&text) : NULL;
+	if (user && prompt.len && prompt.len < text.len &&
+	    !memcmp(text.at, prompt.at, prompt.len)) {
+		c->turn_prompt = prompt.len;
+		user = text.at;
+	}
+	if (user)
+		buf_put(&c->turn, user, text.len - (size_t)(user - text.at));
+	buf_fini(&text);
+	buf_fini(&prompt);
+	return !rc && c->turn.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
+	                          : rc;
+}
+
 /* The turn that the template renders for a call shows how this model writes calls. */
 static int recognise(struct infer_chat *c, const char *source, size_t n, infer_error *err)
 {
+	static const char object[] = CALL_OF("functions.@T@:0", "\"\"", OBJECT),
+			  quoted[] = CALL_OF("functions.@T@:0", "\"\"", QUOTED);
+	const char *call = c->caps.objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), *user;
 	struct buf text;
-	const char *user = NULL, *p;
 	int ok = 0, rc = INFER_OK;
 
 	buf_init(&text, MEM_CHAT);
 	if (c->caps.calls)
-		rc = try(c, c->caps.objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), &text,
-		         &ok, err);
-	for (p = ok ? text.at : NULL;
-	     p && (p = memmem(p, text.len - (size_t)(p - text.at), "@U@", 3)); user = p)
-		p += 3;
-	if (user && text.len)
-		dialect_recognise(user, text.len - (size_t)(user - text.at), source, n, &c->calls,
-		                  &c->think);
-	else
-		dialect_recognise("", 0, source, n, &c->calls, &c->think);
+		rc = try(c, call, &text, &ok, err);
+	user = ok ? after_user(&text) : NULL;
+	c->thinks =
+		dialect_recognise(user ? user : "", user ? text.len - (size_t)(user - text.at) : 0,
+	                          source, n, &c->calls, &c->think);
 	buf_fini(&text);
-	return rc;
+	if (c->calls->flags & DIALECT_NAMED_IDS)
+		call = c->caps.objects ? object : quoted;
+	return rc || !user ? rc : keep_turn(c, call, err);
 }
 
 int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *err)
@@ -145,10 +198,7 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	}
 	if (!plain)
 		c->empty_tools = 0;
-	TRY(ask(c,
-	        "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"@U@\"}"
-	        "]}]",
-	        "@U@", "type", &caps->parts, err));
+	TRY(ask_parts(c, &caps->parts, err));
 	caps->only_parts = caps->parts && !plain;
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
 		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never,

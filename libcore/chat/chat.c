@@ -39,6 +39,7 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 	if (!c)
 		return err_set(err, INFER_ENOMEM, "out of memory for a chat template");
 	buf_init(&c->source, MEM_CHAT);
+	buf_init(&c->turn, MEM_CHAT);
 	buf_put(&c->source, source, n);
 	rc = c->source.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
 	                   : jinja_compile(&c->template, source, n, name, err);
@@ -61,6 +62,7 @@ void infer_chat_close(infer_chat **chat)
 	if (*chat) {
 		jinja_free((*chat)->template);
 		buf_fini(&(*chat)->source);
+		buf_fini(&(*chat)->turn);
 	}
 	mem_free(*chat);
 	*chat = NULL;

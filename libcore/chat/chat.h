@@ -14,6 +14,11 @@ struct infer_chat {
 	char sha256[65];             /* of its source */
 	const struct dialect *calls; /* the format of answers (reply/reply.h) */
 	const struct dialect_think *think;
+	int thinks; /* 1: it has the tag that ends reasoning */
+	/* a rendering that ends with a call of the tool "@T@" with the argument "@V@" and its result
+	 * "@R@", or empty; its first bytes are the prompt for this call, if any */
+	struct buf turn;
+	size_t turn_prompt;
 };
 
 /* The variables of a rendering: three objects, of which later ones take precedence. */

@@ -14,6 +14,27 @@
 		.open = begin "[", .call = ENVELOPE, .between = ", ", .close = "]" end \
 	}
 
+/* before each tag of MiniMax-M3 */
+#define M3 "]<]minimax[>["
+#define K3_CALL "<|open|>call tool=\"" DIALECT_NAME "\"" DIALECT_ANY "<|sep|>"
+#define K3_PARAM "<|open|>argument key=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\" type=\""
+
+static const struct dialect_messages harmony = {
+	.start = "<|start|>assistant",
+	.channels = 1,
+	.reasoning = "<|channel|>analysis<|message|>",
+	.finished = "<|end|>",
+	.final = "<|channel|>final<|message|>",
+	.ends = { "<|end|>", "<|return|>", "<|call|>" },
+};
+static const struct dialect_messages atem = {
+	.start = "<|start|>assistant",
+	.reasoning = " to=self<|message|>",
+	.finished = "<|eom|>",
+	.final = " to=user<|message|>",
+	.ends = { "<|eom|>", "<|eot|>" },
+};
+
 /* The first row whose signs are present is taken; signs in the rendered turn take precedence over
  * the source. */
 static const struct dialect formats[] = {
@@ -22,7 +43,22 @@ static const struct dialect formats[] = {
 	  .form = { { .call = "<|channel|>commentary to=functions." DIALECT_NAME
 	                      " <|constrain|>json<|message|>" DIALECT_ARGS } },
 	  .begun = "<|start|>assistant",
-	  .flags = DIALECT_HARMONY },
+	  .messages = &harmony },
+	{ .name = "atem",
+	  .sign = { "<atem:invoke name=\"" },
+	  .form = { { .call = " to=" DIALECT_NAME "<|message|><atem:function_calls>\n"
+	                      "<atem:invoke name=\"" DIALECT_NAME "\">\n" DIALECT_ARGS
+	                      "</atem:invoke>\n</atem:function_calls>",
+	              .between = "<|eom|><|start|>assistant",
+	              .args = ARGS_TAGS } },
+	  /* only next to another call: elsewhere they stand behind a header */
+	  .head = { { "<atem:invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 1 } },
+	  .param = { "<atem:parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\">" },
+	  .param_end = "</atem:parameter>",
+	  .tags_end = "</atem:invoke>",
+	  .close = { "</atem:function_calls>" },
+	  .begun = "<|start|>assistant",
+	  .messages = &atem },
 	{ .name = "gemma",
 	  .sign = { "<|tool_call>call:" },
 	  .form = { { .call = "<|tool_call>call:" DIALECT_NAME DIALECT_ARGS "<tool_call|>",
@@ -58,7 +94,8 @@ static const struct dialect formats[] = {
 	             "\" string=\"false\">" },
 	  .param_end = "</｜DSML｜parameter>",
 	  .tags_end = "</｜DSML｜invoke>",
-	  .close = { "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>" } },
+	  .close = { "</｜DSML｜function_calls>", "</｜DSML｜tool_calls>" },
+	  .flags = DIALECT_ENDS },
 	{ .name = "deepseek",
 	  .sign = { "<｜tool▁call▁begin｜>", "<｜tool▁sep｜>" },
 	  .form = { { .sign = "```json",
@@ -103,7 +140,31 @@ static const struct dialect formats[] = {
 	              "<|tool_call_argument_begin|>" DIALECT_WS DIALECT_PEEK "{",
 	              ARGS_JSON, 0 } },
 	  .close = { "<|tool_call_end|>", "<|tool_calls_section_end|>" },
-	  .flags = DIALECT_ENDS },
+	  .flags = DIALECT_ENDS | DIALECT_NAMED_IDS },
+	{ .name = "kimi-k3",
+	  .sign = { "<|open|>call tool=\"" },
+	  .form = { { .begin = "<|open|>tools<|sep|>",
+	              .before = "<|open|>response<|sep|><|close|>response<|sep|>",
+	              .open = "<|open|>tools<|sep|>",
+	              .call = "<|open|>call tool=\"" DIALECT_NAME "\" index=\"" DIALECT_DIGITS
+	                      "\"<|sep|>" DIALECT_ARGS "<|close|>call<|sep|>",
+	              .between = "",
+	              .close = "<|close|>tools<|sep|><|close|>message<|sep|>",
+	              .args = ARGS_TAGS } },
+	  .head = { { "<|open|>tools<|sep|>" DIALECT_WS K3_CALL "<|open|>json" DIALECT_ANY
+	              "<|sep|>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { K3_CALL "<|open|>json" DIALECT_ANY "<|sep|>" DIALECT_WS DIALECT_PEEK "{",
+	              ARGS_JSON, 0 },
+	            { "<|open|>tools<|sep|>" DIALECT_WS K3_CALL, ARGS_TAGS, 0 },
+	            { K3_CALL, ARGS_TAGS, 0 } },
+	  .param = { K3_PARAM "string\"<|sep|>", K3_PARAM DIALECT_ANY "\"<|sep|>" },
+	  .param_end = "<|close|>argument<|sep|>",
+	  .tags_end = "<|close|>call<|sep|>",
+	  .close = { "<|close|>json<|sep|>", "<|close|>call<|sep|>", "<|close|>tools<|sep|>" },
+	  .drop = { "<|open|>response<|sep|>", "<|close|>response<|sep|>",
+	            "<|close|>message<|sep|>", "<|end_of_msg|>" },
+	  .flags = DIALECT_ENDS | DIALECT_TIGHT },
 	{ .name = "mistral",
 	  .sign = { "[TOOL_CALLS]" },
 	  .form = { { .sign = "[CALL_ID]",
@@ -137,7 +198,25 @@ static const struct dialect formats[] = {
 	  .param = { "<arg_key>" DIALECT_IDB DIALECT_ANY DIALECT_IDE "</arg_key>" DIALECT_WS
 	             "<arg_value>" },
 	  .param_end = "</arg_value>",
-	  .tags_end = "</tool_call>" },
+	  .tags_end = "</tool_call>",
+	  .flags = DIALECT_ENDS },
+	{ .name = "minimax-m3",
+	  .sign = { M3 "<tool_call>" },
+	  .form = { { .begin = M3 "<tool_call>",
+	              .open = M3 "<tool_call>\n",
+	              .call = M3 "<invoke name=\"" DIALECT_NAME "\">" DIALECT_ARGS M3 "</invoke>",
+	              .between = "\n",
+	              .close = "\n" M3 "</tool_call>",
+	              .args = ARGS_TAGS } },
+	  .head = { { M3 "<tool_call>" DIALECT_WS M3 "<invoke name=\"" DIALECT_NAME "\">",
+	              ARGS_TAGS, 0 },
+	            { M3 "<invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
+	  .param = { M3 "<" DIALECT_IDB DIALECT_ANY DIALECT_IDE ">" },
+	  .param_end = M3 "</" DIALECT_IDB ">",
+	  .tags_end = M3 "</invoke>",
+	  .nest = M3,
+	  .close = { M3 "</tool_call>" },
+	  .flags = DIALECT_TIGHT },
 	{ .name = "minimax",
 	  .sign = { "<minimax:tool_call>" },
 	  .form = { { .open = "<minimax:tool_call>\n",
@@ -152,25 +231,43 @@ static const struct dialect formats[] = {
 	  .param_end = "</parameter>",
 	  .tags_end = "</invoke>",
 	  .close = { "</minimax:tool_call>" } },
-	{ .name = "qwen3-coder",
-	  .sign = { "<function=", "<parameter=" },
-	  .form = { { .sign = "<seed:tool_call>",
-	              .call = "<seed:tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
+	{ .name = "seed",
+	  .sign = { "<seed:tool_call>" },
+	  .form = { { .call = "<seed:tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
 	                      "</function>\n</seed:tool_call>",
 	              .between = "\n",
-	              .args = ARGS_TAGS },
-	            { .call = "<tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
-	                      "</function>\n</tool_call>",
-	              .between = "\n",
 	              .args = ARGS_TAGS } },
-	  .head = { { "<tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
-	            { "<seed:tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
+	  .head = { { "<seed:tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
 	            { "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 } },
 	  .param = { "<parameter=" DIALECT_IDB DIALECT_ANY DIALECT_IDE ">" },
 	  .param_end = "</parameter>",
 	  .tags_end = "</function>",
-	  .close = { "</tool_call>", "</seed:tool_call>" },
-	  .flags = DIALECT_NEWLINES },
+	  .close = { "</seed:tool_call>" },
+	  .flags = DIALECT_NEWLINES | DIALECT_UNFRAMED },
+	{ .name = "qwen3-coder",
+	  .sign = { "<function=", "<parameter=" },
+	  .form = { { .call = "<tool_call>\n<function=" DIALECT_NAME ">\n" DIALECT_ARGS
+	                      "</function>\n</tool_call>",
+	              .between = "\n",
+	              .args = ARGS_TAGS } },
+	  .head = { { "<tool_call>" DIALECT_WS "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 },
+	            { "<function=" DIALECT_NAME ">", ARGS_TAGS, 0 } },
+	  .param = { "<parameter=" DIALECT_IDB DIALECT_ANY DIALECT_IDE ">" },
+	  .param_end = "</parameter>",
+	  .tags_end = "</function>",
+	  .close = { "</tool_call>" },
+	  .flags = DIALECT_NEWLINES | DIALECT_ENDS },
+	{ .name = "minicpm",
+	  .sign = { "<function name=\"", "<param name=\"" },
+	  .form = { { .call = "<function name=\"" DIALECT_NAME "\">" DIALECT_ARGS "</function>",
+	              .between = "\n",
+	              .args = ARGS_TAGS } },
+	  .head = { { "<function name=\"" DIALECT_NAME "\">", ARGS_TAGS, 0 } },
+	  .param = { "<param name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\">" },
+	  .param_end = "</param>",
+	  .tags_end = "</function>",
+	  .cdata = { "<![CDATA[", "]]></param>" },
+	  .flags = DIALECT_TIGHT },
 	{ .name = "functionary-3.1",
 	  .sign = { "<function=", "</function>" },
 	  .form = { { .call = "<function=" DIALECT_NAME ">" DIALECT_ARGS "</function>",
@@ -300,13 +397,16 @@ static const struct dialect formats[] = {
 };
 
 static const struct dialect_think thinks[] = {
-	{ "<seed:think>", "</seed:think>", NULL, 0 },
-	{ "[THINK]", "[/THINK]", NULL, 0 },
-	{ "<|START_THINKING|>", "<|END_THINKING|>", NULL, 0 },
-	{ "<|channel>thought", "<channel|>", "<|channel>", DIALECT_AGAIN },
-	{ "<|inner_prefix|>", "<|inner_suffix|>", NULL, DIALECT_AGAIN },
-	{ "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]", NULL, DIALECT_KEEP },
-	{ "<think>", "</think>", NULL, 0 },
+	{ "<seed:think>", "</seed:think>", NULL, 0, NULL },
+	{ "<mm:think>", "</mm:think>", NULL, 0, NULL },
+	{ "[THINK]", "[/THINK]", NULL, 0, NULL },
+	{ "<|START_THINKING|>", "<|END_THINKING|>", NULL, 0, NULL },
+	{ "<|channel>thought", "<channel|>", "<|channel>", DIALECT_AGAIN, NULL },
+	{ "<|inner_prefix|>", "<|inner_suffix|>", NULL, DIALECT_AGAIN, NULL },
+	{ "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]", NULL, DIALECT_KEEP, NULL },
+	{ "<|open|>think<|sep|>", "<|close|>think<|sep|>", NULL, DIALECT_HIDE,
+	  "<|open|>response<|sep|>" },
+	{ "<think>", "</think>", NULL, 0, NULL },
 };
 
 const struct dialect *dialect_at(size_t i)
@@ -319,8 +419,8 @@ static int has(const char *s, size_t n, const char *what)
 	return !what || (n && memmem(s, n, what, strlen(what)));
 }
 
-void dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
-                       const struct dialect **format, const struct dialect_think **think)
+int dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
+                      const struct dialect **format, const struct dialect_think **think)
 {
 	enum {
 		FORMATS = sizeof formats / sizeof *formats,
@@ -338,8 +438,11 @@ void dialect_recognise(const char *turn, size_t turn_n, const char *source, size
 		     !(has(source, n, formats[i].sign[0]) && has(source, n, formats[i].sign[1]));
 		     i++)
 			;
-	for (k = 0; k < THINKS - 1 && !has(source, n, thinks[k].close); k++)
+	for (k = 0;
+	     k < THINKS && !has(turn, turn_n, thinks[k].close) && !has(source, n, thinks[k].close);
+	     k++)
 		;
 	*format = &formats[i];
-	*think = &thinks[k];
+	*think = &thinks[k < THINKS ? k : THINKS - 1];
+	return k < THINKS;
 }

@@ -38,43 +38,66 @@ struct dialect_form {
 	const char *sign; /* in the source of the templates that write so; NULL: in any */
 	const char *call, *open, *close;
 	const char *between; /* NULL: one call only */
+	const char *begin;   /* what opens calls in a text; NULL: the first tag of open and call */
+	const char *before;  /* what precedes open if there is no text; NULL: nothing */
 	int args;            /* 0: ARGS_JSON */
 };
 
 enum dialect_flag {
-	DIALECT_ENDS = 1 << 0,     /* a call ends unclosed reasoning */
-	DIALECT_NEWLINES = 1 << 1, /* the value of a parameter is enclosed in newlines */
-	DIALECT_HARMONY = 1 << 2,  /* messages with headers that name a channel and a recipient */
+	DIALECT_ENDS = 1 << 0, /* a call ends unclosed reasoning */
+	/* newlines that enclose the value of a parameter are not part of it */
+	DIALECT_NEWLINES = 1 << 1,
+	DIALECT_UNFRAMED = 1 << 2,  /* values are written without such newlines */
+	DIALECT_TIGHT = 1 << 3,     /* parameters are written with nothing between them */
+	DIALECT_NAMED_IDS = 1 << 4, /* the id of a call is "functions.NAME:NUMBER" */
+};
+
+/* An answer that consists of messages.  Each has a header that names its recipient, and perhaps a
+ * channel. */
+struct dialect_messages {
+	const char *start;                /* begins a header */
+	int channels;                     /* 1: headers name a channel (harmony) */
+	const char *reasoning, *finished; /* the rest of the header of reasoning; its end */
+	const char *final;                /* the rest of the header of the answer proper */
+	const char *ends[4];              /* texts that end a message */
 };
 struct dialect {
 	const char *name;
 	/* the signs: all occur in the turn that the template renders for a call, or in its
 	 * source */
 	const char *sign[2];
-	struct dialect_head head[5];
+	struct dialect_head head[6];
 	struct dialect_form form[3]; /* the first one whose sign is there is written */
 	/* ARGS_TAGS: before a value; [1]: before one that is JSON, [0] is text then */
 	const char *param[2];
-	const char *param_end, *tags_end;
+	const char *param_end, *tags_end; /* DIALECT_IDB in param_end: the name of the parameter */
+	const char *cdata[2]; /* around a value that contains "<"; [1] includes param_end */
+	/* begins each tag of values that are objects and arrays, which are tags too: one named
+	 * after each member, <item> for each element; NULL: these values are JSON */
+	const char *nest;
 	const char *close[4]; /* removed after a call */
 	const char *drop[4];  /* removed anywhere in the content */
 	const char *begun;    /* the end of the prompt that belongs to the answer */
 	const char *plain;    /* what text without calls begins with, behind begun */
+	const struct dialect_messages *messages; /* NULL: not made of messages */
 	uint32_t flags;
 };
 
 enum dialect_think_flag {
 	DIALECT_AGAIN = 1 << 0, /* may open anywhere; stray tags are removed */
 	DIALECT_KEEP = 1 << 1,  /* the opening tag is part of the reasoning */
+	DIALECT_HIDE = 1 << 2,  /* reasoning that stays in the content is shown without its tags */
 };
 struct dialect_think {
 	const char *open, *close, *stray;
 	uint32_t flags;
+	const char *also; /* ends reasoning as `close` does; NULL: nothing else does */
 };
 
 /* The rows in their order; NULL behind the last one. */
 const struct dialect *dialect_at(size_t i);
-/* turn: the turn that the template renders for an assistant that calls a tool, or empty */
-void dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
-                       const struct dialect **format, const struct dialect_think **think);
+/* Find the rows of a template.  Returns 1 if its turn or source has the tag that ends reasoning.
+ * turn: the turn that the template renders for an assistant that calls a tool, or empty */
+int dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
+                      const struct dialect **format, const struct dialect_think **think);
 #endif

@@ -22,8 +22,9 @@ static int take_one(struct infer_tools *t, const struct json *tool, unsigned fla
 		return INFER_ENOMEM;
 	if (!s)
 		return INFER_EFORMAT;
-	t->at[t->n++] = (struct chat_tool){ s, json_bytes(name),
-		                            json_get(json_get(from, "parameters"), "properties") };
+	const struct json *p = json_get(from, "parameters");
+
+	t->at[t->n++] = (struct chat_tool){ s, json_bytes(name), p, json_get(p, "properties") };
 	return INFER_OK;
 }
 
@@ -106,30 +107,105 @@ static int of_value(const struct json *v)
 
 static const struct json *list(const struct json *v) { return json_is_array(v) ? v : NULL; }
 
-/* The kinds of values that a schema admits, according to its type, enum, const and anyOf. */
-static int admits(const struct json *schema, int depth)
+/* ---- schemas ---- */
+
+enum { DEEPEST = 8 };
+static const char *const several[] = { "anyOf", "oneOf", "allOf" };
+enum { SEVERAL = sizeof several / sizeof *several };
+
+/* Follow "$ref": "#/..." in the parameters; NULL: it leads nowhere. */
+static const struct json *follow(const struct json *root, const struct json *schema)
 {
-	static const char *const several[] = { "anyOf", "oneOf", "allOf" };
+	for (int i = 0; i < DEEPEST; i++) {
+		const struct json *ref = json_get(schema, "$ref");
+		const char *s = json_str(ref), *end = s + json_bytes(ref);
+
+		if (!json_is_string(ref))
+			return schema;
+		if (s == end || *s != '#')
+			return NULL;
+		for (schema = root, s++; s < end && *s == '/';) {
+			const char *next = memchr(s + 1, '/', (size_t)(end - s - 1));
+
+			next = next ? next : end;
+			schema = json_getn(schema, s + 1, (size_t)(next - s - 1));
+			s = next;
+		}
+	}
+	return NULL;
+}
+
+/* The kinds of values that a schema admits, according to its type, enum, const and anyOf. */
+static int admits(const struct json *root, const struct json *given, int depth)
+{
+	const struct json *schema = follow(root, given);
 	const struct json *type = json_get(schema, "type"), *value = json_get(schema, "const");
 	int kinds = of_type(type);
 
 	json_each(v, list(type))
 		kinds |= of_type(v);
-	if (kinds || depth > 8)
+	if (kinds || depth > DEEPEST)
 		return kinds;
 	json_each(v, list(json_get(schema, "enum")))
 		kinds |= of_value(v);
 	if (value)
 		kinds |= of_value(value);
-	for (size_t k = 0; k < sizeof several / sizeof *several; k++)
+	for (size_t k = 0; k < SEVERAL; k++)
 		json_each(v, list(json_get(schema, several[k])))
-			kinds |= admits(v, depth + 1);
+			kinds |= admits(root, v, depth + 1);
 	return kinds;
+}
+
+int chat_tools_kinds(const struct chat_tool *t, const struct json *schema)
+{
+	return admits(t->parameters, schema, 0);
 }
 
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
 {
-	return n > KEY_MOST ? 0 : admits(json_getn(t->properties, key, n), 0);
+	return n > KEY_MOST ? 0 : chat_tools_kinds(t, json_getn(t->properties, key, n));
+}
+
+/* The value of `word` in the schema or the first of its alternatives that has it; key: the member
+ * of that value, or NULL. */
+static const struct json *find(const struct json *root, const struct json *given, const char *word,
+                               const char *key, size_t n, int depth)
+{
+	const struct json *schema = follow(root, given), *found = json_get(schema, word);
+
+	found = found && key ? json_getn(found, key, n) : found;
+	for (size_t k = 0; !found && k < SEVERAL && depth < DEEPEST; k++)
+		json_each(v, list(json_get(schema, several[k])))
+			if (!found)
+				found = find(root, v, word, key, n, depth + 1);
+	return found;
+}
+
+const struct json *chat_tools_property(const struct chat_tool *t, const struct json *schema,
+                                       const char *key, size_t n)
+{
+	return n > KEY_MOST ? NULL : find(t->parameters, schema, "properties", key, n, 0);
+}
+
+const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema)
+{
+	return find(t->parameters, schema, "items", NULL, 0, 0);
+}
+
+int chat_tools_admits(const struct chat_tool *t, const struct json *schema, const char *type)
+{
+	const struct json *s = follow(t->parameters, schema), *is = json_get(s, "type");
+
+	if (json_equals(is, type))
+		return 1;
+	json_each(v, list(is))
+		if (json_equals(v, type))
+			return 1;
+	for (size_t k = 0; k < SEVERAL; k++)
+		json_each(v, list(json_get(s, several[k])))
+			if (json_equals(json_get(follow(t->parameters, v), "type"), type))
+				return 1;
+	return 0;
 }
 
 int chat_tools_python(const struct infer_tools *t)

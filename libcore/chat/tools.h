@@ -10,7 +10,7 @@
 struct chat_tool {
 	const char *name;
 	size_t len;
-	const struct json *properties;
+	const struct json *parameters, *properties; /* the schema; what it says of properties */
 };
 /* all zero: none */
 struct infer_tools {
@@ -32,6 +32,15 @@ void tools_fini(struct infer_tools *t);
 /* The kinds of values that the schema admits for a parameter, as bits; 0: unknown. */
 enum { VALUE_TEXT = 1, VALUE_JSON = 2, VALUE_NULL = 4 };
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n);
+/* The same for a schema in the parameters of t. */
+int chat_tools_kinds(const struct chat_tool *t, const struct json *schema);
+/* The schema of a property, or of the elements, in a schema in the parameters of t, which may be in
+ * one of its alternatives; NULL: it has none. */
+const struct json *chat_tools_property(const struct chat_tool *t, const struct json *schema,
+                                       const char *key, size_t n);
+const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema);
+/* 1: a schema in the parameters of t admits values of this type: "object", "array" */
+int chat_tools_admits(const struct chat_tool *t, const struct json *schema, const char *type);
 /* The tool that runs Python code, or -1. */
 int chat_tools_python(const struct infer_tools *t);
 #endif

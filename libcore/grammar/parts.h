@@ -89,11 +89,22 @@ enum part_value {
 struct part_spelling {
 	const char *object[2], *comma, *name[2];
 	const char *raw[2], *json[2]; /* around the value of a member: as it is; any other */
-	const char *end;              /* no string contains it; NULL: there is no such */
+	/* PART_TYPED: before a null, a boolean, a number, an array, an object, instead of json[0];
+	 * all NULL: json[0] */
+	const char *typed[5];
+	/* PART_RAW: around strings that this expression matches, instead of raw; NULL: there are
+	 * none of these strings */
+	const char *special, *marked[2];
+	const char *after[2]; /* PART_SPELLED: around the name, after the value; NULL: nothing */
+	const char *item[2];  /* around an element; NULL: nothing */
+	const char *end;      /* no string contains it; NULL: there is no such */
 	/* PART_SPELLED: null, false, true; around strings and elements */
-	const char *word[3], *quote, *list[2];
+	const char *word[3], *quote, *list[2]; /* word[0] NULL: null cannot be written */
 	int escapes; /* strings may contain a " behind a \, and no other \ */
 	int bare;    /* names are without quotes where they are words */
+	/* PART_SPELLED: a value that may be a string is one; 2: and no string looks like JSON, or
+	 * begins with white space */
+	int untyped;
 	/* of objects that are values; NULL: this one */
 	const struct part_spelling *nested;
 	/* for a member of the outermost object; NULL: PART_SPELLED */

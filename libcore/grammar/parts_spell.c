@@ -1,4 +1,5 @@
 /* grammar/parts_spell.c - values of a schema in other spellings than JSON. */
+#include "base/buf.h"
 #include "base/err.h"
 #include "grammar/parts_tree.h"
 #include "grammar/schema.h"
@@ -52,33 +53,66 @@ static uint32_t around(struct parts *p, const char *const by[2], uint32_t of)
 	          : PART_NONE;
 }
 
-static uint32_t raw(struct parts *p, uint32_t goal)
+/* The texts of d that match the pattern, or those that do not. */
+static uint32_t matching(struct parts *p, const struct dfa *d, const char *pattern, int not )
 {
-	const struct dfa *d = strings_of(p, goal);
-
-	return d ? piece_borrowed(p, d, 0) : never(p);
-}
-
-static uint32_t raw_or_null(struct parts *p, uint32_t goal)
-{
-	static const char words[] = "\\s*(?:null|True|False|None)\\s*";
-	const struct dfa *d = strings_of(p, goal);
-	struct dfa *w, *rest = NULL;
-	uint32_t text;
+	struct dfa *w, *some = NULL, *rest = NULL;
 	int rc;
 
 	if (p->rc)
 		return PART_NONE;
-	text = never(p);
-	if (d) {
-		rc = regex_dfa(&w, words, sizeof words - 1, REGEX_WHOLE, p->w.left, p->w.err);
-		if (!rc) {
-			rc = dfa_minus(&rest, d, w, p->w.left, p->w.err);
-			dfa_drop(w, p->w.left);
-		}
-		text = piece_plain(p, rc, rest, 0);
+	rc = regex_dfa(&w, pattern, strlen(pattern), REGEX_WHOLE, p->w.left, p->w.err);
+	if (!rc) {
+		rc = dfa_minus(&rest, d, w, p->w.left, p->w.err);
+		dfa_drop(w, p->w.left);
 	}
-	return has_null(p, goal) ? parts_either(p, 2, text, parts_string(p, "null")) : text;
+	if (rc || not )
+		return piece_plain(p, rc, rest, 0);
+	rc = dfa_minus(&some, d, rest, p->w.left, p->w.err);
+	dfa_drop(rest, p->w.left);
+	return piece_plain(p, rc, some, 0);
+}
+
+static uint32_t raw(struct parts *p, uint32_t goal, const struct part_spelling *how)
+{
+	const struct dfa *d = strings_of(p, goal);
+	uint32_t plain;
+
+	if (!d)
+		return never(p);
+	if (!how->special)
+		return around(p, how->raw, piece_borrowed(p, d, 0));
+	plain = around(p, how->raw, matching(p, d, how->special, 1));
+	return how->marked[0]
+	               ? parts_either(p, 2, plain,
+	                              around(p, how->marked, matching(p, d, how->special, 0)))
+	               : plain;
+}
+
+static uint32_t raw_or_null(struct parts *p, uint32_t goal, const struct part_spelling *how)
+{
+	static const char words[] = "\\s*(?:null|True|False|None)\\s*";
+	const struct dfa *d = strings_of(p, goal);
+	uint32_t text = never(p), null;
+	struct buf either;
+
+	if (!text)
+		return PART_NONE;
+	buf_init(&either, MEM_GRAMMAR);
+	if (how->special)
+		buf_printf(&either, "%s|%s", words, how->special);
+	else
+		buf_puts(&either, words);
+	if (either.bad)
+		text = piece_fail(p, err_set(p->w.err, INFER_ENOMEM, "out of memory"));
+	else if (d)
+		text = around(p, how->raw, matching(p, d, either.at, 1));
+	buf_fini(&either);
+	if (d && how->special && how->marked[0])
+		text = parts_either(p, 2, text,
+		                    around(p, how->marked, matching(p, d, how->special, 0)));
+	null = has_null(p, goal) ? around(p, how->raw, parts_string(p, "null")) : PART_NONE;
+	return null ? parts_either(p, 2, text, null) : text;
 }
 
 uint32_t piece_of_types(struct parts *p, uint32_t goal, uint32_t types)
@@ -106,6 +140,26 @@ static uint32_t json_value(struct parts *p, uint32_t goal)
 	return piece_add(p, &(struct piece){ .kind = PIECE_VALUE, .a = goal });
 }
 
+static uint32_t typed(struct parts *p, uint32_t goal, const struct part_spelling *how)
+{
+	static const uint32_t types[] = { UINT32_C(1) << ALT_NULL,
+		                          UINT32_C(1) << ALT_FALSE | UINT32_C(1) << ALT_TRUE,
+		                          UINT32_C(1) << ALT_NUMBER, UINT32_C(1) << ALT_ARRAY,
+		                          UINT32_C(1) << ALT_OBJECT };
+	uint32_t any = raw(p, goal, how);
+
+	if (!how->typed[0])
+		return parts_either(p, 2, any,
+		                    around(p, how->json,
+		                           piece_of_types(p, goal, ~(UINT32_C(1) << ALT_STRING))));
+	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+		const char *const by[] = { how->typed[i], how->json[1] };
+
+		any = parts_either(p, 2, any, around(p, by, piece_of_types(p, goal, types[i])));
+	}
+	return any;
+}
+
 static uint32_t member_value(struct spell *s, uint32_t goal, const struct part_spelling *how,
                              const struct slot *slot)
 {
@@ -115,13 +169,11 @@ static uint32_t member_value(struct spell *s, uint32_t goal, const struct part_s
 	case PART_JSON:
 		return around(p, how->json, json_value(p, goal));
 	case PART_RAW:
-		return around(p, how->raw, raw(p, goal));
+		return raw(p, goal, how);
 	case PART_RAW_OR_NULL:
-		return around(p, how->raw, raw_or_null(p, goal));
+		return raw_or_null(p, goal, how);
 	case PART_TYPED:
-		return parts_either(p, 2, around(p, how->raw, raw(p, goal)),
-		                    around(p, how->json,
-		                           piece_of_types(p, goal, ~(UINT32_C(1) << ALT_STRING))));
+		return typed(p, goal, how);
 	default:
 		return goal_of(s, goal, how->nested ? how->nested : how);
 	}
@@ -159,7 +211,7 @@ static uint32_t name_of(struct spell *s, const struct part_spelling *how, const 
 	const char *const quotes[] = { how->quote, how->quote };
 	uint32_t it = PART_NONE;
 
-	if (how == s->top)
+	if (how == s->top || how->after[0])
 		return around(p, how->name, plain_name(s, how, slot));
 	if (how->bare && is_word(slot))
 		return around(p, how->name, parts_text(p, slot->name, slot->n));
@@ -192,6 +244,9 @@ static uint32_t one_member(struct spell *s, const struct members *m, const struc
 	}
 	if (!any)
 		return never(p);
+	if (m->how->after[0])
+		any = parts_sequence(p, 2, any,
+		                     around(p, m->how->after, plain_name(s, m->how, slot)));
 	return parts_sequence(p, 3, parts_string(p, count ? m->how->comma : ""),
 	                      name_of(s, m->how, slot), any);
 }
@@ -284,6 +339,8 @@ static uint32_t item(struct spell *s, const struct array_shape *a, uint32_t i,
 
 		any = any ? parts_either(p, 2, any, one) : one;
 	}
+	if (any && how->item[0])
+		any = around(p, how->item, any);
 	return any ? parts_sequence(p, 2, parts_string(p, i ? how->comma : ""), any) : never(p);
 }
 
@@ -315,6 +372,10 @@ static uint32_t array(struct spell *s, const struct array_shape *a, const struct
 
 /* -- all ------------------------------------------------------------------------------------ */
 
+/* What a reader without a schema could take for JSON, or trims. */
+static const char like_json[] =
+	"\\s[\\s\\S]*|[-0-9\"{\\[][\\s\\S]*|(?:null|true|false|None|True|False)\\s*|";
+
 static uint32_t alternative(struct spell *s, const struct alt *a, const struct part_spelling *how)
 {
 	const char *const quotes[] = { how->quote, how->quote };
@@ -324,11 +385,13 @@ static uint32_t alternative(struct spell *s, const struct alt *a, const struct p
 	case ALT_NULL:
 	case ALT_FALSE:
 	case ALT_TRUE:
-		return parts_string(p, how->word[a->type]);
+		return how->word[a->type] ? parts_string(p, how->word[a->type]) : never(p);
 	case ALT_NUMBER:
 		return piece_borrowed(p, a->text, 0);
 	case ALT_STRING:
-		return around(p, quotes, piece_borrowed(p, a->text, how->escapes));
+		return around(p, quotes,
+		              how->untyped == 2 ? matching(p, a->text, like_json, 1)
+		                                : piece_borrowed(p, a->text, how->escapes));
 	case ALT_ARRAY:
 		return array(s, a->array, how);
 	default:
@@ -339,12 +402,13 @@ static uint32_t alternative(struct spell *s, const struct alt *a, const struct p
 static uint32_t fill(struct spell *s, uint32_t goal, const struct part_spelling *how, int objects)
 {
 	struct parts *p = s->p;
+	const int only_string = how->untyped && !objects && strings_of(p, goal);
 	uint32_t any = PART_NONE;
 
 	for (uint32_t k = 0; k < p->g->goal[goal].n && !p->rc; k++) {
 		const struct alt a = p->g->goal[goal].alt[k];
 
-		if (objects && a.type != ALT_OBJECT)
+		if ((objects && a.type != ALT_OBJECT) || (only_string && a.type != ALT_STRING))
 			continue;
 		const uint32_t one = alternative(s, &a, how);
 

@@ -96,9 +96,16 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 {
 	struct grammar *g;
 	struct buf text;
-	int rc;
+	int rc, reads;
 
 	*out = NULL;
+	TRY(infer_reply_reads(chat, &reads, err));
+	if (!reads && o->choice == INFER_CALLS_AUTO)
+		return INFER_OK;
+	if (!reads)
+		return err_set(err, INFER_EEMPTY,
+		               "tool_choice must be \"auto\" or \"none\": the chat template writes "
+		               "calls in a form that is not known, so a call cannot be required");
 	TRY(compile(&g, chat, o, err));
 	buf_init(&text, MEM_REPLY);
 	rc = describe(&text, chat, o, err);

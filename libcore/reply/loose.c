@@ -1,6 +1,5 @@
 /* reply/loose.c - arguments in Python's way, (a=1, b=["c", None]), or in Gemma's,
- * {a:1,b:[<|"|>c<|"|>]}, to JSON.
- * In the strings of calls a backslash is literal, except before a quote. */
+ * {a:1,b:[<|"|>c<|"|>]}, to JSON. */
 #include "reply/reply.h"
 #include "base/err.h"
 
@@ -82,12 +81,12 @@ static const char *quote(const struct infer_reply *r, int *rc)
 	return NULL;
 }
 
-/* A backslash at `at` and the characters after it. */
+/* A backslash at `at` and the character after it.  Any other stays as it is written. */
 static void escape(struct infer_reply *r)
 {
 	static const char of[] = "nrt\\", is[] = "\n\r\t\\";
 	char c = r->in.at[r->at + 1];
-	const char *known = r->s.repr && c ? strchr(of, c) : NULL;
+	const char *known = c ? strchr(of, c) : NULL;
 
 	if (c == '"' || c == '\'' || known) {
 		reply_escape(args(r), r->in.at + r->base, r->at - r->base);
@@ -262,7 +261,7 @@ int reply_loose_value(struct buf *to, const char *s, size_t n)
 	struct reply_call call = { 0 };
 	struct infer_reply r = { .calls = &call,
 		                 .n_calls = 1,
-		                 .s = { .what = ARGS_PYTHON, .args = ARGS_PYTHON, .repr = 1 } };
+		                 .s = { .what = ARGS_PYTHON, .args = ARGS_PYTHON } };
 
 	if (!n || (*s != '{' && *s != '['))
 		return 0;

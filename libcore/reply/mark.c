@@ -1,13 +1,12 @@
-/* reply/mark.c - classifying a position in an answer: a tag, a header, the head of a call, or
- * text. */
+/* reply/mark.c - classifying a position in an answer: a tag, the head of a call, or text. */
 #include "reply/reply.h"
 
 #include <string.h>
 
-enum { ANY_MOST = 128, HEADER_MOST = 256 };
+enum { ANY_MOST = 128 };
 
 /* More bytes are needed; at the end of the answer it is text. */
-static int missing(const struct infer_reply *r) { return r->over ? P_NO : P_NEED; }
+int reply_missing(const struct infer_reply *r) { return r->over ? P_NO : P_NEED; }
 
 int reply_literal(const struct infer_reply *r, size_t p, const char *s)
 {
@@ -15,7 +14,7 @@ int reply_literal(const struct infer_reply *r, size_t p, const char *s)
 
 	if (memcmp(r->in.at + p, s, have < n ? have : n) != 0)
 		return P_NO;
-	return have < n ? missing(r) : P_OK;
+	return have < n ? reply_missing(r) : P_OK;
 }
 
 /* ---- patterns ---- */
@@ -62,7 +61,7 @@ static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 	       *p - from < ANY_MOST)
 		++*p;
 	if (*p == r->in.len)
-		return missing(r);
+		return reply_missing(r);
 	return r->in.at[*p] == stop ? P_OK : P_NO;
 }
 
@@ -91,7 +90,7 @@ static int match(const struct infer_reply *r, size_t start, size_t p, const char
 			if (rc != P_OK)
 				return rc;
 		} else if (p == r->in.len) {
-			return missing(r);
+			return reply_missing(r);
 		} else if (r->in.at[p++] != *pattern) {
 			return P_NO;
 		}
@@ -118,7 +117,7 @@ int reply_string_end(const struct infer_reply *r, size_t p, size_t most, size_t 
 		}
 		i += r->in.at[i] == '\\';
 	}
-	return missing(r);
+	return reply_missing(r);
 }
 
 static int value_end(const struct infer_reply *r, size_t start, size_t p, size_t *end)
@@ -147,15 +146,15 @@ static int value_end(const struct infer_reply *r, size_t start, size_t p, size_t
 		if (!depth && (c == '"' || c == '}' || c == ']'))
 			return P_OK;
 	}
-	return missing(r);
+	return reply_missing(r);
 }
 
-static int is(const struct infer_reply *r, size_t p, size_t n, const char *s)
+int reply_is(const struct infer_reply *r, size_t p, size_t n, const char *s)
 {
 	return strlen(s) == n && !memcmp(r->in.at + p, s, n);
 }
 
-static int find_tool(const struct infer_reply *r, size_t p, size_t n)
+int reply_tool(const struct infer_reply *r, size_t p, size_t n)
 {
 	for (size_t i = 0; i < r->tools->n; i++)
 		if (r->tools->at[i].len == n && !memcmp(r->tools->at[i].name, r->in.at + p, n))
@@ -163,45 +162,37 @@ static int find_tool(const struct infer_reply *r, size_t p, size_t n)
 	return -1;
 }
 
-/* Skip white space and one of the bytes of `want`; p is then after that byte. */
-static int expect(const struct infer_reply *r, size_t start, size_t *p, const char *want)
+int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want)
 {
 	*p = skip_space(r, start, *p);
 	if (*p - start > HEAD_MOST)
 		return P_NO;
 	if (*p == r->in.len)
-		return missing(r);
+		return reply_missing(r);
 	return strchr(want, r->in.at[(*p)++]) && r->in.at[*p - 1] ? P_OK : P_NO;
 }
-
-#define NEXT(call) \
-	do { \
-		int rc_ = (call); \
-		if (rc_ != P_OK) \
-			return rc_; \
-	} while (0)
 
 int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *key, size_t *n)
 {
 	size_t end = 0;
 
-	NEXT(expect(r, start, p, "\""));
+	NEXT(reply_expect(r, start, p, "\""));
 	*key = *p;
 	NEXT(reply_string_end(r, *p - 1, HEAD_MOST, &end));
 	*n = end - 1 - *key;
 	*p = end;
-	NEXT(expect(r, start, p, ":"));
+	NEXT(reply_expect(r, start, p, ":"));
 	*p = skip_space(r, start, *p);
-	return *p == r->in.len ? missing(r) : P_OK;
+	return *p == r->in.len ? reply_missing(r) : P_OK;
 }
 
 int reply_key(const struct infer_reply *r, size_t p, size_t n)
 {
-	if (is(r, p, n, "name") || is(r, p, n, "tool_name"))
+	if (reply_is(r, p, n, "name") || reply_is(r, p, n, "tool_name"))
 		return KEY_NAME;
-	if (is(r, p, n, "arguments") || is(r, p, n, "parameters"))
+	if (reply_is(r, p, n, "arguments") || reply_is(r, p, n, "parameters"))
 		return KEY_ARGUMENTS;
-	return is(r, p, n, "id") || is(r, p, n, "tool_call_id") ? KEY_ID : KEY_OTHER;
+	return reply_is(r, p, n, "id") || reply_is(r, p, n, "tool_call_id") ? KEY_ID : KEY_OTHER;
 }
 
 /* The members of an object up to the name of the tool; p is after the brace. */
@@ -213,7 +204,7 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 	for (;;) {
 		NEXT(reply_member(r, start, &p, &key, &n));
 		if (keyed) {
-			m->tool = find_tool(r, key, n);
+			m->tool = reply_tool(r, key, n);
 			m->end = p;
 			m->in_object = 2;
 			return m->tool < 0 ? P_NO : P_OK;
@@ -221,7 +212,7 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 		NEXT(value_end(r, start, p, &end));
 		int what = reply_key(r, key, n), string = r->in.at[p] == '"';
 		if (what == KEY_NAME) {
-			m->tool = string ? find_tool(r, p + 1, end - p - 2) : -1;
+			m->tool = string ? reply_tool(r, p + 1, end - p - 2) : -1;
 			m->end = end;
 			m->in_object = 1;
 			return m->tool < 0 ? P_NO : P_OK;
@@ -234,17 +225,17 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 			m->id_n = end - p - 2;
 		}
 		p = end;
-		NEXT(expect(r, start, &p, ","));
+		NEXT(reply_expect(r, start, &p, ","));
 	}
 }
 
 static int envelope(const struct infer_reply *r, size_t start, size_t p, int keyed,
                     struct reply_mark *m)
 {
-	NEXT(expect(r, start, &p, m->list ? "{" : "{["));
+	NEXT(reply_expect(r, start, &p, m->list ? "{" : "{["));
 	if (r->in.at[p - 1] == '[') {
 		m->list = 1;
-		NEXT(expect(r, start, &p, "{"));
+		NEXT(reply_expect(r, start, &p, "{"));
 	}
 	return object(r, start, p, keyed, m);
 }
@@ -254,14 +245,14 @@ static int python(const struct infer_reply *r, size_t start, size_t p)
 {
 	size_t from;
 
-	NEXT(expect(r, start, &p, "("));
+	NEXT(reply_expect(r, start, &p, "("));
 	from = p = skip_space(r, start, p);
 	while (p < r->in.len && p - start <= HEAD_MOST && !reply_space(r->in.at[p]) &&
 	       !strchr("()[]{},'\"=", r->in.at[p]))
 		p++;
 	if (p == from)
-		return expect(r, start, &p, ")");
-	return expect(r, start, &p, "=");
+		return reply_expect(r, start, &p, ")");
+	return reply_expect(r, start, &p, "=");
 }
 
 /* ---- heads ---- */
@@ -302,7 +293,7 @@ static int next_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return python(r, p, m->end);
 }
 
-static int heads(const struct infer_reply *r, size_t p, struct reply_mark *m)
+int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const size_t most = sizeof r->f->head / sizeof *r->f->head;
 
@@ -318,8 +309,8 @@ static int heads(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return P_NO;
 }
 
-static int one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind,
-                  struct reply_mark *m)
+int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind,
+                 struct reply_mark *m)
 {
 	for (size_t i = 0; i < n && of[i]; i++) {
 		int rc = reply_literal(r, p, of[i]);
@@ -330,99 +321,26 @@ static int one_of(const struct infer_reply *r, size_t p, const char *const *of, 
 	return P_NO;
 }
 
-/* ---- harmony ---- */
-
-static const char *const harmony_ends[] = { "<|end|>", "<|return|>", "<|call|>" };
-
-/* The last word of a header after `what`; its length, or 0. */
-static size_t word(const struct infer_reply *r, size_t p, size_t end, const char *what, size_t *at)
-{
-	size_t n = 0, len = strlen(what);
-
-	for (size_t i = p; i + len <= end; i++) {
-		if (memcmp(r->in.at + i, what, len) != 0)
-			continue;
-		*at = i + len;
-		for (n = 0;
-		     *at + n < end && !reply_space(r->in.at[*at + n]) && r->in.at[*at + n] != '<';
-		     n++)
-			;
-	}
-	return n;
-}
-
-static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n,
-                      struct reply_mark *m)
-{
-	static const char functions[] = "functions.";
-	const size_t len = sizeof functions - 1;
-
-	/* a built-in tool of the model */
-	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {
-		m->kind = MARK_PART;
-		m->part = PART_NOBODY;
-		return P_OK;
-	}
-	m->kind = MARK_CALL;
-	m->args = ARGS_JSON;
-	m->tool = r->n_calls < INFER_REPLY_MAX_CALLS ? find_tool(r, to + len, n - len) : -1;
-	if (m->tool < 0)
-		return P_NO;
-	NEXT(expect(r, p, &m->end, "{"));
-	m->end--;
-	return P_OK;
-}
-
-/* [<|start|>assistant] [to=RECIPIENT] <|channel|>NAME [to=RECIPIENT] [<|constrain|>TYPE]
- * <|message|>, in any order */
-static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
-{
-	static const char message[] = "<|message|>";
-	size_t q = p, end, to = 0, channel = 0, n;
-	int rc = reply_literal(r, p, "<|start|>assistant");
-
-	if (rc == P_OK)
-		q += strlen("<|start|>assistant");
-	else
-		NEXT(rc == P_NEED ? rc : reply_literal(r, p, "<|channel|>"));
-	if (q == r->in.len)
-		return missing(r);
-	if (r->in.at[q] != ' ' && r->in.at[q] != '<')
-		return P_NO;
-	for (end = q; end - q < HEADER_MOST && (rc = reply_literal(r, end, message)) == P_NO; end++)
-		if (end == r->in.len || r->in.at[end] == '\n')
-			return end == r->in.len ? missing(r) : P_NO;
-	if (rc != P_OK)
-		return rc;
-	*m = (struct reply_mark){ .kind = MARK_PART, .end = end + sizeof message - 1 };
-	n = word(r, q, end, "to=", &to);
-	if (n && !is(r, to, n, "assistant") && !is(r, to, n, "user"))
-		return harmony_to(r, p, to, n, m);
-	n = word(r, q, end, "<|channel|>", &channel);
-	m->part = is(r, channel, n, "analysis") ? PART_REASONING : PART_CONTENT;
-	return P_OK;
-}
-
 /* ---- all of it ---- */
 
 static int in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
+	const char *const closes[] = { r->t->close, r->t->also };
 	int rc;
 
-	if (r->f->flags & DIALECT_HARMONY) {
-		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends,
-		            MARK_CLOSE, m);
-		return rc == P_NO ? harmony_at(r, p, m) : rc;
+	if (r->f->messages) {
+		rc = reply_one_of(r, p, r->f->messages->ends, MESSAGE_ENDS, MARK_CLOSE, m);
+		return rc == P_NO ? reply_header_at(r, p, m) : rc;
 	}
-	rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
-	return rc == P_NO && r->f->flags & DIALECT_ENDS ? heads(r, p, m) : rc;
+	rc = reply_one_of(r, p, closes, 2, MARK_CLOSE, m);
+	return rc == P_NO && r->f->flags & DIALECT_ENDS ? reply_head(r, p, m) : rc;
 }
 
 static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const char *const tags[] = { r->t->close, r->t->stray };
 
-	return r->t->flags & DIALECT_AGAIN ? one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
+	return r->t->flags & DIALECT_AGAIN ? reply_one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
 /* Surplus brackets after a call in JSON, which small models write. */
@@ -441,9 +359,26 @@ static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if (!(r->flags & INFER_REPLY_JSON) || r->in.at[p] != '`')
 		return P_NO;
 	if (r->fresh)
-		return one_of(r, p, opens, 2, MARK_FENCE, m);
-	return r->fence && p && r->in.at[p - 1] == '\n' ? one_of(r, p, opens + 1, 1, MARK_DROP, m)
-	                                                : P_NO;
+		return reply_one_of(r, p, opens, 2, MARK_FENCE, m);
+	return r->fence && p && r->in.at[p - 1] == '\n'
+	               ? reply_one_of(r, p, opens + 1, 1, MARK_DROP, m)
+	               : P_NO;
+}
+
+/* Between messages, and in those that are content. */
+static int in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
+{
+	const struct dialect *f = r->f;
+	int rc = reply_one_of(r, p, f->messages->ends, MESSAGE_ENDS, MARK_DROP, m);
+
+	if (rc == P_NO)
+		rc = reply_header_at(r, p, m);
+	if (rc == P_NO && r->after)
+		rc = reply_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
+		                  m);
+	if (rc == P_NO && r->after)
+		rc = reply_head(r, p, m);
+	return rc == P_NO ? fence(r, p, m) : rc;
 }
 
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
@@ -453,27 +388,25 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 
 	if (r->part != PART_CONTENT)
 		return in_reasoning(r, p, m);
-	if (f->flags & DIALECT_HARMONY) {
-		rc = one_of(r, p, harmony_ends, sizeof harmony_ends / sizeof *harmony_ends,
-		            MARK_DROP, m);
-		if (rc == P_NO)
-			rc = harmony_at(r, p, m);
-		return rc == P_NO ? fence(r, p, m) : rc;
-	}
+	if (f->messages)
+		return in_messages(r, p, m);
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
-		rc = one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
+		rc = reply_one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
-		rc = one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
+		rc = reply_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
+	if (rc == P_NO && r->cut_short) /* a call ended the reasoning before its tag */
+		rc = reply_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
 	if (rc == P_NO)
-		rc = heads(r, p, m);
+		rc = reply_head(r, p, m);
 	if (rc == P_NO && r->after)
-		rc = one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER, m);
+		rc = reply_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
+		                  m);
 	if (rc == P_NO && r->list)
 		rc = next_at(r, p, m);
 	if (rc == P_NO)
 		rc = bracket(r, p, m);
 	if (rc == P_NO)
-		rc = one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
+		rc = reply_one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
 	if (rc == P_NO)
 		rc = stray(r, p, m);
 	return rc == P_NO ? fence(r, p, m) : rc;

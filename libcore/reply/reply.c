@@ -31,7 +31,8 @@ static void set_first(struct infer_reply *r)
 	may_begin(r, r->t->open);
 	may_begin(r, r->t->close);
 	may_begin(r, r->t->stray);
-	may_begin(r, f->flags & DIALECT_HARMONY ? "<" : NULL);
+	may_begin(r, f->messages ? "<" : NULL);
+	may_begin(r, r->t->also);
 	may_begin(r, r->flags & INFER_REPLY_JSON ? "`" : NULL);
 }
 
@@ -81,7 +82,7 @@ static void pass(struct infer_reply *r, size_t end, int shown)
 
 static void take(struct infer_reply *r, const struct reply_mark *m)
 {
-	int inside = r->flags & INFER_REPLY_INLINE;
+	int inside = r->flags & INFER_REPLY_INLINE && !(r->t->flags & DIALECT_HIDE);
 
 	give_solid(r);
 	if (m->kind == MARK_OPEN || (m->kind == MARK_PART && m->part == PART_REASONING))
@@ -98,6 +99,7 @@ static void take(struct infer_reply *r, const struct reply_mark *m)
 		pass(r, m->end, inside && r->part == PART_REASONING);
 		r->part = PART_CONTENT;
 		r->thought = 1;
+		r->cut_short = 0;
 		break;
 	case MARK_PART:
 		pass(r, m->end, inside && m->part == PART_REASONING);
@@ -112,6 +114,7 @@ static void take(struct infer_reply *r, const struct reply_mark *m)
 		pass(r, m->end, 0);
 		break;
 	default:
+		r->cut_short |= r->part == PART_REASONING && !r->f->messages;
 		reply_args_begin(r, m);
 	}
 }
@@ -213,10 +216,9 @@ static void begin(struct infer_reply *r, const char *prompt, size_t n)
 	}
 	while (end && reply_space(prompt[end - 1]))
 		end--;
-	if (r->f->flags & DIALECT_HARMONY || end < open ||
-	    memcmp(prompt + end - open, r->t->open, open) != 0)
+	if (r->f->messages || end < open || memcmp(prompt + end - open, r->t->open, open) != 0)
 		return;
-	if (r->flags & INFER_REPLY_INLINE)
+	if (r->flags & INFER_REPLY_INLINE && !(r->t->flags & DIALECT_HIDE))
 		buf_put(&r->content, prompt + end - open, n - end + open);
 	else if (r->t->flags & DIALECT_KEEP)
 		buf_put(&r->reasoning, prompt + end - open, n - end + open);
@@ -241,6 +243,7 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
 	buf_init(&r->in, MEM_REPLY);
 	buf_init(&r->content, MEM_REPLY);
 	buf_init(&r->reasoning, MEM_REPLY);
+	buf_init(&r->value_end, MEM_REPLY);
 	set_first(r);
 	r->tools = o && o->tools ? o->tools : &none;
 	if (o && o->prompt)
@@ -266,6 +269,7 @@ void infer_reply_free(infer_reply *r)
 	buf_fini(&r->in);
 	buf_fini(&r->content);
 	buf_fini(&r->reasoning);
+	buf_fini(&r->value_end);
 	mem_free(r);
 }
 
@@ -298,6 +302,7 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning)
 {
 	*calls = chat->calls->name;
-	*reasoning =
-		chat->calls->flags & DIALECT_HARMONY ? "<|channel|>analysis" : chat->think->open;
+	*reasoning = !chat->calls->messages            ? chat->think->open
+	             : chat->calls->messages->channels ? "<|channel|>analysis"
+	                                               : chat->calls->messages->reasoning;
 }

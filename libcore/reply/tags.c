@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum { EXPECT_PARAM, EXPECT_TEXT, EXPECT_JSON };
-/* longer values are strings */
-enum { VALUE_MOST = 1 << 20 };
+/* longer values are strings; longer names have no schema */
+enum { VALUE_MOST = 1 << 20, KEY_MOST = 1024 };
 
 static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
 
@@ -21,73 +21,165 @@ static void end(struct infer_reply *r)
 }
 
 /* If the tags have no type, the schema decides. */
-static int kind(struct infer_reply *r, const struct reply_mark *m, int which)
+static int kind(struct infer_reply *r, const char *name, size_t n, int which)
 {
+	const struct chat_tool *t = &r->tools->at[r->calls[r->n_calls - 1].tool];
+
 	if (r->f->param[1])
 		return which ? EXPECT_JSON : EXPECT_TEXT;
-	r->s.kinds = chat_tools_value(&r->tools->at[r->calls[r->n_calls - 1].tool],
-	                              r->in.at + m->id, m->id_n);
+	r->s.schema = json_getn(t->properties, name, n < KEY_MOST ? n : 0);
+	r->s.kinds = chat_tools_value(t, name, n);
 	return r->s.kinds & VALUE_TEXT && !(r->s.kinds & VALUE_NULL) ? EXPECT_TEXT : EXPECT_JSON;
+}
+
+/* Set the text that ends the value of a parameter. */
+static void set_end(struct infer_reply *r, const char *name, size_t n)
+{
+	struct buf *b = &r->value_end;
+	const char *named = strchr(r->f->param_end, *DIALECT_IDB);
+
+	buf_clear(b);
+	if (named) {
+		buf_put(b, r->f->param_end, (size_t)(named - r->f->param_end));
+		buf_put(b, name, n);
+	}
+	buf_puts(b, named ? named + 1 : r->f->param_end);
+	buf_putc(b, 0);
+	r->rc = b->bad ? INFER_ENOMEM : r->rc;
+}
+
+static const char *value_close(const struct infer_reply *r)
+{
+	return r->s.cdata ? r->f->cdata[1] : r->value_end.at;
+}
+
+/* The tag that opens a parameter was read. */
+static void begin_param(struct infer_reply *r, const struct reply_mark *m, int which)
+{
+	const char *name = r->in.at + m->id;
+
+	buf_puts(args(r), r->s.any ? ", \"" : "{\"");
+	reply_escape(args(r), name, m->id_n);
+	buf_puts(args(r), "\": ");
+	set_end(r, name, m->id_n);
+	r->s.any = r->s.lead = 1;
+	r->s.framed = r->s.cdata = r->s.depth = 0;
+	r->s.expect = kind(r, name, m->id_n, which);
+	if (r->s.expect == EXPECT_TEXT)
+		buf_putc(args(r), '"');
+	r->base = r->at = m->end;
 }
 
 static int param(struct infer_reply *r)
 {
 	struct reply_mark m = { 0 };
-	int rc = P_NO, which = 0;
+	int rc, which = 0;
 
 	while (r->at < r->in.len && reply_space(r->in.at[r->at]))
 		r->at++;
 	r->base = r->at;
 	if (r->at == r->in.len)
 		return 0;
-	for (; which < 2 && r->f->param[which]; which++)
+	/* first the end: a name could be "/..." */
+	int over = reply_literal(r, r->at, r->f->tags_end);
+
+	if (over == P_NEED)
+		return 0;
+	for (rc = P_NO; over == P_NO && which < 2 && r->f->param[which]; which++)
 		if ((rc = reply_pattern(r, r->at, r->f->param[which], &m)) != P_NO)
 			break;
-	if (rc == P_NO) {
-		rc = reply_literal(r, r->at, r->f->tags_end);
-		if (rc == P_NEED)
-			return 0;
-		/* otherwise it is malformed, and the rest is content */
-		r->at += rc == P_OK ? strlen(r->f->tags_end) : 0;
-		end(r);
-		return 1;
-	}
 	if (rc == P_NEED)
 		return 0;
-	buf_puts(args(r), r->s.any ? ", \"" : "{\"");
-	reply_escape(args(r), r->in.at + m.id, m.id_n);
-	buf_puts(args(r), "\": ");
-	r->s.any = r->s.lead = 1;
-	r->s.expect = kind(r, &m, which);
-	if (r->s.expect == EXPECT_TEXT)
-		buf_putc(args(r), '"');
-	r->base = r->at = m.end;
+	if (rc == P_OK) {
+		begin_param(r, &m, which);
+		return 1;
+	}
+	/* otherwise it is malformed, and the rest is content */
+	r->at += over == P_OK ? strlen(r->f->tags_end) : 0;
+	end(r);
+	return 1;
+}
+
+/* The bytes before a value that are not part of it: 0: more are needed to know */
+static int lead(struct infer_reply *r)
+{
+	int rc = P_NO;
+
+	if (r->at == r->in.len)
+		return r->over;
+	if (r->f->cdata[0])
+		rc = reply_literal(r, r->at, r->f->cdata[0]);
+	if (rc == P_NEED)
+		return 0;
+	if (rc == P_OK) {
+		r->s.cdata = 1;
+		r->base = r->at += strlen(r->f->cdata[0]);
+	} else if (r->f->flags & DIALECT_NEWLINES && r->in.at[r->at] == '\n') {
+		r->s.framed = 1;
+		r->base = ++r->at;
+	}
+	r->s.lead = 0;
 	return 1;
 }
 
 /* Move `at` to the tag that ends the value: P_OK; or to a possible beginning of it. */
 static int value_end(struct infer_reply *r)
 {
+	const char *close = value_close(r);
+
 	for (;;) {
-		const char *q = memchr(r->in.at + r->at, *r->f->param_end, r->in.len - r->at);
+		const char *q = memchr(r->in.at + r->at, *close, r->in.len - r->at);
 		r->at = q ? (size_t)(q - r->in.at) : r->in.len;
-		int rc = q ? reply_literal(r, r->at, r->f->param_end) : P_NEED;
+		int rc = q ? reply_literal(r, r->at, close) : P_NEED;
 		if (rc != P_NO)
 			return rc;
 		r->at++;
 	}
 }
 
+/* The same for a value of nested tags: the tag that ends it is not inside another. */
+static int nested_end(struct infer_reply *r)
+{
+	const char *nest = r->f->nest;
+	const size_t k = strlen(nest);
+
+	for (;;) {
+		const char *q = memchr(r->in.at + r->at, *nest, r->in.len - r->at);
+
+		r->at = q ? (size_t)(q - r->in.at) : r->in.len;
+		int rc = q ? reply_literal(r, r->at, nest) : P_NEED;
+		if (rc == P_OK && r->in.len - r->at < k + 2)
+			rc = reply_missing(r);
+		if (rc == P_NEED)
+			return rc;
+		if (rc == P_NO || r->in.at[r->at + k] != '<') {
+			r->at++;
+			continue;
+		}
+		const int closes = r->in.at[r->at + k + 1] == '/';
+		if (closes && !r->s.depth && (rc = reply_literal(r, r->at, value_close(r))) != P_NO)
+			return rc;
+		r->s.depth += !closes ? 1 : r->s.depth ? -1 : 0;
+		r->at += k + 1;
+	}
+}
+
+static void end_value(struct infer_reply *r)
+{
+	r->base = r->at = r->at + strlen(value_close(r));
+	r->s.expect = EXPECT_PARAM;
+}
+
 static int text(struct infer_reply *r)
 {
+	if (r->s.lead && !lead(r))
+		return 0;
 	int rc = r->at < r->in.len ? value_end(r) : P_NEED;
 	size_t to = r->at;
 
-	if (r->s.lead && r->in.len > r->base) {
-		r->base += r->f->flags & DIALECT_NEWLINES && r->in.at[r->base] == '\n';
-		r->s.lead = 0;
-	}
-	if (r->f->flags & DIALECT_NEWLINES && to > r->base && r->in.at[to - 1] == '\n')
+	/* a newline may be the one that encloses the value */
+	if (r->f->flags & DIALECT_NEWLINES && (rc != P_OK || r->s.framed) && to > r->base &&
+	    r->in.at[to - 1] == '\n')
 		to--;
 	if (to > r->base) {
 		reply_escape(args(r), r->in.at + r->base, to - r->base);
@@ -96,8 +188,7 @@ static int text(struct infer_reply *r)
 	if (rc != P_OK)
 		return 0;
 	buf_putc(args(r), '"');
-	r->base = r->at = r->at + strlen(r->f->param_end);
-	r->s.expect = EXPECT_PARAM;
+	end_value(r);
 	return 1;
 }
 
@@ -106,57 +197,59 @@ static int is_word(const char *s, size_t n, const char *word)
 	return strlen(word) == n && !memcmp(s, word, n);
 }
 
-/* Write the value between from and to: as JSON if it is JSON, with Python's True, False and None
- * too; otherwise as a string. */
-static void put_value(struct infer_reply *r, size_t from, size_t to)
+void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *given,
+                  size_t given_n)
 {
 	static const char *const words[][2] = { { "True", "true" },
 		                                { "False", "false" },
 		                                { "None", "null" } };
-	const char *s = r->in.at + from;
+	const char *s = given;
 	const struct json *j;
 	struct arena a;
-	size_t n = to - from;
+	size_t n = given_n;
 
 	while (n && reply_space(*s))
 		s++, n--;
 	while (n && reply_space(s[n - 1]))
 		n--;
-	for (size_t i = 0; r->s.kinds & VALUE_JSON && i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; kinds & VALUE_JSON && i < sizeof words / sizeof *words; i++)
 		if (is_word(s, n, words[i][0])) {
-			buf_puts(args(r), words[i][1]);
+			buf_puts(to, words[i][1]);
 			return;
 		}
 	/* a string that may be null */
-	int text = r->s.kinds & VALUE_TEXT && !is_word(s, n, "null");
+	int text = kinds & VALUE_TEXT && !(kinds & VALUE_NULL && is_word(s, n, "null"));
 	arena_init(&a, MEM_REPLY);
 	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread_huge(&j, &a, s, n, "a value", NULL);
 	arena_fini(&a);
 	if (rc == INFER_ENOMEM)
 		r->rc = rc;
 	if (rc == INFER_OK) {
-		buf_put(args(r), s, n);
+		buf_put(to, s, n);
 	} else if (text || n > VALUE_MOST ||
-	           !reply_loose_value(args(r), s, n)) { /* some templates write Python lists */
-		buf_putc(args(r), '"');
-		reply_escape(args(r), r->in.at + from, to - from);
-		buf_putc(args(r), '"');
+	           !reply_loose_value(to, s, n)) { /* some templates write Python lists */
+		buf_putc(to, '"');
+		reply_escape(to, given, given_n);
+		buf_putc(to, '"');
 	}
 }
 
 static int json(struct infer_reply *r)
 {
-	int newlines = r->f->flags & DIALECT_NEWLINES ? 1 : 0,
-	    rc = r->at < r->in.len ? value_end(r) : P_NEED;
+	if (r->s.lead && !lead(r))
+		return 0;
+	int rc = r->at == r->in.len          ? P_NEED
+	         : r->f->nest && !r->s.cdata ? nested_end(r)
+	                                     : value_end(r);
 	size_t from = r->base, to = r->at;
 
 	if (rc != P_OK)
 		return 0;
-	from += newlines && from < to && r->in.at[from] == '\n';
-	to -= newlines && to > from && r->in.at[to - 1] == '\n';
-	put_value(r, from, to);
-	r->base = r->at = r->at + strlen(r->f->param_end);
-	r->s.expect = EXPECT_PARAM;
+	to -= r->s.framed && to > from && r->in.at[to - 1] == '\n';
+	if (!r->f->nest || to - from > VALUE_MOST ||
+	    !reply_nested(r, args(r), r->in.at + from, to - from))
+		reply_scalar(r, args(r), r->s.kinds, r->in.at + from, to - from);
+	end_value(r);
 	return 1;
 }
 

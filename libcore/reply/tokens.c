@@ -14,22 +14,28 @@ static int among(const char *const *strings, size_t n, const char *piece, size_t
 	return 0;
 }
 
+static int is_of_messages(const struct dialect_messages *m, const char *piece, size_t len)
+{
+	const char *const texts[] = { m->start, m->reasoning, m->finished, m->final,
+		                      "<|constrain|>" };
+
+	return among(texts, m->channels ? 5 : 4, piece, len) ||
+	       among(m->ends, MESSAGE_ENDS, piece, len);
+}
+
 static int is_tag(const struct infer_chat *chat, const char *piece, size_t len)
 {
-	static const char *const harmony[] = { "<|start|>", "<|channel|>", "<|constrain|>",
-		                               "<|message|>", "<|end|>" };
 	const struct dialect *f = chat->calls;
-	const char *const think[] = { chat->think->open, chat->think->close };
+	const char *const think[] = { chat->think->open, chat->think->close, chat->think->also };
 
 	for (size_t i = 0; i < sizeof f->head / sizeof *f->head && f->head[i].as; i++)
 		if (among(&f->head[i].as, 1, piece, len))
 			return 1;
-	return among(think, 2, piece, len) || among(f->param, 2, piece, len) ||
+	return among(think, 3, piece, len) || among(f->param, 2, piece, len) ||
 	       among(f->close, sizeof f->close / sizeof *f->close, piece, len) ||
 	       among(f->drop, sizeof f->drop / sizeof *f->drop, piece, len) ||
 	       among(&f->param_end, 1, piece, len) || among(&f->tags_end, 1, piece, len) ||
-	       (f->flags & DIALECT_HARMONY &&
-	        among(harmony, sizeof harmony / sizeof *harmony, piece, len));
+	       (f->messages && is_of_messages(f->messages, piece, len));
 }
 
 int infer_reply_special(const infer_chat *chat, const infer_tokenizer *t)
@@ -68,21 +74,20 @@ static int ends_with(const char *text, size_t n, const char *end)
 	return n >= k && !memcmp(text + n - k, end, k);
 }
 
+static struct infer_str str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
+
 struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n)
 {
-	static const char final[] = "<|channel|>final<|message|>";
+	const struct dialect_messages *m = chat->calls->messages;
 
-	if (chat->calls->flags & DIALECT_HARMONY)
-		return ends_with(prompt, n, final) ? (struct infer_str){ "", 0 }
-		                                   : (struct infer_str){ final, sizeof final - 1 };
+	if (m)
+		return str(ends_with(prompt, n, m->final) ? "" : m->final);
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
-	return ends_with(prompt, n, chat->think->open)
-	               ? (struct infer_str){ chat->think->close, strlen(chat->think->close) }
-	               : (struct infer_str){ "", 0 };
+	return str(!ends_with(prompt, n, chat->think->open) ? ""
+	           : chat->think->also                      ? chat->think->also
+	                                                    : chat->think->close);
 }
-
-static struct infer_str str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
 
 struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *prompt, size_t n,
                                        struct infer_str *open)
@@ -92,9 +97,9 @@ struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *promp
 	*open = str("");
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
-	if (chat->calls->flags & DIALECT_HARMONY) {
-		*open = str("<|channel|>analysis<|message|>");
-		return str("<|end|>");
+	if (chat->calls->messages) {
+		*open = str(chat->calls->messages->reasoning);
+		return str(chat->calls->messages->finished);
 	}
 	if (!t->close || chat->calls->begun || ends_with(prompt, n, t->close))
 		return str("");

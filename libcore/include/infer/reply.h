@@ -114,10 +114,17 @@ struct infer_calls_options {
  * parameters of its tool; their properties come in the order of the schema, and no others.
  * Reasoning is free.  infer_grammar_free.
  * INFER_EINVAL  there is no tool of that name
- * INFER_EEMPTY  cannot be enforced in the format of the model; the message names the tool
+ * INFER_EEMPTY  cannot be enforced in the format of the model; the message names the tool, or says
+ *               that calls are not read (infer_reply_reads), unless choice is INFER_CALLS_AUTO:
+ *               then *out is NULL, and the answer is text
  * INFER_ENOMEM */
 int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
                           const struct infer_calls_options *o, infer_error *err);
+
+/* Find out whether calls in answers under this template are read: *yes is 1 if the call that the
+ * template renders is read back, or, if it renders none, if it has the signs of a known format.
+ * INFER_ENOMEM */
+int infer_reply_reads(const infer_chat *chat, int *yes, infer_error *err);
 
 /* The name of the format of calls, and the tag that opens reasoning, for display: "qwen3-coder",
  * "<think>". */

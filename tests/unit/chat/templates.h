@@ -6,6 +6,10 @@
 #define CHATML \
 	"{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}{% if " \
 	"add_generation_prompt %}<|assistant|>{% endif %}"
+#define TYPED \
+	"{% for m in messages %}<message role=\"{{ m.role }}\" type=\"turn\">{% if m.content is " \
+	"string %}{{ m.content }}{% else %}{% for p in m.content %}{{ p.text }}{% endfor %}{% " \
+	"endif %}</message>{% endfor %}"
 #define NO_SYSTEM \
 	"{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% " \
 	"elif m.role not in ['user', 'assistant'] %}" \

@@ -193,6 +193,10 @@ static const struct {
 } caps_know[] = {
 	{ CHATML, { .system = 1, .developer = 1, .results = 1 } },
 	{ NO_SYSTEM, { 0 } },
+	/* the word "type" in a prompt does not mean that a list was printed */
+	{ TYPED, { .system = 1, .developer = 1, .parts = 1, .results = 1 } },
+	{ "{{ messages[0].content }}{{ messages[-1].content|tojson }}",
+	  { .system = 1, .developer = 1, .results = 1 } },
 	{ TEXT_CALLS,
 	  { .system = 1, .developer = 1, .parts = 1, .only_parts = 1, .calls = 1, .results = 1 } },
 	{ CALLS,

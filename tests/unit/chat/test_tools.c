@@ -77,11 +77,45 @@ out:
 	return rc;
 }
 
+/* Properties and elements in nested schemas, alternatives, and behind references. */
+static void test_schemas(void **state)
+{
+	static const char list[] =
+		"[{\"name\":\"f\",\"parameters\":{\"$defs\":{"
+		"\"e\":{\"enum\":[\"a\",\"b\"]},\"loop\":{"
+		"\"$ref\":\"#/$defs/loop\"},\"o\":{\"type\":\"object\",\"properties\":{\"in\":{"
+		"\"type\":\"boolean\"}}}},\"properties\":{\"e\":{\"$ref\":\"#/$defs/e\"},"
+		"\"loop\":{\"$ref\":\"#/$defs/loop\"},\"away\":{\"$ref\":\"other.json#/e\"},"
+		"\"u\":{\"anyOf\":[{\"type\":\"array\",\"items\":{\"type\":\"null\"}},{\"$ref\":"
+		"\"#/$defs/o\"}]},\"none\":{\"$ref\":\"#/$defs/missing\"}}}}]";
+	const struct json *u;
+	infer_tools *t;
+
+	(void)state;
+	assert_int_equal(infer_tools_read(&t, list, sizeof list - 1, NULL), INFER_OK);
+	const struct chat_tool *f = t->at;
+
+	assert_int_equal(chat_tools_value(f, "e", 1), VALUE_TEXT);
+	assert_int_equal(chat_tools_value(f, "loop", 4), 0);
+	assert_int_equal(chat_tools_value(f, "away", 4), 0);
+	assert_int_equal(chat_tools_value(f, "none", 4), 0);
+	assert_int_equal(chat_tools_value(f, "u", 1), VALUE_JSON);
+	u = json_get(f->properties, "u");
+	assert_int_equal(chat_tools_kinds(f, chat_tools_items(f, u)), VALUE_NULL);
+	assert_int_equal(chat_tools_kinds(f, chat_tools_property(f, u, "in", 2)), VALUE_JSON);
+	assert_null(chat_tools_property(f, u, "out", 3));
+	assert_null(chat_tools_items(f, NULL));
+	assert_true(chat_tools_admits(f, u, "array") && chat_tools_admits(f, u, "object"));
+	assert_false(chat_tools_admits(f, u, "string"));
+	infer_tools_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_schemas),
 		nth_case(case_read),
 	};
 	return nth_group(tests);

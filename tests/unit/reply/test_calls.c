@@ -22,7 +22,20 @@ static const char tools_json[] =
 	"'text':{'type':'string','maxLength':9},'ok':{'type':['boolean','null']}},"
 	"'required':['text']},'code':{'type':'string','pattern':'^[a-z<\\\\/]{2,20}$'}},"
 	"'required':['note']}}},"
-	"{'name':'nothing','parameters':{'type':'object','properties':{}}}]";
+	"{'name':'nothing','parameters':{'type':'object','properties':{}}},"
+	"{'name':'kinds','parameters':{'type':'object','$defs':{'e':{'enum':['a','1','x y']},"
+	"'i':{'type':'integer','minimum':3}},'properties':{"
+	"'u':{'anyOf':[{'type':'string','maxLength':6},{'type':'integer','minimum':7}]},"
+	"'e':{'$ref':'#/$defs/e'},'i':{'$ref':'#/$defs/i'},"
+	"'o':{'type':'object','properties':{'v':{'oneOf':[{'type':'integer'},{'type':'string',"
+	"'maxLength':5,'pattern':'^[0-9a-f]*$'}]},'w':{'type':'array','items':{'type':['string',"
+	"'boolean'],'maxLength':4},'maxItems':2},'e':{'$ref':'#/$defs/e'},'item':{'type':'string',"
+	"'maxLength':3}},'required':['v','w']}},'required':['u','o']}},"
+	"{'name':'unsaid','parameters':{'type':'object','properties':{'x':{'minimum':1,"
+	"'maxLength':4,'not':{'type':['object','array']}},'o':{'type':'object',"
+	"'properties':{'y':{'maxLength':3,'not':{'type':['object','array']}}},"
+	"'required':['y']}},'required':['x']}}]";
+enum { N_TOOLS = 5 };
 
 /* what the vocabularies of such models have as tokens; a text can be read with and without */
 static const char *const tags[] = {
@@ -40,7 +53,7 @@ struct row {
 	infer_chat *chat;
 	infer_tools *tools;
 	struct arena a;
-	struct grammar *schema[3]; /* of the tools, as written */
+	struct grammar *schema[N_TOOLS]; /* of the tools, as written */
 };
 
 static uint32_t draw(uint64_t seed, uint64_t *at, uint32_t n)
@@ -151,13 +164,13 @@ static void plain(struct buf *b)
 
 static void check_call(const struct row *row, const struct infer_reply_call *c, const char *text)
 {
-	static const char *const names[] = { "get", "get_more", "nothing" };
+	static const char *const names[] = { "get", "get_more", "nothing", "kinds", "unsaid" };
 	infer_error err = { 0 };
 	size_t i = 0, taken;
 
-	while (i < 3 && strcmp(names[i], c->name.at) != 0)
+	while (i < N_TOOLS && strcmp(names[i], c->name.at) != 0)
 		i++;
-	if (i == 3 || !c->whole)
+	if (i == N_TOOLS || !c->whole)
 		fail_msg("%s: not whole: %s", row->chat->calls->name, text);
 	if (follow(row->schema[i], MATCH_ANY, c->arguments.at, c->arguments.len, &taken, &err) != 1)
 		fail_msg("%s: %.*s\nof: %s", row->chat->calls->name, (int)c->arguments.len,
@@ -203,8 +216,8 @@ static size_t walks(const struct row *row, const struct calls_ask *ask, int n)
 		fail_msg("%s: no text", row->chat->calls->name);
 	for (int i = 0; i < n; i++) {
 		struct walk w = { .seed = (uint64_t)i,
-			          .close = { row->chat->calls->flags & DIALECT_HARMONY
-			                             ? "<|end|>"
+			          .close = { row->chat->calls->messages
+			                             ? row->chat->calls->messages->finished
 			                             : row->chat->think->close,
 			                     "<|\"|>", row->chat->calls->param_end } };
 
@@ -248,7 +261,7 @@ static void open_row(struct row *row, const struct dialect *f, const struct dial
 
 static void close_row(struct row *row)
 {
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < N_TOOLS; i++)
 		grammar_free(row->schema[i]);
 	infer_tools_free(row->tools);
 	infer_chat_close(&row->chat);

@@ -268,11 +268,31 @@ static void check_row(struct arena *a, const struct json *row)
 	infer_chat_close(&chat);
 }
 
+/* Cases of which llama.cpp, when these were taken, had another opinion than now: a call in
+ * reasoning that is still open is made, the last newline of a value that no newline begins is part
+ * of it, and strings in the way of Python have Python's escapes. */
+static int is_old(const struct json *row)
+{
+	static const char *const old[][2] = {
+		{ "Qwen3.5-4B.jinja", "Not the real call!" },
+		{ "NVIDIA-Nemotron-3-Nano-30B-A3B-BF16.jinja", "Not the real call!" },
+		{ "ByteDance-Seed-OSS.jinja", "\"bar\"\n\n</parameter>" },
+		{ "LFM2-8B-A1B.jinja", "def hello():\\n" },
+	};
+	const struct json *input = json_get(row, "input");
+
+	for (size_t i = 0; i < sizeof old / sizeof *old; i++)
+		if (json_equals(json_get(row, "template"), old[i][0]) &&
+		    memmem(json_str(input), json_bytes(input), old[i][1], strlen(old[i][1])))
+			return 1;
+	return 0;
+}
+
 static void test_cases_of_others(void **state)
 {
 	char path[SHARED_PATH], *line = NULL;
 	size_t cap = 0;
-	int read = 0, without = 0;
+	int read = 0, without = 0, old = 0;
 	struct arena a;
 
 	(void)state;
@@ -285,8 +305,9 @@ static void test_cases_of_others(void **state)
 		const char *name = text_of(&a, json_get(row, "template"));
 		assert_non_null(name);
 		infer_chat *chat = open_template(name);
-		if (chat)
+		if (chat && !is_old(row))
 			check_row(&a, row);
+		old += is_old(row);
 		read += !!chat;
 		without += !chat;
 		infer_chat_close(&chat);
@@ -297,6 +318,7 @@ static void test_cases_of_others(void **state)
 	fclose(f);
 	assert_int_equal(read, 247);
 	assert_int_equal(without, 5);
+	assert_int_equal(old, 4);
 }
 
 /* ---- our own cases, and templates read back what they write ---- */
@@ -323,6 +345,23 @@ static void check_own(struct arena *a, const struct json *row, const struct json
 	infer_chat_close(&chat);
 }
 
+/* Each way to write calls is known by its template. */
+static void check_reads(struct arena *a, const struct json *row)
+{
+	const struct json *source = json_get(row, "source");
+	const char *name = text_of(a, json_get(row, "name"));
+	infer_error err = { 0 };
+	infer_chat *chat;
+	int reads = 0;
+
+	assert_int_equal(infer_chat_open(&chat, json_str(source), json_bytes(source), name, &err),
+	                 INFER_OK);
+	assert_int_equal(infer_reply_reads(chat, &reads, &err), INFER_OK);
+	if (!reads)
+		fail_msg("%s: what the template writes is not read", name);
+	infer_chat_close(&chat);
+}
+
 static void test_own_cases(void **state)
 {
 	FILE *f = fopen("tests/golden/reply/cases.jsonl", "rb");
@@ -341,6 +380,8 @@ static void test_own_cases(void **state)
 				  *name = json_get(row, "template");
 		assert_non_null(row);
 		if (json_get(row, "source"))
+			check_reads(&a, row);
+		if (json_get(row, "source"))
 			json_set(chats, text_of(&a, json_get(row, "name")),
 			         json_share(&a, json_get(row, "source")));
 		else if (json_get(row, "tools"))
@@ -350,7 +391,7 @@ static void test_own_cases(void **state)
 			          tools);
 		cases += json_get(row, "input") != NULL;
 	}
-	assert_true(cases > 140);
+	assert_true(cases > 180);
 	arena_fini(&a);
 	free(line);
 	fclose(f);
@@ -436,7 +477,7 @@ static void test_turns(void **state)
 
 /* ---- failing memory ---- */
 
-static infer_chat *chats[3]; /* opened before: their own allocations are many */
+static infer_chat *chats[5]; /* opened before: their own allocations are many */
 
 static int read_case(const infer_chat *chat, const char *text)
 {
@@ -475,7 +516,34 @@ static int case_tags(void)
 	                           "<function=f><parameter=n>1</parameter></function>");
 }
 
+static int case_nested(void)
+{
+	return read_case(chats[3], "why</think>so]<]minimax[>[<invoke name=\"f\">]<]minimax[>[<l>"
+	                           "]<]minimax[>[<item>x]<]minimax[>[</item>]<]minimax[>[</l>"
+	                           "]<]minimax[>[</invoke>]<]minimax[>[<invoke name=\"f\">"
+	                           "]<]minimax[>[</invoke>");
+}
+
 static int case_python(void) { return read_case(chats[2], "why</think>so [f(a='b', l=[1]), f()]"); }
+
+/* The calls of a template are in no form that is known, though its source has the sign of one. */
+static int case_not_read(void)
+{
+	struct infer_calls_options o = { .tools = tools_f, .choice = INFER_CALLS_AUTO };
+	infer_grammar *g = NULL;
+	infer_error err = { 0 };
+	int reads = 1, rc;
+
+	nth_ok(infer_reply_reads(chats[4], &reads, &err));
+	assert_false(reads);
+	nth_ok(infer_reply_constrain(&g, chats[4], &o, &err));
+	assert_null(g);
+	o.choice = INFER_CALLS_REQUIRED;
+	nth_fails(infer_reply_constrain(&g, chats[4], &o, &err), INFER_EEMPTY);
+	assert_non_null(strstr(err.message, "form that is not known"));
+out:
+	return rc;
+}
 
 int main(void)
 {
@@ -486,13 +554,19 @@ int main(void)
 		nth_case(case_envelope),
 		nth_case(case_tags),
 		nth_case(case_python),
+		nth_case(case_nested),
+		nth_case(case_not_read),
 	};
 
 	tools_f = read_tools(tool_f);
 	for (int i = 0; i < 3; i++)
 		chats[i] = marked_chat(marked[i]);
+	chats[3] = marked_chat("{# ]<]minimax[>[<tool_call> #}");
+	chats[4] = marked_chat("{{ tools }}{# <tool_call> #}{% for m in messages %}{% for c in "
+	                       "m.tool_calls or [] %}(({{ c.function.name }} "
+	                       "{{ c.function.arguments }})){% endfor %}{% endfor %}");
 	int bad = nth_group(tests);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 5; i++)
 		infer_chat_close(&chats[i]);
 	infer_tools_free(tools_f);
 	return bad;
