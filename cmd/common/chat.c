@@ -1,8 +1,10 @@
 /* common/chat.c - the options of conversations. */
 #include "common/chat.h"
 #include "common/input.h"
+#include "common/say.h"
 #include "base/err.h"
 #include "base/jread.h"
+#include <infer/reply.h>
 
 #include <string.h>
 #include <unistd.h>
@@ -219,6 +221,23 @@ int chat_take(struct chat *out, const struct chat_args *a, const infer_file *fil
 		return INFER_OK;
 	TRY(fill(out, a, err));
 	return infer_chat_check(chat_for(out, a->tools != NULL), &out->c, err);
+}
+
+int chat_warn_calls(const struct chat *c, const char *name, infer_error *err)
+{
+	const infer_chat *t = chat_for(c, 1);
+	struct infer_chat_caps caps;
+	int reads;
+
+	if (!t)
+		return INFER_OK;
+	infer_chat_caps(t, &caps);
+	TRY(infer_reply_reads(t, &reads, err));
+	if (caps.tools && !reads)
+		say_warning("%s%sthe chat template offers tools, but writes calls in a form that "
+		            "is not known: calls in answers stay text",
+		            name ? name : "", name ? ": " : "");
+	return INFER_OK;
 }
 
 void chat_fini(struct chat *c)

@@ -71,6 +71,9 @@ int chat_source(struct buf *out, const struct chat_args *a, const infer_file *fi
 /* Where a message of the library is about the conversation, put the name of its file before it.
  * rc: returned.  messages: of --messages, or NULL */
 int chat_named(const char *messages, int rc, infer_error *err);
+/* Warn if the template for requests with tools writes calls in a form that is not known, so that
+ * calls in answers are text.  name: of the model, or NULL */
+int chat_warn_calls(const struct chat *c, const char *name, infer_error *err);
 /* The template for a request with tools or without. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

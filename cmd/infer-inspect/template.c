@@ -44,6 +44,7 @@ struct shown {
 	struct chat chat;
 	const infer_chat *template;
 	struct infer_chat_caps caps;
+	int reads; /* calls in answers are read */
 	struct buf words;
 	char *text;
 	size_t n;
@@ -102,7 +103,8 @@ static void put_text(struct buf *out, const struct shown *s)
 		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, can(s, i) ? "yes" : "no",
 		           cans[i].means);
 	infer_reply_format(s->template, &calls, &reasoning);
-	buf_printf(out, "%-13s %s, %s\n", "answers", calls, reasoning);
+	buf_printf(out, "%-13s %s%s, %s\n", "answers", calls, s->reads ? "" : " (not read)",
+	           reasoning);
 	buf_printf(out, "%-13s %zu\n\n", "tokens", s->n_ids);
 	buf_put(out, s->text, s->n);
 	buf_putc(out, '\n');
@@ -132,6 +134,7 @@ static void put_json(struct buf *out, const struct shown *s)
 	jw_object(&w, "answers");
 	jw_str(&w, "calls", calls);
 	jw_str(&w, "reasoning", reasoning);
+	jw_bool(&w, "read", s->reads);
 	jw_end(&w);
 	jw_strn(&w, "text", s->text, s->n);
 	jw_array(&w, "tokens");
@@ -182,6 +185,7 @@ static int show_template(struct buf *out, struct shown *s, const struct inspect_
 		return err_set(err, INFER_EUNSUP, "%s: has no chat template",
 		               infer_file_path(s->file));
 	infer_chat_caps(s->template, &s->caps);
+	TRY(infer_reply_reads(s->template, &s->reads, err));
 	TRY(take(s, o, words, err));
 	if (o->json)
 		put_json(out, s);

@@ -35,6 +35,7 @@ struct batch {
 	struct order order;
 	struct buf line, scratch;
 	struct infer_job_opts opts;
+	int had_tools; /* a request had tools */
 	struct infer_str *stop;
 	infer_job_reader *reader;
 	struct chat chat;
@@ -208,6 +209,10 @@ static int take_job(struct batch *b, infer_job *j, infer_error *err)
 {
 	int skip = 0, rc = look_at(b, j, &skip, err);
 
+	if (!rc && !skip && j->reply.tools && !b->had_tools) {
+		b->had_tools = 1;
+		rc = chat_warn_calls(&b->chat, NULL, err);
+	}
 	if (!rc && !skip)
 		return request_start(b, j, err);
 	infer_job_free(j);

@@ -52,6 +52,8 @@ int prompt_take(struct prompt *p, const struct run_opts *o, const struct opt_res
 		TRY(chat_take(&p->chat, &o->chat, file, err));
 	if (constrain_calls(&o->constrain, &name) == INFER_CALLS_NONE)
 		p->chat.c.tools = NULL;
+	if (p->chat.c.tools)
+		TRY(chat_warn_calls(&p->chat, NULL, err));
 	p->is_chat = p->chat.template != NULL;
 	p->template_of = o->chat.template ? o->chat.template : infer_file_path(file);
 	if (!p->is_chat)

@@ -124,6 +124,7 @@ static int open_reader(struct served *m, infer_error *err)
 	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model), err));
 	m->own_chat = m->chat.template != NULL;
 	TRY(chatml_open(&m->chat.template, infer_model_tokenizer(m->model), err));
+	TRY(chat_warn_calls(&m->chat, m->name, err));
 	struct infer_job_opts jo = {
 		.model = m->model,
 		.ctx = info.ctx,

@@ -78,3 +78,27 @@ calls() {
 	fails 5 'tool f in the format qwen3-coder: #/properties/a/typ: is no keyword' \
 		go --tools free --tool-choice required the
 }
+
+@test "a template whose calls are not read: a warning, once, and no call can be required" {
+	printf '%s' '{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' \
+		'(({{ c.function.name }} {{ c.function.arguments }})){% endfor %}{% endfor %}' >template
+	warning='calls in a form that is not known: calls in answers stay text'
+	for choice in required look; do
+		fails 5 'tool_choice must be "auto" or "none": the chat template writes calls in a form that is not known' \
+			go --tools tools --tool-choice $choice the
+	done
+	for choice in auto none; do
+		infer-run --no-stdin --template template -n 9 --tools tools --tool-choice $choice -o jsonl the >out 2>said
+		same null "$(json constraint <out)"
+		same $((1 - $(echo $choice | grep -c none))) "$(grep -c "$warning" said)"
+	done
+	t=$(tr -d '\n' <tools)
+	for id in 1 2 3; do
+		echo "{\"id\":$id,\"messages\":[{\"role\":\"user\",\"content\":\"the\"}],\"max_tokens\":3,\"tools\":$t}"
+	done >batch
+	infer-run --template template --batch batch >out 2>said
+	same 3 "$(grep -c finish_reason out)"
+	same 1 "$(grep -c "$warning" said)"
+	infer-inspect template -m demo --template template the | grep -q '^answers *any (not read), '
+	same false "$(infer-inspect template -m demo --template template --json the | json answers.read)"
+}

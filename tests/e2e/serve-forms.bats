@@ -339,3 +339,18 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	fails 3 'is an encoder: infer-bench run is of models that generate' infer-bench run -m "$model"
 	fails 3 'is an encoder: a plan is of models that generate' infer-inspect plan -m "$model"
 }
+
+@test "calls in a form that is not known: said when the model is loaded; a call cannot be required" {
+	printf '%s' '{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' \
+		'(({{ c.function.name }} {{ c.function.arguments }})){% endfor %}{% endfor %}' >strange
+	serve -m demo --template strange
+	same 1 "$(grep -c 'calls in a form that is not known: calls in answers stay text' said)"
+	tools='"tools":[{"type":"function","function":{"name":"a"}}]'
+	SOCK=own refused /v1/chat/completions <<-E
+	tool_choice {$TALK,$tools,"tool_choice":"required"}
+	tool_choice {$TALK,$tools,"tool_choice":{"type":"function","function":{"name":"a"}}}
+	E
+	grep -q 'is not known, so a call cannot be required' out
+	own ask POST /v1/chat/completions "{$TALK,$tools,\"max_tokens\":3}" >out
+	same assistant "$(json choices.0.message.role <out)"
+}
