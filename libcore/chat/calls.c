@@ -459,7 +459,8 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 }
 
 /* Reasoning that is open: free until it ends, and then `rest`.  If the reader ends it at a call,
- * calls may follow at once. */
+ * calls may follow at once, unless they are required: then reasoning that takes too many tokens is
+ * closed by the engine, which does not know that a call has ended it. */
 static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
@@ -473,7 +474,10 @@ static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 	if (!(c->f->flags & DIALECT_ENDS))
 		return parts_sequence(p, 2, parts_until(p, close), rest);
 	opening(c, text[0]);
-	tag[0] = (struct part_tag){ text[0], calls, 1 };
+	if (c->ask->required)
+		tag[0] = (struct part_tag){ text[0], parts_either(p, 0), 0 };
+	else
+		tag[0] = (struct part_tag){ text[0], calls, 1 };
 	n = add_others(c, tag, text);
 	tag[n++] = (struct part_tag){ close, rest, 0 };
 	return parts_tags(p, tag, n, PART_NONE, PART_TAGS_ONCE | PART_TAGS_SOME);

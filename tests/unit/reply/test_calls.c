@@ -306,9 +306,52 @@ static void test_dialects(void **state)
 	assert_true(several > 20 && opened > 10);
 }
 
+/* 1: the text is one that the constraint of calls admits. */
+static int admits(const struct row *row, const struct calls_ask *ask, const char *text)
+{
+	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	infer_error err = { 0 };
+	struct grammar *g;
+	size_t taken;
+	int yes;
+
+	assert_int_equal(calls_grammar(&g, row->chat, ask, &left, &err), INFER_OK);
+	yes = follow(g, MATCH_TIDY, text, strlen(text), &taken, &err) == 1;
+	grammar_free(g);
+	return yes;
+}
+
+/* A call may be made in open reasoning if the reader takes it for one, but not if one is required:
+ * then the reasoning must be closed. */
+static void test_in_reasoning(void **state)
+{
+	static const char call[] =
+		"Look.<tool_call>\n<function=nothing>\n</function>\n</tool_call>",
+			  closed[] = "Look.</think>\n\n"
+				     "<tool_call>\n<function=nothing>\n</function>\n</tool_call>",
+			  broken[] = "Look.<tool_call>\n<function=none>\n</function>\n</tool_call>";
+	struct calls_ask ask = { .only = -1, .prompt = "<think>\n", .prompt_n = 8 };
+	struct row row;
+	size_t i = 0;
+
+	(void)state;
+	while (strcmp(dialect_at(i)->name, "qwen3-coder") != 0)
+		i++;
+	open_row(&row, dialect_at(i), &dialect_at(i)->form[0]);
+	ask.tools = row.tools;
+	assert_true(admits(&row, &ask, call));
+	assert_true(admits(&row, &ask, closed));
+	assert_false(admits(&row, &ask, broken));
+	ask.required = 1;
+	assert_false(admits(&row, &ask, call));
+	assert_true(admits(&row, &ask, closed));
+	close_row(&row);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_dialects) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_dialects),
+		                            cmocka_unit_test(test_in_reasoning) };
 
 	return nth_group(tests);
 }
