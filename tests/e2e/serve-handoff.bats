@@ -118,5 +118,5 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	wait $client || rc=$?
 	same 130 "$rc"
 	until_same 0 gauge num_requests_running
-	kill -KILL $PID
+	end_server
 }

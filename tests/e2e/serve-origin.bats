@@ -35,21 +35,21 @@ refused_name()
 	done
 	same 403 "$(code -X OPTIONS -H 'Host: evil.example' "$URL/v1/completions")"
 	same 403 "$(code -H 'Host: evil.example' "$URL/")"
-	kill -KILL $PID
+	end_server
 	printf 'mine\n' >keys
 	listen --api-key-file keys
 	same 200 "$(code -H 'Host: evil.example' -H 'X-Api-Key: mine' "$URL/version")"
 	same 401 "$(code -H 'X-Api-Key: other' "$URL/version")"
 	same 403 "$(code -H 'Host: evil.example' -H 'X-Api-Key: other' "$URL/version")"
 	same 403 "$(code -H 'Host: evil.example' "$URL/health")"
-	kill -KILL $PID
+	end_server
 	serve -m "$M"
 	same 200 "$(code --unix-socket own http://evil.example/version)"
-	kill -KILL $PID
+	end_server
 	listen --server-name infer.example --listen "localhost:0"
 	same '200 200' "$(code "$URL/version") $(code -H 'Host: infer.example' "$URL/version")"
 	refused_name evil.example
-	kill -KILL $PID
+	end_server
 	PID=
 	for bad in '' http://a.example a.example:80 'a b' a/b '[::1' '[x]'; do
 		fails 2 'server-name' infer-serve -m "$M" --listen unix:x --server-name "$bad"
@@ -60,7 +60,7 @@ refused_name()
 @test "an address that others can reach has any name, unless --server-name says which" {
 	listen --listen 0.0.0.0:0
 	same 200 "$(code -H 'Host: any.example' "http://127.0.0.1:$PORT/version")"
-	kill -KILL $PID
+	end_server
 	listen --listen 0.0.0.0:0 --server-name infer.example
 	URL=http://127.0.0.1:$PORT
 	same '200 200' "$(code -H 'Host: infer.example' "$URL/version") $(code "$URL/version")"
@@ -87,7 +87,7 @@ refused_name()
 	post() { code -X POST -H 'Content-Type:' --data-binary '{"content":"a"}' "$@" "$URL/tokenize"; }
 	same 415 "$(post -H 'Origin: http://good.example')"
 	same 415 "$(post -H 'Origin: http://good.example' -H 'Transfer-Encoding: chunked')"
-	kill -KILL $PID
+	end_server
 	listen
 	same '200 415' "$(ask -H 'Origin: http://any.example') $(post -H 'Origin: http://any.example')"
 }

@@ -36,8 +36,7 @@ setup_more()
 	same 16 "$(wc -l <together)"
 	[ "$(gauge num_preemptions_total)" -gt "$before" ]
 	own many 1 /v1/completions <bodies | jq '.choices[0].text' | cmp - together
-	kill -KILL $PID
-	wait $PID || :
+	end_server
 	# those that gave way went on, each in one of two ways; copies that other work of the machine made slow are not taken back at first
 	serve -m "$SMALL_CACHE" --kv-bytes 300K -c 512 --swap-bytes 1M
 	for _ in $(seq 50); do
@@ -99,8 +98,7 @@ setup_more()
 	until_same 503 demanded
 	same unavailable_error "$(json error.type <out)"
 	kill $!
-	kill -KILL $PID
-	wait $PID || :
+	end_server
 	serve -m "$M" --no-slots
 	own ask GET /slots | json error.message | grep -q -e --no-slots
 	same 501 "$(head -n 1 head)"

@@ -27,7 +27,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	serve -m "$M" --api-key-file keys
 	probe beta >alone
 	same $((4 * n)) "$(wc -l <alone)"
-	kill -KILL $PID
+	end_server
 	serve -m "$M" --api-key-file keys
 	prompts <secret | as alpha many 4 /completion >sent
 	prompts <secret | as alpha many 1 /completion >again
@@ -98,7 +98,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 		as $key ask GET /slots '' >busy
 		same "$key true 0.25 100000" "$key $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
 	done
-	kill -KILL $PID
+	end_server
 	wait || :
 	printf 'friend group=g\npeer group=g\n' >keys
 	serve -m "$M" --api-key-file keys
@@ -134,7 +134,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	same '200 200 404' "$(seen one) $(seen two) $(seen three)"
 	as three ask GET "/v1/files/$ID" '' >out
 	same 404 "$(status)"
-	kill -KILL $PID
+	end_server
 	printf 'one group=g\n' >few
 	printf 'infer-serve: 1\nmodels:\n  m:\n    model: %s\n    api-key-file: few\n' "$M" >serve.yaml
 	serve --config serve.yaml --api-key-file keys --files-dir kept

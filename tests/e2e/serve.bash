@@ -20,10 +20,9 @@ serve()
 	PID=$!
 	up up
 }
-teardown()
-{
-	[ -z "${PID:-}" ] || { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :
-}
+# end the server of the case; its socket is free then
+end_server() { { kill -KILL "$PID" && wait "$PID"; } 2>/dev/null || :; }
+teardown() { [ -z "${PID:-}" ] || end_server; }
 # what differs from run to run of infer-run: times, and what an earlier request left in the cache
 still() { sed -E 's/"created":[0-9]+/T/; s/"timings":\{[^}]*\}/T/; s/"cached_tokens":[0-9]+/T/' "$1"; }
 own() { perl "$H" own "$@"; }

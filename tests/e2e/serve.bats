@@ -269,8 +269,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	allowed <local | cmp - local
 	printf '%s\n' http://evil.com http://notlocalhost http://localhost.evil.com http://localhost:80.evil.com http://localhost: ftp://localhost localhost null | allowed >out2
 	[ ! -s out2 ]
-	kill -KILL $PID
-	wait $PID || :
+	end_server
 	serve -m "$M" --cors http://a.example
 	same http://a.example "$(printf '%s\n' http://b.example http://a.example http://a.example:80 http://localhost | allowed)"
 }
@@ -511,8 +510,7 @@ until_busy() # PID
 
 @test "SIGINT ends it by the signal, and its socket goes; one that a dead process left is replaced" {
 	serve -m "$M"
-	kill -KILL $PID
-	wait $PID || :
+	end_server
 	[ -e own ]
 	serve -m "$M"
 	same ok "$(own ask GET /health | json status)"
