@@ -116,7 +116,7 @@ static struct serve_opts opts = { .chat = CHAT_ARGS,
 	                          .max_queue = 4,
 	                          .max_body = 1 << 20,
 	                          .max_file = 1 << 20 };
-static struct server server = { .o = &opts, .access_fd = -1, .otlp_fd = -1 };
+static struct server server = { .o = &opts, .access = { .fd = -1 }, .otlp_fd = -1 };
 static struct served *models[MODELS];
 static char folder[] = "/tmp/fuzz-served-XXXXXX";
 
