@@ -79,14 +79,14 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 }
 
 @test "/slots and /metrics: other groups are not shown, an operator sees all, and so does everybody where there is one group" {
-	mkmodel --ctx 100000 --layers 8 --embd 256 slow.gguf
+	slow_model slow.gguf --layers 8 --embd 256
 	printf 'alpha\nbeta\nwatch operator\nfriend group=g\npeer group=g\n' >keys
 	serve -m slow.gguf --api-key-file keys
 	as beta ask GET /metrics '' >out
 	same '403 permission_error' "$(status) $(json error.type <out)"
 	as watch ask GET /metrics '' >out
 	same 200 "$(status)"
-	own stream /v1/completions '{"prompt":"the of secret","max_tokens":100000,"temperature":0.25,"ignore_eos":true,"stream":true}' 'X-Api-Key: friend' >events &
+	own stream /v1/completions '{"prompt":"the of secret","max_tokens":90000,"temperature":0.25,"ignore_eos":true,"stream":true}' 'X-Api-Key: friend' >events &
 	for _ in $(seq 200); do
 		as beta ask GET /slots '' >busy
 		! grep -q '"is_processing":true' busy || break
@@ -96,7 +96,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	same 'id id_task is_processing n_ctx speculative' "$(perl -MJSON::PP -e 'print join " ", sort keys %{decode_json(<>)->[0]}' busy)"
 	for key in friend peer watch; do
 		as $key ask GET /slots '' >busy
-		same "$key true 0.25 100000" "$key $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
+		same "$key true 0.25 90000" "$key $(json 0.is_processing <busy) $(json 0.params.temperature <busy) $(json 0.params.max_tokens <busy)"
 	done
 	end_server
 	wait || :
