@@ -60,10 +60,10 @@ static void write_pending(struct access *a)
 	if (done)
 		a->torn = p->at[done - 1] != '\n';
 	if (n < 0 && !a->failing)
-		say_warning("the access log cannot be written: %s; it goes on when it can",
+		say_warning("the access log cannot be written: %s; lines are kept for later",
 		            strerror(errno));
 	if (n >= 0 && a->failing)
-		say_warning("the access log goes on; %llu lines were lost",
+		say_warning("the access log is written again; %llu lines were lost",
 		            (unsigned long long)a->lost);
 	a->failing = n < 0;
 	a->lost = a->failing ? a->lost : 0;

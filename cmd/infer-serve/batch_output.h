@@ -1,8 +1,8 @@
 /* infer-serve/batch_output.h - the file that answers of a batch are appended to, on a disk that may be
  * full for a while.
  *
- * Lines stay in memory until they are on the disk.  What could not be written is written by a later call:
- * a line of which a part was written is continued. */
+ * Lines stay in memory until they are on the disk.  A later call writes what one before could not write,
+ * and continues a line that is written in part. */
 #ifndef INFER_SERVE_BATCH_OUTPUT_H
 #define INFER_SERVE_BATCH_OUTPUT_H
 #include "base/buf.h"

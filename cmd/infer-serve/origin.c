@@ -171,6 +171,6 @@ void origin_check(struct exchange *x, struct MHD_Connection *c)
 	} else if (x->origin && !x->early.kind && !field(c, "Content-Type") && has_body(c)) {
 		refuse(x, INFER_FAULT_MEDIA_TYPE);
 		snprintf(message, room,
-		         "a request of a page must say that its body is application/json");
+		         "a request with an Origin must have the Content-Type application/json");
 	}
 }

@@ -1,7 +1,7 @@
 /* infer-serve/origin.h - checks of the Host and the Origin of a request.
  *
  * A web site can let a name of its own point to 127.0.0.1 (DNS rebinding).  For a browser, its pages then
- * have the origin of a server on this machine and may read its answers; only Host tells.  So a
+ * have the origin of a server on this machine and may read its answers; only Host differs.  So a
  * listener on a loopback address accepts the names of this machine, the address of --listen and the
  * names of --server-name.  Requests with a valid key, and those of a socket in the file system, which no
  * browser opens, may have any Host.

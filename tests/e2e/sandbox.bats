@@ -84,6 +84,12 @@ need_sandbox() { [ -z "$WHY_NOT" ] || skip "$WHY_NOT"; }
 	again -m "$M" --listen unix:w/own/socket
 	same 'own: done' "$(grep done tried)"
 	[ ! -e w/own/socket ] && [ -e w/outside/file ]
+	# files of the folder of the access log can be written and created, since the log may be renamed, but not removed
+	again -m "$M" --listen 127.0.0.1:0 --access-log w/outside/log
+	same 'own remove target write' "$(sed -n 's/: EACCES$//p' tried | paste -sd ' ')"
+	again -m "$M" --listen 127.0.0.1:0 --access-log w/log
+	same 'own remove target' "$(sed -n 's/: EACCES$//p' tried | paste -sd ' ')"
+	[ -e w/own/file ] && [ -e w/outside/file ] && [ -e w/target ]
 }
 
 @test "--sandbox: the same bytes, one prompt, records, scores, batches, tokens" {

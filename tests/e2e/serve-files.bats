@@ -224,7 +224,7 @@ said()
 	for id in b c d; do ask $id; done
 	said 'the access log cannot be written: No space left on device'
 	rm full
-	said 'the access log goes on; 0 lines were lost'
+	said 'the access log is written again; 0 lines were lost'
 	ask e
 	for _ in $(seq 100); do [ "$(wc -l <log)" -lt 5 ] || break; sleep 0.05; done
 	same 'a b c d e' "$(json id <log | paste -sd' ')"
@@ -232,7 +232,7 @@ said()
 	: >full
 	perl -e 'print "{\"content\":\"a\"}\n" x 4500' | own many 8 /tokenize "X-Request-Id: $(perl -e 'print "x" x 120')" >out
 	rm full
-	said 'the access log goes on; [1-9][0-9]* lines were lost'
+	said 'the access log is written again; [1-9][0-9]* lines were lost'
 	same "$(wc -l <log)" "$(json kind <log | grep -c access)"
 	mv log log.1
 	kill -HUP $PID
