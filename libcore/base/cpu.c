@@ -148,6 +148,8 @@ uint64_t cpu_features(void)
 
 	if (hwcap >> 1 & 1) /* HWCAP_ASIMD */
 		have |= CPU_NEON;
+	if (hwcap >> 6 & 1) /* HWCAP_SHA2 */
+		have |= CPU_SHA;
 	if (hwcap >> 20 & 1) /* HWCAP_ASIMDDP */
 		have |= CPU_DOTPROD;
 	if (hwcap2 >> 13 & 1) /* HWCAP2_I8MM */

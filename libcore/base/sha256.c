@@ -132,6 +132,45 @@ WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
 	for (int i = 0; i < 8; i++) /* f e b a h g d c in memory */
 		h[i] = out[(const int[]){ 3, 2, 7, 6, 1, 0, 5, 4 }[i]];
 }
+/* clang before 16 has these functions only if all of the file may use the instructions */
+#elif defined __aarch64__ && (defined __ARM_FEATURE_SHA2 || !defined __clang__)
+#include <arm_neon.h>
+
+/* The instructions keep the state as (a b c d) and (e f g h), lowest word first, and compute four
+ * rounds at a time. */
+#ifdef __ARM_FEATURE_SHA2
+#define WITH_SHA
+#else
+#define WITH_SHA __attribute__((target("+crypto")))
+#endif
+
+WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
+{
+	uint32x4_t abcd = vld1q_u32(h), efgh = vld1q_u32(h + 4);
+
+	for (; blocks; blocks--, p += 64) {
+		uint32x4_t old_abcd = abcd, old_efgh = efgh, w[4];
+
+		for (int i = 0; i < 4; i++)
+			w[i] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(p + 16 * i)));
+#pragma GCC unroll 16
+		for (int i = 0; i < 16; i++) {
+			uint32x4_t now = vaddq_u32(w[i % 4], vld1q_u32(round_k + 4 * i)),
+				   was = abcd;
+
+			if (i < 12) /* these four words sixteen rounds later */
+				w[i % 4] =
+					vsha256su1q_u32(vsha256su0q_u32(w[i % 4], w[(i + 1) % 4]),
+				                        w[(i + 2) % 4], w[(i + 3) % 4]);
+			abcd = vsha256hq_u32(abcd, efgh, now);
+			efgh = vsha256h2q_u32(efgh, was, now);
+		}
+		abcd = vaddq_u32(abcd, old_abcd);
+		efgh = vaddq_u32(efgh, old_efgh);
+	}
+	vst1q_u32(h, abcd);
+	vst1q_u32(h + 4, efgh);
+}
 #else
 #define blocks_sha blocks_plain
 #endif

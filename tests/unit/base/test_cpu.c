@@ -42,7 +42,7 @@ static void test_features(void **state)
 		{ CPU_AVX512VNNI, "avx512_vnni", 0 },
 		{ CPU_AVX512VBMI, "avx512vbmi", 0 },
 		{ CPU_AVX512BF16, "avx512_bf16", 0 },
-		{ CPU_SHA, "sha_ni", 0 },
+		{ CPU_SHA, "sha_ni", "sha2" },
 		{ CPU_AMXINT8, "amx_int8", 0 },
 		{ CPU_AVX512FP16, "avx512_fp16", 0 },
 		{ CPU_GFNI, "gfni", 0 },
