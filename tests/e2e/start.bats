@@ -72,3 +72,23 @@ of() { json "$1" <cost; }
 	done
 	[ $failed -gt 20 ]
 }
+
+@test "what has no record does not read the samples that the id of a model covers" {
+	[ -e "$B/tests/fault/fault.so" ] || skip 'not for builds with sanitizers'
+	local tensors text
+	# reads ARGUMENT...: how many a run makes
+	reads()
+	{
+		rm -f report
+		truncate -s 4096 report
+		FAULT_REPORT=$PWD/report LD_PRELOAD=$B/tests/fault/fault.so infer-run -q --no-stdin "$@" >said
+		[ -s said ] && od -An -t u8 -j 48 -N 8 report | tr -d ' '
+	}
+	tensors=$(infer-inspect tensors --json "$M" | wc -l)
+	text=$(reads -n 1 the)
+	same $((text + tensors)) "$(reads -n 1 --json the)"
+	for how in --tokenize --render; do
+		[ "$(reads -m "$TOP/libcore/demo/demo.gguf" $how the)" -lt 10 ]
+	done
+	[ "$(infer-inspect tensors --json demo | wc -l)" -gt 20 ]
+}
