@@ -72,11 +72,8 @@ static int compile(struct grammar **g, const infer_chat *chat, const struct infe
 	int rc;
 
 	*g = NULL;
-	if (o->choice == INFER_CALLS_NAMED) {
+	if (o->choice == INFER_CALLS_NAMED)
 		ask.only = find(o->tools, o->name);
-		if (ask.only < 0)
-			return err_set(err, INFER_EINVAL, "there is no tool %.100s", o->name);
-	}
 	rc = controls(o->tokenizer, &words, &ask.n_controls, err);
 	if (rc)
 		return rc;
@@ -99,6 +96,8 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 	int rc, reads;
 
 	*out = NULL;
+	if (o->choice == INFER_CALLS_NAMED && find(o->tools, o->name) < 0)
+		return err_set(err, INFER_EINVAL, "there is no tool %.100s", o->name);
 	TRY(infer_reply_reads(chat, &reads, err));
 	if (!reads && o->choice == INFER_CALLS_AUTO)
 		return INFER_OK;

@@ -15,8 +15,9 @@ static struct infer_job_opts opts;
 static const char talk_src[] = "{% for m in messages %}[{{ m.role }} {{ m.content }}]{% endfor %}"
 			       "{{ enable_thinking|default('') }}{{ more|default('') }}"
 			       "{{ strftime_now('%Y') }}{{ '>' if add_generation_prompt }}";
-static const char tool_src[] = "{% for t in tools or [] %}#{{ (t.function or t).name }}{% endfor %}"
-			       "{% for m in messages %}{{ m.content }}{% endfor %}";
+static const char tool_src[] =
+	"{# <tool_call> #}{% for t in tools or [] %}#{{ (t.function or t).name }}{% endfor %}"
+	"{% for m in messages %}{{ m.content }}{% endfor %}";
 
 #define TALK "\"messages\":[{\"role\":\"user\",\"content\":\"the of\"}]"
 #define DRY "\"prompt\":\"the\",\"dry_multiplier\":1"

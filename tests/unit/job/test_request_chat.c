@@ -111,6 +111,9 @@ static const struct bad bad_conversations[] = {
 	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":{\"type\":\"function\","
 	                 "\"function\":{\"name\":\"g\"}}"),
 	  INFER_EINVAL, "tool_choice", "there is no tool g" },
+	/* the template's calls are in no form that is known */
+	{ CHAT_LINE(USER ",\"tools\":" TOOL ",\"tool_choice\":\"required\""), INFER_EEMPTY,
+	  "tool_choice", "a call cannot be required" },
 	{ CHAT_LINE(USER ",\"parallel_tool_calls\":0"), INFER_EINVAL, "parallel_tool_calls",
 	  "true nor false" },
 	{ CHAT_LINE(USER ",\"reasoning_effort\":\"lots\""), INFER_EINVAL, "reasoning_effort",
