@@ -98,7 +98,9 @@ struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *promp
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
 	if (chat->calls->messages) {
-		*open = str(chat->calls->messages->reasoning);
+		/* white space before it is not compared */
+		*open = str(chat->calls->messages->reasoning +
+		            reply_space((unsigned char)*chat->calls->messages->reasoning));
 		return str(chat->calls->messages->finished);
 	}
 	if (!t->close || chat->calls->begun || ends_with(prompt, n, t->close))

@@ -79,6 +79,18 @@ calls() {
 		go --tools free --tool-choice required the
 }
 
+@test "reasoning that takes half of the tokens is ended, in each form, and calls follow" {
+	for sign in '<think></think><tool_call>' '<atem:invoke name="' '<|open|>call tool="<|close|>think<|sep|>' ']<]minimax[>[<tool_call></mm:think>'; do
+		start=
+		case $sign in *atem*) start='<|start|>assistant' ;; esac
+		printf '%s' "{# $sign #}{{ tools }}{{ messages[0].content }}$start" >template
+		for seed in 1 2; do
+			go -c 1024 -n 800 --tools tools --tool-choice look --seed $seed -o jsonl the >out
+			calls 1 out
+		done
+	done
+}
+
 @test "a template whose calls are not read: a warning, once, and no call can be required" {
 	printf '%s' '{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' \
 		'(({{ c.function.name }} {{ c.function.arguments }})){% endfor %}{% endfor %}' >template

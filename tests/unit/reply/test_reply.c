@@ -351,6 +351,7 @@ static void check_reads(struct arena *a, const struct json *row)
 	const struct json *source = json_get(row, "source");
 	const char *name = text_of(a, json_get(row, "name"));
 	infer_error err = { 0 };
+	struct infer_str open;
 	infer_chat *chat;
 	int reads = 0;
 
@@ -359,6 +360,9 @@ static void check_reads(struct arena *a, const struct json *row)
 	assert_int_equal(infer_reply_reads(chat, &reads, &err), INFER_OK);
 	if (!reads)
 		fail_msg("%s: what the template writes is not read", name);
+	infer_reply_reasoning(chat, "", 0, &open);
+	if (open.len && strchr(" \n", *open.at))
+		fail_msg("%s: the engine never finds what begins with white space", name);
 	infer_chat_close(&chat);
 }
 
