@@ -103,8 +103,7 @@ struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struc
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
 
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
-int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
-                     void *log_user, infer_error *err);
+int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_error *err);
 /* Numbers of a row of the output: scores of a head, logits of tokens, or none; of an embedding. */
 static inline int32_t arch_outputs(const infer_model *m)
 {

@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct arch_reader {
-	struct arch_keys keys;
-	uint8_t read[ARCH_KEYS]; /* keys that were looked up */
-};
-
 struct key_found arch_key_look(struct arch_reader *r, enum arch_key key)
 {
 	r->read[key] = 1;
@@ -444,62 +439,6 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-/* Check the value of a key that was not read, if the key has an effect that is not supported. */
-static int check_neutral(struct arch_reader *r, infer_error *err)
-{
-	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
-		const struct key_row *row = &arch_key_rows[key];
-		double x;
-		int flag;
-		if (row->rule != KEY_NEUTRAL || r->read[key])
-			continue;
-		struct key_found f = arch_key_look(r, key);
-		if (!f.kind || !f.n)
-			continue;
-		if (f.kind == KEY_FLAG && !f.list) {
-			TRY(r->keys.kind->flag(&r->keys, key, &flag, err));
-			x = flag;
-		} else {
-			TRY(r->keys.kind->real(&r->keys, key, 0, &x, err));
-		}
-		if (x != row->ok[0] && x != row->ok[1])
-			return arch_key_refuse(r, key, INFER_EUNSUP, err,
-			                       "%g is not supported with architecture %s", x,
-			                       r->keys.arch->gguf);
-	}
-	return INFER_OK;
-}
-
-static int known(const struct arch_reader *r, const struct arch_hparam *h, enum arch_key key)
-{
-	return key < ARCH_KEYS && (r->read[key] || arch_key_rows[key].rule == KEY_HARMLESS ||
-	                           (arch_key_rows[key].rule == KEY_SLIDING && !h->window));
-}
-
-/* An unknown key of the architecture gives a warning; one that would change positions, an error. */
-static int check_unknown(const struct arch_hparam *h, const struct arch_reader *r,
-                         infer_log_fn *log, void *user, infer_error *err)
-{
-	struct infer_str name;
-	enum arch_key key;
-	uint64_t cursor = 0;
-	char line[256];
-	int turns;
-
-	while (r->keys.kind->next(&r->keys, &cursor, &key, &name, &turns)) {
-		if (known(r, h, key))
-			continue;
-		snprintf(line, sizeof line,
-		         "key %.*s is not known to architecture %s and has no effect",
-		         (int)(name.len < 128 ? name.len : 128), name.at, r->keys.arch->gguf);
-		if (turns)
-			return err_set(err, INFER_EUNSUP, "%s", line);
-		if (log)
-			log(user, INFER_LOG_WARN, line);
-	}
-	return INFER_OK;
-}
-
 /* What follows from what was read. */
 static int settle(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
@@ -519,8 +458,7 @@ static int settle(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return INFER_OK;
 }
 
-int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_log_fn *log,
-                     void *log_user, infer_error *err)
+int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_error *err)
 {
 	const struct arch *a = keys->arch;
 	struct arch_reader r = { .keys = *keys };
@@ -536,6 +474,5 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 		return arch_key_refuse(&r, h->centred ? K_LAYER_EPS : K_RMS_EPS, INFER_EFORMAT, err,
 		                       "missing");
 	TRY(settle(h, &r, err));
-	TRY(check_neutral(&r, err));
-	return check_unknown(h, &r, log, log_user, err);
+	return arch_check_keys(h, &r, err);
 }

@@ -5,8 +5,8 @@
  * config.json name   a member, or several with | between them, the first that is there counts; "rope." before it: of the
  *                    rope parameters (keys_hf.c:rope_of).  NULL: no class has one, or keys_hf.c makes the value (see there)
  * rule, where the key was not read:
- *   READ             nothing knows it here: a warning, and an error for what turns positions
- *   NEUTRAL          fine at the values a and b, which say "not used", else refused
+ *   READ             refused, as a key is that has no row
+ *   NEUTRAL          fine at the values a and b, which say "not used", otherwise refused; of a list every value
  *   HARMLESS         changes nothing here, and the line says why
  *   SLIDING          of layers with a window: harmless in a model that has none */
 KEY(BLOCK_COUNT,         "block_count",                      "num_hidden_layers|n_layer", READ,     0, 0)
@@ -45,7 +45,7 @@ KEY(YARN_SLOW,          "rope.scaling.yarn_beta_slow",      "rope.beta_slow",   
 KEY(ROPE_BASE_SWA,       "rope.freq_base_swa",               "rope_local_base_freq|local_rope_theta", SLIDING,  0, 0)
 KEY(ROPE_DIM_SWA,       "rope.dimension_count_swa",         NULL,                        SLIDING,  0, 0)
 KEY(WINDOW,              "attention.sliding_window",         "sliding_window|local_attention", NEUTRAL,  0, 0)
-KEY(WINDOW_PATTERN,      "attention.sliding_window_pattern", "layer_types|sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", READ,     0, 0)
+KEY(WINDOW_PATTERN,      "attention.sliding_window_pattern", "layer_types|sliding_window_pattern|_sliding_window_pattern|global_attn_every_n_layers", SLIDING,  0, 0)
 KEY(EMBD_SCALE,         "embedding_scale",                  "embedding_multiplier",      NEUTRAL,  0, 1)
 KEY(RESIDUAL_SCALE,     "residual_scale",                   "residual_multiplier",       NEUTRAL,  0, 1)
 KEY(LOGIT_SCALE,        "logit_scale",                      "logits_scaling",            NEUTRAL,  0, 1)
@@ -116,7 +116,7 @@ KEY(RMS_NORMS,           NULL,                               "use_rms_norm",    
 KEY(SCALE_BY_LAYER,      NULL,                               "scale_attn_by_inverse_layer_idx", NEUTRAL,  0, 0)
 KEY(CROSS,               NULL,                               "add_cross_attention",       NEUTRAL,  0, 0)
 KEY(TASKS,               NULL,                               "lora_adaptations",          NEUTRAL,  -1, -1)
-KEY(CLAMP_KQV,          "attention.clamp_kqv",              NULL,                        NEUTRAL,  0, 0)
+KEY(CLAMP_KQV,          "attention.clamp_kqv",              "clip_qkv",                  NEUTRAL,  0, 0)
 KEY(ALIBI,              "attention.max_alibi_bias",         NULL,                        NEUTRAL,  0, 0)
 KEY(ROUTER_CAP,         "router_logit_softcapping",         NULL,                        NEUTRAL,  0, 0)
 KEY(CHUNK_EXPERT_FF,    "expert_chunk_feed_forward_length", NULL,                        NEUTRAL,  0, 0)
@@ -140,6 +140,10 @@ KEY(VOCAB,              "vocab_size",                       "vocab_size",       
 KEY(LAYOUT,             "tensor_data_layout",               NULL,                        HARMLESS, 0, 0) /* the converter's note on q and k */
 KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* of embeddings */
 KEY(LABELS,             "classifier.output_labels",         NULL,                        HARMLESS, 0, 0) /* whoever asks for scores reads them */
+KEY(HEAD_DIM,           "attention.head_dim",               NULL,                        HARMLESS, 0, 0) /* Ollama's; compared with K_LENGTH */
+KEY(NORM_TOP_K,         "norm_top_k_prob",                  NULL,                        HARMLESS, 0, 0) /* Ollama's; compared with EXPERT_NORM */
+KEY(UNIT_LENGTH,        "normalize_embeddings",             NULL,                        HARMLESS, 0, 0) /* Ollama's; whoever asks for embeddings says it */
+KEY(PICTURE_LAYERS,     "deepstack_mapping",                NULL,                        HARMLESS, 0, 0) /* what pictures add, and text does not */
 KEY(PARTS,               NULL,                               "type_vocab_size",           HARMLESS, 0, 0) /* the parts' table has as many rows */
 KEY(POSITIONS,           NULL,                               "position_embedding_type",   HARMLESS, 0, 0) /* compared with arch.expect */
 KEY(SEEN,                NULL,                               "max_trained_positions",     HARMLESS, 0, 0) /* read with CONTEXT */

@@ -4,6 +4,7 @@
 #define ARCH_KEYS_H
 #include <infer/file.h>
 #include "base/json.h"
+#include "base/jwrite.h"
 
 enum arch_key {
 #define KEY(id, gguf, hf, rule, a, b) K_##id,
@@ -26,6 +27,14 @@ struct key_found {
 	enum key_kind kind; /* of the elements of a list */
 	int list;
 	uint64_t n; /* elements of a list; else 1 */
+};
+
+/* a key of a checkpoint, whether or not the list has it */
+struct key_seen {
+	enum arch_key key; /* ARCH_KEYS: no row of the list has its name */
+	struct infer_str name;
+	int empty;         /* null, or a list or object without members: it says nothing */
+	const void *value; /* for arch_keys_kind.show */
 };
 
 /* One checkpoint, borrowed.  A value that does not fit the question is INFER_EFORMAT and names the key; a key that is
@@ -51,10 +60,11 @@ struct arch_keys_kind {
 	int (*flag)(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err);
 	int (*str)(const struct arch_keys *k, enum arch_key key, struct infer_str *v,
 	           infer_error *err);
-	/* The next key of the checkpoint that is about the architecture, *cursor being 0 at first: 0 past the last.  *key:
-	 * its row, ARCH_KEYS where none has it; *turns: it changes how positions rotate. */
-	int (*next)(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
-	            struct infer_str *name, int *turns);
+	/* The next key of the checkpoint that is about the architecture.  *cursor is 0 at first.
+	 * Returns 0 after the last. */
+	int (*next)(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen);
+	/* Write the value as JSON, for a message: of long lists and strings the beginning. */
+	void (*show)(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
 	/* the number of layers has those in it that predict further tokens */
 	int counts_next;
 	/* What must hold before any key is believed. */
@@ -62,6 +72,10 @@ struct arch_keys_kind {
 };
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a);
 /* config: an object, config.json of a class that a.hf names. */
+/* Complete *seen, of which key is set, from a member of config.json.  The key of a member that is read
+ * with another key becomes that one's. */
+void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, struct key_seen *seen);
+void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
 /* Lists and objects that are not in the one form supported: INFER_EUNSUP. */
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);

@@ -95,8 +95,7 @@ static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *v
 	return INFER_OK;
 }
 
-static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
-                struct infer_str *full, int *turns)
+static int next(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
 {
 	size_t n = strlen(k->arch->gguf);
 	const struct infer_meta *m;
@@ -107,14 +106,56 @@ static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 	if (!m)
 		return 0;
 	struct infer_str rest = { m->key.at + n + 1, m->key.len - n - 1 };
-	*full = m->key;
-	*turns = rest.len > 5 && !memcmp(rest.at, "rope.", 5);
-	for (*key = 0; *key < ARCH_KEYS; ++*key) {
-		const char *gguf = arch_key_rows[*key].gguf;
+	seen->name = m->key;
+	seen->empty = m->type == INFER_META_ARR && !m->count;
+	seen->value = m;
+	for (seen->key = 0; seen->key < ARCH_KEYS; ++seen->key) {
+		const char *gguf = arch_key_rows[seen->key].gguf;
 		if (gguf && strlen(gguf) == rest.len && !memcmp(gguf, rest.at, rest.len))
 			break;
 	}
 	return 1;
+}
+
+static void show_element(const infer_file *f, const struct infer_meta *m, uint64_t i,
+                         struct jwrite *w)
+{
+	enum { MOST = 40 };
+	const int whole_number = m->elem_type != INFER_META_F32 && m->elem_type != INFER_META_F64;
+	char key[KEY_NAME];
+	struct infer_str s;
+	int64_t n;
+	double x;
+	int on = 0;
+
+	if (m->elem_type == INFER_META_STR) {
+		if (!infer_meta_str_at(f, m, i, &s, NULL))
+			jw_strn(w, NULL, s.at, s.len < MOST ? s.len : MOST);
+	} else if (m->type == INFER_META_BOOL) {
+		snprintf(key, sizeof key, "%.*s", (int)(m->key.len < sizeof key ? m->key.len : 0),
+		         m->key.at);
+		if (!infer_meta_bool(f, key, &on, NULL, NULL))
+			jw_bool(w, NULL, on);
+	} else if (whole_number && !infer_meta_elem_i64(f, m, i, &n, NULL)) {
+		jw_int(w, NULL, n);
+	} else if (!infer_meta_elem_f64(f, m, i, &x, NULL)) {
+		jw_num(w, NULL, x);
+	}
+}
+
+static void show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w)
+{
+	enum { MOST = 4 };
+	const struct infer_meta *m = seen->value;
+
+	if (m->type == INFER_META_ARR)
+		jw_array(w, NULL);
+	for (uint64_t i = 0; i < m->count && i < MOST; i++)
+		show_element(k->file, m, i, w);
+	if (m->type == INFER_META_ARR && m->count > MOST)
+		jw_raw(w, NULL, "...", 3);
+	if (m->type == INFER_META_ARR)
+		jw_end(w);
 }
 
 static int check(const struct arch_keys *k, infer_error *err)
@@ -124,9 +165,8 @@ static int check(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-static const struct arch_keys_kind gguf_keys = {
-	name, arr, whole, real, flag, str, next, 1, check
-};
+static const struct arch_keys_kind gguf_keys = { name, arr,  whole, real, flag,
+	                                         str,  next, show,  1,    check };
 
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a)
 {

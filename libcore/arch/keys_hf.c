@@ -521,8 +521,7 @@ static enum arch_key row_of(const char *at, size_t n, int rope)
 }
 
 /* Check the members of the object, then those of its rope parameters. */
-static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
-                struct infer_str *its, int *turns)
+static int next(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
 {
 	static const char *const kinds[] = { "full_attention", "sliding_attention" };
 	uint64_t at = (*cursor)++;
@@ -536,9 +535,8 @@ static int next(const struct arch_keys *k, uint64_t *cursor, enum arch_key *key,
 			continue;
 		}
 		const struct json *v = json_at(o, (size_t)at);
-		*key = row_of(v->key, v->key_n, pass > 0);
-		*its = (struct infer_str){ v->key, v->key_n };
-		*turns = pass || (v->key_n > 5 && !memcmp(v->key, "rope_", 5));
+		seen->key = row_of(v->key, v->key_n, pass > 0);
+		arch_keys_hf_see(k, v, seen);
 		return 1;
 	}
 	return 0;
@@ -592,7 +590,9 @@ static int check(const struct arch_keys *k, infer_error *err)
 	return check_layers(k, err);
 }
 
-static const struct arch_keys_kind hf_keys = { name, arr, whole, real, flag, str, next, 0, check };
+static const struct arch_keys_kind hf_keys = { name, arr,  whole, real,
+	                                       flag, str,  next,  arch_keys_hf_show,
+	                                       0,    check };
 
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a)
 {

@@ -3,6 +3,7 @@
 #include "base/err.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
 
@@ -70,4 +71,35 @@ int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 	TRY(check_by_layer(k, err));
 	TRY(check_ffn_kinds(k, err));
 	return check_limit(k, err);
+}
+
+/* True if arch.expect has the member, which was compared with its value. */
+static int is_expected(const struct arch *a, const struct json *member)
+{
+	while (!a->expect && a->like)
+		a = a->like;
+	for (const struct arch_expect *e = a->expect; e && e->key; e++)
+		if (strlen(e->key) == member->key_n && !memcmp(e->key, member->key, member->key_n))
+			return 1;
+	return 0;
+}
+
+void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, struct key_seen *seen)
+{
+	int parts = json_is_array(member) || json_is_object(member);
+
+	if (seen->key == K_ATTN_SCALAR)
+		seen->key = K_ATTN_SCALE;
+	if (seen->key == ARCH_KEYS && is_expected(k->arch, member))
+		seen->key = K_ACTIVATION;
+
+	seen->name = (struct infer_str){ member->key, member->key_n };
+	seen->empty = json_is_null(member) || (parts && !json_count(member));
+	seen->value = member;
+}
+
+void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w)
+{
+	(void)k;
+	jw_value(w, NULL, seen->value);
 }

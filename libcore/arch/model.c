@@ -71,7 +71,7 @@ static int open_tokenizer(infer_model *m, infer_error *err)
 
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err)
 {
-	TRY(arch_hparam_read(&m->h, keys, m->log, m->log_user, err));
+	TRY(arch_hparam_read(&m->h, keys, err));
 	int64_t from = clock_now_ns();
 	TRY(open_tokenizer(m, err));
 	m->tokenizer_ns = clock_now_ns() - from;

@@ -7,7 +7,11 @@
 
 struct arch;
 struct arch_hparam;
-struct arch_reader; /* hparam.c: keys of one checkpoint */
+/* the keys of one checkpoint */
+struct arch_reader {
+	struct arch_keys keys;
+	uint8_t read[ARCH_KEYS]; /* keys that were looked up */
+};
 /* Reads keys that belong together. */
 typedef int arch_read(struct arch_hparam *h, struct arch_reader *r, infer_error *err);
 struct key_found arch_key_look(struct arch_reader *r, enum arch_key key); /* now it was read */
@@ -43,6 +47,8 @@ int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, 
 /* Refuses to go on without a key. */
 int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err);
 const struct arch *arch_key_of(const struct arch_reader *r); /* whose keys are read */
+/* Check the keys that *h was not read from.  INFER_EUNSUP names one that may have an effect. */
+int arch_check_keys(const struct arch_hparam *h, struct arch_reader *r, infer_error *err);
 /* Refuses a key that is there. */
 int arch_key_none(struct arch_reader *r, enum arch_key key, infer_error *err);
 

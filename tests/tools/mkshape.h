@@ -239,7 +239,7 @@ static void shape_read(struct arch_hparam *h, const struct spec *s)
 	const struct infer_str name = { s->arch, strlen(s->arch) };
 	const struct arch_keys keys = arch_keys_gguf(f, arch_find(name));
 	if (!rc)
-		rc = arch_hparam_read(h, &keys, NULL, NULL, &err);
+		rc = arch_hparam_read(h, &keys, &err);
 	if (rc)
 		die(1, err.message, NULL);
 	infer_file_close(&f);

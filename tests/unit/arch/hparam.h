@@ -90,7 +90,7 @@ static void put_key(struct make *m, const struct key *k, const char *name)
 
 /* The keys of a llama under another name, with those of `with` on top or instead. */
 static int read_with(struct arch_hparam *h, const char *arch, const struct key *with, int n,
-                     infer_log_fn *log, void *user, infer_error *e)
+                     infer_error *e)
 {
 	static struct make m;
 	infer_file *f;
@@ -123,7 +123,7 @@ static int read_with(struct arch_hparam *h, const char *arch, const struct key *
 		return rc;
 	const struct infer_str s = { arch, strlen(arch) };
 	const struct arch_keys keys = arch_keys_gguf(f, arch_find(s));
-	rc = arch_hparam_read(h, &keys, log, user, e);
+	rc = arch_hparam_read(h, &keys, e);
 	infer_file_close(&f);
 	return rc;
 }
@@ -161,7 +161,7 @@ __attribute__((unused)) static int read_latent(struct arch_hparam *h, const char
 	}
 	for (int j = 0; j < n; j++)
 		k[count++] = with[j];
-	return read_with(h, arch, k, count, NULL, NULL, e);
+	return read_with(h, arch, k, count, e);
 }
 
 #endif

@@ -28,7 +28,7 @@ static int reads(const struct arch *a, const struct key_row *row, double v, int 
 	const struct key k[] = { { name, F32, v },
 		                 { "llama.attention.layer_norm_epsilon", F32, 1e-5 } };
 	*rc = arch_row(a, W_KV_A) ? read_latent(&h, a->gguf, k, 1, &e)
-	                          : read_with(&h, a->gguf, k, 2, NULL, NULL, &e);
+	                          : read_with(&h, a->gguf, k, 2, &e);
 	if (*rc && !strstr(e.message, row->gguf))
 		fail_msg("%s %s %g: not named in: %s", a->gguf, row->gguf, v, e.message);
 	return !*rc || !strstr(e.message, "is not supported with architecture");
@@ -65,7 +65,7 @@ static int read_hostile(const struct arch *a, const struct key *k, int window, i
 	struct arch_hparam h;
 
 	return arch_row(a, W_KV_A) ? read_latent(&h, a->gguf, with, 1 + window, e)
-	                           : read_with(&h, a->gguf, with, 1 + window, NULL, NULL, e);
+	                           : read_with(&h, a->gguf, with, 1 + window, e);
 }
 
 static void check_hostile(const struct arch *a, const struct key_row *row, int window)
@@ -116,10 +116,59 @@ static void test_hostile(void **state)
 	}
 }
 
+/* ---- keys of the public converter ------------------------------------------------------------ */
+
+/* True if some value of the key is not refused as one that the architecture does not know. */
+static int is_known(const struct arch *a, const char *its)
+{
+	static const struct key values[] = {
+		{ NULL, U32, 0 }, { NULL, U32, 1 }, { NULL, BOOL, 1 }, { NULL, STR, 0, "none" }
+	};
+	char name[128];
+	struct arch_hparam h;
+	infer_error e;
+
+	snprintf(name, sizeof name, "llama.%s", its);
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		struct key k = values[i];
+		k.key = name;
+		int rc = arch_row(a, W_KV_A) ? read_latent(&h, a->gguf, &k, 1, &e)
+		                             : read_with(&h, a->gguf, &k, 1, &e);
+		if (rc && strstr(e.message, "not known to architecture"))
+			return 0;
+	}
+	return 1;
+}
+
+/* What the public converter may write for an architecture is read by it, or has a row that says what
+ * becomes of it (tests/golden/keys, made by scripts/golden-keys.py). */
+static void test_converter(void **state)
+{
+	FILE *f = fopen("tests/golden/keys/converter.txt", "r");
+	char line[2048], *at;
+	size_t rows = 0;
+
+	(void)state;
+	assert_non_null(f);
+	for (; fgets(line, sizeof line, f); rows++) {
+		const char *name = strtok_r(line, " \n", &at);
+		const struct arch *a = arch_find((struct infer_str){ name, strlen(name) });
+		assert_non_null(a);
+		for (const char *key; (key = strtok_r(NULL, " \n", &at));)
+			if (!is_known(a, key))
+				fail_msg("%s: the converter writes %s", name, key);
+		if (is_known(a, "frobnication"))
+			fail_msg("%s: frobnication is known", name);
+	}
+	fclose(f);
+	assert_int_equal(rows, sizeof archs / sizeof archs[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_neutral),
-		                            cmocka_unit_test(test_hostile) };
+		                            cmocka_unit_test(test_hostile),
+		                            cmocka_unit_test(test_converter) };
 
 	return nth_group(tests);
 }
