@@ -320,7 +320,7 @@ thinks()
 @test "in a pipe SIGINT ends it, by the signal" {
 	set -m
 	(echo the; sleep 60) | exec env --default-signal=INT infer-run -q -m "$SLOW" -i --ignore-eos >out &
-	for _ in $(seq 200); do [ ! -s out ] || break; sleep .1; done
+	for _ in $(seq 1200); do [ ! -s out ] || break; sleep .1; done
 	[ -s out ]
 	last=$!
 	kill -INT -- "-$(jobs -p %%)"
@@ -586,7 +586,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^> *$'
 	say '/save 2.json'
 	sees '^> /save 2.json'
-	for _ in $(seq 100); do [ ! -s 2.json ] || break; sleep .1; done
+	for _ in $(seq 1200); do [ ! -s 2.json ] || break; sleep .1; done
 	same 'user assistant' "$(roles 2.json)"
 	[ "$(content 1.json 1)" != "$(content 2.json 1)" ]
 	keys C-d
@@ -613,7 +613,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	say '/load nobody-writes'
 	sees '^> /load nobody-writes'
 	# it may not wait for the writer yet
-	for _ in $(seq 100); do
+	for _ in $(seq 400); do
 		sleep .3
 		keys C-c
 		! screen | grep -q 'nobody-writes: Interrupted' || break
@@ -644,7 +644,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '\^C$'
 	say '/save again.json'
 	sees '^> /save again.json'
-	for _ in $(seq 100); do [ ! -s again.json ] || break; sleep .1; done
+	for _ in $(seq 1200); do [ ! -s again.json ] || break; sleep .1; done
 	cmp it.json again.json
 }
 

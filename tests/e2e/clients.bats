@@ -41,7 +41,7 @@ client()
 	command -v chromium >/dev/null && command -v chromedriver >/dev/null && [ -n "$python" ] ||
 		skip "needs chromium, chromedriver and the Python package selenium"
 	infer-serve -m demo -t 2 --listen 127.0.0.1:0 >up 2>said 3>&- &
-	for _ in $(seq 200); do [ ! -s up ] || break; sleep 0.1; done
+	for _ in $(seq 1200); do [ ! -s up ] || break; sleep 0.1; done
 	rc=0
 	"$python" "$TOP/tests/clients/page.py" "$(cat up)/" || rc=$?
 	kill "$!"

@@ -130,7 +130,7 @@ ended()
 	same '404 404 200' "$(other GET "/v1/batches/$BATCH" '') $(other POST "/v1/batches/$BATCH/cancel" '{}') $(other GET /v1/batches '')"
 	same 0 "$(json data.# <out)"
 	same "$BATCH" "$(own ask GET /v1/batches '' 'X-Api-Key: one' | json data.0.id)"
-	for _ in $(seq 100); do
+	for _ in $(seq 2400); do
 		own ask GET "/v1/batches/$BATCH" '' 'X-Api-Key: one' >out
 		[ "$(json status <out)" != completed ] || break
 		sleep 0.05

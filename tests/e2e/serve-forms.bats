@@ -226,7 +226,7 @@ E
 	mkmodel --fim fim.gguf
 	infer-serve -m fim.gguf -t 1 --listen unix:gap >up 2>said 3>&- &
 	pid=$!
-	for _ in $(seq 100); do [ ! -s up ] || break; sleep 0.1; done
+	for _ in $(seq 1200); do [ ! -s up ] || break; sleep 0.1; done
 	perl "$H" gap ask POST /detokenize '{"tokens":[600]}' >pre
 	perl "$H" gap ask POST /detokenize '{"tokens":[601]}' >suf
 	perl "$H" gap ask POST /detokenize '{"tokens":[602]}' >mid
@@ -316,7 +316,7 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	model=$BATS_TEST_DIRNAME/../golden/encoders/bert.gguf
 	infer-serve -m "$model" -t 1 --listen unix:enc >up 2>said 3>&- &
 	pid=$!
-	for _ in $(seq 100); do [ ! -s up ] || break; sleep 0.1; done
+	for _ in $(seq 1200); do [ ! -s up ] || break; sleep 0.1; done
 	long=$(printf 'AB%.0s' $(seq 40))
 	ask() { perl "$H" enc ask POST /v1/embeddings "$1"; }
 	ask "{\"input\":\"$long\"}" >refused

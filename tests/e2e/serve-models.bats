@@ -111,7 +111,7 @@ until_states() { until_same "$1" states; }
 	same 6 "$(own ask GET /metrics | sed -n 's/^infer_generation_tokens_total{model_name="a"} //p')"
 	printf 'infer-serve: 1\nmodels:\n  a: {model: %s, tempp: 1}\n' "$M" >serve.yaml
 	kill -HUP $PID
-	for _ in $(seq 50); do
+	for _ in $(seq 2400); do
 		[ ! -s said ] || break
 		sleep 0.05
 	done
@@ -132,7 +132,7 @@ until_states() { until_same "$1" states; }
 	grep -q 'files stay in reach' said && skip "this build, or this kernel, does not confine the server"
 	printf '  b: {model: %s}\n' "$far/m.gguf" >>serve.yaml
 	kill -HUP $PID
-	for _ in $(seq 100); do
+	for _ in $(seq 2400); do
 		! grep -q 'stay as they were' said || break
 		sleep 0.05
 	done

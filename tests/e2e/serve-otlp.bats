@@ -18,7 +18,7 @@ spans() { perl -MJSON::PP -ne 'my ($p, $t, $b) = @{decode_json($_)}; "$p $t" eq 
 # got N: wait for so many, and put them into all
 got()
 {
-	for _ in $(seq 400); do
+	for _ in $(seq 2400); do
 		[ ! -s got ] || [ "$(spans | wc -l)" -lt "$1" ] || break
 		sleep 0.05
 	done

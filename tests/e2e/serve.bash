@@ -2,10 +2,10 @@
 # What the cases of infer-serve share, behind lib.bash: servers over sockets in the file system.
 export H=$TOP/tests/tools/http.pl
 
-# until the file has a line, at most 20 s
+# until the file has a line, at most 2 minutes
 up()
 {
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		[ -s "$1" ] && return
 		sleep 0.1
 	done

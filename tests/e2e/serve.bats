@@ -14,7 +14,7 @@ setup_more()
 teardown_file()
 {
 	kill -TERM "$(cat "$BATS_FILE_TMPDIR/pid")"
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		[ -e "$BATS_FILE_TMPDIR/s" ] || return 0
 		sleep 0.1
 	done
@@ -399,7 +399,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	done
 	echo third-key >keys
 	kill -HUP $PID
-	for _ in $(seq 50); do
+	for _ in $(seq 1200); do
 		own ask POST /tokenize '{}' 'X-Api-Key: third-key' >out
 		[ "$(status)" != 200 ] || break
 		sleep 0.1
