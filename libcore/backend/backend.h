@@ -21,15 +21,26 @@ struct weight {
 	size_t row_bytes;      /* from one row to the next */
 	float scale;           /* multiplies the product; 1 */
 	const void *const *at; /* [n] */
+	/* 1: the weight of a MOE node that the host computes, where its bytes lie, though all else is
+	 * computed by a device.  The host's own backend ignores it. */
+	int on_host;
 };
 
-/* Bytes of weights in the file. */
+/* Bytes of weights in the file, and of those that the host computes for a device. */
 static inline uint64_t weights_bytes(const struct weight *w, int n)
 {
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < n; i++)
 		bytes += (uint64_t)w[i].n * (uint64_t)w[i].ne[1] * w[i].row_bytes;
+	return bytes;
+}
+static inline uint64_t weights_host_bytes(const struct weight *w, int n)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < n; i++)
+		bytes += w[i].on_host ? weights_bytes(&w[i], 1) : 0;
 	return bytes;
 }
 
@@ -102,8 +113,8 @@ struct backend_kind {
 	 * or to keep in a cache, by name; INFER_ENOMEM */
 	int (*need)(struct backend_need *need, struct backend *b, const struct backend_model *m,
 	            const struct backend_size *size, infer_error *err);
-	/* Take weights in.  w must outlive the set, and so must the bytes of w where need says 0;
-	 * others are not read afterwards. */
+	/* Take weights in.  w must outlive the set, and so must the bytes of w where need says 0,
+	 * and of weights that are on_host; others are not read afterwards. */
 	int (*load)(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
 	            infer_error *err);
 	void (*unload)(struct backend_weights *w);

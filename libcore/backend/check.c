@@ -78,7 +78,8 @@ static int check_moe(const struct scope *p, int32_t i, infer_error *err)
 				               "node %d (MOE): biases that are not aligned floats",
 				               i);
 		}
-	if (node_of(p, node_of(p, n->src[1])->src[0])->cols != experts)
+	if (node_of(p, n->src[1])->op == GRAPH_ROUTE &&
+	    node_of(p, node_of(p, n->src[1])->src[0])->cols != experts)
 		return err_set(err, INFER_EINVAL,
 		               "node %d (MOE): a router of another number of experts", i);
 	return INFER_OK;

@@ -60,6 +60,9 @@ static const char *wrong_moe(const struct graph_node *n, const struct graph_node
 {
 	if (n->moe.inside && (n->w[3] >= 0 || n->w[4] >= 0))
 		return "weights inside, with biases";
+	if (route->op == GRAPH_RECV) /* another part of the graph has chosen */
+		return route->cols != 2 * n->moe.used ? "src1 is no ROUTE of as many experts"
+		                                      : NULL;
 	return route->op != GRAPH_ROUTE || route->route.used != n->moe.used
 	               ? "src1 is no ROUTE of as many experts"
 	               : NULL;

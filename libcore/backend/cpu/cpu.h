@@ -147,6 +147,8 @@ static inline int32_t cpu_rows(const struct backend_plan *p, int rows)
 /* run.c */
 int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
+/* Run one step of the plan, for p->s. */
+void cpu_step_run(struct backend_plan *p, const struct cpu_step *step);
 /* tile.c: whether products of m rows of x with weights of a type read the transposed copy of x */
 int cpu_transposed(const struct backend *b, int type, int m);
 /* the loops for a type: its own or F32's */

@@ -131,13 +131,22 @@ static void add_moe(struct backend_plan *p, int32_t i)
 	push_step(p, CPU_MOE, n->rows, i)->n = 1;
 }
 
+/* True if the last node of the last step is a SEND: what a RECV after it reads may depend on what
+ * was sent (experts.c). */
+static int has_sent(const struct backend_plan *p)
+{
+	const struct cpu_step *last = &p->steps[p->n_steps - 1];
+
+	return last->n && cpu_node(p, last->first + last->n - 1)->op == GRAPH_SEND;
+}
+
 static void add_rows(struct backend_plan *p, int32_t i)
 {
 	const struct graph_node *n = cpu_node(p, i);
 	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
 
 	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts ||
-	    n->op == GRAPH_PICK)
+	    n->op == GRAPH_PICK || (n->op == GRAPH_RECV && has_sent(p)))
 		last = push_step(p, CPU_ROWS, n->rows, i);
 	if (!last->n)
 		last->first = i;

@@ -355,7 +355,7 @@ static void show(const struct backend_plan *p, const struct cpu_step *step)
 	}
 }
 
-static void compute(struct backend_plan *p, const struct cpu_step *step)
+void cpu_step_run(struct backend_plan *p, const struct cpu_step *step)
 {
 	if (REDZONE)
 		cpu_fences(p, step);
@@ -422,7 +422,7 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 		if (!cpu_rows(p, step->rows) || (brief && step->first > p->m.graph->hidden))
 			continue;
 		ahead_reach(p->ahead, i);
-		compute(p, step);
+		cpu_step_run(p, step);
 		if (s->watch)
 			s->watch->fn(s->watch->user, done += ops(p, step), all);
 	}

@@ -116,7 +116,7 @@ static int toy_weight(struct toy *t, int type, int n, int64_t k, int64_t rows)
 
 static int toy_vector(struct toy *t, int64_t n) { return toy_weight(t, INFER_F32, 1, n, 1); }
 
-static int32_t toy_op(struct toy *t, enum graph_op op, int32_t a, int32_t b)
+__attribute__((unused)) static int32_t toy_op(struct toy *t, enum graph_op op, int32_t a, int32_t b)
 {
 	struct graph_node n = graph_node_of(op);
 
@@ -155,7 +155,7 @@ static int32_t toy_mm(struct toy *t, int32_t x, int cols, int bias, float mul, f
 }
 
 /* Rows by the token, its position, or its part of the text. */
-static int32_t toy_embed(struct toy *t, int by)
+__attribute__((unused)) static int32_t toy_embed(struct toy *t, int by)
 {
 	struct graph_node n = graph_node_of(GRAPH_EMBED);
 
@@ -169,7 +169,7 @@ static int32_t toy_embed(struct toy *t, int by)
 	return graph_add(&t->g, n);
 }
 
-static int32_t toy_centred(struct toy *t, int32_t x)
+__attribute__((unused)) static int32_t toy_centred(struct toy *t, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
@@ -181,7 +181,7 @@ static int32_t toy_centred(struct toy *t, int32_t x)
 	return graph_add(&t->g, n);
 }
 
-static int32_t toy_norm(struct toy *t, int32_t x, int groups, int gain)
+__attribute__((unused)) static int32_t toy_norm(struct toy *t, int32_t x, int groups, int gain)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
