@@ -1,6 +1,6 @@
 /* tests/unit/floor.h - logits of an open model from a backend, without an engine: one sequence,
  * pages of K and V and of states in order, an f32 cache.  Programs see the same numbers only as
- * log-probabilities in SCORE events. */
+ * log-probabilities in SCORE events.  With FLOOR_HOST_EXPERTS the host computes the experts. */
 #ifndef TESTS_FLOOR_H
 #define TESTS_FLOOR_H
 #include <string.h>
@@ -30,6 +30,7 @@ struct floor {
 	int *numbers; /* of the layers, those that are recurrent behind the others */
 	uint32_t pages[FLOOR_PAGES];
 	int rows;
+	struct weight *weights; /* of experts on the host, and all others; NULL: the model's */
 };
 
 static inline void floor_close(struct floor *f)
@@ -39,6 +40,7 @@ static inline void floor_close(struct floor *f)
 	open_close(&f->o);
 	mem_free(f->layers);
 	mem_free(f->numbers);
+	mem_free(f->weights);
 	*f = (struct floor){ 0 };
 }
 
@@ -83,12 +85,46 @@ static inline int floor_cache(struct floor *f, int type, infer_error *err)
 	return INFER_OK;
 }
 
+#ifdef FLOOR_HOST_EXPERTS
+/* Mark the weights of experts as the host's.  Returns the number of nodes, or -1. */
+static inline int floor_host_experts(struct floor *f)
+{
+	size_t n = (size_t)f->parts.n_weights;
+	int nodes = 0;
+
+	f->weights = mem_alloc(MEM_BACKEND, n, sizeof *f->weights);
+	if (!f->weights)
+		return -1;
+	memcpy(f->weights, f->parts.weights, n * sizeof *f->weights);
+	f->parts.weights = f->weights;
+	for (int32_t i = 0; i < f->parts.graph->n; i++) {
+		const struct graph_node *node = &f->parts.graph->nodes[i];
+
+		if (node->op != GRAPH_MOE)
+			continue;
+		for (int k = 0; k < GRAPH_W; k++)
+			if (node->w[k] >= 0)
+				f->weights[node->w[k]].on_host = 1;
+		nodes++;
+	}
+	return nodes;
+}
+#endif
+
 /* Ready for steps of at most `rows` rows.  floor_close it, however it ends. */
 static inline int floor_open(struct floor *f, const infer_model *m, const char *isa, int threads,
                              int rows, infer_error *err)
 {
 	*f = (struct floor){ .m = m, .parts = arch_parts(m), .rows = rows };
 	f->size = (struct backend_size){ rows, rows, FLOOR_ROWS };
+#ifdef FLOOR_HOST_EXPERTS
+	switch (floor_host_experts(f)) {
+	case -1:
+		return err_set(err, INFER_ENOMEM, "no memory for weights");
+	case 0:
+		return err_set(err, INFER_EUNSUP, FLOOR_HOST_EXPERTS);
+	}
+#endif
 	TRY(open_plan(&f->o, backend_find(FLOOR_KIND), &f->parts, &f->size, threads, isa, err));
 	return floor_cache(f, INFER_F32, err);
 }

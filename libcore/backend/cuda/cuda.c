@@ -134,7 +134,7 @@ static int cuda_open(struct backend **out, const struct host *host, const struct
 	b = mem_zalloc(MEM_BACKEND, 1, sizeof *b);
 	if (!b)
 		return err_set(err, INFER_ENOMEM, "no memory for the backend");
-	b->pool = host->pool;
+	b->host = host;
 	b->device = o->device;
 	b->loading = o->loading;
 	choose_terms(b, host);

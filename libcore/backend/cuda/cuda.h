@@ -7,7 +7,7 @@
 #include "backend/cuda/rt.h"
 
 struct backend {
-	struct pool *pool;                 /* threads of the host, for copies into pinned memory */
+	const struct host *host;           /* its threads: copies into pinned memory, experts */
 	const struct infer_watch *loading; /* of uploads; may be NULL */
 	int device, major, minor, sms;
 	int terms[GPU_FORMS]; /* of activations: --act-type */
@@ -34,8 +34,8 @@ struct backend_weights {
 	int n;
 	unsigned char *arena;
 };
-/* Compute the sizes of w on the device and its addresses, as offsets from *used, which grows.
- * INFER_EUNSUP: its type has no kernels. */
+/* Compute the sizes of w on the device and its addresses, as offsets from *used, which grows.  A weight
+ * that is on_host has neither.  INFER_EUNSUP: its type has no kernels. */
 int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *used,
                       infer_error *err);
 

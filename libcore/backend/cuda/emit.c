@@ -254,6 +254,36 @@ static void emit_moe(struct backend_plan *p, const struct cuda_stage *s)
 	push(p, CUDA_DO_SUM, s)->moe = m;
 }
 
+/* ---- experts on the host ---- */
+static struct cuda_host host_of(const struct backend_plan *p, const struct cuda_stage *s,
+                                int32_t number)
+{
+	const struct graph_node *n = cuda_node(p, s->first);
+
+	return (struct cuda_host){
+		.x = cuda_value(p, n->src[0]),
+		.choice = cuda_value(p, n->src[1]),
+		.y = cuda_value(p, s->first),
+		.cols = n->cols,
+		.used = n->moe.used,
+		.experts = p->m.weights[n->w[0]].n,
+		.number = number,
+	};
+}
+
+/* True if a stage reads the value of a node. */
+static int reads(const struct backend_plan *p, const struct cuda_stage *s, int32_t node)
+{
+	for (int32_t i = s->first; i < s->first + s->n; i++)
+		for (int k = 0; k < GRAPH_SRC; k++)
+			if (cuda_node(p, i)->src[k] == node)
+				return 1;
+	for (int32_t i = s->act; i < s->act + s->n_acts; i++)
+		if (p->acts[i].node == node)
+			return 1;
+	return 0;
+}
+
 /* ---- products by heads ---- */
 static struct gpu_heads heads_of(const struct backend_plan *p, const struct cuda_stage *s)
 {
@@ -412,33 +442,54 @@ static int upload_constants(const struct backend_plan *p, infer_error *err)
 	return rt_check(rc, "make the workspace", err);
 }
 
+static void emit_stage(struct backend_plan *p, const struct cuda_stage *s)
+{
+	switch ((enum cuda_stage_kind)s->kind) {
+	case CUDA_CHAIN:
+		emit_chain(p, s);
+		break;
+	case CUDA_MM:
+		emit_mm(p, s);
+		break;
+	case CUDA_ATTN:
+		emit_attn(p, s);
+		break;
+	case CUDA_MOE:
+		emit_moe(p, s);
+		break;
+	case CUDA_HEADS:
+		emit_heads(p, s);
+		break;
+	case CUDA_STATE:
+		emit_state(p, s);
+		break;
+	case CUDA_COPY:
+		emit_copy(p, s);
+		break;
+	case CUDA_HOST:
+		break; /* cuda_emit */
+	}
+}
+
+/* The results of experts on the host are awaited before the first stage that reads them, so that the
+ * stages between, such as shared experts, run on the device while the host computes. */
 int cuda_emit(struct backend_plan *p, infer_error *err)
 {
-	for (int i = 0; i < p->n_stages; i++) {
-		const struct cuda_stage *s = &p->stages[i];
+	const struct cuda_stage *asked = NULL;
+	int32_t n_asked = 0;
 
-		switch ((enum cuda_stage_kind)s->kind) {
-		case CUDA_CHAIN:
-			emit_chain(p, s);
-			break;
-		case CUDA_MM:
-			emit_mm(p, s);
-			break;
-		case CUDA_ATTN:
-			emit_attn(p, s);
-			break;
-		case CUDA_MOE:
-			emit_moe(p, s);
-			break;
-		case CUDA_HEADS:
-			emit_heads(p, s);
-			break;
-		case CUDA_STATE:
-			emit_state(p, s);
-			break;
-		case CUDA_COPY:
-			emit_copy(p, s);
-			break;
+	for (int i = 0; i <= p->n_stages; i++) {
+		const struct cuda_stage *s = i < p->n_stages ? &p->stages[i] : NULL;
+
+		if (asked && (!s || s->kind == CUDA_HOST || reads(p, s, asked->first))) {
+			push(p, CUDA_DO_ANSWER, asked)->host = host_of(p, asked, n_asked - 1);
+			asked = NULL;
+		}
+		if (s && s->kind == CUDA_HOST) {
+			push(p, CUDA_DO_ASK, s)->host = host_of(p, s, n_asked++);
+			asked = s;
+		} else if (s) {
+			emit_stage(p, s);
 		}
 	}
 	if (p->m.graph->output >= 0)

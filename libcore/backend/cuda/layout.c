@@ -10,7 +10,8 @@
  *   vectors    tiles of weights of one row, which a loaded set keeps as vectors
  *   top        the best tokens of each row of logits, their lse, partial results
  *   block      what is uploaded for each step (struct cuda_block)
- * pinned: the same block; logits [out][vocabulary]; states [out][columns]; top */
+ * pinned: the same block; logits [out][vocabulary]; states [out][columns]; top; rows of experts on
+ * the host: x [rows][cols], choice [rows][2 * used], y [rows][cols] */
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -165,7 +166,7 @@ static void lay_moe(struct backend_plan *p, struct space *s)
 		size_t here, bytes;
 		int form;
 
-		if (n->op != GRAPH_MOE)
+		if (n->op != GRAPH_MOE || cpu_expert_is(&p->m, n))
 			continue;
 		here = (size_t)rows_of(p, n) * (size_t)n->moe.used;
 		form = gpu_type_stored(p->m.weights[n->w[2]].type)->form;
@@ -187,6 +188,24 @@ static void lay_moe(struct backend_plan *p, struct space *s)
 	m->up = take(s, pairs * ff, sizeof(float));
 	m->down = take(s, pairs * cols, sizeof(float));
 	m->mid = take(s, mid, 1);
+}
+
+/* Rows of experts on the host, of the largest node. */
+static void lay_host(struct backend_plan *p, struct space *s)
+{
+	int64_t values = 0, choices = 0;
+
+	for (int32_t i = 0; i < p->m.graph->n; i++) {
+		const struct graph_node *n = cuda_node(p, i);
+
+		if (!cpu_expert_is(&p->m, n))
+			continue;
+		values = num_max(values, rows_of(p, n) * n->cols);
+		choices = num_max(choices, rows_of(p, n) * 2 * n->moe.used);
+	}
+	p->host.rows.x = take(s, (size_t)values, sizeof(float));
+	p->host.rows.choice = take(s, (size_t)choices, sizeof(float));
+	p->host.rows.y = take(s, (size_t)values, sizeof(float));
 }
 
 static void lay_heads(struct backend_plan *p, struct space *s)
@@ -328,6 +347,7 @@ int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pi
 			gpu_top_bytes((int)cols_of(p, p->m.graph->output), GPU_TOP, p->size.out);
 		p->top_part = take(&d, p->top_bytes, 1);
 	}
+	lay_host(p, &h);
 	lay_rows(p);
 	p->bytes = d.used;
 	p->pinned_bytes = h.used;

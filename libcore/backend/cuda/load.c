@@ -38,6 +38,8 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 	int64_t groups = (w->ne[1] + GPU_GROUP - 1) / GPU_GROUP;
 
 	*c = (struct cuda_weight){ 0 };
+	if (w->on_host)
+		return INFER_OK;
 	if (w->type == INFER_F32 && (w->ne[1] == 1 || all <= RAW_MOST)) {
 		c->raw_bytes = bytes;
 		c->raw = (unsigned char *)(uintptr_t)take(used, all);
@@ -129,7 +131,7 @@ static int stage_bytes(struct upload *u, const void *from, size_t bytes, unsigne
 
 	must(bytes <= CUDA_STAGE_BYTES);
 	TRY(stage_open(u, err));
-	pool_run(u->b->pool, (int64_t)((bytes + COPY_BYTES - 1) / COPY_BYTES), copy_part, &c);
+	pool_run(u->b->host->pool, (int64_t)((bytes + COPY_BYTES - 1) / COPY_BYTES), copy_part, &c);
 	return stage_send(u, bytes, at, err);
 }
 
@@ -166,7 +168,7 @@ static int stage_recoded(struct upload *u, const struct weight *w, const unsigne
 
 	must((size_t)n * bytes <= CUDA_STAGE_BYTES);
 	TRY(stage_open(u, err));
-	pool_run(u->b->pool, (n + r.each - 1) / r.each, recode_part, &r);
+	pool_run(u->b->host->pool, (n + r.each - 1) / r.each, recode_part, &r);
 	if (atomic_load_explicit(&r.inexact, memory_order_relaxed))
 		return err_set(
 			err, INFER_EUNSUP,
@@ -230,13 +232,18 @@ static int load_one(struct upload *u, const struct cuda_weight *c, const struct 
 	return INFER_OK;
 }
 
+static uint64_t bytes_to_load(const struct weight *w, int n)
+{
+	return weights_bytes(w, n) - weights_host_bytes(w, n);
+}
+
 /* Report the bytes of the first n weights, which are loaded. */
 static void tell_loaded(const struct backend_weights *s, int n)
 {
 	const struct infer_watch *w = s->b->loading;
 
 	if (w && w->fn)
-		w->fn(w->user, weights_bytes(s->w, n), weights_bytes(s->w, s->n));
+		w->fn(w->user, bytes_to_load(s->w, n), bytes_to_load(s->w, s->n));
 }
 
 static int load_all(struct backend_weights *s, infer_error *err)

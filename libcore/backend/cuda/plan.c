@@ -74,7 +74,8 @@ static int check_weight(const struct backend_plan *p, int32_t i, int slot, int t
 static int check_limit(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cuda_node(p, i);
-	const int32_t experts = n->op == GRAPH_MOE ? p->m.weights[n->w[0]].n : 0;
+	const int32_t experts =
+		n->op == GRAPH_MOE && !cpu_expert_is(&p->m, n) ? p->m.weights[n->w[0]].n : 0;
 	const struct {
 		const char *what;
 		int64_t is, most;
@@ -106,6 +107,8 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	if (n->op == GRAPH_MM && n->w[0] >= 0 && p->m.weights[n->w[0]].n != 1)
 		return err_set(err, INFER_EUNSUP, "node %d (MM): %d matrices", i,
 		               p->m.weights[n->w[0]].n);
+	if (cpu_expert_is(&p->m, n))
+		return INFER_OK;
 	for (int s = 0; s < GRAPH_W; s++)
 		TRY(check_weight(p, i, s, s < slots, err));
 	return INFER_OK;
@@ -190,6 +193,11 @@ static void add_moe(struct backend_plan *p, int32_t i)
 {
 	const struct graph_node *n = cuda_node(p, i);
 
+	if (cpu_expert_is(&p->m, n)) {
+		push_stage(p, CUDA_HOST, n->rows, i)->n = 1;
+		p->host.n++;
+		return;
+	}
 	for (int s = 0; s < 2; s++)
 		need_act(p, n->src[0], form_of(p, n->w[s]), i);
 	push_stage(p, CUDA_MOE, n->rows, i)->n = 1;
@@ -227,6 +235,7 @@ static void make_stages(struct backend_plan *p)
 		case CUDA_HEADS:
 		case CUDA_STATE:
 		case CUDA_COPY:
+		case CUDA_HOST: /* add_moe makes these */
 			push_stage(p, kind_of(n->op), n->rows, i)->n = 1;
 			break;
 		}
@@ -254,7 +263,8 @@ static int count_layers(const struct graph *g)
 	return n;
 }
 
-/* Launches of a stage, at most: a product each, parts of chains, six for experts, two for heads. */
+/* Launches of a stage, at most: a product each, parts of chains, six for experts, two for heads and
+ * for experts on the host. */
 static int launches_of(const struct cuda_stage *s)
 {
 	switch ((enum cuda_stage_kind)s->kind) {
@@ -265,6 +275,7 @@ static int launches_of(const struct cuda_stage *s)
 	case CUDA_MOE:
 		return 6;
 	case CUDA_HEADS:
+	case CUDA_HOST:
 		return 2;
 	case CUDA_ATTN:
 	case CUDA_STATE:
@@ -342,6 +353,8 @@ int cuda_need(struct backend_need *need, struct backend *b, const struct backend
 	rc = measure(&p, err);
 	need->workspace = rc ? 0 : p.bytes;
 	need->host = rc ? 0 : p.pinned_bytes + (size_t)p.max_launches * sizeof *p.launches;
+	if (!rc)
+		rc = cuda_host_need(need, &p, err);
 	forget(&p);
 	return rc;
 }
@@ -355,6 +368,7 @@ static int make(struct backend_plan *p, infer_error *err)
 	p->launches = mem_zalloc(MEM_BACKEND, (size_t)p->max_launches + 1, sizeof *p->launches);
 	if (!p->launches)
 		return err_set(err, INFER_ENOMEM, "no memory for %d launches", p->max_launches);
+	TRY(cuda_host_make(p, err));
 	return cuda_emit(p, err);
 }
 
@@ -392,6 +406,7 @@ void cuda_plan_free(struct backend_plan *p)
 	(void)cudaStreamSynchronize(p->b->stream);
 	for (int i = 0; i < p->n_graphs; i++)
 		(void)cudaGraphExecDestroy(p->graphs[i].exec);
+	cuda_host_free(p);
 	rt_pinned_free(p->pinned);
 	rt_free(p->mem);
 	forget(p);

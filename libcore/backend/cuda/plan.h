@@ -6,17 +6,22 @@
  *
  * Each step uploads one block of host memory (struct cuda_block), then runs the launches on the
  * device's stream.  Steps in which every sequence decodes one token replay a CUDA graph, captured
- * once for each class of row counts, context lengths and tokens of a row. */
+ * once for each class of row counts, context lengths and tokens of a row.
+ *
+ * Experts whose weights are on_host are computed by the host between two launches (host_experts.c).
+ * Then begin launches as far as the first of these results, end the rest, and there are no graphs. */
 #ifndef BACKEND_CUDA_PLAN_H
 #define BACKEND_CUDA_PLAN_H
 #include "backend/check.h"
 #include "backend/cuda/cuda.h"
+#include "backend/cuda/host_experts.h"
 
 enum cuda_stage_kind {
 	CUDA_CHAIN,
 	CUDA_MM,
 	CUDA_ATTN,
 	CUDA_MOE,
+	CUDA_HOST, /* a MOE that the host computes */
 	CUDA_HEADS,
 	CUDA_STATE,
 	CUDA_COPY
@@ -45,7 +50,9 @@ enum cuda_launch_kind {
 	CUDA_DO_DELTA,
 	CUDA_DO_RECV,
 	CUDA_DO_SEND,
-	CUDA_DO_TOP
+	CUDA_DO_TOP,
+	CUDA_DO_ASK,   /* copy the rows of a MOE to the host */
+	CUDA_DO_ANSWER /* wait for them, compute on the host, copy the results to the device */
 };
 struct cuda_copy { /* RECV, SEND */
 	float *value;
@@ -65,6 +72,7 @@ struct cuda_launch {
 		struct gpu_delta delta;
 		struct cuda_copy copy;
 		struct gpu_top top;
+		struct cuda_host host;
 	};
 };
 
@@ -144,10 +152,13 @@ struct backend_plan {
 	size_t top_bytes;
 	struct cuda_graph graphs[CUDA_GRAPHS];
 	int n_graphs;
+	struct cuda_experts host;
 	/* of the step that runs */
 	const struct backend_step *s;
+	struct cuda_counts counts;
 	int32_t n_top; /* tokens of a row of its top */
 	int brief;     /* states only */
+	int next;      /* the launch to go on with */
 };
 
 /* plan.c: stages of a graph, checks by name */

@@ -170,12 +170,20 @@ static int launch_copy(const struct backend_plan *p, const struct cuda_launch *l
 	return cudaMemcpyAsync(edge, l->copy.value, bytes, cudaMemcpyDeviceToHost, p->b->stream);
 }
 
-static int launch_one(const struct backend_plan *p, const struct cuda_launch *l,
-                      const struct cuda_counts *n)
+/* The rows of a launch; 0: the step leaves it out. */
+static int32_t rows_of(const struct backend_plan *p, const struct cuda_launch *l)
 {
-	int32_t rows = l->rows == GRAPH_OUT ? n->out : n->rows;
+	if (p->brief && l->after)
+		return 0;
+	return l->rows == GRAPH_OUT ? p->counts.out : p->counts.rows;
+}
 
-	if (!rows || (p->brief && l->after))
+static int launch_one(const struct backend_plan *p, const struct cuda_launch *l)
+{
+	const struct cuda_counts *n = &p->counts;
+	int32_t rows = rows_of(p, l);
+
+	if (!rows)
 		return cudaSuccess;
 	switch ((enum cuda_launch_kind)l->kind) {
 	case CUDA_DO_CHAIN:
@@ -196,24 +204,42 @@ static int launch_one(const struct backend_plan *p, const struct cuda_launch *l,
 		return launch_delta(p, l->delta, n);
 	case CUDA_DO_TOP:
 		return launch_top(p, l->top, n);
+	case CUDA_DO_ASK:
+		return cuda_host_ask(p, &l->host, rows);
 	case CUDA_DO_RECV:
 	case CUDA_DO_SEND:
+	case CUDA_DO_ANSWER:
 		break;
 	}
 	return launch_copy(p, l, rows);
 }
 
-static int launch_all(struct backend_plan *p, const struct cuda_counts *n)
+/* Launch from p->next on, up to the next result of the host, or to the end. */
+static int launch_next(struct backend_plan *p)
 {
 	int rc = cudaSuccess;
 
+	for (; p->next < p->n_launches && !rc; p->next++) {
+		const struct cuda_launch *l = &p->launches[p->next];
+
+		if (l->kind != CUDA_DO_ANSWER)
+			rc = launch_one(p, l);
+		else if (rows_of(p, l))
+			break;
+	}
+	return rc;
+}
+
+static int launch_all(struct backend_plan *p)
+{
+	int rc = cudaSuccess;
+
+	p->next = 0;
 	if (p->angles.n_ropes) {
-		p->angles.max_rows = n->rows;
+		p->angles.max_rows = p->counts.rows;
 		rc = gpu_angles(&p->angles, p->b->stream);
 	}
-	for (int i = 0; i < p->n_launches && !rc; i++)
-		rc = launch_one(p, &p->launches[i], n);
-	return rc;
+	return rc ? rc : launch_next(p);
 }
 
 /* ---- graphs ---- */
@@ -252,11 +278,12 @@ static struct cuda_counts counts_of(const struct backend_step *s)
 	return n;
 }
 
-/* True if every sequence decodes one token and the class is small enough for a graph. */
+/* True if every sequence decodes one token and the class is small enough for a graph, in which the
+ * host has no part. */
 static int is_decode(const struct backend_plan *p, const struct cuda_counts *n)
 {
 	return n->run_rows == 1 && n->out == n->rows && n->rows <= GPU_MV_ROWS && !p->brief &&
-	       !p->checked.has_edges;
+	       !p->checked.has_edges && !p->host.n;
 }
 
 static void round_up(const struct backend_plan *p, struct cuda_counts *n)
@@ -268,14 +295,14 @@ static void round_up(const struct backend_plan *p, struct cuda_counts *n)
 	n->splits = (int32_t)num_min(power_of_two(n->splits), (p->size.ctx - 1) / GPU_SPLIT + 1);
 }
 
-static int capture(struct backend_plan *p, const struct cuda_counts *n, cudaGraphExec_t *exec)
+static int capture(struct backend_plan *p, cudaGraphExec_t *exec)
 {
 	cudaGraph_t graph = NULL;
 	int rc = cudaStreamBeginCapture(p->b->stream, cudaStreamCaptureModeThreadLocal), end;
 
 	if (rc)
 		return rc;
-	rc = launch_all(p, n);
+	rc = launch_all(p);
 	end = cudaStreamEndCapture(p->b->stream, &graph);
 	rc = rc ? rc : end;
 	if (!rc)
@@ -285,20 +312,21 @@ static int capture(struct backend_plan *p, const struct cuda_counts *n, cudaGrap
 	return rc;
 }
 
-/* Find the graph of a class; capture it if there is none, in place of the oldest if the table is
- * full. */
-static int replay(struct backend_plan *p, const struct cuda_counts *n)
+/* Launch the graph of this class; capture it if there is none, in place of the oldest if the table
+ * is full. */
+static int replay(struct backend_plan *p)
 {
+	const struct cuda_counts *n = &p->counts;
 	cudaGraphExec_t exec;
 	int rc;
 
 	for (int i = 0; i < p->n_graphs; i++)
 		if (same_counts(&p->graphs[i].at, n))
 			return cudaGraphLaunch(p->graphs[i].exec, p->b->stream);
-	rc = capture(p, n, &exec);
+	rc = capture(p, &exec);
 	if (rc) { /* no memory for a graph, say: the kernels one by one give the same bits */
 		(void)cudaGetLastError();
-		return launch_all(p, n);
+		return launch_all(p);
 	}
 	if (p->n_graphs == CUDA_GRAPHS) {
 		(void)cudaGraphExecDestroy(p->graphs[0].exec);
@@ -432,20 +460,41 @@ static int abandon(struct backend_plan *p, int rc)
 
 static int start(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
-	struct cuda_counts n = counts_of(s);
 	int rc;
 
-	p->n_top = n.top;
+	p->counts = counts_of(s);
+	p->n_top = p->counts.top;
 	TRY(upload(p, s, err));
-	if (is_decode(p, &n)) {
-		round_up(p, &n);
-		rc = replay(p, &n);
+	if (is_decode(p, &p->counts)) {
+		round_up(p, &p->counts);
+		rc = replay(p);
+		p->next = p->n_launches;
 	} else {
-		rc = launch_all(p, &n);
+		rc = launch_all(p);
 	}
-	if (!rc)
+	if (!rc && p->next == p->n_launches)
 		rc = fetch_all(p);
 	return rt_check(rc, "run a step", err);
+}
+
+/* Run the rest of a step in which the host computes experts. */
+static int go_on(struct backend_plan *p, infer_error *err)
+{
+	const struct infer_watch *w = p->s->watch;
+	int rc = cudaSuccess;
+
+	while (p->next < p->n_launches) {
+		const struct cuda_launch *l = &p->launches[p->next++];
+
+		TRY(cuda_host_answer(p, &l->host, rows_of(p, l), err));
+		if (w)
+			w->fn(w->user, (uint64_t)l->host.number + 1, (uint64_t)p->host.n + 1);
+		rc = launch_next(p);
+		if (!rc && p->next == p->n_launches)
+			rc = fetch_all(p);
+		TRY(rt_check(rc, "run a step", err));
+	}
+	return INFER_OK;
 }
 
 int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
@@ -470,6 +519,7 @@ int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 	*r = (struct backend_result){ 0 };
 	must(s);
 	TRY(abandon(p, rt_check(cudaSetDevice(p->b->device), "choose the device", err)));
+	TRY(abandon(p, go_on(p, err)));
 	TRY(abandon(p, rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err)));
 	if (s->watch)
 		s->watch->fn(s->watch->user, 1, 1);

@@ -1,0 +1,75 @@
+/* backend/cuda/host_experts.c - experts whose weights stay in memory of the host.
+ *
+ *   device   ... ROUTE | copy x, choice |  shared experts, if any  |        | copy y | ADD ...
+ *   host                                | wait | experts of each row       |
+ *
+ * The device chooses the experts, so the host checks the ids before it uses them. */
+#include "backend/cuda/plan.h"
+#include "base/err.h"
+
+int cuda_host_need(struct backend_need *need, const struct backend_plan *p, infer_error *err)
+{
+	struct backend_need own;
+
+	if (!p->host.n)
+		return INFER_OK;
+	TRY(cpu_experts_need(&own, p->b->host, &p->m, &p->size, err));
+	need->host += own.workspace;
+	need->thread += own.thread;
+	return INFER_OK;
+}
+
+int cuda_host_make(struct backend_plan *p, infer_error *err)
+{
+	if (!p->host.n)
+		return INFER_OK;
+	TRY(rt_check(cudaEventCreateWithFlags(&p->host.asked, cudaEventDisableTiming),
+	             "make the workspace", err));
+	return cpu_experts_new(&p->host.plan, p->b->host, &p->m, &p->size, err);
+}
+
+void cuda_host_free(struct backend_plan *p)
+{
+	cpu_experts_free(p->host.plan);
+	if (p->host.asked)
+		(void)cudaEventDestroy(p->host.asked);
+}
+
+static size_t bytes_of(int32_t rows, int32_t cols)
+{
+	return (size_t)rows * (size_t)cols * sizeof(float);
+}
+
+int cuda_host_ask(const struct backend_plan *p, const struct cuda_host *h, int32_t rows)
+{
+	int rc = cudaMemcpyAsync(p->host.rows.x, h->x, bytes_of(rows, h->cols),
+	                         cudaMemcpyDeviceToHost, p->b->stream);
+
+	if (!rc)
+		rc = cudaMemcpyAsync(p->host.rows.choice, h->choice, bytes_of(rows, 2 * h->used),
+		                     cudaMemcpyDeviceToHost, p->b->stream);
+	return rc ? rc : (int)cudaEventRecord(p->host.asked, p->b->stream);
+}
+
+/* Check that every id is that of an expert. */
+static int check_ids(const struct cuda_host *h, const float *choice, int32_t rows, infer_error *err)
+{
+	for (int32_t r = 0; r < rows; r++, choice += 2 * h->used)
+		for (int32_t i = 0; i < h->used; i++)
+			if (!(choice[i] >= 0 && choice[i] < (float)h->experts))
+				return err_set(err, INFER_EDEVICE,
+				               "the device chose expert %g of %d",
+				               (double)choice[i], h->experts);
+	return INFER_OK;
+}
+
+int cuda_host_answer(const struct backend_plan *p, const struct cuda_host *h, int32_t rows,
+                     infer_error *err)
+{
+	TRY(rt_check(cudaEventSynchronize(p->host.asked), "run a step", err));
+	TRY(check_ids(h, p->host.rows.choice, rows, err));
+	TRY(cpu_experts_run(p->host.plan, h->number, p->s, &p->host.rows, err));
+	return rt_check(cudaMemcpyAsync(h->y, p->host.rows.y, bytes_of(rows, h->cols),
+	                                cudaMemcpyHostToDevice, p->b->stream),
+	                "run a step", err);
+}
