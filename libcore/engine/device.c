@@ -64,7 +64,10 @@ static enum device_wish wish_of(const struct infer_engine_opts *o, int *number)
 	enum device_wish wish;
 
 	must(!parse_wish(&wish, o->device, number));
-	return wish == WISH_AUTO && (o->gpu_layers > 0 || o->n_split) ? WISH_GPU : wish;
+	return wish == WISH_AUTO && (o->gpu_layers > 0 || o->n_split ||
+	                             o->flags & INFER_ENGINE_CPU_EXPERTS)
+	               ? WISH_GPU
+	               : wish;
 }
 
 static int check_split(const struct infer_engine_opts *o, enum device_wish wish, infer_error *err)
@@ -102,6 +105,9 @@ int device_check(const struct infer_engine_opts *o, infer_error *err)
 	if (wish == WISH_CPU && o->gpu_layers > 0)
 		return err_set(err, INFER_EINVAL, "gpu_layers is %d, but device is \"cpu\"",
 		               (int)o->gpu_layers);
+	if (wish == WISH_CPU && o->flags & INFER_ENGINE_CPU_EXPERTS)
+		return err_set(err, INFER_EINVAL,
+		               "experts of a GPU are to be on the CPU, but device is \"cpu\"");
 	return check_split(o, wish, err);
 }
 

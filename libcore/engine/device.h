@@ -40,6 +40,12 @@ int engine_open_list(infer_engine **out, const infer_model *m, const struct infe
 int engine_need_list(struct infer_engine_need *need, const infer_model *m,
                      const struct infer_engine_opts *o, const struct device_list *list,
                      infer_error *err);
+/* tell.c: log the context and cache sizes that were chosen, and what each device computes. */
+void engine_tell(const infer_engine *e, const struct infer_engine_opts *o);
+static inline int device_is_host(const struct backend_device *on)
+{
+	return on->kind == backend_find("cpu");
+}
 /* Open an engine on the devices that o asks for.  Errors as infer_engine_open. */
 int device_open(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                 const struct device_gpu *gpu, infer_error *err);

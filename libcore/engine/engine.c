@@ -19,7 +19,8 @@ enum {
 	SCORE_ROWS = 64,
 	SCORE_BYTES = 32 << 20,
 	LATER_BYTES = 8 << 20,
-	KNOWN_FLAGS = INFER_ENGINE_NO_PREFIX_CACHE | INFER_ENGINE_NO_JUMP | INFER_ENGINE_EVEN
+	KNOWN_FLAGS = INFER_ENGINE_NO_PREFIX_CACHE | INFER_ENGINE_NO_JUMP | INFER_ENGINE_EVEN |
+	              INFER_ENGINE_CPU_EXPERTS
 };
 
 static int check(const struct infer_engine_opts *o, infer_error *err)
@@ -142,13 +143,16 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 	};
 	for (int i = 0; i < ask.n_devices; i++)
 		ask.devices[i] =
-			(struct place_device){ e->stages.at[i].on, UINT64_MAX, devices[i].layers };
+			(struct place_device){ .on = e->stages.at[i].on,
+			                       .memory_bytes = UINT64_MAX,
+			                       .layers = devices[i].layers,
+			                       .host_experts =
+			                               (o->flags & INFER_ENGINE_CPU_EXPERTS) != 0 &&
+			                               !device_is_host(&e->stages.at[i].on) };
 	return ask;
 }
 
 static uint64_t less(uint64_t bytes, uint64_t by) { return bytes > by ? bytes - by : 0; }
-
-static int is_host(const struct backend_device *on) { return on->kind == backend_find("cpu"); }
 
 /* Enter the memory that each device has left. */
 static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
@@ -159,7 +163,7 @@ static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
 		struct place_device *d = &ask->devices[i];
 
 		d->on.kind->memory(d->on.b, &d->memory_bytes, &all);
-		if (is_host(&d->on))
+		if (device_is_host(&d->on))
 			d->memory_bytes = less(d->memory_bytes, o->swap_bytes);
 	}
 }
@@ -308,44 +312,6 @@ static int open_all(infer_engine *e, const infer_model *m, const struct infer_en
 	return open_step(e, err);
 }
 
-/* Report the context and cache sizes that were chosen. */
-static void tell(const infer_engine *e, const struct infer_engine_opts *o)
-{
-	char line[160];
-
-	if (!o->log)
-		return;
-	if (e->threads < e->threads_wanted) {
-		snprintf(line, sizeof line, "only %d of %d threads: the system gives no more",
-		         (int)e->threads, (int)e->threads_wanted);
-		o->log(o->log_user, INFER_LOG_WARN, line);
-	}
-	if (!o->ctx && e->ctx < e->model->h.ctx_train) {
-		snprintf(line, sizeof line,
-		         "the context is %d of the model's %d tokens: no more fits into memory",
-		         (int)e->ctx, (int)e->model->h.ctx_train);
-		o->log(o->log_user, INFER_LOG_WARN, line);
-	}
-	snprintf(line, sizeof line,
-	         "a cache of %.1f MiB for %d sequence%s of up to %d tokens, and %.1f MiB of "
-	         "workspace",
-	         (double)e->place.kv_bytes / (1 << 20), (int)e->max_seqs,
-	         e->max_seqs == 1 ? "" : "s", (int)e->ctx, (double)e->workspace_bytes / (1 << 20));
-	o->log(o->log_user, INFER_LOG_INFO, line);
-	for (int i = 0; i < e->place.n_parts; i++) {
-		const struct place_part *p = &e->place.parts[i];
-		if (e->place.n_parts == 1 && is_host(&p->on))
-			break;
-		snprintf(line, sizeof line,
-		         "%s: %d layers from %d, %.1f MiB of weights, %.1f of cache, %.1f of "
-		         "workspace",
-		         backend_name(&p->on), p->to - p->from, p->from,
-		         (double)p->weights / (1 << 20), (double)p->kv / (1 << 20),
-		         (double)p->workspace / (1 << 20));
-		o->log(o->log_user, INFER_LOG_INFO, line);
-	}
-}
-
 static const struct infer_engine_opts defaults;
 
 int infer_engine_open(infer_engine **out, const infer_model *model,
@@ -390,7 +356,7 @@ int engine_open_list(infer_engine **out, const infer_model *model,
 	e->now.kv_reserved_bytes = kv.reserved_bytes;
 	e->now.kv_page_bytes = kv.page_bytes;
 	e->now.workspace_bytes = e->workspace_bytes;
-	tell(e, o);
+	engine_tell(e, o);
 	e->now.open_ns = clock_now_ns() - from;
 	stats_publish(e);
 	*out = e;
@@ -407,7 +373,7 @@ static void sum_need(struct infer_engine_need *need, const struct place_plan *p,
 
 		need->workspace_bytes += part->host;
 		need->thread_bytes += part->thread;
-		if (is_host(&part->on)) {
+		if (device_is_host(&part->on)) {
 			need->weight_bytes += part->weights;
 			need->weight_bytes +=
 				p->n_parts == 1
@@ -416,6 +382,8 @@ static void sum_need(struct infer_engine_need *need, const struct place_plan *p,
 			need->kv_bytes += part->kv;
 			need->workspace_bytes += part->workspace;
 		} else {
+			need->weight_bytes +=
+				weights_host_bytes(part->model.weights, part->model.n_weights);
 			need->device_weight_bytes += part->weights;
 			need->device_kv_bytes += part->kv;
 			need->device_workspace_bytes += part->workspace;
@@ -443,7 +411,7 @@ static int find_need(infer_engine *e, const infer_model *m, const struct infer_e
 	ask.ctx = need->ctx;
 	TRY(place_solve(&e->place, m, &ask, err));
 	for (int i = 0; i < e->place.n_parts; i++)
-		if (is_host(&e->place.parts[i].on))
+		if (device_is_host(&e->place.parts[i].on))
 			need->touched_bytes += e->place.parts[i].workspace;
 	return INFER_OK;
 }

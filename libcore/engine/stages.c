@@ -115,7 +115,11 @@ static int make_edges(struct stages *s, const struct place_plan *p, const struct
 /* Bytes of the weights of a part that are copied to its device. */
 static uint64_t load_bytes(const struct place_part *part)
 {
-	return part->weights ? weights_bytes(part->model.weights, part->model.n_weights) : 0;
+	const struct backend_model *m = &part->model;
+
+	return part->weights ? weights_bytes(m->weights, m->n_weights) -
+	                               weights_host_bytes(m->weights, m->n_weights)
+	                     : 0;
 }
 
 static int make_stage(struct stages *s, int i, const struct place_part *part, const struct kv *kv,

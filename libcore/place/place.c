@@ -67,24 +67,36 @@ static int deal(struct place_plan *p, const infer_model *m, const struct place_a
 	return INFER_OK;
 }
 
-/* The part of the model that each device runs. */
-static int cut(struct place_plan *p, const infer_model *m, infer_error *err)
+/* Leave the experts of a part to the host.  w: its weights. */
+static void keep_experts(struct place_part *part, struct weight *w)
+{
+	const struct graph *g = part->model.graph;
+
+	for (int32_t i = 0; i < g->n; i++)
+		for (int k = 0; k < GRAPH_W && g->nodes[i].op == GRAPH_MOE; k++)
+			if (g->nodes[i].w[k] >= 0)
+				w[g->nodes[i].w[k]].on_host = part->host_experts = 1;
+}
+
+static int alloc_weights(struct place_plan *p, size_t n, infer_error *err)
+{
+	p->weights = mem_alloc(MEM_PLACE, n, sizeof *p->weights);
+	return p->weights ? INFER_OK
+	                  : err_set(err, INFER_ENOMEM, "no memory to place %zu weights", n);
+}
+
+/* The parts of a model that is cut. */
+static int cut_parts(struct place_plan *p, const infer_model *m, infer_error *err)
 {
 	int32_t first[KV_DEVICES] = { 0 };
 	size_t n = 0;
 
-	for (int i = 0; i < p->n_parts; i++)
-		p->parts[i].model = arch_parts(m);
-	if (p->n_parts == 1)
-		return INFER_OK;
 	for (int i = 1; i < p->n_parts; i++)
 		first[i] = m->starts[p->parts[i].from];
 	TRY(graph_split(&p->split, &m->graph, first, p->n_parts, err));
 	for (int i = 0; i < p->n_parts; i++)
 		n += (size_t)p->split.parts[i].n_weights;
-	p->weights = mem_alloc(MEM_PLACE, n, sizeof *p->weights);
-	if (!p->weights)
-		return err_set(err, INFER_ENOMEM, "no memory to place %zu weights", n);
+	TRY(alloc_weights(p, n, err));
 	n = 0;
 	for (int i = 0; i < p->n_parts; i++) {
 		const struct graph_part *g = &p->split.parts[i];
@@ -96,6 +108,29 @@ static int cut(struct place_plan *p, const infer_model *m, infer_error *err)
 		for (int w = 0; w < g->n_weights; w++)
 			p->weights[n++] = m->weights[g->weights[w]];
 	}
+	return INFER_OK;
+}
+
+/* The part of the model that each device runs. */
+static int cut(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+               infer_error *err)
+{
+	struct backend_model *one = &p->parts[0].model;
+	struct weight *at;
+
+	for (int i = 0; i < p->n_parts; i++)
+		p->parts[i].model = arch_parts(m);
+	if (p->n_parts > 1) {
+		TRY(cut_parts(p, m, err));
+	} else if (ask->devices[0].host_experts) {
+		TRY(alloc_weights(p, (size_t)one->n_weights, err));
+		memcpy(p->weights, one->weights, (size_t)one->n_weights * sizeof *p->weights);
+		one->weights = p->weights;
+	}
+	at = p->weights;
+	for (int i = 0; i < p->n_parts && at; at += p->parts[i++].model.n_weights)
+		if (ask->devices[i].host_experts)
+			keep_experts(&p->parts[i], at);
 	return INFER_OK;
 }
 
@@ -365,7 +400,7 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 	must(ask->n_devices > 0 && ask->n_devices <= KV_DEVICES);
 	rc = deal(out, m, ask, err);
 	if (!rc)
-		rc = cut(out, m, err);
+		rc = cut(out, m, ask, err);
 	if (!rc)
 		rc = make_groups(out, m, ask, err);
 	if (!rc)
@@ -433,10 +468,11 @@ void place_say(const struct place_plan *p, char *out, size_t n)
 		char layers[32];
 
 		snprintf(layers, sizeof layers, "%d-%d", part->from, part->to - 1);
-		int k = snprintf(out + at, n - at, "%s%s:%s", i ? "," : "", name_of(p, i),
+		int k = snprintf(out + at, n - at, "%s%s:%s%s", i ? "," : "", name_of(p, i),
 		                 part->from < part->to ? layers
 		                 : i                   ? "output"
-		                                       : "embedding");
+		                                       : "embedding",
+		                 part->host_experts ? "+cpu-experts" : "");
 		at += k > 0 ? (size_t)k : 0;
 	}
 }

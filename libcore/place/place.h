@@ -18,6 +18,7 @@ struct place_ask {
 		struct backend_device on;
 		uint64_t memory_bytes; /* that may still be taken there */
 		int layers;            /* of all but the last; of the first and last it may be 0 */
+		int host_experts;      /* 1: the host computes the experts of its layers */
 	} devices[KV_DEVICES];
 };
 /* Layers [from, to) and the bytes that they take on their device; host: of the host, beside those. */
@@ -25,6 +26,7 @@ struct place_part {
 	struct backend_device on;
 	struct backend_model model; /* what runs there; its groups are those of the plan */
 	int from, to, n_groups;
+	int host_experts; /* 1: the host computes experts of these layers; there are some */
 	uint64_t weights, workspace, kv, host, thread; /* thread: of workspace, of each worker */
 };
 struct place_plan {
@@ -50,6 +52,6 @@ void place_fini(struct place_plan *p);
  * as place_solve. */
 int place_fit(struct place_ask *ask, const struct infer_model *m, int32_t ctx_least,
               infer_error *err);
-/* Where layers run: "cpu:0-31"; "cpu:0-7,cuda:8-31". */
+/* Where layers run: "cpu:0-31"; "cpu:0-7,cuda:8-31"; "cuda:0-31+cpu-experts". */
 void place_say(const struct place_plan *p, char *out, size_t n);
 #endif

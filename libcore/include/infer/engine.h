@@ -36,6 +36,7 @@ enum {
 	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
 	INFER_ENGINE_NO_JUMP = 1 << 1, /* tokens that a constraint forces come one by one */
 	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
+	INFER_ENGINE_CPU_EXPERTS = 1 << 3, /* those of layers on a GPU; device auto means cuda */
 };
 enum { INFER_GPU_LAYERS_FIT = -1, INFER_SPLIT_MOST = 8 };
 struct infer_engine_opts {
@@ -54,8 +55,7 @@ struct infer_engine_opts {
 	int32_t ctx;        /* maximum context; 0: the model's own, or what fits */
 	int kv_set;         /* 0: the cache is f16 and the two types below are ignored */
 	int k_type, v_type; /* INFER_F32 F16, or Q8_0 Q4_0 if the head size is divisible by 32 */
-	/* activations multiplied with F16 and BF16 weights: INFER_F32, or INFER_BF16, which is much
-	 * faster where the processor has tiles of bf16, and less precise */
+	/* activations next to F16 and BF16 weights: INFER_F32, or INFER_BF16: faster, less exact */
 	int act_type;
 	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
 	uint64_t kv_bytes;

@@ -23,7 +23,7 @@ struct infer_engine_stats {
 /* The part of a run's record that describes the machine. */
 struct infer_engine_info {
 	char isa[128];       /* overlays in use, '+'-joined: "ref+avx2+avx512vnni" */
-	char placement[320]; /* where layers run: "cpu:0-31", "cuda/sm_90:0-31" */
+	char placement[320]; /* where layers run: "cpu:0-31", "cuda/sm_90:0-31+cpu-experts" */
 	int32_t threads, ctx;
 	int k_type, v_type, act_type;
 	int32_t prefill_chunk; /* most prefill rows of a step */

@@ -7,13 +7,16 @@
 enum { CALLS_MOST = 4000, PROMPT_IDS = 40, NEW_IDS = 3 };
 
 static int32_t ids[PROMPT_IDS];
-static infer_model *model;
+static infer_model *model, *with_experts;
+static uint32_t flags; /* of engines */
 
 /* Open an engine, run one request to its end, close.  Returns the first error. */
 static int run_once(const char *kind, struct result *to, infer_error *err)
 {
 	const struct stages_device device = { .kind = backend_find(kind) };
-	struct infer_engine_opts o = { .threads = 1, .ctx = 128, .prefill_chunk = 32 };
+	struct infer_engine_opts o = {
+		.threads = 1, .ctx = 128, .prefill_chunk = 32, .flags = flags
+	};
 	struct infer_request r = { .prompt = ids,
 		                   .n_prompt = PROMPT_IDS,
 		                   .max_tokens = NEW_IDS,
@@ -60,7 +63,8 @@ static int fail_at(int n, int code, int want)
 	return met;
 }
 
-static void test_every_call(void **state)
+/* from: the first of the errors */
+static void fail_every_call(size_t from)
 {
 	static struct result before, after;
 	/* cudaErrorMemoryAllocation, cudaErrorIllegalAddress */
@@ -70,9 +74,8 @@ static void test_every_call(void **state)
 	infer_error err;
 	int n;
 
-	(void)state;
 	assert_int_equal(run_once("cpu", &before, &err), INFER_OK);
-	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+	for (size_t i = from; i < sizeof errors / sizeof *errors; i++) {
 		for (n = 1; n < CALLS_MOST && fail_at(n, errors[i].code, errors[i].want); n++)
 			;
 		assert_true(n > 50 && n < CALLS_MOST);
@@ -80,6 +83,25 @@ static void test_every_call(void **state)
 	}
 	assert_int_equal(run_once("cpu", &after, &err), INFER_OK);
 	run_same(&before, &after, "the CPU after failures of the device");
+}
+
+static void test_every_call(void **state)
+{
+	(void)state;
+	fail_every_call(0);
+}
+
+/* The same for a model whose experts the host computes, in the midst of steps. */
+static void test_host_experts(void **state)
+{
+	infer_model *was = model;
+
+	(void)state;
+	model = with_experts;
+	flags = INFER_ENGINE_CPU_EXPERTS;
+	fail_every_call(1);
+	model = was;
+	flags = 0;
 }
 
 /* A driver or a device that is not there is named. */
@@ -131,6 +153,7 @@ static void test_two_caches(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_call),
+		                            cmocka_unit_test(test_host_experts),
 		                            cmocka_unit_test(test_absent),
 		                            cmocka_unit_test(test_two_caches) };
 	infer_error err;
@@ -142,6 +165,12 @@ int main(int argc, char **argv)
 	                     run_model("fail",
 	                               "--embd 64 --heads 2 --kv-heads 1 --ff 96 --layers 1 "
 	                               "--vocab 1003 --ctx 256 --type q8_0"),
+	                     NULL, &err) ||
+	    infer_model_open(&with_experts,
+	                     run_model("experts",
+	                               "--arch qwen3moe --embd 64 --heads 2 --kv-heads 1 "
+	                               "--layers 2 --experts 4 --experts-used 2 --vocab 1003 "
+	                               "--ctx 256 --type q8_0"),
 	                     NULL, &err))
 		return 99;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,12 @@ static const struct how cuda_hows[] = {
 	  "--ctx 1024 --type f16",
 	  INFER_F16, INFER_Q8_0 },
 };
+static const struct how host_experts = {
+	"c-moe-host",
+	"--arch qwen3moe --embd 96 --heads 3 --kv-heads 1 --vocab 1003 --ctx 1024 --type q4_0 "
+	"--experts 6 --experts-used 3",
+	INFER_F16, INFER_F32, INFER_ENGINE_CPU_EXPERTS
+};
 enum { CUDA_HOWS = sizeof cuda_hows / sizeof *cuda_hows };
 
 static struct stages_device cuda_device(void)
@@ -39,7 +45,7 @@ static void run_alone(const infer_model *m, const struct how *h, struct result *
 
 	o.prefill_chunk = 512;
 	o.max_seqs = 1;
-	o.flags = INFER_ENGINE_NO_PREFIX_CACHE;
+	o.flags |= INFER_ENGINE_NO_PREFIX_CACHE;
 	open_on(&e, m, &o, &device, 1);
 	for (int i = 0; i < REQUESTS; i++) {
 		submit(e, i, &to[i]);
@@ -48,35 +54,45 @@ static void run_alone(const infer_model *m, const struct how *h, struct result *
 	infer_engine_close(&e);
 }
 
-static void test_same(void **state)
+static void check_same(const struct how *how)
 {
 	const struct stages_device device = cuda_device();
-	int most = getenv("LONG") ? CUDA_HOWS : 2;
 	struct infer_engine_stats st;
 	infer_model *m;
 
-	(void)state;
-	for (int h = 0; h < most; h++) {
-		const struct how *how = &cuda_hows[h];
-		const char *path = run_model(how->name, how->options);
-
-		assert_int_equal(infer_model_open(&m, path, NULL, NULL), INFER_OK);
-		run_alone(m, how, on_cpu);
-		run_on(m, how, &device, 1, on_apart, &st);
-		for (int i = 0; i < REQUESTS; i++) {
-			if (on_cpu[i].code || on_apart[i].code)
-				fail_msg("%s: %s%s", how->name, on_cpu[i].message,
-				         on_apart[i].message);
-			run_same(&on_cpu[i], &on_apart[i], how->name);
-		}
-		assert_true(st.cached_tokens > SHARED && st.evicted_pages && st.preemptions);
-		infer_model_close(&m);
+	assert_int_equal(infer_model_open(&m, run_model(how->name, how->options), NULL, NULL),
+	                 INFER_OK);
+	run_alone(m, how, on_cpu);
+	run_on(m, how, &device, 1, on_apart, &st);
+	for (int i = 0; i < REQUESTS; i++) {
+		if (on_cpu[i].code || on_apart[i].code)
+			fail_msg("%s: %s%s", how->name, on_cpu[i].message, on_apart[i].message);
+		run_same(&on_cpu[i], &on_apart[i], how->name);
 	}
+	assert_true(st.cached_tokens > SHARED && st.evicted_pages && st.preemptions);
+	infer_model_close(&m);
+}
+
+static void test_same(void **state)
+{
+	int most = getenv("LONG") ? CUDA_HOWS : 2;
+
+	(void)state;
+	for (int h = 0; h < most; h++)
+		check_same(&cuda_hows[h]);
+}
+
+/* The same with experts that the host computes. */
+static void test_host_experts(void **state)
+{
+	(void)state;
+	check_same(&host_experts);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_same) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_same),
+		                            cmocka_unit_test(test_host_experts) };
 
 	(void)argc;
 	apart_init(argv[0]);

@@ -30,6 +30,7 @@ static void let_file(const infer_model *m, int prot)
 struct how {
 	const char *name, *options;
 	int k_type, v_type;
+	uint32_t flags; /* of engines */
 };
 static const struct how hows[] = {
 	{ "odd", "--embd 320 --heads 5 --kv-heads 1 --ff 672 --vocab 1003 --ctx 1024 --type q8_0",
@@ -130,13 +131,15 @@ static struct infer_engine_opts opts_of(const struct how *h)
 		                           .prefill_chunk = 64,
 		                           .max_seqs = SEQS,
 		                           .step_ms = 1000,
+		                           .flags = h->flags,
 		                           .kv_bytes = 16 << 20 };
 }
 
-/* Whether nobody reads the file any more.  The built-in model has no mapping. */
+/* Whether nobody reads the file any more.  The built-in model has no mapping; the host reads its
+ * experts. */
 static int all_apart(const struct how *h, const struct stages_device *devices, int n)
 {
-	int apart = h->options != NULL;
+	int apart = h->options != NULL && !(h->flags & INFER_ENGINE_CPU_EXPERTS);
 
 	for (int i = 0; i < n; i++)
 		apart &= devices[i].kind != backend_find("cpu");

@@ -23,6 +23,9 @@ static void test_malformed(void **state)
 	is_refused(&o, INFER_EINVAL, "gpu_layers is -2");
 	o = opts("cpu", 3);
 	is_refused(&o, INFER_EINVAL, "device is \"cpu\"");
+	o = opts("cpu", 0);
+	o.flags = INFER_ENGINE_CPU_EXPERTS;
+	is_refused(&o, INFER_EINVAL, "experts of a GPU are to be on the CPU");
 	assert_int_equal(made.opened, 0);
 }
 
@@ -41,6 +44,9 @@ static void test_no_backend(void **state)
 	o = opts("cuda", 0);
 	is_refused(&o, INFER_EDEVICE, "this build has no CUDA backend (make CUDA=1)");
 	o = opts(NULL, 2);
+	is_refused(&o, INFER_EDEVICE, "this build has no CUDA backend");
+	o = opts(NULL, 0);
+	o.flags = INFER_ENGINE_CPU_EXPERTS;
 	is_refused(&o, INFER_EDEVICE, "this build has no CUDA backend");
 }
 
@@ -195,6 +201,75 @@ static void test_layers(void **state)
 	is_refused(&o, INFER_EDEVICE, "no CUDA device");
 	o.device = "auto";
 	is_on(&o, "cpu:0-5");
+}
+
+static void gather_all(void *user, int level, const char *line)
+{
+	(void)user;
+	snprintf(said + strlen(said), sizeof said - strlen(said), "%s%s\n",
+	         level == INFER_LOG_WARN ? "warning: " : "", line);
+}
+
+static const infer_model *other; /* of experts_on */
+
+/* Open `other` on the devices that o names, and compare the placement.  Returns its last part; the model
+ * of it is freed. */
+static struct place_part experts_on(const struct infer_engine_opts *o, const char *want,
+                                    uint64_t *host_bytes)
+{
+	struct infer_engine_info info;
+	const struct backend_model *m;
+	struct place_part part;
+	infer_engine *e;
+	infer_error err;
+
+	said[0] = 0;
+	if (device_open(&e, other, o, &gpu, &err))
+		fail_msg("%s", err.message);
+	infer_engine_info(e, &info);
+	assert_string_equal(info.placement, want);
+	part = e->place.parts[e->place.n_parts - 1];
+	m = &part.model;
+	*host_bytes = weights_host_bytes(m->weights, m->n_weights);
+	for (int i = 0; i < m->n_weights; i++)
+		assert_int_equal(m->weights[i].on_host, part.host_experts && m->weights[i].n > 1);
+	infer_engine_close(&e);
+	return part;
+}
+
+/* Experts of layers on a GPU, and no others, are the host's, and the placement says so; a model without
+ * experts is computed as ever, with a warning. */
+static void test_experts(void **state)
+{
+	struct infer_engine_opts o = opts("cuda", 0);
+	uint64_t none, all, half;
+	infer_model *m;
+
+	(void)state;
+	reset();
+	o.flags = INFER_ENGINE_CPU_EXPERTS;
+	o.log = gather_all;
+	other = model;
+	experts_on(&o, "cuda/sm_90:0-5", &none);
+	assert_int_equal(none, 0);
+	assert_non_null(strstr(said, "warning: no experts to keep on the CPU"));
+	assert_int_equal(infer_model_open(&m, model_of(&hows[3]), NULL, NULL), INFER_OK);
+	other = m;
+	assert_true(experts_on(&o, "cuda/sm_90:0-1+cpu-experts", &all).host_experts);
+	assert_null(strstr(said, "warning"));
+	assert_non_null(strstr(said, "of experts on the CPU\n"));
+	o.gpu_layers = 1;
+	experts_on(&o, "cpu:0-0,cuda/sm_90:1-1+cpu-experts", &half);
+	assert_true(half > 0 && all == 2 * half);
+	o.device = NULL; /* a GPU is asked for */
+	o.gpu_layers = 0;
+	experts_on(&o, "cuda/sm_90:0-1+cpu-experts", &all);
+	o.flags = 0;
+	o.device = "cuda";
+	experts_on(&o, "cuda/sm_90:0-1", &none);
+	assert_int_equal(none, 0);
+	assert_null(strstr(said, "of experts"));
+	infer_model_close(&m);
 }
 
 /* Each number of layers fits with exactly the memory that it needs. */
@@ -385,10 +460,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_malformed),   cmocka_unit_test(test_no_backend),
 		cmocka_unit_test(test_no_device),   cmocka_unit_test(test_auto),
 		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_layers),      cmocka_unit_test(test_fit),
-		cmocka_unit_test(test_same),        cmocka_unit_test(test_need),
-		cmocka_unit_test(test_step),        cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_nth),
+		cmocka_unit_test(test_layers),      cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_fit),         cmocka_unit_test(test_same),
+		cmocka_unit_test(test_need),        cmocka_unit_test(test_step),
+		cmocka_unit_test(test_lost),        cmocka_unit_test(test_nth),
 	};
 	int failed;
 
