@@ -62,7 +62,7 @@ _infer_bench()
 		--filter
 		--tolerance --rounds --max-rounds --suite --to
 		--out --kind
-		--device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
+		--device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --repeat --quick
 		--json --record
 		-q --quiet -v --verbose -h --help --version' ;;
 	*) _infer_words 'run serve ab compare plot report convert kernels' ;;
@@ -132,7 +132,7 @@ _infer_quant()
 		--dry-run --split-max-size --zstd --report --verify --json
 		-m --model -f --file --ref --beside --choices --into --record
 		--out --show
-		--device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		--device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac
 }
@@ -169,7 +169,7 @@ _infer_run()
 	case $word in
 	-*) _infer_words '
 		-f --file --no-stdin --raw --system --messages --tools --template --template-args --think --special --echo
-		-m --model --device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
+		-m --model --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa --server
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-n --max-tokens --stop --stop-token --ignore-eos --fail-on-length
 		--json-schema --json-object --grammar --regex --choice --tool-choice --lax-schema --format-annotation --constraint-budget --no-jump
@@ -210,7 +210,7 @@ _infer_serve()
 	-*) _infer_words '
 		--listen --config --alias --api-key-file --tls-cert --tls-key --cors --server-name --access-log --log-requests --otlp --no-slots --files-dir --no-page
 		-n --max-tokens --max-queue --max-connections --max-body --max-file --header-timeout --body-timeout --idle --drain
-		-m --model --template --template-args --think --embed --device --gpu-layers --split --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
+		-m --model --template --template-args --think --embed --device --gpu-layers --split --cpu-experts --deterministic -t --threads -c --ctx --kv-type --act-type --kv-bytes --swap-bytes --prefill-chunk --step-ms --no-prefix-cache --isa
 		--temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --repeat-penalty --repeat-last-n --presence-penalty --frequency-penalty --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-tau --mirostat-eta --samplers --logit-bias --seed
 		-q --quiet -v --verbose -h --help --version' ;;
 	esac

@@ -184,6 +184,14 @@ static int check_split(struct infer_engine_opts *o, const char *text, infer_erro
 	return INFER_OK;
 }
 
+static int check_experts(struct infer_engine_opts *o, infer_error *err)
+{
+	if (o->device && !strcmp(o->device, "cpu"))
+		return err_set(err, INFER_EINVAL, "--cpu-experts: --device cpu has no GPU");
+	o->flags |= INFER_ENGINE_CPU_EXPERTS;
+	return INFER_OK;
+}
+
 int engine_has_gpu(const infer_engine *e)
 {
 	struct infer_engine_info info;
@@ -194,7 +202,8 @@ int engine_has_gpu(const infer_engine *e)
 
 int engine_wants_gpu(const struct infer_engine_opts *o)
 {
-	return names_gpu(o->device) || o->gpu_layers > 0 || o->n_split > 0;
+	return names_gpu(o->device) || o->gpu_layers > 0 || o->n_split > 0 ||
+	       o->flags & INFER_ENGINE_CPU_EXPERTS;
 }
 
 int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err)
@@ -226,9 +235,10 @@ void engine_args_place(struct engine_args *a, const char *placement, struct engi
 	int all = 0, n = 0, whole = gpu != NULL;
 
 	*text = (struct engine_place){ 0 };
-	if (a->device || a->gpu_layers || a->split || !*placement)
+	if (a->device || a->gpu_layers || a->split || a->cpu_experts || !*placement)
 		return;
 	a->device = gpu ? gpu_name : "cpu";
+	a->cpu_experts = strstr(placement, "+cpu-experts") != NULL;
 	for (const char *part = gpu; part; part = strstr(part + 1, gpu_name), n++)
 		whole = add_part(part, text, &all) && whole;
 	if (whole && gpu != placement) {
@@ -278,6 +288,8 @@ int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a,
 		TRY(check_layers(&o, a->gpu_layers, err));
 	if (a->split)
 		TRY(check_split(&o, a->split, err));
+	if (a->cpu_experts)
+		TRY(check_experts(&o, err));
 	if (a->isa)
 		TRY(isa_check(a->isa, err));
 	if (a->kv_type) {

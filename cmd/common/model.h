@@ -43,7 +43,7 @@ struct engine_args {
 	const char *isa, *kv_type, *act_type, *device, *gpu_layers, *split;
 	int64_t threads, ctx, prefill_chunk, step_ms;
 	uint64_t kv_bytes, swap_bytes;
-	int no_prefix_cache, deterministic;
+	int no_prefix_cache, deterministic, cpu_experts;
 };
 /* clang-format off */
 #define DEVICE_ROW(offset, marked) \
@@ -55,6 +55,8 @@ struct engine_args {
 	  offsetof(T, m.gpu_layers), .marks = OPT_RECORDED, .values = "auto" }, \
 	{ OPT_STR, 0, "split", "N,N...", "layers of GPU 0, 1, ..., or their shares: 16,16 or 3,1", \
 	  offsetof(T, m.split), .marks = OPT_RECORDED }, \
+	{ OPT_FLAG, 0, "cpu-experts", NULL, "the CPU computes the experts of layers on a GPU", \
+	  offsetof(T, m.cpu_experts), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_FLAG, 0, "deterministic", NULL, "accepted: answers always are", \
 	  offsetof(T, m.deterministic), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_INT, 't', "threads", "N", \
@@ -88,15 +90,15 @@ struct engine_args {
 /* INFER_EINVAL  a kernel set that the build or the processor lacks */
 int isa_check(const char *name, infer_error *err);
 /* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown type of the cache or
- * of activations, a malformed device, number of layers or split, or layers for no GPU */
+ * of activations, a malformed device, number of layers or split, or layers or experts of no GPU */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
 int engine_has_gpu(const infer_engine *e); /* True if a GPU computes any layers. */
 /* True if the options name a GPU. */
 int engine_wants_gpu(const struct infer_engine_opts *o);
 /* Let the CPU compute; `why` names what needs that.  INFER_EINVAL: a GPU is asked for. */
 int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err);
-/* Ask for the devices of a record's placement, unless options name some.  text: storage of the
- * number of layers and the split. */
+/* Ask for the devices of a record's placement, and for its experts on the CPU, unless options name some.
+ * text: storage of the number of layers and the split. */
 enum { ENGINE_LAYERS = 16, ENGINE_SPLIT = INFER_SPLIT_MOST * ENGINE_LAYERS };
 struct engine_place {
 	char layers[ENGINE_LAYERS], split[ENGINE_SPLIT];

@@ -6,7 +6,7 @@ const char *bench_stray(const struct bench_opts *o, unsigned of)
 	const struct engine_args *e = &o->engine;
 	int engine = e->ctx || e->kv_type || e->act_type || e->kv_bytes || e->swap_bytes ||
 	             e->prefill_chunk || e->step_ms || e->no_prefix_cache || e->device ||
-	             e->gpu_layers || e->split;
+	             e->gpu_layers || e->split || e->cpu_experts;
 	int server = o->alias || o->key_file || o->output || o->trace || o->rate > 0 ||
 	             o->price > 0 || o->clients || o->requests || o->shared_prefix || o->pid ||
 	             o->api || o->may_stop;

@@ -37,7 +37,7 @@ static int measures(const struct quant_opts *o)
 
 	return o->texts.n || o->calibration.n || e->ctx || e->kv_type || e->act_type ||
 	       e->kv_bytes || e->swap_bytes || e->prefill_chunk || e->step_ms ||
-	       e->no_prefix_cache || e->device || e->gpu_layers || e->split;
+	       e->no_prefix_cache || e->device || e->gpu_layers || e->split || e->cpu_experts;
 }
 
 /* An option of another subject. */

@@ -214,7 +214,8 @@ static int check_device(const struct config *c, const struct ytree *y, const str
 {
 	const struct engine_args device = { .device = m->o.engine.device,
 		                            .gpu_layers = m->o.engine.gpu_layers,
-		                            .split = m->o.engine.split };
+		                            .split = m->o.engine.split,
+		                            .cpu_experts = m->o.engine.cpu_experts };
 	struct infer_engine_opts eo;
 	infer_error why;
 	int rc = engine_args_take(&eo, &device, &why);

@@ -21,7 +21,13 @@ need_no_gpu()
 	fails 2 '--split 3,1: it goes with --device cuda, not cuda:1' infer-run --split 3,1 --device cuda:1 x
 	fails 2 '--split 3,1: it goes with --device cuda, not cpu' infer-run --split 3,1 --gpu-layers 0 x
 	fails 2 '--split 3,1: --gpu-layers must be a number' infer-run --split 3,1 --gpu-layers auto x
+	fails 2 '--cpu-experts: --device cpu has no GPU' infer-run --cpu-experts --device cpu x
+	fails 2 '--cpu-experts: --device cpu has no GPU' infer-run --cpu-experts --gpu-layers 0 x
+	fails 2 '--cpu-experts takes no value' infer-run --cpu-experts=4 x
 	fails 2 'go with run only' infer-bench kernels --split 1,1
+	fails 2 'go with run only' infer-bench kernels --cpu-experts
+	fails 2 'options of eval and imatrix go with' infer-quant --type q8_0 --cpu-experts "$M" out.gguf
+	fails 2 '--sandbox: no GPU computes with it' infer-run --sandbox --cpu-experts x
 	fails 2 'options of eval and imatrix go with' infer-quant --type q8_0 --split 1,1 "$M" out.gguf
 	fails 2 '--sandbox: no GPU computes with it' infer-run --sandbox --split 1,1 x
 	fails 2 '--sandbox: no GPU computes with it' infer-run --sandbox --device cuda x
@@ -39,7 +45,10 @@ need_no_gpu()
 	fails 1 "($no_gpu)" infer-run --device cuda:7 x
 	fails 1 "($no_gpu)" infer-run --gpu-layers 2 x
 	fails 1 "($no_gpu)" infer-run --split 1,1 x
+	fails 1 "($no_gpu)" infer-run --cpu-experts x
+	fails 1 "($no_gpu)" infer-run --cpu-experts --device auto x
 	fails 1 "($no_gpu)" infer-serve --split 1,1 -m "$M" --listen unix:socket
+	fails 1 "($no_gpu)" infer-serve --cpu-experts -m "$M" --listen unix:socket
 	fails 1 "($no_gpu)" infer-bench run --device cuda -m "$M" -p 8 -n 0
 	fails 1 "($no_gpu)" infer-quant eval --device cuda -m "$M" -f text
 	fails 1 "($no_gpu)" infer-serve --device cuda -m "$M" --listen unix:socket
@@ -77,6 +86,9 @@ need_no_gpu()
 	sed 's|"placement":"cpu:0-1"|"placement":"cpu:0-0,cuda/sm_90:1-1"|' one >both
 	fails 1 "($no_gpu)" infer-run --replay both
 	fails 2 'was made with the placement cpu:0-0,cuda/sm_90:1-1' infer-run --replay both --device cpu
+	sed 's|"placement":"cpu:0-1"|"placement":"cuda/sm_90:0-1+cpu-experts"|' one >experts
+	fails 1 "($no_gpu)" infer-run --replay experts
+	fails 2 'was made with the placement cuda/sm_90:0-1\+cpu-experts' infer-run --replay experts --device cpu
 }
 
 @test "a plan of the CPU has no device, and models that a file names are computed by the CPU" {
@@ -87,6 +99,8 @@ need_no_gpu()
 	printf 'infer-serve: 1\nmodels:\n  a: {model: "%s", device: cuda}\n' "$M" >serve.yaml
 	fails 3 'serve.yaml: line 3.*a model of a configuration: no GPU computes with it' infer-serve --config serve.yaml
 	sed -i 's/device: cuda/gpu-layers: "2"/' serve.yaml
+	fails 3 'a model of a configuration: no GPU' infer-serve --config serve.yaml
+	sed -i 's/gpu-layers: "2"/cpu-experts: true/' serve.yaml
 	fails 3 'a model of a configuration: no GPU' infer-serve --config serve.yaml
 	fails 2 '--config: no GPU computes with it: --device cpu' infer-serve --device cuda --config serve.yaml
 }

@@ -90,6 +90,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 		infer-bench --n-prompt --prompt
 		infer-run --n-gpu-layers --gpu-layers
 		infer-serve --ngl --gpu-layers
+		infer-run --cpu-moe --cpu-experts
+		infer-bench --n-cpu-moe --cpu-experts
 	END
 	fails 2 'unknown option --prompt; the prompt is the arguments' infer-run --prompt x
 	fails 2 'unknown option -p; the prompt is the arguments' infer-run -p x
@@ -172,7 +174,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "options whose feature does not exist do not exist" {
-	for o in --draft=ngram --lora=x --cpu-experts; do
+	for o in --draft=ngram --lora=x; do
 		fails 2 'unknown option' infer-run $o x
 	done
 }

@@ -93,6 +93,33 @@ static void test_split(void **state)
 	split_of("cuda", "auto", "1,1", &o, INFER_EINVAL);
 }
 
+static void test_experts(void **state)
+{
+	struct engine_args a = { .cpu_experts = 1 };
+	struct infer_engine_opts o;
+	infer_error err;
+
+	(void)state;
+	assert_int_equal(engine_args_take(&o, &a, &err), INFER_OK);
+	assert_int_equal(o.flags, INFER_ENGINE_CPU_EXPERTS);
+	assert_true(engine_wants_gpu(&o));
+	assert_int_equal(engine_keep_cpu(&o, "--sandbox", &err), INFER_EINVAL);
+	a.no_prefix_cache = 1;
+	a.device = "auto";
+	assert_int_equal(engine_args_take(&o, &a, &err), INFER_OK);
+	assert_int_equal(o.flags, INFER_ENGINE_CPU_EXPERTS | INFER_ENGINE_NO_PREFIX_CACHE);
+	a.device = "cpu";
+	assert_int_equal(engine_args_take(&o, &a, &err), INFER_EINVAL);
+	assert_string_equal(err.message, "--cpu-experts: --device cpu has no GPU");
+	a.device = NULL;
+	a.gpu_layers = "0";
+	assert_int_equal(engine_args_take(&o, &a, &err), INFER_EINVAL);
+	a.gpu_layers = NULL;
+	a.cpu_experts = 0;
+	assert_int_equal(engine_args_take(&o, &a, &err), INFER_OK);
+	assert_false(engine_wants_gpu(&o));
+}
+
 static void placed_split(const char *placement, const char *device, const char *layers,
                          const char *split)
 {
@@ -138,7 +165,9 @@ static void test_place(void **state)
 	placed_split("cpu:0-1,cuda0/sm_90:2-2,cuda1/sm_90:3-4,cuda2/sm_90:5-7", "cuda", "6",
 	             "1,2,3");
 	placed_split("cuda0/sm_90:0-23,cuda1/sm_90:output", "cuda", NULL, NULL);
-	engine_args_place(&a, "cpu:0-31", &text); /* what is given stays */
+	engine_args_place(&a, "cuda/sm_90:0-31+cpu-experts", &text); /* what is given stays */
+	assert_int_equal(a.cpu_experts, 0);
+	engine_args_place(&a, "cpu:0-31", &text);
 	assert_string_equal(a.device, "auto");
 	a = (struct engine_args){ .gpu_layers = "3" };
 	engine_args_place(&a, "cpu:0-31", &text);
@@ -146,12 +175,26 @@ static void test_place(void **state)
 	a = (struct engine_args){ .split = "3,1" };
 	engine_args_place(&a, "cpu:0-31", &text);
 	assert_null(a.device);
+	a = (struct engine_args){ .cpu_experts = 1 };
+	engine_args_place(&a, "cpu:0-31", &text);
+	assert_null(a.device);
+	a = (struct engine_args){ 0 };
+	engine_args_place(&a, "cuda/sm_90:0-31", &text);
+	assert_int_equal(a.cpu_experts, 0);
+	a = (struct engine_args){ 0 };
+	engine_args_place(&a, "cpu:0-3,cuda0/sm_90:4-19+cpu-experts,cuda1/sm_90:20-31+cpu-experts",
+	                  &text);
+	assert_int_equal(a.cpu_experts, 1);
+	assert_string_equal(a.device, "cuda");
+	assert_string_equal(a.gpu_layers, "28");
+	assert_string_equal(a.split, "16,12");
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_take),
 		                            cmocka_unit_test(test_split),
+		                            cmocka_unit_test(test_experts),
 		                            cmocka_unit_test(test_keep),
 		                            cmocka_unit_test(test_place) };
 
