@@ -108,6 +108,8 @@ int cpu_experts_new(struct cpu_experts **out, const struct host *host,
 		cpu_experts_free(e);
 		return rc;
 	}
+	for (int32_t i = NODES; i < e->graph.n; i += NODES)
+		must(e->plan->stage[i] > e->plan->stage[i - 1]);
 	*out = e;
 	return INFER_OK;
 }

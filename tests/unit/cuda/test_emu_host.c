@@ -200,46 +200,58 @@ static void test_split(void **state)
 }
 
 /* ---- one node, to which the test hands its choices ---- */
-enum { COLS = 256, FF = 96, EXPERTS = 4, USED = 2, ROWS = 5 };
+enum { COLS = 256, FF = 96, EXPERTS = 4, USED = 2, ROWS = 5, WEIGHTS = 5 };
 
 struct one {
 	struct graph g;
-	struct weight w[4];
-	const void *at[4][EXPERTS];
-	float *bytes[4];
+	struct weight w[WEIGHTS];
+	const void *at[WEIGHTS][EXPERTS];
+	void *bytes[WEIGHTS];
 	struct backend_model m;
 };
 
-static void one_make(struct one *t)
+static void one_weights(struct one *t)
 {
 	static const struct {
-		int n, k, rows;
-	} shapes[] = {
-		{ 1, COLS, 8 }, { EXPERTS, COLS, FF }, { EXPERTS, COLS, FF }, { EXPERTS, FF, COLS }
-	};
-	struct graph_node embed = graph_node_of(GRAPH_EMBED), recv = graph_node_of(GRAPH_RECV),
-			  n = graph_node_of(GRAPH_MOE), pick = graph_node_of(GRAPH_PICK);
+		int type, n, k, rows;
+	} shapes[WEIGHTS] = { { INFER_F32, 1, COLS, 8 },
+		              { INFER_F32, EXPERTS, COLS, FF },
+		              { INFER_F32, EXPERTS, COLS, FF },
+		              { INFER_F32, EXPERTS, FF, COLS },
+		              { INFER_BF16, 1, COLS, COLS } };
 
-	*t = (struct one){ 0 };
-	for (int i = 0; i < 4; i++) {
-		const size_t each = (size_t)shapes[i].k * (size_t)shapes[i].rows;
+	for (int i = 0; i < WEIGHTS; i++) {
+		const size_t row = type_row_bytes(shapes[i].type, shapes[i].k);
+		const size_t rows = (size_t)shapes[i].n * (size_t)shapes[i].rows;
 
-		t->bytes[i] = malloc((size_t)shapes[i].n * each * sizeof(float));
+		t->bytes[i] = malloc(rows * row);
 		assert_non_null(t->bytes[i]);
-		kern_data_floats(t->bytes[i], (int64_t)each * shapes[i].n, KERN_DATA_PLAIN,
-		                 (uint64_t)i + 1);
+		kern_data_weights(t->bytes[i], shapes[i].type, rows, shapes[i].k, KERN_DATA_PLAIN,
+		                  (uint64_t)i + 1);
 		for (int e = 0; e < shapes[i].n; e++)
-			t->at[i][e] = t->bytes[i] + (size_t)e * each;
-		t->w[i] = (struct weight){ .type = INFER_F32,
+			t->at[i][e] =
+				(char *)t->bytes[i] + (size_t)e * (size_t)shapes[i].rows * row;
+		t->w[i] = (struct weight){ .type = shapes[i].type,
 			                   .n = shapes[i].n,
 			                   .ne = { shapes[i].k, shapes[i].rows },
-			                   .row_bytes = (size_t)shapes[i].k * sizeof(float),
+			                   .row_bytes = row,
 			                   .scale = 1,
 			                   .at = t->at[i],
-			                   .on_host = i > 0 };
+			                   .on_host = shapes[i].n > 1 };
 	}
+}
+
+/* product 1: a matrix product reads the experts' result, before anything else does. */
+static void one_make(struct one *t, int product)
+{
+	struct graph_node embed = graph_node_of(GRAPH_EMBED), recv = graph_node_of(GRAPH_RECV),
+			  n = graph_node_of(GRAPH_MOE), pick = graph_node_of(GRAPH_PICK),
+			  mm = graph_node_of(GRAPH_MM);
+
+	*t = (struct one){ 0 };
+	one_weights(t);
 	graph_init(&t->g);
-	embed.cols = COLS;
+	embed.cols = mm.cols = COLS;
 	embed.w[0] = 0;
 	n.src[0] = graph_add(&t->g, embed);
 	recv.cols = 2 * USED;
@@ -248,14 +260,17 @@ static void one_make(struct one *t)
 		n.w[k] = k + 1;
 	n.moe.used = USED;
 	n.moe.ff = FF;
-	pick.src[0] = graph_add(&t->g, n);
+	pick.src[0] = mm.src[0] = graph_add(&t->g, n);
+	mm.w[0] = 4;
+	if (product)
+		pick.src[0] = graph_add(&t->g, mm);
 	t->g.output = graph_add(&t->g, pick);
-	t->m = (struct backend_model){ .graph = &t->g, .weights = t->w, .n_weights = 4 };
+	t->m = (struct backend_model){ .graph = &t->g, .weights = t->w, .n_weights = WEIGHTS };
 }
 
 static void one_free(struct one *t)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < WEIGHTS; i++)
 		free(t->bytes[i]);
 	graph_fini(&t->g);
 }
@@ -278,51 +293,85 @@ static int one_run(struct open *o, float *choice, float *y, infer_error *err)
 	return INFER_OK;
 }
 
-/* The node has the bits of the CPU backend; an id that no expert has is an error of the device, and the
- * next step runs. */
-static void test_choice(void **state)
-{
-	static const float bad[] = { EXPERTS, -1, 1e9f, INFINITY, NAN };
-	const struct backend_size size = { ROWS, ROWS, 64 };
-	static _Alignas(64) float good[ROWS * 2 * USED], choice[ROWS * 2 * USED];
-	float want[ROWS * COLS], y[ROWS * COLS];
-	struct open cpu, gpu;
+/* The same graph on the CPU and, with experts on the host, on a device. */
+struct both {
 	struct one t;
+	struct open cpu, gpu;
+	float want[ROWS * COLS], y[ROWS * COLS];
+};
+static _Alignas(64) float good[ROWS * 2 * USED];
+
+static void both_open(struct both *b, int product)
+{
+	const struct backend_size size = { ROWS, ROWS, 64 };
 	infer_error err;
 
-	(void)state;
-	one_make(&t);
+	one_make(&b->t, product);
 	for (int r = 0; r < ROWS; r++)
 		for (int i = 0; i < USED; i++) {
 			good[r * 2 * USED + i] = (float)((r + 2 * i) % EXPERTS);
 			good[r * 2 * USED + USED + i] = 0.25f * (float)(i + r + 1);
 		}
-	assert_int_equal(open_plan(&cpu, backend_find("cpu"), &t.m, &size, 1, NULL, &err),
-	                 INFER_OK);
-	assert_int_equal(open_plan(&gpu, backend_find("cuda"), &t.m, &size, 1, NULL, &err),
-	                 INFER_OK);
-	assert_int_equal(one_run(&cpu, good, want, &err), INFER_OK);
+	if (open_plan(&b->cpu, backend_find("cpu"), &b->t.m, &size, 1, NULL, &err) ||
+	    open_plan(&b->gpu, backend_find("cuda"), &b->t.m, &size, 1, NULL, &err) ||
+	    one_run(&b->cpu, good, b->want, &err) || one_run(&b->gpu, good, b->y, &err))
+		fail_msg("%s", err.message);
+}
+
+static void both_close(struct both *b)
+{
+	open_close(&b->cpu);
+	open_close(&b->gpu);
+	one_free(&b->t);
+}
+
+/* The node has the bits of the CPU backend; an id that no expert has is an error of the device, and the
+ * next step runs. */
+static void test_choice(void **state)
+{
+	static const float bad[] = { EXPERTS, -1, 1e9f, INFINITY, NAN };
+	static _Alignas(64) float choice[ROWS * 2 * USED];
+	infer_error err;
+	struct both b;
+
+	(void)state;
+	both_open(&b, 0);
+	assert_memory_equal(b.y, b.want, sizeof b.y);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		memcpy(choice, good, sizeof choice);
 		choice[(ROWS - 1) * 2 * USED + USED - 1] = bad[i];
-		assert_int_equal(one_run(&gpu, choice, y, &err), INFER_EDEVICE);
+		assert_int_equal(one_run(&b.gpu, choice, b.y, &err), INFER_EDEVICE);
 		assert_non_null(strstr(err.message, "the device chose expert "));
 		assert_non_null(strstr(err.message, " of 4"));
-		assert_int_equal(one_run(&gpu, good, y, &err), INFER_OK);
-		assert_memory_equal(y, want, sizeof y);
+		assert_int_equal(one_run(&b.gpu, good, b.y, &err), INFER_OK);
+		assert_memory_equal(b.y, b.want, sizeof b.y);
 	}
-	open_close(&cpu);
-	open_close(&gpu);
-	one_free(&t);
+	both_close(&b);
+}
+
+/* A product of the device that reads the result waits for it. */
+static void test_product(void **state)
+{
+	float most = 0, far = 0;
+	struct both b;
+
+	(void)state;
+	both_open(&b, 1);
+	for (int i = 0; i < ROWS * COLS; i++) {
+		most = fmaxf(most, fabsf(b.want[i]));
+		far = fmaxf(far, fabsf(b.want[i] - b.y[i]));
+	}
+	assert_true(most > 0 && far <= 1e-5f * most);
+	both_close(&b);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_memory),
-		                            cmocka_unit_test(test_placement),
-		                            cmocka_unit_test(test_fit),
-		                            cmocka_unit_test(test_split),
-		                            cmocka_unit_test(test_choice) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_placement),
+		cmocka_unit_test(test_fit),    cmocka_unit_test(test_split),
+		cmocka_unit_test(test_choice), cmocka_unit_test(test_product)
+	};
 	infer_error err;
 	int rc;
 
