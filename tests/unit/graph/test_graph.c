@@ -165,6 +165,35 @@ out:
 	return rc;
 }
 
+/* Experts are chosen by a ROUTE, or by one of another part: twice as many columns as are used. */
+static int case_choice(void)
+{
+	struct graph_node n = graph_node_of(GRAPH_RECV), m = graph_node_of(GRAPH_MOE);
+	struct graph g;
+	infer_error e;
+	int rc;
+
+	graph_init(&g);
+	small(&g);
+	n.cols = 4;
+	m.src[0] = 0;
+	m.src[1] = graph_add(&g, n);
+	m.moe.used = 2;
+	m.moe.ff = 8;
+	m.w[0] = m.w[1] = m.w[2] = 0;
+	nth_need(graph_add(&g, m) >= 0);
+	nth_ok(graph_check(&g, 1, &e));
+	g.nodes[m.src[1]].cols = 6;
+	assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
+	assert_non_null(strstr(e.message, "no ROUTE of as many experts"));
+	g.nodes[g.n - 1].src[1] = 1; /* a NORM */
+	assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
+	assert_non_null(strstr(e.message, "no ROUTE of as many experts"));
+out:
+	graph_fini(&g);
+	return rc;
+}
+
 /* A source that failed to be added makes whatever stands on it fail, and nothing else happens. */
 static int case_failed_source(void)
 {
@@ -241,9 +270,9 @@ static void test_widths(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		nth_case(case_shapes),        nth_case(case_dump), nth_case(case_mistakes),
-		nth_case(case_failed_source), nth_case(case_cost), cmocka_unit_test(test_widths)
-	};
+	const struct CMUnitTest tests[] = { nth_case(case_shapes),        nth_case(case_dump),
+		                            nth_case(case_mistakes),      nth_case(case_choice),
+		                            nth_case(case_failed_source), nth_case(case_cost),
+		                            cmocka_unit_test(test_widths) };
 	return nth_group(tests);
 }
