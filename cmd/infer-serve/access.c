@@ -29,13 +29,14 @@ int access_open(struct server *s, infer_error *err)
 	if (!path)
 		return INFER_OK;
 	a->fd = strcmp(path, "-") ? open_log(path) : dup(STDOUT_FILENO);
-	return a->fd >= 0 ? INFER_OK : err_set(err, INFER_EIO, "%s: %s", path, strerror(errno));
+	a->is_on = a->fd >= 0;
+	return a->is_on ? INFER_OK : err_set(err, INFER_EIO, "%s: %s", path, strerror(errno));
 }
 
 void access_close(struct server *s)
 {
 	access_flush(s);
-	if (s->access.fd >= 0)
+	if (s->access.is_on)
 		close(s->access.fd);
 	buf_fini(&s->access.pending);
 	pthread_mutex_destroy(&s->access.lock);
@@ -76,7 +77,7 @@ void access_flush(struct server *s)
 	struct access *a = &s->access;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->fd >= 0 && a->pending.len)
+	if (a->is_on && a->pending.len)
 		write_pending(a);
 	pthread_mutex_unlock(&a->lock);
 }
@@ -87,7 +88,7 @@ void access_reopen(struct server *s)
 	struct access *a = &s->access;
 	int fd;
 
-	if (a->fd < 0 || !strcmp(path, "-"))
+	if (!a->is_on || !strcmp(path, "-"))
 		return;
 	fd = open_log(path);
 	if (fd < 0) {
@@ -134,7 +135,7 @@ void access_put(struct server *s, const struct exchange *x, int status)
 	struct jwrite w;
 	struct buf b;
 
-	if (s->access.fd < 0)
+	if (!s->access.is_on)
 		return;
 	buf_init(&b, MEM_BASE);
 	infer_record_open(&w, &b, INFER_KIND_ACCESS, s->access.first ? INFER_RECORD_FIRST : 0);

@@ -10,6 +10,7 @@ struct exchange;
 struct server;
 
 struct access {
+	int is_on; /* there is a log; immutable once it is open */
 	int first; /* the next record is the first; of the HTTP thread */
 	pthread_mutex_t lock;
 	/* under lock */
