@@ -18,7 +18,7 @@ struct calls {
 	/* of the tool at hand */
 	const struct chat_tool *tool;
 	char what[120];
-	/* of nested tags: where the reader knows all kinds of values, and elsewhere */
+	/* nested tags: where the reader knows all kinds of values, and where it does not */
 	struct part_spelling nested[2];
 	char nest[4][48];
 };
@@ -86,8 +86,8 @@ static enum part_value kind_of(const void *user, const char *name, size_t n)
 	return kinds & VALUE_NULL ? PART_RAW_OR_NULL : PART_RAW;
 }
 
-/* The literal of a pattern up to the name of a parameter, or behind it; white space is one newline,
- * any text is `any`, and lead goes behind it all. */
+/* Write the literal text of a pattern before the name of a parameter, or, with `behind`, after it,
+ * followed by `lead`.  White space is one newline; a text that is not fixed is `any`. */
 static const char *side(char *to, size_t size, const char *pattern, int behind, const char *any,
                         const char *lead)
 {
@@ -112,19 +112,6 @@ static const char *side(char *to, size_t size, const char *pattern, int behind, 
 	return to;
 }
 
-/* 1: the reader knows which kinds of values each place of a schema has, or finds none in it. */
-static int all_known(const struct calls *c, const struct json *schema, int depth)
-{
-	const struct json *items = chat_tools_items(c->tool, schema);
-
-	if (depth == 8 || !chat_tools_kinds(c->tool, schema))
-		return 0;
-	json_each(m, json_get(schema, "properties"))
-		if (!all_known(c, m, depth + 1))
-			return 0;
-	return !items || all_known(c, items, depth + 1);
-}
-
 /* Tags within tags. */
 static uint32_t nested_tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
 {
@@ -145,7 +132,7 @@ static uint32_t nested_tags(struct calls *c, const struct json *schema, const st
 			.list = { "", "" },
 			.untyped = i + 1,
 		};
-	return parts_spelled(c->p, schema, o, &c->nested[!all_known(c, schema, 0)], c->what);
+	return parts_spelled(c->p, schema, o, &c->nested[!chat_tools_known(c->tool)], c->what);
 }
 
 static uint32_t tags(struct calls *c, const struct json *schema, const struct schema_opts *o)

@@ -109,36 +109,44 @@ static const struct json *list(const struct json *v) { return json_is_array(v) ?
 
 /* ---- schemas ---- */
 
-enum { DEEPEST = 8 };
+enum { DEEPEST = 8, LOOKS_MOST = 2000 };
 static const char *const several[] = { "anyOf", "oneOf", "allOf" };
 enum { SEVERAL = sizeof several / sizeof *several };
 
-/* Follow "$ref": "#/..." in the parameters; NULL: it leads nowhere. */
-static const struct json *follow(const struct json *root, const struct json *schema)
-{
-	for (int i = 0; i < DEEPEST; i++) {
-		const struct json *ref = json_get(schema, "$ref");
-		const char *s = json_str(ref), *end = s + json_bytes(ref);
+/* A search in the schemas of a tool.  Schemas may contain each other, so it is limited: after
+ * LOOKS_MOST schemas nothing more is found. */
+struct search {
+	const struct json *root;
+	int left;
+};
 
+/* The schema itself, or that which its "$ref": "#/..." names; NULL: there is none. */
+static const struct json *follow(struct search *s, const struct json *schema)
+{
+	for (int i = 0; i < DEEPEST && s->left > 0; i++) {
+		const struct json *ref = json_get(schema, "$ref");
+		const char *at = json_str(ref), *end = at + json_bytes(ref);
+
+		s->left--;
 		if (!json_is_string(ref))
 			return schema;
-		if (s == end || *s != '#')
+		if (at == end || *at != '#')
 			return NULL;
-		for (schema = root, s++; s < end && *s == '/';) {
-			const char *next = memchr(s + 1, '/', (size_t)(end - s - 1));
+		for (schema = s->root, at++; at < end && *at == '/';) {
+			const char *next = memchr(at + 1, '/', (size_t)(end - at - 1));
 
 			next = next ? next : end;
-			schema = json_getn(schema, s + 1, (size_t)(next - s - 1));
-			s = next;
+			schema = json_getn(schema, at + 1, (size_t)(next - at - 1));
+			at = next;
 		}
 	}
 	return NULL;
 }
 
 /* The kinds of values that a schema admits, according to its type, enum, const and anyOf. */
-static int admits(const struct json *root, const struct json *given, int depth)
+static int admits(struct search *s, const struct json *given, int depth)
 {
-	const struct json *schema = follow(root, given);
+	const struct json *schema = follow(s, given);
 	const struct json *type = json_get(schema, "type"), *value = json_get(schema, "const");
 	int kinds = of_type(type);
 
@@ -152,13 +160,15 @@ static int admits(const struct json *root, const struct json *given, int depth)
 		kinds |= of_value(value);
 	for (size_t k = 0; k < SEVERAL; k++)
 		json_each(v, list(json_get(schema, several[k])))
-			kinds |= admits(root, v, depth + 1);
+			kinds |= admits(s, v, depth + 1);
 	return kinds;
 }
 
 int chat_tools_kinds(const struct chat_tool *t, const struct json *schema)
 {
-	return admits(t->parameters, schema, 0);
+	struct search s = { t->parameters, LOOKS_MOST };
+
+	return admits(&s, schema, 0);
 }
 
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
@@ -168,33 +178,38 @@ int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
 
 /* The value of `word` in the schema or the first of its alternatives that has it; key: the member
  * of that value, or NULL. */
-static const struct json *find(const struct json *root, const struct json *given, const char *word,
+static const struct json *find(struct search *s, const struct json *given, const char *word,
                                const char *key, size_t n, int depth)
 {
-	const struct json *schema = follow(root, given), *found = json_get(schema, word);
+	const struct json *schema = follow(s, given), *found = json_get(schema, word);
 
 	found = found && key ? json_getn(found, key, n) : found;
 	for (size_t k = 0; !found && k < SEVERAL && depth < DEEPEST; k++)
 		json_each(v, list(json_get(schema, several[k])))
 			if (!found)
-				found = find(root, v, word, key, n, depth + 1);
+				found = find(s, v, word, key, n, depth + 1);
 	return found;
 }
 
 const struct json *chat_tools_property(const struct chat_tool *t, const struct json *schema,
                                        const char *key, size_t n)
 {
-	return n > KEY_MOST ? NULL : find(t->parameters, schema, "properties", key, n, 0);
+	struct search s = { t->parameters, LOOKS_MOST };
+
+	return n > KEY_MOST ? NULL : find(&s, schema, "properties", key, n, 0);
 }
 
 const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema)
 {
-	return find(t->parameters, schema, "items", NULL, 0, 0);
+	struct search s = { t->parameters, LOOKS_MOST };
+
+	return find(&s, schema, "items", NULL, 0, 0);
 }
 
 int chat_tools_admits(const struct chat_tool *t, const struct json *schema, const char *type)
 {
-	const struct json *s = follow(t->parameters, schema), *is = json_get(s, "type");
+	struct search s = { t->parameters, LOOKS_MOST };
+	const struct json *at = follow(&s, schema), *is = json_get(at, "type");
 
 	if (json_equals(is, type))
 		return 1;
@@ -202,10 +217,41 @@ int chat_tools_admits(const struct chat_tool *t, const struct json *schema, cons
 		if (json_equals(v, type))
 			return 1;
 	for (size_t k = 0; k < SEVERAL; k++)
-		json_each(v, list(json_get(s, several[k])))
-			if (json_equals(json_get(follow(t->parameters, v), "type"), type))
+		json_each(v, list(json_get(at, several[k])))
+			if (json_equals(json_get(follow(&s, v), "type"), type))
 				return 1;
 	return 0;
+}
+
+static int known(struct search *s, const struct json *given, int depth);
+
+/* The kinds are known in what a schema contains. */
+static int known_inside(struct search *s, const struct json *schema, int depth)
+{
+	const struct json *items = json_get(schema, "items");
+
+	json_each(v, json_get(schema, "properties"))
+		if (!known(s, v, depth + 1))
+			return 0;
+	for (size_t k = 0; k < SEVERAL; k++)
+		json_each(v, list(json_get(schema, several[k])))
+			if (depth > DEEPEST || !known_inside(s, follow(s, v), depth + 1))
+				return 0;
+	return !items || known(s, items, depth + 1);
+}
+
+static int known(struct search *s, const struct json *given, int depth)
+{
+	const struct json *schema = follow(s, given);
+
+	return schema && depth <= DEEPEST && admits(s, schema, 0) && known_inside(s, schema, depth);
+}
+
+int chat_tools_known(const struct chat_tool *t)
+{
+	struct search s = { t->parameters, LOOKS_MOST };
+
+	return known_inside(&s, t->parameters, 0) && s.left > 0;
 }
 
 int chat_tools_python(const struct infer_tools *t)

@@ -39,6 +39,9 @@ int chat_tools_kinds(const struct chat_tool *t, const struct json *schema);
 const struct json *chat_tools_property(const struct chat_tool *t, const struct json *schema,
                                        const char *key, size_t n);
 const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema);
+/* 1: the kinds of values are known for each property and element in the parameters of t, however
+ * deep. */
+int chat_tools_known(const struct chat_tool *t);
 /* 1: a schema in the parameters of t admits values of this type: "object", "array" */
 int chat_tools_admits(const struct chat_tool *t, const struct json *schema, const char *type);
 /* The tool that runs Python code, or -1. */

@@ -2,6 +2,7 @@
  * for them. */
 #include "../nth.h"
 #include <infer/chat.h>
+#include <stdio.h>
 #include <string.h>
 #include "chat/tools.h"
 #include "templates.h"
@@ -107,7 +108,49 @@ static void test_schemas(void **state)
 	assert_null(chat_tools_items(f, NULL));
 	assert_true(chat_tools_admits(f, u, "array") && chat_tools_admits(f, u, "object"));
 	assert_false(chat_tools_admits(f, u, "string"));
+	assert_false(chat_tools_known(f));
 	infer_tools_free(t);
+}
+
+#define MANY "{\"$ref\":\"#/$defs/m\"},{\"$ref\":\"#/$defs/m\"},{\"$ref\":\"#/$defs/m\"},"
+
+/* Whether all kinds are known; schemas that contain each other many times take no time. */
+static void test_known(void **state)
+{
+	static const struct {
+		const char *parameters;
+		int known;
+	} rows[] = {
+		{ "{}", 1 },
+		{ "{\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"enum\":[1]}}}", 1 },
+		{ "{\"properties\":{\"a\":{\"minLength\":1}}}", 0 },
+		{ "{\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"minLength\":1}}}}", 0 },
+		{ "{\"$defs\":{\"p\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":"
+		  "\"string\"}}}},\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/$defs/p\"},{"
+		  "\"type\":\"null\"}]}}}",
+		  1 },
+		{ "{\"$defs\":{\"p\":{\"type\":\"object\",\"properties\":{\"x\":{}}}},"
+		  "\"properties\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/$defs/p\"},{"
+		  "\"type\":\"null\"}]}}}",
+		  0 },
+		{ "{\"$defs\":{\"m\":{\"anyOf\":[" MANY MANY MANY MANY
+		  "{}]}},\"properties\":{\"a\":{"
+		  "\"$ref\":\"#/$defs/m\"}}}",
+		  0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char list[2048];
+		infer_tools *t;
+
+		snprintf(list, sizeof list, "[{\"name\":\"f\",\"parameters\":%s}]",
+		         rows[i].parameters);
+		assert_int_equal(infer_tools_read(&t, list, strlen(list), NULL), INFER_OK);
+		assert_int_equal(chat_tools_known(t->at), rows[i].known);
+		assert_null(chat_tools_property(t->at, json_get(t->at->properties, "a"), "no", 2));
+		infer_tools_free(t);
+	}
 }
 
 int main(void)
@@ -116,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_schemas),
+		cmocka_unit_test(test_known),
 		nth_case(case_read),
 	};
 	return nth_group(tests);
