@@ -18,7 +18,7 @@ struct calls {
 	/* of the tool at hand */
 	const struct chat_tool *tool;
 	char what[120];
-	/* nested tags: where the reader knows all kinds of values, and where it does not */
+	/* nested tags: [0] if the reader knows the kinds of all values of the tool, [1] if not */
 	struct part_spelling nested[2];
 	char nest[4][48];
 };
@@ -397,8 +397,7 @@ static uint32_t between(struct calls *c)
 	return any;
 }
 
-/* The answer proper in the form of messages: its header and text, or calls; after a text that is not
- * the last message, calls. */
+/* An answer in messages: calls, or a message with text, which calls may follow. */
 static uint32_t message_or_calls(struct calls *c, uint32_t calls)
 {
 	const struct dialect_messages *m = c->f->messages;
@@ -445,9 +444,9 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 	return parts_tags(p, tag, n, between(c), PART_TAGS_ONCE);
 }
 
-/* Reasoning that is open: free until it ends, and then `rest`.  If the reader ends it at a call,
- * calls may follow at once, unless they are required: then reasoning that takes too many tokens is
- * closed by the engine, which does not know that a call has ended it. */
+/* Open reasoning: free text until it is closed, then `rest`.  If calls are optional and the reader
+ * ends reasoning at a call, calls may also follow without the closing tag.  If they are required,
+ * they may not: the engine closes long reasoning, and could write the tag into an argument. */
 static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
@@ -497,7 +496,7 @@ static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 		parts_sequence(p, 2, parts_string(p, t->open), reasoning(c, rest, calls)));
 }
 
-/* What precedes calls without text; a prompt may contain the beginning of it. */
+/* The text before calls if there is no content; the prompt may contain the beginning of it. */
 static uint32_t before_calls(struct calls *c)
 {
 	const char *before = c->form->before ? c->form->before : "", *also = c->chat->think->also;

@@ -96,7 +96,7 @@ static int ask(struct infer_chat *c, const char *fields, const char *want, const
 	return rc;
 }
 
-/* Whether the template renders a list of parts as the text of its parts, not as the list. */
+/* Set *yes to 1 if the template renders a list of parts as the texts of the parts, without quotes. */
 static int ask_parts(struct infer_chat *c, int *yes, infer_error *err)
 {
 	struct buf text;
@@ -128,7 +128,7 @@ static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, 
 	return rc;
 }
 
-/* What follows the user's words in a rendering; NULL: they are not there. */
+/* The rest of a rendering after the user's text; NULL if it does not contain it. */
 static const char *after_user(const struct buf *text)
 {
 	const char *user = NULL, *p = text->at;

@@ -51,7 +51,7 @@ static const struct dialect formats[] = {
 	                      "</atem:invoke>\n</atem:function_calls>",
 	              .between = "<|eom|><|start|>assistant",
 	              .args = ARGS_TAGS } },
-	  /* only next to another call: elsewhere they stand behind a header */
+	  /* only after another call: the first call follows a header */
 	  .head = { { "<atem:invoke name=\"" DIALECT_NAME "\">", ARGS_TAGS, 1 } },
 	  .param = { "<atem:parameter name=\"" DIALECT_IDB DIALECT_ANY DIALECT_IDE "\">" },
 	  .param_end = "</atem:parameter>",

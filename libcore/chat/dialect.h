@@ -38,8 +38,8 @@ struct dialect_form {
 	const char *sign; /* in the source of the templates that write so; NULL: in any */
 	const char *call, *open, *close;
 	const char *between; /* NULL: one call only */
-	const char *begin;   /* what opens calls in a text; NULL: the first tag of open and call */
-	const char *before;  /* what precedes open if there is no text; NULL: nothing */
+	const char *begin;   /* text that opens calls; NULL: the first tag of open and call */
+	const char *before;  /* written before open if there is no content; NULL: nothing */
 	int args;            /* 0: ARGS_JSON */
 };
 

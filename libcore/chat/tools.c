@@ -120,7 +120,7 @@ struct search {
 	int left;
 };
 
-/* The schema itself, or that which its "$ref": "#/..." names; NULL: there is none. */
+/* Follow "$ref": "#/...".  Returns the schema itself if it has none, NULL if the target is missing. */
 static const struct json *follow(struct search *s, const struct json *schema)
 {
 	for (int i = 0; i < DEEPEST && s->left > 0; i++) {
@@ -225,7 +225,7 @@ int chat_tools_admits(const struct chat_tool *t, const struct json *schema, cons
 
 static int known(struct search *s, const struct json *given, int depth);
 
-/* The kinds are known in what a schema contains. */
+/* True if the kinds of the properties, elements and alternatives of a schema are known. */
 static int known_inside(struct search *s, const struct json *schema, int depth)
 {
 	const struct json *items = json_get(schema, "items");

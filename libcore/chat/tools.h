@@ -10,7 +10,7 @@
 struct chat_tool {
 	const char *name;
 	size_t len;
-	const struct json *parameters, *properties; /* the schema; what it says of properties */
+	const struct json *parameters, *properties; /* the schema; its "properties" */
 };
 /* all zero: none */
 struct infer_tools {

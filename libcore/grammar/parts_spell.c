@@ -53,7 +53,7 @@ static uint32_t around(struct parts *p, const char *const by[2], uint32_t of)
 	          : PART_NONE;
 }
 
-/* The texts of d that match the pattern, or those that do not. */
+/* The texts of d that match the pattern, or with `not` those that do not. */
 static uint32_t matching(struct parts *p, const struct dfa *d, const char *pattern, int not )
 {
 	struct dfa *w, *some = NULL, *rest = NULL;
@@ -372,7 +372,7 @@ static uint32_t array(struct spell *s, const struct array_shape *a, const struct
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-/* What a reader without a schema could take for JSON, or trims. */
+/* Strings that a reader without a schema could parse as JSON or would trim. */
 static const char like_json[] =
 	"\\s[\\s\\S]*|[-0-9\"{\\[][\\s\\S]*|(?:null|true|false|None|True|False)\\s*|";
 

@@ -365,7 +365,7 @@ static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	               : P_NO;
 }
 
-/* Between messages, and in those that are content. */
+/* The mark at p between messages or in a message with content. */
 static int in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const struct dialect *f = r->f;

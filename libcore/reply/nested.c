@@ -1,6 +1,6 @@
 /* reply/nested.c - a value of nested tags as JSON: a tag for each member of an object, named after
  * it, and <item> for each element of an array.  Each tag begins with the text `nest` of the dialect.
- * What a tag without tags inside means is decided by the schema, as for other parameters. */
+ * The schema decides the type of a tag without tags inside, as for other parameters. */
 #include "reply/reply.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static int starts(const struct nested *w, const char *s, size_t n)
 	return (size_t)(w->end - w->at) >= n && !memcmp(w->at, s, n);
 }
 
-/* The opening tag at `at`: its name, and `at` is then after it.  0: there is none */
+/* Read the opening tag at `at`: set its name and move `at` after it.  Returns 0 if it is not one. */
 static int open_tag(struct nested *w, const char **name, size_t *n)
 {
 	const char *nest = w->r->f->nest, *from, *stop;
@@ -59,7 +59,7 @@ static void skip_space(struct nested *w)
 
 static int value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n);
 
-/* An element or a member: the tag is open, and its value follows. */
+/* Read the value and the closing tag of an element or a member.  Returns 0 if malformed. */
 static int inside(struct nested *w, const struct json *schema, const char *name, size_t n)
 {
 	char tag[NAME_MOST + 64];
@@ -74,7 +74,7 @@ static int inside(struct nested *w, const struct json *schema, const char *name,
 
 static int is_item(const char *name, size_t n) { return n == 4 && !memcmp(name, "item", 4); }
 
-/* Tags up to something that is none. */
+/* Write a sequence of tags as an array or an object.  Returns 0 if malformed. */
 static int tags(struct nested *w, const struct json *schema)
 {
 	const char *name;
@@ -106,7 +106,8 @@ static int tags(struct nested *w, const struct json *schema)
 	return 1;
 }
 
-/* A value up to the closing tag, or to the end if tag_n is 0. */
+/* Write the value before the closing tag, or the whole text if tag_n is 0.  Returns 0 if
+ * malformed. */
 static int value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n)
 {
 	const int kinds = chat_tools_kinds(w->tool, schema);

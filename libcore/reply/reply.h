@@ -11,7 +11,7 @@
 /* number of bytes within which the start of a call must be decided */
 enum { HEAD_MOST = 1024 };
 enum { P_NO, P_NEED, P_OK };
-/* Forward what is not P_OK. */
+/* Return the result of a call that is not P_OK. */
 #define NEXT(call) \
 	do { \
 		int rc_ = (call); \
@@ -73,7 +73,8 @@ struct infer_reply {
 	int part, fresh, thought, again, trim, after, list, fence, over, rc;
 	int cut_short; /* 1: a call ended the reasoning, and its closing tag did not follow yet */
 	struct reply_state s;
-	struct buf value_end; /* what ends the value of the current parameter, and a NUL */
+	struct buf
+		value_end; /* the text that ends the value of the current parameter, NUL-terminated */
 	struct reply_call *calls;
 	size_t n_calls, cap_calls;
 	struct buf content, reasoning;

@@ -80,7 +80,7 @@ static int param(struct infer_reply *r)
 	r->base = r->at;
 	if (r->at == r->in.len)
 		return 0;
-	/* first the end: a name could be "/..." */
+	/* before parameters, because a name may begin with "/" */
 	int over = reply_literal(r, r->at, r->f->tags_end);
 
 	if (over == P_NEED)
@@ -100,7 +100,8 @@ static int param(struct infer_reply *r)
 	return 1;
 }
 
-/* The bytes before a value that are not part of it: 0: more are needed to know */
+/* Skip the bytes before a value that are not part of it.  Returns 0 if more bytes are needed to
+ * decide. */
 static int lead(struct infer_reply *r)
 {
 	int rc = P_NO;
