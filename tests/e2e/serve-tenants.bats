@@ -64,7 +64,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	echo "{\"custom_id\":\"a\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"$Q\",\"max_tokens\":1}}" >one
 	own upload batch in.jsonl 'X-Api-Key: alpha' <one >out
 	BATCH=$(as alpha ask POST /v1/batches "{\"input_file_id\":\"$(json id <out)\",\"endpoint\":\"/v1/completions\",\"completion_window\":\"24h\"}" | json id)
-	for _ in $(seq 400); do
+	for _ in $(seq 1200); do
 		[ "$(as alpha ask GET "/v1/batches/$BATCH" '' | tee out | json status)" != completed ] || break
 		sleep 0.05
 	done
@@ -88,7 +88,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	as watch ask GET /metrics '' >out
 	same 200 "$(status)"
 	own stream /v1/completions '{"prompt":"the of secret","max_tokens":90000,"temperature":0.25,"ignore_eos":true,"stream":true}' 'X-Api-Key: friend' >events &
-	for _ in $(seq 200); do
+	for _ in $(seq 1200); do
 		as beta ask GET /slots '' >busy
 		! grep -q '"is_processing":true' busy || break
 		sleep 0.05
@@ -108,7 +108,7 @@ fixed() { perl -pe 's/"(id|created|request_id)":("[^"]*"|\d+)/"$1":0/g; s/"(\w+_
 	# another group comes: from then on nobody sees all
 	printf 'friend group=g\npeer group=g\nalpha\n' >keys
 	kill -HUP $PID
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		as alpha ask GET /version '' >out
 		[ "$(status)" != 200 ] || break
 		sleep 0.1
