@@ -25,7 +25,7 @@ terminal() # REGEX SIGNAL COMMAND
 	script -qfec "bash $PWD/it.sh" shown </dev/null >/dev/null &
 	local script=$! runs=1
 	for _ in $(seq 1200); do
-		# asked first, so that what it wrote last is looked at
+		# checked before the search, so that its last output is searched too
 		kill -0 $script 2>/dev/null || runs=0
 		if grep -qE -- "$1" shown; then
 			[ -z "$2" ] || kill "-$2" "$(cat pid)"
