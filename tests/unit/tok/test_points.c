@@ -117,8 +117,11 @@ static void test_every_point(void **state)
 		for (size_t i = 0; i < n; i++) {
 			const char *want = strtok_r(NULL, " \n", &at);
 			char got[9];
-			digest_block(c, block[i], got);
 			assert_non_null(want);
+			if (NTH_SANITIZED &&
+			    (i + rows) % 4) /* they are slow: a quarter of the blocks */
+				continue;
+			digest_block(c, block[i], got);
 			if (strcmp(got, want))
 				fail_msg("%s: a code point of U+%X ... U+%X is split otherwise; "
 				         "scripts/check-tokenizers.py names it",
