@@ -43,6 +43,29 @@ int64_t head_length(const char *value)
 	return n;
 }
 
+int head_is_host(const char *at, size_t n)
+{
+	static const char
+		address[] = "0123456789abcdefABCDEF:.",
+		name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+			 "!$&'()*+;=%";
+	int is_v6 = n && *at == '[';
+	const char *allowed = is_v6 ? address : name;
+	size_t i = (size_t)is_v6;
+
+	while (i < n && at[i] && strchr(allowed, at[i]))
+		i++;
+	if (is_v6) {
+		if (i < 4 || i >= n || at[i] != ']')
+			return 0;
+		i++;
+	}
+	if (i < n && at[i] == ':')
+		for (i++; i < n && at[i] >= '0' && at[i] <= '9';)
+			i++;
+	return i == n;
+}
+
 int head_seconds(double *s, const char *value)
 {
 	size_t whole, n;

@@ -12,6 +12,8 @@ int head_is_json(const char *type);
 int head_is_id(const char *id);
 /* The value of Content-Length; -1: none, or no number. */
 int64_t head_length(const char *value);
+/* True for a host as in a URL, with or without a port: a name, an IPv4 address, [an IPv6 address], or nothing. */
+int head_is_host(const char *at, size_t n);
 /* The trace id of a W3C traceparent, 32 digits.  0: there is none, or it is none. */
 int head_trace(char id[33], const char *value);
 /* The id of the span in such a value, 16 digits; returns whether its trace is recorded. */

@@ -61,6 +61,6 @@ void headers_put(struct MHD_Response *r, const struct exchange *x)
 		header(r, "Allow", x->allow);
 	if (x->status == 429 || x->status == 503)
 		add_retry(r, x);
-	if (x->status == 408 || x->status == 413 || x->server->draining)
+	if (x->closes || x->status == 408 || x->status == 413 || x->server->draining)
 		header(r, "Connection", "close");
 }

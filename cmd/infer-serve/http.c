@@ -1,9 +1,11 @@
 /* infer-serve/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers.
  *
- * A request whose answer is being made has its connection suspended, and libmicrohttpd does not
- * look at it: http_look asks the kernel whether the client is still there. */
+ * libmicrohttpd does not see a client leave while a connection is suspended, nor if the end of the stream
+ * arrives together with the last bytes: http_look does (conns.h). */
 #include "infer-serve/http.h"
 #include "infer-serve/admit.h"
+#include "infer-serve/answer.h"
+#include "infer-serve/conns.h"
 #include "infer-serve/files.h"
 #include "infer-serve/head.h"
 #include "infer-serve/headers.h"
@@ -11,6 +13,7 @@
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/sse.h"
+#include "infer-serve/strict.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -19,30 +22,21 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* HEAD: memory of a connection, which bounds the head.  IDLE_S: without a byte in either
- * direction a connection ends.  DRAIN: a body that is too large is read up to so many times the
- * limit, so that its sender sees the answer. */
-enum { HEAD = 32 << 10, IDLE_S = 60, DRAIN = 4, BLOCK = 16 << 10, LOOK = 64 };
+/* IDLE_S: without a byte in either direction a connection ends.  DRAIN: a body that is too large is
+ * read up to so many times the limit, so that its sender sees the answer. */
+enum { IDLE_S = 60, DRAIN = 4 };
 #define SECOND INT64_C(1000000000)
 
-/* A connection between requests, or whose head arrives. */
-struct conn {
-	struct conn *prev, *next;
-	int fd;
-	int64_t deadline_ns; /* 0: none */
-};
 struct http {
 	struct MHD_Daemon *daemon;
 	int listener;
-	pthread_mutex_t lock; /* of the list; nothing else is locked under it */
-	struct conn *conns;
+	struct conns conns;
 };
 
 /* ---- connections ---- */
@@ -59,126 +53,35 @@ static struct conn *conn_of(struct MHD_Connection *c)
 	return i ? i->socket_context : NULL;
 }
 
-static void conn_deadline(struct server *s, struct MHD_Connection *c, int64_t at)
+static const struct sockaddr *client(struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i = info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return i ? i->client_addr : NULL;
+}
+
+static void set_conn(struct server *s, struct MHD_Connection *c, enum conn_state state,
+                     int64_t seconds)
 {
 	struct conn *n = conn_of(c);
+	int64_t now = clock_now_ns();
 
-	pthread_mutex_lock(&s->http->lock);
 	if (n)
-		n->deadline_ns = at;
-	pthread_mutex_unlock(&s->http->lock);
+		conns_set(&s->http->conns, n, state, now, seconds ? now + seconds * SECOND : 0);
 }
 
 static void on_connection(void *user, struct MHD_Connection *c, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
 	struct server *s = user;
-	struct http *h = s->http;
-	struct conn *n = *context;
+	struct conns *all = &s->http->conns;
+	int64_t now = clock_now_ns();
 
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		n = mem_zalloc(MEM_BASE, 1, sizeof *n);
-		*context = n;
-		if (!n)
-			return;
-		n->fd = info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-		n->deadline_ns = clock_now_ns() + s->o->header_timeout * SECOND;
-	}
-	if (!n)
-		return;
-	pthread_mutex_lock(&h->lock);
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		n->next = h->conns;
-		if (n->next)
-			n->next->prev = n;
-		h->conns = n;
-	} else {
-		if (n->prev)
-			n->prev->next = n->next;
-		else
-			h->conns = n->next;
-		if (n->next)
-			n->next->prev = n->prev;
-	}
-	pthread_mutex_unlock(&h->lock);
-	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-		mem_free(n);
-}
-
-/* ---- answers ---- */
-
-/* The next events of a stream, called by libmicrohttpd where it can send. */
-static ssize_t read_stream(void *user, uint64_t at, char *to, size_t room)
-{
-	struct exchange *x = user;
-	struct server *s = x->server;
-	ssize_t n = 0;
-
-	(void)at;
-	pthread_mutex_lock(&s->lock);
-	if (x->out.len > (size_t)x->out_sent && !x->gone) {
-		size_t left = x->out.len - x->out_sent;
-
-		n = (ssize_t)sse_cut(x->out.at + x->out_sent, left, room);
-		memcpy(to, x->out.at + x->out_sent, (size_t)n);
-		x->out_sent += (size_t)n;
-		x->sent += n;
-		if (x->out_sent == x->out.len) {
-			buf_clear(&x->out);
-			x->out_sent = 0;
-		}
-	} else if (x->gone || s->closing) {
-		n = MHD_CONTENT_READER_END_WITH_ERROR;
-	} else if (x->ended) {
-		n = MHD_CONTENT_READER_END_OF_STREAM;
-	} else {
-		x->suspended = 1;
-		MHD_suspend_connection(x->connection);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return n;
-}
-
-static enum MHD_Result send_answer(struct exchange *x, struct MHD_Connection *c)
-{
-	int is_file = x->file >= 0;
-	struct MHD_Response *r =
-		is_file ? files_response(x)
-		: x->stage == STAGE_STREAM
-			? MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, x,
-	                                                    NULL)
-			: MHD_create_response_from_buffer(x->out.len, x->out.at ? x->out.at : "",
-	                                                  MHD_RESPMEM_PERSISTENT);
-	enum MHD_Result ok;
-
-	if (!r)
-		return MHD_NO;
-	headers_put(r, x);
-	if (x->stage == STAGE_ANSWER && !is_file)
-		x->sent = x->head ? 0 : (int64_t)x->out.len;
-	ok = MHD_queue_response(c, (unsigned)x->status, r);
-	MHD_destroy_response(r);
-	return ok;
-}
-
-static enum MHD_Result send_preflight(struct exchange *x, struct MHD_Connection *c)
-{
-	struct MHD_Response *r = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-	enum MHD_Result ok;
-
-	if (!r)
-		return MHD_NO;
-	x->status = 200;
-	x->stage = STAGE_ANSWER;
-	headers_put(r, x);
-	MHD_add_response_header(r, "Access-Control-Allow-Credentials", "true");
-	MHD_add_response_header(r, "Access-Control-Allow-Methods",
-	                        strstr(x->allow, "DELETE") ? "GET, POST, DELETE" : "GET, POST");
-	MHD_add_response_header(r, "Access-Control-Allow-Headers", "*");
-	MHD_add_response_header(r, "Allow", x->allow);
-	ok = MHD_queue_response(c, 200, r);
-	MHD_destroy_response(r);
-	return ok;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*context = conns_add(all, info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+		                     client(c), now, now + s->o->header_timeout * SECOND);
+	else if (*context)
+		conns_remove(all, *context, now);
 }
 
 /* ---- heads ---- */
@@ -195,8 +98,7 @@ static char *copy(const char *text)
 
 static char *address(struct MHD_Connection *c)
 {
-	const union MHD_ConnectionInfo *i = info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *a = i ? i->client_addr : NULL;
+	const struct sockaddr *a = client(c);
 	char text[INET6_ADDRSTRLEN + 1] = "unix";
 
 	if (a && a->sa_family == AF_INET)
@@ -269,30 +171,48 @@ static void check_head(struct exchange *x, struct MHD_Connection *c)
 		       (long long)length, (unsigned long long)s->o->max_body);
 }
 
-/* Whether a request that is refused is answered before its body: the client waits for that, or the
- * body is more than is worth reading. */
+/* True if a request that is refused is answered before its body: where it ends is not certain, it has no
+ * key, the client waits for that, or the body is more than is worth reading. */
 static int answer_now(const struct exchange *x, struct MHD_Connection *c)
 {
-	return x->early.kind && (x->early.kind == INFER_FAULT_TOO_LARGE || field(c, "Expect") ||
-	                         head_length(field(c, "Content-Length")) > (int64_t)upload_most(x));
+	return x->early.kind &&
+	       (x->closes || x->early.kind == INFER_FAULT_TOO_LARGE ||
+	        x->early.kind == INFER_FAULT_KEY || x->early.kind == INFER_FAULT_FORBIDDEN ||
+	        (x->server->o->api_key_file && !*x->key) || field(c, "Expect") ||
+	        head_length(field(c, "Content-Length")) > (int64_t)upload_most(x));
+}
+
+/* Refuse a head that is not valid HTTP: nothing that follows it is answered.  Returns 1 if it is valid. */
+static int check_strictly(struct exchange *x, struct MHD_Connection *c, const char *url,
+                          const char *version)
+{
+	struct conn *n = conn_of(c);
+	const struct strict_request r = { c, &n->target, url, x->method, version };
+	int kind = 0;
+	const char *why = strict_head(&r, &kind);
+
+	if (why)
+		refuse(x, kind, "%s", why);
+	/* libmicrohttpd before 1.0 takes line feeds alone for the ends of lines between chunks: where the
+	 * body ends is certain for nobody */
+	x->closes = why || field(c, "Transfer-Encoding");
+	if (!why && n->target.path)
+		url += n->target.path;
+	x->path = copy(*url ? url : "/");
+	return !why;
 }
 
 static enum MHD_Result send_early(struct exchange *x, struct MHD_Connection *c)
 {
 	exchange_fault(x, &x->early);
-	return send_answer(x, c);
+	return answer_send(x, c);
 }
 
-static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const char *url,
-                             const char *method, void **context)
+/* Fill in what the connection and the head say. */
+static void describe(struct exchange *x, struct MHD_Connection *c, const char *method)
 {
-	struct exchange *x = exchange_new(s);
 	const char *id = field(c, "X-Request-Id");
 
-	if (!x)
-		return MHD_NO;
-	*context = x;
-	x->path = copy(url);
 	x->origin = copy(field(c, "Origin"));
 	x->remote = address(c);
 	x->method = method; /* libmicrohttpd's, for as long as the request */
@@ -301,54 +221,81 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 		snprintf(x->id, sizeof x->id, "%s", id);
 	else
 		snprintf(x->id, sizeof x->id, "req_%s", x->name);
-	if (!x->path || !x->remote)
-		return MHD_NO;
 	x->has_trace = head_trace(x->trace, field(c, "traceparent"));
 	x->sampled = x->has_trace && head_parent(x->parent, field(c, "traceparent"));
-	find_endpoint(x, route_method(method));
+}
+
+/* From now on x is the request of this connection, whose body arrives. */
+static void attach(struct exchange *x, struct MHD_Connection *c)
+{
+	struct server *s = x->server;
+	struct conn *n = conn_of(c);
+
+	set_conn(s, c, CONN_BODY, 0);
+	pthread_mutex_lock(&s->lock);
+	n->x = x;
+	x->connection = c;
+	x->fd = n->fd;
+	x->heard_ns = clock_now_ns();
+	x->deadline_ns = x->began_ns + s->o->body_timeout * SECOND;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const char *url,
+                             const char *method, const char *version, void **context)
+{
+	struct exchange *x = conn_of(c) ? exchange_new(s) : NULL;
+	int valid;
+
+	if (!x)
+		return MHD_NO;
+	*context = x;
+	describe(x, c, method);
+	valid = check_strictly(x, c, url, version);
+	if (!x->path || !x->remote)
+		return MHD_NO;
+	if (valid)
+		find_endpoint(x, route_method(method));
 	if (!x->early.kind && !head_seconds(&x->timeout_s, field(c, "X-Request-Timeout")))
 		refuse(x, INFER_FAULT_INVALID, "X-Request-Timeout is not 0 to 1000000 seconds");
 	if (x->endpoint)
 		check_head(x, c);
-	origin_check(x, c);
+	if (valid)
+		origin_check(x, c);
 	query_take(x, c);
-	conn_deadline(s, c, 0);
-	pthread_mutex_lock(&s->lock);
-	x->connection = c;
-	x->fd = info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	x->deadline_ns = x->began_ns + s->o->body_timeout * SECOND;
-	pthread_mutex_unlock(&s->lock);
-	return answer_now(x, c) ? send_early(x, c) : MHD_YES;
+	attach(x, c);
+	if (!answer_now(x, c))
+		return MHD_YES;
+	conn_of(c)->linger = 1;
+	x->closes |= head_length(field(c, "Content-Length")) > 0;
+	return send_early(x, c);
 }
 
 /* ---- bodies ---- */
 
-/* Answer without libmicrohttpd, which takes no answer while a body arrives, and end the connection.
- * Under the lock: the descriptor is that of the exchange. */
-static void answer_raw(struct exchange *x, int kind, const char *reason, const char *message)
+/* A target is known: nothing else of the head is.  One with too many arguments is answered here, since
+ * libmicrohttpd 0.9.75 would say nothing if they found no room. */
+static void *on_target(void *user, const char *target, struct MHD_Connection *c)
 {
-	struct infer_fault f = { .kind = kind };
-	struct buf error, all;
+	struct server *s = user;
+	struct conn *n = conn_of(c);
+	struct exchange *x;
 
-	snprintf(f.error.message, sizeof f.error.message, "%s", message);
-	buf_init(&error, MEM_BASE);
-	buf_init(&all, MEM_BASE);
-	exchange_error(&error, x, &f);
-	buf_printf(&all,
-	           "HTTP/1.1 %d %s\r\nServer: infer-serve\r\nX-Request-Id: %s\r\nContent-Type: "
-	           "%s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n",
-	           infer_fault_status(kind), reason, x->id, exchange_json, error.len);
-	buf_put(&all, error.at ? error.at : "", error.len);
-	/* under TLS nobody else can write to the connection: it only ends */
-	if (!error.bad && !all.bad && !x->server->cert.len &&
-	    send(x->fd, all.at, all.len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-		/* the client is gone, or does not read: it only sees the end */
-	}
-	x->status = infer_fault_status(kind);
-	x->deadline_ns = 0;
-	shutdown(x->fd, SHUT_RDWR);
-	buf_fini(&error);
-	buf_fini(&all);
+	if (!n)
+		return NULL;
+	strict_target(&n->target, target);
+	set_conn(s, c, CONN_HEAD, s->o->header_timeout);
+	if (n->target.kind != INFER_FAULT_TARGET || !(x = exchange_new(s)))
+		return NULL;
+	x->path = mem_strndup(MEM_BASE, target, strcspn(target, "?"));
+	x->remote = address(c);
+	x->method = "";
+	snprintf(x->id, sizeof x->id, "req_%s", x->name);
+	pthread_mutex_lock(&s->lock);
+	x->fd = n->fd;
+	answer_raw(x, INFER_FAULT_TARGET, "URI Too Long", n->target.why);
+	pthread_mutex_unlock(&s->lock);
+	return x;
 }
 
 /* A piece of the body.  0: the connection is to be closed. */
@@ -356,8 +303,13 @@ static int take_body(struct exchange *x, const char *at, size_t n)
 {
 	struct server *s = x->server;
 	uint64_t most = upload_most(x);
+	int64_t now = clock_now_ns();
 
 	x->body_bytes += n;
+	conns_seen(&s->http->conns, conn_of(x->connection), now);
+	pthread_mutex_lock(&s->lock);
+	x->heard_ns = now;
+	pthread_mutex_unlock(&s->lock);
 	if (x->early.kind && x->early.kind != INFER_FAULT_TOO_LARGE)
 		return x->body_bytes <= most;
 	if (x->body_bytes <= most) {
@@ -386,16 +338,22 @@ static enum MHD_Result hand_on(struct exchange *x, struct MHD_Connection *c)
 	struct server *s = x->server;
 	int busy;
 
+	set_conn(s, c, CONN_WHOLE, 0);
 	if (x->early.kind)
 		return send_early(x, c);
 	if (!x->endpoint)
-		return send_preflight(x, c);
+		return answer_preflight(x, c);
 	if (x->endpoint->flags & EP_QUICK) {
 		x->endpoint->handle(x);
-		return send_answer(x, c);
+		return answer_send(x, c);
 	}
 	pthread_mutex_lock(&s->lock);
-	busy = admit_full(x);
+	x->gone |= conn_of(c)->left;
+	busy = x->gone ? 0 : admit_full(x);
+	if (x->gone) {
+		pthread_mutex_unlock(&s->lock);
+		return MHD_NO;
+	}
 	if (!busy) {
 		s->n_admitted++;
 		x->user->admitted++;
@@ -423,9 +381,8 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
 	enum stage stage;
 	int over;
 
-	(void)version;
 	if (!x)
-		return begin(s, c, url, method, context);
+		return begin(s, c, url, method, version, context);
 	if (*n) {
 		size_t bytes = *n;
 
@@ -435,13 +392,13 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
 	pthread_mutex_lock(&s->lock);
 	stage = x->stage;
 	x->deadline_ns = 0;
-	over = x->gone || s->closing;
+	over = x->gone || x->is_raw || s->closing;
 	pthread_mutex_unlock(&s->lock);
 	if (over)
 		return MHD_NO;
 	if (stage == STAGE_BODY)
 		return hand_on(x, c);
-	return stage == STAGE_WORK ? MHD_YES : send_answer(x, c);
+	return stage == STAGE_WORK ? MHD_YES : answer_send(x, c);
 }
 
 static void on_completed(void *user, struct MHD_Connection *c, void **context,
@@ -451,18 +408,20 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 	struct exchange *x = *context;
 	int status;
 
-	conn_deadline(s, c, clock_now_ns() + (IDLE_S + s->o->header_timeout) * SECOND);
+	set_conn(s, c, CONN_IDLE, IDLE_S + s->o->header_timeout);
 	if (!x)
 		return;
 	*context = NULL;
 	pthread_mutex_lock(&s->lock);
+	if (conn_of(c))
+		conn_of(c)->x = NULL;
 	x->connection = NULL;
 	x->fd = -1;
 	x->deadline_ns = 0;
 	if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		x->gone = 1;
 	/* 499: nothing could be written, or not all of it */
-	status = x->gone && x->status != 408 && x->status != 413 ? 499 : x->status;
+	status = x->gone && !x->is_raw && x->status != 408 && x->status != 413 ? 499 : x->status;
 	metrics_request(exchange_metrics(x), route_index(x->endpoint), status);
 	if (x->gone) /* only then has the engine something to do: waking it costs more than a short answer */
 		pthread_cond_signal(&s->engine_wake);
@@ -484,45 +443,53 @@ void http_wake(struct exchange *x)
 	MHD_resume_connection(x->connection);
 }
 
-void http_look(struct server *s)
+/* A client has closed its connection, or its sending side.  A shutdown for reading makes libmicrohttpd look
+ * again: it finds what has arrived, then the end.  If it was about to look anyway, it sees only one of the
+ * two; so conns_look repeats this. */
+static void end_request(struct conn *n)
 {
-	struct exchange *of[LOOK], *x = s->exchanges;
-	struct pollfd p[LOOK];
+	struct exchange *x = n->x;
 
-	while (x) {
-		nfds_t fds = 0;
-
-		for (; x && fds < LOOK; x = x->next)
-			if (x->suspended && !x->gone && x->fd >= 0) {
-				p[fds] = (struct pollfd){ .fd = x->fd, .events = POLLRDHUP };
-				of[fds++] = x;
-			}
-		if (!fds || poll(p, fds, 0) < 1)
-			continue;
-		for (nfds_t i = 0; i < fds; i++)
-			if (p[i].revents) {
-				of[i]->gone = 1;
-				http_wake(of[i]);
-			}
+	if (x && (x->stage == STAGE_WORK || x->stage == STAGE_STREAM)) {
+		x->gone = 1;
+		http_wake(x);
+	} else {
+		shutdown(n->fd, SHUT_RD);
 	}
 }
+
+int64_t http_look(struct server *s, int64_t now)
+{
+	/* the engine's thread begins before there is one, and ends after it */
+	return s->http ? conns_look(&s->http->conns, now, end_request) : INT64_MAX;
+}
+
+int http_watched(const struct server *s) { return s->http->conns.poll; }
 
 void http_check(struct server *s, int64_t now)
 {
 	pthread_mutex_lock(&s->lock);
-	for (struct exchange *x = s->exchanges; x; x = x->next)
-		if (x->stage == STAGE_BODY && x->fd >= 0 && x->deadline_ns && now > x->deadline_ns)
+	for (struct exchange *x = s->exchanges; x; x = x->next) {
+		if (x->stage != STAGE_BODY || x->fd < 0 || !x->deadline_ns)
+			continue;
+		if (now > x->deadline_ns)
 			answer_raw(x, INFER_FAULT_TIMEOUT, "Request Timeout",
 			           "the body did not arrive in time");
+		else if (s->draining && (s->cut || now > x->heard_ns + SECOND))
+			answer_raw(x, INFER_FAULT_UNAVAILABLE, "Service Unavailable",
+			           "the server is shutting down");
+	}
 	pthread_mutex_unlock(&s->lock);
-	pthread_mutex_lock(&s->http->lock);
-	for (struct conn *n = s->http->conns; n; n = n->next)
-		if (n->deadline_ns && now > n->deadline_ns) {
-			n->deadline_ns = 0;
-			shutdown(n->fd, SHUT_RDWR);
-		}
-	pthread_mutex_unlock(&s->http->lock);
+	conns_check(&s->http->conns, now);
 }
+
+/* Of libmicrohttpd before 1.0 the strict level answers requests without Host with two heads, and those with
+ * a space in their target not at all: strict_head refuses both. */
+#if MHD_VERSION >= 0x00097701
+#define STRICTEST MHD_OPTION_CLIENT_DISCIPLINE_LVL, 3
+#else
+#define STRICTEST MHD_OPTION_STRICT_FOR_CLIENT, 0
+#endif
 
 static void on_log(void *user, const char *fmt, va_list args)
 {
@@ -540,11 +507,16 @@ int http_open(struct server *s, int socket, infer_error *err)
 	unsigned flags =
 		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
 
-	s->http = h;
 	if (!h)
 		return err_set(err, INFER_ENOMEM, "out of memory for the server");
 	h->listener = socket;
-	pthread_mutex_init(&h->lock, NULL);
+	int rc = conns_open(&h->conns, s->o->max_connections, &s->secret, &s->o->trusted_proxies,
+	                    err);
+
+	pthread_mutex_lock(&s->lock);
+	s->http = h;
+	pthread_mutex_unlock(&s->lock);
+	TRY(rc);
 
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert.at },
@@ -559,9 +531,9 @@ int http_open(struct server *s, int socket, infer_error *err)
 		head_unescape, NULL, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_NOTIFY_COMPLETED,
 		on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned)s->o->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEAD,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, s->cert.len ? tls : &none,
-		MHD_OPTION_END);
+		(unsigned)s->o->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		(size_t)STRICT_POOL, MHD_OPTION_URI_LOG_CALLBACK, on_target, s, STRICTEST,
+		MHD_OPTION_ARRAY, s->cert.len ? tls : &none, MHD_OPTION_END);
 	if (!h->daemon && s->cert.len)
 		return err_set(err, INFER_EFORMAT,
 		               "%s and %s are no certificate with its key (-vv says more)",
@@ -594,7 +566,9 @@ void http_close(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 	if (h->daemon)
 		MHD_stop_daemon(h->daemon);
-	pthread_mutex_destroy(&h->lock);
-	mem_free(h);
+	pthread_mutex_lock(&s->lock);
 	s->http = NULL;
+	pthread_mutex_unlock(&s->lock);
+	conns_close(&h->conns);
+	mem_free(h);
 }

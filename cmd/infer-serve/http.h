@@ -19,6 +19,9 @@ void http_close(struct server *s);
 
 /* Under s->lock: the HTTP side of x continues, if it waits for an answer. */
 void http_wake(struct exchange *x);
-/* Under s->lock: mark the exchanges whose client closed the connection. */
-void http_look(struct server *s);
+/* Under s->lock: end the requests whose clients closed the connection, or its sending side.  Returns the
+ * time of the next call that is needed; INT64_MAX: none is. */
+int64_t http_look(struct server *s, int64_t now_ns);
+/* A descriptor that is readable when http_look has something to do. */
+int http_watched(const struct server *s);
 #endif

@@ -24,5 +24,6 @@ struct serve_opts {
 	int no_slots, no_page;
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;
 	uint64_t max_body, max_file;
+	struct opt_list trusted_proxies; /* addresses (conns.h) */
 };
 #endif

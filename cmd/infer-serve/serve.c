@@ -1,5 +1,6 @@
 /* infer-serve/serve.c - the server from its start to its end: model, threads, signals. */
 #include "infer-serve/serve.h"
+#include "infer-serve/conns.h"
 #include "infer-serve/harden.h"
 #include "infer-serve/http.h"
 #include "infer-serve/listen.h"
@@ -20,9 +21,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TICK_MS: between two looks at the deadlines.  FLUSH_MS: for the last bytes of answers that were
+/* TICK_NS: between two looks at the deadlines.  FLUSH_NS: for the last bytes of answers that were
  * cut off. */
-enum { TICK_MS = 100, FLUSH_MS = 1000 };
+#define TICK_NS INT64_C(100000000)
+#define SECOND INT64_C(1000000000)
+#define FLUSH_NS SECOND
 
 /* ---- signals ---- */
 
@@ -54,15 +57,24 @@ static int catch_signals(infer_error *err)
 	return INFER_OK;
 }
 
-/* Wait for a signal; 0: none came in TICK_MS. */
-static int next_signal(void)
+/* Wait for a signal, and end the requests of clients that leave; 0: no signal came within TICK_NS. */
+static int next_signal(struct server *s)
 {
-	struct pollfd p = { .fd = signal_pipe[0], .events = POLLIN };
-	char c = 0;
+	struct pollfd p[] = { { .fd = signal_pipe[0], .events = POLLIN },
+		              { .fd = http_watched(s), .events = POLLIN } };
+	int64_t now = clock_now_ns(), until = now + TICK_NS, next;
+	char c;
 
-	if (poll(&p, 1, TICK_MS) < 1 || read(signal_pipe[0], &c, 1) != 1)
-		return 0;
-	return c;
+	for (; now < until; now = clock_now_ns()) {
+		pthread_mutex_lock(&s->lock);
+		next = http_look(s, now);
+		pthread_mutex_unlock(&s->lock);
+		next = next < until ? next : until;
+		if (poll(p, 2, (int)((next - now) / 1000000) + 1) > 0 && p[0].revents &&
+		    read(signal_pipe[0], &c, 1) == 1)
+			return c;
+	}
+	return 0;
 }
 
 /* ---- opening ---- */
@@ -113,11 +125,25 @@ static int check_device(const struct serve_opts *o, infer_error *err)
 	return engine_keep_cpu(&eo, "--config", err);
 }
 
+static int check_proxies(const struct serve_opts *o, infer_error *err)
+{
+	uint8_t address[CONN_ADDRESS];
+
+	for (int i = 0; i < o->trusted_proxies.n; i++)
+		if (!conns_address(address, o->trusted_proxies.at[i]))
+			return err_set(
+				err, INFER_EINVAL,
+				"--trusted-proxy %.80s: it must be an address of IPv4 or IPv6",
+				o->trusted_proxies.at[i]);
+	return INFER_OK;
+}
+
 static int open_all(struct server *s, struct listener *l, infer_error *err)
 {
 	const struct serve_opts *o = s->o;
 
 	TRY(check_device(o, err));
+	TRY(check_proxies(o, err));
 	if (o->config && ((o->model && !env_name(o->model)) || o->alias))
 		return err_set(err, INFER_EINVAL,
 		               "--config names the models: %s does not go with it",
@@ -198,11 +224,16 @@ static int64_t exchanges(struct server *s)
 	return n;
 }
 
-/* No new connections; requests that run may end, for a while. */
+/* No new connections; requests that run may end, for a while, and the last bytes of those that are cut
+ * off are written within the same time.  Returns when all have ended, or the time is over. */
 static void drain(struct server *s, struct listener *l)
 {
-	int64_t until = clock_now_ns() + s->o->drain * 1000000000;
+	const int64_t all = s->o->drain * SECOND, begin = clock_now_ns();
+	int64_t flush = all ? all / 2 : FLUSH_NS, until;
 
+	if (flush > FLUSH_NS)
+		flush = FLUSH_NS;
+	until = begin + (all > flush ? all - flush : 0);
 	s->draining = 1;
 	http_quiesce(s);
 	batches_stop(s);
@@ -210,7 +241,7 @@ static void drain(struct server *s, struct listener *l)
 	sig_unfinished(NULL);
 	while (exchanges(s) && clock_now_ns() < until) {
 		http_check(s, clock_now_ns());
-		if (next_signal() == SIGTERM) /* twice: at once */
+		if (next_signal(s) == SIGTERM) /* twice: at once */
 			break;
 	}
 	if (!exchanges(s))
@@ -219,9 +250,10 @@ static void drain(struct server *s, struct listener *l)
 	s->cut = 1;
 	pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
-	until = clock_now_ns() + FLUSH_MS * INT64_C(1000000);
+	until = clock_now_ns() + flush;
+	http_check(s, clock_now_ns());
 	while (exchanges(s) && clock_now_ns() < until)
-		(void)next_signal();
+		(void)next_signal(s);
 }
 
 /* 1: no request for --idle seconds, and none now */
@@ -233,7 +265,7 @@ static int is_idle(struct server *s)
 	if (!s->o->idle)
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	idle = !s->n_exchanges && now - s->ended_ns > s->o->idle * 1000000000;
+	idle = !s->n_exchanges && now - s->ended_ns > s->o->idle * SECOND;
 	pthread_mutex_unlock(&s->lock);
 	return idle;
 }
@@ -241,7 +273,7 @@ static int is_idle(struct server *s)
 static void watch(struct server *s, struct listener *l)
 {
 	for (;;) {
-		int sig = next_signal();
+		int sig = next_signal(s);
 
 		if (sig == SIGTERM || is_idle(s))
 			break;

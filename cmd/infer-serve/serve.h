@@ -69,16 +69,19 @@ struct exchange {
 	int64_t began_ns;
 	struct infer_fault early; /* known from the head alone; param NULL */
 	const char *allow;        /* of a 405 */
+	int closes;               /* its connection ends after the answer */
 
 	/* under lock */
 	struct MHD_Connection *connection; /* NULL: the HTTP side is done with it */
 	int fd;
 	int64_t deadline_ns; /* for the body; 0: none */
+	int64_t heard_ns;    /* when bytes of it arrived */
 	enum stage stage;
 	struct fair_user *user; /* whose key it has */
 	struct served *model;   /* that it is for; NULL: none, or not known yet */
 	int suspended, gone, ended, admitted, retry_s;
-	int refs; /* the HTTP side, and the thread that makes the answer */
+	int is_raw; /* answered without libmicrohttpd */
+	int refs;   /* the HTTP side, and the thread that makes the answer */
 	int status;
 	const char *type;
 	int64_t sent;    /* bytes, of all */

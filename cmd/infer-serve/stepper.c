@@ -405,7 +405,7 @@ static void wait_for_work(struct server *s, int *over, int *cut)
 	pthread_mutex_lock(&s->lock);
 	while (!has_work(s) && !s->inbox && s->stop < STOP_ALL)
 		pthread_cond_wait(&s->engine_wake, &s->lock);
-	http_look(s);
+	(void)http_look(s, clock_now_ns());
 	for (struct exchange *x = s->inbox; x; x = next) {
 		next = x->next_job;
 		fair_put(&x->model->fair, &x->turn);

@@ -18,8 +18,7 @@
 extern "C" {
 #endif
 
-/* Texts that end a match of DRY, as token sequences: every token that contains one of them, and
- * the encoding of each text of several tokens.  Immutable. */
+/* Texts that end a match of DRY: the tokens that contain one, and its own tokens.  Immutable. */
 typedef struct infer_breakers infer_breakers;
 /* texts: borrowed; n 0: nothing ends a match.  O(vocabulary).
  * INFER_EINVAL  an empty text INFER_ENOMEM */
@@ -44,8 +43,10 @@ enum infer_fault_kind {
 	INFER_FAULT_METHOD,      /* 405 */
 	INFER_FAULT_TIMEOUT,     /* 408 */
 	INFER_FAULT_TOO_LARGE,   /* 413: its body */
+	INFER_FAULT_TARGET,      /* 414: its target is too long */
 	INFER_FAULT_MEDIA_TYPE,  /* 415 */
 	INFER_FAULT_BUSY,        /* 429: the queue is full */
+	INFER_FAULT_HEAD,        /* 431: its head is too long */
 	INFER_FAULT_SERVER,      /* 500: not an error of the request */
 	INFER_FAULT_OFF,         /* 501: switched off in this process */
 	INFER_FAULT_UNAVAILABLE, /* 503: loading or shutting down */
@@ -62,8 +63,7 @@ int infer_fault_status(int kind); /* the HTTP status */
 
 /* ---- readers ---- */
 
-/* The values for fields that a request leaves out.  Everything is borrowed for as long as the
- * reader and its jobs live. */
+/* The values for fields that a request leaves out; borrowed while the reader and its jobs live. */
 struct infer_job_opts {
 	const infer_model *model;
 	int32_t ctx; /* of the engine, for requests that may be truncated; 0: none is */

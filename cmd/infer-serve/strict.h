@@ -1,0 +1,37 @@
+/* infer-serve/strict.h - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check.
+ *
+ * Two programs that disagree about where a request ends let one client's bytes become another's request.
+ * What breaks a rule below is refused, and its connection is closed. */
+#ifndef INFER_SERVE_STRICT_H
+#define INFER_SERVE_STRICT_H
+#include <stddef.h>
+
+struct MHD_Connection;
+
+/* A request target, as it arrived: before its escapes are replaced and its query is cut off. */
+struct strict_target {
+	size_t n;        /* bytes */
+	size_t path;     /* where its path begins: 0, or after the authority of an absolute URL */
+	int kind;        /* why it is refused: enum infer_fault_kind; 0: it is not */
+	const char *why; /* static */
+};
+enum {
+	STRICT_TARGET = 16 << 10, /* bytes of a target */
+	STRICT_ARGUMENTS = 64,    /* arguments after its question mark */
+	STRICT_HEAD = 32 << 10,   /* bytes of a head */
+	STRICT_FIELDS = 200,      /* fields of a head */
+	STRICT_ORIGIN = 1 << 10,  /* bytes of the field Origin, which is part of the answer */
+	STRICT_POOL =
+		64 << 10, /* memory of a connection: a head, its table, and the answer's head */
+};
+/* Examine a target.  target: NULL: there is none. */
+void strict_target(struct strict_target *t, const char *target);
+
+struct strict_request {
+	struct MHD_Connection *connection;
+	const struct strict_target *target;
+	const char *url, *method, *version; /* those that libmicrohttpd passes, not copies */
+};
+/* Examine a whole head.  Returns why it is refused, static, with *kind; NULL: it is valid. */
+const char *strict_head(const struct strict_request *r, int *kind);
+#endif
