@@ -191,7 +191,7 @@ _infer_serve()
 	--listen | --alias | --cors | --server-name | --otlp) return ;;
 	--config | --api-key-file | --tls-cert | --tls-key | --access-log | --files-dir | --template) _infer_files; return ;;
 	--log-requests) _infer_words 'content'; return ;;
-	-n | --max-tokens | --max-queue | --max-connections | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
+	-n | --max-tokens | --max-queue | --max-connections | --trusted-proxy | --max-body | --max-file | --header-timeout | --body-timeout | --idle | --drain) return ;;
 	-m | --model) _infer_model; return ;;
 	--template-args | --split | -t | --threads | -c | --ctx | --kv-bytes | --swap-bytes | --prefill-chunk | --step-ms) return ;;
 	--think) _infer_words 'on off'; return ;;
