@@ -26,8 +26,12 @@ refused_name()
 	for host in localhost "localhost:$PORT" 127.0.0.1 "127.0.0.1:$PORT" '[::1]' '[::1]:99' infer.example INFER.EXAMPLE:8443 other.example; do
 		same "$host 200" "$host $(code -H "Host: $host" "$URL/v1/models")"
 	done
-	for host in evil.example "evil.example:$PORT" localhost.evil.example xinfer.example 10.0.0.1 0.0.0.0 '[::2]' a@localhost localhost:80:80; do
+	for host in evil.example "evil.example:$PORT" localhost.evil.example xinfer.example 10.0.0.1 0.0.0.0 '[::2]'; do
 		refused_name "$host"
+	done
+	# neither is the name of a host
+	for host in a@localhost localhost:80:80; do
+		same "$host 400" "$host $(code -H "Host: $host" "$URL/v1/models")"
 	done
 	# no request that generates, counts or is asked before another is let through
 	for path in /v1/completions /tokenize /v1/infer; do
