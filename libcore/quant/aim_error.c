@@ -74,7 +74,8 @@ static void on_piece(void *user, int64_t i, int worker)
 	} else {
 		weighs = importance_alone(s->w, k->type, s->x, n);
 	}
-	to->encode(s->out, s->x, weighs ? s->w : NULL, n / (size_t)to->info.block, k->how);
+	type_encode(k->type, s->out, s->x, weighs ? s->w : NULL, n / (size_t)to->info.block,
+	            k->how);
 	to->decode(s->w, s->out, n / (size_t)to->info.block);
 	for (size_t j = 0; j < n; j++) {
 		double e = (double)s->w[j] - (double)s->x[j];

@@ -102,8 +102,8 @@ static void on_piece(void *user, int64_t i, int worker)
 	} else if (importance_alone(s->w, q->type, s->x, n)) {
 		importance = s->w;
 	}
-	to->encode(p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x, importance,
-	           n / (size_t)to->info.block, p->a->how);
+	type_encode(q->type, p->image + q->at + type_row_bytes(q->type, (int64_t)at), s->x,
+	            importance, n / (size_t)to->info.block, p->a->how);
 }
 
 static void fill(struct aim_probe *p)

@@ -104,7 +104,8 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 	} else if (importance_alone(s->w, t->type, s->x, n)) {
 		importance = s->w;
 	}
-	out->encode(s->out, s->x, importance, n / (size_t)out->info.block, t->plain | k->q->how);
+	type_encode(t->type, s->out, s->x, importance, n / (size_t)out->info.block,
+	            t->plain | k->q->how);
 	return s->out;
 }
 
@@ -353,9 +354,9 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 
 			if (way == 2)
 				importance_weigh(w, types[0], x, ones, SAMPLE);
-			t->encode(out, x, alone || way == 2 ? w : NULL,
-			          (size_t)(SAMPLE / t->info.block),
-			          q->how | (way ? 0 : ENCODE_PLAIN));
+			type_encode(types[0], out, x, alone || way == 2 ? w : NULL,
+			            (size_t)(SAMPLE / t->info.block),
+			            q->how | (way ? 0 : ENCODE_PLAIN));
 			sha256_add(s, out, write_bytes(types[0], SAMPLE));
 		}
 	}

@@ -49,6 +49,20 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
+static void put_scale(struct iq1_m *b, uint16_t d)
+{
+	for (int k = 0; k < 4; k++) {
+		int sc = num_u16(b->sc + 2 * k) & 0xfff;
+
+		search_put(b->sc + 2 * k, (uint16_t)(sc | (d >> 4 * k & 15) << 12));
+	}
+}
+
+static void rescale(void *block, double by)
+{
+	put_scale(block, search_f16((float)((double)num_f16(scale_bits(block)) * by)));
+}
+
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_points p = { .dims = 8,
@@ -72,11 +86,12 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 			b->qh[i / 2] |= (uint8_t)((k.q[i] >> 8 | k.signs[i] << 3) << i % 2 * 4);
 		}
 		for (int i = 0; i < 4; i++) {
-			int sc = (k.d >> 4 * i & 15) << 12;
+			int sc = 0;
 			for (int l = 0; l < 4; l++)
 				sc |= k.sc[4 * i + l] << 3 * l;
 			search_put(b->sc + 2 * i, (uint16_t)sc);
 		}
+		put_scale(b, k.d);
 	}
 }
 
@@ -112,6 +127,7 @@ const struct type type_iq1_m = {
 	{ "IQ1_M", 29, 256, sizeof(struct iq1_m), 0 },
 	decode,
 	encode,
+	.rescale = rescale,
 	.bad = bad,
 	.unit = 8,
 	.round = round_fixed,

@@ -33,7 +33,6 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                   .n = 8,
 		                   .most = 7,
 		                   .shift = 4,
-		                   .louder = 1,
 		                   .unit = 0.125f,
 		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
 		                   .grid = (const int8_t *)grid_iq1 };

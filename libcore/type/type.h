@@ -37,6 +37,8 @@ struct type {
 	int n_f16;
 	uint16_t f16[2];
 	size_t (*bad)(const void *src, size_t blocks);
+	/* Multiply the scales of a block.  NULL: they are the n_f16 fields. */
+	void (*rescale)(void *block, double by);
 };
 
 #define TYPE(x) extern const struct type type_##x;
@@ -46,6 +48,11 @@ struct type {
 const struct type *type_get(int type); /* NULL outside the enum */
 /* How many vectors of four floats the registers hold that `how` allows: 1, 2 or 4. */
 int type_width(int how);
+/* Write the codes of encode, then remove the bias of the scales in types of less than 4.5 bits: the
+ * weighted regression of a block's values on src gets the slope 1 (unbias.c).  With ENCODE_PLAIN the
+ * scales stay. */
+void type_encode(int type, void *dst, const float *src, const float *importance, size_t blocks,
+                 int how);
 size_t type_row_bytes(int type, int64_t n); /* n a multiple of the block, checked by the caller */
 /* Byte of the first float in src that is infinite or NaN, SIZE_MAX if all are finite.  n elements,
  * whole blocks. */

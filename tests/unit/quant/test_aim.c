@@ -159,7 +159,7 @@ static double error_of(int type, const float *importance)
 		importance_weigh(w, type, x, w, COLUMNS * ROWS);
 	else
 		weighs = importance_alone(w, type, x, COLUMNS * ROWS);
-	t->encode(out, x, weighs ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block), 0);
+	type_encode(type, out, x, weighs ? w : NULL, (size_t)(COLUMNS * ROWS / t->info.block), 0);
 	t->decode(back, out, (size_t)(COLUMNS * ROWS / t->info.block));
 	for (int i = 0; i < COLUMNS * ROWS; i++) {
 		double e = (double)back[i] - (double)x[i];

@@ -97,8 +97,8 @@ static void expect(unsigned char *want, int type, int weighed)
 		importance_weigh(w, type, x, w, VALUES);
 	else
 		weighed = importance_alone(w, type, x, VALUES);
-	type_get(type)->encode(want, x, weighed ? w : NULL,
-	                       (size_t)(VALUES / infer_type_info(type)->block), 0);
+	type_encode(type, want, x, weighed ? w : NULL,
+	            (size_t)(VALUES / infer_type_info(type)->block), 0);
 }
 
 static int unfinished(void)
