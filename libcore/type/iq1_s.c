@@ -33,6 +33,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                   .n = 8,
 		                   .most = 7,
 		                   .shift = 4,
+		                   .louder = 1,
 		                   .unit = 0.125f,
 		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
 		                   .grid = (const int8_t *)grid_iq1 };
@@ -79,6 +80,7 @@ const struct type type_iq1_s = {
 	encode,
 	.n_f16 = 1,
 	.f16 = { 0 },
+	.raised = 1,
 	.unit = 8,
 	.round = round_fixed,
 };

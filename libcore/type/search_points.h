@@ -14,6 +14,7 @@ struct search_points {
 	int even;   /* 8 values have an even number of minus signs */
 	int shift;  /* so many points share a shift; 0: none, coordinates are positive */
 	int refits; /* how many more times a group's scale is fitted to its points */
+	int louder; /* d is above that of the least error: see search_points.c */
 	float unit; /* value = unit d (2 sc + 1) coordinate; a power of two */
 	/* The values of a coordinate, ascending, about equally far apart: v[0] is followed by v[1],
 	 * or with shifts, v[0] are those shifted up, v[1] down. */

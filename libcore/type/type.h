@@ -39,6 +39,7 @@ struct type {
 	size_t (*bad)(const void *src, size_t blocks);
 	/* Multiply the scales of a block.  NULL: they are the n_f16 fields. */
 	void (*rescale)(void *block, double by);
+	int raised; /* encode raises the scales itself: type_encode leaves them */
 };
 
 #define TYPE(x) extern const struct type type_##x;
