@@ -50,8 +50,9 @@ static void rescale(const struct type *t, unsigned char *block, double by)
 		           search_f16((float)((double)block_f16(block + t->f16[i]) * by)));
 }
 
-/* IQ1_S gets back the norm only, not the slope: on texts that a model predicts well, the slope 1 costs
- * half as much again, and nothing is gained on others (search_points.c).  With 4.5 bits and more the slope is near 1, and models lose no less where it is exactly 1. */
+/* IQ1_S gets back the norm only, not the slope (search_points.c): on texts that a model predicts well,
+ * the slope 1 costs a quarter more, and on others nothing is gained.  With 4.5 bits and more the slope
+ * is near 1, and models lose no less where it is exactly 1. */
 static int biased(const struct type *t)
 {
 	return !t->raised && t->info.block_bytes * 16 < 9 * t->info.block &&
