@@ -179,6 +179,6 @@ terminal() # REGEX SIGNAL COMMAND
 }
 
 @test "infer-bench: turns done of all, and the time left" {
-	terminal '(prefill|decode) [0-9]+, 0 behind, 1 at once: [0-9]+/[0-9]+, [0-9]+:[0-9]{2} left' TERM \
+	terminal '(prefill|decode) [0-9]+, 0 behind, 1 at once: [0-9]+/[0-9]+, [0-9]+:[0-9]{2}(:[0-9]{2})? left' TERM \
 		"infer-bench run -m $SLOW -t 1 --isa ref -p 64 -n 16 --repeat 1000 >out"
 }

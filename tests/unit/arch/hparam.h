@@ -40,16 +40,17 @@ static const struct key conv[] = { { "llama.shortconv.l_cache", U32, 3 } };
 
 static void put_key(struct make *m, const struct key *k, const char *name)
 {
-	uint32_t u = (uint32_t)k->v;
-	int32_t i = (int32_t)k->v;
-	uint64_t w = (uint64_t)k->v;
+	/* the bits of a negative number are those of its own type */
+	const int whole = k->kind == U32 || k->kind == I32 || k->kind == U64;
+	uint64_t w = !whole ? 0 : k->v < 0 ? (uint64_t)(int64_t)k->v : (uint64_t)k->v;
+	int32_t i = (int32_t)w;
 	float f = (float)k->v;
 
 	switch (k->kind) {
 	case NONE:
 		break;
 	case U32:
-		make_key_u32(m, name, u);
+		make_key_u32(m, name, (uint32_t)w);
 		break;
 	case I32:
 		make_key(m, name, INFER_META_I32);
