@@ -378,6 +378,18 @@ sees()
 	screen
 	return 1
 }
+# clear_screen TEXT: clear the screen until TEXT, which was there, is gone
+clear_screen()
+{
+	keys C-l
+	for _ in $(seq 600); do
+		screen >now || return
+		grep -q -- "$1" now || return 0
+		sleep .1
+	done
+	echo "still there: $1"
+	return 1
+}
 keys() { tm send-keys "$@"; }
 resize() # COLUMNS ROWS: tmux shows the window at once, and tells the program a little later
 {
@@ -453,7 +465,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 		if [ "$no" = yellow ]; then keys C-c; else say "$no"; fi
 		sees '^\(not saved\)'
 		sees '^> *$'
-		keys C-l
+		clear_screen Replace
 		sees '^> *$'
 		same mine "$(cat it.json)"
 	done
@@ -461,7 +473,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^Replace it'
 	say y
 	sees '2 messages saved'
-	keys C-l
+	clear_screen Replace
 	say '/save it.json'
 	sees '2 messages saved'
 	run ! grep -q Replace now
