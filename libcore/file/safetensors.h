@@ -1,0 +1,55 @@
+/* file/safetensors.h - the tensors of safetensors files: an 8-byte length, a JSON object of names with
+ * dtype, shape and data_offsets, then the data.
+ * https://github.com/huggingface/safetensors */
+#ifndef FILE_SAFETENSORS_H
+#define FILE_SAFETENSORS_H
+#include "base/arena.h"
+#include "file/file.h"
+
+enum safetensors_dtype {
+	ST_F64,
+	ST_F32,
+	ST_F16,
+	ST_BF16,
+	ST_F8_E4M3,
+	ST_F8_E5M2,
+	ST_I64,
+	ST_I32,
+	ST_I16,
+	ST_I8,
+	ST_U64,
+	ST_U32,
+	ST_U16,
+	ST_U8,
+	ST_BOOL,
+	ST_DTYPES
+};
+enum { ST_MAX_DIMS = 8 };
+struct safetensors_tensor {
+	struct infer_str name;      /* unescaped; owned by the table, or in the mapping */
+	int dtype;                  /* enum safetensors_dtype */
+	int n_dims;                 /* 0 ... ST_MAX_DIMS */
+	int64_t shape[ST_MAX_DIMS]; /* as in the file: the last one is contiguous */
+	int shard;                  /* index of f->shards */
+	uint64_t offset;            /* of its first byte, from the start of that shard */
+	uint64_t bytes;
+	const unsigned char *data; /* not aligned to anything */
+};
+struct safetensors {
+	struct safetensors_tensor *at; /* in the order of the shards, and by offset in each */
+	uint32_t n, cap;
+	struct map map; /* name -> index */
+	struct arena names;
+};
+/* Append the tensors of shard no. `shard` of f and set its header_bytes.  Every offset is checked: the
+ * tensors fill the file without gaps or overlaps, and each has the size that shape and dtype say.
+ * INFER_EFORMAT names the tensor, also one that an earlier shard has; INFER_EUNSUP: a dtype that is
+ * not above; INFER_ENOMEM: also for more than 200,000 tensors */
+int safetensors_read(struct safetensors *s, struct infer_file *f, int shard, infer_error *err);
+void safetensors_fini(struct safetensors *s); /* a zeroed *s is fine */
+/* NULL: there is none of this name */
+const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name,
+                                                  size_t n);
+const char *safetensors_dtype_name(int dtype); /* "F32" */
+unsigned safetensors_dtype_bytes(int dtype);
+#endif
