@@ -2,7 +2,8 @@
 """Tiny random checkpoints: drawn, evaluated by transformers in float64, saved as the hub has them, and turned into GGUF
 by the public converter (convert_hf_to_gguf.py of llama.cpp, which is no part of this project).
 
-  checkpoint.py CONVERTER DIR...    convert each DIR to DIR.gguf; CONVERTER is the folder of convert_hf_to_gguf.py
+  checkpoint.py [--outtype TYPE] CONVERTER DIR...    convert each DIR to DIR.gguf, of f32 or TYPE; CONVERTER is the folder of
+                                                     convert_hf_to_gguf.py
 
 Only the vocabulary is not the converter's: tokenizer() below is written in its place, because a tiny checkpoint has none.
 One line a DIR: "ok DIR", or "no DIR why".
@@ -145,15 +146,17 @@ def save(path, config, state):
         f.write(struct.pack("<Q", len(text)) + text + body)
 
 
-def convert(converter, paths):
+def convert(converter, paths, outtype="f32"):
     """DIR -> None, or why the converter failed, for each of paths; in a process whose torch is as it was."""
-    p = subprocess.run([sys.executable, os.path.abspath(__file__), converter, *paths], stdout=subprocess.PIPE, text=True)
+    p = subprocess.run([sys.executable, os.path.abspath(__file__), "--outtype", outtype, converter, *paths], stdout=subprocess.PIPE, text=True)
     said = {line.split(" ", 2)[1]: line.split(" ", 2)[2:] for line in p.stdout.splitlines() if line[:3] in ("ok ", "no ")}
     return {d: (said[d][0] if said[d] else None) if d in said else "the converter ended" for d in paths}
 
 
 def main():
-    converter, *paths = sys.argv[1:]
+    args = sys.argv[1:]
+    outtype = args.pop(0) and args.pop(0) if args[0] == "--outtype" else "f32"
+    converter, *paths = args
     sys.path.insert(0, converter)
     import convert_hf_to_gguf as program
     logging.disable(logging.WARNING)
@@ -178,7 +181,7 @@ def main():
 
     program.get_model_class = find_patched
     for d in paths:
-        sys.argv = ["convert_hf_to_gguf.py", "--outtype", "f32", "--outfile", d + ".gguf", d]
+        sys.argv = ["convert_hf_to_gguf.py", "--outtype", outtype, "--outfile", d + ".gguf", d]
         sys.argv += ["--sentence-transformers-dense-modules"] if os.path.exists(os.path.join(d, "2_Dense")) else []
         with open(os.path.join(d, "config.json")) as f:         # whose classes expect layers that predict further tokens
             sys.argv += ["--no-mtp"] if json.load(f)["model_type"].startswith(("qwen3_next", "qwen3_5")) else []

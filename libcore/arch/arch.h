@@ -98,6 +98,24 @@ const struct arch_tensor *arch_row(const struct arch *a, int slot);
 /* The prefix of names in layers; a name without the prefix that all names may have. */
 const char *arch_layers(const struct arch *a, enum arch_naming naming);
 struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name);
+
+/* The rows of a's table that a name stands for: parts of one tensor, in the order of the slots. */
+enum { ARCH_MAX_PARTS = 4 };
+struct arch_parts {
+	const struct arch_tensor *row[ARCH_MAX_PARTS];
+	int n;
+	int expert; /* the number in the name of a tensor of one expert; -1: it has all */
+};
+/* True if a plain name is that of a column, in which %d is a number: *expert. */
+int arch_is_named(const struct arch *a, enum arch_naming naming, const char *column,
+                  struct infer_str name, int *expert);
+/* name: plain; of a tensor of a layer, what follows the number of the layer.  n 0: no row has it. */
+struct arch_parts arch_find_rows(const struct arch *a, enum arch_naming naming,
+                                 struct infer_str name, int layered);
+/* The layer in "blk.12.rest" or "model.layers.12.rest", and *rest; -1 and the plain name if it has
+ * another form. */
+int arch_layer_of(const struct arch *a, enum arch_naming naming, struct infer_str name,
+                  struct infer_str *rest);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
  * else T_NONE; T_PLUS1 or T_NONE for T_GAIN. */
 enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);

@@ -10,80 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Rows of the table that share a name are parts of one tensor, in the order of the slots. */
-enum { MAX_PARTS = 4 };
-struct parts {
-	const struct arch_tensor *row[MAX_PARTS];
-	int n;
-	int expert; /* the expert of a tensor of one expert, or -1 */
-};
-
-/* Whether a plain name matches a column; for a name with %d, that number is stored in *expert. */
-static int is_named(const struct arch *a, enum arch_naming naming, const char *column,
-                    struct infer_str name, int *expert)
-{
-	const char *says = arch_plain(a, naming, (struct infer_str){ column, strlen(column) }).at;
-	const char *at = strstr(says, "%d");
-	size_t head = at ? (size_t)(at - says) : strlen(says), i = head;
-	int n = 0;
-
-	if (name.len < head || memcmp(says, name.at, head))
-		return 0;
-	if (!at)
-		return name.len == head;
-	while (i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && n <= ARCH_MAX_EXPERTS)
-		n = n * 10 + name.at[i++] - '0';
-	if (i == head || (i > head + 1 && name.at[head] == '0') || name.len - i != strlen(at + 2) ||
-	    memcmp(at + 2, name.at + i, name.len - i))
-		return 0;
-	*expert = n;
-	return 1;
-}
-
-static struct parts find_rows(const struct arch *a, enum arch_naming naming, struct infer_str name,
-                              int layered)
-{
-	struct parts p = { .n = 0, .expert = -1 };
-
-	for (int slot = layered ? W_GLOBALS : 1; slot < (layered ? W_SLOTS : W_GLOBALS); slot++) {
-		const struct arch_tensor *t = arch_row(a, slot);
-		int is = t && naming == ARCH_GGUF && is_named(a, naming, t->gguf, name, &p.expert);
-		for (int i = 0; t && naming == ARCH_HF && i < 2; i++)
-			is |= t->hf[i] && is_named(a, naming, t->hf[i], name, &p.expert);
-		if (is) {
-			must(p.n < MAX_PARTS);
-			p.row[p.n++] = t;
-		}
-	}
-	return p;
-}
-
-/* "blk.12.rest", "model.layers.12.rest": returns the layer, and *rest; -1 and the plain name if it
- * has another form. */
-static int layer_of(const struct arch *a, enum arch_naming naming, struct infer_str name,
-                    struct infer_str *rest)
-{
-	const char *layers = arch_layers(a, naming);
-	const char *prefix = arch_plain(a, naming, (struct infer_str){ layers, strlen(layers) }).at;
-	size_t from = strlen(prefix), i = from;
-	int layer = 0;
-
-	*rest = name = arch_plain(a, naming, name);
-
-	if (name.len < from + 2 || memcmp(name.at, prefix, from) ||
-	    (name.at[from] == '0' && name.at[from + 1] != '.'))
-		return -1;
-	for (; i < name.len && name.at[i] >= '0' && name.at[i] <= '9' && layer <= ARCH_MAX_LAYERS;
-	     i++)
-		layer = layer * 10 + name.at[i] - '0';
-	if (i == from || i >= name.len || name.at[i] != '.')
-		return -1;
-	*rest = (struct infer_str){ name.at + i + 1, name.len - i - 1 };
-	return layer;
-}
-
 /* before: rows of the file that are skipped */
-static int check_shape(const infer_model *m, const struct parts *p, int layer, int64_t before,
+static int check_shape(const infer_model *m, const struct arch_parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
 	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
@@ -172,9 +100,9 @@ static int twice(const struct infer_tensor *t, infer_error *err)
 /* Whether the architecture has a use of its own for a tensor that could be the scale of another. */
 static int has_row(const infer_model *m, struct infer_str name)
 {
-	int layer = layer_of(m->arch, m->naming, name, &name);
+	int layer = arch_layer_of(m->arch, m->naming, name, &name);
 
-	return find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
+	return arch_find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
 }
 
 /* A matrix may have one scale, which the product is multiplied by.  No kernel supports more
@@ -267,7 +195,7 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 
 /* Find the transformation that the values of the tensor need.  The naming of the rows needs none.
  * Pairs and halves both rotate (arch_rope_mode), experts are separate pointers. */
-static int find_how(const infer_model *m, const struct parts *p, const struct infer_tensor *t,
+static int find_how(const infer_model *m, const struct arch_parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)
 {
 	*how = m->naming == ARCH_GGUF ? T_NONE : arch_how(m->arch, p->row[0]);
@@ -289,7 +217,7 @@ static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 }
 
 /* A name may stand for different slots in different layers: skip those that this layer does not use. */
-static void drop_idle(const infer_model *m, struct parts *p, int layer)
+static void drop_idle(const infer_model *m, struct arch_parts *p, int layer)
 {
 	int n = 0;
 
@@ -302,8 +230,8 @@ static void drop_idle(const infer_model *m, struct parts *p, int layer)
 static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error *err)
 {
 	struct infer_str rest;
-	int layer = layer_of(m->arch, m->naming, t->name, &rest);
-	struct parts p = find_rows(m->arch, m->naming, rest, layer >= 0);
+	int layer = arch_layer_of(m->arch, m->naming, t->name, &rest);
+	struct arch_parts p = arch_find_rows(m->arch, m->naming, rest, layer >= 0);
 	int flat = p.n && !p.row[0]->shape[1],
 	    vector = flat || (p.n && p.row[0]->shape[0] == D_ONE); /* or a column */
 	enum arch_transform how;
@@ -437,8 +365,9 @@ static const struct infer_tensor *find_tensor(const infer_model *m, int slot, co
 	}
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++)
 		for (int k = 0; k < 2; k++)
-			if (row->hf[k] && is_named(m->arch, m->naming, row->hf[k],
-			                           arch_plain(m->arch, m->naming, t->name), &none))
+			if (row->hf[k] &&
+			    arch_is_named(m->arch, m->naming, row->hf[k],
+			                  arch_plain(m->arch, m->naming, t->name), &none))
 				return t;
 	return NULL;
 }
@@ -535,8 +464,10 @@ int arch_bind(infer_model *m, infer_error *err)
 	infer_file_info(m->file, &info);
 	TRY(read_vocab(m, err));
 	TRY(read_rows(m, err));
-	m->weights = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->weights);
-	m->tensors = arena_alloc(&m->arena, (size_t)info.n_tensors, MAX_PARTS * sizeof *m->tensors);
+	m->weights =
+		arena_alloc(&m->arena, (size_t)info.n_tensors, ARCH_MAX_PARTS * sizeof *m->weights);
+	m->tensors =
+		arena_alloc(&m->arena, (size_t)info.n_tensors, ARCH_MAX_PARTS * sizeof *m->tensors);
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof *m->layer);
 	if (!m->weights || !m->tensors || !m->layer)
 		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",
@@ -546,7 +477,7 @@ int arch_bind(infer_model *m, infer_error *err)
 	for (uint64_t i = 0; (t = infer_file_tensor_at(m->file, i)); i++) {
 		TRY(bind_tensor(m, t, err));
 		m->weight_bytes += t->bytes;
-		if (m->file->shards[t->shard].own)
+		if (file_is_copy(m->file, t))
 			m->private_bytes += t->bytes;
 		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}

@@ -119,11 +119,15 @@ static int new_model(infer_model **out, const struct infer_model_opts *o, infer_
 	return INFER_OK;
 }
 
-static void say_unpacked(const infer_model *m)
+static void say_opening(const infer_model *m)
 {
 	struct infer_file_info info;
 	char line[256];
 
+	for (int i = 0; m->log && i < m->file->n_notes; i++)
+		m->log(m->log_user, INFER_LOG_INFO, m->file->notes[i]);
+	for (int i = 0; i < m->file->n_notes && m->log; i++)
+		m->log(m->log_user, INFER_LOG_INFO, m->file->notes[i]);
 	infer_file_info(m->file, &info);
 	if (!info.packed_bytes || !m->log)
 		return;
@@ -146,7 +150,7 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	m->file = m->own;
 	m->file_ns = clock_now_ns() - from;
 	if (!rc)
-		say_unpacked(m);
+		say_opening(m);
 	if (!rc)
 		rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), path, err);
 	m->open_ns = clock_now_ns() - from;

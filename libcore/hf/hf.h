@@ -1,0 +1,123 @@
+/* hf/hf.h (private) - a directory of a Hugging Face checkpoint, opened as the GGUF file that the public
+ * converter would make of it: metadata under GGUF's keys, tensors under GGUF's names and in GGUF's
+ * order.  So everything above reads one kind of file, and a directory and its conversion have the same
+ * digests.  format_hf (dir.c) is the row of file/format_list.h.
+ *
+ *   dir.c          which files belong to it, in which order; refuse.c: directories that are something else
+ *   file/safetensors.h   the tensors of a shard
+ *   keys.c         config.json to keys of the architecture
+ *   tensors.c      tensors by the rows of arch/: in place, or copied where a row says how they change
+ *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
+ *   special.c      special tokens, generation_config.json, general.*;  template.c  chat templates
+ *   post.c         the post-processor of tokenizer.json
+ *
+ * Everything is checked before it is used; a message names the file and its key or tensor. */
+#ifndef HF_HF_H
+#define HF_HF_H
+#include "arch/arch.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "file/file.h"
+#include "file/gguf_write.h"
+#include "file/safetensors.h"
+
+/* A text file of the directory: mapped, or at is NULL where there is none. */
+struct hf_text {
+	const char *name; /* "tokenizer.json" */
+	const char *at;   /* not NUL-terminated */
+	size_t n;
+};
+
+/* A tensor that is made from config.json. */
+struct hf_made {
+	const char *name; /* of GGUF: "rope_freqs.weight" */
+	const float *at;
+	int64_t n;
+};
+
+enum { HF_DENSE = 2 };
+
+/* A directory that is being opened.  Everything lives until it is closed, unless it says otherwise. */
+struct hf_dir {
+	struct infer_file *f; /* its shards: the texts, then the safetensors files */
+	const char *path;
+	struct arena arena;                                       /* what has to outlive the opening */
+	struct arena brief;                                       /* freed at its end */
+	const struct json *config, *generation, *tokenizer_config; /* in `brief`; NULL: absent */
+	struct hf_text tokenizer, sentencepiece;                   /* tokenizer.json, tokenizer.model */
+	struct hf_text special_tokens, added_tokens;               /* special_tokens_map.json, added_tokens.json */
+	struct hf_text added, post_processor; /* these members of tokenizer.json: JSON texts, or {NULL} */
+	struct hf_text vocab, merges;                              /* vocab.json, vocab.txt; merges.txt */
+	struct hf_text template;                                   /* chat_template.jinja */
+	struct hf_text template_json;                              /* chat_template.json */
+	struct hf_text *more_templates;                            /* additional_chat_templates/NAME.jinja */
+	int n_more;
+	const struct json *text_config; /* the part of config that describes the text model; else config */
+	const struct arch *arch;
+	struct safetensors raw;  /* all tensors of all shards, by their own names */
+	struct gguf_write *keys; /* the metadata so far, in the order of the file */
+	uint64_t private_bytes;  /* of tensors that were copied */
+	struct hf_made made[3];  /* by hf_keys; the first tensors of the file */
+	int n_made;
+	struct safetensors dense[HF_DENSE]; /* of hf_dense */
+	int n_dense;
+	const char **notes;      /* of hf_note */
+	int n_notes;
+	struct buf head; /* the metadata as the bytes of a GGUF file, which f->meta points to */
+};
+
+/* Map a file of the directory as a shard whose whole content is header.  *t stays {NULL} if there is none.
+ * name: relative to the directory; lives as long as d.
+ * INFER_EIO: it is there, but is not a file that can be read; INFER_EUNSUP: a git-lfs pointer */
+int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_error *err);
+/* Parse a text into d->brief; *v is NULL if there is none.  For texts of which a tree is small:
+ * INFER_EFORMAT for more than 300,000 values */
+int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **v, infer_error *err);
+/* The names of the files in a folder of d ("": d itself), sorted, in d->brief; *n is 0 if there is no
+ * such folder. */
+int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int *n,
+            infer_error *err);
+/* As err_set, with "DIR/name: " in front. */
+int hf_fail(const struct hf_dir *d, const char *name, int code, infer_error *err, const char *fmt,
+            ...) __attribute__((format(printf, 5, 6), cold));
+/* Add a sentence about how the directory was opened, which -v prints: "attn_q of 16 layers: rows put
+ * in GGUF's order, 64.0 MiB copied". */
+int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* refuse.c: fail if the directory or its config.json is of something that is not handled, by name and
+ * with the way out.  INFER_EUNSUP */
+int hf_refuse_other(struct hf_dir *d, infer_error *err); /* before config.json is read */
+int hf_refuse_quantised(struct hf_dir *d, infer_error *err);
+/* shards.c: map the safetensors files and read their tables into d->raw.
+ * INFER_EFORMAT: the index does not fit the files; INFER_EIO: a file of it is missing */
+int hf_shards(struct hf_dir *d, infer_error *err);
+
+/* keys.c: d->arch and every key of the architecture.
+ * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT */
+int hf_keys(struct hf_dir *d, infer_error *err);
+/* tensors.c: every tensor that the architecture has, into d->f.  Memory of copies: d->arena.
+ * INFER_EFORMAT: missing, of a wrong shape or type; INFER_EUNSUP: one that nothing reads; INFER_ENOMEM */
+int hf_tensors(struct hf_dir *d, infer_error *err);
+/* dense.c: a layer of sentence-transformers after the model, in its folder, by the order of modules.json.
+ * hf_keys calls it when d->arch is set; its tensor is one of hf_tensors.
+ * INFER_EUNSUP: a layer that no architecture has, or too many of them */
+int hf_dense(struct hf_dir *d, const char *folder, infer_error *err);
+/* tokenizer.c, sentencepiece.c: the keys tokenizer.ggml.* of the vocabulary.  tokenizer.json is read
+ * where there is one, else tokenizer.model. */
+int hf_tokenizer(struct hf_dir *d, infer_error *err);
+int hf_sentencepiece(struct hf_dir *d, infer_error *err);
+/* True if the vocabulary is read from tokenizer.model, although tokenizer.json may be there: the public
+ * converter prefers it for the families that were published with it. */
+int hf_sentencepiece_first(const struct hf_dir *d);
+/* The number of tokens: vocab_size of the config, or `count`, that of the tokenizer, if it has none.
+ * INFER_EFORMAT: no tensor is large enough to have a row for each token */
+int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_error *err);
+/* True if an added token is a control token, although its entry does not say that it is special. */
+int hf_looks_special(const char *s, size_t n);
+/* special.c: ids of special tokens, add_bos and the like, chat templates, general.name, sampling
+ * defaults.  After the vocabulary. */
+int hf_special(struct hf_dir *d, infer_error *err);
+/* template.c: the keys of chat templates; hf_special calls it.
+ * INFER_EFORMAT: a member of the wrong type, or names of templates that are equal in GGUF */
+int hf_templates(struct hf_dir *d, infer_error *err);
+#endif

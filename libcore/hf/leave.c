@@ -1,0 +1,183 @@
+/* hf/leave.c - names of tensors in checkpoints, and those that a model for text has no use for. */
+#include "hf/tensors.h"
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int hf_bad_tensor(const struct hf_dir *d, const struct safetensors_tensor *t, int code,
+                  infer_error *err, const char *fmt, ...)
+{
+	const char *path = d->f->shards[t->shard].path, *slash = path ? strrchr(path, '/') : NULL;
+	char why[160], name[FILE_QUOTE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof why, fmt, ap);
+	va_end(ap);
+	return hf_fail(d, slash ? slash + 1 : "model.safetensors", code, err, "tensor %s: %s",
+	               file_quote(name, t->name.at, t->name.len), why);
+}
+
+static int begins(struct infer_str s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s.len >= n && !memcmp(s.at, with, n);
+}
+
+static int ends(struct infer_str s, const char *with)
+{
+	size_t n = strlen(with);
+
+	return s.len >= n && !memcmp(s.at + s.len - n, with, n);
+}
+
+static struct infer_str without(struct infer_str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return begins(s, prefix) ? (struct infer_str){ s.at + n, s.len - n } : s;
+}
+
+/* s with what ends it replaced. */
+static struct infer_str respell(struct hf_making *k, struct infer_str s, const char *old,
+                                const char *now)
+{
+	size_t n = s.len - strlen(old);
+	char *to = arena_raw(&k->d->brief, n + strlen(now));
+
+	if (!to)
+		return (struct infer_str){ NULL, 0 };
+	memcpy(to, s.at, n);
+	memcpy(to + n, now, strlen(now));
+	return (struct infer_str){ to, n + strlen(now) };
+}
+
+struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
+{
+	/* "model.language_model.layers", "language_model.model.layers", "language_model.lm_head" */
+	name = without(without(name, "model.language_model."), "language_model.");
+	name = arch_plain(k->m->arch, ARCH_HF, name);
+	if (k->m->h.both_ways && ends(name, ".gamma")) /* of BERT, until 2019 */
+		return respell(k, name, ".gamma", ".weight");
+	if (k->m->h.both_ways && ends(name, ".beta"))
+		return respell(k, name, ".beta", ".bias");
+	return name;
+}
+
+static int begins_with_one(struct infer_str s, const char *const *with)
+{
+	for (; *with; with++)
+		if (begins(s, *with))
+			return 1;
+	return 0;
+}
+
+static int is_tied(const struct hf_making *k)
+{
+	const struct json *v = json_get(k->d->text_config, "tie_word_embeddings");
+
+	v = v ? v : json_get(k->d->config, "tie_word_embeddings");
+	return json_is(v, JSON_TRUE);
+}
+
+/* The families whose conversion has no output matrix. */
+static int has_no_output(const struct hf_making *k)
+{
+	const char *arch = k->m->arch->gguf;
+
+	return !strncmp(arch, "gemma", 5) ||
+	       ((!strcmp(arch, "deepseek2") || !strcmp(arch, "mistral4")) && is_tied(k));
+}
+
+enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
+                            const struct arch_parts *rows, int layer)
+{
+	static const char *const media[] = { "vision_tower.",
+		                             "vision_model.",
+		                             "vision_encoder.",
+		                             "visual.",
+		                             "multi_modal_projector.",
+		                             "mm_projector.",
+		                             "audio_tower.",
+		                             "embed_vision.",
+		                             "embed_audio.",
+		                             "patch_merger.",
+		                             "vision_language_adapter.",
+		                             NULL };
+	static const char *const training[] = { "cls.predictions.", "cls.seq_relationship.", NULL };
+	int n = k->m->h.n_layers, slot = rows->n ? rows->row[0]->slot : W_END;
+
+	if (begins_with_one(plain, media))
+		return LEAVE_MEDIA;
+	if (begins(plain, "mtp.") || (layer >= n && layer < n + k->layers_next))
+		return LEAVE_NEXT;
+	if (slot == W_UNUSED || slot == W_UNUSED_IDS || ends(plain, "rotary_emb.inv_freq") ||
+	    ends(plain, ".attention.masked_bias"))
+		return LEAVE_DERIVED;
+	if (slot == W_OUTPUT && has_no_output(k))
+		return LEAVE_HEAD;
+	if ((slot == W_HEAD || slot == W_HEAD_BIAS) && begins(plain, "pooler.") && !k->ranks)
+		return LEAVE_TRAINING;
+	if (k->m->h.both_ways && begins_with_one(plain, training))
+		return LEAVE_TRAINING;
+	return LEAVE_NOT;
+}
+
+/* What was copied of one slot, in all layers. */
+static int note_copies(struct hf_making *k, int slot, infer_error *err)
+{
+	static const char *const why[] = {
+		[T_NONE] = "parts, or another type",
+		[T_PLUS1] = "1 added to gains",
+		[T_PAIRS] = "rows put in GGUF's order, by pairs",
+		[T_ROWS] = "rows without those of no position",
+		[T_STACK] = "experts put in one tensor",
+		[T_EVEN] = "every other column, turned",
+		[T_ODD] = "every other column, turned",
+		[T_TURN] = "turned",
+		[T_NEG_EXP] = "-exp(x)",
+		[T_BY_HEAD] = "rows put in GGUF's order",
+		[T_BY_HEAD_Z] = "rows put in GGUF's order",
+		[T_TILED] = "rows put in GGUF's order",
+		[T_TILED_V] = "rows put in GGUF's order",
+		[T_TILED_COLS] = "columns put in GGUF's order",
+		[T_TILED_NEG_EXP] = "-exp(x), in GGUF's order",
+	};
+	const struct hf_rows *one = NULL;
+	uint64_t bytes = 0;
+	int n = 0;
+
+	for (int64_t i = 0; i < k->n; i++) {
+		const struct hf_rows *h = k->at[i];
+		if (h->slot != slot || !h->to)
+			continue;
+		one = h;
+		bytes += (uint64_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+		n++;
+	}
+	if (!n)
+		return INFER_OK;
+	return hf_note(k->d, err, "%s: %d copied (%s), %.3g MiB", arch_row(k->m->arch, slot)->gguf,
+	               n, why[one->how], (double)bytes / (1 << 20));
+}
+
+int hf_note_tensors(struct hf_making *k, infer_error *err)
+{
+	static const char *const left[] = {
+		[LEAVE_MEDIA] = "of images and sound",
+		[LEAVE_NEXT] = "that predict further tokens",
+		[LEAVE_DERIVED] = "that follow from config.json",
+		[LEAVE_HEAD] = "that the embedding table stands for",
+		[LEAVE_TRAINING] = "of training",
+	};
+
+	for (int why = LEAVE_NOT + 1; why < LEAVES; why++)
+		if (k->left[why])
+			TRY(hf_note(k->d, err, "%d tensors left out, %s", k->left[why], left[why]));
+	for (int slot = W_END + 1; slot < W_SLOTS; slot++)
+		TRY(note_copies(k, slot, err));
+	return INFER_OK;
+}

@@ -1,0 +1,290 @@
+/* hf/rows.c - copy tensors of a checkpoint into the order and the types of GGUF. */
+#include "hf/rows.h"
+#include "base/err.h"
+#include "base/fmath.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/os.h"
+#include "base/pool.h"
+
+#include <string.h>
+
+int hf_type_of(int dtype)
+{
+	switch (dtype) {
+	case ST_F32:
+		return INFER_F32;
+	case ST_F16:
+		return INFER_F16;
+	case ST_BF16:
+	case ST_F8_E4M3:
+	case ST_F8_E5M2:
+		return INFER_BF16;
+	default:
+		return -1;
+	}
+}
+
+static size_t size_of(int type) { return type == INFER_F32 ? 4 : 2; }
+
+/* --- values */
+
+/* S EEEE MMM, bias 7; no infinities: all ones is NaN.  Micikevicius+ 2022, arXiv:2209.05433 */
+static float decode_e4m3(unsigned x)
+{
+	int e = (int)(x >> 3 & 15), m = (int)(x & 7);
+	float v = e == 15 && m == 7 ? NAN
+	          : e               ? num_float((uint32_t)(e + 120) << 23 | (uint32_t)m << 20)
+	                            : (float)m * 0x1p-9f;
+
+	return x & 128 ? -v : v;
+}
+
+/* The upper half of a binary16: S EEEEE MM. */
+static float decode_e5m2(unsigned x) { return num_f16((uint16_t)(x << 8)); }
+
+static float read_one(int dtype, const unsigned char *p)
+{
+	switch (dtype) {
+	case ST_F32:
+		return num_float(num_u32(p));
+	case ST_F16:
+		return num_f16(num_u16(p));
+	case ST_BF16:
+		return num_float((uint32_t)num_u16(p) << 16);
+	case ST_F8_E4M3:
+		return decode_e4m3(*p);
+	default:
+		return decode_e5m2(*p);
+	}
+}
+
+static int is_negated_exp(enum arch_transform how)
+{
+	return how == T_NEG_EXP || how == T_TILED_NEG_EXP;
+}
+
+/* Convert n elements.  from may be the end of the space of to. */
+static void convert(const struct hf_rows *h, int dtype, unsigned char *to,
+                    const unsigned char *from, int64_t n)
+{
+	size_t in = safetensors_dtype_bytes(dtype), out = size_of(h->type);
+
+	if (h->how != T_PLUS1 && !is_negated_exp(h->how) && in == out) {
+		memmove(to, from, (size_t)n * in);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		float x = read_one(dtype, from + (size_t)i * in);
+		uint32_t bits;
+
+		if (h->how == T_PLUS1)
+			x += 1;
+		else if (is_negated_exp(h->how))
+			x = (float)-fm_exp((double)x);
+		bits = num_bits(x);
+		if (out == 2) /* exact: of 8 bits */
+			bits >>= 16;
+		memcpy(to + (size_t)i * out, &bits, out);
+	}
+}
+
+/* --- places */
+
+/* Row r of heads of v, those of one k head `k_heads` apart, in the source, where they are next to each
+ * other. */
+static int64_t untile(const struct hf_heads *h, int64_t r, int64_t dv)
+{
+	int64_t head = r / dv, k = head % h->k_heads, v = head / h->k_heads;
+
+	return (k * h->each + v) * dv + r % dv;
+}
+
+/* Row r of all q, all k, all v; z: of all z.  The source has q, k, v and z of each k head. */
+static int64_t by_head(const struct hf_heads *h, int64_t r, int z)
+{
+	int64_t dv = h->each * h->dv, all = 2 * (h->dk + dv), qk = h->k_heads * h->dk;
+
+	if (z)
+		return r / dv * all + 2 * h->dk + dv + r % dv;
+	if (r < 2 * qk)
+		return r % qk / h->dk * all + (r < qk ? 0 : h->dk) + r % h->dk;
+	r -= 2 * qk;
+	return r / dv * all + 2 * h->dk + r % dv;
+}
+
+static int64_t source_row(const struct hf_rows *h, int64_t r)
+{
+	const struct hf_heads *e = &h->heads;
+	int64_t qk = 2 * e->k_heads * e->dk, d = e->rows, i;
+
+	switch (h->how) {
+	case T_PAIRS:
+		i = r % d;
+		return r / d * d + i % 2 * (d / 2) + i / 2;
+	case T_BY_HEAD:
+	case T_BY_HEAD_Z:
+		return by_head(e, r, h->how == T_BY_HEAD_Z);
+	case T_TILED:
+	case T_TILED_NEG_EXP:
+		return untile(e, r, h->rows / (e->k_heads * e->each));
+	case T_TILED_V:
+		return r < qk ? r : qk + untile(e, r - qk, e->dv);
+	default:
+		return h->first + h->step * r;
+	}
+}
+
+static int permutes(enum arch_transform how)
+{
+	return how == T_PAIRS || how == T_BY_HEAD || how == T_BY_HEAD_Z || how == T_TILED ||
+	       how == T_TILED_NEG_EXP || how == T_TILED_V || how == T_TILED_COLS;
+}
+
+const unsigned char *hf_rows_in_place(const struct hf_rows *h)
+{
+	const struct safetensors_tensor *s = h->from[0];
+	size_t size = safetensors_dtype_bytes(s->dtype);
+	const unsigned char *at = s->data + (size_t)(h->first * h->src_cols) * size;
+
+	if (h->n_from > 1 || h->turned || h->step != 1 || permutes(h->how) || h->zeros ||
+	    h->how == T_PLUS1 || is_negated_exp(h->how) || size != size_of(h->type) ||
+	    (h->mats > 1 && h->rows != h->src_rows) || (uintptr_t)at % size)
+		return NULL;
+	return at;
+}
+
+/* --- copying */
+
+struct piece {
+	const struct hf_rows *h;
+	const unsigned char *from; /* the source's matrix */
+	int dtype;
+	int64_t row, n; /* of a matrix of the result */
+	unsigned char *to;
+};
+
+/* Rows that are columns: gathered at the end of the space of each row, then converted. */
+static void copy_turned(const struct piece *p)
+{
+	const struct hf_rows *h = p->h;
+	size_t in = safetensors_dtype_bytes(p->dtype), row = (size_t)h->cols * size_of(h->type),
+	       tail = row - (size_t)h->cols * in;
+
+	for (int64_t c = 0; c < h->cols; c++)
+		for (int64_t r = 0; r < p->n; r++)
+			memcpy(p->to + (size_t)r * row + tail + (size_t)c * in,
+			       p->from + (size_t)(c * h->src_cols + source_row(h, p->row + r)) * in,
+			       in);
+	for (int64_t r = 0; r < p->n; r++)
+		convert(h, p->dtype, p->to + (size_t)r * row, p->to + (size_t)r * row + tail,
+		        h->cols);
+}
+
+static void copy_columns(const struct piece *p)
+{
+	const struct hf_rows *h = p->h;
+	size_t in = safetensors_dtype_bytes(p->dtype), out = size_of(h->type);
+
+	for (int64_t r = 0; r < p->n; r++)
+		for (int64_t c = 0; c < h->cols; c++) {
+			int64_t from =
+				(p->row + r) * h->src_cols + untile(&h->heads, c, h->heads.dv);
+			convert(h, p->dtype, p->to + (size_t)(r * h->cols + c) * out,
+			        p->from + (size_t)from * in, 1);
+		}
+}
+
+static void copy_rows(const struct piece *p)
+{
+	const struct hf_rows *h = p->h;
+	size_t in = safetensors_dtype_bytes(p->dtype), row = (size_t)h->cols * size_of(h->type);
+	int64_t real = h->rows - h->zeros;
+
+	for (int64_t r = 0; r < p->n; r++)
+		if (p->row + r < real)
+			convert(h, p->dtype, p->to + (size_t)r * row,
+			        p->from + (size_t)(source_row(h, p->row + r) * h->src_cols) * in,
+			        h->cols);
+		else
+			memset(p->to + (size_t)r * row, 0, row);
+}
+
+/* Bytes of a piece of work, and of all of it for which threads are started. */
+enum { PIECE = 256 << 10, MANY = 4 << 20 };
+
+static int64_t rows_of_piece(const struct hf_rows *h)
+{
+	int64_t n = PIECE / (h->cols * (int64_t)size_of(h->type));
+
+	return n < 1 ? 1 : n < h->rows ? n : h->rows;
+}
+
+static int64_t pieces_of(const struct hf_rows *h)
+{
+	int64_t n = rows_of_piece(h);
+
+	return h->mats * ((h->rows + n - 1) / n);
+}
+
+struct work {
+	struct hf_rows *const *h;
+	int64_t n;
+};
+
+/* The tensor that piece i belongs to. */
+static const struct hf_rows *find_tensor(const struct work *w, int64_t i)
+{
+	int64_t low = 0, high = w->n - 1;
+
+	while (low < high) {
+		int64_t mid = (low + high) / 2;
+		if (i < w->h[mid]->end)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return w->h[low];
+}
+
+static void make_piece(void *user, int64_t i, int worker)
+{
+	const struct hf_rows *h = find_tensor(user, i);
+	int64_t n = rows_of_piece(h), all = pieces_of(h), each = all / h->mats,
+		left = i - (h->end - all), mat = left / each;
+	const struct safetensors_tensor *s = h->from[h->n_from > 1 ? mat : 0];
+	(void)worker;
+	struct piece p = { .h = h, .dtype = s->dtype, .row = left % each * n };
+	size_t in = safetensors_dtype_bytes(s->dtype);
+
+	p.from = s->data + (h->n_from > 1 ? 0 : (size_t)(mat * h->src_rows * h->src_cols) * in);
+	p.n = num_min(n, h->rows - p.row);
+	p.to = h->to + (size_t)((mat * h->rows + p.row) * h->cols) * size_of(h->type);
+	if (h->turned)
+		copy_turned(&p);
+	else if (h->how == T_TILED_COLS)
+		copy_columns(&p);
+	else
+		copy_rows(&p);
+}
+
+void hf_rows_make(struct hf_rows *const *h, int64_t n)
+{
+	struct work w = { h, n };
+	struct os_limits l;
+	struct pool *pool = NULL;
+	int64_t pieces = 0, bytes = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		h[i]->end = pieces += pieces_of(h[i]);
+		bytes += h[i]->cols * h[i]->rows * h[i]->mats * (int64_t)size_of(h[i]->type);
+	}
+	os_limits(&l);
+	if (bytes >= MANY && l.threads > 1 && pool_new(&pool, l.threads < 8 ? l.threads : 8, NULL))
+		pool = NULL;
+	for (int64_t i = 0; !pool && i < pieces; i++)
+		make_piece(&w, i, 0);
+	if (pool)
+		pool_run(pool, pieces, make_piece, &w);
+	pool_free(pool);
+}

@@ -1,0 +1,569 @@
+/* hf/tensors.c - the tensors of a checkpoint as those of GGUF, by the rows of its architecture
+ * (arch/tensor_list.h). */
+#include "hf/tensors.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int no_memory(const struct hf_making *k, infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "%s: no memory for a table of %u tensors",
+	               file_label(k->d->path), k->d->raw.n);
+}
+
+/* A size by config.json; -1: only the tensor itself has it. */
+static int64_t size_of(const struct hf_making *k, int layer, int dim)
+{
+	switch ((enum arch_dim)dim) {
+	case D_VOCAB:
+	case D_PARTS:
+	case D_RANKS:
+	case D_DENSE_2:
+	case D_DENSE_3:
+	case D_SIDE:
+		return -1;
+	default:
+		return arch_dim_of(&k->m->h, layer < 0 ? 0 : layer, dim);
+	}
+}
+
+static int is_every_other(enum arch_transform how) { return how == T_EVEN || how == T_ODD; }
+
+/* True if the rows of the result are columns of the source. */
+static int is_turned(const struct arch_tensor *row, enum arch_transform how)
+{
+	return how == T_TURN || (is_every_other(how) && row->shape[2]);
+}
+
+/* The dimension whose elements are parts of one tensor. */
+static int parts_at(const struct arch_tensor *row, enum arch_transform how)
+{
+	return row->shape[1] && !(is_every_other(how) && !row->shape[2]) ? 1 : 0;
+}
+
+/* --- shapes */
+
+/* Compare the shape of a tensor with want[n], ne[0] first, apart from dimensions of 1.  A want of -1
+ * becomes what the tensor has. */
+static int match_shape(const struct safetensors_tensor *t, int64_t want[3], int n)
+{
+	int i = 0, dim = t->n_dims - 1;
+
+	while (i < n || dim >= 0) {
+		int64_t have = dim >= 0 ? t->shape[dim] : 1;
+
+		if (i < n && (want[i] == have || want[i] < 0)) {
+			want[i++] = have;
+			dim--;
+		} else if (dim >= 0 && have == 1) {
+			dim--;
+		} else if (i < n && want[i] == 1) {
+			i++;
+		} else {
+			return 0;
+		}
+	}
+	return 1;
+}
+
+static int wrong_shape(const struct hf_making *k, const struct safetensors_tensor *t,
+                       const int64_t want[3], int n, infer_error *err)
+{
+	char have[80] = "", need[80] = "";
+	size_t a = 0, b = 0;
+
+	for (int i = 0; i < t->n_dims && a < sizeof have; i++)
+		a += (size_t)snprintf(have + a, sizeof have - a, "%s%lld", i ? ", " : "",
+		                      (long long)t->shape[i]);
+	for (int i = n - 1; i >= 0 && b < sizeof need; i--)
+		b += (size_t)snprintf(need + b, sizeof need - b, "%s%lld", b ? ", " : "",
+		                      (long long)want[i]);
+	return hf_bad_tensor(k->d, t, INFER_EFORMAT, err, "its shape is [%s], by config.json [%s]",
+	                     have, need);
+}
+
+/* Sizes of the result and of the source.  all: of the dimension of parts, over all of them; its own
+ * part is `part`. */
+static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_tensor *row,
+                     const struct safetensors_tensor *t, int64_t all, int64_t part,
+                     infer_error *err)
+{
+	int at = parts_at(row, h->how),
+	    n = row->shape[2]   ? 3
+	        : row->shape[1] ? 2
+	                        : 1,
+	    vectors = n == 1 || (n == 2 && !at);
+	int64_t ne[3] = { 1, 1, 1 }, want[3], before = h->how == T_ROWS ? k->first_position : 0;
+
+	for (int i = 0; i < n; i++)
+		want[i] = ne[i] = size_of(k, h->layer, row->shape[i]);
+	want[at] = all < 0 ? -1 : all + before;
+	if (is_turned(row, h->how)) {
+		want[0] = want[1];
+		want[1] = ne[0];
+	}
+	int dims = h->how == T_STACK ? 2 : n;
+	if (row->slot == W_STATE_NORM && t->n_dims == 1 && n == 2) { /* of all groups */
+		want[0] *= want[1];
+		dims = 1;
+	}
+	if (!match_shape(t, want, dims))
+		return wrong_shape(k, t, want, dims, err);
+	for (int i = 0; i < n; i++) /* what only the tensor has is of those that are as they are */
+		ne[i] = ne[i] < 0 ? want[i] : ne[i];
+	ne[at] = part < 0 ? want[at] - before : part;
+	h->n_dims = n;
+	memcpy(h->ne, (int64_t[4]){ ne[0], ne[1], ne[2], 1 }, sizeof h->ne);
+	h->cols = vectors ? 1 : ne[0];
+	h->rows = vectors ? ne[0] : ne[1];
+	h->mats = vectors ? ne[1] : ne[2];
+	h->src_cols = is_turned(row, h->how) ? want[0] : h->cols;
+	h->src_rows = is_turned(row, h->how) ? want[1] : want[at];
+	h->first += before;
+	return INFER_OK;
+}
+
+static int wrong_dtype(const struct hf_making *k, const struct safetensors_tensor *t,
+                       infer_error *err)
+{
+	return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
+	                     "weights of dtype %s are not supported, only of F32, F16, BF16, "
+	                     "F8_E4M3 and F8_E5M2",
+	                     safetensors_dtype_name(t->dtype));
+}
+
+/* --- targets */
+
+/* Types of the public converter: vectors, norms and small matrices are F32. */
+static int type_of(const struct hf_rows *h, int dtype)
+{
+	static const int small[] = { W_ROUTER,     W_SHARED_ROUTER, W_POSITION, W_PART,
+		                     W_STATE_CONV, W_SHORT_CONV,    W_CORRECT,  W_PREDICT };
+	static const char norm[] = "_norm.weight", weight[] = ".weight";
+	size_t n = h->name.len;
+
+	for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+		if (h->slot == small[i])
+			return INFER_F32;
+	if (h->n_dims == 1 || n < sizeof weight ||
+	    memcmp(h->name.at + n - (sizeof weight - 1), weight, sizeof weight - 1) ||
+	    (n >= sizeof norm &&
+	     !memcmp(h->name.at + n - (sizeof norm - 1), norm, sizeof norm - 1)))
+		return INFER_F32;
+	return hf_type_of(dtype);
+}
+
+static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	const struct arch_hparam *p = &k->m->h;
+
+	h->heads.rows = h->layer >= 0 ? arch_heads_of(p, h->layer).dk : 1;
+	if (h->how == T_PAIRS && (h->heads.rows % 2 || h->rows % h->heads.rows))
+		return hf_bad_tensor(k->d, h->from[0], INFER_EUNSUP, err,
+		                     "%lld rows in heads of %lld", (long long)h->rows,
+		                     (long long)h->heads.rows);
+	if (h->how < T_BY_HEAD)
+		return INFER_OK;
+	h->heads.dk = p->state_dk;
+	h->heads.dv = p->state_dv;
+	h->heads.k_heads = p->state_k_heads;
+	h->heads.each = p->state_k_heads ? p->state_heads / p->state_k_heads : 0;
+	if (!h->heads.each || p->state_heads % p->state_k_heads)
+		return hf_bad_tensor(k->d, h->from[0], INFER_EUNSUP, err,
+		                     "%d heads of v for %d of k", p->state_heads, p->state_k_heads);
+	if (h->heads.each == 1 && h->how >= T_TILED) /* the two orders are one */
+		h->how = h->how == T_TILED_NEG_EXP ? T_NEG_EXP : T_NONE;
+	return INFER_OK;
+}
+
+/* A tensor called `name` in its layer, after those that there are.  n_from: see struct hf_rows. */
+static int new_target(struct hf_making *k, struct hf_rows **out, const char *name, int layer,
+                      int64_t n_from, infer_error *err)
+{
+	struct hf_rows *h = arena_alloc(&k->d->brief, 1, sizeof *h);
+	char whole[96];
+	int len = layer < 0 ? snprintf(whole, sizeof whole, "%s", name)
+	                    : snprintf(whole, sizeof whole, "blk.%d.%s", layer, name);
+
+	*out = h;
+	if (h) {
+		h->name.at = arena_strndup(&k->d->arena, whole, (size_t)len);
+		h->from = arena_alloc(&k->d->brief, (size_t)n_from, sizeof(void *));
+	}
+	if (!h || !h->name.at || !h->from)
+		return no_memory(k, err);
+	h->name.len = (size_t)len;
+	h->layer = layer;
+	h->n_from = n_from;
+	h->step = 1;
+	if (map_put(&k->map, h->name.at, h->name.len, (uint32_t)k->n))
+		return no_memory(k, err);
+	k->at[k->n++] = h;
+	return INFER_OK;
+}
+
+static struct hf_rows *find_target(const struct hf_making *k, const char *name, int layer)
+{
+	char whole[96];
+	int len = layer < 0 ? snprintf(whole, sizeof whole, "%s", name)
+	                    : snprintf(whole, sizeof whole, "blk.%d.%s", layer, name);
+	const uint32_t *i = map_get(&k->map, whole, (size_t)len);
+
+	return i ? k->at[*i] : NULL;
+}
+
+/* Gemma 3: the embedding table has a row for each token, whatever rows there are in the checkpoint;
+ * those that it lacks are 0. */
+static void fit_vocabulary(const struct hf_making *k, struct hf_rows *h)
+{
+	const char *arch = k->m->arch->gguf;
+	int pads = !strcmp(arch, "gemma3n"),
+	    cuts = h->slot == W_TOKEN_EMBD &&
+	           (pads || !strcmp(arch, "gemma3") || !strcmp(arch, "gemma4") ||
+	            !strcmp(arch, "gemma-embedding"));
+
+	if ((h->slot != W_TOKEN_EMBD && h->slot != W_LAYER_EMBD) || !k->n_tokens)
+		return;
+	if (h->rows < k->n_tokens && pads) {
+		h->zeros = k->n_tokens - h->rows;
+		h->rows = h->ne[1] = k->n_tokens;
+	} else if (h->rows > k->n_tokens && cuts) {
+		h->rows = h->ne[1] = k->n_tokens;
+	}
+}
+
+/* One tensor of GGUF from t: rows[0], and rows with the same name.  all, before, part: elements of the
+ * dimension of parts of t, before this one's, and of this one; -1: unknown. */
+static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
+                    const struct arch_tensor *row, int layer, const int64_t sizes[3],
+                    infer_error *err)
+{
+	struct hf_rows *h = find_target(k, row->gguf, layer);
+
+	if (h)
+		return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
+		                     "there is another tensor for %.*s", (int)h->name.len,
+		                     h->name.at);
+	TRY(new_target(k, &h, row->gguf, layer, 1, err));
+	h->from[0] = t;
+	h->slot = row->slot;
+	h->how = arch_how(k->m->arch, row);
+	h->first = h->how == T_ODD ? 1 : h->how == T_NONE || h->how == T_TURN ? sizes[1] : 0;
+	h->step = is_every_other(h->how) ? 2 : 1;
+	h->turned = is_turned(row, h->how);
+	TRY(set_sizes(k, h, row, t, sizes[0], sizes[2], err));
+	h->type = type_of(h, t->dtype);
+	fit_vocabulary(k, h);
+	return set_heads(k, h, err);
+}
+
+/* A tensor of one expert, or stream. */
+static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
+                      const struct arch_tensor *row, int layer, int expert, infer_error *err)
+{
+	struct hf_rows *h = find_target(k, row->gguf, layer);
+	int64_t n = size_of(k, layer, row->shape[2]);
+
+	if (expert >= n)
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
+		                     "a number beyond the %lld there are", (long long)n);
+	if (!h) {
+		TRY(new_target(k, &h, row->gguf, layer, n, err));
+		h->slot = row->slot;
+		h->how = T_STACK;
+	} else if (h->from[expert]) {
+		return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
+		                     "there is another tensor for this part of %.*s",
+		                     (int)h->name.len, h->name.at);
+	} else if (hf_type_of(t->dtype) != h->type) {
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err, "dtype %s, others have another",
+		                     safetensors_dtype_name(t->dtype));
+	}
+	TRY(set_sizes(k, h, row, t, size_of(k, layer, row->shape[1]),
+	              size_of(k, layer, row->shape[1]), err));
+	h->from[expert] = t;
+	h->type = hf_type_of(t->dtype);
+	return INFER_OK;
+}
+
+/* Keys and values of latents, of which GGUF has two tensors: of each head the rows of keys turned, then
+ * those of values. */
+static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, int layer,
+                      infer_error *err)
+{
+	const struct arch *a = k->m->arch;
+	const struct arch_tensor *both = arch_row(a, W_KV_B),
+				 *rows[] = { arch_row(a, W_K_B), arch_row(a, W_V_B) };
+	int64_t want[3] = { size_of(k, layer, both->shape[0]), size_of(k, layer, both->shape[1]) },
+		nope = size_of(k, layer, D_NOPE), values = size_of(k, layer, D_V_HEAD);
+
+	if (!match_shape(t, want, 2))
+		return wrong_shape(k, t, want, 2, err);
+	for (int i = 0; i < 2; i++) {
+		struct hf_rows *h = find_target(k, rows[i]->gguf, layer);
+		if (h)
+			return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
+			                     "there is another tensor for %.*s", (int)h->name.len,
+			                     h->name.at);
+		TRY(new_target(k, &h, rows[i]->gguf, layer, 1, err));
+		h->from[0] = t;
+		h->slot = rows[i]->slot;
+		h->how = i ? T_NONE : T_TURN;
+		h->turned = !i;
+		h->first = i ? nope : 0;
+		h->n_dims = 3;
+		for (int dim = 0; dim < 4; dim++)
+			h->ne[dim] = dim < 3 ? size_of(k, layer, rows[i]->shape[dim]) : 1;
+		h->cols = h->ne[0];
+		h->rows = h->ne[1];
+		h->mats = h->ne[2];
+		h->src_cols = want[0];
+		h->src_rows = nope + values;
+		h->type = hf_type_of(t->dtype);
+	}
+	return INFER_OK;
+}
+
+/* Every tensor of GGUF that rows p are parts of. */
+static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
+                     const struct arch_parts *p, int layer, infer_error *err)
+{
+	int64_t size[ARCH_MAX_PARTS], all = 0, before = 0;
+
+	for (int i = 0; i < p->n; i++) {
+		const struct arch_tensor *row = p->row[i];
+		size[i] = size_of(k, layer, row->shape[parts_at(row, arch_how(k->m->arch, row))]);
+		all += size[i];
+	}
+	all = p->n == 1 ? size[0] : all;
+	for (int i = 0, next; i < p->n; i = next) {
+		int64_t part = 0;
+		for (next = i; next < p->n && !strcmp(p->row[next]->gguf, p->row[i]->gguf); next++)
+			part += size[next];
+		const int64_t sizes[3] = { all, before, p->n == 1 ? size[0] : part };
+		TRY(add_part(k, t, p->row[i], layer, sizes, err));
+		before += part;
+	}
+	return INFER_OK;
+}
+
+/* A name may stand for different slots in different layers: skip those that this layer does not have. */
+static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int layer)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n; i++)
+		if (arch_wants(k->m, p->row[i], layer < 0 ? 0 : layer) >= 0)
+			p->row[n++] = p->row[i];
+	p->n = n;
+}
+
+static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, infer_error *err)
+{
+	struct infer_str plain = hf_plain_name(k, t->name), rest;
+	const struct arch *a = k->m->arch;
+
+	if (!plain.at)
+		return no_memory(k, err);
+	int layer = arch_layer_of(a, ARCH_HF, plain, &rest);
+	struct arch_parts p = arch_find_rows(a, ARCH_HF, rest, layer >= 0);
+	enum hf_leave why = hf_leaves_out(k, plain, &p, layer);
+	if (why) {
+		k->left[why]++;
+		return INFER_OK;
+	}
+	if (p.n && layer >= k->m->h.n_layers)
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
+		                     "config.json has %d layers: num_hidden_layers",
+		                     k->m->h.n_layers);
+	drop_unwanted(k, &p, layer);
+	if (!p.n)
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err, "has no use in architecture %s%s",
+		                     a->gguf, layer >= 0 ? ", in this layer" : "");
+	if (hf_type_of(t->dtype) < 0)
+		return wrong_dtype(k, t, err);
+	if (p.row[0]->slot == W_KV_B && arch_row(a, W_K_B))
+		return add_latent(k, t, layer, err);
+	if (p.expert >= 0)
+		return add_expert(k, t, p.row[0], layer, p.expert, err);
+	return add_parts(k, t, &p, layer, err);
+}
+
+/* --- into the file */
+
+static int check_experts(const struct hf_making *k, const struct hf_rows *h, infer_error *err)
+{
+	const struct safetensors_tensor *one = NULL;
+	int64_t missing = -1;
+
+	for (int64_t i = 0; i < h->n_from; i++)
+		if (h->from[i])
+			one = h->from[i];
+		else
+			missing = i;
+	if (missing < 0)
+		return INFER_OK;
+	return hf_bad_tensor(k->d, one, INFER_EFORMAT, err, "there is none like it of number %lld",
+	                     (long long)missing);
+}
+
+/* Every tensor without which a layer cannot be computed. */
+static int check_all(const struct hf_making *k, infer_error *err)
+{
+	const struct arch *a = k->m->arch;
+
+	for (int slot = 1; slot < W_SLOTS; slot++) {
+		const struct arch_tensor *row = arch_row(a, slot);
+		int layered = slot >= W_GLOBALS, n = layered ? k->m->h.n_layers : 1;
+
+		if (row && slot == W_K_B)
+			row = arch_row(a, W_KV_B); /* for its name */
+		if (!row || !row->hf[0])
+			continue;
+		for (int i = 0; i < n; i++) {
+			char layer[32] = "";
+			if (slot != W_K_B && arch_wants(k->m, row, i) <= 0)
+				continue;
+			if (find_target(k, arch_row(a, slot)->gguf, layered ? i : -1))
+				continue;
+			if (layered)
+				snprintf(layer, sizeof layer, "%s%d.", arch_layers(a, ARCH_HF), i);
+			return err_set(err, INFER_EFORMAT, "%s: tensor %s%s: missing%s",
+			               file_label(k->d->path), layer, row->hf[0],
+			               row->hf[1] ? " (or its other spelling)" : "");
+		}
+	}
+	return INFER_OK;
+}
+
+static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	const struct safetensors_tensor *s = h->from[0];
+	const unsigned char *at = hf_rows_in_place(h);
+	struct infer_tensor t = { .name = h->name, .type = h->type, .n_dims = h->n_dims };
+	size_t bytes = (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+
+	memcpy(t.ne, h->ne, sizeof t.ne);
+	t.shard = s->shard;
+	t.offset = s->offset + (at ? (uint64_t)(at - s->data) : 0);
+	t.bytes = bytes;
+	if (!at) {
+		at = h->to = arena_raw(&k->d->arena, bytes);
+		if (!at)
+			return err_set(err, INFER_ENOMEM,
+			               "%s: no memory to copy tensor %.*s, %zu bytes",
+			               file_label(k->d->path), (int)h->name.len, h->name.at, bytes);
+		k->d->private_bytes += bytes;
+	}
+	t.data = at;
+	if (file_tensor_add(k->d->f, &t))
+		return no_memory(k, err);
+	return INFER_OK;
+}
+
+/* Tensors made from config.json come first, as in files of the public converter. */
+static int add_made(struct hf_making *k, infer_error *err)
+{
+	struct hf_dir *d = k->d;
+
+	for (int i = 0; i < d->n_made; i++) {
+		const struct hf_made *m = &d->made[i];
+		struct infer_tensor t = { .name = { m->name, strlen(m->name) },
+			                  .type = INFER_F32,
+			                  .n_dims = 1,
+			                  .ne = { m->n, 1, 1, 1 },
+			                  .bytes = (uint64_t)m->n * sizeof(float),
+			                  .data = m->at };
+		if (file_tensor_add(d->f, &t))
+			return no_memory(k, err);
+		d->private_bytes += t.bytes;
+	}
+	return INFER_OK;
+}
+
+/* The layers after the model, before its own tensors, as the public converter writes them. */
+static int add_dense(struct hf_making *k, infer_error *err)
+{
+	static const int slots[HF_DENSE] = { W_DENSE_2, W_DENSE_3 };
+
+	for (int i = 0; i < k->d->n_dense; i++) {
+		const struct safetensors_tensor *t = &k->d->dense[i].at[0];
+		const struct arch_tensor *row = arch_row(k->m->arch, slots[i]);
+		const int64_t sizes[3] = { -1, 0, -1 };
+		if (hf_type_of(t->dtype) < 0)
+			return wrong_dtype(k, t, err);
+		TRY(add_part(k, t, row, -1, sizes, err));
+	}
+	return INFER_OK;
+}
+
+static int finish(struct hf_making *k, infer_error *err)
+{
+	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
+	int64_t n = 0;
+
+	if (!copies)
+		return no_memory(k, err);
+	for (int64_t i = 0; i < k->n; i++)
+		TRY(check_experts(k, k->at[i], err));
+	TRY(check_all(k, err));
+	TRY(add_made(k, err));
+	for (int64_t i = 0; i < k->n; i++) {
+		TRY(add_to_file(k, k->at[i], err));
+		if (k->at[i]->to)
+			copies[n++] = k->at[i];
+	}
+	hf_rows_make(copies, n);
+	return hf_note_tensors(k, err);
+}
+
+/* What the names and the sizes depend on. */
+static int read_sizes(struct hf_making *k, infer_model *m, infer_error *err)
+{
+	struct hf_dir *d = k->d;
+	const struct arch_keys gguf = arch_keys_gguf(d->f, d->arch),
+			       hf = arch_keys_hf(d->text_config, d->arch);
+	const struct infer_meta *tokens = infer_file_meta(d->f, "tokenizer.ggml.tokens");
+	const struct json *next = json_get(d->text_config, "num_nextn_predict_layers");
+
+	m->arch = d->arch;
+	m->file = d->f;
+	TRY(arch_hparam_read(&m->h, &gguf, err));
+	for (int i = 0; i < ARCH_MAX_READ && d->arch->read[i]; i++)
+		if (d->arch->read[i] == arch_read_first_position &&
+		    hf.kind->arr(&hf, K_FIRST_POSITION).kind != KEY_ABSENT)
+			TRY(hf.kind->whole(&hf, K_FIRST_POSITION, KEY_SCALAR, &k->first_position,
+			                   err));
+	k->n_tokens = tokens ? (int64_t)tokens->count : 0;
+	k->layers_next = m->h.n_next;
+	if (json_is_whole(next) && next->i > k->layers_next && next->i < ARCH_MAX_LAYERS)
+		k->layers_next = (int)next->i;
+	for (uint32_t i = 0; i < d->raw.n; i++) {
+		const struct infer_str *s = &d->raw.at[i].name;
+		k->ranks |= s->len >= 10 && !memcmp(s->at, "classifier", 10);
+	}
+	return INFER_OK;
+}
+
+int hf_tensors(struct hf_dir *d, infer_error *err)
+{
+	struct hf_making k = { .d = d };
+	infer_model *m = arena_alloc(&d->brief, 1, sizeof *m);
+	int rc;
+
+	k.m = m;
+	k.at = arena_alloc(&d->brief, (size_t)d->raw.n + HF_DENSE, ARCH_MAX_PARTS * sizeof(void *));
+	if (!m || !k.at || map_init(&k.map, MEM_FILE, d->raw.n + 16))
+		return no_memory(&k, err);
+	rc = read_sizes(&k, m, err);
+	if (!rc)
+		rc = add_dense(&k, err);
+	for (uint32_t i = 0; i < d->raw.n && !rc; i++)
+		rc = add_tensor(&k, &d->raw.at[i], err);
+	if (!rc)
+		rc = finish(&k, err);
+	map_fini(&k.map);
+	return rc;
+}

@@ -1,0 +1,707 @@
+/* tests/unit/hf/test_tensors.c - the tensors of a directory are those of the file that the public converter makes of it,
+ * byte for byte, and the model gives the logits of transformers.
+ *
+ * tests/golden/logits/NAME.gguf are such files.  Each is turned back into a checkpoint: tests/golden/hf/names.txt, found by
+ * value in what transformers saved, says which tensor of it is which of the file, and how it changed. */
+#include "../floor.h"
+#include "../golden_logits.h"
+
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/jread.h"
+#include "base/num.h"
+#include "file/file.h"
+
+static char dir[] = "/tmp/infer-test-tensors-XXXXXX";
+
+/* --- names.txt */
+
+enum { MAX_LINES = 2048 };
+struct line {
+	const char *arch, *cls, *hf, *gguf, *how;
+};
+static struct line lines[MAX_LINES];
+static int n_lines;
+static char text[1 << 18];
+
+static int read_lines(void **state)
+{
+	FILE *f = fopen("tests/golden/hf/names.txt", "rb");
+	char *at = text;
+
+	(void)state;
+	if (!f)
+		return -1;
+	text[fread(text, 1, sizeof text - 1, f)] = 0;
+	fclose(f);
+	for (char *s = strsep(&at, "\n"); s && n_lines < MAX_LINES; s = strsep(&at, "\n")) {
+		struct line *l = &lines[n_lines];
+		if (!*s || *s == '#')
+			continue;
+		l->arch = strsep(&s, "\t");
+		l->cls = strsep(&s, "\t");
+		l->hf = strsep(&s, "\t");
+		l->gguf = strsep(&s, "\t");
+		l->how = s;
+		n_lines++;
+	}
+	return n_lines > 1000 && n_lines < MAX_LINES ? 0 : -1;
+}
+
+/* --- a tensor of the checkpoint */
+
+enum { MAX_TENSORS = 512, MAX_PARTS = 4 };
+struct tensor {
+	char name[128];
+	int n_dims;
+	int64_t shape[4]; /* as torch has it */
+	float *at;
+};
+static struct tensor tensors[MAX_TENSORS];
+static int n_tensors;
+
+static struct tensor *new_tensor(const char *name, int n_dims, int64_t a, int64_t b, int64_t c)
+{
+	struct tensor *t = &tensors[n_tensors++];
+
+	assert_true(n_tensors <= MAX_TENSORS);
+	*t = (struct tensor){ .n_dims = n_dims, .shape = { a, b, c, 1 } };
+	snprintf(t->name, sizeof t->name, "%s", name);
+	t->at = calloc((size_t)(a * b * c), sizeof *t->at);
+	assert_non_null(t->at);
+	return t;
+}
+
+static void drop_tensors(void)
+{
+	for (int i = 0; i < n_tensors; i++)
+		free(tensors[i].at);
+	n_tensors = 0;
+}
+
+/* --- back */
+
+/* what transforms depend on, of config.json */
+struct sizes {
+	int64_t head, nk, nv, dk, dv;
+	int64_t first; /* rows of the table of positions before the first that counts */
+};
+
+/* Where row r of heads of v of the file is in the checkpoint: heads of a k head are neighbours there. */
+static int64_t grouped(const struct sizes *z, int64_t r, int64_t d)
+{
+	int64_t head = r / d, each = z->nv / z->nk;
+
+	return (head % z->nk * each + head / z->nk) * d + r % d;
+}
+
+static int64_t row_back(const struct sizes *z, const char *how, int64_t r, int64_t rows)
+{
+	int64_t d = z->head, qk = 2 * z->nk * z->dk, each = z->nk ? z->nv / z->nk * z->dv : 0,
+		all = 2 * z->dk + 2 * each;
+
+	if (!strcmp(how, "T_PAIRS"))
+		return r / d * d + (r % d) % 2 * (d / 2) + (r % d) / 2;
+	if (!strncmp(how, "T_TILED_V", 9))
+		return r < qk ? r : qk + grouped(z, r - qk, z->dv);
+	if (!strcmp(how, "T_TILED") || !strcmp(how, "T_TILED_NEG_EXP"))
+		return grouped(z, r, rows / z->nv);
+	if (!strcmp(how, "T_BY_HEAD_Z"))
+		return r / each * all + 2 * z->dk + each + r % each;
+	if (strcmp(how, "T_BY_HEAD") != 0)
+		return r;
+	if (r < qk / 2)
+		return r / z->dk * all + r % z->dk;
+	if (r < qk)
+		return (r - qk / 2) / z->dk * all + z->dk + r % z->dk;
+	r -= qk;
+	return r / each * all + 2 * z->dk + r % each;
+}
+
+static float value_back(const char *how, float x)
+{
+	return !strcmp(how, "T_PLUS1") ? x - 1 : strstr(how, "NEG_EXP") ? logf(-x) : x;
+}
+
+static const struct infer_tensor *find(const infer_file *f, const char *gguf)
+{
+	const struct infer_tensor *t = infer_file_tensor(f, gguf);
+
+	if (t)
+		assert_int_equal(t->type, INFER_F32);
+	return t;
+}
+
+/* Parts of one tensor, one after the other in each matrix; part: those of the file. */
+static void put_joined(const char *name, const struct infer_tensor *const *part,
+                       const char *const *how, int n, const struct sizes *z)
+{
+	const struct infer_tensor *one = part[0];
+	int64_t cols = one->n_dims == 1 ? 1 : one->ne[0], mats = one->ne[2], rows = 0, from = 0;
+	struct tensor *t;
+
+	if (!strcmp(how[0], "T_ROWS"))
+		rows = from = z->first;
+	for (int i = 0; i < n; i++)
+		rows += one->n_dims == 1 ? part[i]->ne[0] : part[i]->ne[1];
+	if (strstr(name, "conv1d.weight") || strstr(name, "conv.conv.weight"))
+		t = new_tensor(name, 3, rows, 1, cols);
+	else if (strstr(name, "mamba.norm") || strstr(name, "mamba.D") ||
+	         strstr(name, "mamba.A_log"))
+		t = new_tensor(name, 1, rows * cols, 1, 1);
+	else if (one->n_dims == 3)
+		t = new_tensor(name, 3, mats, rows, cols);
+	else
+		t = new_tensor(name, one->n_dims, rows, cols, 1);
+	for (int i = 0; i < n; i++) {
+		int64_t own = one->n_dims == 1 ? part[i]->ne[0] : part[i]->ne[1];
+		int by_head = !strncmp(how[i], "T_BY_HEAD", 9);
+		for (int64_t m = 0; m < mats; m++)
+			for (int64_t r = 0; r < own; r++)
+				for (int64_t c = 0; c < cols; c++) {
+					int64_t to = m * rows + (by_head ? 0 : from) +
+					             row_back(z, how[i], r, own),
+						col = strcmp(how[i], "T_TILED_COLS")
+					                      ? c
+					                      : grouped(z, c, z->dv);
+					t->at[to * cols + col] = value_back(
+						how[i], ((const float *)part[i]
+					                         ->data)[(m * own + r) * cols + c]);
+				}
+		from += own;
+	}
+}
+
+/* Experts whose rows are columns there; every other one, or the first and the second half of them. */
+static void put_turned(const char *name, const struct infer_tensor *const *part,
+                       const char *const *how, int n)
+{
+	int64_t cols = part[0]->ne[0], rows = part[0]->ne[1], mats = part[0]->ne[2];
+	int flat = part[0]->n_dims == 2, turns = !strcmp(how[0], "T_TURN");
+	struct tensor *t;
+
+	if (flat) { /* biases: [experts][rows] */
+		mats = rows;
+		rows = cols;
+		cols = 1;
+		t = new_tensor(name, 2, mats, rows * n, 1);
+	} else {
+		t = new_tensor(name, 3, mats, cols, rows * n);
+	}
+	for (int i = 0; i < n; i++)
+		for (int64_t m = 0; m < mats; m++)
+			for (int64_t r = 0; r < rows; r++)
+				for (int64_t c = 0; c < cols; c++)
+					t->at[(m * cols + c) * rows * n +
+					      (turns ? i * rows + r : r * n + i)] =
+						((const float *)part[i]
+					                 ->data)[(m * rows + r) * cols + c];
+}
+
+/* Of each expert a tensor; name: that of expert 0. */
+static void put_experts(const char *name, const struct infer_tensor *g)
+{
+	const char *at = strstr(name, "experts.0."), *digit = at ? at + 8 : strrchr(name, '0');
+	size_t n = (size_t)(g->ne[0] * g->ne[1]);
+	char one[128];
+
+	for (int e = 0; e < g->ne[2]; e++) {
+		snprintf(one, sizeof one, "%.*s%d%s", (int)(digit - name), name, e, digit + 1);
+		memcpy(new_tensor(one, 2, g->ne[1], g->ne[0], 1)->at,
+		       (const float *)g->data + (size_t)e * n, n * sizeof(float));
+	}
+}
+
+/* kv_b_proj: of each head the rows of keys, which are columns in the file, then those of values */
+static void put_latent(const char *name, const struct infer_tensor *k, const struct infer_tensor *v)
+{
+	int64_t nope = k->ne[0], rank = k->ne[1], heads = k->ne[2], wide = v->ne[1];
+	struct tensor *t = new_tensor(name, 2, heads * (nope + wide), rank, 1);
+
+	for (int64_t h = 0; h < heads; h++)
+		for (int64_t r = 0; r < nope + wide; r++)
+			for (int64_t c = 0; c < rank; c++)
+				t->at[(h * (nope + wide) + r) * rank + c] =
+					r < nope ? ((const float *)
+				                            k->data)[(h * rank + c) * nope + r]
+						 : ((const float *)
+				                            v->data)[(h * wide + r - nope) * rank +
+				                                     c];
+}
+
+/* The last part of a name that is a number. */
+static int last_number(const char *name)
+{
+	int n = 0;
+
+	for (const char *at = name; (at = strchr(at, '.')); at++)
+		if (at[1] >= '0' && at[1] <= '9')
+			n = atoi(at + 1);
+	return n;
+}
+
+/* The name of a line of layer 0 or 1, in another layer. */
+static void in_layer(char out[128], const char *name, int layer)
+{
+	const char *at = strstr(name, "blk."), *layers = strstr(name, "layer");
+	const char *digits = at ? at + 4 : layers ? strchr(layers, '.') + 1 : NULL;
+
+	if (!digits || layer < 0)
+		snprintf(out, 128, "%s", name);
+	else
+		snprintf(out, 128, "%.*s%d%s", (int)(digits - name), name, layer,
+		         digits + strspn(digits, "0123456789"));
+}
+
+/* The tensor that line i begins, in a layer; -1: of none. */
+static void put_line(const infer_file *f, int i, int layer, const struct sizes *z)
+{
+	const struct infer_tensor *part[MAX_PARTS];
+	const char *how[MAX_PARTS], *hf = lines[i].hf;
+	char name[128], gguf[128];
+	int n = 0;
+
+	in_layer(name, hf, layer);
+	for (int k = 0; k < n_tensors; k++)
+		if (!strcmp(tensors[k].name, name))
+			return;
+	if (strstr(hf, "kv_b_proj")) {
+		char other[128];
+		snprintf(gguf, sizeof gguf, "blk.%d.attn_k_b.weight", layer);
+		snprintf(other, sizeof other, "blk.%d.attn_v_b.weight", layer);
+		if (find(f, gguf))
+			put_latent(name, find(f, gguf), find(f, other));
+		return;
+	}
+	for (int k = i; k < n_lines; k++) {
+		if (strcmp(lines[k].cls, lines[i].cls) || strcmp(lines[k].hf, hf))
+			continue;
+		in_layer(gguf, lines[k].gguf, layer);
+		assert_true(n < MAX_PARTS);
+		how[n] = lines[k].how;
+		part[n] = find(f, gguf);
+		n += part[n] != NULL;
+	}
+	if (!n)
+		return;
+	if (!strcmp(how[0], "T_STACK") && !last_number(hf))
+		put_experts(name, part[0]);
+	else if (!strcmp(how[0], "T_EVEN") || !strcmp(how[0], "T_TURN"))
+		put_turned(name, part, how, n);
+	else if (strcmp(how[0], "T_STACK") != 0)
+		put_joined(name, part, how, n, z);
+}
+
+/* Every tensor of a class that the file has. */
+static void put_all(const infer_file *f, const char *cls, int n_layers, const struct sizes *z)
+{
+	for (int i = 0; i < n_lines; i++) {
+		if (strcmp(lines[i].cls, cls) || !strcmp(lines[i].hf, "-"))
+			continue;
+		if (!strstr(lines[i].gguf, "blk."))
+			put_line(f, i, -1, z);
+		for (int layer = 0; layer < n_layers && strstr(lines[i].gguf, "blk."); layer++)
+			put_line(f, i, layer, z);
+	}
+}
+
+/* --- the directory */
+
+static void write_file(const char *name, const void *bytes, size_t n)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, n, f), n);
+	fclose(f);
+}
+
+/* Every `step`-th tensor from `first` on, as F32, or cut to BF16. */
+static void write_shard(const char *file, int first, int step, int bf16)
+{
+	static char head[1 << 17];
+	size_t n = 8, bytes = 0, size = bf16 ? 2 : 4;
+	uint64_t len;
+	char *all;
+
+	n += (size_t)sprintf(head + n, "{");
+	for (int i = first; i < n_tensors; i += step) {
+		const struct tensor *t = &tensors[i];
+		size_t count = 1;
+
+		n += (size_t)sprintf(head + n, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[",
+		                     i > first ? "," : "", t->name, bf16 ? "BF16" : "F32");
+		for (int k = 0; k < t->n_dims; k++) {
+			n += (size_t)sprintf(head + n, "%s%lld", k ? "," : "",
+			                     (long long)t->shape[k]);
+			count *= (size_t)t->shape[k];
+		}
+		n += (size_t)sprintf(head + n, "],\"data_offsets\":[%zu,%zu]}", bytes,
+		                     bytes + count * size);
+		bytes += count * size;
+	}
+	n += (size_t)sprintf(head + n, "}");
+	while (n % 8)
+		head[n++] = ' ';
+	assert_true(n < sizeof head);
+	len = n - 8;
+	memcpy(head, &len, 8);
+	all = malloc(n + bytes);
+	assert_non_null(all);
+	memcpy(all, head, n);
+	for (int i = first; i < n_tensors; i += step) {
+		const struct tensor *t = &tensors[i];
+		size_t count = (size_t)(t->shape[0] * t->shape[1] * t->shape[2]);
+		for (size_t k = 0; k < count; k++, n += size) {
+			uint32_t bits = num_bits(t->at[k]) >> (bf16 ? 16 : 0);
+			memcpy(all + n, &bits, size);
+		}
+	}
+	write_file(file, all, n);
+	free(all);
+}
+
+/* Layers after the model, in folders of their own. */
+static void put_dense(const infer_file *f)
+{
+	static const char config[] = "{\"bias\":false}";
+	char modules[512] = "[{\"idx\":0,\"path\":\"\",\"type\":"
+			    "\"sentence_transformers.models.Transformer\"}",
+	     name[64];
+	struct tensor kept[MAX_TENSORS];
+	int n = n_tensors, any = 0;
+
+	memcpy(kept, tensors, sizeof kept);
+	for (int i = 2; i < 4; i++) {
+		snprintf(name, sizeof name, "dense_%d.weight", i);
+		const struct infer_tensor *t = find(f, name);
+		if (!t)
+			continue;
+		snprintf(name, sizeof name, "%s/%d_Dense", dir, i);
+		assert_int_equal(mkdir(name, 0700), 0);
+		snprintf(name, sizeof name, "%d_Dense/config.json", i);
+		write_file(name, config, sizeof config - 1);
+		n_tensors = 0;
+		memcpy(new_tensor("linear.weight", 2, t->ne[1], t->ne[0], 1)->at, t->data,
+		       (size_t)t->bytes);
+		snprintf(name, sizeof name, "%d_Dense/model.safetensors", i);
+		write_shard(name, 0, 1, 0);
+		free(tensors[0].at);
+		snprintf(modules + strlen(modules), sizeof modules - strlen(modules),
+		         ",{\"idx\":%d,\"path\":\"%d_Dense\",\"type\":"
+		         "\"sentence_transformers.models.Dense\"}",
+		         i, i);
+		any = 1;
+	}
+	memcpy(tensors, kept, sizeof kept);
+	n_tensors = n;
+	strcat(modules, "]");
+	if (any)
+		write_file("modules.json", modules, strlen(modules));
+}
+
+static void drop_dense(void)
+{
+	static const char *const names[] = { "2_Dense/config.json",
+		                             "2_Dense/model.safetensors",
+		                             "3_Dense/config.json",
+		                             "3_Dense/model.safetensors",
+		                             "modules.json",
+		                             "2_Dense",
+		                             "3_Dense" };
+	char path[256];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+		remove(path);
+	}
+}
+
+/* In two shards with an index, or one. */
+static void write_tensors(int shards, int bf16)
+{
+	static const char *const names[] = { "model-00001-of-00002.safetensors",
+		                             "model-00002-of-00002.safetensors" };
+	static char index[1 << 17];
+	size_t n;
+	char path[256];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof path, "%s/%s", dir,
+		         i < 2    ? names[i]
+		         : i == 2 ? "model.safetensors.index.json"
+		                  : "model.safetensors");
+		unlink(path);
+	}
+	if (shards == 1) {
+		write_shard("model.safetensors", 0, 1, bf16);
+		return;
+	}
+	n = (size_t)sprintf(index, "{\"metadata\":{},\"weight_map\":{");
+	for (int i = 0; i < n_tensors; i++)
+		n += (size_t)sprintf(index + n, "%s\"%s\":\"%s\"", i ? "," : "", tensors[i].name,
+		                     names[i % 2]);
+	n += (size_t)sprintf(index + n, "}}");
+	assert_true(n < sizeof index);
+	write_file("model.safetensors.index.json", index, n);
+	for (int i = 0; i < 2; i++)
+		write_shard(names[i], i, 2, bf16);
+}
+
+/* --- the comparison */
+
+/* By the public converter with --outtype bf16, from golden-hf-types.py: tests/golden/hf/types.txt. */
+static int is_f32(const char *arch, const struct infer_tensor *t)
+{
+	static char all[1 << 16];
+	char line[256], name[96];
+	const char *rest;
+
+	if (!*all) {
+		FILE *f = fopen("tests/golden/hf/types.txt", "rb");
+		assert_non_null(f);
+		all[fread(all, 1, sizeof all - 1, f)] = 0;
+		fclose(f);
+	}
+	snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.at);
+	rest = strstr(name, "blk.") ? strchr(name + 4, '.') + 1 : name;
+	snprintf(line, sizeof line, "\n%s\t%s\tBF16\n", arch, rest);
+	if (strstr(all, line))
+		return 0;
+	snprintf(line, sizeof line, "\n%s\t%s\tF32\n", arch, rest);
+	if (!strstr(all, line))
+		fail_msg("types.txt: no line %s", line + 1);
+	return 1;
+}
+
+__attribute__((noinline)) static float cut(float x) /* inline, gcc 12 leaves it out of cut_by */
+{
+	uint32_t bits = num_bits(x) >> 16;
+
+	return num_bf16((uint16_t)bits);
+}
+
+/* What an element of the file is in one made of BF16 values. */
+static float cut_by(const char *how, float x)
+{
+	if (!how)
+		return x;
+	if (!strcmp(how, "T_PLUS1"))
+		return cut(x - 1) + 1;
+	if (strstr(how, "NEG_EXP"))
+		return -expf(cut(logf(-x)));
+	return cut(x);
+}
+
+/* The transform of a tensor of the file; NULL: it is made from config.json. */
+static const char *how_of(const char *cls, const struct infer_tensor *t)
+{
+	char name[96], want[128];
+	int layer = -1;
+
+	snprintf(name, sizeof name, "%.*s", (int)t->name.len, t->name.at);
+	sscanf(name, "blk.%d.", &layer);
+	for (int i = 0; i < n_lines; i++) {
+		in_layer(want, lines[i].gguf, layer);
+		if (!strcmp(lines[i].cls, cls) && !strcmp(want, name))
+			return strcmp(lines[i].hf, "-") ? lines[i].how : NULL;
+	}
+	return "T_NONE"; /* attn_k_b */
+}
+
+static void compare(const char *of, const char *cls, const infer_file *want, const infer_file *have,
+                    int bf16)
+{
+	struct infer_file_info info[2];
+	const struct infer_tensor *a, *b;
+	struct infer_str arch = { "", 0 };
+	char name[96], family[64];
+
+	infer_meta_str(want, "general.architecture", &arch, NULL, NULL);
+	snprintf(family, sizeof family, "%.*s", (int)arch.len, arch.at);
+	infer_file_info(want, &info[0]);
+	infer_file_info(have, &info[1]);
+	for (uint64_t i = 0; (a = infer_file_tensor_at(want, i)); i++) {
+		size_t n = (size_t)(a->ne[0] * a->ne[1] * a->ne[2]);
+		const char *how = how_of(cls, a);
+
+		snprintf(name, sizeof name, "%.*s", (int)a->name.len, a->name.at);
+		b = infer_file_tensor(have, name);
+		if (!b)
+			fail_msg("%s: %s: missing", of, name);
+		assert_memory_equal(a->ne, b->ne, sizeof a->ne);
+		if (b->type != (bf16 && how && strncmp(name, "dense_", 6) && !is_f32(family, a)
+		                        ? INFER_BF16
+		                        : INFER_F32))
+			fail_msg("%s: %s: type %s", of, name, infer_type_info(b->type)->name);
+		float *x = calloc(n, sizeof *x);
+		assert_non_null(x);
+		assert_int_equal(infer_type_decode(b->type, x, b->data, n, NULL), INFER_OK);
+		for (size_t k = 0; k < n; k++) {
+			float y = ((const float *)a->data)[k];
+			y = bf16 && strncmp(name, "dense_", 6) ? cut_by(how, y) : y;
+			float gap = how && strstr(how, "NEG_EXP") ? 1e-6f * fabsf(y) : 0;
+			if (!(fabsf(x[k] - y) <= gap))
+				fail_msg("%s: %s (%s), %s, element %zu: %.9g, not %.9g", of, name,
+				         how ? how : "made", bf16 ? "BF16" : "F32", k, (double)x[k],
+				         (double)y);
+		}
+		free(x);
+	}
+	assert_int_equal(info[0].n_tensors, info[1].n_tensors);
+}
+
+static void check_logits(const struct golden *g, const infer_model *m)
+{
+	float *want = expected(g), *y = calloc((size_t)g->n * (size_t)g->n_vocab, sizeof *y);
+	struct floor f = { 0 };
+	infer_error err = { 0 };
+	double most = 0, size = 1;
+
+	assert_non_null(y);
+	assert_int_equal(floor_open(&f, m, NULL, 2, g->n, &err), INFER_OK);
+	assert_int_equal(floor_run(&f, g->ids, 0, g->n, y, &err), INFER_OK);
+	floor_close(&f);
+	for (size_t i = 0; i < (size_t)g->n * (size_t)g->n_vocab; i++) {
+		double d = fabs((double)y[i] - (double)want[i]);
+		if (!(d <= most))
+			most = isnan(d) ? INFINITY : d;
+		size = fmax(size, fabs((double)want[i]));
+	}
+	print_message("# %s: %.3g of the bound\n", g->name, most / (GOLDEN_TOLERANCE * size));
+	if (!(most <= GOLDEN_TOLERANCE * size))
+		fail_msg("%s: %.4g times the bound", g->name, most / (GOLDEN_TOLERANCE * size));
+	free(want);
+	free(y);
+}
+
+/* --- a case */
+
+static int64_t whole(const struct json *v, const char *key)
+{
+	const struct json *n = json_get(v, key);
+
+	return json_is_whole(n) ? n->i : 0;
+}
+
+/* The class of the case, its sizes and its number of layers. */
+static void read_config(const char *path, char cls[64], struct sizes *z, int *layers)
+{
+	static char config[1 << 14];
+	const struct json *v, *all;
+	struct arena a;
+	FILE *f = fopen(path, "rb");
+
+	assert_non_null(f);
+	config[fread(config, 1, sizeof config - 1, f)] = 0;
+	fclose(f);
+	write_file("config.json", config, strlen(config));
+	arena_init(&a, MEM_BASE);
+	assert_int_equal(jread(&all, &a, config, strlen(config), "config", NULL), INFER_OK);
+	v = json_at(json_get(all, "architectures"), 0);
+	snprintf(cls, 64, "%.*s", (int)json_bytes(v), json_str(v));
+	z->head = whole(all, "head_dim");
+	if (!z->head && whole(all, "num_attention_heads"))
+		z->head = whole(all, "hidden_size") / whole(all, "num_attention_heads");
+	z->nk = whole(all, "linear_num_key_heads");
+	z->nv = whole(all, "linear_num_value_heads");
+	z->dk = whole(all, "linear_key_head_dim");
+	z->dv = whole(all, "linear_value_head_dim");
+	z->first = strstr(cls, "Roberta") ? whole(all, "pad_token_id") + 1 : 0;
+	*layers = (int)whole(all, "num_hidden_layers");
+	arena_fini(&a);
+}
+
+/* Write and compare the directory of a file; it stays, as F32. */
+static void compare_case(const char *of, const char *gguf, const char *config)
+{
+	struct sizes z = { 0 };
+	infer_error err = { 0 };
+	infer_file *want, *have;
+	char cls[64];
+	int layers;
+
+	drop_tensors(); /* of a case that failed */
+	read_config(config, cls, &z, &layers);
+	assert_int_equal(infer_file_open(&want, gguf, &err), INFER_OK);
+	put_all(want, cls, layers, &z);
+	put_dense(want);
+	for (int bf16 = 1; bf16 >= 0; bf16--) {
+		write_tensors(1 + (int)(strlen(of) % 2), bf16);
+		if (infer_file_open(&have, dir, &err))
+			fail_msg("%s: %s", of, err.message);
+		compare(of, cls, want, have, bf16);
+		infer_file_close(&have);
+	}
+	infer_file_close(&want);
+	drop_tensors();
+}
+
+static void test_case(void **state)
+{
+	const struct golden *g = *state;
+	struct infer_model_opts o = { .ctx = g->ctx };
+	char gguf[256], config[256];
+	infer_error err = { 0 };
+	infer_model *m;
+
+	snprintf(gguf, sizeof gguf, GOLDEN_LOGITS "%s", g->file);
+	snprintf(config, sizeof config, "tests/golden/hf/config/%.*s.json",
+	         (int)(strlen(g->file) - 5), g->file);
+	compare_case(g->name, gguf, config);
+	if (infer_model_open(&m, dir, &o, &err))
+		fail_msg("%s: %s", g->name, err.message);
+	check_logits(g, m);
+	infer_model_close(&m);
+}
+
+/* but qwen-rank, whose rows of the output the converter picks by the name of the directory */
+static const char *const encoders[] = { "bert",        "xlm-roberta", "xlm-rank", "modern",
+	                                "modern-silu", "modern-rank", "nomic",    "gemma" };
+
+static void test_encoder(void **state)
+{
+	const char *name = *state;
+	char gguf[256], config[256];
+
+	snprintf(gguf, sizeof gguf, "tests/golden/encoders/%s.gguf", name);
+	snprintf(config, sizeof config, "tests/golden/encoders/%s.json", name);
+	compare_case(name, gguf, config);
+	drop_dense();
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[MAX_CASES + 16];
+	char path[256];
+	int n = 0;
+
+	if (!mkdtemp(dir))
+		return 1;
+	golden_read();
+	for (int i = 0; i < n_cases; i++) {
+		struct golden *g = &cases[i];
+
+		snprintf(path, sizeof path, "tests/golden/hf/config/%.*s.json",
+		         (int)(strlen(g->file) - 5), g->file);
+		if (!g->edits.n && !access(path, R_OK) && strcmp(g->name, "deepseek2-old") != 0)
+			tests[n++] = (struct CMUnitTest){ g->name, test_case, NULL, NULL, g };
+	}
+	for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++)
+		tests[n++] = (struct CMUnitTest){ encoders[i], test_encoder, NULL, NULL,
+			                          (void *)(uintptr_t)encoders[i] };
+	int failed =
+		n > 20 ? _cmocka_run_group_tests("tensors", tests, (size_t)n, read_lines, NULL) : 1;
+	write_tensors(1, 0);
+	snprintf(path, sizeof path, "%s/model.safetensors", dir);
+	unlink(path);
+	snprintf(path, sizeof path, "%s/config.json", dir);
+	unlink(path);
+	rmdir(dir);
+	return failed;
+}
