@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Write seeds for three fuzz targets.  whole: the models of tests/golden/logits cut down to one layer or two and a vocabulary of
+"""Write seeds for five fuzz targets.  whole: the models of tests/golden/logits cut down to one layer or two and a vocabulary of
 a few tokens, their matrices in f16 or in blocks, so that each is a few KB and still runs.  tokens: a vocabulary of a few tokens
 for every pre-tokenizer, and a text.  zst: one of the models in frames of zstd, in stored and in repeated blocks, and compressed
-by tests/tools/zst, if $B/tests/tools (build/release) has it.
+by tests/tools/zst, if $B/tests/tools (build/release) has it.  safetensors: files of a few tensors of every dtype.  hf: the directories
+of models of one layer: config.json, tokenizer.json, an index, and headers of safetensors.
 
-  fuzz-seeds.py DIR        writes DIR/whole, DIR/tokens and DIR/zst; needs Python alone
+  fuzz-seeds.py DIR        writes DIR/whole, DIR/tokens, DIR/zst, DIR/safetensors and DIR/hf; needs Python alone
 """
+import json
 import os
 import random
 import re
@@ -270,9 +272,92 @@ def write_packed(out, model):
         subprocess.run([tool, model, out + "/compressed-3", "3"], check=True)
 
 
+ST_BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8,
+            "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}
+
+
+def header(tensors):
+    """the header of a safetensors file of (name, dtype, shape), and the bytes of its data"""
+    o, at = {"__metadata__": {"format": "pt"}}, 0
+    for name, dtype, shape in tensors:
+        n = ST_BYTES[dtype]
+        for x in shape:
+            n *= x
+        o[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, at + n]}
+        at += n
+    return json.dumps(o, separators=(",", ":")).encode(), at
+
+
+def write_safetensors(out):
+    os.makedirs(out, exist_ok=True)
+    for name, tensors in (("dtypes", [(k.lower(), k, (2, 3)) for k in ST_BYTES]), ("none", []), ("scalar", [("a", "F32", ())]),
+                          ("empty", [("a", "F32", (0, 4)), ("b\n\u00e4", "BF16", (1,))])):
+        h, n = header(tensors)
+        h += b" " * (-len(h) % 8)
+        with open(f"{out}/{name}", "wb") as f:
+            f.write(struct.pack("<Q", len(h)) + h + bytes(n))
+
+
+def bundle(files):
+    """the input of tests/fuzz/hf: name -> text, or (header, bytes of data)"""
+    return b"".join(b"\x1e%s %d\n%s" % (k.encode(), v[1] if isinstance(v, tuple) else 0, v[0] if isinstance(v, tuple) else v)
+                    for k, v in files.items())
+
+
+def small_llama(dtype):
+    layer = [("input_layernorm", (16,)), ("self_attn.q_proj", (16, 16)), ("self_attn.k_proj", (8, 16)), ("self_attn.v_proj", (8, 16)),
+             ("self_attn.o_proj", (16, 16)), ("post_attention_layernorm", (16,)), ("mlp.gate_proj", (8, 16)), ("mlp.up_proj", (8, 16)),
+             ("mlp.down_proj", (16, 8))]
+    return [("model.embed_tokens.weight", dtype, (12, 16)), ("model.norm.weight", dtype, (16,))] + [
+        (f"model.layers.0.{name}.weight", dtype, shape) for name, shape in layer] + [("lm_head.weight", dtype, (12, 16))]
+
+
+def write_directories(out):
+    os.makedirs(out, exist_ok=True)
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16, "intermediate_size": 8,
+              "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8, "hidden_act": "silu",
+              "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "rope_scaling": None,
+              "tie_word_embeddings": False, "vocab_size": 12, "bos_token_id": 10, "eos_token_id": 11, "torch_dtype": "bfloat16"}
+    added = [{"id": i, "content": c, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+             for i, c in ((10, "<s>"), (11, "</s>"))]
+    model = {"type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None, "end_of_word_suffix": None,
+             "fuse_unk": False, "byte_fallback": False, "ignore_merges": False,
+             "vocab": {c: i for i, c in enumerate(["!", "t", "h", "e", "\u0120", "th", "the", "1", "2", "12"])},
+             "merges": [["t", "h"], ["th", "e"], ["1", "2"]]}
+    step = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    tokenizer = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
+                 "pre_tokenizer": step, "post_processor": None, "decoder": step, "model": model}
+    text = {"config.json": config, "tokenizer.json": tokenizer,
+            "tokenizer_config.json": {"bos_token": "<s>", "eos_token": "</s>", "chat_template": "{{ messages[0].content }}"},
+            "generation_config.json": {"eos_token_id": [11], "temperature": 0.5},
+            "special_tokens_map.json": {"bos_token": "<s>", "eos_token": {"content": "</s>"}}}
+    text = {k: json.dumps(v).encode() for k, v in text.items()}
+    tensors = small_llama("BF16")
+    shards = [f"model-0000{i}-of-00002.safetensors" for i in (1, 2)]
+    index = {"metadata": {}, "weight_map": {t[0]: shards[i >= 6] for i, t in enumerate(tensors)}}
+    scaled = dict(config, rope_scaling={"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                                        "original_max_position_embeddings": 32}, tie_word_embeddings=True)
+    seeds = {
+        "one": dict(text, **{"model.safetensors": header(tensors)}),
+        "two": dict(text, **{"model.safetensors.index.json": json.dumps(index).encode(), shards[0]: header(tensors[:6]),
+                             shards[1]: header(tensors[6:])}),
+        "tied": {"config.json": json.dumps(scaled).encode(), "model.safetensors": header(small_llama("F32")[:-1])},
+        "f8": {"config.json": text["config.json"], "tokenizer.json": text["tokenizer.json"],
+               "model.safetensors": header(small_llama("F8_E4M3"))},
+        "gptq": {"config.json": json.dumps(dict(config, quantization_config={"quant_method": "gptq"})).encode(),
+                 "model.safetensors": header([])},
+        "bin": {"config.json": text["config.json"], "pytorch_model.bin": b"PK"},
+    }
+    for name, files in seeds.items():
+        with open(f"{out}/{name}", "wb") as f:
+            f.write(bundle(files))
+
+
 def main():
     out = sys.argv[1] + "/whole"
     write_vocabularies(sys.argv[1] + "/tokens")
+    write_safetensors(sys.argv[1] + "/safetensors")
+    write_directories(sys.argv[1] + "/hf")
     os.makedirs(out, exist_ok=True)
     for name, layers in (("llama-llama3", 1), ("mixtral", 1), ("granite", 1), ("qwen2", 1),
                          ("qwen3-yarn", 1), ("qwen3moe", 1), ("gemma2", 2), ("gemma3", 1), ("phi3", 1)):

@@ -126,8 +126,6 @@ static void say_opening(const infer_model *m)
 
 	for (int i = 0; m->log && i < m->file->n_notes; i++)
 		m->log(m->log_user, INFER_LOG_INFO, m->file->notes[i]);
-	for (int i = 0; i < m->file->n_notes && m->log; i++)
-		m->log(m->log_user, INFER_LOG_INFO, m->file->notes[i]);
 	infer_file_info(m->file, &info);
 	if (!info.packed_bytes || !m->log)
 		return;

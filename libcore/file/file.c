@@ -221,7 +221,7 @@ static int open_known(struct infer_file *f, const struct os_stat *st, const unsi
 			f->format = formats[i];
 			return formats[i]->open(f, err);
 		}
-	return file_refuse(f->path, st, head, n, err);
+	return file_refuse(f->path, head, n, err);
 }
 
 static int open_path(struct infer_file *f, infer_error *err)
@@ -306,6 +306,7 @@ void infer_file_info(const infer_file *f, struct infer_file_info *info)
 		.n_shards = f->n_shards,
 		.n_meta = f->meta.n,
 		.n_tensors = f->n_tensors,
+		.private_bytes = f->private_bytes,
 	};
 	for (int i = 0; i < f->n_shards; i++) {
 		const struct file_shard *s = &f->shards[i];

@@ -51,8 +51,11 @@ struct infer_file {
 	uint32_t n_tensors, cap_tensors;
 	struct map tensor_map; /* name -> index */
 	uint32_t version;
-	uint64_t alignment;              /* GGUF only: of the first shard */
-	void *own;                       /* of the format, which frees it in close */
+	uint64_t alignment;       /* GGUF only: of the first shard */
+	void *own;                /* of the format, which frees it in close */
+	uint64_t private_bytes;   /* of tensors that are copies, not in a shard */
+	const char *const *notes; /* [n_notes] sentences about how it was opened, for -v */
+	int n_notes;
 	const struct infer_watch *watch; /* while it is opened; may be NULL */
 	struct file_ids ids;
 };
@@ -77,8 +80,7 @@ enum { FILE_HEAD = 4096 };
 
 /* Fail for a file that no format knows.  The message says what kind of file its first bytes show,
  * and what helps.  INFER_EUNSUP: a known kind; INFER_EFORMAT: any other */
-int file_refuse(const char *path, const struct os_stat *st, const unsigned char *head, size_t n,
-                infer_error *err);
+int file_refuse(const char *path, const unsigned char *head, size_t n, infer_error *err);
 
 /* mapped, the last of f->shards */
 int file_add_shard(struct infer_file *f, const char *path, infer_error *err);
@@ -89,6 +91,13 @@ static inline void file_tell(const struct infer_watch *w, uint64_t done, uint64_
 {
 	if (w && w->fn)
 		w->fn(w->user, done, all);
+}
+/* True if the data of t is a copy in private memory, not that of its shard as it is on disk. */
+static inline int file_is_copy(const struct infer_file *f, const struct infer_tensor *t)
+{
+	const struct file_shard *s = &f->shards[t->shard];
+
+	return s->own || (const unsigned char *)t->data != s->at + t->offset;
 }
 /* Unmap it; a large mapping is taken down on several cores. */
 void file_unmap(struct os_file *f);

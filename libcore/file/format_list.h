@@ -4,3 +4,4 @@ FORMAT(zst)
 #ifdef FORMAT_OF_TEST /* what a test adds in its own build of file.c */
 FORMAT_OF_TEST
 #endif
+FORMAT(hf) /* libcore/hf: any directory */

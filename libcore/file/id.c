@@ -14,7 +14,7 @@ static void want_samples(const struct infer_file *f)
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
 
-		if (t->bytes > SAMPLE)
+		if (t->bytes > SAMPLE && !file_is_copy(f, t))
 			os_file_want(&f->shards[t->shard].map, t->offset + (t->bytes - SAMPLE) / 2,
 			             SAMPLE);
 	}
@@ -29,7 +29,7 @@ static void add_sample(struct sha256 *s, const struct infer_file *f, const struc
 	size_t n = t->bytes < SAMPLE ? t->bytes : SAMPLE, from = (t->bytes - n) / 2, got = 0;
 	unsigned char piece[SAMPLE];
 
-	if (shard->path && !shard->own)
+	if (shard->path && !file_is_copy(f, t))
 		(void)os_file_read(&shard->map, shard->path, t->offset + from, piece, n, &got,
 		                   NULL);
 	sha256_add(s, got == n ? piece : (const unsigned char *)t->data + from, n);

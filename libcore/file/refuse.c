@@ -70,26 +70,18 @@ static const struct known {
 	{ "BZh", 3, NULL, "compressed with bzip2; unpack it first with bunzip2" },
 	{ .is = pickle, .what = "this is a PyTorch checkpoint: " CONVERT },
 	{ "PK\3\4", 4, NULL, "this is a zip archive; unpack it first with unzip" },
-	{ .is = safetensors, .what = "this is a safetensors file: " CONVERT },
+	{ .is = safetensors,
+	  .what = "this is a safetensors file: give the directory it is in, with its config.json" },
 	{ .is = onnx, .what = "this is an ONNX model, which cannot be run; a GGUF file can" },
 	{ "lmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 	{ "tjgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 	{ "fmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 };
 
-static int refuse_directory(const char *path, infer_error *err)
-{
-	return err_set(err, INFER_EUNSUP, "%s: this is a directory, not a model file",
-	               file_label(path));
-}
-
-int file_refuse(const char *path, const struct os_stat *st, const unsigned char *head, size_t n,
-                infer_error *err)
+int file_refuse(const char *path, const unsigned char *head, size_t n, infer_error *err)
 {
 	const char *label = file_label(path);
 
-	if (st->kind == OS_DIRECTORY)
-		return refuse_directory(path, err);
 	for (size_t i = 0; i < sizeof knowns / sizeof *knowns; i++)
 		if (knowns[i].is ? knowns[i].is(head, n)
 		                 : begins(head, n, knowns[i].magic, knowns[i].n))

@@ -199,8 +199,8 @@ static int read_header(struct unpack *u, struct gguf_size *size)
 		int ended = u->len < u->cap;
 
 		if (magic_of(u->out, u->len) != magic_of((const unsigned char *)"GGUF", 4))
-			return file_refuse(u->s->path, &(struct os_stat){ .kind = OS_MEMORY },
-			                   u->out, u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
+			return file_refuse(u->s->path, u->out,
+			                   u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
 		TRY(gguf_measure(size, u->out, u->len, u->path, u->err));
 		if (ended && (size->need || size->bytes > u->len))
 			size->bytes = u->len; /* gguf_read says what is cut short */

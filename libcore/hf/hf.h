@@ -46,6 +46,7 @@ struct hf_dir {
 	const struct json *config, *generation, *tokenizer_config; /* in `brief`; NULL: absent */
 	struct hf_text tokenizer, sentencepiece;                   /* tokenizer.json, tokenizer.model */
 	struct hf_text special_tokens, added_tokens;               /* special_tokens_map.json, added_tokens.json */
+	uint32_t unknown; /* 1 + the id of the unknown token in a unigram tokenizer.model; 0: none */
 	struct hf_text added, post_processor; /* these members of tokenizer.json: JSON texts, or {NULL} */
 	struct hf_text vocab, merges;                              /* vocab.json, vocab.txt; merges.txt */
 	struct hf_text template;                                   /* chat_template.jinja */
@@ -54,6 +55,7 @@ struct hf_dir {
 	int n_more;
 	const struct json *text_config; /* the part of config that describes the text model; else config */
 	const struct arch *arch;
+	const struct arch_hparam *hparam; /* what the keys come to; in `brief` */
 	struct safetensors raw;  /* all tensors of all shards, by their own names */
 	struct gguf_write *keys; /* the metadata so far, in the order of the file */
 	uint64_t private_bytes;  /* of tensors that were copied */
@@ -95,6 +97,10 @@ int hf_shards(struct hf_dir *d, infer_error *err);
 /* keys.c: d->arch and every key of the architecture.
  * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT */
 int hf_keys(struct hf_dir *d, infer_error *err);
+/* rope.c: the divisors of the frequencies of rotation that the slot W_ROPE_FREQS, W_ROPE_LONG or W_ROPE_SHORT
+ * holds: *n numbers in d->arena; *n is 0 if the model has none.  After hf_keys.
+ * INFER_EFORMAT: config.json has no such numbers; INFER_ENOMEM */
+int hf_rope_factors(struct hf_dir *d, int slot, const float **at, int64_t *n, infer_error *err);
 /* tensors.c: every tensor that the architecture has, into d->f.  Memory of copies: d->arena.
  * INFER_EFORMAT: missing, of a wrong shape or type; INFER_EUNSUP: one that nothing reads; INFER_ENOMEM */
 int hf_tensors(struct hf_dir *d, infer_error *err);

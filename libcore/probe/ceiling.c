@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/os.h"
+#include "file/file.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -72,15 +73,21 @@ int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct in
 	return INFER_OK;
 }
 
-/* The tensors of the first file of a model, from the first to the last. */
+/* The tensors of the first file of a model that has some, from the first to the last in memory. */
 static struct probe_memory file_memory(const infer_file *f)
 {
 	const unsigned char *from = NULL, *to = NULL;
 	const struct infer_tensor *t;
+	int shard = -1;
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
 		const unsigned char *at = t->data;
-		if (t->shard)
+		/* copies lie anywhere, but a compressed file lies in one piece */
+		if (file_is_copy(f, t) && !f->shards[t->shard].own)
+			continue;
+		if (shard < 0)
+			shard = t->shard;
+		if (t->shard != shard)
 			continue;
 		if (!from || at < from)
 			from = at;

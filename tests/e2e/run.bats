@@ -137,7 +137,7 @@ closed_pipe()
 
 @test "what is handed in by mistake is called by its name, in one line, with 3" {
 	mkdir dir
-	fails 3 'dir: this is a directory, not a model file$' infer-run -m dir x
+	fails 3 'dir: this is a directory, not a model: it has no config.json$' infer-run -m dir x
 	printf '<!DOCTYPE html>\n<html>' >page.gguf
 	fails 3 'page.gguf: this is an HTML page' infer-run -m page.gguf x
 	printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n' >lfs.gguf
@@ -149,7 +149,7 @@ closed_pipe()
 	printf '\200\002cposix' >model.bin
 	fails 3 'model.bin: this is a PyTorch checkpoint' infer-inspect -m model.bin
 	printf '\030\0\0\0\0\0\0\0{"a":1}' >model.safetensors
-	fails 3 'model.safetensors: this is a safetensors file: convert it' infer-inspect -m model.safetensors
+	fails 3 'model.safetensors: this is a safetensors file: give the directory it is in' infer-inspect -m model.safetensors
 	printf '\010\007\022\007pytorch' >model.onnx
 	fails 3 'model.onnx: this is an ONNX model' infer-run -m model.onnx x
 }

@@ -1,0 +1,223 @@
+/* hf/refuse.c - directories that are something else than a checkpoint that can be run: what they are,
+ * and how their owner can get one. */
+#include "base/err.h"
+#include "hf/hf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ORIGINAL "take the original checkpoint (infer-quant quantises it), or a GGUF file"
+#define SAVE \
+	"save it again as safetensors (transformers: from_pretrained, then save_pretrained), or " \
+	"take " \
+	"a GGUF file"
+
+/* Files that make a directory something else, whatever lies next to them. */
+static const struct {
+	const char *name, *what;
+} markers[] = {
+	{ "model_index.json", "a pipeline of diffusers, which makes images: not a language model" },
+	{ "adapter_config.json", "an adapter (PEFT), not a model: merge it into its base model "
+	                         "(merge_and_unload, then save_pretrained)" },
+	{ "quantize_config.json", "quantised with GPTQ, which cannot be read: " ORIGINAL },
+	{ "quant_config.json", "quantised with AWQ, which cannot be read: " ORIGINAL },
+	{ "hf_quant_config.json",
+	  "quantised with ModelOpt (FP8, NVFP4), which cannot be read: " ORIGINAL },
+	{ "qmodel.pt", "quantised with HQQ, which cannot be read: " ORIGINAL },
+};
+
+/* Weights in another form, where there are none in safetensors; the first that is there is named. */
+static const struct {
+	const char *begins, *ends, *what;
+} weights[] = {
+	{ "", ".gguf", "a GGUF file: give its own name, not that of the directory" },
+	{ "", ".gguf.zst", "a GGUF file: give its own name, not that of the directory" },
+	{ "consolidated", ".safetensors",
+	  "weights in Mistral's own form, which is not read: take the model.safetensors of the "
+	  "same "
+	  "model, or a GGUF file" },
+	{ "", ".safetensors",
+	  "not called model.safetensors, nor in an index "
+	  "model.safetensors.index.json: rename it if it is the whole model" },
+	{ "pytorch_model", ".bin", "a PyTorch checkpoint: " SAVE },
+	{ "pytorch_model", ".json", "the index of a PyTorch checkpoint: " SAVE },
+	{ "", ".pth", "a PyTorch checkpoint: " SAVE },
+	{ "", ".pt", "a PyTorch checkpoint: " SAVE },
+	{ "", ".ckpt", "a PyTorch checkpoint: " SAVE },
+	{ "", ".bin", "not safetensors, and if it is a PyTorch checkpoint: " SAVE },
+	{ "", ".msgpack", "weights of Flax: " SAVE },
+	{ "", ".h5", "weights of TensorFlow: " SAVE },
+	{ "", ".npz", "weights of NumPy or MLX: " SAVE },
+	{ "", ".onnx", "an ONNX model, which cannot be run: take safetensors or a GGUF file" },
+	{ "onnx", "onnx",
+	  "a folder of ONNX models, which cannot be run: take safetensors or a GGUF "
+	  "file" },
+	{ "openvino_", ".xml",
+	  "an OpenVINO model, which cannot be run: take safetensors or a GGUF "
+	  "file" },
+	{ "", ".nemo", "a NeMo checkpoint, which is not read: take safetensors or a GGUF file" },
+	{ "", ".engine",
+	  "a TensorRT engine, which cannot be run: take safetensors or a GGUF file" },
+};
+
+/* quant_method of quantization_config */
+static const struct {
+	const char *method, *what;
+} methods[] = {
+	{ "gptq", "GPTQ" },
+	{ "awq", "AWQ" },
+	{ "exl2", "EXL2" },
+	{ "exl3", "EXL3" },
+	{ "mlx", "MLX" },
+	{ "bitsandbytes", "bitsandbytes" },
+	{ "hqq", "HQQ" },
+	{ "compressed-tensors", "compressed-tensors" },
+	{ "fp8", "FP8 with scales of blocks" },
+	{ "fbgemm_fp8", "FP8 with scales of rows" },
+	{ "mxfp4", "MXFP4" },
+	{ "modelopt", "ModelOpt (FP8, NVFP4)" },
+	{ "nvfp4", "NVFP4" },
+	{ "auto-round", "AutoRound" },
+	{ "intel/auto-round", "AutoRound" },
+	{ "torchao", "torchao" },
+	{ "quark", "Quark" },
+	{ "quanto", "Quanto" },
+	{ "aqlm", "AQLM" },
+	{ "higgs", "HIGGS" },
+	{ "vptq", "VPTQ" },
+	{ "spqr", "SpQR" },
+	{ "eetq", "EETQ" },
+	{ "bitnet", "BitNet" },
+	{ "fp_quant", "FP-Quant" },
+};
+
+static int has_form(const char *name, const char *begins, const char *ends)
+{
+	size_t n = strlen(name), b = strlen(begins), e = strlen(ends);
+
+	return n >= b && n >= e && !memcmp(name, begins, b) && !memcmp(name + n - e, ends, e);
+}
+
+static int by_name(const void *key, const void *at)
+{
+	return strcmp(key, *(const char *const *)at);
+}
+
+struct names {
+	const char *const *at; /* sorted */
+	int n;
+};
+
+static int has(const struct names *l, const char *name)
+{
+	return l->n && bsearch(name, l->at, (size_t)l->n, sizeof *l->at, by_name) != NULL;
+}
+
+static int has_safetensors(const struct names *l)
+{
+	for (int i = 0; i < l->n; i++)
+		if (has_form(l->at[i], "model", ".safetensors"))
+			return 1;
+	return has(l, "model.safetensors.index.json");
+}
+
+/* Name the weights of another form.  INFER_OK: there are none. */
+static int refuse_weights(struct hf_dir *d, const struct names *l, infer_error *err)
+{
+	char name[FILE_QUOTE];
+
+	for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
+		for (int i = 0; i < l->n; i++)
+			if (has_form(l->at[i], weights[k].begins, weights[k].ends))
+				return err_set(err, INFER_EUNSUP, "%s/%.60s: %s",
+				               file_label(d->path),
+				               file_quote(name, l->at[i], strlen(l->at[i])),
+				               weights[k].what);
+	return INFER_OK;
+}
+
+/* A repository in the cache of the hub keeps its files in a folder for each revision. */
+static int refuse_cache(struct hf_dir *d, const struct names *l, infer_error *err)
+{
+	const char *const *names;
+	char name[FILE_QUOTE];
+	int n;
+
+	if (!has(l, "snapshots"))
+		return INFER_OK;
+	TRY(hf_list(d, "snapshots", &names, &n, err));
+	if (!n)
+		return hf_fail(d, "snapshots", INFER_EUNSUP, err, "there is no snapshot in it");
+	return err_set(err, INFER_EUNSUP,
+	               "%s: a repository of the hub's cache: give a snapshot, %s",
+	               file_label(d->path),
+	               n == 1 ? file_quote(name, names[0], strlen(names[0]))
+	                      : "one of the folders in snapshots/");
+}
+
+int hf_refuse_other(struct hf_dir *d, infer_error *err)
+{
+	struct names l;
+
+	TRY(hf_list(d, "", &l.at, &l.n, err));
+	for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
+		if (has(&l, markers[i].name))
+			return hf_fail(d, markers[i].name, INFER_EUNSUP, err, "%s",
+			               markers[i].what);
+	if (!has_safetensors(&l)) {
+		TRY(refuse_weights(d, &l, err));
+		TRY(refuse_cache(d, &l, err));
+	}
+	if (!has(&l, "config.json"))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: this is a directory, not a model: it has no config.json",
+		               file_label(d->path));
+	if (!has_safetensors(&l))
+		return err_set(
+			err, INFER_EUNSUP,
+			"%s: this directory has no weights: there is no model.safetensors, nor "
+			"model.safetensors.index.json",
+			file_label(d->path));
+	return INFER_OK;
+}
+
+static int refuse_method(const struct hf_dir *d, const char *key, const struct json *q,
+                         infer_error *err)
+{
+	const struct json *method = json_get(q, "quant_method");
+	char name[FILE_QUOTE];
+	const char *what = NULL;
+
+	if (!q || json_is_null(q))
+		return INFER_OK;
+	if (!json_is_object(q))
+		return hf_fail(d, "config.json", INFER_EFORMAT, err, "\"%s\" must be an object",
+		               key);
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+		if (json_equals(method, methods[i].method))
+			what = methods[i].what;
+	if (!method && !strcmp(key, "compression_config"))
+		what = "compressed-tensors";
+	if (!method && json_get(q, "bits") && json_get(q, "group_size"))
+		what = "MLX";
+	if (!method && json_get(q, "quant_algo"))
+		what = "ModelOpt (FP8, NVFP4)";
+	if (!what && json_is_string(method))
+		what = file_quote(name, method->s, method->n);
+	return hf_fail(d, "config.json", INFER_EUNSUP, err,
+	               "%s: quantised with %.40s, which cannot be read: " ORIGINAL, key,
+	               what ? what : "an unknown method");
+}
+
+int hf_refuse_quantised(struct hf_dir *d, infer_error *err)
+{
+	static const char *const keys[] = { "quantization_config", "quantization",
+		                            "compression_config" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		TRY(refuse_method(d, keys[i], json_get(d->config, keys[i]), err));
+		json_each(part, d->config)
+			TRY(refuse_method(d, keys[i], json_get(part, keys[i]), err));
+	}
+	return INFER_OK;
+}
