@@ -97,10 +97,6 @@ int hf_shards(struct hf_dir *d, infer_error *err);
 /* keys.c: d->arch and every key of the architecture.
  * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT */
 int hf_keys(struct hf_dir *d, infer_error *err);
-/* rope.c: the divisors of the frequencies of rotation that the slot W_ROPE_FREQS, W_ROPE_LONG or W_ROPE_SHORT
- * holds: *n numbers in d->arena; *n is 0 if the model has none.  After hf_keys.
- * INFER_EFORMAT: config.json has no such numbers; INFER_ENOMEM */
-int hf_rope_factors(struct hf_dir *d, int slot, const float **at, int64_t *n, infer_error *err);
 /* tensors.c: every tensor that the architecture has, into d->f.  Memory of copies: d->arena.
  * INFER_EFORMAT: missing, of a wrong shape or type; INFER_EUNSUP: one that nothing reads; INFER_ENOMEM */
 int hf_tensors(struct hf_dir *d, infer_error *err);

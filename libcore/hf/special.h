@@ -1,0 +1,34 @@
+/* hf/special.h (private) - special tokens of a directory, for special.c and post.c. */
+#ifndef HF_SPECIAL_H
+#define HF_SPECIAL_H
+#include "hf/hf.h"
+
+enum special_id {
+	SPECIAL_BOS,
+	SPECIAL_EOS,
+	SPECIAL_UNK,
+	SPECIAL_SEP,
+	SPECIAL_PAD,
+	SPECIAL_CLS,
+	SPECIAL_MASK,
+	SPECIAL_EOT,
+	SPECIAL_EOM,
+	SPECIAL_IDS
+};
+/* Whether encoding adds a token. */
+enum special_add { ADD_UNKNOWN, ADD_NO, ADD_YES };
+
+/* text: a string, or an object with a string `content`; NULL: the directory names none.
+ * add: of SPECIAL_BOS, SPECIAL_EOS and SPECIAL_SEP */
+struct special {
+	struct hf_dir *d;
+	const struct json *added; /* added_tokens of tokenizer.json */
+	const struct json *text[SPECIAL_IDS];
+	int64_t id[SPECIAL_IDS]; /* -1: none */
+	enum special_add add[SPECIAL_IDS];
+};
+
+/* Find in the post-processor which tokens encoding adds, and tokens that only it names.
+ * INFER_EUNSUP: a type that is not supported; INFER_EFORMAT */
+int special_post(struct special *s, infer_error *err);
+#endif
