@@ -120,33 +120,34 @@ static double disk_rate(const char *path)
 	return rate;
 }
 
-static int check(const struct first *f, const char *path, infer_error *err)
+static int check(struct first *f, const char *path, infer_error *err)
 {
 	struct infer_file_info info;
 	infer_file *file;
 
-	if (!f->cold)
-		return INFER_OK;
+	f->file_bytes = 0;
 	if (!strcmp(path, "demo"))
-		return err_set(err, INFER_EUNSUP, "demo is no file: there is no cold start of it");
+		return !f->cold ? INFER_OK
+		                : err_set(err, INFER_EUNSUP,
+		                          "demo is no file: there is no cold start of it");
 	TRY(infer_file_open(&file, path, err));
 	infer_file_info(file, &info);
+	f->file_bytes = (double)(info.packed_bytes ? info.packed_bytes : info.file_bytes);
 	infer_file_close(&file);
-	return info.n_shards == 1 ? INFER_OK
-	                          : err_set(err, INFER_EUNSUP,
-	                                    "%s: one of %d files; cold starts are measured of "
-	                                    "models in one",
-	                                    path, info.n_shards);
+	return !f->cold || info.n_shards == 1
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "%s: one of %d files; cold starts are measured of "
+	                         "models in one",
+	                         path, info.n_shards);
 }
 
 int first_measure(struct first *f, const struct bench_opts *o, const char *path,
                   double weight_bytes, infer_error *err)
 {
-	struct stat st;
 	double ms;
 
 	TRY(check(f, path, err));
-	f->file_bytes = stat(path, &st) ? 0 : (double)st.st_size;
 	for (int64_t i = f->cold ? 0 : -1; i < o->repeat; i++) {
 		if (f->cold)
 			TRY(evict(path, err));

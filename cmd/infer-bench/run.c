@@ -3,6 +3,7 @@
 #include "bench.h"
 #include "first.h"
 #include "forecast.h"
+#include "hash.h"
 #include "seen.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -44,7 +45,7 @@ struct run {
 	infer_probe *probe;
 	struct append out;
 	struct sampling sampling;
-	const char *sha256[MOST_LIST];
+	const char *const *sha256;
 	int n_sha256;
 	int32_t *ids;
 	size_t cap;
@@ -446,29 +447,6 @@ static int planned_tests(struct run *r, infer_error *err)
 	return f->output ? test(r, &decode, err) : INFER_OK;
 }
 
-/* sha256 of each of the model's files, in full. */
-static int hash(struct run *r, infer_error *err)
-{
-	static const struct infer_watch watch = { progress_at, NULL };
-	const infer_file *f = infer_model_file(r->model);
-	struct infer_file_info info;
-	char hex[65];
-
-	infer_file_info(f, &info);
-	for (int i = 0; i < info.n_shards && i < MOST_LIST; i++) {
-		progress_begin("sha256", PROGRESS_BYTES, 0);
-		if (info.n_shards > 1)
-			progress_name("sha256 of file %d of %d:", i + 1, info.n_shards);
-		TRY(infer_file_sha256(f, i, hex, &watch, err));
-		r->sha256[i] = arena_strndup(&r->mem, hex, 64);
-		if (!r->sha256[i])
-			return err_set(err, INFER_ENOMEM, "out of memory");
-		r->n_sha256++;
-	}
-	progress_end();
-	return INFER_OK;
-}
-
 static int model_open(struct run *r, infer_error *err)
 {
 	struct infer_model_opts mo = { .ctx = (int32_t)r->o->engine.ctx,
@@ -514,7 +492,9 @@ static int open_all(struct run *r, infer_error *err)
 		r->ordered[i] = all + (6 + i) * n;
 	r->cpu_us = all + 9 * n;
 	r->seen_room = all + 10 * n;
-	return o->json || o->record ? hash(r, err) : INFER_OK;
+	return o->json || o->record
+	               ? hash_files(infer_model_file(r->model), &r->mem, &r->sha256, &r->n_sha256, err)
+	               : INFER_OK;
 }
 
 /* From opening the model to its first token.  It is closed meanwhile: what is mapped stays in

@@ -1,4 +1,5 @@
 /* infer-bench/serve.c - a server measured: its words counted, warmed up, asked, checked. */
+#include "hash.h"
 #include "nvml.h"
 #include "serve.h"
 #include "common/progress.h"
@@ -63,7 +64,7 @@ static int model_open(struct serve *s, infer_error *err)
 		return INFER_OK;
 	TRY(model_path(&path, s->o->model, MODEL_NAMED, err));
 	TRY(infer_model_open(&s->model, path, &mo, err));
-	return infer_file_sha256(infer_model_file(s->model), 0, s->sha256, NULL, err);
+	return hash_files(infer_model_file(s->model), &s->mem, &s->sha256, &s->n_sha256, err);
 }
 
 int serve_open(struct serve *s, const struct bench_opts *o, const char *url, infer_error *err)

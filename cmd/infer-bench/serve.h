@@ -19,7 +19,8 @@ struct serve {
 	struct scraped before, after;
 	double energy_j, peak_bytes, gpu_energy_j, gpu_bytes; /* -1: not known */
 	infer_model *model;                                   /* with -m */
-	char sha256[65];
+	const char *const *sha256;                            /* [n_sha256] of its files */
+	int n_sha256;
 	struct arena mem;
 
 	/* what came of it */

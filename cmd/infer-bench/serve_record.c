@@ -118,7 +118,6 @@ int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest 
                 infer_error *err)
 {
 	struct jwrite *w = infer_writer_begin(out, INFER_KIND_BENCH);
-	const char *sha256 = s->sha256;
 
 	jw_str(w, "bench", "serve");
 	put_workload(w, s);
@@ -139,7 +138,7 @@ int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest 
 	put_or_null(w, "gpu_bytes", s->gpu_bytes);
 	jw_bool(w, "paired_by_request", !s->failed);
 	if (s->model)
-		infer_put_model(w, s->model, &sha256, 1);
+		infer_put_model(w, s->model, s->sha256, s->n_sha256);
 	if (bench_commit())
 		jw_str(w, "commit", bench_commit());
 	infer_put_machine(w, (int32_t)s->o->engine.threads);

@@ -123,14 +123,21 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 
 	buf_puts(out, "file       ");
 	put_plain(out, (struct infer_str){ path, strlen(path) }, SIZE_MAX);
-	buf_printf(out, "\nformat     %s version %u", info->format, info->version);
+	buf_printf(out, "\nformat     %s", info->format);
+	if (info->version)
+		buf_printf(out, " version %u", info->version);
 	if (is_gguf)
 		buf_printf(out, ", alignment %llu", (unsigned long long)gguf.alignment);
-	buf_printf(out, "\nshards     %d\nbytes      ", info->n_shards);
+	buf_printf(out, "\n%s%d\nbytes      ", is_gguf ? "shards     " : "files      ",
+	           info->n_shards);
 	put_bytes(out, info->file_bytes);
 	if (info->packed_bytes) {
 		buf_puts(out, "\ncompressed ");
 		put_bytes(out, info->packed_bytes);
+	}
+	if (!is_gguf && info->private_bytes) {
+		buf_puts(out, "\ncopied     ");
+		put_bytes(out, info->private_bytes);
 	}
 	if (is_gguf) {
 		buf_puts(out, "\nheader     ");
@@ -156,7 +163,8 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	infer_record_open(&w, out, INFER_KIND_FILE, INFER_RECORD_FIRST);
 	jw_str(&w, "name", infer_file_path(f));
 	jw_str(&w, "format", info->format);
-	jw_uint(&w, "version", info->version);
+	if (info->version)
+		jw_uint(&w, "version", info->version);
 	jw_int(&w, "shards", info->n_shards);
 	jw_uint(&w, "file_bytes", info->file_bytes);
 	if (info->packed_bytes)

@@ -8,7 +8,10 @@
 #include "base/err.h"
 #include "base/sandbox.h"
 
+#include <dirent.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +47,38 @@ static void add_folder(struct buf *p, const char *file)
 	if (real)
 		add(p, dirname(real));
 	free(real);
+}
+
+/* A directory of a model, and the folders of the files that its links lead to, as in the cache of the
+ * hub. */
+static void add_directory(struct buf *p, const char *path, DIR *dir)
+{
+	char last[PATH_MAX] = "", real[PATH_MAX], name[PATH_MAX];
+	const struct dirent *e;
+
+	add(p, path);
+	while ((e = readdir(dir))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= (int)sizeof name ||
+		    !realpath(name, real))
+			continue;
+		const char *folder = dirname(real);
+		if (strcmp(folder, last) != 0)
+			add(p, folder);
+		snprintf(last, sizeof last, "%s", folder);
+	}
+}
+
+static void add_model(struct buf *p, const char *path)
+{
+	DIR *dir = path ? opendir(path) : NULL;
+
+	if (!dir) {
+		add_folder(p, path);
+		return;
+	}
+	add_directory(p, path, dir);
+	closedir(dir);
 }
 
 /* The driver of a GPU opens files, and may load programs for it, long after the engine is open. */
@@ -92,7 +127,7 @@ int harden_files(const struct server *s, infer_error *err)
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
 		add(&p, always[i]);
 	for (const struct served *m = s->models; m; m = m->next) {
-		add_folder(&p, m->model ? infer_file_path(infer_model_file(m->model)) : m->o.model);
+		add_model(&p, m->model ? infer_file_path(infer_model_file(m->model)) : m->o.model);
 		add_folder(&p, m->o.chat.template);
 		add_folder(&p, m->o.api_key_file);
 	}

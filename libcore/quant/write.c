@@ -159,7 +159,7 @@ static void pages(const struct work *k, uint64_t from, uint64_t to)
 	size_t page = os_page(), a = write_bytes(in->type, from), b = write_bytes(in->type, to);
 	size_t at = (size_t)(in->offset + a), end = (size_t)(in->offset + b);
 
-	if (!s->map.at)
+	if (!s->map.at || file_is_copy(k->q->in, in))
 		return;
 	at = num_round_up(at, page);
 	end = end / page * page;
