@@ -134,6 +134,17 @@ KEY(EMBD_OUT,           "embedding_length_out",             NULL,               
 KEY(ROPE_ALPHA,         "rope.scaling.alpha",               NULL,                        NEUTRAL,  0, 0)
 KEY(SWIN_NORM,          "swin_norm",                        NULL,                        NEUTRAL,  0, 0)
 KEY(DENSE_LAYERS,       NULL,                               "mlp_only_layers",           NEUTRAL, -1, -1) /* none: the list is empty */
+KEY(MROPE,              NULL,                               "use_mrope",                 NEUTRAL,  0, 0)
+KEY(ROPE_BY_PAIRS,      NULL,                               "rope_interleaved",          NEUTRAL,  0, 0)
+KEY(FULL_EVERY,         NULL,                               "full_attn_mod",             NEUTRAL,  1, 1)
+KEY(INTERPOLATE,        NULL,                               "interpolate_factor",        NEUTRAL,  1, 1)
+KEY(HEAD_BIAS,          NULL,                               "lm_head_bias",              NEUTRAL,  0, 0)
+KEY(POST_NORM,          NULL,                               "postnorm",                  NEUTRAL,  0, 0)
+KEY(BETA_FULL,          NULL,                               "layernorm_full_attention_beta", NEUTRAL, 1, 1)
+KEY(BETA_LINEAR,        NULL,                               "layernorm_linear_attention_beta", NEUTRAL, 1, 1)
+KEY(BETA_MLP,           NULL,                               "layernorm_mlp_beta",        NEUTRAL,  1, 1)
+KEY(GATED_FF,           NULL,                               "block_use_swiglu",          NEUTRAL,  1, 1)
+KEY(HAS_POSITIONS,      NULL,                               "use_pos_enc",               NEUTRAL,  1, 1)
 
 /* no effect here, and why */
 KEY(VOCAB,              "vocab_size",                       "vocab_size",                HARMLESS, 0, 0) /* token_embd has as many rows */
@@ -179,15 +190,28 @@ KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
 KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */
 KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|cls_token_id|sep_token_id", HARMLESS, 0, 0) /* the tokenizer's */
-KEY(WRITER,             NULL,                               "transformers_version|_name_or_path", HARMLESS, 0, 0)
+KEY(REPEATED,           NULL,                               "experts_per_token|initial_context_length|sliding_window_size|block_dim|conv_dim|conv_dim_out|num_heads|block_norm_eps|theta|"
+                                                            "full_attn_idxs", HARMLESS, 0, 0) /* keys_hf_lists.c: what another member says */
+KEY(MORE_TOKENS,        NULL,                               "use_mtp|num_mtp_modules|mtp_transformer_layers|shared_moe_mode", HARMLESS, 0, 0) /* layers that are left out; of experts of which shared_intermediate_size says that there are none */
+KEY(WRITER,             NULL,                               "transformers_version|_name_or_path|_commit_hash|auto_map|custom_pipelines|tokenizer_class|_attn_implementation|"
+                                                            "attn_implementation|_attn_implementation_autoset|_attn_implementation_internal|_experts_implementation|"
+                                                            "unsloth_fixed|unsloth_version|unsloth_optimized|transformers.js_config|is_llama_config|for_llm_compressor|"
+                                                            "max_sequence_length|model_max_length", HARMLESS, 0, 0)
 KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
                                                             "router_aux_loss_coef|router_jitter_noise|pretraining_tp|"
                                                             "aux_loss_alpha|seq_aux|ep_size|altup_coef_clip|hidden_dropout_prob|attention_probs_dropout_prob|"
                                                             "classifier_dropout|embedding_dropout|mlp_dropout|attn_pdrop|initializer_cutoff_factor|"
-                                                            "sparse_prediction|sparse_pred_ignore_index|summary_first_dropout|gradient_checkpointing", HARMLESS, 0, 0)
+                                                            "sparse_prediction|sparse_pred_ignore_index|summary_first_dropout|gradient_checkpointing|hidden_dropout|"
+                                                            "init_method|block_mlp_init_scale|block_out_init_scale|block_use_xavier_init|conv_use_xavier_init|"
+                                                            "loss_type|finetuning_task|use_bfloat16|tf_legacy_loss", HARMLESS, 0, 0)
 KEY(CALLER,             NULL,                               "use_cache|output_router_logits|output_attentions|output_hidden_states|"
                                                             "return_dict|chunk_size_feed_forward|is_encoder_decoder|id2label|label2id|"
                                                             "problem_type|cache_implementation|dense_seq_output|fused_bias_fc|"
                                                             "fused_dropout_add_ln|use_flash_attn|use_xentropy|deterministic_flash_attn|"
-                                                            "reference_compile|repad_logits_with_grad|pad_vocab_size_multiple|output_past", HARMLESS, 0, 0) /* of the class, for its caller */
+                                                            "reference_compile|repad_logits_with_grad|pad_vocab_size_multiple|output_past|torchscript|use_return_dict|"
+                                                            "tie_encoder_decoder|cross_attention_hidden_size|decoder_start_token_id|prefix|num_labels|"
+                                                            "task_specific_params", HARMLESS, 0, 0) /* of the class, for its caller */
+KEY(SAMPLING,           NULL,                               "max_length|min_length|do_sample|early_stopping|num_beams|num_beam_groups|diversity_penalty|temperature|top_k|top_p|"
+                                                            "typical_p|repetition_penalty|length_penalty|no_repeat_ngram_size|encoder_no_repeat_ngram_size|"
+                                                            "num_return_sequences|output_scores|return_dict_in_generate|remove_invalid_values", HARMLESS, 0, 0) /* older versions wrote them all; generation_config.json counts */

@@ -78,5 +78,7 @@ void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, stru
 void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
 /* Lists and objects that are not in the one form supported: INFER_EUNSUP. */
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
+/* The x that the part p of a normal distribution is below; -inf for 0, NaN above 1. */
+double arch_keys_quantile(double p);
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);
 #endif

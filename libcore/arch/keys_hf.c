@@ -29,7 +29,6 @@
 #include "arch/keys.h"
 #include "arch/arch.h"
 #include "base/err.h"
-#include "base/fmath.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -301,6 +300,17 @@ static const struct json *of_encoders(const struct arch_keys *k, enum arch_key k
 	return key == K_FIRST_POSITION || !v || mean || json_equals(v, "cls") ? room : v;
 }
 
+/* What scores are multiplied by.  Gemma 3n and 4 have none, whatever query_pre_attn_scalar says. */
+static const struct json *scale(const struct arch_keys *k, const struct json *v, struct json *room)
+{
+	if (!v && strcmp(k->arch->gguf, "gemma3n") != 0 && strcmp(k->arch->gguf, "gemma4") != 0)
+		v = plain(k, K_ATTN_SCALAR);
+	if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
+		return v;
+	*room = number(1 / sqrt(json_double(v)));
+	return room;
+}
+
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
@@ -337,11 +347,7 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_ROPE_DIM:
 		return rotating(k, room);
 	case K_ATTN_SCALE:
-		v = v ? v : plain(k, K_ATTN_SCALAR);
-		if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
-			return v;
-		*room = number(1 / sqrt(json_double(v)));
-		return room;
+		return scale(k, v, room);
 	case K_ROPE_ATTN:
 	case K_YARN_ATTN:
 		return is_long(k) == (key == K_ROPE_ATTN) ? plain(k, K_ATTENTION_FACTOR) : NULL;
@@ -363,17 +369,29 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	}
 }
 
+/* True if the object, or its rope parameters, have the first of the names. */
+static int has_name(const struct arch_keys *k, const char *names)
+{
+	char one[KEY_NAME];
+
+	snprintf(one, sizeof one, "%.*s", (int)strcspn(names, "|"), names);
+	return (is_rope(one) ? rope_member(k, one) : member(k->config, one)) != NULL;
+}
+
+/* The name that the object has, or else the usual one. */
 static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
 {
-	const char *hf = arch_key_rows[key].hf;
+	const char *hf = arch_key_rows[key].hf, *its = hf;
 
-	(void)k;
 	if (!hf) {
 		snprintf(out, KEY_NAME, "%s", arch_key_rows[key].gguf);
 		return;
 	}
-	hf += is_rope(hf) ? 5 : 0;
-	snprintf(out, KEY_NAME, "%.*s", (int)strcspn(hf, "|"), hf);
+	while (its && !has_name(k, its))
+		its = strchr(its, '|') ? strchr(its, '|') + 1 : NULL;
+	its = its ? its : key == K_FF ? "intermediate_size" : hf;
+	its += is_rope(its) ? 5 : 0;
+	snprintf(out, KEY_NAME, "%.*s", (int)strcspn(its, "|"), its);
 }
 
 static enum key_kind kind_of(const struct json *v)
@@ -432,6 +450,18 @@ static const struct json *element(const struct arch_keys *k, enum arch_key key, 
 	return json_is_array(v) ? json_at(v, (size_t)i) : v;
 }
 
+/* A flag of config.json that has a number in GGUF files, or may be a number here too. */
+static int is_flag(const struct arch_keys *k, enum arch_key key)
+{
+	static const enum arch_key flags[] = { K_TEMPERATURE_ON, K_STREAM_SCALE, K_QK_NORM,
+		                               K_BIDIRECTIONAL,  K_ATTN_GATE,    K_ROTATES };
+
+	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+		if (flags[i] == key)
+			return 1;
+	return layers_of(k, key) != NULL;
+}
+
 static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *out,
                  infer_error *err)
 {
@@ -442,30 +472,13 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 		*out = is_kind(v, layers_of(k, key));
 		return INFER_OK;
 	}
-	if (json_is_bool(v))
+	if (json_is_bool(v) && is_flag(k, key))
 		*out = v->kind == JSON_TRUE;
 	else if (json_is(v, JSON_INT))
 		*out = v->i;
 	else
 		return wrong(k, key, "a whole number", err);
 	return INFER_OK;
-}
-
-/* Where the normal distribution reaches p; NaN: nowhere.  Newton's steps from the left, each with the
- * distribution as the sum of x^(2i + 1) / (1 3 5 ... (2i + 1)) times its density, and a half. */
-static double quantile(double p)
-{
-	double x = 0;
-
-	if (p < 0.5)
-		return p == 0 ? -INFINITY : -quantile(1 - p);
-	for (int step = 0; step < 64 && p < 1; step++) {
-		double density = fm_exp(-x * x / 2) / 2.5066282746310002, term = x, sum = x;
-		for (int i = 3; i < 400; i += 2)
-			sum += term *= x * x / i;
-		x += (p - 0.5) / density - sum;
-	}
-	return p < 1 ? (double)(float)x : NAN;
 }
 
 static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *out,
@@ -476,7 +489,7 @@ static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double
 
 	if (!json_is_number(v))
 		return wrong(k, key, "a number", err);
-	*out = key == K_CUTS ? quantile(json_double(v)) : (double)(float)json_double(v);
+	*out = key == K_CUTS ? arch_keys_quantile(json_double(v)) : (double)(float)json_double(v);
 	return INFER_OK;
 }
 

@@ -1,7 +1,9 @@
 /* arch/keys_hf_lists.c - lists and objects of config.json of which one form alone is supported. */
 #include "arch/arch.h"
 #include "base/err.h"
+#include "base/fmath.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -66,8 +68,62 @@ static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
+/* Members that say again what another one says. */
+static const struct {
+	const char *name, *of;
+} repeated[] = {
+	{ "experts_per_token", "num_experts_per_tok" },
+	{ "sliding_window_size", "sliding_window" },
+	{ "block_dim", "hidden_size" },
+	{ "conv_dim", "hidden_size" },
+	{ "conv_dim_out", "hidden_size" },
+	{ "num_heads", "num_attention_heads" },
+	{ "block_norm_eps", "norm_eps" },
+	{ "theta", "rope_theta" },
+	{ "initial_context_length", "original_max_position_embeddings" },
+};
+
+static int check_repeated(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *rope = json_get(k->config, "rope_parameters");
+
+	if (!json_is_object(rope))
+		rope = json_get(k->config, "rope_scaling");
+	for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++) {
+		const struct json *v = present(json_get(k->config, repeated[i].name));
+		const struct json *of = present(json_get(k->config, repeated[i].of));
+		of = of ? of : present(json_get(rope, repeated[i].of));
+		if (v && (!json_is_number(v) || !json_is_number(of) ||
+		          json_double(v) != json_double(of)))
+			return err_set(err, INFER_EUNSUP, "key %s: not the same as %s",
+			               repeated[i].name, repeated[i].of);
+	}
+	return INFER_OK;
+}
+
+/* Numbers of the layers that attend, of which layer_types says the kind. */
+static int check_indices(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *types = json_get(k->config, "layer_types"), *all;
+	size_t full = 0;
+
+	all = present(json_get(k->config, "full_attn_idxs"));
+	json_each(v, types)
+		full += json_equals(v, "full_attention");
+	json_each(v, all)
+		if (!json_is(v, JSON_INT) || v->i < 0 ||
+		    !json_equals(json_at(types, (size_t)v->i), "full_attention"))
+			full = 0;
+	return !all || (json_is_array(all) && full == json_count(all))
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP,
+	                         "key full_attn_idxs: not the layers that layer_types says");
+}
+
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 {
+	TRY(check_repeated(k, err));
+	TRY(check_indices(k, err));
 	TRY(check_by_layer(k, err));
 	TRY(check_ffn_kinds(k, err));
 	return check_limit(k, err);
@@ -102,4 +158,21 @@ void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, s
 {
 	(void)k;
 	jw_value(w, NULL, seen->value);
+}
+
+/* Where the normal distribution reaches p; NaN: nowhere.  Newton's steps from the left, each with the
+ * distribution as the sum of x^(2i + 1) / (1 3 5 ... (2i + 1)) times its density, and a half. */
+double arch_keys_quantile(double p)
+{
+	double x = 0;
+
+	if (p < 0.5)
+		return p == 0 ? -INFINITY : -arch_keys_quantile(1 - p);
+	for (int step = 0; step < 64 && p < 1; step++) {
+		double density = fm_exp(-x * x / 2) / 2.5066282746310002, term = x, sum = x;
+		for (int i = 3; i < 400; i += 2)
+			sum += term *= x * x / i;
+		x += (p - 0.5) / density - sum;
+	}
+	return p < 1 ? (double)(float)x : NAN;
 }

@@ -2,7 +2,9 @@
  * Touvron+ 2023, arXiv:2302.13971; Jiang+ 2024, arXiv:2401.04088 (experts) */
 #include "arch/arch.h"
 
-static const struct arch_expect expect[] = { { "hidden_act", "silu" }, { NULL, NULL } };
+static const struct arch_expect expect[] = { { "hidden_act", "silu" },
+	                                     { "normalization_function", "rmsnorm" },
+	                                     { NULL, NULL } };
 
 const struct arch arch_llama = {
 	.gguf = "llama",

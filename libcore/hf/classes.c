@@ -1,0 +1,288 @@
+/* hf/classes.c - the class of a checkpoint: its architecture, the part of config.json that describes the text
+ * model, and what the class means by members that are left out. */
+#include "hf/keys.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <string.h>
+
+/* Names that older checkpoints, and those of others, have for a class. */
+static const struct {
+	const char *name, *class_name;
+} aliases[] = {
+	{ "LLaMAForCausalLM", "LlamaForCausalLM" },
+	{ "LFM2ForCausalLM", "Lfm2ForCausalLM" },
+};
+
+/* Classes of models for text and more, of which the text is run: text_config is of this model_type.  The first row of a
+ * class is for a text_config that has none. */
+static const struct wrapper {
+	const char *name, *type, *gguf;
+} wrappers[] = {
+	{ "Gemma3ForConditionalGeneration", "gemma3_text", "gemma3" },
+	{ "Gemma3nForConditionalGeneration", "gemma3n_text", "gemma3n" },
+	{ "Gemma4ForConditionalGeneration", "gemma4_text", "gemma4" },
+	{ "Mistral3ForConditionalGeneration", "mistral", "mistral3" },
+	{ "Mistral3ForConditionalGeneration", "ministral3", "mistral3" },
+	{ "Mistral3ForConditionalGeneration", "mistral4", "mistral4" },
+	{ "Llama4ForConditionalGeneration", "llama4_text", "llama4" },
+	{ "Qwen3_5ForConditionalGeneration", "qwen3_5_text", "qwen35" },
+	{ "Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe_text", "qwen35moe" },
+	{ "LlavaForConditionalGeneration", "llama", "llama" },
+	{ "LlavaForConditionalGeneration", "mistral", "llama" },
+};
+
+/* Members of the whole of such a model that are not about its text. */
+static const char *const beside[] = {
+	"text_config",
+	"vision_config",
+	"audio_config",
+	"image_token_id",
+	"image_token_index",
+	"image_seq_length",
+	"video_token_id",
+	"audio_token_id",
+	"audio_soft_tokens_per_image",
+	"boi_token_id",
+	"boi_token_index",
+	"eoi_token_id",
+	"eoi_token_index",
+	"boa_token_id",
+	"boa_token_index",
+	"eoa_token_id",
+	"eoa_token_index",
+	"vision_start_token_id",
+	"vision_end_token_id",
+	"vision_token_id",
+	"mm_tokens_per_image",
+	"vision_soft_tokens_per_image",
+	"multimodal_projector_bias",
+	"projector_hidden_act",
+	"spatial_merge_size",
+	"vision_feature_layer",
+	"vision_feature_select_strategy",
+	"ignore_index",
+	"image_grid_pinpoints",
+	"language_model_only",
+};
+
+/* Members without which the message is clearer than what the class would mean. */
+static const char *const sizes[] = {
+	"hidden_size",
+	"num_hidden_layers",
+	"num_attention_heads",
+	"intermediate_size",
+};
+
+static const struct {
+	const char *type, *members;
+} defaults[] = {
+#define DEFAULTS(type, members) { type, members },
+#include "hf/default_list.h"
+#undef DEFAULTS
+};
+
+static int is_one_of(const char *const *names, size_t count, const char *at, size_t n)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strlen(names[i]) == n && !memcmp(names[i], at, n))
+			return 1;
+	return 0;
+}
+
+/* True if `names` ("a|rope.b") has the name. */
+static int has_name(const char *names, const char *at, size_t n)
+{
+	for (; names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL) {
+		const char *one = names + (strncmp(names, "rope.", 5) ? 0 : 5);
+		if (strcspn(one, "|") == n && !memcmp(one, at, n))
+			return 1;
+	}
+	return 0;
+}
+
+/* True if an object has a member of one of the names. */
+static int has_member(const struct json *o, const char *names)
+{
+	json_each(v, o)
+		if (has_name(names, v->key, v->key_n))
+			return 1;
+	return 0;
+}
+
+/* True if config.json says, by any of its names, in its place or in the parameters of the rotation, what a member says. */
+static int is_said(const struct json *config, const char *name, size_t n)
+{
+	static const char *const ropes[] = { "rope_parameters", "rope_scaling" };
+
+	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
+		const char *names = arch_key_rows[key].hf;
+		if (!has_name(names, name, n))
+			continue;
+		if (has_member(config, names))
+			return 1;
+		for (int i = 0; i < 2; i++) {
+			const struct json *rope = json_get(config, ropes[i]);
+			if (has_member(rope, names) ||
+			    has_member(json_get(rope, "full_attention"), names))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+static void append(struct arena *a, struct json *o, const struct json *v, const char *key, size_t n)
+{
+	struct json *copy = json_share(a, v);
+
+	if (!copy)
+		return;
+	copy->key = key;
+	copy->key_n = (uint32_t)n;
+	json_append(o, copy);
+}
+
+/* The value of text: true, false, a number, or else a string. */
+static struct json value_of(const char *text, size_t n)
+{
+	struct json v = { .kind = JSON_STRING, .s = text, .n = (uint32_t)n };
+
+	if (n == 4 && !memcmp(text, "true", n))
+		return (struct json){ .kind = JSON_TRUE };
+	if (n == 5 && !memcmp(text, "false", n))
+		return (struct json){ .kind = JSON_FALSE };
+	if (jread_num(&v, text, n) != n)
+		v = (struct json){ .kind = JSON_STRING, .s = text, .n = (uint32_t)n };
+	return v;
+}
+
+/* text, and behind its members the defaults of its class for those that are missing. */
+static const struct json *complete(struct hf_dir *d, const struct json *text, const char *members,
+                                   int with_sizes)
+{
+	struct json *all = json_new(&d->brief, JSON_OBJECT);
+
+	json_each(v, text)
+		append(&d->brief, all, v, v->key, v->key_n);
+	while (all && members && *members) {
+		size_t n = strcspn(members, "="), size = strcspn(members + n + 1, " ");
+		const struct json v = value_of(members + n + 1, size);
+		if (!is_said(text, members, n) &&
+		    (with_sizes || !is_one_of(sizes, sizeof sizes / sizeof *sizes, members, n)))
+			append(&d->brief, all, &v, members, n);
+		members += n + 1 + size;
+		members += *members == ' ';
+	}
+	return d->brief.bad ? NULL : all;
+}
+
+static const char *defaults_of(const struct json *type)
+{
+	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
+		if (json_equals(type, defaults[i].type))
+			return defaults[i].members;
+	return NULL;
+}
+
+static const struct wrapper *find_wrapper(const struct json *name, const struct json *type)
+{
+	for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+		if (json_equals(name, wrappers[i].name) &&
+		    (!type || json_equals(type, wrappers[i].type)))
+			return &wrappers[i];
+	return NULL;
+}
+
+/* The class of text alone would read such a member. */
+static int is_of_text(const struct json *v)
+{
+	for (enum arch_key key = 0; key < ARCH_KEYS; key++)
+		if (arch_key_rows[key].rule != KEY_HARMLESS &&
+		    has_name(arch_key_rows[key].hf, v->key, v->key_n))
+			return 1;
+	return 0;
+}
+
+static int is_harmless(const struct json *v)
+{
+	for (enum arch_key key = 0; key < ARCH_KEYS; key++)
+		if (arch_key_rows[key].rule == KEY_HARMLESS &&
+		    has_name(arch_key_rows[key].hf, v->key, v->key_n))
+			return 1;
+	return 0;
+}
+
+/* Members beside text_config: known not to be about the text, or the same as in text_config. */
+static int check_beside(struct hf_dir *d, const struct json *text, infer_error *err)
+{
+	json_each(v, d->config) {
+		int empty = json_is_null(v) ||
+		            ((json_is_array(v) || json_is_object(v)) && !json_count(v));
+		if (empty || is_one_of(beside, sizeof beside / sizeof *beside, v->key, v->key_n))
+			continue;
+		if (is_of_text(v) ? json_getn(text, v->key, v->key_n) != NULL : is_harmless(v))
+			continue;
+		return hf_fail(d, "config.json", INFER_EUNSUP, err,
+		               "key %.*s: not known beside text_config",
+		               (int)(v->key_n < 64 ? v->key_n : 64), v->key);
+	}
+	return INFER_OK;
+}
+
+static int fail_class(struct hf_dir *d, const struct json *name, infer_error *err)
+{
+	size_t n = json_bytes(name);
+
+	if (!n)
+		return hf_fail(d, "config.json", INFER_EFORMAT, err,
+		               "key architectures: must be a list with the name of a class");
+	return hf_fail(d, "config.json", INFER_EUNSUP, err,
+	               "key architectures: class %.*s is not supported", (int)(n < 64 ? n : 64),
+	               json_str(name));
+}
+
+/* The text of a model for text and more. */
+static int take_text(struct hf_dir *d, const struct json *name, infer_error *err)
+{
+	const struct json *text = json_get(d->config, "text_config");
+	const struct json *type = json_get(text, "model_type");
+	const struct wrapper *w = find_wrapper(name, json_is_null(type) ? NULL : type);
+	struct json own = { .kind = JSON_STRING };
+
+	if (!find_wrapper(name, NULL))
+		return fail_class(d, name, err);
+	if (!json_is_object(text))
+		return hf_fail(d, "config.json", INFER_EFORMAT, err,
+		               "key text_config: must be an object");
+	if (!w)
+		return hf_fail(d, "config.json", INFER_EUNSUP, err,
+		               "key text_config.model_type: %.*s is not supported with class %.*s",
+		               (int)(json_bytes(type) < 64 ? json_bytes(type) : 64), json_str(type),
+		               (int)json_bytes(name), json_str(name));
+	TRY(check_beside(d, text, err));
+	own.s = w->type;
+	own.n = (uint32_t)strlen(w->type);
+	d->arch = arch_find((struct infer_str){ w->gguf, strlen(w->gguf) });
+	d->text_config = complete(d, text, defaults_of(&own), 1);
+	return INFER_OK;
+}
+
+int hf_find_class(struct hf_dir *d, infer_error *err)
+{
+	const struct json *name = json_at(json_get(d->config, "architectures"), 0);
+	struct infer_str cls = { json_str(name), json_bytes(name) };
+
+	for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+		if (json_equals(name, aliases[i].name))
+			cls = (struct infer_str){ aliases[i].class_name,
+				                  strlen(aliases[i].class_name) };
+	d->arch = arch_find_hf(cls);
+	if (d->arch)
+		d->text_config =
+			complete(d, d->config, defaults_of(json_get(d->config, "model_type")), 0);
+	else
+		TRY(take_text(d, name, err));
+	return d->text_config
+	               ? INFER_OK
+	               : err_set(err, INFER_ENOMEM, "%s: no memory for its config.json", d->path);
+}

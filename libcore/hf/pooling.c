@@ -1,0 +1,138 @@
+/* hf/pooling.c - what sentence-transformers adds to a checkpoint: modules.json, a list of what a text goes through. */
+#include "base/err.h"
+#include "hf/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MEAN = 1, FIRST = 2, LAST = 3 }; /* of the key pooling_type */
+
+/* True if the string ends so: "sentence_transformers.models.Pooling". */
+static int ends(const struct json *v, const char *end)
+{
+	size_t n = strlen(end), all = json_bytes(v);
+
+	return all >= n && !memcmp(json_str(v) + all - n, end, n);
+}
+
+static int fail_pooling(const struct hf_dir *d, const char *file, infer_error *err)
+{
+	return hf_fail(d, file, INFER_EUNSUP, err,
+	               "one of mean, first token (cls) and last token must be the pooling");
+}
+
+/* One of the ways must be the only one that is on. */
+static int way_of(const struct hf_dir *d, const struct json *config, const char *file, int *way,
+                  infer_error *err)
+{
+	static const struct {
+		const char *flag, *name;
+		int way;
+	} ways[] = { { "pooling_mode_mean_tokens", "mean", MEAN },
+		     { "pooling_mode_cls_token", "cls", FIRST },
+		     { "pooling_mode_lasttoken", "lasttoken", LAST } };
+	const struct json *name = json_get(config, "pooling_mode");
+
+	*way = 0;
+	if (json_is(json_get(config, "include_prompt"), JSON_FALSE))
+		return hf_fail(d, file, INFER_EUNSUP, err,
+		               "key include_prompt: false is not supported");
+	json_each(v, config) {
+		int known = 0;
+		if (v->key_n < 13 || memcmp(v->key, "pooling_mode_", 13) != 0 ||
+		    v->kind != JSON_TRUE)
+			continue;
+		for (int i = 0; i < 3; i++)
+			if (strlen(ways[i].flag) == v->key_n &&
+			    !memcmp(ways[i].flag, v->key, v->key_n))
+				known = ways[i].way;
+		if (!known || *way)
+			return fail_pooling(d, file, err);
+		*way = known;
+	}
+	for (int i = 0; i < 3 && !*way; i++)
+		if (json_equals(name, ways[i].name))
+			*way = ways[i].way;
+	return *way ? INFER_OK : fail_pooling(d, file, err);
+}
+
+/* The name of a file in the folder of a module, in d->arena: it outlives the opening as that of a shard. */
+static const char *file_of(struct hf_dir *d, const struct json *path)
+{
+	char name[256];
+
+	snprintf(name, sizeof name, "%.*s/config.json", (int)json_bytes(path), json_str(path));
+	return arena_strndup(&d->arena, name, strlen(name));
+}
+
+static int read_pooling(struct hf_dir *d, const struct json *path, infer_error *err)
+{
+	const char *file = file_of(d, path);
+	const struct json *config = NULL;
+	struct hf_text text = { 0 };
+	char key[KEY_NAME];
+	int way;
+
+	if (!file)
+		return err_set(err, INFER_ENOMEM, "%s: no memory for its modules", d->path);
+	TRY(hf_text_read(d, file, &text, err));
+	TRY(hf_json_read(d, &text, &config, err));
+	if (!json_is_object(config))
+		return hf_fail(d, file, INFER_EFORMAT, err, "%s",
+		               text.at ? "must be a JSON object"
+		                       : "missing, but modules.json names it");
+	TRY(way_of(d, config, file, &way, err));
+	hf_key_name(d, K_POOLING, key);
+	gguf_write_u32(d->keys, key, (uint32_t)way);
+	return INFER_OK;
+}
+
+/* A folder directly in d. */
+static int is_folder(const struct json *path)
+{
+	size_t n = json_bytes(path);
+
+	return n && n < 64 && !memchr(json_str(path), '/', n) && !memchr(json_str(path), 0, n) &&
+	       json_str(path)[0] != '.';
+}
+
+static int read_module(struct hf_dir *d, const struct json *module, infer_error *err)
+{
+	const struct json *type = json_get(module, "type"), *path = json_get(module, "path");
+	char folder[64];
+
+	if (!json_is_string(type) || !json_is_string(path))
+		return hf_fail(d, "modules.json", INFER_EFORMAT, err,
+		               "a module must have a type and a path");
+	if (ends(type, ".Normalize") || (ends(type, ".Transformer") && !json_bytes(path)))
+		return INFER_OK;
+	if (!is_folder(path))
+		return hf_fail(d, "modules.json", INFER_EUNSUP, err,
+		               "key path: %.*s is not a folder of the directory",
+		               (int)(json_bytes(path) < 64 ? json_bytes(path) : 64),
+		               json_str(path));
+	if (ends(type, ".Pooling"))
+		return read_pooling(d, path, err);
+	if (!ends(type, ".Dense"))
+		return hf_fail(d, "modules.json", INFER_EUNSUP, err, "module %.*s is not supported",
+		               (int)(json_bytes(type) < 80 ? json_bytes(type) : 80),
+		               json_str(type));
+	snprintf(folder, sizeof folder, "%.*s", (int)json_bytes(path), json_str(path));
+	return hf_dense(d, folder, err);
+}
+
+int hf_pooling(struct hf_dir *d, infer_error *err)
+{
+	struct hf_text text = { 0 };
+	const struct json *modules = NULL;
+
+	TRY(hf_text_read(d, "modules.json", &text, err));
+	if (!text.at)
+		return INFER_OK;
+	TRY(hf_json_read(d, &text, &modules, err));
+	if (!json_is_array(modules))
+		return hf_fail(d, "modules.json", INFER_EFORMAT, err, "must be a JSON list");
+	json_each(v, modules)
+		TRY(read_module(d, v, err));
+	return INFER_OK;
+}
