@@ -70,6 +70,7 @@ MORE = {
     "smollm2-hub": of("llama-gqa", is_llama_config=True, rope_interleaved=False, **{"transformers.js_config": {"dtype": "q4"}}),
     "lfm2-1.2b": of("lfm2-hub", block_dim=24, conv_dim=24, conv_dim_out=24, num_heads=2, block_norm_eps=1e-5, block_use_swiglu=True, block_use_xavier_init=True,
                     conv_use_xavier_init=True, block_mlp_init_scale=1.0, block_out_init_scale=1.0, use_pos_enc=True, theta=500.0, full_attn_idxs=[1]),
+    "lfm2-indices": of("lfm2-hub", ("layer_types",), full_attn_idxs=[1], tie_embedding=True),
     "granite4-hub": of("granitehybrid-hub", init_method="mup", normalization_function="rmsnorm"),
     "phi4-mini-hub": of("phi3-hub", full_attn_mod=1, interpolate_factor=1, lm_head_bias=False, auto_map={"AutoConfig": "configuration_phi3.Phi3Config"}),
     "minimaxm2-bf16": of("minimaxm2-hub", layernorm_full_attention_beta=1.0, layernorm_linear_attention_beta=1.0, layernorm_mlp_beta=1.0, postnorm=False,

@@ -185,7 +185,7 @@ KEY(USE_WINDOW,         NULL,                               "use_sliding_window"
 KEY(WINDOW_LAYERS,      NULL,                               "max_window_layers",         HARMLESS, 0, 0) /* layer_types says it where it counts */
 KEY(BIASES,             NULL,                               "attention_bias|mlp_bias|qkv_bias|use_routing_bias|conv_bias|use_expert_bias|norm_bias|mamba_conv_bias|mamba_proj_bias|"
                                                             "classifier_bias|decoder_bias|qkv_proj_bias|mlp_fc1_bias|mlp_fc2_bias", HARMLESS, 0, 0) /* tensors that are there or not */
-KEY(TIED,               NULL,                               "tie_word_embeddings",       HARMLESS, 0, 0) /* so is the output matrix */
+KEY(TIED,               NULL,                               "tie_word_embeddings|tie_embedding", HARMLESS, 0, 0) /* so is the output matrix */
 KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_activation|activation_function", HARMLESS, 0, 0) /* read, or compared with arch.expect */
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
 KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */

@@ -2,30 +2,25 @@
  *
  * Most are members of the object under the name of key_list.h's column.  Some values are made here from others, as
  * converters make them, so that the same model has the same parameters in either kind of file:
- *   ROPE_DIM      head_dim times partial_rotary_factor
- *   ATTN_SCALE    of Gemma: 1 / sqrt(query_pre_attn_scalar)
+ *   ROPE_DIM      head_dim times partial_rotary_factor;  ATTN_SCALE  of Gemma: 1 / sqrt(query_pre_attn_scalar)
  *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
  *   EXPERT_FF     of Llama 4: intermediate_size, where dense layers have intermediate_size_mlp
- *   EXPERT_GATING scoring_func, as the number that GGUF files have
+ *   EXPERT_GATING scoring_func, as the number that GGUF files have;  HEAD_POOLING  classifier_pooling, the same
  *   EXPERT_GROUPS, EXPERT_GROUPS_USED   absent where topk_method is greedy
  *   of latent attention (kv_lora_rank), as in its absorbed form: HEADS_KV  1;  ROPE_DIM  qk_rope_head_dim;  K_LENGTH, V_LENGTH
  *                 the latent with and without what rotates;  K_MLA  the whole of a head;  YARN_LOG  a tenth
  *   K_LENGTH, V_LENGTH, K_LENGTH_SWA, V_LENGTH_SWA, HEADS_KV_FULL
  *                 of layers that see all what is theirs, by global_head_dim or per_layer_config; the others have head_dim
- *   EXPERTS       absent where enable_moe_block is false
- *   CUTS          the deviation that so much of a normal distribution is below
+ *   EXPERTS       absent where enable_moe_block is false;  CUTS  the deviation that so much of a normal distribution is below
  *   LOW_FACTOR    of "proportional", which divides the frequencies beyond a part of them by so much that they stand
  *   WINDOW        absent where use_sliding_window is false
- *   WINDOW_PATTERN         layer_types: a flag for each
- *   RECURRENT     layer_types: a flag for each
+ *   WINDOW_PATTERN, RECURRENT   layer_types: a flag for each
  *   FF            of block_auto_adjust_ff_dim: two thirds of it, times a factor, up to a multiple
  *   STATE_O       linear_value_head_dim or mamba_d_head times the heads
  *   of Mamba 2: FINETUNED  whether position_embedding_type is rope;  CONTEXT  2^20 where not;  FF  what all rows take, without experts
  *   CONTEXT       of RoBERTa: less the rows of padding before position 0 (FIRST_POSITION); at most max_trained_positions
- *   HEAD_POOLING  classifier_pooling, as the number that GGUF files have
- *   ROPE_BASE_SWA          of rope parameters by kind of layer: rope_theta of the sliding ones
- * llama3 scales by divisors that the checkpoint has no tensor for: its parameters are answered as absent here, and whoever
- * opens such a checkpoint makes the tensor W_ROPE_FREQS of them. */
+ *   ROPE_BASE_SWA of rope parameters by kind of layer: rope_theta of the sliding ones
+ * llama3 scales by divisors: its parameters are absent here, and hf/rope.c makes the tensor W_ROPE_FREQS of them. */
 #include "arch/keys.h"
 #include "arch/arch.h"
 #include "base/err.h"

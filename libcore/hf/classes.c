@@ -156,6 +156,28 @@ static struct json value_of(const char *text, size_t n)
 	return v;
 }
 
+/* LFM 2 once listed the layers that attend, and layer_types as newer versions have it follows. */
+static void append_kinds(struct hf_dir *d, struct json *all, const struct json *text)
+{
+	static const char name[] = "layer_types";
+	const struct json *indices = json_get(text, "full_attn_idxs"),
+			  *layers = json_get(text, "num_hidden_layers");
+	struct json *kinds;
+
+	if (!json_is_array(indices) || json_get(text, name) || !json_is(layers, JSON_INT) ||
+	    layers->i > ARCH_MAX_LAYERS)
+		return;
+	kinds = json_new(&d->brief, JSON_ARRAY);
+	for (int64_t i = 0; i < layers->i; i++) {
+		int full = 0;
+		json_each(v, indices)
+			full |= json_is(v, JSON_INT) && v->i == i;
+		json_append(kinds, json_new_str(&d->brief, full ? "full_attention" : "conv"));
+	}
+	if (kinds)
+		append(&d->brief, all, kinds, name, sizeof name - 1);
+}
+
 /* text, and behind its members the defaults of its class for those that are missing. */
 static const struct json *complete(struct hf_dir *d, const struct json *text, const char *members,
                                    int with_sizes)
@@ -164,6 +186,7 @@ static const struct json *complete(struct hf_dir *d, const struct json *text, co
 
 	json_each(v, text)
 		append(&d->brief, all, v, v->key, v->key_n);
+	append_kinds(d, all, text);
 	while (all && members && *members) {
 		size_t n = strcspn(members, "="), size = strcspn(members + n + 1, " ");
 		const struct json v = value_of(members + n + 1, size);
