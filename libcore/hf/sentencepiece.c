@@ -4,17 +4,13 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "base/utf8.h"
-#include "hf/hf.h"
+#include "hf/spm.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define KEY(x) "tokenizer.ggml." x
-#define FILE_NAME "tokenizer.model"
 
-/* as in the file, and as in GGUF */
-enum piece_type { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
-enum model_type { UNIGRAM = 1, BPE };
 enum wire { VARINT, FIXED64, BYTES, FIXED32 = 5 };
 
 /* Bytes of a message that are not read yet. */
@@ -31,25 +27,9 @@ struct field {
 	const unsigned char *at; /* of BYTES */
 	size_t n;
 };
-struct piece {
-	const char *at;
-	size_t n;
-	float score;
-	int type;
-};
-struct spm {
-	struct hf_dir *d;
-	struct piece *piece; /* [n], then room for `cap` */
-	uint32_t n, cap;
-	int model, byte_fallback;
-	int dummy_prefix, squeeze;
-	const unsigned char *charsmap;
-	size_t charsmap_n;
-};
-
 static int damaged(const struct proto *p, const char *what, infer_error *err)
 {
-	return hf_fail(p->d, FILE_NAME, INFER_EFORMAT, err, "%s, byte %zu: %s", p->name,
+	return hf_fail(p->d, SPM_FILE, INFER_EFORMAT, err, "%s, byte %zu: %s", p->name,
 	               (size_t)(p->at - p->start), what);
 }
 
@@ -117,22 +97,22 @@ static int want(const struct proto *p, const struct field *f, unsigned wire, inf
 {
 	if (f->wire == wire)
 		return INFER_OK;
-	return hf_fail(p->d, FILE_NAME, INFER_EFORMAT, err,
+	return hf_fail(p->d, SPM_FILE, INFER_EFORMAT, err,
 	               "field %u of %s must have wire type %u, not %u", f->number, p->name, wire,
 	               f->wire);
 }
 
-static int check_piece(const struct spm *s, const struct piece *x, infer_error *err)
+static int check_piece(const struct spm *s, const struct spm_piece *x, infer_error *err)
 {
 	if (!x->n)
-		return hf_fail(s->d, FILE_NAME, INFER_EFORMAT, err, "piece %u is empty", s->n);
+		return hf_fail(s->d, SPM_FILE, INFER_EFORMAT, err, "piece %u is empty", s->n);
 	if (utf8_check(x->at, x->n) != x->n)
-		return hf_fail(s->d, FILE_NAME, INFER_EFORMAT, err, "piece %u is not UTF-8", s->n);
+		return hf_fail(s->d, SPM_FILE, INFER_EFORMAT, err, "piece %u is not UTF-8", s->n);
 	if (x->score != x->score)
-		return hf_fail(s->d, FILE_NAME, INFER_EFORMAT, err,
+		return hf_fail(s->d, SPM_FILE, INFER_EFORMAT, err,
 		               "the score of piece %u is not a number", s->n);
-	if (x->type < NORMAL || x->type > BYTE)
-		return hf_fail(s->d, FILE_NAME, INFER_EFORMAT, err,
+	if (x->type < SPM_NORMAL || x->type > SPM_BYTE)
+		return hf_fail(s->d, SPM_FILE, INFER_EFORMAT, err,
 		               "piece %u has type %d, not 1 ... 6", s->n, x->type);
 	return INFER_OK;
 }
@@ -140,7 +120,7 @@ static int check_piece(const struct spm *s, const struct piece *x, infer_error *
 /* ModelProto.SentencePiece: piece 1, score 2, type 3 */
 static int read_piece(struct spm *s, struct proto p, infer_error *err)
 {
-	struct piece x = { .at = "", .type = NORMAL };
+	struct spm_piece x = { .at = "", .type = SPM_NORMAL };
 	struct field f;
 
 	while (p.at < p.end) {
@@ -154,9 +134,9 @@ static int read_piece(struct spm *s, struct proto p, infer_error *err)
 			x.score = num_float((uint32_t)f.value);
 		} else if (f.number == 3) {
 			TRY(want(&p, &f, VARINT, err));
-			x.type = f.value > BYTE ? BYTE + 1 : (int)f.value;
+			x.type = f.value > SPM_BYTE ? SPM_BYTE + 1 : (int)f.value;
 		} else {
-			return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 			               "field %u of piece %u is not supported", f.number, s->n);
 		}
 	}
@@ -172,21 +152,19 @@ static int read_trainer(struct spm *s, struct proto p, infer_error *err)
 
 	while (p.at < p.end) {
 		TRY(read_field(&p, &f, err));
-		if (f.number != 3 && f.number != 24 && f.number != 35)
+		if (f.number != 3 && f.number != 24)
 			continue;
 		TRY(want(&p, &f, VARINT, err));
 		if (f.number == 3)
 			s->model = f.value > 4 ? 0 : (int)f.value;
-		else if (f.number == 35)
-			s->byte_fallback = f.value != 0;
 		else if (f.value)
-			return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 			               "treat_whitespace_as_suffix of trainer_spec is "
 			               "not supported");
 	}
-	if (s->model == UNIGRAM || s->model == BPE)
+	if (s->model == SPM_UNIGRAM || s->model == SPM_BPE)
 		return INFER_OK;
-	return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+	return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 	               "model_type %s of trainer_spec is not supported, only UNIGRAM and "
 	               "BPE are",
 	               s->model == 3   ? "WORD"
@@ -212,7 +190,7 @@ static int read_normalizer(struct spm *s, struct proto p, infer_error *err)
 		} else if (f.number >= 3 && f.number <= 5) {
 			TRY(want(&p, &f, VARINT, err));
 			if (f.number == 5 && !f.value)
-				return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+				return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 				               "%s = false of normalizer_spec is not "
 				               "supported",
 				               name[f.number]);
@@ -221,7 +199,7 @@ static int read_normalizer(struct spm *s, struct proto p, infer_error *err)
 			else if (f.number == 4)
 				s->squeeze = f.value != 0;
 		} else if (f.number != 1 && f.number != 6) {
-			return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 			               "field %u of normalizer_spec is not supported", f.number);
 		}
 	}
@@ -236,7 +214,7 @@ static int check_denormalizer(struct proto p, infer_error *err)
 	while (p.at < p.end) {
 		TRY(read_field(&p, &f, err));
 		if (f.number == 2 && f.n)
-			return hf_fail(p.d, FILE_NAME, INFER_EUNSUP, err,
+			return hf_fail(p.d, SPM_FILE, INFER_EUNSUP, err,
 			               "precompiled_charsmap of denormalizer_spec is not "
 			               "supported");
 	}
@@ -263,7 +241,7 @@ static int read_model(struct spm *s, struct proto p, infer_error *err)
 	while (p.at < p.end) {
 		TRY(read_field(&p, &f, err));
 		if (f.number < 1 || f.number > 5)
-			return hf_fail(s->d, FILE_NAME, INFER_EUNSUP, err,
+			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 			               "field %u of the model is not supported", f.number);
 		TRY(want(&p, &f, BYTES, err));
 		if (f.number == 1)
@@ -325,43 +303,6 @@ int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_erro
 	return INFER_OK;
 }
 
-int hf_looks_special(const char *s, size_t n)
-{
-	static const char *const whole[] = { "<pad>", "<mask>", "<2mass>", "[@BOS@]" };
-	static const char *const ends[][2] = { { "<|", "|>" },
-		                               { "<｜", "｜>" },
-		                               { "<unused", ">" } };
-
-	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		if (n == strlen(whole[i]) && !memcmp(s, whole[i], n))
-			return 1;
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-		size_t a = strlen(ends[i][0]), b = strlen(ends[i][1]);
-		if (n >= a && n >= b && !memcmp(s, ends[i][0], a) &&
-		    !memcmp(s + n - b, ends[i][1], b))
-			return 1;
-	}
-	return 0;
-}
-
-/* Write the text of a piece with a space for each U+2581, into d->brief. */
-static int with_spaces(struct hf_dir *d, struct piece *x, infer_error *err)
-{
-	char *to = arena_raw(&d->brief, x->n + 1);
-	size_t n = 0;
-
-	if (!to)
-		return hf_fail(d, FILE_NAME, INFER_ENOMEM, err, "no memory");
-	for (size_t i = 0; i < x->n;) {
-		int space = x->n - i >= 3 && !memcmp(x->at + i, "\xe2\x96\x81", 3);
-		to[n++] = space ? ' ' : x->at[i];
-		i += space ? 3 : 1;
-	}
-	x->at = to;
-	x->n = n;
-	return INFER_OK;
-}
-
 /* A user-defined piece is found in the text itself, where U+2581 is a space.  SentencePiece looks for it
  * in the normalised text, which has no spaces: a piece with one is never found.  Where a space is put
  * before a text, one would be put after such a token too, so there it is a normal piece, as in files of
@@ -371,97 +312,20 @@ static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_erro
 	uint32_t changed = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		struct piece *x = &s->piece[i];
+		struct spm_piece *x = &s->piece[i];
 
-		if (x->type != USER)
+		if (x->type != SPM_USER)
 			continue;
 		if (!s->dummy_prefix && !memchr(x->at, ' ', x->n)) {
-			TRY(with_spaces(d, x, err));
+			TRY(spm_with_spaces(d, x, err));
 			continue;
 		}
-		x->type = NORMAL;
+		x->type = SPM_NORMAL;
 		changed++;
 	}
-	return changed ? hf_note(d, err, FILE_NAME ": %u user-defined pieces are normal pieces",
+	return changed ? hf_note(d, err, SPM_FILE ": %u user-defined pieces are normal pieces",
 	                         changed)
 	               : INFER_OK;
-}
-
-/* Replace token `id` by an added one.  A token outside the vocabulary has no row in the model, so no
- * text can become it. */
-static void put_added(struct spm *s, int64_t id, struct piece x)
-{
-	if (id >= s->n)
-		return;
-	s->piece[id] = x;
-}
-
-/* added_tokens.json: {"text": id} */
-static int add_listed(struct hf_dir *d, struct spm *s, infer_error *err)
-{
-	const struct json *all;
-
-	if (!d->added_tokens.at)
-		return INFER_OK;
-	TRY(hf_json_read(d, &d->added_tokens, &all, err));
-	if (!json_is_object(all))
-		return hf_fail(d, "added_tokens.json", INFER_EFORMAT, err, "must be an object");
-	json_each(v, all) {
-		char text[FILE_QUOTE];
-
-		if (v->kind != JSON_INT || v->i < 0)
-			return hf_fail(d, "added_tokens.json", INFER_EFORMAT, err,
-			               "%s must be a token's number",
-			               file_quote(text, v->key, v->key_n));
-		put_added(s, v->i, (struct piece){ v->key, v->key_n, -1000, USER });
-	}
-	return INFER_OK;
-}
-
-/* The number that a key of added_tokens_decoder is, or -1. */
-static int64_t number_of(const struct json *v)
-{
-	int64_t id = 0;
-
-	if (!v->key_n || v->key_n > 10)
-		return -1;
-	for (uint32_t i = 0; i < v->key_n; i++) {
-		if (v->key[i] < '0' || v->key[i] > '9')
-			return -1;
-		id = id * 10 + v->key[i] - '0';
-	}
-	return id;
-}
-
-/* added_tokens_decoder of tokenizer_config.json: {"id": {"content": text, "special": bool, ...}} */
-static int add_decoded(struct hf_dir *d, struct spm *s, infer_error *err)
-{
-	const struct json *all = json_get(d->tokenizer_config, "added_tokens_decoder");
-
-	if (!all || json_is_null(all))
-		return INFER_OK;
-	if (!json_is_object(all))
-		return hf_fail(d, "tokenizer_config.json", INFER_EFORMAT, err,
-		               "added_tokens_decoder must be an object");
-	json_each(v, all) {
-		const struct json *text = json_get(v, "content"), *special = json_get(v, "special");
-		int64_t id = number_of(v);
-
-		if (id < 0 || !json_bytes(text) || (special && !json_is_bool(special))) {
-			char key[FILE_QUOTE];
-			return hf_fail(d, "tokenizer_config.json", INFER_EFORMAT, err,
-			               "added_tokens_decoder: %s must be a "
-			               "token's number with its content",
-			               file_quote(key, v->key, v->key_n));
-		}
-		struct piece x = { text->s, text->n, -1000, USER };
-		if (json_is(special, JSON_TRUE) || hf_looks_special(text->s, text->n))
-			x.type = CONTROL;
-		else
-			TRY(with_spaces(d, &x, err));
-		put_added(s, id, x);
-	}
-	return INFER_OK;
 }
 
 /* Tokens from `from` to s->n, which no file names. */
@@ -471,11 +335,11 @@ static int pad(struct hf_dir *d, struct spm *s, uint32_t from, infer_error *err)
 		char text[32];
 		int n = snprintf(text, sizeof text, "[PAD%u]", i);
 
-		s->piece[i] = (struct piece){ arena_strndup(&d->brief, text, (size_t)n), (size_t)n,
-			                      -10000, UNUSED };
+		s->piece[i] = (struct spm_piece){ arena_strndup(&d->brief, text, (size_t)n),
+			                          (size_t)n, -10000, SPM_UNUSED };
 	}
 	return d->brief.bad
-	               ? hf_fail(d, FILE_NAME, INFER_ENOMEM, err, "no memory for %u tokens", s->n)
+	               ? hf_fail(d, SPM_FILE, INFER_ENOMEM, err, "no memory for %u tokens", s->n)
 	               : INFER_OK;
 }
 
@@ -493,7 +357,7 @@ static int put_pieces(struct hf_dir *d, const struct spm *s, infer_error *err)
 		type[i] = s->piece[i].type;
 	}
 	rc = text.bad || !score || !type
-	             ? hf_fail(d, FILE_NAME, INFER_ENOMEM, err, "no memory for %u tokens", s->n)
+	             ? hf_fail(d, SPM_FILE, INFER_ENOMEM, err, "no memory for %u tokens", s->n)
 	             : INFER_OK;
 	if (!rc) {
 		gguf_write_array(d->keys, KEY("tokens"), INFER_META_STR, s->n, text.at, text.len);
@@ -511,7 +375,7 @@ static int put_pieces(struct hf_dir *d, const struct spm *s, infer_error *err)
 static int put_normalizer(struct hf_dir *d, const struct spm *s, infer_error *err)
 {
 	const struct json *prefix = json_get(d->tokenizer_config, "add_prefix_space");
-	int front = s->dummy_prefix, unigram = s->model == UNIGRAM;
+	int front = s->dummy_prefix, unigram = s->model == SPM_UNIGRAM;
 
 	if (prefix && !json_is_bool(prefix) && !json_is_null(prefix))
 		return hf_fail(d, "tokenizer_config.json", INFER_EFORMAT, err,
@@ -532,32 +396,31 @@ int hf_sentencepiece(struct hf_dir *d, infer_error *err)
 {
 	const unsigned char *at = (const unsigned char *)d->sentencepiece.at;
 	struct proto all = { d, at, at + d->sentencepiece.n, at, "the model" };
-	struct spm s = { .d = d, .model = UNIGRAM, .dummy_prefix = 1, .squeeze = 1 };
+	struct spm s = { .d = d, .model = SPM_UNIGRAM, .dummy_prefix = 1, .squeeze = 1 };
 	uint32_t n, count;
 
 	if (!is_sentencepiece(&d->sentencepiece))
 		return hf_fail(
-			d, FILE_NAME, INFER_EUNSUP, err,
+			d, SPM_FILE, INFER_EUNSUP, err,
 			"not a file of SentencePiece; a tokenizer.json of the same model is read");
 	TRY(count_pieces(all, &count, err));
 	if (!count)
-		return hf_fail(d, FILE_NAME, INFER_EFORMAT, err, "there are no pieces");
+		return hf_fail(d, SPM_FILE, INFER_EFORMAT, err, "there are no pieces");
 	TRY(hf_vocab_size(d, count, &n, err));
 	s.cap = n > count ? n : count;
 	s.piece = arena_alloc(&d->brief, s.cap, sizeof *s.piece);
 	if (!s.piece)
-		return hf_fail(d, FILE_NAME, INFER_ENOMEM, err, "no memory for %u tokens", s.cap);
+		return hf_fail(d, SPM_FILE, INFER_ENOMEM, err, "no memory for %u tokens", s.cap);
 	TRY(read_model(&s, all, err));
 	TRY(set_users(d, &s, count, err));
-	for (uint32_t i = 0; i < count && s.model == UNIGRAM; i++)
-		if (s.piece[i].type == UNKNOWN)
+	for (uint32_t i = 0; i < count && s.model == SPM_UNIGRAM; i++)
+		if (s.piece[i].type == SPM_UNKNOWN)
 			d->unknown = i + 1;
 	s.n = n;
 	TRY(pad(d, &s, count, err));
-	TRY(add_listed(d, &s, err));
-	TRY(add_decoded(d, &s, err));
-	gguf_write_str(d->keys, KEY("model"), s.model == BPE ? "llama" : "t5",
-	               s.model == BPE ? 5 : 2);
+	TRY(spm_add(d, &s, err));
+	gguf_write_str(d->keys, KEY("model"), s.model == SPM_BPE ? "llama" : "t5",
+	               s.model == SPM_BPE ? 5 : 2);
 	gguf_write_str(d->keys, KEY("pre"), "default", 7);
 	TRY(put_pieces(d, &s, err));
 	return put_normalizer(d, &s, err);

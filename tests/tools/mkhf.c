@@ -106,8 +106,10 @@ static void put_config(struct jwrite *w)
 	jw_uint(w, "vocab_size", tokens ? tokens->count : 0);
 	end_json(w, "config.json");
 	jw_object(w, NULL);
-	jw_num(w, "temperature", real("general.sampling.temp", 1));
-	jw_num(w, "top_p", real("general.sampling.top_p", 1));
+	if (infer_file_meta(in, "general.sampling.temp"))
+		jw_num(w, "temperature", real("general.sampling.temp", 1));
+	if (infer_file_meta(in, "general.sampling.top_p"))
+		jw_num(w, "top_p", real("general.sampling.top_p", 1));
 	end_json(w, "generation_config.json");
 }
 

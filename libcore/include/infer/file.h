@@ -2,7 +2,9 @@
  *
  * An open file is immutable and may be shared freely.  All text and tensor pointers are borrowed
  * from it.  GGUF v2 and v3, split files:
- * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
+ * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+ * and directories of Hugging Face checkpoints, which have the metadata and the tensors of the GGUF
+ * file that the public converter makes of them. */
 #ifndef INFER_FILE_H
 #define INFER_FILE_H
 #include <stddef.h>
@@ -31,21 +33,22 @@ struct infer_tensor {
 	int shard;       /* the index of the file in a split model, from 0 */
 	uint64_t offset; /* of its first byte, from the start of that shard */
 	uint64_t bytes;
-	const void *data; /* in the mapping */
+	const void *data; /* in the mapping, or a copy in memory (infer_file_info.private_bytes) */
 	/* its auxiliary tensors by enum infer_aux, which are also in the table; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
 	const struct infer_tensor *of; /* the tensor that this one belongs to; NULL: none */
 };
 
 struct infer_file_info {
-	const char *format; /* "gguf", also where that is compressed */
+	const char *format; /* "gguf", also where that is compressed; "hf" */
 	uint32_t version;
-	int n_shards;
+	int n_shards; /* files; of a directory, with its text files */
 	uint64_t n_meta, n_tensors;
 	uint64_t file_bytes; /* of all shards; of compressed ones, unpacked */
-	/* of the compressed shards as they lie on disk, and unpacked, in memory of this process
-	 * alone; 0: there are none */
-	uint64_t packed_bytes, private_bytes;
+	uint64_t packed_bytes; /* of compressed shards, on disk; 0: there are none */
+	/* memory of this process alone: of unpacked shards, and of tensors of a directory that are not
+	 * used in place */
+	uint64_t private_bytes;
 };
 struct infer_gguf_info {
 	uint64_t alignment;    /* of tensor data in the first shard */
@@ -53,10 +56,10 @@ struct infer_gguf_info {
 };
 
 /* Open and check the whole of a model file ("demo": the built-in model) (of a split one: any
- * shard's name; all shards).  No size in the file is trusted before it is checked; tensor data is
+ * shard's name; all shards) or of a directory.  No size in the file is trusted before it is checked; tensor data is
  * mapped, not read.  A file that is compressed with zstd, known by its first bytes, is unpacked into
  * private memory, of which it takes as much as the header inside says, and no more.
- * INFER_EIO      cannot be opened, or is not a regular file
+ * INFER_EIO      cannot be opened, or is neither a regular file nor a directory
  * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
  * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or an unknown tensor type (named with its
  *                number and tensor); compressed in a way that needs a dictionary, or a window above

@@ -336,6 +336,9 @@ static void test_added(void **state)
 		{ "tokenizer_config.json",
 		  "{\"added_tokens_decoder\": {\"1\": {\"content\": \"a\", \"special\": 1}}}",
 		  "1 must be" },
+		{ "tokenizer_config.json",
+		  "{\"added_tokens_decoder\": {\"0\": {\"content\": \"a\", \"lstrip\": 1}}}",
+		  "lstrip must be true or false" },
 		{ "tokenizer_config.json", "{\"add_prefix_space\": 1}",
 		  "add_prefix_space must be true or false" },
 	};
@@ -356,6 +359,35 @@ static void test_added(void **state)
 	}
 	drop_file("config.json");
 	drop_file("tokenizer.model");
+}
+
+/* Added tokens that take white space next to them have keys; one outside the vocabulary has none. */
+static void test_edges(void **state)
+{
+	static const char text[] = "{\"added_tokens_decoder\": {\"0\": {\"content\": \"<a>\", "
+	                           "\"lstrip\": true, \"rstrip\": true},"
+				   " \"1\": {\"content\": \"<b>\", \"lstrip\": false, "
+	                           "\"single_word\": true}, \"2\": {\"content\": \"<c>\"},"
+				   " \"9\": {\"content\": \"<d>\", \"rstrip\": true}}}";
+	struct opened o;
+
+	(void)state;
+	put_file("config.json", Q("{\"vocab_size\": 4}"));
+	put_file("tokenizer.model", P(""));
+	put_file("tokenizer_config.json", Q(text));
+	assert_int_equal(open_special(&o, folder, "llama", NULL), INFER_OK);
+	const struct infer_meta *m = file_meta_get(&o.f.meta, "tokenizer.infer.added.ids");
+	assert_non_null(m);
+	assert_int_equal(m->count, 2);
+	assert_memory_equal(file_value(m)->at, "\0\0\0\0\1\0\0\0", 8);
+	m = file_meta_get(&o.f.meta, "tokenizer.infer.added.flags");
+	assert_memory_equal(file_value(m)->at, "\3\4", 2);
+	m = file_meta_get(&o.f.meta, "tokenizer.infer.added.content");
+	assert_memory_equal(file_value(m)->at, "\3\0\0\0\0\0\0\0<a>\3\0\0\0\0\0\0\0<b>", 22);
+	close_opened(&o);
+	drop_file("config.json");
+	drop_file("tokenizer.model");
+	drop_file("tokenizer_config.json");
 }
 
 /* Ids that generation_config.json and config.json list end generation, each once; ids outside the
@@ -455,6 +487,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_models, make_folder, NULL),
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_added),
+		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test_setup_teardown(test_names, NULL, drop_folder),
 		nth_case(case_memory),
