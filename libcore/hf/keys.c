@@ -171,7 +171,7 @@ static void put_rope_factor(struct hf_out *o)
 
 static void put_rope_context(struct hf_out *o)
 {
-	if (is_yarn(o) || hf_arch_is(o->d, "phi3"))
+	if (is_yarn(o) || o->h.rope[0].scaling == SCALING_LONGROPE || hf_arch_is(o->d, "phi3"))
 		hf_put_u32(o, K_ROPE_CONTEXT, o->h.rope[0].orig_ctx);
 }
 
@@ -487,7 +487,7 @@ static int write_keys(struct hf_dir *d, infer_error *err)
 int hf_keys(struct hf_dir *d, infer_error *err)
 {
 	infer_error why = { 0 };
-	int rc;
+	int rc, embeds;
 
 	TRY(hf_find_class(d, err));
 	rc = write_keys(d, &why);
@@ -496,5 +496,6 @@ int hf_keys(struct hf_dir *d, infer_error *err)
 	if (rc)
 		return hf_fail(d, "config.json", rc, err, "%s", why.message);
 	TRY(hf_make_rope(d, err));
-	return hf_pooling(d, err);
+	TRY(hf_pooling(d, &embeds, err));
+	return hf_check_tied(d, embeds, err);
 }

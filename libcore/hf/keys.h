@@ -39,6 +39,10 @@ int hf_complete_keys(struct hf_out *o, infer_error *err);
  * INFER_EFORMAT: numbers of them are missing or wrong; INFER_ENOMEM */
 int hf_make_rope(struct hf_dir *d, infer_error *err);
 /* pooling.c: read what sentence-transformers adds: write how the states of a text become one vector, and take in
- * the layers after it.  INFER_EUNSUP: a module that is not supported; INFER_EFORMAT */
-int hf_pooling(struct hf_dir *d, infer_error *err);
+ * the layers after it.  *embeds: the checkpoint has a list of modules.
+ * INFER_EUNSUP: a module that is not supported; INFER_EFORMAT */
+int hf_pooling(struct hf_dir *d, int *embeds, infer_error *err);
+/* tied.c: tie_word_embeddings agrees with the tensors, where it is said.
+ * INFER_EUNSUP: both matrices are there and differ; INFER_EFORMAT: one is missing */
+int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err);
 #endif

@@ -116,10 +116,12 @@ static const char *rope_differs(const struct hf_out *o, const struct arch_hparam
 	if (p->scaling == SCALING_YARN && p->exact != q->exact)
 		return "truncate";
 	if (p->scaling == SCALING_YARN &&
-	    (p->orig_ctx != q->orig_ctx || p->ext_factor != q->ext_factor ||
-	     p->beta_fast != q->beta_fast || p->beta_slow != q->beta_slow))
+	    (p->ext_factor != q->ext_factor || p->beta_fast != q->beta_fast ||
+	     p->beta_slow != q->beta_slow))
+		return "beta_fast";
+	if (p->scaling >= SCALING_YARN && p->orig_ctx != q->orig_ctx)
 		return "original_max_position_embeddings";
-	if (p->scaling != SCALING_LONGROPE && !is_near(factor_of(&o->h, p), factor_of(got, q)))
+	if (!is_near(factor_of(&o->h, p), factor_of(got, q)))
 		return "attention_factor";
 	return NULL;
 }

@@ -121,12 +121,13 @@ static int read_module(struct hf_dir *d, const struct json *module, infer_error 
 	return hf_dense(d, folder, err);
 }
 
-int hf_pooling(struct hf_dir *d, infer_error *err)
+int hf_pooling(struct hf_dir *d, int *embeds, infer_error *err)
 {
 	struct hf_text text = { 0 };
 	const struct json *modules = NULL;
 
 	TRY(hf_text_read(d, "modules.json", &text, err));
+	*embeds = text.at != NULL;
 	if (!text.at)
 		return INFER_OK;
 	TRY(hf_json_read(d, &text, &modules, err));

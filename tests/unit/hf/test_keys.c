@@ -42,7 +42,9 @@ static const struct {
 	/* norm_topk_prob is false */
 	{ "case-qwen3moe-not-normed", "qwen3moe.expert_weights_norm", NULL },
 	{ "sparse-qwen3moe", "qwen3moe.expert_weights_norm", NULL },
-	/* of "longrope" in the class of Llama the converter keeps the type alone */
+	/* longrope in the class of Llama, of which the converter keeps the type alone */
+	{ "llama-longrope", "llama.rope.scaling.original_context_length", NULL },
+	{ "case-llama-longrope", "llama.rope.scaling.original_context_length", NULL },
 	{ "case-dynamic-ntk", NULL, "key type: dynamic is not supported" },
 	{ "case-llama-yarn-mscale", NULL, "key mscale_all_dim: 1 is not supported" },
 	{ "case-llama-yarn-old-key", NULL, "key attn_factor: not known to architecture llama" },
@@ -384,6 +386,55 @@ static void test_bad(void **state)
 	}
 }
 
+/* --- tie_word_embeddings */
+
+static const struct {
+	const char *more, *head, *data; /* of lm_head; NULL: there is none */
+	int code;
+	const char *says;
+} tied[] = {
+	{ ",\"tie_word_embeddings\":false}", "lm_head.weight", "other", INFER_OK, "" },
+	{ ",\"tie_word_embeddings\":true}", NULL, NULL, INFER_OK, "" },
+	{ ",\"tie_word_embeddings\":true}", "lm_head.weight", "table", INFER_OK, "" },
+	{ ",\"tie_word_embeddings\":true}", "lm_head.weight", "other", INFER_EUNSUP,
+	  "key tie_word_embeddings: true, but tensor lm_head.weight is not "
+	  "model.embed_tokens.weight" },
+	{ ",\"tie_word_embeddings\":false}", NULL, NULL, INFER_EFORMAT,
+	  "key tie_word_embeddings: false, but there is no tensor lm_head.weight" },
+	{ "}", NULL, NULL, INFER_OK, "" },
+};
+
+static void test_tied(void **state)
+{
+	char json[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof tied / sizeof *tied; i++) {
+		struct safetensors_tensor tensors[2] = {
+			{ .name = { "model.embed_tokens.weight", 25 },
+			  .bytes = 5,
+			  .data = (const unsigned char *)"table" },
+			{ .name = { tied[i].head, tied[i].head ? strlen(tied[i].head) : 0 },
+			  .bytes = 5,
+			  .data = (const unsigned char *)tied[i].data },
+		};
+		infer_error err = { 0 };
+		const struct json *v;
+		struct made m;
+
+		made_init(&m);
+		m.d.raw.at = tensors;
+		m.d.raw.n = tied[i].head ? 2 : 1;
+		snprintf(json, sizeof json, "%s%s", LLAMA, tied[i].more);
+		assert_int_equal(jread(&v, &m.d.brief, json, strlen(json), "config", &err),
+		                 INFER_OK);
+		int rc = make(&m, "/nowhere", v, &err);
+		if (rc != tied[i].code || !strstr(err.message, tied[i].says))
+			fail_msg("%s: %d, %s", json, rc, err.message);
+		made_fini(&m);
+	}
+}
+
 /* --- modules.json */
 
 static const struct {
@@ -482,8 +533,11 @@ static void test_pooling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_converter), cmocka_unit_test(test_bad),
-		cmocka_unit_test(test_pooling),   nth_case(case_memory),
+		cmocka_unit_test(test_converter),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_pooling),
+		cmocka_unit_test(test_tied),
+		nth_case(case_memory),
 		nth_case(case_memory_factors),
 	};
 	return nth_group(tests);

@@ -1,0 +1,62 @@
+/* hf/tied.c - tie_word_embeddings agrees with the tensors: the output matrix is the table of embeddings, or is there. */
+#include "hf/keys.h"
+
+#include <string.h>
+
+/* The tensor of this name, with any prefix; NULL: there is none. */
+static const struct safetensors_tensor *find(const struct hf_dir *d, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (uint32_t i = 0; i < d->raw.n; i++) {
+		const struct infer_str s = d->raw.at[i].name;
+		if (s.len >= n && !memcmp(s.at + s.len - n, name, n) &&
+		    (s.len == n || s.at[s.len - n - 1] == '.'))
+			return &d->raw.at[i];
+	}
+	return NULL;
+}
+
+static int same(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
+{
+	return a->dtype == b->dtype && a->bytes == b->bytes &&
+	       !memcmp(a->data, b->data, (size_t)a->bytes);
+}
+
+/* True if the class makes tokens. */
+static int has_output(const struct hf_dir *d)
+{
+	const struct json *name = json_at(json_get(d->config, "architectures"), 0);
+	static const char *const ends[] = { "ForCausalLM", "ForConditionalGeneration" };
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(ends[i]), all = json_bytes(name);
+		if (all > n && !memcmp(json_str(name) + all - n, ends[i], n))
+			return arch_row(d->arch, W_OUTPUT) != NULL;
+	}
+	return 0;
+}
+
+int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
+{
+	const struct safetensors_tensor *table = find(d, "embed_tokens.weight"),
+					*head = find(d, "lm_head.weight");
+	const struct json *own = json_get(d->config, "text_config"), *tied;
+
+	tied = json_get(own ? own : d->config, "tie_word_embeddings");
+	if (!json_is_bool(tied))
+		tied = json_get(d->config, "tie_word_embeddings");
+	if (!table || !has_output(d) || !json_is_bool(tied))
+		return INFER_OK;
+	if (tied->kind == JSON_TRUE && head && !same(head, table))
+		return hf_fail(d, "config.json", INFER_EUNSUP, err,
+		               "key tie_word_embeddings: true, but tensor %.*s is not %.*s",
+		               (int)head->name.len, head->name.at, (int)table->name.len,
+		               table->name.at);
+	/* checkpoints that make vectors of texts are saved without it */
+	if (tied->kind == JSON_FALSE && !head && !embeds)
+		return hf_fail(d, "config.json", INFER_EFORMAT, err,
+		               "key tie_word_embeddings: false, but there is no tensor "
+		               "lm_head.weight");
+	return INFER_OK;
+}
