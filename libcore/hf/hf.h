@@ -59,6 +59,8 @@ struct hf_dir {
 	struct safetensors raw;  /* all tensors of all shards, by their own names */
 	struct gguf_write *keys; /* the metadata so far, in the order of the file */
 	uint64_t private_bytes;  /* of tensors that were copied */
+	void *copies;            /* [copies_bytes] of os_reserve: those tensors; NULL: there are none */
+	size_t copies_bytes;
 	struct hf_made made[3];  /* by hf_keys; the first tensors of the file */
 	int n_made;
 	struct safetensors dense[HF_DENSE]; /* of hf_dense */

@@ -67,6 +67,54 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 	return name;
 }
 
+/* Expert number in "mlp.experts.12.", and what follows it; -1: none. */
+static int expert_of(struct infer_str s, struct infer_str *rest)
+{
+	int n = 0;
+
+	if (!s.len || *s.at < '0' || *s.at > '9' || (*s.at == '0' && s.len > 1 && s.at[1] != '.'))
+		return -1;
+	while (s.len && *s.at >= '0' && *s.at <= '9' && n <= ARCH_MAX_EXPERTS)
+		n = n * 10 + *s.at++ - '0', s.len--;
+	*rest = s;
+	return n;
+}
+
+static int equals(struct infer_str s, const char *to)
+{
+	return s.len == strlen(to) && begins(s, to);
+}
+
+struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
+                                   struct arch_tensor spare[2])
+{
+	static const struct {
+		const char *name;
+		int slot[2];
+	} names[] = { { ".gate_proj.weight", { W_GATE_EXPS } },
+		      { ".up_proj.weight", { W_UP_EXPS } },
+		      { ".down_proj.weight", { W_DOWN_EXPS } },
+		      { "gate_up_proj", { W_GATE_EXPS, W_UP_EXPS } },
+		      { "down_proj", { W_DOWN_EXPS } } };
+	struct infer_str s = without(rest, "mlp.experts."), name = s;
+	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? expert_of(s, &name) : -1 };
+	const struct arch_tensor *gate = arch_row(a, W_GATE_EXPS), *up = arch_row(a, W_UP_EXPS);
+	/* in the file they have to be tensors of their own */
+	int one = gate && up && !strcmp(gate->gguf, up->gguf);
+
+	for (size_t i = 0; i < sizeof names / sizeof *names && s.len < rest.len && !one; i++)
+		for (int k = 0; equals(name, names[i].name) && k < 2 && names[i].slot[k]; k++) {
+			const struct arch_tensor *row = arch_row(a, names[i].slot[k]);
+			enum arch_transform old = p.expert < 0 ? T_STACK : T_NONE;
+			if (!row || row->how != old)
+				break;
+			spare[k] = *row;
+			spare[k].how = old == T_STACK ? T_NONE : T_STACK;
+			p.row[p.n++] = &spare[k];
+		}
+	return p;
+}
+
 static int begins_with_one(struct infer_str s, const char *const *with)
 {
 	for (; *with; with++)

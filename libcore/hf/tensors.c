@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(const struct hf_making *k, infer_error *err)
+int hf_no_memory(const struct hf_making *k, infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "%s: no memory for a table of %u tensors",
 	               file_label(k->d->path), k->d->raw.n);
@@ -193,18 +193,18 @@ static int new_target(struct hf_making *k, struct hf_rows **out, const char *nam
 		h->from = arena_alloc(&k->d->brief, (size_t)n_from, sizeof(void *));
 	}
 	if (!h || !h->name.at || !h->from)
-		return no_memory(k, err);
+		return hf_no_memory(k, err);
 	h->name.len = (size_t)len;
 	h->layer = layer;
 	h->n_from = n_from;
 	h->step = 1;
 	if (map_put(&k->map, h->name.at, h->name.len, (uint32_t)k->n))
-		return no_memory(k, err);
+		return hf_no_memory(k, err);
 	k->at[k->n++] = h;
 	return INFER_OK;
 }
 
-static struct hf_rows *find_target(const struct hf_making *k, const char *name, int layer)
+struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer)
 {
 	char whole[96];
 	int len = layer < 0 ? snprintf(whole, sizeof whole, "%s", name)
@@ -240,7 +240,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
                     const struct arch_tensor *row, int layer, const int64_t sizes[3],
                     infer_error *err)
 {
-	struct hf_rows *h = find_target(k, row->gguf, layer);
+	struct hf_rows *h = hf_find_target(k, row->gguf, layer);
 
 	if (h)
 		return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
@@ -263,7 +263,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
                       const struct arch_tensor *row, int layer, int expert, infer_error *err)
 {
-	struct hf_rows *h = find_target(k, row->gguf, layer);
+	struct hf_rows *h = hf_find_target(k, row->gguf, layer);
 	int64_t n = size_of(k, layer, row->shape[2]);
 
 	if (expert >= n)
@@ -302,7 +302,7 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 	if (!match_shape(t, want, 2))
 		return wrong_shape(k, t, want, 2, err);
 	for (int i = 0; i < 2; i++) {
-		struct hf_rows *h = find_target(k, rows[i]->gguf, layer);
+		struct hf_rows *h = hf_find_target(k, rows[i]->gguf, layer);
 		if (h)
 			return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
 			                     "there is another tensor for %.*s", (int)h->name.len,
@@ -364,11 +364,14 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 {
 	struct infer_str plain = hf_plain_name(k, t->name), rest;
 	const struct arch *a = k->m->arch;
+	struct arch_tensor spare[2];
 
 	if (!plain.at)
-		return no_memory(k, err);
+		return hf_no_memory(k, err);
 	int layer = arch_layer_of(a, ARCH_HF, plain, &rest);
 	struct arch_parts p = arch_find_rows(a, ARCH_HF, rest, layer >= 0);
+	if (!p.n && layer >= 0)
+		p = hf_other_experts(a, rest, spare);
 	enum hf_leave why = hf_leaves_out(k, plain, &p, layer);
 	if (why) {
 		k->left[why]++;
@@ -391,98 +394,6 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 	return add_parts(k, t, &p, layer, err);
 }
 
-/* --- into the file */
-
-static int check_experts(const struct hf_making *k, const struct hf_rows *h, infer_error *err)
-{
-	const struct safetensors_tensor *one = NULL;
-	int64_t missing = -1;
-
-	for (int64_t i = 0; i < h->n_from; i++)
-		if (h->from[i])
-			one = h->from[i];
-		else
-			missing = i;
-	if (missing < 0)
-		return INFER_OK;
-	return hf_bad_tensor(k->d, one, INFER_EFORMAT, err, "there is none like it of number %lld",
-	                     (long long)missing);
-}
-
-/* Every tensor without which a layer cannot be computed. */
-static int check_all(const struct hf_making *k, infer_error *err)
-{
-	const struct arch *a = k->m->arch;
-
-	for (int slot = 1; slot < W_SLOTS; slot++) {
-		const struct arch_tensor *row = arch_row(a, slot);
-		int layered = slot >= W_GLOBALS, n = layered ? k->m->h.n_layers : 1;
-
-		if (row && slot == W_K_B)
-			row = arch_row(a, W_KV_B); /* for its name */
-		if (!row || !row->hf[0])
-			continue;
-		for (int i = 0; i < n; i++) {
-			char layer[32] = "";
-			if (slot != W_K_B && arch_wants(k->m, row, i) <= 0)
-				continue;
-			if (find_target(k, arch_row(a, slot)->gguf, layered ? i : -1))
-				continue;
-			if (layered)
-				snprintf(layer, sizeof layer, "%s%d.", arch_layers(a, ARCH_HF), i);
-			return err_set(err, INFER_EFORMAT, "%s: tensor %s%s: missing%s",
-			               file_label(k->d->path), layer, row->hf[0],
-			               row->hf[1] ? " (or its other spelling)" : "");
-		}
-	}
-	return INFER_OK;
-}
-
-static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
-{
-	const struct safetensors_tensor *s = h->from[0];
-	const unsigned char *at = hf_rows_in_place(h);
-	struct infer_tensor t = { .name = h->name, .type = h->type, .n_dims = h->n_dims };
-	size_t bytes = (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
-
-	memcpy(t.ne, h->ne, sizeof t.ne);
-	t.shard = s->shard;
-	t.offset = s->offset + (at ? (uint64_t)(at - s->data) : 0);
-	t.bytes = bytes;
-	if (!at) {
-		at = h->to = arena_raw(&k->d->arena, bytes);
-		if (!at)
-			return err_set(err, INFER_ENOMEM,
-			               "%s: no memory to copy tensor %.*s, %zu bytes",
-			               file_label(k->d->path), (int)h->name.len, h->name.at, bytes);
-		k->d->private_bytes += bytes;
-	}
-	t.data = at;
-	if (file_tensor_add(k->d->f, &t))
-		return no_memory(k, err);
-	return INFER_OK;
-}
-
-/* Tensors made from config.json come first, as in files of the public converter. */
-static int add_made(struct hf_making *k, infer_error *err)
-{
-	struct hf_dir *d = k->d;
-
-	for (int i = 0; i < d->n_made; i++) {
-		const struct hf_made *m = &d->made[i];
-		struct infer_tensor t = { .name = { m->name, strlen(m->name) },
-			                  .type = INFER_F32,
-			                  .n_dims = 1,
-			                  .ne = { m->n, 1, 1, 1 },
-			                  .bytes = (uint64_t)m->n * sizeof(float),
-			                  .data = m->at };
-		if (file_tensor_add(d->f, &t))
-			return no_memory(k, err);
-		d->private_bytes += t.bytes;
-	}
-	return INFER_OK;
-}
-
 /* The layers after the model, before its own tensors, as the public converter writes them. */
 static int add_dense(struct hf_making *k, infer_error *err)
 {
@@ -497,26 +408,6 @@ static int add_dense(struct hf_making *k, infer_error *err)
 		TRY(add_part(k, t, row, -1, sizes, err));
 	}
 	return INFER_OK;
-}
-
-static int finish(struct hf_making *k, infer_error *err)
-{
-	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
-	int64_t n = 0;
-
-	if (!copies)
-		return no_memory(k, err);
-	for (int64_t i = 0; i < k->n; i++)
-		TRY(check_experts(k, k->at[i], err));
-	TRY(check_all(k, err));
-	TRY(add_made(k, err));
-	for (int64_t i = 0; i < k->n; i++) {
-		TRY(add_to_file(k, k->at[i], err));
-		if (k->at[i]->to)
-			copies[n++] = k->at[i];
-	}
-	hf_rows_make(copies, n);
-	return hf_note_tensors(k, err);
 }
 
 /* What the names and the sizes depend on. */
@@ -556,14 +447,14 @@ int hf_tensors(struct hf_dir *d, infer_error *err)
 	k.m = m;
 	k.at = arena_alloc(&d->brief, (size_t)d->raw.n + HF_DENSE, ARCH_MAX_PARTS * sizeof(void *));
 	if (!m || !k.at || map_init(&k.map, MEM_FILE, d->raw.n + 16))
-		return no_memory(&k, err);
+		return hf_no_memory(&k, err);
 	rc = read_sizes(&k, m, err);
 	if (!rc)
 		rc = add_dense(&k, err);
 	for (uint32_t i = 0; i < d->raw.n && !rc; i++)
 		rc = add_tensor(&k, &d->raw.at[i], err);
 	if (!rc)
-		rc = finish(&k, err);
+		rc = hf_place_tensors(&k, err);
 	map_fini(&k.map);
 	return rc;
 }

@@ -30,9 +30,18 @@ struct hf_making {
 /* The name of a tensor as the rows of its architecture have it: without the parts that wrappers add, in
  * today's spelling.  May be a copy in d->brief; .at NULL: no memory. */
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
+/* The rows of a name that a class of a has no name for, as transformers 5 may save experts: one by one
+ * where the class has them in one tensor, or the other way round.  spare: for rows. */
+struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
+                                   struct arch_tensor spare[2]);
 /* rows: what the name stands for; layer: -1 for none */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);
+/* The tensor of that name in a layer, or of none (-1); NULL: there is none yet. */
+struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer);
+/* Add all of k->at to the file.  INFER_EFORMAT: not all are there; INFER_ENOMEM */
+int hf_place_tensors(struct hf_making *k, infer_error *err);
+int hf_no_memory(const struct hf_making *k, infer_error *err);
 /* Add sentences about what was left out and what was copied. */
 int hf_note_tensors(struct hf_making *k, infer_error *err);
 /* As hf_fail, for the file of a tensor. */

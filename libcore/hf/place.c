@@ -1,0 +1,148 @@
+/* hf/place.c - put the tensors of a checkpoint into the file: those that are as they are, where they are,
+ * the others as copies. */
+#include "hf/tensors.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/os.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE = 64 }; /* bytes of a cache line */
+
+static int check_experts(const struct hf_making *k, const struct hf_rows *h, infer_error *err)
+{
+	const struct safetensors_tensor *one = NULL;
+	int64_t missing = -1;
+
+	for (int64_t i = 0; i < h->n_from; i++)
+		if (h->from[i])
+			one = h->from[i];
+		else
+			missing = i;
+	if (missing < 0)
+		return INFER_OK;
+	return hf_bad_tensor(k->d, one, INFER_EFORMAT, err, "there is none like it of number %lld",
+	                     (long long)missing);
+}
+
+/* Every tensor without which a layer cannot be computed. */
+static int check_all(const struct hf_making *k, infer_error *err)
+{
+	const struct arch *a = k->m->arch;
+
+	for (int slot = 1; slot < W_SLOTS; slot++) {
+		const struct arch_tensor *row = arch_row(a, slot);
+		int layered = slot >= W_GLOBALS, n = layered ? k->m->h.n_layers : 1;
+
+		if (row && slot == W_K_B)
+			row = arch_row(a, W_KV_B); /* for its name */
+		if (!row || !row->hf[0])
+			continue;
+		for (int i = 0; i < n; i++) {
+			char layer[32] = "";
+			if (slot != W_K_B && arch_wants(k->m, row, i) <= 0)
+				continue;
+			if (hf_find_target(k, arch_row(a, slot)->gguf, layered ? i : -1))
+				continue;
+			if (layered)
+				snprintf(layer, sizeof layer, "%s%d.", arch_layers(a, ARCH_HF), i);
+			return err_set(err, INFER_EFORMAT, "%s: tensor %s%s: missing%s",
+			               file_label(k->d->path), layer, row->hf[0],
+			               row->hf[1] ? " (or its other spelling)" : "");
+		}
+	}
+	return INFER_OK;
+}
+
+static size_t bytes_of(const struct hf_rows *h)
+{
+	return (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+}
+
+/* Memory for n tensors, each on a line of its own, in large pages if the system has them. */
+static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, infer_error *err)
+{
+	struct hf_dir *d = k->d;
+	struct os_limits limits;
+	unsigned char *to;
+
+	for (int64_t i = 0; i < n; i++)
+		d->copies_bytes += num_round_up(bytes_of(h[i]), LINE);
+	if (!d->copies_bytes)
+		return INFER_OK;
+	os_limits(&limits);
+	if (d->copies_bytes > limits.available_bytes)
+		return err_set(err, INFER_ENOMEM,
+		               "%s: %.0f MiB for tensors that have to be copied, but only %.0f MiB "
+		               "of memory are available",
+		               file_label(d->path), (double)d->copies_bytes / (1 << 20),
+		               (double)limits.available_bytes / (1 << 20));
+	TRY(os_reserve(&d->copies, d->copies_bytes, err));
+	(void)madvise(d->copies, d->copies_bytes, MADV_HUGEPAGE);
+	to = d->copies;
+	for (int64_t i = 0; i < n; i++) {
+		h[i]->to = to;
+		to += num_round_up(bytes_of(h[i]), LINE);
+		d->private_bytes += bytes_of(h[i]);
+	}
+	return INFER_OK;
+}
+
+static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	const struct safetensors_tensor *s = h->from[0];
+	const unsigned char *at = hf_rows_in_place(h);
+	struct infer_tensor t = { .name = h->name, .type = h->type, .n_dims = h->n_dims };
+
+	memcpy(t.ne, h->ne, sizeof t.ne);
+	t.shard = s->shard;
+	t.offset = s->offset + (at ? (uint64_t)(at - s->data) : 0);
+	t.bytes = bytes_of(h);
+	t.data = at ? at : h->to;
+	if (file_tensor_add(k->d->f, &t))
+		return hf_no_memory(k, err);
+	return INFER_OK;
+}
+
+/* Tensors made from config.json come first, as in files of the public converter. */
+static int add_made(struct hf_making *k, infer_error *err)
+{
+	struct hf_dir *d = k->d;
+
+	for (int i = 0; i < d->n_made; i++) {
+		const struct hf_made *m = &d->made[i];
+		struct infer_tensor t = { .name = { m->name, strlen(m->name) },
+			                  .type = INFER_F32,
+			                  .n_dims = 1,
+			                  .ne = { m->n, 1, 1, 1 },
+			                  .bytes = (uint64_t)m->n * sizeof(float),
+			                  .data = m->at };
+		if (file_tensor_add(d->f, &t))
+			return hf_no_memory(k, err);
+		d->private_bytes += t.bytes;
+	}
+	return INFER_OK;
+}
+
+int hf_place_tensors(struct hf_making *k, infer_error *err)
+{
+	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
+	int64_t n = 0;
+
+	if (!copies)
+		return hf_no_memory(k, err);
+	for (int64_t i = 0; i < k->n; i++)
+		TRY(check_experts(k, k->at[i], err));
+	TRY(check_all(k, err));
+	TRY(add_made(k, err));
+	for (int64_t i = 0; i < k->n; i++)
+		if (!hf_rows_in_place(k->at[i]))
+			copies[n++] = k->at[i];
+	TRY(reserve(k, copies, n, err));
+	for (int64_t i = 0; i < k->n; i++)
+		TRY(add_to_file(k, k->at[i], err));
+	hf_rows_make(copies, n);
+	return hf_note_tensors(k, err);
+}
