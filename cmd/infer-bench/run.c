@@ -492,9 +492,9 @@ static int open_all(struct run *r, infer_error *err)
 		r->ordered[i] = all + (6 + i) * n;
 	r->cpu_us = all + 9 * n;
 	r->seen_room = all + 10 * n;
-	return o->json || o->record
-	               ? hash_files(infer_model_file(r->model), &r->mem, &r->sha256, &r->n_sha256, err)
-	               : INFER_OK;
+	return o->json || o->record ? hash_files(infer_model_file(r->model), &r->mem, &r->sha256,
+	                                         &r->n_sha256, err)
+	                            : INFER_OK;
 }
 
 /* From opening the model to its first token.  It is closed meanwhile: what is mapped stays in

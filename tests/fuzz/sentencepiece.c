@@ -31,7 +31,7 @@ static void use(const infer_file *f)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hf_dir d = { .path = "fuzz", .arch = &arch_llama };
-	struct infer_file f = { .path = (char *)(uintptr_t)"fuzz" };
+	struct infer_file f = { .path = (char *)(uintptr_t) "fuzz" };
 	struct file_shard s = { 0 };
 	struct infer_file head = { .shards = &s, .n_shards = 1 };
 	infer_error err = { 0 };

@@ -44,7 +44,7 @@ struct infer_file_info {
 	uint32_t version;
 	int n_shards; /* files; of a directory, with its text files */
 	uint64_t n_meta, n_tensors;
-	uint64_t file_bytes; /* of all shards; of compressed ones, unpacked */
+	uint64_t file_bytes;   /* of all shards; of compressed ones, unpacked */
 	uint64_t packed_bytes; /* of compressed shards, on disk; 0: there are none */
 	/* memory of this process alone: of unpacked shards, and of tensors of a directory that are not
 	 * used in place */

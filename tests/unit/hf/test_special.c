@@ -365,9 +365,9 @@ static void test_added(void **state)
 static void test_edges(void **state)
 {
 	static const char text[] = "{\"added_tokens_decoder\": {\"0\": {\"content\": \"<a>\", "
-	                           "\"lstrip\": true, \"rstrip\": true},"
+				   "\"lstrip\": true, \"rstrip\": true},"
 				   " \"1\": {\"content\": \"<b>\", \"lstrip\": false, "
-	                           "\"single_word\": true}, \"2\": {\"content\": \"<c>\"},"
+				   "\"single_word\": true}, \"2\": {\"content\": \"<c>\"},"
 				   " \"9\": {\"content\": \"<d>\", \"rstrip\": true}}}";
 	struct opened o;
 
