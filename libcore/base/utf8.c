@@ -91,6 +91,12 @@ size_t utf8_check(const char *s, size_t n)
 			i += 8;
 		if (i == n)
 			break;
+		/* two bytes, of which most text that is not ASCII consists */
+		if (n - i >= 2 && (unsigned char)s[i] - 0xc2u < 0x1e &&
+		    ((unsigned char)s[i + 1] & 0xc0) == 0x80) {
+			i += 2;
+			continue;
+		}
 		len = utf8_get(s + i, n - i, &cp);
 		if (!len)
 			break;

@@ -100,6 +100,17 @@ static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 	return 1;
 }
 
+/* True for a character of words, as \w of UTS 18: alphabetic, mark, decimal digit, connector or joiner. */
+static inline int unicode_is_word(uint32_t cp)
+{
+	if (cp < 0x80)
+		return (cp | 32) - 'a' < 26 || cp - '0' < 10 || cp == '_';
+	return (unicode_set(cp) &
+	        (UNI_L | UNI_M | UNI_BIT(UNI_ND) | UNI_BIT(UNI_NL) | UNI_BIT(UNI_PC))) ||
+	       cp - 0x24b6 < 52 || cp - 0x1f130 < 26 || cp - 0x1f150 < 26 || cp - 0x1f170 < 26 ||
+	       cp == 0x200c || cp == 0x200d;
+}
+
 /* simple mapping; U+0130 (whose lower case is two code points) gives U+0069 */
 uint32_t unicode_to_lower(uint32_t cp);
 int unicode_class(uint32_t cp); /* canonical combining class */

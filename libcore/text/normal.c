@@ -1,0 +1,167 @@
+/* text/normal.c - the four normal forms, one run of characters at a time: a run ends before a character
+ * that never changes, composes with nothing before it, and has combining class 0. */
+#include "text/normal.h"
+#include "text/search.h"
+
+#include <string.h>
+
+/* below: neither decomposed nor part of a pair with a character before it */
+enum { FIRST_MARK = 0x300 };
+
+struct run {
+	uint32_t *cp;
+	size_t n, cap;
+	int bad;
+};
+
+static void put(struct run *r, uint32_t cp)
+{
+	if (r->n == r->cap && !r->bad) {
+		size_t cap = r->cap ? 2 * r->cap : 64;
+		uint32_t *to = mem_realloc(MEM_TOK, r->cp, cap, sizeof *to);
+		r->bad = !to;
+		if (to) {
+			r->cp = to;
+			r->cap = cap;
+		}
+	}
+	if (!r->bad)
+		r->cp[r->n++] = cp;
+}
+
+static int younger(uint32_t cp)
+{
+	uint32_t i = text_search(&unicode_younger_tab[0].to, sizeof *unicode_younger_tab,
+	                         unicode_younger_n, cp);
+
+	return i < unicode_younger_n && unicode_younger_tab[i].from <= cp;
+}
+
+static int class_of(uint32_t cp)
+{
+	int class = unicode_class(cp);
+
+	return class && younger(cp) ? 0 : class;
+}
+
+static void decompose(struct run *r, uint32_t cp, int compat)
+{
+	uint32_t i = unicode_compat_n, part[4];
+
+	if (compat)
+		i = text_search(&unicode_compat_tab[0].from, sizeof *unicode_compat_tab,
+		                unicode_compat_n, cp);
+	if (i < unicode_compat_n && unicode_compat_tab[i].from == cp) {
+		for (int k = 0; k < unicode_compat_tab[i].n; k++)
+			put(r, unicode_compat_pool[unicode_compat_tab[i].at + k]);
+		return;
+	}
+	int n = cp < UNI_BAD ? unicode_decompose(cp, part) : 0;
+	if (n == 0 || (n == 1 && part[0] == cp) || younger(cp))
+		put(r, cp);
+	else
+		for (int k = 0; k < n; k++)
+			put(r, part[k]);
+}
+
+/* UAX 15, D109: stable by combining class between starters. */
+static void order(struct run *r)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		uint32_t cp = r->cp[i];
+		int class = class_of(cp);
+		size_t j = i;
+		if (!class || i - start >= 64) {
+			start = i + !class;
+			continue;
+		}
+		for (; j > start && class_of(r->cp[j - 1]) > class; j--)
+			r->cp[j] = r->cp[j - 1];
+		r->cp[j] = cp;
+	}
+}
+
+/* The composite of two characters, or 0.  Hangul by arithmetic: The Unicode Standard, 3.12 */
+static uint32_t composed(uint32_t a, uint32_t b)
+{
+	uint32_t lo = 0, hi = unicode_pair_n;
+
+	if (a - 0x1100 < 19 && b - 0x1161 < 21)
+		return 0xac00 + ((a - 0x1100) * 21 + (b - 0x1161)) * 28;
+	if (a - 0xac00 < 11172 && !((a - 0xac00) % 28) && b - 0x11a8 < 27)
+		return a + b - 0x11a7;
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+		const struct unicode_pair *p = &unicode_pair_tab[mid];
+		if (p->first < a || (p->first == a && p->second < b))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < unicode_pair_n && unicode_pair_tab[lo].first == a &&
+	                       unicode_pair_tab[lo].second == b
+	               ? unicode_pair_tab[lo].to
+	               : 0;
+}
+
+/* UAX 15, D117: each character composes with the last starter if none between them blocks it. */
+static void compose(struct run *r)
+{
+	size_t n = 0, starter = SIZE_MAX;
+	int last = 0; /* the class of the character before, 0 if it is the starter */
+
+	for (size_t i = 0; i < r->n; i++) {
+		uint32_t cp = r->cp[i], both = 0;
+		int class = class_of(cp), next = starter != SIZE_MAX && starter + 1 == n;
+		if (starter != SIZE_MAX && (next || (last && last < class)))
+			both = composed(r->cp[starter], cp);
+		if (both) {
+			r->cp[starter] = both;
+			continue;
+		}
+		if (!class)
+			starter = n;
+		last = class;
+		r->cp[n++] = cp;
+	}
+	r->n = n;
+}
+
+static void finish(struct run *r, struct buf *b, enum unicode_form form)
+{
+	order(r);
+	if (form == UNICODE_NFC || form == UNICODE_NFKC)
+		compose(r);
+	for (size_t i = 0; i < r->n; i++) {
+		char s[4];
+		if (r->cp[i] >= UNI_BAD)
+			buf_putc(b, (int)(r->cp[i] - UNI_BAD));
+		else
+			buf_put(b, s, (size_t)utf8_put(s, r->cp[i]));
+	}
+	r->n = 0;
+}
+
+void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form form)
+{
+	struct run r = { 0 };
+	uint32_t cp;
+
+	for (size_t at = 0, len; at < n && !r.bad; at += len) {
+		len = unicode_next(s + at, n - at, &cp);
+		if (cp < FIRST_MARK && r.n)
+			finish(&r, b, form);
+		/* ASCII that no mark follows */
+		if (cp < 0x80 && (at + 1 == n || (unsigned char)s[at + 1] < 0x80)) {
+			buf_putc(b, (int)cp);
+			continue;
+		}
+		decompose(&r, cp == UNI_BAD ? UNI_BAD + (unsigned char)s[at] : cp,
+		          form == UNICODE_NFKC || form == UNICODE_NFKD);
+	}
+	finish(&r, b, form);
+	b->bad |= r.bad;
+	mem_free(r.cp);
+}

@@ -1,0 +1,22 @@
+/* text/normal.h - Unicode normalisation: UAX 15, as the library `tokenizers` does it, whose tables are
+ * those of Unicode 9: younger characters stay as they are. */
+#ifndef TEXT_NORMAL_H
+#define TEXT_NORMAL_H
+#include "base/buf.h"
+#include "text/unicode.h"
+
+enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
+
+/* a primary composite and its two parts */
+struct unicode_pair {
+	uint32_t first, second, to;
+};
+extern const uint32_t unicode_compat_n, unicode_pair_n, unicode_younger_n, unicode_compat_pool[];
+extern const struct unicode_nfd unicode_compat_tab[];
+extern const struct unicode_pair unicode_pair_tab[];
+extern const struct unicode_ccc unicode_younger_tab[];
+
+/* Append s[0 .. n) in a normal form.  A byte that is part of no valid sequence stays as it is.  Memory
+ * failure: b->bad.  O(n + sum over runs of marks of k^2), runs cut at 64. */
+void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form form);
+#endif
