@@ -3,6 +3,7 @@
  * token that begins there, in linear time, however long the tokens are. */
 #include "base/err.h"
 #include "base/mem.h"
+#include "text/unicode.h"
 #include "tok/key.h"
 
 #include <string.h>
@@ -14,9 +15,9 @@ static int is_added(const struct infer_tokenizer *t, uint32_t i)
 }
 
 /* The slot of the node that byte c leads to from node `from`, or the empty slot for it. */
-static uint32_t *slot_of(const struct infer_tokenizer *t, uint32_t from, unsigned char c)
+static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer *t, uint32_t from,
+                         unsigned char c)
 {
-	const struct tok_added *a = &t->added;
 	uint32_t j = tok_pair_hash(t->secret, from, c) & a->mask;
 
 	while (a->slot[j] && (a->node[a->slot[j]].parent != from || a->node[a->slot[j]].c != c))
@@ -25,23 +26,23 @@ static uint32_t *slot_of(const struct infer_tokenizer *t, uint32_t from, unsigne
 }
 
 /* The transition from a node by c, along failure links if the node has none. */
-static inline uint32_t follow(const struct infer_tokenizer *t, uint32_t at, unsigned char c)
+static inline uint32_t follow(const struct tok_added *a, const struct infer_tokenizer *t,
+                              uint32_t at, unsigned char c)
 {
-	for (;; at = t->added.node[at].fail) {
-		uint32_t to = !at ? t->added.last[c] : *slot_of(t, at, c);
+	for (;; at = a->node[at].fail) {
+		uint32_t to = !at ? a->last[c] : *slot_of(a, t, at, c);
 		if (to || !at)
 			return to;
 	}
 }
 
-static void put(struct infer_tokenizer *t, uint32_t id)
+static void put(struct tok_added *a, const struct infer_tokenizer *t, uint32_t i)
 {
-	const unsigned char *s = (const unsigned char *)t->piece.base + t->piece.at[id].at;
-	struct tok_added *a = &t->added;
+	const unsigned char *s = (const unsigned char *)a->entry[i].s;
 	uint32_t at = 0;
 
-	for (uint32_t k = t->piece.at[id].len; k--;) {
-		uint32_t *slot = at ? slot_of(t, at, s[k]) : &a->last[s[k]];
+	for (uint32_t k = a->entry[i].n; k--;) {
+		uint32_t *slot = at ? slot_of(a, t, at, s[k]) : &a->last[s[k]];
 		if (!*slot) {
 			a->node[a->n] =
 				(struct tok_node){ .parent = at, .c = s[k], .any = -1, .user = -1 };
@@ -49,9 +50,9 @@ static void put(struct infer_tokenizer *t, uint32_t id)
 		}
 		at = *slot;
 	}
-	a->node[at].any = (int32_t)id;
-	if (t->kind[id] == TOK_USER)
-		a->node[at].user = (int32_t)id;
+	a->node[at].any = (int32_t)i;
+	if (t->kind[a->entry[i].id] == TOK_USER)
+		a->node[at].user = (int32_t)i;
 }
 
 /* All nodes except the first in the order of their depth, so that a node follows its parent; NULL:
@@ -84,15 +85,14 @@ static uint32_t *by_depth(const struct tok_added *a)
 }
 
 /* A node whose own string is not a token takes the result of its failure link. */
-static int fail_links(struct infer_tokenizer *t)
+static int fail_links(struct tok_added *a, const struct infer_tokenizer *t)
 {
-	struct tok_added *a = &t->added;
 	uint32_t *order = by_depth(a);
 
 	for (uint32_t i = 0; order && i + 1 < a->n; i++) {
 		struct tok_node *v = &a->node[order[i]];
-		v->fail = v->parent ? follow(t, a->node[v->parent].fail, v->c) : 0;
-		int end = v->user >= 0 && t->flag[v->user] & TOK_EOG;
+		v->fail = v->parent ? follow(a, t, a->node[v->parent].fail, v->c) : 0;
+		int end = v->user >= 0 && t->flag[a->entry[v->user].id] & TOK_EOG;
 		if (a->content)
 			a->content[order[i]] = v->user >= 0 && !end ? v->user : a->content[v->fail];
 		v->any = v->any < 0 ? a->node[v->fail].any : v->any;
@@ -102,17 +102,18 @@ static int fail_links(struct infer_tokenizer *t)
 	return order ? INFER_OK : INFER_ENOMEM;
 }
 
-int tok_added_new(struct infer_tokenizer *t)
+int tok_added_of(struct tok_added *a, const struct infer_tokenizer *t, struct tok_entry *entry,
+                 uint32_t n)
 {
-	struct tok_added *a = &t->added;
 	size_t bytes = 0, slots = 16;
 	int ends = 0;
 
-	for (uint32_t i = 0; i < t->piece.n; i++)
-		if (is_added(t, i)) {
-			bytes += t->piece.at[i].len;
-			ends |= t->kind[i] == TOK_USER && t->flag[i] & TOK_EOG;
-		}
+	a->entry = entry;
+	a->n_entries = n;
+	for (uint32_t i = 0; i < n; i++) {
+		bytes += entry[i].n;
+		ends |= t->kind[entry[i].id] == TOK_USER && t->flag[entry[i].id] & TOK_EOG;
+	}
 	if (!bytes)
 		return INFER_OK;
 	while (slots < 2 * bytes)
@@ -124,32 +125,48 @@ int tok_added_new(struct infer_tokenizer *t)
 		return INFER_ENOMEM;
 	a->node[0] = (struct tok_node){ .any = -1, .user = -1 }; /* no token ends so */
 	a->n = 1;
-	for (uint32_t i = 0; i < t->piece.n; i++)
-		if (is_added(t, i))
-			put(t, i);
+	for (uint32_t i = 0; i < n; i++)
+		put(a, t, i);
 	if (ends && !(a->content = mem_alloc(MEM_TOK, a->n, sizeof *a->content)))
 		return INFER_ENOMEM;
 	if (ends)
 		a->content[0] = -1;
-	return fail_links(t);
+	return fail_links(a, t);
+}
+
+int tok_added_new(struct tok_added *a, const struct infer_tokenizer *t)
+{
+	struct tok_entry *entry;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->piece.n; i++)
+		n += (uint32_t)is_added(t, i);
+	if (!n)
+		return INFER_OK;
+	entry = mem_alloc(MEM_TOK, n, sizeof *entry);
+	if (!entry)
+		return INFER_ENOMEM;
+	n = 0;
+	for (uint32_t i = 0; i < t->piece.n; i++)
+		if (is_added(t, i))
+			entry[n++] = (struct tok_entry){ t->piece.base + t->piece.at[i].at,
+				                         t->piece.at[i].len, (int32_t)i };
+	return tok_added_of(a, t, entry, n);
 }
 
 void tok_added_free(struct tok_added *a)
 {
+	mem_free(a->entry);
 	mem_free(a->node);
 	mem_free(a->content);
 	mem_free(a->slot);
 }
 
-static size_t len_of(const struct infer_tokenizer *t, int32_t id)
-{
-	return id < 0 ? 0 : t->piece.at[id].len;
-}
+static size_t len_of(const struct tok_added *a, int32_t i) { return i < 0 ? 0 : a->entry[i].n; }
 
-void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
-                    const unsigned char *content, uint32_t flags, struct tok_ids *out)
+void tok_added_find(const struct tok_added *a, const struct infer_tokenizer *t, const char *s,
+                    size_t n, const unsigned char *content, uint32_t flags, struct tok_ids *out)
 {
-	const struct tok_added *a = &t->added;
 	const int special = (flags & INFER_ENCODE_SPECIAL) != 0;
 	/* two states: one for control tokens, which cannot extend into content, and one for the
 	 * others */
@@ -159,15 +176,100 @@ void tok_added_find(const struct infer_tokenizer *t, const char *s, size_t n,
 		unsigned char c = (unsigned char)s[i];
 		if (!(any | user | a->last[c]))
 			continue;
-		any = special && !(content && content[i]) ? follow(t, any, c) : 0;
-		user = !special || content ? follow(t, user, c) : 0;
-		int32_t id = a->node[any].any,
+		any = special && !(content && content[i]) ? follow(a, t, any, c) : 0;
+		user = !special || content ? follow(a, t, user, c) : 0;
+		int32_t it = a->node[any].any,
 			other = content && a->content ? a->content[user] : a->node[user].user;
-		if (len_of(t, other) > len_of(t, id))
-			id = other;
-		if (id >= 0) {
+		if (len_of(a, other) > len_of(a, it))
+			it = other;
+		if (it >= 0) {
 			tok_push(out, (int32_t)i);
-			tok_push(out, id);
+			tok_push(out, it);
 		}
 	}
+}
+
+/* ---- the text between them */
+
+/* The start of the character that ends before at. */
+static size_t back(const char *s, size_t at)
+{
+	size_t from = at - 1;
+	uint32_t cp;
+
+	while (from && at - from < 4 && ((unsigned char)s[from] & 0xc0) == 0x80)
+		from--;
+	return from + unicode_next(s + from, at - from, &cp) == at ? from : at - 1;
+}
+
+static uint32_t char_at(const char *s, size_t n)
+{
+	uint32_t cp;
+
+	unicode_next(s, n, &cp);
+	return cp;
+}
+
+/* Whether text[at ... end) may be a token that has to be a whole word. */
+static int alone(const char *s, size_t n, size_t at, size_t end)
+{
+	return (!at || !unicode_is_word(char_at(s + back(s, at), at - back(s, at)))) &&
+	       (end == n || !unicode_is_word(char_at(s + end, n - end)));
+}
+
+static size_t strip_left(const char *s, size_t from, size_t at)
+{
+	while (at > from && unicode_set(char_at(s + back(s, at), at - back(s, at))) & UNI_SPACE)
+		at = back(s, at);
+	return at;
+}
+
+static size_t strip_right(const char *s, size_t n, size_t at)
+{
+	uint32_t cp;
+
+	while (at < n) {
+		size_t len = unicode_next(s + at, n - at, &cp);
+		if (!(unicode_set(cp) & UNI_SPACE))
+			break;
+		at += len;
+	}
+	return at;
+}
+
+int tok_added_split(struct tok_run *r, const struct tok_added *a, struct tok_ids *found,
+                    const char *s, size_t n, const unsigned char *content, uint32_t flags,
+                    tok_part *fn, infer_error *err)
+{
+	const struct infer_tokenizer *t = r->t;
+	/* the text is done up to `from`; a match begins at `next` or later */
+	size_t from = 0, next = 0;
+
+	found->n = 0;
+	tok_added_find(a, t, s, n, content, flags, found);
+	if (found->bad)
+		return err_set(err, INFER_ENOMEM,
+		               "no memory for the added tokens of %zu bytes of text", n);
+	for (size_t i = found->n; i; i -= 2) {
+		const struct tok_entry *e = &a->entry[found->at[i - 1]];
+		size_t at = (size_t)found->at[i - 2], end = at + e->n;
+		if (at < next)
+			continue;
+		if (t->flag[e->id] & TOK_WORD && !alone(s, n, at, end)) {
+			next = end;
+			continue;
+		}
+		next = end;
+		if (t->flag[e->id] & TOK_LSTRIP && at > from)
+			at = strip_left(s, from, at);
+		if (at > from)
+			TRY(fn(r, s + from, at - from, content ? content + from : NULL, !from,
+			       err));
+		tok_push(&r->ids, e->id);
+		/* white space that belongs to the token before may begin this one */
+		if (end > from)
+			from = t->flag[e->id] & TOK_RSTRIP ? strip_right(s, n, end) : end;
+	}
+	return from == n ? INFER_OK
+	                 : fn(r, s + from, n - from, content ? content + from : NULL, !from, err);
 }

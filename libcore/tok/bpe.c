@@ -13,11 +13,11 @@
 
 /* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of their value, the
  * other 68 bytes in their order U+0100 ... U+0143. */
-static uint32_t letter_of(unsigned b)
+uint32_t tok_letter(unsigned char b)
 {
 	if ((b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad))
 		return b;
-	return 0x100 + (b <= 0x20 ? b : b == 0xad ? 67 : b - 0x7f + 33);
+	return 0x100u + (b <= 0x20 ? b : b == 0xad ? 67u : b - 0x7fu + 33u);
 }
 
 static int byte_of(uint32_t cp)
@@ -30,7 +30,8 @@ static int byte_of(uint32_t cp)
 	return (int)(cp <= 0x20 ? cp : cp == 67 ? 0xad : cp - 33 + 0x7f);
 }
 
-static int raw(const struct infer_tokenizer *t) { return (t->pre->flags & PRETOK_RAW) != 0; }
+/* True if the symbols of a word are code points, else bytes. */
+static int by_points(const struct infer_tokenizer *t) { return t->raw || t->letters; }
 
 /* Whether the eight bytes of x are all in 0x21 ... 0x7e, letters that are their own bytes. */
 static int plain8(uint64_t x)
@@ -45,7 +46,7 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 	size_t k = 0, at = 0;
 	uint64_t lo, hi;
 
-	if (raw(t))
+	if (t->raw)
 		return spm_text(t, piece, n, out);
 	while (at < n) {
 		size_t r = n - at < 8 ? n - at : 8;
@@ -107,7 +108,8 @@ static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const str
 
 static int plain(const struct infer_tokenizer *t, int32_t id)
 {
-	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN;
+	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN &&
+	       !(t->flag[id] & TOK_OUTSIDE);
 }
 
 static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge,
@@ -202,9 +204,10 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 			err, INFER_EUNSUP,
 			"%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s",
 			src->name, t->model->gguf);
-	for (unsigned b = 0; b < 256 && !raw(t); b++) {
+	for (unsigned b = 0; b < 256 && !by_points(t); b++) {
 		char c[16] = { 0 };
-		int32_t id = tok_find(t, c, (size_t)utf8_put(c, letter_of(b)), c + sizeof c);
+		int32_t id = tok_find(t, c, (size_t)utf8_put(c, tok_letter((unsigned char)b)),
+		                      c + sizeof c);
 		t->byte_id[b] = plain(t, id) ? id : t->byte_id[b];
 	}
 	t->merge = mem_alloc(MEM_TOK, src->n_merges, sizeof *t->merge);
@@ -258,13 +261,13 @@ static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, 
 	if (!n || n > t->max_len)
 		return INFER_OK;
 	small[0] = 0;
-	if (raw(t)) {
+	if (by_points(t)) {
 		*id = tok_find(t, s, n, r->end);
 	} else {
 		if (2 * n > sizeof small && !(key = mem_alloc(MEM_TOK, n, 2)))
 			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 		for (size_t i = 0; i < n; i++)
-			k += (size_t)utf8_put(key + k, letter_of((unsigned char)s[i]));
+			k += (size_t)utf8_put(key + k, tok_letter((unsigned char)s[i]));
 		*id = tok_find(t, key, k, key + k);
 		if (key != small)
 			mem_free(key);
@@ -282,7 +285,7 @@ static size_t symbols(struct tok_run *r, const char *s, size_t n)
 
 	for (size_t at = 0, len = 1; at < n; at += len, k++) {
 		int32_t id;
-		if (raw(t)) {
+		if (by_points(t)) {
 			len = unicode_next(s + at, n - at, &cp);
 			id = tok_find(t, s + at, len, r->end);
 			id = plain(t, id) && tok_may(r, id) ? id : -1;
@@ -303,7 +306,7 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 
 	if (tok_word_get(r, s, n, &slot))
 		return INFER_OK;
-	if (r->t->pre->flags & PRETOK_WHOLE)
+	if (r->t->whole)
 		TRY(whole(r, s, n, &id, err));
 	if (id >= 0) {
 		tok_push(&r->ids, id);
@@ -325,15 +328,20 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 	return INFER_OK;
 }
 
+static int pipe_word(struct tok_run *r, const char *s, size_t n, infer_error *err)
+{
+	return word(r, s, n, err);
+}
+
 static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf *b = &r->text;
 
 	r->end = s + n;
-	if (!raw(r->t) && !(r->t->add_space && *s != ' '))
+	if (!r->t->raw && !(r->t->add_space && *s != ' '))
 		return pretok_run(r->t->pre_code, s, n, word, r, err);
 	buf_clear(b);
-	if (raw(r->t)) {
+	if (r->t->raw) {
 		spm_escape(b, s, n, r->t->add_space);
 	} else {
 		buf_putc(b, ' ');
@@ -356,6 +364,7 @@ const struct tok_model tok_bpe = {
 	.open = open,
 	.close = close,
 	.text = text,
+	.word = pipe_word,
 	.encode = encode,
 };
 

@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "file/file.h"
+#include "tok/pipe.h"
 #include "tok/tok.h"
 
 #include <stdio.h>
@@ -232,6 +233,25 @@ static void set_flag(struct infer_tokenizer *t, int32_t id, unsigned flag)
 		t->flag[id] |= (uint8_t)flag;
 }
 
+/* More tokens that end generation: those of a directory whose generation_config.json has a list. */
+static int more_endings(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+{
+	static const char key[] = "tokenizer.infer.eos_token_ids";
+	const struct infer_meta *m;
+	int64_t id;
+
+	TRY(array(f, key, 0, &m, err));
+	for (uint64_t i = 0; m && i < m->count; i++) {
+		TRY(infer_meta_elem_i64(f, m, i, &id, err));
+		if (id < 0 || id >= (int64_t)t->piece.n)
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key %s: %lld is outside the vocabulary of %u tokens",
+			               label(f), key, (long long)id, t->piece.n);
+		set_flag(t, (int32_t)id, TOK_EOG);
+	}
+	return INFER_OK;
+}
+
 /* Find the tokens that end generation, and the control tokens that are part of an answer. */
 static void endings(struct infer_tokenizer *t)
 {
@@ -293,7 +313,9 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 		return err_set(err, INFER_EUNSUP,
 		               "%s: there is no tokenizer in this file (key " KEY("model") ")",
 		               label(f));
-	t->model = tok_model_find(name.at, name.len);
+	t->model = pipe_model(f);
+	if (!t->model)
+		t->model = tok_model_find(name.at, name.len);
 	if (!t->model)
 		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported",
 		               label(f), file_quote(quoted, name.at, name.len));
@@ -310,6 +332,8 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	if (!t->pre)
 		return err_set(err, INFER_EUNSUP, "%s: pre-tokenizer %s is not supported", label(f),
 		               file_quote(quoted, pre.at, pre.len));
+	t->raw = (t->pre->flags & PRETOK_RAW) != 0;
+	t->whole = (t->pre->flags & PRETOK_WHOLE) != 0;
 	return INFER_OK;
 }
 
@@ -333,6 +357,7 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	TRY(scores(t, f, err));
 	TRY(ids(t, f, err));
 	TRY(flags(t, f, err));
+	TRY(pipe_open(t, f, err));
 	TRY(array(f, KEY("merges"), 0, &m, err));
 	if (!m && t->model->pre)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("merges") " is missing",
@@ -353,6 +378,7 @@ static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_sourc
 	src->name = label(f);
 	TRY(tok_build(t, src, err));
 	endings(t);
+	TRY(more_endings(t, f, err));
 	TRY(strips(t, f, err));
 	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", label(f),
 	                               t->piece.n)

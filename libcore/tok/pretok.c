@@ -67,12 +67,18 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
 	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
 	                         PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
-	                                 (c->with == PRETOK_WITH_PCRE2 ? PCRE2_UCP : 0),
+	                                 (c->with != PRETOK_WITH_SCANNERS ? PCRE2_UCP : 0) |
+	                                 (c->with == PRETOK_FOREIGN ? PCRE2_MULTILINE : 0),
 	                         &code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (c->re[i]) {
 		c->n_re++;
 		return INFER_OK;
+	}
+	if (c->with == PRETOK_FOREIGN && code != PCRE2_ERROR_HEAP_FAILED) {
+		char why[120];
+		pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
+		return err_set(err, INFER_EUNSUP, "%s: %s", c->p->names, why);
 	}
 	must(code == PCRE2_ERROR_HEAP_FAILED); /* the expressions of the list are well-formed */
 	return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
@@ -96,7 +102,7 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 		for (uint32_t cp = 0; p->stage[c->n].of && cp < 128; cp++)
 			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp)
 			                           << cp % 64;
-		if (with == PRETOK_WITH_PCRE2 || !p->stage[c->n].scan)
+		if (with != PRETOK_WITH_SCANNERS || !p->stage[c->n].scan)
 			rc = compile(c, c->n, err);
 	}
 	if (rc)
@@ -184,23 +190,77 @@ static char *wellformed(const char *s, size_t n)
 	return copy;
 }
 
+/* Prepare r, of which c, text and err are set, for its text of n bytes. */
+static int begin(struct run *r, size_t n, char **copy)
+{
+	r->subject = r->text;
+	*copy = NULL;
+	if (!r->c->n_re)
+		return INFER_OK;
+	if (utf8_check(r->text, n) < n && !(r->subject = *copy = wellformed(r->text, n)))
+		return err_set(r->err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
+	r->match = pcre2_match_data_create(1, r->c->heap);
+	if (r->match)
+		return INFER_OK;
+	mem_free(*copy);
+	return err_set(r->err, INFER_ENOMEM, "pre-tokenizer: no memory to match");
+}
+
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err)
 {
-	struct run r = { .c = c, .subject = s, .text = s, .fn = fn, .user = user, .err = err };
-	char *copy = NULL;
-	int rc;
+	struct run r = { .c = c, .text = s, .fn = fn, .user = user, .err = err };
+	char *copy;
 
-	if (c->n_re) {
-		if (utf8_check(s, n) < n && !(r.subject = copy = wellformed(s, n)))
-			return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
-		r.match = pcre2_match_data_create(1, c->heap);
-		if (!r.match) {
-			mem_free(copy);
-			return err_set(err, INFER_ENOMEM, "pre-tokenizer: no memory to match");
-		}
+	TRY(begin(&r, n, &copy));
+	int rc = stage(&r, 0, r.subject, n);
+	pcre2_match_data_free(r.match);
+	mem_free(copy);
+	return rc;
+}
+
+/* The next match of stage 0 from `at` on: 1, 0 if there is none, or a negative code of PCRE2. */
+static int next_match(struct run *r, struct pretok_it *it, size_t at, size_t *from, size_t *to)
+{
+	if (!r->c->re[0]) {
+		int found = r->c->p->stage->scan(r->c->p->stage, it);
+		*from = it->from;
+		*to = it->to;
+		return found;
 	}
-	rc = stage(&r, 0, r.subject, n);
+	int rc = pcre2_match(r->c->re[0], (PCRE2_SPTR)r->subject, it->n, at, PCRE2_NO_UTF_CHECK,
+	                     r->match, NULL);
+	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(r->match);
+	*from = v[0];
+	*to = v[1];
+	return rc == PCRE2_ERROR_NOMATCH ? 0 : rc < 0 ? rc : 1;
+}
+
+int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_match *fn, void *user,
+                infer_error *err)
+{
+	struct run r = { .c = c, .text = s, .err = err };
+	size_t at = 0, from, to;
+	char *copy;
+	int rc, found;
+
+	TRY(begin(&r, n, &copy));
+	struct pretok_it it = { .s = r.subject, .n = n, .ascii = c->ascii[0] };
+	for (rc = INFER_OK; !rc && at <= n && (found = next_match(&r, &it, at, &from, &to));
+	     at = to) {
+		if (found < 0) {
+			rc = err_set(err,
+			             found == PCRE2_ERROR_NOMEMORY ? INFER_ENOMEM : INFER_EUNSUP,
+			             "%s: PCRE2 met a limit (%d) at byte %zu of the text",
+			             c->p->names, found, at);
+			break;
+		}
+		rc = fn(user, from, to, err);
+		/* after an empty match, the search resumes one code point later */
+		if (from == to)
+			for (to++; to < n && (r.subject[to] & 0xC0) == 0x80; to++)
+				;
+	}
 	pcre2_match_data_free(r.match);
 	mem_free(copy);
 	return rc;

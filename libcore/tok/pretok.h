@@ -82,8 +82,9 @@ const struct pretok *pretok_at(size_t i);                     /* NULL past the e
 
 /* The compiled expressions of a pre-tokenizer; immutable. */
 struct pretok_code;
-/* the second for tests: PCRE2 runs every stage */
-enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2 };
+/* The second for tests: PCRE2 runs every stage.  The third: stages of pretok_translate, which PCRE2 may
+ * refuse: INFER_EUNSUP */
+enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2, PRETOK_FOREIGN };
 int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
                infer_error *err);
 void pretok_free(struct pretok_code *c);
@@ -95,6 +96,21 @@ void pretok_free(struct pretok_code *c);
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err);
+
+/* The matches of the first stage of c in s[0 .. n), in order.  Errors as above. */
+typedef int pretok_match(void *user, size_t from, size_t to, infer_error *err);
+int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_match *fn, void *user,
+                infer_error *err);
+
+/* pretok_form.c: expressions as tokenizer.json writes them, for Oniguruma in Ruby's syntax. */
+/* True if they are the same but for how they are written: characters as \x{..}, and a group around
+ * an optional group. */
+int pretok_same(const char *a, const char *b, size_t b_n);
+/* The stage of the list with the pattern s, or NULL. */
+const struct pretok_stage *pretok_stage_find(const char *s, size_t n);
+/* s for PCRE2 with PCRE2_MULTILINE, to *out (mem_free).
+ * INFER_EUNSUP: *what is the construct that is not supported; INFER_ENOMEM */
+int pretok_translate(const char *s, size_t n, char **out, const char **what);
 
 /* pretok_scan.c */
 int pretok_in_class(const struct pretok_class *c, uint32_t cp);

@@ -16,6 +16,8 @@ enum { SPM_MAPPED = 256, SPM_TIMES = 16 };
  * INFER_EFORMAT  the bytes are not laid out like this
  * INFER_EUNSUP   a string has more than SPM_MAPPED bytes */
 int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
+/* Whether some prefix of s has a rule: what the shortest one becomes, NUL-terminated. */
+int spm_mapped_first(const struct spm_charsmap *m, const char *s, size_t n, const char **to);
 /* turn U+2581 back into spaces */
 size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
 /* Append s with U+2581 for each space, and one more in front if front is not 0. */

@@ -49,9 +49,10 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
-/* The longest sequence at s that has a mapping: its bytes, and their replacement; 0: none.  A
+/* The longest (or shortest) sequence at s that has a mapping: its bytes, and their replacement; 0: none.  A
  * hostile file may have endless rules: SIZE_MAX if one is longer than allowed. */
-static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, const char **to)
+static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, int shortest,
+                     const char **to)
 {
 	uint32_t at = m->n_units ? offset_of(num_u32(m->unit)) : 0;
 	size_t len = 0;
@@ -71,16 +72,25 @@ static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, cons
 				break;
 			*to = m->text + leaf;
 			len = i + 1;
+			if (shortest)
+				break;
 		}
 	}
 	return len;
+}
+
+int spm_mapped_first(const struct spm_charsmap *m, const char *s, size_t n, const char **to)
+{
+	size_t k = mapped(m, s, n, 1, to);
+
+	return k && k != SIZE_MAX;
 }
 
 /* One step: the bytes of s consumed, and their replacement; SIZE_MAX as above. */
 static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, const char **to,
                    size_t *to_n)
 {
-	size_t k = mapped(&t->charsmap, s, n, to);
+	size_t k = mapped(&t->charsmap, s, n, 0, to);
 	uint32_t cp;
 
 	if (k) {

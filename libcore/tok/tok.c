@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/sip.h"
 #include "tok/merge.h"
+#include "tok/pipe.h"
 
 #include <string.h>
 
@@ -79,7 +80,9 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 				               name, i);
 			t->byte_id[b] = (int32_t)i;
 			t->text[at++] = (char)b;
-		} else if (t->kind[i] == TOK_NORMAL || t->kind[i] == TOK_UNUSED) {
+		} else if (t->kind[i] == TOK_NORMAL || t->kind[i] == TOK_UNUSED ||
+		           (t->kind[i] == TOK_USER && t->pipe && !t->model->pre &&
+		            !t->model->scored)) {
 			at += (uint32_t)t->model->text(t, s, n, t->text + at);
 		} else {
 			memcpy(t->text + at, s, n);
@@ -131,7 +134,7 @@ int tok_settle(struct infer_tokenizer *t)
 	for (uint32_t i = 0; i < t->piece.n; i++)
 		if (t->flag[i] & TOK_EOG && t->kind[i] != TOK_CONTROL && t->kind[i] != TOK_UNKNOWN)
 			t->ends_in_text = 1;
-	return tok_added_new(t);
+	return t->pipe ? pipe_settle(t) : tok_added_new(&t->added, t);
 }
 
 void infer_tokenizer_close(infer_tokenizer **out)
@@ -143,6 +146,7 @@ void infer_tokenizer_close(infer_tokenizer **out)
 	if (t->model)
 		t->model->close(t);
 	tok_added_free(&t->added);
+	pipe_free(t->pipe);
 	mem_free(t->map.slot);
 	mem_free(t->text);
 	mem_free(t->text_at);
@@ -173,6 +177,10 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = r->t;
 
+	if (t->pipe) {
+		pipe_fallback(r, s, n);
+		return;
+	}
 	for (size_t i = 0; i < n; i++) {
 		int32_t id = tok_byte(r, (unsigned char)s[i]);
 		if (id >= 0) {
@@ -220,7 +228,7 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 	/* an unknown token may have joined with the one before it: such a word is not the same
 	 * everywhere */
 	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id ||
-	    r->unk_end >= from)
+	    (r->unk_end != SIZE_MAX && r->unk_end >= from))
 		return;
 	slot->len = (uint8_t)n;
 	slot->n = (uint8_t)k;
@@ -228,48 +236,13 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 	memcpy(slot->id, r->ids.at + from, k * sizeof *slot->id);
 }
 
-static int is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
 /* Encode the text between added tokens. */
 static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
-                   infer_error *err)
+                   int first, infer_error *err)
 {
+	(void)first;
 	r->no_end = content && r->t->ends_in_text && memchr(content, 1, n);
 	return r->t->model->encode(r, s, n, err);
-}
-
-/* Alternate between text up to the next added token and that token. */
-static int pieces(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
-                  uint32_t flags, infer_error *err)
-{
-	const struct infer_tokenizer *t = r->t;
-	struct tok_ids *added = &r->added;
-	size_t from = 0;
-	int rc = INFER_OK;
-
-	added->n = 0;
-	tok_added_find(t, s, n, content, flags, added);
-	if (added->bad)
-		rc = err_set(err, INFER_ENOMEM,
-		             "no memory for the added tokens of %zu bytes of text", n);
-	for (size_t i = added->n; !rc && i; i -= 2) {
-		size_t at = (size_t)added->at[i - 2], end = at;
-		int32_t id = added->at[i - 1];
-		if (at < from)
-			continue;
-		while (t->flag[id] & TOK_LSTRIP && end > from && is_space(s[end - 1]))
-			end--;
-		if (end > from)
-			rc = between(r, s + from, end - from, content ? content + from : NULL, err);
-		tok_push(&r->ids, id);
-		at += t->piece.at[id].len;
-		while (t->flag[id] & TOK_RSTRIP && at < n && is_space(s[at]))
-			at++;
-		from = at;
-	}
-	return rc || from == n
-	               ? rc
-	               : between(r, s + from, n - from, content ? content + from : NULL, err);
 }
 
 static void words_new(struct tok_run *r, size_t n)
@@ -300,6 +273,7 @@ static void run_fini(struct tok_run *r)
 	mem_free(r->part);
 	merge_free(r->merge);
 	buf_fini(&r->text);
+	pipe_run_free(r->pipe);
 }
 
 /* Behind the ids that r has already. */
@@ -311,7 +285,9 @@ static int run(struct tok_run *r, const char *text, size_t n, const unsigned cha
 
 	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
 		tok_push(&r->ids, t->id[TOK_BOS]);
-	rc = pieces(r, text, n, content, flags, err);
+	rc = t->pipe ? pipe_encode(r, text, n, content, flags, err)
+	             : tok_added_split(r, &t->added, &r->added, text, n, content, flags, between,
+	                               err);
 	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
 		tok_push(&r->ids, t->id[TOK_EOS]);
 	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)

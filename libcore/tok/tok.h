@@ -17,7 +17,9 @@ enum {
 	TOK_EOG = 1 << 0,
 	TOK_SHOWN = 1 << 1 /* a control token, but part of the answer */,
 	TOK_RSTRIP = 1 << 2,
-	TOK_LSTRIP = 1 << 3
+	TOK_LSTRIP = 1 << 3,
+	TOK_WORD = 1 << 4,   /* an added token that must be a whole word */
+	TOK_OUTSIDE = 1 << 5 /* an added token that is not in the vocabulary of the model */
 };
 enum tok_id {
 	TOK_BOS,
@@ -75,6 +77,10 @@ struct infer_tokenizer {
 	int32_t id[TOK_IDS];      /* -1: none */
 	int add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
 	const struct pretok *pre; /* BPE only */
+	int raw; /* BPE: no byte alphabet: U+2581 is a space in pieces, symbols are code points */
+	int letters; /* BPE: words are written in the byte alphabet already; symbols are code points */
+	int whole;             /* BPE: a word that is a token stays whole */
+	struct tok_pipe *pipe; /* how text becomes words, if no other member says it; may be NULL */
 	char pre_name[64];
 	/* from tok_build */
 	uint64_t secret[3];   /* the secret of the hashes, for this tokenizer alone */
@@ -90,14 +96,17 @@ struct infer_tokenizer {
 	struct tok_merge *merge;
 	struct tok_map pair;          /* (left, right) to rank */
 	struct spm_charsmap charsmap; /* SentencePiece kinds */
-	float unk_score, max_score;   /* unigram only, and the next */
-	uint16_t *reach;              /* longest piece that begins with a code point, by its hash */
+	double unk_score;             /* unigram only, and the next two */
+	float max_score;
+	uint16_t *reach; /* longest piece that begins with a code point, by its hash */
 	/* from tok_settle */
 	struct tok_added added; /* control, unknown and user-defined tokens */
 	int32_t unk;            /* for text that cannot be encoded; -1: none */
 	int ends_in_text;       /* some tokens that end generation are not control tokens */
 };
 
+struct tok_pipe;
+struct pipe_run;
 /* What tok_build needs from the reader besides the first half of the tokenizer.  Merges are read
  * once, in order. */
 struct tok_source {
@@ -142,7 +151,8 @@ struct tok_run {
 	size_t part_cap;
 	const char *end; /* end of the bytes of the words: reading stops there */
 	uint32_t *left;  /* [n] spm.c: bytes of the left part of an unused piece; NULL: none yet */
-	int no_end;      /* part of a conversation: no token that ends generation comes of it */
+	struct pipe_run *pipe;
+	int no_end; /* part of a conversation: no token that ends generation comes of it */
 	int lost;
 	unsigned lost_byte; /* one that has neither a byte token nor an unknown token */
 };
@@ -159,6 +169,8 @@ struct tok_model {
 	void (*close)(struct infer_tokenizer *t);
 	/* Write the string of a normal piece to out (space for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
+	/* Tokens of a word of a tokenizer with a pipe; NULL: it has none. */
+	int (*word)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 	/* Tokens of text between added tokens. */
 	int (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 };
@@ -182,6 +194,8 @@ static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its 
 	int32_t id = r->t->byte_id[b];
 	return id >= 0 && tok_may(r, id) ? id : -1;
 }
+/* The letter of a byte in the alphabet of byte-level BPE. */
+uint32_t tok_letter(unsigned char b);
 int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
 /* byte tokens, or the unknown token */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);

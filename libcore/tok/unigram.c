@@ -3,11 +3,13 @@
  *
  * best[e] is the best segmentation of the bytes before e; each piece that begins at e extends it to
  * another end.  Sums are float and added from the left, so ties are broken as in SentencePiece: for
- * the segmentation with the last piece that begins first. */
+ * the segmentation with the last piece that begins first.  With a pipe they are double, as in
+ * `tokenizers`. */
 #include "base/err.h"
 #include "base/mem.h"
-#include "tok/spm.h"
 #include "tok/key.h"
+#include "tok/pipe.h"
+#include "tok/spm.h"
 #include "text/unicode.h"
 
 #include <string.h>
@@ -16,14 +18,28 @@ enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
 /* id UNSEEN: no segmentation ends here yet */
 struct best {
-	float score;
+	double score;
 	int32_t id;
 	uint32_t from;
 };
 
 static int usable(const struct infer_tokenizer *t, int32_t id)
 {
-	return id >= 0 && (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_USER);
+	return id >= 0 &&
+	       (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_USER ||
+	        (t->pipe && t->kind[id] == TOK_BYTE)) &&
+	       !(t->flag[id] & TOK_OUTSIDE);
+}
+
+static double score_of(const struct infer_tokenizer *t, int32_t id)
+{
+	return t->pipe && t->pipe->score ? t->pipe->score[id] : (double)t->score[id];
+}
+
+/* The sum of two scores, as precise as the kind of tokenizer adds them. */
+static double sum(const struct infer_tokenizer *t, double a, double b)
+{
+	return t->pipe ? a + b : (double)(float)(a + b);
 }
 
 static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
@@ -36,7 +52,7 @@ static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
 
 static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
-	float least = 0;
+	double least = 0;
 	int seen = 0;
 
 	t->reach = mem_zalloc(MEM_TOK, REACH, sizeof *t->reach);
@@ -51,13 +67,14 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 		uint16_t *r = reach(t, s, n);
 		if (n > *r)
 			*r = (uint16_t)n; /* see .longest */
-		if (t->kind[i] != TOK_NORMAL)
+		if (t->kind[i] != TOK_NORMAL && !t->pipe)
 			continue;
-		least = !seen || t->score[i] < least ? t->score[i] : least;
+		double score = score_of(t, (int32_t)i);
+		least = !seen || score < least ? score : least;
 		t->max_score = !seen || t->score[i] > t->max_score ? t->score[i] : t->max_score;
 		seen = 1;
 	}
-	t->unk_score = least - 10.0f;
+	t->unk_score = sum(t, least, -10);
 	return spm_charsmap_open(t, src, err);
 }
 
@@ -72,7 +89,7 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 	struct tok_prefix prefix = { 0 };
 	struct tok_key key = { 0 };
 	size_t most = *reach(t, s + at, n - at);
-	float here = best[at].score;
+	double here = best[at].score;
 	int single = 0;
 	uint32_t cp;
 
@@ -81,9 +98,9 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 		int32_t id = tok_map_get(&t->map, &t->piece, &key);
 		if (usable(t, id) && tok_may(r, id)) {
 			/* a user-defined piece has to win against any piece of its size */
-			float score = (t->kind[id] == TOK_USER ? (float)len * t->max_score - 0.1f
-			                                       : t->score[id]) +
-			              here;
+			int user = t->kind[id] == TOK_USER && !t->pipe;
+			float most_of = (float)len * t->max_score - 0.1f;
+			double score = sum(t, user ? (double)most_of : score_of(t, id), here);
 			struct best *b = &best[at + len];
 			if (b->id == UNSEEN || score > b->score)
 				*b = (struct best){ score, id, (uint32_t)at };
@@ -109,7 +126,7 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	for (size_t at = 0, one; at < n; at += one) {
 		one = unicode_next(s + at, n - at, &cp);
 		if (!offer(r, best, s, n, at, one)) {
-			float score = t->unk_score + best[at].score;
+			double score = sum(t, t->unk_score, best[at].score);
 			if (best[at + one].id == UNSEEN || score > best[at + one].score)
 				best[at + one] = (struct best){ score, UNKNOWN, (uint32_t)at };
 		}
@@ -170,5 +187,6 @@ const struct tok_model tok_unigram = {
 	.open = open,
 	.close = close,
 	.text = spm_text,
+	.word = cut,
 	.encode = encode,
 };

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "tok/pipe.h"
 #include "tok/spm.h"
 #include "tok/tok.h"
 #include "text/unicode.h"
@@ -69,7 +70,7 @@ static int32_t longest(const struct tok_run *r, const char *word, size_t at, siz
 			continue; /* not at a code point boundary */
 		int32_t id = tok_find(t, s, most + mark, word + n);
 		if (id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN &&
-		    tok_may(r, id)) {
+		    !(t->flag[id] & TOK_OUTSIDE) && tok_may(r, id)) {
 			*len = most;
 			return id;
 		}
@@ -79,7 +80,9 @@ static int32_t longest(const struct tok_run *r, const char *word, size_t at, siz
 
 static void unknown(struct tok_run *r)
 {
-	if (r->t->unk >= 0)
+	if (r->t->pipe)
+		pipe_fallback(r, "", 0);
+	else if (r->t->unk >= 0)
 		tok_push(&r->ids, r->t->unk);
 	else
 		r->lost = 1;
@@ -94,7 +97,7 @@ static void word_end(struct chunk *c)
 	if (n)
 		r->end = c->word.at + n;
 	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
-		int32_t id = c->chars > WORD_CHARS ? -1 : 0;
+		int32_t id = c->chars > (r->t->pipe ? r->t->pipe->word_chars : WORD_CHARS) ? -1 : 0;
 		for (size_t at = 3; at < n && id >= 0; at += len) {
 			id = longest(r, c->word.at, at, n, &len);
 			if (id >= 0)
@@ -141,6 +144,23 @@ static void chunk_end(struct chunk *c)
 	}
 	c->n = 0;
 	word_end(c);
+}
+
+/* A word of a pipe. */
+static int word(struct tok_run *r, const char *s, size_t n, infer_error *err)
+{
+	struct chunk c = { .r = r };
+	uint32_t cp;
+
+	buf_init(&c.word, MEM_TOK);
+	buf_put(&c.word, TOK_SPACE, 3);
+	buf_put(&c.word, s, n);
+	for (size_t at = 0; at < n; c.chars++)
+		at += unicode_next(s + at, n - at, &cp);
+	word_end(&c);
+	buf_fini(&c.word);
+	return c.bad ? err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n)
+	             : INFER_OK;
 }
 
 static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
@@ -211,5 +231,6 @@ const struct tok_model tok_wpm = {
 	.open = open,
 	.close = close,
 	.text = spm_text,
+	.word = word,
 	.encode = encode,
 };

@@ -1,0 +1,378 @@
+/* tok/pipe_run.c - from text to words, step by step. */
+#include "base/err.h"
+#include "base/mem.h"
+#include "text/unicode.h"
+#include "tok/pipe.h"
+
+#include <string.h>
+
+void pipe_run_free(struct pipe_run *q)
+{
+	if (!q)
+		return;
+	for (int i = 0; i < 2; i++)
+		buf_fini(&q->text[i]);
+	for (int i = 0; i < PIPE_STEPS; i++)
+		buf_fini(&q->word[i]);
+	mem_free(q->found.at);
+	mem_free(q->cut);
+	mem_free(q);
+}
+
+static struct pipe_run *run_new(void)
+{
+	struct pipe_run *q = mem_zalloc(MEM_TOK, 1, sizeof *q);
+
+	for (int i = 0; q && i < 2; i++)
+		buf_init(&q->text[i], MEM_TOK);
+	for (int i = 0; q && i < PIPE_STEPS; i++)
+		buf_init(&q->word[i], MEM_TOK);
+	return q;
+}
+
+static int no_memory(size_t n, infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
+}
+
+void pipe_fallback(struct tok_run *r, const char *s, size_t n)
+{
+	const struct tok_pipe *p = r->t->pipe;
+	int bytes = p->byte_fallback;
+
+	for (size_t i = 0; i < n && bytes; i++)
+		bytes = tok_byte(r, (unsigned char)s[i]) >= 0;
+	for (size_t i = 0; i < n && bytes; i++)
+		tok_push(&r->ids, tok_byte(r, (unsigned char)s[i]));
+	if (bytes || p->unk < 0 || (p->fuse_unk && r->unk_end == r->ids.n))
+		return;
+	tok_push(&r->ids, p->unk);
+	r->unk_end = r->ids.n;
+}
+
+/* ---- splitting: places in a text, from which the pieces follow */
+
+struct cutting {
+	struct pipe_run *q;
+	size_t from; /* the first of its places */
+	int bad;
+};
+
+static int put_cut(void *user, size_t from, size_t to, infer_error *err)
+{
+	struct cutting *c = user;
+	struct pipe_run *q = c->q;
+
+	(void)err;
+	if (q->n_cut == q->cap_cut) {
+		size_t cap = q->cap_cut ? 2 * q->cap_cut : 64;
+		uint32_t *to_cut = mem_realloc(MEM_TOK, q->cut, 2 * cap, sizeof *to_cut);
+		if (!to_cut) {
+			c->bad = 1;
+			return INFER_ENOMEM;
+		}
+		q->cut = to_cut;
+		q->cap_cut = cap;
+	}
+	q->cut[2 * q->n_cut] = (uint32_t)from;
+	q->cut[2 * q->n_cut + 1] = (uint32_t)to;
+	q->n_cut++;
+	return INFER_OK;
+}
+
+static int is_ascii_punct(uint32_t c)
+{
+	return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
+	       (c >= '{' && c <= '~');
+}
+
+/* The class of a character for a step that splits by classes: 0 is no match. */
+static int class_of(enum pipe_kind kind, uint32_t cp)
+{
+	uint32_t set = unicode_set(cp);
+
+	switch (kind) {
+	case PIPE_DIGITS:
+		return (set & UNI_N) != 0;
+	case PIPE_PUNCT:
+		return is_ascii_punct(cp) || set & UNI_P;
+	case PIPE_WHITE:
+		return (set & UNI_SPACE) != 0;
+	default: /* PIPE_NOT_WORDS */
+		return set & UNI_SPACE ? 0 : unicode_is_word(cp) ? 1 : 2;
+	}
+}
+
+/* The matches of a step by classes: each character, or for words each run. */
+static void cut_classes(const struct pipe_step *st, struct cutting *c, const char *s, size_t n)
+{
+	int runs = st->kind == PIPE_NOT_WORDS, before = 0;
+	size_t from = 0;
+	uint32_t cp;
+
+	for (size_t at = 0, len; at < n && !c->bad; at += len) {
+		len = unicode_next(s + at, n - at, &cp);
+		int class = class_of(st->kind, cp);
+		if (before && (!runs || class != before))
+			put_cut(c, from, at, NULL);
+		if (!runs || class != before)
+			from = at;
+		before = class;
+	}
+	if (before)
+		put_cut(c, from, n, NULL);
+}
+
+static int cut_string(struct infer_str what, struct cutting *c, const char *s, size_t n)
+{
+	for (const char *p = s; !c->bad && n >= what.len; p += what.len) {
+		p = memmem(p, (size_t)(s + n - p), what.at, what.len);
+		if (!p)
+			break;
+		put_cut(c, (size_t)(p - s), (size_t)(p - s) + what.len, NULL);
+	}
+	return INFER_OK;
+}
+
+static int matches(const struct pipe_step *st, struct cutting *c, const char *s, size_t n,
+                   infer_error *err)
+{
+	int rc = INFER_OK;
+
+	if (st->kind == PIPE_METASPACE)
+		rc = cut_string(st->with, c, s, n);
+	else if (st->kind != PIPE_SPLIT)
+		cut_classes(st, c, s, n);
+	else if (st->code)
+		rc = pretok_each(st->code, s, n, put_cut, c, err);
+	else
+		rc = cut_string(st->s, c, s, n);
+	return c->bad ? no_memory(n, err) : rc;
+}
+
+struct words {
+	struct tok_run *r;
+	const struct tok_pipe *p;
+	infer_error *err;
+};
+
+static int step(struct words *w, int k, const char *s, size_t n, int first);
+
+/* A piece that grows: matches attach to what is before or after them. */
+struct piece {
+	size_t from, to;
+	int match;
+};
+
+static int piece_end(struct words *w, int k, const char *s, const struct piece *x, int first)
+{
+	return x->to > x->from ? step(w, k + 1, s + x->from, x->to - x->from, first && !x->from)
+	                       : INFER_OK;
+}
+
+/* Whether piece b, after a, becomes one with it. */
+static int joins(const struct pipe_step *st, const struct piece *a, const struct piece *b)
+{
+	switch (st->how) {
+	case PIPE_CONTIGUOUS:
+		return a->match == b->match;
+	case PIPE_WITH_BEFORE:
+		return b->match && !a->match;
+	case PIPE_WITH_NEXT:
+		return a->match && !b->match;
+	default:
+		return 0;
+	}
+}
+
+/* The next step for each piece of s, which the places from c->from on split. */
+static int pieces(struct words *w, int k, const char *s, size_t n, int first,
+                  const struct cutting *c)
+{
+	const struct pipe_step *st = &w->p->pre[k];
+	struct pipe_run *q = w->r->pipe;
+	size_t end = q->n_cut, at = 0;
+	struct piece open = { 0 };
+	int rc = INFER_OK, last = 0; /* of the piece that open ends with, before it was joined */
+
+	/* later steps put their own places behind these, which may move them */
+	for (size_t i = c->from; !rc && i <= end; i++) {
+		size_t from = i < end ? q->cut[2 * i] : n, to = i < end ? q->cut[2 * i + 1] : n;
+		struct piece part[2] = { { at, from, st->invert }, { from, to, !st->invert } };
+		at = to;
+		for (int j = 0; !rc && j < 2; j++) {
+			struct piece x = part[j], a = { open.from, open.to, last };
+			if (x.from == x.to || (st->how == PIPE_REMOVED && x.match))
+				continue;
+			if (open.to > open.from && open.to == x.from && joins(st, &a, &x)) {
+				open.to = x.to;
+			} else {
+				rc = piece_end(w, k, s, &open, first);
+				open = x;
+			}
+			last = x.match;
+		}
+	}
+	if (!rc)
+		rc = piece_end(w, k, s, &open, first);
+	q->n_cut = c->from;
+	return rc;
+}
+
+static int split(struct words *w, int k, const char *s, size_t n, int first)
+{
+	const struct pipe_step *st = &w->p->pre[k];
+	struct cutting c = { w->r->pipe, w->r->pipe->n_cut, 0 };
+	int rc = matches(st, &c, s, n, w->err);
+
+	if (!rc)
+		return pieces(w, k, s, n, first, &c);
+	w->r->pipe->n_cut = c.from;
+	return rc;
+}
+
+static int metaspace(struct words *w, int k, const char *s, size_t n, int first)
+{
+	const struct pipe_step *st = &w->p->pre[k];
+	struct buf *b = &w->r->pipe->word[k];
+	size_t m = st->with.len;
+	int prefixed = *s == ' ' || (n >= m && !memcmp(s, st->with.at, m));
+
+	buf_clear(b);
+	if (!prefixed && (st->flags & PIPE_ALWAYS || (st->flags & PIPE_FIRST && first)))
+		buf_put(b, st->with.at, m);
+	for (size_t at = 0; at < n;) {
+		const char *space = memchr(s + at, ' ', n - at);
+		size_t end = space ? (size_t)(space - s) : n;
+		buf_put(b, s + at, end - at);
+		if (space)
+			buf_put(b, st->with.at, m);
+		at = end + 1;
+	}
+	if (b->bad)
+		return no_memory(n, w->err);
+	return st->flags & PIPE_CUT ? split(w, k, b->at, b->len, first)
+	                            : step(w, k + 1, b->at, b->len, first);
+}
+
+/* A word of a step with the GPT-2 expression, and its letters if the model does not take bytes. */
+struct byte_word {
+	struct words *w;
+	int k;
+	const char *s; /* the text that it is of */
+	int first;
+};
+
+static int letters(void *user, const char *s, size_t n, infer_error *err)
+{
+	struct byte_word *x = user;
+	struct words *w = x->w;
+	struct buf *b = &w->r->pipe->word[x->k];
+	int first = x->first && s == x->s;
+	size_t from = b->len;
+
+	if (!w->r->t->letters)
+		return step(w, x->k + 1, s, n, first);
+	for (size_t i = 0; i < n; i++) {
+		char letter[4];
+		buf_put(b, letter, (size_t)utf8_put(letter, tok_letter((unsigned char)s[i])));
+	}
+	if (b->bad)
+		return no_memory(n, err);
+	return step(w, x->k + 1, b->at + from, b->len - from, first);
+}
+
+static int bytes(struct words *w, int k, const char *s, size_t n, int first)
+{
+	const struct pipe_step *st = &w->p->pre[k];
+	struct buf *b = &w->r->pipe->word[k];
+	int prefix = st->flags & PIPE_PREFIX && *s != ' ';
+
+	buf_clear(b);
+	/* the letters of a word are written after it, while it is still read: no byte may move */
+	if (buf_reserve(b, (w->r->t->letters ? 3 : 1) * (n + 1)))
+		return no_memory(n, w->err);
+	if (prefix) {
+		buf_putc(b, ' ');
+		buf_put(b, s, n);
+		s = b->at;
+		n++;
+	}
+	struct byte_word x = { w, k, s, first };
+	return st->code ? pretok_run(st->code, s, n, letters, &x, w->err)
+	                : letters(&x, s, n, w->err);
+}
+
+/* Step k of the pre-tokenizer for a piece. first: it begins the text. */
+static int step(struct words *w, int k, const char *s, size_t n, int first)
+{
+	if (!n)
+		return INFER_OK;
+	if (k == w->p->n_pre) {
+		w->r->end = s + n;
+		w->r->unk_end = SIZE_MAX;
+		return w->r->t->model->word(w->r, s, n, w->err);
+	}
+	switch (w->p->pre[k].kind) {
+	case PIPE_METASPACE:
+		return metaspace(w, k, s, n, first);
+	case PIPE_BYTES:
+		return bytes(w, k, s, n, first);
+	default:
+		return split(w, k, s, n, first);
+	}
+}
+
+/* Normalised text between added tokens. */
+static int part(struct tok_run *r, const char *s, size_t n, const unsigned char *content, int first,
+                infer_error *err)
+{
+	struct words w = { r, r->t->pipe, err };
+
+	(void)content;
+	return step(&w, 0, s, n, first && r->pipe->first);
+}
+
+/* Text between the added tokens that are matched as it is. */
+static int normalize(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
+                     int first, infer_error *err)
+{
+	const struct tok_pipe *p = r->t->pipe;
+	struct pipe_run *q = r->pipe;
+	const size_t all = n;
+
+	r->no_end = content && r->t->ends_in_text && memchr(content, 1, n);
+	q->first = first;
+	for (int i = 0; i < p->n_norm; i++) {
+		struct buf *b = &q->text[i & 1];
+		buf_clear(b);
+		TRY(pipe_normal(r, &p->norm[i], b, s, n, err));
+		if (b->bad)
+			return no_memory(n, err);
+		s = b->at;
+		n = b->len;
+		/* no rule of Unicode grows its input more than 18 times */
+		if (n / 32 > all + 256)
+			return err_set(err, INFER_EUNSUP,
+			               "the normaliser makes the text more than 32 times as long");
+	}
+	if (!n)
+		return INFER_OK;
+	return content ? part(r, s, n, NULL, 1, err)
+	               : tok_added_split(r, &p->normal, &q->found, s, n, NULL, q->flags, part, err);
+}
+
+int pipe_encode(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
+                uint32_t flags, infer_error *err)
+{
+	const struct tok_pipe *p = r->t->pipe;
+
+	if (!r->pipe && !(r->pipe = run_new()))
+		return no_memory(n, err);
+	r->pipe->flags = flags;
+	r->pipe->n_cut = 0;
+	/* parts of a conversation are told apart by the bytes of the text as it is: all added tokens are
+	 * matched there */
+	return tok_added_split(r, content ? &r->t->added : &p->plain, &r->added, s, n, content,
+	                       flags, normalize, err);
+}
