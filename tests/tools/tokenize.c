@@ -3,6 +3,7 @@
  *	tokenize [-s] [-a] [-d] VOCAB.gguf   ids of each text, -s special tokens parsed, -a BOS and
  *	                                     EOS added;
  *	                                     -d: then what they stand for, in hexadecimal
+ *	tokenize -j ... DIR                  the same of DIR/tokenizer.json
  *	tokenize -p PRE | -P PRE             byte lengths of the pieces of a pre-tokenizer, by its
  *	                                     scanners | by PCRE2
  *	tokenize -t VOCAB.gguf               milliseconds of processor time to open it, least of
@@ -17,11 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/num.h"
+#include "hfvocab.h"
 #include "tok/pretok.h"
 
 struct opt {
 	uint32_t flags;
-	int decode, timed;
+	int decode, timed, json;
 };
 
 static int die(const infer_error *err)
@@ -136,6 +138,7 @@ static int encode(const infer_tokenizer *t, const struct opt *o, const char *s, 
 int main(int argc, char **argv)
 {
 	struct opt o = { 0 };
+	struct hfvocab v = { 0 };
 	infer_file *f;
 	infer_tokenizer *t = NULL;
 	infer_error err;
@@ -143,10 +146,11 @@ int main(int argc, char **argv)
 	size_t n;
 	int c, rc = 0;
 
-	while ((c = getopt(argc, argv, "sadtp:P:")) != -1) {
+	while ((c = getopt(argc, argv, "sadjtp:P:")) != -1) {
 		o.flags |= c == 's' ? INFER_ENCODE_SPECIAL : c == 'a' ? INFER_ENCODE_ADD : 0;
 		o.decode |= c == 'd';
 		o.timed |= c == 't';
+		o.json |= c == 'j';
 		if (c == 'p' || c == 'P')
 			return split(optarg, c == 'p' ? PRETOK_WITH_SCANNERS : PRETOK_WITH_PCRE2);
 		if (c == '?')
@@ -154,8 +158,16 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return 2;
-	if (infer_file_open(&f, argv[optind], &err))
+	if (o.json) {
+		double from = cpu_ms();
+		if (hfvocab_open(&v, argv[optind], &err))
+			return die(&err);
+		if (o.timed)
+			printf("%.2f ms to read tokenizer.json\n", cpu_ms() - from);
+		f = v.file;
+	} else if (infer_file_open(&f, argv[optind], &err)) {
 		return die(&err);
+	}
 	double best = 1e30;
 	for (int i = 0; i < (o.timed ? 10 : 1); i++) {
 		infer_tokenizer_close(&t);
@@ -170,6 +182,9 @@ int main(int argc, char **argv)
 	for (; !rc && (s = next_text(&n)); free(s))
 		rc = encode(t, &o, s, n);
 	infer_tokenizer_close(&t);
-	infer_file_close(&f);
+	if (o.json)
+		hfvocab_close(&v);
+	else
+		infer_file_close(&f);
 	return rc;
 }

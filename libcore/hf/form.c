@@ -1,0 +1,122 @@
+/* hf/form.c - whether the keys of GGUF say all that a tokenizer.json says. */
+#include "hf/vocab.h"
+#include "tok/pretok.h"
+
+#include <string.h>
+
+/* the stages that splitting consists of */
+struct stages {
+	struct infer_str at[PRETOK_STAGES];
+	int n, bad; /* bad: it is no list of stages */
+};
+
+static int is(const struct json *o, const char *member, enum json_kind kind)
+{
+	return json_is(json_get(o, member), kind);
+}
+
+static void add(struct stages *s, const char *pattern, size_t n)
+{
+	if (s->n == PRETOK_STAGES)
+		s->bad = 1;
+	else
+		s->at[s->n++] = (struct infer_str){ pattern, n };
+}
+
+/* A step before the last. */
+static void add_step(struct stages *s, const struct json *o)
+{
+	const struct json *type = json_get(o, "type"),
+			  *re = json_get(json_get(o, "pattern"), "Regex");
+
+	if (json_equals(type, "Split") && json_is_string(re) && json_count(o) == 4 &&
+	    json_equals(json_get(o, "behavior"), "Isolated") && is(o, "invert", JSON_FALSE))
+		add(s, re->s, re->n);
+	else if (json_equals(type, "Split") && json_is_string(re) && json_count(o) == 4 &&
+	         json_equals(json_get(o, "behavior"), "Removed") && is(o, "invert", JSON_TRUE) &&
+	         pretok_stage_find(re->s, re->n))
+		add(s, re->s, re->n);
+	else if (json_equals(type, "Digits") && json_count(o) == 2 &&
+	         is(o, "individual_digits", JSON_TRUE))
+		add(s, "\\p{N}", 5);
+	else
+		s->bad = 1;
+}
+
+/* The last step, which makes bytes of a text. */
+static void add_bytes(struct stages *s, const struct json *o)
+{
+	const char *gpt2 = pretok_find("gpt-2", 5)->stage[0].pattern;
+
+	if (!json_equals(json_get(o, "type"), "ByteLevel") ||
+	    !is(o, "add_prefix_space", JSON_FALSE))
+		s->bad = 1;
+	else if (!is(o, "use_regex", JSON_FALSE))
+		add(s, gpt2, strlen(gpt2));
+}
+
+static int equal(const struct stages *s, const struct pretok *p)
+{
+	int n = 0;
+
+	while (n < PRETOK_STAGES && p->stage[n].pattern)
+		n++;
+	for (int i = 0; i < n && n == s->n; i++)
+		if (!pretok_same(p->stage[i].pattern, s->at[i].at, s->at[i].len))
+			return 0;
+	return n == s->n;
+}
+
+/* The first pre-tokenizer of the list with these stages, whole or not; NULL: none. */
+static const struct pretok *find(const struct stages *s, int whole)
+{
+	const struct pretok *p, *other = NULL;
+
+	for (size_t i = 0; !s->bad && (p = pretok_at(i)); i++) {
+		if (p->flags & PRETOK_RAW || !equal(s, p))
+			continue;
+		if (!(p->flags & PRETOK_WHOLE) == !whole)
+			return p;
+		other = other ? other : p;
+	}
+	return other;
+}
+
+/* No added token but what a reader of GGUF does with it. */
+static int added_plain(const struct hf_vocab *v)
+{
+	for (uint32_t i = 0; i < v->n_added; i++) {
+		const struct hf_added *a = &v->added[i];
+		if (a->flags & (HF_LSTRIP | HF_RSTRIP | HF_WORD))
+			return 0;
+		/* it would be written with a space */
+		if (memmem(a->content.at, a->content.len, "\xe2\x96\x81", 3) ||
+		    (v->norm && a->flags & HF_NORMALIZED))
+			return 0;
+	}
+	return 1;
+}
+
+const char *hf_form(const struct hf_vocab *v, int *plain)
+{
+	struct stages s = { 0 };
+	const struct json *list = json_get(v->pre, "pretokenizers");
+	int whole = is(v->model, "ignore_merges", JSON_TRUE);
+
+	*plain = 0;
+	if (v->kind != HF_BPE)
+		return "default";
+	if (json_equals(json_get(v->pre, "type"), "Sequence") && json_count(list)) {
+		json_each(o, list)
+			o->next ? add_step(&s, o) : add_bytes(&s, o);
+	} else {
+		add_bytes(&s, v->pre);
+	}
+	const struct pretok *p = find(&s, whole);
+	*plain = p && !v->norm && added_plain(v) && !(p->flags & PRETOK_WHOLE) == !whole &&
+	         !json_bytes(json_get(v->model, "unk_token")) &&
+	         !is(v->model, "byte_fallback", JSON_TRUE) &&
+	         !json_bytes(json_get(v->model, "continuing_subword_prefix")) &&
+	         !json_bytes(json_get(v->model, "end_of_word_suffix"));
+	return p ? p->names : "default";
+}

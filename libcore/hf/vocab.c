@@ -1,0 +1,434 @@
+/* hf/vocab.c - tokenizer.json, member by member. */
+#include "hf/vocab.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <string.h>
+
+/* bytes of a member that becomes a tree */
+enum { TREE_MAX = 1 << 20, ADDED_MAX = 1 << 16 };
+
+static int no_memory(const struct hf_vocab *v, infer_error *err)
+{
+	return hf_vocab_fail(v, INFER_ENOMEM, err, "no memory for %u tokens", v->n);
+}
+
+/* Make place for the token id, which no other has. */
+static int add_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
+                     infer_error *err)
+{
+	char quoted[FILE_QUOTE];
+
+	if (id >= HF_TOKENS_MAX)
+		return hf_vocab_fail(v, INFER_EUNSUP, err, "%s: %s has id %llu, not 0 ... %d",
+		                     member, file_quote(quoted, s.at, s.len),
+		                     (unsigned long long)id, HF_TOKENS_MAX - 1);
+	if (id >= v->cap) {
+		uint32_t cap = v->cap ? v->cap : 1024;
+		while (cap <= id)
+			cap *= 2;
+		struct hf_piece *p = mem_realloc(MEM_TOK, v->piece, cap, sizeof *p);
+		if (!p)
+			return no_memory(v, err);
+		memset(p + v->cap, 0, (cap - v->cap) * sizeof *p);
+		v->piece = p;
+		v->cap = cap;
+	}
+	if (v->piece[id].s)
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "%s: two tokens have id %llu", member,
+		                     (unsigned long long)id);
+	v->piece[id] = (struct hf_piece){ s.at, (uint32_t)s.len, -1 };
+	if (id >= v->n)
+		v->n = (uint32_t)id + 1;
+	return INFER_OK;
+}
+
+/* A token of the model. */
+static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_error *err)
+{
+	char quoted[FILE_QUOTE];
+
+	TRY(add_piece(v, id, s, "model.vocab", err));
+	switch (map_put(&v->map, s.at, s.len, (uint32_t)id)) {
+	case INFER_OK:
+		return INFER_OK;
+	case INFER_EINVAL:
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.vocab: %s is there twice",
+		                     file_quote(quoted, s.at, s.len));
+	default:
+		return no_memory(v, err);
+	}
+}
+
+/* {"token": id, ...} */
+static int vocab_object(struct hf_vocab *v, infer_error *err)
+{
+	struct hf_scan *s = &v->scan;
+	struct infer_str key;
+	struct json id;
+	char quoted[FILE_QUOTE];
+	int more;
+
+	TRY(hf_scan_take(s, '{', err));
+	for (int first = 1;; first = 0) {
+		TRY(hf_scan_more(s, '}', first, &more, err));
+		if (!more)
+			return INFER_OK;
+		TRY(hf_scan_str(s, &key, err));
+		TRY(hf_scan_take(s, ':', err));
+		TRY(hf_scan_num(s, &id, err));
+		if (id.kind != JSON_INT || id.i < 0)
+			return hf_vocab_fail(v, INFER_EFORMAT, err,
+			                     "model.vocab: the id of %s must be a whole number",
+			                     file_quote(quoted, key.at, key.len));
+		TRY(add_token(v, (uint64_t)id.i, key, err));
+	}
+}
+
+/* [["token", score], ...] */
+static int vocab_array(struct hf_vocab *v, infer_error *err)
+{
+	struct hf_scan *s = &v->scan;
+	struct infer_str key;
+	struct json score;
+	uint32_t cap = 0;
+	int more;
+
+	TRY(hf_scan_take(s, '[', err));
+	for (uint32_t id = 0;; id++) {
+		TRY(hf_scan_more(s, ']', !id, &more, err));
+		if (!more)
+			return INFER_OK;
+		TRY(hf_scan_take(s, '[', err));
+		TRY(hf_scan_str(s, &key, err));
+		TRY(hf_scan_take(s, ',', err));
+		TRY(hf_scan_num(s, &score, err));
+		TRY(hf_scan_take(s, ']', err));
+		TRY(add_token(v, id, key, err));
+		if (id == cap) {
+			cap = cap ? 2 * cap : 1024;
+			double *to = mem_realloc(MEM_TOK, v->score, cap, sizeof *to);
+			if (!to)
+				return no_memory(v, err);
+			v->score = to;
+		}
+		v->score[id] = json_double(&score);
+	}
+}
+
+static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b, infer_error *err)
+{
+	uint64_t n = a.len + 1 + b.len;
+
+	if (!a.len || !b.len)
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges[%llu] is no pair",
+		                     (unsigned long long)v->n_merges);
+	/* GGUF joins the two by a space, and a reader cuts at the first one */
+	if (memchr(a.at + 1, ' ', a.len - 1))
+		return hf_vocab_fail(v, INFER_EUNSUP, err,
+		                     "model.merges[%llu]: a space after the first character of "
+		                     "the left part is not supported",
+		                     (unsigned long long)v->n_merges);
+	buf_put(&v->merges, &n, sizeof n);
+	buf_put(&v->merges, a.at, a.len);
+	buf_putc(&v->merges, ' ');
+	buf_put(&v->merges, b.at, b.len);
+	v->n_merges++;
+	return v->merges.bad ? no_memory(v, err) : INFER_OK;
+}
+
+/* ["a b", ...] or [["a", "b"], ...] */
+static int merges(struct hf_vocab *v, infer_error *err)
+{
+	struct hf_scan *s = &v->scan;
+	struct infer_str a, b;
+	int more;
+
+	TRY(hf_scan_take(s, '[', err));
+	/* about as many bytes as are left; pages that are not written take no memory */
+	buf_reserve(&v->merges, (size_t)(s->end - s->at));
+	for (int first = 1;; first = 0) {
+		TRY(hf_scan_more(s, ']', first, &more, err));
+		if (!more)
+			return INFER_OK;
+		if (hf_scan_is(s, '[')) {
+			s->at++;
+			TRY(hf_scan_str(s, &a, err));
+			TRY(hf_scan_take(s, ',', err));
+			TRY(hf_scan_str(s, &b, err));
+			TRY(hf_scan_take(s, ']', err));
+		} else {
+			TRY(hf_scan_str(s, &a, err));
+			const char *space = a.len ? memchr(a.at, ' ', a.len) : NULL;
+			size_t left = space ? (size_t)(space - a.at) : a.len;
+			b = (struct infer_str){ a.at + left + 1, space ? a.len - left - 1 : 0 };
+			a.len = left;
+			if (b.len && memchr(b.at, ' ', b.len))
+				b.len = 0; /* three parts */
+		}
+		TRY(add_merge(v, a, b, err));
+	}
+}
+
+/* The members of "model". */
+static int model(struct hf_vocab *v, infer_error *err)
+{
+	struct hf_scan *s = &v->scan;
+	int more, n = 0;
+
+	TRY(hf_scan_take(s, '{', err));
+	buf_putc(&v->options, '{');
+	for (int first = 1;; first = 0) {
+		struct infer_str key, value;
+		TRY(hf_scan_more(s, '}', first, &more, err));
+		if (!more)
+			break;
+		hf_scan_is(s, '"');
+		const char *from = s->at;
+		TRY(hf_scan_str(s, &key, err));
+		TRY(hf_scan_take(s, ':', err));
+		int is_vocab = key.len == 5 && !memcmp(key.at, "vocab", 5);
+		int is_merges = key.len == 6 && !memcmp(key.at, "merges", 6);
+		if ((is_vocab && v->has_vocab++) || (is_merges && v->has_merges++))
+			return hf_scan_fail(s, err, "a member is there twice");
+		if (is_vocab) {
+			TRY(hf_scan_is(s, '[') ? vocab_array(v, err) : vocab_object(v, err));
+		} else if (is_merges && hf_scan_is(s, '[')) {
+			TRY(merges(v, err));
+		} else {
+			TRY(hf_scan_value(s, &value, err));
+			if (n++)
+				buf_putc(&v->options, ',');
+			buf_put(&v->options, from, (size_t)(s->at - from));
+		}
+	}
+	buf_putc(&v->options, '}');
+	return v->options.bad ? no_memory(v, err) : INFER_OK;
+}
+
+static int is_null(struct infer_str s) { return s.len == 4 && !memcmp(s.at, "null", 4); }
+
+static int members(struct hf_vocab *v, infer_error *err)
+{
+	const struct {
+		const char *name;
+		struct infer_str *to;
+	} known[] = {
+		{ "added_tokens", &v->added_tokens },
+		{ "normalizer", &v->normalizer },
+		{ "pre_tokenizer", &v->pre_tokenizer },
+		{ "post_processor", &v->post_processor },
+		{ "decoder", &v->decoder },
+		/* no part of a text's ids: they are of batches */
+		{ "version", NULL },
+		{ "truncation", NULL },
+		{ "padding", NULL },
+		{ "model", NULL },
+	};
+	enum { KNOWN = sizeof known / sizeof *known, MODEL = KNOWN - 1 };
+	struct hf_scan *s = &v->scan;
+	unsigned seen = 0;
+	int more;
+
+	TRY(hf_scan_take(s, '{', err));
+	for (int first = 1;; first = 0) {
+		struct infer_str key, value;
+		char quoted[FILE_QUOTE];
+		unsigned i = 0;
+		TRY(hf_scan_more(s, '}', first, &more, err));
+		if (!more)
+			break;
+		TRY(hf_scan_str(s, &key, err));
+		TRY(hf_scan_take(s, ':', err));
+		while (i < KNOWN &&
+		       (strlen(known[i].name) != key.len || memcmp(known[i].name, key.at, key.len)))
+			i++;
+		if (i == KNOWN || seen >> i & 1)
+			return hf_vocab_fail(v, i == KNOWN ? INFER_EUNSUP : INFER_EFORMAT, err,
+			                     "the member %s is %s",
+			                     file_quote(quoted, key.at, key.len),
+			                     i == KNOWN ? "not supported" : "there twice");
+		seen |= 1u << i;
+		if (i == MODEL) {
+			TRY(model(v, err));
+			continue;
+		}
+		TRY(hf_scan_value(s, &value, err));
+		if (known[i].to && !is_null(value))
+			*known[i].to = value;
+	}
+	if (hf_scan_is(s, 0) || s->at < s->end)
+		return hf_scan_fail(s, err, "text after the end");
+	if (!v->has_vocab || !v->n)
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.vocab is %s",
+		                     v->has_vocab ? "empty" : "missing");
+	return INFER_OK;
+}
+
+/* One entry of "added_tokens", a tree that is gone afterwards. */
+static int added_token(struct hf_vocab *v, const struct json *o, infer_error *err)
+{
+	static const char *const flag[] = { "lstrip", "rstrip", "single_word", "normalized",
+		                            "special" };
+	struct hf_added *a = &v->added[v->n_added];
+	const struct json *content = json_get(o, "content"), *id = json_get(o, "id");
+	char quoted[FILE_QUOTE];
+
+	*a = (struct hf_added){ 0 };
+	json_each(m, o) {
+		int known = m == content || m == id;
+		for (unsigned i = 0; i < sizeof flag / sizeof *flag; i++)
+			if (m->key_n == strlen(flag[i]) && !memcmp(m->key, flag[i], m->key_n)) {
+				known = json_is_bool(m);
+				a->flags |= (unsigned)json_is(m, JSON_TRUE) << i;
+			}
+		if (!known)
+			return hf_vocab_fail(v, INFER_EUNSUP, err,
+			                     "added_tokens[%u]: the member %s is %s", v->n_added,
+			                     file_quote(quoted, m->key, m->key_n),
+			                     "not supported, or not true or false");
+	}
+	if (!json_is_string(content) || !content->n || !json_is(id, JSON_INT) || id->i < 0 ||
+	    id->i >= HF_TOKENS_MAX)
+		return hf_vocab_fail(v, INFER_EFORMAT, err,
+		                     "added_tokens[%u] must have a content and an id of 0 ... %d",
+		                     v->n_added, HF_TOKENS_MAX - 1);
+	a->id = (int32_t)id->i;
+	a->content.at = arena_strndup(&v->d->brief, content->s, content->n);
+	a->content.len = content->n;
+	v->n_added++;
+	return a->content.at ? INFER_OK : no_memory(v, err);
+}
+
+/* Give the added token its place in the vocabulary. */
+static int place_added(struct hf_vocab *v, uint32_t i, infer_error *err)
+{
+	const struct hf_added *a = &v->added[i];
+	const uint32_t *at = map_get(&v->map, a->content.at, a->content.len);
+	uint32_t id = (uint32_t)a->id;
+	char quoted[FILE_QUOTE];
+
+	if (at && *at != id)
+		return hf_vocab_fail(v, INFER_EFORMAT, err,
+		                     "added_tokens[%u]: %s has id %u, but id %u in model.vocab", i,
+		                     file_quote(quoted, a->content.at, a->content.len), id, *at);
+	if (!at)
+		TRY(add_piece(v, id, a->content, "added_tokens", err));
+	if (v->piece[id].added >= 0)
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "added_tokens: two tokens have id %u",
+		                     id);
+	v->piece[id].added = (int32_t)i;
+	return INFER_OK;
+}
+
+static int added_tokens(struct hf_vocab *v, infer_error *err)
+{
+	struct hf_scan s = v->scan;
+	struct arena tree;
+	uint32_t cap = 0;
+	int more, rc = INFER_OK;
+
+	if (!v->added_tokens.at)
+		return INFER_OK;
+	s.at = v->added_tokens.at;
+	s.end = s.at + v->added_tokens.len;
+	TRY(hf_scan_take(&s, '[', err));
+	arena_init(&tree, MEM_TOK);
+	for (int first = 1; !rc; first = 0) {
+		struct infer_str value;
+		const struct json *o;
+		rc = hf_scan_more(&s, ']', first, &more, err);
+		if (rc || !more)
+			break;
+		if (v->n_added == cap) {
+			cap = cap ? 2 * cap : 64;
+			struct hf_added *to = mem_realloc(MEM_TOK, v->added, cap, sizeof *to);
+			if (!to) {
+				rc = no_memory(v, err);
+				break;
+			}
+			v->added = to;
+		}
+		rc = hf_scan_value(&s, &value, err);
+		if (!rc)
+			rc = hf_scan_tree(&s, value, ADDED_MAX, "added_tokens", &tree, &o, err);
+		if (!rc)
+			rc = added_token(v, o, err);
+		if (!rc)
+			rc = place_added(v, v->n_added - 1, err);
+		arena_reset(&tree);
+	}
+	arena_fini(&tree);
+	return rc;
+}
+
+/* The kind of the model, and its members: any that is not known is refused. */
+static int kind(struct hf_vocab *v, infer_error *err)
+{
+	static const char *const name[] = { "BPE", "Unigram", "WordPiece" };
+	const struct json *type = json_get(v->model, "type");
+	const struct json *dropout = json_get(v->model, "dropout");
+	char quoted[FILE_QUOTE];
+	unsigned i = 0;
+
+	/* old files do not name it */
+	if (!type && v->score)
+		i = HF_UNIGRAM;
+	else if (!type)
+		i = v->has_merges ? HF_BPE : HF_WORDPIECE;
+	else
+		while (i < 3 && !json_equals(type, name[i]))
+			i++;
+	if (i == 3)
+		return hf_vocab_fail(v, INFER_EUNSUP, err, "model.type %s is not supported",
+		                     file_quote(quoted, json_str(type), json_bytes(type)));
+	v->kind = (enum hf_model)i;
+	if ((v->kind == HF_UNIGRAM) != (v->score != NULL))
+		return hf_vocab_fail(
+			v, INFER_EFORMAT, err,
+			"model.vocab must be an array of pairs for Unigram, else an object");
+	if ((v->kind == HF_BPE) != v->has_merges)
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges %s for %s",
+		                     v->has_merges ? "is not expected" : "is missing", name[i]);
+	if (dropout && !json_is_null(dropout) && json_double(dropout) != 0)
+		return hf_vocab_fail(v, INFER_EUNSUP, err, "model.dropout must be 0");
+	const struct json *unk = json_get(v->model, "unk_id"),
+			  *prefix = json_get(v->model, "continuing_subword_prefix");
+	v->bytes = json_is(json_get(v->model, "byte_fallback"), JSON_TRUE);
+	v->unk = json_is(unk, JSON_INT) ? unk->i : -1;
+	v->prefix = (struct infer_str){ prefix ? json_str(prefix) : "##",
+		                        prefix ? json_bytes(prefix) : 2 };
+	return INFER_OK;
+}
+
+int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
+{
+	struct infer_str options;
+
+	v->d = d;
+	buf_init(&v->options, MEM_TOK);
+	buf_init(&v->merges, MEM_TOK);
+	/* an entry takes 40 bytes or more of the text, with its merge */
+	if (map_init(&v->map, MEM_TOK, (uint32_t)(d->tokenizer.n / 80 % HF_TOKENS_MAX)))
+		return no_memory(v, err);
+	TRY(hf_scan_open(&v->scan, d, &d->tokenizer, err));
+	TRY(members(v, err));
+	TRY(added_tokens(v, err));
+	options = (struct infer_str){ v->options.at, v->options.len };
+	TRY(hf_scan_tree(&v->scan, options, TREE_MAX, "model", &d->brief, &v->model, err));
+	TRY(hf_scan_tree(&v->scan, v->normalizer, TREE_MAX, "normalizer", &d->brief, &v->norm,
+	                 err));
+	TRY(hf_scan_tree(&v->scan, v->pre_tokenizer, TREE_MAX, "pre_tokenizer", &d->brief, &v->pre,
+	                 err));
+	return kind(v, err);
+}
+
+void hf_vocab_fini(struct hf_vocab *v)
+{
+	buf_fini(&v->options);
+	buf_fini(&v->merges);
+	map_fini(&v->map);
+	mem_free(v->piece);
+	mem_free(v->score);
+	mem_free(v->added);
+}

@@ -1,0 +1,64 @@
+/* hf/vocab.h (private) - what tokenizer.json says, read once: the vocabulary, merges and added tokens, and
+ * the other members as their texts.  Confined. */
+#ifndef HF_VOCAB_H
+#define HF_VOCAB_H
+#include "hf/scan.h"
+
+/* more tokens, or a larger id, are refused */
+enum { HF_TOKENS_MAX = 1 << 20 };
+
+enum hf_model { HF_BPE, HF_UNIGRAM, HF_WORDPIECE };
+/* flags of an added token; the first four as in the key tokenizer.infer.added.flags */
+enum {
+	HF_LSTRIP = 1 << 0,
+	HF_RSTRIP = 1 << 1,
+	HF_WORD = 1 << 2,
+	HF_NORMALIZED = 1 << 3,
+	HF_SPECIAL = 1 << 4
+};
+struct hf_piece {
+	const char *s; /* NULL: no token has this id */
+	uint32_t n;
+	int32_t added; /* index of an added token, or -1 */
+};
+struct hf_added {
+	int32_t id;
+	unsigned flags;
+	struct infer_str content;
+};
+
+struct hf_vocab {
+	struct hf_dir *d;
+	struct hf_scan scan;
+	/* the texts of members; .at NULL: absent or null */
+	struct infer_str added_tokens, normalizer, pre_tokenizer, post_processor, decoder;
+	/* the members of "model" but vocab and merges, as an object */
+	struct buf options;
+	const struct json *norm, *pre, *model; /* trees of them */
+	enum hf_model kind;
+	int bytes;               /* it writes bytes that it lacks as <0x0A> */
+	int64_t unk;             /* of "unk_id", or -1 */
+	struct infer_str prefix; /* WordPiece: of pieces that continue a word */
+	struct hf_piece *piece;  /* [n] by id */
+	uint32_t n, cap;
+	double *score;     /* [n] unigram only */
+	struct map map;    /* piece to id, of the vocabulary of the model */
+	struct buf merges; /* as GGUF stores strings */
+	uint64_t n_merges;
+	struct hf_added *added; /* [n_added] in the order of the file */
+	uint32_t n_added;
+	int has_vocab, has_merges;
+};
+
+/* Read tokenizer.json of d.  v: zeroed, hf_vocab_fini frees it also after a failure.
+ * INFER_EFORMAT, INFER_EUNSUP: names the member; INFER_ENOMEM */
+int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err);
+void hf_vocab_fini(struct hf_vocab *v);
+/* As hf_fail, for tokenizer.json. */
+#define hf_vocab_fail(v, code, err, ...) \
+	hf_fail((v)->d, (v)->d->tokenizer.name, code, err, __VA_ARGS__)
+
+/* form.c: the name of a pre-tokenizer for the key tokenizer.ggml.pre; *plain: a reader that knows the
+ * name and the keys of GGUF splits and normalises as this file says, so that no key of our own is needed. */
+const char *hf_form(const struct hf_vocab *v, int *plain);
+#endif
