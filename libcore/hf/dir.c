@@ -353,6 +353,8 @@ static void close_hf(struct infer_file *f)
 		return;
 	drop_brief(d);
 	buf_fini(&d->head);
+	if (d->copies)
+		os_release(d->copies, d->copies_bytes);
 	arena_fini(&d->arena);
 	mem_free(d);
 	f->own = NULL;

@@ -161,7 +161,7 @@ static int read_index(struct hf_dir *d, const struct json *index, infer_error *e
 
 /* Files that are called like those of the model, and that no index names, would be left out
  * silently. */
-static int check_others(struct hf_dir *d, int has_index, infer_error *err)
+static int check_others(struct hf_dir *d, int has_index, int has_single, infer_error *err)
 {
 	const char *const *names;
 	int n;
@@ -177,6 +177,11 @@ static int check_others(struct hf_dir *d, int has_index, infer_error *err)
 		if (!used && has_index)
 			return hf_fail(d, names[i], INFER_EFORMAT, err,
 			               "%s does not name this file", index_name);
+		if (!used && has_single)
+			return hf_fail(d, names[i], INFER_EFORMAT, err,
+			               "it is next to %s, without an index that names both: which "
+			               "is the model?",
+			               single);
 		if (!used)
 			return hf_fail(d, names[i], INFER_EFORMAT, err,
 			               "there is no %s, which names the files of the model",
@@ -195,12 +200,12 @@ int hf_shards(struct hf_dir *d, infer_error *err)
 		TRY(hf_text_read(d, single, &t, err));
 		if (t.at)
 			TRY(safetensors_read(&d->raw, d->f, d->f->n_shards - 1, err));
-		TRY(check_others(d, 0, err));
+		TRY(check_others(d, 0, t.at != NULL, err));
 		return t.at ? INFER_OK
 		            : hf_fail(d, single, INFER_EUNSUP, err, "there is no such file, nor %s",
 		                      index_name);
 	}
 	TRY(hf_json_read(d, &t, &index, err));
 	TRY(read_index(d, index, err));
-	return check_others(d, 1, err);
+	return check_others(d, 1, 0, err);
 }

@@ -60,8 +60,8 @@ __attribute__((unused)) static int small_tensors(struct small_tensor t[SMALL_TEN
 			t[n].cols = in_layer[i].cols;
 		}
 	t[n++] = (struct small_tensor){ "model.embed_tokens.weight", SMALL_VOCAB, SMALL_EMBD };
-	t[n++] = (struct small_tensor){ "model.norm.weight", 0, SMALL_EMBD };
 	t[n++] = (struct small_tensor){ "lm_head.weight", SMALL_VOCAB, SMALL_EMBD };
+	t[n++] = (struct small_tensor){ "model.norm.weight", 0, SMALL_EMBD };
 	return n;
 }
 
@@ -122,37 +122,48 @@ __attribute__((unused)) static void small_shard(struct small *s, const char *nam
 	free(at);
 }
 
-__attribute__((unused)) static void small_weights(struct small *s)
+/* The index and the shards that it names; to[0] and to[1] may be one file. */
+static inline void small_put_weights(struct small *s, const char *const to[2])
 {
-	static const char *const names[] = { "model-00001-of-00002.safetensors",
-		                             "model-00002-of-00002.safetensors" };
 	struct small_tensor t[SMALL_TENSORS];
 	static char header[2][8192], index[8192];
 	char *h[2] = { header[0], header[1] }, *x = index;
 	size_t at[2] = { 0 };
-	int n = small_tensors(t);
+	int n = small_tensors(t), files = to[0] == to[1] ? 1 : 2;
 
 	x += sprintf(x, "{\"metadata\": {\"total_size\": 1}, \"weight_map\": {");
 	for (int i = 0; i < n; i++) {
-		int to = i >= n / 2;
+		int k = files == 2 && i >= n / 2;
 		size_t bytes = (size_t)(t[i].rows ? t[i].rows : 1) * (size_t)t[i].cols * 2;
 
-		h[to] +=
-			sprintf(h[to], "%s\"%s\":{\"dtype\":\"BF16\",\"shape\":[",
-		                at[to] ? "," : "{\"__metadata__\":{\"format\":\"pt\"},", t[i].name);
+		h[k] += sprintf(h[k], "%s\"%s\":{\"dtype\":\"BF16\",\"shape\":[",
+		                at[k] ? "," : "{\"__metadata__\":{\"format\":\"pt\"},", t[i].name);
 		if (t[i].rows)
-			h[to] += sprintf(h[to], "%d,", t[i].rows);
-		h[to] += sprintf(h[to], "%d],\"data_offsets\":[%zu,%zu]}", t[i].cols, at[to],
-		                 at[to] + bytes);
-		at[to] += bytes;
-		x += sprintf(x, "%s\"%s\": \"%s\"", i ? ", " : "", t[i].name, names[to]);
+			h[k] += sprintf(h[k], "%d,", t[i].rows);
+		h[k] += sprintf(h[k], "%d],\"data_offsets\":[%zu,%zu]}", t[i].cols, at[k],
+		                at[k] + bytes);
+		at[k] += bytes;
+		x += sprintf(x, "%s\"%s\": \"%s\"", i ? ", " : "", t[i].name, to[k]);
 	}
-	for (int to = 0; to < 2; to++) {
-		memcpy(h[to], "}", 2);
-		small_shard(s, names[to], header[to], at[to]);
+	for (int k = 0; k < files; k++) {
+		memcpy(h[k], "}", 2);
+		small_shard(s, to[k], header[k], at[k]);
 	}
 	x += sprintf(x, "}}\n");
 	small_set(s, "model.safetensors.index.json", index, (size_t)(x - index));
+}
+
+__attribute__((unused)) static void small_weights(struct small *s)
+{
+	static const char *const to[] = { "model-00001-of-00002.safetensors",
+		                          "model-00002-of-00002.safetensors" };
+
+	small_put_weights(s, to);
+}
+
+__attribute__((unused)) static void small_weights_in(struct small *s, const char *name)
+{
+	small_put_weights(s, (const char *const[]){ name, name });
 }
 
 /* The character that byte-level BPE has for a byte, in JSON. */

@@ -24,6 +24,28 @@ static int drop_dir(void **state)
 	return rmdir(dir);
 }
 
+/* The directory is there.  It is refused in one line; says may be NULL. */
+static void check_refused(const char *what, const char *file, int code, const char *says)
+{
+	uint64_t live = mem_live();
+	infer_error err = { 0 };
+	infer_file *f = (infer_file *)1;
+	int rc = infer_file_open(&f, dir, &err);
+
+	if (!rc)
+		fail_msg("%s: %s: opened", file, what);
+	assert_null(f);
+	refused++;
+	if (code ? rc != code : rc != INFER_EIO && rc != INFER_EFORMAT && rc != INFER_EUNSUP)
+		fail_msg("%s: %s: %s: %s", file, what, infer_status_name(rc), err.message);
+	if (strncmp(err.message, dir, sizeof dir - 1) || strchr(err.message, '\n') ||
+	    !strstr(err.message, file) || (says && !strstr(err.message, says)))
+		fail_msg("%s: %s: says %s, not %s", file, what, err.message,
+		         says ? says : "the file");
+	if (mem_live() != live)
+		fail_msg("%s: %s: %lld blocks left", file, what, (long long)(mem_live() - live));
+}
+
 /* --- what is right */
 
 static struct small base;
@@ -59,6 +81,117 @@ static void test_open(void **state)
 	small_new(&base);
 	assert_int_equal(small_write(&base, dir), 0);
 	nth_run(state);
+	small_free(&base);
+}
+
+/* The id of what lies in dir, or in a folder of it. */
+static void read_id(const char *folder, char id[65])
+{
+	infer_error err = { 0 };
+	infer_file *f;
+	char path[256];
+
+	snprintf(path, sizeof path, "%s%s", dir, folder);
+	if (infer_file_open(&f, path, &err))
+		fail_msg("%s", err.message);
+	infer_file_id(f, id);
+	infer_file_close(&f);
+}
+
+/* A space at the end of any text, or another byte in any tensor, and the id is another one. */
+static void test_id(void **state)
+{
+	char first[65], again[65], other[65];
+
+	(void)state;
+	small_new(&base);
+	small_set(&base, "additional_chat_templates/x.jinja", "{{ 1 }}", 7);
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", first);
+	read_id("/", again);
+	assert_string_equal(first, again);
+	for (int i = 0; i < base.n; i++) {
+		struct small_file *f = &base.files[i];
+		int is_shard = strstr(f->name, ".safetensors") && !strstr(f->name, ".json");
+
+		f->at = realloc(f->at, f->n + 1);
+		assert_non_null(f->at);
+		if (is_shard) {
+			f->at[f->n - 1] ^= 1; /* of the last tensor, which is short */
+		} else {
+			f->at[f->n++] = ' ';
+		}
+		assert_int_equal(small_write(&base, dir), 0);
+		read_id("", other);
+		if (!strcmp(first, other))
+			fail_msg("%s does not change the id", f->name);
+		if (is_shard)
+			f->at[f->n - 1] ^= 1;
+		else
+			f->n--;
+	}
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", again);
+	assert_string_equal(first, again);
+	small_free(&base);
+}
+
+/* As the cache of the hub has it: a snapshot of links to files that lie elsewhere. */
+static void test_links(void **state)
+{
+	char id[65], linked[65], to[256], at[256];
+
+	(void)state;
+	small_new(&base);
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", id);
+	snprintf(at, sizeof at, "%s/snapshot", dir);
+	assert_int_equal(mkdir(at, 0777), 0);
+	for (int i = 0; i < base.n; i++) {
+		snprintf(to, sizeof to, "../%s", base.files[i].name);
+		snprintf(at, sizeof at, "%s/snapshot/%s", dir, base.files[i].name);
+		assert_int_equal(symlink(to, at), 0);
+	}
+	read_id("/snapshot", linked);
+	assert_string_equal(id, linked);
+	small_free(&base);
+}
+
+/* One file without an index, or with an index that names it; without a vocabulary; other files next to
+ * them. */
+static void test_single(void **state)
+{
+	static const char *const gone[] = { "model-00001-of-00002.safetensors",
+		                            "model-00002-of-00002.safetensors",
+		                            "model.safetensors.index.json" };
+	char id[65];
+
+	(void)state;
+	small_new(&base);
+	for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+		struct small_file *f = small_file(&base, gone[i]);
+		free(f->at);
+		f->at = NULL;
+	}
+	small_weights_in(&base, "model.safetensors");
+	small_set(&base, "README.md", "x", 1);
+	small_set(&base, "consolidated.safetensors", "x", 1);
+	small_set(&base, "pytorch_model.bin", "x", 1);
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", id);
+	free(small_file(&base, "model.safetensors.index.json")->at);
+	small_file(&base, "model.safetensors.index.json")->at = NULL;
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", id);
+	small_set(&base, "model.fp16.safetensors", "x", 1);
+	assert_int_equal(small_write(&base, dir), 0);
+	check_refused("two", "model.fp16.safetensors", INFER_EFORMAT, "next to model.safetensors");
+	free(small_file(&base, "model.fp16.safetensors")->at);
+	small_file(&base, "model.fp16.safetensors")->at = NULL;
+	free(small_file(&base, "tokenizer.json")->at);
+	small_file(&base, "tokenizer.json")->at = NULL;
+	assert_int_equal(small_write(&base, dir), 0);
+	read_id("", id);
 	small_free(&base);
 }
 
@@ -137,28 +270,6 @@ static void make_special(const struct damage *d)
 		assert_int_equal(mkfifo(path, 0666), 0);
 	if (d->how == LINK)
 		assert_int_equal(symlink(d->a, path), 0);
-}
-
-/* The directory is there.  It is refused in one line; says may be NULL. */
-static void check_refused(const char *what, const char *file, int code, const char *says)
-{
-	uint64_t live = mem_live();
-	infer_error err = { 0 };
-	infer_file *f = (infer_file *)1;
-	int rc = infer_file_open(&f, dir, &err);
-
-	if (!rc)
-		fail_msg("%s: %s: opened", file, what);
-	assert_null(f);
-	refused++;
-	if (code ? rc != code : rc != INFER_EIO && rc != INFER_EFORMAT && rc != INFER_EUNSUP)
-		fail_msg("%s: %s: %s: %s", file, what, infer_status_name(rc), err.message);
-	if (strncmp(err.message, dir, sizeof dir - 1) || strchr(err.message, '\n') ||
-	    !strstr(err.message, file) || (says && !strstr(err.message, says)))
-		fail_msg("%s: %s: says %s, not %s", file, what, err.message,
-		         says ? says : "the file");
-	if (mem_live() != live)
-		fail_msg("%s: %s: %lld blocks left", file, what, (long long)(mem_live() - live));
 }
 
 static void check_damage(const struct damage *d, size_t n)
@@ -662,6 +773,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		{ "case_open", test_open, NULL, NULL, &(struct nth){ case_open } },
+		cmocka_unit_test(test_id),
+		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_index),
 		cmocka_unit_test(test_shards),
 		cmocka_unit_test(test_lengths),
