@@ -287,7 +287,8 @@ static int take_text(struct hf_dir *d, const struct json *name, infer_error *err
 	own.n = (uint32_t)strlen(w->type);
 	d->arch = arch_find((struct infer_str){ w->gguf, strlen(w->gguf) });
 	d->text_config = complete(d, text, defaults_of(&own), 1);
-	return INFER_OK;
+	return hf_note(d, err, "class %s: its text is run, pictures and sound are left out",
+	               w->name);
 }
 
 int hf_find_class(struct hf_dir *d, infer_error *err)

@@ -41,14 +41,13 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
 	const struct safetensors_tensor *table = find(d, "embed_tokens.weight"),
 					*head = find(d, "lm_head.weight");
-	const struct json *own = json_get(d->config, "text_config"), *tied;
+	/* beside text_config it is that of the whole model, which counts, but not every writer knows */
+	const struct json *tied = json_get(d->config, "tie_word_embeddings");
+	int is_text = !json_get(d->config, "text_config");
 
-	tied = json_get(own ? own : d->config, "tie_word_embeddings");
-	if (!json_is_bool(tied))
-		tied = json_get(d->config, "tie_word_embeddings");
 	if (!table || !has_output(d) || !json_is_bool(tied))
 		return INFER_OK;
-	if (tied->kind == JSON_TRUE && head && !same(head, table))
+	if (tied->kind == JSON_TRUE && is_text && head && !same(head, table))
 		return hf_fail(d, "config.json", INFER_EUNSUP, err,
 		               "key tie_word_embeddings: true, but tensor %.*s is not %.*s",
 		               (int)head->name.len, head->name.at, (int)table->name.len,
