@@ -30,6 +30,25 @@ bytes_of() { cat "$1"/* | wc -c; }
 	echo the | infer-run -q -m m.gguf --temp 0 -n 4 | cmp a -
 }
 
+@test "a tokenizer.model of SentencePiece is read as the GGUF file's vocabulary" {
+	mkmodel --type f16 --tok spm spm.gguf
+	mkhf spm.gguf spm
+	[ -e spm/tokenizer.model ]
+	[ ! -e spm/tokenizer.json ]
+	for o in '--tokenize' '--tokenize --bos' '-n 8 --temp 0 --raw --ignore-eos' '--score'; do
+		# shellcheck disable=SC2086
+		infer-run -q -m spm.gguf --no-stdin $o ' the  of é <s>and' >a
+		# shellcheck disable=SC2086
+		infer-run -q -m spm --no-stdin $o ' the  of é <s>and' | cmp a -
+	done
+	same "$(digest_of spm.gguf)" "$(digest_of spm)"
+	infer-quant -q --copy spm copy.gguf
+	same "$(digest_of spm.gguf)" "$(digest_of copy.gguf)"
+	infer-inspect diff spm.gguf copy.gguf | grep -E '^[-+] tokenizer.ggml.(model|tokens|scores|token_type|(bos|eos)_token_id)' && return 1
+	head -c 100 spm/tokenizer.model >cut && mv cut spm/tokenizer.model
+	fails 3 'spm/tokenizer.model: .*byte [0-9]+: ' infer-run -m spm --no-stdin the
+}
+
 @test "records name the directory without a slash at its end, its size and its id, which depends on every file" {
 	infer-run -q -m d/ --no-stdin --seed 1 -n 4 --json the >a
 	same d "$(json run.model.path <a)"

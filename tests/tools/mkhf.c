@@ -1,11 +1,12 @@
 /* tests/tools/mkhf.c - write a GGUF file of the llama family as a directory of a Hugging Face checkpoint:
- * config.json, tokenizer.json and safetensors, as transformers saves them.
+ * config.json, tokenizer.json or tokenizer.model, and safetensors, as transformers saves them.
  *
  *	mkhf [--shards N] [--odd] IN.gguf DIR
  *
  * --shards N: N safetensors files and their index.  --odd: the header has one byte more, so that no
  * tensor is at a multiple of its element.
- * Tensors must be F32, F16 or BF16; the vocabulary must be a byte-level BPE.  Rows of q and k are put
+ * Tensors must be F32, F16 or BF16; the vocabulary must be a byte-level BPE or
+ * one of SentencePiece.  Rows of q and k are put
  * back into the order of Hugging Face. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,13 +185,68 @@ static void put_pieces(struct jwrite *w, uint64_t n)
 	jw_end(w);
 }
 
+/* A field of a message of protocol buffers: a number. */
+static void put_number(struct buf *b, int field, uint64_t v)
+{
+	buf_putc(b, field << 3);
+	for (; v > 127; v >>= 7)
+		buf_putc(b, (int)(v & 127) | 128);
+	buf_putc(b, (int)v);
+}
+
+/* The same: bytes. */
+static void put_bytes(struct buf *b, int field, const void *at, size_t n)
+{
+	size_t left = n;
+
+	buf_putc(b, field << 3 | 2);
+	for (; left > 127; left >>= 7)
+		buf_putc(b, (int)(left & 127) | 128);
+	buf_putc(b, (int)left);
+	buf_put(b, at, n);
+}
+
+/* tokenizer.model: pieces, then the kind of the model, then the normaliser that Llama has. */
+static void put_sentencepiece(uint64_t n)
+{
+	const struct infer_meta *scores = infer_file_meta(in, "tokenizer.ggml.scores");
+	struct buf all, one;
+	double score;
+
+	buf_init(&all, MEM_FILE);
+	buf_init(&one, MEM_FILE);
+	for (uint64_t i = 0; i < n; i++) {
+		struct infer_str s = token(i);
+		if (!scores || infer_meta_elem_f64(in, scores, i, &score, NULL))
+			die("tokenizer.ggml.scores");
+		float x = (float)score;
+		buf_clear(&one);
+		put_bytes(&one, 1, s.at, s.len);
+		buf_putc(&one, 2 << 3 | 5);
+		buf_put(&one, &x, sizeof x);
+		put_number(&one, 3, (uint64_t)type_of(i));
+		put_bytes(&all, 1, one.at, one.len);
+	}
+	put_bytes(&all, 2, "\x18\x02", 2);
+	put_bytes(&all, 3, "\x18\x01\x20\0", 4);
+	if (all.bad || one.bad)
+		die("no memory");
+	write_file("tokenizer.model", all.at, all.len, NULL);
+	buf_fini(&all);
+	buf_fini(&one);
+}
+
 static void put_tokenizer(struct jwrite *w)
 {
 	const struct infer_meta *tokens = infer_file_meta(in, "tokenizer.ggml.tokens");
 	struct infer_str model = text("tokenizer.ggml.model");
 
+	if (tokens && model.len == 5 && !memcmp(model.at, "llama", 5)) {
+		put_sentencepiece(tokens->count);
+		return;
+	}
 	if (!tokens || model.len != 4 || memcmp(model.at, "gpt2", 4) != 0)
-		die("the vocabulary is no byte-level BPE");
+		die("the vocabulary is neither a byte-level BPE nor of SentencePiece");
 	jw_object(w, NULL);
 	jw_str(w, "version", "1.0");
 	jw_null(w, "truncation");
