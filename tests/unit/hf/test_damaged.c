@@ -381,7 +381,7 @@ static void test_bytes(void **state)
 /* Files that their owner may not read; root may. */
 static void test_unreadable(void **state)
 {
-	static const char *const files[] = { "config.json", "tokenizer.json", IDX, S1, "." };
+	static const char *const files[] = { "config.json", "tokenizer.json", IDX, S1, "" };
 	char path[256];
 
 	(void)state;
@@ -395,9 +395,9 @@ static void test_unreadable(void **state)
 		small_new(&s);
 		assert_int_equal(small_write(&s, dir), 0);
 		small_free(&s);
-		snprintf(path, sizeof path, "%s/%s", dir, files[k]);
+		snprintf(path, sizeof path, "%s%s%s", dir, *files[k] ? "/" : "", files[k]);
 		assert_int_equal(chmod(path, 0), 0);
-		check_refused("mode 0", k < 4 ? files[k] : "", INFER_EIO, "Permission denied");
+		check_refused("mode 0", files[k], INFER_EIO, "Permission denied");
 		assert_int_equal(chmod(path, 0700), 0);
 	}
 }
