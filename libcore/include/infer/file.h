@@ -59,11 +59,14 @@ struct infer_gguf_info {
  * shard's name; all shards) or of a directory.  No size in the file is trusted before it is checked; tensor data is
  * mapped, not read.  A file that is compressed with zstd, known by its first bytes, is unpacked into
  * private memory, of which it takes as much as the header inside says, and no more.
- * INFER_EIO      cannot be opened, or is neither a regular file nor a directory
- * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset
+ * INFER_EIO      cannot be opened, or is neither a regular file nor a directory; also for a file that the
+ *                index of a directory names
+ * INFER_EFORMAT  damaged, or a shard of another model; names the key or tensor and the byte offset, in
+ *                a directory the file and its key or tensor
  * INFER_EUNSUP   GGUF v1, big-endian, an array of arrays, or an unknown tensor type (named with its
  *                number and tensor); compressed in a way that needs a dictionary, or a window above
- *                128 MiB
+ *                128 MiB; a directory of another kind (named with the way out), with a member of
+ *                config.json or a tensor that nothing reads
  * INFER_ENOMEM   also where more would be unpacked than memory is available */
 int infer_file_open(infer_file **out, const char *path, infer_error *err);
 /* The same.  w: is told of compressed bytes while a file is unpacked, of each shard from 0 on; may be
@@ -87,8 +90,9 @@ const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *na
 /* hex[65]: the `id` of the run record.  It is the sha256 of these bytes in this order: the header
  * (metadata and tensor table) of every shard; file_bytes as u64 little-endian; of each tensor in
  * the order of the table, the 4096 bytes that begin at (bytes - 4096) / 2, or all bytes of a smaller
- * tensor.  A compressed model has the id that it has unpacked.  The first call reads the samples from
- * the file; the result is kept. */
+ * tensor.  A compressed model has the id that it has unpacked.  The text files of a directory are header
+ * as a whole; they are read in a fixed order, before the safetensors files.  The first call reads the
+ * samples from the file; the result is kept. */
 void infer_file_id(const infer_file *f, char hex[65]);
 /* True if a record with this id was made with f: it is the id of f, or the one that older versions
  * wrote, the sha256 of the headers and file_bytes alone, which models of one shape may have in common.
