@@ -494,6 +494,7 @@ static void put_type(struct hf_dir *d)
 {
 	int type = find_file_type(&d->raw);
 
+	gguf_write_str(d->keys, "general.type", "model", 5);
 	if (type >= 0)
 		gguf_write_u32(d->keys, "general.file_type", (uint32_t)type);
 	gguf_write_u32(d->keys, "general.quantization_version",
