@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Make tests/golden/hf/types.txt: which tensors the public converter writes as F32 where the others are BF16.
+"""Make tests/golden/hf/types.txt: which tensors the public converter writes as F32 where the others are BF16; and
+tests/golden/hf/f8.txt: the 256 values of the two types of 8 bits, as the bits of BF16 in hexadecimal, by torch.
 
   golden-hf-types.py CONVERTER    CONVERTER is the folder of convert_hf_to_gguf.py (needs torch, transformers, gguf, numpy)
 
@@ -47,8 +48,17 @@ def encoders(d):
         yield path
 
 
+def write_f8():
+    import torch
+    with open(os.path.join(GOLDEN, "f8.txt"), "w") as f:
+        for name, dtype in ("F8_E4M3", torch.float8_e4m3fn), ("F8_E5M2", torch.float8_e5m2):
+            x = torch.arange(256, dtype=torch.uint8).view(dtype).bfloat16()
+            f.write(" ".join([name, *(f"{v & 0xffff:04x}" for v in x.view(torch.int16).tolist())]) + "\n")
+
+
 def main():
     converter = sys.argv[1]
+    write_f8()
     lines = set()
     with tempfile.TemporaryDirectory() as d:
         paths = []

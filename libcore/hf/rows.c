@@ -8,6 +8,7 @@
 #include "base/pool.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 int hf_type_of(int dtype)
 {
@@ -157,7 +158,7 @@ const unsigned char *hf_rows_in_place(const struct hf_rows *h)
 /* --- copying */
 
 struct piece {
-	const struct hf_rows *h;
+	struct hf_rows *h;
 	const unsigned char *from; /* the source's matrix */
 	int dtype;
 	int64_t row, n; /* of a matrix of the result */
@@ -213,11 +214,14 @@ static void copy_rows(const struct piece *p)
 /* Bytes of a piece of work, and of all of it for which threads are started. */
 enum { PIECE = 256 << 10, MANY = 4 << 20 };
 
+/* Whole heads, so that a piece is made from as many rows that are neighbours in the source too. */
 static int64_t rows_of_piece(const struct hf_rows *h)
 {
-	int64_t n = PIECE / (h->cols * (int64_t)size_of(h->type));
+	int64_t n = PIECE / (h->cols * (int64_t)size_of(h->type)),
+		least = h->how == T_PAIRS ? h->heads.rows : 1;
 
-	return n < 1 ? 1 : n < h->rows ? n : h->rows;
+	n -= n % least;
+	return n < least ? least : n < h->rows ? n : h->rows;
 }
 
 static int64_t pieces_of(const struct hf_rows *h)
@@ -233,7 +237,7 @@ struct work {
 };
 
 /* The tensor that piece i belongs to. */
-static const struct hf_rows *find_tensor(const struct work *w, int64_t i)
+static struct hf_rows *find_tensor(const struct work *w, int64_t i)
 {
 	int64_t low = 0, high = w->n - 1;
 
@@ -247,9 +251,32 @@ static const struct hf_rows *find_tensor(const struct work *w, int64_t i)
 	return w->h[low];
 }
 
+/* Unmap pages of the file that are not needed again: what was copied is not in memory twice. */
+static void drop_pages(const unsigned char *at, size_t bytes)
+{
+	uintptr_t page = os_page(), from = (uintptr_t)at / page * page,
+		  to = ((uintptr_t)at + bytes + page - 1) / page * page;
+
+	(void)madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+static void drop_source(const struct piece *p)
+{
+	struct hf_rows *h = p->h;
+	size_t in = safetensors_dtype_bytes(p->dtype);
+	int64_t left = atomic_fetch_sub(&h->left, 1) - 1;
+
+	if (!h->turned && h->step == 1 && (!permutes(h->how) || h->how == T_PAIRS))
+		drop_pages(p->from + (size_t)((h->first + p->row) * h->src_cols) * in,
+		           (size_t)(p->n * h->src_cols) * in);
+	else if (!left)
+		for (int64_t i = 0; i < h->n_from; i++)
+			drop_pages(h->from[i]->data, h->from[i]->bytes);
+}
+
 static void make_piece(void *user, int64_t i, int worker)
 {
-	const struct hf_rows *h = find_tensor(user, i);
+	struct hf_rows *h = find_tensor(user, i);
 	int64_t n = rows_of_piece(h), all = pieces_of(h), each = all / h->mats,
 		left = i - (h->end - all), mat = left / each;
 	const struct safetensors_tensor *s = h->from[h->n_from > 1 ? mat : 0];
@@ -266,6 +293,7 @@ static void make_piece(void *user, int64_t i, int worker)
 		copy_columns(&p);
 	else
 		copy_rows(&p);
+	drop_source(&p);
 }
 
 void hf_rows_make(struct hf_rows *const *h, int64_t n)
@@ -276,6 +304,7 @@ void hf_rows_make(struct hf_rows *const *h, int64_t n)
 	int64_t pieces = 0, bytes = 0;
 
 	for (int64_t i = 0; i < n; i++) {
+		atomic_init(&h[i]->left, pieces_of(h[i]));
 		h[i]->end = pieces += pieces_of(h[i]);
 		bytes += h[i]->cols * h[i]->rows * h[i]->mats * (int64_t)size_of(h[i]->type);
 	}

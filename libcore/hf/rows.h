@@ -5,6 +5,7 @@
  * first + step * hf_source(r) of the source's matrix or, if it is turned, that column. */
 #ifndef HF_ROWS_H
 #define HF_ROWS_H
+#include <stdatomic.h>
 #include "arch/tensor.h"
 #include "file/safetensors.h"
 
@@ -30,12 +31,14 @@ struct hf_rows {
 	enum arch_transform how;
 	struct hf_heads heads;
 	unsigned char *to;
-	int64_t end; /* of hf_rows_make */
+	int64_t end;          /* of hf_rows_make: pieces of work up to its last */
+	_Atomic int64_t left; /* and those of its own that are not done */
 };
 /* The source's data, if it is the tensor as it is; else NULL. */
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
 /* enum infer_type that holds every value of a dtype; -1: none, an integer or F64 */
 int hf_type_of(int dtype);
-/* Compute n tensors into their .to, on several cores if there is much to do. */
+/* Compute n tensors into their .to, on several cores if there is much to do.  Sources are in mappings of
+ * files: their pages are dropped. */
 void hf_rows_make(struct hf_rows *const *h, int64_t n);
 #endif
