@@ -5,6 +5,7 @@ Needs the Python packages of tokenlib.py."""
 import base64
 import json
 import random
+import tempfile
 from pathlib import Path
 
 import tokenlib as lib
@@ -66,7 +67,14 @@ def unigram(vocab, unk, norm, pre, decoder=None, added=(), byte_fallback=False):
     return t
 
 
-def spm_vocab(lines, **options):
+def spm_vocab(lines, rules=None, **options):
+    """Pieces with scores, and the charsmap; rules: of the normaliser, in the form of SentencePiece's TSV, in the place of a named one."""
+    if rules:
+        with tempfile.NamedTemporaryFile("w", suffix=".tsv") as f:
+            f.write(rules + "\n")
+            f.flush()
+            options.pop("normalization_rule_name")
+            return spm_vocab(lines, normalization_rule_tsv=f.name, **options)
     blob = lib.train_spm(lines, model_type="unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1, **options)
     m = spb.ModelProto()
     m.ParseFromString(blob)
@@ -89,8 +97,8 @@ def word_piece(lines, size, norm, pre, prefix="##", added=()):
     return t
 
 
-def cases(lines, scale=1):
-    """Pairs of a name and a tokenizer."""
+def cases(lines, scale=1, rules=None):
+    """Pairs of a name and a tokenizer.  rules: see spm_vocab; else those of nmt_nfkc."""
     size = lambda n: int(n * scale)
     for pre in ("gpt-2", "qwen2", "qwen35", "gpt-4o", "tekken", "deepseek-v3", "deepseek-coder", "deepseek-llm", "kimi-k2", "youtu", "viking",
                 "seed-coder", "afmoe", "superbpe", "bailingmoe", "exaone-moe"):
@@ -125,12 +133,12 @@ def cases(lines, scale=1):
     yield "text unknown", text_bpe(lines, size(500), N.Sequence([N.NFD(), N.StripAccents(), N.Lowercase()]), P.Whitespace(), byte_fallback=False, fuse=False)
     yield "text whole", text_bpe(lines, size(900), N.NFKD(), P.Sequence([P.WhitespaceSplit(), P.Metaspace()]), whole=True)
     yield "text delimiter", text_bpe(lines, size(700), N.Nmt(), P.CharDelimiterSplit(" "), byte_fallback=False)
-    vocab, charsmap = spm_vocab(lines, vocab_size=size(600), normalization_rule_name="nmt_nfkc")
+    vocab, charsmap = spm_vocab(lines, rules, vocab_size=size(600), normalization_rule_name="nmt_nfkc")
     precompiled = N.Precompiled(charsmap)
     yield "unigram t5", unigram(vocab, 2, N.Sequence([precompiled, N.Replace(Regex(" {2,}"), " ")]), P.Sequence([P.WhitespaceSplit(), P.Metaspace()]))
     yield "unigram xlm-r", unigram(vocab, 2, precompiled, P.Metaspace(), added=FLAGS)
     yield "unigram strip", unigram(vocab, 2, N.Sequence([precompiled, N.Strip(False, True), N.Replace(Regex(" {2,}"), "▁")]), P.Metaspace(prepend_scheme="first"))
-    vocab, _ = spm_vocab(lines, vocab_size=size(850), byte_fallback=True, normalization_rule_name="identity")
+    vocab, _ = spm_vocab(lines, vocab_size=max(size(850), 500), byte_fallback=True, normalization_rule_name="identity")
     yield "unigram bytes", unigram(vocab, 2, N.NFKC(), P.Metaspace(), byte_fallback=True, decoder=decoders.Sequence(
         [decoders.ByteFallback(), decoders.Metaspace()]))
     yield "unigram trained", trained_unigram(lines, size(500), N.Sequence([N.Nmt(), N.NFKC()]), P.Metaspace())

@@ -97,6 +97,28 @@ static int added_plain(const struct hf_vocab *v)
 	return 1;
 }
 
+/* No member of the model but those of byte-level BPE, with no value that means something. */
+static int model_plain(const struct hf_vocab *v)
+{
+	static const char *const off[] = { "dropout",
+		                           "unk_token",
+		                           "fuse_unk",
+		                           "byte_fallback",
+		                           "continuing_subword_prefix",
+		                           "end_of_word_suffix" };
+
+	json_each(m, v->model) {
+		int known =
+			m == json_get(v->model, "type") || m == json_get(v->model, "ignore_merges");
+		for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+			known |= m == json_get(v->model, off[i]) &&
+			         (json_is_null(m) || json_is(m, JSON_FALSE) || json_equals(m, ""));
+		if (!known)
+			return 0;
+	}
+	return !v->decode || json_equals(json_get(v->decode, "type"), "ByteLevel");
+}
+
 const char *hf_form(const struct hf_vocab *v, int *plain)
 {
 	struct stages s = { 0 };
@@ -114,9 +136,6 @@ const char *hf_form(const struct hf_vocab *v, int *plain)
 	}
 	const struct pretok *p = find(&s, whole);
 	*plain = p && !v->norm && added_plain(v) && !(p->flags & PRETOK_WHOLE) == !whole &&
-	         !json_bytes(json_get(v->model, "unk_token")) &&
-	         !is(v->model, "byte_fallback", JSON_TRUE) &&
-	         !json_bytes(json_get(v->model, "continuing_subword_prefix")) &&
-	         !json_bytes(json_get(v->model, "end_of_word_suffix"));
+	         model_plain(v);
 	return p ? p->names : "default";
 }

@@ -8,13 +8,14 @@
 
 int hf_scan_fail(const struct hf_scan *s, infer_error *err, const char *why)
 {
-	return hf_fail(s->d, s->name, INFER_EFORMAT, err, "byte %zu: %s", (size_t)(s->at - s->text),
+	return hf_fail(s->d, s->name, INFER_EFORMAT, err, "%s%sbyte %zu: %s",
+	               s->member ? s->member : "", s->member ? ", " : "", (size_t)(s->at - s->text),
 	               s->at == s->end ? "the text ends too early" : why);
 }
 
 int hf_scan_open(struct hf_scan *s, struct hf_dir *d, const struct hf_text *t, infer_error *err)
 {
-	*s = (struct hf_scan){ d, t->name, t->at, t->at, t->at + t->n };
+	*s = (struct hf_scan){ d, t->name, NULL, t->at, t->at, t->at + t->n };
 	if (t->n >= UINT32_MAX)
 		return hf_fail(d, t->name, INFER_EFORMAT, err, "the file has %zu bytes", t->n);
 	s->at += utf8_check(t->at, t->n);

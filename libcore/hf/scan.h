@@ -7,6 +7,7 @@
 struct hf_scan {
 	struct hf_dir *d; /* decoded strings are in its `brief` */
 	const char *name; /* of the file, for messages */
+	const char *member; /* "model.vocab", for messages; NULL: of the whole */
 	const char *text, *at, *end;
 };
 

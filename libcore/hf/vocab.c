@@ -176,6 +176,7 @@ static int model(struct hf_vocab *v, infer_error *err)
 	struct hf_scan *s = &v->scan;
 	int more, n = 0;
 
+	s->member = "model";
 	TRY(hf_scan_take(s, '{', err));
 	buf_putc(&v->options, '{');
 	for (int first = 1;; first = 0) {
@@ -191,9 +192,10 @@ static int model(struct hf_vocab *v, infer_error *err)
 		int is_merges = key.len == 6 && !memcmp(key.at, "merges", 6);
 		if ((is_vocab && v->has_vocab++) || (is_merges && v->has_merges++))
 			return hf_scan_fail(s, err, "a member is there twice");
+		s->member = is_vocab ? "model.vocab" : is_merges ? "model.merges" : "model";
 		if (is_vocab) {
 			TRY(hf_scan_is(s, '[') ? vocab_array(v, err) : vocab_object(v, err));
-		} else if (is_merges && hf_scan_is(s, '[')) {
+		} else if (is_merges) {
 			TRY(merges(v, err));
 		} else {
 			TRY(hf_scan_value(s, &value, err));
@@ -201,7 +203,9 @@ static int model(struct hf_vocab *v, infer_error *err)
 				buf_putc(&v->options, ',');
 			buf_put(&v->options, from, (size_t)(s->at - from));
 		}
+		s->member = "model";
 	}
+	s->member = NULL;
 	buf_putc(&v->options, '}');
 	return v->options.bad ? no_memory(v, err) : INFER_OK;
 }
@@ -332,6 +336,7 @@ static int added_tokens(struct hf_vocab *v, infer_error *err)
 		return INFER_OK;
 	s.at = v->added_tokens.at;
 	s.end = s.at + v->added_tokens.len;
+	s.member = "added_tokens";
 	TRY(hf_scan_take(&s, '[', err));
 	arena_init(&tree, MEM_TOK);
 	for (int first = 1; !rc; first = 0) {
@@ -420,6 +425,7 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	                 err));
 	TRY(hf_scan_tree(&v->scan, v->pre_tokenizer, TREE_MAX, "pre_tokenizer", &d->brief, &v->pre,
 	                 err));
+	TRY(hf_scan_tree(&v->scan, v->decoder, TREE_MAX, "decoder", &d->brief, &v->decode, err));
 	return kind(v, err);
 }
 

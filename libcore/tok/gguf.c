@@ -313,7 +313,10 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 		return err_set(err, INFER_EUNSUP,
 		               "%s: there is no tokenizer in this file (key " KEY("model") ")",
 		               label(f));
-	t->model = pipe_model(f);
+	TRY(pipe_model(f, &t->model, err));
+	if (!t->model && infer_file_meta(f, "tokenizer.infer.model"))
+		return err_set(err, INFER_EUNSUP,
+		               "%s: key tokenizer.infer.model is of no known model", label(f));
 	if (!t->model)
 		t->model = tok_model_find(name.at, name.len);
 	if (!t->model)

@@ -33,26 +33,20 @@ static int tree(const struct infer_file *f, const char *key, struct arena *a,
 	return found ? jread(out, a, s.at, s.len, key, err) : INFER_OK;
 }
 
-const struct tok_model *pipe_model(const struct infer_file *f)
+int pipe_model(const struct infer_file *f, const struct tok_model **model, infer_error *err)
 {
-	struct infer_str s = { 0 };
-	const struct tok_model *model = NULL;
-	const struct json *v;
+	const struct json *v, *type;
 	struct arena a;
-	int found = 0;
 
-	if (infer_meta_str(f, KEY("model"), &s, &found, NULL) || !found || s.len > TREE_MAX)
-		return NULL;
 	arena_init(&a, MEM_TOK);
-	if (!jread(&v, &a, s.at, s.len, "", NULL)) {
-		const struct json *type = json_get(v, "type");
-		model = json_equals(type, "BPE")         ? tok_model_find("gpt2", 4)
-		        : json_equals(type, "Unigram")   ? tok_model_find("t5", 2)
-		        : json_equals(type, "WordPiece") ? tok_model_find("bert", 4)
-		                                         : NULL;
-	}
+	int rc = tree(f, KEY("model"), &a, &v, err);
+	type = json_get(v, "type");
+	*model = json_equals(type, "BPE")         ? tok_model_find("gpt2", 4)
+	         : json_equals(type, "Unigram")   ? tok_model_find("t5", 2)
+	         : json_equals(type, "WordPiece") ? tok_model_find("bert", 4)
+	                                          : NULL;
 	arena_fini(&a);
-	return model;
+	return rc;
 }
 
 /* Refuse a member of the model that is not known. */
@@ -288,7 +282,7 @@ int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error
 	struct arena trees;
 	int rc = INFER_OK;
 
-	if (pipe_model(f)) {
+	if (infer_file_meta(f, KEY("model"))) {
 		t->pipe = mem_zalloc(MEM_TOK, 1, sizeof *t->pipe);
 		if (!t->pipe)
 			return no_memory(name, err);

@@ -94,8 +94,8 @@ struct pipe_run {
 /* pipe.c: read the keys of f into t->pipe, which stays NULL if there are none: the model must be known
  * (t->model), and the tokens.  INFER_EUNSUP, INFER_EFORMAT: names the member; INFER_ENOMEM */
 int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error *err);
-/* The model that the keys of f name, or NULL. */
-const struct tok_model *pipe_model(const struct infer_file *f);
+/* The model that the keys of f name; NULL if there is no such key, or if it is not known. */
+int pipe_model(const struct infer_file *f, const struct tok_model **model, infer_error *err);
 /* Make the tables of added tokens: after the flags are known.  INFER_ENOMEM */
 int pipe_settle(struct infer_tokenizer *t);
 void pipe_free(struct tok_pipe *p); /* NULL is fine */

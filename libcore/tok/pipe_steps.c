@@ -78,8 +78,14 @@ static int regex(struct reader *r, struct pipe_step *st, const struct json *o, c
 		return no_memory(r);
 	def->stage[0].pattern = arena_strndup(&r->p->arena, pattern, strlen(pattern));
 	mem_free(pattern);
-	return def->stage[0].pattern ? pretok_new(&st->code, def, PRETOK_FOREIGN, r->err)
-	                             : no_memory(r);
+	if (!def->stage[0].pattern)
+		return no_memory(r);
+	infer_error of;
+	rc = pretok_new(&st->code, def, PRETOK_FOREIGN, &of);
+	if (rc != INFER_EUNSUP)
+		return rc ? no_memory(r) : INFER_OK;
+	snprintf(why, sizeof why, "is not supported: %.90s", of.message);
+	return bad(r, o, "pattern.Regex", why);
 }
 
 /* "pattern": {"String": s} or {"Regex": s} */

@@ -1,0 +1,568 @@
+/* tests/unit/hf/test_tokenizer.c - tokenizer.json: ids and decoded texts compared with those of the package
+ * tokenizers (tests/golden/hf/tokenizer, made by scripts/golden-hf-tokens.py), the keys that it becomes,
+ * and files that are refused, each by its member. */
+#include "../nth.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <infer/token.h>
+#include "../../tools/hfvocab.h"
+#include "base/buf.h"
+#include "base/jread.h"
+
+#define GOLDEN "tests/golden/hf/tokenizer/"
+
+static char *slurp(struct arena *a, const char *name, size_t *n)
+{
+	char path[160], part[4096];
+	struct buf b;
+	size_t k;
+
+	snprintf(path, sizeof path, GOLDEN "%s", name);
+	FILE *f = fopen(path, "rb");
+	if (!f)
+		fail_msg("%s is missing", path);
+	buf_init(&b, MEM_TEXT);
+	while ((k = fread(part, 1, sizeof part, f)))
+		buf_put(&b, part, k);
+	fclose(f);
+	*n = b.len;
+	char *s = arena_strndup(a, b.at, b.len);
+	buf_fini(&b);
+	return s;
+}
+
+/* ---- ids and texts of another program */
+
+static void same_ids(const infer_tokenizer *t, const char *file, const struct json *text,
+                     const struct json *want)
+{
+	infer_error err;
+	int32_t *ids;
+	size_t n, i = 0;
+
+	if (infer_encode(t, text->s, text->n, INFER_ENCODE_SPECIAL, &ids, &n, &err))
+		fail_msg("%s: %s", file, err.message);
+	json_each(v, want) {
+		if (i >= n || ids[i] != v->i)
+			fail_msg("%s: %.*s: id %zu is %d, not %d", file, (int)text->n, text->s, i,
+			         i < n ? ids[i] : -1, (int)v->i);
+		i++;
+	}
+	if (i != n)
+		fail_msg("%s: %.*s: %zu ids, not %zu", file, (int)text->n, text->s, n, i);
+	infer_ids_free(ids);
+}
+
+static void same_text(const infer_tokenizer *t, const char *file, const struct json *ids,
+                      const struct json *want)
+{
+	infer_detok *d;
+	struct buf b;
+	const char *s;
+	size_t n;
+
+	buf_init(&b, MEM_TEXT);
+	assert_false(infer_detok_new(&d, t, INFER_DECODE_SPECIAL, -1, NULL));
+	json_each(v, ids) {
+		assert_false(infer_detok_put(d, (int32_t)v->i, &s, &n, NULL));
+		buf_put(&b, s, n);
+	}
+	assert_false(infer_detok_end(d, &s, &n, NULL));
+	buf_put(&b, s, n);
+	infer_detok_free(d);
+	if (b.len != want->n || (b.len && memcmp(b.at, want->s, b.len)))
+		fail_msg("%s: decoded to \"%.*s\", not \"%.*s\"", file, (int)b.len, b.at,
+		         (int)want->n, want->s);
+	buf_fini(&b);
+}
+
+static void test_golden(void **state)
+{
+	const struct json *all;
+	struct arena a;
+	size_t n;
+	int cases = 0, texts = 0;
+
+	(void)state;
+	arena_init(&a, MEM_TEXT);
+	char *s = slurp(&a, "ids.json", &n);
+	assert_false(jread(&all, &a, s, n, "ids.json", NULL));
+	json_each(c, json_get(all, "cases")) {
+		const char *file = json_cstr(&a, json_get(c, "file"));
+		const struct json *ids = json_first(json_get(c, "ids")),
+				  *back = json_first(json_get(c, "decoded"));
+		struct hfvocab o;
+		infer_tokenizer *t;
+		infer_error err;
+		s = slurp(&a, file, &n);
+		if (hfvocab_text(&o, s, n, NULL, &err) || infer_tokenizer_open(&t, o.file, &err))
+			fail_msg("%s: %s", file, err.message);
+		json_each(text, json_get(all, "texts")) {
+			same_ids(t, file, text, ids);
+			if (json_is_string(back))
+				same_text(t, file, ids, back);
+			ids = ids->next;
+			back = back->next;
+			texts++;
+		}
+		infer_tokenizer_close(&t);
+		hfvocab_close(&o);
+		cases++;
+	}
+	arena_fini(&a);
+	assert_true(cases >= 24 && texts >= cases * 30);
+}
+
+/* ---- keys */
+
+#define ADDED(id, content, flags) \
+	"{\"id\":" #id ",\"content\":\"" content "\",\"single_word\":false,\"lstrip\":false," \
+	"\"rstrip\":false,\"normalized\":false," flags "}"
+#define BYTES \
+	"{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":" \
+	"false}"
+#define SPLIT(re) \
+	"{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" re \
+	"\"},\"behavior\":\"Isolated\",\"invert\":false}"
+#define CL(n) \
+	"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|\\\\p{N}" n \
+	"| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+#define FILE_OF(added, norm, pre, model) \
+	"{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[" added \
+	"],\"normalizer\":" norm ",\"pre_tokenizer\":" pre \
+	",\"post_processor\":null,\"decoder\":null," \
+	"\"model\":{" model "}}"
+#define BPE "\"type\":\"BPE\",\"dropout\":null,\"unk_token\":null,\"fuse_unk\":false,"
+#define VOCAB "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"\\u0120\":3},\"merges\":[\"a b\"]"
+#define PRE "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT(CL("{1,3}")) "," BYTES "]}"
+
+static void key_is(const infer_file *f, const char *key, const char *want)
+{
+	struct infer_str s = { 0 };
+	int found;
+
+	assert_false(infer_meta_str(f, key, &s, &found, NULL));
+	if (!want ? found : !found || s.len != strlen(want) || memcmp(s.at, want, s.len))
+		fail_msg("%s is \"%.*s\", not \"%s\"", key, (int)s.len, found ? s.at : "", want);
+}
+
+static void token_is(const infer_file *f, uint64_t i, const char *want, int32_t type)
+{
+	const struct infer_meta *m = infer_file_meta(f, "tokenizer.ggml.tokens"),
+				*types = infer_file_meta(f, "tokenizer.ggml.token_type");
+	struct infer_str s;
+	const void *at;
+	int32_t have;
+
+	assert_non_null(m);
+	assert_non_null(types);
+	assert_false(infer_meta_str_at(f, m, i, &s, NULL));
+	if (s.len != strlen(want) || memcmp(s.at, want, s.len))
+		fail_msg("token %d is \"%.*s\", not \"%s\"", (int)i, (int)s.len, s.at, want);
+	assert_false(infer_meta_array(f, types, INFER_META_I32, i, 1, &have, &at, NULL));
+	memcpy(&have, at, sizeof have);
+	assert_int_equal(have, type);
+}
+
+static void open_ok(struct hfvocab *o, const char *json, const char *config)
+{
+	infer_error err;
+
+	if (hfvocab_text(o, json, strlen(json), config, &err))
+		fail_msg("%s", err.message);
+}
+
+/* What the converter writes, and nothing of our own where that says all. */
+static void test_plain(void **state)
+{
+	struct hfvocab o;
+	const struct infer_meta *m;
+	struct infer_str s;
+
+	(void)state;
+	open_ok(&o,
+	        FILE_OF(ADDED(5, "<|end|>", "\"special\":false") "," ADDED(6, "<x>",
+	                                                                   "\"special\":false"),
+	                "null", PRE, BPE VOCAB),
+	        "{\"vocab_size\":8}");
+	key_is(o.file, "tokenizer.ggml.model", "gpt2");
+	key_is(o.file, "tokenizer.ggml.pre", "dbrx");
+	key_is(o.file, "tokenizer.infer.model", NULL);
+	token_is(o.file, 2, "ab", 1);
+	token_is(o.file, 3, "\xc4\xa0", 1);
+	token_is(o.file, 4, "[PAD4]", 5);
+	token_is(o.file, 5, "<|end|>", 3);
+	token_is(o.file, 6, "<x>", 4);
+	token_is(o.file, 7, "[PAD7]", 5);
+	m = infer_file_meta(o.file, "tokenizer.ggml.merges");
+	assert_non_null(m);
+	assert_int_equal(m->count, 1);
+	assert_false(infer_meta_str_at(o.file, m, 0, &s, NULL));
+	assert_memory_equal(s.at, "a b", 3);
+	hfvocab_close(&o);
+
+	/* merges as pairs; a word that is a token stays whole */
+	open_ok(&o,
+	        FILE_OF("", "null", PRE,
+	                BPE "\"ignore_merges\":true,\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"
+	                    "\"merges\":[[\"a\",\"b\"]]"),
+	        NULL);
+	key_is(o.file, "tokenizer.ggml.pre", "llama3");
+	key_is(o.file, "tokenizer.infer.model", NULL);
+	hfvocab_close(&o);
+}
+
+/* The names of expressions, however they are written; another one is kept as a list of steps. */
+static void test_names(void **state)
+{
+	static const struct {
+		const char *pre, *name;
+		int own;
+	} row[] = {
+		{ "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT(CL("")) "," BYTES "]}",
+		  "qwen2", 0 },
+		{ "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":true}", "gpt-2",
+		  0 },
+		{ "{\"type\":\"ByteLevel\",\"add_prefix_space\":true,\"use_regex\":true}",
+		  "default", 1 },
+		{ "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_"
+		  "digits\":true},"
+		  "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]}",
+		  "starcoder", 0 },
+		{ "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT("\\\\p{N}{1,3}") "," SPLIT(
+			  "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f\xe3\x82\xa0-"
+		          "\xe3\x83\xbf]+") "," BYTES "]}",
+		  "default", 1 },
+		{ "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT("x|y") "," BYTES "]}",
+		  "default", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct hfvocab o;
+		infer_error err;
+		char json[4096];
+		int n = snprintf(json, sizeof json,
+		                 "{\"added_tokens\":[],\"normalizer\":null,\"pre_tokenizer\":%s,"
+		                 "\"model\":{" BPE VOCAB "}}",
+		                 row[i].pre);
+		if (hfvocab_text(&o, json, (size_t)n, NULL, &err))
+			fail_msg("%s", err.message);
+		key_is(o.file, "tokenizer.ggml.pre", row[i].name);
+		assert_int_equal(infer_file_meta(o.file, "tokenizer.infer.model") != NULL,
+		                 row[i].own);
+		hfvocab_close(&o);
+	}
+}
+
+/* Bytes, words and scores as their readers of GGUF expect them. */
+static void test_kinds(void **state)
+{
+	struct hfvocab o;
+	const struct infer_meta *m;
+	float score[5];
+	const void *at;
+
+	(void)state;
+	open_ok(&o,
+	        FILE_OF(ADDED(0, "<unk>", "\"special\":true") "," ADDED(
+				5, "\xe2\x96\x81\xe2\x96\x81", "\"special\":false"),
+	                "{\"type\":\"Prepend\",\"prepend\":\"\xe2\x96\x81\"}", "null",
+	                "\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{\"<unk>\":0,\"<0x0A>\":"
+	                "1,\"a\":2,\"b\":3,"
+	                "\"ab\":4},\"merges\":[\"a b\"]"),
+	        NULL);
+	key_is(o.file, "tokenizer.ggml.model", "llama");
+	token_is(o.file, 0, "<unk>", 3);
+	token_is(o.file, 1, "<0x0A>", 6);
+	token_is(o.file, 5, "  ", 4);
+	key_is(o.file, "tokenizer.infer.normalizer",
+	       "{\"type\":\"Prepend\",\"prepend\":\"\xe2\x96\x81\"}");
+	hfvocab_close(&o);
+
+	open_ok(&o,
+	        FILE_OF(ADDED(1, "[CLS]", "\"special\":true"),
+	                "{\"type\":\"BertNormalizer\",\"lowercase\":false}",
+	                "{\"type\":\"BertPreTokenizer\"}",
+	                "\"type\":\"WordPiece\",\"unk_token\":\"a\",\"continuing_subword_prefix\":"
+	                "\"##\","
+	                "\"max_input_chars_per_word\":100,\"vocab\":{\"a\":0,\"[CLS]\":1,\"##b\":"
+	                "2}"),
+	        NULL);
+	key_is(o.file, "tokenizer.ggml.model", "bert");
+	token_is(o.file, 0,
+	         "\xe2\x96\x81"
+	         "a",
+	         1);
+	token_is(o.file, 1, "[CLS]", 3);
+	token_is(o.file, 2, "b", 1);
+	hfvocab_close(&o);
+
+	/* "AAAA" is a charsmap of three bytes */
+	open_ok(&o,
+	        FILE_OF(ADDED(3, "<x>", "\"special\":false"),
+	                "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAAA\"}", "null",
+	                "\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0.0],[\"a\",-1.5],"
+	                "[\"b\",-2.1]]"),
+	        "{\"vocab_size\":5}");
+	key_is(o.file, "tokenizer.ggml.model", "t5");
+	token_is(o.file, 0, "<unk>", 2);
+	token_is(o.file, 4, "[PAD4]", 5);
+	m = infer_file_meta(o.file, "tokenizer.ggml.scores");
+	assert_non_null(m);
+	assert_false(infer_meta_array(o.file, m, INFER_META_F32, 0, 5, score, &at, NULL));
+	assert_memory_equal(at, ((const float[]){ 0, -1.5F, -2.1F, 0, -10000 }), sizeof score);
+	/* -2.1 is no float */
+	assert_non_null(infer_file_meta(o.file, "tokenizer.infer.scores"));
+	m = infer_file_meta(o.file, "tokenizer.ggml.precompiled_charsmap");
+	assert_true(m && m->count == 3);
+	key_is(o.file, "tokenizer.infer.normalizer", "{\"type\":\"Precompiled\"}");
+	hfvocab_close(&o);
+}
+
+/* ---- refused */
+
+struct refused {
+	const char *json, *config;
+	int code;
+	const char *says;
+};
+
+#define EFORMAT INFER_EFORMAT
+#define EUNSUP INFER_EUNSUP
+#define MODEL(m) FILE_OF("", "null", PRE, m)
+#define NORM(n) FILE_OF("", n, "null", BPE VOCAB)
+#define PRETOK(p) FILE_OF("", "null", p, BPE VOCAB)
+#define TOKENS(a) FILE_OF(a, "null", PRE, BPE VOCAB)
+static const struct refused refused[] = {
+	{ "", NULL, EFORMAT, "too early" },
+	{ "{", NULL, EFORMAT, "too early" },
+	{ "[]", NULL, EFORMAT, "'{' expected" },
+	{ "{}", NULL, EFORMAT, "model.vocab is missing" },
+	{ "{\"model\":{}}", NULL, EFORMAT, "model.vocab is missing" },
+	{ "{\"model\":{\"vocab\":{}}}", NULL, EFORMAT, "model.vocab is empty" },
+	{ "{\"model\":{\"vocab\":{\"a\":0}}} x", NULL, EFORMAT, "text after the end" },
+	{ "{\"model\":{\"vocab\":{\"a\":0}},}", NULL, EFORMAT, "expected" },
+	{ "{\"model\":{\"vocab\":{\"a\":0,}}}", NULL, EFORMAT, "expected" },
+	{ "{\"model\":{\"vocab\":{\"\xff\":0}}}", NULL, EFORMAT, "not UTF-8" },
+	{ "{\"model\":{\"vocab\":{\"\\ud800\":0}}}", NULL, EFORMAT, "escape" },
+	{ "{\"model\":{\"vocab\":{\"\\x\":0}}}", NULL, EFORMAT, "escape" },
+	{ "{\"model\":{\"vocab\":{\"a\n\":0}}}", NULL, EFORMAT, "control character" },
+	{ "{\"model\":{\"vocab\":{\"a\":0},\"vocab\":{\"a\":0}}}", NULL, EFORMAT, "there twice" },
+	{ "{\"model\":{\"vocab\":{\"a\":0}},\"model\":{}}", NULL, EFORMAT,
+	  "member model is there twice" },
+	{ "{\"modle\":1}", NULL, EUNSUP, "member modle is not supported" },
+	{ "{\"padding\":[[[[[1]]]}", NULL, EFORMAT, "too early" },
+	{ MODEL(BPE "\"vocab\":{\"a\":-1},\"merges\":[]"), NULL, EFORMAT,
+	  "id of a must be a whole" },
+	{ MODEL(BPE "\"vocab\":{\"a\":1.5},\"merges\":[]"), NULL, EFORMAT,
+	  "id of a must be a whole" },
+	{ MODEL(BPE "\"vocab\":{\"a\":\"x\"},\"merges\":[]"), NULL, EFORMAT, "a number expected" },
+	{ MODEL(BPE "\"vocab\":{\"a\":1048576},\"merges\":[]"), NULL, EUNSUP, "a has id 1048576" },
+	{ MODEL(BPE "\"vocab\":{\"a\":9223372036854775807},\"merges\":[]"), NULL, EUNSUP,
+	  "model.vocab" },
+	{ MODEL(BPE "\"vocab\":{\"a\":1e999},\"merges\":[]"), NULL, EFORMAT, "too large" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]"), NULL, EFORMAT,
+	  "two tokens have id 0" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]"), NULL, EFORMAT,
+	  "a is there twice" },
+	{ MODEL(BPE "\"vocab\":[[\"a\",0]],\"merges\":[]"), NULL, EFORMAT, "model.vocab must be" },
+	{ MODEL(BPE "\"vocab\":3,\"merges\":[]"), NULL, EFORMAT, "expected" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0}"), NULL, EFORMAT, "model.merges is missing" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":{}"), NULL, EFORMAT, "model.merges" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[\"a\"]"), NULL, EFORMAT,
+	  "model.merges[0] is no pair" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[\"a a\",\"a b c\"]"), NULL, EFORMAT,
+	  "model.merges[1]" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[[\"a\",\"\"]]"), NULL, EFORMAT,
+	  "model.merges[0]" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[[\"a\",\"a\",\"a\"]]"), NULL, EFORMAT,
+	  "']' expected" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[[\"a b\",\"a\"]]"), NULL, EUNSUP, "a space" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[1]"), NULL, EFORMAT, "'\"' expected" },
+	/* those that a token is made from, or makes, are no tokens */
+	{ MODEL(BPE "\"vocab\":{\"a\":0,\"b\":1},\"merges\":[\"a b\"]"), NULL, EFORMAT, "merges" },
+	{ MODEL(BPE "\"vocab\":{\"a\":0,\"ab\":1},\"merges\":[\"a b\"]"), NULL, EFORMAT, "merges" },
+	{ MODEL("\"type\":\"WordLevel\",\"vocab\":{\"a\":0}"), NULL, EUNSUP,
+	  "model.type WordLevel" },
+	{ MODEL("\"type\":\"BPE\",\"dropout\":0.1," VOCAB), NULL, EUNSUP, "model.dropout" },
+	{ MODEL("\"type\":\"BPE\",\"bogus\":1," VOCAB), NULL, EUNSUP, "model.bogus" },
+	{ MODEL("\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\"," VOCAB), NULL, EUNSUP,
+	  "end_of_word_suffix" },
+	{ MODEL("\"type\":\"BPE\",\"continuing_subword_prefix\":\"##\"," VOCAB), NULL, EUNSUP,
+	  "continuing_subword" },
+	{ MODEL("\"type\":\"BPE\",\"unk_token\":\"z\"," VOCAB), NULL, EFORMAT,
+	  "model.unk_token z is no token" },
+	{ MODEL("\"type\":\"BPE\",\"unk_token\":5," VOCAB), NULL, EFORMAT, "model.unk_token" },
+	{ MODEL("\"type\":\"Unigram\",\"unk_id\":9,\"vocab\":[[\"a\",0]]"), NULL, EFORMAT,
+	  "unk_id" },
+	{ MODEL("\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",\"b\"]]"), NULL, EFORMAT,
+	  "a number expected" },
+	{ MODEL("\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\"]]"), NULL, EFORMAT,
+	  "',' expected" },
+	{ MODEL("\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"a\",0],[\"a\",1]]"), NULL, EFORMAT,
+	  "a is there twice" },
+	{ MODEL(BPE VOCAB), "{\"vocab_size\":3}", EFORMAT, "vocab_size is 3" },
+	{ MODEL(BPE VOCAB), "{\"vocab_size\":0}", EFORMAT, "vocab_size" },
+	{ MODEL(BPE VOCAB), "{\"vocab_size\":1048577}", EUNSUP, "vocab_size is 1048577" },
+	{ TOKENS("1"), NULL, EFORMAT, "added_tokens[0]" },
+	{ TOKENS("{}"), NULL, EFORMAT, "added_tokens[0]" },
+	{ TOKENS("{\"id\":5,\"content\":\"\"}"), NULL, EFORMAT, "added_tokens[0]" },
+	{ TOKENS("{\"id\":-5,\"content\":\"x\"}"), NULL, EFORMAT, "added_tokens[0]" },
+	{ TOKENS("{\"id\":1e9,\"content\":\"x\"}"), NULL, EFORMAT, "added_tokens[0]" },
+	{ TOKENS("{\"id\":5,\"content\":\"x\",\"lstrip\":1}"), NULL, EUNSUP, "member lstrip" },
+	{ TOKENS("{\"id\":5,\"content\":\"x\",\"bogus\":true}"), NULL, EUNSUP, "member bogus" },
+	{ TOKENS("{\"id\":5,\"content\":\"a\"}"), NULL, EFORMAT, "a has id 5, but id 0" },
+	{ TOKENS("{\"id\":0,\"content\":\"x\"}"), NULL, EFORMAT, "two tokens have id 0" },
+	{ TOKENS("{\"id\":5,\"content\":\"x\"},{\"id\":5,\"content\":\"y\"}"), NULL, EFORMAT,
+	  "two tokens have id 5" },
+	{ TOKENS("{\"id\":0,\"content\":\"a\"},{\"id\":0,\"content\":\"a\"}"), NULL, EFORMAT,
+	  "two tokens have id 0" },
+	{ NORM("3"), NULL, EUNSUP, "normalizer.type" },
+	{ NORM("{\"type\":\"Bogus\"}"), NULL, EUNSUP, "normalizer.type Bogus" },
+	{ NORM("{\"type\":\"NFC\",\"x\":1}"), NULL, EUNSUP, "normalizer.NFC.x" },
+	{ NORM("{\"type\":\"Strip\"}"), NULL, EUNSUP, "normalizer.Strip.strip_left" },
+	{ NORM("{\"type\":\"Prepend\"}"), NULL, EUNSUP, "normalizer.Prepend.prepend" },
+	{ NORM("{\"type\":\"Replace\",\"content\":\"x\"}"), NULL, EUNSUP,
+	  "normalizer.Replace.pattern" },
+	{ NORM("{\"type\":\"Replace\",\"content\":\"x\",\"pattern\":{\"String\":\"\"}}"), NULL,
+	  EUNSUP, "Replace.pattern" },
+	{ NORM("{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"}}"), NULL, EUNSUP,
+	  "Replace.content" },
+	{ NORM("{\"type\":\"Replace\",\"content\":\"x\",\"pattern\":{\"Regex\":\"\\\\w\"}}"), NULL,
+	  EUNSUP, "an escape" },
+	{ NORM("{\"type\":\"Replace\",\"content\":\"x\",\"pattern\":{\"Regex\":\"(\"}}"), NULL,
+	  EUNSUP, "normalizer" },
+	{ NORM("{\"type\":\"BertNormalizer\",\"strip_accents\":1}"), NULL, EUNSUP,
+	  "strip_accents" },
+	{ NORM("{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"!\"}"), NULL, EFORMAT,
+	  "must be base64" },
+	{ NORM("{\"type\":\"Precompiled\"}"), NULL, EFORMAT, "must be base64" },
+	{ NORM("{\"type\":\"Sequence\"}"), NULL, EUNSUP, "normalizers" },
+	{ NORM("{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[{"
+	       "\"type\":\"Sequence\","
+	       "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
+	       "\"normalizers\":[]}]}]}]}]}"),
+	  NULL, EUNSUP, "normalizer.type Sequence" },
+	{ PRETOK("{\"type\":\"UnicodeScripts\"}"), NULL, EUNSUP,
+	  "pre_tokenizer.type UnicodeScripts" },
+	{ PRETOK("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Sometimes\","
+	         "\"invert\":false}"),
+	  NULL, EUNSUP, "pre_tokenizer.Split.behavior" },
+	{ PRETOK("{\"type\":\"Split\",\"pattern\":\"a\",\"behavior\":\"Isolated\",\"invert\":"
+	         "false}"),
+	  NULL, EUNSUP, "pre_tokenizer.Split.pattern" },
+	{ PRETOK("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"[[:alpha:]]\"},\"behavior\":"
+	         "\"Isolated\",\"invert\":false}"),
+	  NULL, EUNSUP, "brackets in brackets" },
+	{ PRETOK("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a{2}+\"},\"behavior\":\"Isolated\","
+	         "\"invert\":false}"),
+	  NULL, EUNSUP, "{n}+" },
+	{ PRETOK("{\"type\":\"Metaspace\",\"replacement\":\" \"}"), NULL, EUNSUP,
+	  "Metaspace.replacement" },
+	{ PRETOK("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"often\"}"),
+	  NULL, EUNSUP, "prepend_scheme" },
+	{ PRETOK("{\"type\":\"Digits\",\"individual_digits\":1}"), NULL, EUNSUP,
+	  "Digits.individual_digits" },
+	{ "{\"decoder\":{\"type\":\"Bogus\"},\"model\":{\"type\":\"BPE\",\"byte_fallback\":"
+	  "true," VOCAB "}}",
+	  NULL, EUNSUP, "decoder.Bogus" },
+	{ "{\"decoder\":{\"type\":\"Strip\",\"content\":\"x\",\"start\":1,\"stop\":0},\"model\":{"
+	  "\"type\":\"BPE\","
+	  "\"byte_fallback\":true," VOCAB "}}",
+	  NULL, EUNSUP, "decoder.Strip" },
+};
+
+static void test_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		const struct refused *r = &refused[i];
+		struct hfvocab o;
+		infer_tokenizer *t = NULL;
+		infer_error err = { 0 };
+		int rc = hfvocab_text(&o, r->json, strlen(r->json), r->config, &err);
+		if (!rc)
+			rc = infer_tokenizer_open(&t, o.file, &err);
+		if (rc != r->code || !strstr(err.message, r->says) ||
+		    strncmp(err.message, "DIR", 3))
+			fail_msg("row %zu: %d \"%s\", not %d \"%s\": %s", i, rc, err.message,
+			         r->code, r->says, r->json);
+		infer_tokenizer_close(&t);
+		hfvocab_close(&o);
+	}
+}
+
+/* Every text that is cut off, and every byte changed: refused, or a vocabulary that can be used. */
+static void test_damaged(void **state)
+{
+	static const char text[] = FILE_OF(
+		ADDED(4, "<x>", "\"special\":true"),
+		"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{\"type\":\"Prepend\","
+		"\"prepend\":\"_\"}]}",
+		PRE, BPE VOCAB);
+	enum { N = sizeof text - 1 };
+	int opened = 0, runs = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * N; i++) {
+		char *copy = malloc(N + 1);
+		struct hfvocab o;
+		infer_tokenizer *t = NULL;
+		int32_t *ids;
+		size_t n, len = i < N ? i : N;
+		assert_non_null(copy);
+		memcpy(copy, text, N);
+		if (i >= N)
+			copy[i - N] = "\"}]{0x\xff"[i % 7];
+		if (!hfvocab_text(&o, copy, len, NULL, NULL) &&
+		    !infer_tokenizer_open(&t, o.file, NULL)) {
+			opened++;
+			if (!infer_encode(t, "ab <x> b", 8, INFER_ENCODE_SPECIAL, &ids, &n, NULL))
+				infer_ids_free(ids);
+		}
+		infer_tokenizer_close(&t);
+		hfvocab_close(&o);
+		free(copy);
+		runs++;
+	}
+	assert_true(opened > 20 && opened < runs / 2);
+}
+
+/* ---- without memory */
+
+static int case_memory(void)
+{
+	static const char text[] = FILE_OF(
+		ADDED(4, "<x>", "\"special\":true"),
+		"{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{\"type\":\"Replace\","
+		"\"pattern\":{\"Regex\":\"c+\"},\"content\":\"b\"}]}",
+		PRE, BPE VOCAB);
+	struct hfvocab o;
+	infer_tokenizer *t = NULL;
+	int32_t *ids = NULL;
+	size_t n;
+	int rc;
+
+	nth_ok(hfvocab_text(&o, text, sizeof text - 1, "{\"vocab_size\":7}", NULL));
+	nth_ok(infer_tokenizer_open(&t, o.file, NULL));
+	nth_ok(infer_encode(t, "ac\xcc\xa7 <x>b", 9, INFER_ENCODE_SPECIAL, &ids, &n, NULL));
+out:
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
+	hfvocab_close(&o);
+	return rc;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),  cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_names),   cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
+		nth_case(case_memory),
+	};
+
+	return nth_group(tests);
+}
