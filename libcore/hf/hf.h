@@ -8,8 +8,8 @@
  *   keys.c         config.json to keys of the architecture
  *   tensors.c      tensors by the rows of arch/: in place, or copied where a row says how they change
  *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
- *   special.c      special tokens, generation_config.json, general.*;  template.c  chat templates
- *   post.c         the post-processor of tokenizer.json
+ *   special.c      special tokens;  post.c  the post-processor of tokenizer.json;  template.c  chat templates
+ *   general.c      general.*, generation_config.json;  added.c  tokens added to a tokenizer.model
  *
  * Everything is checked before it is used; a message names the file and its key or tensor. */
 #ifndef HF_HF_H
@@ -121,6 +121,9 @@ int hf_looks_special(const char *s, size_t n);
 /* special.c: ids of special tokens, add_bos and the like, chat templates, general.name, sampling
  * defaults.  After the vocabulary. */
 int hf_special(struct hf_dir *d, infer_error *err);
+/* general.c: general.name, general.file_type, general.sampling.*; hf_special calls it.
+ * INFER_EFORMAT: a member of the wrong type */
+int hf_general(struct hf_dir *d, infer_error *err);
 /* template.c: the keys of chat templates; hf_special calls it.
  * INFER_EFORMAT: a member of the wrong type, or names of templates that are equal in GGUF */
 int hf_templates(struct hf_dir *d, infer_error *err);

@@ -1,10 +1,7 @@
-/* hf/special.c - keys that are not of the architecture and not of the vocabulary: ids of special tokens,
- * which of them are added, chat templates, the name, and sampling defaults. */
+/* hf/special.c - ids of special tokens, and which of them encoding adds. */
 #include "hf/special.h"
 #include "base/err.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,153 +351,6 @@ static int put_adds(struct special *s, int64_t vocab, infer_error *err)
 	return INFER_OK;
 }
 
-/* The sampling that generation_config.json recommends. */
-static int put_sampling(struct hf_dir *d, infer_error *err)
-{
-	static const struct {
-		const char *member, *key;
-		int whole;
-	} n[] = {
-		{ "top_k", "top_k", 1 },
-		{ "top_p", "top_p", 0 },
-		{ "min_p", "min_p", 0 },
-		{ "xtc_probability", "xtc_probability", 0 },
-		{ "xtc_threshold", "xtc_threshold", 0 },
-		{ "temperature", "temp", 0 },
-		{ "penalty_last_n", "penalty_last_n", 1 },
-		{ "repetition_penalty", "penalty_repeat", 0 },
-		{ "mirostat", "mirostat", 1 },
-		{ "mirostat_tau", "mirostat_tau", 0 },
-		{ "mirostat_eta", "mirostat_eta", 0 },
-	};
-	char key[64];
-
-	for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
-		const struct json *v = json_get(d->generation, n[i].member);
-
-		if (!v || json_is_null(v))
-			continue;
-		snprintf(key, sizeof key, "general.sampling.%s", n[i].key);
-		if (n[i].whole && (v->kind != JSON_INT || v->i < INT32_MIN || v->i > INT32_MAX))
-			return hf_fail(d, "generation_config.json", INFER_EFORMAT, err,
-			               "%s must be an integer", n[i].member);
-		if (!json_is_number(v))
-			return hf_fail(d, "generation_config.json", INFER_EFORMAT, err,
-			               "%s must be a number", n[i].member);
-		if (n[i].whole)
-			gguf_write_i32(d->keys, key, (int32_t)v->i);
-		else
-			gguf_write_f32(d->keys, key, (float)json_double(v));
-	}
-	return INFER_OK;
-}
-
-/* True for a word that is a version or a size: v1.5, 7b. */
-static int is_version(const char *s, size_t n)
-{
-	if (s[0] >= '0' && s[0] <= '9')
-		return 1;
-	size_t i = 1;
-	if (s[0] != 'v' || n < 2)
-		return 0;
-	for (; i < n && ((s[i] >= '0' && s[i] <= '9') || (s[i] == '.' && i > 1)); i++)
-		;
-	return i == n && s[n - 1] != '.';
-}
-
-/* True if all letters are small, and there is one. */
-static int is_lower(const char *s, size_t n)
-{
-	int small = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if (s[i] >= 'A' && s[i] <= 'Z')
-			return 0;
-		small |= s[i] >= 'a' && s[i] <= 'z';
-	}
-	return small;
-}
-
-/* Write s as a title: words are separated by a space for each '-', and those of small letters begin
- * with a capital, also after a character that is not a letter. */
-static void put_title(struct buf *b, const char *s, size_t n)
-{
-	for (size_t at = 0, end; at < n; at = end + 1) {
-		for (end = at; end < n && s[end] != '-' && s[end] != ' '; end++)
-			;
-		if (end == at)
-			continue;
-		if (b->len)
-			buf_putc(b, ' ');
-		int change = is_lower(s + at, end - at) && !is_version(s + at, end - at);
-		for (int letter = 0; at < end; at++) {
-			int small = s[at] >= 'a' && s[at] <= 'z';
-			buf_putc(b, change && small && !letter ? s[at] - 32 : s[at]);
-			letter = small || (unsigned char)s[at] >= 128;
-		}
-	}
-}
-
-/* Write general.name: the title of _name_or_path, if that is the name of a model and not a path, else
- * of the directory. */
-static int put_name(struct hf_dir *d, infer_error *err)
-{
-	const struct json *v = json_get(d->config, "_name_or_path");
-	const char *s = json_str(v), *slash = memchr(s, '/', json_bytes(v));
-	size_t n = json_bytes(v);
-	char real[PATH_MAX];
-	struct buf b;
-	int bad;
-
-	if (slash) {
-		n -= (size_t)(slash + 1 - s);
-		s = slash + 1;
-	}
-	if (!n || memchr(s, '/', n) || (slash && *json_str(v) == '.')) {
-		s = realpath(d->path, real) ? real : d->path;
-		s = strrchr(s, '/') && strrchr(s, '/')[1] ? strrchr(s, '/') + 1 : s;
-		n = strlen(s);
-	}
-	buf_init(&b, MEM_FILE);
-	if (memchr(s, ' ', n))
-		buf_put(&b, s, n);
-	else
-		put_title(&b, s, n);
-	gguf_write_str(d->keys, "general.name", b.len ? b.at : "", b.len);
-	bad = b.bad;
-	buf_fini(&b);
-	return bad ? err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path)) : INFER_OK;
-}
-
-/* general.file_type of the first matrix, or -1: there is none of a type that GGUF has. */
-static int find_file_type(const struct safetensors *raw)
-{
-	static const struct {
-		int dtype, file_type;
-	} types[] = { { ST_F32, 0 },
-		      { ST_F16, 1 },
-		      { ST_BF16, 32 },
-		      { ST_F8_E4M3, 32 },
-		      { ST_F8_E5M2, 32 } };
-
-	for (uint32_t i = 0; i < raw->n; i++)
-		for (size_t k = 0; k < sizeof types / sizeof *types && raw->at[i].n_dims > 1; k++)
-			if (raw->at[i].dtype == types[k].dtype)
-				return types[k].file_type;
-	return -1;
-}
-
-static void put_type(struct hf_dir *d)
-{
-	int type = find_file_type(&d->raw);
-
-	gguf_write_str(d->keys, "general.type", "model", 5);
-	if (type >= 0)
-		gguf_write_u32(d->keys, "general.file_type", (uint32_t)type);
-	gguf_write_u32(d->keys, "general.quantization_version",
-	               2); /* of blocks, if there are any */
-}
-
 int hf_special(struct hf_dir *d, infer_error *err)
 {
 	struct special s = { .d = d };
@@ -508,9 +358,7 @@ int hf_special(struct hf_dir *d, infer_error *err)
 
 	for (int i = 0; i < SPECIAL_IDS; i++)
 		s.id[i] = -1;
-	TRY(put_name(d, err));
-	put_type(d);
-	TRY(put_sampling(d, err));
+	TRY(hf_general(d, err));
 	if (!d->tokenizer.at && !d->sentencepiece.at)
 		return hf_templates(d, err);
 	TRY(hf_vocab_size(d, INT32_MAX, &vocab, err));

@@ -423,6 +423,27 @@ static void test_ends(void **state)
 	drop_file("tokenizer.json");
 }
 
+/* What generation_config.json recommends and nothing applies is noted. */
+static void test_unused(void **state)
+{
+	static const char text[] = "{\"typical_p\": 0.9, \"num_beams\": 1, \"suppress_tokens\": "
+	                           "[], \"bad_words_ids\": [[1]], \"min_length\": null}";
+	struct opened o;
+
+	(void)state;
+	put_file("config.json", Q("{}"));
+	put_file("generation_config.json", Q(text));
+	put_file("tokenizer.json", Q("{}"));
+	assert_int_equal(open_special(&o, folder, "llama", NULL), INFER_OK);
+	assert_int_equal(o.d.n_notes, 2);
+	assert_string_equal(o.d.notes[0], "generation_config.json: typical_p is not applied");
+	assert_string_equal(o.d.notes[1], "generation_config.json: bad_words_ids is not applied");
+	close_opened(&o);
+	drop_file("config.json");
+	drop_file("generation_config.json");
+	drop_file("tokenizer.json");
+}
+
 /* The name of the model, as the converter writes it. */
 static void test_names(void **state)
 {
@@ -489,6 +510,7 @@ int main(void)
 		cmocka_unit_test(test_added),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_unused),
 		cmocka_unit_test_setup_teardown(test_names, NULL, drop_folder),
 		nth_case(case_memory),
 	};
