@@ -419,15 +419,19 @@ int infer_file_check_finite(const infer_file *f, const struct infer_watch *w, in
 		all += f->tensors[i].bytes;
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
+		const char *path = f->shards[t->shard].path;
+		int is_copy = file_is_copy(f, t);
 		size_t at = find_bad(t, w, done, all);
 
 		done += t->bytes;
 		if (at != SIZE_MAX)
 			return err_set(err, INFER_ENAN,
-			               "%s: tensor %s: the %s weight at byte %zu is not finite",
-			               file_label(f->path),
+			               "%s: tensor %s: the %s weight at byte %zu%s is not finite",
+			               file_label(path ? path : f->path),
 			               file_quote(name, t->name.at, t->name.len),
-			               infer_type_info(t->type)->name, (size_t)t->offset + at);
+			               infer_type_info(t->type)->name,
+			               is_copy ? at : (size_t)t->offset + at,
+			               is_copy ? " of its copy" : "");
 	}
 	return INFER_OK;
 }

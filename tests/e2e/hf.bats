@@ -137,6 +137,20 @@ bytes_of() { cat "$1"/* | wc -c; }
 	[ -s a ]
 }
 
+@test "a weight that is not finite is named with its file, also where it was copied" {
+	mkhf --shards 3 m.gguf nan
+	at=$(infer-inspect tensors -m nan --json | grep '"blk.2.ffn_down.weight"' | perl -ne '/"shard":(\d+),"offset_bytes":(\d+),/ && print $2')
+	perl -e 'open F, "+<", "nan/model-00003-of-00003.safetensors"; seek F, $ARGV[0], 0; print F "\xff\xff"' "$at"
+	fails 3 "nan/model-00003-of-00003.safetensors: tensor blk.2.ffn_down.weight: the BF16 weight at byte $at is not finite" infer-inspect verify -m nan
+	fails 3 'tensor blk.2.ffn_down.weight: element 0 is not finite' infer-quant --type Q8_0 nan nan.gguf
+	[ ! -e nan.gguf ]
+	rm -r nan && cp -r d nan
+	at=$(perl -e 'open F, "nan/model.safetensors"; read F, $n, 8; $n = unpack "Q<", $n; read F, $h, $n; $h =~ /layers.1.self_attn.q_proj.weight":\{[^}]*offsets":\[(\d+)/; print 8 + $n + $1')
+	perl -e 'open F, "+<", "nan/model.safetensors"; seek F, $ARGV[0], 0; print F "\xff\xff"' "$at"
+	fails 3 'nan/model.safetensors: tensor blk.1.attn_q.weight: the BF16 weight at byte 0 of its copy is not finite' infer-inspect verify -m nan
+	rm -r nan
+}
+
 @test "infer-serve serves a directory whose files are links, as in the cache of the hub" {
 	serve -m cache_of
 	own ask POST /v1/completions '{"prompt":"the of","max_tokens":6,"temperature":0,"ignore_eos":true}' 'X-Api-Key: mine' >a
