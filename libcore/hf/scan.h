@@ -5,8 +5,8 @@
 #include "hf/hf.h"
 
 struct hf_scan {
-	struct hf_dir *d; /* decoded strings are in its `brief` */
-	const char *name; /* of the file, for messages */
+	struct hf_dir *d;   /* decoded strings are in its `brief` */
+	const char *name;   /* of the file, for messages */
 	const char *member; /* "model.vocab", for messages; NULL: of the whole */
 	const char *text, *at, *end;
 };

@@ -232,7 +232,7 @@ static void test_names(void **state)
 		  "starcoder", 0 },
 		{ "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT("\\\\p{N}{1,3}") "," SPLIT(
 			  "[\xe4\xb8\x80-\xe9\xbe\xa5\xe3\x81\x80-\xe3\x82\x9f\xe3\x82\xa0-"
-		          "\xe3\x83\xbf]+") "," BYTES "]}",
+			  "\xe3\x83\xbf]+") "," BYTES "]}",
 		  "default", 1 },
 		{ "{\"type\":\"Sequence\",\"pretokenizers\":[" SPLIT("x|y") "," BYTES "]}",
 		  "default", 1 },
@@ -256,13 +256,10 @@ static void test_names(void **state)
 	}
 }
 
-/* Bytes, words and scores as their readers of GGUF expect them. */
+/* Bytes and words as their readers of GGUF expect them. */
 static void test_kinds(void **state)
 {
 	struct hfvocab o;
-	const struct infer_meta *m;
-	float score[5];
-	const void *at;
 
 	(void)state;
 	open_ok(&o,
@@ -298,7 +295,16 @@ static void test_kinds(void **state)
 	token_is(o.file, 1, "[CLS]", 3);
 	token_is(o.file, 2, "b", 1);
 	hfvocab_close(&o);
+}
 
+static void test_unigram(void **state)
+{
+	struct hfvocab o;
+	const struct infer_meta *m;
+	float score[5];
+	const void *at;
+
+	(void)state;
 	/* "AAAA" is a charsmap of three bytes */
 	open_ok(&o,
 	        FILE_OF(ADDED(3, "<x>", "\"special\":false"),
@@ -560,8 +566,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),  cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_names),   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
-		nth_case(case_memory),
+		cmocka_unit_test(test_unigram), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_damaged), nth_case(case_memory),
 	};
 
 	return nth_group(tests);

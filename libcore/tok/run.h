@@ -1,0 +1,46 @@
+/* tok/run.h (private) - what one encode call changes.  Confined. */
+#ifndef TOK_RUN_H
+#define TOK_RUN_H
+#include <stddef.h>
+#include <stdint.h>
+#include "base/buf.h"
+
+struct infer_tokenizer;
+struct merge;
+struct pipe_run;
+/* A growing list of ids; failure is sticky. */
+struct tok_ids {
+	int32_t *at;
+	size_t n, cap;
+	int bad;
+};
+void tok_push(struct tok_ids *ids, int32_t id);
+
+/* Short words seen before in this call, with their ids: one cache line each; a newer word replaces
+ * an older one. */
+struct tok_word {
+	uint32_t hash;
+	uint8_t len, n;
+	char key[26];
+	int32_t id[8];
+};
+
+struct tok_run {
+	const struct infer_tokenizer *t;
+	struct tok_ids ids;
+	size_t unk_end;        /* ids.n after the last unknown token */
+	struct tok_word *word; /* [word_mask + 1]; NULL: none */
+	uint32_t word_mask;
+	struct merge *merge; /* scratch, kept from text to text, and all up to part_cap */
+	struct buf text;
+	struct tok_ids added;
+	void *part;
+	size_t part_cap;
+	const char *end; /* end of the bytes of the words: reading stops there */
+	uint32_t *left;  /* [n] spm.c: bytes of the left part of an unused piece; NULL: none yet */
+	struct pipe_run *pipe;
+	int no_end; /* part of a conversation: no token that ends generation comes of it */
+	int lost;
+	unsigned lost_byte; /* one that has neither a byte token nor an unknown token */
+};
+#endif
