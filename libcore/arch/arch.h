@@ -55,6 +55,8 @@ struct arch {
 	 * NULL: like's */
 	const struct arch_expect *expect;
 	const char *must;
+	/* members of config.json in another form; NULL: like's */
+	arch_member *member;
 	/* the node behind layer, -1 on failure (graph bad); NULL: like's.  The base row's is
 	 * arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);

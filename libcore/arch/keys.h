@@ -78,6 +78,20 @@ void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, stru
 void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
 /* Lists and objects that are not in the one form supported: INFER_EUNSUP. */
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
+/* The value of a member as it is; NULL: absent, or null. */
+const struct json *arch_keys_plain(const struct arch_keys *k, enum arch_key key);
+/* Members that a family stores in another form than key_list.h says: returns 1 and the value in *v (NULL: absent),
+ * which may be *room, or 0 for the keys that it has as others do.  *v: the value as it is. */
+typedef int arch_member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                        struct json *room);
+static inline struct json arch_json_real(double d)
+{
+	return (struct json){ .kind = JSON_REAL, .d = d };
+}
+static inline struct json arch_json_int(int64_t i)
+{
+	return (struct json){ .kind = JSON_INT, .i = i };
+}
 /* The x that the part p of a normal distribution is below; -inf for 0, NaN above 1. */
 double arch_keys_quantile(double p);
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);

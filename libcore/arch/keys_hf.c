@@ -4,22 +4,14 @@
  * converters make them, so that the same model has the same parameters in either kind of file:
  *   ROPE_DIM      head_dim times partial_rotary_factor;  ATTN_SCALE  of Gemma: 1 / sqrt(query_pre_attn_scalar)
  *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
- *   EXPERT_FF     of Llama 4: intermediate_size, where dense layers have intermediate_size_mlp
- *   EXPERT_GATING scoring_func, as the number that GGUF files have;  HEAD_POOLING  classifier_pooling, the same
- *   EXPERT_GROUPS, EXPERT_GROUPS_USED   absent where topk_method is greedy
- *   of latent attention (kv_lora_rank), as in its absorbed form: HEADS_KV  1;  ROPE_DIM  qk_rope_head_dim;  K_LENGTH, V_LENGTH
- *                 the latent with and without what rotates;  K_MLA  the whole of a head;  YARN_LOG  a tenth
- *   K_LENGTH, V_LENGTH, K_LENGTH_SWA, V_LENGTH_SWA, HEADS_KV_FULL
- *                 of layers that see all what is theirs, by global_head_dim or per_layer_config; the others have head_dim
- *   EXPERTS       absent where enable_moe_block is false;  CUTS  the deviation that so much of a normal distribution is below
+ *   EXPERT_GATING scoring_func, as the number that GGUF files have
+ *   CUTS          the deviation that so much of a normal distribution is below
  *   LOW_FACTOR    of "proportional", which divides the frequencies beyond a part of them by so much that they stand
  *   WINDOW        absent where use_sliding_window is false
  *   WINDOW_PATTERN, RECURRENT   layer_types: a flag for each
- *   FF            of block_auto_adjust_ff_dim: two thirds of it, times a factor, up to a multiple
  *   STATE_O       linear_value_head_dim or mamba_d_head times the heads
- *   of Mamba 2: FINETUNED  whether position_embedding_type is rope;  CONTEXT  2^20 where not;  FF  what all rows take, without experts
- *   CONTEXT       of RoBERTa: less the rows of padding before position 0 (FIRST_POSITION); at most max_trained_positions
  *   ROPE_BASE_SWA of rope parameters by kind of layer: rope_theta of the sliding ones
+ * What one family alone stores in another form, its row says in arch/models (arch.member).
  * llama3 scales by divisors: its parameters are absent here, and hf/rope.c makes the tensor W_ROPE_FREQS of them. */
 #include "arch/keys.h"
 #include "arch/arch.h"
@@ -73,7 +65,7 @@ static const struct json *rope_member(const struct arch_keys *k, const char *nam
 	return v;
 }
 
-static const struct json *plain(const struct arch_keys *k, enum arch_key key)
+const struct json *arch_keys_plain(const struct arch_keys *k, enum arch_key key)
 {
 	const char *names = arch_key_rows[key].hf;
 
@@ -82,31 +74,15 @@ static const struct json *plain(const struct arch_keys *k, enum arch_key key)
 	return is_rope(names) ? rope_member(k, names) : member(k->config, names);
 }
 
-static struct json number(double d) { return (struct json){ .kind = JSON_REAL, .d = d }; }
-static struct json integer(int64_t i) { return (struct json){ .kind = JSON_INT, .i = i }; }
-
 static int is_type(const struct arch_keys *k, const char *type)
 {
-	return json_equals(plain(k, K_ROPE_TYPE), type);
-}
-
-/* What layers that see all have of their own; check_by_layer knows that all of them have the same. */
-static const struct json *by_layer(const struct arch_keys *k, const char *name)
-{
-	return present(json_get(json_first(plain(k, K_BY_LAYER)), name));
-}
-
-static const struct json *full_head(const struct arch_keys *k)
-{
-	const struct json *own = plain(k, K_K_LENGTH_SWA);
-
-	return own ? own : by_layer(k, "head_dim");
+	return json_equals(arch_keys_plain(k, K_ROPE_TYPE), type);
 }
 
 static int64_t head_dim(const struct arch_keys *k)
 {
-	const struct json *own = plain(k, K_K_LENGTH), *embd = plain(k, K_EMBD),
-			  *heads = plain(k, K_HEADS);
+	const struct json *own = arch_keys_plain(k, K_K_LENGTH), *embd = arch_keys_plain(k, K_EMBD),
+			  *heads = arch_keys_plain(k, K_HEADS);
 
 	if (own)
 		return json_is(own, JSON_INT) ? own->i : 0;
@@ -115,74 +91,16 @@ static int64_t head_dim(const struct arch_keys *k)
 	               : 0;
 }
 
-static int64_t int_of(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
-
-static int mamba_turns(const struct arch_keys *k)
-{
-	return json_equals(plain(k, K_POSITIONS), "rope");
-}
-
-/* What a key of Mamba 2 comes to, in *room; NULL: as it is for others. */
-static const struct json *mamba(const struct arch_keys *k, enum arch_key key, struct json *room)
-{
-	const struct json *all = plain(k, K_EXPERTS);
-
-	if (!arch_row(k->arch, W_STATE_SKIP))
-		return NULL;
-	switch (key) {
-	case K_FINETUNED:
-		*room = (struct json){ .kind = mamba_turns(k) ? JSON_TRUE : JSON_FALSE };
-		return room;
-	case K_CONTEXT:
-		*room = integer(1 << 20);
-		return mamba_turns(k) ? NULL : room;
-	case K_FF:
-		return json_is(all, JSON_INT) && !all->i ? plain(k, K_SHARED_EXPERT_FF) : NULL;
-	default:
-		return NULL;
-	}
-}
-
-/* The same of latent attention. */
-static const struct json *latent(const struct arch_keys *k, enum arch_key key, struct json *room)
-{
-	const struct json *rank = plain(k, K_KV_LORA), *v = plain(k, key);
-	int64_t rot = int_of(plain(k, K_ROTATING));
-
-	if (!rank)
-		return mamba(k, key, room);
-	switch (key) {
-	case K_HEADS_KV:
-		*room = integer(1);
-		return room;
-	case K_ROPE_DIM:
-		return plain(k, K_ROTATING);
-	case K_K_LENGTH:
-		*room = integer(int_of(rank) + rot);
-		return room;
-	case K_V_LENGTH:
-		return rank;
-	case K_K_MLA:
-		*room = integer(int_of(v) + rot);
-		return v ? room : NULL;
-	case K_YARN_LOG:
-		*room = number(0.1 * (json_is_number(v) ? json_double(v) : 0));
-		return json_is_number(v) ? room : NULL;
-	default:
-		return NULL;
-	}
-}
-
 /* As wide as all heads. */
 static const struct json *of_states(const struct arch_keys *k, const struct json *v,
                                     struct json *room)
 {
-	const struct json *heads = plain(k, K_STATE_HEADS);
+	const struct json *heads = arch_keys_plain(k, K_STATE_HEADS);
 
 	if (!json_is(v, JSON_INT) || !json_is(heads, JSON_INT) || v->i > 1 << 20 ||
 	    heads->i > 1 << 20)
 		return v;
-	*room = integer(v->i * heads->i);
+	*room = arch_json_int(v->i * heads->i);
 	return room;
 }
 
@@ -206,146 +124,55 @@ static const struct json *gating(const struct json *v, struct json *room)
 {
 	if (!json_equals(v, "sigmoid") && !json_equals(v, "softmax"))
 		return v;
-	*room = integer(json_equals(v, "sigmoid") ? 2 : 1);
-	return room;
-}
-
-/* What the config says of layers that see all is about the heads of others. */
-static const struct json *of_heads(const struct arch_keys *k, enum arch_key key,
-                                   const struct json *v)
-{
-	if (key == K_HEADS_KV_FULL && plain(k, K_BY_LAYER))
-		return by_layer(k, "num_key_value_heads");
-	if (key == K_HEADS_KV_FULL)
-		return json_is(plain(k, K_K_IS_V), JSON_TRUE) ? v : NULL;
-	if (key == K_K_LENGTH || key == K_V_LENGTH)
-		return full_head(k) ? full_head(k) : v;
-	return full_head(k) ? plain(k, K_K_LENGTH) : NULL;
-}
-
-static const struct json *adjusted(const struct arch_keys *k, const struct json *v,
-                                   struct json *room)
-{
-	const struct json *times = plain(k, K_FF_TIMES), *of = plain(k, K_FF_MULTIPLE);
-	double ff;
-
-	if (!json_is(plain(k, K_FF_ADJUST), JSON_TRUE) || !json_is(v, JSON_INT) ||
-	    !json_is_number(times) || !json_is(of, JSON_INT) || of->i < 1)
-		return v;
-	ff = floor(json_double(times) * floor(2 * (double)v->i / 3));
-	*room = number(ff);
-	if (ff >= 0 && ff < 1e9 && of->i < 1 << 30)
-		*room = integer(((int64_t)ff + of->i - 1) / of->i * of->i);
-	return room;
-}
-
-static const struct json *of_experts(const struct arch_keys *k, enum arch_key key,
-                                     const struct json *v)
-{
-	if (json_is(plain(k, K_HAS_EXPERTS), JSON_FALSE))
-		return NULL;
-	return v || key != K_EXPERT_FF || !member(k->config, "intermediate_size_mlp")
-	               ? v
-	               : member(k->config, "intermediate_size");
-}
-
-/* RoBERTa has rows for padding, and what is before it, in front of the first position's. */
-static int64_t first_position(const struct arch_keys *k)
-{
-	const struct json *type = member(k->config, "model_type"),
-			  *pad = plain(k, K_FIRST_POSITION);
-
-	if (!json_equals(type, "roberta") && !json_equals(type, "xlm-roberta"))
-		return 0;
-	return pad && !json_is(pad, JSON_INT) ? -1 : pad ? pad->i + 1 : 2;
-}
-
-static const struct json *positions(const struct arch_keys *k, const struct json *v,
-                                    struct json *room)
-{
-	const struct json *seen = plain(k, K_SEEN);
-
-	if (!json_is(v, JSON_INT))
-		return v;
-	*room = integer(v->i - first_position(k));
-	if (json_is(seen, JSON_INT) && seen->i < room->i)
-		*room = *seen;
+	*room = arch_json_int(json_equals(v, "sigmoid") ? 2 : 1);
 	return room;
 }
 
 /* How much of a head. */
 static const struct json *rotating(const struct arch_keys *k, struct json *room)
 {
-	const struct json *v = is_type(k, "proportional") ? NULL : plain(k, K_PARTIAL_ROTARY);
+	const struct json *v =
+		is_type(k, "proportional") ? NULL : arch_keys_plain(k, K_PARTIAL_ROTARY);
 
 	if (!json_is_number(v))
 		return v;
-	*room = integer((int64_t)((double)head_dim(k) * json_double(v)));
+	*room = arch_json_int((int64_t)((double)head_dim(k) * json_double(v)));
 	return room;
 }
 
-static const struct json *of_encoders(const struct arch_keys *k, enum arch_key key,
-                                      const struct json *v, struct json *room)
-{
-	int mean = json_equals(v, "mean");
-
-	if (key == K_CONTEXT)
-		return positions(k, v, room);
-	*room = integer(key == K_FIRST_POSITION ? first_position(k) : mean ? 1 : 2);
-	return key == K_FIRST_POSITION || !v || mean || json_equals(v, "cls") ? room : v;
-}
-
-/* What scores are multiplied by.  Gemma 3n and 4 have none, whatever query_pre_attn_scalar says. */
+/* What scores are multiplied by. */
 static const struct json *scale(const struct arch_keys *k, const struct json *v, struct json *room)
 {
-	if (!v && strcmp(k->arch->gguf, "gemma3n") != 0 && strcmp(k->arch->gguf, "gemma4") != 0)
-		v = plain(k, K_ATTN_SCALAR);
+	v = v ? v : arch_keys_plain(k, K_ATTN_SCALAR);
 	if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
 		return v;
-	*room = number(1 / sqrt(json_double(v)));
+	*room = arch_json_real(1 / sqrt(json_double(v)));
 	return room;
 }
 
 /* The value of key, borrowed or computed in *room; NULL: absent. */
 static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
-	const struct json *v = plain(k, key), *of = latent(k, key, room);
+	const struct json *v = arch_keys_plain(k, key);
+	const struct arch *a = k->arch;
 
-	if (of)
-		return of;
+	while (!a->member && a->like)
+		a = a->like;
+	if (a->member && a->member(k, key, &v, room))
+		return v;
 	switch (key) {
-	case K_K_LENGTH:
-	case K_V_LENGTH:
-	case K_K_LENGTH_SWA:
-	case K_V_LENGTH_SWA:
-	case K_HEADS_KV_FULL:
-		return of_heads(k, key, v);
-	case K_CONTEXT:
-	case K_FIRST_POSITION:
-	case K_HEAD_POOLING:
-		return of_encoders(k, key, v, room);
-	case K_FF:
-		return adjusted(k, v, room);
-	case K_EXPERTS:
-	case K_EXPERTS_USED:
-	case K_EXPERT_FF:
-		return of_experts(k, key, v);
-	case K_BIDIRECTIONAL: /* of text there is nothing to see ahead */
-		return json_equals(v, "vision") ? NULL : v;
 	case K_LOW_FACTOR:
-		return is_type(k, "proportional") ? plain(k, K_PARTIAL_ROTARY) : v;
+		return is_type(k, "proportional") ? arch_keys_plain(k, K_PARTIAL_ROTARY) : v;
 	case K_EXPERT_GATING:
 		return gating(v, room);
-	case K_EXPERT_GROUPS:
-	case K_EXPERT_GROUPS_USED:
-		return json_equals(plain(k, K_TOP_K_METHOD), "greedy") ? NULL : v;
 	case K_ROPE_DIM:
 		return rotating(k, room);
 	case K_ATTN_SCALE:
 		return scale(k, v, room);
 	case K_ROPE_ATTN:
 	case K_YARN_ATTN:
-		return is_long(k) == (key == K_ROPE_ATTN) ? plain(k, K_ATTENTION_FACTOR) : NULL;
+		return is_long(k) == (key == K_ROPE_ATTN) ? arch_keys_plain(k, K_ATTENTION_FACTOR)
+		                                          : NULL;
 	case K_ROPE_TYPE:
 		return is_type(k, "default") || by_divisors(k) ? NULL : v;
 	case K_ROPE_FACTOR:

@@ -14,6 +14,35 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
+/* RoBERTa has rows for padding, and what is before it, in front of the first position's. */
+static int64_t first_position(const struct arch_keys *k)
+{
+	const struct json *type = json_get(k->config, "model_type"),
+			  *pad = arch_keys_plain(k, K_FIRST_POSITION);
+
+	if (!json_equals(type, "roberta") && !json_equals(type, "xlm-roberta"))
+		return 0;
+	return pad && !json_is(pad, JSON_INT) ? -1 : pad ? pad->i + 1 : 2;
+}
+
+/* Positions are as many as rows that are left, and at most those that were trained. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	const struct json *seen = arch_keys_plain(k, K_SEEN);
+
+	if (key == K_FIRST_POSITION)
+		*room = arch_json_int(first_position(k));
+	else if (key == K_CONTEXT && json_is(*v, JSON_INT))
+		*room = arch_json_int((*v)->i - first_position(k));
+	else
+		return 0;
+	if (key == K_CONTEXT && json_is(seen, JSON_INT) && seen->i < room->i)
+		*room = *seen;
+	*v = room;
+	return 1;
+}
+
 static const struct arch_expect expect[] = { { "hidden_act", "gelu" },
 	                                     { "position_embedding_type", "absolute" },
 	                                     { NULL, NULL } };
@@ -27,6 +56,7 @@ const struct arch arch_bert = {
 	.layers = "encoder.layer.",
 	.prefix = { "bert.", "roberta." },
 	.tensors = { group_encoder, group_no_pre_norms, group_bert },
+	.member = member,
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.read = { encoder, arch_read_first_position },
 	.expect = expect,

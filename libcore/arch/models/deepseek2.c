@@ -19,12 +19,57 @@ static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return INFER_OK;
 }
 
+/* Latents in their absorbed form: one head of K and V, of the latent with and without what rotates.  GGUF files have the
+ * whole of a head where config.json has what does not rotate, and a tenth of mscale_all_dim. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	const struct json *rank = arch_keys_plain(k, K_KV_LORA),
+			  *rot = arch_keys_plain(k, K_ROTATING);
+	int64_t rotates = json_is(rot, JSON_INT) ? rot->i : 0;
+
+	if (key == K_EXPERT_GROUPS || key == K_EXPERT_GROUPS_USED) {
+		if (json_equals(arch_keys_plain(k, K_TOP_K_METHOD), "greedy"))
+			*v = NULL;
+		return 1;
+	}
+	if (!rank)
+		return 0;
+	switch (key) {
+	case K_HEADS_KV:
+		*room = arch_json_int(1);
+		break;
+	case K_ROPE_DIM:
+		*v = rot;
+		return rot != NULL;
+	case K_K_LENGTH:
+		*room = arch_json_int((json_is(rank, JSON_INT) ? rank->i : 0) + rotates);
+		break;
+	case K_V_LENGTH:
+		*v = rank;
+		return 1;
+	case K_K_MLA:
+		*room = arch_json_int((json_is(*v, JSON_INT) ? (*v)->i : 0) + rotates);
+		break;
+	case K_YARN_LOG:
+		*room = arch_json_real(0.1 * (json_is_number(*v) ? json_double(*v) : 0));
+		break;
+	default:
+		return 0;
+	}
+	if ((key == K_K_MLA && !*v) || (key == K_YARN_LOG && !json_is_number(*v)))
+		return 0;
+	*v = room;
+	return 1;
+}
+
 const struct arch arch_deepseek2 = {
 	.gguf = "deepseek2",
 	.hf = { "DeepseekV2ForCausalLM", "DeepseekV3ForCausalLM", "Glm4MoeLiteForCausalLM" },
 	.like = &arch_llama,
 	.tensors = { group_latent, group_some_pick_bias },
 	.rope = { ROPE_PAIRS, ROPE_PAIRS },
+	.member = member,
 	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
 		" n_shared_experts moe_intermediate_size norm_topk_prob",
 	.read = { arch_read_latent, gating, arch_read_groups, arch_read_shared, arch_read_dense,

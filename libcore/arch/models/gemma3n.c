@@ -12,6 +12,16 @@ static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_slides(r, h, 5, ARCH_FULL_LAST, err);
 }
 
+/* Scores are not scaled, whatever query_pre_attn_scalar says. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	(void)k;
+	(void)v;
+	(void)room;
+	return key == K_ATTN_SCALE;
+}
+
 const struct arch arch_gemma3n = {
 	.gguf = "gemma3n",
 	.hf = { "Gemma3nForCausalLM" },
@@ -20,6 +30,7 @@ const struct arch arch_gemma3n = {
 	.expect = arch_expect_gelu,
 	.tensors = { group_pre_ffn_norm, group_post_norms, group_keeps, group_layer_inputs,
 	             group_streams, group_side },
+	.member = member,
 	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta"
 		" num_kv_shared_layers hidden_size_per_layer_input altup_num_inputs"
 		" activation_sparsity_pattern final_logit_softcapping",

@@ -13,6 +13,51 @@ static int router(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_read_unscaled(h, r, err);
 }
 
+static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
+
+/* What layers that see all have of their own; keys_hf_lists.c knows that all of them have the same. */
+static const struct json *by_layer(const struct arch_keys *k, const char *name)
+{
+	return present(json_get(json_first(arch_keys_plain(k, K_BY_LAYER)), name));
+}
+
+/* config.json says head_dim of layers that slide, where a GGUF file has a key of its own for them. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	const struct json *full = arch_keys_plain(k, K_K_LENGTH_SWA);
+
+	(void)room;
+	full = full ? full : by_layer(k, "head_dim");
+	switch (key) {
+	case K_K_LENGTH:
+	case K_V_LENGTH:
+		*v = full ? full : *v;
+		return 1;
+	case K_K_LENGTH_SWA:
+	case K_V_LENGTH_SWA:
+		*v = full ? arch_keys_plain(k, K_K_LENGTH) : NULL;
+		return 1;
+	case K_HEADS_KV_FULL:
+		if (arch_keys_plain(k, K_BY_LAYER))
+			*v = by_layer(k, "num_key_value_heads");
+		else if (!json_is(arch_keys_plain(k, K_K_IS_V), JSON_TRUE))
+			*v = NULL;
+		return 1;
+	case K_EXPERTS:
+	case K_EXPERTS_USED:
+	case K_EXPERT_FF:
+		if (json_is(arch_keys_plain(k, K_HAS_EXPERTS), JSON_FALSE))
+			*v = NULL;
+		return 1;
+	case K_BIDIRECTIONAL: /* of text there is nothing to see ahead */
+		*v = json_equals(*v, "vision") ? NULL : *v;
+		return 1;
+	default:
+		return key == K_ATTN_SCALE; /* none, whatever query_pre_attn_scalar says */
+	}
+}
+
 const struct arch arch_gemma4 = {
 	.gguf = "gemma4",
 	.hf = { "Gemma4ForCausalLM" },
@@ -21,6 +66,7 @@ const struct arch arch_gemma4 = {
 	.expect = arch_expect_gelu,
 	.tensors = { group_pre_ffn_norm, group_post_norms, group_gemma4, group_beside_experts,
 	             group_layer_inputs },
+	.member = member,
 	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta "
 		"hidden_size_per_layer_input",
 	.read = { router, arch_read_most_slide, arch_read_own_base, arch_read_heads,

@@ -35,6 +35,20 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 	return INFER_OK;
 }
 
+/* intermediate_size is of experts where dense layers have intermediate_size_mlp. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	const struct json *dense = json_get(k->config, "intermediate_size_mlp"),
+			  *own = json_get(k->config, "intermediate_size");
+
+	(void)room;
+	if (key != K_EXPERT_FF || *v || !dense || json_is_null(dense) || json_is_null(own))
+		return 0;
+	*v = own;
+	return 1;
+}
+
 const struct arch arch_llama4 = {
 	.gguf = "llama4",
 	.hf = { "Llama4ForCausalLM" },
@@ -42,6 +56,7 @@ const struct arch arch_llama4 = {
 	.tensors = { group_llama4_experts },
 	.chunked = 1,
 	.rope = { ROPE_PAIRS, ROPE_PAIRS },
+	.member = member,
 	.must = "head_dim num_key_value_heads rope.rope_theta num_local_experts"
 		" intermediate_size_mlp use_qk_norm attention_chunk_size",
 	.read = { arch_read_experts_step, own },

@@ -21,6 +21,20 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
+/* What the head scores, as the number that GGUF files have; the class means the first row. */
+static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
+                  struct json *room)
+{
+	int mean = json_equals(*v, "mean");
+
+	(void)k;
+	if (key != K_HEAD_POOLING || (*v && !mean && !json_equals(*v, "cls")))
+		return 0;
+	*room = arch_json_int(mean ? 1 : 2);
+	*v = room;
+	return 1;
+}
+
 static const struct arch_expect expect[] = { { "classifier_activation", "gelu" }, { NULL, NULL } };
 
 const struct arch arch_modern_bert = {
@@ -29,6 +43,7 @@ const struct arch arch_modern_bert = {
 	.like = &arch_llama,
 	.layers = "layers.",
 	.tensors = { group_encoder, group_modern_bert },
+	.member = member,
 	.rope = { ROPE_HALVES, ROPE_HALVES },
 	.read = { encoder, arch_read_own_base },
 	.must = "rope.rope_theta|rope.global_rope_theta local_attention",
