@@ -142,6 +142,10 @@ static const struct rule reading[] = {
 	{ SYS_newfstatat, ANY, 0, 0 },
 	{ SYS_statx, ANY, 0, 0 },
 	{ SYS_readlinkat, ANY, 0, 0 },
+#ifdef SYS_readlink
+	{ SYS_readlink, ANY, 0, 0 },
+#endif
+	{ SYS_getcwd, ANY, 0, 0 },
 	{ SYS_faccessat, ANY, 0, 0 },
 	{ SYS_getdents64, ANY, 0, 0 },
 	{ SYS_fadvise64, ANY, 0, 0 },

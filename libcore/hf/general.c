@@ -134,6 +134,30 @@ static void put_title(struct buf *b, const char *s, size_t n)
 	}
 }
 
+/* The name of the model in the name of a directory.  In the cache of the hub that is a hash, and the
+ * repository's name is in models--OWNER--NAME/snapshots/HASH. */
+static const char *name_in_path(char *path)
+{
+	static const char snapshots[] = "/snapshots", models[] = "models--";
+	char *last = strrchr(path, '/');
+
+	if (!last)
+		return path;
+	*last = '\0';
+	size_t n = strlen(path), k = sizeof snapshots - 1;
+	if (n > k && !strcmp(path + n - k, snapshots)) {
+		path[n - k] = '\0';
+		char *repository = strrchr(path, '/');
+		if (repository && !strncmp(repository + 1, models, sizeof models - 1)) {
+			char *name = repository + sizeof models;
+			for (char *s; (s = strstr(name, "--"));)
+				name = s + 2;
+			return name;
+		}
+	}
+	return last + 1;
+}
+
 /* Write general.name: the title of _name_or_path, if that is the name of a model and not a path, else
  * of the directory. */
 static int put_name(struct hf_dir *d, infer_error *err)
@@ -150,8 +174,9 @@ static int put_name(struct hf_dir *d, infer_error *err)
 		s = slash + 1;
 	}
 	if (!n || memchr(s, '/', n) || (slash && *json_str(v) == '.')) {
-		s = realpath(d->path, real) ? real : d->path;
-		s = strrchr(s, '/') && strrchr(s, '/')[1] ? strrchr(s, '/') + 1 : s;
+		if (!realpath(d->path, real))
+			snprintf(real, sizeof real, "%s", d->path);
+		s = name_in_path(real);
 		n = strlen(s);
 	}
 	buf_init(&b, MEM_FILE);

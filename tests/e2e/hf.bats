@@ -137,6 +137,16 @@ bytes_of() { cat "$1"/* | wc -c; }
 	[ -s a ]
 }
 
+@test "a model is called by its directory, and in the cache of the hub by its repository" {
+	mkdir -p cache/models--some-org--tiny-model-2b/snapshots
+	cp -r d cache/models--some-org--tiny-model-2b/snapshots/0123abc
+	infer-inspect -m cache/models--some-org--tiny-model-2b/snapshots/0123abc --all | grep -q '^general.name  string  Tiny Model 2b$'
+	cp -r d my-model-v1.5
+	infer-inspect -m my-model-v1.5/ --all | grep -q '^general.name  string  My Model v1.5$'
+	cd my-model-v1.5
+	infer-inspect -m . --all | grep -q '^general.name  string  My Model v1.5$'
+}
+
 @test "a weight that is not finite is named with its file, also where it was copied" {
 	mkhf --shards 3 m.gguf nan
 	at=$(infer-inspect tensors -m nan --json | grep '"blk.2.ffn_down.weight"' | perl -ne '/"shard":(\d+),"offset_bytes":(\d+),/ && print $2')
