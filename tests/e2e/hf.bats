@@ -161,6 +161,23 @@ bytes_of() { cat "$1"/* | wc -c; }
 	rm -r nan
 }
 
+@test "what infer-quant measures is the same: importances, GPTQ, types for a size, and what was lost" {
+	head -c 3000 "$TOP/README.md" >text
+	for m in d m.gguf; do
+		infer-quant imatrix -q -m $m -f text -c 64 --out $m.im
+		infer-quant -q --type Q4_0 --method gptq -f text -c 64 $m $m.gptq
+		infer-quant -q --bpw 6 -f text -c 64 $m $m.bpw
+	done
+	cmp d.im m.gguf.im
+	for x in gptq bpw; do
+		infer-inspect diff d.$x m.gguf.$x >a || :
+		grep -q 'error 0, largest 0$' a
+	done
+	infer-quant eval -q -m d --ref m.gguf -f text -c 64 --json >a
+	same 0 "$(json kl.max <a)"
+	fails 3 'd: figures go into GGUF files only' infer-quant eval -m d --into d -f text -c 64
+}
+
 @test "infer-serve serves a directory whose files are links, as in the cache of the hub" {
 	serve -m cache_of
 	own ask POST /v1/completions '{"prompt":"the of","max_tokens":6,"temperature":0,"ignore_eos":true}' 'X-Api-Key: mine' >a
