@@ -5,6 +5,7 @@
 
 classes.txt   a line for each class of code points: its name, how many it has, and a digest of them
 splits.txt    a line for each pre-tokenizer: digests of the pieces of the texts of tokenlib.around, for blocks of 4096 code points
+normal.txt    a line for each normal form: digests of what tokenizers makes of every code point, and of normal_text of it
 new.txt       a line for each of some code points that Unicode 14.0 lacks, and a pre-tokenizer: the lengths of the pieces of "I XX aX !",
               X being the code point
 
@@ -60,6 +61,19 @@ def put_classes():
     (OUT / "classes.txt").write_text("".join("%s %d %s\n" % (name, len(v), digest(struct.pack("<%dI" % len(v), *v))) for name, v in rows))
 
 
+def normal_text(cp):
+    """A code point with marks that change places with it, and next to what it may compose with: test_normal.c has the same."""
+    return "{0}\u1100{0}\u11a8e\u0301{0}\u0334\u0301{0}".format(chr(cp))
+
+
+def put_normal():
+    rows = []
+    for name in ("NFC", "NFD", "NFKC", "NFKD"):
+        form = getattr(normalizers, name)()
+        rows.append([name] + [digest("".join(form.normalize_str(text(cp)) for cp in POINTS).encode()) for text in (chr, normal_text)])
+    (OUT / "normal.txt").write_text("".join(" ".join(r) + "\n" for r in rows))
+
+
 def tested():
     return [cp for cp in ASSIGNED if cp % 64 == 0 or not any(lo <= cp <= hi for lo, hi in LARGE)]
 
@@ -90,6 +104,7 @@ def main():
         sys.exit("golden-unicode: unicodedata2 has Unicode %s, not %s" % (u.unidata_version, VERSION))
     OUT.mkdir(parents=True, exist_ok=True)
     put_classes()
+    put_normal()
     put_splits()
     put_new()
 

@@ -42,6 +42,14 @@ static void put_form(struct buf *b, const char *s, size_t n)
 		} else if (n - at >= sizeof group - 1 && !memcmp(s + at, group, sizeof group - 1)) {
 			buf_puts(b, SHORT "?");
 			at += sizeof group - 1;
+		} else if (n - at >= 3 &&
+		           (!memcmp(s + at, "]?+", 3) || !memcmp(s + at, "]++", 3))) {
+			/* of a class that shares no character with what follows it */
+			buf_put(b, s + at, 2);
+			at += 3;
+		} else if (n - at >= 6 && !memcmp(s + at, "\\p{sc:", 6)) {
+			buf_puts(b, "\\p{");
+			at += 6;
 		} else {
 			buf_putc(b, s[at++]);
 		}
@@ -137,6 +145,10 @@ int pretok_translate(const char *s, size_t n, char **out, const char **what)
 				buf_puts(&b, in_class ? "\\s\\x{85}" : "[\\s\\x{85}]");
 			else if (s[at + 1] == 'S')
 				buf_puts(&b, "[^\\s\\x{85}]");
+			else if (k > 6 && strchr("pP", s[at + 1]) && s[at + 3] != '^')
+				/* a name longer than a category is a script, which is another property for
+				 * PCRE2 unless it is named */
+				buf_printf(&b, "\\%c{sc:%.*s", s[at + 1], (int)k - 3, s + at + 3);
 			else
 				buf_put(&b, s + at, k);
 			at += k - 1;
@@ -152,6 +164,6 @@ int pretok_translate(const char *s, size_t n, char **out, const char **what)
 		buf_fini(&b);
 		return INFER_EUNSUP;
 	}
-	*out = b.at || b.bad ? buf_take(&b, NULL) : NULL;
+	*out = buf_take(&b, NULL);
 	return *out ? INFER_OK : INFER_ENOMEM;
 }
