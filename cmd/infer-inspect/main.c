@@ -122,6 +122,8 @@ static int run_on(const struct subject *s, const struct inspect_opts *o, infer_f
 {
 	struct buf out;
 
+	for (int i = 0; i < (s->pair ? 2 : o->stats); i++) /* values are read */
+		TRY(infer_file_gather(files[i], err));
 	buf_init(&out, MEM_BASE);
 	int rc = s->text   ? s->text(&out, o, words, differs, err)
 	         : s->pair ? s->pair(&out, o, files[0], files[1], differs, err)

@@ -159,6 +159,7 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
                 int64_t first, int64_t rows, int32_t *slot, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
+	const void *const *parts = file_parts(m->file, t);
 
 	if (*slot >= 0)
 		return twice(t, err);
@@ -167,8 +168,9 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
 	TRY(take_aux(m, t, !vector, &w->scale, err));
 	const void **at = (const void **)w->at;
 	for (int64_t i = 0; i < t->ne[2]; i++)
-		at[i] = (const unsigned char *)t->data +
-		        (size_t)(i * t->ne[1] + first) * w->row_bytes;
+		at[i] = parts ? (const unsigned char *)parts[i] + (size_t)first * w->row_bytes
+		              : (const unsigned char *)t->data +
+		                        (size_t)(i * t->ne[1] + first) * w->row_bytes;
 	if (vector) {
 		must(type->block == 1);
 		w->ne[0] = rows;

@@ -196,6 +196,8 @@ void file_drop(struct infer_file *f)
 	file_meta_fini(&f->meta);
 	mem_free(f->tensors);
 	map_fini(&f->tensor_map);
+	if (f->gathered)
+		os_release(f->gathered, f->gathered_bytes);
 	*f = (struct infer_file){ .format = f->format, .path = f->path, .watch = f->watch };
 }
 
@@ -388,24 +390,42 @@ int infer_file_check_unchanged(const infer_file *f, infer_error *err)
 	return INFER_OK;
 }
 
-/* The byte of a tensor where a value begins that is not finite; SIZE_MAX: all are.  done: bytes of the
- * tensors before it. */
-static size_t find_bad(const struct infer_tensor *t, const struct infer_watch *w, uint64_t done,
-                       uint64_t all)
+/* The byte of n elements where a value begins that is not finite; SIZE_MAX: all are.  done: bytes before
+ * them. */
+static size_t find_bad(const struct infer_tensor *t, const void *data, size_t n,
+                       const struct infer_watch *w, uint64_t done, uint64_t all)
 {
 	const struct infer_type_info *info = infer_type_info(t->type);
-	size_t n = (size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3],
-	       blocks = n / (size_t)info->block, most = WATCHED / (size_t)info->block_bytes;
+	size_t blocks = n / (size_t)info->block, most = WATCHED / (size_t)info->block_bytes;
 
 	for (size_t i = 0, k; i < blocks; i += k) {
 		size_t from = i * (size_t)info->block_bytes, at;
 
 		k = blocks - i < most ? blocks - i : most;
-		at = type_find_bad(t->type, (const unsigned char *)t->data + from,
+		at = type_find_bad(t->type, (const unsigned char *)data + from,
 		                   k * (size_t)info->block);
 		if (at != SIZE_MAX)
 			return from + at;
 		file_tell(w, done + from + k * (size_t)info->block_bytes, all);
+	}
+	return SIZE_MAX;
+}
+
+/* The same of a whole tensor. */
+static size_t find_bad_of(const struct infer_file *f, const struct infer_tensor *t,
+                          const struct infer_watch *w, uint64_t done, uint64_t all)
+{
+	const void *const *parts = file_parts(f, t);
+	int64_t mats = parts ? t->ne[2] : 1;
+	size_t n = (size_t)t->ne[0] * (size_t)t->ne[1] * (size_t)t->ne[2] * (size_t)t->ne[3] /
+	           (size_t)mats,
+	       each = t->bytes / (size_t)mats;
+
+	for (int64_t i = 0; i < mats; i++) {
+		size_t at =
+			find_bad(t, parts ? parts[i] : t->data, n, w, done + (size_t)i * each, all);
+		if (at != SIZE_MAX)
+			return (size_t)i * each + at;
 	}
 	return SIZE_MAX;
 }
@@ -420,8 +440,8 @@ int infer_file_check_finite(const infer_file *f, const struct infer_watch *w, in
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
 		const char *path = f->shards[t->shard].path;
-		int is_copy = file_is_copy(f, t);
-		size_t at = find_bad(t, w, done, all);
+		int apart = file_parts(f, t) != NULL, is_copy = file_is_copy(f, t);
+		size_t at = find_bad_of(f, t, w, done, all);
 
 		done += t->bytes;
 		if (at != SIZE_MAX)
@@ -430,8 +450,10 @@ int infer_file_check_finite(const infer_file *f, const struct infer_watch *w, in
 			               file_label(path ? path : f->path),
 			               file_quote(name, t->name.at, t->name.len),
 			               infer_type_info(t->type)->name,
-			               is_copy ? at : (size_t)t->offset + at,
-			               is_copy ? " of its copy" : "");
+			               apart || is_copy ? at : (size_t)t->offset + at,
+			               apart     ? " of its matrices"
+			               : is_copy ? " of its copy"
+			                         : "");
 	}
 	return INFER_OK;
 }

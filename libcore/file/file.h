@@ -51,9 +51,14 @@ struct infer_file {
 	uint32_t n_tensors, cap_tensors;
 	struct map tensor_map; /* name -> index */
 	uint32_t version;
-	uint64_t alignment;       /* GGUF only: of the first shard */
-	void *own;                /* of the format, which frees it in close */
-	uint64_t private_bytes;   /* of tensors that are copies, not in a shard */
+	uint64_t alignment;     /* GGUF only: of the first shard */
+	void *own;              /* of the format, which frees it in close */
+	uint64_t private_bytes; /* of tensors that are copies, not in a shard */
+	/* [n_tensors] the ne[2] matrices of each tensor whose data is NULL; NULL: there is none; of the
+	 * format */
+	const void *const *const *parts;
+	void *gathered; /* of infer_file_gather */
+	size_t gathered_bytes;
 	const char *const *notes; /* [n_notes] sentences about how it was opened, for -v */
 	int n_notes;
 	const struct infer_watch *watch; /* while it is opened; may be NULL */
@@ -92,12 +97,22 @@ static inline void file_tell(const struct infer_watch *w, uint64_t done, uint64_
 	if (w && w->fn)
 		w->fn(w->user, done, all);
 }
+/* The matrices of t, if they are apart; else NULL. */
+static inline const void *const *file_parts(const struct infer_file *f,
+                                            const struct infer_tensor *t)
+{
+	return t->data || !f->parts ? NULL : f->parts[t - f->tensors];
+}
+/* Bytes [from, from + n) of the data of t: where they are, or copied to room if they are in several
+ * matrices that are apart. */
+const void *file_span(const struct infer_file *f, const struct infer_tensor *t, size_t from,
+                      size_t n, void *room);
 /* True if the data of t is a copy in private memory, not that of its shard as it is on disk. */
 static inline int file_is_copy(const struct infer_file *f, const struct infer_tensor *t)
 {
 	const struct file_shard *s = &f->shards[t->shard];
 
-	return s->own || (const unsigned char *)t->data != s->at + t->offset;
+	return s->own || (t->data && (const unsigned char *)t->data != s->at + t->offset);
 }
 /* Unmap it; a large mapping is taken down on several cores. */
 void file_unmap(struct os_file *f);

@@ -14,9 +14,22 @@ static void want_samples(const struct infer_file *f)
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
 		const struct infer_tensor *t = &f->tensors[i];
 
-		if (t->bytes > SAMPLE && !file_is_copy(f, t))
+		if (t->bytes > SAMPLE && t->data && !file_is_copy(f, t))
 			os_file_want(&f->shards[t->shard].map, t->offset + (t->bytes - SAMPLE) / 2,
 			             SAMPLE);
+	}
+}
+
+/* The same bytes of a tensor whose matrices are apart. */
+static void add_parts(struct sha256 *s, const struct infer_tensor *t, const void *const *parts,
+                      size_t from, size_t n)
+{
+	size_t each = t->bytes / (size_t)t->ne[2];
+
+	for (size_t k; n; from += k, n -= k) {
+		size_t at = from % each;
+		k = n < each - at ? n : each - at;
+		sha256_add(s, (const unsigned char *)parts[from / each] + at, k);
 	}
 }
 
@@ -29,6 +42,10 @@ static void add_sample(struct sha256 *s, const struct infer_file *f, const struc
 	size_t n = t->bytes < SAMPLE ? t->bytes : SAMPLE, from = (t->bytes - n) / 2, got = 0;
 	unsigned char piece[SAMPLE];
 
+	if (file_parts(f, t)) {
+		add_parts(s, t, file_parts(f, t), from, n);
+		return;
+	}
 	if (shard->path && !file_is_copy(f, t))
 		(void)os_file_read(&shard->map, shard->path, t->offset + from, piece, n, &got,
 		                   NULL);

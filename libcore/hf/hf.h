@@ -41,31 +41,35 @@ enum { HF_DENSE = 2 };
 struct hf_dir {
 	struct infer_file *f; /* its shards: the texts, then the safetensors files */
 	const char *path;
-	struct arena arena;                                       /* what has to outlive the opening */
-	struct arena brief;                                       /* freed at its end */
+	struct arena arena; /* what has to outlive the opening */
+	struct arena brief; /* freed at its end */
 	const struct json *config, *generation, *tokenizer_config; /* in `brief`; NULL: absent */
-	struct hf_text tokenizer, sentencepiece;                   /* tokenizer.json, tokenizer.model */
-	struct hf_text special_tokens, added_tokens;               /* special_tokens_map.json, added_tokens.json */
-	uint32_t unknown; /* 1 + the id of the unknown token in a unigram tokenizer.model; 0: none */
-	struct hf_text added, post_processor; /* these members of tokenizer.json: JSON texts, or {NULL} */
-	struct hf_text vocab, merges;                              /* vocab.json, vocab.txt; merges.txt */
-	struct hf_text template;                                   /* chat_template.jinja */
-	struct hf_text template_json;                              /* chat_template.json */
-	struct hf_text *more_templates;                            /* additional_chat_templates/NAME.jinja */
+	struct hf_text tokenizer, sentencepiece; /* tokenizer.json, tokenizer.model */
+	struct hf_text special_tokens,
+		added_tokens; /* special_tokens_map.json, added_tokens.json */
+	uint32_t
+		unknown; /* 1 + the id of the unknown token in a unigram tokenizer.model; 0: none */
+	struct hf_text added,
+		post_processor;         /* these members of tokenizer.json: JSON texts, or {NULL} */
+	struct hf_text vocab, merges;   /* vocab.json, vocab.txt; merges.txt */
+	struct hf_text template;        /* chat_template.jinja */
+	struct hf_text template_json;   /* chat_template.json */
+	struct hf_text *more_templates; /* additional_chat_templates/NAME.jinja */
 	int n_more;
-	const struct json *text_config; /* the part of config that describes the text model; else config */
+	const struct json
+		*text_config; /* the part of config that describes the text model; else config */
 	const struct arch *arch;
 	const struct arch_hparam *hparam; /* what the keys come to; in `brief` */
-	struct safetensors raw;  /* all tensors of all shards, by their own names */
-	struct gguf_write *keys; /* the metadata so far, in the order of the file */
-	uint64_t private_bytes;  /* of tensors that were copied */
-	void *copies;            /* [copies_bytes] of os_reserve: those tensors; NULL: there are none */
+	struct safetensors raw;           /* all tensors of all shards, by their own names */
+	struct gguf_write *keys;          /* the metadata so far, in the order of the file */
+	uint64_t private_bytes;           /* of tensors that were copied */
+	void *copies; /* [copies_bytes] of os_reserve: those tensors; NULL: there are none */
 	size_t copies_bytes;
-	struct hf_made made[3];  /* by hf_keys; the first tensors of the file */
+	struct hf_made made[3]; /* by hf_keys; the first tensors of the file */
 	int n_made;
 	struct safetensors dense[HF_DENSE]; /* of hf_dense */
 	int n_dense;
-	const char **notes;      /* of hf_note */
+	const char **notes; /* of hf_note */
 	int n_notes;
 	struct buf head; /* the metadata as the bytes of a GGUF file, which f->meta points to */
 };
@@ -76,7 +80,8 @@ struct hf_dir {
 int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_error *err);
 /* Parse a text into d->brief; *v is NULL if there is none.  For texts of which a tree is small:
  * INFER_EFORMAT for more than 300,000 values */
-int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **v, infer_error *err);
+int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **v,
+                 infer_error *err);
 /* The names of the files in a folder of d ("": d itself), sorted, in d->brief; *n is 0 if there is no
  * such folder. */
 int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int *n,

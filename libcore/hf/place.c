@@ -101,6 +101,7 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	t.offset = s->offset + (at ? (uint64_t)(at - s->data) : 0);
 	t.bytes = bytes_of(h);
 	t.data = at ? at : h->to;
+	k->parts[k->d->f->n_tensors] = h->apart;
 	if (file_tensor_add(k->d->f, &t))
 		return hf_no_memory(k, err);
 	return INFER_OK;
@@ -126,23 +127,47 @@ static int add_made(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
+/* Experts of one type are used where they are. */
+static int set_apart(struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	size_t size = safetensors_dtype_bytes(h->from[0]->dtype);
+	const void **parts;
+
+	if (h->how != T_STACK || size != (h->type == INFER_F32 ? 4 : 2))
+		return INFER_OK;
+	for (int64_t i = 0; i < h->n_from; i++)
+		if ((uintptr_t)h->from[i]->data % size)
+			return INFER_OK;
+	parts = arena_alloc(&k->d->arena, (size_t)h->n_from, sizeof *parts);
+	if (!parts)
+		return hf_no_memory(k, err);
+	for (int64_t i = 0; i < h->n_from; i++)
+		parts[i] = h->from[i]->data;
+	h->apart = parts;
+	return INFER_OK;
+}
+
 int hf_place_tensors(struct hf_making *k, infer_error *err)
 {
 	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
 	int64_t n = 0;
 
-	if (!copies)
+	k->parts = arena_alloc(&k->d->arena, (size_t)(k->n + k->d->n_made), sizeof *k->parts);
+	if (!copies || !k->parts)
 		return hf_no_memory(k, err);
-	for (int64_t i = 0; i < k->n; i++)
+	for (int64_t i = 0; i < k->n; i++) {
 		TRY(check_experts(k, k->at[i], err));
+		TRY(set_apart(k, k->at[i], err));
+	}
 	TRY(check_all(k, err));
 	TRY(add_made(k, err));
 	for (int64_t i = 0; i < k->n; i++)
-		if (!hf_rows_in_place(k->at[i]))
+		if (!hf_rows_in_place(k->at[i]) && !k->at[i]->apart)
 			copies[n++] = k->at[i];
 	TRY(reserve(k, copies, n, err));
 	for (int64_t i = 0; i < k->n; i++)
 		TRY(add_to_file(k, k->at[i], err));
+	k->d->f->parts = k->parts;
 	hf_rows_make(copies, n);
 	return hf_note_tensors(k, err);
 }

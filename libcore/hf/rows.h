@@ -31,6 +31,8 @@ struct hf_rows {
 	enum arch_transform how;
 	struct hf_heads heads;
 	unsigned char *to;
+	const void *const
+		*apart;       /* [mats] matrices that are used where they are; NULL: to be copied */
 	int64_t end;          /* of hf_rows_make: pieces of work up to its last */
 	_Atomic int64_t left; /* and those of its own that are not done */
 };

@@ -24,7 +24,8 @@ struct hf_making {
 	int ranks;                        /* it has a head that scores texts */
 	struct hf_rows **at;              /* [n], in the order of the file */
 	int64_t n;
-	struct map map; /* name of GGUF -> index */
+	const void *const **parts; /* [tensors of the file] of struct infer_file */
+	struct map map;            /* name of GGUF -> index */
 	int left[LEAVES];
 };
 /* The name of a tensor as the rows of its architecture have it: without the parts that wrappers add, in

@@ -82,8 +82,8 @@ static struct probe_memory file_memory(const infer_file *f)
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
 		const unsigned char *at = t->data;
-		/* copies lie anywhere, but a compressed file lies in one piece */
-		if (file_is_copy(f, t) && !f->shards[t->shard].own)
+		/* experts that are apart have none; copies lie anywhere, but a compressed file lies in one piece */
+		if (!at || (file_is_copy(f, t) && !f->shards[t->shard].own))
 			continue;
 		if (shard < 0)
 			shard = t->shard;

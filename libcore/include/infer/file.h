@@ -33,7 +33,9 @@ struct infer_tensor {
 	int shard;       /* the index of the file in a split model, from 0 */
 	uint64_t offset; /* of its first byte, from the start of that shard */
 	uint64_t bytes;
-	const void *data; /* in the mapping, or a copy in memory (infer_file_info.private_bytes) */
+	/* in the mapping, or a copy in memory (infer_file_info.private_bytes); NULL: its ne[2] matrices
+	 * are apart, as experts of a checkpoint are (infer_file_gather) */
+	const void *data;
 	/* its auxiliary tensors by enum infer_aux, which are also in the table; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
 	const struct infer_tensor *of; /* the tensor that this one belongs to; NULL: none */
@@ -78,6 +80,11 @@ int infer_file_open_watched(infer_file **out, const char *path, const struct inf
 int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
                           infer_error *err);
 void infer_file_close(infer_file **f);
+
+/* Copy the matrices of every tensor whose data is NULL into one piece, in private memory, before f is
+ * shared.  A model computes without this; what reads weights by itself needs it.
+ * INFER_ENOMEM: also if more is needed than memory is available */
+int infer_file_gather(infer_file *f, infer_error *err);
 
 const char *infer_file_path(const infer_file *f); /* of the first shard */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);

@@ -455,6 +455,7 @@ static void compare_case(const char *of, const char *gguf, const char *config)
 		write_tensors(1 + (int)(strlen(of) % 2), bf16);
 		if (infer_file_open(&have, dir, &err))
 			fail_msg("%s: %s", of, err.message);
+		assert_int_equal(infer_file_gather(have, &err), INFER_OK);
 		compare(of, cls, want, have, bf16);
 		infer_file_close(&have);
 	}
