@@ -73,8 +73,8 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
  * any. */
 static int replace_infinity(struct hf_dir *d, const char **at, size_t *n, infer_error *err)
 {
-	static const char word[] = "Infinity", instead[] = "{\"__float__\":\"Infinity\"}";
-	enum { WORD = sizeof word - 1, INSTEAD = sizeof instead - 1 };
+	static const char word[] = "Infinity", before[] = "{\"__float__\":\"", after[] = "\"}";
+	enum { WORD = sizeof word - 1, MORE = sizeof before + sizeof after };
 	const char *from = *at, *end = from + *n;
 	size_t found = 0;
 
@@ -82,17 +82,19 @@ static int replace_infinity(struct hf_dir *d, const char **at, size_t *n, infer_
 		found++;
 	if (!found)
 		return INFER_OK;
-	char *copy = arena_raw(&d->brief, *n + found * INSTEAD), *to = copy;
+	char *copy = arena_raw(&d->brief, *n + found * MORE), *to = copy;
 	if (!copy)
 		return no_memory(d, err);
 	for (int in_string = 0; from < end;) {
-		if (!in_string && end - from >= WORD && !memcmp(from, word, WORD)) {
-			memcpy(to, instead, INSTEAD);
-			to += INSTEAD;
-			from += WORD;
+		size_t sign = *from == '-', left = (size_t)(end - from);
+		if (!in_string && left >= WORD + sign && !memcmp(from + sign, word, WORD)) {
+			to = stpcpy(to, before);
+			to = mempcpy(to, from, WORD + sign);
+			to = stpcpy(to, after);
+			from += WORD + sign;
 			continue;
 		}
-		if (in_string && *from == '\\' && end - from > 1)
+		if (in_string && *from == '\\' && left > 1)
 			*to++ = *from++;
 		else if (*from == '"')
 			in_string = !in_string;
@@ -272,9 +274,11 @@ static int read_texts(struct hf_dir *d, infer_error *err)
 /* Fail for a vocabulary in a form that is not read.  INFER_OK: there is none. */
 static int refuse_vocabulary(struct hf_dir *d, infer_error *err)
 {
-	static const char *const forms[] = { "vocab.json", "vocab.txt", "merges.txt", "vocab.bpe",
-		                             "tekken.json", ".tiktoken", "spiece.model",
-		                             "spm.model", "sentencepiece.bpe.model" };
+	static const char *const forms[] = { "vocab.json",     "vocab.txt",
+		                             "merges.txt",     "vocab.bpe",
+		                             "tekken.json",    ".tiktoken",
+		                             "tiktoken.model", "spiece.model",
+		                             "spm.model",      "sentencepiece.bpe.model" };
 	const char *const *names;
 	int n;
 

@@ -319,8 +319,10 @@ static const struct {
 
 static void test_members(void **state)
 {
-	static const char *const values[] = { "-1", "4294967296", "1e308", "\"x\"",
-		                              "[]", "{}",         "true",  "9223372036854775807" };
+	static const char *const values[] = {
+		"-1",   "4294967296",          "1e308",    "\"x\"",    "[]", "{}",
+		"true", "9223372036854775807", "Infinity", "-Infinity"
+	};
 	char a[128], b[128];
 
 	(void)state;

@@ -268,7 +268,8 @@ static void test_quantised(void **state)
 static void test_vocabularies(void **state)
 {
 	static const char *const names[] = { "vocab.json",  "merges.txt",    "vocab.txt",
-		                             "tekken.json", "qwen.tiktoken", "spiece.model" };
+		                             "tekken.json", "qwen.tiktoken", "tiktoken.model",
+		                             "spiece.model" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
