@@ -407,7 +407,6 @@ static int run(struct run *r, infer_error *err)
 		TRY(eval_check(o, r->in, err));
 	sig_mapped(r->in);
 	TRY(infer_file_open_watched(&r->file, r->in, &model_watch, err));
-	TRY(infer_file_gather(r->file, err));
 	infer_file_info(r->file, &info);
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);

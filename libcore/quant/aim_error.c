@@ -1,6 +1,7 @@
 /* quant/aim_error.c - the squared errors of the types that a tensor may have. */
 #include "base/err.h"
 #include "base/num.h"
+#include "file/file.h"
 #include "quant/aim.h"
 #include "type/type.h"
 
@@ -19,9 +20,10 @@ static const uint8_t tried[] = {
 
 struct scratch {
 	float x[PIECE], w[PIECE], cost[PIECE];
-	unsigned char out[PIECE * sizeof(float)];
+	unsigned char out[PIECE * sizeof(float)], in[PIECE * sizeof(float)];
 };
 struct work {
+	const infer_file *in;
 	const struct aim_tensor *t;
 	int type, how;
 	uint64_t pieces, taken; /* of the tensor; of those: looked at */
@@ -58,7 +60,8 @@ static void on_piece(void *user, int64_t i, int worker)
 	size_t n = (size_t)num_min(PIECE, (int64_t)(all - at));
 	double sum = 0;
 
-	from->decode(s->x, (const char *)in->data + bytes_of(in->type, at),
+	from->decode(s->x,
+	             file_span(k->in, in, bytes_of(in->type, at), bytes_of(in->type, n), s->in),
 	             n / (size_t)from->info.block);
 	aim_columns(s->cost, k->t, at, n);
 	for (size_t j = 0; j < n; j++)
@@ -153,7 +156,7 @@ static int one(struct aim *a, struct work *k, struct aim_tensor *t, const struct
 
 int aim_errors(struct aim *a, infer_error *err)
 {
-	struct work k = { 0 };
+	struct work k = { .in = a->in };
 	struct mix m;
 	int rc;
 

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "base/os.h"
+#include "file/file.h"
 #include "quant/aim.h"
 #include "quant/eval.h"
 #include "type/type.h"
@@ -17,6 +18,7 @@ enum { PIECE = 1 << 14, ALIGN = 64 };
 
 struct scratch {
 	float x[PIECE], w[PIECE];
+	unsigned char in[PIECE * sizeof(float)];
 };
 struct aim_probe {
 	struct aim *a;
@@ -91,7 +93,9 @@ static void on_piece(void *user, int64_t i, int worker)
 	uint64_t at = (uint64_t)i * PIECE;
 	size_t n = (size_t)num_min(PIECE, (int64_t)(quant_elements(in) - at));
 
-	from->decode(s->x, (const char *)in->data + type_row_bytes(in->type, (int64_t)at),
+	from->decode(s->x,
+	             file_span(p->a->in, in, type_row_bytes(in->type, (int64_t)at),
+	                       type_row_bytes(in->type, (int64_t)n), s->in),
 	             n / (size_t)from->info.block);
 	const float *importance = NULL;
 
@@ -106,6 +110,14 @@ static void on_piece(void *user, int64_t i, int worker)
 	            importance, n / (size_t)to->info.block, p->a->how);
 }
 
+static void copy_tensor(unsigned char *to, const infer_file *f, const struct infer_tensor *t)
+{
+	const void *at = file_span(f, t, 0, t->bytes, to);
+
+	if (at != to)
+		memcpy(to, at, t->bytes);
+}
+
 static void fill(struct aim_probe *p)
 {
 	struct aim *a = p->a;
@@ -116,7 +128,7 @@ static void fill(struct aim_probe *p)
 		const struct quant_tensor *q = &p->plan.tensors[i];
 
 		if (q->type == q->in->type)
-			memcpy(p->image + q->at, q->in->data, q->in->bytes);
+			copy_tensor(p->image + q->at, a->in, q->in);
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		p->t = &a->t[i];

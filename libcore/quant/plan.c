@@ -190,10 +190,6 @@ static int add_tensors(infer_quant *q, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "no memory for the tensors");
 	for (uint64_t i = 0; i < q->n; i++) {
 		const struct infer_tensor *in = infer_file_tensor_at(q->in, i);
-		if (!in->data)
-			return err_set(err, INFER_EINVAL,
-			               "tensor %.*s: not in one piece: infer_file_gather",
-			               (int)in->name.len, in->name.at);
 
 		q->tensors[i] = (struct quant_tensor){ .in = in,
 			                               .type = (uint8_t)in->type,

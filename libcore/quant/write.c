@@ -78,12 +78,21 @@ static void columns(float *w, const struct quant_tensor *t, uint64_t from, size_
 	}
 }
 
+/* Elements [from, from + n) of the input. */
+static const void *read_source(const struct work *k, struct scratch *s, uint64_t from, size_t n)
+{
+	const struct infer_tensor *in = k->t->in;
+
+	return file_span(k->q->in, in, write_bytes(in->type, from), write_bytes(in->type, n),
+	                 s->in);
+}
+
 /* The bytes of elements [from, from + n) as they are in the file; NULL: one is not finite. */
 static const void *convert(struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
 	const struct quant_tensor *t = k->t;
 	const struct type *in = type_get(t->in->type), *out = type_get(t->type);
-	const char *src = (const char *)t->in->data + write_bytes(t->in->type, from);
+	const void *src = read_source(k, s, from, n);
 	const float *importance = NULL;
 
 	if (t->type == t->in->type) {
@@ -117,8 +126,7 @@ static struct error_sum compare(const struct work *k, struct scratch *s, uint64_
 
 	if (k->t->type == k->t->in->type)
 		return sum;
-	in->decode(s->x, (const char *)k->t->in->data + write_bytes(k->t->in->type, from),
-	           n / (size_t)in->info.block);
+	in->decode(s->x, read_source(k, s, from, n), n / (size_t)in->info.block);
 	out->decode(s->w, s->back, n / (size_t)out->info.block);
 	for (size_t i = 0; i < n; i++) {
 		double x = (double)s->x[i], e = (double)s->w[i] - x;
@@ -159,7 +167,7 @@ static void pages(const struct work *k, uint64_t from, uint64_t to)
 	size_t page = os_page(), a = write_bytes(in->type, from), b = write_bytes(in->type, to);
 	size_t at = (size_t)(in->offset + a), end = (size_t)(in->offset + b);
 
-	if (!s->map.at || file_is_copy(k->q->in, in))
+	if (!s->map.at || !in->data || file_is_copy(k->q->in, in))
 		return;
 	at = num_round_up(at, page);
 	end = end / page * page;

@@ -12,6 +12,7 @@ enum { WRITE_PIECE = 1 << 16, WRITE_STEP = 32 };
 struct scratch {
 	float x[WRITE_PIECE], w[WRITE_PIECE];
 	unsigned char out[WRITE_PIECE * sizeof(float)], back[WRITE_PIECE * sizeof(float)];
+	unsigned char in[WRITE_PIECE * sizeof(float)]; /* of matrices that are apart */
 };
 struct error_sum {
 	double error, square;

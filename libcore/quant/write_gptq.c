@@ -1,6 +1,7 @@
 /* quant/write_gptq.c - tensors that are rounded by GPTQ, some rows at a time by each thread. */
 #include "base/err.h"
 #include "base/num.h"
+#include "file/file.h"
 #include "quant/gptq.h"
 #include "quant/write.h"
 #include "type/type.h"
@@ -114,7 +115,10 @@ static void rows(void *user, int64_t i, int worker)
 
 		if (from >= k->to)
 			break;
-		type->decode(w, (const char *)in->data + write_bytes(in->type, from),
+		/* a row is in one matrix */
+		type->decode(w,
+		             file_span(k->q->in, in, write_bytes(in->type, from),
+		                       write_bytes(in->type, (uint64_t)h->k), NULL),
 		             (size_t)(h->k / type->info.block));
 		if (atomic_load(&k->bad) < from || atomic_load(&k->errnum) ||
 		    !write_finite(k, w, from, (size_t)h->k))
