@@ -1,12 +1,12 @@
-/* hf/classes.c - the class of a checkpoint: its architecture, the part of config.json that describes the text
- * model, and what the class means by members that are left out. */
+/* hf/classes.c - find the architecture of a checkpoint's class and the part of config.json for the text model, and add
+ * the defaults of the class for missing members. */
 #include "hf/keys.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-/* Names that older checkpoints, and those of others, have for a class. */
+/* Other names of classes in published checkpoints. */
 static const struct {
 	const char *name, *class_name;
 } aliases[] = {
@@ -14,8 +14,8 @@ static const struct {
 	{ "LFM2ForCausalLM", "Lfm2ForCausalLM" },
 };
 
-/* Classes of models for text and more, of which the text is run: text_config is of this model_type.  The first row of a
- * class is for a text_config that has none. */
+/* Multimodal classes; only their text model runs.  type: model_type of text_config.  The first row of a class is used if
+ * text_config has no model_type. */
 static const struct wrapper {
 	const char *name, *type, *gguf;
 } wrappers[] = {
@@ -32,7 +32,7 @@ static const struct wrapper {
 	{ "LlavaForConditionalGeneration", "mistral", "llama" },
 };
 
-/* Members of the whole of such a model that are not about its text. */
+/* Members of a multimodal config.json that do not change the text model. */
 static const char *const beside[] = {
 	"text_config",
 	"vision_config",
@@ -66,7 +66,7 @@ static const char *const beside[] = {
 	"language_model_only",
 };
 
-/* Members without which the message is clearer than what the class would mean. */
+/* Members that must be there: a message that names them is clearer than tensors that do not fit a default. */
 static const char *const sizes[] = {
 	"hidden_size",
 	"num_hidden_layers",
@@ -110,7 +110,7 @@ static int has_member(const struct json *o, const char *names)
 	return 0;
 }
 
-/* True if config.json says, by any of its names, in its place or in the parameters of the rotation, what a member says. */
+/* True if config.json has the member under any of its names, at the top or in the RoPE parameters. */
 static int is_said(const struct json *config, const char *name, size_t n)
 {
 	static const char *const ropes[] = { "rope_parameters", "rope_scaling" };
@@ -156,7 +156,7 @@ static struct json value_of(const char *text, size_t n)
 	return v;
 }
 
-/* LFM 2 once listed the layers that attend, and layer_types as newer versions have it follows. */
+/* Append layer_types made from full_attn_idxs, which older LFM 2 configs have instead. */
 static void append_kinds(struct hf_dir *d, struct json *all, const struct json *text)
 {
 	static const char name[] = "layer_types";
@@ -178,7 +178,7 @@ static void append_kinds(struct hf_dir *d, struct json *all, const struct json *
 		append(&d->brief, all, kinds, name, sizeof name - 1);
 }
 
-/* text, and behind its members the defaults of its class for those that are missing. */
+/* Return a copy of `text` with the defaults of its class appended for missing members. */
 static const struct json *complete(struct hf_dir *d, const struct json *text, const char *members,
                                    int with_sizes)
 {
@@ -216,7 +216,7 @@ static const struct wrapper *find_wrapper(const struct json *name, const struct 
 	return NULL;
 }
 
-/* The class of text alone would read such a member. */
+/* True if a text model reads the member. */
 static int is_of_text(const struct json *v)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++)
@@ -235,7 +235,7 @@ static int is_harmless(const struct json *v)
 	return 0;
 }
 
-/* Members beside text_config: known not to be about the text, or the same as in text_config. */
+/* Check the members next to text_config: each must be without effect on the text model, or be in text_config too. */
 static int check_beside(struct hf_dir *d, const struct json *text, infer_error *err)
 {
 	json_each(v, d->config) {
@@ -264,7 +264,7 @@ static int fail_class(struct hf_dir *d, const struct json *name, infer_error *er
 	               json_str(name));
 }
 
-/* The text of a model for text and more. */
+/* Select the text model of a multimodal config.json. */
 static int take_text(struct hf_dir *d, const struct json *name, infer_error *err)
 {
 	const struct json *text = json_get(d->config, "text_config");

@@ -1,5 +1,5 @@
-/* hf/keys.c - config.json to the keys of a GGUF file: those that the public converter writes, with its types.
- * arch/keys_hf.c answers what a member means; this file says which key is written where. */
+/* hf/keys.c - convert config.json to the keys of a GGUF file: the keys that the public converter writes, with its
+ * types.  arch/keys_hf.c reads the values; the table here lists which architecture has which key. */
 #include "hf/keys.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -15,8 +15,8 @@
 #define ENCODERS "bert nomic-bert modern-bert"
 #define SLIDING "gemma3 gemma-embedding gemma3n gemma4"
 
-/* In the order of the converter.  only: the architectures whose files have the key; NULL: all.  Keys of which the value is not
- * that of config.json are written by `special`, at the place of their row. */
+/* Rows are in the order of the converter.  only: architectures whose files have the key; NULL: all.  special: writes a key
+ * whose value is not copied from config.json, or several keys. */
 static const struct row {
 	enum arch_key key;
 	enum hf_key_type type;
@@ -111,7 +111,7 @@ static double number(const struct hf_out *o, enum arch_key key)
 	return v;
 }
 
-/* A file of GLM counts the layers that predict further tokens. */
+/* Write the number of layers.  A GLM file includes the layers that predict further tokens. */
 static void put_block_count(struct hf_out *o)
 {
 	hf_put_u32(o, K_BLOCK_COUNT,
@@ -129,7 +129,7 @@ static void put_heads_kv(struct hf_out *o)
 		hf_put_u32(o, K_HEADS_KV, o->h.n_head_kv);
 }
 
-/* All layers have one width, or each its own. */
+/* Write the FFN width: one number, or a list if layers differ. */
 static void put_ff(struct hf_out *o)
 {
 	int same = !json_is_array(member(o, "intermediate_size")) &&
@@ -175,7 +175,7 @@ static void put_rope_context(struct hf_out *o)
 		hf_put_u32(o, K_ROPE_CONTEXT, o->h.rope[0].orig_ctx);
 }
 
-/* Of longrope, as the converter computes it. */
+/* Write the attention factor of longrope, computed as the converter does. */
 static void put_rope_attn(struct hf_out *o)
 {
 	const struct arch_rope *p = &o->h.rope[0];
@@ -229,7 +229,7 @@ static void put_base_swa(struct hf_out *o)
 		hf_put_f32(o, K_ROPE_BASE_SWA, o->h.rope[1].base);
 }
 
-/* A file has the groups that a class leaves unused. */
+/* Write the expert groups, also if there is only one, unless the class ignores several. */
 static void put_groups(struct hf_out *o)
 {
 	static const enum arch_key keys[] = { K_EXPERT_GROUPS, K_EXPERT_GROUPS_USED };
@@ -248,7 +248,7 @@ static void put_gating(struct hf_out *o)
 		hf_put_u32(o, K_EXPERT_GATING, o->h.expert_gating == GATING_SIGMOID ? 2 : 1);
 }
 
-/* The sizes of heads, if config.json says them or its class computes head_dim. */
+/* Write the sizes of heads if config.json has head_dim or its class computes it. */
 static void put_lengths(struct hf_out *o)
 {
 	int made = hf_arch_is(o->d, "nomic-bert") || (hf_arch_is(o->d, "llama") && !o->h.n_expert);
@@ -319,7 +319,8 @@ static void put_norm(struct hf_out *o)
 
 static void put_causal(struct hf_out *o) { hf_put_bool(o, K_CAUSAL, 0); }
 
-/* Names of what a head gives scores for, by their numbers; the two that every config has say nothing. */
+/* Write the labels of a classification head in the order of their numbers.  A list of the two default labels is left
+ * out. */
 static void put_labels(struct hf_out *o)
 {
 	const struct json *all = member(o, "id2label");

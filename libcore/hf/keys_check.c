@@ -1,8 +1,8 @@
-/* hf/keys_check.c - the keys that were written come to the parameters that config.json has.
+/* hf/keys_check.c - check that d->keys give the same parameters as config.json.
  *
- * The converter leaves out some members that change the model.  Those for which a GGUF file has a key are added
- * here, and only if the model would be another one without; a member that no key says is refused by name.  So a
- * directory never becomes a model that its class would not compute. */
+ * The converter omits some members that change the model.  If a GGUF file has a key for such a member, the key is
+ * added here, but only if the parameters would differ without it.  Any other difference is refused by the name of
+ * the member.  So a directory never becomes a model that its class does not compute. */
 #include "hf/keys.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The parameters of the keys so far. */
+/* Read the parameters from the keys that have been written. */
 static int read_back(struct hf_out *o, struct arch_hparam *h, infer_error *err)
 {
 	struct arch_keys k;
@@ -33,13 +33,13 @@ static int read_back(struct hf_out *o, struct arch_hparam *h, infer_error *err)
 	return rc;
 }
 
-/* 0 stands for what follows from the size of a head. */
+/* The attention scale; 0 means 1 / sqrt(head size). */
 static float scale_of(const struct arch_hparam *h)
 {
 	return h->attn_scale != 0 ? h->attn_scale : 1 / sqrtf((float)h->dk);
 }
 
-/* Scales of 0 are 1. */
+/* A scale; 0 means 1. */
 static float factor(float scale) { return scale != 0 ? scale : 1; }
 
 static int is_near(double a, double b) { return fabs(a - b) <= 1e-6 * fabs(a); }
@@ -55,7 +55,8 @@ static int count_sliding(const struct arch_hparam *h)
 
 static int all_slide(const struct arch_hparam *h) { return count_sliding(h) == h->n_layers; }
 
-/* Keys for what differs; returns how many were written.  A window as long as the context hides nothing. */
+/* Append the keys of parameters that differ from o->h; returns their number.  A window that is as long as the context
+ * has no effect and is left out. */
 static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
@@ -80,7 +81,7 @@ static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 	return n;
 }
 
-/* The factor of cos and sin. */
+/* The factor that cos and sin are multiplied by. */
 static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 {
 	double m = p->attn_factor, ratio = (double)h->ctx_train / (double)p->orig_ctx;
@@ -94,7 +95,7 @@ static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 	return m;
 }
 
-/* How frequencies are changed; files of phi3 say longrope by their tensors. */
+/* The kind of scaling.  Files of phi3 have no key for longrope, only its tensors. */
 static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 {
 	if (p->scaling == SCALING_LONGROPE && hf_arch_is(o->d, "phi3"))
@@ -102,7 +103,7 @@ static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 	return p->scaling == SCALING_NONE && p->factor == 1 ? SCALING_LINEAR : p->scaling;
 }
 
-/* The member of config.json that makes the rotation another one; NULL: it is the same. */
+/* The member of config.json that makes RoPE differ; NULL: it is the same. */
 static const char *rope_differs(const struct hf_out *o, const struct arch_hparam *got, int i)
 {
 	const struct arch_rope *p = &o->h.rope[i], *q = &got->rope[i];
@@ -187,7 +188,7 @@ static const struct {
 	FIELD(head_mean, "classifier_pooling"),
 };
 
-/* What is written in two ways and computed alike becomes the same. */
+/* Copy to `got` the parameters that have two representations with the same effect. */
 static void settle(const struct hf_out *o, struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
@@ -207,8 +208,8 @@ static void settle(const struct hf_out *o, struct arch_hparam *got)
 		got->temper_length = h->temper_length;
 	memcpy(got->rope, h->rope, sizeof got->rope);
 	memcpy(got->cut, h->cut, sizeof got->cut); /* of one list */
-	got->first_position = h->first_position;   /* tensors.c leaves rows before it out */
-	got->n_next = h->n_next;                   /* layers that are left out */
+	got->first_position = h->first_position;   /* tensors.c drops the rows before it */
+	got->n_next = h->n_next;                   /* layers that are not run */
 }
 
 static int refuse(const struct hf_out *o, const char *member, infer_error *err)

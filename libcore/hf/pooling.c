@@ -1,4 +1,4 @@
-/* hf/pooling.c - what sentence-transformers adds to a checkpoint: modules.json, a list of what a text goes through. */
+/* hf/pooling.c - read modules.json, the list of steps that sentence-transformers applies to a text. */
 #include "base/err.h"
 #include "hf/keys.h"
 
@@ -21,7 +21,7 @@ static int fail_pooling(const struct hf_dir *d, const char *file, infer_error *e
 	               "one of mean, first token (cls) and last token must be the pooling");
 }
 
-/* One of the ways must be the only one that is on. */
+/* Find the one pooling mode that is on. */
 static int way_of(const struct hf_dir *d, const struct json *config, const char *file, int *way,
                   infer_error *err)
 {
@@ -87,7 +87,7 @@ static int read_pooling(struct hf_dir *d, const struct json *path, infer_error *
 	return INFER_OK;
 }
 
-/* A folder directly in d. */
+/* True if the path names a folder directly in the directory. */
 static int is_folder(const struct json *path)
 {
 	size_t n = json_bytes(path);

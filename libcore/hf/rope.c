@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* The parameters of the layers that see all. */
+/* RoPE parameters of the full-attention layers. */
 static const struct json *rope_of(const struct hf_dir *d)
 {
 	const struct json *r = json_get(d->text_config, "rope_parameters");
@@ -22,7 +22,7 @@ static int is_type(const struct json *rope, const char *type)
 	       (!json_get(rope, "rope_type") && json_equals(json_get(rope, "type"), type));
 }
 
-/* A positive number of the parameters, or of config.json. */
+/* Read a positive number from the RoPE parameters, or else from config.json. */
 static int positive(const struct hf_dir *d, const char *name, double *v, infer_error *err)
 {
 	const struct json *o = json_get(rope_of(d), name);
@@ -34,7 +34,7 @@ static int positive(const struct hf_dir *d, const char *name, double *v, infer_e
 	                                             "key %s: must be a number above 0", name);
 }
 
-/* One factor for slow frequencies, none for fast ones, and between them what is between.  In float32 as the converter
+/* Llama 3 scaling: 1 for short wavelengths, `factor` for long ones, interpolated between.  In float32 as the converter
  * computes it. */
 static int llama3(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
 {
@@ -60,7 +60,7 @@ static int llama3(const struct hf_dir *d, float *out, int64_t n, infer_error *er
 	return INFER_OK;
 }
 
-/* A part of the frequencies; the others stand still. */
+/* Proportional scaling (Gemma 4): only a part of the frequencies rotates; the divisor of the others is 1e30. */
 static int proportional(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
 {
 	double part;

@@ -1,4 +1,4 @@
-/* hf/tied.c - tie_word_embeddings agrees with the tensors: the output matrix is the table of embeddings, or is there. */
+/* hf/tied.c - check tie_word_embeddings against the tensors. */
 #include "hf/keys.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static int same(const struct safetensors_tensor *a, const struct safetensors_ten
 	       !memcmp(a->data, b->data, (size_t)a->bytes);
 }
 
-/* True if the class makes tokens. */
+/* True if the class has an output matrix. */
 static int has_output(const struct hf_dir *d)
 {
 	const struct json *name = json_at(json_get(d->config, "architectures"), 0);
@@ -41,7 +41,7 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
 	const struct safetensors_tensor *table = find(d, "embed_tokens.weight"),
 					*head = find(d, "lm_head.weight");
-	/* beside text_config it is that of the whole model, which counts, but not every writer knows */
+	/* in a multimodal config the top-level member applies, but some writers leave its default there */
 	const struct json *tied = json_get(d->config, "tie_word_embeddings");
 	int is_text = !json_get(d->config, "text_config");
 
@@ -52,7 +52,7 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 		               "key tie_word_embeddings: true, but tensor %.*s is not %.*s",
 		               (int)head->name.len, head->name.at, (int)table->name.len,
 		               table->name.at);
-	/* checkpoints that make vectors of texts are saved without it */
+	/* embedding models are saved without lm_head */
 	if (tied->kind == JSON_FALSE && !head && !embeds)
 		return hf_fail(d, "config.json", INFER_EFORMAT, err,
 		               "key tie_word_embeddings: false, but there is no tensor "

@@ -1,6 +1,6 @@
 /* tests/unit/hf/test_keys.c - config.json gives the keys that the public converter writes: every case of
  * tests/golden/hf/keys.jsonl (scripts/golden-hf-keys.py), every key with its type and value, and the divisors of frequencies.
- * Where it differs, the case is in `ours` with the reason. */
+ * `ours` lists the differences and their reasons. */
 #include "../nth.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static const struct {
 	/* norm_topk_prob is false */
 	{ "case-qwen3moe-not-normed", "qwen3moe.expert_weights_norm", NULL },
 	{ "sparse-qwen3moe", "qwen3moe.expert_weights_norm", NULL },
-	/* longrope in the class of Llama, of which the converter keeps the type alone */
+	/* longrope in a Llama config: the converter writes only its type */
 	{ "llama-longrope", "llama.rope.scaling.original_context_length", NULL },
 	{ "case-llama-longrope", "llama.rope.scaling.original_context_length", NULL },
 	{ "case-dynamic-ntk", NULL, "key type: dynamic is not supported" },
@@ -145,7 +145,7 @@ static int same_element(const infer_file *f, const struct infer_meta *m, uint64_
 	       n == (json_is_bool(want) ? want->kind == JSON_TRUE : want->i);
 }
 
-/* True if the file has the key as [name, type, value] says. */
+/* True if the file has the key with the type and value of [name, type, value]. */
 static int is_there(const infer_file *f, const struct json *key, const char *name)
 {
 	const struct json *v = json_at(key, 2);
