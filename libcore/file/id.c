@@ -20,16 +20,33 @@ static void want_samples(const struct infer_file *f)
 	}
 }
 
-/* The same bytes of a tensor whose matrices are apart. */
-static void add_parts(struct sha256 *s, const struct infer_tensor *t, const void *const *parts,
+/* Add n bytes of a mapping, read from its file as below. */
+static void add_mapped(struct sha256 *s, const struct infer_file *f, const unsigned char *at,
+                       size_t n)
+{
+	unsigned char piece[SAMPLE];
+	size_t got = 0;
+
+	for (int i = 0; i < f->n_shards; i++) {
+		const struct file_shard *shard = &f->shards[i];
+		if (shard->path && !shard->own && at >= shard->at && at < shard->at + shard->bytes)
+			(void)os_file_read(&shard->map, shard->path, (uint64_t)(at - shard->at),
+			                   piece, n, &got, NULL);
+	}
+	sha256_add(s, got == n ? piece : at, n);
+}
+
+/* The sample of a tensor whose matrices are apart. */
+static void add_parts(struct sha256 *s, const struct infer_file *f, const struct infer_tensor *t,
                       size_t from, size_t n)
 {
+	const void *const *parts = file_parts(f, t);
 	size_t each = t->bytes / (size_t)t->ne[2];
 
 	for (size_t k; n; from += k, n -= k) {
 		size_t at = from % each;
 		k = n < each - at ? n : each - at;
-		sha256_add(s, (const unsigned char *)parts[from / each] + at, k);
+		add_mapped(s, f, (const unsigned char *)parts[from / each] + at, k);
 	}
 }
 
@@ -43,7 +60,7 @@ static void add_sample(struct sha256 *s, const struct infer_file *f, const struc
 	unsigned char piece[SAMPLE];
 
 	if (file_parts(f, t)) {
-		add_parts(s, t, file_parts(f, t), from, n);
+		add_parts(s, f, t, from, n);
 		return;
 	}
 	if (shard->path && !file_is_copy(f, t))

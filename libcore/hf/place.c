@@ -127,22 +127,21 @@ static int add_made(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Experts of one type are used where they are. */
+/* Matrices that are as they are, but not one after the other, are used where they are. */
 static int set_apart(struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
-	size_t size = safetensors_dtype_bytes(h->from[0]->dtype);
 	const void **parts;
 
-	if (h->how != T_STACK || size != (h->type == INFER_F32 ? 4 : 2))
+	if (hf_rows_in_place(h) || h->mats < 2 || h->ne[2] != h->mats)
 		return INFER_OK;
-	for (int64_t i = 0; i < h->n_from; i++)
-		if ((uintptr_t)h->from[i]->data % size)
+	for (int64_t i = 0; i < h->mats; i++)
+		if (!hf_rows_matrix(h, i))
 			return INFER_OK;
-	parts = arena_alloc(&k->d->arena, (size_t)h->n_from, sizeof *parts);
+	parts = arena_alloc(&k->d->arena, (size_t)h->mats, sizeof *parts);
 	if (!parts)
 		return hf_no_memory(k, err);
-	for (int64_t i = 0; i < h->n_from; i++)
-		parts[i] = h->from[i]->data;
+	for (int64_t i = 0; i < h->mats; i++)
+		parts[i] = hf_rows_matrix(h, i);
 	h->apart = parts;
 	return INFER_OK;
 }

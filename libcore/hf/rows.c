@@ -142,17 +142,23 @@ static int permutes(enum arch_transform how)
 	       how == T_TILED_NEG_EXP || how == T_TILED_V || how == T_TILED_COLS;
 }
 
-const unsigned char *hf_rows_in_place(const struct hf_rows *h)
+const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i)
 {
-	const struct safetensors_tensor *s = h->from[0];
+	const struct safetensors_tensor *s = h->from[h->n_from > 1 ? i : 0];
 	size_t size = safetensors_dtype_bytes(s->dtype);
-	const unsigned char *at = s->data + (size_t)(h->first * h->src_cols) * size;
+	int64_t row = h->first + (h->n_from > 1 ? 0 : i * h->src_rows);
+	const unsigned char *at = s->data + (size_t)(row * h->src_cols) * size;
 
-	if (h->n_from > 1 || h->turned || h->step != 1 || permutes(h->how) || h->zeros ||
-	    h->how == T_PLUS1 || is_negated_exp(h->how) || size != size_of(h->type) ||
-	    (h->mats > 1 && h->rows != h->src_rows) || (uintptr_t)at % size)
+	if (h->turned || h->step != 1 || permutes(h->how) || h->zeros || h->how == T_PLUS1 ||
+	    is_negated_exp(h->how) || size != size_of(h->type) || (uintptr_t)at % size)
 		return NULL;
 	return at;
+}
+
+const unsigned char *hf_rows_in_place(const struct hf_rows *h)
+{
+	return h->n_from > 1 || (h->mats > 1 && h->rows != h->src_rows) ? NULL
+	                                                                : hf_rows_matrix(h, 0);
 }
 
 /* --- copying */

@@ -36,7 +36,9 @@ struct hf_rows {
 	int64_t end;          /* of hf_rows_make: pieces of work up to its last */
 	_Atomic int64_t left; /* and those of its own that are not done */
 };
-/* The source's data, if it is the tensor as it is; else NULL. */
+/* Where matrix i is in the source, if it is one as it is; else NULL. */
+const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i);
+/* The same of the whole tensor. */
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
 /* enum infer_type that holds every value of a dtype; -1: none, an integer or F64 */
 int hf_type_of(int dtype);

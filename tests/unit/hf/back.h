@@ -47,6 +47,7 @@ static void drop_tensors(void)
 /* what transforms depend on, of config.json */
 struct sizes {
 	int64_t head, nk, nv, dk, dv;
+	int64_t next;  /* layers that predict further tokens */
 	int64_t first; /* rows of the table of positions before the first that counts */
 };
 

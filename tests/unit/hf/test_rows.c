@@ -514,6 +514,8 @@ static void test_joined_experts(void **state)
 	put(both, "BF16", EXPERTS, 2 * FF, EMBD);
 	put(down, "BF16", EXPERTS, EMBD, FF);
 	infer_file *f = open_model(1);
+	assert_non_null(file_parts(f, infer_file_tensor(f, "blk.0.ffn_up_exps.weight")));
+	assert_int_equal(infer_file_gather(f, NULL), INFER_OK);
 	for (int e = 0; e < EXPERTS; e++) {
 		size_t from = (size_t)e * 2 * FF * EMBD, at = (size_t)e * FF * EMBD;
 		check_values(f, "blk.0.ffn_gate_exps.weight", at, both, from, FF * EMBD);

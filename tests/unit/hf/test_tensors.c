@@ -186,6 +186,21 @@ static void write_shard(const char *file, int first, int step, int bf16)
 	free(all);
 }
 
+/* Tensors of layers that predict further tokens, which are left out. */
+static void put_next(int layers, int64_t next)
+{
+	char name[64];
+
+	if (next && !strstr(config, "mistral4"))
+		new_tensor("mtp.fc.weight", 2, 3, 5, 1);
+	for (int i = 0; i < next; i++) {
+		snprintf(name, sizeof name, "model.layers.%d.eh_proj.weight", layers + i);
+		new_tensor(name, 2, 3, 5, 1);
+		snprintf(name, sizeof name, "model.layers.%d.self_attn.q_proj.weight", layers + i);
+		new_tensor(name, 2, 3, 5, 1);
+	}
+}
+
 /* Layers after the model, in folders of their own. */
 static void put_dense(const infer_file *f)
 {
@@ -420,6 +435,10 @@ static void read_config(const char *path, char cls[64], struct sizes *z, int *la
 	assert_non_null(f);
 	config[fread(config, 1, sizeof config - 1, f)] = 0;
 	fclose(f);
+	char *next =
+		strstr(config, "num_nextn_predict_layers\": 0"); /* published models have one */
+	if (next && !strstr(config, "mistral4"))
+		next[sizeof "num_nextn_predict_layers\": 0" - 2] = '1';
 	write_file("config.json", config, strlen(config));
 	arena_init(&a, MEM_BASE);
 	assert_int_equal(jread(&all, &a, config, strlen(config), "config", NULL), INFER_OK);
@@ -432,6 +451,7 @@ static void read_config(const char *path, char cls[64], struct sizes *z, int *la
 	z->nv = whole(all, "linear_num_value_heads");
 	z->dk = whole(all, "linear_key_head_dim");
 	z->dv = whole(all, "linear_value_head_dim");
+	z->next = whole(all, "num_nextn_predict_layers");
 	z->first = strstr(cls, "Roberta") ? whole(all, "pad_token_id") + 1 : 0;
 	*layers = (int)whole(all, "num_hidden_layers");
 	arena_fini(&a);
@@ -450,6 +470,7 @@ static void compare_case(const char *of, const char *gguf, const char *config)
 	read_config(config, cls, &z, &layers);
 	assert_int_equal(infer_file_open(&want, gguf, &err), INFER_OK);
 	put_all(want, cls, layers, &z);
+	put_next(layers, z.next);
 	put_dense(want);
 	for (int bf16 = 1; bf16 >= 0; bf16--) {
 		write_tensors(1 + (int)(strlen(of) % 2), bf16);
