@@ -49,6 +49,27 @@ bytes_of() { cat "$1"/* | wc -c; }
 	fails 3 'spm/tokenizer.model: .*byte [0-9]+: ' infer-run -m spm --no-stdin the
 }
 
+@test "experts, which are tensors of their own in a directory, are used where they are, and written as one" {
+	mkmodel --arch qwen3moe --type bf16 moe.gguf
+	for o in '' --odd '--shards 3'; do
+		# shellcheck disable=SC2086
+		rm -rf moe && mkhf $o moe.gguf moe
+		same "$(digest_of moe.gguf)" "$(digest_of moe)"
+		for t in --copy '--type Q8_0' '--type Q4_0 --method gptq -f text -c 64' '--bpw 9 -f text -c 64'; do
+			head -c 2000 "$TOP/README.md" >text
+			# shellcheck disable=SC2086
+			infer-quant -q $t moe a.gguf && infer-quant -q $t moe.gguf b.gguf
+			infer-inspect diff a.gguf b.gguf >a || :
+			grep -q 'error 0, largest 0$' a
+		done
+		infer-inspect diff moe moe.gguf >a || :
+		grep -q 'error 0, largest 0$' a
+		infer-inspect verify -m moe | grep -q '^finite'
+	done
+	infer-run -v -m moe --no-stdin -n 1 the 2>err >/dev/null
+	! grep -q exps err
+}
+
 @test "records name the directory without a slash at its end, its size and its id, which depends on every file" {
 	infer-run -q -m d/ --no-stdin --seed 1 -n 4 --json the >a
 	same d "$(json run.model.path <a)"

@@ -1,11 +1,11 @@
-/* tests/tools/mkhf.c - write a GGUF file of the llama family as a directory of a Hugging Face checkpoint:
+/* tests/tools/mkhf.c - write a GGUF file of llama or qwen3moe as a directory of a Hugging Face checkpoint:
  * config.json, tokenizer.json or tokenizer.model, and safetensors, as transformers saves them.
  *
  *	mkhf [--shards N] [--odd] IN.gguf DIR
  *
  * --shards N: N safetensors files and their index.  --odd: the header has one byte more, so that no
  * tensor is at a multiple of its element.
- * Tensors must be F32, F16 or BF16; the vocabulary must be a byte-level BPE or
+ * Experts are tensors of their own.  Tensors must be F32, F16 or BF16; the vocabulary must be a byte-level BPE or
  * one of SentencePiece.  Rows of q and k are put
  * back into the order of Hugging Face. */
 #include <stdio.h>
@@ -19,11 +19,21 @@
 
 static const infer_file *in;
 static const char *out_dir;
+static int is_moe; /* qwen3moe; else llama */
 
 static void die(const char *what)
 {
 	fprintf(stderr, "mkhf: %s\n", what);
 	exit(1);
+}
+
+/* The key of the architecture. */
+static const char *own(const char *key)
+{
+	static char all[128];
+
+	snprintf(all, sizeof all, "%s.%s", is_moe ? "qwen3moe" : "llama", key);
+	return all;
 }
 
 static uint64_t number(const char *key, uint64_t otherwise)
@@ -77,32 +87,46 @@ static void end_json(struct jwrite *w, const char *name)
 
 /* ---- config.json and generation_config.json ---- */
 
+static void put_experts(struct jwrite *w)
+{
+	jw_uint(w, "decoder_sparse_step", 1);
+	jw_array(w, "mlp_only_layers");
+	jw_end(w);
+	jw_uint(w, "moe_intermediate_size", number(own("expert_feed_forward_length"), 0));
+	jw_bool(w, "norm_topk_prob", 1);
+	jw_uint(w, "num_experts", number(own("expert_count"), 0));
+	jw_uint(w, "num_experts_per_tok", number(own("expert_used_count"), 0));
+}
+
 static void put_config(struct jwrite *w)
 {
-	uint64_t heads = number("llama.attention.head_count", 1),
-		 embd = number("llama.embedding_length", 0);
+	uint64_t heads = number(own("attention.head_count"), 1),
+		 embd = number(own("embedding_length"), 0);
 	const struct infer_meta *tokens = infer_file_meta(in, "tokenizer.ggml.tokens");
 
 	jw_object(w, NULL);
 	jw_array(w, "architectures");
-	jw_str(w, NULL, "LlamaForCausalLM");
+	jw_str(w, NULL, is_moe ? "Qwen3MoeForCausalLM" : "LlamaForCausalLM");
 	jw_end(w);
 	jw_bool(w, "attention_bias", infer_file_tensor(in, "blk.0.attn_q.bias") != NULL);
 	jw_uint(w, "bos_token_id", number("tokenizer.ggml.bos_token_id", 0));
 	jw_uint(w, "eos_token_id", number("tokenizer.ggml.eos_token_id", 0));
-	jw_uint(w, "head_dim", number("llama.attention.key_length", embd / heads));
+	jw_uint(w, "head_dim", number(own("attention.key_length"), embd / heads));
 	jw_str(w, "hidden_act", "silu");
 	jw_uint(w, "hidden_size", embd);
-	jw_uint(w, "intermediate_size", number("llama.feed_forward_length", 0));
-	jw_uint(w, "max_position_embeddings", number("llama.context_length", 0));
-	jw_bool(w, "mlp_bias", 0);
-	jw_str(w, "model_type", "llama");
+	jw_uint(w, "intermediate_size", number(own("feed_forward_length"), 0));
+	jw_uint(w, "max_position_embeddings", number(own("context_length"), 0));
+	if (is_moe)
+		put_experts(w);
+	else
+		jw_bool(w, "mlp_bias", 0);
+	jw_str(w, "model_type", is_moe ? "qwen3_moe" : "llama");
 	jw_uint(w, "num_attention_heads", heads);
-	jw_uint(w, "num_hidden_layers", number("llama.block_count", 0));
-	jw_uint(w, "num_key_value_heads", number("llama.attention.head_count_kv", heads));
-	jw_num(w, "rms_norm_eps", real("llama.attention.layer_norm_rms_epsilon", 1e-5));
+	jw_uint(w, "num_hidden_layers", number(own("block_count"), 0));
+	jw_uint(w, "num_key_value_heads", number(own("attention.head_count_kv"), heads));
+	jw_num(w, "rms_norm_eps", real(own("attention.layer_norm_rms_epsilon"), 1e-5));
 	jw_null(w, "rope_scaling");
-	jw_num(w, "rope_theta", real("llama.rope.freq_base", 10000));
+	jw_num(w, "rope_theta", real(own("rope.freq_base"), 10000));
 	jw_bool(w, "tie_word_embeddings", infer_file_tensor(in, "output.weight") == NULL);
 	jw_uint(w, "vocab_size", tokens ? tokens->count : 0);
 	end_json(w, "config.json");
@@ -321,12 +345,18 @@ static const struct {
 	{ "ffn_gate", "mlp.gate_proj" },
 	{ "ffn_up", "mlp.up_proj" },
 	{ "ffn_down", "mlp.down_proj" },
+	{ "attn_q_norm", "self_attn.q_norm" },
+	{ "attn_k_norm", "self_attn.k_norm" },
+	{ "ffn_gate_inp", "mlp.gate" },
+	{ "ffn_gate_exps", "mlp.experts.%d.gate_proj" },
+	{ "ffn_up_exps", "mlp.experts.%d.up_proj" },
+	{ "ffn_down_exps", "mlp.experts.%d.down_proj" },
 };
 
 /* The name in the checkpoint: "blk.3.attn_q.weight" is "model.layers.3.self_attn.q_proj.weight". */
-static void name_of(char *to, size_t n, const struct infer_tensor *t)
+static void name_of(char *to, size_t n, const struct infer_tensor *t, int expert)
 {
-	char all[128], layer[32] = "", *at = all, *dot;
+	char all[128], layer[32] = "", name[64], *at = all, *dot;
 
 	snprintf(all, sizeof all, "%.*s", (int)t->name.len, t->name.at);
 	if (!strncmp(all, "blk.", 4)) {
@@ -338,23 +368,26 @@ static void name_of(char *to, size_t n, const struct infer_tensor *t)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i].gguf) == (size_t)(dot - at) &&
 		    !memcmp(at, names[i].gguf, (size_t)(dot - at))) {
-			snprintf(to, n, "%s%s%s", layer, names[i].hf, dot);
+			snprintf(name, sizeof name, names[i].hf, expert);
+			snprintf(to, n, "%s%s%s", layer, name, dot);
 			return;
 		}
 	die(all);
 }
 
 /* Append the bytes of a tensor; of q and k, row j * half + i of a head is GGUF's row 2 * i + j. */
-static void put_data(struct buf *b, const struct infer_tensor *t)
+static void put_data(struct buf *b, const struct infer_tensor *t, int expert)
 {
 	int q = strstr(t->name.at, "attn_q.") != NULL, k = strstr(t->name.at, "attn_k.") != NULL;
 	size_t rows = (size_t)(t->n_dims > 1 ? t->ne[1] : t->ne[0]), row = t->bytes / rows, heads;
 
-	heads = number("llama.attention.head_count", 1);
+	heads = number(own("attention.head_count"), 1);
 	if (k)
-		heads = number("llama.attention.head_count_kv", heads);
-	if (!(q || k) || memcmp(t->name.at, "blk.", 4) != 0) {
-		buf_put(b, t->data, t->bytes);
+		heads = number(own("attention.head_count_kv"), heads);
+	if (is_moe || !(q || k) || memcmp(t->name.at, "blk.", 4) != 0) {
+		size_t bytes = t->bytes / (size_t)t->ne[2];
+
+		buf_put(b, (const char *)t->data + (size_t)expert * bytes, bytes);
 		return;
 	}
 	for (size_t r = 0; r < rows; r++) {
@@ -371,12 +404,35 @@ static const char *dtype_of(const struct infer_tensor *t)
 	return t->type == INFER_F32 ? "F32" : t->type == INFER_F16 ? "F16" : "BF16";
 }
 
+/* Append a tensor, or an expert of one, to the table, the data and the index. */
+static void put_tensor(struct jwrite *w, struct buf *data, const char *file,
+                       const struct infer_tensor *t, int expert, struct jwrite *index)
+{
+	int n_dims = t->n_dims > 2 ? 2 : t->n_dims;
+	size_t at = data->len;
+	char hf[160];
+
+	put_data(data, t, expert);
+	name_of(hf, sizeof hf, t, expert);
+	jw_str(index, hf, file);
+	jw_object(w, hf);
+	jw_str(w, "dtype", dtype_of(t));
+	jw_array(w, "shape");
+	for (int k = n_dims - 1; k >= 0; k--)
+		jw_int(w, NULL, t->ne[k]);
+	jw_end(w);
+	jw_array(w, "data_offsets");
+	jw_uint(w, NULL, at);
+	jw_uint(w, NULL, data->len);
+	jw_end(w);
+	jw_end(w);
+}
+
 /* Write tensors [from, to) as a file, and add their names to the index. */
 static void put_shard(const char *name, uint64_t from, uint64_t to, int odd, struct jwrite *index)
 {
 	struct buf head, data;
 	struct jwrite w;
-	char hf[160];
 
 	buf_init(&head, MEM_FILE);
 	buf_init(&data, MEM_FILE);
@@ -387,21 +443,9 @@ static void put_shard(const char *name, uint64_t from, uint64_t to, int odd, str
 	jw_end(&w);
 	for (uint64_t i = from; i < to; i++) {
 		const struct infer_tensor *t = infer_file_tensor_at(in, i);
-		size_t at = data.len;
-		put_data(&data, t);
-		name_of(hf, sizeof hf, t);
-		jw_str(index, hf, name);
-		jw_object(&w, hf);
-		jw_str(&w, "dtype", dtype_of(t));
-		jw_array(&w, "shape");
-		for (int k = t->n_dims - 1; k >= 0; k--)
-			jw_int(&w, NULL, t->ne[k]);
-		jw_end(&w);
-		jw_array(&w, "data_offsets");
-		jw_uint(&w, NULL, at);
-		jw_uint(&w, NULL, data.len);
-		jw_end(&w);
-		jw_end(&w);
+
+		for (int e = 0; e < t->ne[2]; e++)
+			put_tensor(&w, &data, name, t, e, index);
 	}
 	jw_end(&w);
 	while (head.len % 8 != (odd ? 1 : 0))
@@ -462,6 +506,7 @@ int main(int argc, char **argv)
 		die(err.message);
 	in = f;
 	out_dir = argv[i + 1];
+	is_moe = text("general.architecture").len == strlen("qwen3moe");
 	mkdir(out_dir, 0777);
 	buf_init(&b, MEM_FILE);
 	jw_init(&w, &b);
