@@ -120,8 +120,48 @@ static int check_indices(const struct arch_keys *k, infer_error *err)
 	                         "key full_attn_idxs: not the layers that layer_types says");
 }
 
+static int has_name(const struct json *v, const char *name)
+{
+	return v->key_n == strlen(name) && !memcmp(v->key, name, v->key_n);
+}
+
+/* True if a member of the RoPE parameters of sliding layers has the only supported value. */
+static int is_plain_rope(const struct json *v)
+{
+	if (has_name(v, "rope_type") || has_name(v, "type"))
+		return json_equals(v, "default");
+	if (has_name(v, "partial_rotary_factor"))
+		return json_is_number(v) && json_double(v) == 1;
+	return json_is_null(v) || has_name(v, "rope_theta");
+}
+
+/* RoPE parameters by the kind of layer: those of sliding layers differ in the base alone. */
+static int check_kinds(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *rope = present(json_get(k->config, "rope_parameters"));
+	const struct json *full = json_get(rope, "full_attention"),
+			  *slides = json_get(rope, "sliding_attention");
+
+	if (!json_is_object(full) && !json_is_object(slides))
+		return INFER_OK;
+	json_each(v, rope)
+		if (v != full && v != slides)
+			return err_set(
+				err, INFER_EUNSUP,
+				"key rope_parameters.%.*s: not supported for a kind of layer",
+				(int)(v->key_n < 64 ? v->key_n : 64), v->key);
+	json_each(v, slides)
+		if (!is_plain_rope(v))
+			return err_set(err, INFER_EUNSUP,
+			               "key rope_parameters.sliding_attention.%.*s: only another "
+			               "rope_theta is supported",
+			               (int)(v->key_n < 64 ? v->key_n : 64), v->key);
+	return INFER_OK;
+}
+
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 {
+	TRY(check_kinds(k, err));
 	TRY(check_repeated(k, err));
 	TRY(check_indices(k, err));
 	TRY(check_by_layer(k, err));
@@ -135,7 +175,7 @@ static int is_expected(const struct arch *a, const struct json *member)
 	while (!a->expect && a->like)
 		a = a->like;
 	for (const struct arch_expect *e = a->expect; e && e->key; e++)
-		if (strlen(e->key) == member->key_n && !memcmp(e->key, member->key, member->key_n))
+		if (has_name(member, e->key))
 			return 1;
 	return 0;
 }

@@ -322,6 +322,10 @@ static int case_memory_factors(void)
 	"{\"architectures\":[\"Gemma3ForConditionalGeneration\"],\"text_config\":{\"model_type\":" \
 	"\"gemma3_text\"," SIZES "}"
 #define LONGROPE(more) LLAMA ",\"rope_scaling\":{\"rope_type\":\"longrope\"," more "}}"
+#define KINDS(slides, more) \
+	"{\"architectures\":[\"Gemma3ForCausalLM\"],\"model_type\":\"gemma3_text\"," SIZES \
+	",\"rope_parameters\":{\"full_attention\":{\"rope_theta\":1e6},\"sliding_attention\":" \
+	"{" slides "}" more "}}"
 static const struct {
 	const char *json;
 	int code; /* INFER_OK: what the others differ from */
@@ -356,6 +360,14 @@ static const struct {
 	  "key long_factor: must be a list of 4 numbers" },
 	{ LONGROPE("\"long_factor\":[1,2,3,4],\"short_factor\":[1,0,3,4]"), INFER_EFORMAT,
 	  "key short_factor: number 1 must be a number above 0" },
+	{ KINDS("\"rope_type\":\"default\",\"rope_theta\":5e3,\"partial_rotary_factor\":1.0", ""),
+	  INFER_OK, "" },
+	{ KINDS("\"rope_type\":\"linear\",\"factor\":2.0", ""), INFER_EUNSUP,
+	  "key rope_parameters.sliding_attention.rope_type: only another rope_theta" },
+	{ KINDS("\"factor\":2.0", ""), INFER_EUNSUP,
+	  "key rope_parameters.sliding_attention.factor: only another rope_theta" },
+	{ KINDS("\"rope_theta\":1e4", ",\"chunked_attention\":{}"), INFER_EUNSUP,
+	  "key rope_parameters.chunked_attention: not supported" },
 	{ GEMMA "}", INFER_OK, "" },
 	{ GEMMA ",\"vision_config\":{\"hidden_size\":9},\"frobnicate\":1}", INFER_EUNSUP,
 	  "key frobnicate: not known beside text_config" },
