@@ -1,5 +1,6 @@
 /* hf/post.c - the post-processor of tokenizer.json: which special tokens encoding adds.  GGUF says that
- * with three flags, so of a template only its first and last token are kept.
+ * with three flags, which stand for the first and the last token of a template; tokenizer.c writes a key
+ * of our own for a template with more.
  * https://huggingface.co/docs/tokenizers/api/post-processors */
 #include "base/err.h"
 #include "hf/special.h"
@@ -94,13 +95,11 @@ static int read_template(struct special *s, const struct json *p, infer_error *e
 {
 	const struct json *single = json_get(p, "single"), *pair = json_get(p, "pair");
 	const struct json *first = NULL, *last = NULL;
-	size_t n = json_count(single), tokens = 0;
+	size_t n = json_count(single);
 
 	if (!json_is_array(single) || (pair && !json_is_array(pair)))
 		return hf_fail(s->d, "tokenizer.json", INFER_EFORMAT, err,
 		               "post_processor: single and pair must be arrays");
-	json_each(v, single)
-		tokens += token_of(v) != NULL;
 	if (n > 1) {
 		first = token_of(json_at(single, 0));
 		read_first(s, first);
@@ -108,11 +107,6 @@ static int read_template(struct special *s, const struct json *p, infer_error *e
 		read_last(s, last);
 	}
 	read_pair(s, pair, first, last);
-	if (tokens > (size_t)(first != NULL) + (last != NULL))
-		return hf_note(s->d, err,
-		               "post_processor: of %zu tokens that it adds to a text, only the "
-		               "first and the last are added",
-		               tokens);
 	return INFER_OK;
 }
 

@@ -332,6 +332,78 @@ static int own_model(struct hf_vocab *v, infer_error *err)
 	return bad ? no_memory(v, err) : INFER_OK;
 }
 
+/* ---- tokens that encoding adds */
+
+/* Append the ids of the special token that a piece of a template is: of "special_tokens". */
+static int put_special(struct hf_vocab *v, const struct json *all, const struct json *piece,
+                       struct buf *to, infer_error *err)
+{
+	const struct json *id = json_get(json_get(piece, "SpecialToken"), "id"), *ids = NULL;
+	char quoted[FILE_QUOTE];
+
+	json_each(o, all) {
+		if (id && o->key_n == json_bytes(id) && !memcmp(o->key, id->s, id->n))
+			ids = json_get(o, "ids");
+	}
+	if (!json_is_string(id) || !json_count(ids))
+		return hf_vocab_fail(v, INFER_EFORMAT, err,
+		                     "post_processor.special_tokens has no ids for %s",
+		                     file_quote(quoted, json_str(id), json_bytes(id)));
+	json_each(x, ids) {
+		int32_t token =
+			json_is(x, JSON_INT) && x->i >= 0 && x->i < v->n ? (int32_t)x->i : -1;
+		if (token < 0)
+			return hf_vocab_fail(
+				v, INFER_EFORMAT, err,
+				"post_processor.special_tokens: the ids of %s are no tokens",
+				file_quote(quoted, json_str(id), json_bytes(id)));
+		buf_put(to, &token, sizeof token);
+	}
+	return INFER_OK;
+}
+
+static void put_ids(struct hf_vocab *v, const char *key, const struct buf *b)
+{
+	if (b->len)
+		gguf_write_array(v->d->keys, key, INFER_META_I32, b->len / sizeof(int32_t), b->at,
+		                 b->len);
+}
+
+/* GGUF has flags for one token on each side of a text; a template with more of them is kept whole. */
+static int template(struct hf_vocab *v, const struct json *o, infer_error *err)
+{
+	const struct json *list = json_get(o, "processors"), *single = json_get(o, "single");
+	struct buf side[2];
+	int rc = INFER_OK, after = 0;
+
+	if (json_equals(json_get(o, "type"), "Sequence"))
+		json_each(x, list)
+			TRY(template(v, x, err));
+	if (!json_equals(json_get(o, "type"), "TemplateProcessing"))
+		return INFER_OK;
+	buf_init(&side[0], MEM_TOK);
+	buf_init(&side[1], MEM_TOK);
+	json_each(x, single) {
+		if (json_get(x, "Sequence"))
+			after++;
+		else if (!rc)
+			rc = put_special(v, json_get(o, "special_tokens"), x, &side[after > 0],
+			                 err);
+	}
+	if (!rc && after != 1)
+		rc = hf_vocab_fail(v, INFER_EUNSUP, err,
+		                   "post_processor.single must have one sequence, not %d", after);
+	if (!rc && (side[0].bad || side[1].bad))
+		rc = no_memory(v, err);
+	if (!rc && (side[0].len > sizeof(int32_t) || side[1].len > sizeof(int32_t))) {
+		put_ids(v, OWN("prefix"), &side[0]);
+		put_ids(v, OWN("suffix"), &side[1]);
+	}
+	buf_fini(&side[0]);
+	buf_fini(&side[1]);
+	return rc;
+}
+
 /* ---- all of them */
 
 static int bpe(struct hf_vocab *v, uint32_t n, infer_error *err)
@@ -393,6 +465,7 @@ static int write(struct hf_vocab *v, infer_error *err)
 	TRY(v->kind == HF_BPE       ? bpe(v, n, err)
 	    : v->kind == HF_UNIGRAM ? unigram(v, n, err)
 	                            : encoder(v, err));
+	TRY(template(v, v->post, err));
 	bert_keys(w, v->norm);
 	if (v->norm)
 		TRY(normalizer(v, plain, err));

@@ -425,6 +425,8 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	                 err));
 	TRY(hf_scan_tree(&v->scan, v->pre_tokenizer, TREE_MAX, "pre_tokenizer", &d->brief, &v->pre,
 	                 err));
+	TRY(hf_scan_tree(&v->scan, v->post_processor, TREE_MAX, "post_processor", &d->brief,
+	                 &v->post, err));
 	TRY(hf_scan_tree(&v->scan, v->decoder, TREE_MAX, "decoder", &d->brief, &v->decode, err));
 	return kind(v, err);
 }

@@ -34,7 +34,7 @@ struct hf_vocab {
 	struct infer_str added_tokens, normalizer, pre_tokenizer, post_processor, decoder;
 	/* the members of "model" but vocab and merges, as an object */
 	struct buf options;
-	const struct json *norm, *pre, *decode, *model; /* trees of them */
+	const struct json *norm, *pre, *post, *decode, *model; /* trees of them */
 	enum hf_model kind;
 	int bytes;               /* it writes bytes that it lacks as <0x0A> */
 	int64_t unk;             /* of "unk_id", or -1 */

@@ -276,6 +276,44 @@ static int read(struct infer_tokenizer *t, const struct infer_file *f, struct ar
 	return decoder(t, decode, name, err);
 }
 
+/* The tokens around a text. */
+static int around(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
+                  infer_error *err)
+{
+	static const char *const key[] = { KEY("prefix"), KEY("suffix") };
+	const struct infer_meta *m[2];
+	uint64_t n[2] = { 0 };
+	const void *at;
+
+	for (int i = 0; i < 2; i++) {
+		m[i] = infer_file_meta(f, key[i]);
+		n[i] = m[i] ? m[i]->count : 0;
+		if (m[i] && (m[i]->type != INFER_META_ARR || m[i]->count > 64))
+			return err_set(err, INFER_EFORMAT,
+			               "%s: key %s must be an array of at most 64 ids", name,
+			               key[i]);
+	}
+	if (!m[0] && !m[1])
+		return INFER_OK;
+	t->around = mem_alloc(MEM_TOK, (size_t)(n[0] + n[1]) + 1, sizeof *t->around);
+	if (!t->around)
+		return no_memory(name, err);
+	t->n_before = (uint32_t)n[0];
+	t->n_after = (uint32_t)n[1];
+	for (int i = 0; i < 2; i++) {
+		int32_t *to = t->around + (i ? n[0] : 0);
+		if (!n[i])
+			continue;
+		TRY(infer_meta_array(f, m[i], INFER_META_I32, 0, n[i], to, &at, err));
+		memmove(to, at, (size_t)n[i] * sizeof *to);
+		for (uint64_t k = 0; k < n[i]; k++)
+			if (to[k] < 0 || (uint32_t)to[k] >= t->piece.n)
+				return err_set(err, INFER_EFORMAT, "%s: key %s: %d is no token",
+				               name, key[i], to[k]);
+	}
+	return INFER_OK;
+}
+
 int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error *err)
 {
 	const char *name = file_label(infer_file_path(f));
@@ -291,6 +329,8 @@ int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error
 		rc = read(t, f, &trees, name, err);
 		arena_fini(&trees);
 	}
+	if (!rc)
+		rc = around(t, f, name, err);
 	return rc ? rc : added(t, f, name, err);
 }
 

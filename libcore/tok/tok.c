@@ -154,6 +154,7 @@ void infer_tokenizer_close(infer_tokenizer **out)
 	mem_free(t->kind);
 	mem_free(t->flag);
 	mem_free(t->score);
+	mem_free(t->around);
 	mem_free(t);
 	*out = NULL;
 }
@@ -276,6 +277,33 @@ static void run_fini(struct tok_run *r)
 	pipe_run_free(r->pipe);
 }
 
+static void push(struct tok_ids *ids, int on, int32_t id)
+{
+	if (on && id >= 0)
+		tok_push(ids, id);
+}
+
+/* The tokens before a text. */
+static void put_before(struct tok_ids *ids, const struct infer_tokenizer *t)
+{
+	push(ids, t->add_bos && !t->around, t->id[TOK_BOS]);
+	for (uint32_t i = 0; t->around && i < t->n_before; i++)
+		tok_push(ids, t->around[i]);
+}
+
+/* Those after a text; another: a second one follows. */
+static void put_after(struct tok_ids *ids, const struct infer_tokenizer *t, int another)
+{
+	int ends = t->add_eos && t->id[TOK_EOS] >= 0;
+
+	for (uint32_t i = 0; t->around && i < t->n_after; i++)
+		tok_push(ids, t->around[t->n_before + i]);
+	if (t->around)
+		return;
+	push(ids, ends, t->id[TOK_EOS]);
+	push(ids, t->add_sep && (another || !ends), t->id[TOK_SEP]);
+}
+
 /* Behind the ids that r has already. */
 static int run(struct tok_run *r, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, infer_error *err)
@@ -283,15 +311,13 @@ static int run(struct tok_run *r, const char *text, size_t n, const unsigned cha
 	const infer_tokenizer *t = r->t;
 	int rc;
 
-	if (flags & INFER_ENCODE_ADD && t->add_bos && t->id[TOK_BOS] >= 0)
-		tok_push(&r->ids, t->id[TOK_BOS]);
+	if (flags & INFER_ENCODE_ADD)
+		put_before(&r->ids, t);
 	rc = t->pipe ? pipe_encode(r, text, n, content, flags, err)
 	             : tok_added_split(r, &t->added, &r->added, text, n, content, flags, between,
 	                               err);
-	if (flags & INFER_ENCODE_ADD && t->add_eos && t->id[TOK_EOS] >= 0)
-		tok_push(&r->ids, t->id[TOK_EOS]);
-	else if (flags & INFER_ENCODE_ADD && t->add_sep && t->id[TOK_SEP] >= 0)
-		tok_push(&r->ids, t->id[TOK_SEP]);
+	if (flags & INFER_ENCODE_ADD)
+		put_after(&r->ids, t, 0);
 	if (!rc && r->lost)
 		rc = err_set(err, INFER_EUNSUP,
 		             "the vocabulary has no token for byte 0x%02x, no unknown token and "
@@ -302,31 +328,24 @@ static int run(struct tok_run *r, const char *text, size_t n, const unsigned cha
 	return rc;
 }
 
-static void push(struct tok_ids *ids, int on, int32_t id)
-{
-	if (on && id >= 0)
-		tok_push(ids, id);
-}
-
 int infer_encode_pair(const infer_tokenizer *t, struct infer_str a, struct infer_str b,
                       int32_t **ids, size_t *n_ids, size_t *second, infer_error *err)
 {
 	struct tok_ids all = { 0 };
-	int ends = t->add_eos && t->id[TOK_EOS] >= 0, rc = INFER_OK;
+	int rc = INFER_OK;
 	int32_t *part;
 	size_t n;
 
 	*ids = NULL;
 	*n_ids = *second = 0;
-	push(&all, t->add_bos, t->id[TOK_BOS]);
+	put_before(&all, t);
 	for (int i = 0; i < 2 && !rc; i++) {
 		rc = infer_encode(t, i ? b.at : a.at, i ? b.len : a.len, 0, &part, &n, err);
 		for (size_t k = 0; k < n && !rc; k++)
 			tok_push(&all, part[k]);
 		if (!rc)
 			infer_ids_free(part);
-		push(&all, ends, t->id[TOK_EOS]);
-		push(&all, t->add_sep && !(ends && i), t->id[TOK_SEP]);
+		put_after(&all, t, !i);
 		if (!i)
 			*second = all.n;
 	}

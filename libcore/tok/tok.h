@@ -76,6 +76,10 @@ struct infer_tokenizer {
 	uint8_t *kind, *flag;     /* [n] enum tok_kind; TOK_EOG ... */
 	float *score;             /* [n], or NULL */
 	int32_t id[TOK_IDS];      /* -1: none */
+	/* tokens before and after a text, in the place of those that the next flags add; NULL: no such
+	 * list */
+	int32_t *around;
+	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
 	const struct pretok *pre; /* BPE only */
 	int raw; /* BPE: no byte alphabet: U+2581 is a space in pieces, symbols are code points */
@@ -125,6 +129,10 @@ struct tok_model {
 	const char *kind;    /* infer_tokenizer_kind */
 	const char *pre;     /* the pre-tokenizer if the file names none; NULL: the kind has none */
 	int32_t id[TOK_IDS]; /* the default if the file names none; -1: none */
+	/* tokens before and after a text, in the place of those that the next flags add; NULL: no such
+	 * list */
+	int32_t *around;
+	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;       /* the file must have scores */
 	uint32_t longest; /* the most bytes of a piece: longer ones are refused; 0: no limit */

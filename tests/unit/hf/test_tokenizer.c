@@ -327,6 +327,65 @@ static void test_unigram(void **state)
 	hfvocab_close(&o);
 }
 
+/* ---- templates */
+
+#define TEMPLATE(single) \
+	"{\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{" \
+	"\"type\":" \
+	"\"TemplateProcessing\",\"single\":[" single \
+	"],\"pair\":[],\"special_tokens\":{\"x\":{\"id\":\"x\"," \
+	"\"ids\":[2,3],\"tokens\":[\"ab\",\"c\"]},\"y\":{\"id\":\"y\",\"ids\":[1],\"tokens\":[" \
+	"\"b\"]}}}]}," \
+	"\"pre_tokenizer\":" BYTES ",\"model\":{" BPE VOCAB "}}"
+#define PIECE(id) "{\"SpecialToken\":{\"id\":\"" id "\",\"type_id\":0}}"
+#define TEXT "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}"
+
+static void encodes(const char *json, uint32_t flags, const int32_t *want, size_t n_want)
+{
+	struct hfvocab o;
+	infer_tokenizer *t;
+	int32_t *ids;
+	size_t n;
+
+	open_ok(&o, json, NULL);
+	assert_false(infer_tokenizer_open(&t, o.file, NULL));
+	assert_false(infer_encode(t, "a", 1, flags, &ids, &n, NULL));
+	assert_int_equal(n, n_want);
+	assert_memory_equal(ids, want, n * sizeof *ids);
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
+	hfvocab_close(&o);
+}
+
+/* More tokens around a text than GGUF has flags for. */
+static void test_template(void **state)
+{
+	static const char two[] = TEMPLATE(PIECE("x") "," TEXT "," PIECE("y"));
+	static const char after[] = TEMPLATE(TEXT "," PIECE("y") "," PIECE("y"));
+	struct hfvocab o;
+	infer_tokenizer *t;
+	int32_t *ids;
+	size_t n, second;
+
+	(void)state;
+	encodes(two, INFER_ENCODE_ADD, (const int32_t[]){ 2, 3, 0, 1 }, 4);
+	encodes(two, 0, (const int32_t[]){ 0 }, 1);
+	encodes(after, INFER_ENCODE_ADD, (const int32_t[]){ 0, 1, 1 }, 3);
+	open_ok(&o, TEMPLATE(PIECE("y") "," TEXT "," PIECE("y")), NULL);
+	assert_null(infer_file_meta(o.file, "tokenizer.infer.prefix"));
+	hfvocab_close(&o);
+	open_ok(&o, two, NULL);
+	assert_false(infer_tokenizer_open(&t, o.file, NULL));
+	assert_false(infer_encode_pair(t, (struct infer_str){ "a", 1 },
+	                               (struct infer_str){ "b", 1 }, &ids, &n, &second, NULL));
+	assert_int_equal(n, 6);
+	assert_int_equal(second, 4);
+	assert_memory_equal(ids, ((const int32_t[]){ 2, 3, 0, 1, 1, 1 }), 6 * sizeof *ids);
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
+	hfvocab_close(&o);
+}
+
 /* ---- refused */
 
 struct refused {
@@ -451,6 +510,10 @@ static const struct refused refused[] = {
 	       "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
 	       "\"normalizers\":[]}]}]}]}]}"),
 	  NULL, EUNSUP, "normalizer.type Sequence" },
+	{ TEMPLATE(PIECE("x")), NULL, EUNSUP, "must have one sequence, not 0" },
+	{ TEMPLATE(TEXT "," PIECE("x") "," TEXT), NULL, EUNSUP, "must have one sequence, not 2" },
+	{ TEMPLATE(PIECE("z") "," TEXT), NULL, EFORMAT, "no ids for z" },
+	{ TEMPLATE("3," TEXT), NULL, EFORMAT, "post_processor.special_tokens" },
 	{ PRETOK("{\"type\":\"UnicodeScripts\"}"), NULL, EUNSUP,
 	  "pre_tokenizer.type UnicodeScripts" },
 	{ PRETOK("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Sometimes\","
@@ -566,8 +629,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_golden),  cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_names),   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_unigram), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_damaged), nth_case(case_memory),
+		cmocka_unit_test(test_unigram), cmocka_unit_test(test_template),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
+		nth_case(case_memory),
 	};
 
 	return nth_group(tests);
