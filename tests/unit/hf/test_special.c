@@ -423,11 +423,33 @@ static void test_ends(void **state)
 	drop_file("tokenizer.json");
 }
 
+/* The tokenizer takes them as ends. */
+static void test_eog(void **state)
+{
+	static const char config[] =
+		"{\"vocab_size\": 6, \"bos_token_id\": 0, \"eos_token_id\": [1, 4]}";
+	infer_tokenizer *t;
+	struct opened o;
+
+	(void)state;
+	put_file("config.json", Q(config));
+	put_file("tokenizer.model", P("\x12\x02\x18\x02"));
+	assert_int_equal(open_special(&o, folder, "llama", NULL), INFER_OK);
+	assert_int_equal(infer_tokenizer_open(&t, &o.f, NULL), INFER_OK);
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(infer_token_is_eog(t, i), i == 1 || i == 4);
+	}
+	infer_tokenizer_close(&t);
+	close_opened(&o);
+	drop_file("config.json");
+	drop_file("tokenizer.model");
+}
+
 /* What generation_config.json recommends and nothing applies is noted. */
 static void test_unused(void **state)
 {
 	static const char text[] = "{\"typical_p\": 0.9, \"num_beams\": 1, \"suppress_tokens\": "
-	                           "[], \"bad_words_ids\": [[1]], \"min_length\": null}";
+				   "[], \"bad_words_ids\": [[1]], \"min_length\": null}";
 	struct opened o;
 
 	(void)state;
@@ -510,6 +532,7 @@ int main(void)
 		cmocka_unit_test(test_added),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_eog),
 		cmocka_unit_test(test_unused),
 		cmocka_unit_test_setup_teardown(test_names, NULL, drop_folder),
 		nth_case(case_memory),
