@@ -191,7 +191,7 @@ static void put_next(int layers, int64_t next)
 {
 	char name[64];
 
-	if (next && !strstr(config, "mistral4"))
+	if (next)
 		new_tensor("mtp.fc.weight", 2, 3, 5, 1);
 	for (int i = 0; i < next; i++) {
 		snprintf(name, sizeof name, "model.layers.%d.eh_proj.weight", layers + i);
