@@ -9,11 +9,14 @@ CASE/want.gguf  the converter's keys and no tensors: of the vocabulary where the
 CASE/ids.txt    for a tokenizer.model whose prefix nothing changes: a text as JSON and the ids that sentencepiece gives, a line each
 ids-CASE/       without want.gguf: here the converter leaves out what sentencepiece does"""
 import json
+import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+if os.environ.get("PYTHONHASHSEED") != "0":  # the converter writes names in the order of a set
+    os.execve(sys.executable, [sys.executable, *sys.argv], dict(os.environ, PYTHONHASHSEED="0"))
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/gguf-py", str(Path(__file__).parent)]
 import tokenlib as lib  # noqa: E402
 
@@ -86,6 +89,11 @@ CASES = {
         "tokenizer_config.json": dict(tokenizer_class="LlamaTokenizer", bos_token="<s>", eos_token="<|endoftext|>", add_bos_token=False,
                                       added_tokens_decoder=decoder(token(500, "<|endoftext|>"), token(501, "<|user|>")))},
         dict(model_type="bpe", vocab_size=500, byte_fallback=True, **IDENTITY)),
+    "spm-phi3-json": ("Phi3ForCausalLM", {
+        "config.json": dict(of("Phi3ForCausalLM"), model_type="phi3", vocab_size=510, bos_token_id=1, eos_token_id=500),
+        "tokenizer_config.json": dict(tokenizer_class="LlamaTokenizer", bos_token="<s>", eos_token="<|endoftext|>"),
+        "tokenizer.json": bpe_json([token(0, "<unk>"), token(1, "<s>"), token(500, "<|endoftext|>"), token(501, "two\u2581words", False), token(502, "<|user|>", False)])},
+        dict(model_type="bpe", vocab_size=500, byte_fallback=True, **IDENTITY)),
     "ids-user": ("LlamaForCausalLM", {"config.json": dict(PLAIN, vocab_size=500), "tokenizer_config.json": dict()},
                  dict(model_type="bpe", vocab_size=500, byte_fallback=True, add_dummy_prefix=False, user_defined_symbols=["<start>", "<end>", "o\u2581w"], **IDENTITY)),
     "ids-rules": ("LlamaForCausalLM", {"config.json": dict(PLAIN, vocab_size=500), "tokenizer_config.json": dict()},
@@ -136,12 +144,15 @@ def write(case, files, options):
     if options is None:
         return
     import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
     with tempfile.TemporaryDirectory() as at:
         if "normalization_rule_tsv" in options:
             Path(at + "/rules").write_text(options["normalization_rule_tsv"])
             options = dict(options, normalization_rule_tsv=at + "/rules")
         sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lib.corpus(400, seed=5)), model_prefix=at + "/m", num_threads=1, minloglevel=2, **options)
-        shutil.copy(at + "/m.model", case / "tokenizer.model")
+        model = sentencepiece_model_pb2.ModelProto.FromString(Path(at + "/m.model").read_bytes())
+    model.trainer_spec.model_prefix = model.normalizer_spec.normalization_rule_tsv = ""  # paths of this run
+    (case / "tokenizer.model").write_bytes(model.SerializeToString(deterministic=True))
     if "add_prefix_space" in files["tokenizer_config.json"]:
         return
     sp = sentencepiece.SentencePieceProcessor(str(case / "tokenizer.model"))

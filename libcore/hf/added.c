@@ -111,8 +111,9 @@ static int add_edges(struct hf_dir *d, const struct spm *s, struct edges *e, int
 		const struct json *is = json_get(v, rows[i].member);
 
 		if (is && !json_is_bool(is))
-			return hf_fail(d, "tokenizer_config.json", INFER_EFORMAT, err,
-			               "added_tokens_decoder: %s must be true or false",
+			return hf_fail(d, v->key ? "tokenizer_config.json" : "tokenizer.json",
+			               INFER_EFORMAT, err,
+			               "%s of an added token must be true or false",
 			               rows[i].member);
 		flags |= json_is(is, JSON_TRUE) ? rows[i].flag : 0;
 	}
@@ -122,6 +123,43 @@ static int add_edges(struct hf_dir *d, const struct spm *s, struct edges *e, int
 	buf_putc(&e->flags, flags);
 	gguf_put_str(&e->texts, text->s, text->n);
 	e->n++;
+	return INFER_OK;
+}
+
+/* True if token `id` has this text already. */
+static int has_text(const struct spm *s, int64_t id, const struct json *text)
+{
+	return id < s->n && s->piece[id].n == text->n && !memcmp(s->piece[id].at, text->s, text->n);
+}
+
+/* added_tokens of tokenizer.json, where tokenizer_config.json does not list them: those that are no
+ * pieces.  The public converter reads them for Phi-3 alone, and there for all tokens. */
+static int add_json(struct hf_dir *d, struct spm *s, struct edges *e, infer_error *err)
+{
+	int is_phi3 = !strcmp(d->arch->gguf, "phi3"),
+	    listed = json_is_object(json_get(d->tokenizer_config, "added_tokens_decoder"));
+	const struct json *all = NULL;
+
+	if (is_phi3 || !listed)
+		TRY(hf_added_tokens(d, &all, err));
+	json_each(v, all) {
+		const struct json *text = json_get(v, "content"), *id = json_get(v, "id");
+		int special = json_is(json_get(v, "special"), JSON_TRUE);
+
+		if (!json_bytes(text) || !json_is(id, JSON_INT) || id->i < 0)
+			return hf_fail(d, "tokenizer.json", INFER_EFORMAT, err,
+			               "an element of added_tokens must have an id and a content");
+		if (!is_phi3 && has_text(s, id->i, text))
+			continue;
+		struct spm_piece x = { text->s, text->n, -1000, SPM_USER };
+		if (special || (!is_phi3 && hf_looks_special(text->s, text->n)))
+			x.type = SPM_CONTROL;
+		else if (!is_phi3)
+			TRY(spm_with_spaces(d, &x, err));
+		put_added(s, id->i, x);
+		if (!listed)
+			TRY(add_edges(d, s, e, id->i, v, err));
+	}
 	return INFER_OK;
 }
 
@@ -183,6 +221,8 @@ int spm_add(struct hf_dir *d, struct spm *s, infer_error *err)
 
 	if (!rc)
 		rc = add_decoded(d, s, &e, err);
+	if (!rc)
+		rc = add_json(d, s, &e, err);
 	if (!rc)
 		rc = put_edges(d, &e, err);
 	buf_fini(&e.ids);

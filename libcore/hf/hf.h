@@ -123,6 +123,9 @@ int hf_sentencepiece_first(const struct hf_dir *d);
 int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_error *err);
 /* True if an added token is a control token, although its entry does not say that it is special. */
 int hf_looks_special(const char *s, size_t n);
+/* special.c: the array added_tokens of tokenizer.json, in d->brief; NULL: there is none.
+ * INFER_EFORMAT */
+int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err);
 /* special.c: ids of special tokens, add_bos and the like, chat templates, general.name, sampling
  * defaults.  After the vocabulary. */
 int hf_special(struct hf_dir *d, infer_error *err);

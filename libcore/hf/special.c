@@ -121,20 +121,26 @@ static void find_member(const struct hf_dir *d, const char *name, struct hf_text
 	}
 }
 
+int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err)
+{
+	if (d->tokenizer.at && !d->added.at)
+		find_member(d, "added_tokens", &d->added);
+	d->added.name = "tokenizer.json";
+	TRY(hf_json_read(d, &d->added, all, err));
+	if (*all && !json_is_array(*all) && !json_is_null(*all))
+		return hf_fail(d, "tokenizer.json", INFER_EFORMAT, err,
+		               "added_tokens must be an array");
+	return INFER_OK;
+}
+
 static int read_parts(struct special *s, infer_error *err)
 {
 	struct hf_dir *d = s->d;
 
-	if (d->tokenizer.at && !d->added.at)
-		find_member(d, "added_tokens", &d->added);
 	if (d->tokenizer.at && !d->post_processor.at)
 		find_member(d, "post_processor", &d->post_processor);
-	d->added.name = d->post_processor.name = "tokenizer.json";
-	TRY(hf_json_read(d, &d->added, &s->added, err));
-	if (s->added && !json_is_array(s->added) && !json_is_null(s->added))
-		return hf_fail(d, "tokenizer.json", INFER_EFORMAT, err,
-		               "added_tokens must be an array");
-	return INFER_OK;
+	d->post_processor.name = "tokenizer.json";
+	return hf_added_tokens(d, &s->added, err);
 }
 
 /* The texts of special tokens: of tokenizer_config.json, else of special_tokens_map.json. */

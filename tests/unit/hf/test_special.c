@@ -17,13 +17,13 @@
 static const struct {
 	const char *name, *arch;
 } cases[] = {
-	{ "alone", "llama" },       { "bert-like", "llama" },  { "both", "llama" },
-	{ "code", "llama" },        { "files", "llama" },      { "front", "llama" },
-	{ "glm", "glm4moe" },       { "glm-dense", "glm4" },   { "level", "llama" },
-	{ "pair", "llama" },        { "roberta", "llama" },    { "small", "llama" },
-	{ "spm-llama", "llama" },   { "spm-gemma", "gemma2" }, { "spm-phi3", "phi3" },
-	{ "spm-prefix", "llama" },  { "ids-user", "llama" },   { "ids-rules", "llama" },
-	{ "ids-unigram", "llama" },
+	{ "alone", "llama" },      { "bert-like", "llama" },    { "both", "llama" },
+	{ "code", "llama" },       { "files", "llama" },        { "front", "llama" },
+	{ "glm", "glm4moe" },      { "glm-dense", "glm4" },     { "level", "llama" },
+	{ "pair", "llama" },       { "roberta", "llama" },      { "small", "llama" },
+	{ "spm-llama", "llama" },  { "spm-gemma", "gemma2" },   { "spm-phi3", "phi3" },
+	{ "spm-prefix", "llama" }, { "spm-phi3-json", "phi3" }, { "ids-user", "llama" },
+	{ "ids-rules", "llama" },  { "ids-unigram", "llama" },
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -146,7 +146,7 @@ static void test_ids(void **state)
 		close_opened(&o);
 		fclose(in);
 	}
-	assert_int_equal(lines, 42);
+	assert_int_equal(lines, 49);
 }
 
 /* ---- what is refused ---- */
@@ -338,7 +338,7 @@ static void test_added(void **state)
 		  "1 must be" },
 		{ "tokenizer_config.json",
 		  "{\"added_tokens_decoder\": {\"0\": {\"content\": \"a\", \"lstrip\": 1}}}",
-		  "lstrip must be true or false" },
+		  "lstrip of an added token must be true or false" },
 		{ "tokenizer_config.json", "{\"add_prefix_space\": 1}",
 		  "add_prefix_space must be true or false" },
 	};
@@ -420,6 +420,39 @@ static void test_ends(void **state)
 	close_opened(&o);
 	drop_file("config.json");
 	drop_file("generation_config.json");
+	drop_file("tokenizer.json");
+}
+
+/* Where tokenizer_config.json has no added_tokens_decoder, tokenizer.json says what is added. */
+static void test_json(void **state)
+{
+	static const char text[] =
+		"{\"added_tokens\": [{\"id\": 0, \"content\": \"q\", \"special\": true}, {\"id\": "
+		"1, \"content\": \"<|x|>\"},"
+		" {\"id\": 2, \"content\": \"a\xe2\x96\x81z\", \"rstrip\": true}]}";
+	struct infer_token_info info;
+	infer_tokenizer *t;
+	struct opened o;
+
+	(void)state;
+	put_file("config.json", Q("{\"vocab_size\": 4, \"bos_token_id\": 0, \"eos_token_id\": 1}"));
+	put_file("tokenizer.model", P("\x12\x02\x18\x02"));
+	put_file("tokenizer.json", Q(text));
+	assert_int_equal(open_special(&o, folder, "llama", NULL), INFER_OK);
+	assert_int_equal(infer_tokenizer_open(&t, &o.f, NULL), INFER_OK);
+	static const int kinds[] = { 1, 3, 4, 5 };
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(infer_token_info(t, i, &info, NULL), INFER_OK);
+		assert_int_equal(info.kind, kinds[i]);
+	}
+	assert_int_equal(infer_token_find(t, "a z", 3), 2);
+	infer_tokenizer_close(&t);
+	const struct infer_meta *m = file_meta_get(&o.f.meta, "tokenizer.infer.added.flags");
+	assert_non_null(m);
+	assert_int_equal(m->count, 1);
+	close_opened(&o);
+	drop_file("config.json");
+	drop_file("tokenizer.model");
 	drop_file("tokenizer.json");
 }
 
@@ -533,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_eog),
+		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_unused),
 		cmocka_unit_test_setup_teardown(test_names, NULL, drop_folder),
 		nth_case(case_memory),
