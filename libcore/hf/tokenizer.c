@@ -26,6 +26,24 @@ static int is_byte(const char *s, size_t n)
 	       strchr("0123456789ABCDEFabcdef", s[3]) && strchr("0123456789ABCDEFabcdef", s[4]);
 }
 
+static int is_gemma4(const struct hf_vocab *v)
+{
+	return v->d->arch && !strcmp(v->d->arch->gguf, "gemma4");
+}
+
+/* Control tokens that the answer has to show, because its reader needs them. */
+static int is_shown(const struct hf_piece *p)
+{
+	static const char *const text[] = { "<|channel>",   "<channel|>",       "<|tool_call>",
+		                            "<tool_call|>", "<|tool_response>", "<tool_response|>",
+		                            "<|\"|>" };
+
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+		if (p->n == strlen(text[i]) && !memcmp(p->s, text[i], p->n))
+			return 1;
+	return 0;
+}
+
 static int type_of(const struct hf_vocab *v, uint32_t id)
 {
 	const struct hf_piece *p = &v->piece[id];
@@ -34,6 +52,8 @@ static int type_of(const struct hf_vocab *v, uint32_t id)
 		return UNUSED;
 	if (v->kind == HF_UNIGRAM && v->unk == (int64_t)id)
 		return UNKNOWN;
+	if (p->added >= 0 && is_gemma4(v) && is_shown(p))
+		return USER;
 	if (p->added >= 0)
 		return v->added[p->added].flags & HF_SPECIAL || hf_looks_special(p->s, p->n)
 		               ? CONTROL
@@ -458,7 +478,9 @@ static int write(struct hf_vocab *v, infer_error *err)
 		return hf_fail(v->d, "config.json", INFER_EUNSUP, err,
 		               "vocab_size is %u, and more than %d are not supported", n,
 		               HF_TOKENS_MAX);
-	const char *name = v->kind == HF_BPE && v->bytes ? "llama" : model[v->kind];
+	const char *name = v->kind != HF_BPE || !v->bytes ? model[v->kind]
+	                   : is_gemma4(v)                 ? "gemma4"
+	                                                  : "llama";
 	gguf_write_str(w, KEY("model"), name, strlen(name));
 	gguf_write_str(w, KEY("pre"), pre, strcspn(pre, " "));
 	TRY(tokens(v, n, err));

@@ -192,7 +192,7 @@ static int32_t find(const struct infer_tokenizer *t, const char *s)
 static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	for (int i = 0; i < TOK_IDS; i++)
-		t->id[i] = t->model->id[i] < (int64_t)t->piece.n ? t->model->id[i] : -1;
+		t->id[i] = t->base->id[i] < (int64_t)t->piece.n ? t->base->id[i] : -1;
 	for (size_t i = 0; i < sizeof id_key / sizeof *id_key; i++) {
 		uint64_t v = 0;
 		int found;
@@ -211,11 +211,11 @@ static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 
 static int flags(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
-	t->add_bos = t->model->add_bos || (t->pre && t->pre->flags & PRETOK_ADD_BOS);
-	t->add_eos = t->model->add_eos;
-	t->add_sep = t->model->add_sep || (t->pre && t->pre->flags & PRETOK_ADD_SEP);
-	t->add_space = t->model->add_space;
-	t->squeeze = t->model->squeeze;
+	t->add_bos = t->base->add_bos || (t->pre && t->pre->flags & PRETOK_ADD_BOS);
+	t->add_eos = t->base->add_eos;
+	t->add_sep = t->base->add_sep || (t->pre && t->pre->flags & PRETOK_ADD_SEP);
+	t->add_space = t->base->add_space;
+	t->squeeze = t->base->squeeze;
 	t->lower = t->strip = 1;
 	TRY(infer_meta_bool(f, KEY("add_bos_token"), &t->add_bos, NULL, err));
 	TRY(infer_meta_bool(f, KEY("add_eos_token"), &t->add_eos, NULL, err));
@@ -313,15 +313,15 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 		return err_set(err, INFER_EUNSUP,
 		               "%s: there is no tokenizer in this file (key " KEY("model") ")",
 		               label(f));
+	t->base = tok_model_find(name.at, name.len);
+	if (!t->base)
+		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported",
+		               label(f), file_quote(quoted, name.at, name.len));
 	TRY(pipe_model(f, &t->model, err));
 	if (!t->model && infer_file_meta(f, "tokenizer.infer.model"))
 		return err_set(err, INFER_EUNSUP,
 		               "%s: key tokenizer.infer.model is of no known model", label(f));
-	if (!t->model)
-		t->model = tok_model_find(name.at, name.len);
-	if (!t->model)
-		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported",
-		               label(f), file_quote(quoted, name.at, name.len));
+	t->model = t->model ? t->model : t->base;
 	TRY(infer_meta_str(f, KEY("pre"), &pre, &found, err));
 	if (found)
 		snprintf(t->pre_name, sizeof t->pre_name, "%.*s",

@@ -72,6 +72,8 @@ struct spm_charsmap {
 struct infer_tokenizer {
 	/* from the reader */
 	const struct tok_model *model;
+	const struct tok_model
+		*base;            /* whose defaults count: other than model if there is a pipe */
 	struct tok_strings piece; /* as stored */
 	uint8_t *kind, *flag;     /* [n] enum tok_kind; TOK_EOG ... */
 	float *score;             /* [n], or NULL */

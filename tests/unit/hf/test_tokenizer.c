@@ -297,6 +297,30 @@ static void test_kinds(void **state)
 	hfvocab_close(&o);
 }
 
+/* Gemma 4 has a name of its own for such a vocabulary, and shows some of its control tokens. */
+static void test_gemma4(void **state)
+{
+	extern const struct arch arch_gemma4;
+	static const char json[] = FILE_OF(ADDED(2, "<|tool_call>", "\"special\":true") "," ADDED(
+						   3, "<|turn>", "\"special\":true"),
+	                                   "null", "null",
+	                                   "\"type\":\"BPE\",\"byte_fallback\":true,\"vocab\":{"
+	                                   "\"a\":0,\"<0x0A>\":1},\"merges\":[]");
+	struct hfvocab o;
+
+	(void)state;
+	hfvocab_init(&o, "DIR");
+	o.d.arch = &arch_gemma4;
+	o.d.tokenizer = (struct hf_text){ "tokenizer.json", json, sizeof json - 1 };
+	assert_false(hfvocab_make(&o.d, NULL));
+	assert_false(infer_file_open_bytes(&o.file, o.d.head.at, o.d.head.len, "DIR", NULL));
+	key_is(o.file, "tokenizer.ggml.model", "gemma4");
+	token_is(o.file, 1, "<0x0A>", 6);
+	token_is(o.file, 2, "<|tool_call>", 4);
+	token_is(o.file, 3, "<|turn>", 3);
+	hfvocab_close(&o);
+}
+
 static void test_unigram(void **state)
 {
 	struct hfvocab o;
@@ -627,11 +651,11 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),  cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_names),   cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_unigram), cmocka_unit_test(test_template),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
-		nth_case(case_memory),
+		cmocka_unit_test(test_golden),   cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_names),    cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_unigram),  cmocka_unit_test(test_gemma4),
+		cmocka_unit_test(test_template), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_damaged),  nth_case(case_memory),
 	};
 
 	return nth_group(tests);
