@@ -275,21 +275,36 @@ static int normalizer(struct hf_vocab *v, int plain, infer_error *err)
 	return rc;
 }
 
-/* The flags that GGUF has for BERT. */
-static void bert_keys(struct gguf_write *w, const struct json *o)
+/* The flags that GGUF has for BERT: -1 if the normaliser does not say it.  The last one counts. */
+struct bert_flags {
+	int lower, strip;
+};
+
+static void find_bert_flags(struct bert_flags *f, const struct json *o)
 {
 	const struct json *lower = json_get(o, "lowercase"), *strip = json_get(o, "strip_accents");
 
 	json_each(x, json_get(o, "normalizers"))
-		bert_keys(w, x);
+		find_bert_flags(f, x);
 	if (json_equals(json_get(o, "type"), "Lowercase"))
-		gguf_write_bool(w, KEY("normalizer.lowercase"), 1);
+		f->lower = 1;
 	if (json_equals(json_get(o, "type"), "StripAccents"))
-		gguf_write_bool(w, KEY("normalizer.strip_accents"), 1);
+		f->strip = 1;
 	if (json_is_bool(lower))
-		gguf_write_bool(w, KEY("normalizer.lowercase"), json_is(lower, JSON_TRUE));
+		f->lower = json_is(lower, JSON_TRUE);
 	if (json_is_bool(strip))
-		gguf_write_bool(w, KEY("normalizer.strip_accents"), json_is(strip, JSON_TRUE));
+		f->strip = json_is(strip, JSON_TRUE);
+}
+
+static void bert_keys(struct gguf_write *w, const struct json *o)
+{
+	struct bert_flags f = { -1, -1 };
+
+	find_bert_flags(&f, o);
+	if (f.lower >= 0)
+		gguf_write_bool(w, KEY("normalizer.lowercase"), f.lower);
+	if (f.strip >= 0)
+		gguf_write_bool(w, KEY("normalizer.strip_accents"), f.strip);
 }
 
 /* ---- keys of our own */

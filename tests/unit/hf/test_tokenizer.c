@@ -587,6 +587,83 @@ static void test_refused(void **state)
 	}
 }
 
+/* ---- keys of our own in a hostile GGUF file */
+
+static void put_prefix_scalar(struct gguf_write *w)
+{
+	gguf_write_u32(w, "tokenizer.infer.prefix", 1);
+}
+
+static void put_prefix(struct gguf_write *w)
+{
+	gguf_write_array(w, "tokenizer.infer.prefix", INFER_META_I32, 2, (const int32_t[]){ 0, 9 },
+	                 8);
+}
+
+static void put_model(struct gguf_write *w)
+{
+	gguf_write_str(w, "tokenizer.infer.model", "{\"type\":", 8);
+}
+
+static void put_other(struct gguf_write *w)
+{
+	gguf_write_str(w, "tokenizer.infer.model", "{\"type\":\"X\"}", 12);
+}
+
+static void put_arrays(struct gguf_write *w, int32_t id, uint64_t n_flags, int type)
+{
+	static const char text[] = "\1\0\0\0\0\0\0\0x";
+
+	gguf_write_array(w, "tokenizer.infer.added.ids", INFER_META_I32, 1, &id, sizeof id);
+	gguf_write_array(w, "tokenizer.infer.added.flags", type, n_flags, "\1\1\1\1\1\1\1\1",
+	                 n_flags * (type == INFER_META_U8 ? 1 : 4));
+	gguf_write_array(w, "tokenizer.infer.added.content", INFER_META_STR, 1, text, 9);
+}
+
+static void put_flags(struct gguf_write *w) { put_arrays(w, 0, 2, INFER_META_U8); }
+static void put_types(struct gguf_write *w) { put_arrays(w, 0, 1, INFER_META_I32); }
+static void put_id(struct gguf_write *w) { put_arrays(w, 4, 1, INFER_META_U8); }
+static void put_right(struct gguf_write *w) { put_arrays(w, 3, 1, INFER_META_U8); }
+
+static void test_hostile_keys(void **state)
+{
+	static const struct {
+		void (*put)(struct gguf_write *w);
+		int code;
+		const char *says;
+	} row[] = {
+		{ put_prefix_scalar, EFORMAT, "tokenizer.infer.prefix must be an array" },
+		{ put_prefix, EFORMAT, "tokenizer.infer.prefix: 9 is no token" },
+		{ put_model, EFORMAT, "tokenizer.infer.model" },
+		{ put_other, EUNSUP, "tokenizer.infer.model is of no known model" },
+		{ put_flags, EFORMAT, "tokenizer.infer.added.* are not arrays of one length" },
+		{ put_types, EFORMAT, "tokenizer.infer.added.* are not arrays of one length" },
+		{ put_id, EFORMAT, "tokenizer.infer.added.ids: 4 is no token" },
+		{ put_right, INFER_OK, "" },
+	};
+	static const char json[] = MODEL(BPE VOCAB);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct hfvocab o;
+		infer_tokenizer *t;
+		infer_error err = { 0 };
+		hfvocab_init(&o, "DIR");
+		o.d.tokenizer = (struct hf_text){ "tokenizer.json", json, sizeof json - 1 };
+		assert_false(gguf_write_new(&o.d.keys, "DIR", NULL));
+		assert_false(hf_tokenizer(&o.d, NULL));
+		row[i].put(o.d.keys);
+		assert_false(gguf_write_head(o.d.keys, &o.d.head, NULL));
+		assert_false(
+			infer_file_open_bytes(&o.file, o.d.head.at, o.d.head.len, "DIR", NULL));
+		int rc = infer_tokenizer_open(&t, o.file, &err);
+		if (rc != row[i].code || !strstr(err.message, row[i].says))
+			fail_msg("row %zu: %d \"%s\"", i, rc, err.message);
+		infer_tokenizer_close(&t);
+		hfvocab_close(&o);
+	}
+}
+
 /* Every text that is cut off, and every byte changed: refused, or a vocabulary that can be used. */
 static void test_damaged(void **state)
 {
@@ -655,7 +732,8 @@ int main(void)
 		cmocka_unit_test(test_names),    cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_unigram),  cmocka_unit_test(test_gemma4),
 		cmocka_unit_test(test_template), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_damaged),  nth_case(case_memory),
+		cmocka_unit_test(test_damaged),  cmocka_unit_test(test_hostile_keys),
+		nth_case(case_memory),
 	};
 
 	return nth_group(tests);
