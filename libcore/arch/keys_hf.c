@@ -136,7 +136,10 @@ static const struct json *rotating(const struct arch_keys *k, struct json *room)
 
 	if (!json_is_number(v))
 		return v;
-	*room = arch_json_int((int64_t)((double)head_dim(k) * json_double(v)));
+	const double part = (double)head_dim(k) * json_double(v);
+	*room = arch_json_real(part);
+	if (part > -1e9 && part < 1e9) /* else out of range */
+		*room = arch_json_int((int64_t)part);
 	return room;
 }
 

@@ -82,6 +82,7 @@ static const struct {
 	{ "theta", "rope_theta" },
 	{ "initial_context_length", "original_max_position_embeddings" },
 };
+static const char context[] = "original_max_position_embeddings";
 
 static int check_repeated(const struct arch_keys *k, infer_error *err)
 {
@@ -89,6 +90,11 @@ static int check_repeated(const struct arch_keys *k, infer_error *err)
 
 	if (!json_is_object(rope))
 		rope = json_get(k->config, "rope_scaling");
+	const struct json *top = present(json_get(k->config, context)),
+			  *inner = present(json_get(rope, context));
+	if (json_is_number(top) && json_is_number(inner) && json_double(top) != json_double(inner))
+		return err_set(err, INFER_EUNSUP, "key %s: not the same in the RoPE parameters",
+		               context);
 	for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++) {
 		const struct json *v = present(json_get(k->config, repeated[i].name));
 		const struct json *of = present(json_get(k->config, repeated[i].of));
@@ -142,8 +148,11 @@ static int check_kinds(const struct arch_keys *k, infer_error *err)
 	const struct json *full = json_get(rope, "full_attention"),
 			  *slides = json_get(rope, "sliding_attention");
 
-	if (!json_is_object(full) && !json_is_object(slides))
+	if (!full && !slides)
 		return INFER_OK;
+	if (!json_is_object(full) || (present(slides) && !json_is_object(slides)))
+		return err_set(err, INFER_EFORMAT,
+		               "key rope_parameters: must have objects for kinds of layers");
 	json_each(v, rope)
 		if (v != full && v != slides)
 			return err_set(
@@ -159,8 +168,81 @@ static int check_kinds(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
+enum member_type { A_FLAG, A_NUMBER, A_LIST, AN_OBJECT };
+static const char *const member_types[] = { "true or false", "a number", "a list", "an object" };
+
+/* Members that are read only together with others, or for one of their values. */
+static const struct {
+	const char *name;
+	enum member_type type;
+} typed[] = {
+	{ "attention_k_eq_v", A_FLAG },
+	{ "enable_moe_block", A_FLAG },
+	{ "block_auto_adjust_ff_dim", A_FLAG },
+	{ "use_sliding_window", A_FLAG },
+	{ "tie_word_embeddings", A_FLAG },
+	{ "tie_embedding", A_FLAG },
+	{ "partial_rotary_factor", A_NUMBER },
+	{ "max_trained_positions", A_NUMBER },
+	{ "block_ffn_dim_multiplier", A_NUMBER },
+	{ "block_multiple_of", A_NUMBER },
+	{ "layer_types", A_LIST },
+	{ "mlp_layer_types", A_LIST },
+	{ "mlp_only_layers", A_LIST },
+	{ "moe_layers", A_LIST },
+	{ "rope_parameters", AN_OBJECT },
+	{ "rope_scaling", AN_OBJECT },
+	{ "id2label", AN_OBJECT },
+};
+
+static int is_typed(const struct json *v, enum member_type type)
+{
+	switch (type) {
+	case A_FLAG:
+		return json_is_bool(v);
+	case A_NUMBER:
+		return json_is_number(v);
+	case A_LIST:
+		return json_is_array(v);
+	default:
+		return json_is_object(v);
+	}
+}
+
+static int check_types(const struct arch_keys *k, infer_error *err)
+{
+	for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
+		const struct json *v = present(json_get(k->config, typed[i].name));
+		if (v && !is_typed(v, typed[i].type))
+			return err_set(err, INFER_EFORMAT, "key %s: must be %s", typed[i].name,
+			               member_types[typed[i].type]);
+	}
+	const struct json *scalar = present(json_get(k->config, "query_pre_attn_scalar"));
+	if (scalar && !(json_double(scalar) >= 1e-6 && json_double(scalar) <= 1e9))
+		return err_set(err, INFER_EFORMAT,
+		               "key query_pre_attn_scalar: must be a number from 1e-6 to 1e9");
+	json_each(v, json_get(k->config, "id2label"))
+		if (!json_is_string(v))
+			return err_set(err, INFER_EFORMAT, "key id2label: must have names");
+	return INFER_OK;
+}
+
+/* The ways to choose experts that there are. */
+static int check_choice(const struct arch_keys *k, infer_error *err)
+{
+	const struct json *v = present(json_get(k->config, "topk_method"));
+
+	return !v || json_equals(v, "greedy") || json_equals(v, "group_limited_greedy") ||
+	                       json_equals(v, "noaux_tc")
+	               ? INFER_OK
+	               : err_set(err, INFER_EUNSUP, "key topk_method: %.*s is not supported",
+	                         (int)(json_bytes(v) < 64 ? json_bytes(v) : 64), json_str(v));
+}
+
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 {
+	TRY(check_types(k, err));
+	TRY(check_choice(k, err));
 	TRY(check_kinds(k, err));
 	TRY(check_repeated(k, err));
 	TRY(check_indices(k, err));

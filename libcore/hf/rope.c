@@ -81,10 +81,10 @@ static int longrope(const struct hf_dir *d, const char *name, float *out, int64_
 		return hf_fail(d, "config.json", INFER_EFORMAT, err,
 		               "key %s: must be a list of %lld numbers", name, (long long)n);
 	json_each(v, list) {
-		if (!json_is_number(v) || !(json_double(v) > 0))
+		if (!json_is_number(v) || !(json_double(v) > 0 && json_double(v) <= 1e12))
 			return hf_fail(d, "config.json", INFER_EFORMAT, err,
-			               "key %s: number %lld must be a number above 0", name,
-			               (long long)i);
+			               "key %s: number %lld must be above 0, and at most 1e12",
+			               name, (long long)i);
 		out[i++] = (float)json_double(v);
 	}
 	return INFER_OK;

@@ -22,7 +22,9 @@ static int64_t first_position(const struct arch_keys *k)
 
 	if (!json_equals(type, "roberta") && !json_equals(type, "xlm-roberta"))
 		return 0;
-	return pad && !json_is(pad, JSON_INT) ? -1 : pad ? pad->i + 1 : 2;
+	if (pad && (!json_is(pad, JSON_INT) || pad->i > 1 << 30 || pad->i < -(1 << 30)))
+		return -1;
+	return pad ? pad->i + 1 : 2;
 }
 
 /* Positions are as many as rows that are left, and at most those that were trained. */
@@ -33,7 +35,7 @@ static int member(const struct arch_keys *k, enum arch_key key, const struct jso
 
 	if (key == K_FIRST_POSITION)
 		*room = arch_json_int(first_position(k));
-	else if (key == K_CONTEXT && json_is(*v, JSON_INT))
+	else if (key == K_CONTEXT && json_is(*v, JSON_INT) && (*v)->i >= 0)
 		*room = arch_json_int((*v)->i - first_position(k));
 	else
 		return 0;

@@ -19,6 +19,12 @@ static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return INFER_OK;
 }
 
+/* A size that may be added to another; 0 for what is none. */
+static int64_t size_of(const struct json *v)
+{
+	return json_is(v, JSON_INT) && v->i > 0 && v->i < 1 << 20 ? v->i : 0;
+}
+
 /* Latents in their absorbed form: one head of K and V, of the latent with and without what rotates.  GGUF files have the
  * whole of a head where config.json has what does not rotate, and a tenth of mscale_all_dim. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
@@ -26,7 +32,7 @@ static int member(const struct arch_keys *k, enum arch_key key, const struct jso
 {
 	const struct json *rank = arch_keys_plain(k, K_KV_LORA),
 			  *rot = arch_keys_plain(k, K_ROTATING);
-	int64_t rotates = json_is(rot, JSON_INT) ? rot->i : 0;
+	int64_t rotates = size_of(rot);
 
 	if (key == K_EXPERT_GROUPS || key == K_EXPERT_GROUPS_USED) {
 		if (json_equals(arch_keys_plain(k, K_TOP_K_METHOD), "greedy"))
@@ -43,13 +49,13 @@ static int member(const struct arch_keys *k, enum arch_key key, const struct jso
 		*v = rot;
 		return rot != NULL;
 	case K_K_LENGTH:
-		*room = arch_json_int((json_is(rank, JSON_INT) ? rank->i : 0) + rotates);
+		*room = arch_json_int(size_of(rank) + rotates);
 		break;
 	case K_V_LENGTH:
 		*v = rank;
 		return 1;
 	case K_K_MLA:
-		*room = arch_json_int((json_is(*v, JSON_INT) ? (*v)->i : 0) + rotates);
+		*room = arch_json_int(size_of(*v) + rotates);
 		break;
 	case K_YARN_LOG:
 		*room = arch_json_real(0.1 * (json_is_number(*v) ? json_double(*v) : 0));
