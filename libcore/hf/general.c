@@ -158,16 +158,14 @@ static const char *name_in_path(char *path)
 	return last + 1;
 }
 
-/* Write general.name: the title of _name_or_path, if that is the name of a model and not a path, else
- * of the directory. */
-static int put_name(struct hf_dir *d, infer_error *err)
+/* Append the title of _name_or_path, if that is the name of a model and not a path, else of the
+ * directory. */
+static void find_name(struct hf_dir *d, struct buf *b)
 {
 	const struct json *v = json_get(d->config, "_name_or_path");
 	const char *s = json_str(v), *slash = memchr(s, '/', json_bytes(v));
 	size_t n = json_bytes(v);
 	char real[PATH_MAX];
-	struct buf b;
-	int bad;
 
 	if (slash) {
 		n -= (size_t)(slash + 1 - s);
@@ -179,15 +177,36 @@ static int put_name(struct hf_dir *d, infer_error *err)
 		s = name_in_path(real);
 		n = strlen(s);
 	}
-	buf_init(&b, MEM_FILE);
 	if (memchr(s, ' ', n))
-		buf_put(&b, s, n);
+		buf_put(b, s, n);
 	else
-		put_title(&b, s, n);
+		put_title(b, s, n);
+}
+
+/* Write general.name and general.license: what the model card says, and the name also without one. */
+static int put_card(struct hf_dir *d, infer_error *err)
+{
+	struct hf_text card;
+	struct buf b;
+
+	hf_card_read(d, &card);
+	buf_init(&b, MEM_FILE);
+	hf_card_value(&card, "name", &b);
+	if (!b.len)
+		hf_card_value(&card, "model_name", &b);
+	if (!b.len)
+		find_name(d, &b);
+	int bad = b.bad;
 	gguf_write_str(d->keys, "general.name", b.len ? b.at : "", b.len);
-	bad = b.bad;
+	buf_clear(&b);
+	hf_card_value(&card, "license", &b);
+	bad |= b.bad;
+	if (b.len)
+		gguf_write_str(d->keys, "general.license", b.at, b.len);
 	buf_fini(&b);
-	return bad ? err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path)) : INFER_OK;
+	return bad || d->brief.bad
+	               ? err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path))
+	               : INFER_OK;
 }
 
 /* general.file_type of the first matrix, or -1: there is none of a type that GGUF has. */
@@ -221,7 +240,7 @@ static void put_type(struct hf_dir *d)
 
 int hf_general(struct hf_dir *d, infer_error *err)
 {
-	TRY(put_name(d, err));
+	TRY(put_card(d, err));
 	put_type(d);
 	TRY(put_sampling(d, err));
 	return note_unused(d, err);

@@ -9,7 +9,8 @@
  *   tensors.c      tensors by the rows of arch/: in place, or copied where a row says how they change
  *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
  *   special.c      special tokens;  post.c  the post-processor of tokenizer.json;  template.c  chat templates
- *   general.c      general.*, generation_config.json;  added.c  tokens added to a tokenizer.model
+ *   general.c      general.*, generation_config.json;  card.c  README.md
+ *   added.c        tokens added to a tokenizer.model
  *
  * Everything is checked before it is used; a message names the file and its key or tensor. */
 #ifndef HF_HF_H
@@ -129,6 +130,11 @@ int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err)
 /* special.c: ids of special tokens, add_bos and the like, chat templates, general.name, sampling
  * defaults.  After the vocabulary. */
 int hf_special(struct hf_dir *d, infer_error *err);
+/* card.c: the first 64 KiB of README.md, in d->brief; at is NULL if it cannot be read. */
+void hf_card_read(struct hf_dir *d, struct hf_text *card);
+/* Append the value of a key of the model card to `out`: a scalar on one line, or the elements of a list
+ * with commas between; nothing if there is no such value. */
+void hf_card_value(const struct hf_text *card, const char *key, struct buf *out);
 /* general.c: general.name, general.file_type, general.sampling.*; hf_special calls it.
  * INFER_EFORMAT: a member of the wrong type */
 int hf_general(struct hf_dir *d, infer_error *err);

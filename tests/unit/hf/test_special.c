@@ -527,6 +527,53 @@ static void test_names(void **state)
 	drop_file("tokenizer.json");
 }
 
+/* The licence and the name of the model card. */
+static void test_card(void **state)
+{
+	static const struct {
+		const char *text, *licence, *name;
+	} rows[] = {
+		{ "---\nlicense: mit\n---\nlicense: no\n", "mit", NULL },
+		{ "---\r\nlanguage:\r\n- en\r\nlicense: 'apache-2.0' # so\r\nmodel_name: My "
+		  "model\r\n---\r\n",
+		  "apache-2.0", "My model" },
+		{ "---\nlicense:\n- mit\n- \"bsd\"\nname: x\n---\n", "mit,bsd", "x" },
+		{ "---\nlicense:\n  - mit\ntags: [a]\n---\n", "mit", NULL },
+		{ "---\nlicense: [mit]\nname: {a: b}\n---\n", NULL, NULL },
+		{ "---\nlicense: \"mit\nname: |\n  x\n---\n", NULL, NULL },
+		{ "---\nlicense: m\x01t\n---\n", NULL, NULL },
+		{ "---\n---\nlicense: mit\n", NULL, NULL },
+		{ "license: mit\n", NULL, NULL },
+		{ "---\nlicense", NULL, NULL },
+		{ "---\nlicense:", NULL, NULL },
+		{ "---\nlicense:\n-", NULL, NULL },
+		{ "", NULL, NULL },
+	};
+
+	(void)state;
+	put_file("config.json", Q("{\"_name_or_path\": \"own\"}"));
+	put_file("tokenizer.json", Q("{}"));
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct opened o;
+		struct infer_str s = { 0 };
+
+		put_file("README.md", rows[i].text, strlen(rows[i].text));
+		assert_int_equal(open_special(&o, folder, "llama", NULL), INFER_OK);
+		assert_int_equal(infer_meta_str(&o.f, "general.license", &s, NULL, NULL), INFER_OK);
+		if (s.len != (rows[i].licence ? strlen(rows[i].licence) : 0) ||
+		    (s.len && memcmp(s.at, rows[i].licence, s.len) != 0))
+			fail_msg("row %zu: %.*s", i, (int)s.len, s.at);
+		assert_int_equal(infer_meta_str(&o.f, "general.name", &s, NULL, NULL), INFER_OK);
+		const char *name = rows[i].name ? rows[i].name : "Own";
+		if (s.len != strlen(name) || memcmp(s.at, name, s.len) != 0)
+			fail_msg("row %zu: %.*s", i, (int)s.len, s.at);
+		close_opened(&o);
+	}
+	drop_file("config.json");
+	drop_file("tokenizer.json");
+	drop_file("README.md");
+}
+
 /* Every allocation may fail. */
 static int case_memory(void)
 {
@@ -568,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_eog),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_unused),
+		cmocka_unit_test(test_card),
 		cmocka_unit_test_setup_teardown(test_names, NULL, drop_folder),
 		nth_case(case_memory),
 	};
