@@ -13,7 +13,8 @@ optional tensor of its config is drawn and saved by save_pretrained, every secon
 The directories of F32 have config.json as transformers 5 writes it, those of BF16 as it is in tests/golden, which is how the
 hub has most.  Where the converter's own file misses the logits of transformers, because GGUF files of the class do not say all that
 config.json says or because it does not know the names of transformers 5, what differs is listed as "(converter ...)" and counts
-for nothing.  One line a case; exit status 1 if one differs.
+for nothing.  Of encoders (the cases of golden-encoders.py) tensors and keys alone are compared: what a file of the
+converter gives is compared in tests/unit/engine/test_encoders.  One line a case; exit status 1 if one differs.
 """
 import argparse
 import glob
@@ -34,6 +35,7 @@ CONFIGS = os.path.join(HERE, "..", "tests", "golden", "hf", "config")
 BOUND = 1e-4        # of the largest logit, as in tests/unit/golden_logits.h
 N_IDS = 48
 OPTIONS = ("attention_bias", "mlp_bias", "use_bias", "qkv_bias", "lm_head_bias")
+ENCODERS = ("bert", "xlm-roberta", "xlm-rank", "nomic", "modern", "modern-silu", "modern-rank", "gemma")
 NEVER = ("attn_rot_embd", "nextn")      # tensors that nothing reads
 
 
@@ -117,6 +119,40 @@ def convert(converter, room, names):
     return {os.path.basename(d): w for d, w in why.items() if w}
 
 
+def encoders(room, names):
+    """room/NAME of the cases of golden-encoders.py, as save_pretrained writes them."""
+    import importlib.util
+    spec = importlib.util.spec_from_file_location("golden_encoders", os.path.join(HERE, "golden-encoders.py"))
+    e = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(e)
+    for name, case in e.CASES.items():
+        if name not in names:
+            continue
+        path = os.path.join(room, name)
+        model = e.model_of(case.get("config", case["hub"]))
+        checkpoint.fill(name, model, np.random.default_rng([*name.encode()]), case["hub"]["model_type"].startswith("gemma"))
+        checkpoint.save(path, case["hub"], e.saved(model))
+        e.tokenizer(path, case["hub"]["vocab_size"])
+        if not case.get("rank"):
+            width, extra = model.config.hidden_size, {}
+            for i, w in enumerate(case.get("dense", ())):
+                extra[f"dense_{i + 2}"], width = checkpoint.draw("dense", (w, width), np.random.default_rng(i), False), w
+            e.pooling(path, case.get("dense"), extra)
+
+
+def check_encoder(tools, room, name, failed):
+    d = os.path.join(room, name)
+    if name in failed:
+        return [f"the converter: {failed[name]}"]
+    os.unlink(os.path.join(d, "tokenizer.json"))
+    keys, tensors = read(d + ".gguf")
+    p = subprocess.run([os.path.join(tools, "infer-quant"), "--copy", d, d + "-copy.gguf"], capture_output=True, text=True)
+    if p.returncode:
+        return [f"--copy: {p.stderr.strip()}"]
+    copied = read(d + "-copy.gguf")
+    return compare_tensors(tensors, copied[1]) + compare_keys(keys, copied[0])
+
+
 # --- comparisons
 
 def logits(tools, path, name, n_vocab):
@@ -194,8 +230,9 @@ def check(tools, room, name, dtype, failed):
 
 
 def main():
-    if len(sys.argv) > 1 and sys.argv[1] in ("--save", "--expect"):
-        return (save if sys.argv[1] == "--save" else expect)(sys.argv[2], sys.argv[3:])
+    stages = {"--save": save, "--expect": expect, "--encoders": encoders}
+    if len(sys.argv) > 1 and sys.argv[1] in stages:
+        return stages[sys.argv[1]](sys.argv[2], sys.argv[3:])
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--tools", default=os.path.join(HERE, "..", "build", "release"))
     a.add_argument("converter")
@@ -203,11 +240,18 @@ def main():
     o = a.parse_args()
     names = o.case or sorted(os.path.basename(p)[:-5] for p in glob.glob(os.path.join(CONFIGS, "*.json")))
     names = [n for n in names if n != "deepseek2-old"]      # a file of older converters
+    more = [n for n in ENCODERS if not o.case or n in names]
+    names = [n for n in names if n not in ENCODERS]
     n_bad = 0
     with tempfile.TemporaryDirectory() as room:
-        for stage in "--save", "--expect":
-            subprocess.run([sys.executable, os.path.abspath(__file__), stage, room, *names], check=True, stderr=subprocess.DEVNULL if not o.case else None)
+        for stage, of in ("--save", names), ("--expect", names), ("--encoders", more):
+            subprocess.run([sys.executable, os.path.abspath(__file__), stage, room, *of], check=True, stderr=subprocess.DEVNULL if not o.case else None)
         failed = convert(o.converter, room, names)
+        failed.update({os.path.basename(d): w for d, w in checkpoint.convert(o.converter, [os.path.join(room, n) for n in more]).items() if w})
+        for name in more:
+            bad = check_encoder(o.tools, room, name, failed)
+            n_bad += bool(bad)
+            print(f"{'FAIL' if bad else 'ok':4} {name} f32{': ' if bad else ''}{'; '.join(bad)}", flush=True)
         for name in names:
             for dtype in "f32", "bf16":
                 bad, ratio = check(o.tools, room, name, dtype, failed)
@@ -215,7 +259,7 @@ def main():
                 real = [b for b in bad if not b.startswith("(")]
                 n_bad += bool(real)
                 print(f"{'FAIL' if real else 'ok':4} {name} {dtype} {shards} files, {ratio:.3g} of the bound{': ' if bad else ''}{'; '.join(bad)}", flush=True)
-    print(f"{n_bad} of {2 * len(names)} differ")
+    print(f"{n_bad} of {2 * len(names) + len(more)} differ")
     return n_bad > 0
 
 
