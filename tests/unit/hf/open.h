@@ -3,7 +3,9 @@
 #ifndef TESTS_HF_OPEN_H
 #define TESTS_HF_OPEN_H
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "file/gguf.h"
@@ -99,5 +101,50 @@ static inline void close_opened(struct opened *o)
 	buf_fini(&o->d.head);
 	arena_fini(&o->d.arena);
 	arena_fini(&o->d.brief);
+}
+
+/* ---- a folder of a test's own ---- */
+
+#define GOLDEN "tests/golden/hf/special/"
+
+static char folder[64];
+
+static inline void put_file(const char *name, const char *at, size_t n)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(at, 1, n, f), n);
+	assert_int_equal(fclose(f), 0);
+}
+
+static inline void drop_file(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	(void)unlink(path);
+}
+
+/* A message with one piece, "q" with score 0, and more. */
+#define PIECE "\x0a\x08\x0a\x01q\x15\0\0\0\0" /* "q", score 0 */
+#define P(s) PIECE s, sizeof(PIECE s) - 1
+#define Q(s) s, sizeof(s) - 1
+
+static inline int make_folder(void **state)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	(void)state;
+	snprintf(folder, sizeof folder, "%.40s/infer-hf-XXXXXX", tmp ? tmp : "/tmp");
+	return !mkdtemp(folder);
+}
+
+static inline int drop_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder);
 }
 #endif
