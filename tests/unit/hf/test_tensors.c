@@ -5,7 +5,7 @@
  * value in what transformers saved, says which tensor of it is which of the file, and how it changed. */
 #include "../floor.h"
 #include "../golden_logits.h"
-#include "back.h"
+#include "names.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -16,116 +16,6 @@
 #include "file/file.h"
 
 static char dir[] = "/tmp/infer-test-tensors-XXXXXX";
-
-/* --- names.txt */
-
-enum { MAX_LINES = 2048 };
-struct line {
-	const char *arch, *cls, *hf, *gguf, *how;
-};
-static struct line lines[MAX_LINES];
-static int n_lines;
-static char text[1 << 18];
-
-static int read_lines(void **state)
-{
-	FILE *f = fopen("tests/golden/hf/names.txt", "rb");
-	char *at = text;
-
-	(void)state;
-	if (!f)
-		return -1;
-	text[fread(text, 1, sizeof text - 1, f)] = 0;
-	fclose(f);
-	for (char *s = strsep(&at, "\n"); s && n_lines < MAX_LINES; s = strsep(&at, "\n")) {
-		struct line *l = &lines[n_lines];
-		if (!*s || *s == '#')
-			continue;
-		l->arch = strsep(&s, "\t");
-		l->cls = strsep(&s, "\t");
-		l->hf = strsep(&s, "\t");
-		l->gguf = strsep(&s, "\t");
-		l->how = s;
-		n_lines++;
-	}
-	return n_lines > 1000 && n_lines < MAX_LINES ? 0 : -1;
-}
-
-/* The last part of a name that is a number. */
-static int last_number(const char *name)
-{
-	int n = 0;
-
-	for (const char *at = name; (at = strchr(at, '.')); at++)
-		if (at[1] >= '0' && at[1] <= '9')
-			n = atoi(at + 1);
-	return n;
-}
-
-/* The name of a line of layer 0 or 1, in another layer. */
-static void in_layer(char out[128], const char *name, int layer)
-{
-	const char *at = strstr(name, "blk."), *layers = strstr(name, "layer");
-	const char *digits = at ? at + 4 : layers ? strchr(layers, '.') + 1 : NULL;
-
-	if (!digits || layer < 0)
-		snprintf(out, 128, "%s", name);
-	else
-		snprintf(out, 128, "%.*s%d%s", (int)(digits - name), name, layer,
-		         digits + strspn(digits, "0123456789"));
-}
-
-/* The tensor that line i begins, in a layer; -1: of none. */
-static void put_line(const infer_file *f, int i, int layer, const struct sizes *z)
-{
-	const struct infer_tensor *part[MAX_PARTS];
-	const char *how[MAX_PARTS], *hf = lines[i].hf;
-	char name[128], gguf[128];
-	int n = 0;
-
-	in_layer(name, hf, layer);
-	for (int k = 0; k < n_tensors; k++)
-		if (!strcmp(tensors[k].name, name))
-			return;
-	if (strstr(hf, "kv_b_proj")) {
-		char other[128];
-		snprintf(gguf, sizeof gguf, "blk.%d.attn_k_b.weight", layer);
-		snprintf(other, sizeof other, "blk.%d.attn_v_b.weight", layer);
-		if (find(f, gguf))
-			put_latent(name, find(f, gguf), find(f, other));
-		return;
-	}
-	for (int k = i; k < n_lines; k++) {
-		if (strcmp(lines[k].cls, lines[i].cls) || strcmp(lines[k].hf, hf))
-			continue;
-		in_layer(gguf, lines[k].gguf, layer);
-		assert_true(n < MAX_PARTS);
-		how[n] = lines[k].how;
-		part[n] = find(f, gguf);
-		n += part[n] != NULL;
-	}
-	if (!n)
-		return;
-	if (!strcmp(how[0], "T_STACK") && !last_number(hf))
-		put_experts(name, part[0]);
-	else if (!strcmp(how[0], "T_EVEN") || !strcmp(how[0], "T_TURN"))
-		put_turned(name, part, how, n);
-	else if (strcmp(how[0], "T_STACK") != 0)
-		put_joined(name, part, how, n, z);
-}
-
-/* Every tensor of a class that the file has. */
-static void put_all(const infer_file *f, const char *cls, int n_layers, const struct sizes *z)
-{
-	for (int i = 0; i < n_lines; i++) {
-		if (strcmp(lines[i].cls, cls) || !strcmp(lines[i].hf, "-"))
-			continue;
-		if (!strstr(lines[i].gguf, "blk."))
-			put_line(f, i, -1, z);
-		for (int layer = 0; layer < n_layers && strstr(lines[i].gguf, "blk."); layer++)
-			put_line(f, i, layer, z);
-	}
-}
 
 /* --- the directory */
 
@@ -517,6 +407,93 @@ static void test_encoder(void **state)
 	drop_dense();
 }
 
+/* A vocabulary of n single characters. */
+static void write_vocabulary(int n)
+{
+	static char json[1 << 13];
+	char *x = json;
+
+	x += sprintf(
+		x, "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[],"
+		   "\"normalizer\":null,\"pre_tokenizer\":{\"type\":\"ByteLevel\","
+		   "\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true},"
+		   "\"post_processor\":null,\"decoder\":{\"type\":\"ByteLevel\","
+		   "\"add_prefix_space\":true,\"trim_offsets\":true,\"use_regex\":true},"
+		   "\"model\":{\"type\":\"BPE\",\"dropout\":null,\"unk_token\":null,"
+		   "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,"
+		   "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":false,"
+		   "\"vocab\":{");
+	for (int i = 0; i < n; i++)
+		x += sprintf(x, "%s\"\\u%04x\":%d", i ? "," : "", 'A' + i, i);
+	x += sprintf(x, "},\"merges\":[]}}");
+	write_file("tokenizer.json", json, (size_t)(x - json));
+}
+
+/* Give a tensor of the checkpoint another number of rows; new ones are 1. */
+static void change_rows(const char *name, int64_t rows)
+{
+	for (int i = 0; i < n_tensors; i++) {
+		struct tensor *t = &tensors[i];
+		size_t old = (size_t)(t->shape[0] * t->shape[1]),
+		       now = (size_t)(rows * t->shape[1]);
+		if (strcmp(t->name, name) != 0)
+			continue;
+		t->at = realloc(t->at, (now > old ? now : old) * sizeof *t->at);
+		assert_non_null(t->at);
+		for (size_t k = old; k < now; k++)
+			t->at[k] = 1;
+		t->shape[0] = rows;
+	}
+}
+
+/* Of Gemma 3 and 3n, the tables of embeddings have as many rows as there are tokens: others are cut off, and those that lack
+ * are 0, as the converter does it. */
+static void test_vocabulary(void **state)
+{
+	static const struct {
+		const char *name, *tensor, *gguf;
+		int64_t rows;
+	} tables[] = { { "gemma3-hub", "model.embed_tokens.weight", "token_embd.weight", 80 },
+		       { "gemma3n-hub", "model.embed_tokens.weight", "token_embd.weight", 64 },
+		       { "gemma3n-hub", "model.embed_tokens_per_layer.weight",
+		         "per_layer_token_embd.weight", 64 } };
+	char gguf[256], config[256], cls[64];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct sizes z = { 0 };
+		infer_error err = { 0 };
+		infer_file *want, *have;
+		int layers;
+
+		drop_tensors();
+		snprintf(gguf, sizeof gguf, GOLDEN_LOGITS "%s.gguf", tables[i].name);
+		snprintf(config, sizeof config, "tests/golden/hf/config/%s.json", tables[i].name);
+		read_config(config, cls, &z, &layers);
+		assert_int_equal(infer_file_open(&want, gguf, &err), INFER_OK);
+		put_all(want, cls, layers, &z);
+		change_rows(tables[i].tensor, tables[i].rows);
+		write_vocabulary(72);
+		write_tensors(1, 0);
+		if (infer_file_open(&have, dir, &err))
+			fail_msg("%s", err.message);
+		const struct infer_tensor *a = infer_file_tensor(want, tables[i].gguf),
+					  *b = infer_file_tensor(have, tables[i].gguf);
+		assert_int_equal(b->ne[1], 72);
+		for (int64_t k = 0; k < 72 * a->ne[0]; k++) {
+			float x = ((const float *)b->data)[k];
+			if (x != (k < tables[i].rows * a->ne[0] ? ((const float *)a->data)[k] : 0))
+				fail_msg("%s: %s, element %lld: %g", tables[i].name, tables[i].gguf,
+				         (long long)k, (double)x);
+		}
+		infer_file_close(&want);
+		infer_file_close(&have);
+	}
+	drop_tensors();
+	snprintf(config, sizeof config, "%s/tokenizer.json", dir);
+	unlink(config);
+}
+
 int main(void)
 {
 	static struct CMUnitTest tests[MAX_CASES + 16];
@@ -537,6 +514,7 @@ int main(void)
 	for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++)
 		tests[n++] = (struct CMUnitTest){ encoders[i], test_encoder, NULL, NULL,
 			                          (void *)(uintptr_t)encoders[i] };
+	tests[n++] = (struct CMUnitTest){ "vocabulary", test_vocabulary, NULL, NULL, NULL };
 	int failed =
 		n > 20 ? _cmocka_run_group_tests("tensors", tests, (size_t)n, read_lines, NULL) : 1;
 	write_tensors(1, 0);
