@@ -138,7 +138,7 @@ static int scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	buf_init(&d, MEM_TOK);
 	for (uint32_t id = 0; id < n; id++) {
 		/* one that is not in the model's vocabulary has none */
-		int none = id >= v->map.count;
+		int none = id >= v->n_model;
 		double x = none ? id < v->n && v->piece[id].s ? 0 : -10000 : v->score[id];
 		float y = (float)x;
 		exact &= (double)y == x;
@@ -178,9 +178,9 @@ static int merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 			continue;
 		memcpy(both, at, left);
 		memcpy(both + left, space + 1, len - left - 1);
-		const uint32_t *id = map_get(&v->map, both, len - 1);
-		if (id && score[*id] == -1e6f)
-			score[*id] = -rank;
+		int32_t id = hf_vocab_find(v, both, len - 1);
+		if (id >= 0 && score[id] == -1e6f)
+			score[id] = -rank;
 	}
 	gguf_write_array(v->d->keys, KEY("scores"), INFER_META_F32, n, score, n * sizeof *score);
 	mem_free(score);
@@ -326,7 +326,7 @@ static int own_added(struct hf_vocab *v, infer_error *err)
 	for (uint32_t i = 0; i < v->n_added; i++) {
 		const struct hf_added *a = &v->added[i];
 		unsigned char flag = (unsigned char)(a->flags & 15);
-		if (!map_get(&v->map, a->content.at, a->content.len))
+		if (hf_vocab_find(v, a->content.at, a->content.len) < 0)
 			flag |= HF_OUTSIDE;
 		buf_put(&ids, &a->id, sizeof a->id);
 		buf_put(&flags, &flag, 1);

@@ -43,21 +43,72 @@ static int add_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const 
 	return INFER_OK;
 }
 
+/* ---- the table of the model's tokens */
+
+/* bits of a slot that are an id + 1, and of the hash */
+enum { SLOT_ID = 2 * HF_TOKENS_MAX - 1 };
+
+/* The slot of a text: its own, or the empty one where it would be. */
+static uint32_t *slot_of(const struct hf_vocab *v, const char *s, size_t n, uint32_t *tag)
+{
+	uint64_t hash = sip_hash(&v->sip, s, n);
+	uint32_t i = (uint32_t)hash & v->mask;
+
+	*tag = (uint32_t)(hash >> 32) & ~(uint32_t)SLOT_ID;
+	for (; v->slot[i]; i = (i + 1) & v->mask) {
+		const struct hf_piece *p = &v->piece[(v->slot[i] & SLOT_ID) - 1];
+		if ((v->slot[i] & ~(uint32_t)SLOT_ID) == *tag && p->n == n && !memcmp(p->s, s, n))
+			break;
+	}
+	return &v->slot[i];
+}
+
+/* Make a table for n tokens or more, with those that the old one has. */
+static int grow_table(struct hf_vocab *v, uint32_t n)
+{
+	uint32_t *old = v->slot, many = v->slot ? v->mask + 1 : 0, size = 1024, tag;
+
+	while (size < 2 * n)
+		size *= 2;
+	v->slot = mem_zalloc(MEM_TOK, size, sizeof *v->slot);
+	if (!v->slot) {
+		v->slot = old;
+		return INFER_ENOMEM;
+	}
+	v->mask = size - 1;
+	for (uint32_t i = 0; i < many; i++)
+		if (old[i]) {
+			const struct hf_piece *p = &v->piece[(old[i] & SLOT_ID) - 1];
+			uint32_t *to = slot_of(v, p->s, p->n, &tag);
+			*to = old[i];
+		}
+	mem_free(old);
+	return INFER_OK;
+}
+
+int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n)
+{
+	uint32_t tag, at = v->slot ? *slot_of(v, s, n, &tag) : 0;
+
+	return (int32_t)(at & SLOT_ID) - 1;
+}
+
 /* A token of the model. */
 static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_error *err)
 {
 	char quoted[FILE_QUOTE];
+	uint32_t tag;
 
 	TRY(add_piece(v, id, s, "model.vocab", err));
-	switch (map_put(&v->map, s.at, s.len, (uint32_t)id)) {
-	case INFER_OK:
-		return INFER_OK;
-	case INFER_EINVAL:
+	if (v->n_model >= v->mask / 2 && grow_table(v, 2 * v->n_model))
+		return no_memory(v, err);
+	uint32_t *slot = slot_of(v, s.at, s.len, &tag);
+	if (*slot)
 		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.vocab: %s is there twice",
 		                     file_quote(quoted, s.at, s.len));
-	default:
-		return no_memory(v, err);
-	}
+	*slot = tag | (uint32_t)(id + 1);
+	v->n_model++;
+	return INFER_OK;
 }
 
 /* {"token": id, ...} */
@@ -308,15 +359,16 @@ static int added_token(struct hf_vocab *v, const struct json *o, infer_error *er
 static int place_added(struct hf_vocab *v, uint32_t i, infer_error *err)
 {
 	const struct hf_added *a = &v->added[i];
-	const uint32_t *at = map_get(&v->map, a->content.at, a->content.len);
+	int32_t at = hf_vocab_find(v, a->content.at, a->content.len);
 	uint32_t id = (uint32_t)a->id;
 	char quoted[FILE_QUOTE];
 
-	if (at && *at != id)
+	if (at >= 0 && (uint32_t)at != id)
 		return hf_vocab_fail(v, INFER_EFORMAT, err,
 		                     "added_tokens[%u]: %s has id %u, but id %u in model.vocab", i,
-		                     file_quote(quoted, a->content.at, a->content.len), id, *at);
-	if (!at)
+		                     file_quote(quoted, a->content.at, a->content.len), id,
+		                     (uint32_t)at);
+	if (at < 0)
 		TRY(add_piece(v, id, a->content, "added_tokens", err));
 	if (v->piece[id].added >= 0)
 		return hf_vocab_fail(v, INFER_EFORMAT, err, "added_tokens: two tokens have id %u",
@@ -413,8 +465,9 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	v->d = d;
 	buf_init(&v->options, MEM_TOK);
 	buf_init(&v->merges, MEM_TOK);
-	/* an entry takes 40 bytes or more of the text, with its merge */
-	if (map_init(&v->map, MEM_TOK, (uint32_t)(d->tokenizer.n / 80 % HF_TOKENS_MAX)))
+	sip_draw(&v->sip);
+	/* an entry takes 80 bytes or more of the text, with its merge */
+	if (grow_table(v, (uint32_t)(d->tokenizer.n / 80 % HF_TOKENS_MAX)))
 		return no_memory(v, err);
 	TRY(hf_scan_open(&v->scan, d, &d->tokenizer, err));
 	TRY(members(v, err));
@@ -435,7 +488,7 @@ void hf_vocab_fini(struct hf_vocab *v)
 {
 	buf_fini(&v->options);
 	buf_fini(&v->merges);
-	map_fini(&v->map);
+	mem_free(v->slot);
 	mem_free(v->piece);
 	mem_free(v->score);
 	mem_free(v->added);

@@ -2,6 +2,7 @@
  * the other members as their texts.  Confined. */
 #ifndef HF_VOCAB_H
 #define HF_VOCAB_H
+#include "base/sip.h"
 #include "hf/scan.h"
 
 /* more tokens, or a larger id, are refused */
@@ -41,8 +42,10 @@ struct hf_vocab {
 	struct infer_str prefix; /* WordPiece: of pieces that continue a word */
 	struct hf_piece *piece;  /* [n] by id */
 	uint32_t n, cap;
-	double *score;     /* [n] unigram only */
-	struct map map;    /* piece to id, of the vocabulary of the model */
+	double *score; /* [n] unigram only */
+	/* the vocabulary of the model by its texts: the id + 1, and bits of the hash above; open addressing */
+	uint32_t *slot, mask, n_model;
+	struct sip_key sip;
 	struct buf merges; /* as GGUF stores strings */
 	uint64_t n_merges;
 	struct hf_added *added; /* [n_added] in the order of the file */
@@ -54,6 +57,8 @@ struct hf_vocab {
  * INFER_EFORMAT, INFER_EUNSUP: names the member; INFER_ENOMEM */
 int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err);
 void hf_vocab_fini(struct hf_vocab *v);
+/* The id of a token of the model, or -1. */
+int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n);
 /* As hf_fail, for tokenizer.json. */
 #define hf_vocab_fail(v, code, err, ...) \
 	hf_fail((v)->d, (v)->d->tokenizer.name, code, err, __VA_ARGS__)
