@@ -1,4 +1,4 @@
-/* hf/leave.c - names of tensors in checkpoints, and those that a model for text has no use for. */
+/* hf/leave.c - normalise names of tensors, and find those that a text model does not use. */
 #include "hf/tensors.h"
 #include "base/err.h"
 
@@ -41,7 +41,7 @@ static struct infer_str without(struct infer_str s, const char *prefix)
 	return begins(s, prefix) ? (struct infer_str){ s.at + n, s.len - n } : s;
 }
 
-/* s with what ends it replaced. */
+/* s with its ending `old` replaced by `now`; .at NULL: no memory. */
 static struct infer_str respell(struct hf_making *k, struct infer_str s, const char *old,
                                 const char *now)
 {
@@ -67,7 +67,7 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 	return name;
 }
 
-/* Expert number in "mlp.experts.12.", and what follows it; -1: none. */
+/* Parse the number that s begins with: an expert.  Sets *rest to what follows; -1: no number. */
 static int expert_of(struct infer_str s, struct infer_str *rest)
 {
 	int n = 0;
@@ -131,7 +131,7 @@ static int is_tied(const struct hf_making *k)
 	return json_is(v, JSON_TRUE);
 }
 
-/* The families whose conversion has no output matrix. */
+/* True if the public converter drops the output matrix of the family. */
 static int has_no_output(const struct hf_making *k)
 {
 	const char *arch = k->m->arch->gguf;
@@ -174,26 +174,37 @@ enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
 	return LEAVE_NOT;
 }
 
-/* What was copied of one slot, in all layers. */
+/* Why a tensor was copied. */
+static const char *reason(const struct hf_rows *h)
+{
+	static const char *const how[] = {
+		[T_PLUS1] = "1 added",
+		[T_PAIRS] = "rows in GGUF's order: RoPE pairs adjacent",
+		[T_STACK] = "experts, not aligned or of 8 bits",
+		[T_EVEN] = "even columns, transposed",
+		[T_ODD] = "odd columns, transposed",
+		[T_TURN] = "transposed",
+		[T_NEG_EXP] = "-exp(x)",
+		[T_BY_HEAD] = "rows in GGUF's order",
+		[T_BY_HEAD_Z] = "rows in GGUF's order",
+		[T_TILED] = "rows in GGUF's order",
+		[T_TILED_V] = "rows in GGUF's order",
+		[T_TILED_COLS] = "columns in GGUF's order",
+		[T_TILED_NEG_EXP] = "-exp(x), rows in GGUF's order",
+	};
+	int type = hf_type_of(h->from[0]->dtype);
+
+	if (h->how != T_NONE && h->how != T_ROWS)
+		return how[h->how];
+	return h->zeros                                          ? "rows of 0 appended"
+	       : h->type != type                                 ? "converted to F32"
+	       : safetensors_dtype_bytes(h->from[0]->dtype) == 1 ? "converted to BF16"
+	                                                         : "not aligned in the file";
+}
+
+/* Add a note with the number and size of the copies of one slot, over all layers. */
 static int note_copies(struct hf_making *k, int slot, infer_error *err)
 {
-	static const char *const why[] = {
-		[T_NONE] = "parts, or another type",
-		[T_PLUS1] = "1 added to gains",
-		[T_PAIRS] = "rows put in GGUF's order, by pairs",
-		[T_ROWS] = "rows without those of no position",
-		[T_STACK] = "experts put in one tensor",
-		[T_EVEN] = "every other column, turned",
-		[T_ODD] = "every other column, turned",
-		[T_TURN] = "turned",
-		[T_NEG_EXP] = "-exp(x)",
-		[T_BY_HEAD] = "rows put in GGUF's order",
-		[T_BY_HEAD_Z] = "rows put in GGUF's order",
-		[T_TILED] = "rows put in GGUF's order",
-		[T_TILED_V] = "rows put in GGUF's order",
-		[T_TILED_COLS] = "columns put in GGUF's order",
-		[T_TILED_NEG_EXP] = "-exp(x), in GGUF's order",
-	};
 	const struct hf_rows *one = NULL;
 	uint64_t bytes = 0;
 	int n = 0;
@@ -209,22 +220,23 @@ static int note_copies(struct hf_making *k, int slot, infer_error *err)
 	if (!n)
 		return INFER_OK;
 	return hf_note(k->d, err, "%s: %d copied (%s), %.3g MiB", arch_row(k->m->arch, slot)->gguf,
-	               n, why[one->how], (double)bytes / (1 << 20));
+	               n, reason(one), (double)bytes / (1 << 20));
 }
 
 int hf_note_tensors(struct hf_making *k, infer_error *err)
 {
 	static const char *const left[] = {
-		[LEAVE_MEDIA] = "of images and sound",
-		[LEAVE_NEXT] = "that predict further tokens",
-		[LEAVE_DERIVED] = "that follow from config.json",
-		[LEAVE_HEAD] = "that the embedding table stands for",
-		[LEAVE_TRAINING] = "of training",
+		[LEAVE_MEDIA] = "vision or audio",
+		[LEAVE_NEXT] = "multi-token prediction",
+		[LEAVE_DERIVED] = "computed from config.json instead",
+		[LEAVE_HEAD] = "output matrix, tied to the embedding table",
+		[LEAVE_TRAINING] = "pretraining heads",
 	};
 
 	for (int why = LEAVE_NOT + 1; why < LEAVES; why++)
 		if (k->left[why])
-			TRY(hf_note(k->d, err, "%d tensors left out, %s", k->left[why], left[why]));
+			TRY(hf_note(k->d, err, "tensors left out: %d (%s)", k->left[why],
+			            left[why]));
 	for (int slot = W_END + 1; slot < W_SLOTS; slot++)
 		TRY(note_copies(k, slot, err));
 	return INFER_OK;

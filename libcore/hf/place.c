@@ -1,5 +1,5 @@
-/* hf/place.c - put the tensors of a checkpoint into the file: those that are as they are, where they are,
- * the others as copies. */
+/* hf/place.c - add the tensors of a checkpoint to the file: pointers into the mapping if possible, else
+ * copies. */
 #include "hf/tensors.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -27,7 +27,7 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 	                     (long long)missing);
 }
 
-/* Every tensor without which a layer cannot be computed. */
+/* Fail if a tensor that a layer needs is missing. */
 static int check_all(const struct hf_making *k, infer_error *err)
 {
 	const struct arch *a = k->m->arch;
@@ -61,7 +61,7 @@ static size_t bytes_of(const struct hf_rows *h)
 	return (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
 }
 
-/* Memory for n tensors, each on a line of its own, in large pages if the system has them. */
+/* Allocate the memory of n copies, each aligned to a cache line, in huge pages if the system has them. */
 static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, infer_error *err)
 {
 	struct hf_dir *d = k->d;
@@ -107,7 +107,7 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	return INFER_OK;
 }
 
-/* Tensors made from config.json come first, as in files of the public converter. */
+/* Add the tensors made from config.json: the first ones, as in files of the public converter. */
 static int add_made(struct hf_making *k, infer_error *err)
 {
 	struct hf_dir *d = k->d;
@@ -127,7 +127,7 @@ static int add_made(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Matrices that are as they are, but not one after the other, are used where they are. */
+/* Set h->apart if every matrix can be used in the mapping, but they are not contiguous. */
 static int set_apart(struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const void **parts;

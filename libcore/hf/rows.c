@@ -65,7 +65,7 @@ static int is_negated_exp(enum arch_transform how)
 	return how == T_NEG_EXP || how == T_TILED_NEG_EXP;
 }
 
-/* Convert n elements.  from may be the end of the space of to. */
+/* Convert n elements.  `from` may be the last bytes of the result's memory. */
 static void convert(const struct hf_rows *h, int dtype, unsigned char *to,
                     const unsigned char *from, int64_t n)
 {
@@ -92,8 +92,7 @@ static void convert(const struct hf_rows *h, int dtype, unsigned char *to,
 
 /* --- places */
 
-/* Row r of heads of v, those of one k head `k_heads` apart, in the source, where they are next to each
- * other. */
+/* Source row of row r, for T_TILED: v head k + k_heads * v of the result is v head k * each + v of the source. */
 static int64_t untile(const struct hf_heads *h, int64_t r, int64_t dv)
 {
 	int64_t head = r / dv, k = head % h->k_heads, v = head / h->k_heads;
@@ -101,7 +100,8 @@ static int64_t untile(const struct hf_heads *h, int64_t r, int64_t dv)
 	return (k * h->each + v) * dv + r % dv;
 }
 
-/* Row r of all q, all k, all v; z: of all z.  The source has q, k, v and z of each k head. */
+/* Source row of row r, for T_BY_HEAD (z 0: all q, all k, all v) and T_BY_HEAD_Z (z 1: all z).  The source has
+ * q, k, v and z per k head. */
 static int64_t by_head(const struct hf_heads *h, int64_t r, int z)
 {
 	int64_t dv = h->each * h->dv, all = 2 * (h->dk + dv), qk = h->k_heads * h->dk;
@@ -171,7 +171,7 @@ struct piece {
 	unsigned char *to;
 };
 
-/* Rows that are columns: gathered at the end of the space of each row, then converted. */
+/* Copy columns into rows: gather the elements at the end of the memory of each row, then convert in place. */
 static void copy_turned(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
@@ -220,7 +220,7 @@ static void copy_rows(const struct piece *p)
 /* Bytes of a piece of work, and of all of it for which threads are started. */
 enum { PIECE = 256 << 10, MANY = 4 << 20 };
 
-/* Whole heads, so that a piece is made from as many rows that are neighbours in the source too. */
+/* A multiple of the rows of a head: then the rows that a piece is copied from are contiguous. */
 static int64_t rows_of_piece(const struct hf_rows *h)
 {
 	int64_t n = PIECE / (h->cols * (int64_t)size_of(h->type)),
@@ -257,7 +257,7 @@ static struct hf_rows *find_tensor(const struct work *w, int64_t i)
 	return w->h[low];
 }
 
-/* Unmap pages of the file that are not needed again: what was copied is not in memory twice. */
+/* Unmap the pages of a range of the file, so that it is not in memory next to its copy. */
 static void drop_pages(const unsigned char *at, size_t bytes)
 {
 	uintptr_t page = os_page(), from = (uintptr_t)at / page * page,

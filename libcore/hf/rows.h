@@ -1,19 +1,20 @@
-/* hf/rows.h (private) - a tensor made from tensors of a checkpoint: which element of which is which of
- * its elements, and how its value changes.
+/* hf/rows.h (private) - rearrange tensors of a checkpoint into GGUF tensors: slices, stacks, transposes,
+ * permutations of rows or columns, and changes of values.
  *
- * Source and result are sequences of matrices.  Row r of a matrix of the result is row
- * first + step * hf_source(r) of the source's matrix or, if it is turned, that column. */
+ * Source and result are arrays of matrices.  Row r of a matrix of the result is row s(r) of the matrix of the
+ * source or, if `turned`, its column s(r).  s(r) = first + step * r, unless `how` permutes rows. */
 #ifndef HF_ROWS_H
 #define HF_ROWS_H
 #include <stdatomic.h>
 #include "arch/tensor.h"
 #include "file/safetensors.h"
 
-/* how rows of heads are permuted */
+/* sizes of heads, for transforms that permute their rows */
 struct hf_heads {
 	int64_t rows;    /* T_PAIRS: rows of a head */
-	int64_t k_heads; /* of recurrent layers: heads of k, heads of v for each, widths */
-	int64_t each, dk, dv;
+	int64_t k_heads; /* recurrent layers: number of k heads */
+	int64_t each;    /* v heads per k head */
+	int64_t dk, dv;  /* widths of a k head, of a v head */
 };
 struct hf_rows {
 	struct infer_str name; /* of GGUF */
@@ -21,28 +22,29 @@ struct hf_rows {
 	int type, n_dims;      /* enum infer_type */
 	int64_t ne[4];
 	int64_t cols, rows, mats; /* ne as matrices; cols is 1 for a vector */
-	/* a tensor with all matrices, or n of which each is one; NULL: not yet found */
+	/* [n_from] one tensor that has all matrices, or one tensor per matrix (T_STACK; NULL: not found yet) */
 	const struct safetensors_tensor **from;
 	int64_t n_from;
 	int64_t src_cols, src_rows; /* of a matrix */
 	int64_t first, step;        /* step 1 or 2 */
 	int turned;
-	int64_t zeros; /* rows of 0 after those of the source */
+	int64_t zeros; /* number of zero rows appended to the rows of the source */
 	enum arch_transform how;
 	struct hf_heads heads;
 	unsigned char *to;
-	const void *const
-		*apart;       /* [mats] matrices that are used where they are; NULL: to be copied */
-	int64_t end;          /* of hf_rows_make: pieces of work up to its last */
+	const void *const *
+		apart; /* [mats] pointers into the source, if nothing has to be copied; else NULL */
+	int64_t end;   /* of hf_rows_make: pieces of work up to its last */
 	_Atomic int64_t left; /* and those of its own that are not done */
 };
-/* Where matrix i is in the source, if it is one as it is; else NULL. */
+/* Pointer to matrix i in the source.  NULL if the matrix has to be copied: its rows, values or type change,
+ * or it is not aligned to its elements. */
 const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i);
-/* The same of the whole tensor. */
+/* The same for the whole tensor; NULL also if its matrices are not contiguous. */
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
-/* enum infer_type that holds every value of a dtype; -1: none, an integer or F64 */
+/* The enum infer_type that weights of a dtype are stored as; -1: not supported (integers, F64). */
 int hf_type_of(int dtype);
-/* Compute n tensors into their .to, on several cores if there is much to do.  Sources are in mappings of
- * files: their pages are dropped. */
+/* Copy n tensors into their .to, on several threads if they are large.  Each source must be in the mapping
+ * of a file: the pages that were read are unmapped (madvise). */
 void hf_rows_make(struct hf_rows *const *h, int64_t n);
 #endif

@@ -13,7 +13,7 @@ int hf_no_memory(const struct hf_making *k, infer_error *err)
 	               file_label(k->d->path), k->d->raw.n);
 }
 
-/* A size by config.json; -1: only the tensor itself has it. */
+/* The size of a dimension by config.json; -1: config.json does not say it. */
 static int64_t size_of(const struct hf_making *k, int layer, int dim)
 {
 	switch ((enum arch_dim)dim) {
@@ -45,8 +45,8 @@ static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 
 /* --- shapes */
 
-/* Compare the shape of a tensor with want[n], ne[0] first, apart from dimensions of 1.  A want of -1
- * becomes what the tensor has. */
+/* True if the shape of t is want[n] (ne[0] first), ignoring dimensions of 1.  Replaces a want of -1 by the
+ * dimension of t. */
 static int match_shape(const struct safetensors_tensor *t, int64_t want[3], int n)
 {
 	int i = 0, dim = t->n_dims - 1;
@@ -84,8 +84,8 @@ static int wrong_shape(const struct hf_making *k, const struct safetensors_tenso
 	                     have, need);
 }
 
-/* Sizes of the result and of the source.  all: of the dimension of parts, over all of them; its own
- * part is `part`. */
+/* Set the sizes of result and source.  all: size of the split dimension of t (-1: unknown); part: size of this
+ * slice of it. */
 static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_tensor *row,
                      const struct safetensors_tensor *t, int64_t all, int64_t part,
                      infer_error *err)
@@ -178,7 +178,7 @@ static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	return INFER_OK;
 }
 
-/* A tensor called `name` in its layer, after those that there are.  n_from: see struct hf_rows. */
+/* Append a GGUF tensor.  n_from: see struct hf_rows. */
 static int new_target(struct hf_making *k, struct hf_rows **out, const char *name, int layer,
                       int64_t n_from, infer_error *err)
 {
@@ -234,8 +234,8 @@ static void fit_vocabulary(const struct hf_making *k, struct hf_rows *h)
 	}
 }
 
-/* One tensor of GGUF from t: rows[0], and rows with the same name.  all, before, part: elements of the
- * dimension of parts of t, before this one's, and of this one; -1: unknown. */
+/* Add the GGUF tensor of a row, a slice of t.  sizes: of the split dimension of t, its elements before this
+ * slice, elements of this slice; -1: unknown. */
 static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
                     const struct arch_tensor *row, int layer, const int64_t sizes[3],
                     infer_error *err)
@@ -288,8 +288,7 @@ static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
 	return INFER_OK;
 }
 
-/* Keys and values of latents, of which GGUF has two tensors: of each head the rows of keys turned, then
- * those of values. */
+/* Split kv_b of latent attention, which GGUF stores as two tensors: k_b, transposed per head, and v_b. */
 static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, int layer,
                       infer_error *err)
 {
@@ -326,7 +325,7 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 	return INFER_OK;
 }
 
-/* Every tensor of GGUF that rows p are parts of. */
+/* Add every GGUF tensor that t has a slice for. */
 static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
                      const struct arch_parts *p, int layer, infer_error *err)
 {
@@ -410,7 +409,7 @@ static int add_dense(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* What the names and the sizes depend on. */
+/* Read the parameters that names and sizes depend on. */
 static int read_sizes(struct hf_making *k, infer_model *m, infer_error *err)
 {
 	struct hf_dir *d = k->d;

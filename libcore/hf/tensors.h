@@ -1,24 +1,25 @@
-/* hf/tensors.h (private) - what the files that turn tensors of a checkpoint into GGUF's share. */
+/* hf/tensors.h (private) - shared by tensors.c, place.c and leave.c: from the tensors of a checkpoint to those
+ * of GGUF. */
 #ifndef HF_TENSORS_H
 #define HF_TENSORS_H
 #include "hf/hf.h"
 #include "hf/rows.h"
 
-/* why a tensor of the checkpoint is left out */
+/* reason to leave a tensor of the checkpoint out */
 enum hf_leave {
 	LEAVE_NOT,
-	LEAVE_MEDIA,    /* of a part that sees or hears */
-	LEAVE_NEXT,     /* of layers that predict further tokens */
+	LEAVE_MEDIA,    /* vision or audio tower, or projector */
+	LEAVE_NEXT,     /* multi-token prediction layers */
 	LEAVE_DERIVED,  /* follows from config.json */
-	LEAVE_HEAD,     /* the output is the embedding table, whatever this contains */
-	LEAVE_TRAINING, /* heads of the training of an encoder */
+	LEAVE_HEAD,     /* output matrix that is tied to the embedding table */
+	LEAVE_TRAINING, /* pretraining heads of an encoder */
 	LEAVES
 };
 
-/* The tensors of GGUF while they are collected. */
+/* The GGUF tensors found so far. */
 struct hf_making {
 	struct hf_dir *d;
-	const infer_model *m;             /* its arch and its parameters alone */
+	const infer_model *m;             /* only arch and h are set */
 	int64_t first_position, n_tokens; /* n_tokens 0: no vocabulary */
 	int layers_next;                  /* layers of the checkpoint after the n_layers */
 	int ranks;                        /* it has a head that scores texts */
@@ -28,24 +29,25 @@ struct hf_making {
 	struct map map;            /* name of GGUF -> index */
 	int left[LEAVES];
 };
-/* The name of a tensor as the rows of its architecture have it: without the parts that wrappers add, in
- * today's spelling.  May be a copy in d->brief; .at NULL: no memory. */
+/* The name as the rows of the architecture spell it: without prefixes of multimodal wrappers, and with
+ * .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL: no memory. */
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
-/* The rows of a name that a class of a has no name for, as transformers 5 may save experts: one by one
- * where the class has them in one tensor, or the other way round.  spare: for rows. */
+/* Rows of a name of experts in the form that the architecture's own rows do not have: one tensor per expert
+ * instead of one for all, or the reverse.  The rows are stored in spare.  n 0: not such a name. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
-/* rows: what the name stands for; layer: -1 for none */
+/* Whether to leave a tensor out, and why.  rows: the rows of its name; layer: -1 if it is in none. */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);
-/* The tensor of that name in a layer, or of none (-1); NULL: there is none yet. */
+/* The GGUF tensor of this name (without "blk.N."); layer -1: of no layer.  NULL: not found so far. */
 struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer);
-/* Add all of k->at to the file.  INFER_EFORMAT: not all are there; INFER_ENOMEM */
+/* Check that all tensors are there, copy those that have to be, and add all to the file.
+ * INFER_EFORMAT: one is missing; INFER_ENOMEM */
 int hf_place_tensors(struct hf_making *k, infer_error *err);
 int hf_no_memory(const struct hf_making *k, infer_error *err);
-/* Add sentences about what was left out and what was copied. */
+/* Add notes (hf_note) about tensors left out and copied. */
 int hf_note_tensors(struct hf_making *k, infer_error *err);
-/* As hf_fail, for the file of a tensor. */
+/* As hf_fail: names the file of t, and t. */
 int hf_bad_tensor(const struct hf_dir *d, const struct safetensors_tensor *t, int code,
                   infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6), cold));

@@ -269,7 +269,8 @@ static void test_in_place(void **state)
 	/* q, k and three norms */
 	assert_int_equal(bytes, (EMBD + EMBD / 2) * EMBD * 2 + 3 * EMBD * 4);
 	assert_int_equal(info.private_bytes, bytes);
-	assert_true(has_note(f, "attn_q.weight: 1 copied (rows put in GGUF's order, by pairs)"));
+	assert_true(
+		has_note(f, "attn_q.weight: 1 copied (rows in GGUF's order: RoPE pairs adjacent)"));
 	assert_true(has_note(f, "attn_k.weight: 1 copied"));
 	assert_false(has_note(f, "attn_v.weight"));
 	check_values(f, "token_embd.weight", 0, "model.embed_tokens.weight", 0, 32 * EMBD);
@@ -386,8 +387,8 @@ static void test_left_out(void **state)
 		    "F32", 4, 0, 0);
 		infer_file *f = open_model(0);
 		assert_int_equal(f->n_tensors, 12);
-		assert_true(has_note(f, "2 tensors left out, of images and sound"));
-		assert_true(has_note(f, "1 tensors left out, that follow from config.json"));
+		assert_true(has_note(f, "tensors left out: 2 (vision or audio)"));
+		assert_true(has_note(f, "tensors left out: 1 (computed from config.json instead)"));
 		infer_file_close(&f);
 	}
 }
