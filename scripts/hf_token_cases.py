@@ -97,9 +97,29 @@ def word_piece(lines, size, norm, pre, prefix="##", added=()):
     return t
 
 
+def by_hand():
+    """Vocabularies in which a wrong cut, a wrong set of tokens or a rounded sum shows."""
+    letters = sorted(P.ByteLevel.alphabet())
+    merges = [(".", "."), ("..", "."), ("!", "!"), ("1", "1"), ("11", "1"), ("111", "1"), ("Â", "²"), ("f", "o"), ("fo", "o"), ("Ġ", "a"), (".", "!"), ("a", "a")]
+    vocab = {x: i for i, x in enumerate(letters + [a + b for a, b in merges])}
+    falcon = P.Sequence([P.Punctuation("contiguous"), P.ByteLevel(add_prefix_space=False), P.Digits(False), P.Split(Regex("[0-9][0-9][0-9]"), "isolated")])
+    same = P.Sequence([P.Split(Regex("[.!]"), "contiguous"), P.Split("a", "contiguous"), P.ByteLevel(add_prefix_space=False, use_regex=False)])
+    del vocab["foo"]
+    vocab = {x: i for i, x in enumerate(vocab)}
+    for name, pre in (("falcon", falcon), ("contiguous", same), ("whole", P.Sequence([P.Digits(True), P.ByteLevel(add_prefix_space=False)]))):
+        t = Tokenizer(models.BPE(vocab, [m for m in merges if "".join(m) != "foo"], ignore_merges=name == "whole"))
+        t.pre_tokenizer, t.decoder = pre, decoders.ByteLevel()
+        t.add_tokens([AddedToken("foo", single_word=True, normalized=False)])
+        yield "by hand " + name, t
+    t = Tokenizer(models.Unigram([("<unk>", 0.0), ("a", -16777216.0), ("b", -1.5), ("ab", -16777217.75), ("▁", -1.0), ("\r", -3.0)], 0))
+    t.pre_tokenizer, t.decoder = P.Metaspace(), decoders.Metaspace()
+    yield "by hand sums", t
+
+
 def cases(lines, scale=1, rules=None):
     """Pairs of a name and a tokenizer.  rules: see spm_vocab; else those of nmt_nfkc."""
     size = lambda n: int(n * scale)
+    yield from by_hand()
     for pre in ("gpt-2", "qwen2", "qwen35", "gpt-4o", "tekken", "deepseek-v3", "deepseek-coder", "deepseek-llm", "kimi-k2", "youtu", "viking",
                 "seed-coder", "afmoe", "superbpe", "bailingmoe", "exaone-moe"):
         yield "bpe " + pre, byte_bpe(lines, splits(pre), size(900))
@@ -149,18 +169,23 @@ def cases(lines, scale=1, rules=None):
     yield "wordpiece other prefix", word_piece(lines, size(700), N.Sequence([N.NFC(), N.Lowercase()]), P.Whitespace(), "@@")
 
 
+# what random strings rarely have
+FIXED = ["a\r\nb\r\n\n", "cafe\u0301 e\u0301\u0323 ﬁ½", "x\u00a0y\u3000z\t1", "..!!...!.  1111 111 11 ²³¼ a²", "foo1 foo xfoo foo,foo2 foofoo", "wordy words word", "ba baba ba",
+         "aa ab abab aaa.!a!!", "<l>\u3000<r> \t<lr>", "é́é"]
+
+
 def texts(n, seed):
     """Random strings, some with added tokens in them."""
     rng = random.Random(seed)
     added = [a.content for a in FLAGS] + SPECIAL + ["<mask>", "[MASK]", "[SEP]", "\n\n"]
-    out = lib.random_texts(n, seed)
+    out = lib.random_texts(n - len(FIXED), seed)
     for i in range(0, len(out), 3):
         s = out[i]
         for _ in range(rng.randint(1, 3)):
             at = rng.randint(0, len(s))
             s = s[:at] + rng.choice(("", " ", "  ", "\u3000", "\n")) + rng.choice(added) + rng.choice(("", "", " ", "x", "\t ")) + s[at:]
         out[i] = s
-    return out
+    return FIXED + out
 
 
 # letters of twenty writing systems, and of languages that share one
