@@ -250,6 +250,9 @@ static void test_length(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 		assert_int_equal(read_bytes(&s, "{}", lengths[i], 0, &err), INFER_EFORMAT);
+		if (lengths[i] > 2)
+			assert_non_null(
+				strstr(err.message, " does not fit in the file of 10 bytes"));
 		safetensors_fini(&s);
 	}
 	for (shard.bytes = 0; shard.bytes < 8; shard.bytes++) {
