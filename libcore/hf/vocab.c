@@ -6,16 +6,15 @@
 #include <string.h>
 
 /* bytes of a member that becomes a tree */
-enum { TREE_MAX = 1 << 20, ADDED_MAX = 1 << 16 };
+enum { TREE_MAX = 1 << 20 };
 
 static int no_memory(const struct hf_vocab *v, infer_error *err)
 {
 	return hf_vocab_fail(v, INFER_ENOMEM, err, "no memory for %u tokens", v->n);
 }
 
-/* Make place for the token id, which no other has. */
-static int add_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
-                     infer_error *err)
+int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
+                   infer_error *err)
 {
 	char quoted[FILE_QUOTE];
 
@@ -99,7 +98,7 @@ static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_
 	char quoted[FILE_QUOTE];
 	uint32_t tag;
 
-	TRY(add_piece(v, id, s, "model.vocab", err));
+	TRY(hf_vocab_piece(v, id, s, "model.vocab", err));
 	if (v->n_model >= v->mask / 2 && grow_table(v, 2 * v->n_model))
 		return no_memory(v, err);
 	uint32_t *slot = slot_of(v, s.at, s.len, &tag);
@@ -320,105 +319,6 @@ static int members(struct hf_vocab *v, infer_error *err)
 	return INFER_OK;
 }
 
-/* One entry of "added_tokens", a tree that is gone afterwards. */
-static int added_token(struct hf_vocab *v, const struct json *o, infer_error *err)
-{
-	static const char *const flag[] = { "lstrip", "rstrip", "single_word", "normalized",
-		                            "special" };
-	struct hf_added *a = &v->added[v->n_added];
-	const struct json *content = json_get(o, "content"), *id = json_get(o, "id");
-	char quoted[FILE_QUOTE];
-
-	*a = (struct hf_added){ 0 };
-	json_each(m, o) {
-		int known = m == content || m == id;
-		for (unsigned i = 0; i < sizeof flag / sizeof *flag; i++)
-			if (m->key_n == strlen(flag[i]) && !memcmp(m->key, flag[i], m->key_n)) {
-				known = json_is_bool(m);
-				a->flags |= (unsigned)json_is(m, JSON_TRUE) << i;
-			}
-		if (!known)
-			return hf_vocab_fail(v, INFER_EUNSUP, err,
-			                     "added_tokens[%u]: the member %s is %s", v->n_added,
-			                     file_quote(quoted, m->key, m->key_n),
-			                     "not supported, or not true or false");
-	}
-	if (!json_is_string(content) || !content->n || !json_is(id, JSON_INT) || id->i < 0 ||
-	    id->i >= HF_TOKENS_MAX)
-		return hf_vocab_fail(v, INFER_EFORMAT, err,
-		                     "added_tokens[%u] must have a content and an id of 0 ... %d",
-		                     v->n_added, HF_TOKENS_MAX - 1);
-	a->id = (int32_t)id->i;
-	a->content.at = arena_strndup(&v->d->brief, content->s, content->n);
-	a->content.len = content->n;
-	v->n_added++;
-	return a->content.at ? INFER_OK : no_memory(v, err);
-}
-
-/* Give the added token its place in the vocabulary. */
-static int place_added(struct hf_vocab *v, uint32_t i, infer_error *err)
-{
-	const struct hf_added *a = &v->added[i];
-	int32_t at = hf_vocab_find(v, a->content.at, a->content.len);
-	uint32_t id = (uint32_t)a->id;
-	char quoted[FILE_QUOTE];
-
-	if (at >= 0 && (uint32_t)at != id)
-		return hf_vocab_fail(v, INFER_EFORMAT, err,
-		                     "added_tokens[%u]: %s has id %u, but id %u in model.vocab", i,
-		                     file_quote(quoted, a->content.at, a->content.len), id,
-		                     (uint32_t)at);
-	if (at < 0)
-		TRY(add_piece(v, id, a->content, "added_tokens", err));
-	if (v->piece[id].added >= 0)
-		return hf_vocab_fail(v, INFER_EFORMAT, err, "added_tokens: two tokens have id %u",
-		                     id);
-	v->piece[id].added = (int32_t)i;
-	return INFER_OK;
-}
-
-static int added_tokens(struct hf_vocab *v, infer_error *err)
-{
-	struct hf_scan s = v->scan;
-	struct arena tree;
-	uint32_t cap = 0;
-	int more, rc = INFER_OK;
-
-	if (!v->added_tokens.at)
-		return INFER_OK;
-	s.at = v->added_tokens.at;
-	s.end = s.at + v->added_tokens.len;
-	s.member = "added_tokens";
-	TRY(hf_scan_take(&s, '[', err));
-	arena_init(&tree, MEM_TOK);
-	for (int first = 1; !rc; first = 0) {
-		struct infer_str value;
-		const struct json *o;
-		rc = hf_scan_more(&s, ']', first, &more, err);
-		if (rc || !more)
-			break;
-		if (v->n_added == cap) {
-			cap = cap ? 2 * cap : 64;
-			struct hf_added *to = mem_realloc(MEM_TOK, v->added, cap, sizeof *to);
-			if (!to) {
-				rc = no_memory(v, err);
-				break;
-			}
-			v->added = to;
-		}
-		rc = hf_scan_value(&s, &value, err);
-		if (!rc)
-			rc = hf_scan_tree(&s, value, ADDED_MAX, "added_tokens", &tree, &o, err);
-		if (!rc)
-			rc = added_token(v, o, err);
-		if (!rc)
-			rc = place_added(v, v->n_added - 1, err);
-		arena_reset(&tree);
-	}
-	arena_fini(&tree);
-	return rc;
-}
-
 /* The kind of the model, and its members: any that is not known is refused. */
 static int kind(struct hf_vocab *v, infer_error *err)
 {
@@ -471,7 +371,7 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 		return no_memory(v, err);
 	TRY(hf_scan_open(&v->scan, d, &d->tokenizer, err));
 	TRY(members(v, err));
-	TRY(added_tokens(v, err));
+	TRY(hf_vocab_added(v, err));
 	options = (struct infer_str){ v->options.at, v->options.len };
 	TRY(hf_scan_tree(&v->scan, options, TREE_MAX, "model", &d->brief, &v->model, err));
 	TRY(hf_scan_tree(&v->scan, v->normalizer, TREE_MAX, "normalizer", &d->brief, &v->norm,

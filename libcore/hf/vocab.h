@@ -59,6 +59,12 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err);
 void hf_vocab_fini(struct hf_vocab *v);
 /* The id of a token of the model, or -1. */
 int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n);
+/* Give a token its place, which no other may have. */
+int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
+                   infer_error *err);
+/* vocab_added.c: the added tokens, after the vocabulary: those of tokenizer.json, and those of
+ * "added_tokens_decoder" in tokenizer_config.json, whose flags count if both have one. */
+int hf_vocab_added(struct hf_vocab *v, infer_error *err);
 /* As hf_fail, for tokenizer.json. */
 #define hf_vocab_fail(v, code, err, ...) \
 	hf_fail((v)->d, (v)->d->tokenizer.name, code, err, __VA_ARGS__)

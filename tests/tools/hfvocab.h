@@ -54,17 +54,25 @@ static inline int hfvocab_open(struct hfvocab *o, const char *path, infer_error 
 	return infer_file_open_bytes(&o->file, o->d.head.at, o->d.head.len, path, err);
 }
 
-/* Of a tokenizer.json in memory, and a config.json, which may be NULL. */
-static inline int hfvocab_text(struct hfvocab *o, const char *json, size_t n, const char *config,
-                               infer_error *err)
+/* Of a tokenizer.json in memory, and a config.json and a tokenizer_config.json, which may be NULL. */
+static inline int hfvocab_texts(struct hfvocab *o, const char *json, size_t n, const char *config,
+                                const char *more, infer_error *err)
 {
 	struct hf_text c = { "config.json", config, config ? strlen(config) : 0 };
+	struct hf_text m = { "tokenizer_config.json", more, more ? strlen(more) : 0 };
 
 	hfvocab_init(o, "DIR");
+	TRY(hf_json_read(&o->d, &m, &o->d.tokenizer_config, err));
 	o->d.tokenizer = (struct hf_text){ "tokenizer.json", json, n };
 	TRY(hf_json_read(&o->d, &c, &o->d.config, err));
 	TRY(hfvocab_make(&o->d, err));
 	return infer_file_open_bytes(&o->file, o->d.head.at, o->d.head.len, "DIR", err);
+}
+
+static inline int hfvocab_text(struct hfvocab *o, const char *json, size_t n, const char *config,
+                               infer_error *err)
+{
+	return hfvocab_texts(o, json, n, config, NULL, err);
 }
 
 static inline void hfvocab_close(struct hfvocab *o)

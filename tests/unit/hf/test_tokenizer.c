@@ -351,6 +351,61 @@ static void test_unigram(void **state)
 	hfvocab_close(&o);
 }
 
+/* Flags of tokenizer_config.json count, and its tokens that tokenizer.json lacks are added: so does
+ * transformers 5. */
+static void test_config(void **state)
+{
+	static const char json[] =
+		FILE_OF(ADDED(4, "<x>", "\"special\":false"), "null", PRE, BPE VOCAB);
+	static const struct {
+		const char *config;
+		int code;
+		const char *says;
+	} bad[] = {
+		{ "{\"added_tokens_decoder\":[]}", INFER_EFORMAT,
+		  "added_tokens_decoder must be an object" },
+		{ "{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", INFER_EFORMAT,
+		  "added_tokens_decoder[0]" },
+		{ "{\"added_tokens_decoder\":{\"4\":{\"content\":\"<y>\"}}}", INFER_EFORMAT,
+		  "two tokens have id 4" },
+		{ "{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\"}}}", INFER_EFORMAT,
+		  "a has id 5, but id 0" },
+		{ "{\"added_tokens_decoder\":{\"4\":{\"content\":\"<x>\",\"z\":1}}}", INFER_EUNSUP,
+		  "member z" },
+	};
+	struct hfvocab o;
+	infer_tokenizer *t;
+	int32_t *ids;
+	size_t n;
+
+	(void)state;
+	assert_false(hfvocab_texts(
+		&o, json, sizeof json - 1, NULL,
+		"{\"added_tokens_decoder\":{\"4\":{\"content\":\"<x>\",\"lstrip\":true,\"special\":"
+	        "true},"
+		"\"6\":{\"content\":\"<y>\"},\"1\":{\"content\":\"b\",\"special\":true}}}",
+		NULL));
+	token_is(o.file, 4, "<x>", 3);
+	token_is(o.file, 5, "[PAD5]", 5);
+	token_is(o.file, 6, "<y>", 4);
+	token_is(o.file, 1, "b", 3);
+	assert_false(infer_tokenizer_open(&t, o.file, NULL));
+	assert_false(infer_encode(t, "a  <x>a<y>", 10, INFER_ENCODE_SPECIAL, &ids, &n, NULL));
+	assert_int_equal(n, 4);
+	assert_memory_equal(ids, ((const int32_t[]){ 0, 4, 0, 6 }), 4 * sizeof *ids);
+	infer_ids_free(ids);
+	infer_tokenizer_close(&t);
+	hfvocab_close(&o);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		infer_error err = { 0 };
+		int rc = hfvocab_texts(&o, json, sizeof json - 1, NULL, bad[i].config, &err);
+		if (rc != bad[i].code || !strstr(err.message, bad[i].says) ||
+		    strncmp(err.message, "DIR/tokenizer_config.json: ", 27))
+			fail_msg("row %zu: %d \"%s\"", i, rc, err.message);
+		hfvocab_close(&o);
+	}
+}
+
 /* ---- templates */
 
 #define TEMPLATE(single) \
@@ -728,12 +783,12 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_golden),   cmocka_unit_test(test_plain),
-		cmocka_unit_test(test_names),    cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_unigram),  cmocka_unit_test(test_gemma4),
-		cmocka_unit_test(test_template), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_damaged),  cmocka_unit_test(test_hostile_keys),
-		nth_case(case_memory),
+		cmocka_unit_test(test_golden),       cmocka_unit_test(test_plain),
+		cmocka_unit_test(test_names),        cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_unigram),      cmocka_unit_test(test_gemma4),
+		cmocka_unit_test(test_template),     cmocka_unit_test(test_config),
+		cmocka_unit_test(test_refused),      cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_hostile_keys), nth_case(case_memory),
 	};
 
 	return nth_group(tests);
