@@ -91,6 +91,41 @@ static void put_next(int layers, int64_t next)
 	}
 }
 
+/* Spellings of BERT's first checkpoints. */
+static void spell_as_first(void)
+{
+	for (int i = 0; i < n_tensors; i++) {
+		char *at = strstr(tensors[i].name, "LayerNorm.");
+		if (at)
+			strcpy(at + 10, at[10] == 'w' ? "gamma" : "beta");
+	}
+}
+
+/* Tensors that are left out: an output matrix beside the embedding table, heads of training. */
+static void put_unused(const char *cls)
+{
+	int bert = !strcmp(cls, "BertModel");
+
+	if (!strncmp(cls, "Gemma", 5) && strstr(cls, "CausalLM")) {
+		for (int i = 0; i < n_tensors; i++)
+			if (strstr(tensors[i].name, "embed_tokens.weight")) {
+				const struct tensor *t = &tensors[i];
+				size_t n = (size_t)(t->shape[0] * t->shape[1]);
+				memcpy(new_tensor("lm_head.weight", 2, t->shape[0], t->shape[1], 1)
+				               ->at,
+				       t->at, n * sizeof(float));
+				break;
+			}
+	} else if (bert || !strcmp(cls, "XLMRobertaModel")) {
+		new_tensor("pooler.dense.weight", 2, 32, 32, 1);
+		new_tensor("pooler.dense.bias", 1, 32, 1, 1);
+	}
+	if (bert) {
+		new_tensor("cls.predictions.bias", 1, 72, 1, 1);
+		spell_as_first();
+	}
+}
+
 /* Layers after the model, in folders of their own. */
 static void put_dense(const infer_file *f)
 {
@@ -279,6 +314,15 @@ static void compare(const char *of, const char *cls, const infer_file *want, con
 		free(x);
 	}
 	assert_int_equal(info[0].n_tensors, info[1].n_tensors);
+	for (int i = 0; i < 4; i++) {
+		uint64_t size[2] = { 0 };
+		snprintf(name, sizeof name, "%s.dense_%d_feat_%s", family, 2 + i / 2,
+		         i % 2 ? "in" : "out");
+		infer_meta_u64(want, name, &size[0], NULL, NULL);
+		infer_meta_u64(have, name, &size[1], NULL, NULL);
+		assert_int_equal(size[0], size[1]);
+		assert_true(!size[0] == (strcmp(family, "gemma-embedding") != 0));
+	}
 }
 
 static void check_logits(const struct golden *g, const infer_model *m)
@@ -362,6 +406,7 @@ static void compare_case(const char *of, const char *gguf, const char *config)
 	put_all(want, cls, layers, &z);
 	put_next(layers, z.next);
 	put_dense(want);
+	put_unused(cls);
 	for (int bf16 = 1; bf16 >= 0; bf16--) {
 		write_tensors(1 + (int)(strlen(of) % 2), bf16);
 		if (infer_file_open(&have, dir, &err))
