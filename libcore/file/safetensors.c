@@ -111,7 +111,7 @@ static size_t object_end(const struct reader *r, size_t pos)
 	return 0;
 }
 
-/* The JSON value of the bytes from r->pos to `end`, in r->brief. */
+/* Parse the bytes from r->pos to `end`, at most `max`, as one JSON value in r->brief; r->pos is then `end`. */
 static int read_value(struct reader *r, size_t end, size_t max, const struct json **v)
 {
 	infer_error why = { 0 };
@@ -163,7 +163,7 @@ static int read_name(struct reader *r, struct safetensors *s)
 	return INFER_OK;
 }
 
-/* "__metadata__": an object of strings, which says nothing about the tensors. */
+/* Check "__metadata__", an object of strings.  Nothing in it is needed. */
 static int check_metadata(struct reader *r, const struct json *o)
 {
 	char key[FILE_QUOTE];
@@ -203,7 +203,7 @@ static int read_shape(struct reader *r, const struct json *shape, struct safeten
 		empty |= !v->i;
 		if (v->i &&
 		    (__builtin_mul_overflow(bytes, (uint64_t)v->i, &bytes) || bytes > INT64_MAX))
-			return fail(r, INFER_EFORMAT, "\"shape\" says 2^63 bytes or more");
+			return fail(r, INFER_EFORMAT, "\"shape\" needs 2^63 bytes or more");
 	}
 	t->bytes = empty ? 0 : bytes;
 	return INFER_OK;
@@ -226,7 +226,7 @@ static int read_offsets(struct reader *r, const struct json *v, struct safetenso
 			(long long)from->i, (long long)to->i, (unsigned long long)r->data_bytes);
 	if ((uint64_t)(to->i - from->i) != t->bytes)
 		return fail(r, INFER_EFORMAT,
-		            "data_offsets [%lld, %lld] are %lld bytes, shape and dtype say %llu",
+		            "data_offsets [%lld, %lld] are %lld bytes, shape and dtype need %llu",
 		            (long long)from->i, (long long)to->i, (long long)(to->i - from->i),
 		            (unsigned long long)t->bytes);
 	t->offset = (uint64_t)from->i;
@@ -347,13 +347,14 @@ static int place_tensors(struct reader *r, struct safetensors *s, uint32_t first
 	return INFER_OK;
 }
 
-/* The length of the header, checked. */
+/* Read the length of the header and check it. */
 static int read_length(struct reader *r, const struct file_shard *shard)
 {
 	uint64_t n;
 
 	if (shard->bytes < 8)
-		return fail(r, INFER_EFORMAT, "%zu bytes are no safetensors file", shard->bytes);
+		return fail(r, INFER_EFORMAT,
+		            "a safetensors file must have at least 8 bytes, not %zu", shard->bytes);
 	n = num_u64(shard->at);
 	if (n > shard->bytes - 8)
 		return fail(r, INFER_EFORMAT,
@@ -387,7 +388,7 @@ int safetensors_read(struct safetensors *s, struct infer_file *f, int shard, inf
 	skip_space(&r);
 	if (!rc && r.pos < r.n) {
 		r.what = (struct infer_str){ 0 };
-		rc = fail(&r, INFER_EFORMAT, "the header goes on after its object, at byte %zu",
+		rc = fail(&r, INFER_EFORMAT, "the header must end with its object, at byte %zu",
 		          r.pos + 8);
 	}
 	if (!rc)

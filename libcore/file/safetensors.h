@@ -41,8 +41,8 @@ struct safetensors {
 	struct map map; /* name -> index */
 	struct arena names;
 };
-/* Append the tensors of shard no. `shard` of f and set its header_bytes.  Every offset is checked: the
- * tensors fill the file without gaps or overlaps, and each has the size that shape and dtype say.
+/* Append the tensors of shard no. `shard` of f and set its header_bytes.  Check every offset: the
+ * tensors fill the file without gaps or overlaps, each with the size of its shape and dtype.
  * INFER_EFORMAT names the tensor, also one that an earlier shard has; INFER_EUNSUP: a dtype that is
  * not above; INFER_ENOMEM: also for more than 200,000 tensors */
 int safetensors_read(struct safetensors *s, struct infer_file *f, int shard, infer_error *err);

@@ -38,7 +38,7 @@ struct hf_made {
 
 enum { HF_DENSE = 2 };
 
-/* A directory that is being opened.  Everything lives until it is closed, unless it says otherwise. */
+/* A directory that is being opened.  Members are valid until it is closed, except those in `brief`. */
 struct hf_dir {
 	struct infer_file *f; /* its shards: the texts, then the safetensors files */
 	const char *path;
@@ -79,8 +79,8 @@ struct hf_dir {
  * name: relative to the directory; lives as long as d.
  * INFER_EIO: it is there, but is not a file that can be read; INFER_EUNSUP: a git-lfs pointer */
 int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_error *err);
-/* Parse a text into d->brief; *v is NULL if there is none.  For texts of which a tree is small:
- * INFER_EFORMAT for more than 300,000 values */
+/* Parse a text into d->brief; *v is NULL if there is none.  The literal Infinity
+ * is read as {"__float__":"Infinity"}.  INFER_EFORMAT: also for more than 300,000 values */
 int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **v,
                  infer_error *err);
 /* The names of the files in a folder of d ("": d itself), sorted, in d->brief; *n is 0 if there is no

@@ -12,7 +12,7 @@
 	"take " \
 	"a GGUF file"
 
-/* Files that make a directory something else, whatever lies next to them. */
+/* Files that make a directory something else, even next to a whole checkpoint. */
 static const struct {
 	const char *name, *what;
 } markers[] = {
@@ -26,7 +26,7 @@ static const struct {
 	{ "qmodel.pt", "quantised with HQQ, which cannot be read: " ORIGINAL },
 };
 
-/* Weights in another form, where there are none in safetensors; the first that is there is named. */
+/* Weights in another form, if there are none in safetensors; the first row that matches a file is used. */
 static const struct {
 	const char *begins, *ends, *what;
 } weights[] = {
@@ -121,7 +121,7 @@ static int has_safetensors(const struct names *l)
 	return has(l, "model.safetensors.index.json");
 }
 
-/* Name the weights of another form.  INFER_OK: there are none. */
+/* Fail with the name of weights in another form.  INFER_OK: there are none. */
 static int refuse_weights(struct hf_dir *d, const struct names *l, infer_error *err)
 {
 	char name[FILE_QUOTE];
@@ -136,7 +136,7 @@ static int refuse_weights(struct hf_dir *d, const struct names *l, infer_error *
 	return INFER_OK;
 }
 
-/* A repository in the cache of the hub keeps its files in a folder for each revision. */
+/* Fail for a repository of the hub's cache, which has a folder for each revision. */
 static int refuse_cache(struct hf_dir *d, const struct names *l, infer_error *err)
 {
 	const char *const *names;

@@ -3,7 +3,7 @@
  *
  * Input: files, each begun by the byte 1e: a line with its name and a number, then its text.  A file of
  * the name *.safetensors has its text as the header, the length before it, and that many zero bytes
- * behind it. */
+ * after it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

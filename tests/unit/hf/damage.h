@@ -1,4 +1,4 @@
-/* tests/unit/hf/damage.h - damage of the small directory, and what is said about it. */
+/* tests/unit/hf/damage.h - damage of the small directory, and the messages about it. */
 #ifndef TESTS_HF_DAMAGE_H
 #define TESTS_HF_DAMAGE_H
 #include "small.h"
@@ -24,7 +24,7 @@ __attribute__((unused)) static int drop_dir(void **state)
 	return rmdir(dir);
 }
 
-/* The directory is there.  It is refused in one line; says may be NULL. */
+/* Fail unless `dir` is refused in one line that names `file` and contains `says` (NULL: anything). */
 __attribute__((unused)) static void check_refused(const char *what, const char *file, int code,
                                                   const char *says)
 {
@@ -57,7 +57,7 @@ struct damage {
 	const char *says;
 };
 
-/* In a safetensors file the header's length follows. */
+/* Replace the first a in a file by b; in a safetensors file, the length of the header too. */
 __attribute__((unused)) static void swap(struct small *s, const char *name, const char *a,
                                          const char *b)
 {
@@ -109,7 +109,7 @@ __attribute__((unused)) static void damage(struct small *s, const struct damage 
 	}
 }
 
-/* What has no bytes is made once the rest is written. */
+/* Create a folder, FIFO or link in the place of a file, after the other files are written. */
 __attribute__((unused)) static void make_special(const struct damage *d)
 {
 	char path[256];

@@ -242,7 +242,7 @@ __attribute__((unused)) static void small_new(struct small *s)
 	small_weights(s);
 }
 
-/* Remove what lies in a directory, folders of one level too. */
+/* Remove the files in a directory, and in its folders. */
 __attribute__((unused)) static void small_clear(const char *dir, int depth)
 {
 	DIR *d = opendir(dir);

@@ -68,8 +68,8 @@ static void test_index(void **state)
 #define NORM "tensor model.layers.1.input_layernorm.weight: "
 
 static const struct damage shards[] = {
-	{ S1, CUT, "0", NULL, EF, S1 ": 0 bytes are no safetensors file" },
-	{ S1, CUT, "7", NULL, EF, S1 ": 7 bytes are no safetensors file" },
+	{ S1, CUT, "0", NULL, EF, S1 ": a safetensors file must have at least 8 bytes, not 0" },
+	{ S1, CUT, "7", NULL, EF, S1 ": a safetensors file must have at least 8 bytes, not 7" },
 	{ S1, CUT, "8", NULL, EF, S1 ": a header of " },
 	{ S1, CUT, "100", NULL, EF, S1 ": a header of " },
 	{ S1, CUT, "4000", NULL, EF, S1 ": tensor " },
@@ -101,7 +101,7 @@ static const struct damage shards[] = {
 	{ S1, SWAP, "\"data_offsets\":[0,64]", "\"data_offsets\":null", EF, NORM },
 	{ S1, SWAP, "\"shape\":[32],", "", EF, NORM "\"shape\" must be" },
 	{ S1, SWAP, "\"shape\":[32]", "\"shape\":[4294967296,4294967296]", EF,
-	  NORM "\"shape\" says 2^63" },
+	  NORM "\"shape\" needs 2^63" },
 	{ S1, SWAP, "\"shape\":[32]", "\"shape\":[-32]", EF, NORM },
 	{ S1, SWAP, "\"shape\":[32]", "\"shape\":[0]", EF, NORM },
 	{ S1, SWAP, "\"shape\":[32]", "\"shape\":32", EF, NORM },
