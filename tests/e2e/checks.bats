@@ -119,6 +119,17 @@ setup()
 	printf 'int base_y(void) { return 1; }\n' >libcore/base/a.c
 	cc -c -o libcore/base/a.c.o libcore/base/a.c
 	B=$PWD "$TOP/scripts/check-layers"
+	# a row of the list of formats, which file.c calls through its slots, may be of a higher floor
+	mkdir -p libcore/top
+	echo 'top top' >>libcore/FLOORS
+	echo 'extern const int format_x; const int format_x = 1;' >libcore/top/x.c
+	echo 'extern const int format_x; int file_z(void) { return format_x; }' >libcore/file/file.c
+	for f in top/x file/file; do cc -c -o "libcore/$f.c.o" "libcore/$f.c"; done
+	B=$PWD "$TOP/scripts/check-layers"
+	mv libcore/file/file.c libcore/file/other.c
+	mv libcore/file/file.c.o libcore/file/other.c.o
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'file/other.c.o: uses format_x: defined in top'* ]]
 }
 
 @test "check-kernels names what a kernel set lacks" {
