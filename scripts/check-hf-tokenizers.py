@@ -56,12 +56,12 @@ def main():
             continue
         theirs = lib.hf_ids(t, texts + big)
         ids = [i for i, (g, w) in enumerate(zip(got, theirs)) if g[0] != w]
-        # of an added token that is matched in normalised text, `tokenizers` decodes the normalised content; next to special tokens of
+        # a prefix space after BOS is not ours to write; of an added token that is matched in normalised text, `tokenizers` decodes the normalised content; next to special tokens of
         # WordPiece it writes a space
         odd = {t.token_to_id(a.content) for a in hf.FLAGS if a.normalized} - {None}
         loose = (lambda s: s.replace(" ", "")) if "WordPiece" in repr(t.model) else (lambda s: s)
         back = [i for i, (g, w) in enumerate(zip(got, theirs))
-                if i not in ids and not odd & set(w) and loose(plain(g[1])) != loose(plain(hf.decoded(t, w).encode()))]
+                if i not in ids and not odd & set(w) and (not w or t.id_to_token(w[0]) != "<s>") and loose(plain(g[1])) != loose(plain(hf.decoded(t, w).encode()))]
         print("%-30s %d strings, %d differ; %d texts differ when decoded" % (name, len(got), len(ids), len(back)), flush=True)
         for i in ids[:3]:
             s = (texts + big)[i]

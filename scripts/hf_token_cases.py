@@ -97,6 +97,20 @@ def word_piece(lines, size, norm, pre, prefix="##", added=()):
     return t
 
 
+def gemma_spaces(lines, size):
+    """Runs of spaces are tokens of the model and added ones, which are matched in a text that has U+2581."""
+    t = text_bpe([x.replace(" ", "  ", 3) for x in lines], size, N.Replace(" ", "▁"), P.Split(Regex(r"[^\n]+|[\n]+"), "isolated"), decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]))
+    j = json.loads(t.to_str())
+    if "▁▁" not in j["model"]["vocab"]:
+        j["model"]["vocab"]["▁▁"] = max(j["model"]["vocab"].values()) + 1
+    if ["▁", "▁"] not in j["model"]["merges"]:
+        j["model"]["merges"].insert(0, ["▁", "▁"])
+    t = Tokenizer.from_str(json.dumps(j))
+    t.add_tokens([AddedToken("▁▁", normalized=False)])
+    return t
+
+
 def by_hand():
     """Vocabularies in which a wrong cut, a wrong set of tokens or a rounded sum shows."""
     letters = sorted(P.ByteLevel.alphabet())
@@ -148,6 +162,9 @@ def cases(lines, scale=1, rules=None):
     yield "text metaspace never", text_bpe(lines, size(1100), None, P.Metaspace(prepend_scheme="never", split=True))
     yield "text gemma", text_bpe(lines, size(1100), N.Replace(" ", "▁"), P.Split(" ", "merged_with_previous"), decoders.Sequence(
         [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]), added=[AddedToken("\n\n", normalized=False), AddedToken("▁▁", normalized=False)])
+    yield "text mistral model", text_bpe(lines, size(1100), N.Sequence([N.Replace(" ", "▁"), N.Replace(Regex(r"\A▁"), "▁▁")]),
+                                         P.Metaspace(prepend_scheme="always", split=False))
+    yield "text gemma spaces", gemma_spaces(lines, size(900))
     yield "text gemma 4", text_bpe(lines, size(1100), N.Replace(" ", "▁"), P.Split(Regex(r"[^\n]+|[\n]+"), "isolated"))
     yield "text unknown fused", text_bpe(lines, size(500), N.Sequence([N.NFKC(), N.Strip(), N.Replace(Regex(r"\s+"), " ")]), P.Metaspace(), byte_fallback=False)
     yield "text unknown", text_bpe(lines, size(500), N.Sequence([N.NFD(), N.StripAccents(), N.Lowercase()]), P.Whitespace(), byte_fallback=False, fuse=False)

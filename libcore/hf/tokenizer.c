@@ -71,7 +71,7 @@ static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 	uint64_t n = s ? p->n : (uint64_t)snprintf(pad, sizeof pad, "[PAD%u]", id);
 
 	s = s ? s : pad;
-	if (type == USER && v->kind != HF_WORDPIECE) {
+	if (type == USER && v->kind == HF_BPE && !v->bytes) {
 		/* a reader looks for it in text, where a space is a space */
 		size_t from = b->len;
 		buf_put(b, &n, sizeof n);

@@ -100,11 +100,11 @@ static const char *foreign(const char *s, size_t n, int in_class)
 	if (*s == '\\') {
 		if (!more)
 			return "a backslash at the end";
-		if (in_class && strchr("SDP", s[1]))
-			return "a negated class in brackets";
+		if (in_class && strchr("SDPAzZ", s[1]))
+			return "a negated class or a place in brackets";
 		if ((s[1] >= 'a' && s[1] <= 'z') || (s[1] >= 'A' && s[1] <= 'Z') ||
 		    (s[1] >= '0' && s[1] <= '9'))
-			return strchr("sSdDpPrntfx", s[1]) ? NULL : "an escape";
+			return strchr("sSdDpPrntfxAzZ", s[1]) ? NULL : "an escape";
 		return NULL;
 	}
 	if (in_class)

@@ -81,8 +81,7 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 			t->byte_id[b] = (int32_t)i;
 			t->text[at++] = (char)b;
 		} else if (t->kind[i] == TOK_NORMAL || t->kind[i] == TOK_UNUSED ||
-		           (t->kind[i] == TOK_USER && t->pipe && !t->model->pre &&
-		            !t->model->scored)) {
+		           (t->kind[i] == TOK_USER && t->pipe && t->raw)) {
 			at += (uint32_t)t->model->text(t, s, n, t->text + at);
 		} else {
 			memcpy(t->text + at, s, n);
