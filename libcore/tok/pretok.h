@@ -108,7 +108,8 @@ int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_mat
 int pretok_same(const char *a, const char *b, size_t b_n);
 /* The stage of the list with the pattern s, or NULL. */
 const struct pretok_stage *pretok_stage_find(const char *s, size_t n);
-/* s for PCRE2 with PCRE2_MULTILINE, to *out (mem_free).
+/* s for PCRE2 with PCRE2_MULTILINE, to *out (mem_free).  Its classes are those of the Unicode version
+ * of PCRE2.
  * INFER_EUNSUP: *what is the construct that is not supported; INFER_ENOMEM */
 int pretok_translate(const char *s, size_t n, char **out, const char **what);
 
