@@ -305,7 +305,10 @@ static int add(struct reader *r, const struct json *o, int depth)
 	const struct json *type = json_get(o, "type");
 	char name[FILE_QUOTE];
 
-	if (json_equals(type, "Sequence") && depth < 4) {
+	if (json_equals(type, "Sequence") && depth == 4)
+		return bad(r, o, r->list,
+		           "has sequences in sequences, of which at most 4 are supported");
+	if (json_equals(type, "Sequence")) {
 		const struct json *list = json_get(o, r->list);
 		if (!json_is_array(list) || json_count(o) != 2)
 			return bad(r, o, r->list, "must be an array, and the only member");
@@ -316,16 +319,18 @@ static int add(struct reader *r, const struct json *o, int depth)
 	/* what it does is two steps */
 	if (r->step == r->p->pre && json_equals(type, "BertPreTokenizer") && json_count(o) == 1) {
 		if (*r->n > PIPE_STEPS - 2)
-			return bad(r, o, "type", "is one step too many");
+			return bad(r, o, "type", "is a step too many: at most 16 are supported");
 		r->step[(*r->n)++] = (struct pipe_step){ .kind = PIPE_WHITE };
 		r->step[(*r->n)++] = (struct pipe_step){ .kind = PIPE_PUNCT, .how = PIPE_ISOLATED };
 		return INFER_OK;
 	}
 	const struct step_type *t = type_of(r, o);
-	if (!t || *r->n == PIPE_STEPS)
-		return err_set(r->err, INFER_EUNSUP, "%s: %s.type %s is %s", r->name, r->where,
-		               file_quote(name, json_str(type), json_bytes(type)),
-		               t ? "one step too many" : "not supported");
+	if (*r->n == PIPE_STEPS)
+		return err_set(r->err, INFER_EUNSUP, "%s: %s has more than %d steps", r->name,
+		               r->where, PIPE_STEPS);
+	if (!t)
+		return err_set(r->err, INFER_EUNSUP, "%s: %s.type %s is not supported", r->name,
+		               r->where, file_quote(name, json_str(type), json_bytes(type)));
 	struct pipe_step *st = &r->step[(*r->n)++];
 	*st = (struct pipe_step){ .kind = t->kind };
 	TRY(members(r, t, st, o));

@@ -129,7 +129,7 @@ static const struct refused refused[] = {
 	       "\"type\":\"Sequence\","
 	       "\"normalizers\":[{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Sequence\","
 	       "\"normalizers\":[]}]}]}]}]}"),
-	  NULL, EUNSUP, "normalizer.type Sequence" },
+	  NULL, EUNSUP, "normalizer.Sequence.normalizers" },
 	{ TEMPLATE(PIECE("x")), NULL, EUNSUP, "must have one sequence, not 0" },
 	{ TEMPLATE(TEXT "," PIECE("x") "," TEXT), NULL, EUNSUP, "must have one sequence, not 2" },
 	{ TEMPLATE(PIECE("z") "," TEXT), NULL, EFORMAT, "no ids for z" },
