@@ -114,6 +114,7 @@ KEY(XPOS,                NULL,                               "rotary_emb_scale_b
 KEY(NTK,                 NULL,                               "rotary_scaling_factor",     NEUTRAL,  0, 0)
 KEY(RMS_NORMS,           NULL,                               "use_rms_norm",              NEUTRAL,  0, 0)
 KEY(SCALE_BY_LAYER,      NULL,                               "scale_attn_by_inverse_layer_idx", NEUTRAL,  0, 0)
+KEY(SCALED,              NULL,                               "scale_attn_weights",        NEUTRAL,  1, 1)
 KEY(CROSS,               NULL,                               "add_cross_attention",       NEUTRAL,  0, 0)
 KEY(TASKS,               NULL,                               "lora_adaptations",          NEUTRAL,  -1, -1)
 KEY(CLAMP_KQV,          "attention.clamp_kqv",              "clip_qkv",                  NEUTRAL,  0, 0)
@@ -201,7 +202,7 @@ KEY(WRITER,             NULL,                               "transformers_versio
 KEY(KEPT,               NULL,                               "mamba_ssm_dtype|mtp_use_dedicated_embeddings", HARMLESS, 0, 0) /* states are f32 */
 KEY(TRAINING,           NULL,                               "initializer_range|attention_dropout|resid_pdrop|embd_pdrop|"
                                                             "router_aux_loss_coef|router_jitter_noise|pretraining_tp|"
-                                                            "aux_loss_alpha|seq_aux|ep_size|altup_coef_clip|hidden_dropout_prob|attention_probs_dropout_prob|"
+                                                            "aux_loss_alpha|seq_aux|ep_size|altup_coef_clip|altup_lr_multiplier|hidden_dropout_prob|attention_probs_dropout_prob|"
                                                             "classifier_dropout|embedding_dropout|mlp_dropout|attn_pdrop|initializer_cutoff_factor|"
                                                             "sparse_prediction|sparse_pred_ignore_index|summary_first_dropout|gradient_checkpointing|hidden_dropout|"
                                                             "init_method|block_mlp_init_scale|block_out_init_scale|block_use_xavier_init|conv_use_xavier_init|"
@@ -212,6 +213,7 @@ KEY(CALLER,             NULL,                               "use_cache|output_ro
                                                             "fused_dropout_add_ln|use_flash_attn|use_xentropy|deterministic_flash_attn|"
                                                             "reference_compile|repad_logits_with_grad|pad_vocab_size_multiple|output_past|torchscript|use_return_dict|"
                                                             "tie_encoder_decoder|cross_attention_hidden_size|decoder_start_token_id|prefix|num_labels|"
+                                                            "reorder_and_upcast_attn|summary_type|summary_use_proj|summary_activation|summary_proj_to_labels|"
                                                             "task_specific_params", HARMLESS, 0, 0) /* of the class, for its caller */
 KEY(SAMPLING,           NULL,                               "max_length|min_length|do_sample|early_stopping|num_beams|num_beam_groups|diversity_penalty|temperature|top_k|top_p|"
                                                             "typical_p|repetition_penalty|length_penalty|no_repeat_ngram_size|encoder_no_repeat_ngram_size|"
