@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ORIGINAL "take the original checkpoint (infer-quant quantises it), or a GGUF file"
+#define ORIGINAL "take it in BF16, F16 or F32 (infer-quant quantises it), or a GGUF file"
 #define SAVE \
 	"save it again as safetensors (transformers: from_pretrained, then save_pretrained), or " \
 	"take " \
