@@ -22,10 +22,17 @@ struct run {
 	const struct pretok_code *c;
 	const char *subject, *text; /* the same bytes, unless the text is not UTF-8 */
 	pcre2_match_data *match;
+	pcre2_match_context *limits; /* of PRETOK_FOREIGN; else NULL */
+	size_t from;                 /* where the last step ended */
+	size_t left;                 /* steps until matching is stopped */
 	pretok_fn *fn;
 	void *user;
 	infer_error *err;
 };
+/* Steps for a text of PRETOK_FOREIGN: this many, and so many for each byte.  A step is an item of the
+ * expression or a byte that one moved over.  Usual expressions take 20 to 100 a byte; PCRE2's own limits
+ * are for each match, and do not count repeats of a single character. */
+enum { FREE_STEPS = 1000000, BYTE_STEPS = 1000 };
 
 const struct pretok *pretok_at(size_t i)
 {
@@ -65,11 +72,12 @@ static int compile(struct pretok_code *c, int i, infer_error *err)
 
 	if (!ctx)
 		return err_set(err, INFER_ENOMEM, "pre-tokenizer %s: no memory", c->p->names);
-	c->re[i] = pcre2_compile((PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
-	                         PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
-	                                 (c->with != PRETOK_WITH_SCANNERS ? PCRE2_UCP : 0) |
-	                                 (c->with == PRETOK_FOREIGN ? PCRE2_MULTILINE : 0),
-	                         &code, &at, ctx);
+	c->re[i] = pcre2_compile(
+		(PCRE2_SPTR)st->pattern, PCRE2_ZERO_TERMINATED,
+		PCRE2_UTF | PCRE2_DOLLAR_ENDONLY |
+			(c->with != PRETOK_WITH_SCANNERS ? PCRE2_UCP : 0) |
+			(c->with == PRETOK_FOREIGN ? PCRE2_MULTILINE | PCRE2_AUTO_CALLOUT : 0),
+		&code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (c->re[i]) {
 		c->n_re++;
@@ -145,7 +153,7 @@ static int matched(struct run *r, int k, const char *s, size_t n)
 
 	while (at <= n) {
 		int rc = pcre2_match(r->c->re[k], (PCRE2_SPTR)s, n, at, PCRE2_NO_UTF_CHECK,
-		                     r->match, NULL);
+		                     r->match, r->limits);
 		if (rc == PCRE2_ERROR_NOMATCH)
 			break;
 		if (rc == PCRE2_ERROR_NOMEMORY)
@@ -190,6 +198,38 @@ static char *wellformed(const char *s, size_t n)
 	return copy;
 }
 
+/* Count a step of PCRE2.  Returns an error if there have been too many. */
+static int count_step(pcre2_callout_block *b, void *user)
+{
+	struct run *r = user;
+	size_t at = b->current_position, moved = at > r->from ? at - r->from : r->from - at;
+
+	r->from = at;
+	if (r->left <= moved)
+		return PCRE2_ERROR_MATCHLIMIT;
+	r->left -= moved + 1;
+	return 0;
+}
+
+static int set_limits(struct run *r, size_t n)
+{
+	r->left = FREE_STEPS + n * BYTE_STEPS;
+	if (r->c->with != PRETOK_FOREIGN)
+		return INFER_OK;
+	r->limits = pcre2_match_context_create(r->c->heap);
+	if (!r->limits)
+		return INFER_ENOMEM;
+	pcre2_set_callout(r->limits, count_step, r);
+	return INFER_OK;
+}
+
+static void end(struct run *r, char *copy)
+{
+	pcre2_match_context_free(r->limits);
+	pcre2_match_data_free(r->match);
+	mem_free(copy);
+}
+
 /* Prepare r, of which c, text and err are set, for its text of n bytes. */
 static int begin(struct run *r, size_t n, char **copy)
 {
@@ -200,9 +240,9 @@ static int begin(struct run *r, size_t n, char **copy)
 	if (utf8_check(r->text, n) < n && !(r->subject = *copy = wellformed(r->text, n)))
 		return err_set(r->err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
 	r->match = pcre2_match_data_create(1, r->c->heap);
-	if (r->match)
+	if (r->match && !set_limits(r, n))
 		return INFER_OK;
-	mem_free(*copy);
+	end(r, *copy);
 	return err_set(r->err, INFER_ENOMEM, "pre-tokenizer: no memory to match");
 }
 
@@ -214,8 +254,7 @@ int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *
 
 	TRY(begin(&r, n, &copy));
 	int rc = stage(&r, 0, r.subject, n);
-	pcre2_match_data_free(r.match);
-	mem_free(copy);
+	end(&r, copy);
 	return rc;
 }
 
@@ -229,7 +268,7 @@ static int next_match(struct run *r, struct pretok_it *it, size_t at, size_t *fr
 		return found;
 	}
 	int rc = pcre2_match(r->c->re[0], (PCRE2_SPTR)r->subject, it->n, at, PCRE2_NO_UTF_CHECK,
-	                     r->match, NULL);
+	                     r->match, r->limits);
 	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(r->match);
 	*from = v[0];
 	*to = v[1];
@@ -261,7 +300,6 @@ int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_mat
 			for (to++; to < n && (r.subject[to] & 0xC0) == 0x80; to++)
 				;
 	}
-	pcre2_match_data_free(r.match);
-	mem_free(copy);
+	end(&r, copy);
 	return rc;
 }

@@ -87,7 +87,7 @@ static const struct pretok_class
 #define LINES         { "[^\\n]+|[\\n]+", NULL }
 
 static const struct pretok pretok_list[] = {
-	{ "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano", PRETOK_WHOLE | PRETOK_ADD_BOS,
+	{ "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano", PRETOK_WHOLE | PRETOK_ADD_BOS,
 	  { CL("\\p{N}{1,3}", 3) } },
 	{ "dbrx smaug-bpe glm4 chatglm-bpe", 0, { CL("\\p{N}{1,3}", 3) } },
 	{ "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez stablelm2 hunyuan solar-open grok-2", 0, { CL("\\p{N}", 1) } },

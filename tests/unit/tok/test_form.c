@@ -130,6 +130,56 @@ static void test_each(void **state)
 	}
 }
 
+static int count_match(void *user, size_t from, size_t to, infer_error *err)
+{
+	(void)from;
+	(void)to;
+	(void)err;
+	(*(size_t *)user)++;
+	return INFER_OK;
+}
+
+/* An expression whose cost grows with the square of the text is stopped; usual ones are not. */
+static void test_limit(void **state)
+{
+	enum { N = 200000 };
+	static const struct {
+		const char *re, *text;
+		int rc;
+	} row[] = {
+		{ "(?=(?=(?=a*)a*)a*)a", "a", INFER_EUNSUP },
+		{ "(?:a*a*a*b)|a", "a", INFER_EUNSUP },
+		{ "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,4}|"
+		  " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+		  "It's 5.", INFER_OK },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct pretok def = { .names = "re" };
+		size_t n = strlen(row[i].text), matches = 0;
+		char *re, *text = mem_alloc(MEM_TOK, N, 1);
+		struct pretok_code *c;
+		infer_error err = { 0 };
+		const char *what;
+
+		assert_non_null(text);
+		for (size_t at = 0; at < N; at++)
+			text[at] = row[i].text[at % n];
+		assert_false(pretok_translate(row[i].re, strlen(row[i].re), &re, &what));
+		def.stage[0].pattern = re;
+		assert_false(pretok_new(&c, &def, PRETOK_FOREIGN, NULL));
+		assert_int_equal(pretok_each(c, text, N, count_match, &matches, &err), row[i].rc);
+		if (row[i].rc)
+			assert_non_null(strstr(err.message, "re: PCRE2 met a limit"));
+		else
+			assert_true(matches > N / 4);
+		pretok_free(c);
+		mem_free(re);
+		mem_free(text);
+	}
+}
+
 static int case_memory(void)
 {
 	struct pretok def = { .names = "re" };
@@ -154,10 +204,11 @@ out:
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_same),
-		                            cmocka_unit_test(test_find),
-		                            cmocka_unit_test(test_translate),
-		                            cmocka_unit_test(test_each), nth_case(case_memory) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same),      cmocka_unit_test(test_find),
+		cmocka_unit_test(test_translate), cmocka_unit_test(test_each),
+		cmocka_unit_test(test_limit),     nth_case(case_memory)
+	};
 
 	return nth_group(tests);
 }
