@@ -188,7 +188,7 @@ static void test_plain(void **state)
 	                BPE "\"ignore_merges\":true,\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},"
 	                    "\"merges\":[[\"a\",\"b\"]]"),
 	        NULL);
-	key_is(o.file, "tokenizer.ggml.pre", "llama3");
+	key_is(o.file, "tokenizer.ggml.pre", "llama-bpe");
 	key_is(o.file, "tokenizer.infer.model", NULL);
 	hfvocab_close(&o);
 }
