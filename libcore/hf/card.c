@@ -17,7 +17,8 @@ static struct infer_str next_line(struct infer_str *s)
 	struct infer_str line = { s->at, end ? (uint64_t)(end - s->at) : s->len };
 	uint64_t used = line.len + (end != NULL);
 
-	s->at += used;
+	if (used) /* at is NULL where there is no text */
+		s->at += used;
 	s->len -= used;
 	if (line.len && line.at[line.len - 1] == '\r')
 		line.len--;
