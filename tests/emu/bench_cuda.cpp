@@ -412,6 +412,95 @@ static void measure_attn(void)
 	}
 }
 
+/* ---- what stands between products: latency ---- */
+
+__global__ void run_nothing(float *y)
+{
+	gpu_next();
+	gpu_wait();
+	if (!y)
+		*y = 0;
+}
+static int launch_nothing(const struct work *w, int, cudaStream_t s)
+{
+	return LAUNCH(run_nothing, 1, 128, 0, s, (float *)w->with);
+}
+static int launch_chain(const struct work *w, int, cudaStream_t s)
+{
+	return gpu_chain((const struct gpu_chain *)w->with, s);
+}
+static void measure_chain(const char *what, const struct gpu_chain *c)
+{
+	struct work w = { launch_chain, c };
+	double us = wanted_test(what) ? time_work(&w, 64) : 0;
+
+	if (us)
+		printf("%-40s %10.1f us\n", what, us);
+}
+static struct gpu_op op_of(int op, int cols, const float *a, const float *b, float *y)
+{
+	struct gpu_op o = {};
+
+	o.node.op = (uint8_t)op;
+	o.node.cols = o.a_cols = o.b_cols = cols;
+	o.a = a, o.b = b, o.y = y;
+	return o;
+}
+static struct gpu_op act_of(int cols, const float *x)
+{
+	struct gpu_op o = op_of(GPU_OP_ACT, cols, x, NULL, NULL);
+
+	o.act.form = GPU_I8, o.act.terms = 1, o.act.row_bytes = (size_t)cols;
+	o.act.q = take<unsigned char>((size_t)cols);
+	o.act.d = take<float>((size_t)gpu_blocks(cols));
+	o.act.sum = take<int16_t>((size_t)gpu_blocks(cols) * 8);
+	return o;
+}
+static struct gpu_op rope_of(int heads, float *x)
+{
+	struct gpu_op o = op_of(GRAPH_ROPE, heads * HEAD_DIM, x, NULL, x);
+
+	o.node.rope.heads = heads, o.node.rope.dk = o.node.rope.rot = HEAD_DIM;
+	return o;
+}
+static void measure_chains(void)
+{
+	float *x = take<float>(FF), *y = take<float>(FF), *z = take<float>(FF);
+	struct work nothing = { launch_nothing, x };
+	struct gpu_chain c = {};
+
+	stop_on(cudaMemset(x, 0x33, FF * 4), "cudaMemset");
+	stop_on(cudaMemset(y, 0x33, FF * 4), "cudaMemset");
+	if (wanted_test("chain: nothing"))
+		printf("%-40s %10.1f us\n", "chain: nothing", time_work(&nothing, 64));
+	c.max_rows = 1;
+	c.rows = make_rows(1, 1, 100, make_layer(INFER_F16, 4));
+	c.rows.cs[0] = z;
+	c.ops[0] = op_of(GRAPH_ADD, EMBD, x, y, x);
+	c.ops[1] = op_of(GRAPH_NORM, EMBD, x, NULL, z);
+	c.ops[1].w0 = y, c.ops[1].w_rows = 1, c.ops[1].node.norm.groups = 1;
+	c.ops[2] = act_of(EMBD, z);
+	c.n = 3;
+	measure_chain("chain: sum, norm, act", &c);
+	c.ops[0] = op_of(GRAPH_SILU_MUL, FF, x, y, z);
+	c.ops[1] = act_of(FF, z);
+	c.n = 2;
+	measure_chain("chain: silu, act", &c);
+	c.ops[0] = act_of(EMBD, z);
+	c.n = 1;
+	measure_chain("chain: act", &c);
+	c.ops[0] = rope_of(HEADS, x);
+	c.ops[1] = rope_of(KV_HEADS, y);
+	c.ops[2] = op_of(GRAPH_KV_PUT, KV_HEADS * HEAD_DIM, y, z, NULL);
+	c.ops[2].node.kv_put.heads = KV_HEADS;
+	c.ops[2].node.kv_put.dk = c.ops[2].node.kv_put.dv = HEAD_DIM;
+	c.n = 3;
+	measure_chain("chain: rope, rope, put", &c);
+	measure_attn_of(INFER_F16, 1, 1, 100);
+	measure_attn_of(INFER_F16, 1, 1, 600);
+	free_buffers(0);
+}
+
 int main(int argc, char **argv)
 {
 	quick = argc > 1 && !strcmp(argv[1], "--quick");
@@ -420,6 +509,7 @@ int main(int argc, char **argv)
 	free_buffers(0);
 	measure_peaks();
 	free_buffers(0);
+	measure_chains();
 	measure_products();
 	measure_attn();
 	return 0;

@@ -461,6 +461,7 @@ static inline uint4 load16(const void *p)
 		emu_die("load16: the address is not aligned to 16 bytes");
 	return *(const uint4 *)p;
 }
+template <class T> static inline void gpu_touch(const T &, int) {}
 static inline uint4 load16_written(const void *p) { return load16(p); }
 static inline void copy_async16(void *to, const void *from, int n)
 {

@@ -30,8 +30,10 @@ __global__ void __launch_bounds__(THREADS) attn_joined(const __grid_constant__ a
 	attn_tile t;
 
 	gpu_next();
+	gpu_touch(g, (int)sizeof g);
+	bool there = attn_find_tile(&g, &t, &run, (int)blockIdx.y / tokens);
 	gpu_wait();
-	if (!attn_find_tile(&g, &t, &run, (int)blockIdx.y / tokens) || token >= t.rows)
+	if (!there || token >= t.rows)
 		return;
 	see = attn_see(a, run, t.pos + token);
 	for (int d = (int)threadIdx.x; d < a->dv; d += THREADS) {

@@ -28,7 +28,7 @@
 /* ---- fragments of a unit of K or V ---- */
 
 struct attn_global {         /* where a page is read */
-	enum { UNROLL = 2 }; /* units of K in flight */
+	enum { UNROLL = 4 }; /* units of K in flight */
 	GPU_FN uint4 get(const void *p) { return load16_written(p); }
 };
 struct attn_local {

@@ -7,7 +7,8 @@
  *      fragments
  *   3. warp w adds units w, w + 4, ... of the dimensions of V, over all pages
  *
- * K and V are read once, straight into registers; the whole split is prefetched into L2 first.
+ * K and V are read once, straight into registers; the whole split is prefetched into L2 first, the
+ * first one of a block before gpu_wait.
  * With parts > 1, block z takes splits z, z + parts, ... of the tile and writes partial results;
  * with 1 it joins them and writes y. */
 #include "backend/cuda/attn.cuh"
@@ -366,25 +367,32 @@ __global__ void __launch_bounds__(THREADS, 2) attn_tiles(const __grid_constant__
 	int last;
 
 	gpu_next();
-	gpu_wait();
-	if (!attn_find_tile(&g, &w.t, &run, (int)blockIdx.y))
-		return;
+	gpu_touch(g, (int)sizeof g);
+	bool there = attn_find_tile(&g, &w.t, &run, (int)blockIdx.y);
 	attn_tile_heads(&w.t, &g, (int)blockIdx.x, ATTN_M);
-	w.span = attn_see_tile(&g.a, run, w.t);
 	w.warp = (int)(threadIdx.x / KV_WARP);
 	w.lane = (int)(threadIdx.x % KV_WARP);
 	w.k_units = (g.a.dk + KV_DIMS - 1) / KV_DIMS;
 	w.v_units = (g.a.dv + KV_DIMS - 1) / KV_DIMS;
 	w.sh = shared;
 	w.q = q;
-	last = attn_split1(w.span);
+	w.span = there ? attn_see_tile(&g.a, run, w.t) : attn_span{ 0, 0 };
+	last = there ? attn_split1(w.span) : 0;
 	w.split = attn_split0(w.span) + (int)blockIdx.z;
+	if (w.split < last)
+		find_pages(&g, run, &w);
+	__syncthreads();
+	if (w.split < last)
+		prefetch_pages<TYPE>(&w);
+	gpu_wait();
 	if (w.split >= last)
 		return;
 	for (int first = 1; w.split < last; w.split += g.parts, first = 0) {
-		find_pages(&g, run, &w);
-		__syncthreads();
-		prefetch_pages<TYPE>(&w);
+		if (!first) {
+			find_pages(&g, run, &w);
+			__syncthreads();
+			prefetch_pages<TYPE>(&w);
+		}
 		if (first) {
 			stage_rows(&g, run, &w, (uint16_t *)q);
 			__syncthreads();

@@ -10,11 +10,13 @@
  * operations there is a barrier, unless both work on the columns that a thread owns
  * (chain_row.cuh).
  *
- * EMBED has a launch of its own.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS experts.  MM,
+ * The chains that stand between the products of most models have kernels of their own: chain_held.cu,
+ * chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS experts.  MM,
  * HEAD_MM, ATTN, CONV, DELTA, MOE, RECV and SEND are not operations of a chain. */
 #include "backend/cuda/chain_act.cuh"
 #include "backend/cuda/chain_elem.cuh"
 #include "backend/cuda/chain_embed.cuh"
+#include "backend/cuda/chain_few.cuh"
 #include "backend/cuda/chain_norm.cuh"
 #include "backend/cuda/chain_pieces.cuh"
 #include "backend/cuda/chain_rope.cuh"
@@ -272,6 +274,10 @@ static int launch_ops(const struct gpu_chain *c, cudaStream_t s)
 	int level = CHAIN_LIGHT;
 	dim3 grid;
 
+	if (chain_held_takes(c))
+		return chain_held(c, s);
+	if (chain_heads_takes(c))
+		return chain_heads(c, s);
 	for (int i = 0; i < c->n; i++)
 		level = level_of(&c->ops[i]) > level ? level_of(&c->ops[i]) : level;
 	for (int i = 1; i < c->n; i++)

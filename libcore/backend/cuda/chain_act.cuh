@@ -70,20 +70,18 @@ GPU_FN int act_round8(float x, float inverse)
 	return inverse == 0 ? 0 : (int)(gpu_bits(x * inverse + 0x1.8p23f) - 0x4b400000);
 }
 
-GPU_FN void act_block_i8(const struct gpu_act *act, int row, int block, int blocks, const float *x,
-                         int n)
+/* Store a block of I8.  v: the lane's elements, in its order. */
+GPU_FN void act_store_i8(const struct gpu_act *act, int row, int block, int blocks,
+                         const float v[ACT_LANE])
 {
-	int lane = chain_thread() % 32,
-	    k = GPU_BLOCK * block + lane / 8 * 64 + lane % 2 * 32 + lane / 2 % 4 * 4;
+	int lane = chain_thread() % 32;
 	unsigned char *q =
 		(unsigned char *)act->q + (size_t)row * act->row_bytes + (size_t)block * GPU_BLOCK;
 	size_t at = (size_t)row * (size_t)blocks + (size_t)block;
-	float v[ACT_LANE], d, inverse;
 	uint32_t word[2] = { 0, 0 };
+	float d, inverse;
 	int sum = 0;
 
-	act_load4(v, x, k, n);
-	act_load4(v + 4, x, k + 16, n);
 	d = act_scale8(act_amax(v), &inverse);
 	for (int i = 0; i < ACT_LANE; i++) {
 		int r = act_round8(v[i], inverse);
@@ -98,6 +96,17 @@ GPU_FN void act_block_i8(const struct gpu_act *act, int row, int block, int bloc
 		act->sum[at * 8 + (size_t)(lane / 8 * 2 + lane % 2)] = (int16_t)sum;
 	if (lane == 0)
 		act->d[at] = d;
+}
+GPU_FN void act_block_i8(const struct gpu_act *act, int row, int block, int blocks, const float *x,
+                         int n)
+{
+	int lane = chain_thread() % 32,
+	    k = GPU_BLOCK * block + lane / 8 * 64 + lane % 2 * 32 + lane / 2 % 4 * 4;
+	float v[ACT_LANE];
+
+	act_load4(v, x, k, n);
+	act_load4(v + 4, x, k + 16, n);
+	act_store_i8(act, row, block, blocks, v);
 }
 
 /* 2^e of a block of F16 and 2^-e */
@@ -120,23 +129,22 @@ template <int FORM> GPU_FN uint16_t act_term(float v, float *rest)
 	return h;
 }
 
+/* Store a block of F16 or BF16.  x: the lane's elements, in order. */
 template <int FORM>
-GPU_FN void act_block_16(const struct gpu_act *act, int row, int block, int blocks, const float *x,
-                         int n)
+GPU_FN void act_store_16(const struct gpu_act *act, int row, int block, int blocks,
+                         const float x[ACT_LANE])
 {
 	int lane = chain_thread() % 32, k = GPU_BLOCK * block + ACT_LANE * lane;
 	unsigned char *q = (unsigned char *)act->q + (size_t)row * act->row_bytes + (size_t)k * 2;
-	float v[ACT_LANE], d, inverse;
+	float v[ACT_LANE], d, inverse = 1;
 
-	act_load4(v, x, k, n);
-	act_load4(v + 4, x, k + 4, n);
 	if (FORM == GPU_F16) {
-		d = act_scale16(act_amax(v), &inverse);
-		for (int i = 0; i < ACT_LANE; i++)
-			v[i] *= inverse;
+		d = act_scale16(act_amax(x), &inverse);
 		if (lane == 0)
 			act->d[(size_t)row * (size_t)blocks + (size_t)block] = d;
 	}
+	for (int i = 0; i < ACT_LANE; i++)
+		v[i] = FORM == GPU_F16 ? x[i] * inverse : x[i];
 	for (int t = 0; t < act->terms; t++) {
 		uint32_t w[ACT_LANE / 2];
 
@@ -148,6 +156,17 @@ GPU_FN void act_block_16(const struct gpu_act *act, int row, int block, int bloc
 		*(uint4 *)(q + (size_t)t * (size_t)blocks * GPU_BLOCK * 2) =
 			make_uint4(w[0], w[1], w[2], w[3]);
 	}
+}
+template <int FORM>
+GPU_FN void act_block_16(const struct gpu_act *act, int row, int block, int blocks, const float *x,
+                         int n)
+{
+	int k = GPU_BLOCK * block + ACT_LANE * (chain_thread() % 32);
+	float v[ACT_LANE];
+
+	act_load4(v, x, k, n);
+	act_load4(v + 4, x, k + 4, n);
+	act_store_16<FORM>(act, row, block, blocks, v);
 }
 
 /* Make blocks [from, to) of x, n elements, in row `row` of act: a block of GPU_ROW_THREADS

@@ -56,9 +56,10 @@ static cudaError_t gpu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_
 #define LAUNCH(kernel, grid, block, bytes, stream, ...) \
 	gpu_launch(kernel, grid, block, bytes, stream, __VA_ARGS__)
 
-/* Wait until the previous kernels of the stream have ended and their writes can be read.  A kernel
- * may read only weights before this call.  Every thread of every kernel must call it, before it
- * reads or writes anything that another kernel writes or reads. */
+/* Wait until the previous kernels of the stream have ended and their writes can be read.  Before this
+ * call a kernel may read only what no kernel writes: weights, and the arrays of the step, whose upload
+ * has ended before the first kernel of the step starts.  Every thread of every kernel must call it,
+ * before it reads or writes anything that another kernel writes or reads. */
 GPU_FN void gpu_wait(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -106,6 +107,18 @@ GPU_FN uint4 load16_written(const void *p)
 	             : "l"(p)
 	             : "memory");
 	return v;
+}
+
+/* Read the first bytes of a kernel's arguments, a line of the constant cache by each warp.  Before
+ * gpu_wait: else each line that an operation reads first is a miss of its own. */
+template <class T> GPU_FN void gpu_touch(const T &args, int bytes)
+{
+	enum { LINE = 64 / sizeof(uint32_t) };
+	const uint32_t *w = (const uint32_t *)&args;
+
+	for (int i = (int)threadIdx.x / 32 * LINE; i * (int)sizeof *w < bytes;
+	     i += (int)blockDim.x / 32 * LINE)
+		asm volatile("" ::"r"(w[i]));
 }
 
 /* Start to copy 16 bytes from global to shared memory; n < 16: the first n, then zeros.  They can

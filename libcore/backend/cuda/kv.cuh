@@ -30,6 +30,7 @@ enum {
 	KV_D_BYTES = GPU_PAGE * 2,    /* scales of a unit */
 	KV_RELEASED = -1,             /* as uint32_t: a page that was released */
 	KV_WARP = 32,
+	KV_LOADS = 4,          /* units that a lane reads before it stores the first */
 	KV_NAN32 = 0x7fc00000, /* f32 */
 	KV_BIAS8 = 128,
 	KV_BIAS4 = 8,
@@ -150,31 +151,48 @@ GPU_FN void kv_put_code(unsigned char *unit, int type, int v, int pos, int lane,
 }
 
 GPU_FN int kv_finite(uint16_t h) { return (h & 0x7c00) != 0x7c00; }
+/* Store f, element `lane` of unit b, as position pos. */
+GPU_FN void kv_put_unit(unsigned char *at, int type, int v, int pos, int b, int units, float f)
+{
+	int lane = (int)(threadIdx.x % KV_WARP);
+	kv_at a = v ? kv_v_at(pos, lane) : kv_k_at(pos, lane);
+	unsigned char *unit = at + (size_t)b * kv_unit_bytes(type);
+
+	if (type == INFER_F32) {
+		((float *)unit)[kv_index(a)] = f;
+	} else if (type == INFER_F16) {
+		uint16_t h = float_half(f);
+
+		((uint16_t *)unit)[kv_index(a)] = v && !kv_finite(h) ? (uint16_t)0 : h;
+	} else {
+		uint16_t d, *scales = (uint16_t *)(at + (size_t)units * kv_unit_bytes(type));
+		int code = kv_code(type, f, &d);
+
+		kv_put_code(unit, type, v, pos, lane, code);
+		if (lane == 0)
+			scales[b * GPU_PAGE + pos] = d;
+	}
+}
 /* Store x [dim] as position pos of K or V of one head; a whole warp.  poison: store NaN. */
 GPU_FN void kv_put(unsigned char *at, int type, int v, int pos, const float *x, int dim, int poison)
 {
 	int lane = (int)(threadIdx.x % KV_WARP), units = (dim + KV_DIMS - 1) / KV_DIMS;
-	kv_at a = v ? kv_v_at(pos, lane) : kv_k_at(pos, lane);
 
-	for (int b = 0; b < units; b++) {
-		int in = b * KV_DIMS + lane < dim;
-		float f = !in ? 0.0f : poison ? gpu_float(KV_NAN32) : x[b * KV_DIMS + lane];
-		unsigned char *unit = at + (size_t)b * kv_unit_bytes(type);
+	for (int from = 0; from < units; from += KV_LOADS) {
+		float f[KV_LOADS];
 
-		if (type == INFER_F32) {
-			((float *)unit)[kv_index(a)] = f;
-		} else if (type == INFER_F16) {
-			uint16_t h = float_half(f);
+#pragma unroll
+		for (int j = 0; j < KV_LOADS; j++) {
+			int d = (from + j) * KV_DIMS + lane;
 
-			((uint16_t *)unit)[kv_index(a)] = v && !kv_finite(h) ? (uint16_t)0 : h;
-		} else {
-			uint16_t d,
-				*scales = (uint16_t *)(at + (size_t)units * kv_unit_bytes(type));
-			int code = kv_code(type, f, &d);
-
-			kv_put_code(unit, type, v, pos, lane, code);
-			if (lane == 0)
-				scales[b * GPU_PAGE + pos] = d;
+			f[j] = d >= dim ? 0.0f : poison ? gpu_float(KV_NAN32) : x[d];
+		}
+#pragma unroll 1
+		for (int b = from; b < units && b < from + KV_LOADS; b++) {
+			kv_put_unit(at, type, v, pos, b, units, f[0]);
+#pragma unroll
+			for (int j = 0; j + 1 < KV_LOADS; j++)
+				f[j] = f[j + 1];
 		}
 	}
 }

@@ -36,7 +36,7 @@
 
 enum {
 	MV_WARPS = 8,  /* most of a block */
-	MV_MANY = 512, /* blocks, from which on they have half as many warps */
+	MV_MANY = 300, /* blocks, from which on they have half as many warps */
 	MV_THREADS = MV_WARPS * TILE_LANES,
 	MV_COLS = 8,                    /* columns of an mma */
 	MV_CELLS = GPU_GROUP * MV_COLS, /* sums of one mma */
@@ -266,11 +266,11 @@ __global__ void __launch_bounds__(MV_THREADS, NT == 1 ? 2 : 1)
 	tiles = tile_at<W>(m.jobs[p.job].w, blocks, p.row / GPU_GROUP, 0);
 	if (!m.e.first && warp < blocks)
 		mv_load(&w, tiles, warp, 0, lane);
-	gpu_wait();
-	gpu_next();
 	if (!m.e.first)
 		p.cols = *m.rows;
-	else if (!mv_find_expert(&p, m))
+	gpu_wait();
+	gpu_next();
+	if (m.e.first && !mv_find_expert(&p, m))
 		return;
 	tiles += (size_t)p.expert * m.jobs[p.job].matrix_bytes;
 	cols = p.cols;

@@ -1,0 +1,386 @@
+/* backend/cuda/chain_held.cu - the chains that stand between products: sums of rows, norms,
+ * activation functions, then the activations of the next product.  With few rows they are latency
+ * and nothing else, so here a row stays in registers: global memory is read once, at the start, and
+ * results are stored as they come.  The bits are those of the operations one by one (chain.cu).
+ *
+ *   warp w of a block has blocks w, w + warps, ... of GPU_BLOCK columns, 8 columns a lane:
+ *      low, low + 1, low + 2, low + 3, and the same from high on
+ *      I8           low = 64 (l / 8) + 32 (l % 2) + 4 (l / 2 % 4)    high = low + 16
+ *      F16, BF16    low = 8 l                                        high = low + 4
+ *   in which a lane has what it stores of an activation (chain_act.cuh).
+ *
+ * A norm adds up columns i, i + 256, ... by thread i < 256, as everywhere: through shared memory.
+ * Chains without one are cut into pieces of HELD_PIECE columns, a block for each.
+ *
+ * Taken: at least two operations, all on the same columns, a multiple of GPU_BLOCK; the first reads
+ * what it wants, each other one the result of the one before it: ADD of whole rows, NORM of whole
+ * rows about 0, SILU_MUL, GELU_MUL, GELU, ACT; of activations either I8 or the others. */
+#include "backend/cuda/chain_act.cuh"
+#include "backend/cuda/chain_few.cuh"
+#include "backend/cuda/math.cuh"
+#include <stddef.h>
+
+enum {
+	HELD_LANE = 8,     /* columns of a lane in a block */
+	HELD_PIECE = 1024, /* columns of a block of threads where no norm needs the whole row */
+	HELD_WARPS = 32,   /* most of a block of threads */
+	HELD_MOST = 2,     /* blocks of a warp */
+	HELD_LEAST = GPU_ROW_THREADS / 32, /* warps that a norm needs */
+	HELD_ALIKE = 2,                    /* elements of a lane that one turn of a loop computes */
+};
+/* What a kernel is made for: sums and norms; an activation function.  Code that is not there need not
+ * be fetched: a launch of one row is over before it has seen each instruction twice. */
+enum held_kind { HELD_NORMS, HELD_SILU, HELD_GELU };
+
+/* from: first block of columns, blocks: of a block of threads; low, high: as above is I8's order */
+struct held_plan {
+	int32_t blocks, whole, eights;
+};
+
+/* What a lane knows of its columns. */
+struct held_lane {
+	int warp, warps, low, high;
+	int first, end; /* blocks of columns of the block of threads */
+};
+
+GPU_FN int held_block(const struct held_lane *l, int i)
+{
+	return l->first + l->warp + i * l->warps;
+}
+
+/* Columns of block i of the lane. */
+GPU_FN void held_load(float v[HELD_LANE], const struct held_lane *l, int i, const float *x)
+{
+	const float *from = x + held_block(l, i) * GPU_BLOCK;
+	float4 a = *(const float4 *)(from + l->low), b = *(const float4 *)(from + l->high);
+
+	v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w;
+	v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+}
+GPU_FN void held_store(float *y, const struct held_lane *l, int i, const float v[HELD_LANE])
+{
+	float *to = y + held_block(l, i) * GPU_BLOCK;
+
+	*(float4 *)(to + l->low) = make_float4(v[0], v[1], v[2], v[3]);
+	*(float4 *)(to + l->high) = make_float4(v[4], v[5], v[6], v[7]);
+}
+
+/* Read two sources; then the result of f for each element. */
+template <int N, class F>
+GPU_FN void held_map(float v[N][HELD_LANE], const struct held_lane *l, const float *a,
+                     const float *b, F f)
+{
+	float u[N][HELD_LANE];
+
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		if (held_block(l, i) >= l->end)
+			continue;
+		if (a)
+			held_load(v[i], l, i, a);
+		if (b)
+			held_load(u[i], l, i, b);
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++)
+#pragma unroll
+		for (int e = 0; e < HELD_LANE; e++)
+			v[i][e] = f(v[i][e], u[i][e]);
+}
+
+template <int N>
+GPU_FN void held_add(float v[N][HELD_LANE], const struct held_lane *l, const struct gpu_op *o,
+                     const float *a, const float *b)
+{
+	float mul = o->node.add.mul == 0 ? 1 : o->node.add.mul;
+
+	if (a && !b) /* the row held is b */
+		held_map<N>(v, l, NULL, a, [=](float own, float u) { return fmaf(mul, own, u); });
+	else
+		held_map<N>(v, l, a, b, [=](float u, float own) { return fmaf(mul, own, u); });
+}
+
+/* v = f(v, u), HELD_ALIKE elements a turn: the arrays move on, so that the code is there once. */
+template <int N, class F>
+GPU_FN void held_turn(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
+{
+	float u[N][HELD_LANE] = {};
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		if (b && held_block(l, i) < l->end)
+			held_load(u[i], l, i, b);
+#pragma unroll
+	for (int i = 0; i < N; i++)
+#pragma unroll 1
+		for (int t = 0; t < HELD_LANE; t += HELD_ALIKE) {
+			float y[HELD_ALIKE];
+
+#pragma unroll
+			for (int e = 0; e < HELD_ALIKE; e++)
+				y[e] = f(v[i][e], u[i][e]);
+#pragma unroll
+			for (int e = 0; e + HELD_ALIKE < HELD_LANE; e++) {
+				v[i][e] = v[i][e + HELD_ALIKE];
+				u[i][e] = u[i][e + HELD_ALIKE];
+			}
+#pragma unroll
+			for (int e = 0; e < HELD_ALIKE; e++)
+				v[i][HELD_LANE - HELD_ALIKE + e] = y[e];
+		}
+}
+template <int N, int KIND>
+GPU_FN void held_act_fn(float v[N][HELD_LANE], const struct held_lane *l, const struct gpu_op *o,
+                        const float *b)
+{
+	if (KIND == HELD_SILU)
+		held_turn<N>(v, b, l, [](float g, float u) { return gpu_silu(g, u); });
+	else if (o->node.op == GRAPH_GELU)
+		held_turn<N>(v, NULL, l, [](float g, float) { return gpu_gelu_erf(g, 1.0f); });
+	else if (o->node.gelu_mul.erf)
+		held_turn<N>(v, b, l, [](float g, float u) { return gpu_gelu_erf(g, u); });
+	else
+		held_turn<N>(v, b, l, [](float g, float u) { return gpu_gelu(g, u); });
+}
+
+/* The sum of squares of the row, in the order of chain_sum. */
+template <int N>
+GPU_FN float held_squares(const float v[N][HELD_LANE], const struct held_lane *l,
+                          struct chain_row *r, float *row, int n)
+{
+	float s = 0;
+	int tid = chain_thread();
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		if (held_block(l, i) < l->end)
+			held_store(row, l, i, v[i]);
+	__syncthreads();
+	if (tid < GPU_ROW_THREADS)
+#pragma unroll 8
+		for (int i = tid; i < n; i += GPU_ROW_THREADS)
+			s = fmaf(row[i], row[i], s);
+	float *to = r->sums + (r->turn ^= 1) * GPU_ROW_THREADS, part[CHAIN_WARPS];
+	if (tid < GPU_ROW_THREADS)
+		to[tid] = s;
+	__syncthreads();
+	for (int w = 0; w < CHAIN_WARPS; w++)
+		part[w] = to[tid % 32 + 32 * w];
+	return chain_tree(part);
+}
+
+template <int N>
+GPU_FN void held_norm(float v[N][HELD_LANE], const float gain[N][HELD_LANE],
+                      const struct held_lane *l, const struct gpu_op *o, struct chain_row *r,
+                      float *row)
+{
+	float sum = held_squares<N>(v, l, r, row, o->node.cols);
+	float by = 1.0f / sqrtf(sum / (float)o->node.cols + o->node.norm.eps);
+
+#pragma unroll
+	for (int i = 0; i < N; i++)
+#pragma unroll
+		for (int e = 0; e < HELD_LANE; e++)
+			v[i][e] = o->w0 ? v[i][e] * by * gain[i][e] : v[i][e] * by;
+}
+
+template <int N>
+GPU_FN void held_act(const float v[N][HELD_LANE], const struct held_lane *l, const struct gpu_op *o,
+                     int row)
+{
+	int blocks = o->a_cols / GPU_BLOCK;
+
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		int b = held_block(l, i);
+
+		if (b >= l->end)
+			continue;
+		if (o->act.form == GPU_I8)
+			act_store_i8(&o->act, row, b, blocks, v[i]);
+		else if (o->act.form == GPU_F16)
+			act_store_16<GPU_F16>(&o->act, row, b, blocks, v[i]);
+		else if (o->act.form == GPU_BF16)
+			act_store_16<GPU_BF16>(&o->act, row, b, blocks, v[i]);
+		else if (o->act.q != o->a)
+			held_store((float *)((unsigned char *)o->act.q +
+			                     (size_t)row * o->act.row_bytes),
+			           l, i, v[i]);
+	}
+}
+
+template <int N>
+GPU_FN void held_gain(float g[N][HELD_LANE], const struct held_lane *l, const struct gpu_op *o)
+{
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		if (o->w0 && held_block(l, i) < l->end)
+			held_load(g[i], l, i, (const float *)o->w0);
+}
+
+/* One operation on the row held.  src: what comes before it, NULL: nothing is held. */
+template <int N, int KIND>
+GPU_FN void held_op(float v[N][HELD_LANE], float gain[N][HELD_LANE], const struct held_lane *l,
+                    const struct gpu_op *o, const float *src, struct chain_row *r, float *row,
+                    bool first_norm)
+{
+	size_t at = (size_t)r->row * (size_t)o->a_cols;
+	const float *a = src == o->a ? NULL : o->a + at,
+		    *b = !o->b || (src && src == o->b) ? NULL : o->b + at;
+
+	if (!src && o->node.op != GRAPH_ADD)
+		held_map<N>(v, l, a, NULL, [](float u, float) { return u; });
+	switch (o->node.op) {
+	case GPU_OP_ACT:
+		held_act<N>(v, l, o, r->row);
+		return;
+	case GRAPH_NORM:
+		if (KIND == HELD_NORMS && !first_norm)
+			held_gain<N>(gain, l, o);
+		if (KIND == HELD_NORMS)
+			held_norm<N>(v, gain, l, o, r, row);
+		break;
+	case GRAPH_ADD:
+		if (KIND == HELD_NORMS)
+			held_add<N>(v, l, o, a, b);
+		break;
+	default:
+		if (KIND != HELD_NORMS)
+			held_act_fn<N, KIND>(v, l, o, b);
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		if (held_block(l, i) < l->end)
+			held_store(o->y + at, l, i, v[i]);
+}
+
+template <int N, int KIND>
+__global__ void __launch_bounds__(KIND == HELD_NORMS ? HELD_WARPS * 32 : HELD_PIECE / HELD_LANE, 1)
+	held_kernel(const __grid_constant__ struct gpu_chain c,
+                    const __grid_constant__ struct held_plan p)
+{
+	DYNAMIC(float, row);
+	SHARED(float, sums, [KIND == HELD_NORMS ? 2 * GPU_ROW_THREADS : 1]);
+	struct chain_row r = { (int)blockIdx.x, (int)blockIdx.x, 0, 0, 0, sums, NULL };
+	int lane = chain_thread() % 32, norm = 0;
+	struct held_lane l = {
+		chain_thread() / 32,
+		(int)blockDim.x / 32,
+		p.eights ? lane * 8 : lane / 8 * 64 + lane % 2 * 32 + lane / 2 % 4 * 4,
+		0,
+		(int)blockIdx.y * p.blocks,
+		(int)(blockIdx.y + 1) * p.blocks,
+	};
+	float v[N][HELD_LANE] = {}, gain[N][HELD_LANE] = {};
+	const float *src = NULL;
+
+	gpu_next();
+	gpu_touch(c, (int)offsetof(struct gpu_chain, ops) + c.n * (int)sizeof *c.ops);
+	gpu_touch(c.n, (int)(sizeof c - offsetof(struct gpu_chain, n)));
+	l.high = l.low + (p.eights ? 4 : 16);
+	l.end = l.end < p.whole ? l.end : p.whole;
+	while (KIND == HELD_NORMS && norm < c.n && c.ops[norm].node.op != GRAPH_NORM)
+		norm++;
+	if (KIND == HELD_NORMS && norm < c.n)
+		held_gain<N>(gain, &l, &c.ops[norm]);
+	bool there = !(r.row || c.out) || r.row < (c.out ? c.rows.step->n_out : c.rows.step->n);
+	gpu_wait();
+	if (!there)
+		return;
+	for (int i = 0; i < c.n; i++) {
+		const struct gpu_op *o = &c.ops[i];
+
+		held_op<N, KIND>(v, gain, &l, o, src, &r, row, i == norm);
+		src = o->node.op == GPU_OP_ACT ? o->a : o->y;
+	}
+}
+
+/* ---- host ---- */
+static bool takes_op(const struct gpu_op *o)
+{
+	switch (o->node.op) {
+	case GRAPH_ADD:
+		return o->node.add.pieces <= 1 && o->b_cols == o->a_cols;
+	case GRAPH_NORM:
+		return o->node.norm.groups <= 1 && !o->node.norm.first && !o->node.norm.centred;
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+		return o->b_cols == o->a_cols;
+	case GRAPH_GELU:
+	case GPU_OP_ACT:
+		return true;
+	}
+	return false;
+}
+/* An operation behind others reads their result: as its first source, ADD as either. */
+static bool follows(const struct gpu_op *o, const float *src)
+{
+	return (o->a == src) != (o->node.op == GRAPH_ADD && o->b == src);
+}
+/* True if an operation of the chain is one of two; of the same kind, since all activation functions
+ * but SILU_MUL have one kernel. */
+static bool has(const struct gpu_chain *c, int op, int other)
+{
+	int i = 0;
+
+	while (i < c->n && c->ops[i].node.op != op && c->ops[i].node.op != other)
+		i++;
+	return i < c->n;
+}
+static bool has_norms(const struct gpu_chain *c) { return has(c, GRAPH_NORM, GRAPH_ADD); }
+static bool has_silu(const struct gpu_chain *c) { return has(c, GRAPH_SILU_MUL, GRAPH_SILU_MUL); }
+static bool has_gelu(const struct gpu_chain *c) { return has(c, GRAPH_GELU, GRAPH_GELU_MUL); }
+/* The forms of activations: 0: none, 1: in the order of I8, 2: of the others, 3: of both */
+static int forms(const struct gpu_chain *c)
+{
+	int f = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (c->ops[i].node.op == GPU_OP_ACT)
+			f |= c->ops[i].act.form == GPU_I8    ? 1
+			     : c->ops[i].act.form == GPU_F32 ? 0
+			                                     : 2;
+	return f;
+}
+
+bool chain_held_takes(const struct gpu_chain *c)
+{
+	int cols = c->n ? c->ops[0].a_cols : 0;
+	const float *src = NULL;
+
+	if (c->n < 2 || cols % GPU_BLOCK || forms(c) == 3 ||
+	    has_norms(c) + has_silu(c) + has_gelu(c) > 1 ||
+	    (has_norms(c) && cols > HELD_MOST * HELD_WARPS * GPU_BLOCK))
+		return false;
+	for (int i = 0; i < c->n; i++) {
+		const struct gpu_op *o = &c->ops[i];
+
+		if (!takes_op(o) || o->a_cols != cols || (i && !follows(o, src)))
+			return false;
+		src = o->node.op == GPU_OP_ACT ? o->a : o->y;
+	}
+	return true;
+}
+
+template <int N, int KIND>
+static int held_launch(const struct gpu_chain *c, struct held_plan p, int warps, size_t bytes,
+                       cudaStream_t s)
+{
+	dim3 grid((unsigned)c->max_rows, (unsigned)((p.whole + p.blocks - 1) / p.blocks));
+
+	return LAUNCH((held_kernel<N, KIND>), grid, (unsigned)warps * 32, bytes, s, *c, p);
+}
+int chain_held(const struct gpu_chain *c, cudaStream_t s)
+{
+	int cols = c->ops[0].a_cols, blocks = cols / GPU_BLOCK, norms = has_norms(c), warps;
+	struct held_plan p = { norms ? blocks : HELD_PIECE / GPU_BLOCK, blocks, forms(c) == 2 };
+	size_t bytes = norms ? (size_t)cols * sizeof(float) : 0;
+
+	if (!norms)
+		return has_gelu(c) ? held_launch<1, HELD_GELU>(c, p, p.blocks, 0, s)
+		                   : held_launch<1, HELD_SILU>(c, p, p.blocks, 0, s);
+	if (blocks > HELD_WARPS)
+		return held_launch<2, HELD_NORMS>(c, p, (blocks + 1) / 2, bytes, s);
+	warps = blocks < HELD_LEAST ? (int)HELD_LEAST : blocks;
+	return held_launch<1, HELD_NORMS>(c, p, warps, bytes, s);
+}
