@@ -5,7 +5,7 @@
 
 enum { VALUES = 8, ACTS = 2, SHAPES = 5 };
 
-/* What the operations of a chain read and write, [rows][cols] each */
+/* Sources and results of a chain, [rows][cols] each */
 struct buffers {
 	float *v[VALUES];
 	struct gpu_act act[ACTS];
@@ -77,8 +77,7 @@ static int sum_norm_act(struct gpu_op *o, const struct buffers *z, const float *
 	o[2] = act_of(cols, z->v[2], &z->act[0]);
 	return 3;
 }
-/* a norm behind a branch, a sum with what is held as the second source, a norm with another gain, one
- * without */
+/* A norm, a sum whose second source is its result, a norm with another gain, a norm without one. */
 static int more_norms(struct gpu_op *o, const struct buffers *z, const float *gain, int cols)
 {
 	o[0] = norm_of(cols, z->v[0], z->v[2], gain);
@@ -155,8 +154,8 @@ static void compare(const struct chain_case *k, int rows, int cols)
 }
 static void test_held(void)
 {
-	/* one block; fewer than a norm's warps; a block of threads; two blocks a warp, one of them
-	 * missing; as many as fit */
+	/* blocks: 1; fewer than the warps of a norm; 16; 33, so that the last warp has one and the
+	 * others two; the most */
 	static const int cols[SHAPES] = { 256, 1280, 4096, 8448, 16384 };
 
 	for (int i = 0; i < (small_test() ? 2 : (int)SHAPES); i++)

@@ -1,12 +1,13 @@
-/* backend/cuda/chain_heads.cu - chains of operations that work on each head by itself: norms of heads,
- * rotation, K and V into the cache.  A warp takes one head through all operations; the general kernel
- * (chain.cu), whose block takes the whole row, has the same bits.
+/* backend/cuda/chain_heads.cu - a kernel for chains of operations that work on each head by itself:
+ * norms of heads, ROPE, and KV_PUT.  A warp applies all operations to one head.  It has the bits of
+ * chain.cu, where a block does this for a whole row.
  *
- *      block (row, y), warp w: head y HEADS_WARPS + w of every operation that has so many;
- *      warps past the heads of K put V in the cache, if nothing here computes it
+ * Warp w of block (row, y) has head h = HEADS_WARPS y + w of each operation that has more than h heads.
+ * If no operation of the chain writes V, warps heads ... 2 heads - 1 store V in the cache, else the
+ * warps that store K.
  *
- * Taken: NORM of heads about 0, ROPE, KV_PUT, in few rows; an operation that reads the result of
- * another has as many heads. */
+ * Conditions: few rows; NORM not centred.  An operation with the result of another one as a source has
+ * the same number of heads. */
 #include "backend/cuda/chain_few.cuh"
 #include "backend/cuda/chain_norm.cuh"
 #include "backend/cuda/kv.cuh"
@@ -18,12 +19,12 @@ enum {
 	HEADS_PAIRS = 4, /* pairs of a lane whose loads precede the first use */
 };
 
-/* most: warps that a row needs; v_apart: V is put by warps of its own */
+/* most: warps of a row; v_apart: 1 if V has warps of its own */
 struct heads_plan {
 	int32_t most, v_apart;
 };
 
-/* Where K and V of the row go.  at: NULL where the page was released. */
+/* The place of the row's K and V in the cache.  at: its page; NULL: the page was released. */
 struct heads_place {
 	const struct gpu_layer *layer;
 	unsigned char *at;
@@ -179,7 +180,7 @@ static int count_heads(const struct gpu_op *o)
 	}
 	return 0;
 }
-/* The operation before number i of which it reads `src`, or -1. */
+/* The number of the last operation before i that writes src; -1: none does. */
 static int writer(const struct gpu_chain *c, int i, const float *src)
 {
 	while (--i >= 0)

@@ -1,20 +1,20 @@
-/* backend/cuda/chain_held.cu - the chains that stand between products: sums of rows, norms,
- * activation functions, then the activations of the next product.  With few rows they are latency
- * and nothing else, so here a row stays in registers: global memory is read once, at the start, and
- * results are stored as they come.  The bits are those of the operations one by one (chain.cu).
+/* backend/cuda/chain_held.cu - a kernel for the usual chains between products: sums of rows, norms,
+ * activation functions, and the activations of the next product.  With few rows such a chain is bound
+ * by latency.  The kernel keeps a row in registers, so it reads global memory once.  It has the bits of
+ * chain.cu.
  *
- *   warp w of a block has blocks w, w + warps, ... of GPU_BLOCK columns, 8 columns a lane:
- *      low, low + 1, low + 2, low + 3, and the same from high on
+ * Columns: warp w has the blocks w, w + warps, ... of GPU_BLOCK columns.  Lane l has 8 columns of a
+ * block, from `low` and from `high` 4 each:
  *      I8           low = 64 (l / 8) + 32 (l % 2) + 4 (l / 2 % 4)    high = low + 16
  *      F16, BF16    low = 8 l                                        high = low + 4
- *   in which a lane has what it stores of an activation (chain_act.cuh).
+ * These are the columns that the lane stores of an activation (chain_act.cuh).
  *
- * A norm adds up columns i, i + 256, ... by thread i < 256, as everywhere: through shared memory.
- * Chains without one are cut into pieces of HELD_PIECE columns, a block for each.
+ * A norm adds columns i, i + 256, ... in thread i < 256, as chain_row.cuh does, through shared memory.
+ * A chain without a norm is cut into pieces of HELD_PIECE columns, one for each block.
  *
- * Taken: at least two operations, all on the same columns, a multiple of GPU_BLOCK; the first reads
- * what it wants, each other one the result of the one before it: ADD of whole rows, NORM of whole
- * rows about 0, SILU_MUL, GELU_MUL, GELU, ACT; of activations either I8 or the others. */
+ * Conditions: at least two operations, all on the same number of columns, a multiple of GPU_BLOCK.
+ * Each operation but the first has the result of the previous one as a source.  Operations: ADD and
+ * NORM of whole rows, not centred; SILU_MUL, GELU_MUL, GELU; ACT, either all I8 or none. */
 #include "backend/cuda/chain_act.cuh"
 #include "backend/cuda/chain_few.cuh"
 #include "backend/cuda/math.cuh"
@@ -28,16 +28,16 @@ enum {
 	HELD_LEAST = GPU_ROW_THREADS / 32, /* warps that a norm needs */
 	HELD_ALIKE = 2,                    /* elements of a lane that one turn of a loop computes */
 };
-/* What a kernel is made for: sums and norms; an activation function.  Code that is not there need not
- * be fetched: a launch of one row is over before it has seen each instruction twice. */
+/* Kinds of kernels: for sums and norms, for SILU_MUL, for the other activation functions.  One kernel
+ * for all would be slower: with one row, fetching the instructions takes much of the time. */
 enum held_kind { HELD_NORMS, HELD_SILU, HELD_GELU };
 
-/* from: first block of columns, blocks: of a block of threads; low, high: as above is I8's order */
+/* blocks: of columns, in a block of threads; whole: in a row; eights: 1 for the columns of F16 */
 struct held_plan {
 	int32_t blocks, whole, eights;
 };
 
-/* What a lane knows of its columns. */
+/* The columns of a lane. */
 struct held_lane {
 	int warp, warps, low, high;
 	int first, end; /* blocks of columns of the block of threads */
@@ -100,7 +100,8 @@ GPU_FN void held_add(float v[N][HELD_LANE], const struct held_lane *l, const str
 		held_map<N>(v, l, a, b, [=](float u, float own) { return fmaf(mul, own, u); });
 }
 
-/* v = f(v, u), HELD_ALIKE elements a turn: the arrays move on, so that the code is there once. */
+/* v = f(v, u), HELD_ALIKE elements in each turn of a loop.  The arrays are shifted, because registers
+ * cannot be indexed; unrolled, the code would be four times as long. */
 template <int N, class F>
 GPU_FN void held_turn(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
 {
@@ -218,7 +219,7 @@ GPU_FN void held_gain(float g[N][HELD_LANE], const struct held_lane *l, const st
 			held_load(g[i], l, i, (const float *)o->w0);
 }
 
-/* One operation on the row held.  src: what comes before it, NULL: nothing is held. */
+/* Apply one operation to v.  src: the address of the value in v; NULL: v is empty. */
 template <int N, int KIND>
 GPU_FN void held_op(float v[N][HELD_LANE], float gain[N][HELD_LANE], const struct held_lane *l,
                     const struct gpu_op *o, const float *src, struct chain_row *r, float *row,
@@ -312,7 +313,7 @@ static bool takes_op(const struct gpu_op *o)
 	}
 	return false;
 }
-/* An operation behind others reads their result: as its first source, ADD as either. */
+/* True if src is the first source of the operation, or the second one of ADD. */
 static bool follows(const struct gpu_op *o, const float *src)
 {
 	return (o->a == src) != (o->node.op == GRAPH_ADD && o->b == src);
