@@ -154,9 +154,9 @@ static void compare(const struct chain_case *k, int rows, int cols)
 }
 static void test_held(void)
 {
-	/* blocks: 1; fewer than the warps of a norm; 16; 33, so that the last warp has one and the
+	/* blocks: 1; fewer than the warps of a norm; 16; 17, so that the last warp has one and the
 	 * others two; the most */
-	static const int cols[SHAPES] = { 256, 1280, 4096, 8448, 16384 };
+	static const int cols[SHAPES] = { 256, 1280, 4096, 4352, 8192 };
 
 	for (int i = 0; i < (small_test() ? 2 : (int)SHAPES); i++)
 		for (int k = 0; k < (int)CASES; k++) {
@@ -187,7 +187,7 @@ static void test_not_held(void)
 	expect(!chain_held_takes(&c), "a source of one column");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4000);
 	expect(!chain_held_takes(&c), "columns that are no whole blocks");
-	c.n = sum_norm_act(c.ops, &z, NULL, 16640);
+	c.n = sum_norm_act(c.ops, &z, NULL, 8448);
 	expect(!chain_held_takes(&c), "a row that is too long");
 	c.n = acts_alone(c.ops, &z, NULL, 4096);
 	expect(!chain_held_takes(&c), "activations in two orders");

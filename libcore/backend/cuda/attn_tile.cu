@@ -32,6 +32,28 @@ struct tile_shared {
 	attn_span see[ATTN_M];
 	float factor[ATTN_M];
 };
+/* The joined o of a thread, NB * 16 sums: in registers, or in shared memory if there are more units than
+ * registers. */
+template <int NB> struct tile_joined {
+	float v[NB * 16];
+};
+template <> struct tile_joined<4> {
+	float *v; /* of this thread; sum i is THREADS floats after sum i - 1 */
+};
+template <int NB> GPU_FN float &tile_sum(tile_joined<NB> &s, int i) { return s.v[i]; }
+GPU_FN float &tile_sum(tile_joined<4> &s, int i) { return s.v[i * THREADS]; }
+template <int NB> GPU_FN void clear_sums(tile_joined<NB> *s, float *)
+{
+#pragma unroll
+	for (int i = 0; i < NB * 16; i++)
+		s->v[i] = 0;
+}
+GPU_FN void clear_sums(tile_joined<4> *s, float *shared)
+{
+	s->v = shared + threadIdx.x;
+	for (int i = 0; i < 4 * 16; i++)
+		s->v[i * THREADS] = 0;
+}
 /* State of a thread. */
 struct tile_work {
 	attn_tile t;
@@ -294,7 +316,7 @@ GPU_FN void store_part(const struct attn_args *g, const tile_work *w, const floa
 }
 template <int NB>
 GPU_FN void join_split(const struct attn_args *g, const tile_work *w, attn_state all[2],
-                       float sums[NB][4][4], const float o[NB][4][4])
+                       tile_joined<NB> &sums, const float o[NB][4][4])
 {
 #pragma unroll
 	for (int r = 0; r < 2; r++) {
@@ -308,15 +330,17 @@ GPU_FN void join_split(const struct attn_args *g, const tile_work *w, attn_state
 		x = attn_join(&all[r], st.m, st.l);
 #pragma unroll
 		for (int i = 0; i < NB * 8; i++) {
-			float *to = &sums[i / 8][i / 2 % 4][2 * r + i % 2];
-			*to = fmaf(o[i / 8][i / 2 % 4][2 * r + i % 2], x.b, *to * x.a);
+			float &to = tile_sum(sums, i / 2 * 4 + 2 * r + i % 2);
+			to = fmaf(o[i / 8][i / 2 % 4][2 * r + i % 2], x.b, to * x.a);
 		}
 	}
 }
 template <int NB>
 GPU_FN void store_result(const struct attn_args *g, const tile_work *w, const attn_state all[2],
-                         float sums[NB][4][4])
+                         tile_joined<NB> &sums)
 {
+	float o[NB][4][4];
+
 #pragma unroll
 	for (int r = 0; r < 2; r++) {
 		int m = w->lane / 4 + 8 * r;
@@ -328,8 +352,9 @@ GPU_FN void store_result(const struct attn_args *g, const tile_work *w, const at
 		row = attn_row(&g->a, w->t, m);
 #pragma unroll
 		for (int i = 0; i < NB * 8; i++)
-			sums[i / 8][i / 2 % 4][2 * r + i % 2] *= by;
-		store_row<NB>(w, g->a.y + row * (size_t)g->a.dv, g->a.dv, sums, r);
+			o[i / 8][i / 2 % 4][2 * r + i % 2] =
+				tile_sum(sums, i / 2 * 4 + 2 * r + i % 2) * by;
+		store_row<NB>(w, g->a.y + row * (size_t)g->a.dv, g->a.dv, o, r);
 	}
 }
 
@@ -361,7 +386,8 @@ __global__ void __launch_bounds__(THREADS, 2) attn_tiles(const __grid_constant__
 	SHARED(tile_shared, shared, [1]);
 	DYNAMIC(uint4, q);
 	const struct gpu_run *run;
-	float o[NB][4][4], sums[NB][4][4] = {};
+	float o[NB][4][4];
+	tile_joined<NB> sums;
 	attn_state all[2] = { { ATTN_NONE, 0 }, { ATTN_NONE, 0 } };
 	tile_work w;
 	int last;
@@ -376,6 +402,7 @@ __global__ void __launch_bounds__(THREADS, 2) attn_tiles(const __grid_constant__
 	w.v_units = (g.a.dv + KV_DIMS - 1) / KV_DIMS;
 	w.sh = shared;
 	w.q = q;
+	clear_sums(&sums, (float *)(q + w.k_units * ATTN_Q_UNIT));
 	w.span = there ? attn_see_tile(&g.a, run, w.t) : attn_span{ 0, 0 };
 	last = there ? attn_split1(w.span) : 0;
 	w.split = attn_split0(w.span) + (int)blockIdx.z;
@@ -427,6 +454,7 @@ template <int TYPE> static int run_type(const struct attn_args *g, cudaStream_t 
 		return LAUNCH(attn_tiles<TYPE, 1>, grid, dim3(THREADS), bytes, s, *g);
 	if (units <= 2 * WARPS)
 		return LAUNCH(attn_tiles<TYPE, 2>, grid, dim3(THREADS), bytes, s, *g);
+	bytes += (size_t)4 * 16 * THREADS * sizeof(float);
 	return LAUNCH(attn_tiles<TYPE, 4>, grid, dim3(THREADS), bytes, s, *g);
 }
 int attn_tile_run(const struct attn_args *g, cudaStream_t s)

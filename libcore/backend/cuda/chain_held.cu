@@ -23,7 +23,7 @@
 enum {
 	HELD_LANE = 8,     /* columns of a lane in a block */
 	HELD_PIECE = 1024, /* columns of a block of threads where no norm needs the whole row */
-	HELD_WARPS = 32,   /* most of a block of threads */
+	HELD_WARPS = 16,   /* most of a block of threads: 128 registers each */
 	HELD_MOST = 2,     /* blocks of a warp */
 	HELD_LEAST = GPU_ROW_THREADS / 32, /* warps that a norm needs */
 	HELD_ALIKE = 2,                    /* elements of a lane that one turn of a loop computes */
