@@ -89,7 +89,7 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 
 @test "a server that speaks something else, or breaks off" {
 	# each answer comes from a socket that says it and closes
-	answer() { rm -f fake; perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Local => "fake", Listen => 1); open $r, ">", "ready"; close $r; $c = $s->accept; sysread $c, $b, 65536; print $c $ARGV[0]' "$1" 3>&- & until [ -S fake ]; do sleep 0.02; done; }
+	answer() { rm -f fake ready; perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Local => "fake", Listen => 1); open $r, ">", "ready"; close $r; $c = $s->accept; sysread $c, $b, 65536; print $c $ARGV[0]' "$1" 3>&- & until [ -e ready ]; do sleep 0.02; done; }
 	local ok=$'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
 	answer $'SSH-2.0-x\r\n'
 	fails 1 'does not speak HTTP/1.1' infer-run --server unix:fake hi

@@ -382,11 +382,8 @@ static const struct {
 	  "key pad_token_id: -2" },
 	{ ENCODER("XLMRobertaModel", "xlm-roberta") ",\"lora_adaptations\":[\"separation\"]}",
 	  INFER_EFORMAT, "key lora_adaptations" },
-	{ NOMIC "}", INFER_OK, "" },
-	{ NOMIC ",\"reorder_and_upcast_attn\":false,\"scale_attn_weights\":true,"
-	        "\"summary_type\":\"cls_index\",\"summary_use_proj\":true,"
-	        "\"summary_activation\":null,\"summary_proj_to_labels\":true}",
-	  INFER_OK, "" },
+	{ NOMIC ",\"reorder_and_upcast_attn\":false,\"summary_use_proj\":true}", INFER_OK, "" },
+	{ NOMIC ",\"scale_attn_weights\":true}", INFER_OK, "" },
 	{ NOMIC ",\"scale_attn_weights\":false}", INFER_EUNSUP, "key scale_attn_weights" },
 	{ ENCODER("NomicBertModel", "nomic_bert") "}", INFER_EFORMAT, "key rope_theta: missing" },
 	{ NOMIC ",\"activation_function\":\"gelu\"}", INFER_EUNSUP,
@@ -509,8 +506,7 @@ static const struct {
 	                    "experts\":4,\"n_shared_experts\":1,\"num_experts_per_tok\":2,\"first_"
 	                    "k_dense_replace\":3}",
 	  INFER_EFORMAT, "key first_k_dense_replace: 3" },
-	{ GEMMA3N(",\"altup_num_inputs\":4", "0.95,0") "}", INFER_OK, "" },
-	{ GEMMA3N(",\"altup_num_inputs\":4,\"altup_lr_multiplier\":1.0", "0.95,0") "}", INFER_OK,
+	{ GEMMA3N(",\"altup_lr_multiplier\":1,\"altup_num_inputs\":4", "0.95,0") "}", INFER_OK,
 	  "" },
 	{ GEMMA3N(",\"altup_num_inputs\":1", "0.95,0") "}", INFER_EFORMAT,
 	  "key altup_num_inputs: 1" },
