@@ -14,7 +14,7 @@
 /* clang-format off */
 #define MODEL_ROW(T, m) \
 	{ OPT_STR, 'm', "model", "MODEL", \
-	  "GGUF file or checkpoint directory; demo: built in (INFER_MODEL)", offsetof(T, m), \
+	  "GGUF file, directory or \"demo\" (INFER_MODEL)", offsetof(T, m), \
 	  .marks = OPT_COMMON, .values = "@model" }
 /* clang-format on */
 

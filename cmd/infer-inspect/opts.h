@@ -36,8 +36,8 @@
 #define AT(field) offsetof(struct inspect_opts, field)
 static const struct opt inspect_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and output" },
-	{ OPT_STR, 'm', "model", "MODEL",
-	  "GGUF file or checkpoint directory; demo: built in (INFER_MODEL)", AT(model),
+	{ OPT_STR, 'm', "model", "MODEL", "GGUF file, directory or \"demo\" (INFER_MODEL)",
+	  AT(model),
 	  .marks = OPT_COMMON | OPT_RECORDED, /* so that it can be told from INFER_MODEL */
 	  .values = "@model" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1,
