@@ -26,6 +26,7 @@ bytes_of() { cat "$1"/* | wc -c; }
 	[ -s a ]
 	for m in d odd cache_of; do same "$(cat digest)" "$(digest_of $m)"; done
 	same "$(infer-run -q -m m.gguf --no-stdin --tokenize the of | infer-run -q -m d --detokenize)" 'the of'
+	[ -z "${SAN:-}" ] || return 0 # a build with sanitizers has no sandbox
 	echo the | infer-run -q -m d --temp 0 -n 4 --sandbox >a
 	echo the | infer-run -q -m m.gguf --temp 0 -n 4 | cmp a -
 }
