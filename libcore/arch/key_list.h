@@ -194,7 +194,7 @@ KEY(TOKENS,             NULL,                               "bos_token_id|eos_to
 KEY(REPEATED,           NULL,                               "experts_per_token|initial_context_length|sliding_window_size|block_dim|conv_dim|conv_dim_out|num_heads|block_norm_eps|theta|"
                                                             "full_attn_idxs", HARMLESS, 0, 0) /* keys_hf_lists.c: what another member says */
 KEY(DENSE_WIDTH,        NULL,                               "mlp_intermediate_size",     HARMLESS, 0, 0) /* of MiniMax M2, which has no such layer; the tensors are as wide */
-KEY(MORE_TOKENS,        NULL,                               "use_mtp|num_mtp_modules|mtp_transformer_layers|shared_moe_mode", HARMLESS, 0, 0) /* layers that are left out; of experts of which shared_intermediate_size says that there are none */
+KEY(MORE_TOKENS,        NULL,                               "use_mtp|num_mtp_modules|mtp_transformer_layers|shared_moe_mode", HARMLESS, 0, 0) /* of layers that are not loaded, and of shared experts, whose number is in another member */
 KEY(WRITER,             NULL,                               "transformers_version|_name_or_path|_commit_hash|auto_map|custom_pipelines|tokenizer_class|_attn_implementation|"
                                                             "attn_implementation|_attn_implementation_autoset|_attn_implementation_internal|_experts_implementation|"
                                                             "unsloth_fixed|unsloth_version|unsloth_optimized|transformers.js_config|is_llama_config|for_llm_compressor|"

@@ -1,4 +1,4 @@
-/* hf/form.c - whether the keys of GGUF say all that a tokenizer.json says. */
+/* hf/form.c - decide if the keys of GGUF alone can represent a tokenizer.json. */
 #include "hf/vocab.h"
 #include "tok/pretok.h"
 

@@ -183,7 +183,8 @@ static void find_name(struct hf_dir *d, struct buf *b)
 		put_title(b, s, n);
 }
 
-/* Write general.name and general.license: what the model card says, and the name also without one. */
+/* Write general.name and general.license from the model card.  Without a card, the name is that of the
+ * directory. */
 static int put_card(struct hf_dir *d, infer_error *err)
 {
 	struct hf_text card;

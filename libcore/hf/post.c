@@ -1,6 +1,6 @@
-/* hf/post.c - the post-processor of tokenizer.json: which special tokens encoding adds.  GGUF says that
- * with three flags, which stand for the first and the last token of a template; tokenizer.c writes a key
- * of our own for a template with more.
+/* hf/post.c - the post-processor of tokenizer.json: the special tokens that encoding adds.  GGUF has three
+ * flags for this: one token before a text, one after it, one between two texts.  tokenizer.c writes a
+ * template with more tokens under a key of our own.
  * https://huggingface.co/docs/tokenizers/api/post-processors */
 #include "base/err.h"
 #include "hf/special.h"

@@ -127,7 +127,7 @@ static int model(struct infer_tokenizer *t, const struct json *o, const char *na
 	return unknown(t, o, name, err);
 }
 
-/* Whether words reach the model as bytes, as letters that stand for bytes, or as text. */
+/* Choose the alphabet of the model's pieces: bytes, letters for bytes, or text. */
 static void alphabet(struct infer_tokenizer *t)
 {
 	const struct tok_pipe *p = t->pipe;

@@ -282,7 +282,7 @@ static void push(struct tok_ids *ids, int on, int32_t id)
 		tok_push(ids, id);
 }
 
-/* The tokens before a text. */
+/* Append the tokens before a text. */
 static void put_before(struct tok_ids *ids, const struct infer_tokenizer *t)
 {
 	push(ids, t->add_bos && !t->around, t->id[TOK_BOS]);
@@ -290,7 +290,7 @@ static void put_before(struct tok_ids *ids, const struct infer_tokenizer *t)
 		tok_push(ids, t->around[i]);
 }
 
-/* Those after a text; another: a second one follows. */
+/* Append the tokens after a text.  another: 1 if a second text follows. */
 static void put_after(struct tok_ids *ids, const struct infer_tokenizer *t, int another)
 {
 	int ends = t->add_eos && t->id[TOK_EOS] >= 0;

@@ -41,7 +41,7 @@ static void test_open(void **state)
 	small_free(&base);
 }
 
-/* The id of what lies in dir, or in a folder of it. */
+/* The id of the checkpoint in dir, or in a folder of it. */
 static void read_id(const char *folder, char id[65])
 {
 	infer_error err = { 0 };
