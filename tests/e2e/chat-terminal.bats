@@ -391,6 +391,25 @@ clear_screen()
 	return 1
 }
 keys() { tm send-keys "$@"; }
+# interrupt: Ctrl-C, and the new prompt: the signal overtakes what is typed right after it
+interrupt()
+{
+	keys C-c
+	sees '\^C$'
+	sees '^> *$'
+}
+# settles: nothing on the screen has changed for two seconds
+settles()
+{
+	local same=0
+	for _ in $(seq 600); do
+		screen >now || return
+		if cmp -s now before; then same=$((same + 1)); else same=0; fi
+		[ $same -lt 20 ] || return 0
+		mv now before
+		sleep .1
+	done
+}
 resize() # COLUMNS ROWS: tmux shows the window at once, and tells the program a little later
 {
 	tm resize-window -x "$1" -y "$2"
@@ -428,7 +447,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^line'
 	keys Up
 	sees '^> first'
-	keys C-c
+	interrupt
 	say /exit
 	sees '^ended with 0'
 	same 'first second\nline /exit' "$(tr '\n' ' ' <state/inferutils/infer-run.history | sed 's/ $//')"
@@ -543,7 +562,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	tm send-keys -l '/load 日'
 	keys Tab
 	sees '^> /load 日 *$'
-	keys C-c
+	interrupt
 	tm send-keys -l a
 	keys Tab
 	tm send-keys -l b
@@ -620,6 +639,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	for _ in $(seq 30); do keys C-c; done
 	say one
 	for _ in $(seq 30); do keys C-c; done
+	settles
 	sees '^> *$'
 	mkfifo nobody-writes
 	say '/load nobody-writes'
@@ -703,6 +723,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^\. *$'
 	keys C-c
 	sees '^\. \^C'
+	sees '^> *$'
 	say two
 	sees '^> two'
 	say '/save it.json'
