@@ -1,0 +1,49 @@
+/* infer/hub.h - models by name: the Hugging Face hub and its cache, and the stores of other programs.   floor: hub
+ *
+ * The cache is that of huggingface_hub, shared with other tools:
+ * https://huggingface.co/docs/huggingface_hub/guides/manage-cache */
+#ifndef INFER_HUB_H
+#define INFER_HUB_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+#include <infer/watch.h>
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where to look, and what to allow.  Strings are borrowed during the call; nothing below cmd/ reads the environment. */
+struct infer_hub_opts {
+	const char *endpoint;  /* HF_ENDPOINT; NULL: https://huggingface.co */
+	const char *cache;     /* HF_HUB_CACHE, or HF_HOME/hub, or ~/.cache/huggingface/hub */
+	const char *token;     /* HF_TOKEN, or the content of the token file; NULL: none.  Sent to the endpoint's host only */
+	const char *ca_file;   /* NULL: the system's certificates */
+	const char *ollama;    /* OLLAMA_MODELS; NULL: the usual folders */
+	const char *home;      /* HOME; NULL: none */
+	int offline;           /* use what the cache has, without a connection */
+	uint64_t memory_bytes; /* that a model may use; 0: any.  A file is chosen by it if the reference names none */
+	void (*say)(void *user, const char *sentence); /* choices that were made; NULL: nobody */
+	struct infer_watch watch; /* bytes done, of all; see infer/watch.h */
+	void *user;
+	const int *cancel; /* *cancel != 0: stop (volatile sig_atomic_t); NULL */
+};
+
+/* True if ref has a form that infer_hub_get takes: hf:, ollama: or lmstudio: and more. */
+int infer_hub_is_ref(const char *ref);
+/* The path of a model on this machine, downloaded if it is not in the cache.
+ *   hf:ORG/REPO[@REV][:FILE-OR-QUANT]   ollama:NAME[:TAG]   lmstudio:ORG/REPO[:FILE]
+ * path: the caller frees it.
+ * INFER_EINVAL  not such a reference
+ * INFER_ENET    no connection, or the hub refuses: the message says what to do
+ * INFER_EIO     not in the store or the cache (offline), no disk space, a folder that cannot be written
+ * INFER_EFORMAT an answer or a manifest that is damaged; a file whose hash differs
+ * INFER_EUNSUP  nothing in the repository can be run; no libcurl
+ * INFER_ENOMEM  no file fits memory_bytes; out of memory.  INFER_ECANCEL */
+int infer_hub_get(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop
+#endif
