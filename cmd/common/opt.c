@@ -1,6 +1,6 @@
 /* common/opt.c - parsing options from rows, and --help. */
 #include "common/opt.h"
-#include "common/nearest.h"
+#include "base/nearest.h"
 #include "base/err.h"
 #include "base/utf8.h"
 
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONG = 256, NAME_MAX_BYTES = NEAREST_NAME };
+enum { LONG = 256, NAME_MAX_BYTES = 40 };
 
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 {

@@ -25,6 +25,7 @@ enum mem_module {
 	MEM_PLACE,
 	MEM_SAMPLE,
 	MEM_ENGINE,
+	MEM_HUB,
 	MEM_PLAN,
 	MEM_QUANT,
 	MEM_JOB,

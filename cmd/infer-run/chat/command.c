@@ -1,6 +1,6 @@
 /* infer-run/chat/command.c - the commands that begin with a slash. */
 #include "repl.h"
-#include "common/nearest.h"
+#include "base/nearest.h"
 #include "common/say.h"
 #include "common/sig.h"
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* common/nearest.c - distances between names. */
-#include "common/nearest.h"
+/* base/nearest.c - distances between names. */
+#include "base/nearest.h"
 
 #include <string.h>
 

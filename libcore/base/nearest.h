@@ -1,9 +1,9 @@
-/* common/nearest.h - the name that somebody who typed another may have meant. */
-#ifndef COMMON_NEAREST_H
-#define COMMON_NEAREST_H
+/* base/nearest.h - the name that somebody who typed another may have meant. */
+#ifndef BASE_NEAREST_H
+#define BASE_NEAREST_H
 
 /* bytes of a name, with its NUL; longer ones are near to nothing */
-enum { NEAREST_NAME = 40 };
+enum { NEAREST_NAME = 128 };
 
 /* Edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter than
  * NEAREST_NAME. */
