@@ -1,0 +1,39 @@
+/* hub/choose.h (private) - which files of a repository make a model. */
+#ifndef HUB_CHOOSE_H
+#define HUB_CHOOSE_H
+#include <stddef.h>
+#include <stdint.h>
+#include <infer/status.h>
+#include "base/arena.h"
+
+/* A file of a repository.  path: relative, checked by hub_path_ok. */
+struct hub_entry {
+	const char *path;
+	uint64_t bytes;
+};
+
+struct hub_choice {
+	int is_dir;        /* the directory; else a GGUF file */
+	size_t *at, n;     /* indices of its files in the list */
+	uint64_t bytes;    /* of all of them */
+	const char *first; /* the GGUF file to open, part 1 of a split one; NULL: a directory */
+	char said[200];    /* what was chosen, and what was left alone; "" if `what` named a file */
+};
+
+/* True for a relative path of at most HUB_PATH_MOST bytes without empty parts, ".", "..", control characters and
+ * backslashes. */
+enum { HUB_PATH_MOST = 1024 };
+int hub_path_ok(const char *path, size_t n);
+
+/* Choose the files of a model.
+ * what  a file's path, a quantisation ("Q4_K_M", in any case), or NULL: GGUF files whose size and a share for the
+ *       cache fit memory_bytes (0: any), else the directory.  Of several the first in this order: Q4_K_M; the
+ *       largest of 4 bits; the smallest of 5 to 8 bits; the largest below 4 bits; the smallest of the others
+ * ref   the reference up to `what`, for messages
+ * INFER_EINVAL   `what` names no file, or several models; the message says what there is
+ * INFER_EFORMAT  a split file lacks parts
+ * INFER_EUNSUP   there is nothing that runs
+ * INFER_ENOMEM   no file fits memory_bytes, or out of memory */
+int hub_choose(struct hub_choice *c, struct arena *mem, const struct hub_entry *e, size_t n,
+               const char *what, uint64_t memory_bytes, const char *ref, infer_error *err);
+#endif

@@ -1,0 +1,148 @@
+/* hub/choose_dir.c - the files of a model in the form of transformers. */
+#include "hub/choose_inner.h"
+#include "base/err.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char single[] = "model.safetensors", index_name[] = "model.safetensors.index.json";
+
+/* What is read of a directory, and the vocabularies that are refused by name. */
+static const char *const texts[] = {
+	"config.json",
+	"generation_config.json",
+	"tokenizer_config.json",
+	"tokenizer.json",
+	"tokenizer.model",
+	"special_tokens_map.json",
+	"added_tokens.json",
+	"vocab.json",
+	"vocab.txt",
+	"merges.txt",
+	"chat_template.jinja",
+	"chat_template.json",
+	"modules.json",
+	"README.md",
+	"vocab.bpe",
+	"tekken.json",
+	"tiktoken.model",
+	"spiece.model",
+	"spm.model",
+	"sentencepiece.bpe.model",
+	index_name,
+};
+
+static int has(const struct hub_entry *e, size_t n, const char *path)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(e[i].path, path))
+			return 1;
+	return 0;
+}
+
+/* model-00001-of-00002.safetensors at the top, but not Mistral's own consolidated.safetensors. */
+static int is_shard(const char *path)
+{
+	return !strchr(path, '/') && hub_ends(path, ".safetensors") &&
+	       strncmp(path, "consolidated", 12) != 0 && strcmp(path, single) != 0 &&
+	       strstr(path, "-of-") != NULL;
+}
+
+/* Folders of sentence-transformers, 1_Pooling and 2_Dense, and of further templates. */
+static int is_part(const char *path)
+{
+	const char *slash = strchr(path, '/');
+
+	if (!slash || strchr(slash + 1, '/'))
+		return 0;
+	if (!strncmp(path, "additional_chat_templates/", 26))
+		return hub_ends(path, ".jinja");
+	return path[0] >= '0' && path[0] <= '9' && path[1] == '_' &&
+	       (!strcmp(slash + 1, "config.json") || !strcmp(slash + 1, single));
+}
+
+static int is_text(const char *path)
+{
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (!strcmp(path, texts[i]))
+			return 1;
+	return 0;
+}
+
+/* Say what a repository without a model that runs has instead. */
+static int refuse_dir(const struct hub_entry *e, size_t n, const char *ref, infer_error *err)
+{
+	static const struct {
+		const char *ending, *is;
+	} other[] = {
+		{ "adapter_model.safetensors",
+		  "an adapter without its model (infer-quant --merge-lora takes one from a file)" },
+		{ ".safetensors", "safetensors under other names than model.safetensors" },
+		{ ".bin",
+		  "PyTorch's .bin, which is not read: look for a GGUF file or safetensors of it" },
+		{ ".pth",
+		  "PyTorch's .pth, which is not read: look for a GGUF file or safetensors of it" },
+		{ ".pt",
+		  "PyTorch's .pt, which is not read: look for a GGUF file or safetensors of it" },
+		{ ".onnx", "ONNX, which is not read" },
+		{ ".mlmodel", "Core ML, which is not read" },
+		{ ".npz", "MLX or Flax, which is not read" },
+		{ ".msgpack", "Flax, which is not read" },
+		{ ".h5", "TensorFlow, which is not read" },
+		{ ".gguf", "only GGUF files that are no model of text (mmproj, imatrix)" },
+	};
+
+	for (size_t k = 0; k < sizeof other / sizeof *other; k++)
+		for (size_t i = 0; i < n; i++)
+			if (hub_ends(e[i].path, other[k].ending))
+				return err_set(err, INFER_EUNSUP,
+				               "%s: nothing in it can be run: it has %s", ref,
+				               other[k].is);
+	return err_set(err, INFER_EUNSUP, "%s: nothing in it can be run: neither GGUF files nor %s",
+	               ref, single);
+}
+
+struct by_bytes {
+	size_t at;
+	uint64_t bytes;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct by_bytes *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_entry *e, size_t n,
+                   const char *ref, infer_error *err)
+{
+	int indexed = has(e, n, index_name), shards = 0;
+	struct by_bytes *all;
+
+	for (size_t i = 0; indexed && i < n; i++)
+		shards |= is_shard(e[i].path);
+	if (!has(e, n, "config.json") || !(shards || has(e, n, single)))
+		return refuse_dir(e, n, ref, err);
+	all = arena_alloc(mem, n, sizeof *all);
+	c->at = arena_alloc(mem, n, sizeof *c->at);
+	if (!all || !c->at)
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu files", n);
+	for (size_t i = 0; i < n; i++) {
+		const char *path = e[i].path;
+
+		if (!is_text(path) && !is_part(path) &&
+		    !(shards ? is_shard(path) : !strcmp(path, single)))
+			continue;
+		all[c->n++] = (struct by_bytes){ i, e[i].bytes };
+		c->bytes += e[i].bytes;
+	}
+	/* small files first: what is wrong with them is seen before gigabytes are downloaded */
+	qsort(all, c->n, sizeof *all, compare);
+	for (size_t i = 0; i < c->n; i++)
+		c->at[i] = all[i].at;
+	c->is_dir = 1;
+	return INFER_OK;
+}

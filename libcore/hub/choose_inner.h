@@ -1,0 +1,12 @@
+/* hub/choose_inner.h (private) - shared by the files that choose. */
+#ifndef HUB_CHOOSE_INNER_H
+#define HUB_CHOOSE_INNER_H
+#include "hub/choose.h"
+
+/* Choose the files of a directory of safetensors.  INFER_EUNSUP: there is none; the message says what there is. */
+int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_entry *e, size_t n,
+                   const char *ref, infer_error *err);
+const char *hub_base(const char *path);          /* the part after the last slash */
+int hub_ends(const char *s, const char *ending); /* in any case */
+void hub_size(char out[16], uint64_t bytes);     /* "4.1 GB" */
+#endif
