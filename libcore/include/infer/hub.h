@@ -24,6 +24,10 @@ struct infer_hub_opts {
 	int offline;           /* use what the cache has, without a connection */
 	uint64_t memory_bytes; /* that a model may use; 0: any.  A file is chosen by it if the reference names none */
 	void (*say)(void *user, const char *sentence); /* choices that were made; NULL: nobody */
+	void (*note)(void *user, const char *sentence); /* details, for -v; NULL: nobody */
+	/* Set to Jinja source for a model file of Ollama that may have no chat template of its own: infer_hub_free; "" if
+	 * Ollama's template is of no known family.  NULL: not wanted */
+	char **chat;
 	struct infer_watch watch; /* bytes done, of all; see infer/watch.h */
 	void *user;
 	const int *cancel; /* *cancel != 0: stop (volatile sig_atomic_t); NULL */
@@ -41,6 +45,8 @@ int infer_hub_is_ref(const char *ref);
  * INFER_EUNSUP  nothing in the repository can be run; no libcurl
  * INFER_ENOMEM  no file fits memory_bytes; out of memory.  INFER_ECANCEL */
 int infer_hub_get(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err);
+
+void infer_hub_free(void *p); /* what infer_hub_get returned; NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,167 @@
+/* common/hint.c - names of models in the forms of other programs. */
+#include "common/hint.h"
+#include "base/err.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { PART_MOST = 96 };
+
+/* The length of a part of a name, up to one of `ends`; 0 if it is not one. */
+static size_t part_length(const char *s, const char *ends)
+{
+	size_t n = strcspn(s, ends);
+
+	if (!n || n > PART_MOST || !isalnum((unsigned char)*s))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && !strchr("._-", s[i]))
+			return 0;
+	return n;
+}
+
+static int ends_in(const char *s, size_t n, const char *ending)
+{
+	size_t k = strlen(ending);
+
+	return n >= k && !strncasecmp(s + n - k, ending, k);
+}
+
+/* True for a name that files have and repositories do not. */
+static int is_file_name(const char *s, size_t n)
+{
+	static const char *const endings[] = { ".gguf", ".safetensors", ".bin",  ".zst",
+		                               ".pt",   ".pth",         ".onnx", ".json" };
+
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (ends_in(s, n, endings[i]))
+			return 1;
+	return 0;
+}
+
+/* The rest of s after one of the prefixes, in any case; NULL: none of them. */
+static const char *after_prefix(const char *s, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (!strncasecmp(s, *prefixes, strlen(*prefixes)))
+			return s + strlen(*prefixes);
+	return NULL;
+}
+
+/* Refuse ORG/REPO with `more` as the hub's; n: bytes of ORG/REPO */
+static int say_hub(const char *repo, size_t n, const char *more, infer_error *err)
+{
+	return err_set(err, INFER_EIO, "no such file; for the hub: -m hf:%.*s%s", (int)n, repo,
+	               more);
+}
+
+/* ORG/REPO[:QUANT], or ORG/REPO followed by what addresses and files have.  address: the host was there. */
+static int hint_hub(const char *s, int address, infer_error *err)
+{
+	static const char *const views[] = { "blob/", "resolve/", "tree/", "raw/", NULL };
+	size_t org = part_length(s, "/"),
+	       repo = s[org] == '/' ? part_length(s + org + 1, "/:?#@") : 0, n = org + 1 + repo;
+	char more[288] = "";
+
+	if (!org || !repo)
+		return INFER_OK;
+	const char *rest = s + n, *view = *rest == '/' ? after_prefix(rest + 1, views) : NULL;
+
+	if (*rest == ':' || *rest == '@') {
+		snprintf(more, sizeof more, "%.200s", rest);
+	} else if (address && view) {
+		size_t rev = strcspn(view, "/?#"), file = strcspn(view + rev, "?#");
+
+		snprintf(more, sizeof more, "%s%.*s%s%.*s",
+		         rev == 4 && !memcmp(view, "main", 4) ? "" : "@",
+		         rev == 4 && !memcmp(view, "main", 4) ? 0 : (int)(rev < 120 ? rev : 120),
+		         view, file > 1 ? ":" : "",
+		         file > 1 ? (int)(file - 1 < 160 ? file - 1 : 160) : 0, view + rev + 1);
+	} else if (*rest == '/' && !address) {
+		if (!is_file_name(rest, strlen(rest)))
+			return INFER_OK;
+		snprintf(more, sizeof more, ":%.200s", rest + 1);
+	} else if (!*rest && !address && is_file_name(s, n)) {
+		return INFER_OK; /* FOLDER/FILE.gguf */
+	}
+	return say_hub(s, n, more, err);
+}
+
+/* NAME:TAG, as Ollama has it */
+static int hint_ollama(const char *s, infer_error *err)
+{
+	size_t name = part_length(s, ":"), tag = s[name] == ':' ? part_length(s + name + 1, "") : 0;
+
+	if (!name || !tag || name == 1 || s[name + 1 + tag])
+		return INFER_OK;
+	return err_set(err, INFER_EIO, "no such file; for a model of Ollama: -m ollama:%s", s);
+}
+
+/* True if the first folder of a path exists. */
+static int has_folder(const char *s)
+{
+	char folder[PART_MOST + 1];
+	size_t n = strcspn(s, "/");
+
+	if (n > PART_MOST)
+		return 0;
+	memcpy(folder, s, n);
+	folder[n] = 0;
+	return !access(folder, F_OK);
+}
+
+int model_hint(const char *ref, infer_error *err)
+{
+	static const char *const hub[] = { "https://huggingface.co/",
+		                           "http://huggingface.co/",
+		                           "https://www.huggingface.co/",
+		                           "https://hf.co/",
+		                           "huggingface.co/",
+		                           "hf.co/",
+		                           "huggingface://",
+		                           "huggingface:",
+		                           "hf://",
+		                           "hf/",
+		                           NULL };
+	static const char *const ollama[] = { "https://ollama.com/library/",
+		                              "https://ollama.com/",
+		                              "ollama.com/library/",
+		                              "ollama.com/",
+		                              "registry.ollama.ai/library/",
+		                              "registry.ollama.ai/",
+		                              "ollama://",
+		                              "ollama/",
+		                              NULL };
+	static const char *const others[] = { "datasets/", "spaces/", NULL };
+	static const char *const docker[] = { "docker://", "docker:",    "oci://",
+		                              "ai/",       "docker.io/", NULL };
+	static const char *const url[] = { "https://", "http://", "ftp://", "file://", NULL };
+	const char *rest;
+
+	if (!access(ref, F_OK))
+		return INFER_OK;
+	if ((rest = after_prefix(ref, hub))) {
+		if (after_prefix(rest, others))
+			return err_set(err, INFER_EIO, "%.160s is the address of no model", ref);
+		TRY(hint_hub(rest, 1, err));
+	}
+	if ((rest = after_prefix(ref, ollama)) && part_length(rest, ":/"))
+		return err_set(err, INFER_EIO,
+		               "no such file; for a model of Ollama: -m ollama:%.160s", rest);
+	if (after_prefix(ref, url))
+		return err_set(err, INFER_EIO,
+		               "%.120s is an address: download the file, or name a model of the "
+		               "hub: -m hf:ORG/REPO",
+		               ref);
+	if (after_prefix(ref, docker) && !has_folder(ref))
+		return err_set(err, INFER_EIO,
+		               "%.120s: models of Docker's registry are not read; for the hub: -m "
+		               "hf:ORG/REPO",
+		               ref);
+	if (strchr(ref, '/'))
+		return has_folder(ref) ? INFER_OK : hint_hub(ref, 0, err);
+	return hint_ollama(ref, err);
+}

@@ -1,0 +1,23 @@
+/* hub/similar.h (private) - names that somebody who typed another may have meant. */
+#ifndef HUB_SIMILAR_H
+#define HUB_SIMILAR_H
+#include <stddef.h>
+#include <infer/hub.h>
+#include "base/arena.h"
+
+/* Names of models of a store, each with a NUL. */
+struct hub_names {
+	struct arena *mem;
+	const char **at; /* [n] */
+	size_t n, cap;
+};
+enum { HUB_NAMES_MOST = 4096 }; /* more are ignored */
+
+/* Add a copy of a name.  mem->bad if there is no memory. */
+void hub_names_add(struct hub_names *l, const char *name, size_t bytes);
+/* Write "; did you mean PREFIXnearest?" or "; there are PREFIXa, PREFIXb ..." into out, or "" if there are no names. */
+void hub_names_say(char *out, size_t room, struct hub_names *l, const char *typed,
+                   const char *prefix);
+/* The same for repositories of the cache, "hf:" before each, without the list: "; did you mean hf:A/B?" or "". */
+void hub_similar(char *out, size_t room, const char *repo, const struct infer_hub_opts *o);
+#endif
