@@ -1,0 +1,68 @@
+/* hub/cache.h (private) - the cache of huggingface_hub on disk.
+ *
+ *   CACHE/models--ORG--REPO/blobs/ETAG                   contents
+ *                          /blobs/ETAG.inferutils        the part of a download that is there
+ *                          /snapshots/COMMIT/PATH        relative symlink to its blob
+ *                          /refs/REV                     the commit of a branch or tag
+ *                          /.no_exist/COMMIT/PATH        empty: the commit has no such file
+ *   CACHE/.locks/models--ORG--REPO/ETAG.lock             flock while a blob is written
+ *
+ * Below CACHE no symlink to a directory is followed, so nothing is written outside it. */
+#ifndef HUB_CACHE_H
+#define HUB_CACHE_H
+#include <limits.h>
+#include <stdint.h>
+#include <infer/hub.h>
+#include "base/arena.h"
+#include "hub/choose.h"
+#include "hub/ref.h"
+
+#define HUB_PARTIAL ".inferutils"
+
+struct hub_cache {
+	int root, repo;    /* directories; -1: missing */
+	char at[PATH_MAX]; /* absolute path of root, links resolved */
+	char folder[HUB_FOLDER];
+};
+
+/* Open the cache and the folder of a repository.  make: create both if they are missing.
+ * If something is missing and make is 0, the descriptor is -1.
+ * INFER_EIO  no cache directory is named, or it cannot be opened or created */
+int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
+                   int make, infer_error *err);
+void hub_cache_close(struct hub_cache *c);
+
+/* Open the directory that contains the last part of `path`, which is relative to dir.  make: create what is
+ * missing.  *name: the last part, in path.  Returns -1 and errno on failure. */
+int hub_open_parent(int dir, const char *path, int make, const char **name);
+
+/* The commit of a branch or tag.  commit: "" if the cache does not have it */
+int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char *rev,
+                 infer_error *err);
+int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit, infer_error *err);
+
+/* snapshots/COMMIT/PATH: 1 and its size if it is a regular file, or a link to one inside the cache; 0 if it is
+ * missing, or its blob is.  INFER_EFORMAT: a link that leads out of the cache, or no file. */
+int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const char *commit,
+                     const char *path, infer_error *err);
+/* Create the link to blobs/ETAG; a broken link of the name is replaced.  INFER_EIO */
+int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char *path,
+                      const char *etag, infer_error *err);
+/* Create the folder of a snapshot. */
+int hub_snapshot_make(const struct hub_cache *c, const char *commit, infer_error *err);
+/* List the files of a snapshot.  *list in mem, *n 0: there is none.  Broken links are left out. */
+int hub_snapshot_list(struct hub_entry **list, size_t *n, struct arena *mem,
+                      const struct hub_cache *c, const char *commit, infer_error *err);
+/* Absolute path of snapshots/COMMIT, or of a file in it if path is not NULL; the caller frees it. */
+int hub_snapshot_path(char **out, const struct hub_cache *c, const char *commit, const char *path,
+                      infer_error *err);
+
+/* Note that the commit has no such file, if the cache has the commit.  Failures are ignored. */
+void hub_no_exist_write(const struct hub_cache *c, const char *commit, const char *path);
+
+/* Take the lock of a blob.  *lock: close it to unlock.
+ * wait 0: *lock -1 if another process has it.  wait 1: sleep until it is free; o->say is told once, with `what`.
+ * INFER_EIO INFER_ECANCEL */
+int hub_lock(int *lock, const struct hub_cache *c, const char *etag, int wait, const char *what,
+             const struct infer_hub_opts *o, infer_error *err);
+#endif
