@@ -22,6 +22,22 @@ void hub_file_info_fini(struct hub_file_info *i);
 /* GET of ENDPOINT/path (JSON): the body, at most `most` bytes.  Retries after 429 and 5xx as the hub asks.
  * INFER_ENET: with the status and what to do: 401, 403 (gated: the page where its licence is accepted), 404 */
 int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body, infer_error *err);
+/* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next" to the endpoint); NULL: none. */
+const char *hub_net_next(const struct hub_net *n);
+/* The kind of the failure of the last request. */
+enum hub_why {
+	HUB_WHY_NONE,
+	HUB_WHY_OFFLINE, /* no connection */
+	HUB_WHY_NO_REPO,
+	HUB_WHY_NO_REVISION,
+	HUB_WHY_NO_ENTRY,
+	HUB_WHY_GATED,
+	HUB_WHY_DENIED,
+	HUB_WHY_OTHER
+};
+enum hub_why hub_net_why(const struct hub_net *n);
+/* Append a path with percent-encoding; slashes are kept. */
+void hub_net_quote(struct buf *b, const char *path);
 /* HEAD of ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound. */
 int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, int *found, infer_error *err);
 /* Download i->bytes bytes of i->url into fd, which may contain the beginning of an earlier download (resume): parallel

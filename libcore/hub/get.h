@@ -1,0 +1,26 @@
+/* hub/get.h (private) - finding a model of the hub in the cache, and downloading it. */
+#ifndef HUB_GET_H
+#define HUB_GET_H
+#include <infer/hub.h>
+#include "hub/cache.h"
+#include "hub/tree.h"
+
+struct hub_net;
+struct hub_get {
+	const struct infer_hub_opts *o;
+	struct hub_ref ref;
+	struct hub_cache cache;
+	struct hub_net *net;
+	struct arena mem;
+	char commit[HUB_COMMIT];
+	struct hub_tree tree;
+	struct hub_choice choice;
+};
+
+/* printf to o->say, if there is somebody. */
+void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Download the files of g->choice that the cache lacks, each under its lock, and link them into the snapshot.
+ * INFER_EIO: no space, nothing is downloaded then; INFER_ENET; INFER_EFORMAT; INFER_ECANCEL */
+int hub_download(struct hub_get *g, infer_error *err);
+#endif
