@@ -1,93 +1,23 @@
-/* common/client.c - libcurl's interface for many transfers.  Its numbers are part of its binary
- * interface, which has been the same since 7.16, so no header of it is needed. */
+/* common/client.c - libcurl's interface for many transfers. */
 #include "common/client.h"
 #include "common/file.h"
 #include "base/clock.h"
+#include "base/curl.h"
 #include "base/err.h"
 
-#include <dlfcn.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum {
-	OPT_POSTFIELDSIZE = 60,
-	OPT_HTTPGET = 80,
-	OPT_HTTP_VERSION = 84,
-	OPT_NOSIGNAL = 99,
-	OPT_TIMEOUT_MS = 155,
-	OPT_WRITEDATA = 10001,
-	OPT_URL = 10002,
-	OPT_POSTFIELDS = 10015,
-	OPT_HTTPHEADER = 10023,
-	OPT_PRIVATE = 10103,
-	OPT_NOPROXY = 10177,
-	OPT_UNIX_SOCKET_PATH = 10231,
-	OPT_WRITEFUNCTION = 20011,
-	INFO_RESPONSE_CODE = 0x200002,
-	INFO_PRIVATE = 0x100015,
-	VERSION_1_1 = 2,
-	GLOBAL_ALL = 3,
-	KEY_MOST = 4096,
-};
-struct message {
-	int what;
-	void *easy;
-	union {
-		void *any;
-		int result;
-	} data;
-};
-struct wait_fd {
-	int fd;
-	short events, revents;
-};
+enum { KEY_MOST = 4096 };
 
-/* name, result, arguments */
-#define CALLS(F) \
-	F(global_init, int, (long)) \
-	F(easy_init, void *, (void)) \
-	F(easy_cleanup, void, (void *)) \
-	F(easy_setopt, int, (void *, int, ...)) \
-	F(easy_getinfo, int, (void *, int, ...)) \
-	F(easy_strerror, const char *, (int)) \
-	F(slist_append, void *, (void *, const char *)) \
-	F(slist_free_all, void, (void *)) \
-	F(multi_init, void *, (void)) \
-	F(multi_cleanup, int, (void *)) \
-	F(multi_add_handle, int, (void *, void *)) \
-	F(multi_remove_handle, int, (void *, void *)) \
-	F(multi_perform, int, (void *, int *)) \
-	F(multi_wait, int, (void *, struct wait_fd *, unsigned, int, int *)) \
-	F(multi_info_read, struct message *, (void *, int *)) \
-	F(multi_strerror, const char *, (int))
-
-#define FIELD(name, result, arguments) result(*name) arguments;
 struct client {
-	CALLS(FIELD)
-	void *so, *multi, *headers;
+	struct curl curl;
+	void *multi, *headers;
 	struct buf base, socket;
 	long timeout_ms;
 	int timer;
 };
-
-static int load(struct client *h, infer_error *err)
-{
-	static const char *const names[] = { "libcurl.so.4", "libcurl-gnutls.so.4",
-		                             "libcurl.4.dylib" };
-
-	for (size_t i = 0; !h->so && i < sizeof names / sizeof *names; i++)
-		h->so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (!h->so)
-		return err_set(err, INFER_EUNSUP,
-		               "there is no libcurl, by which servers are asked: libcurl.so.4");
-#define LOAD(name, result, arguments) \
-	if (!(*(void **)(void *)&h->name = dlsym(h->so, "curl_" #name))) \
-		return err_set(err, INFER_EUNSUP, "libcurl lacks %s", "curl_" #name);
-	CALLS(LOAD)
-	return h->global_init(GLOBAL_ALL) ? err_set(err, INFER_ENOMEM, "libcurl does not start")
-	                                  : INFER_OK;
-}
 
 static int address(struct client *h, const char *url, const char *option, infer_error *err)
 {
@@ -114,8 +44,8 @@ static int headers(struct client *h, const char *key_file, infer_error *err)
 	struct buf key, line;
 	int rc = INFER_OK;
 
-	h->headers = h->slist_append(NULL, "Content-Type: application/json");
-	h->headers = h->slist_append(h->headers, "Expect:");
+	h->headers = h->curl.slist_append(NULL, "Content-Type: application/json");
+	h->headers = h->curl.slist_append(h->headers, "Expect:");
 	if (!key_file)
 		return INFER_OK;
 	buf_init(&key, MEM_BASE);
@@ -127,7 +57,7 @@ static int headers(struct client *h, const char *key_file, infer_error *err)
 		rc = err_set(err, INFER_EFORMAT, "%s: line 1 has no key", key_file);
 	buf_printf(&line, "Authorization: Bearer %.*s", (int)n, n ? key.at : "");
 	if (!rc && !line.bad)
-		h->headers = h->slist_append(h->headers, line.at);
+		h->headers = h->curl.slist_append(h->headers, line.at);
 	buf_fini(&key);
 	buf_fini(&line);
 	return rc;
@@ -147,12 +77,12 @@ int client_open(struct client **out, const struct client_server *s, infer_error 
 	buf_init(&h->socket, MEM_BASE);
 	rc = address(h, s->url, s->option ? s->option : "--url", err);
 	if (!rc)
-		rc = load(h, err);
+		rc = curl_load(&h->curl, err);
 	if (!rc)
 		rc = headers(h, s->key_file, err);
 	if (rc)
 		return rc;
-	h->multi = h->multi_init();
+	h->multi = h->curl.multi_init();
 	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (!h->multi || h->timer < 0 || h->base.bad || h->socket.bad)
 		return err_set(err, INFER_ENOMEM, "no memory or descriptor for requests");
@@ -164,14 +94,14 @@ void client_close(struct client *h)
 	if (!h)
 		return;
 	if (h->multi)
-		h->multi_cleanup(h->multi);
+		h->curl.multi_cleanup(h->multi);
 	if (h->headers)
-		h->slist_free_all(h->headers);
+		h->curl.slist_free_all(h->headers);
 	if (h->timer >= 0)
 		close(h->timer);
 	buf_fini(&h->base);
 	buf_fini(&h->socket);
-	mem_free(h); /* the library stays: its own threads and handlers may */
+	mem_free(h);
 }
 
 static size_t take(char *bytes, size_t size, size_t n, void *user)
@@ -189,7 +119,7 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 	int bad;
 
 	if (!c->easy)
-		c->easy = h->easy_init();
+		c->easy = h->curl.easy_init();
 	if (!c->easy)
 		return err_set(err, INFER_ENOMEM, "no memory for a request");
 	c->ended = 0;
@@ -197,20 +127,21 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 	c->why[0] = 0;
 	buf_init(&url, MEM_BASE);
 	buf_printf(&url, "%s%s", h->base.at, path);
-	bad = url.bad || h->easy_setopt(c->easy, OPT_URL, url.at) ||
-	      h->easy_setopt(c->easy, OPT_HTTPHEADER, h->headers) ||
-	      h->easy_setopt(c->easy, OPT_WRITEFUNCTION, take) ||
-	      h->easy_setopt(c->easy, OPT_WRITEDATA, c) ||
-	      h->easy_setopt(c->easy, OPT_PRIVATE, c) ||
-	      h->easy_setopt(c->easy, OPT_NOSIGNAL, 1L) ||
-	      h->easy_setopt(c->easy, OPT_NOPROXY, "*") ||
-	      h->easy_setopt(c->easy, OPT_HTTP_VERSION, (long)VERSION_1_1) ||
-	      h->easy_setopt(c->easy, OPT_TIMEOUT_MS, h->timeout_ms) ||
-	      (h->socket.len && h->easy_setopt(c->easy, OPT_UNIX_SOCKET_PATH, h->socket.at)) ||
-	      (body ? h->easy_setopt(c->easy, OPT_POSTFIELDS, body) ||
-	                       h->easy_setopt(c->easy, OPT_POSTFIELDSIZE, (long)n)
-	            : h->easy_setopt(c->easy, OPT_HTTPGET, 1L)) ||
-	      h->multi_add_handle(h->multi, c->easy);
+	bad = url.bad || h->curl.easy_setopt(c->easy, CURL_OPT_URL, url.at) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_HTTPHEADER, h->headers) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_WRITEFUNCTION, take) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_WRITEDATA, c) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_PRIVATE, c) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_NOSIGNAL, 1L) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_NOPROXY, "*") ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_HTTP_VERSION, (long)CURL_VERSION_1_1) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_TIMEOUT_MS, h->timeout_ms) ||
+	      (h->socket.len &&
+	       h->curl.easy_setopt(c->easy, CURL_OPT_UNIX_SOCKET_PATH, h->socket.at)) ||
+	      (body ? h->curl.easy_setopt(c->easy, CURL_OPT_POSTFIELDS, body) ||
+	                       h->curl.easy_setopt(c->easy, CURL_OPT_POSTFIELDSIZE, (long)n)
+	            : h->curl.easy_setopt(c->easy, CURL_OPT_HTTPGET, 1L)) ||
+	      h->curl.multi_add_handle(h->multi, c->easy);
 	buf_fini(&url);
 	return bad ? err_set(err, INFER_EINVAL, "libcurl does not take the request to %s",
 	                     h->base.at)
@@ -219,28 +150,29 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 
 static void collect(struct client *h, struct client_call **ended)
 {
-	struct message *m;
+	struct curl_message *m;
 	int left;
 
-	while ((m = h->multi_info_read(h->multi, &left))) {
+	while ((m = h->curl.multi_info_read(h->multi, &left))) {
 		struct client_call *c = NULL;
 		int result = m->data.result;
 		void *easy = m->easy;
 		long status = 0;
 
-		if (m->what != 1 || h->easy_getinfo(easy, INFO_PRIVATE, &c) || !c)
+		if (m->what != CURL_MESSAGE_DONE ||
+		    h->curl.easy_getinfo(easy, CURL_INFO_PRIVATE, &c) || !c)
 			continue;
-		h->easy_getinfo(easy, INFO_RESPONSE_CODE, &status);
+		h->curl.easy_getinfo(easy, CURL_INFO_RESPONSE_CODE, &status);
 		c->status = status;
 		if (result) {
-			const char *why = h->easy_strerror(result);
+			const char *why = h->curl.easy_strerror(result);
 			size_t n = strnlen(why, sizeof c->why - 1);
 
 			memcpy(c->why, why, n);
 			c->why[n] = 0;
 		}
 		c->ended = 1;
-		h->multi_remove_handle(h->multi, easy);
+		h->curl.multi_remove_handle(h->multi, easy);
 		c->next = *ended;
 		*ended = c;
 	}
@@ -248,24 +180,24 @@ static void collect(struct client *h, struct client_call **ended)
 
 int client_step(struct client *h, int64_t until_ns, struct client_call **ended, infer_error *err)
 {
-	struct wait_fd timer = { h->timer, 1, 0 };
+	struct curl_fd timer = { h->timer, 1, 0 };
 	struct itimerspec at = { .it_value = { until_ns / 1000000000, until_ns % 1000000000 } };
 	int running, rc, n;
 
 	*ended = NULL;
-	rc = h->multi_perform(h->multi, &running);
+	rc = h->curl.multi_perform(h->multi, &running);
 	if (!rc)
 		collect(h, ended);
 	/* a timer of nanoseconds: the timeouts of libcurl are milliseconds */
 	if (!rc && !*ended && clock_now_ns() < until_ns) {
 		timerfd_settime(h->timer, TFD_TIMER_ABSTIME, &at, NULL);
-		rc = h->multi_wait(h->multi, &timer, 1, 1000, &n);
+		rc = h->curl.multi_wait(h->multi, &timer, 1, 1000, &n);
 		if (!rc)
-			rc = h->multi_perform(h->multi, &running);
+			rc = h->curl.multi_perform(h->multi, &running);
 		if (!rc)
 			collect(h, ended);
 	}
-	return rc ? err_set(err, INFER_ENET, "libcurl: %s", h->multi_strerror(rc)) : INFER_OK;
+	return rc ? err_set(err, INFER_ENET, "libcurl: %s", h->curl.multi_strerror(rc)) : INFER_OK;
 }
 
 void client_call_fini(struct client *h, struct client_call *c)
@@ -273,8 +205,8 @@ void client_call_fini(struct client *h, struct client_call *c)
 	if (!c->easy)
 		return;
 	if (!c->ended)
-		h->multi_remove_handle(h->multi, c->easy);
-	h->easy_cleanup(c->easy);
+		h->curl.multi_remove_handle(h->multi, c->easy);
+	h->curl.easy_cleanup(c->easy);
 	c->easy = NULL;
 }
 
