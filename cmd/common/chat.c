@@ -2,6 +2,7 @@
 #include "common/chat.h"
 #include "common/input.h"
 #include "common/say.h"
+#include "common/stored.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include <infer/reply.h>
@@ -61,6 +62,24 @@ static int open_given(infer_chat **out, const char *what, const infer_file *file
 	return rc;
 }
 
+/* The default template that a file has no key for: that of the store it is from.  at: NULL: there is none.
+ * INFER_EUNSUP  the store's cannot be used */
+static int find_stored(struct infer_str *source, const infer_file *file, infer_error *err)
+{
+	const char *path = infer_file_path(file), *jinja = stored_template(path),
+		   *slash = strrchr(path, '/');
+
+	if (jinja && !*jinja)
+		return err_set(
+			err, INFER_EUNSUP,
+			"%.40s...: has no chat template, and the Go template of Ollama is of "
+			"no known family: give one in Jinja with --template FILE, or --raw",
+			slash ? slash + 1 : path);
+	if (jinja)
+		*source = (struct infer_str){ jinja, strlen(jinja) };
+	return INFER_OK;
+}
+
 /* A template of the model file; *out is NULL if it has none of that name. */
 static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
 {
@@ -69,6 +88,8 @@ static int open_named(infer_chat **out, const infer_file *file, const char *name
 
 	*out = NULL;
 	TRY(infer_chat_source(file, name, &source, err));
+	if (!source.at && !name)
+		TRY(find_stored(&source, file, err));
 	if (!source.at)
 		return INFER_OK;
 	buf_init(&called, MEM_BASE);
@@ -103,6 +124,8 @@ int chat_source(struct buf *out, const struct chat_args *a, const infer_file *fi
 		rc = infer_chat_source(file, tool_use, &source, err);
 	if (!rc && !source.at)
 		rc = infer_chat_source(file, NULL, &source, err);
+	if (!rc && !source.at)
+		rc = find_stored(&source, file, err);
 	if (!rc && !source.at)
 		rc = err_set(err, INFER_EUNSUP, "%s: has no chat template", infer_file_path(file));
 	if (!rc)

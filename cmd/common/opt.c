@@ -457,6 +457,21 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
 }
 
+/* -hf of llama.cpp, which getopt reads as -h: the argument that it reads, and its value after it. */
+static int refused_hub(const struct opt *rows, char *const *word, infer_error *err)
+{
+	const char *repo = word[1] && *word[1] != '-' ? word[1] : "ORG/REPO[:QUANT]";
+
+	return err_set(err, INFER_EINVAL, "unknown option %.8s; a model of the hub is %shf:%.160s",
+	               *word, has(rows, "--model") ? "-m " : "",
+	               strncmp(repo, "hf:", 3) ? repo : repo + 3);
+}
+
+static int is_hub(const char *word)
+{
+	return word && (!strcmp(word, "-hf") || !strcmp(word, "-hfr"));
+}
+
 int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
               infer_error *err)
 {
@@ -470,6 +485,8 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
 		if (key == '?' || key == ':')
 			return refused(rows, argv, key, err);
+		if (key == 'h' && is_hub(argv[optind]))
+			return refused_hub(rows, argv + optind, err);
 		const struct opt *o = key >= LONG ? &rows[key - LONG] : by_key(rows, key);
 		const char *typed = key >= LONG ? typed_long(argv, key) : NULL;
 

@@ -4,6 +4,7 @@
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"
+#include "common/stored.h"
 #include "base/clock.h"
 #include "base/err.h"
 
@@ -71,8 +72,10 @@ static const char *template_of(const struct run *r)
 		return "none is used";
 	if (o->chat.template)
 		return o->chat.template;
-	return infer_file_meta(infer_model_file(r->model), "tokenizer.chat_template")
-	               ? "the model's"
+	if (infer_file_meta(infer_model_file(r->model), "tokenizer.chat_template"))
+		return "the model's";
+	return stored_template(infer_file_path(infer_model_file(r->model)))
+	               ? "that of Ollama's family"
 	               : "the model has none";
 }
 

@@ -66,13 +66,14 @@ static int take_digest(char out[OLLAMA_HEX], const struct json *layer, const cha
 	const char *s = json_str(digest);
 	size_t n = json_bytes(digest), skip = sizeof head - 1;
 
-	if (n != skip + OLLAMA_HEX - 1 || memcmp(s, head, skip) ||
-	    !hub_is_hex(s + skip, OLLAMA_HEX - 1))
-		return err_set(err, INFER_EFORMAT,
-		               "%s: the digest of a layer must be sha256: and 64 digits", what);
-	memcpy(out, s + skip, OLLAMA_HEX - 1);
-	out[OLLAMA_HEX - 1] = 0;
-	return INFER_OK;
+	if (n == skip + OLLAMA_HEX - 1 && !memcmp(s, head, skip)) {
+		memcpy(out, s + skip, OLLAMA_HEX - 1);
+		out[OLLAMA_HEX - 1] = 0;
+		if (hub_is_hex(out, OLLAMA_HEX - 1))
+			return INFER_OK;
+	}
+	return err_set(err, INFER_EFORMAT,
+	               "%s: the digest of a layer must be sha256: and 64 digits", what);
 }
 
 /* True if the name of a layer follows MEDIA in its media type. */
