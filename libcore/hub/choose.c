@@ -298,6 +298,17 @@ static void list_models(char *out, size_t room, const struct models *m)
 		snprintf(out + len, room - len, " and %zu more", other);
 }
 
+int hub_quants(char *out, size_t room, struct arena *mem, const struct hub_entry *e, size_t n,
+               infer_error *err)
+{
+	struct models m;
+
+	*out = 0;
+	TRY(find_models(&m, mem, e, n, err));
+	list_models(out, room, &m);
+	return INFER_OK;
+}
+
 /* ---- choosing ---- */
 
 static int take_gguf(struct hub_choice *c, struct arena *mem, const struct models *m,

@@ -1,4 +1,7 @@
-/* hub/net.h (private) - HTTP requests to the hub, by libcurl, which is loaded with dlopen. */
+/* hub/net.h (private) - HTTP requests to the hub, by libcurl, which is loaded with dlopen.
+ *
+ * Redirects are followed one at a time, at most 10, and from https to https only.  The token is sent to the
+ * endpoint's scheme, host and port only. */
 #ifndef HUB_NET_H
 #define HUB_NET_H
 #include <stdint.h>
@@ -6,25 +9,39 @@
 #include "base/buf.h"
 
 struct hub_net; /* confined: connections are reused */
+/* o: borrowed until hub_net_close.
+ * INFER_EUNSUP  there is no libcurl; INFER_EINVAL  the endpoint is not http(s)://HOST[:PORT][/PATH] */
 int hub_net_open(struct hub_net **out, const struct infer_hub_opts *o, infer_error *err);
-void hub_net_close(struct hub_net *n);
+void hub_net_close(struct hub_net *n); /* NULL is fine */
 
-/* What a HEAD of a file says, from the hub's own answer before its redirect to another host. */
+/* What tests change. */
+struct hub_net_limits {
+	int64_t stall_ns;     /* without a byte: the connection is opened anew; 30 s */
+	int64_t backoff_ns;   /* before the second attempt, doubled for each more; 0.5 s */
+	int64_t wait_ns;      /* that the hub may ask for with Retry-After, in all; 5 min */
+	uint64_t piece;       /* bytes of a range; 16 MiB */
+	unsigned connections; /* 6, at most 8 */
+};
+struct hub_net_limits *hub_net_limits(struct hub_net *n);
+
+/* The answer to a HEAD of a file: the hub's own, before its redirect to another host. */
 struct hub_file_info {
-	char etag[72];       /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
-	int is_lfs;          /* etag is a sha256 */
-	uint64_t bytes;      /* X-Linked-Size, or Content-Length */
-	char commit[44];     /* X-Repo-Commit */
-	char *url;           /* of the bytes: Location, or the same.  hub_file_info_fini frees it */
+	char etag[72];   /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
+	int is_lfs;      /* etag is a sha256 */
+	uint64_t bytes;  /* X-Linked-Size, or Content-Length */
+	char commit[44]; /* X-Repo-Commit, 40 hex digits; "": none */
+	char *url;       /* of the content: Location, or the file's own */
 };
 void hub_file_info_fini(struct hub_file_info *i);
 
-/* GET of ENDPOINT/path (JSON): the body, at most `most` bytes.  Retries after 429 and 5xx as the hub asks.
- * INFER_ENET: with the status and what to do: 401, 403 (gated: the page where its licence is accepted), 404 */
+/* GET of ENDPOINT/path: append the body, at most `most` bytes, to *body.  path: percent-encoded.  Retried after no
+ * answer, 429 (Retry-After) and 5xx.
+ * INFER_ENET: with the status and what to do: 401, 403 (gated: the page where its licence is accepted), 404
+ * INFER_EFORMAT: longer than `most`; INFER_ECANCEL */
 int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body, infer_error *err);
 /* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next" to the endpoint); NULL: none. */
 const char *hub_net_next(const struct hub_net *n);
-/* The kind of the failure of the last request. */
+/* The kind of the failure of the last hub_net_get, hub_net_head or hub_net_fetch. */
 enum hub_why {
 	HUB_WHY_NONE,
 	HUB_WHY_OFFLINE, /* no connection */
@@ -38,12 +55,16 @@ enum hub_why {
 enum hub_why hub_net_why(const struct hub_net *n);
 /* Append a path with percent-encoding; slashes are kept. */
 void hub_net_quote(struct buf *b, const char *path);
-/* HEAD of ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound. */
+/* HEAD of ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound.  Errors as for hub_net_get.
+ * i: hub_file_info_fini, also after a failure */
 int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, int *found, infer_error *err);
-/* Download i->bytes bytes of i->url into fd, which may contain the beginning of an earlier download (resume): parallel
- * ranges for large files, one stream if ranges are refused.  Afterwards the content has been compared with i->etag.
- * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head anew.
- * INFER_EFORMAT: the content has another hash; INFER_ENET; INFER_EIO; INFER_ECANCEL */
+/* Download i->bytes bytes of i->url into fd (open for reading and writing), and compare the content with i->etag.  Large
+ * files are fetched in ranges over several connections, or as one stream if ranges are refused.
+ *
+ * fd may have an unfinished download of the same i->etag, which is continued: see range.h.  After success the file has
+ * i->bytes bytes; the caller syncs and renames it.  The watch is told before + (bytes so far) of all.
+ * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head, then this function again.
+ * INFER_EFORMAT: the content has another hash, and fd is empty now; INFER_ENET; INFER_EIO; INFER_ECANCEL */
 int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint64_t before, uint64_t all,
                   int *again, infer_error *err);
 #endif

@@ -46,6 +46,33 @@ int infer_hub_is_ref(const char *ref);
  * INFER_ENOMEM  no file fits memory_bytes; out of memory.  INFER_ECANCEL */
 int infer_hub_get(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err);
 
+/* One snapshot of the cache.  Strings live during the call. */
+struct infer_hub_file {
+	const char *path; /* in the repository */
+	uint64_t bytes;
+};
+struct infer_hub_model {
+	const char *repo, *commit; /* ORG/REPO, 40 digits */
+	const char *refs;          /* branches and tags of the commit: "main, v1"; "" */
+	const char *quants;        /* of its GGUF files: "Q4_K_M, Q8_0", or their names; "" */
+	const struct infer_hub_file *files;
+	size_t n_files;
+	uint64_t bytes;
+	int64_t used_s; /* the last time that a file was read, in seconds since 1970 */
+};
+/* Not INFER_OK: stop, and return it. */
+typedef int infer_hub_list_fn(void *user, const struct infer_hub_model *m, infer_error *err);
+/* Call fn for each snapshot of the cache, ordered by name.  A folder that is damaged is left out, and o->say is told.
+ * INFER_EIO INFER_ENOMEM; those of fn */
+int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *user,
+                   infer_error *err);
+/* Remove snapshots, or some of their files, and the contents that no other snapshot has.
+ * ref: [hf:]ORG/REPO[@REV][:FILE-OR-QUANT]; without REV: of all snapshots
+ * freed: bytes on disk
+ * INFER_EINVAL; INFER_EIO: not in the cache, or another process downloads it; INFER_ENOMEM */
+int infer_hub_remove(uint64_t *freed, const char *ref, const struct infer_hub_opts *o,
+                     infer_error *err);
+
 void infer_hub_free(void *p); /* what infer_hub_get returned; NULL is fine */
 
 #ifdef __cplusplus
