@@ -91,6 +91,8 @@ struct infer_model {
 struct backend_model arch_parts(const infer_model *m); /* for kind->plan */
 
 const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in */
+/* foreign.c: INFER_EUNSUP: the file is of a converter whose tensors and keys have other names or another meaning. */
+int arch_check_foreign(const infer_model *m, struct infer_str gguf_name, infer_error *err);
 const struct arch *arch_at(int i); /* row of arch_list.h; NULL past the end */
 const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
 /* what rotates together in such checkpoints, and here */

@@ -38,6 +38,7 @@ static int find_arch(infer_model *m, infer_error *err)
 	if (!found)
 		return err_set(err, INFER_EFORMAT, "%s: key general.architecture: missing",
 		               infer_file_path(m->file));
+	TRY(arch_check_foreign(m, name, err));
 	m->arch = arch_find(name);
 	if (!m->arch)
 		return unknown_family(m, name, err);
