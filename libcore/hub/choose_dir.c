@@ -2,6 +2,7 @@
 #include "hub/choose_inner.h"
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,6 +103,24 @@ static int refuse_dir(const struct hub_entry *e, size_t n, const char *ref, infe
 	               ref, single);
 }
 
+/* Fail if a part of the weights, model-00001-of-00003.safetensors, is missing. */
+static int check_shards(const struct hub_entry *e, size_t n, const char *ref, infer_error *err)
+{
+	size_t have = 0;
+	unsigned all = 0, k;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!is_shard(e[i].path))
+			continue;
+		have++;
+		if (sscanf(strstr(e[i].path, "-of-"), "-of-%5u", &k) == 1 && k > all)
+			all = k;
+	}
+	return have < all ? err_set(err, INFER_EFORMAT,
+	                            "%s: %zu of %u parts of the weights are there", ref, have, all)
+	                  : INFER_OK;
+}
+
 struct by_bytes {
 	size_t at;
 	uint64_t bytes;
@@ -126,6 +145,8 @@ int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_ent
 		shards |= is_shard(e[i].path);
 	if (!has(e, n, "config.json") || !(shards || has(e, n, single)))
 		return refuse_dir(e, n, ref, err);
+	if (shards)
+		TRY(check_shards(e, n, ref, err));
 	all = arena_alloc(mem, n, sizeof *all);
 	c->at = arena_alloc(mem, n, sizeof *c->at);
 	if (!all || !c->at)
