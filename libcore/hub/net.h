@@ -26,7 +26,8 @@ struct hub_net_limits *hub_net_limits(struct hub_net *n);
 
 /* The answer to a HEAD of a file: the hub's own, before its redirect to another host. */
 struct hub_file_info {
-	char etag[72];   /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
+	char etag
+		[72]; /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
 	int is_lfs;      /* etag is a sha256 */
 	uint64_t bytes;  /* X-Linked-Size, or Content-Length */
 	char commit[44]; /* X-Repo-Commit, 40 hex digits; "": none */
@@ -38,7 +39,8 @@ void hub_file_info_fini(struct hub_file_info *i);
  * answer, 429 (Retry-After) and 5xx.
  * INFER_ENET: with the status and what to do: 401, 403 (gated: the page where its licence is accepted), 404
  * INFER_EFORMAT: longer than `most`; INFER_ECANCEL */
-int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body, infer_error *err);
+int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body,
+                infer_error *err);
 /* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next" to the endpoint); NULL: none. */
 const char *hub_net_next(const struct hub_net *n);
 /* The kind of the failure of the last hub_net_get, hub_net_head or hub_net_fetch. */
@@ -57,7 +59,8 @@ enum hub_why hub_net_why(const struct hub_net *n);
 void hub_net_quote(struct buf *b, const char *path);
 /* HEAD of ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound.  Errors as for hub_net_get.
  * i: hub_file_info_fini, also after a failure */
-int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, int *found, infer_error *err);
+int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, int *found,
+                 infer_error *err);
 /* Download i->bytes bytes of i->url into fd (open for reading and writing), and compare the content with i->etag.  Large
  * files are fetched in ranges over several connections, or as one stream if ranges are refused.
  *
@@ -65,6 +68,6 @@ int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, i
  * i->bytes bytes; the caller syncs and renames it.  The watch is told before + (bytes so far) of all.
  * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head, then this function again.
  * INFER_EFORMAT: the content has another hash, and fd is empty now; INFER_ENET; INFER_EIO; INFER_ECANCEL */
-int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint64_t before, uint64_t all,
-                  int *again, infer_error *err);
+int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint64_t before,
+                  uint64_t all, int *again, infer_error *err);
 #endif
