@@ -1,10 +1,12 @@
 /* common/env.c - the environment, the only place that reads it. */
 #include "common/env.h"
+#include "common/file.h"
 #include "base/err.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -115,4 +117,134 @@ int env_state_dir(struct buf *path, infer_error *err)
 int env_cache_dir(struct buf *path, infer_error *err)
 {
 	return user_dir(path, "XDG_CACHE_HOME", ".cache", "caches", err);
+}
+
+/* ---- the hub ---- */
+
+enum { TOKEN_MOST = 4096 };
+
+/* The value of a variable, or of an older name of it; NULL: neither is set. */
+static const char *either(const char *name, const char *older)
+{
+	const char *v = getenv(name);
+
+	return is_set(v) || !older ? (is_set(v) ? v : NULL) : either(older, NULL);
+}
+
+static int is_true(const char *v)
+{
+	static const char *const words[] = { "1", "on", "yes", "true" };
+
+	for (size_t i = 0; v && i < sizeof words / sizeof *words; i++)
+		if (!strcasecmp(v, words[i]))
+			return 1;
+	return 0;
+}
+
+/* Append a path with ~ at its start, $NAME and ${NAME} replaced.  A variable that is not set stays as it is. */
+static void put_expanded(struct buf *b, const char *s)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+	const char *home = getenv("HOME"), *value;
+	char name[64];
+
+	if (s[0] == '~' && (!s[1] || s[1] == '/') && is_set(home)) {
+		buf_puts(b, home);
+		s++;
+	}
+	for (; *s; s++) {
+		int brace = s[0] == '$' && s[1] == '{';
+		size_t n = s[0] == '$' ? strspn(s + 1 + brace, letters) : 0;
+
+		value = NULL;
+		if (n && n < sizeof name && (!brace || s[2 + n] == '}')) {
+			memcpy(name, s + 1 + brace, n);
+			name[n] = 0;
+			value = getenv(name);
+		}
+		if (value) {
+			buf_puts(b, value);
+			s += n + 2 * (size_t)brace;
+		} else {
+			buf_putc(b, *s);
+		}
+	}
+}
+
+/* A path in mem: the variable's value, or `below` in the folder `dir`; NULL if there is neither. */
+static const char *hub_path(struct arena *mem, const char *value, const char *dir,
+                            const char *below)
+{
+	const char *out = NULL;
+	struct buf b;
+
+	if (!value && !dir)
+		return NULL;
+	buf_init(&b, MEM_BASE);
+	if (value)
+		put_expanded(&b, value);
+	else
+		buf_printf(&b, "%s/%s", dir, below);
+	if (!b.bad)
+		out = arena_strndup(mem, b.at, b.len);
+	mem->bad |= b.bad;
+	buf_fini(&b);
+	return out;
+}
+
+/* A copy without white space around it.  INFER_EINVAL: characters inside that no token has. */
+static int clean_token(const char **out, struct arena *mem, const char *s, const char *from,
+                       infer_error *err)
+{
+	static const char space[] = " \t\r\n";
+	size_t n;
+
+	s += strspn(s, space);
+	n = strcspn(s, space);
+	if (s[n + strspn(s + n, space)])
+		return err_set(err, INFER_EINVAL, "%.160s: must be one word, a token of the hub",
+		               from);
+	for (size_t i = 0; i < n; i++)
+		if (s[i] < '!' || s[i] > '~')
+			return err_set(err, INFER_EINVAL,
+			               "%.160s: must be a token of the hub, in ASCII", from);
+	*out = n ? arena_strndup(mem, s, n) : NULL;
+	return INFER_OK;
+}
+
+static int read_token(struct infer_hub_opts *o, struct arena *mem, const char *path,
+                      infer_error *err)
+{
+	const char *given = either("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN");
+	struct buf text;
+	int rc;
+
+	if (given)
+		return clean_token(&o->token, mem, given, "HF_TOKEN", err);
+	if (!path || access(path, F_OK) || is_true(getenv("HF_HUB_DISABLE_IMPLICIT_TOKEN")))
+		return INFER_OK;
+	buf_init(&text, MEM_BASE);
+	rc = file_read(&text, path, TOKEN_MOST, err);
+	if (!rc && text.len)
+		rc = clean_token(&o->token, mem, text.at, path, err);
+	buf_fini(&text);
+	return rc;
+}
+
+int env_hub(struct infer_hub_opts *o, struct arena *mem, infer_error *err)
+{
+	const char *home = either("HOME", NULL), *xdg = either("XDG_CACHE_HOME", NULL), *hf;
+
+	xdg = hub_path(mem, xdg, home, ".cache");
+	hf = hub_path(mem, either("HF_HOME", NULL), xdg, "huggingface");
+	o->cache = hub_path(mem, either("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"), hf, "hub");
+	o->endpoint = either("HF_ENDPOINT", NULL);
+	o->offline = is_true(either("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"));
+	o->ca_file = either("SSL_CERT_FILE", "CURL_CA_BUNDLE");
+	o->ollama = either("OLLAMA_MODELS", NULL);
+	o->home = home;
+	TRY(read_token(o, mem, hub_path(mem, either("HF_TOKEN_PATH", NULL), hf, "token"), err));
+	return mem->bad ? err_set(err, INFER_ENOMEM, "out of memory for the environment")
+	                : INFER_OK;
 }

@@ -2,6 +2,7 @@
  * below cmd/ reads it. */
 #ifndef COMMON_ENV_H
 #define COMMON_ENV_H
+#include <infer/hub.h>
 #include <infer/status.h>
 #include "common/opt.h"
 
@@ -29,4 +30,12 @@ int env_listen_fds(void);
 int env_state_dir(struct buf *path, infer_error *err);
 /* The same of what can be made again: below XDG_CACHE_HOME, or else below ~/.cache. */
 int env_cache_dir(struct buf *path, infer_error *err);
+
+/* Fill the members of *o that say where models are, by the rules of huggingface_hub: HF_HUB_CACHE or HF_HOME/hub or
+ * XDG_CACHE_HOME/huggingface/hub or ~/.cache/huggingface/hub; HF_ENDPOINT; HF_HUB_OFFLINE; HF_TOKEN or the file
+ * HF_TOKEN_PATH or HF_HOME/token, unless HF_HUB_DISABLE_IMPLICIT_TOKEN is set; SSL_CERT_FILE; OLLAMA_MODELS; HOME.
+ * mem: of the strings.
+ * INFER_EINVAL  a token with characters that no token has; the message does not contain it
+ * INFER_EIO     the token file cannot be read; INFER_ENOMEM */
+int env_hub(struct infer_hub_opts *o, struct arena *mem, infer_error *err);
 #endif

@@ -1,10 +1,15 @@
 /* common/model.c - the options of the model and the engine. */
 #include "common/model.h"
 #include "common/env.h"
+#include "common/hint.h"
 #include "common/progress.h"
 #include "common/say.h"
+#include "common/sig.h"
+#include "common/stored.h"
 #include <infer/hw.h>
+#include "base/arena.h"
 #include "base/err.h"
+#include "base/os.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +26,88 @@ int model_generates(const infer_model *m, const char *what, infer_error *err)
 	               : INFER_OK;
 }
 
+/* ---- models by name ---- */
+
+static void say_choice(void *user, const char *sentence)
+{
+	(void)user;
+	say_note(0, "%s", sentence);
+}
+
+static void say_detail(void *user, const char *sentence)
+{
+	(void)user;
+	say_note(1, "%s", sentence);
+}
+
+static void show_download(void *user, uint64_t done, uint64_t all)
+{
+	if (!done) {
+		progress_begin("downloading", PROGRESS_BYTES, all);
+		sig_last_words(
+			"interrupted: what was downloaded is kept; the same command continues\n");
+	}
+	progress_at(user, done, all);
+	if (done == all) {
+		progress_end();
+		sig_last_words(NULL);
+	}
+}
+
+/* Strings of the options, and paths that were found; never freed. */
+static struct arena hub_mem;
+static struct infer_hub_opts hub_opts;
+
+int model_hub_opts(const struct infer_hub_opts **o, infer_error *err)
+{
+	struct os_limits l;
+
+	*o = &hub_opts;
+	if (hub_opts.say)
+		return INFER_OK;
+	arena_init(&hub_mem, MEM_BASE);
+	TRY(env_hub(&hub_opts, &hub_mem, err));
+	os_limits(&l);
+	hub_opts.memory_bytes = l.memory_bytes;
+	hub_opts.watch.fn = show_download;
+	hub_opts.note = say_detail;
+	hub_opts.say = say_choice;
+	return INFER_OK;
+}
+
+const char *model_cache(void) { return hub_opts.cache; }
+
+static int fetch(const char **path, const char *ref, int offline, infer_error *err)
+{
+	const struct infer_hub_opts *usual;
+	struct infer_hub_opts o;
+	char *found = NULL, *chat = NULL;
+
+	TRY(model_hub_opts(&usual, err));
+	o = *usual;
+	o.offline |= offline;
+	o.chat = &chat;
+	int rc = infer_hub_get(&found, ref, &o, err);
+
+	progress_end();
+	sig_last_words(NULL);
+	if (rc)
+		return rc;
+	*path = arena_strndup(&hub_mem, found, strlen(found));
+	infer_hub_free(found);
+	if (!*path)
+		return err_set(err, INFER_ENOMEM, "out of memory for a path");
+	if (chat)
+		stored_template_add(*path, chat);
+	return INFER_OK;
+}
+
+static int find_file(const char **path, const char *ref, infer_error *err)
+{
+	*path = ref;
+	return strcmp(ref, "demo") != 0 ? model_hint(ref, err) : INFER_OK;
+}
+
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
 {
 	if (!ref && otherwise == MODEL_NAMED)
@@ -30,10 +117,12 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 		say_warning("no -m and no INFER_MODEL: this is the built-in model");
 		ref = "demo";
 	}
-	if (!strncmp(ref, "hf:", 3))
-		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
-	*path = ref;
-	return INFER_OK;
+	return infer_hub_is_ref(ref) ? fetch(path, ref, 0, err) : find_file(path, ref, err);
+}
+
+int model_path_cached(const char **path, const char *ref, infer_error *err)
+{
+	return infer_hub_is_ref(ref) ? fetch(path, ref, 1, err) : find_file(path, ref, err);
 }
 
 static void unpacking(void *user, uint64_t done, uint64_t all)

@@ -4,6 +4,7 @@
 #define COMMON_MODEL_H
 #include <stdint.h>
 #include <infer/engine.h>
+#include <infer/hub.h>
 #include <infer/kvtype.h>
 #include <infer/model.h>
 #include "common/opt.h"
@@ -14,17 +15,26 @@
 /* clang-format off */
 #define MODEL_ROW(T, m) \
 	{ OPT_STR, 'm', "model", "MODEL", \
-	  "GGUF file, directory or \"demo\" (INFER_MODEL)", offsetof(T, m), \
+	  "file, directory, hf:ORG/REPO or \"demo\" (INFER_MODEL)", offsetof(T, m), \
 	  .marks = OPT_COMMON, .values = "@model" }
 /* clang-format on */
 
 /* The meaning of no reference: an error, or the built-in model with a line that says so. */
 enum model_default { MODEL_NAMED, MODEL_DEMO };
 
-/* The path of a reference, borrowed from it; "demo" is the built-in model.
- * INFER_EINVAL  no reference, and no default
- * INFER_EUNSUP  a form that is not supported: hf:... */
+/* The path of a reference: hf:ORG/REPO and the like (infer/hub.h), downloaded if need be; otherwise the reference itself,
+ * "demo" for the built-in model.  The path lives as long as the reference and the process.  Call it before the sandbox,
+ * which forbids connections.
+ * INFER_EINVAL  no reference, and no default; INFER_EIO: no file, but a name in the form of another program
+ * The others are those of infer_hub_get. */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
+/* The same with what the cache and the stores have, without a connection. */
+int model_path_cached(const char **path, const char *ref, infer_error *err);
+/* The cache of the hub, once a model was found by name; NULL before. */
+const char *model_cache(void);
+/* The options of infer_hub_get and its siblings, from the environment and the limits of this process; what is said goes to
+ * stderr.  They live as long as the process. */
+int model_hub_opts(const struct infer_hub_opts **o, infer_error *err);
 
 /* INFER_EUNSUP: the model is an encoder, or ranks texts, and `what` is of models that generate. */
 int model_generates(const infer_model *m, const char *what, infer_error *err);

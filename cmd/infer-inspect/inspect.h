@@ -46,6 +46,7 @@ struct inspect_opts {
 struct subject {
 	const char *name;
 	int takes_words, takes_talk, needs_file; /* a file: with -m, or where words are files */
+	int is_cache;                            /* of the models of the hub, by name */
 	/* of a text, in place of run; words: what follows the subject.  *differs: 1 if what was compared
 	 * with it does not fit */
 	int (*text)(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
@@ -72,6 +73,12 @@ int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest
             int *differs, infer_error *err);
 int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
          const struct opt_rest *words, infer_error *err);
+int pull(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words, int *differs,
+         infer_error *err);
+int list(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words, int *differs,
+         infer_error *err);
+int rm(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words, int *differs,
+       infer_error *err);
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 

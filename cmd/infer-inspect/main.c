@@ -19,6 +19,9 @@ static const struct help_line lines[] = {
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
 	{ "plan", "whether a model fits, how fast it is and for how many users" },
 	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
+	{ "pull", "download a model of the hub, and print its path" },
+	{ "list", "models in the cache of the hub: size, last use, types" },
+	{ "rm", "remove a model from that cache" },
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
@@ -30,7 +33,8 @@ static const struct program program = {
 	.name = "infer-inspect",
 	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
 		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff FILE FILE, grammar FILE|JSON, plan -m MODEL, hw",
+		 "       infer-inspect diff FILE FILE, grammar FILE|JSON, plan -m MODEL, hw\n"
+		 "       infer-inspect pull|rm hf:ORG/REPO[@REV][:FILE-OR-QUANT]..., list",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,
@@ -45,6 +49,9 @@ static const struct subject subjects[] = {
 	{ "verify", .needs_file = 1, .run = verify },
 	{ "diff", .needs_file = 1, .pair = diff },
 	{ "grammar", .text = grammar },
+	{ "pull", .is_cache = 1, .text = pull },
+	{ "list", .is_cache = 1, .text = list },
+	{ "rm", .is_cache = 1, .text = rm },
 	{ "plan", .needs_file = 1, .run = plan },
 	{ "hw", .run = hw },
 };
@@ -99,14 +106,17 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 		               "--device goes with this machine: not with --hw and --table");
 	if (o->machine && o->again)
 		return err_set(err, INFER_EINVAL, "--again measures this machine, not --hw");
-	if (!s->text && (o->as || o->checks.n || o->samples || o->seed.given || o->annotate ||
-	                 o->lax || o->budget))
+	if ((!s->text || s->is_cache) && (o->as || o->checks.n || o->samples || o->seed.given ||
+	                                  o->annotate || o->lax || o->budget))
 		return err_set(
 			err, INFER_EINVAL,
 			"--as, --check, --sample, --seed, --format-annotation, --lax-schema and "
 			"--constraint-budget go with grammar only");
 	if (s->text && rest->record.n)
-		return err_set(err, INFER_EINVAL, "grammar takes no model");
+		return err_set(err, INFER_EINVAL, "%s takes no %s", s->name,
+		               s->is_cache ? "-m: models are its arguments" : "model");
+	if (s->is_cache && s->text != list && o->json)
+		return err_set(err, INFER_EINVAL, "--json does not go with %s", s->name);
 	if (s->pair && (rest->n_words != 2 || rest->record.n))
 		return err_set(err, INFER_EINVAL, "%s takes two files", s->name);
 	if (!s->takes_words && rest->n_words && rest->record.n) /* -m is all that is recorded */

@@ -210,6 +210,20 @@ static int check_reach(const struct config *c, const struct ytree *y, const char
 	                  path);
 }
 
+/* Replace a model of the hub by its path.  At the start it is downloaded; afterwards the process may open no
+ * connections, and what the cache has is used. */
+static int find_model(const struct config *c, const struct ytree *y, struct served *m)
+{
+	infer_error why;
+	const char *path;
+	int rc = c->s->models ? model_path_cached(&path, m->o.model, &why)
+	                      : model_path(&path, m->o.model, MODEL_NAMED, &why);
+
+	if (!rc)
+		m->o.model = path;
+	return rc ? ytree_fail(y, c->what, c->err, rc, "%s", why.message) : INFER_OK;
+}
+
 static int check_device(const struct config *c, const struct ytree *y, const struct served *m)
 {
 	const struct engine_args device = { .device = m->o.engine.device,
@@ -236,6 +250,8 @@ static int take_members(struct reading *r, const struct ytree *y)
 	if (!m->o.model)
 		return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 		                  "a model needs the key model, its file");
+	if (infer_hub_is_ref(m->o.model))
+		TRY(find_model(c, y, m));
 	TRY(check_reach(c, y, m->o.model));
 	TRY(check_reach(c, y, m->o.chat.template));
 	TRY(check_device(c, y, m));

@@ -136,6 +136,7 @@ int harden_files(const struct server *s, infer_error *err)
 		add(&p, "/sys/devices/system");
 		add(&p, "/sys/fs/cgroup");
 		add_folder(&p, s->o->config);
+		add(&p, model_cache()); /* SIGHUP looks there for models by name */
 		for (size_t i = 0; i < s->folders.len; i += strlen(s->folders.at + i) + 1)
 			add(&p, s->folders.at + i);
 	}

@@ -101,6 +101,7 @@ static int open_model(struct served *m, served_room_fn *room, infer_error *err)
 	const char *path;
 
 	TRY(model_path(&path, o->model, MODEL_NAMED, err));
+	m->o.model = path;
 	if (!room) {
 		mo.watch = model_watch;
 		sig_mapped(path);

@@ -2,6 +2,7 @@
 #include "hub/get.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "hub/choose_inner.h"
 #include "hub/net.h"
 #include "hub/similar.h"
 #include "hub/store.h"
@@ -68,19 +69,33 @@ static int find_cached(struct hub_get *g, char **path, infer_error *err)
 	return hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err);
 }
 
+/* Write what to say after "is not in the cache": the models of the snapshot, or similar repositories. */
+static void say_instead(struct hub_get *g, char *out, size_t room)
+{
+	struct hub_entry *list;
+	char quants[120];
+	size_t n = 0;
+
+	if (*g->commit && !hub_snapshot_list(&list, &n, &g->mem, &g->cache, g->commit, NULL) && n &&
+	    !hub_quants(quants, sizeof quants, &g->mem, list, n, NULL))
+		snprintf(out, room, "; the cache has %s", *quants ? quants : "other files of it");
+	else
+		hub_similar(out, room, g->ref.repo, g->o);
+}
+
 /* The model as the cache has it, without a connection.  why: the reason */
 static int use_cache(struct hub_get *g, char **path, const char *why, infer_error *err)
 {
-	char similar[120];
+	char instead[160];
 
 	if (!*g->commit && !g->ref.is_commit)
 		TRY(hub_ref_read(g->commit, &g->cache, g->ref.rev, err));
 	TRY(find_cached(g, path, err));
 	if (*path)
 		return INFER_OK;
-	hub_similar(similar, sizeof similar, g->ref.repo, g->o);
+	say_instead(g, instead, sizeof instead);
 	return err_set(err, INFER_EIO, "%s%s%.60s is not in the cache, and %s%s", g->ref.base,
-	               g->ref.what ? ":" : "", g->ref.what ? g->ref.what : "", why, similar);
+	               g->ref.what ? ":" : "", g->ref.what ? g->ref.what : "", why, instead);
 }
 
 /* ---- the hub ---- */

@@ -25,3 +25,4 @@ KIND(IMATRIX, "imatrix", "infer-quant", "an importance matrix, or one tensor of 
 KIND(QUANT, "quant", "infer-quant", "a tensor, or a model, that was quantised")
 KIND(ACCESS, "access", "infer-serve", "a request to a server")
 KIND(COMPARE, "compare", "infer-bench", "a comparison of two measurements")
+KIND(MODEL, "model", "infer-inspect", "a model in the cache of the hub")

@@ -32,6 +32,7 @@ enum infer_kind {
 	INFER_KIND_QUANT,
 	INFER_KIND_ACCESS,
 	INFER_KIND_COMPARE,
+	INFER_KIND_MODEL,
 	INFER_KIND_COUNT
 };
 struct infer_record_kind {
