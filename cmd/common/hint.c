@@ -123,7 +123,6 @@ int model_hint(const char *ref, infer_error *err)
 		                           "hf.co/",
 		                           "huggingface://",
 		                           "huggingface:",
-		                           "hf://",
 		                           "hf/",
 		                           NULL };
 	static const char *const ollama[] = { "https://ollama.com/library/",
@@ -132,7 +131,6 @@ int model_hint(const char *ref, infer_error *err)
 		                              "ollama.com/",
 		                              "registry.ollama.ai/library/",
 		                              "registry.ollama.ai/",
-		                              "ollama://",
 		                              "ollama/",
 		                              NULL };
 	static const char *const others[] = { "datasets/", "spaces/", NULL };
@@ -141,7 +139,7 @@ int model_hint(const char *ref, infer_error *err)
 	static const char *const url[] = { "https://", "http://", "ftp://", "file://", NULL };
 	const char *rest;
 
-	if (!access(ref, F_OK))
+	if (!access(ref, F_OK) || has_folder(ref))
 		return INFER_OK;
 	if ((rest = after_prefix(ref, hub))) {
 		if (after_prefix(rest, others))
@@ -156,12 +154,10 @@ int model_hint(const char *ref, infer_error *err)
 		               "%.120s is an address: download the file, or name a model of the "
 		               "hub: -m hf:ORG/REPO",
 		               ref);
-	if (after_prefix(ref, docker) && !has_folder(ref))
+	if (after_prefix(ref, docker))
 		return err_set(err, INFER_EIO,
 		               "%.120s: models of Docker's registry are not read; for the hub: -m "
 		               "hf:ORG/REPO",
 		               ref);
-	if (strchr(ref, '/'))
-		return has_folder(ref) ? INFER_OK : hint_hub(ref, 0, err);
-	return hint_ollama(ref, err);
+	return strchr(ref, '/') ? hint_hub(ref, 0, err) : hint_ollama(ref, err);
 }

@@ -32,17 +32,15 @@ static int safetensors(const unsigned char *at, size_t n)
 	return n >= 9 && num_u64(at) >= 2 && num_u64(at) <= 100000000 && at[8] == '{';
 }
 
-/* A pickle of protocol 2 to 5; or a zip file whose first member is one, which is how newer versions of
- * PyTorch save. */
+/* A pickle of protocol 2 to 5; or a zip file with one among its first members, which is how newer versions of PyTorch
+ * save. */
 static int pickle(const unsigned char *at, size_t n)
 {
 	static const char member[] = "/data.pkl";
-	size_t name = n >= 30 ? num_u16(at + 26) : 0;
 
 	if (n >= 3 && at[0] == 0x80 && at[1] >= 2 && at[1] <= 5)
 		return 1;
-	return begins(at, n, "PK\3\4", 4) && name >= sizeof member - 1 && name <= n - 30 &&
-	       !memcmp(at + 30 + name - (sizeof member - 1), member, sizeof member - 1);
+	return begins(at, n, "PK\3\4", 4) && memmem(at, n, member, sizeof member - 1);
 }
 
 /* The message ModelProto: the format version, then the producer name or the graph. */
