@@ -14,8 +14,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* TRIES: of a file whose signed address expires or that changes meanwhile */
-enum { TRIES = 5 };
+/* TRIES: addresses of a file, each of which may expire before the file is complete; hub_net_fetch ends what does not
+ * proceed */
+enum { TRIES = 1000 };
 
 /* One file while it is downloaded. */
 struct item {
