@@ -72,6 +72,7 @@ static int take_digest(char out[OLLAMA_HEX], const struct json *layer, const cha
 		if (hub_is_hex(out, OLLAMA_HEX - 1))
 			return INFER_OK;
 	}
+	*out = 0;
 	return err_set(err, INFER_EFORMAT,
 	               "%s: the digest of a layer must be sha256: and 64 digits", what);
 }
