@@ -219,8 +219,10 @@ static int find_model(const struct config *c, const struct ytree *y, struct serv
 	int rc = c->s->models ? model_path_cached(&path, m->o.model, &why)
 	                      : model_path(&path, m->o.model, MODEL_NAMED, &why);
 
-	if (!rc)
+	if (!rc) {
+		m->ref = m->o.model;
 		m->o.model = path;
+	}
 	return rc ? ytree_fail(y, c->what, c->err, rc, "%s", why.message) : INFER_OK;
 }
 

@@ -222,8 +222,9 @@ struct served *served_of_file(struct server *s, const char *path, size_t n)
 	for (struct served *m = s->models; m; m = m->next) {
 		const char *slash = strrchr(m->o.model, '/');
 
-		if (!m->retired && (is_called(m->o.model, path, n) ||
-		                    is_called(slash ? slash + 1 : m->o.model, path, n)))
+		if (!m->retired &&
+		    (is_called(m->o.model, path, n) || (m->ref && is_called(m->ref, path, n)) ||
+		     is_called(slash ? slash + 1 : m->o.model, path, n)))
 			return m;
 	}
 	return NULL;

@@ -42,6 +42,8 @@ struct served {
 	int64_t unload_s; /* unused for so long it leaves; 0: never */
 
 	/* of the loader, then immutable until it leaves */
+	const char *
+		ref; /* the reference that o.model is the path of: hf:ORG/REPO; NULL: o.model is as it was given */
 	infer_model *model;
 	infer_engine *engine;
 	infer_runner *runner;

@@ -15,7 +15,7 @@
 /* LISTED: files of a snapshot; DEPTH: folders inside each other */
 enum { LISTED = 100000, DEPTH = 32, DIRS = O_DIRECTORY | O_CLOEXEC | O_RDONLY };
 
-static int fail(const struct hub_cache *c, const char *what, int errnum, infer_error *err)
+int hub_cache_fail(const struct hub_cache *c, const char *what, int errnum, infer_error *err)
 {
 	const char *why = errnum == ELOOP || errnum == ENOTDIR
 	                          ? "a part of it is a link or no directory"
@@ -87,11 +87,12 @@ int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const ch
 	if (!*folder)
 		return INFER_OK;
 	if (make && mkdirat(c->root, folder, 0777) && errno != EEXIST)
-		return fail(c, folder, errno, err);
+		return hub_cache_fail(c, folder, errno, err);
 	if (make)
 		write_tag(c->root);
 	c->repo = openat(c->root, folder, DIRS | O_NOFOLLOW);
-	return c->repo >= 0 || (errno == ENOENT && !make) ? INFER_OK : fail(c, folder, errno, err);
+	return c->repo >= 0 || (errno == ENOENT && !make) ? INFER_OK
+	                                                  : hub_cache_fail(c, folder, errno, err);
 }
 
 void hub_cache_close(struct hub_cache *c)
@@ -154,12 +155,13 @@ int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char 
 	if (dir >= 0)
 		close(dir);
 	if (fd < 0)
-		return why == ENOENT || why == ENOTDIR ? INFER_OK : fail(c, path, why, err);
+		return why == ENOENT || why == ENOTDIR ? INFER_OK
+		                                       : hub_cache_fail(c, path, why, err);
 	n = read(fd, text, sizeof text - 1);
 	why = errno;
 	close(fd);
 	if (n < 0)
-		return why == EISDIR ? INFER_OK : fail(c, path, why, err);
+		return why == EISDIR ? INFER_OK : hub_cache_fail(c, path, why, err);
 	text[n] = 0;
 	text[strcspn(text, " \r\n")] = 0;
 	if (!hub_is_hex(text, HUB_COMMIT - 1))
@@ -183,13 +185,13 @@ int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit
 	int dir = hub_open_parent(c->repo, path, 1, &name);
 
 	if (dir < 0)
-		return fail(c, path, errno, err);
+		return hub_cache_fail(c, path, errno, err);
 	unlinkat(c->repo, tmp, 0);
 	int fd = openat(c->repo, tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
 
 	if (fd < 0 || write(fd, commit, HUB_COMMIT - 1) != HUB_COMMIT - 1 || close(fd) ||
 	    renameat(c->repo, tmp, dir, name)) {
-		rc = fail(c, path, errno, err);
+		rc = hub_cache_fail(c, path, errno, err);
 		unlinkat(c->repo, tmp, 0);
 	}
 	close(dir);
@@ -207,13 +209,13 @@ static int check_inside(const struct hub_cache *c, int dir, const char *name, co
 	int fd = openat(dir, name, O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
-		return fail(c, what, errno, err);
+		return hub_cache_fail(c, what, errno, err);
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
 	ssize_t k = readlink(self, real, sizeof real - 1);
 
 	close(fd);
 	if (k < 0)
-		return fail(c, what, errno, err);
+		return hub_cache_fail(c, what, errno, err);
 	real[k] = 0;
 	if (strncmp(real, c->at, n) != 0 || real[n] != '/')
 		return err_set(err, INFER_EFORMAT, "%.90s/%.100s: is a link out of the cache",
@@ -237,7 +239,7 @@ int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const
 	int dir = hub_open_parent(c->repo, full, 0, &name);
 
 	if (dir < 0)
-		return errno == ENOENT ? INFER_OK : fail(c, full, errno, err);
+		return errno == ENOENT ? INFER_OK : hub_cache_fail(c, full, errno, err);
 	if (!fstatat(dir, name, &st, 0)) {
 		if (!S_ISREG(st.st_mode))
 			rc = err_set(err, INFER_EFORMAT, "%.80s/%s/%.100s: is no file", c->at,
@@ -267,7 +269,7 @@ int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char 
 	int dir = hub_open_parent(c->repo, full, 1, &name);
 
 	if (dir < 0)
-		return fail(c, full, errno, err);
+		return hub_cache_fail(c, full, errno, err);
 	int failed = symlinkat(to, dir, name);
 
 	/* a link to nothing, or to another blob of an earlier program */
@@ -275,7 +277,7 @@ int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char 
 	    S_ISLNK(st.st_mode) && !unlinkat(dir, name, 0))
 		failed = symlinkat(to, dir, name);
 	if (failed)
-		rc = fail(c, full, errno, err);
+		rc = hub_cache_fail(c, full, errno, err);
 	close(dir);
 	return rc;
 }
@@ -289,7 +291,7 @@ int hub_snapshot_make(const struct hub_cache *c, const char *commit, infer_error
 	snprintf(path, sizeof path, "snapshots/%s/", commit);
 	dir = hub_open_parent(c->repo, path, 1, &name);
 	if (dir < 0)
-		return fail(c, path, errno, err);
+		return hub_cache_fail(c, path, errno, err);
 	close(dir);
 	return INFER_OK;
 }
@@ -390,7 +392,7 @@ int hub_snapshot_list(struct hub_entry **list, size_t *n, struct arena *mem,
 	snprintf(path, sizeof path, "snapshots/%s/", commit);
 	dir = hub_open_parent(c->repo, path, 0, &name);
 	if (dir < 0)
-		return errno == ENOENT ? INFER_OK : fail(c, path, errno, err);
+		return errno == ENOENT ? INFER_OK : hub_cache_fail(c, path, errno, err);
 	TRY(list_dir(&l, dir, 0, 0, err));
 	if (l.n)
 		qsort(l.at, l.n, sizeof *l.at, by_path);

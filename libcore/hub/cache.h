@@ -31,6 +31,8 @@ struct hub_cache {
 int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
                    int make, infer_error *err);
 void hub_cache_close(struct hub_cache *c);
+/* INFER_EIO for a path of the cache; errnum: what open said. */
+int hub_cache_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 
 /* Open the directory that contains the last part of `path`, which is relative to dir.  make: create what is
  * missing.  *name: the last part, in path.  Returns -1 and errno on failure. */

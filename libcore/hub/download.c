@@ -188,11 +188,11 @@ static void watch(const struct hub_get *g, uint64_t done, uint64_t all)
 		g->o->watch.fn(g->o->watch.user, done, all);
 }
 
-/* Mark the files that the cache lacks, and add up their bytes. */
-static int find_missing(const struct hub_get *g, unsigned char *missing, uint64_t *all,
-                        infer_error *err)
+int hub_find_missing(const struct hub_get *g, unsigned char *missing, size_t *n, uint64_t *all,
+                     infer_error *err)
 {
 	*all = 0;
+	*n = 0;
 	for (size_t i = 0; i < g->choice.n; i++) {
 		const struct hub_entry *e = &g->tree.at[g->choice.at[i]];
 		uint64_t bytes;
@@ -207,26 +207,22 @@ static int find_missing(const struct hub_get *g, unsigned char *missing, uint64_
 				g->ref.base, e->path, (unsigned long long)bytes,
 				(unsigned long long)e->bytes, g->ref.repo);
 		missing[i] = !has;
+		*n += !has;
 		if (!has && __builtin_add_overflow(*all, e->bytes, all))
 			return err_set(err, INFER_EFORMAT, "%.60s: sizes above 2^64", g->ref.base);
 	}
 	return INFER_OK;
 }
 
-int hub_download(struct hub_get *g, infer_error *err)
+int hub_download(struct hub_get *g, const unsigned char *missing, uint64_t bytes, infer_error *err)
 {
-	struct item it = { .before = 0 };
+	struct item it = { .all = bytes };
 	const char *name;
 	int rc;
-	unsigned char *missing = arena_alloc(&g->mem, g->choice.n, 1);
 
-	if (!missing)
-		return err_set(err, INFER_ENOMEM, "out of memory for %zu files", g->choice.n);
-	TRY(find_missing(g, missing, &it.all, err));
 	it.blobs = hub_open_parent(g->cache.repo, "blobs/", 1, &name);
 	if (it.blobs < 0)
-		return err_set(err, INFER_EIO, "%.80s/%s/blobs: cannot be created or opened: %s",
-		               g->cache.at, g->cache.folder, strerror(errno));
+		return hub_cache_fail(&g->cache, "blobs", errno, err);
 	rc = check_space(g, it.blobs, it.all, err);
 	if (!rc)
 		watch(g, 0, it.all);

@@ -190,26 +190,22 @@ static int choose(struct hub_get *g, infer_error *err)
 	return rc;
 }
 
-/* Create what is missing of the cache, if any file is to be downloaded. */
+/* Nothing is created if the cache has all files. */
 static int download(struct hub_get *g, infer_error *err)
 {
-	int missing = 0;
+	unsigned char *missing = arena_alloc(&g->mem, g->choice.n + 1, 1);
+	uint64_t bytes;
+	size_t n;
 
-	for (size_t i = 0; i < g->choice.n && !missing; i++) {
-		const struct hub_entry *e = &g->tree.at[g->choice.at[i]];
-		uint64_t bytes;
-		int has;
-
-		TRY(hub_snapshot_has(&has, &bytes, &g->cache, g->commit, e->path, err));
-		missing = !has;
-	}
 	if (!missing)
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu files", g->choice.n);
+	TRY(hub_find_missing(g, missing, &n, &bytes, err));
+	if (!n)
 		return INFER_OK;
 	hub_cache_close(&g->cache);
 	TRY(hub_cache_open(&g->cache, g->o, g->ref.folder, 1, err));
 	TRY(hub_snapshot_make(&g->cache, g->commit, err));
-	TRY(hub_download(g, err));
-	return INFER_OK;
+	return hub_download(g, missing, bytes, err);
 }
 
 static int ask_hub(struct hub_get *g, char **path, infer_error *err)

@@ -20,7 +20,12 @@ struct hub_get {
 /* printf to o->say, if there is somebody. */
 void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Download the files of g->choice that the cache lacks, each under its lock, and link them into the snapshot.
+/* Mark the files of g->choice that the cache lacks, and add up their bytes.  missing: [g->choice.n]
+ * INFER_EFORMAT: the cache has one with another size */
+int hub_find_missing(const struct hub_get *g, unsigned char *missing, size_t *n, uint64_t *bytes,
+                     infer_error *err);
+/* Download the files of g->choice that are marked, each under its lock, and link them into the snapshot.
+ * bytes: of all of them
  * INFER_EIO: no space, nothing is downloaded then; INFER_ENET; INFER_EFORMAT; INFER_ECANCEL */
-int hub_download(struct hub_get *g, infer_error *err);
+int hub_download(struct hub_get *g, const unsigned char *missing, uint64_t bytes, infer_error *err);
 #endif
