@@ -408,7 +408,7 @@ static void say_choice(struct hub_choice *c, const struct models *m, const struc
 	size_t n;
 
 	hub_size(size, c->bytes);
-	if (g && g->tag_n)
+	if (g && g->tag_n && m->n > 1)
 		n = (size_t)snprintf(c->said, sizeof c->said,
 		                     "%.60s: %s%.*s of %zu GGUF models, %s", ref,
 		                     g->is_ud ? "UD-" : "", (int)g->tag_n, g->tag, m->n, size);
