@@ -15,15 +15,17 @@ extern "C" {
 
 /* Where to look, and what to allow.  Strings are borrowed during the call; nothing below cmd/ reads the environment. */
 struct infer_hub_opts {
-	const char *endpoint;  /* HF_ENDPOINT; NULL: https://huggingface.co */
-	const char *cache;     /* HF_HUB_CACHE, or HF_HOME/hub, or ~/.cache/huggingface/hub */
-	const char *token;     /* HF_TOKEN, or the content of the token file; NULL: none.  Sent to the endpoint's host only */
-	const char *ca_file;   /* NULL: the system's certificates */
-	const char *ollama;    /* OLLAMA_MODELS; NULL: the usual folders */
-	const char *home;      /* HOME; NULL: none */
-	int offline;           /* use what the cache has, without a connection */
-	uint64_t memory_bytes; /* that a model may use; 0: any.  A file is chosen by it if the reference names none */
-	void (*say)(void *user, const char *sentence); /* choices that were made; NULL: nobody */
+	const char *endpoint; /* HF_ENDPOINT; NULL: https://huggingface.co */
+	const char *cache;    /* HF_HUB_CACHE, or HF_HOME/hub, or ~/.cache/huggingface/hub */
+	const char *
+		token; /* HF_TOKEN, or the content of the token file; NULL: none.  Sent to the endpoint's host only */
+	const char *ca_file; /* NULL: the system's certificates */
+	const char *ollama;  /* OLLAMA_MODELS; NULL: the usual folders */
+	const char *home;    /* HOME; NULL: none */
+	int offline;         /* use what the cache has, without a connection */
+	uint64_t
+		memory_bytes; /* that a model may use; 0: any.  A file is chosen by it if the reference names none */
+	void (*say)(void *user, const char *sentence);  /* choices that were made; NULL: nobody */
 	void (*note)(void *user, const char *sentence); /* details, for -v; NULL: nobody */
 	/* Set to Jinja source for a model file of Ollama that may have no chat template of its own: infer_hub_free; "" if
 	 * Ollama's template is of no known family.  NULL: not wanted */
