@@ -1,4 +1,4 @@
-/* arch/foreign.c - files of Ollama's converter, whose tensors and keys differ from those of the family here. */
+/* arch/foreign.c - files that are no models of text, and files of Ollama's converter with a vision tower inside. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "file/file.h"
@@ -12,9 +12,6 @@
 static const struct foreign {
 	const char *name, *why;
 } rows[] = {
-	{ "gptoss",
-	  "Ollama's form of gpt-oss has other tensors and keys and is not supported; files of "
-	  "architecture gpt-oss are: -m hf:ggml-org/gpt-oss-20b-GGUF" },
 	{ "clip",
 	  "this is the projector for images of another file (mmproj), not a model of text" },
 	{ "mllama", IMAGES },

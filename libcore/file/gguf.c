@@ -518,9 +518,12 @@ static int open_gguf(struct infer_file *f, infer_error *err)
 	TRY(infer_meta_u64(f, "split.count", &count, NULL, err));
 	if (count > 1)
 		TRY(gguf_read_split(f, err));
+	TRY(gguf_read_ollama(f, err));
 	file_trim(f);
 	find_scales(f);
 	return INFER_OK;
 }
 
-const struct format format_gguf = { .name = "gguf", .knows = knows, .open = open_gguf };
+const struct format format_gguf = {
+	.name = "gguf", .knows = knows, .open = open_gguf, .close = gguf_close
+};

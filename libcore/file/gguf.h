@@ -1,6 +1,7 @@
 /* file/gguf.h - reading one shard of a GGUF file; for gguf.c and split.c. */
 #ifndef FILE_GGUF_H
 #define FILE_GGUF_H
+#include "base/arena.h"
 #include "file/file.h"
 
 /* Check all of shard no. `shard` and append its tensors to f; its metadata goes to *meta
@@ -23,4 +24,14 @@ int gguf_add_shard(struct infer_file *f, const char *path, infer_error *err);
 /* f's one shard says that it is one of a split file: begin again with the first of them, and take
  * all in. */
 int gguf_read_split(struct infer_file *f, infer_error *err);
+/* What a file has of its own if its names are not those on disk: f->own, else NULL. */
+struct gguf_names {
+	struct arena mem;
+	const char *note;
+};
+/* If f is a file of Ollama's converter that differs from the public converter's in names and keys alone, give its
+ * keys and tensors the names of the latter.
+ * INFER_EFORMAT: it has a name in both forms */
+int gguf_read_ollama(struct infer_file *f, infer_error *err);
+void gguf_close(struct infer_file *f);
 #endif

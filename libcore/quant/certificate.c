@@ -146,6 +146,10 @@ int infer_certificate_check(const infer_file *f, infer_error *err)
 	if (infer_file_gguf(f, &gguf, NULL))
 		return err_set(err, INFER_EUNSUP, "%s: figures go into GGUF files only",
 		               file_label(f->path));
+	if (f->own)
+		return err_set(err, INFER_EUNSUP,
+		               "%s: in Ollama's form: figures go into a copy (infer-quant --copy)",
+		               file_label(f->path));
 	if (s->own)
 		return err_set(err, INFER_EUNSUP,
 		               "%s: compressed: figures go into files that are not",
