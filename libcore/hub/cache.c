@@ -305,6 +305,7 @@ int hub_snapshot_path(char **out, const struct hub_cache *c, const char *commit,
 	buf_printf(&b, "%s/%s/snapshots/%s%s%s", c->at, c->folder, commit, path ? "/" : "",
 	           path ? path : "");
 	*out = buf_take(&b, NULL);
+	buf_fini(&b);
 	return *out ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for a path");
 }
 

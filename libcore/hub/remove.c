@@ -168,7 +168,6 @@ static int forget_commit(struct removal *r, const char *commit, infer_error *err
 	snprintf(path, sizeof path, "snapshots/%s", commit);
 	if (unlinkat(r->c.repo, path, AT_REMOVEDIR) && errno != ENOENT)
 		return INFER_OK; /* it has files yet */
-	r->n++;
 	TRY(hub_refs(&refs, &r->mem, &r->c, err));
 	for (size_t i = 0; i < refs.n; i++) {
 		if (hub_ref_read(is, &r->c, refs.at[i], NULL) || strcmp(is, commit) != 0)
@@ -189,6 +188,18 @@ static int forget_commit(struct removal *r, const char *commit, infer_error *err
 	return rc;
 }
 
+/* Links to nothing, empty folders, and then the rest. */
+static int remove_rest(struct removal *r, const char *commit, infer_error *err)
+{
+	int dir = openat(r->c.repo, "snapshots", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = dir < 0 ? fail(r, "snapshots", err) : remove_tree(r, dir, commit, 0, err);
+
+	if (dir >= 0)
+		close(dir);
+	r->n++;
+	return rc ? rc : forget_commit(r, commit, err);
+}
+
 static int remove_from(struct removal *r, const char *commit, infer_error *err)
 {
 	struct hub_entry *list;
@@ -200,7 +211,7 @@ static int remove_from(struct removal *r, const char *commit, infer_error *err)
 	if (!r->ref.what) {
 		for (size_t i = 0; i < n; i++)
 			TRY(remove_link(r, commit, list[i].path, err));
-		return forget_commit(r, commit, err);
+		return remove_rest(r, commit, err);
 	}
 	int rc = hub_choose(&choice, &r->mem, list, n, r->ref.what, 0, r->ref.base, &why);
 

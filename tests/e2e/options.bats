@@ -325,8 +325,11 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	INFER_THREADS=many infer-run --help >/dev/null
 }
 
-@test "model references that are not supported are refused by name" {
-	fails 3 'hf:org/repo: models from the hub are not supported' infer-run -m hf:org/repo x
+@test "references to the hub that are malformed are refused by the part that is wrong" {
+	fails 2 "hf:org: 'org' must be ORG/REPO" infer-run -m hf:org x
+	fails 2 "hf:../x: '../x' must be ORG/REPO" infer-quant --type Q8_0 hf:../x out.gguf
+	fails 2 "hf:a/b@../c: '../c' must be a branch, a tag or a commit" infer-inspect hf:a/b@../c
+	fails 2 'hf:a/b:: a file or a quantisation must follow the colon' infer-bench run -m hf:a/b:
 }
 
 # complete WORD...: what bash would offer for the last word; = is a word of its own there, as in the shell
