@@ -27,6 +27,15 @@ static const struct family {
 	  { 0 },
 	  TURNS("<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{{ '' }}",
 	        "<|im_start|>assistant\n{{ '' }}") },
+	{ "Llama 3.1",
+	  { "<|start_header_id|>", "<|eot_id|>", "Cutting Knowledge Date: December 2023" },
+	  { 0 },
+	  "{{ bos_token }}" SYSTEM_APART
+	  "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December 2023\n\n"
+	  "{{ s | trim }}<|eot_id|>" TURNS(
+		  "<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content | trim }}"
+		  "<|eot_id|>",
+		  "<|start_header_id|>assistant<|end_header_id|>\n\n{{ '' }}") },
 	{ "Llama 3",
 	  { "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>" },
 	  { 0 },
@@ -46,7 +55,7 @@ static const struct family {
 	  "{{ bos_token }}" SYSTEM_APART TURNS(
 		  "<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n"
 		  "{{ s + '\n\n' if s and loop.first else '' }}{{ m.content | trim "
-	          "}}<end_of_turn>\n"
+		  "}}<end_of_turn>\n"
 		  "{{ '' }}",
 		  "<start_of_turn>model\n{{ '' }}") },
 	{ "DeepSeek",
@@ -56,6 +65,19 @@ static const struct family {
 	                          "{% elif m.role == 'assistant' %}<｜Assistant｜>{{ m.content }}"
 	                          "<｜end▁of▁sentence｜>{% else %}{{ m.content }}{% endif %}",
 	                          "<｜Assistant｜>") },
+	{ "gpt-oss",
+	  { "<|start|>", "<|channel|>", "<|message|>" },
+	  { 0 },
+	  SYSTEM_APART
+	  "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n"
+	  "Knowledge cutoff: 2024-06\nCurrent date: {{ strftime_now('%Y-%m-%d') }}\n\n"
+	  "Reasoning: medium\n\n# Valid channels: analysis, commentary, final. "
+	  "Channel must be included for every message.<|end|>"
+	  "{% if s %}<|start|>developer<|message|># Instructions\n\n{{ s }}\n\n<|end|>{% endif "
+	  "%}" TURNS(
+		  "<|start|>{{ m.role }}{{ '<|channel|>final' if m.role == 'assistant' else '' }}"
+		  "<|message|>{{ m.content }}<|end|>",
+		  "<|start|>assistant") },
 	{ "Phi-3",
 	  { "<|user|>", "<|assistant|>", "<|end|>" },
 	  { "<|start|>", "<|channel|>" },
@@ -67,7 +89,7 @@ static const struct family {
 	{ "GLM-4",
 	  { "[gMASK]<sop>", "<|user|>", "<|assistant|>" },
 	  { "<|end|>" },
-	  "[gMASK]<sop>" TURNS("<|{{ m.role }}|>\n{{ m.content }}", "<|assistant|>\n{{ '' }}") },
+	  "[gMASK]<sop>" TURNS("<|{{ m.role }}|>\n{{ m.content }}", "<|assistant|>") },
 	{ "Llama 2",
 	  { "[INST]", "[/INST]", "<<SYS>>" },
 	  { 0 },
@@ -90,6 +112,13 @@ static const struct family {
 		  "{% if m.role == 'user' %}[INST] "
 		  "{{ s + '\n\n' if s and loop.last else '' }}{{ m.content }}[/INST]"
 		  "{% else %} {{ m.content }}{{ eos_token }}{% endif %}",
+		  "") },
+	{ "Mistral (Tekken)",
+	  { "[INST]", "[/INST]" },
+	  { "[INST] ", "<<SYS>>", "[SYSTEM_PROMPT]" },
+	  "{{ bos_token }}" SYSTEM_APART TURNS(
+		  "{% if m.role == 'user' %}[INST]{{ s + '\n\n' if s and loop.last else '' }}"
+		  "{{ m.content }}[/INST]{% else %}{{ m.content }}{{ eos_token }}{% endif %}",
 		  "") },
 	{ "Mistral (version 7)",
 	  { "[INST]", "[/INST]", "[SYSTEM_PROMPT]" },

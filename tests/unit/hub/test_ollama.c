@@ -167,9 +167,30 @@ static const struct {
 	  "<|system|>\nS</s>\n<|user|>\nU</s>\n<|assistant|>\nA</s>\n<|user|>\nV</"
 	  "s>\n<|assistant|>\n" },
 	{ "[gMASK]<sop><|system|>\n{{ .System }}<|user|>\n{{ .Prompt }}<|assistant|>", "GLM-4",
-	  "[gMASK]<sop><|system|>\nS<|user|>\nU<|assistant|>\nA<|user|>\nV<|assistant|>\n" },
+	  "[gMASK]<sop><|system|>\nS<|user|>\nU<|assistant|>\nA<|user|>\nV<|assistant|>" },
 	{ "[INST] <<SYS>>{{ .System }}<</SYS>>\n\n{{ .Prompt }} [/INST]\n", "Llama 2",
 	  "[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST] A [INST] V [/INST]" },
+	{ "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December "
+	  "2023\n\n{{ .System }}<|eot_id|>",
+	  "Llama 3.1",
+	  "<|start_header_id|>system<|end_header_id|>\n\nCutting Knowledge Date: December "
+	  "2023\n\nS<|eot_id|>"
+	  "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>assistant<|"
+	  "end_header_id|>\n\nA<|eot_id|>"
+	  "<|start_header_id|>user<|end_header_id|>\n\nV<|eot_id|><|start_header_id|>assistant<|"
+	  "end_header_id|>\n\n" },
+	{ "<|start|>system<|message|>{{ .System }}<|end|><|start|>assistant<|channel|>final",
+	  "gpt-oss",
+	  "<|start|>system<|message|>You are ChatGPT, a large language model trained by OpenAI.\n"
+	  "Knowledge cutoff: 2024-06\nCurrent date: 1970-01-01\n\nReasoning: medium\n\n"
+	  "# Valid channels: analysis, commentary, final. Channel must be included for every "
+	  "message.<|end|>"
+	  "<|start|>developer<|message|># "
+	  "Instructions\n\nS\n\n<|end|><|start|>user<|message|>U<|end|>"
+	  "<|start|>assistant<|channel|>final<|message|>A<|end|><|start|>user<|message|>V<|end|><|"
+	  "start|>assistant" },
+	{ "[INST]{{ .System }}{{ .Prompt }}[/INST]", "Mistral (Tekken)",
+	  "[INST]U[/INST]A[INST]S\n\nV[/INST]" },
 	{ "[INST] {{ .System }} {{ .Prompt }} [/INST]", "Mistral",
 	  "[INST] S U [/INST] A[INST] V [/INST]" },
 	{ "[INST] {{ .System }} {{ .Prompt }}[/INST]", "Mistral (version 3)",
