@@ -293,7 +293,7 @@ static int add_body(void *user, const char *bytes, size_t n)
 }
 
 /* n->next from Link: <URL>; rel="next", which must be below the endpoint. */
-static void read_next(struct hub_net *n, const struct hub_http *h)
+static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *err)
 {
 	const char *at = h->link.len ? h->link.at : "", *end, *rel;
 	size_t base = strlen(n->endpoint);
@@ -314,10 +314,13 @@ static void read_next(struct hub_net *n, const struct hub_http *h)
 		if (!url.bad && url.len > base && !strncmp(url.at, n->endpoint, base) &&
 		    url.at[base] == '/')
 			buf_puts(&n->next, url.at + base);
+		int bad = !to || url.bad || n->next.bad;
+
 		mem_free(to);
 		buf_fini(&url);
-		return;
+		return bad ? err_set(err, INFER_ENOMEM, "out of memory for an answer") : INFER_OK;
 	}
+	return INFER_OK;
 }
 
 /* ENDPOINT/path */
@@ -347,10 +350,10 @@ int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *bo
 		rc = err_set(err, INFER_ENOMEM, "out of memory for an answer");
 	else if (!rc && (h.result || h.status != 200))
 		rc = hub_net_refusal(n, &h, err);
-	if (!rc) {
+	if (!rc)
+		rc = read_next(n, &h, err);
+	if (!rc)
 		n->why = HUB_WHY_NONE;
-		read_next(n, &h);
-	}
 	hub_http_fini(&h);
 	buf_fini(&url);
 	return rc;

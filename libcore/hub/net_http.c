@@ -107,7 +107,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *user)
 			v++;
 		if (!memchr(v, 0, (size_t)(line + len - v)))
 			read_field(h, line, (size_t)(colon - line), v, (size_t)(line + len - v));
-		return all;
+		return h->location.bad || h->link.bad ? 0 : all;
 	}
 	if (!len && h->status >= 200)
 		h->is_final = h->status < 300 || h->status >= 400 || !h->location.len;
@@ -318,6 +318,10 @@ static int complete(struct hub_http *h, int result, infer_error *err)
 {
 	int followed = 0, rc = INFER_OK;
 
+	if (h->location.bad || h->link.bad) {
+		end_request(h, 0);
+		return err_set(err, INFER_ENOMEM, "out of memory for an answer");
+	}
 	if (h->too_large) {
 		end_request(h, 0);
 		return err_set(err, INFER_ENET, "the answer has more than %d KiB of headers",

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SAVE: so many bytes of a piece may be lost to a kill -9.  PIECES: of a file with a size that is
+/* SAVES: counts written for a piece: a kill -9 loses at most that part of it.  PIECES: of a file with a size that is
  * not absurd. */
-enum { ROOM = 1 << 20, SAVE = 1 << 20, PIECES = 16 << 20 };
+enum { ROOM = 1 << 20, SAVES = 16, PIECES = 16 << 20 };
 
 struct footer {
 	char format[16], etag[72];
@@ -200,7 +200,7 @@ int hub_ranges_put(struct hub_ranges *r, uint64_t at, const void *bytes, size_t 
 			TRY(write_at(r, from + old, part - old, at + old, err));
 			p->got += part - old;
 			r->have += part - old;
-			if (p->got - p->saved >= SAVE || p->got == whole)
+			if (p->got - p->saved >= r->piece / SAVES || p->got == whole)
 				TRY(save_count(r, k, err));
 		}
 		at += part;
