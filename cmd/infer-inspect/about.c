@@ -5,6 +5,7 @@
 #include <infer/reply.h>
 #include <infer/token.h>
 #include "common/chat.h"
+#include "common/stored.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -118,8 +119,12 @@ static void put_template(struct buf *out, const infer_file *f)
 	infer_error err;
 	struct chat c = { 0 };
 
+	const char *stored = stored_template(infer_file_path(f));
+
 	buf_puts(out, "template  ");
-	if (chat_take(&c, &none, f, &err)) {
+	if (stored && !*stored && !infer_file_meta(f, "tokenizer.chat_template")) {
+		buf_puts(out, " a Go template of no known family");
+	} else if (chat_take(&c, &none, f, &err)) {
 		buf_printf(out, " damaged: %.50s", err.message);
 	} else if (!c.template) {
 		buf_puts(out, " none");

@@ -67,6 +67,8 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 	grep -q 'Go template is that of ChatML' err
 	grep -q "template: that of Ollama's family" err
 	fails 3 'Go template of Ollama is of no known family: give one in Jinja with --template FILE' infer-run -m ollama:hf.co/Org/Repo-GGUF:Q8_0 --no-stdin the
+	infer-inspect ollama:hf.co/Org/Repo-GGUF:Q8_0 | grep -q '^template   a Go template of no known family'
+	infer-inspect ollama:me/mine:q8 | grep -q '^template   system'
 	printf '{{ messages[0].content }}' >t.jinja
 	[ "$(infer-run -q -m ollama:hf.co/Org/Repo-GGUF:Q8_0 --no-stdin --template t.jinja --render the)" = the ]
 }
