@@ -73,6 +73,19 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 	[ "$(infer-run -q -m ollama:hf.co/Org/Repo-GGUF:Q8_0 --no-stdin --template t.jinja --render the)" = the ]
 }
 
+@test "ollama: infer-serve, infer-quant and infer-bench take such models" {
+	local body='{"messages":[{"role":"user","content":"of and"}],"temperature":0,"max_tokens":6}'
+
+	serve -m ollama:me/mine:q8
+	own ask POST /v1/chat/completions "$body" | json choices.0.message.content >got
+	infer-run -q -m chat.gguf --no-stdin --temp 0 -n 6 "of and" | cmp got -
+	own ask GET /props '' | json chat_template | grep -q im_start
+	infer-quant -q --type Q8_0 ollama:me/mine:q8 out.gguf
+	infer-quant -q --type Q8_0 plain.gguf want.gguf
+	cmp want.gguf out.gguf
+	infer-bench run -q -m ollama:small -p 4 -n 4 --repeat 1 | grep -q prefill
+}
+
 @test "ollama: the templates of families write what the public templates of their models write" {
 	need_shared data/chat-templates
 	local messages='{"role":"user","content":"U"},{"role":"assistant","content":"A"},{"role":"user","content":"V"}]'
