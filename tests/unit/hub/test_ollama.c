@@ -3,8 +3,11 @@
 #include "hub/store.h"
 #include <infer/chat.h>
 
+#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HEX "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define LAYER(type, digest, size) \
@@ -242,6 +245,99 @@ static void test_unknown_templates(void **state)
 		assert_null(ollama_template(go[i], strlen(go[i]), &family));
 }
 
+/* ---- stores on disk ---- */
+
+static char home[64];
+
+static void make_file(const char *path, const char *text)
+{
+	char at[512];
+	FILE *f;
+
+	snprintf(at, sizeof at, "%s/%s", home, path);
+	for (char *s = at + strlen(home) + 1; *s; s++)
+		if (*s == '/') {
+			*s = 0;
+			mkdir(at, 0700);
+			*s = '/';
+		}
+	f = fopen(at, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static int make_stores(void **state)
+{
+	(void)state;
+	snprintf(home, sizeof home, "/tmp/test_ollama_XXXXXX");
+	assert_non_null(mkdtemp(home));
+	make_file(".ollama/models/manifests/registry.ollama.ai/library/m/latest",
+	          MANIFEST(MODEL "," LAYER("template", "sha256:" HEX, "12") "," LAYER("params", "",
+	                                                                              "1")));
+	make_file(".ollama/models/blobs/sha256-" HEX, "<|im_start|><|im_end|>");
+	make_file(".lmstudio/models/org/repo/a-Q8_0.gguf", "GGUF");
+	make_file(".lmstudio/settings.json", "{\"downloadsFolder\": \"/nowhere\"}");
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+	(void)st;
+	(void)kind;
+	(void)at;
+	return remove(path);
+}
+
+static int remove_stores(void **state)
+{
+	(void)state;
+	return nftw(home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void hear(void *user, const char *sentence)
+{
+	(void)sentence;
+	++*(int *)user;
+}
+
+static int case_get(void)
+{
+	int heard = 0, rc = INFER_OK;
+	char *path = NULL, *chat = NULL, want[300];
+	const struct infer_hub_opts o = {
+		.home = home, .say = hear, .note = hear, .user = &heard, .chat = &chat
+	};
+
+	rc = hub_ollama_get(&path, "ollama:m", &o, NULL);
+	if (rc == INFER_ENOMEM)
+		goto out;
+	assert_int_equal(rc, INFER_EFORMAT); /* 22 bytes, and the manifest says 12 */
+	assert_null(path);
+	snprintf(want, sizeof want, "%s/.ollama/models/blobs/sha256-" HEX, home);
+	assert_int_equal(truncate(want, 12), 0);
+	nth_ok(hub_ollama_get(&path, "ollama:m", &o, NULL));
+	assert_string_equal(path, want);
+	assert_string_equal(chat, ""); /* what is left of the template is of no family */
+	assert_int_equal(heard, 1);
+	make_file(".ollama/models/blobs/sha256-" HEX, "<|im_start|><|im_end|>");
+	mem_free(path);
+	path = NULL;
+	nth_fails(hub_ollama_get(&path, "ollama:other", &o, NULL), INFER_EIO);
+	nth_ok(hub_lmstudio_get(&path, "lmstudio:org/repo", &o, NULL));
+	snprintf(want, sizeof want, "%s/.lmstudio/models/org/repo/a-Q8_0.gguf", home);
+	assert_string_equal(path, want);
+	mem_free(path);
+	path = NULL;
+	nth_fails(hub_lmstudio_get(&path, "lmstudio:org/other", &o, NULL), INFER_EIO);
+	rc = INFER_OK;
+out:
+	make_file(".ollama/models/blobs/sha256-" HEX, "<|im_start|><|im_end|>");
+	mem_free(path);
+	mem_free(chat);
+	return rc;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,7 +346,8 @@ int main(void)
 		nth_case(case_refused),
 		nth_case(case_templates),
 		cmocka_unit_test(test_unknown_templates),
+		nth_case(case_get),
 	};
 
-	return nth_group(tests);
+	return cmocka_run_group_tests(tests, make_stores, remove_stores);
 }
