@@ -218,6 +218,21 @@ static void test_token(void **state)
 	assert_int_equal(get(api, NULL, &why, &err), INFER_ENET);
 	assert_int_equal(mock_count(" cdn ", ""), 1);
 	unsetenv("http_proxy");
+	/* a proxy is asked for a tunnel, without the token */
+	setenv("https_proxy", cdn, 1);
+	mock_modes("");
+	struct infer_hub_opts o = { .endpoint = "https://127.0.0.1:1", .token = "secret" };
+	struct hub_net *n;
+	struct buf body;
+
+	buf_init(&body, MEM_HUB);
+	assert_int_equal(hub_net_open(&n, &o, &err), 0);
+	hub_net_limits(n)->backoff_ns = 1;
+	assert_int_equal(hub_net_get(n, api, 1 << 20, &body, &err), INFER_ENET);
+	hub_net_close(n);
+	assert_true(mock_count("CONNECT cdn", "") > 0);
+	assert_int_equal(mock_count("", "secret"), 0);
+	unsetenv("https_proxy");
 }
 
 static void test_redirects(void **state)
