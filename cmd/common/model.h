@@ -15,7 +15,7 @@
 /* clang-format off */
 #define MODEL_ROW(T, m) \
 	{ OPT_STR, 'm', "model", "MODEL", \
-	  "file, directory, hf:ORG/REPO or \"demo\" (INFER_MODEL)", offsetof(T, m), \
+	  "file, directory, hf:ORG/REPO, demo (INFER_MODEL)", offsetof(T, m), \
 	  .marks = OPT_COMMON, .values = "@model" }
 /* clang-format on */
 

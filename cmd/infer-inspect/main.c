@@ -25,16 +25,12 @@ static const struct help_line lines[] = {
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
-	{ "infer-inspect m.gguf", "whether it runs here" },
 	{ "infer-inspect tensors m.gguf --json", "records, for jq" },
 	{ NULL, NULL },
 };
 static const struct program program = {
 	.name = "infer-inspect",
-	.usage = "infer-inspect [show|tensors|verify] [OPTION]... [FILE]...\n"
-		 "       infer-inspect tokens|template [-m MODEL] [OPTION]... [TEXT]...\n"
-		 "       infer-inspect diff FILE FILE, grammar FILE|JSON, plan -m MODEL, hw\n"
-		 "       infer-inspect pull|rm hf:ORG/REPO[@REV][:FILE-OR-QUANT]..., list",
+	.usage = "infer-inspect [SUBJECT] [OPTION]... [FILE|TEXT|hf:ORG/REPO]...",
 	.brief = "Look into model files, or at this machine.",
 	.subjects = lines,
 	.examples = examples,

@@ -36,7 +36,7 @@
 #define AT(field) offsetof(struct inspect_opts, field)
 static const struct opt inspect_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and output" },
-	{ OPT_STR, 'm', "model", "MODEL", "file, directory, hf:ORG/REPO or \"demo\" (INFER_MODEL)",
+	{ OPT_STR, 'm', "model", "MODEL", "file, directory, hf:ORG/REPO, demo (INFER_MODEL)",
 	  AT(model),
 	  .marks = OPT_COMMON | OPT_RECORDED, /* so that it can be told from INFER_MODEL */
 	  .values = "@model" },
