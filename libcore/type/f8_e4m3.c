@@ -1,8 +1,8 @@
 /* F8_E4M3: 64 elements in FP8 (OCP, the finite variant), one scale in f32.
- *   0  f32 d, |d| < 2^119
+ *   0  f32 d, |d| < 2^113
  *   4  u8 q[64]: sign, 4 bits of exponent with bias 7, 3 bits of mantissa
  * value = d e4m3(q).  The codes 0x7f and 0xff stand for NaN: the decoder gives what the formula gives, and a search for weights that
- * are not finite finds them, like a d under which 448 may be infinite. */
+ * are not finite finds them, like a d of 2^113 and more. */
 #include "type/block.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -21,7 +21,7 @@ static size_t bad(const void *src, size_t blocks)
 	const struct f8_e4m3 *b = src;
 
 	for (size_t i = 0; i < blocks; i++) {
-		if ((num_u32(b[i].d) & 0x7fffffff) >= (119 + 127) << 23)
+		if ((num_u32(b[i].d) & 0x7fffffff) >= (113 + 127) << 23)
 			return sizeof *b * i;
 		for (int j = 0; j < 64; j++)
 			if ((b[i].q[j] & 0x7f) == 0x7f)

@@ -4,6 +4,7 @@
 #include <infer/kvtype.h>
 #include "base/num.h"
 #include "base/sha256.h"
+#include "type/block.h"
 #include "type/grids.h"
 #include "type/type.h"
 
@@ -125,7 +126,6 @@ static size_t exponent(int type)
 	case INFER_Q8_K:
 	case INFER_Q4_F:
 	case INFER_Q8_F:
-	case INFER_F8_E4M3:
 	case INFER_NF4:
 	case INFER_NVFP4_F:
 		return 3;
@@ -150,7 +150,10 @@ static void fill(int type, uint8_t *to, size_t blocks)
 		return;
 	while ((at = type_find_bad(type, to, blocks * (size_t)infer_type_info(type)->block)) !=
 	       SIZE_MAX) {
-		to[at + exponent(type)] &= 0xbf;
+		if (type == INFER_F8_E4M3) /* its codes are floats too */
+			to[at + (at % sizeof(struct f8_e4m3) ? 0 : 3)] &= 0xbf;
+		else
+			to[at + exponent(type)] &= 0xbf;
 	}
 }
 
@@ -269,6 +272,31 @@ static void test_wide_bad(void)
 		}
 }
 
+/* Each code of F8_E4M3 that stands for NaN, and its scale; the scale of NF4. */
+static void test_coded_bad(void)
+{
+	uint8_t b[2 * 68] = { 0 }, q[2 * 36] = { 0 };
+
+	for (size_t at = 68 + 4; at < sizeof b; at++) {
+		b[at] = 0x7e;
+		assert_true(type_find_bad(INFER_F8_E4M3, b, 128) == SIZE_MAX);
+		b[at] = 0x7f;
+		assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), at);
+		b[at] = 0xff;
+		assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), at);
+		b[at] = 0xfe;
+	}
+	b[68 + 3] = 0xf7, b[68 + 2] = 0xff;
+	assert_true(type_find_bad(INFER_F8_E4M3, b, 128) == SIZE_MAX);
+	b[68 + 3] = 0x78, b[68 + 2] = 0;
+	assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), 68);
+	memset(q, 0xff, 36), memset(q, 0, 4);
+	q[36 + 3] = 0x7f, q[36 + 2] = 0x7f;
+	assert_true(type_find_bad(INFER_NF4, q, 128) == SIZE_MAX);
+	q[36 + 2] = 0x80;
+	assert_int_equal(type_find_bad(INFER_NF4, q, 128), 36);
+}
+
 /* A bad float in any field of any block is found, at its byte; and only there. */
 static void test_find_bad(void **state)
 {
@@ -299,6 +327,7 @@ static void test_find_bad(void **state)
 	uint8_t k[2 * 292] = { [292 + 2] = 0x80, [292 + 3] = 0xff };
 	assert_int_equal(type_find_bad(INFER_Q8_K, k, 512), 292);
 	test_wide_bad();
+	test_coded_bad();
 	uint8_t m[2 * 56] = { [56 + 53] = 0xc0, [56 + 55] = 0x70 };
 	assert_int_equal(type_find_bad(INFER_IQ1_M, m, 512), 56 + 48);
 	uint8_t x[34] = { [17] = 255 };
