@@ -1,5 +1,6 @@
 /* hf/place.c - add the tensors of a checkpoint to the file: pointers into the mapping if possible, else
  * copies. */
+#include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -25,6 +26,31 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 		return INFER_OK;
 	return hf_bad_tensor(k->d, one, INFER_EFORMAT, err, "there is none like it of number %lld",
 	                     (long long)missing);
+}
+
+/* Give all experts one type: their own, or the general one that holds the rows of all. */
+static int settle_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	const struct hf_packed *first = hf_packed_of(h->from[0]);
+	int type = first->type, general = first->general, differ = 0;
+
+	for (int64_t i = 0; i < h->n_from; i++) {
+		const struct hf_packed *p = hf_packed_of(h->from[i]);
+		differ |= p->type != type;
+		general = p->general ? general : p->type;
+	}
+	type = differ ? general : type;
+	for (int64_t i = 0; i < h->n_from && differ; i++) {
+		struct hf_packed *p = (struct hf_packed *)hf_packed_of(h->from[i]);
+		if (p->type != type && p->general != type)
+			return hf_bad_tensor(k->d, h->from[i], INFER_EUNSUP, err,
+			                     "its values need %s, those of other experts %s",
+			                     infer_type_info(p->type)->name,
+			                     infer_type_info(type)->name);
+		p->type = type;
+	}
+	h->type = type;
+	return INFER_OK;
 }
 
 /* Fail if a tensor that a layer needs is missing. */
@@ -58,7 +84,7 @@ static int check_all(const struct hf_making *k, infer_error *err)
 
 static size_t bytes_of(const struct hf_rows *h)
 {
-	return (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+	return (size_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
 }
 
 /* Allocate the memory of n copies, each aligned to a cache line, in huge pages if the system has them. */
@@ -156,6 +182,8 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 		return hf_no_memory(k, err);
 	for (int64_t i = 0; i < k->n; i++) {
 		TRY(check_experts(k, k->at[i], err));
+		if (k->at[i]->packed && k->at[i]->n_from > 1)
+			TRY(settle_types(k, k->at[i], err));
 		TRY(set_apart(k, k->at[i], err));
 	}
 	TRY(check_all(k, err));
@@ -167,6 +195,6 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	for (int64_t i = 0; i < k->n; i++)
 		TRY(add_to_file(k, k->at[i], err));
 	k->d->f->parts = k->parts;
-	hf_rows_make(copies, n);
+	TRY(hf_rows_make(copies, n, k->d->f->watch, err));
 	return hf_note_tensors(k, err);
 }
