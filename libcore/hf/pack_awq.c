@@ -232,46 +232,55 @@ static uint32_t word_at(const struct safetensors_tensor *t, int64_t i)
 	return num_u32(t->data + (size_t)i * 4);
 }
 
-/* Exchange the bits `mask` of the upper word with those `by` higher of the lower one. */
-static void swap_bits(uint32_t *low, uint32_t *high, int by, uint32_t mask)
-{
-	uint32_t t = (*low >> by ^ *high) & mask;
+/* 8 rows of words of 8 codes each, of 4 runs of 8 inputs and 2 times 8 outputs. */
+enum { LANES = 8 };
 
-	*high ^= t;
-	*low ^= t << by;
+/* Exchange the bits `mask` of the words of one row with those `by` higher of the other. */
+static inline void swap_bits(uint32_t low[LANES], uint32_t high[LANES], int by, uint32_t mask)
+{
+	for (int i = 0; i < LANES; i++) {
+		uint32_t t = (low[i] >> by ^ high[i]) & mask;
+
+		high[i] ^= t;
+		low[i] ^= t << by;
+	}
 }
 
-/* Transpose 8 words of 8 codes: code j of word i becomes code i of word j. */
-static void transpose_codes(uint32_t x[8])
+/* Transpose the codes of each lane: code j of row i becomes code i of row j. */
+static void transpose_codes(uint32_t x[8][LANES])
 {
 	for (int i = 0; i < 4; i++)
-		swap_bits(&x[i], &x[i + 4], 16, 0x0000ffff);
+		swap_bits(x[i], x[i + 4], 16, 0x0000ffff);
 	for (int i = 0; i < 8; i += 4)
 		for (int j = i; j < i + 2; j++)
-			swap_bits(&x[j], &x[j + 2], 8, 0x00ff00ff);
+			swap_bits(x[j], x[j + 2], 8, 0x00ff00ff);
 	for (int i = 0; i < 8; i += 2)
-		swap_bits(&x[i], &x[i + 1], 4, 0x0f0f0f0f);
+		swap_bits(x[i], x[i + 1], 4, 0x0f0f0f0f);
 }
 
 static void read_gemm(const struct hf_packed *p, int64_t run, int64_t out, int n,
                       uint32_t words[PACK_INT_WORDS][PACK_INT_COLS])
 {
 	const struct safetensors_tensor *t = p->part[QWEIGHT];
-	int64_t width = t->shape[1];
+	int skip = (int)(out % 8); /* outputs of the first word that are not wanted */
 
-	for (int64_t word = out / 8; word * 8 < out + n; word++)
-		for (int i = 0; i < PACK_INT_RUN / 8; i++) {
-			uint32_t x[8];
+	for (int64_t word = out / 8; word * 8 < out + n; word += 2) {
+		uint32_t x[8][LANES] = { 0 };
+		size_t bytes = word + 1 < t->shape[1] ? 8 : 4;
 
-			for (int r = 0; r < 8; r++)
-				x[r] = word_at(t, (run * PACK_INT_RUN + 8 * i + r) * width + word);
-			transpose_codes(x);
-			for (int j = 0; j < 8; j++) {
-				int64_t c = word * 8 + j - out;
-				if (c >= 0 && c < n)
-					words[i][c] = x[nibble[j]];
-			}
+		for (int i = 0; i < PACK_INT_RUN; i++)
+			memcpy(&x[i % 8][i / 8 * 2],
+			       t->data +
+			               (size_t)((run * PACK_INT_RUN + i) * t->shape[1] + word) * 4,
+			       bytes);
+		transpose_codes(x);
+		for (int j = 0; j < 16; j++) {
+			int c = (int)(word - out / 8) * 8 + j - skip;
+
+			for (int i = 0; i < 4 && c >= 0 && c < n; i++)
+				words[i][c] = x[nibble[j % 8]][2 * i + j / 8];
 		}
+	}
 }
 
 static void read_gemv(const struct hf_packed *p, int64_t run, int64_t out, int n,

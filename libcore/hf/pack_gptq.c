@@ -262,8 +262,8 @@ static void read_run(const struct hf_packed *p, int64_t run, int64_t out, int n,
 	int count = g->base.bits;
 
 	for (int i = 0; i < count; i++)
-		memcpy(words[i], t->data + (size_t)((run * count + i) * p->rows + out) * 4,
-		       (size_t)n * 4);
+		pack_int_load(words[i], t->data + (size_t)((run * count + i) * p->rows + out) * 4,
+		              n);
 	for (int c = 0; count == 2 && c < n; c++) {
 		uint64_t a = widen(words[0][c]), b = widen(words[1][c]);
 
@@ -286,11 +286,11 @@ static void gather_run(const struct hf_packed *p, int64_t run, int64_t out, int 
 	for (int i = 0; i < PACK_INT_RUN; i++) {
 		int64_t in = g->order[run * PACK_INT_RUN + i];
 		int from = (int)(in % each) * bits, to = i * wide % 32;
-		uint32_t *row = words[i * wide / 32], w[PACK_INT_COLS];
+		uint32_t *row = words[i * wide / 32], w[PACK_INT_COLS] = { 0 };
 
-		memcpy(w, p->part[QWEIGHT]->data + (size_t)(in / each * p->rows + out) * 4,
-		       (size_t)n * 4);
-		for (int c = 0; c < n; c++)
+		pack_int_load(w, p->part[QWEIGHT]->data + (size_t)(in / each * p->rows + out) * 4,
+		              n);
+		for (int c = 0; c < PACK_INT_COLS; c++)
 			row[c] |= (w[c] >> from & mask) << to;
 	}
 }

@@ -7,6 +7,7 @@
  * value = scale (q - half) + scale (half - zero), which is exact because scales have few bits. */
 #ifndef HF_PACK_INT_H
 #define HF_PACK_INT_H
+#include <string.h>
 #include "hf/packed.h"
 
 enum {
@@ -29,6 +30,15 @@ struct pack_int {
 	/* The zero point of an output in a group, as it is stored. */
 	int (*zero)(const struct hf_packed *p, int64_t group, int64_t out);
 };
+
+/* Copy the words of n outputs, the others of a tile stay as they are. */
+static inline void pack_int_load(uint32_t to[PACK_INT_COLS], const unsigned char *from, int n)
+{
+	if (n == PACK_INT_COLS)
+		memcpy(to, from, PACK_INT_COLS * sizeof *to);
+	else
+		memcpy(to, from, (size_t)n * sizeof *to);
+}
 
 /* Set p->type, p->general and what infer-inspect shows, and check every scale.  p->rows, p->cols and p->own, a struct
  * pack_int, are set.  symmetric: the config says that zero points are 2^(bits - 1).
