@@ -73,6 +73,13 @@ int hf_quant_find(struct hf_dir *d, infer_error *err);
 /* Replace the stored tensors of quantised weights in d->raw.  After hf_shards.  Without quantisation it does
  * nothing. */
 int hf_packed_gather(struct hf_dir *d, infer_error *err);
+/* packed_notes.c: the quantised weight whose method, bits, group size, zero points and type most weights of raw
+ * have; NULL: there is none. */
+const struct hf_packed *hf_packed_most(const struct safetensors *raw);
+/* packed_notes.c: append the keys general.source.quantization.* that describe it. */
+void hf_packed_keys(struct hf_dir *d);
+/* packed_notes.c: add notes (hf_note) about the weights that were repacked, in `seconds`. */
+int hf_packed_note(struct hf_dir *d, double seconds, infer_error *err);
 /* Fail for a member of the quantisation config: "DIR/config.json: quantization_config: " and fmt. */
 int hf_bad_quant(const struct hf_dir *d, int code, infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), cold));

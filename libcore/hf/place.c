@@ -3,6 +3,7 @@
 #include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
+#include "base/clock.h"
 #include "base/num.h"
 #include "base/os.h"
 
@@ -116,6 +117,31 @@ static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, inf
 	return INFER_OK;
 }
 
+/* Add the order of the columns of a matrix, "blk.0.attn_q.order", if act-order has changed it. */
+static int add_order(struct hf_making *k, const struct hf_rows *h, infer_error *err)
+{
+	static const char weight[] = "weight", order[] = "order";
+	const struct hf_packed *p = hf_packed_of(h->from[0]);
+	size_t n = h->name.len - (sizeof weight - 1);
+
+	if (!p || !p->order)
+		return INFER_OK;
+	char *name = arena_strndup(&k->d->arena, h->name.at, h->name.len);
+	if (!name)
+		return hf_no_memory(k, err);
+	memcpy(name + n, order, sizeof order);
+	struct infer_tensor t = { .name = { name, n + sizeof order - 1 },
+		                  .type = INFER_I32,
+		                  .n_dims = 1,
+		                  .ne = { p->cols, 1, 1, 1 },
+		                  .shard = p->part[0]->shard,
+		                  .offset = p->part[0]->offset,
+		                  .bytes = (uint64_t)p->cols * sizeof *p->order,
+		                  .data = p->order };
+	k->d->private_bytes += t.bytes;
+	return file_tensor_add(k->d->f, &t) ? hf_no_memory(k, err) : INFER_OK;
+}
+
 static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const struct safetensors_tensor *s = h->from[0];
@@ -130,7 +156,7 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	k->parts[k->d->f->n_tensors] = h->apart;
 	if (file_tensor_add(k->d->f, &t))
 		return hf_no_memory(k, err);
-	return INFER_OK;
+	return add_order(k, h, err);
 }
 
 /* Add the tensors made from config.json: the first ones, as in files of the public converter. */
@@ -177,7 +203,7 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
 	int64_t n = 0;
 
-	k->parts = arena_alloc(&k->d->arena, (size_t)(k->n + k->d->n_made), sizeof *k->parts);
+	k->parts = arena_alloc(&k->d->arena, (size_t)(2 * k->n + k->d->n_made), sizeof *k->parts);
 	if (!copies || !k->parts)
 		return hf_no_memory(k, err);
 	for (int64_t i = 0; i < k->n; i++) {
@@ -195,6 +221,8 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	for (int64_t i = 0; i < k->n; i++)
 		TRY(add_to_file(k, k->at[i], err));
 	k->d->f->parts = k->parts;
+	int64_t began = clock_now_ns();
 	TRY(hf_rows_make(copies, n, k->d->f->watch, err));
+	TRY(hf_packed_note(k->d, (double)(clock_now_ns() - began) / 1e9, err));
 	return hf_note_tensors(k, err);
 }

@@ -341,7 +341,7 @@ static void make_piece(void *user, int64_t i, int worker)
 		copy_rows(&p);
 	drop_source(&p);
 	uint64_t done = atomic_fetch_add(&w->done, (uint64_t)p.n * row) + (uint64_t)p.n * row;
-	if (!worker)
+	if (!worker && done < w->bytes)
 		file_tell(w->watch, done, w->bytes);
 }
 
@@ -383,10 +383,14 @@ int hf_rows_make(struct hf_rows *const *h, int64_t n, const struct infer_watch *
 			return err_set(err, INFER_ENOMEM, "no memory to repack weights");
 		}
 	}
+	if (pieces)
+		file_tell(w.watch, 0, w.bytes);
 	for (int64_t i = 0; !pool && i < pieces; i++)
 		make_piece(&w, i, 0);
 	if (pool)
 		pool_run(pool, pieces, make_piece, &w);
+	if (pieces)
+		file_tell(w.watch, w.bytes, w.bytes);
 	pool_free(pool);
 	mem_free(w.scratch);
 	return INFER_OK;
