@@ -2,7 +2,7 @@
  * folders).  A panel holds NR = 8 weight rows.  Their products with one row of x are 8 sums, which
  * fill two registers.
  *
- *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
+ *   panel of 32    per group: d f32 [8] | m f32 [8] where there are minima | q
  *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are minima, M
  *                  in the order of the sums in kern_q8k | S i32 [8 or 16][WIDE][4] | q
  *   q              i8 [k / 16][128]: 16 weights of each row, in the order of chain16
@@ -47,7 +47,9 @@ INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	for (int b = 0; b < k / 32; b++, w += block_bytes(type), dst += panel32(type)) {
+	const int groups = q_groups(type);
+
+	for (int b = 0; b < k / 32; b++, dst += panel32(type)) {
 		float *d = (float *)(void *)dst, *mn = d + NR;
 		int8_t *q = (int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
 		int8x16_t u[2][NR];
@@ -55,15 +57,16 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 		for (int r = 0; r < NR; r++) {
 			const uint8_t *p = row_at(w, row_bytes, r, n);
 			int8x16_t both[2];
-			unpack32(type, both, p);
+			unpack32(type, both, p, b % groups);
 			u[0][r] = both[0];
 			u[1][r] = both[1];
-			d[r] = type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
+			d[r] = scale_at(type, p);
 			if (q_minima(type))
-				mn[r] = num_f16(num_u16(p + 2));
+				mn[r] = minimum_at(type, p);
 		}
 		transpose16(q, u[0]);
 		transpose16(q + CHUNK, u[1]);
+		w += (b + 1) % groups == 0 ? block_bytes(type) : 0;
 	}
 }
 
@@ -272,6 +275,7 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	}
 #define ROW(TYPE, name) PACK_OF(32, TYPE, name) TILE_OF(tile32, TYPE, name, TILE_T)
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
 #undef ROW
 #define ROW(TYPE, name) PACK_OF(256, TYPE, name) TILE_OF(tile256, TYPE, name, TILE_T)
 KERN_ROWS_256(ROW)

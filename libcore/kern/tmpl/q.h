@@ -13,6 +13,7 @@
 INLINE int q_zero(enum infer_type t)
 {
 	return t == INFER_Q4_0   ? 8
+	       : t == INFER_Q4_F ? 8
 	       : t == INFER_Q5_0 ? 16
 	       : t == INFER_Q6_K ? 32
 	       : t == INFER_Q3_K ? 4
@@ -20,15 +21,20 @@ INLINE int q_zero(enum infer_type t)
 }
 INLINE int q_signed(enum infer_type t)
 {
-	return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS;
+	return t == INFER_Q8_0 || t == INFER_Q8_F || t == INFER_IQ4_NL || t == INFER_MXFP4 ||
+	       t == INFER_IQ4_XS;
 }
 /* signed, and -128 may occur */
-INLINE int q_full_range(enum infer_type t) { return t == INFER_Q8_0; }
+INLINE int q_full_range(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_Q8_F; }
 INLINE int q_minima(enum infer_type t)
 {
 	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K ||
-	       t == INFER_Q2_K;
+	       t == INFER_Q2_K || t == INFER_Q4_F || t == INFER_Q8_F;
 }
+/* whether scales are f32; such blocks have 64 weights */
+INLINE int q_wide(enum infer_type t) { return t == INFER_Q4_F || t == INFER_Q8_F; }
+/* groups of 32 weights in a block of 32 or 64 */
+INLINE int q_groups(enum infer_type t) { return q_wide(t) ? 2 : 1; }
 
 /* the offset of d in a block of 256 */
 INLINE int q_scale_at(enum infer_type t)

@@ -1,14 +1,15 @@
-/* kern/x86/mm_q32.h - products of weights in blocks of 32, over the words of int.h (x86).
+/* kern/x86/mm_q32.h - products of weights in blocks of 32, and of 64 with two groups of 32, over the words of
+ * int.h (x86).
  *
  *   rows   8 rows in place: unpack a block of each, dot with x, a transposing tree of adds makes 8
  *          sums, one fma.  Types of four bits: the packed bytes of 8 rows are transposed first, which
  *          costs less than adding up unpacked ones, and 4 neighbours of x are multiplied with 8 rows
  *          at once
- *   panel  NR = H registers of LANES rows; per block: d f32 [NR] | m f32 [NR] where there are
+ *   panel  NR = H registers of LANES rows; per group: d f32 [NR] | m f32 [NR] where there are
  *          minima | q u8 [8][NR][4] (4 neighbours of each row)
  *   tile   NR rows x T rows of x: 4 bytes of x broadcast; the accumulators start from -z sum(x), z
  *          being the zero point
- *   y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .), is
+ *   y = fma(d dx, sum q x, y), groups ascending; with m a second chain, fma(m dx, sum x, .), is
  *   added at the end
  *   bytes per flop and limits: ref/mm_q32.c
  *   A folder that includes this file defines ROWS_TYPES(X), the list of the types whose row loops it
@@ -28,7 +29,7 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
  * lookup table only where -128 ... 127 can be shifted to unsigned bytes. */
 INLINE int q_transposes(enum infer_type t)
 {
-	return t == INFER_Q4_0 || t == INFER_Q4_1 ||
+	return t == INFER_Q4_0 || t == INFER_Q4_1 || t == INFER_Q4_F ||
 	       (FLIP != 0 && (t == INFER_IQ4_NL || t == INFER_MXFP4));
 }
 INLINE __m256i nibble_value(enum infer_type t, __m256i n)
@@ -42,15 +43,21 @@ INLINE __m256i nibble_value(enum infer_type t, __m256i n)
 	       : t == INFER_MXFP4 ? _mm256_shuffle_epi8(dup128(fp4), n)
 	                          : n;
 }
-INLINE void nibbles8(enum infer_type t, __m256i q[8], const uint8_t *w, size_t stride)
+/* the packed bytes of a block of 8 rows, dword i of all of them in v[i] */
+INLINE void words8(enum infer_type t, __m256i v[8], const uint8_t *w, size_t stride)
 {
-	__m256i v[4];
-
-	transpose16_at(v, w + block_bytes(t) - 16, stride);
+	transpose16_at(v, w + block_bytes(t) - 16 * q_groups(t), stride);
+	if (q_groups(t) == 2)
+		transpose16_at(v + 4, w + block_bytes(t) - 16, stride);
+}
+/* the weights of group g, 4 neighbours of each row in q[i] */
+INLINE void nibbles8(enum infer_type t, __m256i q[8], const __m256i v[8], int g)
+{
 	UNROLL
-	for (int i = 0; i < 4; i++) {
-		q[i] = nibble_value(t, low4(v[i]));
-		q[i + 4] = nibble_value(t, shr4(v[i]));
+	for (int i = 0; i < 8; i++) {
+		const int high = q_groups(t) == 2 ? g : i / 4;
+		const __m256i x = v[q_groups(t) == 2 ? i : i % 4];
+		q[i] = nibble_value(t, high ? shr4(x) : low4(x));
 	}
 }
 INLINE __m256i transposed_dots(enum infer_type t, const __m256i q[8], const struct kern_q8 *x)
@@ -83,10 +90,16 @@ INLINE __m256i dots8(enum infer_type type, const __m256i q[8], const struct kern
 	                    : is;
 }
 
+INLINE __m256 add_minimum(__m256 min, __m256 m, __m256 dx, int32_t neg_sum)
+{
+	return _mm256_fnmadd_ps(_mm256_mul_ps(m, dx),
+	                        _mm256_cvtepi32_ps(_mm256_set1_epi32(neg_sum)), min);
+}
+
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                    const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = block_bytes(type);
+	const int bytes = block_bytes(type), groups = q_groups(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
 	const uint8_t *w = s->w;
 	__m256 sum[4], min[4];
@@ -94,30 +107,32 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 	UNROLL
 	for (int t = 0; t < tn; t++)
 		sum[t] = min[t] = _mm256_setzero_ps();
-	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
-		__m256i q[8];
-		__m256 d = scales32(type, w, s->stride), mn = sum[0];
+	for (int b = 0; b < k / 32 / groups; b++, w += bytes) {
+		__m256i q[8], v[8];
+		__m256 d, mn;
+		headers32(type, &d, &mn, w, s->stride);
 		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
-		if (q_minima(type))
-			mn = f16x8(w + 2, s->stride);
-		if (q_transposes(type)) {
-			nibbles8(type, q, w, s->stride);
-		} else {
-			UNROLL
-			for (int r = 0; r < 8; r++)
-				q[r] = unpack32(type, w + (size_t)r * s->stride);
-		}
+		if (q_transposes(type))
+			words8(type, v, w, s->stride);
 		UNROLL
-		for (int t = 0; t < tn; t++) {
-			const struct kern_q8 *xt = row_of(xb, x->q_row, t);
-			__m256i is = dots8(type, q, xt);
-			__m256 dx = _mm256_set1_ps(xt->d);
-			sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), _mm256_cvtepi32_ps(is),
-			                         sum[t]);
-			if (q_minima(type))
-				min[t] = _mm256_fnmadd_ps(
-					_mm256_mul_ps(mn, dx),
-					_mm256_cvtepi32_ps(_mm256_set1_epi32(xt->neg_sum)), min[t]);
+		for (int g = 0; g < groups; g++, xb++) {
+			if (q_transposes(type)) {
+				nibbles8(type, q, v, g);
+			} else {
+				UNROLL
+				for (int r = 0; r < 8; r++)
+					q[r] = unpack32(type, w + (size_t)r * s->stride, g);
+			}
+			UNROLL
+			for (int t = 0; t < tn; t++) {
+				const struct kern_q8 *xt = row_of(xb, x->q_row, t);
+				const __m256 dx = _mm256_set1_ps(xt->d);
+				sum[t] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx),
+				                         _mm256_cvtepi32_ps(dots8(type, q, xt)),
+				                         sum[t]);
+				if (q_minima(type))
+					min[t] = add_minimum(min[t], mn, dx, xt->neg_sum);
+			}
 		}
 	}
 	UNROLL
@@ -134,21 +149,22 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 {
 	const __m256i flip = _mm256_set1_epi8((char)(q_signed(type) ? FLIP : 0));
 	const struct rows8 e = rows8_clamped(w, row_bytes, n);
+	const int groups = q_groups(type), bytes = block_bytes(type);
 	uint8_t *q = dst + NR * 4 * (q_minima(type) ? 2 : 1);
 
-	for (size_t at = 0, end = (size_t)k / 32 * (size_t)block_bytes(type); at < end;
-	     at += (size_t)block_bytes(type), dst += panel32(type), q += panel32(type)) {
+	for (int b = 0; b < k / 32; b++, dst += panel32(type), q += panel32(type)) {
+		const size_t at = (size_t)(b / groups) * (size_t)bytes;
 		__m256i v[8];
 		UNROLL
 		for (int r = 0; r < 8; r++)
-			v[r] = _mm256_xor_si256(unpack32(type, e.p[r] + at), flip);
+			v[r] = _mm256_xor_si256(unpack32(type, e.p[r] + at, b % groups), flip);
 		transpose8(v);
 		UNROLL
 		for (int i = 0; i < 8; i++)
 			_mm256_storeu_si256((__m256i *)(void *)(q + i * NR * 4), v[i]);
 		_mm256_storeu_ps((float *)(void *)dst, scales_of(type, &e, at));
 		if (q_minima(type))
-			_mm256_storeu_ps((float *)(void *)(dst + NR * 4), f16_of(&e, at + 2));
+			_mm256_storeu_ps((float *)(void *)(dst + NR * 4), minima_of(type, &e, at));
 	}
 }
 
@@ -159,8 +175,8 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 {
 	enum { SOME = 8 * 32 };
 
-	for (; k > 0;
-	     k -= SOME, w += SOME / 32 * block_bytes(type), dst += SOME / 32 * panel32(type))
+	for (; k > 0; k -= SOME, w += SOME / 32 / q_groups(type) * block_bytes(type),
+	              dst += SOME / 32 * panel32(type))
 		for (int h = 0; h < NR; h += 8) {
 			int from = h < n ? h : n - 1;
 			pack8(type, dst + h * 4, w + (size_t)from * row_bytes, row_bytes,
@@ -258,4 +274,5 @@ ROWS_TYPES(ROW)
 		return (size_t)(k / 32) * (size_t)panel32(INFER_##TYPE); \
 	}
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
 #undef ROW

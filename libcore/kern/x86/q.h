@@ -52,8 +52,8 @@ INLINE __m256i nl4(__m256i n)
 	return _mm256_shuffle_epi8(dup128(t), n);
 }
 
-/* the 32 weights of a block */
-INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
+/* the 32 weights of group g of a block; g is 0 in blocks of 32 */
+INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 {
 	const __m128i fp4x2 =
 		_mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
@@ -61,6 +61,10 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 	switch (t) {
 	case INFER_Q8_0:
 		return load32(p + 2);
+	case INFER_Q8_F:
+		return load32(p + 8 + 32 * g);
+	case INFER_Q4_F:
+		return low4(_mm256_srl_epi16(load32(p + 8), _mm_cvtsi32_si128(4 * g)));
 	case INFER_Q4_0:
 		return nibbles(p + 2);
 	case INFER_Q4_1:
@@ -148,15 +152,52 @@ INLINE __m256 f16x8(const uint8_t *p, size_t stride)
 
 	return f16_of(&e, 0);
 }
+/* the f32 at byte `at` of 8 rows */
+INLINE __m256 f32_of(const struct rows8 *e, size_t at)
+{
+	return _mm256_setr_ps(block_f32(e->p[0] + at), block_f32(e->p[1] + at),
+	                      block_f32(e->p[2] + at), block_f32(e->p[3] + at),
+	                      block_f32(e->p[4] + at), block_f32(e->p[5] + at),
+	                      block_f32(e->p[6] + at), block_f32(e->p[7] + at));
+}
 INLINE __m256 scales_of(enum infer_type t, const struct rows8 *e, size_t at)
 {
-	return t == INFER_MXFP4 ? e8m0_of(e, at) : f16_of(e, at);
+	return t == INFER_MXFP4 ? e8m0_of(e, at) : q_wide(t) ? f32_of(e, at) : f16_of(e, at);
 }
-INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
+INLINE __m256 minima_of(enum infer_type t, const struct rows8 *e, size_t at)
+{
+	return q_wide(t) ? f32_of(e, at + 4) : f16_of(e, at + 2);
+}
+/* the scale and the minimum of one block */
+INLINE float scale_at(enum infer_type t, const uint8_t *p)
+{
+	return t == INFER_MXFP4 ? e8m0_at(p) : q_wide(t) ? block_f32(p) : f16_at(p);
+}
+INLINE float minimum_at(enum infer_type t, const uint8_t *p)
+{
+	return q_wide(t) ? block_f32(p + 4) : f16_at(p + 2);
+}
+/* scales, and if there are any minima, of the blocks at p of 8 rows */
+INLINE void headers32(enum infer_type t, __m256 *d, __m256 *m, const uint8_t *p, size_t stride)
 {
 	const struct rows8 e = rows8_at(p, stride);
+	__m256 v[2];
 
-	return scales_of(t, &e, 0);
+	if (!q_wide(t)) {
+		*d = scales_of(t, &e, 0);
+		*m = q_minima(t) ? minima_of(t, &e, 0) : *d;
+		return;
+	}
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		__m128 lo = _mm_castsi128_ps(_mm_set_epi64x((long long)num_u64(e.p[2 * i + 1]),
+		                                            (long long)num_u64(e.p[2 * i]))),
+		       hi = _mm_castsi128_ps(_mm_set_epi64x((long long)num_u64(e.p[2 * i + 5]),
+		                                            (long long)num_u64(e.p[2 * i + 4])));
+		v[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(lo), hi, 1);
+	}
+	*d = _mm256_shuffle_ps(v[0], v[1], 0x88);
+	*m = _mm256_shuffle_ps(v[0], v[1], 0xdd);
 }
 
 /* the horizontal sums of 8 registers */
