@@ -335,6 +335,7 @@ static int read_all(struct hf_dir *d, infer_error *err)
 	TRY(set_meta(d, err));
 	TRY(hf_tensors(d, err));
 	file_trim(d->f);
+	file_find_aux(d->f);
 	d->f->private_bytes = d->private_bytes;
 	d->f->notes = d->notes;
 	d->f->n_notes = d->n_notes;
