@@ -146,7 +146,7 @@ static void test_truth(void **state)
 			near_truth(t, 256);
 			n++;
 		}
-	assert_int_equal(n, 25);
+	assert_int_equal(n, 30);
 }
 
 /* the rounding rule of kern.h, and what it does to numbers that are not finite */

@@ -37,6 +37,15 @@ INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 		u[1] = vld1q_s8((const int8_t *)at + 16);
 		return;
 	}
+	if (t == INFER_NVFP4_F) {
+		UNROLL
+		for (int i = 0; i < 2; i++) {
+			uint8x8_t v = vld1_u8(p + 8 + 16 * g + 8 * i);
+			uint8x16_t n = vcombine_u8(vand_u8(v, vdup_n_u8(15)), vshr_n_u8(v, 4));
+			u[i] = vqtbl1q_s8(vld1q_s8(fp4x2_of), n);
+		}
+		return;
+	}
 	if (t == INFER_Q4_F) {
 		const int8x16_t by = vdupq_n_s8((int8_t)(-4 * g));
 		UNROLL
@@ -92,16 +101,26 @@ INLINE float32x4_t minima32(enum infer_type t, const uint8_t *p, size_t stride)
 {
 	return q_wide(t) ? f32x4(p + 4, stride) : f16x4(p + 2, stride);
 }
-/* the scale and the minimum of one block */
-INLINE float scale_at(enum infer_type t, const uint8_t *p)
+/* NVFP4_F: d times half of the scale of 16 weights, the i-th of a block */
+INLINE float scale16_at(const uint8_t *p, int i)
 {
-	return q_wide(t)          ? block_f32(p)
-	       : t == INFER_MXFP4 ? num_e8m0(*p) * 0.5f
-	                          : num_f16(num_u16(p));
+	return block_f32(p) * block_half_e4m3(p[4 + i] & 127);
 }
-INLINE float minimum_at(enum infer_type t, const uint8_t *p)
+INLINE float32x4_t scales16(const uint8_t *p, size_t stride, int i)
 {
-	return q_wide(t) ? block_f32(p + 4) : num_f16(num_u16(p + 2));
+	const float d[4] = { scale16_at(p, i), scale16_at(p + stride, i),
+		             scale16_at(p + 2 * stride, i), scale16_at(p + 3 * stride, i) };
+
+	return vld1q_f32(d);
+}
+/* The floats of group g of one block: d, and m if there are minima; or the scales of both halves. */
+INLINE float field_at(enum infer_type t, const uint8_t *p, int g, int i)
+{
+	if (q_halves(t))
+		return scale16_at(p, 2 * g + i);
+	if (q_wide(t))
+		return block_f32(p + 4 * i);
+	return t == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p + 2 * i));
 }
 
 /* Each of these unpacks the weights 64 i ... 64 i + 63 of a block of 256. */

@@ -58,6 +58,33 @@ INLINE void rows32_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4
 	}
 }
 
+/* the same for blocks with a scale for each 16 */
+INLINE void rows16_by4(enum infer_type type, int tn, float32x4_t *sum, const uint8_t *p,
+                       size_t stride, int g, const struct kern_q8 *xb, size_t x_row)
+{
+	const float32x4_t d0 = scales16(p, stride, 2 * g), d1 = scales16(p, stride, 2 * g + 1);
+	int32x4_t a[4][4], b[4][4];
+
+	UNROLL
+	for (int r = 0; r < 4; r++) {
+		int8x16_t q[2];
+		unpack32(type, q, p + (size_t)r * stride, g);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8 *xt = row_of(xb, x_row, t);
+			a[t][r] = dot16(vdupq_n_s32(0), q[0], vld1q_s8(xt->q));
+			b[t][r] = dot16(vdupq_n_s32(0), q[1], vld1q_s8(xt->q + 16));
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++) {
+		const struct kern_q8 *xt = row_of(xb, x_row, t);
+		float32x4_t both = vmulq_f32(d0, vcvtq_f32_s32(sums4(a[t])));
+		both = vfmaq_f32(both, d1, vcvtq_f32_s32(sums4(b[t])));
+		sum[2 * t] = vfmaq_n_f32(sum[2 * t], both, xt->d);
+	}
+}
+
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                    const struct kern_act *x, int x_row, int k)
 {
@@ -74,10 +101,15 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 		UNROLL
 		for (int g = 0; g < groups; g++, xb++) {
 			UNROLL
-			for (int h = 0; h < 2; h++)
-				rows32_by4(type, tn, sum + h, min + h,
-				           w + (size_t)(4 * h) * s->stride, s->stride, g, xb,
-				           x->q_row);
+			for (int h = 0; h < 2; h++) {
+				const uint8_t *p = w + (size_t)(4 * h) * s->stride;
+				if (q_halves(type))
+					rows16_by4(type, tn, sum + h, p, s->stride, g, xb,
+					           x->q_row);
+				else
+					rows32_by4(type, tn, sum + h, min + h, p, s->stride, g, xb,
+					           x->q_row);
+			}
 		}
 	}
 	if (q_minima(type)) {
@@ -208,6 +240,7 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 #define ROW(TYPE, name) ROWS_OF(rows32, TYPE, name)
 KERN_ROWS_32(ROW)
 KERN_ROWS_64(ROW)
+KERN_ROWS_16(ROW)
 #undef ROW
 #define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
 KERN_ROWS_256(ROW)

@@ -43,6 +43,7 @@
 #define Q32(TYPE, name) \
 	MM(TYPE, name, quant_q8, Q8, \
 	   KERN_MM_SKINNY(name, transpose_q8, SKINNY_BAND) KERN_MM_DISPATCH(DISPATCH_##TYPE))
+#define Q16(TYPE, name) MM(TYPE, name, quant_q8, Q8, KERN_MM_DISPATCH(8, 0))
 #define K46(TYPE, name) \
 	MM(TYPE, name, quant_q8k, Q8K, \
 	   KERN_MM_SKINNY(name, transpose_q8k, SKINNY_BAND) KERN_MM_DISPATCH(DISPATCH_##TYPE))
@@ -57,7 +58,7 @@ const struct kern kern_avx512vnni = {
 	.attn = KERN_FN(attn),
 	.attn_merge = KERN_FN(attn_merge),
 	.peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_K46(K46) KERN_ROWS_K235(Q256)
-	                KERN_ROWS_GRID1(GRID1) KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3)
-	                        KERN_ROWS_TERNARY(TERN) },
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(Q16) KERN_ROWS_K46(K46)
+	                KERN_ROWS_K235(Q256) KERN_ROWS_GRID1(GRID1) KERN_ROWS_GRID2(GRID2)
+	                        KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
 };

@@ -17,5 +17,5 @@
 const struct kern kern_avxvnni = {
 	.name = "avxvnni",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVXVNNI,
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_256(Q256) },
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(Q32) KERN_ROWS_256(Q256) },
 };

@@ -24,7 +24,8 @@
 const struct kern kern_neon = {
 	.name = "neon",
 	.needs = CPU_NEON,
-	KERN_SLOTS(S).mm = { KERN_ROWS_F(F) KERN_ROWS_CODED(F) KERN_ROWS_32(Q32) KERN_ROWS_64(
-		Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256) },
+	KERN_SLOTS(S).mm = { KERN_ROWS_F(F) KERN_ROWS_CODED(F) KERN_ROWS_32(Q32) KERN_ROWS_64(Q32)
+	                             KERN_ROWS_16(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
+	                                     KERN_ROWS_TERNARY(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -42,6 +42,8 @@ enum { KERN_AHEAD = 256 };
 	X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
 /* blocks of 64: two groups of 32 that share a scale and a minimum, in f32 */
 #define KERN_ROWS_64(X) X(Q4_F, q4_f) X(Q8_F, q8_f)
+/* blocks of 64 with a scale for each 16 */
+#define KERN_ROWS_16(X) X(NVFP4_F, nvfp4_f)
 #define KERN_ROWS_256(X) \
 	KERN_ROWS_K46(X) \
 	KERN_ROWS_K235(X)
@@ -75,6 +77,7 @@ KERN_ROWS_CODED(ROW)
 KERN_ROWS_HALF(ROW)
 KERN_ROWS_32(ROW)
 KERN_ROWS_64(ROW)
+KERN_ROWS_16(ROW)
 KERN_ROWS_256(ROW)
 KERN_ROWS_GRID(ROW)
 KERN_ROWS_TERNARY(ROW)
