@@ -195,8 +195,13 @@ static int choose_affine(struct hf_dir *d, struct hf_packed *p, struct mlx *m, i
 		fits = shifts_exactly(m);
 	p->has_zeros = 1;
 	p->general = fits ? (four ? INFER_Q4_F : INFER_Q8_F) : INFER_Q4_1;
-	p->type = four && m->scales.f16 && m->biases.f16 ? INFER_Q4_1 : p->general;
-	if (fits || p->type == INFER_Q4_1)
+	if (four && m->scales.f16 && m->biases.f16)
+		p->type = INFER_Q4_1;
+	else if (fits)
+		p->type = p->general;
+	else
+		p->type = -1;
+	if (p->type >= 0)
 		return INFER_OK;
 	return hf_bad_tensor(d, p->part[P_SCALES], INFER_EUNSUP, err,
 	                     p->group % 64
