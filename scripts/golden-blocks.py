@@ -21,8 +21,11 @@ FIELDS = {  # type: elements, bytes, {offset of a float field: its kind}
     "IQ2_XXS": (256, 66, {0: "f2"}), "IQ2_XS": (256, 74, {0: "f2"}), "IQ2_S": (256, 82, {0: "f2"}), "IQ3_XXS": (256, 98, {0: "f2"}),
     "IQ3_S": (256, 110, {0: "f2"}), "IQ1_S": (256, 50, {0: "f2"}), "IQ1_M": (256, 56, {48: "iq1_m"}),
     "IQ4_NL": (32, 18, {0: "f2"}), "IQ4_XS": (256, 136, {0: "f2"}), "TQ1_0": (256, 54, {52: "f2"}), "TQ2_0": (256, 66, {64: "f2"}),
-    "MXFP4": (32, 17, {}), "NVFP4": (64, 36, {}), "Q1_0": (128, 18, {0: "f2"}), "Q2_0": (64, 18, {0: "f2"})}
-LAST = {"f2": (1, 0x7C, 0xFF), "f4": (3, 0x7F, 0x80), "bf": (1, 0x7F, 0x80), "f8": (7, 0x7F, 0xF0)}  # of the last two bytes: place, exponent bits of the last, of the one before
+    "MXFP4": (32, 17, {}), "NVFP4": (64, 36, {}), "Q1_0": (128, 18, {0: "f2"}), "Q2_0": (64, 18, {0: "f2"}),
+    "Q4_F": (64, 40, {0: "f4", 4: "f4"}), "Q8_F": (64, 72, {0: "f4", 4: "f4"}), "NVFP4_F": (64, 40, {0: "f4 < 2**113"}),
+    "F8_E4M3": (64, 68, {0: "f4 < 2**113"} | {4 + i: "e4m3" for i in range(64)}), "NF4": (64, 36, {0: "f4"})}
+LAST = {"f2": (1, 0x7C, 0xFF), "f4": (3, 0x7F, 0x80), "bf": (1, 0x7F, 0x80), "f8": (7, 0x7F, 0xF0), "f4 < 2**113": (3, 0x78, 0),
+        "e4m3": (0, 0x7F, 0)}  # of the last two bytes: place, exponent bits of the last, of the one before
 
 
 def splitmix(first, n):
@@ -62,6 +65,27 @@ def own(name, a):
         return d * (2 * np.unpackbits(a[:, 2:], axis=1, bitorder="little").astype(np.float32) - 1)
     if name == "Q2_0":
         return d * ((a[:, 2:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3).reshape(n, 64).astype(np.float32) - 1)
+    if name in ("Q4_F", "Q8_F"):
+        d, m = (np.ascontiguousarray(a[:, at:at + 4]).view("<f4") for at in (0, 4))
+        q = np.ascontiguousarray(a[:, 8:]).view(np.int8) if name == "Q8_F" else np.concatenate([a[:, 8:] & 15, a[:, 8:] >> 4], 1).astype(np.int8) - 8
+        return d * q.astype(np.float32) + m
+    if name == "F8_E4M3":
+        e, m = (a[:, 4:] >> 3 & 15).astype(np.int32), (a[:, 4:] & 7).astype(np.float32)
+        v = np.where(e > 0, np.ldexp(1 + m / 8, e - 7), np.ldexp(m / 8, -6)).astype(np.float32)
+        return np.ascontiguousarray(a[:, :4]).view("<f4") * np.where(a[:, 4:] >> 7, -v, v)
+    if name == "NF4":  # bitsandbytes, functional.py: get_4bit_type
+        table = np.array([-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
+                          -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224,
+                          0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1], np.float32)
+        return np.ascontiguousarray(a[:, :4]).view("<f4") * table[np.concatenate([a[:, 4:] & 15, a[:, 4:] >> 4], 1)]
+    if name == "NVFP4_F":
+        e, m = (a[:, 4:8] >> 3 & 15).astype(np.int32), (a[:, 4:8] & 7).astype(np.float32)
+        s = np.where(e > 0, np.ldexp(1 + m / 8, e - 7), np.ldexp(m / 8, -6)).astype(np.float32)
+        s = np.where(a[:, 4:8] & 127 == 127, np.float32(0), s)  # the only NaN of E4M3
+        q = a[:, 8:].reshape(n, 4, 8)
+        e2m1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
+        d = np.ascontiguousarray(a[:, :4]).view("<f4") * (s * np.float32(0.5))  # halves and doubles: exact but for the least numbers
+        return (d[:, :, None] * (2 * e2m1[np.concatenate([q & 15, q >> 4], 2)])).reshape(n, 64)
     raise KeyError(name)
 
 

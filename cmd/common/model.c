@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int model_generates(const infer_model *m, const char *what, infer_error *err)
 {
@@ -107,9 +108,13 @@ static int find_file(const char **path, const char *ref, infer_error *err)
 	*path = ref;
 	return strcmp(ref, "demo") != 0 ? model_hint(ref, err) : INFER_OK;
 }
+/* True if the last model named is a directory. */
+static _Atomic int repacks;
 
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
 {
+	struct stat st;
+
 	if (!ref && otherwise == MODEL_NAMED)
 		return err_set(err, INFER_EINVAL,
 		               "no model: name one with -m or INFER_MODEL (demo: built in)");
@@ -123,12 +128,17 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 int model_path_cached(const char **path, const char *ref, infer_error *err)
 {
 	return infer_hub_is_ref(ref) ? fetch(path, ref, 1, err) : find_file(path, ref, err);
+	if (!strncmp(ref, "hf:", 3))
+		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
+	*path = ref;
+	repacks = !stat(ref, &st) && S_ISDIR(st.st_mode);
+	return INFER_OK;
 }
 
 static void unpacking(void *user, uint64_t done, uint64_t all)
 {
 	if (!done)
-		progress_begin("unpacking", PROGRESS_BYTES, all);
+		progress_begin(repacks ? "repacking" : "unpacking", PROGRESS_BYTES, all);
 	progress_at(user, done, all);
 	if (done == all)
 		progress_end();

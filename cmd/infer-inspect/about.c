@@ -58,6 +58,64 @@ static void put_types(struct buf *out, const infer_file *f)
 	buf_putc(out, '\n');
 }
 
+/* The quantisation of the checkpoint that the model was made of. */
+struct origin {
+	struct infer_str method; /* at NULL: there was none */
+	int64_t bits, group;
+	int zeros;
+};
+
+static int read_int(const infer_file *f, const char *key, int64_t *v)
+{
+	const struct infer_meta *m = infer_file_meta(f, key);
+
+	return m && !infer_meta_elem_i64(f, m, 0, v, NULL);
+}
+
+static struct origin origin_of(const infer_file *f)
+{
+	struct origin o = { { NULL, 0 }, 0, 0, 0 };
+	int found = 0;
+
+	if (infer_meta_str(f, "general.source.quantization.method", &o.method, &found, NULL) ||
+	    !found || !read_int(f, "general.source.quantization.bits", &o.bits) ||
+	    !read_int(f, "general.source.quantization.group_size", &o.group) ||
+	    infer_meta_bool(f, "general.source.quantization.zero_points", &o.zeros, &found, NULL) ||
+	    !found)
+		o.method.at = NULL;
+	return o;
+}
+
+static void put_origin(struct buf *out, const infer_file *f)
+{
+	struct origin o = origin_of(f);
+
+	if (!o.method.at)
+		return;
+	buf_puts(out, "quantised  ");
+	put_plain(out, o.method, 24);
+	buf_printf(out, ", %lld bits, ", (long long)o.bits);
+	if (o.group > 0)
+		buf_printf(out, "groups of %lld, ", (long long)o.group);
+	else
+		buf_puts(out, o.group ? "one scale per tensor, " : "one scale per row, ");
+	buf_puts(out, o.zeros ? "zero points\n" : "symmetric\n");
+}
+
+static void put_origin_json(struct jwrite *w, const infer_file *f)
+{
+	struct origin o = origin_of(f);
+
+	if (!o.method.at)
+		return;
+	jw_object(w, "quantised");
+	jw_strn(w, "method", o.method.at, o.method.len);
+	jw_int(w, "bits", o.bits);
+	jw_int(w, "group_size", o.group);
+	jw_bool(w, "zero_points", o.zeros);
+	jw_end(w);
+}
+
 /* Weights that a token is multiplied with, or all that are not those of other experts. */
 static double active(const struct infer_shape *s)
 {
@@ -161,6 +219,7 @@ void put_about(struct buf *out, const infer_file *f, const infer_model *model)
 		put_shape(out, &m, model);
 	}
 	put_types(out, f);
+	put_origin(out, f);
 	if (model && infer_model_tokenizer(model))
 		put_vocabulary(out, infer_model_tokenizer(model));
 	put_template(out, f);
@@ -183,6 +242,7 @@ void put_about_json(struct jwrite *w, const infer_file *f, const infer_model *mo
 		jw_end(w);
 	}
 	jw_end(w);
+	put_origin_json(w, f);
 	if (!model || infer_shape_of(&s, model, NULL))
 		return;
 	infer_model_info(model, &m);

@@ -135,7 +135,7 @@ static int32_t linear(struct graph *g, const infer_model *m, int slot, int bias,
 	if (m->global[slot] < 0)
 		return x;
 	n.cols = (int32_t)m->weights[m->global[slot]].ne[1];
-	n.src[0] = x;
+	n.src[0] = arch_permute(g, m, m->global[slot], x);
 	n.w[0] = m->global[slot];
 	n.w[1] = bias ? m->global[bias] : -1;
 	n.mm.cap = cap;
@@ -161,8 +161,8 @@ static void output(struct graph *g, const infer_model *m, int32_t x)
 	if (m->h.both_ways)
 		return;
 	n.cols = m->h.n_vocab;
-	n.src[0] = x;
 	n.w[0] = m->global[W_OUTPUT] >= 0 ? m->global[W_OUTPUT] : m->global[W_TOKEN_EMBD];
+	n.src[0] = arch_permute(g, m, n.w[0], x);
 	n.w[1] = m->global[W_OUTPUT_BIAS];
 	n.mm.mul = m->h.logit_scale;
 	n.mm.cap = m->h.logit_cap;

@@ -111,12 +111,12 @@ static int take_aux(const infer_model *m, const struct infer_tensor *t, int whol
                     infer_error *err)
 {
 	static const char *const names[] = {
-		[INFER_AUX_SCALE] = "scale", [INFER_AUX_ZERO] = "zero"
+		[INFER_AUX_SCALE] = "scale", [INFER_AUX_ZERO] = "zero", [INFER_AUX_ORDER] = "order"
 	};
 
 	for (int role = 0; role < INFER_AUX_ROLES; role++) {
 		const struct infer_tensor *a = t->aux[role];
-		if (!a || has_row(m, a->name))
+		if (!a || has_row(m, a->name) || (role == INFER_AUX_ORDER && whole))
 			continue;
 		if (role != INFER_AUX_SCALE || !whole || a->type != INFER_F32 ||
 		    a->bytes != sizeof *scale)
@@ -178,8 +178,9 @@ static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum a
 		w->row_bytes = (size_t)rows * (size_t)type->block_bytes;
 		at[0] = (const unsigned char *)t->data + (size_t)first * (size_t)type->block_bytes;
 		TRY(bind_vector(m, t, how, w, at, err));
+		return INFER_OK;
 	}
-	return INFER_OK;
+	return arch_bind_order(m, t, *slot, err);
 }
 
 static int check_type(const struct infer_tensor *t, int vector, infer_error *err)
@@ -471,7 +472,9 @@ int arch_bind(infer_model *m, infer_error *err)
 	m->tensors =
 		arena_alloc(&m->arena, (size_t)info.n_tensors, ARCH_MAX_PARTS * sizeof *m->tensors);
 	m->layer = arena_alloc(&m->arena, (size_t)m->h.n_layers, sizeof *m->layer);
-	if (!m->weights || !m->tensors || !m->layer)
+	m->order =
+		arena_alloc(&m->arena, (size_t)info.n_tensors, ARCH_MAX_PARTS * sizeof *m->order);
+	if (!m->weights || !m->tensors || !m->layer || !m->order)
 		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",
 		               (unsigned long long)info.n_tensors);
 	memset(m->global, -1, sizeof m->global);
@@ -481,7 +484,8 @@ int arch_bind(infer_model *m, infer_error *err)
 		m->weight_bytes += t->bytes;
 		if (file_is_copy(m->file, t))
 			m->private_bytes += t->bytes;
-		m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
+		if (!t->of || t->of->aux[INFER_AUX_ORDER] != t)
+			m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
 	TRY(check_all(m, err));
 	TRY(check_head(m, err));

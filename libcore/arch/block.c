@@ -29,7 +29,7 @@ int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bi
 	struct graph_node n = graph_node_of(GRAPH_MM);
 
 	n.cols = (int32_t)m->weights[w].ne[1];
-	n.src[0] = x;
+	n.src[0] = arch_permute(g, m, w, x);
 	n.w[0] = w;
 	n.w[1] = bias;
 	return graph_add(g, n);

@@ -189,7 +189,7 @@ KEY(BIASES,             NULL,                               "attention_bias|mlp_
 KEY(TIED,               NULL,                               "tie_word_embeddings|tie_embedding", HARMLESS, 0, 0) /* so is the output matrix */
 KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_activation|activation_function", HARMLESS, 0, 0) /* read, or compared with arch.expect */
 KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
-KEY(STORED,             NULL,                               "torch_dtype|dtype",         HARMLESS, 0, 0) /* each tensor says it */
+KEY(STORED,             NULL,                               "torch_dtype|dtype|quantization_config|quantization|compression_config", HARMLESS, 0, 0) /* each tensor says it; hf/quant.c */
 KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|cls_token_id|sep_token_id", HARMLESS, 0, 0) /* the tokenizer's */
 KEY(REPEATED,           NULL,                               "experts_per_token|initial_context_length|sliding_window_size|block_dim|conv_dim|conv_dim_out|num_heads|block_norm_eps|theta|"
                                                             "full_attn_idxs", HARMLESS, 0, 0) /* keys_hf_lists.c: what another member says */

@@ -401,8 +401,6 @@ static int check(const struct arch_keys *k, infer_error *err)
 
 	if (!json_is_object(k->config))
 		return err_set(err, INFER_EFORMAT, "config.json: not an object");
-	if (member(k->config, "quantization_config"))
-		return err_set(err, INFER_EUNSUP, "key quantization_config: not supported");
 	while (!a->expect && a->like)
 		a = a->like;
 	for (const struct arch_expect *e = a->expect; e && e->key; e++) {

@@ -164,6 +164,7 @@ int arch_split_latent(infer_model *m, int layer, infer_error *err)
 		               t->name.at);
 	TRY(turn_keys(m, t, both, keys, err));
 	m->tensors[m->n_weights] = t;
+	m->order[m->n_weights] = m->order[w[W_KV_B]];
 	w[W_K_B] = m->n_weights++;
 	for (int h = 0; h < m->h.n_head; h++)
 		at[h] = (const unsigned char *)both->at[0] +

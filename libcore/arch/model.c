@@ -79,6 +79,7 @@ int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_e
 	TRY(arch_bind(m, err));
 	TRY(arch_rope_init(m, ctx, err));
 	TRY(arch_graph_build(m, err));
+	TRY(arch_check_orders(m, err));
 	return arch_check_used(m, err);
 }
 

@@ -143,6 +143,23 @@ static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 	return check_vector(p, i, 0, cols, err);
 }
 
+/* A permutation: 32-bit integers, each column once. */
+static int check_order(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+	const struct weight *w = &p->m->weights[n->w[0]];
+	const int32_t *at = w->at[0];
+
+	if (w->type != INFER_I32 || w->ne[0] != n->cols || (uintptr_t)at % sizeof *at)
+		return err_set(err, INFER_EINVAL,
+		               "node %d (PERMUTE): its order is not %d aligned I32", i, n->cols);
+	for (int32_t c = 0; c < n->cols; c++)
+		if (at[c] < 0 || at[c] >= n->cols)
+			return err_set(err, INFER_EINVAL, "node %d (PERMUTE): column %d of %d", i,
+			               at[c], n->cols);
+	return INFER_OK;
+}
+
 static int check_node(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
@@ -172,6 +189,8 @@ static int check_node(const struct scope *p, int32_t i, infer_error *err)
 		return INFER_OK;
 	case GRAPH_ATTN:
 		return check_vector(p, i, 0, n->attn.heads, err);
+	case GRAPH_PERMUTE:
+		return check_order(p, i, err);
 	case GRAPH_ROUTE:
 		return check_pair(p, i, node_of(p, n->src[0])->cols, err);
 	case GRAPH_SCALE:

@@ -138,6 +138,44 @@ void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_au
 	f->tensors[companion - f->tensors].of = of;
 }
 
+/* The role of a tensor by the end of its name, and the bytes before it; INFER_AUX_ROLES: none. */
+static enum infer_aux role_of(struct infer_str name, size_t *stem)
+{
+	static const struct {
+		const char *end;
+		enum infer_aux role;
+	} roles[] = { { ".scale", INFER_AUX_SCALE }, { ".order", INFER_AUX_ORDER } };
+
+	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
+		size_t n = strlen(roles[i].end);
+
+		*stem = name.len - n;
+		if (name.len > n && !memcmp(name.at + *stem, roles[i].end, n))
+			return roles[i].role;
+	}
+	return INFER_AUX_ROLES;
+}
+
+void file_find_aux(struct infer_file *f)
+{
+	static const char weight[] = ".weight";
+	char name[160];
+
+	for (uint32_t i = 0; i < f->n_tensors; i++) {
+		const struct infer_tensor *of;
+		size_t stem;
+		enum infer_aux role = role_of(f->tensors[i].name, &stem);
+
+		if (role == INFER_AUX_ROLES || stem > sizeof name - sizeof weight)
+			continue;
+		memcpy(name, f->tensors[i].name.at, stem);
+		memcpy(name + stem, weight, sizeof weight);
+		of = infer_file_tensor(f, name);
+		if (of)
+			file_aux(f, of, role, &f->tensors[i]);
+	}
+}
+
 static int add_shard(struct infer_file *f, infer_error *err)
 {
 	struct file_shard *p = mem_realloc(MEM_FILE, f->shards, (size_t)f->n_shards + 1, sizeof *p);

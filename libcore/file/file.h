@@ -133,6 +133,8 @@ int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* the 
 /* Give back what the tables have over; from here on tensors stay where they are. */
 void file_trim(struct infer_file *f);
 /* Tensor `companion` is that of `of` in its role.  After file_trim. */
+/* Call it for all: "X.scale" and "X.order" are those of "X.weight" if both exist. */
+void file_find_aux(struct infer_file *f);
 void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
               const struct infer_tensor *companion);
 

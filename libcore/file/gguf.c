@@ -485,25 +485,6 @@ static int knows(const char *path, const struct os_stat *st, const unsigned char
 	return st->kind != OS_DIRECTORY && is_gguf(head, n);
 }
 
-/* "X.scale" belongs to "X.weight" if both exist. */
-static void find_scales(struct infer_file *f)
-{
-	static const char scale[] = ".scale", weight[] = ".weight";
-	char name[NAME_MAX_BYTES + sizeof weight];
-
-	for (uint32_t i = 0; i < f->n_tensors; i++) {
-		struct infer_str s = f->tensors[i].name;
-		size_t stem = s.len - (sizeof scale - 1);
-		if (s.len < sizeof scale || memcmp(s.at + stem, scale, sizeof scale - 1))
-			continue;
-		memcpy(name, s.at, stem);
-		memcpy(name + stem, weight, sizeof weight);
-		const struct infer_tensor *of = infer_file_tensor(f, name);
-		if (of)
-			file_aux(f, of, INFER_AUX_SCALE, &f->tensors[i]);
-	}
-}
-
 static int open_gguf(struct infer_file *f, infer_error *err)
 {
 	uint64_t count = 0;
@@ -520,7 +501,7 @@ static int open_gguf(struct infer_file *f, infer_error *err)
 		TRY(gguf_read_split(f, err));
 	TRY(gguf_read_ollama(f, err));
 	file_trim(f);
-	find_scales(f);
+	file_find_aux(f);
 	return INFER_OK;
 }
 

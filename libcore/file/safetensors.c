@@ -26,12 +26,24 @@ enum {
 static const struct {
 	const char *name;
 	unsigned bytes;
-} dtypes[ST_DTYPES] = {
-	[ST_F64] = { "F64", 8 },   [ST_F32] = { "F32", 4 },         [ST_F16] = { "F16", 2 },
-	[ST_BF16] = { "BF16", 2 }, [ST_F8_E4M3] = { "F8_E4M3", 1 }, [ST_F8_E5M2] = { "F8_E5M2", 1 },
-	[ST_I64] = { "I64", 8 },   [ST_I32] = { "I32", 4 },         [ST_I16] = { "I16", 2 },
-	[ST_I8] = { "I8", 1 },     [ST_U64] = { "U64", 8 },         [ST_U32] = { "U32", 4 },
-	[ST_U16] = { "U16", 2 },   [ST_U8] = { "U8", 1 },           [ST_BOOL] = { "BOOL", 1 },
+} dtypes[ST_DTYPES + 1] = {
+	[ST_F64] = { "F64", 8 },
+	[ST_F32] = { "F32", 4 },
+	[ST_F16] = { "F16", 2 },
+	[ST_BF16] = { "BF16", 2 },
+	[ST_F8_E4M3] = { "F8_E4M3", 1 },
+	[ST_F8_E5M2] = { "F8_E5M2", 1 },
+	[ST_F8_E8M0] = { "F8_E8M0", 1 },
+	[ST_I64] = { "I64", 8 },
+	[ST_I32] = { "I32", 4 },
+	[ST_I16] = { "I16", 2 },
+	[ST_I8] = { "I8", 1 },
+	[ST_U64] = { "U64", 8 },
+	[ST_U32] = { "U32", 4 },
+	[ST_U16] = { "U16", 2 },
+	[ST_U8] = { "U8", 1 },
+	[ST_BOOL] = { "BOOL", 1 },
+	[ST_PACKED] = { "quantised", 0 },
 };
 
 const char *safetensors_dtype_name(int dtype) { return dtypes[dtype].name; }

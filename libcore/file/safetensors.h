@@ -13,6 +13,7 @@ enum safetensors_dtype {
 	ST_BF16,
 	ST_F8_E4M3,
 	ST_F8_E5M2,
+	ST_F8_E8M0,
 	ST_I64,
 	ST_I32,
 	ST_I16,
@@ -22,7 +23,8 @@ enum safetensors_dtype {
 	ST_U16,
 	ST_U8,
 	ST_BOOL,
-	ST_DTYPES
+	ST_DTYPES,
+	ST_PACKED = ST_DTYPES /* of no file: hf/packed.h makes such tensors */
 };
 enum { ST_MAX_DIMS = 8 };
 struct safetensors_tensor {
@@ -33,7 +35,8 @@ struct safetensors_tensor {
 	int shard;                  /* index of f->shards */
 	uint64_t offset;            /* of its first byte, from the start of that shard */
 	uint64_t bytes;
-	const unsigned char *data; /* not aligned to anything */
+	const unsigned char *data;      /* not aligned to anything */
+	const struct hf_packed *packed; /* of ST_PACKED */
 };
 struct safetensors {
 	struct safetensors_tensor *at; /* in the order of the shards, and by offset in each */

@@ -83,6 +83,7 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_CUT:
 	case GRAPH_LEVEL:
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:

@@ -166,6 +166,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	switch ((enum graph_op)n->op) {
 	case GRAPH_EMBED:
 	case GRAPH_MM:
+	case GRAPH_PERMUTE:
 		return n->w[0] < 0 ? "no weight" : NULL;
 	case GRAPH_NORM:
 		return wrong_norm(n);

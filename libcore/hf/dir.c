@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/jread.h"
 #include "file/gguf.h"
-#include "hf/hf.h"
+#include "hf/packed.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -250,6 +250,9 @@ static int read_texts(struct hf_dir *d, infer_error *err)
 		{ "merges.txt", &d->merges },
 		{ "chat_template.jinja", &d->template },
 		{ "chat_template.json", &d->template_json },
+		{ "quantize_config.json", &d->quants[0] },
+		{ "quant_config.json", &d->quants[1] },
+		{ "hf_quant_config.json", &d->quants[2] },
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -322,15 +325,17 @@ static int read_all(struct hf_dir *d, infer_error *err)
 {
 	TRY(hf_refuse_other(d, err));
 	TRY(read_texts(d, err));
-	TRY(hf_refuse_quantised(d, err));
+	TRY(hf_quant_find(d, err));
 	TRY(gguf_write_new(&d->keys, d->path, err));
 	TRY(hf_shards(d, err));
+	TRY(hf_packed_gather(d, err));
 	TRY(hf_keys(d, err));
 	TRY(read_vocabulary(d, err));
 	TRY(hf_special(d, err));
 	TRY(set_meta(d, err));
 	TRY(hf_tensors(d, err));
 	file_trim(d->f);
+	file_find_aux(d->f);
 	d->f->private_bytes = d->private_bytes;
 	d->f->notes = d->notes;
 	d->f->n_notes = d->n_notes;

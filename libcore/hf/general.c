@@ -1,7 +1,7 @@
 /* hf/general.c - keys of GGUF that are neither of the architecture nor of the vocabulary: the name, the type
  * of the weights, and the sampling that generation_config.json recommends. */
 #include "base/err.h"
-#include "hf/hf.h"
+#include "hf/packed.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -210,7 +210,7 @@ static int put_card(struct hf_dir *d, infer_error *err)
 	               : INFER_OK;
 }
 
-/* general.file_type of the first matrix, or -1: there is none of a type that GGUF has. */
+/* general.file_type of the first matrix, or of the type of most quantised weights; -1: none that GGUF has. */
 static int find_file_type(const struct safetensors *raw)
 {
 	static const struct {
@@ -220,8 +220,16 @@ static int find_file_type(const struct safetensors *raw)
 		      { ST_BF16, 32 },
 		      { ST_F8_E4M3, 32 },
 		      { ST_F8_E5M2, 32 } };
+	static const struct {
+		int type, file_type;
+	} quantised[] = { { INFER_Q4_0, 2 },  { INFER_Q4_1, 3 },   { INFER_Q8_0, 7 },
+		          { INFER_BF16, 32 }, { INFER_MXFP4, 38 }, { INFER_NVFP4, 39 } };
+	const struct hf_packed *most = hf_packed_most(raw);
 
-	for (uint32_t i = 0; i < raw->n; i++)
+	for (size_t k = 0; k < sizeof quantised / sizeof *quantised && most; k++)
+		if (most->type == quantised[k].type)
+			return quantised[k].file_type;
+	for (uint32_t i = 0; i < raw->n && !most; i++)
 		for (size_t k = 0; k < sizeof types / sizeof *types && raw->at[i].n_dims > 1; k++)
 			if (raw->at[i].dtype == types[k].dtype)
 				return types[k].file_type;
@@ -243,6 +251,7 @@ int hf_general(struct hf_dir *d, infer_error *err)
 {
 	TRY(put_card(d, err));
 	put_type(d);
+	hf_packed_keys(d);
 	TRY(put_sampling(d, err));
 	return note_unused(d, err);
 }

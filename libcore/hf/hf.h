@@ -6,6 +6,7 @@
  *   dir.c          which files belong to it, in which order; refuse.c: directories that are something else
  *   file/safetensors.h   the tensors of a shard
  *   keys.c         config.json to keys of the architecture
+ *   packed.h       quantised weights;  quant.c  their configuration
  *   tensors.c      tensors by the rows of arch/: in place, or copied where a row says how they change
  *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
  *   special.c      special tokens;  post.c  the post-processor of tokenizer.json;  template.c  chat templates
@@ -36,6 +37,13 @@ struct hf_made {
 	int64_t n;
 };
 
+/* The quantisation configuration; at is NULL if there is none. */
+struct hf_quant {
+	const struct json *at;
+	const char *file, *key; /* "config.json", "quantization_config" */
+	const char *method;     /* quant_method, or what it means without one */
+};
+
 enum { HF_DENSE = 2 };
 
 /* A directory that is being opened.  Members are valid until it is closed, except those in `brief`. */
@@ -57,6 +65,9 @@ struct hf_dir {
 	struct hf_text template_json;   /* chat_template.json */
 	struct hf_text *more_templates; /* additional_chat_templates/NAME.jinja */
 	int n_more;
+	struct hf_text
+		quants[3];     /* quantize_config.json, quant_config.json, hf_quant_config.json */
+	struct hf_quant quant; /* by hf_quant_find; in `brief` */
 	const struct json
 		*text_config; /* the part of config that describes the text model; else config */
 	const struct arch *arch;
@@ -97,7 +108,8 @@ int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
 /* refuse.c: fail if the directory or its config.json is of something that is not handled, by name and
  * with the way out.  INFER_EUNSUP */
 int hf_refuse_other(struct hf_dir *d, infer_error *err); /* before config.json is read */
-int hf_refuse_quantised(struct hf_dir *d, infer_error *err);
+/* Fail for a quantisation method without a row in packing_list.h; method NULL: an unknown one. */
+int hf_refuse_method(const struct hf_dir *d, const struct hf_quant *q, infer_error *err);
 /* shards.c: map the safetensors files and read their tables into d->raw.
  * INFER_EFORMAT: the index does not fit the files; INFER_EIO: a file of it is missing */
 int hf_shards(struct hf_dir *d, infer_error *err);

@@ -55,11 +55,35 @@ static struct infer_str respell(struct hf_making *k, struct infer_str s, const c
 	return (struct infer_str){ to, n + strlen(now) };
 }
 
+/* Names of all experts in one tensor, as MLX spells them: "mlp.switch_mlp.", "block_sparse_moe.switch_mlp.".
+ * .at NULL: no memory */
+static struct infer_str respell_experts(struct hf_making *k, struct infer_str s)
+{
+	static const char mlx[] = ".switch_mlp.", before[] = "mlp", dense[] = "block_sparse_moe",
+			  ours[] = "mlp.experts.";
+	const char *at = memmem(s.at, s.len, mlx, sizeof mlx - 1);
+	struct infer_str head = { s.at, at ? (size_t)(at - s.at) : 0 };
+
+	if (!at || !(ends(head, before) || ends(head, dense)))
+		return s;
+	head.len -= ends(head, before) ? sizeof before - 1 : sizeof dense - 1;
+	at += sizeof mlx - 1;
+	size_t rest = (size_t)(s.at + s.len - at);
+	char *to = arena_raw(&k->d->brief, s.len + sizeof ours);
+	if (!to)
+		return (struct infer_str){ NULL, 0 };
+	char *end =
+		mempcpy(mempcpy(mempcpy(to, head.at, head.len), ours, sizeof ours - 1), at, rest);
+	return (struct infer_str){ to, (size_t)(end - to) };
+}
+
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 {
 	/* "model.language_model.layers", "language_model.model.layers", "language_model.lm_head" */
 	name = without(without(name, "model.language_model."), "language_model.");
-	name = arch_plain(k->m->arch, ARCH_HF, name);
+	name = respell_experts(k, arch_plain(k->m->arch, ARCH_HF, name));
+	if (!name.at)
+		return name;
 	if (k->m->h.both_ways && ends(name, ".gamma")) /* of BERT, until 2019 */
 		return respell(k, name, ".gamma", ".weight");
 	if (k->m->h.both_ways && ends(name, ".beta"))
@@ -95,7 +119,10 @@ struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
 		      { ".up_proj.weight", { W_UP_EXPS } },
 		      { ".down_proj.weight", { W_DOWN_EXPS } },
 		      { "gate_up_proj", { W_GATE_EXPS, W_UP_EXPS } },
-		      { "down_proj", { W_DOWN_EXPS } } };
+		      { "down_proj", { W_DOWN_EXPS } },
+		      { "gate_proj.weight", { W_GATE_EXPS } },
+		      { "up_proj.weight", { W_UP_EXPS } },
+		      { "down_proj.weight", { W_DOWN_EXPS } } };
 	struct infer_str s = without(rest, "mlp.experts."), name = s;
 	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? expert_of(s, &name) : -1 };
 	const struct arch_tensor *gate = arch_row(a, W_GATE_EXPS), *up = arch_row(a, W_UP_EXPS);
@@ -123,6 +150,21 @@ static int begins_with_one(struct infer_str s, const char *const *with)
 	return 0;
 }
 
+static const char *const media[] = { "vision_tower.",
+	                             "vision_model.",
+	                             "vision_encoder.",
+	                             "visual.",
+	                             "multi_modal_projector.",
+	                             "mm_projector.",
+	                             "audio_tower.",
+	                             "embed_vision.",
+	                             "embed_audio.",
+	                             "patch_merger.",
+	                             "vision_language_adapter.",
+	                             NULL };
+
+int hf_is_media(struct infer_str name) { return begins_with_one(without(name, "model."), media); }
+
 static int is_tied(const struct hf_making *k)
 {
 	const struct json *v = json_get(k->d->text_config, "tie_word_embeddings");
@@ -143,18 +185,6 @@ static int has_no_output(const struct hf_making *k)
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer)
 {
-	static const char *const media[] = { "vision_tower.",
-		                             "vision_model.",
-		                             "vision_encoder.",
-		                             "visual.",
-		                             "multi_modal_projector.",
-		                             "mm_projector.",
-		                             "audio_tower.",
-		                             "embed_vision.",
-		                             "embed_audio.",
-		                             "patch_merger.",
-		                             "vision_language_adapter.",
-		                             NULL };
 	static const char *const training[] = { "cls.predictions.", "cls.seq_relationship.", NULL };
 	int n = k->m->h.n_layers, slot = rows->n ? rows->row[0]->slot : W_END;
 
@@ -211,10 +241,10 @@ static int note_copies(struct hf_making *k, int slot, infer_error *err)
 
 	for (int64_t i = 0; i < k->n; i++) {
 		const struct hf_rows *h = k->at[i];
-		if (h->slot != slot || !h->to)
+		if (h->slot != slot || !h->to || h->packed)
 			continue;
 		one = h;
-		bytes += (uint64_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+		bytes += (uint64_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
 		n++;
 	}
 	if (!n)

@@ -1,7 +1,9 @@
 /* hf/place.c - add the tensors of a checkpoint to the file: pointers into the mapping if possible, else
  * copies. */
+#include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
+#include "base/clock.h"
 #include "base/num.h"
 #include "base/os.h"
 
@@ -25,6 +27,31 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 		return INFER_OK;
 	return hf_bad_tensor(k->d, one, INFER_EFORMAT, err, "there is none like it of number %lld",
 	                     (long long)missing);
+}
+
+/* Give all experts one type: their own, or the general one that holds the rows of all. */
+static int settle_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
+{
+	const struct hf_packed *first = hf_packed_of(h->from[0]);
+	int type = first->type, general = first->general, differ = 0;
+
+	for (int64_t i = 0; i < h->n_from; i++) {
+		const struct hf_packed *p = hf_packed_of(h->from[i]);
+		differ |= p->type != type;
+		general = p->general ? general : p->type;
+	}
+	type = differ ? general : type;
+	for (int64_t i = 0; i < h->n_from && differ; i++) {
+		struct hf_packed *p = (struct hf_packed *)hf_packed_of(h->from[i]);
+		if (p->type != type && p->general != type)
+			return hf_bad_tensor(k->d, h->from[i], INFER_EUNSUP, err,
+			                     "its values need %s, those of other experts %s",
+			                     infer_type_info(p->type)->name,
+			                     infer_type_info(type)->name);
+		p->type = type;
+	}
+	h->type = type;
+	return INFER_OK;
 }
 
 /* Fail if a tensor that a layer needs is missing. */
@@ -58,7 +85,7 @@ static int check_all(const struct hf_making *k, infer_error *err)
 
 static size_t bytes_of(const struct hf_rows *h)
 {
-	return (size_t)(h->cols * h->rows * h->mats) * (h->type == INFER_F32 ? 4 : 2);
+	return (size_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
 }
 
 /* Allocate the memory of n copies, each aligned to a cache line, in huge pages if the system has them. */
@@ -90,6 +117,31 @@ static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, inf
 	return INFER_OK;
 }
 
+/* Add the order of the columns of a matrix, "blk.0.attn_q.order", if act-order has changed it. */
+static int add_order(struct hf_making *k, const struct hf_rows *h, infer_error *err)
+{
+	static const char weight[] = "weight", order[] = "order";
+	const struct hf_packed *p = hf_packed_of(h->from[0]);
+	size_t n = h->name.len - (sizeof weight - 1);
+
+	if (!p || !p->order)
+		return INFER_OK;
+	char *name = arena_strndup(&k->d->arena, h->name.at, h->name.len);
+	if (!name)
+		return hf_no_memory(k, err);
+	memcpy(name + n, order, sizeof order);
+	struct infer_tensor t = { .name = { name, n + sizeof order - 1 },
+		                  .type = INFER_I32,
+		                  .n_dims = 1,
+		                  .ne = { p->cols, 1, 1, 1 },
+		                  .shard = p->part[0]->shard,
+		                  .offset = p->part[0]->offset,
+		                  .bytes = (uint64_t)p->cols * sizeof *p->order,
+		                  .data = p->order };
+	k->d->private_bytes += t.bytes;
+	return file_tensor_add(k->d->f, &t) ? hf_no_memory(k, err) : INFER_OK;
+}
+
 static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const struct safetensors_tensor *s = h->from[0];
@@ -104,7 +156,7 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	k->parts[k->d->f->n_tensors] = h->apart;
 	if (file_tensor_add(k->d->f, &t))
 		return hf_no_memory(k, err);
-	return INFER_OK;
+	return add_order(k, h, err);
 }
 
 /* Add the tensors made from config.json: the first ones, as in files of the public converter. */
@@ -151,11 +203,13 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	struct hf_rows **copies = arena_alloc(&k->d->brief, (size_t)k->n + 1, sizeof *copies);
 	int64_t n = 0;
 
-	k->parts = arena_alloc(&k->d->arena, (size_t)(k->n + k->d->n_made), sizeof *k->parts);
+	k->parts = arena_alloc(&k->d->arena, (size_t)(2 * k->n + k->d->n_made), sizeof *k->parts);
 	if (!copies || !k->parts)
 		return hf_no_memory(k, err);
 	for (int64_t i = 0; i < k->n; i++) {
 		TRY(check_experts(k, k->at[i], err));
+		if (k->at[i]->packed && k->at[i]->n_from > 1)
+			TRY(settle_types(k, k->at[i], err));
 		TRY(set_apart(k, k->at[i], err));
 	}
 	TRY(check_all(k, err));
@@ -167,6 +221,8 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	for (int64_t i = 0; i < k->n; i++)
 		TRY(add_to_file(k, k->at[i], err));
 	k->d->f->parts = k->parts;
-	hf_rows_make(copies, n);
+	int64_t began = clock_now_ns();
+	TRY(hf_rows_make(copies, n, k->d->f->watch, err));
+	TRY(hf_packed_note(k->d, (double)(clock_now_ns() - began) / 1e9, err));
 	return hf_note_tensors(k, err);
 }

@@ -19,10 +19,6 @@ static const struct {
 	{ "model_index.json", "a pipeline of diffusers, which makes images: not a language model" },
 	{ "adapter_config.json", "an adapter (PEFT), not a model: merge it into its base model "
 	                         "(merge_and_unload, then save_pretrained)" },
-	{ "quantize_config.json", "quantised with GPTQ, which cannot be read: " ORIGINAL },
-	{ "quant_config.json", "quantised with AWQ, which cannot be read: " ORIGINAL },
-	{ "hf_quant_config.json",
-	  "quantised with ModelOpt (FP8, NVFP4), which cannot be read: " ORIGINAL },
 	{ "qmodel.pt", "quantised with HQQ, which cannot be read: " ORIGINAL },
 };
 
@@ -181,43 +177,17 @@ int hf_refuse_other(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-static int refuse_method(const struct hf_dir *d, const char *key, const struct json *q,
-                         infer_error *err)
+int hf_refuse_method(const struct hf_dir *d, const struct hf_quant *q, infer_error *err)
 {
-	const struct json *method = json_get(q, "quant_method");
 	char name[FILE_QUOTE];
-	const char *what = NULL;
+	const char *what = "an unknown method";
 
-	if (!q || json_is_null(q))
-		return INFER_OK;
-	if (!json_is_object(q))
-		return hf_fail(d, "config.json", INFER_EFORMAT, err, "\"%s\" must be an object",
-		               key);
-	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-		if (json_equals(method, methods[i].method))
+	if (q->method)
+		what = file_quote(name, q->method, strlen(q->method));
+	for (size_t i = 0; q->method && i < sizeof methods / sizeof *methods; i++)
+		if (!strcmp(q->method, methods[i].method))
 			what = methods[i].what;
-	if (!method && !strcmp(key, "compression_config"))
-		what = "compressed-tensors";
-	if (!method && json_get(q, "bits") && json_get(q, "group_size"))
-		what = "MLX";
-	if (!method && json_get(q, "quant_algo"))
-		what = "ModelOpt (FP8, NVFP4)";
-	if (!what && json_is_string(method))
-		what = file_quote(name, method->s, method->n);
-	return hf_fail(d, "config.json", INFER_EUNSUP, err,
-	               "%s: quantised with %.40s, which cannot be read: " ORIGINAL, key,
-	               what ? what : "an unknown method");
-}
-
-int hf_refuse_quantised(struct hf_dir *d, infer_error *err)
-{
-	static const char *const keys[] = { "quantization_config", "quantization",
-		                            "compression_config" };
-
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		TRY(refuse_method(d, keys[i], json_get(d->config, keys[i]), err));
-		json_each(part, d->config)
-			TRY(refuse_method(d, keys[i], json_get(part, keys[i]), err));
-	}
-	return INFER_OK;
+	return hf_fail(d, q->file, INFER_EUNSUP, err,
+	               "%s%squantised with %.40s, which cannot be read: " ORIGINAL, q->key,
+	               *q->key ? ": " : "", what);
 }

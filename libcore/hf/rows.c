@@ -1,4 +1,5 @@
 /* hf/rows.c - copy tensors of a checkpoint into the order and the types of GGUF. */
+#include "hf/packed.h"
 #include "hf/rows.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -6,6 +7,7 @@
 #include "base/num.h"
 #include "base/os.h"
 #include "base/pool.h"
+#include "type/type.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +28,17 @@ int hf_type_of(int dtype)
 	}
 }
 
+int hf_source_type(const struct safetensors_tensor *t)
+{
+	const struct hf_packed *p = hf_packed_of(t);
+
+	return p ? p->type : hf_type_of(t->dtype);
+}
+
+/* Bytes of an element of a type that is not quantised. */
 static size_t size_of(int type) { return type == INFER_F32 ? 4 : 2; }
+
+size_t hf_rows_row_bytes(const struct hf_rows *h) { return type_row_bytes(h->type, h->cols); }
 
 /* --- values */
 
@@ -92,8 +104,7 @@ static void convert(const struct hf_rows *h, int dtype, unsigned char *to,
 
 /* --- places */
 
-/* Source row of row r, for T_TILED: v head k + k_heads * v of the result is v head k * each + v of the source. */
-static int64_t untile(const struct hf_heads *h, int64_t r, int64_t dv)
+int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv)
 {
 	int64_t head = r / dv, k = head % h->k_heads, v = head / h->k_heads;
 
@@ -114,7 +125,7 @@ static int64_t by_head(const struct hf_heads *h, int64_t r, int z)
 	return r / dv * all + 2 * h->dk + r % dv;
 }
 
-static int64_t source_row(const struct hf_rows *h, int64_t r)
+int64_t hf_rows_source(const struct hf_rows *h, int64_t r)
 {
 	const struct hf_heads *e = &h->heads;
 	int64_t qk = 2 * e->k_heads * e->dk, d = e->rows, i;
@@ -128,15 +139,15 @@ static int64_t source_row(const struct hf_rows *h, int64_t r)
 		return by_head(e, r, h->how == T_BY_HEAD_Z);
 	case T_TILED:
 	case T_TILED_NEG_EXP:
-		return untile(e, r, h->rows / (e->k_heads * e->each));
+		return hf_rows_untile(e, r, h->rows / (e->k_heads * e->each));
 	case T_TILED_V:
-		return r < qk ? r : qk + untile(e, r - qk, e->dv);
+		return r < qk ? r : qk + hf_rows_untile(e, r - qk, e->dv);
 	default:
 		return h->first + h->step * r;
 	}
 }
 
-static int permutes(enum arch_transform how)
+int hf_rows_permutes(enum arch_transform how)
 {
 	return how == T_PAIRS || how == T_BY_HEAD || how == T_BY_HEAD_Z || how == T_TILED ||
 	       how == T_TILED_NEG_EXP || how == T_TILED_V || how == T_TILED_COLS;
@@ -149,8 +160,9 @@ const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i)
 	int64_t row = h->first + (h->n_from > 1 ? 0 : i * h->src_rows);
 	const unsigned char *at = s->data + (size_t)(row * h->src_cols) * size;
 
-	if (h->turned || h->step != 1 || permutes(h->how) || h->zeros || h->how == T_PLUS1 ||
-	    is_negated_exp(h->how) || size != size_of(h->type) || (uintptr_t)at % size)
+	if (s->packed || h->turned || h->step != 1 || hf_rows_permutes(h->how) || h->zeros ||
+	    h->how == T_PLUS1 || is_negated_exp(h->how) || size != size_of(h->type) ||
+	    (uintptr_t)at % size)
 		return NULL;
 	return at;
 }
@@ -181,7 +193,8 @@ static void copy_turned(const struct piece *p)
 	for (int64_t c = 0; c < h->cols; c++)
 		for (int64_t r = 0; r < p->n; r++)
 			memcpy(p->to + (size_t)r * row + tail + (size_t)c * in,
-			       p->from + (size_t)(c * h->src_cols + source_row(h, p->row + r)) * in,
+			       p->from + (size_t)(c * h->src_cols + hf_rows_source(h, p->row + r)) *
+			                         in,
 			       in);
 	for (int64_t r = 0; r < p->n; r++)
 		convert(h, p->dtype, p->to + (size_t)r * row, p->to + (size_t)r * row + tail,
@@ -195,8 +208,8 @@ static void copy_columns(const struct piece *p)
 
 	for (int64_t r = 0; r < p->n; r++)
 		for (int64_t c = 0; c < h->cols; c++) {
-			int64_t from =
-				(p->row + r) * h->src_cols + untile(&h->heads, c, h->heads.dv);
+			int64_t from = (p->row + r) * h->src_cols +
+			               hf_rows_untile(&h->heads, c, h->heads.dv);
 			convert(h, p->dtype, p->to + (size_t)(r * h->cols + c) * out,
 			        p->from + (size_t)from * in, 1);
 		}
@@ -211,21 +224,27 @@ static void copy_rows(const struct piece *p)
 	for (int64_t r = 0; r < p->n; r++)
 		if (p->row + r < real)
 			convert(h, p->dtype, p->to + (size_t)r * row,
-			        p->from + (size_t)(source_row(h, p->row + r) * h->src_cols) * in,
+			        p->from +
+			                (size_t)(hf_rows_source(h, p->row + r) * h->src_cols) * in,
 			        h->cols);
 		else
 			memset(p->to + (size_t)r * row, 0, row);
 }
 
-/* Bytes of a piece of work, and of all of it for which threads are started. */
-enum { PIECE = 256 << 10, MANY = 4 << 20 };
+/* Bytes of a piece of work; bytes of all of it for which threads are started, and how many; rows that a piece is a
+ * multiple of. */
+enum { PIECE = 256 << 10, MANY = 4 << 20, THREADS = 8, TILE = 64 };
 
-/* A multiple of the rows of a head: then the rows that a piece is copied from are contiguous. */
+/* A multiple of the rows of a head: then the rows that a piece is copied from are contiguous.  All rows of a
+ * quantised matrix that is turned: each of its rows is decoded once. */
 static int64_t rows_of_piece(const struct hf_rows *h)
 {
-	int64_t n = PIECE / (h->cols * (int64_t)size_of(h->type)),
-		least = h->how == T_PAIRS ? h->heads.rows : 1;
+	int64_t n = PIECE / (int64_t)hf_rows_row_bytes(h), least = h->how == T_PAIRS ? h->heads.rows
+	                                                           : n >= TILE       ? TILE
+	                                                                             : 1;
 
+	if (h->turned && hf_packed_of(h->from[0]))
+		return h->rows;
 	n -= n % least;
 	return n < least ? least : n < h->rows ? n : h->rows;
 }
@@ -240,6 +259,11 @@ static int64_t pieces_of(const struct hf_rows *h)
 struct work {
 	struct hf_rows *const *h;
 	int64_t n;
+	const struct infer_watch *watch;
+	uint64_t bytes; /* of all */
+	_Atomic uint64_t done;
+	size_t scratch_bytes; /* of each worker */
+	unsigned char *scratch;
 };
 
 /* The tensor that piece i belongs to. */
@@ -266,13 +290,26 @@ static void drop_pages(const unsigned char *at, size_t bytes)
 	(void)madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
+/* The stored tensors of a quantised weight, of any layout. */
+static void drop_parts(const struct hf_packed *p)
+{
+	for (int i = 0; i < PACKED_PARTS; i++)
+		if (p->part[i])
+			drop_pages(p->part[i]->data, p->part[i]->bytes);
+}
+
 static void drop_source(const struct piece *p)
 {
 	struct hf_rows *h = p->h;
 	size_t in = safetensors_dtype_bytes(p->dtype);
 	int64_t left = atomic_fetch_sub(&h->left, 1) - 1;
 
-	if (!h->turned && h->step == 1 && (!permutes(h->how) || h->how == T_PAIRS))
+	if (p->dtype == ST_PACKED) {
+		for (int64_t i = 0; i < h->n_from && !left; i++)
+			drop_parts(hf_packed_of(h->from[i]));
+		return;
+	}
+	if (!h->turned && h->step == 1 && (!hf_rows_permutes(h->how) || h->how == T_PAIRS))
 		drop_pages(p->from + (size_t)((h->first + p->row) * h->src_cols) * in,
 		           (size_t)(p->n * h->src_cols) * in);
 	else if (!left)
@@ -282,44 +319,79 @@ static void drop_source(const struct piece *p)
 
 static void make_piece(void *user, int64_t i, int worker)
 {
+	struct work *w = user;
 	struct hf_rows *h = find_tensor(user, i);
 	int64_t n = rows_of_piece(h), all = pieces_of(h), each = all / h->mats,
 		left = i - (h->end - all), mat = left / each;
 	const struct safetensors_tensor *s = h->from[h->n_from > 1 ? mat : 0];
-	(void)worker;
 	struct piece p = { .h = h, .dtype = s->dtype, .row = left % each * n };
-	size_t in = safetensors_dtype_bytes(s->dtype);
+	size_t in = safetensors_dtype_bytes(s->dtype), row = hf_rows_row_bytes(h);
 
 	p.from = s->data + (h->n_from > 1 ? 0 : (size_t)(mat * h->src_rows * h->src_cols) * in);
 	p.n = num_min(n, h->rows - p.row);
-	p.to = h->to + (size_t)((mat * h->rows + p.row) * h->cols) * size_of(h->type);
-	if (h->turned)
+	p.to = h->to + (size_t)(mat * h->rows + p.row) * row;
+	if (s->dtype == ST_PACKED)
+		hf_rows_packed(h, mat, p.row, p.n, p.to,
+		               w->scratch + (size_t)worker * w->scratch_bytes);
+	else if (h->turned)
 		copy_turned(&p);
 	else if (h->how == T_TILED_COLS)
 		copy_columns(&p);
 	else
 		copy_rows(&p);
 	drop_source(&p);
+	uint64_t done = atomic_fetch_add(&w->done, (uint64_t)p.n * row) + (uint64_t)p.n * row;
+	if (!worker && done < w->bytes)
+		file_tell(w->watch, done, w->bytes);
 }
 
-void hf_rows_make(struct hf_rows *const *h, int64_t n)
+/* Count the pieces and the bytes, and the scratch that a worker needs. */
+static int64_t count_work(struct work *w)
 {
-	struct work w = { h, n };
+	int64_t pieces = 0;
+
+	for (int64_t i = 0; i < w->n; i++) {
+		struct hf_rows *h = w->h[i];
+		size_t scratch = hf_rows_packed_scratch(h, rows_of_piece(h));
+		atomic_init(&h->left, pieces_of(h));
+		h->end = pieces += pieces_of(h);
+		w->bytes += (uint64_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
+		if (scratch > w->scratch_bytes)
+			w->scratch_bytes = scratch;
+	}
+	w->scratch_bytes = num_round_up(w->scratch_bytes, 64);
+	return pieces;
+}
+
+int hf_rows_make(struct hf_rows *const *h, int64_t n, const struct infer_watch *watch,
+                 infer_error *err)
+{
+	struct work w = { .h = h, .n = n, .watch = watch };
 	struct os_limits l;
 	struct pool *pool = NULL;
-	int64_t pieces = 0, bytes = 0;
+	int64_t pieces = count_work(&w);
 
-	for (int64_t i = 0; i < n; i++) {
-		atomic_init(&h[i]->left, pieces_of(h[i]));
-		h[i]->end = pieces += pieces_of(h[i]);
-		bytes += h[i]->cols * h[i]->rows * h[i]->mats * (int64_t)size_of(h[i]->type);
-	}
 	os_limits(&l);
-	if (bytes >= MANY && l.threads > 1 && pool_new(&pool, l.threads < 8 ? l.threads : 8, NULL))
+	if (w.bytes >= MANY && l.threads > 1 &&
+	    pool_new(&pool, l.threads < THREADS ? l.threads : THREADS, NULL))
 		pool = NULL;
+	if (w.scratch_bytes) {
+		w.scratch =
+			mem_alloc(MEM_FILE, pool ? (size_t)pool_threads(pool) : 1, w.scratch_bytes);
+		if (!w.scratch) {
+			pool_free(pool);
+			return err_set(err, INFER_ENOMEM, "no memory to repack weights");
+		}
+	}
+	if (pieces)
+		file_tell(w.watch, 0, w.bytes);
 	for (int64_t i = 0; !pool && i < pieces; i++)
 		make_piece(&w, i, 0);
 	if (pool)
 		pool_run(pool, pieces, make_piece, &w);
+	if (pieces)
+		file_tell(w.watch, w.bytes, w.bytes);
 	pool_free(pool);
+	mem_free(w.scratch);
+	return INFER_OK;
 }

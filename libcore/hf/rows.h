@@ -28,6 +28,7 @@ struct hf_rows {
 	int64_t src_cols, src_rows; /* of a matrix */
 	int64_t first, step;        /* step 1 or 2 */
 	int turned;
+	int packed;    /* the source is quantised */
 	int64_t zeros; /* number of zero rows appended to the rows of the source */
 	enum arch_transform how;
 	struct hf_heads heads;
@@ -44,7 +45,25 @@ const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i);
 const unsigned char *hf_rows_in_place(const struct hf_rows *h);
 /* The enum infer_type that weights of a dtype are stored as; -1: not supported (integers, F64). */
 int hf_type_of(int dtype);
-/* Copy n tensors into their .to, on several threads if they are large.  Each source must be in the mapping
- * of a file: the pages that were read are unmapped (madvise). */
-void hf_rows_make(struct hf_rows *const *h, int64_t n);
+/* The enum infer_type of the source. */
+int hf_source_type(const struct safetensors_tensor *t);
+/* Bytes of a row of the result. */
+size_t hf_rows_row_bytes(const struct hf_rows *h);
+/* Copy n tensors into their .to, on several threads if they are large, and tell w of the bytes written.  Each
+ * source must be in the mapping of a file: the pages that were read are unmapped (madvise).  INFER_ENOMEM */
+int hf_rows_make(struct hf_rows *const *h, int64_t n, const struct infer_watch *w,
+                 infer_error *err);
+
+/* For rows_packed.c. */
+int hf_rows_permutes(enum arch_transform how);
+/* Source row of row r. */
+int64_t hf_rows_source(const struct hf_rows *h, int64_t r);
+/* Source row (or column) of row r of T_TILED: v head k + k_heads * v of the result is v head k * each + v of the
+ * source. */
+int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv);
+/* rows_packed.c: bytes of scratch for n rows; 0: the source is not quantised. */
+size_t hf_rows_packed_scratch(const struct hf_rows *h, int64_t n);
+/* rows_packed.c: copy rows row ... row + n - 1 of matrix mat of a quantised source.  All rows if h->turned. */
+void hf_rows_packed(const struct hf_rows *h, int64_t mat, int64_t row, int64_t n, unsigned char *to,
+                    unsigned char *scratch);
 #endif

@@ -1,5 +1,6 @@
 /* hf/tensors.c - the tensors of a checkpoint as those of GGUF, by the rows of its architecture
  * (arch/tensor_list.h). */
+#include "hf/packed.h"
 #include "hf/tensors.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -31,10 +32,11 @@ static int64_t size_of(const struct hf_making *k, int layer, int dim)
 
 static int is_every_other(enum arch_transform how) { return how == T_EVEN || how == T_ODD; }
 
-/* True if the rows of the result are columns of the source. */
-static int is_turned(const struct arch_tensor *row, enum arch_transform how)
+/* True if the rows of the result are columns of the source.  Quantised weights have their outputs as rows. */
+static int is_turned(const struct arch_tensor *row, enum arch_transform how,
+                     const struct safetensors_tensor *t)
 {
-	return how == T_TURN || (is_every_other(how) && row->shape[2]);
+	return !hf_packed_of(t) && (how == T_TURN || (is_every_other(how) && row->shape[2]));
 }
 
 /* The dimension whose elements are parts of one tensor. */
@@ -84,6 +86,30 @@ static int wrong_shape(const struct hf_making *k, const struct safetensors_tenso
 	                     have, need);
 }
 
+/* Fail if a quantised weight cannot be copied into h. */
+static int check_packed(const struct hf_making *k, const struct hf_rows *h,
+                        const struct safetensors_tensor *t, infer_error *err)
+{
+	const struct hf_packed *p = hf_packed_of(t);
+
+	if (!p)
+		return INFER_OK;
+	if (h->src_cols != p->cols || p->rows % h->src_rows)
+		return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
+		                     "%lld rows of %lld columns, by config.json %lld of %lld",
+		                     (long long)p->rows, (long long)p->cols, (long long)h->src_rows,
+		                     (long long)h->src_cols);
+	if (h->how == T_PLUS1 || h->how == T_NEG_EXP || h->how == T_TILED_NEG_EXP)
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
+		                     "it must not be quantised in architecture %s",
+		                     k->m->arch->gguf);
+	if (p->order && (h->turned || h->how == T_STACK || h->how == T_TILED_COLS || p->mats > 1 ||
+	                 h->slot == W_TOKEN_EMBD))
+		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
+		                     "act-order (desc_act) is supported for plain matrices only");
+	return INFER_OK;
+}
+
 /* Set the sizes of result and source.  all: size of the split dimension of t (-1: unknown); part: size of this
  * slice of it. */
 static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_tensor *row,
@@ -100,7 +126,7 @@ static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_t
 	for (int i = 0; i < n; i++)
 		want[i] = ne[i] = size_of(k, h->layer, row->shape[i]);
 	want[at] = all < 0 ? -1 : all + before;
-	if (is_turned(row, h->how)) {
+	if (h->turned) {
 		want[0] = want[1];
 		want[1] = ne[0];
 	}
@@ -119,10 +145,10 @@ static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_t
 	h->cols = vectors ? 1 : ne[0];
 	h->rows = vectors ? ne[0] : ne[1];
 	h->mats = vectors ? ne[1] : ne[2];
-	h->src_cols = is_turned(row, h->how) ? want[0] : h->cols;
-	h->src_rows = is_turned(row, h->how) ? want[1] : want[at];
+	h->src_cols = h->turned ? want[0] : h->cols;
+	h->src_rows = h->turned ? want[1] : want[at];
 	h->first += before;
-	return INFER_OK;
+	return check_packed(k, h, t, err);
 }
 
 static int wrong_dtype(const struct hf_making *k, const struct safetensors_tensor *t,
@@ -137,7 +163,7 @@ static int wrong_dtype(const struct hf_making *k, const struct safetensors_tenso
 /* --- targets */
 
 /* Types of the public converter: vectors, norms and small matrices are F32. */
-static int type_of(const struct hf_rows *h, int dtype)
+static int type_of(const struct hf_rows *h, const struct safetensors_tensor *t)
 {
 	static const int small[] = { W_ROUTER,     W_SHARED_ROUTER, W_POSITION, W_PART,
 		                     W_STATE_CONV, W_SHORT_CONV,    W_CORRECT,  W_PREDICT };
@@ -152,7 +178,7 @@ static int type_of(const struct hf_rows *h, int dtype)
 	    (n >= sizeof norm &&
 	     !memcmp(h->name.at + n - (sizeof norm - 1), norm, sizeof norm - 1)))
 		return INFER_F32;
-	return hf_type_of(dtype);
+	return hf_source_type(t);
 }
 
 static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
@@ -175,6 +201,12 @@ static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
 		                     "%d heads of v for %d of k", p->state_heads, p->state_k_heads);
 	if (h->heads.each == 1 && h->how >= T_TILED) /* the two orders are one */
 		h->how = h->how == T_TILED_NEG_EXP ? T_NEG_EXP : T_NONE;
+	if (h->packed && h->how == T_TILED_COLS &&
+	    h->heads.dv % infer_type_info(hf_source_type(h->from[0]))->block)
+		return hf_bad_tensor(k->d, h->from[0], INFER_EUNSUP, err,
+		                     "heads of %lld columns are not whole blocks of %s",
+		                     (long long)h->heads.dv,
+		                     infer_type_info(hf_source_type(h->from[0]))->name);
 	return INFER_OK;
 }
 
@@ -250,11 +282,14 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 	h->from[0] = t;
 	h->slot = row->slot;
 	h->how = arch_how(k->m->arch, row);
+	if (h->how == T_PLUS1 && k->added_one)
+		h->how = T_NONE;
 	h->first = h->how == T_ODD ? 1 : h->how == T_NONE || h->how == T_TURN ? sizes[1] : 0;
 	h->step = is_every_other(h->how) ? 2 : 1;
-	h->turned = is_turned(row, h->how);
+	h->turned = is_turned(row, h->how, t);
 	TRY(set_sizes(k, h, row, t, sizes[0], sizes[2], err));
-	h->type = type_of(h, t->dtype);
+	h->packed = hf_packed_of(t) != NULL;
+	h->type = type_of(h, t);
 	fit_vocabulary(k, h);
 	return set_heads(k, h, err);
 }
@@ -277,14 +312,16 @@ static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
 		return hf_bad_tensor(k->d, t, INFER_EFORMAT, err,
 		                     "there is another tensor for this part of %.*s",
 		                     (int)h->name.len, h->name.at);
-	} else if (hf_type_of(t->dtype) != h->type) {
+	} else if (!hf_packed_of(t) != !h->packed ||
+	           (!h->packed && hf_type_of(t->dtype) != h->type)) {
 		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err, "dtype %s, others have another",
 		                     safetensors_dtype_name(t->dtype));
 	}
 	TRY(set_sizes(k, h, row, t, size_of(k, layer, row->shape[1]),
 	              size_of(k, layer, row->shape[1]), err));
 	h->from[expert] = t;
-	h->type = hf_type_of(t->dtype);
+	h->packed = hf_packed_of(t) != NULL;
+	h->type = hf_source_type(t);
 	return INFER_OK;
 }
 
@@ -320,7 +357,9 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 		h->mats = h->ne[2];
 		h->src_cols = want[0];
 		h->src_rows = nope + values;
-		h->type = hf_type_of(t->dtype);
+		h->packed = hf_packed_of(t) != NULL;
+		h->type = h->packed && h->turned ? INFER_F32 : hf_source_type(t);
+		TRY(check_packed(k, h, t, err));
 	}
 	return INFER_OK;
 }
@@ -359,6 +398,20 @@ static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int l
 	p->n = n;
 }
 
+/* True for a bias of zeros, which libraries store for every layer that they quantise. */
+static int is_no_bias(const struct hf_making *k, const struct safetensors_tensor *t)
+{
+	static const char bias[] = ".bias";
+	size_t n = t->name.len, len = sizeof bias - 1;
+
+	if (!k->d->quant.at || t->n_dims != 1 || n < len || memcmp(t->name.at + n - len, bias, len))
+		return 0;
+	for (uint64_t i = 0; i < t->bytes; i++)
+		if (t->data[i])
+			return 0;
+	return 1;
+}
+
 static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, infer_error *err)
 {
 	struct infer_str plain = hf_plain_name(k, t->name), rest;
@@ -381,10 +434,12 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 		                     "config.json has %d layers: num_hidden_layers",
 		                     k->m->h.n_layers);
 	drop_unwanted(k, &p, layer);
+	if (!p.n && is_no_bias(k, t))
+		return INFER_OK;
 	if (!p.n)
 		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err, "has no use in architecture %s%s",
 		                     a->gguf, layer >= 0 ? ", in this layer" : "");
-	if (hf_type_of(t->dtype) < 0)
+	if (hf_source_type(t) < 0)
 		return wrong_dtype(k, t, err);
 	if (p.row[0]->slot == W_KV_B && arch_row(a, W_K_B))
 		return add_latent(k, t, layer, err);
@@ -402,11 +457,21 @@ static int add_dense(struct hf_making *k, infer_error *err)
 		const struct safetensors_tensor *t = &k->d->dense[i].at[0];
 		const struct arch_tensor *row = arch_row(k->m->arch, slots[i]);
 		const int64_t sizes[3] = { -1, 0, -1 };
-		if (hf_type_of(t->dtype) < 0)
+		if (hf_source_type(t) < 0)
 			return wrong_dtype(k, t, err);
 		TRY(add_part(k, t, row, -1, sizes, err));
 	}
 	return INFER_OK;
+}
+
+/* MLX stores the weights of a convolution as [channels, width, 1]. */
+static int is_conv_of_mlx(const struct safetensors_tensor *t)
+{
+	static const char conv[] = ".conv1d.weight";
+	size_t n = t->name.len, len = sizeof conv - 1;
+
+	return n > len && !memcmp(t->name.at + n - len, conv, len) && t->n_dims == 3 &&
+	       t->shape[2] == 1 && t->shape[1] > 1;
 }
 
 /* Read the parameters that names and sizes depend on. */
@@ -433,6 +498,7 @@ static int read_sizes(struct hf_making *k, infer_model *m, infer_error *err)
 	for (uint32_t i = 0; i < d->raw.n; i++) {
 		const struct infer_str *s = &d->raw.at[i].name;
 		k->ranks |= s->len >= 10 && !memcmp(s->at, "classifier", 10);
+		k->added_one |= is_conv_of_mlx(&d->raw.at[i]);
 	}
 	return INFER_OK;
 }

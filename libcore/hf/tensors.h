@@ -23,7 +23,8 @@ struct hf_making {
 	int64_t first_position, n_tokens; /* n_tokens 0: no vocabulary */
 	int layers_next;                  /* layers of the checkpoint after the n_layers */
 	int ranks;                        /* it has a head that scores texts */
-	struct hf_rows **at;              /* [n], in the order of the file */
+	int added_one;       /* gains have the 1 of T_PLUS1 already, as MLX stores them */
+	struct hf_rows **at; /* [n], in the order of the file */
 	int64_t n;
 	const void *const **parts; /* [tensors of the file] of struct infer_file */
 	struct map map;            /* name of GGUF -> index */
@@ -36,6 +37,8 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
  * instead of one for all, or the reverse.  The rows are stored in spare.  n 0: not such a name. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
+/* True for a name of the checkpoint in a vision or audio tower, or a projector, of a model that has text too. */
+int hf_is_media(struct infer_str name);
 /* Whether to leave a tensor out, and why.  rows: the rows of its name; layer: -1 if it is in none. */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);

@@ -84,13 +84,22 @@ static void put_iq1_m(unsigned char *block, uint16_t h)
 	}
 }
 
+/* the f32 fields at the beginning of a block */
+static int wide_fields(int type)
+{
+	return type == INFER_Q4_F || type == INFER_Q8_F                              ? 2
+	       : type == INFER_F8_E4M3 || type == INFER_NF4 || type == INFER_NVFP4_F ? 1
+	                                                                             : 0;
+}
+
 static void quants(unsigned char *w, int type, size_t blocks, enum kern_data_fill fill,
                    uint64_t *seed)
 {
 	size_t bytes = (size_t)infer_type_info(type)->block_bytes, i = 0;
 	const struct type *t = type_get(type); /* knows the offsets of the f16 scales of a block */
+	int wide = wide_fields(type);
 
-	must(t->n_f16 || type == INFER_MXFP4 || type == INFER_IQ1_M);
+	must(t->n_f16 || wide || type == INFER_MXFP4 || type == INFER_IQ1_M);
 	for (uint64_t u; i < blocks * bytes; i += sizeof u) {
 		u = next(seed);
 		memcpy(w + i, &u, blocks * bytes - i < sizeof u ? blocks * bytes - i : sizeof u);
@@ -99,6 +108,10 @@ static void quants(unsigned char *w, int type, size_t blocks, enum kern_data_fil
 		for (int j = 0; j < t->n_f16; j++) {
 			uint16_t h = num_to_f16(scale(fill, next(seed)));
 			memcpy(w + i * bytes + t->f16[j], &h, 2);
+		}
+		for (int j = 0; j < wide; j++) {
+			float d = scale(fill, next(seed));
+			memcpy(w + i * bytes + 4 * j, &d, 4);
 		}
 		if (type == INFER_IQ1_M)
 			put_iq1_m(w + i * bytes, num_to_f16(scale(fill, next(seed))));

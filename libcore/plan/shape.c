@@ -50,6 +50,7 @@ static int row_slot(const struct graph_node *n)
 	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_CUT:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:
@@ -185,6 +186,7 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_CUT:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:

@@ -35,6 +35,11 @@ struct mxfp4   { uint8_t e, qs[16]; };
 struct nvfp4   { uint8_t d[4], qs[32]; };
 struct q1_0    { uint8_t d[2], qs[16]; };
 struct q2_0    { uint8_t d[2], qs[16]; };
+struct q4_f    { uint8_t d[4], m[4], qs[32]; };
+struct q8_f    { uint8_t d[4], m[4]; int8_t q[64]; };
+struct f8_e4m3 { uint8_t d[4], q[64]; };
+struct nf4     { uint8_t d[4], qs[32]; };
+struct nvfp4_f { uint8_t d[4], s[4], qs[32]; };
 
 /* X(TYPE, struct, elements, bytes), in the order of enum infer_type */
 #define BLOCK_LIST(X) \
@@ -64,7 +69,12 @@ struct q2_0    { uint8_t d[2], qs[16]; };
 	X(MXFP4, mxfp4, 32, 17) \
 	X(NVFP4, nvfp4, 64, 36) \
 	X(Q1_0, q1_0, 128, 18) \
-	X(Q2_0, q2_0, 64, 18)
+	X(Q2_0, q2_0, 64, 18) \
+	X(Q4_F, q4_f, 64, 40) \
+	X(Q8_F, q8_f, 64, 72) \
+	X(F8_E4M3, f8_e4m3, 64, 68) \
+	X(NF4, nf4, 64, 36) \
+	X(NVFP4_F, nvfp4_f, 64, 40)
 #define X(TYPE, name, elements, bytes) static_assert(sizeof(struct name) == bytes, "no padding");
 BLOCK_LIST(X)
 #undef X
@@ -86,9 +96,29 @@ static inline int block_bytes(enum infer_type t)
 }
 
 static inline float block_f16(const uint8_t at[2]) { return num_f16(num_u16(at)); }
+static inline float block_f32(const uint8_t at[4]) { return num_float(num_u32(at)); }
+static inline int block_f32_bad(const uint8_t at[4]) { return (num_u32(at) & 0x7f800000) == 0x7f800000; }
 
 /* Codes 0 ... 15 in 16 bytes: element i < 16 in the low half of byte i, element i >= 16 in the high half of byte i - 16. */
 static inline int block_nibble(const uint8_t *qs, int i) { return i < 16 ? qs[i] & 15 : qs[i - 16] >> 4; }
+
+/* Codes 0 ... 15 in 32 bytes: element i < 32 in the low half of byte i, element i >= 32 in the high half of byte i - 32. */
+static inline int block_nibble64(const uint8_t *qs, int i) { return i < 32 ? qs[i] & 15 : qs[i - 32] >> 4; }
+
+/* F8_E4M3: the exponent is that of an f16, with a bias less by 8. */
+static inline float block_e4m3(int q) { return num_f16((uint16_t)((q & 0x80) << 8 | (q & 0x7f) << 7)) * 256; }
+
+/* NVFP4 and NVFP4_F: half of an unsigned E4M3 scale.  The codes 0 and 0x7f are 0. */
+static inline float block_half_e4m3(int x)
+{
+	int e = x >> 3 & 15, m = x & 7;
+
+	if (x == 0x7f)
+		return 0.0f;
+	if (e == 0)
+		return (float)m * 0x1p-10f;
+	return (float)(8 + m) * num_float((uint32_t)(e + 127 - 7 - 3 - 1) << 23);
+}
 
 /* Q4_K and Q5_K: eight 6-bit scales and eight 6-bit minima in 12 bytes; pair k of 32 elements. */
 static inline void block_scale_min(const uint8_t sc[12], int k, int *scale, int *min)

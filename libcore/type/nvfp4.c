@@ -8,24 +8,13 @@
 #include "type/search_four.h"
 #include "type/grids.h"
 
-static float half_scale(int x)
-{
-	int e = x >> 3 & 15, m = x & 7;
-
-	if (x == 0x7f)
-		return 0.0f;
-	if (e == 0)
-		return (float)m * 0x1p-10f;
-	return (float)(8 + m) * num_float((uint32_t)(e + 127 - 7 - 3 - 1) << 23);
-}
-
 static void decode(float *dst, const void *src, size_t blocks)
 {
 	const struct nvfp4 *b = src;
 
 	for (; blocks--; b++, dst += 64)
 		for (int s = 0; s < 4; s++) {
-			float d = half_scale(b->d[s]);
+			float d = block_half_e4m3(b->d[s]);
 			for (int r = 0; r < 16; r++) {
 				int q = b->qs[8 * s + r % 8] >> r / 8 * 4 & 15;
 				dst[16 * s + r] = d * (float)grid_fp4[q];
@@ -39,7 +28,7 @@ static int widest(float top, float per_unit)
 	int c = 0;
 
 	for (int bit = 64; bit; bit /= 2) /* the last under which the largest is above 12 */
-		if (c + bit < 126 && half_scale(c + bit) * per_unit * 12 < top)
+		if (c + bit < 126 && block_half_e4m3(c + bit) * per_unit * 12 < top)
 			c += bit;
 	return c + 1;
 }
@@ -48,10 +37,10 @@ static int widest(float top, float per_unit)
 static int plain_scale(const struct search *s, float top, float *scale)
 {
 	int c = widest(top, s->per_unit);
-	float low = half_scale(c - 1), at = top * s->unit / 12, high = half_scale(c);
+	float low = block_half_e4m3(c - 1), at = top * s->unit / 12, high = block_half_e4m3(c);
 
 	c -= c > 1 && at - low < high - at;
-	*scale = half_scale(c) * s->per_unit;
+	*scale = block_half_e4m3(c) * s->per_unit;
 	return top > 0 ? c : 0;
 }
 
@@ -76,7 +65,7 @@ static void best_scales(const struct search *s, const struct search_grid *g, con
 
 		for (int i = 0; i < 4; i++)
 			if (c[i] + by >= 1 && c[i] + by <= 126)
-				a[i] = half_scale(c[i] + by) * s->per_unit;
+				a[i] = block_half_e4m3(c[i] + by) * s->per_unit;
 		search_each4(&at, 4, 1.0f / a, g, s->width, &f);
 		search_v4 e = a * (2 * f.xq - a * f.qq);
 		for (int i = 0; i < 4; i++)
@@ -121,7 +110,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 static void round_fixed(void *block, int i, float *x, const float *w)
 {
 	struct nvfp4 *b = block;
-	float d = half_scale(b->d[i / 16]);
+	float d = block_half_e4m3(b->d[i / 16]);
 	int q = round_table(*x, d, grid_fp4);
 
 	(void)w;

@@ -111,8 +111,8 @@ TEST_FN void run_alone(struct gpu_op o, const struct step *s, int out, int r, fl
 }
 TEST_FN bool may_overwrite(int op)
 {
-	return op != GRAPH_EMBED && op != GRAPH_PICK && op != GRAPH_PART && op != GRAPH_MIX &&
-	       op != GRAPH_LEVEL && op != GRAPH_ROUTE;
+	return op != GRAPH_EMBED && op != GRAPH_PICK && op != GRAPH_PART && op != GRAPH_PERMUTE &&
+	       op != GRAPH_MIX && op != GRAPH_LEVEL && op != GRAPH_ROUTE;
 }
 /* Run o and compare with the truth and with other ways to run it, also with spare rows. */
 TEST_FN float *check_op(const char *what, struct gpu_op o, const struct step *s, int out,

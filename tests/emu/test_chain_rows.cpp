@@ -29,6 +29,23 @@ static void test_part(void)
 				a[(r * pieces + i / width) * of + from + i % width];
 	check_op("part once", o, &s, 0, t, 0);
 }
+static void test_permute(void)
+{
+	struct step s = make_step(3, 3);
+	int cols = 700;
+	struct gpu_op o = op_of(GRAPH_PERMUTE, cols);
+	float *a;
+	int32_t *order = host<int32_t>((size_t)cols);
+	double *t = host<double>((size_t)(3 * cols));
+
+	for (int i = 0; i < cols; i++)
+		order[i] = (i * 37 + 11) % cols;
+	o.a = values(&a, (size_t)(3 * cols), 3);
+	o.w0 = give(order, (size_t)cols);
+	for (int i = 0; i < 3 * cols; i++)
+		t[i] = a[i / cols * cols + order[i % cols]];
+	check_op("permute", o, &s, 0, t, 0);
+}
 static void test_mix(void)
 {
 	struct step s = make_step(2, 2);
@@ -416,6 +433,7 @@ int main(int argc, char **argv)
 {
 	start_tests(argc, argv);
 	RUN(test_part);
+	RUN(test_permute);
 	RUN(test_mix);
 	RUN(test_cut);
 	RUN(test_level);

@@ -128,7 +128,7 @@ static void test_bits(void **state)
 		n++;
 	}
 #define ONE(TYPE, name) +1
-	assert_int_equal(n, 0 KERN_ROWS_32(ONE) KERN_ROWS_256(ONE));
+	assert_int_equal(n, 0 KERN_ROWS_32(ONE) KERN_ROWS_64(ONE) KERN_ROWS_256(ONE));
 }
 static void test_bits_bf16(void **state)
 {

@@ -16,6 +16,15 @@ static void part(const struct backend_plan *p, const struct graph_node *n, float
 		memcpy(y + (size_t)i * (size_t)own, y, (size_t)own * sizeof *y);
 }
 
+static void permute(const struct backend_plan *p, const struct graph_node *n, float *y,
+                    const float *x)
+{
+	const int32_t *order = p->m.weights[n->w[0]].at[0];
+
+	for (int i = 0; i < n->cols; i++)
+		y[i] = x[order[i]];
+}
+
 static void add(const struct kern *k, const struct graph_node *n, float *y, const float *a,
                 const float *b)
 {
@@ -96,6 +105,8 @@ void cpu_pieces_row(const struct backend_plan *p, int32_t node, int32_t row)
 		cut(n, y, a);
 	else if (n->op == GRAPH_PART)
 		part(p, n, y, a);
+	else if (n->op == GRAPH_PERMUTE)
+		permute(p, n, y, a);
 	else if (n->op == GRAPH_MIX)
 		mix(&p->b->kern, n, y, a, b, cpu_value(p, n->src[2], row));
 	else

@@ -24,6 +24,7 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_DELTA:
 		return CPU_STATE;
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_CUT:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:

@@ -163,6 +163,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_ADD:
 	case GRAPH_CUT:
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:
 		cpu_pieces_row(p, i, row);

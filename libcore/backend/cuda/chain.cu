@@ -68,6 +68,9 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 	case GRAPH_PART:
 		chain_part(o, y, a);
 		break;
+	case GRAPH_PERMUTE:
+		chain_permute(o, y, a);
+		break;
 	case GRAPH_MIX:
 		chain_mix(o, y, a, b, o->c + row * (size_t)o->c_cols);
 		break;

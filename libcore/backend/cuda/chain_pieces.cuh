@@ -2,6 +2,7 @@
  * row as a whole (backend/cpu/pieces.c).  Sums in double.
  *
  *   PART   y[t][p][q] = x[p][from + q], t < times
+ *   PERMUTE y[i] = x[order[i]], order int32_t
  *   MIX    y[i][q] = x[i][q] + sum over j of b[j][q] (c[i][j] + plus), j ascending by fma
  *   CUT    y = max(0, x - (mean + mul deviation))
  *   LEVEL  y = x, b[0] m[0], b[1] m[1] ..., m = sqrt(ms(x) / max(ms(b), least)), ms = mean square;
@@ -20,6 +21,14 @@ GPU_FN void chain_part(const struct gpu_op *o, float *y, const float *x)
 
 		y[i] = x[at / cols * of + o->node.part.from + at % cols];
 	}
+}
+
+GPU_FN void chain_permute(const struct gpu_op *o, float *y, const float *x)
+{
+	const int32_t *order = (const int32_t *)(const void *)o->w0;
+
+	for (int i = chain_thread(); i < o->node.cols; i += GPU_ROW_THREADS)
+		y[i] = x[order[i]];
 }
 
 GPU_FN void chain_mix(const struct gpu_op *o, float *y, const float *a, const float *b,

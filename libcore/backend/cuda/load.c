@@ -40,6 +40,11 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 	*c = (struct cuda_weight){ 0 };
 	if (w->on_host)
 		return INFER_OK;
+	if (w->type == INFER_I32 && w->ne[1] == 1 && w->n == 1) { /* the order of PERMUTE */
+		c->raw_bytes = bytes;
+		c->raw = (unsigned char *)(uintptr_t)take(used, all);
+		return INFER_OK;
+	}
 	if (w->type == INFER_F32 && (w->ne[1] == 1 || all <= RAW_MOST)) {
 		c->raw_bytes = bytes;
 		c->raw = (unsigned char *)(uintptr_t)take(used, all);

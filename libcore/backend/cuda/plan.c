@@ -28,6 +28,7 @@ static enum cuda_stage_kind kind_of(enum graph_op op)
 	case GRAPH_SEND:
 		return CUDA_COPY;
 	case GRAPH_PART:
+	case GRAPH_PERMUTE:
 	case GRAPH_CUT:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:

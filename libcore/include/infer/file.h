@@ -22,6 +22,7 @@ extern "C" {
 enum infer_aux {
 	INFER_AUX_SCALE, /* multiplies the values of the blocks */
 	INFER_AUX_ZERO,  /* is subtracted first */
+	INFER_AUX_ORDER, /* the column of the layer's input that each column is multiplied with */
 	INFER_AUX_ROLES
 };
 

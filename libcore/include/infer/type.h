@@ -48,12 +48,18 @@ enum infer_type {
 	INFER_NVFP4,
 	INFER_Q1_0,
 	INFER_Q2_0,
+	/* of checkpoints that other libraries quantised (libcore/hf); outside ggml's ids */
+	INFER_Q4_F,
+	INFER_Q8_F,
+	INFER_F8_E4M3,
+	INFER_NF4,
+	INFER_NVFP4_F,
 	INFER_TYPE_COUNT
 };
 
 struct infer_type_info {
 	const char *name; /* "Q4_K" */
-	int gguf_id;      /* ggml_type */
+	int gguf_id;      /* ggml_type, or from 1001 on */
 	int block;        /* elements per block, >= 1 */
 	int block_bytes;
 	/* 1: activations' types (Q8_1, Q8_K), never a weight in a file we run */

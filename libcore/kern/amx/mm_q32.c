@@ -1,6 +1,6 @@
-/* kern/amx/mm_q32.c - panels of weights in blocks of 32: a tile product is one block.
+/* kern/amx/mm_q32.c - panels of weights in blocks of 32 and 64: a tile product is a group of 32.
  *
- *   panel  per block, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
+ *   panel  per group, per 16 rows: d f32[16] | with minima: m f32[16] | q i8[16][32], the zero
  *          point subtracted
  *   y = fma(d dx, isum, y), blocks ascending; with m a second chain of the sums of x, as in
  *   ref/mm_q32.c, which also has bytes per flop and limits */
@@ -10,20 +10,22 @@ enum { PART = 8, AHEAD = 4, FIELD = N * 4 };
 INLINE int q_at(enum infer_type t) { return q_minima(t) ? 2 * FIELD : FIELD; }
 INLINE size_t w_group32_bytes(enum infer_type t) { return (size_t)q_at(t) + N * 32; }
 
-/* store n blocks of row r of a group */
+/* store n groups of 32 of row r; the first one begins a block */
 INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int n)
 {
 	const __m256i zero = _mm256_set1_epi8((char)q_zero(t));
+	const int groups = q_groups(t);
 
-	for (int b = 0; b < n; b++, from += block_bytes(t), to += W_GROUPS * w_group32_bytes(t)) {
-		float d = t == INFER_MXFP4 ? e8m0_at(from) : f16_at(from);
+	for (int b = 0; b < n; b++, to += W_GROUPS * w_group32_bytes(t)) {
+		float d = scale_at(t, from);
 		memcpy(to + r * 4, &d, 4);
 		if (q_minima(t)) {
-			d = f16_at(from + 2);
+			d = minimum_at(t, from);
 			memcpy(to + FIELD + r * 4, &d, 4);
 		}
 		_mm256_store_si256((__m256i *)(void *)(to + q_at(t) + r * 32),
-		                   _mm256_sub_epi8(unpack32(t, from), zero));
+		                   _mm256_sub_epi8(unpack32(t, from, b % groups), zero));
+		from += (b + 1) % groups == 0 ? block_bytes(t) : 0;
 	}
 }
 /* A part of k of all rows, then the next, so that lines are complete before they leave L1. */
@@ -35,7 +37,7 @@ INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_by
 		/* rows past the end repeat the last */
 		for (int r = 0; r < (n > N ? W_GROUPS : 1) * N; r++) {
 			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes +
-			                      (size_t)(b * block_bytes(t));
+			                      (size_t)(b / q_groups(t) * block_bytes(t));
 			row_put(t, dst + (size_t)(r / N) * w_group32_bytes(t), r % N, from, some);
 		}
 	}
@@ -198,3 +200,4 @@ INLINE void tile32(enum infer_type t, float *y, size_t ldy, const char *panel,
 		tile32(INFER_##TYPE, y, ldy, packed, x, x_row, m, n, k); \
 	}
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)

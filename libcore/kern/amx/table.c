@@ -1,7 +1,7 @@
 /* kern/amx/table.c - panels by tile registers.
  *
  *   types                          loops                  file
- *   blocks of 32                   pack tile              mm_q32.c, int.h, tiles.h
+ *   blocks of 32, of 64            pack tile              mm_q32.c, int.h, tiles.h
  *   Q4_K ... Q3_K, IQ4_XS          pack tile              mm_q256.c, int.h, tiles.h
  *   F16 BF16, x in bf16            rows pack tile         mm_bf16.c, avx512/bf16.h
  *   blocks of 32, of 256           transpose              of avx512vnni, also for types without skinny
@@ -18,6 +18,8 @@
 #define DISPATCH_Q5_1 3, KERN_BITS(4, 34)
 #define DISPATCH_IQ4_NL 4, KERN_BITS(5, 34)
 #define DISPATCH_MXFP4 4, KERN_BITS(5, 34)
+#define DISPATCH_Q4_F 4, KERN_BITS(5, 34)
+#define DISPATCH_Q8_F 4, KERN_BITS(5, 34)
 #define DISPATCH_Q4_K 12, KERN_BITS(13, 34)
 #define DISPATCH_Q6_K 8, KERN_BITS(9, 32)
 #define DISPATCH_Q5_K 9, 0
@@ -42,6 +44,6 @@ const struct kern kern_amx = {
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
 	         CPU_AVX512BF16 | CPU_GFNI | CPU_AMX,
 	.peak_tile = KERN_FN(peak_tile),
-	.mm = { KERN_ROWS_HALF(HALF_F32) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) },
+	.mm = { KERN_ROWS_HALF(HALF_F32) KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_256(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -25,15 +25,32 @@ INLINE uint8x16_t fifth(const uint8_t *p)
 	return vandq_u8(vtstq_u8(x, vld1q_u8(bits)), vdupq_n_u8(16));
 }
 
-/* the 32 weights of a block */
-INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p)
+/* the 32 weights of group g of a block; g is 0 in blocks of 32 */
+INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 {
 	const uint8_t *at = p + (block_bytes(t) - 16);
 	uint8x16_t b, lo, hi;
 
-	if (t == INFER_Q8_0) {
-		u[0] = vld1q_s8((const int8_t *)p + 2);
-		u[1] = vld1q_s8((const int8_t *)p + 18);
+	if (t == INFER_Q8_0 || t == INFER_Q8_F) {
+		at = p + (t == INFER_Q8_0 ? 2 : 8 + 32 * g);
+		u[0] = vld1q_s8((const int8_t *)at);
+		u[1] = vld1q_s8((const int8_t *)at + 16);
+		return;
+	}
+	if (t == INFER_NVFP4_F) {
+		UNROLL
+		for (int i = 0; i < 2; i++) {
+			uint8x8_t v = vld1_u8(p + 8 + 16 * g + 8 * i);
+			uint8x16_t n = vcombine_u8(vand_u8(v, vdup_n_u8(15)), vshr_n_u8(v, 4));
+			u[i] = vqtbl1q_s8(vld1q_s8(fp4x2_of), n);
+		}
+		return;
+	}
+	if (t == INFER_Q4_F) {
+		const int8x16_t by = vdupq_n_s8((int8_t)(-4 * g));
+		UNROLL
+		for (int i = 0; i < 2; i++)
+			u[i] = less_n(low4(vshlq_u8(vld1q_u8(p + 8 + 16 * i), by)), 8);
 		return;
 	}
 	b = vld1q_u8(at);
@@ -62,13 +79,48 @@ INLINE float32x4_t f16x4(const uint8_t *p, size_t stride)
 
 	return vcvt_f32_f16(vcreate_f16(h));
 }
+/* the f32 at p of 4 rows */
+INLINE float32x4_t f32x4(const uint8_t *p, size_t stride)
+{
+	const float d[4] = { block_f32(p), block_f32(p + stride), block_f32(p + 2 * stride),
+		             block_f32(p + 3 * stride) };
+
+	return vld1q_f32(d);
+}
 INLINE float32x4_t scales32(enum infer_type t, const uint8_t *p, size_t stride)
 {
+	if (q_wide(t))
+		return f32x4(p, stride);
 	if (t != INFER_MXFP4)
 		return f16x4(p, stride);
 	const float d[4] = { num_e8m0(p[0]) * 0.5f, num_e8m0(p[stride]) * 0.5f,
 		             num_e8m0(p[2 * stride]) * 0.5f, num_e8m0(p[3 * stride]) * 0.5f };
 	return vld1q_f32(d);
+}
+INLINE float32x4_t minima32(enum infer_type t, const uint8_t *p, size_t stride)
+{
+	return q_wide(t) ? f32x4(p + 4, stride) : f16x4(p + 2, stride);
+}
+/* NVFP4_F: d times half of the scale of 16 weights, the i-th of a block */
+INLINE float scale16_at(const uint8_t *p, int i)
+{
+	return block_f32(p) * block_half_e4m3(p[4 + i] & 127);
+}
+INLINE float32x4_t scales16(const uint8_t *p, size_t stride, int i)
+{
+	const float d[4] = { scale16_at(p, i), scale16_at(p + stride, i),
+		             scale16_at(p + 2 * stride, i), scale16_at(p + 3 * stride, i) };
+
+	return vld1q_f32(d);
+}
+/* The floats of group g of one block: d, and m if there are minima; or the scales of both halves. */
+INLINE float field_at(enum infer_type t, const uint8_t *p, int g, int i)
+{
+	if (q_halves(t))
+		return scale16_at(p, 2 * g + i);
+	if (q_wide(t))
+		return block_f32(p + 4 * i);
+	return t == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p + 2 * i));
 }
 
 /* Each of these unpacks the weights 64 i ... 64 i + 63 of a block of 256. */

@@ -2,7 +2,7 @@
  * folders).  Eight rows at a time, by fours: unpack a row, dot with x; a tree of pairwise adds makes 4
  * sums, one fma.
  *
- *   of 32    y = fma(d dx, sum q x, y), blocks ascending; with m a second chain, fma(m dx, sum x, .),
+ *   of 32, 64  y = fma(d dx, sum q x, y), groups of 32 ascending; with m a second chain, fma(m dx, sum x, .),
  *            is added at the end
  *   of 256   isum = sum of S (q . x), exact; y = fma(d dx, isum, y); imin = sum of M sum(x), exact;
  *            ymin = fma(dmin dx, imin, ymin); y - ymin at the end
@@ -26,10 +26,69 @@ INLINE void put8(float *y, float32x4_t a, float32x4_t b, const struct row_group 
 		y[(size_t)r * s->y_step] = t[r];
 }
 
+/* add group g of the blocks at p of four rows to the sums of each row of x, which are two registers apart */
+INLINE void rows32_by4(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
+                       const uint8_t *p, size_t stride, int g, const struct kern_q8 *xb,
+                       size_t x_row)
+{
+	float32x4_t d = scales32(type, p, stride), m = d;
+	int32x4_t a[4][4];
+
+	if (q_minima(type))
+		m = minima32(type, p, stride);
+	UNROLL
+	for (int r = 0; r < 4; r++) {
+		int8x16_t q[2];
+		unpack32(type, q, p + (size_t)r * stride, g);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8 *xt = row_of(xb, x_row, t);
+			a[t][r] = dot16(vdupq_n_s32(0), q[0], vld1q_s8(xt->q));
+			a[t][r] = dot16(a[t][r], q[1], vld1q_s8(xt->q + 16));
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++) {
+		const struct kern_q8 *xt = row_of(xb, x_row, t);
+		sum[2 * t] =
+			vfmaq_f32(sum[2 * t], vmulq_n_f32(d, xt->d), vcvtq_f32_s32(sums4(a[t])));
+		if (q_minima(type))
+			min[2 * t] =
+				vfmaq_n_f32(min[2 * t], vmulq_n_f32(m, xt->d), (float)-xt->neg_sum);
+	}
+}
+
+/* the same for blocks with a scale for each 16 */
+INLINE void rows16_by4(enum infer_type type, int tn, float32x4_t *sum, const uint8_t *p,
+                       size_t stride, int g, const struct kern_q8 *xb, size_t x_row)
+{
+	const float32x4_t d0 = scales16(p, stride, 2 * g), d1 = scales16(p, stride, 2 * g + 1);
+	int32x4_t a[4][4], b[4][4];
+
+	UNROLL
+	for (int r = 0; r < 4; r++) {
+		int8x16_t q[2];
+		unpack32(type, q, p + (size_t)r * stride, g);
+		UNROLL
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8 *xt = row_of(xb, x_row, t);
+			a[t][r] = dot16(vdupq_n_s32(0), q[0], vld1q_s8(xt->q));
+			b[t][r] = dot16(vdupq_n_s32(0), q[1], vld1q_s8(xt->q + 16));
+		}
+	}
+	UNROLL
+	for (int t = 0; t < tn; t++) {
+		const struct kern_q8 *xt = row_of(xb, x_row, t);
+		float32x4_t both = vmulq_f32(d0, vcvtq_f32_s32(sums4(a[t])));
+		both = vfmaq_f32(both, d1, vcvtq_f32_s32(sums4(b[t])));
+		sum[2 * t] = vfmaq_n_f32(sum[2 * t], both, xt->d);
+	}
+}
+
 INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                    const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = block_bytes(type);
+	const int bytes = block_bytes(type), groups = q_groups(type);
 	const struct kern_q8 *xb = act_q8(x, x_row);
 	const uint8_t *w = s->w;
 	float32x4_t sum[8], min[8];
@@ -37,35 +96,19 @@ INLINE void rows32(enum infer_type type, int tn, float *y, size_t ldy, const str
 	UNROLL
 	for (int i = 0; i < 2 * tn; i++)
 		sum[i] = min[i] = vdupq_n_f32(0);
-	for (int b = 0; b < k / 32; b++, w += bytes, xb++) {
+	for (int b = 0; b < k / 32 / groups; b++, w += bytes) {
 		prefetch8(s->w, s->stride, b * bytes, (b + 1) * bytes);
 		UNROLL
-		for (int h = 0; h < 2; h++) {
-			const uint8_t *p = w + (size_t)(4 * h) * s->stride;
-			float32x4_t d = scales32(type, p, s->stride), m = d;
-			int32x4_t a[4][4];
-			if (q_minima(type))
-				m = f16x4(p + 2, s->stride);
+		for (int g = 0; g < groups; g++, xb++) {
 			UNROLL
-			for (int r = 0; r < 4; r++) {
-				int8x16_t q[2];
-				unpack32(type, q, p + (size_t)r * s->stride);
-				UNROLL
-				for (int t = 0; t < tn; t++) {
-					const struct kern_q8 *xt = row_of(xb, x->q_row, t);
-					a[t][r] = dot16(vdupq_n_s32(0), q[0], vld1q_s8(xt->q));
-					a[t][r] = dot16(a[t][r], q[1], vld1q_s8(xt->q + 16));
-				}
-			}
-			UNROLL
-			for (int t = 0; t < tn; t++) {
-				const struct kern_q8 *xt = row_of(xb, x->q_row, t);
-				int i = 2 * t + h;
-				sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(d, xt->d),
-				                   vcvtq_f32_s32(sums4(a[t])));
-				if (q_minima(type))
-					min[i] = vfmaq_n_f32(min[i], vmulq_n_f32(m, xt->d),
-					                     (float)-xt->neg_sum);
+			for (int h = 0; h < 2; h++) {
+				const uint8_t *p = w + (size_t)(4 * h) * s->stride;
+				if (q_halves(type))
+					rows16_by4(type, tn, sum + h, p, s->stride, g, xb,
+					           x->q_row);
+				else
+					rows32_by4(type, tn, sum + h, min + h, p, s->stride, g, xb,
+					           x->q_row);
 			}
 		}
 	}
@@ -196,6 +239,8 @@ INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const st
 
 #define ROW(TYPE, name) ROWS_OF(rows32, TYPE, name)
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
+KERN_ROWS_16(ROW)
 #undef ROW
 #define ROW(TYPE, name) ROWS_OF(rows256, TYPE, name)
 KERN_ROWS_256(ROW)

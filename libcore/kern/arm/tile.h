@@ -2,7 +2,7 @@
  * folders).  A panel holds NR = 8 weight rows.  Their products with one row of x are 8 sums, which
  * fill two registers.
  *
- *   panel of 32    per block: d f32 [8] | m f32 [8] where there are minima | q
+ *   panel of 32    per group: d f32 [8] | m f32 [8] where there are minima, or the scales of the last 16 | q
  *   panel of 256   per block: d f32 [8] | dmin f32 [8] and M i16 [8 or 16][8] where there are minima, M
  *                  in the order of the sums in kern_q8k | S i32 [8 or 16][WIDE][4] | q
  *   q              i8 [k / 16][128]: 16 weights of each row, in the order of chain16
@@ -28,10 +28,9 @@ INLINE int k_scales(enum infer_type t)
 {
 	return t == INFER_Q3_K || t == INFER_Q2_K || is_ternary(t) ? 0 : by16(t) ? 16 : 8;
 }
-INLINE size_t panel32(enum infer_type t)
-{
-	return (size_t)NR * 4 * (q_minima(t) ? 2 : 1) + 2 * CHUNK;
-}
+/* the vectors of floats of a group: d, and m or the scales of the last 16 */
+INLINE int fields32(enum infer_type t) { return q_minima(t) || q_halves(t) ? 2 : 1; }
+INLINE size_t panel32(enum infer_type t) { return (size_t)(NR * 4 * fields32(t)) + 2 * CHUNK; }
 INLINE size_t panel256(enum infer_type t)
 {
 	return (size_t)NR * 4 * (q_minima(t) ? 2 : 1) + (size_t)k_minima(t) * NR * 2 +
@@ -47,23 +46,26 @@ INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
-	for (int b = 0; b < k / 32; b++, w += block_bytes(type), dst += panel32(type)) {
-		float *d = (float *)(void *)dst, *mn = d + NR;
-		int8_t *q = (int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
+	const int groups = q_groups(type);
+
+	for (int b = 0; b < k / 32; b++, dst += panel32(type)) {
+		float *d = (float *)(void *)dst;
+		int8_t *q = (int8_t *)(d + NR * fields32(type));
 		int8x16_t u[2][NR];
 		UNROLL
 		for (int r = 0; r < NR; r++) {
 			const uint8_t *p = row_at(w, row_bytes, r, n);
 			int8x16_t both[2];
-			unpack32(type, both, p);
+			unpack32(type, both, p, b % groups);
 			u[0][r] = both[0];
 			u[1][r] = both[1];
-			d[r] = type == INFER_MXFP4 ? num_e8m0(*p) * 0.5f : num_f16(num_u16(p));
-			if (q_minima(type))
-				mn[r] = num_f16(num_u16(p + 2));
+			UNROLL
+			for (int i = 0; i < fields32(type); i++)
+				d[NR * i + r] = field_at(type, p, b % groups, i);
 		}
 		transpose16(q, u[0]);
 		transpose16(q + CHUNK, u[1]);
+		w += (b + 1) % groups == 0 ? block_bytes(type) : 0;
 	}
 }
 
@@ -136,11 +138,59 @@ INLINE void put_rows(float *y, float32x4_t a, float32x4_t b, int n)
 INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
 INLINE const struct kern_q8k *x_q8k(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
+/* sums of a group of 32 with tn rows of x; d: the floats of the group, then its weights */
+INLINE void group_add(enum infer_type type, int tn, float32x4_t *sum, float32x4_t *min,
+                      const float *d, const struct x_rows *x)
+{
+	const int xq = (int)offsetof(struct kern_q8, q);
+	const int8_t *q = (const int8_t *)(d + NR * fields32(type));
+	int32x4_t is[2 * TILE_T];
+
+	UNROLL
+	for (int i = 0; i < regs(tn); i++)
+		is[i] = vdupq_n_s32(0);
+	chain16(tn, is, q, x, xq);
+	chain16(tn, is, q + CHUNK, x, xq + 16);
+	unpair_rows(tn, is);
+	UNROLL
+	for (int i = 0; i < 2 * tn; i++) {
+		const struct kern_q8 *xt = x_q8(x, i / 2);
+		sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
+		                   vcvtq_f32_s32(is[i]));
+		if (q_minima(type))
+			min[i] = vfmaq_n_f32(min[i],
+			                     vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
+			                     (float)-xt->neg_sum);
+	}
+}
+
+/* the same for a scale for each 16 */
+INLINE void halves_add(int tn, float32x4_t *sum, const float *d, const struct x_rows *x)
+{
+	const int xq = (int)offsetof(struct kern_q8, q);
+	const int8_t *q = (const int8_t *)(d + 2 * NR);
+	int32x4_t is[2][2 * TILE_T];
+
+	UNROLL
+	for (int h = 0; h < 2; h++) {
+		UNROLL
+		for (int i = 0; i < regs(tn); i++)
+			is[h][i] = vdupq_n_s32(0);
+		chain16(tn, is[h], q + CHUNK * h, x, xq + 16 * h);
+		unpair_rows(tn, is[h]);
+	}
+	UNROLL
+	for (int i = 0; i < 2 * tn; i++) {
+		float32x4_t both = vmulq_f32(vld1q_f32(d + i % 2 * 4), vcvtq_f32_s32(is[0][i]));
+		both = vfmaq_f32(both, vld1q_f32(d + NR + i % 2 * 4), vcvtq_f32_s32(is[1][i]));
+		sum[i] = vfmaq_n_f32(sum[i], both, x_q8(x, i / 2)->d);
+	}
+}
+
 INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uint8_t *p,
                    const struct kern_act *x, int x_row, int n, int k)
 {
 	const struct kern_q8 *xb = act_q8(x, x_row);
-	const int xq = (int)offsetof(struct kern_q8, q);
 	float32x4_t sum[2 * TILE_T], min[2 * TILE_T];
 
 	UNROLL
@@ -148,25 +198,10 @@ INLINE void tile32(enum infer_type type, int tn, float *y, size_t ldy, const uin
 		sum[i] = min[i] = vdupq_n_f32(0);
 	for (int b = 0; b < k / 32; b++, p += panel32(type), xb++) {
 		const struct x_rows at = x_rows_at(xb, x->q_row);
-		const float *d = (const float *)(const void *)p;
-		const int8_t *q = (const int8_t *)(d + NR * (q_minima(type) ? 2 : 1));
-		int32x4_t is[2 * TILE_T];
-		UNROLL
-		for (int i = 0; i < regs(tn); i++)
-			is[i] = vdupq_n_s32(0);
-		chain16(tn, is, q, &at, xq);
-		chain16(tn, is, q + CHUNK, &at, xq + 16);
-		unpair_rows(tn, is);
-		UNROLL
-		for (int i = 0; i < 2 * tn; i++) {
-			const struct kern_q8 *xt = x_q8(&at, i / 2);
-			sum[i] = vfmaq_f32(sum[i], vmulq_n_f32(vld1q_f32(d + i % 2 * 4), xt->d),
-			                   vcvtq_f32_s32(is[i]));
-			if (q_minima(type))
-				min[i] = vfmaq_n_f32(
-					min[i], vmulq_n_f32(vld1q_f32(d + NR + i % 2 * 4), xt->d),
-					(float)-xt->neg_sum);
-		}
+		if (q_halves(type))
+			halves_add(tn, sum, (const float *)(const void *)p, &at);
+		else
+			group_add(type, tn, sum, min, (const float *)(const void *)p, &at);
 	}
 	if (q_minima(type)) {
 		UNROLL
@@ -272,6 +307,8 @@ INLINE void tile256(enum infer_type type, int tn, float *y, size_t ldy, const ui
 	}
 #define ROW(TYPE, name) PACK_OF(32, TYPE, name) TILE_OF(tile32, TYPE, name, TILE_T)
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
+KERN_ROWS_16(ROW)
 #undef ROW
 #define ROW(TYPE, name) PACK_OF(256, TYPE, name) TILE_OF(tile256, TYPE, name, TILE_T)
 KERN_ROWS_256(ROW)

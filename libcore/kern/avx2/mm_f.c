@@ -1,2 +1,2 @@
-#include "kern/avx2/simd.h"
+#include "kern/avx2/fcode.h"
 #include "kern/tmpl/mm_f.h"

@@ -2,8 +2,9 @@
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, bf16.h, tmpl/mm_bf16.h
- *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *   blocks of 32, of 64            rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q4_K ... Q3_K, IQ4_XS          rows                   mm_q256.c, x86/mm_q256.h
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
  *   codebooks, ternary             rows                   mm_grid.c, x86/mm_grid.h
@@ -19,6 +20,8 @@
 #define DISPATCH_F32 16, 0
 #define DISPATCH_F16 40, 0
 #define DISPATCH_BF16 40, 0
+#define DISPATCH_F8_E4M3 40, 0
+#define DISPATCH_NF4 40, 0
 #define DISPATCH_Q8_0 4, 0
 #define DISPATCH_Q4_0 4, 0
 #define DISPATCH_Q4_1 4, 0
@@ -26,6 +29,9 @@
 #define DISPATCH_Q5_1 2, 0
 #define DISPATCH_IQ4_NL 2, 0
 #define DISPATCH_MXFP4 2, 0
+#define DISPATCH_Q4_F 4, 0
+#define DISPATCH_Q8_F 4, 0
+#define DISPATCH_NVFP4_F 4, 0
 #define DISPATCH_Q4_K 4, 0
 #define DISPATCH_Q6_K 4, 0
 #define DISPATCH_Q5_K 4, 0
@@ -49,7 +55,8 @@ const struct kern kern_avx2 = {
 	.name = "avx2",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C,
 	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID1(GRID1)
-	                KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
+	.mm = { KERN_ROWS_F(F) KERN_ROWS_CODED(F) KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(
+		Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID1(GRID1) KERN_ROWS_GRID2(GRID2)
+	                KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

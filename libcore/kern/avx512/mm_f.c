@@ -1,2 +1,2 @@
-#include "kern/avx512/simd.h"
+#include "kern/avx512/fcode.h"
 #include "kern/tmpl/mm_f.h"

@@ -11,13 +11,13 @@
 /* both chains of sums and the integer sums have to fit the registers */
 INLINE int sums_of(enum infer_type t) { return q_minima(t) ? 8 : SUMS; }
 
-/* a block of each weight row, as unsigned bytes */
+/* group g of a block of each weight row, as unsigned bytes */
 struct unpacked {
 	_Alignas(64) uint8_t q[STREAMS][32];
 	float d[STREAMS], m[STREAMS];
 };
 INLINE void unpack_rows(enum infer_type t, int xn, struct unpacked *to, const uint8_t *w,
-                        size_t stride)
+                        size_t stride, int g)
 {
 	const __m256i flip = _mm256_set1_epi8((char)(q_signed(t) ? FLIP : 0));
 
@@ -27,10 +27,10 @@ INLINE void unpack_rows(enum infer_type t, int xn, struct unpacked *to, const ui
 		UNROLL
 		for (int i = 0; i < 2; i++) {
 			const uint8_t *p = w + (size_t)(r + i) * stride;
-			v[i] = _mm256_xor_si256(unpack32(t, p), flip);
-			to->d[r + i] = t == INFER_MXFP4 ? e8m0_at(p) : f16_at(p);
+			v[i] = _mm256_xor_si256(unpack32(t, p, g), flip);
+			to->d[r + i] = scale_at(t, p);
 			if (q_minima(t))
-				to->m[r + i] = f16_at(p + 2);
+				to->m[r + i] = minimum_at(t, p);
 		}
 		words_put(xn, to->q[r], 32, 0, v);
 	}
@@ -81,14 +81,14 @@ INLINE void skinny32(enum infer_type t, int xn, float *out, size_t out_step, con
                      size_t stride, const void *x, size_t x_step, int k)
 {
 	const int sums = sums_of(t), rn = w_rows_of_part(sums, xn), gn = x_regs(xn),
-		  wn = w_rows_of_reg(xn), bytes = block_bytes(t);
+		  wn = w_rows_of_reg(xn), bytes = block_bytes(t), groups = q_groups(t);
 	struct unpacked buf[2];
 	wf sum[SUMS], min[SUMS];
 
 	UNROLL
 	for (int i = 0; i < sums; i++)
 		sum[i] = min[i] = wf_set(0);
-	unpack_rows(t, xn, &buf[0], w, stride);
+	unpack_rows(t, xn, &buf[0], w, stride, 0);
 	for (int b = 0, at = 0; b < k / 32; b++) {
 		const struct kern_q8x16 *x0 = (const struct kern_q8x16 *)x + b, *const at_x[2] = {
 			x0, row_of(x0, x_step, 1)
@@ -96,8 +96,8 @@ INLINE void skinny32(enum infer_type t, int xn, float *out, size_t out_step, con
 		const struct unpacked *q = &buf[b % 2];
 		wi is[SUMS];
 		skinny_prefetch(w + KERN_AHEAD, stride, rn, at, bytes);
-		at += b + 1 < k / 32 ? bytes : 0;
-		unpack_rows(t, xn, &buf[(b + 1) % 2], w + at, stride);
+		at += b + 1 < k / 32 && (b + 1) % groups == 0 ? bytes : 0;
+		unpack_rows(t, xn, &buf[(b + 1) % 2], w + at, stride, (b + 1) % groups);
 		skinny_dots(t, xn, is, q, at_x);
 		UNROLL
 		for (int i = 0; i < sums; i++) {
@@ -142,3 +142,4 @@ void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, 
 
 #define ROW(TYPE, name) SKINNY_OF(skinny32, TYPE, name)
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)

@@ -1,7 +1,7 @@
 /* kern/avx512vnni/table.c - 512 bits with products of bytes.
  *
  *   types                          loops                  file
- *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *   blocks of 32, of 64            rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q8_0 Q4_0                      rows                   mm_rows16_32.c, rows16.h, mm_q32.c
  *                                  skinny transpose       mm_skinny.c, skinny.h
  *   Q4_K Q6_K                      pack tile              mm_k46.c, k46.h, x86/pack256.h
@@ -28,6 +28,8 @@
 #define DISPATCH_Q5_1 2, KERN_BITS(30, 33)
 #define DISPATCH_IQ4_NL 4, KERN_BITS(28, 33)
 #define DISPATCH_MXFP4 4, 0
+#define DISPATCH_Q4_F 4, KERN_BITS(30, 33)
+#define DISPATCH_Q8_F 4, KERN_BITS(30, 33)
 #define DISPATCH_Q4_K 6, KERN_BITS(7, 34)
 #define DISPATCH_Q6_K 6, KERN_BITS(7, 17) | KERN_BITS(26, 33)
 #define DISPATCH_Q5_K 5, 0
@@ -41,6 +43,7 @@
 #define Q32(TYPE, name) \
 	MM(TYPE, name, quant_q8, Q8, \
 	   KERN_MM_SKINNY(name, transpose_q8, SKINNY_BAND) KERN_MM_DISPATCH(DISPATCH_##TYPE))
+#define Q16(TYPE, name) MM(TYPE, name, quant_q8, Q8, KERN_MM_DISPATCH(8, 0))
 #define K46(TYPE, name) \
 	MM(TYPE, name, quant_q8k, Q8K, \
 	   KERN_MM_SKINNY(name, transpose_q8k, SKINNY_BAND) KERN_MM_DISPATCH(DISPATCH_##TYPE))
@@ -55,6 +58,7 @@ const struct kern kern_avx512vnni = {
 	.attn = KERN_FN(attn),
 	.attn_merge = KERN_FN(attn_merge),
 	.peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_K46(K46) KERN_ROWS_K235(Q256) KERN_ROWS_GRID1(GRID1)
-	                KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(Q16) KERN_ROWS_K46(K46)
+	                KERN_ROWS_K235(Q256) KERN_ROWS_GRID1(GRID1) KERN_ROWS_GRID2(GRID2)
+	                        KERN_ROWS_GRID3(GRID3) KERN_ROWS_TERNARY(TERN) },
 };

@@ -1,7 +1,7 @@
 /* kern/avxvnni/table.c - 256 bits with products of bytes, for processors without AVX-512.
  *
  *   types                          loops                  file
- *   blocks of 32                   rows pack tile         mm_q32.c, x86/mm_q32.h
+ *   blocks of 32, of 64            rows pack tile         mm_q32.c, x86/mm_q32.h
  *   Q4_K ... Q3_K, IQ4_XS          rows                   mm_q256.c, x86/mm_q256.h
  *                                  pack tile              mm_q256_tile.c, x86/mm_q256_tile.h
  *   forms Q8, Q8K                  quant                  quant.c, x86/quant.h
@@ -17,5 +17,5 @@
 const struct kern kern_avxvnni = {
 	.name = "avxvnni",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVXVNNI,
-	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) },
+	.mm = { KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(Q32) KERN_ROWS_256(Q256) },
 };

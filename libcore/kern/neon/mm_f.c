@@ -1,2 +1,2 @@
-#include "kern/neon/simd.h"
+#include "kern/neon/fcode.h"
 #include "kern/tmpl/mm_f.h"

@@ -2,6 +2,7 @@
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, bf16.h, tmpl/mm_bf16.h
  *   all quantised                  rows                   mm_q_rows.c, arm/rows.h
  *                                  pack tile              mm_q_tile.c, arm/tile.h, arm/by4.h
@@ -23,7 +24,8 @@
 const struct kern kern_neon = {
 	.name = "neon",
 	.needs = CPU_NEON,
-	KERN_SLOTS(S).mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256)
-	                             KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256) },
+	KERN_SLOTS(S).mm = { KERN_ROWS_F(F) KERN_ROWS_CODED(F) KERN_ROWS_32(Q32) KERN_ROWS_64(Q32)
+	                             KERN_ROWS_16(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
+	                                     KERN_ROWS_TERNARY(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -13,5 +13,6 @@
 const struct kern kern_neondot = {
 	.name = "neondot",
 	.needs = CPU_NEON | CPU_DOTPROD,
-	.mm = { KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW) },
+	.mm = { KERN_ROWS_32(ROW) KERN_ROWS_64(ROW) KERN_ROWS_16(ROW) KERN_ROWS_256(ROW)
+	                KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW) },
 };

@@ -11,5 +11,6 @@
 const struct kern kern_neoni8mm = {
 	.name = "neoni8mm",
 	.needs = CPU_NEON | CPU_DOTPROD | CPU_I8MM,
-	.mm = { KERN_ROWS_32(ROW) KERN_ROWS_256(ROW) KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW) },
+	.mm = { KERN_ROWS_32(ROW) KERN_ROWS_64(ROW) KERN_ROWS_16(ROW) KERN_ROWS_256(ROW)
+	                KERN_ROWS_GRID(ROW) KERN_ROWS_TERNARY(ROW) },
 };

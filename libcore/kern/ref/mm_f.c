@@ -1,2 +1,2 @@
-#include "kern/ref/simd.h"
+#include "kern/ref/fcode.h"
 #include "kern/tmpl/mm_f.h"

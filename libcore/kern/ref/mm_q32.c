@@ -1,4 +1,4 @@
-/* kern/ref/mm_q32.c - reference products of weights in blocks of 32.
+/* kern/ref/mm_q32.c - reference products of weights in blocks of 32, and of 64 with two groups of 32.
  * n: nibble of qs, the low ones of 16 bytes, then the high ones.
  *
  *   Q8_0    d f16 | q i8[32]                  d q
@@ -8,15 +8,20 @@
  *   Q5_1    d f16 | m f16 | qh u32 | qs[16]   d (n | bit << 4) + m
  *   IQ4_NL  d f16 | qs[16]                    d NL[n]
  *   MXFP4   e u8 | qs[16]                     2^(e-128) FP4x2[n]
+ *   Q4_F    d f32 | m f32 | qs[32]            d (n - 8) + m;  n: the low nibbles of 32 bytes, then the high
+ *   Q8_F    d f32 | m f32 | q i8[64]          d q + m
+ *   NVFP4_F d f32 | s u8[4] | qs[4][8]        d E4M3(s) / 2 FP4x2[n];  n, s: for each 16
  *
- *   y = fma(d dx, sum q x, y), blocks ascending
+ *   y = fma(d dx, sum q x, y), groups of 32 ascending
  *   with m a second chain, fma(m dx, sum x, .), is added at the end
- *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64;  limits: k % 32 == 0 */
+ *   NVFP4_F: y = fma(dx, fma(d1, sum1 q x, d0 (sum0 q x)), y), d0 and d1 the scales of the 16s of a group
+ *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64; 40, 72, 40 per 128;  limits: k % 32 == 0, k % 64 == 0 */
 #include "kern/ref/mm.h"
 #include "type/block.h"
 
+/* a group of 32; a block of 64 has two */
 struct block {
-	float d, m;
+	float d, m; /* NVFP4_F: the scales of the first and of the last 16 */
 	int q[32];
 };
 static void nibbles(int *q, const uint8_t *qs)
@@ -83,14 +88,43 @@ static void iq4_nl(struct block *b, const uint8_t *p)
 		b->q[i] = nl[b->q[i]];
 }
 
+static const int8_t fp4x2[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 static void mxfp4(struct block *b, const uint8_t *p)
 {
-	static const int8_t fp4x2[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
-
 	b->d = num_e8m0(p[0]) * 0.5f;
 	nibbles(b->q, p + 1);
 	for (int i = 0; i < 32; i++)
 		b->q[i] = fp4x2[b->q[i]];
+}
+
+static void wide(struct block b[2], const uint8_t *p)
+{
+	b[0].d = b[1].d = block_f32(p);
+	b[0].m = b[1].m = block_f32(p + 4);
+}
+
+static void q4_f(struct block b[2], const uint8_t *p)
+{
+	wide(b, p);
+	for (int i = 0; i < 64; i++)
+		b[i / 32].q[i % 32] = block_nibble64(p + 8, i) - 8;
+}
+
+static void q8_f(struct block b[2], const uint8_t *p)
+{
+	wide(b, p);
+	for (int i = 0; i < 64; i++)
+		b[i / 32].q[i % 32] = (int8_t)p[8 + i];
+}
+
+static void nvfp4_f(struct block b[2], const uint8_t *p)
+{
+	for (int g = 0; g < 4; g++) {
+		float d = block_f32(p) * block_half_e4m3(p[4 + g] & 127);
+		*(g % 2 ? &b[g / 2].m : &b[g / 2].d) = d;
+		for (int i = 0; i < 16; i++)
+			b[g / 2].q[g % 2 * 16 + i] = fp4x2[p[8 + 8 * g + i % 8] >> i / 8 * 4 & 15];
+	}
 }
 
 enum {
@@ -100,38 +134,80 @@ enum {
 	MIN_q5_0 = 0,
 	MIN_q5_1 = 1,
 	MIN_iq4_nl = 0,
-	MIN_mxfp4 = 0
+	MIN_mxfp4 = 0,
+	MIN_q4_f = 1,
+	MIN_q8_f = 1
 };
-typedef void unpack(struct block *b, const uint8_t *p);
+typedef void unpack(struct block b[2], const uint8_t *p);
 
 /* one row of weights against tn <= TOKENS rows of x */
-static void row_part(float *y, size_t ldy, unpack *un, int bytes, int has_min, const uint8_t *w,
-                     const struct kern_act *x, int x_row, int tn, int k)
+static void row_part(float *y, size_t ldy, unpack *un, int bytes, int groups, int has_min,
+                     const uint8_t *w, const struct kern_act *x, int x_row, int tn, int k)
 {
 	float sum[TOKENS] = { 0 }, min[TOKENS] = { 0 };
+	struct block both[2];
 
 	for (int b = 0; b < k / 32; b++) {
-		struct block blk;
-		un(&blk, w + (size_t)b * (size_t)bytes);
+		const struct block *blk = &both[b % groups];
+		if (b % groups == 0)
+			un(both, w + (size_t)(b / groups) * (size_t)bytes);
 		for (int t = 0; t < tn; t++) {
 			const struct kern_q8 *a = act_q8(x, x_row + t) + b;
 			int32_t isum = 0;
 			for (int i = 0; i < 32; i++)
-				isum += blk.q[i] * a->q[i];
-			sum[t] = fmaf(blk.d * a->d, (float)isum, sum[t]);
+				isum += blk->q[i] * a->q[i];
+			sum[t] = fmaf(blk->d * a->d, (float)isum, sum[t]);
 			if (has_min)
-				min[t] = fmaf(blk.m * a->d, (float)-a->neg_sum, min[t]);
+				min[t] = fmaf(blk->m * a->d, (float)-a->neg_sum, min[t]);
 		}
 	}
 	for (int t = 0; t < tn; t++)
 		y[(size_t)t * ldy] = has_min ? sum[t] + min[t] : sum[t];
 }
 
+/* the same for blocks of 64 with a scale for each 16 */
+static void row_part16(float *y, size_t ldy, unpack *un, int bytes, const uint8_t *w,
+                       const struct kern_act *x, int x_row, int tn, int k)
+{
+	float sum[TOKENS] = { 0 };
+	struct block both[2];
+
+	for (int b = 0; b < k / 32; b++) {
+		const struct block *blk = &both[b % 2];
+		if (b % 2 == 0)
+			un(both, w + (size_t)(b / 2) * (size_t)bytes);
+		for (int t = 0; t < tn; t++) {
+			const struct kern_q8 *a = act_q8(x, x_row + t) + b;
+			int32_t isum[2] = { 0 };
+			for (int i = 0; i < 32; i++)
+				isum[i / 16] += blk->q[i] * a->q[i];
+			float both16 = fmaf(blk->m, (float)isum[1], blk->d * (float)isum[0]);
+			sum[t] = fmaf(a->d, both16, sum[t]);
+		}
+	}
+	for (int t = 0; t < tn; t++)
+		y[(size_t)t * ldy] = sum[t];
+}
+
+#define PART(name, block) \
+	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
+	                        int x_row, int tn, int k) \
+	{ \
+		row_part(y, ldy, name, (int)sizeof(struct name), (block) / 32, MIN_##name, w, x, \
+		         x_row, tn, k); \
+	} \
+	PLAIN_OF(name, block)
+#define ROW(TYPE, name) PART(name, 32)
+KERN_ROWS_32(ROW)
+#undef ROW
+#define ROW(TYPE, name) PART(name, 64)
+KERN_ROWS_64(ROW)
+#undef ROW
 #define ROW(TYPE, name) \
 	static void name##_part(float *y, size_t ldy, const uint8_t *w, const struct kern_act *x, \
 	                        int x_row, int tn, int k) \
 	{ \
-		row_part(y, ldy, name, (int)sizeof(struct name), MIN_##name, w, x, x_row, tn, k); \
+		row_part16(y, ldy, name, (int)sizeof(struct name), w, x, x_row, tn, k); \
 	} \
-	PLAIN_OF(name, 32)
-KERN_ROWS_32(ROW)
+	PLAIN_OF(name, 64)
+KERN_ROWS_16(ROW)

@@ -2,8 +2,9 @@
  *
  *   types                          loops                  file
  *   F32 F16 BF16                   quant rows pack tile   mm_f.c, tmpl/mm_f.h
+ *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16, x in bf16            quant rows pack tile   mm_bf16.c, tmpl/bf16.h
- *   blocks of 32                   rows pack tile         mm_q32.c, mm.h
+ *   blocks of 32, of 64            rows pack tile         mm_q32.c, mm.h
  *   Q4_K ... Q3_K, IQ4_XS          rows pack tile         mm_q256.c, mm.h
  *   codebooks, ternary             rows pack tile         mm_grid.c, mm.h
  *   forms Q8, Q8K                  quant; peak_dot        quant.c
@@ -24,7 +25,7 @@
 const struct kern kern_ref = {
 	.name = "ref",
 	KERN_SLOTS(S).peak_dot = KERN_FN(peak_dot),
-	.mm = { KERN_ROWS_F(F) KERN_ROWS_32(Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256)
-	                KERN_ROWS_TERNARY(Q256) },
+	.mm = { KERN_ROWS_F(F) KERN_ROWS_CODED(F) KERN_ROWS_32(Q32) KERN_ROWS_64(Q32) KERN_ROWS_16(
+		Q32) KERN_ROWS_256(Q256) KERN_ROWS_GRID(Q256) KERN_ROWS_TERNARY(Q256) },
 	.mm_bf16 = { KERN_ROWS_HALF(HALF) },
 };

@@ -33,11 +33,17 @@
 enum { KERN_AHEAD = 256 };
 
 #define KERN_ROWS_F(X) X(F32, f32) X(F16, f16) X(BF16, bf16)
+/* codes of floats in blocks of 64, with f32 activations */
+#define KERN_ROWS_CODED(X) X(F8_E4M3, f8_e4m3) X(NF4, nf4)
 /* with bf16 activations */
 #define KERN_ROWS_HALF(X) X(F16, f16_b) X(BF16, bf16_b)
 #define KERN_ROWS_32(X) \
 	X(Q8_0, q8_0) \
 	X(Q4_0, q4_0) X(Q4_1, q4_1) X(Q5_0, q5_0) X(Q5_1, q5_1) X(IQ4_NL, iq4_nl) X(MXFP4, mxfp4)
+/* blocks of 64: two groups of 32 that share a scale and a minimum, in f32 */
+#define KERN_ROWS_64(X) X(Q4_F, q4_f) X(Q8_F, q8_f)
+/* blocks of 64 with a scale for each 16 */
+#define KERN_ROWS_16(X) X(NVFP4_F, nvfp4_f)
 #define KERN_ROWS_256(X) \
 	KERN_ROWS_K46(X) \
 	KERN_ROWS_K235(X)
@@ -67,8 +73,11 @@ void KERN_FN(quant_q8k)(struct kern_act *x, int row, const float *src, int k);
 	                          const struct kern_act *x, int x_row, int m, int n, int k); \
 	size_t KERN_FN(name##_pack_bytes)(int k);
 KERN_ROWS_F(ROW)
+KERN_ROWS_CODED(ROW)
 KERN_ROWS_HALF(ROW)
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
+KERN_ROWS_16(ROW)
 KERN_ROWS_256(ROW)
 KERN_ROWS_GRID(ROW)
 KERN_ROWS_TERNARY(ROW)
@@ -77,6 +86,7 @@ KERN_ROWS_TERNARY(ROW)
 	void KERN_FN(name##_skinny)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                         const struct kern_act *x, int x_row, int m, int n, int k);
 KERN_ROWS_32(ROW)
+KERN_ROWS_64(ROW)
 KERN_ROWS_K46(ROW)
 #undef ROW
 void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to);

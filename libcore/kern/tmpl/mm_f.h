@@ -1,8 +1,8 @@
-/* kern/tmpl/mm_f.h - products with float weights, over the vector words of simd.h.
+/* kern/tmpl/mm_f.h - products with float weights, over the vector words of simd.h and fcode.h.
  *
- *   W  F32 | F16 | BF16 [n][k], row major, exact in f32      x  f32 [m][k]
+ *   W  F32 | F16 | BF16 | F8_E4M3 | NF4 [n][k], row major, as the type's decoder gives it      x  f32 [m][k]
  *   y[t][r] = kern_sum16 of 16 lanes: lane i, fma chain over j: W[r][16 j + i] x[t][16 j + i]
- *   bytes per flop: 4, 2, 2 per 2 m;  limits: none (lanes past the end of k are left out)
+ *   bytes per flop: 4, 2, 2, 1.0625, 0.5625 per 2 m;  limits: none (lanes past the end of k are left out)
  *
  * simd.h defines MM_R x MM_T, the weight rows and rows of x of the register tile, and MM_W (a multiple
  * of MM_R), the weight rows for a single row of x. */
@@ -10,6 +10,7 @@
 #include "kern/act.h"
 #include "kern/dispatch.h"
 #include "kern/tmpl/lines.h"
+#include "type/block.h"
 
 enum { MM_KC = 1024 };
 
@@ -33,6 +34,48 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 	return v_loadn((const float *)(const void *)(w + (size_t)i * 4), n);
 }
 
+INLINE int is_coded(enum infer_type type) { return type == INFER_F8_E4M3 || type == INFER_NF4; }
+
+/* The factor of v_e4m3 or v_nf4 for a block of 64 codes */
+INLINE vf code_scale(enum infer_type type, const unsigned char *block)
+{
+	float d;
+
+	memcpy(&d, block, sizeof d);
+	return v_set(type == INFER_F8_E4M3 ? d * 256 : d);
+}
+
+/* Elements 16 j ... 16 j + 15 of a block */
+INLINE vf load_codes(enum infer_type type, const unsigned char *block, vf d, int j)
+{
+	return type == INFER_F8_E4M3 ? v_e4m3(d, block + 4 + 16 * j)
+	                             : v_nf4(d, block + 4 + j % 2 * 16, j / 2);
+}
+
+/* dot for weights in blocks of 64 */
+INLINE void dot_coded(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow,
+                      const float *x, size_t xrow, int k, int rn, int tn, int prefetch)
+{
+	for (int i = 0; i < k; i += 64, w += block_bytes(type)) {
+		UNROLL
+		for (int r = 0; r < rn; r++) {
+			const unsigned char *p = w + (size_t)r * wrow;
+			const vf d = code_scale(type, p);
+			if (prefetch)
+				v_prefetch(p + KERN_AHEAD * MM_W / rn);
+			UNROLL
+			for (int j = 0; j < 4; j++) {
+				vf wv = load_codes(type, p, d, j);
+				UNROLL
+				for (int t = 0; t < tn; t++)
+					acc[r * tn + t] =
+						v_fma(wv, v_load(x + (size_t)t * xrow + i + 16 * j),
+					              acc[r * tn + t]);
+			}
+		}
+	}
+}
+
 /* acc[r * tn + t] += lanes of k elements; k % 16 may be nonzero only in the last call of a chain.
  * prefetch: prefetch the weights, farther ahead if there are fewer streams */
 INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wrow, const float *x,
@@ -40,6 +83,10 @@ INLINE void dot(vf *acc, enum infer_type type, const unsigned char *w, size_t wr
 {
 	int i = 0;
 
+	if (is_coded(type)) {
+		dot_coded(acc, type, w, wrow, x, xrow, k, rn, tn, prefetch);
+		return;
+	}
 	for (; i + 16 <= k; i += 16) {
 		vf xv[MM_T];
 		UNROLL
@@ -183,6 +230,10 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 			dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
 		int i = 0;
 
+		for (; is_coded(type) && i < k; i += 64, w += block_bytes(type))
+			UNROLL
+		for (int j = 0; j < 4; j++, d += MM_R * 16)
+			v_store(d, load_codes(type, w, code_scale(type, w), j));
 		for (; i + 16 <= k; i += 16, d += MM_R * 16)
 			v_store(d, load_w(type, w, i));
 		if (i < k)
@@ -303,4 +354,5 @@ void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return pack_bytes_f(k); }
 KERN_ROWS_F(ROW)
+KERN_ROWS_CODED(ROW)
 #undef ROW

@@ -12,23 +12,33 @@
  * minima. */
 INLINE int q_zero(enum infer_type t)
 {
-	return t == INFER_Q4_0   ? 8
-	       : t == INFER_Q5_0 ? 16
-	       : t == INFER_Q6_K ? 32
-	       : t == INFER_Q3_K ? 4
-	                         : 0;
+	return t == INFER_Q4_0 || t == INFER_Q4_F      ? 8
+	       : t == INFER_Q5_0 || t == INFER_NVFP4_F ? 16
+	       : t == INFER_Q6_K                       ? 32
+	       : t == INFER_Q3_K                       ? 4
+	                                               : 0;
 }
 INLINE int q_signed(enum infer_type t)
 {
-	return t == INFER_Q8_0 || t == INFER_IQ4_NL || t == INFER_MXFP4 || t == INFER_IQ4_XS;
+	return t == INFER_Q8_0 || t == INFER_Q8_F || t == INFER_IQ4_NL || t == INFER_MXFP4 ||
+	       t == INFER_IQ4_XS;
 }
 /* signed, and -128 may occur */
-INLINE int q_full_range(enum infer_type t) { return t == INFER_Q8_0; }
+INLINE int q_full_range(enum infer_type t) { return t == INFER_Q8_0 || t == INFER_Q8_F; }
 INLINE int q_minima(enum infer_type t)
 {
 	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K ||
-	       t == INFER_Q2_K;
+	       t == INFER_Q2_K || t == INFER_Q4_F || t == INFER_Q8_F;
 }
+/* whether the header is two words, d f32 and m f32 or the scales of 16; such blocks have 64 weights */
+INLINE int q_wide(enum infer_type t)
+{
+	return t == INFER_Q4_F || t == INFER_Q8_F || t == INFER_NVFP4_F;
+}
+/* groups of 32 weights in a block of 32 or 64 */
+INLINE int q_groups(enum infer_type t) { return q_wide(t) ? 2 : 1; }
+/* whether each half of such a group has a scale of its own */
+INLINE int q_halves(enum infer_type t) { return t == INFER_NVFP4_F; }
 
 /* the offset of d in a block of 256 */
 INLINE int q_scale_at(enum infer_type t)

@@ -52,8 +52,24 @@ INLINE __m256i nl4(__m256i n)
 	return _mm256_shuffle_epi8(dup128(t), n);
 }
 
-/* the 32 weights of a block */
-INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
+/* twice 16 weights: the low nibbles of 8 bytes, then the high ones */
+INLINE __m256i nibbles16(const uint8_t *p)
+{
+	const __m256i x = _mm256_permute4x64_epi64(_mm256_castsi128_si256(load16(p)), 0x50);
+
+	return low4(_mm256_srlv_epi64(x, _mm256_setr_epi64x(0, 4, 0, 4)));
+}
+/* twice the E2M1 values, plus 16 */
+INLINE __m256i fp4_16(__m256i n)
+{
+	const __m128i t =
+		_mm_setr_epi8(16, 17, 18, 19, 20, 22, 24, 28, 16, 15, 14, 13, 12, 10, 8, 4);
+
+	return _mm256_shuffle_epi8(dup128(t), n);
+}
+
+/* the 32 weights of group g of a block; g is 0 in blocks of 32 */
+INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 {
 	const __m128i fp4x2 =
 		_mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
@@ -61,6 +77,12 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p)
 	switch (t) {
 	case INFER_Q8_0:
 		return load32(p + 2);
+	case INFER_Q8_F:
+		return load32(p + 8 + 32 * g);
+	case INFER_NVFP4_F:
+		return fp4_16(nibbles16(p + 8 + 16 * g));
+	case INFER_Q4_F:
+		return low4(_mm256_srl_epi16(load32(p + 8), _mm_cvtsi32_si128(4 * g)));
 	case INFER_Q4_0:
 		return nibbles(p + 2);
 	case INFER_Q4_1:
@@ -148,15 +170,66 @@ INLINE __m256 f16x8(const uint8_t *p, size_t stride)
 
 	return f16_of(&e, 0);
 }
-INLINE __m256 scales_of(enum infer_type t, const struct rows8 *e, size_t at)
+/* the scale and the minimum of one block */
+INLINE float scale_at(enum infer_type t, const uint8_t *p)
 {
-	return t == INFER_MXFP4 ? e8m0_of(e, at) : f16_of(e, at);
+	return t == INFER_MXFP4 ? e8m0_at(p) : q_wide(t) ? block_f32(p) : f16_at(p);
 }
-INLINE __m256 scales32(enum infer_type t, const uint8_t *p, size_t stride)
+INLINE float minimum_at(enum infer_type t, const uint8_t *p)
 {
-	const struct rows8 e = rows8_at(p, stride);
+	return q_wide(t) ? block_f32(p + 4) : f16_at(p + 2);
+}
+/* the two words of the headers of 8 rows */
+INLINE void words_of(const struct rows8 *e, size_t at, __m256 *first, __m256 *second)
+{
+	__m256 v[2];
 
-	return scales_of(t, &e, 0);
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		__m128i lo = _mm_set_epi64x((long long)num_u64(e->p[2 * i + 1] + at),
+		                            (long long)num_u64(e->p[2 * i] + at)),
+			hi = _mm_set_epi64x((long long)num_u64(e->p[2 * i + 5] + at),
+		                            (long long)num_u64(e->p[2 * i + 4] + at));
+		v[i] = _mm256_castsi256_ps(_mm256_set_m128i(hi, lo));
+	}
+	*first = _mm256_shuffle_ps(v[0], v[1], 0x88);
+	*second = _mm256_shuffle_ps(v[0], v[1], 0xdd);
+}
+/* NVFP4_F: d times half of the scales of 16, four in a lane of s.  A scale is read as f16, which makes it
+ * 2^8 times too small. */
+INLINE void scales_e4m3(__m256 d16[4], __m256 d, __m256i s)
+{
+	const __m256i seven = _mm256_set1_epi8(127), bits = _mm256_set1_epi32(0x3f80);
+
+	d = _mm256_mul_ps(d, _mm256_set1_ps(128));
+	s = _mm256_and_si256(s, seven);
+	s = _mm256_andnot_si256(_mm256_cmpeq_epi8(s, seven), s);
+	UNROLL
+	for (int i = 0; i < 2; i++) {
+		__m256i even = i ? _mm256_srli_epi32(s, 9) : _mm256_slli_epi32(s, 7),
+			odd = _mm256_srli_epi32(s, i ? 17 : 1);
+		__m256i h = _mm256_packus_epi32(_mm256_and_si256(even, bits),
+		                                _mm256_and_si256(odd, bits));
+		h = _mm256_permute4x64_epi64(h, 0xd8);
+		d16[2 * i] = _mm256_mul_ps(d, _mm256_cvtph_ps(_mm256_castsi256_si128(h)));
+		d16[2 * i + 1] = _mm256_mul_ps(d, _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1)));
+	}
+}
+/* What 8 rows have besides their weights in a block: d[0], and in d[1] minima if there are any; or the
+ * scales of each 16. */
+INLINE void headers32(enum infer_type t, __m256 d[4], const struct rows8 *e, size_t at)
+{
+	if (q_halves(t)) {
+		__m256 s;
+		words_of(e, at, d, &s);
+		scales_e4m3(d, d[0], _mm256_castps_si256(s));
+	} else if (q_wide(t)) {
+		words_of(e, at, d, d + 1);
+	} else {
+		d[0] = t == INFER_MXFP4 ? e8m0_of(e, at) : f16_of(e, at);
+		if (q_minima(t))
+			d[1] = f16_of(e, at + 2);
+	}
 }
 
 /* the horizontal sums of 8 registers */

@@ -292,8 +292,6 @@ static const struct {
 	int code;
 	const char *says;
 } bad[] = {
-	{ LLAMA ",\"quantization_config\":{\"quant_method\":\"awq\"}}", INFER_EUNSUP,
-	  "key quantization_config" },
 	{ LLAMA ",\"hidden_act\":\"gelu\"}", INFER_EUNSUP,
 	  "key hidden_act: gelu where silu is wanted" },
 	{ LLAMA ",\"layer_types\":[\"full_attention\",\"mamba\"]}", INFER_EUNSUP,

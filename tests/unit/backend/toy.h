@@ -52,12 +52,27 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 	return toy_add(t, x, h, layer ? 0.5f : 0);
 }
 
+/* The columns in another order. */
+static int32_t toy_permute(struct toy *t, int32_t x)
+{
+	struct graph_node n = graph_node_of(GRAPH_PERMUTE);
+	int32_t cols = t->g.bad ? 1 : t->g.nodes[x].cols, *order;
+
+	n.src[0] = x;
+	n.w[0] = toy_weight(t, INFER_I32, 1, cols, 1);
+	order = (int32_t *)(void *)t->bytes[n.w[0]];
+	for (int32_t i = 0; order && i < cols; i++)
+		order[i] = (cols - 1 - i + cols / 3) % cols;
+	return graph_add(&t->g, n);
+}
+
 static int32_t toy_mlp(struct toy *t, int32_t x)
 {
 	int32_t h = toy_norm(t, x, 1, 1), g = toy_mm(t, h, t->k.ff, 0, 0, 0),
 		u = toy_mm(t, h, t->k.ff, 1, 0, 0);
 
-	return toy_add(t, x, toy_mm(t, toy_op(t, GRAPH_GELU_MUL, g, u), t->k.embd, 1, 0, 0), 0);
+	h = toy_permute(t, toy_op(t, GRAPH_GELU_MUL, g, u));
+	return toy_add(t, x, toy_mm(t, h, t->k.embd, 1, 0, 0), 0);
 }
 
 /* Two heads, each multiplied with a matrix of its own but for its last columns, of which some are normed. */

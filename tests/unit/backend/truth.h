@@ -343,6 +343,10 @@ static void truth_node_row(const struct truth *t, int i, double *y, int r)
 	case GRAPH_PART:
 		truth_part(t, n, y, a);
 		break;
+	case GRAPH_PERMUTE:
+		for (int c = 0; c < n->cols; c++)
+			y[c] = a[((const int32_t *)t->m->weights[n->w[0]].at[0])[c]];
+		break;
 	case GRAPH_CUT:
 	case GRAPH_MIX:
 	case GRAPH_LEVEL:

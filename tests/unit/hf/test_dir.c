@@ -188,9 +188,6 @@ static const struct {
 	{ "model_index.json", "{}", NULL, "/model_index.json: a pipeline of diffusers" },
 	{ "adapter_config.json", "{}", NULL,
 	  "/adapter_config.json: an adapter (PEFT), not a model" },
-	{ "quantize_config.json", "{}", "{}", "/quantize_config.json: quantised with GPTQ" },
-	{ "quant_config.json", "{}", "{}", "/quant_config.json: quantised with AWQ" },
-	{ "hf_quant_config.json", "{}", "{}", "/hf_quant_config.json: quantised with ModelOpt" },
 	{ "qmodel.pt", "x", "{}", "/qmodel.pt: quantised with HQQ" },
 	{ "snapshots/0123abcd", "x", NULL,
 	  ": a repository of the hub's cache: give a snapshot, 0123abcd" },
@@ -215,9 +212,8 @@ static void test_others(void **state)
 /* A whole checkpoint next to the file of an adapter or of a quantiser is refused as well. */
 static void test_markers(void **state)
 {
-	static const char *const names[] = { "model_index.json",  "adapter_config.json",
-		                             "quant_config.json", "quantize_config.json",
-		                             "qmodel.pt",         "hf_quant_config.json" };
+	static const char *const names[] = { "model_index.json", "adapter_config.json",
+		                             "qmodel.pt" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -227,28 +223,22 @@ static void test_markers(void **state)
 static const struct {
 	const char *member, *says;
 } quantised[] = {
-	{ "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4}", "with GPTQ" },
-	{ "\"quantization_config\":{\"quant_method\":\"awq\"}", "with AWQ" },
 	{ "\"quantization_config\":{\"quant_method\":\"exl2\"}", "with EXL2" },
-	{ "\"quantization_config\":{\"quant_method\":\"exl3\"}", "with EXL3" },
-	{ "\"quantization_config\":{\"quant_method\":\"bitsandbytes\"}", "with bitsandbytes" },
-	{ "\"quantization_config\":{\"quant_method\":\"hqq\"}", "with HQQ" },
-	{ "\"quantization_config\":{\"quant_method\":\"compressed-tensors\"}",
-	  "with compressed-tensors" },
-	{ "\"quantization_config\":{\"quant_method\":\"fp8\"}", "with FP8 with scales of blocks" },
-	{ "\"quantization_config\":{\"quant_method\":\"mxfp4\"}",
-	  "with MXFP4, which cannot be read: take it in BF16, F16 or F32" },
-	{ "\"quantization_config\":{\"quant_method\":\"modelopt\"}", "with ModelOpt (FP8, NVFP4)" },
-	{ "\"quantization_config\":{\"quant_algo\":\"NVFP4\"}", "with ModelOpt (FP8, NVFP4)" },
-	{ "\"quantization_config\":{\"group_size\":64,\"bits\":4}", "with MLX" },
-	{ "\"quantization\":{\"group_size\":64,\"bits\":4}", "quantization: quantised with MLX" },
+	{ "\"quantization_config\":{\"quant_method\":\"exl3\"}",
+	  "with EXL3, which cannot be read: take it in BF16, F16 or F32" },
 	{ "\"quantization_config\":{\"quant_method\":\"new\\n\"}", "with new\\x0a, which cannot" },
 	{ "\"quantization_config\":{}", "with an unknown method" },
-	{ "\"compression_config\":{\"format\":\"x\"}",
-	  "compression_config: quantised with compressed-" },
-	{ "\"text_config\":{\"quantization_config\":{\"quant_method\":\"awq\"}}", "with AWQ" },
+	{ "\"quantization_config\":{\"bits\":4}", "with an unknown method" },
+	{ "\"text_config\":{\"quantization_config\":{\"quant_method\":\"aqlm\"}}", "with AQLM" },
 	{ "\"quantization_config\":3", "\"quantization_config\" must be an object" },
 	{ "\"quantization_config\":[]", "\"quantization_config\" must be an object" },
+	{ "\"quantization_config\":{\"quant_method\":3}", "\"quant_method\" must be a string" },
+	{ "\"quantization_config\":{\"quant_method\":\"gptq\"},"
+	  "\"text_config\":{\"quantization_config\":{\"quant_method\":\"awq\"}}",
+	  "\"quantization_config\" and \"quantization_config\" are two different quantisations" },
+	{ "\"quantization_config\":{\"quant_method\":\"gptq\",\"bits\":4},"
+	  "\"quantization\":{\"quant_method\":\"gptq\",\"bits\":8}",
+	  "\"quantization_config\" and \"quantization\" are two different quantisations" },
 };
 
 static void test_quantised(void **state)
@@ -261,6 +251,57 @@ static void test_quantised(void **state)
 		check_damage(&(struct damage){ "config.json", SWAP, "{\"architectures\"", text, 0,
 		                               quantised[i].says },
 		             1);
+	}
+}
+
+/* --- a quantisation in a file of its own */
+
+static const struct {
+	const char *file, *text, *member, *says;
+} files[] = {
+	{ "quantize_config.json", "[]", "", "/quantize_config.json: must be a JSON object" },
+	{ "quantize_config.json", "{\"quant_method\":\"aqlm\"}", "",
+	  "/quantize_config.json: quantised with AQLM, which cannot be read" },
+	{ "quant_config.json", "{\"quant_method\":\"aqlm\"}", "",
+	  "/quant_config.json: quantised with AQLM" },
+	{ "hf_quant_config.json", "{\"quant_method\":\"aqlm\"}", "",
+	  "/hf_quant_config.json: quantised with AQLM" },
+	{ "quantize_config.json", "{\"bits\":8}", "\"quant_method\":\"gptq\",\"bits\":4",
+	  "/quantize_config.json: \"bits\" contradicts \"bits\" of quantization_config" },
+	{ "quantize_config.json", "{\"sym\":true}", "\"quant_method\":\"gptq\",\"sym\":false",
+	  "/quantize_config.json: \"sym\" contradicts \"sym\"" },
+	{ "quantize_config.json", "{\"quant_method\":\"awq\"}", "\"quant_method\":\"gptq\"",
+	  "/quantize_config.json: \"quant_method\" contradicts \"quant_method\"" },
+	{ "quant_config.json", "{\"w_bit\":8}", "\"quant_method\":\"awq\",\"bits\":4",
+	  "/quant_config.json: \"w_bit\" contradicts \"bits\"" },
+	{ "quant_config.json", "{\"q_group_size\":64}",
+	  "\"quant_method\":\"awq\",\"group_size\":128",
+	  "/quant_config.json: \"q_group_size\" contradicts \"group_size\"" },
+	{ "hf_quant_config.json", "{\"quantization\":{\"quant_algo\":\"FP8\"}}",
+	  "\"quant_method\":\"gptq\",\"quant_algo\":\"NVFP4\"",
+	  "/hf_quant_config.json: \"quant_algo\" contradicts \"quant_algo\"" },
+};
+
+static void test_files(void **state)
+{
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const struct damage d = {
+			"config.json", SWAP, "{\"architectures\"", text, 0, NULL
+		};
+		struct small s;
+
+		snprintf(text, sizeof text, "{\"quantization_config\":%s%s%s,\"architectures\"",
+		         *files[i].member ? "{" : "null", files[i].member,
+		         *files[i].member ? "}" : "");
+		small_new(&s);
+		damage(&s, &d);
+		small_set(&s, files[i].file, files[i].text, strlen(files[i].text));
+		assert_int_equal(small_write(&s, dir), 0);
+		small_free(&s);
+		check_refused(files[i].text, "", 0, files[i].says);
 	}
 }
 
@@ -296,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_markers),
 		cmocka_unit_test(test_quantised),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_vocabularies),
 	};
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);

@@ -50,7 +50,8 @@ enum { ROWS = sizeof rows / sizeof *rows };
 
 /* Types that nobody quantises weights to. */
 static const int without_encoder[] = {
-	INFER_F64, INFER_I8, INFER_I16, INFER_I32, INFER_I64, INFER_Q8_1, INFER_Q8_K,
+	INFER_F64,  INFER_I8,   INFER_I16,  INFER_I32,     INFER_I64, INFER_Q8_1,
+	INFER_Q8_K, INFER_Q4_F, INFER_Q8_F, INFER_F8_E4M3, INFER_NF4, INFER_NVFP4_F,
 };
 enum { WITHOUT = sizeof without_encoder / sizeof *without_encoder };
 

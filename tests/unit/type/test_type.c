@@ -4,6 +4,7 @@
 #include <infer/kvtype.h>
 #include "base/num.h"
 #include "base/sha256.h"
+#include "type/block.h"
 #include "type/grids.h"
 #include "type/type.h"
 
@@ -37,7 +38,9 @@ static void test_rows(void **state)
 		ROW(IQ4_XS, 23, 256, 136, 0), ROW(TQ1_0, 34, 256, 54, 0),
 		ROW(TQ2_0, 35, 256, 66, 0),   ROW(MXFP4, 39, 32, 17, 0),
 		ROW(NVFP4, 40, 64, 36, 0),    ROW(Q1_0, 41, 128, 18, 0),
-		ROW(Q2_0, 42, 64, 18, 0),
+		ROW(Q2_0, 42, 64, 18, 0),     ROW(Q4_F, 1001, 64, 40, 0),
+		ROW(Q8_F, 1002, 64, 72, 0),   ROW(F8_E4M3, 1003, 64, 68, 0),
+		ROW(NF4, 1004, 64, 36, 0),    ROW(NVFP4_F, 1005, 64, 40, 0),
 	};
 	int known = 0;
 
@@ -55,7 +58,7 @@ static void test_rows(void **state)
 		assert_int_equal(infer_type_from_gguf((uint32_t)info->gguf_id), i);
 		assert_int_equal(type_row_bytes(i, 3 * info->block), 3 * info->block_bytes);
 	}
-	for (uint32_t id = 0; id < 1000; id++)
+	for (uint32_t id = 0; id < 2000; id++)
 		known += infer_type_from_gguf(id) >= 0;
 	assert_int_equal(known, INFER_TYPE_COUNT);
 	assert_int_equal(infer_type_from_gguf(UINT32_MAX), -1);
@@ -115,6 +118,25 @@ static uint64_t splitmix(uint64_t i)
 	return z ^ z >> 31;
 }
 
+/* Where the top of the exponent is in a float field of a type. */
+static size_t exponent(int type)
+{
+	switch (type) {
+	case INFER_F32:
+	case INFER_Q8_K:
+	case INFER_Q4_F:
+	case INFER_Q8_F:
+	case INFER_NF4:
+	case INFER_NVFP4_F:
+		return 3;
+	case INFER_F64:
+	case INFER_IQ1_M:
+		return 7;
+	default:
+		return 1;
+	}
+}
+
 /* The blocks of scripts/golden-blocks.py: random bytes whose floats are finite. */
 static void fill(int type, uint8_t *to, size_t blocks)
 {
@@ -128,10 +150,10 @@ static void fill(int type, uint8_t *to, size_t blocks)
 		return;
 	while ((at = type_find_bad(type, to, blocks * (size_t)infer_type_info(type)->block)) !=
 	       SIZE_MAX) {
-		size_t last = type == INFER_F32 || type == INFER_Q8_K    ? 3
-		              : type == INFER_F64 || type == INFER_IQ1_M ? 7
-		                                                         : 1;
-		to[at + last] &= 0xbf;
+		if (type == INFER_F8_E4M3) /* its codes are floats too */
+			to[at + (at % sizeof(struct f8_e4m3) ? 0 : 3)] &= 0xbf;
+		else
+			to[at + exponent(type)] &= 0xbf;
 	}
 }
 
@@ -227,6 +249,54 @@ static void test_refuses(void **state)
 	assert_int_equal(infer_type_decode(INFER_Q4_0, x, y, 0, NULL), INFER_OK);
 }
 
+/* Every f32 field of the blocks of 64, infinite and NaN. */
+static void test_wide_bad(void)
+{
+	static const struct {
+		int type, fields;
+	} of[] = { { INFER_Q4_F, 2 }, { INFER_Q8_F, 2 }, { INFER_NVFP4_F, 1 } };
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+		for (int j = 0; j < of[i].fields; j++) {
+			size_t size = (size_t)infer_type_info(of[i].type)->block_bytes,
+			       at = size + 4 * (size_t)j;
+			uint8_t b[3 * 72] = { 0 };
+
+			b[at + 2] = of[i].type == INFER_NVFP4_F ? 0 : 0x7f;
+			b[at + 3] = of[i].type == INFER_NVFP4_F ? 0xf7 : 0xff;
+			assert_true(type_find_bad(of[i].type, b, 192) == SIZE_MAX);
+			b[at + 2] = 0x80, b[at + 3] = 0xff;
+			assert_int_equal(type_find_bad(of[i].type, b, 192), at);
+			b[at + 3] = 0x7f, b[at] = 1;
+			assert_int_equal(type_find_bad(of[i].type, b, 192), at);
+		}
+}
+
+/* Each code of F8_E4M3 that stands for NaN, and its scale; the scale of NF4. */
+static void test_coded_bad(void)
+{
+	uint8_t b[2 * 68] = { 0 }, q[2 * 36] = { 0 };
+
+	for (size_t at = 68 + 4; at < sizeof b; at++) {
+		b[at] = 0x7e;
+		assert_true(type_find_bad(INFER_F8_E4M3, b, 128) == SIZE_MAX);
+		b[at] = 0x7f;
+		assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), at);
+		b[at] = 0xff;
+		assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), at);
+		b[at] = 0xfe;
+	}
+	b[68 + 3] = 0xf7, b[68 + 2] = 0xff;
+	assert_true(type_find_bad(INFER_F8_E4M3, b, 128) == SIZE_MAX);
+	b[68 + 3] = 0x78, b[68 + 2] = 0;
+	assert_int_equal(type_find_bad(INFER_F8_E4M3, b, 128), 68);
+	memset(q, 0xff, 36), memset(q, 0, 4);
+	q[36 + 3] = 0x7f, q[36 + 2] = 0x7f;
+	assert_true(type_find_bad(INFER_NF4, q, 128) == SIZE_MAX);
+	q[36 + 2] = 0x80;
+	assert_int_equal(type_find_bad(INFER_NF4, q, 128), 36);
+}
+
 /* A bad float in any field of any block is found, at its byte; and only there. */
 static void test_find_bad(void **state)
 {
@@ -256,6 +326,8 @@ static void test_find_bad(void **state)
 	assert_int_equal(type_find_bad(INFER_F64, b, 2), 0);
 	uint8_t k[2 * 292] = { [292 + 2] = 0x80, [292 + 3] = 0xff };
 	assert_int_equal(type_find_bad(INFER_Q8_K, k, 512), 292);
+	test_wide_bad();
+	test_coded_bad();
 	uint8_t m[2 * 56] = { [56 + 53] = 0xc0, [56 + 55] = 0x70 };
 	assert_int_equal(type_find_bad(INFER_IQ1_M, m, 512), 56 + 48);
 	uint8_t x[34] = { [17] = 255 };

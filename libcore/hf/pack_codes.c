@@ -1,0 +1,184 @@
+/* hf/pack_codes.c - integers of 4 and 8 bits: value = scale x (code - zero point). */
+#include "base/num.h"
+#include "hf/packs.h"
+#include "hf/tensors.h"
+#include "type/block.h"
+
+#include <string.h>
+
+static int is_wide(const struct hf_ints *w) { return w->codes != CODES_U4; }
+
+/* The zero point of a row in column g of the scales, as a code of the file: 0 ... 15, 0 ... 255, or -128 ... 127. */
+static int zero_at(const struct hf_ints *w, int64_t row, int64_t g)
+{
+	int bits = is_wide(w) ? 8 : 4;
+	int64_t word = row * bits / 32 * w->s.cols + g;
+
+	if (!w->zeros)
+		return w->codes == CODES_I8 ? 0 : 1 << (bits - 1);
+	if (w->codes == CODES_I8)
+		return (int8_t)w->zeros[row * w->s.cols + g];
+	return (int)(num_u32(w->zeros + 4 * word) >> row * bits % 32 & ((1u << bits) - 1));
+}
+
+static int code_at(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t col)
+{
+	int64_t c = w->order ? w->order[col] : col;
+
+	switch (w->codes) {
+	case CODES_U4:
+		return w->at[(row * p->cols + c) / 2] >> c % 2 * 4 & 15;
+	case CODES_U8:
+		return w->at[row * p->cols + c];
+	default:
+		return (int8_t)w->at[row * p->cols + c];
+	}
+}
+
+/* True if F16 holds the offset -scale x zero point of every group. */
+static int offsets_fit_f16(const struct hf_packed *p, const struct hf_ints *w)
+{
+	for (int64_t r = 0; r < p->rows; r++)
+		for (int64_t g = 0; g < w->s.cols; g++) {
+			float m = -hf_scale_of(&w->s, r, g * w->s.wide) * (float)zero_at(w, r, g);
+			if (num_f16(num_to_f16(m)) != m)
+				return 0;
+		}
+	return 1;
+}
+
+/* enum infer_type; -1: none.  Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and
+ * a difference of codes of 5, or 15 and 9. */
+static int choose_type(const struct hf_packed *p, const struct hf_ints *w)
+{
+	const struct hf_scales *s = &w->s;
+	int by32 = p->cols % 32 == 0 && hf_scales_allow(s, 32) && s->f16,
+	    by64 = p->cols % 64 == 0 && hf_scales_allow(s, 64);
+
+	if (is_wide(w)) {
+		if (w->zeros)
+			return by64 && s->bits <= 15 ? INFER_Q8_F : -1;
+		return by32 ? INFER_Q8_0 : by64 ? INFER_Q8_F : -1;
+	}
+	if (!w->zeros)
+		return by32 ? INFER_Q4_0 : by64 ? INFER_Q4_F : -1;
+	if (by32 && offsets_fit_f16(p, w))
+		return INFER_Q4_1;
+	if (by64 && s->bits <= 19)
+		return INFER_Q4_F;
+	return by32 ? INFER_Q8_0 : by64 ? INFER_Q8_F : -1;
+}
+
+/* The type of 64 weights a block that other matrices of the same layer may need; 0: none. */
+static int general_type(const struct hf_packed *p, const struct hf_ints *w)
+{
+	if (p->cols % 64 || !hf_scales_allow(&w->s, 64))
+		return 0;
+	if (p->type == INFER_Q8_0)
+		return INFER_Q8_F;
+	return p->type == INFER_Q4_0 || (p->type == INFER_Q4_1 && w->s.bits <= 19) ? INFER_Q4_F : 0;
+}
+
+int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w, infer_error *err)
+{
+	p->type = choose_type(p, w);
+	p->general = general_type(p, w);
+	p->bits = is_wide(w) ? 8 : 4;
+	p->has_zeros = w->zeros != NULL;
+	if (p->type >= 0)
+		return INFER_OK;
+	if (w->zeros && is_wide(w) && p->cols % 64 == 0 && hf_scales_allow(&w->s, 64))
+		return hf_bad_tensor(d, w->scales, INFER_EUNSUP, err,
+		                     "%d significant bits: no type holds them together with zero "
+		                     "points of 8 bits",
+		                     w->s.bits);
+	if (p->cols % 32 || !hf_scales_allow(&w->s, 32))
+		return hf_bad_tensor(d, w->scales, INFER_EUNSUP, err,
+		                     "groups of %lld in rows of %lld weights, must be multiples "
+		                     "of 32",
+		                     (long long)num_min(w->s.wide, p->cols), (long long)p->cols);
+	return hf_bad_tensor(
+		d, w->scales, INFER_EUNSUP, err,
+		"groups of %lld in rows of %lld weights must be multiples of 64, because "
+		"F16 does not hold the scales exactly",
+		(long long)num_min(w->s.wide, p->cols), (long long)p->cols);
+}
+
+/* Codes of 2 n columns from the first on, as halves of n bytes: column i < n is the low half of byte i, column
+ * n + i its high half. */
+static void put_halves(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
+                       int64_t first, int n, uint8_t *to)
+{
+	const unsigned char *from = w->at + (row * p->cols + first) / 2;
+
+	if (w->order) {
+		for (int i = 0; i < n; i++)
+			to[i] = (uint8_t)(code_at(p, w, row, first + i) |
+			                  code_at(p, w, row, first + n + i) << 4);
+		return;
+	}
+	for (int i = 0; i < n / 2; i++) {
+		to[2 * i] = (uint8_t)((from[i] & 15) | from[n / 2 + i] << 4);
+		to[2 * i + 1] = (uint8_t)(from[i] >> 4 | (from[n / 2 + i] & 0xf0));
+	}
+}
+
+static void put_f16(uint8_t to[2], float x)
+{
+	uint16_t h = num_to_f16(x);
+
+	memcpy(to, &h, 2);
+}
+
+/* One block of p->type from column c on. */
+static void put_block(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t c,
+                      unsigned char *to)
+{
+	int zero = zero_at(w, row, c / w->s.wide), eight = is_wide(w);
+	float d = hf_scale_of(&w->s, row, c), m = d * (float)((eight ? 0 : 8) - zero);
+	struct q4_0 *q4_0 = (void *)to;
+	struct q4_1 *q4_1 = (void *)to;
+	struct q4_f *q4_f = (void *)to;
+	struct q8_0 *q8_0 = (void *)to;
+	struct q8_f *q8_f = (void *)to;
+
+	switch (p->type) {
+	case INFER_Q4_0:
+		put_f16(q4_0->d, d);
+		put_halves(p, w, row, c, 16, q4_0->qs);
+		break;
+	case INFER_Q4_1:
+		put_f16(q4_1->d, d);
+		put_f16(q4_1->m, -d * (float)zero);
+		put_halves(p, w, row, c, 16, q4_1->qs);
+		break;
+	case INFER_Q4_F:
+		memcpy(q4_f->d, &d, 4);
+		memcpy(q4_f->m, &m, 4);
+		put_halves(p, w, row, c, 32, q4_f->qs);
+		break;
+	case INFER_Q8_0:
+		put_f16(q8_0->d, d);
+		for (int i = 0; i < 32; i++)
+			q8_0->q[i] = (int8_t)(code_at(p, w, row, c + i) - zero);
+		break;
+	default: /* with zero points of 8 bits, codes stay, less 128 if unsigned */
+		m = w->zeros && eight ? d * (float)((w->codes == CODES_U8 ? 128 : 0) - zero) : 0;
+		zero = w->zeros && eight ? (w->codes == CODES_U8 ? 128 : 0) : zero;
+		memcpy(q8_f->d, &d, 4);
+		memcpy(q8_f->m, &m, 4);
+		for (int i = 0; i < 64; i++)
+			q8_f->q[i] = (int8_t)(code_at(p, w, row, c + i) - zero);
+	}
+}
+
+void hf_ints_rows(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t n,
+                  unsigned char *to)
+{
+	int each = p->type == INFER_Q4_F || p->type == INFER_Q8_F ? 64 : 32;
+	size_t bytes = (size_t)block_bytes((enum infer_type)p->type);
+
+	for (int64_t r = row; r < row + n; r++)
+		for (int64_t c = 0; c < p->cols; c += each, to += bytes)
+			put_block(p, w, r, c, to);
+}

@@ -1,0 +1,68 @@
+/* hf/pack_int.h (private) - integer weights with a scale and a zero point per group of inputs, stored one
+ * matrix [in, out] at a time: GPTQ and AWQ.
+ *
+ *   value = scale (q - zero), q = 0 ... 2^bits - 1
+ *
+ * They become Q4_0 or Q8_0 if every zero point is 2^(bits - 1) and every scale is a binary16, otherwise Q4_F or Q8_F:
+ * value = scale (q - half) + scale (half - zero), which is exact because scales have few bits. */
+#ifndef HF_PACK_INT_H
+#define HF_PACK_INT_H
+#include <string.h>
+#include "hf/packed.h"
+
+enum {
+	PACK_INT_COLS = 16, /* outputs of a tile */
+	PACK_INT_RUN = 32,  /* inputs of a tile */
+	PACK_INT_WORDS = 8  /* words of a tile: 4 codes of 8 bits, or 8 of 4 bits each */
+};
+
+/* The stored matrix.  hf_packed.own of its methods. */
+struct pack_int {
+	int bits;              /* 2, 4 or 8; codes of 2 bits are passed on as those of 4 */
+	int64_t group, groups; /* `group` inputs of the repacked matrix have one scale */
+	const struct safetensors_tensor *scales;
+	int64_t scale_group, scale_out; /* elements from one group, from one output to the next */
+	int plus_one;                   /* 1: stored zero points are one less */
+	/* Unpack the codes of inputs run * 32 ... + 31 of outputs out ... out + n - 1, n <= 16: code i of output c is in
+	 * words[i / 8][c], 4 bits each from the lowest on, or in words[i / 4][c] if bits is 8. */
+	void (*codes)(const struct hf_packed *p, int64_t run, int64_t out, int n,
+	              uint32_t words[PACK_INT_WORDS][PACK_INT_COLS]);
+	/* The zero point of an output in a group, as it is stored. */
+	int (*zero)(const struct hf_packed *p, int64_t group, int64_t out);
+};
+
+/* Copy the words of n outputs, the others of a tile stay as they are. */
+static inline void pack_int_load(uint32_t to[PACK_INT_COLS], const unsigned char *from, int n)
+{
+	if (n == PACK_INT_COLS)
+		memcpy(to, from, PACK_INT_COLS * sizeof *to);
+	else
+		memcpy(to, from, (size_t)n * sizeof *to);
+}
+
+/* Set p->type, p->general and what infer-inspect shows, and check every scale.  p->rows, p->cols and p->own, a struct
+ * pack_int, are set.  symmetric: the config says that zero points are 2^(bits - 1).
+ * INFER_ENAN: a scale that is not finite; INFER_EFORMAT, INFER_EUNSUP */
+int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_error *err);
+/* packing->rows of these methods. */
+void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
+                   unsigned char *to);
+
+/* The numbers of bits and inputs of a group that a quantisation config names: its own, and those of overrides for
+ * some modules. */
+enum { PACK_SIZES = 16 };
+struct pack_sizes {
+	int n;
+	struct {
+		int bits;
+		int64_t group; /* -1: all inputs */
+	} at[PACK_SIZES];
+};
+/* Add a pair unless it is there.  INFER_EUNSUP: too many */
+int pack_sizes_add(struct hf_dir *d, struct pack_sizes *s, int bits, int64_t group,
+                   infer_error *err);
+/* Set g->group of a matrix of p->cols inputs in g->groups groups of g->bits bits.
+ * INFER_EFORMAT: the config names no such pair; t: for the message */
+int pack_sizes_find(const struct hf_dir *d, const struct pack_sizes *s, const struct hf_packed *p,
+                    const struct safetensors_tensor *t, struct pack_int *g, infer_error *err);
+#endif

@@ -1,0 +1,13 @@
+/* Every quantisation method of checkpoints: packing_NAME.  A module belongs to the first row that takes the
+ * configuration and whose first part it has.  No guard: included once per use of PACKING(). */
+PACKING(gptq)
+PACKING(awq)
+PACKING(bnb4)
+PACKING(bnb8)
+PACKING(mlx)
+PACKING(hqq)
+PACKING(ct)
+PACKING(fp8)
+PACKING(fp8_scale)
+PACKING(modelopt)
+PACKING(mxfp4)

@@ -1,0 +1,74 @@
+/* hf/packs.h (private) - repacking of codes with scales, for methods whose tensors differ in names only.
+ *   pack_codes.c  integers of 4 and 8 bits with zero points
+ *   pack_float.c  E4M3, NVFP4, MXFP4
+ *   pack_names.c  modules that a config excludes
+ * Each open chooses p->type and fails with the tensor that no type holds exactly; p->rows and p->cols are set,
+ * and the shapes are checked. */
+#ifndef HF_PACKS_H
+#define HF_PACKS_H
+#include "hf/packed.h"
+#include "hf/scales.h"
+
+enum hf_codes {
+	CODES_U4, /* [rows, cols / 2], even columns in the low halves: code + 8 */
+	CODES_U8, /* [rows, cols]: code + 128 */
+	CODES_I8
+};
+struct hf_ints {
+	const unsigned char *at;
+	enum hf_codes codes;
+	struct hf_scales s;
+	const struct safetensors_tensor *scales; /* for messages */
+	/* Zero points of CODES_I8: [rows, s.cols]; of the others: codes of a column of scales in words of 32
+	 * bits, from the lowest bit on, [rows x bits / 32, s.cols].  NULL: 0 */
+	const unsigned char *zeros;
+	const int32_t *order; /* as p->order */
+};
+int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w, infer_error *err);
+void hf_ints_rows(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t n,
+                  unsigned char *to);
+
+/* E4M3 codes [rows, cols] with scales. */
+struct hf_e4m3 {
+	const unsigned char *at;
+	struct hf_scales s;
+	const struct safetensors_tensor *scales;
+};
+int hf_e4m3_open(struct hf_dir *d, struct hf_packed *p, const struct hf_e4m3 *w, infer_error *err);
+void hf_e4m3_rows(const struct hf_packed *p, const struct hf_e4m3 *w, int64_t row, int64_t n,
+                  unsigned char *to);
+
+/* E2M1 codes [rows, cols / 2], even columns in the low halves. */
+struct hf_fp4 {
+	const unsigned char *at;
+	/* NVFP4: E4M3 [rows, cols / 16]; MXFP4: exponents [rows, cols / 32] */
+	const unsigned char *scales;
+	float tensor_scale; /* NVFP4: a factor of all scales */
+};
+/* t: the scales.  INFER_EFORMAT: a scale that is negative or NaN */
+int hf_nvfp4_open(struct hf_dir *d, struct hf_packed *p, const struct hf_fp4 *w,
+                  const struct safetensors_tensor *t, infer_error *err);
+int hf_mxfp4_open(struct hf_dir *d, struct hf_packed *p, const struct safetensors_tensor *t,
+                  infer_error *err);
+/* packing->other: fail for a tensor MODULE.weight of integers or E4M3, which needs scales.  INFER_EFORMAT */
+int hf_plain_check(struct hf_dir *d, const void *own, const struct safetensors_tensor *t,
+                   infer_error *err);
+/* Fail unless x, the only element of t, is a finite number above 0.  INFER_EFORMAT */
+int hf_factor_check(const struct hf_dir *d, const struct safetensors_tensor *t, float x,
+                    infer_error *err);
+/* Names of modules, sorted; in d->brief. */
+struct hf_names {
+	const char *key; /* "ignore" */
+	const struct infer_str *at;
+	int n;
+};
+/* Read member `key` of the quantisation config q, an array of strings or absent. */
+int hf_names_read(struct hf_dir *d, const struct json *q, const char *key, struct hf_names *n,
+                  infer_error *err);
+/* Fail if the module of p is in n.  INFER_EFORMAT */
+int hf_names_check(const struct hf_dir *d, const struct hf_names *n, const struct hf_packed *p,
+                   infer_error *err);
+/* NVFP4 or MXFP4, as p->type says; row: of all matrices */
+void hf_fp4_rows(const struct hf_packed *p, const struct hf_fp4 *w, int64_t row, int64_t n,
+                 unsigned char *to);
+#endif
