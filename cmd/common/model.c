@@ -103,18 +103,24 @@ static int fetch(const char **path, const char *ref, int offline, infer_error *e
 	return INFER_OK;
 }
 
-static int find_file(const char **path, const char *ref, infer_error *err)
-{
-	*path = ref;
-	return strcmp(ref, "demo") != 0 ? model_hint(ref, err) : INFER_OK;
-}
 /* True if the last model named is a directory. */
 static _Atomic int repacks;
 
-int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
+static int find_path(const char **path, const char *ref, int offline, infer_error *err)
 {
 	struct stat st;
 
+	*path = ref;
+	if (infer_hub_is_ref(ref))
+		TRY(fetch(path, ref, offline, err));
+	else if (strcmp(ref, "demo") != 0)
+		TRY(model_hint(ref, err));
+	repacks = !stat(*path, &st) && S_ISDIR(st.st_mode);
+	return INFER_OK;
+}
+
+int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err)
+{
 	if (!ref && otherwise == MODEL_NAMED)
 		return err_set(err, INFER_EINVAL,
 		               "no model: name one with -m or INFER_MODEL (demo: built in)");
@@ -122,17 +128,12 @@ int model_path(const char **path, const char *ref, enum model_default otherwise,
 		say_warning("no -m and no INFER_MODEL: this is the built-in model");
 		ref = "demo";
 	}
-	return infer_hub_is_ref(ref) ? fetch(path, ref, 0, err) : find_file(path, ref, err);
+	return find_path(path, ref, 0, err);
 }
 
 int model_path_cached(const char **path, const char *ref, infer_error *err)
 {
-	return infer_hub_is_ref(ref) ? fetch(path, ref, 1, err) : find_file(path, ref, err);
-	if (!strncmp(ref, "hf:", 3))
-		return err_set(err, INFER_EUNSUP, "%s: models from the hub are not supported", ref);
-	*path = ref;
-	repacks = !stat(ref, &st) && S_ISDIR(st.st_mode);
-	return INFER_OK;
+	return find_path(path, ref, 1, err);
 }
 
 static void unpacking(void *user, uint64_t done, uint64_t all)
