@@ -188,14 +188,7 @@ complaints() { grep -c 'hf:org/tiny@v2:Q8_0 is not in the cache' said || :; }
 }
 
 @test "two processes at once download once; SIGINT keeps what came, and the same command continues" {
-	echo 'GET cdn *Q4_K_M* : slow=400000' >hub/.modes
-	infer-inspect pull hf:org/tiny >one 2>err1 &
-	first=$!
-	until_same 1 partials
-	infer-inspect pull hf:org/tiny >two 2>err2 &
-	second=$!
-	until_same 1 waiting
-	wait "$first" "$second"
+	doubled 1 256 both
 	same "$(cat one)" "$(cat two)"
 	same 1 "$(contents)"
 	cmp "$(cat one)" "$ROOT/org/tiny/$A/t-Q4_K_M.gguf"
@@ -220,7 +213,18 @@ complaints() { grep -c 'hf:org/tiny@v2:Q8_0 is not in the cache' said || :; }
 	same 0 "$(partials)"
 }
 partials() { find cache -name '*.inferutils' 2>/dev/null | wc -l; }
-waiting() { grep -c 'another process is downloading t-Q4_K_M.gguf: waiting for it' err2 || :; }
+# two processes that take about twice N seconds; fails if one ended before the other began
+both()
+{
+	rm -rf cache
+	: >hub/.log
+	echo "GET cdn *Q4_K_M* : slow=$((400000 / $1))" >hub/.modes
+	infer-inspect pull hf:org/tiny >one 2>err1 &
+	local first=$!
+	infer-inspect pull hf:org/tiny >two 2>err2
+	wait "$first"
+	same 1 "$(cat err1 err2 | grep -c 'another process is downloading t-Q4_K_M.gguf: waiting for it')"
+}
 has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000' | wc -l; }
 
 @test "a revision that changes during the download; a disk that is too small; sizes and hashes that disagree" {
@@ -311,7 +315,7 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 	echo 'GET cdn *Q8_0* : slow=4000000' >hub/.modes
 	printf '#!/bin/sh\nexec infer-inspect pull hf:org/big\n' >it.sh
 	TERM=xterm script -qfec "sh $PWD/it.sh" shown </dev/null >shown.2
-	tr '\r' '\n' <shown | grep -E 'downloading [0-9.]+/11 MiB \([0-9]+ %\) [0-9.]+ [KM]iB/s, 0:0[0-9] left'
+	tr '\r' '\n' <shown | grep -E 'downloading [0-9.]+/11 MiB \([0-9]+ %\) [0-9.]+ [KM]iB/s, [0-9:]+ left'
 	infer-inspect rm org/big >out
 	rm hub/.modes
 	infer-inspect -q pull hf:org/big >out 2>said
