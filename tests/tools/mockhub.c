@@ -9,7 +9,7 @@
  *
  * The pattern (fnmatch) matches "METHOD hub|cdn TARGET".  All lines that match apply; one with times=N only to
  * the first N requests that match it.
- *	status=N retry=TEXT code=TEXT  answer so, with Retry-After and X-Error-Code
+ *	status=N retry=TEXT ratelimit=TEXT code=TEXT  answer so, with Retry-After, RateLimit and X-Error-Code
  *	cut=N        end the connection after N bytes of the body
  *	stall=N      send N bytes of the body, then nothing
  *	slow=N       N bytes a second
@@ -120,6 +120,8 @@ static enum MHD_Result refuse(struct ask *a, unsigned status, const char *code, 
 		add_field(a, "X-Error-Code", "%s", code);
 	if (*a->m.retry)
 		add_field(a, "Retry-After", "%s", a->m.retry);
+	if (*a->m.ratelimit)
+		add_field(a, "RateLimit", "%s", a->m.ratelimit);
 	add_field(a, "X-Error-Message", "%s", text);
 	return finish(a, status);
 }

@@ -14,7 +14,7 @@
 
 struct mode {
 	int64_t status, norange, loop, bomb, page, direct, cut, stall, slow, expire, wrong, size;
-	char retry[64], code[64], json[256], location[1024], etag[128], commit[64];
+	char retry[64], ratelimit[64], code[64], json[256], location[1024], etag[128], commit[64];
 };
 
 /* Count the requests that this line matched, this one included. */
@@ -63,6 +63,7 @@ static void mode_set(struct mode *m, char *word)
 		{ "wrong", &m->wrong },
 		{ "size", &m->size },
 		{ "retry", NULL, m->retry, sizeof m->retry },
+		{ "ratelimit", NULL, m->ratelimit, sizeof m->ratelimit },
 		{ "code", NULL, m->code, sizeof m->code },
 		{ "json", NULL, m->json, sizeof m->json },
 		{ "location", NULL, m->location, sizeof m->location },

@@ -299,7 +299,7 @@ static void test_left(void **state)
 
 	(void)state;
 	memset(junk, 7, sizeof junk);
-	for (int kind = 0; kind < 4; kind++) {
+	for (int kind = 0; kind < 5; kind++) {
 		begin(&j);
 		mock_modes("");
 		ask(&j);
@@ -313,13 +313,16 @@ static void test_left(void **state)
 			j.cancels = 1;
 			assert_int_equal(fetch(&j), INFER_ECANCEL);
 			j.cancels = j.cancel = 0;
-			for (int k = 0; k < PIECES; k++)
+			for (int k = 0; kind == 3 && k < PIECES; k++)
 				assert_int_equal(pwrite(j.fd, junk, 10, k * PIECE), 10);
+			if (kind == 4) /* the beginning of another file */
+				assert_int_equal(pwrite(j.fd, "x", 1, BYTES + 20), 1);
 		}
 		mock_modes("");
 		assert_int_equal(fetch(&j), 0);
 		assert_true(is_whole(&j));
 		assert_int_equal(j.last, BYTES);
+		assert_int_equal(j.first > 0, kind != 2 && kind != 4);
 		if (kind == 0)
 			assert_int_equal(mock_count("GET cdn", ""), 0);
 		else
