@@ -26,13 +26,16 @@ setup_more()
 	printf %s "$A" >"$ROOT/org/big/main"
 	printf %s "$A" >"$ROOT/org/dir/main"
 	unset "${!HF_@}" SSL_CERT_FILE CURL_CA_BUNDLE HUGGING_FACE_HUB_TOKEN HUGGINGFACE_HUB_CACHE TRANSFORMERS_OFFLINE
+	LACKS=$(HF_HUB_CACHE=$PWD/none HF_ENDPOINT=http://127.0.0.1:1 infer-inspect pull hf:org/tiny 2>&1 | grep -o 'no libcurl' || :)
+	export LACKS
 }
 
 # each case has a server, a home and a cache
 setup()
 {
 	cd "$BATS_TEST_TMPDIR" || return
-	unset INFER_MODEL XDG_CACHE_HOME
+	[ -z "$LACKS" ] || skip "$LACKS"
+	unset INFER_MODEL XDG_CACHE_HOME http_proxy https_proxy all_proxy HTTPS_PROXY ALL_PROXY
 	export HOME=$PWD/home HF_HUB_CACHE=$PWD/cache
 	mkdir home
 	cp -rl "$ROOT" hub
