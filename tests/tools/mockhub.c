@@ -15,6 +15,7 @@
  *	slow=N       N bytes a second
  *	norange      ignore Range
  *	wrong=N      flip a bit of byte N of the file
+ *	extra=N      N bytes more than Content-Range says
  *	expire=N     a signed URL is valid for N requests
  *	loop         redirect to the same address
  *	location=URL redirect there
@@ -172,7 +173,8 @@ static unsigned new_file(struct ask *a, const char *path, uint64_t bytes, const 
 	}
 	b = calloc(1, sizeof *b);
 	*b = (struct body){ open(path, O_RDONLY | O_CLOEXEC), from, a->m };
-	a->r = MHD_create_response_from_callback(to - from, 256 << 10, body_read, b, body_free);
+	a->r = MHD_create_response_from_callback(to - from + (uint64_t)a->m.extra, 256 << 10,
+	                                         body_read, b, body_free);
 	if (kind)
 		add_field(a, "Content-Range", "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from,
 		          to - 1, bytes);
