@@ -70,15 +70,14 @@ static int hint_hub(const char *s, int address, infer_error *err)
 		return INFER_OK;
 	const char *rest = s + n, *view = *rest == '/' ? after_prefix(rest + 1, views) : NULL;
 
-	if (*rest == ':' || *rest == '@') {
+	if ((*rest == ':' || *rest == '@') && rest[1]) {
 		snprintf(more, sizeof more, "%.200s", rest);
 	} else if (address && view) {
 		size_t rev = strcspn(view, "/?#"), file = strcspn(view + rev, "?#");
+		int is_main = !rev || (rev == 4 && !memcmp(view, "main", 4));
 
-		snprintf(more, sizeof more, "%s%.*s%s%.*s",
-		         rev == 4 && !memcmp(view, "main", 4) ? "" : "@",
-		         rev == 4 && !memcmp(view, "main", 4) ? 0 : (int)(rev < 120 ? rev : 120),
-		         view, file > 1 ? ":" : "",
+		snprintf(more, sizeof more, "%s%.*s%s%.*s", is_main ? "" : "@",
+		         is_main ? 0 : (int)(rev < 120 ? rev : 120), view, file > 1 ? ":" : "",
 		         file > 1 ? (int)(file - 1 < 160 ? file - 1 : 160) : 0, view + rev + 1);
 	} else if (*rest == '/' && !address) {
 		if (!is_file_name(rest, strlen(rest)))

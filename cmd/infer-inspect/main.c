@@ -167,6 +167,44 @@ static int enter_sandbox(const struct inspect_opts *o, unsigned flags, infer_err
 	               : confine(CONFINE_TRY, flags, err);
 }
 
+/* The paths of the files that words name; NULL for one that fails, which is told of if there are several. */
+static int find_paths(const char **paths, char *const *words, int n, int *code, infer_error *err)
+{
+	for (int i = 0; i < n; i++) {
+		int rc = model_path(&paths[i], words[i], MODEL_NAMED, err);
+
+		if (rc && n == 1)
+			return rc;
+		if (rc) {
+			int is = say_fail(err);
+
+			paths[i] = NULL;
+			*code = *code ? *code : is;
+		}
+	}
+	return INFER_OK;
+}
+
+/* Open the files of the paths, each in the sandbox, which lets files only be read. */
+static int open_files(infer_file **files, const char **paths, int n, int *code, infer_error *err)
+{
+	for (int i = 0; i < n; i++) {
+		if (!paths[i])
+			continue;
+		sig_mapped(paths[i]);
+		int rc = infer_file_open_watched(&files[i], paths[i], &model_watch, err);
+
+		if (rc && n == 1)
+			return rc;
+		if (rc) {
+			int is = say_fail(err);
+
+			*code = *code ? *code : is;
+		}
+	}
+	return INFER_OK;
+}
+
 /* What reads a stranger's bytes opens no file but to read it, and once all are open none at all.  A
  * file that fails is told of, and the others are looked at all the same; the first such code is the
  * program's. */
@@ -176,28 +214,19 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 	static const struct opt_rest none;
 	infer_file *one = NULL,
 		   **files = n > 1 ? mem_zalloc(MEM_BASE, (size_t)n, sizeof *files) : &one;
-	int code = EXIT_DONE, differs = 0, rc;
+	const char **paths = mem_zalloc(MEM_BASE, (size_t)n, sizeof *paths);
+	int code = EXIT_DONE, differs = 0;
+	int rc = files && paths ? find_paths(paths, words, n, &code, err)
+	                        : err_set(err, INFER_ENOMEM, "out of memory for %d files", n);
 
-	if (!files)
-		return err_set(err, INFER_ENOMEM, "out of memory for %d files", n);
-	for (int i = 0; i < n; i++) {
-		const char *path;
-		sig_mapped(words[i]);
-		rc = model_path(&path, words[i], MODEL_NAMED, err);
-		if (!rc)
-			rc = i ? INFER_OK : enter_sandbox(o, SANDBOX_READ, err);
-		if (!rc)
-			rc = infer_file_open_watched(&files[i], path, &model_watch, err);
-		if (rc && n > 1) {
-			int is = say_fail(err);
-			code = code ? code : is;
-		} else if (rc) {
-			return rc;
-		}
-	}
-	rc = enter_sandbox(o, 0, err);
+	if (!rc)
+		rc = enter_sandbox(o, SANDBOX_READ, err);
+	if (!rc)
+		rc = open_files(files, paths, n, &code, err);
+	if (!rc)
+		rc = enter_sandbox(o, 0, err);
 	for (int i = 0; !rc && i < n && !s->pair; i++) {
-		sig_mapped(words[i]);
+		sig_mapped(paths[i]);
 		if (files[i] && i && !o->json)
 			rc = say_out("\n", 1, err);
 		if (files[i] && !rc)
@@ -206,10 +235,11 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 	if (!rc && !code && s->pair)
 		rc = run_on(s, o, files, &none, &differs, err);
 	code = differs ? EXIT_DIFFERS : code;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; files && i < n; i++)
 		infer_file_close(&files[i]);
 	if (files != &one)
 		mem_free(files);
+	mem_free(paths);
 	return rc ? rc : -code;
 }
 

@@ -1,4 +1,4 @@
-/* arch/foreign.c - files that are no models of text, and files of Ollama's converter with a vision tower inside. */
+/* arch/foreign.c - refuse files that are not text models, and files of Ollama's converter that contain a vision tower. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "file/file.h"

@@ -16,8 +16,10 @@ int curl_load(struct curl *c, infer_error *err)
 	for (size_t i = 0; !so && i < sizeof names / sizeof *names; i++)
 		so = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 	if (!so)
-		return err_set(err, INFER_EUNSUP,
-		               "there is no libcurl, by which servers are asked: libcurl.so.4");
+		return err_set(
+			err, INFER_EUNSUP,
+			"there is no libcurl, which sends requests: install the package libcurl4 "
+			"(Debian, Ubuntu) or libcurl (others), which has libcurl.so.4");
 #define LOAD(name, result, arguments) \
 	if (!(*(void **)(void *)&c->name = dlsym(so, "curl_" #name))) \
 		return err_set(err, INFER_EUNSUP, "libcurl lacks %s", "curl_" #name);

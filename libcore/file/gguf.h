@@ -24,7 +24,7 @@ int gguf_add_shard(struct infer_file *f, const char *path, infer_error *err);
 /* f's one shard says that it is one of a split file: begin again with the first of them, and take
  * all in. */
 int gguf_read_split(struct infer_file *f, infer_error *err);
-/* What a file has of its own if its names are not those on disk: f->own, else NULL. */
+/* Storage of names that are not on disk: f->own, or NULL if there are none. */
 struct gguf_names {
 	struct arena mem;
 	const char *note;

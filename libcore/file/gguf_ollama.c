@@ -1,10 +1,10 @@
-/* file/gguf_ollama.c - GGUF files of Ollama's converter, read with the names that the public converter writes.
+/* file/gguf_ollama.c - read GGUF files of Ollama's converter with the names that the public converter writes.
  *
- * gptoss  is gpt-oss: some tensors have other names; the type of the RoPE scaling and the size of experts are
- *         missing; the name of the pre-tokenizer is not that of the vocabulary.
- * gemma3  keys of RoPE have other names or are missing, as is the epsilon; files of models that also see images
- *         contain their vision tower, which is left out, and tokens that have no embedding.
- * What differs is documented by Ollama: llama/compat in its repository. */
+ * gptoss: the same model as gpt-oss.  Some tensors have other names.  The type of the RoPE scaling and the size of
+ * experts are missing.  The pre-tokenizer is gpt-4o, whatever its key says.
+ * gemma3: RoPE keys have other names or are missing, as is the epsilon.  Files of models that also read images contain a
+ * vision tower, which is skipped, and tokens without an embedding, which are removed.
+ * Source of the differences: llama/compat in the repository of Ollama. */
 #include "base/arena.h"
 #include "base/err.h"
 #include "file/file.h"

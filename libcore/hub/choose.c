@@ -280,9 +280,10 @@ static void list_models(char *out, size_t room, const struct models *m)
 		const struct gguf *g = &m->at[i];
 		size_t k = 0;
 
-		while (g->tag_n && k < i && !(m->at[k].tag_n && same_tag(&m->at[k], g)))
+		while (g->tag_n && shown < LISTED && k < i &&
+		       !(m->at[k].tag_n && same_tag(&m->at[k], g)))
 			k++;
-		if (g->tag_n && k < i)
+		if (g->tag_n && shown < LISTED && k < i)
 			continue;
 		const char *name = g->tag_n ? g->tag : path_of(m, g);
 		size_t n = g->tag_n ? g->tag_n : strlen(name);
@@ -400,11 +401,11 @@ static int is_better(const struct gguf *a, const struct gguf *b)
 	return x == 1 || x == 3 ? a->bytes > b->bytes : a->bytes < b->bytes;
 }
 
-/* Append what was left alone to c->said. */
+/* Append what was left alone to c->said, and the memory if it is less than a directory has. */
 static void say_choice(struct hub_choice *c, const struct models *m, const struct gguf *g,
-                       const char *ref)
+                       uint64_t memory, const char *ref)
 {
-	char size[16];
+	char size[16], has[16];
 	size_t n;
 
 	hub_size(size, c->bytes);
@@ -418,6 +419,10 @@ static void say_choice(struct hub_choice *c, const struct models *m, const struc
 	else
 		n = (size_t)snprintf(c->said, sizeof c->said, "%.60s: the directory, %zu files, %s",
 		                     ref, c->n, size);
+	hub_size(has, memory);
+	if (!fits(c->bytes, memory) && n < sizeof c->said)
+		n += (size_t)snprintf(c->said + n, sizeof c->said - n,
+		                      "; this machine has %s of memory", has);
 	if (m->mmproj && n < sizeof c->said)
 		snprintf(c->said + n, sizeof c->said - n, "; %.60s is left alone", m->mmproj);
 }
@@ -454,7 +459,7 @@ static int take_best(struct hub_choice *c, struct arena *mem, const struct model
 		    same_tag(&m->at[i], best))
 			return refuse_several(m, best, &m->at[i], ref, err);
 	TRY(take_gguf(c, mem, m, best, ref, err));
-	say_choice(c, m, best, ref);
+	say_choice(c, m, best, memory, ref);
 	return INFER_OK;
 }
 
@@ -473,6 +478,6 @@ int hub_choose(struct hub_choice *c, struct arena *mem, const struct hub_entry *
 	if (m.n)
 		return take_best(c, mem, &m, memory_bytes, ref, err);
 	TRY(hub_choose_dir(c, mem, e, n, ref, err));
-	say_choice(c, &m, NULL, ref);
+	say_choice(c, &m, NULL, memory_bytes, ref);
 	return INFER_OK;
 }

@@ -38,6 +38,14 @@ void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 
 /* ---- the cache ---- */
 
+/* True if FILE-OR-QUANT has the form of a file's name. */
+static int names_file(const char *what)
+{
+	const char *dot = what ? strrchr(what, '.') : NULL;
+
+	return dot && dot[1] && !strchr(dot, '/');
+}
+
 /* Find the model in the snapshot of g->commit.  *path NULL: the cache lacks some of it. */
 static int find_cached(struct hub_get *g, char **path, infer_error *err)
 {
@@ -172,14 +180,6 @@ static int ask_files(struct hub_get *g, infer_error *err)
 	return rc ? err_set(err, rc, "%.90s: %s", g->ref.base, why.message) : INFER_OK;
 }
 
-/* True if FILE-OR-QUANT has the form of a file's name. */
-static int names_file(const char *what)
-{
-	const char *dot = strrchr(what, '.');
-
-	return dot && dot[1] && !strchr(dot, '/');
-}
-
 static int choose(struct hub_get *g, infer_error *err)
 {
 	int rc = hub_choose(&g->choice, &g->mem, g->tree.at, g->tree.n, g->ref.what,
@@ -223,7 +223,7 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 		hub_say(g->o, "%s; the cache has the model", err ? err->message : "no connection");
 		return INFER_OK;
 	}
-	if (g->ref.what)
+	if (names_file(g->ref.what)) /* of a quantisation the hub may have several */
 		TRY(find_cached(g, path, err));
 	if (!*path) {
 		TRY(ask_files(g, err));
@@ -252,7 +252,8 @@ static int get_hf(char **path, const char *text, const struct infer_hub_opts *o,
 		memcpy(g.commit, g.ref.rev, HUB_COMMIT);
 	if (!rc && o->offline)
 		rc = use_cache(&g, path, "HF_HUB_OFFLINE is set", err);
-	else if (!rc && g.ref.is_commit && g.ref.what) /* the content of a commit never changes */
+	else if (!rc && g.ref.is_commit &&
+	         names_file(g.ref.what)) /* the content of a commit never changes */
 		rc = find_cached(&g, path, err);
 	if (!rc && !*path)
 		rc = ask_hub(&g, path, err);

@@ -107,6 +107,22 @@ static int64_t retry_after_s(const char *s)
 	return left > 0 ? left : 0;
 }
 
+/* Seconds that an answer asks to wait, by Retry-After, or by RateLimit: "api";r=0;t=55, which the hub
+ * sends with 429; -1: it does not say. */
+static int64_t asked_s(const struct hub_http *h)
+{
+	const char *t = strstr(h->ratelimit, ";t=");
+
+	if (h->result)
+		return -1;
+	if (*h->retry_after)
+		return retry_after_s(h->retry_after);
+	if (h->status != 429 || !t || !strstr(h->ratelimit, ";r=0;") ||
+	    !(t[3] >= '0' && t[3] <= '9'))
+		return -1;
+	return strspn(t + 3, "0123456789") > 9 ? 999999999 : strtoll(t + 3, NULL, 10) + 1;
+}
+
 int hub_net_may_retry(const struct hub_http *h)
 {
 	if (h->result == CURL_NOT_TRUSTED || h->result == CURL_BAD_CA_FILE)
@@ -117,7 +133,7 @@ int hub_net_may_retry(const struct hub_http *h)
 int hub_net_pause(int64_t *ns, struct hub_net *n, const struct hub_http *h, unsigned failures,
                   infer_error *err)
 {
-	int64_t asked = !h->result && *h->retry_after ? retry_after_s(h->retry_after) : -1;
+	int64_t asked = asked_s(h);
 	char text[96];
 
 	*ns = n->limits.backoff_ns << (failures ? failures - 1 : 0);

@@ -35,7 +35,7 @@ static void begin_answer(struct hub_http *h)
 	h->status = 0;
 	h->length = -1;
 	h->is_final = 0;
-	*h->etag = *h->error_code = *h->retry_after = *h->content_range = 0;
+	*h->etag = *h->error_code = *h->retry_after = *h->content_range = *h->ratelimit = 0;
 	buf_clear(&h->location);
 	buf_clear(&h->link);
 }
@@ -53,6 +53,7 @@ static void read_field(struct hub_http *h, const char *name, size_t name_n, cons
 		{ "x-repo-commit", h->commit, sizeof h->commit, NULL },
 		{ "x-error-code", h->error_code, sizeof h->error_code, NULL },
 		{ "retry-after", h->retry_after, sizeof h->retry_after, NULL },
+		{ "ratelimit", h->ratelimit, sizeof h->ratelimit, NULL },
 		{ "content-range", h->content_range, sizeof h->content_range, NULL },
 		{ "location", NULL, HUB_URL_BYTES, &h->location },
 		{ "link", NULL, HUB_URL_BYTES, &h->link },

@@ -64,7 +64,7 @@ struct hub_http {
 	int64_t length; /* Content-Length; -1: none */
 	int64_t linked_bytes;
 	char etag[128], linked_etag[128], commit[64], error_code[64], retry_after[64];
-	char content_range[96];
+	char content_range[96], ratelimit[96];
 	struct buf url, location, link; /* url: of the last request, after redirects */
 	/* private */
 	struct hub_net *net;

@@ -72,7 +72,7 @@ static void add_names(struct hub_names *l, char *path, size_t n, size_t head, in
 		closedir(d);
 }
 
-/* INFER_EIO: no manifest of this name; the message says which names there are. */
+/* Return INFER_EIO for a name without a manifest.  The message lists similar names, or those of the store. */
 static int missing(const struct ollama_name *name, const struct infer_hub_opts *o, infer_error *err)
 {
 	char path[PATH_ROOM], similar[160] = "";
@@ -162,10 +162,10 @@ static int check_blob(const char *path, const struct ollama_layers *l,
 		return err_set(err, INFER_EFORMAT, "%s: is not a regular file", file_label(path));
 	if ((uint64_t)st.st_size != l->model_bytes)
 		return err_set(err, INFER_EFORMAT,
-		               "ollama:%.40s: its file has %llu bytes, but the manifest says %llu; "
+		               "ollama:%.40s: its file must have %llu bytes, and has %llu; "
 		               "`ollama pull %.40s` gets it again",
-		               name->shown, (unsigned long long)st.st_size,
-		               (unsigned long long)l->model_bytes, name->shown);
+		               name->shown, (unsigned long long)l->model_bytes,
+		               (unsigned long long)st.st_size, name->shown);
 	return access(path, R_OK) ? hub_store_denied(path, err) : INFER_OK;
 }
 

@@ -27,6 +27,7 @@ struct lane {
 	int active;
 	size_t piece;
 	uint64_t at, end; /* the next byte of the answer, in the file; after its last */
+	uint64_t gained;  /* bytes of this request that were new */
 };
 struct fetch {
 	struct hub_net *net;
@@ -116,7 +117,10 @@ static int on_body(void *user, const char *bytes, size_t n)
 
 	if (n > l->end - l->at)
 		return refuse_content(f);
+	uint64_t had = f->r.have;
+
 	f->rc = hub_ranges_put(&f->r, l->at, bytes, n, f->err);
+	l->gained += f->r.have - had;
 	l->at += n;
 	return f->rc;
 }
@@ -139,6 +143,7 @@ static int start_lane(struct lane *l, size_t piece)
 	uint64_t begin = piece * f->r.piece;
 
 	l->piece = piece;
+	l->gained = 0;
 	l->at = begin + f->r.at[piece].got;
 	l->end = begin + hub_ranges_bytes(&f->r, piece);
 	h->head = on_head;
@@ -185,13 +190,15 @@ static int start_lanes(struct fetch *f)
 }
 
 /* Another attempt after a pause, or the error if there were too many. */
-static int fail_lane(struct fetch *f, const struct hub_http *h)
+static int fail_lane(struct lane *l)
 {
+	struct fetch *f = l->f;
+	const struct hub_http *h = &l->http;
 	int64_t ns;
 
 	if (clock_now_ns() < f->not_before_ns)
 		return INFER_OK; /* the same failure on another connection */
-	if (f->r.have - f->have_at_failure >= GAIN)
+	if (l->gained >= GAIN || f->r.have - f->have_at_failure >= GAIN)
 		f->failures = 0;
 	f->have_at_failure = f->r.have;
 	if (++f->failures >= HUB_FAILURES)
@@ -238,7 +245,7 @@ static int end_lane(struct lane *l)
 		return INFER_OK;
 	if (h->result || s == 200 || s == 206 || hub_net_may_retry(h))
 		return h->result && !hub_net_may_retry(h) ? hub_net_refusal(f->net, h, f->err)
-		                                          : fail_lane(f, h);
+		                                          : fail_lane(l);
 	if (s == 416)
 		return refuse_range(f, h);
 	if (is_elsewhere(f, h) && (s == 400 || s == 401 || s == 403 || s == 404 || s == 410)) {

@@ -13,7 +13,7 @@ int hub_lmstudio_get(char **path, const char *ref, const struct infer_hub_opts *
 /* Append the bytes of a regular file to out.  *missing 1: there is no such file, and INFER_OK.
  * INFER_EIO INFER_ENOMEM; INFER_EFORMAT: more than `most` bytes, or not a regular file */
 int hub_store_read(struct buf *out, const char *path, size_t most, int *missing, infer_error *err);
-/* INFER_EIO: no permission for path; the message says which group has it. */
+/* Return INFER_EIO for a path without permission.  The message names the group that has it. */
 int hub_store_denied(const char *path, infer_error *err);
 
 /* ---- Ollama ---- */
@@ -22,7 +22,7 @@ int hub_store_denied(const char *path, infer_error *err);
 enum { OLLAMA_NAME = 640 };
 struct ollama_name {
 	char path[OLLAMA_NAME];
-	char shown[OLLAMA_NAME]; /* without the defaults, but for the tag */
+	char shown[OLLAMA_NAME]; /* without the default host and user */
 };
 /* text: after "ollama:".  INFER_EINVAL: not a name */
 int ollama_name_parse(struct ollama_name *n, const char *text, infer_error *err);

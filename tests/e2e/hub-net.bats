@@ -162,5 +162,5 @@ so_far() { stat -c '%b' cache/models--org--big/blobs/*.inferutils 2>/dev/null | 
 	mkdir lib
 	for f in libcurl.so.4 libcurl-gnutls.so.4; do echo none >lib/$f; done
 	same "$(cat out)" "$(LD_LIBRARY_PATH=$PWD/lib infer-inspect pull hf:org/tiny 2>said)"
-	LD_LIBRARY_PATH=$PWD/lib fails 3 'there is no libcurl' infer-inspect -q pull hf:org/big
+	LD_LIBRARY_PATH=$PWD/lib fails 3 'there is no libcurl.* install the package libcurl4' infer-inspect -q pull hf:org/big
 }

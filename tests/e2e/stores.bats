@@ -148,7 +148,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 	infer-run -q -m ollama:m --no-stdin --temp 0 -n 2 the
 	sum=$(sha256sum chat.gguf | cut -c 1-64)
 	truncate -s -1 "bad/blobs/sha256-$sum"
-	fails 3 'but the manifest says .*ollama pull m' infer-run -m ollama:m the
+	fails 3 'must have [0-9]* bytes, and has [0-9]*; .ollama pull m' infer-run -m ollama:m the
 	rm "bad/blobs/sha256-$sum"
 	fails 1 'its file sha256-.* is missing; .ollama pull m' infer-run -m ollama:m the
 	mkdir "bad/blobs/sha256-$sum"

@@ -1,5 +1,5 @@
-/* tests/fuzz/hub.c - any bytes as an answer of the hub: refused in one line, or a commit, and files inside the repository, of
- * which some are chosen.
+/* tests/fuzz/hub.c - any bytes as an answer of the hub: refused in one line, or a commit, and files inside the repository and a
+ * choice of them.
  * Input: the answer; up to the first NUL a reference and a name of a file or quantisation. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -9,12 +9,13 @@
  *
  * The pattern (fnmatch) matches "METHOD hub|cdn TARGET".  All lines that match apply; one with times=N only to
  * the first N requests that match it.
- *	status=N retry=TEXT code=TEXT  answer so, with Retry-After and X-Error-Code
+ *	status=N retry=TEXT ratelimit=TEXT code=TEXT  answer so, with Retry-After, RateLimit and X-Error-Code
  *	cut=N        end the connection after N bytes of the body
  *	stall=N      send N bytes of the body, then nothing
  *	slow=N       N bytes a second
  *	norange      ignore Range
  *	wrong=N      flip a bit of byte N of the file
+ *	extra=N      N bytes more than Content-Range says
  *	expire=N     a signed URL is valid for N requests
  *	loop         redirect to the same address
  *	location=URL redirect there
@@ -120,6 +121,8 @@ static enum MHD_Result refuse(struct ask *a, unsigned status, const char *code, 
 		add_field(a, "X-Error-Code", "%s", code);
 	if (*a->m.retry)
 		add_field(a, "Retry-After", "%s", a->m.retry);
+	if (*a->m.ratelimit)
+		add_field(a, "RateLimit", "%s", a->m.ratelimit);
 	add_field(a, "X-Error-Message", "%s", text);
 	return finish(a, status);
 }
@@ -170,7 +173,8 @@ static unsigned new_file(struct ask *a, const char *path, uint64_t bytes, const 
 	}
 	b = calloc(1, sizeof *b);
 	*b = (struct body){ open(path, O_RDONLY | O_CLOEXEC), from, a->m };
-	a->r = MHD_create_response_from_callback(to - from, 256 << 10, body_read, b, body_free);
+	a->r = MHD_create_response_from_callback(to - from + (uint64_t)a->m.extra, 256 << 10,
+	                                         body_read, b, body_free);
 	if (kind)
 		add_field(a, "Content-Range", "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from,
 		          to - 1, bytes);

@@ -13,8 +13,9 @@
 #include <unistd.h>
 
 struct mode {
-	int64_t status, norange, loop, bomb, page, direct, cut, stall, slow, expire, wrong, size;
-	char retry[64], code[64], json[256], location[1024], etag[128], commit[64];
+	int64_t status, norange, loop, bomb, page, direct, cut, stall, slow, expire, wrong, size,
+		extra;
+	char retry[64], ratelimit[64], code[64], json[256], location[1024], etag[128], commit[64];
 };
 
 /* Count the requests that this line matched, this one included. */
@@ -62,7 +63,9 @@ static void mode_set(struct mode *m, char *word)
 		{ "expire", &m->expire },
 		{ "wrong", &m->wrong },
 		{ "size", &m->size },
+		{ "extra", &m->extra },
 		{ "retry", NULL, m->retry, sizeof m->retry },
+		{ "ratelimit", NULL, m->ratelimit, sizeof m->ratelimit },
 		{ "code", NULL, m->code, sizeof m->code },
 		{ "json", NULL, m->json, sizeof m->json },
 		{ "location", NULL, m->location, sizeof m->location },
@@ -168,6 +171,10 @@ static ssize_t body_read(void *user, uint64_t pos, char *to, size_t room)
 	if (n > 0 && b->m.wrong >= 0 && at <= (uint64_t)b->m.wrong &&
 	    (uint64_t)b->m.wrong < at + (uint64_t)n)
 		to[(uint64_t)b->m.wrong - at] ^= 1;
+	if (!n && b->m.extra) {
+		memset(to, 0, room);
+		n = (ssize_t)room;
+	}
 	return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 

@@ -76,6 +76,7 @@ static const struct want wants[] = {
 	{ foreign, NULL, 0, NULL, INFER_EUNSUP, 0, NULL },
 	{ foreign, "Q4_0_4_4", 0, "m-Q4_0_4_4.gguf", 0, 1, NULL },
 	{ dir, NULL, 0, NULL, 0, 4, "the directory, 4 files, 7.0 GB" },
+	{ dir, NULL, 8, NULL, 0, 4, "7.0 GB; this machine has 8.0 GB of memory" },
 	{ dir, "tokenizer.json", 0, "tokenizer.json", 0, 1, NULL },
 	{ dir, "Q4_K_M", 0, NULL, INFER_EINVAL, 0, "no GGUF files" },
 	{ shards, NULL, 0, NULL, 0, 4, NULL },

@@ -21,6 +21,7 @@ struct job {
 	int64_t cancelled_ns;
 	int cancels;                  /* at the first new byte */
 	const unsigned char *changes; /* the file on the hub, then */
+	const char *modes;            /* its faults, then */
 	infer_error err;
 };
 
@@ -36,6 +37,10 @@ static void watch(void *user, uint64_t done, uint64_t all)
 	if (j->changes && j->last > j->first) {
 		mock_write(file, j->changes, BYTES);
 		j->changes = NULL;
+	}
+	if (j->modes && j->last > j->first) {
+		mock_modes(j->modes);
+		j->modes = NULL;
 	}
 	if (j->cancels && j->last > j->first) {
 		j->cancel = 1;
@@ -163,7 +168,16 @@ static void test_ranges_refused(void **state)
 	assert_int_equal(mock_count("200 GET cdn", ""), 3);
 	succeeds(&j, "GET cdn * : status=416 times=1\nGET cdn * : norange\n");
 	assert_int_equal(mock_count("200 GET cdn", ""), 1);
-	/* ranges are refused in the middle */
+	/* ranges are refused in the middle: what is there stays */
+	begin(&j);
+	mock_modes("");
+	ask(&j);
+	j.modes = "GET cdn * : norange\n";
+	assert_int_equal(fetch(&j), 0);
+	assert_int_equal(j.again, 0);
+	assert_true(is_whole(&j));
+	end(&j);
+	/* connections break in the middle */
 	succeeds(&j, "GET cdn * : cut=100000 times=3\n");
 	assert_true(mock_count("206 GET cdn", "") >= PIECES + 3);
 }
@@ -216,7 +230,20 @@ static void test_wrong(void **state)
 	assert_int_equal(fstat(j.fd, &st), 0);
 	assert_int_equal(st.st_size, 0);
 	end(&j);
-	/* another size, another name */
+	/* more than was asked for; another size without ranges, which ends early */
+	for (int k = 0; k < 2; k++) {
+		begin(&j);
+		mock_modes(k ? "HEAD hub * : size=4000000\nGET cdn * : norange\n"
+		             : "GET cdn * : extra=10\n");
+		ask(&j);
+		j.o.watch.fn = NULL;
+		assert_int_equal(fetch(&j), 0);
+		assert_int_equal(j.again, 1);
+		if (k) /* without another attempt */
+			assert_int_equal(mock_count("GET cdn", ""), 1);
+		end(&j);
+	}
+	/* another size */
 	begin(&j);
 	mock_modes("HEAD hub * : size=3000000\n");
 	ask(&j);
@@ -250,6 +277,7 @@ static void test_again(void **state)
 	ask(&j);
 	assert_int_equal(fetch(&j), 0);
 	assert_int_equal(j.again, 0);
+	assert_int_equal(j.first, 0); /* nothing of the other one is left */
 	assert_true(is_whole(&j));
 	end(&j);
 	/* a signature is good for 3 requests; nothing is fetched twice */
@@ -288,6 +316,14 @@ static void test_cancel(void **state)
 	assert_int_equal(fetch(&j), INFER_ECANCEL);
 	/* far less than the server's 60 s, whatever else this machine does */
 	assert_true(clock_now_ns() - j.cancelled_ns < 5000000000);
+	/* nothing that was received is lost */
+	uint64_t had = j.last;
+
+	j.cancels = j.cancel = 0;
+	mock_modes("");
+	assert_int_equal(fetch(&j), 0);
+	assert_true(j.first >= had);
+	assert_true(is_whole(&j));
 	end(&j);
 }
 
@@ -299,7 +335,7 @@ static void test_left(void **state)
 
 	(void)state;
 	memset(junk, 7, sizeof junk);
-	for (int kind = 0; kind < 4; kind++) {
+	for (int kind = 0; kind < 5; kind++) {
 		begin(&j);
 		mock_modes("");
 		ask(&j);
@@ -313,13 +349,16 @@ static void test_left(void **state)
 			j.cancels = 1;
 			assert_int_equal(fetch(&j), INFER_ECANCEL);
 			j.cancels = j.cancel = 0;
-			for (int k = 0; k < PIECES; k++)
+			for (int k = 0; kind == 3 && k < PIECES; k++)
 				assert_int_equal(pwrite(j.fd, junk, 10, k * PIECE), 10);
+			if (kind == 4) /* the beginning of another file */
+				assert_int_equal(pwrite(j.fd, "x", 1, BYTES + 20), 1);
 		}
 		mock_modes("");
 		assert_int_equal(fetch(&j), 0);
 		assert_true(is_whole(&j));
 		assert_int_equal(j.last, BYTES);
+		assert_int_equal(j.first > 0, kind != 2 && kind != 4);
 		if (kind == 0)
 			assert_int_equal(mock_count("GET cdn", ""), 0);
 		else

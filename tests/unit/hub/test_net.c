@@ -293,6 +293,9 @@ static void test_attempts(void **state)
 	assert_int_equal(get(api, NULL, &why, &err), INFER_ENET);
 	assert_non_null(strstr(err.message, "asks to wait 301 s"));
 	assert_int_equal(mock_count("429", ""), 1);
+	mock_modes("* : status=429 ratelimit=\"api\";r=0;t=400\n");
+	assert_int_equal(get(api, NULL, &why, &err), INFER_ENET);
+	assert_non_null(strstr(err.message, "asks to wait 401 s"));
 	/* said once; a date is as good as a number, and one that is past is no wait */
 	strftime(date, sizeof date, "%a,_%d_%b_%Y_%H:%M:%S_GMT", gmtime(&soon));
 	snprintf(modes, sizeof modes,
@@ -304,6 +307,13 @@ static void test_attempts(void **state)
 	assert_int_equal(rc, 0);
 	assert_int_equal(said, 1);
 	assert_true(time(NULL) >= soon);
+	/* an answer that ends early is not put before the whole one */
+	buf_clear(&body);
+	buf_puts(&body, "before ");
+	mock_text("x.json", "[\"an answer of the hub\"]");
+	mock_modes("GET hub * : json=x.json\nGET hub * : cut=9 times=2\n");
+	assert_int_equal(hub_net_get(n, api, 1 << 20, &body, &err), 0);
+	assert_string_equal(body.at, "before [\"an answer of the hub\"]");
 	/* an answer that is too long */
 	mock_modes("");
 	assert_int_equal(hub_net_get(n, api, 20, &body, &err), INFER_EFORMAT);

@@ -312,7 +312,7 @@ static int case_get(void)
 	rc = hub_ollama_get(&path, "ollama:m", &o, NULL);
 	if (rc == INFER_ENOMEM)
 		goto out;
-	assert_int_equal(rc, INFER_EFORMAT); /* 22 bytes, and the manifest says 12 */
+	assert_int_equal(rc, INFER_EFORMAT); /* 22 bytes instead of 12 */
 	assert_null(path);
 	snprintf(want, sizeof want, "%s/.ollama/models/blobs/sha256-" HEX, home);
 	assert_int_equal(truncate(want, 12), 0);
