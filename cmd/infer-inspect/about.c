@@ -61,7 +61,7 @@ static void put_types(struct buf *out, const infer_file *f)
 /* The quantisation of the checkpoint that the model was made of. */
 struct origin {
 	struct infer_str method; /* at NULL: there was none */
-	int64_t bits, group;
+	int64_t bits, group, kinds;
 	int zeros;
 };
 
@@ -74,12 +74,13 @@ static int read_int(const infer_file *f, const char *key, int64_t *v)
 
 static struct origin origin_of(const infer_file *f)
 {
-	struct origin o = { { NULL, 0 }, 0, 0, 0 };
+	struct origin o = { { NULL, 0 }, 0, 0, 0, 0 };
 	int found = 0;
 
 	if (infer_meta_str(f, "general.source.quantization.method", &o.method, &found, NULL) ||
 	    !found || !read_int(f, "general.source.quantization.bits", &o.bits) ||
 	    !read_int(f, "general.source.quantization.group_size", &o.group) ||
+	    !read_int(f, "general.source.quantization.kinds", &o.kinds) ||
 	    infer_meta_bool(f, "general.source.quantization.zero_points", &o.zeros, &found, NULL) ||
 	    !found)
 		o.method.at = NULL;
@@ -99,7 +100,10 @@ static void put_origin(struct buf *out, const infer_file *f)
 		buf_printf(out, "groups of %lld, ", (long long)o.group);
 	else
 		buf_puts(out, o.group ? "one scale per tensor, " : "one scale per row, ");
-	buf_puts(out, o.zeros ? "zero points\n" : "symmetric\n");
+	buf_puts(out, o.zeros ? "zero points" : "symmetric");
+	if (o.kinds > 1)
+		buf_printf(out, "; the most of %lld kinds", (long long)o.kinds);
+	buf_putc(out, '\n');
 }
 
 static void put_origin_json(struct jwrite *w, const infer_file *f)
@@ -113,6 +117,7 @@ static void put_origin_json(struct jwrite *w, const infer_file *f)
 	jw_int(w, "bits", o.bits);
 	jw_int(w, "group_size", o.group);
 	jw_bool(w, "zero_points", o.zeros);
+	jw_int(w, "kinds", o.kinds);
 	jw_end(w);
 }
 

@@ -24,5 +24,5 @@ struct hf_member {
 int hf_check_members(struct hf_dir *d, const struct json *q, const struct hf_member *rows, size_t n,
                      infer_error *err);
 #define HF_CHECK_MEMBERS(d, q, rows, err) \
-	hf_check_members(d, q, rows, sizeof(rows) / sizeof *(rows), err)
+	hf_check_members(d, q, rows, sizeof rows / sizeof *rows, err)
 #endif

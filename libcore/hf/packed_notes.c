@@ -47,22 +47,41 @@ static int find_kinds(const struct safetensors *raw, struct kind *all)
 
 const struct hf_packed *hf_packed_most(const struct safetensors *raw)
 {
-	struct kind all[KINDS];
+	struct kind all[KINDS] = { 0 };
 
 	return find_kinds(raw, all) ? all[0].one : NULL;
 }
 
+/* How many of the kinds a reader of the keys tells apart. */
+static uint32_t count_words(const struct kind *all, int n)
+{
+	uint32_t found = 0;
+
+	for (int i = 0, k; i < n; i++) {
+		const struct hf_packed *a = all[i].one;
+		for (k = 0; k < i; k++)
+			if (a->how == all[k].one->how && a->bits == all[k].one->bits &&
+			    a->group == all[k].one->group && a->has_zeros == all[k].one->has_zeros)
+				break;
+		found += k == i;
+	}
+	return found;
+}
+
 void hf_packed_keys(struct hf_dir *d)
 {
-	const struct hf_packed *p = hf_packed_most(&d->raw);
+	struct kind all[KINDS] = { 0 };
+	int n = find_kinds(&d->raw, all);
+	const struct hf_packed *p = all[0].one;
 
-	if (!p)
+	if (!n)
 		return;
 	gguf_write_str(d->keys, "general.source.quantization.method", p->how->name,
 	               strlen(p->how->name));
 	gguf_write_u32(d->keys, "general.source.quantization.bits", (uint32_t)p->bits);
 	gguf_write_i32(d->keys, "general.source.quantization.group_size", p->group);
 	gguf_write_bool(d->keys, "general.source.quantization.zero_points", p->has_zeros != 0);
+	gguf_write_u32(d->keys, "general.source.quantization.kinds", count_words(all, n));
 }
 
 /* Add the note of one kind; bytes: of its repacked rows. */
@@ -75,8 +94,8 @@ static int note_kind(struct hf_dir *d, const struct kind *k, infer_error *err)
 		snprintf(group, sizeof group, "groups of %d", k->one->group);
 	else if (k->one->group < 0)
 		snprintf(group, sizeof group, "one scale per tensor");
-	return hf_note(d, err, "%s: %d matrices of %d bits, %s, %s%s, repacked into %s: %.4g MiB",
-	               k->one->how->name, k->n, k->one->bits, group,
+	return hf_note(d, err, "%s: %d matri%s of %d bits, %s, %s%s, repacked into %s: %.4g MiB",
+	               k->one->how->name, k->n, k->n == 1 ? "x" : "ces", k->one->bits, group,
 	               k->one->has_zeros ? "with zero points" : "symmetric",
 	               k->one->order ? ", act-order" : "", t->name,
 	               (double)k->elements / t->block * t->block_bytes / (1 << 20));
@@ -84,7 +103,7 @@ static int note_kind(struct hf_dir *d, const struct kind *k, infer_error *err)
 
 int hf_packed_note(struct hf_dir *d, double seconds, infer_error *err)
 {
-	struct kind all[KINDS];
+	struct kind all[KINDS] = { 0 };
 	int n = find_kinds(&d->raw, all);
 
 	for (int i = 0; i < n; i++) {

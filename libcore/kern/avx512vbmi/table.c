@@ -1,10 +1,12 @@
 /* kern/avx512vbmi/table.c - codebooks looked up in registers.
  *
  *   types                          loops                  file
+ *   F8_E4M3 NF4                    rows pack tile         mm_f.c, fcode.h, tmpl/mm_f.h
  *   F16 BF16                       rows, of avx512, whatever the number of rows of x
  *   IQ2 IQ3                        rows                   mm_grid.c, points.h, codebook.h
  *   all the rest                   of narrower sets; the quickest for each number of rows is below */
 #include "kern/dispatch.h"
+#include "kern/avx512/simd.h"
 #include "kern/avx512vbmi/int.h"
 
 /* KERN_MM_DISPATCH of types whose loops are those of narrower sets: measured on Zen 4 with weights in
@@ -23,6 +25,9 @@
 #define DISPATCH_Q3_K 11, 0
 #define DISPATCH_IQ4_XS 12, 0
 
+#define CODED(TYPE, name) \
+	[INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_TILE(name, MM_T, MM_PANEL) \
+		                   KERN_MM_DISPATCH(36, 0) },
 #define POLICY(TYPE, name) [INFER_##TYPE] = { KERN_MM_DISPATCH(DISPATCH_##TYPE) },
 #define HALF(TYPE, name) [INFER_##TYPE] = { KERN_MM_DISPATCH(KERN_ALWAYS, 0) },
 #define GRID2(TYPE, name) [INFER_##TYPE] = { KERN_MM_ROWS(name) KERN_MM_DISPATCH(9, 0) },
@@ -31,6 +36,6 @@ const struct kern kern_avx512vbmi = {
 	.name = "avx512vbmi",
 	.needs = CPU_AVX2 | CPU_FMA | CPU_F16C | CPU_AVX512 | CPU_AVX512VNNI | CPU_AVX512VBMI |
 	         CPU_GFNI,
-	.mm = { KERN_ROWS_HALF(HALF) KERN_ROWS_32(POLICY) KERN_ROWS_256(POLICY)
-	                KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) },
+	.mm = { KERN_ROWS_HALF(HALF) KERN_ROWS_CODED(CODED) KERN_ROWS_32(POLICY)
+	                KERN_ROWS_256(POLICY) KERN_ROWS_GRID2(GRID2) KERN_ROWS_GRID3(GRID3) },
 };

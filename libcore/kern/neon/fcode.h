@@ -8,20 +8,21 @@ INLINE uint16x8_t e4m3_f16(int8x8_t q)
 {
 	return vandq_u16(vreinterpretq_u16_s16(vshll_n_s8(q, 7)), vdupq_n_u16(0xbf80));
 }
-INLINE vf v_e4m3(vf d, const uint8_t *p)
+INLINE vf v_e4m3(vf d, const uint8_t *q, int j)
 {
-	int8x16_t q = vreinterpretq_s8_u8(vld1q_u8(p));
-	uint16x8_t x = e4m3_f16(vget_low_s8(q)), y = e4m3_f16(vget_high_s8(q));
+	int8x16_t c = vreinterpretq_s8_u8(vld1q_u8(q + 16 * j));
+	uint16x8_t x = e4m3_f16(vget_low_s8(c)), y = e4m3_f16(vget_high_s8(c));
 
+	d = v_mul(d, v_set(256));
 	return v_mul((vf){ f16_lo(x), f16_hi(x), f16_lo(y), f16_hi(y) }, d);
 }
 /* each byte of a float is looked up alone */
-INLINE vf v_nf4(vf d, const uint8_t *p, int high)
+INLINE vf v_nf4(vf d, const uint8_t *qs, int j)
 {
 	const uint8x16x4_t table = vld4q_u8((const uint8_t *)nf4_table);
-	uint8x16_t q = vld1q_u8(p), b[4];
+	uint8x16_t q = vld1q_u8(qs + j % 2 * 16), b[4];
 
-	q = high ? vshrq_n_u8(q, 4) : vandq_u8(q, vdupq_n_u8(15));
+	q = j / 2 ? vshrq_n_u8(q, 4) : vandq_u8(q, vdupq_n_u8(15));
 	UNROLL
 	for (int i = 0; i < 4; i++)
 		b[i] = vqtbl1q_u8(table.val[i], q);

@@ -4,18 +4,20 @@
 #include "kern/ref/simd.h"
 #include "type/nf4.h"
 
-/* 16 codes of E4M3 times d / 256: the codes are read as f16, whose exponents have a bias that is larger by 8 */
-static inline vf v_e4m3(vf d, const uint8_t *p)
+/* Codes 16 j ... 16 j + 15 of E4M3 times d: read as f16, whose exponents have a bias that is larger by 8. */
+static inline vf v_e4m3(vf d, const uint8_t *q, int j)
 {
-	for (int i = 0; i < 16; i++)
-		d.of[i] *= num_f16((uint16_t)((p[i] & 0x80) << 8 | (p[i] & 0x7f) << 7));
+	for (int i = 0; i < 16; i++) {
+		int c = q[16 * j + i];
+		d.of[i] *= num_f16((uint16_t)((c & 0x80) << 8 | (c & 0x7f) << 7)) * 256;
+	}
 	return d;
 }
-/* d times the values of NF4 of the low or the high halves of 16 bytes */
-static inline vf v_nf4(vf d, const uint8_t *p, int high)
+/* The values of NF4 of the low (j < 2) or the high halves of 16 bytes from qs + 16 (j % 2) on, times d */
+static inline vf v_nf4(vf d, const uint8_t *qs, int j)
 {
 	for (int i = 0; i < 16; i++)
-		d.of[i] *= nf4_table[high ? p[i] >> 4 : p[i] & 15];
+		d.of[i] *= nf4_table[qs[j % 2 * 16 + i] >> j / 2 * 4 & 15];
 	return d;
 }
 #endif

@@ -5,7 +5,8 @@
  *   bytes per flop: 4, 2, 2, 1.0625, 0.5625 per 2 m;  limits: none (lanes past the end of k are left out)
  *
  * simd.h defines MM_R x MM_T, the weight rows and rows of x of the register tile, and MM_W (a multiple
- * of MM_R), the weight rows for a single row of x. */
+ * of MM_R), the weight rows for a single row of x.  A folder that only has words for codes defines
+ * MM_F_CODED_ONLY. */
 #include <string.h>
 #include "kern/act.h"
 #include "kern/dispatch.h"
@@ -36,20 +37,14 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 
 INLINE int is_coded(enum infer_type type) { return type == INFER_F8_E4M3 || type == INFER_NF4; }
 
-/* The factor of v_e4m3 or v_nf4 for a block of 64 codes */
-INLINE vf code_scale(enum infer_type type, const unsigned char *block)
+/* Elements 16 j ... 16 j + 15 of a block of 64 codes.  The compiler computes once what several j share. */
+INLINE vf load_codes(enum infer_type type, const unsigned char *block, int j)
 {
 	float d;
 
 	memcpy(&d, block, sizeof d);
-	return v_set(type == INFER_F8_E4M3 ? d * 256 : d);
-}
-
-/* Elements 16 j ... 16 j + 15 of a block */
-INLINE vf load_codes(enum infer_type type, const unsigned char *block, vf d, int j)
-{
-	return type == INFER_F8_E4M3 ? v_e4m3(d, block + 4 + 16 * j)
-	                             : v_nf4(d, block + 4 + j % 2 * 16, j / 2);
+	return type == INFER_F8_E4M3 ? v_e4m3(v_set(d), block + 4, j)
+	                             : v_nf4(v_set(d), block + 4, j);
 }
 
 /* dot for weights in blocks of 64 */
@@ -60,12 +55,11 @@ INLINE void dot_coded(vf *acc, enum infer_type type, const unsigned char *w, siz
 		UNROLL
 		for (int r = 0; r < rn; r++) {
 			const unsigned char *p = w + (size_t)r * wrow;
-			const vf d = code_scale(type, p);
 			if (prefetch)
 				v_prefetch(p + KERN_AHEAD * MM_W / rn);
 			UNROLL
 			for (int j = 0; j < 4; j++) {
-				vf wv = load_codes(type, p, d, j);
+				vf wv = load_codes(type, p, j);
 				UNROLL
 				for (int t = 0; t < tn; t++)
 					acc[r * tn + t] =
@@ -233,7 +227,7 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 		for (; is_coded(type) && i < k; i += 64, w += block_bytes(type))
 			UNROLL
 		for (int j = 0; j < 4; j++, d += MM_R * 16)
-			v_store(d, load_codes(type, w, code_scale(type, w), j));
+			v_store(d, load_codes(type, w, j));
 		for (; i + 16 <= k; i += 16, d += MM_R * 16)
 			v_store(d, load_w(type, w, i));
 		if (i < k)
@@ -332,10 +326,12 @@ static void tile_f(float *y, size_t ldy, const void *packed, const struct kern_a
 	}
 }
 
+#ifndef MM_F_CODED_ONLY
 void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)
 {
 	memcpy((char *)x->q + (size_t)row * x->q_row, src, (size_t)k * 4);
 }
+#endif
 
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
@@ -353,6 +349,8 @@ void KERN_FN(quant_f32)(struct kern_act *x, int row, const float *src, int k)
 		tile_f(y, ldy, packed, x, x_row, m, n, k); \
 	} \
 	size_t KERN_FN(name##_pack_bytes)(int k) { return pack_bytes_f(k); }
+#ifndef MM_F_CODED_ONLY
 KERN_ROWS_F(ROW)
+#endif
 KERN_ROWS_CODED(ROW)
 #undef ROW

@@ -1,0 +1,3 @@
+#define MM_F_CODED_ONLY
+#include "kern/avx512vbmi/fcode.h"
+#include "kern/tmpl/mm_f.h"
