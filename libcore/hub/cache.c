@@ -61,7 +61,7 @@ static void write_tag(int root)
 	if (fd < 0)
 		return;
 	if (write(fd, text, sizeof text - 1) < 0) {
-		/* a full disk: the download says so */
+		/* a full disk: the download fails with a message */
 	}
 	close(fd);
 }
@@ -242,7 +242,7 @@ int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const
 		return errno == ENOENT ? INFER_OK : hub_cache_fail(c, full, errno, err);
 	if (!fstatat(dir, name, &st, 0)) {
 		if (!S_ISREG(st.st_mode))
-			rc = err_set(err, INFER_EFORMAT, "%.80s/%s/%.100s: is no file", c->at,
+			rc = err_set(err, INFER_EFORMAT, "%.80s/%s/%.100s: must be a file", c->at,
 			             c->folder, full);
 		else
 			rc = check_inside(c, dir, name, full, err);

@@ -31,7 +31,7 @@ struct hub_cache {
 int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
                    int make, infer_error *err);
 void hub_cache_close(struct hub_cache *c);
-/* INFER_EIO for a path of the cache; errnum: what open said. */
+/* INFER_EIO for a path of the cache; errnum: errno of the call that failed. */
 int hub_cache_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 
 /* Open the directory that contains the last part of `path`, which is relative to dir.  make: create what is
@@ -44,7 +44,7 @@ int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char 
 int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit, infer_error *err);
 
 /* snapshots/COMMIT/PATH: 1 and its size if it is a regular file, or a link to one inside the cache; 0 if it is
- * missing, or its blob is.  INFER_EFORMAT: a link that leads out of the cache, or no file. */
+ * missing, or its blob is.  INFER_EFORMAT: a link that leads out of the cache, or a directory. */
 int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const char *commit,
                      const char *path, infer_error *err);
 /* Create the link to blobs/ETAG; a broken link of the name is replaced.  INFER_EIO */
@@ -63,7 +63,7 @@ int hub_snapshot_path(char **out, const struct hub_cache *c, const char *commit,
 void hub_no_exist_write(const struct hub_cache *c, const char *commit, const char *path);
 
 /* Take the lock of a blob.  *lock: close it to unlock.
- * wait 0: *lock -1 if another process has it.  wait 1: sleep until it is free; o->say is told once, with `what`.
+ * wait 0: *lock -1 if another process has it.  wait 1: sleep until it is free; o->say gets one sentence with `what`, the name of the file.
  * INFER_EIO INFER_ECANCEL */
 int hub_lock(int *lock, const struct hub_cache *c, const char *etag, int wait, const char *what,
              const struct infer_hub_opts *o, infer_error *err);

@@ -401,7 +401,8 @@ static int is_better(const struct gguf *a, const struct gguf *b)
 	return x == 1 || x == 3 ? a->bytes > b->bytes : a->bytes < b->bytes;
 }
 
-/* Append what was left alone to c->said, and the memory if it is less than a directory has. */
+/* Write c->said: the choice, the memory of the machine if a directory exceeds it, and the mmproj file that is not
+ * used. */
 static void say_choice(struct hub_choice *c, const struct models *m, const struct gguf *g,
                        uint64_t memory, const char *ref)
 {

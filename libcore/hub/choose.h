@@ -26,9 +26,9 @@ enum { HUB_PATH_MOST = 1024 };
 int hub_path_ok(const char *path, size_t n);
 
 /* Choose the files of a model.
- * what  a file's path, a quantisation ("Q4_K_M", in any case), or NULL: GGUF files whose size and a share for the
- *       cache fit memory_bytes (0: any), else the directory.  Of several the first in this order: Q4_K_M; the
- *       largest of 4 bits; the smallest of 5 to 8 bits; the largest below 4 bits; the smallest of the others
+ * what  a file's path, a quantisation ("Q4_K_M", in any case), or NULL: the best GGUF file of at most four fifths
+ *       of memory_bytes (0: any size), or the directory if there are no GGUF files.  Order of preference: Q4_K_M;
+ *       the largest of 4 bits; the smallest of 5 to 8 bits; the largest below 4 bits; the smallest of the others
  * ref   the reference up to `what`, for messages
  * INFER_EINVAL   `what` names no file, or several models; the message says what there is
  * INFER_EFORMAT  a split file lacks parts

@@ -8,7 +8,7 @@
 
 static const char single[] = "model.safetensors", index_name[] = "model.safetensors.index.json";
 
-/* What is read of a directory, and the vocabularies that are refused by name. */
+/* Files that libcore/hf reads, and vocabularies that it refuses by name. */
 static const char *const texts[] = {
 	"config.json",
 	"generation_config.json",

@@ -14,8 +14,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* TRIES: addresses of a file, each of which may expire before the file is complete; hub_net_fetch ends what does not
- * proceed */
+/* TRIES: requests for the address of a file, which may expire before the download is complete; hub_net_fetch
+ * fails if nothing more arrives */
 enum { TRIES = 1000 };
 
 /* One file while it is downloaded. */
@@ -141,7 +141,7 @@ static int fetch_blob(struct hub_get *g, struct item *it, int *again, infer_erro
 	return rc;
 }
 
-/* True if the blob is there, with the size that the hub says. */
+/* True if the blob exists and has the size that the hub gave. */
 static int has_blob(const struct item *it)
 {
 	struct stat st;

@@ -77,7 +77,7 @@ static int find_cached(struct hub_get *g, char **path, infer_error *err)
 	return hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err);
 }
 
-/* Write what to say after "is not in the cache": the models of the snapshot, or similar repositories. */
+/* Write the end of the message "... is not in the cache": the models of the snapshot, or similar repositories. */
 static void say_instead(struct hub_get *g, char *out, size_t room)
 {
 	struct hub_entry *list;
@@ -233,7 +233,7 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 		TRY(download(g, err));
 		TRY(hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err));
 	}
-	/* a cache that cannot be written is no failure if it has the model */
+	/* a read-only cache is not an error if it has the model */
 	if (!g->ref.is_commit)
 		(void)hub_ref_write(&g->cache, g->ref.rev, g->commit, NULL);
 	return INFER_OK;

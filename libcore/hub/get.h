@@ -17,7 +17,7 @@ struct hub_get {
 	struct hub_choice choice;
 };
 
-/* printf to o->say, if there is somebody. */
+/* printf to o->say, if it is not NULL. */
 void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Mark the files of g->choice that the cache lacks, and add up their bytes.  missing: [g->choice.n]

@@ -107,8 +107,8 @@ static int64_t retry_after_s(const char *s)
 	return left > 0 ? left : 0;
 }
 
-/* Seconds that an answer asks to wait, by Retry-After, or by RateLimit: "api";r=0;t=55, which the hub
- * sends with 429; -1: it does not say. */
+/* Seconds to wait by Retry-After, or by RateLimit: "api";r=0;t=55, a field of the hub's answers with
+ * 429.  -1: the answer has neither. */
 static int64_t asked_s(const struct hub_http *h)
 {
 	const char *t = strstr(h->ratelimit, ";t=");
@@ -253,8 +253,8 @@ int hub_net_refusal(struct hub_net *n, const struct hub_http *h, infer_error *er
 
 /* ---- requests ---- */
 
-/* Send the request until an answer is final.  INFER_OK: with a status that is not worth another
- * attempt. */
+/* Send the request until an answer is final: of a status that another attempt does not change, or the
+ * last of HUB_FAILURES attempts. */
 static int ask(struct hub_net *n, struct hub_http *h, const char *url, infer_error *err)
 {
 	int64_t ns;
@@ -268,7 +268,7 @@ static int ask(struct hub_net *n, struct hub_http *h, const char *url, infer_err
 		}
 		if (h->stopped || !hub_net_may_retry(h))
 			return INFER_OK;
-		/* without a network there is none a moment later either */
+		/* a missing network does not return within seconds */
 		unsigned most = h->result == CURL_NO_HOST || h->result == CURL_NO_CONNECTION
 		                        ? 2
 		                        : HUB_FAILURES;
@@ -404,7 +404,7 @@ static int read_info(struct hub_file_info *i, const struct hub_http *h, const ch
 		return err_set(err, INFER_EFORMAT,
 		               "%.140s: its ETag must be a sha256 or a git SHA-1", path);
 	if (bytes < 0)
-		return err_set(err, INFER_EFORMAT, "%.140s: the hub must say its size", path);
+		return err_set(err, INFER_EFORMAT, "%.140s: the answer must have its size", path);
 	if (*h->commit && !is_hex(h->commit, 40))
 		return err_set(err, INFER_EFORMAT, "%.140s: X-Repo-Commit must be 40 hex digits",
 		               path);

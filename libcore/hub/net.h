@@ -14,7 +14,7 @@ struct hub_net; /* confined: connections are reused */
 int hub_net_open(struct hub_net **out, const struct infer_hub_opts *o, infer_error *err);
 void hub_net_close(struct hub_net *n); /* NULL is fine */
 
-/* What tests change. */
+/* Limits that tests change. */
 struct hub_net_limits {
 	int64_t stall_ns;     /* without a byte: the connection is opened anew; 30 s */
 	int64_t backoff_ns;   /* before the second attempt, doubled for each more; 0.5 s */
@@ -65,7 +65,7 @@ int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, i
  * files are fetched in ranges over several connections, or as one stream if ranges are refused.
  *
  * fd may have an unfinished download of the same i->etag, which is continued: see range.h.  After success the file has
- * i->bytes bytes; the caller syncs and renames it.  The watch is told before + (bytes so far) of all.
+ * i->bytes bytes; the caller syncs and renames it.  The watch is called with before + (bytes so far) and all.
  * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head, then this function again.
  * INFER_EFORMAT: the content has another hash, and fd is empty now; INFER_ENET; INFER_EIO; INFER_ECANCEL */
 int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint64_t before,

@@ -29,7 +29,7 @@ static int64_t read_count(const char *s, size_t n)
 	return n ? v : -1;
 }
 
-/* Forget the last answer; what the hub said of the file before a redirect stays. */
+/* Clear the fields of the last answer, except those that the hub adds to a redirect of a file. */
 static void begin_answer(struct hub_http *h)
 {
 	h->status = 0;
@@ -125,7 +125,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
 
 	h->heard_ns = clock_now_ns();
 	if (!h->is_final || (h->status != 200 && h->status != 206) || !h->body) {
-		/* the text of a refusal is not read to its end */
+		/* read the text of a refusal only as far as it is short */
 		h->header_bytes += size * n;
 		h->is_long = h->header_bytes > HUB_HEADER_BYTES;
 		return h->is_long ? 0 : size * n;
@@ -137,7 +137,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
 	return size * n;
 }
 
-/* The header fields of the next request: the token only if it goes to the endpoint. */
+/* Set the header fields of the next request.  The token is among them only if `to` is the endpoint. */
 static int set_fields(struct hub_http *h, const struct hub_origin *to)
 {
 	const struct hub_net *n = h->net;
@@ -175,7 +175,7 @@ static int set_options(struct hub_http *h)
 	long only = CURL_PROTO_HTTPS | (h->net->origin.tls ? 0 : CURL_PROTO_HTTP);
 	void *e = h->easy;
 
-	/* what older versions lack, and do without */
+	/* options that older versions do not have */
 	c->easy_setopt(e, CURL_OPT_PATH_AS_IS, 1L);
 	c->easy_setopt(e, CURL_OPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	c->easy_setopt(e, CURL_OPT_QUICK_EXIT, 1L);

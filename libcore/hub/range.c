@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SAVES: counts written for a piece: a kill -9 loses at most that part of it.  PIECES: of a file with a size that is
- * not absurd. */
+/* SAVES: counts written for a piece; a kill -9 loses at most 1/SAVES of it.  PIECES: limit on the size
+ * of a file. */
 enum { ROOM = 1 << 20, SAVES = 16, PIECES = 16 << 20 };
 
 struct footer {

@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 /* STEP_MS: between two looks at the cancel flag.  HASH: bytes hashed between two turns of the network.
- * GAIN: a failure after so many new bytes is the first in a row.  AGAIN: downloads in a row that
- * ended without a byte. */
+ * GAIN: new bytes after which the count of failures begins anew.  AGAIN: downloads in a row that
+ * may end without a byte. */
 enum { STEP_MS = 50, HASH = 4 << 20, GAIN = 64 << 10, AGAIN = 3 };
 enum outcome {
 	GOES_ON,
 	EXPIRED, /* the address is refused: ask the hub for another */
-	CHANGED  /* another file than the hub said */
+	CHANGED  /* the answer is of another file */
 };
 
 struct fetch;
@@ -290,7 +290,7 @@ static int turn(struct fetch *f)
 	TRY(start_lanes(f));
 	for (size_t i = 0; i < HUB_CONNECTIONS; i++)
 		busy |= f->lanes[i].active;
-	/* a hash that is behind does not wait for the network */
+	/* if bytes are there to be hashed, do not block on the network */
 	int hashes = f->r.hashed < f->r.bytes &&
 	             f->r.at[f->r.hashed / f->r.piece].got > f->r.hashed % f->r.piece;
 
@@ -320,8 +320,8 @@ static int run(struct fetch *f)
 	return rc;
 }
 
-/* Compare the hash.  What an earlier download left may be damaged: then once more, from the
- * beginning. */
+/* Compare the hash.  If it differs and bytes of an earlier download are among the content, begin anew:
+ * they may be damaged. */
 static int check_hash(struct fetch *f, int *same)
 {
 	*same = 0;
@@ -332,7 +332,7 @@ static int check_hash(struct fetch *f, int *same)
 		return hub_ranges_reset(&f->r, f->err);
 	(void)!ftruncate(f->r.fd, 0);
 	return err_set(f->err, INFER_EFORMAT,
-	               "the content has another %s than the hub says (%.12s...)",
+	               "the %s of the content differs from the hub's, %.12s...",
 	               f->i->is_lfs ? "sha256" : "git SHA-1", f->i->etag);
 }
 

@@ -101,7 +101,7 @@ static int check_locks(struct removal *r, const struct infer_hub_opts *o, infer_
 
 /* ---- files of a snapshot ---- */
 
-/* The name of the blob that snapshots/COMMIT/PATH links to; "" if it is no such link. */
+/* The name of the blob that snapshots/COMMIT/PATH links to; "" if it is not a link to a blob. */
 static void blob_of(char etag[ETAG_MOST], int dir, const char *name)
 {
 	char to[4096];

@@ -95,7 +95,7 @@ is_empty() { same 0 "$(find cache \( -path '*/blobs/*' -o -path '*/snapshots/*' 
 
 @test "wrong contents, endless redirects, heaps of headers: one line, the right code, nothing in the cache" {
 	modes 'GET cdn * : wrong=100'
-	fails 3 'hf:org/tiny.*t-Q4_K_M.gguf: the content has another sha256 than the hub says' infer-inspect -q pull hf:org/tiny
+	fails 3 'hf:org/tiny.*t-Q4_K_M.gguf: the sha256 of the content differs from the hub' infer-inspect -q pull hf:org/tiny
 	is_empty
 	modes 'GET cdn * : loop'
 	fails 1 'more than 10 redirects' infer-inspect -q pull hf:org/tiny

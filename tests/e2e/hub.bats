@@ -118,7 +118,7 @@ tree() { (cd "$1" && find . ! -type d | sort | paste -sd' '); }
 	infer-quant --type Q8_0 hf:org/tiny q.gguf 2>said
 	infer-quant --type Q8_0 "$m" p.gguf 2>said
 	cmp p.gguf q.gguf
-	same "$REPO/snapshots/$A/t-Q4_K_M.gguf" "$(infer-bench run -m hf:org/tiny -p 0 -n 1 --repeat 1 --json 2>said | grep -o "$HF_HUB_CACHE[^\"]*" | head -n 1)"
+	same "$REPO/snapshots/$A/t-Q4_K_M.gguf" "$(infer-bench run -m hf:org/tiny -p 0 -n 1 --repeat 1 --json 2>said | grep -o "${HF_HUB_CACHE}[^\"]*" | head -n 1)"
 	# several files, although the first is opened in a sandbox
 	same "$(infer-inspect diff "$m" "$ROOT/org/tiny/$A/sub/t-Q8_0.gguf" | tail -n 1)" "$(infer-inspect diff hf:org/tiny hf:org/tiny:Q8_0 2>said | tail -n 1)"
 	same 2 "$(contents)"

@@ -1,5 +1,5 @@
-/* tests/tools/mockhub.h - the faults of mockhub.c: what ROOT/.modes says about a request, and bodies
- * that have them. */
+/* tests/tools/mockhub.h - the faults of mockhub.c: read them from ROOT/.modes, and send bodies that
+ * have them. */
 #ifndef TOOLS_MOCKHUB_H
 #define TOOLS_MOCKHUB_H
 #include <fnmatch.h>

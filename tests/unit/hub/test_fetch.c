@@ -1,5 +1,5 @@
-/* tests/unit/hub/test_fetch.c - downloads from a server with every fault: what is in the file, what is asked
- * for again, and what survives a kill -9. */
+/* tests/unit/hub/test_fetch.c - downloads from a server with faults: the file, the requests, and the state
+ * after a kill -9. */
 #include "mock.h"
 #include "base/clock.h"
 #include "base/rng.h"
@@ -198,7 +198,7 @@ static void test_broken(void **state)
 	fails(&j, "GET cdn * : bomb=70\n", INFER_ENET, "KiB of headers");
 }
 
-/* A connection without a byte is opened anew, and goes on where it stopped. */
+/* A stalled connection is opened anew, for the rest of its piece. */
 static void test_stalled(void **state)
 {
 	struct job j;
@@ -221,7 +221,8 @@ static void test_wrong(void **state)
 	struct stat st;
 
 	(void)state;
-	fails(&j, "GET cdn * : wrong=1000000\n", INFER_EFORMAT, "another sha256 than the hub says");
+	fails(&j, "GET cdn * : wrong=1000000\n", INFER_EFORMAT,
+	      "sha256 of the content differs from the hub's");
 	/* what is left is not taken for a beginning */
 	begin(&j);
 	mock_modes("GET cdn * : wrong=1000000\n");
@@ -230,16 +231,16 @@ static void test_wrong(void **state)
 	assert_int_equal(fstat(j.fd, &st), 0);
 	assert_int_equal(st.st_size, 0);
 	end(&j);
-	/* more than was asked for; another size without ranges, which ends early */
+	/* another size without ranges, which would end early; more than was asked for */
 	for (int k = 0; k < 2; k++) {
 		begin(&j);
-		mock_modes(k ? "HEAD hub * : size=4000000\nGET cdn * : norange\n"
-		             : "GET cdn * : extra=10\n");
+		mock_modes(k ? "GET cdn * : extra=10\n"
+		             : "HEAD hub * : size=4000000\nGET cdn * : norange\n");
 		ask(&j);
 		j.o.watch.fn = NULL;
 		assert_int_equal(fetch(&j), 0);
 		assert_int_equal(j.again, 1);
-		if (k) /* without another attempt */
+		if (!k) /* without another attempt */
 			assert_int_equal(mock_count("GET cdn", ""), 1);
 		end(&j);
 	}
@@ -303,7 +304,7 @@ static void test_again(void **state)
 	end(&j);
 }
 
-/* The cancel flag is seen while the server says nothing. */
+/* A download is canceled while the server sends nothing. */
 static void test_cancel(void **state)
 {
 	struct job j;
@@ -327,7 +328,7 @@ static void test_cancel(void **state)
 	end(&j);
 }
 
-/* What an earlier download left: damaged, foreign, complete. */
+/* An earlier download left a file that is damaged, of another program, or complete. */
 static void test_left(void **state)
 {
 	static unsigned char junk[BYTES];
@@ -478,7 +479,7 @@ out:
 	return rc;
 }
 
-/* A full disk is no fault of the network. */
+/* A full disk is INFER_EIO. */
 static void test_disk_full(void **state)
 {
 	struct job j;

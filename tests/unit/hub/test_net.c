@@ -1,5 +1,5 @@
-/* tests/unit/hub/test_net.c - requests to a server that behaves like the hub: what they return, whom they
- * give the token, and how they fail. */
+/* tests/unit/hub/test_net.c - requests to a server that behaves like the hub: results, failures, and
+ * the hosts that get the token. */
 #include "base/err.h"
 #include "mock.h"
 #include "hub/net_inner.h"
@@ -296,7 +296,7 @@ static void test_attempts(void **state)
 	mock_modes("* : status=429 ratelimit=\"api\";r=0;t=400\n");
 	assert_int_equal(get(api, NULL, &why, &err), INFER_ENET);
 	assert_non_null(strstr(err.message, "asks to wait 401 s"));
-	/* said once; a date is as good as a number, and one that is past is no wait */
+	/* the sentence is said once; Retry-After may be a date, also one that is past */
 	strftime(date, sizeof date, "%a,_%d_%b_%Y_%H:%M:%S_GMT", gmtime(&soon));
 	snprintf(modes, sizeof modes,
 	         "* : status=429 retry=1 times=1\n* : status=429 retry=%s times=3\n", date);
