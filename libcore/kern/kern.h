@@ -3,6 +3,7 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
+ *     blocks of 64 with a scale for each 16: one fma for 32 weights, y = fma(dx, fma(d1, isum1, d0 isum0), y);
  *     super-blocks (256): isum includes the 6-bit scales; minima are summed in a second chain,
  *     which is subtracted (blocks of 32: added) at the end;
  *     codebooks: points, signs, shifts and scales enter isum as integers (ref/mm_grid.c), and dw is
