@@ -17,6 +17,7 @@ import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 GOLDEN = TOP + "/tests/golden/logits"
+QUANTISED = TOP + "/tests/golden/quantised"
 BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 10: (256, 84), 11: (256, 110),
           12: (256, 144), 13: (256, 176), 14: (256, 210), 16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18),
           21: (256, 110), 22: (256, 82), 23: (256, 136), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
@@ -348,6 +349,13 @@ def write_directories(out):
                  "model.safetensors": header([])},
         "bin": {"config.json": text["config.json"], "pytorch_model.bin": b"PK"},
     }
+    for name in sorted(os.listdir(QUANTISED)):      # their headers, with zeros for data
+        d = f"{QUANTISED}/{name}/"
+        files = {n: open(d + n, "rb").read() for n in os.listdir(d) if n.endswith(".json")}
+        weights = open(d + "model.safetensors", "rb").read()
+        n, = struct.unpack_from("<Q", weights)
+        files["model.safetensors"] = (weights[8:8 + n], len(weights) - 8 - n)
+        seeds["q-" + name] = files
     for name, files in seeds.items():
         with open(f"{out}/{name}", "wb") as f:
             f.write(bundle(files))

@@ -3,7 +3,8 @@
 
 Needs the packages torch, transformers, safetensors and auto-round (0.16), whose export makes all but gptq-order: that one and its
 values are made by hand from the format's definition, because auto-round exports no act-order.  The other values are those of
-auto-round's modules (auto_round_extension.torch, export_to_awq.utils) with scales in float32, of the identity matrix."""
+auto-round's modules (auto_round_extension.torch, export_to_awq.utils) with scales in float32, of the identity matrix.  The columns of
+gptq-order are in the order of their groups, as inferutils stores them."""
 import glob
 import json
 import tempfile
@@ -74,7 +75,8 @@ def order_case(bits=4, group=32):
         parts = {"qweight": torch.where(packed >= 2**31, packed - 2**32, packed).to(torch.int32),
                  "qzeros": torch.full((cols // group, rows * bits // 32), 0x77777777, dtype=torch.int32), "scales": scales, "g_idx": g_idx}
         quantised |= {f"{m}.{k}": t for k, t in parts.items()}
-        expected[m] = ("Q4_0", "f32", (scales.float()[g_idx.long()] * (q - 8)).T)
+        w = (scales.float()[g_idx.long()] * (q - 8)).T
+        expected[m] = ("Q4_0", "f32", w[:, torch.argsort(g_idx, stable=True)])
     config = {"quant_method": "gptq", "bits": bits, "group_size": group, "desc_act": True, "sym": True, "checkpoint_format": "gptq"}
     write_case("gptq-order", quantised, expected, {"quantization_config": config})
 

@@ -93,7 +93,7 @@ static void put_origin(struct buf *out, const infer_file *f)
 
 	if (!o.method.at)
 		return;
-	buf_puts(out, "quantised  ");
+	buf_puts(out, "source     ");
 	put_plain(out, o.method, 24);
 	buf_printf(out, ", %lld bits, ", (long long)o.bits);
 	if (o.group > 0)
@@ -112,7 +112,7 @@ static void put_origin_json(struct jwrite *w, const infer_file *f)
 
 	if (!o.method.at)
 		return;
-	jw_object(w, "quantised");
+	jw_object(w, "source");
 	jw_strn(w, "method", o.method.at, o.method.len);
 	jw_int(w, "bits", o.bits);
 	jw_int(w, "group_size", o.group);

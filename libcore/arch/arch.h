@@ -73,8 +73,7 @@ struct infer_model {
 	struct arch_hparam h;
 	struct weight *weights;
 	const struct infer_tensor **tensors; /* [n_weights] what each was bound from */
-	/* [n_weights] 1 + the weight that says how the inputs are permuted; 0: they are not */
-	int32_t *order;
+	int32_t *order; /* [n_weights] 1 + the weight that is the order of its inputs; 0: none */
 	int n_weights;
 	int32_t global[W_GLOBALS]; /* slot -> index of a weight, -1: not there */
 	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] */
@@ -151,11 +150,6 @@ int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
 int arch_graph_build(infer_model *m, infer_error *err);
 /* Every bound tensor serves the graph or the frequencies.  INFER_EUNSUP names one that does not. */
 int arch_check_used(const infer_model *m, infer_error *err);
-/* order.c: bind the order of t, if it has one, to its weight.
- * INFER_EFORMAT: not a permutation of the columns of t */
-int arch_bind_order(infer_model *m, const struct infer_tensor *t, int32_t weight, infer_error *err);
-/* INFER_EUNSUP: an operation reads a weight with an order, but its input is not permuted */
-int arch_check_orders(const infer_model *m, infer_error *err);
 
 /* Parts of a block: each takes a node and returns the node behind it, -1 on failure (graph bad). */
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
@@ -198,7 +192,6 @@ int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w);
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 int32_t arch_norm_bias(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
-/* x in the order of the columns of weight w (-1: x itself).  A product with a weight that may have act-order
- * takes it. */
+/* x in the order of the columns of weight w, which may have act-order; w -1: x */
 int32_t arch_permute(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 #endif

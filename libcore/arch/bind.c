@@ -1,6 +1,6 @@
 /* arch/bind.c - bind tensor names to slots.  Every tensor of the file is examined once: it has a
  * slot and the right shape, or the file is refused; then every required slot must be filled. */
-#include "arch/arch.h"
+#include "arch/order.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"

@@ -1,6 +1,6 @@
 /* arch/model.c - opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing
  * here looks at weights. */
-#include "arch/arch.h"
+#include "arch/order.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"

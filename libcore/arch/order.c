@@ -1,6 +1,6 @@
 /* arch/order.c - weights whose inputs are permuted: act-order of GPTQ.  "X.order" says which column of the layer's
  * input each column of "X.weight" is multiplied with. */
-#include "arch/arch.h"
+#include "arch/order.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "file/file.h"
@@ -10,13 +10,12 @@
 /* Weights and nodes that are searched for an equal order: those of one layer. */
 enum { NEAR = 32 };
 
-static int check_order(const infer_model *m, const struct infer_tensor *t, infer_error *err)
+static int check_order(const struct infer_tensor *t, infer_error *err)
 {
 	const struct infer_tensor *o = t->aux[INFER_AUX_ORDER];
 	const int32_t *at = o->data;
 	unsigned char *seen;
 	int64_t i = 0;
-	(void)m;
 
 	if (o->type != INFER_I32 || o->ne[0] != t->ne[0] || o->ne[1] != 1 || o->ne[2] != 1 ||
 	    o->ne[3] != 1 || o->ne[0] > INT32_MAX || !at || (uintptr_t)at % sizeof *at)
@@ -56,7 +55,7 @@ int arch_bind_order(infer_model *m, const struct infer_tensor *t, int32_t weight
 
 	if (!o)
 		return INFER_OK;
-	TRY(check_order(m, t, err));
+	TRY(check_order(t, err));
 	found = find_order(m, o);
 	if (found < 0) {
 		at = arena_alloc(&m->arena, 1, sizeof *at);

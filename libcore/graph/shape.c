@@ -122,6 +122,13 @@ static const char *wrong_part(const struct graph_node *n, int cols)
 	               : NULL;
 }
 
+static const char *wrong_conv(const struct graph_node *n)
+{
+	return n->w[0] < 0                          ? "no weight"
+	       : n->conv.taps < 1 || n->conv.at < 0 ? "no taps or state"
+	                                            : NULL;
+}
+
 static const char *wrong_head_mm(const struct graph_node *n, int cols)
 {
 	if (n->w[0] < 0)
@@ -202,9 +209,7 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 	case GRAPH_PART:
 		return wrong_part(n, a->cols);
 	case GRAPH_CONV:
-		return n->w[0] < 0                          ? "no weight"
-		       : n->conv.taps < 1 || n->conv.at < 0 ? "no taps or state"
-		                                            : NULL;
+		return wrong_conv(n);
 	case GRAPH_DELTA:
 		return wrong_delta(g, n);
 	case GRAPH_RECV:

@@ -106,10 +106,10 @@ int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w,
 
 /* Codes of 2 n columns from the first on, as halves of n bytes: column i < n is the low half of byte i, column
  * n + i its high half. */
-static void put_halves(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
-                       int64_t first, int n, uint8_t *to)
+static inline void put_halves(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
+                              int64_t first, int n, uint8_t *to)
 {
-	const unsigned char *from = w->at + (row * p->cols + first) / 2;
+	uint8_t from[32], out[32];
 
 	if (w->order) {
 		for (int i = 0; i < n; i++)
@@ -117,10 +117,29 @@ static void put_halves(const struct hf_packed *p, const struct hf_ints *w, int64
 			                  code_at(p, w, row, first + n + i) << 4);
 		return;
 	}
+	memcpy(from, w->at + (row * p->cols + first) / 2, (size_t)n);
 	for (int i = 0; i < n / 2; i++) {
-		to[2 * i] = (uint8_t)((from[i] & 15) | from[n / 2 + i] << 4);
-		to[2 * i + 1] = (uint8_t)(from[i] >> 4 | (from[n / 2 + i] & 0xf0));
+		out[2 * i] = (uint8_t)((from[i] & 15) | from[n / 2 + i] << 4);
+		out[2 * i + 1] = (uint8_t)(from[i] >> 4 | (from[n / 2 + i] & 0xf0));
 	}
+	memcpy(to, out, (size_t)n);
+}
+
+/* Codes less `zero`, which fit 8 bits, of n columns from the first on. */
+static inline void put_bytes(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
+                             int64_t first, int zero, int n, int8_t *to)
+{
+	uint8_t out[64];
+
+	if (w->order || w->codes == CODES_U4) {
+		for (int i = 0; i < n; i++)
+			to[i] = (int8_t)(code_at(p, w, row, first + i) - zero);
+		return;
+	}
+	memcpy(out, w->at + row * p->cols + first, (size_t)n);
+	for (int i = 0; i < n; i++)
+		out[i] = (uint8_t)(out[i] - zero);
+	memcpy(to, out, (size_t)n);
 }
 
 static void put_f16(uint8_t to[2], float x)
@@ -159,16 +178,14 @@ static void put_block(const struct hf_packed *p, const struct hf_ints *w, int64_
 		break;
 	case INFER_Q8_0:
 		put_f16(q8_0->d, d);
-		for (int i = 0; i < 32; i++)
-			q8_0->q[i] = (int8_t)(code_at(p, w, row, c + i) - zero);
+		put_bytes(p, w, row, c, zero, 32, q8_0->q);
 		break;
 	default: /* with zero points of 8 bits, codes stay, less 128 if unsigned */
 		m = w->zeros && eight ? d * (float)((w->codes == CODES_U8 ? 128 : 0) - zero) : 0;
 		zero = w->zeros && eight ? (w->codes == CODES_U8 ? 128 : 0) : zero;
 		memcpy(q8_f->d, &d, 4);
 		memcpy(q8_f->m, &m, 4);
-		for (int i = 0; i < 64; i++)
-			q8_f->q[i] = (int8_t)(code_at(p, w, row, c + i) - zero);
+		put_bytes(p, w, row, c, zero, 64, q8_f->q);
 	}
 }
 

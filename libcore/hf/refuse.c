@@ -56,22 +56,12 @@ static const struct {
 	  "a TensorRT engine, which cannot be run: take safetensors or a GGUF file" },
 };
 
-/* quant_method of quantization_config */
+/* quant_method of quantization_config, without a row in packing_list.h */
 static const struct {
 	const char *method, *what;
 } methods[] = {
-	{ "gptq", "GPTQ" },
-	{ "awq", "AWQ" },
 	{ "exl2", "EXL2" },
 	{ "exl3", "EXL3" },
-	{ "mlx", "MLX" },
-	{ "bitsandbytes", "bitsandbytes" },
-	{ "hqq", "HQQ" },
-	{ "compressed-tensors", "compressed-tensors" },
-	{ "fp8", "FP8 with scales of blocks" },
-	{ "fbgemm_fp8", "FP8 with scales of rows" },
-	{ "mxfp4", "MXFP4" },
-	{ "modelopt", "ModelOpt (FP8, NVFP4)" },
 	{ "nvfp4", "NVFP4" },
 	{ "auto-round", "AutoRound" },
 	{ "intel/auto-round", "AutoRound" },

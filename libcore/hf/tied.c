@@ -1,5 +1,6 @@
 /* hf/tied.c - check tie_word_embeddings against the tensors. */
 #include "hf/keys.h"
+#include "hf/packed.h"
 
 #include <string.h>
 
@@ -17,10 +18,24 @@ static const struct safetensors_tensor *find(const struct hf_dir *d, const char 
 	return NULL;
 }
 
-static int same(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
+static int same_data(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
 {
 	return a->dtype == b->dtype && a->bytes == b->bytes &&
 	       !memcmp(a->data, b->data, (size_t)a->bytes);
+}
+
+static int same(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
+{
+	const struct hf_packed *p = hf_packed_of(a), *q = hf_packed_of(b);
+
+	if (!p || !q)
+		return !p && !q && same_data(a, b);
+	for (int i = 0; i < PACKED_PARTS;
+	     i++) /* the bytes of a quantised weight are in its parts */
+		if (!p->part[i] != !q->part[i] ||
+		    (p->part[i] && !same_data(p->part[i], q->part[i])))
+			return 0;
+	return p->how == q->how;
 }
 
 /* True if the class has an output matrix. */

@@ -3,12 +3,12 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
- *     super-blocks (256): isum includes the 6-bit scales; minima are summed in a second chain,
- *     which is subtracted (blocks of 32: added) at the end;
+ *     blocks of 64 with a scale for each 16: one fma for 32 weights, y = fma(dx, fma(d1, isum1, d0 isum0), y);
+ *     super-blocks (256): isum includes the 6-bit scales; minima: a second chain, subtracted (of 32: added);
  *     codebooks: points, signs, shifts and scales enter isum as integers (ref/mm_grid.c), and dw is
  *     divided by the power of two that makes them integers, which is exact;
- *   - a product of float weights, a norm: 16 lanes over k (lane i takes k = i mod 16, ascending, by
- *     fma from +0), then the fixed tree of kern_sum16; lanes past the end of k are left out;
+ *   - a product of float weights (F8_E4M3, NF4: as decoded), a norm: 16 lanes over k (lane i takes
+ *     k = i mod 16, ascending, by fma from +0), then kern_sum16; lanes past the end of k are left out;
  *   - attention: over struct kern_attn;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H

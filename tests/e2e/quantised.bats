@@ -31,14 +31,14 @@ with() { rm -rf bad && cp -r "$1" bad && sed -i "0,/$2/s//$3/" bad/config.json &
 }
 
 @test "infer-inspect says method, bits, groups and zero points, of a copy as well; plan counts the repacked bytes" {
-	infer-inspect -m mlx | grep -qx 'quantised  MLX, 3 bits, groups of 64, zero points; the most of 9 kinds'
-	infer-inspect -m mlx.gguf | grep -qx 'quantised  MLX, 3 bits, groups of 64, zero points; the most of 9 kinds'
-	infer-inspect -m bnb-nf4 | grep -qx 'quantised  bitsandbytes NF4, 4 bits, groups of 64, symmetric'
-	same MLX "$(infer-inspect -m mlx --json | head -n 1 | json quantised.method)"
-	same 3 "$(infer-inspect -m mlx --json | head -n 1 | json quantised.bits)"
-	same 9 "$(infer-inspect -m mlx --json | head -n 1 | json quantised.kinds)"
-	same 64 "$(infer-inspect -m mlx --json | head -n 1 | json quantised.group_size)"
-	same true "$(infer-inspect -m mlx --json | head -n 1 | json quantised.zero_points)"
+	infer-inspect -m mlx | grep -qx 'source     MLX, 3 bits, groups of 64, zero points; the most of 9 kinds'
+	infer-inspect -m mlx.gguf | grep -qx 'source     MLX, 3 bits, groups of 64, zero points; the most of 9 kinds'
+	infer-inspect -m bnb-nf4 | grep -qx 'source     bitsandbytes NF4, 4 bits, groups of 64, symmetric'
+	same MLX "$(infer-inspect -m mlx --json | head -n 1 | json source.method)"
+	same 3 "$(infer-inspect -m mlx --json | head -n 1 | json source.bits)"
+	same 9 "$(infer-inspect -m mlx --json | head -n 1 | json source.kinds)"
+	same 64 "$(infer-inspect -m mlx --json | head -n 1 | json source.group_size)"
+	same true "$(infer-inspect -m mlx --json | head -n 1 | json source.zero_points)"
 	weights=$(infer-inspect -m mlx.gguf --json | head -n 1 | json tensor_bytes)
 	same "$weights" "$(infer-inspect -m mlx --json | head -n 1 | json tensor_bytes)"
 	infer-inspect plan -m mlx --json | head -n 1 >a

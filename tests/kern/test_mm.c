@@ -149,6 +149,39 @@ static void test_truth(void **state)
 	assert_int_equal(n, 30);
 }
 
+/* Codes of floats are multiplied as the floats that they decode to: the same bits. */
+static void set_decoded(const struct kern *kern, const struct kern *ref)
+{
+	static const int coded[] = { INFER_F8_E4M3, INFER_NF4 };
+	enum { M = 5, N = 19, K = 576 };
+	static float x[M * K], w[N * K], want[M * N], y[M * N];
+
+	(void)ref;
+	for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+		size_t row = type_row_bytes(coded[i], K);
+		char *codes = block_new(row * N);
+		void *mem;
+		const struct shape s = { coded[i], M, N, K, KERN_DATA_ODD, 0 };
+		kern_data_weights(codes, coded[i], N, K, KERN_DATA_ODD, 21);
+		kern_data_floats(x, M * K, KERN_DATA_PLAIN, 4);
+		assert_int_equal(infer_type_decode(coded[i], w, codes, N * K, NULL), INFER_OK);
+		struct kern_act a = act_make(kern, coded[i], x, M, K, &mem);
+		assert_int_equal(a.form, KERN_FORM_F32);
+		kern->mm[INFER_F32].rows(want, N, w, K * 4, &a, 0, M, N, K);
+		kern->mm[coded[i]].rows(y, N, codes, row, &a, 0, M, N, K);
+		same(y, want, M * N, kern, s, "rows of decoded weights");
+		by_tiles(kern, s, y, codes, &a);
+		same(y, want, M * N, kern, s, "tiles of decoded weights");
+		free(codes), free(mem);
+	}
+}
+
+static void test_decoded(void **state)
+{
+	(void)state;
+	assert_true(each_set(set_decoded) >= 0);
+}
+
 /* the rounding rule of kern.h, and what it does to numbers that are not finite */
 static void test_rounding(void **state)
 {
@@ -257,7 +290,7 @@ int main(void)
 		cmocka_unit_test(test_select),     cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_types),      cmocka_unit_test(test_dispatch),
 		cmocka_unit_test(test_truth),      cmocka_unit_test(test_same_bits),
-		cmocka_unit_test(test_not_finite),
+		cmocka_unit_test(test_not_finite), cmocka_unit_test(test_decoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

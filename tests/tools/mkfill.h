@@ -70,6 +70,25 @@ static void random_bits(uint8_t *at, size_t n, uint64_t *state)
 	}
 }
 
+/* The f32 fields at the beginning of a block: a scale, and a minimum if there are two. */
+static int wide_fields(const struct type *t)
+{
+	if (t == &type_q4_f || t == &type_q8_f)
+		return 2;
+	return t == &type_f8_e4m3 || t == &type_nf4 || t == &type_nvfp4_f;
+}
+
+static void set_wide(const struct type *t, uint8_t *at, float d, float second)
+{
+	memcpy(at, &d, 4);
+	if (wide_fields(t) == 2)
+		memcpy(at + 4, &second, 4);
+	for (int i = 4; t == &type_nvfp4_f && i < 8; i++)
+		at[i] = (uint8_t)(0x38 | (at[i] & 7)); /* from 1 to 2 */
+	for (int i = 4; t == &type_f8_e4m3 && i < 68; i++)
+		at[i] &= 0xbf; /* below 2, and no NaN */
+}
+
 /* Make d the scale of a block, second what goes with it in types with a minimum. */
 static void set_scale(const struct type *t, uint8_t *at, float d, float second)
 {
@@ -84,6 +103,8 @@ static void set_scale(const struct type *t, uint8_t *at, float d, float second)
 		int code = (int)(num_bits(2 * d) >> 20 & 0x7ff) - ((127 - 7) << 3);
 		at[i] = (uint8_t)(code < 1 ? 1 : code > 0x7e ? 0x7e : code);
 	}
+	if (wide_fields(t))
+		set_wide(t, at, d, second);
 	if (t->n_f16)
 		put_f16(at + t->f16[0], d);
 	if (t->n_f16 == 2)
@@ -123,7 +144,7 @@ static void measure(int type)
 
 	if (t->info.block == 1)
 		return;
-	for (int pass = t->n_f16 == 2 ? 0 : 2; pass < 3; pass++) {
+	for (int pass = t->n_f16 == 2 || wide_fields(t) == 2 ? 0 : 2; pass < 3; pass++) {
 		for (int i = 0; i < BLOCKS; i++) {
 			random_bits(b, (size_t)t->info.block_bytes, &state);
 			set_scale(t, b, pass != 1, pass == 2 ? s->ratio : (float)pass);

@@ -4,9 +4,13 @@
 #include "kern/avx2/simd.h"
 #include "type/nf4.h"
 
-INLINE vf v_e4m3(vf d, const uint8_t *q, int j)
+struct v_e4m3 {
+	const uint8_t *q;
+};
+INLINE struct v_e4m3 v_e4m3_load(const uint8_t *q) { return (struct v_e4m3){ q }; }
+INLINE vf v_e4m3(vf d, struct v_e4m3 c, int j)
 {
-	__m256i h = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)q + j));
+	__m256i h = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)c.q + j));
 
 	d = v_mul(d, v_set(256));
 	h = _mm256_and_si256(_mm256_slli_epi16(h, 7), _mm256_set1_epi16((short)0xbf80));

@@ -2,7 +2,6 @@
 #ifndef KERN_AVX512VBMI_FCODE_H
 #define KERN_AVX512VBMI_FCODE_H
 #include "kern/avx512/simd.h"
-#include "type/nf4.h"
 
 /* The magnitudes of E4M3 as bf16, which is exact; below 8 they are subnormal. */
 #define E4M3_LOW(c) \
@@ -22,37 +21,30 @@ _Alignas(64) static const uint8_t e4m3_low[128] = { ALL(B0) }, e4m3_high[128] = 
 #undef B1
 #undef B0
 
-/* dword i: a + i, b + i, c + i, d + i */
-INLINE vi byte_order(int a, int b, int c, int d)
+struct v_e4m3 {
+	vi pairs[2]; /* lane i: the bf16 of elements i and 16 + i; of 32 + i and 48 + i */
+};
+INLINE struct v_e4m3 v_e4m3_load(const uint8_t *q)
 {
-	const vi i = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-
-	return _mm512_add_epi32(_mm512_mullo_epi32(i, vi_set(0x01010101)),
-	                        vi_set(a | b << 8 | c << 16 | d << 24));
-}
-INLINE vf v_e4m3(vf d, const uint8_t *q, int j)
-{
-	const vi c = vi_load(q);
+	/* i, 16 + i for four i, then 32 + i, 48 + i, in each 16 bytes */
+	const vi order = _mm512_set_epi64(
+		0x3f2f3e2e3d2d3c2c, 0x1f0f1e0e1d0d1c0c, 0x3b2b3a2a39293828, 0x1b0b1a0a19091808,
+		0x3727362635253424, 0x1707160615051404, 0x3323322231213020, 0x1303120211011000);
+	vi c = _mm512_permutexvar_epi8(order, vi_load(q));
 	/* 7 bits of a code choose; then its sign */
 	vi low = _mm512_permutex2var_epi8(vi_load(e4m3_low), c, vi_load(e4m3_low + 64)),
 	   high = _mm512_permutex2var_epi8(vi_load(e4m3_high), c, vi_load(e4m3_high + 64));
 	high = _mm512_ternarylogic_epi32(high, c, _mm512_set1_epi8((char)0x80), 0xf8);
-	/* lane i: the bf16 of elements i and 16 + i, or 32 + i and 48 + i */
-	vi both = _mm512_permutex2var_epi8(
-		low, j / 2 ? byte_order(32, 96, 48, 112) : byte_order(0, 64, 16, 80), high);
+	return (struct v_e4m3){ { _mm512_unpacklo_epi8(low, high),
+		                  _mm512_unpackhi_epi8(low, high) } };
+}
+INLINE vf v_e4m3(vf d, struct v_e4m3 c, int j)
+{
+	vi both = c.pairs[j / 2];
+
 	return v_mul(d, v_from(j % 2 ? vi_and(both, vi_set((int32_t)0xffff0000))
 	                             : _mm512_slli_epi32(both, 16)));
 }
-INLINE vf v_nf4(vf d, const uint8_t *qs, int j)
-{
-	const vf table = _mm512_mul_ps(_mm512_loadu_ps(nf4_table), d);
-	__m256i all = _mm256_loadu_si256((const __m256i *)(const void *)qs);
-	/* lane i: bytes i and 16 + i */
-	vi q = _mm512_permutexvar_epi8(byte_order(0, 16, 0, 16), _mm512_castsi256_si512(all));
-
-	/* bits 0 to 3 of each lane choose; shifts by products, as in avx512/fcode.h */
-	if (j)
-		q = _mm512_mulhi_epu16(q, vi_set(1 << (j == 2 ? 12 : j == 1 ? 8 : 4)));
-	return _mm512_permutexvar_ps(q, table);
-}
+#define V_E4M3
+#include "kern/avx512/fcode.h"
 #endif

@@ -8,10 +8,14 @@ INLINE uint16x8_t e4m3_f16(int8x8_t q)
 {
 	return vandq_u16(vreinterpretq_u16_s16(vshll_n_s8(q, 7)), vdupq_n_u16(0xbf80));
 }
-INLINE vf v_e4m3(vf d, const uint8_t *q, int j)
+struct v_e4m3 {
+	const uint8_t *q;
+};
+INLINE struct v_e4m3 v_e4m3_load(const uint8_t *q) { return (struct v_e4m3){ q }; }
+INLINE vf v_e4m3(vf d, struct v_e4m3 c, int j)
 {
-	int8x16_t c = vreinterpretq_s8_u8(vld1q_u8(q + 16 * j));
-	uint16x8_t x = e4m3_f16(vget_low_s8(c)), y = e4m3_f16(vget_high_s8(c));
+	int8x16_t q = vreinterpretq_s8_u8(vld1q_u8(c.q + 16 * j));
+	uint16x8_t x = e4m3_f16(vget_low_s8(q)), y = e4m3_f16(vget_high_s8(q));
 
 	d = v_mul(d, v_set(256));
 	return v_mul((vf){ f16_lo(x), f16_hi(x), f16_lo(y), f16_hi(y) }, d);

@@ -4,12 +4,17 @@
 #include "kern/ref/simd.h"
 #include "type/nf4.h"
 
+/* 64 codes of E4M3 */
+struct v_e4m3 {
+	const uint8_t *q;
+};
+static inline struct v_e4m3 v_e4m3_load(const uint8_t *q) { return (struct v_e4m3){ q }; }
 /* Codes 16 j ... 16 j + 15 of E4M3 times d: read as f16, whose exponents have a bias that is larger by 8. */
-static inline vf v_e4m3(vf d, const uint8_t *q, int j)
+static inline vf v_e4m3(vf d, struct v_e4m3 c, int j)
 {
 	for (int i = 0; i < 16; i++) {
-		int c = q[16 * j + i];
-		d.of[i] *= num_f16((uint16_t)((c & 0x80) << 8 | (c & 0x7f) << 7)) * 256;
+		int q = c.q[16 * j + i];
+		d.of[i] *= num_f16((uint16_t)((q & 0x80) << 8 | (q & 0x7f) << 7)) * 256;
 	}
 	return d;
 }

@@ -37,14 +37,27 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 
 INLINE int is_coded(enum infer_type type) { return type == INFER_F8_E4M3 || type == INFER_NF4; }
 
-/* Elements 16 j ... 16 j + 15 of a block of 64 codes.  The compiler computes once what several j share. */
-INLINE vf load_codes(enum infer_type type, const unsigned char *block, int j)
+/* A block of 64 codes.  load_codes gives elements 16 j ... 16 j + 15; the compiler computes once what
+ * several j share. */
+struct codes {
+	const unsigned char *block;
+	struct v_e4m3 e4m3;
+};
+INLINE struct codes codes_of(enum infer_type type, const unsigned char *block)
+{
+	struct codes c = { .block = block };
+
+	if (type == INFER_F8_E4M3)
+		c.e4m3 = v_e4m3_load(block + 4);
+	return c;
+}
+INLINE vf load_codes(enum infer_type type, const struct codes *c, int j)
 {
 	float d;
 
-	memcpy(&d, block, sizeof d);
-	return type == INFER_F8_E4M3 ? v_e4m3(v_set(d), block + 4, j)
-	                             : v_nf4(v_set(d), block + 4, j);
+	memcpy(&d, c->block, sizeof d);
+	return type == INFER_F8_E4M3 ? v_e4m3(v_set(d), c->e4m3, j)
+	                             : v_nf4(v_set(d), c->block + 4, j);
 }
 
 /* dot for weights in blocks of 64 */
@@ -55,11 +68,12 @@ INLINE void dot_coded(vf *acc, enum infer_type type, const unsigned char *w, siz
 		UNROLL
 		for (int r = 0; r < rn; r++) {
 			const unsigned char *p = w + (size_t)r * wrow;
+			const struct codes c = codes_of(type, p);
 			if (prefetch)
 				v_prefetch(p + KERN_AHEAD * MM_W / rn);
 			UNROLL
 			for (int j = 0; j < 4; j++) {
-				vf wv = load_codes(type, p, j);
+				vf wv = load_codes(type, &c, j);
 				UNROLL
 				for (int t = 0; t < tn; t++)
 					acc[r * tn + t] =
@@ -224,10 +238,12 @@ INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_
 			dst + (size_t)(r / MM_R) * vectors(k) * MM_R * 16 + (size_t)(r % MM_R) * 16;
 		int i = 0;
 
-		for (; is_coded(type) && i < k; i += 64, w += block_bytes(type))
+		for (; is_coded(type) && i < k; i += 64, w += block_bytes(type)) {
+			const struct codes c = codes_of(type, w);
 			UNROLL
-		for (int j = 0; j < 4; j++, d += MM_R * 16)
-			v_store(d, load_codes(type, w, j));
+			for (int j = 0; j < 4; j++, d += MM_R * 16)
+				v_store(d, load_codes(type, &c, j));
+		}
 		for (; i + 16 <= k; i += 16, d += MM_R * 16)
 			v_store(d, load_w(type, w, i));
 		if (i < k)

@@ -297,6 +297,9 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			                : truth_float(t, n->w[0],
 			                              t->m->weights[n->w[0]].ne[0] == 1 ? 0 : c));
 			break;
+		case GRAPH_PERMUTE:
+			y[c] = a[((const int32_t *)t->m->weights[n->w[0]].at[0])[c]];
+			break;
 		case GRAPH_PICK: /* of every row */
 			y[c] = a[c];
 			break;
@@ -342,10 +345,6 @@ static void truth_node_row(const struct truth *t, int i, double *y, int r)
 		break;
 	case GRAPH_PART:
 		truth_part(t, n, y, a);
-		break;
-	case GRAPH_PERMUTE:
-		for (int c = 0; c < n->cols; c++)
-			y[c] = a[((const int32_t *)t->m->weights[n->w[0]].at[0])[c]];
 		break;
 	case GRAPH_CUT:
 	case GRAPH_MIX:

@@ -131,15 +131,25 @@ static void test_refused(void **state)
 	}
 }
 
-/* Every type that a file may have weights of */
+/* Types of checkpoints that other libraries quantised: only the CPU multiplies them, and X8 does not hold
+ * their values.  A model of such a type is refused by name. */
+static int is_refused(int type)
+{
+	return type == INFER_Q4_F || type == INFER_Q8_F || type == INFER_F8_E4M3 ||
+	       type == INFER_NF4 || type == INFER_NVFP4_F;
+}
+
+/* Every other type that a file may have weights of */
 static void test_all_types(void **state)
 {
 	(void)state;
 	for (int type = INFER_Q4_0; type < INFER_TYPE_COUNT; type++) {
 		const struct infer_type_info *t = infer_type_info(type);
 
-		if (!t->file_only && !gpu_type_stored(type))
-			fail_msg("%s has no form on the device", t->name);
+		if (!t->file_only && !gpu_type_stored(type) != is_refused(type))
+			fail_msg("%s %s", t->name,
+			         is_refused(type) ? "has a form on the device and is in is_refused"
+			                          : "has no form on the device");
 		if (!t->file_only && gpu_type_find(type))
 			assert_ptr_equal(gpu_type_stored(type), gpu_type_find(type));
 	}

@@ -116,67 +116,69 @@ static void refused(int rc, int code, const char *says)
 
 #define GPTQ_ASYM "'quant_method':'gptq','bits':4,'group_size':64,'sym':false,'desc_act':false"
 
+/* A config and what its refusal says. */
+struct refusal {
+	const char *config;
+	int code;
+	const char *says;
+};
+static const struct refusal gptq_configs[] = {
+	{ "{'group_size':64}", INFER_EFORMAT, "\"bits\" is missing" },
+	{ "{'bits':4}", INFER_EFORMAT, "\"group_size\" is missing" },
+	{ "{'bits':null,'group_size':64}", INFER_EFORMAT, "\"bits\" is missing" },
+	{ "{'bits':'4','group_size':64}", INFER_EFORMAT, "\"bits\" must be" },
+	{ "{'bits':4.5,'group_size':64}", INFER_EFORMAT, "\"bits\" must be" },
+	{ "{'bits':3,'group_size':64}", INFER_EUNSUP, "\"bits\" is 3" },
+	{ "{'bits':5,'group_size':64}", INFER_EUNSUP, "\"bits\" is 5" },
+	{ "{'bits':16,'group_size':64}", INFER_EUNSUP, "\"bits\" is 16" },
+	{ "{'bits':-4,'group_size':64}", INFER_EUNSUP, "\"bits\" is -4" },
+	{ "{'bits':8,'group_size':64}", INFER_EFORMAT, "\"bits\" 8" },
+	{ "{'bits':2,'group_size':64}", INFER_EFORMAT, "\"bits\" 2" },
+	{ "{'bits':4,'group_size':0}", INFER_EFORMAT, "\"group_size\" is 0" },
+	{ "{'bits':4,'group_size':-2}", INFER_EUNSUP, "\"group_size\" is -2" },
+	{ "{'bits':4,'group_size':32}", INFER_EFORMAT, "\"group_size\" 32" },
+	{ "{'bits':4,'group_size':-1}", INFER_EFORMAT, "\"group_size\" -1" },
+	{ "{'bits':4,'group_size':1e30}", INFER_EFORMAT, "\"group_size\" must be" },
+	{ "{'bits':4,'group_size':64,'sym':true}", INFER_EFORMAT, "\"sym\"" },
+	{ "{'bits':4,'group_size':64,'sym':1}", INFER_EFORMAT, "\"sym\" must be" },
+	{ "{'bits':4,'group_size':64,'desc_act':'no'}", INFER_EFORMAT, "\"desc_act\" must" },
+	{ "{" GPTQ_ASYM ",'checkpoint_format':'marlin'}", INFER_EUNSUP,
+	  "\"checkpoint_format\" is marlin" },
+	{ "{" GPTQ_ASYM ",'checkpoint_format':'bitblas'}", INFER_EUNSUP,
+	  "\"checkpoint_format\" is bitblas" },
+	{ "{" GPTQ_ASYM ",'checkpoint_format':4}", INFER_EFORMAT, "\"checkpoint_format\"" },
+	{ "{" GPTQ_ASYM ",'format':'gptq_p'}", INFER_EUNSUP, "\"format\" is gptq_p" },
+	{ "{" GPTQ_ASYM ",'format':'gptq','checkpoint_format':'gptq_v2'}", INFER_EFORMAT,
+	  "\"checkpoint_format\" and \"format\" differ" },
+	{ "{" GPTQ_ASYM ",'is_marlin_format':true}", INFER_EUNSUP, "\"is_marlin_format\"" },
+	{ "{" GPTQ_ASYM ",'pack_dtype':'int64'}", INFER_EUNSUP, "\"pack_dtype\" is int64" },
+	{ "{" GPTQ_ASYM ",'data_type':'mx_fp'}", INFER_EUNSUP, "\"data_type\" is mx_fp" },
+	{ "{" GPTQ_ASYM ",'act_bits':8}", INFER_EUNSUP, "\"act_bits\" is 8" },
+	{ "{" GPTQ_ASYM ",'packing_format':'auto_round:llm_compressor'}", INFER_EUNSUP,
+	  "\"packing_format\"" },
+	{ "{" GPTQ_ASYM ",'rotation':true}", INFER_EUNSUP, "\"rotation\"" },
+	{ "{" GPTQ_ASYM ",'adapter':{}}", INFER_EFORMAT, "\"adapter\"" },
+	{ "{" GPTQ_ASYM ",'super_bits':6}", INFER_EFORMAT, "\"super_bits\"" },
+	{ "{" GPTQ_ASYM ",'method':'qqq'}", INFER_EUNSUP, "\"method\" is qqq" },
+	{ "{" GPTQ_ASYM ",'lm_head':'no'}", INFER_EFORMAT, "\"lm_head\" must be" },
+	{ "{" GPTQ_ASYM ",'frobnicate':1}", INFER_EUNSUP, "frobnicate" },
+	{ "{" GPTQ_ASYM ",'dynamic':[]}", INFER_EFORMAT, "\"dynamic\" must be" },
+	{ "{" GPTQ_ASYM ",'dynamic':{'+:q':4}}", INFER_EFORMAT, "\"dynamic\"" },
+	{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'bits':3}}}", INFER_EUNSUP, "\"bits\" is 3" },
+	{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'group_size':0}}}", INFER_EFORMAT,
+	  "\"group_size\" is 0" },
+	{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'format':'marlin'}}}", INFER_EUNSUP, "format" },
+	{ "{" GPTQ_ASYM ",'extra_config':7}", INFER_EFORMAT, "\"extra_config\" must be" },
+	{ "{" GPTQ_ASYM ",'extra_config':{'q':{'act_bits':8}}}", INFER_EUNSUP,
+	  "\"act_bits\" is 8" },
+};
+
 static void test_gptq_config(void **state)
 {
-	static const struct {
-		const char *config;
-		int code;
-		const char *says;
-	} cases[] = {
-		{ "{'group_size':64}", INFER_EFORMAT, "\"bits\" is missing" },
-		{ "{'bits':4}", INFER_EFORMAT, "\"group_size\" is missing" },
-		{ "{'bits':null,'group_size':64}", INFER_EFORMAT, "\"bits\" is missing" },
-		{ "{'bits':'4','group_size':64}", INFER_EFORMAT, "\"bits\" must be" },
-		{ "{'bits':4.5,'group_size':64}", INFER_EFORMAT, "\"bits\" must be" },
-		{ "{'bits':3,'group_size':64}", INFER_EUNSUP, "\"bits\" is 3" },
-		{ "{'bits':5,'group_size':64}", INFER_EUNSUP, "\"bits\" is 5" },
-		{ "{'bits':16,'group_size':64}", INFER_EUNSUP, "\"bits\" is 16" },
-		{ "{'bits':-4,'group_size':64}", INFER_EUNSUP, "\"bits\" is -4" },
-		{ "{'bits':8,'group_size':64}", INFER_EFORMAT, "\"bits\" 8" },
-		{ "{'bits':2,'group_size':64}", INFER_EFORMAT, "\"bits\" 2" },
-		{ "{'bits':4,'group_size':0}", INFER_EFORMAT, "\"group_size\" is 0" },
-		{ "{'bits':4,'group_size':-2}", INFER_EUNSUP, "\"group_size\" is -2" },
-		{ "{'bits':4,'group_size':32}", INFER_EFORMAT, "\"group_size\" 32" },
-		{ "{'bits':4,'group_size':-1}", INFER_EFORMAT, "\"group_size\" -1" },
-		{ "{'bits':4,'group_size':1e30}", INFER_EFORMAT, "\"group_size\" must be" },
-		{ "{'bits':4,'group_size':64,'sym':true}", INFER_EFORMAT, "\"sym\"" },
-		{ "{'bits':4,'group_size':64,'sym':1}", INFER_EFORMAT, "\"sym\" must be" },
-		{ "{'bits':4,'group_size':64,'desc_act':'no'}", INFER_EFORMAT,
-		  "\"desc_act\" must" },
-		{ "{" GPTQ_ASYM ",'checkpoint_format':'marlin'}", INFER_EUNSUP,
-		  "\"checkpoint_format\" is marlin" },
-		{ "{" GPTQ_ASYM ",'checkpoint_format':'bitblas'}", INFER_EUNSUP,
-		  "\"checkpoint_format\" is bitblas" },
-		{ "{" GPTQ_ASYM ",'checkpoint_format':4}", INFER_EFORMAT, "\"checkpoint_format\"" },
-		{ "{" GPTQ_ASYM ",'format':'gptq_p'}", INFER_EUNSUP, "\"format\" is gptq_p" },
-		{ "{" GPTQ_ASYM ",'format':'gptq','checkpoint_format':'gptq_v2'}", INFER_EFORMAT,
-		  "\"checkpoint_format\" and \"format\" differ" },
-		{ "{" GPTQ_ASYM ",'is_marlin_format':true}", INFER_EUNSUP, "\"is_marlin_format\"" },
-		{ "{" GPTQ_ASYM ",'pack_dtype':'int64'}", INFER_EUNSUP, "\"pack_dtype\" is int64" },
-		{ "{" GPTQ_ASYM ",'data_type':'mx_fp'}", INFER_EUNSUP, "\"data_type\" is mx_fp" },
-		{ "{" GPTQ_ASYM ",'act_bits':8}", INFER_EUNSUP, "\"act_bits\" is 8" },
-		{ "{" GPTQ_ASYM ",'packing_format':'auto_round:llm_compressor'}", INFER_EUNSUP,
-		  "\"packing_format\"" },
-		{ "{" GPTQ_ASYM ",'rotation':true}", INFER_EUNSUP, "\"rotation\"" },
-		{ "{" GPTQ_ASYM ",'adapter':{}}", INFER_EFORMAT, "\"adapter\"" },
-		{ "{" GPTQ_ASYM ",'super_bits':6}", INFER_EFORMAT, "\"super_bits\"" },
-		{ "{" GPTQ_ASYM ",'method':'qqq'}", INFER_EUNSUP, "\"method\" is qqq" },
-		{ "{" GPTQ_ASYM ",'lm_head':'no'}", INFER_EFORMAT, "\"lm_head\" must be" },
-		{ "{" GPTQ_ASYM ",'frobnicate':1}", INFER_EUNSUP, "frobnicate" },
-		{ "{" GPTQ_ASYM ",'dynamic':[]}", INFER_EFORMAT, "\"dynamic\" must be" },
-		{ "{" GPTQ_ASYM ",'dynamic':{'+:q':4}}", INFER_EFORMAT, "\"dynamic\"" },
-		{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'bits':3}}}", INFER_EUNSUP, "\"bits\" is 3" },
-		{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'group_size':0}}}", INFER_EFORMAT,
-		  "\"group_size\" is 0" },
-		{ "{" GPTQ_ASYM ",'dynamic':{'+:q':{'format':'marlin'}}}", INFER_EUNSUP, "format" },
-		{ "{" GPTQ_ASYM ",'extra_config':7}", INFER_EFORMAT, "\"extra_config\" must be" },
-		{ "{" GPTQ_ASYM ",'extra_config':{'q':{'act_bits':8}}}", INFER_EUNSUP,
-		  "\"act_bits\" is 8" },
-	};
 	(void)state;
-
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		refused(try(&packing_gptq, "asym4", cases[i].config), cases[i].code, cases[i].says);
+	for (size_t i = 0; i < sizeof gptq_configs / sizeof *gptq_configs; i++)
+		refused(try(&packing_gptq, "asym4", gptq_configs[i].config), gptq_configs[i].code,
+		        gptq_configs[i].says);
 }
 
 /* Overrides name the numbers that some modules have; members about the making of a file are of no effect. */
@@ -204,11 +206,7 @@ static void test_gptq_overrides(void **state)
 
 static void test_awq_config(void **state)
 {
-	static const struct {
-		const char *config;
-		int code;
-		const char *says;
-	} cases[] = {
+	static const struct refusal cases[] = {
 		{ "{'group_size':64}", INFER_EFORMAT, "\"bits\" is missing" },
 		{ "{'w_bit':4}", INFER_EFORMAT, "\"group_size\" is missing" },
 		{ "{'bits':8,'group_size':64}", INFER_EUNSUP, "\"bits\" is 8" },

@@ -527,6 +527,26 @@ static void test_joined_experts(void **state)
 	infer_file_close(&f);
 }
 
+/* As MLX stores them: one tensor for each of the three matrices. */
+static void test_switched_experts(void **state)
+{
+	static const char up[] = "model.layers.0.mlp.switch_mlp.up_proj.weight",
+			  gate[] = "model.layers.0.block_sparse_moe.switch_mlp.gate_proj.weight",
+			  down[] = "model.layers.0.mlp.switch_mlp.down_proj.weight";
+
+	(void)state;
+	put_model("", EXPERTS);
+	n_entries -= 3 * EXPERTS;
+	put(gate, "BF16", EXPERTS, FF, EMBD);
+	put(up, "BF16", EXPERTS, FF, EMBD);
+	put(down, "BF16", EXPERTS, EMBD, FF);
+	infer_file *f = open_model(1);
+	check_values(f, "blk.0.ffn_gate_exps.weight", 0, gate, 0, EXPERTS * FF * EMBD);
+	check_values(f, "blk.0.ffn_up_exps.weight", 0, up, 0, EXPERTS * FF * EMBD);
+	check_values(f, "blk.0.ffn_down_exps.weight", 0, down, 0, EXPERTS * FF * EMBD);
+	infer_file_close(&f);
+}
+
 static int case_memory(void)
 {
 	infer_error err = { 0 };
@@ -553,10 +573,15 @@ static void test_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_place), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_f8),       cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_refused),  cmocka_unit_test(test_experts),
-		cmocka_unit_test(test_finite),   cmocka_unit_test(test_joined_experts),
+		cmocka_unit_test(test_in_place),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_f8),
+		cmocka_unit_test(test_left_out),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_experts),
+		cmocka_unit_test(test_finite),
+		cmocka_unit_test(test_joined_experts),
+		cmocka_unit_test(test_switched_experts),
 		cmocka_unit_test(test_memory),
 	};
 	char path[128];
