@@ -136,9 +136,25 @@ static int case_choose(void)
 
 static void test_paths(void **state)
 {
-	static const char *const good[] = { "a", "a/b.gguf", "..a/b..", "a b", "\xc3\xa9" };
-	static const char *const bad[] = { "",  "/a",  "a/",   "a//b", "..",  "a/../b",
-		                           ".", "./a", "a\\b", "a\nb", "a/.", "\x7f" };
+	static const char *const good[] = { "a",   "a/b.gguf", "..a/b..",
+		                            "a b", "\xc3\xa9", "\xc2\xa0" };
+	static const char *const bad[] = { "",
+		                           "/a",
+		                           "a/",
+		                           "a//b",
+		                           "..",
+		                           "a/../b",
+		                           ".",
+		                           "./a",
+		                           "a\\b",
+		                           "a\nb",
+		                           "a/.",
+		                           "\x7f",
+		                           "a\xc2\x9b"
+		                           "31m",
+		                           "a\xff",
+		                           "\x9b"
+		                           "1m" };
 	char wide[HUB_PATH_MOST + 2];
 
 	(void)state;
