@@ -32,8 +32,9 @@ int hub_net_open(struct hub_net **out, const struct infer_hub_opts *o, infer_err
 	if (hub_origin_of(&n->origin, n->endpoint, NULL) || strpbrk(n->endpoint, "?#"))
 		return err_set(err, INFER_EINVAL,
 		               "the address of the hub must be http(s)://HOST[:PORT][/PATH], not "
-		               "%.120s",
-		               url);
+		               "%s%.120s",
+		               strchr(url, '@') ? "USER@" : "",
+		               strchr(url, '@') ? strrchr(url, '@') + 1 : url);
 	if (o->token && (strpbrk(o->token, "\r\n") || strlen(o->token) > HUB_URL_BYTES))
 		return err_set(err, INFER_EINVAL, "the token of the hub must be one short line");
 	rc = curl_load(&n->curl, err);

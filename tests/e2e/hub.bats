@@ -317,6 +317,11 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 	HF_ENDPOINT=${HF_ENDPOINT/127.0.0.1/localhost} fails 1 "the next page of the list must be at http://localhost:[0-9]*, and is at $HF_ENDPOINT/" \
 		infer-inspect -q pull hf:org/tiny
 	rm hub/.modes
+	# what rm leaves of a snapshot is no model
+	pull hf:org/tiny:mmproj-F16.gguf >out
+	infer-inspect rm org/tiny:Q8_0 >out
+	infer-inspect list >out
+	grep -q ' hf:org/tiny  other files$' out
 	# names that no repository has are not printed
 	mkdir -p "$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A"
 	echo x >"$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A/m-Q4_K_M.gguf"
@@ -343,6 +348,7 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 }
 
 @test "where the cache and the token are, by the rules of huggingface_hub; a token is never shown" {
+	HF_ENDPOINT=http://me:my-secret@127.0.0.1:1 fails 2 'not USER@127.0.0.1:1$' infer-inspect pull hf:org/tiny
 	unset HF_HUB_CACHE
 	pull hf:org/tiny:config.json >out
 	same "$HOME/.cache/huggingface/hub/models--org--tiny/snapshots/$A/config.json" "$(cat out)"
