@@ -31,7 +31,7 @@ int hub_path_ok(const char *path, size_t n)
 {
 	if (!n || n > HUB_PATH_MOST || path[0] == '/' || utf8_check(path, n) < n)
 		return 0;
-	for (size_t i = 0, part = 0; i <= n; i++) {
+	for (size_t i = 0, part = 0, depth = 0; i <= n; i++) {
 		unsigned char c = i < n ? (unsigned char)path[i] : '/';
 
 		if (c < ' ' || c == 0x7f || c == '\\')
@@ -43,7 +43,7 @@ int hub_path_ok(const char *path, size_t n)
 			continue;
 		size_t k = i - part;
 
-		if (!k || k > 255 || (k == 1 && path[part] == '.') ||
+		if (!k || k > 255 || ++depth > HUB_PARTS_MOST || (k == 1 && path[part] == '.') ||
 		    (k == 2 && path[part] == '.' && path[part + 1] == '.'))
 			return 0;
 		part = i + 1;

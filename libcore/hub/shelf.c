@@ -217,8 +217,9 @@ int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *
 		if (!is_folder(folders.at[i]))
 			continue;
 		rc = list_repo(&w, folders.at[i], &why);
-		if (rc == INFER_EIO && !w.stopped) {
-			hub_say(o, "left out: %s", why.message);
+		if ((rc == INFER_EIO || rc == INFER_EUNSUP) && !w.stopped) {
+			hub_say(o, "left out: %s%s%s", rc == INFER_EIO ? "" : folders.at[i],
+			        rc == INFER_EIO ? "" : ": ", why.message);
 			rc = INFER_OK;
 		} else if (rc) {
 			err_set(err, rc, "%s", why.message);

@@ -322,6 +322,8 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 	infer-inspect rm org/tiny:Q8_0 >out
 	infer-inspect list >out
 	grep -q ' hf:org/tiny  other files$' out
+	# a name is not answered with itself
+	HF_HUB_OFFLINE=1 fails 1 'and HF_HUB_OFFLINE is set; the cache has some of it: infer-inspect list$' infer-inspect pull hf:org/tiny@v2
 	# names that no repository has are not printed
 	mkdir -p "$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A"
 	echo x >"$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A/m-Q4_K_M.gguf"

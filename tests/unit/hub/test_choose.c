@@ -164,6 +164,11 @@ static void test_paths(void **state)
 		assert_false(hub_path_ok(bad[i], strlen(bad[i])));
 	assert_false(hub_path_ok("a\0b", 3));
 	memset(wide, 'a', sizeof wide);
+	for (size_t i = 1; i < 2 * HUB_PARTS_MOST; i += 2)
+		wide[i] = '/';
+	assert_true(hub_path_ok(wide, 2 * HUB_PARTS_MOST - 1));
+	assert_false(hub_path_ok(wide, 2 * HUB_PARTS_MOST + 1));
+	memset(wide, 'a', sizeof wide);
 	assert_true(hub_path_ok(wide, 255));
 	assert_false(hub_path_ok(wide, 256));
 	for (size_t i = 100; i < sizeof wide; i += 100)
