@@ -123,6 +123,7 @@ int model_hint(const char *ref, infer_error *err)
 		                           "huggingface://",
 		                           "huggingface:",
 		                           "hf/",
+		                           "hf:", /* HF: */
 		                           NULL };
 	static const char *const ollama[] = { "https://ollama.com/library/",
 		                              "https://ollama.com/",

@@ -62,6 +62,21 @@ static void put_ref(struct buf *out, const struct infer_hub_model *m)
 		buf_printf(out, "hf:%s@%s", m->repo, m->commit);
 }
 
+/* What a snapshot without GGUF models has: rm may leave files that belong to no model. */
+static const char *name_rest(const struct infer_hub_model *m)
+{
+	static const char weights[] = ".safetensors";
+	size_t n = sizeof weights - 1;
+
+	for (size_t i = 0; i < m->n_files; i++) {
+		size_t k = strlen(m->files[i].path);
+
+		if (k > n && !strcmp(m->files[i].path + k - n, weights))
+			return "directory";
+	}
+	return m->n_files ? "other files" : "nothing complete";
+}
+
 static void put_line(struct buf *out, const struct infer_hub_model *m)
 {
 	char day[32] = "-";
@@ -77,10 +92,7 @@ static void put_line(struct buf *out, const struct infer_hub_model *m)
 	buf_printf(out, "%10s  %-10s  ", size.at ? size.at : "", day);
 	buf_fini(&size);
 	put_ref(out, m);
-	buf_printf(out, "  %s\n",
-	           *m->quants   ? m->quants
-	           : m->n_files ? "directory"
-	                        : "nothing complete");
+	buf_printf(out, "  %s\n", *m->quants ? m->quants : name_rest(m));
 }
 
 static void put_json(struct buf *out, const struct infer_hub_model *m)

@@ -15,15 +15,20 @@
 /* LISTED: files of a snapshot; DEPTH: folders inside each other */
 enum { LISTED = 100000, DEPTH = 32, DIRS = O_DIRECTORY | O_CLOEXEC | O_RDONLY };
 
+int hub_root_fail(const struct hub_cache *c, const char *what, int errnum, infer_error *err)
+{
+	if (errnum == ELOOP || errnum == ENOTDIR)
+		return err_set(err, INFER_EIO,
+		               "%.60s/%.130s: a part of it is a link or no directory", c->at, what);
+	return err_errno(err, errnum, "%.60s/%.130s", c->at, what);
+}
+
 int hub_cache_fail(const struct hub_cache *c, const char *what, int errnum, infer_error *err)
 {
-	const char *why = errnum == ELOOP || errnum == ENOTDIR
-	                          ? "a part of it is a link or no directory"
-	                          : NULL;
+	char path[HUB_FOLDER + HUB_PATH_MOST + HUB_COMMIT + 32];
 
-	if (why)
-		return err_set(err, INFER_EIO, "%.80s/%.100s: %s", c->at, what, why);
-	return err_errno(err, errnum, "%.80s/%.100s", c->at, what);
+	snprintf(path, sizeof path, "%s/%s", c->folder, what);
+	return hub_root_fail(c, path, errnum, err);
 }
 
 /* Create the directories of a path.  Returns 0 or -1 and errno. */
@@ -87,12 +92,12 @@ int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const ch
 	if (!*folder)
 		return INFER_OK;
 	if (make && mkdirat(c->root, folder, 0777) && errno != EEXIST)
-		return hub_cache_fail(c, folder, errno, err);
+		return hub_root_fail(c, folder, errno, err);
 	if (make)
 		write_tag(c->root);
 	c->repo = openat(c->root, folder, DIRS | O_NOFOLLOW);
 	return c->repo >= 0 || (errno == ENOENT && !make) ? INFER_OK
-	                                                  : hub_cache_fail(c, folder, errno, err);
+	                                                  : hub_root_fail(c, folder, errno, err);
 }
 
 void hub_cache_close(struct hub_cache *c)
@@ -218,8 +223,8 @@ static int check_inside(const struct hub_cache *c, int dir, const char *name, co
 		return hub_cache_fail(c, what, errno, err);
 	real[k] = 0;
 	if (strncmp(real, c->at, n) != 0 || real[n] != '/')
-		return err_set(err, INFER_EFORMAT, "%.90s/%.100s: is a link out of the cache",
-		               c->at, what);
+		return err_set(err, INFER_EFORMAT, "%.60s/%.60s/%.90s: is a link out of the cache",
+		               c->at, c->folder, what);
 	return INFER_OK;
 }
 

@@ -31,8 +31,10 @@ struct hub_cache {
 int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
                    int make, infer_error *err);
 void hub_cache_close(struct hub_cache *c);
-/* INFER_EIO for a path of the cache; errnum: errno of the call that failed. */
+/* INFER_EIO for a path in the folder of the repository (hub_cache_fail) or in the cache (hub_root_fail); errnum: errno of
+ * the call that failed. */
 int hub_cache_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
+int hub_root_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 
 /* Open the directory that contains the last part of `path`, which is relative to dir.  make: create what is
  * missing.  *name: the last part, in path.  Returns -1 and errno on failure. */

@@ -5,6 +5,7 @@
 #include "hub/choose.h"
 #include "hub/choose_inner.h"
 #include "base/err.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,18 +29,21 @@ struct gguf {
 
 int hub_path_ok(const char *path, size_t n)
 {
-	if (!n || n > HUB_PATH_MOST || path[0] == '/')
+	if (!n || n > HUB_PATH_MOST || path[0] == '/' || utf8_check(path, n) < n)
 		return 0;
-	for (size_t i = 0, part = 0; i <= n; i++) {
+	for (size_t i = 0, part = 0, depth = 0; i <= n; i++) {
 		unsigned char c = i < n ? (unsigned char)path[i] : '/';
 
 		if (c < ' ' || c == 0x7f || c == '\\')
+			return 0;
+		/* U+0080 ... U+009F: some terminals obey them */
+		if (c == 0xc2 && i + 1 < n && (unsigned char)path[i + 1] < 0xa0)
 			return 0;
 		if (c != '/')
 			continue;
 		size_t k = i - part;
 
-		if (!k || k > 255 || (k == 1 && path[part] == '.') ||
+		if (!k || k > 255 || ++depth > HUB_PARTS_MOST || (k == 1 && path[part] == '.') ||
 		    (k == 2 && path[part] == '.' && path[part + 1] == '.'))
 			return 0;
 		part = i + 1;

@@ -20,9 +20,9 @@ struct hub_choice {
 	char said[200];    /* what was chosen, and what was left alone; "" if `what` named a file */
 };
 
-/* True for a relative path of at most HUB_PATH_MOST bytes without empty parts, ".", "..", control characters and
- * backslashes. */
-enum { HUB_PATH_MOST = 1024 };
+/* True for a relative path of at most HUB_PATH_MOST bytes of UTF-8 and HUB_PARTS_MOST parts, without empty parts, ".",
+ * "..", control characters and backslashes. */
+enum { HUB_PATH_MOST = 1024, HUB_PARTS_MOST = 28 };
 int hub_path_ok(const char *path, size_t n);
 
 /* Choose the files of a model.

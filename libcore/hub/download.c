@@ -98,6 +98,8 @@ static int ask_file(struct hub_get *g, struct item *it, infer_error *err)
 	if (!rc && i->bytes != it->e->bytes)
 		rc = err_set(&why, INFER_EFORMAT, "the hub says %llu bytes, and %llu in its list",
 		             (unsigned long long)i->bytes, (unsigned long long)it->e->bytes);
+	if (rc && hub_net_why(g->net) == HUB_WHY_GATED)
+		return err_set(err, rc, "%.60s: %s", g->ref.base, why.message);
 	return rc ? err_set(err, rc, "%.60s: %.60s: %s", g->ref.base, it->e->path, why.message)
 	          : INFER_OK;
 }
@@ -141,13 +143,13 @@ static int fetch_blob(struct hub_get *g, struct item *it, int *again, infer_erro
 	return rc;
 }
 
-/* True if the blob exists and has the size that the hub gave. */
+/* True if the blob exists and has the size that the hub gave.  A link, which may lead out of the cache, is replaced. */
 static int has_blob(const struct item *it)
 {
 	struct stat st;
 
-	return !fstatat(it->blobs, it->info.etag, &st, 0) && S_ISREG(st.st_mode) &&
-	       (uint64_t)st.st_size == it->info.bytes;
+	return !fstatat(it->blobs, it->info.etag, &st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISREG(st.st_mode) && (uint64_t)st.st_size == it->info.bytes;
 }
 
 static int fetch_once(struct hub_get *g, struct item *it, int *again, infer_error *err)

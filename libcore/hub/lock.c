@@ -53,7 +53,7 @@ int hub_lock(int *lock, const struct hub_cache *c, const char *etag, int wait, c
 		if (*lock >= 0)
 			return INFER_OK;
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return hub_cache_fail(c, path, errno, err);
+			return hub_root_fail(c, path, errno, err);
 		if (!wait)
 			return INFER_OK;
 		if (is_cancelled(o))

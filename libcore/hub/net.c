@@ -32,8 +32,9 @@ int hub_net_open(struct hub_net **out, const struct infer_hub_opts *o, infer_err
 	if (hub_origin_of(&n->origin, n->endpoint, NULL) || strpbrk(n->endpoint, "?#"))
 		return err_set(err, INFER_EINVAL,
 		               "the address of the hub must be http(s)://HOST[:PORT][/PATH], not "
-		               "%.120s",
-		               url);
+		               "%s%.120s",
+		               strchr(url, '@') ? "USER@" : "",
+		               strchr(url, '@') ? strrchr(url, '@') + 1 : url);
 	if (o->token && (strpbrk(o->token, "\r\n") || strlen(o->token) > HUB_URL_BYTES))
 		return err_set(err, INFER_EINVAL, "the token of the hub must be one short line");
 	rc = curl_load(&n->curl, err);
@@ -197,14 +198,14 @@ static int no_answer(struct hub_net *n, const struct hub_http *h, infer_error *e
 static int refuse_gated(struct hub_net *n, const char *repo, infer_error *err)
 {
 	n->why = HUB_WHY_GATED;
-	return n->o->token ? err_set(err, INFER_ENET,
-	                             "%.60s is gated, and this token has no access: accept its "
-	                             "licence at %.60s/%.60s",
-	                             repo, n->endpoint, repo)
-	                   : err_set(err, INFER_ENET,
-	                             "%.60s is gated: accept its licence at %.60s/%.60s and set "
-	                             "HF_TOKEN",
-	                             repo, n->endpoint, repo);
+	return n->o->token
+	               ? err_set(err, INFER_ENET,
+	                         "it is gated, and this token has no access: accept its licence at "
+	                         "%.60s/%s",
+	                         n->endpoint, repo)
+	               : err_set(err, INFER_ENET,
+	                         "it is gated: accept its licence at %.60s/%s and set HF_TOKEN",
+	                         n->endpoint, repo);
 }
 
 int hub_net_refusal(struct hub_net *n, const struct hub_http *h, infer_error *err)
@@ -330,11 +331,17 @@ static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *e
 		if (!url.bad && url.len > base && !strncmp(url.at, n->endpoint, base) &&
 		    url.at[base] == '/')
 			buf_puts(&n->next, url.at + base);
-		int bad = !to || url.bad || n->next.bad;
+		int bad = !to || url.bad || n->next.bad, rc = INFER_OK;
 
+		if (bad)
+			rc = err_set(err, INFER_ENOMEM, "out of memory for an answer");
+		else if (!n->next.len) /* without it the list would look complete */
+			rc = err_set(err, INFER_ENET,
+			             "the next page of the list must be at %.60s, and is at %.100s",
+			             n->endpoint, url.at);
 		mem_free(to);
 		buf_fini(&url);
-		return bad ? err_set(err, INFER_ENOMEM, "out of memory for an answer") : INFER_OK;
+		return rc;
 	}
 	return INFER_OK;
 }

@@ -41,7 +41,8 @@ void hub_file_info_fini(struct hub_file_info *i);
  * INFER_EFORMAT: longer than `most`; INFER_ECANCEL */
 int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body,
                 infer_error *err);
-/* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next" to the endpoint); NULL: none. */
+/* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next", which must lead to the endpoint);
+ * NULL: none. */
 const char *hub_net_next(const struct hub_net *n);
 /* The kind of the failure of the last hub_net_get, hub_net_head or hub_net_fetch. */
 enum hub_why {

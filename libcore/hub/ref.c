@@ -54,17 +54,46 @@ int hub_is_hex(const char *s, size_t n)
 	return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
 }
 
+/* Refuse hf://ORG/REPO, hf: before an address, and ORG/REPO/FILE, with the reference that is meant. */
+static int refuse_form(const char *text, const char *s, infer_error *err)
+{
+	static const char *const starts[] = { "//", "https://huggingface.co/", "https://hf.co/" };
+	static const char *const views[] = { "/blob/main", "/resolve/main", "/tree/main" };
+	const char *rest;
+	size_t n;
+
+	for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (!strncmp(s, starts[i], strlen(starts[i])))
+			s += strlen(starts[i]);
+	n = strcspn(s, "/");
+	n += s[n] == '/';
+	n += strcspn(s + n, "/@:?#");
+	rest = s + n;
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (!strncmp(rest, views[i], strlen(views[i])))
+			rest += strlen(views[i]);
+	if (!hub_repo_ok(s, n))
+		return INFER_OK;
+	if (*rest == '/')
+		return err_set(err, INFER_EINVAL, "%.80s: must be hf:%.*s%s%.*s", text, (int)n, s,
+		               rest[1] ? ":" : "", (int)strcspn(rest + 1, "?#"), rest + 1);
+	return err_set(err, INFER_EINVAL, "%.80s: must be hf:%.*s%.*s", text, (int)n, s,
+	               (int)strcspn(rest, "?#"), rest);
+}
+
 int hub_ref_parse_bare(struct hub_ref *r, const char *text, infer_error *err)
 {
 	const char *s = strncmp(text, "hf:", 3) ? text : text + 3;
 	size_t n = strcspn(s, "@:"), rev_n;
 
 	*r = (struct hub_ref){ .rev = "main" };
-	if (!hub_repo_ok(s, n))
+	if (!hub_repo_ok(s, n)) {
+		TRY(refuse_form(text, s, err));
 		return err_set(err, INFER_EINVAL,
 		               "%.100s: '%.*s' must be ORG/REPO, a name of the hub: "
 		               "hf:ORG/REPO[@REV][:FILE-OR-QUANT]",
 		               text, n > 60 ? 60 : (int)n, s);
+	}
 	memcpy(r->repo, s, n);
 	const char *slash = strchr(r->repo, '/');
 

@@ -185,11 +185,17 @@ static int list_repo(struct walk *w, const char *folder, infer_error *err)
 	return rc;
 }
 
+/* True for models--ORG--REPO with names as the hub allows them: they are printed. */
 static int is_folder(const char *name)
 {
 	const char *dash = strncmp(name, "models--", 8) != 0 ? NULL : strstr(name + 8, "--");
+	char repo[HUB_REPO];
 
-	return dash && dash > name + 8 && dash[2] && strlen(name) < HUB_REPO + 6;
+	if (!dash || strlen(name) >= HUB_REPO + 6)
+		return 0;
+	int n = snprintf(repo, sizeof repo, "%.*s/%s", (int)(dash - name - 8), name + 8, dash + 2);
+
+	return hub_repo_ok(repo, (size_t)n);
 }
 
 int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *user,
@@ -211,8 +217,9 @@ int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *
 		if (!is_folder(folders.at[i]))
 			continue;
 		rc = list_repo(&w, folders.at[i], &why);
-		if (rc == INFER_EIO && !w.stopped) {
-			hub_say(o, "left out: %s", why.message);
+		if ((rc == INFER_EIO || rc == INFER_EUNSUP) && !w.stopped) {
+			hub_say(o, "left out: %s%s%s", rc == INFER_EIO ? "" : folders.at[i],
+			        rc == INFER_EIO ? "" : ": ", why.message);
 			rc = INFER_OK;
 		} else if (rc) {
 			err_set(err, rc, "%s", why.message);

@@ -104,7 +104,9 @@ void hub_similar(char *out, size_t room, const char *repo, const struct infer_hu
 	closedir(d);
 	const char *meant = find_nearest(&l, repo);
 
-	if (meant)
+	if (meant && !strcmp(meant, repo))
+		snprintf(out, room, "; the cache has some of it: infer-inspect list");
+	else if (meant)
 		snprintf(out, room, "; did you mean hf:%s?", meant);
 	arena_fini(&mem);
 }

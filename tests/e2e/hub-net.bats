@@ -49,10 +49,15 @@ pull() { infer-inspect pull "$@" 2>said; }
 is_empty() { same 0 "$(find cache \( -path '*/blobs/*' -o -path '*/snapshots/*' \) ! -type d ! -name '*.inferutils' | wc -l)"; }
 
 @test "gated, private, refused: what to do is said, and where the licence is accepted" {
-	fails 1 "org/gated is gated: accept its licence at $HF_ENDPOINT/org/gated and set HF_TOKEN" infer-inspect -q pull hf:org/gated
+	fails 1 "hf:org/gated: it is gated: accept its licence at $HF_ENDPOINT/org/gated and set HF_TOKEN\$" infer-inspect -q pull hf:org/gated
+	# the page of a long name is named whole
+	long=$(printf 'o%.0s' {1..35})/$(printf 'n%.0s' {1..60})
+	mkdir -p "hub/${long%/*}"
+	cp -r hub/org/gated "hub/$long"
+	fails 1 "hf:$(printf %s "$long" | cut -c 1-57): it is gated: accept its licence at $HF_ENDPOINT/$long and set HF_TOKEN\$" infer-inspect -q pull "hf:$long"
 	fails 1 'there is no repository org/private, or it is private and needs HF_TOKEN' infer-inspect -q pull hf:org/private
 	export HF_TOKEN=wrong-token
-	fails 1 'org/gated is gated, and this token has no access: accept its licence at' infer-inspect -q pull hf:org/gated
+	fails 1 'hf:org/gated: it is gated, and this token has no access: accept its licence at' infer-inspect -q pull hf:org/gated
 	fails 1 'there is no repository org/private, or it is private and this token has no access' infer-inspect -q pull hf:org/private
 	same 0 "$(grep -c wrong-token err || :)"
 	is_empty

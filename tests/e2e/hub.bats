@@ -289,7 +289,7 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 		rm -rf cache/* cache/.locks
 		mkdir -p "cache/$(dirname "$link")"
 		ln -s "$PWD/outside" "cache/$link"
-		fails 1 'is a link or no directory' infer-inspect -q pull hf:org/tiny:Q8_0
+		fails 1 "/cache/${link#cache/}[^:]*: a part of it is a link or no directory" infer-inspect -q pull hf:org/tiny:Q8_0
 		[ -z "$(ls -A outside)" ]
 	done
 	rm -rf cache
@@ -305,6 +305,30 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 	fails 3 'is a link out of the cache' infer-inspect -q pull hf:org/tiny:Q8_0
 	infer-inspect rm org/tiny >out
 	same precious "$(cat outside/file)"
+	# so does the content's own name, to a file of the right size: it is replaced
+	head -c "$(stat -c %s "$ROOT/org/tiny/$A/sub/t-Q8_0.gguf")" /dev/zero >outside/zero
+	mkdir -p "$REPO/blobs"
+	ln -s "$PWD/outside/zero" "$REPO/blobs/$sum"
+	pull hf:org/tiny:Q8_0 >out
+	same "$sum" "$(sha256sum <"$(cat out)" | cut -d' ' -f1)"
+	[ ! -L "$REPO/blobs/$sum" ] && [ ! -s <(tr -d '\0' <outside/zero) ]
+	# a list that goes on at another address than the hub's is not taken for a whole one
+	echo 'GET hub * : page=1' >hub/.modes
+	HF_ENDPOINT=${HF_ENDPOINT/127.0.0.1/localhost} fails 1 "the next page of the list must be at http://localhost:[0-9]*, and is at $HF_ENDPOINT/" \
+		infer-inspect -q pull hf:org/tiny
+	rm hub/.modes
+	# what rm leaves of a snapshot is no model
+	pull hf:org/tiny:mmproj-F16.gguf >out
+	infer-inspect rm org/tiny:Q8_0 >out
+	infer-inspect list >out
+	grep -q ' hf:org/tiny  other files$' out
+	# a name is not answered with itself
+	HF_HUB_OFFLINE=1 fails 1 'and HF_HUB_OFFLINE is set; the cache has some of it: infer-inspect list$' infer-inspect pull hf:org/tiny@v2
+	# names that no repository has are not printed
+	mkdir -p "$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A"
+	echo x >"$HF_HUB_CACHE/models--a"$'\e'"[31m--b/snapshots/$A/m-Q4_K_M.gguf"
+	infer-inspect list >out
+	same 0 "$(grep -c 31m out || :)"
 	# refs that are no commits
 	pull hf:org/tiny >out
 	echo '../../../outside' >"$REPO/refs/main"
@@ -326,6 +350,7 @@ has_bytes() { find cache -name '*.inferutils' -exec du -k {} + | awk '$1 > 8000'
 }
 
 @test "where the cache and the token are, by the rules of huggingface_hub; a token is never shown" {
+	HF_ENDPOINT=http://me:my-secret@127.0.0.1:1 fails 2 'not USER@127.0.0.1:1$' infer-inspect pull hf:org/tiny
 	unset HF_HUB_CACHE
 	pull hf:org/tiny:config.json >out
 	same "$HOME/.cache/huggingface/hub/models--org--tiny/snapshots/$A/config.json" "$(cat out)"

@@ -244,6 +244,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 		Qwen/Qwen3-0.6B-GGUF:Q8_0 hf:Qwen/Qwen3-0.6B-GGUF:Q8_0
 		hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0 hf:Qwen/Qwen3-0.6B-GGUF:Q8_0
 		huggingface.co/Qwen/Qwen3-0.6B hf:Qwen/Qwen3-0.6B
+		HF:Qwen/Qwen3-0.6B:Q8_0 hf:Qwen/Qwen3-0.6B:Q8_0
 		https://huggingface.co/Qwen/Qwen3-0.6B hf:Qwen/Qwen3-0.6B
 		https://huggingface.co/Qwen/Qwen3-0.6B/tree/main hf:Qwen/Qwen3-0.6B
 		https://huggingface.co/Qwen/Qwen3-0.6B/tree/v1 hf:Qwen/Qwen3-0.6B@v1

@@ -136,9 +136,25 @@ static int case_choose(void)
 
 static void test_paths(void **state)
 {
-	static const char *const good[] = { "a", "a/b.gguf", "..a/b..", "a b", "\xc3\xa9" };
-	static const char *const bad[] = { "",  "/a",  "a/",   "a//b", "..",  "a/../b",
-		                           ".", "./a", "a\\b", "a\nb", "a/.", "\x7f" };
+	static const char *const good[] = { "a",   "a/b.gguf", "..a/b..",
+		                            "a b", "\xc3\xa9", "\xc2\xa0" };
+	static const char *const bad[] = { "",
+		                           "/a",
+		                           "a/",
+		                           "a//b",
+		                           "..",
+		                           "a/../b",
+		                           ".",
+		                           "./a",
+		                           "a\\b",
+		                           "a\nb",
+		                           "a/.",
+		                           "\x7f",
+		                           "a\xc2\x9b"
+		                           "31m",
+		                           "a\xff",
+		                           "\x9b"
+		                           "1m" };
 	char wide[HUB_PATH_MOST + 2];
 
 	(void)state;
@@ -147,6 +163,11 @@ static void test_paths(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_false(hub_path_ok(bad[i], strlen(bad[i])));
 	assert_false(hub_path_ok("a\0b", 3));
+	memset(wide, 'a', sizeof wide);
+	for (size_t i = 1; i < 2 * HUB_PARTS_MOST; i += 2)
+		wide[i] = '/';
+	assert_true(hub_path_ok(wide, 2 * HUB_PARTS_MOST - 1));
+	assert_false(hub_path_ok(wide, 2 * HUB_PARTS_MOST + 1));
 	memset(wide, 'a', sizeof wide);
 	assert_true(hub_path_ok(wide, 255));
 	assert_false(hub_path_ok(wide, 256));
@@ -164,6 +185,14 @@ static void test_refs(void **state)
 		"hf:a/b@../c", "hf:a/b@/x",   "hf:a/b@x/",  "hf:a/b@x//y", "hf:a/b:",  "hf:a/b@x y",
 		"hf:a/b@-x",   "hf:a/b@x/.y", "hf:a\xc3/b", "hf:a/b@.hid", "x:a/b",    "a/b",
 	};
+	static const char *const meant[][2] = {
+		{ "hf://a/b", ": must be hf:a/b" },
+		{ "hf://a/b@v1:Q8_0", ": must be hf:a/b@v1:Q8_0" },
+		{ "hf:a/b/c/d.gguf", ": must be hf:a/b:c/d.gguf" },
+		{ "hf:https://huggingface.co/a/b?x", ": must be hf:a/b" },
+		{ "hf:https://hf.co/a/b/blob/main/c.gguf", ": must be hf:a/b:c.gguf" },
+		{ "hf:https://x.org/a/b", "'https' must be ORG/REPO" },
+	};
 	struct hub_ref r;
 	infer_error err;
 
@@ -171,6 +200,11 @@ static void test_refs(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (hub_ref_parse(&r, bad[i], &err) != INFER_EINVAL)
 			fail_msg("%s is taken", bad[i]);
+	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++) {
+		assert_int_equal(hub_ref_parse(&r, meant[i][0], &err), INFER_EINVAL);
+		if (!strstr(err.message, meant[i][1]))
+			fail_msg("%s: %s", meant[i][0], err.message);
+	}
 	assert_int_equal(hub_ref_parse(&r, "hf:Org/Re.po_1", &err), 0);
 	assert_string_equal(r.folder, "models--Org--Re.po_1");
 	assert_string_equal(r.rev, "main");
