@@ -213,7 +213,7 @@ bytes_of() { cat "$1"/* | wc -c; }
 	rm -r x
 	mkdir bin && cp d/*.json bin/ && echo >bin/pytorch_model.bin && fails 3 'bin.*pytorch_model.bin' infer-inspect -m bin
 	rm -r bin
-	cp -r d g && perl -pi -e 's/\{/{"quantization_config":{"quant_method":"gptq","bits":4},/' g/config.json && fails 3 'g/config.json: .*GPTQ' infer-quant --copy g g.gguf
+	cp -r d g && perl -pi -e 's/\{/{"quantization_config":{"quant_method":"gptq","bits":4},/' g/config.json && fails 3 'g/config.json: quantization_config: "group_size" is missing' infer-quant --copy g g.gguf
 	[ ! -e g.gguf ]
 	rm -r g
 	cp -r d a && perl -pi -e 's/LlamaForCausalLM/OtherForCausalLM/' a/config.json && fails 3 'a/config.json.*OtherForCausalLM' infer-bench run -m a
