@@ -146,7 +146,7 @@ static void test_all_types(void **state)
 	for (int type = INFER_Q4_0; type < INFER_TYPE_COUNT; type++) {
 		const struct infer_type_info *t = infer_type_info(type);
 
-		if (!t->file_only && !gpu_type_stored(type) != is_refused(type))
+		if (!t->file_only && (!gpu_type_stored(type)) != is_refused(type))
 			fail_msg("%s %s", t->name,
 			         is_refused(type) ? "has a form on the device and is in is_refused"
 			                          : "has no form on the device");
