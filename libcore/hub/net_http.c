@@ -179,12 +179,13 @@ static int set_options(struct hub_http *h)
 	c->easy_setopt(e, CURL_OPT_PATH_AS_IS, 1L);
 	c->easy_setopt(e, CURL_OPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	c->easy_setopt(e, CURL_OPT_QUICK_EXIT, 1L);
+	/* fails if a request that found no host has left a buffer, which has this size already */
+	c->easy_setopt(e, CURL_OPT_BUFFERSIZE, (long)BUFFER);
 	return c->easy_setopt(e, CURL_OPT_HEADEROPT, (long)CURL_HEADER_SEPARATE) ||
 	       c->easy_setopt(e, CURL_OPT_PROTOCOLS, only) ||
 	       c->easy_setopt(e, CURL_OPT_NOBODY, (long)h->is_head) ||
 	       (!h->is_head && c->easy_setopt(e, CURL_OPT_HTTPGET, 1L)) ||
 	       c->easy_setopt(e, CURL_OPT_HTTP_VERSION, (long)CURL_VERSION_1_1) ||
-	       c->easy_setopt(e, CURL_OPT_BUFFERSIZE, (long)BUFFER) ||
 	       c->easy_setopt(e, CURL_OPT_NOSIGNAL, 1L) ||
 	       c->easy_setopt(e, CURL_OPT_USERAGENT, "inferutils/" INFER_VERSION) ||
 	       c->easy_setopt(e, CURL_OPT_WRITEFUNCTION, on_body) ||
