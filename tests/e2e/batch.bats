@@ -489,9 +489,9 @@ older_id() # MODEL
 	few=$(ask_many 500)
 	many=$(ask_many 8000)
 	# of these, 16 bytes an id are kept; a request that was, and its answer, would be kilobytes
-	# the thread sanitizer keeps half a kilobyte of its own for each
+	# a sanitizer keeps up to half a kilobyte of its own for each
 	most=3000000
-	[ "${SAN:-}" != thread ] || most=6000000
+	[ -z "${SAN:-}" ] || most=6000000
 	[ "$((many - few))" -lt "$most" ] || { echo "$few $many"; return 1; }
 	# and without an end: it ends with the reader
 	set +o pipefail
