@@ -75,6 +75,8 @@ int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 	return code;
 }
 
+int err_nomem(infer_error *err) { return err_set(err, INFER_ENOMEM, "out of memory"); }
+
 void must_fail(const char *what, const char *file, int line)
 {
 	fprintf(stderr, "%s:%d: this must hold: %s\n", file, line, what);

@@ -12,6 +12,9 @@ int err_set(infer_error *err, int code, const char *fmt, ...)
 int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), cold));
 
+/* Set INFER_ENOMEM, "out of memory", and return it. */
+int err_nomem(infer_error *err) __attribute__((cold));
+
 /* Forward a failure.  Use it only where nothing needs to be cleaned up. */
 #define TRY(call) \
 	do { \
