@@ -43,7 +43,7 @@ def time(s):
     t, dot, fraction = s[:at].partition(".")
     if dot and not (fraction and digits(fraction, len(fraction))):
         return False
-    leap = t == "23:59:60" and (zone or s[at + 1:] == "00:00")  # as far as regular/format.h goes
+    leap = t == "23:59:60" and (zone or s[at + 1:] == "00:00")  # as far as automata/format.h goes
     return clock(t, 3) or leap
 
 

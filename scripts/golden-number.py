@@ -5,7 +5,7 @@
 
 The first row has the literals.  Each other row is a specification: kind (0 any number, 1 integer, 2 digits only), the keywords
 of JSON Schema with their values as they are written, and bits: one for each literal, four a hexadecimal digit, the first one in
-the highest bit.  A literal counts where its exact value satisfies everything, and libcore/regular/number.h promises its
+the highest bit.  A literal counts where its exact value satisfies everything, and libcore/automata/number.h promises its
 spelling."""
 import json
 import pathlib

@@ -4,7 +4,7 @@
 #include "chat/chat.h"
 #include "chat/dialect.h"
 #include "grammar/parts.h"
-#include "regular/regex.h"
+#include "automata/regex.h"
 
 #include <stdio.h>
 #include <string.h>

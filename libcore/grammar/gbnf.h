@@ -3,8 +3,8 @@
 #define GRAMMAR_GBNF_H
 #include "grammar/grammar.h"
 #include "grammar/ir.h"
-#include "regular/cpset.h"
-#include "regular/work.h"
+#include "automata/cpset.h"
+#include "automata/work.h"
 
 struct rule {
 	const char *name, *used; /* where it is first used */

@@ -25,7 +25,7 @@
 #ifndef GRAMMAR_GRAMMAR_H
 #define GRAMMAR_GRAMMAR_H
 #include "base/json.h"
-#include "regular/dfa.h"
+#include "automata/dfa.h"
 
 struct buf;
 struct grammar;
@@ -57,7 +57,7 @@ int grammar_schema(struct grammar **out, const struct json *schema, const struct
  * INFER_EUNSUP  rules about tokens; the budget */
 int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
                  infer_error *err);
-/* The texts that the whole of a regular expression matches (regular/regex.h).
+/* The texts that the whole of a regular expression matches (automata/regex.h).
  * INFER_EINVAL  not a regular expression */
 int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct grammar_budget *left,
                   infer_error *err);

@@ -6,7 +6,7 @@
 #ifndef GRAMMAR_IR_H
 #define GRAMMAR_IR_H
 #include "base/arena.h"
-#include "regular/dfa.h"
+#include "automata/dfa.h"
 
 enum alt_type { ALT_NULL, ALT_FALSE, ALT_TRUE, ALT_NUMBER, ALT_STRING, ALT_ARRAY, ALT_OBJECT };
 

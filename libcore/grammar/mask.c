@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "grammar/mask_parts.h"
 #include "grammar/match_differ.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

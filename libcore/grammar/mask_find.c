@@ -1,7 +1,7 @@
 /* grammar/mask_find.c - entries: the tokens taken, and the bytes behind the ends of frames. */
 #include "grammar/mask_parts.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* grammar/mask_text.c - what one automaton says about a trie: strings, names, numbers, texts. */
 #include "grammar/mask_parts.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

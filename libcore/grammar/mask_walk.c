@@ -2,7 +2,7 @@
  * that is asked often remembers where each byte leads. */
 #include "grammar/mask_parts.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "grammar/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "grammar/match_step.h"
 #include "base/err.h"
 #include "base/utf8.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* grammar/match_part.c - a byte more of a text that is composed of parts. */
 #include "grammar/match_step.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 /* of the decoder: behind a \ that makes the next " a part of the text */
 enum { ESCAPED = 0x100 };

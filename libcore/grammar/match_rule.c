@@ -1,7 +1,7 @@
 /* grammar/match_rule.c - a byte more of a text under rules, or under one automaton. */
 #include "grammar/match_step.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 /* the first range that does not end before cp */
 static uint32_t range_at(const struct charset *s, uint32_t cp)

@@ -1,7 +1,7 @@
 /* grammar/match_step.c - a byte more of a value that is no object. */
 #include "grammar/match_step.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "grammar/ir.h"
 #include "grammar/match.h"
 #include "grammar/stack.h"
-#include "regular/decode.h"
+#include "automata/decode.h"
 
 /* A frame, and its data:
  *   N_VALUE      goal, spaces

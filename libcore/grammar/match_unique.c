@@ -5,7 +5,7 @@
  * differs from them (match_differ.c). */
 #include "grammar/match_differ.h"
 #include "base/err.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

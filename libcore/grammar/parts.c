@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "grammar/schema.h"
-#include "regular/regex.h"
+#include "automata/regex.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "grammar/parts_tree.h"
-#include "regular/regex.h"
+#include "automata/regex.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "grammar/parts_tree.h"
 #include "grammar/schema.h"
-#include "regular/regex.h"
+#include "automata/regex.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define GRAMMAR_PARTS_TREE_H
 #include "grammar/ir.h"
 #include "grammar/parts.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 enum piece_kind {
 	PIECE_NEVER,

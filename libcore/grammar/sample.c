@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "grammar/match_step.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 enum { FAR = 1 << 28, TRIES = 24 };
 

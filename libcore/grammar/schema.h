@@ -13,7 +13,7 @@
 #include "grammar/ir.h"
 #include "grammar/keyword.h"
 #include "grammar/schema_branch.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* places 0 and 1 */
 enum { DRAFT_2020 = 20 };             /* others have the numbers of grammar.h */

@@ -3,7 +3,7 @@
 #define GRAMMAR_SCHEMA_BRANCH_H
 #include "base/json.h"
 #include "grammar/keyword.h"
-#include "regular/dfa.h"
+#include "automata/dfa.h"
 
 /* Something that is left to do in a branch: a literal, or a keyword of a schema. */
 struct item {

@@ -1,6 +1,6 @@
 /* grammar/schema_expand.c - goals are expanded, a type at a time, into branches without choices. */
 #include "grammar/schema.h"
-#include "regular/format.h"
+#include "automata/format.h"
 #include "base/err.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* grammar/schema_text.c - what keywords say about strings and numbers, as automata. */
-#include "regular/format.h"
-#include "regular/number.h"
-#include "regular/regex.h"
+#include "automata/format.h"
+#include "automata/number.h"
+#include "automata/regex.h"
 #include "grammar/schema.h"
 #include "base/err.h"
 #include "base/jwrite.h"

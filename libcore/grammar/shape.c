@@ -1,6 +1,6 @@
 /* grammar/shape.c - whether arrays and objects can be completed. */
 #include "grammar/ir.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "grammar/stack.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "regular/work.h"
+#include "automata/work.h"
 
 #include <string.h>
 

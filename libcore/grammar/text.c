@@ -2,8 +2,8 @@
 #include "base/err.h"
 #include "grammar/grammar.h"
 #include "grammar/ir.h"
-#include "regular/regex.h"
-#include "regular/work.h"
+#include "automata/regex.h"
+#include "automata/work.h"
 
 /* A grammar that owns the automaton; without memory it goes. */
 static int own(struct grammar **out, struct dfa *d, struct grammar_budget *left, infer_error *err)

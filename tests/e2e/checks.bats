@@ -162,9 +162,9 @@ setup()
 
 @test "check-docs finds what man or a completion lacks, by name" {
 	cp -r "$TOP/man" "$TOP/completions" .
-	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/job libcore/regular libcore/include/infer
+	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/job libcore/automata libcore/include/infer
 	cp "$TOP/libcore/job/"*.c libcore/job/
-	cp "$TOP/libcore/regular/format.c" libcore/regular/
+	cp "$TOP/libcore/automata/format.c" libcore/automata/
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/
 	cp "$TOP/libcore/record/kind_list.h" "$TOP/libcore/record/field_list.h" libcore/record/

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/err.h"
 #include "base/utf8.h"
-#include "regular/regex.h"
+#include "automata/regex.h"
 
 enum { STEPS = 3000000, BYTES = 64 << 20 };
 

@@ -1,0 +1,469 @@
+/* automata/number.c - numbers are compared and divided digit by digit, as they are read. */
+#include "automata/number.h"
+#include "automata/regex.h"
+#include "automata/work.h"
+
+#include <string.h>
+
+/* The characters of numbers.  The class of each is its index + 1; that of digit d is ZERO + d. */
+static const char alphabet[] = "+-.0123456789Ee";
+enum { PLUS = 1, MINUS, POINT, ZERO, BIG_E = ZERO + 10, SMALL_E };
+enum { MOST_DIGITS = 4096 };
+
+/* -- decimals ------------------------------------------------------------------------------- */
+
+/* 0.d1 d2 ... dn * 10^point, dn > 0 and d1 > 0; n 0: zero */
+struct decimal {
+	struct number_text text;
+	int negative;
+	uint32_t n;
+	int64_t point;
+	uint8_t *d;
+};
+
+static int is_digit(char c) { return c >= '0' && c <= '9'; }
+
+static int not_a_number(struct work *w, const char *key, struct number_text t)
+{
+	return err_set(w->err, INFER_EINVAL, "%s: '%.*s' is not a number", key,
+	               t.n < 60 ? (int)t.n : 60, t.at);
+}
+
+/* The exponent at *at, the e, which moves behind it; at most a million either way.  *at stays where
+ * it is none. */
+static int64_t read_exponent(const char **at, const char *end)
+{
+	const char *s = *at + 1;
+	const int minus = s < end && *s == '-';
+	int64_t v = 0;
+
+	s += s < end && (*s == '-' || *s == '+');
+	if (s == end || !is_digit(*s))
+		return 0;
+	for (; s < end && is_digit(*s); s++)
+		v = v < 1000000 ? v * 10 + (*s - '0') : v;
+	*at = s;
+	return minus ? -v : v;
+}
+
+static int read_decimal(struct work *w, const char *key, struct number_text t, struct decimal *x)
+{
+	const char *s = t.at, *end = t.at + t.n, *first;
+	int64_t before;
+
+	*x = (struct decimal){ .text = t, .negative = t.n && *s == '-' };
+	TRY(work_steps(w, t.n));
+	TRY(work_alloc(w, &x->d, t.n, sizeof *x->d));
+	first = s += x->negative;
+	for (; s < end && is_digit(*s); s++)
+		x->d[x->n++] = (uint8_t)(*s - '0');
+	before = x->n;
+	if (!before || (*first == '0' && before > 1))
+		return not_a_number(w, key, t);
+	if (s < end && *s == '.') {
+		for (s++; s < end && is_digit(*s); s++)
+			x->d[x->n++] = (uint8_t)(*s - '0');
+		if (x->n == before)
+			return not_a_number(w, key, t);
+	}
+	x->point = before;
+	if (s < end && (*s == 'e' || *s == 'E'))
+		x->point += read_exponent(&s, end);
+	if (s != end)
+		return not_a_number(w, key, t);
+	while (x->n && !x->d[x->n - 1])
+		x->n--;
+	while (x->n && !*x->d) {
+		x->d++;
+		x->n--;
+		x->point--;
+	}
+	if (!x->n)
+		x->point = x->negative = 0;
+	if (x->point > MOST_DIGITS || (int64_t)x->n - x->point > MOST_DIGITS)
+		return err_set(w->err, INFER_EUNSUP, "%s: %.*s has more than %d digits", key,
+		               t.n < 60 ? (int)t.n : 60, t.at, MOST_DIGITS);
+	return INFER_OK;
+}
+
+/* Digit i of x, where 0 is the first one behind the point, -1 the one before it. */
+static int digit(const struct decimal *x, int64_t i)
+{
+	i += x->point;
+	return i >= 0 && i < x->n ? x->d[i] : 0;
+}
+
+/* -- states --------------------------------------------------------------------------------- */
+
+static int number_classes(struct work *w, struct draft *m)
+{
+	uint32_t cp[sizeof alphabet - 1];
+
+	*m = (struct draft){ 0 };
+	for (size_t i = 0; i < sizeof cp / sizeof *cp; i++)
+		cp[i] = (unsigned char)alphabet[i];
+	return classes_each(w, &m->classes, cp, sizeof cp / sizeof *cp);
+}
+
+static void go(struct draft *m, uint32_t from, uint32_t class, uint32_t to)
+{
+	m->next[(size_t)from * m->classes.n_classes + class] = to;
+}
+
+/* -- comparing ------------------------------------------------------------------------------ */
+
+enum order { LESS, EQUAL, MORE, ORDERS };
+
+/* What is accepted of the numbers of one sign. */
+struct side {
+	const struct decimal *bound; /* its magnitude is compared */
+	unsigned accept;             /* 1 << order of the magnitudes, or'ed */
+	int exponent;                /* may follow */
+	uint32_t fraction[ORDERS];   /* a digit behind the point was read; EQUAL is not used */
+	uint32_t point[ORDERS];      /* the point was */
+	uint32_t e[ORDERS];          /* the e was */
+	uint32_t *equal;             /* [..] EQUAL after that many digits behind the point */
+	uint32_t n_equal;
+};
+
+static enum order compare(int a, int b) { return a < b ? LESS : a > b ? MORE : EQUAL; }
+
+static int accept_state(struct work *w, struct draft *m, const struct side *k, enum order o,
+                        uint32_t *s)
+{
+	TRY(draft_state(w, m, k->accept >> o & 1, s));
+	if (k->exponent) {
+		go(m, *s, BIG_E, k->e[o]);
+		go(m, *s, SMALL_E, k->e[o]);
+	}
+	return INFER_OK;
+}
+
+/* The states behind the e. */
+static int exponents(struct work *w, struct draft *m, struct side *k)
+{
+	for (int o = 0; o < ORDERS && k->exponent; o++) {
+		uint32_t sign, digits;
+
+		TRY(draft_state(w, m, 0, k->e + o));
+		TRY(draft_state(w, m, 0, &sign));
+		TRY(draft_state(w, m, k->accept >> o & 1, &digits));
+		go(m, k->e[o], PLUS, sign);
+		go(m, k->e[o], MINUS, sign);
+		for (uint32_t d = ZERO; d < ZERO + 10; d++) {
+			go(m, k->e[o], d, digits);
+			go(m, sign, d, digits);
+			go(m, digits, d, digits);
+		}
+	}
+	return INFER_OK;
+}
+
+/* The states behind the point. */
+static int fractions(struct work *w, struct draft *m, struct side *k)
+{
+	const int64_t behind = (int64_t)k->bound->n - k->bound->point;
+	const uint32_t n = behind > 0 ? (uint32_t)behind : 0;
+	int order = LESS;
+
+	for (; order <= MORE; order += MORE - LESS) {
+		TRY(accept_state(w, m, k, (enum order)order, k->fraction + order));
+		TRY(draft_state(w, m, 0, k->point + order));
+		for (uint32_t d = ZERO; d < ZERO + 10; d++) {
+			go(m, k->fraction[order], d, k->fraction[order]);
+			go(m, k->point[order], d, k->fraction[order]);
+		}
+	}
+	/* equal so far: after i digits; the last one stays equal with zeros */
+	k->n_equal = n > 1 ? n + 1 : 2;
+	TRY(work_alloc(w, &k->equal, k->n_equal, sizeof *k->equal));
+	TRY(draft_state(w, m, 0, k->equal));
+	for (uint32_t i = 1; i < k->n_equal; i++)
+		TRY(accept_state(w, m, k, i < n ? LESS : EQUAL, k->equal + i));
+	k->point[EQUAL] = *k->equal;
+	for (uint32_t i = 0; i < k->n_equal; i++)
+		for (int d = 0; d < 10; d++) {
+			enum order o = compare(d, digit(k->bound, i));
+			uint32_t to = i + 1 < k->n_equal ? i + 1 : i;
+
+			go(m, k->equal[i], ZERO + (uint32_t)d,
+			   o == EQUAL ? k->equal[to] : k->fraction[o]);
+		}
+	return INFER_OK;
+}
+
+/* Where the digits before the point have order o, the number may be over or go on. */
+static int whole_state(struct work *w, struct draft *m, const struct side *k, enum order o,
+                       uint32_t *s)
+{
+	const int less = o == EQUAL && (int64_t)k->bound->n > k->bound->point;
+
+	TRY(accept_state(w, m, k, less ? LESS : o, s));
+	go(m, *s, POINT, k->point[o]);
+	return INFER_OK;
+}
+
+/* The states before the point, entered from `from` by the first digit: after i + 1 digits, with the
+ * order of those and the first ones of the bound, which has n. */
+static int wholes(struct work *w, struct draft *m, const struct side *k, uint32_t from)
+{
+	const struct decimal *b = k->bound;
+	const uint32_t n = b->point > 0 ? (uint32_t)b->point : 1;
+	uint32_t last[ORDERS], at[ORDERS], more, zero;
+
+	/* a shorter number is less, a longer one more */
+	TRY(whole_state(w, m, k, MORE, &more));
+	TRY(whole_state(w, m, k, n > 1 ? LESS : compare(0, digit(b, -1)), &zero));
+	go(m, from, ZERO, zero);
+	for (uint32_t d = ZERO; d < ZERO + 10; d++)
+		go(m, more, d, more);
+	for (uint32_t i = 0; i < n; i++, memcpy(last, at, sizeof at)) {
+		const int to = digit(b, (int64_t)i - n);
+
+		for (int o = 0; o < ORDERS; o++)
+			TRY(whole_state(w, m, k, i + 1 < n ? LESS : (enum order)o, at + o));
+		for (int d = !i; d < 10; d++)
+			for (int o = 0; o < ORDERS; o++) {
+				enum order now = o == EQUAL ? compare(d, to) : (enum order)o;
+
+				if (i || o == EQUAL)
+					go(m, i ? last[o] : from, ZERO + (uint32_t)d, at[now]);
+			}
+	}
+	for (uint32_t d = ZERO; d < ZERO + 10; d++)
+		for (int o = 0; o < ORDERS; o++)
+			go(m, last[o], d, more);
+	return INFER_OK;
+}
+
+/* The numbers whose order to the bound is one of `accept`. */
+static int bound_draft(struct dfa **out, struct work *w, const struct decimal *x, unsigned accept)
+{
+	const int zero = !x->n;
+	/* of the numbers with a minus: all are less than a bound without */
+	const unsigned flipped =
+		(accept >> LESS & 1) << MORE | (accept & 1 << EQUAL) | (accept >> MORE & 1) << LESS;
+	struct side plus = { .bound = x, .accept = accept }, minus = { .bound = x };
+	struct draft m;
+	uint32_t sign;
+
+	if (x->negative)
+		plus.accept = accept >> MORE & 1 ? 7 : 0;
+	minus.accept = x->negative || zero ? flipped : accept >> LESS & 1 ? 7 : 0;
+	plus.exponent = zero || x->negative;
+	minus.exponent = zero || !x->negative;
+	TRY(number_classes(w, &m));
+	TRY(draft_state(w, &m, 0, &m.start));
+	TRY(draft_state(w, &m, 0, &sign));
+	go(&m, m.start, MINUS, sign);
+	TRY(exponents(w, &m, &plus));
+	TRY(fractions(w, &m, &plus));
+	TRY(wholes(w, &m, &plus, m.start));
+	TRY(exponents(w, &m, &minus));
+	TRY(fractions(w, &m, &minus));
+	TRY(wholes(w, &m, &minus, sign));
+	return draft_finish(out, w, &m);
+}
+
+/* -- multiples ------------------------------------------------------------------------------ */
+
+/* Multiples of v * 10^e, v not divisible by 10: what stands before that place is divided by v, and
+ * what is behind it is zeros. */
+struct multiple {
+	uint64_t v;
+	uint32_t zeros, places; /* e or 0; -e or 0 */
+	uint32_t whole, fraction;
+};
+
+/* State of remainder r with z zeros behind it that are not divided yet. */
+static uint32_t whole_at(const struct multiple *k, uint64_t r, uint32_t z)
+{
+	return k->whole + (uint32_t)(r * (k->zeros + 1) + z);
+}
+
+/* State of remainder r with p digits behind the point. */
+static uint32_t fraction_at(const struct multiple *k, uint64_t r, uint32_t p)
+{
+	return k->fraction + (uint32_t)(r * (k->places + 1) + p);
+}
+
+/* Whether r with as many more zeros is divisible. */
+static int divides(const struct multiple *k, uint64_t r, uint32_t zeros)
+{
+	for (; zeros && r; zeros--)
+		r = r * 10 % k->v;
+	return !r;
+}
+
+static void whole_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t z)
+{
+	const uint32_t s = whole_at(k, r, z);
+	uint64_t shifted = r;
+
+	m->accept[s] = z == k->zeros && divides(k, r, k->places);
+	/* a fraction of zeros, or one that goes on dividing */
+	if (k->places || m->accept[s])
+		go(m, s, POINT, k->places ? fraction_at(k, r, 0) : k->fraction);
+	go(m, s, ZERO, z < k->zeros ? whole_at(k, r, z + 1) : whole_at(k, r * 10 % k->v, z));
+	for (uint32_t i = 0; i <= z; i++)
+		shifted = shifted * 10 % k->v;
+	for (uint32_t d = 1; d < 10; d++)
+		go(m, s, ZERO + d, whole_at(k, (shifted + d) % k->v, 0));
+}
+
+static void fraction_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t p)
+{
+	const uint32_t s = fraction_at(k, r, p);
+
+	m->accept[s] = p && divides(k, r, k->places - p);
+	if (p == k->places)
+		go(m, s, ZERO, s);
+	for (uint32_t d = 0; d < 10 && p < k->places; d++)
+		go(m, s, ZERO + d, fraction_at(k, (r * 10 + d) % k->v, p + 1));
+}
+
+/* Room for the states, counted before they are made: there may be 10^18 of them. */
+static int multiple_states(struct work *w, struct draft *m, const struct multiple *k)
+{
+	const uint64_t per = (uint64_t)k->zeros + 1 + (k->places ? k->places + 1 : 0);
+	uint64_t n, bytes;
+	uint32_t s;
+
+	if (__builtin_mul_overflow(k->v, per, &n) || n > INT32_MAX ||
+	    __builtin_mul_overflow(n, (uint64_t)m->classes.n_classes * sizeof *m->next, &bytes))
+		bytes = UINT64_MAX;
+	TRY(work_bytes(w, bytes));
+	w->left->bytes += bytes;
+	for (uint64_t i = 0; i < n; i++)
+		TRY(draft_state(w, m, 0, &s));
+	return work_steps(w, n * 64);
+}
+
+static int multiple_draft(struct dfa **out, struct work *w, const struct decimal *x)
+{
+	const int64_t e = x->point - (int64_t)x->n;
+	struct multiple k = { .zeros = e > 0 ? (uint32_t)e : 0,
+		              .places = e < 0 ? (uint32_t)-e : 0 };
+	struct draft m;
+	uint32_t sign, zero, point, tail;
+
+	for (uint32_t i = 0; i < x->n; i++)
+		k.v = k.v * 10 + x->d[i];
+	TRY(number_classes(w, &m));
+	TRY(draft_state(w, &m, 0, &m.start));
+	TRY(draft_state(w, &m, 0, &sign));
+	TRY(draft_state(w, &m, 1, &zero));
+	TRY(draft_state(w, &m, 0, &point));
+	TRY(draft_state(w, &m, 1, &tail));
+	k.whole = m.n;
+	k.fraction = k.places ? k.whole + (uint32_t)k.v * (k.zeros + 1) : point;
+	TRY(multiple_states(w, &m, &k));
+	go(&m, m.start, MINUS, sign);
+	go(&m, m.start, ZERO, zero);
+	go(&m, sign, ZERO, zero);
+	go(&m, zero, POINT, k.places ? fraction_at(&k, 0, 0) : point);
+	go(&m, point, ZERO, tail);
+	go(&m, tail, ZERO, tail);
+	for (uint32_t d = 1; d < 10; d++) {
+		go(&m, m.start, ZERO + d, whole_at(&k, d % k.v, 0));
+		go(&m, sign, ZERO + d, whole_at(&k, d % k.v, 0));
+	}
+	for (uint64_t r = 0; r < k.v; r++) {
+		for (uint32_t z = 0; z <= k.zeros; z++)
+			whole_digits(&m, &k, r, z);
+		for (uint32_t p = 0; k.places && p <= k.places; p++)
+			fraction_digits(&m, &k, r, p);
+	}
+	return draft_finish(out, w, &m);
+}
+
+/* -- all of it ------------------------------------------------------------------------------ */
+
+/* *out and d, which is dropped; *out is replaced.  rc: of making d */
+static int narrow(struct dfa **out, struct dfa *d, int rc, struct grammar_budget *left,
+                  infer_error *err)
+{
+	struct dfa *both = NULL;
+
+	if (!rc)
+		rc = dfa_and(&both, *out, d, left, err);
+	dfa_drop(d, left);
+	dfa_drop(*out, left);
+	*out = both;
+	return rc;
+}
+
+static int bound(struct dfa **out, const char *key, struct number_text t, unsigned accept,
+                 struct grammar_budget *left, infer_error *err)
+{
+	struct decimal x;
+	struct dfa *d = NULL;
+	struct work w;
+	int rc;
+
+	if (!t.at)
+		return INFER_OK;
+	work_begin(&w, key, left, err);
+	rc = read_decimal(&w, key, t, &x);
+	if (!rc)
+		rc = bound_draft(&d, &w, &x, accept);
+	work_end(&w);
+	return narrow(out, d, rc, left, err);
+}
+
+static int multiple(struct dfa **out, struct number_text t, struct grammar_budget *left,
+                    infer_error *err)
+{
+	static const char key[] = "multipleOf";
+	struct decimal x = { 0 };
+	struct dfa *d = NULL;
+	struct work w;
+	int rc;
+
+	if (!t.at)
+		return INFER_OK;
+	work_begin(&w, key, left, err);
+	rc = read_decimal(&w, key, t, &x);
+	if (!rc && (x.negative || !x.n))
+		rc = err_set(err, INFER_EINVAL, "%s: %.*s is not greater than 0", key,
+		             t.n < 60 ? (int)t.n : 60, t.at);
+	if (!rc && x.n > 18)
+		rc = err_set(err, INFER_EUNSUP, "%s: %.*s has more than 18 digits", key,
+		             t.n < 60 ? (int)t.n : 60, t.at);
+	if (!rc)
+		rc = multiple_draft(&d, &w, &x);
+	work_end(&w);
+	return narrow(out, d, rc, left, err);
+}
+
+int number_dfa(struct dfa **out, const struct number_spec *spec, struct grammar_budget *left,
+               infer_error *err)
+{
+	static const char *const kinds[] = {
+		[NUMBER_ANY] = "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?",
+		[NUMBER_INTEGER] = ("-?(?:0|[1-9]\\d*)(?:\\.0+)?(?:[eE]\\+?\\d+)?|"
+		                    "-?0(?:\\.0+)?[eE]-\\d+"),
+		[NUMBER_DIGITS] = "-?(?:0|[1-9]\\d*)",
+	};
+	const char *kind = kinds[spec->kind];
+	struct dfa *d = NULL;
+	int rc;
+
+	*out = NULL;
+	rc = regex_dfa(&d, kind, strlen(kind), REGEX_WHOLE, left, err);
+	if (!rc)
+		rc = bound(&d, "minimum", spec->minimum, 1 << MORE | 1 << EQUAL, left, err);
+	if (!rc)
+		rc = bound(&d, "maximum", spec->maximum, 1 << LESS | 1 << EQUAL, left, err);
+	if (!rc)
+		rc = bound(&d, "exclusiveMinimum", spec->exclusive_minimum, 1 << MORE, left, err);
+	if (!rc)
+		rc = bound(&d, "exclusiveMaximum", spec->exclusive_maximum, 1 << LESS, left, err);
+	if (!rc)
+		rc = multiple(&d, spec->multiple_of, left, err);
+	if (rc)
+		dfa_drop(d, left);
+	else
+		*out = d;
+	return rc;
+}

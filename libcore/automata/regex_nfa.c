@@ -1,0 +1,180 @@
+/* automata/regex_nfa.c - the tree of a regular expression becomes a nondeterministic automaton.
+ * Written from the end to the beginning: each part knows what follows it. */
+#include "automata/regex_nfa.h"
+
+static int node(struct nfa *a, struct nfa_node v, uint32_t *out)
+{
+	TRY(work_steps(a->w, 4));
+	TRY(work_grow(a->w, &a->at, &a->cap, (uint64_t)a->n + 1, sizeof *a->at));
+	a->at[a->n] = v;
+	*out = a->n++;
+	return INFER_OK;
+}
+
+static int emit(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out);
+
+static int emit_repeat(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+{
+	uint32_t at = next, copies = re->lo, body;
+
+	if (re->hi == NOWHERE) {
+		TRY(node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = next }, &at));
+		TRY(emit(a, re->kid, at, &body));
+		a->at[at].a = body;
+		if (copies) { /* the loop's body is the last of them */
+			at = body;
+			copies--;
+		}
+	} else {
+		for (uint32_t i = re->lo; i < re->hi; i++) {
+			TRY(work_steps(a->w, 1));
+			TRY(emit(a, re->kid, at, &body));
+			TRY(node(a, (struct nfa_node){ NFA_SPLIT, 0, body, next }, &at));
+		}
+	}
+	for (; copies; copies--) {
+		TRY(work_steps(a->w, 1));
+		TRY(emit(a, re->kid, at, &at));
+	}
+	*out = at;
+	return INFER_OK;
+}
+
+enum { EDGES = 1 << RE_WORD_EDGE | 1 << RE_NO_WORD_EDGE };
+
+static int make_look(struct nfa *a, const struct re *re, struct nfa_look *k)
+{
+	struct nfa_frame f = { .in_ahead = a->frame.in_ahead, .in_behind = a->frame.in_behind };
+	int variants = 1;
+
+	k->re = re;
+	if (re->kind == RE_AHEAD) {
+		f.in_ahead = f.open_back = 1;
+		variants = re->kid->kinds & (EDGES | 1 << RE_BEGIN) ? PREVS : 1;
+	} else {
+		f.in_behind = f.open_front = 1;
+	}
+	for (int i = 0; i < variants; i++) {
+		struct dfa *d = NULL;
+		int rc;
+
+		f.prev = (enum nfa_prev)i;
+		TRY(regex_det(&d, a->x, re->kid, &f));
+		if (!re->lo) {
+			k->dfa[i] = d;
+			continue;
+		}
+		rc = dfa_not(k->dfa + i, d, a->w->left, a->w->err);
+		dfa_drop(d, a->w->left);
+		TRY(rc);
+	}
+	return INFER_OK;
+}
+
+static int emit_look(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+{
+	const char *at = a->x->text + re->at;
+	uint32_t i = 0;
+
+	if (re->kind == RE_AHEAD && a->frame.in_behind)
+		return regex_bad(a->x, at, INFER_EUNSUP,
+		                 "look-ahead within look-behind is not supported");
+	if (re->kind == RE_BEHIND && a->frame.in_ahead)
+		return regex_bad(a->x, at, INFER_EUNSUP,
+		                 "look-behind within look-ahead is not supported");
+	while (i < a->n_looks && a->looks[i].re != re)
+		i++;
+	TRY(work_steps(a->w, i + 1));
+	if (i == a->n_looks) {
+		TRY(work_grow(a->w, &a->looks, &a->cap_looks, (uint64_t)i + 1, sizeof *a->looks));
+		a->n_looks++;
+		TRY(make_look(a, re, a->looks + i));
+	}
+	return node(a,
+	            (struct nfa_node){ .kind = re->kind == RE_AHEAD ? NFA_AHEAD : NFA_BEHIND,
+	                               .arg = i,
+	                               .a = next },
+	            out);
+}
+
+/* \b: what follows is of the other kind than what is before; \B: of the same. */
+static int emit_edge(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+{
+	uint32_t word, other;
+
+	TRY(node(a, (struct nfa_node){ .kind = NFA_WORD_NEXT, .a = next }, &word));
+	TRY(node(a, (struct nfa_node){ .kind = NFA_WORD_NOT_NEXT, .a = next }, &other));
+	if (re->kind == RE_NO_WORD_EDGE)
+		return node(a, (struct nfa_node){ NFA_EDGE, 0, word, other }, out);
+	return node(a, (struct nfa_node){ NFA_EDGE, 0, other, word }, out);
+}
+
+static int emit(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+{
+	uint32_t at = next, kid;
+
+	if (a->frame.in_behind && (re->kind == RE_END || (EDGES >> re->kind & 1)))
+		return regex_bad(a->x, a->x->text + re->at, INFER_EUNSUP,
+		                 "$ and \\b within look-behind are not supported");
+	switch (re->kind) {
+	case RE_SET:
+		return node(a, (struct nfa_node){ .kind = NFA_SET, .arg = re->lo, .a = next }, out);
+	case RE_CAT:
+		for (const struct re *k = re->kid; k; k = k->next)
+			TRY(emit(a, k, at, &at));
+		*out = at;
+		return INFER_OK;
+	case RE_ALT:
+		TRY(emit(a, re->kid, next, &at));
+		for (const struct re *k = re->kid->next; k; k = k->next) {
+			TRY(emit(a, k, next, &kid));
+			TRY(node(a, (struct nfa_node){ NFA_SPLIT, 0, at, kid }, &at));
+		}
+		*out = at;
+		return INFER_OK;
+	case RE_REPEAT:
+		return emit_repeat(a, re, next, out);
+	case RE_BEGIN:
+		return node(a, (struct nfa_node){ .kind = NFA_BEGIN, .a = next }, out);
+	case RE_END:
+		return node(a, (struct nfa_node){ .kind = NFA_END, .a = next }, out);
+	case RE_WORD_EDGE:
+	case RE_NO_WORD_EDGE:
+		return emit_edge(a, re, next, out);
+	case RE_AHEAD:
+	case RE_BEHIND:
+		return emit_look(a, re, next, out);
+	}
+	return INFER_OK;
+}
+
+int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tree,
+             const struct nfa_frame *frame)
+{
+	const struct cpset any = { .n = 1, .at = (struct dfa_range[]){ { 0, DFA_MOST_CP } } };
+	struct cpset all = { 0 };
+	uint32_t end, at, set, loop;
+
+	*a = (struct nfa){ .w = w, .x = x, .frame = *frame, .edges = (tree->kinds & EDGES) != 0 };
+	TRY(node(a, (struct nfa_node){ .kind = frame->open_back ? NFA_ALL : NFA_ACCEPT }, &end));
+	TRY(emit(a, tree, end, &at));
+	if (frame->open_front) {
+		/* what is before: any characters, in a loop */
+		TRY(cpset_join(x->w, &all, &any));
+		TRY(regex_set(x, &all, &set));
+		TRY(node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = at }, &loop));
+		TRY(node(a, (struct nfa_node){ .kind = NFA_SET, .arg = set, .a = loop }, &at));
+		a->at[loop].a = at;
+		at = loop;
+	}
+	a->start = at;
+	return INFER_OK;
+}
+
+void nfa_fini(struct nfa *a)
+{
+	for (uint32_t i = 0; i < a->n_looks; i++)
+		for (int k = 0; k < PREVS; k++)
+			dfa_drop(a->looks[i].dfa[k], a->w->left);
+	a->n_looks = 0;
+}
