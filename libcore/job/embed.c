@@ -2,9 +2,7 @@
 #include "job/form.h"
 #include "job/job.h"
 #include "base/err.h"
-#include "base/fmath.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -342,26 +340,4 @@ void embed_put_own(struct jwrite *w, const struct form_answer *f)
 	jw_end(w);
 	if (f->more)
 		f->more(w, f->user);
-}
-
-/* ---- vectors ---- */
-
-void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c)
-{
-	int32_t n = j->dimensions ? j->dimensions : n_embd;
-	double sum = 0;
-
-	if (j->request.embed == INFER_EMBED_RANK) {
-		if (!j->no_normalize)
-			v[0] = fm_sigmoidf(v[0]);
-		c->embedding = v;
-		c->n_embedding = 1;
-		return;
-	}
-	for (int32_t i = 0; i < n; i++)
-		sum += (double)v[i] * (double)v[i];
-	for (int32_t i = 0; i < n && sum > 0 && !j->no_normalize; i++)
-		v[i] = (float)((double)v[i] / sqrt(sum));
-	c->embedding = v;
-	c->n_embedding = n;
 }

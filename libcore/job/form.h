@@ -137,11 +137,9 @@ struct openai_form {
 void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o);
 void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
                       const struct openai_form *o);
-/* embed.c: embeddings in our own form; the vector of a sample that has ended, cut and normalised in
- * its place */
+/* embed.c: embeddings in our own form */
 int embed_read_own(struct job *j, const struct json *body);
 void embed_put_own(struct jwrite *w, const struct form_answer *f);
-void embed_end(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c);
 /* for other forms of the same: a job that asks for an embedding; its fields, of which `other` have no
  * effect */
 int embed_begin(struct job *j, infer_error *err);

@@ -1,4 +1,4 @@
-/* infer/runner.h - running jobs on an engine: their samples and answers.   floor: job
+/* infer/runner.h - running jobs on an engine: their samples and answers.   floor: runner
  *
  * Confined, to the thread that steps the engine.  A runner has its engine for itself.
  *

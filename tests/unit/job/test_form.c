@@ -8,8 +8,8 @@
 #include <infer/form.h>
 #include <infer/reply.h>
 #include "base/err.h"
-#include "job/delta.h"
 #include "job/form.h"
+#include "runner/delta.h"
 
 static infer_model *model;
 static infer_chat *chat;

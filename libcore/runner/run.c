@@ -1,11 +1,11 @@
-/* job/run.c - jobs on an engine: submits samples, takes their events, reports the new parts */
+/* runner/run.c - jobs on an engine: submits samples, takes their events, reports the new parts */
 #include <infer/runner.h>
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
-#include "job/delta.h"
-#include "job/form.h"
+#include "runner/delta.h"
+#include "runner/embedding.h"
 
 #include <math.h>
 #include <string.h>
@@ -357,8 +357,9 @@ static void done(struct sample *s, const struct infer_event *ev)
 	c->usage = ev->usage;
 	t->ended++;
 	if (t->vectors && !ev->code)
-		embed_end(t->job, t->vectors + (size_t)(s - t->samples) * (size_t)t->n_embd,
-		          t->n_embd, c);
+		runner_end_embedding(t->job,
+		                     t->vectors + (size_t)(s - t->samples) * (size_t)t->n_embd,
+		                     t->n_embd, c);
 	if (ev->code != INFER_OK && ev->code != INFER_ECANCEL) {
 		err_set(&e, ev->code, "%s", ev->message);
 		set_fault(t, (int32_t)(s - t->samples), &e);

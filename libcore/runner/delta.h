@@ -1,6 +1,6 @@
-/* job/delta.h - the new part of a sample, reported piece by piece. */
-#ifndef JOB_DELTA_H
-#define JOB_DELTA_H
+/* runner/delta.h - the new part of a sample, reported piece by piece. */
+#ifndef RUNNER_DELTA_H
+#define RUNNER_DELTA_H
 #include <infer/form.h>
 
 /* How much was reported; all zero: nothing. */

@@ -1,4 +1,4 @@
-/* job/splice.c - a prompt that continues after the last answer: the ids already computed, then new
+/* runner/splice.c - a prompt that continues after the last answer: the ids already computed, then new
  * ones */
 #include <infer/runner.h>
 #include "base/err.h"

@@ -1,5 +1,5 @@
-/* job/delta.c - the new part of a sample, reported piece by piece */
-#include "job/delta.h"
+/* runner/delta.c - the new part of a sample, reported piece by piece */
+#include "runner/delta.h"
 #include "job/form.h"
 
 /* Report the tokens drawn since the last piece with this one. */

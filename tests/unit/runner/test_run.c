@@ -1,4 +1,4 @@
-/* tests/unit/job/test_run.c - jobs on an engine: samples, their deltas, refusals, and cancelled
+/* tests/unit/runner/test_run.c - jobs on an engine: samples, their deltas, refusals, and cancelled
  * tasks. */
 #include "../engine/run.h"
 

@@ -1,4 +1,4 @@
-/* tests/unit/job/test_splice.c - prompts that reuse computed tokens: ids that spell the same
+/* tests/unit/runner/test_splice.c - prompts that reuse computed tokens: ids that spell the same
  * bytes, and only those. */
 #include "../nth.h"
 #include <infer/runner.h>
