@@ -29,7 +29,7 @@ int spm_with_spaces(struct hf_dir *d, struct spm_piece *x, infer_error *err)
 	size_t n = 0;
 
 	if (!to)
-		return hf_fail(d, SPM_FILE, INFER_ENOMEM, err, "no memory");
+		return hf_nomem(d, err);
 	for (size_t i = 0; i < x->n;) {
 		int space = x->n - i >= 3 && !memcmp(x->at + i, "\xe2\x96\x81", 3);
 		to[n++] = space ? ' ' : x->at[i];
@@ -72,7 +72,7 @@ static int add_listed(struct hf_dir *d, struct spm *s, infer_error *err)
 }
 
 /* The number that a key of added_tokens_decoder is, or -1. */
-static int64_t number_of(const struct json *v)
+static int64_t parse_token_id(const struct json *v)
 {
 	int64_t id = 0;
 
@@ -166,7 +166,7 @@ static int add_json(struct hf_dir *d, struct spm *s, struct edges *e, infer_erro
 static int put_edges(struct hf_dir *d, const struct edges *e, infer_error *err)
 {
 	if (e->ids.bad || e->flags.bad || e->texts.bad)
-		return hf_fail(d, SPM_FILE, INFER_ENOMEM, err, "no memory");
+		return hf_nomem(d, err);
 	if (!e->n)
 		return INFER_OK;
 	gguf_write_array(d->keys, "tokenizer.infer.added.ids", INFER_META_I32, e->n, e->ids.at,
@@ -190,7 +190,7 @@ static int add_decoded(struct hf_dir *d, struct spm *s, struct edges *e, infer_e
 		               "added_tokens_decoder must be an object");
 	json_each(v, all) {
 		const struct json *text = json_get(v, "content"), *special = json_get(v, "special");
-		int64_t id = number_of(v);
+		int64_t id = parse_token_id(v);
 
 		if (id < 0 || !json_bytes(text) || (special && !json_is_bool(special))) {
 			char key[FILE_QUOTE];

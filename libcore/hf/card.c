@@ -25,13 +25,13 @@ static struct infer_str next_line(struct infer_str *s)
 	return line;
 }
 
-static int is_text(struct infer_str s, const char *text)
+static int equals_text(struct infer_str s, const char *text)
 {
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
 
 /* A plain or quoted scalar on one line, without its comment; empty: it is another form. */
-static struct infer_str scalar(struct infer_str s)
+static struct infer_str parse_scalar(struct infer_str s)
 {
 	static const struct infer_str none = { "", 0 };
 
@@ -68,7 +68,7 @@ static void put_list(struct buf *out, struct infer_str rest)
 		}
 		if (line.len < 2 || line.at[0] != '-' || line.at[1] != ' ')
 			return;
-		struct infer_str v = scalar((struct infer_str){ line.at + 1, line.len - 1 });
+		struct infer_str v = parse_scalar((struct infer_str){ line.at + 1, line.len - 1 });
 		if (v.len && out->len)
 			buf_putc(out, ',');
 		buf_put(out, v.at, v.len);
@@ -94,17 +94,17 @@ void hf_card_value(const struct hf_text *card, const char *key, struct buf *out)
 	struct infer_str rest = { card->at, card->at ? card->n : 0 };
 	size_t n = strlen(key);
 
-	if (!is_text(next_line(&rest), "---"))
+	if (!equals_text(next_line(&rest), "---"))
 		return;
 	while (rest.len) {
 		struct infer_str line = next_line(&rest);
 
-		if (is_text(line, "---"))
+		if (equals_text(line, "---"))
 			return;
 		if (line.len <= n || memcmp(line.at, key, n) != 0 || line.at[n] != ':')
 			continue;
 		struct infer_str v =
-			scalar((struct infer_str){ line.at + n + 1, line.len - n - 1 });
+			parse_scalar((struct infer_str){ line.at + n + 1, line.len - n - 1 });
 		if (v.len)
 			buf_put(out, v.at, v.len);
 		else if (line.len == n + 1)

@@ -91,7 +91,7 @@ static int is_one_of(const char *const *names, size_t count, const char *at, siz
 }
 
 /* True if `names` ("a|rope.b") has the name. */
-static int has_name(const char *names, const char *at, size_t n)
+static int list_has_name(const char *names, const char *at, size_t n)
 {
 	for (; names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL) {
 		const char *one = names + (strncmp(names, "rope.", 5) ? 0 : 5);
@@ -105,19 +105,19 @@ static int has_name(const char *names, const char *at, size_t n)
 static int has_member(const struct json *o, const char *names)
 {
 	json_each(v, o)
-		if (has_name(names, v->key, v->key_n))
+		if (list_has_name(names, v->key, v->key_n))
 			return 1;
 	return 0;
 }
 
 /* True if config.json has the member under any of its names, at the top or in the RoPE parameters. */
-static int is_said(const struct json *config, const char *name, size_t n)
+static int config_has_member(const struct json *config, const char *name, size_t n)
 {
 	static const char *const ropes[] = { "rope_parameters", "rope_scaling" };
 
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
 		const char *names = arch_key_rows[key].hf;
-		if (!has_name(names, name, n))
+		if (!list_has_name(names, name, n))
 			continue;
 		if (has_member(config, names))
 			return 1;
@@ -131,7 +131,8 @@ static int is_said(const struct json *config, const char *name, size_t n)
 	return 0;
 }
 
-static void append(struct arena *a, struct json *o, const struct json *v, const char *key, size_t n)
+static void append_member(struct arena *a, struct json *o, const struct json *v, const char *key,
+                          size_t n)
 {
 	struct json *copy = json_share(a, v);
 
@@ -143,7 +144,7 @@ static void append(struct arena *a, struct json *o, const struct json *v, const 
 }
 
 /* The value of text: true, false, a number, or else a string. */
-static struct json value_of(const char *text, size_t n)
+static struct json parse_default(const char *text, size_t n)
 {
 	struct json v = { .kind = JSON_STRING, .s = text, .n = (uint32_t)n };
 
@@ -175,31 +176,31 @@ static void append_kinds(struct hf_dir *d, struct json *all, const struct json *
 		json_append(kinds, json_new_str(&d->brief, full ? "full_attention" : "conv"));
 	}
 	if (kinds)
-		append(&d->brief, all, kinds, name, sizeof name - 1);
+		append_member(&d->brief, all, kinds, name, sizeof name - 1);
 }
 
 /* Return a copy of `text` with the defaults of its class appended for missing members. */
-static const struct json *complete(struct hf_dir *d, const struct json *text, const char *members,
-                                   int with_sizes)
+static const struct json *add_class_defaults(struct hf_dir *d, const struct json *text,
+                                             const char *members, int with_sizes)
 {
 	struct json *all = json_new(&d->brief, JSON_OBJECT);
 
 	json_each(v, text)
-		append(&d->brief, all, v, v->key, v->key_n);
+		append_member(&d->brief, all, v, v->key, v->key_n);
 	append_kinds(d, all, text);
 	while (all && members && *members) {
 		size_t n = strcspn(members, "="), size = strcspn(members + n + 1, " ");
-		const struct json v = value_of(members + n + 1, size);
-		if (!is_said(text, members, n) &&
+		const struct json v = parse_default(members + n + 1, size);
+		if (!config_has_member(text, members, n) &&
 		    (with_sizes || !is_one_of(sizes, sizeof sizes / sizeof *sizes, members, n)))
-			append(&d->brief, all, &v, members, n);
+			append_member(&d->brief, all, &v, members, n);
 		members += n + 1 + size;
 		members += *members == ' ';
 	}
 	return d->brief.bad ? NULL : all;
 }
 
-static const char *defaults_of(const struct json *type)
+static const char *find_defaults(const struct json *type)
 {
 	for (size_t i = 0; i < sizeof defaults / sizeof defaults[0]; i++)
 		if (json_equals(type, defaults[i].type))
@@ -221,7 +222,7 @@ static int is_of_text(const struct json *v)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++)
 		if (arch_key_rows[key].rule != KEY_HARMLESS &&
-		    has_name(arch_key_rows[key].hf, v->key, v->key_n))
+		    list_has_name(arch_key_rows[key].hf, v->key, v->key_n))
 			return 1;
 	return 0;
 }
@@ -230,7 +231,7 @@ static int is_harmless(const struct json *v)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++)
 		if (arch_key_rows[key].rule == KEY_HARMLESS &&
-		    has_name(arch_key_rows[key].hf, v->key, v->key_n))
+		    list_has_name(arch_key_rows[key].hf, v->key, v->key_n))
 			return 1;
 	return 0;
 }
@@ -265,7 +266,7 @@ static int fail_class(struct hf_dir *d, const struct json *name, infer_error *er
 }
 
 /* Select the text model of a multimodal config.json. */
-static int take_text(struct hf_dir *d, const struct json *name, infer_error *err)
+static int select_text_config(struct hf_dir *d, const struct json *name, infer_error *err)
 {
 	const struct json *text = json_get(d->config, "text_config");
 	const struct json *type = json_get(text, "model_type");
@@ -286,7 +287,7 @@ static int take_text(struct hf_dir *d, const struct json *name, infer_error *err
 	own.s = w->type;
 	own.n = (uint32_t)strlen(w->type);
 	d->arch = arch_find((struct infer_str){ w->gguf, strlen(w->gguf) });
-	d->text_config = complete(d, text, defaults_of(&own), 1);
+	d->text_config = add_class_defaults(d, text, find_defaults(&own), 1);
 	return hf_note(d, err, "class %s: its text is run, pictures and sound are left out",
 	               w->name);
 }
@@ -302,10 +303,10 @@ int hf_find_class(struct hf_dir *d, infer_error *err)
 				                  strlen(aliases[i].class_name) };
 	d->arch = arch_find_hf(cls);
 	if (d->arch)
-		d->text_config =
-			complete(d, d->config, defaults_of(json_get(d->config, "model_type")), 0);
+		d->text_config = add_class_defaults(
+			d, d->config, find_defaults(json_get(d->config, "model_type")), 0);
 	else
-		TRY(take_text(d, name, err));
+		TRY(select_text_config(d, name, err));
 	return d->text_config
 	               ? INFER_OK
 	               : err_set(err, INFER_ENOMEM, "%s: no memory for its config.json", d->path);

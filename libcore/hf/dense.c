@@ -17,7 +17,7 @@ static int check_config(struct hf_dir *d, const char *folder, infer_error *err)
 	char *name = arena_alloc(&d->arena, strlen(folder) + sizeof "/config.json", 1);
 
 	if (!name)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	sprintf(name, "%s/config.json", folder);
 	TRY(hf_text_read(d, name, &text, err));
 	TRY(hf_json_read(d, &text, &v, err));
@@ -54,7 +54,7 @@ int hf_dense(struct hf_dir *d, const char *folder, infer_error *err)
 	char *name = arena_alloc(&d->arena, strlen(folder) + sizeof "/model.safetensors", 1);
 
 	if (!name)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	if (i == HF_DENSE || !arch_row(d->arch, W_DENSE_2))
 		return hf_fail(d, "modules.json", INFER_EUNSUP, err,
 		               "%s: architecture %s has %s Dense layer after it", folder,

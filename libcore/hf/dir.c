@@ -27,9 +27,9 @@ int hf_fail(const struct hf_dir *d, const char *name, int code, infer_error *err
 	return err_set(err, code, "%s/%s: %s", file_label(d->path), name, why);
 }
 
-static int no_memory(const struct hf_dir *d, infer_error *err)
+int hf_nomem(const struct hf_dir *d, infer_error *err)
 {
-	return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+	return err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(d->path));
 }
 
 /* "DIR/name" in d->brief; NULL: no memory */
@@ -53,7 +53,7 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
 
 	*t = (struct hf_text){ .name = name };
 	if (!path)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	/* a link whose target is gone is there, and cannot be read */
 	if (lstat(path, &st) && (errno == ENOENT || errno == ENOTDIR))
 		return INFER_OK;
@@ -84,7 +84,7 @@ static int replace_infinity(struct hf_dir *d, const char **at, size_t *n, infer_
 		return INFER_OK;
 	char *copy = arena_raw(&d->brief, *n + found * MORE), *to = copy;
 	if (!copy)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	for (int in_string = 0; from < end;) {
 		size_t sign = *from == '-', left = (size_t)(end - from);
 		if (!in_string && left >= WORD + sign && !memcmp(from + sign, word, WORD)) {
@@ -126,7 +126,7 @@ int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **
 	return rc ? err_set(err, rc, "%s/%s", file_label(d->path), why.message) : INFER_OK;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_file_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -147,7 +147,7 @@ static int read_names(struct hf_dir *d, DIR *folder, const char ***at, int *n, i
 			const char **more =
 				arena_alloc(&d->brief, cap ? 2 * (size_t)cap : 64, sizeof *more);
 			if (!more)
-				return no_memory(d, err);
+				return hf_nomem(d, err);
 			if (*n)
 				memcpy(more, *at, (size_t)*n * sizeof *more);
 			*at = more;
@@ -155,7 +155,7 @@ static int read_names(struct hf_dir *d, DIR *folder, const char ***at, int *n, i
 		}
 		(*at)[*n] = arena_strndup(&d->brief, e->d_name, strlen(e->d_name));
 		if (!(*at)[(*n)++])
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 	}
 	return INFER_OK;
 }
@@ -169,7 +169,7 @@ int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int
 	*names = NULL;
 	*n = 0;
 	if (!path)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	DIR *open = opendir(path);
 	if (!open && (errno == ENOENT || errno == ENOTDIR))
 		return INFER_OK;
@@ -178,7 +178,7 @@ int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int
 	rc = read_names(d, open, &at, n, err);
 	closedir(open);
 	if (!rc && *n)
-		qsort(at, (size_t)*n, sizeof *at, by_name);
+		qsort(at, (size_t)*n, sizeof *at, compare_file_names);
 	*names = at;
 	return rc;
 }
@@ -196,7 +196,7 @@ int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
 	if (!d->notes)
 		d->notes = arena_alloc(&d->arena, NOTES_MAX, sizeof *d->notes);
 	if (!d->notes || !(d->notes[d->n_notes] = arena_strndup(&d->arena, line, strlen(line))))
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	d->n_notes++;
 	return INFER_OK;
 }
@@ -214,7 +214,7 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 		return INFER_OK;
 	d->more_templates = arena_alloc(&d->arena, (size_t)n, sizeof *d->more_templates);
 	if (!d->more_templates)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	for (int i = 0; i < n; i++) {
 		size_t len = strlen(names[i]);
 		int all = snprintf(name, sizeof name, "%s/%s", folder, names[i]);
@@ -225,7 +225,7 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 			               names[i]);
 		const char *kept = arena_strndup(&d->arena, name, (size_t)all);
 		if (!kept)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		TRY(hf_text_read(d, kept, &d->more_templates[d->n_more++], err));
 	}
 	return INFER_OK;
@@ -321,7 +321,7 @@ static int set_meta(struct hf_dir *d, infer_error *err)
 	return gguf_read(&head, 0, &d->f->meta, d->path, err);
 }
 
-static int read_all(struct hf_dir *d, infer_error *err)
+static int read_directory(struct hf_dir *d, infer_error *err)
 {
 	TRY(hf_refuse_other(d, err));
 	TRY(read_texts(d, err));
@@ -385,13 +385,14 @@ static int open_hf(struct infer_file *f, infer_error *err)
 	buf_init(&d->head, MEM_FILE);
 	TRY(file_meta_init(&f->meta, err));
 	if (map_init(&f->tensor_map, MEM_FILE, 512))
-		return no_memory(d, err);
-	TRY(read_all(d, err));
+		return hf_nomem(d, err);
+	TRY(read_directory(d, err));
 	drop_brief(d);
 	return INFER_OK;
 }
 
-static int knows(const char *path, const struct os_stat *st, const unsigned char *head, size_t n)
+static int is_hf_directory(const char *path, const struct os_stat *st, const unsigned char *head,
+                           size_t n)
 {
 	(void)path;
 	(void)head;
@@ -400,5 +401,5 @@ static int knows(const char *path, const struct os_stat *st, const unsigned char
 }
 
 const struct format format_hf = {
-	.name = "hf", .knows = knows, .open = open_hf, .close = close_hf
+	.name = "hf", .knows = is_hf_directory, .open = open_hf, .close = close_hf
 };

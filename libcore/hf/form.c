@@ -10,12 +10,12 @@ struct stages {
 	int n, bad; /* bad: it is no list of stages */
 };
 
-static int is(const struct json *o, const char *member, enum json_kind kind)
+static int has_kind(const struct json *o, const char *member, enum json_kind kind)
 {
 	return json_is(json_get(o, member), kind);
 }
 
-static void add(struct stages *s, const char *pattern, size_t n)
+static void add_stage(struct stages *s, const char *pattern, size_t n)
 {
 	if (s->n == PRETOK_STAGES)
 		s->bad = 1;
@@ -30,15 +30,15 @@ static void add_step(struct stages *s, const struct json *o)
 			  *re = json_get(json_get(o, "pattern"), "Regex");
 
 	if (json_equals(type, "Split") && json_is_string(re) && json_count(o) == 4 &&
-	    json_equals(json_get(o, "behavior"), "Isolated") && is(o, "invert", JSON_FALSE))
-		add(s, re->s, re->n);
+	    json_equals(json_get(o, "behavior"), "Isolated") && has_kind(o, "invert", JSON_FALSE))
+		add_stage(s, re->s, re->n);
 	else if (json_equals(type, "Split") && json_is_string(re) && json_count(o) == 4 &&
-	         json_equals(json_get(o, "behavior"), "Removed") && is(o, "invert", JSON_TRUE) &&
-	         pretok_stage_find(re->s, re->n))
-		add(s, re->s, re->n);
+	         json_equals(json_get(o, "behavior"), "Removed") &&
+	         has_kind(o, "invert", JSON_TRUE) && pretok_stage_find(re->s, re->n))
+		add_stage(s, re->s, re->n);
 	else if (json_equals(type, "Digits") && json_count(o) == 2 &&
-	         is(o, "individual_digits", JSON_TRUE))
-		add(s, "\\p{N}", 5);
+	         has_kind(o, "individual_digits", JSON_TRUE))
+		add_stage(s, "\\p{N}", 5);
 	else
 		s->bad = 1;
 }
@@ -49,13 +49,13 @@ static void add_bytes(struct stages *s, const struct json *o)
 	const char *gpt2 = pretok_find("gpt-2", 5)->stage[0].pattern;
 
 	if (!json_equals(json_get(o, "type"), "ByteLevel") ||
-	    !is(o, "add_prefix_space", JSON_FALSE))
+	    !has_kind(o, "add_prefix_space", JSON_FALSE))
 		s->bad = 1;
-	else if (!is(o, "use_regex", JSON_FALSE))
-		add(s, gpt2, strlen(gpt2));
+	else if (!has_kind(o, "use_regex", JSON_FALSE))
+		add_stage(s, gpt2, strlen(gpt2));
 }
 
-static int equal(const struct stages *s, const struct pretok *p)
+static int stages_equal(const struct stages *s, const struct pretok *p)
 {
 	int n = 0;
 
@@ -68,12 +68,12 @@ static int equal(const struct stages *s, const struct pretok *p)
 }
 
 /* The first pre-tokenizer of the list with these stages, whole or not; NULL: none. */
-static const struct pretok *find(const struct stages *s, int whole)
+static const struct pretok *find_pretok(const struct stages *s, int whole)
 {
 	const struct pretok *p, *other = NULL;
 
 	for (size_t i = 0; !s->bad && (p = pretok_at(i)); i++) {
-		if (p->flags & PRETOK_RAW || !equal(s, p))
+		if (p->flags & PRETOK_RAW || !stages_equal(s, p))
 			continue;
 		if (!(p->flags & PRETOK_WHOLE) == !whole)
 			return p;
@@ -123,7 +123,7 @@ const char *hf_form(const struct hf_vocab *v, int *plain)
 {
 	struct stages s = { 0 };
 	const struct json *list = json_get(v->pre, "pretokenizers");
-	int whole = is(v->model, "ignore_merges", JSON_TRUE);
+	int whole = has_kind(v->model, "ignore_merges", JSON_TRUE);
 
 	*plain = 0;
 	if (v->kind != HF_BPE)
@@ -134,7 +134,7 @@ const char *hf_form(const struct hf_vocab *v, int *plain)
 	} else {
 		add_bytes(&s, v->pre);
 	}
-	const struct pretok *p = find(&s, whole);
+	const struct pretok *p = find_pretok(&s, whole);
 	*plain = p && !v->norm && added_plain(v) && !(p->flags & PRETOK_WHOLE) == !whole &&
 	         model_plain(v);
 	return p ? p->names : "default";

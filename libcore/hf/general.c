@@ -205,9 +205,7 @@ static int put_card(struct hf_dir *d, infer_error *err)
 	if (b.len)
 		gguf_write_str(d->keys, "general.license", b.at, b.len);
 	buf_fini(&b);
-	return bad || d->brief.bad
-	               ? err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path))
-	               : INFER_OK;
+	return bad || d->brief.bad ? hf_nomem(d, err) : INFER_OK;
 }
 
 /* general.file_type of the first matrix, or of the type of most quantised weights; -1: none that GGUF has. */

@@ -101,6 +101,7 @@ int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int
 /* As err_set, with "DIR/name: " in front. */
 int hf_fail(const struct hf_dir *d, const char *name, int code, infer_error *err, const char *fmt,
             ...) __attribute__((format(printf, 5, 6), cold));
+int hf_nomem(const struct hf_dir *d, infer_error *err); /* INFER_ENOMEM: "DIR: out of memory" */
 /* Add a sentence about how the directory was opened, which -v prints: "attn_q of 16 layers: rows put
  * in GGUF's order, 64.0 MiB copied". */
 int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)

@@ -89,24 +89,24 @@ static void put_str(struct hf_out *o, enum arch_key key, struct infer_str s)
 	gguf_write_str(o->d->keys, name, s.at, s.len);
 }
 
-static const struct json *member(const struct hf_out *o, const char *name)
+static const struct json *config_member(const struct hf_out *o, const char *name)
 {
 	const struct json *v = json_get(o->d->text_config, name);
 
 	return json_is_null(v) ? NULL : v;
 }
 
-static int has(const struct hf_out *o, enum arch_key key)
+static int config_has_key(const struct hf_out *o, enum arch_key key)
 {
 	return o->k.kind->arr(&o->k, key).kind != KEY_ABSENT;
 }
 
 /* The value of a key that arch_hparam_read has read, so that it is a number where it is there. */
-static double number(const struct hf_out *o, enum arch_key key)
+static double key_number(const struct hf_out *o, enum arch_key key)
 {
 	double v = 0;
 
-	if (has(o, key))
+	if (config_has_key(o, key))
 		o->k.kind->real(&o->k, key, 0, &v, NULL);
 	return v;
 }
@@ -123,7 +123,7 @@ static void put_heads_kv(struct hf_out *o)
 	if (hf_arch_is(o->d, "bert nomic-bert modern-bert"))
 		return;
 	if (hf_arch_is(o->d, "granitehybrid " SHORT_CONV) ||
-	    (hf_arch_is(o->d, "gemma4") && has(o, K_HEADS_KV_FULL)))
+	    (hf_arch_is(o->d, "gemma4") && config_has_key(o, K_HEADS_KV_FULL)))
 		hf_put_layers(o, K_HEADS_KV, o->h.kv_heads);
 	else
 		hf_put_u32(o, K_HEADS_KV, o->h.n_head_kv);
@@ -132,8 +132,8 @@ static void put_heads_kv(struct hf_out *o)
 /* Write the FFN width: one number, or a list if layers differ. */
 static void put_ff(struct hf_out *o)
 {
-	int same = !json_is_array(member(o, "intermediate_size")) &&
-	           !json_is(member(o, "use_double_wide_mlp"), JSON_TRUE);
+	int same = !json_is_array(config_member(o, "intermediate_size")) &&
+	           !json_is(config_member(o, "use_double_wide_mlp"), JSON_TRUE);
 
 	if (same)
 		hf_put_u32(o, K_FF, o->h.n_ff);
@@ -145,8 +145,8 @@ static int is_yarn(const struct hf_out *o) { return o->h.rope[0].scaling == SCAL
 
 static int is_linear(const struct hf_out *o)
 {
-	return o->h.rope[0].scaling == SCALING_LINEAR && has(o, K_ROPE_TYPE) &&
-	       has(o, K_ROPE_FACTOR);
+	return o->h.rope[0].scaling == SCALING_LINEAR && config_has_key(o, K_ROPE_TYPE) &&
+	       config_has_key(o, K_ROPE_FACTOR);
 }
 
 static void put_rope_type(struct hf_out *o)
@@ -183,7 +183,7 @@ static void put_rope_attn(struct hf_out *o)
 
 	if (p->scaling != SCALING_LONGROPE)
 		return;
-	if (has(o, K_ROPE_ATTN))
+	if (config_has_key(o, K_ROPE_ATTN))
 		hf_put_f32(o, K_ROPE_ATTN, p->attn_factor);
 	else if (hf_arch_is(o->d, "phi3"))
 		hf_put_f32(o, K_ROPE_ATTN,
@@ -195,19 +195,19 @@ static void put_yarn(struct hf_out *o)
 	static const enum arch_key keys[] = { K_YARN_ATTN, K_YARN_FAST, K_YARN_SLOW };
 
 	for (int i = 0; i < 3 && is_yarn(o); i++)
-		if (has(o, keys[i]))
-			hf_put_f32(o, keys[i], number(o, keys[i]));
+		if (config_has_key(o, keys[i]))
+			hf_put_f32(o, keys[i], key_number(o, keys[i]));
 }
 
 static void put_sections(struct hf_out *o)
 {
 	static const int32_t usual[] = { 11, 11, 10, 0 };
 	int32_t v[4] = { 0 };
-	const struct json *list = member(o, "rope_parameters");
+	const struct json *list = config_member(o, "rope_parameters");
 	char name[KEY_NAME];
 
 	if (!json_is_object(list))
-		list = member(o, "rope_scaling");
+		list = config_member(o, "rope_scaling");
 	list = json_get(list, "mrope_section");
 	for (int i = 0; i < 4; i++)
 		if (json_is(json_at(list, (size_t)i), JSON_INT))
@@ -236,7 +236,7 @@ static void put_groups(struct hf_out *o)
 	static const char *const names[] = { "n_group", "topk_group" };
 
 	for (int i = 0; i < 2; i++) {
-		const struct json *v = member(o, names[i]);
+		const struct json *v = config_member(o, names[i]);
 		if (json_is(v, JSON_INT) && (o->h.groups || v->i <= 1))
 			hf_put_u32(o, keys[i], v->i);
 	}
@@ -244,7 +244,7 @@ static void put_groups(struct hf_out *o)
 
 static void put_gating(struct hf_out *o)
 {
-	if (hf_arch_is(o->d, "glm4moe lfm2moe") || has(o, K_EXPERT_GATING))
+	if (hf_arch_is(o->d, "glm4moe lfm2moe") || config_has_key(o, K_EXPERT_GATING))
 		hf_put_u32(o, K_EXPERT_GATING, o->h.expert_gating == GATING_SIGMOID ? 2 : 1);
 }
 
@@ -253,7 +253,7 @@ static void put_lengths(struct hf_out *o)
 {
 	int made = hf_arch_is(o->d, "nomic-bert") || (hf_arch_is(o->d, "llama") && !o->h.n_expert);
 
-	if (!has(o, K_K_LENGTH) && !made)
+	if (!config_has_key(o, K_K_LENGTH) && !made)
 		return;
 	hf_put_u32(o, K_K_LENGTH, o->h.dk);
 	hf_put_u32(o, K_V_LENGTH, o->h.dv);
@@ -261,7 +261,7 @@ static void put_lengths(struct hf_out *o)
 
 static void put_rope_dim(struct hf_out *o)
 {
-	if (has(o, K_ROPE_DIM) || hf_arch_is(o->d, LLAMAS " gemma4 phi3 minimax-m2"))
+	if (config_has_key(o, K_ROPE_DIM) || hf_arch_is(o->d, LLAMAS " gemma4 phi3 minimax-m2"))
 		hf_put_u32(o, K_ROPE_DIM, o->h.n_rot);
 }
 
@@ -282,7 +282,7 @@ static void put_window(struct hf_out *o)
 
 static void put_pattern(struct hf_out *o)
 {
-	const struct json *every = member(o, "global_attn_every_n_layers");
+	const struct json *every = config_member(o, "global_attn_every_n_layers");
 
 	if (hf_arch_is(o->d, "gemma3n gemma4") || (hf_arch_is(o->d, "olmo2") && o->h.window))
 		hf_put_flags(o, K_WINDOW_PATTERN, o->h.windowed);
@@ -292,8 +292,8 @@ static void put_pattern(struct hf_out *o)
 
 static void put_recurrent(struct hf_out *o)
 {
-	const struct json *every = member(o, "full_attention_interval");
-	int64_t n = json_is(every, JSON_INT) && member(o, "layer_types") ? every->i : 4;
+	const struct json *every = config_member(o, "full_attention_interval");
+	int64_t n = json_is(every, JSON_INT) && config_member(o, "layer_types") ? every->i : 4;
 
 	hf_put_flags(o, K_RECURRENT, o->h.recurrent);
 	hf_put_u32(o, K_FULL_INTERVAL, n);
@@ -307,7 +307,7 @@ static void put_swa_lengths(struct hf_out *o)
 
 static void put_expert_ff(struct hf_out *o)
 {
-	if (has(o, K_EXPERT_FF) || hf_arch_is(o->d, "gpt-oss minimax-m2"))
+	if (config_has_key(o, K_EXPERT_FF) || hf_arch_is(o->d, "gpt-oss minimax-m2"))
 		hf_put_u32(o, K_EXPERT_FF, o->h.n_expert_ff);
 }
 
@@ -323,7 +323,7 @@ static void put_causal(struct hf_out *o) { hf_put_bool(o, K_CAUSAL, 0); }
  * out. */
 static void put_labels(struct hf_out *o)
 {
-	const struct json *all = member(o, "id2label");
+	const struct json *all = config_member(o, "id2label");
 	size_t n = json_count(all);
 	char name[KEY_NAME], id[24];
 	struct buf b;

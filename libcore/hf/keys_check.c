@@ -189,7 +189,7 @@ static const struct {
 };
 
 /* Copy to `got` the parameters that have two representations with the same effect. */
-static void settle(const struct hf_out *o, struct arch_hparam *got)
+static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
 
@@ -212,7 +212,7 @@ static void settle(const struct hf_out *o, struct arch_hparam *got)
 	got->n_next = h->n_next;                   /* layers that are not run */
 }
 
-static int refuse(const struct hf_out *o, const char *member, infer_error *err)
+static int refuse_difference(const struct hf_out *o, const char *member, infer_error *err)
 {
 	const struct json *v = json_get(o->d->text_config, member);
 	const struct json *rope = json_get(o->d->text_config, "rope_parameters");
@@ -248,20 +248,20 @@ int hf_complete_keys(struct hf_out *o, infer_error *err)
 	/* rows of q and k are put in pairs over a whole head */
 	if (arch_rope_mode(o->d->arch, ARCH_GGUF) != arch_rope_mode(o->d->arch, ARCH_HF) &&
 	    o->h.n_rot != o->h.dk)
-		return refuse(o, "partial_rotary_factor", err);
+		return refuse_difference(o, "partial_rotary_factor", err);
 	TRY(read_back(o, got, err));
 	if (add_keys(o, got))
 		TRY(read_back(o, got, err));
 	for (int i = 0; i < o->h.n_ropes && i < got->n_ropes && !rope; i++)
 		rope = rope_differs(o, got, i);
 	if (rope)
-		return refuse(o, rope, err);
+		return refuse_difference(o, rope, err);
 	if (!is_near((double)scale_of(&o->h), (double)scale_of(got)))
-		return refuse(o, "query_pre_attn_scalar", err);
-	settle(o, got);
+		return refuse_difference(o, "query_pre_attn_scalar", err);
+	copy_equivalents(o, got);
 	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
 		if (memcmp(p + fields[i].at, q + fields[i].at, fields[i].n) != 0)
-			return refuse(o, fields[i].member, err);
+			return refuse_difference(o, fields[i].member, err);
 	if (memcmp(p, q, sizeof *got) != 0)
 		return err_set(err, INFER_EUNSUP,
 		               "architecture %s: a member has no key in a GGUF file",

@@ -20,30 +20,30 @@ int hf_bad_tensor(const struct hf_dir *d, const struct safetensors_tensor *t, in
 	               file_quote(name, t->name.at, t->name.len), why);
 }
 
-static int begins(struct infer_str s, const char *with)
+static int has_prefix(struct infer_str s, const char *with)
 {
 	size_t n = strlen(with);
 
 	return s.len >= n && !memcmp(s.at, with, n);
 }
 
-static int ends(struct infer_str s, const char *with)
+static int has_suffix(struct infer_str s, const char *with)
 {
 	size_t n = strlen(with);
 
 	return s.len >= n && !memcmp(s.at + s.len - n, with, n);
 }
 
-static struct infer_str without(struct infer_str s, const char *prefix)
+static struct infer_str strip_prefix(struct infer_str s, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
-	return begins(s, prefix) ? (struct infer_str){ s.at + n, s.len - n } : s;
+	return has_prefix(s, prefix) ? (struct infer_str){ s.at + n, s.len - n } : s;
 }
 
 /* s with its ending `old` replaced by `now`; .at NULL: no memory. */
-static struct infer_str respell(struct hf_making *k, struct infer_str s, const char *old,
-                                const char *now)
+static struct infer_str replace_suffix(struct hf_making *k, struct infer_str s, const char *old,
+                                       const char *now)
 {
 	size_t n = s.len - strlen(old);
 	char *to = arena_raw(&k->d->brief, n + strlen(now));
@@ -57,16 +57,16 @@ static struct infer_str respell(struct hf_making *k, struct infer_str s, const c
 
 /* Names of all experts in one tensor, as MLX spells them: "mlp.switch_mlp.", "block_sparse_moe.switch_mlp.".
  * .at NULL: no memory */
-static struct infer_str respell_experts(struct hf_making *k, struct infer_str s)
+static struct infer_str rename_mlx_experts(struct hf_making *k, struct infer_str s)
 {
 	static const char mlx[] = ".switch_mlp.", before[] = "mlp", dense[] = "block_sparse_moe",
 			  ours[] = "mlp.experts.";
 	const char *at = memmem(s.at, s.len, mlx, sizeof mlx - 1);
 	struct infer_str head = { s.at, at ? (size_t)(at - s.at) : 0 };
 
-	if (!at || !(ends(head, before) || ends(head, dense)))
+	if (!at || !(has_suffix(head, before) || has_suffix(head, dense)))
 		return s;
-	head.len -= ends(head, before) ? sizeof before - 1 : sizeof dense - 1;
+	head.len -= has_suffix(head, before) ? sizeof before - 1 : sizeof dense - 1;
 	at += sizeof mlx - 1;
 	size_t rest = (size_t)(s.at + s.len - at);
 	char *to = arena_raw(&k->d->brief, s.len + sizeof ours);
@@ -80,19 +80,19 @@ static struct infer_str respell_experts(struct hf_making *k, struct infer_str s)
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 {
 	/* "model.language_model.layers", "language_model.model.layers", "language_model.lm_head" */
-	name = without(without(name, "model.language_model."), "language_model.");
-	name = respell_experts(k, arch_plain(k->m->arch, ARCH_HF, name));
+	name = strip_prefix(strip_prefix(name, "model.language_model."), "language_model.");
+	name = rename_mlx_experts(k, arch_plain(k->m->arch, ARCH_HF, name));
 	if (!name.at)
 		return name;
-	if (k->m->h.both_ways && ends(name, ".gamma")) /* of BERT, until 2019 */
-		return respell(k, name, ".gamma", ".weight");
-	if (k->m->h.both_ways && ends(name, ".beta"))
-		return respell(k, name, ".beta", ".bias");
+	if (k->m->h.both_ways && has_suffix(name, ".gamma")) /* of BERT, until 2019 */
+		return replace_suffix(k, name, ".gamma", ".weight");
+	if (k->m->h.both_ways && has_suffix(name, ".beta"))
+		return replace_suffix(k, name, ".beta", ".bias");
 	return name;
 }
 
 /* Parse the number that s begins with: an expert.  Sets *rest to what follows; -1: no number. */
-static int expert_of(struct infer_str s, struct infer_str *rest)
+static int parse_expert(struct infer_str s, struct infer_str *rest)
 {
 	int n = 0;
 
@@ -104,9 +104,9 @@ static int expert_of(struct infer_str s, struct infer_str *rest)
 	return n;
 }
 
-static int equals(struct infer_str s, const char *to)
+static int str_equals(struct infer_str s, const char *to)
 {
-	return s.len == strlen(to) && begins(s, to);
+	return s.len == strlen(to) && has_prefix(s, to);
 }
 
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
@@ -123,14 +123,14 @@ struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
 		      { "gate_proj.weight", { W_GATE_EXPS } },
 		      { "up_proj.weight", { W_UP_EXPS } },
 		      { "down_proj.weight", { W_DOWN_EXPS } } };
-	struct infer_str s = without(rest, "mlp.experts."), name = s;
-	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? expert_of(s, &name) : -1 };
+	struct infer_str s = strip_prefix(rest, "mlp.experts."), name = s;
+	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? parse_expert(s, &name) : -1 };
 	const struct arch_tensor *gate = arch_row(a, W_GATE_EXPS), *up = arch_row(a, W_UP_EXPS);
 	/* in the file they have to be tensors of their own */
 	int one = gate && up && !strcmp(gate->gguf, up->gguf);
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && s.len < rest.len && !one; i++)
-		for (int k = 0; equals(name, names[i].name) && k < 2 && names[i].slot[k]; k++) {
+		for (int k = 0; str_equals(name, names[i].name) && k < 2 && names[i].slot[k]; k++) {
 			const struct arch_tensor *row = arch_row(a, names[i].slot[k]);
 			enum arch_transform old = p.expert < 0 ? T_STACK : T_NONE;
 			if (!row || row->how != old)
@@ -142,10 +142,10 @@ struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
 	return p;
 }
 
-static int begins_with_one(struct infer_str s, const char *const *with)
+static int has_any_prefix(struct infer_str s, const char *const *with)
 {
 	for (; *with; with++)
-		if (begins(s, *with))
+		if (has_prefix(s, *with))
 			return 1;
 	return 0;
 }
@@ -163,7 +163,10 @@ static const char *const media[] = { "vision_tower.",
 	                             "vision_language_adapter.",
 	                             NULL };
 
-int hf_is_media(struct infer_str name) { return begins_with_one(without(name, "model."), media); }
+int hf_is_media(struct infer_str name)
+{
+	return has_any_prefix(strip_prefix(name, "model."), media);
+}
 
 static int is_tied(const struct hf_making *k)
 {
@@ -188,24 +191,24 @@ enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
 	static const char *const training[] = { "cls.predictions.", "cls.seq_relationship.", NULL };
 	int n = k->m->h.n_layers, slot = rows->n ? rows->row[0]->slot : W_END;
 
-	if (begins_with_one(plain, media))
+	if (has_any_prefix(plain, media))
 		return LEAVE_MEDIA;
-	if (begins(plain, "mtp.") || (layer >= n && layer < n + k->layers_next))
+	if (has_prefix(plain, "mtp.") || (layer >= n && layer < n + k->layers_next))
 		return LEAVE_NEXT;
-	if (slot == W_UNUSED || slot == W_UNUSED_IDS || ends(plain, "rotary_emb.inv_freq") ||
-	    ends(plain, ".attention.masked_bias"))
+	if (slot == W_UNUSED || slot == W_UNUSED_IDS || has_suffix(plain, "rotary_emb.inv_freq") ||
+	    has_suffix(plain, ".attention.masked_bias"))
 		return LEAVE_DERIVED;
 	if (slot == W_OUTPUT && has_no_output(k))
 		return LEAVE_HEAD;
-	if ((slot == W_HEAD || slot == W_HEAD_BIAS) && begins(plain, "pooler.") && !k->ranks)
+	if ((slot == W_HEAD || slot == W_HEAD_BIAS) && has_prefix(plain, "pooler.") && !k->ranks)
 		return LEAVE_TRAINING;
-	if (k->m->h.both_ways && begins_with_one(plain, training))
+	if (k->m->h.both_ways && has_any_prefix(plain, training))
 		return LEAVE_TRAINING;
 	return LEAVE_NOT;
 }
 
 /* Why a tensor was copied. */
-static const char *reason(const struct hf_rows *h)
+static const char *copy_reason(const struct hf_rows *h)
 {
 	static const char *const how[] = {
 		[T_PLUS1] = "1 added",
@@ -250,7 +253,7 @@ static int note_copies(struct hf_making *k, int slot, infer_error *err)
 	if (!n)
 		return INFER_OK;
 	return hf_note(k->d, err, "%s: %d copied (%s), %.3g MiB", arch_row(k->m->arch, slot)->gguf,
-	               n, reason(one), (double)bytes / (1 << 20));
+	               n, copy_reason(one), (double)bytes / (1 << 20));
 }
 
 int hf_note_tensors(struct hf_making *k, infer_error *err)

@@ -14,7 +14,7 @@ static const struct hf_member *find_row(const struct json *v, const struct hf_me
 }
 
 /* True if v is one of the words. */
-static int is_word(const struct json *v, const char *words)
+static int is_allowed_word(const struct json *v, const char *words)
 {
 	for (const char *s = words; *s;) {
 		size_t n = strcspn(s, " ");
@@ -33,7 +33,7 @@ static int check_string(struct hf_dir *d, const struct json *v, const struct hf_
 
 	if (!json_is_string(v))
 		return hf_bad_quant(d, INFER_EFORMAT, err, "\"%s\" must be a string", row->key);
-	if (!row->words || is_word(v, row->words))
+	if (!row->words || is_allowed_word(v, row->words))
 		return INFER_OK;
 	return hf_bad_quant(d, INFER_EUNSUP, err, "\"%s\" is %s: must be %s%s", row->key,
 	                    file_quote(name, v->s, v->n), strchr(row->words, ' ') ? "one of " : "",

@@ -328,7 +328,7 @@ static int check_part(const struct hf_dir *d, const struct hf_packed *p, int par
 	return INFER_OK;
 }
 
-static int misfit(const struct hf_dir *d, const struct hf_packed *p, infer_error *err)
+static int fail_misfit(const struct hf_dir *d, const struct hf_packed *p, infer_error *err)
 {
 	const struct safetensors_tensor *q = p->part[QWEIGHT], *z = p->part[QZEROS],
 					*s = p->part[SCALES];
@@ -349,7 +349,7 @@ static int set_gemm(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 
 	if (s->shape[1] != q->shape[1] * 8 || z->shape[1] != q->shape[1] ||
 	    z->shape[0] != s->shape[0])
-		return misfit(d, p, err);
+		return fail_misfit(d, p, err);
 	p->rows = s->shape[1];
 	p->cols = q->shape[0];
 	g->groups = s->shape[0];
@@ -373,7 +373,7 @@ static int set_gemv(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 	g->groups = (p->cols - 1) / g->group + 1;
 	if (z->shape[0] != p->rows || s->shape[0] != p->rows || s->shape[1] != z->shape[1] * 8 ||
 	    s->shape[1] < g->groups)
-		return misfit(d, p, err);
+		return fail_misfit(d, p, err);
 	g->scale_group = 1;
 	g->scale_out = s->shape[1];
 	g->codes = read_gemv;

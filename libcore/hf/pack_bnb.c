@@ -104,7 +104,8 @@ static int bad_state(struct hf_dir *d, const struct hf_packed *p, int code, infe
 }
 
 /* Read the shape [out, in] of the quant_state. */
-static int read_shape(struct hf_dir *d, struct hf_packed *p, const struct json *v, infer_error *err)
+static int read_bnb_shape(struct hf_dir *d, struct hf_packed *p, const struct json *v,
+                          infer_error *err)
 {
 	const struct json *out = json_at(v, 0), *in = json_at(v, 1);
 
@@ -137,7 +138,7 @@ static int read_state(struct hf_dir *d, struct hf_packed *p, struct bnb4 *b, inf
 	TRY(jread_i64(q, "nested_blocksize", &b->nested_blocksize, 0, 1 << 20, "quant_state", err));
 	TRY(jread_f64(q, "nested_offset", &offset, -1e30, 1e30, "quant_state", err));
 	b->offset = (float)offset;
-	return read_shape(d, p, json_get(q, "shape"), err);
+	return read_bnb_shape(d, p, json_get(q, "shape"), err);
 }
 
 static int check_map(struct hf_dir *d, const struct safetensors_tensor *t, infer_error *err)
@@ -151,7 +152,8 @@ static int check_map(struct hf_dir *d, const struct safetensors_tensor *t, infer
 	return INFER_OK;
 }
 
-static int missing(struct hf_dir *d, const struct hf_packed *p, int part, infer_error *err)
+static int fail_missing_part(struct hf_dir *d, const struct hf_packed *p, int part,
+                             infer_error *err)
 {
 	return hf_bad_tensor(d, p->part[0], INFER_EFORMAT, err, "there is no %.*s.%s",
 	                     (int)p->module.len, p->module.at, p->how->parts[part]);
@@ -169,7 +171,7 @@ static int open_scales(struct hf_dir *d, struct hf_packed *p, struct bnb4 *b, in
 	if (nested) {
 		for (int part = B4_NESTED; part <= B4_NESTED_MAP; part++)
 			if (!p->part[part])
-				return missing(d, p, part, err);
+				return fail_missing_part(d, p, part, err);
 		TRY(hf_part_check(d, p->part[B4_NESTED], ST_F32, nested, 1, err));
 		TRY(hf_part_check(d, p->part[B4_NESTED_MAP], ST_F32, 256, 1, err));
 		b->nested = p->part[B4_NESTED]->data;
@@ -190,10 +192,10 @@ static int open_4bit(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	struct bnb4 *b = arena_alloc(&d->arena, 1, sizeof *b);
 
 	if (!b)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	for (int part = B4_WEIGHT; part <= B4_STATE; part++)
 		if (!p->part[part])
-			return missing(d, p, part, err);
+			return fail_missing_part(d, p, part, err);
 	TRY(read_state(d, p, b, err));
 	if (!b->blocksize || b->blocksize % 64)
 		return bad_state(d, p, INFER_EUNSUP, err, "\"blocksize\" must be a multiple of 64");
@@ -266,7 +268,7 @@ static int open_8bit(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	const struct safetensors_tensor *w = p->part[B8_WEIGHT], *format = p->part[B8_FORMAT];
 
 	if (!w)
-		return missing(d, p, B8_WEIGHT, err);
+		return fail_missing_part(d, p, B8_WEIGHT, err);
 	if (w->dtype != ST_I8 || w->n_dims != 2)
 		return hf_bad_tensor(d, w, INFER_EFORMAT, err, "must be an I8 matrix");
 	if (format) {

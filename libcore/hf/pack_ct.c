@@ -70,11 +70,6 @@ static const struct hf_member act_rows[] = {
 	{ "observer_kwargs", MEMBER_ANY, 0, 0, NULL },
 };
 
-static int no_memory(const struct hf_dir *d, infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
-}
-
 /* What a message is about: "config_groups.group_0" and a member of it. */
 struct place {
 	struct hf_dir *d;
@@ -317,14 +312,14 @@ static int read_schemes(struct hf_dir *d, const struct json *q, struct ct *c, in
 	c->names = arena_alloc(&d->brief, targets + 1, sizeof *c->names);
 	c->patterns = arena_alloc(&d->brief, targets + 1, sizeof *c->patterns);
 	if (!s || !c->names || !c->patterns)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	json_each(v, groups) {
 		struct ct_scheme *at = &s[c->n_schemes];
 		char quoted[FILE_QUOTE];
 		file_quote(quoted, v->key, v->key_n);
 		at->name = arena_strndup(&d->arena, quoted, strlen(quoted));
 		if (!at->name)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		TRY(read_scheme(v, json_get(q, "format"), d, at, err));
 		add_targets(c, json_get(v, "targets"), c->n_schemes++);
 	}
@@ -370,7 +365,7 @@ int hf_ct_config(struct hf_dir *d, const struct json *q, const void **own, infer
 	struct ct *c = arena_alloc(&d->arena, 1, sizeof *c);
 
 	if (!c)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	*own = c;
 	TRY(HF_CHECK_MEMBERS(d, q, config_rows, err));
 	TRY(check_rest(d, q, err));

@@ -19,12 +19,7 @@ static void heap_free(void *at, void *arena) /* freed with the arena */
 	(void)arena;
 }
 
-static int no_memory(const struct hf_dir *d, infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
-}
-
-static int compare(struct infer_str a, struct infer_str b)
+static int compare_str(struct infer_str a, struct infer_str b)
 {
 	size_t n = a.len < b.len ? a.len : b.len;
 	int c = n ? memcmp(a.at, b.at, n) : 0;
@@ -32,10 +27,10 @@ static int compare(struct infer_str a, struct infer_str b)
 	return c ? c : a.len < b.len ? -1 : a.len > b.len;
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_targets(const void *a, const void *b)
 {
 	const struct ct_target *x = a, *y = b;
-	int c = compare(x->name, y->name);
+	int c = compare_str(x->name, y->name);
 
 	return c ? c : x->scheme - y->scheme; /* ignore first */
 }
@@ -46,7 +41,7 @@ static int check_twice(struct hf_dir *d, const struct ct_target *t, int n, infer
 	char name[FILE_QUOTE];
 
 	for (int i = 1; i < n; i++)
-		if (!compare(t[i - 1].name, t[i].name) && t[i - 1].scheme >= 0 &&
+		if (!compare_str(t[i - 1].name, t[i].name) && t[i - 1].scheme >= 0 &&
 		    t[i - 1].scheme != t[i].scheme)
 			return hf_bad_quant(d, INFER_EFORMAT, err,
 			                    "\"targets\" of two config_groups have %s",
@@ -55,8 +50,8 @@ static int check_twice(struct hf_dir *d, const struct ct_target *t, int n, infer
 }
 
 /* As Python's re.match: at the beginning of the name. */
-static int compile(struct hf_dir *d, struct ct_target *t, pcre2_compile_context *ctx,
-                   infer_error *err)
+static int compile_pattern(struct hf_dir *d, struct ct_target *t, pcre2_compile_context *ctx,
+                           infer_error *err)
 {
 	char name[FILE_QUOTE];
 	PCRE2_UCHAR why[100];
@@ -68,7 +63,7 @@ static int compile(struct hf_dir *d, struct ct_target *t, pcre2_compile_context 
 	if (t->re)
 		return INFER_OK;
 	if (code == PCRE2_ERROR_HEAP_FAILED)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	pcre2_get_error_message(code, why, sizeof why);
 	return hf_bad_quant(d, INFER_EUNSUP, err, "\"%s\": pattern %s: %s",
 	                    t->scheme < 0 ? "ignore" : "targets",
@@ -85,17 +80,17 @@ int hf_ct_targets(struct hf_dir *d, struct ct *c, infer_error *err)
 	c->match = heap ? pcre2_match_data_create(1, heap) : NULL;
 	c->limits = limits;
 	if (!ctx || !limits || !c->match)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	pcre2_set_match_limit(limits, STEPS_MAX);
 	pcre2_set_depth_limit(limits, DEPTH_MAX);
-	qsort(c->names, (size_t)c->n_names, sizeof *c->names, by_name);
-	qsort(c->patterns, (size_t)c->n_patterns, sizeof *c->patterns, by_name);
+	qsort(c->names, (size_t)c->n_names, sizeof *c->names, compare_targets);
+	qsort(c->patterns, (size_t)c->n_patterns, sizeof *c->patterns, compare_targets);
 	TRY(check_twice(d, c->names, c->n_names, err));
 	TRY(check_twice(d, c->patterns, c->n_patterns, err));
 	if (c->n_patterns > PATTERNS_MAX)
 		return hf_bad_quant(d, INFER_EUNSUP, err, "more than %d patterns", PATTERNS_MAX);
 	for (int i = 0; i < c->n_patterns; i++)
-		TRY(compile(d, &c->patterns[i], ctx, err));
+		TRY(compile_pattern(d, &c->patterns[i], ctx, err));
 	return INFER_OK;
 }
 
@@ -106,12 +101,12 @@ static const struct ct_target *find_name(const struct ct *c, struct infer_str na
 
 	while (low < high) {
 		int mid = (low + high) / 2;
-		if (compare(c->names[mid].name, name) < 0)
+		if (compare_str(c->names[mid].name, name) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < c->n_names && !compare(c->names[low].name, name) ? &c->names[low] : NULL;
+	return low < c->n_names && !compare_str(c->names[low].name, name) ? &c->names[low] : NULL;
 }
 
 /* Set *found to the first pattern that matches, of "ignore" or of the schemes; NULL: none does. */
@@ -126,7 +121,7 @@ static int find_pattern(struct hf_dir *d, const struct ct *c, struct infer_str n
 		int n = pcre2_match(t->re, (PCRE2_SPTR)name.at, name.len, 0, 0, c->match,
 		                    c->limits);
 		if (n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_NOMEMORY)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		if (n < 0 && n != PCRE2_ERROR_NOMATCH) {
 			char quoted[FILE_QUOTE];
 			return hf_bad_quant(d, INFER_EUNSUP, err,
@@ -149,7 +144,7 @@ static int ends_with(struct infer_str s, const char *with)
 }
 
 /* The class of a module, by its name. */
-static struct infer_str class_of(struct infer_str module)
+static struct infer_str module_class(struct infer_str module)
 {
 	return ends_with(module, "embed_tokens") ? (struct infer_str){ "Embedding", 9 }
 	                                         : (struct infer_str){ "Linear", 6 };
@@ -159,7 +154,7 @@ int hf_ct_scheme(struct hf_dir *d, const struct ct *c, const struct hf_packed *p
                  const struct ct_scheme **scheme, infer_error *err)
 {
 	const struct ct_target *name = find_name(c, p->module),
-			       *class = find_name(c, class_of(p->module)), *found;
+			       *class = find_name(c, module_class(p->module)), *found;
 
 	TRY(find_pattern(d, c, p->module, 1, &found, err));
 	if (found || (name && name->scheme < 0) || (class && class->scheme < 0))

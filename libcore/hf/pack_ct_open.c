@@ -191,7 +191,7 @@ static int open_order(struct hf_dir *d, struct hf_packed *p, struct hf_ints *w, 
 	int64_t *first = arena_alloc(&d->brief, (size_t)w->s.cols, sizeof *first);
 	int32_t *order = arena_alloc(&d->arena, (size_t)p->cols, sizeof *order);
 	if (!first || !order)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	TRY(count_groups(d, p, w, first, err));
 	for (int64_t c = 0; c < p->cols; c++) {
 		int64_t at = first[num_u32(t->data + 4 * c)]++;
@@ -264,7 +264,7 @@ static int open_ct(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	struct ct_module *m = arena_alloc(&d->arena, 1, sizeof *m);
 
 	if (!m)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	TRY(hf_ct_scheme(d, p->own, p, &s, err));
 	TRY(check_parts(d, p, s, err));
 	p->own = m;
@@ -273,8 +273,8 @@ static int open_ct(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	return s->bits == 8 ? open_e4m3(d, p, s, m, err) : open_fp4(d, p, s, m, err);
 }
 
-static void copy_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
-                      unsigned char *to)
+static void copy_ct_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
+                         unsigned char *to)
 {
 	const struct ct_module *m = p->own;
 	(void)mat;
@@ -296,6 +296,6 @@ const struct packing packing_ct = {
 	            "v_scale", "k_zero_point", "v_zero_point", "k_global_scale", "v_global_scale" },
 	.config = hf_ct_config,
 	.open = open_ct,
-	.rows = copy_rows,
+	.rows = copy_ct_rows,
 	.other = hf_plain_check,
 };

@@ -60,12 +60,13 @@ static int read_block(struct hf_dir *d, const struct json *q, struct fp8_config 
 	return INFER_OK;
 }
 
-static int read_config(struct hf_dir *d, const struct json *q, const void **own, infer_error *err)
+static int read_fp8_config(struct hf_dir *d, const struct json *q, const void **own,
+                           infer_error *err)
 {
 	struct fp8_config *c = arena_alloc(&d->arena, 1, sizeof *c);
 
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	*own = c;
 	c->per_row = json_equals(json_get(q, "quant_method"), "fbgemm_fp8");
 	TRY(c->per_row ? HF_CHECK_MEMBERS(d, q, fbgemm_rows, err)
@@ -77,10 +78,10 @@ static int read_config(struct hf_dir *d, const struct json *q, const void **own,
 }
 
 /* The rows of both methods have one config, but the note is needed once. */
-static int read_config_and_note(struct hf_dir *d, const struct json *q, const void **own,
-                                infer_error *err)
+static int read_fp8_config_and_note(struct hf_dir *d, const struct json *q, const void **own,
+                                    infer_error *err)
 {
-	TRY(read_config(d, q, own, err));
+	TRY(read_fp8_config(d, q, own, err));
 	return hf_note(d, err, "%s: activations of FP8 are quantised as --act-type says instead",
 	               d->quant.key);
 }
@@ -102,7 +103,7 @@ static int open_fp8(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	struct fp8_module *m = arena_alloc(&d->arena, 1, sizeof *m);
 
 	if (!m)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	if (!t || t->dtype != ST_F8_E4M3 || t->n_dims != 2 || t->shape[0] < 1 || t->shape[1] < 1)
 		return hf_bad_tensor(d, t ? t : scale, INFER_EFORMAT, err,
 		                     "the weight of its module must be F8_E4M3 with two "
@@ -136,8 +137,8 @@ static int open_fp8(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	return hf_e4m3_open(d, p, &m->e4m3, err);
 }
 
-static void copy_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
-                      unsigned char *to)
+static void copy_fp8_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
+                          unsigned char *to)
 {
 	const struct fp8_module *m = p->own;
 	(void)mat;
@@ -156,9 +157,9 @@ const struct packing packing_fp8 = {
 	.methods = { "fp8" },
 	.parts = { "weight_scale_inv", "weight" },
 	.unused = UNUSED,
-	.config = read_config_and_note,
+	.config = read_fp8_config_and_note,
 	.open = open_fp8,
-	.rows = copy_rows,
+	.rows = copy_fp8_rows,
 	.other = hf_plain_check,
 };
 /* The same with another name of the scales. */
@@ -167,8 +168,8 @@ const struct packing packing_fp8_scale = {
 	.methods = { "fp8", "fbgemm_fp8" },
 	.parts = { "weight_scale", "weight" },
 	.unused = UNUSED,
-	.config = read_config,
+	.config = read_fp8_config,
 	.open = open_fp8,
-	.rows = copy_rows,
+	.rows = copy_fp8_rows,
 	.other = hf_plain_check,
 };

@@ -146,7 +146,7 @@ static const struct hf_member override_members[] = {
 	ANY("true_sequential"),
 };
 
-static int64_t whole(const struct json *q, const char *key, int64_t absent)
+static int64_t whole_or(const struct json *q, const char *key, int64_t absent)
 {
 	const struct json *v = json_get(q, key);
 
@@ -156,8 +156,8 @@ static int64_t whole(const struct json *q, const char *key, int64_t absent)
 static int add_sizes(struct hf_dir *d, struct gptq_config *c, const struct json *q, int64_t bits,
                      int64_t group, infer_error *err)
 {
-	bits = whole(q, "bits", bits);
-	group = whole(q, "group_size", group);
+	bits = whole_or(q, "bits", bits);
+	group = whole_or(q, "group_size", group);
 	if (bits == 16)
 		return INFER_OK;
 	if (bits != 2 && bits != 4 && bits != 8)
@@ -218,7 +218,7 @@ static int gptq_config(struct hf_dir *d, const struct json *q, const void **own,
 	if (!json_is_whole(json_get(q, "bits")) || !json_is_whole(json_get(q, "group_size")))
 		return hf_bad_quant(d, INFER_EFORMAT, err, "\"%s\" is missing",
 		                    json_is_whole(json_get(q, "bits")) ? "group_size" : "bits");
-	if (whole(q, "bits", 0) == 16)
+	if (whole_or(q, "bits", 0) == 16)
 		return hf_bad_quant(d, INFER_EUNSUP, err, "\"bits\" is 16: must be 2, 4 or 8");
 	c->symmetric = json_is(json_get(q, "sym"), JSON_TRUE);
 	TRY(add_sizes(d, c, q, 0, 0, err));

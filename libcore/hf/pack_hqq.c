@@ -85,8 +85,8 @@ static int config_hqq(struct hf_dir *d, const struct json *q, const void **own, 
 	return INFER_OK;
 }
 
-static int wrong(struct hf_dir *d, const struct hf_packed *p, int part, int code, infer_error *err,
-                 const char *why)
+static int bad_hqq_part(struct hf_dir *d, const struct hf_packed *p, int part, int code,
+                        infer_error *err, const char *why)
 {
 	return hf_bad_tensor(d, p->part[part], code, err, "%s", why);
 }
@@ -105,8 +105,8 @@ static int read_scalar(struct hf_dir *d, const struct hf_packed *p, int part, in
 	else if (t->dtype == ST_I32 && t->bytes == 4)
 		*v = (int32_t)num_u32(t->data);
 	else
-		return wrong(d, p, part, INFER_EFORMAT, err,
-		             "must be one integer, of dtype I32 or U8");
+		return bad_hqq_part(d, p, part, INFER_EFORMAT, err,
+		                    "must be one integer, of dtype I32 or U8");
 	return INFER_OK;
 }
 
@@ -121,7 +121,7 @@ static int check_scalar(struct hf_dir *d, const struct hf_packed *p, int part, i
 	                                 "is %lld: must be %lld", (long long)v, (long long)want);
 }
 
-static int read_shape(struct hf_dir *d, struct hf_packed *p, infer_error *err)
+static int read_hqq_shape(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[P_SHAPE];
 
@@ -130,12 +130,13 @@ static int read_shape(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 			return hf_bad_tensor(d, p->part[P_WQ], INFER_EFORMAT, err,
 			                     "there is no %s next to it", p->how->parts[part]);
 	if (t->dtype != ST_I64 || t->bytes != 16)
-		return wrong(d, p, P_SHAPE, INFER_EFORMAT, err, "must be two I64");
+		return bad_hqq_part(d, p, P_SHAPE, INFER_EFORMAT, err, "must be two I64");
 	p->mats = 1;
 	p->rows = (int64_t)num_u64(t->data);
 	p->cols = (int64_t)num_u64(t->data + 8);
 	if (p->rows < 1 || p->cols < 1 || p->rows > INT32_MAX || p->cols > INT32_MAX)
-		return wrong(d, p, P_SHAPE, INFER_EFORMAT, err, "must be two positive integers");
+		return bad_hqq_part(d, p, P_SHAPE, INFER_EFORMAT, err,
+		                    "must be two positive integers");
 	return INFER_OK;
 }
 
@@ -150,10 +151,10 @@ static int read_sizes(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	TRY(check_scalar(d, p, P_QUANT_SCALE, 0, err));
 	TRY(check_scalar(d, p, P_QUANT_ZERO, 0, err));
 	if (bits != 2 && bits != 4 && bits != 8)
-		return wrong(d, p, P_NBITS, INFER_EUNSUP, err, "must be 2, 4 or 8");
+		return bad_hqq_part(d, p, P_NBITS, INFER_EUNSUP, err, "must be 2, 4 or 8");
 	if (group < 64 || group % 64 || p->cols % group)
-		return wrong(d, p, P_GROUP, INFER_EUNSUP, err,
-		             "must be a multiple of 64 that divides the columns");
+		return bad_hqq_part(d, p, P_GROUP, INFER_EUNSUP, err,
+		                    "must be a multiple of 64 that divides the columns");
 	p->bits = (int)bits;
 	p->group = (int)group;
 	return INFER_OK;
@@ -165,13 +166,13 @@ static int open_hqq(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	int64_t groups;
 
 	if (!h)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
-	TRY(read_shape(d, p, err));
+		return hf_nomem(d, err);
+	TRY(read_hqq_shape(d, p, err));
 	TRY(read_sizes(d, p, err));
 	groups = p->rows * p->cols / p->group;
 	if (groups * p->bits % 8)
-		return wrong(d, p, P_WQ, INFER_EUNSUP, err,
-		             "its groups fill no whole number of rows");
+		return bad_hqq_part(d, p, P_WQ, INFER_EUNSUP, err,
+		                    "its groups fill no whole number of rows");
 	h->slab = groups * p->bits / 8;
 	TRY(hf_part_check(d, p->part[P_WQ], ST_U8, h->slab, p->group, err));
 	TRY(hf_scales_open(d, p->part[P_SCALE], groups, 1, 1, p->group, &h->scale, err));

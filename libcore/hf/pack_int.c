@@ -55,8 +55,8 @@ static int has_few_bits(float s, int bits)
 	       (s == 0 || (fabsf(s) >= 0x1p-118f && fabsf(s) <= 0x1p118f));
 }
 
-static int look_at(const struct hf_dir *d, const struct hf_packed *p, struct found *f,
-                   infer_error *err)
+static int scan_groups(const struct hf_dir *d, const struct hf_packed *p, struct found *f,
+                       infer_error *err)
 {
 	const struct pack_int *g = p->own;
 	int half = 1 << (g->bits - 1);
@@ -94,7 +94,7 @@ int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_er
 	int large = g->bits == 8, fits = is_whole(p, 64);
 	struct found f;
 
-	TRY(look_at(d, p, &f, err));
+	TRY(scan_groups(d, p, &f, err));
 	p->bits = g->bits;
 	p->group = g->groups == 1 ? 0 : (int)g->group;
 	p->has_zeros = !f.middle;

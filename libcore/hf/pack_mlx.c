@@ -108,7 +108,7 @@ static int config_mlx(struct hf_dir *d, const struct json *q, const void **own, 
 		}
 	}
 	if (!plain || d->brief.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	TRY(HF_CHECK_MEMBERS(d, plain, members, err));
 	if (mode_of(q) == MLX_AFFINE && (!json_get(q, "bits") || !json_get(q, "group_size")))
 		return hf_bad_quant(d, INFER_EFORMAT, err,
@@ -118,30 +118,31 @@ static int config_mlx(struct hf_dir *d, const struct json *q, const void **own, 
 
 /* --- weights */
 
-static int wrong(struct hf_dir *d, const struct hf_packed *p, int part, int code, infer_error *err,
-                 const char *why)
+static int bad_mlx_part(struct hf_dir *d, const struct hf_packed *p, int part, int code,
+                        infer_error *err, const char *why)
 {
 	return hf_bad_tensor(d, p->part[part], code, err, "%s", why);
 }
 
 /* Set mats, rows and cols by the shape of the weight. */
-static int read_shape(struct hf_dir *d, struct hf_packed *p, int bits, infer_error *err)
+static int read_mlx_shape(struct hf_dir *d, struct hf_packed *p, int bits, infer_error *err)
 {
 	const struct safetensors_tensor *w = p->part[P_WEIGHT];
 
 	if (w->dtype != ST_U32)
-		return wrong(d, p, P_WEIGHT, INFER_EFORMAT, err, "its dtype must be U32");
+		return bad_mlx_part(d, p, P_WEIGHT, INFER_EFORMAT, err, "its dtype must be U32");
 	if (w->n_dims != 2 && w->n_dims != 3)
-		return wrong(d, p, P_WEIGHT, INFER_EFORMAT, err,
-		             "must have two or three dimensions");
+		return bad_mlx_part(d, p, P_WEIGHT, INFER_EFORMAT, err,
+		                    "must have two or three dimensions");
 	p->mats = w->n_dims == 3 ? w->shape[0] : 1;
 	p->rows = w->shape[w->n_dims - 2];
 	p->cols = w->shape[w->n_dims - 1] * 32 / bits;
 	if (p->mats < 1 || p->rows < 1 || p->cols < 1 || p->mats > INT32_MAX ||
 	    p->rows > INT32_MAX || p->cols > INT32_MAX ||
 	    p->cols * bits != w->shape[w->n_dims - 1] * 32)
-		return wrong(d, p, P_WEIGHT, INFER_EFORMAT, err,
-		             "its rows are no whole number of codes of the config's \"bits\"");
+		return bad_mlx_part(
+			d, p, P_WEIGHT, INFER_EFORMAT, err,
+			"its rows are no whole number of codes of the config's \"bits\"");
 	return INFER_OK;
 }
 
@@ -215,7 +216,8 @@ static int choose_affine(struct hf_dir *d, struct hf_packed *p, struct mlx *m, i
 static int open_affine(struct hf_dir *d, struct hf_packed *p, struct mlx *m, infer_error *err)
 {
 	if (!p->part[P_BIASES])
-		return wrong(d, p, P_SCALES, INFER_EFORMAT, err, "there are no biases next to it");
+		return bad_mlx_part(d, p, P_SCALES, INFER_EFORMAT, err,
+		                    "there are no biases next to it");
 	TRY(read_grid(d, p, P_SCALES, &m->scales, err));
 	TRY(read_grid(d, p, P_BIASES, &m->biases, err));
 	return choose_affine(d, p, m, err);
@@ -227,18 +229,19 @@ static int open_fp4(struct hf_dir *d, struct hf_packed *p, struct mlx *m, infer_
 	const struct safetensors_tensor *t = p->part[P_SCALES];
 
 	if (p->part[P_BIASES])
-		return wrong(d, p, P_BIASES, INFER_EFORMAT, err, "this mode has no biases");
+		return bad_mlx_part(d, p, P_BIASES, INFER_EFORMAT, err, "this mode has no biases");
 	if (t->dtype != ST_U8)
-		return wrong(d, p, P_SCALES, INFER_EFORMAT, err, "its dtype must be U8");
+		return bad_mlx_part(d, p, P_SCALES, INFER_EFORMAT, err, "its dtype must be U8");
 	TRY(check_grid(d, p, P_SCALES, err));
 	p->type = p->general = m->mode == MLX_MXFP4 ? INFER_MXFP4 : INFER_NVFP4;
 	if (m->mode == MLX_NVFP4 && p->cols % 64)
-		return wrong(d, p, P_WEIGHT, INFER_EUNSUP, err,
-		             "its columns must be a multiple of 64");
+		return bad_mlx_part(d, p, P_WEIGHT, INFER_EUNSUP, err,
+		                    "its columns must be a multiple of 64");
 	for (uint64_t i = 0; i < t->bytes && m->mode == MLX_NVFP4; i++)
 		if (t->data[i] >= 0x7f)
-			return wrong(d, p, P_SCALES, INFER_EUNSUP, err,
-			             "a scale is negative or NaN, which NVFP4 does not hold");
+			return bad_mlx_part(
+				d, p, P_SCALES, INFER_EUNSUP, err,
+				"a scale is negative or NaN, which NVFP4 does not hold");
 	return INFER_OK;
 }
 
@@ -248,12 +251,13 @@ static int open_mlx(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	struct mlx *m = arena_alloc(&d->arena, 1, sizeof *m);
 
 	if (!m)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	if (!p->part[P_WEIGHT])
-		return wrong(d, p, P_SCALES, INFER_EFORMAT, err, "there is no weight next to it");
+		return bad_mlx_part(d, p, P_SCALES, INFER_EFORMAT, err,
+		                    "there is no weight next to it");
 	if (json_is(v, JSON_FALSE))
-		return wrong(d, p, P_SCALES, INFER_EFORMAT, err,
-		             "config.json says false for this module");
+		return bad_mlx_part(d, p, P_SCALES, INFER_EFORMAT, err,
+		                    "config.json says false for this module");
 	q = json_is_object(v) ? v : q;
 	m->mode = mode_of(q);
 	m->bits = (int)whole_of(q, "bits", 4);
@@ -263,7 +267,7 @@ static int open_mlx(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	                         : m->mode == MLX_NVFP4 ? 16
 	                                                : 64);
 	p->own = m;
-	TRY(read_shape(d, p, m->bits, err));
+	TRY(read_mlx_shape(d, p, m->bits, err));
 	return m->mode == MLX_AFFINE ? open_affine(d, p, m, err) : open_fp4(d, p, m, err);
 }
 

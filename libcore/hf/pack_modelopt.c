@@ -96,13 +96,14 @@ static int check_groups(struct hf_dir *d, const struct json *q, infer_error *err
 	return INFER_OK;
 }
 
-static int read_config(struct hf_dir *d, const struct json *q, const void **own, infer_error *err)
+static int read_modelopt_config(struct hf_dir *d, const struct json *q, const void **own,
+                                infer_error *err)
 {
 	struct modelopt_config *c = arena_alloc(&d->arena, 1, sizeof *c);
 	const struct json *inner = json_get(q, "quantization");
 
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	*own = c;
 	if (inner) {
 		TRY(HF_CHECK_MEMBERS(d, q, file_rows, err));
@@ -186,7 +187,7 @@ static int open_modelopt(struct hf_dir *d, struct hf_packed *p, infer_error *err
 	struct modelopt_module *m = arena_alloc(&d->arena, 1, sizeof *m);
 
 	if (!m)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	if (!t || (t->dtype != ST_F8_E4M3 && t->dtype != ST_U8) || t->n_dims != 2 ||
 	    t->shape[0] < 1 || t->shape[1] < 1)
 		return hf_bad_tensor(d, t ? t : p->part[SCALE], INFER_EFORMAT, err,
@@ -201,8 +202,8 @@ static int open_modelopt(struct hf_dir *d, struct hf_packed *p, infer_error *err
 	return t->dtype == ST_U8 ? open_nvfp4(d, p, c, m, err) : open_e4m3(d, p, c, m, err);
 }
 
-static void copy_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
-                      unsigned char *to)
+static void copy_modelopt_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
+                               unsigned char *to)
 {
 	const struct modelopt_module *m = p->own;
 	(void)mat;
@@ -218,8 +219,8 @@ const struct packing packing_modelopt = {
 	.methods = { "modelopt", "modelopt_fp4" },
 	.parts = { "weight_scale", "weight", "weight_scale_2" },
 	.unused = { "input_scale", "k_scale", "v_scale", "q_scale", "kv_scale" },
-	.config = read_config,
+	.config = read_modelopt_config,
 	.open = open_modelopt,
-	.rows = copy_rows,
+	.rows = copy_modelopt_rows,
 	.other = hf_plain_check,
 };

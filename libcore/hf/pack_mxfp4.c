@@ -12,12 +12,13 @@ static const struct hf_member config_rows[] = {
 	{ "dequantize", MEMBER_BOOL, 0, 0, NULL },
 };
 
-static int read_config(struct hf_dir *d, const struct json *q, const void **own, infer_error *err)
+static int read_mxfp4_config(struct hf_dir *d, const struct json *q, const void **own,
+                             infer_error *err)
 {
 	struct hf_names *n = arena_alloc(&d->arena, 1, sizeof *n);
 
 	if (!n)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	*own = n;
 	TRY(HF_CHECK_MEMBERS(d, q, config_rows, err));
 	return hf_names_read(d, q, "modules_to_not_convert", n, err);
@@ -29,7 +30,7 @@ static int open_mxfp4(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	struct hf_fp4 *w = arena_alloc(&d->arena, 1, sizeof *w);
 
 	if (!w)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	if (t->dtype != ST_U8 || t->n_dims != 4 || t->shape[3] != 16)
 		return hf_bad_tensor(d, t, INFER_EFORMAT, err,
 		                     "must be U8 of shape [experts, rows, blocks, 16]");
@@ -49,8 +50,8 @@ static int open_mxfp4(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	return hf_mxfp4_open(d, p, scales, err);
 }
 
-static void copy_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
-                      unsigned char *to)
+static void copy_mxfp4_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
+                            unsigned char *to)
 {
 	hf_fp4_rows(p, p->own, mat * p->rows + row, n, to);
 }
@@ -59,8 +60,8 @@ const struct packing packing_mxfp4 = {
 	.name = "MXFP4",
 	.methods = { "mxfp4" },
 	.parts = { "_blocks", "_scales" },
-	.config = read_config,
+	.config = read_mxfp4_config,
 	.open = open_mxfp4,
-	.rows = copy_rows,
+	.rows = copy_mxfp4_rows,
 	.other = hf_plain_check,
 };

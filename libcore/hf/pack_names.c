@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
+static int compare_module_names(const void *a, const void *b)
 {
 	const struct infer_str *x = a, *y = b;
 	size_t n = x->len < y->len ? x->len : y->len;
@@ -26,17 +26,17 @@ int hf_names_read(struct hf_dir *d, const struct json *q, const char *key, struc
 		return INFER_OK;
 	n->at = at = arena_alloc(&d->brief, json_count(list), sizeof *at);
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
+		return hf_nomem(d, err);
 	json_each(v, list)
 		at[n->n++] = (struct infer_str){ json_str(v), json_bytes(v) };
-	qsort(at, (size_t)n->n, sizeof *at, compare);
+	qsort(at, (size_t)n->n, sizeof *at, compare_module_names);
 	return INFER_OK;
 }
 
 int hf_names_check(const struct hf_dir *d, const struct hf_names *n, const struct hf_packed *p,
                    infer_error *err)
 {
-	if (!n->n || !bsearch(&p->module, n->at, (size_t)n->n, sizeof *n->at, compare))
+	if (!n->n || !bsearch(&p->module, n->at, (size_t)n->n, sizeof *n->at, compare_module_names))
 		return INFER_OK;
 	return hf_bad_tensor(d, p->part[0], INFER_EFORMAT, err,
 	                     "its module is in \"%s\" of the quantisation config", n->key);

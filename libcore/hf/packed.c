@@ -23,12 +23,6 @@ struct gather {
 	unsigned char *gone; /* [d->raw.n] 1: a part of a weight, or left out */
 };
 
-static int no_memory(const struct hf_dir *d, infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "%s: no memory for a table of %u tensors",
-	               file_label(d->path), d->raw.n);
-}
-
 /* True if a part follows its module without a "." */
 static int is_joined(const char *part) { return !*part || *part == '_'; }
 
@@ -56,7 +50,7 @@ static int find_methods(struct gather *g, infer_error *err)
 
 	g->methods = arena_alloc(&d->brief, sizeof rows / sizeof *rows, sizeof *g->methods);
 	if (!g->methods)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	for (int i = 0; rows[i]; i++)
 		if (hf_packing_takes(rows[i], &d->quant)) {
 			struct method *m = &g->methods[g->n_methods++];
@@ -80,13 +74,13 @@ static int find_module(struct gather *g, const struct safetensors_tensor *t, inf
 			return INFER_OK;
 		struct hf_packed *p = arena_alloc(&d->arena, 1, sizeof *p);
 		if (!p)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		p->how = m->how;
 		p->own = m->own;
 		p->module.at = arena_strndup(&d->arena, module.at, module.len);
 		p->module.len = module.len;
 		if (!p->module.at || map_put(&g->map, p->module.at, module.len, g->n))
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		g->at[g->n++] = p;
 		return INFER_OK;
 	}
@@ -103,7 +97,7 @@ static int find_parts(struct gather *g, struct hf_packed *p, infer_error *err)
 		size_t n = p->module.len, dot = !is_joined(part), len = strlen(part);
 		char *name = arena_raw(&d->brief, n + dot + len + 1);
 		if (!name)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		memcpy(name, p->module.at, n);
 		if (dot)
 			name[n] = '.';
@@ -197,7 +191,7 @@ static int make_tensor(struct hf_dir *d, const struct hf_packed *p, struct safet
 	char *name = arena_raw(&d->arena, n + sizeof weight);
 
 	if (!name)
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	memcpy(name, p->module.at, n);
 	memcpy(name + n, weight, sizeof weight);
 	*t = (struct safetensors_tensor){ .name = { name, joined ? n : n + sizeof weight - 1 },
@@ -218,14 +212,14 @@ static int make_tensor(struct hf_dir *d, const struct hf_packed *p, struct safet
 
 /* Replace d->raw: the parts of a weight by one tensor, at the place of its first part.  The parts stay valid:
  * they are copied. */
-static int replace(struct gather *g, infer_error *err)
+static int replace_parts(struct gather *g, infer_error *err)
 {
 	struct safetensors *raw = &g->d->raw, now = { .cap = raw->n };
 	int rc = INFER_OK;
 
 	now.at = mem_zalloc(MEM_FILE, (size_t)raw->n + 1, sizeof *now.at);
 	if (!now.at || map_init(&now.map, MEM_FILE, 512))
-		rc = no_memory(g->d, err);
+		rc = hf_nomem(g->d, err);
 	for (uint32_t i = 0; i < raw->n && !rc; i++) {
 		struct safetensors_tensor *t = &now.at[now.n];
 		const struct hf_packed *p = raw->at[i].packed;
@@ -259,7 +253,7 @@ static int keep_parts(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 			continue;
 		struct safetensors_tensor *t = arena_alloc(&d->arena, 1, sizeof *t);
 		if (!t)
-			return no_memory(d, err);
+			return hf_nomem(d, err);
 		*t = *p->part[i];
 		p->part[i] = t;
 	}
@@ -295,7 +289,7 @@ int hf_packed_gather(struct hf_dir *d, infer_error *err)
 	g.gone = arena_alloc(&d->brief, (size_t)d->raw.n + 1, 1);
 	g.at = arena_alloc(&d->brief, (size_t)d->raw.n + 1, sizeof *g.at);
 	if (!g.gone || !g.at || map_init(&g.map, MEM_FILE, 512))
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	rc = open_modules(&g, err);
 	if (!rc && !g.n)
 		rc = hf_bad_quant(d, INFER_EFORMAT, err, "no tensor is quantised: there is no %s",
@@ -308,7 +302,7 @@ int hf_packed_gather(struct hf_dir *d, infer_error *err)
 	if (!rc)
 		rc = note_unused(&g, err);
 	if (!rc)
-		rc = replace(&g, err);
+		rc = replace_parts(&g, err);
 	map_fini(&g.map);
 	return rc;
 }

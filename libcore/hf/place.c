@@ -30,7 +30,7 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 }
 
 /* Give all experts one type: their own, or the general one that holds the rows of all. */
-static int settle_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
+static int unify_expert_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const struct hf_packed *first = hf_packed_of(h->from[0]);
 	int type = first->type, general = first->general, differ = 0;
@@ -83,20 +83,21 @@ static int check_all(const struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-static size_t bytes_of(const struct hf_rows *h)
+static size_t copy_bytes(const struct hf_rows *h)
 {
 	return (size_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
 }
 
 /* Allocate the memory of n copies, each aligned to a cache line, in huge pages if the system has them. */
-static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, infer_error *err)
+static int reserve_copies(struct hf_making *k, struct hf_rows *const *h, int64_t n,
+                          infer_error *err)
 {
 	struct hf_dir *d = k->d;
 	struct os_limits limits;
 	unsigned char *to;
 
 	for (int64_t i = 0; i < n; i++)
-		d->copies_bytes += num_round_up(bytes_of(h[i]), LINE);
+		d->copies_bytes += num_round_up(copy_bytes(h[i]), LINE);
 	if (!d->copies_bytes)
 		return INFER_OK;
 	os_limits(&limits);
@@ -111,8 +112,8 @@ static int reserve(struct hf_making *k, struct hf_rows *const *h, int64_t n, inf
 	to = d->copies;
 	for (int64_t i = 0; i < n; i++) {
 		h[i]->to = to;
-		to += num_round_up(bytes_of(h[i]), LINE);
-		d->private_bytes += bytes_of(h[i]);
+		to += num_round_up(copy_bytes(h[i]), LINE);
+		d->private_bytes += copy_bytes(h[i]);
 	}
 	return INFER_OK;
 }
@@ -128,7 +129,7 @@ static int add_order(struct hf_making *k, const struct hf_rows *h, infer_error *
 		return INFER_OK;
 	char *name = arena_strndup(&k->d->arena, h->name.at, h->name.len);
 	if (!name)
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	memcpy(name + n, order, sizeof order);
 	struct infer_tensor t = { .name = { name, n + sizeof order - 1 },
 		                  .type = INFER_I32,
@@ -139,7 +140,7 @@ static int add_order(struct hf_making *k, const struct hf_rows *h, infer_error *
 		                  .bytes = (uint64_t)p->cols * sizeof *p->order,
 		                  .data = p->order };
 	k->d->private_bytes += t.bytes;
-	return file_tensor_add(k->d->f, &t) ? hf_no_memory(k, err) : INFER_OK;
+	return file_tensor_add(k->d->f, &t) ? hf_nomem(k->d, err) : INFER_OK;
 }
 
 static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
@@ -151,11 +152,11 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	memcpy(t.ne, h->ne, sizeof t.ne);
 	t.shard = s->shard;
 	t.offset = s->offset + (at ? (uint64_t)(at - s->data) : 0);
-	t.bytes = bytes_of(h);
+	t.bytes = copy_bytes(h);
 	t.data = at ? at : h->to;
 	k->parts[k->d->f->n_tensors] = h->apart;
 	if (file_tensor_add(k->d->f, &t))
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	return add_order(k, h, err);
 }
 
@@ -173,7 +174,7 @@ static int add_made(struct hf_making *k, infer_error *err)
 			                  .bytes = (uint64_t)m->n * sizeof(float),
 			                  .data = m->at };
 		if (file_tensor_add(d->f, &t))
-			return hf_no_memory(k, err);
+			return hf_nomem(k->d, err);
 		d->private_bytes += t.bytes;
 	}
 	return INFER_OK;
@@ -191,7 +192,7 @@ static int set_apart(struct hf_making *k, struct hf_rows *h, infer_error *err)
 			return INFER_OK;
 	parts = arena_alloc(&k->d->arena, (size_t)h->mats, sizeof *parts);
 	if (!parts)
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	for (int64_t i = 0; i < h->mats; i++)
 		parts[i] = hf_rows_matrix(h, i);
 	h->apart = parts;
@@ -205,11 +206,11 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 
 	k->parts = arena_alloc(&k->d->arena, (size_t)(2 * k->n + k->d->n_made), sizeof *k->parts);
 	if (!copies || !k->parts)
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	for (int64_t i = 0; i < k->n; i++) {
 		TRY(check_experts(k, k->at[i], err));
 		if (k->at[i]->packed && k->at[i]->n_from > 1)
-			TRY(settle_types(k, k->at[i], err));
+			TRY(unify_expert_types(k, k->at[i], err));
 		TRY(set_apart(k, k->at[i], err));
 	}
 	TRY(check_all(k, err));
@@ -217,7 +218,7 @@ int hf_place_tensors(struct hf_making *k, infer_error *err)
 	for (int64_t i = 0; i < k->n; i++)
 		if (!hf_rows_in_place(k->at[i]) && !k->at[i]->apart)
 			copies[n++] = k->at[i];
-	TRY(reserve(k, copies, n, err));
+	TRY(reserve_copies(k, copies, n, err));
 	for (int64_t i = 0; i < k->n; i++)
 		TRY(add_to_file(k, k->at[i], err));
 	k->d->f->parts = k->parts;

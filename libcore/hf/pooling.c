@@ -8,7 +8,7 @@
 enum { MEAN = 1, FIRST = 2, LAST = 3 }; /* of the key pooling_type */
 
 /* True if the string ends so: "sentence_transformers.models.Pooling". */
-static int ends(const struct json *v, const char *end)
+static int has_class_suffix(const struct json *v, const char *end)
 {
 	size_t n = strlen(end), all = json_bytes(v);
 
@@ -22,8 +22,8 @@ static int fail_pooling(const struct hf_dir *d, const char *file, infer_error *e
 }
 
 /* Find the one pooling mode that is on. */
-static int way_of(const struct hf_dir *d, const struct json *config, const char *file, int *way,
-                  infer_error *err)
+static int find_pooling_mode(const struct hf_dir *d, const struct json *config, const char *file,
+                             int *way, infer_error *err)
 {
 	static const struct {
 		const char *flag, *name;
@@ -57,7 +57,7 @@ static int way_of(const struct hf_dir *d, const struct json *config, const char 
 }
 
 /* The name of a file in the folder of a module, in d->arena: it outlives the opening as that of a shard. */
-static const char *file_of(struct hf_dir *d, const struct json *path)
+static const char *module_file(struct hf_dir *d, const struct json *path)
 {
 	char name[256];
 
@@ -67,7 +67,7 @@ static const char *file_of(struct hf_dir *d, const struct json *path)
 
 static int read_pooling(struct hf_dir *d, const struct json *path, infer_error *err)
 {
-	const char *file = file_of(d, path);
+	const char *file = module_file(d, path);
 	const struct json *config = NULL;
 	struct hf_text text = { 0 };
 	char key[KEY_NAME];
@@ -81,7 +81,7 @@ static int read_pooling(struct hf_dir *d, const struct json *path, infer_error *
 		return hf_fail(d, file, INFER_EFORMAT, err, "%s",
 		               text.at ? "must be a JSON object"
 		                       : "missing, but modules.json names it");
-	TRY(way_of(d, config, file, &way, err));
+	TRY(find_pooling_mode(d, config, file, &way, err));
 	hf_key_name(d, K_POOLING, key);
 	gguf_write_u32(d->keys, key, (uint32_t)way);
 	return INFER_OK;
@@ -104,16 +104,17 @@ static int read_module(struct hf_dir *d, const struct json *module, infer_error 
 	if (!json_is_string(type) || !json_is_string(path))
 		return hf_fail(d, "modules.json", INFER_EFORMAT, err,
 		               "a module must have a type and a path");
-	if (ends(type, ".Normalize") || (ends(type, ".Transformer") && !json_bytes(path)))
+	if (has_class_suffix(type, ".Normalize") ||
+	    (has_class_suffix(type, ".Transformer") && !json_bytes(path)))
 		return INFER_OK;
 	if (!is_folder(path))
 		return hf_fail(d, "modules.json", INFER_EUNSUP, err,
 		               "key path: %.*s is not a folder of the directory",
 		               (int)(json_bytes(path) < 64 ? json_bytes(path) : 64),
 		               json_str(path));
-	if (ends(type, ".Pooling"))
+	if (has_class_suffix(type, ".Pooling"))
 		return read_pooling(d, path, err);
-	if (!ends(type, ".Dense"))
+	if (!has_class_suffix(type, ".Dense"))
 		return hf_fail(d, "modules.json", INFER_EUNSUP, err, "module %.*s is not supported",
 		               (int)(json_bytes(type) < 80 ? json_bytes(type) : 80),
 		               json_str(type));

@@ -20,7 +20,7 @@ int hf_bad_quant(const struct hf_dir *d, int code, infer_error *err, const char 
 }
 
 /* True if the values are equal; members of objects may have any order. */
-static int same(const struct json *a, const struct json *b)
+static int values_equal(const struct json *a, const struct json *b)
 {
 	const struct json *y = json_first(b);
 
@@ -33,7 +33,7 @@ static int same(const struct json *a, const struct json *b)
 	if (json_count(a) != json_count(b))
 		return 0;
 	json_each(x, a) {
-		if (!same(x, x->key ? json_getn(b, x->key, x->key_n) : y))
+		if (!values_equal(x, x->key ? json_getn(b, x->key, x->key_n) : y))
 			return 0;
 		y = x->key ? y : y->next;
 	}
@@ -56,8 +56,8 @@ static const char *implied_method(const char *file, const char *key, const struc
 }
 
 /* Set d->quant to the configuration v.  A second one must be the same. */
-static int add(struct hf_dir *d, const char *file, const char *key, const struct json *v,
-               infer_error *err)
+static int add_quant_config(struct hf_dir *d, const char *file, const char *key,
+                            const struct json *v, infer_error *err)
 {
 	const struct json *name = json_get(v, "quant_method");
 	struct hf_quant q = { v, file, key, NULL };
@@ -73,7 +73,7 @@ static int add(struct hf_dir *d, const char *file, const char *key, const struct
 		q.method = implied_method(file, key, v);
 	if (!d->quant.at)
 		d->quant = q;
-	else if (!same(d->quant.at, v))
+	else if (!values_equal(d->quant.at, v))
 		return hf_fail(d, file, INFER_EUNSUP, err,
 		               "\"%s\" and \"%s\" are two different quantisations of the weights",
 		               d->quant.key, key);
@@ -86,7 +86,8 @@ static int is_scalar(const struct json *v)
 }
 
 /* Fail if members of the configuration in a file of its own contradict those of config.json. */
-static int compare(struct hf_dir *d, const char *file, const struct json *q, infer_error *err)
+static int compare_quant_configs(struct hf_dir *d, const char *file, const struct json *q,
+                                 infer_error *err)
 {
 	/* each with its name in other files */
 	static const char *const keys[][2] = { { "bits", "w_bit" },
@@ -104,7 +105,7 @@ static int compare(struct hf_dir *d, const char *file, const struct json *q, inf
 				  *b = json_get(q, keys[i][0]);
 		a = a ? a : json_get(d->quant.at, keys[i][1]);
 		b = b ? b : json_get(q, keys[i][1]);
-		if (!is_scalar(a) || !is_scalar(b) || same(a, b) ||
+		if (!is_scalar(a) || !is_scalar(b) || values_equal(a, b) ||
 		    (json_is_string(a) && json_is_string(b) && a->n == b->n &&
 		     !strncasecmp(a->s, b->s, a->n)))
 			continue;
@@ -130,13 +131,13 @@ static int add_files(struct hf_dir *d, infer_error *err)
 			               "must be a JSON object");
 		q = json_is_object(json_get(v, "quantization")) ? json_get(v, "quantization") : v;
 		if (in_config) {
-			TRY(compare(d, d->quants[i].name, q, err));
+			TRY(compare_quant_configs(d, d->quants[i].name, q, err));
 			continue;
 		}
 		if (d->quant.at)
 			return hf_fail(d, d->quants[i].name, INFER_EUNSUP, err,
 			               "there is another quantisation, %s", d->quant.file);
-		TRY(add(d, d->quants[i].name, "", v, err));
+		TRY(add_quant_config(d, d->quants[i].name, "", v, err));
 	}
 	return INFER_OK;
 }
@@ -171,9 +172,10 @@ int hf_quant_find(struct hf_dir *d, infer_error *err)
 		                            "compression_config" };
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		TRY(add(d, "config.json", keys[i], json_get(d->config, keys[i]), err));
+		TRY(add_quant_config(d, "config.json", keys[i], json_get(d->config, keys[i]), err));
 		json_each(part, d->config)
-			TRY(add(d, "config.json", keys[i], json_get(part, keys[i]), err));
+			TRY(add_quant_config(d, "config.json", keys[i], json_get(part, keys[i]),
+			                     err));
 	}
 	TRY(add_files(d, err));
 	return !d->quant.at || is_known(&d->quant) ? INFER_OK : hf_refuse_method(d, &d->quant, err);

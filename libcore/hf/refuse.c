@@ -77,14 +77,14 @@ static const struct {
 	{ "fp_quant", "FP-Quant" },
 };
 
-static int has_form(const char *name, const char *begins, const char *ends)
+static int matches_form(const char *name, const char *begins, const char *ends)
 {
 	size_t n = strlen(name), b = strlen(begins), e = strlen(ends);
 
 	return n >= b && n >= e && !memcmp(name, begins, b) && !memcmp(name + n - e, ends, e);
 }
 
-static int by_name(const void *key, const void *at)
+static int compare_file_names(const void *key, const void *at)
 {
 	return strcmp(key, *(const char *const *)at);
 }
@@ -94,17 +94,18 @@ struct names {
 	int n;
 };
 
-static int has(const struct names *l, const char *name)
+static int has_file(const struct names *l, const char *name)
 {
-	return l->n && bsearch(name, l->at, (size_t)l->n, sizeof *l->at, by_name) != NULL;
+	return l->n &&
+	       bsearch(name, l->at, (size_t)l->n, sizeof *l->at, compare_file_names) != NULL;
 }
 
 static int has_safetensors(const struct names *l)
 {
 	for (int i = 0; i < l->n; i++)
-		if (has_form(l->at[i], "model", ".safetensors"))
+		if (matches_form(l->at[i], "model", ".safetensors"))
 			return 1;
-	return has(l, "model.safetensors.index.json");
+	return has_file(l, "model.safetensors.index.json");
 }
 
 /* Fail with the name of weights in another form.  INFER_OK: there are none. */
@@ -114,7 +115,7 @@ static int refuse_weights(struct hf_dir *d, const struct names *l, infer_error *
 
 	for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
 		for (int i = 0; i < l->n; i++)
-			if (has_form(l->at[i], weights[k].begins, weights[k].ends))
+			if (matches_form(l->at[i], weights[k].begins, weights[k].ends))
 				return err_set(err, INFER_EUNSUP, "%s/%.60s: %s",
 				               file_label(d->path),
 				               file_quote(name, l->at[i], strlen(l->at[i])),
@@ -129,7 +130,7 @@ static int refuse_cache(struct hf_dir *d, const struct names *l, infer_error *er
 	char name[FILE_QUOTE];
 	int n;
 
-	if (!has(l, "snapshots"))
+	if (!has_file(l, "snapshots"))
 		return INFER_OK;
 	TRY(hf_list(d, "snapshots", &names, &n, err));
 	if (!n)
@@ -147,14 +148,14 @@ int hf_refuse_other(struct hf_dir *d, infer_error *err)
 
 	TRY(hf_list(d, "", &l.at, &l.n, err));
 	for (size_t i = 0; i < sizeof markers / sizeof *markers; i++)
-		if (has(&l, markers[i].name))
+		if (has_file(&l, markers[i].name))
 			return hf_fail(d, markers[i].name, INFER_EUNSUP, err, "%s",
 			               markers[i].what);
 	if (!has_safetensors(&l)) {
 		TRY(refuse_weights(d, &l, err));
 		TRY(refuse_cache(d, &l, err));
 	}
-	if (!has(&l, "config.json"))
+	if (!has_file(&l, "config.json"))
 		return err_set(err, INFER_EUNSUP,
 		               "%s: this is a directory, not a model: it has no config.json",
 		               file_label(d->path));

@@ -23,7 +23,7 @@ static int is_type(const struct json *rope, const char *type)
 }
 
 /* Read a positive number from the RoPE parameters, or else from config.json. */
-static int positive(const struct hf_dir *d, const char *name, double *v, infer_error *err)
+static int read_positive(const struct hf_dir *d, const char *name, double *v, infer_error *err)
 {
 	const struct json *o = json_get(rope_of(d), name);
 
@@ -36,15 +36,15 @@ static int positive(const struct hf_dir *d, const char *name, double *v, infer_e
 
 /* Llama 3 scaling: 1 for short wavelengths, `factor` for long ones, interpolated between.  In float32 as the converter
  * computes it. */
-static int llama3(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
+static int put_llama3_divisors(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
 {
 	double factor, low, high, context;
 	const float base = (float)d->hparam->rope[0].base;
 
-	TRY(positive(d, "factor", &factor, err));
-	TRY(positive(d, "low_freq_factor", &low, err));
-	TRY(positive(d, "high_freq_factor", &high, err));
-	TRY(positive(d, "original_max_position_embeddings", &context, err));
+	TRY(read_positive(d, "factor", &factor, err));
+	TRY(read_positive(d, "low_freq_factor", &low, err));
+	TRY(read_positive(d, "high_freq_factor", &high, err));
+	TRY(read_positive(d, "original_max_position_embeddings", &context, err));
 	for (int64_t i = 0; i < n; i++) {
 		const float power = (float)(2 * i) / (float)(2 * n);
 		const float freq = 1 / (float)fm_pow((double)base, (double)power);
@@ -61,18 +61,19 @@ static int llama3(const struct hf_dir *d, float *out, int64_t n, infer_error *er
 }
 
 /* Proportional scaling (Gemma 4): only a part of the frequencies rotates; the divisor of the others is 1e30. */
-static int proportional(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
+static int put_proportional_divisors(const struct hf_dir *d, float *out, int64_t n,
+                                     infer_error *err)
 {
 	double part;
 
-	TRY(positive(d, "partial_rotary_factor", &part, err));
+	TRY(read_positive(d, "partial_rotary_factor", &part, err));
 	for (int64_t i = 0; i < n; i++)
 		out[i] = i < (int64_t)((double)(2 * n) * part / 2) ? 1 : 1e30f;
 	return INFER_OK;
 }
 
-static int longrope(const struct hf_dir *d, const char *name, float *out, int64_t n,
-                    infer_error *err)
+static int put_longrope_divisors(const struct hf_dir *d, const char *name, float *out, int64_t n,
+                                 infer_error *err)
 {
 	const struct json *list = json_get(rope_of(d), name);
 	int64_t i = 0;
@@ -90,7 +91,7 @@ static int longrope(const struct hf_dir *d, const char *name, float *out, int64_
 	return INFER_OK;
 }
 
-static int add(struct hf_dir *d, int slot, const char *name, infer_error *err)
+static int add_rope_tensor(struct hf_dir *d, int slot, const char *name, infer_error *err)
 {
 	int64_t n = d->hparam->n_rot / 2;
 	float *out;
@@ -103,11 +104,11 @@ static int add(struct hf_dir *d, int slot, const char *name, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "%s: no memory for its frequencies", d->path);
 	d->made[d->n_made++] = (struct hf_made){ name, out, n };
 	if (slot == W_ROPE_LONG)
-		return longrope(d, "long_factor", out, n, err);
+		return put_longrope_divisors(d, "long_factor", out, n, err);
 	if (slot == W_ROPE_SHORT)
-		return longrope(d, "short_factor", out, n, err);
-	return is_type(rope_of(d), "llama3") ? llama3(d, out, n, err)
-	                                     : proportional(d, out, n, err);
+		return put_longrope_divisors(d, "short_factor", out, n, err);
+	return is_type(rope_of(d), "llama3") ? put_llama3_divisors(d, out, n, err)
+	                                     : put_proportional_divisors(d, out, n, err);
 }
 
 int hf_make_rope(struct hf_dir *d, infer_error *err)
@@ -115,9 +116,9 @@ int hf_make_rope(struct hf_dir *d, infer_error *err)
 	const struct json *rope = rope_of(d);
 
 	if (is_type(rope, "llama3") || is_type(rope, "proportional"))
-		return add(d, W_ROPE_FREQS, "rope_freqs.weight", err);
+		return add_rope_tensor(d, W_ROPE_FREQS, "rope_freqs.weight", err);
 	if (!is_type(rope, "longrope") && !is_type(rope, "su"))
 		return INFER_OK;
-	TRY(add(d, W_ROPE_LONG, "rope_factors_long.weight", err));
-	return add(d, W_ROPE_SHORT, "rope_factors_short.weight", err);
+	TRY(add_rope_tensor(d, W_ROPE_LONG, "rope_factors_long.weight", err));
+	return add_rope_tensor(d, W_ROPE_SHORT, "rope_factors_short.weight", err);
 }

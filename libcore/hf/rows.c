@@ -36,7 +36,7 @@ int hf_source_type(const struct safetensors_tensor *t)
 }
 
 /* Bytes of an element of a type that is not quantised. */
-static size_t size_of(int type) { return type == INFER_F32 ? 4 : 2; }
+static size_t plain_element_bytes(int type) { return type == INFER_F32 ? 4 : 2; }
 
 size_t hf_rows_row_bytes(const struct hf_rows *h) { return type_row_bytes(h->type, h->cols); }
 
@@ -78,10 +78,10 @@ static int is_negated_exp(enum arch_transform how)
 }
 
 /* Convert n elements.  `from` may be the last bytes of the result's memory. */
-static void convert(const struct hf_rows *h, int dtype, unsigned char *to,
-                    const unsigned char *from, int64_t n)
+static void convert_elements(const struct hf_rows *h, int dtype, unsigned char *to,
+                             const unsigned char *from, int64_t n)
 {
-	size_t in = safetensors_dtype_bytes(dtype), out = size_of(h->type);
+	size_t in = safetensors_dtype_bytes(dtype), out = plain_element_bytes(h->type);
 
 	if (h->how != T_PLUS1 && !is_negated_exp(h->how) && in == out) {
 		memmove(to, from, (size_t)n * in);
@@ -113,7 +113,7 @@ int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv)
 
 /* Source row of row r, for T_BY_HEAD (z 0: all q, all k, all v) and T_BY_HEAD_Z (z 1: all z).  The source has
  * q, k, v and z per k head. */
-static int64_t by_head(const struct hf_heads *h, int64_t r, int z)
+static int64_t row_by_head(const struct hf_heads *h, int64_t r, int z)
 {
 	int64_t dv = h->each * h->dv, all = 2 * (h->dk + dv), qk = h->k_heads * h->dk;
 
@@ -136,7 +136,7 @@ int64_t hf_rows_source(const struct hf_rows *h, int64_t r)
 		return r / d * d + i % 2 * (d / 2) + i / 2;
 	case T_BY_HEAD:
 	case T_BY_HEAD_Z:
-		return by_head(e, r, h->how == T_BY_HEAD_Z);
+		return row_by_head(e, r, h->how == T_BY_HEAD_Z);
 	case T_TILED:
 	case T_TILED_NEG_EXP:
 		return hf_rows_untile(e, r, h->rows / (e->k_heads * e->each));
@@ -161,7 +161,7 @@ const unsigned char *hf_rows_matrix(const struct hf_rows *h, int64_t i)
 	const unsigned char *at = s->data + (size_t)(row * h->src_cols) * size;
 
 	if (s->packed || h->turned || h->step != 1 || hf_rows_permutes(h->how) || h->zeros ||
-	    h->how == T_PLUS1 || is_negated_exp(h->how) || size != size_of(h->type) ||
+	    h->how == T_PLUS1 || is_negated_exp(h->how) || size != plain_element_bytes(h->type) ||
 	    (uintptr_t)at % size)
 		return NULL;
 	return at;
@@ -187,7 +187,8 @@ struct piece {
 static void copy_turned(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
-	size_t in = safetensors_dtype_bytes(p->dtype), row = (size_t)h->cols * size_of(h->type),
+	size_t in = safetensors_dtype_bytes(p->dtype),
+	       row = (size_t)h->cols * plain_element_bytes(h->type),
 	       tail = row - (size_t)h->cols * in;
 
 	for (int64_t c = 0; c < h->cols; c++)
@@ -197,36 +198,38 @@ static void copy_turned(const struct piece *p)
 			                         in,
 			       in);
 	for (int64_t r = 0; r < p->n; r++)
-		convert(h, p->dtype, p->to + (size_t)r * row, p->to + (size_t)r * row + tail,
-		        h->cols);
+		convert_elements(h, p->dtype, p->to + (size_t)r * row,
+		                 p->to + (size_t)r * row + tail, h->cols);
 }
 
 static void copy_columns(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
-	size_t in = safetensors_dtype_bytes(p->dtype), out = size_of(h->type);
+	size_t in = safetensors_dtype_bytes(p->dtype), out = plain_element_bytes(h->type);
 
 	for (int64_t r = 0; r < p->n; r++)
 		for (int64_t c = 0; c < h->cols; c++) {
 			int64_t from = (p->row + r) * h->src_cols +
 			               hf_rows_untile(&h->heads, c, h->heads.dv);
-			convert(h, p->dtype, p->to + (size_t)(r * h->cols + c) * out,
-			        p->from + (size_t)from * in, 1);
+			convert_elements(h, p->dtype, p->to + (size_t)(r * h->cols + c) * out,
+			                 p->from + (size_t)from * in, 1);
 		}
 }
 
-static void copy_rows(const struct piece *p)
+static void copy_source_rows(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
-	size_t in = safetensors_dtype_bytes(p->dtype), row = (size_t)h->cols * size_of(h->type);
+	size_t in = safetensors_dtype_bytes(p->dtype),
+	       row = (size_t)h->cols * plain_element_bytes(h->type);
 	int64_t real = h->rows - h->zeros;
 
 	for (int64_t r = 0; r < p->n; r++)
 		if (p->row + r < real)
-			convert(h, p->dtype, p->to + (size_t)r * row,
-			        p->from +
-			                (size_t)(hf_rows_source(h, p->row + r) * h->src_cols) * in,
-			        h->cols);
+			convert_elements(
+				h, p->dtype, p->to + (size_t)r * row,
+				p->from +
+					(size_t)(hf_rows_source(h, p->row + r) * h->src_cols) * in,
+				h->cols);
 		else
 			memset(p->to + (size_t)r * row, 0, row);
 }
@@ -237,7 +240,7 @@ enum { PIECE = 256 << 10, MANY = 4 << 20, THREADS = 8, TILE = 64 };
 
 /* A multiple of the rows of a head: then the rows that a piece is copied from are contiguous.  All rows of a
  * quantised matrix that is turned: each of its rows is decoded once. */
-static int64_t rows_of_piece(const struct hf_rows *h)
+static int64_t rows_per_piece(const struct hf_rows *h)
 {
 	int64_t n = PIECE / (int64_t)hf_rows_row_bytes(h), least = h->how == T_PAIRS ? h->heads.rows
 	                                                           : n >= TILE       ? TILE
@@ -249,9 +252,9 @@ static int64_t rows_of_piece(const struct hf_rows *h)
 	return n < least ? least : n < h->rows ? n : h->rows;
 }
 
-static int64_t pieces_of(const struct hf_rows *h)
+static int64_t count_pieces(const struct hf_rows *h)
 {
-	int64_t n = rows_of_piece(h);
+	int64_t n = rows_per_piece(h);
 
 	return h->mats * ((h->rows + n - 1) / n);
 }
@@ -321,7 +324,7 @@ static void make_piece(void *user, int64_t i, int worker)
 {
 	struct work *w = user;
 	struct hf_rows *h = find_tensor(user, i);
-	int64_t n = rows_of_piece(h), all = pieces_of(h), each = all / h->mats,
+	int64_t n = rows_per_piece(h), all = count_pieces(h), each = all / h->mats,
 		left = i - (h->end - all), mat = left / each;
 	const struct safetensors_tensor *s = h->from[h->n_from > 1 ? mat : 0];
 	struct piece p = { .h = h, .dtype = s->dtype, .row = left % each * n };
@@ -338,7 +341,7 @@ static void make_piece(void *user, int64_t i, int worker)
 	else if (h->how == T_TILED_COLS)
 		copy_columns(&p);
 	else
-		copy_rows(&p);
+		copy_source_rows(&p);
 	drop_source(&p);
 	uint64_t done = atomic_fetch_add(&w->done, (uint64_t)p.n * row) + (uint64_t)p.n * row;
 	if (!worker && done < w->bytes)
@@ -352,9 +355,9 @@ static int64_t count_work(struct work *w)
 
 	for (int64_t i = 0; i < w->n; i++) {
 		struct hf_rows *h = w->h[i];
-		size_t scratch = hf_rows_packed_scratch(h, rows_of_piece(h));
-		atomic_init(&h->left, pieces_of(h));
-		h->end = pieces += pieces_of(h);
+		size_t scratch = hf_rows_packed_scratch(h, rows_per_piece(h));
+		atomic_init(&h->left, count_pieces(h));
+		h->end = pieces += count_pieces(h);
 		w->bytes += (uint64_t)(h->rows * h->mats) * hf_rows_row_bytes(h);
 		if (scratch > w->scratch_bytes)
 			w->scratch_bytes = scratch;

@@ -82,7 +82,7 @@ static void copy_turned(const struct piece *w)
 	}
 }
 
-static void copy_rows(const struct piece *w)
+static void copy_repacked_rows(const struct piece *w)
 {
 	const struct hf_rows *h = w->h;
 	int direct = h->type == w->p->type && h->how != T_TILED_COLS;
@@ -134,5 +134,5 @@ void hf_rows_packed(const struct hf_rows *h, int64_t mat, int64_t row, int64_t n
 	if (h->turned)
 		copy_turned(&w);
 	else
-		copy_rows(&w);
+		copy_repacked_rows(&w);
 }

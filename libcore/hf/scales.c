@@ -39,8 +39,8 @@ static int is_power(float x)
 	return !(num_bits(x) & 0x807fffff) && x >= 0x1p-116f && x <= 0x1p+100f;
 }
 
-static int read_all(const struct hf_dir *d, const struct safetensors_tensor *t, struct hf_scales *s,
-                    infer_error *err)
+static int read_scales(const struct hf_dir *d, const struct safetensors_tensor *t,
+                       struct hf_scales *s, infer_error *err)
 {
 	s->f16 = s->powers = 1;
 	s->bits = 0;
@@ -115,5 +115,5 @@ int hf_scales_open(const struct hf_dir *d, const struct safetensors_tensor *t, i
 		                     safetensors_dtype_name(t->dtype));
 	if (!is_matrix(t, rows, cols))
 		return wrong_shape(d, t, rows, cols, err);
-	return read_all(d, t, s, err);
+	return read_scales(d, t, s, err);
 }

@@ -25,7 +25,7 @@ int hf_scan_open(struct hf_scan *s, struct hf_dir *d, const struct hf_text *t, i
 	return INFER_OK;
 }
 
-static void skip_space(struct hf_scan *s)
+static void skip_scan_space(struct hf_scan *s)
 {
 	while (s->at < s->end &&
 	       (*s->at == ' ' || *s->at == '\n' || *s->at == '\r' || *s->at == '\t'))
@@ -34,7 +34,7 @@ static void skip_space(struct hf_scan *s)
 
 int hf_scan_is(struct hf_scan *s, char c)
 {
-	skip_space(s);
+	skip_scan_space(s);
 	return s->at < s->end && *s->at == c;
 }
 
@@ -121,7 +121,7 @@ int hf_scan_str(struct hf_scan *s, struct infer_str *out, infer_error *err)
 int hf_scan_num(struct hf_scan *s, struct json *out, infer_error *err)
 {
 	*out = (struct json){ 0 };
-	skip_space(s);
+	skip_scan_space(s);
 	size_t n = jread_num(out, s->at, (size_t)(s->end - s->at));
 	if (!n || !json_is_number(out))
 		return hf_scan_fail(s, err, n ? "the number is too large" : "a number expected");
@@ -146,10 +146,10 @@ int hf_scan_value(struct hf_scan *s, struct infer_str *out, infer_error *err)
 	int depth = 0, escapes;
 	const char *from;
 
-	skip_space(s);
+	skip_scan_space(s);
 	from = s->at;
 	do {
-		skip_space(s);
+		skip_scan_space(s);
 		char c = s->at < s->end ? *s->at : 0;
 		if (c == '"') {
 			TRY(skip_string(s, &raw, &escapes, err));

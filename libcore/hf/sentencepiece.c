@@ -27,7 +27,7 @@ struct field {
 	const unsigned char *at; /* of BYTES */
 	size_t n;
 };
-static int damaged(const struct proto *p, const char *what, infer_error *err)
+static int fail_damaged(const struct proto *p, const char *what, infer_error *err)
 {
 	return hf_fail(p->d, SPM_FILE, INFER_EFORMAT, err, "%s, byte %zu: %s", p->name,
 	               (size_t)(p->at - p->start), what);
@@ -44,9 +44,9 @@ static int read_varint(struct proto *p, uint64_t *v, infer_error *err)
 		if (c < 128)
 			return shift < 63 || c < 2
 			               ? INFER_OK
-			               : damaged(&from, "a number of more than 64 bits", err);
+			               : fail_damaged(&from, "a number of more than 64 bits", err);
 	}
-	return damaged(&from, "a number that does not end", err);
+	return fail_damaged(&from, "a number that does not end", err);
 }
 
 /* Read the next field of p, which is not at its end. */
@@ -58,7 +58,7 @@ static int read_field(struct proto *p, struct field *f, infer_error *err)
 	*f = (struct field){ 0 };
 	TRY(read_varint(p, &tag, err));
 	if (!(tag >> 3) || tag >> 3 > 536870911)
-		return damaged(&from, "a field number that must be 1 ... 536870911", err);
+		return fail_damaged(&from, "a field number that must be 1 ... 536870911", err);
 	f->number = (unsigned)(tag >> 3);
 	f->wire = tag & 7;
 	size_t left = (size_t)(p->end - p->at);
@@ -69,7 +69,7 @@ static int read_field(struct proto *p, struct field *f, infer_error *err)
 		TRY(read_varint(p, &f->value, err));
 		left = (size_t)(p->end - p->at);
 		if (f->value > left)
-			return damaged(&from, "a field that is longer than what follows", err);
+			return fail_damaged(&from, "a field that is longer than what follows", err);
 		f->at = p->at;
 		f->n = (size_t)f->value;
 		break;
@@ -77,23 +77,24 @@ static int read_field(struct proto *p, struct field *f, infer_error *err)
 	case FIXED64:
 		f->n = f->wire == FIXED32 ? 4 : 8;
 		if (f->n > left)
-			return damaged(&from, "a number that is cut off", err);
+			return fail_damaged(&from, "a number that is cut off", err);
 		f->value = f->n == 4 ? num_u32(p->at) : num_u64(p->at);
 		break;
 	default:
-		return damaged(&from, "a field of an unknown wire type", err);
+		return fail_damaged(&from, "a field of an unknown wire type", err);
 	}
 	p->at += f->n;
 	return INFER_OK;
 }
 
 /* The message in a field of p. */
-static struct proto inside(const struct proto *p, const struct field *f, const char *name)
+static struct proto sub_message(const struct proto *p, const struct field *f, const char *name)
 {
 	return (struct proto){ p->d, f->at, f->at + f->n, p->start, name };
 }
 
-static int want(const struct proto *p, const struct field *f, unsigned wire, infer_error *err)
+static int check_wire_type(const struct proto *p, const struct field *f, unsigned wire,
+                           infer_error *err)
 {
 	if (f->wire == wire)
 		return INFER_OK;
@@ -126,14 +127,14 @@ static int read_piece(struct spm *s, struct proto p, infer_error *err)
 	while (p.at < p.end) {
 		TRY(read_field(&p, &f, err));
 		if (f.number == 1) {
-			TRY(want(&p, &f, BYTES, err));
+			TRY(check_wire_type(&p, &f, BYTES, err));
 			x.at = (const char *)f.at;
 			x.n = f.n;
 		} else if (f.number == 2) {
-			TRY(want(&p, &f, FIXED32, err));
+			TRY(check_wire_type(&p, &f, FIXED32, err));
 			x.score = num_float((uint32_t)f.value);
 		} else if (f.number == 3) {
-			TRY(want(&p, &f, VARINT, err));
+			TRY(check_wire_type(&p, &f, VARINT, err));
 			x.type = f.value > SPM_BYTE ? SPM_BYTE + 1 : (int)f.value;
 		} else {
 			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
@@ -154,7 +155,7 @@ static int read_trainer(struct spm *s, struct proto p, infer_error *err)
 		TRY(read_field(&p, &f, err));
 		if (f.number != 3 && f.number != 24)
 			continue;
-		TRY(want(&p, &f, VARINT, err));
+		TRY(check_wire_type(&p, &f, VARINT, err));
 		if (f.number == 3)
 			s->model = f.value > 4 ? 0 : (int)f.value;
 		else if (f.value)
@@ -184,11 +185,11 @@ static int read_normalizer(struct spm *s, struct proto p, infer_error *err)
 	while (p.at < p.end) {
 		TRY(read_field(&p, &f, err));
 		if (f.number == 2) {
-			TRY(want(&p, &f, BYTES, err));
+			TRY(check_wire_type(&p, &f, BYTES, err));
 			s->charsmap = f.at;
 			s->charsmap_n = f.n;
 		} else if (f.number >= 3 && f.number <= 5) {
-			TRY(want(&p, &f, VARINT, err));
+			TRY(check_wire_type(&p, &f, VARINT, err));
 			if (f.number == 5 && !f.value)
 				return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 				               "%s = false of normalizer_spec is not "
@@ -243,15 +244,15 @@ static int read_model(struct spm *s, struct proto p, infer_error *err)
 		if (f.number < 1 || f.number > 5)
 			return hf_fail(s->d, SPM_FILE, INFER_EUNSUP, err,
 			               "field %u of the model is not supported", f.number);
-		TRY(want(&p, &f, BYTES, err));
+		TRY(check_wire_type(&p, &f, BYTES, err));
 		if (f.number == 1)
-			TRY(read_piece(s, inside(&p, &f, "a piece"), err));
+			TRY(read_piece(s, sub_message(&p, &f, "a piece"), err));
 		else if (f.number == 2)
-			TRY(read_trainer(s, inside(&p, &f, "trainer_spec"), err));
+			TRY(read_trainer(s, sub_message(&p, &f, "trainer_spec"), err));
 		else if (f.number == 3)
-			TRY(read_normalizer(s, inside(&p, &f, "normalizer_spec"), err));
+			TRY(read_normalizer(s, sub_message(&p, &f, "normalizer_spec"), err));
 		else if (f.number == 5)
-			TRY(check_denormalizer(inside(&p, &f, "denormalizer_spec"), err));
+			TRY(check_denormalizer(sub_message(&p, &f, "denormalizer_spec"), err));
 	}
 	return INFER_OK;
 }
@@ -329,7 +330,7 @@ static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_erro
 }
 
 /* Tokens from `from` to s->n, which no file names. */
-static int pad(struct hf_dir *d, struct spm *s, uint32_t from, infer_error *err)
+static int pad_vocabulary(struct hf_dir *d, struct spm *s, uint32_t from, infer_error *err)
 {
 	for (uint32_t i = from; i < s->n; i++) {
 		char text[32];
@@ -372,7 +373,7 @@ static int put_pieces(struct hf_dir *d, const struct spm *s, infer_error *err)
 
 /* How text is normalised.  The kind llama has a key only where its default, that of the models that
  * were first published so, is not right. */
-static int put_normalizer(struct hf_dir *d, const struct spm *s, infer_error *err)
+static int put_spm_normalizer(struct hf_dir *d, const struct spm *s, infer_error *err)
 {
 	const struct json *prefix = json_get(d->tokenizer_config, "add_prefix_space");
 	int front = s->dummy_prefix, unigram = s->model == SPM_UNIGRAM;
@@ -417,11 +418,11 @@ int hf_sentencepiece(struct hf_dir *d, infer_error *err)
 		if (s.piece[i].type == SPM_UNKNOWN)
 			d->unknown = i + 1;
 	s.n = n;
-	TRY(pad(d, &s, count, err));
+	TRY(pad_vocabulary(d, &s, count, err));
 	TRY(spm_add(d, &s, err));
 	gguf_write_str(d->keys, KEY("model"), s.model == SPM_BPE ? "llama" : "t5",
 	               s.model == SPM_BPE ? 5 : 2);
 	gguf_write_str(d->keys, KEY("pre"), "default", 7);
 	TRY(put_pieces(d, &s, err));
-	return put_normalizer(d, &s, err);
+	return put_spm_normalizer(d, &s, err);
 }

@@ -12,11 +12,6 @@ static const char single[] = "model.safetensors", index_name[] = "model.safetens
 		  ending[] = ".safetensors";
 enum { SHARDS_MAX = 65536 };
 
-static int no_memory(const struct hf_dir *d, infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(d->path));
-}
-
 static int is_shard_name(const char *s, size_t n)
 {
 	size_t end = sizeof ending - 1;
@@ -58,7 +53,7 @@ static int list_shards(struct hf_dir *d, const struct json *map, const char ***n
 	int rc = INFER_OK, cap = 0;
 
 	if (map_init(&seen, MEM_FILE, 64))
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	json_each(v, map) {
 		if (!json_is_string(v) || !is_plain_name(v->s, v->n)) {
 			rc = hf_fail(d, index_name, INFER_EFORMAT, err,
@@ -84,7 +79,7 @@ static int list_shards(struct hf_dir *d, const struct json *map, const char ***n
 		}
 		char *name = arena_strndup(&d->arena, v->s, v->n);
 		if (*n == cap || !name || map_put(&seen, name, v->n, (uint32_t)*n)) {
-			rc = no_memory(d, err);
+			rc = hf_nomem(d, err);
 			break;
 		}
 		(*names)[(*n)++] = name;
@@ -109,7 +104,7 @@ static int check_index(const struct hf_dir *d, const struct json *map, infer_err
 	int rc = INFER_OK;
 
 	if (map_init(&listed, MEM_FILE, (uint32_t)json_count(map)))
-		return no_memory(d, err);
+		return hf_nomem(d, err);
 	json_each(v, map) {
 		const struct safetensors_tensor *t = safetensors_find(&d->raw, v->key, v->key_n);
 		const char *in = t ? shard_name(d, t->shard) : NULL;
@@ -120,7 +115,7 @@ static int check_index(const struct hf_dir *d, const struct json *map, infer_err
 			             file_quote(name, v->key, v->key_n),
 			             file_quote(value, v->s, v->n));
 		else if (map_put(&listed, v->key, v->key_n, 0))
-			rc = no_memory(d, err);
+			rc = hf_nomem(d, err);
 		if (rc)
 			break;
 	}

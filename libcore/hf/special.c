@@ -56,7 +56,7 @@ static const char *skip_string(const char *s, const char *end)
 	return s < end ? s + 1 : end;
 }
 
-static const char *skip_space(const char *s, const char *end)
+static const char *skip_json_space(const char *s, const char *end)
 {
 	while (s < end && (*s == ' ' || *s == '\t' || *s == '\n' || *s == '\r'))
 		s++;
@@ -99,15 +99,15 @@ static void find_member(const struct hf_dir *d, const char *name, struct hf_text
 	size_t n = strlen(name);
 
 	*out = (struct hf_text){ .name = "tokenizer.json" };
-	if (!s || (s = skip_space(s, end)) == end || *s++ != '{')
+	if (!s || (s = skip_json_space(s, end)) == end || *s++ != '{')
 		return;
-	while ((s = skip_space(s, end)) < end && *s == '"') {
+	while ((s = skip_json_space(s, end)) < end && *s == '"') {
 		const char *key = s + 1, *key_end = skip_string(s, end) - 1;
 
-		s = skip_space(key_end + 1, end);
+		s = skip_json_space(key_end + 1, end);
 		if (s == end || *s++ != ':')
 			return;
-		s = skip_space(s, end);
+		s = skip_json_space(s, end);
 		const char *value = s;
 		s = skip_value(s, end);
 		if ((size_t)(key_end - key) == n && !memcmp(key, name, n)) {
@@ -115,7 +115,7 @@ static void find_member(const struct hf_dir *d, const char *name, struct hf_text
 			out->n = (size_t)(s - value);
 			return;
 		}
-		s = skip_space(s, end);
+		s = skip_json_space(s, end);
 		if (s == end || *s++ != ',')
 			return;
 	}
@@ -219,7 +219,7 @@ static int set_id(struct special *s, int which, int64_t id, int64_t vocab, infer
 }
 
 /* A member of config.json that is the id of a token, or else of its text model. */
-static const struct json *config_id(const struct hf_dir *d, const char *name)
+static const struct json *find_config_id(const struct hf_dir *d, const char *name)
 {
 	const struct json *v = json_get(d->config, name);
 
@@ -227,7 +227,7 @@ static const struct json *config_id(const struct hf_dir *d, const char *name)
 }
 
 /* The text of a special token, or NULL. */
-static const struct json *text_of(const struct special *s, int which)
+static const struct json *special_text(const struct special *s, int which)
 {
 	const struct json *t = s->text[which];
 
@@ -239,13 +239,13 @@ static int find_ids(struct special *s, int64_t vocab, infer_error *err)
 	const struct json *class = json_at(json_get(s->d->config, "architectures"), 0);
 
 	for (int i = 0; i < SPECIAL_IDS; i++) {
-		const struct json *t = text_of(s, i);
+		const struct json *t = special_text(s, i);
 
 		if (t)
 			TRY(set_id(s, i, find_added(s, t->s, t->n), vocab, err));
 	}
 	for (int i = 0; i < SPECIAL_IDS; i++) {
-		const struct json *v = row[i].id ? config_id(s->d, row[i].id) : NULL;
+		const struct json *v = row[i].id ? find_config_id(s->d, row[i].id) : NULL;
 
 		if (json_is(v, JSON_INT))
 			TRY(set_id(s, i, v->i, vocab, err));
@@ -254,7 +254,7 @@ static int find_ids(struct special *s, int64_t vocab, infer_error *err)
 			               "%s must be an integer", row[i].id);
 	}
 	for (int i = SPECIAL_BOS; i <= SPECIAL_EOS && !s->d->tokenizer.at; i++) {
-		const struct json *t = text_of(s, i);
+		const struct json *t = special_text(s, i);
 
 		if (t)
 			TRY(set_id(s, i, find_decoded(s, t->s, t->n), vocab, err));
@@ -306,7 +306,7 @@ static int add_ends(struct special *s, const char *file, const struct json *v, i
 
 /* Write the ids of special tokens.  GGUF has one id that ends generation; the others of a list are in a
  * key of our own, which other readers ignore. */
-static int put_ids(struct special *s, int64_t vocab, infer_error *err)
+static int put_special_ids(struct special *s, int64_t vocab, infer_error *err)
 {
 	struct gguf_write *w = s->d->keys;
 	struct buf ids;
@@ -316,7 +316,8 @@ static int put_ids(struct special *s, int64_t vocab, infer_error *err)
 	rc = add_ends(s, "generation_config.json", json_get(s->d->generation, "eos_token_id"),
 	              vocab, &ids, err);
 	if (!rc)
-		rc = add_ends(s, "config.json", config_id(s->d, "eos_token_id"), vocab, &ids, err);
+		rc = add_ends(s, "config.json", find_config_id(s->d, "eos_token_id"), vocab, &ids,
+		              err);
 	for (int i = 0; i < SPECIAL_IDS && !rc; i++)
 		if (s->id[i] >= 0)
 			gguf_write_u32(w, row[i].key, (uint32_t)s->id[i]);
@@ -324,7 +325,7 @@ static int put_ids(struct special *s, int64_t vocab, infer_error *err)
 		gguf_write_array(w, "tokenizer.infer.eos_token_ids", INFER_META_I32,
 		                 ids.len / sizeof(int32_t), ids.at, ids.len);
 	if (ids.bad && !rc)
-		rc = err_set(err, INFER_ENOMEM, "%s: no memory", file_label(s->d->path));
+		rc = hf_nomem(s->d, err);
 	buf_fini(&ids);
 	return rc;
 }
@@ -375,7 +376,7 @@ int hf_special(struct hf_dir *d, infer_error *err)
 	TRY(find_ids(&s, vocab, err));
 	if (!strcmp(d->arch->gguf, "llama") && vocab == 32016) /* CodeLlama */
 		TRY(set_id(&s, SPECIAL_EOT, 32010, vocab, err));
-	TRY(put_ids(&s, vocab, err));
+	TRY(put_special_ids(&s, vocab, err));
 	TRY(put_adds(&s, vocab, err));
 	return hf_templates(d, err);
 }

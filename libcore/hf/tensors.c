@@ -8,14 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int hf_no_memory(const struct hf_making *k, infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "%s: no memory for a table of %u tensors",
-	               file_label(k->d->path), k->d->raw.n);
-}
-
 /* The size of a dimension by config.json; -1: config.json does not say it. */
-static int64_t size_of(const struct hf_making *k, int layer, int dim)
+static int64_t config_dim(const struct hf_making *k, int layer, int dim)
 {
 	switch ((enum arch_dim)dim) {
 	case D_VOCAB:
@@ -124,7 +118,7 @@ static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_t
 	int64_t ne[3] = { 1, 1, 1 }, want[3], before = h->how == T_ROWS ? k->first_position : 0;
 
 	for (int i = 0; i < n; i++)
-		want[i] = ne[i] = size_of(k, h->layer, row->shape[i]);
+		want[i] = ne[i] = config_dim(k, h->layer, row->shape[i]);
 	want[at] = all < 0 ? -1 : all + before;
 	if (h->turned) {
 		want[0] = want[1];
@@ -163,7 +157,7 @@ static int wrong_dtype(const struct hf_making *k, const struct safetensors_tenso
 /* --- targets */
 
 /* Types of the public converter: vectors, norms and small matrices are F32. */
-static int type_of(const struct hf_rows *h, const struct safetensors_tensor *t)
+static int gguf_type(const struct hf_rows *h, const struct safetensors_tensor *t)
 {
 	static const int small[] = { W_ROUTER,     W_SHARED_ROUTER, W_POSITION, W_PART,
 		                     W_STATE_CONV, W_SHORT_CONV,    W_CORRECT,  W_PREDICT };
@@ -225,13 +219,13 @@ static int new_target(struct hf_making *k, struct hf_rows **out, const char *nam
 		h->from = arena_alloc(&k->d->brief, (size_t)n_from, sizeof(void *));
 	}
 	if (!h || !h->name.at || !h->from)
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	h->name.len = (size_t)len;
 	h->layer = layer;
 	h->n_from = n_from;
 	h->step = 1;
 	if (map_put(&k->map, h->name.at, h->name.len, (uint32_t)k->n))
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	k->at[k->n++] = h;
 	return INFER_OK;
 }
@@ -289,7 +283,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 	h->turned = is_turned(row, h->how, t);
 	TRY(set_sizes(k, h, row, t, sizes[0], sizes[2], err));
 	h->packed = hf_packed_of(t) != NULL;
-	h->type = type_of(h, t);
+	h->type = gguf_type(h, t);
 	fit_vocabulary(k, h);
 	return set_heads(k, h, err);
 }
@@ -299,7 +293,7 @@ static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
                       const struct arch_tensor *row, int layer, int expert, infer_error *err)
 {
 	struct hf_rows *h = hf_find_target(k, row->gguf, layer);
-	int64_t n = size_of(k, layer, row->shape[2]);
+	int64_t n = config_dim(k, layer, row->shape[2]);
 
 	if (expert >= n)
 		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err,
@@ -317,8 +311,8 @@ static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
 		return hf_bad_tensor(k->d, t, INFER_EUNSUP, err, "dtype %s, others have another",
 		                     safetensors_dtype_name(t->dtype));
 	}
-	TRY(set_sizes(k, h, row, t, size_of(k, layer, row->shape[1]),
-	              size_of(k, layer, row->shape[1]), err));
+	TRY(set_sizes(k, h, row, t, config_dim(k, layer, row->shape[1]),
+	              config_dim(k, layer, row->shape[1]), err));
 	h->from[expert] = t;
 	h->packed = hf_packed_of(t) != NULL;
 	h->type = hf_source_type(t);
@@ -332,8 +326,9 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 	const struct arch *a = k->m->arch;
 	const struct arch_tensor *both = arch_row(a, W_KV_B),
 				 *rows[] = { arch_row(a, W_K_B), arch_row(a, W_V_B) };
-	int64_t want[3] = { size_of(k, layer, both->shape[0]), size_of(k, layer, both->shape[1]) },
-		nope = size_of(k, layer, D_NOPE), values = size_of(k, layer, D_V_HEAD);
+	int64_t want[3] = { config_dim(k, layer, both->shape[0]),
+		            config_dim(k, layer, both->shape[1]) },
+		nope = config_dim(k, layer, D_NOPE), values = config_dim(k, layer, D_V_HEAD);
 
 	if (!match_shape(t, want, 2))
 		return wrong_shape(k, t, want, 2, err);
@@ -351,7 +346,7 @@ static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, i
 		h->first = i ? nope : 0;
 		h->n_dims = 3;
 		for (int dim = 0; dim < 4; dim++)
-			h->ne[dim] = dim < 3 ? size_of(k, layer, rows[i]->shape[dim]) : 1;
+			h->ne[dim] = dim < 3 ? config_dim(k, layer, rows[i]->shape[dim]) : 1;
 		h->cols = h->ne[0];
 		h->rows = h->ne[1];
 		h->mats = h->ne[2];
@@ -372,7 +367,8 @@ static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
 
 	for (int i = 0; i < p->n; i++) {
 		const struct arch_tensor *row = p->row[i];
-		size[i] = size_of(k, layer, row->shape[parts_at(row, arch_how(k->m->arch, row))]);
+		size[i] =
+			config_dim(k, layer, row->shape[parts_at(row, arch_how(k->m->arch, row))]);
 		all += size[i];
 	}
 	all = p->n == 1 ? size[0] : all;
@@ -419,7 +415,7 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 	struct arch_tensor spare[2];
 
 	if (!plain.at)
-		return hf_no_memory(k, err);
+		return hf_nomem(k->d, err);
 	int layer = arch_layer_of(a, ARCH_HF, plain, &rest);
 	struct arch_parts p = arch_find_rows(a, ARCH_HF, rest, layer >= 0);
 	if (!p.n && layer >= 0)
@@ -512,7 +508,7 @@ int hf_tensors(struct hf_dir *d, infer_error *err)
 	k.m = m;
 	k.at = arena_alloc(&d->brief, (size_t)d->raw.n + HF_DENSE, ARCH_MAX_PARTS * sizeof(void *));
 	if (!m || !k.at || map_init(&k.map, MEM_FILE, d->raw.n + 16))
-		return hf_no_memory(&k, err);
+		return hf_nomem(d, err);
 	rc = read_sizes(&k, m, err);
 	if (!rc)
 		rc = add_dense(&k, err);

@@ -47,7 +47,6 @@ struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int 
 /* Check that all tensors are there, copy those that have to be, and add all to the file.
  * INFER_EFORMAT: one is missing; INFER_ENOMEM */
 int hf_place_tensors(struct hf_making *k, infer_error *err);
-int hf_no_memory(const struct hf_making *k, infer_error *err);
 /* Add notes (hf_note) about tensors left out and copied. */
 int hf_note_tensors(struct hf_making *k, infer_error *err);
 /* As hf_fail: names the file of t, and t. */

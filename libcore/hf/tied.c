@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The tensor of this name, with any prefix; NULL: there is none. */
-static const struct safetensors_tensor *find(const struct hf_dir *d, const char *name)
+static const struct safetensors_tensor *find_by_suffix(const struct hf_dir *d, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -24,7 +24,7 @@ static int same_data(const struct safetensors_tensor *a, const struct safetensor
 	       !memcmp(a->data, b->data, (size_t)a->bytes);
 }
 
-static int same(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
+static int same_tensor(const struct safetensors_tensor *a, const struct safetensors_tensor *b)
 {
 	const struct hf_packed *p = hf_packed_of(a), *q = hf_packed_of(b);
 
@@ -54,15 +54,15 @@ static int has_output(const struct hf_dir *d)
 
 int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
-	const struct safetensors_tensor *table = find(d, "embed_tokens.weight"),
-					*head = find(d, "lm_head.weight");
+	const struct safetensors_tensor *table = find_by_suffix(d, "embed_tokens.weight"),
+					*head = find_by_suffix(d, "lm_head.weight");
 	/* in a multimodal config the top-level member applies, but some writers leave its default there */
 	const struct json *tied = json_get(d->config, "tie_word_embeddings");
 	int is_text = !json_get(d->config, "text_config");
 
 	if (!table || !has_output(d) || !json_is_bool(tied))
 		return INFER_OK;
-	if (tied->kind == JSON_TRUE && is_text && head && !same(head, table))
+	if (tied->kind == JSON_TRUE && is_text && head && !same_tensor(head, table))
 		return hf_fail(d, "config.json", INFER_EUNSUP, err,
 		               "key tie_word_embeddings: true, but tensor %.*s is not %.*s",
 		               (int)head->name.len, head->name.at, (int)table->name.len,

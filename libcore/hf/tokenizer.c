@@ -15,11 +15,6 @@
 enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
 enum { HF_OUTSIDE = 1 << 4 /* of tokenizer.infer.added.flags: not in the model's vocabulary */ };
 
-static int no_memory(const struct hf_vocab *v, infer_error *err)
-{
-	return hf_vocab_fail(v, INFER_ENOMEM, err, "no memory for %u tokens", v->n);
-}
-
 static int is_byte(const char *s, size_t n)
 {
 	return n == 6 && !memcmp(s, "<0x", 3) && s[5] == '>' &&
@@ -44,7 +39,7 @@ static int is_shown(const struct hf_piece *p)
 	return 0;
 }
 
-static int type_of(const struct hf_vocab *v, uint32_t id)
+static int token_type(const struct hf_vocab *v, uint32_t id)
 {
 	const struct hf_piece *p = &v->piece[id];
 
@@ -65,7 +60,7 @@ static int type_of(const struct hf_vocab *v, uint32_t id)
 static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 {
 	const struct hf_piece *p = &v->piece[id];
-	int type = type_of(v, id);
+	int type = token_type(v, id);
 	char pad[32];
 	const char *s = id < v->n ? p->s : NULL;
 	uint64_t n = s ? p->n : (uint64_t)snprintf(pad, sizeof pad, "[PAD%u]", id);
@@ -104,7 +99,7 @@ static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 	buf_put(b, s, n);
 }
 
-static int tokens(struct hf_vocab *v, uint32_t n, infer_error *err)
+static int put_vocab_tokens(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	struct buf text, type;
 
@@ -113,7 +108,7 @@ static int tokens(struct hf_vocab *v, uint32_t n, infer_error *err)
 	buf_reserve(&text, (size_t)n * 16);
 	buf_reserve(&type, (size_t)n * sizeof(int32_t));
 	for (uint32_t id = 0; id < n; id++) {
-		int32_t t = type_of(v, id);
+		int32_t t = token_type(v, id);
 		put_piece(v, &text, id);
 		buf_put(&type, &t, sizeof t);
 	}
@@ -125,11 +120,11 @@ static int tokens(struct hf_vocab *v, uint32_t n, infer_error *err)
 	int bad = text.bad || type.bad;
 	buf_fini(&text);
 	buf_fini(&type);
-	return bad ? no_memory(v, err) : INFER_OK;
+	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 /* The scores of a unigram model. */
-static int scores(struct hf_vocab *v, uint32_t n, infer_error *err)
+static int put_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	struct buf f, d;
 	int exact = 1;
@@ -153,12 +148,12 @@ static int scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	int bad = f.bad || d.bad;
 	buf_fini(&f);
 	buf_fini(&d);
-	return bad ? no_memory(v, err) : INFER_OK;
+	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 /* Scores from which a reader of SentencePiece models derives the order of the merges: the rank of the first
  * one that makes the piece. */
-static int merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
+static int put_merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	float *score = mem_alloc(MEM_TOK, (size_t)n + 1, sizeof *score);
 	const char *at = v->merges.at, *end = at + v->merges.len;
@@ -166,7 +161,7 @@ static int merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	float rank = 0;
 
 	if (!score)
-		return no_memory(v, err);
+		return hf_nomem(v->d, err);
 	for (uint32_t id = 0; id < n; id++)
 		score[id] = id < v->n && v->piece[id].s && v->piece[id].added < 0 ? -1e6f : 0;
 	for (uint64_t len; at < end; at += len, rank++) {
@@ -189,7 +184,7 @@ static int merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 
 /* ---- the normaliser */
 
-static int base64(const char *s, size_t n, struct buf *out)
+static int put_base64(const char *s, size_t n, struct buf *out)
 {
 	uint32_t bits = 0;
 	int have = 0;
@@ -237,7 +232,7 @@ static int put_normalizer(struct hf_vocab *v, const struct json *o, struct buf *
 		if (map->len)
 			return hf_vocab_fail(v, INFER_EUNSUP, err,
 			                     "normalizer: two charsmaps are not supported");
-		if (!json_is_string(bytes) || base64(bytes->s, bytes->n, map))
+		if (!json_is_string(bytes) || put_base64(bytes->s, bytes->n, map))
 			return hf_vocab_fail(v, INFER_EFORMAT, err,
 			                     "normalizer.precompiled_charsmap must be base64");
 		buf_puts(out, "{\"type\":\"Precompiled\"}");
@@ -254,7 +249,7 @@ static int put_normalizer(struct hf_vocab *v, const struct json *o, struct buf *
 	return INFER_OK;
 }
 
-static int normalizer(struct hf_vocab *v, int plain, infer_error *err)
+static int put_normalizer_keys(struct hf_vocab *v, int plain, infer_error *err)
 {
 	struct gguf_write *w = v->d->keys;
 	struct buf text, map;
@@ -264,7 +259,7 @@ static int normalizer(struct hf_vocab *v, int plain, infer_error *err)
 	buf_init(&map, MEM_TOK);
 	rc = put_normalizer(v, v->norm, &text, &map, err);
 	if (!rc && (text.bad || map.bad))
-		rc = no_memory(v, err);
+		rc = hf_nomem(v->d, err);
 	if (!rc && map.len)
 		gguf_write_array(w, KEY("precompiled_charsmap"), INFER_META_U8, map.len, map.at,
 		                 map.len);
@@ -296,7 +291,7 @@ static void find_bert_flags(struct bert_flags *f, const struct json *o)
 		f->strip = json_is(strip, JSON_TRUE);
 }
 
-static void bert_keys(struct gguf_write *w, const struct json *o)
+static void put_bert_keys(struct gguf_write *w, const struct json *o)
 {
 	struct bert_flags f = { -1, -1 };
 
@@ -309,13 +304,13 @@ static void bert_keys(struct gguf_write *w, const struct json *o)
 
 /* ---- keys of our own */
 
-static void own_text(struct hf_vocab *v, const char *key, struct infer_str s)
+static void put_own_text(struct hf_vocab *v, const char *key, struct infer_str s)
 {
 	if (s.at)
 		gguf_write_str(v->d->keys, key, s.at, s.len);
 }
 
-static int own_added(struct hf_vocab *v, infer_error *err)
+static int put_own_added(struct hf_vocab *v, infer_error *err)
 {
 	struct gguf_write *w = v->d->keys;
 	struct buf ids, flags, text;
@@ -343,11 +338,11 @@ static int own_added(struct hf_vocab *v, infer_error *err)
 	buf_fini(&ids);
 	buf_fini(&flags);
 	buf_fini(&text);
-	return bad ? no_memory(v, err) : INFER_OK;
+	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 /* "model" with its type, which old files lack. */
-static int own_model(struct hf_vocab *v, infer_error *err)
+static int put_own_model(struct hf_vocab *v, infer_error *err)
 {
 	static const char *const name[] = { "BPE", "Unigram", "WordPiece" };
 	struct buf b;
@@ -364,7 +359,7 @@ static int own_model(struct hf_vocab *v, infer_error *err)
 	if (!bad)
 		gguf_write_str(v->d->keys, OWN("model"), b.at, b.len);
 	buf_fini(&b);
-	return bad ? no_memory(v, err) : INFER_OK;
+	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 /* ---- tokens that encoding adds */
@@ -397,7 +392,7 @@ static int put_special(struct hf_vocab *v, const struct json *all, const struct 
 	return INFER_OK;
 }
 
-static void put_ids(struct hf_vocab *v, const char *key, const struct buf *b)
+static void put_added_ids(struct hf_vocab *v, const char *key, const struct buf *b)
 {
 	if (b->len)
 		gguf_write_array(v->d->keys, key, INFER_META_I32, b->len / sizeof(int32_t), b->at,
@@ -405,7 +400,7 @@ static void put_ids(struct hf_vocab *v, const char *key, const struct buf *b)
 }
 
 /* GGUF has flags for one token on each side of a text; a template with more of them is kept whole. */
-static int template(struct hf_vocab *v, const struct json *o, infer_error *err)
+static int put_post_template(struct hf_vocab *v, const struct json *o, infer_error *err)
 {
 	const struct json *list = json_get(o, "processors"), *single = json_get(o, "single");
 	struct buf side[2];
@@ -413,7 +408,7 @@ static int template(struct hf_vocab *v, const struct json *o, infer_error *err)
 
 	if (json_equals(json_get(o, "type"), "Sequence"))
 		json_each(x, list)
-			TRY(template(v, x, err));
+			TRY(put_post_template(v, x, err));
 	if (!json_equals(json_get(o, "type"), "TemplateProcessing"))
 		return INFER_OK;
 	buf_init(&side[0], MEM_TOK);
@@ -429,10 +424,10 @@ static int template(struct hf_vocab *v, const struct json *o, infer_error *err)
 		rc = hf_vocab_fail(v, INFER_EUNSUP, err,
 		                   "post_processor.single must have one sequence, not %d", after);
 	if (!rc && (side[0].bad || side[1].bad))
-		rc = no_memory(v, err);
+		rc = hf_nomem(v->d, err);
 	if (!rc && (side[0].len > sizeof(int32_t) || side[1].len > sizeof(int32_t))) {
-		put_ids(v, OWN("prefix"), &side[0]);
-		put_ids(v, OWN("suffix"), &side[1]);
+		put_added_ids(v, OWN("prefix"), &side[0]);
+		put_added_ids(v, OWN("suffix"), &side[1]);
 	}
 	buf_fini(&side[0]);
 	buf_fini(&side[1]);
@@ -441,19 +436,19 @@ static int template(struct hf_vocab *v, const struct json *o, infer_error *err)
 
 /* ---- all of them */
 
-static int bpe(struct hf_vocab *v, uint32_t n, infer_error *err)
+static int put_bpe(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	struct gguf_write *w = v->d->keys;
 
 	if (v->bytes)
-		TRY(merge_scores(v, n, err));
+		TRY(put_merge_scores(v, n, err));
 	gguf_write_array(w, KEY("merges"), INFER_META_STR, v->n_merges, v->merges.at,
 	                 v->merges.len);
 	return INFER_OK;
 }
 
 /* Keys that the converter writes for encoders. */
-static int encoder(struct hf_vocab *v, infer_error *err)
+static int put_encoder(struct hf_vocab *v, infer_error *err)
 {
 	const struct json *config = v->d->text_config ? v->d->text_config : v->d->config;
 	int64_t types = 1;
@@ -463,20 +458,20 @@ static int encoder(struct hf_vocab *v, infer_error *err)
 	return INFER_OK;
 }
 
-static int unigram(struct hf_vocab *v, uint32_t n, infer_error *err)
+static int put_unigram(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	struct gguf_write *w = v->d->keys;
 	const struct json *clean = json_get(v->d->tokenizer_config, "clean_up_tokenization_spaces"),
 			  *prefix = json_get(v->d->tokenizer_config, "add_prefix_space");
 
-	TRY(scores(v, n, err));
+	TRY(put_scores(v, n, err));
 	gguf_write_bool(w, KEY("add_space_prefix"), !json_is(prefix, JSON_FALSE));
-	TRY(encoder(v, err));
+	TRY(put_encoder(v, err));
 	gguf_write_bool(w, KEY("remove_extra_whitespaces"), json_is(clean, JSON_TRUE));
 	return INFER_OK;
 }
 
-static int write(struct hf_vocab *v, infer_error *err)
+static int write_tokenizer_keys(struct hf_vocab *v, infer_error *err)
 {
 	static const char *const model[] = { "gpt2", "t5", "bert" };
 	struct gguf_write *w = v->d->keys;
@@ -498,20 +493,20 @@ static int write(struct hf_vocab *v, infer_error *err)
 	                                                  : "llama";
 	gguf_write_str(w, KEY("model"), name, strlen(name));
 	gguf_write_str(w, KEY("pre"), pre, strcspn(pre, " "));
-	TRY(tokens(v, n, err));
-	TRY(v->kind == HF_BPE       ? bpe(v, n, err)
-	    : v->kind == HF_UNIGRAM ? unigram(v, n, err)
-	                            : encoder(v, err));
-	TRY(template(v, v->post, err));
-	bert_keys(w, v->norm);
+	TRY(put_vocab_tokens(v, n, err));
+	TRY(v->kind == HF_BPE       ? put_bpe(v, n, err)
+	    : v->kind == HF_UNIGRAM ? put_unigram(v, n, err)
+	                            : put_encoder(v, err));
+	TRY(put_post_template(v, v->post, err));
+	put_bert_keys(w, v->norm);
 	if (v->norm)
-		TRY(normalizer(v, plain, err));
+		TRY(put_normalizer_keys(v, plain, err));
 	if (plain)
 		return INFER_OK;
-	own_text(v, OWN("pre_tokenizer"), v->pre_tokenizer);
-	own_text(v, OWN("decoder"), v->decoder);
-	TRY(own_model(v, err));
-	return own_added(v, err);
+	put_own_text(v, OWN("pre_tokenizer"), v->pre_tokenizer);
+	put_own_text(v, OWN("decoder"), v->decoder);
+	TRY(put_own_model(v, err));
+	return put_own_added(v, err);
 }
 
 int hf_tokenizer(struct hf_dir *d, infer_error *err)
@@ -520,7 +515,7 @@ int hf_tokenizer(struct hf_dir *d, infer_error *err)
 	int rc = hf_vocab_read(&v, d, err);
 
 	if (!rc)
-		rc = write(&v, err);
+		rc = write_tokenizer_keys(&v, err);
 	if (!rc) {
 		d->added =
 			(struct hf_text){ "tokenizer.json", v.added_tokens.at, v.added_tokens.len };

@@ -8,11 +8,6 @@
 /* bytes of a member that becomes a tree */
 enum { TREE_MAX = 1 << 20 };
 
-static int no_memory(const struct hf_vocab *v, infer_error *err)
-{
-	return hf_vocab_fail(v, INFER_ENOMEM, err, "no memory for %u tokens", v->n);
-}
-
 int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
                    infer_error *err)
 {
@@ -28,7 +23,7 @@ int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const ch
 			cap *= 2;
 		struct hf_piece *p = mem_realloc(MEM_TOK, v->piece, cap, sizeof *p);
 		if (!p)
-			return no_memory(v, err);
+			return hf_nomem(v->d, err);
 		memset(p + v->cap, 0, (cap - v->cap) * sizeof *p);
 		v->piece = p;
 		v->cap = cap;
@@ -48,7 +43,7 @@ int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const ch
 enum { SLOT_ID = 2 * HF_TOKENS_MAX - 1 };
 
 /* The slot of a text: its own, or the empty one where it would be. */
-static uint32_t *slot_of(const struct hf_vocab *v, const char *s, size_t n, uint32_t *tag)
+static uint32_t *find_slot(const struct hf_vocab *v, const char *s, size_t n, uint32_t *tag)
 {
 	uint64_t hash = sip_hash(&v->sip, s, n);
 	uint32_t i = (uint32_t)hash & v->mask;
@@ -78,7 +73,7 @@ static int grow_table(struct hf_vocab *v, uint32_t n)
 	for (uint32_t i = 0; i < many; i++)
 		if (old[i]) {
 			const struct hf_piece *p = &v->piece[(old[i] & SLOT_ID) - 1];
-			uint32_t *to = slot_of(v, p->s, p->n, &tag);
+			uint32_t *to = find_slot(v, p->s, p->n, &tag);
 			*to = old[i];
 		}
 	mem_free(old);
@@ -87,7 +82,7 @@ static int grow_table(struct hf_vocab *v, uint32_t n)
 
 int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n)
 {
-	uint32_t tag, at = v->slot ? *slot_of(v, s, n, &tag) : 0;
+	uint32_t tag, at = v->slot ? *find_slot(v, s, n, &tag) : 0;
 
 	return (int32_t)(at & SLOT_ID) - 1;
 }
@@ -100,8 +95,8 @@ static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_
 
 	TRY(hf_vocab_piece(v, id, s, "model.vocab", err));
 	if (v->n_model >= v->mask / 2 && grow_table(v, 2 * v->n_model))
-		return no_memory(v, err);
-	uint32_t *slot = slot_of(v, s.at, s.len, &tag);
+		return hf_nomem(v->d, err);
+	uint32_t *slot = find_slot(v, s.at, s.len, &tag);
 	if (*slot)
 		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.vocab: %s is there twice",
 		                     file_quote(quoted, s.at, s.len));
@@ -111,7 +106,7 @@ static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_
 }
 
 /* {"token": id, ...} */
-static int vocab_object(struct hf_vocab *v, infer_error *err)
+static int read_vocab_object(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
 	struct infer_str key;
@@ -136,7 +131,7 @@ static int vocab_object(struct hf_vocab *v, infer_error *err)
 }
 
 /* [["token", score], ...] */
-static int vocab_array(struct hf_vocab *v, infer_error *err)
+static int read_vocab_array(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
 	struct infer_str key;
@@ -159,7 +154,7 @@ static int vocab_array(struct hf_vocab *v, infer_error *err)
 			cap = cap ? 2 * cap : 1024;
 			double *to = mem_realloc(MEM_TOK, v->score, cap, sizeof *to);
 			if (!to)
-				return no_memory(v, err);
+				return hf_nomem(v->d, err);
 			v->score = to;
 		}
 		v->score[id] = json_double(&score);
@@ -184,11 +179,11 @@ static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b,
 	buf_putc(&v->merges, ' ');
 	buf_put(&v->merges, b.at, b.len);
 	v->n_merges++;
-	return v->merges.bad ? no_memory(v, err) : INFER_OK;
+	return v->merges.bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 /* ["a b", ...] or [["a", "b"], ...] */
-static int merges(struct hf_vocab *v, infer_error *err)
+static int read_merges(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
 	struct infer_str a, b;
@@ -221,7 +216,7 @@ static int merges(struct hf_vocab *v, infer_error *err)
 }
 
 /* The members of "model". */
-static int model(struct hf_vocab *v, infer_error *err)
+static int read_model(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
 	int more, n = 0;
@@ -244,9 +239,10 @@ static int model(struct hf_vocab *v, infer_error *err)
 			return hf_scan_fail(s, err, "a member is there twice");
 		s->member = is_vocab ? "model.vocab" : is_merges ? "model.merges" : "model";
 		if (is_vocab) {
-			TRY(hf_scan_is(s, '[') ? vocab_array(v, err) : vocab_object(v, err));
+			TRY(hf_scan_is(s, '[') ? read_vocab_array(v, err)
+			                       : read_vocab_object(v, err));
 		} else if (is_merges) {
-			TRY(merges(v, err));
+			TRY(read_merges(v, err));
 		} else {
 			TRY(hf_scan_value(s, &value, err));
 			if (n++)
@@ -257,12 +253,12 @@ static int model(struct hf_vocab *v, infer_error *err)
 	}
 	s->member = NULL;
 	buf_putc(&v->options, '}');
-	return v->options.bad ? no_memory(v, err) : INFER_OK;
+	return v->options.bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
 static int is_null(struct infer_str s) { return s.len == 4 && !memcmp(s.at, "null", 4); }
 
-static int members(struct hf_vocab *v, infer_error *err)
+static int read_tokenizer_members(struct hf_vocab *v, infer_error *err)
 {
 	const struct {
 		const char *name;
@@ -304,7 +300,7 @@ static int members(struct hf_vocab *v, infer_error *err)
 			                     i == KNOWN ? "not supported" : "there twice");
 		seen |= 1u << i;
 		if (i == MODEL) {
-			TRY(model(v, err));
+			TRY(read_model(v, err));
 			continue;
 		}
 		TRY(hf_scan_value(s, &value, err));
@@ -320,7 +316,7 @@ static int members(struct hf_vocab *v, infer_error *err)
 }
 
 /* The kind of the model, and its members: any that is not known is refused. */
-static int kind(struct hf_vocab *v, infer_error *err)
+static int read_model_kind(struct hf_vocab *v, infer_error *err)
 {
 	static const char *const name[] = { "BPE", "Unigram", "WordPiece" };
 	const struct json *type = json_get(v->model, "type");
@@ -368,9 +364,9 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	sip_draw(&v->sip);
 	/* an entry takes 80 bytes or more of the text, with its merge */
 	if (grow_table(v, (uint32_t)(d->tokenizer.n / 80 % HF_TOKENS_MAX)))
-		return no_memory(v, err);
+		return hf_nomem(v->d, err);
 	TRY(hf_scan_open(&v->scan, d, &d->tokenizer, err));
-	TRY(members(v, err));
+	TRY(read_tokenizer_members(v, err));
 	TRY(hf_vocab_added(v, err));
 	options = (struct infer_str){ v->options.at, v->options.len };
 	TRY(hf_scan_tree(&v->scan, options, TREE_MAX, "model", &d->brief, &v->model, err));
@@ -381,7 +377,7 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	TRY(hf_scan_tree(&v->scan, v->post_processor, TREE_MAX, "post_processor", &d->brief,
 	                 &v->post, err));
 	TRY(hf_scan_tree(&v->scan, v->decoder, TREE_MAX, "decoder", &d->brief, &v->decode, err));
-	return kind(v, err);
+	return read_model_kind(v, err);
 }
 
 void hf_vocab_fini(struct hf_vocab *v)

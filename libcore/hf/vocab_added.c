@@ -15,11 +15,6 @@ struct entry {
 	infer_error *err;
 };
 
-static int no_memory(const struct entry *e)
-{
-	return hf_fail(e->v->d, e->file, INFER_ENOMEM, e->err, "no memory for %u tokens", e->v->n);
-}
-
 /* The flags and the content of an entry; its id is the caller's. */
 static int read_entry(const struct entry *e, const struct json *o, struct hf_added *a)
 {
@@ -48,12 +43,12 @@ static int read_entry(const struct entry *e, const struct json *o, struct hf_add
 		               HF_TOKENS_MAX - 1);
 	a->content.at = arena_strndup(&e->v->d->brief, content->s, content->n);
 	a->content.len = content->n;
-	return a->content.at ? INFER_OK : no_memory(e);
+	return a->content.at ? INFER_OK : hf_nomem(e->v->d, e->err);
 }
 
 /* Give an added token its place in the vocabulary.  An entry that is there already is replaced if it may be,
  * which is so if it has the same content. */
-static int place(const struct entry *e, const struct hf_added *a, int replace)
+static int place_added(const struct entry *e, const struct hf_added *a, int replace)
 {
 	struct hf_vocab *v = e->v;
 	int32_t at = hf_vocab_find(v, a->content.at, a->content.len), old = -1;
@@ -81,7 +76,7 @@ static int place(const struct entry *e, const struct hf_added *a, int replace)
 		struct hf_added *to = mem_realloc(
 			MEM_TOK, v->added, v->n_added ? 2 * (size_t)v->n_added : 1, sizeof *to);
 		if (!to)
-			return no_memory(e);
+			return hf_nomem(e->v->d, e->err);
 		v->added = to;
 	}
 	v->piece[id].added = (int32_t)v->n_added;
@@ -122,7 +117,7 @@ static int read_list(struct hf_vocab *v, infer_error *err)
 			rc = read_entry(&e, o, &a);
 		}
 		if (!rc)
-			rc = place(&e, &a, 0);
+			rc = place_added(&e, &a, 0);
 		arena_reset(&tree);
 	}
 	arena_fini(&tree);
@@ -130,7 +125,7 @@ static int read_list(struct hf_vocab *v, infer_error *err)
 }
 
 /* The whole number that a key is, or -1. */
-static int32_t id_of(const char *s, size_t n)
+static int32_t parse_decoder_id(const char *s, size_t n)
 {
 	int32_t id = 0;
 
@@ -152,10 +147,10 @@ int hf_vocab_added(struct hf_vocab *v, infer_error *err)
 	if (more && !json_is_null(more) && !json_is_object(more))
 		return hf_fail(v->d, e.file, INFER_EFORMAT, err, "%s must be an object", key);
 	json_each(o, more) {
-		struct hf_added a = { .id = id_of(o->key, o->key_n) };
+		struct hf_added a = { .id = parse_decoder_id(o->key, o->key_n) };
 		e.at = a.id < 0 ? 0 : (unsigned)a.id;
 		TRY(read_entry(&e, o, &a));
-		TRY(place(&e, &a, 1));
+		TRY(place_added(&e, &a, 1));
 	}
 	return INFER_OK;
 }
