@@ -316,7 +316,10 @@ setup()
 	"$TOP/scripts/check-readme"
 	sed 's/most likely tokens/likeliest tokens/' "$TOP/README.md" >stale.md
 	run -1 "$TOP/scripts/check-readme" stale.md
-	[[ $output == *jobs.jsonl* ]]
+	[[ $output == *stale.md*jobs.jsonl* ]]
+	sed 's/most likely tokens/likeliest tokens/' "$TOP/man/infer-tour.7" >stale.7
+	run -1 "$TOP/scripts/check-readme" stale.7
+	[[ $output == *stale.7*jobs.jsonl* ]]
 	head -n 12 "$TOP/README.md" >short.md
 	run -1 "$TOP/scripts/check-readme" short.md
 	[[ $output == *'only 0 commands'* ]]
