@@ -210,7 +210,7 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
 		              .n_layers = e->model->h.n_layers,
 		              .ctx = e->ctx,
 		              .max_seqs = e->max_seqs,
-		              .aside_bytes = o->swap_bytes,
+		              .swap_bytes = o->swap_bytes,
 		              .flags = o->flags & INFER_ENGINE_NO_PREFIX_CACHE ? KV_NO_TREE : 0 };
 	for (int i = 0; i < e->place.n_parts; g += e->place.parts[i++].n_groups) {
 		const struct place_part *part = &e->place.parts[i];

@@ -47,7 +47,7 @@ static int32_t common(const struct request *r, const struct request *q)
  * where q ends with its first token. */
 static int32_t lasting(const infer_engine *e, const struct request *q, int32_t n)
 {
-	return q->cap > q->n + 1 ? n : kv_lasting(e->kv, n);
+	return q->cap > q->n + 1 ? n : kv_cacheable_len(e->kv, n);
 }
 
 /* Give r the positions that other sequences have computed.  Returns a sequence before r in rank

@@ -347,7 +347,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 		r->usage.queue_ns = clock_now_ns() - r->submit_ns;
 	s->ev.usage = r->usage;
 	e->digest += rng_hash(r->digest, &r->id, sizeof r->id);
-	kv_aside_drop(e->kv, r->aside);
+	kv_swap_drop(e->kv, r->aside);
 	r->aside = NULL;
 	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;

@@ -106,7 +106,7 @@ static void lay_aside(infer_engine *e, struct request *r)
 		e->copy_ns -= e->copy_ns / 8; /* one slow copy is not for ever */
 		return;
 	}
-	r->aside = kv_seq_lay_aside(e->kv, r->seq);
+	r->aside = kv_seq_swap_out(e->kv, r->seq);
 	if (r->aside) {
 		measure_copy(e, bytes, from);
 		e->now.swap_out_bytes += bytes;
@@ -157,13 +157,13 @@ static void come_back(infer_engine *e, struct request *r, int copied)
 	uint64_t bytes = copied ? kv_seq_held(e->kv, r->aside) : 0;
 	int64_t from = clock_now_ns();
 
-	if (copied && !kv_seq_take_back(e->kv, r->seq, r->aside, r->ids)) {
+	if (copied && !kv_seq_swap_in(e->kv, r->seq, r->aside, r->ids)) {
 		measure_copy(e, bytes, from);
 		e->now.swaps++;
 		e->now.swap_in_bytes += bytes;
 	} else {
 		e->now.recomputes += (uint64_t)r->admitted;
-		kv_aside_drop(e->kv, r->aside);
+		kv_swap_drop(e->kv, r->aside);
 	}
 	r->aside = NULL;
 }

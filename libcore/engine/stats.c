@@ -19,9 +19,9 @@ void stats_publish(infer_engine *e)
 	kv_stats(e->kv, &kv);
 	s->kv_pages = kv.columns;
 	s->kv_pages_used = kv.columns_used;
-	s->kv_pages_idle = kv.page_bytes ? kv.idle_bytes / kv.page_bytes : 0;
+	s->kv_pages_idle = kv.page_bytes ? kv.evictable_bytes / kv.page_bytes : 0;
 	s->evicted_pages = kv.evicted;
-	s->swap_bytes = kv.aside_bytes;
+	s->swap_bytes = kv.swap_bytes;
 	s->barriers = pool_runs(e->host.pool);
 	s->digest = e->digest;
 	pthread_mutex_lock(&e->lock);

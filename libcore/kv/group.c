@@ -1,4 +1,4 @@
-/* kv/group.c - groups of layers, the one reservation for the books, and the backends' pages */
+/* kv/group.c - opening the cache: options checked, the reservation of records laid out, pages reserved */
 #include "kv/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -22,14 +22,14 @@ uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, in
 	return sum;
 }
 
-/* Of several devices the error names the one. */
-static int blame(const struct kv_opts *o, const struct kv_group *gr, int rc, infer_error *err)
+/* Forward rc; if there are several devices, the error names the device of gr. */
+static int name_device(const struct kv_opts *o, const struct kv_group *gr, int rc, infer_error *err)
 {
 	return o->groups[o->n_groups - 1].device ? backend_blame(rc, &gr->on, err) : rc;
 }
 
-/* Wrong options are a bug of ours, except devices that cannot be combined. */
-static int check(const struct kv_opts *o, infer_error *err)
+/* Check the options.  Only devices that cannot be combined are the user's error. */
+static int check_opts(const struct kv_opts *o, infer_error *err)
 {
 	int page = o->groups[0].on.kind->page;
 	uint64_t least[KV_DEVICES] = { 0 };
@@ -52,18 +52,19 @@ static int check(const struct kv_opts *o, infer_error *err)
 		const struct kv_group *gr = &o->groups[g];
 
 		if (o->bytes[gr->device] < least[gr->device])
-			return blame(o, gr,
-			             err_set(err, INFER_ENOMEM,
-			                     "a cache of %llu bytes does not hold one page of %d "
-			                     "positions: %llu bytes do",
-			                     (unsigned long long)o->bytes[gr->device], page,
-			                     (unsigned long long)least[gr->device]),
-			             err);
+			return name_device(
+				o, gr,
+				err_set(err, INFER_ENOMEM,
+			                "a cache of %llu bytes does not hold one page of %d "
+			                "positions: %llu bytes do",
+			                (unsigned long long)o->bytes[gr->device], page,
+			                (unsigned long long)least[gr->device]),
+				err);
 	}
 	return INFER_OK;
 }
 
-static void layers_fill(struct kv *kv, const struct kv_opts *o)
+static void map_layers(struct kv *kv, const struct kv_opts *o)
 {
 	for (int l = 0; l < o->n_layers; l++)
 		kv->layers[l].group = -1;
@@ -73,18 +74,19 @@ static void layers_fill(struct kv *kv, const struct kv_opts *o)
 
 			must(layer >= 0 && layer < o->n_layers);
 			kv->layers[layer] =
-				(struct backend_kv_layer){ g - kv->groups[g].device->first, i };
+				(struct backend_kv_layer){ g - kv->groups[g].device->first_group,
+				                           i };
 		}
 }
 
-/* Where the parts of the reservation begin; counted first, then laid out. */
+/* Offsets of the parts in the reservation; bad: a size overflows. */
 struct parts {
 	size_t records[KV_GROUPS], slots[KV_GROUPS], copies[KV_GROUPS], tables, nodes, keys,
-		buckets, kin, end;
+		buckets, prefix_buckets, end;
 	int bad;
 };
 
-static size_t part(struct parts *p, size_t n, size_t size)
+static size_t add_part(struct parts *p, size_t n, size_t size)
 {
 	size_t at = p->end, bytes;
 
@@ -93,7 +95,7 @@ static size_t part(struct parts *p, size_t n, size_t size)
 	return at;
 }
 
-static void parts_count(struct kv *kv, struct parts *p)
+static void size_parts(struct kv *kv, struct parts *p)
 {
 	uint64_t most = 0, buckets = 1;
 
@@ -101,56 +103,57 @@ static void parts_count(struct kv *kv, struct parts *p)
 		struct group *gr = &kv->groups[g];
 		size_t pages;
 
-		gr->cap =
+		gr->capacity =
 			(uint32_t)num_min((int64_t)(gr->device->budget / gr->page_bytes), NONE - 1);
-		gr->slot_cap =
-			(uint32_t)num_min((int64_t)(kv->aside_most / gr->page_bytes), NONE - 1);
-		p->slots[g] = part(p, gr->slot_cap, sizeof(uint32_t));
-		p->copies[g] = part(p, gr->slot_cap, gr->page_bytes);
-		p->records[g] = part(p, gr->cap, sizeof(struct page));
-		p->bad |= num_mul(&pages, gr->cap, gr->page_bytes) ||
+		gr->slot_capacity =
+			(uint32_t)num_min((int64_t)(kv->swap_budget / gr->page_bytes), NONE - 1);
+		p->slots[g] = add_part(p, gr->slot_capacity, sizeof(uint32_t));
+		p->copies[g] = add_part(p, gr->slot_capacity, gr->page_bytes);
+		p->records[g] = add_part(p, gr->capacity, sizeof(struct page));
+		p->bad |= num_mul(&pages, gr->capacity, gr->page_bytes) ||
 		          num_add(&kv->cache_bytes, kv->cache_bytes, pages);
-		if (gr->cap > most)
-			most = gr->cap;
+		if (gr->capacity > most)
+			most = gr->capacity;
 	}
-	p->tables = part(p, 2 * (size_t)kv->max_seqs * (size_t)kv->n_groups,
-	                 (size_t)kv_pages_of(kv, kv->ctx) * sizeof(uint32_t));
+	p->tables = add_part(p, 2 * (size_t)kv->max_seqs * (size_t)kv->n_groups,
+	                     (size_t)kv_pages_of(kv, kv->ctx) * sizeof(uint32_t));
 	if (kv->flags & KV_NO_TREE)
 		return;
-	/* a node without any page can exist only where no group is full; then nodes may run
-	 * out, and the tree takes no more until some are idle */
+	/* a node without pages exists only if no group is KV_FULL; then nodes may run out, and the
+	 * tree accepts no more until some are idle */
 	while (buckets < most)
 		buckets *= 2;
-	kv->node_cap = (uint32_t)most;
+	kv->node_capacity = (uint32_t)most;
 	kv->bucket_mask = (uint32_t)(buckets - 1);
-	p->nodes = part(p, most, sizeof(struct node));
-	p->keys = part(p, most, (size_t)kv->page * sizeof(uint64_t));
-	p->buckets = part(p, buckets, sizeof(uint32_t));
-	p->kin = part(p, buckets, sizeof(uint32_t));
+	p->nodes = add_part(p, most, sizeof(struct node));
+	p->keys = add_part(p, most, (size_t)kv->page * sizeof(uint64_t));
+	p->buckets = add_part(p, buckets, sizeof(uint32_t));
+	p->prefix_buckets = add_part(p, buckets, sizeof(uint32_t));
 }
 
-static void parts_place(struct kv *kv, const struct parts *p)
+static void place_parts(struct kv *kv, const struct parts *p)
 {
-	uint32_t *table = (uint32_t *)(void *)(kv->at + p->tables);
+	uint32_t *table = (uint32_t *)(void *)(kv->reservation + p->tables);
 
 	for (int g = 0; g < kv->n_groups; g++) {
 		struct group *gr = &kv->groups[g];
 
-		gr->pages = (struct page *)(void *)(kv->at + p->records[g]);
+		gr->pages = (struct page *)(void *)(kv->reservation + p->records[g]);
 		gr->free = gr->slot_free = NONE;
-		gr->slots = (uint32_t *)(void *)(kv->at + p->slots[g]);
-		gr->slot_base = kv->at + p->copies[g];
-		gr->stale =
-			(struct list){ kv->at + p->records[g], sizeof(struct page), NONE, NONE };
+		gr->slots = (uint32_t *)(void *)(kv->reservation + p->slots[g]);
+		gr->slot_base = kv->reservation + p->copies[g];
+		gr->evictable = (struct list){ kv->reservation + p->records[g], sizeof(struct page),
+			                       NONE, NONE };
 	}
-	kv->nodes = (struct node *)(void *)(kv->at + p->nodes);
-	kv->keys = (uint64_t *)(void *)(kv->at + p->keys);
-	kv->buckets = (uint32_t *)(void *)(kv->at + p->buckets);
-	kv->kin = (uint32_t *)(void *)(kv->at + p->kin);
-	kv->idle_nodes = (struct list){ kv->at + p->nodes, sizeof(struct node), NONE, NONE };
+	kv->nodes = (struct node *)(void *)(kv->reservation + p->nodes);
+	kv->keys = (uint64_t *)(void *)(kv->reservation + p->keys);
+	kv->buckets = (uint32_t *)(void *)(kv->reservation + p->buckets);
+	kv->prefix_buckets = (uint32_t *)(void *)(kv->reservation + p->prefix_buckets);
+	kv->idle_nodes =
+		(struct list){ kv->reservation + p->nodes, sizeof(struct node), NONE, NONE };
 	kv->node_free = NONE;
 	sip_draw(&kv->sip);
-	kv->aside_free = (uint32_t)kv->max_seqs;
+	kv->swap_free = (uint32_t)kv->max_seqs;
 	for (int32_t i = 0; i < 2 * kv->max_seqs; i++) {
 		kv->seqs[i].next_free = (i + 1) % kv->max_seqs ? (uint32_t)i + 1 : NONE;
 		for (int g = 0; g < kv->n_groups; g++, table += kv_pages_of(kv, kv->ctx))
@@ -158,8 +161,8 @@ static void parts_place(struct kv *kv, const struct parts *p)
 	}
 }
 
-/* Devices and the groups that lie there. */
-static void devices_fill(struct kv *kv, const struct kv_opts *o)
+/* Fill the devices and assign their groups. */
+static void fill_devices(struct kv *kv, const struct kv_opts *o)
 {
 	for (int d = 0; d < KV_DEVICES; d++)
 		kv->devices[d].budget = o->bytes[d];
@@ -168,7 +171,7 @@ static void devices_fill(struct kv *kv, const struct kv_opts *o)
 		struct device *d = &kv->devices[gr->device];
 
 		if (!d->n_groups++)
-			d->first = g;
+			d->first_group = g;
 		d->page_bytes += gr->page_bytes;
 		kv->n_devices = gr->device + 1;
 		kv->stride = gr->kind == KV_STATE ? gr->stride : kv->stride;
@@ -176,21 +179,21 @@ static void devices_fill(struct kv *kv, const struct kv_opts *o)
 			                        .window = gr->window,
 			                        .page_bytes = gr->page_bytes,
 			                        .device = d,
-			                        .on = gr->on.kind };
+			                        .backend = gr->on.kind };
 	}
 	for (int d = 0; d < KV_DEVICES; d++)
 		kv->devices[d].view =
-			(struct backend_kv){ kv->layers, kv->caches + kv->devices[d].first,
+			(struct backend_kv){ kv->layers, kv->caches + kv->devices[d].first_group,
 			                     o->n_layers, kv->devices[d].n_groups };
 }
 
-/* The books, then the pages of every group. */
-static int reserve(struct kv *kv, const struct kv_opts *o, infer_error *err)
+/* Reserve the records, then the pages of every group. */
+static int reserve_memory(struct kv *kv, const struct kv_opts *o, infer_error *err)
 {
 	struct parts p = { 0 };
 	void *at;
 
-	parts_count(kv, &p);
+	size_parts(kv, &p);
 	if (p.bad) {
 		uint64_t all = 0;
 
@@ -201,17 +204,17 @@ static int reserve(struct kv *kv, const struct kv_opts *o, infer_error *err)
 		               (unsigned long long)all);
 	}
 	TRY(os_reserve(&at, p.end, err));
-	kv->at = at;
+	kv->reservation = at;
 	kv->reserved = p.end;
-	layers_fill(kv, o);
-	parts_place(kv, &p);
+	map_layers(kv, o);
+	place_parts(kv, &p);
 	for (int g = 0; g < kv->n_groups; g++) {
 		const struct kv_group *gr = &o->groups[g];
 		int rc = gr->on.kind->kv_new(&kv->caches[g], gr->on.b, &gr->shape,
-		                             kv->groups[g].cap, err);
+		                             kv->groups[g].capacity, err);
 
 		if (rc)
-			return blame(o, gr, rc, err);
+			return name_device(o, gr, rc, err);
 	}
 	return INFER_OK;
 }
@@ -223,7 +226,7 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 
 	*out = NULL;
 	must(o->n_groups > 0 && o->n_groups <= KV_GROUPS && o->ctx > 0 && o->max_seqs > 0);
-	TRY(check(o, err));
+	TRY(check_opts(o, err));
 	kv = mem_zalloc(MEM_KV, 1, sizeof *kv);
 	if (!kv)
 		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
@@ -231,13 +234,13 @@ int kv_open(struct kv **out, const struct kv_opts *o, infer_error *err)
 		           .page = o->groups[0].on.kind->page,
 		           .ctx = o->ctx,
 		           .max_seqs = o->max_seqs,
-		           .aside_most = o->aside_bytes,
+		           .swap_budget = o->swap_bytes,
 		           .flags = o->flags };
 	kv->layers = mem_zalloc(MEM_KV, (size_t)o->n_layers, sizeof *kv->layers);
 	kv->seqs = mem_zalloc(MEM_KV, 2 * (size_t)o->max_seqs, sizeof *kv->seqs);
-	devices_fill(kv, o);
+	fill_devices(kv, o);
 	if (kv->layers && kv->seqs)
-		rc = reserve(kv, o, err);
+		rc = reserve_memory(kv, o, err);
 	else
 		rc = err_set(err, INFER_ENOMEM, "no memory for %d sequences of the cache",
 		             (int)o->max_seqs);
@@ -255,9 +258,9 @@ void kv_close(struct kv **kv)
 	if (!k)
 		return;
 	for (int g = 0; g < k->n_groups; g++)
-		k->groups[g].on->kv_free(k->caches[g]);
-	if (k->at)
-		os_release(k->at, k->reserved);
+		k->groups[g].backend->kv_free(k->caches[g]);
+	if (k->reservation)
+		os_release(k->reservation, k->reserved);
 	mem_free(k->layers);
 	mem_free(k->seqs);
 	mem_free(k);
@@ -276,7 +279,7 @@ void kv_stats(const struct kv *kv, struct kv_stats *s)
 		                .nodes = kv->n_nodes,
 		                .evicted = kv->evicted,
 		                .reserved_bytes = kv->reserved + kv->cache_bytes,
-		                .aside_bytes = kv->aside_bytes,
+		                .swap_bytes = kv->swap_bytes,
 		                .seqs = kv->n_seqs };
 	for (int i = 0; i < kv->n_devices; i++) {
 		const struct device *d = &kv->devices[i];
@@ -285,7 +288,7 @@ void kv_stats(const struct kv *kv, struct kv_stats *s)
 			continue;
 		s->budget_bytes += d->budget;
 		s->used_bytes += d->used;
-		s->idle_bytes += d->idle;
+		s->evictable_bytes += d->evictable;
 		s->page_bytes += d->page_bytes;
 		if (s->columns > d->budget / d->page_bytes)
 			s->columns = d->budget / d->page_bytes;

@@ -1,4 +1,4 @@
-/* kv/page.c - pages: taken, shared, dropped when nobody holds them */
+/* kv/page.c - reference-counted pages: allocate, share with the tree, free without owners */
 #include "kv/inner.h"
 #include "base/err.h"
 
@@ -26,7 +26,7 @@ void kv_list_remove(struct list *l, uint32_t i)
 		l->tail = k.prev;
 }
 
-uint32_t kv_page_take(struct kv *kv, int g)
+uint32_t kv_page_alloc(struct kv *kv, int g)
 {
 	struct group *gr = &kv->groups[g];
 	uint32_t p;
@@ -37,8 +37,8 @@ uint32_t kv_page_take(struct kv *kv, int g)
 		p = gr->free;
 		gr->free = gr->pages[p].link.next;
 	} else {
-		must(gr->fresh < gr->cap);
-		p = gr->fresh++;
+		must(gr->n_touched < gr->capacity);
+		p = gr->n_touched++;
 	}
 	gr->pages[p] = (struct page){ .refs = 1, .node = NONE };
 	gr->device->used += gr->page_bytes;
@@ -46,47 +46,47 @@ uint32_t kv_page_take(struct kv *kv, int g)
 	return p;
 }
 
-static void page_drop(struct kv *kv, int g, uint32_t p)
+static void free_page(struct kv *kv, int g, uint32_t p)
 {
 	struct group *gr = &kv->groups[g];
 
-	gr->on->kv_drop(kv->caches[g], p);
+	gr->backend->kv_drop(kv->caches[g], p);
 	gr->device->used -= gr->page_bytes;
 	kv->pages_used--;
 	gr->pages[p].link.next = gr->free;
 	gr->free = p;
 }
 
-void kv_page_ref(struct kv *kv, int g, uint32_t p)
+void kv_page_retain(struct kv *kv, int g, uint32_t p)
 {
 	struct group *gr = &kv->groups[g];
 	struct page *pg = &gr->pages[p];
 
 	must(pg->refs);
 	if (pg->refs++ == 1 && pg->node != NONE) {
-		gr->device->idle -= gr->page_bytes;
+		gr->device->evictable -= gr->page_bytes;
 		if (gr->kind != KV_FULL)
-			kv_list_remove(&gr->stale, p);
+			kv_list_remove(&gr->evictable, p);
 	}
 }
 
-void kv_page_unref(struct kv *kv, int g, uint32_t p)
+void kv_page_release(struct kv *kv, int g, uint32_t p)
 {
 	struct group *gr = &kv->groups[g];
 	struct page *pg = &gr->pages[p];
 
 	must(pg->refs);
 	if (--pg->refs == 0) {
-		page_drop(kv, g, p);
+		free_page(kv, g, p);
 	} else if (pg->refs == 1 && pg->node != NONE) {
-		pg->stamp = kv->now;
-		gr->device->idle += gr->page_bytes;
+		pg->idle_since = kv->now;
+		gr->device->evictable += gr->page_bytes;
 		if (gr->kind != KV_FULL)
-			kv_list_push(&gr->stale, p);
+			kv_list_push(&gr->evictable, p);
 	}
 }
 
-void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node)
+void kv_page_share(struct kv *kv, int g, uint32_t p, uint32_t node)
 {
 	struct page *pg = &kv->groups[g].pages[p];
 
@@ -97,7 +97,7 @@ void kv_page_lend(struct kv *kv, int g, uint32_t p, uint32_t node)
 	kv->nodes[node].page[g] = p;
 }
 
-void kv_page_unlend(struct kv *kv, int g, uint32_t p)
+void kv_page_unshare(struct kv *kv, int g, uint32_t p)
 {
 	struct group *gr = &kv->groups[g];
 	struct page *pg = &gr->pages[p];
@@ -105,11 +105,11 @@ void kv_page_unlend(struct kv *kv, int g, uint32_t p)
 	must(pg->refs && pg->node != NONE);
 	kv->nodes[pg->node].page[g] = NONE;
 	if (pg->refs == 1) {
-		gr->device->idle -= gr->page_bytes;
+		gr->device->evictable -= gr->page_bytes;
 		if (gr->kind != KV_FULL)
-			kv_list_remove(&gr->stale, p);
+			kv_list_remove(&gr->evictable, p);
 	}
 	pg->node = NONE;
 	kv->pages_tree--;
-	kv_page_unref(kv, g, p);
+	kv_page_release(kv, g, p);
 }

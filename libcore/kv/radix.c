@@ -1,5 +1,5 @@
-/* kv/radix.c - the prefix tree: one node a page of 64-bit keys, found by hash from its parent; and leaves
- * of fewer keys, the ends of sequences */
+/* kv/radix.c - the prefix tree.  A node has the 64-bit keys of one page and is found by a hash of its parent
+ * and keys; a partial leaf, the end of a sequence, has fewer keys. */
 #include "kv/inner.h"
 #include "base/err.h"
 #include "base/sip.h"
@@ -8,30 +8,31 @@
 
 static size_t key_bytes(const struct kv *kv) { return (size_t)kv->page * sizeof *kv->keys; }
 
-static uint32_t hash(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key,
-                     size_t n)
+static uint32_t hash_keys(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key,
+                          size_t n)
 {
-	/* prompts come from strangers */
+	/* keyed, so that untrusted prompts cannot force collisions */
 	const struct sip_key sip = { kv->sip.a ^ root, kv->sip.b ^ parent };
 
 	return (uint32_t)sip_hash(&sip, key, n) & kv->bucket_mask;
 }
 
-static uint32_t *bucket(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
+static uint32_t *page_bucket(const struct kv *kv, uint64_t root, uint32_t parent,
+                             const uint64_t *key)
 {
-	return &kv->buckets[hash(kv, root, parent, key, key_bytes(kv))];
+	return &kv->buckets[hash_keys(kv, root, parent, key, key_bytes(kv))];
 }
 
-static uint32_t *kin_of(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first)
+static uint32_t *prefix_bucket(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first)
 {
-	return &kv->kin[hash(kv, root, parent, &first, sizeof first)];
+	return &kv->prefix_buckets[hash_keys(kv, root, parent, &first, sizeof first)];
 }
 
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key)
 {
 	const struct node *n;
 
-	for (uint32_t i = *bucket(kv, root, parent, key); i; i = n->chain) {
+	for (uint32_t i = *page_bucket(kv, root, parent, key); i; i = n->chain) {
 		n = &kv->nodes[i - 1];
 		if (n->parent == parent && n->root == root &&
 		    !memcmp(kv_key(kv, i - 1), key, key_bytes(kv)))
@@ -40,60 +41,60 @@ uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const
 	return NONE;
 }
 
-/* The first from i on that is below `parent`; others have come to the same bucket. */
-static uint32_t kin_from(const struct kv *kv, uint32_t i, uint64_t root, uint32_t parent)
+/* Return the first node of the bucket list from i on that is a child of `parent`. */
+static uint32_t skip_other_parents(const struct kv *kv, uint32_t i, uint64_t root, uint32_t parent)
 {
 	while (i != NONE && (kv->nodes[i].parent != parent || kv->nodes[i].root != root))
-		i = kv->nodes[i].kin.next;
+		i = kv->nodes[i].sibling.next;
 	return i;
 }
 
-uint32_t kv_tree_kin(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first)
+uint32_t kv_tree_first_sibling(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first)
 {
-	return kin_from(kv, *kin_of(kv, root, parent, first) - 1, root, parent);
+	return skip_other_parents(kv, *prefix_bucket(kv, root, parent, first) - 1, root, parent);
 }
 
-uint32_t kv_tree_older(const struct kv *kv, uint32_t node)
+uint32_t kv_tree_next_sibling(const struct kv *kv, uint32_t node)
 {
 	const struct node *n = &kv->nodes[node];
 
-	return kin_from(kv, n->kin.next, n->root, n->parent);
+	return skip_other_parents(kv, n->sibling.next, n->root, n->parent);
 }
 
-static void kin_put(struct kv *kv, uint32_t i)
+static void insert_sibling(struct kv *kv, uint32_t i)
 {
 	struct node *n = &kv->nodes[i];
-	uint32_t *head = kin_of(kv, n->root, n->parent, *kv_key(kv, i));
+	uint32_t *head = prefix_bucket(kv, n->root, n->parent, *kv_key(kv, i));
 
-	n->kin = (struct link){ .prev = NONE, .next = *head - 1 };
+	n->sibling = (struct link){ .prev = NONE, .next = *head - 1 };
 	if (*head)
-		kv->nodes[*head - 1].kin.prev = i;
+		kv->nodes[*head - 1].sibling.prev = i;
 	*head = i + 1;
 }
 
-static void kin_remove(struct kv *kv, uint32_t i)
+static void remove_sibling(struct kv *kv, uint32_t i)
 {
 	const struct node *n = &kv->nodes[i];
 
-	if (n->kin.prev != NONE)
-		kv->nodes[n->kin.prev].kin.next = n->kin.next;
+	if (n->sibling.prev != NONE)
+		kv->nodes[n->sibling.prev].sibling.next = n->sibling.next;
 	else
-		*kin_of(kv, n->root, n->parent, *kv_key(kv, i)) = n->kin.next + 1;
-	if (n->kin.next != NONE)
-		kv->nodes[n->kin.next].kin.prev = n->kin.prev;
+		*prefix_bucket(kv, n->root, n->parent, *kv_key(kv, i)) = n->sibling.next + 1;
+	if (n->sibling.next != NONE)
+		kv->nodes[n->sibling.next].sibling.prev = n->sibling.prev;
 }
 
-static void bucket_remove(struct kv *kv, uint32_t i)
+static void remove_from_bucket(struct kv *kv, uint32_t i)
 {
 	const struct node *n = &kv->nodes[i];
-	uint32_t *b = bucket(kv, n->root, n->parent, kv_key(kv, i));
+	uint32_t *b = page_bucket(kv, n->root, n->parent, kv_key(kv, i));
 
 	while (*b != i + 1)
 		b = &kv->nodes[*b - 1].chain;
 	*b = n->chain;
 }
 
-static void node_drop(struct kv *kv, uint32_t i)
+static void drop_node(struct kv *kv, uint32_t i)
 {
 	struct node *n = &kv->nodes[i];
 
@@ -101,12 +102,12 @@ static void node_drop(struct kv *kv, uint32_t i)
 	kv_list_remove(&kv->idle_nodes, i);
 	for (int g = 0; g < kv->n_groups; g++)
 		if (n->page[g] != NONE) {
-			kv_page_unlend(kv, g, n->page[g]);
+			kv_page_unshare(kv, g, n->page[g]);
 			kv->evicted++;
 		}
-	if (n->n == kv->page)
-		bucket_remove(kv, i);
-	kin_remove(kv, i);
+	if (n->n_keys == kv->page)
+		remove_from_bucket(kv, i);
+	remove_sibling(kv, i);
 	if (n->parent != NONE)
 		kv->nodes[n->parent].children--;
 	n->chain = kv->node_free;
@@ -114,16 +115,17 @@ static void node_drop(struct kv *kv, uint32_t i)
 	kv->n_nodes--;
 }
 
-/* Drop ends whose keys node i has too, of the newest. */
-static void drop_ends(struct kv *kv, uint32_t i)
+/* Drop idle partial leaves whose keys are a prefix of node i's, among its newest siblings. */
+static void drop_shorter_leaves(struct kv *kv, uint32_t i)
 {
-	uint32_t k = kv_tree_older(kv, i), next;
+	uint32_t k = kv_tree_next_sibling(kv, i), next;
 
-	for (int left = KV_KIN; k != NONE && left--; k = next) {
-		next = kv_tree_older(kv, k);
-		if (kv->nodes[k].n < kv->nodes[i].n && !kv->nodes[k].users &&
-		    kv_alike(kv, i, kv_key(kv, k), kv->nodes[k].n) == kv->nodes[k].n)
-			node_drop(kv, k);
+	for (int left = MAX_SIBLINGS; k != NONE && left--; k = next) {
+		next = kv_tree_next_sibling(kv, k);
+		if (kv->nodes[k].n_keys < kv->nodes[i].n_keys && !kv->nodes[k].users &&
+		    kv_common_prefix(kv, i, kv_key(kv, k), kv->nodes[k].n_keys) ==
+		            kv->nodes[k].n_keys)
+			drop_node(kv, k);
 	}
 }
 
@@ -133,46 +135,46 @@ uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64
 	uint32_t i, *b;
 	struct node *n;
 
-	if (kv->node_free == NONE && kv->node_fresh == kv->node_cap) {
+	if (kv->node_free == NONE && kv->nodes_touched == kv->node_capacity) {
 		if (kv->idle_nodes.tail == NONE)
 			return NONE;
-		node_drop(kv, kv->idle_nodes.tail);
+		drop_node(kv, kv->idle_nodes.tail);
 	}
 	if (kv->node_free != NONE) {
 		i = kv->node_free;
 		kv->node_free = kv->nodes[i].chain;
 	} else {
-		i = kv->node_fresh++;
+		i = kv->nodes_touched++;
 	}
 	n = &kv->nodes[i];
-	*n = (struct node){ .root = root, .parent = parent, .users = 1, .n = n_keys };
+	*n = (struct node){ .root = root, .parent = parent, .users = 1, .n_keys = n_keys };
 	memcpy(kv_key(kv, i), key, (size_t)n_keys * sizeof *key);
 	for (int g = 0; g < kv->n_groups; g++)
 		n->page[g] = NONE;
 	if (n_keys == kv->page) {
-		b = bucket(kv, root, parent, key);
+		b = page_bucket(kv, root, parent, key);
 		n->chain = *b;
 		*b = i + 1;
 	}
-	kin_put(kv, i);
+	insert_sibling(kv, i);
 	if (parent != NONE)
 		kv->nodes[parent].children++;
 	kv->n_nodes++;
-	drop_ends(kv, i);
+	drop_shorter_leaves(kv, i);
 	return i;
 }
 
-void kv_tree_use(struct kv *kv, uint32_t node)
+void kv_tree_retain(struct kv *kv, uint32_t node)
 {
 	if (kv->nodes[node].users++ == 0)
 		kv_list_remove(&kv->idle_nodes, node);
 }
 
-void kv_tree_leave(struct kv *kv, uint32_t node)
+void kv_tree_release(struct kv *kv, uint32_t node)
 {
 	must(kv->nodes[node].users);
 	if (--kv->nodes[node].users == 0) {
-		kv->nodes[node].stamp = kv->now;
+		kv->nodes[node].idle_since = kv->now;
 		kv_list_push(&kv->idle_nodes, node);
 	}
 }
@@ -180,25 +182,25 @@ void kv_tree_leave(struct kv *kv, uint32_t node)
 int kv_tree_evict(struct kv *kv, const struct device *device)
 {
 	uint32_t n = kv->idle_nodes.tail, w;
-	uint64_t oldest = n != NONE ? kv->nodes[n].stamp : UINT64_MAX;
+	uint64_t oldest = n != NONE ? kv->nodes[n].idle_since : UINT64_MAX;
 	int from = -1;
 
 	for (int g = 0; g < kv->n_groups; g++) {
 		if (device && kv->groups[g].device != device)
 			continue;
-		w = kv->groups[g].stale.tail;
-		if (w != NONE && kv->groups[g].pages[w].stamp < oldest) {
-			oldest = kv->groups[g].pages[w].stamp;
+		w = kv->groups[g].evictable.tail;
+		if (w != NONE && kv->groups[g].pages[w].idle_since < oldest) {
+			oldest = kv->groups[g].pages[w].idle_since;
 			from = g;
 		}
 	}
 	if (from >= 0) {
-		kv_page_unlend(kv, from, kv->groups[from].stale.tail);
+		kv_page_unshare(kv, from, kv->groups[from].evictable.tail);
 		kv->evicted++;
 	} else if (n != NONE) {
-		/* of nodes of equal age the deepest is dropped first, whole: the nodes above it may
-		 * still be resumed */
-		node_drop(kv, n);
+		/* of nodes of equal age the deepest is dropped first: those above it can still be
+		 * resumed */
+		drop_node(kv, n);
 	}
 	return from >= 0 || n != NONE;
 }

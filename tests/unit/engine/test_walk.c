@@ -169,7 +169,7 @@ static void check(const struct world *w)
 	assert_true(e->n_queued <= QUEUE + SEQS); /* who is preempted queues again */
 	if (!e->n_active) {
 		assert_int_equal(st.pages_used, st.pages_tree);
-		assert_int_equal(st.used_bytes, st.idle_bytes);
+		assert_int_equal(st.used_bytes, st.evictable_bytes);
 	}
 	if (e->events.read == e->events.n)
 		assert_int_equal(w->n_live, e->n_active + e->n_queued);

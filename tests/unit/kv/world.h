@@ -159,7 +159,7 @@ static uint64_t *cell(const struct world *w, const struct walker *k, int layer, 
 	const struct backend_kv_layer *l = &v->layers[layer];
 	uint32_t page = kv_seq_pages(k->s)[g][pos / kv->page];
 
-	assert_true(l->group < v->n_groups && l->group + kv->devices[device].first == g);
+	assert_true(l->group < v->n_groups && l->group + kv->devices[device].first_group == g);
 	assert_true(page != BACKEND_NO_PAGE);
 	return page_of(v->caches[l->group], page) + (l->index * 2 + is_v) * MOST_PAGE +
 	       (w->groups[g].kind == KV_STATE ? 0 : pos % kv->page);
@@ -236,7 +236,7 @@ static void recount(struct world *w)
 		struct group *gr = &kv->groups[g];
 		int d = w->groups[g].device;
 
-		refs = calloc(gr->cap, sizeof *refs);
+		refs = calloc(gr->capacity, sizeof *refs);
 		for (int i = 0; i < SEQS; i++) {
 			struct kv_seq *s = w->w[i].s;
 
@@ -247,13 +247,13 @@ static void recount(struct world *w)
 					refs[s->table[g][p]]++;
 			}
 		}
-		for (uint32_t p = 0; p < gr->fresh; p++) {
+		for (uint32_t p = 0; p < gr->n_touched; p++) {
 			held[d] += refs[p] ? gr->page_bytes : 0;
 			if (gr->pages[p].refs && gr->pages[p].node != NONE) {
 				assert_int_equal(kv->nodes[gr->pages[p].node].page[g], p);
 				in_tree++;
 				if (!refs[p])
-					sum[d].idle += gr->page_bytes;
+					sum[d].evictable += gr->page_bytes;
 				refs[p]++;
 			}
 			assert_int_equal(gr->pages[p].refs, refs[p]);
@@ -266,10 +266,10 @@ static void recount(struct world *w)
 		const struct device *dev = &kv->devices[d];
 
 		assert_int_equal(dev->used, sum[d].used);
-		assert_int_equal(dev->idle, sum[d].idle);
+		assert_int_equal(dev->evictable, sum[d].evictable);
 		assert_true(dev->used <= dev->budget);
 		/* all that no sequence holds can be had */
-		assert_int_equal(kv_room(dev), dev->budget - held[d]);
+		assert_int_equal(kv_available(dev), dev->budget - held[d]);
 	}
 	assert_int_equal(kv->pages_used, n_used);
 	assert_int_equal(kv->pages_tree, in_tree);
@@ -279,7 +279,7 @@ static void recount(struct world *w)
 static void recount_nodes(struct world *w)
 {
 	struct kv *kv = w->kv;
-	uint32_t *users = calloc(kv->node_fresh + 1, sizeof *users), n = 0, seen = 0, whole = 0,
+	uint32_t *users = calloc(kv->nodes_touched + 1, sizeof *users), n = 0, seen = 0, whole = 0,
 		 ends = 0;
 
 	for (int i = 0; i < SEQS; i++)
@@ -292,10 +292,11 @@ static void recount_nodes(struct world *w)
 		}
 	for (uint32_t b = 0; kv->buckets && b <= kv->bucket_mask && !(w->flags & KV_NO_TREE); b++) {
 		for (uint32_t i = kv->buckets[b]; i; i = kv->nodes[i - 1].chain, whole++)
-			assert_int_equal(kv->nodes[i - 1].n, kv->page);
-		for (uint32_t i = kv->kin[b]; i; i = kv->nodes[i - 1].kin.next + 1, n++) {
+			assert_int_equal(kv->nodes[i - 1].n_keys, kv->page);
+		for (uint32_t i = kv->prefix_buckets[b]; i;
+		     i = kv->nodes[i - 1].sibling.next + 1, n++) {
 			assert_int_equal(kv->nodes[i - 1].users, users[i - 1]);
-			ends += kv->nodes[i - 1].n < kv->page;
+			ends += kv->nodes[i - 1].n_keys < kv->page;
 		}
 	}
 	assert_int_equal(n, kv->n_nodes);
@@ -304,9 +305,10 @@ static void recount_nodes(struct world *w)
 	for (uint32_t i = kv->idle_nodes.tail; i != NONE; i = kv->nodes[i].link.prev, seen++) {
 		assert_int_equal(kv->nodes[i].users, 0);
 		if (kv->nodes[i].parent != NONE && !kv->nodes[kv->nodes[i].parent].users)
-			assert_true(kv->nodes[kv->nodes[i].parent].stamp >= kv->nodes[i].stamp);
+			assert_true(kv->nodes[kv->nodes[i].parent].idle_since >=
+			            kv->nodes[i].idle_since);
 	}
-	for (uint32_t i = 0; i < kv->node_fresh; i++)
+	for (uint32_t i = 0; i < kv->nodes_touched; i++)
 		seen += users[i] != 0;
 	assert_int_equal(seen, kv->n_nodes);
 	free(users);
@@ -359,7 +361,7 @@ static void op_grow(struct world *w, struct walker *k)
 	if (kv_seq_grow(w->kv, k->s, len)) {
 		assert_false(fits);
 		w->refused++;
-		w->refused_by[need[1] > kv_room(&w->kv->devices[1])]++;
+		w->refused_by[need[1] > kv_available(&w->kv->devices[1])]++;
 		return;
 	}
 	if (k->s->n_pages == kv_pages_of(w->kv, len) && w->n_groups == 1 &&
@@ -422,11 +424,11 @@ static void op_aside(struct world *w, struct walker *k)
 	int32_t cached;
 
 	kv_stats(w->kv, &before);
-	a = kv_seq_lay_aside(w->kv, k->s);
+	a = kv_seq_swap_out(w->kv, k->s);
 	kv_stats(w->kv, &st);
-	assert_int_equal(st.aside_bytes, before.aside_bytes + (a ? bytes : 0));
+	assert_int_equal(st.swap_bytes, before.swap_bytes + (a ? bytes : 0));
 	if (!a) {
-		assert_true(bytes > ASIDE - before.aside_bytes);
+		assert_true(bytes > ASIDE - before.swap_bytes);
 		w->full++;
 		return;
 	}
@@ -435,14 +437,14 @@ static void op_aside(struct world *w, struct walker *k)
 		kv_clear(w->kv);
 	k->s = kv_seq_open(w->kv, k->root, k->ids, (size_t)k->len, &cached);
 	kv_seq_clear(w->kv, k->s);
-	if (kv_seq_take_back(w->kv, k->s, a, k->ids)) {
-		kv_aside_drop(w->kv, a);
+	if (kv_seq_swap_in(w->kv, k->s, a, k->ids)) {
+		kv_swap_drop(w->kv, a);
 		k->len = 0;
 	}
 	k->grown = k->len;
 	assert_int_equal(kv_seq_len(k->s), k->len);
 	kv_stats(w->kv, &st);
-	assert_int_equal(st.aside_bytes, before.aside_bytes);
+	assert_int_equal(st.swap_bytes, before.swap_bytes);
 	w->back += k->len > 0;
 }
 
