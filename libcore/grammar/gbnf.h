@@ -2,7 +2,7 @@
 #ifndef GRAMMAR_GBNF_H
 #define GRAMMAR_GBNF_H
 #include "grammar/grammar.h"
-#include "grammar/ir.h"
+#include "ir/ir.h"
 #include "automata/cpset.h"
 #include "automata/work.h"
 

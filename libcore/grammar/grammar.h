@@ -1,7 +1,7 @@
 /* grammar/grammar.h - constraints: what may be written, by a JSON Schema, by rules, by a regular
  * expression or by a choice of texts.
  *
- * What it is.  A struct grammar is a language of texts.  grammar/match.h follows a text through
+ * What it is.  A struct grammar is a language of texts.  ir/match.h follows a text through
  * one, byte by byte.  It is exact in one direction: what it accepts satisfies the schema by the
  * standard, and every prefix that it admits can be completed.  What a schema allows and this leaves
  * out is named here and in number.h and format.h: some spellings of numbers.
@@ -26,9 +26,9 @@
 #define GRAMMAR_GRAMMAR_H
 #include "base/json.h"
 #include "automata/dfa.h"
+#include "ir/ir.h"
 
 struct buf;
-struct grammar;
 
 enum { SCHEMA_2020 = 0, SCHEMA_4 = 4, SCHEMA_6 = 6, SCHEMA_7 = 7, SCHEMA_2019 = 19 };
 
@@ -65,10 +65,4 @@ int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct gr
  * INFER_EINVAL  one is not UTF-8 */
 int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
                    struct grammar_budget *left, infer_error *err);
-/* nothing satisfies it */
-int grammar_is_none(const struct grammar *g);
-uint64_t grammar_bytes(const struct grammar *g); /* that it takes of the budget, about */
-void grammar_free(struct grammar *g);
-/* the same, and its bytes return to the budget */
-void grammar_drop(struct grammar *g, struct grammar_budget *left);
 #endif

@@ -2,7 +2,7 @@
 #ifndef GRAMMAR_KEYWORD_H
 #define GRAMMAR_KEYWORD_H
 #include "base/json.h"
-#include "grammar/ir.h"
+#include "ir/ir.h"
 
 enum keyword {
 	KW_REMARK, /* has no effect of its own */

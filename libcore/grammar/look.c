@@ -1,7 +1,7 @@
 /* grammar/look.c - what a constraint takes, whether a text satisfies it, and texts that do. */
 #include "base/err.h"
-#include "grammar/ir.h"
-#include "grammar/sample.h"
+#include "ir/ir.h"
+#include "ir/sample.h"
 #include "grammar/shared.h"
 
 void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out)

@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "grammar/mask_parts.h"
-#include "grammar/match_differ.h"
+#include "ir/match_differ.h"
 #include "automata/work.h"
 
 #include <string.h>

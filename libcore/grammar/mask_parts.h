@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "grammar/mask.h"
-#include "grammar/match_step.h"
+#include "ir/match_step.h"
 #include "grammar/trie.h"
 
 enum form { FORM_FRAME, FORM_STRING, FORM_NAME, FORM_TEXT, FORM_NUMBER, FORM_SLOTS };

@@ -1,7 +1,7 @@
 /* grammar/parts_tree.h - (private) parts while they are put together.  Confined. */
 #ifndef GRAMMAR_PARTS_TREE_H
 #define GRAMMAR_PARTS_TREE_H
-#include "grammar/ir.h"
+#include "ir/ir.h"
 #include "grammar/parts.h"
 #include "automata/work.h"
 

@@ -10,7 +10,7 @@
 #define GRAMMAR_SCHEMA_H
 #include "base/json.h"
 #include "grammar/grammar.h"
-#include "grammar/ir.h"
+#include "ir/ir.h"
 #include "grammar/keyword.h"
 #include "grammar/schema_branch.h"
 #include "automata/work.h"
@@ -100,8 +100,6 @@ struct schema {
  * counted as that of g.  schema_sweep removes what no goal names in the end. */
 int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
                    const struct schema_opts *opts, uint32_t *goal);
-/* Automata that nothing in g uses go: plain[0 .. n) do. */
-int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 
 /* -- schema_places.c: where schemas are, and what refers to them */
 int schema_scan(struct schema *c);

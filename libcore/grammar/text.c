@@ -1,7 +1,7 @@
 /* grammar/text.c - texts that one automaton accepts: a regular expression, a choice. */
 #include "base/err.h"
 #include "grammar/grammar.h"
-#include "grammar/ir.h"
+#include "ir/ir.h"
 #include "automata/regex.h"
 #include "automata/work.h"
 

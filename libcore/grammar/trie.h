@@ -6,7 +6,7 @@
 #define GRAMMAR_TRIE_H
 #include <stdint.h>
 #include <infer/status.h>
-#include "grammar/room.h"
+#include "ir/room.h"
 
 /* what is left of a token, at least a byte */
 struct trie_text {

@@ -8,7 +8,7 @@
  * A vocabulary is immutable: share it freely. */
 #ifndef GRAMMAR_VOCAB_H
 #define GRAMMAR_VOCAB_H
-#include "grammar/match.h"
+#include "ir/match.h"
 
 struct vocab;
 

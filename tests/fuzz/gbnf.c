@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include "walk.h"
+#include "grammar/grammar.h"
 
 enum { STEPS = 3000000, BYTES = 64 << 20 };
 

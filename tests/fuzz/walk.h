@@ -4,7 +4,7 @@
 #define TESTS_FUZZ_WALK_H
 #include <string.h>
 #include "base/err.h"
-#include "grammar/match.h"
+#include "ir/match.h"
 
 enum { WALK_STEPS = 60, WALK_TRIES = 256 };
 

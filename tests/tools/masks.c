@@ -17,6 +17,7 @@
 #include "base/jread.h"
 #include "base/jwrite.h"
 #include "base/rng.h"
+#include "grammar/grammar.h"
 #include "grammar/mask.h"
 
 static struct vocab_token *tokens;

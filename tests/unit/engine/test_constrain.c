@@ -2,7 +2,7 @@
  * nothing can follow, and is the same whatever runs beside it and however forced tokens are
  * computed. */
 #include "run.h"
-#include "../grammar/follow.h"
+#include "../follow.h"
 #include "grammar/shared.h"
 
 enum { CTX = 512, FORMS = 8, NEW = 400 };

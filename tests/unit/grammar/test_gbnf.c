@@ -6,7 +6,7 @@
 #include "../shared.h"
 #include "../values.h"
 #include "base/rng.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
 
 struct row {

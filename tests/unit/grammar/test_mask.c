@@ -2,6 +2,7 @@
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
+#include "grammar/grammar.h"
 #include "grammar/mask.h"
 
 static const struct grammar_budget most = { 1 << 22, 1 << 26 };

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
+#include "grammar/grammar.h"
 #include "grammar/mask.h"
 #include "mask_cases.h"
 

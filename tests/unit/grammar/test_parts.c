@@ -3,7 +3,7 @@
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/parts.h"
 
 #define TOKEN "\xff"

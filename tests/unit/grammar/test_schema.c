@@ -5,7 +5,7 @@
 #include <string.h>
 #include "../values.h"
 #include "base/rng.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
 
 /* ' stands for " everywhere */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "../shared.h"
 #include "../values.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
 
 struct tally {

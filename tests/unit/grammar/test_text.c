@@ -1,7 +1,7 @@
 /* tests/unit/grammar/test_text.c - a regular expression or a choice as the whole of a text. */
 #include "../nth.h"
 #include <string.h>
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
 
 static void accepts(const struct grammar *g, const char *s, int want)

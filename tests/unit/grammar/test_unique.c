@@ -3,9 +3,9 @@
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
-#include "grammar/sample.h"
+#include "ir/sample.h"
 
 static char *quoted(struct arena *a, const char *s)
 {

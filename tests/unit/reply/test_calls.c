@@ -3,7 +3,7 @@
 #include "../nth.h"
 #include <infer/reply.h>
 #include <stdlib.h>
-#include "../grammar/follow.h"
+#include "../follow.h"
 #include "../values.h"
 #include "base/rng.h"
 #include "chat/calls.h"

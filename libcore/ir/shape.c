@@ -1,5 +1,5 @@
-/* grammar/shape.c - whether arrays and objects can be completed. */
-#include "grammar/ir.h"
+/* ir/shape.c - whether arrays and objects can be completed. */
+#include "ir/ir.h"
 #include "automata/work.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
-/* tests/unit/grammar/follow.h - a JSON value written as text, and a text followed through a
+/* tests/unit/follow.h - a JSON value written as text, and a text followed through a
  * grammar. */
 #ifndef TESTS_FOLLOW_H
 #define TESTS_FOLLOW_H
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/jwrite.h"
-#include "grammar/match.h"
+#include "ir/match.h"
 
 /* Whole: how far; less: the first byte that is not admitted. */
 __attribute__((unused)) static int follow(const struct grammar *g, enum match_spaces spaces,

@@ -1,10 +1,10 @@
-/* grammar/stack.h - (private) persistent stacks whose nodes are shared: equal stacks are one
+/* ir/stack.h - persistent stacks whose nodes are shared: equal stacks are one
  * pointer.  Confined. */
-#ifndef GRAMMAR_STACK_H
-#define GRAMMAR_STACK_H
+#ifndef IR_STACK_H
+#define IR_STACK_H
 #include <stdint.h>
 #include <infer/status.h>
-#include "grammar/room.h"
+#include "ir/room.h"
 
 struct node {
 	struct node *chain; /* the next of its hash bucket, or of the free list */

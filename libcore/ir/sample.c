@@ -1,10 +1,10 @@
-/* grammar/sample.c - texts drawn at random: a walk over admitted bytes, and then downhill by a
+/* ir/sample.c - texts drawn at random: a walk over admitted bytes, and then downhill by a
  * measure of how far the end is. */
-#include "grammar/sample.h"
+#include "ir/sample.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "grammar/match_step.h"
+#include "ir/match_step.h"
 #include "automata/work.h"
 
 enum { FAR = 1 << 28, TRIES = 24 };

@@ -1,5 +1,5 @@
-/* grammar/match_part.c - a byte more of a text that is composed of parts. */
-#include "grammar/match_step.h"
+/* ir/match_part.c - a byte more of a text that is composed of parts. */
+#include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
 

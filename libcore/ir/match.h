@@ -1,4 +1,4 @@
-/* grammar/match.h - a text followed through a grammar, byte by byte.
+/* ir/match.h - a text followed through a grammar, byte by byte.
  *
  * A place in a text is a set of stacks, one for each way in which the text so far can be read.
  * Stacks are persistent and shared, so a copy of a place costs its number of stacks, and going back
@@ -13,9 +13,9 @@
  * of a matcher together at most the bytes given: beyond that INFER_EUNSUP, and the place stays as
  * it was.
  * Confined: a matcher with its places; the grammar is shared and must outlive it. */
-#ifndef GRAMMAR_MATCH_H
-#define GRAMMAR_MATCH_H
-#include "grammar/grammar.h"
+#ifndef IR_MATCH_H
+#define IR_MATCH_H
+#include "ir/ir.h"
 
 enum match_spaces { MATCH_TIDY, MATCH_ANY };
 enum { MATCH_INDENT = 64 };

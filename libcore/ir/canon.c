@@ -1,5 +1,5 @@
-/* grammar/canon.c - a JSON text that was matched, in the one form that equal values share. */
-#include "grammar/match_differ.h"
+/* ir/canon.c - a JSON text that was matched, in the one form that equal values share. */
+#include "ir/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

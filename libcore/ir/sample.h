@@ -1,8 +1,8 @@
-/* grammar/sample.h - texts of a grammar, drawn at random.  Confined. */
-#ifndef GRAMMAR_SAMPLE_H
-#define GRAMMAR_SAMPLE_H
+/* ir/sample.h - texts of a grammar, drawn at random.  Confined. */
+#ifndef IR_SAMPLE_H
+#define IR_SAMPLE_H
 #include "base/buf.h"
-#include "grammar/match.h"
+#include "ir/match.h"
 
 /* Append text number `draw` of stream `seed` (base/rng.h) of the matcher's grammar to out: at random
  * for about `length` bytes, then the shortest way to an end.  White space of a JSON text is none, or

@@ -1,10 +1,10 @@
-/* grammar/ir.h - (private) a compiled constraint.
+/* ir/ir.h - a compiled constraint, for the rooms that make and read one.
  *
  * A goal is what one JSON value must satisfy: any of its alternatives, each for one type.  What an
  * element or a member must satisfy besides the goal of its value is counted: an option is a goal,
  * and the counters that go up when a value is read under it.  Immutable once compiled. */
-#ifndef GRAMMAR_IR_H
-#define GRAMMAR_IR_H
+#ifndef IR_IR_H
+#define IR_IR_H
 #include "base/arena.h"
 #include "automata/dfa.h"
 
@@ -123,6 +123,15 @@ struct grammar {
 	struct object_shape **object;
 };
 
+/* nothing satisfies it */
+int grammar_is_none(const struct grammar *g);
+uint64_t grammar_bytes(const struct grammar *g); /* that it takes of the budget, about */
+void grammar_free(struct grammar *g);
+/* its automata alone; their bytes return to the budget, unless left is NULL */
+void grammar_free_dfas(struct grammar *g, struct grammar_budget *left);
+/* the same, and its bytes return to the budget */
+void grammar_drop(struct grammar *g, struct grammar_budget *left);
+
 /* What has been read of an object.  seen: a bit for each slot */
 struct object_place {
 	uint32_t n, needs;
@@ -146,4 +155,6 @@ uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);
 /* Whether each goal can be satisfied; what cannot is taken out. */
 struct work;
 int grammar_live(struct work *w, struct grammar *g);
+/* Automata that nothing in g uses go: plain[0 .. n) do. */
+int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 #endif

@@ -1,5 +1,5 @@
-/* grammar/stack.c - nodes of stacks, one for each content, counted by reference. */
-#include "grammar/stack.h"
+/* ir/stack.c - nodes of stacks, one for each content, counted by reference. */
+#include "ir/stack.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "automata/work.h"

@@ -1,9 +1,9 @@
-/* grammar/match_differ.c - whether an element can still become one that was not there before.
+/* ir/match_differ.c - whether an element can still become one that was not there before.
  *
  * It can where infinitely many values are left; of strings, numbers and constants, where more are
  * left than elements before it are among them.  What remains are objects and arrays of few values:
  * ends are tried until one differs. */
-#include "grammar/match_differ.h"
+#include "ir/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "automata/work.h"

@@ -1,9 +1,9 @@
-/* grammar/match_unique.c - a byte more of an array whose elements differ.
+/* ir/match_unique.c - a byte more of an array whose elements differ.
  *
  * An element is read by a stack of its own, beside its bytes.  When it has ended, it is written in
  * canonical form and compared with those before it; until then each byte must leave a value that
  * differs from them (match_differ.c). */
-#include "grammar/match_differ.h"
+#include "ir/match_differ.h"
 #include "base/err.h"
 #include "automata/work.h"
 

@@ -1,5 +1,5 @@
-/* grammar/match_object.c - a byte more of an object: names, and which members may follow. */
-#include "grammar/match_step.h"
+/* ir/match_object.c - a byte more of an object: names, and which members may follow. */
+#include "ir/match_step.h"
 #include "base/err.h"
 #include "base/utf8.h"
 #include "automata/work.h"

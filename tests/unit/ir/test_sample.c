@@ -1,11 +1,11 @@
-/* tests/unit/grammar/test_sample.c - texts of grammars that are drawn: whole, the same for the same
+/* tests/unit/ir/test_sample.c - texts of grammars that are drawn: whole, the same for the same
  * numbers, and of about the length that was asked for. */
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
-#include "follow.h"
+#include "../follow.h"
 #include "grammar/grammar.h"
-#include "grammar/sample.h"
+#include "ir/sample.h"
 
 /* ' stands for " in schemas */
 static const char *const schemas[] = {

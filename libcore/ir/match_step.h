@@ -1,9 +1,9 @@
-/* grammar/match_step.h - (private) the frames of stacks, and what takes a byte further.  Confined. */
-#ifndef GRAMMAR_MATCH_STEP_H
-#define GRAMMAR_MATCH_STEP_H
-#include "grammar/ir.h"
-#include "grammar/match.h"
-#include "grammar/stack.h"
+/* ir/match_step.h - the frames of stacks, and what takes a byte further.  Confined. */
+#ifndef IR_MATCH_STEP_H
+#define IR_MATCH_STEP_H
+#include "ir/ir.h"
+#include "ir/match.h"
+#include "ir/stack.h"
 #include "automata/decode.h"
 
 /* A frame, and its data:

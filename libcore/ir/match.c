@@ -1,5 +1,5 @@
-/* grammar/match.c - places in texts: begun, copied, taken a byte further. */
-#include "grammar/match_step.h"
+/* ir/match.c - places in texts: begun, copied, taken a byte further. */
+#include "ir/match_step.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
-/* grammar/match_rule.c - a byte more of a text under rules, or under one automaton. */
-#include "grammar/match_step.h"
+/* ir/match_rule.c - a byte more of a text under rules, or under one automaton. */
+#include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
 

@@ -1,5 +1,5 @@
-/* grammar/room.c - blocks of sizes that are four to an octave. */
-#include "grammar/room.h"
+/* ir/room.c - blocks of sizes that are four to an octave. */
+#include "ir/room.h"
 #include "base/mem.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* grammar/match_step.c - a byte more of a value that is no object. */
-#include "grammar/match_step.h"
+/* ir/match_step.c - a byte more of a value that is no object. */
+#include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
 

@@ -1,8 +1,8 @@
-/* grammar/match_differ.h - (private) elements that must differ, and their canonical form.  Confined. */
-#ifndef GRAMMAR_MATCH_DIFFER_H
-#define GRAMMAR_MATCH_DIFFER_H
-#include "grammar/match_step.h"
-#include "grammar/room.h"
+/* ir/match_differ.h - elements that must differ, and their canonical form.  Confined. */
+#ifndef IR_MATCH_DIFFER_H
+#define IR_MATCH_DIFFER_H
+#include "ir/match_step.h"
+#include "ir/room.h"
 
 /* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
  * order of their names, characters as they are, \ only before " and \, no white space; numbers, which

@@ -1,11 +1,11 @@
-/* grammar/room.h - (private) memory that is reserved at once and given out in blocks, so that a
+/* ir/room.h - memory that is reserved at once and given out in blocks, so that a
  * text that is followed allocates nothing.
  *
  * Blocks are kept by size when they are given back.  Where the room is full, another piece comes
  * from the heap, each twice as large as the one before.  A room that is NULL is the heap.
  * Confined. */
-#ifndef GRAMMAR_ROOM_H
-#define GRAMMAR_ROOM_H
+#ifndef IR_ROOM_H
+#define IR_ROOM_H
 #include <stddef.h>
 
 enum { ROOM_CLASSES = 160 };
