@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "grammar/schema.h"
+#include "schema/schema.h"
 #include "automata/regex.h"
 
 #include <stdarg.h>

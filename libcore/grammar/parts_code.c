@@ -2,7 +2,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "grammar/parts_tree.h"
-#include "grammar/schema.h"
+#include "schema/schema.h"
 
 enum { MOST_CODE = 1 << 20, MOST_DEPTH = 1000 };
 

@@ -2,7 +2,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "grammar/parts_tree.h"
-#include "grammar/schema.h"
+#include "schema/schema.h"
 #include "automata/regex.h"
 
 #include <string.h>

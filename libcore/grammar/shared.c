@@ -1,5 +1,5 @@
 /* grammar/shared.c - constraints as requests share them: compiled, counted, named by a hash. */
-#include "grammar/schema.h"
+#include "schema/schema.h"
 #include "grammar/shared.h"
 #include "base/err.h"
 #include "base/jread.h"

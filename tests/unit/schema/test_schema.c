@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_schema.c - JSON Schema: values that satisfy it, schemas that are refused and
+/* tests/unit/schema/test_schema.c - JSON Schema: values that satisfy it, schemas that are refused and
  * where; every admitted text can be completed; memory and budgets. */
 #include "../nth.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* grammar/schema_places.c - the schemas of a document: keywords, identifiers, references. */
-#include "grammar/schema.h"
+/* schema/places.c - the schemas of a document: keywords, identifiers, references. */
+#include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
-/* grammar/keyword.c - the keywords of JSON Schema: a row for each. */
-#include "grammar/keyword.h"
+/* schema/keyword.c - the keywords of JSON Schema: a row for each. */
+#include "schema/keyword.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* grammar/schema_expand.c - goals are expanded, a type at a time, into branches without choices. */
-#include "grammar/schema.h"
+/* schema/expand.c - goals are expanded, a type at a time, into branches without choices. */
+#include "schema/compile.h"
 #include "automata/format.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
-/* grammar/schema_member.c - keywords of objects. */
-#include "grammar/schema.h"
+/* schema/member.c - keywords of objects. */
+#include "schema/compile.h"
 #include "base/err.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_suite.c - the JSON Schema test suite: no invalid instance is accepted,
+/* tests/unit/schema/test_suite.c - the JSON Schema test suite: no invalid instance is accepted,
  * nearly all groups are exact, and every other one is refused with the keyword. */
 #include "../nth.h"
 #include <stdio.h>

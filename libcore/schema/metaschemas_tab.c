@@ -1,8 +1,8 @@
-/* grammar/metaschemas_tab.c - the schemas of JSON Schema itself.  Made by scripts/mk-metaschemas; do not
+/* schema/metaschemas_tab.c - the schemas of JSON Schema itself.  Made by scripts/mk-metaschemas; do not
  * edit.
  *
  * Copyright (c) 2022 JSON Schema Specification Authors; the licence is in LICENSE. */
-#include "grammar/schema.h"
+#include "schema/compile.h"
 
 const struct metaschema metaschemas[] = {
 	{ "http://json-schema.org/draft-04/schema", SCHEMA_4,

@@ -1,5 +1,5 @@
-/* grammar/uri.c - resolving references to URIs: RFC 3986, 5.2. */
-#include "grammar/schema.h"
+/* schema/uri.c - resolving references to URIs: RFC 3986, 5.2. */
+#include "schema/compile.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* grammar/schema_apply.c - what a keyword, or its negation, demands: one branch for each choice. */
-#include "grammar/schema.h"
+/* schema/apply.c - what a keyword, or its negation, demands: one branch for each choice. */
+#include "schema/compile.h"
 #include "base/err.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* grammar/schema_array.c - keywords of arrays, and the shapes of arrays. */
-#include "grammar/schema.h"
+/* schema/array.c - keywords of arrays, and the shapes of arrays. */
+#include "schema/compile.h"
 #include "base/err.h"
 
 #include <string.h>

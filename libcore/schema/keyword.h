@@ -1,6 +1,6 @@
-/* grammar/keyword.h - (private) the keywords of JSON Schema, and what they hold.  Immutable. */
-#ifndef GRAMMAR_KEYWORD_H
-#define GRAMMAR_KEYWORD_H
+/* schema/keyword.h - (private) the keywords of JSON Schema, and what they hold.  Immutable. */
+#ifndef SCHEMA_KEYWORD_H
+#define SCHEMA_KEYWORD_H
 #include "base/json.h"
 #include "ir/ir.h"
 

@@ -1,10 +1,10 @@
-/* grammar/unique.c - arrays whose elements differ: how many values there are for them.
+/* schema/unique.c - arrays whose elements differ: how many values there are for them.
  *
  * While an array is read, each way on must leave a value that was not there before.  Where
  * infinitely many are left, that is certain; where few are, they are counted or looked for.  So what
  * is found out here, for goals of elements and all that lies inside them, is whether their values
  * are infinitely many. */
-#include "grammar/schema.h"
+#include "schema/compile.h"
 #include "base/err.h"
 
 struct survey {

@@ -1,4 +1,4 @@
-/* grammar/schema.h - (private) a JSON Schema while it is compiled.
+/* schema/compile.h - (private) a JSON Schema while it is compiled.
  *
  * A place is a schema, or a constant, somewhere in the document, under a dynamic scope: for each
  * name of dynamic anchors the outermost resource that was entered and has it.  Scope 0 has none; it
@@ -6,17 +6,17 @@
  * + 1 for what does not satisfy it.  A goal is a set of literals that one value must satisfy; it is
  * expanded for each type into branches, in which every choice (anyOf, oneOf, not, if) is made, and
  * each branch becomes an alternative.  Confined. */
-#ifndef GRAMMAR_SCHEMA_H
-#define GRAMMAR_SCHEMA_H
+#ifndef SCHEMA_COMPILE_H
+#define SCHEMA_COMPILE_H
 #include "base/json.h"
-#include "grammar/grammar.h"
 #include "ir/ir.h"
-#include "grammar/keyword.h"
-#include "grammar/schema_branch.h"
+#include "schema/keyword.h"
+#include "schema/branch.h"
+#include "schema/schema.h"
 #include "automata/work.h"
 
 enum { LIT_TRUE = 0, LIT_FALSE = 2 }; /* places 0 and 1 */
-enum { DRAFT_2020 = 20 };             /* others have the numbers of grammar.h */
+enum { DRAFT_2020 = 20 };             /* others have the numbers of schema.h */
 
 struct place {
 	const struct json *v;
@@ -96,12 +96,7 @@ struct schema {
 	infer_error why; /* it */
 };
 
-/* schema.c: Another schema in a grammar that is being built: a goal of g for its values.  The work is
- * counted as that of g.  schema_sweep removes what no goal names in the end. */
-int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
-                   const struct schema_opts *opts, uint32_t *goal);
-
-/* -- schema_places.c: where schemas are, and what refers to them */
+/* -- places.c: where schemas are, and what refers to them */
 int schema_scan(struct schema *c);
 int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
                  uint32_t *place);
@@ -117,13 +112,11 @@ int schema_knows(int draft, const struct keyword_row *row);
 /* Fails with the pointer of v and a sentence. */
 int schema_fail(struct schema *c, int code, const struct json *v, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Fails since nothing satisfies the schema, by the keywords at its root. */
-int schema_none(const struct json *schema, infer_error *err);
 void schema_ignore(struct schema *c, const struct json *v); /* its pointer is told */
 /* The place that a $ref or $dynamicRef of `place` names. */
 int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
                   uint32_t *to);
-/* -- schema_meta.c: the draft that v names, or `draft`; that of the address, by http or https; NULL: none */
+/* -- meta.c: the draft that v names, or `draft`; that of the address, by http or https; NULL: none */
 int schema_draft_of(struct schema *c, const struct json *v, int draft, int *out);
 const struct metaschema *metaschema_find(const char *uri, size_t n);
 int metaschema_read(struct work *w, const struct metaschema *m, const struct json **out);
@@ -131,7 +124,7 @@ int metaschema_read(struct work *w, const struct metaschema *m, const struct jso
 int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
                 const char **out, uint32_t *out_n);
 
-/* -- schema_text.c: automata of keywords */
+/* -- text.c: automata of keywords */
 int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out);
 /* An automaton that was made before, of something; NULL: it was not. */
 const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how);
@@ -156,7 +149,7 @@ int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, cons
 uint32_t schema_count(const struct json *v);
 int schema_same(const struct json *a, const struct json *b); /* negative, 0, positive */
 
-/* -- schema_memo.c: the same again */
+/* -- memo.c: the same again */
 uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed);
 int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
                  const struct dfa **out);
@@ -167,14 +160,14 @@ int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const st
 int schema_unite(struct schema *c, const struct dfa **d, const struct dfa *more);
 int schema_complement(struct schema *c, const struct dfa **d);
 
-/* -- schema_expand.c, schema_apply.c: choices */
+/* -- expand.c, apply.c: choices */
 int schema_expand(struct schema *c, uint32_t goal);
 int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
 /* 1: every value of the type satisfies it, 0: none does, -1: unknown */
 int schema_quick(struct schema *c, uint32_t lit, uint32_t depth);
 int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
                          const struct keyword_row *row, uint32_t depth);
-/* schema_apart.c: no value of the type that is expanded satisfies both of these places */
+/* apart.c: no value of the type that is expanded satisfies both of these places */
 int schema_apart(struct schema *c, uint32_t a, uint32_t b);
 int schema_fork(struct schema *c, const struct branch *b, struct branch **out);
 int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
@@ -190,7 +183,7 @@ static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
 /* -- unique.c: what arrays whose elements differ must know of them */
 int schema_unique(struct schema *c);
-/* -- schema_array.c, schema_member.c, schema_object.c: branches become shapes */
+/* -- array.c, member.c, object.c: branches become shapes */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);
 /* The goal of a set of literals, NOWHERE where they exclude each other. */

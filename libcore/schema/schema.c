@@ -1,5 +1,5 @@
-/* grammar/schema.c - a JSON Schema becomes a grammar. */
-#include "grammar/schema.h"
+/* schema/schema.c - a JSON Schema becomes a grammar. */
+#include "schema/compile.h"
 #include "base/err.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
-/* grammar/schema_branch.h - (private) what is known of a value while choices are made.  Confined. */
-#ifndef GRAMMAR_SCHEMA_BRANCH_H
-#define GRAMMAR_SCHEMA_BRANCH_H
+/* schema/branch.h - (private) what is known of a value while choices are made.  Confined. */
+#ifndef SCHEMA_BRANCH_H
+#define SCHEMA_BRANCH_H
 #include "base/json.h"
-#include "grammar/keyword.h"
+#include "schema/keyword.h"
 #include "automata/dfa.h"
 
 /* Something that is left to do in a branch: a literal, or a keyword of a schema. */

@@ -1,8 +1,8 @@
-/* grammar/schema_apart.c - schemas that exclude each other: with these, oneOf needs no negations.
+/* schema/apart.c - schemas that exclude each other: with these, oneOf needs no negations.
  *
  * What is looked for is what people write: types that differ, constants that differ, a property
  * that one of them requires and whose schemas exclude each other, or that the other forbids. */
-#include "grammar/schema.h"
+#include "schema/compile.h"
 
 #include <string.h>
 

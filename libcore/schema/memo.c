@@ -1,5 +1,5 @@
-/* grammar/schema_memo.c - automata of names that many branches ask for: each is made once. */
-#include "grammar/schema.h"
+/* schema/memo.c - automata of names that many branches ask for: each is made once. */
+#include "schema/compile.h"
 #include "base/err.h"
 #include "base/rng.h"
 

@@ -1,5 +1,5 @@
-/* grammar/schema_fail.c - messages about a schema, with the JSON pointer of what they are about. */
-#include "grammar/schema.h"
+/* schema/fail.c - messages about a schema, with the JSON pointer of what they are about. */
+#include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
-/* grammar/schema_object.c - the shapes of objects. */
-#include "grammar/schema.h"
+/* schema/object.c - the shapes of objects. */
+#include "schema/compile.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

@@ -1,8 +1,8 @@
-/* grammar/schema_text.c - what keywords say about strings and numbers, as automata. */
+/* schema/text.c - what keywords say about strings and numbers, as automata. */
 #include "automata/format.h"
 #include "automata/number.h"
 #include "automata/regex.h"
-#include "grammar/schema.h"
+#include "schema/compile.h"
 #include "base/err.h"
 #include "base/jwrite.h"
 

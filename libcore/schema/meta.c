@@ -1,6 +1,6 @@
-/* grammar/schema_meta.c - the schemas of JSON Schema itself: which one a schema follows, and how they are
+/* schema/meta.c - the schemas of JSON Schema itself: which one a schema follows, and how they are
  * found by their addresses. */
-#include "grammar/schema.h"
+#include "schema/compile.h"
 #include "base/jread.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_unique.c - uniqueItems: what is equal, and that no way leads to an element
+/* tests/unit/schema/test_unique.c - uniqueItems: what is equal, and that no way leads to an element
  * that was there. */
 #include "../nth.h"
 #include <string.h>
