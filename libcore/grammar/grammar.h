@@ -11,15 +11,10 @@
 #ifndef GRAMMAR_GRAMMAR_H
 #define GRAMMAR_GRAMMAR_H
 #include "automata/dfa.h"
+#include "gbnf/gbnf.h"
 #include "ir/ir.h"
 #include "schema/schema.h"
 
-/* The rules of llama.cpp's GBNF, of which `root` is the text.  Rules end with their line, unless it
- * is inside parentheses or ends with ::= or |.
- * INFER_EINVAL  not a grammar, with its line; a rule that begins with itself
- * INFER_EUNSUP  rules about tokens; the budget */
-int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
-                 infer_error *err);
 /* The texts that the whole of a regular expression matches (automata/regex.h).
  * INFER_EINVAL  not a regular expression */
 int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct grammar_budget *left,

@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_gbnf.c - grammars of rules: what they accept, what is refused, and the
+/* tests/unit/gbnf/test_gbnf.c - grammars of rules: what they accept, what is refused, and the
  * grammars and cases that llama.cpp has. */
 #include "../nth.h"
 #include <stdio.h>

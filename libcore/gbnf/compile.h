@@ -1,7 +1,7 @@
-/* grammar/gbnf.h - (private) a grammar of rules while it is compiled.  Confined. */
-#ifndef GRAMMAR_GBNF_H
-#define GRAMMAR_GBNF_H
-#include "grammar/grammar.h"
+/* gbnf/compile.h - (private) a grammar of rules while it is compiled.  Confined. */
+#ifndef GBNF_COMPILE_H
+#define GBNF_COMPILE_H
+#include "gbnf/gbnf.h"
 #include "ir/ir.h"
 #include "automata/cpset.h"
 #include "automata/work.h"

@@ -1,10 +1,10 @@
-/* grammar/gbnf.c - grammars as llama.cpp writes them, compiled to code over characters.
+/* gbnf/gbnf.c - grammars as llama.cpp writes them, compiled to code over characters.
  *
  *	name ::= alternative | alternative ...
  *	"text"  [a-z]  [^a-z]  .  name  ( ... )  x*  x+  x?  x{2}  x{2,}  x{2,5}  # remark
  *
  * A rule ends with its line, unless it is inside parentheses or the line ends with | or ::=. */
-#include "grammar/gbnf.h"
+#include "gbnf/compile.h"
 #include "base/err.h"
 #include "base/utf8.h"
 

@@ -1,5 +1,5 @@
-/* grammar/gbnf_check.c - which rules can be empty or cannot end, left recursion. */
-#include "grammar/gbnf.h"
+/* gbnf/check.c - which rules can be empty or cannot end, left recursion. */
+#include "gbnf/compile.h"
 #include "base/err.h"
 
 #include <string.h>
