@@ -1,130 +1,14 @@
-/* job/conversation.c - requests that are conversations: their fields, and the prompt that a template makes
- * of them */
-#include "job/form.h"
+/* job/conversation.c - the prompt that a chat template makes of a conversation */
 #include "job/job.h"
 #include "base/err.h"
 #include "chat/chat.h"
 
 #include <string.h>
 
-enum { TOP_MOST = 20 };
-
-int job_take_messages(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
-	j->messages = v;
-	return INFER_OK;
-}
-
-int job_take_tools(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	size_t bad;
-	int rc;
-
-	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
-	j->tools_given = 1;
-	if (j->j.form != &form_own)
-		TRY(job_check_tools(v, err));
-	/* our own form accepts the same as --tools */
-	rc = tools_take(&j->tools, v, j->j.form == &form_own ? 0 : TOOLS_WRAPPED, &bad);
-	if (rc == INFER_ENOMEM)
-		return job_no_memory(err);
-	return rc ? err_set(err, INFER_EINVAL, "%s: entry %zu is no function with a name", key, bad)
-	          : INFER_OK;
-}
-
-/* {"type": "function", "function": {"name": ...}}, or a name where there are no such objects */
-static const struct json *name_of_choice(const struct job *j, const struct json *v)
-{
-	const struct json *f = json_get(v, "function");
-
-	if (json_is_string(v))
-		return j->j.form == &form_own ? v : NULL;
-	return json_equals(json_get(v, "type"), "function") ? json_get(f, "name") : NULL;
-}
-
-int job_take_tool_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	static const char *const words[] = { [INFER_CALLS_NONE] = "none",
-		                             [INFER_CALLS_AUTO] = "auto",
-		                             [INFER_CALLS_REQUIRED] = "required" };
-
-	j->choice_given = 1;
-	if (j->j.form != &form_own && json_equals(json_get(v, "type"), "allowed_tools"))
-		return job_take_allowed(j, key, v, err);
-	for (int i = INFER_CALLS_NONE; i <= INFER_CALLS_REQUIRED; i++)
-		if (json_equals(v, words[i])) {
-			j->j.calls = i;
-			return INFER_OK;
-		}
-	j->j.calls = INFER_CALLS_NAMED;
-	j->j.calls_name = json_cstr(&j->mem, name_of_choice(j, v));
-	if (j->mem.bad)
-		return job_no_memory(err);
-	return j->j.calls_name
-	               ? INFER_OK
-	               : err_set(err, INFER_EINVAL,
-	                         "%s is none of none, auto, required and {\"type\": \"function\", "
-	                         "\"function\": {\"name\": ...}}",
-	                         key);
-}
-
-int job_take_args(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
-	j->args = v;
-	return INFER_OK;
-}
-
-int job_take_think(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	int on;
-
-	TRY(job_take_bool(&on, key, v, err));
-	j->think = on ? INFER_THINK_ON : INFER_THINK_OFF;
-	return INFER_OK;
-}
-
-int job_take_now(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	if (!json_is(v, JSON_INT))
-		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
-	j->now = v->i;
-	j->now_given = 1;
-	return INFER_OK;
-}
-
-int job_take_template(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	j->template_sha256 = json_cstr(&j->mem, v);
-	return j->template_sha256 ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
-}
-
-/* Chat completions use two fields where other forms use one. */
-int job_take_chat_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
-{
-	return strcmp(key, "logprobs") ? job_whole(&j->top_logprobs, key, v, 0, TOP_MOST, err)
-	                               : job_take_bool(&j->wants_logprobs, key, v, err);
-}
-
-int job_chat_end(struct job *j, infer_error *err)
-{
-	if (j->top_logprobs >= 0 && !j->wants_logprobs)
-		return err_set(err, INFER_EINVAL, "top_logprobs needs logprobs to be true");
-	if (j->wants_logprobs)
-		j->j.logprobs = j->top_logprobs < 0 ? 0 : j->top_logprobs;
-	return INFER_OK;
-}
-
-/* ---- the prompt ---- */
-
 int job_is_conversation(const struct job *j)
 {
 	return j->messages ||
-	       (j->j.form == &form_own && json_is_string(j->prompt_value) && !j->raw && j->o->chat);
+	       (j->is_own && json_is_string(j->prompt_value) && !j->raw && j->o->chat);
 }
 
 /* Fields that only a conversation may have. */
@@ -157,7 +41,7 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 	char *tail = arena_alloc(&j->mem, INFER_REPLY_TAIL, 1);
 
 	if (!tail)
-		return job_no_memory(err);
+		return err_nomem(err);
 	j->j.reply = (struct infer_reply_options){ .tools = c->tools, .prompt = tail };
 	j->j.reply.flags = j->inline_reasoning ? INFER_REPLY_INLINE : 0;
 	j->j.reply.prompt_n = infer_reply_tail(infer_model_tokenizer(j->o->model), j->prompt,
@@ -222,7 +106,7 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		               j->prompt_value ? "prompt" : "raw");
 	if (j->messages && !j->o->chat)
 		return err_set(err, INFER_EUNSUP, "messages: there is no chat template for them");
-	if (j->messages && j->j.form != &form_own) {
+	if (j->messages && !j->is_own) {
 		TRY(job_check_messages(j, err));
 		*param = "tool_choice";
 		TRY(job_allow_tools(j, err));
@@ -231,7 +115,7 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		TRY(job_apply_effort(j, &caps, err));
 	}
 	fill(j, &c);
-	if (j->messages && j->j.form != &form_own)
+	if (j->messages && !j->is_own)
 		TRY(job_begin_answer(j, &c, param, err));
 	*param = j->messages ? "messages" : "prompt";
 	j->j.chat = c.tools && j->o->chat_tools ? j->o->chat_tools : j->o->chat;

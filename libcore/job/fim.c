@@ -148,5 +148,5 @@ int job_read_gap(struct job *j, const struct fim *f, infer_error *err)
 	buf_fini(&g.ids);
 	TRY(rc);
 	j->j.request.prompt = ids;
-	return ids ? INFER_OK : job_no_memory(err);
+	return ids ? INFER_OK : err_nomem(err);
 }

@@ -34,7 +34,7 @@ int infer_job_render(char **text, size_t *n, const infer_job *job, infer_error *
 		c.args_n = args.len;
 	}
 	rc = messages.bad || args.bad
-	             ? job_no_memory(err)
+	             ? err_nomem(err)
 	             : infer_chat_render(job->chat, infer_model_tokenizer(j->o->model), &c, text,
 	                                 NULL, n, err);
 	buf_fini(&messages);

@@ -1,5 +1,4 @@
 /* job/prompts.c - prompts that are text or token ids, or both in turn: one, or a list of them */
-#include "job/form.h"
 #include "job/job.h"
 #include "base/err.h"
 
@@ -34,12 +33,12 @@ static int put_id(struct buf *ids, const struct job *j, const char *key, const s
 static int put_part(struct buf *ids, const struct job *j, const char *key, const struct json *v,
                     infer_error *err)
 {
-	if (json_is_string(v) && j->j.form != &form_own)
+	if (json_is_string(v) && !j->is_own)
 		return put_text(ids, j, v, err);
 	if (json_is_number(v))
 		return put_id(ids, j, key, v, err);
 	return err_set(err, INFER_EINVAL, "%s: an entry is %s a token id", key,
-	               j->j.form == &form_own ? "not" : "neither a text nor");
+	               j->is_own ? "not" : "neither a text nor");
 }
 
 /* The text of all parts of a content. */
@@ -62,7 +61,7 @@ static int put_content(struct buf *ids, const struct job *j, const char *key,
 	}
 	all.s = text.at ? text.at : "";
 	all.n = (uint32_t)text.len;
-	rc = rc ? rc : text.bad ? job_no_memory(err) : put_text(ids, j, &all, err);
+	rc = rc ? rc : text.bad ? err_nomem(err) : put_text(ids, j, &all, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -89,7 +88,7 @@ static int put_prompt(struct buf *ids, const struct job *j, const char *key, con
 {
 	if (json_is_string(v))
 		return put_text(ids, j, v, err);
-	if (json_is_object(v) && j->j.form != &form_own)
+	if (json_is_object(v) && !j->is_own)
 		return put_object(ids, j, key, v, err);
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
@@ -121,7 +120,28 @@ static int say(struct infer_prompt *p, struct job *j, const struct json *v, infe
 		text.bad ? NULL : arena_strndup(&j->mem, text.at ? text.at : "", text.len), text.len
 	};
 	buf_fini(&text);
-	return p->text.at ? INFER_OK : job_no_memory(err);
+	return p->text.at ? INFER_OK : err_nomem(err);
+}
+
+int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err)
+{
+	const int64_t most = j->extras.most, answer = j->j.request.max_tokens,
+		      left = j->o->ctx - (answer > 1 ? answer : 1);
+	size_t n = (size_t)(most > 0 ? most : left > 0 ? left : 0);
+
+	if (!most)
+		return INFER_OK;
+	if (most == JOB_TO_CONTEXT && !j->o->ctx)
+		return err_set(err, INFER_EUNSUP,
+		               "truncate_prompt_tokens is -1: the length is a server's to say");
+	if (!n)
+		return err_set(err, INFER_EINVAL,
+		               "truncate_prompt_tokens is -1: max_tokens leaves no room");
+	if (p->n <= n)
+		return INFER_OK;
+	p->ids += j->extras.keeps_first ? 0 : p->n - n;
+	p->n = n;
+	return INFER_OK;
 }
 
 int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, const struct json *v,
@@ -142,7 +162,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 	buf_fini(&ids);
 	TRY(rc);
 	if (!kept)
-		return job_no_memory(err);
+		return err_nomem(err);
 	TRY(job_cut_prompt(j, p, err));
 	return p->n ? INFER_OK : err_set(err, INFER_EINVAL, "the %s is empty", key);
 }
@@ -164,14 +184,14 @@ static int read_list(struct job *j, const char *key, const struct json *v, infer
 	struct infer_prompt *p = arena_alloc(&j->mem, v->n, sizeof *p);
 	size_t i = 0;
 
-	if (j->j.form == &form_own || j->o->reads & INFER_JOB_KEEP)
+	if (j->is_own || j->o->reads & INFER_JOB_KEEP)
 		return err_set(err, INFER_EUNSUP, "%s: a record has one prompt", key);
 	if ((int64_t)v->n * j->j.n > INFER_JOB_MOST)
 		return err_set(err, INFER_EINVAL,
 		               "%s: %u prompts with n %d: a request has at most %d answers", key,
 		               (unsigned)v->n, (int)j->j.n, INFER_JOB_MOST);
 	if (!p)
-		return job_no_memory(err);
+		return err_nomem(err);
 	json_each(one, v) {
 		p[i] = (struct infer_prompt){ .n = 0 };
 		TRY(job_read_prompt(&p[i], j, key, one, err));
@@ -197,7 +217,7 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 	}
 	p = arena_alloc(&j->mem, 1, sizeof *p);
 	if (!p)
-		return job_no_memory(err);
+		return err_nomem(err);
 	*p = (struct infer_prompt){ .n = 0 };
 	TRY(job_read_prompt(p, j, key, v, err));
 	j->j.request.prompt = p->ids;

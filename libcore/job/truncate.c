@@ -73,7 +73,7 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 		return INFER_OK;
 	starts = find_starts(j, all, &n);
 	if (!starts)
-		return job_no_memory(err);
+		return err_nomem(err);
 	/* the fewest turns that have to go: starts[hi] fits, or there is none */
 	for (hi = n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;

@@ -94,7 +94,7 @@ static void read_line(struct job *j, uint32_t flags)
 	path = own ? NULL : json_cstr(&j->mem, url);
 	form = path ? infer_form_at(path) : NULL;
 	/* what cannot be answered is answered in the form of text */
-	j->j.form = own ? &form_own : form ? form : &form_text;
+	job_set_form(j, own ? &form_own : form ? form : &form_text);
 	j->j.is_other = own && kind &&
 	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
 	if (j->j.is_other || take_id(j, own) || flags & INFER_LINE_ID)
@@ -155,6 +155,7 @@ int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t num
 
 	*out = NULL;
 	TRY(job_new(&j, r, err));
+	job_set_form(j, &form_own);
 	j->j.line = number;
 	if (flags & INFER_LINE_TEXT) {
 		sha256_name(j->j.request_sha256, line, bytes);
@@ -174,6 +175,7 @@ int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_
 
 	*out = NULL;
 	TRY(job_new(&j, NULL, err));
+	job_set_form(j, &form_own);
 	j->j.line = number;
 	if (flags & INFER_LINE_TEXT)
 		take_number(j);
@@ -184,7 +186,7 @@ int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_
 		return INFER_OK;
 	}
 	infer_job_free(&j->j);
-	return job_no_memory(err);
+	return err_nomem(err);
 }
 
 /* ---- answers ---- */

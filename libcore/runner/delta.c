@@ -1,6 +1,6 @@
 /* runner/delta.c - the new part of a sample, reported piece by piece */
 #include "runner/delta.h"
-#include "job/form.h"
+#include "api/form.h"
 
 /* Report the tokens drawn since the last piece with this one. */
 static int tell(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,

@@ -162,8 +162,8 @@ setup()
 
 @test "check-docs finds what man or a completion lacks, by name" {
 	cp -r "$TOP/man" "$TOP/completions" .
-	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/job libcore/automata libcore/include/infer
-	cp "$TOP/libcore/job/"*.c libcore/job/
+	mkdir -p cmd/infer-run cmd/infer-inspect libcore/sample libcore/record libcore/api libcore/automata libcore/include/infer
+	cp "$TOP/libcore/api/"*.c libcore/api/
 	cp "$TOP/libcore/automata/format.c" libcore/automata/
 	cp "$TOP/libcore/sample/param_list.h" libcore/sample/
 	cp "$TOP/libcore/include/infer/"*.h libcore/include/infer/

@@ -37,7 +37,7 @@ static void check_body(const infer_job_reader *r, const char *text, size_t n)
 {
 	static const char *const forms[] = {
 #define FORM(x) #x,
-#include "job/form_list.h"
+#include "api/form_list.h"
 #undef FORM
 	};
 	infer_writer *w;

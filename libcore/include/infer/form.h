@@ -1,4 +1,4 @@
-/* infer/form.h - wire forms of requests, and of answers, whole or streamed.   floor: job
+/* infer/form.h - wire forms of requests, and of answers, whole or streamed.   floor: api
  *
  *	own   our own requests and completion records (man 5 infer-jsonl)
  *	text  OpenAI's /v1/completions
@@ -24,6 +24,14 @@ extern "C" {
 const infer_form *infer_form_at(const char *path);
 const infer_form *infer_form_named(const char *name);
 const char *infer_form_name(const infer_form *f);
+
+/* Read a request in this form.
+ * body: JSON text [bytes], borrowed for the call.  id: copied; also the source of a seed that the
+ * body lacks.  tenant: only jobs of the same one share compiled constraints.
+ * INFER_ENOMEM  is the only failure; errors of the request are in the job */
+int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
+                   uint64_t tenant, const char *id, const char *body, size_t bytes,
+                   infer_error *err);
 
 /* JSON in memory.  Confined. */
 typedef struct infer_writer infer_writer;

@@ -175,12 +175,6 @@ typedef struct infer_job {
 	char request_sha256[65];
 } infer_job;
 
-/* body: JSON text [bytes], borrowed for the call.  id: copied; also the source of a seed that the
- * body lacks.  tenant: only jobs of the same one share compiled constraints.
- * INFER_ENOMEM  is the only failure; errors of the request are in the job */
-int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
-                   uint64_t tenant, const char *id, const char *body, size_t bytes,
-                   infer_error *err);
 void infer_job_free(infer_job *j); /* one that was read */
 /* The text that the template made of its conversation, before it became ids; infer_chat_free.
  * INFER_EINVAL  the prompt is no conversation; and the errors of infer_chat_render */

@@ -1,0 +1,286 @@
+/* api/constraints.c - the fields that constrain an answer, compiled when all of them are read */
+#include "api/form.h"
+#include "api/fields.h"
+#include "base/err.h"
+#include "base/jread.h"
+
+#include <string.h>
+
+/* ---- reading ---- */
+
+static int choose(struct job *j, const char *key, int form, infer_error *err)
+{
+	if (j->constraint_key && strcmp(j->constraint_key, key) != 0)
+		return err_set(err, INFER_EINVAL, "%s and %s exclude each other", j->constraint_key,
+		               key);
+	j->constraint_key = key;
+	j->constraint.form = form;
+	return INFER_OK;
+}
+
+/* The value as JSON text, which the job keeps. */
+static int keep_json(struct job *j, const struct json *v, infer_error *err)
+{
+	struct json alone = *v;
+	struct jwrite w;
+	struct buf text;
+	char *at;
+
+	alone.key = NULL;
+	alone.next = NULL;
+	buf_init(&text, MEM_JOB);
+	jw_init(&w, &text);
+	jw_value(&w, NULL, &alone);
+	at = text.bad ? NULL : arena_strndup(&j->mem, text.at, text.len);
+	j->constraint.text = (struct infer_str){ at, text.len };
+	buf_fini(&text);
+	return at ? INFER_OK : err_nomem(err);
+}
+
+static int take_value(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(choose(j, key, INFER_GRAMMAR_SCHEMA, err));
+	if (!json_is_object(v) && !json_is_bool(v))
+		return err_set(err, INFER_EINVAL, "%s is not a schema: an object, true or false",
+		               key);
+	return keep_json(j, v, err);
+}
+
+static int take_text(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(choose(j, key, strcmp(key, "regex") ? INFER_GRAMMAR_RULES : INFER_GRAMMAR_REGEX, err));
+	if (!json_is_string(v))
+		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+	j->constraint.text = (struct infer_str){ json_str(v), v->n };
+	return INFER_OK;
+}
+
+static int take_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(choose(j, key, INFER_GRAMMAR_CHOICE, err));
+	if (!json_is_array(v) || !v->n)
+		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
+	json_each(text, v)
+		if (!json_is_string(text))
+			return err_set(err, INFER_EINVAL, "%s: an entry is not a text", key);
+	return keep_json(j, v, err);
+}
+
+static int take_object(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int on;
+
+	TRY(job_take_bool(&on, key, v, err));
+	return on ? choose(j, key, INFER_GRAMMAR_OBJECT, err) : INFER_OK;
+}
+
+/* {name, schema, strict, and a description, which has no effect}.  A schema is always enforced; what
+ * strict adds is the order of its properties. */
+static int take_named(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *strict = json_get(v, "strict"), *schema = json_get(v, "schema");
+
+	if (!json_is_object(v) || !schema || json_is_null(schema))
+		return err_set(err, INFER_EINVAL, "%s: json_schema has no schema", key);
+	if (json_get(v, "name") && !job_is_name(json_get(v, "name")))
+		return err_set(err, INFER_EINVAL,
+		               "%s: the name of json_schema is not 1 to 64 letters, digits, _ or -",
+		               key);
+	if (strict && !json_is_null(strict) && !json_is_bool(strict))
+		return err_set(err, INFER_EINVAL, "%s: strict is neither true nor false", key);
+	TRY(take_value(j, key, schema, err));
+	if (json_is(strict, JSON_TRUE))
+		j->constraint.flags |= INFER_GRAMMAR_ORDERED;
+	return INFER_OK;
+}
+
+int job_take_format(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *type = json_get(v, "type"), *schema = json_get(v, "schema");
+
+	if (!json_is_object(v) || !json_is_string(type))
+		return err_set(err, INFER_EINVAL, "%s has no type", key);
+	if (json_equals(type, "json_schema"))
+		return take_named(j, key, json_get(v, "json_schema"), err);
+	if (json_equals(type, "json_object"))
+		return schema && !json_is_null(schema) ? take_value(j, key, schema, err)
+		                                       : choose(j, key, INFER_GRAMMAR_OBJECT, err);
+	if (!json_equals(type, "text"))
+		return err_set(err, INFER_EINVAL,
+		               "%s: the type is none of text, json_object and json_schema", key);
+	j->is_free = 1;
+	return INFER_OK;
+}
+
+/* A schema, as JSON or as a text that has it. */
+int job_take_schema(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *read;
+
+	if (!json_is_string(v))
+		return take_value(j, key, v, err);
+	TRY(jread(&read, &j->mem, v->s, v->n, key, err));
+	return take_value(j, key, read, err);
+}
+
+static int take_rules(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(choose(j, key, INFER_GRAMMAR_RULES, err));
+	if (!json_is_string(v))
+		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+	j->constraint.text = (struct infer_str){ json_str(v), v->n };
+	return INFER_OK;
+}
+
+static int take_regex(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	TRY(take_rules(j, key, v, err));
+	j->constraint.form = INFER_GRAMMAR_REGEX;
+	return INFER_OK;
+}
+
+/* vLLM's object of constraints, of which there is one. */
+static int take_structured(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	static const struct job_field kinds[] = {
+		{ "json", job_take_schema },    { "regex", take_regex },
+		{ "choice", take_choice },      { "grammar", take_rules },
+		{ "json_object", take_object }, { NULL, NULL },
+	};
+	int n = 0;
+
+	if (!json_is_object(v))
+		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+	for (const struct job_field *k = kinds; k->key; k++) {
+		const struct json *one = json_get(v, k->key);
+
+		if (!one || json_is_null(one))
+			continue;
+		if (n++)
+			return err_set(err, INFER_EINVAL, "%s has more than one constraint", key);
+		TRY(k->take(j, key, one, err));
+	}
+	if (n)
+		return INFER_OK;
+	return err_set(err, INFER_EUNSUP,
+	               "%s has none of json, regex, choice, grammar and json_object", key);
+}
+
+static uint32_t flag_of(const char *key)
+{
+	return !strcmp(key, "lax_schema")     ? INFER_GRAMMAR_LAX
+	       : !strcmp(key, "schema_order") ? INFER_GRAMMAR_ORDERED
+	                                      : INFER_GRAMMAR_ANNOTATE;
+}
+
+static int take_flag(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const uint32_t flag = flag_of(key);
+	int on;
+
+	TRY(job_take_bool(&on, key, v, err));
+	j->constraint.flags &= ~flag;
+	j->constraint.flags |= on ? flag : 0;
+	return INFER_OK;
+}
+
+static int take_budget(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is(v, JSON_INT) || v->i < 1)
+		return err_set(err, INFER_EINVAL, "%s is not a whole number above 0", key);
+	j->constraint.budget = v->u;
+	return INFER_OK;
+}
+
+/* ---- writing ---- */
+
+/* JSON on one line, without white space outside strings. */
+static void put_small(struct jwrite *w, const char *key, struct infer_str json)
+{
+	int in_string = 0;
+	struct buf text;
+
+	buf_init(&text, MEM_JOB);
+	for (size_t i = 0; i < json.len; i++) {
+		const char c = json.at[i];
+
+		if (in_string && c == '\\' && i + 1 < json.len) {
+			buf_put(&text, json.at + i++, 2);
+			continue;
+		}
+		in_string ^= c == '"';
+		if (in_string || (c != ' ' && c != '\n' && c != '\r' && c != '\t'))
+			buf_putc(&text, c);
+	}
+	if (text.bad)
+		w->to->bad = 1;
+	else
+		jw_raw(w, key, text.at, text.len);
+	buf_fini(&text);
+}
+
+static void put_source(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	const struct infer_grammar_source *s = a->j->constraint;
+	const infer_grammar *g = a->j->request.grammar;
+
+	if (!s || !g || strcmp(key, infer_grammar_kind(g)) != 0)
+		return;
+	if (s->form == INFER_GRAMMAR_OBJECT)
+		jw_bool(w, key, 1);
+	else if (s->form == INFER_GRAMMAR_RULES || s->form == INFER_GRAMMAR_REGEX)
+		jw_strn(w, key, s->text.at, s->text.len);
+	else
+		put_small(w, key, s->text);
+}
+
+static void put_flag(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->constraint && a->j->constraint->flags & flag_of(key))
+		jw_bool(w, key, 1);
+}
+
+static void put_budget(struct jwrite *w, const char *key, const struct job_asked *a)
+{
+	if (a->j->constraint && a->j->constraint->budget)
+		jw_uint(w, key, a->j->constraint->budget);
+}
+
+const struct job_field job_constraints[] = {
+	{ "json_schema", take_value, put_source },
+	{ "json_object", take_object, put_source },
+	{ "grammar", take_text, put_source },
+	{ "regex", take_text, put_source },
+	{ "choice", take_choice, put_source },
+	{ "response_format", job_take_format, job_put_nothing },
+	{ "structured_outputs", take_structured, job_put_nothing },
+	{ "guided_json", job_take_schema, job_put_nothing },
+	{ "guided_regex", take_regex, job_put_nothing },
+	{ "guided_choice", take_choice, job_put_nothing },
+	{ "guided_grammar", take_rules, job_put_nothing },
+	{ "ebnf", take_rules, job_put_nothing },
+	{ "schema_order", take_flag, put_flag },
+	{ "lax_schema", take_flag, put_flag },
+	{ "format_annotation", take_flag, put_flag },
+	{ "constraint_budget", take_budget, put_budget },
+	{ NULL, NULL, NULL },
+};
+
+void part_constraint(struct jwrite *w, const infer_job *j)
+{
+	const infer_grammar *g = j->request.grammar;
+	const char *ignored;
+
+	if (!g)
+		return;
+	jw_object(w, "constraint");
+	jw_str(w, "form", infer_grammar_kind(g));
+	jw_str(w, "sha256", infer_grammar_sha256(g));
+	if (infer_grammar_ignored(g, 0)) {
+		jw_array(w, "ignored");
+		for (size_t i = 0; (ignored = infer_grammar_ignored(g, i)); i++)
+			jw_str(w, NULL, ignored);
+		jw_end(w);
+	}
+	jw_end(w);
+}

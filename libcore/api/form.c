@@ -1,0 +1,118 @@
+/* api/form.c - the list of forms, and writing in them */
+#include "api/form.h"
+#include "base/err.h"
+
+#include <string.h>
+
+static const struct infer_form *const forms[] = {
+#define FORM(x) &form_##x,
+#include "api/form_list.h"
+#undef FORM
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+const struct infer_form *form_of(const infer_job *j) { return j->form ? j->form : &form_own; }
+
+const infer_form *infer_form_at(const char *path)
+{
+	for (size_t i = 0; i < FORMS; i++)
+		if (forms[i]->path && !strcmp(forms[i]->path, path))
+			return forms[i];
+	return NULL;
+}
+
+const infer_form *infer_form_named(const char *name)
+{
+	for (size_t i = 0; i < FORMS; i++)
+		if (!strcmp(forms[i]->name, name))
+			return forms[i];
+	return NULL;
+}
+
+const char *infer_form_name(const infer_form *f) { return f->name; }
+
+/* ---- a writer ---- */
+
+static int no_memory(infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "no memory for an answer");
+}
+
+int infer_writer_new(infer_writer **out, infer_error *err)
+{
+	infer_writer *w = mem_zalloc(MEM_JOB, 1, sizeof *w);
+
+	*out = w;
+	if (!w)
+		return err_set(err, INFER_ENOMEM, "no memory for a writer of records");
+	buf_init(&w->text, MEM_JOB);
+	return INFER_OK;
+}
+
+void infer_writer_free(infer_writer *w)
+{
+	if (w)
+		buf_fini(&w->text);
+	mem_free(w);
+}
+
+struct infer_str infer_writer_text(const infer_writer *w)
+{
+	return (struct infer_str){ w->text.at ? w->text.at : "", w->text.len };
+}
+
+void infer_writer_clear(infer_writer *w) { buf_clear(&w->text); }
+
+struct infer_str infer_model_called(const infer_model *m)
+{
+	const char *path = infer_file_path(infer_model_file(m)),
+		   *slash = path ? strrchr(path, '/') : NULL;
+	struct infer_model_info info;
+
+	infer_model_info(m, &info);
+	if (info.name.len)
+		return info.name;
+	path = slash ? slash + 1 : path ? path : "";
+	return (struct infer_str){ path, strlen(path) };
+}
+
+static struct jwrite *begin(infer_writer *w)
+{
+	jw_init(&w->w, &w->text);
+	jw_object(&w->w, NULL);
+	return &w->w;
+}
+
+static int end(infer_writer *w, infer_error *err)
+{
+	jw_end(&w->w);
+	return w->text.bad ? no_memory(err) : INFER_OK;
+}
+
+int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
+{
+	const struct infer_form *f = form_of(a->job);
+
+	if (f->put_list && (f->flags & FORM_LISTS ? a->job->n > 1 : a->job->as_list)) {
+		jw_init(&w->w, &w->text);
+		f->put_list(&w->w, a);
+		return w->text.bad ? no_memory(err) : INFER_OK;
+	}
+	f->put(begin(w), &(struct form_answer){ .a = a });
+	return end(w, err);
+}
+
+int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                         infer_error *err)
+{
+	must(form_of(a->job)->put_delta); /* streams of named events: infer_form_put_events */
+	form_of(a->job)->put_delta(begin(w), a, d);
+	return end(w, err);
+}
+
+int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
+                         infer_error *err)
+{
+	f->put_error(begin(w), fault);
+	return end(w, err);
+}

@@ -1,0 +1,12 @@
+/* api/form_list.h - every wire form, in the order in which they are asked. */
+FORM(own)
+FORM(text)
+FORM(chat)
+FORM(messages)
+FORM(count)
+FORM(responses)
+FORM(embed)
+FORM(rerank)
+FORM(score)
+FORM(native)
+FORM(infill)

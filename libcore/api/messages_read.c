@@ -1,0 +1,373 @@
+/* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become those of a
+ * conversation in OpenAI's form */
+#include "api/messages.h"
+#include "api/form.h"
+#include "api/turns.h"
+#include "base/err.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BUDGET_LEAST = 1024 };
+
+/* ---- fields ---- */
+
+static int take_system(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is_string(v) && !json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is neither a text nor an array", key);
+	j->instructions = v;
+	return INFER_OK;
+}
+
+/* A range that is narrower than elsewhere. */
+static int take_temperature(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	int known;
+
+	if (json_is_number(v) && !(json_double(v) >= 0 && json_double(v) <= 1))
+		return err_set(err, INFER_EINVAL, "%s is %.9g: from 0 to 1", key, json_double(v));
+	return job_sampling(j, key, v, &known, err);
+}
+
+static int take_stops(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+	return job_take_stop(j, key, v, err);
+}
+
+static int take_tools(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	struct json *tools = json_new(&j->mem, JSON_ARRAY);
+	size_t i = 0;
+
+	if (!json_is_array(v))
+		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+	json_each(t, v) {
+		const struct json *type = json_get(t, "type");
+
+		if (type && !json_is_null(type) && !json_equals(type, "custom"))
+			return err_set(err, INFER_EUNSUP,
+			               "%s: entry %zu: there are no tools of the server's own", key,
+			               i);
+		if (!json_is_object(json_get(t, "input_schema")))
+			return err_set(err, INFER_EINVAL, "%s: entry %zu has no input_schema", key,
+			               i);
+		turns_tool(tools, &j->mem, t, "input_schema");
+		i++;
+	}
+	return j->mem.bad ? err_nomem(err) : job_take_tools(j, key, tools, err);
+}
+
+static int take_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	static const char *const words[][2] = { { "auto", "auto" },
+		                                { "any", "required" },
+		                                { "none", "none" } };
+	const struct json *type = json_get(v, "type"),
+			  *single = json_get(v, "disable_parallel_tool_use");
+	struct json *choice = NULL;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (json_equals(type, words[i][0]))
+			choice = json_new_str(&j->mem, words[i][1]);
+	if (json_equals(type, "tool") && json_is_string(json_get(v, "name")))
+		choice = turns_choice(&j->mem, json_get(v, "name"));
+	if (j->mem.bad)
+		return err_nomem(err);
+	if (!choice)
+		return err_set(err, INFER_EINVAL,
+		               "%s: the type is none of auto, any, none, and tool with a name",
+		               key);
+	if (single && !json_is_null(single))
+		TRY(job_take_bool(&j->single, "tool_choice: disable_parallel_tool_use", single,
+		                  err));
+	return job_take_tool_choice(j, key, choice, err);
+}
+
+static int take_thinking(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *type = json_get(v, "type"), *budget = json_get(v, "budget_tokens");
+
+	if (json_equals(type, "adaptive"))
+		return INFER_OK;
+	if (json_equals(type, "disabled")) {
+		j->no_thinking = 1;
+		return INFER_OK;
+	}
+	if (!json_equals(type, "enabled"))
+		return err_set(err, INFER_EINVAL,
+		               "%s: the type is none of enabled, disabled and adaptive", key);
+	j->wants_thinking = 1;
+	return job_whole(&j->thinking_budget, "thinking: budget_tokens", budget, BUDGET_LEAST,
+	                 INT32_MAX, err);
+}
+
+static int take_output(struct job *j, const char *key, const struct json *v, infer_error *err)
+{
+	const struct json *format = json_get(v, "format"), *effort = json_get(v, "effort");
+
+	if (!json_is_object(v))
+		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+	if (effort && !json_is_null(effort))
+		TRY(job_take_effort(j, key, effort, err));
+	if (!format || json_is_null(format))
+		return INFER_OK;
+	if (!json_equals(json_get(format, "type"), "json_schema"))
+		return err_set(err, INFER_EINVAL, "%s: the type of format is not json_schema", key);
+	return job_take_schema(j, key, json_get(format, "schema"), err);
+}
+
+static const struct job_field known[] = {
+	{ "messages", job_take_messages },
+	{ "system", take_system },
+	{ "temperature", take_temperature },
+	{ "stop_sequences", take_stops },
+	{ "tools", take_tools },
+	{ "tool_choice", take_choice },
+	{ "thinking", take_thinking },
+	{ "output_config", take_output },
+	{ "chat_template_kwargs", job_take_args },
+	{ "model", job_pass_text },
+	{ "metadata", job_pass_object },
+	{ "service_tier", job_pass_text },
+	{ "container", job_pass },
+	{ "cache_control", job_pass_object },
+	{ NULL, NULL },
+};
+static const struct job_refused refused[] = {
+	{ "stream", 0 },
+	{ "mcp_servers", NAN },
+	{ NULL, 0 },
+};
+
+/* ---- turns ---- */
+
+struct reading {
+	struct job *j;
+	struct json *to, *texts, *turn; /* of the turn that is open; turn: the assistant's */
+	size_t i;                       /* of the message */
+	infer_error *err;
+};
+
+static int wrong(const struct reading *r, const char *what)
+{
+	return err_set(r->err, INFER_EINVAL, "messages[%zu]: %s", r->i, what);
+}
+
+/* Texts, as a string or as blocks of text, into parts. */
+static int put_texts(struct reading *r, struct json *parts, const struct json *v)
+{
+	if (json_is_string(v)) {
+		turns_part(parts, &r->j->mem, v);
+		return INFER_OK;
+	}
+	json_each(b, v) {
+		if (!json_equals(json_get(b, "type"), "text") ||
+		    !json_is_string(json_get(b, "text")))
+			return wrong(r, "a block is no text");
+		turns_part(parts, &r->j->mem, json_get(b, "text"));
+	}
+	return INFER_OK;
+}
+
+/* A call with this id came before. */
+static int was_called(const struct json *turns, const struct json *id)
+{
+	json_each(m, turns)
+		json_each(c, json_get(m, "tool_calls")) {
+			const struct json *of = json_get(c, "id");
+
+			if (json_bytes(of) == json_bytes(id) &&
+			    !memcmp(json_str(of), json_str(id), json_bytes(id)))
+				return 1;
+		}
+	return 0;
+}
+
+static int put_result(struct reading *r, const struct json *b)
+{
+	struct arena *a = &r->j->mem;
+	struct json *parts = json_new(a, JSON_ARRAY), *m;
+	const struct json *id = json_get(b, "tool_use_id"), *content = json_get(b, "content");
+
+	if (!json_is_string(id) || !was_called(r->to, id))
+		return wrong(r, "tool_use_id names no tool_use before it");
+	if (content && !json_is_null(content))
+		TRY(put_texts(r, parts, content));
+	m = turns_put(r->to, a, "tool", turns_content(a, parts));
+	json_set(m, "tool_call_id", json_share(a, id));
+	return INFER_OK;
+}
+
+static int put_document(struct reading *r, const struct json *b)
+{
+	const struct json *source = json_get(b, "source"), *data = json_get(source, "data");
+
+	if (!json_equals(json_get(source, "type"), "text") || !json_is_string(data))
+		return err_set(r->err, INFER_EUNSUP,
+		               "messages[%zu]: a document that is no text is not supported", r->i);
+	turns_part(r->texts, &r->j->mem, data);
+	return INFER_OK;
+}
+
+static int put_user_block(struct reading *r, const struct json *b)
+{
+	const struct json *type = json_get(b, "type");
+
+	if (json_equals(type, "tool_result"))
+		return put_result(r, b);
+	if (json_equals(type, "document"))
+		return put_document(r, b);
+	if (json_equals(type, "text") && json_is_string(json_get(b, "text"))) {
+		turns_part(r->texts, &r->j->mem, json_get(b, "text"));
+		return INFER_OK;
+	}
+	if (json_equals(type, "image"))
+		return err_set(r->err, INFER_EUNSUP, "messages[%zu]: an image is not supported",
+		               r->i);
+	return wrong(r, "a block is none of text, tool_result and document");
+}
+
+static int put_assistant_block(struct reading *r, const struct json *b)
+{
+	const struct json *type = json_get(b, "type"), *input = json_get(b, "input");
+	struct arena *a = &r->j->mem;
+
+	if (json_equals(type, "redacted_thinking"))
+		return INFER_OK;
+	if (json_equals(type, "thinking") && json_is_string(json_get(b, "thinking"))) {
+		json_set(r->turn, "reasoning_content", json_share(a, json_get(b, "thinking")));
+		return INFER_OK;
+	}
+	if (json_equals(type, "text") && json_is_string(json_get(b, "text"))) {
+		turns_part(r->texts, a, json_get(b, "text"));
+		return INFER_OK;
+	}
+	if (!json_equals(type, "tool_use") || !json_is_string(json_get(b, "id")) ||
+	    !json_is_string(json_get(b, "name")) || !json_is_object(input))
+		return wrong(r, "a block is none of text, thinking, and tool_use with id, name and "
+		                "input");
+	turns_call(r->turn, a, json_get(b, "id"), json_get(b, "name"), input);
+	return INFER_OK;
+}
+
+static void close_turn(struct reading *r)
+{
+	struct arena *a = &r->j->mem;
+
+	if (r->turn)
+		json_set(r->turn, "content", turns_content(a, r->texts));
+	else if (json_count(r->texts))
+		turns_put(r->to, a, "user", turns_content(a, r->texts));
+	r->turn = NULL;
+	r->texts = json_new(a, JSON_ARRAY);
+}
+
+static int put_message(struct reading *r, const struct json *m, int assistant)
+{
+	const struct json *content = json_get(m, "content");
+
+	if (assistant && !r->turn)
+		r->turn = turns_put(r->to, &r->j->mem, "assistant", NULL);
+	if (!json_is_string(content) && !json_is_array(content))
+		return wrong(r, "content is neither a text nor an array");
+	if (json_is_string(content)) {
+		turns_part(r->texts, &r->j->mem, content);
+		return INFER_OK;
+	}
+	json_each(b, content)
+		TRY(assistant ? put_assistant_block(r, b) : put_user_block(r, b));
+	return INFER_OK;
+}
+
+/* Turns of the same role that follow each other are one. */
+static int put_turns(struct reading *r, const struct json *messages)
+{
+	int was = -1;
+
+	json_each(m, messages) {
+		const struct json *role = json_get(m, "role");
+		int assistant = json_equals(role, "assistant");
+
+		if (!assistant && !json_equals(role, "user"))
+			return wrong(r, "the role is neither user nor assistant");
+		if (was >= 0 && was != assistant)
+			close_turn(r);
+		was = assistant;
+		TRY(put_message(r, m, assistant));
+		r->i++;
+	}
+	close_turn(r);
+	return INFER_OK;
+}
+
+static int put_system(struct reading *r)
+{
+	struct json *parts = json_new(&r->j->mem, JSON_ARRAY);
+
+	if (!r->j->instructions)
+		return INFER_OK;
+	json_each(b, r->j->instructions)
+		if (!json_is_string(json_get(b, "text")))
+			return err_set(r->err, INFER_EINVAL, "system: a block is no text");
+	TRY(put_texts(r, parts, r->j->instructions));
+	if (json_count(parts))
+		turns_put(r->to, &r->j->mem, "system", turns_content(&r->j->mem, parts));
+	return INFER_OK;
+}
+
+/* ---- all of it ---- */
+
+static int check_thinking(struct job *j, const char **param, infer_error *err)
+{
+	const char *tag = NULL, *calls;
+
+	if (!j->wants_thinking)
+		return INFER_OK;
+	*param = "thinking";
+	if (j->j.request.max_tokens >= 0 && j->thinking_budget >= j->j.request.max_tokens)
+		return err_set(err, INFER_EINVAL,
+		               "thinking: budget_tokens is %d: less than max_tokens, %d",
+		               (int)j->thinking_budget, (int)j->j.request.max_tokens);
+	if (j->o->chat)
+		infer_reply_format(j->o->chat, &calls, &tag);
+	if (!tag || !*tag)
+		return err_set(err, INFER_EUNSUP, "thinking: the model does not think");
+	return INFER_OK;
+}
+
+int messages_ready(struct job *j, const char **param, infer_error *err)
+{
+	struct reading r = { .j = j,
+		             .to = json_new(&j->mem, JSON_ARRAY),
+		             .texts = json_new(&j->mem, JSON_ARRAY),
+		             .err = err };
+
+	*param = "max_tokens";
+	if (!j->limit_rank && !j->counts)
+		return err_set(err, INFER_EINVAL, "there is no max_tokens");
+	*param = "n";
+	if (j->j.n != 1)
+		return err_set(err, INFER_EINVAL, "n is %d: a message is one answer", (int)j->j.n);
+	*param = "messages";
+	if (!j->messages || !j->messages->n)
+		return err_set(err, INFER_EINVAL, "there are no messages");
+	TRY(check_thinking(j, param, err));
+	*param = "system";
+	TRY(put_system(&r));
+	*param = "messages";
+	TRY(put_turns(&r, j->messages));
+	if (j->mem.bad)
+		return err_nomem(err);
+	j->messages = r.to;
+	return INFER_OK;
+}
+
+const struct job_fields messages_fields = { known, refused, -1, messages_ready };
+
+int messages_read(struct job *j, const struct json *body)
+{
+	return job_read_fields(j, body, &messages_fields);
+}

@@ -1,0 +1,8 @@
+/* api/responses.h (private) - OpenAI's responses, read. */
+#ifndef API_RESPONSES_H
+#define API_RESPONSES_H
+#include "api/fields.h"
+
+extern const struct job_fields responses_fields;
+int responses_read(struct job *j, const struct json *body);
+#endif
