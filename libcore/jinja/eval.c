@@ -8,9 +8,9 @@
 
 /* ---- arithmetic ---- */
 
-static int overflow(struct jrun *r)
+static int overflow(struct pyrun *r)
 {
-	return jinja_fail(r, "an integer beyond 64 bits is not supported");
+	return py_fail(r, "an integer beyond 64 bits is not supported");
 }
 
 static const char *op_name(int op)
@@ -23,25 +23,24 @@ static const char *op_name(int op)
 	return name[op];
 }
 
-static int bad_operands(struct jrun *r, int op, struct jv a, struct jv b)
+static int bad_operands(struct pyrun *r, int op, struct pyval a, struct pyval b)
 {
-	if (a.type == J_UNDEF || b.type == J_UNDEF)
-		return jv_undef_fail(r, a.type == J_UNDEF ? a : b);
-	if (op == JT_ADD && a.type == J_STR)
-		return jinja_fail(r, "can only concatenate str (not \"%s\") to str",
-		                  jv_type_name(b));
-	return jinja_fail(r, "unsupported operand type(s) for %s: '%s' and '%s'", op_name(op),
-	                  jv_type_name(a), jv_type_name(b));
+	if (a.type == PY_UNDEF || b.type == PY_UNDEF)
+		return py_undef_fail(r, a.type == PY_UNDEF ? a : b);
+	if (op == JT_ADD && a.type == PY_STR)
+		return py_fail(r, "can only concatenate str (not \"%s\") to str", py_type_name(b));
+	return py_fail(r, "unsupported operand type(s) for %s: '%s' and '%s'", op_name(op),
+	               py_type_name(a), py_type_name(b));
 }
 
-static int int_pow(struct jrun *r, int64_t a, int64_t b, struct jv *out)
+static int int_pow(struct pyrun *r, int64_t a, int64_t b, struct pyval *out)
 {
 	int64_t x = 1;
 
 	if (b < 0) {
 		if (!a)
-			return jinja_fail(r, "0.0 cannot be raised to a negative power");
-		*out = jv_float(fm_pow((double)(a < 0 ? -a : a), (double)b) *
+			return py_fail(r, "0.0 cannot be raised to a negative power");
+		*out = py_float(fm_pow((double)(a < 0 ? -a : a), (double)b) *
 		                (a < 0 && (b & 1) ? -1 : 1));
 		return INFER_OK;
 	}
@@ -51,16 +50,16 @@ static int int_pow(struct jrun *r, int64_t a, int64_t b, struct jv *out)
 		for (int64_t i = 0; i < b; i++)
 			if (__builtin_mul_overflow(x, a, &x))
 				return overflow(r);
-	*out = jv_int(x);
+	*out = py_int(x);
 	return INFER_OK;
 }
 
-static int int_op(struct jrun *r, int op, int64_t a, int64_t b, struct jv *out)
+static int int_op(struct pyrun *r, int op, int64_t a, int64_t b, struct pyval *out)
 {
 	int64_t x = 0;
 
 	if ((op == JT_IDIV || op == JT_MOD || op == JT_DIV) && !b)
-		return jinja_fail(r, "division by zero");
+		return py_fail(r, "division by zero");
 	switch (op) {
 	case JT_ADD:
 		if (__builtin_add_overflow(a, b, &x))
@@ -75,7 +74,7 @@ static int int_op(struct jrun *r, int op, int64_t a, int64_t b, struct jv *out)
 			return overflow(r);
 		break;
 	case JT_DIV:
-		*out = jv_float((double)a / (double)b);
+		*out = py_float((double)a / (double)b);
 		return INFER_OK;
 	case JT_POW:
 		return int_pow(r, a, b, out);
@@ -88,7 +87,7 @@ static int int_op(struct jrun *r, int op, int64_t a, int64_t b, struct jv *out)
 		x = op == JT_IDIV ? a / b - (a % b != 0 && (a % b < 0) != (b < 0))
 		                  : a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
 	}
-	*out = jv_int(x);
+	*out = py_int(x);
 	return INFER_OK;
 }
 
@@ -101,12 +100,12 @@ static double float_mod(double a, double b)
 	return (m < 0) != (b < 0) ? m + b : m;
 }
 
-static int float_op(struct jrun *r, int op, double a, double b, struct jv *out)
+static int float_op(struct pyrun *r, int op, double a, double b, struct pyval *out)
 {
 	double x;
 
 	if ((op == JT_IDIV || op == JT_MOD || op == JT_DIV) && b == 0)
-		return jinja_fail(r, "float division by zero");
+		return py_fail(r, "float division by zero");
 	switch (op) {
 	case JT_ADD:
 		x = a + b;
@@ -121,45 +120,45 @@ static int float_op(struct jrun *r, int op, double a, double b, struct jv *out)
 		x = a / b;
 		break;
 	case JT_IDIV:
-		TRY(jinja_spend(r, JSTEP_DIGITS)); /* fmod goes bit by bit */
+		TRY(py_spend(r, PY_STEP_DIGITS)); /* fmod goes bit by bit */
 		x = (a - float_mod(a, b)) / b;
 		x = x == 0 ? copysign(0, a / b) : floor(x) + (x - floor(x) > 0.5);
 		break;
 	case JT_MOD:
-		TRY(jinja_spend(r, JSTEP_DIGITS));
+		TRY(py_spend(r, PY_STEP_DIGITS));
 		x = float_mod(a, b);
 		break;
 	default:
-		TRY(jinja_spend(r, JSTEP_DIGITS));
+		TRY(py_spend(r, PY_STEP_DIGITS));
 		if (a < 0 && b != floor(b))
-			return jinja_fail(r, "complex numbers are not supported");
+			return py_fail(r, "complex numbers are not supported");
 		if (a == 0 && b < 0)
-			return jinja_fail(r, "0.0 cannot be raised to a negative power");
+			return py_fail(r, "0.0 cannot be raised to a negative power");
 		x = fm_pow(fabs(a), b);
 		if (a < 0 && fmod(b, 2) != 0)
 			x = -x;
 		if (isinf(x) && isfinite(a) && isfinite(b))
-			return jinja_fail(r, "Numerical result out of range");
+			return py_fail(r, "Numerical result out of range");
 	}
-	*out = jv_float(x);
+	*out = py_float(x);
 	return INFER_OK;
 }
 
-static int repeat(struct jrun *r, struct jv seq, int64_t times, struct jv *out)
+static int repeat(struct pyrun *r, struct pyval seq, int64_t times, struct pyval *out)
 {
-	struct jsb b = { .r = r };
+	struct pysb b = { .r = r };
 	size_t n = times > 0 ? (size_t)times : 0;
 
-	if (seq.type == J_STR) {
-		jsb_fill(&b, seq.s, n);
-		TRY(jsb_done(&b, out));
-		((struct jstr *)(uintptr_t)out->s)->safe = seq.s->safe;
+	if (seq.type == PY_STR) {
+		pysb_fill(&b, seq.s, n);
+		TRY(pysb_done(&b, out));
+		((struct pystr *)(uintptr_t)out->s)->safe = seq.s->safe;
 		return INFER_OK;
 	}
 	if (seq.l->n && n > r->bytes_max / sizeof seq / seq.l->n)
-		return jinja_full(r);
-	TRY(jinja_spend(r, seq.l->n * n / JSTEP_ITEMS));
-	TRY(jv_list(r, out, seq.type, seq.l->n * n));
+		return py_fail_bytes(r);
+	TRY(py_spend(r, seq.l->n * n / PY_STEP_ITEMS));
+	TRY(py_list(r, out, seq.type, seq.l->n * n));
 	for (size_t i = 0; i < n && seq.l->n; i++) {
 		memcpy(out->l->at + out->l->n, seq.l->at, seq.l->n * sizeof seq);
 		out->l->n += seq.l->n;
@@ -167,51 +166,50 @@ static int repeat(struct jrun *r, struct jv seq, int64_t times, struct jv *out)
 	return r->rc;
 }
 
-int jinja_binary(struct jrun *r, int op, struct jv a, struct jv b, struct jv *out)
+int jinja_binary(struct pyrun *r, int op, struct pyval a, struct pyval b, struct pyval *out)
 {
-	if (jv_is_int(a) && jv_is_int(b))
+	if (py_is_int(a) && py_is_int(b))
 		return int_op(r, op, a.i, b.i, out);
-	if (jv_is_num(a) && jv_is_num(b))
-		return float_op(r, op, jv_num(a), jv_num(b), out);
-	if (op == JT_ADD && a.type == J_STR && b.type == J_STR)
-		return jv_concat(r, out, a.s, b.s);
-	if (op == JT_ADD && jv_is_seq(a) && a.type == b.type) {
-		TRY(jv_list(r, out, a.type, a.l->n + b.l->n));
+	if (py_is_num(a) && py_is_num(b))
+		return float_op(r, op, py_num(a), py_num(b), out);
+	if (op == JT_ADD && a.type == PY_STR && b.type == PY_STR)
+		return py_concat(r, out, a.s, b.s);
+	if (op == JT_ADD && py_is_seq(a) && a.type == b.type) {
+		TRY(py_list(r, out, a.type, a.l->n + b.l->n));
 		for (size_t i = 0; i < a.l->n + b.l->n; i++)
 			out->l->at[out->l->n++] = i < a.l->n ? a.l->at[i] : b.l->at[i - a.l->n];
-		return jinja_spend(r, out->l->n / JSTEP_ITEMS);
+		return py_spend(r, out->l->n / PY_STEP_ITEMS);
 	}
-	if (op == JT_MUL && (a.type == J_STR || jv_is_seq(a)) && jv_is_int(b))
+	if (op == JT_MUL && (a.type == PY_STR || py_is_seq(a)) && py_is_int(b))
 		return repeat(r, a, b.i, out);
-	if (op == JT_MUL && (b.type == J_STR || jv_is_seq(b)) && jv_is_int(a))
+	if (op == JT_MUL && (b.type == PY_STR || py_is_seq(b)) && py_is_int(a))
 		return repeat(r, b, a.i, out);
-	if (op == JT_MOD && a.type == J_STR)
-		return jinja_percent(r, a.s, b, out);
+	if (op == JT_MOD && a.type == PY_STR)
+		return py_percent(r, a.s, b, out);
 	return bad_operands(r, op, a, b);
 }
 
-static int eval_sign(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_sign(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(jinja_eval(r, n->a, &v));
-	if (v.type == J_FLOAT)
-		*out = jv_float(n->kind == JN_NEG ? -v.f : v.f);
-	else if (!jv_is_int(v))
-		return v.type == J_UNDEF
-		               ? jv_undef_fail(r, v)
-		               : jinja_fail(r, "bad operand type for unary %c: '%s'",
-		                            n->kind == JN_NEG ? '-' : '+', jv_type_name(v));
+	if (v.type == PY_FLOAT)
+		*out = py_float(n->kind == JN_NEG ? -v.f : v.f);
+	else if (!py_is_int(v))
+		return v.type == PY_UNDEF ? py_undef_fail(r, v)
+		                          : py_fail(r, "bad operand type for unary %c: '%s'",
+		                                    n->kind == JN_NEG ? '-' : '+', py_type_name(v));
 	else if (n->kind == JN_NEG && v.i == INT64_MIN)
 		return overflow(r);
 	else
-		*out = jv_int(n->kind == JN_NEG ? -v.i : v.i);
+		*out = py_int(n->kind == JN_NEG ? -v.i : v.i);
 	return INFER_OK;
 }
 
 /* ---- comparisons ---- */
 
-static int compare(struct jrun *r, int op, struct jv a, struct jv b, int *yes)
+static int compare(struct pyrun *r, int op, struct pyval a, struct pyval b, int *yes)
 {
 	static const char *const name[] = {
 		[JT_GT] = ">", [JT_GE] = ">=", [JT_LT] = "<", [JT_LE] = "<="
@@ -221,15 +219,15 @@ static int compare(struct jrun *r, int op, struct jv a, struct jv b, int *yes)
 	switch (op) {
 	case JT_EQ:
 	case JT_NE:
-		*yes = jv_eq(r, a, b) == (op == JT_EQ);
+		*yes = py_eq(r, a, b) == (op == JT_EQ);
 		return r->rc;
 	case JT_IN:
 	case JT_NOT_IN:
-		TRY(jv_in(r, a, b, yes));
+		TRY(py_in(r, a, b, yes));
 		*yes = *yes == (op == JT_IN);
 		return INFER_OK;
 	default:
-		TRY(jv_cmp(r, a, b, name[op], &sign));
+		TRY(py_cmp(r, a, b, name[op], &sign));
 		*yes = sign != 2 && (op == JT_GT   ? sign > 0
 		                     : op == JT_GE ? sign >= 0
 		                     : op == JT_LT ? sign < 0
@@ -238,9 +236,9 @@ static int compare(struct jrun *r, int op, struct jv a, struct jv b, int *yes)
 	}
 }
 
-static int eval_cmp(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_cmp(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv a, b;
+	struct pyval a, b;
 	int yes = 1;
 
 	TRY(jinja_eval(r, n->a, &a));
@@ -249,13 +247,13 @@ static int eval_cmp(struct jrun *r, const struct jnode *n, struct jv *out)
 		TRY(compare(r, n->list[i]->op, a, b, &yes));
 		a = b;
 	}
-	*out = jv_bool(yes);
+	*out = py_bool(yes);
 	return INFER_OK;
 }
 
 /* ---- names, displays, calls ---- */
 
-const struct jv *jinja_var(struct jrun *r, uint32_t id)
+const struct pyval *jinja_var(struct pyrun *r, uint32_t id)
 {
 	uint64_t looked = 0;
 
@@ -263,33 +261,33 @@ const struct jv *jinja_var(struct jrun *r, uint32_t id)
 		looked += 1 + s->n;
 		for (uint32_t i = s->n; i-- > 0;)
 			if (s->at[i].id == id) {
-				jinja_spend(r, looked / JSTEP_ITEMS);
+				py_spend(r, looked / PY_STEP_ITEMS);
 				return &s->at[i].v;
 			}
 	}
-	jinja_spend(r, looked / JSTEP_ITEMS);
-	return r->in->ctx[id].type == J_MISSING ? NULL : &r->in->ctx[id];
+	py_spend(r, looked / PY_STEP_ITEMS);
+	return r->in->ctx[id].type == PY_MISSING ? NULL : &r->in->ctx[id];
 }
 
-static int eval_name(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_name(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	const struct jv *v = jinja_var(r, n->id);
-	const struct jfn *fn;
+	const struct pyval *v = jinja_var(r, n->id);
+	const struct pyfn *fn;
 
-	if (v && v->type != J_MISSING) {
+	if (v && v->type != PY_MISSING) {
 		*out = *v;
 		return INFER_OK;
 	}
-	fn = v ? NULL : jfn_global(n->str->at, n->str->len);
+	fn = v ? NULL : jinja_find_global(n->str->at, n->str->len);
 	if (!fn)
-		return jv_undef(r, out, NULL, n->str);
-	*out = (struct jv){ .type = J_FN, .fn = fn };
+		return py_undef(r, out, NULL, n->str);
+	*out = (struct pyval){ .type = PY_FN, .fn = fn };
 	return INFER_OK;
 }
 
-static int eval_list(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_list(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	TRY(jv_list(r, out, n->kind == JN_LIST ? J_LIST : J_TUPLE, n->n));
+	TRY(py_list(r, out, n->kind == JN_LIST ? PY_LIST : PY_TUPLE, n->n));
 	for (uint32_t i = 0; i < n->n; i++) {
 		TRY(jinja_eval(r, n->list[i], &out->l->at[i]));
 		out->l->n++;
@@ -297,81 +295,82 @@ static int eval_list(struct jrun *r, const struct jnode *n, struct jv *out)
 	return INFER_OK;
 }
 
-static int eval_dict(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_dict(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv k, v;
+	struct pyval k, v;
 
-	TRY(jv_dict(r, out, J_DICT, n->n / 2));
+	TRY(py_dict(r, out, PY_DICT, n->n / 2));
 	for (uint32_t i = 0; i < n->n; i += 2) {
 		TRY(jinja_eval(r, n->list[i], &k));
 		TRY(jinja_eval(r, n->list[i + 1], &v));
-		TRY(jdict_put(r, out->d, k, v));
+		TRY(pydict_put(r, out->d, k, v));
 	}
 	return INFER_OK;
 }
 
-static int eval_concat(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_concat(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv sum = { 0 }, v;
-	const struct jstr *s;
+	struct pyval sum = { 0 }, v;
+	const struct pystr *s;
 
 	for (uint32_t i = 0; i < n->n; i++) {
 		TRY(jinja_eval(r, n->list[i], &v));
-		TRY(jv_to_str(r, v, &s));
-		struct jstr plain = *s;
+		TRY(py_to_str(r, v, &s));
+		struct pystr plain = *s;
 		plain.safe = 0;
-		TRY(i ? jv_concat(r, &sum, sum.s, &plain) : jv_sub(r, &sum, &plain, 0, plain.len));
+		TRY(i ? py_concat(r, &sum, sum.s, &plain) : py_sub(r, &sum, &plain, 0, plain.len));
 	}
 	*out = sum;
 	return INFER_OK;
 }
 
-static int push_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv v,
+static int push_kw(struct pyrun *r, struct pycall *c, const struct pystr *name, struct pyval v,
                    uint32_t cap)
 {
 	must(c->nkw < cap);
-	TRY(jinja_spend(r, 1 + c->nkw / JSTEP_ITEMS));
+	TRY(py_spend(r, 1 + c->nkw / PY_STEP_ITEMS));
 	for (uint32_t i = 0; i < c->nkw; i++)
 		if (c->name[i]->len == name->len && !memcmp(c->name[i]->at, name->at, name->len))
-			return jinja_fail(r, "got multiple values for keyword argument '%.*s'",
-			                  (int)(name->len & 63), name->at);
+			return py_fail(r, "got multiple values for keyword argument '%.*s'",
+			               (int)(name->len & 63), name->at);
 	c->name[c->nkw] = name;
 	c->kw[c->nkw++] = v;
 	return INFER_OK;
 }
 
-static int star_args(struct jrun *r, const struct jargs *a, struct jv *star, struct jv *star2)
+static int star_args(struct pyrun *r, const struct jargs *a, struct pyval *star,
+                     struct pyval *star2)
 {
-	struct jv v;
+	struct pyval v;
 
-	*star = *star2 = (struct jv){ 0 };
+	*star = *star2 = (struct pyval){ 0 };
 	if (a->star) {
 		TRY(jinja_eval(r, a->star, &v));
-		TRY(jv_to_list(r, star, v));
+		TRY(py_to_list(r, star, v));
 	}
 	if (a->star2) {
 		TRY(jinja_eval(r, a->star2, star2));
-		if (star2->type != J_DICT)
-			return jinja_fail(r, "argument after ** must be a mapping, not %s",
-			                  jv_type_name(*star2));
+		if (star2->type != PY_DICT)
+			return py_fail(r, "argument after ** must be a mapping, not %s",
+			               py_type_name(*star2));
 	}
 	return INFER_OK;
 }
 
-int jinja_args(struct jrun *r, const struct jargs *a, struct jcall *c)
+int jinja_args(struct pyrun *r, const struct jargs *a, struct pycall *c)
 {
-	struct jv star, star2;
+	struct pyval star, star2;
 
 	if (!a)
 		return INFER_OK;
 	if (a->n) {
-		c->pos = jinja_take(r, a->n, sizeof *c->pos);
+		c->pos = py_alloc(r, a->n, sizeof *c->pos);
 		for (; !r->rc && c->n < a->n; c->n++)
 			TRY(jinja_eval(r, a->pos[c->n], &c->pos[c->n]));
 	}
 	TRY(star_args(r, a, &star, &star2));
 	if (star.type && !r->rc) {
-		struct jv *all = jinja_take(r, c->n + star.l->n, sizeof *all);
+		struct pyval *all = py_alloc(r, c->n + star.l->n, sizeof *all);
 		for (size_t i = 0; all && i < c->n + star.l->n; i++)
 			all[i] = i < c->n ? c->pos[i] : star.l->at[i - c->n];
 		c->pos = all;
@@ -380,25 +379,25 @@ int jinja_args(struct jrun *r, const struct jargs *a, struct jcall *c)
 	uint32_t cap = a->nkw + (star2.type ? (uint32_t)star2.d->n : 0);
 	if (!cap)
 		return r->rc;
-	c->kw = jinja_take(r, cap, sizeof *c->kw);
-	c->name = jinja_take(r, cap, sizeof *c->name);
+	c->kw = py_alloc(r, cap, sizeof *c->kw);
+	c->name = py_alloc(r, cap, sizeof *c->name);
 	for (uint32_t i = 0; !r->rc && i < a->nkw; i++) {
-		struct jv v;
+		struct pyval v;
 		TRY(jinja_eval(r, a->kw[i], &v));
 		TRY(push_kw(r, c, a->name[i], v, cap));
 	}
 	for (uint32_t i = 0; !r->rc && i < cap - a->nkw; i++) {
-		if (star2.d->at[i].k.type != J_STR)
-			return jinja_fail(r, "keywords must be strings");
+		if (star2.d->at[i].k.type != PY_STR)
+			return py_fail(r, "keywords must be strings");
 		TRY(push_kw(r, c, star2.d->at[i].k.s, star2.d->at[i].v, cap));
 	}
 	return r->rc;
 }
 
-static int eval_call(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_call(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jcall c = { 0 };
-	struct jv f;
+	struct pycall c = { 0 };
+	struct pyval f;
 
 	TRY(jinja_eval(r, n->a, &f));
 	TRY(jinja_args(r, n->args, &c));
@@ -406,75 +405,75 @@ static int eval_call(struct jrun *r, const struct jnode *n, struct jv *out)
 	return jinja_call(r, f, &c, out);
 }
 
-int jinja_call(struct jrun *r, struct jv f, struct jcall *c, struct jv *out)
+int jinja_call(struct pyrun *r, struct pyval f, struct pycall *c, struct pyval *out)
 {
 	switch (f.type) {
-	case J_FN:
-		return jfn_call(r, f.fn, c, out);
-	case J_METHOD:
+	case PY_FN:
+		return pyfn_call(r, f.fn, c, out);
+	case PY_METHOD:
 		c->self = f.method->self;
-		return jfn_call(r, f.method->fn, c, out);
-	case J_MACRO:
+		return pyfn_call(r, f.method->fn, c, out);
+	case PY_MACRO:
 		return jinja_macro(r, f.macro, c, out);
-	case J_LOOP:
+	case PY_LOOP:
 		return jloop_call(r, f.loop, c, out);
-	case J_UNDEF:
-		return jv_undef_fail(r, f);
+	case PY_UNDEF:
+		return py_undef_fail(r, f);
 	default:
-		return jinja_fail(r, "'%s' object is not callable", jv_type_name(f));
+		return py_fail(r, "'%s' object is not callable", py_type_name(f));
 	}
 }
 
-int jinja_apply(struct jrun *r, const struct jnode *n, struct jv *out)
+int jinja_apply(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jcall c = { 0 };
+	struct pycall c = { 0 };
 
 	TRY(jinja_eval(r, n->a, &c.self));
 	TRY(jinja_args(r, n->args, &c));
 	r->line = n->line;
 	if (!n->fn)
-		return jinja_fail(r, "no %s named '%.*s'", n->kind == JN_FILTER ? "filter" : "test",
-		                  (int)(n->str->len & 63), n->str->at);
-	TRY(jfn_call(r, n->fn, &c, out));
+		return py_fail(r, "no %s named '%.*s'", n->kind == JN_FILTER ? "filter" : "test",
+		               (int)(n->str->len & 63), n->str->at);
+	TRY(pyfn_call(r, n->fn, &c, out));
 	if (n->kind == JN_TEST)
-		*out = jv_bool(jv_true(*out) != n->op);
+		*out = py_bool(py_true(*out) != n->op);
 	return INFER_OK;
 }
 
 /* ---- the rest ---- */
 
-static int eval_logic(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_logic(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
 	TRY(jinja_eval(r, n->a, out));
 	if (n->kind == JN_NOT) {
-		*out = jv_bool(!jv_true(*out));
+		*out = py_bool(!py_true(*out));
 		return INFER_OK;
 	}
-	return jv_true(*out) == (n->kind == JN_AND) ? jinja_eval(r, n->b, out) : INFER_OK;
+	return py_true(*out) == (n->kind == JN_AND) ? jinja_eval(r, n->b, out) : INFER_OK;
 }
 
-static int eval_cond(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_cond(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(jinja_eval(r, n->a, &v));
-	if (jv_true(v))
+	if (py_true(v))
 		return jinja_eval(r, n->b, out);
 	if (n->c)
 		return jinja_eval(r, n->c, out);
-	return jv_undef_why(
+	return py_undef_why(
 		r, out,
 		"the inline if-expression evaluated to false and no else section was defined");
 }
 
-static int eval_item(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_item(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv a, at[3] = { { 0 }, { 0 }, { 0 } };
+	struct pyval a, at[3] = { { 0 }, { 0 }, { 0 } };
 
 	TRY(jinja_eval(r, n->a, &a));
 	if (n->kind == JN_ATTR) {
 		r->line = n->line;
-		return jinja_attr(r, a, n->str, out);
+		return py_attr(r, a, n->str, out);
 	}
 	if (n->kind == JN_ITEM)
 		TRY(jinja_eval(r, n->b, &at[0]));
@@ -482,12 +481,12 @@ static int eval_item(struct jrun *r, const struct jnode *n, struct jv *out)
 		if (n->list[i])
 			TRY(jinja_eval(r, n->list[i], &at[i]));
 	r->line = n->line;
-	return n->kind == JN_ITEM ? jinja_item(r, a, at[0], out) : jinja_slice(r, a, at, out);
+	return n->kind == JN_ITEM ? py_item(r, a, at[0], out) : py_slice(r, a, at, out);
 }
 
-static int eval_binary(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval_binary(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jv a, b;
+	struct pyval a, b;
 
 	TRY(jinja_eval(r, n->a, &a));
 	TRY(jinja_eval(r, n->b, &b));
@@ -495,7 +494,7 @@ static int eval_binary(struct jrun *r, const struct jnode *n, struct jv *out)
 	return jinja_binary(r, n->op, a, b, out);
 }
 
-static int eval(struct jrun *r, const struct jnode *n, struct jv *out)
+static int eval(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
 	switch (n->kind) {
 	case JN_LIST:
@@ -531,18 +530,18 @@ static int eval(struct jrun *r, const struct jnode *n, struct jv *out)
 	}
 }
 
-int jinja_eval(struct jrun *r, const struct jnode *n, struct jv *out)
+int jinja_eval(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	TRY(jinja_spend(r, 1));
+	TRY(py_spend(r, 1));
 	r->line = n->line;
-	*out = (struct jv){ 0 };
+	*out = (struct pyval){ 0 };
 	if (n->kind == JN_CONST || n->kind == JN_INPUT) {
 		*out = n->kind == JN_CONST ? n->val : r->in->input;
 		return INFER_OK;
 	}
 	if (n->kind == JN_NAME)
 		return eval_name(r, n, out);
-	TRY(jinja_enter(r));
+	TRY(py_enter(r));
 	int rc = eval(r, n, out);
 	r->depth--;
 	return rc;

@@ -6,18 +6,18 @@
 
 /* ---- scopes ---- */
 
-struct jscope *jinja_scope(struct jrun *r, struct jscope *up)
+struct jscope *jinja_scope(struct pyrun *r, struct jscope *up)
 {
-	struct jscope *s = jinja_take(r, 1, sizeof *s);
+	struct jscope *s = py_alloc(r, 1, sizeof *s);
 
 	if (s)
 		s->up = up;
 	return s;
 }
 
-int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
+int jinja_let(struct pyrun *r, struct jscope *s, uint32_t id, struct pyval v)
 {
-	TRY(jinja_spend(r, 1 + s->n / JSTEP_ITEMS));
+	TRY(py_spend(r, 1 + s->n / PY_STEP_ITEMS));
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->at[i].id == id) {
 			s->at[i].v = v;
@@ -25,7 +25,7 @@ int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
 		}
 	if (s->n == s->cap) {
 		uint32_t cap = s->cap ? s->cap * 2 : 4;
-		struct jvar *at = jinja_take(r, cap, sizeof *at);
+		struct jvar *at = py_alloc(r, cap, sizeof *at);
 		if (!at)
 			return r->rc;
 		if (s->n)
@@ -37,62 +37,62 @@ int jinja_let(struct jrun *r, struct jscope *s, uint32_t id, struct jv v)
 	return INFER_OK;
 }
 
-int jinja_let_name(struct jrun *r, struct jscope *s, const char *name, struct jv v)
+int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct pyval v)
 {
 	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
 	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* nobody asks for it */
 }
 
-static int unpack(struct jrun *r, const struct jnode *target, struct jv v)
+static int unpack(struct pyrun *r, const struct jnode *target, struct pyval v)
 {
-	struct jv list;
+	struct pyval list;
 
-	TRY(jv_to_list(r, &list, v));
+	TRY(py_to_list(r, &list, v));
 	if (list.l->n != target->n)
-		return jinja_fail(r, "%s values to unpack (expected %u, got %zu)",
-		                  list.l->n < target->n ? "not enough" : "too many", target->n,
-		                  list.l->n);
+		return py_fail(r, "%s values to unpack (expected %u, got %zu)",
+		               list.l->n < target->n ? "not enough" : "too many", target->n,
+		               list.l->n);
 	for (uint32_t i = 0; i < target->n; i++)
 		TRY(jinja_assign(r, target->list[i], list.l->at[i]));
 	return INFER_OK;
 }
 
-int jinja_assign(struct jrun *r, const struct jnode *target, struct jv v)
+int jinja_assign(struct pyrun *r, const struct jnode *target, struct pyval v)
 {
 	if (target->kind == JN_TUPLE)
 		return unpack(r, target, v);
 	if (target->kind == JN_NAME)
 		return jinja_let(r, r->in->scope, target->id, v);
-	const struct jv *ns = jinja_var(r, target->id);
-	if (!ns || ns->type != J_NS)
-		return jinja_fail(r, "cannot assign attribute on non-namespace object");
-	return jdict_put(r, ns->d, (struct jv){ .type = J_STR, .s = target->str }, v);
+	const struct pyval *ns = jinja_var(r, target->id);
+	if (!ns || ns->type != PY_NS)
+		return py_fail(r, "cannot assign attribute on non-namespace object");
+	return pydict_put(r, ns->d, (struct pyval){ .type = PY_STR, .s = target->str }, v);
 }
 
 /* ---- output ---- */
 
-static int exec_out(struct jrun *r, const struct jnode *n)
+static int exec_out(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(jinja_eval(r, n->a, &v));
-	jv_text(r->in->out, v);
+	py_text(r->in->out, v);
 	return r->rc;
 }
 
-int jinja_capture(struct jrun *r, const struct jnode *body, struct jv *out)
+int jinja_capture(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
-	struct jsb b = { .r = r }, *was = r->in->out;
+	struct pysb b = { .r = r }, *was = r->in->out;
 
 	r->in->out = &b;
 	int rc = jinja_exec(r, body);
 	r->in->out = was;
-	return rc ? rc : jsb_done(&b, out);
+	return rc ? rc : pysb_done(&b, out);
 }
 
 /* Like jinja_capture, in a scope of its own. */
-static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *out)
+static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
 
@@ -105,9 +105,9 @@ static int capture_scoped(struct jrun *r, const struct jnode *body, struct jv *o
 }
 
 /* Apply the filters of a block to its output. */
-static int through(struct jrun *r, const struct jnode *filters, struct jv *v)
+static int through(struct pyrun *r, const struct jnode *filters, struct pyval *v)
 {
-	struct jv was = r->in->input;
+	struct pyval was = r->in->input;
 
 	if (!filters)
 		return INFER_OK;
@@ -117,9 +117,9 @@ static int through(struct jrun *r, const struct jnode *filters, struct jv *v)
 	return rc;
 }
 
-static int exec_setblock(struct jrun *r, const struct jnode *n)
+static int exec_setblock(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(capture_scoped(r, n->b, &v));
 	if (r->in->flow)
@@ -128,22 +128,22 @@ static int exec_setblock(struct jrun *r, const struct jnode *n)
 	return jinja_assign(r, n->a, v);
 }
 
-static int exec_filterblock(struct jrun *r, const struct jnode *n)
+static int exec_filterblock(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(capture_scoped(r, n->b, &v));
 	if (r->in->flow)
 		return INFER_OK;
 	TRY(through(r, n->c, &v));
-	jv_text(r->in->out, v);
+	py_text(r->in->out, v);
 	return r->rc;
 }
 
-static int exec_with(struct jrun *r, const struct jnode *n)
+static int exec_with(struct pyrun *r, const struct jnode *n)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
-	struct jv v;
+	struct pyval v;
 	int rc = r->rc;
 
 	for (uint32_t i = 0; !rc && i < n->n; i += 2) {
@@ -161,13 +161,13 @@ static int exec_with(struct jrun *r, const struct jnode *n)
 	return rc;
 }
 
-static int exec_if(struct jrun *r, const struct jnode *n)
+static int exec_if(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	for (; n && n->kind == JN_IF; n = n->c) {
 		TRY(jinja_eval(r, n->a, &v));
-		if (jv_true(v))
+		if (py_true(v))
 			return jinja_exec(r, n->b);
 	}
 	return n ? jinja_exec(r, n) : INFER_OK;
@@ -175,9 +175,9 @@ static int exec_if(struct jrun *r, const struct jnode *n)
 
 /* ---- macros ---- */
 
-static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
+static int make_macro(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
-	struct jmacro *m = jinja_take(r, 1, sizeof *m);
+	struct jmacro *m = py_alloc(r, 1, sizeof *m);
 
 	if (!m)
 		return r->rc;
@@ -185,14 +185,15 @@ static int make_macro(struct jrun *r, const struct jnode *n, struct jv *out)
 	m->scope = r->in->scope;
 	for (struct jscope *s = r->in->scope; s; s = s->up)
 		s->kept = 1;
-	*out = (struct jv){ .type = J_MACRO, .macro = m };
+	*out = (struct pyval){ .type = PY_MACRO, .macro = m };
 	return INFER_OK;
 }
 
 /* Remove the keyword argument `name` from c; NULL: there is none. */
-static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *name, struct jv *v)
+static struct pyval *take_kw(struct pyrun *r, struct pycall *c, const struct pystr *name,
+                             struct pyval *v)
 {
-	jinja_spend(r, c->nkw / JSTEP_ITEMS);
+	py_spend(r, c->nkw / PY_STEP_ITEMS);
 	for (uint32_t i = 0; i < c->nkw; i++) {
 		if (c->name[i]->len != name->len || memcmp(c->name[i]->at, name->at, name->len))
 			continue;
@@ -208,53 +209,53 @@ static struct jv *take_kw(struct jrun *r, struct jcall *c, const struct jstr *na
 
 /* Set varargs, kwargs and caller if the body of the macro uses them; refuse other surplus
  * arguments. */
-static int special_args(struct jrun *r, const struct jmacro *m, struct jcall *c, struct jscope *s)
+static int special_args(struct pyrun *r, const struct jmacro *m, struct pycall *c, struct jscope *s)
 {
 	const struct jnode *n = m->node;
-	static const struct jstr caller = { .at = "caller", .len = 6 };
-	struct jv v;
+	static const struct pystr caller = { .at = "caller", .len = 6 };
+	struct pyval v;
 	int own = 0;
 
 	for (uint32_t i = 0; i < n->n; i++)
 		own |= n->list[i]->str->len == 6 && !memcmp(n->list[i]->str->at, "caller", 6);
 	if ((n->op & JM_CALLER) && !own) {
-		if (!take_kw(r, c, &caller, &v) || v.type == J_NONE)
-			TRY(jv_undef_why(r, &v, "No caller defined"));
+		if (!take_kw(r, c, &caller, &v) || v.type == PY_NONE)
+			TRY(py_undef_why(r, &v, "No caller defined"));
 		TRY(jinja_let_name(r, s, "caller", v));
 	}
 	if (n->op & JM_KWARGS) {
-		TRY(jv_dict(r, &v, J_DICT, c->nkw));
+		TRY(py_dict(r, &v, PY_DICT, c->nkw));
 		for (uint32_t i = 0; i < c->nkw; i++)
-			TRY(jdict_put(r, v.d, (struct jv){ .type = J_STR, .s = c->name[i] },
-			              c->kw[i]));
+			TRY(pydict_put(r, v.d, (struct pyval){ .type = PY_STR, .s = c->name[i] },
+			               c->kw[i]));
 		TRY(jinja_let_name(r, s, "kwargs", v));
 	} else if (c->nkw) {
-		return jinja_fail(r, "macro '%.*s' takes no keyword argument '%.*s'",
-		                  (int)(n->str->len & 63), n->str->at, (int)(c->name[0]->len & 63),
-		                  c->name[0]->at);
+		return py_fail(r, "macro '%.*s' takes no keyword argument '%.*s'",
+		               (int)(n->str->len & 63), n->str->at, (int)(c->name[0]->len & 63),
+		               c->name[0]->at);
 	}
 	if (n->op & JM_VARARGS) {
-		TRY(jv_list(r, &v, J_TUPLE, 0));
+		TRY(py_list(r, &v, PY_TUPLE, 0));
 		for (uint32_t i = n->n; i < c->n; i++)
-			TRY(jv_push(r, v, c->pos[i]));
+			TRY(py_push(r, v, c->pos[i]));
 		return jinja_let_name(r, s, "varargs", v);
 	}
 	if (c->n > n->n)
-		return jinja_fail(r, "macro '%.*s' takes not more than %u argument(s)",
-		                  (int)(n->str->len & 63), n->str->at, n->n);
+		return py_fail(r, "macro '%.*s' takes not more than %u argument(s)",
+		               (int)(n->str->len & 63), n->str->at, n->n);
 	return INFER_OK;
 }
 
 /* In the scope of the macro: first the given arguments, then the defaults in order, each of which
  * may use the arguments before it. */
-static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
+static int bind(struct pyrun *r, const struct jmacro *m, struct pycall *c)
 {
 	const struct jnode *n = m->node;
 	uint32_t first = n->n - n->id;
-	struct jv v;
+	struct pyval v;
 
 	for (uint32_t i = 0; i < n->n; i++) {
-		v = (struct jv){ 0 };
+		v = (struct pyval){ 0 };
 		if (i < c->n)
 			v = c->pos[i];
 		else
@@ -263,24 +264,24 @@ static int bind(struct jrun *r, const struct jmacro *m, struct jcall *c)
 	}
 	TRY(special_args(r, m, c, r->in->scope));
 	for (uint32_t i = 0; i < n->n; i++) {
-		if (r->in->scope->at[i].v.type != J_MISSING)
+		if (r->in->scope->at[i].v.type != PY_MISSING)
 			continue;
 		if (i >= first)
 			TRY(jinja_eval(r, n->list[n->n + i - first], &v));
 		else
-			TRY(jv_undef(r, &v, NULL, n->list[i]->str));
+			TRY(py_undef(r, &v, NULL, n->list[i]->str));
 		r->in->scope->at[i].v = v;
 	}
 	return INFER_OK;
 }
 
-int jinja_macro(struct jrun *r, struct jmacro *m, struct jcall *c, struct jv *out)
+int jinja_macro(struct pyrun *r, struct jmacro *m, struct pycall *c, struct pyval *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, m->scope);
 
 	if (!s)
 		return r->rc;
-	TRY(jinja_enter(r));
+	TRY(py_enter(r));
 	r->in->scope = s;
 	int rc = bind(r, m, c);
 	if (!rc)
@@ -290,24 +291,24 @@ int jinja_macro(struct jrun *r, struct jmacro *m, struct jcall *c, struct jv *ou
 	return rc;
 }
 
-static int exec_macro(struct jrun *r, const struct jnode *n)
+static int exec_macro(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(make_macro(r, n, &v));
 	return jinja_let(r, r->in->scope, n->a->id, v);
 }
 
-static int exec_call(struct jrun *r, const struct jnode *n)
+static int exec_call(struct pyrun *r, const struct jnode *n)
 {
-	static const struct jstr caller = { .at = "caller", .len = 6 };
-	struct jcall c = { 0 };
-	struct jv f, v;
+	static const struct pystr caller = { .at = "caller", .len = 6 };
+	struct pycall c = { 0 };
+	struct pyval f, v;
 
 	TRY(jinja_eval(r, n->c->a, &f));
 	TRY(jinja_args(r, n->c->args, &c));
-	struct jv *kw = jinja_take(r, c.nkw + 1, sizeof *kw);
-	const struct jstr **name = jinja_take(r, c.nkw + 1, sizeof *name);
+	struct pyval *kw = py_alloc(r, c.nkw + 1, sizeof *kw);
+	const struct pystr **name = py_alloc(r, c.nkw + 1, sizeof *name);
 	if (r->rc)
 		return r->rc;
 	for (uint32_t i = 0; i < c.nkw; i++) {
@@ -321,35 +322,35 @@ static int exec_call(struct jrun *r, const struct jnode *n)
 	c.nkw++;
 	r->line = n->line;
 	TRY(jinja_call(r, f, &c, &v));
-	jv_text(r->in->out, v);
+	py_text(r->in->out, v);
 	return r->rc;
 }
 
 /* ---- all statements ---- */
 
-static int exec_scope(struct jrun *r, const struct jnode *n)
+static int exec_scope(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	TRY(capture_scoped(r, n->b, &v));
-	jv_text(r->in->out, v);
+	py_text(r->in->out, v);
 	return r->rc;
 }
 
-static int exec(struct jrun *r, const struct jnode *n)
+static int exec(struct pyrun *r, const struct jnode *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	switch (n->kind) {
 	case JN_BODY:
 		for (uint32_t i = 0; n->unset && i < n->unset[0]; i++)
 			TRY(jinja_let(r, r->in->scope, n->unset[1 + i],
-			              (struct jv){ .type = J_MISSING }));
+			              (struct pyval){ .type = PY_MISSING }));
 		for (uint32_t i = 0; i < n->n && !r->in->flow; i++)
 			TRY(jinja_exec(r, n->list[i]));
 		return INFER_OK;
 	case JN_TEXT:
-		jsb_str(r->in->out, n->str);
+		pysb_str(r->in->out, n->str);
 		return r->rc;
 	case JN_OUT:
 		return exec_out(r, n);
@@ -379,10 +380,10 @@ static int exec(struct jrun *r, const struct jnode *n)
 	}
 }
 
-int jinja_exec(struct jrun *r, const struct jnode *n)
+int jinja_exec(struct pyrun *r, const struct jnode *n)
 {
-	TRY(jinja_spend(r, 1));
-	TRY(jinja_enter(r));
+	TRY(py_spend(r, 1));
+	TRY(py_enter(r));
 	r->line = n->line;
 	int rc = exec(r, n);
 	r->depth--;

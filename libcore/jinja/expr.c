@@ -33,11 +33,11 @@ static struct jnode *one(struct jparse *p, enum jnode_kind kind, struct jnode *a
 static struct jnode *text_const(struct jparse *p, const char *s, size_t n)
 {
 	struct jnode *c = jparse_node(p, JN_CONST);
-	const struct jstr *str = jparse_str(p, s, n);
+	const struct pystr *str = jparse_str(p, s, n);
 
 	if (!c || !str)
 		return NULL;
-	c->val = (struct jv){ .type = J_STR, .s = str };
+	c->val = (struct pyval){ .type = PY_STR, .s = str };
 	return c;
 }
 
@@ -139,11 +139,11 @@ static struct jnode *name(struct jparse *p)
 {
 	static const struct {
 		const char *s;
-		struct jv v;
+		struct pyval v;
 	} word[] = {
-		{ "true", { .type = J_BOOL, .i = 1 } }, { "True", { .type = J_BOOL, .i = 1 } },
-		{ "false", { .type = J_BOOL } },        { "False", { .type = J_BOOL } },
-		{ "none", { .type = J_NONE } },         { "None", { .type = J_NONE } },
+		{ "true", { .type = PY_BOOL, .i = 1 } }, { "True", { .type = PY_BOOL, .i = 1 } },
+		{ "false", { .type = PY_BOOL } },        { "False", { .type = PY_BOOL } },
+		{ "none", { .type = PY_NONE } },         { "None", { .type = PY_NONE } },
 	};
 	struct jnode *n = jparse_node(p, JN_NAME);
 
@@ -194,7 +194,7 @@ struct jnode *jparse_primary(struct jparse *p)
 	case JT_FLOAT:
 		n = jparse_node(p, JN_CONST);
 		if (n)
-			n->val = p->tok->kind == JT_INT ? jv_int(p->tok->i) : jv_float(p->tok->f);
+			n->val = p->tok->kind == JT_INT ? py_int(p->tok->i) : py_float(p->tok->f);
 		p->tok++;
 		return n;
 	case JT_LPAREN:
@@ -303,8 +303,8 @@ static int argument(struct jparse *p, struct jargs *a)
 		return !(*to = jparse_expr(p));
 	}
 	if (p->tok->kind == JT_NAME && p->tok[1].kind == JT_ASSIGN) {
-		const struct jstr *s = jparse_str(p, p->tok->at, p->tok->len);
-		const struct jstr **names =
+		const struct pystr *s = jparse_str(p, p->tok->at, p->tok->len);
+		const struct pystr **names =
 			s ? arena_alloc(&p->t->arena, a->nkw + 1, sizeof *names) : NULL;
 		if (!names || a->star2)
 			return names ? bad_call(p) : jparse_nomem(p) == NULL;
@@ -362,7 +362,7 @@ static struct jnode *postfix(struct jparse *p, struct jnode *n)
 }
 
 /* The dotted name of a filter or test; none of ours has a dot, so only the text matters. */
-static const struct jstr *dotted(struct jparse *p)
+static const struct pystr *dotted(struct jparse *p)
 {
 	const struct jtok *from = p->tok;
 
@@ -385,7 +385,7 @@ static struct jnode *filter(struct jparse *p, struct jnode *on)
 		return NULL;
 	if (p->tok->kind == JT_LPAREN && !(n->args = arguments(p)))
 		return NULL;
-	n->fn = jfn_filter(n->str->at, n->str->len);
+	n->fn = jinja_find_filter(n->str->at, n->str->len);
 	if (!n->fn && !p->soft && !p->unknown)
 		p->unknown = n;
 	return n;
@@ -429,7 +429,7 @@ static struct jnode *test(struct jparse *p, struct jnode *on)
 		    jparse_push(p, &n->args->pos, &n->args->n, x))
 			return jparse_nomem(p);
 	}
-	n->fn = jfn_test(n->str->at, n->str->len);
+	n->fn = jinja_find_test(n->str->at, n->str->len);
 	if (!n->fn && !p->soft && !p->unknown)
 		p->unknown = n;
 	return n;

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static int next(struct jrun *r, struct jv v, struct jv *out)
+static int next(struct pyrun *r, struct pyval v, struct pyval *out)
 {
-	return v.type == J_GEN ? jgen_next(r, v.gen, out) : jloop_next(r, v.loop, out);
+	return v.type == PY_GEN ? jgen_next(r, v.gen, out) : jloop_next(r, v.loop, out);
 }
 
 /* The attributes of a macro, as in jinja2. */
-static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *name,
-                      struct jv *out)
+static int macro_attr(struct pyrun *r, const struct jnode *n, const struct pystr *name,
+                      struct pyval *out)
 {
 	static const char *const names[] = { "name", "arguments", "catch_varargs", "catch_kwargs",
 		                             "caller" };
@@ -21,22 +21,22 @@ static int macro_attr(struct jrun *r, const struct jnode *n, const struct jstr *
 		k++;
 	if (k == 5)
 		return 0;
-	*out = k                         ? jv_bool(n->op & bits[k])
-	       : n->kind == JN_CALLBLOCK ? jv_none()
-	                                 : (struct jv){ .type = J_STR, .s = n->str };
-	if (k == 1 && !jv_list(r, out, J_TUPLE, n->n))
+	*out = k                         ? py_bool(n->op & bits[k])
+	       : n->kind == JN_CALLBLOCK ? py_none()
+	                                 : (struct pyval){ .type = PY_STR, .s = n->str };
+	if (k == 1 && !py_list(r, out, PY_TUPLE, n->n))
 		for (uint32_t i = 0; i < n->n; i++)
 			out->l->at[out->l->n++] =
-				(struct jv){ .type = J_STR, .s = n->list[i]->str };
+				(struct pyval){ .type = PY_STR, .s = n->list[i]->str };
 	return 1;
 }
 
-static int attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out)
+static int attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out)
 {
-	return v.type == J_LOOP ? !jloop_attr(r, v.loop, name, out)
-	                        : macro_attr(r, v.macro->node, name, out);
+	return v.type == PY_LOOP ? !jloop_attr(r, v.loop, name, out)
+	                         : macro_attr(r, v.macro->node, name, out);
 }
 
-static const struct jstr *macro_name(struct jv macro) { return macro.macro->node->str; }
+static const struct pystr *macro_name(struct pyval macro) { return macro.macro->node->str; }
 
-const struct jhost jinja_host = { next, attr, macro_name };
+const struct pyhost jinja_host = { next, attr, macro_name };

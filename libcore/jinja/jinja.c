@@ -18,12 +18,12 @@ enum {
 };
 
 /* The values of the variables that the template uses. */
-static int set_context(struct jrun *r, const struct json *context)
+static int set_context(struct pyrun *r, const struct json *context)
 {
 	json_each(v, context) {
 		const uint32_t *id = map_get(&r->in->t->names, v->key, v->key_n);
 		if (id)
-			TRY(jv_from_json(r, &r->in->ctx[*id], v));
+			TRY(py_from_json(r, &r->in->ctx[*id], v));
 	}
 	return r->rc;
 }
@@ -33,12 +33,12 @@ int jinja_asks(const struct jinja *t, const char *name)
 	return map_get(&t->names, name, strlen(name)) != NULL;
 }
 
-static int give(struct jrun *r, const struct jsb *b, struct buf *out, struct buf *from)
+static int give(struct pyrun *r, const struct pysb *b, struct buf *out, struct buf *from)
 {
 	if (buf_reserve(out, b->len) || (from && buf_reserve(from, b->len)))
 		return err_set(r->err, INFER_ENOMEM, "%s: out of memory", r->name);
 	buf_put(out, b->at, b->len);
-	if (from && b->from == JFROM_MIXED) {
+	if (from && b->from == PY_FROM_MIXED) {
 		buf_put(from, b->mask, b->len);
 	} else if (from && b->len) {
 		memset(from->at + from->len, b->from, b->len);
@@ -53,8 +53,8 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 {
 	static const struct jinja_options none;
 	struct jrender in = { .t = t };
-	struct jrun r = { .name = t->name, .host = &jinja_host, .in = &in, .err = err };
-	struct jsb b = { .r = &r };
+	struct pyrun r = { .name = t->name, .host = &jinja_host, .in = &in, .err = err };
+	struct pysb b = { .r = &r };
 	int rc;
 
 	if (!o)
@@ -75,7 +75,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	in.out = &b;
 	r.stack = __builtin_frame_address(0);
 	r.stack_most = STACK;
-	in.ctx = jinja_take(&r, (size_t)t->names.count + 1, sizeof *in.ctx);
+	in.ctx = py_alloc(&r, (size_t)t->names.count + 1, sizeof *in.ctx);
 	rc = r.rc;
 	for (int i = -1; !rc && i < 2; i++)
 		rc = set_context(&r, i < 0 ? context : o->more[i]);
@@ -84,7 +84,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	if (!rc && !(in.scope = jinja_scope(&r, NULL)))
 		rc = r.rc;
 	if (!rc && t->has_self)
-		rc = jinja_let_name(&r, in.scope, "self", (struct jv){ .type = J_SELF });
+		rc = jinja_let_name(&r, in.scope, "self", (struct pyval){ .type = PY_SELF });
 	if (!rc)
 		rc = jinja_exec(&r, t->root);
 	if (!rc)

@@ -219,18 +219,18 @@ static size_t float_end(const struct lex *l, size_t at)
 static int number(struct lex *l)
 {
 	size_t end = float_end(l, l->i);
-	struct jstr s = { .at = l->s + l->i };
-	struct jrun r = { .steps_max = UINT64_MAX,
-		          .look = UINT64_MAX,
-		          .name = l->t->name,
-		          .line = l->line,
-		          .err = l->err };
+	struct pystr s = { .at = l->s + l->i };
+	struct pyrun r = { .steps_max = UINT64_MAX,
+		           .look = UINT64_MAX,
+		           .name = l->t->name,
+		           .line = l->line,
+		           .err = l->err };
 	int64_t v = 0;
 
 	if (end) {
 		s.len = end - l->i;
 		TRY(push(l, JT_FLOAT, l->i, s.len));
-		if (jstr_float(&r, &s, &l->tok[l->ntok - 1].f))
+		if (pystr_float(&r, &s, &l->tok[l->ntok - 1].f))
 			return fail(l, "not a number");
 	} else {
 		end = l->i;
@@ -240,7 +240,7 @@ static int number(struct lex *l)
 		else
 			end = run_digits(l, end);
 		s.len = end - l->i;
-		int rc = jstr_int(&r, &s, 0, &v);
+		int rc = pystr_int(&r, &s, 0, &v);
 		if (rc)
 			return r.rc ? r.rc : fail(l, "not an integer");
 		TRY(push(l, JT_INT, l->i, s.len));

@@ -5,28 +5,28 @@
 #include <string.h>
 
 /* Take the next item that passes the loop's condition. */
-static int loop_pull(struct jrun *r, struct jloop *l, struct jv *out)
+static int loop_pull(struct pyrun *r, struct jloop *l, struct pyval *out)
 {
 	const struct jnode *n = l->node;
 	struct jscope *was = r->in->scope, *s;
-	struct jv yes;
+	struct pyval yes;
 	int got = 0;
 
 	if (!n->d)
-		return jiter_next(r, &l->it, out);
+		return pyiter_next(r, &l->it, out);
 	s = jinja_scope(r, l->scope);
-	while (s && !got && jiter_next(r, &l->it, out)) {
+	while (s && !got && pyiter_next(r, &l->it, out)) {
 		s->n = 0;
 		r->in->scope = s;
 		if (jinja_assign(r, n->list[0], *out) || jinja_eval(r, n->d, &yes))
 			break;
-		got = jv_true(yes);
+		got = py_true(yes);
 	}
 	r->in->scope = was;
 	return got && !r->rc;
 }
 
-static int loop_take(struct jrun *r, struct jloop *l, struct jv *out)
+static int loop_take(struct pyrun *r, struct jloop *l, struct pyval *out)
 {
 	if (l->rest.type && l->rest_at < l->rest.l->n) {
 		*out = l->rest.l->at[l->rest_at++];
@@ -36,7 +36,7 @@ static int loop_take(struct jrun *r, struct jloop *l, struct jv *out)
 }
 
 /* Check for a next item, and keep it. */
-static int loop_peek(struct jrun *r, struct jloop *l)
+static int loop_peek(struct pyrun *r, struct jloop *l)
 {
 	if (l->has_next < 0)
 		l->has_next = loop_take(r, l, &l->next);
@@ -44,9 +44,9 @@ static int loop_peek(struct jrun *r, struct jloop *l)
 }
 
 /* Advance to the next item: 1, or 0 at the end. */
-int jloop_next(struct jrun *r, struct jloop *l, struct jv *out)
+int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out)
 {
-	struct jv v;
+	struct pyval v;
 
 	if (l->has_next >= 0) {
 		v = l->next;
@@ -65,18 +65,18 @@ int jloop_next(struct jrun *r, struct jloop *l, struct jv *out)
 
 /* The number of all items: a loop with a condition, or over an iterator, has to be run to its end
  * for it. */
-static int loop_length(struct jrun *r, struct jloop *l, int64_t *n)
+static int loop_length(struct pyrun *r, struct jloop *l, int64_t *n)
 {
-	struct jv rest, v;
+	struct pyval rest, v;
 	size_t len;
 
-	if (l->length < 0 && !l->node->d && l->it.src.type != J_GEN && l->it.src.type != J_LOOP) {
-		TRY(jv_len(r, l->it.src, &len));
+	if (l->length < 0 && !l->node->d && l->it.src.type != PY_GEN && l->it.src.type != PY_LOOP) {
+		TRY(py_len(r, l->it.src, &len));
 		l->length = (int64_t)len;
 	} else if (l->length < 0) {
-		TRY(jv_list(r, &rest, J_LIST, 0));
+		TRY(py_list(r, &rest, PY_LIST, 0));
 		while (loop_pull(r, l, &v))
-			TRY(jv_push(r, rest, v));
+			TRY(py_push(r, rest, v));
 		l->rest = rest;
 		l->rest_at = 0;
 		l->length = (int64_t)l->i + (l->has_next > 0) + (int64_t)rest.l->n;
@@ -85,18 +85,18 @@ static int loop_length(struct jrun *r, struct jloop *l, int64_t *n)
 	return r->rc;
 }
 
-static int loop_item(struct jrun *r, struct jv v, int there, const char *why, struct jv *out)
+static int loop_item(struct pyrun *r, struct pyval v, int there, const char *why, struct pyval *out)
 {
 	if (there) {
 		*out = v;
 		return r->rc;
 	}
-	return jv_undef_why(r, out, why);
+	return py_undef_why(r, out, why);
 }
 
-static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv *out);
+static int loop_fn(struct pyrun *r, struct jloop *l, const char *name, struct pyval *out);
 
-int jloop_attr(struct jrun *r, struct jloop *l, const struct jstr *name, struct jv *out)
+int jloop_attr(struct pyrun *r, struct jloop *l, const struct pystr *name, struct pyval *out)
 {
 	static const char *const names[] = { "index",    "index0",   "first",     "last",
 		                             "length",   "revindex", "revindex0", "previtem",
@@ -113,20 +113,20 @@ int jloop_attr(struct jrun *r, struct jloop *l, const struct jstr *name, struct 
 	switch (k) {
 	case 0:
 	case 1:
-		*out = jv_int(i - (k == 1));
+		*out = py_int(i - (k == 1));
 		return INFER_OK;
 	case 2:
-		*out = jv_bool(i == 1);
+		*out = py_bool(i == 1);
 		return INFER_OK;
 	case 3:
-		*out = jv_bool(!loop_peek(r, l));
+		*out = py_bool(!loop_peek(r, l));
 		return r->rc;
 	case 4:
-		*out = jv_int(n);
+		*out = py_int(n);
 		return INFER_OK;
 	case 5:
 	case 6:
-		*out = jv_int(n - i + (k == 5));
+		*out = py_int(n - i + (k == 5));
 		return INFER_OK;
 	case 7:
 		return loop_item(r, l->prev, i > 1, "there is no previous item", out);
@@ -134,72 +134,72 @@ int jloop_attr(struct jrun *r, struct jloop *l, const struct jstr *name, struct 
 		return loop_item(r, l->next, loop_peek(r, l), "there is no next item", out);
 	case 9:
 	case 10:
-		*out = jv_int(l->depth0 + (k == 9));
+		*out = py_int(l->depth0 + (k == 9));
 		return INFER_OK;
 	case 11:
 	case 12:
 		return loop_fn(r, l, names[k], out);
 	default:
-		return jv_undef(r, out, "LoopContext object", name);
+		return py_undef(r, out, "LoopContext object", name);
 	}
 }
 
-static int loop_cycle(struct jrun *r, struct jcall *c, struct jv *out)
+static int loop_cycle(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	if (!c->n)
-		return jinja_fail(r, "no items for cycling given");
+		return py_fail(r, "no items for cycling given");
 	*out = c->pos[(c->self.loop->i - 1) % c->n];
 	return r->rc;
 }
 
-static int loop_changed(struct jrun *r, struct jcall *c, struct jv *out)
+static int loop_changed(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	struct jv now;
+	struct pyval now;
 
-	TRY(jv_list(r, &now, J_TUPLE, 0));
+	TRY(py_list(r, &now, PY_TUPLE, 0));
 	for (uint32_t i = 0; i < c->n; i++)
-		TRY(jv_push(r, now, c->pos[i]));
-	*out = jv_bool(!c->self.loop->changed.type || !jv_eq(r, c->self.loop->changed, now));
+		TRY(py_push(r, now, c->pos[i]));
+	*out = py_bool(!c->self.loop->changed.type || !py_eq(r, c->self.loop->changed, now));
 	c->self.loop->changed = now;
 	return r->rc;
 }
 
-static int loop_fn(struct jrun *r, struct jloop *l, const char *name, struct jv *out)
+static int loop_fn(struct pyrun *r, struct jloop *l, const char *name, struct pyval *out)
 {
-	static const struct jfn fns[] = { { "cycle", loop_cycle, NULL, 0, 0 },
-		                          { "changed", loop_changed, NULL, 0, 0 } };
-	struct jmethod *m = jinja_take(r, 1, sizeof *m);
+	static const struct pyfn fns[] = { { "cycle", loop_cycle, NULL, 0, 0 },
+		                           { "changed", loop_changed, NULL, 0, 0 } };
+	struct pymethod *m = py_alloc(r, 1, sizeof *m);
 
 	if (!m)
 		return r->rc;
-	m->self = (struct jv){ .type = J_LOOP, .loop = l };
+	m->self = (struct pyval){ .type = PY_LOOP, .loop = l };
 	m->fn = &fns[name[1] == 'h'];
-	*out = (struct jv){ .type = J_METHOD, .method = m };
+	*out = (struct pyval){ .type = PY_METHOD, .method = m };
 	return INFER_OK;
 }
 
-int jloop_call(struct jrun *r, struct jloop *l, struct jcall *c, struct jv *out)
+int jloop_call(struct pyrun *r, struct jloop *l, struct pycall *c, struct pyval *out)
 {
-	struct jsb b = { .r = r }, *was = r->in->out;
+	struct pysb b = { .r = r }, *was = r->in->out;
 	struct jscope *scope = r->in->scope;
 
 	if (!l->node->op || c->n != 1)
-		return jinja_fail(r, "the loop is not recursive");
-	TRY(jinja_enter(r));
+		return py_fail(r, "the loop is not recursive");
+	TRY(py_enter(r));
 	r->in->out = &b;
 	r->in->scope = l->scope;
 	int rc = jinja_exec_for(r, l->node, c->pos[0], l->depth0 + 1);
 	r->in->out = was;
 	r->in->scope = scope;
 	r->depth--;
-	return rc ? rc : jsb_done(&b, out);
+	return rc ? rc : pysb_done(&b, out);
 }
 
-int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int depth0)
+int jinja_exec_for(struct pyrun *r, const struct jnode *n, struct pyval over, int depth0)
 {
-	struct jloop *l = jinja_take(r, 1, sizeof *l);
+	struct jloop *l = py_alloc(r, 1, sizeof *l);
 	struct jscope *was = r->in->scope, *s = NULL;
-	struct jv v;
+	struct pyval v;
 	/* finished: an iteration was completed; else is run if none was, as in Jinja */
 	int rc, finished = 0;
 
@@ -208,7 +208,7 @@ int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int de
 	*l = (struct jloop){
 		.node = n, .scope = was, .length = -1, .has_next = -1, .depth0 = depth0
 	};
-	TRY(jiter_init(r, &l->it, over));
+	TRY(pyiter_init(r, &l->it, over));
 	while (!r->in->flow && jloop_next(r, l, &v)) {
 		if (!s || s->kept)
 			s = jinja_scope(r, was);
@@ -216,7 +216,7 @@ int jinja_exec_for(struct jrun *r, const struct jnode *n, struct jv over, int de
 			break;
 		s->n = 0;
 		r->in->scope = s;
-		rc = jinja_let_name(r, s, "loop", (struct jv){ .type = J_LOOP, .loop = l });
+		rc = jinja_let_name(r, s, "loop", (struct pyval){ .type = PY_LOOP, .loop = l });
 		if (!rc)
 			rc = jinja_assign(r, n->list[0], v);
 		if (!rc)

@@ -98,8 +98,8 @@ enum jnode_kind {
 enum { JM_VARARGS = 1, JM_KWARGS = 2, JM_CALLER = 4 };
 
 struct jargs {
-	struct jnode **pos, **kw; /* kw: values */
-	const struct jstr **name; /* [nkw] */
+	struct jnode **pos, **kw;  /* kw: values */
+	const struct pystr **name; /* [nkw] */
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
 };
@@ -110,10 +110,10 @@ struct jnode {
 	int line;
 	uint32_t id, n; /* index of a name; length of list */
 	struct jnode *a, *b, *c, *d, **list;
-	const struct jstr *str;
-	const struct jfn *fn;
+	const struct pystr *str;
+	const struct pyfn *fn;
 	struct jargs *args;
-	struct jv val;
+	struct pyval val;
 	/* of a block's body: names that are undefined at its beginning; [0]: how many */
 	uint32_t *unset;
 };

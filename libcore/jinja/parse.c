@@ -47,9 +47,9 @@ struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind)
 	return n;
 }
 
-const struct jstr *jparse_str(struct jparse *p, const char *s, size_t n)
+const struct pystr *jparse_str(struct jparse *p, const char *s, size_t n)
 {
-	struct jstr *str = p->rc ? NULL : arena_alloc(&p->t->arena, 1, sizeof *str);
+	struct pystr *str = p->rc ? NULL : arena_alloc(&p->t->arena, 1, sizeof *str);
 
 	if (!str)
 		return jparse_nomem(p);

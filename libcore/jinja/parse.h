@@ -17,7 +17,7 @@ void *jparse_fail(struct jparse *p, const char *fmt, ...)
 void *jparse_nomem(struct jparse *p) __attribute__((cold)); /* NULL; keeps an earlier failure */
 struct jnode *jparse_node(struct jparse *p, enum jnode_kind kind);
 uint32_t jparse_id(struct jparse *p, const char *s, size_t n);
-const struct jstr *jparse_str(struct jparse *p, const char *s, size_t n);
+const struct pystr *jparse_str(struct jparse *p, const char *s, size_t n);
 int jparse_is(const struct jparse *p, const char *name); /* whether the current token is this
                                                           * name */
 int jparse_skip(struct jparse *p, const char *name);

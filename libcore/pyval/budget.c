@@ -12,7 +12,7 @@
 /* steps between readings of the clock */
 enum { STEPS_UNSEEN = 1 << 16 };
 
-static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
+static int fail(struct pyrun *r, int code, const char *fmt, va_list ap)
 {
 	char s[200];
 
@@ -26,7 +26,7 @@ static int fail(struct jrun *r, int code, const char *fmt, va_list ap)
 	return r->rc = err_set(r->err, code, "%s: line %d: %s", r->name, r->line, s);
 }
 
-int jinja_fail(struct jrun *r, const char *fmt, ...)
+int py_fail(struct pyrun *r, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -36,7 +36,7 @@ int jinja_fail(struct jrun *r, const char *fmt, ...)
 	return rc;
 }
 
-static int fail_as(struct jrun *r, int code, const char *fmt, ...)
+static int fail_as(struct pyrun *r, int code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -46,40 +46,40 @@ static int fail_as(struct jrun *r, int code, const char *fmt, ...)
 	return rc;
 }
 
-int jinja_full(struct jrun *r)
+int py_fail_bytes(struct pyrun *r)
 {
 	r->spent |= !r->rc;
 	return fail_as(r, INFER_ENOMEM, "the template needs more than %zu bytes for this",
 	               r->bytes_max);
 }
 
-int jinja_spend(struct jrun *r, uint64_t steps)
+int py_spend(struct pyrun *r, uint64_t steps)
 {
 	if (r->rc)
 		return r->rc;
 	r->steps += steps;
 	if (r->steps > r->steps_max)
-		return jinja_fail(r, "the template needs more than %llu steps",
-		                  (unsigned long long)r->steps_max);
+		return py_fail(r, "the template needs more than %llu steps",
+		               (unsigned long long)r->steps_max);
 	if (r->steps < r->look)
 		return INFER_OK;
 	r->look = r->steps + STEPS_UNSEEN;
 	if (clock_thread_ns() > r->until_ns)
-		return jinja_fail(r, "the template takes too long");
+		return py_fail(r, "the template takes too long");
 	return INFER_OK;
 }
 
-void *jinja_take(struct jrun *r, size_t n, size_t size)
+void *py_alloc(struct pyrun *r, size_t n, size_t size)
 {
 	size_t bytes;
 	void *p;
 
 	if (__builtin_mul_overflow(n, size, &bytes))
 		bytes = SIZE_MAX;
-	if (jinja_spend(r, 1 + (bytes < r->bytes_max ? bytes / JSTEP_COPY : 0)))
+	if (py_spend(r, 1 + (bytes < r->bytes_max ? bytes / PY_STEP_COPY : 0)))
 		return NULL;
 	if (bytes > r->bytes_max - r->bytes) {
-		jinja_full(r);
+		py_fail_bytes(r);
 		return NULL;
 	}
 	r->bytes += (bytes + 15) & ~(size_t)15;
@@ -91,34 +91,34 @@ void *jinja_take(struct jrun *r, size_t n, size_t size)
 	return p;
 }
 
-static size_t stack_used(const struct jrun *r)
+static size_t stack_used(const struct pyrun *r)
 {
 	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
 }
 
 /* The first time that nesting gets deeper than any stack is known to allow, query how much of this
  * stack is left. */
-static int more_stack(struct jrun *r)
+static int more_stack(struct pyrun *r)
 {
-	/* for functions called without jinja_enter: formatting a number, sorting */
+	/* for functions called without py_enter: formatting a number, sorting */
 	enum { RESERVE = 32 << 10 };
 	size_t left = os_stack_left();
 
 	if (left <= RESERVE)
-		return jinja_fail(r,
-		                  "the template needs more levels than the %d that the stack of "
-		                  "this thread has room for",
-		                  r->depth);
+		return py_fail(r,
+		               "the template needs more levels than the %d that the stack of "
+		               "this thread has room for",
+		               r->depth);
 	r->stack_most = stack_used(r) + left - RESERVE;
 	return INFER_OK;
 }
 
-int jinja_enter(struct jrun *r)
+int py_enter(struct pyrun *r)
 {
 	if (r->rc)
 		return r->rc;
 	if (r->depth >= r->depth_max)
-		return jinja_fail(r, "the template needs more than %d levels", r->depth_max);
+		return py_fail(r, "the template needs more than %d levels", r->depth_max);
 	if (stack_used(r) > r->stack_most)
 		TRY(more_stack(r));
 	r->depth++;

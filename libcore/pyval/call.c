@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n)
+const struct pyfn *pyfn_find(const struct pyfn *table, const char *name, size_t n)
 {
 	for (; n && table->name; table++)
 		if (*table->name == *name && strlen(table->name) == n &&
@@ -24,7 +24,7 @@ static size_t word(const char *words, unsigned i, const char **at)
 	return strcspn(words, " ");
 }
 
-static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
+static int bind(struct pyrun *r, const struct pyfn *fn, struct pycall *c)
 {
 	const char *at;
 	size_t n;
@@ -32,8 +32,8 @@ static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
 
 	for (k = 0; k < c->n; k++) {
 		if (!word(fn->args, k, &at))
-			return jinja_fail(r, "%s takes at most %u arguments (%u given)", fn->name,
-			                  k, c->n);
+			return py_fail(r, "%s takes at most %u arguments (%u given)", fn->name, k,
+			               c->n);
 		c->a[k] = c->pos[k];
 	}
 	for (uint32_t i = 0; i < c->nkw; i++) {
@@ -41,44 +41,44 @@ static int bind(struct jrun *r, const struct jfn *fn, struct jcall *c)
 			if (n == c->name[i]->len && !memcmp(at, c->name[i]->at, n))
 				break;
 		if (!n)
-			return jinja_fail(r, "%s got an unexpected keyword argument '%.*s'",
-			                  fn->name, (int)(c->name[i]->len & 63), c->name[i]->at);
+			return py_fail(r, "%s got an unexpected keyword argument '%.*s'", fn->name,
+			               (int)(c->name[i]->len & 63), c->name[i]->at);
 		if (c->a[k].type)
-			return jinja_fail(r, "%s got multiple values for argument '%.*s'", fn->name,
-			                  (int)n, at);
+			return py_fail(r, "%s got multiple values for argument '%.*s'", fn->name,
+			               (int)n, at);
 		c->a[k] = c->kw[i];
 	}
 	for (k = 0; k < fn->need; k++)
 		if (!c->a[k].type) {
 			n = word(fn->args, k, &at);
-			return jinja_fail(r, "%s missing required argument '%.*s'", fn->name,
-			                  (int)n, at);
+			return py_fail(r, "%s missing required argument '%.*s'", fn->name, (int)n,
+			               at);
 		}
 	return INFER_OK;
 }
 
-int jfn_call(struct jrun *r, const struct jfn *fn, struct jcall *c, struct jv *out)
+int pyfn_call(struct pyrun *r, const struct pyfn *fn, struct pycall *c, struct pyval *out)
 {
-	TRY(jinja_spend(r, 1));
+	TRY(py_spend(r, 1));
 	if (fn->args)
 		TRY(bind(r, fn, c));
-	*out = jv_none();
+	*out = py_none();
 	if (!fn->call)
-		return jinja_fail(r, "'%s' is not supported", fn->name);
+		return py_fail(r, "'%s' is not supported", fn->name);
 	TRY(fn->call(r, c, out));
 	return r->rc;
 }
 
-int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i)
+int py_int_arg(struct pyrun *r, struct pyval v, int64_t absent, int64_t *i)
 {
 	*i = absent;
-	if (v.type == J_MISSING || v.type == J_NONE)
+	if (v.type == PY_MISSING || v.type == PY_NONE)
 		return r->rc;
-	if (!jv_is_int(v))
-		return v.type == J_UNDEF
-		               ? jv_undef_fail(r, v)
-		               : jinja_fail(r, "'%s' object cannot be interpreted as an integer",
-		                            jv_type_name(v));
+	if (!py_is_int(v))
+		return v.type == PY_UNDEF
+		               ? py_undef_fail(r, v)
+		               : py_fail(r, "'%s' object cannot be interpreted as an integer",
+		                         py_type_name(v));
 	*i = v.i;
 	return r->rc;
 }

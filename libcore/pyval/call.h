@@ -4,40 +4,41 @@
 #define PYVAL_CALL_H
 #include "pyval/str.h"
 
-enum { JCALL_ARGS = 8 };
-struct jcall {
-	struct jv self; /* the value that is filtered or tested, or has the method */
-	struct jv *pos, *kw;
-	const struct jstr **name; /* [nkw] */
+enum { PY_ARGS_MAX = 8 };
+struct pycall {
+	struct pyval self; /* the value that is filtered or tested, or has the method */
+	struct pyval *pos, *kw;
+	const struct pystr **name; /* [nkw] */
 	uint32_t n, nkw;
-	struct jv a[JCALL_ARGS]; /* in the order of fn->args; J_MISSING if not given */
+	struct pyval a[PY_ARGS_MAX]; /* in the order of fn->args; PY_MISSING if not given */
 };
-struct jfn {
+struct pyfn {
 	const char *name;
-	int (*call)(struct jrun *r, struct jcall *c, struct jv *out);
+	int (*call)(struct pyrun *r, struct pycall *c, struct pyval *out);
 	const char *args; /* names of arguments, separated by spaces; NULL: positional only */
 	uint8_t need;     /* number of required arguments */
 	uint8_t mutates;
 };
-int jfn_call(struct jrun *r, const struct jfn *fn, struct jcall *c, struct jv *out);
+int pyfn_call(struct pyrun *r, const struct pyfn *fn, struct pycall *c, struct pyval *out);
 /* NULL at a row without a name */
-const struct jfn *jfn_find(const struct jfn *table, const char *name, size_t n);
+const struct pyfn *pyfn_find(const struct pyfn *table, const char *name, size_t n);
 /* the result for missing and none is `absent` */
-int jint_arg(struct jrun *r, struct jv v, int64_t absent, int64_t *i);
-extern const struct jfn jinja_str_methods[];
+int py_int_arg(struct pyrun *r, struct pyval v, int64_t absent, int64_t *i);
+extern const struct pyfn py_str_methods[];
 
-int jinja_attr(struct jrun *r, struct jv v, const struct jstr *name, struct jv *out); /* v.name */
-int jinja_item(struct jrun *r, struct jv v, struct jv key, struct jv *out);           /* v[key] */
-int jinja_slice(struct jrun *r, struct jv v, const struct jv at[3], struct jv *out);
+int py_attr(struct pyrun *r, struct pyval v, const struct pystr *name,
+            struct pyval *out);                                                    /* v.name */
+int py_item(struct pyrun *r, struct pyval v, struct pyval key, struct pyval *out); /* v[key] */
+int py_slice(struct pyrun *r, struct pyval v, const struct pyval at[3], struct pyval *out);
 
-int jinja_tojson(struct jrun *r, struct jcall *c, struct jv *out); /* json.dumps */
+int py_tojson(struct pyrun *r, struct pycall *c, struct pyval *out); /* json.dumps */
 /* s % args */
-int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct jv *out);
+int py_percent(struct pyrun *r, const struct pystr *s, struct pyval args, struct pyval *out);
 
-/* Pairs in the order of their keys.  add: jdict_push, which takes a step.
+/* Pairs in the order of their keys.  add: pydict_push, which takes a step.
  * sorted: a new list of tuples */
-int jdict_add(struct jrun *r, struct jdict *d, struct jv key, struct jv v);
-int jdict_sort(struct jrun *r, struct jdict *d, int down);
-enum { JSORT_BY_VALUE = 1, JSORT_KEEP_CASE = 2, JSORT_DOWN = 4 };
-int jdict_sorted(struct jrun *r, const struct jdict *d, int how, struct jv *out);
+int pydict_add(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v);
+int pydict_sort(struct pyrun *r, struct pydict *d, int down);
+enum { PY_SORT_BY_VALUE = 1, PY_SORT_KEEP_CASE = 2, PY_SORT_DOWN = 4 };
+int pydict_sorted(struct pyrun *r, const struct pydict *d, int how, struct pyval *out);
 #endif

@@ -3,9 +3,9 @@
 #define PYVAL_CASE_H
 #include "pyval/value.h"
 
-enum jcase_how { JCASE_UPPER, JCASE_LOWER, JCASE_TITLE, JCASE_CAPITAL, JCASE_SWAP };
+enum py_case { PY_UPPER, PY_LOWER, PY_TITLE, PY_CAPITAL, PY_SWAP };
 /* stays safe */
-int jcase_str(struct jrun *r, const struct jstr *s, enum jcase_how how, struct jv *out);
+int pystr_to_case(struct pyrun *r, const struct pystr *s, enum py_case how, struct pyval *out);
 /* 1: it has cased characters, and all of them are upper (lower) case. */
-int jcase_is(const struct jstr *s, enum jcase_how how);
+int pystr_is_case(const struct pystr *s, enum py_case how);
 #endif

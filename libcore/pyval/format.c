@@ -12,10 +12,10 @@ enum { WIDEST = 10000 };
 struct spec {
 	int minus, plus, space, alt, zero, comma, width, precision;
 	char align, type;
-	struct jstr fill;
+	struct pystr fill;
 };
 
-static int number(const struct jstr *s, size_t *i)
+static int number(const struct pystr *s, size_t *i)
 {
 	int n = 0;
 
@@ -37,42 +37,42 @@ static void commas(char *s, size_t cap, size_t at)
 }
 
 /* Pad text to its width. */
-static void fit(struct jsb *b, const struct spec *f, const struct jstr *s, char side)
+static void fit(struct pysb *b, const struct spec *f, const struct pystr *s, char side)
 {
-	struct jstr blank = { .at = f->zero ? "0" : " ", .len = 1 };
-	const struct jstr *fill = f->fill.len ? &f->fill : &blank;
-	size_t n = jv_chars(b->r, s), more = f->width > (int)n ? (size_t)f->width - n : 0;
+	struct pystr blank = { .at = f->zero ? "0" : " ", .len = 1 };
+	const struct pystr *fill = f->fill.len ? &f->fill : &blank;
+	size_t n = py_chars(b->r, s), more = f->width > (int)n ? (size_t)f->width - n : 0;
 	size_t left = side == '<' ? 0 : side == '^' ? more / 2 : more, sign = 0;
 
 	if (side == '=' && s->len && strchr("+- ", s->at[0]))
 		sign = 1;
-	jsb_sub(b, s, 0, sign);
-	jsb_fill(b, fill, left);
-	jsb_sub(b, s, sign, s->len - sign);
-	jsb_fill(b, fill, more - left);
+	pysb_sub(b, s, 0, sign);
+	pysb_fill(b, fill, left);
+	pysb_sub(b, s, sign, s->len - sign);
+	pysb_fill(b, fill, more - left);
 }
 
 /* Format a number; 1: it is not of this type. */
-static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, size_t cap)
+static int spell(struct pyrun *r, const struct spec *f, struct pyval v, char *s, size_t cap)
 {
 	char fmt[16], *at = s;
-	double d = jv_num(v);
+	double d = py_num(v);
 	int precision = f->precision < 0 ? 6 : f->precision > 300 ? 300 : f->precision;
-	long long i = v.type == J_FLOAT ? 0 : v.i;
+	long long i = v.type == PY_FLOAT ? 0 : v.i;
 
-	TRY(jinja_spend(r,
-	                4 + (strchr("eEfFgG%", f->type) ? JSTEP_DIGITS + (uint64_t)precision : 0)));
+	TRY(py_spend(r,
+	             4 + (strchr("eEfFgG%", f->type) ? PY_STEP_DIGITS + (uint64_t)precision : 0)));
 	unsigned long long u = i < 0 ? -(unsigned long long)i : (unsigned long long)i;
 
-	int minus = v.type == J_FLOAT ? signbit(d) && !isnan(d) : i < 0;
+	int minus = v.type == PY_FLOAT ? signbit(d) && !isnan(d) : i < 0;
 	if (minus || f->plus || f->space)
 		*at++ = minus ? '-' : f->plus ? '+' : ' ';
 	cap -= (size_t)(at - s);
 	if (strchr("di", f->type)) {
-		if (v.type == J_FLOAT && (!isfinite(d) || fabs(d) >= 0x1p63))
-			return jinja_fail(r, "cannot convert this float to an integer");
-		snprintf(at, cap, "%llu", v.type == J_FLOAT ? (unsigned long long)fabs(d) : u);
-	} else if (strchr("xXo", f->type) && v.type != J_FLOAT) {
+		if (v.type == PY_FLOAT && (!isfinite(d) || fabs(d) >= 0x1p63))
+			return py_fail(r, "cannot convert this float to an integer");
+		snprintf(at, cap, "%llu", v.type == PY_FLOAT ? (unsigned long long)fabs(d) : u);
+	} else if (strchr("xXo", f->type) && v.type != PY_FLOAT) {
 		snprintf(fmt, sizeof fmt, "%s%%ll%c",
 		         f->alt ? f->type == 'o'   ? "0o"
 		                  : f->type == 'x' ? "0x"
@@ -80,7 +80,7 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 		                : "",
 		         f->type);
 		snprintf(at, cap, fmt, u);
-	} else if (f->type == 'b' && v.type != J_FLOAT) {
+	} else if (f->type == 'b' && v.type != PY_FLOAT) {
 		char bits[72];
 		size_t n = sizeof bits - 1;
 		bits[n] = 0;
@@ -110,49 +110,49 @@ static int spell(struct jrun *r, const struct spec *f, struct jv v, char *s, siz
 /* ---- % ---- */
 
 struct percent {
-	struct jrun *r;
-	struct jv args;
+	struct pyrun *r;
+	struct pyval args;
 	size_t next;
 	int used, safe;
 };
 
-static int next_arg(struct percent *p, struct jv *v)
+static int next_arg(struct percent *p, struct pyval *v)
 {
-	if (p->args.type == J_TUPLE) {
+	if (p->args.type == PY_TUPLE) {
 		if (p->next >= p->args.l->n)
-			return jinja_fail(p->r, "not enough arguments for format string");
+			return py_fail(p->r, "not enough arguments for format string");
 		*v = p->args.l->at[p->next++];
 		return p->r->rc;
 	}
 	if (p->next++)
-		return jinja_fail(p->r, "not enough arguments for format string");
+		return py_fail(p->r, "not enough arguments for format string");
 	*v = p->args;
 	return p->r->rc;
 }
 
-static int key_arg(struct percent *p, const struct jstr *s, size_t *i, struct jv *v)
+static int key_arg(struct percent *p, const struct pystr *s, size_t *i, struct pyval *v)
 {
 	size_t from = ++*i, at;
-	struct jv key;
+	struct pyval key;
 
 	while (*i < s->len && s->at[*i] != ')')
 		++*i;
-	if (*i >= s->len || p->args.type != J_DICT)
-		return jinja_fail(p->r, *i >= s->len ? "incomplete format key"
-		                                     : "format requires a mapping");
-	TRY(jv_sub(p->r, &key, s, from, *i - from));
+	if (*i >= s->len || p->args.type != PY_DICT)
+		return py_fail(p->r, *i >= s->len ? "incomplete format key"
+		                                  : "format requires a mapping");
+	TRY(py_sub(p->r, &key, s, from, *i - from));
 	++*i;
-	TRY(jdict_find(p->r, p->args.d, key, &at));
+	TRY(pydict_find(p->r, p->args.d, key, &at));
 	if (at >= p->args.d->n)
-		return jinja_fail(p->r, "no such key in the arguments of a format");
+		return py_fail(p->r, "no such key in the arguments of a format");
 	*v = p->args.d->at[at].v;
 	p->used = 1;
 	return p->r->rc;
 }
 
-static int star_or_number(struct percent *p, const struct jstr *s, size_t *i, int *n)
+static int star_or_number(struct percent *p, const struct pystr *s, size_t *i, int *n)
 {
-	struct jv v;
+	struct pyval v;
 
 	if (*i >= s->len || s->at[*i] != '*') {
 		*n = number(s, i);
@@ -160,40 +160,40 @@ static int star_or_number(struct percent *p, const struct jstr *s, size_t *i, in
 	}
 	++*i;
 	TRY(next_arg(p, &v));
-	if (!jv_is_int(v) || v.i > WIDEST || v.i < -WIDEST)
-		return jinja_fail(p->r, "* wants a small integer");
+	if (!py_is_int(v) || v.i > WIDEST || v.i < -WIDEST)
+		return py_fail(p->r, "* wants a small integer");
 	*n = (int)v.i;
 	return p->r->rc;
 }
 
-static int percent_text(struct percent *p, struct jsb *b, const struct spec *f, struct jv v)
+static int percent_text(struct percent *p, struct pysb *b, const struct spec *f, struct pyval v)
 {
-	struct jsb t = { .r = p->r };
-	struct jv text;
+	struct pysb t = { .r = p->r };
+	struct pyval text;
 
-	if (f->type == 'c' && v.type == J_INT) {
+	if (f->type == 'c' && v.type == PY_INT) {
 		if (v.i < 0 || v.i > 0x10ffff)
-			return jinja_fail(p->r, "%%c arg not in range(0x110000)");
-		jsb_cp(&t, (uint32_t)v.i, JFROM_TEMPLATE);
+			return py_fail(p->r, "%%c arg not in range(0x110000)");
+		pysb_cp(&t, (uint32_t)v.i, PY_FROM_TEMPLATE);
 	} else if (f->type == 'r' || f->type == 'a') {
-		jv_repr(&t, v);
+		py_repr(&t, v);
 	} else {
-		jv_text(&t, v);
+		py_text(&t, v);
 	}
-	TRY(jsb_done(&t, &text));
+	TRY(pysb_done(&t, &text));
 	if (p->safe)
-		TRY(jv_escape(p->r, &text, text.s));
-	if (f->type == 'c' && jv_chars(p->r, text.s) != 1)
-		return jinja_fail(p->r, "%%c requires int or char");
+		TRY(py_escape(p->r, &text, text.s));
+	if (f->type == 'c' && py_chars(p->r, text.s) != 1)
+		return py_fail(p->r, "%%c requires int or char");
 	if (f->precision >= 0 && f->type != 'c') {
-		const struct jv to[3] = { { 0 }, jv_int(f->precision), { 0 } };
-		TRY(jinja_slice(p->r, text, to, &text));
+		const struct pyval to[3] = { { 0 }, py_int(f->precision), { 0 } };
+		TRY(py_slice(p->r, text, to, &text));
 	}
 	fit(b, f, text.s, f->minus ? '<' : '>');
 	return p->r->rc;
 }
 
-static int percent_one(struct percent *p, struct jsb *b, struct spec *f, struct jv v)
+static int percent_one(struct percent *p, struct pysb *b, struct spec *f, struct pyval v)
 {
 	char s[700];
 
@@ -203,31 +203,31 @@ static int percent_one(struct percent *p, struct jsb *b, struct spec *f, struct 
 	}
 	f->type = f->type == 'u' ? 'd' : f->type;
 	if (!strchr("dixXoeEfFgG", f->type))
-		return jinja_fail(p->r, "unsupported format character '%c'",
-		                  f->type >= ' ' && f->type < 127 ? f->type : '?');
-	if (!jv_is_num(v))
-		return v.type == J_UNDEF
-		               ? jv_undef_fail(p->r, v)
-		               : jinja_fail(p->r, "%%%c format: a number is required, not %s",
-		                            f->type, jv_type_name(v));
+		return py_fail(p->r, "unsupported format character '%c'",
+		               f->type >= ' ' && f->type < 127 ? f->type : '?');
+	if (!py_is_num(v))
+		return v.type == PY_UNDEF
+		               ? py_undef_fail(p->r, v)
+		               : py_fail(p->r, "%%%c format: a number is required, not %s", f->type,
+		                         py_type_name(v));
 	if (spell(p->r, f, v, s, sizeof s))
-		return jinja_fail(p->r, "%%%c format: an integer is required, not %s", f->type,
-		                  jv_type_name(v));
+		return py_fail(p->r, "%%%c format: an integer is required, not %s", f->type,
+		               py_type_name(v));
 	f->zero = f->zero && !f->minus;
-	fit(b, f, &(struct jstr){ .at = s, .len = strlen(s) },
+	fit(b, f, &(struct pystr){ .at = s, .len = strlen(s) },
 	    f->minus  ? '<'
 	    : f->zero ? '='
 	              : '>');
 	return p->r->rc;
 }
 
-static int conversion(struct percent *p, struct jsb *b, const struct jstr *s, size_t *i)
+static int conversion(struct percent *p, struct pysb *b, const struct pystr *s, size_t *i)
 {
 	struct spec f = { .precision = -1 };
-	struct jv v = { 0 };
+	struct pyval v = { 0 };
 	const char *flag;
 
-	TRY(jinja_spend(p->r, 1));
+	TRY(py_spend(p->r, 1));
 	if (*i < s->len && s->at[*i] == '(')
 		TRY(key_arg(p, s, i, &v));
 	for (; *i < s->len && s->at[*i] && (flag = strchr("-+ #0", s->at[*i])); ++*i)
@@ -249,100 +249,100 @@ static int conversion(struct percent *p, struct jsb *b, const struct jstr *s, si
 	while (*i < s->len && (s->at[*i] == 'l' || s->at[*i] == 'h' || s->at[*i] == 'L'))
 		++*i;
 	if (*i >= s->len)
-		return jinja_fail(p->r, "incomplete format");
+		return py_fail(p->r, "incomplete format");
 	f.type = s->at[(*i)++];
 	if (f.type == '%') {
-		jsb_lit(b, "%");
+		pysb_lit(b, "%");
 		return p->r->rc;
 	}
 	if (!v.type)
 		TRY(next_arg(p, &v));
-	return f.type ? percent_one(p, b, &f, v) : jinja_fail(p->r, "unsupported format character");
+	return f.type ? percent_one(p, b, &f, v) : py_fail(p->r, "unsupported format character");
 }
 
-int jinja_percent(struct jrun *r, const struct jstr *s, struct jv args, struct jv *out)
+int py_percent(struct pyrun *r, const struct pystr *s, struct pyval args, struct pyval *out)
 {
 	struct percent p = { r, args, 0, 0, s->safe };
-	struct jsb b = { .r = r };
+	struct pysb b = { .r = r };
 
-	TRY(jinja_spend(r, s->len / JSTEP_READ));
+	TRY(py_spend(r, s->len / PY_STEP_READ));
 	for (size_t i = 0; i < s->len && !r->rc;) {
 		const char *at = memchr(s->at + i, '%', s->len - i);
 		size_t n = at ? (size_t)(at - s->at) - i : s->len - i;
-		jsb_sub(&b, s, i, n);
+		pysb_sub(&b, s, i, n);
 		i += n + 1;
 		if (at)
 			TRY(conversion(&p, &b, s, &i));
 	}
-	size_t given = args.type == J_TUPLE ? args.l->n : 1;
-	if (p.next < given && args.type != J_DICT && args.type != J_LIST && args.type != J_RANGE &&
-	    args.type != J_UNDEF)
-		return jinja_fail(r, "not all arguments converted during string formatting");
-	TRY(jsb_done(&b, out));
-	((struct jstr *)(uintptr_t)out->s)->safe = s->safe;
+	size_t given = args.type == PY_TUPLE ? args.l->n : 1;
+	if (p.next < given && args.type != PY_DICT && args.type != PY_LIST &&
+	    args.type != PY_RANGE && args.type != PY_UNDEF)
+		return py_fail(r, "not all arguments converted during string formatting");
+	TRY(pysb_done(&b, out));
+	((struct pystr *)(uintptr_t)out->s)->safe = s->safe;
 	return INFER_OK;
 }
 
 /* ---- format ---- */
 
 struct field {
-	struct jrun *r;
-	struct jcall *c;
+	struct pyrun *r;
+	struct pycall *c;
 	int64_t next;
 	int depth, numbered;
 };
 
 /* The value of "0.name[key]" and what follows. */
-static int field_value(struct field *f, const struct jstr *s, size_t from, size_t to, struct jv *v)
+static int field_value(struct field *f, const struct pystr *s, size_t from, size_t to,
+                       struct pyval *v)
 {
 	size_t i = from;
 	int64_t k;
 
 	while (i < to && s->at[i] != '.' && s->at[i] != '[')
 		i++;
-	struct jstr part = { .at = s->at + from, .len = i - from };
-	int named = part.len && jstr_int(f->r, &part, 10, &k);
+	struct pystr part = { .at = s->at + from, .len = i - from };
+	int named = part.len && pystr_int(f->r, &part, 10, &k);
 	TRY(f->r->rc);
 	if (!named && (part.len ? f->next > 0 : f->numbered))
-		return jinja_fail(f->r,
-		                  "cannot switch between manual and automatic field numbering");
+		return py_fail(f->r, "cannot switch between manual and automatic field numbering");
 	if (!named && part.len)
 		f->numbered = 1;
 	if (!part.len)
 		k = f->next++;
 	if (!named) {
 		if (k < 0 || k >= (int64_t)f->c->n)
-			return jinja_fail(
+			return py_fail(
 				f->r,
 				"Replacement index %lld out of range for positional args tuple",
 				(long long)k);
 		*v = f->c->pos[k];
 	} else {
 		uint32_t at = 0;
-		TRY(jinja_spend(f->r, f->c->nkw / JSTEP_ITEMS));
+		TRY(py_spend(f->r, f->c->nkw / PY_STEP_ITEMS));
 		while (at < f->c->nkw && (f->c->name[at]->len != part.len ||
 		                          memcmp(f->c->name[at]->at, part.at, part.len)))
 			at++;
 		if (at == f->c->nkw)
-			return jinja_fail(f->r, "no argument '%.*s' for a format",
-			                  (int)(part.len & 63), part.at);
+			return py_fail(f->r, "no argument '%.*s' for a format",
+			               (int)(part.len & 63), part.at);
 		*v = f->c->kw[at];
 	}
-	while (i < to && !jinja_spend(f->r, 1)) {
+	while (i < to && !py_spend(f->r, 1)) {
 		size_t end = i + 1;
-		struct jv key, got;
+		struct pyval key, got;
 		while (end < to && (s->at[i] == '[' ? s->at[end] != ']'
 		                                    : s->at[end] != '.' && s->at[end] != '['))
 			end++;
 		if ((s->at[i] != '.' && s->at[i] != '[') || (s->at[i] == '[' && end >= to))
-			return jinja_fail(f->r, "malformed field in a format");
-		struct jstr name = { .at = s->at + i + 1, .len = end - i - 1 };
-		TRY(jv_sub(f->r, &key, &name, 0, name.len));
-		if (s->at[i] == '[' && !jstr_int(f->r, &name, 10, &k))
-			key = jv_int(k);
+			return py_fail(f->r, "malformed field in a format");
+		struct pystr name = { .at = s->at + i + 1, .len = end - i - 1 };
+		TRY(py_sub(f->r, &key, &name, 0, name.len));
+		if (s->at[i] == '[' && !pystr_int(f->r, &name, 10, &k))
+			key = py_int(k);
 		TRY(f->r->rc);
-		TRY(s->at[i] == '.' ? jinja_attr(f->r, *v, key.s, &got)
-		                    : jinja_item(f->r, *v, key, &got));
+		TRY(s->at[i] == '.' ? py_attr(f->r, *v, key.s, &got)
+		                    : py_item(f->r, *v, key, &got));
 		i = end + (s->at[i] == '[');
 		*v = got;
 	}
@@ -350,7 +350,7 @@ static int field_value(struct field *f, const struct jstr *s, size_t from, size_
 }
 
 /* [[fill]align][sign][#][0][width][,][.precision][type] */
-static int parse_spec(struct jrun *r, const struct jstr *s, struct spec *f)
+static int parse_spec(struct pyrun *r, const struct pystr *s, struct spec *f)
 {
 	size_t i = 0, k = 1;
 
@@ -382,54 +382,54 @@ static int parse_spec(struct jrun *r, const struct jstr *s, struct spec *f)
 	}
 	if (i < s->len)
 		f->type = s->at[i++];
-	return i < s->len ? jinja_fail(r, "invalid format specifier") : r->rc;
+	return i < s->len ? py_fail(r, "invalid format specifier") : r->rc;
 }
 
-static int put_field(struct field *f, struct jsb *b, struct jv v, const struct jstr *spec)
+static int put_field(struct field *f, struct pysb *b, struct pyval v, const struct pystr *spec)
 {
 	struct spec how;
 	char s[700];
 
 	if (!spec->len) {
-		jv_text(b, v);
+		py_text(b, v);
 		return f->r->rc;
 	}
 	TRY(parse_spec(f->r, spec, &how));
-	if (jv_is_num(v) && v.type != J_BOOL) {
-		if (!how.type && v.type == J_FLOAT && how.precision < 0) {
-			TRY(jinja_spend(f->r, JSTEP_DIGITS));
-			jinja_float(s, v.f);
+	if (py_is_num(v) && v.type != PY_BOOL) {
+		if (!how.type && v.type == PY_FLOAT && how.precision < 0) {
+			TRY(py_spend(f->r, PY_STEP_DIGITS));
+			py_float_repr(s, v.f);
 		} else {
 			if (!how.type)
-				how.type = v.type == J_FLOAT ? 'g' : 'd';
-			if ((how.type == 'd' && v.type == J_FLOAT) ||
+				how.type = v.type == PY_FLOAT ? 'g' : 'd';
+			if ((how.type == 'd' && v.type == PY_FLOAT) ||
 			    spell(f->r, &how, v, s, sizeof s))
-				return jinja_fail(f->r, "unknown format code for '%s'",
-				                  jv_type_name(v));
+				return py_fail(f->r, "unknown format code for '%s'",
+				               py_type_name(v));
 		}
 		char side = how.align ? how.align : how.zero ? '=' : '>';
-		fit(b, &how, &(struct jstr){ .at = s, .len = strlen(s) }, side);
+		fit(b, &how, &(struct pystr){ .at = s, .len = strlen(s) }, side);
 		return f->r->rc;
 	}
-	if (v.type != J_STR || (how.type && how.type != 's') || how.align == '=' || how.comma ||
+	if (v.type != PY_STR || (how.type && how.type != 's') || how.align == '=' || how.comma ||
 	    how.plus || how.space)
-		return jinja_fail(f->r, "unsupported format specifier for '%s'", jv_type_name(v));
+		return py_fail(f->r, "unsupported format specifier for '%s'", py_type_name(v));
 	if (how.precision >= 0) {
-		const struct jv to[3] = { { 0 }, jv_int(how.precision), { 0 } };
-		TRY(jinja_slice(f->r, v, to, &v));
+		const struct pyval to[3] = { { 0 }, py_int(how.precision), { 0 } };
+		TRY(py_slice(f->r, v, to, &v));
 	}
 	fit(b, &how, v.s, how.align ? how.align : '<');
 	return f->r->rc;
 }
 
-static int format(struct field *f, struct jsb *b, const struct jstr *s);
+static int format(struct field *f, struct pysb *b, const struct pystr *s);
 
 /* {name!r:spec} from after the brace; *i is set after its end. */
-static int replacement(struct field *f, struct jsb *b, const struct jstr *s, size_t *i)
+static int replacement(struct field *f, struct pysb *b, const struct pystr *s, size_t *i)
 {
 	size_t from = *i, end = from, nest = 1, name, spec;
-	struct jsb t = { .r = f->r };
-	struct jv v, text;
+	struct pysb t = { .r = f->r };
+	struct pyval v, text;
 
 	for (; end < s->len; end++) {
 		nest += s->at[end] == '{';
@@ -438,7 +438,7 @@ static int replacement(struct field *f, struct jsb *b, const struct jstr *s, siz
 			break;
 	}
 	if (end >= s->len)
-		return jinja_fail(f->r, "expected '}' before end of string");
+		return py_fail(f->r, "expected '}' before end of string");
 	for (name = from; name < end && s->at[name] != '!' && s->at[name] != ':'; name++)
 		;
 	spec = name + (s->at[name] == '!' ? 2 : 0);
@@ -446,42 +446,42 @@ static int replacement(struct field *f, struct jsb *b, const struct jstr *s, siz
 	TRY(field_value(f, s, from, name, &v));
 	if (s->at[name] == '!') {
 		if (spec > end || !strchr("rsa", s->at[name + 1]))
-			return jinja_fail(f->r, "unknown conversion specifier in a format");
+			return py_fail(f->r, "unknown conversion specifier in a format");
 		if (s->at[name + 1] == 's')
-			jv_text(&t, v);
+			py_text(&t, v);
 		else
-			jv_repr(&t, v);
-		TRY(jsb_done(&t, &v));
+			py_repr(&t, v);
+		TRY(pysb_done(&t, &v));
 	}
 	if (spec < end && s->at[spec] != ':')
-		return jinja_fail(f->r, "expected ':' after conversion specifier");
-	struct jstr how = *s;
+		return py_fail(f->r, "expected ':' after conversion specifier");
+	struct pystr how = *s;
 	how.at += spec < end ? spec + 1 : end;
 	how.len = spec < end ? end - spec - 1 : 0;
 	how.mask = s->mask ? s->mask + (how.at - s->at) : NULL;
-	t = (struct jsb){ .r = f->r };
+	t = (struct pysb){ .r = f->r };
 	TRY(format(f, &t, &how));
-	TRY(jsb_done(&t, &text));
+	TRY(pysb_done(&t, &text));
 	return put_field(f, b, v, text.s);
 }
 
-static int format(struct field *f, struct jsb *b, const struct jstr *s)
+static int format(struct field *f, struct pysb *b, const struct pystr *s)
 {
 	if (++f->depth > 2)
-		return jinja_fail(f->r, "Max string recursion exceeded");
-	TRY(jinja_spend(f->r, s->len / JSTEP_READ));
+		return py_fail(f->r, "Max string recursion exceeded");
+	TRY(py_spend(f->r, s->len / PY_STEP_READ));
 	for (size_t i = 0; i < s->len && !f->r->rc;) {
 		size_t n = i;
 		while (n < s->len && s->at[n] != '{' && s->at[n] != '}')
 			n++;
-		jsb_sub(b, s, i, n - i);
-		jinja_spend(f->r, 1);
+		pysb_sub(b, s, i, n - i);
+		py_spend(f->r, 1);
 		i = n;
 		if (i < s->len && i + 1 < s->len && s->at[i + 1] == s->at[i]) {
-			jsb_sub(b, s, i, 1);
+			pysb_sub(b, s, i, 1);
 			i += 2;
 		} else if (i < s->len && s->at[i++] == '}') {
-			return jinja_fail(f->r, "single '}' encountered in format string");
+			return py_fail(f->r, "single '}' encountered in format string");
 		} else if (i <= s->len && n < s->len) {
 			TRY(replacement(f, b, s, &i));
 		}
@@ -490,13 +490,13 @@ static int format(struct field *f, struct jsb *b, const struct jstr *s)
 	return f->r->rc;
 }
 
-int jinja_format(struct jrun *r, struct jcall *c, struct jv *out)
+int py_format(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	struct field f = { .r = r, .c = c };
-	struct jsb b = { .r = r };
+	struct pysb b = { .r = r };
 
 	if (c->self.s->safe)
-		return jinja_fail(r, "format of a safe string is not supported");
+		return py_fail(r, "format of a safe string is not supported");
 	TRY(format(&f, &b, c->self.s));
-	return jsb_done(&b, out);
+	return pysb_done(&b, out);
 }

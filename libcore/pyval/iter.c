@@ -2,25 +2,26 @@
 #include "pyval/str.h"
 #include "base/err.h"
 
-int jiter_init(struct jrun *r, struct jiter *it, struct jv v)
+int pyiter_init(struct pyrun *r, struct pyiter *it, struct pyval v)
 {
-	*it = (struct jiter){ .src = v };
-	if (v.type == J_UNDEF || jv_is_seq(v) || v.type == J_STR || v.type == J_DICT ||
-	    v.type == J_RANGE || v.type == J_GEN || v.type == J_VIEW || v.type == J_LOOP)
+	*it = (struct pyiter){ .src = v };
+	if (v.type == PY_UNDEF || py_is_seq(v) || v.type == PY_STR || v.type == PY_DICT ||
+	    v.type == PY_RANGE || v.type == PY_GEN || v.type == PY_VIEW || v.type == PY_LOOP)
 		return r->rc;
-	return jinja_fail(r, "'%s' object is not iterable", jv_type_name(v));
+	return py_fail(r, "'%s' object is not iterable", py_type_name(v));
 }
 
-static int pair_tuple(struct jrun *r, struct jv *out, const struct jpair *p)
+static int pair_tuple(struct pyrun *r, struct pyval *out, const struct pypair *p)
 {
-	TRY(jv_list(r, out, J_TUPLE, 2));
+	TRY(py_list(r, out, PY_TUPLE, 2));
 	out->l->at[0] = p->k;
 	out->l->at[1] = p->v;
 	out->l->n = 2;
 	return INFER_OK;
 }
 
-static int next_of_dict(struct jrun *r, const struct jdict *d, char what, size_t i, struct jv *out)
+static int next_of_dict(struct pyrun *r, const struct pydict *d, char what, size_t i,
+                        struct pyval *out)
 {
 	if (i >= d->n)
 		return 0;
@@ -30,7 +31,7 @@ static int next_of_dict(struct jrun *r, const struct jdict *d, char what, size_t
 	return 1;
 }
 
-static int next_char(struct jrun *r, const struct jstr *s, size_t *i, struct jv *out)
+static int next_char(struct pyrun *r, const struct pystr *s, size_t *i, struct pyval *out)
 {
 	size_t at = *i, n = 1;
 
@@ -39,51 +40,51 @@ static int next_char(struct jrun *r, const struct jstr *s, size_t *i, struct jv 
 	while (at + n < s->len && (s->at[at + n] & 0xc0) == 0x80)
 		n++;
 	*i += n;
-	struct jstr plain = *s;
+	struct pystr plain = *s;
 	plain.safe = 0;
-	return !jv_sub(r, out, &plain, at, n);
+	return !py_sub(r, out, &plain, at, n);
 }
 
-int jiter_next(struct jrun *r, struct jiter *it, struct jv *out)
+int pyiter_next(struct pyrun *r, struct pyiter *it, struct pyval *out)
 {
 	size_t i = it->i;
 
-	if (jinja_spend(r, 1))
+	if (py_spend(r, 1))
 		return 0;
 	switch (it->src.type) {
-	case J_LIST:
-	case J_TUPLE:
+	case PY_LIST:
+	case PY_TUPLE:
 		if (i >= it->src.l->n)
 			return 0;
 		*out = it->src.l->at[it->i++];
 		return 1;
-	case J_STR:
+	case PY_STR:
 		return next_char(r, it->src.s, &it->i, out);
-	case J_DICT:
+	case PY_DICT:
 		return next_of_dict(r, it->src.d, 'k', it->i++, out);
-	case J_VIEW:
+	case PY_VIEW:
 		return next_of_dict(r, it->src.view->d, it->src.view->what, it->i++, out);
-	case J_RANGE:
+	case PY_RANGE:
 		if (i >= it->src.range->n)
 			return 0;
-		*out = jv_int(it->src.range->start + it->src.range->step * (int64_t)it->i++);
+		*out = py_int(it->src.range->start + it->src.range->step * (int64_t)it->i++);
 		return 1;
-	case J_GEN:
-	case J_LOOP:
+	case PY_GEN:
+	case PY_LOOP:
 		return r->host->next(r, it->src, out);
 	default:
 		return 0;
 	}
 }
 
-int jv_to_list(struct jrun *r, struct jv *out, struct jv v)
+int py_to_list(struct pyrun *r, struct pyval *out, struct pyval v)
 {
-	struct jiter it;
-	struct jv item;
+	struct pyiter it;
+	struct pyval item;
 
-	TRY(jiter_init(r, &it, v));
-	TRY(jv_list(r, out, J_LIST, 0));
-	while (jiter_next(r, &it, &item))
-		TRY(jv_push(r, *out, item));
+	TRY(pyiter_init(r, &it, v));
+	TRY(py_list(r, out, PY_LIST, 0));
+	while (pyiter_next(r, &it, &item))
+		TRY(py_push(r, *out, item));
 	return r->rc;
 }

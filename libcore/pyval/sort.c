@@ -7,8 +7,8 @@
 
 /* k: the key that is compared, v: the item */
 struct sort {
-	struct jrun *r;
-	struct jpair *at, *tmp;
+	struct pyrun *r;
+	struct pypair *at, *tmp;
 	int down;
 };
 
@@ -23,7 +23,7 @@ static int merge(struct sort *s, size_t lo, size_t hi)
 	TRY(merge(s, lo, mid));
 	TRY(merge(s, mid, hi));
 	while (i < mid && j < hi) {
-		TRY(jv_cmp(s->r, s->at[j].k, s->at[i].k, "<", &sign));
+		TRY(py_cmp(s->r, s->at[j].k, s->at[i].k, "<", &sign));
 		s->tmp[k++] = sign == (s->down ? 1 : -1) ? s->at[j++] : s->at[i++];
 	}
 	while (i < mid)
@@ -34,36 +34,36 @@ static int merge(struct sort *s, size_t lo, size_t hi)
 	return s->r->rc;
 }
 
-int jdict_sort(struct jrun *r, struct jdict *d, int down)
+int pydict_sort(struct pyrun *r, struct pydict *d, int down)
 {
-	struct sort s = { r, d->at, jinja_take(r, d->n, sizeof *s.tmp), down };
+	struct sort s = { r, d->at, py_alloc(r, d->n, sizeof *s.tmp), down };
 
 	return r->rc ? r->rc : merge(&s, 0, d->n);
 }
 
-int jdict_add(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
+int pydict_add(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v)
 {
-	TRY(jdict_push(r, d, key, v));
-	return jinja_spend(r, 1);
+	TRY(pydict_push(r, d, key, v));
+	return py_spend(r, 1);
 }
 
-int jdict_sorted(struct jrun *r, const struct jdict *from, int how, struct jv *out)
+int pydict_sorted(struct pyrun *r, const struct pydict *from, int how, struct pyval *out)
 {
-	struct jdict d = { 0 };
-	struct jv pair, key;
+	struct pydict d = { 0 };
+	struct pyval pair, key;
 
 	for (size_t i = 0; i < from->n; i++) {
-		const struct jpair *p = &from->at[i];
-		TRY(jv_list(r, &pair, J_TUPLE, 2));
-		TRY(jv_push(r, pair, p->k));
-		TRY(jv_push(r, pair, p->v));
-		key = how & JSORT_BY_VALUE ? p->v : p->k;
-		if (key.type == J_STR && !(how & JSORT_KEEP_CASE))
-			TRY(jcase_str(r, key.s, JCASE_LOWER, &key));
-		TRY(jdict_add(r, &d, key, pair));
+		const struct pypair *p = &from->at[i];
+		TRY(py_list(r, &pair, PY_TUPLE, 2));
+		TRY(py_push(r, pair, p->k));
+		TRY(py_push(r, pair, p->v));
+		key = how & PY_SORT_BY_VALUE ? p->v : p->k;
+		if (key.type == PY_STR && !(how & PY_SORT_KEEP_CASE))
+			TRY(pystr_to_case(r, key.s, PY_LOWER, &key));
+		TRY(pydict_add(r, &d, key, pair));
 	}
-	TRY(jdict_sort(r, &d, how & JSORT_DOWN));
-	TRY(jv_list(r, out, J_LIST, d.n));
+	TRY(pydict_sort(r, &d, how & PY_SORT_DOWN));
+	TRY(py_list(r, out, PY_LIST, d.n));
 	for (size_t i = 0; i < d.n; i++)
 		out->l->at[out->l->n++] = d.at[i].v;
 	return r->rc;

@@ -3,29 +3,26 @@
 #include "base/err.h"
 #include "text/unicode.h"
 
-int jinja_is_space(uint32_t cp)
+int py_is_space(uint32_t cp) { return (unicode_set(cp) & UNI_SPACE) || (cp >= 0x1c && cp <= 0x1f); }
+
+static int push_sub(struct pyrun *r, struct pyval list, const struct pystr *s, size_t at, size_t n)
 {
-	return (unicode_set(cp) & UNI_SPACE) || (cp >= 0x1c && cp <= 0x1f);
+	struct pyval v;
+
+	TRY(py_sub(r, &v, s, at, n));
+	return py_push(r, list, v);
 }
 
-static int push_sub(struct jrun *r, struct jv list, const struct jstr *s, size_t at, size_t n)
-{
-	struct jv v;
-
-	TRY(jv_sub(r, &v, s, at, n));
-	return jv_push(r, list, v);
-}
-
-static void reverse(struct jlist *l)
+static void reverse(struct pylist *l)
 {
 	for (size_t i = 0; i < l->n / 2; i++) {
-		struct jv v = l->at[i];
+		struct pyval v = l->at[i];
 		l->at[i] = l->at[l->n - 1 - i];
 		l->at[l->n - 1 - i] = v;
 	}
 }
 
-static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
+static int split_space(struct pyrun *r, const struct pystr *s, int64_t most, struct pyval list)
 {
 	uint32_t cp;
 	size_t i = 0, k, from;
@@ -33,7 +30,7 @@ static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struc
 	for (;;) {
 		for (; i < s->len; i += k) {
 			k = unicode_next(s->at + i, s->len - i, &cp);
-			if (!jinja_is_space(cp))
+			if (!py_is_space(cp))
 				break;
 		}
 		if (i >= s->len)
@@ -43,7 +40,7 @@ static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struc
 			return push_sub(r, list, s, from, s->len - from);
 		for (; i < s->len; i += k) {
 			k = unicode_next(s->at + i, s->len - i, &cp);
-			if (jinja_is_space(cp))
+			if (py_is_space(cp))
 				break;
 		}
 		TRY(push_sub(r, list, s, from, i - from));
@@ -51,42 +48,42 @@ static int split_space(struct jrun *r, const struct jstr *s, int64_t most, struc
 }
 
 /* The pieces from the right, the last one first. */
-static int rsplit_space(struct jrun *r, const struct jstr *s, int64_t most, struct jv list)
+static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, struct pyval list)
 {
-	struct jv words;
+	struct pyval words;
 
-	TRY(jv_list(r, &words, J_LIST, 0));
+	TRY(py_list(r, &words, PY_LIST, 0));
 	TRY(split_space(r, s, -1, words));
 	size_t n = words.l->n;
 	while (n && most-- != 0)
-		TRY(jv_push(r, list, words.l->at[--n]));
+		TRY(py_push(r, list, words.l->at[--n]));
 	if (!n)
 		return r->rc;
 	/* all up to its end, with the white space before the first */
-	const struct jstr *last = words.l->at[n - 1].s;
+	const struct pystr *last = words.l->at[n - 1].s;
 	return push_sub(r, list, s, 0, (size_t)(last->at - s->at) + last->len);
 }
 
-static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
+static int split(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
 {
-	const struct jstr *s = c->self.s, *sep;
+	const struct pystr *s = c->self.s, *sep;
 	size_t lo = 0, hi = s->len, at;
 	int64_t most;
 
-	TRY(jint_arg(r, c->a[1], -1, &most));
-	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, c->a[0].type == J_STR ? 0 : s->len / JSTEP_READ));
-	if (c->a[0].type <= J_NONE && c->a[0].type != J_UNDEF) {
+	TRY(py_int_arg(r, c->a[1], -1, &most));
+	TRY(py_list(r, out, PY_LIST, 0));
+	TRY(py_spend(r, c->a[0].type == PY_STR ? 0 : s->len / PY_STEP_READ));
+	if (c->a[0].type <= PY_NONE && c->a[0].type != PY_UNDEF) {
 		TRY(right ? rsplit_space(r, s, most, *out) : split_space(r, s, most, *out));
 		if (right)
 			reverse(out->l);
 		return r->rc;
 	}
-	TRY(jinja_str_arg(r, c->self, c->a[0], &sep));
+	TRY(py_str_arg(r, c->self, c->a[0], &sep));
 	if (!sep->len)
-		return jinja_fail(r, "empty separator");
-	while (most-- != 0 && (at = right ? jstr_rfind(r, s, lo, hi, sep)
-	                                  : jstr_find(r, s, lo, hi, sep)) != SIZE_MAX) {
+		return py_fail(r, "empty separator");
+	while (most-- != 0 && (at = right ? pystr_rfind(r, s, lo, hi, sep)
+	                                  : pystr_find(r, s, lo, hi, sep)) != SIZE_MAX) {
 		if (right) {
 			TRY(push_sub(r, *out, s, at + sep->len, hi - at - sep->len));
 			hi = at;
@@ -101,8 +98,8 @@ static int split(struct jrun *r, struct jcall *c, int right, struct jv *out)
 	return r->rc;
 }
 
-int jinja_split(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 0, out); }
-int jinja_rsplit(struct jrun *r, struct jcall *c, struct jv *out) { return split(r, c, 1, out); }
+int py_split(struct pyrun *r, struct pycall *c, struct pyval *out) { return split(r, c, 0, out); }
+int py_rsplit(struct pyrun *r, struct pycall *c, struct pyval *out) { return split(r, c, 1, out); }
 
 static int ends_line(uint32_t cp)
 {
@@ -110,15 +107,15 @@ static int ends_line(uint32_t cp)
 	       cp == 0x2029;
 }
 
-int jinja_splitlines(struct jrun *r, struct jcall *c, struct jv *out)
+int py_splitlines(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	const struct jstr *s = c->self.s;
+	const struct pystr *s = c->self.s;
 	size_t from = 0, i = 0;
-	int keep = jv_true(c->a[0]);
+	int keep = py_true(c->a[0]);
 	uint32_t cp;
 
-	TRY(jv_list(r, out, J_LIST, 0));
-	TRY(jinja_spend(r, s->len / JSTEP_READ));
+	TRY(py_list(r, out, PY_LIST, 0));
+	TRY(py_spend(r, s->len / PY_STEP_READ));
 	while (i < s->len) {
 		size_t at = i;
 		i += unicode_next(s->at + i, s->len - i, &cp);
@@ -132,30 +129,30 @@ int jinja_splitlines(struct jrun *r, struct jcall *c, struct jv *out)
 	return from < s->len ? push_sub(r, *out, s, from, s->len - from) : r->rc;
 }
 
-static int partition(struct jrun *r, struct jcall *c, int right, struct jv *out)
+static int partition(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
 {
-	const struct jstr *s = c->self.s, *sep;
+	const struct pystr *s = c->self.s, *sep;
 
-	TRY(jinja_str_arg(r, c->self, c->a[0], &sep));
+	TRY(py_str_arg(r, c->self, c->a[0], &sep));
 	if (!sep->len)
-		return jinja_fail(r, "empty separator");
-	size_t at = right ? jstr_rfind(r, s, 0, s->len, sep) : jstr_find(r, s, 0, s->len, sep),
+		return py_fail(r, "empty separator");
+	size_t at = right ? pystr_rfind(r, s, 0, s->len, sep) : pystr_find(r, s, 0, s->len, sep),
 	       n = sep->len;
 	if (at == SIZE_MAX) {
 		at = right ? 0 : s->len;
 		n = 0;
 	}
-	TRY(jv_list(r, out, J_TUPLE, 3));
+	TRY(py_list(r, out, PY_TUPLE, 3));
 	TRY(push_sub(r, *out, s, 0, at));
 	TRY(push_sub(r, *out, s, at, n));
 	return push_sub(r, *out, s, at + n, s->len - at - n);
 }
 
-int jinja_partition(struct jrun *r, struct jcall *c, struct jv *out)
+int py_partition(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	return partition(r, c, 0, out);
 }
-int jinja_rpartition(struct jrun *r, struct jcall *c, struct jv *out)
+int py_rpartition(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	return partition(r, c, 1, out);
 }

@@ -13,19 +13,19 @@
 
 /* ---- growing ---- */
 
-static int grow(struct jsb *b, size_t more)
+static int grow(struct pysb *b, size_t more)
 {
-	struct jrun *r = b->r;
+	struct pyrun *r = b->r;
 	size_t cap = b->cap ? b->cap * 2 : 64;
 
 	if (r->rc)
 		return r->rc;
 	if (more > r->bytes_max - r->bytes)
-		return jinja_full(r);
+		return py_fail_bytes(r);
 	if (cap < b->len + more)
 		cap = b->len + more;
-	char *at = jinja_take(r, cap, 1);
-	uint8_t *mask = b->from == JFROM_MIXED ? jinja_take(r, cap, 1) : NULL;
+	char *at = py_alloc(r, cap, 1);
+	uint8_t *mask = b->from == PY_FROM_MIXED ? py_alloc(r, cap, 1) : NULL;
 	if (r->rc)
 		return r->rc;
 	if (b->len) {
@@ -40,54 +40,54 @@ static int grow(struct jsb *b, size_t more)
 }
 
 /* Make room for n bytes from `from`, known byte by byte where that is mixed. */
-static int room(struct jsb *b, size_t n, enum jfrom from)
+static int room(struct pysb *b, size_t n, enum py_origin from)
 {
 	if (n > b->cap - b->len && grow(b, n))
 		return b->r->rc;
 	if (!b->len) {
 		b->from = (uint8_t)from;
-		if (from == JFROM_MIXED)
-			b->mask = jinja_take(b->r, b->cap, 1);
-	} else if (b->from != from && b->from != JFROM_MIXED) {
-		b->mask = jinja_take(b->r, b->cap, 1);
+		if (from == PY_FROM_MIXED)
+			b->mask = py_alloc(b->r, b->cap, 1);
+	} else if (b->from != from && b->from != PY_FROM_MIXED) {
+		b->mask = py_alloc(b->r, b->cap, 1);
 		if (b->mask)
 			memset(b->mask, b->from, b->len);
-		b->from = JFROM_MIXED;
+		b->from = PY_FROM_MIXED;
 	}
-	return jinja_spend(b->r, n / JSTEP_COPY);
+	return py_spend(b->r, n / PY_STEP_COPY);
 }
 
-void jsb_put(struct jsb *b, const char *s, size_t n, enum jfrom from)
+void pysb_put(struct pysb *b, const char *s, size_t n, enum py_origin from)
 {
 	if (!n || room(b, n, from))
 		return;
 	memcpy(b->at + b->len, s, n);
-	if (b->from == JFROM_MIXED)
+	if (b->from == PY_FROM_MIXED)
 		memset(b->mask + b->len, from, n);
 	b->len += n;
 }
 
-void jsb_sub(struct jsb *b, const struct jstr *s, size_t at, size_t n)
+void pysb_sub(struct pysb *b, const struct pystr *s, size_t at, size_t n)
 {
-	if (s->from != JFROM_MIXED) {
-		jsb_put(b, s->at + at, n, s->from);
-	} else if (n && !room(b, n, JFROM_MIXED)) {
+	if (s->from != PY_FROM_MIXED) {
+		pysb_put(b, s->at + at, n, s->from);
+	} else if (n && !room(b, n, PY_FROM_MIXED)) {
 		memcpy(b->at + b->len, s->at + at, n);
 		memcpy(b->mask + b->len, s->mask + at, n);
 		b->len += n;
 	}
 }
 
-void jsb_lit(struct jsb *b, const char *s) { jsb_put(b, s, strlen(s), JFROM_TEMPLATE); }
+void pysb_lit(struct pysb *b, const char *s) { pysb_put(b, s, strlen(s), PY_FROM_TEMPLATE); }
 
-void jsb_cp(struct jsb *b, uint32_t cp, enum jfrom from)
+void pysb_cp(struct pysb *b, uint32_t cp, enum py_origin from)
 {
 	char s[4];
 
-	jsb_put(b, s, (size_t)utf8_put(s, cp), from);
+	pysb_put(b, s, (size_t)utf8_put(s, cp), from);
 }
 
-void jsb_fill(struct jsb *b, const struct jstr *s, size_t times)
+void pysb_fill(struct pysb *b, const struct pystr *s, size_t times)
 {
 	size_t n;
 
@@ -99,28 +99,28 @@ void jsb_fill(struct jsb *b, const struct jstr *s, size_t times)
 	for (size_t done = 0, part; done < n; done += part) {
 		part = !done ? s->len : n - done < done ? n - done : done;
 		memcpy(b->at + b->len, done ? b->at + b->len - done : s->at, part);
-		if (b->from == JFROM_MIXED && done)
+		if (b->from == PY_FROM_MIXED && done)
 			memcpy(b->mask + b->len, b->mask + b->len - done, part);
-		else if (b->from == JFROM_MIXED && s->from == JFROM_MIXED)
+		else if (b->from == PY_FROM_MIXED && s->from == PY_FROM_MIXED)
 			memcpy(b->mask + b->len, s->mask, part);
-		else if (b->from == JFROM_MIXED)
+		else if (b->from == PY_FROM_MIXED)
 			memset(b->mask + b->len, s->from, part);
 		b->len += part;
 	}
 }
 
-int jsb_done(struct jsb *b, struct jv *out)
+int pysb_done(struct pysb *b, struct pyval *out)
 {
 	if (b->r->rc)
 		return b->r->rc;
-	struct jstr s = {
+	struct pystr s = {
 		.at = b->at ? b->at : "", .len = b->len, .from = b->from, .mask = b->mask
 	};
 	if (!s.len)
-		s.from = JFROM_TEMPLATE;
-	if (s.from != JFROM_MIXED)
+		s.from = PY_FROM_TEMPLATE;
+	if (s.from != PY_FROM_MIXED)
 		s.mask = NULL;
-	return jv_sub(b->r, out, &s, 0, s.len);
+	return py_sub(b->r, out, &s, 0, s.len);
 }
 
 /* ---- joining two ---- */
@@ -128,14 +128,14 @@ int jsb_done(struct jsb *b, struct jv *out)
 /* Bytes with spare capacity.  A string that ends at the end of the used part can be appended to in
  * place: the bytes before are not changed, so strings that share them stay valid, and building a
  * string piece by piece takes linear time. */
-struct jchunk {
-	struct jsb b;
+struct pychunk {
+	struct pysb b;
 };
 
-static int concat_new(struct jrun *r, struct jchunk **out, const struct jstr *a,
-                      const struct jstr *b)
+static int concat_new(struct pyrun *r, struct pychunk **out, const struct pystr *a,
+                      const struct pystr *b)
 {
-	struct jchunk *c = jinja_take(r, 1, sizeof *c);
+	struct pychunk *c = py_alloc(r, 1, sizeof *c);
 
 	if (!c)
 		return r->rc;
@@ -144,63 +144,63 @@ static int concat_new(struct jrun *r, struct jchunk **out, const struct jstr *a,
 		c->b.cap = 2 * (a->len + b->len);
 		if (c->b.cap > r->bytes_max - r->bytes)
 			c->b.cap = a->len + b->len;
-		c->b.at = jinja_take(r, c->b.cap, 1);
+		c->b.at = py_alloc(r, c->b.cap, 1);
 		if (!c->b.at)
 			return r->rc;
 	}
-	jsb_str(&c->b, a);
+	pysb_str(&c->b, a);
 	*out = c;
 	return r->rc;
 }
 
-int jv_concat(struct jrun *r, struct jv *out, const struct jstr *a, const struct jstr *b)
+int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const struct pystr *b)
 {
-	struct jchunk *c = a->chunk;
-	struct jstr s = { 0 };
+	struct pychunk *c = a->chunk;
+	struct pystr s = { 0 };
 
 	if (a->safe != b->safe) {
-		struct jv v;
-		TRY(jv_escape(r, &v, a->safe ? b : a));
-		return a->safe ? jv_concat(r, out, a, v.s) : jv_concat(r, out, v.s, b);
+		struct pyval v;
+		TRY(py_escape(r, &v, a->safe ? b : a));
+		return a->safe ? py_concat(r, out, a, v.s) : py_concat(r, out, v.s, b);
 	}
 	if (!a->len && !b->len)
-		return jv_sub(r, out, a, 0, 0); /* a chunk of no bytes has no address */
+		return py_sub(r, out, a, 0, 0); /* a chunk of no bytes has no address */
 	if (!c || a->at + a->len != c->b.at + c->b.len || b->len > c->b.cap - c->b.len)
 		TRY(concat_new(r, &c, a, b));
 	size_t end = c->b.len;
-	jsb_str(&c->b, b);
+	pysb_str(&c->b, b);
 	if (r->rc)
 		return r->rc;
 	s.at = c->b.at + end - a->len;
 	s.from = c->b.from;
-	s.mask = s.from == JFROM_MIXED ? c->b.mask + end - a->len : NULL;
+	s.mask = s.from == PY_FROM_MIXED ? c->b.mask + end - a->len : NULL;
 	s.chunk = c;
 	s.safe = a->safe;
-	return jv_sub(r, out, &s, 0, a->len + b->len);
+	return py_sub(r, out, &s, 0, a->len + b->len);
 }
 
 /* Compare, and charge for it, wherever the first byte matches.  memmem is not used, since its time
  * depends on the contents of the strings. */
-size_t jstr_find(struct jrun *r, const struct jstr *s, size_t from, size_t to,
-                 const struct jstr *what)
+size_t pystr_find(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
+                  const struct pystr *what)
 {
 	size_t n = what->len, end = to - from >= n ? to - n + 1 : from, i = from;
 
 	if (!n)
 		return from;
 	for (const char *p; i < end && (p = memchr(s->at + i, what->at[0], end - i)); i++) {
-		if (jinja_spend(r, 1 + ((size_t)(p - s->at) - i + n) / JSTEP_COPY))
+		if (py_spend(r, 1 + ((size_t)(p - s->at) - i + n) / PY_STEP_COPY))
 			return SIZE_MAX;
 		i = (size_t)(p - s->at);
 		if (!memcmp(p, what->at, n))
 			return i;
 	}
-	jinja_spend(r, (to - i) / JSTEP_COPY);
+	py_spend(r, (to - i) / PY_STEP_COPY);
 	return SIZE_MAX;
 }
 
-size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to,
-                  const struct jstr *what)
+size_t pystr_rfind(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
+                   const struct pystr *what)
 {
 	size_t n = what->len, i = to - from >= n ? to - n + 1 : from;
 
@@ -208,38 +208,38 @@ size_t jstr_rfind(struct jrun *r, const struct jstr *s, size_t from, size_t to,
 		return to;
 	for (const char *p; i > from && (p = memrchr(s->at + from, what->at[0], i - from));
 	     i = (size_t)(p - s->at)) {
-		if (jinja_spend(r, 1 + (i - (size_t)(p - s->at) + n) / JSTEP_COPY))
+		if (py_spend(r, 1 + (i - (size_t)(p - s->at) + n) / PY_STEP_COPY))
 			return SIZE_MAX;
 		if (!memcmp(p, what->at, n))
 			return (size_t)(p - s->at);
 	}
-	jinja_spend(r, (i - from) / JSTEP_COPY);
+	py_spend(r, (i - from) / PY_STEP_COPY);
 	return SIZE_MAX;
 }
 
-int jv_escape(struct jrun *r, struct jv *out, const struct jstr *s)
+int py_escape(struct pyrun *r, struct pyval *out, const struct pystr *s)
 {
 	static const char *const to[] = {
 		['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&#34;", ['\''] = "&#39;"
 	};
-	struct jsb b = { .r = r };
+	struct pysb b = { .r = r };
 	size_t from = 0;
 
 	if (s->safe)
-		return jv_sub(r, out, s, 0, s->len);
-	TRY(jinja_spend(r, s->len / JSTEP_LOOK));
+		return py_sub(r, out, s, 0, s->len);
+	TRY(py_spend(r, s->len / PY_STEP_LOOK));
 	for (size_t i = 0; i <= s->len && !r->rc; i++) {
 		unsigned char c = i < s->len ? (unsigned char)s->at[i] : 0;
 		if (i < s->len && (c >= sizeof to / sizeof *to || !to[c]))
 			continue;
-		jsb_sub(&b, s, from, i - from);
+		pysb_sub(&b, s, from, i - from);
 		from = i + 1;
-		jinja_spend(r, 1);
+		py_spend(r, 1);
 		if (i < s->len)
-			jsb_put(&b, to[c], strlen(to[c]), jstr_from(s, i));
+			pysb_put(&b, to[c], strlen(to[c]), pystr_origin(s, i));
 	}
-	TRY(jsb_done(&b, out));
-	((struct jstr *)(uintptr_t)out->s)->safe = 1; /* made here, not seen by anybody yet */
+	TRY(pysb_done(&b, out));
+	((struct pystr *)(uintptr_t)out->s)->safe = 1; /* made here, not seen by anybody yet */
 	return INFER_OK;
 }
 
@@ -267,7 +267,7 @@ static int digits(char s[40], double f)
 	return atoi(e + 1);
 }
 
-const char *jinja_int(char s[40], int64_t i)
+const char *py_int_repr(char s[40], int64_t i)
 {
 	uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
 	char *p = s + 39;
@@ -281,7 +281,7 @@ const char *jinja_int(char s[40], int64_t i)
 	return p;
 }
 
-void jinja_float(char out[40], double f)
+void py_float_repr(char out[40], double f)
 {
 	char d[40];
 
@@ -306,7 +306,7 @@ void jinja_float(char out[40], double f)
 
 static int printable(uint32_t cp) { return cp == ' ' || !(unicode_set(cp) & (UNI_C | UNI_Z)); }
 
-static void repr_cp(struct jsb *b, uint32_t cp, char quote, enum jfrom from)
+static void repr_cp(struct pysb *b, uint32_t cp, char quote, enum py_origin from)
 {
 	char s[16];
 
@@ -320,154 +320,154 @@ static void repr_cp(struct jsb *b, uint32_t cp, char quote, enum jfrom from)
 		         : cp < 0x10000 ? "\\u%04x"
 		                        : "\\U%08x",
 		         (unsigned)cp);
-	jsb_put(b, s, strlen(s), from);
+	pysb_put(b, s, strlen(s), from);
 }
 
-static void repr_str(struct jsb *b, const struct jstr *s)
+static void repr_str(struct pysb *b, const struct pystr *s)
 {
 	char quote[2] = "'";
 	uint32_t cp;
 
-	if (jinja_spend(b->r, s->len / JSTEP_READ))
+	if (py_spend(b->r, s->len / PY_STEP_READ))
 		return;
 	if (memchr(s->at, '\'', s->len) && !memchr(s->at, '"', s->len))
 		quote[0] = '"';
 	if (s->safe)
-		jsb_lit(b, "Markup(");
-	jsb_lit(b, quote);
+		pysb_lit(b, "Markup(");
+	pysb_lit(b, quote);
 	size_t plain = 0; /* from here on nothing is escaped */
 	for (size_t i = 0, next; i < s->len && !b->r->rc; i = next) {
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
 		if (cp != (unsigned char)quote[0] && cp != '\\' && printable(cp))
 			continue;
-		jsb_sub(b, s, plain, i - plain);
-		repr_cp(b, cp, quote[0], jstr_from(s, i));
+		pysb_sub(b, s, plain, i - plain);
+		repr_cp(b, cp, quote[0], pystr_origin(s, i));
 		plain = next;
-		jinja_spend(b->r, 2);
+		py_spend(b->r, 2);
 	}
-	jsb_sub(b, s, plain, s->len - plain);
-	jsb_lit(b, quote);
+	pysb_sub(b, s, plain, s->len - plain);
+	pysb_lit(b, quote);
 	if (s->safe)
-		jsb_lit(b, ")");
+		pysb_lit(b, ")");
 }
 
-static void repr_list(struct jsb *b, const struct jlist *l, const char *open, const char *close)
+static void repr_list(struct pysb *b, const struct pylist *l, const char *open, const char *close)
 {
-	jsb_lit(b, open);
+	pysb_lit(b, open);
 	for (size_t i = 0; i < l->n && !b->r->rc; i++) {
 		if (i)
-			jsb_lit(b, ", ");
-		jv_repr(b, l->at[i]);
+			pysb_lit(b, ", ");
+		py_repr(b, l->at[i]);
 	}
 	if (l->n == 1 && *open == '(')
-		jsb_lit(b, ",");
-	jsb_lit(b, close);
+		pysb_lit(b, ",");
+	pysb_lit(b, close);
 }
 
-static void repr_dict(struct jsb *b, const struct jdict *d, char what)
+static void repr_dict(struct pysb *b, const struct pydict *d, char what)
 {
-	jsb_lit(b, what == 'd' ? "{" : "[");
+	pysb_lit(b, what == 'd' ? "{" : "[");
 	for (size_t i = 0; i < d->n && !b->r->rc; i++) {
 		if (i)
-			jsb_lit(b, ", ");
+			pysb_lit(b, ", ");
 		if (what == 'i')
-			jsb_lit(b, "(");
+			pysb_lit(b, "(");
 		if (what != 'v')
-			jv_repr(b, d->at[i].k);
+			py_repr(b, d->at[i].k);
 		if (what == 'd' || what == 'i')
-			jsb_lit(b, what == 'd' ? ": " : ", ");
+			pysb_lit(b, what == 'd' ? ": " : ", ");
 		if (what != 'k')
-			jv_repr(b, d->at[i].v);
+			py_repr(b, d->at[i].v);
 		if (what == 'i')
-			jsb_lit(b, ")");
+			pysb_lit(b, ")");
 	}
-	jsb_lit(b, what == 'd' ? "}" : "]");
+	pysb_lit(b, what == 'd' ? "}" : "]");
 }
 
-static void repr_other(struct jsb *b, struct jv v)
+static void repr_other(struct pysb *b, struct pyval v)
 {
 	char s[96];
 
-	if (v.type == J_MACRO) {
-		jsb_lit(b, "<Macro ");
+	if (v.type == PY_MACRO) {
+		pysb_lit(b, "<Macro ");
 		repr_str(b, b->r->host->macro_name(v));
-		jsb_lit(b, ">");
+		pysb_lit(b, ">");
 		return;
 	}
-	if (v.type == J_SELF) {
-		jsb_lit(b, "<TemplateReference None>");
+	if (v.type == PY_SELF) {
+		pysb_lit(b, "<TemplateReference None>");
 		return;
 	}
-	if (v.type != J_RANGE) { /* Python prints its address */
-		jinja_fail(b->r, "the text of a %s is not supported", jv_type_name(v));
+	if (v.type != PY_RANGE) { /* Python prints its address */
+		py_fail(b->r, "the text of a %s is not supported", py_type_name(v));
 		return;
 	}
 	snprintf(s, sizeof s, v.range->step == 1 ? "range(%lld, %lld)" : "range(%lld, %lld, %lld)",
 	         (long long)v.range->start, (long long)v.range->stop, (long long)v.range->step);
-	jsb_lit(b, s);
+	pysb_lit(b, s);
 }
 
-static void repr_nested(struct jsb *b, struct jv v)
+static void repr_nested(struct pysb *b, struct pyval v)
 {
-	if (jinja_enter(b->r))
+	if (py_enter(b->r))
 		return;
 	switch (v.type) {
-	case J_LIST:
+	case PY_LIST:
 		repr_list(b, v.l, "[", "]");
 		break;
-	case J_TUPLE:
+	case PY_TUPLE:
 		repr_list(b, v.l, "(", ")");
 		break;
-	case J_DICT:
+	case PY_DICT:
 		repr_dict(b, v.d, 'd');
 		break;
-	case J_NS:
-		jsb_lit(b, "<Namespace ");
+	case PY_NS:
+		pysb_lit(b, "<Namespace ");
 		repr_dict(b, v.d, 'd');
-		jsb_lit(b, ">");
+		pysb_lit(b, ">");
 		break;
 	default:
-		jsb_lit(b, v.view->what == 'k'   ? "dict_keys("
-		           : v.view->what == 'v' ? "dict_values("
-		                                 : "dict_items(");
+		pysb_lit(b, v.view->what == 'k'   ? "dict_keys("
+		            : v.view->what == 'v' ? "dict_values("
+		                                  : "dict_items(");
 		repr_dict(b, v.view->d, v.view->what);
-		jsb_lit(b, ")");
+		pysb_lit(b, ")");
 	}
 	b->r->depth--;
 }
 
-void jv_repr(struct jsb *b, struct jv v)
+void py_repr(struct pysb *b, struct pyval v)
 {
 	char s[40];
 
-	if (jinja_spend(b->r, 1))
+	if (py_spend(b->r, 1))
 		return;
 	switch (v.type) {
-	case J_UNDEF:
-		jsb_lit(b, "Undefined");
+	case PY_UNDEF:
+		pysb_lit(b, "Undefined");
 		return;
-	case J_NONE:
-		jsb_lit(b, "None");
+	case PY_NONE:
+		pysb_lit(b, "None");
 		return;
-	case J_BOOL:
-		jsb_lit(b, v.i ? "True" : "False");
+	case PY_BOOL:
+		pysb_lit(b, v.i ? "True" : "False");
 		return;
-	case J_INT:
-		jsb_lit(b, jinja_int(s, v.i));
+	case PY_INT:
+		pysb_lit(b, py_int_repr(s, v.i));
 		return;
-	case J_FLOAT:
-		jinja_spend(b->r, JSTEP_DIGITS);
-		jinja_float(s, v.f);
-		jsb_lit(b, s);
+	case PY_FLOAT:
+		py_spend(b->r, PY_STEP_DIGITS);
+		py_float_repr(s, v.f);
+		pysb_lit(b, s);
 		return;
-	case J_STR:
+	case PY_STR:
 		repr_str(b, v.s);
 		return;
-	case J_LIST:
-	case J_TUPLE:
-	case J_DICT:
-	case J_NS:
-	case J_VIEW:
+	case PY_LIST:
+	case PY_TUPLE:
+	case PY_DICT:
+	case PY_NS:
+	case PY_VIEW:
 		repr_nested(b, v);
 		return;
 	default:
@@ -475,26 +475,26 @@ void jv_repr(struct jsb *b, struct jv v)
 	}
 }
 
-void jv_text(struct jsb *b, struct jv v)
+void py_text(struct pysb *b, struct pyval v)
 {
-	if (v.type == J_STR)
-		jsb_str(b, v.s);
-	else if (v.type != J_UNDEF)
-		jv_repr(b, v);
+	if (v.type == PY_STR)
+		pysb_str(b, v.s);
+	else if (v.type != PY_UNDEF)
+		py_repr(b, v);
 }
 
-int jv_to_str(struct jrun *r, struct jv v, const struct jstr **s)
+int py_to_str(struct pyrun *r, struct pyval v, const struct pystr **s)
 {
-	struct jsb b = { .r = r };
-	struct jv out;
+	struct pysb b = { .r = r };
+	struct pyval out;
 
 	*s = NULL;
-	if (v.type == J_STR) {
+	if (v.type == PY_STR) {
 		*s = v.s;
 		return r->rc;
 	}
-	jv_text(&b, v);
-	TRY(jsb_done(&b, &out));
+	py_text(&b, v);
+	TRY(pysb_done(&b, &out));
 	*s = out.s;
 	return INFER_OK;
 }
@@ -503,7 +503,7 @@ int jv_to_str(struct jrun *r, struct jv v, const struct jstr **s)
 
 /* s without white space around it and underscores between digits; 0: too long, or it cannot be a
  * number. */
-static size_t number_text(const struct jstr *s, char *out, size_t cap)
+static size_t number_text(const struct pystr *s, char *out, size_t cap)
 {
 	size_t i = 0, n = s->len, k = 0;
 
@@ -524,13 +524,13 @@ static size_t number_text(const struct jstr *s, char *out, size_t cap)
 	return k;
 }
 
-int jstr_float(struct jrun *r, const struct jstr *s, double *f)
+int pystr_float(struct pyrun *r, const struct pystr *s, double *f)
 {
 	char t[400], *end, *p = t;
 	const char *point = localeconv()->decimal_point;
 
 	*f = 0;
-	TRY(jinja_spend(r, JSTEP_DIGITS + s->len / JSTEP_READ));
+	TRY(py_spend(r, PY_STEP_DIGITS + s->len / PY_STEP_READ));
 	/* C's hexadecimal and nan(...) are not Python's */
 	if (!number_text(s, t, sizeof t) || strpbrk(t, "xXpP(_"))
 		return 1;
@@ -548,13 +548,13 @@ static int digit_of(char c)
 	                              : 99;
 }
 
-int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
+int pystr_int(struct pyrun *r, const struct pystr *s, int base, int64_t *v)
 {
 	char t[400], *p = t;
 	int minus;
 
 	*v = 0;
-	TRY(jinja_spend(r, s->len / JSTEP_READ));
+	TRY(py_spend(r, s->len / PY_STEP_READ));
 	if (!number_text(s, t, sizeof t))
 		return 1;
 	minus = *p == '-';
@@ -579,9 +579,9 @@ int jstr_int(struct jrun *r, const struct jstr *s, int base, int64_t *v)
 			return 1;
 		if (__builtin_mul_overflow(*v, (int64_t)base, v) ||
 		    __builtin_sub_overflow(*v, (int64_t)d, v))
-			return jinja_fail(r, "an integer beyond 64 bits is not supported");
+			return py_fail(r, "an integer beyond 64 bits is not supported");
 	}
 	if (!minus && __builtin_sub_overflow((int64_t)0, *v, v))
-		return jinja_fail(r, "an integer beyond 64 bits is not supported");
+		return py_fail(r, "an integer beyond 64 bits is not supported");
 	return 0;
 }

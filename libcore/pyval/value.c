@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size_t n)
+int py_sub(struct pyrun *r, struct pyval *out, const struct pystr *s, size_t at, size_t n)
 {
-	struct jstr *p = jinja_take(r, 1, sizeof *p);
+	struct pystr *p = py_alloc(r, 1, sizeof *p);
 
 	if (!p)
 		return r->rc;
@@ -17,43 +17,43 @@ int jv_sub(struct jrun *r, struct jv *out, const struct jstr *s, size_t at, size
 	p->at += at;
 	p->len = n;
 	p->mask = s->mask ? s->mask + at : NULL;
-	*out = (struct jv){ .type = J_STR, .s = p };
+	*out = (struct pyval){ .type = PY_STR, .s = p };
 	return INFER_OK;
 }
 
-int jv_str(struct jrun *r, struct jv *out, const char *s, size_t n, enum jfrom from)
+int py_str(struct pyrun *r, struct pyval *out, const char *s, size_t n, enum py_origin from)
 {
-	char *p = jinja_take(r, n + 1, 1);
+	char *p = py_alloc(r, n + 1, 1);
 
 	if (!p)
 		return r->rc;
 	memcpy(p, s, n);
-	return jv_sub(r, out, &(struct jstr){ .at = p, .from = (uint8_t)from }, 0, n);
+	return py_sub(r, out, &(struct pystr){ .at = p, .from = (uint8_t)from }, 0, n);
 }
 
-int jv_lit(struct jrun *r, struct jv *out, const char *s)
+int py_lit(struct pyrun *r, struct pyval *out, const char *s)
 {
-	return jv_str(r, out, s, strlen(s), JFROM_TEMPLATE);
+	return py_str(r, out, s, strlen(s), PY_FROM_TEMPLATE);
 }
 
-int jv_list(struct jrun *r, struct jv *out, enum jv_type type, size_t cap)
+int py_list(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap)
 {
-	struct jlist *l = jinja_take(r, 1, sizeof *l);
+	struct pylist *l = py_alloc(r, 1, sizeof *l);
 
-	if (!l || (cap && !(l->at = jinja_take(r, cap, sizeof *l->at))))
+	if (!l || (cap && !(l->at = py_alloc(r, cap, sizeof *l->at))))
 		return r->rc;
 	l->cap = cap;
-	*out = (struct jv){ .type = (uint8_t)type, .l = l };
+	*out = (struct pyval){ .type = (uint8_t)type, .l = l };
 	return INFER_OK;
 }
 
-int jv_push(struct jrun *r, struct jv list, struct jv item)
+int py_push(struct pyrun *r, struct pyval list, struct pyval item)
 {
-	struct jlist *l = list.l;
+	struct pylist *l = list.l;
 
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 4;
-		struct jv *at = jinja_take(r, cap, sizeof *at);
+		struct pyval *at = py_alloc(r, cap, sizeof *at);
 		if (!at)
 			return r->rc;
 		if (l->n)
@@ -62,54 +62,54 @@ int jv_push(struct jrun *r, struct jv list, struct jv item)
 		l->cap = cap;
 	}
 	l->at[l->n++] = item;
-	return jinja_spend(r, 1);
+	return py_spend(r, 1);
 }
 
-int jv_dict(struct jrun *r, struct jv *out, enum jv_type type, size_t cap)
+int py_dict(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap)
 {
-	struct jdict *d = jinja_take(r, 1, sizeof *d);
+	struct pydict *d = py_alloc(r, 1, sizeof *d);
 
-	if (!d || (cap && !(d->at = jinja_take(r, cap, sizeof *d->at))))
+	if (!d || (cap && !(d->at = py_alloc(r, cap, sizeof *d->at))))
 		return r->rc;
 	d->cap = cap;
-	*out = (struct jv){ .type = (uint8_t)type, .d = d };
+	*out = (struct pyval){ .type = (uint8_t)type, .d = d };
 	return INFER_OK;
 }
 
-int jv_undef(struct jrun *r, struct jv *out, const char *owner, const struct jstr *name)
+int py_undef(struct pyrun *r, struct pyval *out, const char *owner, const struct pystr *name)
 {
-	struct jundef *u = jinja_take(r, 1, sizeof *u);
+	struct pyundef *u = py_alloc(r, 1, sizeof *u);
 
 	if (!u)
 		return r->rc;
 	u->owner = owner;
 	u->name = name;
-	*out = (struct jv){ .type = J_UNDEF, .undef = u };
+	*out = (struct pyval){ .type = PY_UNDEF, .undef = u };
 	return INFER_OK;
 }
 
-int jv_undef_why(struct jrun *r, struct jv *out, const char *why)
+int py_undef_why(struct pyrun *r, struct pyval *out, const char *why)
 {
-	struct jundef *u = jinja_take(r, 1, sizeof *u);
+	struct pyundef *u = py_alloc(r, 1, sizeof *u);
 
 	if (!u)
 		return r->rc;
 	u->why = why;
-	*out = (struct jv){ .type = J_UNDEF, .undef = u };
+	*out = (struct pyval){ .type = PY_UNDEF, .undef = u };
 	return INFER_OK;
 }
 
-int jv_undef_fail(struct jrun *r, struct jv v)
+int py_undef_fail(struct pyrun *r, struct pyval v)
 {
-	const struct jundef *u = v.undef;
+	const struct pyundef *u = v.undef;
 	int n = u->name ? u->name->len < 80 ? (int)u->name->len : 80 : 0;
 
 	if (u->why)
-		return jinja_fail(r, "%s", u->why);
+		return py_fail(r, "%s", u->why);
 	if (u->owner)
-		return jinja_fail(r, "'%s' has no attribute '%.*s'", u->owner, n,
-		                  n ? u->name->at : "");
-	return jinja_fail(r, "'%.*s' is undefined", n, n ? u->name->at : "");
+		return py_fail(r, "'%s' has no attribute '%.*s'", u->owner, n,
+		               n ? u->name->at : "");
+	return py_fail(r, "'%.*s' is undefined", n, n ? u->name->at : "");
 }
 
 /* ---- from JSON ---- */
@@ -126,7 +126,7 @@ static int is_word(const char *s, size_t n)
 	return 1;
 }
 
-static int trusted(const struct jrun *r, const struct json *j, int top)
+static int trusted(const struct pyrun *r, const struct json *j, int top)
 {
 	for (const char *const *t = r->trusted; j->key && t && *t; t++)
 		if (strlen(*t) == j->key_n && !memcmp(*t, j->key, j->key_n))
@@ -135,48 +135,47 @@ static int trusted(const struct jrun *r, const struct json *j, int top)
 }
 
 /* Make one value; a list or dictionary gets room for its items. */
-static int from_one(struct jrun *r, struct jv *out, const struct json *j, int top)
+static int from_one(struct pyrun *r, struct pyval *out, const struct json *j, int top)
 {
 	switch ((enum json_kind)j->kind) {
 	case JSON_OBJECT:
-		return jv_dict(r, out, J_DICT, j->n);
+		return py_dict(r, out, PY_DICT, j->n);
 	case JSON_ARRAY:
-		return jv_list(r, out, J_LIST, j->n);
+		return py_list(r, out, PY_LIST, j->n);
 	case JSON_STRING:
-		return jv_sub(
-			r, out,
-			&(struct jstr){ .at = j->s,
-		                        .from = trusted(r, j, top) ? JFROM_TEMPLATE : JFROM_DATA },
-			0, j->n);
+		return py_sub(r, out,
+		              &(struct pystr){ .at = j->s,
+		                               .from = trusted(r, j, top) ? PY_FROM_TEMPLATE
+		                                                          : PY_FROM_DATA },
+		              0, j->n);
 	case JSON_INT:
-		*out = jv_int(j->i);
+		*out = py_int(j->i);
 		return INFER_OK;
 	case JSON_UINT:
-		return jinja_fail(r, "%llu is beyond 64 bits with a sign",
-		                  (unsigned long long)j->u);
+		return py_fail(r, "%llu is beyond 64 bits with a sign", (unsigned long long)j->u);
 	case JSON_REAL:
-		*out = jv_float(j->d);
+		*out = py_float(j->d);
 		return INFER_OK;
 	case JSON_TRUE:
 	case JSON_FALSE:
-		*out = jv_bool(j->kind == JSON_TRUE);
+		*out = py_bool(j->kind == JSON_TRUE);
 		return INFER_OK;
 	case JSON_NULL:
 		break;
 	}
-	*out = jv_none();
+	*out = py_none();
 	return INFER_OK;
 }
 
 /* Where the next item of a list or dictionary goes, its key put. */
-static int place(struct jrun *r, struct jv in, const struct json *j, struct jv **at)
+static int place(struct pyrun *r, struct pyval in, const struct json *j, struct pyval **at)
 {
-	if (in.type == J_LIST) {
+	if (in.type == PY_LIST) {
 		*at = &in.l->at[in.l->n++];
 		return INFER_OK;
 	}
-	struct jpair *p = &in.d->at[in.d->n];
-	TRY(jv_sub(r, &p->k, &(struct jstr){ .at = j->key, .from = JFROM_DATA }, 0, j->key_n));
+	struct pypair *p = &in.d->at[in.d->n];
+	TRY(py_sub(r, &p->k, &(struct pystr){ .at = j->key, .from = PY_FROM_DATA }, 0, j->key_n));
 	in.d->n++;
 	*at = &p->v;
 	return INFER_OK;
@@ -186,19 +185,19 @@ static int place(struct jrun *r, struct jv in, const struct json *j, struct jv *
 struct level {
 	struct level *up, *down;
 	const struct json *next;
-	struct jv to;
+	struct pyval to;
 };
 
-int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
+int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j)
 {
 	struct level top = { 0 }, *l = &top;
 
 	for (;;) {
 		r->steps_max += r->steps_more;
-		TRY(jinja_spend(r, 1));
+		TRY(py_spend(r, 1));
 		TRY(from_one(r, out, j, l == &top));
 		if (json_first(j)) {
-			if (!l->down && !(l->down = jinja_take(r, 1, sizeof *l)))
+			if (!l->down && !(l->down = py_alloc(r, 1, sizeof *l)))
 				return r->rc;
 			l->down->up = l;
 			l = l->down;
@@ -217,7 +216,7 @@ int jv_from_json(struct jrun *r, struct jv *out, const struct json *j)
 
 /* ---- looking into values ---- */
 
-const char *jv_type_name(struct jv v)
+const char *py_type_name(struct pyval v)
 {
 	static const char *const name[] = { "missing",    "Undefined", "NoneType",
 		                            "bool",       "int",       "float",
@@ -230,90 +229,91 @@ const char *jv_type_name(struct jv v)
 	return name[v.type];
 }
 
-int jv_true(struct jv v)
+int py_true(struct pyval v)
 {
 	switch (v.type) {
-	case J_BOOL:
-	case J_INT:
+	case PY_BOOL:
+	case PY_INT:
 		return v.i != 0;
-	case J_FLOAT:
+	case PY_FLOAT:
 		return v.f != 0;
-	case J_STR:
+	case PY_STR:
 		return v.s->len != 0;
-	case J_LIST:
-	case J_TUPLE:
+	case PY_LIST:
+	case PY_TUPLE:
 		return v.l->n != 0;
-	case J_DICT:
+	case PY_DICT:
 		return v.d->n != 0;
-	case J_RANGE:
+	case PY_RANGE:
 		return v.range->n != 0;
-	case J_VIEW:
+	case PY_VIEW:
 		return v.view->d->n != 0;
 	default:
-		return v.type > J_NONE;
+		return v.type > PY_NONE;
 	}
 }
 
-int jv_same(struct jv a, struct jv b)
+int py_same(struct pyval a, struct pyval b)
 {
 	if (a.type != b.type)
 		return 0;
-	if (a.type <= J_NONE)
+	if (a.type <= PY_NONE)
 		return 1;
-	if (a.type == J_FLOAT)
+	if (a.type == PY_FLOAT)
 		return a.f == b.f;
 	/* Python keeps one copy of short strings; of others nobody should ask */
-	if (a.type == J_STR)
+	if (a.type == PY_STR)
 		return a.s->len == b.s->len && !memcmp(a.s->at, b.s->at, a.s->len);
-	return a.type <= J_INT ? a.i == b.i : (const void *)a.s == (const void *)b.s;
+	return a.type <= PY_INT ? a.i == b.i : (const void *)a.s == (const void *)b.s;
 }
 
-static int eq_seq(struct jrun *r, const struct jlist *a, const struct jlist *b)
+static int eq_seq(struct pyrun *r, const struct pylist *a, const struct pylist *b)
 {
-	if (a->n != b->n || jinja_enter(r))
+	if (a->n != b->n || py_enter(r))
 		return 0;
 	int yes = 1;
 	for (size_t i = 0; i < a->n && yes; i++)
-		yes = jv_eq(r, a->at[i], b->at[i]);
+		yes = py_eq(r, a->at[i], b->at[i]);
 	r->depth--;
 	return yes;
 }
 
-static int eq_dict(struct jrun *r, const struct jdict *a, const struct jdict *b)
+static int eq_dict(struct pyrun *r, const struct pydict *a, const struct pydict *b)
 {
 	size_t at;
 
-	if (a->n != b->n || jinja_enter(r))
+	if (a->n != b->n || py_enter(r))
 		return 0;
 	int yes = 1;
 	for (size_t i = 0; i < a->n && yes; i++)
-		yes = !jdict_find(r, b, a->at[i].k, &at) && at < b->n &&
-		      jv_eq(r, a->at[i].v, b->at[at].v);
+		yes = !pydict_find(r, b, a->at[i].k, &at) && at < b->n &&
+		      py_eq(r, a->at[i].v, b->at[at].v);
 	r->depth--;
 	return yes;
 }
 
-int jv_eq(struct jrun *r, struct jv a, struct jv b)
+int py_eq(struct pyrun *r, struct pyval a, struct pyval b)
 {
-	if (jinja_spend(r, 1))
+	if (py_spend(r, 1))
 		return 0;
-	if (jv_is_num(a) && jv_is_num(b))
-		return a.type != J_FLOAT && b.type != J_FLOAT ? a.i == b.i : jv_num(a) == jv_num(b);
+	if (py_is_num(a) && py_is_num(b))
+		return a.type != PY_FLOAT && b.type != PY_FLOAT ? a.i == b.i
+		                                                : py_num(a) == py_num(b);
 	if (a.type != b.type)
 		return 0;
 	switch (a.type) {
-	case J_UNDEF:
-	case J_NONE:
+	case PY_UNDEF:
+	case PY_NONE:
 		return 1;
-	case J_STR:
-		return a.s->len == b.s->len && !jinja_spend(r, a.s->len / JSTEP_COPY) &&
+	case PY_STR:
+		return a.s->len == b.s->len && !py_spend(r, a.s->len / PY_STEP_COPY) &&
 		       !memcmp(a.s->at, b.s->at, a.s->len);
-	case J_LIST:
-	case J_TUPLE:
+	case PY_LIST:
+	case PY_TUPLE:
 		return eq_seq(r, a.l, b.l);
-	case J_DICT:
+	case PY_DICT:
 		return eq_dict(r, a.d, b.d);
-	case J_RANGE:
+	case PY_RANGE:
 		return a.range->n == b.range->n &&
 		       (!a.range->n || (a.range->start == b.range->start &&
 		                        (a.range->n == 1 || a.range->step == b.range->step)));
@@ -322,14 +322,14 @@ int jv_eq(struct jrun *r, struct jv a, struct jv b)
 	}
 }
 
-static int cmp_seq(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign)
+static int cmp_seq(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign)
 {
-	TRY(jinja_enter(r));
+	TRY(py_enter(r));
 	size_t i = 0, n = a.l->n < b.l->n ? a.l->n : b.l->n;
-	while (i < n && jv_eq(r, a.l->at[i], b.l->at[i]))
+	while (i < n && py_eq(r, a.l->at[i], b.l->at[i]))
 		i++;
 	if (!r->rc && i < n)
-		jv_cmp(r, a.l->at[i], b.l->at[i], op, sign);
+		py_cmp(r, a.l->at[i], b.l->at[i], op, sign);
 	else
 		*sign = a.l->n < b.l->n ? -1 : a.l->n > b.l->n;
 	r->depth--;
@@ -337,66 +337,66 @@ static int cmp_seq(struct jrun *r, struct jv a, struct jv b, const char *op, int
 }
 
 /* *sign: -1, 0, 1; 2 where a NaN makes every comparison false. */
-int jv_cmp(struct jrun *r, struct jv a, struct jv b, const char *op, int *sign)
+int py_cmp(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign)
 {
 	*sign = 2;
-	TRY(jinja_spend(r, 1));
-	if (jv_is_int(a) && jv_is_int(b)) {
+	TRY(py_spend(r, 1));
+	if (py_is_int(a) && py_is_int(b)) {
 		*sign = a.i < b.i ? -1 : a.i > b.i;
-	} else if (jv_is_num(a) && jv_is_num(b)) {
-		double x = jv_num(a), y = jv_num(b);
+	} else if (py_is_num(a) && py_is_num(b)) {
+		double x = py_num(a), y = py_num(b);
 		*sign = x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
-	} else if (a.type == J_STR && b.type == J_STR) {
+	} else if (a.type == PY_STR && b.type == PY_STR) {
 		size_t n = a.s->len < b.s->len ? a.s->len : b.s->len;
-		TRY(jinja_spend(r, n / JSTEP_COPY));
+		TRY(py_spend(r, n / PY_STEP_COPY));
 		int c = memcmp(a.s->at, b.s->at, n); /* UTF-8 sorts as code points do */
 		*sign = c ? (c > 0) - (c < 0) : a.s->len < b.s->len ? -1 : a.s->len > b.s->len;
-	} else if (jv_is_seq(a) && a.type == b.type) {
+	} else if (py_is_seq(a) && a.type == b.type) {
 		return cmp_seq(r, a, b, op, sign);
-	} else if (a.type == J_UNDEF || b.type == J_UNDEF) {
-		return jv_undef_fail(r, a.type == J_UNDEF ? a : b);
+	} else if (a.type == PY_UNDEF || b.type == PY_UNDEF) {
+		return py_undef_fail(r, a.type == PY_UNDEF ? a : b);
 	} else {
-		return jinja_fail(r, "'%s' not supported between instances of '%s' and '%s'", op,
-		                  jv_type_name(a), jv_type_name(b));
+		return py_fail(r, "'%s' not supported between instances of '%s' and '%s'", op,
+		               py_type_name(a), py_type_name(b));
 	}
 	return r->rc;
 }
 
-static int in_str(struct jrun *r, struct jv item, const struct jstr *s, int *yes)
+static int in_str(struct pyrun *r, struct pyval item, const struct pystr *s, int *yes)
 {
-	if (item.type != J_STR)
-		return jinja_fail(r, "'in <string>' requires string as left operand, not %s",
-		                  jv_type_name(item));
-	*yes = jstr_find(r, s, 0, s->len, item.s) != SIZE_MAX;
+	if (item.type != PY_STR)
+		return py_fail(r, "'in <string>' requires string as left operand, not %s",
+		               py_type_name(item));
+	*yes = pystr_find(r, s, 0, s->len, item.s) != SIZE_MAX;
 	return r->rc;
 }
 
-int jv_in(struct jrun *r, struct jv item, struct jv where, int *yes)
+int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes)
 {
-	struct jiter it;
-	struct jv v;
+	struct pyiter it;
+	struct pyval v;
 	size_t at;
 
 	*yes = 0;
-	if (where.type == J_STR)
+	if (where.type == PY_STR)
 		return in_str(r, item, where.s, yes);
-	if (where.type == J_DICT || (where.type == J_VIEW && where.view->what == 'k')) {
-		const struct jdict *d = where.type == J_DICT ? where.d : where.view->d;
-		TRY(jdict_find(r, d, item, &at));
+	if (where.type == PY_DICT || (where.type == PY_VIEW && where.view->what == 'k')) {
+		const struct pydict *d = where.type == PY_DICT ? where.d : where.view->d;
+		TRY(pydict_find(r, d, item, &at));
 		*yes = at < d->n;
 		return INFER_OK;
 	}
-	TRY(jiter_init(r, &it, where));
-	while (!*yes && jiter_next(r, &it, &v))
-		*yes = jv_eq(r, v, item);
+	TRY(pyiter_init(r, &it, where));
+	while (!*yes && pyiter_next(r, &it, &v))
+		*yes = py_eq(r, v, item);
 	return r->rc;
 }
 
-size_t jv_chars(struct jrun *r, const struct jstr *s)
+size_t py_chars(struct pyrun *r, const struct pystr *s)
 {
 	size_t n = s->len, i = 0;
 
-	jinja_spend(r, s->len / JSTEP_COPY);
+	py_spend(r, s->len / PY_STEP_COPY);
 	/* bytes of the form 10xxxxxx continue a character and are not counted */
 	for (uint64_t w; i + 8 <= s->len; i += 8) {
 		memcpy(&w, s->at + i, 8);
@@ -407,73 +407,73 @@ size_t jv_chars(struct jrun *r, const struct jstr *s)
 	return n;
 }
 
-int jv_len(struct jrun *r, struct jv v, size_t *n)
+int py_len(struct pyrun *r, struct pyval v, size_t *n)
 {
 	*n = 0;
 	switch (v.type) {
-	case J_UNDEF:
+	case PY_UNDEF:
 		return r->rc;
-	case J_STR:
-		*n = jv_chars(r, v.s);
+	case PY_STR:
+		*n = py_chars(r, v.s);
 		return r->rc;
-	case J_LIST:
-	case J_TUPLE:
+	case PY_LIST:
+	case PY_TUPLE:
 		*n = v.l->n;
 		return r->rc;
-	case J_DICT:
-	case J_VIEW:
-		*n = v.type == J_DICT ? v.d->n : v.view->d->n;
+	case PY_DICT:
+	case PY_VIEW:
+		*n = v.type == PY_DICT ? v.d->n : v.view->d->n;
 		return r->rc;
-	case J_RANGE:
+	case PY_RANGE:
 		*n = v.range->n;
 		return r->rc;
 	default:
-		return jinja_fail(r, "object of type '%s' has no len()", jv_type_name(v));
+		return py_fail(r, "object of type '%s' has no len()", py_type_name(v));
 	}
 }
 
 /* ---- dicts ---- */
 
-static int hashable(struct jrun *r, struct jv k)
+static int hashable(struct pyrun *r, struct pyval k)
 {
-	if (k.type == J_LIST || k.type == J_DICT)
-		return jinja_fail(r, "unhashable type: '%s'", jv_type_name(k));
-	if (k.type == J_TUPLE) {
-		TRY(jinja_enter(r));
-		for (size_t i = 0; i < k.l->n && !jinja_spend(r, 1); i++)
+	if (k.type == PY_LIST || k.type == PY_DICT)
+		return py_fail(r, "unhashable type: '%s'", py_type_name(k));
+	if (k.type == PY_TUPLE) {
+		TRY(py_enter(r));
+		for (size_t i = 0; i < k.l->n && !py_spend(r, 1); i++)
 			hashable(r, k.l->at[i]);
 		r->depth--;
 	}
 	return r->rc;
 }
 
-int jdict_find(struct jrun *r, const struct jdict *d, struct jv key, size_t *at)
+int pydict_find(struct pyrun *r, const struct pydict *d, struct pyval key, size_t *at)
 {
 	*at = d->n;
-	if (key.type == J_STR) {
+	if (key.type == PY_STR) {
 		size_t compared = 0, i = 0;
 		for (; i < d->n; i++) {
-			const struct jv *k = &d->at[i].k;
-			if (k->type != J_STR || k->s->len != key.s->len)
+			const struct pyval *k = &d->at[i].k;
+			if (k->type != PY_STR || k->s->len != key.s->len)
 				continue;
 			compared += key.s->len;
 			if (!memcmp(k->s->at, key.s->at, key.s->len))
 				break;
 		}
 		*at = i;
-		return jinja_spend(r, i / JSTEP_ITEMS + compared / JSTEP_COPY);
+		return py_spend(r, i / PY_STEP_ITEMS + compared / PY_STEP_COPY);
 	}
 	TRY(hashable(r, key));
-	for (*at = 0; *at < d->n && !r->rc && !jv_eq(r, d->at[*at].k, key); ++*at)
+	for (*at = 0; *at < d->n && !r->rc && !py_eq(r, d->at[*at].k, key); ++*at)
 		;
 	return r->rc;
 }
 
-int jdict_push(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
+int pydict_push(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v)
 {
 	if (d->n == d->cap) {
 		size_t cap = d->cap ? d->cap * 2 : 4;
-		struct jpair *p = jinja_take(r, cap, sizeof *p);
+		struct pypair *p = py_alloc(r, cap, sizeof *p);
 		if (!p)
 			return r->rc;
 		if (d->n)
@@ -481,17 +481,17 @@ int jdict_push(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
 		d->at = p;
 		d->cap = cap;
 	}
-	d->at[d->n++] = (struct jpair){ key, v };
+	d->at[d->n++] = (struct pypair){ key, v };
 	return INFER_OK;
 }
 
-int jdict_put(struct jrun *r, struct jdict *d, struct jv key, struct jv v)
+int pydict_put(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v)
 {
 	size_t at;
 
-	TRY(jdict_find(r, d, key, &at));
+	TRY(pydict_find(r, d, key, &at));
 	if (at == d->n)
-		return jdict_push(r, d, key, v);
+		return pydict_push(r, d, key, v);
 	d->at[at].v = v;
 	return INFER_OK;
 }
