@@ -5,7 +5,7 @@ build/release/tests/tools/masks; a line of SCHEMAS is a schema, or an object wit
 compared with following every token alone: that takes 1000 times as long.  Prints how many texts there were, and the times of the
 masks.
 
-check-masks.py --texts FILE: the same of the texts that tests/unit/grammar/test_masks has written, with LONG=1 MASK_TEXTS=FILE."""
+check-masks.py --texts FILE: the same of the texts that tests/unit/mask/test_masks has written, with LONG=1 MASK_TEXTS=FILE."""
 import argparse
 import json
 import os

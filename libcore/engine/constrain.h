@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <infer/grammar.h>
 #include <infer/token.h>
-#include "grammar/mask.h"
+#include "mask/mask.h"
 #include "grammar/shared.h"
 
 enum { AHEAD = 64, AHEAD_BYTES = 128, AHEAD_KEY = 192 };

@@ -18,7 +18,7 @@
 #include "base/jwrite.h"
 #include "base/rng.h"
 #include "grammar/grammar.h"
-#include "grammar/mask.h"
+#include "mask/mask.h"
 
 static struct vocab_token *tokens;
 static uint32_t n_tokens, words;

@@ -1,9 +1,9 @@
-/* grammar/trie.h - (private) texts, by the beginnings that they share.
+/* mask/trie.h - (private) texts, by the beginnings that they share.
  *
  * Nodes and texts are in the order of the texts' bytes, a node before what begins with it, so a
  * subtree is a range of both.  Immutable. */
-#ifndef GRAMMAR_TRIE_H
-#define GRAMMAR_TRIE_H
+#ifndef MASK_TRIE_H
+#define MASK_TRIE_H
 #include <stdint.h>
 #include <infer/status.h>
 #include "ir/room.h"

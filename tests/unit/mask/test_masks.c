@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_masks.c - masks are what following each token alone says, at every step
+/* tests/unit/mask/test_masks.c - masks are what following each token alone says, at every step
  * of random texts under constraints of all kinds, whatever is remembered and whoever asks.
  *
  * LONG in the environment: more texts, and a vocabulary of 102,400 tokens.  MASK_TEXTS, the name of
@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/jwrite.h"
 #include "grammar/grammar.h"
-#include "grammar/mask.h"
+#include "mask/mask.h"
 #include "mask_cases.h"
 
 enum { SMALL = 900, LARGE = 102400 };

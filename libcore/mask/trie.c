@@ -1,5 +1,5 @@
-/* grammar/trie.c - texts in the order of their bytes, and the tree of their beginnings. */
-#include "grammar/trie.h"
+/* mask/trie.c - texts in the order of their bytes, and the tree of their beginnings. */
+#include "mask/trie.h"
 #include "base/err.h"
 
 #include <stdlib.h>

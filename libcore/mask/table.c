@@ -1,5 +1,5 @@
-/* grammar/mask_table.c - entries are remembered, and forgotten all at once where bytes run out. */
-#include "grammar/mask_parts.h"
+/* mask/table.c - entries are remembered, and forgotten all at once where bytes run out. */
+#include "mask/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "automata/work.h"

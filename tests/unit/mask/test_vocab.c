@@ -1,4 +1,4 @@
-/* tests/unit/grammar/test_vocab.c - masks of a vocabulary are what following each token alone says,
+/* tests/unit/mask/test_vocab.c - masks of a vocabulary are what following each token alone says,
  * all along texts under schemas and rules. */
 #include "../nth.h"
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "../follow.h"
 #include "grammar/grammar.h"
-#include "grammar/vocab.h"
+#include "mask/vocab.h"
 
 enum { TOKENS = 700, WORDS = (TOKENS + 63) / 64 };
 

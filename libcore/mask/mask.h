@@ -1,4 +1,4 @@
-/* grammar/mask.h - the tokens that may come next, remembered.
+/* mask/mask.h - the tokens that may come next, remembered.
  *
  * What it is.  What vocab_mask() says, for one grammar and one vocabulary, at the cost of looking
  * it up.  A frame of a stack by itself decides on most tokens: some may come whatever is below it,
@@ -11,9 +11,9 @@
  * forgotten.  One mask takes at most the steps that are left.
  * Shared: any threads may ask one struct mask at a time, each with a matcher of its own, which is
  * for the same grammar.  The grammar and the vocabulary are shared and must outlive it. */
-#ifndef GRAMMAR_MASK_H
-#define GRAMMAR_MASK_H
-#include "grammar/vocab.h"
+#ifndef MASK_MASK_H
+#define MASK_MASK_H
+#include "mask/vocab.h"
 
 struct mask;
 

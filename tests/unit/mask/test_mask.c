@@ -1,9 +1,9 @@
-/* tests/unit/grammar/test_mask.c - forced bytes, going back, and masks. */
+/* tests/unit/mask/test_mask.c - forced bytes, going back, and masks. */
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
 #include "grammar/grammar.h"
-#include "grammar/mask.h"
+#include "mask/mask.h"
 
 static const struct grammar_budget most = { 1 << 22, 1 << 26 };
 

@@ -1,6 +1,6 @@
-/* grammar/mask_walk.c - what a frame says about a trie, by the places that texts lead to.  A place
+/* mask/walk.c - what a frame says about a trie, by the places that texts lead to.  A place
  * that is asked often remembers where each byte leads. */
-#include "grammar/mask_parts.h"
+#include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
 

@@ -1,6 +1,6 @@
-/* grammar/mask_slots.c - what the names of an object say about a trie, whichever of them are still
+/* mask/slots.c - what the names of an object say about a trie, whichever of them are still
  * free. */
-#include "grammar/mask_parts.h"
+#include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
 

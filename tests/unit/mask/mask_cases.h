@@ -1,4 +1,4 @@
-/* tests/unit/grammar/mask_cases.h - constraints of all kinds, and vocabularies to mask by them. */
+/* tests/unit/mask/mask_cases.h - constraints of all kinds, and vocabularies to mask by them. */
 #ifndef TESTS_MASK_CASES_H
 #define TESTS_MASK_CASES_H
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "grammar/grammar.h"
 #include "grammar/parts.h"
-#include "grammar/vocab.h"
+#include "mask/vocab.h"
 
 /* a schema with ' for ", unless the first character says otherwise: = rules, / a pattern, | a
  * choice of words, * parts */

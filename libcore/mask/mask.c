@@ -1,7 +1,7 @@
-/* grammar/mask.c - a mask is put together from the remembered frames of the stacks. */
+/* mask/mask.c - a mask is put together from the remembered frames of the stacks. */
 #include "base/err.h"
 #include "base/utf8.h"
-#include "grammar/mask_parts.h"
+#include "mask/inner.h"
 #include "ir/match_differ.h"
 #include "automata/work.h"
 

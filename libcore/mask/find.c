@@ -1,5 +1,5 @@
-/* grammar/mask_find.c - entries: the tokens taken, and the bytes behind the ends of frames. */
-#include "grammar/mask_parts.h"
+/* mask/find.c - entries: the tokens taken, and the bytes behind the ends of frames. */
+#include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
 

@@ -1,5 +1,5 @@
-/* grammar/mask_past.c - bytes that are forced, and places to go back to. */
-#include "grammar/mask.h"
+/* mask/past.c - bytes that are forced, and places to go back to. */
+#include "mask/mask.h"
 #include "base/err.h"
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
-/* grammar/mask_text.c - what one automaton says about a trie: strings, names, numbers, texts. */
-#include "grammar/mask_parts.h"
+/* mask/text.c - what one automaton says about a trie: strings, names, numbers, texts. */
+#include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
 

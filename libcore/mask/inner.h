@@ -1,16 +1,16 @@
-/* grammar/mask_parts.h - (private) remembered masks, and how they are computed.
+/* mask/inner.h - (private) remembered masks, and how they are computed.
  *
  * An entry says of one frame which texts of a trie may come as far as the frame itself decides, and
  * what is left of the texts behind the frame's ends.  The frame's own content is its key: entries
  * of strings, names and numbers are found by automaton and state, others by a copy of the frame
  * that stands on N_HOLE. */
-#ifndef GRAMMAR_MASK_PARTS_H
-#define GRAMMAR_MASK_PARTS_H
+#ifndef MASK_INNER_H
+#define MASK_INNER_H
 #include <pthread.h>
 
-#include "grammar/mask.h"
+#include "mask/mask.h"
 #include "ir/match_step.h"
-#include "grammar/trie.h"
+#include "mask/trie.h"
 
 enum form { FORM_FRAME, FORM_STRING, FORM_NAME, FORM_TEXT, FORM_NUMBER, FORM_SLOTS };
 

@@ -1,8 +1,8 @@
-/* grammar/vocab.c - masks of a vocabulary, by the beginnings that its tokens share. */
-#include "grammar/vocab.h"
+/* mask/vocab.c - masks of a vocabulary, by the beginnings that its tokens share. */
+#include "mask/vocab.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "grammar/mask_parts.h"
+#include "mask/inner.h"
 
 #include <string.h>
 

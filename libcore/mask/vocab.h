@@ -1,4 +1,4 @@
-/* grammar/vocab.h - which tokens of a vocabulary may come next.
+/* mask/vocab.h - which tokens of a vocabulary may come next.
  *
  * A token may come where all of its bytes may: also tokens that end in the middle of a character,
  * and those that begin in one part of the constraint and end in another.  Tokens are walked in the
@@ -6,8 +6,8 @@
  * for all with the first byte that may not come.
  *
  * A vocabulary is immutable: share it freely. */
-#ifndef GRAMMAR_VOCAB_H
-#define GRAMMAR_VOCAB_H
+#ifndef MASK_VOCAB_H
+#define MASK_VOCAB_H
 #include "ir/match.h"
 
 struct vocab;
