@@ -1,6 +1,6 @@
 /* infer-serve/ep_file_upload.c - files that arrive as forms, in pieces, on the HTTP thread. */
 #include "infer-serve/files.h"
-#include "infer-serve/head.h"
+#include "infer-serve/http/head.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/utf8.h"

@@ -1,6 +1,6 @@
 /* infer-serve/metrics.c - counters and histograms, and their text for Prometheus. */
 #include "infer-serve/metrics.h"
-#include "infer-serve/route.h"
+#include "infer-serve/http/route.h"
 #include "base/err.h"
 
 #include <stddef.h>

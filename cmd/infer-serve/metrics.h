@@ -2,7 +2,7 @@
  * server's lock. */
 #ifndef INFER_SERVE_METRICS_H
 #define INFER_SERVE_METRICS_H
-#include "infer-serve/route.h"
+#include "infer-serve/http/route.h"
 #include <stdint.h>
 #include <infer/engine.h>
 #include <infer/job.h>

@@ -23,8 +23,8 @@
 #include "infer-serve/keys.h"
 #include "infer-serve/metrics.h"
 #include "infer-serve/options.h"
-#include "infer-serve/origin.h"
-#include "infer-serve/route.h"
+#include "infer-serve/http/origin.h"
+#include "infer-serve/http/route.h"
 #include "infer-serve/served.h"
 #include "infer-serve/store.h"
 

@@ -1,7 +1,7 @@
 /* tests/unit/infer-serve/test_conns.c - places of addresses, clients that leave, targets and hosts */
 #include "../nth.h"
-#include "infer-serve/conns.h"
-#include "infer-serve/head.h"
+#include "infer-serve/http/conns.h"
+#include "infer-serve/http/head.h"
 #include "common/opt.h"
 #include <infer/job.h>
 

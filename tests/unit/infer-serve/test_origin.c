@@ -1,6 +1,6 @@
 /* tests/unit/infer-serve/test_origin.c - names of hosts, and origins of pages */
 #include "../nth.h"
-#include "infer-serve/origin.h"
+#include "infer-serve/http/origin.h"
 
 static void test_hosts(void **state)
 {

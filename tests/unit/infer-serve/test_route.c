@@ -1,7 +1,7 @@
 /* tests/unit/infer-serve/test_route.c - paths, methods, and what the heads of requests say */
 #include "../nth.h"
-#include "infer-serve/head.h"
-#include "infer-serve/route.h"
+#include "infer-serve/http/head.h"
+#include "infer-serve/http/route.h"
 #include <string.h>
 
 static const struct row {

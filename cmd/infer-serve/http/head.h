@@ -1,6 +1,6 @@
-/* infer-serve/head.h - what the fields of a request's head say. */
-#ifndef INFER_SERVE_HEAD_H
-#define INFER_SERVE_HEAD_H
+/* infer-serve/http/head.h - what the fields of a request's head say. */
+#ifndef INFER_SERVE_HTTP_HEAD_H
+#define INFER_SERVE_HTTP_HEAD_H
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* infer-serve/admit.c - who may send requests, and how many of them. */
-#include "infer-serve/admit.h"
+/* infer-serve/http/admit.c - who may send requests, and how many of them. */
+#include "infer-serve/http/admit.h"
 #include "base/err.h"
 
 #include <string.h>

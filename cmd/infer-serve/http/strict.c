@@ -1,6 +1,6 @@
-/* infer-serve/strict.c - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check. */
-#include "infer-serve/strict.h"
-#include "infer-serve/head.h"
+/* infer-serve/http/strict.c - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check. */
+#include "infer-serve/http/strict.h"
+#include "infer-serve/http/head.h"
 #include <infer/job.h>
 
 #include <microhttpd.h>

@@ -1,5 +1,5 @@
-/* infer-serve/route.c - paths and methods: the endpoints, and which of them a request names. */
-#include "infer-serve/route.h"
+/* infer-serve/http/route.c - paths and methods: the endpoints, and which of them a request names. */
+#include "infer-serve/http/route.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* infer-serve/http.h - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers. */
-#ifndef INFER_SERVE_HTTP_H
-#define INFER_SERVE_HTTP_H
+/* infer-serve/http/http.h - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers. */
+#ifndef INFER_SERVE_HTTP_HTTP_H
+#define INFER_SERVE_HTTP_HTTP_H
 #include <stdint.h>
 #include <infer/status.h>
 

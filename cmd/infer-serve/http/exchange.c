@@ -1,9 +1,9 @@
-/* infer-serve/exchange.c - a request and its answer, as threads hand it on. */
+/* infer-serve/http/exchange.c - a request and its answer, as threads hand it on. */
 #include "infer-serve/serve.h"
 #include "infer-serve/files.h"
 #include "infer-serve/handoff.h"
-#include "infer-serve/http.h"
-#include "infer-serve/sse.h"
+#include "infer-serve/http/http.h"
+#include "infer-serve/http/sse.h"
 #include "base/clock.h"
 #include "base/err.h"
 

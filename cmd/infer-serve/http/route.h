@@ -1,6 +1,6 @@
-/* infer-serve/route.h - paths and methods: the endpoints, and which of them a request names. */
-#ifndef INFER_SERVE_ROUTE_H
-#define INFER_SERVE_ROUTE_H
+/* infer-serve/http/route.h - paths and methods: the endpoints, and which of them a request names. */
+#ifndef INFER_SERVE_HTTP_ROUTE_H
+#define INFER_SERVE_HTTP_ROUTE_H
 
 struct exchange;
 

@@ -1,5 +1,5 @@
-/* infer-serve/sse.c - server-sent events: one event is one line of data and an empty line. */
-#include "infer-serve/sse.h"
+/* infer-serve/http/sse.c - server-sent events: one event is one line of data and an empty line. */
+#include "infer-serve/http/sse.h"
 
 size_t sse_cut(const char *at, size_t n, size_t room)
 {

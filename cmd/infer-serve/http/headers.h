@@ -1,6 +1,6 @@
-/* infer-serve/headers.h - the fields in the head of an answer. */
-#ifndef INFER_SERVE_HEADERS_H
-#define INFER_SERVE_HEADERS_H
+/* infer-serve/http/headers.h - the fields in the head of an answer. */
+#ifndef INFER_SERVE_HTTP_HEADERS_H
+#define INFER_SERVE_HTTP_HEADERS_H
 
 struct MHD_Response;
 struct exchange;

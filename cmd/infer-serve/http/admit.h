@@ -1,6 +1,6 @@
-/* infer-serve/admit.h - who may send requests, and how many of them. */
-#ifndef INFER_SERVE_ADMIT_H
-#define INFER_SERVE_ADMIT_H
+/* infer-serve/http/admit.h - who may send requests, and how many of them. */
+#ifndef INFER_SERVE_HTTP_ADMIT_H
+#define INFER_SERVE_HTTP_ADMIT_H
 #include "infer-serve/serve.h"
 
 /* Find the user of a request by the values of its headers Authorization and X-Api-Key, NULL where

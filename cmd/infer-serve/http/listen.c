@@ -1,5 +1,5 @@
-/* infer-serve/listen.c - sockets that listen. */
-#include "infer-serve/listen.h"
+/* infer-serve/http/listen.c - sockets that listen. */
+#include "infer-serve/http/listen.h"
 #include "base/err.h"
 
 #include <arpa/inet.h>

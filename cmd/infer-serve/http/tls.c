@@ -1,5 +1,5 @@
-/* infer-serve/tls.c - the certificate and the key of HTTPS. */
-#include "infer-serve/tls.h"
+/* infer-serve/http/tls.c - the certificate and the key of HTTPS. */
+#include "infer-serve/http/tls.h"
 #include "infer-serve/serve.h"
 #include "common/file.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* infer-serve/tls.h - the certificate and the key of HTTPS. */
-#ifndef INFER_SERVE_TLS_H
-#define INFER_SERVE_TLS_H
+/* infer-serve/http/tls.h - the certificate and the key of HTTPS. */
+#ifndef INFER_SERVE_HTTP_TLS_H
+#define INFER_SERVE_HTTP_TLS_H
 #include <infer/status.h>
 
 struct server;

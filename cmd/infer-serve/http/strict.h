@@ -1,9 +1,9 @@
-/* infer-serve/strict.h - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check.
+/* infer-serve/http/strict.h - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check.
  *
  * Two programs that disagree about where a request ends let one client's bytes become another's request.
  * What breaks a rule below is refused, and its connection is closed. */
-#ifndef INFER_SERVE_STRICT_H
-#define INFER_SERVE_STRICT_H
+#ifndef INFER_SERVE_HTTP_STRICT_H
+#define INFER_SERVE_HTTP_STRICT_H
 #include <stddef.h>
 
 struct MHD_Connection;

@@ -1,16 +1,16 @@
-/* infer-serve/conns.h - the connections: who left, which are too slow, and how many places an address has.
+/* infer-serve/http/conns.h - the connections: who left, which are too slow, and how many places an address has.
  *
  * A connection is incomplete until the head, the key and the body of its request have arrived. Incomplete
  * connections of one address get at most a quarter of all places: the one that has been silent for
  * longest is closed for a new one.  Addresses that are trusted, and sockets in the file system, have no
  * such limit. */
-#ifndef INFER_SERVE_CONNS_H
-#define INFER_SERVE_CONNS_H
+#ifndef INFER_SERVE_HTTP_CONNS_H
+#define INFER_SERVE_HTTP_CONNS_H
 #include <pthread.h>
 #include <stdint.h>
 #include <infer/status.h>
 #include "base/sip.h"
-#include "infer-serve/strict.h"
+#include "infer-serve/http/strict.h"
 
 struct exchange;
 struct sockaddr;

@@ -1,5 +1,5 @@
-/* infer-serve/head.c - what the fields of a request's head say. */
-#include "infer-serve/head.h"
+/* infer-serve/http/head.c - what the fields of a request's head say. */
+#include "infer-serve/http/head.h"
 
 #include <stdlib.h>
 #include <string.h>

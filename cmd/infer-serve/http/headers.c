@@ -1,6 +1,6 @@
-/* infer-serve/headers.c - the fields in the head of an answer. */
-#include "infer-serve/headers.h"
-#include "infer-serve/origin.h"
+/* infer-serve/http/headers.c - the fields in the head of an answer. */
+#include "infer-serve/http/headers.h"
+#include "infer-serve/http/origin.h"
 #include "infer-serve/serve.h"
 
 #include <microhttpd.h>

@@ -1,19 +1,19 @@
-/* infer-serve/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers.
+/* infer-serve/http/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers.
  *
  * libmicrohttpd does not see a client leave while a connection is suspended, nor if the end of the stream
  * arrives together with the last bytes: http_look does (conns.h). */
-#include "infer-serve/http.h"
-#include "infer-serve/admit.h"
-#include "infer-serve/answer.h"
-#include "infer-serve/conns.h"
+#include "infer-serve/http/http.h"
+#include "infer-serve/http/admit.h"
+#include "infer-serve/http/answer.h"
+#include "infer-serve/http/conns.h"
 #include "infer-serve/files.h"
-#include "infer-serve/head.h"
-#include "infer-serve/headers.h"
-#include "infer-serve/origin.h"
+#include "infer-serve/http/head.h"
+#include "infer-serve/http/headers.h"
+#include "infer-serve/http/origin.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
-#include "infer-serve/sse.h"
-#include "infer-serve/strict.h"
+#include "infer-serve/http/sse.h"
+#include "infer-serve/http/strict.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"

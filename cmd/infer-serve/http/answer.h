@@ -1,6 +1,6 @@
-/* infer-serve/answer.h - the answer of an exchange goes to its connection. */
-#ifndef INFER_SERVE_ANSWER_H
-#define INFER_SERVE_ANSWER_H
+/* infer-serve/http/answer.h - the answer of an exchange goes to its connection. */
+#ifndef INFER_SERVE_HTTP_ANSWER_H
+#define INFER_SERVE_HTTP_ANSWER_H
 #include <microhttpd.h>
 #include "infer-serve/serve.h"
 

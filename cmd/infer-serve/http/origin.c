@@ -1,7 +1,7 @@
-/* infer-serve/origin.c - checks of the Host and the Origin of a request. */
-#include "infer-serve/origin.h"
-#include "infer-serve/head.h"
-#include "infer-serve/listen.h"
+/* infer-serve/http/origin.c - checks of the Host and the Origin of a request. */
+#include "infer-serve/http/origin.h"
+#include "infer-serve/http/head.h"
+#include "infer-serve/http/listen.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 

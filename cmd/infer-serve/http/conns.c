@@ -1,5 +1,5 @@
-/* infer-serve/conns.c - the connections: who left, which are too slow, and how many places an address has. */
-#include "infer-serve/conns.h"
+/* infer-serve/http/conns.c - the connections: who left, which are too slow, and how many places an address has. */
+#include "infer-serve/http/conns.h"
 #include "common/opt.h"
 #include "base/err.h"
 #include "base/mem.h"

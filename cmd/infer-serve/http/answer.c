@@ -1,8 +1,8 @@
-/* infer-serve/answer.c - the answer of an exchange goes to its connection. */
-#include "infer-serve/answer.h"
+/* infer-serve/http/answer.c - the answer of an exchange goes to its connection. */
+#include "infer-serve/http/answer.h"
 #include "infer-serve/files.h"
-#include "infer-serve/headers.h"
-#include "infer-serve/sse.h"
+#include "infer-serve/http/headers.h"
+#include "infer-serve/http/sse.h"
 
 #include <stdio.h>
 #include <string.h>

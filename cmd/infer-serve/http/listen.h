@@ -1,6 +1,6 @@
-/* infer-serve/listen.h - sockets that listen: ADDR:PORT, [ADDR]:PORT, :PORT, unix:PATH. */
-#ifndef INFER_SERVE_LISTEN_H
-#define INFER_SERVE_LISTEN_H
+/* infer-serve/http/listen.h - sockets that listen: ADDR:PORT, [ADDR]:PORT, :PORT, unix:PATH. */
+#ifndef INFER_SERVE_HTTP_LISTEN_H
+#define INFER_SERVE_HTTP_LISTEN_H
 #include <infer/status.h>
 
 struct listener {

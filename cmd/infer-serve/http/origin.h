@@ -1,4 +1,4 @@
-/* infer-serve/origin.h - checks of the Host and the Origin of a request.
+/* infer-serve/http/origin.h - checks of the Host and the Origin of a request.
  *
  * A web site can let a name of its own point to 127.0.0.1 (DNS rebinding).  For a browser, its pages then
  * have the origin of a server on this machine and may read its answers; only Host differs.  So a
@@ -8,8 +8,8 @@
  *
  * With --cors, a request that a page of another origin sends is refused, since a browser sends many
  * kinds of requests before it asks whether it may. */
-#ifndef INFER_SERVE_ORIGIN_H
-#define INFER_SERVE_ORIGIN_H
+#ifndef INFER_SERVE_HTTP_ORIGIN_H
+#define INFER_SERVE_HTTP_ORIGIN_H
 #include "common/opt.h"
 
 struct MHD_Connection;
