@@ -1,6 +1,6 @@
 /* infer-serve/stepper.c - the thread that steps the engine: jobs start and end here, and what they
  * generate becomes answers and events. */
-#include "infer-serve/handoff.h"
+#include "infer-serve/endpoints/handoff.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"

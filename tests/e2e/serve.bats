@@ -62,7 +62,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same my-id.1 "$(field x-request-id)"
 	perl "$H" "$SOCK" ask POST /tokenize '{}' 'X-Request-Id: no id' >out
 	field x-request-id | grep -q ^req_
-	sed -n 's/^OFF(\([A-Z]*\), "\(.*\)")$/\1 \2/p' "$TOP/cmd/infer-serve/endpoint_list.h" | tr '*' 0 >off
+	sed -n 's/^OFF(\([A-Z]*\), "\(.*\)")$/\1 \2/p' "$TOP/cmd/infer-serve/endpoints/endpoint_list.h" | tr '*' 0 >off
 	[ "$(wc -l <off)" -gt 5 ]
 	while read -r method path; do
 		ask "$method" "$path" '{}' | json error.message | grep -qF "does not have ${path%0}"

@@ -1,7 +1,7 @@
 /* infer-serve/http/exchange.c - a request and its answer, as threads hand it on. */
 #include "infer-serve/serve.h"
 #include "infer-serve/files.h"
-#include "infer-serve/handoff.h"
+#include "infer-serve/endpoints/handoff.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/sse.h"
 #include "base/clock.h"

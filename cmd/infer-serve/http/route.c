@@ -6,14 +6,14 @@
 
 #define EP(method, path, name, form, flags) endpoint_fn ep_##name;
 #define OFF(method, path)
-#include "infer-serve/endpoint_list.h"
+#include "infer-serve/endpoints/endpoint_list.h"
 #undef EP
 #undef OFF
 
 static const struct endpoint endpoints[] = {
 #define EP(method, path, name, form, flags) { ROUTE_##method, path, ep_##name, form, flags },
 #define OFF(method, path) { ROUTE_##method, path, NULL, NULL, EP_OFF | EP_QUICK },
-#include "infer-serve/endpoint_list.h"
+#include "infer-serve/endpoints/endpoint_list.h"
 #undef EP
 #undef OFF
 };

@@ -26,7 +26,7 @@ enum {
 #define OFF(method, path) +1
 enum {
 	ROUTE_ENDPOINTS = 0
-#include "infer-serve/endpoint_list.h"
+#include "infer-serve/endpoints/endpoint_list.h"
 };
 #undef EP
 #undef OFF

@@ -1,4 +1,4 @@
-/* infer-serve/ep_template.c - what the chat template makes of a conversation, and what clients ask of
+/* infer-serve/endpoints/template.c - what the chat template makes of a conversation, and what clients ask of
  * the model and its defaults. */
 #include <infer/param.h>
 #include "infer-serve/serve.h"

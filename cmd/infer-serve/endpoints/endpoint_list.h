@@ -1,4 +1,4 @@
-/* infer-serve/endpoint_list.h - every endpoint: EP(method, path, function, wire form, flags); the function is
+/* infer-serve/endpoints/endpoint_list.h - every endpoint: EP(method, path, function, wire form, flags); the function is
  * ep_... in one of ep_*.c.  OFF(method, path): known to clients, and not there. */
 EP(GET, "/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)
 EP(GET, "/v1/health", health, NULL, EP_PUBLIC | EP_QUICK | EP_ALWAYS)

@@ -1,4 +1,4 @@
-/* infer-serve/ep_generate.c - completions of text and of conversations: a wire form is read, and the
+/* infer-serve/endpoints/generate.c - completions of text and of conversations: a wire form is read, and the
  * job handed to the engine (stepper.c), which answers. */
 #include "infer-serve/serve.h"
 #include "infer-serve/tenant.h"

@@ -1,4 +1,4 @@
-/* infer-serve/ep_batches.c - OpenAI's /v1/batches. */
+/* infer-serve/endpoints/batches.c - OpenAI's /v1/batches. */
 #include "infer-serve/batches.h"
 #include "infer-serve/files.h"
 #include "infer-serve/serve.h"

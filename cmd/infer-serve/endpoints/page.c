@@ -1,4 +1,4 @@
-/* infer-serve/ep_page.c - the page: three files, which lie in .rodata as they are in page/. */
+/* infer-serve/endpoints/page.c - the page: three files, which lie in .rodata as they are in page/. */
 #include "infer-serve/serve.h"
 
 endpoint_fn ep_page, ep_page_style, ep_page_script;

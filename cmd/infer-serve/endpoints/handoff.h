@@ -1,7 +1,7 @@
-/* infer-serve/handoff.h - requests that infer-run hands over: it prints the records of the answer as they
+/* infer-serve/endpoints/handoff.h - requests that infer-run hands over: it prints the records of the answer as they
  * come. */
-#ifndef INFER_SERVE_HANDOFF_H
-#define INFER_SERVE_HANDOFF_H
+#ifndef INFER_SERVE_ENDPOINTS_HANDOFF_H
+#define INFER_SERVE_ENDPOINTS_HANDOFF_H
 #include <infer/record.h>
 #include "infer-serve/serve.h"
 

@@ -1,4 +1,4 @@
-/* infer-serve/ep_tokens.c - text to token ids, and back. */
+/* infer-serve/endpoints/tokens.c - text to token ids, and back. */
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/jread.h"

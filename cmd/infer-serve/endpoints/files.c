@@ -1,4 +1,4 @@
-/* infer-serve/ep_files.c - OpenAI's /v1/files, on the directory of --files-dir. */
+/* infer-serve/endpoints/files.c - OpenAI's /v1/files, on the directory of --files-dir. */
 #include "infer-serve/files.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* infer-serve/ep_file_upload.c - files that arrive as forms, in pieces, on the HTTP thread. */
+/* infer-serve/endpoints/file_upload.c - files that arrive as forms, in pieces, on the HTTP thread. */
 #include "infer-serve/files.h"
 #include "infer-serve/http/head.h"
 #include "infer-serve/serve.h"

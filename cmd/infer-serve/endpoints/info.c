@@ -1,4 +1,4 @@
-/* infer-serve/ep_info.c - what the server says of itself: health, models, version, metrics. */
+/* infer-serve/endpoints/info.c - what the server says of itself: health, models, version, metrics. */
 #include "infer-serve/serve.h"
 #include "infer-serve/tenant.h"
 #include "base/jwrite.h"

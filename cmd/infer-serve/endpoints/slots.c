@@ -1,4 +1,4 @@
-/* infer-serve/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private, and
+/* infer-serve/endpoints/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private, and
  * of requests with keys of another group only the place is shown. */
 #include <infer/param.h>
 #include "infer-serve/serve.h"
