@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/sip.h"
 #include "infer-serve/access.h"
-#include "infer-serve/batches.h"
+#include "infer-serve/batch/batches.h"
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
 #include "infer-serve/metrics.h"
@@ -26,7 +26,7 @@
 #include "infer-serve/http/origin.h"
 #include "infer-serve/http/route.h"
 #include "infer-serve/served.h"
-#include "infer-serve/store.h"
+#include "infer-serve/batch/store.h"
 
 struct MHD_Connection;
 struct handoff;

@@ -3,8 +3,8 @@
  *
  * A form with a file is cut into its parts by libmicrohttpd, whose functions are replaced here: parts come
  * in pieces that the bytes choose. */
-#include "infer-serve/batch_lines.h"
-#include "infer-serve/files.h"
+#include "infer-serve/batch/batch_lines.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/jread.h"

@@ -1,6 +1,6 @@
 /* infer-serve/endpoints/batches.c - OpenAI's /v1/batches. */
-#include "infer-serve/batches.h"
-#include "infer-serve/files.h"
+#include "infer-serve/batch/batches.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/jread.h"

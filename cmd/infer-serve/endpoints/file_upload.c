@@ -1,5 +1,5 @@
 /* infer-serve/endpoints/file_upload.c - files that arrive as forms, in pieces, on the HTTP thread. */
-#include "infer-serve/files.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/http/head.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"

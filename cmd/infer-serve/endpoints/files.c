@@ -1,5 +1,5 @@
 /* infer-serve/endpoints/files.c - OpenAI's /v1/files, on the directory of --files-dir. */
-#include "infer-serve/files.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/jread.h"

@@ -1,6 +1,6 @@
 /* infer-serve/http/answer.c - the answer of an exchange goes to its connection. */
 #include "infer-serve/http/answer.h"
-#include "infer-serve/files.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/http/headers.h"
 #include "infer-serve/http/sse.h"
 

@@ -1,6 +1,6 @@
 /* infer-serve/http/exchange.c - a request and its answer, as threads hand it on. */
 #include "infer-serve/serve.h"
-#include "infer-serve/files.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/endpoints/handoff.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/sse.h"

@@ -6,7 +6,7 @@
 #include "infer-serve/http/admit.h"
 #include "infer-serve/http/answer.h"
 #include "infer-serve/http/conns.h"
-#include "infer-serve/files.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/http/head.h"
 #include "infer-serve/http/headers.h"
 #include "infer-serve/http/origin.h"

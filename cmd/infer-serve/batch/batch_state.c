@@ -1,5 +1,5 @@
-/* infer-serve/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored on disk. */
-#include "infer-serve/batches.h"
+/* infer-serve/batch/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored on disk. */
+#include "infer-serve/batch/batches.h"
 #include "infer-serve/serve.h"
 #include "base/err.h"
 #include "base/jread.h"

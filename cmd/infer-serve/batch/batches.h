@@ -1,4 +1,4 @@
-/* infer-serve/batches.h - OpenAI's batches: files of requests that run beside others, behind them,
+/* infer-serve/batch/batches.h - OpenAI's batches: files of requests that run beside others, behind them,
  * and that survive the end of the process at any moment.
  *
  * BATCH.json is the object that clients see, and is replaced whole whenever its status changes.
@@ -8,13 +8,13 @@
  *
  * One thread reads the lines of one batch after the other, and writes the answers.  What is computed
  * is an exchange without a connection, in the form that HTTP has. */
-#ifndef INFER_SERVE_BATCHES_H
-#define INFER_SERVE_BATCHES_H
+#ifndef INFER_SERVE_BATCH_BATCHES_H
+#define INFER_SERVE_BATCH_BATCHES_H
 #include <pthread.h>
 #include <stdint.h>
 #include "infer-serve/fair.h"
 #include "infer-serve/keys.h"
-#include "infer-serve/store.h"
+#include "infer-serve/batch/store.h"
 
 struct server;
 struct exchange;

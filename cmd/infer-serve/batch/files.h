@@ -1,10 +1,10 @@
-/* infer-serve/files.h - OpenAI's files: their objects, and uploads while they arrive.
+/* infer-serve/batch/files.h - OpenAI's files: their objects, and uploads while they arrive.
  *
  * A file belongs to the key that it came with; for other keys it is not there.  Files that came
  * without one belong to requests without one. */
-#ifndef INFER_SERVE_FILES_H
-#define INFER_SERVE_FILES_H
-#include "infer-serve/store.h"
+#ifndef INFER_SERVE_BATCH_FILES_H
+#define INFER_SERVE_BATCH_FILES_H
+#include "infer-serve/batch/store.h"
 
 #define FILES_PREFIX "file-"
 struct MHD_Connection;

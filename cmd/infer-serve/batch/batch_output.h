@@ -1,13 +1,13 @@
-/* infer-serve/batch_output.h - the file that answers of a batch are appended to, on a disk that may be
+/* infer-serve/batch/batch_output.h - the file that answers of a batch are appended to, on a disk that may be
  * full for a while.
  *
  * Lines stay in memory until they are on the disk.  A later call writes what one before could not write,
  * and continues a line that is written in part. */
-#ifndef INFER_SERVE_BATCH_OUTPUT_H
-#define INFER_SERVE_BATCH_OUTPUT_H
+#ifndef INFER_SERVE_BATCH_BATCH_OUTPUT_H
+#define INFER_SERVE_BATCH_BATCH_OUTPUT_H
 #include "base/buf.h"
 #include "base/seen.h"
-#include "infer-serve/store.h"
+#include "infer-serve/batch/store.h"
 
 struct batch_output {
 	int fd;           /* -1: not open */

@@ -1,5 +1,5 @@
-/* infer-serve/store.c - a directory of files that appear whole or not at all. */
-#include "infer-serve/store.h"
+/* infer-serve/batch/store.c - a directory of files that appear whole or not at all. */
+#include "infer-serve/batch/store.h"
 #include "base/err.h"
 #include "base/rng.h"
 

@@ -1,8 +1,8 @@
-/* infer-serve/batches.c - the thread that runs batches. */
-#include "infer-serve/batches.h"
-#include "infer-serve/batch_lines.h"
-#include "infer-serve/batch_output.h"
-#include "infer-serve/files.h"
+/* infer-serve/batch/batches.c - the thread that runs batches. */
+#include "infer-serve/batch/batches.h"
+#include "infer-serve/batch/batch_lines.h"
+#include "infer-serve/batch/batch_output.h"
+#include "infer-serve/batch/files.h"
 #include "infer-serve/otlp.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/tenant.h"

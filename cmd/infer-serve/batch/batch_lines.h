@@ -1,11 +1,11 @@
-/* infer-serve/batch_lines.h - the lines of a batch's input, and the answers that are there. */
-#ifndef INFER_SERVE_BATCH_LINES_H
-#define INFER_SERVE_BATCH_LINES_H
+/* infer-serve/batch/batch_lines.h - the lines of a batch's input, and the answers that are there. */
+#ifndef INFER_SERVE_BATCH_BATCH_LINES_H
+#define INFER_SERVE_BATCH_BATCH_LINES_H
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/seen.h"
-#include "infer-serve/batches.h"
+#include "infer-serve/batch/batches.h"
 
 /* Lines of a descriptor, one after the other. */
 struct batch_input {

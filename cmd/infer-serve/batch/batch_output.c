@@ -1,6 +1,6 @@
-/* infer-serve/batch_output.c - the file that answers of a batch are appended to. */
-#include "infer-serve/batch_output.h"
-#include "infer-serve/batch_lines.h"
+/* infer-serve/batch/batch_output.c - the file that answers of a batch are appended to. */
+#include "infer-serve/batch/batch_output.h"
+#include "infer-serve/batch/batch_lines.h"
 #include "base/err.h"
 
 #include <errno.h>

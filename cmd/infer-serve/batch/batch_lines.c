@@ -1,5 +1,5 @@
-/* infer-serve/batch_lines.c - the lines of a batch's input, and the answers that are there. */
-#include "infer-serve/batch_lines.h"
+/* infer-serve/batch/batch_lines.c - the lines of a batch's input, and the answers that are there. */
+#include "infer-serve/batch/batch_lines.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
