@@ -1,10 +1,10 @@
 /* infer-serve/serve.c - the server from its start to its end: model, threads, signals. */
 #include "infer-serve/serve.h"
 #include "infer-serve/http/conns.h"
-#include "infer-serve/harden.h"
+#include "infer-serve/ops/harden.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/listen.h"
-#include "infer-serve/otlp.h"
+#include "infer-serve/ops/otlp.h"
 #include "infer-serve/http/tls.h"
 #include "common/env.h"
 #include "common/progress.h"

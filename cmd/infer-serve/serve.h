@@ -17,15 +17,15 @@
 #include <infer/runner.h>
 #include "base/buf.h"
 #include "base/sip.h"
-#include "infer-serve/access.h"
+#include "infer-serve/ops/access.h"
 #include "infer-serve/batch/batches.h"
-#include "infer-serve/fair.h"
-#include "infer-serve/keys.h"
-#include "infer-serve/metrics.h"
-#include "infer-serve/options.h"
+#include "infer-serve/ops/fair.h"
+#include "infer-serve/ops/keys.h"
+#include "infer-serve/ops/metrics.h"
+#include "infer-serve/ops/options.h"
 #include "infer-serve/http/origin.h"
 #include "infer-serve/http/route.h"
-#include "infer-serve/served.h"
+#include "infer-serve/ops/served.h"
 #include "infer-serve/batch/store.h"
 
 struct MHD_Connection;

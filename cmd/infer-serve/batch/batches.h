@@ -12,8 +12,8 @@
 #define INFER_SERVE_BATCH_BATCHES_H
 #include <pthread.h>
 #include <stdint.h>
-#include "infer-serve/fair.h"
-#include "infer-serve/keys.h"
+#include "infer-serve/ops/fair.h"
+#include "infer-serve/ops/keys.h"
 #include "infer-serve/batch/store.h"
 
 struct server;

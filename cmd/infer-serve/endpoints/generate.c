@@ -1,7 +1,7 @@
 /* infer-serve/endpoints/generate.c - completions of text and of conversations: a wire form is read, and the
  * job handed to the engine (stepper.c), which answers. */
 #include "infer-serve/serve.h"
-#include "infer-serve/tenant.h"
+#include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
 #include <string.h>

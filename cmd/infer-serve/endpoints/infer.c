@@ -1,7 +1,7 @@
 /* infer-serve/endpoints/infer.c - POST /v1/infer: a request in our own form, as infer-run hands it over, and an
  * answer from which infer-run prints what it would print itself. */
 #include "infer-serve/endpoints/handoff.h"
-#include "infer-serve/tenant.h"
+#include "infer-serve/ops/tenant.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"

@@ -1,6 +1,6 @@
 /* infer-serve/endpoints/info.c - what the server says of itself: health, models, version, metrics. */
 #include "infer-serve/serve.h"
-#include "infer-serve/tenant.h"
+#include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * of requests with keys of another group only the place is shown. */
 #include <infer/param.h>
 #include "infer-serve/serve.h"
-#include "infer-serve/tenant.h"
+#include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "infer-serve/http/head.h"
 #include "infer-serve/http/headers.h"
 #include "infer-serve/http/origin.h"
-#include "infer-serve/otlp.h"
+#include "infer-serve/ops/otlp.h"
 #include "infer-serve/serve.h"
 #include "infer-serve/http/sse.h"
 #include "infer-serve/http/strict.h"

@@ -1,7 +1,7 @@
 /* tests/unit/infer-serve/test_fair.c - whose request is next: shares by weight, priorities, no claim on the
  * past, and what is preempted for whom */
 #include "../nth.h"
-#include "infer-serve/fair.h"
+#include "infer-serve/ops/fair.h"
 #include <string.h>
 
 enum { ROOM = 8, MANY = 600 };

@@ -1,8 +1,8 @@
 /* tests/unit/infer-serve/test_parts.c - events, keys, counters, addresses */
 #include "../nth.h"
-#include "infer-serve/keys.h"
+#include "infer-serve/ops/keys.h"
 #include "infer-serve/http/listen.h"
-#include "infer-serve/metrics.h"
+#include "infer-serve/ops/metrics.h"
 #include "infer-serve/http/sse.h"
 #include "base/buf.h"
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* infer-serve/served.c - one of the models that are served: its file, engine and readers. */
-#include "infer-serve/served.h"
+/* infer-serve/ops/served.c - one of the models that are served: its file, engine and readers. */
+#include "infer-serve/ops/served.h"
 #include "infer-serve/serve.h"
 #include "common/progress.h"
 #include "common/say.h"

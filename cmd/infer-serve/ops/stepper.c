@@ -1,10 +1,10 @@
-/* infer-serve/stepper.c - the thread that steps the engine: jobs start and end here, and what they
+/* infer-serve/ops/stepper.c - the thread that steps the engine: jobs start and end here, and what they
  * generate becomes answers and events. */
 #include "infer-serve/endpoints/handoff.h"
 #include "infer-serve/http/http.h"
-#include "infer-serve/otlp.h"
+#include "infer-serve/ops/otlp.h"
 #include "infer-serve/serve.h"
-#include "infer-serve/tenant.h"
+#include "infer-serve/ops/tenant.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* infer-serve/harden.h - drop privileges after start: no_new_privs, Landlock, seccomp. */
-#ifndef INFER_SERVE_HARDEN_H
-#define INFER_SERVE_HARDEN_H
+/* infer-serve/ops/harden.h - drop privileges after start: no_new_privs, Landlock, seccomp. */
+#ifndef INFER_SERVE_OPS_HARDEN_H
+#define INFER_SERVE_OPS_HARDEN_H
 
 #include <infer/status.h>
 

@@ -1,4 +1,4 @@
-/* infer-serve/config.c - several models, from the YAML of --config.  What it says of a model has the
+/* infer-serve/ops/config.c - several models, from the YAML of --config.  What it says of a model has the
  * names and ranges of options, whose rows read it. */
 #include "infer-serve/serve.h"
 #include "common/file.h"

@@ -1,6 +1,6 @@
-/* infer-serve/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
+/* infer-serve/ops/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
  * serves all the same, and -v says so. */
-#include "infer-serve/harden.h"
+#include "infer-serve/ops/harden.h"
 #include "infer-serve/http/listen.h"
 #include "infer-serve/serve.h"
 #include "common/model.h"

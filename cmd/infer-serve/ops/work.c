@@ -1,4 +1,4 @@
-/* infer-serve/work.c - the threads that read requests, so that neither connections nor the engine
+/* infer-serve/ops/work.c - the threads that read requests, so that neither connections nor the engine
  * wait for a long prompt. */
 #include "infer-serve/serve.h"
 

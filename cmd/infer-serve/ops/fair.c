@@ -1,5 +1,5 @@
-/* infer-serve/fair.c - whose request the engine gets next. */
-#include "infer-serve/fair.h"
+/* infer-serve/ops/fair.c - whose request the engine gets next. */
+#include "infer-serve/ops/fair.h"
 
 #include <stddef.h>
 

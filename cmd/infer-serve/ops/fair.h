@@ -1,11 +1,11 @@
-/* infer-serve/fair.h - whose request the engine gets next.
+/* infer-serve/ops/fair.h - whose request the engine gets next.
  *
  * Users, one for each API key, share the engine by weight: the next request is that of the user who
  * has been served the least, counted in tokens divided by the weight (start-time fair queueing,
  * Goyal+ 1996).  A user who was idle has no claim on the past.  A user with fewer samples in the
  * engine than its share ranks above those with more, so that the engine may preempt theirs. */
-#ifndef INFER_SERVE_FAIR_H
-#define INFER_SERVE_FAIR_H
+#ifndef INFER_SERVE_OPS_FAIR_H
+#define INFER_SERVE_OPS_FAIR_H
 #include <stdint.h>
 
 struct fair_user {

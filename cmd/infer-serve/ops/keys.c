@@ -1,6 +1,6 @@
-/* infer-serve/keys.c - API keys: reading the key file, and comparing a key that was sent. */
-#include "infer-serve/fair.h"
-#include "infer-serve/keys.h"
+/* infer-serve/ops/keys.c - API keys: reading the key file, and comparing a key that was sent. */
+#include "infer-serve/ops/fair.h"
+#include "infer-serve/ops/keys.h"
 #include "common/file.h"
 #include "base/err.h"
 #include "base/sha256.h"

@@ -1,10 +1,10 @@
-/* infer-serve/keys.h - API keys: reading the key file, and comparing a key that was sent with all of
+/* infer-serve/ops/keys.h - API keys: reading the key file, and comparing a key that was sent with all of
  * its keys in constant time.
  *
  * Keys are divided into groups.  Requests with keys of one group share the prefix cache, files and
  * batches; requests of other groups cannot observe them. */
-#ifndef INFER_SERVE_KEYS_H
-#define INFER_SERVE_KEYS_H
+#ifndef INFER_SERVE_OPS_KEYS_H
+#define INFER_SERVE_OPS_KEYS_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>

@@ -1,7 +1,7 @@
-/* infer-serve/metrics.h - counters and histograms, and their text for Prometheus.  Guarded by the
+/* infer-serve/ops/metrics.h - counters and histograms, and their text for Prometheus.  Guarded by the
  * server's lock. */
-#ifndef INFER_SERVE_METRICS_H
-#define INFER_SERVE_METRICS_H
+#ifndef INFER_SERVE_OPS_METRICS_H
+#define INFER_SERVE_OPS_METRICS_H
 #include "infer-serve/http/route.h"
 #include <stdint.h>
 #include <infer/engine.h>

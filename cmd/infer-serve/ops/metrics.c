@@ -1,5 +1,5 @@
-/* infer-serve/metrics.c - counters and histograms, and their text for Prometheus. */
-#include "infer-serve/metrics.h"
+/* infer-serve/ops/metrics.c - counters and histograms, and their text for Prometheus. */
+#include "infer-serve/ops/metrics.h"
 #include "infer-serve/http/route.h"
 #include "base/err.h"
 

@@ -1,6 +1,6 @@
-/* infer-serve/otlp.c - spans of requests, and the process that sends them. */
+/* infer-serve/ops/otlp.c - spans of requests, and the process that sends them. */
 #include <infer/param.h>
-#include "infer-serve/otlp.h"
+#include "infer-serve/ops/otlp.h"
 #include "infer-serve/serve.h"
 #include "common/client.h"
 #include "common/say.h"

@@ -1,4 +1,4 @@
-/* infer-serve/chatml.c - conversations with a model that has no chat template: ChatML, and calls of tools
+/* infer-serve/ops/chatml.c - conversations with a model that has no chat template: ChatML, and calls of tools
  * as JSON between tags */
 #include "infer-serve/serve.h"
 #include "common/say.h"

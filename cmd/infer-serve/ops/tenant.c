@@ -1,5 +1,5 @@
-/* infer-serve/tenant.c - what separates requests with keys of different groups. */
-#include "infer-serve/tenant.h"
+/* infer-serve/ops/tenant.c - what separates requests with keys of different groups. */
+#include "infer-serve/ops/tenant.h"
 #include "infer-serve/serve.h"
 
 #include <string.h>

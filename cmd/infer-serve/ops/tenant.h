@@ -1,6 +1,6 @@
-/* infer-serve/tenant.h - what separates requests with API keys of different groups. */
-#ifndef INFER_SERVE_TENANT_H
-#define INFER_SERVE_TENANT_H
+/* infer-serve/ops/tenant.h - what separates requests with API keys of different groups. */
+#ifndef INFER_SERVE_OPS_TENANT_H
+#define INFER_SERVE_OPS_TENANT_H
 #include <stdint.h>
 
 struct exchange;

@@ -1,4 +1,4 @@
-/* infer-serve/served.h - the models of a server: their names, what is said of each, and, while a model
+/* infer-serve/ops/served.h - the models of a server: their names, what is said of each, and, while a model
  * is loaded, its engine.
  *
  * Without --config there is one, which every name finds and which stays.  With it a model is loaded
@@ -7,14 +7,14 @@
  *
  * One thread steps all engines, a step of each in turn: each has all cores while it computes, so that
  * two models that are used at once share the machine evenly, and no state of an engine needs a lock. */
-#ifndef INFER_SERVE_SERVED_H
-#define INFER_SERVE_SERVED_H
+#ifndef INFER_SERVE_OPS_SERVED_H
+#define INFER_SERVE_OPS_SERVED_H
 #include <infer/job.h>
 #include <infer/runner.h>
-#include "infer-serve/fair.h"
-#include "infer-serve/keys.h"
-#include "infer-serve/metrics.h"
-#include "infer-serve/options.h"
+#include "infer-serve/ops/fair.h"
+#include "infer-serve/ops/keys.h"
+#include "infer-serve/ops/metrics.h"
+#include "infer-serve/ops/options.h"
 
 /* Sequences of a model that are computed at once. */
 enum { SERVE_SEQS = 32 };

@@ -1,4 +1,4 @@
-/* infer-serve/loading.c - which model a request is for; loading it where it is not loaded, and having
+/* infer-serve/ops/loading.c - which model a request is for; loading it where it is not loaded, and having
  * those leave that are not used. */
 #include "infer-serve/serve.h"
 #include "common/say.h"

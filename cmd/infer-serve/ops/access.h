@@ -1,6 +1,6 @@
-/* infer-serve/access.h - the access log: a JSON line for each request. */
-#ifndef INFER_SERVE_ACCESS_H
-#define INFER_SERVE_ACCESS_H
+/* infer-serve/ops/access.h - the access log: a JSON line for each request. */
+#ifndef INFER_SERVE_OPS_ACCESS_H
+#define INFER_SERVE_OPS_ACCESS_H
 #include <pthread.h>
 #include <stdint.h>
 #include <infer/form.h>

@@ -1,6 +1,6 @@
-/* infer-serve/options.h - what the command line says. */
-#ifndef INFER_SERVE_OPTIONS_H
-#define INFER_SERVE_OPTIONS_H
+/* infer-serve/ops/options.h - what the command line says. */
+#ifndef INFER_SERVE_OPS_OPTIONS_H
+#define INFER_SERVE_OPS_OPTIONS_H
 #include <stdint.h>
 #include "common/chat.h"
 #include "common/model.h"

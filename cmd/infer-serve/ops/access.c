@@ -1,4 +1,4 @@
-/* infer-serve/access.c - the access log: a JSON line for each request. */
+/* infer-serve/ops/access.c - the access log: a JSON line for each request. */
 #include <infer/record.h>
 #include "infer-serve/serve.h"
 #include "common/say.h"

@@ -1,11 +1,11 @@
-/* infer-serve/otlp.h - spans of requests, in the words of OpenTelemetry's conventions for generative
+/* infer-serve/ops/otlp.h - spans of requests, in the words of OpenTelemetry's conventions for generative
  * AI, over OTLP/HTTP as JSON.
  *
  * A process of its own sends them: this one opens no socket once it serves (harden.c), and no request
  * waits for a collector.  A line of a pipe is a span; the process ends with the pipe.  A span that the
  * pipe has no room for is dropped, and counted. */
-#ifndef INFER_SERVE_OTLP_H
-#define INFER_SERVE_OTLP_H
+#ifndef INFER_SERVE_OPS_OTLP_H
+#define INFER_SERVE_OPS_OTLP_H
 #include <infer/form.h>
 #include <infer/status.h>
 
