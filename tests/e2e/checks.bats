@@ -198,6 +198,9 @@ setup()
 	lacks man/infer-jsonl.5 's/^\.Ss hw$/.Ss machine/' 'machine is no kind'
 	lacks man/infer-jsonl.5 's/^One tensor, from/A tensor, from/' 'tensor has no section that begins with "one tensor"'
 	lacks man/infer-jsonl.5 's/^\.Ic infer-inspect tokens --json/.Ic infer-show tokens/' 'token: infer-inspect, which writes it'
+	cp "$TOP/HACKING.md" .
+	lacks HACKING.md 's/^| `kv` | /| `kw` | /' '> kw'
+	lacks HACKING.md 's/^    ground  *base/& grund/' '> ground base grund'
 	lacks libcore/record/kind_list.h '$a KIND(SLOT, "slot", "infer-run", "a slot")' 'the kind slot has no section'
 	lacks man/infer-run.1 's/^\.Cm q4_0$/.Cm q5_0/' 'man/infer-run.1: --kv-type: the types are f16 f32 q4_0 q8_0'
 	lacks man/infer-bench.1 's/^\.Cm f16 , f32 , q8_0/.Cm f16 , q8_0/' 'man/infer-bench.1: --kv-type'
