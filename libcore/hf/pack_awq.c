@@ -32,96 +32,37 @@ struct awq_config {
 
 /* --- config */
 
-#define ANY(key) \
+#define MEMBER(key, kind, low, high, words) \
 	{ \
-		key, MEMBER_ANY, 0, 0, NULL \
+		key, kind, low, high, words \
 	}
+#define ANY(key) MEMBER(key, MEMBER_ANY, 0, 0, NULL)
 
 static const struct hf_member members[] = {
+#include "hf/pack_int_list.h"
 	{ "quant_method", MEMBER_STRING, 0, 0, "awq auto-round intel/auto-round" },
 	{ "method", MEMBER_STRING, 0, 0, "awq" },
 	{ "bits", MEMBER_WHOLE, 4, 4, NULL },
 	{ "w_bit", MEMBER_WHOLE, 4, 4, NULL },
-	{ "group_size", MEMBER_WHOLE, -1, 1 << 20, NULL },
 	{ "q_group_size", MEMBER_WHOLE, -1, 1 << 20, NULL },
 	{ "zero_point", MEMBER_BOOL, 0, 0, NULL },
-	{ "sym", MEMBER_BOOL, 0, 0, NULL },
 	{ "version", MEMBER_STRING, 0, 0, "gemm GEMM gemv GEMV" },
 	{ "format", MEMBER_STRING, 0, 0, "gemm gemv" },
 	{ "checkpoint_format", MEMBER_STRING, 0, 0, "gemm gemv" },
 	{ "packing_format", MEMBER_STRING, 0, 0, "auto_round:auto_awq" },
 	{ "modules_to_not_convert", MEMBER_LIST, 0, 0, NULL },
-	{ "pack_dtype", MEMBER_STRING, 0, 0, "int32" },
-	{ "data_type", MEMBER_STRING, 0, 0, "int" },
-	{ "act_bits", MEMBER_WHOLE, 16, 32, NULL },
 	{ "do_fuse", MEMBER_BOOL, 0, 0, NULL },
-	{ "lm_head", MEMBER_BOOL, 0, 0, NULL },
 	{ "desc_act", MEMBER_FALSE, 0, 0, NULL },
-	{ "adapter", MEMBER_FALSE, 0, 0, NULL },
-	{ "activation", MEMBER_FALSE, 0, 0, NULL },
 	{ "dynamic", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_config", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_configs", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_bits", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_group_size", MEMBER_FALSE, 0, 0, NULL },
-	{ "static_kv_dtype", MEMBER_FALSE, 0, 0, NULL },
-	{ "static_attention_dtype", MEMBER_FALSE, 0, 0, NULL },
-	ANY("extra_config"), /* read_overrides */
-	/* how the weights were found, and how other programs run them */
-	ANY("act_data_type"),
-	ANY("act_dynamic"),
-	ANY("act_group_size"),
-	ANY("act_sym"),
-	ANY("amp"),
-	ANY("autoround_version"),
-	ANY("backend"),
-	ANY("batch_size"),
-	ANY("block_name_to_quantize"),
-	ANY("damp_percent"),
-	ANY("dataset"),
-	ANY("enable_alg_ext"),
-	ANY("enable_minmax_tuning"),
-	ANY("enable_norm_bias_tuning"),
-	ANY("enable_quanted_input"),
-	ANY("exllama_config"),
 	ANY("fuse_max_seq_len"),
-	ANY("gradient_accumulate_steps"),
-	ANY("iters"),
-	ANY("low_cpu_mem_usage"),
-	ANY("low_gpu_mem_usage"),
-	ANY("lr"),
-	ANY("meta"),
-	ANY("minmax_lr"),
 	ANY("modules_to_fuse"),
-	ANY("nsamples"),
-	ANY("provider"),
-	ANY("quant_block_list"),
-	ANY("quanted_input"),
-	ANY("scale_dtype"),
-	ANY("seqlen"),
-	ANY("static_attention_granularity"),
-	ANY("static_kv_granularity"),
-	ANY("supported_types"),
-	ANY("to_quant_block_names"),
-	ANY("true_sequential"),
 };
 
 static const struct hf_member override_members[] = {
+#define OVERRIDE
+#include "hf/pack_int_list.h"
+#undef OVERRIDE
 	{ "bits", MEMBER_WHOLE, 4, 16, NULL },
-	{ "group_size", MEMBER_WHOLE, -1, 1 << 20, NULL },
-	{ "sym", MEMBER_BOOL, 0, 0, NULL },
-	{ "data_type", MEMBER_STRING, 0, 0, "int float" }, /* float: 16 bits, not quantised */
-	{ "act_bits", MEMBER_WHOLE, 16, 32, NULL },
-	{ "super_bits", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_group_size", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_config", MEMBER_FALSE, 0, 0, NULL },
-	ANY("act_data_type"),
-	ANY("act_dynamic"),
-	ANY("act_group_size"),
-	ANY("act_sym"),
-	ANY("in_blocks"),
-	ANY("scale_dtype"),
 };
 
 /* The value of a member that has two names. */

@@ -47,47 +47,64 @@ static int offsets_fit_f16(const struct hf_packed *p, const struct hf_ints *w)
 	return 1;
 }
 
-/* enum infer_type; -1: none.  Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and
- * a difference of codes of 5, or 15 and 9. */
-static int choose_type(const struct hf_packed *p, const struct hf_ints *w)
+int hf_int_type(const struct hf_int_traits *t)
 {
-	const struct hf_scales *s = &w->s;
-	int by32 = p->cols % 32 == 0 && hf_scales_allow(s, 32) && s->f16,
-	    by64 = p->cols % 64 == 0 && hf_scales_allow(s, 64);
-
-	if (is_wide(w)) {
-		if (w->zeros)
-			return by64 && s->bits <= 15 ? INFER_Q8_F : -1;
-		return by32 ? INFER_Q8_0 : by64 ? INFER_Q8_F : -1;
-	}
-	if (!w->zeros)
-		return by32 ? INFER_Q4_0 : by64 ? INFER_Q4_F : -1;
-	if (by32 && offsets_fit_f16(p, w))
-		return INFER_Q4_1;
-	if (by64 && s->bits <= 19)
-		return INFER_Q4_F;
-	return by32 ? INFER_Q8_0 : by64 ? INFER_Q8_F : -1;
+	if (!t->has_zeros && t->f16 && t->by32)
+		return t->wide ? INFER_Q8_0 : INFER_Q4_0;
+	if (t->by64 && (!t->has_zeros || t->exact))
+		return t->wide ? INFER_Q8_F : INFER_Q4_F;
+	return -1;
 }
 
-/* The type of 64 weights a block that other matrices of the same layer may need; 0: none. */
-static int general_type(const struct hf_packed *p, const struct hf_ints *w)
+int hf_int_general(const struct hf_int_traits *t, int type)
 {
-	if (p->cols % 64 || !hf_scales_allow(&w->s, 64))
+	if (!t->by64)
 		return 0;
-	if (p->type == INFER_Q8_0)
+	if (type == INFER_Q8_0)
 		return INFER_Q8_F;
-	return p->type == INFER_Q4_0 || (p->type == INFER_Q4_1 && w->s.bits <= 19) ? INFER_Q4_F : 0;
+	return type == INFER_Q4_0 || (type == INFER_Q4_1 && t->exact) ? INFER_Q4_F : 0;
+}
+
+/* Find what choose_type needs.  Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and a
+ * difference of codes of 5, or 15 and 9. */
+static struct hf_int_traits find_traits(const struct hf_packed *p, const struct hf_ints *w)
+{
+	return (struct hf_int_traits){ .wide = is_wide(w),
+		                       .has_zeros = w->zeros != NULL,
+		                       .f16 = w->s.f16,
+		                       .by32 = p->cols % 32 == 0 && hf_scales_allow(&w->s, 32),
+		                       .by64 = p->cols % 64 == 0 && hf_scales_allow(&w->s, 64),
+		                       .exact = w->s.bits <= (is_wide(w) ? 15 : 19) };
+}
+
+/* Return the enum infer_type, or -1.  Codes of 4 bits with zero points may also become Q4_1, or codes of 8 bits less
+ * their zero points. */
+static int choose_type(const struct hf_packed *p, const struct hf_ints *w)
+{
+	struct hf_int_traits t = find_traits(p, w);
+	int type;
+
+	if (!t.wide && t.has_zeros && t.by32 && t.f16 && offsets_fit_f16(p, w))
+		return INFER_Q4_1;
+	type = hf_int_type(&t);
+	if (type >= 0 || t.wide || !t.has_zeros)
+		return type;
+	t.wide = 1;
+	t.has_zeros = 0;
+	return hf_int_type(&t);
 }
 
 int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w, infer_error *err)
 {
+	const struct hf_int_traits traits = find_traits(p, w);
+
 	p->type = choose_type(p, w);
-	p->general = general_type(p, w);
+	p->general = hf_int_general(&traits, p->type);
 	p->bits = is_wide(w) ? 8 : 4;
 	p->has_zeros = w->zeros != NULL;
 	if (p->type >= 0)
 		return INFER_OK;
-	if (w->zeros && is_wide(w) && p->cols % 64 == 0 && hf_scales_allow(&w->s, 64))
+	if (w->zeros && is_wide(w) && traits.by64)
 		return hf_bad_tensor(d, w->scales, INFER_EUNSUP, err,
 		                     "%d significant bits: no type holds them together with zero "
 		                     "points of 8 bits",

@@ -32,15 +32,15 @@ struct gptq {
 
 /* --- config */
 
-#define ANY(key) \
+#define MEMBER(key, kind, low, high, words) \
 	{ \
-		key, MEMBER_ANY, 0, 0, NULL \
+		key, kind, low, high, words \
 	}
+#define ANY(key) MEMBER(key, MEMBER_ANY, 0, 0, NULL)
 
 static const struct hf_member members[] = {
+#include "hf/pack_int_list.h"
 	{ "bits", MEMBER_WHOLE, 2, 8, NULL },
-	{ "group_size", MEMBER_WHOLE, -1, 1 << 20, NULL },
-	{ "sym", MEMBER_BOOL, 0, 0, NULL },
 	{ "desc_act", MEMBER_BOOL, 0, 0, NULL },
 	{ "checkpoint_format", MEMBER_STRING, 0, 0, "gptq gptq_v2" },
 	{ "format", MEMBER_STRING, 0, 0, "gptq gptq_v2" },
@@ -48,100 +48,39 @@ static const struct hf_member members[] = {
 	  "auto_round:auto_gptq auto_round auto_round:gptqmodel" },
 	{ "quant_method", MEMBER_STRING, 0, 0, "gptq auto-round intel/auto-round" },
 	{ "method", MEMBER_STRING, 0, 0, "gptq" },
-	{ "pack_dtype", MEMBER_STRING, 0, 0, "int32" },
-	{ "data_type", MEMBER_STRING, 0, 0, "int" },
 	{ "is_marlin_format", MEMBER_FALSE, 0, 0, NULL },
-	{ "act_bits", MEMBER_WHOLE, 16, 32, NULL },
-	{ "lm_head", MEMBER_BOOL, 0, 0, NULL },
-	/* effects that are not supported */
-	{ "adapter", MEMBER_FALSE, 0, 0, NULL },
-	{ "activation", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_config", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_configs", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_bits", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_group_size", MEMBER_FALSE, 0, 0, NULL },
-	{ "static_kv_dtype", MEMBER_FALSE, 0, 0, NULL },
-	{ "static_attention_dtype", MEMBER_FALSE, 0, 0, NULL },
-	/* modules with bits and groups of their own: read_overrides */
-	ANY("dynamic"),
-	ANY("extra_config"),
-	/* how the weights were found, and how other programs run them */
-	ANY("act_data_type"),
-	ANY("act_dynamic"),
+	ANY("dynamic"), /* read_overrides */
 	ANY("act_group_aware"),
-	ANY("act_group_size"),
-	ANY("act_sym"),
-	ANY("amp"),
-	ANY("autoround_version"),
-	ANY("backend"),
-	ANY("batch_size"),
-	ANY("block_name_to_quantize"),
 	ANY("cache_block_outputs"),
 	ANY("cache_examples_on_gpu"),
 	ANY("damp_auto_increment"),
-	ANY("damp_percent"),
-	ANY("dataset"),
 	ANY("disable_exllama"),
-	ANY("enable_alg_ext"),
-	ANY("enable_minmax_tuning"),
-	ANY("enable_norm_bias_tuning"),
-	ANY("enable_quanted_input"),
-	ANY("exllama_config"),
-	ANY("gradient_accumulate_steps"),
-	ANY("iters"),
-	ANY("low_cpu_mem_usage"),
-	ANY("low_gpu_mem_usage"),
-	ANY("lr"),
 	ANY("max_input_length"),
-	ANY("meta"),
-	ANY("minmax_lr"),
 	ANY("model_file_base_name"),
 	ANY("model_name_or_path"),
 	ANY("model_seqlen"),
 	ANY("module_name_preceding_first_block"),
 	ANY("modules_in_block_to_quantize"),
 	ANY("mse"),
-	ANY("nsamples"),
 	ANY("offload_to_disk"),
 	ANY("pad_token_id"),
-	ANY("provider"),
-	ANY("quant_block_list"),
-	ANY("quanted_input"),
-	ANY("scale_dtype"),
-	ANY("seqlen"),
-	ANY("static_attention_granularity"),
 	ANY("static_groups"),
-	ANY("static_kv_granularity"),
-	ANY("supported_types"),
-	ANY("to_quant_block_names"),
 	ANY("tokenizer"),
-	ANY("true_sequential"),
 	ANY("use_cuda_fp16"),
 	ANY("use_exllama"),
 };
 
 static const struct hf_member override_members[] = {
+#define OVERRIDE
+#include "hf/pack_int_list.h"
+#undef OVERRIDE
 	{ "bits", MEMBER_WHOLE, 2, 16, NULL },
-	{ "group_size", MEMBER_WHOLE, -1, 1 << 20, NULL },
-	{ "sym", MEMBER_BOOL, 0, 0, NULL },
 	{ "desc_act", MEMBER_BOOL, 0, 0, NULL },
-	{ "data_type", MEMBER_STRING, 0, 0, "int float" }, /* float: 16 bits, not quantised */
-	{ "act_bits", MEMBER_WHOLE, 16, 32, NULL },
 	{ "adapter", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_bits", MEMBER_FALSE, 0, 0, NULL },
-	{ "super_group_size", MEMBER_FALSE, 0, 0, NULL },
-	{ "rotation_config", MEMBER_FALSE, 0, 0, NULL },
-	ANY("act_data_type"),
-	ANY("act_dynamic"),
 	ANY("act_group_aware"),
-	ANY("act_group_size"),
-	ANY("act_sym"),
 	ANY("damp_auto_increment"),
 	ANY("damp_percent"),
-	ANY("in_blocks"),
 	ANY("mse"),
-	ANY("scale_dtype"),
 	ANY("static_groups"),
 	ANY("true_sequential"),
 };

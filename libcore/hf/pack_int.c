@@ -2,6 +2,7 @@
 #include "hf/pack_int.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "hf/packs.h"
 #include "hf/tensors.h"
 #include "type/block.h"
 
@@ -40,44 +41,12 @@ static float scale_of(const struct pack_int *g, int64_t group, int64_t out)
 
 /* --- the type */
 
-/* What the scales and zero points of a matrix have in common. */
-struct found {
-	int f16;    /* every scale is a binary16 */
-	int middle; /* every zero point is 2^(bits - 1) */
-	int exact;  /* scale (q - half) + scale (half - zero) is exact in binary32 */
-};
-
 /* True if the products of s with numbers of `bits` bits, and their sums, are exact and far from the ends of
  * binary32. */
 static int has_few_bits(float s, int bits)
 {
 	return !(num_bits(s) & ((1u << bits) - 1)) &&
 	       (s == 0 || (fabsf(s) >= 0x1p-118f && fabsf(s) <= 0x1p118f));
-}
-
-static int scan_groups(const struct hf_dir *d, const struct hf_packed *p, struct found *f,
-                       infer_error *err)
-{
-	const struct pack_int *g = p->own;
-	int half = 1 << (g->bits - 1);
-
-	*f = (struct found){ 1, 1, 1 };
-	for (int64_t group = 0; group < g->groups; group++)
-		for (int64_t out = 0; out < p->rows; out++) {
-			float s = scale_of(g, group, out);
-
-			if (!isfinite(s))
-				return hf_bad_tensor(d, g->scales, INFER_ENAN, err,
-				                     "the scale of output %lld in group %lld is "
-				                     "not finite",
-				                     (long long)out, (long long)group);
-			if (g->scales->dtype != ST_F16) {
-				f->f16 &= num_f16(num_to_f16(s)) == s;
-				f->exact &= has_few_bits(s, g->bits);
-			}
-			f->middle &= zero_of(p, group, out) == half;
-		}
-	return INFER_OK;
 }
 
 /* True if every group, and so every row, is a whole number of n inputs. */
@@ -88,41 +57,64 @@ static int is_whole(const struct hf_packed *p, int n)
 	return p->cols % n == 0 && (g->groups == 1 || g->group % n == 0);
 }
 
+/* Check the scales and find what the type depends on. */
+static int find_traits(const struct hf_dir *d, const struct hf_packed *p, struct hf_int_traits *t,
+                       infer_error *err)
+{
+	const struct pack_int *g = p->own;
+	int half = 1 << (g->bits - 1);
+
+	*t = (struct hf_int_traits){ .wide = g->bits == 8, .f16 = 1, .exact = 1 };
+	t->by32 = is_whole(p, PACK_INT_RUN);
+	t->by64 = is_whole(p, 64);
+	for (int64_t group = 0; group < g->groups; group++)
+		for (int64_t out = 0; out < p->rows; out++) {
+			float s = scale_of(g, group, out);
+
+			if (!isfinite(s))
+				return hf_bad_tensor(d, g->scales, INFER_ENAN, err,
+				                     "the scale of output %lld in group %lld is "
+				                     "not finite",
+				                     (long long)out, (long long)group);
+			if (g->scales->dtype != ST_F16) {
+				t->f16 &= num_f16(num_to_f16(s)) == s;
+				t->exact &= has_few_bits(s, g->bits);
+			}
+			t->has_zeros |= zero_of(p, group, out) != half;
+		}
+	return INFER_OK;
+}
+
 int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_error *err)
 {
 	const struct pack_int *g = p->own;
-	int large = g->bits == 8, fits = is_whole(p, 64);
-	struct found f;
+	struct hf_int_traits t;
 
-	TRY(scan_groups(d, p, &f, err));
+	TRY(find_traits(d, p, &t, err));
 	p->bits = g->bits;
 	p->group = g->groups == 1 ? 0 : (int)g->group;
-	p->has_zeros = !f.middle;
-	if (symmetric && !f.middle)
+	p->has_zeros = t.has_zeros;
+	if (symmetric && t.has_zeros)
 		return hf_bad_quant(d, INFER_EFORMAT, err,
 		                    "\"sym\" or \"zero_point\" says that there are no zero points, "
 		                    "but those of %.*s differ from %d",
 		                    (int)num_min((int64_t)p->module.len, 80), p->module.at,
 		                    1 << (g->bits - 1));
-	if (f.middle && f.f16 && is_whole(p, PACK_INT_RUN)) {
-		p->type = large ? INFER_Q8_0 : INFER_Q4_0;
-		p->general = !fits ? p->type : large ? INFER_Q8_F : INFER_Q4_F;
+	p->type = hf_int_type(&t);
+	p->general = hf_int_general(&t, p->type);
+	if (p->type >= 0)
 		return INFER_OK;
-	}
-	if (!fits)
+	if (!t.by64)
 		return hf_bad_tensor(d, p->part[0], INFER_EUNSUP, err,
 		                     "%s, in groups of %lld of %lld inputs: no type holds this "
 		                     "exactly, only groups of a multiple of 64",
-		                     !f.f16     ? "scales that are not F16"
-		                     : f.middle ? "codes"
-		                                : "zero points",
+		                     !t.f16        ? "scales that are not F16"
+		                     : t.has_zeros ? "zero points"
+		                                   : "codes",
 		                     (long long)g->group, (long long)p->cols);
-	if (!f.middle && !f.exact)
-		return hf_bad_tensor(d, g->scales, INFER_EUNSUP, err,
-		                     "its scales have more bits than a product with zero points "
-		                     "can hold exactly");
-	p->type = p->general = large ? INFER_Q8_F : INFER_Q4_F;
-	return INFER_OK;
+	return hf_bad_tensor(d, g->scales, INFER_EUNSUP, err,
+	                     "its scales have more bits than a product with zero points can hold "
+	                     "exactly");
 }
 
 /* --- blocks of one output: w are its words of a tile, PACK_INT_COLS apart */

@@ -28,6 +28,20 @@ int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w,
 void hf_ints_rows(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t n,
                   unsigned char *to);
 
+/* Properties of an integer matrix, value = scale x (code - zero point), that decide its type. */
+struct hf_int_traits {
+	int wide;       /* codes of 8 bits, else of at most 4 */
+	int has_zeros;  /* a zero point is not in the middle of the codes */
+	int f16;        /* F16 holds every scale */
+	int by32, by64; /* rows and groups are multiples of 32, of 64 */
+	int exact;      /* sums of scale x code and -scale x zero point are exact in F32 */
+};
+/* Return the enum infer_type with the smallest blocks that holds the matrix exactly, or -1: Q4_0 or Q8_0, else Q4_F or
+ * Q8_F. */
+int hf_int_type(const struct hf_int_traits *t);
+/* Return Q4_F or Q8_F if it holds every matrix of `type` with these traits, else 0: hf_packed.general. */
+int hf_int_general(const struct hf_int_traits *t, int type);
+
 /* E4M3 codes [rows, cols] with scales. */
 struct hf_e4m3 {
 	const unsigned char *at;

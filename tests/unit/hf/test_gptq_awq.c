@@ -63,7 +63,7 @@ static int case_golden(void)
 		packed_same(&t.p, t.p.rows, json_get(line, "sha256"));
 		packed_same(&t.p, 13, json_get(line, "sha256"));
 		packed_same(&t.p, 1, json_get(line, "sha256"));
-		t.p.type = t.p.general;
+		t.p.type = t.p.general ? t.p.general : t.p.type;
 		packed_same(&t.p, t.p.rows, json_get(line, "sha256"));
 	}
 	assert_int_equal(count, 19);
