@@ -47,8 +47,8 @@ def main():
         text = textwrap.wrap(" ".join("%s=%s" % (k, v if isinstance(v, str) else json.dumps(v)) for k, v in d.items()), 100)
         lines.append('DEFAULTS("%s",\n\t"%s")' % (kind, ' "\n\t"'.join(text)))
     (ROOT / "libcore/hf/default_list.h").write_text(
-        "/* hf/default_list.h - DEFAULTS(model_type, members): what transformers' classes mean by members that config.json\n"
-        " * leaves out, NAME=VALUE with spaces between.  Written by scripts/mk-hf-defaults.py. */\n" + "\n".join(lines) + "\n")
+        "/* hf/default_list.h - DEFAULTS(model_type, members): values that transformers' classes give to\n"
+        " * members missing from config.json, as NAME=VALUE with spaces between.  Written by\n * scripts/mk-hf-defaults.py. */\n" + "\n".join(lines) + "\n")
 
 
 main()

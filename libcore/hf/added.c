@@ -40,8 +40,8 @@ int spm_with_spaces(struct hf_dir *d, struct spm_piece *x, infer_error *err)
 	return INFER_OK;
 }
 
-/* Replace token `id` by an added one.  A token outside the vocabulary has no row in the model, so no
- * text can become it. */
+/* Replace token `id` by an added one.  Ignores ids outside the vocabulary: they have no row in the
+ * embedding table. */
 static void put_added(struct spm *s, int64_t id, struct spm_piece x)
 {
 	if (id >= s->n)
@@ -71,7 +71,7 @@ static int add_listed(struct hf_dir *d, struct spm *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* The number that a key of added_tokens_decoder is, or -1. */
+/* Return the id that a key of added_tokens_decoder spells, or -1. */
 static int64_t parse_token_id(const struct json *v)
 {
 	int64_t id = 0;
@@ -86,7 +86,8 @@ static int64_t parse_token_id(const struct json *v)
 	return id;
 }
 
-/* The keys tokenizer.infer.added.*: ids, flags and texts of tokens that take white space next to them. */
+/* The keys tokenizer.infer.added.*: ids, flags and texts of tokens that strip white space next to
+ * them. */
 struct edges {
 	struct buf ids, flags, texts;
 	uint64_t n;
@@ -132,8 +133,8 @@ static int has_text(const struct spm *s, int64_t id, const struct json *text)
 	return id < s->n && s->piece[id].n == text->n && !memcmp(s->piece[id].at, text->s, text->n);
 }
 
-/* added_tokens of tokenizer.json, where tokenizer_config.json does not list them: those that are no
- * pieces.  The public converter reads them for Phi-3 alone, and there for all tokens. */
+/* Add added_tokens of tokenizer.json that are not pieces, unless tokenizer_config.json lists added
+ * tokens.  The public converter reads them for Phi-3 alone, and there for all tokens. */
 static int add_json(struct hf_dir *d, struct spm *s, struct edges *e, infer_error *err)
 {
 	int is_phi3 = !strcmp(d->arch->gguf, "phi3"),

@@ -1,5 +1,5 @@
-/* hf/card.c - the model card, README.md: values between the lines "---" at its top, which are YAML.  It is
- * no part of the model: what cannot be read is as if it were not there.
+/* hf/card.c - the model card, README.md: values between the lines "---" at its top, which are YAML.
+ * The model does not depend on it: a file or value that cannot be read is treated as missing.
  * https://github.com/huggingface/hub-docs/blob/main/modelcard.md */
 #include "base/os.h"
 #include "hf/hf.h"
@@ -10,14 +10,14 @@
 
 enum { CARD_MAX_BYTES = 64 << 10, VALUE_MAX_BYTES = 128 };
 
-/* Take the first line off *s and return it without its end. */
+/* Remove the first line from *s and return it without its end. */
 static struct infer_str next_line(struct infer_str *s)
 {
 	const char *end = s->len ? memchr(s->at, '\n', s->len) : NULL;
 	struct infer_str line = { s->at, end ? (uint64_t)(end - s->at) : s->len };
 	uint64_t used = line.len + (end != NULL);
 
-	if (used) /* at is NULL where there is no text */
+	if (used) /* at may be NULL if the text is empty */
 		s->at += used;
 	s->len -= used;
 	if (line.len && line.at[line.len - 1] == '\r')
@@ -30,7 +30,8 @@ static int equals_text(struct infer_str s, const char *text)
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
 
-/* A plain or quoted scalar on one line, without its comment; empty: it is another form. */
+/* Return a plain or quoted scalar on one line, without its comment; empty if it has another
+ * form. */
 static struct infer_str parse_scalar(struct infer_str s)
 {
 	static const struct infer_str none = { "", 0 };

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Other names of classes in published checkpoints. */
+/* Class names in published checkpoints, and the names that transformers has for them. */
 static const struct {
 	const char *name, *class_name;
 } aliases[] = {
@@ -33,7 +33,7 @@ static const struct wrapper {
 };
 
 /* Members of a multimodal config.json that do not change the text model. */
-static const char *const beside[] = {
+static const char *const siblings[] = {
 	"text_config",
 	"vision_config",
 	"audio_config",
@@ -66,7 +66,8 @@ static const char *const beside[] = {
 	"language_model_only",
 };
 
-/* Members that must be there: a message that names them is clearer than tensors that do not fit a default. */
+/* Members that are never filled with defaults: an error that names them is clearer than tensors
+ * that do not fit a default. */
 static const char *const sizes[] = {
 	"hidden_size",
 	"num_hidden_layers",
@@ -143,7 +144,7 @@ static void append_member(struct arena *a, struct json *o, const struct json *v,
 	json_append(o, copy);
 }
 
-/* The value of text: true, false, a number, or else a string. */
+/* Parse a default value: true, false, a number, or else a string. */
 static struct json parse_default(const char *text, size_t n)
 {
 	struct json v = { .kind = JSON_STRING, .s = text, .n = (uint32_t)n };
@@ -236,18 +237,20 @@ static int is_harmless(const struct json *v)
 	return 0;
 }
 
-/* Check the members next to text_config: each must be without effect on the text model, or be in text_config too. */
-static int check_beside(struct hf_dir *d, const struct json *text, infer_error *err)
+/* Fail for a member next to text_config that may change the text model and is not in
+ * text_config. */
+static int check_sibling_members(struct hf_dir *d, const struct json *text, infer_error *err)
 {
 	json_each(v, d->config) {
 		int empty = json_is_null(v) ||
 		            ((json_is_array(v) || json_is_object(v)) && !json_count(v));
-		if (empty || is_one_of(beside, sizeof beside / sizeof *beside, v->key, v->key_n))
+		if (empty ||
+		    is_one_of(siblings, sizeof siblings / sizeof *siblings, v->key, v->key_n))
 			continue;
 		if (is_of_text(v) ? json_getn(text, v->key, v->key_n) != NULL : is_harmless(v))
 			continue;
 		return hf_fail(d, "config.json", INFER_EUNSUP, err,
-		               "key %.*s: not known beside text_config",
+		               "key %.*s: not a known member next to text_config",
 		               (int)(v->key_n < 64 ? v->key_n : 64), v->key);
 	}
 	return INFER_OK;
@@ -283,12 +286,12 @@ static int select_text_config(struct hf_dir *d, const struct json *name, infer_e
 		               "key text_config.model_type: %.*s is not supported with class %.*s",
 		               (int)(json_bytes(type) < 64 ? json_bytes(type) : 64), json_str(type),
 		               (int)json_bytes(name), json_str(name));
-	TRY(check_beside(d, text, err));
+	TRY(check_sibling_members(d, text, err));
 	own.s = w->type;
 	own.n = (uint32_t)strlen(w->type);
 	d->arch = arch_find((struct infer_str){ w->gguf, strlen(w->gguf) });
 	d->text_config = add_class_defaults(d, text, find_defaults(&own), 1);
-	return hf_note(d, err, "class %s: its text is run, pictures and sound are left out",
+	return hf_note(d, err, "class %s: only its text model is run, without images and audio",
 	               w->name);
 }
 

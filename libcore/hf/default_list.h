@@ -1,5 +1,6 @@
-/* hf/default_list.h - DEFAULTS(model_type, members): what transformers' classes mean by members that config.json
- * leaves out, NAME=VALUE with spaces between.  Written by scripts/mk-hf-defaults.py. */
+/* hf/default_list.h - DEFAULTS(model_type, members): values that transformers' classes give to
+ * members missing from config.json, as NAME=VALUE with spaces between.  Written by
+ * scripts/mk-hf-defaults.py. */
 DEFAULTS("llama",
 	"hidden_size=4096 intermediate_size=11008 num_hidden_layers=32 num_attention_heads=32 hidden_act=silu "
 	"max_position_embeddings=2048 rms_norm_eps=1e-06 rope_theta=10000.0")

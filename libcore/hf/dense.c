@@ -8,7 +8,8 @@
 
 static const char weight[] = "linear.weight";
 
-/* No bias, and no activation: what the family's rows have. */
+/* Check the config of a dense layer: no bias and no activation, the only form that families
+ * support. */
 static int check_config(struct hf_dir *d, const char *folder, infer_error *err)
 {
 	static const char identity[] = "torch.nn.modules.linear.Identity";
@@ -34,7 +35,7 @@ static int check_config(struct hf_dir *d, const char *folder, infer_error *err)
 	return INFER_OK;
 }
 
-/* The keys of its two sizes. */
+/* Write the keys of its two sizes. */
 static void put_sizes(struct hf_dir *d, int i, const struct safetensors_tensor *t)
 {
 	char key[128];

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* of a text that becomes a tree; of names in a folder; of sentences for -v */
+/* Limits: values of a parsed text, bytes of a text, names in a folder, notes for -v. */
 enum { VALUES_MAX = 300000, TEXT_MAX = 64 << 20, NAMES_MAX = 65536, NOTES_MAX = 64 };
 
 int hf_fail(const struct hf_dir *d, const char *name, int code, infer_error *err, const char *fmt,
@@ -32,7 +32,7 @@ int hf_nomem(const struct hf_dir *d, infer_error *err)
 	return err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(d->path));
 }
 
-/* "DIR/name" in d->brief; NULL: no memory */
+/* Return "DIR/name" in d->brief; NULL: out of memory. */
 static char *join_path(struct hf_dir *d, const char *name)
 {
 	size_t a = strlen(d->path), b = strlen(name);
@@ -54,7 +54,7 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
 	*t = (struct hf_text){ .name = name };
 	if (!path)
 		return hf_nomem(d, err);
-	/* a link whose target is gone is there, and cannot be read */
+	/* a dangling link is an error, not a missing file */
 	if (lstat(path, &st) && (errno == ENOENT || errno == ENOTDIR))
 		return INFER_OK;
 	TRY(file_add_shard(d->f, path, err));
@@ -68,9 +68,9 @@ int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_er
 	return INFER_OK;
 }
 
-/* Python writes Infinity for a number that JSON does not have: put {"__float__":"Infinity"} in its place, as
- * newer versions of transformers do, in a copy in d->brief.  *at, *n: the text, and the copy if it has
- * any. */
+/* Replace the literal Infinity, which Python writes but JSON lacks, by {"__float__":"Infinity"} as
+ * newer versions of transformers do, in a copy in d->brief.  Sets *at and *n to the copy if there
+ * is one. */
 static int replace_infinity(struct hf_dir *d, const char **at, size_t *n, infer_error *err)
 {
 	static const char word[] = "Infinity", before[] = "{\"__float__\":\"", after[] = "\"}";
@@ -201,7 +201,7 @@ int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
 	return INFER_OK;
 }
 
-/* additional_chat_templates/NAME.jinja */
+/* Read additional_chat_templates/NAME.jinja. */
 static int read_templates(struct hf_dir *d, infer_error *err)
 {
 	static const char folder[] = "additional_chat_templates", ending[] = ".jinja";
@@ -221,7 +221,7 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 
 		if (len < sizeof ending || strcmp(names[i] + len - (sizeof ending - 1), ending) ||
 		    all >= (int)sizeof name)
-			return hf_fail(d, folder, INFER_EUNSUP, err, "%.100s is no NAME.jinja",
+			return hf_fail(d, folder, INFER_EUNSUP, err, "%.100s must be named NAME.jinja",
 			               names[i]);
 		const char *kept = arena_strndup(&d->arena, name, (size_t)all);
 		if (!kept)
@@ -231,7 +231,8 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* The texts, in this order, which is the one of the shards and so of the id. */
+/* Read the text files.  Their order is that of the shards, and the id of the model depends on
+ * it. */
 static int read_texts(struct hf_dir *d, infer_error *err)
 {
 	struct hf_text config, generation, tokenizer_config;
@@ -299,7 +300,7 @@ static int refuse_vocabulary(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Without any file of a vocabulary, the model has none, like a GGUF file without one. */
+/* Read the vocabulary.  Without a file of one the model has none, like a GGUF file without one. */
 static int read_vocabulary(struct hf_dir *d, infer_error *err)
 {
 	if (hf_sentencepiece_first(d))
@@ -309,7 +310,7 @@ static int read_vocabulary(struct hf_dir *d, infer_error *err)
 	return refuse_vocabulary(d, err);
 }
 
-/* The keys become f->meta: they are packed as in a GGUF file, and read as one. */
+/* Set f->meta: encode the keys as a GGUF header and parse it. */
 static int set_meta(struct hf_dir *d, infer_error *err)
 {
 	struct file_shard s = { 0 };
@@ -377,7 +378,8 @@ static int open_hf(struct infer_file *f, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
 	f->own = d;
 	for (size_t n = strlen(f->path); n > 1 && f->path[n - 1] == '/'; n--)
-		f->path[n - 1] = '\0'; /* its last component names the model in records */
+		f->path[n - 1] = '\0'; /* the last component of the path is the model's name in
+		                        * records */
 	d->f = f;
 	d->path = f->path;
 	arena_init(&d->arena, MEM_FILE);

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* the stages that splitting consists of */
+/* The regular expressions that split a text, applied one after the other. */
 struct stages {
 	struct infer_str at[PRETOK_STAGES];
-	int n, bad; /* bad: it is no list of stages */
+	int n, bad; /* bad: a step has another form */
 };
 
 static int has_kind(const struct json *o, const char *member, enum json_kind kind)
@@ -23,7 +23,7 @@ static void add_stage(struct stages *s, const char *pattern, size_t n)
 		s->at[s->n++] = (struct infer_str){ pattern, n };
 }
 
-/* A step before the last. */
+/* Add the stage of a pre-tokenizer before the last. */
 static void add_step(struct stages *s, const struct json *o)
 {
 	const struct json *type = json_get(o, "type"),
@@ -43,7 +43,7 @@ static void add_step(struct stages *s, const struct json *o)
 		s->bad = 1;
 }
 
-/* The last step, which makes bytes of a text. */
+/* Add the stages of the last pre-tokenizer, which must be ByteLevel. */
 static void add_bytes(struct stages *s, const struct json *o)
 {
 	const char *gpt2 = pretok_find("gpt-2", 5)->stage[0].pattern;
@@ -67,7 +67,8 @@ static int stages_equal(const struct stages *s, const struct pretok *p)
 	return n == s->n;
 }
 
-/* The first pre-tokenizer of the list with these stages, whole or not; NULL: none. */
+/* Return the first pre-tokenizer of the list with these stages, preferably one whose PRETOK_WHOLE
+ * equals `whole`; NULL: none. */
 static const struct pretok *find_pretok(const struct stages *s, int whole)
 {
 	const struct pretok *p, *other = NULL;
@@ -82,14 +83,14 @@ static const struct pretok *find_pretok(const struct stages *s, int whole)
 	return other;
 }
 
-/* No added token but what a reader of GGUF does with it. */
+/* True if a reader of GGUF treats every added token as tokenizer.json says. */
 static int added_plain(const struct hf_vocab *v)
 {
 	for (uint32_t i = 0; i < v->n_added; i++) {
 		const struct hf_added *a = &v->added[i];
 		if (a->flags & (HF_LSTRIP | HF_RSTRIP | HF_WORD))
 			return 0;
-		/* it would be written with a space */
+		/* GGUF stores a space for U+2581 */
 		if (memmem(a->content.at, a->content.len, "\xe2\x96\x81", 3) ||
 		    (v->norm && a->flags & HF_NORMALIZED))
 			return 0;
@@ -97,7 +98,7 @@ static int added_plain(const struct hf_vocab *v)
 	return 1;
 }
 
-/* No member of the model but those of byte-level BPE, with no value that means something. */
+/* True if the model has only the members of byte-level BPE, with values that have no effect. */
 static int model_plain(const struct hf_vocab *v)
 {
 	static const char *const off[] = { "dropout",

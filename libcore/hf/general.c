@@ -1,5 +1,5 @@
-/* hf/general.c - keys of GGUF that are neither of the architecture nor of the vocabulary: the name, the type
- * of the weights, and the sampling that generation_config.json recommends. */
+/* hf/general.c - keys that belong neither to the architecture nor to the vocabulary: the name, the
+ * type of the weights, and the sampling that generation_config.json recommends. */
 #include "base/err.h"
 #include "hf/packed.h"
 
@@ -49,8 +49,7 @@ static int put_sampling(struct hf_dir *d, infer_error *err)
 	return INFER_OK;
 }
 
-/* Note members of generation_config.json that recommend what no key of GGUF says, unless they have the
- * value that changes nothing. */
+/* Add notes about members of generation_config.json that have an effect, but no key in GGUF. */
 static int note_unused(struct hf_dir *d, infer_error *err)
 {
 	static const struct {
@@ -101,7 +100,7 @@ static int is_version(const char *s, size_t n)
 	return i == n && s[n - 1] != '.';
 }
 
-/* True if all letters are small, and there is one. */
+/* True if there are letters and all are lower case. */
 static int is_lower(const char *s, size_t n)
 {
 	int small = 0;
@@ -114,8 +113,8 @@ static int is_lower(const char *s, size_t n)
 	return small;
 }
 
-/* Write s as a title: words are separated by a space for each '-', and those of small letters begin
- * with a capital, also after a character that is not a letter. */
+/* Write s as a title: a space for each '-'; words in lower case get a capital at the beginning and
+ * after a character that is not a letter. */
 static void put_title(struct buf *b, const char *s, size_t n)
 {
 	for (size_t at = 0, end; at < n; at = end + 1) {
@@ -134,8 +133,8 @@ static void put_title(struct buf *b, const char *s, size_t n)
 	}
 }
 
-/* The name of the model in the name of a directory.  In the cache of the hub that is a hash, and the
- * repository's name is in models--OWNER--NAME/snapshots/HASH. */
+/* Return the name of the model from the path of a directory.  In the hub's cache the last component
+ * is a hash, and the name is taken from models--OWNER--NAME/snapshots/HASH. */
 static const char *name_in_path(char *path)
 {
 	static const char snapshots[] = "/snapshots", models[] = "models--";
@@ -158,8 +157,8 @@ static const char *name_in_path(char *path)
 	return last + 1;
 }
 
-/* Append the title of _name_or_path, if that is the name of a model and not a path, else of the
- * directory. */
+/* Append the title of _name_or_path if it is the name of a model and not a path, else of the
+ * directory's name. */
 static void find_name(struct hf_dir *d, struct buf *b)
 {
 	const struct json *v = json_get(d->config, "_name_or_path");
@@ -208,7 +207,8 @@ static int put_card(struct hf_dir *d, infer_error *err)
 	return bad || d->brief.bad ? hf_nomem(d, err) : INFER_OK;
 }
 
-/* general.file_type of the first matrix, or of the type of most quantised weights; -1: none that GGUF has. */
+/* Return general.file_type of the first matrix, or of the type that most quantised weights have;
+ * -1: GGUF has no number for it. */
 static int find_file_type(const struct safetensors *raw)
 {
 	static const struct {
@@ -242,7 +242,7 @@ static void put_type(struct hf_dir *d)
 	if (type >= 0)
 		gguf_write_u32(d->keys, "general.file_type", (uint32_t)type);
 	gguf_write_u32(d->keys, "general.quantization_version",
-	               2); /* of blocks, if there are any */
+	               2); /* version of the layouts of quantised blocks */
 }
 
 int hf_general(struct hf_dir *d, infer_error *err)

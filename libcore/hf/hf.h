@@ -1,15 +1,15 @@
-/* hf/hf.h (private) - a directory of a Hugging Face checkpoint, opened as the GGUF file that the public
- * converter would make of it: metadata under GGUF's keys, tensors under GGUF's names and in GGUF's
- * order.  So everything above reads one kind of file, and a directory and its conversion have the same
- * digests.  format_hf (dir.c) is the row of file/format_list.h.
+/* hf/hf.h (private) - open a directory of a Hugging Face checkpoint as the GGUF file that the
+ * public converter would make of it: metadata under GGUF's keys, tensors under GGUF's names and in
+ * GGUF's order.  So all other modules read one kind of file, and a directory and its conversion
+ * have the same digests.  format_hf (dir.c) is the row of file/format_list.h.
  *
- *   dir.c          which files belong to it, in which order; refuse.c: directories that are something else
+ *   dir.c          the files and their order;  refuse.c  directories of other kinds
  *   file/safetensors.h   the tensors of a shard
  *   keys.c         config.json to keys of the architecture
  *   packed.h       quantised weights;  quant.c  their configuration
- *   tensors.c      tensors by the rows of arch/: in place, or copied where a row says how they change
+ *   tensors.c      tensors by the rows of arch/: used in place, or copied if a row transforms them
  *   tokenizer.c    tokenizer.json;  sentencepiece.c  tokenizer.model
- *   special.c      special tokens;  post.c  the post-processor of tokenizer.json;  template.c  chat templates
+ *   special.c      special tokens;  post.c  the post-processor;  template.c  chat templates
  *   general.c      general.*, generation_config.json;  card.c  README.md
  *   added.c        tokens added to a tokenizer.model
  *
@@ -23,7 +23,7 @@
 #include "file/gguf_write.h"
 #include "file/safetensors.h"
 
-/* A text file of the directory: mapped, or at is NULL where there is none. */
+/* A text file of the directory, mapped.  at is NULL if the file is missing. */
 struct hf_text {
 	const char *name; /* "tokenizer.json" */
 	const char *at;   /* not NUL-terminated */
@@ -32,7 +32,7 @@ struct hf_text {
 
 /* A tensor that is made from config.json. */
 struct hf_made {
-	const char *name; /* of GGUF: "rope_freqs.weight" */
+	const char *name; /* name in GGUF */
 	const float *at;
 	int64_t n;
 };
@@ -41,17 +41,18 @@ struct hf_made {
 struct hf_quant {
 	const struct json *at;
 	const char *file, *key; /* "config.json", "quantization_config" */
-	const char *method;     /* quant_method, or what it means without one */
+	const char *method;     /* quant_method, or the method implied by the other members */
 };
 
 enum { HF_DENSE = 2 };
 
-/* A directory that is being opened.  Members are valid until it is closed, except those in `brief`. */
+/* A directory that is being opened.  Members are valid until it is closed, except those in
+ * `brief`. */
 struct hf_dir {
 	struct infer_file *f; /* its shards: the texts, then the safetensors files */
 	const char *path;
-	struct arena arena; /* what has to outlive the opening */
-	struct arena brief; /* freed at its end */
+	struct arena arena; /* freed when the directory is closed */
+	struct arena brief; /* freed at the end of the opening */
 	const struct json *config, *generation, *tokenizer_config; /* in `brief`; NULL: absent */
 	struct hf_text tokenizer, sentencepiece; /* tokenizer.json, tokenizer.model */
 	struct hf_text special_tokens,
@@ -67,38 +68,40 @@ struct hf_dir {
 	int n_more;
 	struct hf_text
 		quants[3];     /* quantize_config.json, quant_config.json, hf_quant_config.json */
-	struct hf_quant quant; /* by hf_quant_find; in `brief` */
+	struct hf_quant quant; /* set by hf_quant_find; in `brief` */
 	const struct json
 		*text_config; /* the part of config that describes the text model; else config */
 	const struct arch *arch;
-	const struct arch_hparam *hparam; /* what the keys come to; in `brief` */
+	const struct arch_hparam *hparam; /* the parameters that the keys mean; in `brief` */
 	struct safetensors raw;           /* all tensors of all shards, by their own names */
-	struct gguf_write *keys;          /* the metadata so far, in the order of the file */
+	struct gguf_write *keys;          /* metadata written so far, in the order of the file */
 	uint64_t private_bytes;           /* of tensors that were copied */
 	void *copies; /* [copies_bytes] of os_reserve: those tensors; NULL: there are none */
 	size_t copies_bytes;
-	struct hf_made made[3]; /* by hf_keys; the first tensors of the file */
+	struct hf_made made[3]; /* set by hf_keys; the first tensors of the file */
 	int n_made;
-	struct safetensors dense[HF_DENSE]; /* of hf_dense */
+	struct safetensors dense[HF_DENSE]; /* set by hf_dense */
 	int n_dense;
-	const char **notes; /* of hf_note */
+	const char **notes; /* set by hf_note */
 	int n_notes;
 	struct buf head; /* the metadata as the bytes of a GGUF file, which f->meta points to */
 };
 
-/* Map a file of the directory as a shard whose whole content is header.  *t stays {NULL} if there is none.
+/* Map a file of the directory as a shard without tensors.  *t stays {NULL} if the file is missing.
  * name: relative to the directory; lives as long as d.
- * INFER_EIO: it is there, but is not a file that can be read; INFER_EUNSUP: a git-lfs pointer */
+ * INFER_EIO: it cannot be read; INFER_EUNSUP: a git-lfs pointer; INFER_ENOMEM */
 int hf_text_read(struct hf_dir *d, const char *name, struct hf_text *t, infer_error *err);
-/* Parse a text into d->brief; *v is NULL if there is none.  The literal Infinity
- * is read as {"__float__":"Infinity"}.  INFER_EFORMAT: also for more than 300,000 values */
+/* Parse a text into d->brief.  *v: NULL if the file is missing.  The literal Infinity is read as
+ * {"__float__":"Infinity"}.
+ * INFER_EFORMAT: not JSON, or more than 300,000 values; INFER_ENOMEM */
 int hf_json_read(struct hf_dir *d, const struct hf_text *t, const struct json **v,
                  infer_error *err);
-/* The names of the files in a folder of d ("": d itself), sorted, in d->brief; *n is 0 if there is no
- * such folder. */
+/* List the names of the files in a folder of d ("": d itself), sorted, in d->brief.  *n: 0 if there
+ * is no such folder.
+ * INFER_EIO; INFER_EUNSUP: too many; INFER_ENOMEM */
 int hf_list(struct hf_dir *d, const char *folder, const char *const **names, int *n,
             infer_error *err);
-/* As err_set, with "DIR/name: " in front. */
+/* Set err as err_set does, with "DIR/name: " before the message.  Returns code. */
 int hf_fail(const struct hf_dir *d, const char *name, int code, infer_error *err, const char *fmt,
             ...) __attribute__((format(printf, 5, 6), cold));
 int hf_nomem(const struct hf_dir *d, infer_error *err); /* INFER_ENOMEM: "DIR: out of memory" */
@@ -106,52 +109,60 @@ int hf_nomem(const struct hf_dir *d, infer_error *err); /* INFER_ENOMEM: "DIR: o
  * in GGUF's order, 64.0 MiB copied". */
 int hf_note(struct hf_dir *d, infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* refuse.c: fail if the directory or its config.json is of something that is not handled, by name and
- * with the way out.  INFER_EUNSUP */
-int hf_refuse_other(struct hf_dir *d, infer_error *err); /* before config.json is read */
+/* refuse.c: fail if the directory, or its config.json, is of a kind that is not supported.  The
+ * message names it and what to do.
+ * INFER_EUNSUP */
+int hf_refuse_other(struct hf_dir *d, infer_error *err); /* call it before config.json is read */
 /* Fail for a quantisation method without a row in packing_list.h; method NULL: an unknown one. */
 int hf_refuse_method(const struct hf_dir *d, const struct hf_quant *q, infer_error *err);
 /* shards.c: map the safetensors files and read their tables into d->raw.
  * INFER_EFORMAT: the index does not fit the files; INFER_EIO: a file of it is missing */
 int hf_shards(struct hf_dir *d, infer_error *err);
 
-/* keys.c: d->arch and every key of the architecture.
- * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT */
+/* keys.c: set d->arch and write every key of the architecture.
+ * INFER_EUNSUP: a class, a member or a value that is not supported; INFER_EFORMAT; INFER_ENOMEM */
 int hf_keys(struct hf_dir *d, infer_error *err);
-/* tensors.c: every tensor that the architecture has, into d->f.  Memory of copies: d->arena.
- * INFER_EFORMAT: missing, of a wrong shape or type; INFER_EUNSUP: one that nothing reads; INFER_ENOMEM */
+/* tensors.c: add every tensor of the architecture to d->f.  Copies are in d->copies.
+ * INFER_EFORMAT: missing, or of a wrong shape or type; INFER_EUNSUP: a tensor that nothing reads;
+ * INFER_ENOMEM */
 int hf_tensors(struct hf_dir *d, infer_error *err);
-/* dense.c: a layer of sentence-transformers after the model, in its folder, by the order of modules.json.
- * hf_keys calls it when d->arch is set; its tensor is one of hf_tensors.
- * INFER_EUNSUP: a layer that no architecture has, or too many of them */
+/* dense.c: read a dense layer of sentence-transformers after the model, in its folder.  hf_keys
+ * calls it in the order of modules.json, after d->arch is set; hf_tensors adds the tensor.
+ * INFER_EUNSUP: a layer that no architecture has, or too many of them; INFER_EFORMAT; INFER_EIO;
+ * INFER_ENOMEM */
 int hf_dense(struct hf_dir *d, const char *folder, infer_error *err);
-/* tokenizer.c, sentencepiece.c: the keys tokenizer.ggml.* of the vocabulary.  tokenizer.json is read
- * where there is one, else tokenizer.model. */
+/* tokenizer.c, sentencepiece.c: write the keys tokenizer.ggml.* of the vocabulary, from
+ * tokenizer.json or from tokenizer.model.
+ * INFER_EFORMAT, INFER_EUNSUP: the message names the member; INFER_ENOMEM */
 int hf_tokenizer(struct hf_dir *d, infer_error *err);
 int hf_sentencepiece(struct hf_dir *d, infer_error *err);
-/* True if the vocabulary is read from tokenizer.model, although tokenizer.json may be there: the public
- * converter prefers it for the families that were published with it. */
+/* True if the vocabulary is read from tokenizer.model even if there is a tokenizer.json: the public
+ * converter does so for the families that were published with it. */
 int hf_sentencepiece_first(const struct hf_dir *d);
-/* The number of tokens: vocab_size of the config, or `count`, that of the tokenizer, if it has none.
- * INFER_EFORMAT: no tensor is large enough to have a row for each token */
+/* Set *n to the number of tokens: vocab_size of the config, or else `count`, that of the tokenizer.
+ * INFER_EFORMAT: no tensor has a row for each token; INFER_EUNSUP: 0, or too many */
 int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_error *err);
-/* True if an added token is a control token, although its entry does not say that it is special. */
+/* True if the text of an added token looks like a control token's, for entries that are not marked
+ * as special. */
 int hf_looks_special(const char *s, size_t n);
-/* special.c: the array added_tokens of tokenizer.json, in d->brief; NULL: there is none.
- * INFER_EFORMAT */
+/* special.c: read the array added_tokens of tokenizer.json into d->brief.  *all: NULL if there is
+ * none.
+ * INFER_EFORMAT; INFER_ENOMEM */
 int hf_added_tokens(struct hf_dir *d, const struct json **all, infer_error *err);
-/* special.c: ids of special tokens, add_bos and the like, chat templates, general.name, sampling
- * defaults.  After the vocabulary. */
+/* special.c: write the ids of special tokens, add_bos and the like, chat templates, general.name
+ * and sampling defaults.  Call it after the vocabulary.
+ * INFER_EFORMAT; INFER_EUNSUP; INFER_ENOMEM */
 int hf_special(struct hf_dir *d, infer_error *err);
-/* card.c: the first 64 KiB of README.md, in d->brief; at is NULL if it cannot be read. */
+/* card.c: read the first 64 KiB of README.md into d->brief.  at is NULL if it cannot be read. */
 void hf_card_read(struct hf_dir *d, struct hf_text *card);
-/* Append the value of a key of the model card to `out`: a scalar on one line, or the elements of a list
- * with commas between; nothing if there is no such value. */
+/* Append the value of a key of the model card to `out`: a scalar on one line, or the elements of a
+ * list with commas between.  Appends nothing if there is no such value. */
 void hf_card_value(const struct hf_text *card, const char *key, struct buf *out);
-/* general.c: general.name, general.file_type, general.sampling.*; hf_special calls it.
- * INFER_EFORMAT: a member of the wrong type */
+/* general.c: write general.name, general.file_type and general.sampling.*.  hf_special calls it.
+ * INFER_EFORMAT: a member of the wrong type; INFER_ENOMEM */
 int hf_general(struct hf_dir *d, infer_error *err);
-/* template.c: the keys of chat templates; hf_special calls it.
- * INFER_EFORMAT: a member of the wrong type, or names of templates that are equal in GGUF */
+/* template.c: write the keys of chat templates.  hf_special calls it.
+ * INFER_EFORMAT: a member of the wrong type, or two template names that are equal in GGUF;
+ * INFER_ENOMEM */
 int hf_templates(struct hf_dir *d, infer_error *err);
 #endif

@@ -101,7 +101,7 @@ static int config_has_key(const struct hf_out *o, enum arch_key key)
 	return o->k.kind->arr(&o->k, key).kind != KEY_ABSENT;
 }
 
-/* The value of a key that arch_hparam_read has read, so that it is a number where it is there. */
+/* Return the number of a key that arch_hparam_read has checked; 0 if it is missing. */
 static double key_number(const struct hf_out *o, enum arch_key key)
 {
 	double v = 0;
@@ -424,7 +424,7 @@ static int write_floats(struct hf_out *o, enum arch_key key, uint64_t n, infer_e
 	return INFER_OK;
 }
 
-/* The value of config.json as it is. */
+/* Write the value of config.json without changes. */
 static int write_key(struct hf_out *o, enum arch_key key, enum hf_key_type type, infer_error *err)
 {
 	struct key_found f = o->k.kind->arr(&o->k, key);
@@ -468,7 +468,7 @@ static int write_keys(struct hf_dir *d, infer_error *err)
 	o->arch = *d->arch;
 	if (hf_arch_is(d, "mistral3") &&
 	    json_equals(json_get(d->text_config, "model_type"), "mistral"))
-		o->arch.must = "head_dim"; /* without what is of Ministral 3 */
+		o->arch.must = "head_dim"; /* without the members of */
 	o->k = arch_keys_hf(d->text_config, &o->arch);
 	TRY(arch_hparam_read(&o->h, &o->k, err));
 	d->hparam = &o->h;

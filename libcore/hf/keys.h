@@ -1,9 +1,10 @@
-/* hf/keys.h (private) - what the files keys_*.c share. */
+/* hf/keys.h (private) - shared by the files that convert config.json to keys. */
 #ifndef HF_KEYS_H
 #define HF_KEYS_H
 #include "hf/hf.h"
 
-/* State of the conversion of d->text_config into d->keys.  h: the parameters that config.json means. */
+/* State of the conversion of d->text_config into d->keys.  h: the parameters given by
+ * config.json. */
 struct hf_out {
 	struct hf_dir *d;
 	struct arch_keys k;

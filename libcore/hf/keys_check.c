@@ -81,7 +81,7 @@ static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 	return n;
 }
 
-/* The factor that cos and sin are multiplied by. */
+/* Return the factor of cos and sin. */
 static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 {
 	double m = p->attn_factor, ratio = (double)h->ctx_train / (double)p->orig_ctx;
@@ -95,7 +95,7 @@ static double factor_of(const struct arch_hparam *h, const struct arch_rope *p)
 	return m;
 }
 
-/* The kind of scaling.  Files of phi3 have no key for longrope, only its tensors. */
+/* Return the kind of RoPE scaling.  Files of phi3 have no key for longrope, only its tensors. */
 static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 {
 	if (p->scaling == SCALING_LONGROPE && hf_arch_is(o->d, "phi3"))
@@ -103,7 +103,7 @@ static int scaling_of(const struct hf_out *o, const struct arch_rope *p)
 	return p->scaling == SCALING_NONE && p->factor == 1 ? SCALING_LINEAR : p->scaling;
 }
 
-/* The member of config.json that makes RoPE differ; NULL: it is the same. */
+/* Return the member of config.json that makes RoPE differ; NULL: no difference. */
 static const char *rope_differs(const struct hf_out *o, const struct arch_hparam *got, int i)
 {
 	const struct arch_rope *p = &o->h.rope[i], *q = &got->rope[i];
@@ -188,7 +188,7 @@ static const struct {
 	FIELD(head_mean, "classifier_pooling"),
 };
 
-/* Copy to `got` the parameters that have two representations with the same effect. */
+/* Copy to `got` the parameters that differ in form but not in effect. */
 static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 {
 	const struct arch_hparam *h = &o->h;
@@ -207,7 +207,7 @@ static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 	if (h->temper == 0)
 		got->temper_length = h->temper_length;
 	memcpy(got->rope, h->rope, sizeof got->rope);
-	memcpy(got->cut, h->cut, sizeof got->cut); /* of one list */
+	memcpy(got->cut, h->cut, sizeof got->cut); /* copied from one list */
 	got->first_position = h->first_position;   /* tensors.c drops the rows before it */
 	got->n_next = h->n_next;                   /* layers that are not run */
 }

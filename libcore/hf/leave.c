@@ -41,7 +41,7 @@ static struct infer_str strip_prefix(struct infer_str s, const char *prefix)
 	return has_prefix(s, prefix) ? (struct infer_str){ s.at + n, s.len - n } : s;
 }
 
-/* s with its ending `old` replaced by `now`; .at NULL: no memory. */
+/* Replace the suffix `old` of s by `now`; .at NULL: out of memory. */
 static struct infer_str replace_suffix(struct hf_making *k, struct infer_str s, const char *old,
                                        const char *now)
 {
@@ -55,8 +55,9 @@ static struct infer_str replace_suffix(struct hf_making *k, struct infer_str s, 
 	return (struct infer_str){ to, n + strlen(now) };
 }
 
-/* Names of all experts in one tensor, as MLX spells them: "mlp.switch_mlp.", "block_sparse_moe.switch_mlp.".
- * .at NULL: no memory */
+/* Rename all experts in one tensor from MLX's spelling: "mlp.switch_mlp.",
+ * "block_sparse_moe.switch_mlp.".
+ * .at NULL: out of memory */
 static struct infer_str rename_mlx_experts(struct hf_making *k, struct infer_str s)
 {
 	static const char mlx[] = ".switch_mlp.", before[] = "mlp", dense[] = "block_sparse_moe",
@@ -84,14 +85,15 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 	name = rename_mlx_experts(k, arch_plain(k->m->arch, ARCH_HF, name));
 	if (!name.at)
 		return name;
-	if (k->m->h.both_ways && has_suffix(name, ".gamma")) /* of BERT, until 2019 */
+	if (k->m->h.both_ways && has_suffix(name, ".gamma")) /* BERT checkpoints until 2019 */
 		return replace_suffix(k, name, ".gamma", ".weight");
 	if (k->m->h.both_ways && has_suffix(name, ".beta"))
 		return replace_suffix(k, name, ".beta", ".bias");
 	return name;
 }
 
-/* Parse the number that s begins with: an expert.  Sets *rest to what follows; -1: no number. */
+/* Parse the expert number at the beginning of s.  Sets *rest to the text after it.  Returns -1 if
+ * there is none. */
 static int parse_expert(struct infer_str s, struct infer_str *rest)
 {
 	int n = 0;
@@ -126,7 +128,7 @@ struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
 	struct infer_str s = strip_prefix(rest, "mlp.experts."), name = s;
 	struct arch_parts p = { .n = 0, .expert = s.len < rest.len ? parse_expert(s, &name) : -1 };
 	const struct arch_tensor *gate = arch_row(a, W_GATE_EXPS), *up = arch_row(a, W_UP_EXPS);
-	/* in the file they have to be tensors of their own */
+	/* not supported if GGUF stores gate and up as one tensor */
 	int one = gate && up && !strcmp(gate->gguf, up->gguf);
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && s.len < rest.len && !one; i++)
@@ -207,7 +209,7 @@ enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
 	return LEAVE_NOT;
 }
 
-/* Why a tensor was copied. */
+/* Return the reason of a copy, for notes. */
 static const char *copy_reason(const struct hf_rows *h)
 {
 	static const char *const how[] = {

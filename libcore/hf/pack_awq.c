@@ -23,7 +23,7 @@ enum { QWEIGHT, QZEROS, SCALES };
 
 static const uint8_t nibble[8] = { 0, 4, 1, 5, 2, 6, 3, 7 };
 
-/* What config found; hf_packed.own until open. */
+/* Contents of the config; hf_packed.own until open replaces it. */
 struct awq_config {
 	struct pack_sizes sizes;
 	int symmetric, gemv;
@@ -65,7 +65,7 @@ static const struct hf_member override_members[] = {
 	{ "bits", MEMBER_WHOLE, 4, 16, NULL },
 };
 
-/* The value of a member that has two names. */
+/* Read the value of a member that has two names. */
 static int read_either(struct hf_dir *d, const struct json *q, const char *one, const char *other,
                        int64_t *value, infer_error *err)
 {
@@ -173,7 +173,8 @@ static uint32_t word_at(const struct safetensors_tensor *t, int64_t i)
 	return num_u32(t->data + (size_t)i * 4);
 }
 
-/* 8 rows of words of 8 codes each, of 4 runs of 8 inputs and 2 times 8 outputs. */
+/* A tile to transpose: 8 rows of 8 words of 8 codes; words are 4 runs of 8 inputs for 2 times 8
+ * outputs. */
 enum { LANES = 8 };
 
 /* Exchange the bits `mask` of the words of one row with those `by` higher of the other. */
@@ -203,7 +204,7 @@ static void read_gemm(const struct hf_packed *p, int64_t run, int64_t out, int n
                       uint32_t words[PACK_INT_WORDS][PACK_INT_COLS])
 {
 	const struct safetensors_tensor *t = p->part[QWEIGHT];
-	int skip = (int)(out % 8); /* outputs of the first word that are not wanted */
+	int skip = (int)(out % 8); /* outputs of the first word before `out` */
 
 	for (int64_t word = out / 8; word * 8 < out + n; word += 2) {
 		uint32_t x[8][LANES] = { 0 };
@@ -301,7 +302,7 @@ static int set_gemm(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 	return pack_sizes_find(d, &c->sizes, p, s, g, err);
 }
 
-/* The number of groups is not in the shapes, which are padded: it follows from group_size. */
+/* Set the sizes.  The shapes are padded, so the number of groups follows from group_size. */
 static int set_gemv(struct hf_dir *d, struct hf_packed *p, const struct awq_config *c,
                     struct pack_int *g, infer_error *err)
 {
@@ -322,7 +323,8 @@ static int set_gemv(struct hf_dir *d, struct hf_packed *p, const struct awq_conf
 	return INFER_OK;
 }
 
-/* Fail if the config says that the module is not quantised.  AutoAWQ looks for each name in that of the module. */
+/* Fail if the config excludes the module.  As in AutoAWQ, an entry matches if the name of the
+ * module contains it. */
 static int check_plain(struct hf_dir *d, const struct hf_packed *p, const struct json *plain,
                        infer_error *err)
 {

@@ -30,7 +30,7 @@ static const struct hf_member members[] = {
 	  .words = "uint8 int8 float16 bfloat16 float32" },
 	{ .key = "bnb_4bit_quant_type", .kind = MEMBER_STRING, .words = "nf4 fp4" },
 	{ .key = "bnb_4bit_use_double_quant", .kind = MEMBER_BOOL },
-	/* activations and the way they are computed: not ours */
+	/* treatment of activations: no effect on weights */
 	{ .key = "llm_int8_enable_fp32_cpu_offload", .kind = MEMBER_BOOL },
 	{ .key = "llm_int8_has_fp16_weight", .kind = MEMBER_FALSE },
 	{ .key = "llm_int8_threshold", .kind = MEMBER_ANY },

@@ -8,7 +8,8 @@
 
 static int is_wide(const struct hf_ints *w) { return w->codes != CODES_U4; }
 
-/* The zero point of a row in column g of the scales, as a code of the file: 0 ... 15, 0 ... 255, or -128 ... 127. */
+/* Return the zero point of a row in column g of the scales, as a code of the file: 0 ... 15, 0 ...
+ * 255, or -128 ... 127. */
 static int zero_at(const struct hf_ints *w, int64_t row, int64_t g)
 {
 	int bits = is_wide(w) ? 8 : 4;
@@ -65,8 +66,8 @@ int hf_int_general(const struct hf_int_traits *t, int type)
 	return type == INFER_Q4_0 || (type == INFER_Q4_1 && t->exact) ? INFER_Q4_F : 0;
 }
 
-/* Find what choose_type needs.  Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and a
- * difference of codes of 5, or 15 and 9. */
+/* Sums of products are exact if their bits fit the 24 of a float: a scale of 19 and a difference of
+ * codes of 5, or 15 and 9. */
 static struct hf_int_traits find_traits(const struct hf_packed *p, const struct hf_ints *w)
 {
 	return (struct hf_int_traits){ .wide = is_wide(w),
@@ -121,8 +122,8 @@ int hf_ints_open(struct hf_dir *d, struct hf_packed *p, const struct hf_ints *w,
 		(long long)num_min(w->s.wide, p->cols), (long long)p->cols);
 }
 
-/* Codes of 2 n columns from the first on, as halves of n bytes: column i < n is the low half of byte i, column
- * n + i its high half. */
+/* Write the codes of 2 n columns from `first` on as n bytes: column i < n in the low half of byte
+ * i, column n + i in its high half. */
 static inline void put_halves(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
                               int64_t first, int n, uint8_t *to)
 {
@@ -142,7 +143,7 @@ static inline void put_halves(const struct hf_packed *p, const struct hf_ints *w
 	memcpy(to, out, (size_t)n);
 }
 
-/* Codes less `zero`, which fit 8 bits, of n columns from the first on. */
+/* Write code - zero, which fits 8 bits, of n columns from `first` on. */
 static inline void put_bytes(const struct hf_packed *p, const struct hf_ints *w, int64_t row,
                              int64_t first, int zero, int n, int8_t *to)
 {
@@ -166,7 +167,7 @@ static void put_f16(uint8_t to[2], float x)
 	memcpy(to, &h, 2);
 }
 
-/* One block of p->type from column c on. */
+/* Write one block of p->type from column c on. */
 static void put_block(const struct hf_packed *p, const struct hf_ints *w, int64_t row, int64_t c,
                       unsigned char *to)
 {

@@ -53,7 +53,7 @@ static const struct hf_member weight_rows[] = {
 	{ "observer", MEMBER_STRING, 0, 0, NULL },
 	{ "observer_kwargs", MEMBER_ANY, 0, 0, NULL },
 };
-/* Activations and the cache: their scales are not used. */
+/* Activations and KV cache: their scales are not used. */
 static const struct hf_member act_rows[] = {
 	{ "num_bits", MEMBER_WHOLE, 4, 16, NULL },
 	{ "type", MEMBER_STRING, 0, 0, "int float" },
@@ -70,7 +70,7 @@ static const struct hf_member act_rows[] = {
 	{ "observer_kwargs", MEMBER_ANY, 0, 0, NULL },
 };
 
-/* What a message is about: "config_groups.group_0" and a member of it. */
+/* The place that a message names: "config_groups.group_0" and a member of it. */
 struct place {
 	struct hf_dir *d;
 	const char *scheme, *part; /* part NULL: the scheme itself; scheme NULL: the config */
@@ -86,7 +86,7 @@ static int bad_member(const struct place *p, const char *key, int code, infer_er
 	                    p->part ? "." : "", p->part ? p->part : "", key, why);
 }
 
-/* As hf_check_members, with the place of v in the message. */
+/* Check members as hf_check_members does, with the place of v in messages. */
 static int check_object(const struct place *p, const struct json *v, const struct hf_member *rows,
                         size_t n, infer_error *err)
 {
@@ -329,7 +329,7 @@ static int read_schemes(struct hf_dir *d, const struct json *q, struct ct *c, in
 
 /* --- the rest of the config */
 
-/* True if the object v says that nothing is done. */
+/* True if the object v has no setting that has an effect. */
 static int is_empty(const struct json *v)
 {
 	return !v || json_is_null(v) || (json_is_object(v) && !json_count(v));

@@ -34,7 +34,7 @@ struct ct {
 /* pack_ct.c: packing->config */
 int hf_ct_config(struct hf_dir *d, const struct json *q, const void **own, infer_error *err);
 /* pack_ct_match.c: sort the targets and compile the patterns.  Memory: d->brief.
- * INFER_EUNSUP: a pattern that is not one, or a target of two schemes */
+ * INFER_EUNSUP: an invalid pattern, or a target in two schemes; INFER_ENOMEM */
 int hf_ct_targets(struct hf_dir *d, struct ct *c, infer_error *err);
 /* Find the scheme of a module.
  * INFER_EFORMAT: no target matches, or "ignore" does */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of patterns; of steps and bytes (KiB) of a match */
+/* Limits: patterns; steps and memory (KiB) of a match. */
 enum { PATTERNS_MAX = 1024, STEPS_MAX = 100000, DEPTH_MAX = 1000 };
 
 static void *heap_alloc(size_t n, void *arena) { return arena_raw(arena, n); }
@@ -49,7 +49,7 @@ static int check_twice(struct hf_dir *d, const struct ct_target *t, int n, infer
 	return INFER_OK;
 }
 
-/* As Python's re.match: at the beginning of the name. */
+/* Compile a pattern, anchored at the beginning of the name as by Python's re.match. */
 static int compile_pattern(struct hf_dir *d, struct ct_target *t, pcre2_compile_context *ctx,
                            infer_error *err)
 {
@@ -94,7 +94,7 @@ int hf_ct_targets(struct hf_dir *d, struct ct *c, infer_error *err)
 	return INFER_OK;
 }
 
-/* The first target of this name; NULL: there is none. */
+/* Return the first target of this name; NULL: there is none. */
 static const struct ct_target *find_name(const struct ct *c, struct infer_str name)
 {
 	int low = 0, high = c->n_names;
@@ -143,7 +143,7 @@ static int ends_with(struct infer_str s, const char *with)
 	return s.len >= n && !memcmp(s.at + s.len - n, with, n);
 }
 
-/* The class of a module, by its name. */
+/* Return the class of a module, derived from its name. */
 static struct infer_str module_class(struct infer_str module)
 {
 	return ends_with(module, "embed_tokens") ? (struct infer_str){ "Embedding", 9 }

@@ -9,7 +9,7 @@
 
 enum part { SCALE, PACKED, WEIGHT, SHAPE, ZERO, ORDER, GLOBAL };
 
-/* own of a module: the format decides which is used */
+/* hf_packed.own of a module.  The format decides which member is used. */
 struct ct_module {
 	struct hf_ints ints;
 	struct hf_e4m3 e4m3;
@@ -27,7 +27,7 @@ static int bad_part(const struct hf_dir *d, const struct hf_packed *p, enum part
 	                     "%s %s", part_names[i], why);
 }
 
-/* Fail unless the module has just the parts of its format. */
+/* Fail unless the module has exactly the parts of its format. */
 static int check_parts(const struct hf_dir *d, const struct hf_packed *p, const struct ct_scheme *s,
                        infer_error *err)
 {
@@ -60,7 +60,7 @@ static int check_parts(const struct hf_dir *d, const struct hf_packed *p, const 
 
 /* --- sizes */
 
-/* Set p->rows and p->cols by the tensor with the codes, `each` of which share an element. */
+/* Set p->rows and p->cols by the tensor with the codes; each of its elements has `each` codes. */
 static int set_sizes(const struct hf_dir *d, struct hf_packed *p, const struct ct_scheme *s,
                      enum part i, int dtype, int64_t each, infer_error *err)
 {
@@ -79,7 +79,7 @@ static int set_sizes(const struct hf_dir *d, struct hf_packed *p, const struct c
 	return INFER_OK;
 }
 
-/* weight_shape: the sizes before packing. */
+/* Check weight_shape: the sizes before packing. */
 static int check_shape(const struct hf_dir *d, const struct hf_packed *p, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[SHAPE];
@@ -175,7 +175,7 @@ static int count_groups(const struct hf_dir *d, const struct hf_packed *p, const
 	return INFER_OK;
 }
 
-/* Set p->order: the columns sorted by group.  A weight_g_idx of -1 only means that they are in order. */
+/* Set p->order: the columns sorted by group.  A weight_g_idx of -1 means that they are in order. */
 static int open_order(struct hf_dir *d, struct hf_packed *p, struct hf_ints *w, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[ORDER];

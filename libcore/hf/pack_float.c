@@ -40,7 +40,7 @@ int hf_e4m3_open(struct hf_dir *d, struct hf_packed *p, const struct hf_e4m3 *w,
 		p->type = INFER_F8_E4M3;
 		return INFER_OK;
 	}
-	if (w->s.powers) { /* BF16 holds the 4 bits of any E4M3 number */
+	if (w->s.powers) { /* BF16 holds the 4 significant bits of any E4M3 number */
 		p->type = INFER_BF16;
 		return INFER_OK;
 	}
@@ -107,7 +107,8 @@ int hf_mxfp4_open(struct hf_dir *d, struct hf_packed *p, const struct safetensor
 	return INFER_OK;
 }
 
-/* 2 n codes of pairs of columns as halves: column i < n is the low half of byte i, n + i its high half. */
+/* Write 2 n codes, stored as pairs of neighbouring columns, as halves: column i < n is the low half
+ * of byte i, n + i its high half. */
 static void put_halves(const unsigned char *from, int n, uint8_t *to)
 {
 	for (int i = 0; i < n / 2; i++) {

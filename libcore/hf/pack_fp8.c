@@ -7,14 +7,15 @@
 #include "hf/packs.h"
 #include "hf/tensors.h"
 
-/* own of the method */
+/* hf_packed.own until open */
 struct fp8_config {
 	int64_t high, wide; /* of a block; 0: no blocks */
 	int per_row,
-		any; /* any: the config does not say, so that one scale is one for the tensor */
+		any; /* any: the config does not name the granularity; a single scale is one for
+		      * the tensor */
 	struct hf_names not, ignored;
 };
-/* own of a module */
+/* hf_packed.own of a module */
 struct fp8_module {
 	struct hf_e4m3 e4m3;
 };
@@ -77,7 +78,7 @@ static int read_fp8_config(struct hf_dir *d, const struct json *q, const void **
 	return hf_names_read(d, q, "ignored_layers", &c->ignored, err);
 }
 
-/* The rows of both methods have one config, but the note is needed once. */
+/* Both rows of packing_list.h read the same config; only one of them adds the note. */
 static int read_fp8_config_and_note(struct hf_dir *d, const struct json *q, const void **own,
                                     infer_error *err)
 {
@@ -162,7 +163,7 @@ const struct packing packing_fp8 = {
 	.rows = copy_fp8_rows,
 	.other = hf_plain_check,
 };
-/* The same with another name of the scales. */
+/* The same method with another name of the scales. */
 const struct packing packing_fp8_scale = {
 	.name = "FP8",
 	.methods = { "fp8", "fbgemm_fp8" },

@@ -19,7 +19,7 @@
 
 enum { QWEIGHT, QZEROS, SCALES, G_IDX };
 
-/* What config found; hf_packed.own until open. */
+/* Contents of the config; hf_packed.own until open replaces it. */
 struct gptq_config {
 	struct pack_sizes sizes;
 	int plus_one, symmetric, desc_act;
@@ -112,7 +112,8 @@ static int add_sizes(struct hf_dir *d, struct gptq_config *c, const struct json 
 	return pack_sizes_add(d, &c->sizes, (int)bits, group, err);
 }
 
-/* Overrides: objects by a name or a pattern of modules.  Which modules are quantised, and how, is in their tensors. */
+/* Read overrides: objects named by a module or a pattern.  Their modules are not matched: sizes
+ * follow from each module's tensors. */
 static int read_overrides(struct hf_dir *d, struct gptq_config *c, const struct json *q,
                           const char *key, infer_error *err)
 {
@@ -182,7 +183,7 @@ static uint32_t word_at(const struct safetensors_tensor *t, int64_t i)
 	return num_u32(t->data + (size_t)i * 4);
 }
 
-/* The 16 codes of a word of 2 bits each, 4 bits each. */
+/* Widen the 16 codes of a word from 2 bits to 4 bits each. */
 static uint64_t widen(uint32_t word)
 {
 	uint64_t x = word;
@@ -213,7 +214,7 @@ static void read_run(const struct hf_packed *p, int64_t run, int64_t out, int n,
 	}
 }
 
-/* The same, input by input, with act-order. */
+/* Read a run of inputs one by one, in act-order. */
 static void gather_run(const struct hf_packed *p, int64_t run, int64_t out, int n,
                        uint32_t words[PACK_INT_WORDS][PACK_INT_COLS])
 {
@@ -265,7 +266,7 @@ static int check_part(const struct hf_dir *d, const struct hf_packed *p, int par
 	return INFER_OK;
 }
 
-/* Set the sizes of p and the bits of g by the shapes of the tensors. */
+/* Set the sizes of p and the bits of g from the shapes of the tensors. */
 static int set_sizes(const struct hf_dir *d, struct hf_packed *p, struct pack_int *g,
                      infer_error *err)
 {
@@ -310,7 +311,8 @@ static int is_in_order(const struct hf_packed *p, const struct pack_int *g)
 	return 1;
 }
 
-/* Sort the inputs by group.  next [groups + 1]: where each group begins; after this where it ends. */
+/* Sort the inputs by group.  next [groups + 1]: where each group begins; afterwards where it
+ * ends. */
 static int sort_inputs(const struct hf_dir *d, const struct hf_packed *p, const struct pack_int *g,
                        int32_t *order, int64_t *next, infer_error *err)
 {

@@ -41,7 +41,7 @@ static const struct hf_member params[] = {
 	{ .key = "optimize", .kind = MEMBER_BOOL },
 	{ .key = "round_zero", .kind = MEMBER_BOOL },
 };
-/* Scales and zeros must not be quantised themselves. */
+/* Members of a "quant_scale" or "quant_zero" config: they must not be quantised themselves. */
 static const struct hf_member settings[] = {
 	{ .key = "weight_quant_params", .kind = MEMBER_ANY },
 	{ .key = "scale_quant_params", .kind = MEMBER_FALSE },
@@ -65,7 +65,8 @@ static int check_settings(struct hf_dir *d, const struct json *q, infer_error *e
 	return HF_CHECK_MEMBERS(d, weights, params, err);
 }
 
-/* "quant_config" is the settings of all modules, or an object that has those of each kind of module. */
+/* Read "quant_config": the settings of all modules, or an object with those of each kind of
+ * module. */
 static int config_hqq(struct hf_dir *d, const struct json *q, const void **own, infer_error *err)
 {
 	const struct json *all = json_get(q, "quant_config");
@@ -230,7 +231,7 @@ const struct packing packing_hqq = {
 	.methods = { "hqq" },
 	.parts = { "W_q", "scale", "zero", "nbits", "group_size", "shape", "axis", "view_as_float",
 	           "quant_scale", "quant_zero",
-	           /* not read: the form in memory and the way the scales were found */
+	           /* not read: layout in memory, and how the scales were found */
 	           "packing", "unpack_view_dtype", "compute_dtype", "offload_meta",
 	           "encoded_state_dict", "stores_quant_config", "channel_wise", "optimize",
 	           "round_zero" },

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Outputs whose scales are kept at a time, and whose rows are written side by side. */
+/* Outputs processed together: their scales are cached and their rows written in parallel. */
 enum { BAND = 128 };
 
 static int zero_of(const struct hf_packed *p, int64_t group, int64_t out)
@@ -155,7 +155,7 @@ static void put_bytes(uint8_t *to, const uint32_t *w)
 
 /* --- rows */
 
-/* Outputs first ... first + n - 1. */
+/* The rows of outputs first ... first + n - 1. */
 struct band {
 	const struct hf_packed *p;
 	int64_t first;
@@ -190,7 +190,7 @@ static void load_group(struct band *b, int64_t group)
 	}
 }
 
-/* Codes of 2 bits become codes of 4 bits whose middle is 8. */
+/* Widen codes of 2 bits to codes of 4 bits with the zero point 8. */
 static void raise_codes(const struct pack_int *g, uint32_t w[PACK_INT_WORDS][PACK_INT_COLS])
 {
 	for (int i = 0; g->bits == 2 && i < 4; i++)
@@ -255,7 +255,7 @@ void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t 
 {
 	const struct infer_type_info *t = infer_type_info(p->type);
 	size_t bytes = (size_t)(p->cols / t->block) * (size_t)t->block_bytes;
-	(void)mat; /* there is one */
+	(void)mat; /* only one matrix */
 
 	for (int64_t i = 0; i < n; i += BAND) {
 		struct band b = { .p = p, .first = row + i, .group = -1 };

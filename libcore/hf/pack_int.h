@@ -16,22 +16,23 @@ enum {
 	PACK_INT_WORDS = 8  /* words of a tile: 4 codes of 8 bits, or 8 of 4 bits each */
 };
 
-/* The stored matrix.  hf_packed.own of its methods. */
+/* The stored matrix.  hf_packed.own of these methods. */
 struct pack_int {
 	int bits;              /* 2, 4 or 8; codes of 2 bits are passed on as those of 4 */
 	int64_t group, groups; /* `group` inputs of the repacked matrix have one scale */
 	const struct safetensors_tensor *scales;
-	int64_t scale_group, scale_out; /* elements from one group, from one output to the next */
+	int64_t scale_group, scale_out; /* distance in elements from one group to the next, and
+	                                 * from one output to the next */
 	int plus_one;                   /* 1: stored zero points are one less */
 	/* Unpack the codes of inputs run * 32 ... + 31 of outputs out ... out + n - 1, n <= 16: code i of output c is in
 	 * words[i / 8][c], 4 bits each from the lowest on, or in words[i / 4][c] if bits is 8. */
 	void (*codes)(const struct hf_packed *p, int64_t run, int64_t out, int n,
 	              uint32_t words[PACK_INT_WORDS][PACK_INT_COLS]);
-	/* The zero point of an output in a group, as it is stored. */
+	/* Return the zero point of an output in a group, as it is stored. */
 	int (*zero)(const struct hf_packed *p, int64_t group, int64_t out);
 };
 
-/* Copy the words of n outputs, the others of a tile stay as they are. */
+/* Copy the words of n outputs; the other words of the tile keep their values. */
 static inline void pack_int_load(uint32_t to[PACK_INT_COLS], const unsigned char *from, int n)
 {
 	if (n == PACK_INT_COLS)
@@ -40,16 +41,17 @@ static inline void pack_int_load(uint32_t to[PACK_INT_COLS], const unsigned char
 		memcpy(to, from, (size_t)n * sizeof *to);
 }
 
-/* Set p->type, p->general and what infer-inspect shows, and check every scale.  p->rows, p->cols and p->own, a struct
- * pack_int, are set.  symmetric: the config says that zero points are 2^(bits - 1).
+/* Set p->type, p->general and the members for infer-inspect, and check every scale.  The caller has
+ * set p->rows, p->cols and p->own, a struct pack_int.  symmetric: by the config, every zero point
+ * is 2^(bits - 1).
  * INFER_ENAN: a scale that is not finite; INFER_EFORMAT, INFER_EUNSUP */
 int pack_int_open(struct hf_dir *d, struct hf_packed *p, int symmetric, infer_error *err);
 /* packing->rows of these methods. */
 void pack_int_rows(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
                    unsigned char *to);
 
-/* The numbers of bits and inputs of a group that a quantisation config names: its own, and those of overrides for
- * some modules. */
+/* Pairs of bits and group size in a quantisation config: its own, and those of overrides for some
+ * modules. */
 enum { PACK_SIZES = 16 };
 struct pack_sizes {
 	int n;
@@ -62,7 +64,7 @@ struct pack_sizes {
 int pack_sizes_add(struct hf_dir *d, struct pack_sizes *s, int bits, int64_t group,
                    infer_error *err);
 /* Set g->group of a matrix of p->cols inputs in g->groups groups of g->bits bits.
- * INFER_EFORMAT: the config names no such pair; t: for the message */
+ * INFER_EFORMAT: the config has no such pair; t: tensor for the message */
 int pack_sizes_find(const struct hf_dir *d, const struct pack_sizes *s, const struct hf_packed *p,
                     const struct safetensors_tensor *t, struct pack_int *g, infer_error *err);
 #endif

@@ -1,6 +1,7 @@
-/* Members that quantisation configs of GPTQ and AWQ have in common, and accepted values: MEMBER(key, kind, low, high,
- * words), ANY(key) for a member without effect on the weights.  Included in tables of struct hf_member, once with
- * OVERRIDE defined, for the members of an override for some modules, and once without.  No guard. */
+/* Members that quantisation configs of GPTQ and AWQ have in common, with the values that are
+ * accepted, for tables of struct hf_member.
+ * MEMBER(key, kind, low, high, words); ANY(key): a member that does not change the weights.  With
+ * OVERRIDE defined: the members of an override for some modules.  No guard. */
 MEMBER("group_size", MEMBER_WHOLE, -1, 1 << 20, NULL),
 MEMBER("sym", MEMBER_BOOL, 0, 0, NULL),
 MEMBER("act_bits", MEMBER_WHOLE, 16, 32, NULL),

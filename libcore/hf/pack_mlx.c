@@ -69,7 +69,8 @@ static int check_sizes(struct hf_dir *d, const struct json *q, infer_error *err)
 	return INFER_OK;
 }
 
-/* The members of one module: {"group_size": 64, "bits": 8}, or false, if it is not quantised. */
+/* Check the members of one module: {"group_size": 64, "bits": 8}, or false if it is not
+ * quantised. */
 static int check_module(struct hf_dir *d, const struct json *v, infer_error *err)
 {
 	char name[FILE_QUOTE];
@@ -223,7 +224,7 @@ static int open_affine(struct hf_dir *d, struct hf_packed *p, struct mlx *m, inf
 	return choose_affine(d, p, m, err);
 }
 
-/* mxfp4, nvfp4: the scales are bytes, which the type holds as they are. */
+/* Open mxfp4 or nvfp4: the scales are bytes, which the type stores without changes. */
 static int open_fp4(struct hf_dir *d, struct hf_packed *p, struct mlx *m, infer_error *err)
 {
 	const struct safetensors_tensor *t = p->part[P_SCALES];
@@ -335,7 +336,8 @@ static void put_block(unsigned char *to, const struct hf_packed *p, const uint8_
 	}
 }
 
-/* Bytes are pairs of neighbours; MXFP4 pairs element j with j + 16, NVFP4 with j + 8 of its group. */
+/* Pack pairs of neighbouring codes as MXFP4, which pairs element j with j + 16, or NVFP4, j with j
+ * + 8 of its group. */
 static void put_fp4(unsigned char *to, const struct hf_packed *p, const uint8_t *c, int64_t group)
 {
 	const unsigned char *scale = p->part[P_SCALES]->data + group;

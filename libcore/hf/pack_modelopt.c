@@ -13,12 +13,12 @@
 enum part { SCALE, WEIGHT, SCALE_2 };
 enum { BLOCK = 128 };
 
-/* own of the method */
+/* hf_packed.own until open */
 struct modelopt_config {
 	const struct json *algo;
 	struct hf_names not, ignore;
 };
-/* own of a module */
+/* hf_packed.own of a module */
 struct modelopt_module {
 	struct hf_e4m3 e4m3;
 	struct hf_fp4 fp4;
@@ -30,7 +30,7 @@ static const struct hf_member file_rows[] = {
 	{ "producer", MEMBER_ANY, 0, 0, NULL },
 	{ "quantization", MEMBER_ANY, 0, 0, NULL },
 };
-/* of "quantization" in hf_quant_config.json, and of quantization_config */
+/* Members of "quantization" in hf_quant_config.json, and of quantization_config. */
 static const struct hf_member config_rows[] = {
 	{ "quant_method", MEMBER_STRING, 0, 0, "modelopt modelopt_fp4" },
 	{ "quant_algo", MEMBER_STRING, 0, 0, ALGOS " MIXED_PRECISION" },
@@ -55,7 +55,7 @@ static const struct hf_member weight_rows[] = {
 	{ "strategy", MEMBER_STRING, 0, 0, NULL }, { "symmetric", MEMBER_TRUE, 0, 0, NULL },
 };
 
-/* The algorithms of single layers, of MIXED_PRECISION. */
+/* Check the algorithms of single layers, for MIXED_PRECISION. */
 static int check_layers(struct hf_dir *d, const struct json *q, infer_error *err)
 {
 	const struct json *layers = json_get(q, "quantized_layers");

@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-/* A row of packing_list.h that takes the configuration. */
+/* A row of packing_list.h that reads the configuration. */
 struct method {
 	const struct packing *how;
-	const void *own; /* of config() */
+	const void *own; /* result of config() */
 	int unused[PACKED_UNUSED];
 };
 
@@ -182,7 +182,7 @@ static int check_left(const struct gather *g, uint32_t i, infer_error *err)
 	return INFER_OK;
 }
 
-/* Put the quantised weight p into *t, with the file, offset and bytes of its parts. */
+/* Describe the quantised weight p in *t, with the file, offset and bytes of its parts. */
 static int make_tensor(struct hf_dir *d, const struct hf_packed *p, struct safetensors_tensor *t,
                        infer_error *err)
 {
@@ -210,8 +210,8 @@ static int make_tensor(struct hf_dir *d, const struct hf_packed *p, struct safet
 	return INFER_OK;
 }
 
-/* Replace d->raw: the parts of a weight by one tensor, at the place of its first part.  The parts stay valid:
- * they are copied. */
+/* Replace the parts of each weight in d->raw by one tensor, at the place of its first part.  The
+ * parts stay valid: they are copied. */
 static int replace_parts(struct gather *g, infer_error *err)
 {
 	struct safetensors *raw = &g->d->raw, now = { .cap = raw->n };
@@ -245,7 +245,7 @@ static int replace_parts(struct gather *g, infer_error *err)
 	return INFER_OK;
 }
 
-/* Copy the parts of p to d->arena: d->raw is replaced. */
+/* Copy the parts of p to d->arena, because d->raw is replaced. */
 static int keep_parts(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 {
 	for (int i = 0; i < PACKED_PARTS; i++) {
@@ -260,7 +260,7 @@ static int keep_parts(struct hf_dir *d, struct hf_packed *p, infer_error *err)
 	return INFER_OK;
 }
 
-/* Find the parts of all weights and open these. */
+/* Find the parts of all weights and open the weights. */
 static int open_modules(struct gather *g, infer_error *err)
 {
 	struct hf_dir *d = g->d;

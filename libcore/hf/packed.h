@@ -1,13 +1,15 @@
-/* hf/packed.h (private) - quantised weights of a checkpoint: the tensors that a quantisation library stores
- * for one linear layer, and their repacking into rows of a type that holds every value exactly.
+/* hf/packed.h (private) - quantised weights of a checkpoint: the tensors that a quantisation
+ * library stores for one linear layer, and their repacking into rows of a type that holds every
+ * value exactly.
  *
  *   packing_list.h  one row per method: PACKING(gptq); its const struct packing is in pack_gptq.c
  *   packed.c        gathers the stored tensors of each layer into a struct hf_packed
  *   quant.c         finds the configuration and its method
  *   rows_packed.c   copies rows into GGUF tensors
  *
- * hf_packed_gather replaces these tensors in d->raw by one tensor "MODULE.weight" of shape [out, in] (experts:
- * [n, out, in]) and dtype ST_PACKED.  tensors.c binds it by its name like any other.  Tensors of d->raw that are not quantised (norms, embeddings, modules that the config excludes)
+ * hf_packed_gather replaces these tensors in d->raw by one tensor "MODULE.weight" of shape [out,
+ * in] (experts: [n, out, in]) and dtype ST_PACKED.  tensors.c finds it by name like any other.
+ * Tensors of d->raw that are not quantised (norms, embeddings, modules that the config excludes)
  * stay as they are. */
 #ifndef HF_PACKED_H
 #define HF_PACKED_H
@@ -20,15 +22,15 @@ struct packing;
 struct hf_packed {
 	const struct packing *how;
 	struct infer_str module; /* "model.layers.0.self_attn.q_proj" */
-	/* in the order of how->parts; NULL: absent */
+	/* [i]: stored tensor how->parts[i]; NULL: absent */
 	const struct safetensors_tensor *part[PACKED_PARTS];
-	/* what how->config returned; how->open may replace it by something in d->arena */
+	/* result of how->config; how->open may replace it by data in d->arena */
 	const void *own;
 	/* set by how->open */
 	int64_t mats, rows, cols; /* mats 1: no experts; rows: out, cols: in */
 	int type;                 /* enum infer_type: its rows hold every value exactly */
-	/* Another type that holds them too, or 0.  `type` becomes it before rows() is called if other
-	 * experts of the layer need it. */
+	/* Another type that holds every value, or 0.  `type` is set to it before rows() is called
+	 * if other experts of the layer need it. */
 	int general;
 	/* for infer-inspect; group 0: one scale per row, -1: one per tensor */
 	int bits, group, has_zeros;
@@ -41,49 +43,55 @@ struct hf_packed {
 struct packing {
 	const char *name;       /* "GPTQ", for messages */
 	const char *methods[4]; /* quant_method of quantization_config; NULL ends them */
-	/* True if a configuration q of one of the methods belongs to this row.  NULL: always */
+	/* True if this row reads configuration q of one of the methods.  NULL: always */
 	int (*takes)(const struct json *q);
-	/* Names of the stored tensors after "MODULE.": "qweight", "qzeros".  A module that has the first
-	 * one is quantised.  NULL ends them.  A name that begins with "_", or "", follows MODULE directly,
-	 * and then the new tensor is called MODULE, not MODULE.weight. */
+	/* Names of the stored tensors after "MODULE.": "qweight", "qzeros".  A module with the
+	 * first one is quantised.  NULL ends the list.  A name that begins with "_", or "", follows
+	 * MODULE directly, and then the new tensor is called MODULE, not MODULE.weight. */
 	const char *parts[PACKED_PARTS];
-	/* Tensors that are left out, by their names after the last ".": "input_scale".  NULL ends them. */
+	/* Tensors that are skipped, by their names after the last ".": "input_scale".  NULL ends
+	 * the list. */
 	const char *unused[PACKED_UNUSED];
-	/* Check every member of the quantisation config q (of hf_quant_config.json: the whole file).  *own
-	 * receives what open needs, in d->arena.
+	/* Check every member of the quantisation config q (of hf_quant_config.json: the whole
+	 * file).  *own: data for open, in d->arena.
 	 * INFER_EUNSUP, INFER_EFORMAT: by hf_bad_quant, with the key and its value */
 	int (*config)(struct hf_dir *d, const struct json *q, const void **own, infer_error *err);
-	/* Check dtypes and shapes of the parts, and choose the type: reads all scales and zero points.
-	 * INFER_EUNSUP: values that no type holds exactly, with the tensor and the reason; INFER_EFORMAT */
+	/* Check dtypes and shapes of the parts and choose the type; reads all scales and zero
+	 * points.
+	 * INFER_EUNSUP: no type holds the values exactly; the message names the tensor and the
+	 * reason.  INFER_EFORMAT */
 	int (*open)(struct hf_dir *d, struct hf_packed *p, infer_error *err);
 	/* Repack rows row ... row + n - 1 of matrix mat into `to`, in p->type.  Any thread. */
 	void (*rows)(const struct hf_packed *p, int64_t mat, int64_t row, int64_t n,
 	             unsigned char *to);
-	/* Check a tensor that is part of no quantised weight: INFER_EFORMAT if the configuration says that it
-	 * must be, or if it belongs to one that is not whole.  NULL: not checked */
+	/* Check a tensor that is not part of a quantised weight.  NULL: not checked.
+	 * INFER_EFORMAT: it should be quantised by the configuration, or the other tensors of its
+	 * weight are missing */
 	int (*other)(struct hf_dir *d, const void *own, const struct safetensors_tensor *t,
 	             infer_error *err);
 };
 
-/* quant.c: true if the row reads checkpoints of this configuration. */
+/* quant.c: true if the row p reads checkpoints of configuration q. */
 int hf_packing_takes(const struct packing *p, const struct hf_quant *q);
-/* quant.c: find the configuration: d->quant.  Without quantisation it stays {NULL}.
+/* quant.c: find the configuration and set d->quant.  It stays {NULL} without quantisation.
  * INFER_EUNSUP: a method without a row, by its name, or two different configurations */
 int hf_quant_find(struct hf_dir *d, infer_error *err);
-/* Replace the stored tensors of quantised weights in d->raw.  After hf_shards.  Without quantisation it does
- * nothing. */
+/* Replace the stored tensors of quantised weights in d->raw.  Call it after hf_shards.  Does
+ * nothing without quantisation.
+ * Errors of the methods; INFER_EFORMAT: an incomplete weight; INFER_ENOMEM */
 int hf_packed_gather(struct hf_dir *d, infer_error *err);
-/* packed_notes.c: the quantised weight whose method, bits, group size, zero points and type most weights of raw
- * have; NULL: there is none. */
+/* packed_notes.c: return a weight of the largest kind: most weights of raw have its method, bits,
+ * group size, zero points and type.  NULL: nothing is quantised. */
 const struct hf_packed *hf_packed_most(const struct safetensors *raw);
-/* packed_notes.c: append the keys general.source.quantization.* that describe it. */
+/* packed_notes.c: append the keys general.source.quantization.* of that weight. */
 void hf_packed_keys(struct hf_dir *d);
 /* packed_notes.c: add notes (hf_note) about the weights that were repacked, in `seconds`. */
 int hf_packed_note(struct hf_dir *d, double seconds, infer_error *err);
-/* Fail for a member of the quantisation config: "DIR/config.json: quantization_config: " and fmt. */
+/* Fail for a member of the quantisation config: "DIR/config.json: quantization_config: " and
+ * fmt. */
 int hf_bad_quant(const struct hf_dir *d, int code, infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), cold));
-/* The quantised weight of a tensor of dtype ST_PACKED, else NULL. */
+/* Return the quantised weight of a tensor of dtype ST_PACKED, or NULL. */
 static inline const struct hf_packed *hf_packed_of(const struct safetensors_tensor *t)
 {
 	return t->dtype == ST_PACKED ? t->packed : NULL;

@@ -1,11 +1,11 @@
-/* hf/packed_notes.c - what is said about quantised weights: keys of the file, and notes for -v. */
+/* hf/packed_notes.c - descriptions of quantised weights: keys of the file, and notes for -v. */
 #include "hf/packed.h"
 #include "type/type.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Weights that are described by the same words. */
+/* Weights with the same description. */
 struct kind {
 	const struct hf_packed *one;
 	int n;
@@ -52,7 +52,7 @@ const struct hf_packed *hf_packed_most(const struct safetensors *raw)
 	return find_kinds(raw, all) ? all[0].one : NULL;
 }
 
-/* How many of the kinds a reader of the keys tells apart. */
+/* Count the kinds that differ in what the keys describe. */
 static uint32_t count_words(const struct kind *all, int n)
 {
 	uint32_t found = 0;

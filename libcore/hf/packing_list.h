@@ -1,5 +1,6 @@
-/* Every quantisation method of checkpoints: packing_NAME.  A module belongs to the first row that takes the
- * configuration and whose first part it has.  No guard: included once per use of PACKING(). */
+/* Every quantisation method of checkpoints: packing_NAME.  The first row whose `takes` accepts the
+ * configuration and whose first part a module has reads that module.  No guard: included once per
+ * use of PACKING(). */
 PACKING(gptq)
 PACKING(awq)
 PACKING(bnb4)

@@ -1,9 +1,10 @@
-/* hf/packs.h (private) - repacking of codes with scales, for methods whose tensors differ in names only.
+/* hf/packs.h (private) - repack codes with scales, for methods that differ only in the names of
+ * tensors.
  *   pack_codes.c  integers of 4 and 8 bits with zero points
  *   pack_float.c  E4M3, NVFP4, MXFP4
  *   pack_names.c  modules that a config excludes
- * Each open chooses p->type and fails with the tensor that no type holds exactly; p->rows and p->cols are set,
- * and the shapes are checked. */
+ * Each hf_*_open chooses p->type.  The caller has set p->rows and p->cols and checked the shapes.
+ * INFER_EUNSUP: no type holds a tensor exactly; the message names it */
 #ifndef HF_PACKS_H
 #define HF_PACKS_H
 #include "hf/packed.h"
@@ -19,8 +20,9 @@ struct hf_ints {
 	enum hf_codes codes;
 	struct hf_scales s;
 	const struct safetensors_tensor *scales; /* for messages */
-	/* Zero points of CODES_I8: [rows, s.cols]; of the others: codes of a column of scales in words of 32
-	 * bits, from the lowest bit on, [rows x bits / 32, s.cols].  NULL: 0 */
+	/* Zero points of CODES_I8: [rows, s.cols].  Of the others: [rows x bits / 32, s.cols] words
+	 * of 32 bits, each with the zero points of 32 / bits rows, the first one in the lowest
+	 * bits.  NULL: no zero points */
 	const unsigned char *zeros;
 	const int32_t *order; /* as p->order */
 };
@@ -82,7 +84,7 @@ int hf_names_read(struct hf_dir *d, const struct json *q, const char *key, struc
 /* Fail if the module of p is in n.  INFER_EFORMAT */
 int hf_names_check(const struct hf_dir *d, const struct hf_names *n, const struct hf_packed *p,
                    infer_error *err);
-/* NVFP4 or MXFP4, as p->type says; row: of all matrices */
+/* Repack rows row ... row + n - 1, counted over all matrices, to NVFP4 or MXFP4 (p->type). */
 void hf_fp4_rows(const struct hf_packed *p, const struct hf_fp4 *w, int64_t row, int64_t n,
                  unsigned char *to);
 #endif

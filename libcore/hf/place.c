@@ -29,7 +29,7 @@ static int check_experts(const struct hf_making *k, const struct hf_rows *h, inf
 	                     (long long)missing);
 }
 
-/* Give all experts one type: their own, or the general one that holds the rows of all. */
+/* Give all experts one type: their common one, or the general one that holds the rows of all. */
 static int unify_expert_types(const struct hf_making *k, struct hf_rows *h, infer_error *err)
 {
 	const struct hf_packed *first = hf_packed_of(h->from[0]);
@@ -64,7 +64,7 @@ static int check_all(const struct hf_making *k, infer_error *err)
 		int layered = slot >= W_GLOBALS, n = layered ? k->m->h.n_layers : 1;
 
 		if (row && slot == W_K_B)
-			row = arch_row(a, W_KV_B); /* for its name */
+			row = arch_row(a, W_KV_B); /* whose name is in the checkpoint */
 		if (!row || !row->hf[0])
 			continue;
 		for (int i = 0; i < n; i++) {
@@ -160,7 +160,8 @@ static int add_to_file(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	return add_order(k, h, err);
 }
 
-/* Add the tensors made from config.json: the first ones, as in files of the public converter. */
+/* Add the tensors made from config.json.  They precede the others, as in files of the public
+ * converter. */
 static int add_made(struct hf_making *k, infer_error *err)
 {
 	struct hf_dir *d = k->d;

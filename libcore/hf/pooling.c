@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MEAN = 1, FIRST = 2, LAST = 3 }; /* of the key pooling_type */
+enum { MEAN = 1, FIRST = 2, LAST = 3 }; /* values of the key pooling_type */
 
-/* True if the string ends so: "sentence_transformers.models.Pooling". */
+/* True if the string ends with `end`: "sentence_transformers.models.Pooling". */
 static int has_class_suffix(const struct json *v, const char *end)
 {
 	size_t n = strlen(end), all = json_bytes(v);
@@ -21,7 +21,7 @@ static int fail_pooling(const struct hf_dir *d, const char *file, infer_error *e
 	               "one of mean, first token (cls) and last token must be the pooling");
 }
 
-/* Find the one pooling mode that is on. */
+/* Find the only pooling mode that is set. */
 static int find_pooling_mode(const struct hf_dir *d, const struct json *config, const char *file,
                              int *way, infer_error *err)
 {
@@ -56,7 +56,7 @@ static int find_pooling_mode(const struct hf_dir *d, const struct json *config, 
 	return *way ? INFER_OK : fail_pooling(d, file, err);
 }
 
-/* The name of a file in the folder of a module, in d->arena: it outlives the opening as that of a shard. */
+/* Return the name of a file in the folder of a module, in d->arena because the shard keeps it. */
 static const char *module_file(struct hf_dir *d, const struct json *path)
 {
 	char name[256];

@@ -20,7 +20,7 @@ static int same_text(const struct json *a, const struct json *b)
 	return json_is_string(a) && json_is_string(b) && a->n == b->n && !memcmp(a->s, b->s, a->n);
 }
 
-/* The token that a piece of a template is, or NULL: {"SpecialToken": {"id": text}} */
+/* Return the token of a template's piece {"SpecialToken": {"id": text}}, or NULL. */
 static const struct json *token_of(const struct json *piece)
 {
 	const struct json *text = json_get(json_get(piece, "SpecialToken"), "id");
@@ -28,7 +28,7 @@ static const struct json *token_of(const struct json *piece)
 	return json_bytes(text) ? text : NULL;
 }
 
-/* The first token of the template that is before every text. */
+/* Read the first token of the template, which is inserted before every text. */
 static void read_first(struct special *s, const struct json *first)
 {
 	const struct json **bos = &s->text[SPECIAL_BOS], **cls = &s->text[SPECIAL_CLS];
@@ -46,7 +46,8 @@ static void read_first(struct special *s, const struct json *first)
 	s->add[SPECIAL_BOS] = same_text(first, *bos) || same_text(first, *cls) ? ADD_YES : ADD_NO;
 }
 
-/* The last token.  A token that tokenizer_config.json has for it ends a turn or a message. */
+/* Read the last token.  If tokenizer_config.json names another end token, that one ends a turn or a
+ * message. */
 static void read_last(struct special *s, const struct json *last)
 {
 	const struct json **eos = &s->text[SPECIAL_EOS];
@@ -63,7 +64,7 @@ static void read_last(struct special *s, const struct json *last)
 	s->add[SPECIAL_EOS] = ADD_YES;
 }
 
-/* The separator of a pair "A sep B", without the first and last token of the template. */
+/* Read the separator of a pair "A sep B".  first, last: those of the template for one text. */
 static void read_pair(struct special *s, const struct json *pair, const struct json *first,
                       const struct json *last)
 {
@@ -90,7 +91,7 @@ static void read_pair(struct special *s, const struct json *pair, const struct j
 		s->text[SPECIAL_SEP] = eos;
 }
 
-/* {"type": "TemplateProcessing", "single": [...], "pair": [...]} */
+/* Read {"type": "TemplateProcessing", "single": [...], "pair": [...]}. */
 static int read_template(struct special *s, const struct json *p, infer_error *err)
 {
 	const struct json *single = json_get(p, "single"), *pair = json_get(p, "pair");
@@ -110,7 +111,7 @@ static int read_template(struct special *s, const struct json *p, infer_error *e
 	return INFER_OK;
 }
 
-/* The first element of a pair [text, id]. */
+/* Return the first element of a pair [text, id], or `other` if there is no such member. */
 static const struct json *text_in(const struct json *p, const char *name, const struct json *other)
 {
 	const struct json *v = json_get(p, name);
@@ -146,7 +147,7 @@ static int read_one(struct special *s, const struct json *p, infer_error *err)
 	}
 	if (json_equals(type, "TemplateProcessing"))
 		return read_template(s, p, err);
-	if (json_equals(type, "BertProcessing")) /* what WordPiece of GGUF adds by itself */
+	if (json_equals(type, "BertProcessing")) /* a reader adds these to WordPiece by itself */
 		return INFER_OK;
 	return hf_fail(s->d, "tokenizer.json", INFER_EUNSUP, err,
 	               "post_processor of type %s is not supported",

@@ -40,7 +40,7 @@ static int values_equal(const struct json *a, const struct json *b)
 	return 1;
 }
 
-/* The method that a configuration without quant_method means; NULL: unknown. */
+/* Return the method implied by a configuration without quant_method; NULL: unknown. */
 static const char *implied_method(const char *file, const char *key, const struct json *q)
 {
 	if (!strcmp(file, "hf_quant_config.json") || json_get(q, "quant_algo"))
@@ -89,7 +89,7 @@ static int is_scalar(const struct json *v)
 static int compare_quant_configs(struct hf_dir *d, const char *file, const struct json *q,
                                  infer_error *err)
 {
-	/* each with its name in other files */
+	/* with their names in other files */
 	static const char *const keys[][2] = { { "bits", "w_bit" },
 		                               { "group_size", "q_group_size" },
 		                               { "quant_method", "quant_method" },
@@ -116,7 +116,7 @@ static int compare_quant_configs(struct hf_dir *d, const char *file, const struc
 	return INFER_OK;
 }
 
-/* The configurations in files of their own. */
+/* Add the configurations in files of their own. */
 static int add_files(struct hf_dir *d, infer_error *err)
 {
 	int in_config = d->quant.at != NULL;

@@ -1,5 +1,5 @@
-/* hf/refuse.c - directories that are something else than a checkpoint that can be run: what they are,
- * and how their owner can get one. */
+/* hf/refuse.c - refuse directories that are not checkpoints that can be run, and say how to get
+ * one. */
 #include "base/err.h"
 #include "hf/hf.h"
 
@@ -12,7 +12,7 @@
 	"take " \
 	"a GGUF file"
 
-/* Files that make a directory something else, even next to a whole checkpoint. */
+/* Files that make a directory something else, even if it contains a whole checkpoint. */
 static const struct {
 	const char *name, *what;
 } markers[] = {
@@ -22,7 +22,8 @@ static const struct {
 	{ "qmodel.pt", "quantised with HQQ, which cannot be read: " ORIGINAL },
 };
 
-/* Weights in another form, if there are none in safetensors; the first row that matches a file is used. */
+/* Weights in other formats, reported if there are none in safetensors.  The first row that matches
+ * a file is used. */
 static const struct {
 	const char *begins, *ends, *what;
 } weights[] = {
@@ -56,7 +57,7 @@ static const struct {
 	  "a TensorRT engine, which cannot be run: take safetensors or a GGUF file" },
 };
 
-/* quant_method of quantization_config, without a row in packing_list.h */
+/* Values of quant_method without a row in packing_list.h. */
 static const struct {
 	const char *method, *what;
 } methods[] = {
@@ -108,7 +109,7 @@ static int has_safetensors(const struct names *l)
 	return has_file(l, "model.safetensors.index.json");
 }
 
-/* Fail with the name of weights in another form.  INFER_OK: there are none. */
+/* Fail if there are weights in another format, with a message that names it. */
 static int refuse_weights(struct hf_dir *d, const struct names *l, infer_error *err)
 {
 	char name[FILE_QUOTE];

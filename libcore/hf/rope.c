@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* RoPE parameters of the full-attention layers. */
+/* Return the RoPE parameters of the full-attention layers. */
 static const struct json *rope_of(const struct hf_dir *d)
 {
 	const struct json *r = json_get(d->text_config, "rope_parameters");
@@ -34,8 +34,8 @@ static int read_positive(const struct hf_dir *d, const char *name, double *v, in
 	                                             "key %s: must be a number above 0", name);
 }
 
-/* Llama 3 scaling: 1 for short wavelengths, `factor` for long ones, interpolated between.  In float32 as the converter
- * computes it. */
+/* Write the divisors of Llama 3 scaling: 1 for short wavelengths, `factor` for long ones,
+ * interpolated between.  Computed in float32, as the converter does. */
 static int put_llama3_divisors(const struct hf_dir *d, float *out, int64_t n, infer_error *err)
 {
 	double factor, low, high, context;
@@ -60,7 +60,8 @@ static int put_llama3_divisors(const struct hf_dir *d, float *out, int64_t n, in
 	return INFER_OK;
 }
 
-/* Proportional scaling (Gemma 4): only a part of the frequencies rotates; the divisor of the others is 1e30. */
+/* Write the divisors of proportional scaling (Gemma 4): only a part of the frequencies rotates; the
+ * divisor of the others is 1e30. */
 static int put_proportional_divisors(const struct hf_dir *d, float *out, int64_t n,
                                      infer_error *err)
 {

@@ -96,13 +96,13 @@ static void convert_elements(const struct hf_rows *h, int dtype, unsigned char *
 		else if (is_negated_exp(h->how))
 			x = (float)-fm_exp((double)x);
 		bits = num_bits(x);
-		if (out == 2) /* exact: of 8 bits */
+		if (out == 2) /* exact: the source has at most 8 significant bits */
 			bits >>= 16;
 		memcpy(to + (size_t)i * out, &bits, out);
 	}
 }
 
-/* --- places */
+/* --- positions */
 
 int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv)
 {
@@ -111,8 +111,8 @@ int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv)
 	return (k * h->each + v) * dv + r % dv;
 }
 
-/* Source row of row r, for T_BY_HEAD (z 0: all q, all k, all v) and T_BY_HEAD_Z (z 1: all z).  The source has
- * q, k, v and z per k head. */
+/* Return the source row of row r, for T_BY_HEAD (z 0: all q, all k, all v) and T_BY_HEAD_Z (z 1:
+ * all z).  The source has q, k, v and z per k head. */
 static int64_t row_by_head(const struct hf_heads *h, int64_t r, int z)
 {
 	int64_t dv = h->each * h->dv, all = 2 * (h->dk + dv), qk = h->k_heads * h->dk;
@@ -177,13 +177,14 @@ const unsigned char *hf_rows_in_place(const struct hf_rows *h)
 
 struct piece {
 	struct hf_rows *h;
-	const unsigned char *from; /* the source's matrix */
+	const unsigned char *from; /* matrix of the source */
 	int dtype;
-	int64_t row, n; /* of a matrix of the result */
+	int64_t row, n; /* rows of a matrix of the result */
 	unsigned char *to;
 };
 
-/* Copy columns into rows: gather the elements at the end of the memory of each row, then convert in place. */
+/* Copy columns into rows: gather the source elements at the end of each row's memory, then convert
+ * in place. */
 static void copy_turned(const struct piece *p)
 {
 	const struct hf_rows *h = p->h;
@@ -234,12 +235,12 @@ static void copy_source_rows(const struct piece *p)
 			memset(p->to + (size_t)r * row, 0, row);
 }
 
-/* Bytes of a piece of work; bytes of all of it for which threads are started, and how many; rows that a piece is a
- * multiple of. */
+/* Bytes of a piece of work; total bytes from which threads are used; number of threads; a piece has
+ * a multiple of TILE rows. */
 enum { PIECE = 256 << 10, MANY = 4 << 20, THREADS = 8, TILE = 64 };
 
-/* A multiple of the rows of a head: then the rows that a piece is copied from are contiguous.  All rows of a
- * quantised matrix that is turned: each of its rows is decoded once. */
+/* Return the rows of a piece: a multiple of a head's rows, so that the source rows are contiguous;
+ * all rows of a quantised matrix that is turned, so that each of its rows is decoded once. */
 static int64_t rows_per_piece(const struct hf_rows *h)
 {
 	int64_t n = PIECE / (int64_t)hf_rows_row_bytes(h), least = h->how == T_PAIRS ? h->heads.rows
@@ -263,13 +264,13 @@ struct work {
 	struct hf_rows *const *h;
 	int64_t n;
 	const struct infer_watch *watch;
-	uint64_t bytes; /* of all */
+	uint64_t bytes; /* total */
 	_Atomic uint64_t done;
-	size_t scratch_bytes; /* of each worker */
+	size_t scratch_bytes; /* per worker */
 	unsigned char *scratch;
 };
 
-/* The tensor that piece i belongs to. */
+/* Return the tensor that piece i belongs to. */
 static struct hf_rows *find_tensor(const struct work *w, int64_t i)
 {
 	int64_t low = 0, high = w->n - 1;
@@ -293,7 +294,7 @@ static void drop_pages(const unsigned char *at, size_t bytes)
 	(void)madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* The stored tensors of a quantised weight, of any layout. */
+/* Unmap the stored tensors of a quantised weight. */
 static void drop_parts(const struct hf_packed *p)
 {
 	for (int i = 0; i < PACKED_PARTS; i++)

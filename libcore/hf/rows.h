@@ -9,7 +9,7 @@
 #include "arch/tensor.h"
 #include "file/safetensors.h"
 
-/* sizes of heads, for transforms that permute their rows */
+/* Sizes of heads, for transforms that permute their rows. */
 struct hf_heads {
 	int64_t rows;    /* T_PAIRS: rows of a head */
 	int64_t k_heads; /* recurrent layers: number of k heads */
@@ -17,12 +17,13 @@ struct hf_heads {
 	int64_t dk, dv;  /* widths of a k head, of a v head */
 };
 struct hf_rows {
-	struct infer_str name; /* of GGUF */
+	struct infer_str name; /* name in GGUF */
 	int slot, layer;       /* -1: of no layer */
 	int type, n_dims;      /* enum infer_type */
 	int64_t ne[4];
 	int64_t cols, rows, mats; /* ne as matrices; cols is 1 for a vector */
-	/* [n_from] one tensor that has all matrices, or one tensor per matrix (T_STACK; NULL: not found yet) */
+	/* [n_from] one tensor with all matrices, or one tensor per matrix (T_STACK; NULL: not found
+	 * yet) */
 	const struct safetensors_tensor **from;
 	int64_t n_from;
 	int64_t src_cols, src_rows; /* of a matrix */
@@ -35,8 +36,9 @@ struct hf_rows {
 	unsigned char *to;
 	const void *const *
 		apart; /* [mats] pointers into the source, if nothing has to be copied; else NULL */
-	int64_t end;   /* of hf_rows_make: pieces of work up to its last */
-	_Atomic int64_t left; /* and those of its own that are not done */
+	int64_t end;   /* set by hf_rows_make: number of pieces of work of this tensor and those
+	                * before it */
+	_Atomic int64_t left; /* pieces of this tensor that are not done */
 };
 /* Pointer to matrix i in the source.  NULL if the matrix has to be copied: its rows, values or type change,
  * or it is not aligned to its elements. */
@@ -49,17 +51,18 @@ int hf_type_of(int dtype);
 int hf_source_type(const struct safetensors_tensor *t);
 /* Bytes of a row of the result. */
 size_t hf_rows_row_bytes(const struct hf_rows *h);
-/* Copy n tensors into their .to, on several threads if they are large, and tell w of the bytes written.  Each
- * source must be in the mapping of a file: the pages that were read are unmapped (madvise).  INFER_ENOMEM */
+/* Copy n tensors into their .to, on several threads if they are large, and report the bytes written
+ * to w.  Each source must be in the mapping of a file: the pages that were read are unmapped
+ * (madvise).  INFER_ENOMEM */
 int hf_rows_make(struct hf_rows *const *h, int64_t n, const struct infer_watch *w,
                  infer_error *err);
 
-/* For rows_packed.c. */
+/* True if the transform permutes rows or columns. */
 int hf_rows_permutes(enum arch_transform how);
-/* Source row of row r. */
+/* Return the source row of row r. */
 int64_t hf_rows_source(const struct hf_rows *h, int64_t r);
-/* Source row (or column) of row r of T_TILED: v head k + k_heads * v of the result is v head k * each + v of the
- * source. */
+/* Return the source row (or column) of row r of T_TILED: v head k + k_heads * v of the result is v
+ * head k * each + v of the source. */
 int64_t hf_rows_untile(const struct hf_heads *h, int64_t r, int64_t dv);
 /* rows_packed.c: bytes of scratch for n rows; 0: the source is not quantised. */
 size_t hf_rows_packed_scratch(const struct hf_rows *h, int64_t n);

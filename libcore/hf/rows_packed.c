@@ -34,7 +34,7 @@ static void repack(const struct piece *w, int64_t first, int64_t n, unsigned cha
 	const struct hf_packed *p = w->p;
 	int64_t row = first + (w->h->n_from > 1 ? 0 : w->mat * w->h->src_rows);
 
-	/* one matrix of the result is one of p, or a part of one */
+	/* a matrix of the result is a matrix of p, or a part of one */
 	p->how->rows(p, row / p->rows, row % p->rows, n, to);
 }
 
@@ -65,7 +65,7 @@ static void put_row(const struct piece *w, unsigned char *to, const unsigned cha
 	}
 }
 
-/* Columns become rows. */
+/* Decode columns of the source into rows. */
 static void copy_turned(const struct piece *w)
 {
 	const struct hf_rows *h = w->h;
@@ -93,15 +93,14 @@ static void copy_repacked_rows(const struct piece *w)
 		low = s < low ? s : low;
 		high = s > high ? s : high;
 	}
-	if (high - low < w->n &&
-	    hf_rows_permutes(h->how)) { /* rows change places among themselves */
+	if (high - low < w->n && hf_rows_permutes(h->how)) { /* rows are permuted */
 		repack(w, low, high - low + 1, w->at);
 		for (int64_t i = 0; i < w->n; i++)
 			put_row(w, w->to + (size_t)i * w->out,
 			        w->at + (size_t)(hf_rows_source(h, w->row + i) - low) * w->in);
 		return;
 	}
-	for (int64_t i = 0; i < w->n; i = next) { /* runs of rows that are neighbours */
+	for (int64_t i = 0; i < w->n; i = next) { /* runs of consecutive source rows */
 		int64_t s = hf_rows_source(h, w->row + i);
 		for (next = i + 1; next < w->n; next++)
 			if (hf_rows_source(h, w->row + next) != s + next - i)
@@ -127,7 +126,7 @@ void hf_rows_packed(const struct hf_rows *h, int64_t mat, int64_t row, int64_t n
 		           .at = scratch };
 	int64_t real = h->rows - h->zeros - row;
 
-	if (real < n) { /* blocks of zero bytes are zeros in every type */
+	if (real < n) { /* a block of zero bytes decodes to zeros in every type */
 		w.n = real < 0 ? 0 : real;
 		memset(to + (size_t)w.n * w.out, 0, (size_t)(n - w.n) * w.out);
 	}

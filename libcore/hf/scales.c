@@ -21,8 +21,8 @@ float hf_scales_get(const struct hf_scales *s, int64_t i)
 	}
 }
 
-/* Bits of the significand, without zeros at its end; 24 for numbers whose products could be too large or too
- * small for exact arithmetic. */
+/* Count the bits of the significand without trailing zeros.  24 for numbers whose products could be
+ * too large or too small for exact arithmetic. */
 static int count_bits(float x)
 {
 	uint32_t m = num_bits(x) & 0x7fffff;
@@ -67,7 +67,7 @@ static int64_t count_of(const struct safetensors_tensor *t)
 	return n;
 }
 
-/* The first two dimensions that are not 1; the others must be.  A vector has one column. */
+/* True if the shape is rows x cols when dimensions of 1 are dropped.  A vector has one column. */
 static int is_matrix(const struct safetensors_tensor *t, int64_t rows, int64_t cols)
 {
 	int64_t have[2] = { 1, 1 }, want[2] = { 1, 1 };

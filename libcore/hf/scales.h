@@ -14,13 +14,14 @@ struct hf_scales {
 	int powers; /* all are powers of two with exponents -116 ... 100 */
 	int bits; /* significant bits of the one that has most; 24 also if one is beyond 2^-100 ... 2^100 */
 };
-/* Check that t has a dtype of scales and rows x cols elements of blocks of high x wide, and that all are finite.
- * INFER_EFORMAT, INFER_EUNSUP */
+/* Open the scales t, and check that t has a supported dtype, rows x cols elements, one per block of
+ * high x wide weights, and finite values.
+ * INFER_EFORMAT; INFER_EUNSUP: the dtype */
 int hf_scales_open(const struct hf_dir *d, const struct safetensors_tensor *t, int64_t rows,
                    int64_t cols, int64_t high, int64_t wide, struct hf_scales *s, infer_error *err);
-/* Element i of the grid. */
+/* Return element i of the grid. */
 float hf_scales_get(const struct hf_scales *s, int64_t i);
-/* The scale of a weight. */
+/* Return the scale of a weight. */
 static inline float hf_scale_of(const struct hf_scales *s, int64_t row, int64_t col)
 {
 	return hf_scales_get(s, row / s->high * s->cols + col / s->wide);
@@ -30,7 +31,8 @@ static inline int hf_scales_allow(const struct hf_scales *s, int64_t n)
 {
 	return s->cols == 1 || s->wide % n == 0;
 }
-/* Fail unless t is rows x cols of dtype; dimensions of 1 count as absent.  key: what says so.
+/* Fail unless t is rows x cols of dtype; dimensions of 1 are ignored.  key: the source of the
+ * sizes, for the message.
  * INFER_EFORMAT */
 int hf_part_check(const struct hf_dir *d, const struct safetensors_tensor *t, int dtype,
                   int64_t rows, int64_t cols, infer_error *err);

@@ -60,7 +60,7 @@ int hf_scan_more(struct hf_scan *s, char close, int first, int *more, infer_erro
 	return INFER_OK;
 }
 
-/* The first quote, backslash or control character of p ... end. */
+/* Find the first quote, backslash or control character of [p, end). */
 static const char *skip_plain(const char *p, const char *end)
 {
 	const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
@@ -68,7 +68,7 @@ static const char *skip_plain(const char *p, const char *end)
 	for (; end - p >= 8; p += 8) {
 		uint64_t w;
 		memcpy(&w, p, 8);
-		/* the lowest byte that is marked is right: borrows propagate upwards */
+		/* only the lowest marked byte is reliable: borrows propagate upwards */
 		uint64_t hit = ((w - ones * 0x20) | ((w ^ ones * '"') - ones) |
 		                ((w ^ ones * '\\') - ones)) &
 		               ~w & tops;
@@ -129,7 +129,7 @@ int hf_scan_num(struct hf_scan *s, struct json *out, infer_error *err)
 	return INFER_OK;
 }
 
-/* Skip what is neither a string nor an array or object. */
+/* Skip a number, true, false or null. */
 static int skip_word(struct hf_scan *s, infer_error *err)
 {
 	const char *from = s->at;

@@ -1,4 +1,5 @@
-/* hf/scan.h (private) - tokenizer.json piece by piece: it may have 40 MB, of which no tree is built.
+/* hf/scan.h (private) - a pull parser for tokenizer.json, which may be too large (40 MB) to build a
+ * tree of.
  * The text must be UTF-8 (hf_scan_open checks it).  Confined. */
 #ifndef HF_SCAN_H
 #define HF_SCAN_H
@@ -6,8 +7,8 @@
 
 struct hf_scan {
 	struct hf_dir *d;   /* decoded strings are in its `brief` */
-	const char *name;   /* of the file, for messages */
-	const char *member; /* "model.vocab", for messages; NULL: of the whole */
+	const char *name;   /* file name, for messages */
+	const char *member; /* "model.vocab", for messages; NULL: the whole file */
 	const char *text, *at, *end;
 };
 
@@ -19,17 +20,19 @@ int hf_scan_fail(const struct hf_scan *s, infer_error *err, const char *why);
 int hf_scan_is(struct hf_scan *s, char c);
 /* Skip white space and the byte c.  INFER_EFORMAT: another byte */
 int hf_scan_take(struct hf_scan *s, char c, infer_error *err);
-/* Between the elements of an array or object that ends with `close`, after its opening bracket:
- * *more is 0 at its end.  first: none has been read yet.  INFER_EFORMAT */
+/* Read the separator between elements of an array or object that ends with `close`.  *more: 0 at
+ * the end.  first: no element has been read since the opening bracket.  INFER_EFORMAT */
 int hf_scan_more(struct hf_scan *s, char close, int first, int *more, infer_error *err);
-/* A string, decoded; borrowed from the text if it has no escapes.  INFER_EFORMAT */
+/* Read a string and decode it.  It is borrowed from the text if it has no escapes.  INFER_EFORMAT;
+ * INFER_ENOMEM */
 int hf_scan_str(struct hf_scan *s, struct infer_str *out, infer_error *err);
-/* A number.  INFER_EFORMAT: not one, or too large for a double */
+/* Read a number.  INFER_EFORMAT: not a number, or too large for a double */
 int hf_scan_num(struct hf_scan *s, struct json *out, infer_error *err);
-/* The text of any value.  Its brackets and strings are closed; nothing else of it is checked.
- * INFER_EFORMAT: it is not, or nested deeper than JREAD_DEPTH */
+/* Read any value as text.  Only its brackets and strings are checked.
+ * INFER_EFORMAT: one is not closed, or nested deeper than JREAD_DEPTH */
 int hf_scan_value(struct hf_scan *s, struct infer_str *out, infer_error *err);
-/* The tree of a value, in a.  most: bytes.  INFER_EFORMAT: not JSON; INFER_EUNSUP: longer */
+/* Parse the text of a value into a tree, in a.  most: bytes.  INFER_EFORMAT: not JSON;
+ * INFER_EUNSUP: longer; INFER_ENOMEM */
 int hf_scan_tree(const struct hf_scan *s, struct infer_str value, size_t most, const char *member,
                  struct arena *a, const struct json **out, infer_error *err);
 #endif

@@ -13,12 +13,12 @@
 
 enum wire { VARINT, FIXED64, BYTES, FIXED32 = 5 };
 
-/* Bytes of a message that are not read yet. */
+/* A protocol-buffer message: the bytes that are not read yet. */
 struct proto {
 	const struct hf_dir *d; /* for messages */
 	const unsigned char *at, *end;
-	const unsigned char *start; /* of the file, for offsets in messages */
-	const char *name;           /* of the message */
+	const unsigned char *start; /* start of the file, for offsets in messages */
+	const char *name;           /* name of the message */
 };
 /* One field of a message. */
 struct field {
@@ -87,7 +87,7 @@ static int read_field(struct proto *p, struct field *f, infer_error *err)
 	return INFER_OK;
 }
 
-/* The message in a field of p. */
+/* Return the message in a field of p. */
 static struct proto sub_message(const struct proto *p, const struct field *f, const char *name)
 {
 	return (struct proto){ p->d, f->at, f->at + f->n, p->start, name };
@@ -118,7 +118,7 @@ static int check_piece(const struct spm *s, const struct spm_piece *x, infer_err
 	return INFER_OK;
 }
 
-/* ModelProto.SentencePiece: piece 1, score 2, type 3 */
+/* Read ModelProto.SentencePiece: piece 1, score 2, type 3. */
 static int read_piece(struct spm *s, struct proto p, infer_error *err)
 {
 	struct spm_piece x = { .at = "", .type = SPM_NORMAL };
@@ -146,7 +146,8 @@ static int read_piece(struct spm *s, struct proto p, infer_error *err)
 	return INFER_OK;
 }
 
-/* The fields of TrainerSpec that change how text is encoded; the others say how it was trained. */
+/* Read the fields of TrainerSpec that change how text is encoded; the others describe the
+ * training. */
 static int read_trainer(struct spm *s, struct proto p, infer_error *err)
 {
 	struct field f;
@@ -173,8 +174,8 @@ static int read_trainer(struct spm *s, struct proto p, infer_error *err)
 	                               : "(unknown)");
 }
 
-/* NormalizerSpec: name 1, precompiled_charsmap 2, add_dummy_prefix 3, remove_extra_whitespaces 4,
- * escape_whitespaces 5, normalization_rule_tsv 6 */
+/* Read NormalizerSpec: name 1, precompiled_charsmap 2, add_dummy_prefix 3, remove_extra_whitespaces
+ * 4, escape_whitespaces 5, normalization_rule_tsv 6. */
 static int read_normalizer(struct spm *s, struct proto p, infer_error *err)
 {
 	static const char *const name[] = { [3] = "add_dummy_prefix",
@@ -207,7 +208,7 @@ static int read_normalizer(struct spm *s, struct proto p, infer_error *err)
 	return INFER_OK;
 }
 
-/* The denormaliser, which changes decoded text: only one without rules is supported. */
+/* Check the denormaliser, which changes decoded text: only one without rules is supported. */
 static int check_denormalizer(struct proto p, infer_error *err)
 {
 	struct field f;
@@ -222,7 +223,7 @@ static int check_denormalizer(struct proto p, infer_error *err)
 	return INFER_OK;
 }
 
-/* Count the pieces, so that memory is taken once. */
+/* Count the pieces, to allocate once. */
 static int count_pieces(struct proto p, uint32_t *n, infer_error *err)
 {
 	struct field f;
@@ -304,10 +305,10 @@ int hf_vocab_size(const struct hf_dir *d, int64_t count, uint32_t *n, infer_erro
 	return INFER_OK;
 }
 
-/* A user-defined piece is found in the text itself, where U+2581 is a space.  SentencePiece looks for it
- * in the normalised text, which has no spaces: a piece with one is never found.  Where a space is put
- * before a text, one would be put after such a token too, so there it is a normal piece, as in files of
- * the public converter. */
+/* A reader matches user-defined pieces in the text itself, where U+2581 is a space.  SentencePiece
+ * matches them in the normalised text, which has no spaces, so a piece with a space never matches
+ * there.  If a space is added before a text, a reader would also add one after such a token; then
+ * it becomes a normal piece, as in files of the public converter. */
 static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_error *err)
 {
 	uint32_t changed = 0;
@@ -329,7 +330,7 @@ static int set_users(struct hf_dir *d, struct spm *s, uint32_t count, infer_erro
 	               : INFER_OK;
 }
 
-/* Tokens from `from` to s->n, which no file names. */
+/* Add padding tokens from `from` to s->n, which no file names. */
 static int pad_vocabulary(struct hf_dir *d, struct spm *s, uint32_t from, infer_error *err)
 {
 	for (uint32_t i = from; i < s->n; i++) {
@@ -371,8 +372,8 @@ static int put_pieces(struct hf_dir *d, const struct spm *s, infer_error *err)
 	return rc;
 }
 
-/* How text is normalised.  The kind llama has a key only where its default, that of the models that
- * were first published so, is not right. */
+/* Write the keys of normalisation.  For the tokenizer kind llama, add_space_prefix is written only
+ * if it differs from the default of a reader. */
 static int put_spm_normalizer(struct hf_dir *d, const struct spm *s, infer_error *err)
 {
 	const struct json *prefix = json_get(d->tokenizer_config, "add_prefix_space");

@@ -1,7 +1,8 @@
-/* hf/shards.c - the safetensors files of a directory: model.safetensors, or those that
- * model.safetensors.index.json names.
+/* hf/shards.c - the safetensors files of a directory: model.safetensors, or the files in
+ * model.safetensors.index.json.
  *
- *   {"metadata": {"total_size": 8}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors", ...}} */
+ *   {"metadata": {"total_size": 8}, "weight_map": {"a.weight": "model-00001-of-00002.safetensors",
+ *   ...}} */
 #include "base/err.h"
 #include "hf/hf.h"
 
@@ -19,7 +20,8 @@ static int is_shard_name(const char *s, size_t n)
 	return n > end && n <= 255 && !memcmp(s + n - end, ending, end);
 }
 
-/* A plain name of this directory: the index never leads out of it. */
+/* True for a file name without a path, so that the index cannot name files outside the
+ * directory. */
 static int is_plain_name(const char *s, size_t n)
 {
 	return is_shard_name(s, n) && s[0] != '.' && !memchr(s, '/', n) && !memchr(s, 0, n);
@@ -39,12 +41,12 @@ static int add_shard(struct hf_dir *d, const char *name, infer_error *err)
 	return safetensors_read(&d->raw, d->f, d->f->n_shards - 1, err);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_shard_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The different values of the weight map, sorted, NUL-terminated, in d->arena. */
+/* List the distinct values of the weight map, sorted, NUL-terminated, in d->arena. */
 static int list_shards(struct hf_dir *d, const struct json *map, const char ***names, int *n,
                        infer_error *err)
 {
@@ -86,17 +88,18 @@ static int list_shards(struct hf_dir *d, const struct json *map, const char ***n
 	}
 	map_fini(&seen);
 	if (!rc && *n)
-		qsort(*names, (size_t)*n, sizeof **names, by_name);
+		qsort(*names, (size_t)*n, sizeof **names, compare_shard_names);
 	return rc;
 }
 
-/* The last part of the path of a shard. */
+/* Return the file name of a shard. */
 static const char *shard_name(const struct hf_dir *d, int shard)
 {
 	return strrchr(d->f->shards[shard].path, '/') + 1;
 }
 
-/* Every tensor of the index is in its shard, and the index has every tensor of the shards. */
+/* Check that every tensor of the index is in its shard, and that the index has every tensor of the
+ * shards. */
 static int check_index(const struct hf_dir *d, const struct json *map, infer_error *err)
 {
 	char name[FILE_QUOTE], value[FILE_QUOTE];
@@ -154,8 +157,7 @@ static int read_index(struct hf_dir *d, const struct json *index, infer_error *e
 	return check_index(d, map, err);
 }
 
-/* Files that are called like those of the model, and that no index names, would be left out
- * silently. */
+/* Fail for files named like shards that the index does not name: they would be ignored silently. */
 static int check_others(struct hf_dir *d, int has_index, int has_single, infer_error *err)
 {
 	const char *const *names;

@@ -8,7 +8,8 @@
 #define KEY(x) "tokenizer.ggml." x
 
 static const struct {
-	const char *text, *id, *key; /* of tokenizer_config.json, of config.json, of GGUF */
+	const char *text, *id, *key; /* members of tokenizer_config.json and config.json, key of
+	                              * GGUF */
 } row[SPECIAL_IDS] = {
 	[SPECIAL_BOS] = { "bos_token", "bos_token_id", KEY("bos_token_id") },
 	[SPECIAL_EOS] = { "eos_token", "eos_token_id", KEY("eos_token_id") },
@@ -47,7 +48,7 @@ static const struct {
 	{ "Glm4MoeLiteForCausalLM", "<|observation|>", SPECIAL_EOM },
 };
 
-/* The end of the JSON string that begins at s, or `end`. */
+/* Return the end of the JSON string at s, or `end`. */
 static const char *skip_string(const char *s, const char *end)
 {
 	for (s++; s < end && *s != '"'; s++)
@@ -63,7 +64,7 @@ static const char *skip_json_space(const char *s, const char *end)
 	return s;
 }
 
-/* The end of the JSON value at s, or `end`.  The value is checked when it is parsed. */
+/* Return the end of the JSON value at s, or `end`.  The value is checked when it is parsed. */
 static const char *skip_value(const char *s, const char *end)
 {
 	size_t depth = 0;
@@ -91,8 +92,8 @@ static const char *skip_value(const char *s, const char *end)
 	return end;
 }
 
-/* Find a member of the object in tokenizer.json without parsing the others, of which the vocabulary may
- * have a million values.  at stays NULL if it is not there. */
+/* Find a member of tokenizer.json without parsing the others: the vocabulary may have a million
+ * values.  at stays NULL if there is no such member. */
 static void find_member(const struct hf_dir *d, const char *name, struct hf_text *out)
 {
 	const char *s = d->tokenizer.at, *end = s + d->tokenizer.n;
@@ -143,7 +144,8 @@ static int read_parts(struct special *s, infer_error *err)
 	return hf_added_tokens(d, &s->added, err);
 }
 
-/* The texts of special tokens: of tokenizer_config.json, else of special_tokens_map.json. */
+/* Read the texts of special tokens from tokenizer_config.json, else from
+ * special_tokens_map.json. */
 static int read_texts(struct special *s, infer_error *err)
 {
 	const struct json *map, *cls, *sep;
@@ -178,7 +180,7 @@ static int read_texts(struct special *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* The id of an added token of tokenizer.json with this text, or -1. */
+/* Return the id of an added token of tokenizer.json with this text, or -1. */
 static int64_t find_added(const struct special *s, const char *at, size_t n)
 {
 	json_each(v, s->added) {
@@ -190,7 +192,7 @@ static int64_t find_added(const struct special *s, const char *at, size_t n)
 	return -1;
 }
 
-/* The same by added_tokens_decoder of tokenizer_config.json. */
+/* Return the id by added_tokens_decoder of tokenizer_config.json, or -1. */
 static int64_t find_decoded(const struct special *s, const char *at, size_t n)
 {
 	json_each(v, json_get(s->d->tokenizer_config, "added_tokens_decoder")) {
@@ -206,7 +208,7 @@ static int64_t find_decoded(const struct special *s, const char *at, size_t n)
 	return -1;
 }
 
-/* Set an id that no other source has set.  One outside the vocabulary is not one of this model. */
+/* Set an id unless it is set already.  One outside the vocabulary is ignored with a note. */
 static int set_id(struct special *s, int which, int64_t id, int64_t vocab, infer_error *err)
 {
 	if (id < 0 || s->id[which] >= 0 || !row[which].key)
@@ -218,7 +220,7 @@ static int set_id(struct special *s, int which, int64_t id, int64_t vocab, infer
 	return INFER_OK;
 }
 
-/* A member of config.json that is the id of a token, or else of its text model. */
+/* Return a member of config.json that is the id of a token, or else that of its text model. */
 static const struct json *find_config_id(const struct hf_dir *d, const char *name)
 {
 	const struct json *v = json_get(d->config, name);
@@ -226,7 +228,7 @@ static const struct json *find_config_id(const struct hf_dir *d, const char *nam
 	return v && !json_is_null(v) ? v : json_get(d->text_config, name);
 }
 
-/* The text of a special token, or NULL. */
+/* Return the text of a special token, or NULL. */
 static const struct json *special_text(const struct special *s, int which)
 {
 	const struct json *t = s->text[which];
@@ -304,8 +306,8 @@ static int add_ends(struct special *s, const char *file, const struct json *v, i
 	return INFER_OK;
 }
 
-/* Write the ids of special tokens.  GGUF has one id that ends generation; the others of a list are in a
- * key of our own, which other readers ignore. */
+/* Write the ids of special tokens.  GGUF has one id that ends generation; the others of a list are
+ * written to a key of our own, which other readers ignore. */
 static int put_special_ids(struct special *s, int64_t vocab, infer_error *err)
 {
 	struct gguf_write *w = s->d->keys;
@@ -344,7 +346,7 @@ static int put_adds(struct special *s, int64_t vocab, infer_error *err)
 		if (json_is_bool(v) && *add == ADD_UNKNOWN)
 			*add = v->kind == JSON_TRUE ? ADD_YES : ADD_NO;
 	}
-	/* Families for which the public converter decides. */
+	/* families whose flags the public converter sets by itself */
 	if ((!strcmp(arch, "llama") || !strcmp(arch, "granite")) && vocab == 49152)
 		s->add[SPECIAL_BOS] = ADD_NO;
 	if (!strcmp(arch, "gemma4"))

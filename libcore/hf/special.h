@@ -15,10 +15,11 @@ enum special_id {
 	SPECIAL_EOM,
 	SPECIAL_IDS
 };
-/* Whether encoding adds a token. */
+/* Does encoding add a token? */
 enum special_add { ADD_UNKNOWN, ADD_NO, ADD_YES };
 
-/* text: a string, or an object with a string `content`; NULL: the directory names none.
+/* State of reading special tokens.
+ * text: a string, or an object with a string `content`; NULL: no file names the token.
  * add: of SPECIAL_BOS, SPECIAL_EOS and SPECIAL_SEP */
 struct special {
 	struct hf_dir *d;
@@ -28,7 +29,7 @@ struct special {
 	enum special_add add[SPECIAL_IDS];
 };
 
-/* Find in the post-processor which tokens encoding adds, and tokens that only it names.
+/* Read the post-processor: set s->add, and the texts of tokens that no other file names.
  * INFER_EUNSUP: a type that is not supported; INFER_EFORMAT */
 int special_post(struct special *s, infer_error *err);
 #endif

@@ -5,7 +5,7 @@
 
 #define SPM_FILE "tokenizer.model"
 
-/* as in the file, and as in GGUF */
+/* values of the file, and of GGUF */
 enum spm_type { SPM_NORMAL = 1, SPM_UNKNOWN, SPM_CONTROL, SPM_USER, SPM_UNUSED, SPM_BYTE };
 enum spm_model { SPM_UNIGRAM = 1, SPM_BPE };
 
@@ -17,7 +17,7 @@ struct spm_piece {
 };
 struct spm {
 	struct hf_dir *d;
-	struct spm_piece *piece; /* [n], then room up to `cap` */
+	struct spm_piece *piece; /* [n], capacity `cap` */
 	uint32_t n, cap;
 	int model; /* enum spm_model */
 	int dummy_prefix, squeeze;
@@ -25,10 +25,10 @@ struct spm {
 	size_t charsmap_n;
 };
 
-/* added.c: the tokens that added_tokens.json and tokenizer_config.json add to the pieces of
- * tokenizer.model or put in their place, and keys for those that take white space next to them.
+/* added.c: append or replace pieces by the tokens of added_tokens.json and tokenizer_config.json,
+ * and write keys for tokens that strip white space next to them.
  * INFER_EFORMAT: a file is not of this form; INFER_ENOMEM */
 int spm_add(struct hf_dir *d, struct spm *s, infer_error *err);
-/* Write the text of a piece with a space for each U+2581, into d->brief.  INFER_ENOMEM */
+/* Replace the text of a piece by a copy with a space for each U+2581, in d->brief.  INFER_ENOMEM */
 int spm_with_spaces(struct hf_dir *d, struct spm_piece *x, infer_error *err);
 #endif

@@ -10,20 +10,19 @@
 #define KEY "tokenizer.chat_template"
 enum { NAME_MAX_BYTES = 64 };
 
-/* The templates of a directory, in the order of the keys.  The one without a name is `standard`. */
+/* The templates of a directory, in the order of the keys.  `standard` is the one without a name. */
 struct named {
 	char name[NAME_MAX_BYTES + 1];
 	const char *at;
 	size_t n;
 };
 struct templates {
-	struct named *at; /* [n] with names */
+	struct named *at; /* [n] templates with names */
 	uint32_t n;
 	struct named standard; /* at is NULL: there is none */
 };
 
-/* Append a template under the name that GGUF has for it: other characters than letters and digits
- * become '_'. */
+/* Append a template under its name in GGUF: characters other than letters and digits become '_'. */
 static int put_named(struct hf_dir *d, struct templates *t, const char *file, struct infer_str name,
                      struct infer_str text, infer_error *err)
 {
@@ -36,7 +35,7 @@ static int put_named(struct hf_dir *d, struct templates *t, const char *file, st
 	*x = (struct named){ .at = text.at, .n = text.len };
 	for (size_t i = 0, to = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.at[i];
-		if ((c & 0xc0) == 0x80) /* a character is replaced as a whole */
+		if ((c & 0xc0) == 0x80) /* continuation bytes: one '_' for a character */
 			continue;
 		int kept = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 		x->name[to++] = kept ? (char)c : '_';
@@ -64,7 +63,7 @@ static int new_list(struct hf_dir *d, struct templates *t, size_t n, infer_error
 	                       file_label(d->path));
 }
 
-/* The value of chat_template: a string, or a list of {"name", "template"}. */
+/* Read the value of chat_template: a string, or a list of {"name", "template"}. */
 static int read_value(struct hf_dir *d, struct templates *t, const char *file, const struct json *v,
                       infer_error *err)
 {
@@ -88,7 +87,7 @@ static int read_value(struct hf_dir *d, struct templates *t, const char *file, c
 	return INFER_OK;
 }
 
-/* chat_template.jinja and the files of additional_chat_templates. */
+/* Read chat_template.jinja and the files of additional_chat_templates. */
 static int read_files(struct hf_dir *d, struct templates *t, infer_error *err)
 {
 	TRY(new_list(d, t, (size_t)d->n_more, err));

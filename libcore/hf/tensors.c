@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The size of a dimension by config.json; -1: config.json does not say it. */
+/* Return the size of a dimension by config.json; -1: not given there. */
 static int64_t config_dim(const struct hf_making *k, int layer, int dim)
 {
 	switch ((enum arch_dim)dim) {
@@ -33,7 +33,7 @@ static int is_turned(const struct arch_tensor *row, enum arch_transform how,
 	return !hf_packed_of(t) && (how == T_TURN || (is_every_other(how) && row->shape[2]));
 }
 
-/* The dimension whose elements are parts of one tensor. */
+/* Return the dimension along which one tensor is split into parts. */
 static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 {
 	return row->shape[1] && !(is_every_other(how) && !row->shape[2]) ? 1 : 0;
@@ -41,8 +41,8 @@ static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 
 /* --- shapes */
 
-/* True if the shape of t is want[n] (ne[0] first), ignoring dimensions of 1.  Replaces a want of -1 by the
- * dimension of t. */
+/* True if the shape of t is want[n] (ne[0] first), ignoring dimensions of 1.  A want of -1 matches
+ * any size and is replaced by it. */
 static int match_shape(const struct safetensors_tensor *t, int64_t want[3], int n)
 {
 	int i = 0, dim = t->n_dims - 1;
@@ -104,8 +104,8 @@ static int check_packed(const struct hf_making *k, const struct hf_rows *h,
 	return INFER_OK;
 }
 
-/* Set the sizes of result and source.  all: size of the split dimension of t (-1: unknown); part: size of this
- * slice of it. */
+/* Set the sizes of result and source.  all: size of the split dimension of t (-1: unknown); part:
+ * size of this slice of it. */
 static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_tensor *row,
                      const struct safetensors_tensor *t, int64_t all, int64_t part,
                      infer_error *err)
@@ -125,13 +125,13 @@ static int set_sizes(struct hf_making *k, struct hf_rows *h, const struct arch_t
 		want[1] = ne[0];
 	}
 	int dims = h->how == T_STACK ? 2 : n;
-	if (row->slot == W_STATE_NORM && t->n_dims == 1 && n == 2) { /* of all groups */
+	if (row->slot == W_STATE_NORM && t->n_dims == 1 && n == 2) { /* one vector for all groups */
 		want[0] *= want[1];
 		dims = 1;
 	}
 	if (!match_shape(t, want, dims))
 		return wrong_shape(k, t, want, dims, err);
-	for (int i = 0; i < n; i++) /* what only the tensor has is of those that are as they are */
+	for (int i = 0; i < n; i++) /* an unknown size is that of the tensor */
 		ne[i] = ne[i] < 0 ? want[i] : ne[i];
 	ne[at] = part < 0 ? want[at] - before : part;
 	h->n_dims = n;
@@ -156,7 +156,7 @@ static int wrong_dtype(const struct hf_making *k, const struct safetensors_tenso
 
 /* --- targets */
 
-/* Types of the public converter: vectors, norms and small matrices are F32. */
+/* Return the type that the public converter chooses: F32 for vectors, norms and small matrices. */
 static int gguf_type(const struct hf_rows *h, const struct safetensors_tensor *t)
 {
 	static const int small[] = { W_ROUTER,     W_SHARED_ROUTER, W_POSITION, W_PART,
@@ -193,7 +193,8 @@ static int set_heads(struct hf_making *k, struct hf_rows *h, infer_error *err)
 	if (!h->heads.each || p->state_heads % p->state_k_heads)
 		return hf_bad_tensor(k->d, h->from[0], INFER_EUNSUP, err,
 		                     "%d heads of v for %d of k", p->state_heads, p->state_k_heads);
-	if (h->heads.each == 1 && h->how >= T_TILED) /* the two orders are one */
+	if (h->heads.each == 1 && h->how >= T_TILED) /* one v head per k head: the orders are
+	                                              * equal */
 		h->how = h->how == T_TILED_NEG_EXP ? T_NEG_EXP : T_NONE;
 	if (h->packed && h->how == T_TILED_COLS &&
 	    h->heads.dv % infer_type_info(hf_source_type(h->from[0]))->block)
@@ -240,8 +241,7 @@ struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int 
 	return i ? k->at[*i] : NULL;
 }
 
-/* Gemma 3: the embedding table has a row for each token, whatever rows there are in the checkpoint;
- * those that it lacks are 0. */
+/* Give the embedding table of Gemma 3 a row for each token: drop rows, or append zeros. */
 static void fit_vocabulary(const struct hf_making *k, struct hf_rows *h)
 {
 	const char *arch = k->m->arch->gguf;
@@ -288,7 +288,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 	return set_heads(k, h, err);
 }
 
-/* A tensor of one expert, or stream. */
+/* Add a tensor of one expert, or stream. */
 static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
                       const struct arch_tensor *row, int layer, int expert, infer_error *err)
 {
@@ -319,7 +319,7 @@ static int add_expert(struct hf_making *k, const struct safetensors_tensor *t,
 	return INFER_OK;
 }
 
-/* Split kv_b of latent attention, which GGUF stores as two tensors: k_b, transposed per head, and v_b. */
+/* Split kv_b of MLA, which GGUF stores as two tensors: k_b, transposed per head, and v_b. */
 static int add_latent(struct hf_making *k, const struct safetensors_tensor *t, int layer,
                       infer_error *err)
 {
@@ -383,7 +383,8 @@ static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
 	return INFER_OK;
 }
 
-/* A name may stand for different slots in different layers: skip those that this layer does not have. */
+/* Drop the rows of slots that this layer does not have: a name may stand for different slots in
+ * different layers. */
 static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int layer)
 {
 	int n = 0;
@@ -394,7 +395,8 @@ static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int l
 	p->n = n;
 }
 
-/* True for a bias of zeros, which libraries store for every layer that they quantise. */
+/* True for a bias of zeros that the model lacks: quantisation libraries store one for every
+ * layer. */
 static int is_no_bias(const struct hf_making *k, const struct safetensors_tensor *t)
 {
 	static const char bias[] = ".bias";
@@ -444,7 +446,8 @@ static int add_tensor(struct hf_making *k, const struct safetensors_tensor *t, i
 	return add_parts(k, t, &p, layer, err);
 }
 
-/* The layers after the model, before its own tensors, as the public converter writes them. */
+/* Add the dense layers after the model, before its own tensors, as the public converter writes
+ * them. */
 static int add_dense(struct hf_making *k, infer_error *err)
 {
 	static const int slots[HF_DENSE] = { W_DENSE_2, W_DENSE_3 };
@@ -460,7 +463,7 @@ static int add_dense(struct hf_making *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* MLX stores the weights of a convolution as [channels, width, 1]. */
+/* True for convolution weights in MLX's layout, [channels, width, 1]. */
 static int is_conv_of_mlx(const struct safetensors_tensor *t)
 {
 	static const char conv[] = ".conv1d.weight";

@@ -5,7 +5,7 @@
 #include "hf/hf.h"
 #include "hf/rows.h"
 
-/* reason to leave a tensor of the checkpoint out */
+/* why a tensor of the checkpoint is left out */
 enum hf_leave {
 	LEAVE_NOT,
 	LEAVE_MEDIA,    /* vision or audio tower, or projector */
@@ -22,34 +22,40 @@ struct hf_making {
 	const infer_model *m;             /* only arch and h are set */
 	int64_t first_position, n_tokens; /* n_tokens 0: no vocabulary */
 	int layers_next;                  /* layers of the checkpoint after the n_layers */
-	int ranks;                        /* it has a head that scores texts */
-	int added_one;       /* gains have the 1 of T_PLUS1 already, as MLX stores them */
+	int ranks;                        /* the model has a head that scores texts */
+	int added_one;       /* gains already include the 1 of T_PLUS1, as MLX stores them */
 	struct hf_rows **at; /* [n], in the order of the file */
 	int64_t n;
 	const void *const **parts; /* [tensors of the file] of struct infer_file */
 	struct map map;            /* name of GGUF -> index */
 	int left[LEAVES];
 };
-/* The name as the rows of the architecture spell it: without prefixes of multimodal wrappers, and with
- * .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL: no memory. */
+/* Return the name as the rows of the architecture spell it: without prefixes of multimodal
+ * wrappers, and with .weight and .bias for .gamma and .beta.  Borrowed, or in d->brief; .at NULL:
+ * out of memory. */
 struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name);
-/* Rows of a name of experts in the form that the architecture's own rows do not have: one tensor per expert
- * instead of one for all, or the reverse.  The rows are stored in spare.  n 0: not such a name. */
+/* Find the rows for a name of experts in the form that the architecture's own rows lack: one tensor
+ * per expert instead of one for all, or the reverse.  The rows are stored in spare.  n 0: not such
+ * a name. */
 struct arch_parts hf_other_experts(const struct arch *a, struct infer_str rest,
                                    struct arch_tensor spare[2]);
-/* True for a name of the checkpoint in a vision or audio tower, or a projector, of a model that has text too. */
+/* True for the name of a tensor in a vision or audio tower, or a projector, of a multimodal
+ * checkpoint. */
 int hf_is_media(struct infer_str name);
-/* Whether to leave a tensor out, and why.  rows: the rows of its name; layer: -1 if it is in none. */
+/* Return the reason to leave a tensor out, or 0.  rows: the rows of its name; layer: -1 if it is in
+ * none. */
 enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
                             const struct arch_parts *rows, int layer);
-/* The GGUF tensor of this name (without "blk.N."); layer -1: of no layer.  NULL: not found so far. */
+/* Return the GGUF tensor of this name (without "blk.N."); layer -1: of no layer.  NULL: not found
+ * so far. */
 struct hf_rows *hf_find_target(const struct hf_making *k, const char *name, int layer);
-/* Check that all tensors are there, copy those that have to be, and add all to the file.
+/* Check that all tensors are there, copy those that cannot be used in place, and add all to the
+ * file.
  * INFER_EFORMAT: one is missing; INFER_ENOMEM */
 int hf_place_tensors(struct hf_making *k, infer_error *err);
 /* Add notes (hf_note) about tensors left out and copied. */
 int hf_note_tensors(struct hf_making *k, infer_error *err);
-/* As hf_fail: names the file of t, and t. */
+/* As hf_fail; the message names the file of t, and t. */
 int hf_bad_tensor(const struct hf_dir *d, const struct safetensors_tensor *t, int code,
                   infer_error *err, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6), cold));

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The tensor of this name, with any prefix; NULL: there is none. */
+/* Return the tensor with this name after any prefix; NULL: there is none. */
 static const struct safetensors_tensor *find_by_suffix(const struct hf_dir *d, const char *name)
 {
 	size_t n = strlen(name);
@@ -56,7 +56,8 @@ int hf_check_tied(struct hf_dir *d, int embeds, infer_error *err)
 {
 	const struct safetensors_tensor *table = find_by_suffix(d, "embed_tokens.weight"),
 					*head = find_by_suffix(d, "lm_head.weight");
-	/* in a multimodal config the top-level member applies, but some writers leave its default there */
+	/* the top-level member decides, but some writers of multimodal configs leave its default
+	 * there */
 	const struct json *tied = json_get(d->config, "tie_word_embeddings");
 	int is_text = !json_get(d->config, "text_config");
 

@@ -1,5 +1,6 @@
-/* hf/tokenizer.c - the keys of a vocabulary, as the public converter derives them from tokenizer.json; what
- * they cannot say is in keys of our own, tokenizer.infer.* (tok/pipe.h). */
+/* hf/tokenizer.c - the keys of a vocabulary, as the public converter derives them from
+ * tokenizer.json.  Settings without such a key are written to keys of our own, tokenizer.infer.*
+ * (tok/pipe.h). */
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -11,9 +12,11 @@
 #define KEY(x) "tokenizer.ggml." x
 #define OWN(x) "tokenizer.infer." x
 
-/* types of tokens in GGUF */
+/* Types of tokens in GGUF. */
 enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
-enum { HF_OUTSIDE = 1 << 4 /* of tokenizer.infer.added.flags: not in the model's vocabulary */ };
+enum {
+	HF_OUTSIDE = 1 << 4 /* flag of tokenizer.infer.added.flags: not in the model's vocabulary */
+};
 
 static int is_byte(const char *s, size_t n)
 {
@@ -26,7 +29,7 @@ static int is_gemma4(const struct hf_vocab *v)
 	return v->d->arch && !strcmp(v->d->arch->gguf, "gemma4");
 }
 
-/* Control tokens that the answer has to show, because its reader needs them. */
+/* True for control tokens that answers must contain, because parsers of answers need them. */
 static int is_shown(const struct hf_piece *p)
 {
 	static const char *const text[] = { "<|channel>",   "<channel|>",       "<|tool_call>",
@@ -67,7 +70,7 @@ static void put_piece(const struct hf_vocab *v, struct buf *b, uint32_t id)
 
 	s = s ? s : pad;
 	if (type == USER && v->kind == HF_BPE && !v->bytes) {
-		/* a reader looks for it in text, where a space is a space */
+		/* a reader matches it in text, so U+2581 becomes a space */
 		size_t from = b->len;
 		buf_put(b, &n, sizeof n);
 		for (size_t i = 0; i < n; i++)
@@ -123,7 +126,7 @@ static int put_vocab_tokens(struct hf_vocab *v, uint32_t n, infer_error *err)
 	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
-/* The scores of a unigram model. */
+/* Write the scores of a unigram model. */
 static int put_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	struct buf f, d;
@@ -132,7 +135,7 @@ static int put_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	buf_init(&f, MEM_TOK);
 	buf_init(&d, MEM_TOK);
 	for (uint32_t id = 0; id < n; id++) {
-		/* one that is not in the model's vocabulary has none */
+		/* added tokens outside the model's vocabulary have no score */
 		int none = id >= v->n_model;
 		double x = none ? id < v->n && v->piece[id].s ? 0 : -10000 : v->score[id];
 		float y = (float)x;
@@ -151,8 +154,8 @@ static int put_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
-/* Scores from which a reader of SentencePiece models derives the order of the merges: the rank of the first
- * one that makes the piece. */
+/* Write scores from which a reader of SentencePiece models derives the order of merges: the rank of
+ * the first merge that makes the piece. */
 static int put_merge_scores(struct hf_vocab *v, uint32_t n, infer_error *err)
 {
 	float *score = mem_alloc(MEM_TOK, (size_t)n + 1, sizeof *score);
@@ -211,7 +214,8 @@ static int put_base64(const char *s, size_t n, struct buf *out)
 	return INFER_OK;
 }
 
-/* Append a normaliser as JSON without the bytes of its charsmap, which go to `map`: there may be one. */
+/* Append a normaliser as JSON to `out`, and the bytes of its charsmap to `map`.  At most one may
+ * have a charsmap. */
 static int put_normalizer(struct hf_vocab *v, const struct json *o, struct buf *out,
                           struct buf *map, infer_error *err)
 {
@@ -270,7 +274,8 @@ static int put_normalizer_keys(struct hf_vocab *v, int plain, infer_error *err)
 	return rc;
 }
 
-/* The flags that GGUF has for BERT: -1 if the normaliser does not say it.  The last one counts. */
+/* The flags of BERT normalisers in GGUF; -1: not given.  The last normaliser that has one
+ * counts. */
 struct bert_flags {
 	int lower, strip;
 };
@@ -341,7 +346,7 @@ static int put_own_added(struct hf_vocab *v, infer_error *err)
 	return bad ? hf_nomem(v->d, err) : INFER_OK;
 }
 
-/* "model" with its type, which old files lack. */
+/* Write "model" with its type, which old files lack. */
 static int put_own_model(struct hf_vocab *v, infer_error *err)
 {
 	static const char *const name[] = { "BPE", "Unigram", "WordPiece" };
@@ -364,7 +369,7 @@ static int put_own_model(struct hf_vocab *v, infer_error *err)
 
 /* ---- tokens that encoding adds */
 
-/* Append the ids of the special token that a piece of a template is: of "special_tokens". */
+/* Append the ids of the special token of a template's piece, by "special_tokens". */
 static int put_special(struct hf_vocab *v, const struct json *all, const struct json *piece,
                        struct buf *to, infer_error *err)
 {
@@ -399,7 +404,8 @@ static void put_added_ids(struct hf_vocab *v, const char *key, const struct buf 
 		                 b->len);
 }
 
-/* GGUF has flags for one token on each side of a text; a template with more of them is kept whole. */
+/* Write a template that adds more than GGUF's flags can express: one token on each side of a
+ * text. */
 static int put_post_template(struct hf_vocab *v, const struct json *o, infer_error *err)
 {
 	const struct json *list = json_get(o, "processors"), *single = json_get(o, "single");
@@ -447,7 +453,7 @@ static int put_bpe(struct hf_vocab *v, uint32_t n, infer_error *err)
 	return INFER_OK;
 }
 
-/* Keys that the converter writes for encoders. */
+/* Write the keys that the converter adds for encoders. */
 static int put_encoder(struct hf_vocab *v, infer_error *err)
 {
 	const struct json *config = v->d->text_config ? v->d->text_config : v->d->config;

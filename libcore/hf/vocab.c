@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* bytes of a member that becomes a tree */
+/* Limit in bytes of a member that is parsed into a tree. */
 enum { TREE_MAX = 1 << 20 };
 
 int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
@@ -39,10 +39,10 @@ int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const ch
 
 /* ---- the table of the model's tokens */
 
-/* bits of a slot that are an id + 1, and of the hash */
+/* Bits of a slot: the id + 1; the other bits are of the hash. */
 enum { SLOT_ID = 2 * HF_TOKENS_MAX - 1 };
 
-/* The slot of a text: its own, or the empty one where it would be. */
+/* Return the slot of a text, or the empty slot to insert it.  *tag: hash bits for the slot. */
 static uint32_t *find_slot(const struct hf_vocab *v, const char *s, size_t n, uint32_t *tag)
 {
 	uint64_t hash = sip_hash(&v->sip, s, n);
@@ -57,7 +57,7 @@ static uint32_t *find_slot(const struct hf_vocab *v, const char *s, size_t n, ui
 	return &v->slot[i];
 }
 
-/* Make a table for n tokens or more, with those that the old one has. */
+/* Allocate a table for n tokens or more, and move the entries of the old one. */
 static int grow_table(struct hf_vocab *v, uint32_t n)
 {
 	uint32_t *old = v->slot, many = v->slot ? v->mask + 1 : 0, size = 1024, tag;
@@ -87,7 +87,7 @@ int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n)
 	return (int32_t)(at & SLOT_ID) - 1;
 }
 
-/* A token of the model. */
+/* Add a token of the model. */
 static int add_token(struct hf_vocab *v, uint64_t id, struct infer_str s, infer_error *err)
 {
 	char quoted[FILE_QUOTE];
@@ -168,7 +168,7 @@ static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b,
 	if (!a.len || !b.len)
 		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges[%llu] is no pair",
 		                     (unsigned long long)v->n_merges);
-	/* GGUF joins the two by a space, and a reader cuts at the first one */
+	/* GGUF joins the two with a space, and a reader splits at the first one */
 	if (memchr(a.at + 1, ' ', a.len - 1))
 		return hf_vocab_fail(v, INFER_EUNSUP, err,
 		                     "model.merges[%llu]: a space after the first character of "
@@ -190,7 +190,7 @@ static int read_merges(struct hf_vocab *v, infer_error *err)
 	int more;
 
 	TRY(hf_scan_take(s, '[', err));
-	/* about as many bytes as are left; pages that are not written take no memory */
+	/* an upper estimate; pages that are not written take no memory */
 	buf_reserve(&v->merges, (size_t)(s->end - s->at));
 	for (int first = 1;; first = 0) {
 		TRY(hf_scan_more(s, ']', first, &more, err));
@@ -209,13 +209,13 @@ static int read_merges(struct hf_vocab *v, infer_error *err)
 			b = (struct infer_str){ a.at + left + 1, space ? a.len - left - 1 : 0 };
 			a.len = left;
 			if (b.len && memchr(b.at, ' ', b.len))
-				b.len = 0; /* three parts */
+				b.len = 0; /* not two parts */
 		}
 		TRY(add_merge(v, a, b, err));
 	}
 }
 
-/* The members of "model". */
+/* Read the members of "model". */
 static int read_model(struct hf_vocab *v, infer_error *err)
 {
 	struct hf_scan *s = &v->scan;
@@ -269,7 +269,7 @@ static int read_tokenizer_members(struct hf_vocab *v, infer_error *err)
 		{ "pre_tokenizer", &v->pre_tokenizer },
 		{ "post_processor", &v->post_processor },
 		{ "decoder", &v->decoder },
-		/* no part of a text's ids: they are of batches */
+		/* settings of batches, without effect on the ids of a text */
 		{ "version", NULL },
 		{ "truncation", NULL },
 		{ "padding", NULL },
@@ -315,7 +315,7 @@ static int read_tokenizer_members(struct hf_vocab *v, infer_error *err)
 	return INFER_OK;
 }
 
-/* The kind of the model, and its members: any that is not known is refused. */
+/* Find the kind of the model and check its members: unknown ones are refused. */
 static int read_model_kind(struct hf_vocab *v, infer_error *err)
 {
 	static const char *const name[] = { "BPE", "Unigram", "WordPiece" };
@@ -324,7 +324,7 @@ static int read_model_kind(struct hf_vocab *v, infer_error *err)
 	char quoted[FILE_QUOTE];
 	unsigned i = 0;
 
-	/* old files do not name it */
+	/* old files have no type */
 	if (!type && v->score)
 		i = HF_UNIGRAM;
 	else if (!type)
@@ -362,7 +362,7 @@ int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err)
 	buf_init(&v->options, MEM_TOK);
 	buf_init(&v->merges, MEM_TOK);
 	sip_draw(&v->sip);
-	/* an entry takes 80 bytes or more of the text, with its merge */
+	/* an entry with its merge takes at least 80 bytes of the text */
 	if (grow_table(v, (uint32_t)(d->tokenizer.n / 80 % HF_TOKENS_MAX)))
 		return hf_nomem(v->d, err);
 	TRY(hf_scan_open(&v->scan, d, &d->tokenizer, err));

@@ -1,15 +1,15 @@
-/* hf/vocab.h (private) - what tokenizer.json says, read once: the vocabulary, merges and added tokens, and
- * the other members as their texts.  Confined. */
+/* hf/vocab.h (private) - the contents of tokenizer.json, read once: the vocabulary, merges and
+ * added tokens; the other members as texts.  Confined. */
 #ifndef HF_VOCAB_H
 #define HF_VOCAB_H
 #include "base/sip.h"
 #include "hf/scan.h"
 
-/* more tokens, or a larger id, are refused */
+/* limit of tokens and of ids */
 enum { HF_TOKENS_MAX = 1 << 20 };
 
 enum hf_model { HF_BPE, HF_UNIGRAM, HF_WORDPIECE };
-/* flags of an added token; the first four as in the key tokenizer.infer.added.flags */
+/* Flags of an added token; the first four as in the key tokenizer.infer.added.flags. */
 enum {
 	HF_LSTRIP = 1 << 0,
 	HF_RSTRIP = 1 << 1,
@@ -33,43 +33,47 @@ struct hf_vocab {
 	struct hf_scan scan;
 	/* the texts of members; .at NULL: absent or null */
 	struct infer_str added_tokens, normalizer, pre_tokenizer, post_processor, decoder;
-	/* the members of "model" but vocab and merges, as an object */
+	/* the members of "model" except vocab and merges, as an object */
 	struct buf options;
-	const struct json *norm, *pre, *post, *decode, *model; /* trees of them */
+	const struct json *norm, *pre, *post, *decode, *model; /* parsed trees of the texts above */
 	enum hf_model kind;
-	int bytes;               /* it writes bytes that it lacks as <0x0A> */
-	int64_t unk;             /* of "unk_id", or -1 */
-	struct infer_str prefix; /* WordPiece: of pieces that continue a word */
+	int bytes;               /* byte fallback: bytes without a token are encoded as <0x0A> */
+	int64_t unk;             /* "unk_id", or -1 */
+	struct infer_str prefix; /* WordPiece: prefix of pieces that continue a word */
 	struct hf_piece *piece;  /* [n] by id */
 	uint32_t n, cap;
 	double *score; /* [n] unigram only */
-	/* the vocabulary of the model by its texts: the id + 1, and bits of the hash above; open addressing */
+	/* Hash table, open addressing: text of a token of the model to its id + 1; the bits above
+	 * are a hash. */
 	uint32_t *slot, mask, n_model;
 	struct sip_key sip;
-	struct buf merges; /* as GGUF stores strings */
+	struct buf merges; /* in GGUF's encoding of strings */
 	uint64_t n_merges;
 	struct hf_added *added; /* [n_added] in the order of the file */
 	uint32_t n_added;
 	int has_vocab, has_merges;
 };
 
-/* Read tokenizer.json of d.  v: zeroed, hf_vocab_fini frees it also after a failure.
- * INFER_EFORMAT, INFER_EUNSUP: names the member; INFER_ENOMEM */
+/* Read tokenizer.json of d.  v: zeroed; call hf_vocab_fini also after a failure.
+ * INFER_EFORMAT, INFER_EUNSUP: the message names the member; INFER_ENOMEM */
 int hf_vocab_read(struct hf_vocab *v, struct hf_dir *d, infer_error *err);
 void hf_vocab_fini(struct hf_vocab *v);
-/* The id of a token of the model, or -1. */
+/* Return the id of a token of the model, or -1. */
 int32_t hf_vocab_find(const struct hf_vocab *v, const char *s, size_t n);
-/* Give a token its place, which no other may have. */
+/* Add the token of an id.  member: for messages.  INFER_EFORMAT: the id is taken or too large;
+ * INFER_ENOMEM */
 int hf_vocab_piece(struct hf_vocab *v, uint64_t id, struct infer_str s, const char *member,
                    infer_error *err);
-/* vocab_added.c: the added tokens, after the vocabulary: those of tokenizer.json, and those of
- * "added_tokens_decoder" in tokenizer_config.json, whose flags count if both have one. */
+/* vocab_added.c: read the added tokens of tokenizer.json, then those of "added_tokens_decoder" in
+ * tokenizer_config.json, whose flags take precedence.
+ * INFER_EFORMAT; INFER_EUNSUP; INFER_ENOMEM */
 int hf_vocab_added(struct hf_vocab *v, infer_error *err);
 /* As hf_fail, for tokenizer.json. */
 #define hf_vocab_fail(v, code, err, ...) \
 	hf_fail((v)->d, (v)->d->tokenizer.name, code, err, __VA_ARGS__)
 
-/* form.c: the name of a pre-tokenizer for the key tokenizer.ggml.pre; *plain: a reader that knows the
- * name and the keys of GGUF splits and normalises as this file says, so that no key of our own is needed. */
+/* form.c: return the name of a pre-tokenizer for the key tokenizer.ggml.pre.  *plain: true if a
+ * reader of GGUF with this name and the keys tokenizer.ggml.* tokenizes exactly as tokenizer.json,
+ * so that no tokenizer.infer.* keys are needed. */
 const char *hf_form(const struct hf_vocab *v, int *plain);
 #endif

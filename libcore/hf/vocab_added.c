@@ -1,13 +1,13 @@
-/* hf/vocab_added.c - added tokens: of tokenizer.json, and of tokenizer_config.json. */
+/* hf/vocab_added.c - added tokens of tokenizer.json and tokenizer_config.json. */
 #include "base/err.h"
 #include "hf/vocab.h"
 
 #include <string.h>
 
-/* bytes of the entry of a token */
+/* Limit in bytes of the entry of a token. */
 enum { ENTRY_MAX = 1 << 16 };
 
-/* An entry that is read: of which file, and which one. */
+/* Position of an entry, for messages: file, member and index. */
 struct entry {
 	struct hf_vocab *v;
 	const char *file, *member;
@@ -15,7 +15,7 @@ struct entry {
 	infer_error *err;
 };
 
-/* The flags and the content of an entry; its id is the caller's. */
+/* Read the flags and the content of an entry.  The caller sets its id. */
 static int read_entry(const struct entry *e, const struct json *o, struct hf_added *a)
 {
 	static const char *const flag[] = { "lstrip", "rstrip", "single_word", "normalized",
@@ -46,8 +46,8 @@ static int read_entry(const struct entry *e, const struct json *o, struct hf_add
 	return a->content.at ? INFER_OK : hf_nomem(e->v->d, e->err);
 }
 
-/* Give an added token its place in the vocabulary.  An entry that is there already is replaced if it may be,
- * which is so if it has the same content. */
+/* Add an added token to the vocabulary.  replace: an entry with the same id and content gets the
+ * new flags; otherwise a second entry is an error. */
 static int place_added(const struct entry *e, const struct hf_added *a, int replace)
 {
 	struct hf_vocab *v = e->v;
@@ -84,7 +84,7 @@ static int place_added(const struct entry *e, const struct hf_added *a, int repl
 	return INFER_OK;
 }
 
-/* "added_tokens": [{"id": 5, "content": ...}, ...], one tree at a time */
+/* Read "added_tokens": [{"id": 5, "content": ...}, ...], one tree at a time. */
 static int read_list(struct hf_vocab *v, infer_error *err)
 {
 	struct entry e = { v, v->scan.name, "added_tokens", 0, err };
@@ -124,7 +124,7 @@ static int read_list(struct hf_vocab *v, infer_error *err)
 	return rc;
 }
 
-/* The whole number that a key is, or -1. */
+/* Return the id that a key spells, or -1. */
 static int32_t parse_decoder_id(const char *s, size_t n)
 {
 	int32_t id = 0;

@@ -80,7 +80,7 @@ static const struct {
 	{ LLAMA ",\"topk_method\":\"best\"}", INFER_EUNSUP, "key topk_method: best" },
 	{ GEMMA "}", INFER_OK, "" },
 	{ GEMMA ",\"vision_config\":{\"hidden_size\":9},\"frobnicate\":1}", INFER_EUNSUP,
-	  "key frobnicate: not known beside text_config" },
+	  "key frobnicate: not a known member next to text_config" },
 	{ "{\"architectures\":[\"Gemma3ForConditionalGeneration\"]}", INFER_EFORMAT,
 	  "key text_config: must be an object" },
 	{ "{\"architectures\":[\"Gemma3ForConditionalGeneration\"],\"text_config\":{\"model_type\":"
