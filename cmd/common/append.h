@@ -1,7 +1,7 @@
 /* common/append.h - records that are printed and appended to a file. */
 #ifndef COMMON_APPEND_H
 #define COMMON_APPEND_H
-#include <infer/form.h>
+#include <infer/api.h>
 
 /* Confined. */
 struct append {

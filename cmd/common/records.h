@@ -2,7 +2,7 @@
 #ifndef COMMON_RECORDS_H
 #define COMMON_RECORDS_H
 #include <stddef.h>
-#include <infer/form.h>
+#include <infer/api.h>
 
 /* Write all that w holds, in one write(2) if the descriptor accepts it, and clear w.  Waits if the
  * descriptor does not block.

@@ -267,7 +267,7 @@ static int keep_request(infer_job *j, const struct run *r, const struct prompt *
 	else if (!r->o->special)
 		a.text = (struct infer_str){ p->words.at, p->words.len };
 	infer_writer_clear(asked);
-	TRY(infer_form_put_request(asked, &a, err));
+	TRY(infer_api_put_request(asked, &a, err));
 	j->asked = infer_writer_text(asked);
 	return INFER_OK;
 }

@@ -1,7 +1,7 @@
 /* infer-run/plain.h - answers as text: what standard output carries unless records are asked for. */
 #ifndef INFER_RUN_PLAIN_H
 #define INFER_RUN_PLAIN_H
-#include <infer/form.h>
+#include <infer/api.h>
 #include "base/buf.h"
 
 /* Append text, with U+FFFD for each part of it that is not UTF-8. */

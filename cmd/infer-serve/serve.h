@@ -12,7 +12,7 @@
 #define INFER_SERVE_SERVE_H
 #include <pthread.h>
 #include <stdint.h>
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/job.h>
 #include <infer/runner.h>
 #include "base/buf.h"
@@ -63,9 +63,9 @@ struct exchange {
 		char *after, *purpose, *model; /* mem_free */
 		int64_t limit;
 	} query;
-	const infer_form *form; /* of a line of a batch */
-	int file;               /* its contents are sent instead of `out`; -1: none */
-	int is_line, is_page;   /* is_line: of a batch, without a connection; `path` is its id */
+	const infer_api *form; /* of a line of a batch */
+	int file;              /* its contents are sent instead of `out`; -1: none */
+	int is_line, is_page;  /* is_line: of a batch, without a connection; `path` is its id */
 	int64_t began_ns;
 	struct infer_fault early; /* known from the head alone; param NULL */
 	const char *allow;        /* of a 405 */

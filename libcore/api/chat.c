@@ -1,5 +1,5 @@
 /* api/chat.c - OpenAI's chat completions */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 
@@ -177,17 +177,17 @@ static const struct openai_form form = {
 	has_logprobs, put_logprobs,
 };
 
-static void put(struct jwrite *w, const struct form_answer *f) { openai_put(w, f, &form); }
+static void put(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
 
 static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
 {
 	openai_put_delta(w, a, d, &form);
 }
 
-const struct infer_form form_chat = {
+const struct infer_api api_chat = {
 	.name = "chat",
 	.path = "/v1/chat/completions",
-	.flags = FORM_BEGINS | FORM_TALKS,
+	.flags = API_BEGINS | API_TALKS,
 	.read = read,
 	.fields = &fields,
 	.put = put,

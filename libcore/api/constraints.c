@@ -1,5 +1,5 @@
 /* api/constraints.c - the fields that constrain an answer, compiled when all of them are read */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/jread.h"

@@ -1,6 +1,6 @@
 /* api/conversation.c - requests that are conversations: their fields, and the prompt that a template makes
  * of them */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "chat/chat.h"

@@ -1,5 +1,5 @@
 /* api/embed.c - embeddings: requests of texts, and their vectors in our form and in OpenAI's */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 
@@ -151,7 +151,7 @@ static void put_values(struct jwrite *w, const char *key, const struct infer_cho
 	jw_end(w);
 }
 
-void embed_put_usage(struct jwrite *w, const struct form_answer *f)
+void embed_put_usage(struct jwrite *w, const struct api_answer *f)
 {
 	int64_t tokens = part_total(f->a).prompt_tokens;
 
@@ -163,7 +163,7 @@ void embed_put_usage(struct jwrite *w, const struct form_answer *f)
 		f->more(w, f->user);
 }
 
-static void put(struct jwrite *w, const struct form_answer *f)
+static void put(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -187,10 +187,10 @@ static void put(struct jwrite *w, const struct form_answer *f)
 	embed_put_usage(w, f);
 }
 
-const struct infer_form form_embed = {
+const struct infer_api api_embed = {
 	.name = "embed",
 	.path = "/v1/embeddings",
-	.flags = FORM_WHOLE,
+	.flags = API_WHOLE,
 	.read = read,
 	.put = put,
 	.put_error = openai_put_error,
@@ -224,7 +224,7 @@ int embed_read_own(struct job *j, const struct json *body)
 	return job_fault(j, "prompt");
 }
 
-void embed_put_own(struct jwrite *w, const struct form_answer *f)
+void embed_put_own(struct jwrite *w, const struct api_answer *f)
 {
 	static const char *const names[] = { "none", "mean", "last", "cls", "rank" };
 	const struct infer_answer *a = f->a;

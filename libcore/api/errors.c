@@ -1,5 +1,5 @@
 /* api/errors.c - faults in the formats of OpenAI and Anthropic */
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 
 static const struct {

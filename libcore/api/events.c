@@ -1,5 +1,5 @@
 /* api/events.c - answers as server-sent events: one event is one line of data and an empty line */
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 
 struct jwrite *event_begin(infer_writer *w, const char *name)
@@ -27,7 +27,7 @@ static int end(const infer_writer *w, infer_error *err)
 	return w->text.bad ? err_set(err, INFER_ENOMEM, "no memory for an answer") : INFER_OK;
 }
 
-static void put_end(infer_writer *w, const struct infer_form *f)
+static void put_end(infer_writer *w, const struct infer_api *f)
 {
 	if (!f->end)
 		return;
@@ -36,10 +36,10 @@ static void put_end(infer_writer *w, const struct infer_form *f)
 	buf_puts(&w->text, "\n\n");
 }
 
-int infer_form_put_events(infer_writer *w, const struct infer_answer *a,
-                          const struct infer_delta *d, struct infer_stream *s, infer_error *err)
+int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                         struct infer_stream *s, infer_error *err)
 {
-	const struct infer_form *f = form_of(a->job);
+	const struct infer_api *f = api_of(a->job);
 
 	if (!d) {
 		put_end(w, f);
@@ -52,9 +52,8 @@ int infer_form_put_events(infer_writer *w, const struct infer_answer *a,
 	return end(w, err);
 }
 
-int infer_form_put_fault_events(infer_writer *w, const infer_form *f,
-                                const struct infer_fault *fault, const char *request_id,
-                                struct infer_stream *s, infer_error *err)
+int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
+                               const char *request_id, struct infer_stream *s, infer_error *err)
 {
 	if (f->put_fault_event) {
 		f->put_fault_event(w, fault, request_id, s);

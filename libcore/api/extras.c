@@ -1,5 +1,5 @@
 /* api/extras.c - fields of text and chat completions that vLLM's server has beside OpenAI's */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -62,7 +62,7 @@ static int take_add(struct job *j, const char *key, const struct json *v, infer_
 	int add;
 
 	TRY(job_take_bool(&add, key, v, err));
-	if (j->j.form->flags & FORM_TALKS && add)
+	if (j->j.api->flags & API_TALKS && add)
 		return err_set(err, INFER_EUNSUP, "%s: the chat template adds them", key);
 	j->extras.bare = !add;
 	return INFER_OK;

@@ -1,5 +1,5 @@
 /* api/fields.c - the fields of requests that are neither sampling nor conversation */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 
@@ -63,7 +63,7 @@ int job_take_max_tokens(struct job *j, const char *key, const struct json *v, in
 	while (rank < NAMES && strcmp(key, names[rank]) != 0)
 		rank++;
 	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
-	if (!most && j->j.form->flags & FORM_TALKS)
+	if (!most && j->j.api->flags & API_TALKS)
 		return err_set(err, INFER_EINVAL, "%s is 0: from 1", key);
 	if (j->limit_rank && rank > j->limit_rank - 1)
 		return INFER_OK;

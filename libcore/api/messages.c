@@ -1,6 +1,6 @@
 /* api/messages.c - Anthropic's /v1/messages: answers, their streams, and the count of a prompt */
 #include "api/messages.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 #include "base/jread.h"
 
@@ -123,7 +123,7 @@ static void put_blocks(struct jwrite *w, const struct infer_answer *a)
 	jw_end(w);
 }
 
-static void put(struct jwrite *w, const struct form_answer *f)
+static void put(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -275,10 +275,10 @@ static void put_fault_event(infer_writer *to, const struct infer_fault *f, const
 	event_end(to);
 }
 
-const struct infer_form form_messages = {
+const struct infer_api api_messages = {
 	.name = "messages",
 	.path = "/v1/messages",
-	.flags = FORM_BEGINS | FORM_TALKS,
+	.flags = API_BEGINS | API_TALKS,
 	.read = messages_read,
 	.fields = &messages_fields,
 	.put = put,
@@ -299,15 +299,15 @@ static int read_count(struct job *j, const struct json *body)
 	return INFER_OK;
 }
 
-static void put_count(struct jwrite *w, const struct form_answer *f)
+static void put_count(struct jwrite *w, const struct api_answer *f)
 {
 	jw_int(w, "input_tokens", (int64_t)f->a->job->request.n_prompt);
 }
 
-const struct infer_form form_count = {
+const struct infer_api api_count = {
 	.name = "count",
 	.path = "/v1/messages/count_tokens",
-	.flags = FORM_TALKS | FORM_COUNTS,
+	.flags = API_TALKS | API_COUNTS,
 	.read = read_count,
 	.put = put_count,
 	.put_events = put_events,

@@ -1,7 +1,7 @@
 /* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become those of a
  * conversation in OpenAI's form */
 #include "api/messages.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "api/turns.h"
 #include "base/err.h"
 

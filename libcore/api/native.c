@@ -1,6 +1,6 @@
 /* api/native.c - answers in the form of llama.cpp's server: /completion and /infill */
 #include "api/native.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/jread.h"
@@ -247,7 +247,7 @@ static void put_chosen(struct jwrite *w, const struct infer_answer *a, int32_t i
 
 /* ---- answers ---- */
 
-static void put(struct jwrite *w, const struct form_answer *f)
+static void put(struct jwrite *w, const struct api_answer *f)
 {
 	put_chosen(w, f->a, 0, 0);
 	if (f->more)
@@ -286,22 +286,22 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	put_probs(w, a, d->tokens, d->n_tokens);
 }
 
-const struct infer_form form_native = {
+const struct infer_api api_native = {
 	.name = "native",
 	.path = "/completion",
 	.read = native_read,
-	.flags = FORM_LISTS,
+	.flags = API_LISTS,
 	.fields = &native_fields,
 	.put = put,
 	.put_list = put_list,
 	.put_delta = put_delta,
 	.put_error = openai_put_error,
 };
-const struct infer_form form_infill = {
+const struct infer_api api_infill = {
 	.name = "infill",
 	.path = "/infill",
 	.read = gap_read,
-	.flags = FORM_LISTS,
+	.flags = API_LISTS,
 	.fields = &gap_fields,
 	.put = put,
 	.put_list = put_list,

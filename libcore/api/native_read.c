@@ -1,6 +1,6 @@
 /* api/native_read.c - requests in the form of llama.cpp's server: /completion and /infill */
 #include "api/native.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* api/openai.c - the common parts of the two OpenAI forms: the head of an answer, its choices, its
  * usage */
-#include "api/form.h"
+#include "api/api.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static void put_of_prompt(struct jwrite *w, const struct infer_answer *a, int32_
 		put_prompt_logprobs(w, a, i);
 }
 
-void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o)
+void openai_put(struct jwrite *w, const struct api_answer *f, const struct openai_form *o)
 {
 	const struct infer_answer *a = f->a;
 

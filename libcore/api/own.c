@@ -1,5 +1,5 @@
 /* api/own.c - our own form: a request of a batch, and a completion record */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 
@@ -112,14 +112,14 @@ static void put_fault(struct jwrite *w, const struct infer_choice *c)
 	jw_end(w);
 }
 
-static void put_more(struct jwrite *w, const struct form_answer *f)
+static void put_more(struct jwrite *w, const struct api_answer *f)
 {
 	if (f->more)
 		f->more(w, f->user);
 }
 
 /* Several samples of one prompt: the fields of each are in `choices`. */
-static void put_choices(struct jwrite *w, const struct form_answer *f)
+static void put_choices(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 	struct infer_usage u = part_total(a);
@@ -140,7 +140,7 @@ static void put_choices(struct jwrite *w, const struct form_answer *f)
 	put_more(w, f);
 }
 
-static void put(struct jwrite *w, const struct form_answer *f)
+static void put(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -201,7 +201,7 @@ static void put_error(struct jwrite *w, const struct infer_fault *f)
 	jw_str(w, "param", f->param);
 }
 
-const struct infer_form form_own = {
+const struct infer_api api_own = {
 	.name = "own",
 	.read = read,
 	.put = put,

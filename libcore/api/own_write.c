@@ -1,5 +1,5 @@
 /* api/own_write.c - a job as a line of our own form, which asks for the same answer again */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -263,7 +263,7 @@ void job_put_fields(struct jwrite *w, const struct job_field *f, const struct jo
 		f->put(w, f->key, a);
 }
 
-int infer_form_put_request(infer_writer *w, const struct infer_asked *asked, infer_error *err)
+int infer_api_put_request(infer_writer *w, const struct infer_asked *asked, infer_error *err)
 {
 	struct job_asked a = { .j = asked->job,
 		               .conversation = asked->conversation,

@@ -1,5 +1,5 @@
 /* api/parts.c - parts of an answer that several forms write */
-#include "api/form.h"
+#include "api/api.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/rng.h"

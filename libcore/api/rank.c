@@ -1,5 +1,5 @@
 /* api/rank.c - how well texts answer a query: reranking, and the scores of pairs */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "tok/tok.h"
@@ -330,7 +330,7 @@ static void put_ranked(struct jwrite *w, const struct infer_answer *a, const cha
 	}
 }
 
-static void put_rerank(struct jwrite *w, const struct form_answer *f)
+static void put_rerank(struct jwrite *w, const struct api_answer *f)
 {
 	part_name(w, "id", "rerank-", f->a->job);
 	jw_str(w, "object", "list");
@@ -348,10 +348,10 @@ static void put_rerank_list(struct jwrite *w, const struct infer_answer *a)
 	jw_end(w);
 }
 
-const struct infer_form form_rerank = {
+const struct infer_api api_rerank = {
 	.name = "rerank",
 	.path = "/v1/rerank",
-	.flags = FORM_WHOLE,
+	.flags = API_WHOLE,
 	.read = read_rerank,
 	.put = put_rerank,
 	.put_error = openai_put_error,
@@ -382,7 +382,7 @@ static int read_score(struct job *j, const struct json *body)
 	return read_pairs(j, body, known, "text_1", "text_2");
 }
 
-static void put_score(struct jwrite *w, const struct form_answer *f)
+static void put_score(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -402,10 +402,10 @@ static void put_score(struct jwrite *w, const struct form_answer *f)
 	embed_put_usage(w, f);
 }
 
-const struct infer_form form_score = {
+const struct infer_api api_score = {
 	.name = "score",
 	.path = "/v1/score",
-	.flags = FORM_WHOLE,
+	.flags = API_WHOLE,
 	.read = read_score,
 	.put = put_score,
 	.put_error = openai_put_error,

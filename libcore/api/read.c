@@ -1,5 +1,5 @@
 /* api/read.c - convert a JSON body to a job, or to a fault that says why it is refused */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -112,7 +112,7 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 /* The field that has the prompt. */
 static const char *job_prompt_key(const struct job *j)
 {
-	return j->j.form->flags & FORM_TALKS ? "messages" : "prompt";
+	return j->j.api->flags & API_TALKS ? "messages" : "prompt";
 }
 
 /* The text that an answer with `echo` begins with; empty without it. */
@@ -137,7 +137,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
 
-	*param = j->j.form == &form_text ? "suffix" : NULL;
+	*param = j->j.api == &api_text ? "suffix" : NULL;
 	if (j->has_gap)
 		return job_read_gap(j, &j->fim, err);
 	if (job_is_conversation(j)) {
@@ -220,23 +220,23 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 	return j->o->reads & INFER_JOB_KEEP && keep(j, err) ? job_fault(j, "logit_bias") : INFER_OK;
 }
 
-void job_set_form(struct job *j, const infer_form *form)
+void job_set_api(struct job *j, const infer_api *api)
 {
-	j->j.form = form;
-	j->is_own = form == &form_own;
+	j->j.api = api;
+	j->is_own = api == &api_own;
 }
 
 void job_read_body(struct job *j, const struct json *body)
 {
 	if (json_is_object(body)) {
-		j->j.form->read(j, body);
+		j->j.api->read(j, body);
 		return;
 	}
 	err_set(&j->j.fault.error, INFER_EINVAL, "the body is not an object");
 	job_fault(j, NULL);
 }
 
-int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
+int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_api *api,
                    uint64_t tenant, const char *id, const char *body, size_t bytes,
                    infer_error *err)
 {
@@ -244,7 +244,7 @@ int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form 
 
 	*out = NULL;
 	TRY(job_new(&j, r, err));
-	job_set_form(j, form);
+	job_set_api(j, api);
 	j->tenant = tenant;
 	j->j.id = arena_strndup(&j->mem, id, strlen(id));
 	if (j->j.id && !job_parse(j, body, bytes))

@@ -1,6 +1,6 @@
 /* api/responses.c - OpenAI's /v1/responses: answers as lists of items, and their streams */
 #include "api/responses.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "base/json.h"
 
 #include <stdio.h>
@@ -231,7 +231,7 @@ static void put_members(struct jwrite *w, const struct infer_answer *a, enum sta
 	put_asked(w, a, "metadata", "{}");
 }
 
-static void put(struct jwrite *w, const struct form_answer *f)
+static void put(struct jwrite *w, const struct api_answer *f)
 {
 	put_members(w, f->a, state_of(f->a));
 	if (f->more)
@@ -443,10 +443,10 @@ static void put_fault_event(infer_writer *to, const struct infer_fault *f, const
 	event_end(to);
 }
 
-const struct infer_form form_responses = {
+const struct infer_api api_responses = {
 	.name = "responses",
 	.path = "/v1/responses",
-	.flags = FORM_BEGINS | FORM_TALKS,
+	.flags = API_BEGINS | API_TALKS,
 	.read = responses_read,
 	.fields = &responses_fields,
 	.put = put,

@@ -1,7 +1,7 @@
 /* api/responses_read.c - requests of OpenAI's /v1/responses: items and fields become those of a
  * conversation */
 #include "api/responses.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "api/turns.h"
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 /* api/sampling.c - sampling options of a request, under the names that servers have for them */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "sample/param.h"
@@ -126,7 +126,7 @@ static int put_key_bias(const struct biases *to, const struct job *j, const char
 
 	if (id >= 0)
 		return set_bias(&to->at[(*to->n)++], id, b, to->n_vocab, err);
-	if (j->j.form == &form_native || j->j.form == &form_infill)
+	if (j->j.api == &api_native || j->j.api == &api_infill)
 		return put_text_bias(to, j, (struct infer_str){ b->key, b->key_n }, b, err);
 	return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
 	               b->key_n < 40 ? (int)b->key_n : 40, b->key);

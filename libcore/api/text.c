@@ -1,5 +1,5 @@
 /* api/text.c - OpenAI's text completions */
-#include "api/form.h"
+#include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -196,14 +196,14 @@ static const struct openai_form form = {
 	put_choice, put_part,          has_logprobs,      put_logprobs,
 };
 
-static void put(struct jwrite *w, const struct form_answer *f) { openai_put(w, f, &form); }
+static void put(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
 
 static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
 {
 	openai_put_delta(w, a, d, &form);
 }
 
-const struct infer_form form_text = {
+const struct infer_api api_text = {
 	.name = "text",
 	.path = "/v1/completions",
 	.read = read,

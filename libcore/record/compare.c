@@ -245,7 +245,7 @@ int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
 	TRY(infer_writer_new(&w, err));
 	arena_init(&mem, MEM_RECORD);
 	answer.model = (struct infer_str){ "", 0 };
-	int rc = infer_form_put(w, &answer, err);
+	int rc = infer_api_put(w, &answer, err);
 
 	if (!rc)
 		rc = jread(&got, &mem, w->text.at, w->text.len, "the answer", err);

@@ -22,7 +22,7 @@ static int fault(struct job *j, const char *key)
 }
 
 /* Check the envelope around the body: {custom_id, method, url, body}. */
-static int check_envelope(struct job *j, const infer_form *form)
+static int check_envelope(struct job *j, const infer_api *api)
 {
 	static const char *const keys[] = { "custom_id", "method", "url", "body" };
 	infer_error *err = &j->j.fault.error;
@@ -40,7 +40,7 @@ static int check_envelope(struct job *j, const infer_form *form)
 	if (!text_is(j->json, "method", "POST"))
 		err_set(err, INFER_EINVAL, "method is not POST");
 	TRY(fault(j, "method"));
-	if (!form)
+	if (!api)
 		err_set(err, INFER_EUNSUP,
 		        "url: '%.*s' is not answered in a batch; /v1/chat/completions, "
 		        "/v1/completions and /v1/embeddings are",
@@ -83,7 +83,7 @@ static void read_line(struct job *j, uint32_t flags)
 {
 	const struct json *kind = json_get(j->json, "kind"), *url = json_get(j->json, "url");
 	int own = !json_get(j->json, "custom_id");
-	const infer_form *form = NULL;
+	const infer_api *api = NULL;
 	const char *path;
 
 	if (!json_is_object(j->json)) {
@@ -92,14 +92,14 @@ static void read_line(struct job *j, uint32_t flags)
 		return;
 	}
 	path = own ? NULL : json_cstr(&j->mem, url);
-	form = path ? infer_form_at(path) : NULL;
+	api = path ? infer_api_at(path) : NULL;
 	/* what cannot be answered is answered in the form of text */
-	job_set_form(j, own ? &form_own : form ? form : &form_text);
+	job_set_api(j, own ? &api_own : api ? api : &api_text);
 	j->j.is_other = own && kind &&
 	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
 	if (j->j.is_other || take_id(j, own) || flags & INFER_LINE_ID)
 		return;
-	if (own || !check_envelope(j, form))
+	if (own || !check_envelope(j, api))
 		job_read_body(j, own ? j->json : json_get(j->json, "body"));
 }
 
@@ -155,7 +155,7 @@ int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t num
 
 	*out = NULL;
 	TRY(job_new(&j, r, err));
-	job_set_form(j, &form_own);
+	job_set_api(j, &api_own);
 	j->j.line = number;
 	if (flags & INFER_LINE_TEXT) {
 		sha256_name(j->j.request_sha256, line, bytes);
@@ -175,7 +175,7 @@ int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_
 
 	*out = NULL;
 	TRY(job_new(&j, NULL, err));
-	job_set_form(j, &form_own);
+	job_set_api(j, &api_own);
 	j->j.line = number;
 	if (flags & INFER_LINE_TEXT)
 		take_number(j);
@@ -240,23 +240,23 @@ static int end(infer_writer *out, struct jwrite *w, infer_error *err)
 int infer_write_answer(infer_writer *out, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err)
 {
-	const infer_form *form = form_of(a->job);
+	const infer_api *api = api_of(a->job);
 	const struct more more = { out, a->job, run };
 	struct infer_answer named = *a;
-	const struct form_answer f = { &named, put_more, &more };
+	const struct api_answer f = { &named, put_more, &more };
 	struct jwrite *w;
 
 	if (!a->model.at)
 		named.model = infer_model_called(run->model);
 
-	if (form == &form_own) {
+	if (api == &api_own) {
 		w = record_begin(out, a->job->request.embed ? INFER_KIND_EMBEDDING
 		                                            : INFER_KIND_COMPLETION);
-		form->put(w, &f);
+		api->put(w, &f);
 		return record_end(out, err);
 	}
 	w = begin(out, a->job, 200);
-	form->put(w, &f);
+	api->put(w, &f);
 	return end(out, w, err);
 }
 
@@ -265,19 +265,19 @@ int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_
 {
 	/* records leave out the numbers, which only help a client that is waiting */
 	const struct infer_fault said = { fault->error, fault->param, fault->kind, 0, 0 };
-	const infer_form *form = j->id ? form_of(j) : &form_own;
+	const infer_api *api = j->id ? api_of(j) : &api_own;
 	struct jwrite *w;
 
-	if (form != &form_own) {
+	if (api != &api_own) {
 		w = begin(out, j, infer_fault_status(fault->kind));
-		form->put_error(w, &said);
+		api->put_error(w, &said);
 		put_request(w, j);
 		return end(out, w, err);
 	}
 	w = record_begin(out, INFER_KIND_ERROR);
 	part_id(w, j);
 	jw_int(w, "line", j->line);
-	form->put_error(w, &said);
+	api->put_error(w, &said);
 	put_request(w, j);
 	return record_end(out, err);
 }

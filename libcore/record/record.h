@@ -2,7 +2,7 @@
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
 #include <infer/record.h>
-#include "api/form.h"
+#include "api/api.h"
 
 /* jsonl.c: a line and its parts; bare: a line in OpenAI's form, without `v` and `kind` */
 struct jwrite *record_begin(infer_writer *w, enum infer_kind kind);

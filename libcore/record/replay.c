@@ -90,7 +90,7 @@ static int find_answer(struct infer_replay *p, const struct json *o)
 
 	p->id_value = json_get(o, "id");
 	p->body = o;
-	p->form = &form_own;
+	p->api = &api_own;
 	p->scored = is_kind(o, INFER_KIND_SCORE);
 	if (p->scored || is_kind(o, INFER_KIND_COMPLETION))
 		return 1;
@@ -98,7 +98,7 @@ static int find_answer(struct infer_replay *p, const struct json *o)
 	status = json_get(response, "status_code");
 	p->body = json_get(response, "body");
 	object = json_get(p->body, "object");
-	p->form = json_equals(object, "chat.completion") ? &form_chat : &form_text;
+	p->api = json_equals(object, "chat.completion") ? &api_chat : &api_text;
 	return !json_get(o, "kind") && p->id_value && json_is(status, JSON_INT) && status->i == 200;
 }
 
@@ -215,6 +215,6 @@ int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_rea
 		(*out)->fault.kind = INFER_FAULT_INVALID;
 		err_set(&(*out)->fault.error, INFER_EINVAL, "request is a record of another kind");
 	}
-	(*out)->form = p->form;
+	(*out)->api = p->api;
 	return INFER_OK;
 }

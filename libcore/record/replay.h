@@ -9,7 +9,7 @@
 struct infer_replay {
 	struct arena mem; /* the record, and copies of it */
 	const struct json *body, *request, *run, *id_value;
-	const infer_form *form;
+	const infer_api *api;
 	struct infer_replay_made made;
 	int64_t line;
 	const char *id;

@@ -1,6 +1,6 @@
 /* runner/delta.c - the new part of a sample, reported piece by piece */
 #include "runner/delta.h"
-#include "api/form.h"
+#include "api/api.h"
 
 /* Report the tokens drawn since the last piece with this one. */
 static int tell(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
@@ -55,7 +55,7 @@ int delta_next(struct delta_given *g, const infer_job *j, const struct infer_cho
 	int kind;
 
 	*d = (struct infer_delta){ .index = d->index, .text = { "", 0 } };
-	if (!g->begin && form_of(j)->flags & FORM_BEGINS) {
+	if (!g->begin && api_of(j)->flags & API_BEGINS) {
 		g->begin = 1;
 		d->kind = INFER_DELTA_BEGIN;
 		return 1;

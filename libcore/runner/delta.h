@@ -1,7 +1,7 @@
 /* runner/delta.h - the new part of a sample, reported piece by piece. */
 #ifndef RUNNER_DELTA_H
 #define RUNNER_DELTA_H
-#include <infer/form.h>
+#include <infer/api.h>
 
 /* How much was reported; all zero: nothing. */
 struct delta_given {

@@ -1,7 +1,7 @@
 /* runner/embedding.h (private) - the result of a sample that has no text */
 #ifndef RUNNER_EMBEDDING_H
 #define RUNNER_EMBEDDING_H
-#include <infer/form.h>
+#include <infer/api.h>
 
 /* Set c->embedding to v, cut to the dimensions of the job and, unless the job forbids it, divided by its
  * L2 norm.  Of a rank: to the score v[0], through the logistic function unless the job forbids it.

@@ -36,19 +36,19 @@ static void check(const infer_job *j)
 static void check_body(const infer_job_reader *r, const char *text, size_t n)
 {
 	static const char *const forms[] = {
-#define FORM(x) #x,
-#include "api/form_list.h"
-#undef FORM
+#define API(x) #x,
+#include "api/api_list.h"
+#undef API
 	};
 	infer_writer *w;
 	infer_job *j;
 
 	must(!infer_writer_new(&w, NULL));
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		must(!infer_job_read(&j, r, infer_form_named(forms[i]), 0, "a", text, n, NULL));
+		must(!infer_job_read(&j, r, infer_api_named(forms[i]), 0, "a", text, n, NULL));
 		must(!j->fault.error.code == !j->fault.kind);
 		if (j->fault.kind)
-			must(!infer_form_put_fault(w, j->form, &j->fault, NULL));
+			must(!infer_api_put_fault(w, j->api, &j->fault, NULL));
 		infer_job_free(j);
 	}
 	infer_writer_free(w);
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!infer_line_read(&j, line, size, 42, 0, reader, NULL));
 	must(!infer_line_read(&id, line, size, 42, INFER_LINE_ID, reader, NULL));
 	must(!j->id == !id->id && (!j->id || !strcmp(j->id, id->id)) &&
-	     j->id_whole == id->id_whole && j->form == id->form && j->is_other == id->is_other);
+	     j->id_whole == id->id_whole && j->api == id->api && j->is_other == id->is_other);
 	check(j);
 	check_body(server, line, size);
 	infer_job_free(j);

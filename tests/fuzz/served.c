@@ -229,7 +229,7 @@ static void run(struct exchange *x)
 	infer_writer_clear(server.writer);
 	if (!infer_task_fault(task)->kind) {
 		infer_task_answer(task, &a);
-		must(!infer_form_put(server.writer, &a, &err));
+		must(!infer_api_put(server.writer, &a, &err));
 		check_json(infer_writer_text(server.writer).at,
 		           infer_writer_text(server.writer).len);
 	}

@@ -269,7 +269,7 @@ static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
 	jw_value(&j, NULL, l.body);
 	x->is_line = 1;
 	x->user = &s->batches.user;
-	x->form = infer_form_at(w->b->endpoint);
+	x->form = infer_api_at(w->b->endpoint);
 	snprintf(x->owner, sizeof x->owner, "%s", w->b->owner);
 	snprintf(x->key, sizeof x->key, "%s", w->b->key);
 	x->path = mem_strndup(MEM_BASE, id, strlen(id));

@@ -36,7 +36,7 @@ static const char *wrong(const struct exchange *x, const struct json *o, const c
 	*param = "endpoint";
 	if (json_is_string(to) && to->n < sizeof path)
 		snprintf(path, sizeof path, "%.*s", (int)to->n, to->s);
-	if (!infer_form_at(path))
+	if (!infer_api_at(path))
 		return "endpoint is none of those that a batch can have";
 	*param = "completion_window";
 	if (!text_is(json_get(o, "completion_window"), "24h"))

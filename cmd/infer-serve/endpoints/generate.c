@@ -13,7 +13,7 @@ infer_job *exchange_job(struct exchange *x)
 	struct server *s = x->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job;
-	int rc = infer_job_read(&job, x->model->reader, infer_form_named(x->endpoint->form),
+	int rc = infer_job_read(&job, x->model->reader, infer_api_named(x->endpoint->form),
 	                        tenant_salt(x, 0), x->name, x->body.at ? x->body.at : "",
 	                        x->body.len, &f.error);
 

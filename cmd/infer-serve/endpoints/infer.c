@@ -72,7 +72,7 @@ static int put_last(struct exchange *x, const struct infer_answer *a, struct buf
 	infer_writer *w;
 
 	TRY(infer_writer_new(&w, err));
-	int rc = infer_form_put_events(w, a, &d, &x->stream, err);
+	int rc = infer_api_put_events(w, a, &d, &x->stream, err);
 
 	text = infer_writer_text(w);
 	buf_put(to, text.at, text.len);
@@ -100,7 +100,7 @@ int handoff_fault(struct exchange *x, const struct infer_fault *f, struct buf *t
 		TRY(put_record(h, to));
 	}
 	TRY(infer_writer_new(&w, err));
-	int rc = infer_form_put_fault_events(w, infer_form_named("own"), f, x->id, &x->stream, err);
+	int rc = infer_api_put_fault_events(w, infer_api_named("own"), f, x->id, &x->stream, err);
 
 	text = infer_writer_text(w);
 	buf_put(to, text.at, text.len);
@@ -274,7 +274,7 @@ static int take(struct exchange *x, struct infer_fault *f)
 	if (!rc)
 		rc = put_request(&text, &h->mem, m, &a, err);
 	if (!rc)
-		rc = infer_job_read(&x->job, m->own_reader, infer_form_named("own"),
+		rc = infer_job_read(&x->job, m->own_reader, infer_api_named("own"),
 		                    tenant_salt(x, 0), h->id, text.at, text.len, err);
 	buf_fini(&text);
 	f->kind = rc ? infer_fault_kind(rc) : INFER_FAULT_NONE;

@@ -143,8 +143,8 @@ void exchange_error(struct buf *out, const struct exchange *x, const struct infe
 	if (!rc)
 		rc = x->anthropic
 		             ? infer_fault_put_anthropic(w, f, x->id, NULL)
-		             : infer_form_put_fault(
-				       w, infer_form_named(x->handoff ? "own" : "chat"), f, NULL);
+		             : infer_api_put_fault(w, infer_api_named(x->handoff ? "own" : "chat"),
+		                                   f, NULL);
 	if (rc) {
 		out->bad = 1;
 	} else {

@@ -36,7 +36,7 @@ struct endpoint {
 	unsigned method;  /* ROUTE_GET, ROUTE_POST or ROUTE_DELETE */
 	const char *path; /* a star at the end stands for one or more characters */
 	endpoint_fn *handle;
-	const char *form; /* the wire form of its requests (infer/form.h), or NULL */
+	const char *form; /* the wire form of its requests (infer/api.h), or NULL */
 	unsigned flags;
 };
 

@@ -3,7 +3,7 @@
 #define INFER_SERVE_OPS_ACCESS_H
 #include <pthread.h>
 #include <stdint.h>
-#include <infer/form.h>
+#include <infer/api.h>
 #include "base/buf.h"
 
 struct exchange;

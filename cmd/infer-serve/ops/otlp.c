@@ -284,7 +284,7 @@ void otlp_note(struct exchange *x, const struct infer_answer *a)
 /* What all requests of an endpoint are called. */
 static const char *operation(const struct exchange *x)
 {
-	const char *form = x->is_line ? infer_form_name(x->form) : x->endpoint->form;
+	const char *form = x->is_line ? infer_api_name(x->form) : x->endpoint->form;
 
 	return !strcmp(form, "embed")                              ? "embeddings"
 	       : !strcmp(form, "rerank") || !strcmp(form, "score") ? "rerank"

@@ -6,7 +6,7 @@
  * pipe has no room for is dropped, and counted. */
 #ifndef INFER_SERVE_OPS_OTLP_H
 #define INFER_SERVE_OPS_OTLP_H
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/status.h>
 
 struct server;

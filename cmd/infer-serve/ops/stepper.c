@@ -105,8 +105,8 @@ static void fail(struct exchange *x, const struct infer_fault *f)
 	}
 	infer_writer_clear(s->writer);
 	put_written(x,
-	            infer_form_put_fault_events(s->writer, infer_form_named(x->endpoint->form), f,
-	                                        x->id, &x->stream, &err),
+	            infer_api_put_fault_events(s->writer, infer_api_named(x->endpoint->form), f,
+	                                       x->id, &x->stream, &err),
 	            1);
 }
 
@@ -181,14 +181,14 @@ static void end(struct exchange *x)
 			exchange_stream(x, &s->scratch, 1);
 		} else {
 			infer_writer_clear(s->writer);
-			put_written(x, infer_form_put_events(s->writer, &a, NULL, &x->stream, &err),
+			put_written(x, infer_api_put_events(s->writer, &a, NULL, &x->stream, &err),
 			            1);
 		}
 	} else {
 		a = answer_of(x);
 		count(x, &a);
 		infer_writer_clear(s->writer);
-		x->out.bad |= infer_form_put(s->writer, &a, &err) != INFER_OK;
+		x->out.bad |= infer_api_put(s->writer, &a, &err) != INFER_OK;
 		buf_put(&x->out, infer_writer_text(s->writer).at, infer_writer_text(s->writer).len);
 		exchange_answer(x, 200, exchange_json);
 	}
@@ -207,7 +207,7 @@ static void put_deltas(struct exchange *x, int32_t index)
 
 	infer_writer_clear(s->writer);
 	while (!rc && infer_task_delta(x->task, index, &d))
-		rc = infer_form_put_events(s->writer, &a, &d, &x->stream, &err);
+		rc = infer_api_put_events(s->writer, &a, &d, &x->stream, &err);
 	if (rc || infer_writer_text(s->writer).len) {
 		x->begun = 1;
 		put_written(x, rc, 0);

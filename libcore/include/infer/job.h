@@ -1,7 +1,7 @@
 /* infer/job.h - requests as data, independent of the wire form and of the program.   floor: job
  *
  * A reader holds what requests may leave open.  It makes a job of a JSON body in one of the wire
- * forms (infer/form.h); programs that ask for themselves fill a job by hand.  infer/runner.h runs
+ * forms (infer/api.h); programs that ask for themselves fill a job by hand.  infer/runner.h runs
  * jobs on an engine. */
 #ifndef INFER_JOB_H
 #define INFER_JOB_H
@@ -122,9 +122,9 @@ void infer_job_reader_free(infer_job_reader *r);
  * RANK: the model has a head that gives a score.  INFER_EUNSUP: another one; INFER_EFORMAT */
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
-enum { INFER_JOB_MOST = 128 };        /* samples of one prompt */
-typedef struct infer_form infer_form; /* infer/form.h */
-struct json;                          /* a value of JSON, of the library's own */
+enum { INFER_JOB_MOST = 128 };      /* samples of one prompt */
+typedef struct infer_api infer_api; /* infer/api.h */
+struct json;                        /* a value of JSON, of the library's own */
 
 /* One of several prompts of a request. */
 struct infer_prompt {
@@ -138,7 +138,7 @@ struct infer_prompt {
 typedef struct infer_job {
 	/* the basis of names in the answer; NULL: a bad line of a batch, whose id is unknown */
 	const char *id;
-	const infer_form *form; /* the form of the answer; NULL: our own */
+	const infer_api *api; /* the form of the answer; NULL: our own */
 	struct infer_fault fault;
 	struct infer_request request; /* of sample 0; `user` belongs to the runner */
 	/* what request.grammar was compiled of; NULL: it was made otherwise, or there is none */
@@ -159,14 +159,14 @@ typedef struct infer_job {
 	size_t n_breaker_texts;
 	const infer_chat *chat; /* the template of the prompt; NULL: it is no conversation */
 	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
-	int stream, include_usage;        /* requested; see infer_form_put_delta */
+	int stream, include_usage;        /* requested; see infer_api_put_delta */
 	int32_t slot;                     /* of a server, that it asks for, plus 1; 0: any */
 	double timeout_s;                 /* a server gives it up after so many seconds; 0: never */
 	int each_usage, each_timings;     /* every chunk says the usage so far, the timings */
 	/* the ids of the answer are told, where a form has them; the prompt's, too; ids stand for texts */
 	int tokens, token_ids, ids_for_texts;
 	const struct json *body; /* the fields that were read; NULL: none were */
-	struct infer_str asked;  /* the request (infer_form_put_request); len 0: not kept */
+	struct infer_str asked;  /* the request (infer_api_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
 	int id_whole; /* the id was an integer, and is returned as one */
 	int64_t line;

@@ -1,7 +1,7 @@
 /* infer/record.h - the JSON lines that all programs share.   floor: record
  *
  * One function per kind of record; man 5 infer-jsonl defines every field.  Lines go into a writer's
- * memory (infer/form.h): the program sends them where it likes. */
+ * memory (infer/api.h): the program sends them where it likes. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <infer/status.h>
 #include <infer/engine.h>
 #include <infer/eval.h>
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/job.h>
 #include <infer/kind.h>
 #include <infer/model.h>

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/job.h>
 #include <infer/record.h>
 #pragma GCC visibility push(default)

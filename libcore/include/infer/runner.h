@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <infer/status.h>
 #include <infer/engine.h>
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/job.h>
 #pragma GCC visibility push(default)
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* tests/unit/api/sum.h - the chunks of a stream, put together. */
 #ifndef TESTS_JOB_SUM_H
 #define TESTS_JOB_SUM_H
-#include <infer/form.h>
+#include <infer/api.h>
 #include "../json.h"
 #include "base/buf.h"
 

@@ -385,28 +385,28 @@ static int case_by_hand(void)
 
 	j.request = (struct infer_request){ .prompt = ids, .n_prompt = 2, .max_tokens = 4 };
 	nth_ok(infer_writer_new(&w, &err));
-	nth_ok(infer_form_put_request(w, &a, &err));
+	nth_ok(infer_api_put_request(w, &a, &err));
 	assert_non_null(strstr(infer_writer_text(w).at, "{\"kind\":\"request\",\"id\":\"1\","
 	                                                "\"prompt\":[3,4],\"max_tokens\":4,"));
 	infer_writer_clear(w);
 	a.text = (struct infer_str){ "a", 1 };
-	nth_ok(infer_form_put_request(w, &a, &err));
+	nth_ok(infer_api_put_request(w, &a, &err));
 	assert_non_null(strstr(infer_writer_text(w).at, "\"prompt\":\"a\",\"raw\":true,"));
 	infer_writer_clear(w);
 	a.conversation = &(struct infer_conversation){
 		.user = "u", .user_n = 1, .messages = "[{\"role\":\"assistant\"}]", .messages_n = 22
 	};
-	nth_ok(infer_form_put_request(w, &a, &err));
+	nth_ok(infer_api_put_request(w, &a, &err));
 	assert_non_null(strstr(infer_writer_text(w).at,
 	                       "\"messages\":[{\"role\":\"assistant\"},{\"role\":\"user\","
 	                       "\"content\":\"u\"}],\"max_tokens\""));
 	infer_writer_clear(w);
 	j.request.sample.bias = &bias;
 	j.request.sample.n_bias = 1;
-	nth_fails(infer_form_put_request(w, &a, &err), INFER_EINVAL);
+	nth_fails(infer_api_put_request(w, &a, &err), INFER_EINVAL);
 	assert_non_null(strstr(err.message, "token 5"));
 	bias.bias = -100;
-	nth_fails(infer_form_put_request(w, &a, &err), INFER_EINVAL);
+	nth_fails(infer_api_put_request(w, &a, &err), INFER_EINVAL);
 out:
 	infer_writer_free(w);
 	return rc;

@@ -11,7 +11,7 @@ static int case_plain(void)
 	assert_int_equal(j->fault.error.code, 0);
 	assert_string_equal(j->id, "7");
 	assert_int_equal(j->line, 7);
-	assert_string_equal(infer_form_name(j->form), "own");
+	assert_string_equal(infer_api_name(j->api), "own");
 	assert_int_equal(j->n, 1);
 	assert_int_equal(j->logprobs, -1);
 	assert_int_equal(j->request.max_tokens, 33);
@@ -253,7 +253,7 @@ static int case_others(void)
 		"{\"prompt\":\"x\",\"model\":\"m\",\"echo\":false,\"best_of\":1,\"user\":\"u\"}}",
 		&err));
 	assert_string_equal(k->fault.error.message, "");
-	assert_string_equal(infer_form_name(k->form), "text");
+	assert_string_equal(infer_api_name(k->api), "text");
 	assert_string_equal(k->id, "r");
 	assert_int_equal(k->request.max_tokens, 16);
 	nth_ok(infer_line_bad(&l, 9, 0, &why, &err));

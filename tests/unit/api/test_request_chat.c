@@ -212,7 +212,7 @@ static int case_conversation_options(void)
 		CHAT_LINE(USER ",\"logprobs\":true,\"top_logprobs\":3,\"max_completion_tokens\":9"),
 		&err));
 	assert_string_equal(j->fault.param, "tools");
-	assert_string_equal(infer_form_name(j->form), "chat");
+	assert_string_equal(infer_api_name(j->api), "chat");
 	assert_int_equal(j->request.max_tokens, 9);
 out:
 	opts.chat = NULL;

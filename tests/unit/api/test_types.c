@@ -5,7 +5,7 @@
 #include "request.h"
 
 #include <infer/param.h>
-#include "api/form.h"
+#include "api/api.h"
 
 /* The kinds of values that each may have: bool, number, string, array, object. */
 static const struct {
@@ -140,7 +140,7 @@ static const char *kinds_of(const char *form, const char *key)
 }
 
 /* kinds: those that may be right */
-static void try_field(const struct infer_form *f, const char *key, const char *kinds)
+static void try_field(const struct infer_api *f, const char *key, const char *kinds)
 {
 	char body[256];
 	infer_error err;
@@ -168,7 +168,7 @@ static void try_field(const struct infer_form *f, const char *key, const char *k
 	tried++;
 }
 
-static void try_list(const struct infer_form *f, const struct job_field *list,
+static void try_list(const struct infer_api *f, const struct job_field *list,
                      const struct job_field *before)
 {
 	for (; list->key; list++) {
@@ -183,15 +183,14 @@ static void try_list(const struct infer_form *f, const struct job_field *list,
 
 static void test_types(void **state)
 {
-	static const struct infer_form *const forms[] = { &form_chat,     &form_text,
-		                                          &form_messages, &form_responses,
-		                                          &form_native,   &form_infill };
+	static const struct infer_api *const forms[] = { &api_chat,      &api_text,   &api_messages,
+		                                         &api_responses, &api_native, &api_infill };
 	const struct infer_sample_param *p;
 
 	(void)state;
 	reader.o = opts;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		const struct infer_form *f = forms[i];
+		const struct infer_api *f = forms[i];
 		const struct job_field *own = f->fields->known;
 
 		try_list(f, own, NULL);
@@ -222,12 +221,12 @@ static void test_refused(void **state)
 	(void)state;
 	reader.o = opts;
 	reader.o.reads = INFER_JOB_LENIENT;
-	lists[0] = form_chat.fields->refused;
+	lists[0] = api_chat.fields->refused;
 	for (int l = 0; l < 3; l++)
 		for (const struct job_refused *r = lists[l]; r->key; r++)
 			for (int i = 0; i < 4; i++) {
 				snprintf(body, sizeof body, "{\"%s\":%s}", r->key, any[i]);
-				assert_int_equal(infer_job_read(&j, &reader, &form_chat, 0, "x",
+				assert_int_equal(infer_job_read(&j, &reader, &api_chat, 0, "x",
 				                                body, strlen(body), &err),
 				                 0);
 				if (infer_fault_status(j->fault.kind) != 400 || !j->fault.param ||

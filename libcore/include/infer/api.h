@@ -1,4 +1,4 @@
-/* infer/form.h - wire forms of requests, and of answers, whole or streamed.   floor: api
+/* infer/api.h - wire forms of requests, and of answers, whole or streamed.   floor: api
  *
  *	own   our own requests and completion records (man 5 infer-jsonl)
  *	text  OpenAI's /v1/completions
@@ -9,8 +9,8 @@
  *	rerank, score  how well texts answer a query: /v1/rerank, /v1/score
  *
  * Output goes to the memory of a writer; the program sends it. */
-#ifndef INFER_FORM_H
-#define INFER_FORM_H
+#ifndef INFER_API_H
+#define INFER_API_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
@@ -21,15 +21,15 @@ extern "C" {
 #endif
 
 /* The form with this HTTP path, or with this name.  NULL: there is none.  Static. */
-const infer_form *infer_form_at(const char *path);
-const infer_form *infer_form_named(const char *name);
-const char *infer_form_name(const infer_form *f);
+const infer_api *infer_api_at(const char *path);
+const infer_api *infer_api_named(const char *name);
+const char *infer_api_name(const infer_api *f);
 
 /* Read a request in this form.
  * body: JSON text [bytes], borrowed for the call.  id: copied; also the source of a seed that the
  * body lacks.  tenant: only jobs of the same one share compiled constraints.
  * INFER_ENOMEM  is the only failure; errors of the request are in the job */
-int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_form *form,
+int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_api *api,
                    uint64_t tenant, const char *id, const char *body, size_t bytes,
                    infer_error *err);
 
@@ -52,7 +52,7 @@ struct infer_asked {
  * gets the same answer, with every sampling option as it acts.  Text that is not UTF-8 becomes ids.
  * INFER_EINVAL   a logit bias that a request cannot have
  * INFER_EFORMAT  the conversation's JSON; INFER_ENOMEM */
-int infer_form_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
+int infer_api_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
 
 /* The name of a model: its own, or else that of its file.  Borrowed from m. */
 struct infer_str infer_model_called(const infer_model *m);
@@ -115,11 +115,11 @@ struct infer_delta {
 
 /* Each appends one JSON object, without a newline, in the form of the job (of f).
  * INFER_ENOMEM  the contents of the writer are unusable */
-int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
-int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
-                         infer_error *err);
-int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
-                         infer_error *err);
+int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
+int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                        infer_error *err);
+int infer_api_put_fault(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
+                        infer_error *err);
 /* What a stream said so far, for forms whose events count it; all zero before its first event. */
 struct infer_stream {
 	int64_t sequence;  /* of the next event */
@@ -133,12 +133,11 @@ struct infer_stream {
  * `event: NAME` in front of it where the form has named events.  d NULL: what ends a stream, or
  * nothing.
  * INFER_ENOMEM  as above */
-int infer_form_put_events(infer_writer *w, const struct infer_answer *a,
-                          const struct infer_delta *d, struct infer_stream *s, infer_error *err);
+int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                         struct infer_stream *s, infer_error *err);
 /* What a stream that began ends with where a fault cuts it. */
-int infer_form_put_fault_events(infer_writer *w, const infer_form *f,
-                                const struct infer_fault *fault, const char *request_id,
-                                struct infer_stream *s, infer_error *err);
+int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
+                               const char *request_id, struct infer_stream *s, infer_error *err);
 /* The errors of Anthropic's interface. */
 int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *fault,
                               const char *request_id, infer_error *err);

@@ -1,7 +1,7 @@
-/* api/form.h - one row a wire form, and the parts that forms share. */
-#ifndef API_FORM_H
-#define API_FORM_H
-#include <infer/form.h>
+/* api/api.h - one row a wire form, and the parts that forms share. */
+#ifndef API_API_H
+#define API_API_H
+#include <infer/api.h>
 #include <infer/param.h>
 #include "base/buf.h"
 #include "base/jwrite.h"
@@ -22,28 +22,28 @@ struct infer_writer {
 };
 
 /* The whole of an answer.  more: what an envelope adds where it belongs in the object, or NULL. */
-struct form_answer {
+struct api_answer {
 	const struct infer_answer *a;
 	void (*more)(struct jwrite *w, const void *user);
 	const void *user;
 };
 
-enum form_flag {
-	FORM_BEGINS = 1 << 0, /* a stream says where each sample begins */
-	FORM_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
-	FORM_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
-	FORM_WHOLE = 1 << 3,  /* there are no streams */
-	FORM_LISTS = 1 << 4,  /* several answers are a list */
+enum api_flag {
+	API_BEGINS = 1 << 0, /* a stream says where each sample begins */
+	API_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
+	API_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
+	API_WHOLE = 1 << 3,  /* there are no streams */
+	API_LISTS = 1 << 4,  /* several answers are a list */
 };
 
 struct job_fields;
 /* Every put writes members of an object that is open. */
-struct infer_form {
+struct infer_api {
 	const char *name, *path; /* path NULL: not one of HTTP's */
 	uint32_t flags;
 	/* Read the fields of a body into a job; returns whether it has a fault. */
 	int (*read)(struct job *j, const struct json *body);
-	void (*put)(struct jwrite *w, const struct form_answer *f);
+	void (*put)(struct jwrite *w, const struct api_answer *f);
 	void (*put_delta)(struct jwrite *w, const struct infer_answer *a,
 	                  const struct infer_delta *d);
 	void (*put_error)(struct jwrite *w, const struct infer_fault *f);
@@ -56,7 +56,7 @@ struct infer_form {
 	const char *end;
 	/* what read knows; NULL: it has a way of its own */
 	const struct job_fields *fields;
-	/* a whole value where the answer is a list: with FORM_LISTS of several samples, else as the job
+	/* a whole value where the answer is a list: with API_LISTS of several samples, else as the job
 	 * says; NULL: put has all of them */
 	void (*put_list)(struct jwrite *w, const struct infer_answer *a);
 };
@@ -64,18 +64,18 @@ struct infer_form {
 /* events.c: an event between these two is an object that is open.  name: NULL: it has none */
 struct jwrite *event_begin(infer_writer *w, const char *name);
 void event_end(infer_writer *w);
-#define FORM(x) extern const struct infer_form form_##x;
-#include "api/form_list.h"
-#undef FORM
+#define API(x) extern const struct infer_api api_##x;
+#include "api/api_list.h"
+#undef API
 /* ---- read.c ---- */
 
 /* Set the format of a request before its fields are read. */
-void job_set_form(struct job *j, const infer_form *form);
-/* Read a body in the format j->j.form, under the id j->j.id. */
+void job_set_api(struct job *j, const infer_api *api);
+/* Read a body in the format j->j.api, under the id j->j.id. */
 void job_read_body(struct job *j, const struct json *body);
 
 /* the form of a job; our own form if it has none */
-const struct infer_form *form_of(const infer_job *j);
+const struct infer_api *api_of(const infer_job *j);
 
 /* parts.c */
 const char *part_finish(const struct infer_choice *c);
@@ -141,14 +141,14 @@ struct openai_form {
 	void (*put_logprobs)(struct jwrite *w, const struct infer_answer *a,
 	                     const struct infer_event *tokens, size_t n, size_t offset);
 };
-void openai_put(struct jwrite *w, const struct form_answer *f, const struct openai_form *o);
+void openai_put(struct jwrite *w, const struct api_answer *f, const struct openai_form *o);
 void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
                       const struct openai_form *o);
 /* embed.c: embeddings in our own form */
 int embed_read_own(struct job *j, const struct json *body);
-void embed_put_own(struct jwrite *w, const struct form_answer *f);
+void embed_put_own(struct jwrite *w, const struct api_answer *f);
 /* the tokens of all prompts, and what the server adds behind them */
-void embed_put_usage(struct jwrite *w, const struct form_answer *f);
+void embed_put_usage(struct jwrite *w, const struct api_answer *f);
 /* errors.c */
 void openai_put_error(struct jwrite *w, const struct infer_fault *f);
 #endif

@@ -1,14 +1,14 @@
-/* tests/unit/api/test_form.c - wire forms: bodies that servers receive, errors in their terms,
+/* tests/unit/api/test_api.c - API formats: bodies that servers receive, errors in their terms,
  * and streams whose chunks together are the whole answer. */
 #include "../engine/run.h"
 #include "../json.h"
 #include "events.h"
 #include <math.h>
 
-#include <infer/form.h>
+#include <infer/api.h>
 #include <infer/reply.h>
 #include "base/err.h"
-#include "api/form.h"
+#include "api/api.h"
 #include "runner/delta.h"
 
 static infer_model *model;
@@ -166,11 +166,11 @@ static const struct {
 
 static const struct listed {
 	const char *row;
-	const struct infer_form *form;
+	const struct infer_api *api;
 } forms[] = {
-#define FORM(x) { #x, &form_##x },
-#include "api/form_list.h"
-#undef FORM
+#define API(x) { #x, &api_##x },
+#include "api/api_list.h"
+#undef API
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -182,7 +182,7 @@ static int case_body(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_job_read(&j, reader, infer_form_named(bodies[body_now].form), 0, "id", body,
+	nth_ok(infer_job_read(&j, reader, infer_api_named(bodies[body_now].form), 0, "id", body,
 	                      strlen(body), &err));
 	if (j->fault.kind != bodies[body_now].kind ||
 	    j->fault.error.code != bodies[body_now].code ||
@@ -214,30 +214,30 @@ static void test_bodies(void **state)
 static int case_faults(void)
 {
 	struct infer_fault f = { { INFER_EINVAL, "m" }, "p", INFER_FAULT_INVALID, 0, 0 };
-	const infer_form *c = infer_form_at("/v1/chat/completions"),
-			 *t = infer_form_at("/v1/completions"), *own = infer_form_named("own");
+	const infer_api *c = infer_api_at("/v1/chat/completions"),
+			*t = infer_api_at("/v1/completions"), *own = infer_api_named("own");
 	infer_writer *w = NULL;
 	infer_error err;
 	int rc;
 
-	assert_string_equal(infer_form_name(c), "chat");
-	assert_string_equal(infer_form_name(t), "text");
-	assert_null(infer_form_at("/completions"));
-	assert_null(infer_form_named("x"));
+	assert_string_equal(infer_api_name(c), "chat");
+	assert_string_equal(infer_api_name(t), "text");
+	assert_null(infer_api_at("/completions"));
+	assert_null(infer_api_named("x"));
 	nth_ok(infer_writer_new(&w, &err));
-	nth_ok(infer_form_put_fault(w, c, &f, &err));
+	nth_ok(infer_api_put_fault(w, c, &f, &err));
 	assert_string_equal(infer_writer_text(w).at,
 	                    "{\"error\":{\"message\":\"m\",\"type\":\"invalid_request_error\","
 	                    "\"param\":\"p\",\"code\":null}}");
 	infer_writer_clear(w);
 	f = (struct infer_fault){ { INFER_ENOMEM, "long" }, NULL, INFER_FAULT_TOO_LONG, 9, 8 };
-	nth_ok(infer_form_put_fault(w, t, &f, &err));
+	nth_ok(infer_api_put_fault(w, t, &f, &err));
 	assert_string_equal(
 		infer_writer_text(w).at,
 		"{\"error\":{\"message\":\"long\",\"type\":\"exceed_context_size_error\",\"param\":"
 		"null,\"code\":\"context_length_exceeded\",\"n_prompt_tokens\":9,\"n_ctx\":8}}");
 	infer_writer_clear(w);
-	nth_ok(infer_form_put_fault(w, own, &f, &err));
+	nth_ok(infer_api_put_fault(w, own, &f, &err));
 	assert_string_equal(infer_writer_text(w).at,
 	                    "{\"code\":\"INFER_ENOMEM\",\"message\":\"long\",\"param\":null}");
 	assert_int_equal(infer_fault_status(INFER_FAULT_BUSY), 429);
@@ -281,10 +281,10 @@ static const char *const texts[] = {
 };
 
 /* One text in pieces of n bytes, a token for each. */
-static int stream(const struct infer_form *form, int raw, const char *text, size_t piece,
+static int stream(const struct infer_api *api, int raw, const char *text, size_t piece,
                   struct infer_event *events, struct sum *parts, struct sum *whole)
 {
-	infer_job j = { .id = "q", .n = 1, .logprobs = form->put_events ? -1 : 0, .form = form };
+	infer_job j = { .id = "q", .n = 1, .logprobs = api->put_events ? -1 : 0, .api = api };
 	const struct infer_reply_options o = { .tools = tools };
 	struct infer_choice c = {
 		.finish = INFER_FINISH_STOP, .tokens = events, .stop = -1, .text = { "", 0 }
@@ -326,13 +326,13 @@ static int stream(const struct infer_form *form, int raw, const char *text, size
 			c.text = p.content;
 		}
 		while (delta_next(&g, &j, &c, (int)ended, a.tokenizer, &d)) {
-			nth_ok(form->put_events ? infer_form_put_events(w, &a, &d, &st, &err)
-			                        : infer_form_put_delta(w, &a, &d, &err));
-			(form->put_events ? take_events : take_json)(parts, w);
+			nth_ok(api->put_events ? infer_api_put_events(w, &a, &d, &st, &err)
+			                       : infer_api_put_delta(w, &a, &d, &err));
+			(api->put_events ? take_events : take_json)(parts, w);
 		}
 	}
-	nth_ok(infer_form_put(w, &a, &err));
-	(form->put_events ? take_whole : take_json)(whole, w);
+	nth_ok(infer_api_put(w, &a, &err));
+	(api->put_events ? take_whole : take_json)(whole, w);
 out:
 	infer_reply_free(r);
 	infer_writer_free(w);
@@ -347,10 +347,10 @@ static void try_stream(const struct listed *l, int raw, const char *text, size_t
 
 	sum_init(&parts);
 	sum_init(&whole);
-	assert_int_equal(stream(l->form, raw, text, piece, events, &parts, &whole), INFER_OK);
-	snprintf(what, sizeof what, "the form %s, %.40s", l->row, text);
+	assert_int_equal(stream(l->api, raw, text, piece, events, &parts, &whole), INFER_OK);
+	snprintf(what, sizeof what, "the format %s, %.40s", l->row, text);
 	same_sum(&parts, &whole, what);
-	assert_int_equal(parts.begun, (l->form->flags & FORM_BEGINS) != 0);
+	assert_int_equal(parts.begun, (l->api->flags & API_BEGINS) != 0);
 	assert_true(piece > 7 || !*text || parts.chunks > 2);
 	sum_fini(&parts);
 	sum_fini(&whole);
@@ -364,13 +364,13 @@ static void test_streams(void **state)
 	for (int i = 0; i < MOST_CHUNKS; i++)
 		events[i] = (struct infer_event){ .token = 5 + i % 40, .logprob = (float)-i };
 	for (size_t f = 0; f < FORMS; f++) {
-		int raw = forms[f].form == &form_own || !(forms[f].form->flags & FORM_TALKS);
+		int raw = forms[f].api == &api_own || !(forms[f].api->flags & API_TALKS);
 
-		if (forms[f].form->flags & (FORM_COUNTS | FORM_WHOLE))
+		if (forms[f].api->flags & (API_COUNTS | API_WHOLE))
 			continue;
 
 		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-			for (size_t piece = forms[f].form == &form_messages && i == 4 ? 40 : 1;
+			for (size_t piece = forms[f].api == &api_messages && i == 4 ? 40 : 1;
 			     piece < 40; piece += piece < 8 ? 1 : 13)
 				try_stream(&forms[f], raw, texts[i], piece, events);
 	}
@@ -384,7 +384,7 @@ static int case_stream(void)
 
 	sum_init(&parts);
 	sum_init(&whole);
-	rc = stream(&form_chat, 0, texts[3], 9, events, &parts, &whole);
+	rc = stream(&api_chat, 0, texts[3], 9, events, &parts, &whole);
 	sum_fini(&parts);
 	sum_fini(&whole);
 	return rc;
@@ -520,14 +520,14 @@ static int case_chunks(void)
 	nth_ok(infer_reply_end(r, &err));
 	c[0].reply = r;
 	for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
-		j.form = infer_form_named(chunks[i].form);
-		j.n = j.form->put_events ? 1 : 2;
-		if (j.form->put_events) {
+		j.api = infer_api_named(chunks[i].form);
+		j.n = j.api->put_events ? 1 : 2;
+		if (j.api->put_events) {
 			struct infer_stream st = { .items = 2, .open = chunks[i].open };
 
-			nth_ok(infer_form_put_events(w, &a, &chunks[i].d, &st, &err));
+			nth_ok(infer_api_put_events(w, &a, &chunks[i].d, &st, &err));
 		} else {
-			nth_ok(infer_form_put_delta(w, &a, &chunks[i].d, &err));
+			nth_ok(infer_api_put_delta(w, &a, &chunks[i].d, &err));
 		}
 		with_id(want, sizeof want, chunks[i].want, infer_writer_text(w).at);
 		assert_string_equal(infer_writer_text(w).at, want);
@@ -544,25 +544,25 @@ static void test_list(void **state)
 {
 	(void)state;
 	for (size_t f = 0; f < FORMS; f++) {
-		const struct infer_form *form = forms[f].form;
+		const struct infer_api *api = forms[f].api;
 		const char *row = forms[f].row;
 		int refused = 0, written = 0;
 
-		if (!form->name || strcmp(form->name, row))
-			fail_msg("the form %s has another name, or none", row);
-		if (!form->read || !form->put || !form->put_error ||
-		    (!(form->flags & FORM_WHOLE) && !form->put_delta == !form->put_events))
-			fail_msg("the form %s lacks a function", row);
-		if (form != &form_own && (!form->path || infer_form_at(form->path) != form))
-			fail_msg("the form %s is not found by its path", row);
+		if (!api->name || strcmp(api->name, row))
+			fail_msg("the format %s has another name, or none", row);
+		if (!api->read || !api->put || !api->put_error ||
+		    (!(api->flags & API_WHOLE) && !api->put_delta == !api->put_events))
+			fail_msg("the format %s lacks a function", row);
+		if (api != &api_own && (!api->path || infer_api_at(api->path) != api))
+			fail_msg("the format %s is not found by its path", row);
 		for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
 			refused += !strcmp(bodies[i].form, row) && bodies[i].kind;
 		for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++)
 			written += !strcmp(chunks[i].form, row);
 		if (!refused)
-			fail_msg("bodies[] has none that the form %s refuses", row);
-		if (!written && !(form->flags & (FORM_COUNTS | FORM_WHOLE)))
-			fail_msg("chunks[] has no bytes of the form %s", row);
+			fail_msg("bodies[] has none that the format %s refuses", row);
+		if (!written && !(api->flags & (API_COUNTS | API_WHOLE)))
+			fail_msg("chunks[] has no bytes of the format %s", row);
 	}
 }
 

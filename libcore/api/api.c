@@ -1,19 +1,19 @@
-/* api/form.c - the list of forms, and writing in them */
-#include "api/form.h"
+/* api/api.c - the list of forms, and writing in them */
+#include "api/api.h"
 #include "base/err.h"
 
 #include <string.h>
 
-static const struct infer_form *const forms[] = {
-#define FORM(x) &form_##x,
-#include "api/form_list.h"
-#undef FORM
+static const struct infer_api *const forms[] = {
+#define API(x) &api_##x,
+#include "api/api_list.h"
+#undef API
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-const struct infer_form *form_of(const infer_job *j) { return j->form ? j->form : &form_own; }
+const struct infer_api *api_of(const infer_job *j) { return j->api ? j->api : &api_own; }
 
-const infer_form *infer_form_at(const char *path)
+const infer_api *infer_api_at(const char *path)
 {
 	for (size_t i = 0; i < FORMS; i++)
 		if (forms[i]->path && !strcmp(forms[i]->path, path))
@@ -21,7 +21,7 @@ const infer_form *infer_form_at(const char *path)
 	return NULL;
 }
 
-const infer_form *infer_form_named(const char *name)
+const infer_api *infer_api_named(const char *name)
 {
 	for (size_t i = 0; i < FORMS; i++)
 		if (!strcmp(forms[i]->name, name))
@@ -29,7 +29,7 @@ const infer_form *infer_form_named(const char *name)
 	return NULL;
 }
 
-const char *infer_form_name(const infer_form *f) { return f->name; }
+const char *infer_api_name(const infer_api *f) { return f->name; }
 
 /* ---- a writer ---- */
 
@@ -89,29 +89,29 @@ static int end(infer_writer *w, infer_error *err)
 	return w->text.bad ? no_memory(err) : INFER_OK;
 }
 
-int infer_form_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
+int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
 {
-	const struct infer_form *f = form_of(a->job);
+	const struct infer_api *f = api_of(a->job);
 
-	if (f->put_list && (f->flags & FORM_LISTS ? a->job->n > 1 : a->job->as_list)) {
+	if (f->put_list && (f->flags & API_LISTS ? a->job->n > 1 : a->job->as_list)) {
 		jw_init(&w->w, &w->text);
 		f->put_list(&w->w, a);
 		return w->text.bad ? no_memory(err) : INFER_OK;
 	}
-	f->put(begin(w), &(struct form_answer){ .a = a });
+	f->put(begin(w), &(struct api_answer){ .a = a });
 	return end(w, err);
 }
 
-int infer_form_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
-                         infer_error *err)
+int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
+                        infer_error *err)
 {
-	must(form_of(a->job)->put_delta); /* streams of named events: infer_form_put_events */
-	form_of(a->job)->put_delta(begin(w), a, d);
+	must(api_of(a->job)->put_delta); /* streams of named events: infer_api_put_events */
+	api_of(a->job)->put_delta(begin(w), a, d);
 	return end(w, err);
 }
 
-int infer_form_put_fault(infer_writer *w, const infer_form *f, const struct infer_fault *fault,
-                         infer_error *err)
+int infer_api_put_fault(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
+                        infer_error *err)
 {
 	f->put_error(begin(w), fault);
 	return end(w, err);

@@ -1,0 +1,12 @@
+/* api/api_list.h - every API format: API(x) is the row api_x */
+API(own)
+API(text)
+API(chat)
+API(messages)
+API(count)
+API(responses)
+API(embed)
+API(rerank)
+API(score)
+API(native)
+API(infill)
