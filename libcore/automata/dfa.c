@@ -11,7 +11,7 @@ enum { SURROGATES = 0xd800, AFTER = 0xe000 };
 
 void dfa_free(struct dfa *d) { mem_free(d); }
 
-void dfa_drop(struct dfa *d, struct grammar_budget *left)
+void dfa_drop(struct dfa *d, struct budget *left)
 {
 	left->bytes += d ? d->bytes : 0;
 	dfa_free(d);
@@ -124,9 +124,9 @@ int dfa_count(uint64_t *out, const struct dfa *d, infer_error *err)
 	if (!dfa_is_finite(d))
 		return INFER_OK;
 	*out = 0;
-	words = mem_zalloc(MEM_REGULAR, (size_t)d->n_states + d->n_classes, sizeof *words);
+	words = mem_zalloc(MEM_AUTOMATA, (size_t)d->n_states + d->n_classes, sizeof *words);
 	/* a path visits no state twice, so the greatest distance is less than n_states */
-	order = mem_zalloc(MEM_REGULAR, (size_t)d->n_states * 2 + 2, sizeof *order);
+	order = mem_zalloc(MEM_AUTOMATA, (size_t)d->n_states * 2 + 2, sizeof *order);
 	if (words && order) {
 		class_sizes(d, words + d->n_states);
 		by_distance(d, order, order + d->n_states);
@@ -192,8 +192,8 @@ int dfa_list(const struct dfa *d, uint64_t most,
 
 	if (!dfa_is_finite(d))
 		return err_set(err, INFER_EINVAL, "the language is infinite");
-	at = mem_zalloc(MEM_REGULAR, (size_t)d->greatest[d->start] + 1, sizeof *at);
-	word = mem_zalloc(MEM_REGULAR, (size_t)d->greatest[d->start] + 1, sizeof *word);
+	at = mem_zalloc(MEM_AUTOMATA, (size_t)d->greatest[d->start] + 1, sizeof *at);
+	word = mem_zalloc(MEM_AUTOMATA, (size_t)d->greatest[d->start] + 1, sizeof *word);
 	if (at && word)
 		rc = list(d, most, at, word, each, user);
 	else

@@ -14,7 +14,7 @@
  * product of the states, times the classes of both, and log n for minimising.
  *
  * Budget.  A pattern of ten characters can ask for 2^30 states.  So everything that builds counts
- * down a struct grammar_budget, in elementary steps (a few nanoseconds each) and in bytes,
+ * down a struct budget, in elementary steps (a few nanoseconds each) and in bytes,
  * never by a clock: the same input fails or succeeds on every machine.  A builder that runs out
  * says INFER_EUNSUP, "... needs more than ...".  Working memory is given back to the budget at
  * the end of each operation; the bytes of a result stay taken until dfa_drop.
@@ -28,14 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
-
-struct grammar_budget {
-	uint64_t steps, bytes; /* what is left */
-};
-
-/* What one constraint may take where nobody says otherwise: less than a second, 256 MiB. */
-#define GRAMMAR_STEPS (UINT64_C(1) << 26)
-#define GRAMMAR_BYTES (UINT64_C(1) << 28)
+#include "automata/budget.h"
 
 enum { DFA_DEAD = 0, DFA_START = 1 }; /* the empty language starts in DFA_DEAD */
 enum { DFA_ACCEPT = 1, DFA_ALL = 2 }; /* of a state: accepts here; accepts every continuation */
@@ -59,7 +52,7 @@ struct dfa {
 
 void dfa_free(struct dfa *d);
 /* the same, and its bytes return to the budget */
-void dfa_drop(struct dfa *d, struct grammar_budget *left);
+void dfa_drop(struct dfa *d, struct budget *left);
 
 uint32_t dfa_class_beyond(const struct dfa *d, uint32_t cp); /* cp >= 128 */
 
@@ -113,25 +106,24 @@ struct dfa_word {
 	size_t n;
 };
 
-int dfa_none(struct dfa **out, struct grammar_budget *left, infer_error *err);
-int dfa_all(struct dfa **out, struct grammar_budget *left, infer_error *err);
+int dfa_none(struct dfa **out, struct budget *left, infer_error *err);
+int dfa_all(struct dfa **out, struct budget *left, infer_error *err);
 /* Exactly these words, in any order, with or without repeats.
  * INFER_EINVAL  a word is not UTF-8 */
-int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct grammar_budget *left,
+int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct budget *left,
               infer_error *err);
 /* All words of lo ... hi code points; hi DFA_FOREVER: no upper bound. */
-int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct grammar_budget *left,
-                infer_error *err);
+int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct budget *left, infer_error *err);
 
-int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct grammar_budget *left,
+int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
             infer_error *err);
-int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct grammar_budget *left,
+int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
            infer_error *err);
 /* words of a that are not words of b */
-int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b,
-              struct grammar_budget *left, infer_error *err);
-int dfa_not(struct dfa **out, const struct dfa *a, struct grammar_budget *left, infer_error *err);
+int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
+              infer_error *err);
+int dfa_not(struct dfa **out, const struct dfa *a, struct budget *left, infer_error *err);
 /* words of a with lo ... hi code points */
 int dfa_counted(struct dfa **out, const struct dfa *a, uint32_t lo, uint32_t hi,
-                struct grammar_budget *left, infer_error *err);
+                struct budget *left, infer_error *err);
 #endif

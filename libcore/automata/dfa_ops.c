@@ -30,8 +30,7 @@ static int lengths(struct dfa **out, struct work *w, uint32_t lo, uint32_t hi)
 	return draft_finish(out, w, &m);
 }
 
-int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct grammar_budget *left,
-                infer_error *err)
+int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct budget *left, infer_error *err)
 {
 	struct work w;
 	int rc;
@@ -43,12 +42,12 @@ int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct grammar_budge
 	return rc;
 }
 
-int dfa_all(struct dfa **out, struct grammar_budget *left, infer_error *err)
+int dfa_all(struct dfa **out, struct budget *left, infer_error *err)
 {
 	return dfa_lengths(out, 0, DFA_FOREVER, left, err);
 }
 
-int dfa_none(struct dfa **out, struct grammar_budget *left, infer_error *err)
+int dfa_none(struct dfa **out, struct budget *left, infer_error *err)
 {
 	return dfa_lengths(out, 1, 0, left, err);
 }
@@ -195,7 +194,7 @@ static int words_partial(struct dfa **out, struct work *w, const struct dfa_word
 	return partial_finish(out, w, &p, &classes);
 }
 
-int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct grammar_budget *left,
+int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct budget *left,
               infer_error *err)
 {
 	struct work w;
@@ -292,7 +291,7 @@ static int product_draft(struct dfa **out, struct work *w, struct product *p)
 }
 
 static int product(struct dfa **out, enum op op, const char *what, const struct dfa *a,
-                   const struct dfa *b, struct grammar_budget *left, infer_error *err)
+                   const struct dfa *b, struct budget *left, infer_error *err)
 {
 	struct product p = { .op = op, .a = a, .b = b };
 	struct work w;
@@ -305,25 +304,25 @@ static int product(struct dfa **out, enum op op, const char *what, const struct 
 	return rc;
 }
 
-int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct grammar_budget *left,
+int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
             infer_error *err)
 {
 	return product(out, AND, "an intersection", a, b, left, err);
 }
 
-int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct grammar_budget *left,
+int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
            infer_error *err)
 {
 	return product(out, OR, "a union", a, b, left, err);
 }
 
-int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b,
-              struct grammar_budget *left, infer_error *err)
+int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
+              infer_error *err)
 {
 	return product(out, MINUS, "a difference", a, b, left, err);
 }
 
-int dfa_not(struct dfa **out, const struct dfa *a, struct grammar_budget *left, infer_error *err)
+int dfa_not(struct dfa **out, const struct dfa *a, struct budget *left, infer_error *err)
 {
 	struct work w;
 	int rc;
@@ -335,7 +334,7 @@ int dfa_not(struct dfa **out, const struct dfa *a, struct grammar_budget *left, 
 }
 
 int dfa_counted(struct dfa **out, const struct dfa *a, uint32_t lo, uint32_t hi,
-                struct grammar_budget *left, infer_error *err)
+                struct budget *left, infer_error *err)
 {
 	struct dfa *length = NULL;
 	int rc;

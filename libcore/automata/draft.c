@@ -278,7 +278,7 @@ static int make_block(struct dfa **out, struct work *w, const struct canon *o)
 	char *at;
 
 	TRY(work_bytes(w, bytes));
-	at = mem_zalloc(MEM_REGULAR, 1, bytes);
+	at = mem_zalloc(MEM_AUTOMATA, 1, bytes);
 	if (!at) {
 		w->left->bytes += bytes;
 		return err_set(w->err, INFER_ENOMEM, "%s: out of memory", w->what);

@@ -153,7 +153,7 @@ int string_format_is_free(const char *name, size_t n)
 	return 0;
 }
 
-int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,
+int string_format_dfa(struct dfa **out, const struct string_format *f, struct budget *left,
                       infer_error *err)
 {
 	return regex_dfa(out, f->pattern, strlen(f->pattern), REGEX_WHOLE, left, err);

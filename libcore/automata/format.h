@@ -31,6 +31,6 @@ const struct string_format *string_format_find(const char *name, size_t n);
 int string_format_is_free(const char *name, size_t n);
 /* the formats in the order of their names; NULL behind the last one */
 const struct string_format *string_format_at(size_t i);
-int string_format_dfa(struct dfa **out, const struct string_format *f, struct grammar_budget *left,
+int string_format_dfa(struct dfa **out, const struct string_format *f, struct budget *left,
                       infer_error *err);
 #endif

@@ -380,8 +380,7 @@ static int multiple_draft(struct dfa **out, struct work *w, const struct decimal
 /* -- all of it ------------------------------------------------------------------------------ */
 
 /* *out and d, which is dropped; *out is replaced.  rc: of making d */
-static int narrow(struct dfa **out, struct dfa *d, int rc, struct grammar_budget *left,
-                  infer_error *err)
+static int narrow(struct dfa **out, struct dfa *d, int rc, struct budget *left, infer_error *err)
 {
 	struct dfa *both = NULL;
 
@@ -394,7 +393,7 @@ static int narrow(struct dfa **out, struct dfa *d, int rc, struct grammar_budget
 }
 
 static int bound(struct dfa **out, const char *key, struct number_text t, unsigned accept,
-                 struct grammar_budget *left, infer_error *err)
+                 struct budget *left, infer_error *err)
 {
 	struct decimal x;
 	struct dfa *d = NULL;
@@ -411,8 +410,7 @@ static int bound(struct dfa **out, const char *key, struct number_text t, unsign
 	return narrow(out, d, rc, left, err);
 }
 
-static int multiple(struct dfa **out, struct number_text t, struct grammar_budget *left,
-                    infer_error *err)
+static int multiple(struct dfa **out, struct number_text t, struct budget *left, infer_error *err)
 {
 	static const char key[] = "multipleOf";
 	struct decimal x = { 0 };
@@ -436,7 +434,7 @@ static int multiple(struct dfa **out, struct number_text t, struct grammar_budge
 	return narrow(out, d, rc, left, err);
 }
 
-int number_dfa(struct dfa **out, const struct number_spec *spec, struct grammar_budget *left,
+int number_dfa(struct dfa **out, const struct number_spec *spec, struct budget *left,
                infer_error *err)
 {
 	static const char *const kinds[] = {

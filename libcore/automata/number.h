@@ -38,6 +38,6 @@ struct number_spec {
  * INFER_EINVAL  a text is no number, multiple_of is not greater than 0
  * INFER_EUNSUP  a bound with more than 4,096 digits before or behind the point when written without
  *               exponent, a multiple of more than 18 significant digits */
-int number_dfa(struct dfa **out, const struct number_spec *spec, struct grammar_budget *left,
+int number_dfa(struct dfa **out, const struct number_spec *spec, struct budget *left,
                infer_error *err);
 #endif

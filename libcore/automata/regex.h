@@ -22,5 +22,5 @@ enum regex_how { REGEX_SEARCH, REGEX_WHOLE };
  * INFER_EINVAL  not a regular expression; like all messages about a pattern it says the character,
  *               counted from 1 in code points */
 int regex_dfa(struct dfa **out, const char *pattern, size_t n, enum regex_how how,
-              struct grammar_budget *left, infer_error *err);
+              struct budget *left, infer_error *err);
 #endif

@@ -325,7 +325,7 @@ int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
 }
 
 int regex_dfa(struct dfa **out, const char *pattern, size_t n, enum regex_how how,
-              struct grammar_budget *left, infer_error *err)
+              struct budget *left, infer_error *err)
 {
 	const struct nfa_frame frame = { .open_front = how == REGEX_SEARCH,
 		                         .open_back = how == REGEX_SEARCH };

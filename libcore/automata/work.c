@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-void work_begin(struct work *w, const char *what, struct grammar_budget *left, infer_error *err)
+void work_begin(struct work *w, const char *what, struct budget *left, infer_error *err)
 {
 	*w = (struct work){ .left = left, .first = *left, .what = what, .err = err };
-	arena_init(&w->mem, MEM_REGULAR);
+	arena_init(&w->mem, MEM_AUTOMATA);
 }
 
 void work_end(struct work *w)

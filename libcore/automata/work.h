@@ -10,13 +10,13 @@
 
 struct work {
 	struct arena mem;
-	struct grammar_budget *left, first; /* first: as it was at the beginning, for messages */
-	uint64_t taken;                     /* bytes of mem, given back at the end */
-	const char *what;                   /* of the messages */
+	struct budget *left, first; /* first: as it was at the beginning, for messages */
+	uint64_t taken;             /* bytes of mem, given back at the end */
+	const char *what;           /* of the messages */
 	infer_error *err;
 };
 
-void work_begin(struct work *w, const char *what, struct grammar_budget *left, infer_error *err);
+void work_begin(struct work *w, const char *what, struct budget *left, infer_error *err);
 void work_end(struct work *w);
 int work_steps(struct work *w, uint64_t n);
 int work_bytes(struct work *w, uint64_t n);

@@ -528,7 +528,7 @@ static uint32_t answer(struct calls *c)
 }
 
 int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,
-                  struct grammar_budget *left, infer_error *err)
+                  struct budget *left, infer_error *err)
 {
 	struct calls c = { .chat = chat, .f = chat->calls, .form = chat->calls->form, .ask = ask };
 	int rc;

@@ -26,5 +26,5 @@ struct calls_ask {
  * INFER_EINVAL, INFER_EUNSUP  parameters that are no schema, or that cannot be enforced in the
  *                             dialect; the message names the tool.  The budget */
 int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,
-                  struct grammar_budget *left, infer_error *err);
+                  struct budget *left, infer_error *err);
 #endif

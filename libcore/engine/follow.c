@@ -84,7 +84,7 @@ static void trim(struct constraints *c)
 static int make(struct shared_mask **out, const struct constraints *c, infer_grammar *g,
                 infer_error *err)
 {
-	const struct grammar_budget most = { g->budget.steps, MASK_BYTES };
+	const struct budget most = { g->budget.steps, MASK_BYTES };
 	struct shared_mask *k = mem_zalloc(MEM_ENGINE, 1, sizeof *k);
 	int rc;
 
@@ -167,7 +167,7 @@ enum how { FIND, RECALL }; /* RECALL: INFER_EAGAIN rather than to find out */
 
 static int fill_bound(struct follow *f, enum how how, infer_error *err)
 {
-	struct grammar_budget left = f->o.grammar->budget;
+	struct budget left = f->o.grammar->budget;
 
 	if (how == RECALL && f->first)
 		return INFER_EAGAIN;

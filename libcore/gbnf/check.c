@@ -155,7 +155,7 @@ static int compile(struct gbnf *p, struct grammar *g)
 	return INFER_OK;
 }
 
-int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
+int gbnf_compile(struct grammar **out, const char *text, size_t n, struct budget *left,
                  infer_error *err)
 {
 	struct gbnf p = { .text = text, .s = text, .end = text + n };

@@ -7,6 +7,6 @@
  * is inside parentheses or ends with ::= or |.
  * INFER_EINVAL  not a grammar, with its line; a rule that begins with itself
  * INFER_EUNSUP  rules about tokens; the budget */
-int grammar_gbnf(struct grammar **out, const char *text, size_t n, struct grammar_budget *left,
+int gbnf_compile(struct grammar **out, const char *text, size_t n, struct budget *left,
                  infer_error *err);
 #endif

@@ -12,8 +12,8 @@
 
 enum { MOST_PIECES = 1 << 22 };
 
-int parts_new(struct parts **out, const struct dfa_word *controls, size_t n,
-              struct grammar_budget *left, infer_error *err)
+int parts_new(struct parts **out, const struct dfa_word *controls, size_t n, struct budget *left,
+              infer_error *err)
 {
 	struct parts *p = mem_zalloc(MEM_GRAMMAR, 1, sizeof *p);
 
@@ -39,7 +39,7 @@ void parts_free(struct parts *p)
 	if (p->g) {
 		p->g->mem = p->w.mem;
 		p->g->bytes = p->w.taken;
-		grammar_drop(p->g, p->w.left);
+		ir_drop(p->g, p->w.left);
 	} else {
 		work_end(&p->w);
 	}

@@ -23,8 +23,8 @@ struct parts;
 enum { PART_NONE = 0 };
 
 /* controls: the texts of control tokens, borrowed; left, err: used until parts_build */
-int parts_new(struct parts **out, const struct dfa_word *controls, size_t n,
-              struct grammar_budget *left, infer_error *err);
+int parts_new(struct parts **out, const struct dfa_word *controls, size_t n, struct budget *left,
+              infer_error *err);
 void parts_free(struct parts *p);
 /* Frees p, also on failure.  INFER_EINVAL, INFER_EUNSUP: of a part; the budget */
 int parts_build(struct grammar **out, struct parts *p, uint32_t root);
@@ -50,7 +50,7 @@ uint32_t parts_repeat(struct parts *p, uint32_t of, uint32_t lo, uint32_t hi);
 uint32_t parts_regex(struct parts *p, const char *pattern);
 /* The part, compiled once however often it is used. */
 uint32_t parts_shared(struct parts *p, uint32_t of);
-/* A JSON value; as grammar_schema.  The schema is read here, and not kept. */
+/* A JSON value; as schema_compile.  The schema is read here, and not kept. */
 uint32_t parts_schema(struct parts *p, const struct json *schema, const struct schema_opts *opts);
 /* Only objects that satisfy it. */
 uint32_t parts_object(struct parts *p, const struct json *schema, const struct schema_opts *opts);

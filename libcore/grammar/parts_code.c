@@ -199,7 +199,7 @@ int parts_code(struct parts *p, uint32_t root)
 	for (uint32_t pc = 0; pc < p->n_code; pc++)
 		if (p->code[pc].op == OP_CALL)
 			p->code[pc].a = p->piece[p->code[pc].a].start;
-	TRY(grammar_live(&p->w, g));
+	TRY(ir_prune(&p->w, g));
 	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
 	TRY(work_alloc(&p->w, &g->code_ends, p->n_code, 1));
 	TRY(find(p, g->code_live, 0));
@@ -208,5 +208,5 @@ int parts_code(struct parts *p, uint32_t root)
 	g->set = p->set;
 	g->n_code = p->n_code;
 	g->root = 0;
-	return schema_sweep(g, &p->w, p->n_plain);
+	return ir_sweep(g, &p->w, p->n_plain);
 }

@@ -16,10 +16,10 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 const char *grammar_kind(int form) { return form >= 0 && form < KINDS ? kinds[form] : ""; }
 
-static struct grammar_budget budget_of(uint64_t n)
+static struct budget budget_of(uint64_t n)
 {
 	n = n ? n : INFER_GRAMMAR_BUDGET;
-	return (struct grammar_budget){ n, n < UINT64_MAX / 4 ? 4 * n : UINT64_MAX };
+	return (struct budget){ n, n < UINT64_MAX / 4 ? 4 * n : UINT64_MAX };
 }
 
 /* Every failure but that of memory means that the constraint cannot be enforced. */
@@ -64,7 +64,7 @@ static int wrap(infer_grammar **out, struct grammar *g, const char *kind,
 	infer_grammar *w;
 
 	*out = NULL;
-	if (grammar_is_none(g))
+	if (ir_is_none(g))
 		return err_set(err, INFER_EEMPTY, "%s: no text satisfies it", kind);
 	w = mem_zalloc(MEM_GRAMMAR, 1, sizeof *w);
 	if (!w)
@@ -73,7 +73,7 @@ static int wrap(infer_grammar **out, struct grammar *g, const char *kind,
 	w->g = g;
 	w->kind = kind;
 	w->budget = budget_of(s->budget);
-	w->bytes = grammar_bytes(g);
+	w->bytes = ir_bytes(g);
 	buf_init(&w->ignored, MEM_GRAMMAR);
 	grammar_name(w->sha256, kind, s);
 	*out = w;
@@ -92,7 +92,7 @@ int grammar_share(infer_grammar **out, struct grammar *g, const char *kind, stru
 
 struct compile {
 	const struct infer_grammar_source *s;
-	struct grammar_budget left;
+	struct budget left;
 	struct arena mem;
 	struct buf *ignored;
 	infer_error *err;
@@ -115,8 +115,8 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		TRY(jread(&schema, &c->mem, object, sizeof object - 1, "json_object", c->err));
 	else
 		TRY(jread(&schema, &c->mem, s->text.at, s->text.len, "json_schema", c->err));
-	TRY(grammar_schema(g, schema, &opts, &c->left, c->err));
-	return grammar_is_none(*g) ? schema_none(schema, c->err) : INFER_OK;
+	TRY(schema_compile(g, schema, &opts, &c->left, c->err));
+	return ir_is_none(*g) ? schema_none(schema, c->err) : INFER_OK;
 }
 
 static int compile_choice(struct compile *c, struct grammar **g)
@@ -148,7 +148,7 @@ static int compile(struct compile *c, struct grammar **g)
 	case INFER_GRAMMAR_OBJECT:
 		return compile_schema(c, g);
 	case INFER_GRAMMAR_RULES:
-		return grammar_gbnf(g, t.at, t.len, &c->left, c->err);
+		return gbnf_compile(g, t.at, t.len, &c->left, c->err);
 	case INFER_GRAMMAR_REGEX:
 		return grammar_regex(g, t.at, t.len, &c->left, c->err);
 	case INFER_GRAMMAR_CHOICE:
@@ -175,7 +175,7 @@ int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source
 	if (!rc)
 		rc = wrap(out, g, grammar_kind(s->form), s, err);
 	if (rc)
-		grammar_free(g);
+		ir_free(g);
 	if (!rc) {
 		(*out)->steps = budget_of(s->budget).steps - c.left.steps;
 		(*out)->ignored = ignored;
@@ -201,7 +201,7 @@ void infer_grammar_free(infer_grammar *g)
 {
 	if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	grammar_free(g->g);
+	ir_free(g->g);
 	buf_fini(&g->ignored);
 	mem_free(g);
 }

@@ -9,9 +9,9 @@
 struct infer_grammar {
 	atomic_uint refs;
 	struct grammar *g;
-	struct grammar_budget budget; /* of each token, in steps; of a sequence, in bytes */
-	uint64_t bytes, steps;        /* that g takes; that compiling took */
-	const char *kind;             /* static */
+	struct budget budget;  /* of each token, in steps; of a sequence, in bytes */
+	uint64_t bytes, steps; /* that g takes; that compiling took */
+	const char *kind;      /* static */
 	char sha256[65];
 	struct buf ignored; /* JSON pointers, each ended by NUL */
 };

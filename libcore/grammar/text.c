@@ -6,7 +6,7 @@
 #include "automata/work.h"
 
 /* A grammar that owns the automaton; without memory it goes. */
-static int own(struct grammar **out, struct dfa *d, struct grammar_budget *left, infer_error *err)
+static int own(struct grammar **out, struct dfa *d, struct budget *left, infer_error *err)
 {
 	struct grammar *g;
 	struct work w;
@@ -29,7 +29,7 @@ static int own(struct grammar **out, struct dfa *d, struct grammar_budget *left,
 	return INFER_OK;
 }
 
-int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct grammar_budget *left,
+int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct budget *left,
                   infer_error *err)
 {
 	struct dfa *d;
@@ -40,7 +40,7 @@ int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct gr
 }
 
 int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
-                   struct grammar_budget *left, infer_error *err)
+                   struct budget *left, infer_error *err)
 {
 	struct dfa *d;
 

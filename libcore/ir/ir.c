@@ -2,7 +2,7 @@
 #include "ir/ir.h"
 #include "automata/work.h"
 
-void grammar_free_dfas(struct grammar *g, struct grammar_budget *left)
+void ir_free_dfas(struct grammar *g, struct budget *left)
 {
 	for (uint32_t i = 0; i < g->n_dfas; i++) {
 		if (left)
@@ -11,36 +11,36 @@ void grammar_free_dfas(struct grammar *g, struct grammar_budget *left)
 	}
 }
 
-void grammar_free(struct grammar *g)
+void ir_free(struct grammar *g)
 {
 	struct arena mem;
 
 	if (!g)
 		return;
-	grammar_free_dfas(g, NULL);
+	ir_free_dfas(g, NULL);
 	/* g lies in its own arena */
 	mem = g->mem;
 	arena_fini(&mem);
 }
 
-void grammar_drop(struct grammar *g, struct grammar_budget *left)
+void ir_drop(struct grammar *g, struct budget *left)
 {
 	if (!g)
 		return;
 	left->bytes += g->bytes;
 	for (uint32_t i = 0; i < g->n_dfas; i++)
 		left->bytes += g->dfa[i]->bytes;
-	grammar_free(g);
+	ir_free(g);
 }
 
-int grammar_is_none(const struct grammar *g)
+int ir_is_none(const struct grammar *g)
 {
 	if (g->text)
 		return dfa_is_none(g->text);
 	return g->code ? !g->code_live[g->root] : !g->goal[g->root].live;
 }
 
-uint64_t grammar_bytes(const struct grammar *g)
+uint64_t ir_bytes(const struct grammar *g)
 {
 	uint64_t bytes = g->bytes;
 
@@ -101,7 +101,7 @@ static void sort_addresses(const struct dfa **at, uint32_t n)
 	}
 }
 
-int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
+int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
 {
 	uint32_t n = 0;
 	uint8_t *used;

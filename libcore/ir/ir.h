@@ -124,13 +124,13 @@ struct grammar {
 };
 
 /* nothing satisfies it */
-int grammar_is_none(const struct grammar *g);
-uint64_t grammar_bytes(const struct grammar *g); /* that it takes of the budget, about */
-void grammar_free(struct grammar *g);
+int ir_is_none(const struct grammar *g);
+uint64_t ir_bytes(const struct grammar *g); /* that it takes of the budget, about */
+void ir_free(struct grammar *g);
 /* its automata alone; their bytes return to the budget, unless left is NULL */
-void grammar_free_dfas(struct grammar *g, struct grammar_budget *left);
+void ir_free_dfas(struct grammar *g, struct budget *left);
 /* the same, and its bytes return to the budget */
-void grammar_drop(struct grammar *g, struct grammar_budget *left);
+void ir_drop(struct grammar *g, struct budget *left);
 
 /* What has been read of an object.  seen: a bit for each slot */
 struct object_place {
@@ -154,7 +154,7 @@ int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
 uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);
 /* Whether each goal can be satisfied; what cannot is taken out. */
 struct work;
-int grammar_live(struct work *w, struct grammar *g);
+int ir_prune(struct work *w, struct grammar *g);
 /* Automata that nothing in g uses go: plain[0 .. n) do. */
-int schema_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
+int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 #endif

@@ -9,7 +9,7 @@
 enum { ROOM = 1 << 20 };
 
 int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
-                 const struct grammar_budget *most, struct room *room, infer_error *err)
+                 const struct budget *most, struct room *room, infer_error *err)
 {
 	uint32_t words = 16;
 	struct match *m;
@@ -40,7 +40,7 @@ int match_new_in(struct match **out, const struct grammar *g, enum match_spaces 
 }
 
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
-              const struct grammar_budget *most, infer_error *err)
+              const struct budget *most, infer_error *err)
 {
 	return match_new_in(out, g, spaces, most, NULL, err);
 }
@@ -117,7 +117,7 @@ int match_begin(struct match *m, struct match_at *at, infer_error *err)
 	rc = step_make(&s, &done, N_DONE, NULL, NULL, NULL, 0);
 	if (rc)
 		return rc;
-	if (grammar_is_none(m->g))
+	if (ir_is_none(m->g))
 		rc = INFER_OK;
 	else if (m->g->text)
 		rc = STEP_PUT(&s, N_TEXT, done, NULL, m->g->text->start, 0, 0);

@@ -30,7 +30,7 @@ struct match_at {
 };
 
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
-              const struct grammar_budget *most, infer_error *err);
+              const struct budget *most, infer_error *err);
 /* all places must be dropped before */
 void match_free(struct match *m);
 

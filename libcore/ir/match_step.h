@@ -79,7 +79,7 @@ struct step {
 
 /* room: of its stacks and places, borrowed; NULL: its own */
 int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
-                 const struct grammar_budget *most, struct room *room, infer_error *err);
+                 const struct budget *most, struct room *room, infer_error *err);
 /* room for n stacks */
 int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error *err);
 int step_charge(struct step *s, uint64_t n);

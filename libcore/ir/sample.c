@@ -408,7 +408,7 @@ int match_sample(struct match *m, uint64_t seed, uint64_t draw, uint32_t length,
 	uint32_t *room;
 	int rc;
 
-	if (grammar_is_none(m->g))
+	if (ir_is_none(m->g))
 		return err_set(err, INFER_EEMPTY, "nothing satisfies the constraint");
 	room = mem_alloc(MEM_GRAMMAR, (size_t)m->g->n_goals + m->g->n_code + 1, sizeof *room);
 	if (!room)

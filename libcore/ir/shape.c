@@ -244,7 +244,7 @@ static void prune(struct grammar *g)
 	}
 }
 
-int grammar_live(struct work *w, struct grammar *g)
+int ir_prune(struct work *w, struct grammar *g)
 {
 	for (int more = 1; more;) {
 		more = 0;

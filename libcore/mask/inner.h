@@ -149,7 +149,7 @@ const struct trie *vocab_quotes(const struct vocab *v, int escapes);
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for a trie; the tokens are added to bits. */
 int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
-               struct grammar_budget *left, infer_error *err);
+               struct budget *left, infer_error *err);
 static inline void bit_set(uint64_t *bits, uint32_t id) { bits[id / 64] |= UINT64_C(1) << id % 64; }
 static inline void bit_clear(uint64_t *bits, uint32_t id)
 {

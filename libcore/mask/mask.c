@@ -17,7 +17,7 @@ struct asker {
 	struct mask *k;
 	struct match *m;
 	uint64_t *bits;
-	struct grammar_budget *left;
+	struct budget *left;
 	uint32_t depth;
 	int recall; /* nothing is found out */
 	infer_error *err;
@@ -572,7 +572,7 @@ static int ask(struct asker *q, const struct match_at *at)
 }
 
 int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-                struct grammar_budget *left, infer_error *err)
+                struct budget *left, infer_error *err)
 {
 	struct asker q = { k, m, bits, left, 0, 1, err };
 
@@ -580,7 +580,7 @@ int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint
 }
 
 int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-              struct grammar_budget *left, infer_error *err)
+              struct budget *left, infer_error *err)
 {
 	struct asker q = { k, m, bits, left, 0, 0, err };
 	int rc = ask(&q, at);

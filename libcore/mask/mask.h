@@ -20,18 +20,18 @@ struct mask;
 /* most: bytes of all that is remembered; steps of one byte, as in match_new
  * spaces: of the matchers that will ask */
 int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
-             enum match_spaces spaces, const struct grammar_budget *most, infer_error *err);
+             enum match_spaces spaces, const struct budget *most, infer_error *err);
 void mask_free(struct mask *k);
 /* Which tokens may come at this place of m.  Whether the text may end there is match_may_end().
  * bits   out, a bit for each token: id % 64 of word id / 64; bits past the vocabulary are zero
  * left   steps are counted down
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
 int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-              struct grammar_budget *left, infer_error *err);
+              struct budget *left, infer_error *err);
 /* The same at about the cost of looking it up: INFER_EAGAIN, without a message, where something would
  * have to be found out first; bits say nothing then. */
 int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-                struct grammar_budget *left, infer_error *err);
+                struct budget *left, infer_error *err);
 /* The bytes that every text goes on with here, as many as there are, up to cap.  None where the
  * text may end.  at stays where it is.
  * *n   out, how many; 0 on failure */

@@ -17,7 +17,7 @@ static int make_bottoms(struct mask *k, infer_error *err)
 	return node_get(&k->done, &k->m->stacks, &done, NULL, err);
 }
 
-static int fill(struct mask *k, enum match_spaces spaces, const struct grammar_budget *most,
+static int fill(struct mask *k, enum match_spaces spaces, const struct budget *most,
                 infer_error *err)
 {
 	const uint64_t room = most->bytes < ROOM ? most->bytes : ROOM;
@@ -36,7 +36,7 @@ static int fill(struct mask *k, enum match_spaces spaces, const struct grammar_b
 }
 
 int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
-             enum match_spaces spaces, const struct grammar_budget *most, infer_error *err)
+             enum match_spaces spaces, const struct budget *most, infer_error *err)
 {
 	struct mask *k = mem_zalloc(MEM_GRAMMAR, 1, sizeof *k);
 	int rc;

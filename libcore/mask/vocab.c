@@ -104,7 +104,7 @@ const uint64_t *vocab_quoted(const struct vocab *v, int escapes) { return v->quo
 
 /* place[k]: after k bytes */
 static int walk(const struct trie *t, struct match *m, struct match_at *place, uint64_t *bits,
-                struct grammar_budget *left, infer_error *err)
+                struct budget *left, infer_error *err)
 {
 	for (uint32_t i = 1; i < t->n_nodes;) {
 		const struct trie_node *x = t->node + i;
@@ -129,7 +129,7 @@ static int walk(const struct trie *t, struct match *m, struct match_at *place, u
 }
 
 int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
-               struct grammar_budget *left, infer_error *err)
+               struct budget *left, infer_error *err)
 {
 	struct match_at *place = room_zalloc(m->room, (size_t)t->longest + 1, sizeof *place);
 	int rc;
@@ -146,7 +146,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at,
 }
 
 int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint64_t *bits,
-               struct grammar_budget *left, infer_error *err)
+               struct budget *left, infer_error *err)
 {
 	const size_t bytes = (size_t)vocab_words(v) * sizeof *bits;
 	int rc;

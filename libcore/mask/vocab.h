@@ -29,5 +29,5 @@ uint32_t vocab_words(const struct vocab *v); /* of 64 bits, in a mask */
  * left   steps are counted down, one for each byte and stack
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
 int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint64_t *bits,
-               struct grammar_budget *left, infer_error *err);
+               struct budget *left, infer_error *err);
 #endif

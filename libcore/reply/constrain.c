@@ -59,7 +59,7 @@ static int compile(struct grammar **g, const infer_chat *chat, const struct infe
                    infer_error *err)
 {
 	const uint64_t steps = o->budget ? o->budget : INFER_GRAMMAR_BUDGET;
-	struct grammar_budget left = { steps, steps < UINT64_MAX / 4 ? 4 * steps : UINT64_MAX };
+	struct budget left = { steps, steps < UINT64_MAX / 4 ? 4 * steps : UINT64_MAX };
 	struct calls_ask ask = {
 		.tools = o->tools,
 		.required = o->choice != INFER_CALLS_AUTO,
@@ -113,6 +113,6 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 		                   o->budget, err);
 	buf_fini(&text);
 	if (rc)
-		grammar_free(g);
+		ir_free(g);
 	return rc;
 }

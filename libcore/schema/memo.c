@@ -53,7 +53,7 @@ static int memo_add(struct schema *c, struct seat *s, const struct memo *m, uint
 
 static int make(struct schema *c, struct dfa **d, const struct memo *m)
 {
-	struct grammar_budget *left = c->w.left;
+	struct budget *left = c->w.left;
 
 	switch (m->op) {
 	case MEMO_AND:

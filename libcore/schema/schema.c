@@ -49,8 +49,8 @@ int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
 	return rc;
 }
 
-int grammar_schema(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
-                   struct grammar_budget *left, infer_error *err)
+int schema_compile(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
+                   struct budget *left, infer_error *err)
 {
 	struct grammar *g = NULL;
 	struct work w;
@@ -63,12 +63,12 @@ int grammar_schema(struct grammar **out, const struct json *schema, const struct
 	if (!rc)
 		rc = schema_goal_of(g, &w, schema, opts, &g->root);
 	if (!rc)
-		rc = grammar_live(&w, g);
+		rc = ir_prune(&w, g);
 	if (!rc)
-		rc = schema_sweep(g, &w, 0);
+		rc = ir_sweep(g, &w, 0);
 	if (rc) {
 		if (g)
-			grammar_free_dfas(g, left);
+			ir_free_dfas(g, left);
 		work_end(&w);
 		return rc;
 	}

@@ -40,12 +40,12 @@ struct schema_opts {
 /* schema: read by base/jread.h or built; nothing of it is kept.
  * INFER_EINVAL  not a schema; the message begins with the JSON pointer of what is wrong
  * INFER_EUNSUP  cannot be enforced; likewise.  The budget */
-int grammar_schema(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
-                   struct grammar_budget *left, infer_error *err);
+int schema_compile(struct grammar **out, const struct json *schema, const struct schema_opts *opts,
+                   struct budget *left, infer_error *err);
 /* Fails since nothing satisfies the schema, by the keywords at its root. */
 int schema_none(const struct json *schema, infer_error *err);
 /* Another schema in a grammar that is being built: a goal of g for its values.  The work is
- * counted as that of g.  schema_sweep removes what no goal names in the end. */
+ * counted as that of g.  ir_sweep removes what no goal names in the end. */
 int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
                    const struct schema_opts *opts, uint32_t *goal);
 #endif

@@ -119,9 +119,9 @@ static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how
 
 /* *d becomes f(*d, other); other goes */
 static int combine(struct dfa **d, struct dfa *other, int rc,
-                   int (*f)(struct dfa **, const struct dfa *, const struct dfa *,
-                            struct grammar_budget *, infer_error *),
-                   struct grammar_budget *left, infer_error *err)
+                   int (*f)(struct dfa **, const struct dfa *, const struct dfa *, struct budget *,
+                            infer_error *),
+                   struct budget *left, infer_error *err)
 {
 	struct dfa *both = NULL;
 
@@ -280,7 +280,7 @@ uint32_t schema_count(const struct json *v)
 
 static int lengths(struct schema *c, uint32_t n, enum keyword kw, int neg, struct dfa **d)
 {
-	struct grammar_budget *left = c->w.left;
+	struct budget *left = c->w.left;
 
 	if ((kw == KW_MAX_LENGTH) != neg) {
 		if (kw == KW_MIN_LENGTH && !n)
@@ -355,7 +355,7 @@ int schema_regex(struct schema *c, const struct json *at, const char *s, size_t 
 static int one_number(struct schema *c, const struct json *v, int neg, struct dfa **d)
 {
 	struct number_spec spec = { .kind = NUMBER_ANY };
-	struct grammar_budget *left = c->w.left;
+	struct budget *left = c->w.left;
 	struct number_text t;
 	struct dfa *above = NULL;
 	int rc;
@@ -394,7 +394,7 @@ static int join(struct schema *c, struct dfa **of, struct dfa *d, int neg, int a
 
 static int numbers(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
 {
-	struct grammar_budget *left = c->w.left;
+	struct budget *left = c->w.left;
 	struct dfa *of[LEVELS] = { 0 };
 	int rc = INFER_OK;
 

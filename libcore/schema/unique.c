@@ -215,7 +215,7 @@ int schema_unique(struct schema *c)
 	struct survey y = { .c = c, .g = g };
 	uint32_t most = 0;
 
-	TRY(grammar_live(&c->w, g));
+	TRY(ir_prune(&c->w, g));
 	for (uint32_t i = 0; i < g->n_objects; i++)
 		most = g->object[i]->n_slots > most ? g->object[i]->n_slots : most;
 	TRY(work_alloc(&c->w, &y.in, (uint64_t)g->n_goals + 1, 1));

@@ -11,7 +11,7 @@ enum { STEPS = 3000000, BYTES = 64 << 20 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct grammar_budget left = { STEPS, BYTES };
+	struct budget left = { STEPS, BYTES };
 	char *tight = malloc(size + !size);
 	infer_error err = { 0 };
 	struct grammar *g = NULL;
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!tight)
 		abort();
 	memcpy(tight, data, size);
-	int rc = grammar_gbnf(&g, tight, size, &left, &err);
+	int rc = gbnf_compile(&g, tight, size, &left, &err);
 	walk_all(g, rc, &err, &left, BYTES);
 	free(tight);
 	return 0;

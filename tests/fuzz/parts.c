@@ -114,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct dfa_word controls[] = { { "<call>", 6 }, { "</call>", 7 } };
-	struct grammar_budget left = { STEPS, BYTES };
+	struct budget left = { STEPS, BYTES };
 	char *tight = malloc(size + !size);
 	infer_error err = { 0 };
 	struct grammar *g = NULL;

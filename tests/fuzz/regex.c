@@ -14,7 +14,7 @@ enum { STEPS = 3000000, BYTES = 64 << 20 };
 /* NULL: refused, which is said in one line. */
 static struct dfa *compile(const char *s, size_t n, enum regex_how how, int *rc)
 {
-	struct grammar_budget left = { STEPS, BYTES };
+	struct budget left = { STEPS, BYTES };
 	infer_error err = { 0 };
 	struct dfa *d;
 
@@ -44,7 +44,7 @@ static void sample(const struct dfa *d)
 
 static void laws(const struct dfa *d)
 {
-	struct grammar_budget left = { STEPS * 8, BYTES * 2 };
+	struct budget left = { STEPS * 8, BYTES * 2 };
 	struct dfa *n = NULL, *both = NULL, *any = NULL, *again = NULL;
 
 	if (!dfa_not(&n, d, &left, NULL) && !dfa_and(&both, d, n, &left, NULL) &&

@@ -11,10 +11,10 @@ enum { STEPS = 3000000, BYTES = 64 << 20 };
 
 static void compile(const struct json *schema, const struct schema_opts *o)
 {
-	struct grammar_budget left = { STEPS, BYTES };
+	struct budget left = { STEPS, BYTES };
 	infer_error err = { 0 };
 	struct grammar *g = NULL;
-	int rc = grammar_schema(&g, schema, o, &left, &err);
+	int rc = schema_compile(&g, schema, o, &left, &err);
 
 	walk_all(g, rc, &err, &left, BYTES);
 }

@@ -33,14 +33,14 @@ static int walk_on(struct match *m, struct match_at *at, uint64_t *dice)
 
 static void walk(const struct grammar *g, uint64_t dice)
 {
-	static const struct grammar_budget most = { 1 << 16, 16 << 20 };
+	static const struct budget most = { 1 << 16, 16 << 20 };
 	struct match_at at = { 0 };
 	struct match *m;
 
 	must(!match_new(&m, g, MATCH_TIDY, &most, NULL));
 	int rc = match_begin(m, &at, NULL);
 	must(!rc || rc == INFER_EUNSUP);
-	must(rc || match_live(&at) || grammar_is_none(g));
+	must(rc || match_live(&at) || ir_is_none(g));
 	for (int i = 0; match_live(&at) && i < WALK_STEPS && walk_on(m, &at, &dice); i++)
 		;
 	match_drop(m, &at);
@@ -48,7 +48,7 @@ static void walk(const struct grammar *g, uint64_t dice)
 }
 
 /* What was compiled, or refused in one line, under a budget whose bytes were `bytes`. */
-static void walk_all(struct grammar *g, int rc, const infer_error *err, struct grammar_budget *left,
+static void walk_all(struct grammar *g, int rc, const infer_error *err, struct budget *left,
                      uint64_t bytes)
 {
 	must(rc == INFER_OK || rc == INFER_EINVAL || rc == INFER_EUNSUP);
@@ -56,7 +56,7 @@ static void walk_all(struct grammar *g, int rc, const infer_error *err, struct g
 	must(!rc || (*err->message && !strchr(err->message, '\n') && err->code == rc));
 	for (uint64_t i = 0; g && i < 4; i++)
 		walk(g, i);
-	grammar_drop(g, left);
+	ir_drop(g, left);
 	must(left->bytes == bytes);
 }
 #endif

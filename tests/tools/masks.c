@@ -27,7 +27,7 @@ static int checking;
 static const char *const ends[] = { "\"", "}", "]", "\"}", "0" };
 enum { N_ENDS = 5 };
 static uint32_t end_id[N_ENDS];
-static const struct grammar_budget most = { 1 << 26, 1 << 28 };
+static const struct budget most = { 1 << 26, 1 << 28 };
 
 static int64_t now(void)
 {
@@ -87,13 +87,13 @@ static void read_vocabulary(const char *path)
 
 static int compile(struct grammar **g, const struct json *c, infer_error *err)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct json *v;
 
 	if ((v = json_get(c, "schema")))
-		return grammar_schema(g, v, NULL, &left, err);
+		return schema_compile(g, v, NULL, &left, err);
 	if ((v = json_get(c, "gbnf")))
-		return grammar_gbnf(g, v->s, v->n, &left, err);
+		return gbnf_compile(g, v->s, v->n, &left, err);
 	if ((v = json_get(c, "regex")))
 		return grammar_regex(g, v->s, v->n, &left, err);
 	if ((v = json_get(c, "choice"))) {
@@ -133,7 +133,7 @@ static int64_t pick(const uint64_t *bits, uint32_t at, uint32_t late, const uint
 static void check(struct match *m, const struct match_at *at, const uint64_t *bits,
                   const char *text)
 {
-	struct grammar_budget left = { UINT64_MAX, UINT64_MAX };
+	struct budget left = { UINT64_MAX, UINT64_MAX };
 	uint64_t *want = calloc(words, sizeof *want);
 
 	if (vocab_mask(vocab, m, at, want, &left, NULL))
@@ -157,7 +157,7 @@ static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *
 	infer_error err;
 
 	for (uint32_t i = 0; i < 2 * n && !rc && !ended; i++) {
-		struct grammar_budget left = most;
+		struct budget left = most;
 		uint32_t r[4];
 		int64_t t = now(), id;
 
@@ -230,7 +230,7 @@ static void constraint(const struct json *c, struct jwrite *w, uint32_t walks, u
 	free(text);
 	mask_free(k);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 }
 
 int main(int argc, char **argv)

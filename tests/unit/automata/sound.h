@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PLENTY \
-	(struct grammar_budget) { GRAMMAR_STEPS, GRAMMAR_BYTES }
+	(struct budget) { BUDGET_STEPS, BUDGET_BYTES }
 
 /* Numbers of states and classes are canonical, distances and flags are what they say.  No two
  * states are equivalent: for small automata, by comparing all pairs. */

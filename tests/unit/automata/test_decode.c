@@ -132,7 +132,7 @@ static void test_tidy(void **state)
 
 static void test_reaches(void **state)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct dfa_word words[] = { { "b", 1 }, { "\xc3\xa9", 2 } };
 	struct dfa *d;
 

@@ -10,7 +10,7 @@
 /* The automaton of a whole-match pattern. */
 static struct dfa *re(const char *pattern)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err;
 	struct dfa *d;
 
@@ -19,38 +19,38 @@ static struct dfa *re(const char *pattern)
 	return d;
 }
 
-typedef int binary(struct dfa **, const struct dfa *, const struct dfa *, struct grammar_budget *,
+typedef int binary(struct dfa **, const struct dfa *, const struct dfa *, struct budget *,
                    infer_error *);
 
 static struct dfa *op(binary *f, const struct dfa *a, const struct dfa *b)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d;
 
 	assert_int_equal(f(&d, a, b, &left, NULL), INFER_OK);
-	assert_int_equal(left.bytes + d->bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	return d;
 }
 
 static struct dfa * not(const struct dfa *a)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d;
 
 	assert_int_equal(dfa_not(&d, a, &left, NULL), INFER_OK);
-	assert_int_equal(left.bytes + d->bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	return d;
 }
 
 static struct dfa *counted(const struct dfa *a, uint32_t lo, uint32_t hi)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d;
 
 	assert_int_equal(dfa_counted(&d, a, lo, hi, &left, NULL), INFER_OK);
-	assert_int_equal(left.bytes + d->bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	return d;
 }
@@ -243,7 +243,7 @@ static void test_counted(void **state)
 
 static void test_length_alone(void **state)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d;
 
 	(void)state;
@@ -267,7 +267,7 @@ static void test_length_alone(void **state)
 	assert_true(dfa_is_none(d) && !dfa_is_all(d) && dfa_is_finite(d));
 	assert_false(dfa_match(d, "", 0));
 	dfa_drop(d, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	dfa_drop(NULL, &left);
 }
 
@@ -291,7 +291,7 @@ static int hear(void *user, const uint32_t *cp, uint32_t n)
 
 static struct dfa *words(const char *const *at, size_t n)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa_word w[32];
 	struct dfa *d;
 
@@ -341,7 +341,7 @@ static void test_words(void **state)
 
 static void test_bad_words(void **state)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err;
 	struct dfa *d;
 
@@ -453,35 +453,35 @@ static void test_samples(void **state)
 static void test_budget(void **state)
 {
 	struct dfa *a = re("[ab]*a[ab]{5}"), *b = re("(?:[ab]{7})*"), *r;
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err;
 	uint64_t steps;
 
 	(void)state;
 	assert_int_equal(dfa_and(&r, a, b, &left, NULL), INFER_OK);
 	dfa_free(r);
-	steps = GRAMMAR_STEPS - left.steps;
-	left = (struct grammar_budget){ steps, GRAMMAR_BYTES };
+	steps = BUDGET_STEPS - left.steps;
+	left = (struct budget){ steps, BUDGET_BYTES };
 	assert_int_equal(dfa_and(&r, a, b, &left, NULL), INFER_OK);
 	assert_int_equal(left.steps, 0);
 	dfa_free(r);
-	left = (struct grammar_budget){ steps - 1, GRAMMAR_BYTES };
+	left = (struct budget){ steps - 1, BUDGET_BYTES };
 	assert_int_equal(dfa_and(&r, a, b, &left, &err), INFER_EUNSUP);
 	assert_null(r);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	assert_memory_equal(err.message, "an intersection needs more than ", 32);
 	assert_non_null(strstr(err.message, " steps"));
-	left = (struct grammar_budget){ GRAMMAR_STEPS, 20000 };
+	left = (struct budget){ BUDGET_STEPS, 20000 };
 	assert_int_equal(dfa_and(&r, a, b, &left, &err), INFER_EUNSUP);
 	assert_string_equal(err.message, "an intersection needs more than 20000 bytes");
 	assert_int_equal(left.bytes, 20000);
 	/* every budget ends, and gives all back */
 	for (uint64_t n = 0; n < steps; n += 97) {
-		left = (struct grammar_budget){ n, GRAMMAR_BYTES };
+		left = (struct budget){ n, BUDGET_BYTES };
 		assert_int_equal(dfa_or(&r, a, b, &left, NULL), INFER_EUNSUP);
-		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+		assert_int_equal(left.bytes, BUDGET_BYTES);
 	}
-	left = (struct grammar_budget){ GRAMMAR_STEPS, GRAMMAR_BYTES };
+	left = (struct budget){ BUDGET_STEPS, BUDGET_BYTES };
 	assert_int_equal(dfa_counted(&r, a, 0, 2000000000, &left, &err), INFER_EUNSUP);
 	assert_non_null(strstr(err.message, "a length needs more than"));
 	dfa_free(a);
@@ -493,7 +493,7 @@ static void test_budget(void **state)
 static int case_operations(void)
 {
 	static const struct dfa_word list[] = { { "ab", 2 }, { "abc", 3 }, { "b", 1 } };
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d[6] = { 0 };
 	struct heard h = { 0 };
 	uint64_t n;
@@ -513,7 +513,7 @@ static int case_operations(void)
 out:
 	for (int i = 0; i < 6; i++)
 		dfa_drop(d[i], &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	return rc;
 }
 

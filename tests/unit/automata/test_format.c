@@ -11,7 +11,7 @@
 static struct dfa *format(const char *name, size_t n)
 {
 	const struct string_format *f = string_format_find(name, n);
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err;
 	struct dfa *d;
 
@@ -22,7 +22,7 @@ static struct dfa *format(const char *name, size_t n)
 	sound(d);
 	/* none is so large that a request would feel it */
 	assert_true(d->n_states < 800);
-	assert_true(GRAMMAR_STEPS - left.steps < 4000000);
+	assert_true(BUDGET_STEPS - left.steps < 4000000);
 	return d;
 }
 

@@ -37,7 +37,7 @@ static int differ(const struct json *words, const struct json *row, const char *
 		.exclusive_maximum = member(row, "exclusiveMaximum"),
 		.multiple_of = member(row, "multipleOf"),
 	};
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err = { 0 };
 	uint32_t i = 0;
 	int n = 0;
@@ -45,7 +45,7 @@ static int differ(const struct json *words, const struct json *row, const char *
 
 	if (number_dfa(&d, &spec, &left, &err))
 		fail_msg("%s: %s", line, err.message);
-	assert_int_equal(left.bytes + d->bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	json_each(w, words) {
 		const int want = bit(json_get(row, "bits"), i++);
@@ -89,7 +89,7 @@ static void test_golden(void **state)
 	fclose(f);
 }
 
-static int number(struct dfa **d, const struct number_spec *spec, struct grammar_budget left,
+static int number(struct dfa **d, const struct number_spec *spec, struct budget left,
                   infer_error *err)
 {
 	return number_dfa(d, spec, &left, err);

@@ -24,7 +24,7 @@ static int differ(const struct json *words, const struct json *row, const char *
 {
 	const struct json *p = json_get(row, "p"), *bits = json_get(row, key);
 	const int lax = json_get(row, "lax") != NULL;
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	uint32_t i = 0;
 	int n = 0;
 	infer_error err = { 0 };
@@ -34,7 +34,7 @@ static int differ(const struct json *words, const struct json *row, const char *
 		print_error("%.*s: %s\n", (int)json_bytes(p), json_str(p), err.message);
 		return 1;
 	}
-	assert_int_equal(left.bytes + d->bytes, GRAMMAR_BYTES);
+	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	json_each(w, words) {
 		const int want = bit(bits, i++);
@@ -54,7 +54,7 @@ static int differ(const struct json *words, const struct json *row, const char *
 
 static int bad_pattern(const struct json *p)
 {
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	infer_error err = { 0 };
 	struct dfa *d;
 	int rc = regex_dfa(&d, json_str(p), json_bytes(p), REGEX_SEARCH, &left, &err);
@@ -117,7 +117,7 @@ static void test_suite(void **state)
 		const struct json *row = value_n(&a, line, (size_t)n),
 				  *schema = json_get(row, "schema"),
 				  *p = json_get(schema, "pattern");
-		struct grammar_budget left = PLENTY;
+		struct budget left = PLENTY;
 		infer_error err = { 0 };
 		struct dfa *d;
 
@@ -153,8 +153,8 @@ static void test_suite(void **state)
 
 /* -- messages ------------------------------------------------------------------------------- */
 
-static int compile(struct dfa **d, const char *pattern, enum regex_how how,
-                   struct grammar_budget left, infer_error *err)
+static int compile(struct dfa **d, const char *pattern, enum regex_how how, struct budget left,
+                   infer_error *err)
 {
 	return regex_dfa(d, pattern, strlen(pattern), how, &left, err);
 }
@@ -211,7 +211,7 @@ static void test_messages(void **state)
 		assert_int_equal(compile(&d, messages[i].pattern, REGEX_SEARCH, PLENTY, NULL),
 		                 messages[i].code);
 	}
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 
 	assert_int_equal(regex_dfa(&d, "a\xff", 2, REGEX_WHOLE, &left, &err), INFER_EINVAL);
 	assert_string_equal(err.message, "the pattern: character 2: not UTF-8");
@@ -263,7 +263,7 @@ static void test_budget(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct grammar_budget left = { 8000000, 64 << 20 };
+		struct budget left = { 8000000, 64 << 20 };
 		struct dfa *d;
 		int rc = regex_dfa(&d, rows[i].pattern, strlen(rows[i].pattern), REGEX_WHOLE, &left,
 		                   &err);
@@ -290,7 +290,7 @@ static void test_budget(void **state)
 static void test_every_budget(void **state)
 {
 	static const char pattern[] = "(?=\\w+$)(?!.*__)[^\\d](?:\\b|\\p{Sm}){1,3}.{0,4}(?<=a|b)";
-	struct grammar_budget left = PLENTY;
+	struct budget left = PLENTY;
 	struct dfa *d;
 	uint64_t steps;
 
@@ -300,13 +300,13 @@ static void test_every_budget(void **state)
 	assert_int_equal(regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL),
 	                 INFER_OK);
 	dfa_free(d);
-	steps = GRAMMAR_STEPS - left.steps;
+	steps = BUDGET_STEPS - left.steps;
 	for (uint64_t n = 0; n < steps; n += 1 + steps / 300) {
-		left = (struct grammar_budget){ n, GRAMMAR_BYTES };
+		left = (struct budget){ n, BUDGET_BYTES };
 		assert_int_equal(regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL),
 		                 INFER_EUNSUP);
-		assert_int_equal(left.bytes, GRAMMAR_BYTES);
-		left = (struct grammar_budget){ GRAMMAR_STEPS, n };
+		assert_int_equal(left.bytes, BUDGET_BYTES);
+		left = (struct budget){ BUDGET_STEPS, n };
 		if (regex_dfa(&d, pattern, strlen(pattern), REGEX_SEARCH, &left, NULL))
 			assert_null(d);
 		else

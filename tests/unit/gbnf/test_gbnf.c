@@ -45,11 +45,11 @@ static const struct row rows[] = {
 
 static int compile(struct grammar **g, const char *text, infer_error *err)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
-	int rc = grammar_gbnf(g, text, strlen(text), &left, err);
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
+	int rc = gbnf_compile(g, text, strlen(text), &left, err);
 
 	assert_true(!rc == (*g != NULL));
-	assert_true(*g || left.bytes == GRAMMAR_BYTES);
+	assert_true(*g || left.bytes == BUDGET_BYTES);
 	return rc;
 }
 
@@ -79,7 +79,7 @@ static void test_rows(void **state)
 		for (int k = 0; k < 8 && r->no[k]; k++)
 			if (accepts(g, r->no[k], strlen(r->no[k]), &err) != 0)
 				fail_msg("%s: %s", r->grammar, r->no[k]);
-		grammar_free(g);
+		ir_free(g);
 	}
 }
 
@@ -131,7 +131,7 @@ static void test_refused(void **state)
 /* Lists of any length need no stack; brackets do. */
 static void test_deep(void **state)
 {
-	const struct grammar_budget most = { 1 << 16, 1 << 15 };
+	const struct budget most = { 1 << 16, 1 << 15 };
 	struct match_at at = { 0 };
 	struct grammar *g;
 	struct match *m;
@@ -151,13 +151,13 @@ static void test_deep(void **state)
 	assert_true(match_live(&at) && n > 20);
 	match_drop(m, &at);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 }
 
 static int case_memory(void)
 {
 	static const char text[] = "root ::= (\"a\" | b){2,} [^x]?\nb ::= \"(\" root \")\"";
-	const struct grammar_budget most = { 1 << 20, 1 << 20 };
+	const struct budget most = { 1 << 20, 1 << 20 };
 	struct match_at at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
@@ -175,7 +175,7 @@ out:
 	if (m)
 		match_drop(m, &at);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	return rc;
 }
 
@@ -196,7 +196,7 @@ static char *read_all(const char *path, size_t *n)
 /* Any admitted byte after any other: no dead end. */
 static void walk(const struct grammar *g, const char *name, uint64_t seed)
 {
-	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	const struct budget most = { 1 << 22, 1 << 26 };
 	struct match_at at = { 0 }, try = { 0 };
 	struct match *m;
 
@@ -242,7 +242,7 @@ static void test_files(void **state)
 	for (size_t i = 0; i < 8; i++) {
 		char path[SHARED_PATH], rel[64];
 		infer_error err = { 0 };
-		struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+		struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 		struct grammar *g;
 		size_t n;
 		char *s;
@@ -250,14 +250,14 @@ static void test_files(void **state)
 		snprintf(rel, sizeof rel, "data/grammars/%s.gbnf", names[i]);
 		shared_need(rel, 8, path);
 		s = read_all(path, &n);
-		if (grammar_gbnf(&g, s, n, &left, &err))
+		if (gbnf_compile(&g, s, n, &left, &err))
 			fail_msg("%s: %s", names[i], err.message);
 		free(s);
 		if (whole[i])
 			assert_int_equal(accepts(g, texts[i], strlen(texts[i]), &err), 1);
 		for (uint64_t seed = 0; seed < 4; seed++)
 			walk(g, names[i], seed);
-		grammar_free(g);
+		ir_free(g);
 	}
 }
 
@@ -301,19 +301,19 @@ static int refused(int rc, const char *why)
 static int check_row(struct arena *a, const struct json *row)
 {
 	const struct json *text = json_get(row, "grammar"), *schema = json_get(row, "schema");
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	infer_error err = { 0 };
 	struct grammar *g;
 	int rc, wrong;
 
 	if (text) {
-		rc = grammar_gbnf(&g, text->s, text->n, &left, &err);
+		rc = gbnf_compile(&g, text->s, text->n, &left, &err);
 		if (json_equals(json_get(row, "kind"), "gbnf_invalid")) {
 			assert_int_equal(rc, INFER_EINVAL);
 			return 0;
 		}
 	} else {
-		rc = grammar_schema(&g, value_n(a, schema->s, schema->n), NULL, &left, &err);
+		rc = schema_compile(&g, value_n(a, schema->s, schema->n), NULL, &left, &err);
 	}
 	if (refused(rc, err.message))
 		return 0;
@@ -322,7 +322,7 @@ static int check_row(struct arena *a, const struct json *row)
 		         json_str(json_get(row, "name")), err.message);
 	wrong = check_list(g, row, "accept", 1, "accept_invalid_per_spec", MATCH_ANY) +
 	        check_list(g, row, "reject", 0, "reject_valid_per_spec", MATCH_ANY);
-	grammar_free(g);
+	ir_free(g);
 	return wrong;
 }
 
@@ -379,12 +379,12 @@ static int check_compiles(struct arena *a, const struct json *row)
 {
 	const struct json *schema = json_get(row, "schema"), *name = json_get(row, "name");
 	const int fails = json_equals(json_get(row, "status"), "FAILURE");
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	infer_error err = { 0 };
 	struct grammar *g = NULL;
-	int rc = grammar_schema(&g, value_n(a, schema->s, schema->n), NULL, &left, &err);
+	int rc = schema_compile(&g, value_n(a, schema->s, schema->n), NULL, &left, &err);
 
-	grammar_free(g);
+	ir_free(g);
 	if (!rc == !fails || refused(rc, err.message))
 		return 0;
 	print_error("%.*s: %d %s\n", (int)json_bytes(name), json_str(name), rc, err.message);

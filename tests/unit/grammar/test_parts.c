@@ -11,7 +11,7 @@
 static const struct dfa_word controls[] = { { "<call>", 6 }, { "<c", 2 }, { "</think>", 8 } };
 
 struct made {
-	struct grammar_budget left;
+	struct budget left;
 	struct parts *p;
 	struct arena a;
 	infer_error err;
@@ -19,7 +19,7 @@ struct made {
 
 static struct parts *begin(struct made *m)
 {
-	*m = (struct made){ .left = { GRAMMAR_STEPS, GRAMMAR_BYTES } };
+	*m = (struct made){ .left = { BUDGET_STEPS, BUDGET_BYTES } };
 	arena_init(&m->a, MEM_GRAMMAR);
 	assert_int_equal(parts_new(&m->p, controls, 3, &m->left, &m->err), INFER_OK);
 	return m->p;
@@ -45,8 +45,8 @@ static void finish(struct made *m, uint32_t root, const char *const *yes, const 
 	if (parts_build(&g, m->p, root))
 		fail_msg("%s", m->err.message);
 	check(g, yes, no);
-	grammar_drop(g, &m->left);
-	assert_int_equal(m->left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &m->left);
+	assert_int_equal(m->left.bytes, BUDGET_BYTES);
 	arena_fini(&m->a);
 }
 
@@ -166,7 +166,7 @@ static void test_tags(void **state)
 		check(g, one, never);
 		check(g, some ? none : free, some ? free : none);
 		check(g, once ? none : more, once ? more : none);
-		grammar_drop(g, &m.left);
+		ir_drop(g, &m.left);
 		arena_fini(&m.a);
 	}
 }
@@ -251,7 +251,7 @@ static void refused(const char *text, const struct part_spelling *how, const cha
 	                 INFER_EUNSUP);
 	assert_null(g);
 	assert_string_equal(m.err.message, message);
-	assert_int_equal(m.left.bytes, GRAMMAR_BYTES);
+	assert_int_equal(m.left.bytes, BUDGET_BYTES);
 	arena_fini(&m.a);
 }
 
@@ -284,13 +284,13 @@ static void test_refused(void **state)
 	                             parts_sequence(p, 2, parts_string(p, "a"),
 	                                            parts_schema(p, value(&m.a, "false"), NULL))),
 	                 INFER_OK);
-	assert_true(grammar_is_none(g));
-	grammar_drop(g, &m.left);
-	assert_int_equal(m.left.bytes, GRAMMAR_BYTES);
+	assert_true(ir_is_none(g));
+	ir_drop(g, &m.left);
+	assert_int_equal(m.left.bytes, BUDGET_BYTES);
 	arena_fini(&m.a);
 	p = begin(&m);
 	parts_free(p);
-	assert_int_equal(m.left.bytes, GRAMMAR_BYTES);
+	assert_int_equal(m.left.bytes, BUDGET_BYTES);
 	m.left.steps = 10;
 	assert_int_equal(parts_new(&p, NULL, 0, &m.left, &m.err), INFER_OK);
 	assert_int_equal(parts_build(&g, p, parts_until(p, "abc")), INFER_EUNSUP);
@@ -299,7 +299,7 @@ static void test_refused(void **state)
 static int case_memory(void)
 {
 	static const char text[] = "x" TOKEN "<call>{\"m\":1,\"z\":2}(z=1, m=2)";
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct part_tag tag = { "<call>", 0 };
 	struct grammar *g = NULL;
 	struct arena a;
@@ -319,8 +319,8 @@ static int case_memory(void)
 	nth_need(whole >= 0);
 	assert_int_equal(whole, 1);
 out:
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	arena_fini(&a);
 	return rc;
 }

@@ -15,13 +15,13 @@ static void accepts(const struct grammar *g, const char *s, int want)
 static void test_regex(void **state)
 {
 	static const char pattern[] = "a+|\\p{Lu}(?!x)[^a]";
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	infer_error err;
 	struct grammar *g;
 
 	(void)state;
 	assert_int_equal(grammar_regex(&g, pattern, strlen(pattern), &left, NULL), INFER_OK);
-	assert_false(grammar_is_none(g));
+	assert_false(ir_is_none(g));
 	accepts(g, "a", 1);
 	accepts(g, "aaa", 1);
 	accepts(g, "Bc", 1);
@@ -32,15 +32,15 @@ static void test_regex(void **state)
 	accepts(g, "B\xc3", 0);
 	accepts(g, "\xc3\xa9q", 0);
 	accepts(g, "a ", 0);
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	assert_int_equal(grammar_regex(&g, "(", 1, &left, &err), INFER_EINVAL);
 	assert_null(g);
 	assert_int_equal(grammar_regex(&g, "a(?!.|$)", 8, &left, NULL), INFER_OK);
-	assert_true(grammar_is_none(g));
+	assert_true(ir_is_none(g));
 	accepts(g, "a", 0);
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 }
 
 static int case_choice(void)
@@ -48,8 +48,8 @@ static int case_choice(void)
 	const struct dfa_word words[] = {
 		{ "yes", 3 }, { "no", 2 }, { "n\xc3\xb6", 3 }, { "yes!", 4 }
 	};
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
-	const struct grammar_budget most = { 1 << 16, 1 << 16 };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
+	const struct budget most = { 1 << 16, 1 << 16 };
 	struct match_at at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
@@ -77,8 +77,8 @@ out:
 	if (m)
 		match_drop(m, &at);
 	match_free(m);
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	return rc;
 }
 

@@ -30,7 +30,7 @@ static const char *const rules[] = {
 
 static void check(const struct grammar *g, const char *what)
 {
-	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	const struct budget most = { 1 << 22, 1 << 26 };
 	infer_error err = { 0 };
 	struct match *m;
 
@@ -59,7 +59,7 @@ static void check(const struct grammar *g, const char *what)
 
 static void test_samples(void **state)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g;
 
 	(void)state;
@@ -67,26 +67,26 @@ static void test_samples(void **state)
 		struct arena a;
 
 		arena_init(&a, MEM_TEXT);
-		assert_int_equal(grammar_schema(&g, value(&a, schemas[i]), NULL, &left, NULL),
+		assert_int_equal(schema_compile(&g, value(&a, schemas[i]), NULL, &left, NULL),
 		                 INFER_OK);
 		arena_fini(&a);
 		check(g, schemas[i]);
-		grammar_drop(g, &left);
+		ir_drop(g, &left);
 	}
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-		assert_int_equal(grammar_gbnf(&g, rules[i], strlen(rules[i]), &left, NULL),
+		assert_int_equal(gbnf_compile(&g, rules[i], strlen(rules[i]), &left, NULL),
 		                 INFER_OK);
 		check(g, rules[i]);
-		grammar_drop(g, &left);
+		ir_drop(g, &left);
 	}
 	assert_int_equal(grammar_regex(&g, "(ab|c)+\\d{4,}", 13, &left, NULL), INFER_OK);
 	check(g, "a regular expression");
-	grammar_drop(g, &left);
+	ir_drop(g, &left);
 }
 
 static void test_none(void **state)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g;
 	struct match *m;
 	struct arena a;
@@ -95,41 +95,41 @@ static void test_none(void **state)
 	(void)state;
 	arena_init(&a, MEM_TEXT);
 	buf_init(&b, MEM_TEXT);
-	assert_int_equal(grammar_schema(&g, value(&a, "false"), NULL, &left, NULL), INFER_OK);
+	assert_int_equal(schema_compile(&g, value(&a, "false"), NULL, &left, NULL), INFER_OK);
 	assert_int_equal(match_new(&m, g, MATCH_TIDY, &left, NULL), INFER_OK);
 	assert_int_equal(match_sample(m, 1, 1, 10, &b, NULL), INFER_EEMPTY);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	/* the matcher's budget ends it */
-	assert_int_equal(grammar_schema(&g, value(&a, "{'minLength':5000,'type':'string'}"), NULL,
+	assert_int_equal(schema_compile(&g, value(&a, "{'minLength':5000,'type':'string'}"), NULL,
 	                                &left, NULL),
 	                 INFER_OK);
-	const struct grammar_budget small = { 1, 1 << 20 };
+	const struct budget small = { 1, 1 << 20 };
 
 	assert_int_equal(match_new(&m, g, MATCH_TIDY, &small, NULL), INFER_OK);
 	assert_int_equal(match_sample(m, 1, 1, 10, &b, NULL), INFER_EUNSUP);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	buf_fini(&b);
 	arena_fini(&a);
 }
 
 static int case_memory(void)
 {
-	const struct grammar_budget most = { 1 << 20, 1 << 20 };
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	const struct budget most = { 1 << 20, 1 << 20 };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	struct buf b;
 	int rc;
 
 	buf_init(&b, MEM_TEXT);
-	nth_ok(grammar_gbnf(&g, rules[0], strlen(rules[0]), &left, NULL));
+	nth_ok(gbnf_compile(&g, rules[0], strlen(rules[0]), &left, NULL));
 	nth_ok(match_new(&m, g, MATCH_TIDY, &most, NULL));
 	nth_ok(match_sample(m, 3, 4, 30, &b, NULL));
 out:
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	buf_fini(&b);
 	return rc;
 }

@@ -87,7 +87,7 @@ static const char *const mask_cases[] = {
 enum { MASK_CASES = sizeof mask_cases / sizeof *mask_cases };
 
 /* Text, control tokens, values of JSON and free text, composed. */
-static int mask_parts(struct grammar **g, char which, struct grammar_budget *left)
+static int mask_parts(struct grammar **g, char which, struct budget *left)
 {
 	const struct dfa_word control = { "end", 3 };
 	const struct schema_opts ordered = { .ordered = 1 };
@@ -126,14 +126,14 @@ static int mask_parts(struct grammar **g, char which, struct grammar_budget *lef
 /* INFER_OK, or why not; the grammar is freed by the caller */
 static int mask_case(struct grammar **g, const char *text)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct dfa_word words[32];
 	struct arena a;
 	size_t n = 0;
 	int rc;
 
 	if (*text == '=')
-		return grammar_gbnf(g, text + 1, strlen(text + 1), &left, NULL);
+		return gbnf_compile(g, text + 1, strlen(text + 1), &left, NULL);
 	if (*text == '/')
 		return grammar_regex(g, text + 1, strlen(text + 1), &left, NULL);
 	if (*text == '*')
@@ -145,7 +145,7 @@ static int mask_case(struct grammar **g, const char *text)
 	if (n)
 		return grammar_choice(g, words, n, &left, NULL);
 	arena_init(&a, MEM_TEXT);
-	rc = grammar_schema(g, value(&a, text), NULL, &left, NULL);
+	rc = schema_compile(g, value(&a, text), NULL, &left, NULL);
 	arena_fini(&a);
 	return rc;
 }

@@ -5,7 +5,7 @@
 #include "grammar/grammar.h"
 #include "mask/mask.h"
 
-static const struct grammar_budget most = { 1 << 22, 1 << 26 };
+static const struct budget most = { 1 << 22, 1 << 26 };
 
 /* The forced bytes behind a text; "-" where it is not admitted. */
 static const char *forced(const struct grammar *g, const char *text, uint32_t cap)
@@ -29,12 +29,12 @@ static const char *forced(const struct grammar *g, const char *text, uint32_t ca
 
 static struct grammar *schema(const char *text)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g;
 	struct arena a;
 
 	arena_init(&a, MEM_TEXT);
-	assert_int_equal(grammar_schema(&g, value(&a, text), NULL, &left, NULL), INFER_OK);
+	assert_int_equal(schema_compile(&g, value(&a, text), NULL, &left, NULL), INFER_OK);
 	arena_fini(&a);
 	return g;
 }
@@ -54,7 +54,7 @@ static void test_forced(void **state)
 	assert_string_equal(forced(g, "{\"beta\":true,\"alpha\":\"xyz\"", 63), "}");
 	assert_string_equal(forced(g, "{\"beta\":true,\"alpha\":\"xyz\"}", 63), "");
 	assert_string_equal(forced(g, "{\"beta\":x", 63), "");
-	grammar_free(g);
+	ir_free(g);
 }
 
 static int case_memory(void)
@@ -62,7 +62,7 @@ static int case_memory(void)
 	static const char text[] = "root ::= \"ab\" | \"a\" [0-9] | \"xyz\"";
 	const struct vocab_token tokens[] = { { "b", 1 },  { "a", 1 },  { "", 0 },
 		                              { "ab", 2 }, { "a7", 2 }, { "a7a", 3 } };
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct mask_past past = { 0 };
 	struct match_at at = { 0 }, first = { 0 };
 	struct grammar *g = NULL;
@@ -75,7 +75,7 @@ static int case_memory(void)
 	int rc, takes;
 	uint32_t n;
 
-	nth_ok(grammar_gbnf(&g, text, strlen(text), &left, NULL));
+	nth_ok(gbnf_compile(&g, text, strlen(text), &left, NULL));
 	nth_ok(vocab_new(&v, tokens, 6, NULL));
 	nth_ok(match_new(&m, g, MATCH_TIDY, &most, NULL));
 	nth_ok(mask_new(&k, g, v, MATCH_TIDY, &most, NULL));
@@ -115,7 +115,7 @@ out:
 	match_free(m);
 	mask_free(k);
 	vocab_free(v);
-	grammar_free(g);
+	ir_free(g);
 	return rc;
 }
 
@@ -143,7 +143,7 @@ static int case_names(void)
 	for (const char *p = text; *p; p++)
 		nth_ok(match_byte(m, &at, (uint8_t)*p, NULL));
 	for (int i = 0; i < 2; i++) {
-		struct grammar_budget left = most;
+		struct budget left = most;
 
 		nth_ok(mask_fill(k, m, &at, &bits, &left, NULL));
 		assert_int_equal(bits, 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6);
@@ -169,7 +169,7 @@ static void test_names(void **state)
 		mem_fail_at(0);
 		assert_int_equal(mem_live(), live);
 	}
-	grammar_free(made);
+	ir_free(made);
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 
 enum { SMALL = 900, LARGE = 102400 };
 
-static const struct grammar_budget most = { 1 << 24, 1 << 26 };
+static const struct budget most = { 1 << 24, 1 << 26 };
 
 struct set {
 	uint32_t n, words;
@@ -164,7 +164,7 @@ struct asked {
 static void fill_same(const struct asked *a, struct mask *k, const struct match_at *at,
                       size_t bytes, uint64_t *steps)
 {
-	struct grammar_budget left = most;
+	struct budget left = most;
 
 	assert_int_equal(mask_fill(k, a->m, at, a->bits, &left, NULL), INFER_OK);
 	assert_memory_equal(a->bits, a->want, bytes);
@@ -176,7 +176,7 @@ static void fill_same(const struct asked *a, struct mask *k, const struct match_
 static void ask_all(const struct set *s, struct asked *a, const struct match_at *at)
 {
 	const size_t bytes = s->words * sizeof *a->bits;
-	struct grammar_budget left = most;
+	struct budget left = most;
 	uint64_t steps = 0;
 
 	brute_in_order(s, a->m, at, a->want);
@@ -224,7 +224,7 @@ static void along(const struct set *s, struct asked *a, uint64_t seed)
 /* So many texts for each case, and then more until there were so many places. */
 static void sweep(const struct set *s, uint64_t walks, uint32_t states, uint32_t steps)
 {
-	const struct grammar_budget little = { 1 << 24, 1 << 20 };
+	const struct budget little = { 1 << 24, 1 << 20 };
 
 	for (size_t i = 0; i < MASK_CASES; i++) {
 		struct asked a = { .which = mask_cases[i],
@@ -246,7 +246,7 @@ static void sweep(const struct set *s, uint64_t walks, uint32_t states, uint32_t
 		mask_free(a.tight);
 		mask_free(a.k);
 		match_free(a.m);
-		grammar_free(g);
+		ir_free(g);
 		free(a.bits);
 		free(a.want);
 	}
@@ -297,7 +297,7 @@ static void *ask(void *user)
 		if (match_begin(m, &at, NULL))
 			break;
 		for (uint64_t i = 0; i < 10; i++) {
-			struct grammar_budget left = most;
+			struct budget left = most;
 			uint32_t r[4];
 
 			if (mask_fill(a->k, m, &at, bits, &left, NULL))
@@ -320,7 +320,7 @@ static void *ask(void *user)
 /* Four threads ask one struct mask, and a fifth its own. */
 static void test_threads(void **state)
 {
-	const struct grammar_budget little = { 1 << 24, 1 << 15 };
+	const struct budget little = { 1 << 24, 1 << 15 };
 	struct asker a[5];
 	pthread_t thread[4];
 	struct mask *shared, *own;
@@ -344,14 +344,14 @@ static void test_threads(void **state)
 	assert_true(a[4].sum);
 	mask_free(own);
 	mask_free(shared);
-	grammar_free(g);
+	ir_free(g);
 	set_free(&s);
 }
 
 /* Every name is long gone, or every rule is nested: masks end, with a mask or with an error. */
 static void test_bounds(void **state)
 {
-	struct grammar_budget left = { 5000, 1 << 20 };
+	struct budget left = { 5000, 1 << 20 };
 	struct match_at at = { 0 };
 	struct grammar *g;
 	struct match *m;
@@ -381,7 +381,7 @@ static void test_bounds(void **state)
 	match_drop(m, &at);
 	mask_free(k);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	free(bits);
 	set_free(&s);
 }

@@ -62,14 +62,14 @@ static void brute(struct match *m, const struct match_at *at, const struct vocab
 static void along(const struct grammar *g, const struct vocab *v, const struct vocab_token *t,
                   uint64_t seed)
 {
-	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	const struct budget most = { 1 << 22, 1 << 26 };
 	struct match_at at = { 0 };
 	struct match *m;
 
 	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);
 	assert_int_equal(match_begin(m, &at, NULL), INFER_OK);
 	for (uint64_t i = 0; i < 12; i++) {
-		struct grammar_budget left = most;
+		struct budget left = most;
 		uint64_t bits[WORDS], want[WORDS];
 		uint32_t r[4], n = 0, id = 0;
 
@@ -118,22 +118,22 @@ static void test_brute_force(void **state)
 	assert_int_equal(vocab_new(&v, tokens, TOKENS, NULL), INFER_OK);
 	assert_int_equal(vocab_words(v), WORDS);
 	for (size_t i = 0; i < 7; i++) {
-		struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+		struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 		struct grammar *g;
 		struct arena a;
 
 		arena_init(&a, MEM_TEXT);
 		if (i < 5)
 			assert_int_equal(
-				grammar_schema(&g, value(&a, schemas[i]), NULL, &left, NULL),
+				schema_compile(&g, value(&a, schemas[i]), NULL, &left, NULL),
 				INFER_OK);
 		else
 			assert_int_equal(
-				grammar_gbnf(&g, rules[i - 5], strlen(rules[i - 5]), &left, NULL),
+				gbnf_compile(&g, rules[i - 5], strlen(rules[i - 5]), &left, NULL),
 				INFER_OK);
 		for (uint64_t seed = 0; seed < 5; seed++)
 			along(g, v, tokens, seed);
-		grammar_free(g);
+		ir_free(g);
 		arena_fini(&a);
 	}
 	vocab_free(v);
@@ -144,8 +144,8 @@ static int case_memory(void)
 	static const char text[] = "root ::= \"ab\" | \"a\" [0-9]";
 	const struct vocab_token tokens[] = { { "b", 1 },  { "a", 1 },  { "", 0 },
 		                              { "ab", 2 }, { "a7", 2 }, { "a7a", 3 } };
-	const struct grammar_budget most = { 1 << 16, 1 << 16 };
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	const struct budget most = { 1 << 16, 1 << 16 };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct match_at at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
@@ -154,7 +154,7 @@ static int case_memory(void)
 	infer_error err;
 	int rc;
 
-	nth_ok(grammar_gbnf(&g, text, strlen(text), &left, NULL));
+	nth_ok(gbnf_compile(&g, text, strlen(text), &left, NULL));
 	nth_ok(vocab_new(&v, tokens, 6, NULL));
 	nth_ok(match_new(&m, g, MATCH_TIDY, &most, NULL));
 	nth_ok(match_begin(m, &at, NULL));
@@ -173,7 +173,7 @@ out:
 		match_drop(m, &at);
 	match_free(m);
 	vocab_free(v);
-	grammar_free(g);
+	ir_free(g);
 	return rc;
 }
 

@@ -126,7 +126,7 @@ static int step(struct walk *w)
 /* A text of the constraint.  0: none within the limit */
 static int walk(struct walk *w, const struct grammar *g)
 {
-	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	const struct budget most = { 1 << 22, 1 << 26 };
 	int whole = 0;
 
 	buf_init(&w->text, MEM_TEXT);
@@ -205,14 +205,14 @@ static size_t read_back(const struct row *row, struct buf *text, const char *pro
 
 static size_t walks(const struct row *row, const struct calls_ask *ask, int n)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	infer_error err = { 0 };
 	struct grammar *g;
 	size_t calls = 0;
 
 	if (calls_grammar(&g, row->chat, ask, &left, &err))
 		fail_msg("%s: %s", row->chat->calls->name, err.message);
-	if (grammar_is_none(g))
+	if (ir_is_none(g))
 		fail_msg("%s: no text", row->chat->calls->name);
 	for (int i = 0; i < n; i++) {
 		struct walk w = { .seed = (uint64_t)i,
@@ -227,8 +227,8 @@ static size_t walks(const struct row *row, const struct calls_ask *ask, int n)
 		calls += read_back(row, &w.text, ask->prompt, ask->required);
 		buf_fini(&w.text);
 	}
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	return calls;
 }
 
@@ -236,7 +236,7 @@ static size_t walks(const struct row *row, const struct calls_ask *ask, int n)
 
 static void open_row(struct row *row, const struct dialect *f, const struct dialect_form *form)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	size_t i = 0;
 	char source[512];
 	infer_error err;
@@ -255,14 +255,14 @@ static void open_row(struct row *row, const struct dialect *f, const struct dial
 		const struct json *s = json_get(
 			json_get(t, "function") ? json_get(t, "function") : t, "parameters");
 
-		assert_int_equal(grammar_schema(&row->schema[i++], s, NULL, &left, NULL), INFER_OK);
+		assert_int_equal(schema_compile(&row->schema[i++], s, NULL, &left, NULL), INFER_OK);
 	}
 }
 
 static void close_row(struct row *row)
 {
 	for (size_t i = 0; i < N_TOOLS; i++)
-		grammar_free(row->schema[i]);
+		ir_free(row->schema[i]);
 	infer_tools_free(row->tools);
 	infer_chat_close(&row->chat);
 	arena_fini(&row->a);
@@ -309,7 +309,7 @@ static void test_dialects(void **state)
 /* 1: the text is one that the constraint of calls admits. */
 static int admits(const struct row *row, const struct calls_ask *ask, const char *text)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	infer_error err = { 0 };
 	struct grammar *g;
 	size_t taken;
@@ -317,7 +317,7 @@ static int admits(const struct row *row, const struct calls_ask *ask, const char
 
 	assert_int_equal(calls_grammar(&g, row->chat, ask, &left, &err), INFER_OK);
 	yes = follow(g, MATCH_TIDY, text, strlen(text), &taken, &err) == 1;
-	grammar_free(g);
+	ir_free(g);
 	return yes;
 }
 

@@ -221,16 +221,16 @@ static const char *plain(char *to, size_t cap, const char *s)
 
 static int compile(struct grammar **g, struct arena *a, const char *schema, infer_error *err)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct json *v = value(a, schema);
 	int rc;
 
 	*g = NULL;
 	if (!v)
 		return INFER_ENOMEM;
-	rc = grammar_schema(g, v, NULL, &left, err);
+	rc = schema_compile(g, v, NULL, &left, err);
 	assert_true(!rc == (*g != NULL));
-	assert_true(*g || left.bytes == GRAMMAR_BYTES);
+	assert_true(*g || left.bytes == BUDGET_BYTES);
 	return rc;
 }
 
@@ -267,8 +267,8 @@ static void test_rows(void **state)
 			check_text(g, rows[i].schema, rows[i].yes[k], 1);
 		for (int k = 0; k < 12 && rows[i].no[k]; k++)
 			check_text(g, rows[i].schema, rows[i].no[k], 0);
-		assert_int_equal(grammar_is_none(g), !rows[i].yes[0]);
-		grammar_free(g);
+		assert_int_equal(ir_is_none(g), !rows[i].yes[0]);
+		ir_free(g);
 	}
 }
 
@@ -343,7 +343,7 @@ static void test_refused(void **state)
 
 static void test_options(void **state)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct json *v;
 	struct grammar *g;
 	struct arena a;
@@ -351,13 +351,13 @@ static void test_options(void **state)
 	(void)state;
 	arena_init(&a, MEM_TEXT);
 	v = value(&a, "{'x-note':1,'format':'phone','maxLength':1}");
-	assert_int_equal(grammar_schema(&g, v, &(struct schema_opts){ .lax = 1, .annotate = 1 },
+	assert_int_equal(schema_compile(&g, v, &(struct schema_opts){ .lax = 1, .annotate = 1 },
 	                                &left, NULL),
 	                 INFER_OK);
 	check_text(g, "lax", "'a'", 1);
 	check_text(g, "lax", "'ab'", 0);
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	/* a keyword that cannot be enforced is as if it were not there, also under not */
 	struct buf ignored;
 	const struct schema_opts lax = { .lax = 1, .ignored = &ignored };
@@ -366,7 +366,7 @@ static void test_options(void **state)
 	v = value(&a, "{'not':{'format':'phone','type':'null'},'pattern':'(a)\\\\1','maxlength':1,"
 	              "'minLength':2,'nullable':true,'unit':'m','additionalProperties':{'format':'"
 	              "phone'}}");
-	assert_int_equal(grammar_schema(&g, v, &lax, &left, NULL), INFER_OK);
+	assert_int_equal(schema_compile(&g, v, &lax, &left, NULL), INFER_OK);
 	check_text(g, "lax", "'ab'", 1);
 	check_text(g, "lax", "'a'", 0);
 	check_text(g, "lax", "null", 0);
@@ -385,16 +385,16 @@ static void test_options(void **state)
 	}
 	assert_true(n >= 5 && n <= 6);
 	buf_fini(&ignored);
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 	/* both drafts know them; an array of items is of draft 7 only */
 	v = value(&a, "{'items':[{'type':'null'}]}");
 	assert_int_equal(
-		grammar_schema(&g, v, &(struct schema_opts){ .draft = SCHEMA_7 }, &left, NULL),
+		schema_compile(&g, v, &(struct schema_opts){ .draft = SCHEMA_7 }, &left, NULL),
 		INFER_OK);
 	check_text(g, "7", "[null,1]", 1);
 	check_text(g, "7", "[1]", 0);
-	grammar_drop(g, &left);
+	ir_drop(g, &left);
 	arena_fini(&a);
 }
 
@@ -421,21 +421,21 @@ static void test_usual(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+		struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 		infer_error err = { 0 };
 		struct grammar *g;
 		struct arena a;
 
 		arena_init(&a, MEM_TEXT);
-		if (grammar_schema(&g, value(&a, cases[i].schema),
+		if (schema_compile(&g, value(&a, cases[i].schema),
 		                   &(struct schema_opts){ .usual = 1 }, &left, &err))
 			fail_msg("%s: %s", cases[i].schema, err.message);
 		for (int k = 0; k < 8 && cases[i].yes[k]; k++)
 			check_text(g, cases[i].schema, cases[i].yes[k], 1);
 		for (int k = 0; k < 8 && cases[i].no[k]; k++)
 			check_text(g, cases[i].schema, cases[i].no[k], 0);
-		grammar_drop(g, &left);
-		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+		ir_drop(g, &left);
+		assert_int_equal(left.bytes, BUDGET_BYTES);
 		arena_fini(&a);
 	}
 }
@@ -480,7 +480,7 @@ static void test_spaces(void **state)
 		assert_int_equal(follow(g, MATCH_TIDY, s, strlen(s), &taken, NULL), texts[i].tidy);
 		assert_int_equal(follow(g, MATCH_ANY, s, strlen(s), &taken, NULL), texts[i].any);
 	}
-	grammar_free(g);
+	ir_free(g);
 	arena_fini(&a);
 }
 
@@ -514,7 +514,7 @@ static int has_exponent(const char *s, int n)
  * JSON. */
 static void walk(const struct grammar *g, uint64_t seed, int steps)
 {
-	const struct grammar_budget most = { 1 << 22, 1 << 26 };
+	const struct budget most = { 1 << 22, 1 << 26 };
 	struct match_at at = { 0 };
 	char text[512];
 	uint8_t bytes[256];
@@ -561,9 +561,9 @@ static void test_walks(void **state)
 
 		arena_init(&a, MEM_TEXT);
 		assert_int_equal(compile(&g, &a, rows[i].schema, NULL), INFER_OK);
-		for (uint64_t seed = 0; seed < 6 && !grammar_is_none(g); seed++)
+		for (uint64_t seed = 0; seed < 6 && !ir_is_none(g); seed++)
 			walk(g, seed, 60);
-		grammar_free(g);
+		ir_free(g);
 		arena_fini(&a);
 	}
 }
@@ -576,7 +576,7 @@ static int case_memory(void)
 		"{'type':'object','properties':{'a':{'enum':[1,'x']},'b':{'$ref':'#'}},"
 		"'required':['a'],'anyOf':[{'required':['b']},{'minProperties':1}]}";
 	static const char text[] = "{\"b\":{\"a\":1},\"c\":[],\"a\":\"x\"}";
-	const struct grammar_budget most = { 1 << 20, 1 << 20 };
+	const struct budget most = { 1 << 20, 1 << 20 };
 	struct match_at at = { 0 }, was = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
@@ -602,7 +602,7 @@ out:
 		match_drop(m, &was);
 	}
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	arena_fini(&a);
 	return rc;
 }
@@ -611,21 +611,21 @@ static void test_budget(void **state)
 {
 	static const char schema[] = "{'oneOf':[{'required':['a']},{'required':['b']},{'minItems':"
 				     "2}],'contains':{'const':1}}";
-	struct grammar_budget all = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget all = { BUDGET_STEPS, BUDGET_BYTES };
 	struct grammar *g;
 	struct arena a;
 	uint64_t steps;
 
 	(void)state;
 	arena_init(&a, MEM_TEXT);
-	assert_int_equal(grammar_schema(&g, value(&a, schema), NULL, &all, NULL), INFER_OK);
-	steps = GRAMMAR_STEPS - all.steps;
-	grammar_drop(g, &all);
+	assert_int_equal(schema_compile(&g, value(&a, schema), NULL, &all, NULL), INFER_OK);
+	steps = BUDGET_STEPS - all.steps;
+	ir_drop(g, &all);
 	for (uint64_t part = 0; part < 8; part++) {
-		struct grammar_budget left = { steps * part / 8, GRAMMAR_BYTES };
+		struct budget left = { steps * part / 8, BUDGET_BYTES };
 		infer_error err = { 0 };
 
-		assert_int_equal(grammar_schema(&g, value(&a, schema), NULL, &left, &err),
+		assert_int_equal(schema_compile(&g, value(&a, schema), NULL, &left, &err),
 		                 INFER_EUNSUP);
 		char want[64];
 
@@ -635,11 +635,11 @@ static void test_budget(void **state)
 			assert_non_null(strstr(err.message, "needs more than"));
 		else
 			assert_string_equal(err.message, want);
-		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+		assert_int_equal(left.bytes, BUDGET_BYTES);
 	}
 	/* the stacks of a text that goes ever deeper */
 	assert_int_equal(compile(&g, &a, "{}", NULL), INFER_OK);
-	const struct grammar_budget most = { 1 << 16, 1 << 14 };
+	const struct budget most = { 1 << 16, 1 << 14 };
 	struct match_at at = { 0 };
 	struct match *m;
 	int rc, n = 0;
@@ -656,7 +656,7 @@ static void test_budget(void **state)
 	assert_true(match_may_end(m, &at));
 	match_drop(m, &at);
 	match_free(m);
-	grammar_free(g);
+	ir_free(g);
 	arena_fini(&a);
 }
 

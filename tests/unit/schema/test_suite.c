@@ -66,7 +66,7 @@ static void run_row(const struct json *row)
 	const int optional = json_is(json_get(row, "optional"), JSON_TRUE);
 	struct schema_opts o = { .draft = json_equals(json_get(row, "draft"), "draft7") ? SCHEMA_7
 		                                                                        : 0 };
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct tally *t;
 	struct grammar *g;
 	infer_error err;
@@ -77,12 +77,12 @@ static void run_row(const struct json *row)
 	o.annotate = !strcmp(file, "format.json");
 	t = tally_of(optional ? "optional" : file);
 	t->groups++;
-	rc = grammar_schema(&g, json_get(row, "schema"), &o, &left, &err);
+	rc = schema_compile(&g, json_get(row, "schema"), &o, &left, &err);
 	if (rc) {
 		/* by the pointer of the keyword */
 		assert_true(rc == INFER_EUNSUP || rc == INFER_EINVAL);
 		assert_true(!strncmp(err.message, "#/", 2));
-		assert_int_equal(left.bytes, GRAMMAR_BYTES);
+		assert_int_equal(left.bytes, BUDGET_BYTES);
 		t->refused++;
 		return;
 	}
@@ -90,8 +90,8 @@ static void run_row(const struct json *row)
 		t->passed++;
 	else
 		t->strict++;
-	grammar_drop(g, &left);
-	assert_int_equal(left.bytes, GRAMMAR_BYTES);
+	ir_drop(g, &left);
+	assert_int_equal(left.bytes, BUDGET_BYTES);
 }
 
 static void test_suite(void **state)
@@ -136,7 +136,7 @@ static void test_suite(void **state)
 /* Thousands of properties, and many branches over the same names, are no more than they look. */
 static void test_large(void **state)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	struct budget left = { BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
 	struct grammar *g;
 	struct arena a;
 	struct buf b;
@@ -148,9 +148,9 @@ static void test_large(void **state)
 	for (int i = 0; i < 3000; i++)
 		buf_printf(&b, ",\"property%d\":{\"type\":\"string\"}", i * 7919 % 3001);
 	buf_puts(&b, "}}");
-	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
-	grammar_drop(g, &left);
-	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
+	left = (struct budget){ BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
 	b.len = 0;
 	buf_puts(&b, "{\"type\":\"object\",\"anyOf\":[true");
 	for (int i = 0; i < 40; i++)
@@ -159,35 +159,35 @@ static void test_large(void **state)
 	for (int i = 0; i < 40; i++)
 		buf_printf(&b, ",\"a%d\":{\"enum\":[%d,\"value\"]}", i, i);
 	buf_puts(&b, "}}");
-	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
-	grammar_drop(g, &left);
+	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
 	/* a length beside a format is joined with it once */
-	left = (struct grammar_budget){ GRAMMAR_STEPS, GRAMMAR_BYTES };
+	left = (struct budget){ BUDGET_STEPS, BUDGET_BYTES };
 	b.len = 0;
 	buf_puts(&b, "{\"properties\":{\"a\":{\"maxLength\":100,\"format\":\"email\"}");
 	for (int i = 0; i < 20; i++)
 		buf_printf(&b, ",\"b%d\":{\"format\":\"email\",\"maxLength\":100}", i);
 	buf_puts(&b, "}}");
-	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
-	grammar_drop(g, &left);
+	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
 	/* names of a closed object take steps by their bytes */
-	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	left = (struct budget){ BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
 	b.len = 0;
 	buf_puts(&b, "{\"additionalProperties\":false,\"properties\":{\"\":true");
 	for (int i = 0; i < 600; i++)
 		buf_printf(&b, ",\"%d is a name that is long %d\":true", i * 7919 % 601, i);
 	buf_puts(&b, "}}");
-	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
-	grammar_drop(g, &left);
+	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
 	/* so do words of an enum */
-	left = (struct grammar_budget){ GRAMMAR_STEPS / 4, GRAMMAR_BYTES / 4 };
+	left = (struct budget){ BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
 	b.len = 0;
 	buf_puts(&b, "{\"enum\":[\"\"");
 	for (int i = 0; i < 4000; i++)
 		buf_printf(&b, ",\"%d of those %d names\"", i * 7919 % 4001, i);
 	buf_puts(&b, "]}");
-	assert_int_equal(grammar_schema(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
-	grammar_drop(g, &left);
+	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
+	ir_drop(g, &left);
 	buf_fini(&b);
 	arena_fini(&a);
 }

@@ -19,12 +19,12 @@ static char *quoted(struct arena *a, const char *s)
 
 static struct grammar *compile(struct arena *a, const char *schema, int usual)
 {
-	struct grammar_budget left = { GRAMMAR_STEPS, GRAMMAR_BYTES };
+	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct schema_opts o = { .usual = usual };
 	infer_error err = { 0 };
 	struct grammar *g;
 
-	if (grammar_schema(&g, value(a, schema), &o, &left, &err))
+	if (schema_compile(&g, value(a, schema), &o, &left, &err))
 		fail_msg("%s: %s", schema, err.message);
 	return g;
 }
@@ -116,7 +116,7 @@ static void test_rows(void **state)
 		if (taken != (rows[i].at < 0 ? strlen(text) : (size_t)rows[i].at))
 			fail_msg("%s: %s: %zu", rows[i].schema, text, taken);
 		arena_fini(&a);
-		grammar_free(g);
+		ir_free(g);
 	}
 }
 
@@ -125,7 +125,7 @@ static void test_ends(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const struct grammar_budget most = { 1 << 22, 1 << 26 };
+		const struct budget most = { 1 << 22, 1 << 26 };
 		struct arena a;
 		infer_error err = { 0 };
 		struct grammar *g;
@@ -147,7 +147,7 @@ static void test_ends(void **state)
 			buf_fini(&b);
 		}
 		arena_fini(&a);
-		grammar_free(g);
+		ir_free(g);
 	}
 }
 
