@@ -1,6 +1,6 @@
-/* engine/batch.c - collects the rows of a step from requests, and hands the results back */
+/* engine/batch.c - one step: collect rows of requests, compute_step, draw, turn results into events */
 #include "engine/engine.h"
-#include "engine/beside.h"
+#include "engine/mask_worker.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -16,10 +16,9 @@ void batch_begin(struct step *st, int32_t score_rows)
 	st->n_decode = st->n_prefill = st->n_guesses = st->n_groups = 0;
 }
 
-static int draws(const struct request *r) { return r->cap > r->n; }
+static int can_draw(const struct request *r) { return r->cap > r->n; }
 
-/* The prompt rows [from, to), among positions [pos, pos + rows), with logits that give scores, or
- * states of an embedding. */
+/* Return how many rows of positions [pos, pos + rows) give scores or embedding states; *from: the first. */
 static int32_t score_range(const struct request *r, int32_t pos, int32_t rows, int32_t *from)
 {
 	int32_t to = pos + rows < r->scored_end - 1 ? pos + rows : r->scored_end - 1;
@@ -38,13 +37,13 @@ int32_t batch_rows(const infer_engine *e, const struct request *r, int32_t rows)
 	return over > 0 ? rows - over : rows;
 }
 
-/* How many of the best tokens of a row are enough for its draw and its alternatives; 0: it takes all
- * logits. */
+/* Return how many of the best tokens of a row suffice for its draw and alternatives; 0: all logits are
+ * needed. */
 static int32_t best_enough(const infer_engine *e, const struct request *r, int32_t position)
 {
 	int32_t n;
 
-	if (r->follow || position - r->n_prompt < r->stop.least)
+	if (r->grammar_state || position - r->n_prompt < r->stop.least)
 		return 0;
 	n = sampler_best(r->sampler);
 	if (n)
@@ -52,14 +51,15 @@ static int32_t best_enough(const infer_engine *e, const struct request *r, int32
 	return n <= e->top ? n : 0;
 }
 
-static enum backend_want want_of(const struct request *r, const struct row_job *j)
+static enum backend_want wanted_output(const struct request *r, const struct row_job *j)
 {
 	if (r->pool)
 		return r->embed == INFER_EMBED_RANK ? BACKEND_LOGITS : BACKEND_HIDDEN;
 	return j->n_best ? BACKEND_TOP : BACKEND_LOGITS;
 }
 
-static void want(infer_engine *e, struct request *r, int32_t row, int32_t position, int is_draw)
+static void add_row_job(infer_engine *e, struct request *r, int32_t row, int32_t position,
+                        int is_draw)
 {
 	struct step *st = &e->step;
 	const struct row_job *last = st->s.n_out ? &st->jobs[st->s.n_out - 1] : NULL;
@@ -76,7 +76,7 @@ static void want(infer_engine *e, struct request *r, int32_t row, int32_t positi
 		.token = is_draw || r->pool ? -1 : (int32_t)r->ids[position],
 	};
 	st->s.top = (int32_t)num_max(st->s.top, st->jobs[st->s.n_out].n_best);
-	st->want[st->s.n_out] = (uint8_t)want_of(r, &st->jobs[st->s.n_out]);
+	st->want[st->s.n_out] = (uint8_t)wanted_output(r, &st->jobs[st->s.n_out]);
 	st->out[st->s.n_out++] = row;
 }
 
@@ -97,10 +97,10 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 	st->s.n += rows;
 	r->rows = rows;
 	for (int32_t i = 0; i < scores; i++)
-		want(e, r, row + from - pos + i, from + i + 1, 0);
+		add_row_job(e, r, row + from - pos + i, from + i + 1, 0);
 	st->logits_left -= scores;
-	for (int32_t p = r->n; draws(r) && p <= pos + rows; p++)
-		want(e, r, row + p - 1 - pos, p, 1);
+	for (int32_t p = r->n; can_draw(r) && p <= pos + rows; p++)
+		add_row_job(e, r, row + p - 1 - pos, p, 1);
 	if (pos + rows > r->n) {
 		st->n_guesses += pos + rows - r->n;
 		st->logits_left -= pos + rows - r->n;
@@ -112,8 +112,8 @@ void batch_add(infer_engine *e, struct request *r, int32_t rows)
 		st->n_prefill += rows;
 }
 
-/* Draw the tokens of a request, up to the first wrong guess. */
-static void group_run(void *user, int64_t g, int worker)
+/* Draw the tokens of a group, up to the first wrong guess. */
+static void draw_group(void *user, int64_t g, int worker)
 {
 	infer_engine *e = user;
 	const struct step *st = &e->step;
@@ -132,19 +132,19 @@ static void group_run(void *user, int64_t g, int worker)
 	}
 }
 
-static void on_part(void *user, uint64_t done, uint64_t all)
+static void report_part(void *user, uint64_t done, uint64_t all)
 {
 	const infer_engine *e = user;
 	const struct step *st = &e->step;
 	uint64_t now =
 		e->prompts_done + (uint64_t)((double)st->n_prefill * ((double)done / (double)all));
 
-	/* rows of a prompt may be those of tokens that were drawn and given up */
+	/* drawn tokens that are computed again after a preemption count as prompt rows */
 	e->watch.fn(e->watch.user, now < e->prompts_all ? now : e->prompts_all, e->prompts_all);
 }
 
-/* Have the parts of a step told of that reads prompts. */
-static void watch(infer_engine *e)
+/* Let the caller watch the progress of a step with prompt rows. */
+static void watch_prompts(infer_engine *e)
 {
 	struct step *st = &e->step;
 
@@ -157,47 +157,49 @@ static void watch(infer_engine *e)
 		e->prompts_all += (uint64_t)r->n_prompt;
 		e->prompts_done += (uint64_t)num_min(kv_seq_len(r->seq), r->n_prompt);
 	}
-	e->parts = (struct infer_watch){ on_part, e };
+	e->parts = (struct infer_watch){ report_part, e };
 	st->s.watch = &e->parts;
-	on_part(e, 0, 1);
+	report_part(e, 0, 1);
 }
 
-/* The constraint of the first draw of a group; NULL: it has none, or its mask is ready. */
-static struct follow *mask_wanted(const struct step *st, int32_t g)
+/* Return the grammar state of a group's first draw if its mask has to be computed, or NULL. */
+static struct grammar_state *missing_mask(const struct step *st, int32_t g)
 {
 	const struct row_job *j = &st->jobs[st->groups[g]];
 
-	return j->draws && j->r->follow && !follow_ready(j->r->follow) ? j->r->follow : NULL;
+	return j->draws && j->r->grammar_state && !grammar_state_ready(j->r->grammar_state)
+	               ? j->r->grammar_state
+	               : NULL;
 }
 
-static void find_mask(void *user, int32_t g)
+static void compute_mask(void *user, int32_t g)
 {
-	struct follow *f = mask_wanted(user, g);
+	struct grammar_state *f = missing_mask(user, g);
 
 	if (f)
-		follow_find(f);
+		grammar_state_compute(f);
 }
 
-/* Compute, and find the masks that cannot be looked up meanwhile. */
-static int compute(infer_engine *e, struct backend_result *res, infer_error *err)
+/* Compute the step; meanwhile the mask worker computes the masks that are not cached. */
+static int compute_step(infer_engine *e, struct backend_result *res, infer_error *err)
 {
 	struct step *st = &e->step;
 	int32_t g = 0;
 	int rc;
 
-	while (g < st->n_groups && !mask_wanted(st, g))
+	while (g < st->n_groups && !missing_mask(st, g))
 		g++;
 	if (g == st->n_groups)
 		return stages_run(&e->stages, &st->s, res, err);
-	beside_begin(e->constraints->beside, st->n_groups, find_mask, st);
+	mask_worker_begin(e->constraints->mask_worker, st->n_groups, compute_mask, st);
 	rc = stages_run(&e->stages, &st->s, res, err);
-	beside_end(e->constraints->beside);
+	mask_worker_end(e->constraints->mask_worker);
 	return rc;
 }
 
-/* Give a job its row of the results. */
-static void take_result(const infer_engine *e, struct row_job *j, const struct backend_result *res,
-                        int32_t i)
+/* Set the result row i of a job. */
+static void assign_result(const infer_engine *e, struct row_job *j,
+                          const struct backend_result *res, int32_t i)
 {
 	const size_t row = (size_t)i;
 	const int want = e->step.want[i];
@@ -224,19 +226,19 @@ int batch_run(infer_engine *e, infer_error *err)
 	struct step *st = &e->step;
 	struct backend_result res;
 
-	watch(e);
-	e->events.step++; /* the logits of the last step give way */
-	TRY(compute(e, &res, err));
+	watch_prompts(e);
+	e->events.step++; /* logits of earlier events become invalid */
+	TRY(compute_step(e, &res, err));
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		struct row_job *j = &st->jobs[i];
 
-		take_result(e, j, &res, i);
+		assign_result(e, j, &res, i);
 		if (j->n_top > e->n_vocab)
 			j->n_top = e->n_vocab;
 		j->top_at = e->events.n_tops;
 		e->events.n_tops += (size_t)j->n_top;
 	}
-	pool_run(e->host.pool, st->n_groups, group_run, e);
+	pool_run(e->host.pool, st->n_groups, draw_group, e);
 	return INFER_OK;
 }
 
@@ -248,7 +250,8 @@ static int ends_turn(const infer_engine *e, const struct request *r, int32_t tok
 	return !(r->flags & INFER_REQ_IGNORE_EOS) && e->tok && infer_token_is_eog(e->tok, token);
 }
 
-static struct event_slot *say(infer_engine *e, const struct row_job *j, int kind, int32_t index)
+static struct event_slot *add_token_event(infer_engine *e, const struct row_job *j, int kind,
+                                          int32_t index)
 {
 	struct event_slot *s = events_add(&e->events, j->r, kind);
 
@@ -263,7 +266,7 @@ static struct event_slot *say(infer_engine *e, const struct row_job *j, int kind
 	return s;
 }
 
-static void times(struct request *r, int64_t now)
+static void update_times(struct request *r, int64_t now)
 {
 	if (!r->first_ns) {
 		r->first_ns = now;
@@ -274,13 +277,13 @@ static void times(struct request *r, int64_t now)
 	r->usage.decode_ns = r->last_ns - r->first_ns;
 }
 
-/* Report a drawn token, and end the request if the token ends it. */
-static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
+/* Append the event of a drawn token, and end the request if the token ends it. */
+static void report_token(infer_engine *e, const struct row_job *j, int64_t now)
 {
 	struct request *r = j->r;
 	struct buf *text = &e->events.text;
 	uint64_t digest = r->digest;
-	struct event_slot *s = say(e, j, INFER_EVENT_TOKEN, r->n - r->n_prompt);
+	struct event_slot *s = add_token_event(e, j, INFER_EVENT_TOKEN, r->n - r->n_prompt);
 	int over = ends_turn(e, r, j->token), rc = INFER_OK;
 	infer_error err = { .message = "no memory for text" };
 	const char *bytes;
@@ -288,7 +291,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 
 	r->ids[r->n++] = (uint64_t)j->token;
 	r->usage.completion_tokens++;
-	times(r, now);
+	update_times(r, now);
 	if (!over && r->detok) {
 		rc = infer_detok_put(r->detok, j->token, &bytes, &n, &err);
 		if (!rc && r->n - r->n_prompt <= r->stop.least)
@@ -300,7 +303,7 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 			rc = INFER_ENOMEM;
 		text->bad = 0;
 	}
-	if (rc) { /* drop a token whose text could not be kept, and end the text there */
+	if (rc) { /* drop a token without memory for its text, and end the text there */
 		text->len = s->text_at;
 		e->events.n--;
 		r->digest = digest;
@@ -308,15 +311,15 @@ static void take_token(infer_engine *e, const struct row_job *j, int64_t now)
 		r->stop.over = 1;
 		request_end(e, r, INFER_FINISH_ERROR, rc, err.message);
 	} else if (j->constraint == ROW_BROKEN)
-		request_end(e, r, INFER_FINISH_ERROR, follow_error(r->follow)->code,
-		            follow_error(r->follow)->message);
+		request_end(e, r, INFER_FINISH_ERROR, grammar_state_error(r->grammar_state)->code,
+		            grammar_state_error(r->grammar_state)->message);
 	else if (over || j->constraint == ROW_COMPLETE)
 		request_end(e, r, INFER_FINISH_STOP, INFER_OK, "");
 	else if (r->n == r->cap)
 		request_end(e, r, INFER_FINISH_LENGTH, INFER_OK, "");
 }
 
-/* Send how much of the prompt is in the cache.  Rows that are computed again were sent before. */
+/* Report how much of the prompt is in the cache. Rows computed again were reported before. */
 static void tell_prompt(infer_engine *e, struct request *r, int32_t n, int64_t now)
 {
 	struct event_slot *s;
@@ -330,7 +333,7 @@ static void tell_prompt(infer_engine *e, struct request *r, int32_t n, int64_t n
 	s->ev.usage.prefill_ns = r->usage.chunks ? now - r->admitted_ns : 0;
 }
 
-static void take_rows(infer_engine *e, struct request *r, int64_t now)
+static void commit_rows(infer_engine *e, struct request *r, int64_t now)
 {
 	int32_t pos = kv_seq_len(r->seq);
 	const int reads = pos < r->n_prompt;
@@ -344,10 +347,13 @@ static void take_rows(infer_engine *e, struct request *r, int64_t now)
 		tell_prompt(e, r, (int32_t)num_min(pos + r->rows, r->n_prompt), now);
 }
 
-/* A row after a wrong guess, whose input was never drawn. */
-static int is_void(const struct row_job *j) { return j->draws && j->token < 0 && !j->err.code; }
+/* True for a row after a wrong guess: its input was never drawn. */
+static int is_after_wrong_guess(const struct row_job *j)
+{
+	return j->draws && j->token < 0 && !j->err.code;
+}
 
-static void take_state(infer_engine *e, const struct row_job *j)
+static void pool_state(infer_engine *e, const struct row_job *j)
 {
 	infer_error err;
 	int rc = embed_row(e, j->r, j, &err);
@@ -363,29 +369,29 @@ void batch_absorb(infer_engine *e)
 	struct request *r;
 
 	for (int32_t i = 0; i < st->s.n_out; i++)
-		st->jobs[i].r->rows -= is_void(&st->jobs[i]);
+		st->jobs[i].r->rows -= is_after_wrong_guess(&st->jobs[i]);
 	for (int32_t i = 0; i < st->s.n_runs; i++)
-		take_rows(e, st->requests[i], now);
+		commit_rows(e, st->requests[i], now);
 	for (int32_t i = 0; i < st->s.n_out; i++) {
 		const struct row_job *j = &st->jobs[i];
 
 		r = j->r;
-		if (r->ended || is_void(j))
+		if (r->ended || is_after_wrong_guess(j))
 			continue;
 		if (j->err.code) {
 			request_end(e, r, INFER_FINISH_ERROR, j->err.code, j->err.message);
 		} else if (j->draws) {
-			take_token(e, j, now);
+			report_token(e, j, now);
 		} else if (j->pools) {
-			take_state(e, j);
+			pool_state(e, j);
 		} else {
-			say(e, j, INFER_EVENT_SCORE, j->position);
+			add_token_event(e, j, INFER_EVENT_SCORE, j->position);
 			r->scored = j->position + 1;
 		}
 	}
 	for (int32_t i = 0; i < st->s.n_runs; i++) {
 		r = st->requests[i];
-		if (r->ended || draws(r) || request_pending(r))
+		if (r->ended || can_draw(r) || request_pending(r))
 			continue;
 		r->usage.prefill_ns = now - r->admitted_ns;
 		request_end(e, r, r->pool ? INFER_FINISH_STOP : INFER_FINISH_LENGTH, INFER_OK, "");

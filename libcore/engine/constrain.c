@@ -1,7 +1,7 @@
-/* engine/constrain.c - what the constraints of an engine share: the vocabulary in the order of its
- * bytes, masks, and how forced bytes are spelled. */
+/* engine/constrain.c - data that the constrained requests of an engine share: the vocabulary, token masks,
+ * and encodings of forced bytes */
 #include "engine/constrain.h"
-#include "engine/beside.h"
+#include "engine/mask_worker.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -10,11 +10,6 @@
 #include <string.h>
 
 enum { SPELLINGS = 512, CONTROL = 3, UNKNOWN = 2, UNUSED = 5 };
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a vocabulary under constraints");
-}
 
 void constraints_bytes(const struct constraints *c, int32_t id, const char **at, size_t *n,
                        int *control)
@@ -31,7 +26,7 @@ void constraints_bytes(const struct constraints *c, int32_t id, const char **at,
 	(void)infer_token_bytes(c->tok, id, INFER_DECODE_SPECIAL, at, n, NULL);
 }
 
-/* What the bytes of control tokens take, each with the byte before it. */
+/* Return the bytes of all control tokens, with a 0xff before each. */
 static size_t control_bytes(const struct constraints *c, int32_t n)
 {
 	size_t all = 0, bytes;
@@ -86,12 +81,12 @@ static int fill(struct constraints *c, infer_error *err)
 	tokens = mem_alloc(MEM_ENGINE, (size_t)n, sizeof *tokens);
 	room = mem_alloc(MEM_ENGINE, control_bytes(c, n), 1);
 	if (!c->spellings || !c->ends || !c->newlines || !tokens || !room) {
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	} else {
 		fill_tokens(c, tokens, n, room);
 		rc = vocab_new(&c->vocab, tokens, (uint32_t)n, err);
 		if (!rc)
-			rc = tok_run_new(&c->run, c->tok, AHEAD_KEY, err);
+			rc = tok_run_new(&c->run, c->tok, FORCED_KEY, err);
 	}
 	mem_free(tokens);
 	mem_free(room);
@@ -106,7 +101,7 @@ int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_
 
 	*out = NULL;
 	if (!c)
-		return no_memory(err);
+		return err_nomem(err);
 	rc = pthread_mutex_init(&c->lock, NULL);
 	if (rc) {
 		mem_free(c);
@@ -119,7 +114,7 @@ int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_
 		constraints_free(c);
 		return rc;
 	}
-	c->beside = beside_new();
+	c->mask_worker = mask_worker_new();
 	*out = c;
 	return INFER_OK;
 }
@@ -128,7 +123,7 @@ void constraints_free(struct constraints *c)
 {
 	if (!c)
 		return;
-	beside_free(c->beside);
+	mask_worker_free(c->mask_worker);
 	while (c->masks) {
 		struct shared_mask *k = c->masks;
 
@@ -149,7 +144,7 @@ void constraints_free(struct constraints *c)
 
 /* ---- spelling ---- */
 
-/* Whether the token is text, and not one that ends generation. */
+/* True if the token is text and does not end generation. */
 static int is_text(const struct constraints *c, int32_t id)
 {
 	const char *at;
@@ -160,7 +155,7 @@ static int is_text(const struct constraints *c, int32_t id)
 	return n && !control;
 }
 
-/* Where the ids of text[from ...) begin; n_ids: no token begins there, or they are not its bytes. */
+/* Return the index of the first id of text[from ..); n_ids if none begins there or the bytes differ. */
 static size_t find_from(const struct constraints *c, const int32_t *ids, size_t n_ids,
                         const char *text, size_t n, size_t from)
 {
@@ -180,7 +175,7 @@ static size_t find_from(const struct constraints *c, const int32_t *ids, size_t 
 	return at == n ? first : n_ids;
 }
 
-/* What the tokenizer cannot write is left to the model. */
+/* Encode the key and store the ids of the forced bytes; none if the tokenizer cannot encode them. */
 static int encode(struct spelling *to, const struct constraints *c, infer_error *err)
 {
 	const int32_t *ids;
@@ -190,7 +185,7 @@ static int encode(struct spelling *to, const struct constraints *c, infer_error 
 	if (rc)
 		return rc == INFER_ENOMEM ? rc : INFER_OK;
 	first = find_from(c, ids, n, to->key, to->n_key, to->from);
-	to->n_ids = (uint32_t)(n - first < AHEAD ? n - first : AHEAD);
+	to->n_ids = (uint32_t)(n - first < FORCED_TOKENS ? n - first : FORCED_TOKENS);
 	if (to->n_ids)
 		memcpy(to->ids, ids + first, to->n_ids * sizeof *ids);
 	return INFER_OK;
@@ -205,7 +200,7 @@ int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes
 	int control, known, rc = INFER_OK;
 
 	constraints_bytes(c, last, &before, &n_before, &control);
-	if (control || n_before > AHEAD_KEY - AHEAD_BYTES)
+	if (control || n_before > FORCED_KEY - FORCED_BYTES)
 		n_before = 0;
 	if (n_before)
 		memcpy(s.key, before, n_before);

@@ -1,11 +1,10 @@
-/* engine/constrain.h (private) - answers under constraints: what an engine shares among them, and
- * how far each is.
+/* engine/constrain.h (private) - answers under a grammar: data that all constrained requests of an engine
+ * share, and the grammar state of one request.
  *
- * What is shared is made when the first constraint comes, and not at all without one.  Where the
- * bytes that follow are forced, the tokenizer encodes them behind the last token.  The last of these
- * tokens is left out, since the bytes behind it may belong to it too.  The others are drawn as usual,
- * each as the only one allowed; so the result is the same whether they are computed one by one or
- * as rows of one step. */
+ * The shared part is allocated by the first constrained request.  If the grammar forces the next bytes, the
+ * tokenizer encodes them after the last token.  The last token of the encoding is left out, since bytes that
+ * follow may belong to it.  The others are drawn as usual, each as the only one allowed, so the result is
+ * the same whether they are computed one by one or as rows of one step. */
 #ifndef ENGINE_CONSTRAIN_H
 #define ENGINE_CONSTRAIN_H
 #include <pthread.h>
@@ -14,74 +13,75 @@
 #include "mask/mask.h"
 #include "grammar/shared.h"
 
-enum { AHEAD = 64, AHEAD_BYTES = 128, AHEAD_KEY = 192 };
+enum { FORCED_TOKENS = 64, FORCED_BYTES = 128, FORCED_KEY = 192 }; /* most at a time */
 
-/* The mask of one constraint, for all that have it. */
+/* The token masks of one grammar, shared by all its requests. */
 struct shared_mask {
 	struct shared_mask *next;
 	infer_grammar *g;
 	struct mask *mask;
 	uint32_t users;
 };
-/* Forced bytes behind a token, and their ids. */
+/* Cached encoding: forced bytes after a token, and their token ids. */
 struct spelling {
-	uint32_t from, n_key, n_ids; /* from: the bytes of the token before them */
-	char key[AHEAD_KEY];
-	int32_t ids[AHEAD];
+	uint32_t from, n_key, n_ids; /* key[0 .. from): bytes of the token before them */
+	char key[FORCED_KEY];
+	int32_t ids[FORCED_TOKENS];
 };
 struct constraints {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* guards all below */
 	const infer_tokenizer *tok;
 	int32_t n_vocab; /* of the model */
 	struct vocab *vocab;
-	struct shared_mask *masks;  /* the one used last comes first */
-	struct spelling *spellings; /* a table by hash */
+	struct shared_mask *masks;  /* most recently used first */
+	struct spelling *spellings; /* [SPELLINGS], by hash */
 	struct tok_run *run;
 	int32_t *ends, n_ends; /* tokens that end generation */
 	int32_t *newlines, n_newlines;
-	struct beside *beside; /* finds masks while the model computes */
+	struct mask_worker *mask_worker; /* computes masks while the model runs a step; or NULL */
 };
 int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_t n_vocab,
                     infer_error *err);
 void constraints_free(struct constraints *c); /* NULL is fine */
-/* The bytes of a token for a matcher, without the 0xff that precedes those of a control token
- * (*control); n 0: never admitted. */
+/* Return the bytes of a token for the grammar, without the 0xff that precedes those of a control token
+ * (*control). n 0: the token is never allowed. */
 void constraints_bytes(const struct constraints *c, int32_t id, const char **at, size_t *n,
                        int *control);
-/* Tokens of bytes behind a token `last`: ids [AHEAD]; returns how many.  cut: the text may go on
- * within the last of them, which is left out. */
+/* Encode forced bytes that follow token `last` into ids[FORCED_TOKENS]; returns how many, or -1 with *err.
+ * cut: leave out the last one, because the text may continue within it. */
 int32_t constraints_spell(struct constraints *c, int32_t last, const char *bytes, uint32_t n,
                           int cut, int32_t *ids, infer_error *err);
 
-/* A request under its constraint. */
-struct follow_opts {
+/* Options of a request under a grammar. */
+struct grammar_state_opts {
 	infer_grammar *grammar;
-	struct infer_str free_until; /* len 0: constrained from the start */
-	/* reasoning that is ended behind reason_most tokens; close.len 0: there is none */
+	struct infer_str free_until; /* free text up to and including it; len 0: none */
+	/* tags of reasoning, which is ended after reason_most tokens; close.len 0: there is none */
 	struct infer_str reason_open, reason_close;
 	int32_t reason_most;
-	int32_t last;         /* token of the prompt */
-	const int32_t *stops; /* tokens that end it; must outlive the follow */
+	int32_t last;         /* last token of the prompt */
+	const int32_t *stops; /* tokens that end the answer; must outlive the state */
 	int32_t n_stops;
-	int ignore_ends, no_ahead;
+	int ignore_ends, no_forced; /* EOG tokens do not end it; never force tokens */
 };
-struct follow;
-int follow_new(struct follow **out, struct constraints *c, const struct follow_opts *o,
-               infer_error *err);
-void follow_free(struct follow *f); /* NULL is fine */
-/* The tokens that may come next: bits of n_vocab; valid until follow_take.  NULL: *err says why. */
-const uint64_t *follow_allowed(struct follow *f, infer_error *err);
-/* A token was drawn.  A failure is kept. */
-void follow_take(struct follow *f, int32_t token);
-/* Find out beforehand what follow_allowed will say here, or behind the tokens that are sure to come:
- * if that can be looked up; or whatever it takes.  Nothing is said otherwise for it. */
-void follow_recall(struct follow *f);
-void follow_find(struct follow *f);
-int follow_ready(const struct follow *f); /* there is nothing to find out */
-/* Tokens that are sure to come next, at most cap; returns how many. */
-int32_t follow_ahead(const struct follow *f, uint64_t *ids, int32_t cap);
-/* The text is complete, and nothing can follow. */
-int follow_done(const struct follow *f);
-/* What a follow_take met, or NULL. */
-const infer_error *follow_error(const struct follow *f);
+struct grammar_state;
+int grammar_state_new(struct grammar_state **out, struct constraints *c,
+                      const struct grammar_state_opts *o, infer_error *err);
+void grammar_state_free(struct grammar_state *f); /* NULL is fine */
+/* Return the tokens allowed next, as bits of n_vocab, valid until grammar_state_accept; NULL and *err on
+ * failure. */
+const uint64_t *grammar_state_allowed(struct grammar_state *f, infer_error *err);
+/* Advance by a token that was drawn.  A failure is kept for grammar_state_error. */
+void grammar_state_accept(struct grammar_state *f, int32_t token);
+/* Prepare the mask of this position, or of the one after the forced tokens: only if it is cached, or at any
+ * cost.  Optional; results are the same without it. */
+void grammar_state_look_up(struct grammar_state *f);
+void grammar_state_compute(struct grammar_state *f);
+int grammar_state_ready(const struct grammar_state *f); /* true if there is no mask to prepare */
+/* Store the tokens that the grammar forces next in ids[0 .. cap); returns how many. */
+int32_t grammar_state_forced(const struct grammar_state *f, uint64_t *ids, int32_t cap);
+/* True if the text is complete and no token can follow. */
+int grammar_state_complete(const struct grammar_state *f);
+/* Return the failure of a grammar_state_accept, or NULL. */
+const infer_error *grammar_state_error(const struct grammar_state *f);
 #endif

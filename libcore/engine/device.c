@@ -11,7 +11,7 @@
 enum device_wish { WISH_AUTO, WISH_CPU, WISH_GPU };
 enum { MOST_NUMBER = 999, CTX_LEAST = 4096 };
 
-/* Opening a GPU takes hundreds of milliseconds, in which a CPU reads several GiB of weights. */
+/* auto uses a GPU from this size on: opening one takes as long as a CPU takes to read several GiB. */
 #define LEAST_BYTES (UINT64_C(1) << 30)
 
 static const char gpu_name[] = "cuda";
@@ -38,7 +38,7 @@ static int parse_number(const char *digits)
 	return n;
 }
 
-/* number: of the GPU.  -1: malformed. */
+/* Parse the device option; *number: index of the GPU.  Returns -1 if it is malformed. */
 static int parse_wish(enum device_wish *wish, const char *text, int *number)
 {
 	const size_t n = sizeof gpu_name - 1;
@@ -75,11 +75,12 @@ static int check_split(const struct infer_engine_opts *o, enum device_wish wish,
 	if (!o->n_split)
 		return INFER_OK;
 	if (o->n_split < 0 || o->n_split > INFER_SPLIT_MOST)
-		return err_set(err, INFER_EINVAL, "split has %d shares: at most %d",
+		return err_set(err, INFER_EINVAL, "split has %d shares: must be at most %d",
 		               (int)o->n_split, INFER_SPLIT_MOST);
 	for (int i = 0; i < o->n_split; i++)
 		if (o->split[i] < 1)
-			return err_set(err, INFER_EINVAL, "split: share %d is %d: 1 or more", i,
+			return err_set(err, INFER_EINVAL,
+			               "split: share %d is %d: must be at least 1", i,
 			               (int)o->split[i]);
 	if (wish == WISH_CPU || (o->device && strchr(o->device, ':')))
 		return err_set(err, INFER_EINVAL,
@@ -95,12 +96,12 @@ int device_check(const struct infer_engine_opts *o, infer_error *err)
 	int number;
 
 	if (parse_wish(&wish, o->device, &number))
-		return err_set(
-			err, INFER_EINVAL,
-			"device is \"%.40s\": auto, cpu, cuda, or cuda:N with N from 0 to %d",
-			o->device, MOST_NUMBER);
+		return err_set(err, INFER_EINVAL,
+		               "device is \"%.40s\": must be auto, cpu, cuda, or cuda:N with N "
+		               "from 0 to %d",
+		               o->device, MOST_NUMBER);
 	if (o->gpu_layers < INFER_GPU_LAYERS_FIT)
-		return err_set(err, INFER_EINVAL, "gpu_layers is %d: -1, 0 or more",
+		return err_set(err, INFER_EINVAL, "gpu_layers is %d: must be at least -1",
 		               (int)o->gpu_layers);
 	if (wish == WISH_CPU && o->gpu_layers > 0)
 		return err_set(err, INFER_EINVAL, "gpu_layers is %d, but device is \"cpu\"",
@@ -196,7 +197,7 @@ static int open_gpu(infer_engine **out, const infer_model *m, const struct infer
 	return engine_open_list(out, m, o, &list, err);
 }
 
-/* Open with a GPU if that pays and works.  Sets *why to the reason against it if *out is NULL. */
+/* Open with a GPU if that is faster and works.  Sets *why to the reason against it if *out is NULL. */
 static int try_gpu(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                    const struct device_gpu *gpu, infer_error *why)
 {

@@ -1,4 +1,4 @@
-/* engine/device.h (private) - the devices that options ask for. */
+/* engine/device.h (private) - choose devices from the engine's options. */
 #ifndef ENGINE_DEVICE_H
 #define ENGINE_DEVICE_H
 #include <infer/engine.h>
@@ -13,9 +13,9 @@ struct device_list {
 /* A kind of GPU. */
 struct device_gpu {
 	const struct backend_kind *kind; /* NULL: the build has none */
-	uint64_t least_bytes;            /* auto: smaller models are computed by the CPU */
+	uint64_t least_bytes;            /* auto: the CPU computes smaller models */
 };
-/* The kind that this build supports. */
+/* Return the kind of GPU that this build supports. */
 struct device_gpu device_gpu(void);
 
 /* Check the options that name devices.  INFER_EINVAL: the message names a malformed one. */
@@ -34,22 +34,22 @@ struct device_list device_with_gpu(const infer_model *m, const struct infer_engi
 int device_allows(const infer_model *m, const struct infer_engine_opts *o,
                   const struct device_gpu *gpu, infer_error *err);
 
-/* engine.c: as infer_engine_open and infer_engine_need, on these devices. */
+/* engine.c: like infer_engine_open and infer_engine_need, on these devices. */
 int engine_open_list(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                      const struct device_list *list, infer_error *err);
 int engine_need_list(struct infer_engine_need *need, const infer_model *m,
                      const struct infer_engine_opts *o, const struct device_list *list,
                      infer_error *err);
-/* tell.c: log the context and cache sizes that were chosen, and what each device computes. */
+/* tell.c: log the context and cache sizes, and what each device computes. */
 void engine_tell(const infer_engine *e, const struct infer_engine_opts *o);
 static inline int device_is_host(const struct backend_device *on)
 {
 	return on->kind == backend_find("cpu");
 }
-/* Open an engine on the devices that o asks for.  Errors as infer_engine_open. */
+/* Open an engine on the devices that o names.  Errors as infer_engine_open. */
 int device_open(infer_engine **out, const infer_model *m, const struct infer_engine_opts *o,
                 const struct device_gpu *gpu, infer_error *err);
-/* Compute the memory that this engine would need.  auto: on the CPU. */
+/* Compute the memory that this engine would need.  auto: as on the CPU. */
 int device_need(struct infer_engine_need *need, const infer_model *m,
                 const struct infer_engine_opts *o, const struct device_gpu *gpu, infer_error *err);
 #endif

@@ -1,6 +1,6 @@
-/* engine/embed.c - the vector of a prompt, made of the states of its tokens
+/* engine/embed.c - embedding of a prompt, pooled from the states of its tokens
  *
- * Sums are of doubles in the order of the positions, so that their bits do not depend on how the
+ * Sums are doubles in order of position, so that their bits do not depend on how the
  * prompt was divided. */
 #include "engine/engine.h"
 #include "base/err.h"
@@ -19,32 +19,33 @@ static int check_model(const infer_engine *e, const struct infer_request *r, inf
 	if (r->embed == INFER_EMBED_RANK && !h->n_ranks)
 		return err_set(err, INFER_EUNSUP, "the model has no head that ranks texts");
 	if (r->second && (r->second < 0 || (size_t)r->second >= r->n_prompt || !h->both_ways))
-		return err_set(err, INFER_EINVAL, "second is %d: less than the %zu tokens%s",
-		               (int)r->second, r->n_prompt,
-		               h->both_ways ? "" : ", and only of an encoder");
+		return err_set(err, INFER_EINVAL,
+		               "second is %d: must be less than the %zu tokens%s", (int)r->second,
+		               r->n_prompt, h->both_ways ? "" : ", and only with an encoder");
 	return INFER_OK;
 }
 
 int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	if (r->embed < INFER_EMBED_NONE || r->embed > INFER_EMBED_RANK)
-		return err_set(err, INFER_EINVAL, "embed is %d: from 0 to %d", r->embed,
+		return err_set(err, INFER_EINVAL, "embed is %d: must be from 0 to %d", r->embed,
 		               INFER_EMBED_RANK);
 	TRY(check_model(e, r, err));
 	if (!r->embed)
 		return INFER_OK;
 	if (!r->embedding)
-		return err_set(err, INFER_EINVAL, "an embedding without memory for it");
+		return err_set(err, INFER_EINVAL,
+		               "an embedding is requested, but embedding is NULL");
 	if (r->max_tokens)
 		return err_set(err, INFER_EINVAL, "max_tokens is %d: an embedding has no tokens",
 		               (int)r->max_tokens);
 	if (r->flags & INFER_REQ_SCORE)
-		return err_set(err, INFER_EINVAL, "an embedding and scores in one request");
+		return err_set(err, INFER_EINVAL, "an embedding and scores are requested together");
 	return INFER_OK;
 }
 
-/* The result of a row: scores, or a state. */
-static int32_t numbers(const infer_engine *e, int embed)
+/* Return the floats of one row: scores, or a state. */
+static int32_t result_width(const infer_engine *e, int embed)
 {
 	return embed == INFER_EMBED_RANK ? e->n_outputs : arch_width(e->model);
 }
@@ -52,7 +53,7 @@ static int32_t numbers(const infer_engine *e, int embed)
 int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
               infer_error *err)
 {
-	int32_t n = numbers(e, r->embed);
+	int32_t n = result_width(e, r->embed);
 	int first = r->embed == INFER_EMBED_CLS ||
 	            (r->embed == INFER_EMBED_RANK && e->model->h.both_ways);
 
@@ -73,7 +74,7 @@ int embed_new(struct request *q, const infer_engine *e, const struct infer_reque
 int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err)
 {
 	int rank = r->embed == INFER_EMBED_RANK;
-	int32_t n = numbers(e, r->embed);
+	int32_t n = result_width(e, r->embed);
 	const float *x = rank ? j->logits : j->hidden;
 
 	must(j->position == r->scored);

@@ -11,7 +11,7 @@
 #include <time.h>
 
 enum {
-	CHUNK = 512,
+	CHUNK = 512, /* default prefill_chunk */
 	STEP_MS = 50,
 	QUEUE = 1024,
 	MOST_SEQS = 4096,
@@ -23,7 +23,7 @@ enum {
 	              INFER_ENGINE_CPU_EXPERTS
 };
 
-static int check(const struct infer_engine_opts *o, infer_error *err)
+static int check_engine_opts(const struct infer_engine_opts *o, infer_error *err)
 {
 	const struct {
 		int64_t v, hi;
@@ -38,14 +38,14 @@ static int check(const struct infer_engine_opts *o, infer_error *err)
 	};
 
 	if (o->swap_bytes > INT64_MAX / 4)
-		return err_set(err, INFER_EINVAL, "swap_bytes is %llu: from 0 to %lld",
+		return err_set(err, INFER_EINVAL, "swap_bytes is %llu: must be from 0 to %lld",
 		               (unsigned long long)o->swap_bytes, (long long)(INT64_MAX / 4));
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].v < 0 || rows[i].v > rows[i].hi)
-			return err_set(err, INFER_EINVAL, "%s is %lld: from 0 to %lld",
+			return err_set(err, INFER_EINVAL, "%s is %lld: must be from 0 to %lld",
 			               rows[i].name, (long long)rows[i].v, (long long)rows[i].hi);
 	if (o->act_type != INFER_F32 && o->act_type != INFER_BF16)
-		return err_set(err, INFER_EINVAL, "act_type is %d: INFER_F32 or INFER_BF16",
+		return err_set(err, INFER_EINVAL, "act_type is %d: must be INFER_F32 or INFER_BF16",
 		               o->act_type);
 	if (o->flags & ~(uint32_t)KNOWN_FLAGS)
 		return err_set(err, INFER_EINVAL, "engine flags 0x%x are not known",
@@ -74,7 +74,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
 		e->score_rows = SCORE_ROWS;
-	if (m->h.both_ways) { /* all rows of a text are of one step */
+	if (m->h.both_ways) { /* attention is bidirectional: one step has all rows of a text */
 		int32_t most = o->ctx ? o->ctx : m->h.ctx_train;
 
 		e->chunk = most < MOST_CHUNK ? most : MOST_CHUNK;
@@ -88,7 +88,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 
 static int is_half(const struct weight *w) { return w->type == INFER_F16 || w->type == INFER_BF16; }
 
-/* Does the model multiply with any F16 or BF16 matrix? */
+/* True if the model multiplies with any F16 or BF16 matrix. */
 static int has_half(const infer_model *m)
 {
 	const struct backend_model parts = arch_parts(m);
@@ -118,7 +118,7 @@ static int open_host(infer_engine *e, const struct infer_engine_opts *o, int thr
 	return INFER_OK;
 }
 
-/* The address space for cache and workspace, leaving room for requests, their texts and the
+/* Return the address space for cache and workspace; the rest is left for requests, their texts and the
  * allocator's arenas. */
 static uint64_t address_room(const struct os_limits *l)
 {
@@ -152,9 +152,12 @@ static struct place_ask ask_for(const infer_engine *e, const struct infer_engine
 	return ask;
 }
 
-static uint64_t less(uint64_t bytes, uint64_t by) { return bytes > by ? bytes - by : 0; }
+static uint64_t subtract_to_zero(uint64_t bytes, uint64_t by)
+{
+	return bytes > by ? bytes - by : 0;
+}
 
-/* Enter the memory that each device has left. */
+/* Set the memory that each device has left. */
 static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
 {
 	uint64_t all;
@@ -164,17 +167,17 @@ static void ask_memory(struct place_ask *ask, const struct infer_engine_opts *o)
 
 		d->on.kind->memory(d->on.b, &d->memory_bytes, &all);
 		if (device_is_host(&d->on))
-			d->memory_bytes = less(d->memory_bytes, o->swap_bytes);
+			d->memory_bytes = subtract_to_zero(d->memory_bytes, o->swap_bytes);
 	}
 }
 
-/* The least context of a list of devices, for this model. */
+/* Return the least acceptable context for these devices and this model. */
 static int32_t least_ctx(const infer_engine *e, const struct device_list *list)
 {
 	return list->ctx_least < e->model->h.ctx_train ? list->ctx_least : e->model->h.ctx_train;
 }
 
-/* Place the model on its devices, after choosing how many layers fit if that is asked for. */
+/* Place the model on its devices, after choosing how many layers fit if the options ask for it. */
 static int place_model(infer_engine *e, struct place_ask *ask, const struct device_list *list,
                        infer_error *err)
 {
@@ -185,7 +188,7 @@ static int place_model(infer_engine *e, struct place_ask *ask, const struct devi
 	TRY(place_solve(&e->place, e->model, ask, err));
 	if (e->place.ctx < least)
 		return err_set(err, INFER_ENOMEM,
-		               "%s: a context of %d fits beside the weights, and not of %d",
+		               "%s: only a context of %d fits next to the weights, less than %d",
 		               backend_name(&ask->devices[ask->n_devices - 1].on), e->place.ctx,
 		               least);
 	return INFER_OK;
@@ -199,9 +202,8 @@ static int open_cache(infer_engine *e, const struct infer_engine_opts *o,
 	struct kv_opts k;
 
 	ask.address_bytes = address_room(l);
-	if (ask.address_bytes !=
-	    UINT64_MAX) /* copies of pages of each kind have a place of their own */
-		ask.address_bytes = less(ask.address_bytes, 3 * o->swap_bytes);
+	if (ask.address_bytes != UINT64_MAX) /* each kind of page has swap slots of its own */
+		ask.address_bytes = subtract_to_zero(ask.address_bytes, 3 * o->swap_bytes);
 	ask_memory(&ask, o);
 	TRY(place_model(e, &ask, list, err));
 	e->ctx = e->place.ctx;
@@ -270,13 +272,13 @@ static void on_inputs(void *user, int32_t weight, int32_t matrix, const float *x
 	const struct infer_tensor *t = e->model->tensors[weight];
 	struct infer_inputs in = { t, matrix, n, k, x, ld, at };
 
-	/* matrices made of one that the file has, as of old files of latent attention, are not its */
+	/* skip matrices derived from one in the file, as for old files with MLA */
 	if (e->model->weights[weight].n != (t->n_dims > 2 ? t->ne[2] : 1))
 		return;
 	e->observer.fn(e->observer.user, &in);
 }
 
-/* Weights of a part of a model have numbers of their own, so that only one device is observed. */
+/* Weights of a part of a model are numbered per part, so only one device can be observed. */
 static int open_observer(infer_engine *e, const struct infer_engine_opts *o, int n,
                          infer_error *err)
 {
@@ -343,7 +345,7 @@ int engine_open_list(infer_engine **out, const infer_model *model,
 
 	*out = NULL;
 	o = o ? o : &defaults;
-	TRY(check(o, err));
+	TRY(check_engine_opts(o, err));
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
@@ -363,7 +365,7 @@ int engine_open_list(infer_engine **out, const infer_model *model,
 	return INFER_OK;
 }
 
-/* Add up the parts: those of the host, with the weights that they use in the file, and others. */
+/* Sum the parts: of the host, with the weights used in place in the file, and of other devices. */
 static void sum_need(struct infer_engine_need *need, const struct place_plan *p,
                      const infer_model *m)
 {
@@ -422,7 +424,7 @@ int engine_need_list(struct infer_engine_need *need, const infer_model *model,
 {
 	infer_engine *e;
 
-	TRY(check(o, err));
+	TRY(check_engine_opts(o, err));
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
@@ -474,8 +476,8 @@ void infer_engine_close(infer_engine **at)
 	mem_free(e);
 }
 
-/* Choose the rows of the step, and get the pages and events that it needs. */
-static int prepare(infer_engine *e, infer_error *err)
+/* Choose the rows of the step, and reserve the pages and events that it needs. */
+static int prepare_step(infer_engine *e, infer_error *err)
 {
 	size_t tops = 0;
 	int rc;
@@ -496,7 +498,7 @@ static int prepare(infer_engine *e, infer_error *err)
 	                      err);
 }
 
-static void count(infer_engine *e, int64_t ns, uint64_t calls)
+static void count_step(infer_engine *e, int64_t ns, uint64_t calls)
 {
 	struct infer_engine_stats *s = &e->now;
 	const struct step *st = &e->step;
@@ -512,14 +514,14 @@ static void count(infer_engine *e, int64_t ns, uint64_t calls)
 		s->decode_allocs += calls;
 }
 
-static void settle(infer_engine *e, int64_t from, uint64_t calls)
+static void finish_step(infer_engine *e, int64_t from, uint64_t calls)
 {
 	int64_t ns;
 
 	batch_absorb(e);
 	ns = clock_now_ns() - from;
 	sched_measure(e, ns);
-	count(e, ns, mem_calls_all() - calls);
+	count_step(e, ns, mem_calls_all() - calls);
 }
 
 int infer_engine_step(infer_engine *e, infer_error *err)
@@ -529,13 +531,13 @@ int infer_engine_step(infer_engine *e, infer_error *err)
 	int64_t from;
 	int rc;
 
-	TRY(prepare(e, err));
+	TRY(prepare_step(e, err));
 	if (e->step.s.n) {
 		from = clock_now_ns();
 		rc = batch_run(e, &why);
 		e->stopped = rc == INFER_ECANCEL;
 		if (!rc)
-			settle(e, from, calls);
+			finish_step(e, from, calls);
 		else if (!e->stopped)
 			for (int32_t i = 0; i < e->step.s.n_runs; i++)
 				request_end(e, e->step.requests[i], INFER_FINISH_ERROR, why.code,

@@ -1,4 +1,4 @@
-/* engine/engine.h (private) - inside the engine: requests from the queue through steps to events.
+/* engine/engine.h (private) - the state of an engine: requests, from the queue through steps to events.
  *
  * One lock guards the queue, the active requests, the cancel flags and the published counters.
  * Everything else belongs to the thread that steps.  Memory for a request is allocated at submit,
@@ -21,31 +21,33 @@ struct request {
 	struct request *next; /* in the queue */
 	uint64_t id;
 	void *user;
-	struct arena arena; /* holds the copies of everything the caller passed */
-	uint64_t *ids;      /* [cap] keys of the cache: prompt, then what was drawn */
+	struct arena arena; /* copies of everything the caller passed */
+	uint64_t *ids;      /* [cap] cache keys: prompt, then drawn tokens */
 	int32_t n, n_prompt, cap;
-	int32_t top, priority, told; /* told: tokens of the prompt, plus 1, by READ events */
+	int32_t top, priority, told; /* told: prompt tokens in the last READ event, plus 1 */
 	uint32_t flags;
 	int64_t deadline_ns;
-	uint64_t root; /* of the prefix tree */
+	uint64_t root; /* salt of the prefix tree */
 	int32_t *stop_tokens, n_stop_tokens;
 	struct stop stop;
 	infer_sampler *sampler;
-	infer_detok *detok;    /* NULL without text */
-	struct follow *follow; /* NULL: without a constraint */
-	int cancelled;         /* under the lock */
-	int ended;             /* DONE is out; to be freed */
-	int admitted;          /* has been active before: its first times are kept */
-	struct kv_seq *seq;    /* NULL while queued; its length: positions computed */
-	struct kv_seq *aside;  /* preempted: a copy of what it had, or NULL */
-	/* the rows of the prompt from scored - 1 to before scored_end - 1 are wanted, for the scores
-	 * of the tokens behind them or for the embedding; those before have given theirs */
+	infer_detok *detok;                  /* NULL without text */
+	struct grammar_state *grammar_state; /* NULL: without a constraint */
+	int cancelled;                       /* under the lock */
+	int ended;                           /* its DONE event is queued; to be freed */
+	int admitted;                        /* was active before: its first times are kept */
+	struct kv_seq *seq;                  /* NULL while queued; its length: positions computed */
+	struct kv_seq *swapped; /* preempted: the swapped copy of its sequence, or NULL */
+	/* Prompt rows [scored - 1, scored_end - 1) still give the scores of the next tokens, or states of
+	 * the embedding. */
 	int32_t scored, scored_end;
-	double *pool;     /* [n_embd] the sum of the states so far; NULL: no embedding */
+	double *pool;     /* [n_embd] sum of the states so far; NULL: no embedding */
 	float *embedding; /* the caller's */
-	int embed, whole; /* enum infer_embed; rows see later ones, so that all are of one step */
-	int32_t states, second, rows; /* of it; where a second part begins; of the step that runs */
-	int32_t rows_due;             /* rows of its prompt that are due; prompts.c */
+	int embed,
+		whole; /* enum infer_embed; whole: attention is bidirectional, so one step has all rows */
+	int32_t states, second,
+		rows;     /* states pooled; position of a second segment; rows in this step */
+	int32_t rows_due; /* prompt rows due in this step; prompts.c */
 	int64_t submit_ns, admitted_ns, first_ns, last_ns;
 	uint64_t digest;
 	struct infer_usage usage;
@@ -54,27 +56,27 @@ struct request {
 struct event_slot {
 	struct infer_event ev;
 	size_t text_at, top_at, message_at;
-	uint64_t step; /* that computed its logits */
+	uint64_t step; /* the step that computed its logits */
 };
 struct events {
 	struct event_slot *slots;
 	struct infer_top *tops;
 	size_t n, cap, read, n_tops, cap_tops;
-	uint64_t step; /* the last one that was computed, or tried */
+	uint64_t step; /* steps computed, or tried */
 	struct buf text;
 };
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err);
 void events_fini(struct events *q);
-/* Make room for that many more. */
+/* Reserve memory for that many more. */
 int events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err);
 struct event_slot *events_add(struct events *q, const struct request *r, int kind);
 
-/* What may come next, guessed: a request that decodes gets a row for each guess, and all of them
- * draw in one step (Leviathan+ 2023, arXiv:2211.17192).  The draw is the request's own at every
- * position, so a wrong guess costs its row and changes no byte. */
+/* Speculative decoding (Leviathan+ 2023, arXiv:2211.17192): a decoding request gets a row for each guessed
+ * token, and all of them draw in one step.  Each position draws as without guesses, so a wrong guess costs
+ * its row and changes no byte. */
 struct engine_draft {
-	/* Put at most cap tokens behind ids[0 .. n) at next; returns how many.  NULL: no
-	 * guesses. */
+	/* Guess at most cap tokens that follow ids[0 .. n), into next; returns how many.  NULL: no
+		 * guesses. */
 	int32_t (*guess)(void *user, const uint64_t *ids, int32_t n, uint64_t *next, int32_t cap);
 	void *user;
 };
@@ -90,26 +92,26 @@ struct infer_engine {
 	struct events events;
 	struct constraints *constraints; /* NULL until a request has one; under the lock */
 	struct engine_draft draft;
-	struct infer_watch watch, parts; /* parts: of a step, for the backend */
+	struct infer_watch watch, parts; /* the caller's; the one given to the backend */
 	int32_t n_vocab, n_outputs, threads, threads_wanted, ctx;
-	int32_t top; /* most tokens of a row that the last device finds; 0: logits are fetched */
+	int32_t top; /* most best tokens of a row that the last device finds; 0: fetches all logits */
 	int k_type, v_type, act_type, lock_made;
 	int32_t chunk, score_rows, max_seqs, max_queue;
 	uint32_t flags;
 	struct infer_observer observer;
 	uint64_t workspace_bytes; /* of all devices, and between them */
-	int64_t step_ns, now_ns;  /* now: when this step began */
-	/* running means: a step that only decodes, a prompt row, copying a MiB of the cache */
+	int64_t step_ns, now_ns;  /* target of a step; when this step began */
+	/* running means: a decode-only step, a prompt row, copying a MiB of the cache */
 	int64_t decode_ns, row_ns, copy_ns;
-	uint64_t digest, prompts_done, prompts_all; /* tokens of prompts, before the step */
+	uint64_t digest, prompts_done, prompts_all; /* prompt tokens before the step; in all */
 	struct infer_engine_stats now;              /* counted by the thread that steps */
-	int stopped, held;       /* a new request cancelled the last step; a prompt had it alone */
+	int stopped, held;       /* a new request cancelled the last step; a prompt ran it alone */
 	atomic_int newcomer;     /* a request was submitted since this step began */
-	struct request **active; /* [max_seqs] in rank: priority, then age */
+	struct request **active; /* [max_seqs] in rank order: priority, then age */
 	int32_t n_active, n_queued;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct request *queue; /* in rank */
+	struct request *queue; /* in rank order */
 	uint64_t last_id;
 	struct infer_engine_stats stats; /* published at the end of a step */
 };
@@ -118,38 +120,40 @@ struct infer_engine {
 int request_new(struct request **out, infer_engine *e, const struct infer_request *r,
                 infer_error *err);
 void request_free(struct request *r);
-int request_before(const struct request *a, const struct request *b); /* a ranks before b */
-static inline int32_t request_pending(const struct request *r)        /* not computed yet */
+int request_before(const struct request *a, const struct request *b); /* true if a ranks before b */
+static inline int32_t request_pending(const struct request *r)        /* positions not computed */
 {
 	return r->n - kv_seq_len(r->seq);
 }
 /* End a request: queue its DONE event and release its pages; sched_reap or the caller frees it. */
 void request_end(infer_engine *e, struct request *r, int finish, int code, const char *message);
 
-/* sched.c; the lock is held.  ending: reads the clock, counts those that sweep will end */
+/* sched.c; caller holds the lock.  sched_ending reads the clock and counts the requests that sched_sweep
+ * will end: those cancelled or past their deadline */
 size_t sched_ending(infer_engine *e);
-/* end requests that were cancelled or have missed their deadline */
 void sched_sweep(infer_engine *e);
 void sched_admit(infer_engine *e);
 void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
-size_t sched_reuse(const struct request *r); /* ids that may be taken from the cache */
-/* Preempt the last in rank: it gives up its pages and goes back to the queue. */
+size_t
+sched_reuse(const struct request *r); /* leading ids whose positions may come from the cache */
+/* Preempt the active request that ranks last: it releases its pages and returns to the queue. */
 void sched_preempt_last(infer_engine *e);
 
 /* prompts.c */
-int32_t prompts_above(const infer_engine *e); /* sequences of lower priority do not decode */
-void prompts_compose(infer_engine *e);        /* adds prompt rows behind the decoding rows */
+/* Return the priority below which sequences do not decode in this step. */
+int32_t prompts_above(const infer_engine *e);
+void prompts_compose(infer_engine *e); /* add prompt rows after the decoding rows */
 
 /* embed.c */
 int embed_check(const infer_engine *e, const struct infer_request *r, infer_error *err);
 int embed_new(struct request *q, const infer_engine *e, const struct infer_request *r,
               infer_error *err);
-/* Take the state of the next position; the last one makes the vector.  INFER_ENAN */
+/* Add the state of the next position; the last one completes the vector.  INFER_ENAN: it is not finite */
 int embed_row(const infer_engine *e, struct request *r, const struct row_job *j, infer_error *err);
-/* as infer_engine_open, on these devices */
+/* Like infer_engine_open, on these devices. */
 int engine_open(infer_engine **out, const infer_model *model, const struct infer_engine_opts *o,
                 const struct stages_device *devices, int n, infer_error *err);
 

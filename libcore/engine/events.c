@@ -1,13 +1,12 @@
-/* engine/events.c - events that wait to be read; space is reserved before a step, so that adding an
- * event cannot fail */
+/* engine/events.c - queue of events; memory is reserved before a step, so that adding an event cannot
+ * fail */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 #include <string.h>
 
-/* for each slot, from the start */
-enum { TEXT_BYTES = 512 };
+enum { TEXT_BYTES = 512 }; /* reserved for each slot at first */
 
 int events_init(struct events *q, size_t slots, size_t tops, infer_error *err)
 {
@@ -26,7 +25,7 @@ void events_fini(struct events *q)
 	buf_fini(&q->text);
 }
 
-static int more(void **at, size_t *cap, size_t want, size_t size, infer_error *err)
+static int grow_array(void **at, size_t *cap, size_t want, size_t size, infer_error *err)
 {
 	void *p;
 
@@ -50,11 +49,11 @@ int events_reserve(struct events *q, size_t slots, size_t tops, infer_error *err
 		q->read = q->n = q->n_tops = 0;
 		buf_clear(&q->text);
 	}
-	rc = more(&s, &q->cap, q->n + slots, sizeof *q->slots, err);
+	rc = grow_array(&s, &q->cap, q->n + slots, sizeof *q->slots, err);
 	q->slots = s;
 	if (rc)
 		return rc;
-	rc = more(&t, &q->cap_tops, q->n_tops + tops, sizeof *q->tops, err);
+	rc = grow_array(&t, &q->cap_tops, q->n_tops + tops, sizeof *q->tops, err);
 	q->tops = t;
 	return rc;
 }

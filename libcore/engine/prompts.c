@@ -1,9 +1,9 @@
 /* engine/prompts.c - which prompts get rows of a step, and how many
  *
- * The prompt with the fewest rows left goes first, so short requests finish soon; the first in rank
- * gets an eighth of every step, so it advances whatever else arrives.  A prompt whose next
- * positions are already being computed for another waits and shares the result, so a beginning that
- * many have in common is computed once. */
+ * The prompt with the fewest rows left is served first, so short requests finish soon; the first in rank
+ * gets an eighth of every step, so it advances whatever else arrives.  If a prompt's next positions are
+ * being computed for another request, it waits and shares the result, so a common_prefix prefix is computed
+ * once. */
 #include "engine/engine.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -11,26 +11,23 @@
 #include <string.h>
 
 enum {
-	/* a prompt advances by this many rows even in a slow step, or sequences that decode would
-	 * starve it */
+	/* least prompt rows of a step, even of a slow one, so that decoding does not starve prompts */
 	LEAST_ROWS = 16,
-	/* rows of a step, with those that decode, below which each one costs more: weights are read once
-	 * for all of them */
+	/* below this many rows of a step, each costs more: the weights are read once for all */
 	FULL_ROWS = 48,
-	/* rows of a step while another sequence could be admitted: a new request waits for the end
-	 * of the step, or the step is cancelled; a larger step would not be cheaper per row */
+	/* prompt rows of a step while another sequence could be admitted: a new request waits for its end,
+	 * or cancels it; a larger step costs no less per row */
 	OPEN_ROWS = 128,
 	SHARE = 8,
-	/* a prompt with more rows left is long: with INFER_ENGINE_EVEN it may add so many hundredths
-	 * to the time of a step, for it lasts anyway, and all that decode would wait for it at every
-	 * token */
+	/* a prompt with more rows left is long: with INFER_ENGINE_EVEN it adds at most LONG_PERCENT to the
+	 * time of a step, since all decoding requests wait for the step at every token */
 	LONG = 512,
 	LONG_PERCENT = 30,
 	WORTH = 16, /* waiting pays if it saves a sixteenth of the rows left */
 };
 
-/* The number of leading ids that r shares with q and may take from it. */
-static int32_t common(const struct request *r, const struct request *q)
+/* Return how many leading ids of r equal those of q and may be taken from its cache. */
+static int32_t common_prefix(const struct request *r, const struct request *q)
 {
 	int32_t most = (int32_t)num_min((int64_t)sched_reuse(r) - 1, q->n),
 		len = kv_seq_len(r->seq);
@@ -43,16 +40,16 @@ static int32_t common(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Of n positions that q has in common with another, those that the other can take later, from the cache
- * where q ends with its first token. */
-static int32_t lasting(const infer_engine *e, const struct request *q, int32_t n)
+/* Of n positions that q has in common with another request, return how many the other can take later; if q
+ * ends with its first token, only from the cache. */
+static int32_t reusable_len(const infer_engine *e, const struct request *q, int32_t n)
 {
 	return q->cap > q->n + 1 ? n : kv_cacheable_len(e->kv, n);
 }
 
-/* Give r the positions that other sequences have computed.  Returns a sequence before r in rank
- * that is about to compute more of them, or NULL if waiting for it would save little. */
-static struct request *share(infer_engine *e, int32_t rank)
+/* Share with r the positions that other sequences have computed.  Returns a sequence before r in rank that
+ * is about to compute more of them, or NULL if waiting for it would save little. */
+static struct request *share_computed(infer_engine *e, int32_t rank)
 {
 	struct request *r = e->active[rank], *from = NULL, *leads = NULL, *q;
 	int32_t len = kv_seq_len(r->seq),
@@ -60,20 +57,20 @@ static struct request *share(infer_engine *e, int32_t rank)
 
 	for (int32_t i = 0; i < e->n_active; i++) {
 		q = e->active[i];
-		n = common(r, q);
+		n = common_prefix(r, q);
 		if (num_min(n, kv_seq_len(q->seq)) > have) {
 			from = q;
 			have = (int32_t)num_min(n, kv_seq_len(q->seq));
 			continue;
 		}
-		n = lasting(e, q, n);
+		n = reusable_len(e, q, n);
 		if (i < rank && n > lead && n > kv_seq_len(q->seq)) {
 			leads = q;
 			lead = n;
 		}
 	}
 	if (from && kv_seq_share(e->kv, r->seq, from->seq, have))
-		have = kv_seq_len(r->seq); /* they are outside the window of `from` */
+		have = kv_seq_len(r->seq); /* they left the window of `from` */
 	if (!r->usage.preemptions) {
 		r->usage.cached_tokens += have - len;
 		e->now.cached_tokens += (uint64_t)(have - len);
@@ -81,9 +78,9 @@ static struct request *share(infer_engine *e, int32_t rank)
 	return WORTH * (lead - have) >= r->n - have ? leads : NULL;
 }
 
-/* Set r->rest of every active sequence: the prompt rows that are due, 0 for one that decodes or
- * waits.  A sequence that others wait for is as urgent as the most urgent of them. */
-static void look(infer_engine *e)
+/* Set rows_due of every active sequence: the prompt rows due; 0 if it decodes or waits.  A sequence that
+ * others wait for is as urgent as the most urgent of them. */
+static void find_due_rows(infer_engine *e)
 {
 	struct request *r, *q = NULL;
 
@@ -93,7 +90,7 @@ static void look(infer_engine *e)
 		if (r->rows || request_pending(r) <= 1)
 			continue;
 		if (!(e->flags & INFER_ENGINE_NO_PREFIX_CACHE))
-			q = share(e, i);
+			q = share_computed(e, i);
 		if (!q)
 			r->rows_due = request_pending(r);
 		else if (q->rows_due > request_pending(r))
@@ -101,8 +98,8 @@ static void look(infer_engine *e)
 	}
 }
 
-/* The sequence to serve next: greater priority first, then fewer rows left, then rank. */
-static struct request *next(const infer_engine *e)
+/* Return the prompt to serve next: greater priority first, then fewer rows left, then rank. */
+static struct request *next_prompt(const infer_engine *e)
 {
 	struct request *best = NULL, *r;
 
@@ -115,9 +112,9 @@ static struct request *next(const infer_engine *e)
 	return best;
 }
 
-/* 1: more than half of the sequences that decode rank below the prompt r by priority.  They wait for
- * it rather than it for them, unless it is long. */
-static int is_above(const infer_engine *e, const struct request *r)
+/* True if more than half of the decoding sequences have a lower priority than the prompt r, and it is not
+ * long: then they wait for it, not it for them. */
+static int outranks_decoding(const infer_engine *e, const struct request *r)
 {
 	int32_t below = 0, decode = 0;
 
@@ -128,8 +125,8 @@ static int is_above(const infer_engine *e, const struct request *r)
 	return 2 * below > decode && r->rows_due <= LONG;
 }
 
-/* The least rows that come evenly beside sequences that decode: short prompts fill the step up, and where
- * more prompts wait than sequences decode, few would hold up many. */
+/* Return the least prompt rows in a step with decoding sequences, with INFER_ENGINE_EVEN: short prompts fill
+ * the step up to FULL_ROWS; if more prompts wait than sequences decode, more. */
 static int64_t least_even(const infer_engine *e)
 {
 	int64_t waiting = 0, fill = 0, least, decode = e->step.n_decode;
@@ -146,8 +143,8 @@ static int64_t least_even(const infer_engine *e)
 	return num_min(least, OPEN_ROWS);
 }
 
-/* A prompt that one step can end has that step without the sequences that rank below it, so its first
- * token comes as soon as without them. */
+/* A prompt that one step can finish gets that step without the sequences of lower priority, so its first
+ * token is not delayed by them. */
 int32_t prompts_above(const infer_engine *e)
 {
 	for (int32_t i = 0; i < e->n_active; i++) {
@@ -159,8 +156,8 @@ int32_t prompts_above(const infer_engine *e)
 	return INT32_MIN;
 }
 
-/* The prompt rows that this step may hold; r: the prompt to be served first. */
-static int32_t quota(const infer_engine *e, const struct request *r)
+/* Return how many prompt rows this step may have; r: the prompt to be served first. */
+static int32_t row_quota(const infer_engine *e, const struct request *r)
 {
 	int64_t rows = e->chunk, least = LEAST_ROWS;
 
@@ -170,7 +167,7 @@ static int32_t quota(const infer_engine *e, const struct request *r)
 		rows = OPEN_ROWS;
 	else if (e->step.n_decode && e->row_ns)
 		rows = (e->step_ns - e->decode_ns) / e->row_ns;
-	if (e->step.n_decode && is_above(e, r)) {
+	if (e->step.n_decode && outranks_decoding(e, r)) {
 		least = num_min(OPEN_ROWS, num_max(LEAST_ROWS, r->rows_due));
 	} else if (e->flags & INFER_ENGINE_EVEN && e->step.n_decode && e->row_ns &&
 	           r->rows_due > LONG) {
@@ -182,9 +179,9 @@ static int32_t quota(const infer_engine *e, const struct request *r)
 	return (int32_t)num_min(rows < least ? least : rows, e->chunk - e->step.n_guesses);
 }
 
-/* Get pages for `rows` more positions of r, if necessary by preempting sequences after it in rank
- * that have no row in this step. 0: there are none. */
-static int grow(infer_engine *e, struct request *r, int32_t rows)
+/* Allocate pages for `rows` more positions of r, if necessary by preempting sequences after it in rank that
+ * have no row in this step. Returns 0 if that does not suffice. */
+static int grow_or_preempt(infer_engine *e, struct request *r, int32_t rows)
 {
 	struct request *last;
 
@@ -205,8 +202,8 @@ static struct request *first_in_rank(const infer_engine *e)
 	return NULL;
 }
 
-/* A step that was stopped is computed again.  It must not begin inside a page of a state, for it would
- * have changed that. */
+/* True if the step can be computed again after it was cancelled. It cannot if it begins inside a page of
+ * recurrent state, which it would have changed. */
 static int can_repeat(const infer_engine *e)
 {
 	const struct backend_step *s = &e->step.s;
@@ -217,8 +214,8 @@ static int can_repeat(const infer_engine *e)
 	return 1;
 }
 
-/* Add whole prompts to the step, in the order of the queue, as long as they fit: their rows see each other.
- * The first one always fits. */
+/* Add whole prompts in rank order as long as they fit, because their attention is bidirectional. The first
+ * one always fits. */
 static void compose_whole(infer_engine *e)
 {
 	int64_t left = e->chunk;
@@ -229,16 +226,16 @@ static void compose_whole(infer_engine *e)
 
 		if (r->rows)
 			continue;
-		if (rows > left || batch_rows(e, r, rows) < rows || !grow(e, r, rows))
+		if (rows > left || batch_rows(e, r, rows) < rows || !grow_or_preempt(e, r, rows))
 			break;
 		batch_add(e, r, rows);
 		left -= rows;
 	}
 }
 
-/* The rows, at most `most`, of a prompt that does not end in this step, beside one that does. */
-static int32_t beside_end(const infer_engine *e, const struct request *r, int32_t most,
-                          int32_t part)
+/* Return the rows, at most `most`, of a prompt that does not end in this step if another one does. */
+static int32_t rows_with_ending(const infer_engine *e, const struct request *r, int32_t most,
+                                int32_t part)
 {
 	int32_t fill = request_pending(r) <= LONG ? FULL_ROWS - e->step.s.n : 0;
 
@@ -255,29 +252,28 @@ void prompts_compose(infer_engine *e)
 		compose_whole(e);
 		return;
 	}
-	look(e);
-	r = next(e);
-	left = r ? quota(e, r) : 0;
+	find_due_rows(e);
+	r = next_prompt(e);
+	left = r ? row_quota(e, r) : 0;
 	part = (left + SHARE - 1) / SHARE;
 	first = first_in_rank(e);
-	while (left > 0 && (r = next(e))) {
+	while (left > 0 && (r = next_prompt(e))) {
 		most = first->rows_due && r != first ? left - part : left;
 		if (most < 1) {
 			r = first;
 			most = left;
 		}
 		if (ends && request_pending(r) > most)
-			most = beside_end(e, r, most, part);
+			most = rows_with_ending(e, r, most, part);
 		rows = batch_rows(e, r, most);
 		r->rows_due = 0;
-		if (rows < 1 || !grow(e, r, rows))
+		if (rows < 1 || !grow_or_preempt(e, r, rows))
 			continue;
 		ends |= rows == request_pending(r);
 		batch_add(e, r, rows);
 		left -= rows;
 	}
-	/* No event comes out of this step, so a new arrival may cancel it, but not twice in a
-	 * row. */
+	/* A step without outputs may be cancelled by a new request, but not twice in a row. */
 	if (can_repeat(e) && !e->step.s.n_out && e->n_active < e->max_seqs && !e->stopped)
 		e->step.s.stop = &e->newcomer;
 }

@@ -1,4 +1,4 @@
-/* engine/queue.c - the calls that any thread may make: submit, cancel, wait */
+/* engine/queue.c - calls that any thread may make: submit, cancel, wait */
 #include "engine/engine.h"
 #include "base/err.h"
 

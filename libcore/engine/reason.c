@@ -9,7 +9,7 @@ int reason_init(struct reason *r, struct infer_str open, struct infer_str close,
 {
 	*r = (struct reason){ .most = most, .over = !close.len };
 	if (open.len > REASON_MARK || close.len > REASON_MARK)
-		return err_set(err, INFER_EINVAL, "a mark of reasoning has more than %d bytes",
+		return err_set(err, INFER_EINVAL, "a tag of reasoning must have at most %d bytes",
 		               REASON_MARK);
 	if (open.len)
 		memcpy(r->open, open.at, open.len);
@@ -20,7 +20,11 @@ int reason_init(struct reason *r, struct infer_str open, struct infer_str close,
 	return INFER_OK;
 }
 
-static uint32_t lacks(uint8_t lead) { return lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0; }
+/* Return the bytes after the first of a UTF-8 character. */
+static uint32_t continuation_bytes(uint8_t lead)
+{
+	return lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0;
+}
 
 static void take_byte(struct reason *r, char b)
 {
@@ -33,7 +37,7 @@ static void take_byte(struct reason *r, char b)
 		return;
 	}
 	if (((uint8_t)b & 0xc0) != 0x80)
-		r->pending = lacks((uint8_t)b);
+		r->pending = continuation_bytes((uint8_t)b);
 	else
 		r->pending -= r->pending > 0;
 	if (r->n_tail == r->n_close)

@@ -1,5 +1,5 @@
-/* engine/reason.h (private) - reasoning before a constrained answer, which is ended where it takes
- * too much of the tokens.  Confined. */
+/* engine/reason.h (private) - reasoning before a constrained answer: find its end, and bound its length.
+ * Confined. */
 #ifndef ENGINE_REASON_H
 #define ENGINE_REASON_H
 #include <stdint.h>
@@ -8,19 +8,19 @@
 enum { REASON_MARK = 64 };
 struct reason {
 	char open[REASON_MARK], close[REASON_MARK], tail[REASON_MARK];
-	uint32_t n_open, n_close, n_tail; /* n_close 0: there is none; tail: the last bytes of it */
-	uint32_t opened;                  /* bytes of open that have come */
-	uint32_t pending;                 /* bytes that the last character lacks */
-	int32_t n, most;                  /* tokens so far; so many, and it is ended */
+	uint32_t n_open, n_close, n_tail; /* n_close 0: no reasoning; tail: the text's last bytes */
+	uint32_t opened;                  /* bytes of `open` matched */
+	uint32_t pending;                 /* bytes missing from the last UTF-8 character */
+	int32_t n, most;                  /* tokens so far; the limit */
 	int over;                         /* it has ended, or there is none */
 };
 
-/* open: what begins it; len 0: the prompt has.  close: what ends it; len 0: there is none.
- * INFER_EINVAL  one is too long */
+/* Start.  open: the tag that begins it; len 0: the prompt contains it.  close: the tag that ends it; len 0:
+ * no reasoning.  INFER_EINVAL: a tag is longer than REASON_MARK. */
 int reason_init(struct reason *r, struct infer_str open, struct infer_str close, int32_t most,
                 infer_error *err);
-/* The bytes of a token. */
+/* Process the bytes of a token. */
 void reason_take(struct reason *r, const char *at, size_t n);
-/* Whether it is to be ended here. */
+/* True if it has reached `most` tokens and can be ended here, between two characters. */
 int reason_is_long(const struct reason *r);
 #endif

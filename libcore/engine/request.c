@@ -30,7 +30,7 @@ static int check_tokens(const int32_t *ids, size_t n, int32_t n_vocab, const cha
 static int check_stops(const struct infer_request *r, infer_error *err)
 {
 	if (r->n_stop < 0 || r->n_stop_tokens < 0)
-		return err_set(err, INFER_EINVAL, "n_stop %d, n_stop_tokens %d: at least 0",
+		return err_set(err, INFER_EINVAL, "n_stop %d, n_stop_tokens %d: must be at least 0",
 		               (int)r->n_stop, (int)r->n_stop_tokens);
 	if (r->n_stop && r->flags & INFER_REQ_NO_TEXT)
 		return err_set(err, INFER_EINVAL, "stop strings in a request without text");
@@ -46,14 +46,15 @@ static int check_stops(const struct infer_request *r, infer_error *err)
 static int check_scores(const struct infer_request *r, infer_error *err)
 {
 	if (r->flags & INFER_REQ_LOGITS && !(r->flags & INFER_REQ_SCORE))
-		return err_set(err, INFER_EINVAL, "logits are asked for without scores");
+		return err_set(err, INFER_EINVAL, "logits are requested without scores");
 	if (!r->score_from)
 		return INFER_OK;
 	if (!(r->flags & INFER_REQ_SCORE))
-		return err_set(err, INFER_EINVAL, "score_from is %d in a request without scores",
+		return err_set(err, INFER_EINVAL, "score_from is %d, but scores are not requested",
 		               (int)r->score_from);
 	if (r->score_from < 0 || (size_t)r->score_from >= r->n_prompt)
-		return err_set(err, INFER_EINVAL, "score_from is %d: less than the %zu tokens",
+		return err_set(err, INFER_EINVAL,
+		               "score_from is %d: must be less than the %zu tokens",
 		               (int)r->score_from, r->n_prompt);
 	return INFER_OK;
 }
@@ -63,10 +64,10 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	if (!r->n_prompt)
 		return err_set(err, INFER_EINVAL, "the prompt is empty");
 	if (r->max_tokens < -1)
-		return err_set(err, INFER_EINVAL, "max_tokens is %d: at least -1",
+		return err_set(err, INFER_EINVAL, "max_tokens is %d: must be at least -1",
 		               (int)r->max_tokens);
 	if (r->top < 0 || r->top > INFER_MAX_TOP)
-		return err_set(err, INFER_EINVAL, "top is %d: from 0 to %d", (int)r->top,
+		return err_set(err, INFER_EINVAL, "top is %d: must be from 0 to %d", (int)r->top,
 		               INFER_MAX_TOP);
 	if (r->flags & ~(uint32_t)KNOWN_FLAGS)
 		return err_set(err, INFER_EINVAL, "request flags 0x%x are not known",
@@ -84,20 +85,20 @@ static int check_fields(const infer_engine *e, const struct infer_request *r, in
 	                    err);
 }
 
-/* Does the request fit when it runs alone?  The cache holds one whole context (place.h), and pages
- * that others hold can be reclaimed. */
-static int check_room(const infer_engine *e, const struct infer_request *r, infer_error *err)
+/* Check that the request fits when it runs alone: the cache has room for one whole context (place.h), and
+ * pages of others can be reclaimed. */
+static int check_fits(const infer_engine *e, const struct infer_request *r, infer_error *err)
 {
 	size_t want = r->n_prompt + (r->max_tokens != 0);
 
-	char wider[64] = ""; /* at most the context of the model, beyond which answers are
-	                      * useless */
+	char wider[64] = ""; /* suggested up to the model's trained context */
 
 	if (e->model->h.both_ways && want > (size_t)e->chunk)
-		return err_set(err, INFER_ENOMEM,
-		               "a prompt of %zu tokens, whose rows see each other: at most %d can "
-		               "be computed at once",
-		               r->n_prompt, (int)e->chunk);
+		return err_set(
+			err, INFER_ENOMEM,
+			"a prompt of %zu tokens with bidirectional attention: at most %d can "
+			"be computed at once",
+			r->n_prompt, (int)e->chunk);
 	if (want <= (size_t)e->ctx)
 		return INFER_OK;
 	if (want <= (size_t)e->model->h.ctx_train)
@@ -109,7 +110,7 @@ static int check_room(const infer_engine *e, const struct infer_request *r, infe
 	               r->n_prompt - (want - (size_t)e->ctx));
 }
 
-/* The options with everything they point to moved into the arena. */
+/* Copy everything that the options point to into the arena. */
 static void copy_sample(struct infer_sample_opts *o, struct arena *a)
 {
 	struct infer_logit_bias *bias = arena_alloc(a, (size_t)o->n_bias, sizeof *bias);
@@ -139,8 +140,9 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 	struct infer_sample_opts o = r->sample;
 
 	if (o.n_bias < 0 || o.n_dry_breakers < 0)
-		return err_set(err, INFER_EINVAL, "n_bias %d, n_dry_breakers %d: at least 0",
-		               (int)o.n_bias, (int)o.n_dry_breakers);
+		return err_set(err, INFER_EINVAL,
+		               "n_bias %d, n_dry_breakers %d: must be at least 0", (int)o.n_bias,
+		               (int)o.n_dry_breakers);
 	for (int32_t i = 0; i < o.n_dry_breakers; i++)
 		if (o.n_dry_breaker[i] < 0)
 			return err_set(err, INFER_EINVAL, "dry breaker %d has %d tokens", (int)i,
@@ -153,8 +155,8 @@ static int make_sampler(struct request *q, const infer_engine *e, const struct i
 	return infer_sampler_feed(q->sampler, r->prompt, r->n_prompt, err);
 }
 
-/* What all constraints share is made for the first one. */
-static int constraints_of(struct constraints **out, infer_engine *e, infer_error *err)
+/* Return the shared data of constrained requests; the first one allocates it. */
+static int get_constraints(struct constraints **out, infer_engine *e, infer_error *err)
 {
 	struct constraints *made;
 
@@ -175,10 +177,10 @@ static int constraints_of(struct constraints **out, infer_engine *e, infer_error
 	return INFER_OK;
 }
 
-static int constrain(struct request *q, infer_engine *e, const struct infer_request *r,
-                     infer_error *err)
+static int init_grammar_state(struct request *q, infer_engine *e, const struct infer_request *r,
+                              infer_error *err)
 {
-	const struct follow_opts o = {
+	const struct grammar_state_opts o = {
 		.grammar = r->grammar,
 		.free_until = r->free_until,
 		.reason_open = r->reason_open,
@@ -188,24 +190,24 @@ static int constrain(struct request *q, infer_engine *e, const struct infer_requ
 		.stops = q->stop_tokens,
 		.n_stops = q->n_stop_tokens,
 		.ignore_ends = (r->flags & INFER_REQ_IGNORE_EOS) != 0,
-		.no_ahead = r->sample.n_bias > 0, /* it may forbid one of them */
+		.no_forced = r->sample.n_bias > 0, /* a bias may forbid a forced token */
 	};
 	int64_t from = clock_now_ns();
 	struct constraints *c;
 
-	TRY(constraints_of(&c, e, err));
-	TRY(follow_new(&q->follow, c, &o, err));
+	TRY(get_constraints(&c, e, err));
+	TRY(grammar_state_new(&q->grammar_state, c, &o, err));
 	q->usage.constraint_ns = clock_now_ns() - from;
 	return INFER_OK;
 }
 
-static int no_memory(const struct request *q, infer_error *err)
+static int request_nomem(const struct request *q, infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "no memory for a request of %d tokens", (int)q->cap);
 }
 
-/* The tokens that end no answer. */
-static void find_others(struct request *q, const infer_engine *e, int32_t least)
+/* Set the tokens that do not end the answer, allowed until min_tokens. */
+static void find_non_ends(struct request *q, const infer_engine *e, int32_t least)
 {
 	const size_t n = ((size_t)e->n_vocab + 63) / 64;
 	uint64_t *bits = arena_alloc(&q->arena, 2 * n, sizeof *bits);
@@ -222,7 +224,8 @@ static void find_others(struct request *q, const infer_engine *e, int32_t least)
 		bits[q->stop_tokens[i] / 64] &= ~(1ull << q->stop_tokens[i] % 64);
 }
 
-static int fill(struct request *q, infer_engine *e, const struct infer_request *r, infer_error *err)
+static int fill_request(struct request *q, infer_engine *e, const struct infer_request *r,
+                        infer_error *err)
 {
 	const int32_t numeric[] = { e->k_type, e->v_type, e->act_type, e->ctx };
 
@@ -244,22 +247,22 @@ static int fill(struct request *q, infer_engine *e, const struct infer_request *
 	q->stop_tokens = arena_alloc(&q->arena, (size_t)r->n_stop_tokens, sizeof *q->stop_tokens);
 	q->n_stop_tokens = r->n_stop_tokens;
 	if (q->arena.bad || stop_init(&q->stop, &q->arena, r->stop, r->n_stop))
-		return no_memory(q, err);
+		return request_nomem(q, err);
 	q->stop.keep = (r->flags & INFER_REQ_KEEP_STOP) != 0;
 	for (int32_t i = 0; i < q->n; i++)
 		q->ids[i] = (uint64_t)r->prompt[i];
 	for (int32_t i = 0; i < r->n_stop_tokens; i++)
 		q->stop_tokens[i] = r->stop_tokens[i];
 	if (r->min_tokens > 0)
-		find_others(q, e, r->min_tokens);
+		find_non_ends(q, e, r->min_tokens);
 	if (q->arena.bad)
-		return no_memory(q, err);
+		return request_nomem(q, err);
 	if (r->embed)
 		TRY(embed_new(q, e, r, err));
 	if (q->cap > q->n)
 		TRY(make_sampler(q, e, r, err));
 	if (q->cap > q->n && r->grammar)
-		TRY(constrain(q, e, r, err));
+		TRY(init_grammar_state(q, e, r, err));
 	if (!(r->flags & INFER_REQ_NO_TEXT))
 		TRY(infer_detok_new(&q->detok, e->tok,
 		                    r->flags & INFER_REQ_SPECIAL_TEXT ? INFER_DECODE_SPECIAL : 0,
@@ -275,13 +278,13 @@ int request_new(struct request **out, infer_engine *e, const struct infer_reques
 
 	*out = NULL;
 	TRY(check_fields(e, r, err));
-	TRY(check_room(e, r, err));
+	TRY(check_fits(e, r, err));
 	q = mem_zalloc(MEM_ENGINE, 1, sizeof *q);
 	if (!q)
 		return err_set(err, INFER_ENOMEM, "no memory for a request");
 	q->submit_ns = clock_now_ns();
 	arena_init(&q->arena, MEM_ENGINE);
-	rc = fill(q, e, r, err);
+	rc = fill_request(q, e, r, err);
 	if (rc)
 		request_free(q);
 	else
@@ -295,7 +298,7 @@ void request_free(struct request *r)
 		return;
 	infer_sampler_free(r->sampler);
 	infer_detok_free(r->detok);
-	follow_free(r->follow);
+	grammar_state_free(r->grammar_state);
 	arena_fini(&r->arena);
 	mem_free(r);
 }
@@ -305,7 +308,7 @@ int request_before(const struct request *a, const struct request *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-/* Release the text that was held back: no more text follows. */
+/* Emit text that was held back for stop strings: no more follows. */
 static void flush_text(infer_engine *e, struct request *r)
 {
 	struct buf *out = &e->events.text;
@@ -325,7 +328,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	must(!r->ended);
 	r->ended = 1;
 	flush_text(e, r);
-	if (e->events.text.bad) { /* an answer whose end could not be kept is an error */
+	if (e->events.text.bad) { /* an answer without memory for its end is an error */
 		e->events.text.bad = 0;
 		e->events.text.len = s->text_at;
 		finish = INFER_FINISH_ERROR;
@@ -337,7 +340,7 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 	s->ev.stop = r->stop.met;
 	s->message_at = e->events.text.len;
 	buf_put(&e->events.text, message, strlen(message) + 1);
-	if (e->events.text.bad) { /* without a message, rather than as a request that never ends */
+	if (e->events.text.bad) { /* end without a message rather than never */
 		e->events.text.bad = 0;
 		e->events.text.len = s->message_at;
 		s->message_at = SIZE_MAX;
@@ -347,8 +350,8 @@ void request_end(infer_engine *e, struct request *r, int finish, int code, const
 		r->usage.queue_ns = clock_now_ns() - r->submit_ns;
 	s->ev.usage = r->usage;
 	e->digest += rng_hash(r->digest, &r->id, sizeof r->id);
-	kv_swap_drop(e->kv, r->aside);
-	r->aside = NULL;
+	kv_swap_drop(e->kv, r->swapped);
+	r->swapped = NULL;
 	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;
 }

@@ -1,10 +1,9 @@
 /* engine/sched.c - which sequences compute what in the next step
  *
- * Rank is priority, then age.  Every sequence that decodes has a row in every step, or in every second one
- * while short prompts rank above it; prompts share the rest of the step's time (prompts.c).  When pages
- * run out, the last sequence in rank gives its pages back.  Later they are copied from where they were
- * laid aside, or computed again, whichever is quicker; the tokens it has drawn stay, so its answer does
- * not change. */
+ * Rank is priority, then age.  Every decoding sequence has a row in every step, or in every second one while
+ * short prompts rank above it; prompts share the rest of the step's time (prompts.c).  When no pages are
+ * left, the sequence that ranks last is preempted.  Later its pages are swapped in or computed again,
+ * whichever is quicker; its drawn tokens are kept, so its answer does not change. */
 #include "engine/engine.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -75,15 +74,15 @@ void sched_queue(infer_engine *e, struct request *r)
 	e->n_queued++;
 }
 
-static void average(int64_t *mean, int64_t ns)
+static void update_mean(int64_t *mean, int64_t ns)
 {
 	*mean = *mean ? *mean + (ns - *mean) / 4 : ns;
 	if (*mean < 1)
 		*mean = 1;
 }
 
-/* Whether copying so many bytes, `times` times, takes less time than computing the rows. */
-static int is_copied(const infer_engine *e, uint64_t bytes, int times, int32_t rows)
+/* True if copying `bytes`, `times` times, takes less time than computing the rows. */
+static int is_copy_faster(const infer_engine *e, uint64_t bytes, int times, int32_t rows)
 {
 	return (double)bytes * times / (1 << 20) * (double)e->copy_ns <
 	       (double)rows * (double)e->row_ns;
@@ -94,20 +93,20 @@ static void measure_copy(infer_engine *e, uint64_t bytes, int64_t from)
 	double ns = (double)(clock_now_ns() - from);
 
 	if (bytes)
-		average(&e->copy_ns, (int64_t)(ns * (1 << 20) / (double)bytes));
+		update_mean(&e->copy_ns, (int64_t)(ns * (1 << 20) / (double)bytes));
 }
 
-static void lay_aside(infer_engine *e, struct request *r)
+static void swap_out(infer_engine *e, struct request *r)
 {
 	uint64_t bytes = kv_seq_held(e->kv, r->seq);
 	int64_t from = clock_now_ns();
 
-	if (!is_copied(e, bytes, 2, kv_seq_len(r->seq))) {
-		e->copy_ns -= e->copy_ns / 8; /* one slow copy is not for ever */
+	if (!is_copy_faster(e, bytes, 2, kv_seq_len(r->seq))) {
+		e->copy_ns -= e->copy_ns / 8; /* so that one slow copy does not end swapping */
 		return;
 	}
-	r->aside = kv_seq_swap_out(e->kv, r->seq);
-	if (r->aside) {
+	r->swapped = kv_seq_swap_out(e->kv, r->seq);
+	if (r->swapped) {
 		measure_copy(e, bytes, from);
 		e->now.swap_out_bytes += bytes;
 	}
@@ -117,7 +116,7 @@ void sched_preempt_last(infer_engine *e)
 {
 	struct request *r = e->active[--e->n_active];
 
-	lay_aside(e, r);
+	swap_out(e, r);
 	kv_seq_close(e->kv, r->seq, r->ids);
 	r->seq = NULL;
 	r->usage.preemptions++;
@@ -125,7 +124,7 @@ void sched_preempt_last(infer_engine *e)
 	sched_queue(e, r);
 }
 
-static void admit(infer_engine *e, struct request *r, int32_t cached)
+static void activate(infer_engine *e, struct request *r, int32_t cached)
 {
 	int32_t i = e->n_active++;
 
@@ -147,29 +146,29 @@ size_t sched_reuse(const struct request *r)
 {
 	if (r->whole)
 		return 0;
-	/* a row whose score or state has not been taken must be computed, cached or not */
+	/* a row whose score or state is still due must be computed even if cached */
 	return r->scored < r->scored_end ? (size_t)r->scored : (size_t)r->n;
 }
 
-/* Give a sequence that was preempted what it had, or drop the copy. */
-static void come_back(infer_engine *e, struct request *r, int copied)
+/* Swap the sequence of a preempted request in if `copied`; else drop its copy. */
+static void restore_or_drop(infer_engine *e, struct request *r, int copied)
 {
-	uint64_t bytes = copied ? kv_seq_held(e->kv, r->aside) : 0;
+	uint64_t bytes = copied ? kv_seq_held(e->kv, r->swapped) : 0;
 	int64_t from = clock_now_ns();
 
-	if (copied && !kv_seq_swap_in(e->kv, r->seq, r->aside, r->ids)) {
+	if (copied && !kv_seq_swap_in(e->kv, r->seq, r->swapped, r->ids)) {
 		measure_copy(e, bytes, from);
 		e->now.swaps++;
 		e->now.swap_in_bytes += bytes;
 	} else {
 		e->now.recomputes += (uint64_t)r->admitted;
-		kv_swap_drop(e->kv, r->aside);
+		kv_swap_drop(e->kv, r->swapped);
 	}
-	r->aside = NULL;
+	r->swapped = NULL;
 }
 
-/* Admit the first request of the queue if its ids fit beside those that the active ones have yet to
- * compute. */
+/* Admit the first request of the queue if its positions fit, together with all that the active requests
+ * have yet to compute. */
 static int try_admit(infer_engine *e)
 {
 	struct request *r = e->queue;
@@ -179,8 +178,8 @@ static int try_admit(infer_engine *e)
 
 	r->seq = kv_seq_open(e->kv, r->root, r->ids, sched_reuse(r), &cached);
 	must(r->seq);
-	back = r->aside &&
-	       is_copied(e, kv_seq_held(e->kv, r->aside), 1, kv_seq_len(r->aside) - cached);
+	back = r->swapped && is_copy_faster(e, kv_seq_held(e->kv, r->swapped), 1,
+	                                    kv_seq_len(r->swapped) - cached);
 	if (back)
 		kv_seq_clear(e->kv, r->seq);
 	kv_seq_need(e->kv, r->seq, r->n, e->chunk, need);
@@ -191,8 +190,8 @@ static int try_admit(infer_engine *e)
 		r->seq = NULL;
 		return 0;
 	}
-	come_back(e, r, back);
-	admit(e, r, cached);
+	restore_or_drop(e, r, back);
+	activate(e, r, cached);
 	return 1;
 }
 
@@ -207,15 +206,16 @@ void sched_admit(infer_engine *e)
 	}
 }
 
-/* The next tokens of r, guessed or forced by its constraint, behind its ids. */
-static int32_t guess(infer_engine *e, struct request *r)
+/* Store tokens that may follow in r->ids after its own: forced by its grammar, or guessed. Returns how
+ * many. */
+static int32_t guess_tokens(infer_engine *e, struct request *r)
 {
 	int64_t most = num_min(num_min(r->cap - 1 - r->n, e->step.logits_left),
 	                       e->chunk - e->step.n_guesses);
 	int32_t n = 0;
 
-	if (most >= 1 && r->follow && !(e->flags & INFER_ENGINE_NO_JUMP))
-		n = follow_ahead(r->follow, r->ids + r->n, (int32_t)most);
+	if (most >= 1 && r->grammar_state && !(e->flags & INFER_ENGINE_NO_JUMP))
+		n = grammar_state_forced(r->grammar_state, r->ids + r->n, (int32_t)most);
 	if (n || !e->draft.guess || most < 1)
 		return n;
 	n = e->draft.guess(e->draft.user, r->ids, r->n, r->ids + r->n, (int32_t)most);
@@ -226,7 +226,7 @@ static int32_t guess(infer_engine *e, struct request *r)
 	return n;
 }
 
-/* Give each sequence that decodes a row; those below the priority wait for the next step. */
+/* Add a row for each decoding sequence; those below `priority` skip this step. */
 static void compose_decode(infer_engine *e, int32_t priority)
 {
 	struct request *r;
@@ -241,13 +241,13 @@ static void compose_decode(infer_engine *e, int32_t priority)
 			continue;
 		}
 		while (r->seq && kv_seq_grow(e->kv, r->seq, r->n)) {
-			must(e->n_active > 1); /* place has checked that one sequence fits alone */
+			must(e->n_active > 1); /* at open, one sequence was checked to fit alone */
 			sched_preempt_last(e);
 		}
 		if (!r->seq)
 			continue;
-		/* a state cannot go back to the row of a wrong guess */
-		guesses = e->model->h.state ? 0 : guess(e, r);
+		/* a recurrent state cannot be truncated to the row of a wrong guess */
+		guesses = e->model->h.state ? 0 : guess_tokens(e, r);
 		if (guesses && kv_seq_grow(e->kv, r->seq, r->n + guesses))
 			guesses = 0;
 		batch_add(e, r, 1 + guesses);
@@ -274,8 +274,9 @@ void sched_measure(infer_engine *e, int64_t ns)
 	const struct step *s = &e->step;
 
 	if (!s->n_prefill)
-		average(&e->decode_ns, ns);
+		update_mean(&e->decode_ns, ns);
 	else
-		average(&e->row_ns,
-		        (ns > e->decode_ns && s->n_decode ? ns - e->decode_ns : ns) / s->n_prefill);
+		update_mean(&e->row_ns,
+		            (ns > e->decode_ns && s->n_decode ? ns - e->decode_ns : ns) /
+		                    s->n_prefill);
 }

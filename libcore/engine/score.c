@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The n greatest logits in descending order, equal ones by id. */
+/* Store the n largest logits in descending order, equal ones by id, as log-probabilities. */
 static void pick_top(struct infer_top *top, int32_t n, const float *logits, int32_t n_vocab,
                      float lse)
 {
@@ -24,8 +24,8 @@ static void pick_top(struct infer_top *top, int32_t n, const float *logits, int3
 		top[i].logprob -= lse;
 }
 
-/* The same of the best tokens, which are in this order. */
-static void take_top(struct infer_top *top, int32_t n, const struct row_job *j)
+/* The same for the best tokens of the device, which are in this order. */
+static void copy_top(struct infer_top *top, int32_t n, const struct row_job *j)
 {
 	for (int32_t i = 0; i < n; i++)
 		top[i] = (struct infer_top){ j->best_ids[i], j->best_logits[i] - j->lse };
@@ -42,7 +42,7 @@ static float logit_of(const struct row_job *j, int32_t token)
 	return j->best_logits[i];
 }
 
-static void not_finite(struct row_job *j, int32_t n_vocab)
+static void set_nan_error(struct row_job *j, int32_t n_vocab)
 {
 	int32_t t = 0;
 
@@ -55,16 +55,16 @@ static void not_finite(struct row_job *j, int32_t n_vocab)
 		err_set(&j->err, INFER_ENAN, "no logit at position %d is finite", (int)j->position);
 }
 
-/* Under a constraint the text is followed at once: the next draw may be of the same step.  Draws of one
- * request are made by one thread. */
-static int draw(const infer_engine *e, struct row_job *j)
+/* Draw the token of a row. A grammar state advances at once, because the next draw may be in the same
+ * step. One thread makes all draws of a request. */
+static int draw_token(const infer_engine *e, struct row_job *j)
 {
-	struct follow *f = j->r->follow;
+	struct grammar_state *f = j->r->grammar_state;
 	int64_t from = f ? clock_now_ns() : 0;
 	if (!j->logits)
 		return sampler_draw_best(j->r->sampler, j->best_ids, j->best_logits, j->n_best,
 		                         (uint64_t)j->position, &j->token, &j->err);
-	const uint64_t *allowed = f ? follow_allowed(f, &j->err) : NULL;
+	const uint64_t *allowed = f ? grammar_state_allowed(f, &j->err) : NULL;
 
 	if (f && !allowed)
 		return j->err.code;
@@ -76,15 +76,17 @@ static int draw(const infer_engine *e, struct row_job *j)
 	if (!f)
 		return INFER_OK;
 	from = clock_now_ns();
-	follow_take(f, j->token);
-	follow_recall(f);
+	grammar_state_accept(f, j->token);
+	grammar_state_look_up(f);
 	j->r->usage.constraint_ns += clock_now_ns() - from;
-	j->constraint = follow_error(f) ? ROW_BROKEN : follow_done(f) ? ROW_COMPLETE : ROW_GOES_ON;
+	j->constraint = grammar_state_error(f)      ? ROW_BROKEN
+	                : grammar_state_complete(f) ? ROW_COMPLETE
+	                                            : ROW_GOES_ON;
 	return INFER_OK;
 }
 
-/* What the sampler left to choose from, instead of what the model gave. */
-static void after(struct row_job *j, struct infer_top *top)
+/* Set logprob and alternatives to the distribution after the sampler's stages, not the model's. */
+static void report_after_sampling(struct row_job *j, struct infer_top *top)
 {
 	struct infer_candidate left[INFER_MAX_TOP];
 	float p;
@@ -100,13 +102,13 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 	if (!j->has_lse)
 		e->host.kern.lse(&j->lse, j->logits, e->n_vocab);
 	if (!isfinite(j->lse)) {
-		not_finite(j, e->n_vocab);
+		set_nan_error(j, e->n_vocab);
 		return;
 	}
-	if (j->draws && draw(e, j))
+	if (j->draws && draw_token(e, j))
 		return;
 	if (j->draws && j->r->flags & INFER_REQ_AFTER) {
-		after(j, top);
+		report_after_sampling(j, top);
 		return;
 	}
 	j->logprob = logit_of(j, j->token) - j->lse;
@@ -118,5 +120,5 @@ void score_row(const infer_engine *e, struct row_job *j, struct infer_top *top)
 	if (j->logits)
 		pick_top(top, j->n_top, j->logits, e->n_vocab, j->lse);
 	else
-		take_top(top, j->n_top, j);
+		copy_top(top, j->n_top, j);
 }

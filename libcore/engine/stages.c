@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static int blame(const struct stages *s, int i, int rc, infer_error *err)
+static int name_failed_device(const struct stages *s, int i, int rc, infer_error *err)
 {
 	const struct backend_device *on = &s->at[i].on;
 
@@ -21,15 +21,15 @@ static int has_twin(const struct stages_device *d, int n, int i)
 	return 0;
 }
 
-/* The number is part of the name where the kind alone could be another device. */
+/* Name the device; with its number if the kind alone is ambiguous. */
 static void name_device(struct backend_device *on, const struct stages_device *d, int n, int i)
 {
 	if (d[i].number > 0 || has_twin(d, n, i))
 		snprintf(on->name, sizeof on->name, "%.8s%d", d[i].kind->name, d[i].number);
 }
 
-/* Add the description of an open device to its name.  One device has no number then, so that a
- * record of it can be replayed on any that computes the same bits. */
+/* Add the description of an open device to its name.  A single device gets no number, so that a record of
+ * it can be replayed on any that computes the same bits. */
 static void describe_device(struct backend_device *on, const struct stages_device *d, int n, int i)
 {
 	char what[8] = "", number[12] = "";
@@ -57,7 +57,7 @@ static int open_device(struct stages *s, const struct stages_device *d, int n, i
 	s->n = i + 1;
 	rc = on->kind->open(&on->b, host, &o, err);
 	rc = backend_blame(rc, on, err);
-	if (rc == INFER_EINVAL) { /* the option is well formed: the device is not there */
+	if (rc == INFER_EINVAL) { /* the option is well formed, but there is no such device */
 		rc = INFER_EDEVICE;
 		if (err)
 			err->code = rc;
@@ -83,14 +83,15 @@ int stages_open(struct stages *s, const struct stages_device *d, int n, const st
 	if (loading)
 		s->loading = *loading;
 	if (n < 1 || n > KV_DEVICES)
-		return err_set(err, INFER_EINVAL, "%d devices: from 1 to %d", n, KV_DEVICES);
+		return err_set(err, INFER_EINVAL, "%d devices: must be from 1 to %d", n,
+		               KV_DEVICES);
 	for (int i = 0; i < n; i++)
 		TRY(open_device(s, d, n, i, host, err));
 	return INFER_OK;
 }
 
-static int make_edges(struct stages *s, const struct place_plan *p, const struct backend_size *size,
-                      infer_error *err)
+static int alloc_edges(struct stages *s, const struct place_plan *p,
+                       const struct backend_size *size, infer_error *err)
 {
 	size_t n = (size_t)p->split.n_edges, bytes, *offset;
 	int rc;
@@ -112,7 +113,7 @@ static int make_edges(struct stages *s, const struct place_plan *p, const struct
 	return rc;
 }
 
-/* Bytes of the weights of a part that are copied to its device. */
+/* Return the bytes of a part's weights that are copied to its device. */
 static uint64_t load_bytes(const struct place_part *part)
 {
 	const struct backend_model *m = &part->model;
@@ -135,10 +136,12 @@ static int make_stage(struct stages *s, int i, const struct place_part *part, co
 			return err_set(err, INFER_ENOMEM, "no memory for steps of %d rows",
 			               size->rows);
 	}
-	TRY(blame(s, i, st->on.kind->load(&st->weights, st->on.b, m->weights, m->n_weights, err),
-	          err));
+	TRY(name_failed_device(
+		s, i, st->on.kind->load(&st->weights, st->on.b, m->weights, m->n_weights, err),
+		err));
 	s->loaded_bytes += load_bytes(part);
-	return blame(s, i, st->on.kind->plan(&st->plan, st->on.b, st->weights, m, size, err), err);
+	return name_failed_device(
+		s, i, st->on.kind->plan(&st->plan, st->on.b, st->weights, m, size, err), err);
 }
 
 int stages_make(struct stages *s, const struct place_plan *p, const struct kv *kv,
@@ -146,7 +149,7 @@ int stages_make(struct stages *s, const struct place_plan *p, const struct kv *k
 {
 	must(s->n == p->n_parts);
 	if (s->n > 1)
-		TRY(make_edges(s, p, size, err));
+		TRY(alloc_edges(s, p, size, err));
 	for (int i = 0; i < s->n; i++)
 		s->load_bytes += load_bytes(&p->parts[i]);
 	for (int i = 0, first = 0; i < s->n; first += p->parts[i++].n_groups) {
@@ -158,8 +161,8 @@ int stages_make(struct stages *s, const struct place_plan *p, const struct kv *k
 	return INFER_OK;
 }
 
-/* A device has told how much of its part is done. */
-static void on_part(void *user, uint64_t done, uint64_t all)
+/* Report progress of a step: this device has done done / all of its part. */
+static void report_part(void *user, uint64_t done, uint64_t all)
 {
 	const struct stages *s = user;
 	double nodes = s->before + s->here * ((double)done / (double)all);
@@ -170,7 +173,7 @@ static void on_part(void *user, uint64_t done, uint64_t all)
 int stages_run(struct stages *s, const struct backend_step *step, struct backend_result *r,
                infer_error *err)
 {
-	const struct infer_watch watch = { on_part, s };
+	const struct infer_watch watch = { report_part, s };
 	struct backend_step part = *step;
 
 	part.observer = s->observer.fn ? &s->observer : NULL;
@@ -189,10 +192,11 @@ int stages_run(struct stages *s, const struct backend_step *step, struct backend
 			part.watch = step->watch ? &watch : NULL;
 			part.runs = st->runs;
 			part.edges = s->edges;
-			/* what comes out is the last one's */
+			/* only the last stage has outputs */
 			part.want = i + 1 < s->n ? NULL : step->want;
 		}
-		TRY(blame(s, i, backend_compute(st->on.kind, st->plan, &part, r, err), err));
+		TRY(name_failed_device(s, i, backend_compute(st->on.kind, st->plan, &part, r, err),
+		                       err));
 		s->before += st->nodes;
 	}
 	return INFER_OK;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void borders(struct stop_string *s)
+static void find_borders(struct stop_string *s)
 {
 	int32_t k = 0;
 
@@ -30,7 +30,7 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 		t->border = arena_alloc(a, strings[i].len, sizeof *t->border);
 		if (a->bad)
 			break;
-		borders(t);
+		find_borders(t);
 		if (t->len > s->longest)
 			s->longest = t->len;
 	}
@@ -40,7 +40,7 @@ int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, 
 
 /* Advance every automaton by one byte; *held: the longest prefix that matches.  Returns the
  * longest complete match. */
-static int32_t advance(struct stop *s, char c, int32_t *held)
+static int32_t advance_automata(struct stop *s, char c, int32_t *held)
 {
 	int32_t whole = 0;
 
@@ -62,7 +62,7 @@ static int32_t advance(struct stop *s, char c, int32_t *held)
 }
 
 /* Output the first n bytes of the held text and `bytes`. */
-static void release(struct stop *s, const char *bytes, size_t n, struct buf *out)
+static void put_held(struct stop *s, const char *bytes, size_t n, struct buf *out)
 {
 	size_t from_held = n < (size_t)s->n_held ? n : (size_t)s->n_held;
 
@@ -84,17 +84,17 @@ int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out)
 		return 0;
 	}
 	for (size_t i = 0; i < n; i++) {
-		whole = advance(s, bytes[i], &held);
+		whole = advance_automata(s, bytes[i], &held);
 		if (whole) {
-			release(s, bytes, (size_t)s->n_held + i + 1 - (s->keep ? 0 : (size_t)whole),
-			        out);
+			put_held(s, bytes,
+			         (size_t)s->n_held + i + 1 - (s->keep ? 0 : (size_t)whole), out);
 			s->n_held = 0;
 			return s->over = 1;
 		}
 	}
 	free_bytes = total - (size_t)held;
 	from = free_bytes > (size_t)s->n_held ? free_bytes - (size_t)s->n_held : 0;
-	release(s, bytes, free_bytes, out);
+	put_held(s, bytes, free_bytes, out);
 	memcpy(s->held + s->n_held, bytes + from, n - from);
 	s->n_held = held;
 	return 0;

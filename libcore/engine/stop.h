@@ -5,8 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Stop strings in a stream of bytes, one automaton each (Knuth+ 1977).  Bytes that may be the
- * beginning of one are held back. */
+/* One KMP automaton per stop string (Knuth+ 1977).  Bytes that may begin a stop string are held back. */
 struct stop_string {
 	const char *at;
 	int32_t len, state;
@@ -17,21 +16,21 @@ struct stop {
 	int32_t n, longest;
 	char *held;
 	int32_t n_held; /* [longest] */
-	int over;       /* a stop string is complete: no more text is given out */
-	int32_t met;    /* its index; -1: none is complete */
-	int keep;       /* it belongs to the text */
-	/* The answer has at least `least` tokens: until then only `others` are drawn, the tokens
-	 * that end no answer, and no stop string is looked for.  bits [(n_vocab + 63) / 64], twice:
-	 * the second is scratch of stop_others.  NULL: least is 0 */
+	int over;       /* a stop string is complete: no more output */
+	int32_t met;    /* index of the complete one; -1: none */
+	int keep;       /* output the stop string too */
+	/* min_tokens: until the answer has `least` tokens, only `others` may be drawn, those that do not
+	 * end it, and stop strings are ignored.  others: [2][(n_vocab + 63) / 64], the second is scratch
+	 * of stop_others; NULL if least is 0 */
 	int32_t least;
 	uint64_t *others;
 };
-/* Copies.  INFER_ENOMEM. */
+/* Copy the strings into a and start.  INFER_ENOMEM. */
 int stop_init(struct stop *s, struct arena *a, const struct infer_str *strings, int32_t n);
-/* Append to out the bytes that can no longer be part of a stop string.  1: a stop string is
- * complete; the text before it is in out (with `keep`, up to its end), the rest is dropped. */
+/* Append to out the bytes that cannot belong to a stop string.  Returns 1 if a stop string is complete: out
+ * ends before it (with `keep`, after it), the rest is dropped. */
 int stop_put(struct stop *s, const char *bytes, size_t n, struct buf *out);
-/* The tokens of `allowed` (NULL: all) that end no answer; if there are none, `allowed` itself. */
+/* Return the tokens of `allowed` (NULL: all) that do not end the answer; if there are none, `allowed`. */
 const uint64_t *stop_others(struct stop *s, const uint64_t *allowed, int32_t n_vocab);
-void stop_flush(struct stop *s, struct buf *out);
+void stop_flush(struct stop *s, struct buf *out); /* append the held bytes: the text has ended */
 #endif

@@ -1,4 +1,4 @@
-/* engine/tell.c - what the log says about an engine that is open. */
+/* engine/tell.c - log the configuration of an open engine. */
 #include "engine/device.h"
 #include "engine/engine.h"
 

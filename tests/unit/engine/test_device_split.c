@@ -47,7 +47,7 @@ static void test_split(void **state)
 	o = split_opts(1, 2, ones);
 	is_refused(&o, INFER_EINVAL, "split has 2 shares, more than the 1 layers");
 	o = split_opts(0, 9, ones);
-	is_refused(&o, INFER_EINVAL, "split has 9 shares: at most 8");
+	is_refused(&o, INFER_EINVAL, "split has 9 shares: must be at most 8");
 	o = split_opts(0, 2, (const int32_t[]){ 1, 0 });
 	is_refused(&o, INFER_EINVAL, "share 1 is 0");
 	o = split_opts(INFER_GPU_LAYERS_FIT, 2, ones);

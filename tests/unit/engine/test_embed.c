@@ -173,7 +173,7 @@ static void test_refused(void **state)
 	} bad[] = {
 		{ { .embed = INFER_EMBED_RANK + 1, .embedding = v }, "embed is 5" },
 		{ { .embed = -1, .embedding = v }, "embed is -1" },
-		{ { .embed = INFER_EMBED_MEAN }, "without memory" },
+		{ { .embed = INFER_EMBED_MEAN }, "embedding is NULL" },
 		{ { .embed = INFER_EMBED_MEAN, .embedding = v, .max_tokens = 1 }, "max_tokens" },
 		{ { .embed = INFER_EMBED_MEAN, .embedding = v, .flags = INFER_REQ_SCORE },
 		  "scores" },

@@ -306,7 +306,7 @@ static void test_refused(void **state)
 	refused("bert", (struct infer_request){ .embed = INFER_EMBED_CLS, .second = 4 },
 	        INFER_EINVAL, "second is 4");
 	refused("qwen-rank", (struct infer_request){ .embed = INFER_EMBED_RANK, .second = 1 },
-	        INFER_EINVAL, "only of an encoder");
+	        INFER_EINVAL, "only with an encoder");
 }
 
 int main(void)

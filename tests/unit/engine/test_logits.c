@@ -154,13 +154,13 @@ static void test_refused(void **state)
 	(void)state;
 	refuse(e, &r, INFER_EINVAL, "score_from is -1");
 	r = scored(N);
-	refuse(e, &r, INFER_EINVAL, "score_from is 150: less than the 150 tokens");
+	refuse(e, &r, INFER_EINVAL, "score_from is 150: must be less than the 150 tokens");
 	r = scored(0);
 	r.flags = INFER_REQ_LOGITS | INFER_REQ_NO_TEXT;
-	refuse(e, &r, INFER_EINVAL, "logits are asked for without scores");
+	refuse(e, &r, INFER_EINVAL, "logits are requested without scores");
 	r = scored(5);
 	r.flags = INFER_REQ_NO_TEXT;
-	refuse(e, &r, INFER_EINVAL, "score_from is 5 in a request without scores");
+	refuse(e, &r, INFER_EINVAL, "score_from is 5, but scores are not requested");
 	r = scored(N - 1);
 	submit(e, &r);
 	assert_int_equal(collect(e, N - 1, rows), N);

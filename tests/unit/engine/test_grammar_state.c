@@ -1,4 +1,4 @@
-/* tests/unit/engine/test_follow.c - where constraints begin and end: behind reasoning, at stop
+/* tests/unit/engine/test_grammar_state.c - where constraints begin and end: behind reasoning, at stop
  * tokens; what is refused; and memory that runs out. */
 #include "run.h"
 #include "base/rng.h"
@@ -184,17 +184,18 @@ enum { WALK = 60, TURNS = 4 };
 
 /* A text in which masks are found beforehand, or tried to be looked up, beside one in which they are
  * asked for.  Returns how many were found beforehand. */
-static int walk_beforehand(const struct follow_opts *o, uint64_t seed)
+static int walk_beforehand(const struct grammar_state_opts *o, uint64_t seed)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(model);
 	const int32_t n_vocab = infer_tokenizer_count(t);
 	struct constraints *c[2];
-	struct follow *f[2];
+	struct grammar_state *f[2];
 	infer_error err;
 	int found = 0;
 
 	for (int k = 0; k < 2; k++)
-		if (constraints_new(&c[k], t, n_vocab, &err) || follow_new(&f[k], c[k], o, &err))
+		if (constraints_new(&c[k], t, n_vocab, &err) ||
+		    grammar_state_new(&f[k], c[k], o, &err))
 			fail_msg("%s", err.message);
 	for (uint32_t i = 0; i < WALK; i++) {
 		const uint64_t *a, *b;
@@ -203,12 +204,12 @@ static int walk_beforehand(const struct follow_opts *o, uint64_t seed)
 
 		rng_block(r, seed, i);
 		if (r[1] % TURNS < 2)
-			follow_recall(f[0]);
+			grammar_state_look_up(f[0]);
 		if (r[1] % TURNS == 1)
-			follow_find(f[0]);
-		found += follow_ready(f[0]) && !follow_ready(f[1]);
-		a = follow_allowed(f[0], &err);
-		b = follow_allowed(f[1], &err);
+			grammar_state_compute(f[0]);
+		found += grammar_state_ready(f[0]) && !grammar_state_ready(f[1]);
+		a = grammar_state_allowed(f[0], &err);
+		b = grammar_state_allowed(f[1], &err);
 		assert_non_null(a);
 		assert_non_null(b);
 		assert_memory_equal(a, b, (size_t)(n_vocab + 63) / 64 * sizeof *a);
@@ -216,14 +217,14 @@ static int walk_beforehand(const struct follow_opts *o, uint64_t seed)
 		if (id < 0 || infer_token_is_eog(t, id))
 			break;
 		for (int k = 0; k < 2; k++)
-			follow_take(f[k], id);
-		assert_int_equal(follow_done(f[0]), follow_done(f[1]));
-		assert_null(follow_error(f[0]));
-		if (follow_done(f[0]))
+			grammar_state_accept(f[k], id);
+		assert_int_equal(grammar_state_complete(f[0]), grammar_state_complete(f[1]));
+		assert_null(grammar_state_error(f[0]));
+		if (grammar_state_complete(f[0]))
 			break;
 	}
 	for (int k = 0; k < 2; k++) {
-		follow_free(f[k]);
+		grammar_state_free(f[k]);
 		constraints_free(c[k]);
 	}
 	return found;
@@ -250,9 +251,9 @@ static void test_beforehand(void **state)
 		fail_msg("%s", err.message);
 	for (uint64_t seed = 0; seed < 5; seed++)
 		for (int k = 0; k < 4; k++) {
-			const struct follow_opts o = { .last = 300,
-				                       .grammar = g[k % 3],
-				                       .free_until = { "e", k == 3 } };
+			const struct grammar_state_opts o = { .last = 300,
+				                              .grammar = g[k % 3],
+				                              .free_until = { "e", k == 3 } };
 
 			found[k] += walk_beforehand(&o, seed);
 		}
@@ -269,11 +270,11 @@ static int case_shared(void)
 	const struct infer_grammar_source s = {
 		INFER_GRAMMAR_SCHEMA, { schema, sizeof schema - 1 }, INFER_GRAMMAR_LAX, 0
 	};
-	struct follow_opts o = { .last = 300 };
+	struct grammar_state_opts o = { .last = 300 };
 	infer_grammars *cache = NULL;
 	infer_grammar *g = NULL, *same = NULL, *other = NULL;
 	struct constraints *c = NULL;
-	struct follow *f = NULL;
+	struct grammar_state *f = NULL;
 	infer_error err;
 	int rc;
 
@@ -291,10 +292,10 @@ static int case_shared(void)
 	assert_null(infer_grammar_ignored(g, 1));
 	nth_ok(constraints_new(&c, t, infer_tokenizer_count(t), NULL));
 	o.grammar = g;
-	nth_ok(follow_new(&f, c, &o, NULL));
-	nth_need(follow_allowed(f, &err) != NULL);
+	nth_ok(grammar_state_new(&f, c, &o, NULL));
+	nth_need(grammar_state_allowed(f, &err) != NULL);
 out:
-	follow_free(f);
+	grammar_state_free(f);
 	constraints_free(c);
 	infer_grammar_free(g);
 	infer_grammar_free(same);

@@ -1,10 +1,10 @@
-/* engine/beside.c - a thread that works beside the computation of a step */
-#include "engine/beside.h"
+/* engine/mask_worker.c - a thread that computes token masks while the model runs a step */
+#include "engine/mask_worker.h"
 #include "base/mem.h"
 #include "base/pool.h"
 
-struct beside {
-	pthread_mutex_t lock; /* all below */
+struct mask_worker {
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t wake, idle;
 	void (*fn)(void *user, int32_t i);
 	void *user;
@@ -13,9 +13,9 @@ struct beside {
 	pthread_t thread;
 };
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
-	struct beside *b = arg;
+	struct mask_worker *b = arg;
 
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
@@ -36,7 +36,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void drop(struct beside *b)
+static void free_worker(struct mask_worker *b)
 {
 	pthread_cond_destroy(&b->idle);
 	pthread_cond_destroy(&b->wake);
@@ -44,22 +44,22 @@ static void drop(struct beside *b)
 	mem_free(b);
 }
 
-struct beside *beside_new(void)
+struct mask_worker *mask_worker_new(void)
 {
-	struct beside *b = mem_zalloc(MEM_ENGINE, 1, sizeof *b);
+	struct mask_worker *b = mem_zalloc(MEM_ENGINE, 1, sizeof *b);
 
 	if (!b)
 		return NULL;
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_cond_init(&b->wake, NULL);
 	pthread_cond_init(&b->idle, NULL);
-	if (!pool_thread(&b->thread, work, b))
+	if (!pool_thread(&b->thread, run_worker, b))
 		return b;
-	drop(b);
+	free_worker(b);
 	return NULL;
 }
 
-void beside_free(struct beside *b)
+void mask_worker_free(struct mask_worker *b)
 {
 	if (!b)
 		return;
@@ -68,10 +68,11 @@ void beside_free(struct beside *b)
 	pthread_mutex_unlock(&b->lock);
 	pthread_cond_signal(&b->wake);
 	pthread_join(b->thread, NULL);
-	drop(b);
+	free_worker(b);
 }
 
-void beside_begin(struct beside *b, int32_t n, void (*fn)(void *user, int32_t i), void *user)
+void mask_worker_begin(struct mask_worker *b, int32_t n, void (*fn)(void *user, int32_t i),
+                       void *user)
 {
 	if (!b)
 		return;
@@ -84,7 +85,7 @@ void beside_begin(struct beside *b, int32_t n, void (*fn)(void *user, int32_t i)
 	pthread_cond_signal(&b->wake);
 }
 
-void beside_end(struct beside *b)
+void mask_worker_end(struct mask_worker *b)
 {
 	if (!b)
 		return;

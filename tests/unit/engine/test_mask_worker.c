@@ -1,10 +1,10 @@
-/* tests/unit/engine/test_beside.c - the thread that works beside a step: items in order, each once; those
+/* tests/unit/engine/test_mask_worker.c - the thread that computes masks during a step: items in order, each once; those
  * that it has not begun are left, and the one that it has begun is waited for. */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "../nth.h"
-#include "engine/beside.h"
+#include "engine/mask_worker.h"
 
 enum { ITEMS = 50 };
 
@@ -34,45 +34,45 @@ static void note_later(void *user, int32_t i)
 	atomic_fetch_add(&did.begun, 1);
 	while (!atomic_load(&did.go))
 		nap();
-	nap(); /* beside_end is called meanwhile */
+	nap(); /* mask_worker_end is called meanwhile */
 	note(user, i);
 }
 
 static void test_all(void **state)
 {
-	struct beside *b = beside_new();
+	struct mask_worker *b = mask_worker_new();
 
 	(void)state;
 	assert_non_null(b);
 	for (int turn = 0; turn < 20; turn++) {
 		reset();
-		beside_begin(b, ITEMS, note, &did);
+		mask_worker_begin(b, ITEMS, note, &did);
 		while (atomic_load(&did.n) < ITEMS)
 			nap();
-		beside_end(b);
+		mask_worker_end(b);
 		for (int32_t i = 0; i < ITEMS; i++)
 			assert_int_equal(did.item[i], i);
 	}
-	beside_free(b);
+	mask_worker_free(b);
 }
 
 static void test_begun(void **state)
 {
-	struct beside *b = beside_new();
+	struct mask_worker *b = mask_worker_new();
 	int n;
 
 	(void)state;
 	reset();
-	beside_begin(b, ITEMS, note_later, &did);
+	mask_worker_begin(b, ITEMS, note_later, &did);
 	while (!atomic_load(&did.begun))
 		nap();
 	atomic_store(&did.go, 1);
-	beside_end(b);
+	mask_worker_end(b);
 	n = atomic_load(&did.n);
 	assert_true(n > 0);
 	assert_int_equal(atomic_load(&did.begun), n);
 	nap();
-	beside_free(b);
+	mask_worker_free(b);
 	assert_int_equal(atomic_load(&did.begun), n);
 }
 
@@ -80,20 +80,20 @@ static void test_none(void **state)
 {
 	(void)state;
 	reset();
-	beside_begin(NULL, ITEMS, note, &did);
-	beside_end(NULL);
-	beside_free(NULL);
+	mask_worker_begin(NULL, ITEMS, note, &did);
+	mask_worker_end(NULL);
+	mask_worker_free(NULL);
 	assert_int_equal(atomic_load(&did.n), 0);
 }
 
 static int case_new(void)
 {
-	struct beside *b = beside_new();
+	struct mask_worker *b = mask_worker_new();
 	int rc = INFER_OK;
 
 	nth_need(b != NULL);
 out:
-	beside_free(b);
+	mask_worker_free(b);
 	return rc;
 }
 
