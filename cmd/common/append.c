@@ -83,14 +83,14 @@ int append_open(struct append *a, int print, const char *path, infer_error *err)
 {
 	*a = (struct append){ .fd = -1 };
 	if (print)
-		TRY(infer_writer_new(&a->out, err));
+		TRY(infer_records_new(&a->out, err));
 	if (!path)
 		return INFER_OK;
 	a->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (a->fd < 0)
 		return err_errno(err, errno, "%s", path);
 	TRY(cut_torn(a->fd, path, err));
-	return infer_writer_new(&a->file, err);
+	return infer_records_new(&a->file, err);
 }
 
 int append_send(struct append *a, infer_error *err)
@@ -106,8 +106,8 @@ int append_close(struct append *a, infer_error *err)
 {
 	int rc = a->file ? records_sync(a->fd, err) : INFER_OK;
 
-	infer_writer_free(a->out);
-	infer_writer_free(a->file);
+	infer_records_free(a->out);
+	infer_records_free(a->file);
 	if (a->fd >= 0 && close(a->fd))
 		rc = err_errno(err, errno, "the records");
 	return rc;

@@ -1,11 +1,11 @@
 /* common/append.h - records that are printed and appended to a file. */
 #ifndef COMMON_APPEND_H
 #define COMMON_APPEND_H
-#include <infer/api.h>
+#include <infer/record.h>
 
 /* Confined. */
 struct append {
-	infer_writer *out, *file; /* NULL: not there; to be written to by the caller */
+	infer_records *out, *file; /* NULL: not there; to be written to by the caller */
 	int fd;
 };
 /* print: 1: to standard output too.  path: of the file, or NULL; what a stop has left at its end and

@@ -16,9 +16,9 @@ static int again(int fd)
 	                          (poll(&p, 1, -1) >= 0 || errno == EINTR));
 }
 
-int records_send(infer_writer *w, int fd, size_t *sent, infer_error *err)
+int records_send(infer_records *w, int fd, size_t *sent, infer_error *err)
 {
-	struct infer_str text = infer_writer_text(w);
+	struct infer_str text = infer_records_text(w);
 	size_t at = 0;
 	ssize_t n;
 	int rc = INFER_OK;
@@ -30,13 +30,13 @@ int records_send(infer_writer *w, int fd, size_t *sent, infer_error *err)
 			rc = err_errno(err, errno, "cannot write a record");
 		at += n > 0 ? (size_t)n : 0;
 	}
-	infer_writer_clear(w);
+	infer_records_clear(w);
 	if (sent)
 		*sent = at;
 	return rc ? INFER_EIO : INFER_OK;
 }
 
-int records_put(int rc, infer_writer *w, int fd, infer_error *err)
+int records_put(int rc, infer_records *w, int fd, infer_error *err)
 {
 	return rc ? rc : records_send(w, fd, NULL, err);
 }

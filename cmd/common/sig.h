@@ -1,6 +1,6 @@
 /* common/sig.h - signals.  SIGINT, SIGTERM and SIGPIPE keep their disposition, so they end a
  * program by default and an inherited SIG_IGN stays in effect: results are written at once
- * (say_out, infer_writer), and files get their name only when they are complete.  SIGBUS, which
+ * (say_out, infer_records), and files get their name only when they are complete.  SIGBUS, which
  * a mapped file raises when it is truncated, becomes one line and exit code 1. */
 #ifndef COMMON_SIG_H
 #define COMMON_SIG_H

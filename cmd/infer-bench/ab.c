@@ -271,9 +271,9 @@ static int verdicts(struct ab *a, infer_error *err)
 	return INFER_OK;
 }
 
-static int write_side(const struct ab *a, int side, infer_writer *out, infer_error *err)
+static int write_side(const struct ab *a, int side, infer_records *out, infer_error *err)
 {
-	struct jwrite *w = infer_writer_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 	double *room;
 
 	jw_str(w, "bench", "ab");
@@ -299,19 +299,19 @@ static int write_side(const struct ab *a, int side, infer_writer *out, infer_err
 	if (bench_commit())
 		jw_str(w, "commit", bench_commit());
 	infer_put_machine(w, (int32_t)a->o->engine.threads);
-	return infer_writer_end(out, err);
+	return infer_records_end(out, err);
 }
 
-static int write_all(const struct ab *a, infer_writer *out, infer_error *err)
+static int write_all(const struct ab *a, infer_records *out, infer_error *err)
 {
 	TRY(write_side(a, 0, out, err));
 	TRY(write_side(a, 1, out, err));
 	for (size_t i = 0; i < a->n; i++) {
-		struct jwrite *w = infer_writer_begin(out, INFER_KIND_COMPARE);
+		struct jwrite *w = infer_records_begin(out, INFER_KIND_COMPARE);
 
 		compare_put(w, "ab", a->metrics[i].name, a->metrics[i].unit, &a->judged[i]);
 		jw_num(w, "tolerance", a->o->tolerance);
-		TRY(infer_writer_end(out, err));
+		TRY(infer_records_end(out, err));
 	}
 	return INFER_OK;
 }

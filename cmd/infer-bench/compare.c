@@ -294,23 +294,23 @@ static enum verdict overall(const struct compare *c)
 	return v;
 }
 
-static int write_all(const struct compare *c, infer_writer *out, infer_error *err)
+static int write_all(const struct compare *c, infer_records *out, infer_error *err)
 {
 	struct jwrite *w;
 
 	for (const struct compared *x = c->first; x; x = x->next) {
-		w = infer_writer_begin(out, INFER_KIND_COMPARE);
+		w = infer_records_begin(out, INFER_KIND_COMPARE);
 		compare_put(w, x->key, x->metric, x->unit, &x->j);
-		TRY(infer_writer_end(out, err));
+		TRY(infer_records_end(out, err));
 	}
-	w = infer_writer_begin(out, INFER_KIND_COMPARE);
+	w = infer_records_begin(out, INFER_KIND_COMPARE);
 	jw_null(w, "case");
 	jw_str(w, "base_file", c->base.name);
 	jw_str(w, "new_file", c->now.name);
 	jw_num(w, "tolerance", c->o->tolerance);
 	jw_str(w, "verdict", judge_name(overall(c)));
 	put_rules(w, c->rules);
-	return infer_writer_end(out, err);
+	return infer_records_end(out, err);
 }
 
 static int show_all(const struct compare *c, infer_error *err)

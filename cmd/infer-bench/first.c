@@ -170,10 +170,10 @@ static double median(const struct first *f, int64_t n)
 	return infer_quantile(f->room, (size_t)n, 0.5);
 }
 
-int first_write(infer_writer *out, const struct first *f, const struct bench_opts *o,
+int first_write(infer_records *out, const struct first *f, const struct bench_opts *o,
                 const infer_model *m, const char *const *sha256, int n_sha256, infer_error *err)
 {
-	struct jwrite *w = infer_writer_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "first");
 	jw_str(w, "cache", f->cold ? "cold" : "warm");
@@ -195,7 +195,7 @@ int first_write(infer_writer *out, const struct first *f, const struct bench_opt
 	if (bench_commit())
 		jw_str(w, "commit", bench_commit());
 	infer_put_machine(w, (int32_t)o->engine.threads);
-	return infer_writer_end(out, err);
+	return infer_records_end(out, err);
 }
 
 int first_show(const struct first *f, const struct bench_opts *o, infer_error *err)

@@ -16,7 +16,7 @@ struct first {
  * INFER_EUNSUP   cold, and path is one part of several, or is no file */
 int first_measure(struct first *f, const struct bench_opts *o, const char *path,
                   double weight_bytes, infer_error *err);
-int first_write(infer_writer *out, const struct first *f, const struct bench_opts *o,
+int first_write(infer_records *out, const struct first *f, const struct bench_opts *o,
                 const infer_model *m, const char *const *sha256, int n_sha256, infer_error *err);
 int first_show(const struct first *f, const struct bench_opts *o, infer_error *err);
 #endif

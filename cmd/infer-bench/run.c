@@ -480,7 +480,7 @@ static int open_all(struct run *r, infer_error *err)
 	TRY(infer_probe_open(&r->probe, &po, err));
 	TRY(append_open(&r->out, o->json, o->record, err));
 	if (o->follows && r->out.out)
-		infer_writer_continue(r->out.out);
+		infer_records_continue(r->out.out);
 	all = arena_alloc(&r->mem, 14 * n, sizeof *all);
 	if (!all)
 		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);

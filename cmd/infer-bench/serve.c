@@ -283,7 +283,7 @@ static int measure(const struct bench_opts *o, const struct forecast *plan,
 	if (!rc)
 		rc = append_open(&out, o->json, o->record, &err);
 	if (!rc && o->follows && out.out)
-		infer_writer_continue(out.out);
+		infer_records_continue(out.out);
 	if (!rc)
 		rc = serve_run(&s, &err);
 	progress_end();

@@ -41,7 +41,7 @@ void serve_close(struct serve *s);
 int serve_metric(const struct serve *s, int i, struct infer_metric *m);
 
 /* serve_record.c */
-int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest *rest,
+int serve_write(infer_records *out, const struct serve *s, const struct opt_rest *rest,
                 infer_error *err);
 int serve_show(const struct serve *s, infer_error *err);
 #endif

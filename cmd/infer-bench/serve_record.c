@@ -114,10 +114,10 @@ static void put_metrics(struct jwrite *w, const struct serve *s)
 	jw_end(w);
 }
 
-int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest *rest,
+int serve_write(infer_records *out, const struct serve *s, const struct opt_rest *rest,
                 infer_error *err)
 {
-	struct jwrite *w = infer_writer_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "serve");
 	put_workload(w, s);
@@ -146,7 +146,7 @@ int serve_write(infer_writer *out, const struct serve *s, const struct opt_rest 
 	for (int i = 0; i < rest->record.n; i++)
 		jw_str(w, NULL, rest->record.at[i]);
 	jw_end(w);
-	return infer_writer_end(out, err);
+	return infer_records_end(out, err);
 }
 
 /* ---- for people ---- */

@@ -171,13 +171,13 @@ static void put_entry(struct buf *t, const struct infer_imatrix_entry *e)
 
 static int put_json(const struct run *r, infer_error *err)
 {
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 
-	TRY(infer_writer_new(&w, err));
+	TRY(infer_records_new(&w, err));
 	int rc = infer_write_imatrix(w, r->im, err);
 
 	rc = records_put(rc, w, STDOUT_FILENO, err);
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 

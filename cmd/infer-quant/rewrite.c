@@ -203,13 +203,13 @@ static int put_table(struct buf *b, const struct run *r, infer_error *err)
 
 static int put_json(const struct run *r, infer_error *err)
 {
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 
-	TRY(infer_writer_new(&w, err));
+	TRY(infer_records_new(&w, err));
 	int rc = infer_write_quant(w, r->quant, r->out, r->out ? &r->result : NULL, err);
 
 	rc = records_put(rc, w, STDOUT_FILENO, err);
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 

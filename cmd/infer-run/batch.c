@@ -27,7 +27,7 @@ enum { WAITING = 2, REMEMBERED = 1 << 19, SYNC_MS = 1000, WINDOW = 1024, WINDOW_
 
 struct batch {
 	struct run *run;
-	infer_writer *writer;
+	infer_records *writer;
 	struct outfile out; /* of --resume */
 	struct source in;
 	int begun;         /* a line that is not blank was read */
@@ -441,7 +441,7 @@ static int open_all(struct batch *b, infer_error *err)
 
 static void close_all(struct batch *b)
 {
-	infer_writer_free(b->writer);
+	infer_records_free(b->writer);
 	outfile_close(&b->out);
 	infer_job_reader_free(b->reader);
 	chat_fini(&b->chat);

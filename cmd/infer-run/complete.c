@@ -15,7 +15,7 @@
 struct sink {
 	const struct run *run;
 	const struct prompt *prompt;
-	infer_writer *writer; /* records; NULL: text */
+	infer_records *writer; /* records; NULL: text */
 	infer_task *task;
 	struct buf text;  /* scratch for the next write */
 	struct buf whole; /* --no-stream: what waits for the end */
@@ -217,7 +217,7 @@ static void sum_up(const struct run *r, const struct infer_usage *u)
 
 /* Run the request once; *usage is what it took, *cut whether the context cut the answer.  An error
  * that belongs to the request becomes a record too. */
-static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
+static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_records *w,
                 struct infer_usage *usage, int *cut)
 {
 	struct sink s = { .run = r, .prompt = prompt, .writer = w };
@@ -272,7 +272,7 @@ static int keep_request(infer_job *j, const struct run *r, const struct prompt *
 	return INFER_OK;
 }
 
-static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infer_writer *w,
+static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infer_records *w,
                   infer_writer *asked)
 {
 	infer_error err = { 0 };
@@ -350,7 +350,8 @@ static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run
 static int request(struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
 {
 	infer_error err = { 0 };
-	infer_writer *w = NULL, *asked = NULL;
+	infer_records *w = NULL;
+	infer_writer *asked = NULL;
 	char tail[INFER_REPLY_TAIL];
 	infer_grammar *calls = NULL;
 	struct infer_str *stop;
@@ -382,7 +383,7 @@ static int request(struct run *r, const struct prompt *prompt, const int32_t *id
 	int code = rc ? say_fail(&err) : repeat(r, &j, prompt, w, asked);
 
 	infer_writer_free(asked);
-	infer_writer_free(w);
+	infer_records_free(w);
 	infer_grammar_free(calls);
 	mem_free(stop);
 	return code;

@@ -30,7 +30,7 @@ static int print(const struct run *r, const infer_task *t, infer_error *err)
 	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = r->load_ms };
 	struct infer_sample_opts sample = r->sampling.o;
 	struct infer_run_info info;
-	infer_writer *w;
+	infer_records *w;
 	struct buf line;
 	int rc;
 
@@ -49,7 +49,7 @@ static int print(const struct run *r, const infer_task *t, infer_error *err)
 	info.sample = &sample;
 	info.seed_random = 0;
 	rc = records_put(infer_write_answer(w, &a, &info, err), w, STDOUT_FILENO, err);
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 

@@ -158,7 +158,7 @@ static int clean(struct outfile *f, const struct infer_resumed *got, infer_error
 	                    : INFER_OK;
 }
 
-int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_done_fn *done,
+int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_done_fn *done,
                  void *user, infer_error *err)
 {
 	struct infer_resumed got = { 0 };
@@ -179,7 +179,7 @@ int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_don
 	if (rc)
 		outfile_close(f);
 	else if (got.records)
-		infer_writer_continue(w);
+		infer_records_continue(w);
 	return rc;
 }
 
@@ -190,7 +190,7 @@ void outfile_close(struct outfile *f)
 	f->fd = -1;
 }
 
-int outfile_add(struct outfile *f, infer_writer *w, infer_error *err)
+int outfile_add(struct outfile *f, infer_records *w, infer_error *err)
 {
 	size_t sent;
 	int rc = records_send(w, f->fd, &sent, err);

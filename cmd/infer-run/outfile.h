@@ -16,14 +16,14 @@ struct outfile {
  * this way, a last line that is torn is cut off, one that is damaged is taken out, done is called
  * for every record of a request.  What it returns ends it, INFER_OK aside: then the file is as it
  * was.  The directory of a new file is synced.
- * w          the records go on: infer_writer_continue
+ * w          the records go on: infer_records_continue
  * INFER_EFORMAT  a line that is no record
  * INFER_EIO      cannot be opened, no regular file, in use */
-int outfile_open(struct outfile *f, const char *path, infer_writer *w, infer_done_fn *done,
+int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_done_fn *done,
                  void *user, infer_error *err);
 void outfile_close(struct outfile *f);
 /* What w holds goes behind it; of a record that could not be written whole nothing stays. */
-int outfile_add(struct outfile *f, infer_writer *w, infer_error *err);
+int outfile_add(struct outfile *f, infer_records *w, infer_error *err);
 /* To the disk, if anything was written since the last time.
  * INFER_EIO  refused, or the file was removed or cut by another */
 int outfile_sync(struct outfile *f, infer_error *err);

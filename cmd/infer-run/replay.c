@@ -29,7 +29,7 @@ struct replay {
 	struct engine_place place;
 	struct chat chat;
 	infer_job_reader *reader;
-	infer_writer *writer;            /* of -o jsonl */
+	infer_records *writer;           /* of -o jsonl */
 	struct infer_engine_info engine; /* that runs them */
 	char engine_kv[64];
 	int ctx_counts; /* numbers depend on the context */
@@ -349,7 +349,7 @@ static int open_all(struct replay *a, infer_error *err)
 
 static void close_all(struct replay *a)
 {
-	infer_writer_free(a->writer);
+	infer_records_free(a->writer);
 	infer_job_reader_free(a->reader);
 	chat_fini(&a->chat);
 	infer_replay_free(a->first);

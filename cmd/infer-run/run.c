@@ -221,12 +221,12 @@ struct input_bound run_bound(const struct run *r)
 	return (struct input_bound){ most_bytes, r, info.ctx, run_more_room(r) };
 }
 
-int run_writer(infer_writer **w, const struct run *r, infer_error *err)
+int run_writer(infer_records **w, const struct run *r, infer_error *err)
 {
 	infer_error why;
 
-	TRY(infer_writer_new(w, err));
-	if (r->o->fields && infer_writer_fields(*w, r->o->fields, &why))
+	TRY(infer_records_new(w, err));
+	if (r->o->fields && infer_records_select(*w, r->o->fields, &why))
 		return err_set(err, INFER_EINVAL, "--fields: %s", why.message);
 	return INFER_OK;
 }

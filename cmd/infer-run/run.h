@@ -113,7 +113,7 @@ int embed_pooling(int *embed, const struct run_opts *o, const infer_model *m, in
 void embed_line(struct buf *to, const struct infer_choice *c);
 
 /* A writer of records, with --fields. */
-int run_writer(infer_writer **w, const struct run *r, infer_error *err);
+int run_writer(infer_records **w, const struct run *r, infer_error *err);
 /* --stop as a request has it: the caller's to mem_free, its texts the options'. */
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 

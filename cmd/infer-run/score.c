@@ -125,7 +125,7 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 {
 	struct infer_sample_opts sample = r->sampling.o;
 	struct infer_run_info info;
-	infer_writer *w;
+	infer_records *w;
 
 	int rc = run_writer(&w, r, err);
 
@@ -137,7 +137,7 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 		rc = records_put(infer_write_score(w, "1", t->ids, t->logprobs, t->n, &info, err),
 		                 w, STDOUT_FILENO, err);
 
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 

@@ -11,14 +11,6 @@ struct job;
 struct infer_writer {
 	struct buf text;
 	struct jwrite w;
-	/* record/: a record was written, so there is no "v" any more; the line in work is a record
-	 * of ours */
-	int started, has_kind;
-	/* record/: where the line in work begins; the fields that stay (record/field_list.h), where
-	 * not all do */
-	size_t line_at;
-	int some_fields;
-	uint64_t fields;
 };
 
 /* The whole of an answer.  more: what an envelope adds where it belongs in the object, or NULL. */

@@ -63,21 +63,21 @@ void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 		put_rate(w, "tile_bf16_gflop_s", &c->tile_bf16);
 }
 
-int infer_write_ceilings(infer_writer *out, const infer_probe *p, const struct infer_ceilings *c,
+int infer_write_ceilings(infer_records *out, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "ceilings");
 	record_ceilings(w, c);
 	put_run(w, infer_probe_threads(p));
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
-int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infer_probe_case *c,
+int infer_write_probe(infer_records *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "kernel");
 	jw_str(w, "kernel", c->kernel);
@@ -94,7 +94,7 @@ int infer_write_probe(infer_writer *out, const infer_probe *p, const struct infe
 	put_rate(w, "fraction", &r->fraction);
 	jw_bool(w, "same", r->same);
 	put_run(w, infer_probe_threads(p));
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
 void infer_put_machine(struct jwrite *w, int32_t threads)
@@ -190,10 +190,10 @@ static void put_metrics(struct jwrite *w, const struct infer_bench *b)
 	jw_end(w);
 }
 
-int infer_write_bench(infer_writer *out, const struct infer_bench *b,
+int infer_write_bench(infer_records *out, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_BENCH);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", b->decode ? "decode" : "prefill");
 	jw_int(w, "tokens", b->tokens);
@@ -235,5 +235,5 @@ int infer_write_bench(infer_writer *out, const struct infer_bench *b,
 		jw_str(w, "commit", b->commit);
 	infer_put_machine(w, b->threads);
 	record_run(out, run);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }

@@ -300,13 +300,13 @@ static void put_difference(struct jwrite *w, const struct infer_replay_verdict *
 	jw_end(w);
 }
 
-int infer_write_replay(infer_writer *out, const infer_replay *p,
+int infer_write_replay(infer_records *out, const infer_replay *p,
                        const struct infer_replay_verdict *v, const struct infer_run_info *run,
                        infer_error *err)
 {
 	static const char *const names[] = { "tokens",    "logprobs",   "top",           "text",
 		                             "reasoning", "tool_calls", "finish_reason", "usage" };
-	struct jwrite *w = record_begin(out, INFER_KIND_REPLAY);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_REPLAY);
 
 	jw_value(w, "id", p->id_value);
 	jw_int(w, "line", p->line);
@@ -319,5 +319,5 @@ int infer_write_replay(infer_writer *out, const infer_replay *p,
 	if (v->differs)
 		put_difference(w, v);
 	record_run(out, run);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }

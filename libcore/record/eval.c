@@ -74,10 +74,10 @@ static void put_choices(struct jwrite *w, const struct infer_eval_choices *c)
 	put_range(w, "accuracy_norm", &c->accuracy_norm);
 }
 
-int infer_write_eval(infer_writer *out, const struct infer_eval *e,
+int infer_write_eval(infer_records *out, const struct infer_eval *e,
                      const struct infer_run_info *run, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_EVAL);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_EVAL);
 
 	jw_str(w, "eval", e->text ? "text" : "choices");
 	jw_str(w, "sha256", e->sha256);
@@ -90,5 +90,5 @@ int infer_write_eval(infer_writer *out, const struct infer_eval *e,
 	if (e->beside)
 		record_model(out, "beside", e->beside);
 	record_run(out, run);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }

@@ -1,4 +1,4 @@
-/* record/field_list.h - the fields at the top of records of infer-run, for infer_writer_fields.
+/* record/field_list.h - the fields at the top of records of infer-run, for infer_records_select.
  *
  * FIELD(name): infer-jsonl(5) has each; v and kind are always there. */
 FIELD(id)

@@ -22,7 +22,7 @@ static int find(const char *name, size_t n)
 	return -1;
 }
 
-int infer_writer_fields(infer_writer *w, const char *list, infer_error *err)
+int infer_records_select(infer_records *w, const char *list, infer_error *err)
 {
 	uint64_t fields = 0;
 
@@ -39,7 +39,7 @@ int infer_writer_fields(infer_writer *w, const char *list, infer_error *err)
 			break;
 	}
 	w->fields = fields;
-	w->some_fields = 1;
+	w->selects = 1;
 	return INFER_OK;
 }
 
@@ -68,7 +68,7 @@ static size_t value_end(const char *s, size_t i)
 	}
 }
 
-void record_cut(infer_writer *w)
+void record_cut(infer_records *w)
 {
 	char *s = w->text.at + w->line_at;
 	size_t to = 1, i = 1;

@@ -1,10 +1,10 @@
 /* record/imatrix.c - which columns of matrices matter. */
 #include "record/record.h"
 
-static int put_entry(infer_writer *out, const struct infer_imatrix_entry *e, infer_error *err)
+static int put_entry(infer_records *out, const struct infer_imatrix_entry *e, infer_error *err)
 {
 	struct infer_imatrix_sum s;
-	struct jwrite *w = record_begin(out, INFER_KIND_IMATRIX);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_IMATRIX);
 
 	infer_imatrix_sum(&s, e);
 	jw_str(w, "imatrix", "tensor");
@@ -15,10 +15,10 @@ static int put_entry(infer_writer *out, const struct infer_imatrix_entry *e, inf
 	jw_num(w, "most_rows", s.most);
 	jw_num(w, "mean_square", s.mean_square);
 	jw_num(w, "largest", s.largest);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
-int infer_write_imatrix(infer_writer *out, const infer_imatrix *m, infer_error *err)
+int infer_write_imatrix(infer_records *out, const infer_imatrix *m, infer_error *err)
 {
 	struct infer_imatrix_entry e;
 	int32_t window;
@@ -30,12 +30,12 @@ int infer_write_imatrix(infer_writer *out, const infer_imatrix *m, infer_error *
 		if (rc)
 			return rc;
 	}
-	struct jwrite *w = record_begin(out, INFER_KIND_IMATRIX);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_IMATRIX);
 
 	jw_str(w, "imatrix", "file");
 	jw_str(w, "text", infer_imatrix_dataset(m));
 	jw_uint(w, "windows", infer_imatrix_windows(m, &window));
 	jw_int(w, "window", window);
 	jw_uint(w, "tensors", n);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }

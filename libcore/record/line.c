@@ -202,7 +202,7 @@ static void put_request(struct jwrite *w, const infer_job *j)
 }
 
 struct more {
-	infer_writer *out;
+	infer_records *out;
 	const infer_job *job;
 	const struct infer_run_info *run;
 };
@@ -216,7 +216,7 @@ static void put_more(struct jwrite *w, const void *user)
 }
 
 /* A line in the form of OpenAI's batches, open in its body. */
-static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
+static struct jwrite *begin(infer_records *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin_bare(out);
 
@@ -229,15 +229,15 @@ static struct jwrite *begin(infer_writer *out, const infer_job *j, int status)
 	return w;
 }
 
-static int end(infer_writer *out, struct jwrite *w, infer_error *err)
+static int end(infer_records *out, struct jwrite *w, infer_error *err)
 {
 	jw_end(w); /* body */
 	jw_end(w); /* response */
 	jw_null(w, "error");
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
-int infer_write_answer(infer_writer *out, const struct infer_answer *a,
+int infer_write_answer(infer_records *out, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err)
 {
 	const infer_api *api = api_of(a->job);
@@ -250,17 +250,17 @@ int infer_write_answer(infer_writer *out, const struct infer_answer *a,
 		named.model = infer_model_called(run->model);
 
 	if (api == &api_own) {
-		w = record_begin(out, a->job->request.embed ? INFER_KIND_EMBEDDING
-		                                            : INFER_KIND_COMPLETION);
+		w = infer_records_begin(out, a->job->request.embed ? INFER_KIND_EMBEDDING
+		                                                   : INFER_KIND_COMPLETION);
 		api->put(w, &f);
-		return record_end(out, err);
+		return infer_records_end(out, err);
 	}
 	w = begin(out, a->job, 200);
 	api->put(w, &f);
 	return end(out, w, err);
 }
 
-int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_fault *fault,
+int infer_write_fault(infer_records *out, const infer_job *j, const struct infer_fault *fault,
                       infer_error *err)
 {
 	/* records leave out the numbers, which only help a client that is waiting */
@@ -274,10 +274,10 @@ int infer_write_fault(infer_writer *out, const infer_job *j, const struct infer_
 		put_request(w, j);
 		return end(out, w, err);
 	}
-	w = record_begin(out, INFER_KIND_ERROR);
+	w = infer_records_begin(out, INFER_KIND_ERROR);
 	part_id(w, j);
 	jw_int(w, "line", j->line);
 	api->put_error(w, &said);
 	put_request(w, j);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }

@@ -9,9 +9,9 @@ static uint64_t elements(const struct infer_tensor *t)
 
 static double bits(uint64_t bytes, uint64_t n) { return n ? 8 * (double)bytes / (double)n : 0; }
 
-static int put_tensor(infer_writer *out, const struct infer_quant_tensor *t, infer_error *err)
+static int put_tensor(infer_records *out, const struct infer_quant_tensor *t, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_QUANT);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_QUANT);
 
 	jw_str(w, "quant", "tensor");
 	jw_strn(w, "name", t->in->name.at, t->in->name.len);
@@ -34,13 +34,13 @@ static int put_tensor(infer_writer *out, const struct infer_quant_tensor *t, inf
 	jw_num(w, "bits_per_weight", bits(t->bytes, elements(t->in)));
 	if (t->error >= 0)
 		jw_num(w, "relative_error", t->error);
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
-static int put_file(infer_writer *out, const struct infer_quant_info *i, const char *path,
+static int put_file(infer_records *out, const struct infer_quant_info *i, const char *path,
                     const struct infer_quant_result *r, infer_error *err)
 {
-	struct jwrite *w = record_begin(out, INFER_KIND_QUANT);
+	struct jwrite *w = infer_records_begin(out, INFER_KIND_QUANT);
 
 	jw_str(w, "quant", "file");
 	jw_str(w, "name", path);
@@ -68,10 +68,10 @@ static int put_file(infer_writer *out, const struct infer_quant_info *i, const c
 	if (r && r->packed_bytes)
 		jw_uint(w, "packed_bytes", r->packed_bytes);
 	jw_str(w, "version", infer_version());
-	return record_end(out, err);
+	return infer_records_end(out, err);
 }
 
-int infer_write_quant(infer_writer *out, const infer_quant *q, const char *path,
+int infer_write_quant(infer_records *out, const infer_quant *q, const char *path,
                       const struct infer_quant_result *r, infer_error *err)
 {
 	struct infer_quant_tensor t;

@@ -4,18 +4,27 @@
 #include <infer/record.h>
 #include "api/api.h"
 
-/* jsonl.c: a line and its parts; bare: a line in OpenAI's form, without `v` and `kind` */
-struct jwrite *record_begin(infer_writer *w, enum infer_kind kind);
-struct jwrite *record_begin_bare(infer_writer *w);
-int record_end(infer_writer *w, infer_error *err);
+struct infer_records {
+	struct buf text;
+	struct jwrite w;
+	int started;     /* a record was written: the next has no "v" */
+	int has_kind;    /* the open line is a record, not a line in OpenAI's batch format */
+	size_t line_at;  /* offset of the open line in text */
+	int selects;     /* keep only `fields` at the top of each record */
+	uint64_t fields; /* bits, by the order of record/field_list.h */
+};
 
-/* fields.c: take out of the line that has ended what is not to stay */
-void record_cut(infer_writer *w);
+/* jsonl.c: begin a line in OpenAI's batch format, which has neither `v` nor `kind`; it ends with
+ * infer_records_end. */
+struct jwrite *record_begin_bare(infer_records *r);
+
+/* fields.c: remove the fields that were not selected from the record that has just ended. */
+void record_cut(infer_records *r);
 
 /* run.c: the object `run` (contract, promise 7) */
-void record_run(infer_writer *w, const struct infer_run_info *run);
+void record_run(infer_records *w, const struct infer_run_info *run);
 /* the object that names a model */
-void record_model(infer_writer *w, const char *key, const infer_model *m);
+void record_model(infer_records *w, const char *key, const infer_model *m);
 
 /* bench.c: fields for the machine and its ceilings, in the current object */
 void record_machine(struct jwrite *w, int32_t threads);

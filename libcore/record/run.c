@@ -27,7 +27,7 @@ static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 	jw_end(w);
 }
 
-void record_model(infer_writer *out, const char *key, const infer_model *m)
+void record_model(infer_records *out, const char *key, const infer_model *m)
 {
 	const infer_file *f = infer_model_file(m);
 	struct infer_file_info file;
@@ -72,7 +72,7 @@ static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 
 static const char *act_name(int type) { return type == INFER_BF16 ? "bf16" : "f32"; }
 
-void record_run(infer_writer *out, const struct infer_run_info *run)
+void record_run(infer_records *out, const struct infer_run_info *run)
 {
 	struct infer_engine_info info;
 	struct jwrite *w = &out->w;

@@ -9,7 +9,7 @@
 enum handoff_output { HANDOFF_TEXT, HANDOFF_JSONL, HANDOFF_TOKENS };
 struct handoff {
 	int output; /* enum handoff_output */
-	infer_writer *records;
+	infer_records *records;
 	char **flags; /* for `run` */
 	int n_flags, seed_random;
 	char *id;

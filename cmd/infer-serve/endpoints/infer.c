@@ -14,7 +14,7 @@ void handoff_free(struct handoff *h)
 {
 	if (!h)
 		return;
-	infer_writer_free(h->records);
+	infer_records_free(h->records);
 	arena_fini(&h->mem);
 	mem_free(h);
 }
@@ -24,12 +24,12 @@ void handoff_free(struct handoff *h)
 /* The record in the writer, without its newline, as an event. */
 static int put_record(struct handoff *h, struct buf *to)
 {
-	struct infer_str line = infer_writer_text(h->records);
+	struct infer_str line = infer_records_text(h->records);
 
 	buf_puts(to, "event: record\ndata: ");
 	buf_put(to, line.at, line.len - (line.len > 0));
 	buf_puts(to, "\n\n");
-	infer_writer_clear(h->records);
+	infer_records_clear(h->records);
 	return to->bad ? INFER_ENOMEM : INFER_OK;
 }
 
@@ -209,14 +209,14 @@ static int fill(struct handoff *h, const struct asked *a, const char **param, in
 	*param = NULL;
 	if (!h->id)
 		return no_memory(err);
-	TRY(infer_writer_new(&h->records, err));
+	TRY(infer_records_new(&h->records, err));
 	if (a->follows)
-		infer_writer_continue(h->records);
+		infer_records_continue(h->records);
 	const char *fields = a->fields ? json_cstr(&h->mem, a->fields) : NULL;
 
 	*param = "fields";
 	if (fields)
-		return infer_writer_fields(h->records, fields, err);
+		return infer_records_select(h->records, fields, err);
 	return a->fields ? err_set(err, INFER_EINVAL, "fields is no list of names") : INFER_OK;
 }
 

@@ -1,7 +1,7 @@
 /* infer/record.h - the JSON lines that all programs share.   floor: record
  *
- * One function per kind of record; man 5 infer-jsonl defines every field.  Lines go into a writer's
- * memory (infer/api.h): the program sends them where it likes. */
+ * One function per kind of record; man 5 infer-jsonl defines every field.  Records are written to
+ * memory (infer_records); the program sends them to a file or a pipe. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
@@ -35,30 +35,42 @@ struct infer_run_info {
 	size_t n_breakers;
 };
 
-/* Each appends one line to w; the first of a writer carries "v":1.  Text that is not UTF-8 is
+/* ---- records in memory ---- */
+
+/* Lines of a stream of records.  Confined. */
+typedef struct infer_records infer_records;
+int infer_records_new(infer_records **out, infer_error *err);
+void infer_records_free(infer_records *r);
+/* All lines since the last infer_records_clear; borrowed until the next call that writes to r. */
+struct infer_str infer_records_text(const infer_records *r);
+void infer_records_clear(infer_records *r);
+/* Continue an earlier stream of records: write no "v" in the first record. */
+void infer_records_continue(infer_records *r);
+/* Write only these top-level fields from now on, besides v and kind.  Lines in the formats of other
+ * servers stay whole.  list: names separated by commas.
+ * INFER_EINVAL  a name is not a field of the records of infer-run */
+int infer_records_select(infer_records *r, const char *list, infer_error *err);
+/* Begin a record; the caller writes its fields with base/jwrite.h and ends it. */
+struct jwrite *infer_records_begin(infer_records *r, enum infer_kind kind);
+/* INFER_ENOMEM  no line was added, and those before it are lost */
+int infer_records_end(infer_records *r, infer_error *err);
+
+/* Each appends one line to out; its first record has "v":1.  Text that is not UTF-8 is
  * written with U+FFFD in `text`, and exactly in `text_b64`.  Log-probabilities: %.9g, null if they
  * are not finite.  id, param: NULL writes null.
  * tokens    i32 [n]
  * logprobs  f32 [n], nats; the first is ignored
  * INFER_ENOMEM  no line was added, and those before it are lost */
-int infer_write_token(infer_writer *w, const struct infer_event *ev, infer_error *err);
-int infer_write_score(infer_writer *w, const char *id, const int32_t *tokens, const float *logprobs,
-                      size_t n, const struct infer_run_info *run, infer_error *err);
-int infer_write_error(infer_writer *w, const char *id, const infer_error *e, const char *param,
+int infer_write_token(infer_records *out, const struct infer_event *ev, infer_error *err);
+int infer_write_score(infer_records *out, const char *id, const int32_t *tokens,
+                      const float *logprobs, size_t n, const struct infer_run_info *run,
                       infer_error *err);
-/* From here on records have only these fields at their top, names with commas between, beside v and
- * kind, which stay; lines in the forms of others stay whole.
- * INFER_EINVAL  no field of the records of infer-run, by name */
-int infer_writer_fields(infer_writer *w, const char *list, infer_error *err);
-/* A record whose fields the caller writes in between, with base/jwrite.h.  INFER_ENOMEM */
-struct jwrite *infer_writer_begin(infer_writer *w, enum infer_kind kind);
-int infer_writer_end(infer_writer *w, infer_error *err);
+int infer_write_error(infer_records *out, const char *id, const infer_error *e, const char *param,
+                      infer_error *err);
 /* Fields of such a record: `model`, what the model is and which types its weights have, with the
  * sha256 of its files where given; `machine`, the processor and kernel sets.   sha256  [n] */
 void infer_put_model(struct jwrite *w, const infer_model *m, const char *const *sha256, int n);
 void infer_put_machine(struct jwrite *w, int32_t threads);
-/* The lines follow others of ours: none of them has "v". */
-void infer_writer_continue(infer_writer *w);
 
 /* ---- batches ---- */
 
@@ -77,10 +89,10 @@ int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_
 
 /* Write the line of an answer, in the form and envelope of the request.  If the model of *a has
  * no name, that of its file is used. */
-int infer_write_answer(infer_writer *w, const struct infer_answer *a,
+int infer_write_answer(infer_records *out, const struct infer_answer *a,
                        const struct infer_run_info *run, infer_error *err);
 /* A job without an id is answered under its line. */
-int infer_write_fault(infer_writer *w, const infer_job *j, const struct infer_fault *fault,
+int infer_write_fault(infer_records *out, const infer_job *j, const struct infer_fault *fault,
                       infer_error *err);
 
 /* Write the sha256, in hex, of all options that change answers: those of *o except the model and
@@ -127,7 +139,7 @@ struct infer_resumed {
 int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *err);
 
 /* Records of kind bench: the ceilings, and one case with the ceiling that limits it. */
-int infer_write_ceilings(infer_writer *w, const infer_probe *p, const struct infer_ceilings *c,
+int infer_write_ceilings(infer_records *out, const infer_probe *p, const struct infer_ceilings *c,
                          infer_error *err);
 /* A prediction, made again from the rates that the machine had during a run. */
 struct infer_adjusted {
@@ -158,14 +170,14 @@ struct infer_bench {
 	double *scratch;
 	const char *commit; /* of the source; NULL: not known */
 };
-int infer_write_bench(infer_writer *w, const struct infer_bench *b,
+int infer_write_bench(infer_records *out, const struct infer_bench *b,
                       const struct infer_run_info *run, infer_error *err);
 /* Records of kind quant, and of kind imatrix: one for each tensor, and one for all.
  * path: where it is written; NULL: nowhere.  result: of infer_quant_write; NULL: not written */
-int infer_write_quant(infer_writer *w, const infer_quant *q, const char *path,
+int infer_write_quant(infer_records *out, const infer_quant *q, const char *path,
                       const struct infer_quant_result *result, infer_error *err);
-int infer_write_imatrix(infer_writer *w, const infer_imatrix *m, infer_error *err);
-int infer_write_probe(infer_writer *w, const infer_probe *p, const struct infer_probe_case *c,
+int infer_write_imatrix(infer_records *out, const infer_imatrix *m, infer_error *err);
+int infer_write_probe(infer_records *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 
 /* An evaluation of the model of *run: of a text, or of questions; the other is NULL.  sha256: of
@@ -176,8 +188,8 @@ struct infer_eval {
 	const char *sha256;
 	const infer_model *ref, *beside;
 };
-int infer_write_eval(infer_writer *w, const struct infer_eval *e, const struct infer_run_info *run,
-                     infer_error *err);
+int infer_write_eval(infer_records *out, const struct infer_eval *e,
+                     const struct infer_run_info *run, infer_error *err);
 
 #ifdef __cplusplus
 }

@@ -80,8 +80,9 @@ int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
 void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, size_t n,
                                  struct infer_replay_verdict *v);
 /* The record of kind replay, with how it was computed now. */
-int infer_write_replay(infer_writer *w, const infer_replay *p, const struct infer_replay_verdict *v,
-                       const struct infer_run_info *run, infer_error *err);
+int infer_write_replay(infer_records *out, const infer_replay *p,
+                       const struct infer_replay_verdict *v, const struct infer_run_info *run,
+                       infer_error *err);
 
 #ifdef __cplusplus
 }

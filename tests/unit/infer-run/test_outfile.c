@@ -71,7 +71,7 @@ static void test_pipe(void **state)
 	timer_settime(timer, 0, &(struct itimerspec){ { 0, 200000 }, { 0, 200000 } }, NULL);
 	for (int nonblock = 0; nonblock < 2; nonblock++) {
 		struct reader r = { 0 };
-		infer_writer *w;
+		infer_records *w;
 		pthread_t thread;
 		uint64_t want = 0;
 		size_t sent;
@@ -85,11 +85,11 @@ static void test_pipe(void **state)
 			fcntl(fd[1], F_SETFL, O_NONBLOCK);
 		r.fd = fd[0];
 		pthread_create(&thread, NULL, read_all, &r);
-		assert_int_equal(infer_writer_new(&w, NULL), INFER_OK);
+		assert_int_equal(infer_records_new(&w, NULL), INFER_OK);
 		assert_int_equal(infer_write_token(w, &ev, NULL), INFER_OK);
 		assert_int_equal(records_send(w, fd[1], &sent, NULL), INFER_OK);
-		assert_int_equal(infer_writer_text(w).len, 0);
-		infer_writer_free(w);
+		assert_int_equal(infer_records_text(w).len, 0);
+		infer_records_free(w);
 		close(fd[1]);
 		pthread_join(thread, NULL);
 		close(fd[0]);
@@ -110,7 +110,7 @@ static void test_pipe(void **state)
 static void test_refused(void **state)
 {
 	const struct infer_event ev = { .text = "" };
-	infer_writer *w;
+	infer_records *w;
 	infer_error err;
 	int fd[2];
 
@@ -118,12 +118,12 @@ static void test_refused(void **state)
 	assert_int_equal(pipe(fd), 0);
 	close(fd[0]);
 	signal(SIGPIPE, SIG_IGN);
-	assert_int_equal(infer_writer_new(&w, &err), INFER_OK);
+	assert_int_equal(infer_records_new(&w, &err), INFER_OK);
 	assert_int_equal(records_put(infer_write_token(w, &ev, &err), w, fd[1], &err), INFER_EIO);
-	assert_int_equal(infer_writer_text(w).len, 0);
+	assert_int_equal(infer_records_text(w).len, 0);
 	assert_non_null(strstr(err.message, strerror(EPIPE)));
-	infer_writer_free(w);
-	infer_writer_free(NULL);
+	infer_records_free(w);
+	infer_records_free(NULL);
 	close(fd[1]);
 }
 
@@ -155,7 +155,7 @@ static int case_resume(void)
 	static const char torn[] = "{\"kind\":\"completion\",\"id\":\"b\"}";
 	char path[128], text[512];
 	struct outfile f = { .fd = -1 }, second = { .fd = -1 };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	struct met m = { 0 };
 	infer_error err, e = { INFER_EINVAL, "x" };
 	int rc, fd;
@@ -165,7 +165,7 @@ static int case_resume(void)
 	assert_int_equal(write(fd, kept, sizeof kept - 1), sizeof kept - 1);
 	assert_int_equal(write(fd, torn, sizeof torn - 1), sizeof torn - 1);
 	close(fd);
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(outfile_open(&f, path, w, on_done, &m, &err));
 	assert_int_equal(m.n, 3);
 	assert_int_equal(m.failed, 2);
@@ -186,7 +186,7 @@ static int case_resume(void)
 	assert_memory_equal(text + sizeof kept - 1, "{\"kind\":\"error\",\"id\":\"b\"", 24);
 out:
 	outfile_close(&f);
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 
@@ -194,7 +194,7 @@ static int case_not_records(void)
 {
 	char path[128];
 	struct outfile f;
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_error err;
 	struct met m;
 	int rc, fd;
@@ -203,14 +203,14 @@ static int case_not_records(void)
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	assert_int_equal(write(fd, "{}\nnotes\n", 9), 9);
 	close(fd);
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_fails(outfile_open(&f, path, w, on_done, &m, &err), INFER_EFORMAT);
 	assert_int_equal(f.fd, -1);
 	nth_fails(outfile_open(&f, "/dev/null", w, on_done, &m, &err), INFER_EIO);
 	snprintf(path, sizeof path, "%s/missing/x", dir);
 	nth_fails(outfile_open(&f, path, w, on_done, &m, &err), INFER_EIO);
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	return rc;
 }
 

@@ -18,15 +18,15 @@ static struct arena record;
 static char line[1 << 16];
 
 /* The one line that a writer holds, which is taken out of it. */
-static const char *message(infer_writer *w)
+static const char *message(infer_records *w)
 {
-	struct infer_str text = infer_writer_text(w);
+	struct infer_str text = infer_records_text(w);
 
 	if (!text.len || text.len >= sizeof line)
 		fail_msg("no record came");
 	memcpy(line, text.at, text.len);
 	line[text.len] = 0;
-	infer_writer_clear(w);
+	infer_records_clear(w);
 	assert_int_equal(line[text.len - 1], '\n');
 	assert_ptr_equal(strchr(line, '\n'), line + text.len - 1);
 	return line;
@@ -76,11 +76,11 @@ static int case_token(void)
 		                  .n_top = 2,
 		                  .text = " \"\xc3\xa9\n",
 		                  .text_bytes = 5 };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(infer_write_token(w, &ev, &err));
 	assert_string_equal(message(w),
 	                    "{\"v\":1,\"kind\":\"token\",\"i\":0,\"id\":7,\"text\":\" "
@@ -98,16 +98,16 @@ static int case_token(void)
 	assert_string_equal(message(w), "{\"kind\":\"token\",\"i\":2,\"id\":9,\"text\":\"\","
 	                                "\"logprob\":null,\"top\":[]}\n");
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
 
-static int cut(infer_writer **w, const char *list, infer_error *err)
+static int cut(infer_records **w, const char *list, infer_error *err)
 {
-	infer_writer_free(*w);
-	TRY(infer_writer_new(w, err));
-	return infer_writer_fields(*w, list, err);
+	infer_records_free(*w);
+	TRY(infer_records_new(w, err));
+	return infer_records_select(*w, list, err);
 }
 
 /* Chosen fields alone, in the order of the record, in each line; the quotes and brackets of values
@@ -117,7 +117,7 @@ static int case_fields(void)
 	const infer_error e = { INFER_EINVAL, "a \"b\\\", {[ c" };
 	const struct infer_top top[2] = { { 7, -0.25f }, { 9, -3.0f } };
 	struct infer_event ev = { .token = 7, .logprob = -1, .top = top, .n_top = 2 };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_error err;
 	int rc;
 
@@ -127,7 +127,7 @@ static int case_fields(void)
 	                                "\\\"b\\\\\\\", {[ c\",\"param\":\"p\"}\n");
 	nth_ok(infer_write_error(w, "a1", &e, NULL, &err));
 	nth_ok(infer_write_token(w, &ev, &err));
-	assert_string_equal(infer_writer_text(w).at,
+	assert_string_equal(infer_records_text(w).at,
 	                    "{\"kind\":\"error\",\"message\":\"a \\\"b\\\\\\\", {[ c\","
 	                    "\"param\":null}\n{\"kind\":\"token\"}\n");
 	nth_ok(cut(&w, "kind", &err));
@@ -143,7 +143,7 @@ static int case_fields(void)
 	nth_fails(cut(&w, "id,", &err), INFER_EINVAL);
 	nth_fails(cut(&w, "usage.prompt_tokens", &err), INFER_EINVAL);
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
@@ -151,11 +151,11 @@ out:
 static int case_error(void)
 {
 	const infer_error e = { INFER_EINVAL, "temp is -1: from 0 to 1e+06" };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(infer_write_error(w, "a1", &e, "temperature", &err));
 	assert_string_equal(
 		message(w),
@@ -165,7 +165,7 @@ static int case_error(void)
 	assert_non_null(strstr(message(w), "\"id\":null"));
 	assert_non_null(strstr(line, "\"param\":null"));
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
@@ -179,13 +179,13 @@ static const struct json *parse(const char *text)
 /* The keys of an object, in their order, blank between them.  Those of a record can be chosen. */
 static void check_keys(const struct json *o, const char *want)
 {
-	static infer_writer probe;
+	static infer_records probe;
 	char keys[1024] = "", name[64];
 	infer_error err;
 
 	json_each(v, o) {
 		snprintf(name, sizeof name, "%.*s", (int)v->key_n, v->key);
-		if (json_get(o, "kind") && infer_writer_fields(&probe, name, &err))
+		if (json_get(o, "kind") && infer_records_select(&probe, name, &err))
 			fail_msg("%s: the list of fields lacks %s", err.message, name);
 		strcat(keys, keys[0] ? " " : "");
 		strncat(keys, v->key, v->key_n);
@@ -256,12 +256,12 @@ static int case_completion(void)
 	const struct infer_answer a = {
 		.job = &j, .choices = &c, .created = 1700000000, .load_ms = 1.5
 	};
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	const struct json *o, *t;
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(infer_write_answer(w, &a, &run, &err));
 	o = parse(message(w));
 	check_keys(o, "v kind id created text finish_reason usage timings run");
@@ -293,7 +293,7 @@ static int case_completion(void)
 	assert_int_equal(json_count(json_at(json_get(o, "top"), 0)), 1);
 	assert_int_equal(json_count(json_at(json_get(o, "top"), 1)), 0);
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
@@ -318,13 +318,13 @@ static int case_reply(void)
 	const infer_job j = { .id = "a", .n = 1, .logprobs = -1 };
 	struct infer_choice c = { .finish = INFER_FINISH_STOP };
 	const struct infer_answer a = { .job = &j, .choices = &c };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_reply *called = NULL, *thought = NULL;
 	infer_error err;
 	const struct json *o;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(read_back(&called,
 	                 "<think>t</"
 	                 "think><tool_call>[{\"name\":\"f\",\"arguments\":{\"a\":\"\\\"\"},\"id\":"
@@ -354,7 +354,7 @@ static int case_reply(void)
 out:
 	infer_reply_free(called);
 	infer_reply_free(thought);
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
@@ -364,12 +364,12 @@ static int case_score(void)
 	const struct infer_run_info run = { model, engine, &sample, flags, 2, 1 };
 	const int32_t ids[3] = { 4, 5, 6 };
 	const float logprobs[3] = { NAN, -1, -2 };
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	const struct json *o;
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(infer_write_score(w, "s", ids, logprobs, 3, &run, &err));
 	assert_non_null(strstr(message(w), "{\"v\":1,\"kind\":\"score\",\"id\":\"s\",\"tokens\":[4,"
 	                                   "5,6],\"logprobs\":[null,-1,-2],"
@@ -379,7 +379,7 @@ static int case_score(void)
 	nth_ok(infer_write_score(w, NULL, ids, logprobs, 1, &run, &err));
 	assert_non_null(strstr(message(w), "\"logprobs\":[null],\"perplexity\":null"));
 out:
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
@@ -419,12 +419,12 @@ static int case_chat(void)
 	const struct infer_sample_opts drawn = { 0 };
 	const struct infer_run_info info = { .model = model, .engine = engine, .sample = &drawn };
 	infer_job_reader *r = NULL;
-	infer_writer *w = NULL;
+	infer_records *w = NULL;
 	infer_job *j = NULL;
 	infer_error err;
 	int rc;
 
-	nth_ok(infer_writer_new(&w, &err));
+	nth_ok(infer_records_new(&w, &err));
 	nth_ok(infer_job_reader_new(&r, &o, &err));
 	nth_ok(infer_line_read(&j, ask, sizeof ask - 1, 1, 0, r, &err));
 	assert_string_equal(j->fault.error.message, "");
@@ -452,7 +452,7 @@ static int case_chat(void)
 out:
 	infer_job_free(j);
 	infer_job_reader_free(r);
-	infer_writer_free(w);
+	infer_records_free(w);
 	arena_fini(&record);
 	return rc;
 }
