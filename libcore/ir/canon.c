@@ -10,7 +10,7 @@ enum { MOST_DEEP = 512 };
 
 struct reader {
 	const char *at, *end;
-	struct room_text *out;
+	struct slab_buf *out;
 	int depth;
 };
 
@@ -38,14 +38,14 @@ static void string(struct reader *r)
 		const enum decoded got = decode_json(&d, (uint8_t)*r->at++, &cp);
 
 		if (got == DECODE_QUOTE) {
-			room_putc(r->out, '"');
+			slab_buf_putc(r->out, '"');
 			return;
 		}
 		if (got != DECODE_CHAR)
 			continue;
 		if (cp == '"' || cp == '\\')
-			room_putc(r->out, '\\');
-		room_put(r->out, bytes, (size_t)utf8_put(bytes, cp));
+			slab_buf_putc(r->out, '\\');
+		slab_buf_put(r->out, bytes, (size_t)utf8_put(bytes, cp));
 	}
 }
 
@@ -64,22 +64,22 @@ static void number(struct reader *r)
 		end = point;
 	if (end - from == 2 && !memcmp(from, "-0", 2))
 		from++;
-	room_put(r->out, from, (size_t)(end - from));
+	slab_buf_put(r->out, from, (size_t)(end - from));
 }
 
 static int value(struct reader *r);
 
 static int array(struct reader *r)
 {
-	room_putc(r->out, '[');
+	slab_buf_putc(r->out, '[');
 	for (skip(r); r->at < r->end && *r->at != ']'; skip(r)) {
 		TRY(value(r));
-		room_putc(r->out, ',');
+		slab_buf_putc(r->out, ',');
 		skip(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
-	room_putc(r->out, ']');
+	slab_buf_putc(r->out, ']');
 	return INFER_OK;
 }
 
@@ -95,7 +95,7 @@ static int by_name(const void *x, const void *y)
 static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 {
 	const size_t len = r->out->len - from;
-	char *copy = room_alloc(r->out->room, len + 1, 1);
+	char *copy = slab_alloc(r->out->slab, len + 1, 1);
 
 	if (!copy)
 		return INFER_ENOMEM;
@@ -106,8 +106,8 @@ static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 	qsort(p, n, sizeof *p, by_name);
 	r->out->len = from;
 	for (size_t i = 0; i < n; i++)
-		room_put(r->out, p[i].bytes, p[i].n);
-	room_free(r->out->room, copy);
+		slab_buf_put(r->out, p[i].bytes, p[i].n);
+	slab_free(r->out->slab, copy);
 	return INFER_OK;
 }
 
@@ -120,7 +120,7 @@ static int members(struct reader *r, struct piece **p, size_t *n)
 
 		if (*n == cap) {
 			cap = cap * 2 + 8;
-			x = room_realloc(r->out->room, *p, cap, sizeof *x);
+			x = slab_realloc(r->out->slab, *p, cap, sizeof *x);
 			if (!x)
 				return INFER_ENOMEM;
 			*p = x;
@@ -128,14 +128,14 @@ static int members(struct reader *r, struct piece **p, size_t *n)
 		x = *p + *n;
 		*x = (struct piece){ .at = r->out->len };
 		r->at++;
-		room_putc(r->out, '"');
+		slab_buf_putc(r->out, '"');
 		string(r);
 		x->name = r->out->len - x->at;
-		room_putc(r->out, ':');
+		slab_buf_putc(r->out, ':');
 		skip(r);
 		r->at++; /* the colon */
 		TRY(value(r));
-		room_putc(r->out, ',');
+		slab_buf_putc(r->out, ',');
 		x = *p + (*n)++;
 		x->n = r->out->len - x->at;
 		skip(r);
@@ -151,13 +151,13 @@ static int object(struct reader *r)
 	size_t n = 0, from;
 	int rc;
 
-	room_putc(r->out, '{');
+	slab_buf_putc(r->out, '{');
 	from = r->out->len;
 	rc = members(r, &p, &n);
 	if (!rc && !r->out->bad && n)
 		rc = sort(r, p, n, from);
-	room_free(r->out->room, p);
-	room_putc(r->out, '}');
+	slab_free(r->out->slab, p);
+	slab_buf_putc(r->out, '}');
 	return rc;
 }
 
@@ -170,7 +170,7 @@ static int value(struct reader *r)
 	skip(r);
 	if (r->at < r->end && *r->at == '"') {
 		r->at++;
-		room_putc(r->out, '"');
+		slab_buf_putc(r->out, '"');
 		string(r);
 	} else if (r->at < r->end && *r->at == '[') {
 		r->at++;
@@ -185,19 +185,19 @@ static int value(struct reader *r)
 	return rc;
 }
 
-int canon(struct room_text *out, const char *text, uint32_t n)
+int canon(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
 	return value(&r);
 }
 
-void canon_part(struct room_text *out, const char *text, uint32_t n)
+void canon_part(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
 	skip(&r);
 	r.at += r.at < r.end;
-	room_putc(out, '"');
+	slab_buf_putc(out, '"');
 	string(&r);
 }

@@ -9,7 +9,7 @@
 enum { ROOM = 1 << 20 };
 
 int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
-                 const struct budget *most, struct room *room, infer_error *err)
+                 const struct budget *most, struct slab *slab, infer_error *err)
 {
 	uint32_t words = 16;
 	struct match *m;
@@ -20,7 +20,8 @@ int match_new_in(struct match **out, const struct grammar *g, enum match_spaces 
 		if (g->object[i]->n_slots / 32 + 16 > words)
 			words = g->object[i]->n_slots / 32 + 16;
 	m = mem_zalloc(MEM_GRAMMAR, 1, sizeof *m + words * sizeof(uint32_t));
-	if (!m || (!room && room_init(&m->own, most->bytes < ROOM ? most->bytes : ROOM))) {
+	if (!m ||
+	    (!slab && slab_init(&m->own, MEM_GRAMMAR, most->bytes < ROOM ? most->bytes : ROOM))) {
 		mem_free(m);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
@@ -28,10 +29,10 @@ int match_new_in(struct match **out, const struct grammar *g, enum match_spaces 
 	m->spaces = spaces;
 	m->steps = most->steps;
 	m->scratch = (uint32_t *)(m + 1);
-	m->room = room ? room : &m->own;
-	rc = stacks_init(&m->stacks, most->bytes, m->room, err);
+	m->slab = slab ? slab : &m->own;
+	rc = stacks_init(&m->stacks, most->bytes, m->slab, err);
 	if (rc) {
-		room_fini(&m->own);
+		slab_fini(&m->own);
 		mem_free(m);
 	} else {
 		*out = m;
@@ -50,9 +51,9 @@ void match_free(struct match *m)
 	if (!m)
 		return;
 	while (m->n_spare)
-		room_free(m->room, m->spare[--m->n_spare].top);
+		slab_free(m->slab, m->spare[--m->n_spare].top);
 	stacks_fini(&m->stacks);
-	room_fini(&m->own);
+	slab_fini(&m->own);
 	mem_free(m);
 }
 
@@ -68,7 +69,7 @@ void match_drop(struct match *m, struct match_at *at)
 	if (at->top && m->n_spare < MATCH_SPARES)
 		m->spare[m->n_spare++] = *at;
 	else
-		room_free(m->room, at->top);
+		slab_free(m->slab, at->top);
 	*at = (struct match_at){ 0 };
 }
 
@@ -83,7 +84,7 @@ int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error 
 		return INFER_OK;
 	cap = at->cap * 2 > n ? at->cap * 2 : n;
 	cap = cap < 8 ? 8 : cap;
-	top = room_realloc(m->room, at->top, cap, sizeof *top);
+	top = slab_realloc(m->slab, at->top, cap, sizeof *top);
 	if (!top)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	at->top = top;

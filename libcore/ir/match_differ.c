@@ -157,7 +157,7 @@ static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at,
 
 /* How many elements before can be reached by the text that begins with those bytes. */
 static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t state,
-                        const struct room_text *so_far, int string)
+                        const struct slab_buf *so_far, int string)
 {
 	uint32_t n = 0;
 
@@ -184,34 +184,34 @@ static int has_seen(const struct node *seen, const char *text, size_t n)
 /* Whether the number that is read, or that it is with a 0 behind it, was there.  It is not among
  * those that its shortest spellings lead to where it has zeros that it could do without. */
 static int number_is_new(struct step *s, const struct node *stack, const struct node *seen,
-                         struct room_text *text)
+                         struct slab_buf *text)
 {
 	const struct dfa *d = step_text(s->g, stack);
-	struct room_text b = { .room = text->room };
+	struct slab_buf b = { .slab = text->slab };
 	int new = 0;
 
 	if (!dfa_accepts(d, stack->data[2])) {
 		if (!dfa_accepts(d, dfa_step(d, stack->data[2], '0')))
 			return 0;
-		room_putc(text, '0');
+		slab_buf_putc(text, '0');
 	}
 	if (!text->bad)
 		canon(&b, text->at, (uint32_t)text->len);
 	text->bad |= b.bad;
 	if (!b.bad)
 		new = !has_seen(seen, b.at, b.len);
-	room_text_fini(&b);
+	slab_buf_fini(&b);
 	return new;
 }
 
 /* As it is written, without the white space before it. */
-static void put_number(struct room_text *out, const char *text, uint32_t n)
+static void put_number(struct slab_buf *out, const char *text, uint32_t n)
 {
 	while (n && memchr(" \t\r\n", *text, 4)) {
 		text++;
 		n--;
 	}
-	room_put(out, text, n);
+	slab_buf_put(out, text, n);
 }
 
 static int text_differs(struct step *s, const struct node *stack, const struct node *wrote,
@@ -223,26 +223,26 @@ static int text_differs(struct step *s, const struct node *stack, const struct n
 	const struct dfa *d = string ? a->text : a->plain;
 	const uint32_t state = stack->data[string ? 2 : 3];
 	const uint64_t left = words_from(a, state);
-	struct room_text b = { .room = s->m->room };
+	struct slab_buf b = { .slab = s->m->slab };
 	uint32_t n;
 	char *at;
 
 	*can = 1;
 	if (left > count_seen(seen))
 		return INFER_OK;
-	at = text_of(b.room, wrote->side, &n);
+	at = text_of(b.slab, wrote->side, &n);
 	if (!at)
 		return err_set(s->err, INFER_ENOMEM, "out of memory");
 	if (string)
 		canon_part(&b, at, n);
 	else
 		put_number(&b, at, n);
-	room_free(b.room, at);
+	slab_free(b.slab, at);
 	*can = !b.bad && left > reached(seen, d, state, &b, string);
 	if (!*can && !string)
 		*can = number_is_new(s, stack, seen, &b);
 	n = b.bad != 0;
-	room_text_fini(&b);
+	slab_buf_fini(&b);
 	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
 }
 
@@ -263,8 +263,8 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 		return 1;
 	for (uint32_t k = 0; k < x->n; k++) {
 		const struct alt *a = x->alt + k;
-		const struct room_text quote = { .at = (char *)"\"", .len = 1 },
-				       none = { .at = (char *)"" };
+		const struct slab_buf quote = { .at = (char *)"\"", .len = 1 },
+				      none = { .at = (char *)"" };
 
 		if (a->text)
 			n += a->type == ALT_STRING
@@ -281,7 +281,7 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 struct search {
 	struct step *s;
 	const struct node *seen;
-	struct room_text text; /* the bytes that are tried */
+	struct slab_buf text; /* the bytes that are tried */
 	uint32_t depth;
 	int found;
 };
@@ -290,7 +290,7 @@ struct search {
 static int is_new(struct search *q)
 {
 	const struct node *x = q->seen;
-	struct room_text b = { .room = q->text.room };
+	struct slab_buf b = { .slab = q->text.slab };
 	int rc;
 
 	TRY(step_charge(q->s, q->text.len));
@@ -302,7 +302,7 @@ static int is_new(struct search *q)
 	                           rc ? "an element of uniqueItems is nested too deeply"
 	                              : "out of memory")
 	                 : INFER_OK;
-	room_text_fini(&b);
+	slab_buf_fini(&b);
 	return rc;
 }
 
@@ -321,7 +321,7 @@ static int search_byte(struct search *q, struct node *stack, uint8_t b)
 	int rc = step_one(&in, stack, b);
 
 	q->s->left = in.left;
-	room_putc(&q->text, (char)b);
+	slab_buf_putc(&q->text, (char)b);
 	if (!rc && q->text.bad)
 		rc = err_set(q->s->err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < in.out.n && !rc && !q->found; i++)
@@ -369,17 +369,17 @@ static int search(struct search *q, struct node *stack)
 
 static int search_from(struct step *s, struct node *stack, const struct node *wrote, int *can)
 {
-	struct search q = { .s = s, .seen = wrote->up->side, .text = { .room = s->m->room } };
+	struct search q = { .s = s, .seen = wrote->up->side, .text = { .slab = s->m->slab } };
 	uint32_t n;
-	char *at = text_of(s->m->room, wrote->side, &n);
+	char *at = text_of(s->m->slab, wrote->side, &n);
 	int rc = at ? INFER_OK : err_set(s->err, INFER_ENOMEM, "out of memory");
 
 	if (!rc)
-		room_put(&q.text, at, n);
-	room_free(s->m->room, at);
+		slab_buf_put(&q.text, at, n);
+	slab_free(s->m->slab, at);
 	if (!rc)
 		rc = search(&q, stack);
-	room_text_fini(&q.text);
+	slab_buf_fini(&q.text);
 	*can = q.found;
 	return rc;
 }

@@ -2,18 +2,18 @@
 #ifndef IR_MATCH_DIFFER_H
 #define IR_MATCH_DIFFER_H
 #include "ir/match_step.h"
-#include "ir/room.h"
+#include "base/slab.h"
 
 /* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
  * order of their names, characters as they are, \ only before " and \, no white space; numbers, which
  * have no exponent, as short as can be.  Behind the last character of text that is not whole, canon_part() ends.
  * INFER_EUNSUP  nested too deeply */
-int canon(struct room_text *out, const char *text, uint32_t n);
+int canon(struct slab_buf *out, const char *text, uint32_t n);
 /* of a string without its closing quote, between two characters */
-void canon_part(struct room_text *out, const char *text, uint32_t n);
+void canon_part(struct slab_buf *out, const char *text, uint32_t n);
 
-/* The bytes of frames N_BYTES, from the room and to be given back to it; NULL: no memory. */
-char *text_of(struct room *room, const struct node *text, uint32_t *n);
+/* The bytes of frames N_BYTES, from the slab; the caller frees them; NULL: no memory. */
+char *text_of(struct slab *slab, const struct node *text, uint32_t *n);
 
 /* Whether the stack of an element can end so that the element differs from all before it. */
 int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can);

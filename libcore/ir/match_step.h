@@ -60,7 +60,7 @@ struct match {
 	const struct grammar *g;
 	enum match_spaces spaces;
 	uint64_t steps;
-	struct room *room, own; /* own: empty where the room is another's */
+	struct slab *slab, own; /* own: empty if the slab is borrowed */
 	struct stacks stacks;
 	uint32_t *scratch; /* the data of the largest frame */
 	/* memory of places that were dropped, for others */
@@ -77,9 +77,9 @@ struct step {
 	infer_error *err;
 };
 
-/* room: of its stacks and places, borrowed; NULL: its own */
+/* slab: memory of its stacks, borrowed; NULL: a slab of its own */
 int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
-                 const struct budget *most, struct room *room, infer_error *err);
+                 const struct budget *most, struct slab *slab, infer_error *err);
 /* room for n stacks */
 int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error *err);
 int step_charge(struct step *s, uint64_t n);

@@ -24,10 +24,10 @@ static int append(struct step *s, struct node **out, struct node *text, uint8_t 
 	return step_make(s, out, N_BYTES, up, NULL, data, 2 + n / 4);
 }
 
-char *text_of(struct room *room, const struct node *text, uint32_t *n)
+char *text_of(struct slab *slab, const struct node *text, uint32_t *n)
 {
 	uint32_t left = *n = text ? text->data[0] : 0;
-	char *at = room_alloc(room, (size_t)left + 1, 1);
+	char *at = slab_alloc(slab, (size_t)left + 1, 1);
 
 	for (; at && text; text = text->up) {
 		const uint32_t here = (left - 1) % (4 * BLOCK) + 1;
@@ -41,7 +41,7 @@ char *text_of(struct room *room, const struct node *text, uint32_t *n)
 /* -- an element ends ------------------------------------------------------------------------ */
 
 /* A frame of the element, with those before it; *out NULL: one is equal. */
-static int add_seen(struct step *s, struct node **out, struct node *seen, const struct room_text *b)
+static int add_seen(struct step *s, struct node **out, struct node *seen, const struct slab_buf *b)
 {
 	const size_t words = 1 + (b->len + 3) / 4;
 	uint32_t *data;
@@ -55,13 +55,13 @@ static int add_seen(struct step *s, struct node **out, struct node *seen, const 
 		if (x->data[0] == b->len && !memcmp(x->data + 1, b->at, b->len))
 			return INFER_OK;
 	}
-	data = room_zalloc(s->m->room, words, sizeof *data);
+	data = slab_zalloc(s->m->slab, words, sizeof *data);
 	if (!data)
 		return err_set(s->err, INFER_ENOMEM, "out of memory");
 	data[0] = (uint32_t)b->len;
 	memcpy(data + 1, b->at, b->len);
 	rc = step_make(s, out, N_SEEN, seen, NULL, data, (uint32_t)words);
-	room_free(s->m->room, data);
+	slab_free(s->m->slab, data);
 	return rc;
 }
 
@@ -70,9 +70,9 @@ static int end_element(struct step *s, struct node **out, const struct node *arr
                        const struct node *text)
 {
 	struct node *seen = NULL;
-	struct room_text b = { .room = s->m->room };
+	struct slab_buf b = { .slab = s->m->slab };
 	uint32_t n;
-	char *at = text_of(b.room, text, &n);
+	char *at = text_of(b.slab, text, &n);
 	int rc;
 
 	*out = NULL;
@@ -85,8 +85,8 @@ static int end_element(struct step *s, struct node **out, const struct node *arr
 		rc = err_set(s->err, rc, "an element of uniqueItems is nested too deeply");
 	if (!rc)
 		rc = add_seen(s, &seen, array->side, &b);
-	room_free(b.room, at);
-	room_text_fini(&b);
+	slab_free(b.slab, at);
+	slab_buf_fini(&b);
 	if (!rc && seen)
 		rc = step_make(s, out, N_UNIQUE, array->up, seen, array->data, array->n);
 	if (seen)

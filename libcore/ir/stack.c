@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-int stacks_init(struct stacks *t, uint64_t bytes, struct room *room, infer_error *err)
+int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error *err)
 {
-	*t = (struct stacks){ .room = room, .mask = 63, .bytes = bytes };
-	t->bucket = room_zalloc(t->room, (size_t)t->mask + 1, sizeof(struct node *));
+	*t = (struct stacks){ .slab = slab, .mask = 63, .bytes = bytes };
+	t->bucket = slab_zalloc(t->slab, (size_t)t->mask + 1, sizeof(struct node *));
 	if (!t->bucket)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	return INFER_OK;
@@ -23,9 +23,9 @@ void stacks_fini(struct stacks *t)
 			struct node *n = t->spare[i];
 
 			t->spare[i] = n->chain;
-			room_free(t->room, n);
+			slab_free(t->slab, n);
 		}
-	room_free(t->room, t->bucket);
+	slab_free(t->slab, t->bucket);
 	*t = (struct stacks){ 0 };
 }
 
@@ -33,7 +33,7 @@ void stacks_fini(struct stacks *t)
 static void grow(struct stacks *t)
 {
 	const uint32_t mask = t->mask * 2 + 1;
-	struct node **more = room_zalloc(t->room, (size_t)mask + 1, sizeof(struct node *));
+	struct node **more = slab_zalloc(t->slab, (size_t)mask + 1, sizeof(struct node *));
 
 	if (!more)
 		return;
@@ -45,7 +45,7 @@ static void grow(struct stacks *t)
 			n->chain = more[n->hash & mask];
 			more[n->hash & mask] = n;
 		}
-	room_free(t->room, t->bucket);
+	slab_free(t->slab, t->bucket);
 	t->bucket = more;
 	t->mask = mask;
 }
@@ -83,7 +83,7 @@ int node_get(struct node **out, struct stacks *t, const struct node *like, const
 	if (n)
 		t->spare[like->n] = n->chain;
 	else
-		n = room_alloc(t->room, 1, size);
+		n = slab_alloc(t->slab, 1, size);
 	if (!n)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	if (t->n > t->mask)
@@ -108,7 +108,7 @@ int node_get(struct node **out, struct stacks *t, const struct node *like, const
 static void give_back(struct stacks *t, struct node *n)
 {
 	if (n->n >= STACK_SPARES) {
-		room_free(t->room, n);
+		slab_free(t->slab, n);
 		return;
 	}
 	n->chain = t->spare[n->n];

@@ -4,7 +4,7 @@
 #define IR_STACK_H
 #include <stdint.h>
 #include <infer/status.h>
-#include "ir/room.h"
+#include "base/slab.h"
 
 struct node {
 	struct node *chain; /* the next of its hash bucket, or of the free list */
@@ -19,14 +19,14 @@ struct node {
  * nothing once it is under way. */
 enum { STACK_SPARES = 17 };
 struct stacks {
-	struct room *room; /* borrowed */
+	struct slab *slab; /* borrowed */
 	struct node **bucket;
 	struct node *spare[STACK_SPARES]; /* by n, chained */
 	uint32_t mask, n;
 	uint64_t bytes; /* that may still be taken */
 };
 
-int stacks_init(struct stacks *t, uint64_t bytes, struct room *room, infer_error *err);
+int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error *err);
 void stacks_fini(struct stacks *t);
 /* A reference to the node with this content, which holds references to up and side.
  * INFER_EUNSUP  the bytes are used up */

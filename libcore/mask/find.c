@@ -27,7 +27,7 @@ int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t 
 	if (need <= *cap)
 		return INFER_OK;
 	memcpy(&old, p, sizeof old);
-	at = room_realloc(&f->k->room, old, more, size);
+	at = slab_realloc(&f->k->slab, old, more, size);
 	if (!at)
 		return no_memory(f);
 	memcpy(p, &at, sizeof at);
@@ -65,7 +65,7 @@ static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 		return finder_too_long(f);
 	if (!most)
 		return INFER_OK;
-	text = room_alloc(&f->k->room, most, sizeof *text);
+	text = slab_alloc(&f->k->slab, most, sizeof *text);
 	if (!text)
 		return no_memory(f);
 	for (uint32_t i = a; i < b; i++) {
@@ -75,7 +75,7 @@ static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 			text[n++] = (struct trie_text){ t->text[k].at + x->depth,
 				                        t->text[k].n - x->depth, t->text[k].id };
 	}
-	TRY(trie_make(&to->rest, text, n, &f->k->room, f->err));
+	TRY(trie_make(&to->rest, text, n, &f->k->slab, f->err));
 	to->rest.serial = ++f->k->serial;
 	for (uint32_t i = a + 1; i < b; i++)
 		to->rest.twice |= f->exit[i].node < t->node[f->exit[i - 1].node].skip;
@@ -91,7 +91,7 @@ static int ends(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 
 	for (uint32_t i = a; i < b; i++)
 		n += trie_end(t, f->exit[i].node) - t->node[f->exit[i].node].first;
-	to->id = room_alloc(&f->k->room, (size_t)n + 1, sizeof *to->id);
+	to->id = slab_alloc(&f->k->slab, (size_t)n + 1, sizeof *to->id);
 	if (!to->id)
 		return no_memory(f);
 	f->e->bytes += n * sizeof *to->id;
@@ -113,7 +113,7 @@ static int endings(struct finder *f)
 		qsort(f->exit, f->n_exits, sizeof *f->exit, by_slot);
 	for (uint32_t i = 0; i < f->n_exits; i++)
 		n += !i || f->exit[i].slot != f->exit[i - 1].slot;
-	f->e->ending = room_zalloc(&f->k->room, n, sizeof *f->e->ending);
+	f->e->ending = slab_zalloc(&f->k->slab, n, sizeof *f->e->ending);
 	if (!f->e->ending)
 		return no_memory(f);
 	f->e->bytes += n * sizeof *f->e->ending;
@@ -170,14 +170,14 @@ static int tokens(struct finder *f)
 	for (uint32_t i = 0; next_word(f->k, &i) && e->n <= words; i++)
 		e->n += ones(from[i]);
 	if (e->n > words) {
-		e->bits = room_alloc(&f->k->room, words, sizeof *e->bits);
+		e->bits = slab_alloc(&f->k->slab, words, sizeof *e->bits);
 		if (!e->bits)
 			return no_memory(f);
 		memcpy(e->bits, from, words * sizeof *e->bits);
 		e->bytes += words * sizeof *e->bits;
 		return INFER_OK;
 	}
-	e->id = room_alloc(&f->k->room, (size_t)e->n + 1, sizeof *e->id);
+	e->id = slab_alloc(&f->k->slab, (size_t)e->n + 1, sizeof *e->id);
 	if (!e->id)
 		return no_memory(f);
 	e->bytes += e->n * sizeof *e->id;
@@ -200,12 +200,12 @@ void entry_free(struct mask *k, struct entry *e)
 {
 	for (uint32_t i = 0; i < e->n_endings; i++) {
 		trie_fini(&e->ending[i].rest);
-		room_free(&k->room, e->ending[i].id);
+		slab_free(&k->slab, e->ending[i].id);
 	}
-	room_free(&k->room, e->ending);
-	room_free(&k->room, e->slot);
-	room_free(&k->room, e->odd);
-	room_free(&k->room, e->id);
-	room_free(&k->room, e->bits);
-	room_free(&k->room, e);
+	slab_free(&k->slab, e->ending);
+	slab_free(&k->slab, e->slot);
+	slab_free(&k->slab, e->odd);
+	slab_free(&k->slab, e->id);
+	slab_free(&k->slab, e->bits);
+	slab_free(&k->slab, e);
 }

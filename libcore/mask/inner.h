@@ -63,7 +63,7 @@ struct mask {
 	const struct vocab *v;
 	uint32_t n_tokens, words;
 	pthread_mutex_t lock; /* all that follows */
-	struct room room;     /* all of it */
+	struct slab slab;     /* all of it */
 	struct match *m;      /* for frames on the hole */
 	struct node *hole, *done;
 	uint64_t serial, left; /* bytes */

@@ -125,7 +125,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 	const uint32_t lo = top->data[0], n = top->data[1] - lo;
 	/* how many slots before each are free */
 	uint32_t few[64],
-		*free = n < 64 ? few : room_alloc(q->m->room, (size_t)n + 1, sizeof *free);
+		*free = n < 64 ? few : slab_alloc(q->m->slab, (size_t)n + 1, sizeof *free);
 	int rc = free ? charge(q, n / 8 + e->n_slots / 8)
 	              : err_set(q->err, INFER_ENOMEM, "out of memory");
 
@@ -140,7 +140,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 		if (free[e->ending[i].slot - lo + 1] > free[e->ending[i].slot - lo])
 			rc = fill_ending(q, e->ending + i, top);
 	if (free != few)
-		room_free(q->m->room, free);
+		slab_free(q->m->slab, free);
 	for (uint32_t i = 0; i < e->n_odd && !rc; i++) {
 		const struct trie_text *x = t->text + e->odd[i];
 		int takes;
@@ -176,7 +176,7 @@ static int fill_entry(struct asker *q, const struct trie *t, const struct entry 
 /* Texts of which an entry may admit too many, as it knows no names. */
 struct doubts {
 	const struct trie *t;
-	struct room *room;
+	struct slab *slab;
 	uint32_t n, cap, *text;
 	infer_error *err;
 };
@@ -187,7 +187,7 @@ static int doubt(struct doubts *d, uint32_t text)
 	uint32_t *more;
 
 	if (d->n == d->cap) {
-		more = room_realloc(d->room, d->text, cap, sizeof *more);
+		more = slab_realloc(d->slab, d->text, cap, sizeof *more);
 		if (!more)
 			return err_set(d->err, INFER_ENOMEM, "out of memory");
 		d->text = more;
@@ -200,7 +200,7 @@ static int doubt(struct doubts *d, uint32_t text)
 /* Texts that begin with the rest of an earlier name, of n characters, and a quote. */
 static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
 {
-	char *bytes = room_alloc(d->room, (size_t)n + 1, 4);
+	char *bytes = slab_alloc(d->slab, (size_t)n + 1, 4);
 	const struct trie_node *x;
 	char *at = bytes + 4 * n;
 	uint32_t node, left;
@@ -217,7 +217,7 @@ static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
 		memcpy(at, c, k);
 	}
 	node = trie_find(d->t, at, left);
-	room_free(d->room, bytes);
+	slab_free(d->slab, bytes);
 	x = d->t->node + node;
 	for (uint32_t i = x->first; node && i < d->t->node[x->skip].first; i++)
 		TRY(doubt(d, i));
@@ -276,7 +276,7 @@ static int fill_doubts(struct asker *q, const struct doubts *d, const struct ent
 static int fill_checked(struct asker *q, const struct trie *t, const struct entry *e,
                         struct node *top)
 {
-	struct doubts d = { .t = t, .room = q->m->room, .err = q->err };
+	struct doubts d = { .t = t, .slab = q->m->slab, .err = q->err };
 	uint8_t *was = NULL;
 	int rc = INFER_OK;
 
@@ -287,12 +287,12 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 	if (!rc)
 		rc = must_wait(q, d.n) ? INFER_EAGAIN : charge(q, d.n);
 	if (!rc) {
-		was = room_alloc(d.room, (size_t)d.n + 1, 1);
+		was = slab_alloc(d.slab, (size_t)d.n + 1, 1);
 		rc = was ? fill_doubts(q, &d, e, top, was)
 		         : err_set(q->err, INFER_ENOMEM, "out of memory");
 	}
-	room_free(d.room, was);
-	room_free(d.room, d.text);
+	slab_free(d.slab, was);
+	slab_free(d.slab, d.text);
 	return rc;
 }
 
@@ -474,26 +474,26 @@ static int doubt_elements(struct doubts *d, const struct node *top, infer_error 
 {
 	const struct node *seen = top->up->up->side;
 	int rc = INFER_OK;
-	struct room_text b = { .room = d->room };
+	struct slab_buf b = { .slab = d->slab };
 	uint32_t n;
-	char *at = text_of(d->room, top->up->side, &n);
+	char *at = text_of(d->slab, top->up->side, &n);
 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	canon_part(&b, at, n);
-	room_free(d->room, at);
+	slab_free(d->slab, at);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory");
 	for (; seen && !rc; seen = seen->up)
 		if (seen->data[0] > b.len && !memcmp(seen->data + 1, b.at, b.len))
 			rc = doubt_element(d, seen, (uint32_t)b.len);
-	room_text_fini(&b);
+	slab_buf_fini(&b);
 	return rc;
 }
 
 static int fill_few(struct asker *q, const struct trie *t, struct node *top)
 {
-	struct doubts d = { .t = t, .room = &q->k->room, .err = q->err };
+	struct doubts d = { .t = t, .slab = &q->k->slab, .err = q->err };
 	int rc = doubt_elements(&d, top, q->err), takes;
 	uint32_t n = 0;
 
@@ -510,7 +510,7 @@ static int fill_few(struct asker *q, const struct trie *t, struct node *top)
 		if (!rc && !takes)
 			bit_clear(q->bits, x->id);
 	}
-	room_free(&q->k->room, d.text);
+	slab_free(&q->k->slab, d.text);
 	return rc;
 }
 

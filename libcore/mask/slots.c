@@ -76,13 +76,13 @@ static int walk(struct finder *f, const struct object_shape *o, struct slot_at *
 int walk_slots(struct finder *f, const struct object_shape *o)
 {
 	const uint32_t *d = f->e->key.d;
-	struct slot_at *at = room_alloc(&f->k->room, (size_t)f->t->longest + 1, sizeof *at);
+	struct slot_at *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
 	int rc;
 
 	if (!at)
 		return err_set(f->err, INFER_ENOMEM, "out of memory");
 	at[0] = (struct slot_at){ d[0], d[1], d[2], { d[3], d[4] } };
 	rc = walk(f, o, at);
-	room_free(&f->k->room, at);
+	slab_free(&f->k->slab, at);
 	return rc;
 }

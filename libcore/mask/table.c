@@ -22,16 +22,16 @@ static int fill(struct mask *k, enum match_spaces spaces, const struct budget *m
 {
 	const uint64_t room = most->bytes < ROOM ? most->bytes : ROOM;
 
-	if (room_init(&k->room, room + room / 4 + k->words * sizeof *k->scratch))
+	if (slab_init(&k->slab, MEM_GRAMMAR, room + room / 4 + k->words * sizeof *k->scratch))
 		return err_set(err, INFER_ENOMEM, "out of memory");
-	k->bucket = room_zalloc(&k->room, BUCKETS, sizeof(struct entry *));
-	k->state_bucket = room_alloc(&k->room, STATE_BUCKETS, sizeof *k->state_bucket);
-	k->scratch = room_zalloc(&k->room, (size_t)k->words + 1, sizeof *k->scratch);
-	k->touched = room_zalloc(&k->room, k->words / 64 + 1, sizeof *k->touched);
+	k->bucket = slab_zalloc(&k->slab, BUCKETS, sizeof(struct entry *));
+	k->state_bucket = slab_alloc(&k->slab, STATE_BUCKETS, sizeof *k->state_bucket);
+	k->scratch = slab_zalloc(&k->slab, (size_t)k->words + 1, sizeof *k->scratch);
+	k->touched = slab_zalloc(&k->slab, k->words / 64 + 1, sizeof *k->touched);
 	if (!k->bucket || !k->state_bucket || !k->scratch || !k->touched)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
-	TRY(match_new_in(&k->m, k->g, spaces, most, &k->room, err));
+	TRY(match_new_in(&k->m, k->g, spaces, most, &k->slab, err));
 	return make_bottoms(k, err);
 }
 
@@ -101,7 +101,7 @@ void mask_free(struct mask *k)
 	if (k->done)
 		node_drop(&k->m->stacks, k->done);
 	match_free(k->m);
-	room_fini(&k->room);
+	slab_fini(&k->slab);
 	pthread_mutex_destroy(&k->lock);
 	mem_free(k);
 }
@@ -120,7 +120,7 @@ static uint32_t hash_of(const struct mask_key *key)
 static void grow(struct mask *k)
 {
 	const uint32_t mask = k->mask * 2 + 1;
-	struct entry **more = room_zalloc(&k->room, (size_t)mask + 1, sizeof(struct entry *));
+	struct entry **more = slab_zalloc(&k->slab, (size_t)mask + 1, sizeof(struct entry *));
 
 	if (!more)
 		return;
@@ -132,7 +132,7 @@ static void grow(struct mask *k)
 			e->chain = *to;
 			*to = e;
 		}
-	room_free(&k->room, k->bucket);
+	slab_free(&k->slab, k->bucket);
 	k->bucket = more;
 	k->mask = mask;
 }
@@ -175,7 +175,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
                 const struct mask_key *key, const struct mask_from *from, uint64_t steps,
                 infer_error *err)
 {
-	struct entry *e = room_zalloc(&k->room, 1, sizeof *e);
+	struct entry *e = slab_zalloc(&k->slab, 1, sizeof *e);
 	struct finder f = { .k = k, .from = from, .t = t, .e = e, .steps = steps, .err = err };
 	int rc;
 
@@ -187,7 +187,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 	if (!rc)
 		rc = finder_done(&f);
 	finder_clear(k);
-	room_free(&k->room, f.exit);
+	slab_free(&k->slab, f.exit);
 	if (rc) {
 		entry_free(k, e);
 		return rc;

@@ -306,7 +306,7 @@ static int walk(struct walk *w, struct at *at)
 int walk_text(struct finder *f)
 {
 	const struct mask_key *key = &f->e->key;
-	struct at *at = room_alloc(&f->k->room, (size_t)f->t->longest + 1, sizeof *at);
+	struct at *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
 	struct walk w = { .f = f, .d = f->from->text, .form = (enum form)key->form };
 	int rc;
 
@@ -319,6 +319,6 @@ int walk_text(struct finder *f)
 		at[0].all = f->from->free || never_dies(w.d);
 	take_plain(&w, at);
 	rc = walk(&w, at);
-	room_free(&f->k->room, at);
+	slab_free(&f->k->slab, at);
 	return rc;
 }

@@ -69,7 +69,7 @@ static void sort(struct sorted *s, struct sorted *spare, uint32_t n)
 
 static int order(struct trie *t, infer_error *err)
 {
-	struct sorted *s = room_alloc(t->room, (size_t)t->n_texts + 1, 2 * sizeof *s);
+	struct sorted *s = slab_alloc(t->slab, (size_t)t->n_texts + 1, 2 * sizeof *s);
 
 	if (!s)
 		return err_set(err, INFER_ENOMEM, "out of memory");
@@ -78,7 +78,7 @@ static int order(struct trie *t, infer_error *err)
 	sort(s, s + t->n_texts, t->n_texts);
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		t->text[i] = s[i].text;
-	room_free(t->room, s);
+	slab_free(t->slab, s);
 	return INFER_OK;
 }
 
@@ -231,7 +231,7 @@ static int list(const struct trie *t, int (*of)(const struct trie_text *x), uint
 {
 	uint32_t got = 0;
 
-	*to = room_alloc(t->room, (size_t)n + 1, sizeof **to);
+	*to = slab_alloc(t->slab, (size_t)n + 1, sizeof **to);
 	if (!*to)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < t->n_texts && got < n; i++)
@@ -256,13 +256,13 @@ static int build(struct trie *t, infer_error *err)
 	if (nodes >= UINT32_MAX || t->longest >= UINT32_MAX - 2)
 		return err_set(err, INFER_EUNSUP, "the vocabulary is too large");
 	t->n_nodes = (uint32_t)nodes;
-	t->node = room_alloc(t->room, nodes + 1, sizeof *t->node);
-	t->id = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->id);
-	t->chars = room_alloc(t->room, (size_t)t->n_texts + 1, 1);
+	t->node = slab_alloc(t->slab, nodes + 1, sizeof *t->node);
+	t->id = slab_alloc(t->slab, (size_t)t->n_texts + 1, sizeof *t->id);
+	t->chars = slab_alloc(t->slab, (size_t)t->n_texts + 1, 1);
 	/* for each depth */
-	open = room_alloc(t->room, (size_t)t->longest + 2, 3 * sizeof *open);
+	open = slab_alloc(t->slab, (size_t)t->longest + 2, 3 * sizeof *open);
 	if (!t->node || !open || !t->chars || !t->id) {
-		room_free(t->room, open);
+		slab_free(t->slab, open);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
@@ -271,7 +271,7 @@ static int build(struct trie *t, infer_error *err)
 	/* the first two words of each depth for struct part */
 	groups = (uint16_t *)(open + 2 * (t->longest + 2));
 	measure(t, (struct part *)open, (uint8_t *)(groups + t->longest + 2), groups);
-	room_free(t->room, open);
+	slab_free(t->slab, open);
 	TRY(list(t, has_two_quotes, &t->quoted, t->n_quoted, err));
 	TRY(list(t, has_quote_escape, &t->escaped, t->n_escaped, err));
 	t->bytes = sizeof *t + (nodes + 1) * sizeof *t->node +
@@ -280,12 +280,12 @@ static int build(struct trie *t, infer_error *err)
 	return INFER_OK;
 }
 
-int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct room *room,
+int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct slab *slab,
               infer_error *err)
 {
 	int rc;
 
-	*t = (struct trie){ .room = room, .n_texts = n, .text = text };
+	*t = (struct trie){ .slab = slab, .n_texts = n, .text = text };
 	rc = build(t, err);
 	if (rc)
 		trie_fini(t);
@@ -300,16 +300,16 @@ static int make_odd(struct trie *t, infer_error *err)
 
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		n += t->chars[i] == TRIE_ANY;
-	t->odd = room_zalloc(t->room, 1, sizeof *t->odd);
-	text = room_alloc(t->room, (size_t)n + 1, sizeof *text);
+	t->odd = slab_zalloc(t->slab, 1, sizeof *t->odd);
+	text = slab_alloc(t->slab, (size_t)n + 1, sizeof *text);
 	if (!t->odd || !text) {
-		room_free(t->room, text);
+		slab_free(t->slab, text);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		if (t->chars[i] == TRIE_ANY)
 			text[k++] = t->text[i];
-	return trie_make(t->odd, text, n, t->room, err);
+	return trie_make(t->odd, text, n, t->slab, err);
 }
 
 static uint16_t groups_of(const struct trie_text *x, const uint16_t group[256])
@@ -375,15 +375,15 @@ static void list_kinds(struct trie *t, const struct kinded *s, uint32_t n)
 
 static int make_kinds(struct trie *t, infer_error *err)
 {
-	struct kinded *s = room_alloc(t->room, (size_t)t->n_texts + 1, 2 * sizeof *s);
+	struct kinded *s = slab_alloc(t->slab, (size_t)t->n_texts + 1, 2 * sizeof *s);
 	uint16_t group[256];
 	uint32_t n = 0;
 
-	t->kind = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->kind);
-	t->kind_id = room_alloc(t->room, (size_t)t->n_texts + 1, sizeof *t->kind_id);
-	t->kind_chars = room_alloc(t->room, (size_t)t->n_texts + 1, 1);
+	t->kind = slab_alloc(t->slab, (size_t)t->n_texts + 1, sizeof *t->kind);
+	t->kind_id = slab_alloc(t->slab, (size_t)t->n_texts + 1, sizeof *t->kind_id);
+	t->kind_chars = slab_alloc(t->slab, (size_t)t->n_texts + 1, 1);
 	if (!s || !t->kind || !t->kind_id || !t->kind_chars) {
-		room_free(t->room, s);
+		slab_free(t->slab, s);
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	}
 	for (int b = 0; b < 256; b++)
@@ -395,7 +395,7 @@ static int make_kinds(struct trie *t, infer_error *err)
 			};
 	sort_kinds(s, s + t->n_texts, n);
 	list_kinds(t, s, n);
-	room_free(t->room, s);
+	slab_free(t->slab, s);
 	return INFER_OK;
 }
 
@@ -404,7 +404,7 @@ int trie_split(struct trie *t, uint32_t words, infer_error *err)
 	const uint32_t last = TRIE_LEVELS - 1;
 
 	t->words = words;
-	t->plain = room_zalloc(t->room, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
+	t->plain = slab_zalloc(t->slab, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
 	if (!t->plain)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < t->n_texts; i++) {
@@ -447,18 +447,18 @@ uint32_t trie_find(const struct trie *t, const char *bytes, uint32_t n)
 
 void trie_fini(struct trie *t)
 {
-	room_free(t->room, t->node);
-	room_free(t->room, t->text);
-	room_free(t->room, t->quoted);
-	room_free(t->room, t->escaped);
-	room_free(t->room, t->chars);
-	room_free(t->room, t->id);
-	room_free(t->room, t->plain);
-	room_free(t->room, t->kind);
-	room_free(t->room, t->kind_id);
-	room_free(t->room, t->kind_chars);
+	slab_free(t->slab, t->node);
+	slab_free(t->slab, t->text);
+	slab_free(t->slab, t->quoted);
+	slab_free(t->slab, t->escaped);
+	slab_free(t->slab, t->chars);
+	slab_free(t->slab, t->id);
+	slab_free(t->slab, t->plain);
+	slab_free(t->slab, t->kind);
+	slab_free(t->slab, t->kind_id);
+	slab_free(t->slab, t->kind_chars);
 	if (t->odd)
 		trie_fini(t->odd);
-	room_free(t->room, t->odd);
+	slab_free(t->slab, t->odd);
 	*t = (struct trie){ 0 };
 }

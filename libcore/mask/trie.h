@@ -6,7 +6,7 @@
 #define MASK_TRIE_H
 #include <stdint.h>
 #include <infer/status.h>
-#include "ir/room.h"
+#include "base/slab.h"
 
 /* what is left of a token, at least a byte */
 struct trie_text {
@@ -34,7 +34,7 @@ struct trie_kind {
 unsigned trie_group(uint8_t byte);
 
 struct trie {
-	struct room *room; /* borrowed; NULL: the heap */
+	struct slab *slab; /* borrowed */
 	uint64_t serial;
 	uint32_t n_nodes, n_texts, longest;
 	struct trie_node *node; /* [n_nodes + 1] */
@@ -60,8 +60,8 @@ struct trie {
 /* Strings whose length is bounded ask for the tokens of at most so many characters. */
 enum { TRIE_LEVELS = 34 };
 
-/* text: of the room, owned from here on; also on failure */
-int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct room *room,
+/* text: of the slab, owned from here on; also on failure */
+int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct slab *slab,
               infer_error *err);
 /* The node i, of depth 1, or the next such one, whose byte may come. */
 uint32_t trie_begin(const struct trie *t, uint32_t i, const uint8_t may[256]);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct vocab {
+	struct slab heap;
 	uint32_t n_tokens;
 	char *bytes;
 	/* of all; of those with a quote, and with a quote or \; a bit for each of these */
@@ -32,7 +33,7 @@ static int fill_quotes(struct vocab *v, int escapes, infer_error *err)
 			text[n++] = t->text[i];
 			bit_set(bits, t->text[i].id);
 		}
-	return trie_make(v->quotes + escapes, text, n, NULL, err);
+	return trie_make(v->quotes + escapes, text, n, &v->heap, err);
 }
 
 /* Takes text; its tokens' bytes are copied. */
@@ -51,7 +52,7 @@ static int fill(struct vocab *v, struct trie_text *text, const struct vocab_toke
 		text[n++] = (struct trie_text){ to, t->n, id };
 		to += t->n;
 	}
-	TRY(trie_make(&v->trie, text, n, NULL, err));
+	TRY(trie_make(&v->trie, text, n, &v->heap, err));
 	TRY(fill_quotes(v, 0, err));
 	TRY(fill_quotes(v, 1, err));
 	return trie_split(&v->trie, vocab_words(v), err);
@@ -68,6 +69,7 @@ int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, 
 	for (uint32_t i = 0; i < n; i++)
 		bytes += tokens[i].n;
 	if (v) {
+		slab_init_heap(&v->heap, MEM_GRAMMAR);
 		v->n_tokens = n;
 		v->bytes = mem_alloc(MEM_GRAMMAR, bytes + 1, 1);
 	}
@@ -131,7 +133,7 @@ static int walk(const struct trie *t, struct match *m, struct match_at *place, u
 int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
                struct budget *left, infer_error *err)
 {
-	struct match_at *place = room_zalloc(m->room, (size_t)t->longest + 1, sizeof *place);
+	struct match_at *place = slab_zalloc(m->slab, (size_t)t->longest + 1, sizeof *place);
 	int rc;
 
 	if (!place)
@@ -141,7 +143,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at,
 		rc = walk(t, m, place, bits, left, err);
 	for (uint32_t i = 0; i <= t->longest; i++)
 		match_drop(m, place + i);
-	room_free(m->room, place);
+	slab_free(m->slab, place);
 	return rc;
 }
 

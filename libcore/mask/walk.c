@@ -67,7 +67,7 @@ void mask_states_drop(struct mask *k)
 {
 	for (uint32_t i = 0; i < k->n_states; i++) {
 		match_drop(k->m, &k->state[i].place);
-		room_free(&k->room, k->state[i].next);
+		slab_free(&k->slab, k->state[i].next);
 	}
 	k->n_states = 0;
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
@@ -115,7 +115,7 @@ static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
 		return INFER_OK;
 	}
 	if (!s->next && ++s->asked > OFTEN)
-		s->next = room_zalloc(&f->k->room, 256, sizeof *s->next); /* or none */
+		s->next = slab_zalloc(&f->k->slab, 256, sizeof *s->next); /* or none */
 	rc = match_copy(f->k->m, &at, &s->place, f->err);
 	if (!rc)
 		rc = match_byte(f->k->m, &at, b, f->err);
@@ -235,7 +235,7 @@ static int walk(struct finder *f, uint32_t *at)
 
 int walk_frame(struct finder *f)
 {
-	uint32_t *at = room_alloc(&f->k->room, (size_t)f->t->longest + 1, sizeof *at);
+	uint32_t *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
 	struct match_at place = { 0 };
 	int rc;
 
@@ -250,7 +250,7 @@ int walk_frame(struct finder *f)
 		f->e->may_leave = f->k->state[at[0]].leaves;
 		rc = walk(f, at);
 	}
-	room_free(&f->k->room, at);
+	slab_free(&f->k->slab, at);
 	/* constraints that are no rules seldom come to the same place again */
 	if (f->k->n_states > KEEP_STATES)
 		mask_states_drop(f->k);
