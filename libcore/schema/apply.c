@@ -35,9 +35,7 @@ static int want_any(struct schema *c, const struct branch *b, const struct item 
 	json_each(e, it->v) {
 		TRY(child(c, it, e, &lit));
 		lit ^= (uint32_t)it->neg;
-		int q = schema_quick(c, lit, 0);
-
-		if (!q)
+		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
 		TRY(schema_fork(c, b, &x));
 		TRY(schema_want(c, x, lit, 0));
@@ -53,17 +51,17 @@ static int decide_any(struct schema *c, const struct branch *b, const struct ite
 	struct branch *x;
 
 	json_each(e, it->v) {
+		enum verdict v;
 		uint32_t l;
-		int q;
 
 		TRY(child(c, it, e, &l));
-		q = schema_quick(c, l, 0);
-		if (!q)
+		v = schema_verdict(c, l, 0);
+		if (v == HOLDS_NEVER)
 			continue;
 		if (n == MOST)
 			return schema_fail(c, INFER_EUNSUP, it->v,
 			                   "has too many schemas beside an unevaluated keyword");
-		if (q == 1)
+		if (v == HOLDS_ALWAYS)
 			sure |= UINT32_C(1) << n;
 		lit[n++] = l;
 	}
@@ -86,7 +84,7 @@ static int one_of(struct schema *c, const struct branch *b, const struct item *i
 
 	json_each(e, it->v) {
 		TRY(child(c, it, e, &lit));
-		if (!schema_quick(c, lit, 0))
+		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
 		TRY(schema_fork(c, b, &x));
 		TRY(schema_want(c, x, lit, it->mask));
@@ -95,7 +93,7 @@ static int one_of(struct schema *c, const struct branch *b, const struct item *i
 			if (o == e)
 				continue;
 			TRY(child(c, it, o, &other));
-			if (schema_quick(c, lit_not(other), 0) == 1 ||
+			if (schema_verdict(c, lit_not(other), 0) == HOLDS_ALWAYS ||
 			    schema_apart(c, lit / 2, other / 2))
 				continue;
 			TRY(schema_want(c, x, lit_not(other), 0));
@@ -125,7 +123,7 @@ static int not_one_of(struct schema *c, const struct branch *b, const struct ite
 
 /* -- if, constants -------------------------------------------------------------------------- */
 
-static int if_then(struct schema *c, const struct branch *b, const struct item *it)
+int kw_if_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v, *then = json_get(s, "then"),
 			  *other = json_get(s, "else");
@@ -260,10 +258,9 @@ int schema_constant(struct schema *c, const struct branch *b, const struct item 
 	return c->type == ALT_OBJECT ? equal_object(c, x, v) : equal_array(c, x, v);
 }
 
-/* const and enum; quick has answered for null, false and true */
-static int values(struct schema *c, const struct branch *b, const struct item *it)
+/* const, or enum if list. Decided before for null, false and true. */
+static int apply_values(struct schema *c, const struct branch *b, const struct item *it, int list)
 {
-	const int list = it->row->kw == KW_ENUM;
 	const struct dfa *d;
 	struct branch *x = NULL;
 	uint32_t lit;
@@ -279,7 +276,7 @@ static int values(struct schema *c, const struct branch *b, const struct item *i
 	     e = list ? e->next : NULL) {
 		TRY(schema_place(c, e, 0, 1, &lit));
 		lit = lit * 2 + (uint32_t)it->neg;
-		if (!schema_quick(c, lit, 0) && !it->neg)
+		if (schema_verdict(c, lit, 0) == HOLDS_NEVER && !it->neg)
 			continue;
 		if (!it->neg)
 			TRY(schema_fork(c, b, &x));
@@ -288,42 +285,36 @@ static int values(struct schema *c, const struct branch *b, const struct item *i
 	return INFER_OK;
 }
 
-/* -- all ------------------------------------------------------------------------------------ */
-
-static int narrow_by(struct schema *c, const struct branch *b, const struct item *it)
+int kw_const_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
-	const int four = schema_draft(c, it->place) == SCHEMA_4;
-	const struct json *s = c->place[it->place].v;
-	enum keyword kw = (enum keyword)it->row->kw;
-	const struct dfa *d = NULL;
-	struct branch *x;
-
-	if (four && kw == KW_MINIMUM && json_is(json_get(s, "exclusiveMinimum"), JSON_TRUE))
-		kw = KW_EXCLUSIVE_MINIMUM;
-	if (four && kw == KW_MAXIMUM && json_is(json_get(s, "exclusiveMaximum"), JSON_TRUE))
-		kw = KW_EXCLUSIVE_MAXIMUM;
-	/* 1.0 is no integer of draft 4 */
-	if (kw == KW_TYPE)
-		TRY(schema_integer(c, four, it->neg, &d));
-	else if (c->type == ALT_STRING)
-		TRY(schema_string(c, it->v, kw, it->neg, &d));
-	else
-		TRY(schema_number(c, it->v, kw, it->neg, &d));
-	TRY(schema_fork(c, b, &x));
-	return schema_narrow(c, x, d);
+	return apply_values(c, b, it, 0);
 }
 
-static int refer(struct schema *c, const struct branch *b, const struct item *it)
+int kw_enum_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
-	struct branch *x;
-	uint32_t to;
-
-	TRY(schema_target(c, it->place, it->v, it->row->kw == KW_DYNAMIC_REF, &to));
-	TRY(schema_fork(c, b, &x));
-	return schema_want(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
+	return apply_values(c, b, it, 1);
 }
 
-static int negate(struct schema *c, const struct branch *b, const struct item *it)
+/* -- schemas -------------------------------------------------------------------------------- */
+
+int kw_allOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return it->neg ? want_any(c, b, it) : want_all(c, b, it);
+}
+
+int kw_anyOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	if (it->neg)
+		return want_all(c, b, it);
+	return it->mask ? decide_any(c, b, it) : want_any(c, b, it);
+}
+
+int kw_oneOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return it->neg ? not_one_of(c, b, it) : one_of(c, b, it);
+}
+
+int kw_not_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x;
 	uint32_t lit;
@@ -333,47 +324,148 @@ static int negate(struct schema *c, const struct branch *b, const struct item *i
 	return schema_want(c, x, it->neg ? lit : lit_not(lit), 0);
 }
 
-int schema_apply(struct schema *c, const struct branch *b, const struct item *it)
+static int apply_reference(struct schema *c, const struct branch *b, const struct item *it,
+                           int dynamic)
 {
 	struct branch *x;
-	int q = -1;
+	uint32_t to;
 
-	if (!it->entry && !it->mask)
-		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
-	if (q >= 0)
-		return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
-	switch (it->row->kw) {
-	case KW_ALL_OF:
-		return it->neg ? want_any(c, b, it) : want_all(c, b, it);
-	case KW_ANY_OF:
-		if (it->neg)
-			return want_all(c, b, it);
-		return it->mask ? decide_any(c, b, it) : want_any(c, b, it);
-	case KW_ONE_OF:
-		return it->neg ? not_one_of(c, b, it) : one_of(c, b, it);
-	case KW_NOT:
-		return negate(c, b, it);
-	case KW_IF:
-		return if_then(c, b, it);
-	case KW_REF:
-	case KW_DYNAMIC_REF:
-		return refer(c, b, it);
-	case KW_CONST:
-	case KW_ENUM:
-		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
-		if (q >= 0)
-			return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
-		return values(c, b, it);
-	case KW_TYPE:
-		q = schema_quick_keyword(c, it->place, it->v, it->row, 0);
-		if (q >= 0)
-			return q != it->neg ? schema_fork(c, b, &x) : INFER_OK;
-		return narrow_by(c, b, it);
-	default:
-		if (c->type == ALT_ARRAY)
-			return schema_apply_array(c, b, it);
-		if (c->type == ALT_OBJECT)
-			return schema_apply_object(c, b, it);
-		return narrow_by(c, b, it);
-	}
+	TRY(schema_target(c, it->place, it->v, dynamic, &to));
+	TRY(schema_fork(c, b, &x));
+	return schema_want(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
+}
+
+int kw_ref_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_reference(c, b, it, 0);
+}
+
+int kw_dynamicRef_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_reference(c, b, it, 1);
+}
+
+int kw_recursiveRef_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_reference(c, b, it, 1);
+}
+
+/* -- numbers -------------------------------------------------------------------------------- */
+
+static int narrow_fork(struct schema *c, const struct branch *b, const struct dfa *d)
+{
+	struct branch *x;
+
+	TRY(schema_fork(c, b, &x));
+	return schema_narrow(c, x, d);
+}
+
+/* Types other than number are decided by verdict_of_type. */
+int kw_type_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct dfa *d;
+	struct branch *x;
+
+	if (c->type != ALT_NUMBER)
+		return schema_fork(c, b, &x);
+	/* in draft 4, 1.0 is not an integer */
+	TRY(schema_integer(c, schema_draft(c, it->place) == SCHEMA_4, it->neg, &d));
+	return narrow_fork(c, b, d);
+}
+
+static int apply_bound(struct schema *c, const struct branch *b, const struct item *it,
+                       enum number_bound plain, enum number_bound negated)
+{
+	const struct dfa *d;
+
+	TRY(schema_number(c, it->v, it->neg ? negated : plain, &d));
+	return narrow_fork(c, b, d);
+}
+
+/* True if a boolean of draft 4 makes the bound exclusive. */
+static int is_exclusive(const struct schema *c, const struct item *it, const char *name)
+{
+	return schema_draft(c, it->place) == SCHEMA_4 &&
+	       json_is(json_get(c->place[it->place].v, name), JSON_TRUE);
+}
+
+int kw_exclusiveMaximum_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_bound(c, b, it, BOUND_BELOW, BOUND_AT_LEAST);
+}
+
+int kw_exclusiveMinimum_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_bound(c, b, it, BOUND_ABOVE, BOUND_AT_MOST);
+}
+
+int kw_maximum_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	if (is_exclusive(c, it, "exclusiveMaximum"))
+		return kw_exclusiveMaximum_apply(c, b, it);
+	return apply_bound(c, b, it, BOUND_AT_MOST, BOUND_ABOVE);
+}
+
+int kw_minimum_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	if (is_exclusive(c, it, "exclusiveMinimum"))
+		return kw_exclusiveMinimum_apply(c, b, it);
+	return apply_bound(c, b, it, BOUND_AT_LEAST, BOUND_BELOW);
+}
+
+int kw_multipleOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_bound(c, b, it, BOUND_MULTIPLE, BOUND_NOT_MULTIPLE);
+}
+
+/* -- strings -------------------------------------------------------------------------------- */
+
+static int apply_string(struct schema *c, const struct branch *b, const struct item *it,
+                        enum string_bound kind)
+{
+	const struct dfa *d;
+
+	TRY(schema_string(c, it->v, kind, it->neg, &d));
+	return narrow_fork(c, b, d);
+}
+
+int kw_format_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_string(c, b, it, STRING_FORMAT);
+}
+
+int kw_pattern_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_string(c, b, it, STRING_PATTERN);
+}
+
+int kw_maxLength_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_string(c, b, it, STRING_MAX_LENGTH);
+}
+
+int kw_minLength_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return apply_string(c, b, it, STRING_MIN_LENGTH);
+}
+
+/* -- all ------------------------------------------------------------------------------------ */
+
+int kw_annotation_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+
+	return it->neg ? INFER_OK : schema_fork(c, b, &x);
+}
+
+int schema_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	/* a keyword that always holds may still evaluate members or elements */
+	const enum verdict v =
+		it->mask ? UNDECIDED : schema_keyword_verdict(c, it->place, it->v, it->row, 0);
+	struct branch *x;
+
+	if (v == UNDECIDED)
+		return it->row->apply(c, b, it);
+	return (v == HOLDS_ALWAYS) == it->neg ? INFER_OK : schema_fork(c, b, &x);
 }

@@ -14,10 +14,9 @@ static int child(struct schema *c, const struct item *it, const struct json *v, 
 }
 
 static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
-static void at_most(struct branch *x, uint32_t n) { x->max = x->max < n ? x->max : n; }
 
 /* Elements at fixed positions: all of them, or one that is there and does not. */
-static int prefix(struct schema *c, const struct branch *b, const struct item *it)
+int kw_prefixItems_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x = NULL;
 	uint32_t i = 0, lit;
@@ -43,7 +42,8 @@ static int prefix(struct schema *c, const struct branch *b, const struct item *i
 }
 
 /* All elements at `from` and behind it, or one that does not. */
-static int behind(struct schema *c, const struct branch *b, const struct item *it, uint32_t from)
+static int items_from(struct schema *c, const struct branch *b, const struct item *it,
+                      uint32_t from)
 {
 	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
 	struct branch *x;
@@ -59,7 +59,7 @@ static int behind(struct schema *c, const struct branch *b, const struct item *i
 	return schema_fact(c, x, &f);
 }
 
-static int contains(struct schema *c, const struct branch *b, const struct item *it)
+int kw_contains_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v;
 	const int draft = schema_draft(c, it->place), seven = draft <= SCHEMA_7;
@@ -94,23 +94,18 @@ static int contains(struct schema *c, const struct branch *b, const struct item 
 	return INFER_OK;
 }
 
-static int bound(struct schema *c, const struct branch *b, const struct item *it)
+int kw_minItems_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
-	const uint32_t n = schema_count(it->v);
-	struct branch *x;
+	return schema_size(c, b, it, 1);
+}
 
-	TRY(schema_fork(c, b, &x));
-	if ((it->row->kw == KW_MIN_ITEMS) != it->neg) {
-		at_least(x, n + (uint32_t)it->neg);
-	} else {
-		x->dead |= it->neg && !n;
-		at_most(x, n - (uint32_t)(it->neg && n));
-	}
-	return INFER_OK;
+int kw_maxItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return schema_size(c, b, it, 0);
 }
 
 /* That some elements are equal cannot be said. */
-static int unique(struct schema *c, const struct branch *b, const struct item *it)
+int kw_uniqueItems_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const int asked = json_is(it->v, JSON_TRUE);
 	struct branch *x;
@@ -125,37 +120,25 @@ static int unique(struct schema *c, const struct branch *b, const struct item *i
 	return INFER_OK;
 }
 
-int schema_apply_array(struct schema *c, const struct branch *b, const struct item *it)
+int kw_items_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
-	const struct json *s = c->place[it->place].v, *items = json_get(s, "items");
+	const struct json *prefix = json_get(c->place[it->place].v, "prefixItems");
+
+	if (json_is_array(it->v))
+		return kw_prefixItems_apply(c, b, it);
+	return items_from(c, b, it,
+	                  schema_draft(c, it->place) == DRAFT_2020 ? (uint32_t)json_count(prefix)
+	                                                           : 0);
+}
+
+int kw_additionalItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	const struct json *items = json_get(c->place[it->place].v, "items");
 	struct branch *x;
 
-	switch (it->row->kw) {
-	case KW_PREFIX_ITEMS:
-		return prefix(c, b, it);
-	case KW_ITEMS:
-		if (json_is_array(it->v))
-			return prefix(c, b, it);
-		return behind(c, b, it,
-		              schema_draft(c, it->place) != DRAFT_2020
-		                      ? 0
-		                      : (uint32_t)json_count(json_get(s, "prefixItems")));
-	case KW_ADDITIONAL_ITEMS:
-		if (json_is_array(items))
-			return behind(c, b, it, items->n);
-		if (it->neg)
-			return INFER_OK;
-		return schema_fork(c, b, &x);
-	case KW_CONTAINS:
-		return contains(c, b, it);
-	case KW_MIN_ITEMS:
-	case KW_MAX_ITEMS:
-		return bound(c, b, it);
-	case KW_UNIQUE_ITEMS:
-		return unique(c, b, it);
-	default:
-		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
-	}
+	if (json_is_array(items))
+		return items_from(c, b, it, items->n);
+	return it->neg ? INFER_OK : schema_fork(c, b, &x);
 }
 
 /* -- shapes --------------------------------------------------------------------------------- */

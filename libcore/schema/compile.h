@@ -84,7 +84,7 @@ struct schema {
 	const struct dfa_word **text;
 	enum alt_type type; /* that is expanded */
 	uint32_t goal;
-	struct branch *made, **last; /* by the keyword that is applied */
+	struct branch *made, *newest; /* list made by the keyword that is applied, and its last */
 	struct unique *unique;
 	uint32_t n_unique, cap_unique;
 	int plain;                  /* goals are for values that are compared */
@@ -129,14 +129,25 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out);
 /* An automaton that was made before, of something; NULL: it was not. */
 const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how);
 int schema_keep_as(struct schema *c, const void *of, uint32_t how, const struct dfa *d);
-/* v NULL: any number */
-int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
+enum number_bound {
+	BOUND_NONE, /* any number */
+	BOUND_MULTIPLE,
+	BOUND_NOT_MULTIPLE,
+	BOUND_AT_MOST,
+	BOUND_BELOW,
+	BOUND_AT_LEAST,
+	BOUND_ABOVE
+};
+/* Numbers within the bound v; v NULL for BOUND_NONE. */
+int schema_number(struct schema *c, const struct json *v, enum number_bound bound,
                   const struct dfa **out);
 /* Those of these numbers whose spelling is usual; all of them where none is. */
 int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out);
 /* Those of these numbers that are spelled without exponent; is_short: and as short as can be. */
 int schema_plain(struct schema *c, const struct dfa *numbers, int is_short, const struct dfa **out);
-int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
+enum string_bound { STRING_FORMAT, STRING_PATTERN, STRING_MAX_LENGTH, STRING_MIN_LENGTH };
+/* Strings that satisfy this keyword with value v, or that do not if neg. */
+int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
                   const struct dfa **out);
 /* digits: without point and exponent */
 int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out);
@@ -163,10 +174,15 @@ int schema_complement(struct schema *c, const struct dfa **d);
 /* -- expand.c, apply.c: choices */
 int schema_expand(struct schema *c, uint32_t goal);
 int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
-/* 1: every value of the type satisfies it, 0: none does, -1: unknown */
-int schema_quick(struct schema *c, uint32_t lit, uint32_t depth);
-int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
-                         const struct keyword_row *row, uint32_t depth);
+/* -- verdict.c: what is known without expanding */
+/* Decide a literal for values of c->type. */
+enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
+/* Decide keyword v of the schema at `place`. */
+enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
+                                    const struct keyword_row *row, uint32_t depth);
+/* Return the row of member m of the schema at `place` if it constrains values in that schema's draft. */
+const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
+                                            const struct json *m);
 /* apart.c: no value of the type that is expanded satisfies both of these places */
 int schema_apart(struct schema *c, uint32_t a, uint32_t b);
 int schema_fork(struct schema *c, const struct branch *b, struct branch **out);
@@ -175,8 +191,8 @@ int schema_item(struct schema *c, struct branch *b, const struct item *like, int
 int schema_fact(struct schema *c, struct branch *b, const struct fact *like);
 int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d);
 int schema_apply(struct schema *c, const struct branch *b, const struct item *it);
-int schema_apply_array(struct schema *c, const struct branch *b, const struct item *it);
-int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it);
+/* Bound the number of members or elements from below (is_min) or above. */
+int schema_size(struct schema *c, const struct branch *b, const struct item *it, int is_min);
 int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
 static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 /* How many words follow each state; UINT64_MAX: there are always some left; NULL: from all states. */

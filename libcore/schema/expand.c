@@ -1,6 +1,5 @@
 /* schema/expand.c - goals are expanded, a type at a time, into branches without choices. */
 #include "schema/compile.h"
-#include "automata/format.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -13,8 +12,11 @@ int schema_fork(struct schema *c, const struct branch *b, struct branch **out)
 	TRY(work_alloc(&c->w, out, 1, sizeof **out));
 	**out = *b;
 	(*out)->next = NULL;
-	*c->last = *out;
-	c->last = &(*out)->next;
+	if (c->made)
+		c->newest->next = *out;
+	else
+		c->made = *out;
+	c->newest = *out;
 	return INFER_OK;
 }
 
@@ -55,284 +57,139 @@ int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d)
 	return INFER_OK;
 }
 
-/* -- what is known without looking inside --------------------------------------------------- */
-
-static int quick_type(const struct json *v, enum alt_type t)
-{
-	static const char *const names[] = { "null",   "boolean", "boolean", "number",
-		                             "string", "array",   "object" };
-
-	if (json_equals(v, names[t]))
-		return 1;
-	return json_equals(v, "integer") && t == ALT_NUMBER ? -1 : 0;
-}
-
-static int quick_value(const struct json *v, enum alt_type t)
-{
-	switch (t) {
-	case ALT_NULL:
-		return json_is_null(v);
-	case ALT_FALSE:
-		return json_is(v, JSON_FALSE);
-	case ALT_TRUE:
-		return json_is(v, JSON_TRUE);
-	case ALT_NUMBER:
-		return json_is_number(v) ? -1 : 0;
-	case ALT_STRING:
-		return json_is_string(v) ? -1 : 0;
-	case ALT_ARRAY:
-		return json_is_array(v) ? -1 : 0;
-	default:
-		return json_is_object(v) ? -1 : 0;
-	}
-}
-
-/* of several: any of them, or all of them */
-static int quick_list(struct schema *c, uint32_t place, const struct json *v, int any,
-                      uint32_t depth)
-{
-	int all = !any;
-
-	json_each(e, v) {
-		uint32_t child;
-		int q;
-
-		if (schema_child(c, place, e, &child))
-			return -1;
-		q = schema_quick(c, child * 2, depth + 1);
-		if (q == any)
-			return any;
-		if (q < 0)
-			all = -1;
-	}
-	return all;
-}
-
-int schema_quick_keyword(struct schema *c, uint32_t place, const struct json *v,
-                         const struct keyword_row *row, uint32_t depth)
-{
-	uint32_t to;
-	int any = 0, q;
-
-	if (!(row->types >> c->type & 1))
-		return 1;
-	switch (row->kw) {
-	case KW_TYPE:
-		if (json_is_string(v))
-			return quick_type(v, c->type);
-		json_each(e, v) {
-			q = quick_type(e, c->type);
-			any = q == 1 || any == 1 ? 1 : q < 0 ? -1 : any;
-		}
-		return any;
-	case KW_CONST:
-		return quick_value(v, c->type);
-	case KW_ENUM:
-		json_each(e, v) {
-			q = quick_value(e, c->type);
-			any = q == 1 || any == 1 ? 1 : q < 0 ? -1 : any;
-		}
-		return any;
-	case KW_REF:
-	case KW_NOT:
-		if (row->kw == KW_REF ? schema_target(c, place, v, 0, &to)
-		                      : schema_child(c, place, v, &to))
-			return -1;
-		q = schema_quick(c, to * 2, depth + 1);
-		return q < 0 || row->kw == KW_REF ? q : !q;
-	case KW_ALL_OF:
-		return quick_list(c, place, v, 0, depth);
-	case KW_ANY_OF:
-		return quick_list(c, place, v, 1, depth);
-	case KW_FORMAT:
-		return c->opts.annotate || string_format_is_free(v->s, v->n) ? 1 : -1;
-	case KW_UNIQUE_ITEMS:
-		return json_is(v, JSON_FALSE) ? 1 : -1;
-	default:
-		return -1;
-	}
-}
-
-static const struct keyword_row *row_at(const struct schema *c, uint32_t place,
-                                        const struct json *m)
-{
-	const struct keyword_row *row = keyword_find(m);
-	const int draft = schema_draft(c, place);
-
-	if (!row || row->kw == KW_REMARK || !schema_knows(draft, row))
-		return NULL;
-	/* in draft 4 a part of minimum and maximum */
-	if (draft == SCHEMA_4 && row->holds == H_EXCLUSIVE)
-		return NULL;
-	if (draft_hides(draft) && row->kw != KW_REF && json_get(c->place[place].v, "$ref"))
-		return NULL;
-	return row;
-}
-
-int schema_quick(struct schema *c, uint32_t lit, uint32_t depth)
-{
-	const uint32_t place = lit / 2;
-	const struct json *v = c->place[place].v;
-	int all = 1, q;
-
-	if (depth > 6)
-		return -1;
-	if (c->place[place].constant) {
-		q = quick_value(v, c->type);
-		return q < 0 ? q : q != (int)(lit & 1);
-	}
-	if (json_is_bool(v))
-		return json_is(v, JSON_TRUE) != (int)(lit & 1);
-	json_each(m, v) {
-		const struct keyword_row *row = row_at(c, place, m);
-
-		if (!row)
-			continue;
-		q = schema_quick_keyword(c, place, m, row, depth);
-		if (!q)
-			return (int)(lit & 1);
-		if (q < 0)
-			all = -1;
-	}
-	return all < 0 ? all : !(lit & 1);
-}
-
 /* -- literals ------------------------------------------------------------------------------- */
 
-/* Keywords that choose come last: what is certain may rule choices out. */
-static int chooses(const struct keyword_row *row, int neg)
+/* Keywords that make several branches are applied last: the others may rule branches out. */
+static int is_late(const struct keyword_row *row, int neg) { return row->branches >> neg & 1; }
+
+static int is_unevaluated(const struct schema *c, const struct keyword_row *row)
 {
-	switch (row->kw) {
-	case KW_ANY_OF:
-	case KW_ONE_OF:
-	case KW_IF:
-	case KW_DEPENDENCIES:
-	case KW_DEPENDENT_REQUIRED:
-	case KW_DEPENDENT_SCHEMAS:
-		return 1;
-	case KW_ENUM:
-		return !neg;
-	case KW_PROPERTIES:
-	case KW_PATTERN_PROPERTIES:
-	case KW_PREFIX_ITEMS:
-	case KW_ALL_OF:
-	case KW_REQUIRED:
-		return neg;
-	default:
-		return 0;
-	}
+	return row->branches == UNEVALUATED && keyword_is_on(row, c->type);
 }
 
-static int is_rest(const struct schema *c, const struct keyword_row *row)
-{
-	return (row->kw == KW_UNEVALUATED_PROPERTIES && c->type == ALT_OBJECT) ||
-	       (row->kw == KW_UNEVALUATED_ITEMS && c->type == ALT_ARRAY);
-}
-
-/* The unevaluated* of a schema, for this type. */
-static const struct json *rest_of(const struct schema *c, uint32_t place)
+/* Return the unevaluated* keyword of a schema for c->type, or NULL. */
+static const struct keyword_row *find_unevaluated(const struct schema *c, uint32_t place,
+                                                  const struct json **v)
 {
 	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = row_at(c, place, m);
+		const struct keyword_row *row = schema_constraint(c, place, m);
 
-		if (row && is_rest(c, row))
-			return m;
+		*v = m;
+		if (row && is_unevaluated(c, row))
+			return row;
 	}
 	return NULL;
 }
 
-/* All keywords of a schema, but not of what it leaves unevaluated: that has bit `bit`, 0: none. */
-static int all_keywords(struct schema *c, struct branch *x, uint32_t place, uint32_t mask)
+static int kw_unevaluated_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct branch *x;
+	uint32_t to;
+
+	TRY(schema_fork(c, b, &x));
+	if (x->bits == 31)
+		return schema_fail(c, INFER_EUNSUP, it->v, "too many of them at once");
+	TRY(schema_child(c, it->place, it->v, &to));
+	return schema_fact(c, x,
+	                   &(struct fact){ .kind = FACT_REST,
+	                                   .lit = to * 2 + (uint32_t)it->neg,
+	                                   .mask = it->mask,
+	                                   .marks = !it->neg,
+	                                   .neg = it->neg,
+	                                   .bit = UINT32_C(1) << x->bits++,
+	                                   .v = it->v });
+}
+
+int kw_unevaluatedItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return kw_unevaluated_apply(c, b, it);
+}
+
+int kw_unevaluatedProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return kw_unevaluated_apply(c, b, it);
+}
+
+/* Add all keywords of a schema to x, except unevaluated*. */
+static int add_keywords(struct schema *c, struct branch *x, uint32_t place, uint32_t mask)
 {
 	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = row_at(c, place, m);
-		int q;
+		const struct keyword_row *row = schema_constraint(c, place, m);
+		enum verdict v;
 
-		if (!row || is_rest(c, row))
+		if (!row || is_unevaluated(c, row))
 			continue;
-		q = schema_quick_keyword(c, place, m, row, 0);
-		x->dead |= !q;
-		/* what is true may still evaluate */
-		if (q == 1 && (!mask || !(row->types >> c->type & 1)))
+		v = schema_keyword_verdict(c, place, m, row, 0);
+		x->dead |= v == HOLDS_NEVER;
+		/* a keyword that always holds may still evaluate members or elements */
+		if (v == HOLDS_ALWAYS && (!mask || !keyword_is_on(row, c->type)))
 			continue;
 		TRY(schema_item(c, x,
 		                &(struct item){ .place = place, .v = m, .row = row, .mask = mask },
-		                chooses(row, 0)));
+		                is_late(row, 0)));
 	}
 	return INFER_OK;
 }
 
-static int rest_fact(struct schema *c, struct branch *x, uint32_t place, const struct json *rest,
-                     uint32_t mask, int neg, uint32_t *bit)
+/* Make the branch in which a schema's unevaluated* keyword v holds, or if neg the schema's other
+ * keywords hold and it does not. */
+static int open_unevaluated(struct schema *c, const struct branch *b, const struct item *it,
+                            const struct keyword_row *row, const struct json *v)
 {
-	uint32_t to;
+	const struct item unevaluated = {
+		.place = it->lit / 2, .v = v, .row = row, .neg = it->lit & 1, .mask = it->mask
+	};
 
-	if (x->bits == 31)
-		return schema_fail(c, INFER_EUNSUP, rest, "too many of them at once");
-	*bit = UINT32_C(1) << x->bits++;
-	TRY(schema_child(c, place, rest, &to));
-	return schema_fact(c, x,
-	                   &(struct fact){ .kind = FACT_REST,
-	                                   .lit = to * 2 + (uint32_t)neg,
-	                                   .mask = mask,
-	                                   .marks = !neg,
-	                                   .neg = neg,
-	                                   .bit = *bit,
-	                                   .v = rest });
+	TRY(row->apply(c, b, &unevaluated));
+	return add_keywords(c, c->newest, it->lit / 2,
+	                    it->mask | UINT32_C(1) << (c->newest->bits - 1));
 }
 
 static int open_schema(struct schema *c, const struct branch *b, const struct item *it)
 {
-	const struct json *rest = rest_of(c, it->lit / 2);
-	uint32_t bit = 0;
+	const struct json *v;
+	const struct keyword_row *row = find_unevaluated(c, it->lit / 2, &v);
 	struct branch *x;
 
+	if (row)
+		return open_unevaluated(c, b, it, row, v);
 	TRY(schema_fork(c, b, &x));
-	if (rest)
-		TRY(rest_fact(c, x, it->lit / 2, rest, it->mask, 0, &bit));
-	return all_keywords(c, x, it->lit / 2, it->mask | bit);
+	return add_keywords(c, x, it->lit / 2, it->mask);
 }
 
-/* One of the keywords does not hold. */
+/* Make a branch for each keyword, in which that keyword does not hold. */
 static int open_negated(struct schema *c, const struct branch *b, const struct item *it)
 {
 	const uint32_t place = it->lit / 2;
-	const struct json *rest = rest_of(c, place);
+	const struct json *rest;
+	const struct keyword_row *unevaluated = find_unevaluated(c, place, &rest);
 	struct branch *x;
-	uint32_t bit;
 
 	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = row_at(c, place, m);
-		int q;
+		const struct keyword_row *row = schema_constraint(c, place, m);
+		enum verdict v;
 
-		if (!row || is_rest(c, row))
+		if (!row || is_unevaluated(c, row))
 			continue;
-		q = schema_quick_keyword(c, place, m, row, 0);
-		if (q == 1)
+		v = schema_keyword_verdict(c, place, m, row, 0);
+		if (v == HOLDS_ALWAYS)
 			continue;
 		TRY(schema_fork(c, b, &x));
-		/* certain: no other choice is needed */
-		if (!q) {
+		if (v == HOLDS_NEVER) { /* this branch alone accepts every value */
 			c->made = x;
-			x->next = NULL;
-			c->last = &x->next;
 			return INFER_OK;
 		}
 		TRY(schema_item(c, x,
 		                &(struct item){ .place = place, .v = m, .row = row, .neg = 1 },
-		                chooses(row, 1)));
+		                is_late(row, 1)));
 	}
-	if (!rest)
-		return INFER_OK;
-	TRY(schema_fork(c, b, &x));
-	TRY(rest_fact(c, x, place, rest, 0, 1, &bit));
-	return all_keywords(c, x, place, bit);
+	return unevaluated ? open_unevaluated(c, b, it, unevaluated, rest) : INFER_OK;
 }
 
 static int open_literal(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x;
-	int q;
+	enum verdict v;
 
 	for (const struct item *d = b->done; d; d = d->next) {
 		TRY(work_steps(&c->w, 1));
@@ -347,10 +204,10 @@ static int open_literal(struct schema *c, const struct branch *b, const struct i
 	TRY(work_alloc(&c->w, &mark, 1, sizeof *mark));
 	*mark = (struct item){ .next = b->done, .lit = it->lit, .mask = it->mask };
 	with.done = mark;
-	q = schema_quick(c, it->lit, 0);
-	if (!q)
+	v = schema_verdict(c, it->lit, 0);
+	if (v == HOLDS_NEVER)
 		return INFER_OK;
-	if (q == 1 && !it->mask)
+	if (v == HOLDS_ALWAYS && !it->mask)
 		return schema_fork(c, &with, &x);
 	if (c->place[it->lit / 2].constant)
 		return schema_constant(c, &with, it);
@@ -385,7 +242,7 @@ static int any_text(struct schema *c, const struct dfa **out)
 	if (*out)
 		return INFER_OK;
 	if (c->type == ALT_NUMBER)
-		TRY(schema_number(c, NULL, KW_REMARK, 0, out));
+		TRY(schema_number(c, NULL, BOUND_NONE, out));
 	else {
 		TRY(dfa_all(&d, c->w.left, c->w.err));
 		TRY(schema_keep(c, d, out));
@@ -443,7 +300,6 @@ static int apply(struct schema *c, const struct branch *b, const struct item *it
 	if (rc != INFER_EUNSUP || !c->opts.lax || c->failed || !c->w.left->steps)
 		return rc;
 	c->made = NULL;
-	c->last = &c->made;
 	schema_ignore(c, it->v);
 	return it->neg ? INFER_OK : schema_fork(c, b, &x);
 }
@@ -463,7 +319,6 @@ static int run(struct schema *c, struct branch *b)
 		else
 			b->late = it->next;
 		c->made = NULL;
-		c->last = &c->made;
 		TRY(it->v ? apply(c, b, it) : open_literal(c, b, it));
 		for (x = c->made; x; x = x->next)
 			if (!x->dead) {
@@ -522,7 +377,7 @@ int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
 	c->collect = was.collect;
 	c->depth = was.depth;
 	c->made = was.made;
-	c->last = was.made ? was.last : &c->made;
+	c->newest = was.newest;
 	*out = all;
 	if (rc || all)
 		return rc;

@@ -85,7 +85,7 @@ int schema_none(const struct json *schema, infer_error *err)
 		const struct keyword_row *row = m->key ? keyword_find(m) : NULL;
 		const size_t at = strlen(names);
 
-		if (row && row->kw != KW_REMARK && ++n)
+		if (row && keyword_constrains(row) && ++n)
 			snprintf(names + at, sizeof names - at, n > 1 ? ", %s" : "%s", row->name);
 	}
 	if (n < 2)

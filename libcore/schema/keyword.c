@@ -1,133 +1,27 @@
-/* schema/keyword.c - the keywords of JSON Schema: a row for each. */
+/* schema/keyword.c - the table of keywords: search by name, check of their values. */
 #include "schema/keyword.h"
 
 #include <string.h>
 
+#define KEYWORD(prefix, name, drafts, types, value, branches, verdict) \
+	{ prefix #name, kw_##name##_apply, verdict, types, value, drafts, branches },
+#define ANNOTATION(prefix, name, drafts, value) \
+	{ prefix #name, kw_annotation_apply, NULL, 0, value, drafts, ONE_BRANCH },
+#define UNSUPPORTED(prefix, name) ANNOTATION(prefix, name, 0, V_ANY)
+
 static const struct keyword_row rows[] = {
-	{ "$anchor", KW_REMARK, 0, H_TEXT, FROM_2019 },
-	{ "$comment", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "$defs", KW_REMARK, 0, H_MAP, IN_ALL },
-	{ "$dynamicAnchor", KW_REMARK, 0, H_TEXT, IN_2020 },
-	{ "$dynamicRef", KW_DYNAMIC_REF, ON_ALL, H_TEXT, IN_2020 },
-	{ "$id", KW_REMARK, 0, H_TEXT, IN_ALL },
-	{ "$recursiveAnchor", KW_REMARK, 0, H_BOOL, IN_2019 },
-	{ "$recursiveRef", KW_DYNAMIC_REF, ON_ALL, H_TEXT, IN_2019 },
-	{ "$ref", KW_REF, ON_ALL, H_TEXT, IN_ALL },
-	{ "$schema", KW_REMARK, 0, H_TEXT, IN_ALL },
-	{ "$vocabulary", KW_REMARK, 0, H_ANY, FROM_2019 },
-	{ "additionalItems", KW_ADDITIONAL_ITEMS, ON_ARRAY, H_SCHEMA, TO_2019 },
-	{ "additionalProperties", KW_ADDITIONAL_PROPERTIES, ON_OBJECT, H_SCHEMA, IN_ALL },
-	{ "allOf", KW_ALL_OF, ON_ALL, H_SCHEMAS, IN_ALL },
-	{ "allRequired", KW_REMARK, 0, H_ANY, 0 },
-	{ "allowComments", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "allowTrailingCommas", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "anyOf", KW_ANY_OF, ON_ALL, H_SCHEMAS, IN_ALL },
-	{ "anyRequired", KW_REMARK, 0, H_ANY, 0 },
-	{ "author", KW_REMARK, 0, H_TEXT, IN_ALL },
-	{ "base", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "components", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "const", KW_CONST, ON_ALL, H_ANY, FROM_6 },
-	{ "contains", KW_CONTAINS, ON_ARRAY, H_SCHEMA, FROM_6 },
-	{ "contentEncoding", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "contentMediaType", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "contentSchema", KW_REMARK, 0, H_SCHEMA, FROM_2019 },
-	{ "deepProperties", KW_REMARK, 0, H_ANY, 0 },
-	{ "deepRequired", KW_REMARK, 0, H_ANY, 0 },
-	{ "default", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "defaultSnippets", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "definitions", KW_REMARK, 0, H_MAP, IN_ALL },
-	{ "dependencies", KW_DEPENDENCIES, ON_OBJECT, H_DEPENDS, IN_ALL },
-	{ "dependentExcluded", KW_REMARK, 0, H_ANY, 0 },
-	{ "dependentRequired", KW_DEPENDENT_REQUIRED, ON_OBJECT, H_TEXTS_MAP, FROM_2019 },
-	{ "dependentSchemas", KW_DEPENDENT_SCHEMAS, ON_OBJECT, H_MAP, FROM_2019 },
-	{ "deprecated", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "deprecationMessage", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "description", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "disallow", KW_REMARK, 0, H_ANY, 0 },
-	{ "discriminator", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "divisibleBy", KW_REMARK, 0, H_ANY, 0 },
-	{ "doNotSuggest", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "else", KW_REMARK, 0, H_SCHEMA, FROM_7 },
-	{ "enum", KW_ENUM, ON_ALL, H_LIST, IN_ALL },
-	{ "enumDescriptions", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "enumNames", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "errorMessage", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "example", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "examples", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "exclusiveMaximum", KW_EXCLUSIVE_MAXIMUM, ON_NUMBER, H_EXCLUSIVE, IN_ALL },
-	{ "exclusiveMinimum", KW_EXCLUSIVE_MINIMUM, ON_NUMBER, H_EXCLUSIVE, IN_ALL },
-	{ "exclusiveRange", KW_REMARK, 0, H_ANY, 0 },
-	{ "extends", KW_REMARK, 0, H_ANY, 0 },
-	{ "externalDocs", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "format", KW_FORMAT, ON_STRING, H_TEXT, IN_ALL },
-	{ "formatExclusiveMaximum", KW_REMARK, 0, H_ANY, 0 },
-	{ "formatExclusiveMinimum", KW_REMARK, 0, H_ANY, 0 },
-	{ "formatMaximum", KW_REMARK, 0, H_ANY, 0 },
-	{ "formatMinimum", KW_REMARK, 0, H_ANY, 0 },
-	{ "id", KW_REMARK, 0, H_TEXT, IN_ALL },
-	{ "if", KW_IF, ON_ALL, H_SCHEMA, FROM_7 },
-	{ "instanceof", KW_REMARK, 0, H_ANY, 0 },
-	{ "items", KW_ITEMS, ON_ARRAY, H_ITEMS, IN_ALL },
-	{ "javaType", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "links", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "markdownDescription", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "markdownEnumDescriptions", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "maxContains", KW_REMARK, 0, H_COUNT, FROM_2019 },
-	{ "maxItems", KW_MAX_ITEMS, ON_ARRAY, H_COUNT, IN_ALL },
-	{ "maxLength", KW_MAX_LENGTH, ON_STRING, H_COUNT, IN_ALL },
-	{ "maxProperties", KW_MAX_PROPERTIES, ON_OBJECT, H_COUNT, IN_ALL },
-	{ "maximum", KW_MAXIMUM, ON_NUMBER, H_NUMBER, IN_ALL },
-	{ "minContains", KW_REMARK, 0, H_COUNT, FROM_2019 },
-	{ "minItems", KW_MIN_ITEMS, ON_ARRAY, H_COUNT, IN_ALL },
-	{ "minLength", KW_MIN_LENGTH, ON_STRING, H_COUNT, IN_ALL },
-	{ "minProperties", KW_MIN_PROPERTIES, ON_OBJECT, H_COUNT, IN_ALL },
-	{ "minimum", KW_MINIMUM, ON_NUMBER, H_NUMBER, IN_ALL },
-	{ "multipleOf", KW_MULTIPLE_OF, ON_NUMBER, H_POSITIVE, IN_ALL },
-	{ "not", KW_NOT, ON_ALL, H_SCHEMA, IN_ALL },
-	{ "nullable", KW_REMARK, 0, H_FALSE, IN_ALL },
-	{ "oneOf", KW_ONE_OF, ON_ALL, H_SCHEMAS, IN_ALL },
-	{ "oneRequired", KW_REMARK, 0, H_ANY, 0 },
-	{ "pattern", KW_PATTERN, ON_STRING, H_TEXT, IN_ALL },
-	{ "patternErrorMessage", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "patternProperties", KW_PATTERN_PROPERTIES, ON_OBJECT, H_MAP, IN_ALL },
-	{ "patternRequired", KW_REMARK, 0, H_ANY, 0 },
-	{ "prefixItems", KW_PREFIX_ITEMS, ON_ARRAY, H_SCHEMAS, IN_2020 },
-	{ "prohibited", KW_REMARK, 0, H_ANY, 0 },
-	{ "properties", KW_PROPERTIES, ON_OBJECT, H_MAP, IN_ALL },
-	{ "propertyNames", KW_PROPERTY_NAMES, ON_OBJECT, H_SCHEMA, FROM_6 },
-	{ "propertyOrder", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "range", KW_REMARK, 0, H_ANY, 0 },
-	{ "readOnly", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "regexp", KW_REMARK, 0, H_ANY, 0 },
-	{ "required", KW_REQUIRED, ON_OBJECT, H_TEXTS, IN_ALL },
-	{ "requiredOr", KW_REMARK, 0, H_ANY, 0 },
-	{ "requiredXor", KW_REMARK, 0, H_ANY, 0 },
-	{ "selectCases", KW_REMARK, 0, H_ANY, 0 },
-	{ "self", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "suggestSortText", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "then", KW_REMARK, 0, H_SCHEMA, FROM_7 },
-	{ "title", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "tsEnumNames", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "tsType", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "type", KW_TYPE, ON_ALL, H_TYPE, IN_ALL },
-	{ "typeof", KW_REMARK, 0, H_ANY, 0 },
-	{ "unevaluatedItems", KW_UNEVALUATED_ITEMS, ON_ARRAY, H_SCHEMA, FROM_2019 },
-	{ "unevaluatedProperties", KW_UNEVALUATED_PROPERTIES, ON_OBJECT, H_SCHEMA, FROM_2019 },
-	{ "uniqueItemProperties", KW_REMARK, 0, H_ANY, 0 },
-	{ "uniqueItems", KW_UNIQUE_ITEMS, ON_ARRAY, H_BOOL, IN_ALL },
-	{ "uniqueKeys", KW_REMARK, 0, H_ANY, 0 },
-	{ "version", KW_REMARK, 0, H_TEXT, IN_ALL },
-	{ "writeOnly", KW_REMARK, 0, H_ANY, IN_ALL },
-	{ "xml", KW_REMARK, 0, H_ANY, IN_ALL },
+#include "schema/keyword_list.h"
 };
 
 const struct keyword_row *keyword_find(const struct json *member)
 {
-	static const struct keyword_row theirs = { "x-", KW_REMARK, 0, H_ANY, IN_ALL };
+	static const struct keyword_row extension = { .name = "x-",
+		                                      .apply = kw_annotation_apply,
+		                                      .drafts = ALL_DRAFTS };
 	size_t lo = 0, hi = sizeof rows / sizeof *rows;
 
 	if (member->key_n > 2 && !memcmp(member->key, "x-", 2))
-		return &theirs;
+		return &extension;
 	while (lo < hi) {
 		const size_t mid = (lo + hi) / 2, len = strlen(rows[mid].name);
 		int cmp = memcmp(member->key, rows[mid].name,
@@ -145,9 +39,9 @@ const struct keyword_row *keyword_find(const struct json *member)
 	return NULL;
 }
 
-/* How many characters must be changed, inserted, left out or exchanged with the next one, where
- * capitals are as good as others; more than 2: at least so many. */
-static int distance(const char *a, size_t n, const char *b, size_t m)
+/* Return the Damerau-Levenshtein distance (optimal string alignment), ignoring case.
+ * A result above 2 is a lower bound. */
+static int edit_distance(const char *a, size_t n, const char *b, size_t m)
 {
 	enum { MOST = 32 };
 	int d[3][MOST + 1], row = 0;
@@ -183,11 +77,11 @@ const char *keyword_near(const struct json *member)
 		const size_t n = strlen(r->name);
 		const int most = n < 4 ? 0 : n < 8 ? 1 : 2;
 
-		/* those that have an effect, alone or beside others */
-		if (r->kw == KW_REMARK && r->holds != H_SCHEMA && r->holds != H_COUNT &&
-		    r->holds != H_MAP)
+		/* some annotations are read by other keywords */
+		if (!keyword_constrains(r) && r->value != V_SCHEMA && r->value != V_COUNT &&
+		    r->value != V_SCHEMA_MAP)
 			continue;
-		if (distance(member->key, member->key_n, r->name, n) <= most)
+		if (edit_distance(member->key, member->key_n, r->name, n) <= most)
 			return r->name;
 	}
 	return NULL;
@@ -212,7 +106,7 @@ static int is_type(const struct json *v)
 	return 0;
 }
 
-int keyword_all_texts(const struct json *v)
+int keyword_is_strings(const struct json *v)
 {
 	if (!json_is_array(v))
 		return 0;
@@ -222,40 +116,40 @@ int keyword_all_texts(const struct json *v)
 	return 1;
 }
 
-/* NULL: the value is what the keyword holds. */
-const char *keyword_mistake(const struct json *v, enum holds h)
+const char *keyword_mistake(const struct json *v, enum keyword_value value)
 {
-	switch (h) {
-	case H_COUNT:
+	switch (value) {
+	case V_COUNT:
 		return is_count(v) ? NULL : "must be a whole number, at least 0";
-	case H_NUMBER:
+	case V_NUMBER:
 		return json_is_number(v) ? NULL : "must be a number";
-	case H_POSITIVE:
+	case V_POSITIVE:
 		return json_is_number(v) && json_double(v) > 0 ? NULL
 		                                               : "must be a number greater than 0";
-	case H_TEXT:
+	case V_STRING:
+	case V_REFERENCE:
 		return json_is_string(v) ? NULL : "must be a string";
-	case H_FALSE:
+	case V_FALSE:
 		return json_is(v, JSON_FALSE) ? NULL : "is no keyword: add null to type instead";
-	case H_BOOL:
+	case V_BOOL:
 		return json_is_bool(v) ? NULL : "must be true or false";
-	case H_TEXTS:
-		return keyword_all_texts(v) ? NULL : "must be an array of strings";
-	case H_LIST:
+	case V_STRINGS:
+		return keyword_is_strings(v) ? NULL : "must be an array of strings";
+	case V_ARRAY:
 		return json_is_array(v) ? NULL : "must be an array";
-	case H_SCHEMAS:
+	case V_SCHEMAS:
 		return json_is_array(v) && v->n ? NULL : "must be an array of schemas";
-	case H_MAP:
-	case H_DEPENDS:
+	case V_SCHEMA_MAP:
+	case V_DEPENDENCIES:
 		return json_is_object(v) ? NULL : "must be an object";
-	case H_TEXTS_MAP:
+	case V_STRINGS_MAP:
 		if (!json_is_object(v))
 			return "must be an object";
 		json_each(m, v)
-			if (!keyword_all_texts(m))
+			if (!keyword_is_strings(m))
 				return "must hold arrays of strings";
 		return NULL;
-	case H_TYPE:
+	case V_TYPE:
 		if (json_is_array(v) && v->n) {
 			json_each(e, v)
 				if (!is_type(e))
@@ -263,7 +157,11 @@ const char *keyword_mistake(const struct json *v, enum holds h)
 			return NULL;
 		}
 		return is_type(v) ? NULL : "is not a type";
-	default:
-		return NULL;
+	case V_ANY:
+	case V_SCHEMA:
+	case V_ITEMS:
+	case V_EXCLUSIVE: /* depends on the draft: locations.c */
+		break;
 	}
+	return NULL;
 }

@@ -1,50 +1,12 @@
-/* schema/keyword.h - (private) the keywords of JSON Schema, and what they hold.  Immutable. */
+/* schema/keyword.h - (private) the table of JSON Schema keywords.  Immutable. */
 #ifndef SCHEMA_KEYWORD_H
 #define SCHEMA_KEYWORD_H
 #include "base/json.h"
 #include "ir/ir.h"
 
-enum keyword {
-	KW_REMARK, /* has no effect of its own */
-	KW_TYPE,
-	KW_ENUM,
-	KW_CONST,
-	KW_REF,
-	KW_DYNAMIC_REF,
-	KW_ALL_OF,
-	KW_ANY_OF,
-	KW_ONE_OF,
-	KW_NOT,
-	KW_IF,
-	KW_MULTIPLE_OF,
-	KW_MAXIMUM,
-	KW_EXCLUSIVE_MAXIMUM,
-	KW_MINIMUM,
-	KW_EXCLUSIVE_MINIMUM,
-	KW_MAX_LENGTH,
-	KW_MIN_LENGTH,
-	KW_PATTERN,
-	KW_FORMAT,
-	KW_PREFIX_ITEMS,
-	KW_ITEMS,
-	KW_ADDITIONAL_ITEMS,
-	KW_MAX_ITEMS,
-	KW_MIN_ITEMS,
-	KW_UNIQUE_ITEMS,
-	KW_CONTAINS,
-	KW_UNEVALUATED_ITEMS,
-	KW_MAX_PROPERTIES,
-	KW_MIN_PROPERTIES,
-	KW_REQUIRED,
-	KW_PROPERTIES,
-	KW_PATTERN_PROPERTIES,
-	KW_ADDITIONAL_PROPERTIES,
-	KW_PROPERTY_NAMES,
-	KW_DEPENDENT_REQUIRED,
-	KW_DEPENDENT_SCHEMAS,
-	KW_DEPENDENCIES,
-	KW_UNEVALUATED_PROPERTIES
-};
+struct schema;
+struct branch;
+struct item;
 
 enum types { /* bits, of enum alt_type */
 	     ON_NUMBER = 1 << ALT_NUMBER,
@@ -54,51 +16,101 @@ enum types { /* bits, of enum alt_type */
 	     ON_ALL = 127
 };
 
-/* what its value is */
-enum holds {
-	H_ANY,
-	H_SCHEMA,
-	H_SCHEMAS,
-	H_ITEMS,
-	H_MAP,
-	H_DEPENDS,
-	H_COUNT,
-	H_NUMBER,
-	H_POSITIVE,
-	H_TEXT,
-	H_TEXTS,
-	H_TEXTS_MAP,
-	H_LIST,
-	H_BOOL,
-	H_FALSE,
-	H_EXCLUSIVE, /* a number; in draft 4 whether the bound beside it is */
-	H_TYPE
+/* The value that a keyword takes. */
+enum keyword_value {
+	V_ANY,
+	V_SCHEMA,
+	V_SCHEMAS,      /* array of at least one schema */
+	V_SCHEMA_MAP,   /* object whose members are schemas */
+	V_ITEMS,        /* schema; before 2020-12 also an array of schemas */
+	V_DEPENDENCIES, /* object whose members are schemas or arrays of strings */
+	V_COUNT,        /* integer >= 0 */
+	V_NUMBER,
+	V_POSITIVE,  /* number > 0 */
+	V_EXCLUSIVE, /* number; in draft 4 a boolean that modifies minimum or maximum */
+	V_STRING,
+	V_STRINGS,
+	V_STRINGS_MAP, /* object whose members are arrays of strings */
+	V_REFERENCE,   /* URI reference of a schema */
+	V_ARRAY,
+	V_BOOL,
+	V_FALSE, /* accepted only if false: nullable */
+	V_TYPE   /* name of a type, or an array of names */
 };
 
-/* drafts: a bit for each */
+/* Drafts: one bit each. */
 enum {
 	IN_4 = 1,
 	IN_6 = 2,
 	IN_7 = 4,
 	IN_2019 = 8,
 	IN_2020 = 16,
-	IN_ALL = 31,
-	FROM_6 = IN_ALL - IN_4,
+	ALL_DRAFTS = 31,
+	FROM_6 = ALL_DRAFTS - IN_4,
 	FROM_7 = FROM_6 - IN_6,
 	FROM_2019 = IN_2019 + IN_2020,
-	TO_2019 = IN_ALL - IN_2020
+	TO_2019 = ALL_DRAFTS - IN_2020
 };
+
+/* When a keyword is applied. Those that make several branches wait: the others may rule branches out. */
+enum keyword_branches {
+	ONE_BRANCH = 0,
+	BRANCHES_PLAIN = 1,   /* several, unless negated */
+	BRANCHES_NEGATED = 2, /* several, if negated */
+	BRANCHES = BRANCHES_PLAIN | BRANCHES_NEGATED,
+	UNEVALUATED =
+		4 /* before the other keywords of its schema, which record what they evaluate */
+};
+
+/* Whether values of one type satisfy a schema. */
+enum verdict { UNDECIDED = -1, HOLDS_NEVER, HOLDS_ALWAYS };
+
+/* Make the branches of b in which the keyword it->v holds, or does not if it->neg. They are appended
+ * to c->made.  INFER_EUNSUP, INFER_EINVAL  with the JSON pointer of the keyword; the budget */
+typedef int keyword_apply(struct schema *c, const struct branch *b, const struct item *it);
+/* Decide keyword v of the schema at `place` for values of c->type. Stops at a nesting of `depth`. */
+typedef enum verdict keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
+                                     uint32_t depth);
 
 struct keyword_row {
 	const char *name;
-	uint8_t kw, types, holds, drafts;
+	keyword_apply *apply;
+	keyword_verdict *verdict; /* NULL: always UNDECIDED */
+	uint8_t types, value, drafts, branches;
 };
 
-/* NULL: the member's name is no keyword */
+#define KEYWORD(prefix, name, drafts, types, value, branches, verdict) \
+	keyword_apply kw_##name##_apply;
+#define ANNOTATION(prefix, name, drafts, value)
+#define UNSUPPORTED(prefix, name)
+#include "schema/keyword_list.h"
+#undef KEYWORD
+#undef ANNOTATION
+#undef UNSUPPORTED
+
+/* The function of all annotations: every value satisfies them. */
+keyword_apply kw_annotation_apply;
+keyword_verdict verdict_of_type, verdict_of_const, verdict_of_enum, verdict_of_ref, verdict_of_not,
+	verdict_of_all_of, verdict_of_any_of, verdict_of_format, verdict_of_unique_items;
+
+/* True if the keyword can reject a value. */
+static inline int keyword_constrains(const struct keyword_row *row)
+{
+	return row->apply != kw_annotation_apply;
+}
+
+/* True if the keyword constrains values of this type. */
+static inline int keyword_is_on(const struct keyword_row *row, enum alt_type type)
+{
+	return row->types >> type & 1;
+}
+
+/* Return the row of a schema's member, or NULL if its name is not that of a keyword. */
 const struct keyword_row *keyword_find(const struct json *member);
-/* A keyword whose name is so much like that of the member that it may be meant; NULL: none. */
+/* Return a keyword with an effect whose name differs from the member's by a typing error, or NULL. */
 const char *keyword_near(const struct json *member);
-/* What is wrong with its value, NULL: nothing. */
-const char *keyword_mistake(const struct json *v, enum holds h);
-int keyword_all_texts(const struct json *v); /* an array of strings */
+/* Return what is wrong with a keyword's value ("must be ..."), or NULL if nothing is. */
+const char *keyword_mistake(const struct json *v, enum keyword_value value);
+/* True if v is an array of strings. */
+int keyword_is_strings(const struct json *v);
 #endif

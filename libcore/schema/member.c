@@ -18,7 +18,7 @@ static int named(struct schema *c, struct branch *x, enum fact_kind kind, const 
 	                   &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
 }
 
-static int properties(struct schema *c, const struct branch *b, const struct item *it)
+int kw_properties_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x = NULL;
 
@@ -41,7 +41,7 @@ static int properties(struct schema *c, const struct branch *b, const struct ite
 	return INFER_OK;
 }
 
-static int patterns(struct schema *c, const struct branch *b, const struct item *it)
+int kw_patternProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x = NULL;
 
@@ -84,8 +84,7 @@ static int additional(struct schema *c, const struct json *s, const struct dfa *
 	return schema_complement(c, out);
 }
 
-/* A schema for the values of names that something does not speak of; or for names themselves. */
-static int others(struct schema *c, const struct branch *b, const struct item *it)
+int kw_additionalProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 		          .mask = it->mask,
@@ -94,25 +93,35 @@ static int others(struct schema *c, const struct branch *b, const struct item *i
 	struct branch *x;
 
 	TRY(child(c, it, it->v, &f.lit));
-	if (it->row->kw == KW_PROPERTY_NAMES) {
-		f.marks = 0;
-		TRY(schema_names(c, f.lit & ~UINT32_C(1), &f.keys));
-		TRY(schema_complement(c, &f.keys));
-		f.lit = it->neg ? LIT_TRUE : LIT_FALSE;
-	} else {
-		TRY(additional(c, c->place[it->place].v, &f.keys));
-	}
+	TRY(additional(c, c->place[it->place].v, &f.keys));
 	TRY(schema_fork(c, b, &x));
 	return schema_fact(c, x, &f);
 }
 
-static int bound(struct schema *c, const struct branch *b, const struct item *it)
+/* No member has a name that does not satisfy the schema; negated: some member has. */
+int kw_propertyNames_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
+		          .lit = it->neg ? LIT_TRUE : LIT_FALSE,
+		          .mask = it->mask,
+		          .v = it->v };
+	struct branch *x;
+	uint32_t lit;
+
+	TRY(child(c, it, it->v, &lit));
+	TRY(schema_names(c, lit & ~UINT32_C(1), &f.keys));
+	TRY(schema_complement(c, &f.keys));
+	TRY(schema_fork(c, b, &x));
+	return schema_fact(c, x, &f);
+}
+
+int schema_size(struct schema *c, const struct branch *b, const struct item *it, int is_min)
 {
 	const uint32_t n = schema_count(it->v), neg = (uint32_t)it->neg;
 	struct branch *x;
 
 	TRY(schema_fork(c, b, &x));
-	if ((it->row->kw == KW_MIN_PROPERTIES) != it->neg) {
+	if (is_min != it->neg) {
 		x->min = x->min > n + neg ? x->min : n + neg;
 	} else {
 		x->dead |= neg && !n;
@@ -121,7 +130,17 @@ static int bound(struct schema *c, const struct branch *b, const struct item *it
 	return INFER_OK;
 }
 
-static int required(struct schema *c, const struct branch *b, const struct item *it)
+int kw_minProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return schema_size(c, b, it, 1);
+}
+
+int kw_maxProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return schema_size(c, b, it, 0);
+}
+
+int kw_required_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x = NULL;
 
@@ -165,7 +184,7 @@ static int depends(struct schema *c, const struct branch *b, const struct item *
 	return INFER_OK;
 }
 
-static int dependencies(struct schema *c, const struct branch *b, const struct item *it)
+int kw_dependencies_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
 	struct branch *x = NULL;
 
@@ -184,26 +203,12 @@ static int dependencies(struct schema *c, const struct branch *b, const struct i
 	return INFER_OK;
 }
 
-int schema_apply_object(struct schema *c, const struct branch *b, const struct item *it)
+int kw_dependentRequired_apply(struct schema *c, const struct branch *b, const struct item *it)
 {
-	switch (it->row->kw) {
-	case KW_PROPERTIES:
-		return properties(c, b, it);
-	case KW_PATTERN_PROPERTIES:
-		return patterns(c, b, it);
-	case KW_ADDITIONAL_PROPERTIES:
-	case KW_PROPERTY_NAMES:
-		return others(c, b, it);
-	case KW_REQUIRED:
-		return required(c, b, it);
-	case KW_MIN_PROPERTIES:
-	case KW_MAX_PROPERTIES:
-		return bound(c, b, it);
-	case KW_DEPENDENCIES:
-	case KW_DEPENDENT_REQUIRED:
-	case KW_DEPENDENT_SCHEMAS:
-		return dependencies(c, b, it);
-	default:
-		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported");
-	}
+	return kw_dependencies_apply(c, b, it);
+}
+
+int kw_dependentSchemas_apply(struct schema *c, const struct branch *b, const struct item *it)
+{
+	return kw_dependencies_apply(c, b, it);
 }

@@ -200,17 +200,17 @@ static int identify(struct schema *c, uint32_t at)
 }
 
 /* The schemas in a keyword's value. */
-static int children(struct schema *c, const struct json *v, enum holds h, uint32_t resource)
+static int children(struct schema *c, const struct json *v, enum keyword_value h, uint32_t resource)
 {
 	uint32_t place;
 
-	if (h == H_SCHEMA || (h == H_ITEMS && !json_is_array(v)))
+	if (h == V_SCHEMA || (h == V_ITEMS && !json_is_array(v)))
 		return schema_place(c, v, resource, 0, &place);
-	if (h != H_SCHEMAS && h != H_MAP && h != H_DEPENDS && h != H_ITEMS)
+	if (h != V_SCHEMAS && h != V_SCHEMA_MAP && h != V_DEPENDENCIES && h != V_ITEMS)
 		return INFER_OK;
 	json_each(e, v) {
-		if (h == H_DEPENDS && json_is_array(e)) {
-			if (!keyword_all_texts(e))
+		if (h == V_DEPENDENCIES && json_is_array(e)) {
+			if (!keyword_is_strings(e))
 				return schema_fail(c, INFER_EINVAL, e,
 				                   "must be a schema or an array of strings");
 			continue;
@@ -232,11 +232,11 @@ static int note_away(struct schema *c, const struct json *m, uint32_t resource)
 
 static const char *mistake(const struct json *m, const struct keyword_row *row, int draft)
 {
-	enum holds h = (enum holds)row->holds;
+	enum keyword_value h = (enum keyword_value)row->value;
 
-	if (h == H_EXCLUSIVE)
-		h = draft == SCHEMA_4 ? H_BOOL : H_NUMBER;
-	if (row->kw == KW_ITEMS && json_is_array(m) && draft == DRAFT_2020)
+	if (h == V_EXCLUSIVE)
+		h = draft == SCHEMA_4 ? V_BOOL : V_NUMBER;
+	if (row->value == V_ITEMS && json_is_array(m) && draft == DRAFT_2020)
 		return "must be a schema; prefixItems takes an array";
 	return keyword_mistake(m, h);
 }
@@ -247,9 +247,9 @@ static int older_draft(const struct schema *c, const struct json *m, const struc
 {
 	if (c->opts.draft || json_get(c->root, "$schema"))
 		return 0;
-	if (row->kw == KW_ITEMS && json_is_array(m))
+	if (row->value == V_ITEMS && json_is_array(m))
 		return SCHEMA_2019;
-	return row->holds == H_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
+	return row->value == V_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
 }
 
 /* A name without a meaning says nothing of values, by the standard; it is told of.  One that may be
@@ -293,17 +293,17 @@ static int scan_one(struct schema *c, uint32_t at)
 			continue;
 		}
 		what = mistake(m, row, draft);
-		if (what && row->holds == H_FALSE && c->opts.lax) {
+		if (what && row->value == V_FALSE && c->opts.lax) {
 			schema_ignore(c, m);
 			continue;
 		}
 		c->older = what ? older_draft(c, m, row) : 0;
 		if (what)
-			return schema_fail(c, row->holds == H_FALSE ? INFER_EUNSUP : INFER_EINVAL,
+			return schema_fail(c, row->value == V_FALSE ? INFER_EUNSUP : INFER_EINVAL,
 			                   m, "%s", what);
-		if (row->kw == KW_REF || row->kw == KW_DYNAMIC_REF)
+		if (row->value == V_REFERENCE)
 			TRY(note_away(c, m, c->place[at].resource));
-		TRY(children(c, m, (enum holds)row->holds, c->place[at].resource));
+		TRY(children(c, m, (enum keyword_value)row->value, c->place[at].resource));
 	}
 	return INFER_OK;
 }

@@ -187,37 +187,46 @@ int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out
 	return keep_as(c, rc, NULL, how, d, out);
 }
 
-int schema_number(struct schema *c, const struct json *v, enum keyword kw, int neg,
+int schema_number(struct schema *c, const struct json *v, enum number_bound bound,
                   const struct dfa **out)
 {
-	const uint32_t how = (uint32_t)kw * 2 + (uint32_t)neg;
 	struct number_spec spec = { .kind = NUMBER_ANY };
-	struct number_text t = { 0 };
 	struct dfa *d = NULL, *all = NULL;
+	struct number_text t = { 0 };
 	int rc;
 
-	*out = schema_kept(c, v, how);
+	*out = schema_kept(c, v, bound);
 	if (*out)
 		return INFER_OK;
 	if (v)
 		TRY(text_of(c, v, &t));
-	if (kw == KW_MULTIPLE_OF)
+	switch (bound) {
+	case BOUND_NONE:
+		break;
+	case BOUND_MULTIPLE:
+	case BOUND_NOT_MULTIPLE:
 		spec.multiple_of = t;
-	else if (kw == KW_MAXIMUM)
-		*(neg ? &spec.exclusive_minimum : &spec.maximum) = t;
-	else if (kw == KW_EXCLUSIVE_MAXIMUM)
-		*(neg ? &spec.minimum : &spec.exclusive_maximum) = t;
-	else if (kw == KW_MINIMUM)
-		*(neg ? &spec.exclusive_maximum : &spec.minimum) = t;
-	else
-		*(neg ? &spec.maximum : &spec.exclusive_minimum) = t;
+		break;
+	case BOUND_AT_MOST:
+		spec.maximum = t;
+		break;
+	case BOUND_BELOW:
+		spec.exclusive_maximum = t;
+		break;
+	case BOUND_AT_LEAST:
+		spec.minimum = t;
+		break;
+	case BOUND_ABOVE:
+		spec.exclusive_minimum = t;
+		break;
+	}
 	rc = number_dfa(&d, &spec, c->w.left, c->w.err);
-	if (!rc && kw == KW_MULTIPLE_OF && neg) {
+	if (!rc && bound == BOUND_NOT_MULTIPLE) {
 		rc = any_regex(c, PLAIN, &all);
 		rc = combine(&all, d, rc, dfa_minus, c->w.left, c->w.err);
 		d = all;
 	}
-	return keep_as(c, rc, v, how, d, out);
+	return keep_as(c, rc, v, bound, d, out);
 }
 
 /* the usual spellings of numbers, and of those that are integers */
@@ -278,16 +287,16 @@ uint32_t schema_count(const struct json *v)
 	return d > 4e9 ? DFA_FOREVER - 1 : (uint32_t)d;
 }
 
-static int lengths(struct schema *c, uint32_t n, enum keyword kw, int neg, struct dfa **d)
+static int lengths(struct schema *c, uint32_t n, enum string_bound kind, int neg, struct dfa **d)
 {
 	struct budget *left = c->w.left;
 
-	if ((kw == KW_MAX_LENGTH) != neg) {
-		if (kw == KW_MIN_LENGTH && !n)
-			return dfa_none(d, left, c->w.err);
-		return dfa_lengths(d, 0, n - (kw == KW_MIN_LENGTH), left, c->w.err);
-	}
-	return dfa_lengths(d, n + (kw == KW_MAX_LENGTH), DFA_FOREVER, left, c->w.err);
+	if (kind == STRING_MAX_LENGTH)
+		return neg ? dfa_lengths(d, n + 1, DFA_FOREVER, left, c->w.err)
+		           : dfa_lengths(d, 0, n, left, c->w.err);
+	if (!neg)
+		return dfa_lengths(d, n, DFA_FOREVER, left, c->w.err);
+	return n ? dfa_lengths(d, 0, n - 1, left, c->w.err) : dfa_none(d, left, c->w.err);
 }
 
 /* The same for the same number, so that lengths beside a format are joined with it once. */
@@ -300,11 +309,11 @@ static int same_count(struct schema *c, uint32_t n, const void **out)
 	return same_text(c, own, sizeof n, out);
 }
 
-int schema_string(struct schema *c, const struct json *v, enum keyword kw, int neg,
+int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
                   const struct dfa **out)
 {
-	const uint32_t how = (uint32_t)kw * 2 + (uint32_t)neg;
-	const int length = kw == KW_MAX_LENGTH || kw == KW_MIN_LENGTH;
+	const uint32_t how = (uint32_t)kind * 2 + (uint32_t)neg;
+	const int length = kind == STRING_MAX_LENGTH || kind == STRING_MIN_LENGTH;
 	const struct string_format *f = NULL;
 	struct dfa *d = NULL, *no = NULL;
 	const void *of;
@@ -315,10 +324,10 @@ int schema_string(struct schema *c, const struct json *v, enum keyword kw, int n
 	if (*out)
 		return INFER_OK;
 	if (length) {
-		rc = lengths(c, schema_count(v), kw, neg, &d);
+		rc = lengths(c, schema_count(v), kind, neg, &d);
 		return keep_of(c, rc, v, of, how, d, out);
 	}
-	if (kw == KW_FORMAT) {
+	if (kind == STRING_FORMAT) {
 		f = string_format_find(v->s, v->n);
 		if (!f)
 			return schema_fail(c, INFER_EUNSUP, v, "this format is not supported");
