@@ -174,15 +174,6 @@ int schema_complement(struct schema *c, const struct dfa **d);
 /* -- expand.c, apply.c: choices */
 int schema_expand(struct schema *c, uint32_t goal);
 int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
-/* -- verdict.c: what is known without expanding */
-/* Decide a literal for values of c->type. */
-enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
-/* Decide keyword v of the schema at `place`. */
-enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
-                                    const struct keyword_row *row, uint32_t depth);
-/* Return the row of member m of the schema at `place` if it constrains values in that schema's draft. */
-const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
-                                            const struct json *m);
 /* apart.c: no value of the type that is expanded satisfies both of these places */
 int schema_apart(struct schema *c, uint32_t a, uint32_t b);
 int schema_fork(struct schema *c, const struct branch *b, struct branch **out);

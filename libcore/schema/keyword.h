@@ -113,4 +113,14 @@ const char *keyword_near(const struct json *member);
 const char *keyword_mistake(const struct json *v, enum keyword_value value);
 /* True if v is an array of strings. */
 int keyword_is_strings(const struct json *v);
+
+/* -- verdict.c: what is known without expanding */
+/* Decide a literal for values of c->type. */
+enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
+/* Decide keyword v of the schema at `place`. */
+enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
+                                    const struct keyword_row *row, uint32_t depth);
+/* Return the row of member m of the schema at `place` if it constrains values in that schema's draft. */
+const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
+                                            const struct json *m);
 #endif
