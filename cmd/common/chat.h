@@ -20,22 +20,22 @@ struct chat_args {
 /* clang-format off */
 #define CHAT_ROWS(T, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
-	  .marks = OPT_COMMON }, \
+	  .marks = OPT_COMMON | OPT_SERVER }, \
 	{ OPT_STR, 0, "messages", "FILE", \
 	  "a conversation, JSON as OpenAI's messages; - is standard input", \
-	  offsetof(T, m.messages), .values = "@file" }, \
+	  offsetof(T, m.messages), .marks = OPT_SERVER, .values = "@file" }, \
 	{ OPT_STR, 0, "tools", "FILE", "tools that the model may call, JSON as OpenAI's tools", \
-	  offsetof(T, m.tools), .values = "@file" }, \
+	  offsetof(T, m.tools), .marks = OPT_SERVER, .values = "@file" }, \
 	TEMPLATE_ROWS(T, m)
 #define TEMPLATE_ROWS(T, m) \
 	{ OPT_STR, 0, "template", "NAME|FILE", \
 	  "chat template: one the model's file names, or a Jinja file", \
 	  offsetof(T, m.template), .values = "@file" }, \
 	{ OPT_STR, 0, "template-args", "JSON", "an object with more variables for the template", \
-	  offsetof(T, m.args) }, \
+	  offsetof(T, m.args), .marks = OPT_SERVER }, \
 	{ OPT_PICK, 0, "think", "on|off", \
 	  "whether the model thinks before it answers (the template's default)", \
-	  offsetof(T, m.think) }
+	  offsetof(T, m.think), .marks = OPT_SERVER }
 /* clang-format on */
 
 int chat_given(const struct chat_args *a); /* one of them is */

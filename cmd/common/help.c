@@ -66,7 +66,7 @@ static void put_option(struct buf *out, const struct opt *o)
 	if (o->arg)
 		buf_printf(&head, "%s%s", *o->arg == '[' ? "" : " ", o->arg);
 	buf_puts(&text, o->help);
-	if (o->kind == OPT_GIVEN)
+	if (o->kind == OPT_NUMBER)
 		buf_printf(&text, " (%g)", o->usual);
 	out->bad |= head.bad | text.bad;
 	if (!out->bad)
@@ -153,7 +153,7 @@ static void put_values(struct buf *out, const struct opt *o, const struct opt *r
 	if (o->kind == OPT_PICK) {
 		for (const char *c = o->arg; *c; c++)
 			buf_putc(out, *c == '|' ? ' ' : *c);
-	} else if (o->kind == OPT_GIVEN && o->marks & OPT_WHOLE && o->hi - o->lo < 8) {
+	} else if (o->kind == OPT_NUMBER && o->marks & OPT_WHOLE && o->hi - o->lo < 8) {
 		for (int i = (int)o->lo; i <= (int)o->hi; i++)
 			buf_printf(out, i > (int)o->lo ? " %d" : "%d", i);
 	} else if (o->kind == OPT_HELP) {
@@ -195,7 +195,7 @@ static void put_rows(struct buf *out, const struct program *p, const struct opt 
 		           o->arg ? o->arg : "");
 		put_values(out, o, rows);
 		buf_printf(out, "\t%zu\t%s", o->at, o->help);
-		if (o->kind == OPT_GIVEN)
+		if (o->kind == OPT_NUMBER)
 			buf_printf(out, " (%g)", o->usual);
 		buf_putc(out, '\n');
 	}

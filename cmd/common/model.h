@@ -16,7 +16,7 @@
 #define MODEL_ROW(T, m) \
 	{ OPT_STR, 'm', "model", "MODEL", \
 	  "file, directory, hf:ORG/REPO, demo (INFER_MODEL)", offsetof(T, m), \
-	  .marks = OPT_COMMON, .values = "@model" }
+	  .marks = OPT_COMMON | OPT_SERVER, .values = "@model", .modes = OPT_ALL_MODES }
 /* clang-format on */
 
 /* The meaning of no reference: an error, or the built-in model with a line that says so. */
@@ -68,10 +68,10 @@ struct engine_args {
 	{ OPT_FLAG, 0, "cpu-experts", NULL, "the CPU computes the experts of layers on a GPU", \
 	  offsetof(T, m.cpu_experts), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_FLAG, 0, "deterministic", NULL, "accepted: answers always are", \
-	  offsetof(T, m.deterministic), .value = 1, .marks = OPT_RECORDED }, \
+	  offsetof(T, m.deterministic), .value = 1, .marks = OPT_RECORDED, .modes = OPT_ALL_MODES }, \
 	{ OPT_INT, 't', "threads", "N", \
 	  "threads (the cores this process may use; INFER_THREADS)", offsetof(T, m.threads), 1, 1024, \
-	  .marks = OPT_RECORDED }, \
+	  .marks = OPT_RECORDED, .modes = OPT_ALL_MODES }, \
 	{ OPT_INT, 'c', "ctx", "N", \
 	  "largest context in tokens (the model's own, or what fits)", offsetof(T, m.ctx), \
 	  1, INT32_MAX, .marks = OPT_RECORDED | OPT_KILO }, \
@@ -94,7 +94,7 @@ struct engine_args {
 	  offsetof(T, m.no_prefix_cache), .value = 1, .marks = OPT_RECORDED }, \
 	{ OPT_STR, 0, "isa", "NAME", \
 	  "widest kernel set: infer-inspect hw lists them (INFER_ISA)", offsetof(T, m.isa), \
-	  .marks = OPT_RECORDED, .values = "@isa" }
+	  .marks = OPT_RECORDED, .modes = OPT_ALL_MODES, .values = "@isa" }
 /* clang-format on */
 
 /* INFER_EINVAL  a kernel set that the build or the processor lacks */

@@ -13,21 +13,28 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LONG = 256, NAME_MAX_BYTES = 40 };
+enum { LONG = 256 }; /* getopt_long returns LONG + the index of the row for a long option */
 
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows)
 {
+	unsigned group_modes = 0;
 	int n = 0;
 
 	for (;; rows++) {
+		int first = n;
+
 		must(n < OPT_ROWS_MAX);
-		if (rows->kind == OPT_ROWS) {
+		if (rows->kind == OPT_ROWS)
 			n += rows->rows(to + n, OPT_ROWS_MAX - n, rows->at);
-			continue;
-		}
-		to[n++] = *rows;
+		else
+			to[n++] = *rows;
 		if (rows->kind == OPT_END)
 			return;
+		if (rows->kind == OPT_GROUP)
+			group_modes = rows->modes;
+		for (int i = first; i < n; i++)
+			if (!to[i].modes)
+				to[i].modes = group_modes;
 	}
 }
 
@@ -55,7 +62,7 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 				*s++ = ':';
 		}
 		if (o->name) {
-			must(strlen(o->name) < NAME_MAX_BYTES);
+			must(strlen(o->name) < OPT_NAME_MAX);
 			t->long_opts[n++] =
 				(struct option){ o->name,
 				                 o->arg && *o->arg == '[' ? optional_argument
@@ -113,7 +120,7 @@ static int has(const struct opt *rows, const char *option)
  * allowed.  NULL: no such option is known. */
 static const char *foreign(const struct opt *rows, const char *name, int slips)
 {
-	char plain[NAME_MAX_BYTES] = "";
+	char plain[OPT_NAME_MAX] = "";
 
 	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
 		plain[i] = name[i] == '_' ? '-' : name[i];
@@ -125,7 +132,7 @@ static const char *foreign(const struct opt *rows, const char *name, int slips)
 
 static int unknown_long(const struct opt *rows, const char *typed, infer_error *err)
 {
-	char name[NAME_MAX_BYTES] = "";
+	char name[OPT_NAME_MAX] = "";
 	size_t n = strcspn(typed, "=");
 
 	if (n < sizeof name)
@@ -143,14 +150,13 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 	               (int)(n < 80 ? n : 80), typed);
 }
 
-/* "--ctx" or "-c": the name of a row in messages. */
-static const char *called(const struct opt *o, char out[NAME_MAX_BYTES + 3])
+const char *opt_name(const struct opt *o, char to[OPT_NAME_MAX + 3])
 {
 	if (o->name)
-		snprintf(out, NAME_MAX_BYTES + 3, "--%s", o->name);
+		snprintf(to, OPT_NAME_MAX + 3, "--%s", o->name);
 	else
-		snprintf(out, NAME_MAX_BYTES + 3, "-%c", o->key);
-	return out;
+		snprintf(to, OPT_NAME_MAX + 3, "-%c", o->key);
+	return to;
 }
 
 static int out_of_range(const struct opt *o, const char *text, const char *from, infer_error *err)
@@ -275,13 +281,13 @@ static const char *words_of(const struct opt *o) { return o->arg + (*o->arg == '
 
 static int unknown_word(const struct opt *o, const char *text, const char *from, infer_error *err)
 {
-	char word[NAME_MAX_BYTES];
+	char word[OPT_NAME_MAX];
 	size_t n;
 
 	for (const char *p = words_of(o); *p && *p != ']'; p += n + (p[n] == '|')) {
 		n = strcspn(p, "|]");
 		snprintf(word, sizeof word, "%.*s", (int)n, p);
-		if (strlen(text) < NAME_MAX_BYTES && nearest_edits(text, word) == 1)
+		if (strlen(text) < OPT_NAME_MAX && nearest_edits(text, word) == 1)
 			return err_set(err, INFER_EINVAL, "%s: no '%s'; did you mean %s?", from,
 			               text, word);
 	}
@@ -353,7 +359,7 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return take_size(o, at, text, from, err);
 	case OPT_NUM:
 		return take_num(o, at, text, from, err);
-	case OPT_GIVEN:
+	case OPT_NUMBER:
 		return take_given(o, at, text, from, err);
 	case OPT_PICK:
 		return take_pick(o, at, text, from, err);
@@ -384,13 +390,13 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 static int record_add(struct opt_rest *rest, const struct opt *o, const char *text,
                       infer_error *err)
 {
-	char name[NAME_MAX_BYTES + 3];
+	char name[OPT_NAME_MAX + 3];
 	struct buf b;
 
 	if (!(o->marks & OPT_RECORDED))
 		return INFER_OK;
 	buf_init(&b, MEM_BASE);
-	buf_puts(&b, called(o, name));
+	buf_puts(&b, opt_name(o, name));
 	if (text) {
 		buf_putc(&b, '=');
 		buf_puts(&b, text);
@@ -438,7 +444,7 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG]
 	                      : optopt       ? by_key(rows, optopt)
 	                                     : NULL;
-	char name[NAME_MAX_BYTES + 3];
+	char name[OPT_NAME_MAX + 3];
 
 	if (typed && !o && strcspn(typed, " \t\n") < strcspn(typed, "="))
 		return refused_prose(typed - 2, err);
@@ -451,7 +457,7 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 	if (!o)
 		return err_set(err, INFER_EINVAL, "unknown option -%c; %s", optopt,
 		               other ? other : "--help lists them all");
-	called(o, name);
+	opt_name(o, name);
 	if (!o->arg)
 		return err_set(err, INFER_EINVAL, "%s takes no value", name);
 	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
@@ -476,7 +482,7 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
               infer_error *err)
 {
 	struct tables t;
-	char name[NAME_MAX_BYTES + 3];
+	char name[OPT_NAME_MAX + 3];
 	int key;
 
 	tables_fill(&t, rows);
@@ -494,7 +500,8 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 			return unknown_long(rows, typed, err);
 		if (o->kind == OPT_HELP && !optarg && optind < argc && *argv[optind] != '-')
 			optarg = argv[optind++];
-		TRY(opt_value(o, into, optarg, called(o, name), &rest->mem, err));
+		TRY(opt_value(o, into, optarg, opt_name(o, name), &rest->mem, err));
+		rest->given[o - rows] = 1;
 		TRY(record_add(rest, o, optarg, err));
 		if (o->kind == OPT_LAST || o->kind == OPT_HELP)
 			break;

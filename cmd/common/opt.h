@@ -1,7 +1,9 @@
-/* common/opt.h - options: one table of rows drives parsing, --help and the completions of
- * shells, and is compared with the man pages.  Parsing uses getopt_long, but does not accept
- * abbreviated names.  Nothing here prints or exits.  Confined: getopt keeps its position in
- * globals. */
+/* common/opt.h - options of a program: one table of rows.
+ *
+ * The table drives parsing, the check of options that do not go together, --help and the shell
+ * completions; scripts/check-docs compares it with the man page. Parsing uses getopt_long, but
+ * abbreviated names are errors. No function here prints or exits. Confined to one thread: getopt keeps
+ * its position in globals. */
 #ifndef COMMON_OPT_H
 #define COMMON_OPT_H
 #include <stddef.h>
@@ -11,53 +13,70 @@
 
 enum opt_kind {
 	OPT_END,
-	OPT_GROUP, /* a section of --help with the name `name` and the heading `help` */
-	OPT_FLAG,  /* int: takes `value` */
-	OPT_MORE,  /* int: counts the occurrences */
-	OPT_LAST,  /* like FLAG, and parsing ends: --version */
-	OPT_HELP,  /* the same, const char *: --help=SECTION, --help SECTION; "" without one */
-	OPT_INT,   /* int64_t in [lo, hi]; without a text, where arg is "[=...]": `value` */
-	OPT_BITS,  /* struct opt_bits: any number of 64 bits, with or without sign */
+	/* A section of --help: `name` and the heading `help`. Its `modes` apply to each row of the section
+	 * that has none of its own. */
+	OPT_GROUP,
+	/* The kinds below name the type of the field at offset `at`. If `arg` is "[=...]", the value may be
+	 * left out. */
+	OPT_FLAG, /* int: set to `value` */
+	OPT_MORE, /* int: number of times given */
+	OPT_LAST, /* like OPT_FLAG, and parsing ends: --version */
+	OPT_HELP, /* const char *: --help=SECTION, --help SECTION, "" without one; parsing ends */
+	OPT_INT,  /* int64_t in [lo, hi]; `value` if left out */
+	OPT_BITS, /* struct opt_bits: any 64-bit number, signed or unsigned */
 	/* uint64_t, bytes in [lo, hi]: 4096, 64K, 64KiB, 16M, 4G, 1T (powers of 1024), 64KB (of 1000) */
 	OPT_SIZE,
-	OPT_NUM,   /* double in [lo, hi] */
-	OPT_GIVEN, /* struct opt_number in [lo, hi] */
-	OPT_STR,   /* const char *, not empty; without a text, where arg is "[=...]": "" */
-	OPT_LIST,  /* struct opt_list: appended each time, not empty */
-	/* int: which of the words of `arg`, "text|jsonl|tokens"; in "[=...]": `value` without one */
-	OPT_PICK,
-	OPT_ROWS, /* is replaced by the rows that `rows` writes */
+	OPT_NUM,    /* double in [lo, hi] */
+	OPT_NUMBER, /* struct opt_number in [lo, hi] */
+	OPT_STR,    /* const char *, not empty; "" if left out */
+	OPT_LIST,   /* struct opt_list: each occurrence is appended; not empty */
+	OPT_PICK,   /* int: index of a word of `arg`, "text|jsonl|tokens"; `value` if left out */
+	OPT_ROWS,   /* replaced by the rows that the function `rows` writes */
 };
 
 enum opt_mark {
 	OPT_RECORDED = 1 << 0, /* recorded in the flags of the run record */
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
-	OPT_WHOLE = 1 << 2,    /* for OPT_GIVEN: an integer */
-	OPT_COMMON = 1 << 3,   /* -h has it */
-	OPT_KILO = 1 << 4,     /* of OPT_INT: 32k is 32 * 1024 */
+	OPT_WHOLE = 1 << 2,    /* OPT_NUMBER: an integer */
+	OPT_COMMON = 1 << 3,   /* listed by -h */
+	OPT_KILO = 1 << 4,     /* OPT_INT: 32k is 32 * 1024 */
+	OPT_SERVER = 1 << 5,   /* infer-run: may be combined with --server */
 };
 
+/* `modes` of an option that goes with every mode, in a group that does not. */
+enum { OPT_ALL_MODES = 0x7fffffff };
+
 struct opt;
-/* Write at most `room` rows for values that begin at this offset; returns their number. */
+/* Write at most `room` rows for a struct at offset `at`; returns their number. */
 typedef int opt_rows_fn(struct opt *to, int room, size_t at);
 struct opt {
 	enum opt_kind kind;
-	char key;         /* the short option; 0: none */
-	const char *name; /* the long one, without dashes; NULL: none */
-	const char *arg;  /* its value as --help names it; NULL: takes none */
+	char key;         /* short option; 0: none */
+	const char *name; /* long option, without dashes; NULL: none */
+	const char *arg;  /* name of the value in --help; NULL: takes no value */
 	const char *help;
-	size_t at; /* offset of the value in the program's options */
+	size_t at; /* offset of the field in the program's options */
 	double lo, hi;
 	int value;
-	unsigned marks;
-	opt_rows_fn *rows; /* of OPT_ROWS */
-	double usual;      /* for OPT_GIVEN: the end of its help */
-	/* its values, for completion: words, with a leading comma if it takes a list of them, or
-	 * "@file", "@model", "@isa", "@stages"; NULL: unknown */
+	unsigned marks;    /* enum opt_mark */
+	opt_rows_fn *rows; /* OPT_ROWS */
+	double usual;      /* OPT_NUMBER: the default that --help prints */
+	/* Values for completion: words, after a comma if the option takes a list of them, or "@file",
+	 * "@model", "@isa", "@stages"; NULL: unknown. */
 	const char *values;
+
+	/* What the option goes with; opt_check() verifies it. A mode is what a program does: one
+	 * sub-command, or the effect of one option such as --score. Modes are bits that the program
+	 * defines. `with` and `without` are options separated by spaces: a long name, a letter, or
+	 * "name=word" for one word of an OPT_PICK. */
+	unsigned modes;   /* modes that the option goes with; 0: those of its group */
+	unsigned selects; /* the mode that the option selects; 0: none */
+	const char *with; /* at least one of these must be given too; NULL: none needed */
+	const char
+		*without; /* none of these may be given too, its own name excepted; NULL: any may */
 };
 
-/* borrowed from argv */
+/* Texts borrowed from argv. */
 struct opt_list {
 	const char **at;
 	int n;
@@ -71,29 +90,51 @@ struct opt_number {
 	int given;
 };
 
-/* The arguments that are not options, and what the record needs. */
-struct opt_rest {
-	char *const *words;
-	int n_words;            /* borrowed from argv */
-	struct opt_list record; /* "--ctx=512", in the order given */
-	struct arena mem;       /* of every list */
-};
-
-/* The table with every OPT_ROWS replaced, as the functions below take it. */
+/* The table is expanded before use: opt_rows() replaces each OPT_ROWS and applies the modes of groups.
+ * Every function below takes an expanded table. */
 enum { OPT_ROWS_MAX = 128 };
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows);
 
-/* Fill `into`, which already has the defaults, from argv, whose words may be reordered.  Values of
- * options must be UTF-8; other words may be any bytes.
- * INFER_EINVAL  an option is unknown or abbreviated, or a value is missing, unexpected,
- * malformed or out of range; names the option */
-int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
-              infer_error *err);
+/* What parsing found besides the values. */
+struct opt_rest {
+	char *const *words; /* arguments that are not options; borrowed from argv */
+	int n_words;
+	struct opt_list record; /* options marked OPT_RECORDED, "--ctx=512", in the order given */
+	unsigned char given[OPT_ROWS_MAX]; /* by index of the row: 1 if argv has the option */
+	struct arena mem;                  /* memory of all lists */
+};
 void opt_rest_init(struct opt_rest *rest);
 void opt_rest_fini(struct opt_rest *rest);
 
-/* Set one value as if it had been given for the row, for values from the environment; from: its
- * name in messages. */
+/* Parse argv into `into`, which the caller has filled with the defaults. May reorder argv. Values of
+ * options must be UTF-8; other words may be any bytes.
+ * INFER_EINVAL  an option is unknown or abbreviated, or its value is missing, unexpected, malformed or
+ *               out of range; err names the option */
+int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct opt_rest *rest,
+              infer_error *err);
+
+/* Set the field of one row from `text`, as parsing would; the option does not count as given. `from`
+ * names the source in messages: an option, or a variable of the environment. */
 int opt_value(const struct opt *row, void *into, const char *text, const char *from,
               struct arena *mem, infer_error *err);
+
+/* ---- opt_check.c ---- */
+
+struct opt_modes {
+	unsigned active;          /* the sub-command */
+	const char *const *names; /* sub-commands by bit number; NULL: options select the mode */
+};
+
+/* Check that the options given go together: `modes`, `with` and `without` of their rows. `values`: the
+ * program's options after opt_parse().
+ * INFER_EINVAL  they do not; err names two options, or the sub-commands that an option goes with */
+int opt_check(const struct opt *rows, const void *values, const struct opt_rest *rest,
+              const struct opt_modes *modes, infer_error *err);
+/* Return the first option given whose row lacks `mark`, or NULL. */
+const struct opt *opt_without_mark(const struct opt *rows, const struct opt_rest *rest,
+                                   unsigned mark);
+
+enum { OPT_NAME_MAX = 40 };
+/* Write the name of an option to `to`, with dashes: the long one if there is one. Returns `to`. */
+const char *opt_name(const struct opt *row, char to[OPT_NAME_MAX + 3]);
 #endif

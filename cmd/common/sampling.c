@@ -22,21 +22,23 @@ static const struct opt breaker_row = {
 	"STR",
 	"text that no run reaches over; none: no text (newline : \" *)",
 	AT(breakers),
+	.marks = OPT_SERVER,
 };
 static const struct opt other_rows[] = {
 	{ OPT_STR, 0, "samplers", "LIST",
 	  "the stages and their order, separated by commas or semicolons", AT(samplers),
-	  .values = "@stages" },
+	  .marks = OPT_SERVER, .values = "@stages" },
 	{ OPT_LIST, 0, "logit-bias", "ID=B",
-	  "add B to the logit of token ID; -inf: never; may be given more than once", AT(bias) },
+	  "add B to the logit of token ID; -inf: never; may be given more than once", AT(bias),
+	  .marks = OPT_SERVER },
 	{ OPT_BITS, 0, "seed", "N", "begin the random numbers at N (random, and reported)",
-	  AT(seed) },
+	  AT(seed), .marks = OPT_SERVER },
 };
 
 static struct opt number_row(const struct infer_sample_param *p, int i)
 {
 	return (struct opt){
-		.kind = OPT_GIVEN,
+		.kind = OPT_NUMBER,
 		.name = p->option,
 		.arg = p->arg,
 		.help = p->help,
@@ -44,7 +46,8 @@ static struct opt number_row(const struct infer_sample_param *p, int i)
 		.lo = p->range.lo,
 		.hi = p->range.hi,
 		.usual = p->usual,
-		.marks = (p->range.above ? OPT_ABOVE_LO : 0) | (p->whole ? OPT_WHOLE : 0) |
+		.marks = OPT_SERVER | (p->range.above ? OPT_ABOVE_LO : 0) |
+		         (p->whole ? OPT_WHOLE : 0) |
 		         (p->at == offsetof(struct infer_sample_opts, temp) ? OPT_COMMON : 0),
 	};
 }
@@ -278,15 +281,6 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 	TRY(rng_system(&o->seed, err));
 	o->seed >>= 11; /* a number that every JSON reader preserves */
 	return INFER_OK;
-}
-
-int sampling_given(const struct sampling_args *a)
-{
-	int given = a->samplers || a->bias.n || a->breakers.n || a->seed.given;
-
-	for (int i = 0; infer_sample_param(i); i++)
-		given |= a->numbers[i].given;
-	return given;
 }
 
 void sampling_fini(struct sampling *s)

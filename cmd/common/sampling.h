@@ -38,7 +38,6 @@ struct sampling {
  * INFER_ENOMEM */
 int sampling_take(struct sampling *out, const struct sampling_args *a, const infer_model *model,
                   infer_error *err);
-int sampling_given(const struct sampling_args *a); /* one of them is */
 void sampling_fini(struct sampling *s);
 
 /* Parse token ids from options into *ids (from mem).  option: its name

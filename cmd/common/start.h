@@ -15,8 +15,9 @@ struct start {
 #define START_ROWS(T, m) \
 	{ OPT_GROUP, .name = "general", .help = "General" }, \
 	{ OPT_FLAG, 'q', "quiet", NULL, "no warnings, no progress; errors are still said", \
-	  offsetof(T, m.quiet), .value = 1 }, \
-	{ OPT_MORE, 'v', "verbose", NULL, START_VERBOSE, offsetof(T, m.verbose) }, \
+	  offsetof(T, m.quiet), .value = 1, .marks = OPT_SERVER }, \
+	{ OPT_MORE, 'v', "verbose", NULL, START_VERBOSE, offsetof(T, m.verbose), \
+	  .marks = OPT_SERVER }, \
 	{ OPT_LAST, 'h', NULL, NULL, "the commonest options, and examples", offsetof(T, m.stop), \
 	  .value = STOP_BRIEF }, \
 	{ OPT_HELP, 0, "help", "[=SECTION]", "all options, or a part of this text", \

@@ -11,16 +11,17 @@
 #include "common/start.h"
 
 enum bench_clock { CLOCK_WALL, CLOCK_CPU };
+/* The sub-commands, which are the modes of opt_check(). */
+#define BENCH_SUBJECTS(X) \
+	X(run, RUN) \
+	X(serve, SERVE) X(kernels, KERNELS) X(ab, AB) X(compare, COMPARE) X(plot, PLOT) \
+		X(report, REPORT) X(convert, CONVERT)
+#define BENCH_BIT_NUMBER(name, NAME) BENCH_##NAME##_BIT,
+#define BENCH_BIT(name, NAME) BENCH_##NAME = 1 << BENCH_##NAME##_BIT,
+enum { BENCH_SUBJECTS(BENCH_BIT_NUMBER) };
 enum {
-	BENCH_RUN = 1 << 0,
-	BENCH_SERVE = 1 << 1,
-	BENCH_KERNELS = 1 << 2,
-	BENCH_AB = 1 << 3,
-	BENCH_COMPARE = 1 << 4,
-	BENCH_PLOT = 1 << 5,
-	BENCH_REPORT = 1 << 6,
-	BENCH_CONVERT = 1 << 7,
-	BENCH_TAKE_WORDS = BENCH_AB | BENCH_COMPARE | BENCH_PLOT | BENCH_REPORT | BENCH_CONVERT
+	BENCH_SUBJECTS(BENCH_BIT) BENCH_TAKE_WORDS =
+		BENCH_AB | BENCH_COMPARE | BENCH_PLOT | BENCH_REPORT | BENCH_CONVERT
 };
 enum bench_first { FIRST_NO, FIRST_WARM, FIRST_COLD, FIRST_BOTH };
 enum bench_api { API_COMPLETIONS, API_CHAT };
@@ -50,10 +51,6 @@ int plot(const struct bench_opts *o, const struct opt_rest *rest);
 int convert(const struct bench_opts *o, const struct opt_rest *rest);
 int report(const struct bench_opts *o, const struct opt_rest *rest);
 int ab(const struct bench_opts *o, const struct opt_rest *rest);
-
-/* An option that the subject (BENCH_RUN ...) does not have, and those that do, by what to say; NULL:
- * none. */
-const char *bench_stray(const struct bench_opts *o, unsigned of);
 
 /* Median, least and most of n values, which are sorted. */
 struct infer_rate bench_spread(double *of, int64_t n);

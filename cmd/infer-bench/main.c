@@ -33,21 +33,15 @@ static const struct program program = {
 	.rows = bench_rows,
 };
 
-static const struct {
-	const char *name;
-	int (*run)(const struct bench_opts *o, const struct opt_rest *rest);
-	unsigned of;
-} subjects[] = {
-	{ "run", run, BENCH_RUN },
-	{ "serve", serve, BENCH_SERVE },
-	{ "ab", ab, BENCH_AB },
-	{ "compare", compare, BENCH_COMPARE },
-	{ "plot", plot, BENCH_PLOT },
-	{ "report", report, BENCH_REPORT },
-	{ "convert", convert, BENCH_CONVERT },
-	{ "kernels", kernels, BENCH_KERNELS },
-};
-static int refuse(const struct opt_rest *rest)
+#define NAME(name, NAME) #name,
+#define RUN(name, NAME) name,
+static const char *const subject_names[] = { BENCH_SUBJECTS(NAME) NULL };
+static int (*const subject_runs[])(const struct bench_opts *o,
+                                   const struct opt_rest *rest) = { BENCH_SUBJECTS(RUN) };
+#undef NAME
+#undef RUN
+
+static int refuse_subject(const struct opt_rest *rest)
 {
 	infer_error err;
 	const char *word = rest->n_words ? rest->words[0] : NULL;
@@ -62,34 +56,35 @@ static int refuse(const struct opt_rest *rest)
 	return say_fail(&err);
 }
 
-static int subject(const struct bench_opts *o, struct opt_rest *rest)
+/* Run the sub-command that the first word names; rows: as opt_rows() made them. */
+static int run_subject(const struct opt *rows, const struct bench_opts *o, struct opt_rest *rest)
 {
-	for (size_t i = 0; rest->n_words && i < sizeof subjects / sizeof *subjects; i++) {
-		if (strcmp(subjects[i].name, rest->words[0]))
+	infer_error err = { 0 };
+
+	for (int i = 0; rest->n_words && subject_names[i]; i++) {
+		const struct opt_modes modes = { 1u << i, subject_names };
+
+		if (strcmp(subject_names[i], rest->words[0]))
 			continue;
-		if (rest->n_words > 1 && !(subjects[i].of & BENCH_TAKE_WORDS)) {
-			say_error("%s takes no argument: '%.60s'", subjects[i].name,
+		if (rest->n_words > 1 && !(modes.active & BENCH_TAKE_WORDS)) {
+			say_error("%s takes no argument: '%.60s'", subject_names[i],
 			          rest->words[1]);
 			return EXIT_USAGE;
 		}
-		const char *why = bench_stray(o, subjects[i].of);
-
-		if (why)
-			say_error("%s", why);
-		return why ? EXIT_USAGE : subjects[i].run(o, rest);
+		return opt_check(rows, o, rest, &modes, &err) ? say_fail(&err)
+		                                              : subject_runs[i](o, rest);
 	}
-	return refuse(rest);
+	return refuse_subject(rest);
 }
 
-/* Each run of a suite has the options of the line, and then its own. */
-static int suite(const struct bench_opts *given, const struct opt_rest *outer)
+/* Run each line of a suite, with the options of the command line and then its own. */
+static int run_suite(const struct opt *rows, const struct bench_opts *given,
+                     const struct opt_rest *outer)
 {
-	static struct opt rows[OPT_ROWS_MAX];
 	struct suite s;
 	infer_error err;
 	int code = EXIT_DONE, rc = suite_read(&s, given->suite, outer->words[0], &err);
 
-	opt_rows(rows, bench_rows);
 	for (size_t i = 0; !rc && i < s.n; i++) {
 		struct bench_opts o = *given;
 		struct opt_rest rest;
@@ -98,11 +93,12 @@ static int suite(const struct bench_opts *given, const struct opt_rest *outer)
 		o.suite = NULL;
 		o.follows = i > 0;
 		opt_rest_init(&rest);
+		memcpy(rest.given, outer->given, sizeof rest.given);
 		rc = opt_parse(rows, &o, s.runs[i].argc, s.runs[i].argv, &rest, &err);
 		say_note(1, "%s", s.runs[i].name);
-		one = !rc && !o.suite ? subject(&o, &rest) : EXIT_USAGE;
+		one = !rc && !o.suite ? run_subject(rows, &o, &rest) : EXIT_USAGE;
 		if (!rc && o.suite)
-			say_error("%s: a suite in a suite", given->suite);
+			say_error("%s: a suite must not name a suite", given->suite);
 		opt_rest_fini(&rest);
 		if (!rc && one && one != EXIT_SOME)
 			code = one, i = s.n;
@@ -121,6 +117,7 @@ int main(int argc, char **argv)
 		                .tolerance = 2,
 		                .rounds = 20,
 		                .max_rounds = 100 };
+	static struct opt rows[OPT_ROWS_MAX];
 	struct opt_rest rest;
 	int code = start(&program, &o, &o.start, argc, argv, &rest);
 
@@ -129,7 +126,8 @@ int main(int argc, char **argv)
 	int listed = o.suite && rest.n_words == 1 &&
 	             (!strcmp(rest.words[0], "run") || !strcmp(rest.words[0], "serve"));
 
-	code = listed ? suite(&o, &rest) : subject(&o, &rest);
+	opt_rows(rows, bench_rows);
+	code = listed ? run_suite(rows, &o, &rest) : run_subject(rows, &o, &rest);
 	opt_rest_fini(&rest);
 	return say_end(code);
 }

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 64 << 20, ROWS = 5 };
+enum { MAX_FILE_BYTES = 64 << 20 };
 
 int constrain_calls(const struct constrain_args *a, const char **name)
 {
@@ -27,40 +27,14 @@ int constrain_calls(const struct constrain_args *a, const char **name)
 	return INFER_CALLS_NAMED;
 }
 
-static void list(const struct constrain_args *a, const char *given[ROWS])
-{
-	int n = 0;
-
-	memset((void *)given, 0, ROWS * sizeof *given);
-	if (a->json_schema)
-		given[n++] = "--json-schema";
-	if (a->grammar)
-		given[n++] = "--grammar";
-	if (a->regex)
-		given[n++] = "--regex";
-	if (a->choice.n)
-		given[n++] = "--choice";
-	if (a->json_object)
-		given[n++] = "--json-object";
-}
-
 const char *constrain_given(const struct constrain_args *a)
 {
-	const char *given[ROWS];
-
-	list(a, given);
-	return given[0];
-}
-
-const char *constrain_conflict(const struct constrain_args *a, char *text, size_t room)
-{
-	const char *given[ROWS];
-
-	list(a, given);
-	if (!given[1])
-		return NULL;
-	snprintf(text, room, "%s and %s exclude each other", given[0], given[1]);
-	return text;
+	return a->json_schema   ? "--json-schema"
+	       : a->grammar     ? "--grammar"
+	       : a->regex       ? "--regex"
+	       : a->choice.n    ? "--choice"
+	       : a->json_object ? "--json-object"
+	                        : NULL;
 }
 
 /* A schema, or the file that it is in; its text becomes one line. */
@@ -79,7 +53,7 @@ static int take_schema(struct constrain *c, const char *s, infer_error *err)
 	if (is_text)
 		buf_puts(&file, s);
 	else
-		rc = file_read(&file, s, MOST, err);
+		rc = file_read(&file, s, MAX_FILE_BYTES, err);
 	if (!rc && file.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory for --json-schema");
 	if (!rc)
@@ -114,7 +88,7 @@ static int take_text(struct constrain *c, const struct constrain_args *a, infer_
 	}
 	if (a->grammar) {
 		c->source.form = INFER_GRAMMAR_RULES;
-		return file_read(&c->text, a->grammar, MOST, err);
+		return file_read(&c->text, a->grammar, MAX_FILE_BYTES, err);
 	}
 	c->source.form = a->regex      ? INFER_GRAMMAR_REGEX
 	                 : a->choice.n ? INFER_GRAMMAR_CHOICE

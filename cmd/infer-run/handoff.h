@@ -3,9 +3,7 @@
 #define INFER_RUN_HANDOFF_H
 #include "run.h"
 
-/* An option that cannot be handed over, by name; NULL: there is none. */
-const char *handoff_conflict(const struct run_opts *o, const struct opt_rest *rest);
-/* Prints its own errors and returns the exit code. */
+/* Send the request to the server of --server and print its answer. Prints its own errors and returns the exit code. */
 int handoff(const struct run_opts *o, const struct opt_rest *rest);
 
 struct handoff {

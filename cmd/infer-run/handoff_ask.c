@@ -21,40 +21,6 @@ static int no_memory(infer_error *err)
 
 static int is_stdin(const char *path) { return path && !strcmp(path, "-"); }
 
-/* ---- what cannot be handed over ---- */
-
-const char *handoff_conflict(const struct run_opts *o, const struct opt_rest *rest)
-{
-	const struct {
-		int is;
-		const char *name;
-	} rows[] = {
-		{ o->interactive, "-i" },
-		{ o->batch != NULL, "--batch" },
-		{ o->lines, "--lines" },
-		{ o->replay != NULL, "--replay" },
-		{ o->score, "--score" },
-		{ o->embed != EMBED_NONE, "--embed" },
-		{ o->tokenize, "--tokenize" },
-		{ o->detokenize, "--detokenize" },
-		{ o->render, "--render" },
-		{ o->echo, "--echo" },
-		{ o->special, "--special" },
-		{ o->chat.template != NULL, "--template" },
-		{ o->with_request, "--with-request" },
-		{ o->stats, "--stats" },
-		{ o->sandbox, "--sandbox" },
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		if (rows[i].is)
-			return rows[i].name;
-	for (int i = 0; i < rest->record.n; i++)
-		if (strcmp(rest->record.at[i], "--ignore-eos") != 0)
-			return rest->record.at[i];
-	return NULL;
-}
-
 /* ---- the request ---- */
 
 /* The same numbers as the options, under the names of requests. */

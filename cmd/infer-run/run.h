@@ -13,12 +13,43 @@
 #include "base/jwrite.h"
 #include "base/os.h"
 
-/* Sequences of a batch that are computed at once. */
-enum { BATCH_SEQS = 32, BATCH_QUEUE = 1 << 20 };
-/* DEFAULT: not given. */
-/* EMBED_MODEL: as the model's file says. */
-enum run_embed { EMBED_NONE = -1, EMBED_MEAN, EMBED_LAST, EMBED_CLS, EMBED_RANK, EMBED_MODEL };
-enum run_output { OUTPUT_DEFAULT = -1, OUTPUT_TEXT, OUTPUT_JSONL, OUTPUT_TOKENS };
+enum {
+	BATCH_SEQS = 32, /* sequences of a batch that are computed at once */
+	BATCH_QUEUE = 1 << 20,
+};
+enum run_embed {
+	EMBED_NONE = -1, /* no --embed */
+	EMBED_MEAN,
+	EMBED_LAST,
+	EMBED_CLS,
+	EMBED_RANK,
+	EMBED_MODEL, /* the pooling that the model file names */
+};
+enum run_output {
+	OUTPUT_DEFAULT = -1, /* no -o */
+	OUTPUT_TEXT,
+	OUTPUT_JSONL,
+	OUTPUT_TOKENS,
+};
+
+/* What infer-run does, as opt_check() takes it: without an option that selects a mode it answers one
+ * prompt. --embed with --batch or --lines is two modes at once. */
+enum run_mode {
+	RUN_ANSWER = 1 << 0,
+	RUN_TALK = 1 << 1, /* -i */
+	RUN_BATCH = 1 << 2,
+	RUN_LINES = 1 << 3,
+	RUN_REPLAY = 1 << 4,
+	RUN_RENDER = 1 << 5,
+	RUN_SCORE = 1 << 6,
+	RUN_EMBED = 1 << 7,
+	RUN_TOKENIZE = 1 << 8,
+	RUN_DETOKENIZE = 1 << 9,
+	RUN_ALL = (1 << 10) - 1,
+	RUN_ANSWERS = RUN_ANSWER | RUN_BATCH | RUN_LINES, /* whole answers, without a dialogue */
+	RUN_SAMPLES = RUN_ANSWERS | RUN_TALK | RUN_RENDER,
+	RUN_COMPUTES = RUN_ANSWERS | RUN_REPLAY | RUN_SCORE | RUN_EMBED, /* --stats has numbers */
+};
 
 struct run_opts {
 	/* when main began, and what the process had been on a processor then */

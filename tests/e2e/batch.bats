@@ -356,8 +356,8 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	infer-run -q --ignore-eos --temp 0 --mix --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume mixed
 	same 9 "$(wc -l <mixed)"
 	same 2 "$(json run.options_sha256 <mixed | sort -u | wc -l)"
-	fails 2 '--mix and --retry-errors go with --resume only' infer-run --batch three.jsonl --mix
-	fails 2 '--mix and --retry-errors go with --resume only' infer-run --retry-errors the
+	fails 2 '--mix goes with --resume only' infer-run --batch three.jsonl --mix
+	fails 2 '--retry-errors goes with --resume only' infer-run --retry-errors the
 }
 
 # the id that older versions wrote: the sha256 of the header and the size
@@ -516,12 +516,12 @@ older_id() # MODEL
 }
 
 @test "what does not go with --batch is refused" {
-	fails 2 '--batch takes its prompts from the file' infer-run --batch x the
-	fails 2 '--batch takes its prompts from the file' infer-run --batch x -f y
-	fails 2 '--batch writes JSON lines' infer-run --batch x -o text
+	fails 2 '--batch reads its prompts from the file' infer-run --batch x the
+	fails 2 '--file does not go with --batch' infer-run --batch x -f y
+	fails 2 '-o text does not go with --batch' infer-run --batch x -o text
 	fails 2 '--resume goes with --batch only' infer-run --resume x the
 	fails 2 'exclude each other' infer-run --batch x --score
-	fails 2 '--echo goes with' infer-run --batch x --echo
+	fails 2 '--echo does not go with --batch' infer-run --batch x --echo
 	fails 1 'nowhere.jsonl: No such file' infer-run --batch nowhere.jsonl
 	unset INFER_MODEL
 	fails 2 'no model: name one' infer-run --batch x

@@ -90,7 +90,7 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 			s = (v[1] - v[2]) / p + v[3] / d
 			exit !(v[5] / (s / v[4]) > 0.999 && v[5] / (s / v[4]) < 1.001 && v[6] / (v[3] / s) > 0.999 && v[6] / (v[3] / s) < 1.001)
 		}'
-	fails 2 'do not go with it' infer-bench serve --url "unix:$SOCK" --plan p --clients 3
+	fails 2 '--clients does not go with --plan' infer-bench serve --url "unix:$SOCK" --plan p --clients 3
 }
 
 @test "open loop: what a request waited for a connection is part of its latency" {
@@ -118,7 +118,7 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	fails 2 'is none of http' infer-bench serve --url ftp://here
 	fails 2 'is no length' bench --output few
 	fails 2 'goes with serve only' infer-bench run --url "unix:$SOCK"
-	fails 2 'go with run only' bench --depth 3
+	fails 2 '--depth goes with run only' bench --depth 3
 	fails 1 'nosuch' bench --trace nosuch
 	echo '{"at_ms":0}' >bad
 	fails 3 'bad: line 1 has no max_tokens' bench --trace bad

@@ -52,8 +52,8 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'is no kernel set' kernels --isa nosuch
 	fails 2 'takes no argument' kernels more
 	fails 2 "goes with run, serve and ab only" kernels -p 3
-	fails 2 'go with run only' kernels --kv-type f32
-	fails 2 'go with run only' kernels --act-type f32
+	fails 2 '--kv-type goes with run only' kernels --kv-type f32
+	fails 2 '--act-type goes with run only' kernels --act-type f32
 	fails 2 'nothing to measure' infer-bench
 	fails 2 "nothing called 'walk'" infer-bench walk
 	fails 2 'repeat' kernels --repeat 0
@@ -178,7 +178,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 }
 
 @test "run --plan: what is no plan, or not for this machine, is refused by name" {
-	fails 2 'do not go with it' infer-bench run --plan p -p 4
+	fails 2 '--prompt does not go with --plan' infer-bench run --plan p -p 4
 	fails 2 'goes with run and serve only' infer-bench kernels --plan p
 	fails 1 'missing' infer-bench run --plan missing
 	echo '{"v":1,"kind":"bench"}' >p

@@ -31,7 +31,7 @@ calls() {
 		same look "$(json tool_calls.0.function.name <out)"
 	done
 	fails 2 'there is no tool nothing' go --tools tools --tool-choice nothing the
-	fails 2 'goes with --tools or --batch' go --tool-choice auto the
+	fails 2 'goes with --tools or --batch only' go --tool-choice auto the
 }
 
 @test "--tool-choice required: calls; none: the model is not told of tools; auto: what it likes" {

@@ -212,13 +212,13 @@ put_keys()
 }
 
 @test "what does not go together is refused" {
-	fails 2 '--raw gives the model the bytes as they are' infer-run --no-stdin --raw --system S the
+	fails 2 '--system does not go with --raw' infer-run --no-stdin --raw --system S the
 	for o in --score --tokenize --detokenize; do
-		fails 2 'take a text as it is' infer-run --no-stdin $o --messages "$(T talk.json)" the
+		fails 2 "--messages does not go with $o" infer-run --no-stdin $o --messages "$(T talk.json)" the
 	done
 	fails 2 'exclude each other' infer-run --no-stdin --render --tokenize the
-	fails 2 'one form of output' infer-run --no-stdin --render --json the
-	fails 2 '--stats needs a model' infer-run --no-stdin --render --stats the
+	fails 2 '-o jsonl does not go with --render' infer-run --no-stdin --render --json the
+	fails 2 '--stats does not go with --render' infer-run --no-stdin --render --stats the
 	fails 2 'cannot both be standard input' infer-run --messages - --tools - the
 	fails 2 'cannot both be standard input' infer-run --messages - -f - the
 	fails 2 'the prompt is empty' infer-run --no-stdin ''
@@ -308,7 +308,7 @@ put_keys()
 		"$(grep '"turn"' talks.jsonl | infer-run -q --batch - --template "$(T all.jinja)" --tools "$(T tools.json)" --think off --temp 0 --ignore-eos -n 6 | json text)"
 	same "$(say --template "$(T all.jinja)" --tools "$(T tools.json)" --think off the of)" \
 		"$(echo "{\"prompt\":\"the of\",\"think\":false,\"tools\":$(cat "$(T tools.json)")}" | infer-run -q --batch - --template "$(T all.jinja)" --temp 0 --ignore-eos -n 6 | json text)"
-	fails 2 '\-\-messages does not go with it' infer-run --batch talks.jsonl --messages x
+	fails 2 '\-\-messages does not go with --batch' infer-run --batch talks.jsonl --messages x
 	fails 2 'cannot both be standard input' infer-run --batch - --tools -
 }
 

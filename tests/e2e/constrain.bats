@@ -36,8 +36,8 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	echo 'root ::= a' >rules
 	fails 5 '--grammar: ' go --grammar rules the
 	fails 1 'missing' go --grammar missing the
-	fails 2 'exclude each other' go --regex a --choice b the
-	fails 2 'answers freely' infer-run -i --regex a
+	fails 2 '--choice does not go with --regex' go --regex a --choice b the
+	fails 2 '--regex does not go with -i' infer-run -i --regex a
 }
 
 @test "--lax-schema ignores by name, on standard error and in the record" {

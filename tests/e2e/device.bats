@@ -24,8 +24,8 @@ need_no_gpu()
 	fails 2 '--cpu-experts: --device cpu has no GPU' infer-run --cpu-experts --device cpu x
 	fails 2 '--cpu-experts: --device cpu has no GPU' infer-run --cpu-experts --gpu-layers 0 x
 	fails 2 '--cpu-experts takes no value' infer-run --cpu-experts=4 x
-	fails 2 'go with run only' infer-bench kernels --split 1,1
-	fails 2 'go with run only' infer-bench kernels --cpu-experts
+	fails 2 'goes with run only' infer-bench kernels --split 1,1
+	fails 2 'goes with run only' infer-bench kernels --cpu-experts
 	fails 2 'options of eval and imatrix go with' infer-quant --type q8_0 --cpu-experts "$M" out.gguf
 	fails 2 '--sandbox: no GPU computes with it' infer-run --sandbox --cpu-experts x
 	fails 2 'options of eval and imatrix go with' infer-quant --type q8_0 --split 1,1 "$M" out.gguf
@@ -34,7 +34,7 @@ need_no_gpu()
 	fails 2 '--sandbox: no GPU computes with it' infer-run --sandbox --gpu-layers 3 x
 	fails 2 '--device goes with this machine' infer-inspect plan --device cuda --hw h100
 	fails 2 '--ctx, --users, .* go with plan only' infer-inspect show --device cuda
-	fails 2 'go with run only' infer-bench kernels --device cpu
+	fails 2 'goes with run only' infer-bench kernels --device cpu
 	fails 2 'options of eval and imatrix go with' infer-quant --type q8_0 --device cpu "$M" out.gguf
 }
 

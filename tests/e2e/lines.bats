@@ -181,21 +181,21 @@ lines() { infer-run -q --ignore-eos -n 6 --lines "$@"; }
 }
 
 @test "what does not go with --lines is refused by name" {
-	fails 2 '--lines takes its prompts from standard input and -f' infer-run --lines the
-	fails 2 '--lines takes its prompts from' infer-run -0 - the
+	fails 2 '--lines reads its prompts from standard input and -f' infer-run --lines the
+	fails 2 '--lines reads its prompts from' infer-run -0 - the
 	fails 2 '--batch and --lines exclude each other' infer-run --lines --batch x
-	fails 2 '--score and --lines exclude each other' infer-run --lines --score
-	fails 2 '--render and --lines exclude each other' infer-run -0 --render
-	fails 2 '--tokenize and --lines exclude each other' infer-run --lines --tokenize
-	fails 2 '--lines and -i exclude each other' infer-run --lines -i
-	fails 2 '--messages does not go with it' infer-run --lines --messages x
-	fails 2 'text or -o jsonl' infer-run --lines -o tokens
-	fails 2 '--echo goes with' infer-run --lines --echo
-	fails 2 '--repeat goes with' infer-run --lines --repeat 2
-	fails 2 '--logprobs needs records' infer-run --lines --logprobs 1
+	fails 2 '--lines and --score exclude each other' infer-run --lines --score
+	fails 2 '--null and --render exclude each other' infer-run -0 --render
+	fails 2 '--lines and --tokenize exclude each other' infer-run --lines --tokenize
+	fails 2 '-i and --lines exclude each other' infer-run --lines -i
+	fails 2 '--messages does not go with --lines' infer-run --lines --messages x
+	fails 2 '-o tokens does not go with --lines' infer-run --lines -o tokens
+	fails 2 '--echo does not go with --lines' infer-run --lines --echo
+	fails 2 '--repeat does not go with --lines' infer-run --lines --repeat 1
+	fails 2 '--logprobs goes with -o jsonl, -o tokens or --batch only' infer-run --lines --logprobs 1
 	fails 2 '--resume goes with --batch only' infer-run --lines --resume x
 	fails 2 '--lines and --tools cannot both be standard input' infer-run --lines --tools -
-	fails 2 '--ordered goes with --batch only' infer-run --ordered the
+	fails 2 '--ordered goes with --batch, --lines or --null only' infer-run --ordered the
 }
 
 @test "--ordered: records in the order of the requests, also behind a first one that takes long" {
@@ -255,5 +255,5 @@ lines() { infer-run -q --ignore-eos -n 6 --lines "$@"; }
 	perl -MJSON::PP -ne 'print JSON::PP->new->canonical->encode(decode_json($_)->{request}), "\n"' <records >again
 	json text <records >want
 	infer-run -q --ordered --ignore-eos --batch again | json text | cmp - want
-	fails 2 '--with-request needs records' infer-run --lines --with-request
+	fails 2 '--with-request goes with -o jsonl or --batch only' infer-run --lines --with-request
 }

@@ -239,15 +239,29 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 
 @test "options that exclude each other are named" {
 	fails 2 '--score and --tokenize exclude each other' infer-run --score --tokenize x
-	fails 2 '--batch and -i exclude each other' infer-run -i --batch x
+	fails 2 '-i and --batch exclude each other' infer-run -i --batch x
 	fails 2 '--bos goes with --tokenize' infer-run --bos x
-	fails 2 '--logprobs needs records' infer-run --logprobs 2 x
-	fails 2 '--echo goes with' infer-run --echo --tokenize x
-	fails 2 '--echo goes with -o text and jsonl' infer-run --echo -o tokens x
-	fails 2 'one form of output' infer-run --tokenize --json x
-	fails 2 'not with -o tokens' infer-run --score -o tokens x
+	fails 2 '--logprobs goes with -o jsonl, -o tokens or --batch only' infer-run --logprobs 2 x
+	fails 2 '--echo does not go with --tokenize' infer-run --echo --tokenize x
+	fails 2 '-o tokens does not go with --echo' infer-run --echo -o tokens x
+	fails 2 '-o jsonl does not go with --tokenize' infer-run --tokenize --json x
+	fails 2 '-o tokens does not go with --score' infer-run --score -o tokens x
 	fails 2 'go with tokens only' infer-inspect show --raw
 	fails 2 'takes no argument' infer-inspect hw x
+}
+
+@test "an option that does not go with the others is refused, whatever its value: the default too" {
+	fails 2 '--rounds goes with ab only' infer-bench run --rounds 20
+	fails 2 '--rounds goes with ab only' infer-bench run --rounds 21
+	fails 2 '--tolerance goes with ab and compare only' infer-bench run --tolerance 2
+	fails 2 '--max-rounds goes with ab only' infer-bench compare --max-rounds 100 a b
+	fails 2 '--warmup goes with serve and ab only' infer-bench run --warmup 2
+	fails 2 '--clock goes with run only' infer-bench serve --clock wall
+	fails 2 '--repeat does not go with --score' infer-run --score --repeat 1 x
+	fails 2 '-o text does not go with --batch' infer-run --batch x -o text
+	# a variable of the environment is no option given
+	INFER_MODEL=$M INFER_THREADS=1 fails 2 'rounds goes with ab only' infer-bench run --rounds 20
+	printf '{"prompt":"a","max_tokens":1}' | INFER_THREADS=1 infer-run -q -m "$M" --batch - >out
 }
 
 @test "sizes have the units of other programs, and a context may be given in k" {
@@ -272,7 +286,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	for o in '-n 3' '--temp 2' '--seed 1' '--stop x' '--samplers top_k' '--logit-bias 1=1'; do
 		for mode in --score --tokenize --detokenize; do
 			# shellcheck disable=SC2086
-			fails 2 'without drawn tokens -n, --stop and sampling have no effect' infer-run $mode $o the of
+			fails 2 "does not go with $mode" infer-run $mode $o the of
 		done
 	done
 	echo text >it

@@ -25,7 +25,7 @@ only() { same "$*" "$(here)"; }
 	for _ in 1 2 3 4 5 6; do go --seed 2 -n 200 --no-stream the & done >all
 	wait
 	cat want want want want want want | cmp - all
-	fails 2 '-i shows answers as they come' infer-run -i --no-stream
+	fails 2 '--no-stream does not go with -i' infer-run -i --no-stream
 }
 
 @test "--out has every form of output, and nothing else is left" {
@@ -120,9 +120,9 @@ only() { same "$*" "$(here)"; }
 	grep -q -- '--out text is standard input, which is read' err
 	fails 1 '/dev/full: not a regular file' infer-run --no-stdin --out /dev/full the
 	fails 1 'nosuch/out: No such file' infer-run --no-stdin --out nosuch/out the
-	fails 2 '--resume writes to its own file' infer-run --batch in --resume o --out p
-	fails 2 '-i talks: --out' infer-run -i --out p
-	fails 2 'which --sandbox forbids' infer-run --no-stdin --sandbox --out p the
+	fails 2 '--resume does not go with --out' infer-run --batch in --resume o --out p
+	fails 2 '--out does not go with -i' infer-run -i --out p
+	fails 2 '--sandbox does not go with --out' infer-run --no-stdin --sandbox --out p the
 	[ ! -e p ]
 	same the "$(cat text)"
 }
@@ -142,6 +142,6 @@ only() { same "$*" "$(here)"; }
 	same '1 record, all the same: text of 1, ids of 0, log-probabilities of 0' "$(infer-run --replay one)"
 	same 'id kind same v' "$(infer-run --replay one -o jsonl --fields id,same | keys)"
 	fails 2 "--fields: 'txet' is no field of records" go --json --fields text,txet the
-	fails 2 '--fields goes with records' go --fields text the
-	fails 2 '--resume reads its records again' infer-run --batch in --resume o --fields id
+	fails 2 '--fields goes with -o jsonl, -o tokens or --batch only' go --fields text the
+	fails 2 '--resume does not go with --fields' infer-run --batch in --resume o --fields id
 }

@@ -55,10 +55,10 @@ requests() { perl -MJSON::PP -ne '$r = decode_json($_); print JSON::PP->new->can
 
 @test "what no request can say is refused by name" {
 	fails 2 'token 5: a request that is written down has no 300' go --with-request --json --logit-bias 5=300 the
-	fails 2 '--with-request needs records of answers' go --with-request the
-	fails 2 '--with-request needs records of answers' infer-run --no-stdin --with-request --tokenize the
-	fails 2 'the record of --score has the tokens' infer-run --no-stdin --with-request --score --json the
-	fails 2 '--echo changes the text of the record' go --with-request --json --echo the
+	fails 2 '--with-request goes with -o jsonl or --batch only' go --with-request the
+	fails 2 '--with-request does not go with --tokenize' infer-run --no-stdin --with-request --tokenize the
+	fails 2 '--with-request does not go with --score' infer-run --no-stdin --with-request --score --json the
+	fails 2 '--echo does not go with --with-request' go --with-request --json --echo the
 	echo '{"messages":[{"role":"user","content":"a"}],"template_sha256":"00"}' >in
 	rc=0
 	infer-run -q -m "$CHAT" --batch in >out || rc=$?
@@ -201,8 +201,8 @@ template() {
 	fails 2 'holds no record that can be run again' infer-run --replay /dev/null
 	fails 2 'holds no record that can be run again' infer-run --replay <(echo '{"kind":"token","i":0}')
 	fails 1 'nosuch: No such file' infer-run --replay nosuch
-	fails 2 '--replay takes its options from the records' infer-run --replay one --seed 3
-	fails 2 '--replay takes its prompts from the records' infer-run --replay one the
+	fails 2 '--seed does not go with --replay' infer-run --replay one --seed 3
+	fails 2 '--replay reads its prompts from the records' infer-run --replay one the
 	fails 2 '--batch and --replay exclude' infer-run --replay one --batch one
 	fails 2 'a model must be named|no model' env -u INFER_MODEL infer-run --replay one
 	printf '%s\n\n%s\n' '{"kind":"from the future","x":[1]}' '{"kind":"error","id":"a","code":"INFER_EINVAL"}' | cat - one >more.jsonl

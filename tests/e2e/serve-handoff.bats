@@ -74,7 +74,7 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 @test "what cannot be handed over is refused by name, and so is a server that is not there" {
 	unset INFER_MODEL
 	for o in -i --tokenize --score --echo --stats --special --no-jump --ctx=9; do
-		fails 2 "$o cannot be handed to a server \(--server\)" infer-run --server "unix:$SOCK" $o
+		fails 2 "${o%=*} cannot be handed to a server \(--server\)" infer-run --server "unix:$SOCK" $o
 	done
 	INFER_SERVER=unix:$SOCK fails 2 "--render cannot be handed to a server \(INFER_SERVER\)" infer-run --render hi
 	fails 1 'no server at unix:none: No such file' infer-run --server unix:none hi

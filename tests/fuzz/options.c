@@ -1,4 +1,5 @@
-/* tests/fuzz/options.c - any arguments to the option parser: refused or parsed without harm.
+/* tests/fuzz/options.c - any arguments to the option parser: refused or parsed without harm, and then
+ * checked for options that do not go together.
  * Input: arguments, separated by NUL. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,8 +27,9 @@ static const struct opt rows[] = {
 	{ OPT_BITS, 0, "seed", "N", "64 bits", AT(bits) },
 	{ OPT_SIZE, 0, "size", "SIZE", "bytes", AT(size), 1, 1e18 },
 	{ OPT_NUM, 0, "num", "X", "a number", AT(num), 0, 1, .marks = OPT_ABOVE_LO },
-	{ OPT_STR, 's', "str", "STR", "a text", AT(str), .marks = OPT_RECORDED },
-	{ OPT_LIST, 'l', "list", "STR", "texts", AT(list) },
+	{ OPT_STR, 's', "str", "STR", "a text", AT(str), .marks = OPT_RECORDED, .selects = 2,
+	  .without = "pick=two" },
+	{ OPT_LIST, 'l', "list", "STR", "texts", AT(list), .modes = 1, .with = "n pick=three" },
 	{ OPT_PICK, 'o', "pick", "one|two|three", "one of three", AT(pick) },
 	{ OPT_LAST, 'h', "help", NULL, "the end", AT(stop), .value = 1 },
 	{ OPT_END }
@@ -63,6 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < rest.record.n; i++)
 		must(!strncmp(rest.record.at[i], "--", 2));
 	must(rc || (rest.n_words >= 0 && rest.n_words < argc));
+	const struct opt_modes modes = { 0 };
+
+	must(rc || !opt_check(rows, &v, &rest, &modes, &err) ||
+	     strstr(err.message, " goes with ") || strstr(err.message, " does not go with "));
 	opt_rest_fini(&rest);
 	free(text);
 	return 0;
