@@ -221,8 +221,8 @@ static int read_templates(struct hf_dir *d, infer_error *err)
 
 		if (len < sizeof ending || strcmp(names[i] + len - (sizeof ending - 1), ending) ||
 		    all >= (int)sizeof name)
-			return hf_fail(d, folder, INFER_EUNSUP, err, "%.100s must be named NAME.jinja",
-			               names[i]);
+			return hf_fail(d, folder, INFER_EUNSUP, err,
+			               "%.100s must be named NAME.jinja", names[i]);
 		const char *kept = arena_strndup(&d->arena, name, (size_t)all);
 		if (!kept)
 			return hf_nomem(d, err);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* LISTED: files of a snapshot; DEPTH: folders inside each other */
+/* Limits: LISTED: files of a snapshot; DEPTH: nested folders. */
 enum { LISTED = 100000, DEPTH = 32, DIRS = O_DIRECTORY | O_CLOEXEC | O_RDONLY };
 
 int hub_root_fail(const struct hub_cache *c, const char *what, int errnum, infer_error *err)
@@ -66,7 +66,7 @@ static void write_tag(int root)
 	if (fd < 0)
 		return;
 	if (write(fd, text, sizeof text - 1) < 0) {
-		/* a full disk: the download fails with a message */
+		/* ignore a full disk: the download fails later, with a message */
 	}
 	close(fd);
 }
@@ -176,7 +176,7 @@ int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char 
 	return INFER_OK;
 }
 
-/* The temporary file is not in refs/, where every file counts as a ref. */
+/* Write a ref.  The temporary file is not in refs/, where every file counts as a ref. */
 int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit, infer_error *err)
 {
 	char path[HUB_REV + 8], was[HUB_COMMIT], tmp[48];
@@ -205,7 +205,7 @@ int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit
 
 /* ---- snapshots ---- */
 
-/* Fail unless the file that fd/name leads to is inside the cache. */
+/* Fail unless the file that dir/name resolves to is inside the cache. */
 static int check_inside(const struct hub_cache *c, int dir, const char *name, const char *what,
                         infer_error *err)
 {
@@ -277,7 +277,7 @@ int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char 
 		return hub_cache_fail(c, full, errno, err);
 	int failed = symlinkat(to, dir, name);
 
-	/* a link to nothing, or to another blob of an earlier program */
+	/* a dangling link, or a link to another blob */
 	if (failed && errno == EEXIST && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISLNK(st.st_mode) && !unlinkat(dir, name, 0))
 		failed = symlinkat(to, dir, name);
@@ -342,7 +342,7 @@ static int add_entry(struct listing *l, uint64_t bytes, infer_error *err)
 	                          : err_set(err, INFER_ENOMEM, "out of memory for a list of files");
 }
 
-/* Recursion is limited by DEPTH; fd is closed. */
+/* List the files below fd, and close fd.  Recursion is limited by DEPTH. */
 static int list_dir(struct listing *l, int fd, size_t n, int depth, infer_error *err)
 {
 	DIR *d = fdopendir(fd);

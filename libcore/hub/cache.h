@@ -31,41 +31,47 @@ struct hub_cache {
 int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
                    int make, infer_error *err);
 void hub_cache_close(struct hub_cache *c);
-/* INFER_EIO for a path in the folder of the repository (hub_cache_fail) or in the cache (hub_root_fail); errnum: errno of
- * the call that failed. */
+/* Return INFER_EIO with a message about a path in the folder of the repository (hub_cache_fail) or
+ * in the cache (hub_root_fail).  errnum: errno of the call that failed. */
 int hub_cache_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 int hub_root_fail(const struct hub_cache *c, const char *path, int errnum, infer_error *err);
 
-/* Open the directory that contains the last part of `path`, which is relative to dir.  make: create what is
- * missing.  *name: the last part, in path.  Returns -1 and errno on failure. */
+/* Open the directory that contains the last component of `path`, which is relative to dir.  make:
+ * create missing directories.  *name: the last component, in path.  Returns -1 and errno on
+ * failure. */
 int hub_open_parent(int dir, const char *path, int make, const char **name);
 
-/* The commit of a branch or tag.  commit: "" if the cache does not have it */
+/* Read or write the commit of a branch or tag.  commit: "" if the cache does not have it.
+ * INFER_EIO; INFER_EFORMAT: not a commit */
 int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char *rev,
                  infer_error *err);
 int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit, infer_error *err);
 
-/* snapshots/COMMIT/PATH: 1 and its size if it is a regular file, or a link to one inside the cache; 0 if it is
- * missing, or its blob is.  INFER_EFORMAT: a link that leads out of the cache, or a directory. */
+/* Look for snapshots/COMMIT/PATH.  *has 1, with its size, if it is a regular file, or a link to one
+ * inside the cache; 0 if it or its blob is missing.  INFER_EFORMAT: a directory, or a link that
+ * leads out of the cache */
 int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const char *commit,
                      const char *path, infer_error *err);
-/* Create the link to blobs/ETAG; a broken link of the name is replaced.  INFER_EIO */
+/* Create the link to blobs/ETAG, replacing a broken link of the same name.  INFER_EIO */
 int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char *path,
                       const char *etag, infer_error *err);
-/* Create the folder of a snapshot. */
+/* Create the folder of a snapshot.  INFER_EIO */
 int hub_snapshot_make(const struct hub_cache *c, const char *commit, infer_error *err);
-/* List the files of a snapshot.  *list in mem, *n 0: there is none.  Broken links are left out. */
+/* List the files of a snapshot, in mem.  *n 0: no such snapshot.  Broken links are left out.
+ * INFER_EIO; INFER_EUNSUP: too many files; INFER_ENOMEM */
 int hub_snapshot_list(struct hub_entry **list, size_t *n, struct arena *mem,
                       const struct hub_cache *c, const char *commit, infer_error *err);
-/* Absolute path of snapshots/COMMIT, or of a file in it if path is not NULL; the caller frees it. */
+/* Write the absolute path of snapshots/COMMIT, or of a file in it if path is not NULL.  The caller
+ * frees it.  INFER_ENOMEM */
 int hub_snapshot_path(char **out, const struct hub_cache *c, const char *commit, const char *path,
                       infer_error *err);
 
-/* Note that the commit has no such file, if the cache has the commit.  Failures are ignored. */
+/* Record that the commit has no such file, if the cache has the commit.  Failures are ignored. */
 void hub_no_exist_write(const struct hub_cache *c, const char *commit, const char *path);
 
-/* Take the lock of a blob.  *lock: close it to unlock.
- * wait 0: *lock -1 if another process has it.  wait 1: sleep until it is free; o->say gets one sentence with `what`, the name of the file.
+/* Take the lock of a blob.  *lock: a descriptor; close it to unlock.
+ * wait 0: *lock is -1 if another process has the lock.  wait 1: sleep until it is free; o->say gets
+ * one sentence with `what`, the name of the file.
  * INFER_EIO INFER_ECANCEL */
 int hub_lock(int *lock, const struct hub_cache *c, const char *etag, int wait, const char *what,
              const struct infer_hub_opts *o, infer_error *err);

@@ -13,17 +13,20 @@
 #include <strings.h>
 
 enum { SPLIT_SUFFIX = sizeof "-00001-of-00003" - 1, LISTED = 8 };
-/* A file may take four fifths of the memory; the cache and buffers need the rest. */
-static int fits(uint64_t bytes, uint64_t memory) { return !memory || bytes <= memory / 5 * 4; }
+/* True if a file fits: it may use four fifths of the memory; KV cache and buffers need the rest. */
+static int fits_memory(uint64_t bytes, uint64_t memory)
+{
+	return !memory || bytes <= memory / 5 * 4;
+}
 
 /* One model: a GGUF file or all parts of a split one. */
 struct gguf {
-	size_t at, n; /* its entries in the sorted list; n < parts: some are missing */
+	size_t at, n; /* its entries: order[at .. at + n); n < parts: some are missing */
 	size_t parts;
 	const char *tag; /* quantisation in its name */
 	size_t tag_n;    /* 0: none */
-	int is_ud;       /* after "UD-" */
-	int bits;        /* nominal, of a weight; 0: unknown */
+	int is_ud;       /* the tag follows "UD-" */
+	int bits;        /* nominal bits of a weight; 0: unknown */
 	uint64_t bytes;
 };
 
@@ -36,7 +39,7 @@ int hub_path_ok(const char *path, size_t n)
 
 		if (c < ' ' || c == 0x7f || c == '\\')
 			return 0;
-		/* U+0080 ... U+009F: some terminals obey them */
+		/* U+0080 ... U+009F: control characters of some terminals */
 		if (c == 0xc2 && i + 1 < n && (unsigned char)path[i + 1] < 0xa0)
 			return 0;
 		if (c != '/')
@@ -90,9 +93,9 @@ static int is_model(const char *path)
 
 /* ---- names ---- */
 
-/* Number of parts in the name of a part of a split file, 0 for a whole file.  *stem: bytes of the path before the
- * part's number. */
-static size_t split_of(const char *path, size_t *stem, size_t *part)
+/* Return the number of parts in the name of a part of a split file, 0 for a whole file.  *stem:
+ * length of the path before the number of the part. */
+static size_t parse_split(const char *path, size_t *stem, size_t *part)
 {
 	size_t n = strlen(path) - (sizeof ".gguf" - 1);
 	unsigned i = 0, all = 0;
@@ -109,7 +112,8 @@ static size_t split_of(const char *path, size_t *stem, size_t *part)
 	return all;
 }
 
-/* True if all of s is a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: of a weight */
+/* True if s is the name of a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: of a
+ * weight */
 static int parse_tag(const char *s, size_t n, int *bits)
 {
 	static const struct {
@@ -143,7 +147,8 @@ static int parse_tag(const char *s, size_t n, int *bits)
 	return 1;
 }
 
-/* Find the last quantisation in a name of n bytes: a part between - and ., or the end of one, after a _. */
+/* Find the last quantisation in a name of n bytes: a component between '-' and '.', or the end of
+ * one after '_'. */
 static int find_tag(struct gguf *g, const char *s, size_t n)
 {
 	for (size_t end = n; end;) {
@@ -171,7 +176,7 @@ static void name_gguf(struct gguf *g, const char *path)
 	const char *base = hub_base(path);
 	size_t stem, part;
 
-	g->parts = split_of(path, &stem, &part);
+	g->parts = parse_split(path, &stem, &part);
 	if (!find_tag(g, base, stem - (size_t)(base - path)) && base > path) {
 		const char *folder = base - 1;
 
@@ -181,7 +186,7 @@ static void name_gguf(struct gguf *g, const char *path)
 	}
 }
 
-/* Types of other programs, and those that llama.cpp dropped. */
+/* True for types of other programs, and types that llama.cpp dropped. */
 static int is_foreign(const struct gguf *g)
 {
 	static const char *const endings[] = { "_4_4", "_4_8", "_8_8", "_R4", "_R8" };
@@ -199,19 +204,19 @@ static int is_foreign(const struct gguf *g)
 
 struct models {
 	const struct hub_entry *e;
-	size_t *order; /* entries that are GGUF files of models, parts next to each other */
+	size_t *order; /* GGUF files of models, all parts of a model in a row */
 	size_t n_order;
 	struct gguf *at;
 	size_t n;
-	const char *mmproj; /* the first; NULL: none */
+	const char *mmproj; /* the first mmproj file; NULL: none */
 	size_t n_mmproj;
 };
 
-static int by_name(const void *a, const void *b, void *user)
+static int compare_paths(const void *a, const void *b, void *user)
 {
 	const struct hub_entry *e = user;
 	const char *x = e[*(const size_t *)a].path, *y = e[*(const size_t *)b].path;
-	size_t sx, sy, px, py, ax = split_of(x, &sx, &px), ay = split_of(y, &sy, &py);
+	size_t sx, sy, px, py, ax = parse_split(x, &sx, &px), ay = parse_split(y, &sy, &py);
 	int c = strncmp(x, y, sx < sy ? sx : sy);
 
 	if (c || sx != sy)
@@ -223,7 +228,7 @@ static int by_name(const void *a, const void *b, void *user)
 
 static int same_model(const char *x, const char *y)
 {
-	size_t sx, sy, px, py, ax = split_of(x, &sx, &px), ay = split_of(y, &sy, &py);
+	size_t sx, sy, px, py, ax = parse_split(x, &sx, &px), ay = parse_split(y, &sy, &py);
 
 	return ax && ax == ay && sx == sy && !strncmp(x, y, sx);
 }
@@ -243,7 +248,7 @@ static int find_models(struct models *m, struct arena *mem, const struct hub_ent
 			m->mmproj = hub_base(e[i].path);
 	}
 	if (m->n_order)
-		qsort_r(m->order, m->n_order, sizeof *m->order, by_name, (void *)(size_t)e);
+		qsort_r(m->order, m->n_order, sizeof *m->order, compare_paths, (void *)(size_t)e);
 	for (size_t i = 0; i < m->n_order; i++) {
 		const char *path = e[m->order[i]].path;
 		struct gguf *g = &m->at[m->n];
@@ -263,7 +268,7 @@ static int find_models(struct models *m, struct arena *mem, const struct hub_ent
 
 static int is_whole(const struct gguf *g) { return g->n == (g->parts ? g->parts : 1); }
 
-static const char *path_of(const struct models *m, const struct gguf *g)
+static const char *model_path(const struct models *m, const struct gguf *g)
 {
 	return m->e[m->order[g->at]].path;
 }
@@ -289,7 +294,7 @@ static void list_models(char *out, size_t room, const struct models *m)
 			k++;
 		if (g->tag_n && shown < LISTED && k < i)
 			continue;
-		const char *name = g->tag_n ? g->tag : path_of(m, g);
+		const char *name = g->tag_n ? g->tag : model_path(m, g);
 		size_t n = g->tag_n ? g->tag_n : strlen(name);
 
 		if (shown == LISTED || len + n + 24 > room) {
@@ -319,7 +324,7 @@ int hub_quants(char *out, size_t room, struct arena *mem, const struct hub_entry
 static int take_gguf(struct hub_choice *c, struct arena *mem, const struct models *m,
                      const struct gguf *g, const char *ref, infer_error *err)
 {
-	c->first = path_of(m, g);
+	c->first = model_path(m, g);
 	if (!is_whole(g))
 		return err_set(err, INFER_EFORMAT, "%s: %.100s: %zu of %zu parts are there", ref,
 		               c->first, g->n, g->parts);
@@ -338,7 +343,7 @@ static int refuse_several(const struct models *m, const struct gguf *a, const st
 {
 	return err_set(err, INFER_EINVAL,
 	               "%s has %.*s of several models: name one: %s:%.60s or :%.60s", ref,
-	               (int)a->tag_n, a->tag, ref, path_of(m, a), path_of(m, b));
+	               (int)a->tag_n, a->tag, ref, model_path(m, a), model_path(m, b));
 }
 
 static int take_quant(struct hub_choice *c, struct arena *mem, const struct models *m,
@@ -388,8 +393,8 @@ static int take_file(struct hub_choice *c, struct arena *mem, const struct model
 	return INFER_OK;
 }
 
-/* Rank of a model if the reference names none, lower is better: see hub_choose. */
-static int rank_of(const struct gguf *g)
+/* Return the rank of a model if the reference names none; lower is better: see hub_choose. */
+static int rank_model(const struct gguf *g)
 {
 	if (g->tag_n == 6 && !g->is_ud && !strncasecmp(g->tag, "Q4_K_M", 6))
 		return 0;
@@ -398,15 +403,15 @@ static int rank_of(const struct gguf *g)
 
 static int is_better(const struct gguf *a, const struct gguf *b)
 {
-	int x = rank_of(a), y = rank_of(b);
+	int x = rank_model(a), y = rank_model(b);
 
 	if (x != y)
 		return x < y;
 	return x == 1 || x == 3 ? a->bytes > b->bytes : a->bytes < b->bytes;
 }
 
-/* Write c->said: the choice, the memory of the machine if a directory exceeds it, and the mmproj file that is not
- * used. */
+/* Write c->said: the choice, the memory of the machine if a directory exceeds it, and the mmproj
+ * file that is not used. */
 static void say_choice(struct hub_choice *c, const struct models *m, const struct gguf *g,
                        uint64_t memory, const char *ref)
 {
@@ -425,11 +430,11 @@ static void say_choice(struct hub_choice *c, const struct models *m, const struc
 		n = (size_t)snprintf(c->said, sizeof c->said, "%.60s: the directory, %zu files, %s",
 		                     ref, c->n, size);
 	hub_size(has, memory);
-	if (!fits(c->bytes, memory) && n < sizeof c->said)
+	if (!fits_memory(c->bytes, memory) && n < sizeof c->said)
 		n += (size_t)snprintf(c->said + n, sizeof c->said - n,
 		                      "; this machine has %s of memory", has);
 	if (m->mmproj && n < sizeof c->said)
-		snprintf(c->said + n, sizeof c->said - n, "; %.60s is left alone", m->mmproj);
+		snprintf(c->said + n, sizeof c->said - n, "; %.60s is not used", m->mmproj);
 }
 
 static int take_best(struct hub_choice *c, struct arena *mem, const struct models *m,
@@ -445,7 +450,7 @@ static int take_best(struct hub_choice *c, struct arena *mem, const struct model
 			continue;
 		if (!least || g->bytes < least->bytes)
 			least = g;
-		if (fits(g->bytes, memory) && (!best || is_better(g, best)))
+		if (fits_memory(g->bytes, memory) && (!best || is_better(g, best)))
 			best = g;
 	}
 	if (!least)
@@ -456,8 +461,8 @@ static int take_best(struct hub_choice *c, struct arena *mem, const struct model
 		return err_set(
 			err, INFER_ENOMEM,
 			"%s: no file fits: the smallest, %.80s, has %s, and this machine %s; "
-			"a name after a colon takes it all the same",
-			ref, path_of(m, least), need, have);
+			"add \":FILE\" to use it anyway",
+			ref, model_path(m, least), need, have);
 	}
 	for (size_t i = 0; i < m->n; i++)
 		if (&m->at[i] != best && best->tag_n && is_whole(&m->at[i]) &&

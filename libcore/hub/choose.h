@@ -13,11 +13,12 @@ struct hub_entry {
 };
 
 struct hub_choice {
-	int is_dir;        /* the directory; else a GGUF file */
+	int is_dir;        /* 1: a directory of safetensors; 0: a GGUF file */
 	size_t *at, n;     /* indices of its files in the list */
-	uint64_t bytes;    /* of all of them */
-	const char *first; /* the GGUF file to open, part 1 of a split one; NULL: a directory */
-	char said[200];    /* what was chosen, and what was left alone; "" if `what` named a file */
+	uint64_t bytes;    /* in all */
+	const char *first; /* the GGUF file to open: part 1 of a split one; NULL: a directory */
+	char said[200];    /* sentence: the choice, and an mmproj file that is not used; "" if
+	                    * `what` names a file */
 };
 
 /* True for a relative path of at most HUB_PATH_MOST bytes of UTF-8 and HUB_PARTS_MOST parts, without empty parts, ".",
@@ -26,13 +27,15 @@ enum { HUB_PATH_MOST = 1024, HUB_PARTS_MOST = 28 };
 int hub_path_ok(const char *path, size_t n);
 
 /* Choose the files of a model.
- * what  a file's path, a quantisation ("Q4_K_M", in any case), or NULL: the best GGUF file of at most four fifths
- *       of memory_bytes (0: any size), or the directory if there are no GGUF files.  Order of preference: Q4_K_M;
- *       the largest of 4 bits; the smallest of 5 to 8 bits; the largest below 4 bits; the smallest of the others
+ * what  a file's path, a quantisation ("Q4_K_M", in any case), or NULL: the best GGUF file of at
+ * most four fifths
+ *       of memory_bytes (0: any size), or the directory if there are no GGUF files.
+ *       Best: Q4_K_M, else the largest of 4 bits, the smallest of 5 to 8 bits, the largest below 4
+ *       bits, the smallest
  * ref   the reference up to `what`, for messages
- * INFER_EINVAL   `what` names no file, or several models; the message says what there is
+ * INFER_EINVAL   `what` matches no file, or several models; the message lists the models
  * INFER_EFORMAT  a split file lacks parts
- * INFER_EUNSUP   there is nothing that runs
+ * INFER_EUNSUP   no model that can be run
  * INFER_ENOMEM   no file fits memory_bytes, or out of memory */
 int hub_choose(struct hub_choice *c, struct arena *mem, const struct hub_entry *e, size_t n,
                const char *what, uint64_t memory_bytes, const char *ref, infer_error *err);

@@ -33,7 +33,7 @@ static const char *const texts[] = {
 	index_name,
 };
 
-static int has(const struct hub_entry *e, size_t n, const char *path)
+static int has_entry(const struct hub_entry *e, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(e[i].path, path))
@@ -50,7 +50,7 @@ static int is_shard(const char *path)
 }
 
 /* Folders of sentence-transformers, 1_Pooling and 2_Dense, and of further templates. */
-static int is_part(const char *path)
+static int is_extra_folder(const char *path)
 {
 	const char *slash = strchr(path, '/');
 
@@ -62,7 +62,7 @@ static int is_part(const char *path)
 	       (!strcmp(slash + 1, "config.json") || !strcmp(slash + 1, single));
 }
 
-static int is_text(const char *path)
+static int is_text_file(const char *path)
 {
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 		if (!strcmp(path, texts[i]))
@@ -70,7 +70,7 @@ static int is_text(const char *path)
 	return 0;
 }
 
-/* Say what a repository without a model that runs has instead. */
+/* Fail for a repository without safetensors.  The message names the weights that it has instead. */
 static int refuse_dir(const struct hub_entry *e, size_t n, const char *ref, infer_error *err)
 {
 	static const struct {
@@ -126,7 +126,7 @@ struct by_bytes {
 	uint64_t bytes;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_bytes(const void *a, const void *b)
 {
 	const struct by_bytes *x = a, *y = b;
 
@@ -138,12 +138,12 @@ static int compare(const void *a, const void *b)
 int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_entry *e, size_t n,
                    const char *ref, infer_error *err)
 {
-	int indexed = has(e, n, index_name), shards = 0;
+	int indexed = has_entry(e, n, index_name), shards = 0;
 	struct by_bytes *all;
 
 	for (size_t i = 0; indexed && i < n; i++)
 		shards |= is_shard(e[i].path);
-	if (!has(e, n, "config.json") || !(shards || has(e, n, single)))
+	if (!has_entry(e, n, "config.json") || !(shards || has_entry(e, n, single)))
 		return refuse_dir(e, n, ref, err);
 	if (shards)
 		TRY(check_shards(e, n, ref, err));
@@ -154,14 +154,14 @@ int hub_choose_dir(struct hub_choice *c, struct arena *mem, const struct hub_ent
 	for (size_t i = 0; i < n; i++) {
 		const char *path = e[i].path;
 
-		if (!is_text(path) && !is_part(path) &&
+		if (!is_text_file(path) && !is_extra_folder(path) &&
 		    !(shards ? is_shard(path) : !strcmp(path, single)))
 			continue;
 		all[c->n++] = (struct by_bytes){ i, e[i].bytes };
 		c->bytes += e[i].bytes;
 	}
-	/* small files first: what is wrong with them is seen before gigabytes are downloaded */
-	qsort(all, c->n, sizeof *all, compare);
+	/* small files first: errors in them show before gigabytes are downloaded */
+	qsort(all, c->n, sizeof *all, compare_bytes);
 	for (size_t i = 0; i < c->n; i++)
 		c->at[i] = all[i].at;
 	c->is_dir = 1;

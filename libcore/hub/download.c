@@ -1,4 +1,5 @@
-/* hub/download.c - the files of a choice, each into its blob and its link. */
+/* hub/download.c - download the files of a choice: each into its blob, with a link in the
+ * snapshot. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "hub/choose_inner.h"
@@ -14,8 +15,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* TRIES: requests for the address of a file, which may expire before the download is complete; hub_net_fetch
- * fails if nothing more arrives */
+/* Requests for the address of a file, which may expire before the download is complete.
+ * hub_net_fetch fails if a request brings no new bytes. */
 enum { TRIES = 1000 };
 
 /* One file while it is downloaded. */
@@ -26,7 +27,7 @@ struct item {
 	uint64_t before, all;
 };
 
-/* Bytes on disk of the unfinished downloads of the repository. */
+/* Return the bytes on disk of the unfinished downloads of the repository. */
 static uint64_t partial_bytes(int blobs)
 {
 	const struct dirent *e;
@@ -104,7 +105,7 @@ static int ask_file(struct hub_get *g, struct item *it, infer_error *err)
 	          : INFER_OK;
 }
 
-/* Open the temporary file of the blob, which may have the beginning of an earlier download. */
+/* Open the temporary file of the blob, which may contain an unfinished download. */
 static int open_partial(int *fd, const struct hub_get *g, const struct item *it, const char *name,
                         infer_error *err)
 {
@@ -184,7 +185,7 @@ static int fetch_item(struct hub_get *g, struct item *it, infer_error *err)
 	return rc;
 }
 
-static void watch(const struct hub_get *g, uint64_t done, uint64_t all)
+static void report_bytes(const struct hub_get *g, uint64_t done, uint64_t all)
 {
 	if (g->o->watch.fn)
 		g->o->watch.fn(g->o->watch.user, done, all);
@@ -227,7 +228,7 @@ int hub_download(struct hub_get *g, const unsigned char *missing, uint64_t bytes
 		return hub_cache_fail(&g->cache, "blobs", errno, err);
 	rc = check_space(g, it.blobs, it.all, err);
 	if (!rc)
-		watch(g, 0, it.all);
+		report_bytes(g, 0, it.all);
 	for (size_t i = 0; !rc && i < g->choice.n; i++) {
 		if (!missing[i])
 			continue;
@@ -236,7 +237,7 @@ int hub_download(struct hub_get *g, const unsigned char *missing, uint64_t bytes
 		it.before += it.e->bytes;
 	}
 	if (!rc)
-		watch(g, it.all, it.all);
+		report_bytes(g, it.all, it.all);
 	close(it.blobs);
 	return rc;
 }

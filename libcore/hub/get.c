@@ -1,4 +1,5 @@
-/* hub/get.c - from a reference to a path: the cache, the hub's list of files, the choice, the download. */
+/* hub/get.c - resolve a reference to a path: look in the cache, ask the hub for its files, choose,
+ * download. */
 #include "hub/get.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -38,7 +39,7 @@ void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 
 /* ---- the cache ---- */
 
-/* True if FILE-OR-QUANT has the form of a file's name. */
+/* True if FILE-OR-QUANT is a file name and not a quantisation. */
 static int names_file(const char *what)
 {
 	const char *dot = what ? strrchr(what, '.') : NULL;
@@ -46,7 +47,7 @@ static int names_file(const char *what)
 	return dot && dot[1] && !strchr(dot, '/');
 }
 
-/* Find the model in the snapshot of g->commit.  *path NULL: the cache lacks some of it. */
+/* Find the model in the snapshot of g->commit.  *path NULL: files of it are not in the cache. */
 static int find_cached(struct hub_get *g, char **path, infer_error *err)
 {
 	struct hub_entry *list;
@@ -77,8 +78,9 @@ static int find_cached(struct hub_get *g, char **path, infer_error *err)
 	return hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err);
 }
 
-/* Write the end of the message "... is not in the cache": the models of the snapshot, or similar repositories. */
-static void say_instead(struct hub_get *g, char *out, size_t room)
+/* Write the end of the message "... is not in the cache": the models of the snapshot, or similar
+ * repositories. */
+static void describe_alternatives(struct hub_get *g, char *out, size_t room)
 {
 	struct hub_entry *list;
 	char quants[120];
@@ -91,7 +93,7 @@ static void say_instead(struct hub_get *g, char *out, size_t room)
 		hub_similar(out, room, g->ref.repo, g->o);
 }
 
-/* The model as the cache has it, without a connection.  why: the reason */
+/* Find the model in the cache, without a connection.  why: the reason, for the message. */
 static int use_cache(struct hub_get *g, char **path, const char *why, infer_error *err)
 {
 	char instead[160];
@@ -101,14 +103,14 @@ static int use_cache(struct hub_get *g, char **path, const char *why, infer_erro
 	TRY(find_cached(g, path, err));
 	if (*path)
 		return INFER_OK;
-	say_instead(g, instead, sizeof instead);
+	describe_alternatives(g, instead, sizeof instead);
 	return err_set(err, INFER_EIO, "%s%s%.60s is not in the cache, and %s%s", g->ref.base,
 	               g->ref.what ? ":" : "", g->ref.what ? g->ref.what : "", why, instead);
 }
 
 /* ---- the hub ---- */
 
-/* A revision as one part of a URL.  Its characters were checked. */
+/* Append a revision as one segment of a URL.  Its characters have been checked. */
 static void put_rev(struct buf *b, const char *rev)
 {
 	for (; *rev; rev++)
@@ -180,7 +182,7 @@ static int ask_files(struct hub_get *g, infer_error *err)
 	return rc ? err_set(err, rc, "%.90s: %s", g->ref.base, why.message) : INFER_OK;
 }
 
-static int choose(struct hub_get *g, infer_error *err)
+static int choose_files(struct hub_get *g, infer_error *err)
 {
 	int rc = hub_choose(&g->choice, &g->mem, g->tree.at, g->tree.n, g->ref.what,
 	                    g->o->memory_bytes, g->ref.base, err);
@@ -190,8 +192,8 @@ static int choose(struct hub_get *g, infer_error *err)
 	return rc;
 }
 
-/* Nothing is created if the cache has all files. */
-static int download(struct hub_get *g, infer_error *err)
+/* Download the files that the cache lacks.  Creates nothing if there are none. */
+static int download_missing(struct hub_get *g, infer_error *err)
 {
 	unsigned char *missing = arena_alloc(&g->mem, g->choice.n + 1, 1);
 	uint64_t bytes;
@@ -223,14 +225,14 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 		hub_say(g->o, "%s; the cache has the model", err ? err->message : "no connection");
 		return INFER_OK;
 	}
-	if (names_file(g->ref.what)) /* of a quantisation the hub may have several */
+	if (names_file(g->ref.what)) /* the hub may have several files of a quantisation */
 		TRY(find_cached(g, path, err));
 	if (!*path) {
 		TRY(ask_files(g, err));
-		TRY(choose(g, err));
+		TRY(choose_files(g, err));
 		if (*g->choice.said)
 			hub_say(g->o, "%s", g->choice.said);
-		TRY(download(g, err));
+		TRY(download_missing(g, err));
 		TRY(hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err));
 	}
 	/* a read-only cache is not an error if it has the model */

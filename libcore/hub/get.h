@@ -1,4 +1,4 @@
-/* hub/get.h (private) - finding a model of the hub in the cache, and downloading it. */
+/* hub/get.h (private) - find a model of the hub in the cache, or download it. */
 #ifndef HUB_GET_H
 #define HUB_GET_H
 #include <infer/hub.h>
@@ -17,15 +17,17 @@ struct hub_get {
 	struct hub_choice choice;
 };
 
-/* printf to o->say, if it is not NULL. */
+/* Call o->say with a formatted sentence, unless it is NULL. */
 void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Mark the files of g->choice that the cache lacks, and add up their bytes.  missing: [g->choice.n]
- * INFER_EFORMAT: the cache has one with another size */
+/* Mark the files of g->choice that the cache lacks.  missing: [g->choice.n]; *n, *bytes: their
+ * number and size
+ * INFER_EFORMAT: a file of the cache has another size */
 int hub_find_missing(const struct hub_get *g, unsigned char *missing, size_t *n, uint64_t *bytes,
                      infer_error *err);
-/* Download the files of g->choice that are marked, each under its lock, and link them into the snapshot.
- * bytes: of all of them
- * INFER_EIO: no space, nothing is downloaded then; INFER_ENET; INFER_EFORMAT; INFER_ECANCEL */
+/* Download the marked files of g->choice, each under its lock, and link them into the snapshot.
+ * bytes: their total
+ * INFER_EIO: no space (then nothing is downloaded), or a write failed; INFER_ENET; INFER_EFORMAT;
+ * INFER_ECANCEL */
 int hub_download(struct hub_get *g, const unsigned char *missing, uint64_t bytes, infer_error *err);
 #endif

@@ -121,7 +121,7 @@ static void add_repos(struct hub_names *l, const char *root)
 		closedir(d);
 }
 
-static int missing(const struct hub_ref *ref, const struct roots *r, infer_error *err)
+static int fail_missing_repo(const struct hub_ref *ref, const struct roots *r, infer_error *err)
 {
 	char similar[160] = "";
 	struct arena mem;
@@ -147,7 +147,7 @@ struct list {
 	size_t n;
 };
 
-/* Add the regular files in ROOT/below, links followed, and those of folders in it.
+/* Add the regular files in ROOT/below and its folders, to a depth of `left`.  Links are followed.
  * INFER_EIO INFER_ENOMEM; INFER_EFORMAT: more than FILES_MOST */
 static int list_files(struct list *l, const char *root, const char *below, int left,
                       infer_error *err)
@@ -184,8 +184,9 @@ static int list_files(struct list *l, const char *root, const char *below, int l
 		}
 	}
 	closedir(d);
-	return rc || !l->mem.bad ? rc
-	                         : err_set(err, INFER_ENOMEM, "%s: no memory", file_label(root));
+	return rc || !l->mem.bad
+	               ? rc
+	               : err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(root));
 }
 
 /* Choose a model of the folder ROOT/ORG/REPO and write its path. */
@@ -201,7 +202,7 @@ static int choose_model(char **path, const char *folder, const struct hub_ref *r
 	buf_init(&out, MEM_HUB);
 	l.at = arena_alloc(&l.mem, FILES_MOST, sizeof *l.at);
 	int rc = l.at ? list_files(&l, folder, "", DEPTH, err)
-	              : err_set(err, INFER_ENOMEM, "%s: no memory", file_label(folder));
+	              : err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(folder));
 
 	snprintf(named, sizeof named, "lmstudio:%s", ref->repo);
 	if (!rc)
@@ -210,7 +211,7 @@ static int choose_model(char **path, const char *folder, const struct hub_ref *r
 		buf_printf(&out, "%s%s%s", folder, c.is_dir ? "" : "/", c.is_dir ? "" : c.first);
 		*path = buf_take(&out, NULL);
 		rc = *path ? INFER_OK
-		           : err_set(err, INFER_ENOMEM, "%s: no memory", file_label(folder));
+		           : err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(folder));
 	}
 	if (!rc && *c.said && o->say)
 		o->say(o->user, c.said);
@@ -242,5 +243,5 @@ int hub_lmstudio_get(char **path, const char *ref, const struct infer_hub_opts *
 		if (!absent && S_ISDIR(st.st_mode))
 			return choose_model(path, folder, &parsed, o, err);
 	}
-	return missing(&parsed, &r, err);
+	return fail_missing_repo(&parsed, &r, err);
 }

@@ -1,4 +1,4 @@
-/* hub/lock.c - locks of blobs, those of huggingface_hub. */
+/* hub/lock.c - locks of blobs, compatible with huggingface_hub. */
 #include "hub/cache.h"
 #include "base/err.h"
 
@@ -30,7 +30,8 @@ static int try_lock(const struct hub_cache *c, const char *path)
 	int fd = openat(dir, name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0664);
 	int why = fd < 0 || flock(fd, LOCK_EX | LOCK_NB) ? errno : 0;
 
-	/* whoever had the lock may have removed its file: then another process can lock a new one */
+	/* the process that had the lock may have removed its file, and another may lock a new
+	 * one */
 	if (!why && (fstat(fd, &a) || fstatat(dir, name, &b, AT_SYMLINK_NOFOLLOW) ||
 	             a.st_ino != b.st_ino || a.st_dev != b.st_dev))
 		why = EWOULDBLOCK;

@@ -1,4 +1,4 @@
-/* hub/net.c - requests for JSON and about files: attempts, refusals, and what to do about them. */
+/* hub/net.c - requests for JSON and about files, with retries; errors that say what to do. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "hub/net_inner.h"
@@ -87,7 +87,7 @@ int hub_net_sleep(struct hub_net *n, int64_t ns, infer_error *err)
 	return INFER_OK;
 }
 
-/* Seconds of Retry-After: a number, or a date of RFC 9110; -1: neither. */
+/* Return the seconds of Retry-After: a number, or a date of RFC 9110; -1: neither. */
 static int64_t retry_after_s(const char *s)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -108,9 +108,9 @@ static int64_t retry_after_s(const char *s)
 	return left > 0 ? left : 0;
 }
 
-/* Seconds to wait by Retry-After, or by RateLimit: "api";r=0;t=55, a field of the hub's answers with
- * 429.  -1: the answer has neither. */
-static int64_t asked_s(const struct hub_http *h)
+/* Return the seconds to wait by Retry-After, or by RateLimit: "api";r=0;t=55, which the hub sends
+ * with 429.  -1: the answer has neither. */
+static int64_t requested_wait_s(const struct hub_http *h)
 {
 	const char *t = strstr(h->ratelimit, ";t=");
 
@@ -134,7 +134,7 @@ int hub_net_may_retry(const struct hub_http *h)
 int hub_net_pause(int64_t *ns, struct hub_net *n, const struct hub_http *h, unsigned failures,
                   infer_error *err)
 {
-	int64_t asked = asked_s(h);
+	int64_t asked = requested_wait_s(h);
 	char text[96];
 
 	*ns = n->limits.backoff_ns << (failures ? failures - 1 : 0);
@@ -157,7 +157,7 @@ int hub_net_pause(int64_t *ns, struct hub_net *n, const struct hub_http *h, unsi
 
 /* ---- refusals ---- */
 
-/* The repository and the revision in a path of the hub; "" if it has none. */
+/* Write the repository and the revision in a path of the hub; "" if it has none. */
 static void name_parts(char *repo, char *rev, size_t room, const char *path)
 {
 	static const char *const words[] = { "/resolve/", "/revision/", "/tree/" };
@@ -179,7 +179,7 @@ static void name_parts(char *repo, char *rev, size_t room, const char *path)
 		snprintf(rev, room, "%.*s", (int)strcspn(word, "/?"), word);
 }
 
-static int no_answer(struct hub_net *n, const struct hub_http *h, infer_error *err)
+static int fail_no_answer(struct hub_net *n, const struct hub_http *h, infer_error *err)
 {
 	struct hub_origin at = { 0 };
 
@@ -216,7 +216,7 @@ int hub_net_refusal(struct hub_net *n, const struct hub_http *h, infer_error *er
 	int has_token = n->o->token && *n->o->token, s = h->status;
 
 	if (h->result)
-		return no_answer(n, h, err);
+		return fail_no_answer(n, h, err);
 	n->why = HUB_WHY_OTHER;
 	if (strncmp(h->url.at, n->endpoint, strlen(n->endpoint)) != 0 || *path != '/') {
 		hub_origin_of(&at, h->url.at, NULL);
@@ -254,9 +254,9 @@ int hub_net_refusal(struct hub_net *n, const struct hub_http *h, infer_error *er
 
 /* ---- requests ---- */
 
-/* Send the request until an answer is final: of a status that another attempt does not change, or the
- * last of HUB_FAILURES attempts. */
-static int ask(struct hub_net *n, struct hub_http *h, const char *url, infer_error *err)
+/* Send the request until an answer is final: its status does not change by trying again, or it is
+ * the last of HUB_FAILURES attempts. */
+static int ask_until_final(struct hub_net *n, struct hub_http *h, const char *url, infer_error *err)
 {
 	int64_t ns;
 
@@ -269,7 +269,7 @@ static int ask(struct hub_net *n, struct hub_http *h, const char *url, infer_err
 		}
 		if (h->stopped || !hub_net_may_retry(h))
 			return INFER_OK;
-		/* a missing network does not return within seconds */
+		/* without a network a retry does not help */
 		unsigned most = h->result == CURL_NO_HOST || h->result == CURL_NO_CONNECTION
 		                        ? 2
 		                        : HUB_FAILURES;
@@ -291,7 +291,7 @@ static int start_body(void *user)
 {
 	struct get *g = user;
 
-	/* an earlier attempt may have ended in the middle */
+	/* drop the body of an earlier attempt */
 	if (g->to->at) {
 		g->to->len = g->from;
 		g->to->at[g->from] = 0;
@@ -309,7 +309,7 @@ static int add_body(void *user, const char *bytes, size_t n)
 	return g->is_long || g->to->bad;
 }
 
-/* n->next from Link: <URL>; rel="next", which must be below the endpoint. */
+/* Set n->next from Link: <URL>; rel="next", which must be below the endpoint. */
 static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *err)
 {
 	const char *at = h->link.len ? h->link.at : "", *end, *rel;
@@ -335,7 +335,7 @@ static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *e
 
 		if (bad)
 			rc = err_set(err, INFER_ENOMEM, "out of memory for an answer");
-		else if (!n->next.len) /* without it the list would look complete */
+		else if (!n->next.len) /* otherwise an incomplete list would look complete */
 			rc = err_set(err, INFER_ENET,
 			             "the next page of the list must be at %.60s, and is at %.100s",
 			             n->endpoint, url.at);
@@ -346,7 +346,7 @@ static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *e
 	return INFER_OK;
 }
 
-/* ENDPOINT/path */
+/* Write ENDPOINT/path. */
 static int make_url(struct buf *url, const struct hub_net *n, const char *path, infer_error *err)
 {
 	buf_init(url, MEM_HUB);
@@ -365,7 +365,7 @@ int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *bo
 	buf_clear(&n->next);
 	n->why = HUB_WHY_OTHER;
 	if (!rc)
-		rc = ask(n, &h, url.at, err);
+		rc = ask_until_final(n, &h, url.at, err);
 	if (!rc && g.is_long)
 		rc = err_set(err, INFER_EFORMAT, "%.60s%.100s: more than %zu bytes", n->endpoint,
 		             path, most);
@@ -382,7 +382,7 @@ int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *bo
 	return rc;
 }
 
-/* Without W/ and quotes. */
+/* Copy an ETag without W/ and quotes. */
 static void copy_etag(char *to, size_t room, const char *etag)
 {
 	size_t n;
@@ -434,7 +434,7 @@ int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, i
 	*found = 0;
 	n->why = HUB_WHY_OTHER;
 	if (!rc)
-		rc = ask(n, &h, url.at, err);
+		rc = ask_until_final(n, &h, url.at, err);
 	if (!rc && (h.result ||
 	            (h.status != 200 && (h.status < 300 || h.status >= 400 || !h.location.len)))) {
 		if (!h.result && h.status == 404 && !strcmp(h.error_code, "EntryNotFound"))

@@ -9,42 +9,45 @@
 #include "base/buf.h"
 
 struct hub_net; /* confined: connections are reused */
-/* o: borrowed until hub_net_close.
- * INFER_EUNSUP  there is no libcurl; INFER_EINVAL  the endpoint is not http(s)://HOST[:PORT][/PATH] */
+/* Load libcurl and prepare requests.  o: borrowed until hub_net_close.
+ * INFER_EUNSUP: no libcurl; INFER_EINVAL: the endpoint is not http(s)://HOST[:PORT][/PATH];
+ * INFER_ENOMEM */
 int hub_net_open(struct hub_net **out, const struct infer_hub_opts *o, infer_error *err);
 void hub_net_close(struct hub_net *n); /* NULL is fine */
 
 /* Limits that tests change. */
 struct hub_net_limits {
-	int64_t stall_ns;     /* without a byte: the connection is opened anew; 30 s */
-	int64_t backoff_ns;   /* before the second attempt, doubled for each more; 0.5 s */
-	int64_t wait_ns;      /* that the hub may ask for with Retry-After, in all; 5 min */
+	int64_t stall_ns;     /* a connection without new bytes for so long is replaced; 30 s */
+	int64_t backoff_ns;   /* pause before the second attempt, doubled for each further one;
+	                       * 0.5 s */
+	int64_t wait_ns;      /* total pause that the hub may demand with Retry-After; 5 min */
 	uint64_t piece;       /* bytes of a range; 16 MiB */
 	unsigned connections; /* 6, at most 8 */
 };
 struct hub_net_limits *hub_net_limits(struct hub_net *n);
 
-/* The answer to a HEAD of a file: the hub's own, before its redirect to another host. */
+/* Answer to a HEAD of a file: the hub's own answer, before a redirect to another host. */
 struct hub_file_info {
 	char etag
 		[72]; /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
 	int is_lfs;      /* etag is a sha256 */
 	uint64_t bytes;  /* X-Linked-Size, or Content-Length */
 	char commit[44]; /* X-Repo-Commit, 40 hex digits; "": none */
-	char *url;       /* of the content: Location, or the file's own */
+	char *url;       /* URL of the content: Location, or that of the request */
 };
 void hub_file_info_fini(struct hub_file_info *i);
 
-/* GET of ENDPOINT/path: append the body, at most `most` bytes, to *body.  path: percent-encoded.  Retried after no
- * answer, 429 (Retry-After) and 5xx.
- * INFER_ENET: with the status and what to do: 401, 403 (gated: the page where its licence is accepted), 404
+/* GET ENDPOINT/path and append the body, at most `most` bytes, to *body.  path: percent-encoded.
+ * Tries again if there is no answer, and after 408, 429 (with Retry-After) and 5xx.
+ * INFER_ENET: the message has the status and what to do: 401, 403 (gated: the page to accept the
+ * licence), 404
  * INFER_EFORMAT: longer than `most`; INFER_ECANCEL */
 int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body,
                 infer_error *err);
-/* The path of the next page after hub_net_get, for hub_net_get (Link: rel="next", which must lead to the endpoint);
- * NULL: none. */
+/* Return the path of the next page after hub_net_get (Link: rel="next", which must lead to the
+ * endpoint), for another hub_net_get; NULL: there is none. */
 const char *hub_net_next(const struct hub_net *n);
-/* The kind of the failure of the last hub_net_get, hub_net_head or hub_net_fetch. */
+/* Why the last hub_net_get, hub_net_head or hub_net_fetch failed. */
 enum hub_why {
 	HUB_WHY_NONE,
 	HUB_WHY_OFFLINE, /* no connection */
@@ -58,17 +61,21 @@ enum hub_why {
 enum hub_why hub_net_why(const struct hub_net *n);
 /* Append a path with percent-encoding; slashes are kept. */
 void hub_net_quote(struct buf *b, const char *path);
-/* HEAD of ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound.  Errors as for hub_net_get.
- * i: hub_file_info_fini, also after a failure */
+/* HEAD ENDPOINT/path.  *found 0: 404 with X-Error-Code EntryNotFound.  Errors as for hub_net_get.
+ * i: call hub_file_info_fini, also after a failure */
 int hub_net_head(struct hub_net *n, const char *path, struct hub_file_info *i, int *found,
                  infer_error *err);
-/* Download i->bytes bytes of i->url into fd (open for reading and writing), and compare the content with i->etag.  Large
- * files are fetched in ranges over several connections, or as one stream if ranges are refused.
+/* Download i->bytes bytes of i->url into fd (open for reading and writing), and compare the content
+ * with i->etag.  Large files are fetched in ranges over several connections, or as one stream if
+ * ranges are refused.
  *
- * fd may have an unfinished download of the same i->etag, which is continued: see range.h.  After success the file has
- * i->bytes bytes; the caller syncs and renames it.  The watch is called with before + (bytes so far) and all.
- * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head, then this function again.
- * INFER_EFORMAT: the content has another hash, and fd is empty now; INFER_ENET; INFER_EIO; INFER_ECANCEL */
+ * If fd has an unfinished download of the same i->etag, it is continued: see range.h.  After
+ * success the file has i->bytes bytes; the caller syncs and renames it.  The watch is called with
+ * before + (bytes so far) and all.
+ * *again 1: the file changed on the hub, or a signed URL has expired: call hub_net_head, then this
+ * function again.
+ * INFER_EFORMAT: the content has another hash, and fd is now empty; INFER_ENET; INFER_EIO;
+ * INFER_ECANCEL */
 int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint64_t before,
                   uint64_t all, int *again, infer_error *err);
 #endif

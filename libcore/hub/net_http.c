@@ -1,4 +1,4 @@
-/* hub/net_http.c - one request: its headers, its redirects, its answer. */
+/* hub/net_http.c - one request with its headers, redirects and answer. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "hub/net_inner.h"
@@ -11,12 +11,12 @@ enum { STALLED = -1, BUFFER = 256 << 10 };
 static void copy_value(char *to, size_t room, const char *s, size_t n)
 {
 	if (n >= room)
-		n = 0; /* too long to be right */
+		n = 0; /* too long to be valid */
 	memcpy(to, s, n);
 	to[n] = 0;
 }
 
-/* The number s[0 .. n), or -1. */
+/* Parse the number s[0 .. n); -1 if it is not one. */
 static int64_t read_count(const char *s, size_t n)
 {
 	int64_t v = 0;
@@ -29,7 +29,7 @@ static int64_t read_count(const char *s, size_t n)
 	return n ? v : -1;
 }
 
-/* Clear the fields of the last answer, except those that the hub adds to a redirect of a file. */
+/* Clear the fields of the last answer, except those that the hub adds to the redirect of a file. */
 static void begin_answer(struct hub_http *h)
 {
 	h->status = 0;
@@ -76,7 +76,7 @@ static void read_field(struct hub_http *h, const char *name, size_t name_n, cons
 		h->linked_bytes = read_count(v, n);
 }
 
-/* A header line of libcurl: "HTTP/...", "Name: value\r\n", or an empty one. */
+/* Read a header line: "HTTP/...", "Name: value\r\n", or an empty one. */
 static size_t on_header(char *line, size_t size, size_t n, void *user)
 {
 	struct hub_http *h = user;
@@ -99,7 +99,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *user)
 		                    : 0;
 		return all;
 	}
-	if (h->is_final) /* fields after a body in chunks */
+	if (h->is_final) /* trailer fields after a chunked body */
 		return all;
 	if ((colon = memchr(line, ':', len))) {
 		const char *v = colon + 1;
@@ -125,7 +125,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
 
 	h->heard_ns = clock_now_ns();
 	if (!h->is_final || (h->status != 200 && h->status != 206) || !h->body) {
-		/* read the text of a refusal only as far as it is short */
+		/* limit the text of an error */
 		h->header_bytes += size * n;
 		h->is_long = h->header_bytes > HUB_HEADER_BYTES;
 		return h->is_long ? 0 : size * n;
@@ -137,7 +137,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
 	return size * n;
 }
 
-/* Set the header fields of the next request.  The token is among them only if `to` is the endpoint. */
+/* Set the header fields of the next request.  The token is added only if `to` is the endpoint. */
 static int set_fields(struct hub_http *h, const struct hub_origin *to)
 {
 	const struct hub_net *n = h->net;
@@ -163,7 +163,7 @@ static int set_fields(struct hub_http *h, const struct hub_origin *to)
 		h->fields = line.bad ? NULL : n->curl.slist_append(h->fields, line.at);
 	}
 	buf_fini(&line);
-	/* a proxy would read the token of a request without TLS */
+	/* do not show the token to a proxy in a request without TLS */
 	n->curl.easy_setopt(h->easy, CURL_OPT_NOPROXY, is_own && !to->tls ? "*" : NULL);
 	return h->fields ? 0 : -1;
 }
@@ -179,7 +179,8 @@ static int set_options(struct hub_http *h)
 	c->easy_setopt(e, CURL_OPT_PATH_AS_IS, 1L);
 	c->easy_setopt(e, CURL_OPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	c->easy_setopt(e, CURL_OPT_QUICK_EXIT, 1L);
-	/* fails if a request that found no host has left a buffer, which has this size already */
+	/* an error means that libcurl already has a buffer of this size, after a failed look-up of
+	 * a host */
 	c->easy_setopt(e, CURL_OPT_BUFFERSIZE, (long)BUFFER);
 	return c->easy_setopt(e, CURL_OPT_HEADEROPT, (long)CURL_HEADER_SEPARATE) ||
 	       c->easy_setopt(e, CURL_OPT_PROTOCOLS, only) ||
@@ -268,8 +269,8 @@ void hub_http_fini(struct hub_http *h)
 	h->net = NULL;
 }
 
-/* Follow the redirect of an answer that has ended; *followed 0: it stays as it is. */
-static int follow(struct hub_http *h, int *followed, infer_error *err)
+/* Follow the redirect of an answer that has ended.  *followed 0: it is not a redirect to follow. */
+static int follow_redirect(struct hub_http *h, int *followed, infer_error *err)
 {
 	struct hub_origin from, to;
 	struct buf url;
@@ -294,7 +295,7 @@ static int follow(struct hub_http *h, int *followed, infer_error *err)
 		h->url = url;
 		return send_request(h, err);
 	}
-	if (!rc) { /* the address, absolute */
+	if (!rc) { /* store the absolute address */
 		buf_fini(&h->location);
 		h->location = url;
 		return INFER_OK;
@@ -316,7 +317,7 @@ static void end_request(struct hub_http *h, int result)
 }
 
 /* End the request that libcurl has completed, or follow its redirect. */
-static int complete(struct hub_http *h, int result, infer_error *err)
+static int complete_request(struct hub_http *h, int result, infer_error *err)
 {
 	int followed = 0, rc = INFER_OK;
 
@@ -331,7 +332,7 @@ static int complete(struct hub_http *h, int result, infer_error *err)
 	}
 	hub_http_stop(h);
 	if (!result || h->is_long)
-		rc = follow(h, &followed, err);
+		rc = follow_redirect(h, &followed, err);
 	if (!followed || rc)
 		end_request(h, result);
 	return rc;
@@ -352,7 +353,7 @@ int hub_http_step(struct hub_net *n, int ms, infer_error *err)
 
 		if (m->what == CURL_MESSAGE_DONE &&
 		    !n->curl.easy_getinfo(m->easy, CURL_INFO_PRIVATE, &h) && h)
-			TRY(complete(h, result, err));
+			TRY(complete_request(h, result, err));
 	}
 	int64_t now = clock_now_ns();
 

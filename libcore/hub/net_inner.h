@@ -1,25 +1,26 @@
-/* hub/net_inner.h (private) - one HTTP request of many that one thread has in flight, and URLs. */
+/* hub/net_inner.h (private) - HTTP requests, many at a time on one thread, and URLs. */
 #ifndef HUB_NET_INNER_H
 #define HUB_NET_INNER_H
 #include "base/buf.h"
 #include "base/curl.h"
 #include "hub/net.h"
 
-/* HEADER_BYTES: of all answers to one request, its redirects included. */
+/* Limits.  HEADER_BYTES: headers of all answers to a request, redirects included. */
 enum {
 	HUB_HEADER_BYTES = 64 << 10,
 	HUB_REDIRECTS = 10,
 	HUB_URL_BYTES = 16 << 10,
 	HUB_CONNECTIONS = 8,
-	HUB_FAILURES = 5 /* in a row, without progress */
+	HUB_FAILURES = 5 /* attempts in a row without progress */
 };
 
-/* Scheme, host and port of a URL: a token is sent if they are those of the endpoint. */
+/* Scheme, host and port of a URL.  The token is sent only to the origin of the endpoint. */
 struct hub_origin {
 	int tls, port;
 	char host[256]; /* lower case */
 };
-/* INFER_ENET  not http(s)://HOST[:PORT][/...], or it names a user, or has characters that a URL
+/* Parse the origin of a URL.
+ * INFER_ENET: not http(s)://HOST[:PORT][/...], or it names a user or has characters that a URL
  * cannot have */
 int hub_origin_of(struct hub_origin *o, const char *url, infer_error *err);
 int hub_origin_same(const struct hub_origin *a, const struct hub_origin *b);
@@ -33,34 +34,34 @@ struct hub_net {
 	char *endpoint; /* without a slash at its end */
 	struct hub_origin origin;
 	struct hub_net_limits limits;
-	int64_t waited_ns; /* because the hub asked for it */
+	int64_t waited_ns; /* total pause that the hub has demanded */
 	int said_wait;
 	enum hub_why why;
 	struct buf next;
-	unsigned refused, changed; /* downloads in a row that ended so without a byte */
-	struct hub_http *first;    /* those in flight */
+	unsigned refused, changed; /* consecutive downloads without a byte that ended so */
+	struct hub_http *first;    /* list of the requests in flight */
 };
 
-/* Called with the head of the last answer, before its body.  0: go on; otherwise the transfer is
- * ended and `stopped` is set. */
+/* Called with the headers of the last answer, before its body.  Return 0 to go on; otherwise the
+ * transfer ends and `stopped` is set. */
 typedef int hub_head_fn(void *user);
-/* Called with a part of the body of an answer with status 200 or 206.  The same result. */
+/* Called with a part of the body of an answer with status 200 or 206.  Returns as hub_head_fn. */
 typedef int hub_body_fn(void *user, const char *bytes, size_t n);
 
 struct hub_http {
 	/* set by the caller */
 	int is_head;    /* HEAD; otherwise GET */
-	int stays;      /* a redirect to another origin is not followed */
+	int stays;      /* do not follow a redirect to another origin */
 	char range[64]; /* "FROM-TO", or "" */
 	char if_range[136];
 	hub_head_fn *head;
 	hub_body_fn *body;
 	void *user;
-	/* of the answer */
+	/* set from the answer */
 	int ended, stopped, status,
 		result; /* result: of libcurl; 0: the whole answer was received */
-	int too_large;  /* its headers */
-	char why[160];  /* if there is no answer */
+	int too_large;  /* headers above the limit */
+	char why[160];  /* reason why there is no answer */
 	int64_t length; /* Content-Length; -1: none */
 	int64_t linked_bytes;
 	char etag[128], linked_etag[128], commit[64], error_code[64], retry_after[64];
@@ -74,25 +75,25 @@ struct hub_http {
 	int64_t heard_ns;
 	struct hub_http *next;
 };
-/* Begin the request.  h: zeroed, then the caller's members. */
+/* Begin the request.  h: zeroed except the members of the caller.  INFER_ENET; INFER_ENOMEM */
 int hub_http_start(struct hub_http *h, struct hub_net *n, const char *url, infer_error *err);
-/* Send and receive for at most ms milliseconds.  Requests that end have `ended` set. */
+/* Send and receive for at most ms milliseconds.  Sets `ended` of requests that end. */
 int hub_http_step(struct hub_net *n, int ms, infer_error *err);
-/* End the request and free what it has. */
+/* End the request and free its memory. */
 void hub_http_fini(struct hub_http *h);
-/* Forget the answer, keep the connection: the request can be started again. */
+/* Drop the answer but keep the connection: the request can be started again. */
 void hub_http_stop(struct hub_http *h);
 
 /* True if *cancel is set. */
 int hub_net_canceled(const struct hub_net *n);
-/* Sleep.  INFER_ECANCEL */
+/* Sleep.  INFER_ECANCEL: *cancel was set */
 int hub_net_sleep(struct hub_net *n, int64_t ns, infer_error *err);
-/* The nanoseconds to wait before attempt number `failures` + 1 after this answer.  INFER_ENET: the
- * hub asks for more than limits.wait_ns in all. */
+/* Return in *ns the pause before attempt `failures` + 1 after this answer.  INFER_ENET: the hub's
+ * pauses exceed limits.wait_ns */
 int hub_net_pause(int64_t *ns, struct hub_net *n, const struct hub_http *h, unsigned failures,
                   infer_error *err);
 /* True if another attempt may succeed: no answer, 408, 429, 5xx. */
 int hub_net_may_retry(const struct hub_http *h);
-/* The error of an answer, or of none, and n->why. */
+/* Set err for an answer, or a missing one, and n->why.  Returns the code. */
 int hub_net_refusal(struct hub_net *n, const struct hub_http *h, infer_error *err);
 #endif

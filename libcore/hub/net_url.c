@@ -9,7 +9,7 @@ static int is_alnum(int c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Bytes of "http://" or "https://" at the start of url, 0 if there is neither. */
+/* Return the length of "http://" or "https://" at the start of url, or 0. */
 static size_t scheme_bytes(const char *url, int *tls)
 {
 	*tls = !strncasecmp(url, "https://", 8);
@@ -29,7 +29,7 @@ static int read_port(int *port, const char *s, size_t n)
 	return v || !n ? 0 : -1;
 }
 
-/* Names and addresses; brackets and colons only in an IPv6 address. */
+/* True for a host name or an address.  Brackets and colons are allowed only in an IPv6 address. */
 static int is_host(const char *s, size_t n)
 {
 	int in6 = n > 2 && s[0] == '[' && s[n - 1] == ']';

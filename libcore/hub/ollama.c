@@ -1,4 +1,5 @@
-/* hub/ollama.c - models of Ollama: manifests/HOST/USER/NAME/TAG names blobs/sha256-HEX, a GGUF file. */
+/* hub/ollama.c - models of Ollama: the manifest manifests/HOST/USER/NAME/TAG names
+ * blobs/sha256-HEX, a GGUF file. */
 #include "base/err.h"
 #include "file/file.h"
 #include "hub/similar.h"
@@ -13,8 +14,9 @@
 
 enum { MANIFEST_MOST = 4 << 20, TEMPLATE_MOST = 1 << 20, PATH_ROOM = 4096 };
 
-/* The i-th folder that may have models; 0: there are no more.  room: PATH_ROOM */
-static int folder_at(char *out, int i, const struct infer_hub_opts *o)
+/* Write the i-th folder that may contain models.  Returns 0 if there are no more.  room:
+ * PATH_ROOM */
+static int model_folder_at(char *out, int i, const struct infer_hub_opts *o)
 {
 	static const char *const service[] = { "/usr/share/ollama/.ollama/models",
 		                               "/var/lib/ollama/.ollama/models",
@@ -47,7 +49,7 @@ static const char *shown_name(const char *path)
 	return path;
 }
 
-/* Add the manifests in path[0 .. n), which is `left` directories above them. */
+/* Add the names of the manifests in path[0 .. n), which is `left` directories above them. */
 static void add_names(struct hub_names *l, char *path, size_t n, size_t head, int left)
 {
 	path[n] = 0;
@@ -72,15 +74,17 @@ static void add_names(struct hub_names *l, char *path, size_t n, size_t head, in
 		closedir(d);
 }
 
-/* Return INFER_EIO for a name without a manifest.  The message lists similar names, or those of the store. */
-static int missing(const struct ollama_name *name, const struct infer_hub_opts *o, infer_error *err)
+/* Return INFER_EIO for a name without a manifest.  The message lists similar names, or the names in
+ * the store. */
+static int fail_missing_manifest(const struct ollama_name *name, const struct infer_hub_opts *o,
+                                 infer_error *err)
 {
 	char path[PATH_ROOM], similar[160] = "";
 	struct arena mem;
 	struct hub_names l = { .mem = &mem };
 
 	arena_init(&mem, MEM_HUB);
-	for (int i = 0; folder_at(path, i, o); i++) {
+	for (int i = 0; model_folder_at(path, i, o); i++) {
 		size_t n = strlen(path);
 
 		if (n + 16 > PATH_ROOM)
@@ -96,7 +100,7 @@ static int missing(const struct ollama_name *name, const struct infer_hub_opts *
 		typed[untagged] = 0;
 	hub_names_say(similar, sizeof similar, &l, typed, "ollama:");
 	arena_fini(&mem);
-	folder_at(path, 0, o);
+	model_folder_at(path, 0, o);
 	if (!*similar)
 		return err_set(
 			err, INFER_EIO, "ollama:%.60s: %s has no models of Ollama%s", typed,
@@ -120,10 +124,10 @@ static int find_manifest(struct found *f, const struct ollama_name *name,
 	infer_error denied = { 0 };
 	int absent = 1, rc = INFER_OK;
 
-	for (int i = 0; absent && folder_at(f->folder, i, o); i++) {
+	for (int i = 0; absent && model_folder_at(f->folder, i, o); i++) {
 		snprintf(f->path, sizeof f->path, "%s/manifests/%s", f->folder, name->path);
 		rc = hub_store_read(&f->manifest, f->path, MANIFEST_MOST, &absent, err);
-		if (rc == INFER_EIO && !denied.code) { /* another folder may have it */
+		if (rc == INFER_EIO && !denied.code) { /* try the other folders */
 			denied = err ? *err : (infer_error){ .code = rc };
 			absent = 1;
 		} else if (rc) {
@@ -134,15 +138,15 @@ static int find_manifest(struct found *f, const struct ollama_name *name,
 		return INFER_OK;
 	if (denied.code)
 		return err_set(err, denied.code, "%s", denied.message);
-	return missing(name, o, err);
+	return fail_missing_manifest(name, o, err);
 }
 
-static void blob_path(char *out, size_t room, const struct found *f, const char *hex)
+static void write_blob_path(char *out, size_t room, const struct found *f, const char *hex)
 {
 	snprintf(out, room, "%s/blobs/sha256-%s", f->folder, hex);
 }
 
-/* Check that the model's blob is there, whole by its size and readable. */
+/* Check that the model's blob exists, has its size and is readable. */
 static int check_blob(const char *path, const struct ollama_layers *l,
                       const struct ollama_name *name, infer_error *err)
 {
@@ -169,7 +173,7 @@ static int check_blob(const char *path, const struct ollama_layers *l,
 	return access(path, R_OK) ? hub_store_denied(path, err) : INFER_OK;
 }
 
-/* Set *o->chat to what the layer of the template stands for. */
+/* Set *o->chat to the Jinja source for the template layer. */
 static int take_chat(const struct found *f, const struct ollama_layers *l,
                      const struct ollama_name *name, const struct infer_hub_opts *o,
                      infer_error *err)
@@ -181,7 +185,7 @@ static int take_chat(const struct found *f, const struct ollama_layers *l,
 
 	if (!o->chat || !*l->chat)
 		return INFER_OK;
-	blob_path(path, sizeof path, f, l->chat);
+	write_blob_path(path, sizeof path, f, l->chat);
 	buf_init(&go, MEM_HUB);
 	int rc = hub_store_read(&go, path, TEMPLATE_MOST, &absent, err);
 
@@ -214,7 +218,7 @@ static void say_unused(const struct found *f, const struct ollama_layers *l,
 	}
 	if (*l->projector && o->say) {
 		snprintf(said, sizeof said,
-		         "ollama:%.60s: the projector for images is left alone: %s/blobs/sha256-%s",
+		         "ollama:%.60s: the projector for images is not used: %s/blobs/sha256-%s",
 		         name->shown, f->folder, l->projector);
 		o->say(o->user, said);
 	}
@@ -240,7 +244,7 @@ int hub_ollama_get(char **path, const char *ref, const struct infer_hub_opts *o,
 		                     file_label(f.path), err);
 	buf_fini(&f.manifest);
 	TRY(rc);
-	blob_path(blob, sizeof blob, &f, l.model);
+	write_blob_path(blob, sizeof blob, &f, l.model);
 	TRY(check_blob(blob, &l, &name, err));
 	*path = mem_strndup(MEM_HUB, blob, strlen(blob));
 	if (!*path)

@@ -1,5 +1,5 @@
-/* hub/ollama_manifest.c - names and manifests of Ollama.  A manifest is that of a container image: a list of layers,
- * each with a media type, a digest and a size. */
+/* hub/ollama_manifest.c - names and manifests of Ollama.  A manifest is that of a container image:
+ * a list of layers, each with a media type, a digest and a size. */
 #include "base/err.h"
 #include "base/jread.h"
 #include "hub/ref.h"
@@ -11,7 +11,7 @@
 
 #define MEDIA "application/vnd.ollama.image."
 
-/* True for a part of a name that is safe as a part of a path. */
+/* True for a component of a name that is safe in a path. */
 static int is_part(const char *s, size_t n, const char *marks)
 {
 	if (!n || n > 150 || (!isalnum((unsigned char)*s) && *s != '_'))
@@ -57,7 +57,7 @@ int ollama_name_parse(struct ollama_name *n, const char *text, infer_error *err)
 	return INFER_OK;
 }
 
-/* "sha256:HEX", the only form that becomes the name of a file. */
+/* Read a digest "sha256:HEX", the only form that is used as a file name. */
 static int take_digest(char out[OLLAMA_HEX], const struct json *layer, const char *what,
                        infer_error *err)
 {
@@ -87,7 +87,7 @@ static int is_layer(const struct json *layer, const char *name)
 	       !memcmp(json_str(type) + head, name, n);
 }
 
-/* Add a name to those of layers that are not used, once. */
+/* Add a name to the list of unused layers, once. */
 static void add_unused(struct ollama_layers *l, const char *name)
 {
 	size_t at = strlen(l->unused);

@@ -1,5 +1,6 @@
-/* hub/ollama_template.c - Jinja templates with the effect of the Go templates of Ollama's models.  A Go template is
- * recognised by the special tokens that it writes: all of `with`, and none of `without`. */
+/* hub/ollama_template.c - Jinja templates with the effect of the Go templates of Ollama's models.
+ * A Go template is recognised by the special tokens that it writes: all of `with` and none of
+ * `without`. */
 #include "hub/store.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@
 #define TURNS(turn, open) \
 	"{% for m in messages %}" turn "{% endfor %}" \
 	"{% if add_generation_prompt %}" open "{% endif %}"
-/* The text of the system turn, which these families put into the first turn of the user. */
+/* The system prompt, which these families put into the first user turn. */
 #define SYSTEM_APART \
 	"{% set s = '' %}{% if messages[0].role == 'system' %}{% set s = messages[0].content %}" \
 	"{% set messages = messages[1:] %}{% endif %}"

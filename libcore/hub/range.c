@@ -1,4 +1,4 @@
-/* hub/range.c - the state of a download, and its hash. */
+/* hub/range.c - the state of a download on disk, and its hash. */
 #include "hub/range.h"
 #include "base/err.h"
 
@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SAVES: counts written for a piece; a kill -9 loses at most 1/SAVES of it.  PIECES: limit on the size
- * of a file. */
+/* SAVES: how often the count of a piece is written; a kill -9 loses at most 1/SAVES of a piece.
+ * PIECES: limit on the size of a file. */
 enum { ROOM = 1 << 20, SAVES = 16, PIECES = 16 << 20 };
 
 struct footer {
@@ -47,7 +47,7 @@ static int write_at(const struct hub_ranges *r, const void *bytes, size_t n, uin
 	return INFER_OK;
 }
 
-/* Bytes read, fewer than n at the end of the file; -1. */
+/* Read n bytes.  Returns the number read, fewer at the end of the file, or -1. */
 static ssize_t read_at(int fd, void *to, size_t n, uint64_t at)
 {
 	size_t got = 0;
@@ -94,7 +94,7 @@ uint64_t hub_ranges_bytes(const struct hub_ranges *r, size_t piece)
 	return r->bytes - from < r->piece ? r->bytes - from : r->piece;
 }
 
-/* Read the footer of an earlier download.  0: there is none that is right. */
+/* Read the footer of an earlier download.  Returns 0 if there is no valid one. */
 static int read_footer(struct hub_ranges *r, uint64_t file_bytes)
 {
 	struct footer want = make_footer(r), f;

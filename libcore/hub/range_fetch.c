@@ -1,4 +1,4 @@
-/* hub/range_fetch.c - a download: pieces of the file over several connections of one thread. */
+/* hub/range_fetch.c - download pieces of a file over several connections on one thread. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "hub/net_inner.h"
@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* STEP_MS: between two looks at the cancel flag.  HASH: bytes hashed between two turns of the network.
- * GAIN: new bytes after which the count of failures begins anew.  AGAIN: downloads in a row that
+/* STEP_MS: interval of checks of the cancel flag.  HASH: bytes hashed between two network steps.
+ * GAIN: new bytes after which the count of failures is reset.  AGAIN: consecutive downloads that
  * may end without a byte. */
 enum { STEP_MS = 50, HASH = 4 << 20, GAIN = 64 << 10, AGAIN = 3 };
 enum outcome {
 	GOES_ON,
-	EXPIRED, /* the address is refused: ask the hub for another */
-	CHANGED  /* the answer is of another file */
+	EXPIRED, /* the signed URL is refused: ask the hub for a new one */
+	CHANGED  /* the file has changed on the hub */
 };
 
 struct fetch;
@@ -26,8 +26,8 @@ struct lane {
 	struct hub_http http;
 	int active;
 	size_t piece;
-	uint64_t at, end; /* the next byte of the answer, in the file; after its last */
-	uint64_t gained;  /* bytes of this request that were new */
+	uint64_t at, end; /* offset in the file of the next byte of the answer; end of the answer */
+	uint64_t gained;  /* new bytes of this request */
 };
 struct fetch {
 	struct hub_net *net;
@@ -35,20 +35,20 @@ struct fetch {
 	struct hub_ranges r;
 	struct lane lanes[HUB_CONNECTIONS];
 	enum outcome outcome;
-	int no_ranges;     /* the server ignores or refuses them: one stream */
+	int no_ranges;     /* the server ignores or refuses ranges: use one stream */
 	int proven;        /* an answer with ranges was received */
 	char etag[128];    /* of the first answer: strong, or "" */
-	unsigned failures; /* in a row */
+	unsigned failures; /* failures in a row */
 	uint64_t have_at_failure;
-	int64_t not_before_ns; /* no request begins earlier */
+	int64_t not_before_ns; /* earliest start of the next request */
 	uint64_t before, all, told;
 	infer_error *err;
-	int rc; /* of a callback */
+	int rc; /* error of a callback */
 };
 
 /* ---- answers ---- */
 
-/* "bytes FROM-LAST/ALL" */
+/* Parse "bytes FROM-LAST/ALL". */
 static int read_content_range(const char *s, uint64_t *from, uint64_t *end, uint64_t *all)
 {
 	uint64_t last;
@@ -77,7 +77,7 @@ static int refuse_content(struct fetch *f)
 	return -1;
 }
 
-/* Compare the head of an answer with the request. */
+/* Compare the headers of an answer with the request. */
 static int on_head(void *user)
 {
 	struct lane *l = user;
@@ -100,7 +100,7 @@ static int on_head(void *user)
 	}
 	if (read_content_range(h->content_range, &from, &end, &all) || all != f->i->bytes)
 		return refuse_content(f);
-	if (from != l->at || end > l->end || end <= from) { /* another range than was asked for */
+	if (from != l->at || end > l->end || end <= from) { /* not the range that was requested */
 		if (f->no_ranges)
 			return refuse_content(f);
 		f->no_ranges = 1;
@@ -163,7 +163,8 @@ static int start_lane(struct lane *l, size_t piece)
 	return INFER_OK;
 }
 
-/* Start requests on idle connections: one until the first answer proves that there are ranges. */
+/* Start requests on idle connections: one until the first answer proves that ranges are
+ * supported. */
 static int start_lanes(struct fetch *f)
 {
 	unsigned most = f->net->limits.connections, active = 0;
@@ -189,7 +190,7 @@ static int start_lanes(struct fetch *f)
 	return INFER_OK;
 }
 
-/* Another attempt after a pause, or the error if there were too many. */
+/* Try again after a pause, or return the error after too many attempts. */
 static int fail_lane(struct lane *l)
 {
 	struct fetch *f = l->f;
@@ -197,7 +198,7 @@ static int fail_lane(struct lane *l)
 	int64_t ns;
 
 	if (clock_now_ns() < f->not_before_ns)
-		return INFER_OK; /* the same failure on another connection */
+		return INFER_OK; /* already counted: the same failure on another connection */
 	if (l->gained >= GAIN || f->r.have - f->have_at_failure >= GAIN)
 		f->failures = 0;
 	f->have_at_failure = f->r.have;
@@ -210,7 +211,7 @@ static int fail_lane(struct lane *l)
 	return INFER_OK;
 }
 
-/* 416: the file has another size, or the server has no ranges. */
+/* Handle status 416: the file has another size, or the server does not support ranges. */
 static int refuse_range(struct fetch *f, const struct hub_http *h)
 {
 	uint64_t all;
@@ -224,7 +225,7 @@ static int refuse_range(struct fetch *f, const struct hub_http *h)
 	return INFER_OK;
 }
 
-/* True if the address belongs to another host than the hub's: then it has been signed, and expires. */
+/* True if the URL is on another host than the hub's: then it is signed, and expires. */
 static int is_elsewhere(const struct fetch *f, const struct hub_http *h)
 {
 	struct hub_origin o;
@@ -255,7 +256,7 @@ static int end_lane(struct lane *l)
 	return hub_net_refusal(f->net, h, f->err);
 }
 
-/* A server without ranges sends the whole file: other requests would send it again. */
+/* Keep one connection: a server without ranges would send the whole file on each. */
 static void keep_one(struct fetch *f)
 {
 	struct lane *kept = NULL;
@@ -274,7 +275,7 @@ static void keep_one(struct fetch *f)
 
 /* ---- the loop ---- */
 
-static void tell(struct fetch *f)
+static void report_progress(struct fetch *f)
 {
 	const struct infer_watch *w = &f->net->o->watch;
 
@@ -283,14 +284,14 @@ static void tell(struct fetch *f)
 	f->told = f->r.have;
 }
 
-static int turn(struct fetch *f)
+static int run_turn(struct fetch *f)
 {
 	int busy = 0;
 
 	TRY(start_lanes(f));
 	for (size_t i = 0; i < HUB_CONNECTIONS; i++)
 		busy |= f->lanes[i].active;
-	/* if bytes are there to be hashed, do not block on the network */
+	/* do not block on the network if bytes can be hashed */
 	int hashes = f->r.hashed < f->r.bytes &&
 	             f->r.at[f->r.hashed / f->r.piece].got > f->r.hashed % f->r.piece;
 
@@ -301,27 +302,27 @@ static int turn(struct fetch *f)
 			TRY(end_lane(&f->lanes[i]));
 	if (f->no_ranges)
 		keep_one(f);
-	tell(f);
+	report_progress(f);
 	if (hub_net_canceled(f->net))
 		return err_set(f->err, INFER_ECANCEL, "canceled");
 	return hub_ranges_hash(&f->r, HASH, f->err);
 }
 
-static int run(struct fetch *f)
+static int run_lanes(struct fetch *f)
 {
 	int rc = INFER_OK;
 
-	tell(f);
+	report_progress(f);
 	while (!rc && !f->outcome && f->r.hashed < f->r.bytes)
-		rc = turn(f);
+		rc = run_turn(f);
 	for (size_t i = 0; i < HUB_CONNECTIONS; i++)
 		if (f->lanes[i].f)
 			stop_lane(&f->lanes[i]);
 	return rc;
 }
 
-/* Compare the hash.  If it differs and bytes of an earlier download are among the content, begin anew:
- * they may be damaged. */
+/* Compare the hash.  If it differs and the content includes bytes of an earlier download, which may
+ * be damaged, begin anew. */
 static int check_hash(struct fetch *f, int *same)
 {
 	*same = 0;
@@ -336,7 +337,7 @@ static int check_hash(struct fetch *f, int *same)
 	               f->i->is_lfs ? "sha256" : "git SHA-1", f->i->etag);
 }
 
-static int finish(struct fetch *f, uint64_t had, int *again)
+static int finish_download(struct fetch *f, uint64_t had, int *again)
 {
 	struct hub_net *n = f->net;
 
@@ -370,7 +371,7 @@ int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint
 	uint64_t had = f->r.have;
 
 	while (!rc && !same && !f->outcome) {
-		rc = run(f);
+		rc = run_lanes(f);
 		if (!rc && !f->outcome)
 			rc = check_hash(f, &same);
 	}
@@ -380,7 +381,7 @@ int hub_net_fetch(struct hub_net *n, const struct hub_file_info *i, int fd, uint
 		rc = rc ? rc : rc_save;
 	}
 	if (!rc)
-		rc = finish(f, had, again);
+		rc = finish_download(f, had, again);
 	if (!rc)
 		n->why = HUB_WHY_NONE;
 	for (size_t k = 0; k < HUB_CONNECTIONS; k++)

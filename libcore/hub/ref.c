@@ -1,4 +1,4 @@
-/* hub/ref.c - parsing references to repositories of the hub. */
+/* hub/ref.c - parse references to repositories of the hub. */
 #include "hub/ref.h"
 #include "base/err.h"
 
@@ -10,7 +10,7 @@ static int is_alnum(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* One part of ORG/REPO: letters, digits, and - . _ inside, without "--" and "..". */
+/* True for one part of ORG/REPO: letters, digits, and - . _ inside, without "--" and "..". */
 static int is_name(const char *s, size_t n)
 {
 	if (!n || s[0] == '.' || s[0] == '-' || s[n - 1] == '.' || s[n - 1] == '-')
@@ -54,7 +54,8 @@ int hub_is_hex(const char *s, size_t n)
 	return strlen(s) == n && strspn(s, "0123456789abcdef") == n;
 }
 
-/* Refuse hf://ORG/REPO, hf: before an address, and ORG/REPO/FILE, with the reference that is meant. */
+/* Refuse hf://ORG/REPO, hf: before a URL, and ORG/REPO/FILE, with the correct reference in the
+ * message. */
 static int refuse_form(const char *text, const char *s, infer_error *err)
 {
 	static const char *const starts[] = { "//", "https://huggingface.co/", "https://hf.co/" };

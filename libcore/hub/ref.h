@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <infer/status.h>
 
-/* bytes of a name with its NUL */
+/* Sizes of strings, with their NUL. */
 enum { HUB_REPO = 98, HUB_REV = 130, HUB_FOLDER = HUB_REPO + 16, HUB_COMMIT = 41 };
 
 struct hub_ref {
 	char repo[HUB_REPO];               /* ORG/REPO */
-	char folder[HUB_FOLDER];           /* of the cache: models--ORG--REPO */
+	char folder[HUB_FOLDER];           /* its folder in the cache: models--ORG--REPO */
 	char rev[HUB_REV];                 /* "main" if the reference names none */
 	char base[HUB_REPO + HUB_REV + 8]; /* the reference without FILE-OR-QUANT */
 	int has_rev;
@@ -21,7 +21,7 @@ struct hub_ref {
 int hub_ref_parse(struct hub_ref *r, const char *text, infer_error *err);
 /* Parse ORG/REPO[@REV][:FILE-OR-QUANT], with or without hf:. */
 int hub_ref_parse_bare(struct hub_ref *r, const char *text, infer_error *err);
-/* True for ORG/REPO as the hub allows it.  n: bytes of s */
+/* True for a name ORG/REPO that the hub allows.  n: bytes of s */
 int hub_repo_ok(const char *s, size_t n);
 /* True for the name of a branch, tag or commit that is safe as a path. */
 int hub_rev_ok(const char *s, size_t n);

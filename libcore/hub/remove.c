@@ -1,4 +1,4 @@
-/* hub/remove.c - removing snapshots, or some of their files, from the cache. */
+/* hub/remove.c - remove snapshots, or some of their files, from the cache. */
 #include "base/err.h"
 #include "base/map.h"
 #include "hub/choose.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* DEPTH: folders inside each other; ETAG_MOST: bytes of the name of a blob */
+/* DEPTH: nested folders; ETAG_MOST: bytes of the name of a blob. */
 enum { DEPTH = 32, ETAG_MOST = 128, FULL = HUB_PATH_MOST + HUB_COMMIT + 16 };
 
 struct removal {
@@ -25,12 +25,12 @@ struct removal {
 	struct map gone; /* blobs of the files that were removed */
 };
 
-static int fail(const struct removal *r, const char *what, infer_error *err)
+static int fail_removal(const struct removal *r, const char *what, infer_error *err)
 {
 	return err_errno(err, errno, "%.60s/%s/%.90s", r->c.at, r->c.folder, what);
 }
 
-/* Bytes on disk of a file that loses its only name. */
+/* Return the bytes on disk of a file that loses its only name. */
 static uint64_t disk_bytes(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 ? (uint64_t)st->st_blocks * 512 : 0;
@@ -38,7 +38,7 @@ static uint64_t disk_bytes(const struct stat *st)
 
 /* ---- whole folders ---- */
 
-/* Remove a directory with all that is in it, without following links.  A missing one is none. */
+/* Remove a directory and its contents without following links.  A missing one is not an error. */
 static int remove_tree(struct removal *r, int dir, const char *name, int depth, infer_error *err)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = INFER_OK;
@@ -46,31 +46,31 @@ static int remove_tree(struct removal *r, int dir, const char *name, int depth, 
 	struct stat st;
 
 	if (fd < 0)
-		return errno == ENOENT ? INFER_OK : fail(r, name, err);
+		return errno == ENOENT ? INFER_OK : fail_removal(r, name, err);
 	DIR *d = fdopendir(fd);
 
 	if (!d) {
 		close(fd);
-		return fail(r, name, err);
+		return fail_removal(r, name, err);
 	}
 	while (!rc && (e = readdir(d))) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		if (fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW)) {
-			rc = fail(r, e->d_name, err);
+			rc = fail_removal(r, e->d_name, err);
 		} else if (S_ISDIR(st.st_mode)) {
 			rc = depth < DEPTH
 			             ? remove_tree(r, fd, e->d_name, depth + 1, err)
 			             : err_set(err, INFER_EIO, "%.60s: folders inside %d others",
 			                       r->c.folder, DEPTH);
 		} else if (unlinkat(fd, e->d_name, 0)) {
-			rc = fail(r, e->d_name, err);
+			rc = fail_removal(r, e->d_name, err);
 		} else {
 			r->freed += disk_bytes(&st);
 		}
 	}
 	closedir(d);
-	return !rc && unlinkat(dir, name, AT_REMOVEDIR) ? fail(r, name, err) : rc;
+	return !rc && unlinkat(dir, name, AT_REMOVEDIR) ? fail_removal(r, name, err) : rc;
 }
 
 /* Fail if any process holds a lock of the repository. */
@@ -101,8 +101,9 @@ static int check_locks(struct removal *r, const struct infer_hub_opts *o, infer_
 
 /* ---- files of a snapshot ---- */
 
-/* The name of the blob that snapshots/COMMIT/PATH links to; "" if it is not a link to a blob. */
-static void blob_of(char etag[ETAG_MOST], int dir, const char *name)
+/* Read the name of the blob that snapshots/COMMIT/PATH links to; "" if it is not a link to a
+ * blob. */
+static void read_blob_name(char etag[ETAG_MOST], int dir, const char *name)
 {
 	char to[4096];
 	ssize_t n = readlinkat(dir, name, to, sizeof to - 1);
@@ -117,7 +118,7 @@ static void blob_of(char etag[ETAG_MOST], int dir, const char *name)
 		snprintf(etag, ETAG_MOST, "%s", slash + 1);
 }
 
-/* Remove the folders of a path in the snapshot that are empty now. */
+/* Remove the folders of a path in the snapshot that have become empty. */
 static void remove_empty(const struct removal *r, char *full)
 {
 	for (char *slash = strrchr(full, '/'); slash && slash - full > 10;
@@ -139,10 +140,10 @@ static int remove_link(struct removal *r, const char *commit, const char *path, 
 	int dir = hub_open_parent(r->c.repo, full, 0, &name);
 
 	if (dir < 0)
-		return fail(r, full, err);
-	blob_of(etag, dir, name);
+		return fail_removal(r, full, err);
+	read_blob_name(etag, dir, name);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || unlinkat(dir, name, 0)) {
-		rc = fail(r, full, err);
+		rc = fail_removal(r, full, err);
 	} else {
 		r->freed += disk_bytes(&st) * !S_ISLNK(st.st_mode);
 		r->n++;
@@ -157,7 +158,7 @@ static int remove_link(struct removal *r, const char *commit, const char *path, 
 	return rc;
 }
 
-/* A snapshot without files: its refs, and what is noted of its commit, go too. */
+/* Remove the refs and the .no_exist entries of a snapshot that has no files. */
 static int forget_commit(struct removal *r, const char *commit, infer_error *err)
 {
 	char path[HUB_REV + 64], is[HUB_COMMIT];
@@ -167,7 +168,7 @@ static int forget_commit(struct removal *r, const char *commit, infer_error *err
 
 	snprintf(path, sizeof path, "snapshots/%s", commit);
 	if (unlinkat(r->c.repo, path, AT_REMOVEDIR) && errno != ENOENT)
-		return INFER_OK; /* it has files yet */
+		return INFER_OK; /* it still has files */
 	TRY(hub_refs(&refs, &r->mem, &r->c, err));
 	for (size_t i = 0; i < refs.n; i++) {
 		if (hub_ref_read(is, &r->c, refs.at[i], NULL) || strcmp(is, commit) != 0)
@@ -188,11 +189,11 @@ static int forget_commit(struct removal *r, const char *commit, infer_error *err
 	return rc;
 }
 
-/* Links to nothing, empty folders, and then the rest. */
+/* Remove dangling links and empty folders, and then the snapshot. */
 static int remove_rest(struct removal *r, const char *commit, infer_error *err)
 {
 	int dir = openat(r->c.repo, "snapshots", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	int rc = dir < 0 ? fail(r, "snapshots", err) : remove_tree(r, dir, commit, 0, err);
+	int rc = dir < 0 ? fail_removal(r, "snapshots", err) : remove_tree(r, dir, commit, 0, err);
 
 	if (dir >= 0)
 		close(dir);
@@ -224,7 +225,7 @@ static int remove_from(struct removal *r, const char *commit, infer_error *err)
 
 /* ---- contents ---- */
 
-/* Take blobs that a snapshot still links to out of r->gone, by marking them. */
+/* Mark the blobs that a snapshot links to as used. */
 static int mark_used(struct removal *r, const char *commit, struct map *used, infer_error *err)
 {
 	char full[FULL], etag[ETAG_MOST];
@@ -238,8 +239,8 @@ static int mark_used(struct removal *r, const char *commit, struct map *used, in
 		int dir = hub_open_parent(r->c.repo, full, 0, &name);
 
 		if (dir < 0)
-			return fail(r, full, err);
-		blob_of(etag, dir, name);
+			return fail_removal(r, full, err);
+		read_blob_name(etag, dir, name);
 		close(dir);
 		if (!*etag || map_get(used, etag, strlen(etag)))
 			continue;
@@ -250,16 +251,16 @@ static int mark_used(struct removal *r, const char *commit, struct map *used, in
 	return INFER_OK;
 }
 
-/* Remove the blobs of r->gone that are not used and that no process has locked. */
-static int sweep(struct removal *r, const struct map *used, const struct infer_hub_opts *o,
-                 infer_error *err)
+/* Remove the blobs of r->gone that are neither used nor locked by a process. */
+static int remove_unused_blobs(struct removal *r, const struct map *used,
+                               const struct infer_hub_opts *o, infer_error *err)
 {
 	const char *name;
 	struct stat st;
 	int rc = INFER_OK, lock, blobs = hub_open_parent(r->c.repo, "blobs/", 0, &name);
 
 	if (blobs < 0)
-		return errno == ENOENT ? INFER_OK : fail(r, "blobs", err);
+		return errno == ENOENT ? INFER_OK : fail_removal(r, "blobs", err);
 	for (uint32_t i = 0; !rc && i <= r->gone.mask; i++) {
 		const struct map_slot *s = &r->gone.at[i];
 
@@ -270,7 +271,7 @@ static int sweep(struct removal *r, const struct map *used, const struct infer_h
 			continue;
 		if (!fstatat(blobs, s->key, &st, AT_SYMLINK_NOFOLLOW)) {
 			if (unlinkat(blobs, s->key, 0))
-				rc = fail(r, s->key, err);
+				rc = fail_removal(r, s->key, err);
 			else
 				r->freed += disk_bytes(&st);
 		}
@@ -304,7 +305,7 @@ static int remove_some(struct removal *r, const struct infer_hub_opts *o, infer_
 		if (hub_is_hex(all.at[i], HUB_COMMIT - 1))
 			rc = mark_used(r, all.at[i], &used, err);
 	if (!rc)
-		rc = sweep(r, &used, o, err);
+		rc = remove_unused_blobs(r, &used, o, err);
 	map_fini(&used);
 	return rc;
 }

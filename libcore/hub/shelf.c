@@ -1,4 +1,4 @@
-/* hub/shelf.c - listing the cache. */
+/* hub/shelf.c - list the contents of the cache. */
 #include "hub/shelf.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,12 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for a list of models");
-}
-
-static int by_name(const void *a, const void *b)
+static int compare_dir_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -33,14 +28,14 @@ static int add_name(struct hub_dirs *d, size_t *cap, struct arena *mem, const ch
 		const char **more = arena_alloc(mem, *cap ? 2 * *cap : 64, sizeof *more);
 
 		if (!more)
-			return no_memory(err);
+			return err_nomem(err);
 		if (d->n)
 			memcpy(more, d->at, d->n * sizeof *more);
 		d->at = more;
 		*cap = *cap ? 2 * *cap : 64;
 	}
 	d->at[d->n] = arena_strndup(mem, name, strlen(name));
-	return d->at[d->n++] ? INFER_OK : no_memory(err);
+	return d->at[d->n++] ? INFER_OK : err_nomem(err);
 }
 
 int hub_names(struct hub_dirs *d, struct arena *mem, int dir, const char *path, infer_error *err)
@@ -64,11 +59,11 @@ int hub_names(struct hub_dirs *d, struct arena *mem, int dir, const char *path, 
 			rc = add_name(d, &cap, mem, e->d_name, err);
 	closedir(open);
 	if (d->n)
-		qsort(d->at, d->n, sizeof *d->at, by_name);
+		qsort(d->at, d->n, sizeof *d->at, compare_dir_names);
 	return rc;
 }
 
-/* Recursion ends at HUB_REV bytes. */
+/* Add the refs of a folder and its folders.  Recursion ends at paths of HUB_REV bytes. */
 static int add_refs(struct hub_dirs *all, size_t *cap, struct arena *mem, const struct hub_cache *c,
                     const char *below, infer_error *err)
 {
@@ -107,7 +102,7 @@ struct walk {
 	int stopped; /* fn failed */
 };
 
-/* "main, v1" */
+/* Write the branches and tags of a commit: "main, v1". */
 static int name_refs(struct buf *b, struct walk *w, const struct hub_cache *c, const char *commit,
                      infer_error *err)
 {
@@ -121,7 +116,8 @@ static int name_refs(struct buf *b, struct walk *w, const struct hub_cache *c, c
 	return INFER_OK;
 }
 
-static void look_at(struct infer_hub_model *m, const struct hub_cache *c, const struct hub_entry *e)
+static void add_entry_bytes(struct infer_hub_model *m, const struct hub_cache *c,
+                            const struct hub_entry *e)
 {
 	char path[HUB_PATH_MOST + HUB_COMMIT + 16];
 	struct stat st;
@@ -146,15 +142,15 @@ static int list_snapshot(struct walk *w, const struct hub_cache *c, const char *
 	TRY(hub_quants(quants, sizeof quants, &w->mem, list, m.n_files, err));
 	files = arena_alloc(&w->mem, m.n_files + 1, sizeof *files);
 	if (!files)
-		return no_memory(err);
+		return err_nomem(err);
 	for (size_t i = 0; i < m.n_files; i++) {
 		files[i] = (struct infer_hub_file){ list[i].path, list[i].bytes };
-		look_at(&m, c, &list[i]);
+		add_entry_bytes(&m, c, &list[i]);
 	}
 	buf_init(&refs, MEM_HUB);
 	rc = name_refs(&refs, w, c, commit, err);
 	if (!rc && refs.bad)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	m.files = files;
 	m.quants = quants;
 	m.refs = refs.len ? refs.at : "";
@@ -166,7 +162,7 @@ static int list_snapshot(struct walk *w, const struct hub_cache *c, const char *
 	return rc;
 }
 
-/* folder: models--ORG--REPO, the name of a folder of the cache */
+/* List the snapshots of a repository.  folder: models--ORG--REPO, a folder of the cache */
 static int list_repo(struct walk *w, const char *folder, infer_error *err)
 {
 	char repo[HUB_REPO];
@@ -185,7 +181,7 @@ static int list_repo(struct walk *w, const char *folder, infer_error *err)
 	return rc;
 }
 
-/* True for models--ORG--REPO with names as the hub allows them: they are printed. */
+/* True for models--ORG--REPO with names that the hub allows, which are safe to print. */
 static int is_folder(const char *name)
 {
 	const char *dash = strncmp(name, "models--", 8) != 0 ? NULL : strstr(name + 8, "--");

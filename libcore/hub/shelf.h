@@ -1,4 +1,4 @@
-/* hub/shelf.h (private) - what the cache holds: repositories, snapshots, refs. */
+/* hub/shelf.h (private) - contents of the cache: repositories, snapshots, refs. */
 #ifndef HUB_SHELF_H
 #define HUB_SHELF_H
 #include "hub/cache.h"
@@ -9,10 +9,12 @@ struct hub_dirs {
 	size_t n;
 };
 enum { HUB_DIRS_MOST = 100000 };
-/* List `path`, which ends with a slash, below dir; "" is dir itself.  A missing directory is empty.
+/* List the names in `path`, which ends with a slash, below dir; "" is dir itself.  A missing
+ * directory is empty.
  * INFER_EIO INFER_ENOMEM; INFER_EUNSUP: more than HUB_DIRS_MOST names */
 int hub_names(struct hub_dirs *d, struct arena *mem, int dir, const char *path, infer_error *err);
 
-/* Branches and tags of the repository, with folders: "main", "refs/pr/1". */
+/* List the branches and tags of the repository, with their folders: "main", "refs/pr/1".  Errors as
+ * for hub_names. */
 int hub_refs(struct hub_dirs *d, struct arena *mem, const struct hub_cache *c, infer_error *err);
 #endif

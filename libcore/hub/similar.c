@@ -1,4 +1,4 @@
-/* hub/similar.c - names that somebody who typed another may have meant. */
+/* hub/similar.c - suggest names similar to one that was not found. */
 #include "hub/similar.h"
 #include "base/nearest.h"
 
@@ -33,7 +33,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The nearest of the names, or one that contains what was typed; NULL: none. */
+/* Return the most similar of the names, or one that contains `typed`; NULL: none. */
 static const char *find_nearest(const struct hub_names *l, const char *typed)
 {
 	struct nearest near;

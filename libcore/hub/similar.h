@@ -1,4 +1,4 @@
-/* hub/similar.h (private) - names that somebody who typed another may have meant. */
+/* hub/similar.h (private) - suggest names similar to one that was not found. */
 #ifndef HUB_SIMILAR_H
 #define HUB_SIMILAR_H
 #include <stddef.h>
@@ -13,11 +13,11 @@ struct hub_names {
 };
 enum { HUB_NAMES_MOST = 4096 }; /* more are ignored */
 
-/* Add a copy of a name.  mem->bad if there is no memory. */
+/* Add a copy of a name.  Sets mem->bad if out of memory. */
 void hub_names_add(struct hub_names *l, const char *name, size_t bytes);
 /* Write "; did you mean PREFIXnearest?" or "; there are PREFIXa, PREFIXb ..." into out, or "" if there are no names. */
 void hub_names_say(char *out, size_t room, struct hub_names *l, const char *typed,
                    const char *prefix);
-/* The same for repositories of the cache, "hf:" before each, without the list: "; did you mean hf:A/B?" or "". */
+/* Write "; did you mean hf:A/B?" for the repositories of the cache, or "". */
 void hub_similar(char *out, size_t room, const char *repo, const struct infer_hub_opts *o);
 #endif

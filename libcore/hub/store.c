@@ -1,4 +1,4 @@
-/* hub/store.c - files of other programs. */
+/* hub/store.c - read files of other programs. */
 #include "hub/store.h"
 #include "base/err.h"
 #include "file/file.h"
@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directories that lead to path and can be seen: the last of them into *st, its name into at[0 .. room).
+/* Find the last directory on the way to path that can be examined: *st, and its name in at[0 ..
+ * room).
  * Returns 0 if there is none. */
 static int find_closed(struct stat *st, char *at, size_t room, const char *path)
 {
@@ -78,7 +79,8 @@ static int read_open(struct buf *out, int fd, const char *path, size_t most, inf
 			               file_label(path), most);
 		buf_put(out, part, (size_t)n);
 	}
-	return out->bad ? err_set(err, INFER_ENOMEM, "%s: no memory", file_label(path)) : INFER_OK;
+	return out->bad ? err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(path))
+	                : INFER_OK;
 }
 
 int hub_store_read(struct buf *out, const char *path, size_t most, int *missing, infer_error *err)

@@ -1,11 +1,11 @@
-/* hub/store.h (private) - models that other programs have downloaded, read only. */
+/* hub/store.h (private) - models that other programs have downloaded; read only. */
 #ifndef HUB_STORE_H
 #define HUB_STORE_H
 #include <stdint.h>
 #include <infer/hub.h>
 #include "base/buf.h"
 
-/* ollama:[[HOST/]USER/]NAME[:TAG] and lmstudio:ORG/REPO[:FILE-OR-QUANT]: infer_hub_get of such references. */
+/* infer_hub_get for ollama:[[HOST/]USER/]NAME[:TAG] and lmstudio:ORG/REPO[:FILE-OR-QUANT]. */
 int hub_ollama_get(char **path, const char *ref, const struct infer_hub_opts *o, infer_error *err);
 int hub_lmstudio_get(char **path, const char *ref, const struct infer_hub_opts *o,
                      infer_error *err);
@@ -18,13 +18,13 @@ int hub_store_denied(const char *path, infer_error *err);
 
 /* ---- Ollama ---- */
 
-/* The parts of a name with their defaults, and as a path: HOST/USER/NAME/TAG. */
+/* A name with its defaults, as a path: HOST/USER/NAME/TAG. */
 enum { OLLAMA_NAME = 640 };
 struct ollama_name {
 	char path[OLLAMA_NAME];
 	char shown[OLLAMA_NAME]; /* without the default host and user */
 };
-/* text: after "ollama:".  INFER_EINVAL: not a name */
+/* Parse a name.  text: after "ollama:".  INFER_EINVAL: not a name */
 int ollama_name_parse(struct ollama_name *n, const char *text, infer_error *err);
 
 /* The layers of a model: hexadecimal SHA-256, "" if there is none. */
@@ -32,7 +32,7 @@ enum { OLLAMA_HEX = 65 };
 struct ollama_layers {
 	char model[OLLAMA_HEX], chat[OLLAMA_HEX], projector[OLLAMA_HEX];
 	uint64_t model_bytes;
-	char unused[96]; /* names of layers that no program here uses: "params, system" */
+	char unused[96]; /* names of layers that are ignored: "params, system" */
 };
 /* Read a manifest.  what: its name in messages.
  * INFER_EFORMAT  not a manifest, or a digest that is not one
@@ -40,7 +40,8 @@ struct ollama_layers {
 int ollama_manifest(struct ollama_layers *l, const char *text, size_t n, const char *what,
                     infer_error *err);
 
-/* Jinja source with the effect of a Go template, recognised by the special tokens in it; NULL: of no known family.
+/* Return Jinja source with the effect of a Go template, recognised by its special tokens; NULL: of
+ * no known family.
  * *family: its name.  O(n) */
 const char *ollama_template(const char *go, size_t n, const char **family);
 #endif

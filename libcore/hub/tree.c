@@ -1,4 +1,4 @@
-/* hub/tree.c - JSON of the hub's API. */
+/* hub/tree.c - parse JSON of the hub's API. */
 #include "hub/tree.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -27,7 +27,7 @@ int hub_revision_read(char commit[HUB_COMMIT], const char *text, size_t n, infer
 	return rc;
 }
 
-static int grow(struct hub_tree *t, infer_error *err)
+static int grow_tree(struct hub_tree *t, infer_error *err)
 {
 	size_t cap = t->cap ? 2 * t->cap : 256;
 	struct hub_entry *more;
@@ -59,7 +59,7 @@ static int add_file(struct hub_tree *t, const struct json *v, infer_error *err)
 		return err_set(err, INFER_EFORMAT,
 		               "%s: \"size\" of '%.*s' must be a number of bytes", what,
 		               path->n > 80 ? 80 : (int)path->n, path->s);
-	TRY(grow(t, err));
+	TRY(grow_tree(t, err));
 	t->at[t->n].path = arena_strndup(t->mem, path->s, path->n);
 	t->at[t->n].bytes = (uint64_t)size->i;
 	return t->at[t->n++].path ? INFER_OK

@@ -1,4 +1,4 @@
-/* hub/tree.h (private) - answers of the hub's API: a revision, and pages of its files. */
+/* hub/tree.h (private) - parse answers of the hub's API: a revision, and pages of its files. */
 #ifndef HUB_TREE_H
 #define HUB_TREE_H
 #include <stddef.h>
@@ -6,16 +6,17 @@
 #include "hub/choose.h"
 #include "hub/ref.h"
 
-/* bytes of an answer, pages of a list, files of a repository */
+/* Limits: bytes of an answer, pages of a list, files of a repository. */
 enum { HUB_PAGE_BYTES = 8 << 20, HUB_PAGES = 256, HUB_FILES = 100000 };
 
 struct hub_tree {
-	struct arena *mem; /* of the paths */
+	struct arena *mem; /* memory of the paths */
 	struct hub_entry *at;
 	size_t n, cap;
 };
 
-/* The commit in the answer to /api/models/ORG/REPO/revision/REV.  INFER_EFORMAT */
+/* Read the commit in the answer to /api/models/ORG/REPO/revision/REV.  INFER_EFORMAT: not such an
+ * answer */
 int hub_revision_read(char commit[HUB_COMMIT], const char *text, size_t n, infer_error *err);
 /* Append the files of one page of /api/models/ORG/REPO/tree/COMMIT?recursive=true.
  * INFER_EFORMAT: not such a page, or a path that leads out of the repository; INFER_EUNSUP: more than HUB_FILES;

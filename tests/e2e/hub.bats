@@ -64,7 +64,7 @@ tree() { (cd "$1" && find . ! -type d | sort | paste -sd' '); }
 
 @test "a file by its quantisation, its path, or chosen; downloaded once; offline; links, refs and what is missing" {
 	same "$REPO/snapshots/$A/t-Q4_K_M.gguf" "$(pull hf:org/tiny)"
-	grep -q 'hf:org/tiny: Q4_K_M of 2 GGUF models, .*; mmproj-F16.gguf is left alone' said
+	grep -q 'hf:org/tiny: Q4_K_M of 2 GGUF models, .*; mmproj-F16.gguf is not used' said
 	cmp "$REPO/snapshots/$A/t-Q4_K_M.gguf" "$ROOT/org/tiny/$A/t-Q4_K_M.gguf"
 	same 1 "$(contents)"
 	same "$REPO/snapshots/$A/sub/t-Q8_0.gguf" "$(pull hf:org/tiny:q8_0)"

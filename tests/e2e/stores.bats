@@ -118,7 +118,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 	grep -q 'ollama:small:1b: params of Ollama are not used' err
 	manifest $R/library/sees/latest "$(layer model chat.gguf)" "$(layer projector params)"
 	infer-run -m ollama:sees --no-stdin --temp 0 -n 2 the 2>err >/dev/null
-	grep -q 'ollama:sees:latest: the projector for images is left alone: .*/blobs/sha256-' err
+	grep -q 'ollama:sees:latest: the projector for images is not used: .*/blobs/sha256-' err
 	infer-run -q -m ollama:sees --no-stdin --temp 0 -n 2 the 2>err >/dev/null
 	[ ! -s err ]
 	manifest $R/library/tuned/latest "$(layer model chat.gguf)" "$(layer adapter params)"

@@ -48,7 +48,7 @@ static const struct want wants[] = {
 	{ quants, "m-F16.gguf", 0, "m-F16.gguf", 0, 1, NULL },
 	{ quants, "mmproj-F16.gguf", 0, "mmproj-F16.gguf", 0, 1, NULL },
 	{ quants, "Q5_K_M", 0, NULL, INFER_EINVAL, 0, "F16, IQ2_XS, Q4_K_M, Q4_K_S, Q6_K, Q8_0" },
-	{ quants, NULL, 0, "m-Q4_K_M.gguf", 0, 1, "mmproj-F16.gguf is left alone" },
+	{ quants, NULL, 0, "m-Q4_K_M.gguf", 0, 1, "mmproj-F16.gguf is not used" },
 	{ quants, NULL, 64, "m-Q4_K_M.gguf", 0, 1, "Q4_K_M of 6 GGUF models, 5.0 GB" },
 	{ quants, NULL, 5.5, "m-Q4_K_S.gguf", 0, 1, NULL },
 	{ quants, NULL, 3, "m-IQ2_XS.gguf", 0, 1, NULL },
