@@ -83,13 +83,13 @@ int classes_each(struct work *w, struct classes *out, const uint32_t *cp, uint32
 }
 
 /* The class of the pair (a, b). */
-static int pair_class(struct work *w, struct seats *t, struct classes *c, uint32_t (*pair)[2],
+static int pair_class(struct work *w, struct htab *t, struct classes *c, uint32_t (*pair)[2],
                       uint32_t a, uint32_t b, uint32_t *k)
 {
-	uint32_t hash = work_mix(a, b);
-	struct seat *s = seats_find(t, hash);
+	uint32_t hash = htab_mix(a, b);
+	struct htab_slot *s = htab_find(t, hash);
 
-	for (; s->index != NOWHERE; s = seats_next(t, s)) {
+	for (; s->index != NOWHERE; s = htab_next(t, s)) {
 		TRY(work_steps(w, 1));
 		if (pair[s->index][0] == a && pair[s->index][1] == b) {
 			*k = s->index;
@@ -102,18 +102,18 @@ static int pair_class(struct work *w, struct seats *t, struct classes *c, uint32
 	*k = c->n_classes++;
 	pair[*k][0] = a;
 	pair[*k][1] = b;
-	return seats_take(w, t, s, hash, *k);
+	return htab_insert(w, t, s, hash, *k);
 }
 
 int classes_both(struct work *w, struct classes *out, const struct classes *a,
                  const struct classes *b, uint32_t (**pair)[2])
 {
 	uint64_t most = (uint64_t)a->n + b->n;
-	struct seats t;
+	struct htab t;
 
 	TRY(room(w, out, most));
 	TRY(work_alloc(w, pair, most < MOST_CLASSES ? most : MOST_CLASSES, sizeof **pair));
-	TRY(seats_init(w, &t));
+	TRY(htab_init(w, &t));
 	for (uint32_t i = 0, j = 0;;) {
 		uint32_t k = 0, i2 = i + 1 < a->n ? a->from[i + 1] : NOWHERE,
 			 j2 = j + 1 < b->n ? b->from[j + 1] : NOWHERE;

@@ -215,7 +215,7 @@ struct product {
 	enum op op;
 	const struct dfa *a, *b;
 	struct draft m;
-	struct seats index;
+	struct htab index;
 	uint32_t (*pair)[2], cap; /* of a state of m: states of a and b */
 };
 
@@ -248,10 +248,10 @@ static int pair_state(struct work *w, struct product *p, uint32_t a, uint32_t b,
 	*state = NOWHERE;
 	if (!a && !b)
 		return INFER_OK;
-	uint32_t hash = work_mix(a, b);
-	struct seat *e = seats_find(&p->index, hash);
+	uint32_t hash = htab_mix(a, b);
+	struct htab_slot *e = htab_find(&p->index, hash);
 
-	for (; e->index != NOWHERE; e = seats_next(&p->index, e)) {
+	for (; e->index != NOWHERE; e = htab_next(&p->index, e)) {
 		TRY(work_steps(w, 1));
 		if (p->pair[e->index][0] == a && p->pair[e->index][1] == b) {
 			*state = e->index;
@@ -262,7 +262,7 @@ static int pair_state(struct work *w, struct product *p, uint32_t a, uint32_t b,
 	TRY(work_grow(w, &p->pair, &p->cap, p->m.n, sizeof *p->pair));
 	p->pair[*state][0] = a;
 	p->pair[*state][1] = b;
-	return seats_take(w, &p->index, e, hash, *state);
+	return htab_insert(w, &p->index, e, hash, *state);
 }
 
 static int product_draft(struct dfa **out, struct work *w, struct product *p)
@@ -273,7 +273,7 @@ static int product_draft(struct dfa **out, struct work *w, struct product *p)
 	TRY(classes_of(w, &a, p->a));
 	TRY(classes_of(w, &b, p->b));
 	TRY(classes_both(w, &p->m.classes, &a, &b, &label));
-	TRY(seats_init(w, &p->index));
+	TRY(htab_init(w, &p->index));
 	TRY(pair_state(w, p, p->a->start, p->b->start, &s));
 	if (s == NOWHERE)
 		TRY(draft_state(w, &p->m, 0, &s));

@@ -148,17 +148,17 @@ static int make_quotient(struct work *w, struct quotient *q, const struct draft 
 }
 
 /* Split the groups of columns by what the row says; first[g] is the first column of group g. */
-static int split_columns(struct work *w, struct seats *t, const uint32_t *row, uint32_t k,
+static int split_columns(struct work *w, struct htab *t, const uint32_t *row, uint32_t k,
                          uint32_t *group, uint32_t (*key)[2], uint32_t *n)
 {
 	TRY(work_steps(w, (uint64_t)t->mask + k));
-	seats_clear(t);
+	htab_clear(t);
 	*n = 0;
 	for (uint32_t c = 0; c < k; c++) {
-		uint32_t hash = work_mix(group[c], row[c]);
-		struct seat *e = seats_find(t, hash);
+		uint32_t hash = htab_mix(group[c], row[c]);
+		struct htab_slot *e = htab_find(t, hash);
 
-		for (; e->index != NOWHERE; e = seats_next(t, e)) {
+		for (; e->index != NOWHERE; e = htab_next(t, e)) {
 			TRY(work_steps(w, 1));
 			if (key[e->index][0] == group[c] && key[e->index][1] == row[c])
 				break;
@@ -167,7 +167,7 @@ static int split_columns(struct work *w, struct seats *t, const uint32_t *row, u
 			key[*n][0] = group[c];
 			key[*n][1] = row[c];
 			group[c] = *n;
-			TRY(seats_take(w, t, e, hash, (*n)++));
+			TRY(htab_insert(w, t, e, hash, (*n)++));
 		} else {
 			group[c] = e->index;
 		}
@@ -179,11 +179,11 @@ static int split_columns(struct work *w, struct seats *t, const uint32_t *row, u
 static int equal_columns(struct work *w, const struct quotient *q, uint32_t *join)
 {
 	uint32_t n = 1, *group, (*key)[2];
-	struct seats t;
+	struct htab t;
 
 	TRY(work_alloc(w, &group, q->k, sizeof *group));
 	TRY(work_alloc(w, &key, q->k, sizeof *key));
-	TRY(seats_init(w, &t));
+	TRY(htab_init(w, &t));
 	for (uint32_t s = 1; s < q->n && n < q->k; s++) {
 		const uint32_t *row = q->next + (size_t)s * q->k;
 		uint32_t c = 0;

@@ -155,7 +155,7 @@ static uint32_t row_hash(const struct partial *p, const uint32_t *row, const uin
 	uint32_t h = p->accept[s];
 
 	for (uint32_t t = row[s]; t < row[s + 1]; t++)
-		h = work_mix(work_mix(h, p->label[t]), block[p->head[t]]);
+		h = htab_mix(htab_mix(h, p->label[t]), block[p->head[t]]);
 	return h;
 }
 
@@ -177,7 +177,7 @@ static int minimise_finite(struct work *w, const struct partial *p, uint32_t *bl
                            uint32_t *n_blocks)
 {
 	uint32_t *row, *queue, *first, n;
-	struct seats seats;
+	struct htab classes;
 
 	*n_blocks = 0;
 	TRY(rows_of(w, p, &row));
@@ -186,14 +186,14 @@ static int minimise_finite(struct work *w, const struct partial *p, uint32_t *bl
 	if (n < p->n)
 		return INFER_OK;
 	TRY(work_alloc(w, &first, p->n, sizeof *first));
-	TRY(seats_init(w, &seats));
+	TRY(htab_init(w, &classes));
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t s = queue[i], leave = row[s + 1] - row[s],
 			       hash = row_hash(p, row, block, s);
-		struct seat *e = seats_find(&seats, hash);
+		struct htab_slot *e = htab_find(&classes, hash);
 
 		TRY(work_steps(w, 2 * (uint64_t)leave + 1));
-		for (; e->index != NOWHERE; e = seats_next(&seats, e)) {
+		for (; e->index != NOWHERE; e = htab_next(&classes, e)) {
 			TRY(work_steps(w, 1));
 			if (e->hash == hash && equal_rows(p, row, block, first[e->index], s))
 				break;
@@ -202,7 +202,7 @@ static int minimise_finite(struct work *w, const struct partial *p, uint32_t *bl
 		if (e->index != NOWHERE)
 			continue;
 		first[*n_blocks] = s;
-		TRY(seats_take(w, &seats, e, hash, (*n_blocks)++));
+		TRY(htab_insert(w, &classes, e, hash, (*n_blocks)++));
 	}
 	return INFER_OK;
 }

@@ -165,16 +165,16 @@ static int intern(struct det *d, enum nfa_prev prev, uint32_t *state)
 		return INFER_OK;
 	prev = waits ? prev : PREV_NONE;
 	for (uint32_t i = 0; i < d->n_list; i++)
-		hash += work_mix(1, d->list[i]); /* in any order */
-	hash = work_mix(hash, prev);
+		hash += htab_mix(1, d->list[i]); /* in any order */
+	hash = htab_mix(hash, prev);
 	if (d->n_list == 1 && d->threads[*d->list].duty == 0 &&
 	    d->nfa->at[d->threads[*d->list].node].kind == NFA_ALL)
 		memset(d->behind, 0, d->n_behind * sizeof *d->behind);
 	for (uint32_t i = 0; i < d->n_behind; i++)
-		hash = work_mix(hash, d->behind[i]);
-	struct seat *e = seats_find(&d->index, hash);
+		hash = htab_mix(hash, d->behind[i]);
+	struct htab_slot *e = htab_find(&d->index, hash);
 
-	for (; e->index != NOWHERE; e = seats_next(&d->index, e)) {
+	for (; e->index != NOWHERE; e = htab_next(&d->index, e)) {
 		TRY(work_steps(d->w, 1));
 		if (e->hash != hash)
 			continue;
@@ -192,7 +192,7 @@ static int intern(struct det *d, enum nfa_prev prev, uint32_t *state)
 	memcpy(d->pool + d->n_pool, d->behind, d->n_behind * sizeof *d->pool);
 	memcpy(d->pool + d->n_pool + d->n_behind, d->list, d->n_list * sizeof *d->pool);
 	d->n_pool += n;
-	return seats_take(d->w, &d->index, e, hash, *state);
+	return htab_insert(d->w, &d->index, e, hash, *state);
 }
 
 /* The threads of state i when it is known what follows, into the list. */

@@ -34,16 +34,16 @@ struct det {
 	/* thread t < nfa->n is node t without duties */
 	struct thread *threads;
 	uint32_t n_threads, cap_threads, *stamp, cap_stamp, epoch;
-	struct seats thread_index;
+	struct htab thread_index;
 
 	struct duties *duties; /* 0: none */
 	struct duty *duty_pool, *duty_new;
 	uint32_t n_duties, cap_duties, n_duty_pool, cap_duty_pool, n_duty_new, cap_duty_new;
-	struct seats duty_index;
+	struct htab duty_index;
 
 	struct det_state *states;
 	uint32_t *pool, cap_states, n_pool, cap_pool;
-	struct seats index;
+	struct htab index;
 
 	/* of the position at hand; behind[i] belongs to look i, and stays 0 for look-ahead */
 	uint32_t *behind, n_behind;

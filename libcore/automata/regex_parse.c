@@ -24,12 +24,12 @@ int regex_bad(const struct regex *x, const char *at, int code, const char *fmt, 
 int regex_set(struct regex *x, const struct cpset *s, uint32_t *set)
 {
 	uint32_t hash = s->n;
-	struct seat *e;
+	struct htab_slot *e;
 
 	for (uint32_t i = 0; i < s->n; i++)
-		hash = work_mix(work_mix(hash, s->at[i].lo), s->at[i].hi);
+		hash = htab_mix(htab_mix(hash, s->at[i].lo), s->at[i].hi);
 	TRY(work_steps(x->w, s->n));
-	for (e = seats_find(&x->index, hash); e->index != NOWHERE; e = seats_next(&x->index, e)) {
+	for (e = htab_find(&x->index, hash); e->index != NOWHERE; e = htab_next(&x->index, e)) {
 		const struct cpset *old = x->sets + e->index;
 
 		TRY(work_steps(x->w, s->n + 1));
@@ -41,7 +41,7 @@ int regex_set(struct regex *x, const struct cpset *s, uint32_t *set)
 	TRY(work_grow(x->w, &x->sets, &x->cap, (uint64_t)x->n_sets + 1, sizeof *x->sets));
 	*set = x->n_sets++;
 	x->sets[*set] = *s;
-	return seats_take(x->w, &x->index, e, hash, *set);
+	return htab_insert(x->w, &x->index, e, hash, *set);
 }
 
 static int node(struct regex *x, enum re_kind kind, const char *at, struct re **out)
@@ -267,7 +267,7 @@ int regex_parse(struct regex *x, struct work *w, const char *text, size_t n)
 
 	if (good < n)
 		return regex_bad(x, text + good, INFER_EINVAL, "not UTF-8");
-	TRY(seats_init(w, &x->index));
+	TRY(htab_init(w, &x->index));
 	TRY(alternatives(x, &at, 0, &tree));
 	if (at < x->end)
 		return regex_bad(x, at, INFER_EINVAL, ") without (");

@@ -20,10 +20,10 @@ int det_thread(struct det *d, uint32_t node, uint32_t duty, uint32_t *thread)
 	*thread = node;
 	if (!duty)
 		return INFER_OK;
-	uint32_t hash = work_mix(node, duty);
-	struct seat *e = seats_find(&d->thread_index, hash);
+	uint32_t hash = htab_mix(node, duty);
+	struct htab_slot *e = htab_find(&d->thread_index, hash);
 
-	for (; e->index != NOWHERE; e = seats_next(&d->thread_index, e)) {
+	for (; e->index != NOWHERE; e = htab_next(&d->thread_index, e)) {
 		const struct thread *t = d->threads + e->index;
 
 		TRY(work_steps(d->w, 1));
@@ -33,7 +33,7 @@ int det_thread(struct det *d, uint32_t node, uint32_t duty, uint32_t *thread)
 	}
 	*thread = d->n_threads;
 	TRY(new_thread(d, node, duty));
-	return seats_take(d->w, &d->thread_index, e, hash, *thread);
+	return htab_insert(d->w, &d->thread_index, e, hash, *thread);
 }
 
 /* -- duties --------------------------------------------------------------------------------- */
@@ -43,13 +43,13 @@ static int find_duties(struct det *d, uint32_t *out)
 {
 	const uint32_t n = d->n_duty_new;
 	uint32_t hash = n;
-	struct seat *e;
+	struct htab_slot *e;
 
 	for (uint32_t i = 0; i < n; i++)
-		hash = work_mix(work_mix(hash, d->duty_new[i].look), d->duty_new[i].state);
+		hash = htab_mix(htab_mix(hash, d->duty_new[i].look), d->duty_new[i].state);
 	TRY(work_steps(d->w, n + 1));
-	for (e = seats_find(&d->duty_index, hash); e->index != NOWHERE;
-	     e = seats_next(&d->duty_index, e)) {
+	for (e = htab_find(&d->duty_index, hash); e->index != NOWHERE;
+	     e = htab_next(&d->duty_index, e)) {
 		const struct duties *s = d->duties + e->index;
 
 		TRY(work_steps(d->w, n + 1));
@@ -67,7 +67,7 @@ static int find_duties(struct det *d, uint32_t *out)
 	*out = d->n_duties++;
 	d->duties[*out] = (struct duties){ d->n_duty_pool, n };
 	d->n_duty_pool += n;
-	return seats_take(d->w, &d->duty_index, e, hash, *out);
+	return htab_insert(d->w, &d->duty_index, e, hash, *out);
 }
 
 /* Put a duty into its place in duty_new. */
@@ -227,9 +227,9 @@ int det_init(struct det *d, struct nfa *a)
 			used[a->at[i].arg] = 1;
 	TRY(make_classes(d, used));
 	TRY(describe_classes(d, used));
-	TRY(seats_init(d->w, &d->thread_index));
-	TRY(seats_init(d->w, &d->duty_index));
-	TRY(seats_init(d->w, &d->index));
+	TRY(htab_init(d->w, &d->thread_index));
+	TRY(htab_init(d->w, &d->duty_index));
+	TRY(htab_init(d->w, &d->index));
 	TRY(work_grow(d->w, &d->duties, &d->cap_duties, 1, sizeof *d->duties));
 	for (uint32_t i = 0; i < a->n; i++)
 		TRY(new_thread(d, i, 0));

@@ -35,7 +35,7 @@ struct regex {
 	const struct re *tree;
 	struct cpset *sets;
 	uint32_t n_sets, cap;
-	struct seats index;
+	struct htab index;
 	uint32_t word; /* the set of \w, where there is one */
 };
 

@@ -74,7 +74,7 @@ int work_grow(struct work *w, void *p, uint32_t *cap, uint64_t need, size_t size
 	return INFER_OK;
 }
 
-uint32_t work_mix(uint32_t h, uint32_t v)
+uint32_t htab_mix(uint32_t h, uint32_t v)
 {
 	uint64_t z = ((uint64_t)h << 32 | v) + 0x9e3779b97f4a7c15;
 
@@ -83,37 +83,37 @@ uint32_t work_mix(uint32_t h, uint32_t v)
 	return (uint32_t)(z ^ z >> 32);
 }
 
-static int seats_make(struct work *w, struct seats *t, uint32_t size)
+static int make_htab(struct work *w, struct htab *t, uint32_t size)
 {
 	TRY(work_alloc(w, &t->at, size, sizeof *t->at));
 	t->mask = size - 1;
-	seats_clear(t);
+	htab_clear(t);
 	return INFER_OK;
 }
 
-void seats_clear(struct seats *t)
+void htab_clear(struct htab *t)
 {
 	t->n = 0;
 	memset(t->at, 0xff, ((size_t)t->mask + 1) * sizeof *t->at); /* index NOWHERE */
 }
 
-int seats_init(struct work *w, struct seats *t) { return seats_make(w, t, 32); }
+int htab_init(struct work *w, struct htab *t) { return make_htab(w, t, 32); }
 
-int seats_take(struct work *w, struct seats *t, struct seat *s, uint32_t hash, uint32_t index)
+int htab_insert(struct work *w, struct htab *t, struct htab_slot *s, uint32_t hash, uint32_t index)
 {
-	*s = (struct seat){ hash, index };
+	*s = (struct htab_slot){ hash, index };
 	if (++t->n <= t->mask / 2)
 		return INFER_OK;
-	const struct seats old = *t;
+	const struct htab old = *t;
 
-	TRY(seats_make(w, t, (old.mask + 1) * 2));
+	TRY(make_htab(w, t, (old.mask + 1) * 2));
 	t->n = old.n;
 	TRY(work_steps(w, old.mask));
 	for (uint32_t i = 0; i <= old.mask; i++)
 		if (old.at[i].index != NOWHERE) {
-			struct seat *to = seats_find(t, old.at[i].hash);
+			struct htab_slot *to = htab_find(t, old.at[i].hash);
 
-			for (; to->index != NOWHERE; to = seats_next(t, to))
+			for (; to->index != NOWHERE; to = htab_next(t, to))
 				TRY(work_steps(w, 1));
 			*to = old.at[i];
 		}

@@ -25,7 +25,7 @@ int work_alloc(struct work *w, void *p, uint64_t n, size_t size);
 /* Make room for `need` things in the array *p of *cap; they move, and the old ones stay until
  * work_end.  New ones are zeroed. */
 int work_grow(struct work *w, void *p, uint32_t *cap, uint64_t need, size_t size);
-uint32_t work_mix(uint32_t h, uint32_t v); /* for hash tables; probes are counted as steps */
+uint32_t htab_mix(uint32_t h, uint32_t v); /* for hash tables; probes are counted as steps */
 
 /* A partition of the code points.  Surrogates have the class of U+D7FF. */
 struct classes {
@@ -58,24 +58,24 @@ int draft_state(struct work *w, struct draft *m, int accept, uint32_t *state);
 int draft_finish(struct dfa **out, struct work *w, const struct draft *m);
 
 /* Open addressing over indices, for keys that lie elsewhere. */
-struct seat {
+struct htab_slot {
 	uint32_t hash, index; /* index NOWHERE: free */
 };
-struct seats {
-	struct seat *at;
+struct htab {
+	struct htab_slot *at;
 	uint32_t mask, n;
 };
-int seats_init(struct work *w, struct seats *t);
-void seats_clear(struct seats *t);
-/* Begin with seats_find(t, hash); go on with the next while the key of the seat's index is another
- * one.  A free seat is filled by seats_take, after which the table may move. */
-static inline struct seat *seats_find(const struct seats *t, uint32_t hash)
+int htab_init(struct work *w, struct htab *t);
+void htab_clear(struct htab *t);
+/* Begin with htab_find(t, hash); go on with the next while the key of the seat's index is another
+ * one.  A free seat is filled by htab_insert, after which the table may move. */
+static inline struct htab_slot *htab_find(const struct htab *t, uint32_t hash)
 {
 	return t->at + (hash & t->mask);
 }
-static inline struct seat *seats_next(const struct seats *t, const struct seat *s)
+static inline struct htab_slot *htab_next(const struct htab *t, const struct htab_slot *s)
 {
 	return t->at + (((size_t)(s - t->at) + 1) & t->mask);
 }
-int seats_take(struct work *w, struct seats *t, struct seat *s, uint32_t hash, uint32_t index);
+int htab_insert(struct work *w, struct htab *t, struct htab_slot *s, uint32_t hash, uint32_t index);
 #endif

@@ -23,7 +23,7 @@ struct grammar_state {
 	struct grammar_state_opts o;
 	struct shared_mask *shared;
 	struct match *m;
-	struct match_at at, try;
+	struct match_state at, try;
 	uint64_t *bits,
 		*one;    /* [n_vocab / 64]; one: zero, except while a forced token is allowed */
 	int32_t *border; /* [bytes] KMP failure table of free_until */
@@ -182,8 +182,8 @@ static int fill_constrained(struct grammar_state *f, enum mask_source source, in
 	if (source == LOOK_UP && f->at_start)
 		return INFER_EAGAIN;
 	memset(f->bits, 0, mask_words(f) * sizeof *f->bits);
-	TRY((source == LOOK_UP ? mask_recall : mask_fill)(f->shared->mask, f->m, &f->at, f->bits,
-	                                                  &left, err));
+	TRY((source == LOOK_UP ? mask_try_fill : mask_fill)(f->shared->mask, f->m, &f->at, f->bits,
+	                                                    &left, err));
 	if (f->at_start)
 		clear_leading_spaces(f);
 	add_end_tokens(f, match_may_end(f->m, &f->at));
@@ -421,7 +421,7 @@ void grammar_state_accept(struct grammar_state *f, int32_t token)
 /* Fill the mask of the position after the forced tokens. */
 static int fill_after_forced(struct grammar_state *f, enum mask_source source, infer_error *err)
 {
-	const struct match_at here = f->at;
+	const struct match_state here = f->at;
 	const char *at;
 	size_t n;
 	int control, rc = INFER_OK;
@@ -431,7 +431,7 @@ static int fill_after_forced(struct grammar_state *f, enum mask_source source, i
 	f->mask_at = MASK_STALE;
 	TRY(match_copy(f->m, &f->try, &f->at, err));
 	f->at = f->try;
-	f->try = (struct match_at){ 0 };
+	f->try = (struct match_state){ 0 };
 	for (int32_t i = f->next_forced; i < f->n_forced && !rc; i++) {
 		constraints_bytes(f->c, f->forced[i], &at, &n, &control);
 		rc = feed_grammar(f, at, n, control, err);

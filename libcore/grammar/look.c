@@ -29,7 +29,7 @@ static int as_constraint(int rc, infer_error *err)
 int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int *accepted,
                         size_t *at, infer_error *err)
 {
-	struct match_at place = { 0 };
+	struct match_state place = { 0 };
 	struct match *m;
 	int rc;
 

@@ -1,4 +1,4 @@
-/* ir/canon.c - a JSON text that was matched, in the one form that equal values share. */
+/* ir/canonical_json.c - a JSON text that was matched, in the one form that equal values share. */
 #include "ir/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -185,14 +185,14 @@ static int value(struct reader *r)
 	return rc;
 }
 
-int canon(struct slab_buf *out, const char *text, uint32_t n)
+int canonical_json(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
 	return value(&r);
 }
 
-void canon_part(struct slab_buf *out, const char *text, uint32_t n)
+void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 

@@ -8,8 +8,8 @@
 /* What a matcher takes at once: the pages that it does not use cost nothing. */
 enum { ROOM = 1 << 20 };
 
-int match_new_in(struct match **out, const struct grammar *g, enum match_spaces spaces,
-                 const struct budget *most, struct slab *slab, infer_error *err)
+int match_new_in_slab(struct match **out, const struct grammar *g, enum match_spaces spaces,
+                      const struct budget *most, struct slab *slab, infer_error *err)
 {
 	uint32_t words = 16;
 	struct match *m;
@@ -43,7 +43,7 @@ int match_new_in(struct match **out, const struct grammar *g, enum match_spaces 
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
               const struct budget *most, infer_error *err)
 {
-	return match_new_in(out, g, spaces, most, NULL, err);
+	return match_new_in_slab(out, g, spaces, most, NULL, err);
 }
 
 void match_free(struct match *m)
@@ -57,26 +57,26 @@ void match_free(struct match *m)
 	mem_free(m);
 }
 
-static void clear(struct match *m, struct match_at *at)
+static void clear(struct match *m, struct match_state *at)
 {
 	while (at->n)
-		node_drop(&m->stacks, at->top[--at->n]);
+		stack_drop(&m->stacks, at->top[--at->n]);
 }
 
-void match_drop(struct match *m, struct match_at *at)
+void match_drop(struct match *m, struct match_state *at)
 {
 	clear(m, at);
 	if (at->top && m->n_spare < MATCH_SPARES)
 		m->spare[m->n_spare++] = *at;
 	else
 		slab_free(m->slab, at->top);
-	*at = (struct match_at){ 0 };
+	*at = (struct match_state){ 0 };
 }
 
-int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error *err)
+int match_reserve(struct match *m, struct match_state *at, uint32_t n, infer_error *err)
 {
 	uint32_t cap;
-	struct node **top;
+	struct stack_item **top;
 
 	if (!at->top && m->n_spare)
 		*at = m->spare[--m->n_spare];
@@ -92,11 +92,12 @@ int match_reserve(struct match *m, struct match_at *at, uint32_t n, infer_error 
 	return INFER_OK;
 }
 
-int match_copy(struct match *m, struct match_at *to, const struct match_at *from, infer_error *err)
+int match_copy(struct match *m, struct match_state *to, const struct match_state *from,
+               infer_error *err)
 {
 	TRY(match_reserve(m, to, from->n, err));
 	for (uint32_t i = 0; i < from->n; i++)
-		node_ref(from->top[i]);
+		stack_ref(from->top[i]);
 	clear(m, to);
 	if (from->n)
 		memcpy(to->top, from->top, from->n * sizeof *to->top);
@@ -104,30 +105,30 @@ int match_copy(struct match *m, struct match_at *to, const struct match_at *from
 	return INFER_OK;
 }
 
-int match_same(const struct match_at *a, const struct match_at *b)
+int match_same(const struct match_state *a, const struct match_state *b)
 {
 	return a->n == b->n && (!a->n || !memcmp(a->top, b->top, a->n * sizeof *a->top));
 }
 
-int match_begin(struct match *m, struct match_at *at, infer_error *err)
+int match_begin(struct match *m, struct match_state *at, infer_error *err)
 {
 	struct step s = { m, m->g, m->steps, { 0 }, err };
-	struct node *done;
+	struct stack_item *done;
 	int rc;
 
-	rc = step_make(&s, &done, N_DONE, NULL, NULL, NULL, 0);
+	rc = step_intern(&s, &done, ITEM_DONE, NULL, NULL, NULL, 0);
 	if (rc)
 		return rc;
 	if (ir_is_none(m->g))
 		rc = INFER_OK;
 	else if (m->g->text)
-		rc = STEP_PUT(&s, N_TEXT, done, NULL, m->g->text->start, 0, 0);
+		rc = STEP_PUSH(&s, ITEM_TEXT, done, NULL, m->g->text->start, 0, 0);
 	else if (m->g->code)
-		rc = step_enter(&s, m->g->root, done);
+		rc = step_enter_rule(&s, m->g->root, done);
 	else
-		rc = STEP_PUT(&s, N_VALUE, done, NULL, m->g->root,
-		              m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
-	node_drop(&m->stacks, done);
+		rc = STEP_PUSH(&s, ITEM_VALUE, done, NULL, m->g->root,
+		               m->spaces == MATCH_ANY ? SPACE_ANY : SPACE_NONE);
+	stack_drop(&m->stacks, done);
 	if (rc) {
 		match_drop(m, &s.out);
 		return rc;
@@ -137,12 +138,12 @@ int match_begin(struct match *m, struct match_at *at, infer_error *err)
 	return INFER_OK;
 }
 
-int match_byte(struct match *m, struct match_at *at, uint8_t byte, infer_error *err)
+int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_error *err)
 {
 	struct step s = { m, m->g, m->steps, { 0 }, err };
 
 	for (uint32_t i = 0; i < at->n; i++) {
-		int rc = step_one(&s, at->top[i], byte);
+		int rc = step_stack(&s, at->top[i], byte);
 
 		if (rc) {
 			match_drop(m, &s.out);
@@ -154,19 +155,19 @@ int match_byte(struct match *m, struct match_at *at, uint8_t byte, infer_error *
 	return INFER_OK;
 }
 
-int match_may_end(const struct match *m, const struct match_at *at)
+int match_may_end(const struct match *m, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
-		const struct node *n = at->top[i];
+		const struct stack_item *n = at->top[i];
 
-		if (n->kind == N_NUMBER && dfa_accepts(step_text(m->g, n), n->data[2]))
+		if (n->kind == ITEM_NUMBER && dfa_accepts(item_dfa(m->g, n), n->data[2]))
 			n = n->up;
-		while (n->kind == N_RULE && m->g->code_ends && !n->data[1] &&
+		while (n->kind == ITEM_RULE && m->g->code_ends && !n->data[1] &&
 		       m->g->code_ends[n->data[0]])
 			n = n->up;
-		if (n->kind == N_DONE)
+		if (n->kind == ITEM_DONE)
 			return 1;
-		if (n->kind == N_TEXT && !n->data[1] && dfa_accepts(m->g->text, n->data[0]))
+		if (n->kind == ITEM_TEXT && !n->data[1] && dfa_accepts(m->g->text, n->data[0]))
 			return 1;
 	}
 	return 0;

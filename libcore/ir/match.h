@@ -20,13 +20,13 @@
 enum match_spaces { MATCH_TIDY, MATCH_ANY };
 enum { MATCH_INDENT = 64 };
 
-struct node;
+struct stack_item;
 struct match;
 
 /* {0}: nowhere, no stack */
-struct match_at {
+struct match_state {
 	uint32_t n, cap;
-	struct node **top;
+	struct stack_item **top;
 };
 
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
@@ -34,14 +34,15 @@ int match_new(struct match **out, const struct grammar *g, enum match_spaces spa
 /* all places must be dropped before */
 void match_free(struct match *m);
 
-int match_begin(struct match *m, struct match_at *at, infer_error *err); /* at: {0} or a place */
-int match_copy(struct match *m, struct match_at *to, const struct match_at *from, infer_error *err);
-void match_drop(struct match *m, struct match_at *at);
+int match_begin(struct match *m, struct match_state *at, infer_error *err); /* at: {0} or a place */
+int match_copy(struct match *m, struct match_state *to, const struct match_state *from,
+               infer_error *err);
+void match_drop(struct match *m, struct match_state *at);
 
-int match_byte(struct match *m, struct match_at *at, uint8_t byte, infer_error *err);
-static inline int match_live(const struct match_at *at) { return at->n > 0; }
+int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_error *err);
+static inline int match_live(const struct match_state *at) { return at->n > 0; }
 /* Whether the text may end here. */
-int match_may_end(const struct match *m, const struct match_at *at);
+int match_may_end(const struct match *m, const struct match_state *at);
 /* The same place: the same texts may follow.  Two places may be alike and not be found so. */
-int match_same(const struct match_at *a, const struct match_at *b);
+int match_same(const struct match_state *a, const struct match_state *b);
 #endif

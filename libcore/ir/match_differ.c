@@ -12,9 +12,9 @@
 
 enum { MOST_DEEP = 1024 };
 
-static const char *seen_bytes(const struct node *x) { return (const char *)(x->data + 1); }
+static const char *seen_bytes(const struct stack_item *x) { return (const char *)(x->data + 1); }
 
-static uint32_t count_seen(const struct node *seen)
+static uint32_t count_seen(const struct stack_item *seen)
 {
 	uint32_t n = 0;
 
@@ -38,7 +38,7 @@ static int many_options(const struct grammar *g, const struct options *o)
 	return 0;
 }
 
-static int many_elements(const struct grammar *g, const struct node *n)
+static int many_elements(const struct grammar *g, const struct stack_item *n)
 {
 	const struct array_shape *a = g->array[n->data[SHAPE]];
 
@@ -50,11 +50,11 @@ static int many_elements(const struct grammar *g, const struct node *n)
 			return 1;
 	if (a->most <= a->n_prefix || n->data[COUNT] >= a->max)
 		return 0;
-	return (a->max == DFA_FOREVER && n->kind == N_ARRAY) ||
+	return (a->max == DFA_FOREVER && n->kind == ITEM_ARRAY) ||
 	       many_options(g, a->item + a->n_prefix);
 }
 
-static int many_members(struct step *s, const struct node *n)
+static int many_members(struct step *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->data[SHAPE]];
 
@@ -69,11 +69,11 @@ static int many_members(struct step *s, const struct node *n)
 	return 0;
 }
 
-static int many_key(struct step *s, const struct node *n)
+static int many_key(struct step *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 
-	if (n->kind == N_OTHER_KEY) {
+	if (n->kind == ITEM_CLASS_KEY) {
 		const struct key_class *k = o->class + n->data[0];
 
 		return k->count ? k->count[n->data[1]] == UINT64_MAX && !n->data[2] : 1;
@@ -85,41 +85,41 @@ static int many_key(struct step *s, const struct node *n)
 	return 0;
 }
 
-int step_many_left(struct step *s, const struct node *n)
+int has_many_values_left(struct step *s, const struct stack_item *n)
 {
-	for (; n->kind != N_HOLE; n = n->up) {
+	for (; n->kind != ITEM_HOLE; n = n->up) {
 		int many = 0;
 
 		switch (n->kind) {
-		case N_VALUE:
-		case N_COLON:
+		case ITEM_VALUE:
+		case ITEM_COLON:
 			many = s->g->goal[n->data[0]].values == UINT64_MAX;
 			break;
-		case N_NUMBER:
-		case N_STRING: {
+		case ITEM_NUMBER:
+		case ITEM_STRING: {
 			const struct alt *a = s->g->goal[n->data[0]].alt + n->data[1];
 
 			many = !a->count ||
-			       (n->kind == N_NUMBER
+			       (n->kind == ITEM_NUMBER
 			                ? words_from(a, n->data[3]) == UINT64_MAX
 			                : words_from(a, n->data[2]) == UINT64_MAX && !n->data[3]);
 			break;
 		}
-		case N_ARRAY:
-		case N_UNIQUE:
+		case ITEM_ARRAY:
+		case ITEM_UNIQUE_ARRAY:
 			many = many_elements(s->g, n);
 			break;
-		case N_OBJECT:
+		case ITEM_OBJECT:
 			many = many_members(s, n);
 			break;
-		case N_SLOT_KEY:
-		case N_OTHER_KEY:
+		case ITEM_SLOT_KEY:
+		case ITEM_CLASS_KEY:
 			many = many_key(s, n);
 			/* what lies below does not know yet which member this is */
 			n = n->up;
 			break;
-		case N_ITEM:
-			many = step_many_left(s, n->side);
+		case ITEM_ELEMENT:
+			many = has_many_values_left(s, n->side);
 			break;
 		default:
 			break;
@@ -156,7 +156,7 @@ static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at,
 }
 
 /* How many elements before can be reached by the text that begins with those bytes. */
-static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t state,
+static uint32_t reached(const struct stack_item *seen, const struct dfa *d, uint32_t state,
                         const struct slab_buf *so_far, int string)
 {
 	uint32_t n = 0;
@@ -174,7 +174,7 @@ static uint32_t reached(const struct node *seen, const struct dfa *d, uint32_t s
 	return n;
 }
 
-static int has_seen(const struct node *seen, const char *text, size_t n)
+static int has_seen(const struct stack_item *seen, const char *text, size_t n)
 {
 	while (seen && (seen->data[0] != n || memcmp(seen_bytes(seen), text, n)))
 		seen = seen->up;
@@ -183,10 +183,10 @@ static int has_seen(const struct node *seen, const char *text, size_t n)
 
 /* Whether the number that is read, or that it is with a 0 behind it, was there.  It is not among
  * those that its shortest spellings lead to where it has zeros that it could do without. */
-static int number_is_new(struct step *s, const struct node *stack, const struct node *seen,
-                         struct slab_buf *text)
+static int number_is_new(struct step *s, const struct stack_item *stack,
+                         const struct stack_item *seen, struct slab_buf *text)
 {
-	const struct dfa *d = step_text(s->g, stack);
+	const struct dfa *d = item_dfa(s->g, stack);
 	struct slab_buf b = { .slab = text->slab };
 	int new = 0;
 
@@ -196,7 +196,7 @@ static int number_is_new(struct step *s, const struct node *stack, const struct 
 		slab_buf_putc(text, '0');
 	}
 	if (!text->bad)
-		canon(&b, text->at, (uint32_t)text->len);
+		canonical_json(&b, text->at, (uint32_t)text->len);
 	text->bad |= b.bad;
 	if (!b.bad)
 		new = !has_seen(seen, b.at, b.len);
@@ -214,12 +214,12 @@ static void put_number(struct slab_buf *out, const char *text, uint32_t n)
 	slab_buf_put(out, text, n);
 }
 
-static int text_differs(struct step *s, const struct node *stack, const struct node *wrote,
-                        int *can)
+static int text_differs(struct step *s, const struct stack_item *stack,
+                        const struct stack_item *wrote, int *can)
 {
 	const struct alt *a = s->g->goal[stack->data[0]].alt + stack->data[1];
-	const struct node *seen = wrote->up->side;
-	const int string = stack->kind == N_STRING;
+	const struct stack_item *seen = wrote->up->side;
+	const int string = stack->kind == ITEM_STRING;
 	const struct dfa *d = string ? a->text : a->plain;
 	const uint32_t state = stack->data[string ? 2 : 3];
 	const uint64_t left = words_from(a, state);
@@ -230,11 +230,11 @@ static int text_differs(struct step *s, const struct node *stack, const struct n
 	*can = 1;
 	if (left > count_seen(seen))
 		return INFER_OK;
-	at = text_of(b.slab, wrote->side, &n);
+	at = element_bytes(b.slab, wrote->side, &n);
 	if (!at)
 		return err_set(s->err, INFER_ENOMEM, "out of memory");
 	if (string)
-		canon_part(&b, at, n);
+		canonical_string_prefix(&b, at, n);
 	else
 		put_number(&b, at, n);
 	slab_free(b.slab, at);
@@ -246,7 +246,7 @@ static int text_differs(struct step *s, const struct node *stack, const struct n
 	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
 }
 
-static int has_literal(const struct node *seen, uint32_t type)
+static int has_literal(const struct stack_item *seen, uint32_t type)
 {
 	static const char *const literal[] = { "null", "false", "true" };
 
@@ -254,7 +254,7 @@ static int has_literal(const struct node *seen, uint32_t type)
 }
 
 /* A value that has not begun, where there are few and none of them is an object or an array. */
-static int value_differs(const struct step *s, uint32_t goal, const struct node *seen)
+static int value_differs(const struct step *s, uint32_t goal, const struct stack_item *seen)
 {
 	const struct goal *x = s->g->goal + goal;
 	uint64_t n = 0;
@@ -280,7 +280,7 @@ static int value_differs(const struct step *s, uint32_t goal, const struct node 
 
 struct search {
 	struct step *s;
-	const struct node *seen;
+	const struct stack_item *seen;
 	struct slab_buf text; /* the bytes that are tried */
 	uint32_t depth;
 	int found;
@@ -289,12 +289,12 @@ struct search {
 /* Whether the text is an element that was not there. */
 static int is_new(struct search *q)
 {
-	const struct node *x = q->seen;
+	const struct stack_item *x = q->seen;
 	struct slab_buf b = { .slab = q->text.slab };
 	int rc;
 
 	TRY(step_charge(q->s, q->text.len));
-	rc = canon(&b, q->text.at, (uint32_t)q->text.len);
+	rc = canonical_json(&b, q->text.at, (uint32_t)q->text.len);
 	while (x && !rc && (x->data[0] != b.len || memcmp(seen_bytes(x), b.at, b.len)))
 		x = x->up;
 	q->found |= !x && !rc && !b.bad;
@@ -306,55 +306,55 @@ static int is_new(struct search *q)
 	return rc;
 }
 
-static int in_text(const struct node *n)
+static int in_text(const struct stack_item *n)
 {
-	while (n->kind == N_ITEM)
+	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
-	return n->kind == N_STRING || n->kind == N_SLOT_KEY || n->kind == N_OTHER_KEY;
+	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
 }
 
-static int search(struct search *q, struct node *stack);
+static int search(struct search *q, struct stack_item *stack);
 
-static int search_byte(struct search *q, struct node *stack, uint8_t b)
+static int search_byte(struct search *q, struct stack_item *stack, uint8_t b)
 {
 	struct step in = { q->s->m, q->s->g, q->s->left, { 0 }, q->s->err };
-	int rc = step_one(&in, stack, b);
+	int rc = step_stack(&in, stack, b);
 
 	q->s->left = in.left;
 	slab_buf_putc(&q->text, (char)b);
 	if (!rc && q->text.bad)
 		rc = err_set(q->s->err, INFER_ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < in.out.n && !rc && !q->found; i++)
-		rc = in.out.top[i]->kind == N_HOLE ? is_new(q) : search(q, in.out.top[i]);
+		rc = in.out.top[i]->kind == ITEM_HOLE ? is_new(q) : search(q, in.out.top[i]);
 	q->text.len--;
 	match_drop(q->s->m, &in.out);
 	return rc;
 }
 
 /* A number that nothing but zeros can follow, which make no difference. */
-static int is_spent(const struct search *q, const struct node *n)
+static int is_spent(const struct search *q, const struct stack_item *n)
 {
-	while (n->kind == N_ITEM)
+	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
-	return n->kind == N_NUMBER && n->n > 3 && !dfa_live(n->data[3]) &&
-	       dfa_accepts(step_text(q->s->g, n), n->data[2]);
+	return n->kind == ITEM_NUMBER && n->n > 3 && !dfa_live(n->data[3]) &&
+	       dfa_accepts(item_dfa(q->s->g, n), n->data[2]);
 }
 
 /* No white space: it makes no difference. */
-static int search(struct search *q, struct node *stack)
+static int search(struct search *q, struct stack_item *stack)
 {
 	static const uint8_t ends[] = "\"}]";
 	int rc = INFER_OK;
 
-	if (step_many_left(q->s, stack)) {
+	if (has_many_values_left(q->s, stack)) {
 		q->found = 1;
 		return INFER_OK;
 	}
 	if (++q->depth > MOST_DEEP)
 		return err_set(q->s->err, INFER_EUNSUP,
 		               "uniqueItems: no different element was found");
-	if (stack->kind == N_NUMBER && stack->up->kind == N_HOLE &&
-	    dfa_accepts(step_text(q->s->g, stack), stack->data[2]))
+	if (stack->kind == ITEM_NUMBER && stack->up->kind == ITEM_HOLE &&
+	    dfa_accepts(item_dfa(q->s->g, stack), stack->data[2]))
 		rc = is_new(q);
 	for (int i = 0; i < 3 && !rc && !q->found; i++)
 		rc = search_byte(q, stack, ends[i]);
@@ -367,11 +367,12 @@ static int search(struct search *q, struct node *stack)
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-static int search_from(struct step *s, struct node *stack, const struct node *wrote, int *can)
+static int search_from(struct step *s, struct stack_item *stack, const struct stack_item *wrote,
+                       int *can)
 {
 	struct search q = { .s = s, .seen = wrote->up->side, .text = { .slab = s->m->slab } };
 	uint32_t n;
-	char *at = text_of(s->m->slab, wrote->side, &n);
+	char *at = element_bytes(s->m->slab, wrote->side, &n);
 	int rc = at ? INFER_OK : err_set(s->err, INFER_ENOMEM, "out of memory");
 
 	if (!rc)
@@ -384,27 +385,27 @@ static int search_from(struct step *s, struct node *stack, const struct node *wr
 	return rc;
 }
 
-int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can)
+int element_can_differ(struct step *s, struct stack_item *stack, struct stack_item *wrote, int *can)
 {
-	const struct node *seen = wrote->up->side;
+	const struct stack_item *seen = wrote->up->side;
 	const struct goal *goal;
 
 	*can = 1;
 	if (!seen)
 		return INFER_OK;
 	TRY(step_charge(s, 4));
-	if (stack->up->kind == N_HOLE)
+	if (stack->up->kind == ITEM_HOLE)
 		switch (stack->kind) {
-		case N_LITERAL:
+		case ITEM_LITERAL:
 			*can = !has_literal(seen, stack->data[0]);
 			return INFER_OK;
-		case N_STRING:
+		case ITEM_STRING:
 			if (stack->data[3])
 				break;
 			return text_differs(s, stack, wrote, can);
-		case N_NUMBER:
+		case ITEM_NUMBER:
 			return text_differs(s, stack, wrote, can);
-		case N_VALUE:
+		case ITEM_VALUE:
 			goal = s->g->goal + stack->data[0];
 			if (!goal->values)
 				break;
@@ -413,7 +414,7 @@ int step_differs(struct step *s, struct node *stack, struct node *wrote, int *ca
 		default:
 			break;
 		}
-	if (step_many_left(s, stack))
+	if (has_many_values_left(s, stack))
 		return INFER_OK;
 	return search_from(s, stack, wrote, can);
 }

@@ -6,17 +6,18 @@
 
 /* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
  * order of their names, characters as they are, \ only before " and \, no white space; numbers, which
- * have no exponent, as short as can be.  Behind the last character of text that is not whole, canon_part() ends.
+ * have no exponent, as short as can be.  Behind the last character of text that is not whole, canonical_string_prefix() ends.
  * INFER_EUNSUP  nested too deeply */
-int canon(struct slab_buf *out, const char *text, uint32_t n);
+int canonical_json(struct slab_buf *out, const char *text, uint32_t n);
 /* of a string without its closing quote, between two characters */
-void canon_part(struct slab_buf *out, const char *text, uint32_t n);
+void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n);
 
-/* The bytes of frames N_BYTES, from the slab; the caller frees them; NULL: no memory. */
-char *text_of(struct slab *slab, const struct node *text, uint32_t *n);
+/* The bytes of frames ITEM_BYTES, from the slab; the caller frees them; NULL: no memory. */
+char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n);
 
 /* Whether the stack of an element can end so that the element differs from all before it. */
-int step_differs(struct step *s, struct node *stack, struct node *wrote, int *can);
+int element_can_differ(struct step *s, struct stack_item *stack, struct stack_item *wrote,
+                       int *can);
 /* Whether infinitely many values are left for it, as far as that is seen at once. */
-int step_many_left(struct step *s, const struct node *n);
+int has_many_values_left(struct step *s, const struct stack_item *n);
 #endif

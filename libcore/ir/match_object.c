@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const struct object_shape *object_of(const struct step *s, const struct node *n)
+static const struct object_shape *object_of(const struct step *s, const struct stack_item *n)
 {
 	return s->g->object[n->data[SHAPE]];
 }
@@ -31,7 +31,7 @@ static int in_order(const struct object_shape *o, const uint32_t *seen, uint32_t
 
 /* The frame after one more member, in scratch; slot NOWHERE: of a class.  0: it cannot be
  * completed. */
-static int after_member(struct step *s, const struct node *top, uint32_t slot, uint32_t adds)
+static int after_member(struct step *s, const struct stack_item *top, uint32_t slot, uint32_t adds)
 {
 	const struct object_shape *o = object_of(s, top);
 	uint32_t *d = s->m->scratch;
@@ -49,7 +49,7 @@ static int after_member(struct step *s, const struct node *top, uint32_t slot, u
 	return object_can(s->g, o, &(struct object_place){ d[COUNT], d[EXTRA], d + SEEN });
 }
 
-int step_can_take(struct step *s, const struct node *top, uint32_t slot,
+int step_can_take(struct step *s, const struct stack_item *top, uint32_t slot,
                   const struct options *value)
 {
 	if (slot != NOWHERE && has_slot(top->data + SEEN, slot))
@@ -65,7 +65,7 @@ int step_can_take(struct step *s, const struct node *top, uint32_t slot,
 }
 
 /* Whether one of the slots lo ... hi - 1 may come, whose next character is in a range. */
-static int some_slot(struct step *s, const struct node *top, uint32_t lo, uint32_t hi,
+static int some_slot(struct step *s, const struct stack_item *top, uint32_t lo, uint32_t hi,
                      uint32_t depth, const struct decoder *dec)
 {
 	const struct object_shape *o = object_of(s, top);
@@ -86,41 +86,41 @@ static int some_slot(struct step *s, const struct node *top, uint32_t lo, uint32
 	return 0;
 }
 
-static int begin_key(struct step *s, struct node *top)
+static int begin_key(struct step *s, struct stack_item *top)
 {
 	const struct object_shape *o = object_of(s, top);
-	struct node *base;
+	struct stack_item *base;
 	int rc = INFER_OK;
 
 	TRY(step_charge(s, o->n_slots / 8 + 1));
 	memcpy(s->m->scratch, top->data, top->n * sizeof *top->data);
 	s->m->scratch[WHERE] = AT_NEXT;
 	s->m->scratch[SPACES] = SPACE_NONE;
-	TRY(step_make(s, &base, N_OBJECT, top->up, top->side, s->m->scratch, top->n));
+	TRY(step_intern(s, &base, ITEM_OBJECT, top->up, top->side, s->m->scratch, top->n));
 	if (some_slot(s, top, 0, o->n_slots, 0, NULL))
-		rc = STEP_PUT(s, N_SLOT_KEY, base, NULL, 0, o->n_slots, 0, 0, 0);
+		rc = STEP_PUSH(s, ITEM_SLOT_KEY, base, NULL, 0, o->n_slots, 0, 0, 0);
 	for (uint32_t k = 0; k < o->n_classes && !rc; k++)
 		if (step_can_take(s, top, NOWHERE, &o->class[k].value))
-			rc = STEP_PUT(s, N_OTHER_KEY, base, NULL, k, o->class[k].names->start, 0,
-			              0);
-	node_drop(&s->m->stacks, base);
+			rc = STEP_PUSH(s, ITEM_CLASS_KEY, base, NULL, k, o->class[k].names->start,
+			               0, 0);
+	stack_drop(&s->m->stacks, base);
 	return rc;
 }
 
 /* The key is complete: a colon, for each option of its value. */
-static int end_key(struct step *s, struct node *top, uint32_t slot, struct node *names,
+static int end_key(struct step *s, struct stack_item *top, uint32_t slot, struct stack_item *names,
                    const struct options *value)
 {
 	for (uint32_t i = 0; i < value->n; i++) {
-		struct node *after;
+		struct stack_item *after;
 		int rc;
 
 		TRY(step_charge(s, 1));
 		if (!after_member(s, top, slot, value->at[i].adds))
 			continue;
-		TRY(step_make(s, &after, N_OBJECT, top->up, names, s->m->scratch, top->n));
-		rc = STEP_PUT(s, N_COLON, after, NULL, value->at[i].goal, SPACE_NONE);
-		node_drop(&s->m->stacks, after);
+		TRY(step_intern(s, &after, ITEM_OBJECT, top->up, names, s->m->scratch, top->n));
+		rc = STEP_PUSH(s, ITEM_COLON, after, NULL, value->at[i].goal, SPACE_NONE);
+		stack_drop(&s->m->stacks, after);
 		TRY(rc);
 	}
 	return INFER_OK;
@@ -189,21 +189,21 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
 	return lo < hi ? got : DECODE_BAD;
 }
 
-int step_slot_free(struct step *s, const struct node *object, uint32_t slot)
+int step_slot_free(struct step *s, const struct stack_item *object, uint32_t slot)
 {
 	return step_can_take(s, object, slot, &object_of(s, object)->slot[slot].value);
 }
 
-int step_end_slot(struct step *s, struct node *top, uint32_t slot)
+int step_end_slot(struct step *s, struct stack_item *top, uint32_t slot)
 {
-	struct node *object = top->up;
+	struct stack_item *object = top->up;
 
 	if (!step_slot_free(s, object, slot))
 		return INFER_OK;
 	return end_key(s, object, slot, object->side, &object_of(s, object)->slot[slot].value);
 }
 
-int step_slot_key(struct step *s, struct node *top, uint8_t b)
+int step_slot_key(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct object_shape *o = object_of(s, top->up);
 	const uint32_t *d = top->data;
@@ -223,17 +223,18 @@ int step_slot_key(struct step *s, struct node *top, uint8_t b)
 		if (!some_slot(s, top->up, at.lo, at.hi, 0, NULL))
 			return INFER_OK;
 	}
-	return STEP_PUT(s, N_SLOT_KEY, top->up, NULL, at.lo, at.hi, at.depth, at.dec.mode,
-	                at.dec.acc);
+	return STEP_PUSH(s, ITEM_SLOT_KEY, top->up, NULL, at.lo, at.hi, at.depth, at.dec.mode,
+	                 at.dec.acc);
 }
 
 /* How many of the names of a class begin with this one. */
-static uint64_t names_with(const struct node *names, uint32_t class, const struct node *prefix)
+static uint64_t names_with(const struct stack_item *names, uint32_t class,
+                           const struct stack_item *prefix)
 {
 	uint64_t n = 0;
 
 	for (; names; names = names->up) {
-		const struct node *x = names->side;
+		const struct stack_item *x = names->side;
 
 		while (x && prefix && x->data[1] > prefix->data[1])
 			x = x->up;
@@ -242,26 +243,26 @@ static uint64_t names_with(const struct node *names, uint32_t class, const struc
 	return n;
 }
 
-static int has_name(const struct node *names, const struct node *name)
+static int has_name(const struct stack_item *names, const struct stack_item *name)
 {
 	while (names && names->side != name)
 		names = names->up;
 	return names != NULL;
 }
 
-static int end_name(struct step *s, struct node *top, struct node *name)
+static int end_name(struct step *s, struct stack_item *top, struct stack_item *name)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
-	struct node *names;
+	struct stack_item *names;
 	int rc;
 
-	TRY(step_make(s, &names, N_NAME, top->up->side, name, top->data, 1));
+	TRY(step_intern(s, &names, ITEM_NAME, top->up->side, name, top->data, 1));
 	rc = end_key(s, top->up, NOWHERE, names, &k->value);
-	node_drop(&s->m->stacks, names);
+	stack_drop(&s->m->stacks, names);
 	return rc;
 }
 
-static int end_other_key(struct step *s, struct node *top)
+static int end_other_key(struct step *s, struct stack_item *top)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 
@@ -270,23 +271,23 @@ static int end_other_key(struct step *s, struct node *top)
 	return end_name(s, top, top->side);
 }
 
-int step_end_other(struct step *s, struct node *top)
+int step_end_other(struct step *s, struct stack_item *top)
 {
-	struct node *name;
+	struct stack_item *name;
 	int rc;
 
-	TRY(step_make(s, &name, N_CHAR, NULL, NULL, (const uint32_t[]){ NOWHERE, 1 }, 2));
+	TRY(step_intern(s, &name, ITEM_CHAR, NULL, NULL, (const uint32_t[]){ NOWHERE, 1 }, 2));
 	rc = end_name(s, top, name);
-	node_drop(&s->m->stacks, name);
+	stack_drop(&s->m->stacks, name);
 	return rc;
 }
 
-int step_other_key(struct step *s, struct node *top, uint8_t b)
+int step_other_key(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 	struct decoder dec = { top->data[2], top->data[3] };
 	uint32_t state = top->data[1], cp;
-	struct node *name;
+	struct stack_item *name;
 	int rc = INFER_OK;
 
 	switch (step_decode(s->m, &dec, b, &cp)) {
@@ -295,34 +296,35 @@ int step_other_key(struct step *s, struct node *top, uint8_t b)
 	case DECODE_QUOTE:
 		return end_other_key(s, top);
 	case DECODE_MORE:
-		if (!step_may_lead(k->names, state, &dec))
+		if (!step_can_continue(k->names, state, &dec))
 			return INFER_OK;
-		return STEP_PUT(s, N_OTHER_KEY, top->up, top->side, top->data[0], state, dec.mode,
-		                dec.acc);
+		return STEP_PUSH(s, ITEM_CLASS_KEY, top->up, top->side, top->data[0], state,
+		                 dec.mode, dec.acc);
 	default:
 		break;
 	}
 	state = dfa_step(k->names, state, cp);
 	if (!dfa_live(state))
 		return INFER_OK;
-	TRY(step_make(s, &name, N_CHAR, top->side, NULL,
-	              (const uint32_t[]){ cp, top->side ? top->side->data[1] + 1 : 1 }, 2));
+	TRY(step_intern(s, &name, ITEM_CHAR, top->side, NULL,
+	                (const uint32_t[]){ cp, top->side ? top->side->data[1] + 1 : 1 }, 2));
 	if (!k->count || k->count[state] > names_with(top->up->side, top->data[0], name))
-		rc = STEP_PUT(s, N_OTHER_KEY, top->up, name, top->data[0], state, 0, 0);
-	node_drop(&s->m->stacks, name);
+		rc = STEP_PUSH(s, ITEM_CLASS_KEY, top->up, name, top->data[0], state, 0, 0);
+	stack_drop(&s->m->stacks, name);
 	return rc;
 }
 
-int step_colon(struct step *s, struct node *top, uint8_t b)
+int step_colon(struct step *s, struct stack_item *top, uint8_t b)
 {
 	uint32_t spaces = top->data[1];
 
 	if (step_space(s->m, b, &spaces))
-		return step_add(s, node_ref(top));
-	return b == ':' ? STEP_PUT(s, N_VALUE, top->up, NULL, top->data[0], SPACE_ANY) : INFER_OK;
+		return step_add(s, stack_ref(top));
+	return b == ':' ? STEP_PUSH(s, ITEM_VALUE, top->up, NULL, top->data[0], SPACE_ANY)
+	                : INFER_OK;
 }
 
-static int may_close(const struct object_shape *o, const struct node *top)
+static int may_close(const struct object_shape *o, const struct stack_item *top)
 {
 	if (top->data[COUNT] < o->min || top->data[EXTRA])
 		return 0;
@@ -332,7 +334,7 @@ static int may_close(const struct object_shape *o, const struct node *top)
 	return 1;
 }
 
-int step_object(struct step *s, struct node *top, uint8_t b)
+int step_object(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const uint32_t where = top->data[WHERE];
 	uint32_t spaces = top->data[SPACES];
@@ -340,7 +342,7 @@ int step_object(struct step *s, struct node *top, uint8_t b)
 	const int space = step_space(s->m, b, &spaces);
 
 	if (b == '}' && where != AT_NEXT)
-		return may_close(object_of(s, top), top) ? step_leave(s, top->up) : INFER_OK;
+		return may_close(object_of(s, top), top) ? step_end_value(s, top->up) : INFER_OK;
 	if (b == '"' && where != AT_AFTER)
 		return begin_key(s, top);
 	if (!space && (b != ',' || where != AT_AFTER))
@@ -357,5 +359,5 @@ int step_object(struct step *s, struct node *top, uint8_t b)
 	memcpy(d, top->data, top->n * sizeof *d);
 	d[SPACES] = space ? spaces : SPACE_ANY;
 	d[WHERE] = space ? where : AT_NEXT;
-	return step_put(s, N_OBJECT, top->up, top->side, d, top->n);
+	return step_push(s, ITEM_OBJECT, top->up, top->side, d, top->n);
 }

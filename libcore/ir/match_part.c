@@ -6,44 +6,46 @@
 /* of the decoder: behind a \ that makes the next " a part of the text */
 enum { ESCAPED = 0x100 };
 
-int step_leave(struct step *s, struct node *up)
+int step_end_value(struct step *s, struct stack_item *up)
 {
-	return up->kind == N_RULE ? step_enter(s, up->data[0], up->up) : step_add(s, node_ref(up));
+	return up->kind == ITEM_RULE ? step_enter_rule(s, up->data[0], up->up)
+	                             : step_add(s, stack_ref(up));
 }
 
-int step_behind(struct step *s, struct node *up, uint8_t b)
+int step_after_value(struct step *s, struct stack_item *up, uint8_t b)
 {
 	struct step in = { s->m, s->g, s->left, { 0 }, s->err };
-	int rc = step_enter(&in, up->data[0], up->up);
+	int rc = step_enter_rule(&in, up->data[0], up->up);
 
 	s->left = in.left;
 	for (uint32_t i = 0; i < in.out.n && !rc; i++)
-		rc = step_one(s, in.out.top[i], b);
+		rc = step_stack(s, in.out.top[i], b);
 	match_drop(s->m, &in.out);
 	return rc;
 }
 
-int step_text_begins(struct step *s, const struct node *x)
+int step_begin_text(struct step *s, const struct stack_item *x)
 {
 	const struct dfa *d = s->g->plain[s->g->code[x->data[0]].a];
 
-	return d->greatest[d->start] ? STEP_PUT(s, N_PLAIN, x->up, NULL, x->data[0], d->start, 0, 0)
-	                             : INFER_OK;
+	return d->greatest[d->start]
+	               ? STEP_PUSH(s, ITEM_PART_TEXT, x->up, NULL, x->data[0], d->start, 0, 0)
+	               : INFER_OK;
 }
 
 /* A character is complete: the text may go on, and where it may end, what follows it may begin. */
-static int next_state(struct step *s, struct node *top, uint32_t state)
+static int next_state(struct step *s, struct stack_item *top, uint32_t state)
 {
 	const struct dfa *d = s->g->plain[s->g->code[top->data[0]].a];
 
 	if (!dfa_live(state))
 		return INFER_OK;
 	if (d->greatest[state])
-		TRY(STEP_PUT(s, N_PLAIN, top->up, NULL, top->data[0], state, 0, 0));
-	return dfa_accepts(d, state) ? step_enter(s, top->data[0] + 1, top->up) : INFER_OK;
+		TRY(STEP_PUSH(s, ITEM_PART_TEXT, top->up, NULL, top->data[0], state, 0, 0));
+	return dfa_accepts(d, state) ? step_enter_rule(s, top->data[0] + 1, top->up) : INFER_OK;
 }
 
-int step_part(struct step *s, struct node *top, uint8_t b)
+int step_part_text(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct code *c = s->g->code + top->data[0];
 	const struct dfa *d = s->g->plain[c->a];
@@ -56,16 +58,17 @@ int step_part(struct step *s, struct node *top, uint8_t b)
 	if (c->b && !dec.mode && b == '"')
 		return INFER_OK;
 	if (c->b && !dec.mode && b == '\\')
-		return dfa_live(dfa_step(d, state, '"')) ? STEP_PUT(s, N_PLAIN, top->up, NULL,
-		                                                    top->data[0], state, ESCAPED, 0)
-		                                         : INFER_OK;
+		return dfa_live(dfa_step(d, state, '"'))
+		               ? STEP_PUSH(s, ITEM_PART_TEXT, top->up, NULL, top->data[0], state,
+		                           ESCAPED, 0)
+		               : INFER_OK;
 	switch (decode_utf8(&dec, b, &cp)) {
 	case DECODE_CHAR:
 		return next_state(s, top, dfa_step(d, state, cp));
 	case DECODE_MORE:
-		return step_may_lead(d, state, &dec)
-		               ? STEP_PUT(s, N_PLAIN, top->up, NULL, top->data[0], state, dec.mode,
-		                          dec.acc)
+		return step_can_continue(d, state, &dec)
+		               ? STEP_PUSH(s, ITEM_PART_TEXT, top->up, NULL, top->data[0], state,
+		                           dec.mode, dec.acc)
 		               : INFER_OK;
 	default:
 		return INFER_OK;

@@ -35,49 +35,49 @@ int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi)
 
 /* An entry is a frame like those that wait for a rule to end; each is entered once a byte, so that
  * what repeats nothing does not go on for ever. */
-static int enter(struct step *s, struct match_at *e, uint32_t pc, struct node *up)
+static int enter(struct step *s, struct match_state *e, uint32_t pc, struct stack_item *up)
 {
-	struct node *x;
+	struct stack_item *x;
 
 	if (pc == NOWHERE || !s->g->code_live[pc])
 		return INFER_OK;
-	TRY(step_make(s, &x, N_RULE, up, NULL, (const uint32_t[]){ pc, 0, 0 }, 3));
+	TRY(step_intern(s, &x, ITEM_RULE, up, NULL, (const uint32_t[]){ pc, 0, 0 }, 3));
 	for (uint32_t i = 0; i < e->n; i++)
 		if (e->top[i] == x) {
-			node_drop(&s->m->stacks, x);
+			stack_drop(&s->m->stacks, x);
 			return step_charge(s, i / 8);
 		}
 	int rc = match_reserve(s->m, e, e->n + 1, s->err);
 
 	if (rc)
-		node_drop(&s->m->stacks, x);
+		stack_drop(&s->m->stacks, x);
 	else
 		e->top[e->n++] = x;
 	return rc;
 }
 
-static int enter_one(struct step *s, struct match_at *e, struct node *x)
+static int enter_one(struct step *s, struct match_state *e, struct stack_item *x)
 {
 	const uint32_t pc = x->data[0];
 	const struct code *c = s->g->code + pc;
-	struct node *after;
+	struct stack_item *after;
 	int rc;
 
 	switch (c->op) {
 	case OP_CHAR:
 	case OP_BYTE:
-		return step_add(s, node_ref(x));
+		return step_add(s, stack_ref(x));
 	case OP_SPLIT:
 		TRY(enter(s, e, c->a, x->up));
 		return enter(s, e, c->b, x->up);
 	case OP_JUMP:
 		return enter(s, e, c->a, x->up);
 	case OP_END:
-		if (x->up->kind == N_DONE || x->up->kind == N_HOLE)
-			return step_add(s, node_ref(x->up));
+		if (x->up->kind == ITEM_DONE || x->up->kind == ITEM_HOLE)
+			return step_add(s, stack_ref(x->up));
 		return enter(s, e, x->up->data[0], x->up->up);
 	case OP_TEXT:
-		TRY(step_text_begins(s, x));
+		TRY(step_begin_text(s, x));
 		return dfa_accepts(s->g->plain[c->a], s->g->plain[c->a]->start)
 		               ? enter(s, e, pc + 1, x->up)
 		               : INFER_OK;
@@ -90,18 +90,19 @@ static int enter_one(struct step *s, struct match_at *e, struct node *x)
 	while (s->g->code[next].op == OP_JUMP)
 		next = s->g->code[next].a;
 	if (s->g->code[next].op == OP_END)
-		after = node_ref(x->up);
+		after = stack_ref(x->up);
 	else
-		TRY(step_make(s, &after, N_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 }, 3));
-	rc = c->op == OP_VALUE ? STEP_PUT(s, N_VALUE, after, NULL, c->a, SPACE_NONE)
+		TRY(step_intern(s, &after, ITEM_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 },
+		                3));
+	rc = c->op == OP_VALUE ? STEP_PUSH(s, ITEM_VALUE, after, NULL, c->a, SPACE_NONE)
 	                       : enter(s, e, c->a, after);
-	node_drop(&s->m->stacks, after);
+	stack_drop(&s->m->stacks, after);
 	return rc;
 }
 
-int step_enter(struct step *s, uint32_t pc, struct node *up)
+int step_enter_rule(struct step *s, uint32_t pc, struct stack_item *up)
 {
-	struct match_at e = { 0 };
+	struct match_state e = { 0 };
 	int rc = enter(s, &e, pc, up);
 
 	for (uint32_t i = 0; i < e.n && !rc; i++) {
@@ -113,7 +114,7 @@ int step_enter(struct step *s, uint32_t pc, struct node *up)
 	return rc;
 }
 
-int step_rule(struct step *s, struct node *top, uint8_t b)
+int step_rule(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct code *c = s->g->code + top->data[0];
 	struct decoder dec = { top->data[1], top->data[2] };
@@ -122,27 +123,27 @@ int step_rule(struct step *s, struct node *top, uint8_t b)
 	uint32_t cp;
 
 	if (c->op == OP_BYTE)
-		return b == c->a ? step_enter(s, top->data[0] + 1, top->up) : INFER_OK;
+		return b == c->a ? step_enter_rule(s, top->data[0] + 1, top->up) : INFER_OK;
 	if (c->op != OP_CHAR)
-		return step_behind(s, top, b);
+		return step_after_value(s, top, b);
 	set = s->g->set + c->a;
 	switch (decode_utf8(&dec, b, &cp)) {
 	case DECODE_CHAR:
 		if (!charset_has(set, cp, cp))
 			return INFER_OK;
-		return step_enter(s, top->data[0] + 1, top->up);
+		return step_enter_rule(s, top->data[0] + 1, top->up);
 	case DECODE_MORE:
 		for (int i = decode_ranges(&dec, r); i--;)
 			if (charset_has(set, r[i].lo, r[i].hi))
-				return STEP_PUT(s, N_RULE, top->up, NULL, top->data[0], dec.mode,
-				                dec.acc);
+				return STEP_PUSH(s, ITEM_RULE, top->up, NULL, top->data[0],
+				                 dec.mode, dec.acc);
 		return INFER_OK;
 	default:
 		return INFER_OK;
 	}
 }
 
-int step_plain(struct step *s, struct node *top, uint8_t b)
+int step_text(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct dfa *d = s->g->text;
 	struct decoder dec = { top->data[1], top->data[2] };
@@ -155,11 +156,11 @@ int step_plain(struct step *s, struct node *top, uint8_t b)
 			break;
 		return INFER_OK;
 	case DECODE_MORE:
-		if (step_may_lead(d, state, &dec))
+		if (step_can_continue(d, state, &dec))
 			break;
 		return INFER_OK;
 	default:
 		return INFER_OK;
 	}
-	return STEP_PUT(s, N_TEXT, top->up, NULL, state, dec.mode, dec.acc);
+	return STEP_PUSH(s, ITEM_TEXT, top->up, NULL, state, dec.mode, dec.acc);
 }

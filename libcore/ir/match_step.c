@@ -18,7 +18,7 @@ int step_charge(struct step *s, uint64_t n)
 }
 
 /* Takes the reference. */
-int step_add(struct step *s, struct node *n)
+int step_add(struct step *s, struct stack_item *n)
 {
 	int rc = step_charge(s, s->out.n / 8 + 1);
 
@@ -26,31 +26,33 @@ int step_add(struct step *s, struct node *n)
 		rc = match_reserve(s->m, &s->out, s->out.n + 1, s->err);
 	for (uint32_t i = 0; i < s->out.n && !rc; i++)
 		if (s->out.top[i] == n) {
-			node_drop(&s->m->stacks, n);
+			stack_drop(&s->m->stacks, n);
 			return INFER_OK;
 		}
 	if (rc)
-		node_drop(&s->m->stacks, n);
+		stack_drop(&s->m->stacks, n);
 	else
 		s->out.top[s->out.n++] = n;
 	return rc;
 }
 
-int step_make(struct step *s, struct node **out, enum frame kind, struct node *up,
-              struct node *side, const uint32_t *data, uint32_t n)
+int step_intern(struct step *s, struct stack_item **out, enum item_kind kind, struct stack_item *up,
+                struct stack_item *side, const uint32_t *data, uint32_t n)
 {
-	struct node like = { .up = up, .side = side, .kind = (uint16_t)kind, .n = (uint16_t)n };
+	struct stack_item like = {
+		.up = up, .side = side, .kind = (uint16_t)kind, .n = (uint16_t)n
+	};
 
 	TRY(step_charge(s, 1 + n / 4));
-	return node_get(out, &s->m->stacks, &like, data, s->err);
+	return stack_intern(out, &s->m->stacks, &like, data, s->err);
 }
 
-int step_put(struct step *s, enum frame kind, struct node *up, struct node *side,
-             const uint32_t *data, uint32_t n)
+int step_push(struct step *s, enum item_kind kind, struct stack_item *up, struct stack_item *side,
+              const uint32_t *data, uint32_t n)
 {
-	struct node *x;
+	struct stack_item *x;
 
-	TRY(step_make(s, &x, kind, up, side, data, n));
+	TRY(step_intern(s, &x, kind, up, side, data, n));
 	return step_add(s, x);
 }
 
@@ -73,8 +75,8 @@ int step_space(const struct match *m, uint8_t b, uint32_t *spaces)
 /* -- values --------------------------------------------------------------------------------- */
 
 /* One more byte of a number, whose shortest spelling is in a state of its own. */
-static int put_number(struct step *s, struct node *up, uint32_t goal, uint32_t k, uint32_t state,
-                      uint32_t shortest, uint8_t b)
+static int put_number(struct step *s, struct stack_item *up, uint32_t goal, uint32_t k,
+                      uint32_t state, uint32_t shortest, uint8_t b)
 {
 	const struct alt *a = s->g->goal[goal].alt + k;
 	uint32_t d[] = { goal, k, DFA_DEAD, DFA_DEAD };
@@ -84,10 +86,10 @@ static int put_number(struct step *s, struct node *up, uint32_t goal, uint32_t k
 	d[2] = dfa_step(a->text, state, b);
 	if (a->plain)
 		d[3] = dfa_step(a->plain, shortest, b);
-	return dfa_live(d[2]) ? step_put(s, N_NUMBER, up, NULL, d, a->plain ? 4 : 3) : INFER_OK;
+	return dfa_live(d[2]) ? step_push(s, ITEM_NUMBER, up, NULL, d, a->plain ? 4 : 3) : INFER_OK;
 }
 
-static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up, uint8_t b)
+static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_item *up, uint8_t b)
 {
 	static const char first[] = { [ALT_NULL] = 'n', [ALT_FALSE] = 'f', [ALT_TRUE] = 't' };
 	const struct alt *a = s->g->goal[goal].alt + k;
@@ -97,11 +99,11 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up,
 		return put_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
 		                  b);
 	case ALT_STRING:
-		return b == '"' ? STEP_PUT(s, N_STRING, up, NULL, goal, k, a->text->start, 0, 0)
+		return b == '"' ? STEP_PUSH(s, ITEM_STRING, up, NULL, goal, k, a->text->start, 0, 0)
 		                : INFER_OK;
 	case ALT_ARRAY:
-		return b == '[' ? STEP_PUT(s, a->array->unique ? N_UNIQUE : N_ARRAY, up, NULL,
-		                           a->shape, AT_FIRST, SPACE_ANY, 0, 0)
+		return b == '[' ? STEP_PUSH(s, a->array->unique ? ITEM_UNIQUE_ARRAY : ITEM_ARRAY,
+		                            up, NULL, a->shape, AT_FIRST, SPACE_ANY, 0, 0)
 		                : INFER_OK;
 	case ALT_OBJECT: {
 		uint32_t *d = s->m->scratch;
@@ -112,15 +114,15 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct node *up,
 		memset(d, 0, (SEEN + words) * sizeof *d);
 		d[SHAPE] = a->shape;
 		d[EXTRA] = a->object->needs;
-		return step_put(s, N_OBJECT, up, NULL, d, SEEN + words);
+		return step_push(s, ITEM_OBJECT, up, NULL, d, SEEN + words);
 	}
 	default:
-		return b == first[a->type] ? STEP_PUT(s, N_LITERAL, up, NULL, a->type, 1)
+		return b == first[a->type] ? STEP_PUSH(s, ITEM_LITERAL, up, NULL, a->type, 1)
 		                           : INFER_OK;
 	}
 }
 
-static int begin_value(struct step *s, uint32_t goal, struct node *up, uint8_t b)
+static int begin_value(struct step *s, uint32_t goal, struct stack_item *up, uint8_t b)
 {
 	for (uint32_t k = 0; k < s->g->goal[goal].n; k++) {
 		TRY(step_charge(s, 1));
@@ -129,16 +131,16 @@ static int begin_value(struct step *s, uint32_t goal, struct node *up, uint8_t b
 	return INFER_OK;
 }
 
-static int step_value(struct step *s, struct node *top, uint8_t b)
+static int step_value(struct step *s, struct stack_item *top, uint8_t b)
 {
 	uint32_t spaces = top->data[1];
 
 	if (step_space(s->m, b, &spaces))
-		return STEP_PUT(s, N_VALUE, top->up, NULL, top->data[0], spaces);
+		return STEP_PUSH(s, ITEM_VALUE, top->up, NULL, top->data[0], spaces);
 	return begin_value(s, top->data[0], top->up, b);
 }
 
-static int step_literal(struct step *s, struct node *top, uint8_t b)
+static int step_literal(struct step *s, struct stack_item *top, uint8_t b)
 {
 	static const char *const text[] = { "null", "false", "true" };
 	const char *t = text[top->data[0]];
@@ -147,27 +149,27 @@ static int step_literal(struct step *s, struct node *top, uint8_t b)
 	if (b != (uint8_t)t[at])
 		return INFER_OK;
 	if (!t[at + 1])
-		return step_leave(s, top->up);
-	return STEP_PUT(s, N_LITERAL, top->up, NULL, top->data[0], at + 1);
+		return step_end_value(s, top->up);
+	return STEP_PUSH(s, ITEM_LITERAL, top->up, NULL, top->data[0], at + 1);
 }
 
-const struct dfa *step_text(const struct grammar *g, const struct node *n)
+const struct dfa *item_dfa(const struct grammar *g, const struct stack_item *n)
 {
 	return g->goal[n->data[0]].alt[n->data[1]].text;
 }
 
-static int step_number(struct step *s, struct node *top, uint8_t b)
+static int step_number(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const uint32_t *d = top->data;
 
 	TRY(put_number(s, top->up, d[0], d[1], d[2], top->n > 3 ? d[3] : 0, b));
-	if (!dfa_accepts(step_text(s->g, top), d[2]))
+	if (!dfa_accepts(item_dfa(s->g, top), d[2]))
 		return INFER_OK;
-	return step_one(s, top->up, b);
+	return step_stack(s, top->up, b);
 }
 
 /* Whether what a decoder has begun can lead on from the state. */
-int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec)
+int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec)
 {
 	struct dfa_range r[DECODE_RANGES];
 
@@ -177,9 +179,9 @@ int step_may_lead(const struct dfa *d, uint32_t state, const struct decoder *dec
 	return 0;
 }
 
-static int step_string(struct step *s, struct node *top, uint8_t b)
+static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 {
-	const struct dfa *d = step_text(s->g, top);
+	const struct dfa *d = item_dfa(s->g, top);
 	struct decoder dec = { top->data[3], top->data[4] };
 	uint32_t state = top->data[2], cp;
 
@@ -187,9 +189,9 @@ static int step_string(struct step *s, struct node *top, uint8_t b)
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		return dfa_accepts(d, state) ? step_leave(s, top->up) : INFER_OK;
+		return dfa_accepts(d, state) ? step_end_value(s, top->up) : INFER_OK;
 	case DECODE_MORE:
-		if (!step_may_lead(d, state, &dec))
+		if (!step_can_continue(d, state, &dec))
 			return INFER_OK;
 		break;
 	default:
@@ -197,14 +199,14 @@ static int step_string(struct step *s, struct node *top, uint8_t b)
 		if (!dfa_live(state))
 			return INFER_OK;
 	}
-	return STEP_PUT(s, N_STRING, top->up, NULL, top->data[0], top->data[1], state, dec.mode,
-	                dec.acc);
+	return STEP_PUSH(s, ITEM_STRING, top->up, NULL, top->data[0], top->data[1], state, dec.mode,
+	                 dec.acc);
 }
 
 /* -- arrays --------------------------------------------------------------------------------- */
 
 /* A value for each option of the next element; b >= 0: which it begins with. */
-static int next_item(struct step *s, struct node *top, int b)
+static int next_item(struct step *s, struct stack_item *top, int b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
@@ -214,34 +216,35 @@ static int next_item(struct step *s, struct node *top, int b)
 		return INFER_OK;
 	for (uint32_t i = 0; i < o->n; i++) {
 		const uint32_t c = array_count(a, top->data[EXTRA], o->at[i].adds);
-		struct node *after;
+		struct stack_item *after;
 		int rc;
 
 		TRY(step_charge(s, 1));
 		if (c == NOWHERE || !array_can(a, next, c))
 			continue;
-		TRY(step_make(s, &after, N_ARRAY, top->up, NULL,
-		              (const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c },
-		              5));
-		rc = b < 0 ? STEP_PUT(s, N_VALUE, after, NULL, o->at[i].goal, SPACE_ANY)
+		TRY(step_intern(
+			s, &after, ITEM_ARRAY, top->up, NULL,
+			(const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c }, 5));
+		rc = b < 0 ? STEP_PUSH(s, ITEM_VALUE, after, NULL, o->at[i].goal, SPACE_ANY)
 		           : begin_value(s, o->at[i].goal, after, (uint8_t)b);
-		node_drop(&s->m->stacks, after);
+		stack_drop(&s->m->stacks, after);
 		TRY(rc);
 	}
 	return INFER_OK;
 }
 
-static int step_array(struct step *s, struct node *top, uint8_t b)
+static int step_array(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	uint32_t spaces = top->data[SPACES];
 
 	if (step_space(s->m, b, &spaces))
-		return STEP_PUT(s, N_ARRAY, top->up, NULL, top->data[SHAPE], top->data[WHERE],
-		                spaces, top->data[COUNT], top->data[EXTRA]);
+		return STEP_PUSH(s, ITEM_ARRAY, top->up, NULL, top->data[SHAPE], top->data[WHERE],
+		                 spaces, top->data[COUNT], top->data[EXTRA]);
 	if (b == ']')
-		return array_may_end(a, top->data[COUNT], top->data[EXTRA]) ? step_leave(s, top->up)
-		                                                            : INFER_OK;
+		return array_may_end(a, top->data[COUNT], top->data[EXTRA])
+		               ? step_end_value(s, top->up)
+		               : INFER_OK;
 	if (top->data[WHERE] == AT_FIRST)
 		return next_item(s, top, b);
 	return b == ',' ? next_item(s, top, -1) : INFER_OK;
@@ -249,43 +252,43 @@ static int step_array(struct step *s, struct node *top, uint8_t b)
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-int step_one(struct step *s, struct node *top, uint8_t b)
+int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 {
 	uint32_t spaces = SPACE_NONE;
 
 	TRY(step_charge(s, 1));
 	switch (top->kind) {
-	case N_DONE:
+	case ITEM_DONE:
 		if (s->g->code || !step_space(s->m, b, &spaces))
 			return INFER_OK;
-		return step_add(s, node_ref(top));
-	case N_HOLE:
+		return step_add(s, stack_ref(top));
+	case ITEM_HOLE:
 		return INFER_OK;
-	case N_RULE:
+	case ITEM_RULE:
 		return step_rule(s, top, b);
-	case N_TEXT:
-		return step_plain(s, top, b);
-	case N_PLAIN:
-		return step_part(s, top, b);
-	case N_VALUE:
+	case ITEM_TEXT:
+		return step_text(s, top, b);
+	case ITEM_PART_TEXT:
+		return step_part_text(s, top, b);
+	case ITEM_VALUE:
 		return step_value(s, top, b);
-	case N_LITERAL:
+	case ITEM_LITERAL:
 		return step_literal(s, top, b);
-	case N_NUMBER:
+	case ITEM_NUMBER:
 		return step_number(s, top, b);
-	case N_STRING:
+	case ITEM_STRING:
 		return step_string(s, top, b);
-	case N_SLOT_KEY:
+	case ITEM_SLOT_KEY:
 		return step_slot_key(s, top, b);
-	case N_OTHER_KEY:
+	case ITEM_CLASS_KEY:
 		return step_other_key(s, top, b);
-	case N_COLON:
+	case ITEM_COLON:
 		return step_colon(s, top, b);
-	case N_ARRAY:
+	case ITEM_ARRAY:
 		return step_array(s, top, b);
-	case N_UNIQUE:
-		return step_unique(s, top, b);
-	case N_ITEM:
+	case ITEM_UNIQUE_ARRAY:
+		return step_unique_array(s, top, b);
+	case ITEM_ELEMENT:
 		return step_element(s, top, b);
 	default:
 		return step_object(s, top, b);

@@ -12,19 +12,19 @@
 enum { BLOCK = 12 }; /* words of bytes in a frame */
 
 /* One more byte behind those of text. */
-static int append(struct step *s, struct node **out, struct node *text, uint8_t b)
+static int append(struct step *s, struct stack_item **out, struct stack_item *text, uint8_t b)
 {
 	uint32_t data[BLOCK + 1] = { 0 }, n = text ? text->data[0] % (4 * BLOCK) : 0;
-	struct node *up = !text ? NULL : n ? text->up : text;
+	struct stack_item *up = !text ? NULL : n ? text->up : text;
 
 	if (text && n)
 		memcpy(data, text->data, text->n * sizeof *data);
 	data[0] = (text ? text->data[0] : 0) + 1;
 	memcpy((char *)(data + 1) + n, &b, 1);
-	return step_make(s, out, N_BYTES, up, NULL, data, 2 + n / 4);
+	return step_intern(s, out, ITEM_BYTES, up, NULL, data, 2 + n / 4);
 }
 
-char *text_of(struct slab *slab, const struct node *text, uint32_t *n)
+char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n)
 {
 	uint32_t left = *n = text ? text->data[0] : 0;
 	char *at = slab_alloc(slab, (size_t)left + 1, 1);
@@ -41,7 +41,8 @@ char *text_of(struct slab *slab, const struct node *text, uint32_t *n)
 /* -- an element ends ------------------------------------------------------------------------ */
 
 /* A frame of the element, with those before it; *out NULL: one is equal. */
-static int add_seen(struct step *s, struct node **out, struct node *seen, const struct slab_buf *b)
+static int add_seen(struct step *s, struct stack_item **out, struct stack_item *seen,
+                    const struct slab_buf *b)
 {
 	const size_t words = 1 + (b->len + 3) / 4;
 	uint32_t *data;
@@ -50,7 +51,7 @@ static int add_seen(struct step *s, struct node **out, struct node *seen, const 
 	*out = NULL;
 	if (words > UINT16_MAX)
 		return err_set(s->err, INFER_EUNSUP, "an element of uniqueItems is too long");
-	for (const struct node *x = seen; x; x = x->up) {
+	for (const struct stack_item *x = seen; x; x = x->up) {
 		TRY(step_charge(s, 1));
 		if (x->data[0] == b->len && !memcmp(x->data + 1, b->at, b->len))
 			return INFER_OK;
@@ -60,25 +61,25 @@ static int add_seen(struct step *s, struct node **out, struct node *seen, const 
 		return err_set(s->err, INFER_ENOMEM, "out of memory");
 	data[0] = (uint32_t)b->len;
 	memcpy(data + 1, b->at, b->len);
-	rc = step_make(s, out, N_SEEN, seen, NULL, data, (uint32_t)words);
+	rc = step_intern(s, out, ITEM_SEEN, seen, NULL, data, (uint32_t)words);
 	slab_free(s->m->slab, data);
 	return rc;
 }
 
 /* The array behind its element of these bytes; *out NULL: the element was there. */
-static int end_element(struct step *s, struct node **out, const struct node *array,
-                       const struct node *text)
+static int end_element(struct step *s, struct stack_item **out, const struct stack_item *array,
+                       const struct stack_item *text)
 {
-	struct node *seen = NULL;
+	struct stack_item *seen = NULL;
 	struct slab_buf b = { .slab = s->m->slab };
 	uint32_t n;
-	char *at = text_of(b.slab, text, &n);
+	char *at = element_bytes(b.slab, text, &n);
 	int rc;
 
 	*out = NULL;
 	rc = step_charge(s, n);
 	if (!rc)
-		rc = at ? canon(&b, at, n) : INFER_ENOMEM;
+		rc = at ? canonical_json(&b, at, n) : INFER_ENOMEM;
 	if (rc == INFER_ENOMEM || b.bad)
 		rc = err_set(s->err, INFER_ENOMEM, "out of memory");
 	else if (rc)
@@ -88,97 +89,98 @@ static int end_element(struct step *s, struct node **out, const struct node *arr
 	slab_free(b.slab, at);
 	slab_buf_fini(&b);
 	if (!rc && seen)
-		rc = step_make(s, out, N_UNIQUE, array->up, seen, array->data, array->n);
+		rc = step_intern(s, out, ITEM_UNIQUE_ARRAY, array->up, seen, array->data, array->n);
 	if (seen)
-		node_drop(&s->m->stacks, seen);
+		stack_drop(&s->m->stacks, seen);
 	return rc;
 }
 
 /* -- bytes ---------------------------------------------------------------------------------- */
 
 /* What the byte made of an element: it ended, or its stack may go on. */
-static int put_element(struct step *s, struct node *wrote, struct node *stack)
+static int put_element(struct step *s, struct stack_item *wrote, struct stack_item *stack)
 {
-	struct node *after;
+	struct stack_item *after;
 	int can;
 
-	if (stack->kind == N_HOLE) {
+	if (stack->kind == ITEM_HOLE) {
 		TRY(end_element(s, &after, wrote->up, wrote->side));
 		return after ? step_add(s, after) : INFER_OK;
 	}
-	TRY(step_differs(s, stack, wrote, &can));
-	return can ? step_put(s, N_ITEM, wrote, stack, NULL, 0) : INFER_OK;
+	TRY(element_can_differ(s, stack, wrote, &can));
+	return can ? step_push(s, ITEM_ELEMENT, wrote, stack, NULL, 0) : INFER_OK;
 }
 
 /* A number ends before the byte that follows it. */
-static int end_number(struct step *s, const struct node *wrote, uint8_t b)
+static int end_number(struct step *s, const struct stack_item *wrote, uint8_t b)
 {
-	struct node *after;
+	struct stack_item *after;
 	int rc;
 
 	TRY(end_element(s, &after, wrote->up, wrote->side));
 	if (!after)
 		return INFER_OK;
-	rc = step_one(s, after, b);
-	node_drop(&s->m->stacks, after);
+	rc = step_stack(s, after, b);
+	stack_drop(&s->m->stacks, after);
 	return rc;
 }
 
-int step_element(struct step *s, struct node *top, uint8_t b)
+int step_element(struct step *s, struct stack_item *top, uint8_t b)
 {
 	struct step in = { s->m, s->g, s->left, { 0 }, s->err };
-	struct node *stack = top->side, *text = NULL, *wrote = NULL;
+	struct stack_item *stack = top->side, *text = NULL, *wrote = NULL;
 	int rc;
 
-	if (stack->kind == N_NUMBER && stack->up->kind == N_HOLE &&
+	if (stack->kind == ITEM_NUMBER && stack->up->kind == ITEM_HOLE &&
 	    (b == ',' || b == ']' || b == ' ' || b == '\n' || b == '\t' || b == '\r') &&
-	    dfa_accepts(step_text(s->g, stack), stack->data[2]))
+	    dfa_accepts(item_dfa(s->g, stack), stack->data[2]))
 		return end_number(s, top->up, b);
-	rc = step_one(&in, stack, b);
+	rc = step_stack(&in, stack, b);
 	s->left = in.left;
 	if (!rc && in.out.n)
 		rc = append(s, &text, top->up->side, b);
 	if (!rc && in.out.n)
-		rc = step_make(s, &wrote, N_WROTE, top->up->up, text, NULL, 0);
+		rc = step_intern(s, &wrote, ITEM_ELEMENT_TEXT, top->up->up, text, NULL, 0);
 	for (uint32_t i = 0; i < in.out.n && !rc; i++)
 		rc = put_element(s, wrote, in.out.top[i]);
 	if (wrote)
-		node_drop(&s->m->stacks, wrote);
+		stack_drop(&s->m->stacks, wrote);
 	if (text)
-		node_drop(&s->m->stacks, text);
+		stack_drop(&s->m->stacks, text);
 	match_drop(s->m, &in.out);
 	return rc;
 }
 
 /* An element of that goal begins before `after`; b >= 0: with that byte. */
-static int begin_element(struct step *s, struct node *after, uint32_t goal, int b)
+static int begin_element(struct step *s, struct stack_item *after, uint32_t goal, int b)
 {
-	struct node *hole, *stack = NULL, *wrote = NULL, *item = NULL;
+	struct stack_item *hole, *stack = NULL, *wrote = NULL, *item = NULL;
 	int rc, can = 1;
 
-	TRY(step_make(s, &hole, N_HOLE, NULL, NULL, NULL, 0));
-	rc = step_make(s, &stack, N_VALUE, hole, NULL, (const uint32_t[]){ goal, SPACE_ANY }, 2);
-	node_drop(&s->m->stacks, hole);
+	TRY(step_intern(s, &hole, ITEM_HOLE, NULL, NULL, NULL, 0));
+	rc = step_intern(s, &stack, ITEM_VALUE, hole, NULL, (const uint32_t[]){ goal, SPACE_ANY },
+	                 2);
+	stack_drop(&s->m->stacks, hole);
 	if (!rc)
-		rc = step_make(s, &wrote, N_WROTE, after, NULL, NULL, 0);
+		rc = step_intern(s, &wrote, ITEM_ELEMENT_TEXT, after, NULL, NULL, 0);
 	if (!rc)
-		rc = step_differs(s, stack, wrote, &can);
+		rc = element_can_differ(s, stack, wrote, &can);
 	if (!rc && can)
-		rc = step_make(s, &item, N_ITEM, wrote, stack, NULL, 0);
+		rc = step_intern(s, &item, ITEM_ELEMENT, wrote, stack, NULL, 0);
 	if (item && b < 0)
-		rc = step_add(s, node_ref(item));
+		rc = step_add(s, stack_ref(item));
 	else if (item)
 		rc = step_element(s, item, (uint8_t)b);
 	if (item)
-		node_drop(&s->m->stacks, item);
+		stack_drop(&s->m->stacks, item);
 	if (wrote)
-		node_drop(&s->m->stacks, wrote);
+		stack_drop(&s->m->stacks, wrote);
 	if (stack)
-		node_drop(&s->m->stacks, stack);
+		stack_drop(&s->m->stacks, stack);
 	return rc;
 }
 
-static int next_element(struct step *s, struct node *top, int b)
+static int next_element(struct step *s, struct stack_item *top, int b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
@@ -188,33 +190,33 @@ static int next_element(struct step *s, struct node *top, int b)
 		return INFER_OK;
 	for (uint32_t i = 0; i < o->n; i++) {
 		const uint32_t c = array_count(a, top->data[EXTRA], o->at[i].adds);
-		struct node *after;
+		struct stack_item *after;
 		int rc;
 
 		TRY(step_charge(s, 1));
 		if (c == NOWHERE || !array_can(a, next, c))
 			continue;
-		TRY(step_make(s, &after, N_UNIQUE, top->up, top->side,
-		              (const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c },
-		              5));
+		TRY(step_intern(
+			s, &after, ITEM_UNIQUE_ARRAY, top->up, top->side,
+			(const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c }, 5));
 		rc = begin_element(s, after, o->at[i].goal, b);
-		node_drop(&s->m->stacks, after);
+		stack_drop(&s->m->stacks, after);
 		TRY(rc);
 	}
 	return INFER_OK;
 }
 
-int step_unique(struct step *s, struct node *top, uint8_t b)
+int step_unique_array(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	const uint32_t *d = top->data;
 	uint32_t spaces = d[SPACES];
 
 	if (step_space(s->m, b, &spaces))
-		return STEP_PUT(s, N_UNIQUE, top->up, top->side, d[SHAPE], d[WHERE], spaces,
-		                d[COUNT], d[EXTRA]);
+		return STEP_PUSH(s, ITEM_UNIQUE_ARRAY, top->up, top->side, d[SHAPE], d[WHERE],
+		                 spaces, d[COUNT], d[EXTRA]);
 	if (b == ']')
-		return array_may_end(a, d[COUNT], d[EXTRA]) ? step_leave(s, top->up) : INFER_OK;
+		return array_may_end(a, d[COUNT], d[EXTRA]) ? step_end_value(s, top->up) : INFER_OK;
 	if (d[WHERE] == AT_FIRST)
 		return next_element(s, top, b);
 	return b == ',' ? next_element(s, top, -1) : INFER_OK;

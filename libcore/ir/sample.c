@@ -16,7 +16,7 @@ struct sampler {
 	uint32_t n_drawn;
 	int spaced;
 	uint32_t *goal, *code; /* bytes of the shortest text of each, about */
-	struct match_at at, next;
+	struct match_state at, next;
 	infer_error *err;
 };
 
@@ -186,7 +186,7 @@ static void code_least(struct sampler *s)
 }
 
 /* A name that is one of some slots: what follows, less what the object counts for it already. */
-static int64_t key_far(const struct sampler *s, const struct node *n)
+static int64_t key_far(const struct sampler *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 	int64_t least = FAR;
@@ -205,7 +205,7 @@ static int64_t key_far(const struct sampler *s, const struct node *n)
 }
 
 /* of a name of a class: likewise, for a need that it would meet */
-static int64_t other_key_far(const struct sampler *s, const struct node *n)
+static int64_t other_key_far(const struct sampler *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 	const struct key_class *k = o->class + n->data[0];
@@ -221,30 +221,30 @@ static int64_t other_key_far(const struct sampler *s, const struct node *n)
 	return meets < any ? meets : any;
 }
 
-static int64_t frame_far(const struct sampler *s, const struct node *n)
+static int64_t frame_far(const struct sampler *s, const struct stack_item *n)
 {
 	switch (n->kind) {
-	case N_VALUE:
+	case ITEM_VALUE:
 		return s->goal[n->data[0]];
-	case N_LITERAL:
+	case ITEM_LITERAL:
 		return 5 - (int64_t)n->data[1];
-	case N_NUMBER:
-		return step_text(s->g, n)->least[n->data[2]];
-	case N_STRING:
-		return 1 + (int64_t)step_text(s->g, n)->least[n->data[2]] + (n->data[3] != 0);
-	case N_SLOT_KEY:
+	case ITEM_NUMBER:
+		return item_dfa(s->g, n)->least[n->data[2]];
+	case ITEM_STRING:
+		return 1 + (int64_t)item_dfa(s->g, n)->least[n->data[2]] + (n->data[3] != 0);
+	case ITEM_SLOT_KEY:
 		return key_far(s, n) + (n->data[3] != 0);
-	case N_OTHER_KEY:
+	case ITEM_CLASS_KEY:
 		return other_key_far(s, n);
-	case N_COLON:
+	case ITEM_COLON:
 		return 1 + (int64_t)s->goal[n->data[0]];
-	case N_UNIQUE:
-	case N_ARRAY: {
+	case ITEM_UNIQUE_ARRAY:
+	case ITEM_ARRAY: {
 		const struct array_shape *a = s->g->array[n->data[SHAPE]];
 
 		return 1 + (int64_t)items_least(s->goal, a, n->data[COUNT], n->data[EXTRA]);
 	}
-	case N_OBJECT: {
+	case ITEM_OBJECT: {
 		const struct object_shape *o = s->g->object[n->data[SHAPE]];
 		const int64_t owed =
 			members_least(s->goal, o, n->data + SEEN, n->data[COUNT], n->data[EXTRA]);
@@ -253,25 +253,25 @@ static int64_t frame_far(const struct sampler *s, const struct node *n)
 			return 1 + owed;
 		return owed ? owed : other_least(s->goal, o, n->data + SEEN, 0);
 	}
-	case N_RULE:
+	case ITEM_RULE:
 		return s->code[n->data[0]];
-	case N_TEXT:
+	case ITEM_TEXT:
 		return s->g->text->least[n->data[0]];
 	default:
 		return 0;
 	}
 }
 
-static int64_t stack_far(const struct sampler *s, const struct node *n)
+static int64_t stack_far(const struct sampler *s, const struct stack_item *n)
 {
 	int64_t far = 0;
 
 	for (; n; n = n->up)
-		far += n->kind == N_ITEM ? stack_far(s, n->side) : frame_far(s, n);
+		far += n->kind == ITEM_ELEMENT ? stack_far(s, n->side) : frame_far(s, n);
 	return far;
 }
 
-static int64_t far_from(const struct sampler *s, const struct match_at *at)
+static int64_t far_from(const struct sampler *s, const struct match_state *at)
 {
 	int64_t least = INT64_MAX;
 
@@ -285,18 +285,18 @@ static int64_t far_from(const struct sampler *s, const struct match_at *at)
 
 /* -- the walk ------------------------------------------------------------------------------- */
 
-static int in_string(const struct node *n)
+static int in_string(const struct stack_item *n)
 {
-	while (n->kind == N_ITEM)
+	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
-	return n->kind == N_STRING || n->kind == N_SLOT_KEY || n->kind == N_OTHER_KEY;
+	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
 }
 
 static uint8_t propose(struct sampler *s)
 {
 	static const char letters[] = "eeeaaiiouy tnshrdlcmfgpwbvk", marks[] = "-_.:/@+,'!?",
 			  outside[] = "{}[]\"\",,:00123456789-.tfn";
-	const struct node *top = s->at.top[0];
+	const struct stack_item *top = s->at.top[0];
 
 	if (s->g->code || s->g->text)
 		return (uint8_t)(32 + dice(s, 95));
@@ -329,7 +329,7 @@ static int try_byte(struct sampler *s, uint8_t byte, int *live)
 
 static void take(struct sampler *s)
 {
-	const struct match_at was = s->at;
+	const struct match_state was = s->at;
 
 	s->at = s->next;
 	s->next = was;

@@ -9,7 +9,7 @@
 int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error *err)
 {
 	*t = (struct stacks){ .slab = slab, .mask = 63, .bytes = bytes };
-	t->bucket = slab_zalloc(t->slab, (size_t)t->mask + 1, sizeof(struct node *));
+	t->bucket = slab_zalloc(t->slab, (size_t)t->mask + 1, sizeof(struct stack_item *));
 	if (!t->bucket)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	return INFER_OK;
@@ -20,7 +20,7 @@ void stacks_fini(struct stacks *t)
 	must(!t->bucket || !t->n);
 	for (int i = 0; i < STACK_SPARES; i++)
 		while (t->spare[i]) {
-			struct node *n = t->spare[i];
+			struct stack_item *n = t->spare[i];
 
 			t->spare[i] = n->chain;
 			slab_free(t->slab, n);
@@ -33,13 +33,14 @@ void stacks_fini(struct stacks *t)
 static void grow(struct stacks *t)
 {
 	const uint32_t mask = t->mask * 2 + 1;
-	struct node **more = slab_zalloc(t->slab, (size_t)mask + 1, sizeof(struct node *));
+	struct stack_item **more =
+		slab_zalloc(t->slab, (size_t)mask + 1, sizeof(struct stack_item *));
 
 	if (!more)
 		return;
 	for (uint32_t i = 0; i <= t->mask; i++)
 		while (t->bucket[i]) {
-			struct node *n = t->bucket[i];
+			struct stack_item *n = t->bucket[i];
 
 			t->bucket[i] = n->chain;
 			n->chain = more[n->hash & mask];
@@ -50,31 +51,31 @@ static void grow(struct stacks *t)
 	t->mask = mask;
 }
 
-static uint32_t hash_of(const struct node *like, const uint32_t *data)
+static uint32_t hash_of(const struct stack_item *like, const uint32_t *data)
 {
 	/* pointers are not hashed: the order in a bucket has no effect on what is found */
-	uint32_t h = work_mix(like->kind, like->n);
+	uint32_t h = htab_mix(like->kind, like->n);
 
-	h = work_mix(h, like->up ? like->up->hash : 1);
-	h = work_mix(h, like->side ? like->side->hash : 2);
+	h = htab_mix(h, like->up ? like->up->hash : 1);
+	h = htab_mix(h, like->side ? like->side->hash : 2);
 	for (uint32_t i = 0; i < like->n; i++)
-		h = work_mix(h, data[i]);
+		h = htab_mix(h, data[i]);
 	return h;
 }
 
-int node_get(struct node **out, struct stacks *t, const struct node *like, const uint32_t *data,
-             infer_error *err)
+int stack_intern(struct stack_item **out, struct stacks *t, const struct stack_item *like,
+                 const uint32_t *data, infer_error *err)
 {
 	const uint32_t hash = hash_of(like, data);
 	const size_t size = sizeof *like + like->n * sizeof *data;
-	struct node *n;
+	struct stack_item *n;
 
 	*out = NULL;
 	for (n = t->bucket[hash & t->mask]; n; n = n->chain)
 		if (n->hash == hash && n->kind == like->kind && n->n == like->n &&
 		    n->up == like->up && n->side == like->side &&
 		    (!n->n || !memcmp(n->data, data, n->n * sizeof *data))) {
-			*out = node_ref(n);
+			*out = stack_ref(n);
 			return INFER_OK;
 		}
 	if (size > t->bytes)
@@ -105,7 +106,7 @@ int node_get(struct node **out, struct stacks *t, const struct node *like, const
 	return INFER_OK;
 }
 
-static void give_back(struct stacks *t, struct node *n)
+static void give_back(struct stacks *t, struct stack_item *n)
 {
 	if (n->n >= STACK_SPARES) {
 		slab_free(t->slab, n);
@@ -115,13 +116,13 @@ static void give_back(struct stacks *t, struct node *n)
 	t->spare[n->n] = n;
 }
 
-void node_drop(struct stacks *t, struct node *n)
+void stack_drop(struct stacks *t, struct stack_item *n)
 {
-	struct node *dead = NULL;
+	struct stack_item *dead = NULL;
 
 	for (;;) {
 		if (n && !--n->refs) {
-			struct node **at = t->bucket + (n->hash & t->mask);
+			struct stack_item **at = t->bucket + (n->hash & t->mask);
 
 			while (*at != n)
 				at = &(*at)->chain;
@@ -134,12 +135,12 @@ void node_drop(struct stacks *t, struct node *n)
 			return;
 		n = dead;
 		if (n->side) {
-			struct node *side = n->side;
+			struct stack_item *side = n->side;
 
 			n->side = NULL;
 			n = side;
 		} else if (n->up) {
-			struct node *up = n->up;
+			struct stack_item *up = n->up;
 
 			n->up = NULL;
 			n = up;

@@ -6,10 +6,10 @@
 #include <infer/status.h>
 #include "base/slab.h"
 
-struct node {
-	struct node *chain; /* the next of its hash bucket, or of the free list */
-	struct node *up;    /* below it in the stack */
-	struct node *side;  /* another stack that belongs to it */
+struct stack_item {
+	struct stack_item *chain; /* the next of its hash bucket, or of the free list */
+	struct stack_item *up;    /* below it in the stack */
+	struct stack_item *side;  /* another stack that belongs to it */
 	uint32_t hash, refs;
 	uint16_t kind, n;
 	uint32_t data[]; /* [n] */
@@ -20,8 +20,8 @@ struct node {
 enum { STACK_SPARES = 17 };
 struct stacks {
 	struct slab *slab; /* borrowed */
-	struct node **bucket;
-	struct node *spare[STACK_SPARES]; /* by n, chained */
+	struct stack_item **bucket;
+	struct stack_item *spare[STACK_SPARES]; /* by n, chained */
 	uint32_t mask, n;
 	uint64_t bytes; /* that may still be taken */
 };
@@ -30,12 +30,12 @@ int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error
 void stacks_fini(struct stacks *t);
 /* A reference to the node with this content, which holds references to up and side.
  * INFER_EUNSUP  the bytes are used up */
-int node_get(struct node **out, struct stacks *t, const struct node *like, const uint32_t *data,
-             infer_error *err);
-static inline struct node *node_ref(struct node *n)
+int stack_intern(struct stack_item **out, struct stacks *t, const struct stack_item *like,
+                 const uint32_t *data, infer_error *err);
+static inline struct stack_item *stack_ref(struct stack_item *n)
 {
 	n->refs++;
 	return n;
 }
-void node_drop(struct stacks *t, struct node *n);
+void stack_drop(struct stacks *t, struct stack_item *n);
 #endif

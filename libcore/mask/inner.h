@@ -3,7 +3,7 @@
  * An entry says of one frame which texts of a trie may come as far as the frame itself decides, and
  * what is left of the texts behind the frame's ends.  The frame's own content is its key: entries
  * of strings, names and numbers are found by automaton and state, others by a copy of the frame
- * that stands on N_HOLE. */
+ * that stands on ITEM_HOLE. */
 #ifndef MASK_INNER_H
 #define MASK_INNER_H
 #include <pthread.h>
@@ -36,7 +36,7 @@ struct slot_token {
 struct entry {
 	struct entry *chain;
 	struct mask_key key;
-	struct node *frame; /* of the key; NULL: none */
+	struct stack_item *frame; /* of the key; NULL: none */
 	uint64_t steps, bytes;
 	uint32_t n; /* tokens, whichever is shorter: */
 	uint32_t *id;
@@ -50,7 +50,7 @@ struct entry {
 
 /* A place on the hole, and where each byte leads. */
 struct mask_state {
-	struct match_at place;
+	struct match_state place;
 	uint32_t hash, chain, asked;
 	uint8_t safe, measured; /* so many plain characters leave a way on and no end; found out */
 	uint8_t outside;        /* of all strings */
@@ -65,7 +65,7 @@ struct mask {
 	pthread_mutex_t lock; /* all that follows */
 	struct slab slab;     /* all of it */
 	struct match *m;      /* for frames on the hole */
-	struct node *hole, *done;
+	struct stack_item *hole, *done;
 	uint64_t serial, left; /* bytes */
 	struct entry **bucket, *old;
 	uint32_t mask, n_entries;
@@ -78,7 +78,7 @@ enum { STATE_BUCKETS = 4096 };
 
 /* Where an entry is found out. */
 struct mask_from {
-	struct node *frame; /* the frame on the hole; NULL: none */
+	struct stack_item *frame; /* the frame on the hole; NULL: none */
 	const struct dfa *text;
 	uint32_t state;
 	int free; /* behind state all is alike for as long as a text of the trie */
@@ -148,7 +148,7 @@ const struct trie *vocab_trie(const struct vocab *v);
 const struct trie *vocab_quotes(const struct vocab *v, int escapes);
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
 /* As vocab_mask, for a trie; the tokens are added to bits. */
-int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
+int vocab_walk(const struct trie *t, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err);
 static inline void bit_set(uint64_t *bits, uint32_t id) { bits[id / 64] |= UINT64_C(1) << id % 64; }
 static inline void bit_clear(uint64_t *bits, uint32_t id)

@@ -23,7 +23,7 @@ struct asker {
 	infer_error *err;
 };
 
-static int fill(struct asker *q, const struct trie *t, struct node *top);
+static int fill(struct asker *q, const struct trie *t, struct stack_item *top);
 
 static int charge(struct asker *q, uint64_t n)
 {
@@ -39,9 +39,9 @@ static int must_wait(const struct asker *q, uint32_t n) { return q->recall && n 
 
 /* -- byte by byte --------------------------------------------------------------------------- */
 
-static int exact(struct asker *q, const struct trie *t, struct node *top)
+static int exact(struct asker *q, const struct trie *t, struct stack_item *top)
 {
-	struct match_at at = { 1, 0, &top };
+	struct match_state at = { 1, 0, &top };
 
 	if (must_wait(q, t->n_texts))
 		return INFER_EAGAIN;
@@ -49,9 +49,10 @@ static int exact(struct asker *q, const struct trie *t, struct node *top)
 }
 
 /* One text. */
-static int exact_text(struct asker *q, const struct trie_text *x, struct node *top, int *takes)
+static int exact_text(struct asker *q, const struct trie_text *x, struct stack_item *top,
+                      int *takes)
 {
-	struct match_at first = { 1, 0, &top }, at = { 0 };
+	struct match_state first = { 1, 0, &top }, at = { 0 };
 	int rc = match_copy(q->m, &at, &first, q->err);
 
 	for (uint32_t i = 0; i < x->n && !rc && match_live(&at); i++) {
@@ -66,7 +67,7 @@ static int exact_text(struct asker *q, const struct trie_text *x, struct node *t
 
 /* -- what goes on below --------------------------------------------------------------------- */
 
-static int fill_place(struct asker *q, const struct trie *t, const struct match_at *at)
+static int fill_place(struct asker *q, const struct trie *t, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++)
 		TRY(fill(q, t, at->top[i]));
@@ -84,28 +85,28 @@ static int fill_step(struct asker *q, const struct trie *t, struct step *s, int 
 
 /* The last frame of a stack that its entry knows: rules are short and end all the time, so some that
  * wait below are looked at together. */
-static struct node *last_known(struct node *top)
+static struct stack_item *last_known(struct stack_item *top)
 {
-	if (top->kind == N_RULE || top->kind == N_PLAIN)
-		for (int n = 1; top->up->kind == N_RULE && n < RULES; n++)
+	if (top->kind == ITEM_RULE || top->kind == ITEM_PART_TEXT)
+		for (int n = 1; top->up->kind == ITEM_RULE && n < RULES; n++)
 			top = top->up;
 	return top;
 }
 
-static int fill_below(struct asker *q, const struct trie *t, struct node *top)
+static int fill_below(struct asker *q, const struct trie *t, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
-	struct node *up = last_known(top)->up;
+	struct stack_item *up = last_known(top)->up;
 
-	if (up->kind == N_RULE)
-		return fill_step(q, t, &s, step_enter(&s, up->data[0], up->up));
+	if (up->kind == ITEM_RULE)
+		return fill_step(q, t, &s, step_enter_rule(&s, up->data[0], up->up));
 	return fill(q, t, up);
 }
 
 /* -- names ---------------------------------------------------------------------------------- */
 
 /* The end of a name: the tokens that end there, and the others. */
-static int fill_ending(struct asker *q, const struct ending *x, struct node *top)
+static int fill_ending(struct asker *q, const struct ending *x, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	int rc = x->slot == NOWHERE ? step_end_other(&s, top) : step_end_slot(&s, top, x->slot);
@@ -119,7 +120,7 @@ static int fill_ending(struct asker *q, const struct ending *x, struct node *top
 }
 
 static int fill_slots(struct asker *q, const struct trie *t, const struct entry *e,
-                      struct node *top)
+                      struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	const uint32_t lo = top->data[0], n = top->data[1] - lo;
@@ -155,7 +156,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 /* -- frames --------------------------------------------------------------------------------- */
 
 static int fill_entry(struct asker *q, const struct trie *t, const struct entry *e,
-                      struct node *top)
+                      struct stack_item *top)
 {
 	for (uint32_t i = 0; e->id && i < e->n; i++)
 		bit_set(q->bits, e->id[i]);
@@ -198,7 +199,7 @@ static int doubt(struct doubts *d, uint32_t text)
 }
 
 /* Texts that begin with the rest of an earlier name, of n characters, and a quote. */
-static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
+static int doubt_name(struct doubts *d, const struct stack_item *name, uint32_t n)
 {
 	char *bytes = slab_alloc(d->slab, (size_t)n + 1, 4);
 	const struct trie_node *x;
@@ -225,13 +226,13 @@ static int doubt_name(struct doubts *d, const struct node *name, uint32_t n)
 }
 
 /* The name so far may become one of the earlier ones. */
-static int doubt_names(struct doubts *d, const struct node *top)
+static int doubt_names(struct doubts *d, const struct stack_item *top)
 {
 	const uint32_t so_far = top->side ? top->side->data[1] : 0;
 	int some = 0;
 
-	for (const struct node *names = top->up->side; names; names = names->up) {
-		const struct node *x = names->side;
+	for (const struct stack_item *names = top->up->side; names; names = names->up) {
+		const struct stack_item *x = names->side;
 		const uint32_t n = x ? x->data[1] : 0;
 
 		if (n < so_far || n - so_far > d->t->longest)
@@ -250,7 +251,7 @@ static int doubt_names(struct doubts *d, const struct node *top)
 
 /* What the entry admits of the doubtful texts is followed byte by byte. */
 static int fill_doubts(struct asker *q, const struct doubts *d, const struct entry *e,
-                       struct node *top, uint8_t *was)
+                       struct stack_item *top, uint8_t *was)
 {
 	int rc, takes;
 
@@ -274,7 +275,7 @@ static int fill_doubts(struct asker *q, const struct doubts *d, const struct ent
 
 /* Texts with two quotes may contain a whole name; in a name, one may end it. */
 static int fill_checked(struct asker *q, const struct trie *t, const struct entry *e,
-                        struct node *top)
+                        struct stack_item *top)
 {
 	struct doubts d = { .t = t, .slab = q->m->slab, .err = q->err };
 	uint8_t *was = NULL;
@@ -282,7 +283,7 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 
 	for (uint32_t i = 0; i < t->n_quoted && !rc; i++)
 		rc = doubt(&d, t->quoted[i]);
-	if (!rc && top->kind == N_OTHER_KEY)
+	if (!rc && top->kind == ITEM_CLASS_KEY)
 		rc = doubt_names(&d, top);
 	if (!rc)
 		rc = must_wait(q, d.n) ? INFER_EAGAIN : charge(q, d.n);
@@ -297,35 +298,36 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 }
 
 /* Whether names that were there before count; *counted: also how many of them. */
-static int has_names(const struct grammar *g, const struct node *top, int *counted)
+static int has_names(const struct grammar *g, const struct stack_item *top, int *counted)
 {
-	const struct node *object = top->kind == N_OTHER_KEY ? top->up : top;
+	const struct stack_item *object = top->kind == ITEM_CLASS_KEY ? top->up : top;
 	const struct object_shape *o = g->object[object->data[SHAPE]];
 
 	*counted = 0;
 	for (uint32_t i = 0; i < o->n_classes && object->side; i++)
 		*counted |= o->class[i].count != NULL;
-	return top->kind == N_OTHER_KEY || object->side != NULL;
+	return top->kind == ITEM_CLASS_KEY || object->side != NULL;
 }
 
 /* The frame on the hole, with what last_known() counts to it. */
-static int on_hole(struct mask *k, struct node **out, struct node *top, infer_error *err)
+static int on_hole(struct mask *k, struct stack_item **out, struct stack_item *top,
+                   infer_error *err)
 {
-	const struct node *copied[RULES], *last = last_known(top);
-	struct node *up;
+	const struct stack_item *copied[RULES], *last = last_known(top);
+	struct stack_item *up;
 	int n = 0, rc = INFER_OK;
 
 	do
 		copied[n++] = top;
 	while (top != last && (top = top->up));
 	/* what is done has no use for what is left of texts */
-	up = node_ref(last->up->kind == N_DONE ? k->done : k->hole);
+	up = stack_ref(last->up->kind == ITEM_DONE ? k->done : k->hole);
 	while (n-- && !rc) {
-		struct node like = { .up = up, .kind = copied[n]->kind, .n = copied[n]->n };
-		struct node *made = NULL;
+		struct stack_item like = { .up = up, .kind = copied[n]->kind, .n = copied[n]->n };
+		struct stack_item *made = NULL;
 
-		rc = node_get(&made, &k->m->stacks, &like, copied[n]->data, err);
-		node_drop(&k->m->stacks, up);
+		rc = stack_intern(&made, &k->m->stacks, &like, copied[n]->data, err);
+		stack_drop(&k->m->stacks, up);
 		up = made;
 	}
 	*out = up;
@@ -356,26 +358,26 @@ static void text_key(const struct trie *t, struct mask_key *key, struct mask_fro
 }
 
 static int key_of(struct mask *k, const struct trie *t, struct mask_key *key,
-                  struct mask_from *from, struct node *top, infer_error *err)
+                  struct mask_from *from, struct stack_item *top, infer_error *err)
 {
 	const uint32_t *d = top->data;
 
 	key->serial = t->serial;
 	switch (top->kind) {
-	case N_STRING:
-		text_key(t, key, from, FORM_STRING, step_text(k->g, top), d + 2);
+	case ITEM_STRING:
+		text_key(t, key, from, FORM_STRING, item_dfa(k->g, top), d + 2);
 		return INFER_OK;
-	case N_NUMBER:
-		text_key(t, key, from, FORM_NUMBER, step_text(k->g, top), d + 2);
+	case ITEM_NUMBER:
+		text_key(t, key, from, FORM_NUMBER, item_dfa(k->g, top), d + 2);
 		return INFER_OK;
-	case N_OTHER_KEY:
+	case ITEM_CLASS_KEY:
 		text_key(t, key, from, FORM_NAME,
 		         k->g->object[top->up->data[SHAPE]]->class[d[0]].names, d + 1);
 		return INFER_OK;
-	case N_TEXT:
+	case ITEM_TEXT:
 		text_key(t, key, from, FORM_TEXT, k->g->text, d);
 		return INFER_OK;
-	case N_SLOT_KEY:
+	case ITEM_SLOT_KEY:
 		key->form = FORM_SLOTS;
 		key->what = k->g->object[top->up->data[SHAPE]];
 		memcpy(key->d, d, 5 * sizeof *d);
@@ -395,7 +397,7 @@ static int find_entry(struct asker *q, struct entry **out, const struct trie *t,
 	return mask_entry(out, q->k, t, key, from, q->left->steps, q->err);
 }
 
-static int fill_top(struct asker *q, const struct trie *t, struct node *top, int names)
+static int fill_top(struct asker *q, const struct trie *t, struct stack_item *top, int names)
 {
 	struct mask_key key = { 0 };
 	struct mask_from from = { 0 };
@@ -405,7 +407,7 @@ static int fill_top(struct asker *q, const struct trie *t, struct node *top, int
 	TRY(key_of(q->k, t, &key, &from, top, q->err));
 	rc = find_entry(q, &e, t, &key, &from);
 	if (from.frame)
-		node_drop(&q->k->m->stacks, from.frame);
+		stack_drop(&q->k->m->stacks, from.frame);
 	TRY(rc);
 	TRY(charge(q, e->steps));
 	if (names)
@@ -417,25 +419,26 @@ static int fill_top(struct asker *q, const struct trie *t, struct node *top, int
 
 /* The string or the name that an element is in, if infinitely many values may come of it wherever it
  * goes; else NULL. */
-static struct node *in_free_text(struct asker *q, struct node *top)
+static struct stack_item *in_free_text(struct asker *q, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	const struct grammar *g = q->k->g;
 
-	while (top->kind == N_ITEM)
+	while (top->kind == ITEM_ELEMENT)
 		top = top->side;
-	if (top->kind == N_STRING)
+	if (top->kind == ITEM_STRING)
 		return !g->goal[top->data[0]].alt[top->data[1]].count ||
-		                       (top->up->kind != N_HOLE && step_many_left(&s, top->up))
+		                       (top->up->kind != ITEM_HOLE &&
+		                        has_many_values_left(&s, top->up))
 		               ? top
 		               : NULL;
-	if (top->kind != N_OTHER_KEY)
+	if (top->kind != ITEM_CLASS_KEY)
 		return NULL;
 	return g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
 }
 
 /* Add the tokens that the text admits, without those that have a quote and, with escapes, a \. */
-static int fill_plain(struct asker *q, const struct trie *t, struct node *text, int escapes)
+static int fill_plain(struct asker *q, const struct trie *t, struct stack_item *text, int escapes)
 {
 	const uint64_t *quoted = vocab_quoted(q->k->v, escapes);
 	struct mask_key key = { 0 };
@@ -454,7 +457,7 @@ static int fill_plain(struct asker *q, const struct trie *t, struct node *text, 
 }
 
 /* The texts that begin what is left of an element before, behind so many bytes of it. */
-static int doubt_element(struct doubts *d, const struct node *seen, uint32_t n)
+static int doubt_element(struct doubts *d, const struct stack_item *seen, uint32_t n)
 {
 	const char *bytes = (const char *)(seen->data + 1);
 
@@ -470,17 +473,17 @@ static int doubt_element(struct doubts *d, const struct node *seen, uint32_t n)
 }
 
 /* A string that is an element, of few words: those are in doubt that may become one before. */
-static int doubt_elements(struct doubts *d, const struct node *top, infer_error *err)
+static int doubt_elements(struct doubts *d, const struct stack_item *top, infer_error *err)
 {
-	const struct node *seen = top->up->up->side;
+	const struct stack_item *seen = top->up->up->side;
 	int rc = INFER_OK;
 	struct slab_buf b = { .slab = d->slab };
 	uint32_t n;
-	char *at = text_of(d->slab, top->up->side, &n);
+	char *at = element_bytes(d->slab, top->up->side, &n);
 
 	if (!at)
 		return err_set(err, INFER_ENOMEM, "out of memory");
-	canon_part(&b, at, n);
+	canonical_string_prefix(&b, at, n);
 	slab_free(d->slab, at);
 	if (b.bad)
 		rc = err_set(err, INFER_ENOMEM, "out of memory");
@@ -491,7 +494,7 @@ static int doubt_elements(struct doubts *d, const struct node *top, infer_error 
 	return rc;
 }
 
-static int fill_few(struct asker *q, const struct trie *t, struct node *top)
+static int fill_few(struct asker *q, const struct trie *t, struct stack_item *top)
 {
 	struct doubts d = { .t = t, .slab = &q->k->slab, .err = q->err };
 	int rc = doubt_elements(&d, top, q->err), takes;
@@ -516,16 +519,16 @@ static int fill_few(struct asker *q, const struct trie *t, struct node *top)
 
 /* Tokens that may end it are followed; where few values are left, so are those with a \, which spell
  * characters in another way. */
-static int fill_element(struct asker *q, const struct trie *t, struct node *top)
+static int fill_element(struct asker *q, const struct trie *t, struct stack_item *top)
 {
-	struct node *text = in_free_text(q, top);
-	const struct node *stack = top->side;
+	struct stack_item *text = in_free_text(q, top);
+	const struct stack_item *stack = top->side;
 
 	if (t != vocab_trie(q->k->v))
 		return exact(q, t, top);
 	if (text)
 		TRY(fill_plain(q, t, text, 0));
-	else if (stack->kind == N_STRING && stack->up->kind == N_HOLE && !stack->data[3])
+	else if (stack->kind == ITEM_STRING && stack->up->kind == ITEM_HOLE && !stack->data[3])
 		TRY(fill_few(q, t, top));
 	else
 		return exact(q, t, top);
@@ -533,22 +536,22 @@ static int fill_element(struct asker *q, const struct trie *t, struct node *top)
 }
 
 /* 1: this file walks frames of this kind. */
-static int is_known(const struct node *top)
+static int is_known(const struct stack_item *top)
 {
-	return top->kind >= N_VALUE && top->kind < N_HOLE && top->kind != N_CHAR &&
-	       top->kind != N_NAME;
+	return top->kind >= ITEM_VALUE && top->kind < ITEM_HOLE && top->kind != ITEM_CHAR &&
+	       top->kind != ITEM_NAME;
 }
 
-static int fill(struct asker *q, const struct trie *t, struct node *top)
+static int fill(struct asker *q, const struct trie *t, struct stack_item *top)
 {
 	int names = 0, counted = 0, rc;
 
 	TRY(charge(q, 1));
-	if (top->kind == N_DONE && q->m->spaces == MATCH_TIDY)
+	if (top->kind == ITEM_DONE && q->m->spaces == MATCH_TIDY)
 		return INFER_OK;
-	if (top->kind == N_OBJECT || top->kind == N_OTHER_KEY)
+	if (top->kind == ITEM_OBJECT || top->kind == ITEM_CLASS_KEY)
 		names = has_names(q->k->g, top, &counted);
-	if (top->kind == N_ITEM)
+	if (top->kind == ITEM_ELEMENT)
 		return fill_element(q, t, top);
 	if (!is_known(top) || counted || (names && t->twice) || q->depth > DEEP)
 		return exact(q, t, top);
@@ -558,7 +561,7 @@ static int fill(struct asker *q, const struct trie *t, struct node *top)
 	return rc;
 }
 
-static int ask(struct asker *q, const struct match_at *at)
+static int ask(struct asker *q, const struct match_state *at)
 {
 	struct mask *k = q->k;
 	int rc;
@@ -571,15 +574,15 @@ static int ask(struct asker *q, const struct match_at *at)
 	return rc;
 }
 
-int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-                struct budget *left, infer_error *err)
+int mask_try_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
+                  struct budget *left, infer_error *err)
 {
 	struct asker q = { k, m, bits, left, 0, 1, err };
 
 	return ask(&q, at);
 }
 
-int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
+int mask_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
               struct budget *left, infer_error *err)
 {
 	struct asker q = { k, m, bits, left, 0, 0, err };

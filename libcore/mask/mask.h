@@ -26,31 +26,31 @@ void mask_free(struct mask *k);
  * bits   out, a bit for each token: id % 64 of word id / 64; bits past the vocabulary are zero
  * left   steps are counted down
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
-int mask_fill(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
+int mask_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
               struct budget *left, infer_error *err);
 /* The same at about the cost of looking it up: INFER_EAGAIN, without a message, where something would
  * have to be found out first; bits say nothing then. */
-int mask_recall(struct mask *k, struct match *m, const struct match_at *at, uint64_t *bits,
-                struct budget *left, infer_error *err);
+int mask_try_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
+                  struct budget *left, infer_error *err);
 /* The bytes that every text goes on with here, as many as there are, up to cap.  None where the
  * text may end.  at stays where it is.
  * *n   out, how many; 0 on failure */
-int mask_forced(struct match *m, const struct match_at *at, char *bytes, uint32_t cap, uint32_t *n,
-                infer_error *err);
+int mask_forced(struct match *m, const struct match_state *at, char *bytes, uint32_t cap,
+                uint32_t *n, infer_error *err);
 
 /* The places of a text behind each token, to go back any number of tokens.  {0} is empty.
  * Confined, like its matcher. */
 struct mask_past {
 	uint32_t n, cap;
-	struct match_at *at; /* [n] */
+	struct match_state *at; /* [n] */
 };
 
 /* Take the bytes of a token and remember where the text was.  *takes: whether it may come; if not
  * nothing changes, as on failure. */
-int mask_take(struct mask_past *past, struct match *m, struct match_at *at, const char *bytes,
+int mask_take(struct mask_past *past, struct match *m, struct match_state *at, const char *bytes,
               uint32_t n, int *takes, infer_error *err);
 /* Back to before the last n tokens, at most past->n. */
-void mask_back(struct mask_past *past, struct match *m, struct match_at *at, uint32_t n);
+void mask_back(struct mask_past *past, struct match *m, struct match_state *at, uint32_t n);
 /* Forget all. */
 void mask_past_drop(struct mask_past *past, struct match *m);
 #endif

@@ -4,10 +4,10 @@
 #include "base/mem.h"
 
 /* The only byte that may come, in *byte and taken; *one 0: none, or several. */
-static int forced_byte(struct match *m, struct match_at *at, struct match_at *try, char *byte,
+static int forced_byte(struct match *m, struct match_state *at, struct match_state *try, char *byte,
                        int *one, infer_error *err)
 {
-	struct match_at next = { 0 };
+	struct match_state next = { 0 };
 	int rc = INFER_OK, n = 0;
 
 	for (int b = 0; b < 256 && n < 2 && !rc; b++) {
@@ -19,7 +19,7 @@ static int forced_byte(struct match *m, struct match_at *at, struct match_at *tr
 		if (!n++) {
 			*byte = (char)b;
 			next = *try;
-			*try = (struct match_at){ 0 };
+			*try = (struct match_state){ 0 };
 		}
 	}
 	*one = !rc && n == 1;
@@ -32,10 +32,10 @@ static int forced_byte(struct match *m, struct match_at *at, struct match_at *tr
 	return rc;
 }
 
-int mask_forced(struct match *m, const struct match_at *at, char *bytes, uint32_t cap, uint32_t *n,
-                infer_error *err)
+int mask_forced(struct match *m, const struct match_state *at, char *bytes, uint32_t cap,
+                uint32_t *n, infer_error *err)
 {
-	struct match_at here = { 0 }, try = { 0 };
+	struct match_state here = { 0 }, try = { 0 };
 	int rc = match_copy(m, &here, at, err), one = 1;
 	uint32_t got = 0;
 
@@ -54,7 +54,7 @@ int mask_forced(struct match *m, const struct match_at *at, char *bytes, uint32_
 static int past_reserve(struct mask_past *past, infer_error *err)
 {
 	const uint32_t cap = past->cap ? past->cap * 2 : 32;
-	struct match_at *at;
+	struct match_state *at;
 
 	if (past->n < past->cap)
 		return INFER_OK;
@@ -68,10 +68,10 @@ static int past_reserve(struct mask_past *past, infer_error *err)
 	return INFER_OK;
 }
 
-int mask_take(struct mask_past *past, struct match *m, struct match_at *at, const char *bytes,
+int mask_take(struct mask_past *past, struct match *m, struct match_state *at, const char *bytes,
               uint32_t n, int *takes, infer_error *err)
 {
-	struct match_at to = { 0 };
+	struct match_state to = { 0 };
 	int rc = past_reserve(past, err);
 
 	*takes = 0;
@@ -89,7 +89,7 @@ int mask_take(struct mask_past *past, struct match *m, struct match_at *at, cons
 	return INFER_OK;
 }
 
-void mask_back(struct mask_past *past, struct match *m, struct match_at *at, uint32_t n)
+void mask_back(struct mask_past *past, struct match *m, struct match_state *at, uint32_t n)
 {
 	for (; n && past->n; n--) {
 		match_drop(m, at);

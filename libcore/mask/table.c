@@ -11,10 +11,10 @@ enum { BUCKETS = 256, ROOM = 32 << 20 };
 
 static int make_bottoms(struct mask *k, infer_error *err)
 {
-	struct node hole = { .kind = N_HOLE }, done = { .kind = N_DONE };
+	struct stack_item hole = { .kind = ITEM_HOLE }, done = { .kind = ITEM_DONE };
 
-	TRY(node_get(&k->hole, &k->m->stacks, &hole, NULL, err));
-	return node_get(&k->done, &k->m->stacks, &done, NULL, err);
+	TRY(stack_intern(&k->hole, &k->m->stacks, &hole, NULL, err));
+	return stack_intern(&k->done, &k->m->stacks, &done, NULL, err);
 }
 
 static int fill(struct mask *k, enum match_spaces spaces, const struct budget *most,
@@ -31,7 +31,7 @@ static int fill(struct mask *k, enum match_spaces spaces, const struct budget *m
 	if (!k->bucket || !k->state_bucket || !k->scratch || !k->touched)
 		return err_set(err, INFER_ENOMEM, "out of memory");
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
-	TRY(match_new_in(&k->m, k->g, spaces, most, &k->slab, err));
+	TRY(match_new_in_slab(&k->m, k->g, spaces, most, &k->slab, err));
 	return make_bottoms(k, err);
 }
 
@@ -68,7 +68,7 @@ static void forget(struct mask *k)
 			k->bucket[i] = e->chain;
 			k->left += e->bytes;
 			if (e->frame)
-				node_drop(&k->m->stacks, e->frame);
+				stack_drop(&k->m->stacks, e->frame);
 			e->frame = NULL;
 			e->chain = k->old;
 			k->old = e;
@@ -84,7 +84,7 @@ void mask_settle(struct mask *k)
 
 		k->old = e->chain;
 		if (e->frame)
-			node_drop(&k->m->stacks, e->frame);
+			stack_drop(&k->m->stacks, e->frame);
 		entry_free(k, e);
 	}
 }
@@ -97,9 +97,9 @@ void mask_free(struct mask *k)
 		forget(k);
 	mask_settle(k);
 	if (k->hole)
-		node_drop(&k->m->stacks, k->hole);
+		stack_drop(&k->m->stacks, k->hole);
 	if (k->done)
-		node_drop(&k->m->stacks, k->done);
+		stack_drop(&k->m->stacks, k->done);
 	match_free(k->m);
 	slab_fini(&k->slab);
 	pthread_mutex_destroy(&k->lock);
@@ -112,7 +112,7 @@ static uint32_t hash_of(const struct mask_key *key)
 
 	memcpy(word, key, sizeof word);
 	for (size_t i = 0; i < sizeof *key / 4; i++)
-		h = work_mix(h, word[i]);
+		h = htab_mix(h, word[i]);
 	return h;
 }
 
@@ -193,7 +193,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 		return rc;
 	}
 	if (from->frame)
-		e->frame = node_ref(from->frame);
+		e->frame = stack_ref(from->frame);
 	*out = e;
 	return INFER_OK;
 }

@@ -155,7 +155,7 @@ static enum decoded step(const struct walk *w, const struct at *from, struct at 
 	if (got == DECODE_QUOTE)
 		return dfa_accepts(d, from->state) ? DECODE_QUOTE : DECODE_BAD;
 	if (got == DECODE_MORE)
-		return step_may_lead(d, from->state, &to->dec) ? got : DECODE_BAD;
+		return step_can_continue(d, from->state, &to->dec) ? got : DECODE_BAD;
 	if (got == DECODE_BAD)
 		return got;
 	to->state = dfa_step(d, from->state, cp);

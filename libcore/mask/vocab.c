@@ -105,12 +105,12 @@ const struct trie *vocab_quotes(const struct vocab *v, int escapes) { return v->
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes) { return v->quoted[escapes]; }
 
 /* place[k]: after k bytes */
-static int walk(const struct trie *t, struct match *m, struct match_at *place, uint64_t *bits,
+static int walk(const struct trie *t, struct match *m, struct match_state *place, uint64_t *bits,
                 struct budget *left, infer_error *err)
 {
 	for (uint32_t i = 1; i < t->n_nodes;) {
 		const struct trie_node *x = t->node + i;
-		struct match_at *to = place + x->depth;
+		struct match_state *to = place + x->depth;
 		const uint64_t steps = (uint64_t)to[-1].n + 1;
 
 		if (steps > left->steps)
@@ -130,10 +130,10 @@ static int walk(const struct trie *t, struct match *m, struct match_at *place, u
 	return INFER_OK;
 }
 
-int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at, uint64_t *bits,
+int vocab_walk(const struct trie *t, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err)
 {
-	struct match_at *place = slab_zalloc(m->slab, (size_t)t->longest + 1, sizeof *place);
+	struct match_state *place = slab_zalloc(m->slab, (size_t)t->longest + 1, sizeof *place);
 	int rc;
 
 	if (!place)
@@ -147,7 +147,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_at *at,
 	return rc;
 }
 
-int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint64_t *bits,
+int vocab_mask(const struct vocab *v, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err)
 {
 	const size_t bytes = (size_t)vocab_words(v) * sizeof *bits;

@@ -28,6 +28,6 @@ uint32_t vocab_words(const struct vocab *v); /* of 64 bits, in a mask */
  * bits   out, [vocab_words]; bit id % 64 of word id / 64
  * left   steps are counted down, one for each byte and stack
  * INFER_EUNSUP  the budget, or that of the matcher; bits are zero then */
-int vocab_mask(const struct vocab *v, struct match *m, const struct match_at *at, uint64_t *bits,
+int vocab_mask(const struct vocab *v, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err);
 #endif

@@ -8,23 +8,23 @@
 
 enum { OFTEN = 3, KEEP_STATES = 4096, DEAD = 1, LOOKS = 32 };
 
-static uint32_t hash_of(const struct match_at *at)
+static uint32_t hash_of(const struct match_state *at)
 {
 	uint32_t h = at->n;
 
 	for (uint32_t i = 0; i < at->n; i++)
-		h = work_mix(h, at->top[i]->hash);
+		h = htab_mix(h, at->top[i]->hash);
 	return h;
 }
 
-static int leaves(const struct mask *k, const struct match_at *at)
+static int leaves(const struct mask *k, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
-		const struct node *n = at->top[i];
+		const struct stack_item *n = at->top[i];
 
-		if (n->kind == N_NUMBER && dfa_accepts(step_text(k->g, n), n->data[2]))
+		if (n->kind == ITEM_NUMBER && dfa_accepts(item_dfa(k->g, n), n->data[2]))
 			n = n->up;
-		while (n->kind == N_RULE && k->g->code_ends && !n->data[1] &&
+		while (n->kind == ITEM_RULE && k->g->code_ends && !n->data[1] &&
 		       k->g->code_ends[n->data[0]])
 			n = n->up;
 		if (n == k->hole)
@@ -44,18 +44,18 @@ static void may_follow(const struct mask_state *s, uint8_t may[256])
 }
 
 /* Whether all stacks are outside of strings. */
-static int outside(const struct match_at *at)
+static int outside(const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++)
 		switch (at->top[i]->kind) {
-		case N_DONE:
-		case N_VALUE:
-		case N_LITERAL:
-		case N_NUMBER:
-		case N_COLON:
-		case N_ARRAY:
-		case N_OBJECT:
-		case N_HOLE:
+		case ITEM_DONE:
+		case ITEM_VALUE:
+		case ITEM_LITERAL:
+		case ITEM_NUMBER:
+		case ITEM_COLON:
+		case ITEM_ARRAY:
+		case ITEM_OBJECT:
+		case ITEM_HOLE:
 			break;
 		default:
 			return 0;
@@ -74,7 +74,7 @@ void mask_states_drop(struct mask *k)
 }
 
 /* The number of the state; takes the place. */
-static int state_of(struct finder *f, struct match_at *place, uint32_t *number)
+static int state_of(struct finder *f, struct match_state *place, uint32_t *number)
 {
 	struct mask *k = f->k;
 	const uint32_t hash = hash_of(place);
@@ -106,7 +106,7 @@ static int state_of(struct finder *f, struct match_at *place, uint32_t *number)
 static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
 {
 	struct mask_state *s = f->k->state + from;
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	uint32_t number;
 	int rc;
 
@@ -151,22 +151,22 @@ static int plain_all_or_none(const struct charset *set)
 }
 
 /* Whether all plain characters lead to the same place. */
-static int is_uniform(const struct mask *k, const struct match_at *at)
+static int is_uniform(const struct mask *k, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
-		const struct node *n = at->top[i];
+		const struct stack_item *n = at->top[i];
 
 		if (n == k->hole)
 			continue;
-		if (n->kind == N_RULE && !n->data[1]) {
+		if (n->kind == ITEM_RULE && !n->data[1]) {
 			const struct code *c = k->g->code + n->data[0];
 
 			if (c->op == OP_BYTE ||
 			    (c->op == OP_CHAR && plain_all_or_none(k->g->set + c->a)))
 				continue;
 		}
-		if (n->kind == N_STRING && !n->data[3] &&
-		    step_text(k->g, n)->flags[n->data[2]] & DFA_ALL)
+		if (n->kind == ITEM_STRING && !n->data[3] &&
+		    item_dfa(k->g, n)->flags[n->data[2]] & DFA_ALL)
 			continue;
 		return 0;
 	}
@@ -236,14 +236,14 @@ static int walk(struct finder *f, uint32_t *at)
 int walk_frame(struct finder *f)
 {
 	uint32_t *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
-	struct match_at place = { 0 };
+	struct match_state place = { 0 };
 	int rc;
 
 	if (!at)
 		return err_set(f->err, INFER_ENOMEM, "out of memory");
 	rc = match_reserve(f->k->m, &place, 1, f->err);
 	if (!rc) {
-		place.top[place.n++] = node_ref(f->from->frame);
+		place.top[place.n++] = stack_ref(f->from->frame);
 		rc = state_of(f, &place, at);
 	}
 	if (!rc) {

@@ -71,7 +71,7 @@ struct schema {
 		cap_kept, n_texts, cap_texts, n_names, n_scopes, cap_scopes, n_memo, cap_memo;
 	uint32_t **scope; /* [n_scopes][n_names] a resource, NOWHERE */
 	int scoped;       /* a name is in several resources */
-	struct seats by_value, by_lits, by_memo, by_kept, by_text;
+	struct htab by_value, by_lits, by_memo, by_kept, by_text;
 	struct memo *memo;
 	struct resource *resource;
 	struct anchor *anchor;

@@ -409,7 +409,7 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 {
 	struct grammar *g = c->g;
 	uint32_t hash = (uint32_t)c->plain;
-	struct seat *s;
+	struct htab_slot *s;
 
 	TRY(work_steps(&c->w, (uint64_t)n * n));
 	n = sort_lits(lits, n);
@@ -418,10 +418,9 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 		if (lits[i] == LIT_FALSE || lits[i] == lit_not(LIT_TRUE) ||
 		    (i && lits[i - 1] == lit_not(lits[i])))
 			return INFER_OK;
-		hash = work_mix(hash, lits[i]);
+		hash = htab_mix(hash, lits[i]);
 	}
-	for (s = seats_find(&c->by_lits, hash); s->index != NOWHERE;
-	     s = seats_next(&c->by_lits, s)) {
+	for (s = htab_find(&c->by_lits, hash); s->index != NOWHERE; s = htab_next(&c->by_lits, s)) {
 		const struct goal *x = g->goal + s->index;
 
 		TRY(work_steps(&c->w, 1));
@@ -438,5 +437,5 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 	g->goal[*goal] = (struct goal){ .n_lits = n, .plain = c->plain };
 	TRY(work_alloc(&c->w, &g->goal[*goal].lit, (uint64_t)n + 1, sizeof *lits));
 	memcpy(g->goal[*goal].lit, lits, n * sizeof *lits);
-	return seats_take(&c->w, &c->by_lits, s, hash, *goal);
+	return htab_insert(&c->w, &c->by_lits, s, hash, *goal);
 }

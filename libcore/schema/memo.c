@@ -23,11 +23,11 @@ uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed)
 
 /* The automaton of an operation, if it was made before; the seat for it, if not.  Addresses differ
  * from run to run: probes do not count. */
-static struct seat *memo_find(const struct schema *c, const struct memo *like, uint32_t hash)
+static struct htab_slot *memo_find(const struct schema *c, const struct memo *like, uint32_t hash)
 {
-	struct seat *s = seats_find(&c->by_memo, hash);
+	struct htab_slot *s = htab_find(&c->by_memo, hash);
 
-	for (; s->index != NOWHERE; s = seats_next(&c->by_memo, s)) {
+	for (; s->index != NOWHERE; s = htab_next(&c->by_memo, s)) {
 		const struct memo *m = c->memo + s->index;
 		uint32_t same = 0;
 
@@ -44,11 +44,11 @@ static struct seat *memo_find(const struct schema *c, const struct memo *like, u
 	return s;
 }
 
-static int memo_add(struct schema *c, struct seat *s, const struct memo *m, uint32_t hash)
+static int memo_add(struct schema *c, struct htab_slot *s, const struct memo *m, uint32_t hash)
 {
 	TRY(work_grow(&c->w, &c->memo, &c->cap_memo, c->n_memo + 1, sizeof *c->memo));
 	c->memo[c->n_memo] = *m;
-	return seats_take(&c->w, &c->by_memo, s, hash, c->n_memo++);
+	return htab_insert(&c->w, &c->by_memo, s, hash, c->n_memo++);
 }
 
 static int make(struct schema *c, struct dfa **d, const struct memo *m)
@@ -72,7 +72,7 @@ int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const st
 {
 	struct memo m = { .op = op, .a = a, .b = b };
 	const uint32_t hash = fold(rng_hash((uint64_t)op, (const void *[]){ a, b }, 2 * sizeof a));
-	struct seat *s = memo_find(c, &m, hash);
+	struct htab_slot *s = memo_find(c, &m, hash);
 	struct dfa *d;
 
 	TRY(work_steps(&c->w, 1));
@@ -102,7 +102,7 @@ int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int n
 	struct memo m = { .op = MEMO_WORDS, .n = (uint32_t)n };
 	uint64_t hash = n, bytes = 0;
 	struct dfa_word *own;
-	struct seat *s;
+	struct htab_slot *s;
 	struct dfa *d;
 
 	TRY(work_alloc(&c->w, &own, n + 1, sizeof *own));

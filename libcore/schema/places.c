@@ -12,16 +12,16 @@ static const struct json no = { .kind = JSON_FALSE };
 
 static uint32_t place_hash(const struct place *p)
 {
-	return work_mix(work_mix((uint32_t)p->constant, p->scope),
+	return htab_mix(htab_mix((uint32_t)p->constant, p->scope),
 	                (uint32_t)((uintptr_t)p->v >> 4));
 }
 
-static struct seat *place_find(const struct schema *c, const struct place *like)
+static struct htab_slot *place_find(const struct schema *c, const struct place *like)
 {
-	struct seat *s = seats_find(&c->by_value, place_hash(like));
+	struct htab_slot *s = htab_find(&c->by_value, place_hash(like));
 
 	/* addresses differ from run to run: probes do not count */
-	for (; s->index != NOWHERE; s = seats_next(&c->by_value, s)) {
+	for (; s->index != NOWHERE; s = htab_next(&c->by_value, s)) {
 		const struct place *p = c->place + s->index;
 
 		if (p->v == like->v && p->constant == like->constant && p->scope == like->scope)
@@ -32,7 +32,7 @@ static struct seat *place_find(const struct schema *c, const struct place *like)
 
 static int place_of(struct schema *c, const struct place *like, uint32_t *place)
 {
-	struct seat *s = place_find(c, like);
+	struct htab_slot *s = place_find(c, like);
 
 	*place = s->index;
 	if (s->index != NOWHERE)
@@ -40,7 +40,7 @@ static int place_of(struct schema *c, const struct place *like, uint32_t *place)
 	TRY(work_grow(&c->w, &c->place, &c->cap_places, c->n_places + 1, sizeof *c->place));
 	*place = c->n_places++;
 	c->place[*place] = *like;
-	return seats_take(&c->w, &c->by_value, s, place_hash(like), *place);
+	return htab_insert(&c->w, &c->by_value, s, place_hash(like), *place);
 }
 
 int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
@@ -369,7 +369,7 @@ static int scan_as(struct schema *c, int draft)
 
 	c->n_places = c->n_resources = c->n_anchors = c->n_names = c->n_away = 0;
 	c->older = 0;
-	seats_clear(&c->by_value);
+	htab_clear(&c->by_value);
 	TRY(new_resource(c, c->root, "", 0, draft, &r));
 	TRY(schema_place(c, &yes, 0, 0, &place));
 	TRY(schema_place(c, &no, 0, 0, &place));
@@ -466,7 +466,7 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 {
 	const struct json *v = c->resource[resource].root;
 	const uint32_t before = c->n_places;
-	const struct seat *seat;
+	const struct htab_slot *seat;
 	char *step;
 
 	TRY(work_alloc(&c->w, &step, n + 1, 1));

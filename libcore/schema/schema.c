@@ -8,11 +8,11 @@ static int compile(struct schema *c, uint32_t *goal)
 {
 	uint32_t root = 2;
 
-	TRY(seats_init(&c->w, &c->by_value));
-	TRY(seats_init(&c->w, &c->by_lits));
-	TRY(seats_init(&c->w, &c->by_memo));
-	TRY(seats_init(&c->w, &c->by_kept));
-	TRY(seats_init(&c->w, &c->by_text));
+	TRY(htab_init(&c->w, &c->by_value));
+	TRY(htab_init(&c->w, &c->by_lits));
+	TRY(htab_init(&c->w, &c->by_memo));
+	TRY(htab_init(&c->w, &c->by_kept));
+	TRY(htab_init(&c->w, &c->by_text));
 	TRY(schema_scan(c));
 	uint32_t next = c->g->n_goals;
 

@@ -38,13 +38,13 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
 }
 
 /* Addresses differ from run to run: probes do not count. */
-static struct seat *kept_seat(const struct schema *c, const void *of, uint32_t how, uint32_t *hash)
+static struct htab_slot *kept_seat(const struct schema *c, const void *of, uint32_t how,
+                                   uint32_t *hash)
 {
-	struct seat *s;
+	struct htab_slot *s;
 
 	*hash = schema_hash(&of, sizeof of, how);
-	for (s = seats_find(&c->by_kept, *hash); s->index != NOWHERE;
-	     s = seats_next(&c->by_kept, s))
+	for (s = htab_find(&c->by_kept, *hash); s->index != NOWHERE; s = htab_next(&c->by_kept, s))
 		if (c->kept[s->index].of == of && c->kept[s->index].how == how)
 			break;
 	return s;
@@ -53,7 +53,7 @@ static struct seat *kept_seat(const struct schema *c, const void *of, uint32_t h
 const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how)
 {
 	uint32_t hash;
-	const struct seat *s = kept_seat(c, of, how, &hash);
+	const struct htab_slot *s = kept_seat(c, of, how, &hash);
 
 	return s->index == NOWHERE ? NULL : c->kept[s->index].d;
 }
@@ -61,22 +61,22 @@ const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t h
 int schema_keep_as(struct schema *c, const void *of, uint32_t how, const struct dfa *d)
 {
 	uint32_t hash;
-	struct seat *s = kept_seat(c, of, how, &hash);
+	struct htab_slot *s = kept_seat(c, of, how, &hash);
 
 	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
 	c->kept[c->n_kept] = (struct kept){ of, how, d };
-	return seats_take(&c->w, &c->by_kept, s, hash, c->n_kept++);
+	return htab_insert(&c->w, &c->by_kept, s, hash, c->n_kept++);
 }
 
 /* One address for all texts that are equal: patterns come more than once. */
 static int same_text(struct schema *c, const char *s, size_t n, const void **out)
 {
 	const uint32_t hash = schema_hash(s, n, 0);
-	struct seat *at;
+	struct htab_slot *at;
 
 	TRY(work_steps(&c->w, n / 8 + 1));
-	for (at = seats_find(&c->by_text, hash); at->index != NOWHERE;
-	     at = seats_next(&c->by_text, at)) {
+	for (at = htab_find(&c->by_text, hash); at->index != NOWHERE;
+	     at = htab_next(&c->by_text, at)) {
 		const struct dfa_word *w = c->text[at->index];
 
 		if (w->n == n && (!n || !memcmp(w->at, s, n))) {
@@ -91,7 +91,7 @@ static int same_text(struct schema *c, const char *s, size_t n, const void **out
 	*out = own;
 	TRY(work_grow(&c->w, &c->text, &c->cap_texts, c->n_texts + 1, sizeof *c->text));
 	c->text[c->n_texts] = own;
-	return seats_take(&c->w, &c->by_text, at, hash, c->n_texts++);
+	return htab_insert(&c->w, &c->by_text, at, hash, c->n_texts++);
 }
 
 /* d is the automaton of a value, or rc says why there is none; the message gets its pointer. */

@@ -9,9 +9,9 @@
 enum { WALK_STEPS = 60, WALK_TRIES = 256 };
 
 /* One more byte, of those that are admitted one at random.  0: the walk ends here. */
-static int walk_on(struct match *m, struct match_at *at, uint64_t *dice)
+static int walk_on(struct match *m, struct match_state *at, uint64_t *dice)
 {
-	struct match_at next = { 0 };
+	struct match_state next = { 0 };
 	int live = 0, rc = INFER_OK;
 
 	*dice = *dice * 6364136223846793005u + 1442695040888963407u;
@@ -34,7 +34,7 @@ static int walk_on(struct match *m, struct match_at *at, uint64_t *dice)
 static void walk(const struct grammar *g, uint64_t dice)
 {
 	static const struct budget most = { 1 << 16, 16 << 20 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m;
 
 	must(!match_new(&m, g, MATCH_TIDY, &most, NULL));

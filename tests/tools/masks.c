@@ -130,7 +130,7 @@ static int64_t pick(const uint64_t *bits, uint32_t at, uint32_t late, const uint
 	return -1;
 }
 
-static void check(struct match *m, const struct match_at *at, const uint64_t *bits,
+static void check(struct match *m, const struct match_state *at, const uint64_t *bits,
                   const char *text)
 {
 	struct budget left = { UINT64_MAX, UINT64_MAX };
@@ -151,7 +151,7 @@ static void check(struct match *m, const struct match_at *at, const uint64_t *bi
 static void walk(struct mask *k, struct match *m, struct jwrite *w, struct buf *text,
                  struct buf *ids, uint64_t seed, uint32_t n)
 {
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	uint64_t *bits = calloc(words, sizeof *bits);
 	int ended = 0, rc = match_begin(m, &at, NULL);
 	infer_error err;

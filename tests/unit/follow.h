@@ -12,7 +12,7 @@ __attribute__((unused)) static int follow(const struct grammar *g, enum match_sp
                                           const char *s, size_t n, size_t *taken, infer_error *err)
 {
 	const struct budget most = { 1 << 22, 1 << 26 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m;
 	int rc, whole = 0;
 

@@ -132,7 +132,7 @@ static void test_refused(void **state)
 static void test_deep(void **state)
 {
 	const struct budget most = { 1 << 16, 1 << 15 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct grammar *g;
 	struct match *m;
 	int rc = 0, n = 0;
@@ -158,7 +158,7 @@ static int case_memory(void)
 {
 	static const char text[] = "root ::= (\"a\" | b){2,} [^x]?\nb ::= \"(\" root \")\"";
 	const struct budget most = { 1 << 20, 1 << 20 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	int rc;
@@ -197,7 +197,7 @@ static char *read_all(const char *path, size_t *n)
 static void walk(const struct grammar *g, const char *name, uint64_t seed)
 {
 	const struct budget most = { 1 << 22, 1 << 26 };
-	struct match_at at = { 0 }, try = { 0 };
+	struct match_state at = { 0 }, try = { 0 };
 	struct match *m;
 
 	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);

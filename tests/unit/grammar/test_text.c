@@ -50,7 +50,7 @@ static int case_choice(void)
 	};
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	const struct budget most = { 1 << 16, 1 << 16 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	int rc;

@@ -11,7 +11,7 @@ static const struct budget most = { 1 << 22, 1 << 26 };
 static const char *forced(const struct grammar *g, const char *text, uint32_t cap)
 {
 	static char bytes[64];
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m;
 	uint32_t n = 7;
 
@@ -64,7 +64,7 @@ static int case_memory(void)
 		                              { "ab", 2 }, { "a7", 2 }, { "a7a", 3 } };
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
 	struct mask_past past = { 0 };
-	struct match_at at = { 0 }, first = { 0 };
+	struct match_state at = { 0 }, first = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	struct vocab *v = NULL;
@@ -81,9 +81,9 @@ static int case_memory(void)
 	nth_ok(mask_new(&k, g, v, MATCH_TIDY, &most, NULL));
 	nth_ok(match_begin(m, &at, NULL));
 	nth_ok(match_copy(m, &first, &at, NULL));
-	nth_fails(mask_recall(k, m, &at, &bits, &left, NULL), INFER_EAGAIN);
+	nth_fails(mask_try_fill(k, m, &at, &bits, &left, NULL), INFER_EAGAIN);
 	nth_ok(mask_fill(k, m, &at, &bits, &left, NULL));
-	nth_ok(mask_recall(k, m, &at, &bits, &left, NULL));
+	nth_ok(mask_try_fill(k, m, &at, &bits, &left, NULL));
 	assert_int_equal(bits, 1 << 1 | 1 << 3 | 1 << 4);
 	nth_ok(mask_take(&past, m, &at, "c", 1, &takes, NULL));
 	assert_false(takes);
@@ -128,7 +128,7 @@ static int case_names(void)
 	const struct vocab_token tokens[] = { { "b\"", 2 },  { "b", 1 },        { "\"", 1 },
 		                              { "c\":", 3 }, { "\":{", 3 },     { "1", 1 },
 		                              { "a\"", 2 },  { "\\u0062\"", 7 } };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m = NULL;
 	struct vocab *v = NULL;
 	struct mask *k = NULL;

@@ -62,9 +62,10 @@ static void set_free(struct set *s)
 }
 
 /* Each token alone. */
-static void brute(const struct set *s, struct match *m, const struct match_at *at, uint64_t *bits)
+static void brute(const struct set *s, struct match *m, const struct match_state *at,
+                  uint64_t *bits)
 {
-	struct match_at try = { 0 };
+	struct match_state try = { 0 };
 
 	memset(bits, 0, s->words * sizeof *bits);
 	for (uint32_t id = 0; id < s->n; id++) {
@@ -82,10 +83,10 @@ static void brute(const struct set *s, struct match *m, const struct match_at *a
 /* The same, where a token goes on from the place to which the bytes led that it shares with the one
  * before it in the order of bytes: the same bytes from the same place lead to the same place, so
  * nothing is asked but the matcher. */
-static void brute_in_order(const struct set *s, struct match *m, const struct match_at *at,
+static void brute_in_order(const struct set *s, struct match *m, const struct match_state *at,
                            uint64_t *bits)
 {
-	struct match_at behind[MASK_BYTES + 1] = { 0 };
+	struct match_state behind[MASK_BYTES + 1] = { 0 };
 	const struct vocab_token *last = &(struct vocab_token){ "", 0 };
 
 	memset(bits, 0, s->words * sizeof *bits);
@@ -161,7 +162,7 @@ struct asked {
 	uint32_t steps, states, ends;
 };
 
-static void fill_same(const struct asked *a, struct mask *k, const struct match_at *at,
+static void fill_same(const struct asked *a, struct mask *k, const struct match_state *at,
                       size_t bytes, uint64_t *steps)
 {
 	struct budget left = most;
@@ -173,7 +174,7 @@ static void fill_same(const struct asked *a, struct mask *k, const struct match_
 	*steps = left.steps;
 }
 
-static void ask_all(const struct set *s, struct asked *a, const struct match_at *at)
+static void ask_all(const struct set *s, struct asked *a, const struct match_state *at)
 {
 	const size_t bytes = s->words * sizeof *a->bits;
 	struct budget left = most;
@@ -193,7 +194,7 @@ static void ask_all(const struct set *s, struct asked *a, const struct match_at 
 
 static void along(const struct set *s, struct asked *a, uint64_t seed)
 {
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct buf text;
 
 	buf_init(&text, MEM_TEXT);
@@ -291,7 +292,7 @@ static void *ask(void *user)
 	if (match_new(&m, a->g, MATCH_TIDY, &most, NULL))
 		return NULL;
 	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct match_at at = { 0 };
+		struct match_state at = { 0 };
 		const struct vocab_token *t;
 
 		if (match_begin(m, &at, NULL))
@@ -352,7 +353,7 @@ static void test_threads(void **state)
 static void test_bounds(void **state)
 {
 	struct budget left = { 5000, 1 << 20 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct grammar *g;
 	struct match *m;
 	struct mask *k;

@@ -43,10 +43,10 @@ static void make_tokens(struct vocab_token *t, char (*bytes)[32])
 	}
 }
 
-static void brute(struct match *m, const struct match_at *at, const struct vocab_token *t,
+static void brute(struct match *m, const struct match_state *at, const struct vocab_token *t,
                   uint64_t *bits)
 {
-	struct match_at try = { 0 };
+	struct match_state try = { 0 };
 
 	memset(bits, 0, WORDS * sizeof *bits);
 	for (uint32_t id = 0; id < TOKENS; id++) {
@@ -63,7 +63,7 @@ static void along(const struct grammar *g, const struct vocab *v, const struct v
                   uint64_t seed)
 {
 	const struct budget most = { 1 << 22, 1 << 26 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m;
 
 	assert_int_equal(match_new(&m, g, MATCH_TIDY, &most, NULL), INFER_OK);
@@ -146,7 +146,7 @@ static int case_memory(void)
 		                              { "ab", 2 }, { "a7", 2 }, { "a7a", 3 } };
 	const struct budget most = { 1 << 16, 1 << 16 };
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	struct vocab *v = NULL;

@@ -68,7 +68,7 @@ static uint32_t draw(uint64_t seed, uint64_t *at, uint32_t n)
 
 struct walk {
 	struct match *m;
-	struct match_at at, next;
+	struct match_state at, next;
 	struct buf text;
 	uint64_t seed, place;
 	const char *close[4]; /* what free text is ended with */
@@ -80,7 +80,7 @@ static int take(struct walk *w, int b)
 	assert_int_equal(match_byte(w->m, &w->next, (uint8_t)b, NULL), INFER_OK);
 	if (!match_live(&w->next))
 		return 0;
-	const struct match_at was = w->at;
+	const struct match_state was = w->at;
 
 	w->at = w->next;
 	w->next = was;
@@ -130,7 +130,7 @@ static int walk(struct walk *w, const struct grammar *g)
 	int whole = 0;
 
 	buf_init(&w->text, MEM_TEXT);
-	w->at = w->next = (struct match_at){ 0 };
+	w->at = w->next = (struct match_state){ 0 };
 	assert_int_equal(match_new(&w->m, g, MATCH_TIDY, &most, NULL), INFER_OK);
 	assert_int_equal(match_begin(w->m, &w->at, NULL), INFER_OK);
 	while (w->text.len < 6000 && !whole) {

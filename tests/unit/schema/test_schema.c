@@ -487,9 +487,9 @@ static void test_spaces(void **state)
 /* -- walks ---------------------------------------------------------------------------------- */
 
 /* Which bytes may come next. */
-static uint32_t next_bytes(struct match *m, const struct match_at *at, uint8_t *bytes)
+static uint32_t next_bytes(struct match *m, const struct match_state *at, uint8_t *bytes)
 {
-	struct match_at try = { 0 };
+	struct match_state try = { 0 };
 	uint32_t n = 0;
 
 	for (int b = 0; b < 256; b++) {
@@ -515,7 +515,7 @@ static int has_exponent(const char *s, int n)
 static void walk(const struct grammar *g, uint64_t seed, int steps)
 {
 	const struct budget most = { 1 << 22, 1 << 26 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	char text[512];
 	uint8_t bytes[256];
 	struct arena a;
@@ -577,7 +577,7 @@ static int case_memory(void)
 		"'required':['a'],'anyOf':[{'required':['b']},{'minProperties':1}]}";
 	static const char text[] = "{\"b\":{\"a\":1},\"c\":[],\"a\":\"x\"}";
 	const struct budget most = { 1 << 20, 1 << 20 };
-	struct match_at at = { 0 }, was = { 0 };
+	struct match_state at = { 0 }, was = { 0 };
 	struct grammar *g = NULL;
 	struct match *m = NULL;
 	struct arena a;
@@ -640,7 +640,7 @@ static void test_budget(void **state)
 	/* the stacks of a text that goes ever deeper */
 	assert_int_equal(compile(&g, &a, "{}", NULL), INFER_OK);
 	const struct budget most = { 1 << 16, 1 << 14 };
-	struct match_at at = { 0 };
+	struct match_state at = { 0 };
 	struct match *m;
 	int rc, n = 0;
 
