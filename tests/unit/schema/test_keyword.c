@@ -1,0 +1,209 @@
+/* tests/unit/schema/test_keyword.c - every row of schema/keyword_list.h: found by its name, refused
+ * with a wrong value and in other drafts, and enforced by its function. */
+#include "../nth.h"
+#include <stdio.h>
+#include <string.h>
+#include "../values.h"
+#include "../follow.h"
+#include "schema/keyword.h"
+#include "schema/schema.h"
+
+#define BUDGET \
+	{ \
+		1 << 22, 1 << 26 \
+	}
+
+static const struct list_row {
+	const char *name;
+	int constrains, drafts, value;
+} list[] = {
+#define KEYWORD(prefix, name, drafts, types, value, branches, verdict) \
+	{ prefix #name, 1, drafts, value },
+#define ANNOTATION(prefix, name, drafts, value) { prefix #name, 0, drafts, value },
+#define UNSUPPORTED(prefix, name) { prefix #name, 0, 0, V_ANY },
+#include "schema/keyword_list.h"
+};
+enum { N_LIST = sizeof list / sizeof *list };
+
+/* A schema with the keyword, a value that satisfies it and one that does not because of the keyword.
+ * ' stands for " everywhere. */
+static const struct example {
+	const char *name, *schema, *yes, *no;
+} examples[] = {
+	{ "$dynamicRef",
+	  "{'$id':'a:','$dynamicRef':'#n','$defs':{'x':{'$dynamicAnchor':'n','type':'null'}}}",
+	  "null", "1" },
+	{ "$recursiveRef",
+	  "{'$schema':'https://json-schema.org/draft/2019-09/"
+	  "schema','$id':'a:','items':{'$recursiveRef':'#'},'maxItems':1}",
+	  "[[]]", "[[1,2]]" },
+	{ "$ref", "{'$id':'a:','$ref':'#/$defs/n','$defs':{'n':{'type':'null'}}}", "null", "1" },
+	{ "additionalItems",
+	  "{'$schema':'http://json-schema.org/draft-07/"
+	  "schema#','$id':'a:','items':[true],'additionalItems':false}",
+	  "[1]", "[1,2]" },
+	{ "additionalProperties", "{'properties':{'a':true},'additionalProperties':false}",
+	  "{'a':1}", "{'b':1}" },
+	{ "allOf", "{'allOf':[{'minimum':1},{'maximum':3}]}", "2", "4" },
+	{ "anyOf", "{'anyOf':[{'minimum':3},{'maximum':1}]}", "3", "2" },
+	{ "const", "{'const':'a'}", "'a'", "'b'" },
+	{ "contains", "{'contains':{'const':1}}", "[2,1]", "[2]" },
+	{ "dependencies", "{'dependencies':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}" },
+	{ "dependentRequired", "{'dependentRequired':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}" },
+	{ "dependentSchemas", "{'dependentSchemas':{'a':{'maxProperties':1}}}", "{'a':1}",
+	  "{'a':1,'b':1}" },
+	{ "else", "{'if':{'type':'null'},'else':{'minimum':3}}", "3", "2" },
+	{ "enum", "{'enum':[1,'a']}", "'a'", "2" },
+	{ "exclusiveMaximum", "{'exclusiveMaximum':3}", "2", "3" },
+	{ "exclusiveMinimum", "{'exclusiveMinimum':3}", "4", "3" },
+	{ "format", "{'format':'date'}", "'2024-02-29'", "'2023-02-29'" },
+	{ "if", "{'if':{'type':'null'},'then':false}", "1", "null" },
+	{ "items", "{'items':{'type':'null'}}", "[null]", "[1]" },
+	{ "maxContains", "{'contains':{'const':1},'maxContains':1}", "[1]", "[1,1]" },
+	{ "maxItems", "{'maxItems':1}", "[1]", "[1,2]" },
+	{ "maxLength", "{'maxLength':1}", "'a'", "'ab'" },
+	{ "maxProperties", "{'maxProperties':1}", "{'a':1}", "{'a':1,'b':1}" },
+	{ "maximum", "{'maximum':3}", "3", "4" },
+	{ "minContains", "{'contains':{'const':1},'minContains':2}", "[1,1]", "[1]" },
+	{ "minItems", "{'minItems':2}", "[1,2]", "[1]" },
+	{ "minLength", "{'minLength':2}", "'ab'", "'a'" },
+	{ "minProperties", "{'minProperties':2}", "{'a':1,'b':1}", "{'a':1}" },
+	{ "minimum", "{'minimum':3}", "3", "2" },
+	{ "multipleOf", "{'multipleOf':3}", "6", "7" },
+	{ "not", "{'not':{'type':'null'}}", "1", "null" },
+	{ "oneOf", "{'oneOf':[{'minimum':1},{'maximum':3}]}", "4", "2" },
+	{ "pattern", "{'pattern':'^a'}", "'ab'", "'ba'" },
+	{ "patternProperties", "{'patternProperties':{'^a':{'type':'null'}}}", "{'a':null}",
+	  "{'a':1}" },
+	{ "prefixItems", "{'prefixItems':[{'type':'null'}]}", "[null]", "[1]" },
+	{ "properties", "{'properties':{'a':{'type':'null'}}}", "{'a':null}", "{'a':1}" },
+	{ "propertyNames", "{'propertyNames':{'maxLength':1}}", "{'a':1}", "{'ab':1}" },
+	{ "required", "{'required':['a']}", "{'a':1}", "{'b':1}" },
+	{ "then", "{'if':{'type':'number'},'then':{'minimum':3}}", "3", "2" },
+	{ "type", "{'type':'integer'}", "1", "1.5" },
+	{ "unevaluatedItems", "{'prefixItems':[true],'unevaluatedItems':false}", "[1]", "[1,2]" },
+	{ "unevaluatedProperties", "{'properties':{'a':true},'unevaluatedProperties':false}",
+	  "{'a':1}", "{'b':1}" },
+	{ "uniqueItems", "{'uniqueItems':true}", "[1,2]", "[1,1]" },
+};
+enum { N_EXAMPLES = sizeof examples / sizeof *examples };
+
+static int compile(struct grammar **g, const char *schema, int draft, infer_error *err)
+{
+	const struct schema_opts opts = { .draft = draft };
+	struct budget left = BUDGET;
+	struct arena a;
+	int rc;
+
+	arena_init(&a, MEM_TEXT);
+	rc = schema_compile(g, value(&a, schema), &opts, &left, err);
+	arena_fini(&a);
+	return rc;
+}
+
+static int admits(const struct grammar *g, const char *text)
+{
+	infer_error err = { 0 };
+	char s[200];
+	size_t taken;
+
+	snprintf(s, sizeof s, "%s", text);
+	for (char *p = s; *p; p++)
+		*p = *p == '\'' ? '"' : *p;
+	return follow(g, MATCH_ANY, s, strlen(s), &taken, &err);
+}
+
+static void test_sorted(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_LIST; i++) {
+		const struct json m = { .key = list[i].name,
+			                .key_n = (uint32_t)strlen(list[i].name) };
+
+		if (i && strcmp(list[i - 1].name, list[i].name) >= 0)
+			fail_msg("keyword_list.h: %s must be above %s", list[i].name,
+			         list[i - 1].name);
+		assert_string_equal(keyword_find(&m)->name, list[i].name);
+	}
+}
+
+/* null is a wrong value for every keyword that does not take any value. */
+static void test_values(void **state)
+{
+	static const struct {
+		int draft, bit;
+	} drafts[] = { { SCHEMA_4, IN_4 },
+		       { SCHEMA_6, IN_6 },
+		       { SCHEMA_7, IN_7 },
+		       { SCHEMA_2019, IN_2019 },
+		       { SCHEMA_2020, IN_2020 } };
+
+	(void)state;
+	for (int i = 0; i < N_LIST; i++)
+		for (int k = 0; k < 5; k++) {
+			const struct list_row *r = list + i;
+			const int want = !(r->drafts & drafts[k].bit) || r->value == V_FALSE
+			                         ? INFER_EUNSUP
+			                 : r->value == V_ANY ? INFER_OK
+			                                     : INFER_EINVAL;
+			infer_error err = { 0 };
+			struct grammar *g;
+			char schema[64];
+			int rc;
+
+			snprintf(schema, sizeof schema, "{'%s':null}", r->name);
+			rc = compile(&g, schema, drafts[k].draft, &err);
+			ir_free(g);
+			if (rc != want)
+				fail_msg("%s of draft %d: %d, not %d: %s", r->name, drafts[k].draft,
+				         rc, want, err.message);
+		}
+}
+
+static const struct example *example_of(const char *name)
+{
+	for (int i = 0; i < N_EXAMPLES; i++)
+		if (!strcmp(examples[i].name, name))
+			return examples + i;
+	return NULL;
+}
+
+/* Every function is reached, enforces its keyword, and the negation of its keyword. */
+static void test_enforced(void **state)
+{
+	(void)state;
+	for (int i = 0; i < N_LIST; i++) {
+		const struct example *e = example_of(list[i].name);
+		infer_error err = { 0 };
+		struct grammar *g;
+		char negated[400];
+		int rc;
+
+		if (!e && list[i].constrains)
+			fail_msg("%s: has no example here", list[i].name);
+		if (!e)
+			continue;
+		if (compile(&g, e->schema, 0, &err))
+			fail_msg("%s: %s", e->name, err.message);
+		if (admits(g, e->yes) != 1 || admits(g, e->no) != 0)
+			fail_msg("%s: %s must be admitted and %s must not", e->schema, e->yes,
+			         e->no);
+		ir_free(g);
+		snprintf(negated, sizeof negated, "{'not':{'$ref':'#/$defs/s'},'$defs':{'s':%s}}",
+		         e->schema);
+		rc = compile(&g, negated, 0, &err);
+		if (rc ? strcmp(e->name, "uniqueItems") != 0
+		       : admits(g, e->yes) != 0 || admits(g, e->no) != 1)
+			fail_msg("%s: the opposite must be admitted; %s", negated, err.message);
+		ir_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sorted),
+		                            cmocka_unit_test(test_values),
+		                            cmocka_unit_test(test_enforced) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
