@@ -116,7 +116,7 @@ static int32_t embed(struct graph *g, const infer_model *m)
 	n.cols = m->h.n_embd;
 	for (int i = 0; i < 3; i++) {
 		n.embed.mul = i ? 0 : m->h.embd_scale;
-		n.embed.by = i;
+		n.embed.index = i;
 		n.w[0] = m->global[slots[i]];
 		if (n.w[0] < 0)
 			continue;

@@ -78,14 +78,14 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 
 int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
-	struct graph_node n = graph_node_of(GRAPH_TEMPER);
+	struct graph_node n = graph_node_of(GRAPH_ATTN_TEMP);
 
 	if (m->h.temper == 0 || (m->h.temper_still && !m->h.still[layer]))
 		return x;
 	n.src[0] = x;
-	n.temper.from = m->h.temper_from;
-	n.temper.beta = m->h.temper;
-	n.temper.length = m->h.temper_length;
+	n.attn_temp.from = m->h.temper_from;
+	n.attn_temp.beta = m->h.temper;
+	n.attn_temp.length = m->h.temper_length;
 	return graph_add(g, n);
 }
 
@@ -165,12 +165,12 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 /* Only the largest inputs of a gate pass, in layers that ask for it. */
 static int32_t cut(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
-	struct graph_node n = graph_node_of(GRAPH_CUT);
+	struct graph_node n = graph_node_of(GRAPH_GAUSS_TOPK);
 
 	if (!m->h.cuts[layer])
 		return x;
 	n.src[0] = x;
-	n.cut.mul = m->h.cut[layer];
+	n.gauss_topk.mul = m->h.cut[layer];
 	return graph_add(g, n);
 }
 
@@ -259,7 +259,7 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, in
 	n.moe.ff = m->h.n_expert_ff;
 	n.moe.act = m->h.act;
 	n.moe.limit = m->h.act_limit;
-	n.moe.inside = m->h.weights_inside;
+	n.moe.weight_before_ffn = m->h.weights_inside;
 	return shared(g, m, layer, h, graph_add(g, n));
 }
 
@@ -275,7 +275,7 @@ int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branc
 
 int32_t arch_pick(struct graph *g, int32_t x)
 {
-	struct graph_node n = graph_node_of(GRAPH_PICK);
+	struct graph_node n = graph_node_of(GRAPH_GET_ROWS);
 
 	n.src[0] = x;
 	return graph_add(g, n);

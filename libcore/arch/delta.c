@@ -6,12 +6,12 @@
 
 int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols)
 {
-	struct graph_node n = graph_node_of(GRAPH_PART);
+	struct graph_node n = graph_node_of(GRAPH_SLICE);
 
 	n.src[0] = x;
 	n.cols = cols;
-	n.part.pieces = pieces;
-	n.part.from = from;
+	n.slice.pieces = pieces;
+	n.slice.from = from;
 	return graph_add(g, n);
 }
 
@@ -29,34 +29,34 @@ static int32_t even(struct graph *g, const infer_model *m, int32_t x)
 int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
                       const int32_t w[2], int plain)
 {
-	struct graph_node n = graph_node_of(GRAPH_CONV);
+	struct graph_node n = graph_node_of(GRAPH_CONV1D);
 
 	n.src[0] = x;
 	n.w[0] = w[0];
 	n.w[1] = w[1];
-	n.conv.layer = layer;
-	n.conv.taps = m->h.taps;
-	n.conv.plain = plain;
+	n.conv1d.layer = layer;
+	n.conv1d.taps = m->h.taps;
+	n.conv1d.no_silu = plain;
 	return graph_add(g, n);
 }
 
 struct graph_node arch_delta_node(const infer_model *m, int layer)
 {
-	struct graph_node n = graph_node_of(GRAPH_DELTA);
+	struct graph_node n = graph_node_of(GRAPH_GATED_DELTA);
 	int32_t heads = m->h.state_heads;
 
 	n.cols = heads * m->h.state_dv;
 	n.w[0] = m->layer[layer][W_STATE_DECAY_RATE];
 	n.w[1] = m->layer[layer][W_STATE_DECAY_BIAS];
 	n.w[2] = m->layer[layer][W_STATE_SKIP];
-	n.delta.layer = layer;
-	n.delta.at = m->h.state - heads * ((m->h.state_dv + 15) / 16 * 16) * m->h.state_dk;
-	n.delta.heads = heads;
-	n.delta.k_heads = m->h.state_k_heads;
-	n.delta.dk = m->h.state_dk;
-	n.delta.dv = m->h.state_dv;
-	n.delta.tiled = m->h.state_tiled && m->naming == ARCH_GGUF;
-	n.delta.scale = 1;
+	n.gated_delta.layer = layer;
+	n.gated_delta.at = m->h.state - heads * ((m->h.state_dv + 15) / 16 * 16) * m->h.state_dk;
+	n.gated_delta.heads = heads;
+	n.gated_delta.k_heads = m->h.state_k_heads;
+	n.gated_delta.dk = m->h.state_dk;
+	n.gated_delta.dv = m->h.state_dv;
+	n.gated_delta.tiled = m->h.state_tiled && m->naming == ARCH_GGUF;
+	n.gated_delta.scale = 1;
 	return n;
 }
 
@@ -98,6 +98,6 @@ int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
 	n.src[0] = even(g, m, arch_part(g, x, 1, 0, qk));
 	n.src[1] = graph_add(g, k);
 	n.src[2] = arch_part(g, x, 1, 2 * qk, o);
-	n.delta.scale = 1 / (float)m->h.state_dk;
+	n.gated_delta.scale = 1 / (float)m->h.state_dk;
 	return finish(g, m, layer, graph_add(g, n), gate);
 }

@@ -75,7 +75,7 @@ int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h)
 
 	n.src[0] = arch_temper(g, m, layer, queries(g, m, w, h));
 	put.src[0] = put.src[1] = latents(g, m, w, h);
-	put.kv_put.latent = 1;
+	put.kv_put.mla = 1;
 	put.kv_put.layer = n.attn.layer = layer;
 	put.kv_put.heads = n.attn.kv_heads = 1;
 	put.kv_put.dk = n.attn.dk = m->h.dk;

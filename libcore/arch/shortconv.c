@@ -7,7 +7,7 @@ static int32_t times(struct graph *g, int32_t a, int32_t b)
 
 	n.src[0] = a;
 	n.src[1] = b;
-	n.gate.plain = 1;
+	n.gate.no_sigmoid = 1;
 	return graph_add(g, n);
 }
 

@@ -30,6 +30,6 @@ int32_t arch_ssd(struct graph *g, const infer_model *m, int layer, int32_t h)
 	n.src[2] = arch_part(g, x, 1, 0, o);
 	n.src[1] = arch_part(g, x, 1, o, qk);
 	n.src[0] = arch_part(g, x, 1, o + qk, qk);
-	n.delta.plain = 1;
+	n.gated_delta.ssm = 1;
 	return finish(g, m, layer, graph_add(g, n), gate);
 }

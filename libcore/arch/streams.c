@@ -10,13 +10,13 @@ static const float LEAST = 1e-5f;
 
 static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int mean)
 {
-	struct graph_node n = graph_node_of(GRAPH_LEVEL);
+	struct graph_node n = graph_node_of(GRAPH_ALTUP_RESCALE);
 
 	n.src[0] = x;
 	n.src[1] = more;
 	n.cols = cols;
-	n.level.mean = mean;
-	n.level.least = LEAST;
+	n.altup_rescale.mean = mean;
+	n.altup_rescale.least = LEAST;
 	return graph_add(g, n);
 }
 
@@ -34,14 +34,14 @@ static int32_t by_streams(struct graph *g, const infer_model *m, int slot, int32
 
 int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x)
 {
-	struct graph_node n = graph_node_of(GRAPH_PART);
+	struct graph_node n = graph_node_of(GRAPH_SLICE);
 
 	if (!m->h.streams)
 		return x;
 	n.src[0] = x;
-	n.part.pieces = 1;
-	n.part.times = m->h.streams - 1;
-	n.cols = n.part.times * m->h.n_embd;
+	n.slice.pieces = 1;
+	n.slice.times = m->h.streams - 1;
+	n.cols = n.slice.times * m->h.n_embd;
 	return level(g, x, by_streams(g, m, W_STREAMS, graph_add(g, n)), m->h.streams * m->h.n_embd,
 	             0);
 }
@@ -63,7 +63,7 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
                    int32_t rows, int by, int32_t from)
 {
 	const int32_t *w = m->layer[layer];
-	struct graph_node n = graph_node_of(GRAPH_MM), mixed = graph_node_of(GRAPH_MIX);
+	struct graph_node n = graph_node_of(GRAPH_MM), mixed = graph_node_of(GRAPH_ALTUP_MIX);
 
 	n.src[0] = arch_norm(g, m, w[W_STREAM_NORM], from);
 	n.w[0] = w[W_STREAM_ROUTER];
@@ -73,9 +73,9 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
 	mixed.src[0] = x;
 	mixed.src[1] = rows;
 	mixed.src[2] = arch_linear(g, m, w[slot], -1, graph_add(g, n));
-	mixed.mix.pieces = m->h.streams;
-	mixed.mix.by = by;
-	mixed.mix.plus = slot == W_CORRECT ? 1 : 0;
+	mixed.altup_mix.pieces = m->h.streams;
+	mixed.altup_mix.by = by;
+	mixed.altup_mix.plus = slot == W_CORRECT ? 1 : 0;
 	return graph_add(g, mixed);
 }
 

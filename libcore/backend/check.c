@@ -90,7 +90,7 @@ static int check_taps(const struct scope *p, int32_t i, infer_error *err)
 	const struct graph_node *n = node_of(p, i);
 	const struct weight *w = &p->m->weights[n->w[0]];
 
-	TRY(check_matrix(p, i, 0, n->conv.taps, n->cols, err));
+	TRY(check_matrix(p, i, 0, n->conv1d.taps, n->cols, err));
 	TRY(check_vector(p, i, 1, n->cols, err));
 	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
 	               ? INFER_OK
@@ -119,7 +119,7 @@ static int check_embed(const struct scope *p, int32_t i, infer_error *err)
 	const struct graph_node *n = node_of(p, i);
 	int64_t rows = p->m->weights[n->w[0]].ne[1];
 
-	if (n->embed.by == 1 && rows < p->size->ctx)
+	if (n->embed.index == 1 && rows < p->size->ctx)
 		return err_set(err, INFER_EUNSUP, "a context of %d; the model has %lld positions",
 		               p->size->ctx, (long long)rows);
 	return check_matrix(p, i, 0, n->cols, rows, err);
@@ -166,7 +166,7 @@ static int check_node(const struct scope *p, int32_t i, infer_error *err)
 
 	if (n->rows == GRAPH_OUT &&
 	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN ||
-	     n->op == GRAPH_CONV || n->op == GRAPH_DELTA))
+	     n->op == GRAPH_CONV1D || n->op == GRAPH_GATED_DELTA))
 		return err_set(err, INFER_EUNSUP,
 		               "node %d (%s): rows picked out have no neighbours", i,
 		               graph_op_name(n->op));
@@ -197,25 +197,25 @@ static int check_node(const struct scope *p, int32_t i, infer_error *err)
 		return check_vector(p, i, 0, is_one(p, n->w[0]) ? 1 : n->cols, err);
 	case GRAPH_MOE:
 		return check_moe(p, i, err);
-	case GRAPH_CONV:
+	case GRAPH_CONV1D:
 		return check_taps(p, i, err);
-	case GRAPH_DELTA:
-		TRY(check_vector(p, i, 2, n->delta.heads, err));
-		return check_pair(p, i, n->delta.heads, err);
-	case GRAPH_PART:
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
+	case GRAPH_GATED_DELTA:
+		TRY(check_vector(p, i, 2, n->gated_delta.heads, err));
+		return check_pair(p, i, n->gated_delta.heads, err);
+	case GRAPH_SLICE:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
 	case GRAPH_KV_PUT:
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
 	case GRAPH_GATE:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_OPS:
 		break; /* no weights */
 	}
@@ -239,7 +239,7 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 
 		TRY(check_node(&p, i, err));
 		out->has_edges |= n->op == GRAPH_RECV || n->op == GRAPH_SEND;
-		if (n->op == GRAPH_EMBED && !n->embed.by)
+		if (n->op == GRAPH_EMBED && !n->embed.index)
 			out->n_ids = num_min(out->n_ids, m->weights[n->w[0]].ne[1]);
 	}
 	return INFER_OK;

@@ -27,7 +27,7 @@ static void attention(struct graph_cost *c, const struct graph *g, const struct 
 	double seen = (double)(n->attn.window
 	                               ? num_min((int64_t)n->attn.window + n->attn.later, load->ctx)
 	                               : load->ctx);
-	int latent = g->nodes[n->src[1]].kv_put.latent; /* K is V too */
+	int latent = g->nodes[n->src[1]].kv_put.mla; /* K is V too */
 
 	c->kv_bytes += rows * seen * n->attn.kv_heads *
 	               (n->attn.dk * load->k_bytes + (latent ? 0 : n->attn.dv) * load->v_bytes);
@@ -37,16 +37,16 @@ static void attention(struct graph_cost *c, const struct graph *g, const struct 
 /* The state of every row's sequence is read and written. */
 static void recurrence(struct graph_cost *c, const struct graph_node *n, double rows)
 {
-	double floats = (double)n->delta.heads * n->delta.dk * n->delta.dv;
+	double floats = (double)n->gated_delta.heads * n->gated_delta.dk * n->gated_delta.dv;
 
 	c->kv_bytes += rows * 2 * floats * sizeof(float);
-	c->flops += rows * (n->delta.plain ? 5 : 7) * floats;
+	c->flops += rows * (n->gated_delta.ssm ? 5 : 7) * floats;
 }
 
 static void convolution(struct graph_cost *c, const struct graph_node *n, double rows)
 {
-	c->kv_bytes += rows * 2 * (n->conv.taps - 1) * n->cols * sizeof(float);
-	c->flops += rows * (2 * n->conv.taps + 4) * n->cols;
+	c->kv_bytes += rows * 2 * (n->conv1d.taps - 1) * n->cols * sizeof(float);
+	c->flops += rows * (2 * n->conv1d.taps + 4) * n->cols;
 }
 
 void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
@@ -70,19 +70,19 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_MOE:
 		experts(cost, n, w, rows);
 		break;
-	case GRAPH_CONV:
+	case GRAPH_CONV1D:
 		convolution(cost, n, rows);
 		break;
-	case GRAPH_DELTA:
+	case GRAPH_GATED_DELTA:
 		recurrence(cost, n, rows);
 		break;
-	case GRAPH_MIX: /* each piece takes each of src1 */
-		cost->flops = 2.0 * rows * n->cols * n->mix.by;
+	case GRAPH_ALTUP_MIX: /* each piece takes each of src1 */
+		cost->flops = 2.0 * rows * n->cols * n->altup_mix.by;
 		break;
 	case GRAPH_NORM:
-	case GRAPH_CUT:
-	case GRAPH_LEVEL:
-	case GRAPH_PART:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_RESCALE:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
@@ -91,11 +91,11 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
 	case GRAPH_GATE:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS: /* a few operations for each float */
 		cost->flops = 4.0 * rows * n->cols;

@@ -7,7 +7,7 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 	const struct graph_node *src0 = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
 
 	if (n->op != GRAPH_RECV) /* its rows are given */
-		n->rows = n->op == GRAPH_PICK ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
+		n->rows = n->op == GRAPH_GET_ROWS ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
 	switch (graph_op_cols(n->op)) {
 	case GRAPH_COLS_GIVEN:
 		break;
@@ -58,7 +58,7 @@ static const char *wrong_attn(const struct graph_node *n, const struct graph_nod
 
 static const char *wrong_moe(const struct graph_node *n, const struct graph_node *route)
 {
-	if (n->moe.inside && (n->w[3] >= 0 || n->w[4] >= 0))
+	if (n->moe.weight_before_ffn && (n->w[3] >= 0 || n->w[4] >= 0))
 		return "weights inside, with biases";
 	if (route->op == GRAPH_RECV) /* another part of the graph has chosen */
 		return route->cols != 2 * n->moe.used ? "src1 is no ROUTE of as many experts"
@@ -81,7 +81,7 @@ static const char *wrong_norm(const struct graph_node *n)
 static const char *wrong_kv_put(const struct graph_node *n, const struct graph_node *a,
                                 const struct graph_node *b)
 {
-	if (n->kv_put.latent)
+	if (n->kv_put.mla)
 		return n->src[1] != n->src[0] || n->kv_put.heads != 1 || n->kv_put.dk != a->cols ||
 		                       n->kv_put.dv < 1 || n->kv_put.dv > n->kv_put.dk
 		               ? "a latent that does not fit the columns"
@@ -94,39 +94,40 @@ static const char *wrong_kv_put(const struct graph_node *n, const struct graph_n
 
 static const char *wrong_delta(const struct graph *g, const struct graph_node *n)
 {
-	int64_t k_cols = (int64_t)n->delta.k_heads * n->delta.dk, cols = n->cols;
+	int64_t k_cols = (int64_t)n->gated_delta.k_heads * n->gated_delta.dk, cols = n->cols;
 	const struct graph_node *of[5];
 
 	for (int i = 0; i < 5; i++)
 		of[i] = &g->nodes[n->src[i]];
-	if (n->delta.k_heads < 1 || n->delta.heads < 1 || n->delta.heads % n->delta.k_heads ||
-	    n->delta.dk < 1 || n->delta.dv < 1 || (int64_t)n->delta.heads * n->delta.dv != cols ||
+	if (n->gated_delta.k_heads < 1 || n->gated_delta.heads < 1 ||
+	    n->gated_delta.heads % n->gated_delta.k_heads || n->gated_delta.dk < 1 ||
+	    n->gated_delta.dv < 1 || (int64_t)n->gated_delta.heads * n->gated_delta.dv != cols ||
 	    of[0]->cols != k_cols || of[1]->cols != k_cols || of[2]->cols != cols ||
-	    of[3]->cols != n->delta.heads || of[4]->cols != n->delta.heads)
+	    of[3]->cols != n->gated_delta.heads || of[4]->cols != n->gated_delta.heads)
 		return "heads that do not fit the columns";
-	if (n->delta.plain && n->src[3] != n->src[4])
+	if (n->gated_delta.ssm && n->src[3] != n->src[4])
 		return "two sources of one step";
-	return n->w[0] < 0 || n->w[1] < 0 ? "no weight" : n->delta.at < 0 ? "no state" : NULL;
+	return n->w[0] < 0 || n->w[1] < 0 ? "no weight" : n->gated_delta.at < 0 ? "no state" : NULL;
 }
 
 static const char *wrong_part(const struct graph_node *n, int cols)
 {
-	int pieces = n->part.pieces, times = n->part.times ? n->part.times : 1, own;
+	int pieces = n->slice.pieces, times = n->slice.times ? n->slice.times : 1, own;
 
 	if (times < 1 || n->cols % times)
 		return "times that do not divide the columns";
 	own = n->cols / times;
-	return pieces < 1 || cols % pieces || own % pieces || n->part.from < 0 ||
-	                       n->part.from > cols / pieces - own / pieces
+	return pieces < 1 || cols % pieces || own % pieces || n->slice.from < 0 ||
+	                       n->slice.from > cols / pieces - own / pieces
 	               ? "pieces that do not fit the columns"
 	               : NULL;
 }
 
 static const char *wrong_conv(const struct graph_node *n)
 {
-	return n->w[0] < 0                          ? "no weight"
-	       : n->conv.taps < 1 || n->conv.at < 0 ? "no taps or state"
-	                                            : NULL;
+	return n->w[0] < 0                              ? "no weight"
+	       : n->conv1d.taps < 1 || n->conv1d.at < 0 ? "no taps or state"
+	                                                : NULL;
 }
 
 static const char *wrong_head_mm(const struct graph_node *n, int cols)
@@ -149,7 +150,7 @@ static const char *wrong_add(const struct graph_node *n, int cols, int more)
 
 static const char *wrong_mix(const struct graph_node *n, int more, int factors)
 {
-	int64_t pieces = n->mix.pieces, by = n->mix.by;
+	int64_t pieces = n->altup_mix.pieces, by = n->altup_mix.by;
 
 	return pieces < 1 || by < 1 || n->cols % pieces || more != n->cols / pieces * by ||
 	                       factors != pieces * by
@@ -159,7 +160,7 @@ static const char *wrong_mix(const struct graph_node *n, int more, int factors)
 
 static const char *wrong_level(const struct graph_node *n, int64_t one, int64_t more)
 {
-	return more % one || n->cols != (n->level.mean ? one : one + more)
+	return more % one || n->cols != (n->altup_rescale.mean ? one : one + more)
 	               ? "pieces that do not fit the columns"
 	               : NULL;
 }
@@ -191,35 +192,35 @@ static const char *wrong(const struct graph *g, const struct graph_node *n)
 		return wrong_attn(n, a, b);
 	case GRAPH_ADD:
 		return wrong_add(n, a->cols, b->cols);
-	case GRAPH_MIX:
+	case GRAPH_ALTUP_MIX:
 		return wrong_mix(n, b->cols, g->nodes[n->src[2]].cols);
-	case GRAPH_LEVEL:
+	case GRAPH_ALTUP_RESCALE:
 		return wrong_level(n, a->cols, b->cols);
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 		return a->cols != b->cols ? "sources of different width" : NULL;
 	case GRAPH_GATE:
 		return b->cols != 1 && b->cols != a->cols ? "sources of different width" : NULL;
-	case GRAPH_TEMPER:
-		return n->temper.length < 1 || n->temper.from < 0 ? "no length" : NULL;
+	case GRAPH_ATTN_TEMP:
+		return n->attn_temp.length < 1 || n->attn_temp.from < 0 ? "no length" : NULL;
 	case GRAPH_ROUTE:
 		return wrong_route(n, a->cols);
 	case GRAPH_MOE:
 		return wrong_moe(n, b);
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 		return wrong_part(n, a->cols);
-	case GRAPH_CONV:
+	case GRAPH_CONV1D:
 		return wrong_conv(n);
-	case GRAPH_DELTA:
+	case GRAPH_GATED_DELTA:
 		return wrong_delta(g, n);
 	case GRAPH_RECV:
 		return n->recv.edge < 0 ? "no edge" : NULL;
 	case GRAPH_SEND:
 		return n->send.edge < 0 ? "no edge" : NULL;
 	case GRAPH_GELU:
-	case GRAPH_CUT:
+	case GRAPH_GAUSS_TOPK:
 	case GRAPH_SCALE:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_OPS:
 		break; /* nothing can be wrong */
 	}
@@ -235,7 +236,7 @@ static const char *wrong_links(const struct graph *g, int32_t i, int n_weights)
 			return "a source that is not below it, or one too many";
 		if (s >= graph_op_srcs(n->op))
 			continue;
-		if (g->nodes[n->src[s]].rows != n->rows && n->op != GRAPH_PICK &&
+		if (g->nodes[n->src[s]].rows != n->rows && n->op != GRAPH_GET_ROWS &&
 		    n->op != GRAPH_ATTN)
 			return "sources of different rows";
 		if (!g->nodes[n->src[s]].cols && !(n->op == GRAPH_ATTN && s == 1))

@@ -42,24 +42,24 @@ static int row_slot(const struct graph_node *n)
 		return slot_of("add_scaled");
 	case GRAPH_ROUTE:
 		return slot_of("lse");
-	case GRAPH_CONV:
+	case GRAPH_CONV1D:
 		return slot_of("add_scaled");
 	case GRAPH_KV_PUT:
 	case GRAPH_EMBED:
 	case GRAPH_MM:
 	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
-	case GRAPH_DELTA:
-	case GRAPH_TEMPER:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
+	case GRAPH_GATED_DELTA:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_MOE:
 	case GRAPH_OPS:
 		break;
@@ -152,9 +152,9 @@ static void set_attn(struct infer_work *w, const struct graph_node *n, int laten
 static void set_delta(struct infer_work *w, const struct graph_node *n)
 {
 	w->kind = INFER_WORK_STATE;
-	w->heads = n->delta.heads;
-	w->dk = n->delta.dk;
-	w->dv = n->delta.dv;
+	w->heads = n->gated_delta.heads;
+	w->dk = n->gated_delta.dk;
+	w->dv = n->gated_delta.dv;
 	w->slot = slot_of("add_scaled");
 }
 
@@ -175,32 +175,32 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_HEAD_MM:
 		return add_heads(s, &parts->weights[n->w[0]], w.out, err);
 	case GRAPH_ATTN:
-		set_attn(&w, n, parts->graph->nodes[n->src[1]].kv_put.latent);
+		set_attn(&w, n, parts->graph->nodes[n->src[1]].kv_put.mla);
 		w.borrows = is_read_before(parts->graph, at);
 		return add(s, &w, err);
-	case GRAPH_DELTA:
+	case GRAPH_GATED_DELTA:
 		set_delta(&w, n);
 		return add(s, &w, err);
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
 	case GRAPH_KV_PUT:
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
-	case GRAPH_CONV:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
+	case GRAPH_CONV1D:
 	case GRAPH_ADD:
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
 	case GRAPH_GATE:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS:
 		break;
@@ -212,11 +212,11 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.kind = INFER_WORK_PUT;
 		w.slot = 0;
 		w.k = (int64_t)n->kv_put.heads *
-		      (n->kv_put.dk + (n->kv_put.latent ? 0 : n->kv_put.dv));
-	} else if (n->op == GRAPH_MIX)
-		w.k = (int64_t)n->cols * n->mix.by;
-	else if (n->op == GRAPH_CONV)
-		w.k = (int64_t)n->cols * n->conv.taps;
+		      (n->kv_put.dk + (n->kv_put.mla ? 0 : n->kv_put.dv));
+	} else if (n->op == GRAPH_ALTUP_MIX)
+		w.k = (int64_t)n->cols * n->altup_mix.by;
+	else if (n->op == GRAPH_CONV1D)
+		w.k = (int64_t)n->cols * n->conv1d.taps;
 	return add(s, &w, err);
 }
 
@@ -277,8 +277,8 @@ static int32_t regions(const struct graph *g)
 		if (node->op == GRAPH_MM) {
 			n += node->src[0] != last;
 			last = node->src[0];
-		} else if (node->op == GRAPH_ATTN || node->op == GRAPH_DELTA ||
-		           node->op == GRAPH_CONV || node->op == GRAPH_HEAD_MM) {
+		} else if (node->op == GRAPH_ATTN || node->op == GRAPH_GATED_DELTA ||
+		           node->op == GRAPH_CONV1D || node->op == GRAPH_HEAD_MM) {
 			n++;
 		} else if (node->op == GRAPH_MOE) {
 			n += 5;

@@ -103,7 +103,7 @@ TEST_FN void run_alone(struct gpu_op o, const struct step *s, int out, int r, fl
 			rows.cs[i] = rows.cs[i] ? rows.cs[i] + (size_t)r * (size_t)o.node.rope.rot
 			                        : NULL;
 	}
-	o.a = o.node.op == GRAPH_PICK || !o.a ? o.a : o.a + (size_t)r * (size_t)o.a_cols;
+	o.a = o.node.op == GRAPH_GET_ROWS || !o.a ? o.a : o.a + (size_t)r * (size_t)o.a_cols;
 	o.b = o.b ? o.b + (size_t)r * (size_t)o.b_cols : NULL;
 	o.c = o.c ? o.c + (size_t)r * (size_t)o.c_cols : NULL;
 	o.y = y;
@@ -111,8 +111,9 @@ TEST_FN void run_alone(struct gpu_op o, const struct step *s, int out, int r, fl
 }
 TEST_FN bool may_overwrite(int op)
 {
-	return op != GRAPH_EMBED && op != GRAPH_PICK && op != GRAPH_PART && op != GRAPH_PERMUTE &&
-	       op != GRAPH_MIX && op != GRAPH_LEVEL && op != GRAPH_ROUTE;
+	return op != GRAPH_EMBED && op != GRAPH_GET_ROWS && op != GRAPH_SLICE &&
+	       op != GRAPH_PERMUTE && op != GRAPH_ALTUP_MIX && op != GRAPH_ALTUP_RESCALE &&
+	       op != GRAPH_ROUTE;
 }
 /* Run o and compare with the truth and with other ways to run it, also with spare rows. */
 TEST_FN float *check_op(const char *what, struct gpu_op o, const struct step *s, int out,

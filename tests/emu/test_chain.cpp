@@ -83,7 +83,7 @@ static void test_activations(void)
 			if (z->op == GRAPH_GELU_MUL)
 				o.node.gelu_mul.erf = z->erf;
 			if (z->op == GRAPH_GATE)
-				o.node.gate.plain = z->plain;
+				o.node.gate.no_sigmoid = z->plain;
 			for (size_t i = 0; i < all; i++)
 				t[i] = z->f(a[i]) * (z->op == GRAPH_GELU ? one(0)
 				                     : z->op == GRAPH_GATE && !z->plain
@@ -107,7 +107,7 @@ static void test_gate_one(void)
 		o.b_cols = 1;
 		o.a = values(&a, all, 3), o.b = values(&b, (size_t)n, 3);
 		for (int plain = 0; plain < 2; plain++) {
-			o.node.gate.plain = plain;
+			o.node.gate.no_sigmoid = plain;
 			for (size_t i = 0; i < all; i++) {
 				double by = b[i / (size_t)cols];
 
@@ -142,15 +142,15 @@ static void test_scale(void)
 			                   : "scale",
 			         o, &s, 0, t, 1e-6);
 		}
-		o = op_of(GRAPH_TEMPER, cols);
-		o.a = da, o.node.temper.length = 64, o.node.temper.from = 1,
-		o.node.temper.beta = 0.1f;
+		o = op_of(GRAPH_ATTN_TEMP, cols);
+		o.a = da, o.node.attn_temp.length = 64, o.node.attn_temp.from = 1,
+		o.node.attn_temp.beta = 0.1f;
 		for (size_t i = 0; i < all; i++)
 			t[i] = a[i] *
 			       (1 + (double)0.1f *
 			                    log(1 + floor((s.pos[i / (size_t)cols] + 1) / 64.0)));
 		check_op("temper", o, &s, 0, t, 1e-6);
-		o = op_of(GRAPH_PICK, cols);
+		o = op_of(GRAPH_GET_ROWS, cols);
 		o.a = da;
 		for (int i = 0; i < s.n_out * cols; i++)
 			t[i] = a[s.out[i / cols] * cols + i % cols];

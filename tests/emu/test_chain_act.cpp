@@ -353,9 +353,10 @@ static int make_ops(struct gpu_op *ops, const struct chain_values *z, const floa
 	o = op_of(GRAPH_NORM, cols), o.a = o.y = z->v[3], o.w0 = gain, o.w_rows = 1;
 	o.node.norm.groups = cols / 64, o.node.norm.eps = 1e-6f, ops[n++] = o;
 	o = op_of(GRAPH_SILU_MUL, cols), o.a = z->v[3], o.b = z->v[2], o.y = z->v[4], ops[n++] = o;
-	o = op_of(GRAPH_CUT, cols), o.a = o.y = z->v[4], o.node.cut.mul = -0.5f, ops[n++] = o;
-	o = op_of(GRAPH_PART, 1), o.a = z->v[4], o.a_cols = cols, o.y = z->v[5];
-	o.node.part.pieces = 1, o.node.part.from = 77, ops[n++] = o;
+	o = op_of(GRAPH_GAUSS_TOPK, cols), o.a = o.y = z->v[4], o.node.gauss_topk.mul = -0.5f,
+	ops[n++] = o;
+	o = op_of(GRAPH_SLICE, 1), o.a = z->v[4], o.a_cols = cols, o.y = z->v[5];
+	o.node.slice.pieces = 1, o.node.slice.from = 77, ops[n++] = o;
 	o = op_of(GRAPH_SCALE, 1), o.a = o.y = z->v[5], o.node.scale.mul = 0.5f, ops[n++] = o;
 	o = op_of(GRAPH_GATE, cols), o.a = o.y = z->v[4], o.b = z->v[5], o.b_cols = 1, ops[n++] = o;
 	o = op_of(GPU_OP_ACT, cols), o.a = z->v[4], o.act = z->f16.act, ops[n++] = o;
@@ -423,9 +424,9 @@ static void test_split(void)
 		ops[k++].node.scale.mul = 0.3f;
 		ops[k] = op_of(GPU_OP_ACT, cols), ops[k].a = z->v[0], ops[k++].act = z->i8.act;
 		if (whole) {
-			ops[k] = op_of(GRAPH_PART, 1), ops[k].a = z->v[0], ops[k].a_cols = cols,
+			ops[k] = op_of(GRAPH_SLICE, 1), ops[k].a = z->v[0], ops[k].a_cols = cols,
 			ops[k].y = z->v[5];
-			ops[k++].node.part.pieces = 1;
+			ops[k++].node.slice.pieces = 1;
 		}
 		run_ops(ops, k, &s.d, 0, n);
 	}

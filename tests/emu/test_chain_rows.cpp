@@ -10,19 +10,19 @@ static void test_part(void)
 {
 	struct step s = make_step(3, 3);
 	int pieces = 4, of = 70, from = 5, width = 33, times = 2, cols = pieces * width * times;
-	struct gpu_op o = op_of(GRAPH_PART, cols);
+	struct gpu_op o = op_of(GRAPH_SLICE, cols);
 	float *a;
 	double *t = host<double>((size_t)(3 * cols));
 
 	o.a_cols = pieces * of;
 	o.a = values(&a, (size_t)(3 * pieces * of), 3);
-	o.node.part.pieces = pieces, o.node.part.from = from, o.node.part.times = times;
+	o.node.slice.pieces = pieces, o.node.slice.from = from, o.node.slice.times = times;
 	for (int r = 0; r < 3; r++)
 		for (int i = 0; i < cols; i++)
 			t[r * cols + i] =
 				a[(r * pieces + i / width % pieces) * of + from + i % width];
 	check_op("part", o, &s, 0, t, 0);
-	o.node.part.times = 0, o.node.cols = pieces * width;
+	o.node.slice.times = 0, o.node.cols = pieces * width;
 	for (int r = 0; r < 3; r++)
 		for (int i = 0; i < pieces * width; i++)
 			t[r * pieces * width + i] =
@@ -50,14 +50,14 @@ static void test_mix(void)
 {
 	struct step s = make_step(2, 2);
 	int pieces = 4, by = 3, width = 300, cols = pieces * width;
-	struct gpu_op o = op_of(GRAPH_MIX, cols);
+	struct gpu_op o = op_of(GRAPH_ALTUP_MIX, cols);
 	float *a, *b, *m;
 	double *t = host<double>((size_t)(2 * cols));
 
 	o.b_cols = by * width, o.c_cols = pieces * by;
 	o.a = values(&a, (size_t)(2 * cols), 3), o.b = values(&b, (size_t)(2 * by * width), 3);
 	o.c = values(&m, (size_t)(2 * pieces * by), 1);
-	o.node.mix.pieces = pieces, o.node.mix.by = by, o.node.mix.plus = 1;
+	o.node.altup_mix.pieces = pieces, o.node.altup_mix.by = by, o.node.altup_mix.plus = 1;
 	for (int i = 0; i < 2 * cols; i++) {
 		int r = i / cols, p = i % cols / width, q = i % width;
 
@@ -75,9 +75,9 @@ static void test_cut(void)
 		size_t all = (size_t)n * (size_t)cols;
 		float *a;
 		double *t = host<double>(all);
-		struct gpu_op o = op_of(GRAPH_CUT, cols);
+		struct gpu_op o = op_of(GRAPH_GAUSS_TOPK, cols);
 
-		o.a = values(&a, all, 3), o.node.cut.mul = 0.4f;
+		o.a = values(&a, all, 3), o.node.gauss_topk.mul = 0.4f;
 		for (int i = 0; i < n; i++) {
 			const float *x = a + (size_t)i * (size_t)cols;
 			double mean = 0, var = 0;
@@ -109,14 +109,15 @@ static void test_level(void)
 	for (int mean = 0; mean < 2; mean++) {
 		struct step s = make_step(2, 2);
 		int cols = mean ? width : width * (more + 1);
-		struct gpu_op o = op_of(GRAPH_LEVEL, cols);
+		struct gpu_op o = op_of(GRAPH_ALTUP_RESCALE, cols);
 		float *a, *b;
 		double *t = host<double>((size_t)(2 * cols));
 
 		o.a_cols = width, o.b_cols = more * width;
 		o.a = values(&a, (size_t)(2 * width), 3),
 		o.b = values(&b, (size_t)(2 * more * width), 2);
-		o.node.level.mean = mean, o.node.level.least = 1.3f; /* some pieces have less */
+		o.node.altup_rescale.mean = mean,
+		o.node.altup_rescale.least = 1.3f; /* some pieces have less */
 		for (int r = 0; r < 2; r++)
 			for (int i = 0; i < width; i++) {
 				double sum = a[r * width + i];
@@ -336,7 +337,7 @@ static void test_embed(void)
 			put((struct gpu_run *)s.d.runs, s.runs, (size_t)s.n_runs);
 		o.w0 = dt, o.w_type = INFER_F32, o.w_scale = 0.5f;
 		for (int by = 0; by < 3; by++) {
-			o.node.embed.by = by, o.node.embed.mul = by ? 3.0f : 0;
+			o.node.embed.index = by, o.node.embed.mul = by ? 3.0f : 0;
 			o.w_rows = by == 2 ? 2 : TABLE;
 			for (int i = 0; i < n; i++) {
 				const struct gpu_run *run = &s.runs[s.run[i]];
@@ -369,7 +370,7 @@ static void test_embed_row(void)
 	struct gpu_op o = op_of(GRAPH_EMBED, cols);
 
 	o.w0 = values(&table, (size_t)cols, 1), o.w_type = -1, o.w_rows = 1, o.w_scale = 1,
-	o.node.embed.by = 2;
+	o.node.embed.index = 2;
 	for (int i = 0; i < 4 * cols; i++)
 		t[i] = table[i % cols];
 	check_op("embed row", o, &s, 0, t, 0);

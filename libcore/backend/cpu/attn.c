@@ -24,7 +24,7 @@ static size_t attn_bytes(const struct graph_node *n)
 /* With a split of V of any cache type, where V is a part of K. */
 size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
-	size_t latent = (size_t)cpu_node(p, n->src[1])->kv_put.latent;
+	size_t latent = (size_t)cpu_node(p, n->src[1])->kv_put.mla;
 
 	return attn_bytes(n) +
 	       latent * KERN_SPLIT * num_round_up((size_t)n->attn.dv, 32) * sizeof(float);

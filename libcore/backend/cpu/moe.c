@@ -182,7 +182,7 @@ static void middle(void *user, int64_t pair, int worker)
 	float *u = m->p->moe.up + (size_t)pair * (size_t)ff;
 
 	(void)worker;
-	if (m->n->moe.inside) {
+	if (m->n->moe.weight_before_ffn) {
 		k->scale(g, g, weight_of(m, pair), ff);
 		k->scale(u, u, weight_of(m, pair), ff);
 	}
@@ -205,7 +205,7 @@ static void sum_row(void *user, int64_t row, int worker)
 		m->p->b->kern.add_scaled(y, y,
 		                         m->p->moe.out + (size_t)m->p->moe.slot[row * m->used + i] *
 		                                                 (size_t)m->n->cols,
-		                         m->n->moe.inside ? 1 : weights[i], m->n->cols);
+		                         m->n->moe.weight_before_ffn ? 1 : weights[i], m->n->cols);
 }
 
 /* The bias of an expert's weight s, or NULL. */

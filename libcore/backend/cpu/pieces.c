@@ -6,11 +6,11 @@
 
 static void part(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
 {
-	int times = n->part.times ? n->part.times : 1, own = n->cols / times;
-	int of = cpu_node(p, n->src[0])->cols / n->part.pieces, cols = own / n->part.pieces;
+	int times = n->slice.times ? n->slice.times : 1, own = n->cols / times;
+	int of = cpu_node(p, n->src[0])->cols / n->slice.pieces, cols = own / n->slice.pieces;
 
-	for (int i = 0; i < n->part.pieces; i++)
-		memcpy(y + (size_t)i * (size_t)cols, x + (size_t)i * (size_t)of + n->part.from,
+	for (int i = 0; i < n->slice.pieces; i++)
+		memcpy(y + (size_t)i * (size_t)cols, x + (size_t)i * (size_t)of + n->slice.from,
 		       (size_t)cols * sizeof *y);
 	for (int i = 1; i < times; i++)
 		memcpy(y + (size_t)i * (size_t)own, y, (size_t)own * sizeof *y);
@@ -40,12 +40,12 @@ static void add(const struct kern *k, const struct graph_node *n, float *y, cons
 static void mix(const struct kern *k, const struct graph_node *n, float *y, const float *a,
                 const float *b, const float *by)
 {
-	int cols = n->cols / n->mix.pieces;
+	int cols = n->cols / n->altup_mix.pieces;
 
-	for (int i = 0; i < n->mix.pieces; i++, y += cols, a += cols)
-		for (int j = 0; j < n->mix.by; j++)
+	for (int i = 0; i < n->altup_mix.pieces; i++, y += cols, a += cols)
+		for (int j = 0; j < n->altup_mix.by; j++)
 			k->add_scaled(y, j ? y : a, b + (size_t)j * (size_t)cols,
-			              *by++ + n->mix.plus, cols);
+			              *by++ + n->altup_mix.plus, cols);
 }
 
 /* The sum of the squares of x - from, or of x itself, in one order: of KERN_LANES sums, each of every
@@ -67,7 +67,7 @@ static void cut(const struct graph_node *n, float *y, const float *x)
 {
 	double mean = total(x, n->cols, 0, 0) / n->cols,
 	       deviation = sqrt(total(x, n->cols, mean, 1) / n->cols);
-	float least = (float)(mean + (double)n->cut.mul * deviation);
+	float least = (float)(mean + (double)n->gauss_topk.mul * deviation);
 
 	for (int i = 0; i < n->cols; i++)
 		y[i] = x[i] > least ? x[i] - least : 0;
@@ -81,14 +81,14 @@ static void level(const struct backend_plan *p, const struct graph_node *n, floa
 
 	memcpy(y, a, (size_t)cols * sizeof *y);
 	for (int i = 0; i < more; i++, b += cols) {
-		double has = fmax(total(b, cols, 0, 1) / cols, (double)n->level.least);
+		double has = fmax(total(b, cols, 0, 1) / cols, (double)n->altup_rescale.least);
 		float mul = (float)sqrt(want / has);
-		if (n->level.mean)
+		if (n->altup_rescale.mean)
 			p->b->kern.add_scaled(y, y, b, mul, cols);
 		else
 			p->b->kern.scale(y + (size_t)(i + 1) * (size_t)cols, b, mul, cols);
 	}
-	if (n->level.mean)
+	if (n->altup_rescale.mean)
 		p->b->kern.scale(y, y, 1 / (float)(more + 1), cols);
 }
 
@@ -101,13 +101,13 @@ void cpu_pieces_row(const struct backend_plan *p, int32_t node, int32_t row)
 
 	if (n->op == GRAPH_ADD)
 		add(&p->b->kern, n, y, a, b);
-	else if (n->op == GRAPH_CUT)
+	else if (n->op == GRAPH_GAUSS_TOPK)
 		cut(n, y, a);
-	else if (n->op == GRAPH_PART)
+	else if (n->op == GRAPH_SLICE)
 		part(p, n, y, a);
 	else if (n->op == GRAPH_PERMUTE)
 		permute(p, n, y, a);
-	else if (n->op == GRAPH_MIX)
+	else if (n->op == GRAPH_ALTUP_MIX)
 		mix(&p->b->kern, n, y, a, b, cpu_value(p, n->src[2], row));
 	else
 		level(p, n, y, a, b);

@@ -20,14 +20,14 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 		return CPU_ATTN;
 	case GRAPH_MOE:
 		return CPU_MOE;
-	case GRAPH_CONV:
-	case GRAPH_DELTA:
+	case GRAPH_CONV1D:
+	case GRAPH_GATED_DELTA:
 		return CPU_STATE;
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -37,11 +37,11 @@ static enum cpu_step_kind kind_of(enum graph_op op)
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
 	case GRAPH_GATE:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
 	case GRAPH_RECV:
 	case GRAPH_SEND:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS:
 		break;
@@ -147,7 +147,7 @@ static void add_rows(struct backend_plan *p, int32_t i)
 	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
 
 	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts ||
-	    n->op == GRAPH_PICK || (n->op == GRAPH_RECV && has_sent(p)))
+	    n->op == GRAPH_GET_ROWS || (n->op == GRAPH_RECV && has_sent(p)))
 		last = push_step(p, CPU_ROWS, n->rows, i);
 	if (!last->n)
 		last->first = i;

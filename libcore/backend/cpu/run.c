@@ -20,8 +20,8 @@ static void embed(const struct backend_plan *p, const struct graph_node *n, floa
 	float mul = (n->embed.mul == 0 ? 1 : n->embed.mul) * w->scale;
 	const struct backend_run *run = &p->s->runs[p->run_of[row]];
 	int32_t at =
-		n->embed.by == 0 ? p->s->ids[row]
-		: n->embed.by == 1
+		n->embed.index == 0 ? p->s->ids[row]
+		: n->embed.index == 1
 			? p->pos[row]
 			: (int32_t)num_min(run->second && p->pos[row] >= run->second, w->ne[1] - 1);
 
@@ -75,7 +75,7 @@ static void kv_put(const struct backend_plan *p, const struct graph_node *n, con
 	for (int h = 0; h < n->kv_put.heads; h++) {
 		kern_k_put(&p->b->kern, base + (size_t)h * c->k_head, c->k_type, at,
 		           k + h * n->kv_put.dk, n->kv_put.dk);
-		if (n->kv_put.latent)
+		if (n->kv_put.mla)
 			continue;
 		kern_v_put(&p->b->kern, base + c->v_at + (size_t)h * c->v_head, c->v_type, at,
 		           v + h * n->kv_put.dv, n->kv_put.dv);
@@ -88,8 +88,8 @@ static void gate(const struct backend_plan *p, const struct graph_node *n, float
 	int one = cpu_node(p, n->src[1])->cols == 1;
 
 	if (one)
-		p->b->kern.scale(y, x, n->gate.plain ? *by : fm_sigmoidf(*by), n->cols);
-	else if (n->gate.plain)
+		p->b->kern.scale(y, x, n->gate.no_sigmoid ? *by : fm_sigmoidf(*by), n->cols);
+	else if (n->gate.no_sigmoid)
 		for (int i = 0; i < n->cols; i++)
 			y[i] = x[i] * by[i];
 	else
@@ -104,9 +104,10 @@ static void scale(const struct backend_plan *p, const struct graph_node *n, floa
 	const float *by = w ? w->at[0] : NULL;
 	float mul = w && w->ne[0] == 1 ? n->scale.mul * by[0] : n->scale.mul;
 
-	if (n->op == GRAPH_TEMPER)
-		mul = (float)(1 + (double)n->temper.beta *
-		                          fm_log(1 + (pos + n->temper.from) / n->temper.length));
+	if (n->op == GRAPH_ATTN_TEMP)
+		mul = (float)(1 +
+		              (double)n->attn_temp.beta *
+		                      fm_log(1 + (pos + n->attn_temp.from) / n->attn_temp.length));
 	p->b->kern.scale(y, x, mul, n->cols);
 	for (int i = 0; w && w->ne[0] > 1 && i < n->cols; i++)
 		y[i] *= by[i];
@@ -144,7 +145,8 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	const struct graph_node *n = cpu_node(p, i);
 	const struct kern *k = &p->b->kern;
 	float *y = n->cols ? cpu_value(p, i, row) : NULL;
-	const float *a = n->src[0] < 0 || n->op == GRAPH_PICK ? NULL : cpu_value(p, n->src[0], row);
+	const float *a =
+		n->src[0] < 0 || n->op == GRAPH_GET_ROWS ? NULL : cpu_value(p, n->src[0], row);
 	const float *b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
 
 	switch ((enum graph_op)n->op) {
@@ -161,11 +163,11 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 		kv_put(p, n, a, b, row);
 		break;
 	case GRAPH_ADD:
-	case GRAPH_CUT:
-	case GRAPH_PART:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
 		cpu_pieces_row(p, i, row);
 		break;
 	case GRAPH_SILU_MUL:
@@ -176,7 +178,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_GATE:
 		gate(p, n, y, a, b);
 		break;
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
 		scale(p, n, y, a, p->pos[row]);
 		break;
@@ -184,7 +186,7 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_SEND:
 		cross(p, n, y, a, row);
 		break;
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof *y);
 		break;
 	case GRAPH_ROUTE:
@@ -194,8 +196,8 @@ static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *s
 	case GRAPH_HEAD_MM:
 	case GRAPH_ATTN:
 	case GRAPH_MOE:
-	case GRAPH_CONV:
-	case GRAPH_DELTA:
+	case GRAPH_CONV1D:
+	case GRAPH_GATED_DELTA:
 	case GRAPH_OPS:
 		break; /* steps of their own: plan.c:kind_of */
 	}
@@ -327,8 +329,8 @@ static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
 		else if (n->op == GRAPH_ATTN)
 			sum += (int64_t)2 * (last->pos + last->n) * n->attn.heads *
 			       (n->attn.dk + n->attn.dv);
-		else if (n->op == GRAPH_DELTA)
-			sum += (int64_t)7 * n->delta.dk * n->cols;
+		else if (n->op == GRAPH_GATED_DELTA)
+			sum += (int64_t)7 * n->gated_delta.dk * n->cols;
 		else
 			sum += (int64_t)4 * n->cols;
 	}

@@ -21,11 +21,11 @@ enum {
 
 size_t cpu_state_scratch(const struct graph_node *n)
 {
-	if (n->op == GRAPH_CONV) /* the weights and the rows before, both by tap, a bias and ones
+	if (n->op == GRAPH_CONV1D) /* the weights and the rows before, both by tap, a bias and ones
 	                          * as another; pointers to rows */
-		return (size_t)(n->conv.taps + 1) *
+		return (size_t)(n->conv1d.taps + 1) *
 		       (2 * CHANNELS * sizeof(float) + sizeof(const float *));
-	return n->op == GRAPH_DELTA ? 2 * ROWS * sizeof(float) : 0;
+	return n->op == GRAPH_GATED_DELTA ? 2 * ROWS * sizeof(float) : 0;
 }
 
 struct state {
@@ -74,7 +74,7 @@ struct channels {
 
 static const float *input(const struct channels *c, int pos)
 {
-	int taps = c->s->n->conv.taps, at = pos - c->run->pos;
+	int taps = c->s->n->conv1d.taps, at = pos - c->run->pos;
 
 	if (pos < 0)
 		return NULL;
@@ -87,8 +87,8 @@ static void conv_keep(const struct channels *c, float *to, int end)
 {
 	const struct graph_node *n = c->s->n;
 
-	for (int t = 0; t < n->conv.taps - 1; t++, to += n->cols) {
-		const float *x = input(c, end - n->conv.taps + 1 + t);
+	for (int t = 0; t < n->conv1d.taps - 1; t++, to += n->cols) {
+		const float *x = input(c, end - n->conv1d.taps + 1 + t);
 		for (int i = 0; i < c->n; i++)
 			to[i] = x ? x[i] : 0;
 	}
@@ -107,7 +107,7 @@ static void conv_task(void *user, int64_t i, int worker)
 {
 	const struct state *s = user;
 	const struct graph_node *n = s->n;
-	int parts = (n->cols + CHANNELS - 1) / CHANNELS, taps = n->conv.taps,
+	int parts = (n->cols + CHANNELS - 1) / CHANNELS, taps = n->conv1d.taps,
 	    first = (int)(i % parts) * CHANNELS, end;
 	const struct backend_run *run = &s->p->s->runs[i / parts];
 	float *w = (float *)(void *)(s->p->scratch + (size_t)worker * s->p->scratch_bytes),
@@ -138,8 +138,8 @@ static void conv_task(void *user, int64_t i, int worker)
 	for (int pos = run->pos; pos < run->pos + run->n; pos++, y += n->cols) {
 		for (int t = 0; t < taps; t++)
 			x[t] = input(&c, pos - taps + 1 + t);
-		(n->conv.plain ? plain_sum : s->p->b->kern.conv)(y, x, w, taps + (n->w[1] >= 0),
-		                                                 c.n);
+		(n->conv1d.no_silu ? plain_sum : s->p->b->kern.conv)(y, x, w, taps + (n->w[1] >= 0),
+		                                                     c.n);
 	}
 	for (int pos = run->pos; pos < run->pos + run->n; pos = end) {
 		float *to = state_for(s, run, pos, &end) + first;
@@ -158,8 +158,9 @@ static void gates(const struct state *s, int head, int row, int rows, float *g, 
 		float x = cpu_value(s->p, n->src[4], row + r)[head] + shift;
 		double soft = x > 20 ? (double)x : fm_log(1 + fm_exp((double)x));
 		g[r] = (float)fm_exp(a * soft);
-		beta[r] = n->delta.plain ? (float)soft
-		                         : fm_sigmoidf(cpu_value(s->p, n->src[3], row + r)[head]);
+		beta[r] = n->gated_delta.ssm
+		                  ? (float)soft
+		                  : fm_sigmoidf(cpu_value(s->p, n->src[3], row + r)[head]);
 	}
 }
 
@@ -172,13 +173,13 @@ struct lane { /* the rows of a run through one head */
 static float *block_of(const struct lane *l, float *state, int block)
 {
 	return state + ((size_t)l->head * (size_t)l->s->blocks + (size_t)block) *
-	                       (size_t)l->s->n->delta.dk * KERN_DELTA;
+	                       (size_t)l->s->n->gated_delta.dk * KERN_DELTA;
 }
 
 /* The state of the blocks goes on from one page to the next; from NULL: it is 0. */
 static void move(const struct lane *l, float *to, float *from)
 {
-	size_t n = (size_t)l->s->n->delta.dk * KERN_DELTA * (size_t)(l->to - l->from);
+	size_t n = (size_t)l->s->n->gated_delta.dk * KERN_DELTA * (size_t)(l->to - l->from);
 
 	if (!from)
 		memset(block_of(l, to, l->from), 0, n * sizeof *to);
@@ -191,8 +192,9 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
                     const float *beta)
 {
 	const struct graph_node *n = l->s->n;
-	int share = n->delta.heads / n->delta.k_heads, dk = n->delta.dk, dv = n->delta.dv,
-	    kh = n->delta.tiled ? l->head % n->delta.k_heads : l->head / share;
+	int share = n->gated_delta.heads / n->gated_delta.k_heads, dk = n->gated_delta.dk,
+	    dv = n->gated_delta.dv,
+	    kh = n->gated_delta.tiled ? l->head % n->gated_delta.k_heads : l->head / share;
 	const float *skip = n->w[2] < 0 ? NULL : l->s->p->m.weights[n->w[2]].at[0];
 
 	for (int b = l->from; b < l->to; b++) {
@@ -205,15 +207,15 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 			.g = g,
 			.beta = beta,
 			.y = l->s->y + (size_t)row * (size_t)n->cols + col,
-			.qk_row = (size_t)(n->delta.k_heads * dk),
+			.qk_row = (size_t)(n->gated_delta.k_heads * dk),
 			.v_row = (size_t)n->cols,
 			.y_row = (size_t)n->cols,
 			.rows = rows,
 			.dk = dk,
 			.cols = (int)num_min(KERN_DELTA, dv - b * KERN_DELTA),
-			.scale = n->delta.scale,
+			.scale = n->gated_delta.scale,
 			.skip = skip ? skip[l->head] : 0,
-			.plain = n->delta.plain,
+			.plain = n->gated_delta.ssm,
 		};
 		l->s->p->b->kern.delta(&d);
 	}
@@ -222,7 +224,7 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 static void delta_task(void *user, int64_t i, int worker)
 {
 	const struct state *s = user;
-	int heads = s->n->delta.heads, part = (int)(i % s->parts), end, rows;
+	int heads = s->n->gated_delta.heads, part = (int)(i % s->parts), end, rows;
 	struct lane l = { .s = s,
 		          .run = &s->p->s->runs[i / s->parts / heads],
 		          .head = (int)(i / s->parts % heads),
@@ -258,21 +260,21 @@ void cpu_state_run(struct backend_plan *p, int32_t node)
 	struct state s = { .p = p, .n = n, .y = cpu_value(p, node, 0) };
 	int64_t tasks, work = (int64_t)p->s->n * n->cols;
 
-	if (n->op == GRAPH_CONV) {
-		s.layer = n->conv.layer;
-		s.at = n->conv.at;
+	if (n->op == GRAPH_CONV1D) {
+		s.layer = n->conv1d.layer;
+		s.at = n->conv1d.at;
 		tasks = (int64_t)p->s->n_runs * ((n->cols + CHANNELS - 1) / CHANNELS);
 	} else {
-		s.layer = n->delta.layer;
-		s.at = n->delta.at;
-		s.blocks = (n->delta.dv + KERN_DELTA - 1) / KERN_DELTA;
-		s.parts = parts_of(&s, (int64_t)p->s->n_runs * n->delta.heads);
-		tasks = (int64_t)p->s->n_runs * n->delta.heads * s.parts;
-		work *= n->delta.dk;
+		s.layer = n->gated_delta.layer;
+		s.at = n->gated_delta.at;
+		s.blocks = (n->gated_delta.dv + KERN_DELTA - 1) / KERN_DELTA;
+		s.parts = parts_of(&s, (int64_t)p->s->n_runs * n->gated_delta.heads);
+		tasks = (int64_t)p->s->n_runs * n->gated_delta.heads * s.parts;
+		work *= n->gated_delta.dk;
 	}
 	if (work >= SMALL)
-		pool_run(p->b->pool, tasks, n->op == GRAPH_CONV ? conv_task : delta_task, &s);
+		pool_run(p->b->pool, tasks, n->op == GRAPH_CONV1D ? conv_task : delta_task, &s);
 	else
 		for (int64_t i = 0; i < tasks; i++)
-			(n->op == GRAPH_CONV ? conv_task : delta_task)(&s, i, 0);
+			(n->op == GRAPH_CONV1D ? conv_task : delta_task)(&s, i, 0);
 }

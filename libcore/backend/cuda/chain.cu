@@ -59,22 +59,22 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 	size_t row = (size_t)r->row;
 
 	switch (o->node.op) {
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 		chain_temper(o, r, chain_own(r, o->node.cols), rows->pos, y, a);
 		break;
-	case GRAPH_CUT:
+	case GRAPH_GAUSS_TOPK:
 		chain_cut(o, r, y, a);
 		break;
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 		chain_part(o, y, a);
 		break;
 	case GRAPH_PERMUTE:
 		chain_permute(o, y, a);
 		break;
-	case GRAPH_MIX:
+	case GRAPH_ALTUP_MIX:
 		chain_mix(o, y, a, b, o->c + row * (size_t)o->c_cols);
 		break;
-	case GRAPH_LEVEL:
+	case GRAPH_ALTUP_RESCALE:
 		chain_level(o, r, y, a, b);
 		break;
 	case GRAPH_ROUTE:
@@ -87,7 +87,7 @@ template <int LEVEL>
 GPU_FN void chain_op(const struct gpu_op *o, const struct gpu_rows *rows, struct chain_row *r,
                      const struct route *t)
 {
-	size_t row = (size_t)r->row, a_row = o->node.op == GRAPH_PICK ? (size_t)r->token : row;
+	size_t row = (size_t)r->row, a_row = o->node.op == GRAPH_GET_ROWS ? (size_t)r->token : row;
 	struct chain_span s = chain_own(r, o->node.cols);
 	const float *a = o->a + a_row * (size_t)o->a_cols,
 		    *b = o->b ? o->b + row * (size_t)o->b_cols : NULL;
@@ -121,7 +121,7 @@ GPU_FN void chain_op(const struct gpu_op *o, const struct gpu_rows *rows, struct
 	case GRAPH_SCALE:
 		chain_scale(o, s, y, a);
 		break;
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 		chain_copy(s, y, a);
 		break;
 	default:
@@ -197,10 +197,10 @@ static bool owns_columns(const struct gpu_op *o)
 	case GRAPH_SILU_MUL:
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
-	case GRAPH_PICK:
-	case GRAPH_CUT:
+	case GRAPH_GET_ROWS:
+	case GRAPH_GAUSS_TOPK:
 		return true;
 	case GRAPH_ADD:
 		return o->node.add.pieces <= 1;
@@ -226,7 +226,7 @@ static enum chain_level level_of(const struct gpu_op *o)
 	case GRAPH_GELU:
 	case GRAPH_GATE:
 	case GRAPH_SCALE:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GPU_OP_ACT:
 		return CHAIN_LIGHT;
 	}
@@ -244,8 +244,8 @@ static bool can_split(const struct gpu_chain *c)
 	for (int i = 0; i < c->n; i++) {
 		const struct gpu_op *o = &c->ops[i];
 		bool apart =
-			o->node.op == GPU_OP_ACT ||
-			(owns_columns(o) && o->node.op != GRAPH_NORM && o->node.op != GRAPH_CUT);
+			o->node.op == GPU_OP_ACT || (owns_columns(o) && o->node.op != GRAPH_NORM &&
+		                                     o->node.op != GRAPH_GAUSS_TOPK);
 
 		if (!apart || columns_of(o) != columns_of(&c->ops[0]))
 			return false;

@@ -29,10 +29,10 @@ GPU_FN void chain_gate(const struct gpu_op *o, struct chain_span s, float *y, co
                        const float *b)
 {
 	if (o->b_cols == 1) {
-		float by = o->node.gate.plain ? b[0] : gpu_sigmoid(b[0]);
+		float by = o->node.gate.no_sigmoid ? b[0] : gpu_sigmoid(b[0]);
 
 		chain_map(s, y, a, NULL, [=](float u, float) { return u * by; });
-	} else if (o->node.gate.plain) {
+	} else if (o->node.gate.no_sigmoid) {
 		chain_map(s, y, a, b, [](float u, float v) { return u * v; });
 	} else {
 		chain_map(s, y, a, b, [](float u, float v) { return u * gpu_sigmoid(v); });
@@ -59,9 +59,9 @@ GPU_FN void chain_temper(const struct gpu_op *o, struct chain_row *r, struct cha
 	float mul = 0;
 
 	if (threadIdx.x == 0) {
-		int steps = (pos[r->token] + o->node.temper.from) / o->node.temper.length;
+		int steps = (pos[r->token] + o->node.attn_temp.from) / o->node.attn_temp.length;
 
-		mul = (float)(1 + (double)o->node.temper.beta * gpu_log((double)(1 + steps)));
+		mul = (float)(1 + (double)o->node.attn_temp.beta * gpu_log((double)(1 + steps)));
 	}
 	mul = chain_total(r, r->sums, mul);
 	chain_map(s, y, a, NULL, [=](float u, float) { return u * mul; });

@@ -13,9 +13,9 @@ GPU_FN int embed_row(const struct gpu_op *o, const struct gpu_rows *rows, int to
 {
 	int pos = rows->pos[token], second;
 
-	if (o->node.embed.by == 0)
+	if (o->node.embed.index == 0)
 		return rows->id[token];
-	if (o->node.embed.by == 1)
+	if (o->node.embed.index == 1)
 		return pos;
 	second = rows->runs[rows->run[token]].second;
 	second = second && pos >= second;

@@ -13,13 +13,13 @@
 
 GPU_FN void chain_part(const struct gpu_op *o, float *y, const float *x)
 {
-	int pieces = o->node.part.pieces, times = o->node.part.times ? o->node.part.times : 1;
+	int pieces = o->node.slice.pieces, times = o->node.slice.times ? o->node.slice.times : 1;
 	int own = o->node.cols / times, cols = own / pieces, of = o->a_cols / pieces;
 
 	for (int i = chain_thread(); i < own * times; i += GPU_ROW_THREADS) {
 		int at = i % own;
 
-		y[i] = x[at / cols * of + o->node.part.from + at % cols];
+		y[i] = x[at / cols * of + o->node.slice.from + at % cols];
 	}
 }
 
@@ -34,14 +34,16 @@ GPU_FN void chain_permute(const struct gpu_op *o, float *y, const float *x)
 GPU_FN void chain_mix(const struct gpu_op *o, float *y, const float *a, const float *b,
                       const float *c)
 {
-	int pieces = o->node.mix.pieces, by = o->node.mix.by, cols = o->node.cols / pieces;
+	int pieces = o->node.altup_mix.pieces, by = o->node.altup_mix.by,
+	    cols = o->node.cols / pieces;
 
 	for (int q = chain_thread(); q < cols; q += GPU_ROW_THREADS)
 		for (int i = 0; i < pieces; i++) {
 			float v = a[i * cols + q];
 
 			for (int j = 0; j < by; j++)
-				v = fmaf(c[i * by + j] + o->node.mix.plus, b[j * cols + q], v);
+				v = fmaf(c[i * by + j] + o->node.altup_mix.plus, b[j * cols + q],
+				         v);
 			y[i * cols + q] = v;
 		}
 }
@@ -51,7 +53,7 @@ GPU_FN void chain_cut(const struct gpu_op *o, struct chain_row *r, float *y, con
 	int n = o->node.cols;
 	double mean = chain_sum64(r, x, n, 0, 0) / n,
 	       deviation = sqrt(chain_sum64(r, x, n, mean, 1) / n);
-	float least = (float)(mean + (double)o->node.cut.mul * deviation);
+	float least = (float)(mean + (double)o->node.gauss_topk.mul * deviation);
 
 	chain_map(chain_own(r, n), y, x, NULL,
 	          [=](float v, float) { return v > least ? v - least : 0; });
@@ -68,16 +70,16 @@ GPU_FN void chain_level(const struct gpu_op *o, struct chain_row *r, float *y, c
 	chain_copy(s, y, a);
 	for (int i = 0; i < more; i++, b += cols) {
 		double has = chain_sum64(r, b, cols, 0, 1) / cols,
-		       least = (double)o->node.level.least;
+		       least = (double)o->node.altup_rescale.least;
 		float mul = (float)sqrt(want / (has > least ? has : least));
 
-		if (o->node.level.mean)
+		if (o->node.altup_rescale.mean)
 			chain_map(s, y, y, b, [=](float u, float v) { return fmaf(mul, v, u); });
 		else
 			chain_map(s, y + (i + 1) * cols, b, NULL,
 			          [=](float u, float) { return u * mul; });
 	}
-	if (o->node.level.mean)
+	if (o->node.altup_rescale.mean)
 		chain_map(s, y, y, NULL, [=](float u, float) { return u * all; });
 }
 #endif

@@ -204,7 +204,7 @@ static struct gpu_moe moe_of(const struct backend_plan *p, const struct cuda_sta
 		.cols = n->cols,
 		.ff = n->moe.ff,
 		.act = n->moe.act,
-		.inside = n->moe.inside,
+		.inside = n->moe.weight_before_ffn,
 		.limit = n->moe.limit,
 		.route = cuda_value(p, n->src[1]),
 		.first = m->first,
@@ -336,11 +336,11 @@ static void emit_conv(struct backend_plan *p, const struct cuda_stage *s)
 		.w = raw_at(p, n->w[0]),
 		.bias = raw_at(p, n->w[1]),
 		.y = cuda_value(p, s->first),
-		.layer = n->conv.layer,
-		.at = n->conv.at,
+		.layer = n->conv1d.layer,
+		.at = n->conv1d.at,
 		.cols = n->cols,
-		.taps = n->conv.taps,
-		.plain = n->conv.plain,
+		.taps = n->conv1d.taps,
+		.plain = n->conv1d.no_silu,
 	};
 }
 
@@ -359,21 +359,21 @@ static void emit_delta(struct backend_plan *p, const struct cuda_stage *s)
 		.shift = raw_at(p, n->w[1]),
 		.skip = raw_at(p, n->w[2]),
 		.y = cuda_value(p, s->first),
-		.layer = n->delta.layer,
-		.at = n->delta.at,
-		.heads = n->delta.heads,
-		.k_heads = n->delta.k_heads,
-		.dk = n->delta.dk,
-		.dv = n->delta.dv,
-		.tiled = n->delta.tiled,
-		.plain = n->delta.plain,
-		.scale = n->delta.scale,
+		.layer = n->gated_delta.layer,
+		.at = n->gated_delta.at,
+		.heads = n->gated_delta.heads,
+		.k_heads = n->gated_delta.k_heads,
+		.dk = n->gated_delta.dk,
+		.dv = n->gated_delta.dv,
+		.tiled = n->gated_delta.tiled,
+		.plain = n->gated_delta.ssm,
+		.scale = n->gated_delta.scale,
 	};
 }
 
 static void emit_state(struct backend_plan *p, const struct cuda_stage *s)
 {
-	if (cuda_node(p, s->first)->op == GRAPH_CONV)
+	if (cuda_node(p, s->first)->op == GRAPH_CONV1D)
 		emit_conv(p, s);
 	else
 		emit_delta(p, s);

@@ -21,17 +21,17 @@ static enum cuda_stage_kind kind_of(enum graph_op op)
 		return CUDA_MOE;
 	case GRAPH_HEAD_MM:
 		return CUDA_HEADS;
-	case GRAPH_CONV:
-	case GRAPH_DELTA:
+	case GRAPH_CONV1D:
+	case GRAPH_GATED_DELTA:
 		return CUDA_STATE;
 	case GRAPH_RECV:
 	case GRAPH_SEND:
 		return CUDA_COPY;
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 	case GRAPH_PERMUTE:
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -41,9 +41,9 @@ static enum cuda_stage_kind kind_of(enum graph_op op)
 	case GRAPH_GELU_MUL:
 	case GRAPH_GELU:
 	case GRAPH_GATE:
-	case GRAPH_TEMPER:
+	case GRAPH_ATTN_TEMP:
 	case GRAPH_SCALE:
-	case GRAPH_PICK:
+	case GRAPH_GET_ROWS:
 	case GRAPH_ROUTE:
 	case GRAPH_OPS:
 		break;
@@ -81,7 +81,8 @@ static int check_limit(const struct backend_plan *p, int32_t i, infer_error *err
 		const char *what;
 		int64_t is, most;
 	} limits[] = {
-		{ "heads of keys", n->op == GRAPH_DELTA ? n->delta.dk : 0, GPU_DELTA_DK },
+		{ "heads of keys", n->op == GRAPH_GATED_DELTA ? n->gated_delta.dk : 0,
+		  GPU_DELTA_DK },
 		{ "heads of values", n->op == GRAPH_ATTN ? n->attn.dv : 0, DV_MOST },
 		{ "rows of a step", n->op == GRAPH_ATTN ? p->size.rows : 0, ROWS_MOST },
 		{ "experts", experts, GPU_EXPERTS },
@@ -210,7 +211,7 @@ static void add_row_op(struct backend_plan *p, int32_t i)
 	struct cuda_stage *last = p->n_stages ? &p->stages[p->n_stages - 1] : NULL;
 
 	if (!last || last->kind != CUDA_CHAIN || last->rows != n->rows || last->n_acts ||
-	    n->op == GRAPH_PICK)
+	    n->op == GRAPH_GET_ROWS)
 		last = push_stage(p, CUDA_CHAIN, n->rows, i);
 	if (!last->n)
 		last->first = i;
@@ -256,10 +257,10 @@ static int count_layers(const struct graph *g)
 			n = (int)num_max(n, node->kv_put.layer + 1);
 		if (node->op == GRAPH_ATTN)
 			n = (int)num_max(n, node->attn.layer + 1);
-		if (node->op == GRAPH_CONV)
-			n = (int)num_max(n, node->conv.layer + 1);
-		if (node->op == GRAPH_DELTA)
-			n = (int)num_max(n, node->delta.layer + 1);
+		if (node->op == GRAPH_CONV1D)
+			n = (int)num_max(n, node->conv1d.layer + 1);
+		if (node->op == GRAPH_GATED_DELTA)
+			n = (int)num_max(n, node->gated_delta.layer + 1);
 	}
 	return n;
 }

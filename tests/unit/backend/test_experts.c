@@ -108,7 +108,7 @@ static int run(const struct experts *x, const int32_t *ids, int n, int threads, 
 	graph_init(&g);
 	int32_t h = add(&g, GRAPH_EMBED, -1, -1, COLS, 0);
 	int32_t r = add(&g, GRAPH_ROUTE, add(&g, GRAPH_MM, h, -1, EXPERTS, 1), -1, 0, -1);
-	g.output = add(&g, GRAPH_PICK, add(&g, GRAPH_MOE, h, r, 0, 2), -1, 0, -1);
+	g.output = add(&g, GRAPH_GET_ROWS, add(&g, GRAPH_MOE, h, r, 0, 2), -1, 0, -1);
 	nth_need(!g.bad);
 	nth_ok(graph_check(&g, 5, NULL));
 	nth_ok(open_plan(&o, backend_find("cpu"), &m, &size, threads, NULL, NULL));

@@ -41,7 +41,7 @@ static int32_t add_moe(int32_t x, int i)
 	n.moe.ff = ff;
 	n.moe.act = kinds[i].act;
 	n.moe.limit = 1;
-	n.moe.inside = kinds[i].inside;
+	n.moe.weight_before_ffn = kinds[i].inside;
 	moe[i] = graph_add(&toy.g, n);
 	for (int s = 0; s < 6; s++)
 		if (n.w[s] >= 0)
@@ -51,7 +51,7 @@ static int32_t add_moe(int32_t x, int i)
 
 static int32_t pick(int32_t x)
 {
-	struct graph_node n = graph_node_of(GRAPH_PICK);
+	struct graph_node n = graph_node_of(GRAPH_GET_ROWS);
 
 	n.src[0] = x;
 	return graph_add(&toy.g, n);

@@ -120,7 +120,7 @@ static void test_every_op(void **state)
 /* Chunks, queries that grow from a later position on, experts with weights inside. */
 static void test_chunked(void **state)
 {
-	const char ops[GRAPH_OPS] = { [GRAPH_ATTN] = 1, [GRAPH_TEMPER] = 1, [GRAPH_MOE] = 1 };
+	const char ops[GRAPH_OPS] = { [GRAPH_ATTN] = 1, [GRAPH_ATTN_TEMP] = 1, [GRAPH_MOE] = 1 };
 	struct toy_shape k = plain;
 
 	(void)state;
@@ -147,7 +147,7 @@ static void both_ways(int window, int later, int second)
 	make_ids(ids[1], N, 9);
 	assert_int_equal(toy_make(&t, &plain, 0), INFER_OK);
 	t.g.n = 1; /* the tokens, without what picks them */
-	t.g.output = toy_op(&t, GRAPH_PICK,
+	t.g.output = toy_op(&t, GRAPH_GET_ROWS,
 	                    toy_attention(&t, toy_add(&t, 0, toy_embed(&t, 2), 0), 0), -1);
 	for (int i = 0; i < t.g.n; i++)
 		if (t.g.nodes[i].op == GRAPH_ATTN) {

@@ -54,7 +54,7 @@ static void read_route(struct route *r, const char *line)
 static void build(struct graph *g, const struct route *r)
 {
 	struct graph_node embed = graph_node_of(GRAPH_EMBED), route = graph_node_of(GRAPH_ROUTE),
-			  pick = graph_node_of(GRAPH_PICK);
+			  pick = graph_node_of(GRAPH_GET_ROWS);
 
 	graph_init(g);
 	embed.w[0] = 0;

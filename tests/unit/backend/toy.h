@@ -28,11 +28,11 @@ static int32_t toy_attention(struct toy *t, int32_t x, int layer)
 
 	n.src[0] = toy_rope(t, q, TOY_HEADS, layer);
 	if (layer) {
-		struct graph_node temper = graph_node_of(GRAPH_TEMPER);
+		struct graph_node temper = graph_node_of(GRAPH_ATTN_TEMP);
 		temper.src[0] = n.src[0];
-		temper.temper.beta = 0.4f;
-		temper.temper.length = 3;
-		temper.temper.from = k->chunked ? 1 : 0;
+		temper.attn_temp.beta = 0.4f;
+		temper.attn_temp.length = 3;
+		temper.attn_temp.from = k->chunked ? 1 : 0;
 		n.src[0] = graph_add(&t->g, temper);
 	}
 	put.src[0] = toy_rope(t, toy_norm(t, kk, TOY_KV, 1), TOY_KV, layer);
@@ -118,9 +118,9 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	n.w[2] = toy_weight(t, t->k.type, TOY_EXPERTS, t->k.ff, t->k.embd);
 	n.moe.used = TOY_USED;
 	n.moe.ff = t->k.ff;
-	n.moe.inside = t->k.chunked;
-	n.w[3] = n.moe.inside ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
-	n.w[4] = n.moe.inside ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.moe.weight_before_ffn = t->k.chunked;
+	n.w[3] = n.moe.weight_before_ffn ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
+	n.w[4] = n.moe.weight_before_ffn ? -1 : toy_weight(t, INFER_F32, 1, t->k.ff, TOY_EXPERTS);
 	n.w[5] = toy_weight(t, INFER_F32, 1, t->k.embd, TOY_EXPERTS);
 	n.moe.act = 2;
 	n.moe.limit = 1;
@@ -129,18 +129,18 @@ static int32_t toy_experts(struct toy *t, int32_t x)
 	h = toy_op(t, GRAPH_GATE, h, x);
 	gate.src[0] = h;
 	gate.src[1] = x;
-	gate.gate.plain = 1;
+	gate.gate.no_sigmoid = 1;
 	return toy_add(t, x, graph_add(&t->g, gate), 0.1f);
 }
 
 static int32_t toy_piece(struct toy *t, int32_t x, int pieces, int from, int cols)
 {
-	struct graph_node n = graph_node_of(GRAPH_PART);
+	struct graph_node n = graph_node_of(GRAPH_SLICE);
 
 	n.src[0] = x;
 	n.cols = cols;
-	n.part.pieces = pieces;
-	n.part.from = from;
+	n.slice.pieces = pieces;
+	n.slice.from = from;
 	return graph_add(&t->g, n);
 }
 
@@ -167,21 +167,21 @@ static int32_t toy_delta(struct toy *t, struct graph_node *n, int layer)
 	for (int i = 0; i < TOY_HEADS && t->bytes[n->w[0]]; i++) /* it forgets */
 		((float *)t->bytes[n->w[0]])[i] = -0.05f * (float)(i + 1);
 	n->w[1] = toy_vector(t, TOY_HEADS);
-	n->delta.layer = layer;
-	n->delta.heads = TOY_HEADS;
-	n->delta.k_heads = TOY_KV;
-	n->delta.dk = t->k.dk;
-	n->delta.dv = t->k.dv;
-	n->delta.scale = 0.7f;
-	n->delta.at = at;
+	n->gated_delta.layer = layer;
+	n->gated_delta.heads = TOY_HEADS;
+	n->gated_delta.k_heads = TOY_KV;
+	n->gated_delta.dk = t->k.dk;
+	n->gated_delta.dv = t->k.dv;
+	n->gated_delta.scale = 0.7f;
+	n->gated_delta.at = at;
 	y = graph_add(&t->g, *n);
-	n->delta.tiled = 1;
-	n->delta.at = at + toy_delta_floats(&t->k);
+	n->gated_delta.tiled = 1;
+	n->gated_delta.at = at + toy_delta_floats(&t->k);
 	y = toy_add(t, y, graph_add(&t->g, *n), 0);
-	n->delta.plain = 1;
+	n->gated_delta.ssm = 1;
 	n->src[3] = n->src[4];
 	n->w[2] = toy_vector(t, TOY_HEADS);
-	n->delta.at += toy_delta_floats(&t->k);
+	n->gated_delta.at += toy_delta_floats(&t->k);
 	return toy_add(t, y, toy_norm_groups(t, graph_add(&t->g, *n)), 0);
 }
 
@@ -190,17 +190,17 @@ static int32_t toy_recurrent(struct toy *t, int32_t x, int layer)
 	const struct toy_shape *k = &t->k;
 	int c = toy_conv_cols(k), qk = TOY_KV * k->dk;
 	int32_t h = toy_norm(t, x, 1, 1), gates = toy_mm(t, h, 2 * TOY_HEADS, 0, 2, 0);
-	struct graph_node conv = graph_node_of(GRAPH_CONV), n = graph_node_of(GRAPH_DELTA),
+	struct graph_node conv = graph_node_of(GRAPH_CONV1D), n = graph_node_of(GRAPH_GATED_DELTA),
 			  unit = graph_node_of(GRAPH_SCALE);
 
 	conv.src[0] = toy_mm(t, h, c, 0, 3, 0);
 	conv.w[0] = toy_weight(t, INFER_F32, 1, TOY_TAPS, c);
-	conv.conv.layer = layer;
-	conv.conv.taps = TOY_TAPS;
+	conv.conv1d.layer = layer;
+	conv.conv1d.taps = TOY_TAPS;
 	x = graph_add(&t->g, conv);
 	conv.src[0] = x; /* once more, without silu */
-	conv.conv.at = (TOY_TAPS - 1) * c;
-	conv.conv.plain = 1;
+	conv.conv1d.at = (TOY_TAPS - 1) * c;
+	conv.conv1d.no_silu = 1;
 	conv.w[1] = toy_vector(t, c);
 	x = graph_add(&t->g, conv);
 	n.src[0] = toy_norm(t, toy_piece(t, x, 1, 0, qk), TOY_KV, 0);
@@ -231,13 +231,13 @@ static int32_t toy_encode(struct toy *t, int32_t x)
 
 static int32_t toy_level(struct toy *t, int32_t x, int32_t more, int cols, float least)
 {
-	struct graph_node n = graph_node_of(GRAPH_LEVEL);
+	struct graph_node n = graph_node_of(GRAPH_ALTUP_RESCALE);
 
 	n.src[0] = x;
 	n.src[1] = more;
 	n.cols = cols;
-	n.level.mean = cols == t->k.embd;
-	n.level.least = least;
+	n.altup_rescale.mean = cols == t->k.embd;
+	n.altup_rescale.least = least;
 	return graph_add(&t->g, n);
 }
 
@@ -245,22 +245,22 @@ static int32_t toy_level(struct toy *t, int32_t x, int32_t more, int cols, float
 static int32_t toy_streams(struct toy *t, int32_t x)
 {
 	enum { N = 3 };
-	struct graph_node same = graph_node_of(GRAPH_PART), mix = graph_node_of(GRAPH_MIX),
-			  add = graph_node_of(GRAPH_ADD), cut = graph_node_of(GRAPH_CUT),
+	struct graph_node same = graph_node_of(GRAPH_SLICE), mix = graph_node_of(GRAPH_ALTUP_MIX),
+			  add = graph_node_of(GRAPH_ADD), cut = graph_node_of(GRAPH_GAUSS_TOPK),
 			  scale = graph_node_of(GRAPH_SCALE);
 	int embd = t->k.embd;
 	int32_t all;
 
 	cut.src[0] = x;
-	cut.cut.mul = 0.3f;
+	cut.gauss_topk.mul = 0.3f;
 	same.src[0] = x;
 	same.cols = 2 * embd;
-	same.part.pieces = 1;
-	same.part.times = 2;
+	same.slice.pieces = 1;
+	same.slice.times = 2;
 	all = toy_level(t, x, toy_mm(t, graph_add(&t->g, same), 2 * embd, 0, 0, 0), N * embd, 0);
 	mix.src[0] = mix.src[1] = all;
 	mix.src[2] = toy_mm(t, toy_norm(t, x, 1, 1), N * N, 0, 0, 1);
-	mix.mix.pieces = mix.mix.by = N;
+	mix.altup_mix.pieces = mix.altup_mix.by = N;
 	add.src[0] = graph_add(&t->g, mix);
 	add.src[1] = graph_add(&t->g, cut);
 	add.add.pieces = N;
@@ -268,8 +268,8 @@ static int32_t toy_streams(struct toy *t, int32_t x)
 	mix.src[0] = graph_add(&t->g, add);
 	mix.src[1] = x;
 	mix.src[2] = toy_mm(t, x, N, 0, 0, 1);
-	mix.mix.by = 1;
-	mix.mix.plus = 1;
+	mix.altup_mix.by = 1;
+	mix.altup_mix.plus = 1;
 	all = graph_add(&t->g, mix);
 	scale.src[0] = toy_level(t, toy_piece(t, all, 1, 0, embd),
 	                         toy_piece(t, all, 1, embd, 2 * embd), embd, 1e-5f);
@@ -312,7 +312,7 @@ __attribute__((unused)) static int toy_make(struct toy *t, const struct toy_shap
 		t->g.n = last + 1;
 		x = last;
 	}
-	t->g.output = toy_op(t, GRAPH_PICK, x, -1);
+	t->g.output = toy_op(t, GRAPH_GET_ROWS, x, -1);
 	for (int i = 0; i < 2; i++) {
 		for (int j = 0; j < k->rot / 2; j++)
 			t->freq[i][j] = pow(i ? 100 : 10000, -2.0 * j / k->rot);

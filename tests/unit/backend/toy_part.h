@@ -160,7 +160,7 @@ __attribute__((unused)) static int32_t toy_embed(struct toy *t, int by)
 	struct graph_node n = graph_node_of(GRAPH_EMBED);
 
 	n.cols = t->k.embd;
-	n.embed.by = by;
+	n.embed.index = by;
 	n.w[0] = toy_weight(t, by ? INFER_F32 : t->k.type, 1, t->k.embd,
 	                    by == 0   ? TOY_VOCAB
 	                    : by == 1 ? TOY_PLACES

@@ -9,9 +9,9 @@ static void truth_embed(const struct truth *t, const struct graph_node *n, doubl
 	float *x = malloc((size_t)n->cols * sizeof(float));
 
 	truth_row(&t->m->weights[n->w[0]], 0,
-	          n->embed.by == 0   ? t->ids[row]
-	          : n->embed.by == 1 ? row
-	                             : t->second && row >= t->second,
+	          n->embed.index == 0   ? t->ids[row]
+	          : n->embed.index == 1 ? row
+	                                : t->second && row >= t->second,
 	          x);
 	for (int c = 0; c < n->cols; c++)
 		y[c] = (double)x[c] * (n->embed.mul == 0 ? 1 : (double)n->embed.mul);
@@ -122,7 +122,7 @@ static void truth_head(const struct truth *t, const struct graph_node *n, double
 	for (int p = from; p <= pos; p++) {
 		const double *v =
 			t->value[put->src[1]] +
-			(size_t)p * (size_t)(put->kv_put.latent ? dk : n->attn.kv_heads * dv) +
+			(size_t)p * (size_t)(put->kv_put.mla ? dk : n->attn.kv_heads * dv) +
 			kv * dv;
 		double e = exp(s[p] - most);
 		sum += e;
@@ -148,18 +148,18 @@ static void truth_conv(const struct truth *t, const struct graph_node *n, double
 
 	for (int c = 0; c < n->cols; c++) {
 		double sum = n->w[1] < 0 ? 0 : truth_float(t, n->w[1], c);
-		for (int k = 0; k < n->conv.taps && k <= row; k++)
-			sum += (double)w[(c + 1) * n->conv.taps - 1 - k] *
+		for (int k = 0; k < n->conv1d.taps && k <= row; k++)
+			sum += (double)w[(c + 1) * n->conv1d.taps - 1 - k] *
 			       truth_source(t, n, 0, row - k)[c];
-		y[c] = n->conv.plain ? sum : sum / (1 + exp(-sum));
+		y[c] = n->conv1d.no_silu ? sum : sum / (1 + exp(-sum));
 	}
 }
 
 /* One head of all rows, in order; the state begins at 0. */
 static void truth_delta(const struct truth *t, const struct graph_node *n, double *y, int h)
 {
-	int dk = n->delta.dk, dv = n->delta.dv, nk = n->delta.k_heads,
-	    kh = n->delta.tiled ? h % nk : h / (n->delta.heads / nk);
+	int dk = n->gated_delta.dk, dv = n->gated_delta.dv, nk = n->gated_delta.k_heads,
+	    kh = n->gated_delta.tiled ? h % nk : h / (n->gated_delta.heads / nk);
 	double *s = calloc((size_t)(dk * dv), sizeof *s);
 	double a = (double)((const float *)t->m->weights[n->w[0]].at[0])[h],
 	       shift = (double)((const float *)t->m->weights[n->w[1]].at[0])[h];
@@ -170,16 +170,17 @@ static void truth_delta(const struct truth *t, const struct graph_node *n, doubl
 			     *k = truth_source(t, n, 1, r) + kh * dk,
 			     *v = truth_source(t, n, 2, r) + h * dv;
 		double step = log1p(exp(truth_source(t, n, 4, r)[h] + shift)), g = exp(a * step),
-		       beta = n->delta.plain ? step : 1 / (1 + exp(-truth_source(t, n, 3, r)[h]));
+		       beta = n->gated_delta.ssm ? step
+		                                 : 1 / (1 + exp(-truth_source(t, n, 3, r)[h]));
 		for (int c = 0; c < dv; c++) {
 			double m = 0;
 			for (int i = 0; i < dk; i++)
 				m += (s[i * dv + c] *= g) * k[i];
-			m = n->delta.plain ? 0 : m;
+			m = n->gated_delta.ssm ? 0 : m;
 			y[c] = n->w[2] < 0 ? 0 : truth_float(t, n->w[2], h) * v[c];
 			for (int i = 0; i < dk; i++) {
 				s[i * dv + c] += k[i] * beta * (v[c] - m);
-				y[c] += (double)n->delta.scale * s[i * dv + c] * q[i];
+				y[c] += (double)n->gated_delta.scale * s[i * dv + c] * q[i];
 			}
 		}
 	}
@@ -189,23 +190,23 @@ static void truth_delta(const struct truth *t, const struct graph_node *n, doubl
 static void truth_part(const struct truth *t, const struct graph_node *n, double *y,
                        const double *x)
 {
-	int own = n->cols / (n->part.times ? n->part.times : 1),
-	    of = truth_node(t, n->src[0])->cols / n->part.pieces, cols = own / n->part.pieces;
+	int own = n->cols / (n->slice.times ? n->slice.times : 1),
+	    of = truth_node(t, n->src[0])->cols / n->slice.pieces, cols = own / n->slice.pieces;
 
 	for (int c = 0; c < n->cols; c++)
-		y[c] = x[c % own / cols * of + n->part.from + c % cols];
+		y[c] = x[c % own / cols * of + n->slice.from + c % cols];
 }
 
 static void truth_mix(const struct truth *t, const struct graph_node *n, double *y, int row)
 {
 	const double *a = truth_source(t, n, 0, row), *b = truth_source(t, n, 1, row),
 		     *by = truth_source(t, n, 2, row);
-	int cols = n->cols / n->mix.pieces;
+	int cols = n->cols / n->altup_mix.pieces;
 
 	for (int c = 0; c < n->cols; c++) {
 		y[c] = a[c];
-		for (int j = 0; j < n->mix.by; j++)
-			y[c] += (by[c / cols * n->mix.by + j] + (double)n->mix.plus) *
+		for (int j = 0; j < n->altup_mix.by; j++)
+			y[c] += (by[c / cols * n->altup_mix.by + j] + (double)n->altup_mix.plus) *
 			        b[j * cols + c % cols];
 	}
 }
@@ -229,9 +230,9 @@ static void truth_level(const struct truth *t, const struct graph_node *n, doubl
 			const double *own = b + (i - 1) * cols;
 			double z = i ? own[c] * sqrt(truth_mean(a, cols, 0, 2) /
 			                             fmax(truth_mean(own, cols, 0, 2),
-			                                  (double)n->level.least))
+			                                  (double)n->altup_rescale.least))
 			             : a[c];
-			if (!n->level.mean)
+			if (!n->altup_rescale.mean)
 				y[i * cols + c] = z;
 			else
 				y[c] = (i ? y[c] : 0) + z / (more + 1);
@@ -241,7 +242,7 @@ static void truth_level(const struct truth *t, const struct graph_node *n, doubl
 static void truth_cut(const struct graph_node *n, double *y, const double *x)
 {
 	double mean = truth_mean(x, n->cols, 0, 1),
-	       least = mean + (double)n->cut.mul * sqrt(truth_mean(x, n->cols, mean, 2));
+	       least = mean + (double)n->gauss_topk.mul * sqrt(truth_mean(x, n->cols, mean, 2));
 
 	for (int c = 0; c < n->cols; c++)
 		y[c] = fmax(0, x[c] - least);
@@ -251,9 +252,9 @@ static void truth_streams(const struct truth *t, const struct graph_node *n, dou
 {
 	const double *a = truth_source(t, n, 0, row);
 
-	if (n->op == GRAPH_CUT)
+	if (n->op == GRAPH_GAUSS_TOPK)
 		truth_cut(n, y, a);
-	else if (n->op == GRAPH_MIX)
+	else if (n->op == GRAPH_ALTUP_MIX)
 		truth_mix(t, n, y, row);
 	else
 		truth_level(t, n, y, a, truth_source(t, n, 1, row));
@@ -283,12 +284,12 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 			break;
 		case GRAPH_GATE:
 			y[c] = b[truth_node(t, n->src[1])->cols == 1 ? 0 : c];
-			y[c] = n->gate.plain ? a[c] * y[c] : a[c] / (1 + exp(-y[c]));
+			y[c] = n->gate.no_sigmoid ? a[c] * y[c] : a[c] / (1 + exp(-y[c]));
 			break;
-		case GRAPH_TEMPER:
-			y[c] = a[c] *
-			       (1 + (double)n->temper.beta *
-			                    log(1 + (pos + n->temper.from) / n->temper.length));
+		case GRAPH_ATTN_TEMP:
+			y[c] = a[c] * (1 + (double)n->attn_temp.beta *
+			                           log(1 + (pos + n->attn_temp.from) /
+			                                           n->attn_temp.length));
 			break;
 		case GRAPH_SCALE:
 			y[c] = a[c] * (double)n->scale.mul *
@@ -300,7 +301,7 @@ static void truth_elements(const struct truth *t, const struct graph_node *n, do
 		case GRAPH_PERMUTE:
 			y[c] = a[((const int32_t *)t->m->weights[n->w[0]].at[0])[c]];
 			break;
-		case GRAPH_PICK: /* of every row */
+		case GRAPH_GET_ROWS: /* of every row */
 			y[c] = a[c];
 			break;
 		default:
@@ -343,19 +344,19 @@ static void truth_node_row(const struct truth *t, int i, double *y, int r)
 	case GRAPH_MOE:
 		truth_moe(t, n, y, a, b);
 		break;
-	case GRAPH_PART:
+	case GRAPH_SLICE:
 		truth_part(t, n, y, a);
 		break;
-	case GRAPH_CUT:
-	case GRAPH_MIX:
-	case GRAPH_LEVEL:
+	case GRAPH_GAUSS_TOPK:
+	case GRAPH_ALTUP_MIX:
+	case GRAPH_ALTUP_RESCALE:
 		truth_streams(t, n, y, r);
 		break;
-	case GRAPH_CONV:
+	case GRAPH_CONV1D:
 		truth_conv(t, n, y, r);
 		break;
-	case GRAPH_DELTA:
-		for (int h = 0; h < n->delta.heads && !r; h++)
+	case GRAPH_GATED_DELTA:
+		for (int h = 0; h < n->gated_delta.heads && !r; h++)
 			truth_delta(t, n, y, h);
 		break;
 	case GRAPH_ATTN:

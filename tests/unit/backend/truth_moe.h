@@ -154,7 +154,7 @@ static void truth_moe(const struct truth *t, const struct graph_node *n, double 
 	memset(y, 0, (size_t)n->cols * sizeof(double));
 	for (int r = 0; r < n->moe.used; r++) {
 		int e = (int)route[r];
-		double weight = route[n->moe.used + r], in = n->moe.inside ? weight : 1;
+		double weight = route[n->moe.used + r], in = n->moe.weight_before_ffn ? weight : 1;
 		for (int i = 0; i < n->moe.ff; i++)
 			h[i] = truth_pair(n,
 			                  in * truth_dot(&w[n->w[0]], e, i, x) +
@@ -162,7 +162,7 @@ static void truth_moe(const struct truth *t, const struct graph_node *n, double 
 			                  in * truth_dot(&w[n->w[1]], e, i, x) +
 			                          truth_bias(t, n->w[4], e, i));
 		for (int c = 0; c < n->cols; c++)
-			y[c] += (n->moe.inside ? 1 : weight) *
+			y[c] += (n->moe.weight_before_ffn ? 1 : weight) *
 			        (truth_dot(&w[n->w[2]], e, c, h) + truth_bias(t, n->w[5], e, c));
 	}
 	free(h);

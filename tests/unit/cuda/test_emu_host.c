@@ -245,7 +245,7 @@ static void one_weights(struct one *t)
 static void one_make(struct one *t, int product)
 {
 	struct graph_node embed = graph_node_of(GRAPH_EMBED), recv = graph_node_of(GRAPH_RECV),
-			  n = graph_node_of(GRAPH_MOE), pick = graph_node_of(GRAPH_PICK),
+			  n = graph_node_of(GRAPH_MOE), pick = graph_node_of(GRAPH_GET_ROWS),
 			  mm = graph_node_of(GRAPH_MM);
 
 	*t = (struct one){ 0 };

@@ -48,7 +48,7 @@ static void small(struct graph *g)
 	n.attn.scale = 0.25f;
 	int32_t a = graph_add(g, n);
 	x = add(g, GRAPH_ADD, 0, x, a);
-	x = add(g, GRAPH_PICK, 0, x, -1);
+	x = add(g, GRAPH_GET_ROWS, 0, x, -1);
 	g->output = add(g, GRAPH_MM, 100, x, -1);
 }
 
@@ -87,16 +87,17 @@ static int case_dump(void)
 	graph_dump(&g, &b);
 	nth_need(!b.bad);
 	assert_string_equal(
-		b.at, "%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 groups 1\n%2: MM all x 64 "
-		      "<- %1 a=w0\n"
-		      "%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 "
-		      "<- %2 heads 4 dk "
-		      "16 rot 16\n"
-		      "%6: KV_PUT all x 0 <- %3 %4 heads 2 dk 16 dv 16\n%7: ATTN all x 64 <- %5 %6 "
-		      "heads 4 kv_heads 2 dk 16 dv 16 "
-		      "scale 0.25\n"
-		      "%8: ADD all x 64 <- %0 %7\n%9: PICK out x 64 <- %8\n%10: MM out x 100 <- %9 "
-		      "a=w0\noutput %10\n");
+		b.at,
+		"%0: EMBED all x 64 a=w0\n%1: NORM all x 64 <- %0 groups 1\n%2: MM all x 64 "
+		"<- %1 a=w0\n"
+		"%3: MM all x 32 <- %1 a=w0\n%4: MM all x 32 <- %1 a=w0\n%5: ROPE all x 64 "
+		"<- %2 heads 4 dk "
+		"16 rot 16\n"
+		"%6: KV_PUT all x 0 <- %3 %4 heads 2 dk 16 dv 16\n%7: ATTN all x 64 <- %5 %6 "
+		"heads 4 kv_heads 2 dk 16 dv 16 "
+		"scale 0.25\n"
+		"%8: ADD all x 64 <- %0 %7\n%9: GET_ROWS out x 64 <- %8\n%10: MM out x 100 <- %9 "
+		"a=w0\noutput %10\n");
 out:
 	buf_fini(&b);
 	graph_fini(&g);

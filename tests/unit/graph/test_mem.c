@@ -66,7 +66,7 @@ static void chain(struct graph *g)
 
 	for (int i = 0; i < 20; i++)
 		x = add(g, GRAPH_ADD, 0, x, add(g, GRAPH_MM, 64, add(g, GRAPH_NORM, 0, x, -1), -1));
-	g->output = add(g, GRAPH_MM, 1000, add(g, GRAPH_PICK, 0, x, -1), -1);
+	g->output = add(g, GRAPH_MM, 1000, add(g, GRAPH_GET_ROWS, 0, x, -1), -1);
 }
 
 static int case_reuse(void)

@@ -47,7 +47,7 @@ static void model(struct graph *g, int32_t *first)
 		x = add(g, GRAPH_ADD, x, h, -1);
 	}
 	first[LAYERS] = g->n;
-	x = add(g, GRAPH_PICK, x, -1, -1);
+	x = add(g, GRAPH_GET_ROWS, x, -1, -1);
 	g->output = add(g, GRAPH_MM, x, -1, 0);
 }
 enum { WEIGHTS = 1 + 4 * LAYERS };
@@ -114,7 +114,7 @@ static int case_past(void)
 	add(&g, GRAPH_NORM, 0, -1, 1);
 	add(&g, GRAPH_MM, 1, -1, 2);
 	add(&g, GRAPH_ADD, 0, 2, -1);
-	add(&g, GRAPH_PICK, 3, -1, -1);
+	add(&g, GRAPH_GET_ROWS, 3, -1, -1);
 	g.output = add(&g, GRAPH_MM, 4, -1, 3);
 	nth_ok(graph_check(&g, 4, &e));
 	nth_ok(graph_split(&s, &g, cuts, 4, &e));
