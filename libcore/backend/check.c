@@ -85,7 +85,7 @@ static int check_moe(const struct scope *p, int32_t i, infer_error *err)
 	return INFER_OK;
 }
 
-static int check_taps(const struct scope *p, int32_t i, infer_error *err)
+static int check_conv1d(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
 	const struct weight *w = &p->m->weights[n->w[0]];
@@ -95,10 +95,10 @@ static int check_taps(const struct scope *p, int32_t i, infer_error *err)
 	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
-	                         "node %d (CONV): taps that are not aligned floats", i);
+	                         "node %d (CONV1D): taps that are not aligned floats", i);
 }
 
-static int check_heads(const struct scope *p, int32_t i, infer_error *err)
+static int check_head_mm(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
 	const struct weight *w = &p->m->weights[n->w[0]];
@@ -119,7 +119,7 @@ static int check_embed(const struct scope *p, int32_t i, infer_error *err)
 	const struct graph_node *n = node_of(p, i);
 	int64_t rows = p->m->weights[n->w[0]].ne[1];
 
-	if (n->embed.index == 1 && rows < p->size->ctx)
+	if (n->embed.index == GRAPH_POSITION && rows < p->size->ctx)
 		return err_set(err, INFER_EUNSUP, "a context of %d; the model has %lld positions",
 		               p->size->ctx, (long long)rows);
 	return check_matrix(p, i, 0, n->cols, rows, err);
@@ -144,7 +144,7 @@ static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 }
 
 /* A permutation: 32-bit integers, each column once. */
-static int check_order(const struct scope *p, int32_t i, infer_error *err)
+static int check_permute(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
 	const struct weight *w = &p->m->weights[n->w[0]];
@@ -160,66 +160,74 @@ static int check_order(const struct scope *p, int32_t i, infer_error *err)
 	return INFER_OK;
 }
 
+static int check_mm(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+
+	TRY(check_matrix(p, i, 0, node_of(p, n->src[0])->cols, n->cols, err));
+	return check_vector(p, i, 1, n->cols, err);
+}
+
+static int check_attn(const struct scope *p, int32_t i, infer_error *err)
+{
+	return check_vector(p, i, 0, node_of(p, i)->attn.heads, err);
+}
+
+static int check_route(const struct scope *p, int32_t i, infer_error *err)
+{
+	return check_pair(p, i, node_of(p, node_of(p, i)->src[0])->cols, err);
+}
+
+static int check_scale(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+
+	return check_vector(p, i, 0, is_one(p, n->w[0]) ? 1 : n->cols, err);
+}
+
+static int check_gated_delta(const struct scope *p, int32_t i, infer_error *err)
+{
+	int heads = node_of(p, i)->gated_delta.heads;
+
+	TRY(check_vector(p, i, 2, heads, err));
+	return check_pair(p, i, heads, err);
+}
+
+static int check_rope(const struct scope *p, int32_t i, infer_error *err)
+{
+	const struct graph_node *n = node_of(p, i);
+
+	if (n->rope.table < 0 || n->rope.table >= p->m->n_ropes ||
+	    p->m->ropes[n->rope.table].half * 2 != n->rope.rot)
+		return err_set(err, INFER_EINVAL, "node %d (ROPE): no frequency table of %d pairs",
+		               i, n->rope.rot / 2);
+	return INFER_OK;
+}
+
+/* Checks of weights, by operation.  An operation that has weights must have a check. */
+static int (*const checks[])(const struct scope *p, int32_t i, infer_error *err) = {
+#define CHECK_0(member) NULL
+#define CHECK_1(member) check_##member
+#define CHECK_2(member) check_##member
+#define CHECK_3(member) check_##member
+#define CHECK_6(member) check_##member
+#define OP(name, member, kind, n_src, n_w, cols, over) [GRAPH_##name] = CHECK_##n_w(member),
+#include "graph/op_list.h"
+};
+
 static int check_node(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
 
 	if (n->rows == GRAPH_OUT &&
-	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT || n->op == GRAPH_ATTN ||
-	     n->op == GRAPH_CONV1D || n->op == GRAPH_GATED_DELTA))
+	    (n->op == GRAPH_ROPE || n->op == GRAPH_KV_PUT ||
+	     graph_op_kind(n->op) == GRAPH_ATTENTION || graph_op_kind(n->op) == GRAPH_STATE))
 		return err_set(err, INFER_EUNSUP,
-		               "node %d (%s): rows picked out have no neighbours", i,
+		               "node %d (%s): it needs all rows of a step, not the output rows", i,
 		               graph_op_name(n->op));
-	switch ((enum graph_op)n->op) {
-	case GRAPH_EMBED:
-		return check_embed(p, i, err);
-	case GRAPH_MM:
-		TRY(check_matrix(p, i, 0, node_of(p, n->src[0])->cols, n->cols, err));
-		return check_vector(p, i, 1, n->cols, err);
-	case GRAPH_HEAD_MM:
-		return check_heads(p, i, err);
-	case GRAPH_NORM:
-		return check_norm(p, i, err);
-	case GRAPH_ROPE:
-		if (n->rope.table < 0 || n->rope.table >= p->m->n_ropes ||
-		    p->m->ropes[n->rope.table].half * 2 != n->rope.rot)
-			return err_set(err, INFER_EINVAL,
-			               "node %d (ROPE): no frequency table of %d pairs", i,
-			               n->rope.rot / 2);
-		return INFER_OK;
-	case GRAPH_ATTN:
-		return check_vector(p, i, 0, n->attn.heads, err);
-	case GRAPH_PERMUTE:
-		return check_order(p, i, err);
-	case GRAPH_ROUTE:
-		return check_pair(p, i, node_of(p, n->src[0])->cols, err);
-	case GRAPH_SCALE:
-		return check_vector(p, i, 0, is_one(p, n->w[0]) ? 1 : n->cols, err);
-	case GRAPH_MOE:
-		return check_moe(p, i, err);
-	case GRAPH_CONV1D:
-		return check_taps(p, i, err);
-	case GRAPH_GATED_DELTA:
-		TRY(check_vector(p, i, 2, n->gated_delta.heads, err));
-		return check_pair(p, i, n->gated_delta.heads, err);
-	case GRAPH_SLICE:
-	case GRAPH_GAUSS_TOPK:
-	case GRAPH_ALTUP_MIX:
-	case GRAPH_ALTUP_RESCALE:
-	case GRAPH_KV_PUT:
-	case GRAPH_ADD:
-	case GRAPH_SILU_MUL:
-	case GRAPH_GELU_MUL:
-	case GRAPH_GELU:
-	case GRAPH_GATE:
-	case GRAPH_ATTN_TEMP:
-	case GRAPH_RECV:
-	case GRAPH_SEND:
-	case GRAPH_GET_ROWS:
-	case GRAPH_OPS:
-		break; /* no weights */
-	}
-	return INFER_OK;
+	if (n->op == GRAPH_ROPE)
+		TRY(check_rope(p, i, err));
+	return checks[n->op] ? checks[n->op](p, i, err) : INFER_OK;
 }
 
 int backend_check(struct backend_checked *out, const struct backend_model *m,
@@ -239,7 +247,7 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 
 		TRY(check_node(&p, i, err));
 		out->has_edges |= n->op == GRAPH_RECV || n->op == GRAPH_SEND;
-		if (n->op == GRAPH_EMBED && !n->embed.index)
+		if (n->op == GRAPH_EMBED && n->embed.index == GRAPH_TOKEN_ID)
 			out->n_ids = num_min(out->n_ids, m->weights[n->w[0]].ne[1]);
 	}
 	return INFER_OK;

@@ -1,105 +1,109 @@
-/* graph/cost.c - bytes and operations of a node. */
+/* graph/cost.c - bytes that a node reads and floating-point operations that it takes. */
 #include "graph/graph.h"
 #include "base/num.h"
 
-/* A matrix product reads its weights once, whatever the rows. */
-static void product(struct graph_cost *c, const struct graph_weight_size *w, double rows)
+struct cost_in {
+	const struct graph *g;
+	const struct graph_node *n;
+	const struct graph_weight_size *w; /* by the index of a weight */
+	const struct graph_load *load;
+	double rows; /* of the node */
+};
+
+/* A few operations for each float. */
+static void cost_element(struct graph_cost *c, const struct cost_in *in)
 {
-	c->weight_bytes += (double)w->bytes;
-	c->flops += 2.0 * rows * (double)w->n * (double)w->k * (double)w->count;
+	int each = in->n->op == GRAPH_ALTUP_MIX ? 2 * in->n->altup_mix.by : 4;
+
+	c->flops = in->rows * in->n->cols * each;
 }
 
-static void experts(struct graph_cost *c, const struct graph_node *n,
-                    const struct graph_weight_size *w, double rows)
+/* A lookup reads a row of its table for each row of the step. */
+static void cost_move(struct graph_cost *c, const struct cost_in *in)
+{
+	if (in->n->op == GRAPH_EMBED) {
+		const struct graph_weight_size *table = &in->w[in->n->w[0]];
+		c->weight_bytes = in->rows * (double)table->bytes / (double)table->n;
+	} else {
+		cost_element(c, in);
+	}
+}
+
+/* A matrix product reads its weights once, whatever the number of rows. */
+static void cost_mm(struct graph_cost *c, const struct cost_in *in)
+{
+	const struct graph_weight_size *w = &in->w[in->n->w[0]];
+
+	c->weight_bytes = (double)w->bytes;
+	c->flops = 2.0 * in->rows * (double)w->n * (double)w->k * (double)w->count;
+}
+
+static void cost_head_mm(struct graph_cost *c, const struct cost_in *in) { cost_mm(c, in); }
+
+/* The rows choose distinct experts as far as there are any. */
+static void cost_moe(struct graph_cost *c, const struct cost_in *in)
 {
 	for (int i = 0; i < 3; i++) {
-		const struct graph_weight_size *e = &w[n->w[i]];
-		double chosen = rows * n->moe.used,
-		       touched = (double)e->count < chosen ? (double)e->count : chosen;
-		c->weight_bytes += (double)e->bytes / (double)e->count * touched;
+		const struct graph_weight_size *e = &in->w[in->n->w[i]];
+		double chosen = in->rows * in->n->moe.used,
+		       read = (double)e->count < chosen ? (double)e->count : chosen;
+		c->weight_bytes += (double)e->bytes / (double)e->count * read;
 		c->flops += 2.0 * chosen * (double)e->n * (double)e->k;
 	}
 }
 
-static void attention(struct graph_cost *c, const struct graph *g, const struct graph_node *n,
-                      const struct graph_load *load, double rows)
+static void cost_attn(struct graph_cost *c, const struct cost_in *in)
 {
+	const struct graph_node *n = in->n;
+	const struct graph_load *load = in->load;
 	double seen = (double)(n->attn.window
 	                               ? num_min((int64_t)n->attn.window + n->attn.later, load->ctx)
 	                               : load->ctx);
-	int latent = g->nodes[n->src[1]].kv_put.mla; /* K is V too */
+	int mla = in->g->nodes[n->src[1]].kv_put.mla; /* V is a part of K */
 
-	c->kv_bytes += rows * seen * n->attn.kv_heads *
-	               (n->attn.dk * load->k_bytes + (latent ? 0 : n->attn.dv) * load->v_bytes);
-	c->flops += 2.0 * rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
+	c->kv_bytes = in->rows * seen * n->attn.kv_heads *
+	              (n->attn.dk * load->k_bytes + (mla ? 0 : n->attn.dv) * load->v_bytes);
+	c->flops = 2.0 * in->rows * seen * n->attn.heads * (n->attn.dk + n->attn.dv);
 }
 
-/* The state of every row's sequence is read and written. */
-static void recurrence(struct graph_cost *c, const struct graph_node *n, double rows)
+static void cost_conv1d(struct graph_cost *c, const struct cost_in *in)
 {
+	const struct graph_node *n = in->n;
+
+	c->kv_bytes = in->rows * 2 * (n->conv1d.taps - 1) * n->cols * sizeof(float);
+	c->flops = in->rows * (2 * n->conv1d.taps + 4) * n->cols;
+}
+
+/* Each row reads and writes the state of its sequence. */
+static void cost_gated_delta(struct graph_cost *c, const struct cost_in *in)
+{
+	const struct graph_node *n = in->n;
 	double floats = (double)n->gated_delta.heads * n->gated_delta.dk * n->gated_delta.dv;
 
-	c->kv_bytes += rows * 2 * floats * sizeof(float);
-	c->flops += rows * (n->gated_delta.ssm ? 5 : 7) * floats;
+	c->kv_bytes = in->rows * 2 * floats * sizeof(float);
+	c->flops = in->rows * (n->gated_delta.ssm ? 5 : 7) * floats;
 }
 
-static void convolution(struct graph_cost *c, const struct graph_node *n, double rows)
-{
-	c->kv_bytes += rows * 2 * (n->conv1d.taps - 1) * n->cols * sizeof(float);
-	c->flops += rows * (2 * n->conv1d.taps + 4) * n->cols;
-}
+/* By kind: a product, an attention or an operation on states has a function of its own. */
+static void (*const costs[])(struct graph_cost *c, const struct cost_in *in) = {
+#define COST_ELEMENT(member) cost_element
+#define COST_MOVE(member) cost_move
+#define COST_PRODUCT(member) cost_##member
+#define COST_ATTENTION(member) cost_##member
+#define COST_STATE(member) cost_##member
+#define OP(name, member, kind, n_src, n_w, cols, over) [GRAPH_##name] = COST_##kind(member),
+#include "graph/op_list.h"
+};
 
 void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
                      const struct graph_load *load, struct graph_cost *cost)
 {
 	const struct graph_node *n = &g->nodes[node];
-	double rows = (double)(n->rows == GRAPH_OUT ? load->out : load->rows);
+	const struct cost_in in = { g, n, w, load,
+		                    (double)(n->rows == GRAPH_OUT ? load->out : load->rows) };
 
 	*cost = (struct graph_cost){ 0 };
-	switch ((enum graph_op)n->op) {
-	case GRAPH_EMBED: /* rows of the table, not the table */
-		cost->weight_bytes = rows * (double)w[n->w[0]].bytes / (double)w[n->w[0]].n;
-		break;
-	case GRAPH_MM:
-	case GRAPH_HEAD_MM:
-		product(cost, &w[n->w[0]], rows);
-		break;
-	case GRAPH_ATTN:
-		attention(cost, g, n, load, rows);
-		break;
-	case GRAPH_MOE:
-		experts(cost, n, w, rows);
-		break;
-	case GRAPH_CONV1D:
-		convolution(cost, n, rows);
-		break;
-	case GRAPH_GATED_DELTA:
-		recurrence(cost, n, rows);
-		break;
-	case GRAPH_ALTUP_MIX: /* each piece takes each of src1 */
-		cost->flops = 2.0 * rows * n->cols * n->altup_mix.by;
-		break;
-	case GRAPH_NORM:
-	case GRAPH_GAUSS_TOPK:
-	case GRAPH_ALTUP_RESCALE:
-	case GRAPH_SLICE:
-	case GRAPH_PERMUTE:
-	case GRAPH_ROPE:
-	case GRAPH_KV_PUT:
-	case GRAPH_ADD:
-	case GRAPH_SILU_MUL:
-	case GRAPH_GELU_MUL:
-	case GRAPH_GELU:
-	case GRAPH_GATE:
-	case GRAPH_ATTN_TEMP:
-	case GRAPH_SCALE:
-	case GRAPH_RECV:
-	case GRAPH_SEND:
-	case GRAPH_GET_ROWS:
-	case GRAPH_ROUTE:
-	case GRAPH_OPS: /* a few operations for each float */
-		cost->flops = 4.0 * rows * n->cols;
-	}
+	costs[n->op](cost, &in);
 }
 
 void graph_cost(const struct graph *g, const struct graph_weight_size *w,

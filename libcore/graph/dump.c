@@ -1,25 +1,21 @@
-/* graph/dump.c - printing a graph. */
+/* graph/dump.c - print a graph as text. */
 #include "graph/graph.h"
 #include "graph/shape.h"
 
-/* The parameters of all operations in the order of op_list.h; a row without a name ends those of
- * one operation. */
+/* The parameters of all operations in the order of op_list.h.  A row without a name ends those of an
+ * operation. */
 static const struct field {
 	const char *name;
 	size_t at;
 	int number;
 } fields[] = {
-#define OP(name, member, n_src, n_w, cols, over, what)
 #define INT(member, field) { #field, offsetof(struct graph_node, member.field), 0 },
 #define NUM(member, field) { #field, offsetof(struct graph_node, member.field), 1 },
 #define END(member) { NULL, 0, 0 },
 #include "graph/op_list.h"
-#undef OP
-#undef INT
-#undef NUM
-#undef END
 };
 
+/* The first parameter of op in fields[]. */
 static const struct field *first_field(int op)
 {
 	const struct field *f = fields;
@@ -30,8 +26,8 @@ static const struct field *first_field(int op)
 	return f;
 }
 
-/* " heads 4 scale 0.5"; fields that are zero are left out. */
-static void put_fields(const struct graph_node *n, struct buf *out)
+/* Print the parameters of n that are not 0: " heads 4 scale 0.5". */
+static void print_fields(const struct graph_node *n, struct buf *out)
 {
 	for (const struct field *f = first_field(n->op); f->name; f++) {
 		const void *at = (const char *)n + f->at;
@@ -42,7 +38,7 @@ static void put_fields(const struct graph_node *n, struct buf *out)
 	}
 }
 
-/* "%3: MM all x 64 <- %1 a=w2 mul 0.5" */
+/* One line a node: "%3: MM all x 64 <- %1 a=w2 mul 0.5" */
 void graph_dump(const struct graph *g, struct buf *out)
 {
 	for (int32_t k = 0; k < g->n; k++) {
@@ -55,7 +51,7 @@ void graph_dump(const struct graph *g, struct buf *out)
 		for (int i = 0; i < graph_op_weights(n->op); i++)
 			if (n->w[i] >= 0)
 				buf_printf(out, " %c=w%d", 'a' + i, n->w[i]);
-		put_fields(n, out);
+		print_fields(n, out);
 		buf_putc(out, '\n');
 	}
 	buf_printf(out, "output %%%d\n", g->output);

@@ -1,4 +1,4 @@
-/* graph/graph.c - building a graph. */
+/* graph/graph.c - build a graph. */
 #include "graph/graph.h"
 #include "base/err.h"
 #include "graph/shape.h"
@@ -6,23 +6,16 @@
 #include <string.h>
 
 static const struct {
-	const char *name, *what;
-	uint8_t srcs, weights, cols, over;
+	const char *name;
+	uint8_t kind, srcs, weights, cols, over;
 } ops[] = {
-#define OP(name, member, n_src, n_w, cols, over, what) \
-	{ #name, what, n_src, n_w, GRAPH_COLS_##cols, over },
-#define INT(member, field)
-#define NUM(member, field)
-#define END(member)
+#define OP(name, member, kind, n_src, n_w, cols, over) \
+	{ #name, GRAPH_##kind, n_src, n_w, GRAPH_COLS_##cols, over },
 #include "graph/op_list.h"
-#undef OP
-#undef INT
-#undef NUM
-#undef END
 };
 
 const char *graph_op_name(int op) { return op >= 0 && op < GRAPH_OPS ? ops[op].name : NULL; }
-const char *graph_op_what(int op) { return op >= 0 && op < GRAPH_OPS ? ops[op].what : NULL; }
+enum graph_kind graph_op_kind(int op) { return ops[op].kind; }
 int graph_op_srcs(int op) { return ops[op].srcs; }
 int graph_op_weights(int op) { return ops[op].weights; }
 int graph_op_over(int op) { return ops[op].over; }
@@ -40,7 +33,7 @@ struct graph_node graph_node_of(enum graph_op op)
 {
 	struct graph_node n;
 
-	memset(&n, 0, sizeof n); /* an initialiser may leave the rest of the union as it is */
+	memset(&n, 0, sizeof n); /* an initialiser need not clear the rest of the union */
 	n.op = (uint8_t)op;
 	for (int i = 0; i < GRAPH_SRC; i++)
 		n.src[i] = -1;
@@ -49,7 +42,7 @@ struct graph_node graph_node_of(enum graph_op op)
 	return n;
 }
 
-static int grow(struct graph *g)
+static int grow_nodes(struct graph *g)
 {
 	int32_t cap = g->cap ? g->cap * 2 : 256;
 	struct graph_node *nodes = mem_realloc(MEM_GRAPH, g->nodes, (size_t)cap, sizeof *nodes);
@@ -69,7 +62,7 @@ int32_t graph_add(struct graph *g, struct graph_node n)
 	for (int i = 0; i < ops[n.op].srcs; i++)
 		if (n.src[i] < 0 || n.src[i] >= g->n)
 			return -1;
-	if (g->n == g->cap && grow(g)) {
+	if (g->n == g->cap && grow_nodes(g)) {
 		g->bad = 1;
 		return -1;
 	}

@@ -1,18 +1,19 @@
-/* graph/mem.c - places values in the workspace.  In order of time, each value gets the lowest
- * offset that is free while it lives; only values that live at the same time are compared, so a
- * node of a deep graph costs no more than one of a shallow graph. */
+/* graph/mem.c - place values in the workspace.  In order of time, each value gets the lowest offset
+ * that is free during its lifetime.  It is compared only with the values that are live then, so the
+ * time for a node does not grow with the depth of the graph. */
 #include "graph/graph.h"
 #include "base/err.h"
 #include "base/num.h"
 
 enum { ALIGN = 64 };
 
-/* The live spans in ascending offset, as a list through next[]. */
+/* The live spans by ascending offset: a list linked through next[]. */
 struct live {
 	int32_t first, *next;
 };
 
-static void place_one(struct graph_span *s, int32_t i, struct live *live)
+/* Give span i its offset and insert it in the list.  Drops spans that have ended. */
+static void place_span(struct graph_span *s, int32_t i, struct live *live)
 {
 	int32_t *link = &live->first;
 	size_t at = 0;
@@ -49,9 +50,9 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 	}
 	live.next = mem_alloc(MEM_GRAPH, (size_t)n, sizeof *live.next);
 	if (!live.next)
-		return err_set(err, INFER_ENOMEM, "no memory to place %d values", n);
+		return err_set(err, INFER_ENOMEM, "out of memory while placing %d values", n);
 	for (int32_t i = 0; i < n; i++) {
-		place_one(s, i, &live);
+		place_span(s, i, &live);
 		if (s[i].offset + s[i].bytes > *bytes)
 			*bytes = s[i].offset + s[i].bytes;
 	}
@@ -59,10 +60,11 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 	return INFER_OK;
 }
 
-static int lasts(const struct graph *g, int32_t i) { return i == g->output || i == g->hidden; }
+/* True if the value of node i must last to the end of the step. */
+static int is_kept(const struct graph *g, int32_t i) { return i == g->output || i == g->hidden; }
 
-/* For each node: the last node that reads it; what lasts: the end. */
-static void last_reads(const struct graph *g, int32_t *last)
+/* Set last[i] to the last node that reads node i, or to the last node of all if its value is kept. */
+static void find_last_reads(const struct graph *g, int32_t *last)
 {
 	for (int32_t i = 0; i < g->n; i++) {
 		last[i] = i;
@@ -70,40 +72,41 @@ static void last_reads(const struct graph *g, int32_t *last)
 			last[g->nodes[i].src[s]] = i;
 	}
 	for (int32_t i = 0; i < g->n; i++)
-		if (lasts(g, i))
+		if (is_kept(g, i))
 			last[i] = g->n - 1;
 }
 
-/* Find values that share a place: home[i] is the first node of the chain that i overwrites. */
-static void share(const struct graph *g, const int32_t *last, int32_t *home)
+/* Set home[i] to the node whose place node i uses: i itself, or the first of a chain of nodes each of
+ * which overwrites its src0. */
+static void find_homes(const struct graph *g, const int32_t *last, int32_t *home)
 {
 	for (int32_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = &g->nodes[i];
 		int32_t a = graph_op_over(n->op) ? n->src[0] : -1;
 
 		home[i] = i;
-		if (a >= 0 && last[a] == i && !lasts(g, a) && g->nodes[a].cols == n->cols &&
+		if (a >= 0 && last[a] == i && !is_kept(g, a) && g->nodes[a].cols == n->cols &&
 		    g->nodes[a].rows == n->rows)
 			home[i] = home[a];
 	}
 }
 
-static int place(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out, size_t gap,
-                 size_t *offset, size_t *bytes, struct graph_span *span, int32_t *last,
-                 int32_t *home, infer_error *err)
+static int place_values(const struct graph *g, const int32_t *stage, int64_t rows, int64_t out,
+                        size_t gap, size_t *offset, size_t *bytes, struct graph_span *span,
+                        int32_t *last, int32_t *home, infer_error *err)
 {
 	int32_t end = stage ? stage[g->n - 1] : g->n - 1;
 
-	last_reads(g, last);
-	share(g, last, home);
+	find_last_reads(g, last);
+	find_homes(g, last, home);
 	for (int32_t i = 0; i < g->n; i++) {
 		const struct graph_node *n = &g->nodes[i];
-		int32_t to = lasts(g, i) ? end : stage ? stage[last[i]] : last[i];
-		size_t of_row = (size_t)n->cols * sizeof(float);
+		int32_t to = is_kept(g, i) ? end : stage ? stage[last[i]] : last[i];
+		size_t row_bytes = (size_t)n->cols * sizeof(float);
 
 		span[i] = (struct graph_span){ .from = stage ? stage[i] : i, .to = to };
 		if (home[i] == i) {
-			if (num_mul(&span[i].bytes, of_row,
+			if (num_mul(&span[i].bytes, row_bytes,
 			            (size_t)(n->rows == GRAPH_OUT ? out : rows)) ||
 			    num_add(&span[i].bytes, span[i].bytes, gap))
 				span[i].bytes = SIZE_MAX;
@@ -129,9 +132,10 @@ int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64
 	struct graph_span *span = mem_alloc(MEM_GRAPH, n, sizeof *span);
 	int32_t *last = mem_alloc(MEM_GRAPH, n, 2 * sizeof *last);
 	if (span && last)
-		rc = place(g, stage, rows, out, gap, offset, bytes, span, last, last + n, err);
+		rc = place_values(g, stage, rows, out, gap, offset, bytes, span, last, last + n,
+		                  err);
 	else
-		rc = err_set(err, INFER_ENOMEM, "no memory to place %d values", g->n);
+		rc = err_set(err, INFER_ENOMEM, "out of memory while placing %d values", g->n);
 	mem_free(last);
 	mem_free(span);
 	return rc;

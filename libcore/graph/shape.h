@@ -1,5 +1,4 @@
-/* graph/shape.h (private) - what follows from an op's row in op_list.h: columns, rows, and whether
- * a node keeps to it. */
+/* graph/shape.h (private) - rows and columns of a node, as its row in op_list.h says. */
 #ifndef GRAPH_SHAPE_H
 #define GRAPH_SHAPE_H
 #include "graph/graph.h"
@@ -12,8 +11,8 @@ enum graph_cols {
 	GRAPH_COLS_NONE
 };
 enum graph_cols graph_op_cols(int op);
-int graph_op_weights(int op);
+int graph_op_weights(int op); /* number of weights */
 
-/* Fill n->rows, and n->cols where the op does not leave them open; its sources are in g. */
+/* Compute n->rows, and n->cols unless they are GIVEN.  The sources of n must be nodes of g. */
 void graph_shape(const struct graph *g, struct graph_node *n);
 #endif

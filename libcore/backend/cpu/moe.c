@@ -2,7 +2,7 @@
  * multiplied with its matrices like any product, and each row adds up its experts' results in the
  * order of rank.  Only the weights of chosen experts are read.
  * Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/row_op.h"
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
@@ -71,25 +71,22 @@ size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *
 	return 4 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
 }
 
-void cpu_route_row(const struct backend_plan *p, int32_t node, int32_t row, float *scratch)
+void cpu_run_route(const struct row_op *o)
 {
-	const struct graph_node *n = cpu_node(p, node);
-	const float *bias = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
-		    *own = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
-	const float *x = cpu_value(p, n->src[0], row);
-	float *y = cpu_value(p, node, row), sum = 0;
-	int experts = cpu_node(p, n->src[0])->cols, used = n->route.used;
-	float *prob = scratch, *left = scratch + experts,
+	const struct graph_node *n = o->n;
+	const float *bias = row_op_weight(o, 0), *own = row_op_weight(o, 1), *x = o->a;
+	int experts = cpu_node(o->p, n->src[0])->cols, used = n->route.used;
+	float *prob = o->scratch, *left = prob + experts, *y = o->y, sum = 0,
 	      mul = n->route.mul == 0 ? 1 : n->route.mul;
 
-	/* sigmoids of large logits are equal, which their logits are not */
+	/* Sigmoids of large logits round to one value, so compare the logits themselves. */
 	int by_logit = n->route.sigmoid && n->route.groups < 2;
 
 	gate(prob, x, experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
 		left[e] = bias ? prob[e] + bias[e] : by_logit ? x[e] : prob[e];
 	if (n->route.groups > 1)
-		keep_groups(n, left, experts, scratch + 2 * experts);
+		keep_groups(n, left, experts, prob + 2 * experts);
 	for (int r = 0; r < used; r++) {
 		int best = best_of(left, experts);
 		left[best] = NAN;
@@ -186,10 +183,10 @@ static void middle(void *user, int64_t pair, int worker)
 		k->scale(g, g, weight_of(m, pair), ff);
 		k->scale(u, u, weight_of(m, pair), ff);
 	}
-	if (m->n->moe.act == 2)
+	if (m->n->moe.act == GRAPH_ACT_SWIGLU)
 		k->swiglu_mul(g, g, u, m->n->moe.limit, ff);
 	else
-		(m->n->moe.act == 1 ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
+		(m->n->moe.act == GRAPH_ACT_GELU ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
 	cpu_mm(m->p->b, type)->quant(&m->mid[form_of(m, 2)], (int)pair, g, ff);
 }
 

@@ -9,45 +9,21 @@
 
 #define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights worth a thread that reads them ahead */
 
-static enum cpu_step_kind kind_of(enum graph_op op)
-{
-	switch (op) {
-	case GRAPH_MM:
-		return CPU_MM;
-	case GRAPH_HEAD_MM:
-		return CPU_HEADS;
-	case GRAPH_ATTN:
-		return CPU_ATTN;
-	case GRAPH_MOE:
-		return CPU_MOE;
-	case GRAPH_CONV1D:
-	case GRAPH_GATED_DELTA:
-		return CPU_STATE;
-	case GRAPH_SLICE:
-	case GRAPH_PERMUTE:
-	case GRAPH_GAUSS_TOPK:
-	case GRAPH_ALTUP_MIX:
-	case GRAPH_ALTUP_RESCALE:
-	case GRAPH_EMBED:
-	case GRAPH_NORM:
-	case GRAPH_ROPE:
-	case GRAPH_KV_PUT:
-	case GRAPH_ADD:
-	case GRAPH_SILU_MUL:
-	case GRAPH_GELU_MUL:
-	case GRAPH_GELU:
-	case GRAPH_GATE:
-	case GRAPH_ATTN_TEMP:
-	case GRAPH_SCALE:
-	case GRAPH_RECV:
-	case GRAPH_SEND:
-	case GRAPH_GET_ROWS:
-	case GRAPH_ROUTE:
-	case GRAPH_OPS:
-		break;
-	}
-	return CPU_ROWS;
-}
+/* How an operation runs, by its kind.  A new product must be listed here. */
+enum {
+	STEP_mm = CPU_MM,
+	STEP_head_mm = CPU_HEADS,
+	STEP_moe = CPU_MOE,
+};
+static const uint8_t step_kinds[] = {
+#define STEP_ELEMENT(member) CPU_ROWS
+#define STEP_MOVE(member) CPU_ROWS
+#define STEP_PRODUCT(member) STEP_##member
+#define STEP_ATTENTION(member) CPU_ATTN
+#define STEP_STATE(member) CPU_STATE
+#define OP(name, member, kind, n_src, n_w, cols, over) [GRAPH_##name] = STEP_##kind(member),
+#include "graph/op_list.h"
+};
 
 static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kind, int rows,
                                   int32_t first)
@@ -60,25 +36,12 @@ static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kin
 	return s;
 }
 
-static struct cpu_act *find_act(const struct backend_plan *p, int32_t node, enum kern_form form)
-{
-	for (int i = p->n_acts - 1; i >= 0; i--)
-		if (p->acts[i].node == node && p->acts[i].form == form)
-			return &p->acts[i];
-	return NULL;
-}
-
-const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type)
-{
-	return find_act(p, node, cpu_mm(p->b, type)->form);
-}
-
 /* Make the chain right before step `at` write `node` in the form that products of `type` read.
  * Returns 0 if there is no such chain. */
 static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 {
 	enum kern_form form = cpu_mm(p->b, type)->form;
-	struct cpu_act *a = find_act(p, node, form);
+	struct cpu_act *a = cpu_act_of_form(p, node, form);
 	struct cpu_step *before = at ? &p->steps[at - 1] : NULL;
 
 	if (form == KERN_FORM_F32)
@@ -159,7 +122,8 @@ static void make_steps(struct backend_plan *p)
 {
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *n = cpu_node(p, i);
-		switch (kind_of(n->op)) {
+		enum cpu_step_kind kind = step_kinds[n->op];
+		switch (kind) {
 		case CPU_ROWS:
 			add_rows(p, i);
 			break;
@@ -172,7 +136,7 @@ static void make_steps(struct backend_plan *p)
 		case CPU_ATTN:
 		case CPU_STATE:
 		case CPU_HEADS:
-			push_step(p, kind_of(n->op), n->rows, i)->n = 1;
+			push_step(p, kind, n->rows, i)->n = 1;
 			break;
 		}
 		p->stage[i] = p->n_steps - 1;

@@ -1,6 +1,6 @@
 /* backend/cpu/run.c - a step of the model: positions and rotations first, then the steps of the
  * plan in order. */
-#include "backend/cpu/cpu.h"
+#include "backend/cpu/row_op.h"
 #include "base/err.h"
 #include "base/fmath.h"
 #include "base/num.h"
@@ -13,194 +13,176 @@
 /* below this many floats a chain is quicker on one thread than on two */
 enum { SMALL = 8 << 10 };
 
-static void embed(const struct backend_plan *p, const struct graph_node *n, float *y, int32_t row)
+/* Return the row of the table that the node looks up: token id, position or segment. */
+static int32_t table_row(const struct row_op *o, const struct weight *table)
 {
-	const struct weight *w = &p->m.weights[n->w[0]];
-	const struct type *t = type_get(w->type);
-	float mul = (n->embed.mul == 0 ? 1 : n->embed.mul) * w->scale;
-	const struct backend_run *run = &p->s->runs[p->run_of[row]];
-	int32_t at =
-		n->embed.index == 0 ? p->s->ids[row]
-		: n->embed.index == 1
-			? p->pos[row]
-			: (int32_t)num_min(run->second && p->pos[row] >= run->second, w->ne[1] - 1);
+	const struct backend_run *run = &o->p->s->runs[o->p->run_of[o->row]];
+	int32_t pos = o->p->pos[o->row];
 
-	t->decode(y, (const unsigned char *)w->at[0] + (size_t)at * w->row_bytes,
-	          (size_t)(n->cols / t->info.block));
-	if (mul != 1)
-		p->b->kern.scale(y, y, mul, n->cols);
+	if (o->n->embed.index == GRAPH_TOKEN_ID)
+		return o->p->s->ids[o->row];
+	if (o->n->embed.index == GRAPH_POSITION)
+		return pos;
+	return (int32_t)num_min(run->second && pos >= run->second, table->ne[1] - 1);
 }
 
-static void norm(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x)
+static void run_embed(const struct row_op *o)
 {
-	const float *gain = n->w[0] < 0 ? NULL : p->m.weights[n->w[0]].at[0],
-		    *bias = n->w[1] < 0 ? NULL : p->m.weights[n->w[1]].at[0];
+	const struct weight *w = &o->p->m.weights[o->n->w[0]];
+	const struct type *t = type_get(w->type);
+	float mul = (o->n->embed.mul == 0 ? 1 : o->n->embed.mul) * w->scale;
+
+	t->decode(o->y, (const unsigned char *)w->at[0] + (size_t)table_row(o, w) * w->row_bytes,
+	          (size_t)(o->n->cols / t->info.block));
+	if (mul != 1)
+		o->k->scale(o->y, o->y, mul, o->n->cols);
+}
+
+static void run_norm(const struct row_op *o)
+{
+	const struct graph_node *n = o->n;
+	const float *gain = row_op_weight(o, 0), *bias = row_op_weight(o, 1), *x = o->a;
+	float *y = o->y;
 	int cols = n->norm.first ? n->norm.first : n->cols / n->norm.groups,
-	    step = gain && p->m.weights[n->w[0]].ne[1] > 1 ? cols : 0; /* its own for each group */
+	    step = gain && o->p->m.weights[n->w[0]].ne[1] > 1 ? cols : 0; /* a gain a group */
 
 	if (n->norm.first && y != x)
 		memcpy(y + cols, x + cols, (size_t)(n->cols - cols) * sizeof *y);
 	for (int i = 0; i < n->norm.groups; i++)
 		if (n->norm.centred)
-			p->b->kern.layer_norm(y + i * cols, x + i * cols, gain, bias, cols,
-			                      n->norm.eps);
+			o->k->layer_norm(y + i * cols, x + i * cols, gain, bias, cols, n->norm.eps);
 		else
-			p->b->kern.rms_norm(y + i * cols, x + i * cols,
-			                    gain ? gain + i * step : NULL, cols, n->norm.eps);
+			o->k->rms_norm(y + i * cols, x + i * cols, gain ? gain + i * step : NULL,
+			               cols, n->norm.eps);
 }
 
-static void rope(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
-                 int32_t row)
+static void run_rope(const struct row_op *o)
 {
-	int table = n->rope.table, half = p->m.ropes[table].half;
-	const float *cs = p->cs[table] + (size_t)row * 2 * (size_t)half;
+	const struct graph_node *n = o->n;
+	int table = n->rope.table, half = o->p->m.ropes[table].half;
+	const float *cs = o->p->cs[table] + (size_t)o->row * 2 * (size_t)half;
 
-	if (y != x)
-		memcpy(y, x, (size_t)n->cols * sizeof(float));
-	(n->rope.halves ? p->b->kern.rope_halves : p->b->kern.rope_pairs)(
-		y + n->rope.from, cs, n->rope.heads, n->rope.dk, n->rope.rot);
+	if (o->y != o->a)
+		memcpy(o->y, o->a, (size_t)n->cols * sizeof(float));
+	(n->rope.halves ? o->k->rope_halves : o->k->rope_pairs)(
+		o->y + n->rope.from, cs, n->rope.heads, n->rope.dk, n->rope.rot);
 }
 
-static void kv_put(const struct backend_plan *p, const struct graph_node *n, const float *k,
-                   const float *v, int32_t row)
+static void run_kv_put(const struct row_op *o)
 {
-	const struct backend_kv_layer *l = &p->s->kv->layers[n->kv_put.layer];
-	const struct backend_cache *c = p->s->kv->caches[l->group];
-	const struct backend_run *run = &p->s->runs[p->run_of[row]];
-	uint32_t page = run->pages[l->group][p->pos[row] / KERN_PAGE];
-	int at = p->pos[row] % KERN_PAGE;
+	const struct graph_node *n = o->n;
+	const struct backend_step *s = o->p->s;
+	const struct backend_kv_layer *l = &s->kv->layers[n->kv_put.layer];
+	const struct backend_cache *c = s->kv->caches[l->group];
+	int32_t pos = o->p->pos[o->row];
+	uint32_t page = s->runs[o->p->run_of[o->row]].pages[l->group][pos / KERN_PAGE];
+	int at = pos % KERN_PAGE;
 
 	must(page != BACKEND_NO_PAGE);
 	unsigned char *base = cpu_kv_page(c, l, page);
 	for (int h = 0; h < n->kv_put.heads; h++) {
-		kern_k_put(&p->b->kern, base + (size_t)h * c->k_head, c->k_type, at,
-		           k + h * n->kv_put.dk, n->kv_put.dk);
+		kern_k_put(o->k, base + (size_t)h * c->k_head, c->k_type, at,
+		           o->a + h * n->kv_put.dk, n->kv_put.dk);
 		if (n->kv_put.mla)
 			continue;
-		kern_v_put(&p->b->kern, base + c->v_at + (size_t)h * c->v_head, c->v_type, at,
-		           v + h * n->kv_put.dv, n->kv_put.dv);
+		kern_v_put(o->k, base + c->v_at + (size_t)h * c->v_head, c->v_type, at,
+		           o->b + h * n->kv_put.dv, n->kv_put.dv);
 	}
 }
 
-static void gate(const struct backend_plan *p, const struct graph_node *n, float *y, const float *x,
-                 const float *by)
+static void run_gate(const struct row_op *o)
 {
-	int one = cpu_node(p, n->src[1])->cols == 1;
+	int cols = o->n->cols;
 
-	if (one)
-		p->b->kern.scale(y, x, n->gate.no_sigmoid ? *by : fm_sigmoidf(*by), n->cols);
-	else if (n->gate.no_sigmoid)
-		for (int i = 0; i < n->cols; i++)
-			y[i] = x[i] * by[i];
+	if (cpu_node(o->p, o->n->src[1])->cols == 1)
+		o->k->scale(o->y, o->a, o->n->gate.no_sigmoid ? *o->b : fm_sigmoidf(*o->b), cols);
+	else if (o->n->gate.no_sigmoid)
+		for (int i = 0; i < cols; i++)
+			o->y[i] = o->a[i] * o->b[i];
 	else
-		p->b->kern.sigmoid_mul(y, x, by, n->cols);
+		o->k->sigmoid_mul(o->y, o->a, o->b, cols);
 }
 
-/* By a number, or a vector; or as a query grows with the position. */
-static void scale(const struct backend_plan *p, const struct graph_node *n, float *y,
-                  const float *x, int pos)
+static void run_attn_temp(const struct row_op *o)
 {
-	const struct weight *w = n->w[0] < 0 ? NULL : &p->m.weights[n->w[0]];
-	const float *by = w ? w->at[0] : NULL;
-	float mul = w && w->ne[0] == 1 ? n->scale.mul * by[0] : n->scale.mul;
+	const struct graph_node *n = o->n;
+	int steps = (o->p->pos[o->row] + n->attn_temp.from) / n->attn_temp.length;
 
-	if (n->op == GRAPH_ATTN_TEMP)
-		mul = (float)(1 +
-		              (double)n->attn_temp.beta *
-		                      fm_log(1 + (pos + n->attn_temp.from) / n->attn_temp.length));
-	p->b->kern.scale(y, x, mul, n->cols);
-	for (int i = 0; w && w->ne[0] > 1 && i < n->cols; i++)
-		y[i] *= by[i];
+	o->k->scale(o->y, o->a, (float)(1 + (double)n->attn_temp.beta * fm_log(1 + steps)),
+	            n->cols);
 }
 
-static float *edge_row(const struct backend_plan *p, int32_t edge, int cols, int32_t row)
+static void run_scale(const struct row_op *o)
 {
-	return p->s->edges[edge] + (size_t)row * (size_t)cols;
+	const float *by = row_op_weight(o, 0);
+	int one = by && o->p->m.weights[o->n->w[0]].ne[0] == 1;
+
+	o->k->scale(o->y, o->a, one ? o->n->scale.mul * by[0] : o->n->scale.mul, o->n->cols);
+	for (int i = 0; by && !one && i < o->n->cols; i++)
+		o->y[i] *= by[i];
 }
 
-/* A row over an edge: in to y, or out from x. */
-static void cross(const struct backend_plan *p, const struct graph_node *n, float *y,
-                  const float *x, int32_t row)
+/* Return this row of the buffer of an edge. */
+static float *edge_row(const struct row_op *o, int32_t edge, int cols)
 {
-	int cols = y ? n->cols : cpu_node(p, n->src[0])->cols;
-
-	if (y)
-		memcpy(y, edge_row(p, n->recv.edge, cols, row), (size_t)cols * sizeof *y);
-	else
-		memcpy(edge_row(p, n->send.edge, cols, row), x, (size_t)cols * sizeof *x);
+	return o->p->s->edges[edge] + (size_t)o->row * (size_t)cols;
 }
 
-static void activate(const struct kern *k, const struct graph_node *n, float *y, const float *x,
-                     const float *by)
+static void run_recv(const struct row_op *o)
 {
-	int erf = n->op == GRAPH_GELU || n->gelu_mul.erf;
-
-	(n->op == GRAPH_SILU_MUL ? k->silu_mul
-	 : erf                   ? k->gelu_erf_mul
-	                         : k->gelu_mul)(y, x, by, n->cols);
+	memcpy(o->y, edge_row(o, o->n->recv.edge, o->n->cols), (size_t)o->n->cols * sizeof *o->y);
 }
 
-static void row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
+static void run_send(const struct row_op *o)
+{
+	int cols = cpu_node(o->p, o->n->src[0])->cols;
+
+	memcpy(edge_row(o, o->n->send.edge, cols), o->a, (size_t)cols * sizeof *o->a);
+}
+
+static void run_get_rows(const struct row_op *o)
+{
+	memcpy(o->y, cpu_value(o->p, o->n->src[0], o->p->s->out[o->row]),
+	       (size_t)o->n->cols * sizeof *o->y);
+}
+
+static void run_silu_mul(const struct row_op *o) { o->k->silu_mul(o->y, o->a, o->b, o->n->cols); }
+
+static void run_gelu(const struct row_op *o) { o->k->gelu_erf_mul(o->y, o->a, NULL, o->n->cols); }
+
+static void run_gelu_mul(const struct row_op *o)
+{
+	(o->n->gelu_mul.erf ? o->k->gelu_erf_mul : o->k->gelu_mul)(o->y, o->a, o->b, o->n->cols);
+}
+
+/* Element-wise operations and moves; other kinds are steps of their own (plan.c). */
+static void (*const row_ops[])(const struct row_op *o) = {
+#define run_add cpu_run_add
+#define run_gauss_topk cpu_run_gauss_topk
+#define run_slice cpu_run_slice
+#define run_permute cpu_run_permute
+#define run_altup_mix cpu_run_altup_mix
+#define run_altup_rescale cpu_run_altup_rescale
+#define run_route cpu_run_route
+#define RUN_ELEMENT(member) run_##member
+#define RUN_MOVE(member) run_##member
+#define RUN_PRODUCT(member) NULL
+#define RUN_ATTENTION(member) NULL
+#define RUN_STATE(member) NULL
+#define OP(name, member, kind, n_src, n_w, cols, over) [GRAPH_##name] = RUN_##kind(member),
+#include "graph/op_list.h"
+};
+
+static void run_row_op(const struct backend_plan *p, int32_t i, int32_t row, void *scratch)
 {
 	const struct graph_node *n = cpu_node(p, i);
-	const struct kern *k = &p->b->kern;
-	float *y = n->cols ? cpu_value(p, i, row) : NULL;
-	const float *a =
-		n->src[0] < 0 || n->op == GRAPH_GET_ROWS ? NULL : cpu_value(p, n->src[0], row);
-	const float *b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
+	struct row_op o = { .p = p, .k = &p->b->kern, .n = n, .row = row, .scratch = scratch };
 
-	switch ((enum graph_op)n->op) {
-	case GRAPH_EMBED:
-		embed(p, n, y, row);
-		break;
-	case GRAPH_NORM:
-		norm(p, n, y, a);
-		break;
-	case GRAPH_ROPE:
-		rope(p, n, y, a, row);
-		break;
-	case GRAPH_KV_PUT:
-		kv_put(p, n, a, b, row);
-		break;
-	case GRAPH_ADD:
-	case GRAPH_GAUSS_TOPK:
-	case GRAPH_SLICE:
-	case GRAPH_PERMUTE:
-	case GRAPH_ALTUP_MIX:
-	case GRAPH_ALTUP_RESCALE:
-		cpu_pieces_row(p, i, row);
-		break;
-	case GRAPH_SILU_MUL:
-	case GRAPH_GELU_MUL:
-	case GRAPH_GELU:
-		activate(k, n, y, a, b);
-		break;
-	case GRAPH_GATE:
-		gate(p, n, y, a, b);
-		break;
-	case GRAPH_ATTN_TEMP:
-	case GRAPH_SCALE:
-		scale(p, n, y, a, p->pos[row]);
-		break;
-	case GRAPH_RECV:
-	case GRAPH_SEND:
-		cross(p, n, y, a, row);
-		break;
-	case GRAPH_GET_ROWS:
-		memcpy(y, cpu_value(p, n->src[0], p->s->out[row]), (size_t)n->cols * sizeof *y);
-		break;
-	case GRAPH_ROUTE:
-		cpu_route_row(p, i, row, scratch);
-		break;
-	case GRAPH_MM:
-	case GRAPH_HEAD_MM:
-	case GRAPH_ATTN:
-	case GRAPH_MOE:
-	case GRAPH_CONV1D:
-	case GRAPH_GATED_DELTA:
-	case GRAPH_OPS:
-		break; /* steps of their own: plan.c:kind_of */
-	}
+	o.y = n->cols ? cpu_value(p, i, row) : NULL;
+	o.a = n->src[0] < 0 || n->op == GRAPH_GET_ROWS ? NULL : cpu_value(p, n->src[0], row);
+	o.b = n->src[1] < 0 ? NULL : cpu_value(p, n->src[1], row);
+	o.c = n->src[2] < 0 ? NULL : cpu_value(p, n->src[2], row);
+	row_ops[n->op](&o);
 }
 
 struct chain {
@@ -214,8 +196,8 @@ static void chain_row(void *user, int64_t row, int worker)
 	struct backend_plan *p = c->p;
 
 	for (int32_t i = 0; i < c->step->n; i++)
-		row_op(p, c->step->first + i, (int32_t)row,
-		       p->scratch + (size_t)worker * p->scratch_bytes);
+		run_row_op(p, c->step->first + i, (int32_t)row,
+		           p->scratch + (size_t)worker * p->scratch_bytes);
 	for (int32_t i = c->step->act; i < c->step->act + c->step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
 		p->b->kern.mm[a->type].quant(&a->x, (int)row, cpu_value(p, a->node, (int32_t)row),

@@ -20,18 +20,6 @@ enum {
 	SETS_BYTES = 4096,    /* addresses so far apart share a set of L1 */
 };
 
-static int has_loops(const struct backend *b, int type) { return b->kern.mm[type].rows != NULL; }
-
-const struct kern_mm *cpu_mm(const struct backend *b, int type)
-{
-	return has_loops(b, type) ? &b->kern.mm[type] : &b->kern.mm[INFER_F32];
-}
-
-int cpu_transposed(const struct backend *b, int type, int m)
-{
-	return kern_loop_transposed(cpu_mm(b, type), m);
-}
-
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
 
 static size_t packed_bytes(const struct kern_mm *mm, int64_t k)
@@ -44,7 +32,7 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 	const struct kern_mm *mm = cpu_mm(b, type);
 
 	return packed_bytes(mm, k) +
-	       (has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
+	       (cpu_has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
 /* Whether the eight streams of a call of these weight rows lie in the same sets of L1, where they would
@@ -113,7 +101,7 @@ static const void *weights(const struct backend_plan *p, const struct cpu_job *j
 	const unsigned char *w = j->w + (size_t)row * j->row_bytes;
 	const struct type *t = type_get(j->type);
 
-	if (has_loops(p->b, j->type))
+	if (cpu_has_loops(p->b, j->type))
 		return w;
 	for (int r = 0; r < n; r++)
 		t->decode(decoded + (size_t)r * (size_t)j->k, w + (size_t)r * j->row_bytes,
@@ -141,7 +129,7 @@ static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int 
                      unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	int own = has_loops(p->b, j->type),
+	int own = cpu_has_loops(p->b, j->type),
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
@@ -171,10 +159,10 @@ static struct kern_prefetch next_of(const struct kern_mm *mm, const struct cpu_j
                                     int n, int m)
 {
 	int64_t rows = num_min(n, j->n - end),
-		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->then_bytes,
+		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->next_bytes,
 		calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
 		needs_transpose = calls * num_max(1, j->k / 256);
-	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->then;
+	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->next;
 
 	return (struct kern_prefetch){ .at = (const char *)at,
 		                       .end = at ? (const char *)at + bytes : NULL,
@@ -187,7 +175,7 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
                      int m0, int m, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
-	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS, own = has_loops(p->b, j->type);
+	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS, own = cpu_has_loops(p->b, j->type);
 	float *decoded = (float *)(void *)(scratch + KERN_PANELS * panel);
 	int n = (int)num_min(panels_of(mm, j, m) * mm->nr, end - row);
 	int chunk = kern_x_rows(mm, j->x->q_row);
@@ -264,8 +252,8 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		items += items_of(&jobs[i]);
 		work += (int64_t)jobs[i].m * jobs[i].n * jobs[i].k;
 		if (i) {
-			jobs[i - 1].then = jobs[i].w;
-			jobs[i - 1].then_bytes =
+			jobs[i - 1].next = jobs[i].w;
+			jobs[i - 1].next_bytes =
 				(int64_t)jobs[i].row_bytes * num_min(64, jobs[i].n);
 		}
 	}

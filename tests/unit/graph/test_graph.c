@@ -109,8 +109,12 @@ static const struct {
 	int node;
 	const char *what;
 } breaks[] = {
-	{ 1, "source" },       { 2, "no weight" }, { 3, "weight that is not there" },
-	{ 5, "rotated part" }, { 7, "KV_PUT" },    { 8, "different width" },
+	{ 1, "source" },
+	{ 2, "w0 must be given" },
+	{ 3, "weight must be one of the model" },
+	{ 5, "rotated columns" },
+	{ 7, "KV_PUT" },
+	{ 8, "equal width" },
 	{ 10, "columns" },
 };
 
@@ -186,10 +190,10 @@ static int case_choice(void)
 	nth_ok(graph_check(&g, 1, &e));
 	g.nodes[m.src[1]].cols = 6;
 	assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
-	assert_non_null(strstr(e.message, "no ROUTE of as many experts"));
+	assert_non_null(strstr(e.message, "a ROUTE of as many experts"));
 	g.nodes[g.n - 1].src[1] = 1; /* a NORM */
 	assert_int_equal(graph_check(&g, 1, &e), INFER_EINVAL);
-	assert_non_null(strstr(e.message, "no ROUTE of as many experts"));
+	assert_non_null(strstr(e.message, "a ROUTE of as many experts"));
 out:
 	graph_fini(&g);
 	return rc;
@@ -247,7 +251,7 @@ out:
 	return rc;
 }
 
-/* What works element by element, which may write over its source, has sources of one width. */
+/* Element-wise operations that may overwrite src0 require sources of equal width. */
 static void test_widths(void **state)
 {
 	struct graph g;
@@ -261,8 +265,10 @@ static void test_widths(void **state)
 		graph_init(&g);
 		int32_t x = add(&g, GRAPH_EMBED, 64, -1, -1), y = add(&g, GRAPH_MM, 32, x, -1);
 		add(&g, (enum graph_op)op, 0, x, y);
-		if (!graph_check(&g, 1, &e) || !strstr(e.message, "sources of different width"))
-			fail_msg("shape.c: %s takes sources of different width", graph_op_name(op));
+		if (!graph_check(&g, 1, &e) || !strstr(e.message, "sources must be of equal width"))
+			fail_msg("op_list.h: %s has no condition that its sources are of equal "
+			         "width",
+			         graph_op_name(op));
 		graph_fini(&g);
 		n++;
 	}

@@ -190,7 +190,7 @@ static int case_refused(void)
 	g.nodes[2].cols = 0;
 	g.nodes[2].send.edge = -1;
 	nth_fails(graph_check(&g, WEIGHTS, &e), INFER_EINVAL);
-	assert_non_null(strstr(e.message, "node 2 (SEND): no edge"));
+	assert_non_null(strstr(e.message, "node 2 (SEND): edge must"));
 out:
 	graph_fini(&g);
 	return rc;
