@@ -37,34 +37,6 @@ static void gather(struct schema *c, uint32_t place, struct parts *p)
 
 /* -- types and constants -------------------------------------------------------------------- */
 
-static unsigned type_bits(const struct json *name)
-{
-	static const struct {
-		const char *name;
-		unsigned bits;
-	} names[] = { { "null", 1 << ALT_NULL }, { "boolean", 1 << ALT_FALSE | 1 << ALT_TRUE },
-		      { "number", ON_NUMBER },   { "integer", ON_NUMBER },
-		      { "string", ON_STRING },   { "array", ON_ARRAY },
-		      { "object", ON_OBJECT } };
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (json_equals(name, names[i].name))
-			return names[i].bits;
-	return ON_ALL;
-}
-
-static unsigned value_bits(const struct json *v)
-{
-	if (json_is_null(v))
-		return 1 << ALT_NULL;
-	if (json_is_bool(v))
-		return json_is(v, JSON_TRUE) ? 1 << ALT_TRUE : 1 << ALT_FALSE;
-	return json_is_number(v)   ? ON_NUMBER
-	       : json_is_string(v) ? ON_STRING
-	       : json_is_array(v)  ? ON_ARRAY
-	                           : ON_OBJECT;
-}
-
 /* A list of constants, or one; NULL: there is none. */
 static const struct json *constants(struct schema *c, uint32_t place, int *many)
 {
@@ -85,11 +57,11 @@ static unsigned types_of(struct schema *c, uint32_t place)
 	if (json_is_bool(v))
 		return json_is(v, JSON_TRUE) ? ON_ALL : 0;
 	json_each(e, type)
-		of_type |= type_bits(e);
-	of_type = json_is_string(type) ? type_bits(type) : type ? of_type : ON_ALL;
+		of_type |= keyword_type_bits(e);
+	of_type = json_is_string(type) ? keyword_type_bits(type) : type ? of_type : ON_ALL;
 	k = constants(c, place, &many);
 	for (const struct json *x = many ? json_first(k) : k; x; x = many ? x->next : NULL)
-		bits |= value_bits(x);
+		bits |= keyword_value_bits(x);
 	return k ? bits & of_type : of_type;
 }
 
@@ -103,7 +75,7 @@ static int no_common(struct schema *c, uint32_t a, uint32_t b, unsigned types)
 		return 0;
 	for (const struct json *x = many_a ? json_first(of_a) : of_a; x;
 	     x = many_a ? x->next : NULL) {
-		if (!(value_bits(x) & types))
+		if (!(keyword_value_bits(x) & types))
 			continue;
 		for (const struct json *y = many_b ? json_first(of_b) : of_b; y;
 		     y = many_b ? y->next : NULL)

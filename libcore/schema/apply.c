@@ -12,13 +12,13 @@ static int child(struct schema *c, const struct item *it, const struct json *v, 
 }
 
 /* Every schema of the list, or none of them. */
-static int want_all(struct schema *c, const struct branch *b, const struct item *it)
+static int want_all(struct schema *c, const struct item *it)
 {
 	const uint32_t mask = it->neg ? 0 : it->mask;
 	struct branch *x;
 	uint32_t lit;
 
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
 		TRY(child(c, it, e, &lit));
 		TRY(schema_want(c, x, lit ^ (uint32_t)it->neg, mask));
@@ -27,7 +27,7 @@ static int want_all(struct schema *c, const struct branch *b, const struct item 
 }
 
 /* Some schema of the list, or some that does not hold. */
-static int want_any(struct schema *c, const struct branch *b, const struct item *it)
+static int want_any(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	uint32_t lit;
@@ -37,14 +37,14 @@ static int want_any(struct schema *c, const struct branch *b, const struct item 
 		lit ^= (uint32_t)it->neg;
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_want(c, x, lit, 0));
 	}
 	return INFER_OK;
 }
 
 /* Where it matters which of them hold: every choice of those that do. */
-static int decide_any(struct schema *c, const struct branch *b, const struct item *it)
+static int decide_any(struct schema *c, const struct item *it)
 {
 	enum { MOST = 6 };
 	uint32_t lit[MOST], n = 0, sure = 0;
@@ -68,7 +68,7 @@ static int decide_any(struct schema *c, const struct branch *b, const struct ite
 	for (uint32_t s = 1; s < UINT32_C(1) << n; s++) {
 		if (sure & ~s)
 			continue;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		for (uint32_t i = 0; i < n; i++)
 			TRY(schema_want(c, x, lit[i] ^ !(s >> i & 1), s >> i & 1 ? it->mask : 0));
 	}
@@ -77,7 +77,7 @@ static int decide_any(struct schema *c, const struct branch *b, const struct ite
 
 /* -- oneOf ---------------------------------------------------------------------------------- */
 
-static int one_of(struct schema *c, const struct branch *b, const struct item *it)
+static int one_of(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	uint32_t lit, other;
@@ -86,7 +86,7 @@ static int one_of(struct schema *c, const struct branch *b, const struct item *i
 		TRY(child(c, it, e, &lit));
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_want(c, x, lit, it->mask));
 		json_each(o, it->v) {
 			TRY(work_steps(&c->w, 1));
@@ -103,17 +103,17 @@ static int one_of(struct schema *c, const struct branch *b, const struct item *i
 }
 
 /* None of them, or two. */
-static int not_one_of(struct schema *c, const struct branch *b, const struct item *it)
+static int not_one_of(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	uint32_t lit, other;
 
-	TRY(want_all(c, b, it));
+	TRY(want_all(c, it));
 	json_each(e, it->v) {
 		TRY(child(c, it, e, &lit));
 		for (const struct json *o = e->next; o; o = o->next) {
 			TRY(child(c, it, o, &other));
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 			TRY(schema_want(c, x, lit, 0));
 			TRY(schema_want(c, x, other, 0));
 		}
@@ -123,7 +123,7 @@ static int not_one_of(struct schema *c, const struct branch *b, const struct ite
 
 /* -- if, constants -------------------------------------------------------------------------- */
 
-int kw_if_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_if_apply(struct schema *c, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v, *then = json_get(s, "then"),
 			  *other = json_get(s, "else");
@@ -137,16 +137,16 @@ int kw_if_apply(struct schema *c, const struct branch *b, const struct item *it)
 	if (other)
 		TRY(child(c, it, other, &no));
 	if (!it->neg && !it->mask && !then && !other)
-		return schema_fork(c, b, &x);
+		return schema_fork(c, &x);
 	if (!it->neg || then) {
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		/* where nothing is evaluated, one side need not be decided if the other is free */
 		if (other || decide || !then)
 			TRY(schema_want(c, x, lit, it->neg ? 0 : it->mask));
 		TRY(schema_want(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
 	}
 	if (!it->neg || other) {
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		if (then || decide || !other)
 			TRY(schema_want(c, x, lit_not(lit), 0));
 		TRY(schema_want(c, x, no ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
@@ -190,7 +190,7 @@ static int equal_array(struct schema *c, struct branch *x, const struct json *v)
 	return INFER_OK;
 }
 
-static int other_object(struct schema *c, const struct branch *b, const struct json *v)
+static int other_object(struct schema *c, const struct json *v)
 {
 	struct branch *x;
 	uint32_t lit;
@@ -200,29 +200,29 @@ static int other_object(struct schema *c, const struct branch *b, const struct j
 			.kind = FACT_VALUE, .name = m->key, .name_n = m->key_n, .lit = LIT_FALSE
 		};
 
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x, &f));
 		TRY(schema_place(c, m, 0, 1, &lit));
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		f.lit = lit_not(lit * 2);
 		TRY(schema_fact(c, x, &f));
 		f.kind = FACT_REQUIRED;
 		TRY(schema_fact(c, x, &f));
 	}
 	/* or more members */
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
 	return INFER_OK;
 }
 
-static int other_array(struct schema *c, const struct branch *b, const struct json *v)
+static int other_array(struct schema *c, const struct json *v)
 {
 	uint32_t i = 0, lit;
 	struct branch *x;
 
 	json_each(e, v) {
 		TRY(schema_place(c, e, 0, 1, &lit));
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x,
 		                &(struct fact){ .kind = FACT_ITEMS,
 		                                .from = i,
@@ -231,16 +231,16 @@ static int other_array(struct schema *c, const struct branch *b, const struct js
 		i++;
 		x->min = x->min > i ? x->min : i;
 	}
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
 	if (!v->n)
 		return INFER_OK;
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	x->max = x->max < v->n - 1 ? x->max : v->n - 1;
 	return INFER_OK;
 }
 
-int schema_constant(struct schema *c, const struct branch *b, const struct item *it)
+int schema_constant(struct schema *c, const struct item *it)
 {
 	const struct json *v = c->place[it->lit / 2].v;
 	const int neg = it->lit & 1;
@@ -249,17 +249,17 @@ int schema_constant(struct schema *c, const struct branch *b, const struct item 
 
 	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
 		TRY(schema_values(c, v, 0, neg, &d));
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		return schema_narrow(c, x, d);
 	}
 	if (neg)
-		return c->type == ALT_OBJECT ? other_object(c, b, v) : other_array(c, b, v);
-	TRY(schema_fork(c, b, &x));
+		return c->type == ALT_OBJECT ? other_object(c, v) : other_array(c, v);
+	TRY(schema_fork(c, &x));
 	return c->type == ALT_OBJECT ? equal_object(c, x, v) : equal_array(c, x, v);
 }
 
 /* const, or enum if list. Decided before for null, false and true. */
-static int apply_values(struct schema *c, const struct branch *b, const struct item *it, int list)
+static int apply_values(struct schema *c, const struct item *it, int list)
 {
 	const struct dfa *d;
 	struct branch *x = NULL;
@@ -267,11 +267,11 @@ static int apply_values(struct schema *c, const struct branch *b, const struct i
 
 	if (c->type == ALT_NUMBER || c->type == ALT_STRING) {
 		TRY(schema_values(c, it->v, list, it->neg, &d));
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		return schema_narrow(c, x, d);
 	}
 	if (it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	for (const struct json *e = list ? json_first(it->v) : it->v; e;
 	     e = list ? e->next : NULL) {
 		TRY(schema_place(c, e, 0, 1, &lit));
@@ -279,107 +279,97 @@ static int apply_values(struct schema *c, const struct branch *b, const struct i
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER && !it->neg)
 			continue;
 		if (!it->neg)
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 		TRY(schema_want(c, x, lit, 0));
 	}
 	return INFER_OK;
 }
 
-int kw_const_apply(struct schema *c, const struct branch *b, const struct item *it)
-{
-	return apply_values(c, b, it, 0);
-}
+int kw_const_apply(struct schema *c, const struct item *it) { return apply_values(c, it, 0); }
 
-int kw_enum_apply(struct schema *c, const struct branch *b, const struct item *it)
-{
-	return apply_values(c, b, it, 1);
-}
+int kw_enum_apply(struct schema *c, const struct item *it) { return apply_values(c, it, 1); }
 
 /* -- schemas -------------------------------------------------------------------------------- */
 
-int kw_allOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_allOf_apply(struct schema *c, const struct item *it)
 {
-	return it->neg ? want_any(c, b, it) : want_all(c, b, it);
+	return it->neg ? want_any(c, it) : want_all(c, it);
 }
 
-int kw_anyOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_anyOf_apply(struct schema *c, const struct item *it)
 {
 	if (it->neg)
-		return want_all(c, b, it);
-	return it->mask ? decide_any(c, b, it) : want_any(c, b, it);
+		return want_all(c, it);
+	return it->mask ? decide_any(c, it) : want_any(c, it);
 }
 
-int kw_oneOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_oneOf_apply(struct schema *c, const struct item *it)
 {
-	return it->neg ? not_one_of(c, b, it) : one_of(c, b, it);
+	return it->neg ? not_one_of(c, it) : one_of(c, it);
 }
 
-int kw_not_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_not_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	uint32_t lit;
 
 	TRY(child(c, it, it->v, &lit));
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_want(c, x, it->neg ? lit : lit_not(lit), 0);
 }
 
-static int apply_reference(struct schema *c, const struct branch *b, const struct item *it,
-                           int dynamic)
+static int apply_reference(struct schema *c, const struct item *it, int dynamic)
 {
 	struct branch *x;
 	uint32_t to;
 
 	TRY(schema_target(c, it->place, it->v, dynamic, &to));
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_want(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
 }
 
-int kw_ref_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_ref_apply(struct schema *c, const struct item *it) { return apply_reference(c, it, 0); }
+
+int kw_dynamicRef_apply(struct schema *c, const struct item *it)
 {
-	return apply_reference(c, b, it, 0);
+	return apply_reference(c, it, 1);
 }
 
-int kw_dynamicRef_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_recursiveRef_apply(struct schema *c, const struct item *it)
 {
-	return apply_reference(c, b, it, 1);
-}
-
-int kw_recursiveRef_apply(struct schema *c, const struct branch *b, const struct item *it)
-{
-	return apply_reference(c, b, it, 1);
+	return apply_reference(c, it, 1);
 }
 
 /* -- numbers -------------------------------------------------------------------------------- */
 
-static int narrow_fork(struct schema *c, const struct branch *b, const struct dfa *d)
+static int narrow_fork(struct schema *c, const struct dfa *d)
 {
 	struct branch *x;
 
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_narrow(c, x, d);
 }
 
 /* Types other than number are decided by verdict_of_type. */
-int kw_type_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_type_apply(struct schema *c, const struct item *it)
 {
 	const struct dfa *d;
 	struct branch *x;
 
 	if (c->type != ALT_NUMBER)
-		return schema_fork(c, b, &x);
+		return schema_fork(c, &x);
 	/* in draft 4, 1.0 is not an integer */
 	TRY(schema_integer(c, schema_draft(c, it->place) == SCHEMA_4, it->neg, &d));
-	return narrow_fork(c, b, d);
+	return narrow_fork(c, d);
 }
 
-static int apply_bound(struct schema *c, const struct branch *b, const struct item *it,
-                       enum number_bound plain, enum number_bound negated)
+static int apply_bound(struct schema *c, const struct item *it, enum number_bound plain,
+                       enum number_bound negated)
 {
 	const struct dfa *d;
 
 	TRY(schema_number(c, it->v, it->neg ? negated : plain, &d));
-	return narrow_fork(c, b, d);
+	return narrow_fork(c, d);
 }
 
 /* True if a boolean of draft 4 makes the bound exclusive. */
@@ -389,76 +379,75 @@ static int is_exclusive(const struct schema *c, const struct item *it, const cha
 	       json_is(json_get(c->place[it->place].v, name), JSON_TRUE);
 }
 
-int kw_exclusiveMaximum_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_exclusiveMaximum_apply(struct schema *c, const struct item *it)
 {
-	return apply_bound(c, b, it, BOUND_BELOW, BOUND_AT_LEAST);
+	return apply_bound(c, it, BOUND_BELOW, BOUND_AT_LEAST);
 }
 
-int kw_exclusiveMinimum_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_exclusiveMinimum_apply(struct schema *c, const struct item *it)
 {
-	return apply_bound(c, b, it, BOUND_ABOVE, BOUND_AT_MOST);
+	return apply_bound(c, it, BOUND_ABOVE, BOUND_AT_MOST);
 }
 
-int kw_maximum_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_maximum_apply(struct schema *c, const struct item *it)
 {
 	if (is_exclusive(c, it, "exclusiveMaximum"))
-		return kw_exclusiveMaximum_apply(c, b, it);
-	return apply_bound(c, b, it, BOUND_AT_MOST, BOUND_ABOVE);
+		return kw_exclusiveMaximum_apply(c, it);
+	return apply_bound(c, it, BOUND_AT_MOST, BOUND_ABOVE);
 }
 
-int kw_minimum_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_minimum_apply(struct schema *c, const struct item *it)
 {
 	if (is_exclusive(c, it, "exclusiveMinimum"))
-		return kw_exclusiveMinimum_apply(c, b, it);
-	return apply_bound(c, b, it, BOUND_AT_LEAST, BOUND_BELOW);
+		return kw_exclusiveMinimum_apply(c, it);
+	return apply_bound(c, it, BOUND_AT_LEAST, BOUND_BELOW);
 }
 
-int kw_multipleOf_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_multipleOf_apply(struct schema *c, const struct item *it)
 {
-	return apply_bound(c, b, it, BOUND_MULTIPLE, BOUND_NOT_MULTIPLE);
+	return apply_bound(c, it, BOUND_MULTIPLE, BOUND_NOT_MULTIPLE);
 }
 
 /* -- strings -------------------------------------------------------------------------------- */
 
-static int apply_string(struct schema *c, const struct branch *b, const struct item *it,
-                        enum string_bound kind)
+static int apply_string(struct schema *c, const struct item *it, enum string_bound kind)
 {
 	const struct dfa *d;
 
 	TRY(schema_string(c, it->v, kind, it->neg, &d));
-	return narrow_fork(c, b, d);
+	return narrow_fork(c, d);
 }
 
-int kw_format_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_format_apply(struct schema *c, const struct item *it)
 {
-	return apply_string(c, b, it, STRING_FORMAT);
+	return apply_string(c, it, STRING_FORMAT);
 }
 
-int kw_pattern_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_pattern_apply(struct schema *c, const struct item *it)
 {
-	return apply_string(c, b, it, STRING_PATTERN);
+	return apply_string(c, it, STRING_PATTERN);
 }
 
-int kw_maxLength_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_maxLength_apply(struct schema *c, const struct item *it)
 {
-	return apply_string(c, b, it, STRING_MAX_LENGTH);
+	return apply_string(c, it, STRING_MAX_LENGTH);
 }
 
-int kw_minLength_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_minLength_apply(struct schema *c, const struct item *it)
 {
-	return apply_string(c, b, it, STRING_MIN_LENGTH);
+	return apply_string(c, it, STRING_MIN_LENGTH);
 }
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-int kw_annotation_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_annotation_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 
-	return it->neg ? INFER_OK : schema_fork(c, b, &x);
+	return it->neg ? INFER_OK : schema_fork(c, &x);
 }
 
-int schema_apply(struct schema *c, const struct branch *b, const struct item *it)
+int schema_apply(struct schema *c, const struct item *it)
 {
 	/* a keyword that always holds may still evaluate members or elements */
 	const enum verdict v =
@@ -466,6 +455,6 @@ int schema_apply(struct schema *c, const struct branch *b, const struct item *it
 	struct branch *x;
 
 	if (v == UNDECIDED)
-		return it->row->apply(c, b, it);
-	return (v == HOLDS_ALWAYS) == it->neg ? INFER_OK : schema_fork(c, b, &x);
+		return it->row->apply(c, it);
+	return (v == HOLDS_ALWAYS) == it->neg ? INFER_OK : schema_fork(c, &x);
 }

@@ -16,17 +16,17 @@ static int child(struct schema *c, const struct item *it, const struct json *v, 
 static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
 
 /* Elements at fixed positions: all of them, or one that is there and does not. */
-int kw_prefixItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_prefixItems_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x = NULL;
 	uint32_t i = 0, lit;
 
 	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
 		TRY(child(c, it, e, &lit));
 		if (it->neg)
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x,
 		                &(struct fact){ .kind = FACT_ITEMS,
 		                                .from = i,
@@ -42,8 +42,7 @@ int kw_prefixItems_apply(struct schema *c, const struct branch *b, const struct 
 }
 
 /* All elements at `from` and behind it, or one that does not. */
-static int items_from(struct schema *c, const struct branch *b, const struct item *it,
-                      uint32_t from)
+static int items_from(struct schema *c, const struct item *it, uint32_t from)
 {
 	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
 	struct branch *x;
@@ -55,11 +54,11 @@ static int items_from(struct schema *c, const struct branch *b, const struct ite
 	TRY(child(c, it, it->v, &f.lit));
 	if (it->neg)
 		f.kind = FACT_COUNT;
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_fact(c, x, &f);
 }
 
-int kw_contains_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_contains_apply(struct schema *c, const struct item *it)
 {
 	const struct json *s = c->place[it->place].v;
 	const int draft = schema_draft(c, it->place), seven = draft <= SCHEMA_7;
@@ -75,37 +74,31 @@ int kw_contains_apply(struct schema *c, const struct branch *b, const struct ite
 	if (!it->neg) {
 		f.min = min;
 		f.max = max;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		x->dead |= min > max;
 		return schema_fact(c, x, &f);
 	}
 	if (min) {
 		f.min = 0;
 		f.max = min - 1;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x, &f));
 	}
 	if (hi) {
 		f.min = max + 1;
 		f.max = DFA_FOREVER;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x, &f));
 	}
 	return INFER_OK;
 }
 
-int kw_minItems_apply(struct schema *c, const struct branch *b, const struct item *it)
-{
-	return schema_size(c, b, it, 1);
-}
+int kw_minItems_apply(struct schema *c, const struct item *it) { return schema_size(c, it, 1); }
 
-int kw_maxItems_apply(struct schema *c, const struct branch *b, const struct item *it)
-{
-	return schema_size(c, b, it, 0);
-}
+int kw_maxItems_apply(struct schema *c, const struct item *it) { return schema_size(c, it, 0); }
 
 /* That some elements are equal cannot be said. */
-int kw_uniqueItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_uniqueItems_apply(struct schema *c, const struct item *it)
 {
 	const int asked = json_is(it->v, JSON_TRUE);
 	struct branch *x;
@@ -114,31 +107,30 @@ int kw_uniqueItems_apply(struct schema *c, const struct branch *b, const struct 
 		return schema_fail(c, INFER_EUNSUP, it->v, "is not supported under not");
 	if (it->neg)
 		return INFER_OK;
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	if (asked)
 		x->unique = it->v;
 	return INFER_OK;
 }
 
-int kw_items_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_items_apply(struct schema *c, const struct item *it)
 {
 	const struct json *prefix = json_get(c->place[it->place].v, "prefixItems");
 
 	if (json_is_array(it->v))
-		return kw_prefixItems_apply(c, b, it);
-	return items_from(c, b, it,
-	                  schema_draft(c, it->place) == DRAFT_2020 ? (uint32_t)json_count(prefix)
-	                                                           : 0);
+		return kw_prefixItems_apply(c, it);
+	return items_from(
+		c, it, schema_draft(c, it->place) == DRAFT_2020 ? (uint32_t)json_count(prefix) : 0);
 }
 
-int kw_additionalItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_additionalItems_apply(struct schema *c, const struct item *it)
 {
 	const struct json *items = json_get(c->place[it->place].v, "items");
 	struct branch *x;
 
 	if (json_is_array(items))
-		return items_from(c, b, it, items->n);
-	return it->neg ? INFER_OK : schema_fork(c, b, &x);
+		return items_from(c, it, items->n);
+	return it->neg ? INFER_OK : schema_fork(c, &x);
 }
 
 /* -- shapes --------------------------------------------------------------------------------- */

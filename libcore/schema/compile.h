@@ -84,6 +84,7 @@ struct schema {
 	const struct dfa_word **text;
 	enum alt_type type; /* that is expanded */
 	uint32_t goal;
+	const struct branch *branch;  /* that is expanded */
 	struct branch *made, *newest; /* list made by the keyword that is applied, and its last */
 	struct unique *unique;
 	uint32_t n_unique, cap_unique;
@@ -176,15 +177,15 @@ int schema_expand(struct schema *c, uint32_t goal);
 int schema_names(struct schema *c, uint32_t lit, const struct dfa **out);
 /* apart.c: no value of the type that is expanded satisfies both of these places */
 int schema_apart(struct schema *c, uint32_t a, uint32_t b);
-int schema_fork(struct schema *c, const struct branch *b, struct branch **out);
+int schema_fork(struct schema *c, struct branch **out);
 int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
 int schema_item(struct schema *c, struct branch *b, const struct item *like, int late);
 int schema_fact(struct schema *c, struct branch *b, const struct fact *like);
 int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d);
-int schema_apply(struct schema *c, const struct branch *b, const struct item *it);
+int schema_apply(struct schema *c, const struct item *it);
 /* Bound the number of members or elements from below (is_min) or above. */
-int schema_size(struct schema *c, const struct branch *b, const struct item *it, int is_min);
-int schema_constant(struct schema *c, const struct branch *b, const struct item *it);
+int schema_size(struct schema *c, const struct item *it, int is_min);
+int schema_constant(struct schema *c, const struct item *it);
 static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 /* How many words follow each state; UINT64_MAX: there are always some left; NULL: from all states. */
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);

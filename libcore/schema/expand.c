@@ -6,11 +6,11 @@
 
 enum { MOST_DEPTH = 300, MOST_GOALS = 1 << 16 };
 
-int schema_fork(struct schema *c, const struct branch *b, struct branch **out)
+int schema_fork(struct schema *c, struct branch **out)
 {
 	TRY(work_steps(&c->w, 4));
 	TRY(work_alloc(&c->w, out, 1, sizeof **out));
-	**out = *b;
+	**out = *c->branch;
 	(*out)->next = NULL;
 	if (c->made)
 		c->newest->next = *out;
@@ -81,12 +81,12 @@ static const struct keyword_row *find_unevaluated(const struct schema *c, uint32
 	return NULL;
 }
 
-static int kw_unevaluated_apply(struct schema *c, const struct branch *b, const struct item *it)
+static int kw_unevaluated_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	uint32_t to;
 
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	if (x->bits == 31)
 		return schema_fail(c, INFER_EUNSUP, it->v, "too many of them at once");
 	TRY(schema_child(c, it->place, it->v, &to));
@@ -100,14 +100,14 @@ static int kw_unevaluated_apply(struct schema *c, const struct branch *b, const 
 	                                   .v = it->v });
 }
 
-int kw_unevaluatedItems_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_unevaluatedItems_apply(struct schema *c, const struct item *it)
 {
-	return kw_unevaluated_apply(c, b, it);
+	return kw_unevaluated_apply(c, it);
 }
 
-int kw_unevaluatedProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_unevaluatedProperties_apply(struct schema *c, const struct item *it)
 {
-	return kw_unevaluated_apply(c, b, it);
+	return kw_unevaluated_apply(c, it);
 }
 
 /* Add all keywords of a schema to x, except unevaluated*. */
@@ -133,32 +133,32 @@ static int add_keywords(struct schema *c, struct branch *x, uint32_t place, uint
 
 /* Make the branch in which a schema's unevaluated* keyword v holds, or if neg the schema's other
  * keywords hold and it does not. */
-static int open_unevaluated(struct schema *c, const struct branch *b, const struct item *it,
-                            const struct keyword_row *row, const struct json *v)
+static int open_unevaluated(struct schema *c, const struct item *it, const struct keyword_row *row,
+                            const struct json *v)
 {
 	const struct item unevaluated = {
 		.place = it->lit / 2, .v = v, .row = row, .neg = it->lit & 1, .mask = it->mask
 	};
 
-	TRY(row->apply(c, b, &unevaluated));
+	TRY(row->apply(c, &unevaluated));
 	return add_keywords(c, c->newest, it->lit / 2,
 	                    it->mask | UINT32_C(1) << (c->newest->bits - 1));
 }
 
-static int open_schema(struct schema *c, const struct branch *b, const struct item *it)
+static int open_schema(struct schema *c, const struct item *it)
 {
 	const struct json *v;
 	const struct keyword_row *row = find_unevaluated(c, it->lit / 2, &v);
 	struct branch *x;
 
 	if (row)
-		return open_unevaluated(c, b, it, row, v);
-	TRY(schema_fork(c, b, &x));
+		return open_unevaluated(c, it, row, v);
+	TRY(schema_fork(c, &x));
 	return add_keywords(c, x, it->lit / 2, it->mask);
 }
 
 /* Make a branch for each keyword, in which that keyword does not hold. */
-static int open_negated(struct schema *c, const struct branch *b, const struct item *it)
+static int open_negated(struct schema *c, const struct item *it)
 {
 	const uint32_t place = it->lit / 2;
 	const struct json *rest;
@@ -174,7 +174,7 @@ static int open_negated(struct schema *c, const struct branch *b, const struct i
 		v = schema_keyword_verdict(c, place, m, row, 0);
 		if (v == HOLDS_ALWAYS)
 			continue;
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		if (v == HOLDS_NEVER) { /* this branch alone accepts every value */
 			c->made = x;
 			return INFER_OK;
@@ -183,37 +183,38 @@ static int open_negated(struct schema *c, const struct branch *b, const struct i
 		                &(struct item){ .place = place, .v = m, .row = row, .neg = 1 },
 		                is_late(row, 1)));
 	}
-	return unevaluated ? open_unevaluated(c, b, it, unevaluated, rest) : INFER_OK;
+	return unevaluated ? open_unevaluated(c, it, unevaluated, rest) : INFER_OK;
 }
 
-static int open_literal(struct schema *c, const struct branch *b, const struct item *it)
+static int open_literal(struct schema *c, const struct item *it)
 {
 	struct branch *x;
 	enum verdict v;
 
-	for (const struct item *d = b->done; d; d = d->next) {
+	for (const struct item *d = c->branch->done; d; d = d->next) {
 		TRY(work_steps(&c->w, 1));
 		if (d->lit == lit_not(it->lit))
 			return INFER_OK;
 		if (d->lit == it->lit && !(it->mask & ~d->mask))
-			return schema_fork(c, b, &x);
+			return schema_fork(c, &x);
 	}
-	struct branch with = *b;
+	struct branch with = *c->branch;
 	struct item *mark;
 
 	TRY(work_alloc(&c->w, &mark, 1, sizeof *mark));
-	*mark = (struct item){ .next = b->done, .lit = it->lit, .mask = it->mask };
+	*mark = (struct item){ .next = with.done, .lit = it->lit, .mask = it->mask };
 	with.done = mark;
+	c->branch = &with;
 	v = schema_verdict(c, it->lit, 0);
 	if (v == HOLDS_NEVER)
 		return INFER_OK;
 	if (v == HOLDS_ALWAYS && !it->mask)
-		return schema_fork(c, &with, &x);
+		return schema_fork(c, &x);
 	if (c->place[it->lit / 2].constant)
-		return schema_constant(c, &with, it);
+		return schema_constant(c, it);
 	if (json_is_bool(c->place[it->lit / 2].v))
-		return schema_fork(c, &with, &x);
-	return it->lit & 1 ? open_negated(c, &with, it) : open_schema(c, &with, it);
+		return schema_fork(c, &x);
+	return it->lit & 1 ? open_negated(c, it) : open_schema(c, it);
 }
 
 /* -- branches ------------------------------------------------------------------------------- */
@@ -292,16 +293,16 @@ static int finish(struct schema *c, const struct branch *b)
 }
 
 /* A keyword of a branch; with lax, what cannot be enforced is as if it were not there. */
-static int apply(struct schema *c, const struct branch *b, const struct item *it)
+static int apply(struct schema *c, const struct item *it)
 {
 	struct branch *x;
-	int rc = schema_apply(c, b, it);
+	int rc = schema_apply(c, it);
 
 	if (rc != INFER_EUNSUP || !c->opts.lax || c->failed || !c->w.left->steps)
 		return rc;
 	c->made = NULL;
 	schema_ignore(c, it->v);
-	return it->neg ? INFER_OK : schema_fork(c, b, &x);
+	return it->neg ? INFER_OK : schema_fork(c, &x);
 }
 
 static int run(struct schema *c, struct branch *b)
@@ -318,8 +319,9 @@ static int run(struct schema *c, struct branch *b)
 			b->todo = it->next;
 		else
 			b->late = it->next;
+		c->branch = b;
 		c->made = NULL;
-		TRY(it->v ? apply(c, b, it) : open_literal(c, b, it));
+		TRY(it->v ? apply(c, it) : open_literal(c, it));
 		for (x = c->made; x; x = x->next)
 			if (!x->dead) {
 				*end = x;
@@ -378,6 +380,7 @@ int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
 	c->depth = was.depth;
 	c->made = was.made;
 	c->newest = was.newest;
+	c->branch = was.branch;
 	*out = all;
 	if (rc || all)
 		return rc;

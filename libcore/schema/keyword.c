@@ -95,15 +95,32 @@ static int is_count(const struct json *v)
 	       (json_is_whole(v) || d > 1e18 || d == (double)(int64_t)d);
 }
 
-static int is_type(const struct json *v)
+unsigned keyword_type_bits(const struct json *name)
 {
-	static const char *const names[] = { "null",   "boolean", "number", "integer",
-		                             "string", "array",   "object" };
+	static const struct {
+		const char *name;
+		unsigned bits;
+	} names[] = { { "null", 1 << ALT_NULL }, { "boolean", 1 << ALT_FALSE | 1 << ALT_TRUE },
+		      { "number", ON_NUMBER },   { "integer", ON_NUMBER },
+		      { "string", ON_STRING },   { "array", ON_ARRAY },
+		      { "object", ON_OBJECT } };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (json_equals(v, names[i]))
-			return 1;
+		if (json_equals(name, names[i].name))
+			return names[i].bits;
 	return 0;
+}
+
+unsigned keyword_value_bits(const struct json *v)
+{
+	if (json_is_null(v))
+		return 1 << ALT_NULL;
+	if (json_is_bool(v))
+		return json_is(v, JSON_TRUE) ? 1 << ALT_TRUE : 1 << ALT_FALSE;
+	return json_is_number(v)   ? ON_NUMBER
+	       : json_is_string(v) ? ON_STRING
+	       : json_is_array(v)  ? ON_ARRAY
+	                           : ON_OBJECT;
 }
 
 int keyword_is_strings(const struct json *v)
@@ -152,11 +169,11 @@ const char *keyword_mistake(const struct json *v, enum keyword_value value)
 	case V_TYPE:
 		if (json_is_array(v) && v->n) {
 			json_each(e, v)
-				if (!is_type(e))
+				if (!keyword_type_bits(e))
 					return "is not a type";
 			return NULL;
 		}
-		return is_type(v) ? NULL : "is not a type";
+		return keyword_type_bits(v) ? NULL : "is not a type";
 	case V_ANY:
 	case V_SCHEMA:
 	case V_ITEMS:

@@ -65,12 +65,16 @@ enum keyword_branches {
 /* Whether values of one type satisfy a schema. */
 enum verdict { UNDECIDED = -1, HOLDS_NEVER, HOLDS_ALWAYS };
 
-/* Make the branches of b in which the keyword it->v holds, or does not if it->neg. They are appended
+/* Make the branches of c->branch in which the keyword it->v holds, or does not if it->neg. They are appended
  * to c->made.  INFER_EUNSUP, INFER_EINVAL  with the JSON pointer of the keyword; the budget */
-typedef int keyword_apply(struct schema *c, const struct branch *b, const struct item *it);
-/* Decide keyword v of the schema at `place` for values of c->type. Stops at a nesting of `depth`. */
-typedef enum verdict keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
-                                     uint32_t depth);
+typedef int keyword_apply(struct schema *c, const struct item *it);
+/* Keyword v of the schema at `place`, to be decided for values of c->type. */
+struct question {
+	struct schema *c;
+	const struct json *v;
+	uint32_t place, depth; /* depth: schemas entered so far */
+};
+typedef enum verdict keyword_verdict(const struct question *q);
 
 struct keyword_row {
 	const char *name;
@@ -111,6 +115,10 @@ const struct keyword_row *keyword_find(const struct json *member);
 const char *keyword_near(const struct json *member);
 /* Return what is wrong with a keyword's value ("must be ..."), or NULL if nothing is. */
 const char *keyword_mistake(const struct json *v, enum keyword_value value);
+/* Return the types that a name allows, as bits of enum alt_type; 0: not the name of a type. */
+unsigned keyword_type_bits(const struct json *name);
+/* Return the type of a constant, as such a bit. */
+unsigned keyword_value_bits(const struct json *v);
 /* True if v is an array of strings. */
 int keyword_is_strings(const struct json *v);
 

@@ -18,12 +18,12 @@ static int named(struct schema *c, struct branch *x, enum fact_kind kind, const 
 	                   &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
 }
 
-int kw_properties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_properties_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x = NULL;
 
 	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	json_each(m, it->v) {
 		struct fact f = { .kind = FACT_VALUE,
 			          .name = m->key,
@@ -33,7 +33,7 @@ int kw_properties_apply(struct schema *c, const struct branch *b, const struct i
 
 		TRY(child(c, it, m, &f.lit));
 		if (it->neg) {
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 			TRY(named(c, x, FACT_REQUIRED, m->key, m->key_n, LIT_TRUE));
 		}
 		TRY(schema_fact(c, x, &f));
@@ -41,12 +41,12 @@ int kw_properties_apply(struct schema *c, const struct branch *b, const struct i
 	return INFER_OK;
 }
 
-int kw_patternProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_patternProperties_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x = NULL;
 
 	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	json_each(m, it->v) {
 		struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 			          .mask = it->mask,
@@ -56,7 +56,7 @@ int kw_patternProperties_apply(struct schema *c, const struct branch *b, const s
 		TRY(child(c, it, m, &f.lit));
 		TRY(schema_regex(c, m, m->key, m->key_n, &f.keys));
 		if (it->neg)
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 		TRY(schema_fact(c, x, &f));
 	}
 	return INFER_OK;
@@ -84,7 +84,7 @@ static int additional(struct schema *c, const struct json *s, const struct dfa *
 	return schema_complement(c, out);
 }
 
-int kw_additionalProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_additionalProperties_apply(struct schema *c, const struct item *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 		          .mask = it->mask,
@@ -94,12 +94,12 @@ int kw_additionalProperties_apply(struct schema *c, const struct branch *b, cons
 
 	TRY(child(c, it, it->v, &f.lit));
 	TRY(additional(c, c->place[it->place].v, &f.keys));
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_fact(c, x, &f);
 }
 
 /* No member has a name that does not satisfy the schema; negated: some member has. */
-int kw_propertyNames_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_propertyNames_apply(struct schema *c, const struct item *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 		          .lit = it->neg ? LIT_TRUE : LIT_FALSE,
@@ -111,16 +111,16 @@ int kw_propertyNames_apply(struct schema *c, const struct branch *b, const struc
 	TRY(child(c, it, it->v, &lit));
 	TRY(schema_names(c, lit & ~UINT32_C(1), &f.keys));
 	TRY(schema_complement(c, &f.keys));
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	return schema_fact(c, x, &f);
 }
 
-int schema_size(struct schema *c, const struct branch *b, const struct item *it, int is_min)
+int schema_size(struct schema *c, const struct item *it, int is_min)
 {
 	const uint32_t n = schema_count(it->v), neg = (uint32_t)it->neg;
 	struct branch *x;
 
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	if (is_min != it->neg) {
 		x->min = x->min > n + neg ? x->min : n + neg;
 	} else {
@@ -130,50 +130,50 @@ int schema_size(struct schema *c, const struct branch *b, const struct item *it,
 	return INFER_OK;
 }
 
-int kw_minProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_minProperties_apply(struct schema *c, const struct item *it)
 {
-	return schema_size(c, b, it, 1);
+	return schema_size(c, it, 1);
 }
 
-int kw_maxProperties_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_maxProperties_apply(struct schema *c, const struct item *it)
 {
-	return schema_size(c, b, it, 0);
+	return schema_size(c, it, 0);
 }
 
-int kw_required_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_required_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x = NULL;
 
 	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
 		if (it->neg)
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 		TRY(named(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n, LIT_FALSE));
 	}
 	return INFER_OK;
 }
 
 /* One entry of dependencies: the name is absent, or what depends on it holds. */
-static int depends(struct schema *c, const struct branch *b, const struct item *it)
+static int depends(struct schema *c, const struct item *it)
 {
 	const struct json *e = it->entry;
 	struct branch *x;
 	uint32_t lit;
 
 	if (!it->neg) {
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 		TRY(named(c, x, FACT_VALUE, e->key, e->key_n, LIT_FALSE));
 	}
 	if (json_is_array(e) && it->neg) {
 		json_each(name, e) {
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 			TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
 			TRY(named(c, x, FACT_VALUE, name->s, name->n, LIT_FALSE));
 		}
 		return INFER_OK;
 	}
-	TRY(schema_fork(c, b, &x));
+	TRY(schema_fork(c, &x));
 	TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
 	if (!json_is_array(e)) {
 		TRY(child(c, it, e, &lit));
@@ -184,31 +184,31 @@ static int depends(struct schema *c, const struct branch *b, const struct item *
 	return INFER_OK;
 }
 
-int kw_dependencies_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_dependencies_apply(struct schema *c, const struct item *it)
 {
 	struct branch *x = NULL;
 
 	if (it->entry)
-		return depends(c, b, it);
+		return depends(c, it);
 	if (!it->neg)
-		TRY(schema_fork(c, b, &x));
+		TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
 		struct item one = *it;
 
 		one.entry = e;
 		if (it->neg)
-			TRY(schema_fork(c, b, &x));
+			TRY(schema_fork(c, &x));
 		TRY(schema_item(c, x, &one, 1));
 	}
 	return INFER_OK;
 }
 
-int kw_dependentRequired_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_dependentRequired_apply(struct schema *c, const struct item *it)
 {
-	return kw_dependencies_apply(c, b, it);
+	return kw_dependencies_apply(c, it);
 }
 
-int kw_dependentSchemas_apply(struct schema *c, const struct branch *b, const struct item *it)
+int kw_dependentSchemas_apply(struct schema *c, const struct item *it)
 {
-	return kw_dependencies_apply(c, b, it);
+	return kw_dependencies_apply(c, it);
 }

@@ -4,36 +4,19 @@
 
 enum { MOST_DEPTH = 6 }; /* nested schemas looked into */
 
-static enum verdict type_verdict(const struct json *v, enum alt_type t)
+static enum verdict type_verdict(const struct json *name, enum alt_type t)
 {
-	static const char *const names[] = { "null",   "boolean", "boolean", "number",
-		                             "string", "array",   "object" };
-
-	if (json_equals(v, names[t]))
-		return HOLDS_ALWAYS;
-	return json_equals(v, "integer") && t == ALT_NUMBER ? UNDECIDED : HOLDS_NEVER;
+	if (!(keyword_type_bits(name) >> t & 1))
+		return HOLDS_NEVER;
+	return json_equals(name, "integer") ? UNDECIDED : HOLDS_ALWAYS;
 }
 
 /* Decide "equal to v". */
 static enum verdict value_verdict(const struct json *v, enum alt_type t)
 {
-	switch (t) {
-	case ALT_NULL:
-		return json_is_null(v);
-	case ALT_FALSE:
-		return json_is(v, JSON_FALSE);
-	case ALT_TRUE:
-		return json_is(v, JSON_TRUE);
-	case ALT_NUMBER:
-		return json_is_number(v) ? UNDECIDED : HOLDS_NEVER;
-	case ALT_STRING:
-		return json_is_string(v) ? UNDECIDED : HOLDS_NEVER;
-	case ALT_ARRAY:
-		return json_is_array(v) ? UNDECIDED : HOLDS_NEVER;
-	case ALT_OBJECT:
-		break;
-	}
-	return json_is_object(v) ? UNDECIDED : HOLDS_NEVER;
+	if (!(keyword_value_bits(v) >> t & 1))
+		return HOLDS_NEVER;
+	return t < ALT_NUMBER ? HOLDS_ALWAYS : UNDECIDED;
 }
 
 static enum verdict verdict_or(enum verdict a, enum verdict b)
@@ -45,67 +28,58 @@ static enum verdict verdict_or(enum verdict a, enum verdict b)
 
 static enum verdict verdict_not(enum verdict v) { return v == UNDECIDED ? v : !v; }
 
-enum verdict verdict_of_type(struct schema *c, uint32_t place, const struct json *v, uint32_t depth)
+enum verdict verdict_of_type(const struct question *q)
 {
 	enum verdict any = HOLDS_NEVER;
 
-	(void)place;
-	(void)depth;
-	if (json_is_string(v))
-		return type_verdict(v, c->type);
-	json_each(e, v)
-		any = verdict_or(any, type_verdict(e, c->type));
+	if (json_is_string(q->v))
+		return type_verdict(q->v, q->c->type);
+	json_each(e, q->v)
+		any = verdict_or(any, type_verdict(e, q->c->type));
 	return any;
 }
 
-enum verdict verdict_of_const(struct schema *c, uint32_t place, const struct json *v,
-                              uint32_t depth)
-{
-	(void)place;
-	(void)depth;
-	return value_verdict(v, c->type);
-}
+enum verdict verdict_of_const(const struct question *q) { return value_verdict(q->v, q->c->type); }
 
-enum verdict verdict_of_enum(struct schema *c, uint32_t place, const struct json *v, uint32_t depth)
+enum verdict verdict_of_enum(const struct question *q)
 {
 	enum verdict any = HOLDS_NEVER;
 
-	(void)place;
-	(void)depth;
-	json_each(e, v)
-		any = verdict_or(any, value_verdict(e, c->type));
+	json_each(e, q->v)
+		any = verdict_or(any, value_verdict(e, q->c->type));
 	return any;
 }
 
-enum verdict verdict_of_ref(struct schema *c, uint32_t place, const struct json *v, uint32_t depth)
+enum verdict verdict_of_ref(const struct question *q)
 {
 	uint32_t to;
 
-	return schema_target(c, place, v, 0, &to) ? UNDECIDED
-	                                          : schema_verdict(c, to * 2, depth + 1);
+	return schema_target(q->c, q->place, q->v, 0, &to)
+	               ? UNDECIDED
+	               : schema_verdict(q->c, to * 2, q->depth + 1);
 }
 
-enum verdict verdict_of_not(struct schema *c, uint32_t place, const struct json *v, uint32_t depth)
+enum verdict verdict_of_not(const struct question *q)
 {
 	uint32_t to;
 
-	return schema_child(c, place, v, &to) ? UNDECIDED
-	                                      : verdict_not(schema_verdict(c, to * 2, depth + 1));
+	return schema_child(q->c, q->place, q->v, &to)
+	               ? UNDECIDED
+	               : verdict_not(schema_verdict(q->c, to * 2, q->depth + 1));
 }
 
 /* Decide a list of schemas: `decisive` as soon as one of them is, else the opposite. */
-static enum verdict list_verdict(struct schema *c, uint32_t place, const struct json *v,
-                                 uint32_t depth, enum verdict decisive)
+static enum verdict list_verdict(const struct question *q, enum verdict decisive)
 {
 	enum verdict all = verdict_not(decisive);
 
-	json_each(e, v) {
+	json_each(e, q->v) {
 		enum verdict one;
 		uint32_t child;
 
-		if (schema_child(c, place, e, &child))
+		if (schema_child(q->c, q->place, e, &child))
 			return UNDECIDED;
-		one = schema_verdict(c, child * 2, depth + 1);
+		one = schema_verdict(q->c, child * 2, q->depth + 1);
 		if (one == decisive)
 			return decisive;
 		if (one == UNDECIDED)
@@ -114,33 +88,19 @@ static enum verdict list_verdict(struct schema *c, uint32_t place, const struct 
 	return all;
 }
 
-enum verdict verdict_of_all_of(struct schema *c, uint32_t place, const struct json *v,
-                               uint32_t depth)
+enum verdict verdict_of_all_of(const struct question *q) { return list_verdict(q, HOLDS_NEVER); }
+
+enum verdict verdict_of_any_of(const struct question *q) { return list_verdict(q, HOLDS_ALWAYS); }
+
+enum verdict verdict_of_format(const struct question *q)
 {
-	return list_verdict(c, place, v, depth, HOLDS_NEVER);
+	return q->c->opts.annotate || string_format_is_free(q->v->s, q->v->n) ? HOLDS_ALWAYS
+	                                                                      : UNDECIDED;
 }
 
-enum verdict verdict_of_any_of(struct schema *c, uint32_t place, const struct json *v,
-                               uint32_t depth)
+enum verdict verdict_of_unique_items(const struct question *q)
 {
-	return list_verdict(c, place, v, depth, HOLDS_ALWAYS);
-}
-
-enum verdict verdict_of_format(struct schema *c, uint32_t place, const struct json *v,
-                               uint32_t depth)
-{
-	(void)place;
-	(void)depth;
-	return c->opts.annotate || string_format_is_free(v->s, v->n) ? HOLDS_ALWAYS : UNDECIDED;
-}
-
-enum verdict verdict_of_unique_items(struct schema *c, uint32_t place, const struct json *v,
-                                     uint32_t depth)
-{
-	(void)c;
-	(void)place;
-	(void)depth;
-	return json_is(v, JSON_FALSE) ? HOLDS_ALWAYS : UNDECIDED;
+	return json_is(q->v, JSON_FALSE) ? HOLDS_ALWAYS : UNDECIDED;
 }
 
 enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
@@ -148,7 +108,7 @@ enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const stru
 {
 	if (!keyword_is_on(row, c->type))
 		return HOLDS_ALWAYS;
-	return row->verdict ? row->verdict(c, place, v, depth) : UNDECIDED;
+	return row->verdict ? row->verdict(&(struct question){ c, v, place, depth }) : UNDECIDED;
 }
 
 const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
