@@ -1,5 +1,6 @@
 /* infer-serve/main.c - options, then one call. */
 #include "infer-serve/opts.h"
+#include "infer-serve/serve.h"
 #include "common/out.h"
 #include "common/say.h"
 

@@ -1,7 +1,7 @@
 /* infer-serve/opts.h - the options of infer-serve.  Included by main.c alone. */
 #ifndef INFER_SERVE_OPTS_H
 #define INFER_SERVE_OPTS_H
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/options.h"
 
 #define AT(field) offsetof(struct serve_opts, field)
 static const struct opt serve_rows[] = {

@@ -1,10 +1,15 @@
 /* infer-serve/serve.c - the server from its start to its end: model, threads, signals. */
 #include "infer-serve/serve.h"
+#include "infer-serve/batch/batches.h"
+#include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/conns.h"
 #include "infer-serve/ops/harden.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/listen.h"
+#include "infer-serve/http/origin.h"
 #include "infer-serve/ops/otlp.h"
+#include "infer-serve/ops/server.h"
+#include "infer-serve/ops/stepper.h"
 #include "infer-serve/http/tls.h"
 #include "common/env.h"
 #include "common/progress.h"
@@ -67,7 +72,7 @@ static int next_signal(struct server *s)
 
 	for (; now < until; now = clock_now_ns()) {
 		pthread_mutex_lock(&s->lock);
-		next = http_look(s, now);
+		next = s->find_gone ? s->find_gone(s, now) : INT64_MAX;
 		pthread_mutex_unlock(&s->lock);
 		next = next < until ? next : until;
 		if (poll(p, 2, (int)((next - now) / 1000000) + 1) > 0 && p[0].revents &&
@@ -138,8 +143,19 @@ static int check_proxies(const struct serve_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_all(struct server *s, struct listener *l, infer_error *err)
+/* What belongs to the server besides its shared state. */
+struct parts {
+	struct listener listener;
+	struct tls tls;
+	struct origin origin;
+	struct batches batches;
+	pthread_t work[WORKERS], step, load;
+	int n_work, has_step, has_load;
+};
+
+static int open_all(struct server *s, struct parts *p, infer_error *err)
 {
+	struct listener *l = &p->listener;
 	const struct serve_opts *o = s->o;
 
 	TRY(check_device(o, err));
@@ -157,7 +173,7 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 	TRY(otlp_open(s, err));
 	if (o->api_key_file)
 		TRY(keys_read(&s->keys, o->api_key_file, err));
-	TRY(tls_read(s, err));
+	TRY(tls_read(&p->tls, o, err));
 	TRY(access_open(s, err));
 	if (o->files_dir)
 		TRY(store_open(&s->store, o->files_dir, err));
@@ -165,12 +181,12 @@ static int open_all(struct server *s, struct listener *l, infer_error *err)
 	TRY(o->config ? served_configure(s, err) : open_single(s, err));
 	TRY(open_listener(l, o->listen, err));
 	name_scheme(l, o);
-	TRY(origin_open(s, l, err));
+	TRY(origin_open(&p->origin, &o->server_names, l, err));
 	sig_unfinished(l->path);
 	return catch_signals(err);
 }
 
-static void close_all(struct server *s)
+static void close_all(struct server *s, struct parts *p)
 {
 	for (struct served *m = s->models, *next; m; m = next) {
 		next = m->next;
@@ -180,7 +196,7 @@ static void close_all(struct server *s)
 	buf_fini(&s->scratch);
 	sig_mapped(NULL);
 	keys_fini(&s->keys);
-	tls_fini(s);
+	tls_fini(&p->tls);
 	for (struct fair_user *u = s->users, *next; u; u = next) {
 		next = u->next;
 		mem_free(u);
@@ -215,10 +231,10 @@ static void read_again(struct server *s)
 	keys_fini(&old);
 }
 
-static int64_t exchanges(struct server *s)
+static int64_t active_requests(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
-	int64_t n = s->n_exchanges;
+	int64_t n = s->n_active;
 
 	pthread_mutex_unlock(&s->lock);
 	return n;
@@ -239,12 +255,12 @@ static void drain(struct server *s, struct listener *l)
 	batches_stop(s);
 	listen_remove(l);
 	sig_unfinished(NULL);
-	while (exchanges(s) && clock_now_ns() < until) {
+	while (active_requests(s) && clock_now_ns() < until) {
 		http_check(s, clock_now_ns());
 		if (next_signal(s) == SIGTERM) /* twice: at once */
 			break;
 	}
-	if (!exchanges(s))
+	if (!active_requests(s))
 		return;
 	pthread_mutex_lock(&s->lock);
 	s->cut = 1;
@@ -252,7 +268,7 @@ static void drain(struct server *s, struct listener *l)
 	pthread_mutex_unlock(&s->lock);
 	until = clock_now_ns() + flush;
 	http_check(s, clock_now_ns());
-	while (exchanges(s) && clock_now_ns() < until)
+	while (active_requests(s) && clock_now_ns() < until)
 		(void)next_signal(s);
 }
 
@@ -265,7 +281,7 @@ static int is_idle(struct server *s)
 	if (!s->o->idle)
 		return 0;
 	pthread_mutex_lock(&s->lock);
-	idle = !s->n_exchanges && now - s->ended_ns > s->o->idle * SECOND;
+	idle = !s->n_active && now - s->ended_ns > s->o->idle * SECOND;
 	pthread_mutex_unlock(&s->lock);
 	return idle;
 }
@@ -295,23 +311,18 @@ static void tell(const struct server *s, const struct listener *l)
 	say_note(1, "%s: serving %s", s->models->name, l->url);
 }
 
-struct threads {
-	pthread_t work[WORKERS], step, load;
-	int n_work, has_step, has_load;
-};
-
-static int start_threads(struct threads *t, struct server *s, infer_error *err)
+static int start_threads(struct parts *p, struct server *s, infer_error *err)
 {
-	for (; t->n_work < WORKERS; t->n_work++)
-		if (pthread_create(&t->work[t->n_work], NULL, work_thread, s))
+	for (; p->n_work < WORKERS; p->n_work++)
+		if (pthread_create(&p->work[p->n_work], NULL, work_thread, s))
 			return err_set(err, INFER_ENOMEM, "the system starts no thread");
 	s->steps = 1;
-	t->has_load = !pthread_create(&t->load, NULL, loader_thread, s);
-	t->has_step = t->has_load && !pthread_create(&t->step, NULL, stepper_thread, s);
-	return t->has_step ? INFER_OK : err_set(err, INFER_ENOMEM, "the system starts no thread");
+	p->has_load = !pthread_create(&p->load, NULL, loader_thread, s);
+	p->has_step = p->has_load && !pthread_create(&p->step, NULL, stepper_thread, s);
+	return p->has_step ? INFER_OK : err_set(err, INFER_ENOMEM, "the system starts no thread");
 }
 
-static void end_threads(struct threads *t, struct server *s)
+static void end_threads(struct parts *p, struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
 	s->stop = STOP_WORK;
@@ -319,70 +330,77 @@ static void end_threads(struct threads *t, struct server *s)
 	pthread_cond_broadcast(&s->load.some);
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	if (t->has_load)
-		pthread_join(t->load, NULL);
-	for (int i = 0; i < t->n_work; i++)
-		pthread_join(t->work[i], NULL);
+	if (p->has_load)
+		pthread_join(p->load, NULL);
+	for (int i = 0; i < p->n_work; i++)
+		pthread_join(p->work[i], NULL);
 	/* now no more jobs are handed on */
 	pthread_mutex_lock(&s->lock);
 	s->stop = STOP_ALL;
 	pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
-	if (t->has_step)
-		pthread_join(t->step, NULL);
+	if (p->has_step)
+		pthread_join(p->step, NULL);
+}
+
+static void init_server(struct server *s)
+{
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_mutex_init(&s->access.lock, NULL);
+	buf_init(&s->access.pending, MEM_BASE);
+	pthread_cond_init(&s->work.some, NULL);
+	pthread_cond_init(&s->load.some, NULL);
+	pthread_cond_init(&s->changed, NULL);
+	pthread_cond_init(&s->engine_wake, NULL);
+	pthread_cond_init(&s->batches->wake, NULL);
+	buf_init(&s->scratch, MEM_BASE);
+	buf_init(&s->folders, MEM_BASE);
+}
+
+/* Start what serves, once everything is open. */
+static int start_serving(struct server *s, struct parts *p, infer_error *err)
+{
+	const struct http_setup setup = { p->listener.fd, &p->tls, &p->origin, &endpoint_table };
+	const struct listener *l = &p->listener;
+
+	TRY(harden_files(s, err));
+	TRY(harden_removals(s, l->path, err));
+	TRY(start_threads(p, s, err));
+	if (s->o->files_dir)
+		TRY(batches_open(s, err));
+	TRY(http_open(s, &setup, err));
+	harden(s);
+	tell(s, l);
+	TRY(say_out(l->url, strlen(l->url), err));
+	return say_out("\n", 1, err);
 }
 
 int serve(const struct serve_opts *o, const struct opt *rows)
 {
+	struct parts p = { .listener = { .fd = -1 } };
 	struct server s = { .o = o,
 		            .rows = rows,
 		            .access = { .fd = -1 },
 		            .otlp_fd = -1,
 		            .store = { .dir = -1, .lock = -1 },
+		            .batches = &p.batches,
 		            .started = (int64_t)time(NULL) };
-	struct listener l = { .fd = -1 };
-	struct threads t = { .n_work = 0 };
 	infer_error err = { 0 };
 
-	pthread_mutex_init(&s.lock, NULL);
-	pthread_mutex_init(&s.access.lock, NULL);
-	buf_init(&s.access.pending, MEM_BASE);
-	pthread_cond_init(&s.work.some, NULL);
-	pthread_cond_init(&s.load.some, NULL);
-	pthread_cond_init(&s.changed, NULL);
-	pthread_cond_init(&s.engine_wake, NULL);
-	pthread_cond_init(&s.batches.wake, NULL);
-	buf_init(&s.scratch, MEM_BASE);
-	buf_init(&s.folders, MEM_BASE);
-	buf_init(&s.cert, MEM_BASE);
-	buf_init(&s.key, MEM_BASE);
-	int rc = open_all(&s, &l, &err);
+	init_server(&s);
+	int rc = open_all(&s, &p, &err);
 
 	progress_end();
 	s.ended_ns = clock_now_ns();
 	if (!rc)
-		rc = harden_files(&s, &err);
+		rc = start_serving(&s, &p, &err);
 	if (!rc)
-		rc = harden_removals(&s, &l, &err);
-	if (!rc)
-		rc = start_threads(&t, &s, &err);
-	if (!rc && o->files_dir)
-		rc = batches_open(&s, &err);
-	if (!rc)
-		rc = http_open(&s, l.fd, &err);
-	if (!rc) {
-		harden(&s);
-		tell(&s, &l);
-		rc = say_out(l.url, strlen(l.url), &err);
-		rc = rc ? rc : say_out("\n", 1, &err);
-	}
-	if (!rc)
-		watch(&s, &l);
+		watch(&s, &p.listener);
 	batches_stop(&s);
 	http_close(&s);
-	end_threads(&t, &s);
-	listen_remove(&l);
-	close_all(&s);
+	end_threads(&p, &s);
+	listen_remove(&p.listener);
+	close_all(&s, &p);
 	buf_fini(&s.folders);
 	return rc ? say_fail(&err) : EXIT_DONE;
 }

@@ -5,7 +5,10 @@
  * in pieces that the bytes choose. */
 #include "infer-serve/batch/batch_lines.h"
 #include "infer-serve/batch/files.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/batch/batches.h"
+#include "infer-serve/endpoints/table.h"
+#include "infer-serve/http/request.h"
+#include "infer-serve/http/upload.h"
 #include "base/err.h"
 #include "base/jread.h"
 
@@ -116,7 +119,10 @@ static struct serve_opts opts = { .chat = CHAT_ARGS,
 	                          .max_queue = 4,
 	                          .max_body = 1 << 20,
 	                          .max_file = 1 << 20 };
-static struct server server = { .o = &opts, .access = { .fd = -1 }, .otlp_fd = -1 };
+static struct batches batches;
+static struct server server = {
+	.o = &opts, .access = { .fd = -1 }, .otlp_fd = -1, .batches = &batches
+};
 static struct served *models[MODELS];
 static char folder[] = "/tmp/fuzz-served-XXXXXX";
 
@@ -170,7 +176,7 @@ static void open_all(void)
 
 	pthread_mutex_init(&server.lock, NULL);
 	pthread_cond_init(&server.engine_wake, NULL);
-	pthread_cond_init(&server.batches.wake, NULL);
+	pthread_cond_init(&batches.wake, NULL);
 	must(!infer_writer_new(&server.writer, NULL));
 	server.store = (struct store){ .dir = -1, .lock = -1 };
 	opts.files_dir = folder;
@@ -206,24 +212,24 @@ static void check_json(const char *at, size_t n)
 }
 
 /* Compute what needs no drawing, and forget the rest. */
-static void run(struct exchange *x)
+static void run(struct api_request *r)
 {
-	infer_job *j = x->job;
+	infer_job *j = r->gen.job;
 	struct infer_answer a = { .model = { "m", 1 } };
 	struct infer_got got;
 	infer_task *task;
 	infer_error err;
 
-	x->job = NULL;
+	r->gen.job = NULL;
 	if (!j->request.embed) {
 		infer_job_free(j);
 		return;
 	}
-	must(!infer_runner_start(&task, x->model->runner, j, NULL, INFER_TASK_OWNS_JOB, &err));
+	must(!infer_runner_start(&task, r->model->runner, j, NULL, INFER_TASK_OWNS_JOB, &err));
 	while (!infer_task_ended(task)) {
-		must(!infer_runner_step(x->model->runner, &err));
+		must(!infer_runner_step(r->model->runner, &err));
 		do
-			must(!infer_runner_next(x->model->runner, &got, &err));
+			must(!infer_runner_next(r->model->runner, &got, &err));
 		while (got.task);
 	}
 	infer_writer_clear(server.writer);
@@ -255,35 +261,38 @@ static void validate(const char *at, size_t n)
 
 static void ask(int which, const char *at, size_t n)
 {
-	struct exchange *x = exchange_new(&server);
+	struct http_request *r = http_request_new(&server);
+	struct served *m = models[endpoints[which].model];
 	unsigned allowed;
 	const char *why;
 	int kind;
 
-	must(x);
-	x->endpoint = route_find(endpoints[which].path, ROUTE_POST, &allowed, &x->rest);
-	must(x->endpoint);
-	x->model = models[endpoints[which].model];
-	x->model->refs++;
-	x->refs = 2; /* the HTTP side, and the worker */
-	if (x->endpoint->flags & EP_UPLOAD) {
-		why = upload_refused(x, NULL, (int64_t)n, &kind);
+	must(r);
+	r->endpoint =
+		route_find(&endpoint_table, endpoints[which].path, ROUTE_POST, &allowed, &r->rest);
+	must(r->endpoint);
+	r->api.format = r->endpoint->format ? infer_api_named(r->endpoint->format) : NULL;
+	r->api.model = m;
+	m->refs++;
+	r->refs = 2; /* the HTTP side, and the worker */
+	if (r->endpoint->flags & EP_UPLOAD) {
+		why = upload_begin(r, NULL, (int64_t)n, &kind);
 		must(!why);
-		upload_put(x->upload, at, n);
+		upload_put(r->upload, at, n);
 	} else {
-		buf_put(&x->body, at, n);
+		buf_put(&r->api.body, at, n);
 	}
-	x->endpoint->handle(x);
-	if (x == server.inbox) {
+	r->endpoint->handle(r);
+	if (&r->api == server.inbox) {
 		server.inbox = server.inbox_last = NULL;
-		run(x);
-		exchange_done(x);
+		run(&r->api);
+		api_done(&r->api);
 	} else {
-		must(x->ended && x->status >= 200 && x->status < 502 && x->status != 500);
-		check_json(x->out.at, x->out.len);
+		must(r->is_ended && r->status >= 200 && r->status < 502 && r->status != 500);
+		check_json(r->out.at, r->out.len);
 	}
 	pthread_mutex_lock(&server.lock);
-	exchange_drop(x);
+	http_request_drop(r);
 	pthread_mutex_unlock(&server.lock);
 }
 
@@ -299,8 +308,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		ask(*data % ENDPOINTS, at, size - 1);
 	else
 		validate(at, size - 1);
-	must(!server.exchanges && !server.inbox);
-	for (const struct batch *b = server.batches.first; b; b = b->next)
+	must(!server.http_requests && !server.n_active && !server.inbox);
+	for (const struct batch *b = batches.first; b; b = b->next)
 		must(!store_remove(&server.store, b->id));
 	batches_close(&server);
 	must(!store_each(&server.store, FILES_PREFIX, forget, &server.store));

@@ -7,7 +7,7 @@
 #define INFER_SERVE_BATCH_BATCH_OUTPUT_H
 #include "base/buf.h"
 #include "base/seen.h"
-#include "infer-serve/batch/store.h"
+#include "infer-serve/ops/store.h"
 
 struct batch_output {
 	int fd;           /* -1: not open */

@@ -1,6 +1,6 @@
 /* infer-serve/batch/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored on disk. */
 #include "infer-serve/batch/batches.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -39,7 +39,7 @@ int batch_is_over(const struct batch *b)
 
 struct batch *batch_find(struct server *s, const char *id, const char *owner)
 {
-	struct batch *b = s->batches.first;
+	struct batch *b = s->batches->first;
 
 	while (b && (strcmp(b->id, id) || (owner && strcmp(b->owner, owner))))
 		b = b->next;

@@ -3,9 +3,9 @@
 #include "infer-serve/batch/batch_lines.h"
 #include "infer-serve/batch/batch_output.h"
 #include "infer-serve/batch/files.h"
+#include "infer-serve/batch/line_run.h"
 #include "infer-serve/ops/otlp.h"
-#include "infer-serve/serve.h"
-#include "infer-serve/ops/tenant.h"
+#include "infer-serve/ops/server.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -49,9 +49,9 @@ static int wait_for_room(struct work *w, const infer_error *why)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += ROOM_S;
 	pthread_mutex_lock(&s->lock);
-	if (!s->batches.stop)
-		(void)pthread_cond_timedwait(&s->batches.wake, &s->lock, &until);
-	stop = s->batches.stop;
+	if (!s->batches->stop)
+		(void)pthread_cond_timedwait(&s->batches->wake, &s->lock, &until);
+	stop = s->batches->stop;
 	pthread_mutex_unlock(&s->lock);
 	return !stop;
 }
@@ -110,25 +110,25 @@ static void begin_line(struct work *w, struct jwrite *j, const char *name, const
 	jw_str(j, "custom_id", custom_id);
 }
 
-/* Write down a line's answer, unless it was given up. */
-static int answered(struct work *w, const struct exchange *x, infer_error *err)
+/* Append the answer of a line, unless it was given up. */
+static int write_answer(struct work *w, const struct line_run *l, infer_error *err)
 {
 	char id[40];
 	struct jwrite j;
 
-	if (!x->status)
+	if (!l->status)
 		return INFER_OK;
-	begin_line(w, &j, x->name, x->path);
+	begin_line(w, &j, l->api.name, l->custom_id);
 	jw_object(&j, "response");
-	jw_int(&j, "status_code", x->status);
-	snprintf(id, sizeof id, "req_%s", x->name);
+	jw_int(&j, "status_code", l->status);
+	snprintf(id, sizeof id, "req_%s", l->api.name);
 	jw_str(&j, "request_id", id);
-	jw_raw(&j, "body", x->out.at, x->out.len);
+	jw_raw(&j, "body", l->answer.at, l->answer.len);
 	jw_end(&j);
 	jw_null(&j, "error");
 	jw_end(&j);
 	buf_putc(&w->line, '\n');
-	return put_line(w, x->status != 200, err);
+	return put_line(w, l->status != 200, err);
 }
 
 static int expired(struct work *w, const char *custom_id, infer_error *err)
@@ -150,54 +150,32 @@ static int expired(struct work *w, const char *custom_id, infer_error *err)
 	return put_line(w, 1, err);
 }
 
-void batches_took(struct exchange *x)
-{
-	struct server *s = x->server;
-
-	pthread_mutex_lock(&s->lock);
-	x->next_job = s->batches.done;
-	s->batches.done = x;
-	s->batches.running--;
-	pthread_cond_signal(&s->batches.wake);
-	pthread_mutex_unlock(&s->lock);
-}
-
-/* Lines that the engine has end now, without an answer.  Under the lock. */
-static void give_up(struct server *s)
-{
-	for (struct exchange *x = s->exchanges; x; x = x->next)
-		x->gone |= x->is_line;
-	pthread_cond_signal(&s->engine_wake);
-}
-
 static int is_cancelled(const struct work *w) { return w->b->status == BATCH_CANCELLING; }
 
 /* Write answers that have come; wait until the engine has fewer than `most` lines. */
 static int settle(struct work *w, int32_t most, infer_error *err)
 {
 	struct server *s = w->s;
-	struct exchange *done, *next;
+	struct line_run *done, *next;
 	int rc = INFER_OK, busy = 1;
 
 	while (busy) {
 		pthread_mutex_lock(&s->lock);
-		if (is_cancelled(w) || s->batches.stop || rc)
-			give_up(s);
-		while (!s->batches.done && s->batches.running >= most)
-			pthread_cond_wait(&s->batches.wake, &s->lock);
-		done = s->batches.done;
-		s->batches.done = NULL;
-		busy = s->batches.running >= most;
+		if (is_cancelled(w) || s->batches->stop || rc)
+			lines_cancel(s);
+		while (!s->batches->done && s->batches->running >= most)
+			pthread_cond_wait(&s->batches->wake, &s->lock);
+		done = s->batches->done;
+		s->batches->done = NULL;
+		busy = s->batches->running >= most;
 		pthread_mutex_unlock(&s->lock);
 		for (; done; done = next) {
-			next = done->next_job;
-			if (!rc && !done->gone) {
-				rc = answered(w, done, err);
-				otlp_put(s, done, done->status);
+			next = done->next_done;
+			if (!rc && !done->api.is_gone) {
+				rc = write_answer(w, done, err);
+				otlp_put(&done->api, done->status);
 			}
-			pthread_mutex_lock(&s->lock);
-			exchange_drop(done);
-			pthread_mutex_unlock(&s->lock);
+			line_free(done);
 		}
 		if (rc)
 			most = 1;
@@ -213,81 +191,29 @@ static int settle(struct work *w, int32_t most, infer_error *err)
 
 /* ---- lines ---- */
 
-void batches_line(struct exchange *x)
+/* Run one line, unless it has an answer already. */
+static int start_line(struct work *w, const char *at, size_t n, infer_error *err)
 {
-	struct server *s = x->server;
-	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
-	infer_job *job = NULL;
-	int rc = infer_job_read(&job, x->model->reader, x->form, tenant_salt(x, 0), x->path,
-	                        x->body.at, x->body.len, &f.error);
-
-	buf_fini(&x->body);
-	buf_init(&x->body, MEM_BASE);
-
-	if (!rc && !job->fault.kind && !job->stream) {
-		x->job = job;
-		stepper_put(s, x);
-		return;
-	}
-	if (!rc && job->fault.kind) {
-		f = job->fault;
-		if (f.error.code == INFER_ENOMEM)
-			f.kind = INFER_FAULT_TOO_LONG;
-	} else if (!rc) {
-		f.kind = INFER_FAULT_INVALID;
-		f.param = "stream";
-		err_set(&f.error, INFER_EUNSUP, "stream is not supported in a batch");
-	}
-	exchange_fault(x, &f);
-	infer_job_free(job);
-	exchange_done(x);
-}
-
-static int take_line(struct work *w, const char *at, size_t n, infer_error *err)
-{
-	struct server *s = w->s;
-	struct batch_line l;
-	struct exchange *x;
-	struct jwrite j;
-	int bad;
+	struct batch_line line;
 
 	arena_reset(&w->mem);
-	if (batch_line_read(&l, &w->mem, w->b->endpoint, at, n)) /* blank: all were checked */
+	if (batch_line_read(&line, &w->mem, w->b->endpoint, at, n)) /* blank: all were checked */
 		return INFER_OK;
-	if (seen_has(&w->ids, l.id->s, l.id->n))
+	if (seen_has(&w->ids, line.id->s, line.id->n))
 		return INFER_OK;
-	const char *id = arena_strndup(&w->mem, l.id->s, l.id->n);
+	if (time(NULL) >= w->b->created + BATCH_DAY_S) {
+		const char *id = arena_strndup(&w->mem, line.id->s, line.id->n);
 
-	if (!id)
-		return err_set(err, INFER_ENOMEM, "out of memory for a request");
-	if (time(NULL) >= w->b->created + BATCH_DAY_S)
-		return expired(w, id, err);
-	x = exchange_new(s);
-	if (!x)
-		return err_set(err, INFER_ENOMEM, "out of memory for a request");
-	jw_init(&j, &x->body);
-	jw_value(&j, NULL, l.body);
-	x->is_line = 1;
-	x->user = &s->batches.user;
-	x->form = infer_api_at(w->b->endpoint);
-	snprintf(x->owner, sizeof x->owner, "%s", w->b->owner);
-	snprintf(x->key, sizeof x->key, "%s", w->b->key);
-	x->path = mem_strndup(MEM_BASE, id, strlen(id));
-	pthread_mutex_lock(&s->lock);
-	s->batches.running++;
-	pthread_mutex_unlock(&s->lock);
-	bad = !x->path || x->body.bad;
-	if (bad)
-		batches_took(x); /* without a status: it runs again */
-	else if (served_find(x))
-		batches_line(x);
-	return bad ? err_set(err, INFER_ENOMEM, "out of memory for a request") : INFER_OK;
+		return id ? expired(w, id, err)
+		          : err_set(err, INFER_ENOMEM, "out of memory for a request");
+	}
+	return line_start(w->s, w->b, &line, err);
 }
 
 static int interrupted(struct work *w)
 {
 	pthread_mutex_lock(&w->s->lock);
-	int yes = is_cancelled(w) || w->s->batches.stop;
+	int yes = is_cancelled(w) || w->s->batches->stop;
 
 	pthread_mutex_unlock(&w->s->lock);
 	return yes;
@@ -300,7 +226,7 @@ static int run_lines(struct work *w, infer_error *err)
 	int whole, got, rc = INFER_OK;
 
 	while (!rc && !interrupted(w) && (got = batch_input_next(&w->in, &at, &n, &whole, err))) {
-		rc = got < 0 ? err->code : take_line(w, at, n, err);
+		rc = got < 0 ? err->code : start_line(w, at, n, err);
 		if (!rc)
 			rc = settle(w, RUNNING, err);
 	}
@@ -473,7 +399,7 @@ static void run_opened(struct work *w)
 	if (!rc)
 		rc = when_room(w, sync_answers, &err);
 	pthread_mutex_lock(&w->s->lock);
-	stop = w->s->batches.stop;
+	stop = w->s->batches->stop;
 	cancelled = is_cancelled(w);
 	pthread_mutex_unlock(&w->s->lock);
 	if (stop)
@@ -519,7 +445,7 @@ static struct batch *due(struct server *s)
 {
 	struct batch *oldest = NULL;
 
-	for (struct batch *b = s->batches.first; b; b = b->next)
+	for (struct batch *b = s->batches->first; b; b = b->next)
 		if (!batch_is_over(b))
 			oldest = b;
 	return oldest;
@@ -532,9 +458,9 @@ static void *batches_thread(void *server)
 
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
-		while (!s->batches.stop && !due(s))
-			pthread_cond_wait(&s->batches.wake, &s->lock);
-		b = s->batches.stop ? NULL : due(s);
+		while (!s->batches->stop && !due(s))
+			pthread_cond_wait(&s->batches->wake, &s->lock);
+		b = s->batches->stop ? NULL : due(s);
 		pthread_mutex_unlock(&s->lock);
 		if (!b)
 			return NULL;
@@ -547,7 +473,7 @@ static void *batches_thread(void *server)
 static int add(void *user, const char *name)
 {
 	struct server *s = user;
-	struct batch **at = &s->batches.first, *b;
+	struct batch **at = &s->batches->first, *b;
 	infer_error err;
 
 	if (batch_load(&b, s, name, &err)) {
@@ -563,33 +489,33 @@ static int add(void *user, const char *name)
 
 int batches_open(struct server *s, infer_error *err)
 {
-	s->batches.user =
+	s->batches->user =
 		(struct fair_user){ .id = UINT64_MAX, .weight = 1, .priority = -FAIR_MOST };
 	(void)store_each(&s->store, "batch_", add, s);
-	s->batches.started = !pthread_create(&s->batches.thread, NULL, batches_thread, s);
-	return s->batches.started ? INFER_OK
-	                          : err_set(err, INFER_ENOMEM, "the system starts no thread");
+	s->batches->started = !pthread_create(&s->batches->thread, NULL, batches_thread, s);
+	return s->batches->started ? INFER_OK
+	                           : err_set(err, INFER_ENOMEM, "the system starts no thread");
 }
 
 void batches_stop(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
-	s->batches.stop = 1;
-	give_up(s);
-	pthread_cond_signal(&s->batches.wake);
+	s->batches->stop = 1;
+	lines_cancel(s);
+	pthread_cond_signal(&s->batches->wake);
 	pthread_mutex_unlock(&s->lock);
-	if (s->batches.started)
-		pthread_join(s->batches.thread, NULL);
-	s->batches.started = 0;
+	if (s->batches->started)
+		pthread_join(s->batches->thread, NULL);
+	s->batches->started = 0;
 }
 
 void batches_close(struct server *s)
 {
 	struct batch *next;
 
-	for (struct batch *b = s->batches.first; b; b = next) {
+	for (struct batch *b = s->batches->first; b; b = next) {
 		next = b->next;
 		batch_free(b);
 	}
-	s->batches.first = NULL;
+	s->batches->first = NULL;
 }

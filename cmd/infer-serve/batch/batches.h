@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include "infer-serve/ops/fair.h"
 #include "infer-serve/ops/keys.h"
-#include "infer-serve/batch/store.h"
+#include "infer-serve/ops/store.h"
 
+struct line_run;
 struct server;
-struct exchange;
 
 enum batch_status {
 	BATCH_VALIDATING,
@@ -49,9 +49,10 @@ struct batches {
 	pthread_cond_t wake;
 	struct fair_user user; /* whose turn comes behind all others */
 	/* under the server's lock */
-	struct batch *first;   /* the newest */
-	struct exchange *done; /* answered lines, by next_job */
-	int32_t running;       /* lines that the engine has */
+	struct batch *first;    /* the newest */
+	struct line_run *lines; /* that run, or are in `done` */
+	struct line_run *done;  /* with their answers, by next_done */
+	int32_t running;        /* lines that the engine has */
 };
 
 /* Read what is there, and start the thread that goes on with it. */
@@ -59,11 +60,6 @@ int batches_open(struct server *s, infer_error *err);
 /* Lines that run are given up: the next start runs them again. */
 void batches_stop(struct server *s);
 void batches_close(struct server *s);
-/* Give the request of a line, whose model is loaded, to the engine, or answer what is wrong with it.
- * Under no lock. */
-void batches_line(struct exchange *x);
-/* An exchange of a line has its answer; takes the reference.  Under no lock. */
-void batches_took(struct exchange *x);
 
 /* batch_state.c.  Under the server's lock, but for the last two. */
 /* as clients see it */

@@ -1,38 +1,23 @@
-/* infer-serve/batch/files.h - OpenAI's files: their objects, and uploads while they arrive.
+/* infer-serve/batch/files.h - OpenAI's file objects: the descriptions of the files in --files-dir.
  *
- * A file belongs to the key that it came with; for other keys it is not there.  Files that came
- * without one belong to requests without one. */
+ * A file belongs to the group of the API key that it was uploaded with; other groups cannot find it.
+ * A file that was uploaded without a key belongs to requests without a key. */
 #ifndef INFER_SERVE_BATCH_FILES_H
 #define INFER_SERVE_BATCH_FILES_H
-#include "infer-serve/batch/store.h"
+#include "infer-serve/ops/store.h"
 
 #define FILES_PREFIX "file-"
-struct MHD_Connection;
-struct MHD_Response;
-struct exchange;
 
-/* Write what is said of the file `name` (NAME.json). */
-int files_describe(struct store *s, const char *name, const char *owner, int64_t bytes,
+/* Write NAME.json, the description of the file `name`.  group: its owner; empty: requests without a
+ * key.
+ * INFER_EAGAIN  the disk is full; INFER_EIO INFER_ENOMEM */
+int files_describe(struct store *s, const char *name, const char *group, int64_t bytes,
                    const char *filename, const char *purpose, infer_error *err);
-/* What is said of a file of this owner, as clients see it.
- * INFER_EIO  there is none, or it is another's */
-int files_said(const struct store *s, const char *name, const char *owner, struct buf *to,
+/* Append the file object that clients see.
+ * INFER_EIO     there is no such file, or it belongs to another group
+ * INFER_EFORMAT the description is not JSON; INFER_ENOMEM: also if to->bad */
+int files_read(const struct store *s, const char *name, const char *group, struct buf *to,
                infer_error *err);
-/* 1: there is such a file, and it belongs to the key of x. */
-int files_of(const struct exchange *x, const char *name);
-
-/* The contents of x->file as an answer; NULL: no memory. */
-struct MHD_Response *files_response(struct exchange *x);
-/* Take limit, after, purpose, model and fail_on_no_slot from the path's end. */
-void query_take(struct exchange *x, struct MHD_Connection *c);
-
-/* The most bytes of the body of x. */
-uint64_t upload_most(const struct exchange *x);
-struct upload;
-/* Begin one where the head of a request says that one follows, of `length` bytes, -1: unknown.  Why
- * it is refused, with its enum infer_fault_kind; NULL: it is not. */
-const char *upload_refused(struct exchange *x, struct MHD_Connection *c, int64_t length, int *kind);
-/* Take a piece of the body, which is a form.  Its part `file` is written to the disk as it arrives. */
-int upload_put(struct upload *u, const char *at, size_t n); /* 1 */
-void upload_free(struct upload **u);
+/* True if the file exists and belongs to this group. */
+int files_has(const struct store *s, const char *name, const char *group);
 #endif

@@ -1,7 +1,7 @@
 /* infer-serve/endpoints/batches.c - OpenAI's /v1/batches. */
 #include "infer-serve/batch/batches.h"
 #include "infer-serve/batch/files.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/http/request.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -20,7 +20,7 @@ static int text_is(const struct json *v, const char *want)
 }
 
 /* The first thing that is wrong with the body; *param: the field.  NULL: nothing. */
-static const char *wrong(const struct exchange *x, const struct json *o, const char **param)
+static const char *wrong(const struct http_request *r, const struct json *o, const char **param)
 {
 	const struct json *in = json_get(o, "input_file_id"), *to = json_get(o, "endpoint"),
 			  *meta = json_get(o, "metadata");
@@ -31,7 +31,7 @@ static const char *wrong(const struct exchange *x, const struct json *o, const c
 		return "input_file_id is not the name of a file";
 	if (in->n < sizeof name)
 		snprintf(name, sizeof name, "%.*s", (int)in->n, in->s);
-	if (!files_of(x, name))
+	if (!files_has(&r->api.server->store, name, r->api.caller.group))
 		return "input_file_id: there is no such file";
 	*param = "endpoint";
 	if (json_is_string(to) && to->n < sizeof path)
@@ -52,7 +52,7 @@ static const char *wrong(const struct exchange *x, const struct json *o, const c
 	return NULL;
 }
 
-static struct batch *make(struct exchange *x, const struct json *o)
+static struct batch *make(struct http_request *r, const struct json *o)
 {
 	struct batch *b = mem_zalloc(MEM_BASE, 1, sizeof *b);
 	const struct json *meta = json_get(o, "metadata"), *in = json_get(o, "input_file_id"),
@@ -62,11 +62,11 @@ static struct batch *make(struct exchange *x, const struct json *o)
 
 	if (!b)
 		return NULL;
-	store_name(&x->server->store, b->id, "batch_");
+	store_name(&r->api.server->store, b->id, "batch_");
 	snprintf(b->input, sizeof b->input, "%.*s", (int)in->n, in->s);
 	snprintf(b->endpoint, sizeof b->endpoint, "%.*s", (int)to->n, to->s);
-	snprintf(b->owner, sizeof b->owner, "%s", x->owner);
-	snprintf(b->key, sizeof b->key, "%s", x->key);
+	snprintf(b->owner, sizeof b->owner, "%s", r->api.caller.group);
+	snprintf(b->key, sizeof b->key, "%s", r->api.caller.key);
 	b->created = (int64_t)time(NULL);
 	if (json_is_object(meta)) {
 		buf_init(&text, MEM_BASE);
@@ -78,31 +78,31 @@ static struct batch *make(struct exchange *x, const struct json *o)
 	return b;
 }
 
-static void create(struct exchange *x, const struct json *o)
+static void create(struct http_request *r, const struct json *o)
 {
-	struct server *s = x->server;
-	struct batch *b = make(x, o);
+	struct server *s = r->api.server;
+	struct batch *b = make(r, o);
 	infer_error err;
 
 	int rc = b ? batch_save(s, b, &err) : INFER_ENOMEM;
 
 	if (rc) {
-		exchange_refuse(x,
-		                rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : INFER_FAULT_SERVER,
-		                NULL, "%s", b ? err.message : "out of memory for a batch");
+		api_refuse(&r->api,
+		           rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : INFER_FAULT_SERVER, NULL,
+		           "%s", b ? err.message : "out of memory for a batch");
 		batch_free(b);
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
-	b->next = s->batches.first;
-	s->batches.first = b;
-	batch_put(&x->out, b);
-	pthread_cond_signal(&s->batches.wake);
+	b->next = s->batches->first;
+	s->batches->first = b;
+	batch_put(&r->out, b);
+	pthread_cond_signal(&s->batches->wake);
 	pthread_mutex_unlock(&s->lock);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
-void ep_batch_create(struct exchange *x)
+void ep_batch_create(struct http_request *r)
 {
 	const struct json *o;
 	const char *why, *param = NULL;
@@ -111,47 +111,48 @@ void ep_batch_create(struct exchange *x)
 	int rc;
 
 	arena_init(&mem, MEM_BASE);
-	rc = jread(&o, &mem, x->body.at ? x->body.at : "", x->body.len, "request", &err);
+	rc = jread(&o, &mem, r->api.body.at ? r->api.body.at : "", r->api.body.len, "request",
+	           &err);
 	why = rc                   ? err.message
 	      : !json_is_object(o) ? "the body is not an object"
-	                           : wrong(x, o, &param);
+	                           : wrong(r, o, &param);
 	if (why)
-		exchange_refuse(x, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,
-		                param, "%s", why);
+		api_refuse(&r->api, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,
+		           param, "%s", why);
 	else
-		create(x, o);
+		create(r, o);
 	arena_fini(&mem);
-	exchange_done(x);
+	api_done(&r->api);
 }
 
-/* The first from b on that belongs to the key of x. */
-static const struct batch *owned(const struct batch *b, const struct exchange *x)
+/* The first from b on that belongs to the key of r. */
+static const struct batch *owned(const struct batch *b, const struct http_request *r)
 {
-	while (b && strcmp(b->owner, x->owner))
+	while (b && strcmp(b->owner, r->api.caller.group))
 		b = b->next;
 	return b;
 }
 
-void ep_batches(struct exchange *x)
+void ep_batches(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	const struct batch *b, *last = NULL, *first = NULL;
-	int64_t left = x->query.limit ? x->query.limit : LIST_MOST;
+	int64_t left = r->head.limit ? r->head.limit : LIST_MOST;
 	struct buf text;
 	struct jwrite w;
 
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "object", "list");
 	jw_array(&w, "data");
 	buf_init(&text, MEM_BASE);
 	pthread_mutex_lock(&s->lock);
-	b = s->batches.first;
-	if (x->query.after) {
-		b = batch_find(s, x->query.after, x->owner);
+	b = s->batches->first;
+	if (r->head.after) {
+		b = batch_find(s, r->head.after, r->api.caller.group);
 		b = b ? b->next : NULL;
 	}
-	for (; (b = owned(b, x)) && left; b = b->next, left--) {
+	for (; (b = owned(b, r)) && left; b = b->next, left--) {
 		buf_clear(&text);
 		batch_put(&text, b);
 		jw_raw(&w, NULL, text.at, text.len);
@@ -159,7 +160,7 @@ void ep_batches(struct exchange *x)
 		first = first ? first : b;
 	}
 	pthread_mutex_unlock(&s->lock);
-	x->out.bad |= text.bad;
+	r->out.bad |= text.bad;
 	buf_fini(&text);
 	jw_end(&w);
 	/* batches are never forgotten while the server runs */
@@ -167,59 +168,59 @@ void ep_batches(struct exchange *x)
 	jw_str(&w, "last_id", last ? last->id : NULL);
 	jw_bool(&w, "has_more", b != NULL);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
-	exchange_done(x);
+	http_answer(r, 200, http_json);
+	api_done(&r->api);
 }
 
-static void show(struct exchange *x, struct batch *b, const char *id)
+static void show(struct http_request *r, struct batch *b, const char *id)
 {
 	if (b)
-		exchange_answer(x, 200, exchange_json);
+		http_answer(r, 200, http_json);
 	else
-		exchange_refuse(x, INFER_FAULT_NOT_FOUND, "batch_id", "there is no batch %.80s",
-		                id);
-	exchange_done(x);
+		api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "batch_id", "there is no batch %.80s",
+		           id);
+	api_done(&r->api);
 }
 
-void ep_batch(struct exchange *x)
+void ep_batch(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct batch *b;
 
 	pthread_mutex_lock(&s->lock);
-	b = batch_find(s, x->rest, x->owner);
+	b = batch_find(s, r->rest, r->api.caller.group);
 	if (b)
-		batch_put(&x->out, b);
+		batch_put(&r->out, b);
 	pthread_mutex_unlock(&s->lock);
-	show(x, b, x->rest);
+	show(r, b, r->rest);
 }
 
-void ep_batch_cancel(struct exchange *x)
+void ep_batch_cancel(struct http_request *r)
 {
 	static const char tail[] = "/cancel";
-	struct server *s = x->server;
-	size_t n = strlen(x->rest), k = sizeof tail - 1;
+	struct server *s = r->api.server;
+	size_t n = strlen(r->rest), k = sizeof tail - 1;
 	int changed = 0;
 	char id[STORE_NAME] = "";
 	struct batch *b;
 	infer_error err;
 
-	if (n > k && n - k < sizeof id && !strcmp(x->rest + n - k, tail))
-		snprintf(id, sizeof id, "%.*s", (int)(n - k), x->rest);
+	if (n > k && n - k < sizeof id && !strcmp(r->rest + n - k, tail))
+		snprintf(id, sizeof id, "%.*s", (int)(n - k), r->rest);
 	pthread_mutex_lock(&s->lock);
-	b = batch_find(s, id, x->owner);
+	b = batch_find(s, id, r->api.caller.group);
 	if (b && !batch_is_over(b) && b->status != BATCH_FINALIZING) {
 		changed = b->status != BATCH_CANCELLING;
 		batch_set(b, BATCH_CANCELLING);
 	}
 	if (b)
-		batch_put(&x->out, b);
-	pthread_cond_signal(&s->batches.wake);
+		batch_put(&r->out, b);
+	pthread_cond_signal(&s->batches->wake);
 	pthread_mutex_unlock(&s->lock);
 	if (changed && batch_save(s, b, &err)) {
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s", err.message);
-		exchange_done(x);
+		api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "%s", err.message);
+		api_done(&r->api);
 		return;
 	}
-	show(x, b, x->rest);
+	show(r, b, r->rest);
 }

@@ -1,6 +1,8 @@
 /* infer-serve/endpoints/generate.c - completions of text and of conversations: a wire form is read, and the
  * job handed to the engine (stepper.c), which answers. */
-#include "infer-serve/serve.h"
+#include "infer-serve/endpoints/table.h"
+#include "infer-serve/http/request.h"
+#include "infer-serve/ops/stepper.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
@@ -8,19 +10,19 @@
 
 endpoint_fn ep_generate, ep_count, ep_no_response;
 
-infer_job *exchange_job(struct exchange *x)
+infer_job *endpoint_job(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
 	infer_job *job;
-	int rc = infer_job_read(&job, x->model->reader, infer_api_named(x->endpoint->form),
-	                        tenant_salt(x, 0), x->name, x->body.at ? x->body.at : "",
-	                        x->body.len, &f.error);
+	int rc = infer_job_read(&job, r->api.model->reader, r->api.format, tenant_salt(&r->api, 0),
+	                        r->api.name, r->api.body.at ? r->api.body.at : "", r->api.body.len,
+	                        &f.error);
 
 	/* the log may want it */
 	if (!s->o->log_requests || !*s->o->log_requests) {
-		buf_fini(&x->body);
-		buf_init(&x->body, MEM_BASE);
+		buf_fini(&r->api.body);
+		buf_init(&r->api.body, MEM_BASE);
 	}
 	if (!rc && !job->fault.kind)
 		return job;
@@ -30,51 +32,51 @@ infer_job *exchange_job(struct exchange *x)
 		if (f.error.code == INFER_ENOMEM)
 			f.kind = INFER_FAULT_TOO_LONG;
 	}
-	exchange_fault(x, &f);
+	api_fault(&r->api, &f);
 	infer_job_free(job);
-	exchange_done(x);
+	api_done(&r->api);
 	return NULL;
 }
 
-void ep_generate(struct exchange *x)
+void ep_generate(struct http_request *r)
 {
-	infer_job *job = exchange_job(x);
+	infer_job *job = endpoint_job(r);
 
-	/* a refused body has been answered, and x may be gone */
+	/* a refused body has been answered, and r may be gone */
 	if (!job)
 		return;
 	if (job->slot > SERVE_SEQS) {
-		exchange_refuse(x, INFER_FAULT_INVALID, "id_slot", "id_slot is %d: from -1 to %d",
-		                (int)job->slot - 1, SERVE_SEQS - 1);
+		api_refuse(&r->api, INFER_FAULT_INVALID, "id_slot", "id_slot is %d: from -1 to %d",
+		           (int)job->slot - 1, SERVE_SEQS - 1);
 		infer_job_free(job);
-		exchange_done(x);
+		api_done(&r->api);
 		return;
 	}
-	x->job = job;
-	stepper_put(x->server, x);
+	r->api.gen.job = job;
+	stepper_put(&r->api);
 }
 
-void ep_count(struct exchange *x)
+void ep_count(struct http_request *r)
 {
-	infer_job *job = exchange_job(x);
+	infer_job *job = endpoint_job(r);
 	struct jwrite w;
 
 	if (!job)
 		return;
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
-	if (!strcmp(x->endpoint->form, "responses"))
+	if (!strcmp(r->endpoint->format, "responses"))
 		jw_str(&w, "object", "response.input_tokens");
 	jw_uint(&w, "input_tokens", job->request.n_prompt);
 	jw_end(&w);
 	infer_job_free(job);
-	exchange_answer(x, 200, exchange_json);
-	exchange_done(x);
+	http_answer(r, 200, http_json);
+	api_done(&r->api);
 }
 
 /* Answers are not kept, so none can be asked for. */
-void ep_no_response(struct exchange *x)
+void ep_no_response(struct http_request *r)
 {
-	exchange_refuse(x, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",
-	                x->rest);
+	api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",
+	           r->rest);
 }

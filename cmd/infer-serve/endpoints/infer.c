@@ -1,6 +1,8 @@
 /* infer-serve/endpoints/infer.c - POST /v1/infer: a request in our own form, as infer-run hands it over, and an
  * answer from which infer-run prints what it would print itself. */
-#include "infer-serve/endpoints/handoff.h"
+#include <infer/record.h>
+#include "infer-serve/http/request.h"
+#include "infer-serve/ops/stepper.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -10,18 +12,26 @@
 
 endpoint_fn ep_infer;
 
-void handoff_free(struct handoff *h)
-{
-	if (!h)
-		return;
-	infer_records_free(h->records);
-	arena_fini(&h->mem);
-	mem_free(h);
-}
+enum handoff_output {
+	HANDOFF_TEXT,   /* parts of the answer, in our own API format */
+	HANDOFF_JSONL,  /* one completion record at the end */
+	HANDOFF_TOKENS, /* a record for each token */
+};
+struct handoff {
+	struct event_writer events; /* first: it is cast */
+	enum handoff_output output;
+	infer_records *records;
+	char **flags; /* of the command line, for the record's `run`; in mem */
+	int n_flags, seed_random;
+	char *id; /* in mem */
+	struct arena mem;
+};
+
+static struct handoff *handoff_of(struct event_writer *w) { return (struct handoff *)(void *)w; }
 
 /* ---- the answer ---- */
 
-/* The record in the writer, without its newline, as an event. */
+/* Append the record in the writer, without its newline, as an event. */
 static int put_record(struct handoff *h, struct buf *to)
 {
 	struct infer_str line = infer_records_text(h->records);
@@ -33,9 +43,10 @@ static int put_record(struct handoff *h, struct buf *to)
 	return to->bad ? INFER_ENOMEM : INFER_OK;
 }
 
-int handoff_event(struct exchange *x, const struct infer_got *got, struct buf *to, infer_error *err)
+static int put_token(struct event_writer *w, const struct infer_got *got, struct buf *to,
+                     infer_error *err)
 {
-	struct handoff *h = x->handoff;
+	struct handoff *h = handoff_of(w);
 
 	if (h->output != HANDOFF_TOKENS || got->event->kind != INFER_EVENT_TOKEN)
 		return INFER_OK;
@@ -43,14 +54,13 @@ int handoff_event(struct exchange *x, const struct infer_got *got, struct buf *t
 	return put_record(h, to);
 }
 
-static int put_completion(struct exchange *x, const struct infer_answer *a, struct buf *to,
-                          infer_error *err)
+static int put_completion(struct handoff *h, struct api_request *r, const struct infer_answer *a,
+                          struct buf *to, infer_error *err)
 {
-	struct handoff *h = x->handoff;
-	const struct served *s = x->model;
+	const struct served *m = r->model;
 	const struct infer_run_info info = {
-		.model = s->model,
-		.engine = s->engine,
+		.model = m->model,
+		.engine = m->engine,
 		.sample = &a->job->request.sample,
 		.breakers = a->job->breaker_texts,
 		.n_breakers = a->job->n_breaker_texts,
@@ -63,8 +73,8 @@ static int put_completion(struct exchange *x, const struct infer_answer *a, stru
 	return put_record(h, to);
 }
 
-/* The last event of every answer says how it ended. */
-static int put_last(struct exchange *x, const struct infer_answer *a, struct buf *to,
+/* Append the last event, which says how the answer ended. */
+static int put_last(struct api_request *r, const struct infer_answer *a, struct buf *to,
                     infer_error *err)
 {
 	const struct infer_delta d = { .kind = INFER_DELTA_END };
@@ -72,7 +82,7 @@ static int put_last(struct exchange *x, const struct infer_answer *a, struct buf
 	infer_writer *w;
 
 	TRY(infer_writer_new(&w, err));
-	int rc = infer_api_put_events(w, a, &d, &x->stream, err);
+	int rc = infer_api_put_events(w, a, &d, &r->gen.stream, err);
 
 	text = infer_writer_text(w);
 	buf_put(to, text.at, text.len);
@@ -80,18 +90,22 @@ static int put_last(struct exchange *x, const struct infer_answer *a, struct buf
 	return rc;
 }
 
-int handoff_end(struct exchange *x, const struct infer_answer *a, struct buf *to, infer_error *err)
+static int put_end(struct event_writer *w, struct api_request *r, const struct infer_answer *a,
+                   struct buf *to, infer_error *err)
 {
-	if (x->handoff->output == HANDOFF_TEXT)
-		return INFER_OK; /* it was among the parts */
-	if (x->handoff->output == HANDOFF_JSONL)
-		TRY(put_completion(x, a, to, err));
-	return put_last(x, a, to, err);
+	struct handoff *h = handoff_of(w);
+
+	if (h->output == HANDOFF_TEXT)
+		return INFER_OK; /* the events of the API format had it */
+	if (h->output == HANDOFF_JSONL)
+		TRY(put_completion(h, r, a, to, err));
+	return put_last(r, a, to, err);
 }
 
-int handoff_fault(struct exchange *x, const struct infer_fault *f, struct buf *to, infer_error *err)
+static int put_fault(struct event_writer *events, struct api_request *r,
+                     const struct infer_fault *f, struct buf *to, infer_error *err)
 {
-	struct handoff *h = x->handoff;
+	struct handoff *h = handoff_of(events);
 	struct infer_str text;
 	infer_writer *w;
 
@@ -100,12 +114,22 @@ int handoff_fault(struct exchange *x, const struct infer_fault *f, struct buf *t
 		TRY(put_record(h, to));
 	}
 	TRY(infer_writer_new(&w, err));
-	int rc = infer_api_put_fault_events(w, infer_api_named("own"), f, x->id, &x->stream, err);
+	int rc = infer_api_put_fault_events(w, infer_api_named("own"), f, r->id, &r->gen.stream,
+	                                    err);
 
 	text = infer_writer_text(w);
 	buf_put(to, text.at, text.len);
 	infer_writer_free(w);
 	return rc;
+}
+
+static void handoff_free(struct event_writer *w)
+{
+	struct handoff *h = handoff_of(w);
+
+	infer_records_free(h->records);
+	arena_fini(&h->mem);
+	mem_free(h);
 }
 
 /* ---- the request ---- */
@@ -249,22 +273,22 @@ static void prepare(infer_job *j, const struct handoff *h)
 	j->request.flags &= ~(uint32_t)INFER_REQ_SPECIAL_TEXT;
 }
 
-/* Everything of the body into x; *f: why not. */
-static int take(struct exchange *x, struct infer_fault *f)
+/* Everything of the body into r; *f: why not. */
+static int take(struct http_request *r, struct handoff *h, struct infer_fault *f)
 {
-	struct served *m = x->model;
-	struct handoff *h = x->handoff;
+	struct served *m = r->api.model;
 	infer_error *err = &f->error;
 	struct asked a = { .request = NULL };
 	const struct json *body;
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
-	int rc = jread(&body, &h->mem, x->body.at ? x->body.at : "", x->body.len, "request", err);
+	int rc = jread(&body, &h->mem, r->api.body.at ? r->api.body.at : "", r->api.body.len,
+	               "request", err);
 
 	if (!rc)
 		rc = take_asked(&a, body, &f->param, err);
-	if (!rc && a.model && !x->server->o->config && !is_served(m, a.model)) {
+	if (!rc && a.model && !r->api.server->o->config && !is_served(m, a.model)) {
 		f->param = "model";
 		rc = err_set(err, INFER_EINVAL, "the model here is %.80s, not %.*s", m->name,
 		             a.model->n < 80 ? (int)a.model->n : 80, a.model->s);
@@ -274,35 +298,39 @@ static int take(struct exchange *x, struct infer_fault *f)
 	if (!rc)
 		rc = put_request(&text, &h->mem, m, &a, err);
 	if (!rc)
-		rc = infer_job_read(&x->job, m->own_reader, infer_api_named("own"),
-		                    tenant_salt(x, 0), h->id, text.at, text.len, err);
+		rc = infer_job_read(&r->api.gen.job, m->own_reader, infer_api_named("own"),
+		                    tenant_salt(&r->api, 0), h->id, text.at, text.len, err);
 	buf_fini(&text);
 	f->kind = rc ? infer_fault_kind(rc) : INFER_FAULT_NONE;
-	if (!rc && x->job->fault.kind) {
-		*f = x->job->fault;
+	if (!rc && r->api.gen.job->fault.kind) {
+		*f = r->api.gen.job->fault;
 		rc = f->error.code;
 	}
 	return rc;
 }
 
-void ep_infer(struct exchange *x)
+void ep_infer(struct http_request *r)
 {
 	struct infer_fault f = { .param = NULL };
+	struct handoff *h = mem_zalloc(MEM_BASE, 1, sizeof *h);
 
-	x->handoff = mem_zalloc(MEM_BASE, 1, sizeof *x->handoff);
-	if (!x->handoff) {
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "out of memory for a request");
-		exchange_done(x);
+	if (!h) {
+		api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "out of memory for a request");
+		api_done(&r->api);
 		return;
 	}
-	arena_init(&x->handoff->mem, MEM_BASE);
-	if (take(x, &f)) {
-		exchange_fault(x, &f);
-		infer_job_free(x->job);
-		x->job = NULL;
-		exchange_done(x);
+	arena_init(&h->mem, MEM_BASE);
+	h->events = (struct event_writer){ NULL, put_end, put_fault, handoff_free };
+	r->api.gen.events = &h->events;
+	if (take(r, h, &f)) {
+		api_fault(&r->api, &f);
+		infer_job_free(r->api.gen.job);
+		r->api.gen.job = NULL;
+		api_done(&r->api);
 		return;
 	}
-	prepare(x->job, x->handoff);
-	stepper_put(x->server, x);
+	if (h->output != HANDOFF_TEXT)
+		h->events.event = put_token;
+	prepare(r->api.gen.job, h);
+	stepper_put(&r->api);
 }

@@ -1,5 +1,6 @@
 /* infer-serve/endpoints/info.c - what the server says of itself: health, models, version, metrics. */
-#include "infer-serve/serve.h"
+#include "infer-serve/endpoints/table.h"
+#include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
@@ -9,9 +10,9 @@
 
 endpoint_fn ep_health, ep_load, ep_models, ep_model, ep_version, ep_metrics;
 
-void ep_health(struct exchange *x)
+void ep_health(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct jwrite w;
 	int64_t busy = 0, all = 0;
 	int failed = 0;
@@ -25,37 +26,37 @@ void ep_health(struct exchange *x)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (failed) {
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "the model's file was changed");
+		api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "the model's file was changed");
 		return;
 	}
 	if (s->draining) {
-		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
+		api_refuse(&r->api, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
 		return;
 	}
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "status", "ok");
 	jw_int(&w, "slots_idle", all > busy ? all - busy : 0);
 	jw_int(&w, "slots_processing", busy);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
 /* What runs and what waits, in the form of vLLM. */
-void ep_load(struct exchange *x)
+void ep_load(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct jwrite w;
 	int64_t n;
 
 	pthread_mutex_lock(&s->lock);
 	n = s->n_admitted;
 	pthread_mutex_unlock(&s->lock);
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_int(&w, "server_load", n);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
 /* The number that other servers give the kind of a vocabulary. */
@@ -118,12 +119,12 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 	jw_end(w);
 }
 
-void ep_models(struct exchange *x)
+void ep_models(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct jwrite w;
 
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "object", "list");
 	jw_array(&w, "data");
@@ -134,38 +135,38 @@ void ep_models(struct exchange *x)
 	pthread_mutex_unlock(&s->lock);
 	jw_end(&w);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
-void ep_model(struct exchange *x)
+void ep_model(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	const struct served *m;
 	struct jwrite w;
 
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	pthread_mutex_lock(&s->lock);
-	m = served_named(s, x->rest, strlen(x->rest));
+	m = served_named(s, r->rest, strlen(r->rest));
 	if (m)
 		put_model(&w, s, m);
 	pthread_mutex_unlock(&s->lock);
 	if (!m) {
-		exchange_refuse(x, INFER_FAULT_MODEL, "model", "there is no model '%.120s'",
-		                x->rest);
+		api_refuse(&r->api, INFER_FAULT_MODEL, "model", "there is no model '%.120s'",
+		           r->rest);
 		return;
 	}
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
-void ep_version(struct exchange *x)
+void ep_version(struct http_request *r)
 {
 	struct jwrite w;
 
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_str(&w, "version", infer_version());
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
 /* Bytes of the process in memory; 0: the system does not say. */
@@ -206,20 +207,22 @@ static void look(struct metrics_now *now, const struct server *s, const struct s
 		now->waiting = m->samples - now->running + s->n_admitted - m->n_tasks;
 }
 
-void ep_metrics(struct exchange *x)
+void ep_metrics(struct http_request *r)
 {
-	struct server *s = x->server;
-	struct metrics_process p = { .resident_bytes = resident(), .started = s->started };
+	struct server *s = r->api.server;
+	struct metrics_process p = { .resident_bytes = resident(),
+		                     .started = s->started,
+		                     .endpoint = endpoint_path };
 	struct metrics_now *now;
 	int n = 0, k = 0, all;
 
 	pthread_mutex_lock(&s->lock);
-	all = tenant_sees_all(x);
+	all = tenant_sees_all(&r->api);
 	pthread_mutex_unlock(&s->lock);
 	if (!all) {
-		exchange_refuse(x, INFER_FAULT_FORBIDDEN, NULL,
-		                "/metrics counts the requests of all groups of keys: the key must "
-		                "be an operator's");
+		api_refuse(&r->api, INFER_FAULT_FORBIDDEN, NULL,
+		           "/metrics counts the requests of all groups of keys: the key must "
+		           "be an operator's");
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
@@ -232,10 +235,10 @@ void ep_metrics(struct exchange *x)
 			look(&now[k++], s, m);
 	if (now) {
 		now[k] = (struct metrics_now){ .of = &s->metrics, .model = "" };
-		metrics_put(&x->out, now, k, &p);
+		metrics_put(&r->out, now, k, &p);
 	}
 	pthread_mutex_unlock(&s->lock);
-	x->out.bad |= !now;
+	r->out.bad |= !now;
 	mem_free(now);
-	exchange_answer(x, 200, "text/plain; version=0.0.4");
+	http_answer(r, 200, "text/plain; version=0.0.4");
 }

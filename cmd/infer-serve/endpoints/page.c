@@ -1,5 +1,5 @@
 /* infer-serve/endpoints/page.c - the page: three files, which lie in .rodata as they are in page/. */
-#include "infer-serve/serve.h"
+#include "infer-serve/http/request.h"
 
 endpoint_fn ep_page, ep_page_style, ep_page_script;
 
@@ -12,24 +12,24 @@ FILE_IN(page_html, "cmd/infer-serve/page/index.html");
 FILE_IN(page_css, "cmd/infer-serve/page/page.css");
 FILE_IN(page_js, "cmd/infer-serve/page/page.js");
 
-static void answer(struct exchange *x, const char *first, const char *last, const char *type)
+static void answer(struct http_request *r, const char *first, const char *last, const char *type)
 {
-	x->is_page = 1;
-	buf_put(&x->out, first, (size_t)(last - first));
-	exchange_answer(x, 200, type);
+	r->is_page = 1;
+	buf_put(&r->out, first, (size_t)(last - first));
+	http_answer(r, 200, type);
 }
 
-void ep_page(struct exchange *x)
+void ep_page(struct http_request *r)
 {
-	answer(x, page_html_first, page_html_last, "text/html; charset=utf-8");
+	answer(r, page_html_first, page_html_last, "text/html; charset=utf-8");
 }
 
-void ep_page_style(struct exchange *x)
+void ep_page_style(struct http_request *r)
 {
-	answer(x, page_css_first, page_css_last, "text/css; charset=utf-8");
+	answer(r, page_css_first, page_css_last, "text/css; charset=utf-8");
 }
 
-void ep_page_script(struct exchange *x)
+void ep_page_script(struct http_request *r)
 {
-	answer(x, page_js_first, page_js_last, "text/javascript; charset=utf-8");
+	answer(r, page_js_first, page_js_last, "text/javascript; charset=utf-8");
 }

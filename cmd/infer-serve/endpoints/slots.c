@@ -1,7 +1,7 @@
 /* infer-serve/endpoints/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private, and
  * of requests with keys of another group only the place is shown. */
 #include <infer/param.h>
-#include "infer-serve/serve.h"
+#include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
@@ -9,36 +9,6 @@
 #include <string.h>
 
 endpoint_fn ep_slots;
-
-void slots_take(const struct exchange *x, int32_t index, int32_t tokens)
-{
-	int32_t want = x->task ? infer_task_job(x->task)->slot - 1 : -1;
-	struct slot *idle = NULL;
-
-	for (int i = 0; i < SERVE_SEQS; i++) {
-		struct slot *l = &x->model->slots[i];
-
-		if (l->of == x && l->index == index) {
-			l->decoded += tokens;
-			return;
-		}
-		if (!l->of && !idle)
-			idle = l;
-	}
-	/* the one that the request asks for, if nobody has it */
-	if (want >= 0 && !index && !x->model->slots[want].of)
-		idle = &x->model->slots[want];
-	/* there are more samples than sequences: some wait for others */
-	if (idle)
-		*idle = (struct slot){ .of = x, .index = index, .decoded = tokens };
-}
-
-void slots_leave(const struct exchange *x)
-{
-	for (int i = 0; i < SERVE_SEQS; i++)
-		if (x->model->slots[i].of == x)
-			x->model->slots[i].of = NULL;
-}
 
 /* Copied under lock: the exchange may end while the answer is written. */
 struct shown {
@@ -49,13 +19,13 @@ struct shown {
 	struct infer_sample_opts sample;
 };
 
-/* x: who asks; all: for everything. */
-static void copy_one(struct shown *to, const struct slot *l, const struct exchange *x, int all)
+/* r: who asks; all: for everything. */
+static void copy_one(struct shown *to, const struct slot *l, const struct http_request *r, int all)
 {
-	const infer_job *j = l->of && l->of->task ? infer_task_job(l->of->task) : NULL;
+	const infer_job *j = l->of && l->of->gen.task ? infer_task_job(l->of->gen.task) : NULL;
 
 	*to = (struct shown){ .busy = j != NULL };
-	to->hidden = j && !all && strcmp(l->of->owner, x->owner) != 0;
+	to->hidden = j && !all && strcmp(l->of->caller.group, r->api.caller.group) != 0;
 	if (!j || to->hidden)
 		return;
 	snprintf(to->task, sizeof to->task, "%s", l->of->name);
@@ -113,15 +83,15 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 
 /* The slots of a loaded model, copied; -1: it is not loaded.  Under the lock. */
 static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m,
-                        const struct exchange *x, int *busy)
+                        const struct http_request *r, int *busy)
 {
 	struct infer_engine_info e;
-	int all = tenant_sees_all(x);
+	int all = tenant_sees_all(&r->api);
 
 	if (m->state != SERVED_IN)
 		return -1;
 	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_one(&shown[i], &m->slots[i], x, all);
+		copy_one(&shown[i], &m->slots[i], r, all);
 		*busy += shown[i].busy;
 	}
 	infer_engine_info(m->engine, &e);
@@ -129,15 +99,15 @@ static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m,
 }
 
 /* All slots, one model after the other; returns how many are idle. */
-static int put_slots(struct jwrite *w, const struct exchange *x)
+static int put_slots(struct jwrite *w, const struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct shown shown[SERVE_SEQS];
 	int n = 0, busy = 0;
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		int32_t ctx = copy_all(shown, m, x, &busy);
+		int32_t ctx = copy_all(shown, m, r, &busy);
 
 		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
 			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &shown[i]);
@@ -146,22 +116,22 @@ static int put_slots(struct jwrite *w, const struct exchange *x)
 	return n - busy;
 }
 
-void ep_slots(struct exchange *x)
+void ep_slots(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct jwrite w;
 	int idle;
 
 	if (s->o->no_slots) {
-		exchange_refuse(x, INFER_FAULT_OFF, NULL, "this server runs with --no-slots");
+		api_refuse(&r->api, INFER_FAULT_OFF, NULL, "this server runs with --no-slots");
 		return;
 	}
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_array(&w, NULL);
-	idle = put_slots(&w, x);
+	idle = put_slots(&w, r);
 	jw_end(&w);
-	if (x->demands_slot && !idle)
-		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");
+	if (r->head.demands_slot && !idle)
+		api_refuse(&r->api, INFER_FAULT_UNAVAILABLE, NULL, "no slot is idle");
 	else
-		exchange_answer(x, 200, exchange_json);
+		http_answer(r, 200, http_json);
 }

@@ -1,7 +1,8 @@
 /* infer-serve/endpoints/template.c - what the chat template makes of a conversation, and what clients ask of
  * the model and its defaults. */
 #include <infer/param.h>
-#include "infer-serve/serve.h"
+#include "infer-serve/endpoints/table.h"
+#include "infer-serve/http/request.h"
 #include "common/chat.h"
 #include "base/jwrite.h"
 
@@ -9,7 +10,7 @@
 
 endpoint_fn ep_apply_template, ep_props;
 
-static void put_prompt(struct exchange *x, const infer_job *job)
+static void put_prompt(struct http_request *r, const infer_job *job)
 {
 	struct jwrite w;
 	infer_error err;
@@ -18,26 +19,26 @@ static void put_prompt(struct exchange *x, const infer_job *job)
 	int rc = infer_job_render(&text, &n, job, &err);
 
 	if (rc) {
-		exchange_refuse(x, infer_fault_kind(rc), "messages", "%s", err.message);
+		api_refuse(&r->api, infer_fault_kind(rc), "messages", "%s", err.message);
 		return;
 	}
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	jw_strn(&w, "prompt", text, n);
 	jw_end(&w);
 	infer_chat_free(text);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
-void ep_apply_template(struct exchange *x)
+void ep_apply_template(struct http_request *r)
 {
-	infer_job *job = exchange_job(x);
+	infer_job *job = endpoint_job(r);
 
 	if (!job)
 		return;
-	put_prompt(x, job);
+	put_prompt(r, job);
 	infer_job_free(job);
-	exchange_done(x);
+	api_done(&r->api);
 }
 
 /* ---- /props ---- */
@@ -99,9 +100,9 @@ static void put_caps(struct jwrite *w, const struct served *m)
 	jw_end(w);
 }
 
-void ep_props(struct exchange *x)
+void ep_props(struct http_request *r)
 {
-	const struct served *m = x->model;
+	const struct served *m = r->api.model;
 	const infer_tokenizer *t = infer_model_tokenizer(m->model);
 	const infer_file *f = infer_model_file(m->model);
 	struct buf source;
@@ -110,7 +111,7 @@ void ep_props(struct exchange *x)
 	buf_init(&source, MEM_BASE);
 	if (m->chat.template)
 		(void)chat_source(&source, &m->o.chat, f, NULL);
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	put_settings(&w, m);
 	jw_int(&w, "total_slots", SERVE_SEQS);
@@ -126,8 +127,8 @@ void ep_props(struct exchange *x)
 	jw_end(&w);
 	jw_str(&w, "build_info", "b" INFER_VERSION);
 	jw_end(&w);
-	x->out.bad |= source.bad;
+	r->out.bad |= source.bad;
 	buf_fini(&source);
-	exchange_answer(x, 200, exchange_json);
-	exchange_done(x);
+	http_answer(r, 200, http_json);
+	api_done(&r->api);
 }

@@ -1,5 +1,6 @@
 /* infer-serve/endpoints/tokens.c - text to token ids, and back. */
-#include "infer-serve/serve.h"
+#include "infer-serve/endpoints/table.h"
+#include "infer-serve/http/request.h"
 #include "base/err.h"
 #include "base/jread.h"
 #include "base/jwrite.h"
@@ -10,21 +11,22 @@
 endpoint_fn ep_tokenize, ep_detokenize;
 
 /* The body, an object; NULL: it was answered why not. */
-static const struct json *read_body(struct exchange *x, struct arena *mem)
+static const struct json *read_body(struct http_request *r, struct arena *mem)
 {
 	const struct json *body;
 	infer_error err = { 0 };
-	int rc = jread(&body, mem, x->body.at ? x->body.at : "", x->body.len, "request", &err);
+	int rc = jread(&body, mem, r->api.body.at ? r->api.body.at : "", r->api.body.len, "request",
+	               &err);
 
 	if (!rc && json_is_object(body))
 		return body;
-	exchange_refuse(x, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID, NULL,
-	                "%s", rc ? err.message : "the body is not an object");
+	api_refuse(&r->api, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID, NULL,
+	           "%s", rc ? err.message : "the body is not an object");
 	return NULL;
 }
 
 /* 0: the field is neither absent, null nor a boolean, and that was answered. */
-static int take_flag(struct exchange *x, const struct json *body, const char *key, int *flag)
+static int take_flag(struct http_request *r, const struct json *body, const char *key, int *flag)
 {
 	const struct json *v = json_get(body, key);
 
@@ -34,7 +36,7 @@ static int take_flag(struct exchange *x, const struct json *body, const char *ke
 		*flag = json_is(v, JSON_TRUE);
 		return 1;
 	}
-	exchange_refuse(x, INFER_FAULT_INVALID, key, "%s is neither true nor false", key);
+	api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s is neither true nor false", key);
 	return 0;
 }
 
@@ -45,7 +47,7 @@ struct tokenize {
 	int of_vllm; /* prompt and add_special_tokens, in the place of content and add_special */
 };
 
-static int take_text(struct exchange *x, const struct json *body, struct tokenize *t)
+static int take_text(struct http_request *r, const struct json *body, struct tokenize *t)
 {
 	const struct json *v = json_get(body, "content"), *prompt = json_get(body, "prompt");
 	const char *key = "content";
@@ -54,16 +56,16 @@ static int take_text(struct exchange *x, const struct json *body, struct tokeniz
 	if (t->of_vllm)
 		v = prompt, key = "prompt";
 	if (v && !json_is_null(v) && !json_is_string(v)) {
-		exchange_refuse(x, INFER_FAULT_INVALID, key, "%s is not a text", key);
+		api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s is not a text", key);
 		return 0;
 	}
 	t->text = v ? json_str(v) : "";
 	t->n = json_bytes(v);
 	t->add = t->of_vllm;
 	t->special = 1;
-	return take_flag(x, body, t->of_vllm ? "add_special_tokens" : "add_special", &t->add) &&
-	       take_flag(x, body, "parse_special", &t->special) &&
-	       take_flag(x, body, "with_pieces", &t->pieces);
+	return take_flag(r, body, t->of_vllm ? "add_special_tokens" : "add_special", &t->add) &&
+	       take_flag(r, body, "parse_special", &t->special) &&
+	       take_flag(r, body, "with_pieces", &t->pieces);
 }
 
 static void put_piece(struct jwrite *w, const infer_tokenizer *t, int32_t id)
@@ -85,43 +87,44 @@ static void put_piece(struct jwrite *w, const infer_tokenizer *t, int32_t id)
 	jw_end(w);
 }
 
-static void put_tokens(struct exchange *x, const struct tokenize *t, const int32_t *ids, size_t n)
+static void put_tokens(struct http_request *r, const struct tokenize *t, const int32_t *ids,
+                       size_t n)
 {
 	struct infer_engine_info e;
 	struct jwrite w;
 
-	jw_init(&w, &x->out);
+	jw_init(&w, &r->out);
 	jw_object(&w, NULL);
 	if (t->of_vllm) {
-		infer_engine_info(x->model->engine, &e);
+		infer_engine_info(r->api.model->engine, &e);
 		jw_uint(&w, "count", n);
 		jw_int(&w, "max_model_len", e.ctx);
 	}
 	jw_array(&w, "tokens");
 	for (size_t i = 0; i < n; i++)
 		if (t->pieces)
-			put_piece(&w, infer_model_tokenizer(x->model->model), ids[i]);
+			put_piece(&w, infer_model_tokenizer(r->api.model->model), ids[i]);
 		else
 			jw_int(&w, NULL, ids[i]);
 	jw_end(&w);
 	jw_end(&w);
-	exchange_answer(x, 200, exchange_json);
+	http_answer(r, 200, http_json);
 }
 
 /* The tokens of a conversation, as its answer would follow them. */
-static void tokenize_talk(struct exchange *x)
+static void tokenize_talk(struct http_request *r)
 {
 	const struct tokenize t = { .of_vllm = 1 };
-	infer_job *job = exchange_job(x);
+	infer_job *job = endpoint_job(r);
 
 	if (!job)
 		return;
-	put_tokens(x, &t, job->request.prompt, job->request.n_prompt);
+	put_tokens(r, &t, job->request.prompt, job->request.n_prompt);
 	infer_job_free(job);
-	exchange_done(x);
+	api_done(&r->api);
 }
 
-void ep_tokenize(struct exchange *x)
+void ep_tokenize(struct http_request *r)
 {
 	struct tokenize t = { .n = 0 };
 	struct arena mem;
@@ -131,28 +134,28 @@ void ep_tokenize(struct exchange *x)
 	size_t n;
 
 	arena_init(&mem, MEM_BASE);
-	body = read_body(x, &mem);
+	body = read_body(r, &mem);
 	if (json_get(body, "messages")) {
 		arena_fini(&mem);
-		tokenize_talk(x);
+		tokenize_talk(r);
 		return;
 	}
-	if (body && take_text(x, body, &t)) {
+	if (body && take_text(r, body, &t)) {
 		uint32_t flags =
 			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);
-		int rc = infer_encode(infer_model_tokenizer(x->model->model), t.text, t.n, flags,
-		                      &ids, &n, &err);
+		int rc = infer_encode(infer_model_tokenizer(r->api.model->model), t.text, t.n,
+		                      flags, &ids, &n, &err);
 
 		if (rc)
-			exchange_refuse(x, infer_fault_kind(rc), t.of_vllm ? "prompt" : "content",
-			                "%s", err.message);
+			api_refuse(&r->api, infer_fault_kind(rc), t.of_vllm ? "prompt" : "content",
+			           "%s", err.message);
 		else
-			put_tokens(x, &t, ids, n);
+			put_tokens(r, &t, ids, n);
 		if (!rc)
 			infer_ids_free(ids);
 	}
 	arena_fini(&mem);
-	exchange_done(x);
+	api_done(&r->api);
 }
 
 static int add_token(struct buf *text, infer_detok *d, const struct json *id, infer_error *err)
@@ -188,7 +191,7 @@ static int detokenize(struct buf *text, const struct served *m, const struct jso
 	return rc;
 }
 
-void ep_detokenize(struct exchange *x)
+void ep_detokenize(struct http_request *r)
 {
 	struct arena mem;
 	const struct json *body;
@@ -198,22 +201,22 @@ void ep_detokenize(struct exchange *x)
 
 	arena_init(&mem, MEM_BASE);
 	buf_init(&text, MEM_BASE);
-	body = read_body(x, &mem);
+	body = read_body(r, &mem);
 	if (body) {
-		int rc = detokenize(&text, x->model, json_get(body, "tokens"), &err);
+		int rc = detokenize(&text, r->api.model, json_get(body, "tokens"), &err);
 
 		if (rc || text.bad) {
-			exchange_refuse(x, rc ? infer_fault_kind(rc) : INFER_FAULT_SERVER, "tokens",
-			                "%s", rc ? err.message : "out of memory");
+			api_refuse(&r->api, rc ? infer_fault_kind(rc) : INFER_FAULT_SERVER,
+			           "tokens", "%s", rc ? err.message : "out of memory");
 		} else {
-			jw_init(&w, &x->out);
+			jw_init(&w, &r->out);
 			jw_object(&w, NULL);
 			jw_strn(&w, "content", text.at ? text.at : "", text.len);
 			jw_end(&w);
-			exchange_answer(x, 200, exchange_json);
+			http_answer(r, 200, http_json);
 		}
 	}
 	buf_fini(&text);
 	arena_fini(&mem);
-	exchange_done(x);
+	api_done(&r->api);
 }

@@ -39,9 +39,9 @@ static const struct key *find_key(struct server *s, const char *key, size_t n)
 	return k;
 }
 
-int admit_key(struct exchange *x, const char *authorization, const char *api_key)
+int admit_key(struct http_request *r, const char *authorization, const char *api_key)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	struct fair_user *u;
 	const struct key *k;
 	uint64_t id = 0;
@@ -55,16 +55,16 @@ int admit_key(struct exchange *x, const char *authorization, const char *api_key
 	k = key ? find_key(s, key, n) : NULL;
 	if (k) {
 		memcpy(&id, k->digest, sizeof id);
-		keys_name(x->key, k);
-		keys_group(x->owner, k);
-		x->is_operator = k->is_operator;
+		keys_name(r->api.caller.key, k);
+		keys_group(r->api.caller.group, k);
+		r->api.caller.is_operator = k->is_operator;
 	}
 	u = user_of(s, id);
 	if (u && k) {
 		u->weight = k->weight;
 		u->priority = k->priority;
 	}
-	x->user = u;
+	r->api.caller.user = u;
 	/* models with keys of their own ask for them once it is known which one is meant */
 	ok = (k || !s->keys.n) && u;
 	pthread_mutex_unlock(&s->lock);
@@ -84,15 +84,15 @@ static int retry_s(const struct server *s)
 	                                  : (int)((ns + SECOND - 1) / SECOND);
 }
 
-int admit_full(struct exchange *x)
+int admit_full(struct http_request *r)
 {
-	struct server *s = x->server;
+	struct server *s = r->api.server;
 	int64_t most = SERVE_SEQS + s->o->max_queue, users = 1;
 
 	if (s->n_admitted < most)
 		return 0;
 	for (const struct fair_user *u = s->users; u; u = u->next)
-		users += u != x->user && u->admitted;
-	x->retry_s = retry_s(s);
-	return x->user->admitted >= most / users;
+		users += u != r->api.caller.user && u->admitted;
+	r->api.retry_s = retry_s(s);
+	return r->api.caller.user->admitted >= most / users;
 }

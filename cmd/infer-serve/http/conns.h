@@ -12,7 +12,7 @@
 #include "base/sip.h"
 #include "infer-serve/http/strict.h"
 
-struct exchange;
+struct http_request;
 struct sockaddr;
 struct opt_list;
 struct conn_peer;
@@ -27,9 +27,9 @@ enum conn_state {
 struct conn {
 	/* of all: those whose client left, then the others by their last activity, the oldest first */
 	struct conn *prev, *next;
-	struct conn *older, *newer; /* incomplete ones of `peer`, in the same order */
-	struct conn_peer *peer;     /* NULL: without a limit */
-	struct exchange *x;         /* under the server's lock: its request; NULL: none */
+	struct conn *older, *newer;   /* incomplete ones of `peer`, in the same order */
+	struct conn_peer *peer;       /* NULL: without a limit */
+	struct http_request *request; /* under the server's lock: its request; NULL: none */
 	struct strict_target target;
 	enum conn_state state;
 	int fd;

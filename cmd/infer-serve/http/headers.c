@@ -1,7 +1,7 @@
 /* infer-serve/http/headers.c - the fields in the head of an answer. */
 #include "infer-serve/http/headers.h"
 #include "infer-serve/http/origin.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/http/request.h"
 
 #include <microhttpd.h>
 #include <stdio.h>
@@ -12,55 +12,55 @@ static const char policy[] = "default-src 'none'; script-src 'self'; style-src '
 			     "'self'; img-src data:; "
 			     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static void header(struct MHD_Response *r, const char *name, const char *value)
+static void header(struct MHD_Response *response, const char *name, const char *value)
 {
-	MHD_add_response_header(r, name, value);
+	MHD_add_response_header(response, name, value);
 }
 
-static void add_cors(struct MHD_Response *r, const struct exchange *x)
+static void add_cors(struct MHD_Response *response, const struct http_request *r)
 {
-	if (!x->origin)
+	if (!r->head.origin)
 		return;
-	if (origin_is_allowed(x->server->o->cors, x->origin))
-		header(r, "Access-Control-Allow-Origin", x->origin);
-	header(r, "Vary", "Origin");
+	if (origin_is_allowed(r->api.server->o->cors, r->head.origin))
+		header(response, "Access-Control-Allow-Origin", r->head.origin);
+	header(response, "Vary", "Origin");
 }
 
-static void add_retry(struct MHD_Response *r, const struct exchange *x)
+static void add_retry(struct MHD_Response *response, const struct http_request *r)
 {
 	char seconds[16];
 
-	snprintf(seconds, sizeof seconds, "%d", x->retry_s ? x->retry_s : 1);
-	header(r, "Retry-After", seconds);
+	snprintf(seconds, sizeof seconds, "%d", r->api.retry_s ? r->api.retry_s : 1);
+	header(response, "Retry-After", seconds);
 }
 
-void headers_put(struct MHD_Response *r, const struct exchange *x)
+void headers_put(struct MHD_Response *response, const struct http_request *r)
 {
-	header(r, "Server", "infer-serve");
-	header(r, "X-Request-Id", x->id);
-	if (x->anthropic)
-		header(r, "request-id", x->id);
-	add_cors(r, x);
-	if (x->is_page) {
-		header(r, "Content-Security-Policy", policy);
-		header(r, "X-Content-Type-Options", "nosniff");
-		header(r, "Referrer-Policy", "no-referrer");
+	header(response, "Server", "infer-serve");
+	header(response, "X-Request-Id", r->api.id);
+	if (r->api.is_anthropic)
+		header(response, "request-id", r->api.id);
+	add_cors(response, r);
+	if (r->is_page) {
+		header(response, "Content-Security-Policy", policy);
+		header(response, "X-Content-Type-Options", "nosniff");
+		header(response, "Referrer-Policy", "no-referrer");
 	}
-	if (x->type)
-		header(r, "Content-Type", x->type);
-	if (x->stage == STAGE_STREAM) {
-		header(r, "Cache-Control", "no-cache");
-		header(r, "X-Accel-Buffering", "no");
+	if (r->type)
+		header(response, "Content-Type", r->type);
+	if (r->stage == STAGE_STREAM) {
+		header(response, "Cache-Control", "no-cache");
+		header(response, "X-Accel-Buffering", "no");
 	}
-	if (x->status == 401)
-		header(r, "WWW-Authenticate", "Bearer");
+	if (r->status == 401)
+		header(response, "WWW-Authenticate", "Bearer");
 	/* its time would be over again */
-	if (x->late)
-		header(r, "x-should-retry", "false");
-	if (x->status == 405)
-		header(r, "Allow", x->allow);
-	if (x->status == 429 || x->status == 503)
-		add_retry(r, x);
-	if (x->closes || x->status == 408 || x->status == 413 || x->server->draining)
-		header(r, "Connection", "close");
+	if (r->api.gen.is_late)
+		header(response, "x-should-retry", "false");
+	if (r->status == 405)
+		header(response, "Allow", r->allow);
+	if (r->status == 429 || r->status == 503)
+		add_retry(response, r);
+	if (r->link.closes || r->status == 408 || r->status == 413 || r->api.server->draining)
+		header(response, "Connection", "close");
 }

@@ -3,8 +3,8 @@
 #define INFER_SERVE_HTTP_HEADERS_H
 
 struct MHD_Response;
-struct exchange;
+struct http_request;
 
 /* Those that follow from the exchange and its status. */
-void headers_put(struct MHD_Response *r, const struct exchange *x);
+void headers_put(struct MHD_Response *response, const struct http_request *r);
 #endif

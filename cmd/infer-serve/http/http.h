@@ -1,27 +1,37 @@
-/* infer-serve/http/http.h - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers. */
+/* infer-serve/http/http.h - the HTTP server, on libmicrohttpd: connections, heads, bodies and answers. */
 #ifndef INFER_SERVE_HTTP_HTTP_H
 #define INFER_SERVE_HTTP_HTTP_H
 #include <stdint.h>
 #include <infer/status.h>
 
+struct http_request;
+struct origin;
+struct route_table;
 struct server;
-struct exchange;
+struct tls;
 
-/* Serve what arrives at a socket that listens, which is closed with the rest.
+/* What the HTTP server is opened with.  The pointers are borrowed until http_close. */
+struct http_setup {
+	int socket; /* listens; closed by http_quiesce or http_close */
+	const struct tls *tls;
+	const struct origin *origin;
+	const struct route_table *routes;
+};
+/* Start to serve on a thread of its own.  After a failure, call http_close.
+ * INFER_EFORMAT  the certificate and the key do not belong together
  * INFER_EIO INFER_ENOMEM */
-int http_open(struct server *s, int socket, infer_error *err);
+int http_open(struct server *s, const struct http_setup *setup, infer_error *err);
 /* Accept no more connections. */
 void http_quiesce(struct server *s);
-/* End connections that are past a deadline: 408 where a request can be answered. */
+/* End connections that are past a deadline, with status 408 if the request can still be answered. */
 void http_check(struct server *s, int64_t now_ns);
-/* End all connections, and the thread. */
+/* End all connections and the thread. */
 void http_close(struct server *s);
 
-/* Under s->lock: the HTTP side of x continues, if it waits for an answer. */
-void http_wake(struct exchange *x);
-/* Under s->lock: end the requests whose clients closed the connection, or its sending side.  Returns the
- * time of the next call that is needed; INT64_MAX: none is. */
-int64_t http_look(struct server *s, int64_t now_ns);
-/* A descriptor that is readable when http_look has something to do. */
+/* Continue to send the answer of r if it was suspended.  Caller holds the lock. */
+void http_wake(struct http_request *r);
+/* True if connections use TLS. */
+int http_has_tls(const struct server *s);
+/* A descriptor that becomes readable when s->find_gone has something to do. */
 int http_watched(const struct server *s);
 #endif

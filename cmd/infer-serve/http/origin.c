@@ -1,8 +1,9 @@
 /* infer-serve/http/origin.c - checks of the Host and the Origin of a request. */
 #include "infer-serve/http/origin.h"
+#include "infer-serve/http/describe.h"
 #include "infer-serve/http/head.h"
 #include "infer-serve/http/listen.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/http/request.h"
 #include "base/err.h"
 
 #include <microhttpd.h>
@@ -56,9 +57,9 @@ static void copy_host(char *to, size_t room, const char *url)
 	snprintf(to, room, "%.*s", (int)n, at ? at + 3 : "");
 }
 
-int origin_open(struct server *s, const struct listener *l, infer_error *err)
+int origin_open(struct origin *o, const struct opt_list *names, const struct listener *l,
+                infer_error *err)
 {
-	const struct opt_list *names = &s->o->server_names;
 	int is_unix = !strncmp(l->url, "unix:", 5);
 
 	for (int i = 0; i < names->n; i++)
@@ -67,9 +68,9 @@ int origin_open(struct server *s, const struct listener *l, infer_error *err)
 			               "--server-name must be a host name without scheme and port, "
 			               "not '%.120s'",
 			               names->at[i]);
-	s->origin = (struct origin){ .names = names };
-	s->origin.checks_host = !is_unix && (l->local || names->n);
-	copy_host(s->origin.listen, sizeof s->origin.listen, l->url);
+	*o = (struct origin){ .names = names };
+	o->checks_host = !is_unix && (l->local || names->n);
+	copy_host(o->listen, sizeof o->listen, l->url);
 	return INFER_OK;
 }
 
@@ -134,42 +135,39 @@ static int is_known(const struct origin *o, const char *host)
 	return *o->listen && origin_host_is(host, o->listen);
 }
 
-static void refuse(struct exchange *x, int kind)
+static void refuse(struct http_request *r, int kind)
 {
-	x->early.kind = kind;
-	x->early.error.code = INFER_EINVAL;
-}
-
-static const char *field(struct MHD_Connection *c, const char *name)
-{
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+	r->early.kind = kind;
+	r->early.error.code = INFER_EINVAL;
 }
 
 static int has_body(struct MHD_Connection *c)
 {
-	return field(c, "Transfer-Encoding") || head_length(field(c, "Content-Length")) > 0;
+	return http_field(c, "Transfer-Encoding") ||
+	       head_length(http_field(c, "Content-Length")) > 0;
 }
 
-void origin_check(struct exchange *x, struct MHD_Connection *c)
+void origin_check(const struct origin *o, struct http_request *r, struct MHD_Connection *c)
 {
-	const struct server *s = x->server;
-	const char *host = field(c, "Host");
-	char *message = x->early.error.message;
-	size_t room = sizeof x->early.error.message;
+	const char *cors = r->api.server->o->cors;
+	const char *host = http_field(c, "Host");
+	char *message = r->early.error.message;
+	size_t room = sizeof r->early.error.message;
 
-	if (s->origin.checks_host && host && !*x->key && !is_known(&s->origin, host)) {
-		refuse(x, INFER_FAULT_FORBIDDEN);
+	if (o->checks_host && host && !*r->api.caller.key && !is_known(o, host)) {
+		refuse(r, INFER_FAULT_FORBIDDEN);
 		snprintf(message, room,
 		         "Host must be localhost, 127.0.0.1, [::1], the address of --listen or a "
 		         "--server-name, not '%.80s'",
 		         host);
-	} else if (x->origin && !origin_is_allowed(s->o->cors, x->origin) &&
-	           !(host && origin_is_own(x->origin, host))) {
-		refuse(x, INFER_FAULT_FORBIDDEN);
+	} else if (r->head.origin && !origin_is_allowed(cors, r->head.origin) &&
+	           !(host && origin_is_own(r->head.origin, host))) {
+		refuse(r, INFER_FAULT_FORBIDDEN);
 		snprintf(message, room, "pages of %.80s may not use this server: --cors is %.80s",
-		         x->origin, s->o->cors);
-	} else if (x->origin && !x->early.kind && !field(c, "Content-Type") && has_body(c)) {
-		refuse(x, INFER_FAULT_MEDIA_TYPE);
+		         r->head.origin, cors);
+	} else if (r->head.origin && !r->early.kind && !http_field(c, "Content-Type") &&
+	           has_body(c)) {
+		refuse(r, INFER_FAULT_MEDIA_TYPE);
 		snprintf(message, room,
 		         "a request with an Origin must have the Content-Type application/json");
 	}

@@ -13,9 +13,8 @@
 #include "common/opt.h"
 
 struct MHD_Connection;
-struct exchange;
+struct http_request;
 struct listener;
-struct server;
 
 /* The names that a Host may have. */
 struct origin {
@@ -24,9 +23,10 @@ struct origin {
 	const struct opt_list *names; /* of --server-name */
 };
 /* INFER_EINVAL  a value of --server-name is not a host name without scheme and port */
-int origin_open(struct server *s, const struct listener *l, infer_error *err);
-/* Refuse a request in x->early by its head, after its key was looked up. */
-void origin_check(struct exchange *x, struct MHD_Connection *c);
+int origin_open(struct origin *o, const struct opt_list *names, const struct listener *l,
+                infer_error *err);
+/* Refuse a request in r->early by its head, after its key was looked up. */
+void origin_check(const struct origin *o, struct http_request *r, struct MHD_Connection *c);
 
 /* True if pages of this origin may read answers.  only: --cors, or NULL. */
 int origin_is_allowed(const char *only, const char *origin);

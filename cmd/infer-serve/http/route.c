@@ -1,24 +1,11 @@
-/* infer-serve/http/route.c - paths and methods: the endpoints, and which of them a request names. */
+/* infer-serve/http/route.c - find the endpoint that a request names. */
 #include "infer-serve/http/route.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#define EP(method, path, name, form, flags) endpoint_fn ep_##name;
-#define OFF(method, path)
-#include "infer-serve/endpoints/endpoint_list.h"
-#undef EP
-#undef OFF
-
-static const struct endpoint endpoints[] = {
-#define EP(method, path, name, form, flags) { ROUTE_##method, path, ep_##name, form, flags },
-#define OFF(method, path) { ROUTE_##method, path, NULL, NULL, EP_OFF | EP_QUICK },
-#include "infer-serve/endpoints/endpoint_list.h"
-#undef EP
-#undef OFF
-};
-
-static int matches(const char *pattern, const char *path, const char **rest)
+/* Compare a path with the pattern of an endpoint.  *rest: what the star stands for. */
+static int match_path(const char *pattern, const char *path, const char **rest)
 {
 	size_t n = strlen(pattern);
 
@@ -30,18 +17,18 @@ static int matches(const char *pattern, const char *path, const char **rest)
 	return 1;
 }
 
-const struct endpoint *route_find(const char *path, unsigned method, unsigned *allowed,
-                                  const char **rest)
+const struct endpoint *route_find(const struct route_table *t, const char *path, unsigned method,
+                                  unsigned *allowed, const char **rest)
 {
 	const struct endpoint *found = NULL;
 	unsigned asked = method & ROUTE_HEAD ? ROUTE_GET : method;
 
 	*allowed = 0;
 	*rest = NULL;
-	for (int i = 0; i < ROUTE_ENDPOINTS; i++) {
-		const struct endpoint *e = &endpoints[i];
+	for (int i = 0; i < t->n; i++) {
+		const struct endpoint *e = &t->rows[i];
 
-		if (!matches(e->path, path, rest))
+		if (!match_path(e->path, path, rest))
 			continue;
 		*allowed |= e->method | ROUTE_OPTIONS | (e->method & ROUTE_GET ? ROUTE_HEAD : 0);
 		found = e->method & asked ? e : found;
@@ -80,10 +67,3 @@ int route_is_anthropic(const char *path)
 
 	return !strncmp(path, messages, n) && (!path[n] || path[n] == '/');
 }
-
-const struct endpoint *route_at(int i)
-{
-	return i >= 0 && i < ROUTE_ENDPOINTS ? &endpoints[i] : NULL;
-}
-
-int route_index(const struct endpoint *e) { return e ? (int)(e - endpoints) : -1; }

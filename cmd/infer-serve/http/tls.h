@@ -2,12 +2,18 @@
 #ifndef INFER_SERVE_HTTP_TLS_H
 #define INFER_SERVE_HTTP_TLS_H
 #include <infer/status.h>
+#include "base/buf.h"
 
-struct server;
+struct serve_opts;
 
-/* Read what --tls-cert and --tls-key name into s->cert and s->key; both stay empty without them.
- * INFER_EINVAL  one without the other; INFER_EUNSUP libmicrohttpd has no TLS
- * INFER_EFORMAT a file is something else; INFER_EIO INFER_ENOMEM */
-int tls_read(struct server *s, infer_error *err);
-void tls_fini(struct server *s);
+struct tls {
+	struct buf cert, key; /* PEM, ends with NUL; empty: HTTP */
+};
+/* Read the files of --tls-cert and --tls-key; both stay empty without these options.  tls_fini frees
+ * *t, after a failure too.
+ * INFER_EINVAL  one option without the other; INFER_EUNSUP libmicrohttpd has no TLS
+ * INFER_EFORMAT a file is not a certificate, or not a private key; INFER_EIO INFER_ENOMEM */
+int tls_read(struct tls *t, const struct serve_opts *o, infer_error *err);
+/* Erase the key and free both. */
+void tls_fini(struct tls *t);
 #endif

@@ -1,6 +1,6 @@
 /* infer-serve/ops/access.c - the access log: a JSON line for each request. */
 #include <infer/record.h>
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -129,7 +129,7 @@ static void append(struct access *a, const struct buf *line)
 	pthread_mutex_unlock(&a->lock);
 }
 
-void access_put(struct server *s, const struct exchange *x, int status)
+void access_put(struct server *s, const struct api_request *r, const struct access_http *h)
 {
 	int64_t now = clock_now_ns();
 	struct jwrite w;
@@ -141,42 +141,42 @@ void access_put(struct server *s, const struct exchange *x, int status)
 	infer_record_open(&w, &b, INFER_KIND_ACCESS, s->access.first ? INFER_RECORD_FIRST : 0);
 	s->access.first = 0;
 	jw_int(&w, "created", (int64_t)time(NULL));
-	jw_str(&w, "id", x->id);
-	jw_str(&w, "remote", x->remote);
-	jw_str(&w, "method", x->method);
-	jw_str(&w, "path", x->path);
-	jw_int(&w, "status", status);
-	jw_int(&w, "body_bytes", (int64_t)x->body_bytes);
-	jw_int(&w, "answer_bytes", x->sent);
-	jw_num(&w, "total_ms", clock_ms(x->began_ns, now));
+	jw_str(&w, "id", r->id);
+	jw_str(&w, "remote", h->remote);
+	jw_str(&w, "method", h->method);
+	jw_str(&w, "path", h->path);
+	jw_int(&w, "status", h->status);
+	jw_int(&w, "body_bytes", (int64_t)h->body_bytes);
+	jw_int(&w, "answer_bytes", h->answer_bytes);
+	jw_num(&w, "total_ms", clock_ms(r->began_ns, now));
 	pthread_mutex_lock(&s->lock);
-	if (x->prompt_tokens) {
-		jw_num(&w, "ttft_ms", x->first_ns ? clock_ms(x->began_ns, x->first_ns) : 0);
-		jw_int(&w, "prompt_tokens", x->prompt_tokens);
-		jw_int(&w, "completion_tokens", x->completion_tokens);
+	if (r->gen.prompt_tokens) {
+		jw_num(&w, "ttft_ms", r->gen.first_ns ? clock_ms(r->began_ns, r->gen.first_ns) : 0);
+		jw_int(&w, "prompt_tokens", r->gen.prompt_tokens);
+		jw_int(&w, "completion_tokens", r->gen.completion_tokens);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (x->has_trace)
-		jw_str(&w, "trace_id", x->trace);
-	if (x->note.len)
-		jw_raw(&w, "request", x->note.at, x->note.len);
+	if (r->trace.is_given)
+		jw_str(&w, "trace_id", r->trace.id);
+	if (r->note.len)
+		jw_raw(&w, "request", r->note.at, r->note.len);
 	infer_record_close(&w);
 	if (!b.bad)
 		append(&s->access, &b);
 	buf_fini(&b);
 }
 
-void access_note(struct exchange *x, const struct infer_answer *a)
+void access_note(struct api_request *r, const struct infer_answer *a)
 {
-	const char *how = x->server->o->log_requests;
+	const char *how = r->server->o->log_requests;
 	const infer_job *j = a->job;
 	int64_t cached = 0;
 	struct jwrite w;
 
 	if (!how)
 		return;
-	buf_clear(&x->note);
-	jw_init(&w, &x->note);
+	buf_clear(&r->note);
+	jw_init(&w, &r->note);
 	jw_object(&w, NULL);
 	jw_bool(&w, "stream", j->stream);
 	jw_int(&w, "n", j->n);
@@ -188,17 +188,18 @@ void access_note(struct exchange *x, const struct infer_answer *a)
 		cached += a->choices[i].usage.cached_tokens;
 	jw_int(&w, "cached_tokens", cached);
 	jw_num(&w, "queue_ms",
-	       clock_ms(x->put_ns, x->started_ns) + (double)a->choices->usage.queue_ns / 1e6);
+	       clock_ms(r->gen.queued_ns, r->gen.started_ns) +
+	               (double)a->choices->usage.queue_ns / 1e6);
 	if (*how) {
-		jw_strn(&w, "body", x->body.at ? x->body.at : "", x->body.len);
+		jw_strn(&w, "body", r->body.at ? r->body.at : "", r->body.len);
 		jw_array(&w, "texts");
 		for (int32_t i = 0; i < j->n; i++)
 			jw_strn(&w, NULL, a->choices[i].text.at, a->choices[i].text.len);
 		jw_end(&w);
 	}
 	jw_end(&w);
-	if (x->note.bad) {
-		buf_fini(&x->note);
-		buf_init(&x->note, MEM_BASE);
+	if (r->note.bad) {
+		buf_fini(&r->note);
+		buf_init(&r->note, MEM_BASE);
 	}
 }

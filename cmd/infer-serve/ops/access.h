@@ -6,7 +6,7 @@
 #include <infer/api.h>
 #include "base/buf.h"
 
-struct exchange;
+struct api_request;
 struct server;
 
 struct access {
@@ -24,12 +24,19 @@ struct access {
  * INFER_EIO */
 int access_open(struct server *s, infer_error *err);
 void access_close(struct server *s);
-/* Append the record of an exchange that is over.  Lines that cannot be written, because the disk is
- * full, are kept in memory up to a limit, and written by a later call or by access_flush. */
-void access_put(struct server *s, const struct exchange *x, int status);
+/* What the access log says of an HTTP request; borrowed. */
+struct access_http {
+	const char *remote, *method, *path;
+	int status;
+	uint64_t body_bytes;
+	int64_t answer_bytes;
+};
+/* Append the record of a request that has ended.  Lines that cannot be written, because the disk is
+ * full, are kept in memory up to a limit; a later call, or access_flush, writes them. */
+void access_put(struct server *s, const struct api_request *r, const struct access_http *h);
 void access_flush(struct server *s);
 /* Open the file by its name again, after it was renamed. */
 void access_reopen(struct server *s);
 /* With --log-requests: keep for the record what was asked and answered. */
-void access_note(struct exchange *x, const struct infer_answer *a);
+void access_note(struct api_request *r, const struct infer_answer *a);
 #endif

@@ -1,7 +1,8 @@
 /* infer-serve/ops/chatml.c - conversations with a model that has no chat template: ChatML, and calls of tools
  * as JSON between tags */
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/chatml.h"
 #include "common/say.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 /* the first line, if the model adds BOS to texts */

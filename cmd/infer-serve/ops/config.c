@@ -1,6 +1,6 @@
 /* infer-serve/ops/config.c - several models, from the YAML of --config.  What it says of a model has the
  * names and ranges of options, whose rows read it. */
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "common/file.h"
 #include "common/say.h"
 #include "base/err.h"

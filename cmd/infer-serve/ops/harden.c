@@ -1,8 +1,7 @@
 /* infer-serve/ops/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
  * serves all the same, and -v says so. */
 #include "infer-serve/ops/harden.h"
-#include "infer-serve/http/listen.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "common/model.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -155,7 +154,7 @@ int harden_files(const struct server *s, infer_error *err)
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
 }
 
-int harden_removals(const struct server *s, const struct listener *l, infer_error *err)
+int harden_removals(const struct server *s, const char *path, infer_error *err)
 {
 	const char *folders[2];
 	char *copy = NULL;
@@ -166,8 +165,8 @@ int harden_removals(const struct server *s, const struct listener *l, infer_erro
 		return INFER_OK;
 	if (s->o->files_dir)
 		folders[n++] = s->o->files_dir;
-	if (l->path) {
-		copy = mem_strndup(MEM_BASE, l->path, strlen(l->path));
+	if (path) {
+		copy = mem_strndup(MEM_BASE, path, strlen(path));
 		if (!copy)
 			return err_set(err, INFER_ENOMEM, "no memory for the name of a folder");
 		folders[n++] = dirname(copy);

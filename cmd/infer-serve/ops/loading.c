@@ -1,6 +1,6 @@
 /* infer-serve/ops/loading.c - which model a request is for; loading it where it is not loaded, and having
  * those leave that are not used. */
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "common/say.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -8,32 +8,31 @@
 
 #include <string.h>
 
-endpoint_fn ep_infer;
-
 #define SECOND INT64_C(1000000000)
 enum { RETRY_S = 5 };
 
 /* ---- choosing ---- */
 
-/* The name that a request gives, in mem; *name NULL: none.  0: it was answered why there is none. */
-static int asked_name(struct exchange *x, struct arena *mem, const char **name, size_t *n)
+/* Read the name that r gives, into mem; *name NULL: none.  Returns 0 if r was answered with an error. */
+static int read_name(struct api_request *r, const struct model_query *q, struct arena *mem,
+                     const char **name, size_t *n)
 {
 	const struct json *body, *v;
 	infer_error err;
 	int rc;
 
-	*name = x->query.model;
+	*name = q->name;
 	*n = *name ? strlen(*name) : 0;
-	if (!x->is_line && !(x->endpoint->method & ROUTE_POST))
+	if (!q->body)
 		return 1;
-	rc = jread(&body, mem, x->body.at ? x->body.at : "", x->body.len, "request", &err);
+	rc = jread(&body, mem, q->body->at ? q->body->at : "", q->body->len, "request", &err);
 	if (rc) {
-		exchange_refuse(x, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,
-		                NULL, "%s", err.message);
+		api_refuse(r, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID, NULL,
+		           "%s", err.message);
 		return 0;
 	}
 	v = json_get(body, "model");
-	/* the form says what is wrong with one that is no text */
+	/* one that is no string is refused when the request is read */
 	if (!json_is_string(v))
 		return 1;
 	*name = v->s;
@@ -50,17 +49,17 @@ static struct served *usual(struct server *s)
 	return m;
 }
 
-/* A key that is demanded: enum infer_fault_kind of what is wrong with that of x. */
-static int key_fault(const struct exchange *x, const struct served *m)
+/* A key that is demanded: enum infer_fault_kind of what is wrong with that of r. */
+static int key_fault(const struct api_request *r, const struct served *m)
 {
-	const struct keys *k = m->keys.n ? &m->keys : &x->server->keys;
+	const struct keys *k = m->keys.n ? &m->keys : &r->server->keys;
 
-	if (!k->n || keys_have(k, x->key))
+	if (!k->n || keys_have(k, r->caller.key))
 		return INFER_FAULT_NONE;
-	return *x->key ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
+	return *r->caller.key ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
 }
 
-/* The user of x among those who share the engine of m; NULL: no memory. */
+/* The user of r among those who share the engine of m; NULL: no memory. */
 static struct fair_user *user_of(struct served *m, const struct fair_user *of)
 {
 	struct fair_user *u = m->users;
@@ -79,25 +78,25 @@ static struct fair_user *user_of(struct served *m, const struct fair_user *of)
 	return u;
 }
 
-/* Whether m has no place for x: more wait than its configuration allows, and the user of x has a
+/* Whether m has no place for r: more wait than its configuration allows, and the user of r has a
  * share of them. */
-static int is_full(const struct exchange *x, const struct served *m, int64_t most)
+static int is_full(const struct api_request *r, const struct served *m, int64_t most)
 {
 	int64_t users = 1;
 
-	if (!x->server->o->config || !x->admitted || m->n_admitted < most)
+	if (!r->server->o->config || !r->is_admitted || m->n_admitted < most)
 		return 0;
 	for (const struct fair_user *u = m->users; u; u = u->next)
-		users += u != x->turn.user && u->admitted;
-	return x->turn.user->admitted >= most / users;
+		users += u != r->gen.turn.user && u->admitted;
+	return r->gen.turn.user->admitted >= most / users;
 }
 
-/* Under the lock: x is for m, or *f says why not. */
-static void take(struct exchange *x, struct served *m, struct infer_fault *f)
+/* Under the lock: r is for m, or *f says why not. */
+static void take(struct api_request *r, struct served *m, struct infer_fault *f)
 {
 	int64_t most = SERVE_SEQS + m->o.max_queue;
 
-	f->kind = key_fault(x, m);
+	f->kind = key_fault(r, m);
 	f->error.code = INFER_EINVAL;
 	if (f->kind) {
 		err_set(&f->error, INFER_EINVAL,
@@ -106,30 +105,30 @@ static void take(struct exchange *x, struct served *m, struct infer_fault *f)
 		        m->name);
 		return;
 	}
-	x->turn.user = user_of(m, x->user);
-	if (!x->turn.user) {
+	r->gen.turn.user = user_of(m, r->caller.user);
+	if (!r->gen.turn.user) {
 		f->kind = INFER_FAULT_SERVER;
 		err_set(&f->error, INFER_ENOMEM, "out of memory for a request");
 		return;
 	}
-	if (is_full(x, m, most)) {
+	if (is_full(r, m, most)) {
 		f->kind = INFER_FAULT_BUSY;
-		x->retry_s = RETRY_S;
+		r->retry_s = RETRY_S;
 		err_set(&f->error, INFER_EINVAL,
 		        "%lld requests for '%.120s' run or wait: try again later", (long long)most,
 		        m->name);
 		return;
 	}
-	x->turn.user->admitted += x->admitted;
-	x->model = m;
+	r->gen.turn.user->admitted += r->is_admitted;
+	r->model = m;
 	m->refs++;
-	m->n_admitted += x->admitted;
+	m->n_admitted += r->is_admitted;
 }
 
-/* 0: x was answered why it has no model. */
-static int choose(struct exchange *x)
+/* 0: r was answered why it has no model. */
+static int choose(struct api_request *r, const struct model_query *q)
 {
-	struct server *s = x->server;
+	struct server *s = r->server;
 	struct infer_fault f = { .param = "model" };
 	const char *name = NULL;
 	struct served *m;
@@ -138,14 +137,14 @@ static int choose(struct exchange *x)
 	int ok;
 
 	arena_init(&mem, MEM_BASE);
-	ok = !s->o->config || asked_name(x, &mem, &name, &n);
+	ok = !s->o->config || read_name(r, q, &mem, &name, &n);
 	if (ok) {
 		pthread_mutex_lock(&s->lock);
 		m = name ? served_named(s, name, n) : usual(s);
-		if (!m && x->endpoint && x->endpoint->handle == ep_infer)
+		if (!m && q->by_file && name)
 			m = served_of_file(s, name, n);
 		if (m)
-			take(x, m, &f);
+			take(r, m, &f);
 		pthread_mutex_unlock(&s->lock);
 		if (!m) {
 			f.kind = INFER_FAULT_MODEL;
@@ -154,32 +153,30 @@ static int choose(struct exchange *x)
 		}
 		ok = !f.kind;
 		if (f.kind)
-			exchange_fault(x, &f);
+			api_fault(r, &f);
 	}
 	arena_fini(&mem);
 	return ok;
 }
 
-int served_find(struct exchange *x)
+int served_find(struct api_request *r, const struct model_query *q)
 {
-	struct server *s = x->server;
+	struct server *s = r->server;
 	int in, stop;
 
-	if (!x->is_line && !(x->endpoint->flags & EP_MODEL))
-		return 1;
-	if (!x->model && !choose(x)) {
-		exchange_done(x);
+	if (!r->model && !choose(r, q)) {
+		api_done(r);
 		return 0;
 	}
 	pthread_mutex_lock(&s->lock);
-	in = x->model->state == SERVED_IN;
+	in = r->model->state == SERVED_IN;
 	stop = s->stop;
 	if (!in && !stop)
-		work_add(&s->load, x);
+		work_add(&s->load, r);
 	pthread_mutex_unlock(&s->lock);
 	if (!in && stop) {
-		exchange_refuse(x, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
-		exchange_done(x);
+		api_refuse(r, INFER_FAULT_UNAVAILABLE, NULL, "the server is shutting down");
+		api_done(r);
 	}
 	return in;
 }
@@ -282,11 +279,11 @@ int served_start(struct server *s, infer_error *err)
 	return rc;
 }
 
-/* Load what x is for, and hand x on. */
-static void load_for(struct exchange *x)
+/* Load what r is for, and hand r on. */
+static void load_for(struct api_request *r)
 {
-	struct server *s = x->server;
-	struct served *m = x->model;
+	struct server *s = r->server;
+	struct served *m = r->model;
 	struct infer_fault f = { .kind = INFER_FAULT_NONE };
 	infer_error err;
 	int mine, rc = INFER_OK;
@@ -302,31 +299,31 @@ static void load_for(struct exchange *x)
 		rc = load(m, &err);
 	if (!rc) {
 		pthread_mutex_lock(&s->lock);
-		work_put(s, x);
+		work_add(&s->work, r);
 		pthread_mutex_unlock(&s->lock);
 		return;
 	}
 	if (rc != INFER_EAGAIN)
 		say_warning("%s cannot be loaded: %s", m->name, err.message);
 	f.kind = rc == INFER_EAGAIN ? INFER_FAULT_UNAVAILABLE : INFER_FAULT_SERVER;
-	x->retry_s = RETRY_S;
+	r->retry_s = RETRY_S;
 	err_set(&f.error, rc, "the model cannot be loaded: %.200s", err.message);
-	exchange_fault(x, &f);
-	exchange_done(x);
+	api_fault(r, &f);
+	api_done(r);
 }
 
 void *loader_thread(void *server)
 {
 	struct server *s = server;
-	struct exchange *x;
+	struct api_request *r;
 
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
-		x = work_take(s, &s->load);
+		r = work_take(s, &s->load);
 		pthread_mutex_unlock(&s->lock);
-		if (!x)
+		if (!r)
 			return NULL;
-		load_for(x);
+		load_for(r);
 	}
 }
 

@@ -1,6 +1,5 @@
 /* infer-serve/ops/metrics.c - counters and histograms, and their text for Prometheus. */
 #include "infer-serve/ops/metrics.h"
-#include "infer-serve/http/route.h"
 #include "base/err.h"
 
 #include <stddef.h>
@@ -245,18 +244,16 @@ static void put_histogram(struct buf *to, enum metrics_histogram h, const struct
 	buf_printf(to, "} %llu\n", (unsigned long long)of->count);
 }
 
-static void put_requests(struct buf *to, const struct metrics_now *now)
+static void put_requests(struct buf *to, const struct metrics_now *now,
+                         const struct metrics_process *p)
 {
 	for (int e = 0; e < METRICS_ENDPOINTS; e++)
 		for (int i = 0; i < METRICS_STATUSES; i++) {
-			const struct endpoint *at = route_at(e);
-
 			if (!now->of->requests[e][i])
 				continue;
 			begin(to, "http_requests_total", now->model);
-			buf_printf(to, ",endpoint=\"%s\",status=\"%d\"} %llu\n",
-			           at ? at->path : "none", statuses[i],
-			           (unsigned long long)now->of->requests[e][i]);
+			buf_printf(to, ",endpoint=\"%s\",status=\"%d\"} %llu\n", p->endpoint(e),
+			           statuses[i], (unsigned long long)now->of->requests[e][i]);
 		}
 }
 
@@ -294,7 +291,7 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 	family(to, "http_requests_total", "counter",
 	       "Requests by endpoint and status; 499: the client left.");
 	for (int k = 0; k <= n; k++)
-		put_requests(to, &now[k]);
+		put_requests(to, &now[k], p);
 	for (int h = 0; h < METRICS_HISTOGRAMS; h++) {
 		family(to, rows[h].name, "histogram", rows[h].help);
 		for (int k = 0; k < n; k++)

@@ -2,7 +2,6 @@
  * server's lock. */
 #ifndef INFER_SERVE_OPS_METRICS_H
 #define INFER_SERVE_OPS_METRICS_H
-#include "infer-serve/http/route.h"
 #include <stdint.h>
 #include <infer/engine.h>
 #include <infer/job.h>
@@ -25,19 +24,14 @@ enum metrics_histogram {
 	METRICS_MAX,        /* tokens that it allows */
 	METRICS_HISTOGRAMS
 };
-enum {
-	METRICS_BOUNDS = 16,
-	METRICS_ENDPOINTS = ROUTE_ENDPOINTS + 1,
-	METRICS_STATUSES = 16,
-	METRICS_FINISHES = 4
-};
+enum { METRICS_BOUNDS = 16, METRICS_ENDPOINTS = 64, METRICS_STATUSES = 16, METRICS_FINISHES = 4 };
 struct histogram {
 	uint64_t count, bucket[METRICS_BOUNDS]; /* not cumulative */
 	double sum;
 };
 struct metrics {
 	struct histogram h[METRICS_HISTOGRAMS];
-	/* of each endpoint, the last row is of no endpoint */
+	/* of each endpoint; the last row: requests for no endpoint */
 	uint64_t requests[METRICS_ENDPOINTS][METRICS_STATUSES];
 	uint64_t prompt_tokens, cached_tokens, generation_tokens;
 	uint64_t finished[METRICS_FINISHES]; /* by enum infer_finish */
@@ -58,7 +52,8 @@ struct metrics_now {
 };
 struct metrics_process {
 	uint64_t resident_bytes, spans_dropped;
-	int64_t started; /* seconds since 1970 */
+	int64_t started;                /* seconds since 1970 */
+	const char *(*endpoint)(int i); /* the label of an endpoint */
 };
 
 void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);

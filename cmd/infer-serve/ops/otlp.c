@@ -1,7 +1,7 @@
 /* infer-serve/ops/otlp.c - spans of requests, and the process that sends them. */
 #include <infer/param.h>
 #include "infer-serve/ops/otlp.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
 #include "common/client.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -252,20 +252,20 @@ static void put_sampling(struct jwrite *w, const infer_job *j)
 	put_int(w, "gen_ai.request.seed", (int64_t)infer_job_seed(j, 0));
 }
 
-void otlp_note(struct exchange *x, const struct infer_answer *a)
+void otlp_note(struct api_request *r, const struct infer_answer *a)
 {
 	const infer_job *j = a->job;
 	int64_t in = 0, out = 0;
 	struct jwrite w;
 
-	if (x->server->otlp_fd < 0)
+	if (r->server->otlp_fd < 0)
 		return;
 	for (int32_t i = 0; i < j->n; i++) {
 		in += i % infer_job_each(j) ? 0 : a->choices[i].usage.prompt_tokens;
 		out += a->choices[i].usage.completion_tokens;
 	}
-	buf_clear(&x->span);
-	jw_init(&w, &x->span);
+	buf_clear(&r->span);
+	jw_init(&w, &r->span);
 	jw_array(&w, NULL);
 	put_sampling(&w, j);
 	if (j->request.max_tokens >= 0)
@@ -275,16 +275,16 @@ void otlp_note(struct exchange *x, const struct infer_answer *a)
 	put_finishes(&w, a);
 	put_int(&w, "gen_ai.usage.input_tokens", in);
 	put_int(&w, "gen_ai.usage.output_tokens", out);
-	if (x->first_ns)
+	if (r->gen.first_ns)
 		put_num(&w, "gen_ai.server.time_to_first_token",
-		        (double)(x->first_ns - x->began_ns) * 1e-9);
+		        (double)(r->gen.first_ns - r->began_ns) * 1e-9);
 	jw_end(&w);
 }
 
 /* What all requests of an endpoint are called. */
-static const char *operation(const struct exchange *x)
+static const char *operation(const struct api_request *r)
 {
-	const char *form = x->is_line ? infer_api_name(x->form) : x->endpoint->form;
+	const char *form = infer_api_name(r->format);
 
 	return !strcmp(form, "embed")                              ? "embeddings"
 	       : !strcmp(form, "rerank") || !strcmp(form, "score") ? "rerank"
@@ -293,13 +293,13 @@ static const char *operation(const struct exchange *x)
 	               : "chat";
 }
 
-static void put_common(struct jwrite *w, const struct exchange *x, int status)
+static void put_common(struct jwrite *w, const struct api_request *r, int status)
 {
-	const char *name = x->model ? x->model->name : "", *listen = x->server->o->listen;
+	const char *name = r->model ? r->model->name : "", *listen = r->server->o->listen;
 	const char *colon = strrchr(listen, ':');
 	char text[24], host[256];
 
-	put_str(w, "gen_ai.operation.name", operation(x));
+	put_str(w, "gen_ai.operation.name", operation(r));
 	put_str(w, "gen_ai.provider.name", "inferutils");
 	put_str(w, "gen_ai.request.model", name);
 	put_str(w, "gen_ai.response.model", name);
@@ -325,22 +325,22 @@ static void put_ns(struct jwrite *w, const char *key, int64_t ns)
 	jw_str(w, key, text);
 }
 
-static void put_ids(struct jwrite *w, const struct exchange *x)
+static void put_ids(struct jwrite *w, const struct api_request *r)
 {
 	char trace[33];
 
 	snprintf(trace, sizeof trace, "%016llx%.16s",
-	         (unsigned long long)sip_hash(&x->server->secret, x->name, strlen(x->name)),
-	         x->name);
-	jw_str(w, "traceId", x->has_trace ? x->trace : trace);
-	jw_str(w, "spanId", x->name);
-	if (x->has_trace)
-		jw_str(w, "parentSpanId", x->parent);
+	         (unsigned long long)sip_hash(&r->server->secret, r->name, strlen(r->name)),
+	         r->name);
+	jw_str(w, "traceId", r->trace.is_given ? r->trace.id : trace);
+	jw_str(w, "spanId", r->name);
+	if (r->trace.is_given)
+		jw_str(w, "parentSpanId", r->trace.parent_id);
 }
 
 static const char kind[] = "kind"; /* of a span, not of a record */
 
-static void put_span(struct jwrite *w, const struct exchange *x, int status)
+static void put_span(struct jwrite *w, const struct api_request *r, int status)
 {
 	int64_t now = clock_now_ns();
 	struct timespec t;
@@ -349,18 +349,18 @@ static void put_span(struct jwrite *w, const struct exchange *x, int status)
 	clock_gettime(CLOCK_REALTIME, &t);
 	int64_t real = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 
-	snprintf(name, sizeof name, "%s %.256s", operation(x), x->model ? x->model->name : "");
+	snprintf(name, sizeof name, "%s %.256s", operation(r), r->model ? r->model->name : "");
 	jw_object(w, NULL);
-	put_ids(w, x);
+	put_ids(w, r);
 	jw_str(w, "name", name);
 	jw_int(w, kind, 2); /* of a server */
-	put_ns(w, "startTimeUnixNano", real - (now - x->began_ns));
+	put_ns(w, "startTimeUnixNano", real - (now - r->began_ns));
 	put_ns(w, "endTimeUnixNano", real);
 	jw_array(w, "attributes");
-	put_common(w, x, status);
+	put_common(w, r, status);
 	/* the members of the array */
-	if (x->span.len > 2 && !x->span.bad)
-		jw_raw(w, NULL, x->span.at + 1, x->span.len - 2);
+	if (r->span.len > 2 && !r->span.bad)
+		jw_raw(w, NULL, r->span.at + 1, r->span.len - 2);
 	jw_end(w);
 	jw_object(w, "status");
 	if (status >= 500)
@@ -369,19 +369,17 @@ static void put_span(struct jwrite *w, const struct exchange *x, int status)
 	jw_end(w);
 }
 
-void otlp_put(struct server *s, const struct exchange *x, int status)
+void otlp_put(const struct api_request *r, int status)
 {
+	struct server *s = r->server;
 	struct jwrite w;
 	struct buf b;
 
-	const struct endpoint *e = x->endpoint;
-
-	if (s->otlp_fd < 0 || (x->has_trace && !x->sampled) ||
-	    (!x->is_line && (!e || !e->form || e->flags & EP_OFF)))
+	if (s->otlp_fd < 0 || !r->format || (r->trace.is_given && !r->trace.is_sampled))
 		return;
 	buf_init(&b, MEM_BASE);
 	jw_init(&w, &b);
-	put_span(&w, x, status);
+	put_span(&w, r, status);
 	buf_putc(&b, '\n');
 	if (b.bad || b.len > LINE || write(s->otlp_fd, b.at, b.len) != (ssize_t)b.len) {
 		pthread_mutex_lock(&s->lock);

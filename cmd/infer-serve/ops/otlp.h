@@ -10,7 +10,7 @@
 #include <infer/status.h>
 
 struct server;
-struct exchange;
+struct api_request;
 
 /* Start that process, before there are threads.  Without --otlp nothing is done.
  * INFER_EINVAL  the address; INFER_EUNSUP there is no libcurl; INFER_EIO INFER_ENOMEM */
@@ -18,7 +18,7 @@ int otlp_open(struct server *s, infer_error *err);
 /* Wait for what it has, for a while. */
 void otlp_close(struct server *s);
 /* Remember what was asked and answered; of the thread that has the answer. */
-void otlp_note(struct exchange *x, const struct infer_answer *a);
+void otlp_note(struct api_request *r, const struct infer_answer *a);
 /* The request, or the line of a batch, is over; of any thread: a line of the pipe is written at once. */
-void otlp_put(struct server *s, const struct exchange *x, int status);
+void otlp_put(const struct api_request *r, int status);
 #endif

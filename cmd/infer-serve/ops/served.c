@@ -1,6 +1,6 @@
 /* infer-serve/ops/served.c - one of the models that are served: its file, engine and readers. */
-#include "infer-serve/ops/served.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/chatml.h"
+#include "infer-serve/ops/server.h"
 #include "common/progress.h"
 #include "common/say.h"
 #include "common/sig.h"

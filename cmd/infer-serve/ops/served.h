@@ -20,11 +20,11 @@
 enum { SERVE_SEQS = 32 };
 
 struct server;
-struct exchange;
+struct api_request;
 
 /* A sample that is computed, as /slots shows it. */
 struct slot {
-	const struct exchange *of; /* NULL: idle */
+	const struct api_request *of; /* NULL: idle */
 	int32_t index, decoded;
 };
 
@@ -57,7 +57,7 @@ struct served {
 	/* under the server's lock */
 	struct served *next;
 	enum served_state state;
-	int64_t refs;     /* exchanges */
+	int64_t refs;     /* requests whose model it is */
 	int retired;      /* the configuration does not have it any more */
 	struct keys keys; /* that may use it; n 0: those of the server */
 	uint64_t bytes;   /* accounted for it: weights, cache and workspace */
@@ -71,8 +71,8 @@ struct served {
 	_Atomic int failed;            /* the model's file was changed */
 
 	/* of the thread that steps */
-	struct exchange *running; /* by next_job */
-	struct fair fair;         /* requests that wait for the engine */
+	struct api_request *running; /* by next */
+	struct fair fair;            /* requests that wait for the engine */
 };
 
 /* served.c.  A model that is not loaded; o: copied.  NULL: no memory */
@@ -92,9 +92,16 @@ struct served *served_of_file(struct server *s, const char *path, size_t n);
 struct served *served_first(struct server *s);
 struct served *served_next(struct served *m);
 
-/* loading.c.  Find the model that a request names, and have it loaded.  1: x->model is ready; 0: x was
- * answered, or will be handed to the workers again.  Under no lock. */
-int served_find(struct exchange *x);
+/* loading.c. */
+/* How a request names its model. */
+struct model_query {
+	const char *name;       /* NULL: not given */
+	const struct buf *body; /* JSON whose member "model" names it, instead; NULL: none */
+	int by_file;            /* the name of its file will do */
+};
+/* Find the model that r names, and have it loaded.  1: r->model is ready.  0: r was answered and is
+ * done, or r->owner->run is called again when the model is loaded.  Under no lock. */
+int served_find(struct api_request *r, const struct model_query *q);
 void *loader_thread(void *server);
 /* Have those leave that nobody has used for long.  Under no lock. */
 void served_look(struct server *s);

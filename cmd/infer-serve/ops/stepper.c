@@ -1,9 +1,9 @@
 /* infer-serve/ops/stepper.c - the thread that steps the engine: jobs start and end here, and what they
  * generate becomes answers and events. */
-#include "infer-serve/endpoints/handoff.h"
-#include "infer-serve/http/http.h"
 #include "infer-serve/ops/otlp.h"
-#include "infer-serve/serve.h"
+#include "infer-serve/ops/server.h"
+#include "infer-serve/ops/slots.h"
+#include "infer-serve/ops/stepper.h"
 #include "infer-serve/ops/tenant.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -15,37 +15,39 @@
 static const char fingerprint[] = "b" INFER_VERSION;
 
 /* The sooner of what the head and the body say. */
-static void set_deadline(struct exchange *x)
+static void set_deadline(struct api_request *r)
 {
-	double s = x->job->timeout_s;
+	double s = r->gen.job->timeout_s;
 
-	if (x->timeout_s > 0 && (s <= 0 || x->timeout_s < s))
-		s = x->timeout_s;
-	x->until_ns = s > 0 ? x->began_ns + (int64_t)(s * 1e9) : 0;
+	if (r->timeout_s > 0 && (s <= 0 || r->timeout_s < s))
+		s = r->timeout_s;
+	r->gen.until_ns = s > 0 ? r->began_ns + (int64_t)(s * 1e9) : 0;
 }
 
-void stepper_put(struct server *s, struct exchange *x)
+void stepper_put(struct api_request *r)
 {
-	x->streams = x->job->stream;
-	x->token_ns = mem_zalloc(MEM_BASE, (size_t)x->job->n, sizeof *x->token_ns);
-	if (!x->token_ns) {
-		infer_job_free(x->job);
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "out of memory for a request");
-		exchange_done(x);
+	struct server *s = r->server;
+
+	r->gen.streams = r->gen.job->stream;
+	r->gen.token_ns = mem_zalloc(MEM_BASE, (size_t)r->gen.job->n, sizeof *r->gen.token_ns);
+	if (!r->gen.token_ns) {
+		infer_job_free(r->gen.job);
+		api_refuse(r, INFER_FAULT_SERVER, NULL, "out of memory for a request");
+		api_done(r);
 		return;
 	}
-	x->put_ns = clock_now_ns();
-	x->job->request.salt = tenant_salt(x, x->job->request.salt);
-	set_deadline(x);
-	x->turn.of = x;
-	x->turn.samples = x->job->n;
+	r->gen.queued_ns = clock_now_ns();
+	r->gen.job->request.salt = tenant_salt(r, r->gen.job->request.salt);
+	set_deadline(r);
+	r->gen.turn.of = r;
+	r->gen.turn.samples = r->gen.job->n;
 	pthread_mutex_lock(&s->lock);
-	x->next_job = NULL;
+	r->next = NULL;
 	if (s->inbox_last)
-		s->inbox_last->next_job = x;
+		s->inbox_last->next = r;
 	else
-		s->inbox = x;
-	s->inbox_last = x;
+		s->inbox = r;
+	s->inbox_last = r;
 	pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -53,97 +55,97 @@ void stepper_put(struct server *s, struct exchange *x)
 /* ---- ends ---- */
 
 /* Forget an exchange: its samples are cancelled, if any runs. */
-static void leave(struct exchange *x)
+static void leave(struct api_request *r)
 {
-	struct server *s = x->server;
-	struct served *m = x->model;
-	struct exchange **at = &m->running;
+	struct server *s = r->server;
+	struct served *m = r->model;
+	struct api_request **at = &m->running;
 
-	while (*at && *at != x)
-		at = &(*at)->next_job;
+	while (*at && *at != r)
+		at = &(*at)->next;
 	if (*at)
-		*at = x->next_job;
+		*at = r->next;
 	pthread_mutex_lock(&s->lock);
-	slots_leave(x); /* nobody looks at its task any more */
+	slots_free_all(r); /* nobody looks at its task any more */
 	pthread_mutex_unlock(&s->lock);
-	infer_task_free(x->task);
-	x->task = NULL;
-	fair_end(&m->fair, &x->turn);
+	infer_task_free(r->gen.task);
+	r->gen.task = NULL;
+	fair_end(&m->fair, &r->gen.turn);
 	pthread_mutex_lock(&s->lock);
 	m->n_tasks--;
 	pthread_mutex_unlock(&s->lock);
-	exchange_done(x);
+	api_done(r);
 }
 
-/* Send the events that the writer has. */
-static void put_written(struct exchange *x, int rc, int ended)
+/* Deliver the events in the writer. */
+static void stream_written(struct api_request *r, int rc, int ended)
 {
-	struct buf *b = &x->server->scratch;
-	struct infer_str text = infer_writer_text(x->server->writer);
+	struct buf *b = &r->server->scratch;
+	struct infer_str text = infer_writer_text(r->server->writer);
 
 	buf_clear(b);
 	buf_put(b, text.at, text.len);
 	b->bad |= rc != INFER_OK;
-	exchange_stream(x, b, ended);
+	r->owner->stream(r, b, ended);
 }
 
-/* End with an error: a status, or an event where the stream has begun. */
-static void fail(struct exchange *x, const struct infer_fault *f)
+/* Deliver an error: as a status, or as an event if the stream has begun. */
+static void deliver_fault(struct api_request *r, const struct infer_fault *f)
 {
-	struct server *s = x->server;
+	struct server *s = r->server;
+	struct event_writer *w = r->gen.events;
 	infer_error err;
 
-	if (x->handoff) {
+	if (w) {
 		buf_clear(&s->scratch);
-		s->scratch.bad |= handoff_fault(x, f, &s->scratch, &err) != INFER_OK;
-		exchange_stream(x, &s->scratch, 1);
+		s->scratch.bad |= w->fault(w, r, f, &s->scratch, &err) != INFER_OK;
+		r->owner->stream(r, &s->scratch, 1);
 		return;
 	}
-	if (!x->begun) {
-		exchange_fault(x, f);
+	if (!r->gen.has_begun) {
+		api_fault(r, f);
 		return;
 	}
 	infer_writer_clear(s->writer);
-	put_written(x,
-	            infer_api_put_fault_events(s->writer, infer_api_named(x->endpoint->form), f,
-	                                       x->id, &x->stream, &err),
-	            1);
+	stream_written(
+		r, infer_api_put_fault_events(s->writer, r->format, f, r->id, &r->gen.stream, &err),
+		1);
 }
 
-static void count(struct exchange *x, const struct infer_answer *a)
+static void count(struct api_request *r, const struct infer_answer *a)
 {
-	struct server *s = x->server;
-	struct served *m = x->model;
+	struct server *s = r->server;
+	struct served *m = r->model;
 
 	pthread_mutex_lock(&s->lock);
 	for (int32_t i = 0; i < a->job->n; i++) {
 		struct infer_usage u = a->choices[i].usage;
 
-		u.queue_ns += x->started_ns - x->put_ns;
+		u.queue_ns += r->gen.started_ns - r->gen.queued_ns;
 		if (a->job->request.grammar)
 			metrics_observe(&m->metrics, METRICS_CONSTRAINT,
 			                (double)u.constraint_ns * 1e-9);
 		metrics_sample(&m->metrics, &u, a->choices[i].finish,
 		               !(i % infer_job_each(a->job)));
-		x->completion_tokens += u.completion_tokens;
-		x->prompt_tokens += i % infer_job_each(a->job) ? 0 : u.prompt_tokens;
+		r->gen.completion_tokens += u.completion_tokens;
+		r->gen.prompt_tokens += i % infer_job_each(a->job) ? 0 : u.prompt_tokens;
 	}
-	m->service_ns += (clock_now_ns() - x->started_ns - m->service_ns) / 8;
+	m->service_ns += (clock_now_ns() - r->gen.started_ns - m->service_ns) / 8;
 	metrics_job(&m->metrics, a->job);
-	metrics_observe(&m->metrics, METRICS_E2E, (double)(clock_now_ns() - x->began_ns) * 1e-9);
-	access_note(x, a);
-	otlp_note(x, a);
+	metrics_observe(&m->metrics, METRICS_E2E, (double)(clock_now_ns() - r->began_ns) * 1e-9);
+	access_note(r, a);
+	otlp_note(r, a);
 	pthread_mutex_unlock(&s->lock);
 }
 
-static struct infer_answer answer_of(const struct exchange *x)
+static struct infer_answer answer_of(const struct api_request *r)
 {
-	const char *name = x->model->name;
+	const char *name = r->model->name;
 	struct infer_answer a = { .model = { name, strlen(name) },
-		                  .created = x->created,
+		                  .created = r->gen.created,
 		                  .fingerprint = fingerprint };
 
-	infer_task_answer(x->task, &a);
+	infer_task_answer(r->gen.task, &a);
 	return a;
 }
 
@@ -159,226 +161,232 @@ static int is_changed(struct served *m, struct infer_fault *f)
 	return 1;
 }
 
-/* All samples of its task have ended. */
-static void end(struct exchange *x)
+/* Deliver the end of a stream. */
+static void deliver_end(struct api_request *r, const struct infer_answer *a)
 {
-	struct server *s = x->server;
-	const struct infer_fault *f = infer_task_fault(x->task);
+	struct server *s = r->server;
+	struct event_writer *w = r->gen.events;
+	infer_error err;
+
+	if (w) {
+		buf_clear(&s->scratch);
+		s->scratch.bad |= w->end(w, r, a, &s->scratch, &err) != INFER_OK;
+		r->owner->stream(r, &s->scratch, 1);
+	} else {
+		infer_writer_clear(s->writer);
+		stream_written(r, infer_api_put_events(s->writer, a, NULL, &r->gen.stream, &err),
+		               1);
+	}
+}
+
+/* Deliver the result of a task whose samples have all ended, and forget r. */
+static void end_request(struct api_request *r)
+{
+	struct server *s = r->server;
+	const struct infer_fault *f = infer_task_fault(r->gen.task);
 	struct infer_fault changed;
 	struct infer_answer a;
 	infer_error err;
 
 	if (f->kind) {
-		fail(x, f);
-	} else if (is_changed(x->model, &changed)) {
-		fail(x, &changed);
-	} else if (x->streams) {
-		a = answer_of(x);
-		count(x, &a);
-		if (x->handoff) {
-			buf_clear(&s->scratch);
-			s->scratch.bad |= handoff_end(x, &a, &s->scratch, &err) != INFER_OK;
-			exchange_stream(x, &s->scratch, 1);
+		deliver_fault(r, f);
+	} else if (is_changed(r->model, &changed)) {
+		deliver_fault(r, &changed);
+	} else {
+		a = answer_of(r);
+		count(r, &a);
+		if (r->gen.streams) {
+			deliver_end(r, &a);
 		} else {
 			infer_writer_clear(s->writer);
-			put_written(x, infer_api_put_events(s->writer, &a, NULL, &x->stream, &err),
-			            1);
+			int rc = infer_api_put(s->writer, &a, &err);
+
+			r->owner->answer(r, 200,
+			                 rc ? (struct infer_str){ .at = NULL }
+			                    : infer_writer_text(s->writer));
 		}
-	} else {
-		a = answer_of(x);
-		count(x, &a);
-		infer_writer_clear(s->writer);
-		x->out.bad |= infer_api_put(s->writer, &a, &err) != INFER_OK;
-		buf_put(&x->out, infer_writer_text(s->writer).at, infer_writer_text(s->writer).len);
-		exchange_answer(x, 200, exchange_json);
 	}
-	leave(x);
+	leave(r);
 }
 
 /* ---- events ---- */
 
-static void put_deltas(struct exchange *x, int32_t index)
+static void put_deltas(struct api_request *r, int32_t index)
 {
-	struct server *s = x->server;
-	struct infer_answer a = answer_of(x);
+	struct server *s = r->server;
+	struct infer_answer a = answer_of(r);
 	struct infer_delta d;
 	infer_error err;
 	int rc = INFER_OK;
 
 	infer_writer_clear(s->writer);
-	while (!rc && infer_task_delta(x->task, index, &d))
-		rc = infer_api_put_events(s->writer, &a, &d, &x->stream, &err);
+	while (!rc && infer_task_delta(r->gen.task, index, &d))
+		rc = infer_api_put_events(s->writer, &a, &d, &r->gen.stream, &err);
 	if (rc || infer_writer_text(s->writer).len) {
-		x->begun = 1;
-		put_written(x, rc, 0);
+		r->gen.has_begun = 1;
+		stream_written(r, rc, 0);
 	}
 }
 
-static void take_time(struct exchange *x, int32_t index)
+static void take_time(struct api_request *r, int32_t index)
 {
-	struct server *s = x->server;
-	int64_t now = clock_now_ns(), last = x->token_ns[index];
+	struct server *s = r->server;
+	int64_t now = clock_now_ns(), last = r->gen.token_ns[index];
 
-	x->token_ns[index] = now;
+	r->gen.token_ns[index] = now;
 	pthread_mutex_lock(&s->lock);
-	slots_take(x, index, 1);
-	if (!x->first_ns) {
-		x->first_ns = now;
-		metrics_observe(&x->model->metrics, METRICS_TTFT,
-		                (double)(now - x->began_ns) * 1e-9);
+	slots_count(r, index, 1);
+	if (!r->gen.first_ns) {
+		r->gen.first_ns = now;
+		metrics_observe(&r->model->metrics, METRICS_TTFT,
+		                (double)(now - r->began_ns) * 1e-9);
 	}
 	if (last)
-		metrics_observe(&x->model->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
+		metrics_observe(&r->model->metrics, METRICS_INTER, (double)(now - last) * 1e-9);
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void slot_done(struct exchange *x, int32_t index)
+static void free_slot(struct api_request *r, int32_t index)
 {
-	struct server *s = x->server;
-
-	pthread_mutex_lock(&s->lock);
-	for (int i = 0; i < SERVE_SEQS; i++) {
-		struct slot *l = &x->model->slots[i];
-
-		if (l->of == x && l->index == index)
-			l->of = NULL;
-	}
-	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_lock(&r->server->lock);
+	slots_free(r, index);
+	pthread_mutex_unlock(&r->server->lock);
 }
 
 static void put_records(const struct infer_got *got)
 {
-	struct exchange *x = got->user;
-	struct buf *b = &x->server->scratch;
+	struct api_request *r = got->user;
+	struct event_writer *w = r->gen.events;
+	struct buf *b = &r->server->scratch;
 	infer_error err;
 
 	buf_clear(b);
-	b->bad |= handoff_event(x, got, b, &err) != INFER_OK;
+	b->bad |= w->event(w, got, b, &err) != INFER_OK;
 	if (b->len || b->bad)
-		exchange_stream(x, b, 0);
+		r->owner->stream(r, b, 0);
 }
 
 static void take_event(const struct infer_got *got)
 {
-	struct exchange *x = got->user;
+	struct api_request *r = got->user;
 
 	if (got->event->kind == INFER_EVENT_TOKEN) {
-		fair_charge(x->turn.user, 1);
-		take_time(x, got->index);
+		fair_charge(r->gen.turn.user, 1);
+		take_time(r, got->index);
 	}
 	if (got->event->kind == INFER_EVENT_DONE)
-		slot_done(x, got->index);
-	if (x->handoff && x->handoff->output != HANDOFF_TEXT)
+		free_slot(r, got->index);
+	if (r->gen.events && r->gen.events->event)
 		put_records(got);
-	else if (x->streams && !infer_task_fault(x->task)->kind)
-		put_deltas(x, got->index);
-	if (infer_task_ended(x->task))
-		end(x);
+	else if (r->gen.streams && !infer_task_fault(r->gen.task)->kind)
+		put_deltas(r, got->index);
+	if (infer_task_ended(r->gen.task))
+		end_request(r);
 }
 
 /* ---- starts ---- */
 
-static void start_job(struct exchange *x)
+static void start_job(struct api_request *r)
 {
-	struct server *s = x->server;
-	struct served *m = x->model;
+	struct server *s = r->server;
+	struct served *m = r->model;
 	infer_error err;
-	infer_job *j = x->job;
+	infer_job *j = r->gen.job;
 
-	x->job = NULL;
-	j->request.priority = x->turn.rank;
-	fair_charge(x->turn.user, (int64_t)j->request.n_prompt);
-	x->started_ns = clock_now_ns();
-	x->created = (int64_t)time(NULL);
-	x->next_job = m->running;
-	m->running = x;
+	r->gen.job = NULL;
+	j->request.priority = r->gen.turn.rank;
+	fair_charge(r->gen.turn.user, (int64_t)j->request.n_prompt);
+	r->gen.started_ns = clock_now_ns();
+	r->gen.created = (int64_t)time(NULL);
+	r->next = m->running;
+	m->running = r;
 	pthread_mutex_lock(&s->lock);
 	m->n_tasks++;
 	pthread_mutex_unlock(&s->lock);
-	if (infer_runner_start(&x->task, m->runner, j, x, INFER_TASK_OWNS_JOB, &err)) {
+	if (infer_runner_start(&r->gen.task, m->runner, j, r, INFER_TASK_OWNS_JOB, &err)) {
 		infer_job_free(j);
-		exchange_refuse(x, INFER_FAULT_SERVER, NULL, "%s", err.message);
-		leave(x);
-	} else if (infer_task_ended(x->task)) {
-		end(x);
+		api_refuse(r, INFER_FAULT_SERVER, NULL, "%s", err.message);
+		leave(r);
+	} else if (infer_task_ended(r->gen.task)) {
+		end_request(r);
 	} else {
 		pthread_mutex_lock(&s->lock);
-		slots_take(x, 0, 0);
+		slots_count(r, 0, 0);
 		pthread_mutex_unlock(&s->lock);
 	}
 }
 
 /* A request that waits ends without having run; f NULL: nobody waits for it. */
-static void leave_queue(struct exchange *x, const struct infer_fault *f)
+static void leave_queue(struct api_request *r, const struct infer_fault *f)
 {
-	fair_drop(&x->model->fair, &x->turn);
-	infer_job_free(x->job);
-	x->job = NULL;
+	fair_drop(&r->model->fair, &r->gen.turn);
+	infer_job_free(r->gen.job);
+	r->gen.job = NULL;
 	if (f)
-		exchange_fault(x, f);
-	exchange_done(x);
+		api_fault(r, f);
+	api_done(r);
 }
 
 /* Every request of a model ends with an error. */
 static void fail_all(struct served *m, const struct infer_fault *f)
 {
-	struct exchange *next;
+	struct api_request *next;
 
-	for (struct exchange *x = m->running; x; x = next) {
-		next = x->next_job;
-		fail(x, f);
-		leave(x);
+	for (struct api_request *r = m->running; r; r = next) {
+		next = r->next;
+		deliver_fault(r, f);
+		leave(r);
 	}
 	while (m->fair.busy)
 		leave_queue(m->fair.busy->first->of, f);
 }
 
 /* Whether a request is to end now. */
-static int is_over(struct exchange *x, int64_t now)
+static int is_over(struct api_request *r, int64_t now)
 {
-	x->late = !x->gone && x->until_ns && now > x->until_ns;
-	return x->gone || x->late;
+	r->gen.is_late = !r->is_gone && r->gen.until_ns && now > r->gen.until_ns;
+	return r->is_gone || r->gen.is_late;
 }
 
 /* End a request that waits or runs, whose client is gone or whose time is over. */
-static void give_up(struct exchange *x)
+static void give_up(struct api_request *r)
 {
 	struct infer_fault f = { .kind = INFER_FAULT_TIMEOUT, .param = "timeout" };
 
 	err_set(&f.error, INFER_ECANCEL, "the answer took longer than the %.9g s of the request",
-	        (double)(x->until_ns - x->began_ns) / 1e9);
-	if (!x->task) {
-		leave_queue(x, x->late ? &f : NULL);
+	        (double)(r->gen.until_ns - r->began_ns) / 1e9);
+	if (!r->gen.task) {
+		leave_queue(r, r->gen.is_late ? &f : NULL);
 		return;
 	}
-	if (x->late)
-		fail(x, &f);
-	leave(x);
+	if (r->gen.is_late)
+		deliver_fault(r, &f);
+	leave(r);
 }
 
 /* Requests whose client is gone end within this step, and those whose time is over. */
 static void drop_gone(struct served *m)
 {
 	struct server *s = m->server;
-	struct exchange *gone = NULL, *x;
+	struct api_request *gone = NULL, *r;
 	int64_t now = clock_now_ns();
 
 	pthread_mutex_lock(&s->lock);
-	for (x = m->running; x; x = x->next_job)
-		if (is_over(x, now))
-			x->next_gone = gone, gone = x;
+	for (r = m->running; r; r = r->next)
+		if (is_over(r, now))
+			r->gen.next_over = gone, gone = r;
 	for (const struct fair_user *u = m->fair.busy; u; u = u->next_busy)
 		for (const struct fair_item *i = u->first; i; i = i->next) {
-			x = i->of;
-			if (is_over(x, now))
-				x->next_gone = gone, gone = x;
+			r = i->of;
+			if (is_over(r, now))
+				r->gen.next_over = gone, gone = r;
 		}
-	for (x = gone; x; x = x->next_gone)
+	for (r = gone; r; r = r->gen.next_over)
 		m->metrics.finished[INFER_FINISH_CANCELLED]++;
 	pthread_mutex_unlock(&s->lock);
-	while ((x = gone)) {
-		gone = x->next_gone;
-		give_up(x);
+	while ((r = gone)) {
+		gone = r->gen.next_over;
+		give_up(r);
 	}
 }
 
@@ -400,15 +408,16 @@ static int has_work(struct server *s)
 /* Wait for work; the requests that came wait for their turn.  *over: the thread ends. */
 static void wait_for_work(struct server *s, int *over, int *cut)
 {
-	struct exchange *next;
+	struct api_request *next;
 
 	pthread_mutex_lock(&s->lock);
 	while (!has_work(s) && !s->inbox && s->stop < STOP_ALL)
 		pthread_cond_wait(&s->engine_wake, &s->lock);
-	(void)http_look(s, clock_now_ns());
-	for (struct exchange *x = s->inbox; x; x = next) {
-		next = x->next_job;
-		fair_put(&x->model->fair, &x->turn);
+	if (s->find_gone)
+		(void)s->find_gone(s, clock_now_ns());
+	for (struct api_request *r = s->inbox; r; r = next) {
+		next = r->next;
+		fair_put(&r->model->fair, &r->gen.turn);
 	}
 	s->inbox = s->inbox_last = NULL;
 	*over = s->stop == STOP_ALL;
@@ -424,8 +433,8 @@ static void start_jobs(struct served *m)
 	do {
 		int32_t lowest = INT32_MAX;
 
-		for (const struct exchange *x = m->running; x; x = x->next_job)
-			lowest = x->turn.rank < lowest ? x->turn.rank : lowest;
+		for (const struct api_request *r = m->running; r; r = r->next)
+			lowest = r->gen.turn.rank < lowest ? r->gen.turn.rank : lowest;
 		i = fair_take(&m->fair, infer_runner_samples(m->runner), lowest);
 		if (i)
 			start_job(i->of);

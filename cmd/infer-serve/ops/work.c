@@ -1,48 +1,45 @@
-/* infer-serve/ops/work.c - the threads that read requests, so that neither connections nor the engine
- * wait for a long prompt. */
-#include "infer-serve/serve.h"
+/* infer-serve/ops/work.c - the workers: they read requests, so that neither connections nor the engines
+ * wait while a long prompt is parsed. */
+#include "infer-serve/ops/server.h"
 
-void work_add(struct work_queue *q, struct exchange *x)
+void work_add(struct work_queue *q, struct api_request *r)
 {
-	x->next_job = NULL;
+	r->next = NULL;
 	if (q->last)
-		q->last->next_job = x;
+		q->last->next = r;
 	else
-		q->first = x;
-	q->last = x;
+		q->first = r;
+	q->last = r;
 	pthread_cond_signal(&q->some);
 }
 
-void work_put(struct server *s, struct exchange *x) { work_add(&s->work, x); }
-
-struct exchange *work_take(struct server *s, struct work_queue *q)
+struct api_request *work_take(struct server *s, struct work_queue *q)
 {
-	struct exchange *x;
+	struct api_request *r;
 
 	while (!q->first && !s->stop)
 		pthread_cond_wait(&q->some, &s->lock);
-	x = q->first;
-	if (!x)
+	r = q->first;
+	if (!r)
 		return NULL;
-	q->first = x->next_job;
+	q->first = r->next;
 	if (!q->first)
 		q->last = NULL;
-	x->next_job = NULL;
-	return x;
+	r->next = NULL;
+	return r;
 }
 
 void *work_thread(void *server)
 {
 	struct server *s = server;
-	struct exchange *x;
+	struct api_request *r;
 
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
-		x = work_take(s, &s->work);
+		r = work_take(s, &s->work);
 		pthread_mutex_unlock(&s->lock);
-		if (!x)
+		if (!r)
 			return NULL;
-		if (served_find(x))
-			x->is_line ? batches_line(x) : x->endpoint->handle(x);
+		r->owner->run(r);
 	}
 }

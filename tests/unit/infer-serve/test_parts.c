@@ -1,6 +1,7 @@
 /* tests/unit/infer-serve/test_parts.c - events, keys, counters, addresses */
 #include "../nth.h"
 #include "infer-serve/ops/keys.h"
+#include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/listen.h"
 #include "infer-serve/ops/metrics.h"
 #include "infer-serve/http/sse.h"
@@ -114,7 +115,7 @@ static int case_metrics(void)
 		{ .of = &none, .model = "second", .loaded = 1 },
 		{ .of = &none, .model = "" },
 	};
-	const struct metrics_process process = { .resident_bytes = 77 };
+	const struct metrics_process process = { .resident_bytes = 77, .endpoint = endpoint_path };
 	struct buf b;
 	int rc;
 

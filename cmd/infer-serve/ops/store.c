@@ -1,5 +1,5 @@
-/* infer-serve/batch/store.c - a directory of files that appear whole or not at all. */
-#include "infer-serve/batch/store.h"
+/* infer-serve/ops/store.c - a directory of files that appear whole or not at all. */
+#include "infer-serve/ops/store.h"
 #include "base/err.h"
 #include "base/rng.h"
 

@@ -1,12 +1,12 @@
-/* infer-serve/batch/store.h - a directory of files that appear whole or not at all.
+/* infer-serve/ops/store.h - a directory of files that appear whole or not at all.
  *
  * This module makes the names: a prefix and 32 hexadecimal digits, nothing that a client sends.
  * NAME holds the contents of a file, NAME.json describes it.  A file exists if its contents do.  The directory belongs to one server at a time.
  *
  * Functions that write fail with INFER_EAGAIN if the disk is full, or a quota is used up: there may be
  * room later. */
-#ifndef INFER_SERVE_BATCH_STORE_H
-#define INFER_SERVE_BATCH_STORE_H
+#ifndef INFER_SERVE_OPS_STORE_H
+#define INFER_SERVE_OPS_STORE_H
 #include <stdint.h>
 #include <sys/types.h>
 #include <infer/status.h>

@@ -1,0 +1,26 @@
+/* infer-serve/batch/line_run.h - a line of a batch while it runs: an API request without HTTP. */
+#ifndef INFER_SERVE_BATCH_LINE_RUN_H
+#define INFER_SERVE_BATCH_LINE_RUN_H
+#include "infer-serve/batch/batch_lines.h"
+#include "infer-serve/batch/batches.h"
+#include "infer-serve/ops/api_request.h"
+
+/* Belongs to a worker, the loader or the thread that steps the engines until it is in batches.done. */
+struct line_run {
+	struct api_request api;     /* first: it is cast */
+	struct line_run *next;      /* lock: of all that run */
+	struct line_run *next_done; /* lock */
+	char *custom_id;            /* mem_free */
+	int status;        /* of the answer; 0: cancelled, so a later server runs the line again */
+	struct buf answer; /* JSON */
+};
+
+/* Start the request of a line; it goes to batches.done when it has ended.  Under no lock.
+ * INFER_ENOMEM */
+int line_start(struct server *s, const struct batch *b, const struct batch_line *from,
+               infer_error *err);
+/* Cancel the lines that run: they end without an answer.  Caller holds the lock. */
+void lines_cancel(struct server *s);
+/* Free a line from batches.done.  Under no lock. */
+void line_free(struct line_run *l);
+#endif

@@ -1,0 +1,39 @@
+/* infer-serve/http/upload.h - a form with a file, parsed while it arrives; the file is written to
+ * --files-dir at once.  Confined to the thread that owns the request. */
+#ifndef INFER_SERVE_HTTP_UPLOAD_H
+#define INFER_SERVE_HTTP_UPLOAD_H
+#include <stddef.h>
+#include <stdint.h>
+#include "infer-serve/ops/store.h"
+
+struct MHD_Connection;
+struct MHD_PostProcessor;
+struct http_request;
+
+enum { UPLOAD_FIELD = 512 };
+struct upload {
+	struct store *store;
+	struct MHD_PostProcessor *post; /* NULL: the form was parsed to its end */
+	int fd;                         /* of the part "file", -1: none */
+	int files;                      /* parts "file" */
+	char temporary[STORE_NAME];     /* name of the file while it is written */
+	int64_t bytes;                  /* of the file */
+	char purpose[UPLOAD_FIELD], filename[UPLOAD_FIELD];
+	int is_broken;   /* the body is not a form */
+	int is_too_long; /* a field has UPLOAD_FIELD bytes or more, or contains NUL */
+	infer_error err; /* of the disk; code 0: none */
+};
+
+/* The most bytes that the body of r may have. */
+uint64_t upload_most(const struct http_request *r);
+/* Create r->upload if the head announces a form of `length` bytes (-1: unknown).  Returns why it is
+ * refused, static, and sets *kind (enum infer_fault_kind); NULL: it is accepted. */
+const char *upload_begin(struct http_request *r, struct MHD_Connection *c, int64_t length,
+                         int *kind);
+/* Parse the next bytes of the body.  Errors are kept in u. */
+void upload_put(struct upload *u, const char *at, size_t n);
+/* Parse the end of the form. */
+void upload_end(struct upload *u);
+/* Remove the file, unless store_keep took it, and free *u. */
+void upload_free(struct upload **u);
+#endif

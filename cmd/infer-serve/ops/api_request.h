@@ -1,0 +1,129 @@
+/* infer-serve/ops/api_request.h - a request of the API, and the generation of its answer.
+ *
+ * An HTTP request (http/request.h) and a line of a batch (batch/batches.c) each own one.  Its owner
+ * reads it and delivers the answer; this room finds the model and runs the job.
+ *
+ * A request belongs to one thread at a time: to a worker, to the loader, or to the thread that steps
+ * the engines.  Fields marked "lock" are guarded by the server's lock. */
+#ifndef INFER_SERVE_OPS_API_REQUEST_H
+#define INFER_SERVE_OPS_API_REQUEST_H
+#include <stdint.h>
+#include <infer/api.h>
+#include <infer/job.h>
+#include <infer/runner.h>
+#include "base/buf.h"
+#include "infer-serve/ops/fair.h"
+#include "infer-serve/ops/keys.h"
+
+struct api_request;
+struct metrics;
+struct served;
+struct server;
+
+/* What the owner of a request does with it.  All are called under no lock. */
+struct api_owner {
+	/* Handle the request on a worker.  Called again after its model was loaded (served_find). */
+	void (*run)(struct api_request *r);
+	/* Deliver the whole answer, JSON.  text.at NULL: there was no memory for it. */
+	void (*answer)(struct api_request *r, int status, struct infer_str text);
+	/* Deliver an error. */
+	void (*fault)(struct api_request *r, const struct infer_fault *f);
+	/* Deliver events of a stream; ended: no more follow.  NULL if answers are never streamed. */
+	void (*stream)(struct api_request *r, const struct buf *events, int ended);
+	/* The thread that made the answer is done with r, and does not use it again. */
+	void (*done)(struct api_request *r);
+};
+
+/* Writes other events than those of the API format.  All functions append events to `to`. */
+struct event_writer {
+	/* a token, or the end of a sample; NULL: events of the API format */
+	int (*event)(struct event_writer *w, const struct infer_got *got, struct buf *to,
+	             infer_error *err);
+	/* the end of the whole answer */
+	int (*end)(struct event_writer *w, struct api_request *r, const struct infer_answer *a,
+	           struct buf *to, infer_error *err);
+	/* an error, after which nothing follows */
+	int (*fault)(struct event_writer *w, struct api_request *r, const struct infer_fault *f,
+	             struct buf *to, infer_error *err);
+	void (*free)(struct event_writer *w);
+};
+
+/* Who sent a request. */
+struct caller {
+	char key[KEYS_NAME + 1];   /* name of the API key; empty: none, or an unknown one */
+	char group[KEYS_NAME + 1]; /* name of the group of that key; empty: no key */
+	int is_operator;           /* the key may read what concerns other groups */
+	struct fair_user *user;    /* of the server; lock */
+};
+
+/* The header traceparent. */
+struct trace {
+	int is_given;
+	int is_sampled;             /* the trace is recorded */
+	char id[33], parent_id[17]; /* of the trace, and of the caller's span; hexadecimal */
+};
+
+/* What the thread that steps the engines keeps of a request. */
+struct generation {
+	infer_job *job;   /* not started yet; NULL: none */
+	infer_task *task; /* running; NULL: none */
+	struct fair_item turn;
+	struct api_request *next_over; /* list of drop_over */
+	int64_t queued_ns, started_ns; /* given to stepper_put; given to the engine */
+	int64_t until_ns;              /* deadline of the answer; 0: none */
+	_Atomic int is_late;           /* it was ended because of that deadline */
+	int streams;                   /* the answer is a stream of events */
+	int has_begun;                 /* an event was delivered */
+	struct infer_stream stream;
+	struct event_writer *events; /* owned; NULL: events of the API format */
+	int64_t created;             /* seconds since 1970 */
+	int64_t first_ns;            /* first token; 0: none yet */
+	int64_t *token_ns;           /* latest token of each sample; mem_free */
+	int64_t prompt_tokens, completion_tokens;
+};
+
+enum { API_ID = 128 };
+struct api_request {
+	struct server *server;
+	const struct api_owner *owner;
+	struct api_request
+		*next;       /* in the queue that it is in, or of the running ones of its model */
+	char name[24];       /* unique; never chosen by the client */
+	char id[API_ID + 1]; /* X-Request-Id; empty for a line of a batch */
+	struct caller caller;
+	struct trace trace;
+	const infer_api *format; /* API format; NULL: the endpoint has none */
+	int is_anthropic;        /* errors are written as Anthropic writes them */
+	int64_t began_ns;
+	double timeout_s; /* of the head of the request; 0: none */
+	struct buf body;
+	struct generation gen;
+	struct buf note; /* for the access log: JSON object */
+	struct buf span; /* for the tracer: JSON array of attributes */
+
+	/* lock */
+	struct served *model; /* that answers it, and which it keeps loaded; NULL: none yet */
+	int is_admitted;      /* it counts against --max-queue */
+	int is_gone;          /* nobody wants the answer any more */
+	int retry_s;          /* of the header Retry-After; 0: 1 second */
+};
+
+/* Initialise r, which is zeroed, give it a name and count it as active. */
+void api_request_init(struct api_request *r, struct server *s, const struct api_owner *owner);
+/* Free what r holds, release its model and count it as ended.  Caller holds the lock. */
+void api_request_fini(struct api_request *r);
+/* Count r as not waiting and not running any more.  Caller holds the lock. */
+void api_request_leave(struct api_request *r);
+/* The counters that r belongs to.  Caller holds the lock. */
+struct metrics *api_metrics(struct api_request *r);
+
+/* Deliver an error, or tell the owner that this thread is done with r. */
+void api_fault(struct api_request *r, const struct infer_fault *f);
+/* kind: enum infer_fault_kind; param: the field at fault, or NULL */
+void api_refuse(struct api_request *r, int kind, const char *param, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+void api_done(struct api_request *r);
+/* Append the JSON of an error, in the format that r has for errors.  Without memory: to->bad. */
+void api_put_error(struct buf *to, const struct api_request *r, const struct infer_fault *f);
+extern const char api_no_memory[]; /* the error of an answer that there is no memory for, JSON */
+#endif
