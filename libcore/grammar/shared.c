@@ -107,7 +107,7 @@ static int compile_schema(struct compile *c, struct grammar **g)
 		.lax = (s->flags & INFER_GRAMMAR_LAX) != 0,
 		.ignored = c->ignored,
 		.ordered = (s->flags & INFER_GRAMMAR_ORDERED) != 0,
-		.usual = !(s->flags & INFER_GRAMMAR_SPELLINGS),
+		.canonical = !(s->flags & INFER_GRAMMAR_SPELLINGS),
 	};
 	const struct json *schema;
 

@@ -4,15 +4,8 @@
 
 #include <string.h>
 
-static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
-{
-	TRY(schema_child(c, it->place, v, lit));
-	*lit *= 2;
-	return INFER_OK;
-}
-
 /* Every schema of the list, or none of them. */
-static int want_all(struct schema *c, const struct item *it)
+static int want_all(struct schema *c, const struct todo *it)
 {
 	const uint32_t mask = it->neg ? 0 : it->mask;
 	struct branch *x;
@@ -20,31 +13,31 @@ static int want_all(struct schema *c, const struct item *it)
 
 	TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
-		TRY(child(c, it, e, &lit));
-		TRY(schema_want(c, x, lit ^ (uint32_t)it->neg, mask));
+		TRY(schema_literal(c, it->location, e, 0, &lit));
+		TRY(schema_require(c, x, lit ^ (uint32_t)it->neg, mask));
 	}
 	return INFER_OK;
 }
 
 /* Some schema of the list, or some that does not hold. */
-static int want_any(struct schema *c, const struct item *it)
+static int want_any(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	uint32_t lit;
 
 	json_each(e, it->v) {
-		TRY(child(c, it, e, &lit));
+		TRY(schema_literal(c, it->location, e, 0, &lit));
 		lit ^= (uint32_t)it->neg;
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
 		TRY(schema_fork(c, &x));
-		TRY(schema_want(c, x, lit, 0));
+		TRY(schema_require(c, x, lit, 0));
 	}
 	return INFER_OK;
 }
 
 /* Where it matters which of them hold: every choice of those that do. */
-static int decide_any(struct schema *c, const struct item *it)
+static int decide_any(struct schema *c, const struct todo *it)
 {
 	enum { MOST = 6 };
 	uint32_t lit[MOST], n = 0, sure = 0;
@@ -54,7 +47,7 @@ static int decide_any(struct schema *c, const struct item *it)
 		enum verdict v;
 		uint32_t l;
 
-		TRY(child(c, it, e, &l));
+		TRY(schema_literal(c, it->location, e, 0, &l));
 		v = schema_verdict(c, l, 0);
 		if (v == HOLDS_NEVER)
 			continue;
@@ -70,52 +63,53 @@ static int decide_any(struct schema *c, const struct item *it)
 			continue;
 		TRY(schema_fork(c, &x));
 		for (uint32_t i = 0; i < n; i++)
-			TRY(schema_want(c, x, lit[i] ^ !(s >> i & 1), s >> i & 1 ? it->mask : 0));
+			TRY(schema_require(c, x, lit[i] ^ !(s >> i & 1),
+			                   s >> i & 1 ? it->mask : 0));
 	}
 	return INFER_OK;
 }
 
 /* -- oneOf ---------------------------------------------------------------------------------- */
 
-static int one_of(struct schema *c, const struct item *it)
+static int one_of(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	uint32_t lit, other;
 
 	json_each(e, it->v) {
-		TRY(child(c, it, e, &lit));
+		TRY(schema_literal(c, it->location, e, 0, &lit));
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER)
 			continue;
 		TRY(schema_fork(c, &x));
-		TRY(schema_want(c, x, lit, it->mask));
+		TRY(schema_require(c, x, lit, it->mask));
 		json_each(o, it->v) {
 			TRY(work_steps(&c->w, 1));
 			if (o == e)
 				continue;
-			TRY(child(c, it, o, &other));
+			TRY(schema_literal(c, it->location, o, 0, &other));
 			if (schema_verdict(c, lit_not(other), 0) == HOLDS_ALWAYS ||
-			    schema_apart(c, lit / 2, other / 2))
+			    schema_disjoint(c, lit / 2, other / 2))
 				continue;
-			TRY(schema_want(c, x, lit_not(other), 0));
+			TRY(schema_require(c, x, lit_not(other), 0));
 		}
 	}
 	return INFER_OK;
 }
 
 /* None of them, or two. */
-static int not_one_of(struct schema *c, const struct item *it)
+static int not_one_of(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	uint32_t lit, other;
 
 	TRY(want_all(c, it));
 	json_each(e, it->v) {
-		TRY(child(c, it, e, &lit));
+		TRY(schema_literal(c, it->location, e, 0, &lit));
 		for (const struct json *o = e->next; o; o = o->next) {
-			TRY(child(c, it, o, &other));
+			TRY(schema_literal(c, it->location, o, 0, &other));
 			TRY(schema_fork(c, &x));
-			TRY(schema_want(c, x, lit, 0));
-			TRY(schema_want(c, x, other, 0));
+			TRY(schema_require(c, x, lit, 0));
+			TRY(schema_require(c, x, other, 0));
 		}
 	}
 	return INFER_OK;
@@ -123,33 +117,33 @@ static int not_one_of(struct schema *c, const struct item *it)
 
 /* -- if, constants -------------------------------------------------------------------------- */
 
-int kw_if_apply(struct schema *c, const struct item *it)
+int kw_if_apply(struct schema *c, const struct todo *it)
 {
-	const struct json *s = c->place[it->place].v, *then = json_get(s, "then"),
+	const struct json *s = c->location[it->location].v, *then = json_get(s, "then"),
 			  *other = json_get(s, "else");
 	const int decide = it->neg || it->mask;
 	uint32_t lit, yes = LIT_TRUE, no = LIT_TRUE;
 	struct branch *x;
 
-	TRY(child(c, it, it->v, &lit));
+	TRY(schema_literal(c, it->location, it->v, 0, &lit));
 	if (then)
-		TRY(child(c, it, then, &yes));
+		TRY(schema_literal(c, it->location, then, 0, &yes));
 	if (other)
-		TRY(child(c, it, other, &no));
+		TRY(schema_literal(c, it->location, other, 0, &no));
 	if (!it->neg && !it->mask && !then && !other)
 		return schema_fork(c, &x);
 	if (!it->neg || then) {
 		TRY(schema_fork(c, &x));
 		/* where nothing is evaluated, one side need not be decided if the other is free */
 		if (other || decide || !then)
-			TRY(schema_want(c, x, lit, it->neg ? 0 : it->mask));
-		TRY(schema_want(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
+			TRY(schema_require(c, x, lit, it->neg ? 0 : it->mask));
+		TRY(schema_require(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
 	}
 	if (!it->neg || other) {
 		TRY(schema_fork(c, &x));
 		if (then || decide || !other)
-			TRY(schema_want(c, x, lit_not(lit), 0));
-		TRY(schema_want(c, x, no ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
+			TRY(schema_require(c, x, lit_not(lit), 0));
+		TRY(schema_require(c, x, no ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
 	}
 	return INFER_OK;
 }
@@ -164,11 +158,11 @@ static int equal_object(struct schema *c, struct branch *x, const struct json *v
 	json_each(m, v) {
 		struct fact f = { .kind = FACT_VALUE, .name = m->key, .name_n = m->key_n };
 
-		TRY(schema_place(c, m, 0, 1, &lit));
+		TRY(schema_locate(c, m, 0, 1, &lit));
 		f.lit = lit * 2;
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 		f.kind = FACT_REQUIRED;
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	return INFER_OK;
 }
@@ -180,8 +174,8 @@ static int equal_array(struct schema *c, struct branch *x, const struct json *v)
 	x->min = x->min > v->n ? x->min : v->n;
 	x->max = x->max < v->n ? x->max : v->n;
 	json_each(e, v) {
-		TRY(schema_place(c, e, 0, 1, &lit));
-		TRY(schema_fact(
+		TRY(schema_locate(c, e, 0, 1, &lit));
+		TRY(schema_add_fact(
 			c, x,
 			&(struct fact){
 				.kind = FACT_ITEMS, .from = i, .to = i + 1, .lit = lit * 2 }));
@@ -201,13 +195,13 @@ static int other_object(struct schema *c, const struct json *v)
 		};
 
 		TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x, &f));
-		TRY(schema_place(c, m, 0, 1, &lit));
+		TRY(schema_add_fact(c, x, &f));
+		TRY(schema_locate(c, m, 0, 1, &lit));
 		TRY(schema_fork(c, &x));
 		f.lit = lit_not(lit * 2);
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 		f.kind = FACT_REQUIRED;
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	/* or more members */
 	TRY(schema_fork(c, &x));
@@ -221,13 +215,13 @@ static int other_array(struct schema *c, const struct json *v)
 	struct branch *x;
 
 	json_each(e, v) {
-		TRY(schema_place(c, e, 0, 1, &lit));
+		TRY(schema_locate(c, e, 0, 1, &lit));
 		TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x,
-		                &(struct fact){ .kind = FACT_ITEMS,
-		                                .from = i,
-		                                .to = i + 1,
-		                                .lit = lit_not(lit * 2) }));
+		TRY(schema_add_fact(c, x,
+		                    &(struct fact){ .kind = FACT_ITEMS,
+		                                    .from = i,
+		                                    .to = i + 1,
+		                                    .lit = lit_not(lit * 2) }));
 		i++;
 		x->min = x->min > i ? x->min : i;
 	}
@@ -240,9 +234,9 @@ static int other_array(struct schema *c, const struct json *v)
 	return INFER_OK;
 }
 
-int schema_constant(struct schema *c, const struct item *it)
+int schema_constant(struct schema *c, const struct todo *it)
 {
-	const struct json *v = c->place[it->lit / 2].v;
+	const struct json *v = c->location[it->lit / 2].v;
 	const int neg = it->lit & 1;
 	const struct dfa *d;
 	struct branch *x;
@@ -259,7 +253,7 @@ int schema_constant(struct schema *c, const struct item *it)
 }
 
 /* const, or enum if list. Decided before for null, false and true. */
-static int apply_values(struct schema *c, const struct item *it, int list)
+static int apply_values(struct schema *c, const struct todo *it, int list)
 {
 	const struct dfa *d;
 	struct branch *x = NULL;
@@ -274,68 +268,68 @@ static int apply_values(struct schema *c, const struct item *it, int list)
 		TRY(schema_fork(c, &x));
 	for (const struct json *e = list ? json_first(it->v) : it->v; e;
 	     e = list ? e->next : NULL) {
-		TRY(schema_place(c, e, 0, 1, &lit));
+		TRY(schema_locate(c, e, 0, 1, &lit));
 		lit = lit * 2 + (uint32_t)it->neg;
 		if (schema_verdict(c, lit, 0) == HOLDS_NEVER && !it->neg)
 			continue;
 		if (!it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(schema_want(c, x, lit, 0));
+		TRY(schema_require(c, x, lit, 0));
 	}
 	return INFER_OK;
 }
 
-int kw_const_apply(struct schema *c, const struct item *it) { return apply_values(c, it, 0); }
+int kw_const_apply(struct schema *c, const struct todo *it) { return apply_values(c, it, 0); }
 
-int kw_enum_apply(struct schema *c, const struct item *it) { return apply_values(c, it, 1); }
+int kw_enum_apply(struct schema *c, const struct todo *it) { return apply_values(c, it, 1); }
 
 /* -- schemas -------------------------------------------------------------------------------- */
 
-int kw_allOf_apply(struct schema *c, const struct item *it)
+int kw_allOf_apply(struct schema *c, const struct todo *it)
 {
 	return it->neg ? want_any(c, it) : want_all(c, it);
 }
 
-int kw_anyOf_apply(struct schema *c, const struct item *it)
+int kw_anyOf_apply(struct schema *c, const struct todo *it)
 {
 	if (it->neg)
 		return want_all(c, it);
 	return it->mask ? decide_any(c, it) : want_any(c, it);
 }
 
-int kw_oneOf_apply(struct schema *c, const struct item *it)
+int kw_oneOf_apply(struct schema *c, const struct todo *it)
 {
 	return it->neg ? not_one_of(c, it) : one_of(c, it);
 }
 
-int kw_not_apply(struct schema *c, const struct item *it)
+int kw_not_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	uint32_t lit;
 
-	TRY(child(c, it, it->v, &lit));
+	TRY(schema_literal(c, it->location, it->v, 0, &lit));
 	TRY(schema_fork(c, &x));
-	return schema_want(c, x, it->neg ? lit : lit_not(lit), 0);
+	return schema_require(c, x, it->neg ? lit : lit_not(lit), 0);
 }
 
-static int apply_reference(struct schema *c, const struct item *it, int dynamic)
+static int apply_reference(struct schema *c, const struct todo *it, int dynamic)
 {
 	struct branch *x;
 	uint32_t to;
 
-	TRY(schema_target(c, it->place, it->v, dynamic, &to));
+	TRY(schema_resolve(c, it->location, it->v, dynamic, &to));
 	TRY(schema_fork(c, &x));
-	return schema_want(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
+	return schema_require(c, x, to * 2 + (uint32_t)it->neg, it->neg ? 0 : it->mask);
 }
 
-int kw_ref_apply(struct schema *c, const struct item *it) { return apply_reference(c, it, 0); }
+int kw_ref_apply(struct schema *c, const struct todo *it) { return apply_reference(c, it, 0); }
 
-int kw_dynamicRef_apply(struct schema *c, const struct item *it)
+int kw_dynamicRef_apply(struct schema *c, const struct todo *it)
 {
 	return apply_reference(c, it, 1);
 }
 
-int kw_recursiveRef_apply(struct schema *c, const struct item *it)
+int kw_recursiveRef_apply(struct schema *c, const struct todo *it)
 {
 	return apply_reference(c, it, 1);
 }
@@ -351,7 +345,7 @@ static int narrow_fork(struct schema *c, const struct dfa *d)
 }
 
 /* Types other than number are decided by verdict_of_type. */
-int kw_type_apply(struct schema *c, const struct item *it)
+int kw_type_apply(struct schema *c, const struct todo *it)
 {
 	const struct dfa *d;
 	struct branch *x;
@@ -359,11 +353,11 @@ int kw_type_apply(struct schema *c, const struct item *it)
 	if (c->type != ALT_NUMBER)
 		return schema_fork(c, &x);
 	/* in draft 4, 1.0 is not an integer */
-	TRY(schema_integer(c, schema_draft(c, it->place) == SCHEMA_4, it->neg, &d));
+	TRY(schema_integer(c, schema_draft_at(c, it->location) == SCHEMA_4, it->neg, &d));
 	return narrow_fork(c, d);
 }
 
-static int apply_bound(struct schema *c, const struct item *it, enum number_bound plain,
+static int apply_bound(struct schema *c, const struct todo *it, enum number_bound plain,
                        enum number_bound negated)
 {
 	const struct dfa *d;
@@ -373,44 +367,44 @@ static int apply_bound(struct schema *c, const struct item *it, enum number_boun
 }
 
 /* True if a boolean of draft 4 makes the bound exclusive. */
-static int is_exclusive(const struct schema *c, const struct item *it, const char *name)
+static int is_exclusive(const struct schema *c, const struct todo *it, const char *name)
 {
-	return schema_draft(c, it->place) == SCHEMA_4 &&
-	       json_is(json_get(c->place[it->place].v, name), JSON_TRUE);
+	return schema_draft_at(c, it->location) == SCHEMA_4 &&
+	       json_is(json_get(c->location[it->location].v, name), JSON_TRUE);
 }
 
-int kw_exclusiveMaximum_apply(struct schema *c, const struct item *it)
+int kw_exclusiveMaximum_apply(struct schema *c, const struct todo *it)
 {
 	return apply_bound(c, it, BOUND_BELOW, BOUND_AT_LEAST);
 }
 
-int kw_exclusiveMinimum_apply(struct schema *c, const struct item *it)
+int kw_exclusiveMinimum_apply(struct schema *c, const struct todo *it)
 {
 	return apply_bound(c, it, BOUND_ABOVE, BOUND_AT_MOST);
 }
 
-int kw_maximum_apply(struct schema *c, const struct item *it)
+int kw_maximum_apply(struct schema *c, const struct todo *it)
 {
 	if (is_exclusive(c, it, "exclusiveMaximum"))
 		return kw_exclusiveMaximum_apply(c, it);
 	return apply_bound(c, it, BOUND_AT_MOST, BOUND_ABOVE);
 }
 
-int kw_minimum_apply(struct schema *c, const struct item *it)
+int kw_minimum_apply(struct schema *c, const struct todo *it)
 {
 	if (is_exclusive(c, it, "exclusiveMinimum"))
 		return kw_exclusiveMinimum_apply(c, it);
 	return apply_bound(c, it, BOUND_AT_LEAST, BOUND_BELOW);
 }
 
-int kw_multipleOf_apply(struct schema *c, const struct item *it)
+int kw_multipleOf_apply(struct schema *c, const struct todo *it)
 {
 	return apply_bound(c, it, BOUND_MULTIPLE, BOUND_NOT_MULTIPLE);
 }
 
 /* -- strings -------------------------------------------------------------------------------- */
 
-static int apply_string(struct schema *c, const struct item *it, enum string_bound kind)
+static int apply_string(struct schema *c, const struct todo *it, enum string_bound kind)
 {
 	const struct dfa *d;
 
@@ -418,40 +412,40 @@ static int apply_string(struct schema *c, const struct item *it, enum string_bou
 	return narrow_fork(c, d);
 }
 
-int kw_format_apply(struct schema *c, const struct item *it)
+int kw_format_apply(struct schema *c, const struct todo *it)
 {
 	return apply_string(c, it, STRING_FORMAT);
 }
 
-int kw_pattern_apply(struct schema *c, const struct item *it)
+int kw_pattern_apply(struct schema *c, const struct todo *it)
 {
 	return apply_string(c, it, STRING_PATTERN);
 }
 
-int kw_maxLength_apply(struct schema *c, const struct item *it)
+int kw_maxLength_apply(struct schema *c, const struct todo *it)
 {
 	return apply_string(c, it, STRING_MAX_LENGTH);
 }
 
-int kw_minLength_apply(struct schema *c, const struct item *it)
+int kw_minLength_apply(struct schema *c, const struct todo *it)
 {
 	return apply_string(c, it, STRING_MIN_LENGTH);
 }
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-int kw_annotation_apply(struct schema *c, const struct item *it)
+int kw_annotation_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 
 	return it->neg ? INFER_OK : schema_fork(c, &x);
 }
 
-int schema_apply(struct schema *c, const struct item *it)
+int schema_apply(struct schema *c, const struct todo *it)
 {
 	/* a keyword that always holds may still evaluate members or elements */
 	const enum verdict v =
-		it->mask ? UNDECIDED : schema_keyword_verdict(c, it->place, it->v, it->row, 0);
+		it->mask ? UNDECIDED : schema_keyword_verdict(c, it->location, it->v, it->row, 0);
 	struct branch *x;
 
 	if (v == UNDECIDED)

@@ -6,17 +6,10 @@
 
 enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
 
-static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
-{
-	TRY(schema_child(c, it->place, v, lit));
-	*lit = *lit * 2 + (uint32_t)it->neg;
-	return INFER_OK;
-}
-
 static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
 
 /* Elements at fixed positions: all of them, or one that is there and does not. */
-int kw_prefixItems_apply(struct schema *c, const struct item *it)
+int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 	uint32_t i = 0, lit;
@@ -24,16 +17,16 @@ int kw_prefixItems_apply(struct schema *c, const struct item *it)
 	if (!it->neg)
 		TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
-		TRY(child(c, it, e, &lit));
+		TRY(schema_literal(c, it->location, e, it->neg, &lit));
 		if (it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x,
-		                &(struct fact){ .kind = FACT_ITEMS,
-		                                .from = i,
-		                                .to = i + 1,
-		                                .lit = lit,
-		                                .mask = it->mask,
-		                                .marks = 1 }));
+		TRY(schema_add_fact(c, x,
+		                    &(struct fact){ .kind = FACT_ITEMS,
+		                                    .from = i,
+		                                    .to = i + 1,
+		                                    .lit = lit,
+		                                    .mask = it->mask,
+		                                    .evaluates = 1 }));
 		i++;
 		if (it->neg)
 			at_least(x, i);
@@ -42,63 +35,62 @@ int kw_prefixItems_apply(struct schema *c, const struct item *it)
 }
 
 /* All elements at `from` and behind it, or one that does not. */
-static int items_from(struct schema *c, const struct item *it, uint32_t from)
+static int items_from(struct schema *c, const struct todo *it, uint32_t from)
 {
 	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
 	struct branch *x;
 
-	f.marks = 1;
+	f.evaluates = 1;
 	f.max = DFA_FOREVER;
 	f.min = 1;
 	f.v = it->v;
-	TRY(child(c, it, it->v, &f.lit));
+	TRY(schema_literal(c, it->location, it->v, it->neg, &f.lit));
 	if (it->neg)
 		f.kind = FACT_COUNT;
 	TRY(schema_fork(c, &x));
-	return schema_fact(c, x, &f);
+	return schema_add_fact(c, x, &f);
 }
 
-int kw_contains_apply(struct schema *c, const struct item *it)
+int kw_contains_apply(struct schema *c, const struct todo *it)
 {
-	const struct json *s = c->place[it->place].v;
-	const int draft = schema_draft(c, it->place), seven = draft <= SCHEMA_7;
+	const struct json *s = c->location[it->location].v;
+	const int draft = schema_draft_at(c, it->location), seven = draft <= SCHEMA_7;
 	const struct json *lo = seven ? NULL : json_get(s, "minContains"),
 			  *hi = seven ? NULL : json_get(s, "maxContains");
 	struct fact f = { .kind = FACT_COUNT, .v = it->v, .mask = it->mask };
 	const uint32_t min = lo ? schema_count(lo) : 1, max = hi ? schema_count(hi) : DFA_FOREVER;
 	struct branch *x;
 
-	TRY(child(c, it, it->v, &f.lit));
-	f.lit &= ~UINT32_C(1);
-	f.marks = draft == DRAFT_2020;
+	TRY(schema_literal(c, it->location, it->v, 0, &f.lit));
+	f.evaluates = draft == DRAFT_2020;
 	if (!it->neg) {
 		f.min = min;
 		f.max = max;
 		TRY(schema_fork(c, &x));
 		x->dead |= min > max;
-		return schema_fact(c, x, &f);
+		return schema_add_fact(c, x, &f);
 	}
 	if (min) {
 		f.min = 0;
 		f.max = min - 1;
 		TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	if (hi) {
 		f.min = max + 1;
 		f.max = DFA_FOREVER;
 		TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	return INFER_OK;
 }
 
-int kw_minItems_apply(struct schema *c, const struct item *it) { return schema_size(c, it, 1); }
+int kw_minItems_apply(struct schema *c, const struct todo *it) { return schema_size(c, it, 1); }
 
-int kw_maxItems_apply(struct schema *c, const struct item *it) { return schema_size(c, it, 0); }
+int kw_maxItems_apply(struct schema *c, const struct todo *it) { return schema_size(c, it, 0); }
 
 /* That some elements are equal cannot be said. */
-int kw_uniqueItems_apply(struct schema *c, const struct item *it)
+int kw_uniqueItems_apply(struct schema *c, const struct todo *it)
 {
 	const int asked = json_is(it->v, JSON_TRUE);
 	struct branch *x;
@@ -113,19 +105,20 @@ int kw_uniqueItems_apply(struct schema *c, const struct item *it)
 	return INFER_OK;
 }
 
-int kw_items_apply(struct schema *c, const struct item *it)
+int kw_items_apply(struct schema *c, const struct todo *it)
 {
-	const struct json *prefix = json_get(c->place[it->place].v, "prefixItems");
+	const struct json *prefix = json_get(c->location[it->location].v, "prefixItems");
 
 	if (json_is_array(it->v))
 		return kw_prefixItems_apply(c, it);
 	return items_from(
-		c, it, schema_draft(c, it->place) == DRAFT_2020 ? (uint32_t)json_count(prefix) : 0);
+		c, it,
+		schema_draft_at(c, it->location) == DRAFT_2020 ? (uint32_t)json_count(prefix) : 0);
 }
 
-int kw_additionalItems_apply(struct schema *c, const struct item *it)
+int kw_additionalItems_apply(struct schema *c, const struct todo *it)
 {
-	const struct json *items = json_get(c->place[it->place].v, "items");
+	const struct json *items = json_get(c->location[it->location].v, "items");
 	struct branch *x;
 
 	if (json_is_array(items))
@@ -160,7 +153,7 @@ static int add_counter(struct schema *c, struct build *u, const struct fact *f, 
 }
 
 /* What each unevaluatedItems is about. */
-static int rests(struct schema *c, struct build *u)
+static int collect_unevaluated(struct schema *c, struct build *u)
 {
 	for (const struct fact *f = u->b->facts; f; f = f->next) {
 		struct rest *r = u->rest + u->n_rest;
@@ -172,7 +165,7 @@ static int rests(struct schema *c, struct build *u)
 			return schema_fail(c, INFER_EUNSUP, f->v, "too many of them at once");
 		*r = (struct rest){ f, 0 };
 		for (const struct fact *e = u->b->facts; e; e = e->next) {
-			if (!e->marks || !(e->mask & f->bit))
+			if (!e->evaluates || !(e->mask & f->bit))
 				continue;
 			if (e->kind == FACT_ITEMS && e->to > r->from)
 				r->from = e->to;
@@ -202,7 +195,7 @@ static int rests(struct schema *c, struct build *u)
 	return INFER_OK;
 }
 
-static int gather(struct schema *c, struct build *u)
+static int gather_facts(struct schema *c, struct build *u)
 {
 	struct array_shape *a = u->a;
 
@@ -216,7 +209,7 @@ static int gather(struct schema *c, struct build *u)
 		if (f->kind == FACT_ITEMS && f->lit == LIT_FALSE && f->from < a->max)
 			a->max = f->from;
 	}
-	TRY(rests(c, u));
+	TRY(collect_unevaluated(c, u));
 	for (const struct fact *f = u->b->facts; f; f = f->next)
 		if (f->kind == FACT_ITEMS) {
 			uint32_t end = f->to == DFA_FOREVER ? f->from : f->to;
@@ -253,7 +246,7 @@ static int make_counters(struct schema *c, struct build *u)
 		if (f->max != DFA_FOREVER)
 			u->decided |= UINT32_C(1) << i;
 		for (uint32_t k = 0; k < u->n_rest; k++)
-			if (f->marks && f->kind == FACT_COUNT && (f->mask & u->rest[k].f->bit))
+			if (f->evaluates && f->kind == FACT_COUNT && (f->mask & u->rest[k].f->bit))
 				u->decided |= UINT32_C(1) << i;
 	}
 	a->steady = a->max != DFA_FOREVER ? a->max : a->min > a->n_prefix ? a->min : a->n_prefix;
@@ -266,7 +259,7 @@ static int make_counters(struct schema *c, struct build *u)
 }
 
 /* The options of position i: which counters its element goes up with. */
-static int options_at(struct schema *c, struct build *u, uint32_t i)
+static int make_options_at(struct schema *c, struct build *u, uint32_t i)
 {
 	struct options *o = u->a->item + i;
 	const uint32_t n = u->a->n_counters;
@@ -288,7 +281,7 @@ static int options_at(struct schema *c, struct build *u, uint32_t i)
 			out |= (!in || !f->max) && (s >> j & 1);
 			if (s >> j & 1) {
 				lits[k++] = f->lit;
-				evaluated |= f->marks ? f->mask : 0;
+				evaluated |= f->evaluates ? f->mask : 0;
 			} else if (in && (u->decided >> j & 1)) {
 				lits[k++] = lit_not(f->lit);
 			}
@@ -313,7 +306,7 @@ int schema_array(struct schema *c, const struct branch *b, struct alt *out)
 	if (b->min > b->max)
 		return INFER_OK;
 	TRY(work_alloc(&c->w, &u.a, 1, sizeof *u.a));
-	TRY(gather(c, &u));
+	TRY(gather_facts(c, &u));
 	if (u.a->min > u.a->max)
 		return INFER_OK;
 	TRY(make_counters(c, &u));
@@ -321,7 +314,7 @@ int schema_array(struct schema *c, const struct branch *b, struct alt *out)
 	u.a->unique = b->unique && u.a->max > 1;
 	c->plain |= u.a->unique;
 	for (uint32_t i = 0; i <= u.a->n_prefix; i++)
-		TRY(options_at(c, &u, i));
+		TRY(make_options_at(c, &u, i));
 	c->plain = g->goal[c->goal].plain;
 	if (u.a->unique) {
 		TRY(work_grow(&c->w, &c->unique, &c->cap_unique, c->n_unique + 1,

@@ -1,49 +1,52 @@
-/* schema/branch.h - (private) what is known of a value while choices are made.  Confined. */
+/* schema/branch.h - (private) one choice of subschemas while a goal is expanded.  Confined. */
 #ifndef SCHEMA_BRANCH_H
 #define SCHEMA_BRANCH_H
 #include "base/json.h"
 #include "schema/keyword.h"
 #include "automata/dfa.h"
 
-/* Something that is left to do in a branch: a literal, or a keyword of a schema. */
-struct item {
-	struct item *next;
-	uint32_t lit, place;
-	const struct json *v;     /* the member; NULL: lit */
-	const struct json *entry; /* of the member, where each is a choice */
+/* Work left in a branch: a literal, or keyword v of the schema at `location`. */
+struct todo {
+	struct todo *next;
+	uint32_t lit, location;
+	const struct json *v;     /* NULL: a literal */
+	const struct json *entry; /* one entry of dependencies and the like; NULL: all of v */
 	const struct keyword_row *row;
-	int neg;
-	uint32_t mask; /* a bit for each unevaluated* that applies to this item */
+	int neg;       /* the keyword must not hold */
+	uint32_t mask; /* bits of the unevaluated* keywords for which it evaluates */
 };
 
 enum fact_kind {
-	FACT_VALUE,    /* of each member whose name is in keys */
-	FACT_REQUIRED, /* the name is there */
-	FACT_HAS,      /* of some member whose name is in keys */
-	FACT_ITEMS,    /* of each element from ... to - 1 */
-	FACT_COUNT,    /* of min ... max elements at from or behind */
-	FACT_REST      /* of what nothing else that is marked has evaluated */
+	FACT_VALUE,    /* each member whose name matches satisfies lit */
+	FACT_REQUIRED, /* the member `name` exists */
+	FACT_HAS,      /* some member whose name matches satisfies lit */
+	FACT_ITEMS,    /* each element in [from, to) satisfies lit */
+	FACT_COUNT,    /* min ... max elements at or after `from` satisfy lit */
+	FACT_REST      /* what no fact with `bit` in its mask evaluates satisfies lit */
 };
 
+/* A condition on the members or elements of a value. */
 struct fact {
 	struct fact *next;
 	enum fact_kind kind;
-	const struct dfa *keys; /* NULL: name */
+	const struct dfa *keys; /* the names that match; NULL: `name` alone */
 	const char *name;
 	uint32_t name_n, lit, mask, from, to, min, max;
-	int marks, neg; /* it evaluates; FACT_REST: some */
-	uint32_t bit;   /* FACT_REST: of the mask */
+	int evaluates; /* what it is about counts as evaluated, for the bits of mask */
+	int neg;       /* FACT_REST: some member or element satisfies lit */
+	uint32_t bit;  /* FACT_REST: that of its keyword */
 	const struct json *v;
 };
 
 struct branch {
 	struct branch *next;
-	struct item *todo, *late, *done;
-	struct fact *facts;
-	const struct dfa *text; /* NULL: all */
-	uint32_t min, max;      /* members, elements */
-	uint32_t bits;
-	int dead;
-	const struct json *unique; /* the keyword; NULL: elements may be equal */
+	struct todo *todo, *late;  /* late: after all of todo, because it makes several branches */
+	struct todo *done;         /* literals that were expanded */
+	struct fact *facts;        /* newest first */
+	const struct dfa *text;    /* numbers or strings; NULL: all */
+	uint32_t min, max;         /* number of members or elements */
+	uint32_t bits;             /* how many bits of masks are in use */
+	int dead;                  /* no value satisfies it */
+	const struct json *unique; /* the uniqueItems that holds; NULL: none */
 };
 #endif

@@ -20,9 +20,9 @@ int schema_fork(struct schema *c, struct branch **out)
 	return INFER_OK;
 }
 
-int schema_item(struct schema *c, struct branch *b, const struct item *like, int late)
+int schema_add_todo(struct schema *c, struct branch *b, const struct todo *like, int late)
 {
-	struct item *it, **at = late ? &b->late : &b->todo;
+	struct todo *it, **at = late ? &b->late : &b->todo;
 
 	TRY(work_alloc(&c->w, &it, 1, sizeof *it));
 	*it = *like;
@@ -31,15 +31,15 @@ int schema_item(struct schema *c, struct branch *b, const struct item *like, int
 	return INFER_OK;
 }
 
-int schema_want(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask)
+int schema_require(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask)
 {
 	if (lit == LIT_TRUE)
 		return INFER_OK;
 	b->dead |= lit == LIT_FALSE;
-	return schema_item(c, b, &(struct item){ .lit = lit, .mask = mask }, 0);
+	return schema_add_todo(c, b, &(struct todo){ .lit = lit, .mask = mask }, 0);
 }
 
-int schema_fact(struct schema *c, struct branch *b, const struct fact *like)
+int schema_add_fact(struct schema *c, struct branch *b, const struct fact *like)
 {
 	struct fact *f;
 
@@ -52,7 +52,7 @@ int schema_fact(struct schema *c, struct branch *b, const struct fact *like)
 
 int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d)
 {
-	TRY(schema_both(c, b->text, d, &b->text));
+	TRY(schema_intersect(c, b->text, d, &b->text));
 	b->dead |= dfa_is_none(b->text);
 	return INFER_OK;
 }
@@ -68,11 +68,11 @@ static int is_unevaluated(const struct schema *c, const struct keyword_row *row)
 }
 
 /* Return the unevaluated* keyword of a schema for c->type, or NULL. */
-static const struct keyword_row *find_unevaluated(const struct schema *c, uint32_t place,
+static const struct keyword_row *find_unevaluated(const struct schema *c, uint32_t loc,
                                                   const struct json **v)
 {
-	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = schema_constraint(c, place, m);
+	json_each(m, c->location[loc].v) {
+		const struct keyword_row *row = schema_constraint(c, loc, m);
 
 		*v = m;
 		if (row && is_unevaluated(c, row))
@@ -81,7 +81,7 @@ static const struct keyword_row *find_unevaluated(const struct schema *c, uint32
 	return NULL;
 }
 
-static int kw_unevaluated_apply(struct schema *c, const struct item *it)
+static int kw_unevaluated_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	uint32_t to;
@@ -89,55 +89,55 @@ static int kw_unevaluated_apply(struct schema *c, const struct item *it)
 	TRY(schema_fork(c, &x));
 	if (x->bits == 31)
 		return schema_fail(c, INFER_EUNSUP, it->v, "too many of them at once");
-	TRY(schema_child(c, it->place, it->v, &to));
-	return schema_fact(c, x,
-	                   &(struct fact){ .kind = FACT_REST,
-	                                   .lit = to * 2 + (uint32_t)it->neg,
-	                                   .mask = it->mask,
-	                                   .marks = !it->neg,
-	                                   .neg = it->neg,
-	                                   .bit = UINT32_C(1) << x->bits++,
-	                                   .v = it->v });
+	TRY(schema_child(c, it->location, it->v, &to));
+	return schema_add_fact(c, x,
+	                       &(struct fact){ .kind = FACT_REST,
+	                                       .lit = to * 2 + (uint32_t)it->neg,
+	                                       .mask = it->mask,
+	                                       .evaluates = !it->neg,
+	                                       .neg = it->neg,
+	                                       .bit = UINT32_C(1) << x->bits++,
+	                                       .v = it->v });
 }
 
-int kw_unevaluatedItems_apply(struct schema *c, const struct item *it)
+int kw_unevaluatedItems_apply(struct schema *c, const struct todo *it)
 {
 	return kw_unevaluated_apply(c, it);
 }
 
-int kw_unevaluatedProperties_apply(struct schema *c, const struct item *it)
+int kw_unevaluatedProperties_apply(struct schema *c, const struct todo *it)
 {
 	return kw_unevaluated_apply(c, it);
 }
 
 /* Add all keywords of a schema to x, except unevaluated*. */
-static int add_keywords(struct schema *c, struct branch *x, uint32_t place, uint32_t mask)
+static int add_keywords(struct schema *c, struct branch *x, uint32_t loc, uint32_t mask)
 {
-	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = schema_constraint(c, place, m);
+	json_each(m, c->location[loc].v) {
+		const struct keyword_row *row = schema_constraint(c, loc, m);
 		enum verdict v;
 
 		if (!row || is_unevaluated(c, row))
 			continue;
-		v = schema_keyword_verdict(c, place, m, row, 0);
+		v = schema_keyword_verdict(c, loc, m, row, 0);
 		x->dead |= v == HOLDS_NEVER;
 		/* a keyword that always holds may still evaluate members or elements */
 		if (v == HOLDS_ALWAYS && (!mask || !keyword_is_on(row, c->type)))
 			continue;
-		TRY(schema_item(c, x,
-		                &(struct item){ .place = place, .v = m, .row = row, .mask = mask },
-		                is_late(row, 0)));
+		TRY(schema_add_todo(
+			c, x, &(struct todo){ .location = loc, .v = m, .row = row, .mask = mask },
+			is_late(row, 0)));
 	}
 	return INFER_OK;
 }
 
 /* Make the branch in which a schema's unevaluated* keyword v holds, or if neg the schema's other
  * keywords hold and it does not. */
-static int open_unevaluated(struct schema *c, const struct item *it, const struct keyword_row *row,
-                            const struct json *v)
+static int expand_unevaluated(struct schema *c, const struct todo *it,
+                              const struct keyword_row *row, const struct json *v)
 {
-	const struct item unevaluated = {
-		.place = it->lit / 2, .v = v, .row = row, .neg = it->lit & 1, .mask = it->mask
+	const struct todo unevaluated = {
+		.location = it->lit / 2, .v = v, .row = row, .neg = it->lit & 1, .mask = it->mask
 	};
 
 	TRY(row->apply(c, &unevaluated));
@@ -145,33 +145,33 @@ static int open_unevaluated(struct schema *c, const struct item *it, const struc
 	                    it->mask | UINT32_C(1) << (c->newest->bits - 1));
 }
 
-static int open_schema(struct schema *c, const struct item *it)
+static int expand_schema(struct schema *c, const struct todo *it)
 {
 	const struct json *v;
 	const struct keyword_row *row = find_unevaluated(c, it->lit / 2, &v);
 	struct branch *x;
 
 	if (row)
-		return open_unevaluated(c, it, row, v);
+		return expand_unevaluated(c, it, row, v);
 	TRY(schema_fork(c, &x));
 	return add_keywords(c, x, it->lit / 2, it->mask);
 }
 
 /* Make a branch for each keyword, in which that keyword does not hold. */
-static int open_negated(struct schema *c, const struct item *it)
+static int expand_negated(struct schema *c, const struct todo *it)
 {
-	const uint32_t place = it->lit / 2;
+	const uint32_t loc = it->lit / 2;
 	const struct json *rest;
-	const struct keyword_row *unevaluated = find_unevaluated(c, place, &rest);
+	const struct keyword_row *unevaluated = find_unevaluated(c, loc, &rest);
 	struct branch *x;
 
-	json_each(m, c->place[place].v) {
-		const struct keyword_row *row = schema_constraint(c, place, m);
+	json_each(m, c->location[loc].v) {
+		const struct keyword_row *row = schema_constraint(c, loc, m);
 		enum verdict v;
 
 		if (!row || is_unevaluated(c, row))
 			continue;
-		v = schema_keyword_verdict(c, place, m, row, 0);
+		v = schema_keyword_verdict(c, loc, m, row, 0);
 		if (v == HOLDS_ALWAYS)
 			continue;
 		TRY(schema_fork(c, &x));
@@ -179,19 +179,19 @@ static int open_negated(struct schema *c, const struct item *it)
 			c->made = x;
 			return INFER_OK;
 		}
-		TRY(schema_item(c, x,
-		                &(struct item){ .place = place, .v = m, .row = row, .neg = 1 },
-		                is_late(row, 1)));
+		TRY(schema_add_todo(c, x,
+		                    &(struct todo){ .location = loc, .v = m, .row = row, .neg = 1 },
+		                    is_late(row, 1)));
 	}
-	return unevaluated ? open_unevaluated(c, it, unevaluated, rest) : INFER_OK;
+	return unevaluated ? expand_unevaluated(c, it, unevaluated, rest) : INFER_OK;
 }
 
-static int open_literal(struct schema *c, const struct item *it)
+static int expand_literal(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	enum verdict v;
 
-	for (const struct item *d = c->branch->done; d; d = d->next) {
+	for (const struct todo *d = c->branch->done; d; d = d->next) {
 		TRY(work_steps(&c->w, 1));
 		if (d->lit == lit_not(it->lit))
 			return INFER_OK;
@@ -199,10 +199,10 @@ static int open_literal(struct schema *c, const struct item *it)
 			return schema_fork(c, &x);
 	}
 	struct branch with = *c->branch;
-	struct item *mark;
+	struct todo *mark;
 
 	TRY(work_alloc(&c->w, &mark, 1, sizeof *mark));
-	*mark = (struct item){ .next = with.done, .lit = it->lit, .mask = it->mask };
+	*mark = (struct todo){ .next = with.done, .lit = it->lit, .mask = it->mask };
 	with.done = mark;
 	c->branch = &with;
 	v = schema_verdict(c, it->lit, 0);
@@ -210,11 +210,11 @@ static int open_literal(struct schema *c, const struct item *it)
 		return INFER_OK;
 	if (v == HOLDS_ALWAYS && !it->mask)
 		return schema_fork(c, &x);
-	if (c->place[it->lit / 2].constant)
+	if (c->location[it->lit / 2].constant)
 		return schema_constant(c, it);
-	if (json_is_bool(c->place[it->lit / 2].v))
+	if (json_is_bool(c->location[it->lit / 2].v))
 		return schema_fork(c, &x);
-	return it->lit & 1 ? open_negated(c, it) : open_schema(c, it);
+	return it->lit & 1 ? expand_negated(c, it) : expand_schema(c, it);
 }
 
 /* -- branches ------------------------------------------------------------------------------- */
@@ -239,20 +239,20 @@ static int any_text(struct schema *c, const struct dfa **out)
 	static const struct json any = { .kind = JSON_INT };
 	struct dfa *d;
 
-	*out = schema_kept(c, &any, (uint32_t)c->type);
+	*out = schema_cached(c, &any, (uint32_t)c->type);
 	if (*out)
 		return INFER_OK;
 	if (c->type == ALT_NUMBER)
 		TRY(schema_number(c, NULL, BOUND_NONE, out));
 	else {
 		TRY(dfa_all(&d, c->w.left, c->w.err));
-		TRY(schema_keep(c, d, out));
+		TRY(schema_own(c, d, out));
 	}
-	return schema_keep_as(c, &any, (uint32_t)c->type, *out);
+	return schema_cache(c, &any, (uint32_t)c->type, *out);
 }
 
 /* A branch without choices is an alternative of the goal. */
-static int finish(struct schema *c, const struct branch *b)
+static int finish_branch(struct schema *c, const struct branch *b)
 {
 	struct alt a = { .type = (uint8_t)c->type };
 	const struct dfa *text = b->text;
@@ -267,14 +267,14 @@ static int finish(struct schema *c, const struct branch *b)
 			return INFER_OK;
 		}
 		TRY(dfa_or(&d, *c->collect, text, c->w.left, c->w.err));
-		return schema_keep(c, d, c->collect);
+		return schema_own(c, d, c->collect);
 	}
 	if (c->type == ALT_STRING)
-		TRY(schema_both(c, text, c->opts.strings, &text));
+		TRY(schema_intersect(c, text, c->opts.strings, &text));
 	if (c->type == ALT_NUMBER && c->plain)
-		TRY(schema_plain(c, text, 0, &text));
-	if (c->type == ALT_NUMBER && c->opts.usual)
-		TRY(schema_usual(c, text, &text));
+		TRY(schema_plain_numbers(c, text, 0, &text));
+	if (c->type == ALT_NUMBER && c->opts.canonical)
+		TRY(schema_canonical_numbers(c, text, &text));
 	if (text)
 		return add_text(c, c->g->goal + c->goal, text);
 	if (c->type == ALT_ARRAY)
@@ -293,7 +293,7 @@ static int finish(struct schema *c, const struct branch *b)
 }
 
 /* A keyword of a branch; with lax, what cannot be enforced is as if it were not there. */
-static int apply(struct schema *c, const struct item *it)
+static int apply_keyword(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
 	int rc = schema_apply(c, it);
@@ -305,12 +305,12 @@ static int apply(struct schema *c, const struct item *it)
 	return it->neg ? INFER_OK : schema_fork(c, &x);
 }
 
-static int run(struct schema *c, struct branch *b)
+static int expand_branch(struct schema *c, struct branch *b)
 {
 	if (++c->depth > MOST_DEPTH)
 		return err_set(c->w.err, INFER_EUNSUP, "the schema makes too many choices at once");
 	for (;;) {
-		struct item *it = b->todo ? b->todo : b->late;
+		struct todo *it = b->todo ? b->todo : b->late;
 		struct branch *x, *live = NULL, **end = &live;
 
 		if (b->dead || !it)
@@ -321,7 +321,7 @@ static int run(struct schema *c, struct branch *b)
 			b->late = it->next;
 		c->branch = b;
 		c->made = NULL;
-		TRY(it->v ? apply(c, it) : open_literal(c, it));
+		TRY(it->v ? apply_keyword(c, it) : expand_literal(c, it));
 		for (x = c->made; x; x = x->next)
 			if (!x->dead) {
 				*end = x;
@@ -335,13 +335,13 @@ static int run(struct schema *c, struct branch *b)
 		for (x = live; x; x = x->next) {
 			struct branch one = *x;
 
-			TRY(run(c, &one));
+			TRY(expand_branch(c, &one));
 		}
 		c->depth--;
 		return INFER_OK;
 	}
 	c->depth--;
-	return b->dead ? INFER_OK : finish(c, b);
+	return b->dead ? INFER_OK : finish_branch(c, b);
 }
 
 int schema_expand(struct schema *c, uint32_t goal)
@@ -354,14 +354,14 @@ int schema_expand(struct schema *c, uint32_t goal)
 		c->plain = c->g->goal[goal].plain;
 		c->depth = 0;
 		for (uint32_t i = 0; i < c->g->goal[goal].n_lits; i++)
-			TRY(schema_want(c, &b, c->g->goal[goal].lit[i], 0));
-		TRY(run(c, &b));
+			TRY(schema_require(c, &b, c->g->goal[goal].lit[i], 0));
+		TRY(expand_branch(c, &b));
 	}
 	return INFER_OK;
 }
 
 /* The strings that satisfy a literal. */
-int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
+int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out)
 {
 	const struct schema was = *c;
 	struct branch b = { .max = DFA_FOREVER };
@@ -372,9 +372,9 @@ int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
 	c->type = ALT_STRING;
 	c->collect = &all;
 	c->depth = 0;
-	rc = schema_want(c, &b, lit, 0);
+	rc = schema_require(c, &b, lit, 0);
 	if (!rc)
-		rc = run(c, &b);
+		rc = expand_branch(c, &b);
 	c->type = was.type;
 	c->collect = was.collect;
 	c->depth = was.depth;
@@ -385,12 +385,12 @@ int schema_names(struct schema *c, uint32_t lit, const struct dfa **out)
 	if (rc || all)
 		return rc;
 	TRY(dfa_none(&none, c->w.left, c->w.err));
-	return schema_keep(c, none, out);
+	return schema_own(c, none, out);
 }
 
 /* -- goals ---------------------------------------------------------------------------------- */
 
-static uint32_t sort_lits(uint32_t *lits, uint32_t n)
+static uint32_t sort_literals(uint32_t *lits, uint32_t n)
 {
 	uint32_t k = 0;
 
@@ -415,7 +415,7 @@ int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal)
 	struct htab_slot *s;
 
 	TRY(work_steps(&c->w, (uint64_t)n * n));
-	n = sort_lits(lits, n);
+	n = sort_literals(lits, n);
 	*goal = NOWHERE;
 	for (uint32_t i = 0; i < n; i++) {
 		if (lits[i] == LIT_FALSE || lits[i] == lit_not(LIT_TRUE) ||

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(char *to, size_t cap, const char *s, size_t n)
+static void append_escaped(char *to, size_t cap, const char *s, size_t n)
 {
 	size_t at = strlen(to);
 
@@ -24,7 +24,8 @@ static void put(char *to, size_t cap, const char *s, size_t n)
 }
 
 /* The JSON pointer of v, found from above: only messages ask for it. */
-static int pointer(const struct json *at, const struct json *v, char *to, size_t cap, int depth)
+static int append_pointer(const struct json *at, const struct json *v, char *to, size_t cap,
+                          int depth)
 {
 	const size_t n = strlen(to);
 	uint32_t i = 0;
@@ -40,10 +41,10 @@ static int pointer(const struct json *at, const struct json *v, char *to, size_t
 			strcpy(to + n, "/");
 		snprintf(number, sizeof number, "%u", i++);
 		if (m->key)
-			put(to, cap, m->key, m->key_n);
+			append_escaped(to, cap, m->key, m->key_n);
 		else
-			put(to, cap, number, strlen(number));
-		if (pointer(m, v, to, cap, depth + 1))
+			append_escaped(to, cap, number, strlen(number));
+		if (append_pointer(m, v, to, cap, depth + 1))
 			return 1;
 		to[n] = 0;
 	}
@@ -51,14 +52,14 @@ static int pointer(const struct json *at, const struct json *v, char *to, size_t
 }
 
 /* The pointer, behind the address of a metaschema. */
-static void locate(const struct schema *c, const struct json *v, char *to, size_t cap)
+static void write_location(const struct schema *c, const struct json *v, char *to, size_t cap)
 {
 	strcpy(to, "#");
-	if (pointer(c->root, v, to, cap, 0))
+	if (append_pointer(c->root, v, to, cap, 0))
 		return;
 	for (uint32_t r = 0; r < c->n_resources; r++) {
 		snprintf(to, cap, "%.*s#", (int)c->resource[r].n, c->resource[r].uri);
-		if (pointer(c->resource[r].root, v, to, cap, 0))
+		if (append_pointer(c->resource[r].root, v, to, cap, 0))
 			return;
 	}
 	strcpy(to, "#");
@@ -69,7 +70,7 @@ int schema_fail(struct schema *c, int code, const struct json *v, const char *fm
 	char where[120], why[120];
 	va_list ap;
 
-	locate(c, v, where, sizeof where);
+	write_location(c, v, where, sizeof where);
 	va_start(ap, fmt);
 	vsnprintf(why, sizeof why, fmt, ap);
 	va_end(ap);
@@ -102,7 +103,7 @@ void schema_ignore(struct schema *c, const struct json *v)
 
 	if (!b || b->len > 4096)
 		return;
-	locate(c, v, where, sizeof where);
+	write_location(c, v, where, sizeof where);
 	/* what is looked at in several ways is told of once */
 	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
 		if (!strcmp(b->at + at, where))

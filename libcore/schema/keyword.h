@@ -6,7 +6,7 @@
 
 struct schema;
 struct branch;
-struct item;
+struct todo;
 
 enum types { /* bits, of enum alt_type */
 	     ON_NUMBER = 1 << ALT_NUMBER,
@@ -67,12 +67,12 @@ enum verdict { UNDECIDED = -1, HOLDS_NEVER, HOLDS_ALWAYS };
 
 /* Make the branches of c->branch in which the keyword it->v holds, or does not if it->neg. They are appended
  * to c->made.  INFER_EUNSUP, INFER_EINVAL  with the JSON pointer of the keyword; the budget */
-typedef int keyword_apply(struct schema *c, const struct item *it);
-/* Keyword v of the schema at `place`, to be decided for values of c->type. */
+typedef int keyword_apply(struct schema *c, const struct todo *it);
+/* Keyword v of the schema at `location`, to be decided for values of c->type. */
 struct question {
 	struct schema *c;
 	const struct json *v;
-	uint32_t place, depth; /* depth: schemas entered so far */
+	uint32_t location, depth; /* depth: schemas entered so far */
 };
 typedef enum verdict keyword_verdict(const struct question *q);
 
@@ -125,10 +125,10 @@ int keyword_is_strings(const struct json *v);
 /* -- verdict.c: what is known without expanding */
 /* Decide a literal for values of c->type. */
 enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
-/* Decide keyword v of the schema at `place`. */
-enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
+/* Decide keyword v of the schema at `location`. */
+enum verdict schema_keyword_verdict(struct schema *c, uint32_t loc, const struct json *v,
                                     const struct keyword_row *row, uint32_t depth);
-/* Return the row of member m of the schema at `place` if it constrains values in that schema's draft. */
-const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
+/* Return the row of member m of the schema at `location` if it constrains values in that schema's draft. */
+const struct keyword_row *schema_constraint(const struct schema *c, uint32_t loc,
                                             const struct json *m);
 #endif

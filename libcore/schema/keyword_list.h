@@ -7,16 +7,16 @@
  *     Accepted; constrains nothing by itself, but another keyword may read it.
  * UNSUPPORTED(prefix, name)
  *     Constrains values in another language: refused unless the options are lax. */
-ANNOTATION("$", anchor, FROM_2019, V_STRING) /* read by places.c */
+ANNOTATION("$", anchor, FROM_2019, V_STRING) /* read by locations.c */
 ANNOTATION("$", comment, ALL_DRAFTS, V_ANY)
 ANNOTATION("$", defs, ALL_DRAFTS, V_SCHEMA_MAP)
-ANNOTATION("$", dynamicAnchor, IN_2020, V_STRING) /* read by places.c */
+ANNOTATION("$", dynamicAnchor, IN_2020, V_STRING) /* read by locations.c */
 KEYWORD("$", dynamicRef, IN_2020, ON_ALL, V_REFERENCE, ONE_BRANCH, NULL)
-ANNOTATION("$", id, ALL_DRAFTS, V_STRING) /* read by places.c */
-ANNOTATION("$", recursiveAnchor, IN_2019, V_BOOL) /* read by places.c */
+ANNOTATION("$", id, ALL_DRAFTS, V_STRING) /* read by locations.c */
+ANNOTATION("$", recursiveAnchor, IN_2019, V_BOOL) /* read by locations.c */
 KEYWORD("$", recursiveRef, IN_2019, ON_ALL, V_REFERENCE, ONE_BRANCH, NULL)
 KEYWORD("$", ref, ALL_DRAFTS, ON_ALL, V_REFERENCE, ONE_BRANCH, verdict_of_ref)
-ANNOTATION("$", schema, ALL_DRAFTS, V_STRING) /* read by places.c */
+ANNOTATION("$", schema, ALL_DRAFTS, V_STRING) /* read by locations.c */
 ANNOTATION("$", vocabulary, FROM_2019, V_ANY)
 KEYWORD("", additionalItems, TO_2019, ON_ARRAY, V_SCHEMA, ONE_BRANCH, NULL)
 KEYWORD("", additionalProperties, ALL_DRAFTS, ON_OBJECT, V_SCHEMA, ONE_BRANCH, NULL)
@@ -67,7 +67,7 @@ UNSUPPORTED("", formatExclusiveMaximum)
 UNSUPPORTED("", formatExclusiveMinimum)
 UNSUPPORTED("", formatMaximum)
 UNSUPPORTED("", formatMinimum)
-ANNOTATION("", id, ALL_DRAFTS, V_STRING) /* read by places.c in draft 4 */
+ANNOTATION("", id, ALL_DRAFTS, V_STRING) /* read by locations.c in draft 4 */
 KEYWORD("", if, FROM_7, ON_ALL, V_SCHEMA, BRANCHES, NULL)
 UNSUPPORTED("", instanceof)
 KEYWORD("", items, ALL_DRAFTS, ON_ARRAY, V_ITEMS, ONE_BRANCH, NULL)

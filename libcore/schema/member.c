@@ -4,21 +4,14 @@
 
 #include <string.h>
 
-static int child(struct schema *c, const struct item *it, const struct json *v, uint32_t *lit)
+static int add_named_fact(struct schema *c, struct branch *x, enum fact_kind kind, const char *name,
+                          uint32_t n, uint32_t lit)
 {
-	TRY(schema_child(c, it->place, v, lit));
-	*lit = *lit * 2 + (uint32_t)it->neg;
-	return INFER_OK;
+	return schema_add_fact(
+		c, x, &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
 }
 
-static int named(struct schema *c, struct branch *x, enum fact_kind kind, const char *name,
-                 uint32_t n, uint32_t lit)
-{
-	return schema_fact(c, x,
-	                   &(struct fact){ .kind = kind, .name = name, .name_n = n, .lit = lit });
-}
-
-int kw_properties_apply(struct schema *c, const struct item *it)
+int kw_properties_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 
@@ -29,19 +22,19 @@ int kw_properties_apply(struct schema *c, const struct item *it)
 			          .name = m->key,
 			          .name_n = m->key_n,
 			          .mask = it->mask,
-			          .marks = 1 };
+			          .evaluates = 1 };
 
-		TRY(child(c, it, m, &f.lit));
+		TRY(schema_literal(c, it->location, m, it->neg, &f.lit));
 		if (it->neg) {
 			TRY(schema_fork(c, &x));
-			TRY(named(c, x, FACT_REQUIRED, m->key, m->key_n, LIT_TRUE));
+			TRY(add_named_fact(c, x, FACT_REQUIRED, m->key, m->key_n, LIT_TRUE));
 		}
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	return INFER_OK;
 }
 
-int kw_patternProperties_apply(struct schema *c, const struct item *it)
+int kw_patternProperties_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 
@@ -50,20 +43,20 @@ int kw_patternProperties_apply(struct schema *c, const struct item *it)
 	json_each(m, it->v) {
 		struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 			          .mask = it->mask,
-			          .marks = !it->neg,
+			          .evaluates = !it->neg,
 			          .v = it->v };
 
-		TRY(child(c, it, m, &f.lit));
+		TRY(schema_literal(c, it->location, m, it->neg, &f.lit));
 		TRY(schema_regex(c, m, m->key, m->key_n, &f.keys));
 		if (it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(schema_fact(c, x, &f));
+		TRY(schema_add_fact(c, x, &f));
 	}
 	return INFER_OK;
 }
 
 /* The names that neither properties nor patternProperties of the schema speak of. */
-static int additional(struct schema *c, const struct json *s, const struct dfa **out)
+static int additional_names(struct schema *c, const struct json *s, const struct dfa **out)
 {
 	const struct json *p = json_get(s, "properties");
 	struct dfa_word *word;
@@ -84,22 +77,22 @@ static int additional(struct schema *c, const struct json *s, const struct dfa *
 	return schema_complement(c, out);
 }
 
-int kw_additionalProperties_apply(struct schema *c, const struct item *it)
+int kw_additionalProperties_apply(struct schema *c, const struct todo *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 		          .mask = it->mask,
-		          .marks = !it->neg,
+		          .evaluates = !it->neg,
 		          .v = it->v };
 	struct branch *x;
 
-	TRY(child(c, it, it->v, &f.lit));
-	TRY(additional(c, c->place[it->place].v, &f.keys));
+	TRY(schema_literal(c, it->location, it->v, it->neg, &f.lit));
+	TRY(additional_names(c, c->location[it->location].v, &f.keys));
 	TRY(schema_fork(c, &x));
-	return schema_fact(c, x, &f);
+	return schema_add_fact(c, x, &f);
 }
 
 /* No member has a name that does not satisfy the schema; negated: some member has. */
-int kw_propertyNames_apply(struct schema *c, const struct item *it)
+int kw_propertyNames_apply(struct schema *c, const struct todo *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
 		          .lit = it->neg ? LIT_TRUE : LIT_FALSE,
@@ -108,14 +101,14 @@ int kw_propertyNames_apply(struct schema *c, const struct item *it)
 	struct branch *x;
 	uint32_t lit;
 
-	TRY(child(c, it, it->v, &lit));
-	TRY(schema_names(c, lit & ~UINT32_C(1), &f.keys));
+	TRY(schema_literal(c, it->location, it->v, 0, &lit));
+	TRY(schema_matching_names(c, lit, &f.keys));
 	TRY(schema_complement(c, &f.keys));
 	TRY(schema_fork(c, &x));
-	return schema_fact(c, x, &f);
+	return schema_add_fact(c, x, &f);
 }
 
-int schema_size(struct schema *c, const struct item *it, int is_min)
+int schema_size(struct schema *c, const struct todo *it, int is_min)
 {
 	const uint32_t n = schema_count(it->v), neg = (uint32_t)it->neg;
 	struct branch *x;
@@ -130,17 +123,17 @@ int schema_size(struct schema *c, const struct item *it, int is_min)
 	return INFER_OK;
 }
 
-int kw_minProperties_apply(struct schema *c, const struct item *it)
+int kw_minProperties_apply(struct schema *c, const struct todo *it)
 {
 	return schema_size(c, it, 1);
 }
 
-int kw_maxProperties_apply(struct schema *c, const struct item *it)
+int kw_maxProperties_apply(struct schema *c, const struct todo *it)
 {
 	return schema_size(c, it, 0);
 }
 
-int kw_required_apply(struct schema *c, const struct item *it)
+int kw_required_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 
@@ -149,13 +142,14 @@ int kw_required_apply(struct schema *c, const struct item *it)
 	json_each(e, it->v) {
 		if (it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(named(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n, LIT_FALSE));
+		TRY(add_named_fact(c, x, it->neg ? FACT_VALUE : FACT_REQUIRED, e->s, e->n,
+		                   LIT_FALSE));
 	}
 	return INFER_OK;
 }
 
 /* One entry of dependencies: the name is absent, or what depends on it holds. */
-static int depends(struct schema *c, const struct item *it)
+static int apply_dependency(struct schema *c, const struct todo *it)
 {
 	const struct json *e = it->entry;
 	struct branch *x;
@@ -163,52 +157,52 @@ static int depends(struct schema *c, const struct item *it)
 
 	if (!it->neg) {
 		TRY(schema_fork(c, &x));
-		TRY(named(c, x, FACT_VALUE, e->key, e->key_n, LIT_FALSE));
+		TRY(add_named_fact(c, x, FACT_VALUE, e->key, e->key_n, LIT_FALSE));
 	}
 	if (json_is_array(e) && it->neg) {
 		json_each(name, e) {
 			TRY(schema_fork(c, &x));
-			TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
-			TRY(named(c, x, FACT_VALUE, name->s, name->n, LIT_FALSE));
+			TRY(add_named_fact(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
+			TRY(add_named_fact(c, x, FACT_VALUE, name->s, name->n, LIT_FALSE));
 		}
 		return INFER_OK;
 	}
 	TRY(schema_fork(c, &x));
-	TRY(named(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
+	TRY(add_named_fact(c, x, FACT_REQUIRED, e->key, e->key_n, LIT_TRUE));
 	if (!json_is_array(e)) {
-		TRY(child(c, it, e, &lit));
-		return schema_want(c, x, lit, it->neg ? 0 : it->mask);
+		TRY(schema_literal(c, it->location, e, it->neg, &lit));
+		return schema_require(c, x, lit, it->neg ? 0 : it->mask);
 	}
 	json_each(name, e)
-		TRY(named(c, x, FACT_REQUIRED, name->s, name->n, LIT_TRUE));
+		TRY(add_named_fact(c, x, FACT_REQUIRED, name->s, name->n, LIT_TRUE));
 	return INFER_OK;
 }
 
-int kw_dependencies_apply(struct schema *c, const struct item *it)
+int kw_dependencies_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
 
 	if (it->entry)
-		return depends(c, it);
+		return apply_dependency(c, it);
 	if (!it->neg)
 		TRY(schema_fork(c, &x));
 	json_each(e, it->v) {
-		struct item one = *it;
+		struct todo one = *it;
 
 		one.entry = e;
 		if (it->neg)
 			TRY(schema_fork(c, &x));
-		TRY(schema_item(c, x, &one, 1));
+		TRY(schema_add_todo(c, x, &one, 1));
 	}
 	return INFER_OK;
 }
 
-int kw_dependentRequired_apply(struct schema *c, const struct item *it)
+int kw_dependentRequired_apply(struct schema *c, const struct todo *it)
 {
 	return kw_dependencies_apply(c, it);
 }
 
-int kw_dependentSchemas_apply(struct schema *c, const struct item *it)
+int kw_dependentSchemas_apply(struct schema *c, const struct todo *it)
 {
 	return kw_dependencies_apply(c, it);
 }

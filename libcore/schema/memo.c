@@ -14,11 +14,11 @@ struct memo {
 	const struct dfa_word *words; /* [n]; the document or the arena holds their bytes */
 };
 
-static uint32_t fold(uint64_t h) { return (uint32_t)(h ^ h >> 32); }
+static uint32_t fold_hash(uint64_t h) { return (uint32_t)(h ^ h >> 32); }
 
 uint32_t schema_hash(const void *bytes, size_t n, uint64_t seed)
 {
-	return fold(rng_hash(seed, n ? bytes : "", n));
+	return fold_hash(rng_hash(seed, n ? bytes : "", n));
 }
 
 /* The automaton of an operation, if it was made before; the seat for it, if not.  Addresses differ
@@ -51,7 +51,7 @@ static int memo_add(struct schema *c, struct htab_slot *s, const struct memo *m,
 	return htab_insert(&c->w, &c->by_memo, s, hash, c->n_memo++);
 }
 
-static int make(struct schema *c, struct dfa **d, const struct memo *m)
+static int run_operation(struct schema *c, struct dfa **d, const struct memo *m)
 {
 	struct budget *left = c->w.left;
 
@@ -71,7 +71,8 @@ int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const st
                 const struct dfa **out)
 {
 	struct memo m = { .op = op, .a = a, .b = b };
-	const uint32_t hash = fold(rng_hash((uint64_t)op, (const void *[]){ a, b }, 2 * sizeof a));
+	const uint32_t hash =
+		fold_hash(rng_hash((uint64_t)op, (const void *[]){ a, b }, 2 * sizeof a));
 	struct htab_slot *s = memo_find(c, &m, hash);
 	struct dfa *d;
 
@@ -80,13 +81,13 @@ int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const st
 		*out = c->memo[s->index].d;
 		return INFER_OK;
 	}
-	TRY(make(c, &d, &m));
-	TRY(schema_keep(c, d, &m.d));
+	TRY(run_operation(c, &d, &m));
+	TRY(schema_own(c, d, &m.d));
 	*out = m.d;
 	return memo_add(c, s, &m, hash);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int compare_words(const void *a, const void *b)
 {
 	const struct dfa_word *x = a, *y = b;
 	const size_t n = x->n < y->n ? x->n : y->n;
@@ -109,20 +110,20 @@ int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int n
 	if (n)
 		memcpy(own, words, n * sizeof *own);
 	if (n > 1)
-		qsort(own, n, sizeof *own, by_bytes);
+		qsort(own, n, sizeof *own, compare_words);
 	m.words = own;
 	for (size_t i = 0; i < n; i++) {
 		hash = rng_hash(hash, own[i].n ? own[i].at : "", own[i].n);
 		bytes += own[i].n;
 	}
 	TRY(work_steps(&c->w, bytes + 16 * n));
-	s = memo_find(c, &m, fold(hash));
+	s = memo_find(c, &m, fold_hash(hash));
 	if (s->index != NOWHERE) {
 		*out = c->memo[s->index].d;
 	} else {
 		TRY(dfa_words(&d, own, n, c->w.left, c->w.err));
-		TRY(schema_keep(c, d, &m.d));
-		TRY(memo_add(c, s, &m, fold(hash)));
+		TRY(schema_own(c, d, &m.d));
+		TRY(memo_add(c, s, &m, fold_hash(hash)));
 		*out = m.d;
 	}
 	return neg ? schema_memo(c, MEMO_NOT, *out, NULL, out) : INFER_OK;

@@ -8,7 +8,7 @@
 extern const struct metaschema metaschemas[]; /* metaschemas_tab.c; the last one has no address */
 
 /* What follows http:// or https://; NULL: another address. */
-static const char *behind_scheme(const char *uri, size_t n)
+static const char *after_scheme(const char *uri, size_t n)
 {
 	if (n > 7 && !memcmp(uri, "http://", 7))
 		return uri + 7;
@@ -17,10 +17,10 @@ static const char *behind_scheme(const char *uri, size_t n)
 
 const struct metaschema *metaschema_find(const char *uri, size_t n)
 {
-	const char *at = behind_scheme(uri, n);
+	const char *at = after_scheme(uri, n);
 
 	for (const struct metaschema *m = metaschemas; at && m->uri; m++) {
-		const char *own = behind_scheme(m->uri, strlen(m->uri));
+		const char *own = after_scheme(m->uri, strlen(m->uri));
 
 		if (strlen(own) == n - (size_t)(at - uri) && !memcmp(own, at, strlen(own)))
 			return m;

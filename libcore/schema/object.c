@@ -7,7 +7,7 @@
 
 enum { MOST_NEEDS = 6, MOST_WORDS = 64, MOST_CLASSES = 64 };
 
-struct part {
+struct name_class {
 	const struct dfa *names;
 	uint8_t *in; /* [n_facts] whose keys these names are */
 };
@@ -16,12 +16,12 @@ struct build {
 	struct object_shape *o;
 	struct fact *fact; /* values and needs */
 	uint32_t n_facts, n_needs, n_parts;
-	struct part part[MOST_CLASSES];
+	struct name_class part[MOST_CLASSES];
 };
 
 /* The names that a marked fact of this bit evaluates; NULL: none. */
-static int evaluated(struct schema *c, const struct branch *b, const struct fact *rest,
-                     const struct dfa **out)
+static int evaluated_names(struct schema *c, const struct branch *b, const struct fact *rest,
+                           const struct dfa **out)
 {
 	struct dfa_word word;
 	const struct dfa *d;
@@ -29,11 +29,11 @@ static int evaluated(struct schema *c, const struct branch *b, const struct fact
 
 	*out = NULL;
 	for (const struct fact *f = b->facts; f; f = f->next) {
-		if (!f->marks || !(f->mask & rest->bit))
+		if (!f->evaluates || !(f->mask & rest->bit))
 			continue;
 		if (f->kind == FACT_REST) {
 			TRY(dfa_all(&all, c->w.left, c->w.err));
-			return schema_keep(c, all, out);
+			return schema_own(c, all, out);
 		}
 		d = f->keys;
 		word = (struct dfa_word){ f->name, f->name_n };
@@ -44,7 +44,7 @@ static int evaluated(struct schema *c, const struct branch *b, const struct fact
 	return INFER_OK;
 }
 
-static int gather(struct schema *c, const struct branch *b, struct build *u)
+static int gather_facts(struct schema *c, const struct branch *b, struct build *u)
 {
 	uint32_t n = 0;
 
@@ -57,7 +57,7 @@ static int gather(struct schema *c, const struct branch *b, struct build *u)
 		*to = *f;
 		if (f->kind == FACT_REST) {
 			to->kind = f->neg ? FACT_HAS : FACT_VALUE;
-			TRY(evaluated(c, b, f, &to->keys));
+			TRY(evaluated_names(c, b, f, &to->keys));
 			TRY(schema_complement(c, &to->keys));
 		}
 		if (to->kind != FACT_HAS)
@@ -79,7 +79,7 @@ static int name_order(const char *a, uint32_t an, const char *b, uint32_t bn)
 }
 
 /* The slot of that name, or where it would be. */
-static uint32_t slot_of(const struct object_shape *o, const char *name, uint32_t n)
+static uint32_t find_slot(const struct object_shape *o, const char *name, uint32_t n)
 {
 	uint32_t lo = 0, hi = o->n_slots;
 
@@ -98,7 +98,7 @@ static uint32_t slot_of(const struct object_shape *o, const char *name, uint32_t
 static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, const char *name,
                     uint32_t n)
 {
-	const uint32_t lo = slot_of(o, name, n);
+	const uint32_t lo = find_slot(o, name, n);
 	char *own;
 
 	if (lo < o->n_slots && !name_order(name, n, o->slot[lo].name, o->slot[lo].n))
@@ -115,8 +115,8 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 }
 
 /* The options of names that the facts of[0 .. n) speak of. */
-static int options_of(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
-                      struct options *o)
+static int make_options(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
+                        struct options *o)
 {
 	uint32_t *lits, needs = 0;
 
@@ -154,7 +154,7 @@ static int facts_by_slot(struct schema *c, const struct build *u, uint32_t **fir
 	TRY(work_alloc(&c->w, &slot, (uint64_t)u->n_facts + 1, sizeof *slot));
 	for (uint32_t i = 0; i < u->n_facts; i++)
 		if (!u->fact[i].keys) {
-			slot[i] = slot_of(u->o, u->fact[i].name, u->fact[i].name_n);
+			slot[i] = find_slot(u->o, u->fact[i].name, u->fact[i].name_n);
 			(*first)[slot[i] + 2]++;
 		}
 	at = *first + 1;
@@ -181,7 +181,7 @@ static int fill_slot(struct schema *c, struct build *u, struct slot *slot, uint3
 	u->o->required += slot->required != 0;
 	if (c->opts.strings && !dfa_match(c->opts.strings, slot->name, slot->n))
 		return INFER_OK;
-	return options_of(c, u, of, n, &slot->value);
+	return make_options(c, u, of, n, &slot->value);
 }
 
 static int fill_slots(struct schema *c, struct build *u)
@@ -211,7 +211,7 @@ static int fill_slots(struct schema *c, struct build *u)
 }
 
 /* Part k, divided by the keys of fact i. */
-static int divide(struct schema *c, struct build *u, uint32_t k, uint32_t i)
+static int split_class(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 {
 	const struct dfa *in, *out;
 	uint8_t *more;
@@ -220,7 +220,7 @@ static int divide(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 		u->part[k].in[i] = 1;
 		return INFER_OK;
 	}
-	TRY(schema_both(c, u->part[k].names, u->fact[i].keys, &in));
+	TRY(schema_intersect(c, u->part[k].names, u->fact[i].keys, &in));
 	if (dfa_is_none(in))
 		return INFER_OK;
 	u->part[k].in[i] = 1;
@@ -234,11 +234,11 @@ static int divide(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 	memcpy(more, u->part[k].in, u->n_facts);
 	more[i] = 0;
 	u->part[k].names = in;
-	u->part[u->n_parts++] = (struct part){ out, more };
+	u->part[u->n_parts++] = (struct name_class){ out, more };
 	return INFER_OK;
 }
 
-static int divide_all(struct schema *c, struct build *u)
+static int split_names(struct schema *c, struct build *u)
 {
 	struct dfa_word *word;
 	const struct dfa *rest = NULL;
@@ -250,7 +250,7 @@ static int divide_all(struct schema *c, struct build *u)
 		TRY(schema_words(c, word, u->o->n_slots, 1, &rest));
 	else
 		TRY(schema_complement(c, &rest));
-	TRY(schema_both(c, rest, c->opts.strings, &rest));
+	TRY(schema_intersect(c, rest, c->opts.strings, &rest));
 	u->n_parts = 1;
 	u->part[0].names = rest;
 	TRY(work_alloc(&c->w, &u->part[0].in, u->n_facts + 1, 1));
@@ -265,7 +265,7 @@ static int divide_all(struct schema *c, struct build *u)
 			if (same < i)
 				u->part[k].in[i] = u->part[k].in[same];
 			else
-				TRY(divide(c, u, k, i));
+				TRY(split_class(c, u, k, i));
 	}
 	return INFER_OK;
 }
@@ -278,7 +278,7 @@ struct listing {
 	int rc;
 };
 
-static int list_one(void *user, const uint32_t *cp, uint32_t n)
+static int add_listed_name(void *user, const uint32_t *cp, uint32_t n)
 {
 	struct listing *l = user;
 	char *name, *at;
@@ -293,7 +293,7 @@ static int list_one(void *user, const uint32_t *cp, uint32_t n)
 	return l->rc;
 }
 
-static int list_small(struct schema *c, struct build *u, uint32_t cap, int *more)
+static int list_small_classes(struct schema *c, struct build *u, uint32_t cap, int *more)
 {
 	struct listing l = { c, u->o, cap, INFER_OK };
 	uint64_t n;
@@ -304,7 +304,7 @@ static int list_small(struct schema *c, struct build *u, uint32_t cap, int *more
 		if (n > MOST_WORDS)
 			continue;
 		*more |= n > 0;
-		TRY(dfa_list(u->part[k].names, n, list_one, &l, c->w.err));
+		TRY(dfa_list(u->part[k].names, n, add_listed_name, &l, c->w.err));
 		TRY(l.rc);
 	}
 	return INFER_OK;
@@ -360,7 +360,7 @@ int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out
 	return INFER_OK;
 }
 
-static int spoken_of(const struct build *u, const uint8_t *in)
+static int is_mentioned(const struct build *u, const uint8_t *in)
 {
 	return u->n_facts && memchr(in, 1, u->n_facts) != NULL;
 }
@@ -376,13 +376,13 @@ static int fill_classes(struct schema *c, struct build *u)
 		struct key_class *to = o->class + o->n_classes;
 
 		if (dfa_is_none(u->part[k].names) ||
-		    (o->ordered && o->n_slots && !spoken_of(u, u->part[k].in)))
+		    (o->ordered && o->n_slots && !is_mentioned(u, u->part[k].in)))
 			continue;
 		*to = (struct key_class){ .names = u->part[k].names };
 		for (uint32_t i = n = 0; i < u->n_facts; i++)
 			if (u->part[k].in[i])
 				of[n++] = i;
-		TRY(options_of(c, u, of, n, &to->value));
+		TRY(make_options(c, u, of, n, &to->value));
 		if (!to->value.n)
 			continue;
 		TRY(schema_followers(c, to->names, &to->count));
@@ -405,14 +405,14 @@ int schema_object(struct schema *c, const struct branch *b, struct alt *out)
 	u->o->min = b->min;
 	u->o->max = b->max;
 	u->o->ordered = c->opts.ordered;
-	TRY(gather(c, b, u));
+	TRY(gather_facts(c, b, u));
 	for (uint32_t i = 0; i < u->n_facts; i++)
 		if (!u->fact[i].keys)
 			TRY(add_slot(c, u->o, &cap, u->fact[i].name, u->fact[i].name_n));
-	TRY(divide_all(c, u));
-	TRY(list_small(c, u, cap, &more));
+	TRY(split_names(c, u));
+	TRY(list_small_classes(c, u, cap, &more));
 	if (more)
-		TRY(divide_all(c, u));
+		TRY(split_names(c, u));
 	TRY(fill_slots(c, u));
 	TRY(fill_classes(c, u));
 	u->o->easy = !u->o->needs && !u->o->min && u->o->max == DFA_FOREVER;

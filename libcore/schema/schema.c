@@ -4,19 +4,19 @@
 
 #include <string.h>
 
-static int compile(struct schema *c, uint32_t *goal)
+static int compile_schema(struct schema *c, uint32_t *goal)
 {
 	uint32_t root = 2;
 
 	TRY(htab_init(&c->w, &c->by_value));
 	TRY(htab_init(&c->w, &c->by_lits));
 	TRY(htab_init(&c->w, &c->by_memo));
-	TRY(htab_init(&c->w, &c->by_kept));
+	TRY(htab_init(&c->w, &c->by_cached));
 	TRY(htab_init(&c->w, &c->by_text));
 	TRY(schema_scan(c));
 	uint32_t next = c->g->n_goals;
 
-	TRY(schema_enter(c, 0, &root));
+	TRY(schema_enter_scope(c, 0, &root));
 	root *= 2;
 	TRY(schema_goal(c, &root, 1, goal));
 	for (; next < c->g->n_goals; next++)
@@ -34,7 +34,7 @@ int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
 		c.opts = *opts;
 	c.w = *w;
 	c.w.what = "the schema";
-	rc = compile(&c, goal);
+	rc = compile_schema(&c, goal);
 	w->mem = c.w.mem;
 	w->taken = c.w.taken;
 	if (c.failed) {

@@ -34,7 +34,7 @@ struct schema_opts {
 	const struct dfa *strings; /* all strings and names are among these; NULL: all there are */
 	/* Numbers are written as programs write them, where the schema allows that: integers by at
 	 * most 20 digits, others with as many behind the point and an exponent of 3, no -0. */
-	int usual;
+	int canonical;
 };
 
 /* schema: read by base/jread.h or built; nothing of it is kept.

@@ -11,19 +11,19 @@
 
 /* what is kept beside keywords */
 enum {
-	KEPT_VALUES = 1000,
-	KEPT_INTEGER = 2000,
-	KEPT_REGEX = 3000,
-	KEPT_USUAL = 4000,
-	KEPT_PLAIN,
-	KEPT_SHORT
+	CACHED_VALUES = 1000,
+	CACHED_INTEGER = 2000,
+	CACHED_REGEX = 3000,
+	CACHED_CANONICAL = 4000,
+	CACHED_PLAIN,
+	CACHED_SHORT
 };
 
 /* numbers without exponent; those of them with a fraction that is not 0 */
 #define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
 #define BROKEN "-?(?:0|[1-9]\\d*)\\.\\d*[1-9]\\d*"
 
-int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
+int schema_own(struct schema *c, struct dfa *d, const struct dfa **out)
 {
 	struct grammar *g = c->g;
 	int rc = work_grow(&c->w, &g->dfa, &g->cap_dfas, g->n_dfas + 1, sizeof *g->dfa);
@@ -38,38 +38,39 @@ int schema_keep(struct schema *c, struct dfa *d, const struct dfa **out)
 }
 
 /* Addresses differ from run to run: probes do not count. */
-static struct htab_slot *kept_seat(const struct schema *c, const void *of, uint32_t how,
-                                   uint32_t *hash)
+static struct htab_slot *cached_seat(const struct schema *c, const void *of, uint32_t how,
+                                     uint32_t *hash)
 {
 	struct htab_slot *s;
 
 	*hash = schema_hash(&of, sizeof of, how);
-	for (s = htab_find(&c->by_kept, *hash); s->index != NOWHERE; s = htab_next(&c->by_kept, s))
-		if (c->kept[s->index].of == of && c->kept[s->index].how == how)
+	for (s = htab_find(&c->by_cached, *hash); s->index != NOWHERE;
+	     s = htab_next(&c->by_cached, s))
+		if (c->cached[s->index].of == of && c->cached[s->index].how == how)
 			break;
 	return s;
 }
 
-const struct dfa *schema_kept(const struct schema *c, const void *of, uint32_t how)
+const struct dfa *schema_cached(const struct schema *c, const void *of, uint32_t how)
 {
 	uint32_t hash;
-	const struct htab_slot *s = kept_seat(c, of, how, &hash);
+	const struct htab_slot *s = cached_seat(c, of, how, &hash);
 
-	return s->index == NOWHERE ? NULL : c->kept[s->index].d;
+	return s->index == NOWHERE ? NULL : c->cached[s->index].d;
 }
 
-int schema_keep_as(struct schema *c, const void *of, uint32_t how, const struct dfa *d)
+int schema_cache(struct schema *c, const void *of, uint32_t how, const struct dfa *d)
 {
 	uint32_t hash;
-	struct htab_slot *s = kept_seat(c, of, how, &hash);
+	struct htab_slot *s = cached_seat(c, of, how, &hash);
 
-	TRY(work_grow(&c->w, &c->kept, &c->cap_kept, c->n_kept + 1, sizeof *c->kept));
-	c->kept[c->n_kept] = (struct kept){ of, how, d };
-	return htab_insert(&c->w, &c->by_kept, s, hash, c->n_kept++);
+	TRY(work_grow(&c->w, &c->cached, &c->cap_cached, c->n_cached + 1, sizeof *c->cached));
+	c->cached[c->n_cached] = (struct cached){ of, how, d };
+	return htab_insert(&c->w, &c->by_cached, s, hash, c->n_cached++);
 }
 
 /* One address for all texts that are equal: patterns come more than once. */
-static int same_text(struct schema *c, const char *s, size_t n, const void **out)
+static int intern_text(struct schema *c, const char *s, size_t n, const void **out)
 {
 	const uint32_t hash = schema_hash(s, n, 0);
 	struct htab_slot *at;
@@ -95,8 +96,8 @@ static int same_text(struct schema *c, const char *s, size_t n, const void **out
 }
 
 /* d is the automaton of a value, or rc says why there is none; the message gets its pointer. */
-static int keep_of(struct schema *c, int rc, const struct json *at, const void *of, uint32_t how,
-                   struct dfa *d, const struct dfa **out)
+static int cache_result(struct schema *c, int rc, const struct json *at, const void *of,
+                        uint32_t how, struct dfa *d, const struct dfa **out)
 {
 	char why[160] = "";
 
@@ -107,14 +108,14 @@ static int keep_of(struct schema *c, int rc, const struct json *at, const void *
 			snprintf(why, sizeof why, "%.150s", c->w.err->message);
 		return schema_fail(c, rc, at, "%s", why);
 	}
-	TRY(schema_keep(c, d, out));
-	return schema_keep_as(c, of, how, *out);
+	TRY(schema_own(c, d, out));
+	return schema_cache(c, of, how, *out);
 }
 
-static int keep_as(struct schema *c, int rc, const struct json *of, uint32_t how, struct dfa *d,
-                   const struct dfa **out)
+static int cache_result_of(struct schema *c, int rc, const struct json *of, uint32_t how,
+                           struct dfa *d, const struct dfa **out)
 {
-	return keep_of(c, rc, of, of, how, d, out);
+	return cache_result(c, rc, of, of, how, d, out);
 }
 
 /* *d becomes f(*d, other); other goes */
@@ -133,7 +134,8 @@ static int combine(struct dfa **d, struct dfa *other, int rc,
 	return rc;
 }
 
-int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, const struct dfa **out)
+int schema_intersect(struct schema *c, const struct dfa *a, const struct dfa *b,
+                     const struct dfa **out)
 {
 	*out = !a ? b : a;
 	if (!a || !b || a == b || dfa_is_all(b))
@@ -144,7 +146,7 @@ int schema_both(struct schema *c, const struct dfa *a, const struct dfa *b, cons
 /* -- numbers -------------------------------------------------------------------------------- */
 
 /* The text of a number: what was read as a double is written so that it is read back. */
-static int text_of(struct schema *c, const struct json *v, struct number_text *t)
+static int write_number(struct schema *c, const struct json *v, struct number_text *t)
 {
 	struct jwrite w;
 	struct buf b;
@@ -168,7 +170,7 @@ static int text_of(struct schema *c, const struct json *v, struct number_text *t
 	return rc;
 }
 
-static int any_regex(struct schema *c, const char *s, struct dfa **d)
+static int whole_regex(struct schema *c, const char *s, struct dfa **d)
 {
 	return regex_dfa(d, s, strlen(s), REGEX_WHOLE, c->w.left, c->w.err);
 }
@@ -176,15 +178,15 @@ static int any_regex(struct schema *c, const char *s, struct dfa **d)
 int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out)
 {
 	const struct number_spec spec = { .kind = digits ? NUMBER_DIGITS : NUMBER_INTEGER };
-	const uint32_t how = KEPT_INTEGER + (uint32_t)(digits * 2 + neg);
+	const uint32_t how = CACHED_INTEGER + (uint32_t)(digits * 2 + neg);
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = schema_kept(c, NULL, how);
+	*out = schema_cached(c, NULL, how);
 	if (*out)
 		return INFER_OK;
-	rc = neg ? any_regex(c, BROKEN, &d) : number_dfa(&d, &spec, c->w.left, c->w.err);
-	return keep_as(c, rc, NULL, how, d, out);
+	rc = neg ? whole_regex(c, BROKEN, &d) : number_dfa(&d, &spec, c->w.left, c->w.err);
+	return cache_result_of(c, rc, NULL, how, d, out);
 }
 
 int schema_number(struct schema *c, const struct json *v, enum number_bound bound,
@@ -195,11 +197,11 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 	struct number_text t = { 0 };
 	int rc;
 
-	*out = schema_kept(c, v, bound);
+	*out = schema_cached(c, v, bound);
 	if (*out)
 		return INFER_OK;
 	if (v)
-		TRY(text_of(c, v, &t));
+		TRY(write_number(c, v, &t));
 	switch (bound) {
 	case BOUND_NONE:
 		break;
@@ -222,29 +224,29 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 	}
 	rc = number_dfa(&d, &spec, c->w.left, c->w.err);
 	if (!rc && bound == BOUND_NOT_MULTIPLE) {
-		rc = any_regex(c, PLAIN, &all);
+		rc = whole_regex(c, PLAIN, &all);
 		rc = combine(&all, d, rc, dfa_minus, c->w.left, c->w.err);
 		d = all;
 	}
-	return keep_as(c, rc, v, bound, d, out);
+	return cache_result_of(c, rc, v, bound, d, out);
 }
 
 /* the usual spellings of numbers, and of those that are integers */
 #define USUAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
 #define USUAL_INTEGERS "0|-?[1-9]\\d{0,19}"
 
-int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa **out)
+int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const struct dfa **out)
 {
 	const struct dfa *integers;
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = schema_kept(c, numbers, KEPT_USUAL);
+	*out = schema_cached(c, numbers, CACHED_CANONICAL);
 	if (*out)
 		return INFER_OK;
 	TRY(schema_integer(c, 0, 0, &integers));
 	TRY(dfa_minus(&d, numbers, integers, c->w.left, c->w.err));
-	rc = any_regex(c, dfa_is_none(d) ? USUAL_INTEGERS : USUAL, &all);
+	rc = whole_regex(c, dfa_is_none(d) ? USUAL_INTEGERS : USUAL, &all);
 	dfa_drop(d, c->w.left);
 	TRY(rc);
 	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
@@ -254,28 +256,29 @@ int schema_usual(struct schema *c, const struct dfa *numbers, const struct dfa *
 	if (dfa_is_none(d))
 		dfa_drop(d, c->w.left);
 	else
-		TRY(schema_keep(c, d, out));
-	return schema_keep_as(c, numbers, KEPT_USUAL, *out);
+		TRY(schema_own(c, d, out));
+	return schema_cache(c, numbers, CACHED_CANONICAL, *out);
 }
 
 /* one spelling of each number */
 #define SHORTEST "0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9]"
 
-int schema_plain(struct schema *c, const struct dfa *numbers, int is_short, const struct dfa **out)
+int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_short,
+                         const struct dfa **out)
 {
-	const uint32_t how = is_short ? KEPT_SHORT : KEPT_PLAIN;
+	const uint32_t how = is_short ? CACHED_SHORT : CACHED_PLAIN;
 	struct dfa *d = NULL, *all = NULL;
 	int rc;
 
-	*out = schema_kept(c, numbers, how);
+	*out = schema_cached(c, numbers, how);
 	if (*out)
 		return INFER_OK;
-	TRY(any_regex(c, is_short ? SHORTEST : PLAIN, &all));
+	TRY(whole_regex(c, is_short ? SHORTEST : PLAIN, &all));
 	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
 	dfa_drop(all, c->w.left);
 	TRY(rc);
-	TRY(schema_keep(c, d, out));
-	return schema_keep_as(c, numbers, how, *out);
+	TRY(schema_own(c, d, out));
+	return schema_cache(c, numbers, how, *out);
 }
 
 /* -- strings -------------------------------------------------------------------------------- */
@@ -287,7 +290,8 @@ uint32_t schema_count(const struct json *v)
 	return d > 4e9 ? DFA_FOREVER - 1 : (uint32_t)d;
 }
 
-static int lengths(struct schema *c, uint32_t n, enum string_bound kind, int neg, struct dfa **d)
+static int lengths_dfa(struct schema *c, uint32_t n, enum string_bound kind, int neg,
+                       struct dfa **d)
 {
 	struct budget *left = c->w.left;
 
@@ -300,13 +304,13 @@ static int lengths(struct schema *c, uint32_t n, enum string_bound kind, int neg
 }
 
 /* The same for the same number, so that lengths beside a format are joined with it once. */
-static int same_count(struct schema *c, uint32_t n, const void **out)
+static int intern_count(struct schema *c, uint32_t n, const void **out)
 {
 	char *own;
 
 	TRY(work_alloc(&c->w, &own, sizeof n, 1));
 	memcpy(own, &n, sizeof n);
-	return same_text(c, own, sizeof n, out);
+	return intern_text(c, own, sizeof n, out);
 }
 
 int schema_string(struct schema *c, const struct json *v, enum string_bound kind, int neg,
@@ -319,13 +323,14 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 	const void *of;
 	int rc;
 
-	TRY(length ? same_count(c, schema_count(v), &of) : same_text(c, json_str(v), v->n, &of));
-	*out = schema_kept(c, of, how);
+	TRY(length ? intern_count(c, schema_count(v), &of)
+	           : intern_text(c, json_str(v), v->n, &of));
+	*out = schema_cached(c, of, how);
 	if (*out)
 		return INFER_OK;
 	if (length) {
-		rc = lengths(c, schema_count(v), kind, neg, &d);
-		return keep_of(c, rc, v, of, how, d, out);
+		rc = lengths_dfa(c, schema_count(v), kind, neg, &d);
+		return cache_result(c, rc, v, of, how, d, out);
 	}
 	if (kind == STRING_FORMAT) {
 		f = string_format_find(v->s, v->n);
@@ -340,7 +345,7 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 		dfa_drop(d, c->w.left);
 		d = no;
 	}
-	return keep_of(c, rc, v, of, how, d, out);
+	return cache_result(c, rc, v, of, how, d, out);
 }
 
 int schema_regex(struct schema *c, const struct json *at, const char *s, size_t n,
@@ -350,18 +355,18 @@ int schema_regex(struct schema *c, const struct json *at, const char *s, size_t 
 	const void *of;
 	int rc;
 
-	TRY(same_text(c, s, n, &of));
-	*out = schema_kept(c, of, KEPT_REGEX);
+	TRY(intern_text(c, s, n, &of));
+	*out = schema_cached(c, of, CACHED_REGEX);
 	if (*out)
 		return INFER_OK;
 	rc = regex_dfa(&d, s, n, REGEX_SEARCH, c->w.left, c->w.err);
-	return keep_of(c, rc, at, of, KEPT_REGEX, d, out);
+	return cache_result(c, rc, at, of, CACHED_REGEX, d, out);
 }
 
 /* -- values --------------------------------------------------------------------------------- */
 
 /* the numbers equal to v, or all others */
-static int one_number(struct schema *c, const struct json *v, int neg, struct dfa **d)
+static int equal_number(struct schema *c, const struct json *v, int neg, struct dfa **d)
 {
 	struct number_spec spec = { .kind = NUMBER_ANY };
 	struct budget *left = c->w.left;
@@ -369,7 +374,7 @@ static int one_number(struct schema *c, const struct json *v, int neg, struct df
 	struct dfa *above = NULL;
 	int rc;
 
-	TRY(text_of(c, v, &t));
+	TRY(write_number(c, v, &t));
 	if (!neg) {
 		spec.minimum = spec.maximum = t;
 		return number_dfa(d, &spec, left, c->w.err);
@@ -384,7 +389,7 @@ static int one_number(struct schema *c, const struct json *v, int neg, struct df
 enum { LEVELS = 32 };
 
 /* One more automaton: of[k] is of 2^k numbers, or NULL, so that each is copied few times.  d goes. */
-static int join(struct schema *c, struct dfa **of, struct dfa *d, int neg, int all)
+static int merge_dfa(struct schema *c, struct dfa **of, struct dfa *d, int neg, int all)
 {
 	for (int k = 0; k < LEVELS; k++) {
 		if (!of[k] && !all) {
@@ -401,27 +406,27 @@ static int join(struct schema *c, struct dfa **of, struct dfa *d, int neg, int a
 	return INFER_OK;
 }
 
-static int numbers(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
+static int numbers_dfa(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
 {
 	struct budget *left = c->w.left;
 	struct dfa *of[LEVELS] = { 0 };
 	int rc = INFER_OK;
 
 	if (!list)
-		return one_number(c, v, neg, d);
+		return equal_number(c, v, neg, d);
 	json_each(e, v) {
 		struct dfa *one;
 
 		if (!json_is_number(e))
 			continue;
-		rc = one_number(c, e, neg, &one);
+		rc = equal_number(c, e, neg, &one);
 		if (!rc)
-			rc = join(c, of, one, neg, 0);
+			rc = merge_dfa(c, of, one, neg, 0);
 		if (rc)
 			break;
 	}
 	if (!rc)
-		rc = join(c, of, NULL, neg, 1);
+		rc = merge_dfa(c, of, NULL, neg, 1);
 	*d = of[0];
 	for (int k = rc ? 0 : LEVELS; k < LEVELS; k++)
 		dfa_drop(of[k], left);
@@ -431,7 +436,7 @@ static int numbers(struct schema *c, const struct json *v, int list, int neg, st
 	           : dfa_none(d, left, c->w.err);
 }
 
-static int strings(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
+static int strings_dfa(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
 {
 	struct dfa_word *word, one = { json_str(v), json_bytes(v) };
 	struct dfa *no = NULL;
@@ -458,18 +463,19 @@ static int strings(struct schema *c, const struct json *v, int list, int neg, st
 int schema_values(struct schema *c, const struct json *v, int list, int neg, const struct dfa **out)
 {
 	const uint32_t how =
-		KEPT_VALUES + (uint32_t)c->type * 4 + (uint32_t)list * 2 + (uint32_t)neg;
+		CACHED_VALUES + (uint32_t)c->type * 4 + (uint32_t)list * 2 + (uint32_t)neg;
 	struct dfa *d = NULL;
 	int rc;
 
-	*out = schema_kept(c, v, how);
+	*out = schema_cached(c, v, how);
 	if (*out)
 		return INFER_OK;
-	rc = c->type == ALT_NUMBER ? numbers(c, v, list, neg, &d) : strings(c, v, list, neg, &d);
-	return keep_as(c, rc, v, how, d, out);
+	rc = c->type == ALT_NUMBER ? numbers_dfa(c, v, list, neg, &d)
+	                           : strings_dfa(c, v, list, neg, &d);
+	return cache_result_of(c, rc, v, how, d, out);
 }
 
-int schema_same(const struct json *a, const struct json *b)
+int schema_equal(const struct json *a, const struct json *b)
 {
 	if (json_is_number(a) && json_is_number(b)) {
 		if (json_is_whole(a) && json_is_whole(b))
@@ -489,7 +495,7 @@ int schema_same(const struct json *a, const struct json *b)
 	json_each(x, a) {
 		const struct json *other = json_is_object(a) ? json_getn(b, x->key, x->key_n) : y;
 
-		if (!other || !schema_same(x, other))
+		if (!other || !schema_equal(x, other))
 			return 0;
 		y = y->next;
 	}

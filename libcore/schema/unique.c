@@ -41,7 +41,7 @@ static const struct dfa *values_of(const struct alt *a) { return a->plain ? a->p
 static int count_text(struct survey *y, struct alt *a)
 {
 	if (a->type == ALT_NUMBER)
-		TRY(schema_plain(y->c, a->text, 1, &a->plain));
+		TRY(schema_plain_numbers(y->c, a->text, 1, &a->plain));
 	TRY(work_steps(&y->c->w, y->n_counted + 1));
 	for (uint32_t i = 0; i < y->n_counted; i++)
 		if (values_of(y->counted[i]) == values_of(a)) {
@@ -176,7 +176,7 @@ static int survey_goals(struct survey *y)
 /* -- arrays that can be kept ---------------------------------------------------------------- */
 
 /* Whether element i finds a value, whatever came before. */
-static int always(const struct survey *y, const struct array_shape *a, uint32_t i)
+static int always_has_value(const struct survey *y, const struct array_shape *a, uint32_t i)
 {
 	const struct options *o = a->item + (i < a->n_prefix ? i : a->n_prefix);
 
@@ -186,7 +186,7 @@ static int always(const struct survey *y, const struct array_shape *a, uint32_t 
 	return 1;
 }
 
-static int check(struct survey *y, const struct unique *u)
+static int check_array(struct survey *y, const struct unique *u)
 {
 	const struct array_shape *a = u->array;
 
@@ -201,7 +201,7 @@ static int check(struct survey *y, const struct unique *u)
 				return schema_fail(y->c, INFER_EUNSUP, u->v,
 				                   "is not supported beside contains where there "
 				                   "are few values");
-		if (at && at < a->min && !always(y, a, at))
+		if (at && at < a->min && !always_has_value(y, a, at))
 			return schema_fail(y->c, INFER_EUNSUP, u->v,
 			                   "is not supported where minItems asks for many of few "
 			                   "values");
@@ -225,6 +225,6 @@ int schema_unique(struct schema *c)
 	TRY(reach_all(&y));
 	TRY(survey_goals(&y));
 	for (uint32_t i = 0; i < c->n_unique; i++)
-		TRY(check(&y, c->unique + i));
+		TRY(check_array(&y, c->unique + i));
 	return INFER_OK;
 }

@@ -4,18 +4,18 @@
 #include <string.h>
 
 /* a part of a text */
-struct part {
+struct uri_part {
 	const char *at;
 	size_t n;
 	int there;
 };
 
 struct uri {
-	struct part scheme, authority, path, query;
+	struct uri_part scheme, authority, path, query;
 };
 
 /* RFC 3986, appendix B; the fragment is dropped. */
-static struct uri split(const char *s, size_t n)
+static struct uri split_uri(const char *s, size_t n)
 {
 	const char *end = memchr(s, '#', n);
 	struct uri u = { 0 };
@@ -25,22 +25,22 @@ static struct uri split(const char *s, size_t n)
 	while (k < n && !strchr(":/?", s[k]))
 		k++;
 	if (k && k < n && s[k] == ':') {
-		u.scheme = (struct part){ s, k, 1 };
+		u.scheme = (struct uri_part){ s, k, 1 };
 		s += k + 1;
 		n -= k + 1;
 	}
 	if (n >= 2 && s[0] == '/' && s[1] == '/') {
 		for (k = 2; k < n && s[k] != '/' && s[k] != '?'; k++)
 			;
-		u.authority = (struct part){ s + 2, k - 2, 1 };
+		u.authority = (struct uri_part){ s + 2, k - 2, 1 };
 		s += k;
 		n -= k;
 	}
 	for (k = 0; k < n && s[k] != '?'; k++)
 		;
-	u.path = (struct part){ s, k, 1 };
+	u.path = (struct uri_part){ s, k, 1 };
 	if (k < n)
-		u.query = (struct part){ s + k + 1, n - k - 1, 1 };
+		u.query = (struct uri_part){ s + k + 1, n - k - 1, 1 };
 	return u;
 }
 
@@ -75,7 +75,8 @@ static size_t remove_dots(char *s, size_t n)
 	return out;
 }
 
-static void add(char *to, size_t *n, const char *before, struct part p, const char *after)
+static void append_part(char *to, size_t *n, const char *before, struct uri_part p,
+                        const char *after)
 {
 	if (!p.there)
 		return;
@@ -90,8 +91,8 @@ static void add(char *to, size_t *n, const char *before, struct part p, const ch
 int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
                 const char **out, uint32_t *out_n)
 {
-	struct uri b = split(base, base_n), r = split(ref, n);
-	const struct part own = r.path;
+	struct uri b = split_uri(base, base_n), r = split_uri(ref, n);
+	const struct uri_part own = r.path;
 	char *to, *path;
 	size_t len = 0, path_n = 0;
 
@@ -113,7 +114,7 @@ int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref
 				if (b.authority.there && !b.path.n)
 					path[path_n++] = '/';
 				memcpy(path + path_n, own.at, own.n);
-				r.path = (struct part){ path, path_n + own.n, 1 };
+				r.path = (struct uri_part){ path, path_n + own.n, 1 };
 			}
 		}
 	}
@@ -121,10 +122,10 @@ int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref
 	if (r.path.n && (*r.path.at == '/' || r.authority.there))
 		r.path.n = remove_dots(path, r.path.n);
 	r.path.at = path;
-	add(to, &len, "", r.scheme, ":");
-	add(to, &len, "//", r.authority, "");
-	add(to, &len, "", r.path, "");
-	add(to, &len, "?", r.query, "");
+	append_part(to, &len, "", r.scheme, ":");
+	append_part(to, &len, "//", r.authority, "");
+	append_part(to, &len, "", r.path, "");
+	append_part(to, &len, "?", r.query, "");
 	*out = to;
 	*out_n = (uint32_t)len;
 	return INFER_OK;

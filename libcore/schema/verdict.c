@@ -54,7 +54,7 @@ enum verdict verdict_of_ref(const struct question *q)
 {
 	uint32_t to;
 
-	return schema_target(q->c, q->place, q->v, 0, &to)
+	return schema_resolve(q->c, q->location, q->v, 0, &to)
 	               ? UNDECIDED
 	               : schema_verdict(q->c, to * 2, q->depth + 1);
 }
@@ -63,7 +63,7 @@ enum verdict verdict_of_not(const struct question *q)
 {
 	uint32_t to;
 
-	return schema_child(q->c, q->place, q->v, &to)
+	return schema_child(q->c, q->location, q->v, &to)
 	               ? UNDECIDED
 	               : verdict_not(schema_verdict(q->c, to * 2, q->depth + 1));
 }
@@ -77,7 +77,7 @@ static enum verdict list_verdict(const struct question *q, enum verdict decisive
 		enum verdict one;
 		uint32_t child;
 
-		if (schema_child(q->c, q->place, e, &child))
+		if (schema_child(q->c, q->location, e, &child))
 			return UNDECIDED;
 		one = schema_verdict(q->c, child * 2, q->depth + 1);
 		if (one == decisive)
@@ -103,26 +103,27 @@ enum verdict verdict_of_unique_items(const struct question *q)
 	return json_is(q->v, JSON_FALSE) ? HOLDS_ALWAYS : UNDECIDED;
 }
 
-enum verdict schema_keyword_verdict(struct schema *c, uint32_t place, const struct json *v,
+enum verdict schema_keyword_verdict(struct schema *c, uint32_t loc, const struct json *v,
                                     const struct keyword_row *row, uint32_t depth)
 {
 	if (!keyword_is_on(row, c->type))
 		return HOLDS_ALWAYS;
-	return row->verdict ? row->verdict(&(struct question){ c, v, place, depth }) : UNDECIDED;
+	return row->verdict ? row->verdict(&(struct question){ c, v, loc, depth }) : UNDECIDED;
 }
 
-const struct keyword_row *schema_constraint(const struct schema *c, uint32_t place,
+const struct keyword_row *schema_constraint(const struct schema *c, uint32_t loc,
                                             const struct json *m)
 {
 	const struct keyword_row *row = keyword_find(m);
-	const int draft = schema_draft(c, place);
+	const int draft = schema_draft_at(c, loc);
 
 	if (!row || !keyword_constrains(row) || !schema_knows(draft, row))
 		return NULL;
 	/* in draft 4 read by minimum and maximum */
 	if (draft == SCHEMA_4 && row->value == V_EXCLUSIVE)
 		return NULL;
-	if (draft_hides(draft) && row->apply != kw_ref_apply && json_get(c->place[place].v, "$ref"))
+	if (draft_hides(draft) && row->apply != kw_ref_apply &&
+	    json_get(c->location[loc].v, "$ref"))
 		return NULL;
 	return row;
 }
@@ -130,24 +131,24 @@ const struct keyword_row *schema_constraint(const struct schema *c, uint32_t pla
 enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth)
 {
 	const enum verdict no = lit & 1 ? HOLDS_ALWAYS : HOLDS_NEVER;
-	const uint32_t place = lit / 2;
-	const struct json *v = c->place[place].v;
+	const uint32_t loc = lit / 2;
+	const struct json *v = c->location[loc].v;
 	enum verdict one, all = verdict_not(no);
 
 	if (depth > MOST_DEPTH)
 		return UNDECIDED;
-	if (c->place[place].constant) {
+	if (c->location[loc].constant) {
 		one = value_verdict(v, c->type);
 		return lit & 1 ? verdict_not(one) : one;
 	}
 	if (json_is_bool(v))
 		return json_is(v, JSON_TRUE) ? verdict_not(no) : no;
 	json_each(m, v) {
-		const struct keyword_row *row = schema_constraint(c, place, m);
+		const struct keyword_row *row = schema_constraint(c, loc, m);
 
 		if (!row)
 			continue;
-		one = schema_keyword_verdict(c, place, m, row, depth);
+		one = schema_keyword_verdict(c, loc, m, row, depth);
 		if (one == HOLDS_NEVER)
 			return no;
 		if (one == UNDECIDED)

@@ -428,7 +428,7 @@ static void test_usual(void **state)
 
 		arena_init(&a, MEM_TEXT);
 		if (schema_compile(&g, value(&a, cases[i].schema),
-		                   &(struct schema_opts){ .usual = 1 }, &left, &err))
+		                   &(struct schema_opts){ .canonical = 1 }, &left, &err))
 			fail_msg("%s: %s", cases[i].schema, err.message);
 		for (int k = 0; k < 8 && cases[i].yes[k]; k++)
 			check_text(g, cases[i].schema, cases[i].yes[k], 1);

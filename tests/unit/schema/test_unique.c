@@ -20,7 +20,7 @@ static char *quoted(struct arena *a, const char *s)
 static struct grammar *compile(struct arena *a, const char *schema, int usual)
 {
 	struct budget left = { BUDGET_STEPS, BUDGET_BYTES };
-	const struct schema_opts o = { .usual = usual };
+	const struct schema_opts o = { .canonical = usual };
 	infer_error err = { 0 };
 	struct grammar *g;
 

@@ -1,4 +1,4 @@
-/* schema/places.c - the schemas of a document: keywords, identifiers, references. */
+/* schema/locations.c - the schemas of a document: keywords, identifiers, references. */
 #include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -10,19 +10,19 @@ static const struct json no = { .kind = JSON_FALSE };
 
 /* -- places --------------------------------------------------------------------------------- */
 
-static uint32_t place_hash(const struct place *p)
+static uint32_t location_hash(const struct location *p)
 {
 	return htab_mix(htab_mix((uint32_t)p->constant, p->scope),
 	                (uint32_t)((uintptr_t)p->v >> 4));
 }
 
-static struct htab_slot *place_find(const struct schema *c, const struct place *like)
+static struct htab_slot *location_find(const struct schema *c, const struct location *like)
 {
-	struct htab_slot *s = htab_find(&c->by_value, place_hash(like));
+	struct htab_slot *s = htab_find(&c->by_value, location_hash(like));
 
 	/* addresses differ from run to run: probes do not count */
 	for (; s->index != NOWHERE; s = htab_next(&c->by_value, s)) {
-		const struct place *p = c->place + s->index;
+		const struct location *p = c->location + s->index;
 
 		if (p->v == like->v && p->constant == like->constant && p->scope == like->scope)
 			break;
@@ -30,23 +30,24 @@ static struct htab_slot *place_find(const struct schema *c, const struct place *
 	return s;
 }
 
-static int place_of(struct schema *c, const struct place *like, uint32_t *place)
+static int location_add(struct schema *c, const struct location *like, uint32_t *loc)
 {
-	struct htab_slot *s = place_find(c, like);
+	struct htab_slot *s = location_find(c, like);
 
-	*place = s->index;
+	*loc = s->index;
 	if (s->index != NOWHERE)
 		return INFER_OK;
-	TRY(work_grow(&c->w, &c->place, &c->cap_places, c->n_places + 1, sizeof *c->place));
-	*place = c->n_places++;
-	c->place[*place] = *like;
-	return htab_insert(&c->w, &c->by_value, s, place_hash(like), *place);
+	TRY(work_grow(&c->w, &c->location, &c->cap_locations, c->n_locations + 1,
+	              sizeof *c->location));
+	*loc = c->n_locations++;
+	c->location[*loc] = *like;
+	return htab_insert(&c->w, &c->by_value, s, location_hash(like), *loc);
 }
 
-int schema_place(struct schema *c, const struct json *v, uint32_t resource, int constant,
-                 uint32_t *place)
+int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int constant,
+                  uint32_t *loc)
 {
-	return place_of(c, &(struct place){ v, resource, 0, constant }, place);
+	return location_add(c, &(struct location){ v, resource, 0, constant }, loc);
 }
 
 /* The scope after the resource was entered: each of its names is its own, unless it is taken. */
@@ -71,20 +72,27 @@ static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint
 	return INFER_OK;
 }
 
-int schema_enter(struct schema *c, uint32_t scope, uint32_t *place)
+int schema_enter_scope(struct schema *c, uint32_t scope, uint32_t *loc)
 {
-	struct place p = c->place[*place];
+	struct location p = c->location[*loc];
 
 	if (!c->scoped)
 		return INFER_OK;
 	TRY(scope_after(c, scope, p.resource, &p.scope));
-	return place_of(c, &p, place);
+	return location_add(c, &p, loc);
 }
 
-int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *place)
+int schema_child(struct schema *c, uint32_t parent, const struct json *v, uint32_t *loc)
 {
-	TRY(schema_place(c, v, c->place[parent].resource, 0, place));
-	return schema_enter(c, c->place[parent].scope, place);
+	TRY(schema_locate(c, v, c->location[parent].resource, 0, loc));
+	return schema_enter_scope(c, c->location[parent].scope, loc);
+}
+
+int schema_literal(struct schema *c, uint32_t loc, const struct json *v, int neg, uint32_t *lit)
+{
+	TRY(schema_child(c, loc, v, lit));
+	*lit = *lit * 2 + (uint32_t)neg;
+	return INFER_OK;
 }
 
 /* Which names are in several resources, once all anchors are known. */
@@ -117,9 +125,9 @@ int schema_knows(int draft, const struct keyword_row *row)
 	return row->drafts & bit;
 }
 
-int schema_draft(const struct schema *c, uint32_t place)
+int schema_draft_at(const struct schema *c, uint32_t loc)
 {
-	return c->resource[c->place[place].resource].draft;
+	return c->resource[c->location[loc].resource].draft;
 }
 
 static int new_resource(struct schema *c, const struct json *root, const char *uri, uint32_t n,
@@ -159,12 +167,13 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 	return INFER_OK;
 }
 
-static int identify(struct schema *c, uint32_t at)
+static int read_identifiers(struct schema *c, uint32_t at)
 {
 	static const struct json recursive = { .kind = JSON_STRING, .s = "" };
-	uint32_t r = c->place[at].resource, n;
+	uint32_t r = c->location[at].resource, n;
 	int draft = c->resource[r].draft;
-	const struct json *v = c->place[at].v, *id = json_get(v, draft == SCHEMA_4 ? "id" : "$id"),
+	const struct json *v = c->location[at].v,
+			  *id = json_get(v, draft == SCHEMA_4 ? "id" : "$id"),
 			  *a = json_get(v, "$anchor"), *d = json_get(v, "$dynamicAnchor");
 	const char *uri;
 
@@ -185,7 +194,7 @@ static int identify(struct schema *c, uint32_t at)
 		} else {
 			TRY(new_resource(c, v, uri, n, draft, &r));
 		}
-		c->place[at].resource = r;
+		c->location[at].resource = r;
 	}
 	if (draft_hides(draft))
 		return INFER_OK;
@@ -200,12 +209,13 @@ static int identify(struct schema *c, uint32_t at)
 }
 
 /* The schemas in a keyword's value. */
-static int children(struct schema *c, const struct json *v, enum keyword_value h, uint32_t resource)
+static int locate_children(struct schema *c, const struct json *v, enum keyword_value h,
+                           uint32_t resource)
 {
-	uint32_t place;
+	uint32_t loc;
 
 	if (h == V_SCHEMA || (h == V_ITEMS && !json_is_array(v)))
-		return schema_place(c, v, resource, 0, &place);
+		return schema_locate(c, v, resource, 0, &loc);
 	if (h != V_SCHEMAS && h != V_SCHEMA_MAP && h != V_DEPENDENCIES && h != V_ITEMS)
 		return INFER_OK;
 	json_each(e, v) {
@@ -215,22 +225,23 @@ static int children(struct schema *c, const struct json *v, enum keyword_value h
 				                   "must be a schema or an array of strings");
 			continue;
 		}
-		TRY(schema_place(c, e, resource, 0, &place));
+		TRY(schema_locate(c, e, resource, 0, &loc));
 	}
 	return INFER_OK;
 }
 
 /* A reference with an address: what it names is looked for when all of the document is known. */
-static int note_away(struct schema *c, const struct json *m, uint32_t resource)
+static int note_remote_ref(struct schema *c, const struct json *m, uint32_t resource)
 {
 	if (!m->n || *m->s == '#')
 		return INFER_OK;
-	TRY(work_grow(&c->w, &c->away, &c->cap_away, c->n_away + 1, sizeof *c->away));
-	c->away[c->n_away++] = (struct away){ m, resource };
+	TRY(work_grow(&c->w, &c->remote_ref, &c->cap_remote_refs, c->n_remote_refs + 1,
+	              sizeof *c->remote_ref));
+	c->remote_ref[c->n_remote_refs++] = (struct remote_ref){ m, resource };
 	return INFER_OK;
 }
 
-static const char *mistake(const struct json *m, const struct keyword_row *row, int draft)
+static const char *value_mistake(const struct json *m, const struct keyword_row *row, int draft)
 {
 	enum keyword_value h = (enum keyword_value)row->value;
 
@@ -254,7 +265,7 @@ static int older_draft(const struct schema *c, const struct json *m, const struc
 
 /* A name without a meaning says nothing of values, by the standard; it is told of.  One that may be
  * meant for a keyword, or that constrains elsewhere, is refused. */
-static int unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
+static int check_unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
 {
 	const char *near;
 
@@ -270,15 +281,15 @@ static int unknown(struct schema *c, const struct json *m, const struct keyword_
 
 static int scan_one(struct schema *c, uint32_t at)
 {
-	const struct json *v = c->place[at].v;
+	const struct json *v = c->location[at].v;
 	int draft, hidden;
 
 	if (json_is_bool(v))
 		return INFER_OK;
 	if (!json_is_object(v))
 		return schema_fail(c, INFER_EINVAL, v, "is not a schema");
-	TRY(identify(c, at));
-	draft = schema_draft(c, at);
+	TRY(read_identifiers(c, at));
+	draft = schema_draft_at(c, at);
 	hidden = draft_hides(draft) && json_get(v, "$ref");
 	json_each(m, v) {
 		const struct keyword_row *row = keyword_find(m);
@@ -289,10 +300,10 @@ static int scan_one(struct schema *c, uint32_t at)
 		    strcmp(row->name, "$ref") != 0)
 			continue;
 		if (!row || !schema_knows(draft, row)) {
-			TRY(unknown(c, m, row));
+			TRY(check_unknown(c, m, row));
 			continue;
 		}
-		what = mistake(m, row, draft);
+		what = value_mistake(m, row, draft);
 		if (what && row->value == V_FALSE && c->opts.lax) {
 			schema_ignore(c, m);
 			continue;
@@ -302,8 +313,9 @@ static int scan_one(struct schema *c, uint32_t at)
 			return schema_fail(c, row->value == V_FALSE ? INFER_EUNSUP : INFER_EINVAL,
 			                   m, "%s", what);
 		if (row->value == V_REFERENCE)
-			TRY(note_away(c, m, c->place[at].resource));
-		TRY(children(c, m, (enum keyword_value)row->value, c->place[at].resource));
+			TRY(note_remote_ref(c, m, c->location[at].resource));
+		TRY(locate_children(c, m, (enum keyword_value)row->value,
+		                    c->location[at].resource));
 	}
 	return INFER_OK;
 }
@@ -311,8 +323,8 @@ static int scan_one(struct schema *c, uint32_t at)
 /* New places are appended while the loop runs. */
 static int scan_from(struct schema *c, uint32_t first)
 {
-	for (uint32_t i = first; i < c->n_places; i++)
-		if (!c->place[i].constant)
+	for (uint32_t i = first; i < c->n_locations; i++)
+		if (!c->location[i].constant)
 			TRY(scan_one(c, i));
 	return INFER_OK;
 }
@@ -327,12 +339,12 @@ static uint32_t resource_of(const struct schema *c, const char *uri, size_t n)
 
 /* The resource that the address in front of a reference's # names: one of the document, or a
  * metaschema, whose place is new then.  NOWHERE: another document. */
-static int address(struct schema *c, uint32_t from, const struct json *ref, uint32_t *out)
+static int resolve_address(struct schema *c, uint32_t from, const struct json *ref, uint32_t *out)
 {
 	const char *sharp = memchr(ref->s, '#', ref->n), *uri;
 	const struct metaschema *m;
 	const struct json *root;
-	uint32_t n, place;
+	uint32_t n, loc;
 
 	TRY(uri_resolve(&c->w, c->resource[from].uri, c->resource[from].n, ref->s,
 	                sharp ? (size_t)(sharp - ref->s) : ref->n, &uri, &n));
@@ -345,18 +357,18 @@ static int address(struct schema *c, uint32_t from, const struct json *ref, uint
 		return INFER_OK;
 	TRY(metaschema_read(&c->w, m, &root));
 	TRY(new_resource(c, root, m->uri, (uint32_t)strlen(m->uri), m->draft, out));
-	return schema_place(c, root, *out, 0, &place);
+	return schema_locate(c, root, *out, 0, &loc);
 }
 
 /* The metaschemas that are referred to, also by each other. */
-static int scan_away(struct schema *c)
+static int scan_remote_refs(struct schema *c)
 {
 	uint32_t resource;
 
-	for (uint32_t i = 0; i < c->n_away; i++) {
-		const uint32_t before = c->n_places;
+	for (uint32_t i = 0; i < c->n_remote_refs; i++) {
+		const uint32_t before = c->n_locations;
 
-		TRY(address(c, c->away[i].resource, c->away[i].ref, &resource));
+		TRY(resolve_address(c, c->remote_ref[i].resource, c->remote_ref[i].ref, &resource));
 		TRY(scan_from(c, before));
 	}
 	return INFER_OK;
@@ -365,17 +377,17 @@ static int scan_away(struct schema *c)
 static int scan_as(struct schema *c, int draft)
 {
 	static const struct json yes = { .kind = JSON_TRUE };
-	uint32_t place, r;
+	uint32_t loc, r;
 
-	c->n_places = c->n_resources = c->n_anchors = c->n_names = c->n_away = 0;
+	c->n_locations = c->n_resources = c->n_anchors = c->n_names = c->n_remote_refs = 0;
 	c->older = 0;
 	htab_clear(&c->by_value);
 	TRY(new_resource(c, c->root, "", 0, draft, &r));
-	TRY(schema_place(c, &yes, 0, 0, &place));
-	TRY(schema_place(c, &no, 0, 0, &place));
-	TRY(schema_place(c, c->root, 0, 0, &place));
+	TRY(schema_locate(c, &yes, 0, 0, &loc));
+	TRY(schema_locate(c, &no, 0, 0, &loc));
+	TRY(schema_locate(c, c->root, 0, 0, &loc));
 	TRY(scan_from(c, 2));
-	return scan_away(c);
+	return scan_remote_refs(c);
 }
 
 int schema_scan(struct schema *c)
@@ -398,7 +410,7 @@ int schema_scan(struct schema *c)
 
 /* -- references ----------------------------------------------------------------------------- */
 
-static int hex(char ch)
+static int hex_value(char ch)
 {
 	return ch >= '0' && ch <= '9'                 ? ch - '0'
 	       : (ch | 32) >= 'a' && (ch | 32) <= 'f' ? (ch | 32) - 'a' + 10
@@ -411,8 +423,9 @@ static uint32_t decode_step(const char *s, uint32_t n, char *to)
 	uint32_t len = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (s[i] == '%' && i + 2 < n + 0 && hex(s[i + 1]) >= 0 && hex(s[i + 2]) >= 0) {
-			to[len++] = (char)(hex(s[i + 1]) * 16 + hex(s[i + 2]));
+		if (s[i] == '%' && i + 2 < n + 0 && hex_value(s[i + 1]) >= 0 &&
+		    hex_value(s[i + 2]) >= 0) {
+			to[len++] = (char)(hex_value(s[i + 1]) * 16 + hex_value(s[i + 2]));
 			i += 2;
 		} else {
 			to[len++] = s[i];
@@ -455,17 +468,17 @@ static int scan_target(struct schema *c, uint32_t first)
 	c->failed = rc;
 	if (c->w.err)
 		c->why = *c->w.err;
-	for (uint32_t i = first; i < c->n_places; i++)
-		c->place[i].v = &no;
+	for (uint32_t i = first; i < c->n_locations; i++)
+		c->location[i].v = &no;
 	return rc;
 }
 
 /* Follow a pointer from the root of a resource; a schema on the way may be one of its own. */
-static int follow(struct schema *c, const struct json *ref, uint32_t resource, const char *s,
-                  uint32_t n, uint32_t *to)
+static int follow_pointer(struct schema *c, const struct json *ref, uint32_t resource,
+                          const char *s, uint32_t n, uint32_t *to)
 {
 	const struct json *v = c->resource[resource].root;
-	const uint32_t before = c->n_places;
+	const uint32_t before = c->n_locations;
 	const struct htab_slot *seat;
 	char *step;
 
@@ -481,13 +494,13 @@ static int follow(struct schema *c, const struct json *ref, uint32_t resource, c
 		if (!v)
 			return schema_fail(c, INFER_EINVAL, ref,
 			                   "there is nothing at this pointer");
-		seat = place_find(c, &(struct place){ .v = v });
+		seat = location_find(c, &(struct location){ .v = v });
 		if (seat->index != NOWHERE)
-			resource = c->place[seat->index].resource;
+			resource = c->location[seat->index].resource;
 		s += end;
 		n -= end;
 	}
-	TRY(schema_place(c, v, resource, 0, to));
+	TRY(schema_locate(c, v, resource, 0, to));
 	return scan_target(c, before);
 }
 
@@ -507,8 +520,8 @@ static int find_anchor(const struct schema *c, uint32_t resource, const char *s,
 }
 
 /* The anchor of that name in the outermost resource that was entered and has one. */
-static const struct anchor *outermost(const struct schema *c, uint32_t scope,
-                                      const struct anchor *a)
+static const struct anchor *outermost_anchor(const struct schema *c, uint32_t scope,
+                                             const struct anchor *a)
 {
 	if (!c->scoped || c->scope[scope][a->nth] == NOWHERE)
 		return a;
@@ -531,20 +544,19 @@ static const struct anchor *recursive_anchor(const struct schema *c, uint32_t re
 	return NULL;
 }
 
-static int target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
-                  uint32_t *to)
+static int target(struct schema *c, uint32_t loc, const struct json *ref, int dynamic, uint32_t *to)
 {
-	const uint32_t scope = c->place[place].scope;
-	const uint32_t before = c->n_places;
+	const uint32_t scope = c->location[loc].scope;
+	const uint32_t before = c->n_locations;
 	const struct anchor *a;
-	uint32_t r = c->place[place].resource, n = 0, rest, i;
+	uint32_t r = c->location[loc].resource, n = 0, rest, i;
 	const char *s = ref->s;
 
 	while (n < ref->n && s[n] != '#')
 		n++;
 	rest = ref->n - n;
 	if (n) {
-		TRY(address(c, r, ref, &r));
+		TRY(resolve_address(c, r, ref, &r));
 		if (r == NOWHERE)
 			return schema_fail(c, INFER_EUNSUP, ref,
 			                   "refers to another document, %.*s: not supported",
@@ -555,22 +567,22 @@ static int target(struct schema *c, uint32_t place, const struct json *ref, int 
 	rest -= rest > 0;
 	a = dynamic && !rest ? recursive_anchor(c, r) : NULL;
 	if (!a && (!rest || *s == '/'))
-		return follow(c, ref, r, s, rest, to);
+		return follow_pointer(c, ref, r, s, rest, to);
 	if (!a) {
 		if (!find_anchor(c, r, s, rest, &i))
 			return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
 		a = c->anchor + i;
 	}
 	if (dynamic && a->dynamic)
-		a = outermost(c, scope, a);
-	return schema_place(c, a->at, a->resource, 0, to);
+		a = outermost_anchor(c, scope, a);
+	return schema_locate(c, a->at, a->resource, 0, to);
 }
 
-int schema_target(struct schema *c, uint32_t place, const struct json *ref, int dynamic,
-                  uint32_t *to)
+int schema_resolve(struct schema *c, uint32_t loc, const struct json *ref, int dynamic,
+                   uint32_t *to)
 {
-	const uint32_t scope = c->place[place].scope;
+	const uint32_t scope = c->location[loc].scope;
 
-	TRY(target(c, place, ref, dynamic, to));
-	return schema_enter(c, scope, to);
+	TRY(target(c, loc, ref, dynamic, to));
+	return schema_enter_scope(c, scope, to);
 }
