@@ -65,7 +65,7 @@ const struct arch_tensor *arch_row(const struct arch *a, int slot)
 	return NULL;
 }
 
-enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t)
+enum arch_transform arch_transform_of(const struct arch *a, const struct arch_tensor *t)
 {
 	const struct arch *by = rotating(a);
 
@@ -78,14 +78,15 @@ enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t)
 	return a->less_one ? T_PLUS1 : T_NONE;
 }
 
-const char *arch_layers(const struct arch *a, enum arch_naming naming)
+const char *arch_layer_prefix(const struct arch *a, enum arch_naming naming)
 {
 	while (!a->layers && a->like)
 		a = a->like;
 	return naming == ARCH_GGUF ? "blk." : a->layers;
 }
 
-struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name)
+struct infer_str arch_strip_prefix(const struct arch *a, enum arch_naming naming,
+                                   struct infer_str name)
 {
 	while (!a->prefix[0] && a->like)
 		a = a->like;
@@ -109,7 +110,7 @@ struct backend_model arch_parts(const infer_model *m)
 /* The input of the first layer. */
 static int32_t embed(struct graph *g, const infer_model *m)
 {
-	static const int slots[] = { W_TOKEN_EMBD, W_POSITION, W_PART };
+	static const int slots[] = { W_TOKEN_EMBD, W_POSITION, W_SEGMENT };
 	struct graph_node n = graph_node_of(GRAPH_EMBED), sum = graph_node_of(GRAPH_ADD);
 	int32_t x = -1;
 
@@ -158,7 +159,7 @@ static void output(struct graph *g, const infer_model *m, int32_t x)
 		g->output = linear(g, m, W_RANK, W_RANK_BIAS, 0, x);
 		return;
 	}
-	if (m->h.both_ways)
+	if (m->h.bidirectional)
 		return;
 	n.cols = m->h.n_vocab;
 	n.w[0] = m->global[W_OUTPUT] >= 0 ? m->global[W_OUTPUT] : m->global[W_TOKEN_EMBD];
@@ -182,14 +183,14 @@ int arch_graph_build(infer_model *m, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "no memory for a graph of %d layers",
 		               m->h.n_layers);
 	x = embed(g, m);
-	m->inputs = arch_inputs(g, m, x);
-	x = arch_streams(g, m, x);
+	m->inputs = arch_layer_embds(g, m, x);
+	x = arch_altup_split(g, m, x);
 	for (int layer = 0; layer < m->h.n_layers; layer++) {
 		m->starts[layer] = g->n;
 		x = a->block(g, m, layer, x);
 	}
 	m->starts[m->h.n_layers] = g->n;
-	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], arch_merge(g, m, x));
+	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], arch_altup_merge(g, m, x));
 	g->hidden = linear(g, m, W_DENSE_3, 0, 0, linear(g, m, W_DENSE_2, 0, 0, x));
 	output(g, m, x);
 	return graph_check(g, m->n_weights, err);

@@ -101,8 +101,9 @@ enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming
 /* The row that says what fills a slot, the nearest one; NULL: nothing does. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
 /* The prefix of names in layers; a name without the prefix that all names may have. */
-const char *arch_layers(const struct arch *a, enum arch_naming naming);
-struct infer_str arch_plain(const struct arch *a, enum arch_naming naming, struct infer_str name);
+const char *arch_layer_prefix(const struct arch *a, enum arch_naming naming);
+struct infer_str arch_strip_prefix(const struct arch *a, enum arch_naming naming,
+                                   struct infer_str name);
 
 /* The rows of a's table that a name stands for: parts of one tensor, in the order of the slots. */
 enum { ARCH_MAX_PARTS = 4 };
@@ -123,14 +124,14 @@ int arch_layer_of(const struct arch *a, enum arch_naming naming, struct infer_st
                   struct infer_str *rest);
 /* t->how as it is in a: T_PAIRS only where a's files rotate halves in one kind, pairs in the other,
  * else T_NONE; T_PLUS1 or T_NONE for T_GAIN. */
-enum arch_transform arch_how(const struct arch *a, const struct arch_tensor *t);
+enum arch_transform arch_transform_of(const struct arch *a, const struct arch_tensor *t);
 
 /* n_vocab is left 0: arch_bind takes it from token_embd.  INFER_EFORMAT, INFER_EUNSUP name keys. */
 int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_error *err);
 /* Numbers of a row of the output: scores of a head, logits of tokens, or none; of an embedding. */
 static inline int32_t arch_outputs(const infer_model *m)
 {
-	return m->h.n_ranks ? m->h.n_ranks : m->h.both_ways ? 0 : m->h.n_vocab;
+	return m->h.n_ranks ? m->h.n_ranks : m->h.bidirectional ? 0 : m->h.n_vocab;
 }
 static inline int32_t arch_width(const infer_model *m)
 {
@@ -138,11 +139,11 @@ static inline int32_t arch_width(const infer_model *m)
 }
 
 /* 1: the tensor has to be there; 0: it may; -1: it has no use in this layer. */
-int arch_wants(const infer_model *m, const struct arch_tensor *t, int layer);
+int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer);
 /* Names of m->file, by m->naming, to slots; types and shapes checked. */
 int arch_bind(infer_model *m, infer_error *err);
 /* W_K_B and W_V_B of a layer out of W_KV_B, where a file has that.  INFER_EFORMAT: it has neither. */
-int arch_split_latent(infer_model *m, int layer, infer_error *err);
+int arch_split_kv_b(infer_model *m, int layer, infer_error *err);
 /* Fill in everything after the file: parameters, tensors, frequencies and graph of m->arch, with
  * names by m->naming. */
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
@@ -158,33 +159,33 @@ int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, i
 /* of a normed row; before W_O */
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* delta.c: as arch_attention, of a recurrent layer; before W_STATE_OUT */
-int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
+int32_t arch_gated_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h); /* the same */
-int32_t arch_ssd(struct graph *g, const infer_model *m, int layer, int32_t h);        /* the same */
+int32_t arch_ssm(struct graph *g, const infer_model *m, int layer, int32_t h);        /* the same */
 /* a causal convolution of x with weight w and bias; plain: without SiLU */
-int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
-                      const int32_t w[2], int plain);
+int32_t arch_conv1d(struct graph *g, const infer_model *m, int layer, int32_t x, const int32_t w[2],
+                    int plain);
 /* The fields of DELTA that all recurrent layers share: its state and heads, but no sources. */
-struct graph_node arch_delta_node(const infer_model *m, int layer);
+struct graph_node arch_gated_delta_node(const infer_model *m, int layer);
 /* cols columns of x: of each of its pieces those from `from` on */
-int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
-int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h);
+int32_t arch_slice(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
+int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* scale queries by their position, in layers that do */
-int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x);
+int32_t arch_attn_temp(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* by: what the router sees */
 int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
 /* streams.c: split rows x into streams, and merge streams into rows; where a model has one stream, x
  * itself.  In between, a block that takes all streams. */
-int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x);
-int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x);
-int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int32_t x);
+int32_t arch_altup_split(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_altup_merge(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* inputs.c: a part of the token's own embedding for each layer, of the rows x of the first; -1:
  * there are none, or failure.  Then what the layer adds of its part. */
-int32_t arch_inputs(struct graph *g, const infer_model *m, int32_t x);
-int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x);
+int32_t arch_layer_embds(struct graph *g, const infer_model *m, int32_t x);
+int32_t arch_layer_embd(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* The rows that want logits. */
-int32_t arch_pick(struct graph *g, int32_t x);
+int32_t arch_output_rows(struct graph *g, int32_t x);
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
 /* times a number and a weight (-1: none) */
 int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w);

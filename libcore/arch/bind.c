@@ -201,7 +201,7 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 static int find_how(const infer_model *m, const struct arch_parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)
 {
-	*how = m->naming == ARCH_GGUF ? T_NONE : arch_how(m->arch, p->row[0]);
+	*how = m->naming == ARCH_GGUF ? T_NONE : arch_transform_of(m->arch, p->row[0]);
 	if (*how == T_PAIRS || *how == T_STACK || *how == T_ROWS)
 		*how = T_NONE;
 	if (*how == T_NONE || (*how == T_PLUS1 && vector))
@@ -215,8 +215,8 @@ static int find_how(const infer_model *m, const struct arch_parts *p, const stru
 static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
 {
 	return t->slot == W_UNUSED || t->slot == W_UNUSED_IDS ||
-	       ((t->need == ARCH_KEEPS || t->need == ARCH_VALUES) &&
-	        arch_keeper(&m->h, layer) != layer);
+	       ((t->need == ARCH_OWN_KV || t->need == ARCH_OWN_V) &&
+	        arch_kv_layer(&m->h, layer) != layer);
 }
 
 /* A name may stand for different slots in different layers: skip those that this layer does not use. */
@@ -225,7 +225,7 @@ static void drop_idle(const infer_model *m, struct arch_parts *p, int layer)
 	int n = 0;
 
 	for (int i = 0; i < p->n; i++)
-		if (arch_wants(m, p->row[i], layer) >= 0)
+		if (arch_tensor_need(m, p->row[i], layer) >= 0)
 			p->row[n++] = p->row[i];
 	p->n = n;
 }
@@ -280,7 +280,8 @@ static int check_experts(const infer_model *m, const struct arch_tensor *row, in
 	char prefix[32] = "";
 
 	if (layer >= 0)
-		snprintf(prefix, sizeof prefix, "%s%d.", arch_layers(m->arch, m->naming), layer);
+		snprintf(prefix, sizeof prefix, "%s%d.", arch_layer_prefix(m->arch, m->naming),
+		         layer);
 	for (int i = 0; i < w->n; i++)
 		if (!w->at[i])
 			return err_set(err, INFER_EFORMAT, "tensor %s%s: missing for number %d",
@@ -295,16 +296,16 @@ static int check_all(const infer_model *m, infer_error *err)
 		if (!row)
 			continue;
 		const char *name = m->naming == ARCH_GGUF ? row->gguf : row->hf[0];
-		if (slot < W_GLOBALS && arch_wants(m, row, 0) > 0 && m->global[slot] < 0)
+		if (slot < W_GLOBALS && arch_tensor_need(m, row, 0) > 0 && m->global[slot] < 0)
 			return err_set(err, INFER_EFORMAT, "tensor %s: missing", name);
 		if (slot < W_GLOBALS && m->global[slot] >= 0)
 			TRY(check_experts(m, row, -1, err));
 		for (int i = 0; i < m->h.n_layers && slot >= W_GLOBALS; i++) {
-			if (arch_wants(m, row, i) <= 0)
+			if (arch_tensor_need(m, row, i) <= 0)
 				continue;
 			if (m->layer[i][slot] < 0)
 				return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
-				               arch_layers(m->arch, m->naming), i, name);
+				               arch_layer_prefix(m->arch, m->naming), i, name);
 			TRY(check_experts(m, row, i, err));
 		}
 	}
@@ -362,7 +363,7 @@ static const struct infer_tensor *find_tensor(const infer_model *m, int slot, co
 		return NULL;
 	if (slot >= W_GLOBALS || m->naming == ARCH_GGUF) {
 		snprintf(whole, sizeof whole, "%s%s%s",
-		         slot < W_GLOBALS ? "" : arch_layers(m->arch, m->naming),
+		         slot < W_GLOBALS ? "" : arch_layer_prefix(m->arch, m->naming),
 		         slot < W_GLOBALS ? "" : "0.", *name);
 		return infer_file_tensor(m->file, whole);
 	}
@@ -370,7 +371,7 @@ static const struct infer_tensor *find_tensor(const infer_model *m, int slot, co
 		for (int k = 0; k < 2; k++)
 			if (row->hf[k] &&
 			    arch_is_named(m->arch, m->naming, row->hf[k],
-			                  arch_plain(m->arch, m->naming, t->name), &none))
+			                  arch_strip_prefix(m->arch, m->naming, t->name), &none))
 				return t;
 	return NULL;
 }
@@ -382,11 +383,11 @@ static int read_rows(infer_model *m, infer_error *err)
 		int slot;
 		int32_t *n, most;
 	} sizes[] = {
-		{ W_PART, &m->h.n_parts, 2 },
+		{ W_SEGMENT, &m->h.n_parts, 2 },
 		{ W_RANK, &m->h.n_ranks, 2 },
 		{ W_DENSE_2, &m->h.n_dense_2, 1 << 20 },
 		{ W_DENSE_3, &m->h.n_dense_3, 1 << 20 },
-		{ W_SIDE_IN, &m->h.n_side, 1 << 20 },
+		{ W_LAUREL_IN, &m->h.laurel_rank, 1 << 20 },
 	};
 
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -491,6 +492,6 @@ int arch_bind(infer_model *m, infer_error *err)
 	TRY(check_head(m, err));
 	TRY(check_labels(m, err));
 	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)
-		TRY(arch_split_latent(m, i, err));
+		TRY(arch_split_kv_b(m, i, err));
 	return INFER_OK;
 }

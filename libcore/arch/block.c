@@ -40,7 +40,7 @@ static int32_t rotate(struct graph *g, const infer_model *m, int layer, int32_t 
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 	struct arch_heads head = arch_heads_of(&m->h, layer);
 
-	if (m->h.still[layer])
+	if (m->h.no_rope[layer])
 		return x;
 	n.src[0] = x;
 	n.rope.heads = n_heads;
@@ -73,19 +73,20 @@ static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x
 	if (norm >= 0)
 		x = norm_heads(g, m, (int)(cols / m->weights[norm].ne[0]), norm, x);
 	x = rotate(g, m, layer, x, n_heads);
-	return m->h.late_norm && !m->h.still[layer] ? norm_heads(g, m, n_heads, -1, x) : x;
+	return m->h.qk_norm_after_rope && !m->h.no_rope[layer] ? norm_heads(g, m, n_heads, -1, x)
+	                                                       : x;
 }
 
-int32_t arch_temper(struct graph *g, const infer_model *m, int layer, int32_t x)
+int32_t arch_attn_temp(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_ATTN_TEMP);
 
-	if (m->h.temper == 0 || (m->h.temper_still && !m->h.still[layer]))
+	if (m->h.attn_temp == 0 || (m->h.attn_temp_no_rope && !m->h.no_rope[layer]))
 		return x;
 	n.src[0] = x;
-	n.attn_temp.from = m->h.temper_from;
-	n.attn_temp.beta = m->h.temper;
-	n.attn_temp.length = m->h.temper_length;
+	n.attn_temp.from = m->h.attn_temp_from;
+	n.attn_temp.beta = m->h.attn_temp;
+	n.attn_temp.length = m->h.attn_temp_length;
 	return graph_add(g, n);
 }
 
@@ -128,10 +129,10 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 {
 	const int32_t *w = m->layer[layer];
 	struct arch_heads head = arch_heads_of(&m->h, layer);
-	int from = arch_keeper(&m->h, layer), n_heads = m->h.n_head;
+	int from = arch_kv_layer(&m->h, layer), n_heads = m->h.n_head;
 
 	if (m->h.kv_rank)
-		return arch_latent(g, m, layer, h);
+		return arch_mla(g, m, layer, h);
 	int32_t q = arch_linear(g, m, w[W_Q], w[W_Q_BIAS], h), by = q, k = -1, v = -1;
 	struct graph_node n = graph_node_of(GRAPH_ATTN);
 
@@ -139,11 +140,11 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 		k = arch_linear(g, m, w[W_K], w[W_K_BIAS], h);
 		v = w[W_V] < 0 ? k : arch_linear(g, m, w[W_V], w[W_V_BIAS], h);
 	}
-	if (m->h.gated) {
-		q = arch_part(g, by, n_heads, 0, n_heads * head.dk);
-		by = arch_part(g, by, n_heads, head.dk, n_heads * head.dv);
+	if (m->h.attn_gated) {
+		q = arch_slice(g, by, n_heads, 0, n_heads * head.dk);
+		by = arch_slice(g, by, n_heads, head.dk, n_heads * head.dv);
 	}
-	n.src[0] = arch_temper(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
+	n.src[0] = arch_attn_temp(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
 	n.src[1] = from == layer ? store(g, m, layer, k, v) : stored(g, from);
 	n.w[0] = w[W_SINKS];
 	n.attn.layer = from;
@@ -153,13 +154,13 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	n.attn.dv = head.dv;
 	n.attn.window = m->h.windowed[layer] ? m->h.window : 0;
 	n.attn.chunked = m->h.windowed[layer] && m->h.chunked;
-	if (m->h.both_ways) {
+	if (m->h.bidirectional) {
 		n.attn.later = n.attn.window ? n.attn.window / 2 : 1 << 30;
 		n.attn.window = n.attn.window ? n.attn.window / 2 + 1 : 0;
 	}
 	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)head.dk);
 	n.attn.cap = m->h.attn_cap;
-	return m->h.gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
+	return m->h.attn_gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
 }
 
 /* Only the largest inputs of a gate pass, in layers that ask for it. */
@@ -167,10 +168,10 @@ static int32_t cut(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_GAUSS_TOPK);
 
-	if (!m->h.cuts[layer])
+	if (!m->h.has_gauss_topk[layer])
 		return x;
 	n.src[0] = x;
-	n.gauss_topk.mul = m->h.cut[layer];
+	n.gauss_topk.mul = m->h.gauss_topk[layer];
 	return graph_add(g, n);
 }
 
@@ -230,7 +231,7 @@ static int32_t route(struct graph *g, const infer_model *m, int layer, int32_t h
 
 	h = arch_linear(g, m, w[W_ROUTER], w[W_ROUTER_BIAS], h);
 	n.src[0] = arch_scaled(g, h, m->h.router_mul, -1);
-	n.w[0] = w[W_ROUTER_PICK];
+	n.w[0] = w[W_ROUTER_SELECT_BIAS];
 	n.w[1] = w[W_EXPERT_SCALE];
 	n.route.used = m->h.n_expert_used;
 	n.route.sigmoid = m->h.expert_gating;
@@ -259,7 +260,7 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, in
 	n.moe.ff = m->h.n_expert_ff;
 	n.moe.act = m->h.act;
 	n.moe.limit = m->h.act_limit;
-	n.moe.weight_before_ffn = m->h.weights_inside;
+	n.moe.weight_before_ffn = m->h.weight_before_ffn;
 	return shared(g, m, layer, h, graph_add(g, n));
 }
 
@@ -273,7 +274,7 @@ int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branc
 	return graph_add(g, n);
 }
 
-int32_t arch_pick(struct graph *g, int32_t x)
+int32_t arch_output_rows(struct graph *g, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_GET_ROWS);
 
@@ -313,20 +314,20 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	int recurs = m->h.recurrent[layer];
 
 	h = w[W_SHORT_CONV] >= 0   ? arch_short_conv(g, m, layer, h)
-	    : w[W_STATE_SKIP] >= 0 ? arch_ssd(g, m, layer, h)
-	    : recurs               ? arch_delta(g, m, layer, h)
+	    : w[W_STATE_SKIP] >= 0 ? arch_ssm(g, m, layer, h)
+	    : recurs               ? arch_gated_delta(g, m, layer, h)
 	                           : arch_attention(g, m, layer, h);
 
 	if (layer == m->h.n_layers - 1) { /* only the output rows are needed from here on */
-		h = arch_pick(g, h);
-		x = arch_pick(g, x);
+		h = arch_output_rows(g, h);
+		x = arch_output_rows(g, x);
 	}
 	h = arch_linear(g, m, w[recurs ? W_STATE_OUT : W_O], w[W_O_BIAS], h);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
 	h = ffn(g, m, layer, x);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
 	if (m->inputs >= 0)
-		x = arch_add(g, m, x, arch_input(g, m, layer, x));
+		x = arch_add(g, m, x, arch_layer_embd(g, m, layer, x));
 	return arch_scaled(g, x, 1, w[W_LAYER_SCALE]);
 }
 
@@ -336,8 +337,8 @@ int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, i
 	int32_t h = arch_attention(g, m, layer, x);
 
 	if (layer == m->h.n_layers - 1) {
-		h = arch_pick(g, h);
-		x = arch_pick(g, x);
+		h = arch_output_rows(g, h);
+		x = arch_output_rows(g, x);
 	}
 	x = arch_add(g, m, x, arch_linear(g, m, w[W_O], w[W_O_BIAS], h));
 	x = arch_norm_bias(g, m, w[W_ATTN_POST_NORM], w[W_ATTN_POST_NORM_BIAS], x);

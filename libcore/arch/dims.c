@@ -11,7 +11,7 @@ static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 	       : dim == D_STATE_V      ? h->state_dv
 	       : dim == D_STATE_PAIRS  ? 2 * (int64_t)h->state_heads
 	       : dim == D_STATE_GROUP  ? o / (h->state_k_heads ? h->state_k_heads : 1)
-	       : dim == D_TAPS         ? h->taps
+	       : dim == D_TAPS         ? h->conv_taps
 	       : dim == D_STATE_GROUPS ? h->state_k_heads
 	                               : h->state_heads;
 }
@@ -28,10 +28,10 @@ static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 		               h->n_ranks,
 		               h->n_dense_2,
 		               h->n_dense_3,
-		               h->streams,
-		               (int64_t)h->streams * h->streams,
-		               h->streams - 1,
-		               h->n_side };
+		               h->altup_streams,
+		               (int64_t)h->altup_streams * h->altup_streams,
+		               h->altup_streams - 1,
+		               h->laurel_rank };
 
 	return of[dim - D_V_HEAD];
 }
@@ -52,7 +52,7 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 		return head.dk;
 	case D_Q:
 		return (int64_t)h->n_head *
-		       (h->kv_rank ? h->k_head : head.dk + (h->gated ? head.dv : 0));
+		       (h->kv_rank ? h->k_head : head.dk + (h->attn_gated ? head.dv : 0));
 	case D_KV_K:
 		return (int64_t)h->kv_heads[layer] * head.dk;
 	case D_KV_V:
@@ -90,7 +90,7 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 	}
 }
 
-int arch_wants(const infer_model *m, const struct arch_tensor *t, int layer)
+int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer)
 {
 	int experts = arch_has_experts(&m->h, layer);
 
@@ -109,17 +109,17 @@ int arch_wants(const infer_model *m, const struct arch_tensor *t, int layer)
 		return m->h.recurrent[layer] ? -1 : 1;
 	case ARCH_RECURRENT:
 		return m->h.recurrent[layer] ? 1 : -1;
-	case ARCH_ONE_STEP:
+	case ARCH_Q_DIRECT:
 		return m->h.q_rank ? -1 : 1;
-	case ARCH_TWO_STEPS:
+	case ARCH_Q_LORA:
 		return m->h.q_rank ? 1 : -1;
-	case ARCH_KEEPS:
-		return arch_keeper(&m->h, layer) == layer;
-	case ARCH_VALUES:
-		return m->h.windowed[layer] && arch_keeper(&m->h, layer) == layer;
-	case ARCH_INPUTS:
+	case ARCH_OWN_KV:
+		return arch_kv_layer(&m->h, layer) == layer;
+	case ARCH_OWN_V:
+		return m->h.windowed[layer] && arch_kv_layer(&m->h, layer) == layer;
+	case ARCH_LAYER_EMBD:
 		return m->h.layer_embd ? 1 : -1;
-	case ARCH_BEHIND_FIRST:
+	case ARCH_NOT_FIRST:
 		return layer > 0;
 	}
 	return 0;

@@ -35,14 +35,14 @@ enum arch_dim {
 	D_LAYER_EMBD,
 	D_LAYERS_EMBD, /* of all layers */
 	D_CONTEXT,
-	D_PARTS, /* of a text that have rows of their own */
+	D_SEGMENTS, /* of a text that have rows of their own */
 	D_RANKS,
 	D_DENSE_2,
 	D_DENSE_3,
-	D_STREAMS,
-	D_STREAM_PAIRS,
-	D_MORE_STREAMS, /* but the first */
-	D_SIDE
+	D_ALTUP,
+	D_ALTUP_PAIRS,
+	D_ALTUP_OTHERS, /* but the first */
+	D_LAUREL
 };
 /* layer: 0 for what belongs to none */
 int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim);

@@ -173,7 +173,7 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 }
 
 /* -inf deviations let everything through. */
-int arch_read_cuts(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_gauss_topk(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_CUTS);
 	double x;
@@ -186,8 +186,8 @@ int arch_read_cuts(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 		if (!(x <= 1e3) || (x < -1e3 && !isinf(x)))
 			return arch_key_refuse(r, K_CUTS, INFER_EFORMAT, err,
 			                       "%g is not in -1000 ... 1000", x);
-		h->cuts[i] = !isinf(x);
-		h->cut[i] = h->cuts[i] ? (float)x : 0;
+		h->has_gauss_topk[i] = !isinf(x);
+		h->gauss_topk[i] = h->has_gauss_topk[i] ? (float)x : 0;
 	}
 	return INFER_OK;
 }
@@ -255,7 +255,7 @@ int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, 
 			return arch_key_refuse(r, keys[i], INFER_EUNSUP, err,
 			                       "true, of an encoder");
 	}
-	h->both_ways = 1;
+	h->bidirectional = 1;
 	h->centred = centred;
 	if (!centred)
 		return INFER_OK;
@@ -442,8 +442,8 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 /* What follows from what was read. */
 static int settle(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	if (!h->slides.dk)
-		h->slides = (struct arch_heads){ h->dk, h->dv, h->n_rot };
+	if (!h->swa_heads.dk)
+		h->swa_heads = (struct arch_heads){ h->dk, h->dv, h->n_rot };
 	for (int i = 0; i < ARCH_MAX_LAYERS; i++) {
 		if (i < h->n_layers && !h->kv_heads[i] && !h->recurrent[i])
 			return arch_key_refuse(r, K_HEADS_KV, INFER_EUNSUP, err,

@@ -225,7 +225,7 @@ static uint64_t kv_elems(const struct arch_hparam *h)
 
 	for (int i = 0; i < h->n_layers; i++) {
 		struct arch_heads head = arch_heads_of(h, i);
-		if (arch_keeper(h, i) == i)
+		if (arch_kv_layer(h, i) == i)
 			sum += (uint64_t)h->kv_heads[i] *
 			       (uint64_t)(head.dk + (h->kv_rank ? 0 : head.dv));
 	}
@@ -249,7 +249,7 @@ void infer_model_info(const infer_model *m, struct infer_model_info *info)
 		.n_expert_used = m->h.n_expert_used,
 		.n_embedding = arch_width(m),
 		.n_ranks = m->h.n_ranks,
-		.is_encoder = m->h.both_ways,
+		.is_encoder = m->h.bidirectional,
 		.n_params = m->n_params,
 		.weight_bytes = m->weight_bytes,
 		.token_bytes = token_bytes(m),

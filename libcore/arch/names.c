@@ -7,7 +7,8 @@
 int arch_is_named(const struct arch *a, enum arch_naming naming, const char *column,
                   struct infer_str name, int *expert)
 {
-	const char *says = arch_plain(a, naming, (struct infer_str){ column, strlen(column) }).at;
+	const char *says =
+		arch_strip_prefix(a, naming, (struct infer_str){ column, strlen(column) }).at;
 	const char *at = strstr(says, "%d");
 	size_t head = at ? (size_t)(at - says) : strlen(says), i = head;
 	int n = 0;
@@ -47,12 +48,13 @@ struct arch_parts arch_find_rows(const struct arch *a, enum arch_naming naming,
 int arch_layer_of(const struct arch *a, enum arch_naming naming, struct infer_str name,
                   struct infer_str *rest)
 {
-	const char *layers = arch_layers(a, naming);
-	const char *prefix = arch_plain(a, naming, (struct infer_str){ layers, strlen(layers) }).at;
+	const char *layers = arch_layer_prefix(a, naming);
+	const char *prefix =
+		arch_strip_prefix(a, naming, (struct infer_str){ layers, strlen(layers) }).at;
 	size_t from = strlen(prefix), i = from;
 	int layer = 0;
 
-	*rest = name = arch_plain(a, naming, name);
+	*rest = name = arch_strip_prefix(a, naming, name);
 	if (name.len < from + 2 || memcmp(name.at, prefix, from) ||
 	    (name.at[from] == '0' && name.at[from + 1] != '.'))
 		return -1;

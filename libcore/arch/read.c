@@ -113,11 +113,11 @@ int arch_read_centred_encoder(struct arch_hparam *h, struct arch_reader *r, infe
 	return arch_key_encoder(r, h, 1, err);
 }
 
-int arch_read_temper(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_attn_temp(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	h->temper_length = (int32_t)h->rope[0].orig_ctx;
-	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->temper_length, 1, 1 << 30, err));
-	return arch_key_float(r, K_TEMPERATURE, &h->temper, 0, 1e3, err);
+	h->attn_temp_length = (int32_t)h->rope[0].orig_ctx;
+	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->attn_temp_length, 1, 1 << 30, err));
+	return arch_key_float(r, K_TEMPERATURE, &h->attn_temp, 0, 1e3, err);
 }
 
 int arch_read_norm_said(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
@@ -145,7 +145,7 @@ int arch_read_positions(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	arch_key_look(r, K_POSITIONS); /* of config.json: the same */
 	TRY(arch_key_bool(r, K_FINETUNED, &turns, err));
 	for (int i = 0; i < h->n_layers; i++)
-		h->still[i] = !turns;
+		h->no_rope[i] = !turns;
 	return INFER_OK;
 }
 
@@ -153,7 +153,7 @@ int arch_read_gate(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 {
 	int32_t gate = 1;
 
-	h->gated = 1;
+	h->attn_gated = 1;
 	return arch_key_i32(r, K_ATTN_GATE, &gate, 1, 1, err);
 }
 
@@ -169,7 +169,7 @@ int arch_read_scales(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-int arch_read_still(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_no_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	uint8_t rotates[ARCH_MAX_LAYERS];
 	int32_t period = 4;
@@ -180,6 +180,6 @@ int arch_read_still(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	if (arch_key_look(r, K_ROTATES).n) /* an empty list says nothing */
 		TRY(arch_key_flags(r, K_ROTATES, h, rotates, err));
 	for (int i = 0; i < h->n_layers; i++)
-		h->still[i] = !rotates[i];
+		h->no_rope[i] = !rotates[i];
 	return INFER_OK;
 }

@@ -66,10 +66,10 @@ arch_read arch_read_groups_by_two; /* as arch_read_groups; each as good as its t
 arch_read arch_read_own_base;
 /* Heads are of other sizes and numbers in layers that slide; once it is known which do. */
 arch_read arch_read_heads;
-arch_read arch_read_borrows;     /* layers read the K and V of others; after arch_read_heads */
+arch_read arch_read_shared_kv;   /* layers read the K and V of others; after arch_read_heads */
 arch_read arch_read_layer_embd;  /* tokens have an embedding for each layer */
-arch_read arch_read_streams;     /* of rows, of which a layer computes one */
-arch_read arch_read_cuts;        /* which gates of FFNs let only the most through */
+arch_read arch_read_altup;       /* of rows, of which a layer computes one */
+arch_read arch_read_gauss_topk;  /* which gates of FFNs let only the most through */
 arch_read arch_read_short_conv;  /* which layers convolve, and how many rows */
 arch_read arch_read_states;      /* which layers are recurrent, and the sizes of their states */
 arch_read arch_read_unattending; /* layers without heads of K and V are recurrent */
@@ -80,11 +80,11 @@ arch_read arch_read_dense; /* layers at the front without experts */
 /* Of so many layers the last has experts. */
 arch_read arch_read_experts_step;
 /* Layers that rotate nothing: listed, or each that is a multiple of a number. */
-arch_read arch_read_still;
+arch_read arch_read_no_rope;
 arch_read arch_read_groups; /* of experts; after expert_gating is known */
 arch_read arch_read_shared; /* how many experts every row takes, as wide as the others */
 /* Queries grow with the position, by the context before YaRN where no other length is said. */
-arch_read arch_read_temper;
+arch_read arch_read_attn_temp;
 /* Weights of experts add to 1 where the file says so, and only there. */
 arch_read arch_read_norm_said;
 /* How wide the expert is that every row takes, where there are others. */
@@ -92,7 +92,7 @@ arch_read arch_read_shared_ff, arch_read_some_shared_ff; /* some: files may have
 /* Rows of positions begin behind that of padding. */
 arch_read arch_read_first_position;
 arch_read arch_read_gate;     /* attention is gated */
-arch_read arch_read_latent;   /* sizes of latent attention, and its scale */
+arch_read arch_read_mla;      /* sizes of latent attention, and its scale */
 arch_read arch_read_scales;   /* of embeddings, residuals and logits */
 arch_read arch_read_gemma;    /* gelu, scales, capped logits */
 arch_read arch_read_unscaled; /* the same; scores are not scaled, and heads of v normed */

@@ -23,7 +23,7 @@ static int read_full_heads(struct arch_reader *r, struct arch_hparam *h, infer_e
 
 int arch_read_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	struct arch_heads *s = &h->slides;
+	struct arch_heads *s = &h->swa_heads;
 
 	*s = (struct arch_heads){ h->dk, h->dv, 0 };
 	arch_key_look(r, K_BY_LAYER); /* read with the others */
@@ -40,18 +40,18 @@ int arch_read_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	return read_full_heads(r, h, err);
 }
 
-int arch_read_borrows(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_shared_kv(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int wide = 0, from;
 
-	TRY(arch_key_i32(r, K_SHARED_KV, &h->borrows, 0, h->n_layers - 1, err));
+	TRY(arch_key_i32(r, K_SHARED_KV, &h->shared_kv, 0, h->n_layers - 1, err));
 	TRY(arch_key_bool(r, K_WIDE_BORROWERS, &wide, err));
-	for (int i = h->n_layers - h->borrows; i < h->n_layers; i++) {
-		from = arch_keeper(h, i);
+	for (int i = h->n_layers - h->shared_kv; i < h->n_layers; i++) {
+		from = arch_kv_layer(h, i);
 		if (from < 0 || h->kv_heads[from] != h->kv_heads[i])
 			return arch_key_refuse(r, K_SHARED_KV, INFER_EFORMAT, err,
 			                       "%d, but no layer has what layer %d reads",
-			                       h->borrows, i);
+			                       h->shared_kv, i);
 		h->ff[i] *= 1 + wide;
 		h->n_ff = h->ff[i] > h->n_ff ? h->ff[i] : h->n_ff;
 	}
@@ -67,12 +67,12 @@ int arch_read_layer_embd(struct arch_hparam *h, struct arch_reader *r, infer_err
 	               : INFER_OK;
 }
 
-int arch_read_streams(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_altup(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t active = 0, scale = 1;
 
-	h->streams = 4;
-	TRY(arch_key_i32(r, K_STREAMS, &h->streams, 2, 16, err));
+	h->altup_streams = 4;
+	TRY(arch_key_i32(r, K_STREAMS, &h->altup_streams, 2, 16, err));
 	TRY(arch_key_i32(r, K_STREAM_ACTIVE, &active, 0, 0, err));
 	return arch_key_i32(r, K_STREAM_SCALE, &scale, 1, 1, err);
 }
@@ -121,14 +121,14 @@ static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer
 	return INFER_OK;
 }
 
-int arch_read_latent(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+int arch_read_mla(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	TRY(arch_key_i32(r, K_KV_LORA, &h->kv_rank, 1, (1 << 12) - h->n_rot, err));
 	if (!h->kv_rank)
 		return arch_key_refuse(r, K_KV_LORA, INFER_EFORMAT, err, "missing");
 	TRY(arch_key_i32(r, K_Q_LORA, &h->q_rank, 0, 1 << 16, err));
 	TRY(read_latent_heads(h, r, err));
-	h->latent_eps = 1e-6f; /* transformers' norms have it, whatever the config says */
+	h->mla_norm_eps = 1e-6f; /* transformers' norms have it, whatever the config says */
 	h->dk = h->kv_rank + h->n_rot;
 	h->dv = h->kv_rank;
 	h->n_head_kv = 1;
@@ -152,7 +152,7 @@ int arch_read_short_conv(struct arch_hparam *h, struct arch_reader *r, infer_err
 	if (!arch_key_look(r, K_SHORT_CONV).kind)
 		return arch_key_refuse(r, K_SHORT_CONV, INFER_EFORMAT, err, "missing");
 	arch_key_look(r, K_FF_ADJUST); /* read with FF */
-	TRY(arch_key_i32(r, K_SHORT_CONV, &h->taps, 2, 64, err));
-	h->state = (int32_t)(((int64_t)(h->taps - 1) * h->n_embd + 15) / 16 * 16);
+	TRY(arch_key_i32(r, K_SHORT_CONV, &h->conv_taps, 2, 64, err));
+	h->state = (int32_t)(((int64_t)(h->conv_taps - 1) * h->n_embd + 15) / 16 * 16);
 	return arch_read_unattending(h, r, err);
 }

@@ -23,7 +23,7 @@ static int read_state(struct arch_hparam *h, struct arch_reader *r, infer_error 
 
 	for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
 		TRY(arch_key_must(r, needed[i], err));
-	TRY(arch_key_i32(r, K_STATE_CONV, &h->taps, 1, 64, err));
+	TRY(arch_key_i32(r, K_STATE_CONV, &h->conv_taps, 1, 64, err));
 	TRY(arch_key_i32(r, K_STATE_DK, &h->state_dk, 1, 1 << 12, err));
 	TRY(arch_key_i32(r, K_STATE_HEADS, &h->state_heads, 1, 1 << 12, err));
 	TRY(arch_key_i32(r, K_STATE_K_HEADS, &h->state_k_heads, 1, h->state_heads, err));
@@ -38,7 +38,7 @@ static int read_state(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	h->state_dv = out / h->state_heads;
 	const struct arch_tensor *gate = arch_row(arch_key_of(r), W_STATE_GATE);
 	h->state_tiled = gate && gate->how == T_TILED;
-	floats = (int64_t)(h->taps - 1) * (2 * (int64_t)h->state_k_heads * h->state_dk + out);
+	floats = (int64_t)(h->conv_taps - 1) * (2 * (int64_t)h->state_k_heads * h->state_dk + out);
 	floats = (floats + 15) / 16 * 16 +
 	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
 	if (floats > 1 << 28)

@@ -71,7 +71,7 @@ static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx
 static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r,
                 infer_error *err)
 {
-	int half = (p == m->h.rope ? m->h.n_rot : m->h.slides.n_rot) / 2;
+	int half = (p == m->h.rope ? m->h.n_rot : m->h.swa_heads.n_rot) / 2;
 	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof *freq);
 
 	if (!freq)

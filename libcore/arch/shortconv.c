@@ -19,6 +19,6 @@ int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_
 		x = arch_linear(g, m, w[W_CONV_X], -1, h);
 
 	x = times(g, b, x);
-	x = arch_convolve(g, m, layer, x, (const int32_t[]){ w[W_SHORT_CONV], -1 }, 1);
+	x = arch_conv1d(g, m, layer, x, (const int32_t[]){ w[W_SHORT_CONV], -1 }, 1);
 	return times(g, c, x);
 }

@@ -20,10 +20,10 @@ enum arch_slot {
 	W_LAYER_EMBD, /* an embedding of each token for each layer */
 	W_LAYER_EMBD_PROJ,
 	W_LAYER_EMBD_NORM,
-	W_STREAMS, /* projections from the first stream to the others, and back */
-	W_MERGE,
+	W_ALTUP_SPLIT, /* projections from the first stream to the others, and back */
+	W_ALTUP_MERGE,
 	W_POSITION, /* of encoders: rows by position, by part of the text; the norm of what goes in */
-	W_PART,
+	W_SEGMENT,
 	W_EMBD_NORM,
 	W_EMBD_NORM_BIAS,
 	W_HEAD, /* what scores a text: a layer and its activation, and the scores */
@@ -76,18 +76,18 @@ enum arch_slot {
 	W_INPUT_PROJ,
 	W_INPUT_NORM,
 	W_LAYER_SCALE,
-	W_STREAM_ROUTER, /* of streams: the router, the prediction and the correction */
-	W_STREAM_NORM,
-	W_PREDICT,
-	W_CORRECT,
-	W_CORRECT_SCALE,
-	W_SIDE_IN, /* the branch beside attention */
-	W_SIDE_OUT,
-	W_SIDE_NORM,
+	W_ALTUP_ROUTER, /* of streams: the router, the prediction and the correction */
+	W_ALTUP_NORM,
+	W_ALTUP_PREDICT,
+	W_ALTUP_CORRECT,
+	W_ALTUP_CORRECT_SCALE,
+	W_LAUREL_IN, /* the branch beside attention */
+	W_LAUREL_OUT,
+	W_LAUREL_NORM,
 	W_FFN_POST_NORM_BIAS,
 	W_ROUTER,
 	W_ROUTER_BIAS,
-	W_ROUTER_PICK, /* added to the scores for the choice alone */
+	W_ROUTER_SELECT_BIAS, /* added to the scores for the choice alone */
 	W_GATE_EXPS,
 	W_UP_EXPS,
 	W_DOWN_EXPS,
@@ -119,7 +119,7 @@ enum arch_slot {
 };
 /* When a tensor has to be there, else it is refused: in layers without, with experts, or with those that every
  * row takes; that attend, that are recurrent; queries in one step, in two; in layers that keep K and V, of no use
- * in others (ARCH_VALUES: where it slides, else V may be K); with embeddings for each layer; in all but the first */
+ * in others (ARCH_OWN_V: where it slides, else V may be K); with embeddings for each layer; in all but the first */
 enum arch_need {
 	ARCH_MUST,
 	ARCH_MAY,
@@ -128,19 +128,19 @@ enum arch_need {
 	ARCH_SHARED,
 	ARCH_ATTENDS,
 	ARCH_RECURRENT,
-	ARCH_ONE_STEP,
-	ARCH_TWO_STEPS,
-	ARCH_KEEPS,
-	ARCH_VALUES,
-	ARCH_INPUTS,
-	ARCH_BEHIND_FIRST
+	ARCH_Q_DIRECT,
+	ARCH_Q_LORA,
+	ARCH_OWN_KV,
+	ARCH_OWN_V,
+	ARCH_LAYER_EMBD,
+	ARCH_NOT_FIRST
 };
 /* What makes the Hugging Face tensor the GGUF one, by rows of each matrix or elements of a vector. */
 enum arch_transform {
 	T_NONE,
 	T_PLUS1, /* x to x + 1 */
-	T_GAIN,  /* T_PLUS1 where arch.less_one says so, else T_NONE; see arch_how */
-	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_how */
+	T_GAIN,  /* T_PLUS1 where arch.less_one says so, else T_NONE; see arch_transform_of */
+	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_transform_of */
 	T_ROWS,  /* without the first arch_hparam.first_position rows */
 	T_STACK, /* one tensor for each expert, which stand behind each other */
 	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */

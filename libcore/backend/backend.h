@@ -53,7 +53,7 @@ struct backend_group {
 	const int *layers; /* of the model */
 	int k_type, v_type, kv_heads, dk, dv;
 	int64_t state; /* floats of a recurrent layer, K and V aside; 0: layers with K and V */
-	int latent;    /* V is the first dv columns of K, and not stored; one KV head, one type */
+	int mla;       /* V is the first dv columns of K, and not stored; one KV head, one type */
 };
 /* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
  * once to f32.  freq [half]: radians a position. */

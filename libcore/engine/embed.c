@@ -12,16 +12,16 @@ static int check_model(const infer_engine *e, const struct infer_request *r, inf
 {
 	const struct arch_hparam *h = &e->model->h;
 
-	if (!r->embed && (h->both_ways || h->n_ranks))
+	if (!r->embed && (h->bidirectional || h->n_ranks))
 		return err_set(err, INFER_EUNSUP,
 		               "the model %s, and generates nothing: architecture %s",
 		               h->n_ranks ? "ranks texts" : "is an encoder", e->model->arch->gguf);
 	if (r->embed == INFER_EMBED_RANK && !h->n_ranks)
 		return err_set(err, INFER_EUNSUP, "the model has no head that ranks texts");
-	if (r->second && (r->second < 0 || (size_t)r->second >= r->n_prompt || !h->both_ways))
+	if (r->second && (r->second < 0 || (size_t)r->second >= r->n_prompt || !h->bidirectional))
 		return err_set(err, INFER_EINVAL,
 		               "second is %d: must be less than the %zu tokens%s", (int)r->second,
-		               r->n_prompt, h->both_ways ? "" : ", and only with an encoder");
+		               r->n_prompt, h->bidirectional ? "" : ", and only with an encoder");
 	return INFER_OK;
 }
 
@@ -55,7 +55,7 @@ int embed_new(struct request *q, const infer_engine *e, const struct infer_reque
 {
 	int32_t n = result_width(e, r->embed);
 	int first = r->embed == INFER_EMBED_CLS ||
-	            (r->embed == INFER_EMBED_RANK && e->model->h.both_ways);
+	            (r->embed == INFER_EMBED_RANK && e->model->h.bidirectional);
 
 	q->pool = arena_alloc(&q->arena, (size_t)n, sizeof *q->pool);
 	if (!q->pool)

@@ -74,7 +74,7 @@ static void take_opts(infer_engine *e, const infer_model *m, const struct infer_
 	e->score_rows = SCORE_BYTES / 4 / e->n_vocab;
 	if (e->score_rows > SCORE_ROWS)
 		e->score_rows = SCORE_ROWS;
-	if (m->h.both_ways) { /* attention is bidirectional: one step has all rows of a text */
+	if (m->h.bidirectional) { /* attention is bidirectional: one step has all rows of a text */
 		int32_t most = o->ctx ? o->ctx : m->h.ctx_train;
 
 		e->chunk = most < MOST_CHUNK ? most : MOST_CHUNK;

@@ -248,7 +248,7 @@ void prompts_compose(infer_engine *e)
 	struct request *first, *r;
 	int ends = 0; /* a prompt ends in this step, and its first token should not wait long */
 
-	if (e->model->h.both_ways) {
+	if (e->model->h.bidirectional) {
 		compose_whole(e);
 		return;
 	}

@@ -93,7 +93,7 @@ static int check_fits(const infer_engine *e, const struct infer_request *r, infe
 
 	char wider[64] = ""; /* suggested up to the model's trained context */
 
-	if (e->model->h.both_ways && want > (size_t)e->chunk)
+	if (e->model->h.bidirectional && want > (size_t)e->chunk)
 		return err_set(
 			err, INFER_ENOMEM,
 			"a prompt of %zu tokens with bidirectional attention: at most %d can "
@@ -238,7 +238,7 @@ static int fill_request(struct request *q, infer_engine *e, const struct infer_r
 	q->flags = r->flags;
 	q->deadline_ns = r->deadline_ns;
 	q->root = rng_hash(r->salt, numeric, sizeof numeric);
-	q->whole = e->model->h.both_ways;
+	q->whole = e->model->h.bidirectional;
 	q->second = r->second;
 	q->scored_end = q->n_prompt;
 	q->scored = !(r->flags & INFER_REQ_SCORE) ? q->n_prompt : r->score_from ? r->score_from : 1;

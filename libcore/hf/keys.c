@@ -265,7 +265,10 @@ static void put_rope_dim(struct hf_out *o)
 		hf_put_u32(o, K_ROPE_DIM, o->h.n_rot);
 }
 
-static void put_rope_dim_swa(struct hf_out *o) { hf_put_u32(o, K_ROPE_DIM_SWA, o->h.slides.n_rot); }
+static void put_rope_dim_swa(struct hf_out *o)
+{
+	hf_put_u32(o, K_ROPE_DIM_SWA, o->h.swa_heads.n_rot);
+}
 
 static void put_window(struct hf_out *o)
 {
@@ -301,8 +304,8 @@ static void put_recurrent(struct hf_out *o)
 
 static void put_swa_lengths(struct hf_out *o)
 {
-	hf_put_u32(o, K_K_LENGTH_SWA, o->h.slides.dk);
-	hf_put_u32(o, K_V_LENGTH_SWA, o->h.slides.dv);
+	hf_put_u32(o, K_K_LENGTH_SWA, o->h.swa_heads.dk);
+	hf_put_u32(o, K_V_LENGTH_SWA, o->h.swa_heads.dv);
 }
 
 static void put_expert_ff(struct hf_out *o)

@@ -74,10 +74,10 @@ static int add_keys(struct hf_out *o, const struct arch_hparam *got)
 		hf_put_bool(o, K_EXPERT_NORM, h->expert_norm), n++;
 	if (factor(got->expert_scale) != factor(h->expert_scale))
 		hf_put_f32(o, K_EXPERT_SCALE, (double)h->expert_scale), n++;
-	if (got->temper != h->temper)
-		hf_put_f32(o, K_TEMPERATURE, (double)h->temper), n++;
-	if (h->temper != 0 && got->temper_length != h->temper_length)
-		hf_put_u32(o, K_TEMPERATURE_LENGTH, h->temper_length), n++;
+	if (got->attn_temp != h->attn_temp)
+		hf_put_f32(o, K_TEMPERATURE, (double)h->attn_temp), n++;
+	if (h->attn_temp != 0 && got->attn_temp_length != h->attn_temp_length)
+		hf_put_u32(o, K_TEMPERATURE_LENGTH, h->attn_temp_length), n++;
 	return n;
 }
 
@@ -169,21 +169,21 @@ static const struct {
 	FIELD(chunked, "attention_chunk_size"),
 	FIELD(window, "sliding_window"),
 	FIELD(windowed, "layer_types"),
-	FIELD(slides, "head_dim"),
-	FIELD(borrows, "num_kv_shared_layers"),
+	FIELD(swa_heads, "head_dim"),
+	FIELD(shared_kv, "num_kv_shared_layers"),
 	FIELD(layer_embd, "hidden_size_per_layer_input"),
-	FIELD(streams, "altup_num_inputs"),
-	FIELD(cuts, "activation_sparsity_pattern"),
-	FIELD(still, "no_rope_layers"),
+	FIELD(altup_streams, "altup_num_inputs"),
+	FIELD(has_gauss_topk, "activation_sparsity_pattern"),
+	FIELD(no_rope, "no_rope_layers"),
 	FIELD(recurrent, "layer_types"),
 	FIELD(state, "linear_key_head_dim"),
-	FIELD(taps, "linear_conv_kernel_dim"),
-	FIELD(gated, "attn_output_gate"),
-	FIELD(temper, "attn_scale"),
-	FIELD(late_norm, "use_qk_norm"),
+	FIELD(conv_taps, "linear_conv_kernel_dim"),
+	FIELD(attn_gated, "attn_output_gate"),
+	FIELD(attn_temp, "attn_scale"),
+	FIELD(qk_norm_after_rope, "use_qk_norm"),
 	FIELD(experts_step, "interleave_moe_layer_step"),
 	FIELD(n_ropes, "rope_parameters"),
-	FIELD(both_ways, "is_causal"),
+	FIELD(bidirectional, "is_causal"),
 	FIELD(centred, "norm_eps"),
 	FIELD(head_mean, "classifier_pooling"),
 };
@@ -204,12 +204,12 @@ static void copy_equivalents(const struct hf_out *o, struct arch_hparam *got)
 		got->window = h->window;
 		got->n_ropes = h->n_ropes;
 	}
-	if (h->temper == 0)
-		got->temper_length = h->temper_length;
+	if (h->attn_temp == 0)
+		got->attn_temp_length = h->attn_temp_length;
 	memcpy(got->rope, h->rope, sizeof got->rope);
-	memcpy(got->cut, h->cut, sizeof got->cut); /* copied from one list */
-	got->first_position = h->first_position;   /* tensors.c drops the rows before it */
-	got->n_next = h->n_next;                   /* layers that are not run */
+	memcpy(got->gauss_topk, h->gauss_topk, sizeof got->gauss_topk); /* copied from one list */
+	got->first_position = h->first_position; /* tensors.c drops the rows before it */
+	got->n_next = h->n_next;                 /* layers that are not run */
 }
 
 static int refuse_difference(const struct hf_out *o, const char *member, infer_error *err)

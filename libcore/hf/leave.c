@@ -82,12 +82,12 @@ struct infer_str hf_plain_name(struct hf_making *k, struct infer_str name)
 {
 	/* "model.language_model.layers", "language_model.model.layers", "language_model.lm_head" */
 	name = strip_prefix(strip_prefix(name, "model.language_model."), "language_model.");
-	name = rename_mlx_experts(k, arch_plain(k->m->arch, ARCH_HF, name));
+	name = rename_mlx_experts(k, arch_strip_prefix(k->m->arch, ARCH_HF, name));
 	if (!name.at)
 		return name;
-	if (k->m->h.both_ways && has_suffix(name, ".gamma")) /* BERT checkpoints until 2019 */
+	if (k->m->h.bidirectional && has_suffix(name, ".gamma")) /* BERT checkpoints until 2019 */
 		return replace_suffix(k, name, ".gamma", ".weight");
-	if (k->m->h.both_ways && has_suffix(name, ".beta"))
+	if (k->m->h.bidirectional && has_suffix(name, ".beta"))
 		return replace_suffix(k, name, ".beta", ".bias");
 	return name;
 }
@@ -204,7 +204,7 @@ enum hf_leave hf_leaves_out(const struct hf_making *k, struct infer_str plain,
 		return LEAVE_HEAD;
 	if ((slot == W_HEAD || slot == W_HEAD_BIAS) && has_prefix(plain, "pooler.") && !k->ranks)
 		return LEAVE_TRAINING;
-	if (k->m->h.both_ways && has_any_prefix(plain, training))
+	if (k->m->h.bidirectional && has_any_prefix(plain, training))
 		return LEAVE_TRAINING;
 	return LEAVE_NOT;
 }

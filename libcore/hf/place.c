@@ -69,12 +69,13 @@ static int check_all(const struct hf_making *k, infer_error *err)
 			continue;
 		for (int i = 0; i < n; i++) {
 			char layer[32] = "";
-			if (slot != W_K_B && arch_wants(k->m, row, i) <= 0)
+			if (slot != W_K_B && arch_tensor_need(k->m, row, i) <= 0)
 				continue;
 			if (hf_find_target(k, arch_row(a, slot)->gguf, layered ? i : -1))
 				continue;
 			if (layered)
-				snprintf(layer, sizeof layer, "%s%d.", arch_layers(a, ARCH_HF), i);
+				snprintf(layer, sizeof layer, "%s%d.",
+				         arch_layer_prefix(a, ARCH_HF), i);
 			return err_set(err, INFER_EFORMAT, "%s: tensor %s%s: missing%s",
 			               file_label(k->d->path), layer, row->hf[0],
 			               row->hf[1] ? " (or its other spelling)" : "");

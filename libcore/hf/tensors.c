@@ -13,11 +13,11 @@ static int64_t config_dim(const struct hf_making *k, int layer, int dim)
 {
 	switch ((enum arch_dim)dim) {
 	case D_VOCAB:
-	case D_PARTS:
+	case D_SEGMENTS:
 	case D_RANKS:
 	case D_DENSE_2:
 	case D_DENSE_3:
-	case D_SIDE:
+	case D_LAUREL:
 		return -1;
 	default:
 		return arch_dim_of(&k->m->h, layer < 0 ? 0 : layer, dim);
@@ -159,8 +159,10 @@ static int wrong_dtype(const struct hf_making *k, const struct safetensors_tenso
 /* Return the type that the public converter chooses: F32 for vectors, norms and small matrices. */
 static int gguf_type(const struct hf_rows *h, const struct safetensors_tensor *t)
 {
-	static const int small[] = { W_ROUTER,     W_SHARED_ROUTER, W_POSITION, W_PART,
-		                     W_STATE_CONV, W_SHORT_CONV,    W_CORRECT,  W_PREDICT };
+	static const int small[] = {
+		W_ROUTER,     W_SHARED_ROUTER, W_POSITION,      W_SEGMENT,
+		W_STATE_CONV, W_SHORT_CONV,    W_ALTUP_CORRECT, W_ALTUP_PREDICT
+	};
 	static const char norm[] = "_norm.weight", weight[] = ".weight";
 	size_t n = h->name.len;
 
@@ -275,7 +277,7 @@ static int add_part(struct hf_making *k, const struct safetensors_tensor *t,
 	TRY(new_target(k, &h, row->gguf, layer, 1, err));
 	h->from[0] = t;
 	h->slot = row->slot;
-	h->how = arch_how(k->m->arch, row);
+	h->how = arch_transform_of(k->m->arch, row);
 	if (h->how == T_PLUS1 && k->added_one)
 		h->how = T_NONE;
 	h->first = h->how == T_ODD ? 1 : h->how == T_NONE || h->how == T_TURN ? sizes[1] : 0;
@@ -367,8 +369,8 @@ static int add_parts(struct hf_making *k, const struct safetensors_tensor *t,
 
 	for (int i = 0; i < p->n; i++) {
 		const struct arch_tensor *row = p->row[i];
-		size[i] =
-			config_dim(k, layer, row->shape[parts_at(row, arch_how(k->m->arch, row))]);
+		size[i] = config_dim(k, layer,
+		                     row->shape[parts_at(row, arch_transform_of(k->m->arch, row))]);
 		all += size[i];
 	}
 	all = p->n == 1 ? size[0] : all;
@@ -390,7 +392,7 @@ static void drop_unwanted(const struct hf_making *k, struct arch_parts *p, int l
 	int n = 0;
 
 	for (int i = 0; i < p->n; i++)
-		if (arch_wants(k->m, p->row[i], layer < 0 ? 0 : layer) >= 0)
+		if (arch_tensor_need(k->m, p->row[i], layer < 0 ? 0 : layer) >= 0)
 			p->row[n++] = p->row[i];
 	p->n = n;
 }

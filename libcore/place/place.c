@@ -137,7 +137,7 @@ static int cut(struct place_plan *p, const infer_model *m, const struct place_as
 /* -1: the layer keeps nothing. */
 static int kind_of(const infer_model *m, int layer)
 {
-	if (arch_keeper(&m->h, layer) != layer)
+	if (arch_kv_layer(&m->h, layer) != layer)
 		return -1;
 	return m->h.recurrent[layer] ? KV_STATE : m->h.windowed[layer] ? KV_WINDOW : KV_FULL;
 }
@@ -163,7 +163,7 @@ static void add_group(struct place_plan *p, const infer_model *m, const struct p
 		                .shape = { .layers = at,
 		                           .k_type = ask->k_type,
 		                           .v_type = ask->v_type,
-		                           .latent = m->h.kv_rank > 0,
+		                           .mla = m->h.kv_rank > 0,
 		                           .kv_heads = m->h.kv_heads[layer],
 		                           .dk = head.dk,
 		                           .dv = head.dv,

@@ -302,7 +302,7 @@ static void shape_plan(struct model *m)
 		for (int slot = layer < 0 ? 1 : W_GLOBALS; slot < (layer < 0 ? W_GLOBALS : W_SLOTS);
 		     slot++) {
 			const struct arch_tensor *t = arch_row(im->arch, slot);
-			int wanted = t ? arch_wants(im, t, layer < 0 ? 0 : layer) : -1;
+			int wanted = t ? arch_tensor_need(im, t, layer < 0 ? 0 : layer) : -1;
 			for (int i = 0; i < 8 && !wanted; i++)
 				wanted = (int)of->more[i] == slot;
 			/* recurrent layers have no bias of attention, and others none of states */

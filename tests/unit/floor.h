@@ -47,11 +47,10 @@ static inline void floor_close(struct floor *f)
 static inline int floor_cache(struct floor *f, int type, infer_error *err)
 {
 	const struct arch_hparam *h = &f->m->h;
-	struct backend_group g[2] = { { .k_type = type,
-		                        .v_type = type,
-		                        .kv_heads = h->n_head_kv,
-		                        .latent = h->kv_rank > 0 },
-		                      { .state = h->state } };
+	struct backend_group g[2] = {
+		{ .k_type = type, .v_type = type, .kv_heads = h->n_head_kv, .mla = h->kv_rank > 0 },
+		{ .state = h->state }
+	};
 	int n = 0;
 
 	/* one group for all layers with K and V: room for the widest heads, which may be those that slide */

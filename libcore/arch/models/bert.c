@@ -9,7 +9,7 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 {
 	h->act = ACT_GELU_ERF;
 	for (int i = 0; i < h->n_layers; i++)
-		h->still[i] = 1;
+		h->no_rope[i] = 1;
 	h->n_ropes = 0;
 	return arch_key_encoder(r, h, 1, err);
 }

@@ -78,6 +78,6 @@ const struct arch arch_deepseek2 = {
 	.member = member,
 	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
 		" n_shared_experts moe_intermediate_size norm_topk_prob",
-	.read = { arch_read_latent, gating, arch_read_groups, arch_read_shared, arch_read_dense,
-	          arch_read_next, arch_read_temper },
+	.read = { arch_read_mla, gating, arch_read_groups, arch_read_shared, arch_read_dense,
+	          arch_read_next, arch_read_attn_temp },
 };

@@ -34,7 +34,7 @@ const struct arch arch_gemma3n = {
 	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta"
 		" num_kv_shared_layers hidden_size_per_layer_input altup_num_inputs"
 		" activation_sparsity_pattern final_logit_softcapping",
-	.read = { slides, arch_read_unscaled, arch_read_own_base, arch_read_borrows,
-	          arch_read_layer_embd, arch_read_streams, arch_read_cuts },
-	.block = arch_streams_block,
+	.read = { slides, arch_read_unscaled, arch_read_own_base, arch_read_shared_kv,
+	          arch_read_layer_embd, arch_read_altup, arch_read_gauss_topk },
+	.block = arch_altup_block,
 };

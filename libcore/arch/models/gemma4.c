@@ -70,5 +70,5 @@ const struct arch arch_gemma4 = {
 	.must = "head_dim num_key_value_heads sliding_window layer_types rope.rope_theta "
 		"hidden_size_per_layer_input",
 	.read = { router, arch_read_most_slide, arch_read_own_base, arch_read_heads,
-	          arch_read_borrows, arch_read_layer_embd },
+	          arch_read_shared_kv, arch_read_layer_embd },
 };

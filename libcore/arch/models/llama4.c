@@ -15,23 +15,23 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 
 	h->expert_gating = GATING_SIGMOID;
 	h->expert_norm = 0;
-	h->weights_inside = 1;
+	h->weight_before_ffn = 1;
 	h->n_shared_ff = h->n_expert_ff;
-	h->window = h->temper_length = 8192;
-	h->temper = 0.1f;
-	h->temper_from = h->temper_still = 1;
+	h->window = h->attn_temp_length = 8192;
+	h->attn_temp = 0.1f;
+	h->attn_temp_from = h->attn_temp_no_rope = 1;
 	TRY(arch_key_i32(r, K_CHUNK, &h->window, 0, 1 << 30, err));
-	TRY(arch_read_still(h, r, err));
+	TRY(arch_read_no_rope(h, r, err));
 	TRY(arch_key_slides(r, h, 4, ARCH_FULL_LAST, err));
 	for (int i = 0; i < h->n_layers; i++)
-		h->still[i] &= h->window != 0;
+		h->no_rope[i] &= h->window != 0;
 	h->chunked = h->window != 0;
-	TRY(arch_key_float(r, K_TEMPERATURE, &h->temper, 0, 1e3, err));
-	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->temper_length, 1, 1 << 30, err));
+	TRY(arch_key_float(r, K_TEMPERATURE, &h->attn_temp, 0, 1e3, err));
+	TRY(arch_key_i32(r, K_TEMPERATURE_LENGTH, &h->attn_temp_length, 1, 1 << 30, err));
 	TRY(arch_key_i32(r, K_TEMPERATURE_ON, &grows, 0, 1 << 30, err));
-	h->temper = grows ? h->temper : 0;
+	h->attn_temp = grows ? h->attn_temp : 0;
 	TRY(arch_key_i32(r, K_QK_NORM, &norm, 0, 1, err));
-	h->late_norm = norm;
+	h->qk_norm_after_rope = norm;
 	return INFER_OK;
 }
 

@@ -24,5 +24,5 @@ const struct arch arch_mistral3 = {
 	.like = &arch_llama,
 	.must = "head_dim num_key_value_heads rope.rope_theta rope.mscale rope.mscale_all_dim"
 		" rope.llama_4_scaling_beta",
-	.read = { own, arch_read_temper, arch_read_all_slide },
+	.read = { own, arch_read_attn_temp, arch_read_all_slide },
 };

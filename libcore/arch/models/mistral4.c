@@ -12,6 +12,6 @@ const struct arch arch_mistral4 = {
 	.must = "kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim n_routed_experts"
 		" n_shared_experts moe_intermediate_size norm_topk_prob rope.rope_theta"
 		" rope.llama_4_scaling_beta",
-	.read = { arch_read_latent, arch_read_norm_said, arch_read_groups_by_two, arch_read_shared,
-	          arch_read_dense, arch_read_temper },
+	.read = { arch_read_mla, arch_read_norm_said, arch_read_groups_by_two, arch_read_shared,
+	          arch_read_dense, arch_read_attn_temp },
 };

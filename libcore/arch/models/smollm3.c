@@ -9,5 +9,5 @@ const struct arch arch_smollm3 = {
 	.hf = { "SmolLM3ForCausalLM" },
 	.like = &arch_llama,
 	.must = "num_key_value_heads rope.rope_theta",
-	.read = { arch_read_still, arch_read_all_slide },
+	.read = { arch_read_no_rope, arch_read_all_slide },
 };

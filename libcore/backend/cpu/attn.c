@@ -180,7 +180,7 @@ static void task(void *user, int64_t i, int worker)
 	};
 
 	find_pages(w, b, t.kv, a.from, a.to, k, v);
-	if (c->latent)
+	if (c->mla)
 		turn_pages(w, c, k, v, (a.to - a.from + KERN_PAGE - 1) / KERN_PAGE,
 		           scratch + attn_bytes(n));
 	/* a worker's next task, unless this one was its last */

@@ -57,18 +57,18 @@ int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_err
 	}
 	TRY(check(g->k_type, g->dk, err));
 	TRY(check(g->v_type, g->dv, err));
-	if (g->latent && g->v_type != g->k_type)
+	if (g->mla && g->v_type != g->k_type)
 		return err_set(
 			err, INFER_EUNSUP,
 			"this model keeps no values beside its keys: the cache has one type, "
 			"not %s and %s",
 			infer_type_info(g->k_type)->name, infer_type_info(g->v_type)->name);
 	*c = (struct backend_cache){
-		.latent = g->latent,
+		.mla = g->mla,
 		.k_type = g->k_type,
 		.v_type = g->v_type,
 		.k_head = kern_kv_bytes(g->k_type, g->dk),
-		.v_head = g->latent ? 0 : kern_kv_bytes(g->v_type, g->dv),
+		.v_head = g->mla ? 0 : kern_kv_bytes(g->v_type, g->dv),
 	};
 	c->v_at = num_round_up((size_t)g->kv_heads * c->k_head, 64);
 	c->layer_bytes = c->v_at + num_round_up((size_t)g->kv_heads * c->v_head, 64);

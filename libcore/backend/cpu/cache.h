@@ -8,7 +8,7 @@ struct backend_cache {
 	unsigned char *base;
 	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
 	size_t v_at;                                    /* from a layer's K to its V */
-	int k_type, v_type, latent;                     /* latent: no V, as in backend_group */
+	int k_type, v_type, mla;                        /* latent: no V, as in backend_group */
 	int64_t state;                                  /* floats of a layer; 0: K and V */
 	size_t reserved;
 };

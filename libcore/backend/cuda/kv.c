@@ -42,7 +42,7 @@ int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_
 		return INFER_OK;
 	}
 	*c = (struct backend_cache){ .k_type = g->k_type, .v_type = g->v_type };
-	if (g->latent && g->v_type != g->k_type)
+	if (g->mla && g->v_type != g->k_type)
 		return err_set(
 			err, INFER_EUNSUP,
 			"this model keeps no values beside its keys: the cache has one type");

@@ -180,7 +180,7 @@ static int put_back(struct gguf_write *w, const infer_file *f, const struct arch
 	}
 	if (row->how != T_STACK) {
 		snprintf(name + n, sizeof name - (size_t)n, "%s", row->hf[0]);
-		return put(w, t, name, 0, arch_how(a, row), head, err);
+		return put(w, t, name, 0, arch_transform_of(a, row), head, err);
 	}
 	const char *at = strstr(row->hf[0], "%d");
 	for (int e = 0; e < t->ne[2]; e++) {

@@ -47,7 +47,8 @@ static int read_lines(void **state)
 
 static int same_plain(const struct arch *a, const char *x, const char *y)
 {
-	struct infer_str p = arch_plain(a, ARCH_HF, str(x)), q = arch_plain(a, ARCH_HF, str(y));
+	struct infer_str p = arch_strip_prefix(a, ARCH_HF, str(x)),
+			 q = arch_strip_prefix(a, ARCH_HF, str(y));
 
 	return p.len == q.len && !memcmp(p.at, q.at, p.len);
 }
@@ -60,7 +61,7 @@ static const char *expand(char out[MAX_NAME], const struct arch *a, int hf, cons
 	int n = 0;
 
 	if (slot >= W_GLOBALS)
-		n = snprintf(out, MAX_NAME, "%s%d.", arch_layers(a, hf ? ARCH_HF : ARCH_GGUF),
+		n = snprintf(out, MAX_NAME, "%s%d.", arch_layer_prefix(a, hf ? ARCH_HF : ARCH_GGUF),
 		             layer);
 	if (at)
 		snprintf(out + n, (size_t)(MAX_NAME - n), "%.*s%d%s", (int)(at - name), name,
@@ -89,7 +90,7 @@ static void spell_how(char out[MAX_NAME], const struct arch *a, const struct arc
 		[T_TILED_COLS] = "T_TILED_COLS",
 		[T_TILED_NEG_EXP] = "T_TILED_NEG_EXP",
 	};
-	enum arch_transform how = arch_how(a, t);
+	enum arch_transform how = arch_transform_of(a, t);
 
 	snprintf(out, MAX_NAME, "%s",
 	         t->slot == W_UNUSED || t->slot == W_UNUSED_IDS ? "-" : names[how]);
@@ -244,7 +245,7 @@ static void check_class(const struct arch *a, const char *cls)
 	for (int slot = 1; slot < W_SLOTS; slot++) {
 		const struct arch_tensor *t = arch_row(a, slot);
 		if (!t || t->need == ARCH_MAY || t->need == ARCH_SHARED ||
-		    t->need == ARCH_ONE_STEP || t->need == ARCH_TWO_STEPS)
+		    t->need == ARCH_Q_DIRECT || t->need == ARCH_Q_LORA)
 			continue;
 		for (int layer = 0; layer < (slot < W_GLOBALS ? 1 : LAYERS); layer++) {
 			int n_experts = count(a, exps, cls, layer),
@@ -252,7 +253,7 @@ static void check_class(const struct arch *a, const char *cls)
 			    want = t->how != T_STACK  ? 1
 			           : slot < W_GLOBALS ? MORE_STREAMS
 			                              : n_experts;
-			if (t->need == ARCH_BEHIND_FIRST && !layer)
+			if (t->need == ARCH_NOT_FIRST && !layer)
 				want = 0;
 			/* of classes with both the first layer is recurrent, the second attends */
 			if ((t->need == (n_experts ? ARCH_DENSE : ARCH_EXPERTS) && !both) ||

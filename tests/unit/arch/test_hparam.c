@@ -365,7 +365,7 @@ static int case_families(void)
 
 	nth_ok(read_with(&h, "smollm3", NULL, 0, &e));
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(h.still[i], i == 3);
+		assert_int_equal(h.no_rope[i], i == 3);
 	nth_ok(read_with(&h, "glm4moe", next, 5, &e));
 	assert_int_equal(h.n_layers, 3);
 	assert_int_equal(h.n_next, 1);
@@ -428,13 +428,13 @@ static int case_states(void)
 	int rc;
 
 	nth_ok(read_with(&h, "qwen3next", NULL, 0, &e));
-	assert_true(h.recurrent[0] && h.recurrent[2] && !h.recurrent[3] && h.gated);
-	assert_true(h.taps == 4 && h.state_dv == 20 && !h.state_tiled);
+	assert_true(h.recurrent[0] && h.recurrent[2] && !h.recurrent[3] && h.attn_gated);
+	assert_true(h.conv_taps == 4 && h.state_dv == 20 && !h.state_tiled);
 	assert_int_equal(h.state, 3 * (2 * 2 * 8 + 80) + 4 * 32 * 8);
 	nth_ok(read_with(&h, "granitehybrid", zeros, 2, &e));
-	assert_true(h.recurrent[0] && !h.recurrent[2] && h.still[2] && h.state_dv == 20);
+	assert_true(h.recurrent[0] && !h.recurrent[2] && h.no_rope[2] && h.state_dv == 20);
 	nth_ok(read_with(&h, "granitehybrid", NULL, 0, &e));
-	assert_true(!h.recurrent[0] && !h.still[0]);
+	assert_true(!h.recurrent[0] && !h.no_rope[0]);
 	nth_ok(read_with(&h, "qwen35", odd, 3, &e));
 	assert_true(!h.recurrent[0] && h.recurrent[1] && !h.recurrent[3] && h.state_tiled);
 	for (size_t i = 0; i < sizeof no_state / sizeof no_state[0]; i++) {

@@ -174,21 +174,24 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	SAME(expert_gating), SAME(expert_norm), SAME(expert_scale), SAME(eps), SAME(embd_scale);
 	SAME(residual_scale), SAME(logit_scale), SAME(attn_cap), SAME(logit_cap), SAME(act);
 	SAME(window), SAME(n_ropes), SAME(n_shared_ff), SAME(n_dense), SAME(n_next);
-	SAME(act_limit), SAME(temper), SAME(temper_length), SAME(temper_from), SAME(chunked);
-	SAME(temper_still), SAME(late_norm), SAME(weights_inside), SAME(experts_step);
+	SAME(act_limit), SAME(attn_temp), SAME(attn_temp_length), SAME(attn_temp_from),
+		SAME(chunked);
+	SAME(attn_temp_no_rope), SAME(qk_norm_after_rope), SAME(weight_before_ffn),
+		SAME(experts_step);
 	SAME(state), SAME(state_k_heads), SAME(state_heads), SAME(state_dk), SAME(state_dv);
-	SAME(taps), SAME(state_tiled), SAME(gated);
-	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(latent_eps);
+	SAME(conv_taps), SAME(state_tiled), SAME(attn_gated);
+	SAME(kv_rank), SAME(q_rank), SAME(k_head), SAME(v_head), SAME(mla_norm_eps);
 	SAME(groups), SAME(groups_used), SAME(group_best);
-	SAME(both_ways), SAME(centred), SAME(head_gelu), SAME(head_mean);
+	SAME(bidirectional), SAME(centred), SAME(head_gelu), SAME(head_mean);
 #undef SAME
 	same_real(name, "scale of scores", attn_scale(a), attn_scale(b), 1e-7);
 	for (int i = 0; i < a->n_ropes; i++)
 		same_rope(name, a, b, i);
 	for (int i = 0; i < a->n_layers; i++) /* made of parts in float32 by the writer */
-		same_real(name, "cut", (double)a->cut[i], (double)b->cut[i], 3e-7);
+		same_real(name, "gauss_topk", (double)a->gauss_topk[i], (double)b->gauss_topk[i],
+		          3e-7);
 	rest = *b;
-	memcpy(rest.cut, a->cut, sizeof rest.cut);
+	memcpy(rest.gauss_topk, a->gauss_topk, sizeof rest.gauss_topk);
 	rest.attn_scale = a->attn_scale;
 	rest.first_position = 0; /* GGUF files have no rows before it */
 	memcpy(rest.rope, a->rope, sizeof rest.rope);

@@ -58,7 +58,7 @@ static int case_latent(void)
 	assert_int_equal(h.group_best, 2);
 	assert_int_equal(h.expert_gating, GATING_SOFTMAX);
 	assert_int_equal(h.expert_norm, 0);
-	assert_true(h.temper == 0.5f && h.temper_length == 64 && !h.temper_from);
+	assert_true(h.attn_temp == 0.5f && h.attn_temp_length == 64 && !h.attn_temp_from);
 	nth_ok(read_latent(&h, "deepseek2", NULL, 0, &e));
 	assert_int_equal(h.dk, 12);
 	assert_int_equal(h.dv, 8);

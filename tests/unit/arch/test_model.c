@@ -257,7 +257,8 @@ static void test_no_bias(void **state)
 	            &e) ||
 	    infer_model_open(&m, path, NULL, &e))
 		fail_msg("%s", e.message);
-	assert_true(m->layer[1][W_ROUTER_PICK] < 0 && m->layer[2][W_ROUTER_PICK] >= 0);
+	assert_true(m->layer[1][W_ROUTER_SELECT_BIAS] < 0 &&
+	            m->layer[2][W_ROUTER_SELECT_BIAS] >= 0);
 	infer_model_close(&m);
 }
 

@@ -1,4 +1,4 @@
-/* arch/latent.c - latent attention (MLA): the cache holds one latent a position, out of which keys and values of
+/* arch/mla.c - latent attention (MLA): the cache holds one latent a position, out of which keys and values of
  * all heads are made, and a part of a key that rotates and that all heads share.
  *
  * Every row count takes the absorbed form, so that it has one order of sums: each head's query is multiplied with
@@ -21,7 +21,7 @@ static int32_t norm(struct graph *g, const infer_model *m, int32_t w, int32_t x,
 	n.w[0] = w;
 	n.norm.groups = 1;
 	n.norm.first = first;
-	n.norm.eps = m->h.latent_eps;
+	n.norm.eps = m->h.mla_norm_eps;
 	return graph_add(g, n);
 }
 
@@ -68,12 +68,12 @@ static int32_t latents(struct graph *g, const infer_model *m, const int32_t *w, 
 	return rotate(g, m, h, 1, m->h.dk);
 }
 
-int32_t arch_latent(struct graph *g, const infer_model *m, int layer, int32_t h)
+int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
-	n.src[0] = arch_temper(g, m, layer, queries(g, m, w, h));
+	n.src[0] = arch_attn_temp(g, m, layer, queries(g, m, w, h));
 	put.src[0] = put.src[1] = latents(g, m, w, h);
 	put.kv_put.mla = 1;
 	put.kv_put.layer = n.attn.layer = layer;
@@ -142,7 +142,7 @@ static int turn_keys(infer_model *m, const struct infer_tensor *t, const struct 
 	return INFER_OK;
 }
 
-int arch_split_latent(infer_model *m, int layer, infer_error *err)
+int arch_split_kv_b(infer_model *m, int layer, infer_error *err)
 {
 	int32_t *w = m->layer[layer];
 
@@ -150,7 +150,7 @@ int arch_split_latent(infer_model *m, int layer, infer_error *err)
 		return INFER_OK;
 	if (w[W_KV_B] < 0 || w[W_K_B] >= 0 || w[W_V_B] >= 0)
 		return err_set(err, INFER_EFORMAT, "tensor %s%d.%s: missing",
-		               arch_layers(m->arch, m->naming), layer,
+		               arch_layer_prefix(m->arch, m->naming), layer,
 		               m->naming == ARCH_HF
 		                       ? arch_row(m->arch, W_KV_B)->hf[0]
 		                       : arch_row(m->arch, w[W_K_B] < 0 ? W_K_B : W_V_B)->gguf);

@@ -1,4 +1,4 @@
-/* arch/ssd.c - recurrent layers of Mamba 2: a state that fades and takes in what comes, behind a short
+/* arch/ssm.c - recurrent layers of Mamba 2: a state that fades and takes in what comes, behind a short
  * convolution.  Dao+ 2024, arXiv:2405.21060 */
 #include "arch/arch.h"
 
@@ -16,20 +16,20 @@ static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, n);
 }
 
-int32_t arch_ssd(struct graph *g, const infer_model *m, int layer, int32_t h)
+int32_t arch_ssm(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	int32_t qk = m->h.state_k_heads * m->h.state_dk, o = m->h.state_heads * m->h.state_dv,
 		gate = arch_linear(g, m, w[W_STATE_GATE], -1, h),
 		x = arch_linear(g, m, w[W_STATE_QKV], -1, h);
-	struct graph_node n = arch_delta_node(m, layer);
+	struct graph_node n = arch_gated_delta_node(m, layer);
 
 	n.src[3] = n.src[4] = arch_linear(g, m, w[W_STATE_DECAY], -1, h);
-	x = arch_convolve(g, m, layer, x,
-	                  (const int32_t[]){ w[W_STATE_CONV], w[W_STATE_CONV_BIAS] }, 0);
-	n.src[2] = arch_part(g, x, 1, 0, o);
-	n.src[1] = arch_part(g, x, 1, o, qk);
-	n.src[0] = arch_part(g, x, 1, o + qk, qk);
+	x = arch_conv1d(g, m, layer, x, (const int32_t[]){ w[W_STATE_CONV], w[W_STATE_CONV_BIAS] },
+	                0);
+	n.src[2] = arch_slice(g, x, 1, 0, o);
+	n.src[1] = arch_slice(g, x, 1, o, qk);
+	n.src[0] = arch_slice(g, x, 1, o + qk, qk);
 	n.gated_delta.ssm = 1;
 	return finish(g, m, layer, graph_add(g, n), gate);
 }

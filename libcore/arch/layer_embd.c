@@ -1,11 +1,11 @@
-/* arch/inputs.c - a second embedding of each token, of which every layer gets a part of its own.  It is mixed with a
+/* arch/layer_embd.c - a second embedding of each token, of which every layer gets a part of its own.  It is mixed with a
  * projection of the first embedding; behind its FFN a layer adds what its part lets through a gate that the row opens.  Gemma Team 2025,
  * https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
 #include <math.h>
 
-int32_t arch_inputs(struct graph *g, const infer_model *m, int32_t x)
+int32_t arch_layer_embds(struct graph *g, const infer_model *m, int32_t x)
 {
 	struct graph_node table = graph_node_of(GRAPH_EMBED), n = graph_node_of(GRAPH_MM),
 			  norm = graph_node_of(GRAPH_NORM), sum = graph_node_of(GRAPH_ADD);
@@ -30,15 +30,15 @@ int32_t arch_inputs(struct graph *g, const infer_model *m, int32_t x)
 	return graph_add(g, n);
 }
 
-int32_t arch_input(struct graph *g, const infer_model *m, int layer, int32_t x)
+int32_t arch_layer_embd(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_GELU_MUL);
 	int32_t part;
 
-	part = arch_part(g, m->inputs, 1, layer * m->h.layer_embd, m->h.layer_embd);
+	part = arch_slice(g, m->inputs, 1, layer * m->h.layer_embd, m->h.layer_embd);
 	n.src[0] = arch_linear(g, m, w[W_INPUT_GATE], -1, x);
-	n.src[1] = layer == m->h.n_layers - 1 ? arch_pick(g, part) : part;
+	n.src[1] = layer == m->h.n_layers - 1 ? arch_output_rows(g, part) : part;
 	part = arch_linear(g, m, w[W_INPUT_PROJ], -1, graph_add(g, n));
 	return arch_norm(g, m, w[W_INPUT_NORM], part);
 }

@@ -1,4 +1,4 @@
-/* arch/streams.c - several streams of rows of which a layer computes one (AltUp): it predicts all of them, computes the
+/* arch/altup.c - several streams of rows of which a layer computes one (AltUp): it predicts all of them, computes the
  * first, and corrects the others by the error of its prediction.  Baykal+ 2023, arXiv:2301.13310; as Gemma 3n has it,
  * https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
@@ -27,34 +27,34 @@ static int32_t by_streams(struct graph *g, const infer_model *m, int slot, int32
 
 	n.src[0] = x;
 	n.w[0] = m->global[slot];
-	n.head_mm.heads = m->h.streams - 1;
+	n.head_mm.heads = m->h.altup_streams - 1;
 	n.cols = n.head_mm.heads * m->h.n_embd;
 	return graph_add(g, n);
 }
 
-int32_t arch_streams(struct graph *g, const infer_model *m, int32_t x)
+int32_t arch_altup_split(struct graph *g, const infer_model *m, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_SLICE);
 
-	if (!m->h.streams)
+	if (!m->h.altup_streams)
 		return x;
 	n.src[0] = x;
 	n.slice.pieces = 1;
-	n.slice.times = m->h.streams - 1;
+	n.slice.times = m->h.altup_streams - 1;
 	n.cols = n.slice.times * m->h.n_embd;
-	return level(g, x, by_streams(g, m, W_STREAMS, graph_add(g, n)), m->h.streams * m->h.n_embd,
-	             0);
+	return level(g, x, by_streams(g, m, W_ALTUP_SPLIT, graph_add(g, n)),
+	             m->h.altup_streams * m->h.n_embd, 0);
 }
 
-int32_t arch_merge(struct graph *g, const infer_model *m, int32_t x)
+int32_t arch_altup_merge(struct graph *g, const infer_model *m, int32_t x)
 {
 	int32_t embd = m->h.n_embd, others;
 
-	if (!m->h.streams)
+	if (!m->h.altup_streams)
 		return x;
-	others = arch_part(g, x, 1, embd, (m->h.streams - 1) * embd);
-	others = by_streams(g, m, W_MERGE, others);
-	return level(g, arch_part(g, x, 1, 0, embd), others, embd, 1);
+	others = arch_slice(g, x, 1, embd, (m->h.altup_streams - 1) * embd);
+	others = by_streams(g, m, W_ALTUP_MERGE, others);
+	return level(g, arch_slice(g, x, 1, 0, embd), others, embd, 1);
 }
 
 /* Mix `by` pieces of `rows` into each of the streams x, with factors that a router computes from the row
@@ -65,17 +65,17 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_MM), mixed = graph_node_of(GRAPH_ALTUP_MIX);
 
-	n.src[0] = arch_norm(g, m, w[W_STREAM_NORM], from);
-	n.w[0] = w[W_STREAM_ROUTER];
-	n.cols = m->h.streams;
+	n.src[0] = arch_norm(g, m, w[W_ALTUP_NORM], from);
+	n.w[0] = w[W_ALTUP_ROUTER];
+	n.cols = m->h.altup_streams;
 	n.mm.mul = 1 / (float)m->h.n_embd;
 	n.mm.cap = 1; /* tanh */
 	mixed.src[0] = x;
 	mixed.src[1] = rows;
 	mixed.src[2] = arch_linear(g, m, w[slot], -1, graph_add(g, n));
-	mixed.altup_mix.pieces = m->h.streams;
+	mixed.altup_mix.pieces = m->h.altup_streams;
 	mixed.altup_mix.by = by;
-	mixed.altup_mix.plus = slot == W_CORRECT ? 1 : 0;
+	mixed.altup_mix.plus = slot == W_ALTUP_CORRECT ? 1 : 0;
 	return graph_add(g, mixed);
 }
 
@@ -83,41 +83,43 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
 static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
-	int32_t y = arch_linear(g, m, w[W_SIDE_IN], -1, h);
+	int32_t y = arch_linear(g, m, w[W_LAUREL_IN], -1, h);
 
-	return arch_add(g, m, h,
-	                arch_norm(g, m, w[W_SIDE_NORM], arch_linear(g, m, w[W_SIDE_OUT], -1, y)));
+	return arch_add(
+		g, m, h,
+		arch_norm(g, m, w[W_LAUREL_NORM], arch_linear(g, m, w[W_LAUREL_OUT], -1, y)));
 }
 
 /* Add the layer's part of the token's own embedding to all streams but the first. */
 static int32_t input(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_ADD);
-	int32_t one = arch_part(g, x, 1, 0, m->h.n_embd);
+	int32_t one = arch_slice(g, x, 1, 0, m->h.n_embd);
 
 	n.src[0] = x;
-	n.src[1] =
-		arch_input(g, m, layer, arch_scaled(g, one, 1, m->layer[layer][W_CORRECT_SCALE]));
-	n.add.pieces = m->h.streams;
+	n.src[1] = arch_layer_embd(g, m, layer,
+	                           arch_scaled(g, one, 1, m->layer[layer][W_ALTUP_CORRECT_SCALE]));
+	n.add.pieces = m->h.altup_streams;
 	n.add.from = 1;
 	return graph_add(g, n);
 }
 
-int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int32_t x)
+int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	const int32_t *w = m->layer[layer];
 	int32_t embd = m->h.n_embd, one, h, y;
 	struct graph_node less = graph_node_of(GRAPH_ADD);
 
-	x = mix(g, m, layer, W_PREDICT, x, x, m->h.streams, arch_part(g, x, 1, 0, embd));
-	one = arch_part(g, x, 1, 0, embd);
+	x = mix(g, m, layer, W_ALTUP_PREDICT, x, x, m->h.altup_streams,
+	        arch_slice(g, x, 1, 0, embd));
+	one = arch_slice(g, x, 1, 0, embd);
 	h = arch_norm(g, m, w[W_ATTN_NORM], one);
 	y = arch_attention(g, m, layer, h);
 	if (layer == m->h.n_layers - 1) {
-		h = arch_pick(g, h);
-		x = arch_pick(g, x);
-		y = arch_pick(g, y);
-		one = arch_pick(g, one);
+		h = arch_output_rows(g, h);
+		x = arch_output_rows(g, x);
+		y = arch_output_rows(g, y);
+		one = arch_output_rows(g, one);
 	}
 	y = arch_norm(g, m, w[W_ATTN_POST_NORM], arch_linear(g, m, w[W_O], w[W_O_BIAS], y));
 	h = beside(g, m, layer, h);
@@ -128,5 +130,5 @@ int32_t arch_streams_block(struct graph *g, const infer_model *m, int layer, int
 	less.src[0] = y;
 	less.src[1] = one;
 	less.add.mul = -1;
-	return input(g, m, layer, mix(g, m, layer, W_CORRECT, x, graph_add(g, less), 1, y));
+	return input(g, m, layer, mix(g, m, layer, W_ALTUP_CORRECT, x, graph_add(g, less), 1, y));
 }

@@ -1,10 +1,10 @@
-/* arch/delta.c - recurrent layers: a gated delta rule behind a short convolution.
+/* arch/gated_delta.c - recurrent layers: a gated delta rule behind a short convolution.
  * Yang+ 2024, arXiv:2412.06464 */
 #include "arch/arch.h"
 
 #include <math.h>
 
-int32_t arch_part(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols)
+int32_t arch_slice(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols)
 {
 	struct graph_node n = graph_node_of(GRAPH_SLICE);
 
@@ -26,8 +26,8 @@ static int32_t even(struct graph *g, const infer_model *m, int32_t x)
 	return graph_add(g, n);
 }
 
-int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t x,
-                      const int32_t w[2], int plain)
+int32_t arch_conv1d(struct graph *g, const infer_model *m, int layer, int32_t x, const int32_t w[2],
+                    int plain)
 {
 	struct graph_node n = graph_node_of(GRAPH_CONV1D);
 
@@ -35,12 +35,12 @@ int32_t arch_convolve(struct graph *g, const infer_model *m, int layer, int32_t 
 	n.w[0] = w[0];
 	n.w[1] = w[1];
 	n.conv1d.layer = layer;
-	n.conv1d.taps = m->h.taps;
+	n.conv1d.taps = m->h.conv_taps;
 	n.conv1d.no_silu = plain;
 	return graph_add(g, n);
 }
 
-struct graph_node arch_delta_node(const infer_model *m, int layer)
+struct graph_node arch_gated_delta_node(const infer_model *m, int layer)
 {
 	struct graph_node n = graph_node_of(GRAPH_GATED_DELTA);
 	int32_t heads = m->h.state_heads;
@@ -75,29 +75,29 @@ static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t 
 }
 
 /* Lengths of k are 1 and those of q 1 / sqrt(dk) in the papers: the scale of y makes up for q. */
-int32_t arch_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
+int32_t arch_gated_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	int32_t qk = m->h.state_k_heads * m->h.state_dk, o = m->h.state_heads * m->h.state_dv,
 		heads = m->h.state_heads, k_heads = m->h.state_k_heads,
 		x = arch_linear(g, m, w[W_STATE_QKV], -1, h),
 		gate = arch_linear(g, m, w[W_STATE_GATE], -1, h);
-	struct graph_node n = arch_delta_node(m, layer), k = graph_node_of(GRAPH_SCALE);
+	struct graph_node n = arch_gated_delta_node(m, layer), k = graph_node_of(GRAPH_SCALE);
 
 	if (w[W_STATE_BETA_DECAY] >= 0) {
 		h = arch_linear(g, m, w[W_STATE_BETA_DECAY], -1, h);
-		n.src[3] = arch_part(g, h, k_heads, 0, heads);
-		n.src[4] = arch_part(g, h, k_heads, heads / k_heads, heads);
+		n.src[3] = arch_slice(g, h, k_heads, 0, heads);
+		n.src[4] = arch_slice(g, h, k_heads, heads / k_heads, heads);
 	} else {
 		n.src[3] = arch_linear(g, m, w[W_STATE_BETA], -1, h);
 		n.src[4] = arch_linear(g, m, w[W_STATE_DECAY], -1, h);
 	}
-	x = arch_convolve(g, m, layer, x, (const int32_t[]){ w[W_STATE_CONV], -1 }, 0);
-	k.src[0] = even(g, m, arch_part(g, x, 1, qk, qk));
+	x = arch_conv1d(g, m, layer, x, (const int32_t[]){ w[W_STATE_CONV], -1 }, 0);
+	k.src[0] = even(g, m, arch_slice(g, x, 1, qk, qk));
 	k.scale.mul = 1 / sqrtf((float)m->h.state_dk);
-	n.src[0] = even(g, m, arch_part(g, x, 1, 0, qk));
+	n.src[0] = even(g, m, arch_slice(g, x, 1, 0, qk));
 	n.src[1] = graph_add(g, k);
-	n.src[2] = arch_part(g, x, 1, 2 * qk, o);
+	n.src[2] = arch_slice(g, x, 1, 2 * qk, o);
 	n.gated_delta.scale = 1 / (float)m->h.state_dk;
 	return finish(g, m, layer, graph_add(g, n), gate);
 }
