@@ -1,4 +1,4 @@
-/* common/append.c - records that are printed and appended to a file. */
+/* common/append.c - write records to standard output, to a file, or to both. */
 #include "common/append.h"
 #include "common/records.h"
 #include "base/err.h"
@@ -9,9 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECTOR = 512, LOST_MOST = 1 << 16 };
+/* A power cut may lose the first sector of a file of at most MAX_LOST_BYTES. */
+enum { SECTOR = 512, MAX_LOST_BYTES = 1 << 16 };
 
-/* Byte `at`, or -1. */
+/* Read the byte at offset `at`. Returns -1 on failure. */
 static int byte_at(int fd, off_t at, char *c)
 {
 	ssize_t n;
@@ -22,8 +23,8 @@ static int byte_at(int fd, off_t at, char *c)
 	return n == 1 ? 0 : -1;
 }
 
-/* Where the last of `end` bytes' lines begins; *damaged: it has no newline, or zeros, which a
- * power cut leaves of what was not on the disk yet. */
+/* Set *from to the start of the last line of the first `end` bytes. *damaged: 1 if the line has no
+ * newline, or NUL bytes, which a power cut leaves instead of data. Returns -1 on failure. */
 static int last_line(int fd, off_t end, off_t *from, int *damaged)
 {
 	char c = '\n';
@@ -41,7 +42,7 @@ static int last_line(int fd, off_t end, off_t *from, int *damaged)
 	return 0;
 }
 
-/* A file that begins like a record, or like a record that lost its first sector. */
+/* True if the file begins like a record, or like one whose first sector was lost. */
 static int is_ours(int fd, off_t size)
 {
 	char first[SECTOR];
@@ -50,11 +51,11 @@ static int is_ours(int fd, off_t size)
 	for (ssize_t i = 0; i < n; i++)
 		if (first[i])
 			return !i && first[i] == '{';
-	return n > 0 && size <= LOST_MOST;
+	return n > 0 && size <= MAX_LOST_BYTES;
 }
 
-/* Records are appended; what a stop has left at the end and is no whole line goes.  In somebody
- * else's text nothing is cut. */
+/* Remove damaged lines from the end of a file of records. A file of other text is never shortened.
+ * INFER_EFORMAT INFER_EIO */
 static int cut_torn(int fd, const char *path, infer_error *err)
 {
 	struct stat st;
@@ -74,7 +75,7 @@ static int cut_torn(int fd, const char *path, infer_error *err)
 			break;
 	}
 	if (end < st.st_size && !is_ours(fd, st.st_size))
-		return err_set(err, INFER_EFORMAT, "%s: line 1 is no record", path);
+		return err_set(err, INFER_EFORMAT, "%s: line 1 is not a record", path);
 	return end < st.st_size && ftruncate(fd, end) ? err_errno(err, errno, "%s", path)
 	                                              : INFER_OK;
 }

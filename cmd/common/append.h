@@ -1,20 +1,24 @@
-/* common/append.h - records that are printed and appended to a file. */
+/* common/append.h - write records to standard output, to a file, or to both. */
 #ifndef COMMON_APPEND_H
 #define COMMON_APPEND_H
 #include <infer/record.h>
 
-/* Confined. */
+/* Confined to one thread. */
 struct append {
-	infer_records *out, *file; /* NULL: not there; to be written to by the caller */
+	infer_records
+		*out; /* standard output; NULL: not printed. The caller writes records to it. */
+	infer_records *
+		file; /* the file; NULL: there is none. The caller writes the same records to it. */
 	int fd;
 };
-/* print: 1: to standard output too.  path: of the file, or NULL; what a stop has left at its end and
- * is no whole line goes.  On failure too *a is the caller's to append_close.
- * INFER_EFORMAT  the file has other text than records; INFER_EIO INFER_ENOMEM */
+/* Open the outputs. print: 1 to write to standard output. path: the file, or NULL; damaged lines at its
+ * end, as an interrupted run leaves them, are removed. The caller calls append_close, on failure too.
+ * INFER_EFORMAT  line 1 of the file is not a record
+ * INFER_EIO INFER_ENOMEM */
 int append_open(struct append *a, int print, const char *path, infer_error *err);
-/* What the writers hold goes out; the file is on the disk then, so that a power cut takes or
- * damages no more than the last record. */
+/* Write the buffered records to both outputs and sync the file, so that a power cut damages at most the
+ * last record. INFER_EIO */
 int append_send(struct append *a, infer_error *err);
-/* On failure too.  A full disk is an error. */
+/* Sync and close the file and free the writers. INFER_EIO: a full disk */
 int append_close(struct append *a, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* common/chat.c - the options of conversations. */
+/* common/chat.c - options for a conversation and its chat template. */
 #include "common/chat.h"
 #include "common/input.h"
 #include "common/say.h"
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <time.h>
 
-/* the name that transformers gives to a template for requests with tools */
+/* The name of the template for requests with tools, as in transformers. */
 static const char tool_use[] = "tool_use";
 
 int chat_given(const struct chat_args *a)
@@ -19,7 +19,7 @@ int chat_given(const struct chat_args *a)
 	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
 }
 
-/* Read a whole file or standard input. */
+/* Append a file to b; "-" is standard input. */
 static int read_whole(struct buf *b, const char *path, infer_error *err)
 {
 	const struct opt_list one = { .at = (const char *[]){ path }, .n = 1 };
@@ -28,8 +28,8 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, &input_file, err);
 }
 
-/* Resolve --template: a template that the model file names, or else a file, which is read into
- * *kept. */
+/* Find the source that --template names: a template of the model file, or else a file, which is read
+ * into *kept. */
 static int find_template(struct infer_str *source, struct buf *kept, const char *what,
                          const infer_file *file, infer_error *err)
 {
@@ -62,8 +62,8 @@ static int open_given(infer_chat **out, const char *what, const infer_file *file
 	return rc;
 }
 
-/* The default template that a file has no key for: that of the store it is from.  at: NULL: there is none.
- * INFER_EUNSUP  the store's cannot be used */
+/* Find the template that the model's store (Ollama) has for the file. source->at stays NULL if none.
+ * INFER_EUNSUP  the store has a template that cannot be used */
 static int find_stored(struct infer_str *source, const infer_file *file, infer_error *err)
 {
 	const char *path = infer_file_path(file), *jinja = stored_template(path),
@@ -72,15 +72,15 @@ static int find_stored(struct infer_str *source, const infer_file *file, infer_e
 	if (jinja && !*jinja)
 		return err_set(
 			err, INFER_EUNSUP,
-			"%.40s...: has no chat template, and the Go template of Ollama is of "
-			"no known family: give one in Jinja with --template FILE, or --raw",
+			"%.40s...: has no chat template, and its Go template (Ollama) is "
+			"not of a known family: give one in Jinja with --template FILE, or --raw",
 			slash ? slash + 1 : path);
 	if (jinja)
 		*source = (struct infer_str){ jinja, strlen(jinja) };
 	return INFER_OK;
 }
 
-/* A template of the model file; *out is NULL if it has none of that name. */
+/* Open a template of the model file (NULL: the default). *out is NULL if there is none of that name. */
 static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
 {
 	struct infer_str source;
@@ -149,7 +149,7 @@ static int check_args(const char *text, infer_error *err)
 		return err_set(err, rc, "%s", why.message);
 	if (rc || !is_object)
 		return err_set(err, INFER_EINVAL, "%s",
-		               rc ? why.message : "--template-args: not an object");
+		               rc ? why.message : "--template-args must be a JSON object");
 	return INFER_OK;
 }
 
@@ -175,7 +175,7 @@ static int read_tools(infer_tools **out, const char *path, infer_error *err)
 	return rc;
 }
 
-/* Other programs read a file behind an @; here it would be a turn of one word. */
+/* Refuse --system @FILE, which other programs read from a file: here it would be the text "@FILE". */
 static int check_system(const char *text, infer_error *err)
 {
 	if (!text || *text != '@' || access(text + 1, F_OK))
@@ -184,7 +184,7 @@ static int check_system(const char *text, infer_error *err)
 	               "--system takes a text, not a file: --system \"$(cat %.80s)\"", text + 1);
 }
 
-static int fill(struct chat *c, const struct chat_args *a, infer_error *err)
+static int read_conversation(struct chat *c, const struct chat_args *a, infer_error *err)
 {
 	c->c = (struct infer_conversation){
 		.system = a->system,
@@ -242,7 +242,7 @@ int chat_take(struct chat *out, const struct chat_args *a, const infer_file *fil
 		               "the model has no chat template: give one with --template");
 	if (!out->template)
 		return INFER_OK;
-	TRY(fill(out, a, err));
+	TRY(read_conversation(out, a, err));
 	return infer_chat_check(chat_for(out, a->tools != NULL), &out->c, err);
 }
 
@@ -257,7 +257,7 @@ int chat_warn_calls(const struct chat *c, const char *name, infer_error *err)
 	infer_chat_caps(t, &caps);
 	TRY(infer_reply_reads(t, &reads, err));
 	if (caps.tools && !reads)
-		say_warning("%s%sthe chat template offers tools, but writes calls in a form that "
+		say_warning("%s%sthe chat template offers tools, but writes calls in a format that "
 		            "is not known: calls in answers stay text",
 		            name ? name : "", name ? ": " : "");
 	return INFER_OK;

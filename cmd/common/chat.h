@@ -1,5 +1,4 @@
-/* common/chat.h - options for a conversation and the template that makes a prompt of it, spelled
- * alike in all programs. */
+/* common/chat.h - options for a conversation and its chat template, the same in all programs. */
 #ifndef COMMON_CHAT_H
 #define COMMON_CHAT_H
 #include <infer/chat.h>
@@ -8,15 +7,15 @@
 #include "common/opt.h"
 
 struct chat_args {
-	const char *system, *messages, *tools, *template, *args;
-	int think;
+	const char *system, *messages, *tools, *template, *args; /* NULL: not given */
+	int think;                                               /* -1: not given; 0: on; 1: off */
 };
 #define CHAT_ARGS \
 	{ \
 		.think = -1 \
 	}
-/* Rows for the table of a program; take the type of its options and the member that receives the
- * values.  TEMPLATE_ROWS: only those of the template, for conversations that come later. */
+/* Rows for the table of a program. T: the type of its options, m: its member of type struct chat_args.
+ * TEMPLATE_ROWS: the rows of the template alone, for programs that receive conversations as requests. */
 /* clang-format off */
 #define CHAT_ROWS(T, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
@@ -38,42 +37,42 @@ struct chat_args {
 	  offsetof(T, m.think), .marks = OPT_SERVER }
 /* clang-format on */
 
-int chat_given(const struct chat_args *a); /* one of them is */
+int chat_given(const struct chat_args *a); /* True if any of the options is given. */
 
-/* Seconds since 1970 by the local clock, as templates see them. */
+/* Return the local time as seconds since 1970-01-01 00:00 local time, for templates. */
 int64_t chat_local_now(void);
 
 /* The result of the options. */
 struct chat {
 	infer_chat *template;   /* NULL: neither the options nor the model file have one */
-	infer_chat *with_tools; /* for requests with tools; NULL: the same */
-	/* all but the user's turn, which is added here; borrows from the members below and from the
-	 * options */
+	infer_chat *with_tools; /* for requests with tools; NULL: `template` */
+	/* The conversation without the user's turn, which the caller adds. Borrows from the members below
+	 * and from the options. */
 	struct infer_conversation c;
 	struct buf messages;
 	infer_tools *tools;
 	int from_stdin; /* standard input was read */
 };
 
-/* The template, and the files read.  On failure too *out is the caller's to chat_fini.
- * file: the model's, which must stay open
- * INFER_EINVAL   --template-args is no object; messages and tools both from standard input
- * INFER_EFORMAT  a damaged template, by key or file
- * INFER_EUNSUP   an option is given, and there is no template, or it does not know what is asked
+/* Open the template and read the files of the options. The caller calls chat_fini, on failure too.
+ * file: the model's; must outlive *out
+ * INFER_EINVAL   --template-args is not an object, or two options name standard input
+ * INFER_EFORMAT  a damaged template or conversation; err names the key or the file
+ * INFER_EUNSUP   an option is given and there is no template, or the template does not support it
  * INFER_EIO INFER_ENOMEM */
 int chat_take(struct chat *out, const struct chat_args *a, const infer_file *file,
               infer_error *err);
 void chat_fini(struct chat *c);
-/* Append the source of the template that a run would use to out; the template may be invalid.
- * INFER_EUNSUP  there is none */
+/* Append the source of the template that chat_take would open to `out`. The source is not checked.
+ * INFER_EUNSUP  there is no template; INFER_EIO INFER_ENOMEM */
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
                 infer_error *err);
-/* Where a message of the library is about the conversation, put the name of its file before it.
- * rc: returned.  messages: of --messages, or NULL */
+/* If the error is about the messages of a conversation, put the name of their file before its message.
+ * messages: the file of --messages, or NULL. Returns rc. */
 int chat_named(const char *messages, int rc, infer_error *err);
-/* Warn if the template for requests with tools writes calls in a form that is not known, so that
- * calls in answers are text.  name: of the model, or NULL */
+/* Warn if the template for requests with tools writes tool calls in an unknown format: calls in answers
+ * are then left as text. name: the model, or NULL. INFER_ENOMEM */
 int chat_warn_calls(const struct chat *c, const char *name, infer_error *err);
-/* The template for a request with tools or without. */
+/* Return the template for a request with tools (1) or without (0), borrowed from c; NULL if none. */
 const infer_chat *chat_for(const struct chat *c, int tools);
 #endif

@@ -1,4 +1,4 @@
-/* common/client.c - libcurl's interface for many transfers. */
+/* common/client.c - an HTTP client on libcurl's multi interface. */
 #include "common/client.h"
 #include "common/file.h"
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { KEY_MOST = 4096 };
+enum { MAX_KEY_BYTES = 4096 };
 
 struct client {
 	struct curl curl;
@@ -19,7 +19,7 @@ struct client {
 	int timer;
 };
 
-static int address(struct client *h, const char *url, const char *option, infer_error *err)
+static int parse_address(struct client *h, const char *url, const char *option, infer_error *err)
 {
 	size_t n = strlen(url);
 
@@ -29,7 +29,7 @@ static int address(struct client *h, const char *url, const char *option, infer_
 		n = strlen(url);
 	} else if (strncmp(url, "http://", 7) && strncmp(url, "https://", 8)) {
 		return err_set(err, INFER_EINVAL,
-		               "%s %.120s is none of http://HOST[:PORT], https://..., unix:PATH",
+		               "%s %.120s must be http://HOST[:PORT], https://... or unix:PATH",
 		               option, url);
 	}
 	while (n && url[n - 1] == '/')
@@ -39,7 +39,7 @@ static int address(struct client *h, const char *url, const char *option, infer_
 	return INFER_OK;
 }
 
-static int headers(struct client *h, const char *key_file, infer_error *err)
+static int make_headers(struct client *h, const char *key_file, infer_error *err)
 {
 	struct buf key, line;
 	int rc = INFER_OK;
@@ -50,7 +50,7 @@ static int headers(struct client *h, const char *key_file, infer_error *err)
 		return INFER_OK;
 	buf_init(&key, MEM_BASE);
 	buf_init(&line, MEM_BASE);
-	rc = file_read(&key, key_file, KEY_MOST, err);
+	rc = file_read(&key, key_file, MAX_KEY_BYTES, err);
 	size_t n = key.at ? strcspn(key.at, "\r\n") : 0;
 
 	if (!rc && !n)
@@ -70,22 +70,22 @@ int client_open(struct client **out, const struct client_server *s, infer_error 
 
 	*out = h;
 	if (!h)
-		return err_set(err, INFER_ENOMEM, "no memory for requests");
+		return err_set(err, INFER_ENOMEM, "out of memory for requests");
 	h->timer = -1;
 	h->timeout_ms = (long)(s->timeout_s * 1e3);
 	buf_init(&h->base, MEM_BASE);
 	buf_init(&h->socket, MEM_BASE);
-	rc = address(h, s->url, s->option ? s->option : "--url", err);
+	rc = parse_address(h, s->url, s->option ? s->option : "--url", err);
 	if (!rc)
 		rc = curl_load(&h->curl, err);
 	if (!rc)
-		rc = headers(h, s->key_file, err);
+		rc = make_headers(h, s->key_file, err);
 	if (rc)
 		return rc;
 	h->multi = h->curl.multi_init();
 	h->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	if (!h->multi || h->timer < 0 || h->base.bad || h->socket.bad)
-		return err_set(err, INFER_ENOMEM, "no memory or descriptor for requests");
+		return err_set(err, INFER_ENOMEM, "out of memory or descriptors for requests");
 	return INFER_OK;
 }
 
@@ -104,7 +104,7 @@ void client_close(struct client *h)
 	mem_free(h);
 }
 
-static size_t take(char *bytes, size_t size, size_t n, void *user)
+static size_t receive_body(char *bytes, size_t size, size_t n, void *user)
 {
 	struct client_call *c = user;
 
@@ -121,7 +121,7 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 	if (!c->easy)
 		c->easy = h->curl.easy_init();
 	if (!c->easy)
-		return err_set(err, INFER_ENOMEM, "no memory for a request");
+		return err_set(err, INFER_ENOMEM, "out of memory for a request");
 	c->ended = 0;
 	c->status = 0;
 	c->why[0] = 0;
@@ -129,7 +129,7 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 	buf_printf(&url, "%s%s", h->base.at, path);
 	bad = url.bad || h->curl.easy_setopt(c->easy, CURL_OPT_URL, url.at) ||
 	      h->curl.easy_setopt(c->easy, CURL_OPT_HTTPHEADER, h->headers) ||
-	      h->curl.easy_setopt(c->easy, CURL_OPT_WRITEFUNCTION, take) ||
+	      h->curl.easy_setopt(c->easy, CURL_OPT_WRITEFUNCTION, receive_body) ||
 	      h->curl.easy_setopt(c->easy, CURL_OPT_WRITEDATA, c) ||
 	      h->curl.easy_setopt(c->easy, CURL_OPT_PRIVATE, c) ||
 	      h->curl.easy_setopt(c->easy, CURL_OPT_NOSIGNAL, 1L) ||
@@ -143,12 +143,12 @@ int client_start(struct client *h, struct client_call *c, const char *path, cons
 	            : h->curl.easy_setopt(c->easy, CURL_OPT_HTTPGET, 1L)) ||
 	      h->curl.multi_add_handle(h->multi, c->easy);
 	buf_fini(&url);
-	return bad ? err_set(err, INFER_EINVAL, "libcurl does not take the request to %s",
-	                     h->base.at)
+	return bad ? err_set(err, INFER_EINVAL, "libcurl refuses the request to %s", h->base.at)
 	           : INFER_OK;
 }
 
-static void collect(struct client *h, struct client_call **ended)
+/* Move the calls that have ended to the list *ended. */
+static void collect_ended(struct client *h, struct client_call **ended)
 {
 	struct curl_message *m;
 	int left;
@@ -187,15 +187,15 @@ int client_step(struct client *h, int64_t until_ns, struct client_call **ended, 
 	*ended = NULL;
 	rc = h->curl.multi_perform(h->multi, &running);
 	if (!rc)
-		collect(h, ended);
-	/* a timer of nanoseconds: the timeouts of libcurl are milliseconds */
+		collect_ended(h, ended);
+	/* libcurl's timeouts have milliseconds; this timer has nanoseconds */
 	if (!rc && !*ended && clock_now_ns() < until_ns) {
 		timerfd_settime(h->timer, TFD_TIMER_ABSTIME, &at, NULL);
 		rc = h->curl.multi_wait(h->multi, &timer, 1, 1000, &n);
 		if (!rc)
 			rc = h->curl.multi_perform(h->multi, &running);
 		if (!rc)
-			collect(h, ended);
+			collect_ended(h, ended);
 	}
 	return rc ? err_set(err, INFER_ENET, "libcurl: %s", h->curl.multi_strerror(rc)) : INFER_OK;
 }
@@ -210,7 +210,7 @@ void client_call_fini(struct client *h, struct client_call *c)
 	c->easy = NULL;
 }
 
-static void keep(void *user, const char *bytes, size_t n)
+static void append_body(void *user, const char *bytes, size_t n)
 {
 	struct buf *to = user;
 
@@ -220,7 +220,7 @@ static void keep(void *user, const char *bytes, size_t n)
 int client_ask(struct client *h, const char *path, const char *body, int64_t *status,
                struct buf *out, infer_error *err)
 {
-	struct client_call c = { .got = keep, .user = out }, *ended;
+	struct client_call c = { .got = append_body, .user = out }, *ended;
 	int rc;
 
 	buf_clear(out);
@@ -233,5 +233,5 @@ int client_ask(struct client *h, const char *path, const char *body, int64_t *st
 		rc = err_set(err, INFER_ENET, "%s%s: %s", h->socket.len ? h->socket.at : h->base.at,
 		             path, c.why);
 	buf_putc(out, 0);
-	return !rc && out->bad ? err_set(err, INFER_ENOMEM, "no memory for an answer") : rc;
+	return !rc && out->bad ? err_set(err, INFER_ENOMEM, "out of memory for an answer") : rc;
 }

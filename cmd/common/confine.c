@@ -18,7 +18,7 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 		return INFER_OK;
 	if (how == CONFINE_ASKED)
 		return err_set(err, why.code, "--sandbox: %s", why.message);
-	if (!(flags & SANDBOX_READ)) { /* once is enough */
+	if (!(flags & SANDBOX_READ)) { /* of two calls, the last reports it */
 		snprintf(sentence, sizeof sentence, "no sandbox: %s", why.message);
 		say_log(NULL, INFER_LOG_INFO, sentence);
 	}

@@ -1,4 +1,4 @@
-/* common/env.c - the environment, the only place that reads it. */
+/* common/env.c - environment variables. No other file reads them. */
 #include "common/env.h"
 #include "common/file.h"
 #include "base/err.h"
@@ -42,8 +42,8 @@ const char *env_name(const char *value)
 	return NULL;
 }
 
-/* A number from 1 to 2^30; 0: it is none. */
-static long number(const char *value)
+/* Parse a number from 1 to 2^30. Returns 0 if the text is not one. */
+static long parse_count(const char *value)
 {
 	char *end;
 	long n = value && *value >= '0' && *value <= '9' ? strtol(value, &end, 10) : 0;
@@ -53,8 +53,9 @@ static long number(const char *value)
 
 int env_listen_fds(void)
 {
-	return number(getenv("LISTEN_PID")) == (long)getpid() ? (int)number(getenv("LISTEN_FDS"))
-	                                                      : 0;
+	return parse_count(getenv("LISTEN_PID")) == (long)getpid()
+	               ? (int)parse_count(getenv("LISTEN_FDS"))
+	               : 0;
 }
 
 static int is_set(const char *value) { return value && *value; }
@@ -68,7 +69,7 @@ unsigned env_terminal(int fd)
 	return is_set(getenv("NO_COLOR")) ? ENV_ESCAPES : ENV_ESCAPES | ENV_COLOURS;
 }
 
-/* Create the missing directories of an absolute path, for their owner alone. */
+/* Create the missing directories of an absolute path with mode 0700. */
 static int make_dirs(char *path, infer_error *err)
 {
 	for (char *p = path + 1;; p++) {
@@ -89,7 +90,7 @@ static int make_dirs(char *path, infer_error *err)
 	}
 }
 
-/* inferutils/ below the directory that a variable names, or below ~/home. */
+/* Set *path to $variable/inferutils or ~/below/inferutils and create it. what: its use, for messages. */
 static int user_dir(struct buf *path, const char *variable, const char *below, const char *what,
                     infer_error *err)
 {
@@ -121,14 +122,14 @@ int env_cache_dir(struct buf *path, infer_error *err)
 
 /* ---- the hub ---- */
 
-enum { TOKEN_MOST = 4096 };
+enum { MAX_TOKEN_BYTES = 4096 };
 
-/* The value of a variable, or of an older name of it; NULL: neither is set. */
-static const char *either(const char *name, const char *older)
+/* Return the value of a variable, or of its older name (NULL: none); NULL if neither is set. */
+static const char *get_variable(const char *name, const char *older)
 {
 	const char *v = getenv(name);
 
-	return is_set(v) || !older ? (is_set(v) ? v : NULL) : either(older, NULL);
+	return is_set(v) || !older ? (is_set(v) ? v : NULL) : get_variable(older, NULL);
 }
 
 static int is_true(const char *v)
@@ -141,7 +142,7 @@ static int is_true(const char *v)
 	return 0;
 }
 
-/* Append a path with ~ at its start, $NAME and ${NAME} replaced.  A variable that is not set stays as it is. */
+/* Append a path with ~, $NAME and ${NAME} expanded. A variable that is not set stays as it is. */
 static void put_expanded(struct buf *b, const char *s)
 {
 	static const char letters[] =
@@ -172,7 +173,7 @@ static void put_expanded(struct buf *b, const char *s)
 	}
 }
 
-/* A path in mem: the variable's value, or `below` in the folder `dir`; NULL if there is neither. */
+/* Return value with its variables expanded, or else dir/below, allocated in mem; NULL if both are NULL. */
 static const char *hub_path(struct arena *mem, const char *value, const char *dir,
                             const char *below)
 {
@@ -193,7 +194,7 @@ static const char *hub_path(struct arena *mem, const char *value, const char *di
 	return out;
 }
 
-/* A copy without white space around it.  INFER_EINVAL: characters inside that no token has. */
+/* Copy a token without the white space around it. INFER_EINVAL: it has other than printable ASCII */
 static int clean_token(const char **out, struct arena *mem, const char *s, const char *from,
                        infer_error *err)
 {
@@ -216,7 +217,7 @@ static int clean_token(const char **out, struct arena *mem, const char *s, const
 static int read_token(struct infer_hub_opts *o, struct arena *mem, const char *path,
                       infer_error *err)
 {
-	const char *given = either("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN");
+	const char *given = get_variable("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN");
 	struct buf text;
 	int rc;
 
@@ -225,7 +226,7 @@ static int read_token(struct infer_hub_opts *o, struct arena *mem, const char *p
 	if (!path || access(path, F_OK) || is_true(getenv("HF_HUB_DISABLE_IMPLICIT_TOKEN")))
 		return INFER_OK;
 	buf_init(&text, MEM_BASE);
-	rc = file_read(&text, path, TOKEN_MOST, err);
+	rc = file_read(&text, path, MAX_TOKEN_BYTES, err);
 	if (!rc && text.len)
 		rc = clean_token(&o->token, mem, text.at, path, err);
 	buf_fini(&text);
@@ -234,17 +235,19 @@ static int read_token(struct infer_hub_opts *o, struct arena *mem, const char *p
 
 int env_hub(struct infer_hub_opts *o, struct arena *mem, infer_error *err)
 {
-	const char *home = either("HOME", NULL), *xdg = either("XDG_CACHE_HOME", NULL), *hf;
+	const char *home = get_variable("HOME", NULL), *xdg = get_variable("XDG_CACHE_HOME", NULL),
+		   *hf;
 
 	xdg = hub_path(mem, xdg, home, ".cache");
-	hf = hub_path(mem, either("HF_HOME", NULL), xdg, "huggingface");
-	o->cache = hub_path(mem, either("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"), hf, "hub");
-	o->endpoint = either("HF_ENDPOINT", NULL);
-	o->offline = is_true(either("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"));
-	o->ca_file = either("SSL_CERT_FILE", "CURL_CA_BUNDLE");
-	o->ollama = either("OLLAMA_MODELS", NULL);
+	hf = hub_path(mem, get_variable("HF_HOME", NULL), xdg, "huggingface");
+	o->cache = hub_path(mem, get_variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"), hf, "hub");
+	o->endpoint = get_variable("HF_ENDPOINT", NULL);
+	o->offline = is_true(get_variable("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"));
+	o->ca_file = get_variable("SSL_CERT_FILE", "CURL_CA_BUNDLE");
+	o->ollama = get_variable("OLLAMA_MODELS", NULL);
 	o->home = home;
-	TRY(read_token(o, mem, hub_path(mem, either("HF_TOKEN_PATH", NULL), hf, "token"), err));
+	TRY(read_token(o, mem, hub_path(mem, get_variable("HF_TOKEN_PATH", NULL), hf, "token"),
+	               err));
 	return mem->bad ? err_set(err, INFER_ENOMEM, "out of memory for the environment")
 	                : INFER_OK;
 }

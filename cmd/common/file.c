@@ -1,4 +1,4 @@
-/* common/file.c - reading and writing whole files. */
+/* common/file.c - read files into memory, and replace files atomically. */
 #include "common/file.h"
 #include "base/err.h"
 #include "base/replace.h"
@@ -12,7 +12,8 @@
 
 enum { PIECE = 1 << 16, TRIES = 100 };
 
-static int read_all(struct buf *out, int fd, const char *path, size_t most, infer_error *err)
+/* Append all that fd returns, at most `most` bytes. path: for messages. */
+static int read_descriptor(struct buf *out, int fd, const char *path, size_t most, infer_error *err)
 {
 	size_t from = out->len;
 
@@ -41,7 +42,7 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err)
 
 	if (fd < 0)
 		return err_errno(err, errno, "%s", path);
-	int rc = read_all(out, fd, path, most, err);
+	int rc = read_descriptor(out, fd, path, most, err);
 
 	close(fd);
 	return rc;
@@ -50,7 +51,7 @@ int file_read(struct buf *out, const char *path, size_t most, infer_error *err)
 int file_read_any(struct buf *out, const char *path, size_t most, infer_error *err)
 {
 	return strcmp(path, "-") ? file_read(out, path, most, err)
-	                         : read_all(out, STDIN_FILENO, "standard input", most, err);
+	                         : read_descriptor(out, STDIN_FILENO, "standard input", most, err);
 }
 
 int file_put(int fd, const char *at, size_t n)
@@ -68,8 +69,8 @@ int file_put(int fd, const char *at, size_t n)
 	return 0;
 }
 
-/* A new name is durable once its directory is on disk.  Some file systems cannot sync
- * directories, which is ignored. */
+/* Sync the directory of path, which makes a rename durable. Some file systems cannot sync directories;
+ * that is ignored. Overwrites path. */
 static void sync_dir(char *path)
 {
 	char *slash = strrchr(path, '/');

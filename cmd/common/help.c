@@ -1,4 +1,4 @@
-/* common/help.c - help texts: the most common options, all options, a section, or rows. */
+/* common/help.c - the texts of -h, --help, --help=SECTION and --help=rows. */
 #include "common/help.h"
 #include "base/err.h"
 #include <infer/sample.h>
@@ -16,7 +16,7 @@ static size_t line_length(const struct buf *out)
 	return n;
 }
 
-/* Append words to the line, from this column on, and continue in lines below it. */
+/* Append words from this column on, and wrap them at WIDTH to the same column. */
 static void put_words(struct buf *out, const char *text, size_t column)
 {
 	for (size_t n, at = line_length(out); *text; text += n) {
@@ -35,7 +35,7 @@ static void put_words(struct buf *out, const char *text, size_t column)
 	}
 }
 
-static void put_line(struct buf *out, const char *head, const char *text, size_t column)
+static void put_entry(struct buf *out, const char *head, const char *text, size_t column)
 {
 	buf_printf(out, "  %s", head);
 	if (text && line_length(out) + 2 > column)
@@ -48,7 +48,7 @@ static void put_line(struct buf *out, const char *head, const char *text, size_t
 static void put_lines(struct buf *out, const struct help_line *lines, size_t column)
 {
 	for (; lines && lines->head; lines++)
-		put_line(out, lines->head, lines->text, column);
+		put_entry(out, lines->head, lines->text, column);
 }
 
 static void put_option(struct buf *out, const struct opt *o)
@@ -70,7 +70,7 @@ static void put_option(struct buf *out, const struct opt *o)
 		buf_printf(&text, " (%g)", o->usual);
 	out->bad |= head.bad | text.bad;
 	if (!out->bad)
-		put_line(out, head.at, text.at, OPTION_COLUMN);
+		put_entry(out, head.at, text.at, OPTION_COLUMN);
 	buf_fini(&head);
 	buf_fini(&text);
 }
@@ -90,7 +90,7 @@ static void put_sections(struct buf *out, const struct opt *rows)
 	buf_puts(out, "examples");
 }
 
-/* The last lines, which say where to find more. */
+/* Append the last lines: the sections, and the man page. */
 static void put_more(struct buf *out, const struct program *p, const struct opt *rows,
                      const char *first)
 {
@@ -121,7 +121,7 @@ void help_brief(struct buf *out, const struct program *p, const struct opt *rows
 	put_more(out, p, rows, "--help lists all options, ");
 }
 
-/* Print a group with its heading; returns the row after it. */
+/* Append a group with its heading. Returns the row after it. */
 static const struct opt *put_group(struct buf *out, const struct opt *rows)
 {
 	buf_printf(out, "\n%s:\n", rows->help);
@@ -130,7 +130,7 @@ static const struct opt *put_group(struct buf *out, const struct opt *rows)
 	return rows;
 }
 
-static void put_all(struct buf *out, const struct program *p, const struct opt *rows)
+static void put_whole_help(struct buf *out, const struct program *p, const struct opt *rows)
 {
 	buf_printf(out, "Usage: %s\n%s\n", p->usage, p->brief);
 	if (p->about) {
@@ -146,8 +146,7 @@ static void put_all(struct buf *out, const struct program *p, const struct opt *
 	put_more(out, p, rows, "");
 }
 
-/* The values of an option for completion: words, after a comma if it takes a list of them, or a
- * kind of value. */
+/* Append the values of an option for completion, in the form of `values` in struct opt. */
 static void put_values(struct buf *out, const struct opt *o, const struct opt *rows)
 {
 	if (o->kind == OPT_PICK) {
@@ -169,12 +168,12 @@ static void put_values(struct buf *out, const struct opt *o, const struct opt *r
 	}
 }
 
-/* Fields with tabs between them:
+/* Append one line per sub-command, section and option, with tabs between the fields:
  * section NAME TITLE
  * subject NAME HELP
  * option KIND SHORT LONG ARG VALUES SLOT HELP
- *   KIND  flag, value, list (may be given more than once) or last (nothing is read behind it)
- *   SLOT  the same number for options that replace each other */
+ *   KIND  flag, value, list (may be given more than once) or last (parsing ends)
+ *   SLOT  the same number for options that set the same field */
 static void put_rows(struct buf *out, const struct program *p, const struct opt *rows)
 {
 	for (const struct help_line *l = p->subjects; l && l->head; l++)
@@ -208,7 +207,7 @@ int help_put(struct buf *out, const struct program *p, const struct opt *rows, c
 	int rc;
 
 	if (!*section) {
-		put_all(out, p, rows);
+		put_whole_help(out, p, rows);
 		return INFER_OK;
 	}
 	if (!strcmp(section, "rows")) {

@@ -1,4 +1,4 @@
-/* common/hint.c - names of models in the forms of other programs. */
+/* common/hint.c - model names in the notation of other programs. */
 #include "common/hint.h"
 #include "base/err.h"
 
@@ -8,14 +8,14 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { PART_MOST = 96 };
+enum { MAX_PART_BYTES = 96 };
 
-/* The length of a part of a name, up to one of `ends`; 0 if it is not one. */
+/* Return the length of a part of a name, up to a character of `ends`; 0 if it is not a valid part. */
 static size_t part_length(const char *s, const char *ends)
 {
 	size_t n = strcspn(s, ends);
 
-	if (!n || n > PART_MOST || !isalnum((unsigned char)*s))
+	if (!n || n > MAX_PART_BYTES || !isalnum((unsigned char)*s))
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (!isalnum((unsigned char)s[i]) && !strchr("._-", s[i]))
@@ -30,7 +30,7 @@ static int ends_in(const char *s, size_t n, const char *ending)
 	return n >= k && !strncasecmp(s + n - k, ending, k);
 }
 
-/* True for a name that files have and repositories do not. */
+/* True if the name ends like a file, which no repository does. */
 static int is_file_name(const char *s, size_t n)
 {
 	static const char *const endings[] = { ".gguf", ".safetensors", ".bin",  ".zst",
@@ -42,7 +42,7 @@ static int is_file_name(const char *s, size_t n)
 	return 0;
 }
 
-/* The rest of s after one of the prefixes, in any case; NULL: none of them. */
+/* Return s after one of the prefixes, case ignored; NULL if it has none of them. */
 static const char *after_prefix(const char *s, const char *const *prefixes)
 {
 	for (; *prefixes; prefixes++)
@@ -51,14 +51,14 @@ static const char *after_prefix(const char *s, const char *const *prefixes)
 	return NULL;
 }
 
-/* Refuse ORG/REPO with `more` as the hub's; n: bytes of ORG/REPO */
-static int say_hub(const char *repo, size_t n, const char *more, infer_error *err)
+/* Set the error for a repository of the hub: ORG/REPO (n bytes), followed by `more`. */
+static int refuse_repo(const char *repo, size_t n, const char *more, infer_error *err)
 {
 	return err_set(err, INFER_EIO, "no such file; for the hub: -m hf:%.*s%s", (int)n, repo,
 	               more);
 }
 
-/* ORG/REPO[:QUANT], or ORG/REPO followed by what addresses and files have.  address: the host was there. */
+/* Refuse ORG/REPO[:QUANT], or the path of a URL or a file below ORG/REPO. address: s had the host. */
 static int hint_hub(const char *s, int address, infer_error *err)
 {
 	static const char *const views[] = { "blob/", "resolve/", "tree/", "raw/", NULL };
@@ -86,10 +86,10 @@ static int hint_hub(const char *s, int address, infer_error *err)
 	} else if (!*rest && !address && is_file_name(s, n)) {
 		return INFER_OK; /* FOLDER/FILE.gguf */
 	}
-	return say_hub(s, n, more, err);
+	return refuse_repo(s, n, more, err);
 }
 
-/* NAME:TAG, as Ollama has it */
+/* Refuse NAME:TAG, the notation of Ollama. */
 static int hint_ollama(const char *s, infer_error *err)
 {
 	size_t name = part_length(s, ":"), tag = s[name] == ':' ? part_length(s + name + 1, "") : 0;
@@ -102,10 +102,10 @@ static int hint_ollama(const char *s, infer_error *err)
 /* True if the first folder of a path exists. */
 static int has_folder(const char *s)
 {
-	char folder[PART_MOST + 1];
+	char folder[MAX_PART_BYTES + 1];
 	size_t n = strcspn(s, "/");
 
-	if (n > PART_MOST)
+	if (n > MAX_PART_BYTES)
 		return 0;
 	memcpy(folder, s, n);
 	folder[n] = 0;
@@ -143,7 +143,7 @@ int model_hint(const char *ref, infer_error *err)
 		return INFER_OK;
 	if ((rest = after_prefix(ref, hub))) {
 		if (after_prefix(rest, others))
-			return err_set(err, INFER_EIO, "%.160s is the address of no model", ref);
+			return err_set(err, INFER_EIO, "%.160s is not the address of a model", ref);
 		TRY(hint_hub(rest, 1, err));
 	}
 	if ((rest = after_prefix(ref, ollama)) && part_length(rest, ":/"))

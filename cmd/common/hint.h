@@ -1,10 +1,10 @@
-/* common/hint.h - names of models in the forms of other programs. */
+/* common/hint.h - model names in the notation of other programs. */
 #ifndef COMMON_HINT_H
 #define COMMON_HINT_H
 #include <infer/status.h>
 
-/* Refuse a reference that no file has and that looks like a name of another program: ORG/REPO, NAME:TAG, an address of
- * the hub.  The message has the line to type.
- * INFER_EIO  such a name; INFER_OK: a file, or nothing that is known */
+/* Refuse a model reference that is not a file but a name in another program's notation: ORG/REPO,
+ * NAME:TAG, a URL of the hub. The message has the option to type instead.
+ * INFER_EIO  the reference is such a name */
 int model_hint(const char *ref, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* common/input.c - composing the prompt from arguments, files and standard input. */
+/* common/input.c - read the prompt from arguments, files and standard input. */
 #include "common/input.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -15,14 +15,14 @@ struct input {
 	struct buf *out;
 	unsigned flags;
 	const struct input_bound *bound;
-	size_t most; /* what the bound said; 0: it was not asked */
+	size_t most; /* the limit; 0: bound->most has not been called */
 	int parts, stdin_read;
-	struct sha256 *sha; /* of the bytes of files; NULL: not wanted */
+	struct sha256 *sha; /* digest of the files; NULL: not wanted */
 };
 
 static int is_stdin(const char *path) { return !strcmp(path, "-"); }
 
-/* Begin a part; returns its offset. */
+/* Begin a part: append the blank line before it. Returns its offset. */
 static size_t part_begin(struct input *in)
 {
 	in->parts++;
@@ -31,7 +31,7 @@ static size_t part_begin(struct input *in)
 	return in->out->len;
 }
 
-/* End the part that begins at `from`; if it is empty, remove its blank line. */
+/* End the part that begins at `from`: check it, or remove its blank line if it is empty. */
 static int part_end(struct input *in, size_t from, const char *what, infer_error *err)
 {
 	struct buf *b = in->out;
@@ -121,8 +121,8 @@ static int add_file(struct input *in, const char *path, infer_error *err)
 	return rc;
 }
 
-/* The words [from, to), joined. */
-static int join(struct input *in, char *const *from, char *const *to, infer_error *err)
+/* Add a part: the words [from, to) joined by spaces. */
+static int join_words(struct input *in, char *const *from, char *const *to, infer_error *err)
 {
 	size_t begin = part_begin(in);
 
@@ -142,7 +142,7 @@ static int add_words(struct input *in, const struct opt_rest *words, infer_error
 		for (next = at; next < end && !is_stdin(*next); next++)
 			;
 		if (next > at) {
-			TRY(join(in, at, next, err));
+			TRY(join_words(in, at, next, err));
 		} else {
 			TRY(add_stdin(in, err));
 			next++;

@@ -1,4 +1,4 @@
-/* common/model.c - the options of the model and the engine. */
+/* common/model.c - options for a model and an engine. */
 #include "common/model.h"
 #include "common/env.h"
 #include "common/hint.h"
@@ -22,7 +22,8 @@ int model_generates(const infer_model *m, const char *what, infer_error *err)
 
 	infer_model_info(m, &info);
 	return info.is_encoder || info.n_ranks
-	               ? err_set(err, INFER_EUNSUP, "the model %s: %s is of models that generate",
+	               ? err_set(err, INFER_EUNSUP,
+	                         "the model %s: %s needs a model that generates text",
 	                         info.n_ranks ? "ranks texts" : "is an encoder", what)
 	               : INFER_OK;
 }
@@ -55,7 +56,7 @@ static void show_download(void *user, uint64_t done, uint64_t all)
 	}
 }
 
-/* Strings of the options, and paths that were found; never freed. */
+/* Memory of the options and of resolved paths; never freed. */
 static struct arena hub_mem;
 static struct infer_hub_opts hub_opts;
 
@@ -78,7 +79,8 @@ int model_hub_opts(const struct infer_hub_opts **o, infer_error *err)
 
 const char *model_cache(void) { return hub_opts.cache; }
 
-static int fetch(const char **path, const char *ref, int offline, infer_error *err)
+/* Resolve a reference of a hub or store. offline: 1 to make no connection. */
+static int resolve_ref(const char **path, const char *ref, int offline, infer_error *err)
 {
 	const struct infer_hub_opts *usual;
 	struct infer_hub_opts o;
@@ -103,8 +105,8 @@ static int fetch(const char **path, const char *ref, int offline, infer_error *e
 	return INFER_OK;
 }
 
-/* True if the last model named is a directory. */
-static _Atomic int repacks;
+/* 1 if the last model that was resolved is a directory, whose weights are repacked. */
+static _Atomic int is_directory;
 
 static int find_path(const char **path, const char *ref, int offline, infer_error *err)
 {
@@ -112,10 +114,10 @@ static int find_path(const char **path, const char *ref, int offline, infer_erro
 
 	*path = ref;
 	if (infer_hub_is_ref(ref))
-		TRY(fetch(path, ref, offline, err));
+		TRY(resolve_ref(path, ref, offline, err));
 	else if (strcmp(ref, "demo") != 0)
 		TRY(model_hint(ref, err));
-	repacks = !stat(*path, &st) && S_ISDIR(st.st_mode);
+	is_directory = !stat(*path, &st) && S_ISDIR(st.st_mode);
 	return INFER_OK;
 }
 
@@ -136,16 +138,16 @@ int model_path_cached(const char **path, const char *ref, infer_error *err)
 	return find_path(path, ref, 1, err);
 }
 
-static void unpacking(void *user, uint64_t done, uint64_t all)
+static void show_unpacking(void *user, uint64_t done, uint64_t all)
 {
 	if (!done)
-		progress_begin(repacks ? "repacking" : "unpacking", PROGRESS_BYTES, all);
+		progress_begin(is_directory ? "repacking" : "unpacking", PROGRESS_BYTES, all);
 	progress_at(user, done, all);
 	if (done == all)
 		progress_end();
 }
 
-const struct infer_watch model_watch = { unpacking, NULL };
+const struct infer_watch model_watch = { show_unpacking, NULL };
 
 int isa_check(const char *name, infer_error *err)
 {
@@ -163,12 +165,12 @@ int isa_check(const char *name, infer_error *err)
 		if (s.usable && n < sizeof known)
 			n += (size_t)snprintf(known + n, sizeof known - n, " %s", s.name);
 	}
-	return err_set(err, INFER_EINVAL, "%s: '%.40s' is no kernel set; this machine runs%s", from,
-	               name, known);
+	return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a kernel set; this machine runs%s",
+	               from, name, known);
 }
 
-/* The cache type with this name, or NULL. */
-static const struct infer_kv_type *kv_type(const char *name, size_t n)
+/* Return the cache type with this name, or NULL. */
+static const struct infer_kv_type *find_kv_type(const char *name, size_t n)
 {
 	const struct infer_kv_type *t;
 
@@ -178,7 +180,7 @@ static const struct infer_kv_type *kv_type(const char *name, size_t n)
 	return t;
 }
 
-/* Parse one type, or two separated by a comma: K, V. */
+/* Parse the cache types: one for both, or two as "K,V". */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
 	const char *comma = strchr(text, ',');
@@ -187,7 +189,7 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 	int *out[] = { k, v };
 
 	for (int i = 0; i < 2; i++) {
-		const struct infer_kv_type *t = kv_type(parts[i], bytes[i]);
+		const struct infer_kv_type *t = find_kv_type(parts[i], bytes[i]);
 
 		if (!t)
 			return err_set(err, INFER_EINVAL,
@@ -223,7 +225,7 @@ static int names_gpu(const char *device)
 	return device && !strncmp(device, gpu_name, sizeof gpu_name - 1);
 }
 
-static int check_device(const char *s, infer_error *err)
+static int check_device_name(const char *s, infer_error *err)
 {
 	if (!strcmp(s, "auto") || !strcmp(s, "cpu") || !strcmp(s, "cuda") ||
 	    (!strncmp(s, "cuda:", 5) && is_number(s + 5, DEVICE_DIGITS)))
@@ -232,7 +234,7 @@ static int check_device(const char *s, infer_error *err)
 	               s);
 }
 
-/* No layer on the GPU is --device cpu. */
+/* Parse --gpu-layers. No layers mean --device cpu. */
 static int check_layers(struct infer_engine_opts *o, const char *s, infer_error *err)
 {
 	if (!strcmp(s, "auto")) {
@@ -271,7 +273,7 @@ static int check_split(struct infer_engine_opts *o, const char *text, infer_erro
 		s = take_share(&o->split[o->n_split++], s);
 		if (!s || !strcmp(s, ","))
 			return err_set(err, INFER_EINVAL,
-			               "--split: '%.40s' is no list of numbers from 1: 16,16",
+			               "--split: '%.40s' must be numbers from 1, such as 16,16",
 			               text);
 	}
 	if (o->device && strcmp(o->device, "auto") && strcmp(o->device, gpu_name))
@@ -314,8 +316,8 @@ int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *e
 	return INFER_OK;
 }
 
-/* Append the number of layers of a part of a placement, "cuda1/sm_90:8-15", to the split, and add it to
- * *all.  Returns 0 if the part has no range of layers. */
+/* Append the number of layers of one part of a placement ("cuda1/sm_90:8-15") to the split, and add it to
+ * *all. Returns 0 if the part has no range of layers. */
 static int add_part(const char *part, struct engine_place *text, int *all)
 {
 	const char *range = strchr(part, ':');
@@ -381,9 +383,9 @@ int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a,
 		.device = a->device,
 	};
 
-	(void)a->deterministic; /* there is no other mode */
+	(void)a->deterministic; /* answers are always deterministic */
 	if (a->device)
-		TRY(check_device(a->device, err));
+		TRY(check_device_name(a->device, err));
 	if (a->gpu_layers)
 		TRY(check_layers(&o, a->gpu_layers, err));
 	if (a->split)

@@ -1,5 +1,4 @@
-/* common/model.h - options for a model and an engine, with the same names in all programs, and
- * their results. */
+/* common/model.h - options for a model and an engine, the same in all programs. */
 #ifndef COMMON_MODEL_H
 #define COMMON_MODEL_H
 #include <stdint.h>
@@ -9,8 +8,7 @@
 #include <infer/model.h>
 #include "common/opt.h"
 
-/* Each *_ROWS is used in the table of a program, with the type of its options and the member that
- * receives the values. */
+/* Rows for the table of a program. T: the type of its options, m: its member that receives the values. */
 
 /* clang-format off */
 #define MODEL_ROW(T, m) \
@@ -19,36 +17,42 @@
 	  .marks = OPT_COMMON | OPT_SERVER, .values = "@model", .modes = OPT_ALL_MODES }
 /* clang-format on */
 
-/* The meaning of no reference: an error, or the built-in model with a line that says so. */
-enum model_default { MODEL_NAMED, MODEL_DEMO };
+/* What to do if no model is named. */
+enum model_default {
+	MODEL_NAMED, /* fail */
+	MODEL_DEMO,  /* use the built-in model, with a warning */
+};
 
-/* The path of a reference: hf:ORG/REPO and the like (infer/hub.h), downloaded if need be; otherwise the reference itself,
- * "demo" for the built-in model.  The path lives as long as the reference and the process.  Call it before the sandbox,
- * which forbids connections.
- * INFER_EINVAL  no reference, and no default; INFER_EIO: no file, but a name in the form of another program
- * The others are those of infer_hub_get. */
+/* Set *path to the file of a model reference. A reference of a hub or store (infer/hub.h: hf:ORG/REPO and
+ * others) is resolved, with a download if needed; any other is the path itself, or "demo", the built-in
+ * model. *path is borrowed from ref or lives as long as the process. Call it before the sandbox, which
+ * forbids connections.
+ * INFER_EINVAL  no reference and MODEL_NAMED; INFER_EIO  a name in another program's notation
+ * and the errors of infer_hub_get */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
-/* The same with what the cache and the stores have, without a connection. */
+/* The same without connections: only from the cache and the stores. */
 int model_path_cached(const char **path, const char *ref, infer_error *err);
-/* The cache of the hub, once a model was found by name; NULL before. */
+/* Return the directory of the hub's cache, or NULL before model_hub_opts() was called. */
 const char *model_cache(void);
-/* The options of infer_hub_get and its siblings, from the environment and the limits of this process; what is said goes to
- * stderr.  They live as long as the process. */
+/* Return the options for functions of infer/hub.h, from the environment and the limits of this process;
+ * messages go to stderr. *o lives as long as the process. Errors: those of env_hub. */
 int model_hub_opts(const struct infer_hub_opts **o, infer_error *err);
 
-/* INFER_EUNSUP: the model is an encoder, or ranks texts, and `what` is of models that generate. */
+/* Check that the model generates text. what: the feature that needs it, for the message.
+ * INFER_EUNSUP  the model is an encoder or a reranker */
 int model_generates(const infer_model *m, const char *what, infer_error *err);
 
-/* Shows how much of a compressed model is unpacked, for the functions that open one. */
+/* Progress of unpacking or repacking a model, for the functions that open one. */
 extern const struct infer_watch model_watch;
 
-/* The cache types as part of a sentence, and as a list of words. */
+/* Names of the KV cache types: KV_NAMES separated by commas, KV_WORDS by spaces. */
 #define KV_NAME(type, name) name
 #define KV_NAME_COMMA(type, name) ", " name
 #define KV_NAME_SPACE(type, name) " " name
 #define KV_NAMES INFER_KV_TYPES(KV_NAME, KV_NAME_COMMA, KV_NAME_COMMA)
 #define KV_WORDS INFER_KV_TYPES(KV_NAME, KV_NAME_SPACE, KV_NAME_SPACE)
 
+/* Options of an engine; NULL or 0: not given. */
 struct engine_args {
 	const char *isa, *kv_type, *act_type, *device, *gpu_layers, *split;
 	int64_t threads, ctx, prefill_chunk, step_ms;
@@ -97,25 +101,28 @@ struct engine_args {
 	  .marks = OPT_RECORDED, .modes = OPT_ALL_MODES, .values = "@isa" }
 /* clang-format on */
 
-/* INFER_EINVAL  a kernel set that the build or the processor lacks */
+/* Check --isa (NULL: not given).
+ * INFER_EINVAL  the build or the processor lacks the kernel set */
 int isa_check(const char *name, infer_error *err);
-/* INFER_EINVAL  a kernel set that the build or the processor lacks, an unknown type of the cache or
- * of activations, a malformed device, number of layers or split, or layers or experts of no GPU */
+/* Check the options and write them to *out. Strings are borrowed from *a.
+ * INFER_EINVAL  an unknown kernel set, cache type or activation type; a malformed device, number of
+ *               layers or split; or a GPU option next to --device cpu */
 int engine_args_take(struct infer_engine_opts *out, const struct engine_args *a, infer_error *err);
-int engine_has_gpu(const infer_engine *e); /* True if a GPU computes any layers. */
-/* True if the options name a GPU. */
+int engine_has_gpu(const infer_engine *e); /* True if a GPU computes any layer. */
+/* True if the options ask for a GPU. */
 int engine_wants_gpu(const struct infer_engine_opts *o);
-/* Let the CPU compute; `why` names what needs that.  INFER_EINVAL: a GPU is asked for. */
+/* Set the device to the CPU. why: the option that needs it, for the message.
+ * INFER_EINVAL  the options ask for a GPU */
 int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err);
-/* Ask for the devices of a record's placement, and for its experts on the CPU, unless options name some.
- * text: storage of the number of layers and the split. */
+/* Set the device options as in a record, unless options are given. placement: the field of the record.
+ * text: storage for the options; must outlive *a. */
 enum { ENGINE_LAYERS = 16, ENGINE_SPLIT = INFER_SPLIT_MOST * ENGINE_LAYERS };
 struct engine_place {
 	char layers[ENGINE_LAYERS], split[ENGINE_SPLIT];
 };
 void engine_args_place(struct engine_args *a, const char *placement, struct engine_place *text);
-/* infer_engine_open, which shows how much of the weights is copied to GPUs.  For the main thread, while
- * no other progress is shown. */
+/* infer_engine_open with progress of the copy of weights to GPUs. For the main thread, while no other
+ * progress is shown. */
 int engine_open_shown(infer_engine **out, const infer_model *m, struct infer_engine_opts *o,
                       infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* common/opt.c - parsing options from rows, and --help. */
+/* common/opt.c - parse options from rows. */
 #include "common/opt.h"
 #include "base/nearest.h"
 #include "base/err.h"
@@ -44,7 +44,7 @@ struct tables {
 	struct option long_opts[OPT_ROWS_MAX + 1];
 };
 
-static void tables_fill(struct tables *t, const struct opt *rows)
+static void fill_tables(struct tables *t, const struct opt *rows)
 {
 	char *s = t->short_opts;
 	int n = 0;
@@ -75,7 +75,7 @@ static void tables_fill(struct tables *t, const struct opt *rows)
 	t->long_opts[n] = (struct option){ 0 };
 }
 
-static const struct opt *by_key(const struct opt *rows, int key)
+static const struct opt *find_key(const struct opt *rows, int key)
 {
 	for (; rows->kind != OPT_END; rows++)
 		if (rows->kind != OPT_GROUP && rows->key == key)
@@ -83,8 +83,8 @@ static const struct opt *by_key(const struct opt *rows, int key)
 	return NULL;
 }
 
-/* The known name that is most similar to `name`, or NULL. */
-static const char *near_to(const struct opt *rows, const char *name)
+/* Return the long name that is most similar to `name`, or NULL. */
+static const char *nearest_name(const struct opt *rows, const char *name)
 {
 	struct nearest n;
 
@@ -105,8 +105,8 @@ static const struct other {
 #undef SAID
 };
 
-/* Whether "--ctx" or "-c" is an option of the rows. */
-static int has(const struct opt *rows, const char *option)
+/* True if the rows have the option, "--ctx" or "-c". */
+static int has_option(const struct opt *rows, const char *option)
 {
 	for (; rows->kind != OPT_END; rows++)
 		if (rows->kind != OPT_GROUP &&
@@ -116,16 +116,16 @@ static int has(const struct opt *rows, const char *option)
 	return 0;
 }
 
-/* The end of the message about an option of another program; slips: the number of edits
- * allowed.  NULL: no such option is known. */
-static const char *foreign(const struct opt *rows, const char *name, int slips)
+/* Return the advice for an option of another program, or NULL. max_edits: misspelling that is allowed. */
+static const char *find_advice(const struct opt *rows, const char *name, int max_edits)
 {
 	char plain[OPT_NAME_MAX] = "";
 
 	for (size_t i = 0; name[i] && i + 1 < sizeof plain; i++)
 		plain[i] = name[i] == '_' ? '-' : name[i];
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (nearest_edits(others[i].theirs, plain) <= slips && has(rows, others[i].ours))
+		if (nearest_edits(others[i].theirs, plain) <= max_edits &&
+		    has_option(rows, others[i].ours))
 			return others[i].say;
 	return NULL;
 }
@@ -137,10 +137,10 @@ static int unknown_long(const struct opt *rows, const char *typed, infer_error *
 
 	if (n < sizeof name)
 		memcpy(name, typed, n);
-	const char *other = foreign(rows, name, 0), *meant = near_to(rows, name);
+	const char *other = find_advice(rows, name, 0), *meant = nearest_name(rows, name);
 
 	if (!other && !meant && n > 5)
-		other = foreign(rows, name, 1);
+		other = find_advice(rows, name, 1);
 	if (other)
 		return err_set(err, INFER_EINVAL, "unknown option --%s; %s", name, other);
 	if (meant)
@@ -170,7 +170,7 @@ static int in_range(const struct opt *o, double v)
 	return v <= o->hi && (o->marks & OPT_ABOVE_LO ? v > o->lo : v >= o->lo);
 }
 
-/* Digits with an optional sign: strtoll alone also accepts leading space. */
+/* True if text is digits with an optional sign. strtoll alone also accepts leading space. */
 static int is_integer(const char *text)
 {
 	if (*text == '-' || *text == '+')
@@ -210,8 +210,7 @@ static int take_bits(struct opt_bits *v, const char *text, const char *from, inf
 	return INFER_OK;
 }
 
-/* The factor that a unit stands for, as other programs have them: K and KiB 1024, KB 1000, in either
- * case; 0: no unit. */
+/* Return the factor of a unit, case ignored: "" and B 1, K and KiB 1024, KB 1000 ...; 0: unknown unit. */
 static uint64_t unit_factor(const char *unit)
 {
 	static const char units[] = "KMGT";
@@ -276,7 +275,7 @@ static int take_given(const struct opt *o, struct opt_number *v, const char *tex
 	return INFER_OK;
 }
 
-/* "a|b", of which "[=a|b]" can be left out. */
+/* The words "a|b" of `arg`, without the "[=" of a value that may be left out. */
 static const char *words_of(const struct opt *o) { return o->arg + (*o->arg == '[' ? 2 : 0); }
 
 static int unknown_word(const struct opt *o, const char *text, const char *from, infer_error *err)
@@ -317,7 +316,7 @@ static int take_pick(const struct opt *o, int *v, const char *text, const char *
 	}
 }
 
-/* The array grows by doubling in the arena; its old copies are freed with the arena. */
+/* Append to a list. The array doubles in the arena; old copies are freed with the arena. */
 static int list_add(struct opt_list *l, const char *text, struct arena *mem, infer_error *err)
 {
 	if ((l->n & (l->n - 1)) == 0) {
@@ -409,8 +408,8 @@ static int record_add(struct opt_rest *rest, const struct opt *o, const char *te
 	return list_add(&rest->record, kept, &rest->mem, err);
 }
 
-/* The argument from which getopt_long has just taken a long option, without dashes; NULL: it was a
- * short one. */
+/* Return the argument of the long option that getopt_long has just read, without dashes; NULL if the
+ * option was a short one. */
 static const char *typed_long(char **argv, int key)
 {
 	int i = optind - 1;
@@ -420,9 +419,9 @@ static const char *typed_long(char **argv, int key)
 	return i > 0 && !strncmp(argv[i], "--", 2) && argv[i][2] ? argv[i] + 2 : NULL;
 }
 
-/* The word with the unknown short option is text, as a list in Markdown is: "- item".  getopt has
- * gone past it where the option was its last character. */
-static const char *prose(char **argv)
+/* Return the argument with the unknown short option if it looks like text, such as "- item" of a list in
+ * Markdown; else NULL. After its last character getopt has already moved to the next argument. */
+static const char *find_prose(char **argv)
 {
 	for (int i = optind; i > 0 && i >= optind - 1; i--)
 		if (argv[i] && argv[i][0] == '-' && argv[i][1] && argv[i][1] != '-' &&
@@ -431,28 +430,28 @@ static const char *prose(char **argv)
 	return NULL;
 }
 
-static int refused_prose(const char *word, infer_error *err)
+static int refuse_prose(const char *word, infer_error *err)
 {
 	return err_set(err, INFER_EINVAL,
-	               "'%.40s' is no option; put -- before text that begins with -", word);
+	               "'%.40s' is not an option; put -- before text that begins with -", word);
 }
 
-/* getopt_long returned '?' or ':'. */
-static int refused(const struct opt *rows, char **argv, int key, infer_error *err)
+/* Set the error for '?' or ':' of getopt_long. */
+static int refuse_option(const struct opt *rows, char **argv, int key, infer_error *err)
 {
 	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
 	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG]
-	                      : optopt       ? by_key(rows, optopt)
+	                      : optopt       ? find_key(rows, optopt)
 	                                     : NULL;
 	char name[OPT_NAME_MAX + 3];
 
 	if (typed && !o && strcspn(typed, " \t\n") < strcspn(typed, "="))
-		return refused_prose(typed - 2, err);
+		return refuse_prose(typed - 2, err);
 	if (typed && (!o || strcspn(typed, "=") != strlen(o->name)))
 		return unknown_long(rows, typed, err);
-	if (!o && prose(argv))
-		return refused_prose(prose(argv), err);
-	const char *other = o ? NULL : foreign(rows, (const char[]){ (char)optopt, 0 }, 0);
+	if (!o && find_prose(argv))
+		return refuse_prose(find_prose(argv), err);
+	const char *other = o ? NULL : find_advice(rows, (const char[]){ (char)optopt, 0 }, 0);
 
 	if (!o)
 		return err_set(err, INFER_EINVAL, "unknown option -%c; %s", optopt,
@@ -463,13 +462,13 @@ static int refused(const struct opt *rows, char **argv, int key, infer_error *er
 	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
 }
 
-/* -hf of llama.cpp, which getopt reads as -h: the argument that it reads, and its value after it. */
-static int refused_hub(const struct opt *rows, char *const *word, infer_error *err)
+/* Refuse -hf of llama.cpp, which getopt reads as -h. word: the argument, and its value after it. */
+static int refuse_hub(const struct opt *rows, char *const *word, infer_error *err)
 {
 	const char *repo = word[1] && *word[1] != '-' ? word[1] : "ORG/REPO[:QUANT]";
 
 	return err_set(err, INFER_EINVAL, "unknown option %.8s; a model of the hub is %shf:%.160s",
-	               *word, has(rows, "--model") ? "-m " : "",
+	               *word, has_option(rows, "--model") ? "-m " : "",
 	               strncmp(repo, "hf:", 3) ? repo : repo + 3);
 }
 
@@ -485,15 +484,15 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 	char name[OPT_NAME_MAX + 3];
 	int key;
 
-	tables_fill(&t, rows);
+	fill_tables(&t, rows);
 	opterr = 0;
 	optind = 0; /* restart, in glibc and musl */
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
 		if (key == '?' || key == ':')
-			return refused(rows, argv, key, err);
+			return refuse_option(rows, argv, key, err);
 		if (key == 'h' && is_hub(argv[optind]))
-			return refused_hub(rows, argv + optind, err);
-		const struct opt *o = key >= LONG ? &rows[key - LONG] : by_key(rows, key);
+			return refuse_hub(rows, argv + optind, err);
+		const struct opt *o = key >= LONG ? &rows[key - LONG] : find_key(rows, key);
 		const char *typed = key >= LONG ? typed_long(argv, key) : NULL;
 
 		if (typed && strcspn(typed, "=") != strlen(o->name))

@@ -1,6 +1,6 @@
-/* common/other_list.h - names of options in other programs.  OTHER(theirs, ours): an option of ours
- * with that meaning, if the program has it; theirs has no leading dashes, and - instead of _.
- * SAID(theirs, ours, sentence): the same, with an explanation. */
+/* common/other_list.h - options of other programs, for the message about an unknown option.
+ * OTHER(theirs, ours): our option with the same meaning; `theirs` without dashes, with - instead of _.
+ * SAID(theirs, ours, sentence): the sentence instead. A row counts if the program has the option `ours`. */
 OTHER("temperature", "--temp")
 OTHER("typical-p", "--typical")
 OTHER("dynatemp-exponent", "--dynatemp-exp")
@@ -70,8 +70,8 @@ OTHER("conversation", "-i")
 OTHER("cnv", "-i")
 OTHER("interactive", "-i")
 OTHER("interactive-first", "-i")
-SAID("host", "--listen", "the address and the port are one: --listen ADDR:PORT")
-SAID("port", "--listen", "the address and the port are one: --listen ADDR:PORT")
+SAID("host", "--listen", "give both as --listen ADDR:PORT")
+SAID("port", "--listen", "give both as --listen ADDR:PORT")
 SAID("api-key", "--listen", "keys are in a file, where other users cannot read them: --api-key-file")
 OTHER("served-model-name", "--alias")
 SAID("prompt", "--lines", "the prompt is the arguments, or -f FILE")

@@ -1,4 +1,4 @@
-/* common/out.c - standard output as a file that gets its name only when it is complete. */
+/* common/out.c - --out: write standard output to a file that appears when it is complete. */
 #include "common/out.h"
 #include "common/file.h"
 #include "common/progress.h"
@@ -56,7 +56,7 @@ int out_open(const char *path, infer_error *err)
 	return err->code;
 }
 
-/* Is the output of a program that ends with this code complete? */
+/* True if the output of a program with this exit code is complete. */
 static int is_whole(int code)
 {
 	return code == EXIT_DONE || code == EXIT_LENGTH || code == EXIT_SOME ||

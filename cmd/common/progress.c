@@ -1,4 +1,4 @@
-/* common/progress.c - the thread that shows progress on a terminal. */
+/* common/progress.c - the progress line on a terminal. */
 #include "common/progress.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -14,48 +14,47 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* FIRST: how long work lasts before it is worth a line.  STOPPED: between two turns this long, the
- * process was stopped. */
 #define MS INT64_C(1000000)
-#define TURN_NS (200 * MS)
-#define FIRST_NS (500 * MS)
-#define STOPPED_NS (2000 * MS)
+#define TURN_NS (200 * MS)     /* period of the thread */
+#define FIRST_NS (500 * MS)    /* work that ends earlier shows no line */
+#define STOPPED_NS (2000 * MS) /* a longer pause between two turns: the process was stopped */
 enum { LINE = 256, STACK = 128 << 10 };
 #define WIPE "\r\033[K"
 
 static struct {
-	pthread_mutex_t lock; /* of all that follows, and of what is written to the terminal */
+	pthread_mutex_t lock; /* protects this struct and writes to the terminal */
 	pthread_cond_t wake;
 	int tried, runs, active;
 	char what[96];
 	enum progress_unit unit;
-	int64_t turn_ns, due_ns; /* the last turn; no line is written before `due` */
+	int64_t turn_ns, due_ns; /* time of the last turn; no line is drawn before due_ns */
 	struct meter done, tokens;
 } now = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static atomic_int shown;
-/* what the main thread stores and the other reads; counts_tokens: progress_requests was called */
+static atomic_int shown; /* a line is on the terminal */
+/* Stored by the working threads, read by the progress thread. counts_tokens: progress_requests was called. */
 static atomic_uint_least64_t done, all, failed, tokens;
 static atomic_int counts_tokens;
-/* the main thread's own: how large the work is, and the part of it that progress_at is told of */
+/* Main thread: units of the work, and the part of it that progress_at reports. */
 static uint64_t whole, part_from, part_to;
 
-/* Another program of the terminal is in the foreground: bg, or `&`. */
-static int is_behind(void)
+/* True if the process is in the background of its terminal. */
+static int is_background(void)
 {
 	pid_t front = tcgetpgrp(STDERR_FILENO);
 
 	return front > 0 && front != getpgrp();
 }
 
-static size_t width(void)
+/* Return the columns that a line may use. */
+static size_t terminal_width(void)
 {
 	struct winsize w;
 
-	/* the last column stays free: terminals differ in what they do behind it */
+	/* the last column stays free: terminals differ in when they wrap */
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || w.ws_col < 2 ? 79 : w.ws_col - 1u;
 }
 
-static void draw(int64_t at)
+static void draw_line(int64_t at)
 {
 	char out[LINE + 8] = "\r";
 	struct progress_view v = {
@@ -73,14 +72,14 @@ static void draw(int64_t at)
 		v.rate = meter_rate(&now.tokens);
 	}
 	v.left_s = v.all ? meter_left(&now.done, at, v.all) : -1;
-	size_t n = 1 + progress_line(out + 1, LINE, &v, width());
+	size_t n = 1 + progress_line(out + 1, LINE, &v, terminal_width());
 
 	memcpy(out + n, "\033[K", 3);
 	if (!file_put(STDERR_FILENO, out, n + 3))
 		atomic_store(&shown, 1);
 }
 
-static void turn(void)
+static void redraw(void)
 {
 	int64_t at = clock_now_ns(), gap = at - now.turn_ns;
 
@@ -91,11 +90,11 @@ static void turn(void)
 	}
 	meter_put(&now.done, at, atomic_load(&done));
 	meter_put(&now.tokens, at, atomic_load(&tokens));
-	if (at >= now.due_ns && !is_behind())
-		draw(at);
+	if (at >= now.due_ns && !is_background())
+		draw_line(at);
 }
 
-static void *run(void *unused)
+static void *run_thread(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&now.lock);
@@ -110,12 +109,12 @@ static void *run(void *unused)
 		if (clock_now_ns() < until)
 			pthread_cond_timedwait(&now.wake, &now.lock, &t);
 		else
-			turn();
+			redraw();
 	}
 	return NULL;
 }
 
-/* Signals are the main thread's. */
+/* Start the progress thread with all signals blocked: the main thread handles them. */
 static void start_thread(void)
 {
 	pthread_attr_t attr;
@@ -135,7 +134,7 @@ static void start_thread(void)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	sigfillset(&every);
 	pthread_sigmask(SIG_BLOCK, &every, &was);
-	now.runs = !pthread_create(&t, &attr, run, NULL);
+	now.runs = !pthread_create(&t, &attr, run_thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
 	pthread_attr_destroy(&attr);
 }
@@ -213,8 +212,8 @@ void progress_requests(uint64_t n_failed, uint64_t n_tokens)
 	atomic_store(&tokens, n_tokens);
 }
 
-/* Under the lock. */
-static void wipe(void)
+/* Caller holds the lock. */
+static void erase_line(void)
 {
 	if (atomic_exchange(&shown, 0))
 		(void)file_put(STDERR_FILENO, WIPE, strlen(WIPE));
@@ -225,7 +224,7 @@ void progress_wipe(void)
 	if (!now.runs)
 		return;
 	pthread_mutex_lock(&now.lock);
-	wipe();
+	erase_line();
 	int64_t due = clock_now_ns() + TURN_NS;
 
 	if (now.due_ns < due)
@@ -244,7 +243,7 @@ void progress_end(void)
 	if (!now.runs)
 		return;
 	pthread_mutex_lock(&now.lock);
-	wipe();
+	erase_line();
 	now.active = 0;
 	pthread_mutex_unlock(&now.lock);
 }

@@ -1,35 +1,35 @@
-/* common/progress.h - how far work is, for those who look at a terminal.
+/* common/progress.h - the progress line on a terminal.
  *
- * One line on stderr, which a thread of its own writes over five times a second: it shows within a
- * second, however long a part of the work takes, and whoever works only stores how far it is.  Only
- * where stderr is a terminal that knows escape sequences, without -q, and in the foreground.  What
- * say.h says wipes it first, and say_fail ends it.  All but progress_at is for the main thread. */
+ * A thread redraws one line on stderr five times a second; the code that works only stores counters. The
+ * line is shown if stderr is a terminal with escape sequences, the process is in the foreground, and -q
+ * is not given. Messages of say.h erase it first, and say_fail ends it. All functions but progress_at
+ * are for the main thread. */
 #ifndef COMMON_PROGRESS_H
 #define COMMON_PROGRESS_H
 #include <stdint.h>
 #include <infer/watch.h>
 #include "common/progress_line.h"
 
-/* Start the thread, where there is somebody to look; before the sandbox, which lets none start.
- * progress_begin does it otherwise. */
+/* Start the thread, if the line can be shown at all. progress_begin calls it; call it earlier only before
+ * entering the sandbox, which forbids new threads. */
 void progress_open(void);
 
-/* Work begins, of which `all` is to be done (0: not known).   what: its name, ASCII, copied */
+/* Begin work of `all` units (0: not known). what: its name, ASCII, copied */
 void progress_begin(const char *what, enum progress_unit unit, uint64_t all);
-/* Another name for what is done now, of the same work. */
+/* Change the name of the work. */
 void progress_name(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* From here on progress_at is told of a part of the work: of the units [from, to). */
+/* Map the following calls of progress_at to a part of the work: its units [from, to). */
 void progress_part(uint64_t from, uint64_t to);
-/* done of all; user is unused.  Any thread, one at a time. */
+/* Store that `done` of `all` units are done; user is unused. Any thread, one at a time. */
 infer_watch_fn progress_at;
-/* Of requests: how many failed, and the tokens computed for them so far, which give the rate. */
+/* Store the number of failed requests, and the tokens computed so far, whose rate is then shown. */
 void progress_requests(uint64_t failed, uint64_t tokens);
-/* It is over: the line is wiped, and does not come back. */
+/* End the work and erase the line. */
 void progress_end(void);
 
-/* Wipe the line for something else that is written to the terminal; it comes back. */
+/* Erase the line before other output to the terminal. It is drawn again later. */
 void progress_wipe(void);
-void progress_wipe_for(int fd); /* the same, where fd is a terminal */
-/* The bytes that wipe the line, or none; for a handler of signals. */
+void progress_wipe_for(int fd); /* the same, if fd is a terminal */
+/* Return the bytes that erase the line, or "". For signal handlers. */
 const char *progress_wiper(void);
 #endif

@@ -22,7 +22,7 @@ void meter_shift(struct meter *m, int64_t ns)
 		m->samples[i].at_ns += ns;
 }
 
-/* What the rate is counted from. */
+/* Return the sample from which the rate is measured. */
 static const struct meter_sample *base_of(const struct meter *m)
 {
 	const struct meter_sample *last = &m->samples[m->last], *first = last;
@@ -72,7 +72,7 @@ static const struct {
 	      { "KiB", 1024.0 },
 	      { "B", 1 } };
 
-static int size_of(double bytes)
+static int pick_size(double bytes)
 {
 	int i = 0;
 
@@ -81,8 +81,8 @@ static int size_of(double bytes)
 	return i;
 }
 
-/* Two digits at least. */
-static int number(char *out, size_t room, double x)
+/* Write a number with at least two digits. */
+static int put_digits(char *out, size_t room, double x)
 {
 	return snprintf(out, room, x < 9.95 ? "%.1f" : "%.0f", x);
 }
@@ -92,12 +92,12 @@ static void put_count(char *out, size_t room, const struct progress_view *v)
 	unsigned long long done = v->done, all = v->all;
 
 	if (v->unit == PROGRESS_BYTES) {
-		int i = size_of((double)(all ? all : done));
-		int n = number(out, room, (double)done / sizes[i].bytes);
+		int i = pick_size((double)(all ? all : done));
+		int n = put_digits(out, room, (double)done / sizes[i].bytes);
 
 		if (all) {
 			n += snprintf(out + n, room - (size_t)n, "/");
-			n += number(out + n, room - (size_t)n, (double)all / sizes[i].bytes);
+			n += put_digits(out + n, room - (size_t)n, (double)all / sizes[i].bytes);
 		}
 		snprintf(out + n, room - (size_t)n, " %s", sizes[i].name);
 	} else if (all) {
@@ -109,9 +109,9 @@ static void put_count(char *out, size_t room, const struct progress_view *v)
 
 static void put_rate(char *out, size_t room, const struct progress_view *v)
 {
-	int i = v->rates == PROGRESS_BYTES ? size_of(v->rate) : 0, n;
+	int i = v->rates == PROGRESS_BYTES ? pick_size(v->rate) : 0, n;
 
-	n = number(out, room, v->rates == PROGRESS_BYTES ? v->rate / sizes[i].bytes : v->rate);
+	n = put_digits(out, room, v->rates == PROGRESS_BYTES ? v->rate / sizes[i].bytes : v->rate);
 	snprintf(out + n, room - (size_t)n, " %s/s",
 	         v->rates == PROGRESS_BYTES ? sizes[i].name : "tok");
 }

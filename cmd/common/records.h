@@ -4,13 +4,13 @@
 #include <stddef.h>
 #include <infer/record.h>
 
-/* Write all that w holds, in one write(2) if the descriptor accepts it, and clear w.  Waits if the
- * descriptor does not block.
- * sent   NULL, or out: the bytes written, even on failure
- * INFER_EIO  the descriptor refused them */
+/* Write the records in w, with one write(2) if the descriptor accepts that, and clear w. Waits if the
+ * descriptor is non-blocking.
+ * sent   out, or NULL: bytes written, also on failure
+ * INFER_EIO  write(2) failed */
 int records_send(infer_records *w, int fd, size_t *sent, infer_error *err);
-/* Return rc if it is an error, else records_send: records_put(infer_write_...(w), w, fd, err). */
+/* Return rc if it is an error, otherwise records_send(w): records_put(infer_write_...(w), w, fd, err). */
 int records_put(int rc, infer_records *w, int fd, infer_error *err);
-/* Sync to the disk (fdatasync(2)), if there is one.  INFER_EIO */
+/* Sync the file to disk (fdatasync(2)); nothing if fd cannot be synced. INFER_EIO */
 int records_sync(int fd, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* common/sampling.c - sampling options, and the sampler made from them and the model. */
+/* common/sampling.c - sampling options. */
 #include "common/sampling.h"
 #include <infer/param.h>
 #include "base/err.h"
@@ -9,18 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for sampling options");
-}
-
 #define AT(f) offsetof(struct sampling_args, f)
 static const struct opt breaker_row = {
 	OPT_LIST,
 	0,
 	"dry-sequence-breaker",
 	"STR",
-	"text that no run reaches over; none: no text (newline : \" *)",
+	"text at which DRY ends a repetition; none: no text (newline : \" *)",
 	AT(breakers),
 	.marks = OPT_SERVER,
 };
@@ -74,7 +69,7 @@ int sampling_rows(struct opt *to, int room, size_t at)
 	return n;
 }
 
-static int take_usual(struct infer_sample_opts *o, infer_error *err)
+static int set_defaults(struct infer_sample_opts *o, infer_error *err)
 {
 	const struct infer_sample_param *p;
 
@@ -83,8 +78,8 @@ static int take_usual(struct infer_sample_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* The sampling that the model file recommends. */
-static int take_recommended(struct infer_sample_opts *o, const infer_file *file, infer_error *err)
+/* Set the numbers that the model file recommends. */
+static int set_recommended(struct infer_sample_opts *o, const infer_file *file, infer_error *err)
 {
 	const struct infer_sample_param *p;
 
@@ -106,7 +101,7 @@ static int take_recommended(struct infer_sample_opts *o, const infer_file *file,
 	return INFER_OK;
 }
 
-/* Parse names of stages, separated by commas or semicolons. from, name: their origin, for
+/* Parse names of stages, separated by commas or semicolons. code: of errors; from, name: the origin, for
  * messages. */
 static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, int code,
                        const char *from, const char *name, infer_error *err)
@@ -135,7 +130,7 @@ static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, in
 	return INFER_OK;
 }
 
-/* general.sampling.sequence */
+/* Set the order of the stages from the key general.sampling.sequence. */
 static int take_sequence(struct infer_sample_opts *o, const infer_file *file, infer_error *err)
 {
 	static const char key[] = "general.sampling.sequence";
@@ -158,9 +153,9 @@ static int take_numbers(struct infer_sample_opts *o, const struct sampling_args 
 	return INFER_OK;
 }
 
-/* Parse an id of the vocabulary at the beginning of `text`; *end: after it. */
-static int take_id(int32_t *id, const char *text, char **end, const char *option,
-                   const infer_model *model, infer_error *err)
+/* Parse a token id of the model at the start of `text`. *end: the text after it. */
+static int parse_token_id(int32_t *id, const char *text, char **end, const char *option,
+                          const infer_model *model, infer_error *err)
 {
 	struct infer_model_info info;
 	size_t digits = strspn(text, "0123456789");
@@ -186,23 +181,23 @@ int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option
 
 	*ids = arena_alloc(mem, (size_t)words->n, sizeof **ids);
 	if (!*ids)
-		return no_memory(err);
+		return err_nomem(err);
 	for (int i = 0; i < words->n; i++) {
-		TRY(take_id(&(*ids)[i], words->at[i], &end, option, model, err));
+		TRY(parse_token_id(&(*ids)[i], words->at[i], &end, option, model, err));
 		if (*end)
-			return err_set(err, INFER_EINVAL, "%s: '%.40s' is no token id", option,
+			return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a token id", option,
 			               words->at[i]);
 	}
 	return INFER_OK;
 }
 
-/* "ID=B" */
-static int take_bias(struct infer_logit_bias *b, const char *text, const infer_model *model,
-                     infer_error *err)
+/* Parse "ID=B". */
+static int parse_bias(struct infer_logit_bias *b, const char *text, const infer_model *model,
+                      infer_error *err)
 {
 	char *at, *end = NULL;
 
-	TRY(take_id(&b->token, text, &at, "--logit-bias", model, err));
+	TRY(parse_token_id(&b->token, text, &at, "--logit-bias", model, err));
 	const char *number = *at == '=' ? at + 1 : "";
 	double v = strcmp(number, "-inf") ? strtod(number, &end) : -INFINITY;
 
@@ -222,15 +217,15 @@ static int take_biases(struct sampling *s, const struct opt_list *words, const i
 	struct infer_logit_bias *bias = arena_alloc(&s->mem, (size_t)words->n, sizeof *bias);
 
 	if (!bias)
-		return no_memory(err);
+		return err_nomem(err);
 	for (int i = 0; i < words->n; i++)
-		TRY(take_bias(&bias[i], words->at[i], model, err));
+		TRY(parse_bias(&bias[i], words->at[i], model, err));
 	s->o.bias = bias;
 	s->o.n_bias = words->n;
 	return INFER_OK;
 }
 
-/* The texts, and their tokens if DRY is on. */
+/* Set the sequence breakers of DRY: the texts, and their tokens if DRY is on. */
 static int take_breakers(struct sampling *s, const struct opt_list *words, const infer_model *model,
                          infer_error *err)
 {
@@ -241,7 +236,7 @@ static int take_breakers(struct sampling *s, const struct opt_list *words, const
 	size_t n = 0;
 
 	if (!given)
-		return no_memory(err);
+		return err_nomem(err);
 	s->breaker_texts = words->n ? given : usual;
 	for (int i = 0; i < words->n; i++)
 		if (!strcmp(words->at[i], "none"))
@@ -265,8 +260,8 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 
 	*out = (struct sampling){ 0 };
 	arena_init(&out->mem, MEM_BASE);
-	TRY(take_usual(o, err));
-	TRY(take_recommended(o, file, err));
+	TRY(set_defaults(o, err));
+	TRY(set_recommended(o, file, err));
 	TRY(take_sequence(o, file, err));
 	TRY(take_numbers(o, a, err));
 	infer_sample_resolve(o);

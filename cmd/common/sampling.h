@@ -1,4 +1,4 @@
-/* common/sampling.h - sampling options, with the same names in all programs, and their results. */
+/* common/sampling.h - sampling options, the same in all programs. */
 #ifndef COMMON_SAMPLING_H
 #define COMMON_SAMPLING_H
 #include <stdint.h>
@@ -12,14 +12,14 @@ struct sampling_args {
 	const char *samplers;
 	struct opt_bits seed;
 };
-/* The rows; at: the offset of struct sampling_args in the options of the program. */
+/* Rows for the table of a program: SAMPLING_ROWS(type of its options, member). */
 opt_rows_fn sampling_rows;
 #define SAMPLING_ROWS(T, m) \
 	{ \
 		OPT_ROWS, .rows = sampling_rows, .at = offsetof(T, m) \
 	}
 
-/* The result of the options; the lists of `o` are stored here. */
+/* The result of the options. `o` borrows from the other members. */
 struct sampling {
 	struct infer_sample_opts o;
 	const struct infer_str *breaker_texts; /* of DRY, on or off */
@@ -28,20 +28,18 @@ struct sampling {
 	struct arena mem;
 };
 
-/* What was given, else what the model's file recommends (general.sampling.*), else what is usual,
- * the rest off.  A seed that is not given is random.  On failure too *out is the caller's to
- * sampling_fini.
- * INFER_EINVAL   --samplers, --logit-bias: malformed, or not known
- * INFER_EFORMAT  a general.sampling key of another type or out of its range
- * INFER_EUNSUP   a stage in general.sampling.sequence that is not known, by name
- * INFER_EIO      the system gives no random seed
- * INFER_ENOMEM */
+/* Set each parameter from its option, else from the model file (general.sampling.*), else to its
+ * default. A seed that is not given is random. The caller calls sampling_fini, on failure too.
+ * INFER_EINVAL   --samplers or --logit-bias is malformed, or names an unknown stage or token
+ * INFER_EFORMAT  a general.sampling key has another type, or is out of range
+ * INFER_EUNSUP   general.sampling.sequence names an unknown stage
+ * INFER_EIO      the system has no random numbers; INFER_ENOMEM */
 int sampling_take(struct sampling *out, const struct sampling_args *a, const infer_model *model,
                   infer_error *err);
 void sampling_fini(struct sampling *s);
 
-/* Parse token ids from options into *ids (from mem).  option: its name
- * INFER_EINVAL  not an id of this vocabulary */
+/* Parse token ids into *ids [words->n], allocated in mem. option: its name, for messages.
+ * INFER_EINVAL  a word is not a token id of the model; INFER_ENOMEM */
 int sampling_ids(int32_t **ids, const struct opt_list *words, const char *option,
                  const infer_model *model, struct arena *mem, infer_error *err);
 #endif

@@ -38,7 +38,7 @@ static size_t printable_one(char out[8], const char *s, size_t n, size_t *used)
 	return *used;
 }
 
-/* Copy s to out as one line that is safe for a terminal; returns its length, at most room - 4. */
+/* Copy s to out as one line that is safe for a terminal. Returns its length, at most room - 4. */
 static size_t printable(char *out, size_t room, const char *s)
 {
 	size_t n = strlen(s), len = 0, used;
@@ -48,7 +48,7 @@ static size_t printable(char *out, size_t room, const char *s)
 	return len;
 }
 
-static void line(const char *kind, const char *fmt, va_list ap)
+static void print_message(const char *kind, const char *fmt, va_list ap)
 {
 	char sentence[LINE], out[2 * LINE];
 
@@ -66,7 +66,7 @@ void say_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	line("error: ", fmt, ap);
+	print_message("error: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -77,7 +77,7 @@ void say_warning(const char *fmt, ...)
 	if (verbose < 0)
 		return;
 	va_start(ap, fmt);
-	line("warning: ", fmt, ap);
+	print_message("warning: ", fmt, ap);
 	va_end(ap);
 }
 
@@ -97,7 +97,7 @@ void say_note(int verbosity, const char *fmt, ...)
 	if (verbose < verbosity)
 		return;
 	va_start(ap, fmt);
-	line("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 }
 
@@ -132,7 +132,7 @@ void say_summary(const char *fmt, ...)
 	if (verbose < 0 || (!verbose && !isatty(STDERR_FILENO)))
 		return;
 	va_start(ap, fmt);
-	line("", fmt, ap);
+	print_message("", fmt, ap);
 	va_end(ap);
 }
 

@@ -1,4 +1,4 @@
-/* common/sig.c - signals, and model files that are cut short. */
+/* common/sig.c - signals. */
 #include "common/sig.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -14,7 +14,7 @@ static const char *program = "infer", *volatile mapped, *volatile unfinished, *v
 
 static struct iovec part(const char *s) { return (struct iovec){ (void *)(size_t)s, strlen(s) }; }
 
-/* Only async-signal-safe calls: strlen, pause, unlink, writev, _exit. */
+/* Handle SIGBUS. Only async-signal-safe calls: strlen, pause, unlink, writev, _exit. */
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	const char *path = mapped;
@@ -25,19 +25,19 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	(void)context;
-	/* not a page that the file lost, but a sent signal or a fault of our own */
+	/* not a truncated file: a sent signal, or a bug of ours */
 	if (info->si_code != BUS_ADRERR) {
 		signal(sig, SIG_DFL);
 		raise(sig);
 		return;
 	}
-	/* threads that compute with the same file find the same: one of them says it and ends all */
+	/* other threads that read the file get the signal too: the first prints the message */
 	while (atomic_flag_test_and_set(&said))
 		pause();
 	if (unfinished)
 		unlink(unfinished);
 	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
-		/* nobody reads stderr: only the exit code is left */
+		/* stderr is closed; the exit code remains */
 	}
 	_exit(EXIT_FAILED);
 }
@@ -49,7 +49,7 @@ void sig_init(const char *name)
 	program = name;
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, NULL);
-	/* a file beyond `ulimit -f`: write(2) then fails with EFBIG, which is reported */
+	/* so that write(2) beyond `ulimit -f` fails with EFBIG, which is reported */
 	signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -64,13 +64,13 @@ static void on_end(int sig)
 	if (unfinished)
 		unlink(unfinished);
 	if (words && writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
-		/* nobody reads stderr */
+		/* stderr is closed */
 	}
 	signal(sig, SIG_DFL);
 	raise(sig);
 }
 
-static void catch (void)
+static void catch_ends(void)
 {
 	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction a = { .sa_handler = on_end }, old;
@@ -86,12 +86,12 @@ void sig_unfinished(const char *path)
 {
 	unfinished = path;
 	if (path)
-		catch ();
+		catch_ends();
 }
 
 void sig_last_words(const char *line)
 {
 	last_words = line;
 	if (line)
-		catch ();
+		catch_ends();
 }

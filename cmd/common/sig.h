@@ -1,13 +1,17 @@
-/* common/sig.h - signals.  SIGINT, SIGTERM and SIGPIPE keep their disposition, so they end a
- * program by default and an inherited SIG_IGN stays in effect: results are written at once
- * (say_out, infer_records), and files get their name only when they are complete.  SIGBUS, which
- * a mapped file raises when it is truncated, becomes one line and exit code 1. */
+/* common/sig.h - signals.
+ *
+ * SIGINT, SIGTERM and SIGPIPE keep their disposition: they end a program, or an inherited SIG_IGN stays
+ * in effect. No output is lost: it is written unbuffered (say_out, infer_records), and files are renamed
+ * when they are complete. SIGBUS, raised if a mapped file is truncated, becomes an error message and
+ * exit code 1. */
 #ifndef COMMON_SIG_H
 #define COMMON_SIG_H
-void sig_init(const char *program); /* kept */
-void sig_mapped(const char *path);  /* the file to name in the message, not copied; NULL: none */
-/* A file to remove if a signal ends the program, not copied; NULL: none any more. */
+/* Install the handlers. The strings of this file are not copied; NULL clears a setting. */
+void sig_init(const char *program);
+/* Set the file that the message about SIGBUS names. */
+void sig_mapped(const char *path);
+/* Set a file to remove if a signal ends the program. */
 void sig_unfinished(const char *path);
-/* A line to say if a signal ends the program, not copied; NULL: none any more. */
+/* Set a line to print if a signal ends the program. */
 void sig_last_words(const char *line);
 #endif

@@ -1,4 +1,4 @@
-/* common/start.c - the start of every program: descriptors, options, --help and --version. */
+/* common/start.c - the start of every program: signals, environment, options, --help, --version. */
 #include "common/start.h"
 #include "common/env.h"
 #include "common/say.h"
@@ -14,9 +14,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-/* A standard descriptor that is closed at the start would be reused by the next file, and a
- * model could be read as a prompt.  So standard input becomes empty, and writing to the others
- * fails as it should. */
+/* Open /dev/null read-only for each standard descriptor that is closed. Otherwise the next file that is
+ * opened would get its number, and a model could be read as the prompt. */
 static void fill_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)

@@ -1,15 +1,16 @@
-/* common/start.h - the start of every program. */
+/* common/start.h - the start of every program: signals, environment, options, --help, --version. */
 #ifndef COMMON_START_H
 #define COMMON_START_H
 #include "common/help.h"
 
-/* Options of every program; a member of its options, filled by START_ROWS. */
+/* Options that every program has: a member of its options, filled by START_ROWS. */
 enum { STOP_BRIEF = 1, STOP_VERSION };
 struct start {
-	const char *help; /* the section of --help, "" for all; NULL: no --help */
-	int stop, quiet, verbose;
+	const char *help; /* section of --help, "" for all; NULL: not given */
+	int stop;         /* STOP_BRIEF, STOP_VERSION, or 0 */
+	int quiet, verbose;
 };
-/* What -v does, where a program does not say it itself. */
+/* Help text of -v; a program may define its own. */
 #define START_VERBOSE "say more; -vv still more"
 /* clang-format off */
 #define START_ROWS(T, m) \
@@ -27,9 +28,9 @@ struct start {
 	{ OPT_END }
 /* clang-format on */
 
-/* Set up signals, standard descriptors, the environment, options into `into` (whose member s points
- * to), --help and --version. -1: continue, with *rest filled (the caller frees it with
- * opt_rest_fini); otherwise the exit code, and all messages are printed. */
+/* Set up signals and standard descriptors, and read the environment and the options into `into`. s: its
+ * member. Returns -1 to continue, with *rest filled, which the caller frees with opt_rest_fini. Otherwise
+ * returns the exit code, with --help, --version or an error printed. */
 int start(const struct program *p, void *into, const struct start *s, int argc, char **argv,
           struct opt_rest *rest);
 #endif

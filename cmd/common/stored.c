@@ -1,4 +1,4 @@
-/* common/stored.c - chat templates of stores, by the path of the file. */
+/* common/stored.c - chat templates that a model store has for a file, by path. */
 #include "common/stored.h"
 #include <infer/hub.h>
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Templates stay where they are: readers borrow them without the lock. */
+/* Entries are never moved or freed: readers borrow the text without the lock. */
 struct stored {
 	struct stored *next;
 	char *path, *jinja;
@@ -15,7 +15,7 @@ static struct stored *first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Caller holds the lock. */
-static const struct stored *find(const char *path)
+static const struct stored *find_stored(const char *path)
 {
 	const struct stored *s = first;
 
@@ -30,7 +30,7 @@ void stored_template_add(const char *path, char *jinja)
 	char *copy = strdup(path);
 
 	pthread_mutex_lock(&lock);
-	const struct stored *old = find(path);
+	const struct stored *old = find_stored(path);
 
 	if (s && copy && (!old || strcmp(old->jinja, jinja))) {
 		*s = (struct stored){ first, copy, jinja };
@@ -47,7 +47,7 @@ void stored_template_add(const char *path, char *jinja)
 const char *stored_template(const char *path)
 {
 	pthread_mutex_lock(&lock);
-	const struct stored *s = find(path);
+	const struct stored *s = find_stored(path);
 
 	pthread_mutex_unlock(&lock);
 	return s ? s->jinja : NULL;

@@ -15,8 +15,8 @@ enum bench_clock { CLOCK_WALL, CLOCK_CPU };
 #define BENCH_SUBJECTS(X) \
 	X(run, RUN) \
 	X(serve, SERVE) \
-	X(kernels, KERNELS) X(ab, AB) X(compare, COMPARE) X(plot, PLOT) X(report, REPORT) \
-		X(convert, CONVERT)
+	X(kernels, KERNELS) \
+	X(ab, AB) X(compare, COMPARE) X(plot, PLOT) X(report, REPORT) X(convert, CONVERT)
 #define BENCH_BIT_NUMBER(name, NAME) BENCH_##NAME##_BIT,
 #define BENCH_BIT(name, NAME) BENCH_##NAME = 1 << BENCH_##NAME##_BIT,
 enum { BENCH_SUBJECTS(BENCH_BIT_NUMBER) };

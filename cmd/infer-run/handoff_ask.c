@@ -333,7 +333,7 @@ static int read_conversation(struct handoff *h, infer_error *err)
 		rc = err->code = INFER_EINVAL;
 	return rc || json_is_object(h->args)
 	               ? rc
-	               : err_set(err, INFER_EINVAL, "--template-args: not an object");
+	               : err_set(err, INFER_EINVAL, "--template-args must be a JSON object");
 }
 
 int handoff_read(struct handoff *h, infer_error *err)

@@ -115,7 +115,7 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	same '1 1' "$(json counts.completed <<<"$output") $(json counts.failed <<<"$output")"
 	grep -q 'request 1 failed: .*context' <<<"$stderr"
 	fails 2 'serve measures a server' infer-bench serve
-	fails 2 'is none of http' infer-bench serve --url ftp://here
+	fails 2 'must be http' infer-bench serve --url ftp://here
 	fails 2 'is no length' bench --output few
 	fails 2 'goes with serve only' infer-bench run --url "unix:$SOCK"
 	fails 2 '--depth goes with run only' bench --depth 3

@@ -49,7 +49,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 
 @test "kernels: what is asked wrongly is a usage error, and what is not there yet is refused by name" {
 	fails 2 'no case has such' kernels --filter nosuch
-	fails 2 'is no kernel set' kernels --isa nosuch
+	fails 2 'is not a kernel set' kernels --isa nosuch
 	fails 2 'takes no argument' kernels more
 	fails 2 "goes with run, serve and ab only" kernels -p 3
 	fails 2 '--kv-type goes with run only' kernels --kv-type f32
@@ -59,11 +59,11 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'missing/r' kernels --filter scale --record missing/r
 	printf 'my notes' >notes
-	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
+	fails 3 'notes: line 1 is not a record' kernels --filter scale --filter ref --record notes
 	[ "$(cat notes)" = 'my notes' ]
 	printf 'my notes\nhave no end' >notes
 	cp notes kept
-	fails 3 'notes: line 1 is no record' kernels --filter scale --filter ref --record notes
+	fails 3 'notes: line 1 is not a record' kernels --filter scale --filter ref --record notes
 	cmp notes kept
 }
 

@@ -139,7 +139,7 @@ put_keys()
 	same 'user=the;assistant=[1, 2]' "$(show --template "$a" --template-args '{"more":[1,2]}' the)"
 	fails 3 'does not switch thinking' infer-run --no-stdin --think off the
 	fails 2 '--think' infer-run --no-stdin --think maybe the
-	fails 2 '--template-args: not an object' infer-run --no-stdin --template-args '[1]' the
+	fails 2 '--template-args must be a JSON object' infer-run --no-stdin --template-args '[1]' the
 	fails 2 '--template-args: line 1' infer-run --no-stdin --template-args '{' the
 }
 

@@ -139,7 +139,7 @@ evaluate() { infer-quant eval "$@"; }
 	mkmodel --vocab 900 small.gguf
 	fails 2 'the vocabularies differ: 1024 tokens, and 900' evaluate -f "$text" -c 32 --ref small.gguf
 	printf 'text' >notes
-	fails 3 'notes: line 1 is no record' evaluate -f "$text" -c 32 --record notes
+	fails 3 'notes: line 1 is not a record' evaluate -f "$text" -c 32 --record notes
 	same text "$(cat notes)"
 	fails 1 'nowhere' evaluate -f "$text" -c 32 --record nowhere/r
 	fails 2 'names a model|model' env -u INFER_MODEL infer-quant eval -f "$text" -c 32

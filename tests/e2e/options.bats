@@ -224,7 +224,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 }
 
 @test "an unknown kernel set is an error that lists those there are" {
-	fails 2 "'mmx' is no kernel set; this machine runs ref" infer-run --isa mmx x
+	fails 2 "'mmx' is not a kernel set; this machine runs ref" infer-run --isa mmx x
 }
 
 @test "the last of an option that is repeated counts; short, long and joined forms agree" {
@@ -328,8 +328,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	same "$a" "$(INFER_MODEL=$PWD/missing infer-run -m "$M" -q --temp 0 -n 4 --no-stdin the)"
 	INFER_MODEL=$PWD/missing fails 1 "$PWD/missing" infer-run x
 	INFER_THREADS=many fails 2 "INFER_THREADS: 'many' is not a whole number" infer-run x
-	INFER_ISA=mmx fails 2 "INFER_ISA: 'mmx' is no kernel set" infer-run x
-	INFER_ISA=mmx fails 2 "--isa: 'mmx' is no kernel set" infer-run --isa mmx x
+	INFER_ISA=mmx fails 2 "INFER_ISA: 'mmx' is not a kernel set" infer-run x
+	INFER_ISA=mmx fails 2 "--isa: 'mmx' is not a kernel set" infer-run --isa mmx x
 	INFER_THREADS=1 infer-run -q -n 1 --stats --no-stdin the 2>stats >/dev/null
 	same 1 "$(json threads <stats)"
 	INFER_THREADS=1 infer-run -q -t 2 -n 1 --stats --no-stdin the 2>stats >/dev/null

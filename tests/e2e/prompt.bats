@@ -51,9 +51,9 @@ ids() { infer-run --tokenize "$@"; }
 }
 
 @test "text that begins with - needs -- before it, and the error says so" {
-	fails 2 "'- item' is no option; put -- before text that begins with -" infer-run --no-stdin '- item'
-	fails 2 "'-5 degrees' is no option; put -- before" infer-run --no-stdin '-5 degrees'
-	fails 2 "'-- or not' is no option; put -- before" infer-run --no-stdin '-- or not'
+	fails 2 "'- item' is not an option; put -- before text that begins with -" infer-run --no-stdin '- item'
+	fails 2 "'-5 degrees' is not an option; put -- before" infer-run --no-stdin '-5 degrees'
+	fails 2 "'-- or not' is not an option; put -- before" infer-run --no-stdin '-- or not'
 	fails 2 'unknown option -5; --help' infer-run --no-stdin -5 'x y'
 	fails 2 'unknown option -z; --help' infer-run --no-stdin 'a b' -qz 'x y'
 	fails 2 "unknown option --promt" infer-run '--promt=x y'

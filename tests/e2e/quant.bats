@@ -64,7 +64,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	cmp 1.gguf 3.gguf
 	infer-quant --isa ref --type Q4_K_M "$F16" ref.gguf
 	cmp 1.gguf ref.gguf
-	INFER_ISA=mmx fails 2 "'mmx' is no kernel set" infer-quant --type Q4_K_M "$F16" x.gguf
+	INFER_ISA=mmx fails 2 "'mmx' is not a kernel set" infer-quant --type Q4_K_M "$F16" x.gguf
 }
 
 @test "--dry-run shows what is written, and writes nothing" {

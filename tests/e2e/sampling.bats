@@ -169,6 +169,6 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 	fails 2 "--logit-bias: '4=' is not ID=B" infer-run --logit-bias 4= the
 	fails 2 "--logit-bias: '4=nan' is not ID=B" infer-run --logit-bias 4=nan the
 	fails 2 "--logit-bias: 99999999=1: the vocabulary has" infer-run --logit-bias 99999999=1 the
-	fails 2 "--stop-token: '4x' is no token id" infer-run --stop-token 4x the
+	fails 2 "--stop-token: '4x' is not a token id" infer-run --stop-token 4x the
 	fails 2 "--stop-token: 123456789012: the vocabulary has" infer-run --stop-token 123456789012 the
 }

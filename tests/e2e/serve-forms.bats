@@ -336,8 +336,8 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	same "$(json data.0.embedding <end)" "$(json data.0.embedding <left)"
 	same truncate_prompt_tokens "$(json error.param <over)"
 	same truncate "$(json error.param <wrong)"
-	fails 3 'is an encoder: infer-bench run is of models that generate' infer-bench run -m "$model"
-	fails 3 'is an encoder: a plan is of models that generate' infer-inspect plan -m "$model"
+	fails 3 'is an encoder: infer-bench run needs a model that generates text' infer-bench run -m "$model"
+	fails 3 'is an encoder: a plan needs a model that generates text' infer-inspect plan -m "$model"
 }
 
 @test "calls in a form that is not known: said when the model is loaded; a call cannot be required" {

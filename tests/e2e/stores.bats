@@ -66,7 +66,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 	infer-run -v -m ollama:me/mine:q8 --no-stdin --temp 0 -n 2 the 2>err >/dev/null
 	grep -q 'Go template is that of ChatML' err
 	grep -q "template: that of Ollama's family" err
-	fails 3 'Go template of Ollama is of no known family: give one in Jinja with --template FILE' infer-run -m ollama:hf.co/Org/Repo-GGUF:Q8_0 --no-stdin the
+	fails 3 'Go template \(Ollama\) is not of a known family: give one in Jinja with --template FILE' infer-run -m ollama:hf.co/Org/Repo-GGUF:Q8_0 --no-stdin the
 	infer-inspect ollama:hf.co/Org/Repo-GGUF:Q8_0 | grep -q '^template   a Go template of no known family'
 	infer-inspect ollama:me/mine:q8 | grep -q '^template   system'
 	printf '{{ messages[0].content }}' >t.jinja
@@ -255,7 +255,7 @@ setup() { cd "$BATS_FILE_TMPDIR" || return; }
 		https://ollama.com/library/llama3.2:1b ollama:llama3.2:1b
 		ollama/llama3.2 ollama:llama3.2
 	END
-	fails 1 'is the address of no model' infer-run -m https://huggingface.co/datasets/a/b the
+	fails 1 'is not the address of a model' infer-run -m https://huggingface.co/datasets/a/b the
 	fails 1 'is an address: download the file' infer-run -m https://example.org/m.gguf the
 	fails 1 "models of Docker's registry are not read" infer-run -m docker:ai/smollm2 the
 	# paths stay paths
