@@ -1,10 +1,10 @@
-/* schema/apply.c - what a keyword, or its negation, demands: one branch for each choice. */
+/* schema/apply.c - keywords of schemas, constants, numbers and strings: the branches they make. */
 #include "schema/compile.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* Every schema of the list, or none of them. */
+/* Require every schema of the list, or if it->neg none of them. */
 static int want_all(struct schema *c, const struct todo *it)
 {
 	const uint32_t mask = it->neg ? 0 : it->mask;
@@ -19,7 +19,7 @@ static int want_all(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Some schema of the list, or some that does not hold. */
+/* Make a branch for each schema of the list, in which it holds, or if it->neg does not. */
 static int want_any(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
@@ -36,7 +36,8 @@ static int want_any(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Where it matters which of them hold: every choice of those that do. */
+/* Make a branch for each subset of the schemas, in which they hold and the others do not. For
+ * unevaluated* keywords it matters which hold. */
 static int decide_any(struct schema *c, const struct todo *it)
 {
 	enum { MOST = 6 };
@@ -53,7 +54,7 @@ static int decide_any(struct schema *c, const struct todo *it)
 			continue;
 		if (n == MOST)
 			return schema_fail(c, INFER_EUNSUP, it->v,
-			                   "has too many schemas beside an unevaluated keyword");
+			                   "has too many schemas for an unevaluated keyword");
 		if (v == HOLDS_ALWAYS)
 			sure |= UINT32_C(1) << n;
 		lit[n++] = l;
@@ -96,7 +97,7 @@ static int one_of(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* None of them, or two. */
+/* Make a branch in which no schema holds, and one for each pair of schemas, in which both do. */
 static int not_one_of(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
@@ -134,7 +135,7 @@ int kw_if_apply(struct schema *c, const struct todo *it)
 		return schema_fork(c, &x);
 	if (!it->neg || then) {
 		TRY(schema_fork(c, &x));
-		/* where nothing is evaluated, one side need not be decided if the other is free */
+		/* without unevaluated* `if` need not be decided if one side is always true */
 		if (other || decide || !then)
 			TRY(schema_require(c, x, lit, it->neg ? 0 : it->mask));
 		TRY(schema_require(c, x, yes ^ (uint32_t)it->neg, it->neg ? 0 : it->mask));
@@ -148,7 +149,7 @@ int kw_if_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* One value: an object or array is what has these members, and no others. */
+/* Require exactly the members of v. */
 static int equal_object(struct schema *c, struct branch *x, const struct json *v)
 {
 	uint32_t lit;
@@ -203,7 +204,7 @@ static int other_object(struct schema *c, const struct json *v)
 		f.kind = FACT_REQUIRED;
 		TRY(schema_add_fact(c, x, &f));
 	}
-	/* or more members */
+	/* or it has more members */
 	TRY(schema_fork(c, &x));
 	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
 	return INFER_OK;
@@ -252,7 +253,7 @@ int schema_constant(struct schema *c, const struct todo *it)
 	return c->type == ALT_OBJECT ? equal_object(c, x, v) : equal_array(c, x, v);
 }
 
-/* const, or enum if list. Decided before for null, false and true. */
+/* Apply const, or enum if `list`, to a type that schema_apply could not decide. */
 static int apply_values(struct schema *c, const struct todo *it, int list)
 {
 	const struct dfa *d;
@@ -344,7 +345,7 @@ static int narrow_fork(struct schema *c, const struct dfa *d)
 	return schema_narrow(c, x, d);
 }
 
-/* Types other than number are decided by verdict_of_type. */
+/* Only integers are undecided: see verdict_of_type. */
 int kw_type_apply(struct schema *c, const struct todo *it)
 {
 	const struct dfa *d;

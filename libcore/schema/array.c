@@ -8,7 +8,7 @@ enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
 
 static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
 
-/* Elements at fixed positions: all of them, or one that is there and does not. */
+/* Each element satisfies the schema of its position. Negated: one that exists does not. */
 int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 {
 	struct branch *x = NULL;
@@ -34,7 +34,7 @@ int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* All elements at `from` and behind it, or one that does not. */
+/* Every element at `from` or later satisfies the schema it->v. Negated: one does not. */
 static int items_from(struct schema *c, const struct todo *it, uint32_t from)
 {
 	struct fact f = { .kind = FACT_ITEMS, .from = from, .to = DFA_FOREVER, .mask = it->mask };
@@ -89,7 +89,7 @@ int kw_minItems_apply(struct schema *c, const struct todo *it) { return schema_s
 
 int kw_maxItems_apply(struct schema *c, const struct todo *it) { return schema_size(c, it, 0); }
 
-/* That some elements are equal cannot be said. */
+/* The negation, that two elements are equal, cannot be enforced. */
 int kw_uniqueItems_apply(struct schema *c, const struct todo *it)
 {
 	const int asked = json_is(it->v, JSON_TRUE);
@@ -130,14 +130,14 @@ int kw_additionalItems_apply(struct schema *c, const struct todo *it)
 
 struct rest {
 	const struct fact *f;
-	uint32_t from; /* the first element that nothing fixed has evaluated */
+	uint32_t from; /* the first element that no keyword has evaluated by its position */
 };
 
 struct build {
 	const struct branch *b;
 	struct array_shape *a;
 	const struct fact *count[MOST_COUNTERS];
-	uint32_t decided; /* counters whose no is certain too */
+	uint32_t decided; /* counters: an element that is not counted must not satisfy lit */
 	struct rest rest[8];
 	uint32_t n_rest, n_facts;
 };
@@ -152,7 +152,7 @@ static int add_counter(struct schema *c, struct build *u, const struct fact *f, 
 	return INFER_OK;
 }
 
-/* What each unevaluatedItems is about. */
+/* Find the elements that each unevaluatedItems applies to. A negated one becomes a counter. */
 static int collect_unevaluated(struct schema *c, struct build *u)
 {
 	for (const struct fact *f = u->b->facts; f; f = f->next) {
@@ -162,7 +162,8 @@ static int collect_unevaluated(struct schema *c, struct build *u)
 		if (f->kind != FACT_REST)
 			continue;
 		if (u->n_rest == 8)
-			return schema_fail(c, INFER_EUNSUP, f->v, "too many of them at once");
+			return schema_fail(c, INFER_EUNSUP, f->v,
+			                   "too many unevaluatedItems hold at once");
 		*r = (struct rest){ f, 0 };
 		for (const struct fact *e = u->b->facts; e; e = e->next) {
 			if (!e->evaluates || !(e->mask & f->bit))
@@ -177,10 +178,10 @@ static int collect_unevaluated(struct schema *c, struct build *u)
 			u->n_rest++;
 			continue;
 		}
-		/* some element that is not evaluated does not satisfy it */
+		/* some element that is not evaluated satisfies f->lit, which is negated */
 		if (counts)
 			return schema_fail(c, INFER_EUNSUP, f->v,
-			                   "is not supported under not beside contains");
+			                   "is not supported under not together with contains");
 		struct fact *some;
 
 		TRY(work_alloc(&c->w, &some, 1, sizeof *some));
@@ -205,7 +206,7 @@ static int gather_facts(struct schema *c, struct build *u)
 		u->n_facts++;
 		if (f->kind == FACT_COUNT)
 			TRY(add_counter(c, u, f, f->from));
-		/* what lies behind an element that cannot be */
+		/* an element that cannot exist, so none after it */
 		if (f->kind == FACT_ITEMS && f->lit == LIT_FALSE && f->from < a->max)
 			a->max = f->from;
 	}
@@ -258,7 +259,7 @@ static int make_counters(struct schema *c, struct build *u)
 	return work_alloc(&c->w, &a->can, (uint64_t)(a->steady + 1) * a->width, 1);
 }
 
-/* The options of position i: which counters its element goes up with. */
+/* Make the options of position i: for each set of counters that its element increments, a goal. */
 static int make_options_at(struct schema *c, struct build *u, uint32_t i)
 {
 	struct options *o = u->a->item + i;

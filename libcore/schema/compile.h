@@ -1,11 +1,13 @@
 /* schema/compile.h - (private) a JSON Schema while it is compiled.  Confined.
  *
  * A literal is 2 * location (locations.h), plus 1 if the schema must not hold. A goal is a set of
- * literals that one value must satisfy. It is expanded for each type of values into branches, in which
- * every choice (anyOf, oneOf, not, if) is made. Each branch becomes an alternative of the goal.
+ * literals that one value must satisfy. It is expanded for each type of values into branches, in
+ * which every choice (anyOf, oneOf, not, if) is made. Each branch becomes an alternative of the
+ * goal.
  *
- * A dynamic scope stores, for each name of dynamic anchors, the outermost resource that was entered and
- * has such an anchor. Scope 0 has none. It is the only scope unless several resources share a name. */
+ * A dynamic scope stores, for each name of dynamic anchors, the outermost resource that was entered
+ * and has such an anchor. Scope 0 has none. It is the only scope unless several resources share a
+ * name. */
 #ifndef SCHEMA_COMPILE_H
 #define SCHEMA_COMPILE_H
 #include "base/json.h"
@@ -77,7 +79,8 @@ static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 
 /* ---- expand.c ---- */
 
-/* Return the goal of a set of literals (sorted in place), or NOWHERE if they contradict each other. */
+/* Return the goal of a set of literals (sorted in place), or NOWHERE if they contradict each
+ * other. */
 int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal);
 /* Append the alternatives of a goal to it, for all types. */
 int schema_expand(struct schema *c, uint32_t goal);
@@ -85,8 +88,9 @@ int schema_expand(struct schema *c, uint32_t goal);
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out);
 /* Append a copy of c->branch to the branches made; *out may be changed. */
 int schema_fork(struct schema *c, struct branch **out);
-/* Add a condition to a branch: a literal, a literal or keyword (late: applied after others), a fact, an
- * automaton of numbers or strings. The branch becomes dead if it is seen to be unsatisfiable. */
+/* Add a condition to a branch: a literal, a literal or keyword (late: applied after others), a
+ * fact, an automaton of numbers or strings. The branch becomes dead if it is seen to be
+ * unsatisfiable. */
 int schema_require(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
 int schema_add_todo(struct schema *c, struct branch *b, const struct todo *like, int late);
 int schema_add_fact(struct schema *c, struct branch *b, const struct fact *like);
@@ -112,8 +116,8 @@ int schema_disjoint(struct schema *c, uint32_t a, uint32_t b);
  * values. */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);
-/* Count, for each state of d, the words accepted from it. UINT64_MAX: more than any array has elements.
- * *out stays NULL if that is so for all states. */
+/* Count, for each state of d, the words accepted from it. UINT64_MAX: more than any array has
+ * elements. *out stays NULL if that is so for all states. */
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
 /* Count the values of the goals of elements under uniqueItems.
  * INFER_EUNSUP  an array may need more distinct values than its elements have */

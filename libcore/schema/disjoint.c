@@ -1,14 +1,14 @@
-/* schema/disjoint.c - schemas that exclude each other: with these, oneOf needs no negations.
+/* schema/disjoint.c - find schemas that no value satisfies both of: oneOf need not negate them.
  *
- * What is looked for is what people write: types that differ, constants that differ, a property
- * that one of them requires and whose schemas exclude each other, or that the other forbids. */
+ * Common reasons are tried: different types, different constants, a property that one requires and
+ * whose schemas are disjoint, or that the other forbids. */
 #include "schema/compile.h"
 
 #include <string.h>
 
 enum { MOST_CONJUNCTS = 12, MOST_CHOICES = 64, MOST_DEPTH = 5 };
 
-/* Schemas that all hold: one, what it refers to, those of its allOf. */
+/* Schemas that hold together: one, the target of its $ref, those of its allOf. */
 struct conjuncts {
 	uint32_t n, location[MOST_CONJUNCTS];
 };
@@ -37,7 +37,7 @@ static void gather_conjuncts(struct schema *c, uint32_t loc, struct conjuncts *p
 
 /* -- types and constants -------------------------------------------------------------------- */
 
-/* A list of constants, or one; NULL: there is none. */
+/* Return the constants of a schema: an array if *many, else one value; NULL: it has none. */
 static const struct json *find_constants(struct schema *c, uint32_t loc, int *many)
 {
 	const struct json *v = c->location[loc].v,
@@ -65,7 +65,7 @@ static unsigned types_of(struct schema *c, uint32_t loc)
 	return k ? bits & of_type : of_type;
 }
 
-/* No constant of both; types: others do not count. */
+/* True if both schemas list constants, and no constant of these types is in both lists. */
 static int no_common_constant(struct schema *c, uint32_t a, uint32_t b, unsigned types)
 {
 	int many_a, many_b;
@@ -98,7 +98,7 @@ static int forbids_others(struct schema *c, uint32_t loc)
 	       !json_get(v, "patternProperties");
 }
 
-/* Whether no object has this property, which one of them requires, as both want it. */
+/* True if no value of the property, which a requires, satisfies both. */
 static int is_property_disjoint(struct schema *c, const struct conjuncts *a,
                                 const struct conjuncts *b, const struct json *name, int depth)
 {
@@ -127,7 +127,7 @@ static int is_property_disjoint(struct schema *c, const struct conjuncts *a,
 	return 0;
 }
 
-/* What a requires. */
+/* True if that is so for a property that a requires. */
 static int are_members_disjoint(struct schema *c, const struct conjuncts *a,
                                 const struct conjuncts *b, int depth)
 {
@@ -143,7 +143,7 @@ static int are_members_disjoint(struct schema *c, const struct conjuncts *a,
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-/* Every choice that some part of a offers is apart from b. */
+/* True if every choice of an anyOf or oneOf in a is disjoint from b. */
 static int are_choices_disjoint(struct schema *c, const struct conjuncts *a, uint32_t b,
                                 unsigned types, int depth)
 {
@@ -164,7 +164,7 @@ static int are_choices_disjoint(struct schema *c, const struct conjuncts *a, uin
 	return 0;
 }
 
-/* Whether no value of these types satisfies both. */
+/* True if no value of these types satisfies both. */
 static int are_disjoint(struct schema *c, uint32_t a, uint32_t b, unsigned types, int depth)
 {
 	struct conjuncts pa = { 0 }, pb = { 0 };
@@ -192,7 +192,7 @@ static int are_disjoint(struct schema *c, uint32_t a, uint32_t b, unsigned types
 
 int schema_disjoint(struct schema *c, uint32_t a, uint32_t b)
 {
-	/* others are decided by their automata */
+	/* for other types automata decide it */
 	if (c->type != ALT_OBJECT && c->type != ALT_ARRAY)
 		return 0;
 	return are_disjoint(c, a, b, 1u << c->type, 0);

@@ -1,4 +1,4 @@
-/* schema/expand.c - goals are expanded, a type at a time, into branches without choices. */
+/* schema/expand.c - expand goals, one type at a time, into branches without choices. */
 #include "schema/compile.h"
 #include "base/err.h"
 
@@ -88,7 +88,8 @@ static int kw_unevaluated_apply(struct schema *c, const struct todo *it)
 
 	TRY(schema_fork(c, &x));
 	if (x->bits == 31)
-		return schema_fail(c, INFER_EUNSUP, it->v, "too many of them at once");
+		return schema_fail(c, INFER_EUNSUP, it->v,
+		                   "too many unevaluated keywords hold at once");
 	TRY(schema_child(c, it->location, it->v, &to));
 	return schema_add_fact(c, x,
 	                       &(struct fact){ .kind = FACT_REST,
@@ -131,8 +132,8 @@ static int add_keywords(struct schema *c, struct branch *x, uint32_t loc, uint32
 	return INFER_OK;
 }
 
-/* Make the branch in which a schema's unevaluated* keyword v holds, or if neg the schema's other
- * keywords hold and it does not. */
+/* Make the branch in which all keywords of a schema hold, of which v is unevaluated*. For a negated
+ * literal v does not hold, but the others do. */
 static int expand_unevaluated(struct schema *c, const struct todo *it,
                               const struct keyword_row *row, const struct json *v)
 {
@@ -175,7 +176,7 @@ static int expand_negated(struct schema *c, const struct todo *it)
 		if (v == HOLDS_ALWAYS)
 			continue;
 		TRY(schema_fork(c, &x));
-		if (v == HOLDS_NEVER) { /* this branch alone accepts every value */
+		if (v == HOLDS_NEVER) { /* every value satisfies this branch */
 			c->made = x;
 			return INFER_OK;
 		}
@@ -251,7 +252,7 @@ static int any_text(struct schema *c, const struct dfa **out)
 	return schema_cache(c, &any, (uint32_t)c->type, *out);
 }
 
-/* A branch without choices is an alternative of the goal. */
+/* Append a branch without choices to the goal, as an alternative. */
 static int finish_branch(struct schema *c, const struct branch *b)
 {
 	struct alt a = { .type = (uint8_t)c->type };
@@ -286,13 +287,13 @@ static int finish_branch(struct schema *c, const struct branch *b)
 	g = c->g->goal + c->goal;
 	TRY(work_grow(&c->w, &g->alt, &g->cap, g->n + 1, sizeof *g->alt));
 	g->alt[g->n++] = a;
-	/* null, false, true: once is enough */
+	/* null, false, true: one alternative is enough */
 	if (c->type < ALT_NUMBER && g->n > 1 && g->alt[g->n - 2].type == c->type)
 		g->n--;
 	return INFER_OK;
 }
 
-/* A keyword of a branch; with lax, what cannot be enforced is as if it were not there. */
+/* Apply a keyword. If the options are lax, skip one that cannot be enforced. */
 static int apply_keyword(struct schema *c, const struct todo *it)
 {
 	struct branch *x;
@@ -360,7 +361,6 @@ int schema_expand(struct schema *c, uint32_t goal)
 	return INFER_OK;
 }
 
-/* The strings that satisfy a literal. */
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out)
 {
 	const struct schema was = *c;

@@ -1,4 +1,4 @@
-/* schema/fail.c - messages about a schema, with the JSON pointer of what they are about. */
+/* schema/fail.c - messages that begin with the JSON pointer of a keyword. */
 #include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,7 +23,8 @@ static void append_escaped(char *to, size_t cap, const char *s, size_t n)
 	to[at] = 0;
 }
 
-/* The JSON pointer of v, found from above: only messages ask for it. */
+/* Append the JSON pointer of v relative to `at`, found by search. Returns 0 if v is not below
+ * `at`. */
 static int append_pointer(const struct json *at, const struct json *v, char *to, size_t cap,
                           int depth)
 {
@@ -51,7 +52,7 @@ static int append_pointer(const struct json *at, const struct json *v, char *to,
 	return 0;
 }
 
-/* The pointer, behind the address of a metaschema. */
+/* Write the JSON pointer of v, after the URI if v is in a metaschema. */
 static void write_location(const struct schema *c, const struct json *v, char *to, size_t cap)
 {
 	strcpy(to, "#");
@@ -95,7 +96,7 @@ int schema_none(const struct json *schema, infer_error *err)
 	return err_set(err, INFER_EEMPTY, "#: no text satisfies all of %s", names);
 }
 
-/* Each takes a search from above, so there is a bound. */
+/* The bound exists because each takes a search of the document. */
 void schema_ignore(struct schema *c, const struct json *v)
 {
 	const struct buf *b = c->opts.ignored;
@@ -104,7 +105,7 @@ void schema_ignore(struct schema *c, const struct json *v)
 	if (!b || b->len > 4096)
 		return;
 	write_location(c, v, where, sizeof where);
-	/* what is looked at in several ways is told of once */
+	/* a keyword may be ignored in several branches */
 	for (size_t at = 0; at < b->len; at += strlen(b->at + at) + 1)
 		if (!strcmp(b->at + at, where))
 			return;

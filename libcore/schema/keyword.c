@@ -147,7 +147,7 @@ const char *keyword_mistake(const struct json *v, enum keyword_value value)
 	case V_REFERENCE:
 		return json_is_string(v) ? NULL : "must be a string";
 	case V_FALSE:
-		return json_is(v, JSON_FALSE) ? NULL : "is no keyword: add null to type instead";
+		return json_is(v, JSON_FALSE) ? NULL : "is not a keyword: add null to type instead";
 	case V_BOOL:
 		return json_is_bool(v) ? NULL : "must be true or false";
 	case V_STRINGS:
@@ -164,7 +164,7 @@ const char *keyword_mistake(const struct json *v, enum keyword_value value)
 			return "must be an object";
 		json_each(m, v)
 			if (!keyword_is_strings(m))
-				return "must hold arrays of strings";
+				return "must be an object of arrays of strings";
 		return NULL;
 	case V_TYPE:
 		if (json_is_array(v) && v->n) {

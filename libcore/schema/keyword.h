@@ -52,7 +52,8 @@ enum {
 	TO_2019 = ALL_DRAFTS - IN_2020
 };
 
-/* When a keyword is applied. Those that make several branches wait: the others may rule branches out. */
+/* When a keyword is applied. Those that make several branches wait: the others may rule branches
+ * out. */
 enum keyword_branches {
 	ONE_BRANCH = 0,
 	BRANCHES_PLAIN = 1,   /* several, unless negated */
@@ -65,8 +66,9 @@ enum keyword_branches {
 /* Whether values of one type satisfy a schema. */
 enum verdict { UNDECIDED = -1, HOLDS_NEVER, HOLDS_ALWAYS };
 
-/* Make the branches of c->branch in which the keyword it->v holds, or does not if it->neg. They are appended
- * to c->made.  INFER_EUNSUP, INFER_EINVAL  with the JSON pointer of the keyword; the budget */
+/* Make the branches of c->branch in which the keyword it->v holds, or does not if it->neg. They are
+ * appended to c->made.  INFER_EUNSUP, INFER_EINVAL  with the JSON pointer of the keyword; the
+ * budget */
 typedef int keyword_apply(struct schema *c, const struct todo *it);
 /* Keyword v of the schema at `location`, to be decided for values of c->type. */
 struct question {
@@ -111,7 +113,8 @@ static inline int keyword_is_on(const struct keyword_row *row, enum alt_type typ
 
 /* Return the row of a schema's member, or NULL if its name is not that of a keyword. */
 const struct keyword_row *keyword_find(const struct json *member);
-/* Return a keyword with an effect whose name differs from the member's by a typing error, or NULL. */
+/* Return a keyword with an effect whose name differs from the member's by a typing error, or
+ * NULL. */
 const char *keyword_near(const struct json *member);
 /* Return what is wrong with a keyword's value ("must be ..."), or NULL if nothing is. */
 const char *keyword_mistake(const struct json *v, enum keyword_value value);
@@ -128,7 +131,8 @@ enum verdict schema_verdict(struct schema *c, uint32_t lit, uint32_t depth);
 /* Decide keyword v of the schema at `location`. */
 enum verdict schema_keyword_verdict(struct schema *c, uint32_t loc, const struct json *v,
                                     const struct keyword_row *row, uint32_t depth);
-/* Return the row of member m of the schema at `location` if it constrains values in that schema's draft. */
+/* Return the row of member m of the schema at `location` if it constrains values in that schema's
+ * draft. */
 const struct keyword_row *schema_constraint(const struct schema *c, uint32_t loc,
                                             const struct json *m);
 #endif

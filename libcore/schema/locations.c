@@ -1,4 +1,4 @@
-/* schema/locations.c - the schemas of a document: keywords, identifiers, references. */
+/* schema/locations.c - the subschemas of a document: keywords, identifiers, references. */
 #include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -20,7 +20,7 @@ static struct htab_slot *location_find(const struct schema *c, const struct loca
 {
 	struct htab_slot *s = htab_find(&c->by_value, location_hash(like));
 
-	/* addresses differ from run to run: probes do not count */
+	/* addresses differ from run to run, so probes do not count as steps */
 	for (; s->index != NOWHERE; s = htab_next(&c->by_value, s)) {
 		const struct location *p = c->location + s->index;
 
@@ -50,7 +50,8 @@ int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int
 	return location_add(c, &(struct location){ v, resource, 0, constant }, loc);
 }
 
-/* The scope after the resource was entered: each of its names is its own, unless it is taken. */
+/* Return the scope after `scope` enters a resource: its dynamic anchors are added, unless an outer
+ * resource has the name. */
 static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint32_t *out)
 {
 	uint32_t *outer;
@@ -95,7 +96,7 @@ int schema_literal(struct schema *c, uint32_t loc, const struct json *v, int neg
 	return INFER_OK;
 }
 
-/* Which names are in several resources, once all anchors are known. */
+/* Set c->scoped and make scope 0, once all anchors are known. */
 static int scopes_begin(struct schema *c)
 {
 	uint32_t *none;
@@ -139,7 +140,8 @@ static int new_resource(struct schema *c, const struct json *root, const char *u
 		n--;
 	for (uint32_t i = 0; i < c->n_resources; i++)
 		if (n && c->resource[i].n == n && !memcmp(c->resource[i].uri, uri, n))
-			return schema_fail(c, INFER_EINVAL, root, "$id twice: %.*s", (int)n, uri);
+			return schema_fail(c, INFER_EINVAL, root, "$id is used twice: %.*s", (int)n,
+			                   uri);
 	c->resource[c->n_resources] = (struct resource){ uri, n, root, draft };
 	*out = c->n_resources++;
 	return INFER_OK;
@@ -159,7 +161,8 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 	TRY(work_steps(&c->w, c->n_anchors));
 	if (dynamic && c->scanned && (c->scoped || nth != NOWHERE))
 		return schema_fail(c, INFER_EUNSUP, name,
-		                   "an anchor of a schema that only a pointer leads to");
+		                   "a dynamic anchor in a schema that only a JSON pointer refers "
+		                   "to is not supported");
 	if (dynamic && nth == NOWHERE)
 		nth = c->n_names++;
 	TRY(work_grow(&c->w, &c->anchor, &c->cap_anchors, c->n_anchors + 1, sizeof *c->anchor));
@@ -181,7 +184,7 @@ static int read_identifiers(struct schema *c, uint32_t at)
 		return INFER_OK;
 	if (json_is_string(id) && id->n && id->s[0] == '#' && draft_hides(draft))
 		return new_anchor(c, id, 1, v, r, 0);
-	/* the address of a metaschema is known before it is looked at */
+	/* the resource of a metaschema exists before its root is scanned */
 	if (json_is_string(id) && (v == c->root ? id->n : v != c->resource[r].root)) {
 		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, id->s, id->n, &uri,
 		                &n));
@@ -208,7 +211,7 @@ static int read_identifiers(struct schema *c, uint32_t at)
 	return INFER_OK;
 }
 
-/* The schemas in a keyword's value. */
+/* Add the locations of the subschemas in a keyword's value. */
 static int locate_children(struct schema *c, const struct json *v, enum keyword_value h,
                            uint32_t resource)
 {
@@ -230,7 +233,7 @@ static int locate_children(struct schema *c, const struct json *v, enum keyword_
 	return INFER_OK;
 }
 
-/* A reference with an address: what it names is looked for when all of the document is known. */
+/* Remember a reference with a URI. It is resolved after the whole document is scanned. */
 static int note_remote_ref(struct schema *c, const struct json *m, uint32_t resource)
 {
 	if (!m->n || *m->s == '#')
@@ -252,8 +255,7 @@ static const char *value_mistake(const struct json *m, const struct keyword_row 
 	return keyword_mistake(m, h);
 }
 
-/* Where nobody says which draft it is, what was written for an older one shows it: then the newest
- * draft in which it means something. */
+/* Return the newest draft in which a refused value is valid, if no draft was given; 0: none. */
 static int older_draft(const struct schema *c, const struct json *m, const struct keyword_row *row)
 {
 	if (c->opts.draft || json_get(c->root, "$schema"))
@@ -263,8 +265,8 @@ static int older_draft(const struct schema *c, const struct json *m, const struc
 	return row->value == V_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
 }
 
-/* A name without a meaning says nothing of values, by the standard; it is told of.  One that may be
- * meant for a keyword, or that constrains elsewhere, is refused. */
+/* Ignore a name that is not a keyword, as the standard wants, but report it. Refuse it if it
+ * resembles a keyword, or is one of another draft or language, unless the options are lax. */
 static int check_unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
 {
 	const char *near;
@@ -272,9 +274,10 @@ static int check_unknown(struct schema *c, const struct json *m, const struct ke
 	TRY(work_steps(&c->w, 256));
 	near = row ? NULL : keyword_near(m);
 	if (!c->opts.lax && near)
-		return schema_fail(c, INFER_EUNSUP, m, "is no keyword of this draft; %s is", near);
+		return schema_fail(c, INFER_EUNSUP, m, "is not a keyword of this draft; %s is",
+		                   near);
 	if (!c->opts.lax && row)
-		return schema_fail(c, INFER_EUNSUP, m, "is no keyword of this draft");
+		return schema_fail(c, INFER_EUNSUP, m, "is not a keyword of this draft");
 	schema_ignore(c, m);
 	return INFER_OK;
 }
@@ -320,7 +323,7 @@ static int scan_one(struct schema *c, uint32_t at)
 	return INFER_OK;
 }
 
-/* New places are appended while the loop runs. */
+/* New locations are appended while the loop runs. */
 static int scan_from(struct schema *c, uint32_t first)
 {
 	for (uint32_t i = first; i < c->n_locations; i++)
@@ -337,8 +340,8 @@ static uint32_t resource_of(const struct schema *c, const char *uri, size_t n)
 	return NOWHERE;
 }
 
-/* The resource that the address in front of a reference's # names: one of the document, or a
- * metaschema, whose place is new then.  NOWHERE: another document. */
+/* Return the resource of a reference's URI: one of the document, or a metaschema, whose location is
+ * added. NOWHERE: another document. */
 static int resolve_address(struct schema *c, uint32_t from, const struct json *ref, uint32_t *out)
 {
 	const char *sharp = memchr(ref->s, '#', ref->n), *uri;
@@ -360,7 +363,7 @@ static int resolve_address(struct schema *c, uint32_t from, const struct json *r
 	return schema_locate(c, root, *out, 0, &loc);
 }
 
-/* The metaschemas that are referred to, also by each other. */
+/* Scan the metaschemas that are referred to, also by each other. */
 static int scan_remote_refs(struct schema *c)
 {
 	uint32_t resource;
@@ -417,7 +420,8 @@ static int hex_value(char ch)
 	                                              : -1;
 }
 
-/* One step of a pointer, decoded into to: at most n bytes. */
+/* Decode one reference token of a JSON pointer (%XX, ~0, ~1) into `to`, at most n bytes; returns
+ * its length. to may be s. */
 static uint32_t decode_step(const char *s, uint32_t n, char *to)
 {
 	uint32_t len = 0;
@@ -457,8 +461,8 @@ static const struct json *step_into(const struct json *v, const char *s, uint32_
 	return json_at(v, i);
 }
 
-/* Scan what a reference leads to.  A mistake in it refuses the schema, also where who asked can do
- * without the answer; nothing may use places that were not scanned. */
+/* Scan the locations from `first` on, which a reference added. An error in them refuses the schema
+ * even if the caller ignores it; until then they are replaced by the schema false. */
 static int scan_target(struct schema *c, uint32_t first)
 {
 	int rc = scan_from(c, first);
@@ -473,7 +477,8 @@ static int scan_target(struct schema *c, uint32_t first)
 	return rc;
 }
 
-/* Follow a pointer from the root of a resource; a schema on the way may be one of its own. */
+/* Follow the JSON pointer s[0 .. n) from the root of a resource; another resource may begin on the
+ * way. */
 static int follow_pointer(struct schema *c, const struct json *ref, uint32_t resource,
                           const char *s, uint32_t n, uint32_t *to)
 {
@@ -488,7 +493,7 @@ static int follow_pointer(struct schema *c, const struct json *ref, uint32_t res
 
 		while (end < n && s[end] != '/')
 			end++;
-		/* members are looked at one after the other */
+		/* members are searched one by one */
 		TRY(work_steps(&c->w, json_count(v) / 8 + 1));
 		v = step_into(v, step, decode_step(s + 1, end - 1, step));
 		if (!v)
@@ -519,7 +524,8 @@ static int find_anchor(const struct schema *c, uint32_t resource, const char *s,
 	return 0;
 }
 
-/* The anchor of that name in the outermost resource that was entered and has one. */
+/* Return the dynamic anchor with the name of a in the outermost resource of the scope that has
+ * it. */
 static const struct anchor *outermost_anchor(const struct schema *c, uint32_t scope,
                                              const struct anchor *a)
 {
@@ -534,7 +540,7 @@ static const struct anchor *outermost_anchor(const struct schema *c, uint32_t sc
 	return a;
 }
 
-/* The dynamic anchor of $recursiveRef: what the root of the resource has, if anything. */
+/* Return the $recursiveAnchor of a resource, or NULL. */
 static const struct anchor *recursive_anchor(const struct schema *c, uint32_t resource)
 {
 	for (uint32_t i = 0; i < c->n_anchors; i++)

@@ -88,8 +88,8 @@ int metaschema_read(struct work *w, const struct metaschema *m, const struct jso
 
 /* ---- uri.c ---- */
 
-/* Resolve a URI reference against a base, without its fragment (RFC 3986, 5.2). *out is allocated from
- * the arena of w, not NUL-terminated. */
+/* Resolve a URI reference against a base, without its fragment (RFC 3986, 5.2). *out is allocated
+ * from the arena of w, not NUL-terminated. */
 int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
                 const char **out, uint32_t *out_n);
 #endif

@@ -55,7 +55,7 @@ int kw_patternProperties_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* The names that neither properties nor patternProperties of the schema speak of. */
+/* Return the names that neither properties nor patternProperties of the schema match. */
 static int additional_names(struct schema *c, const struct json *s, const struct dfa **out)
 {
 	const struct json *p = json_get(s, "properties");
@@ -91,7 +91,7 @@ int kw_additionalProperties_apply(struct schema *c, const struct todo *it)
 	return schema_add_fact(c, x, &f);
 }
 
-/* No member has a name that does not satisfy the schema; negated: some member has. */
+/* No member has a name that does not satisfy the schema. Negated: some member has. */
 int kw_propertyNames_apply(struct schema *c, const struct todo *it)
 {
 	struct fact f = { .kind = it->neg ? FACT_HAS : FACT_VALUE,
@@ -148,7 +148,7 @@ int kw_required_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* One entry of dependencies: the name is absent, or what depends on it holds. */
+/* One entry: the member does not exist, or what depends on it holds. */
 static int apply_dependency(struct schema *c, const struct todo *it)
 {
 	const struct json *e = it->entry;

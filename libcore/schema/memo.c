@@ -1,4 +1,4 @@
-/* schema/memo.c - automata of names that many branches ask for: each is made once. */
+/* schema/memo.c - memoised operations on automata. */
 #include "schema/compile.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an operation on automata made of its operands, or of words. */
+/* An operation on automata, or on words, and its result. */
 struct memo {
 	enum memo_op op;
 	const struct dfa *a, *b, *d; /* d: the result */
 	uint32_t n;
-	const struct dfa_word *words; /* [n]; the document or the arena holds their bytes */
+	const struct dfa_word *words; /* [n]; bytes belong to the document or the arena */
 };
 
 static uint32_t fold_hash(uint64_t h) { return (uint32_t)(h ^ h >> 32); }
@@ -96,7 +96,7 @@ static int compare_words(const void *a, const void *b)
 	return cmp ? cmp : (x->n > y->n) - (x->n < y->n);
 }
 
-/* Their order makes no difference. */
+/* Words in another order give the same automaton. */
 int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int neg,
                  const struct dfa **out)
 {

@@ -1,13 +1,12 @@
-/* schema/meta.c - the schemas of JSON Schema itself: which one a schema follows, and how they are
- * found by their addresses. */
+/* schema/meta.c - the schemas of JSON Schema itself, and the draft that $schema names. */
 #include "schema/compile.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-extern const struct metaschema metaschemas[]; /* metaschemas_tab.c; the last one has no address */
+extern const struct metaschema metaschemas[]; /* metaschemas_tab.c; the last one has no uri */
 
-/* What follows http:// or https://; NULL: another address. */
+/* Return the URI after http:// or https://, or NULL for other schemes. */
 static const char *after_scheme(const char *uri, size_t n)
 {
 	if (n > 7 && !memcmp(uri, "http://", 7))
@@ -30,7 +29,7 @@ const struct metaschema *metaschema_find(const char *uri, size_t n)
 
 int metaschema_read(struct work *w, const struct metaschema *m, const struct json **out)
 {
-	const size_t n = strlen(m->text), bytes = 32 * n; /* jread.h */
+	const size_t n = strlen(m->text), bytes = 32 * n; /* the most that jread takes */
 
 	TRY(work_steps(w, n));
 	TRY(work_bytes(w, bytes));
@@ -40,7 +39,7 @@ int metaschema_read(struct work *w, const struct metaschema *m, const struct jso
 
 int schema_draft_of(struct schema *c, const struct json *v, int draft, int *out)
 {
-	/* 0: no version in particular */
+	/* 0: no draft in particular */
 	static const struct {
 		const char *part;
 		int draft;
@@ -52,7 +51,7 @@ int schema_draft_of(struct schema *c, const struct json *v, int draft, int *out)
 		{ "json-schema.org/draft/2019-09/", SCHEMA_2019 },
 		{ "json-schema.org/draft/2020-12/", DRAFT_2020 },
 		{ "json-schema.org/schema", 0 },
-		/* draft 4, and `self`, which says what the schema is */
+		/* draft 4 with the annotation `self` */
 		{ "iglucentral.com/schemas/com.snowplowanalytics.self-desc/", SCHEMA_4 },
 	};
 	const struct json *s = json_get(v, "$schema");

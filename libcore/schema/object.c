@@ -1,4 +1,5 @@
-/* schema/object.c - the shapes of objects. */
+/* schema/object.c - the shape of objects of one branch: slots of names, and classes of other
+ * names. */
 #include "schema/compile.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -9,17 +10,17 @@ enum { MOST_NEEDS = 6, MOST_WORDS = 64, MOST_CLASSES = 64 };
 
 struct name_class {
 	const struct dfa *names;
-	uint8_t *in; /* [n_facts] whose keys these names are */
+	uint8_t *in; /* [n_facts] 1: the fact matches these names */
 };
 
 struct build {
 	struct object_shape *o;
-	struct fact *fact; /* values and needs */
+	struct fact *fact; /* without FACT_REST */
 	uint32_t n_facts, n_needs, n_parts;
 	struct name_class part[MOST_CLASSES];
 };
 
-/* The names that a marked fact of this bit evaluates; NULL: none. */
+/* Return the names that are evaluated for an unevaluatedProperties; NULL: none. */
 static int evaluated_names(struct schema *c, const struct branch *b, const struct fact *rest,
                            const struct dfa **out)
 {
@@ -78,7 +79,7 @@ static int name_order(const char *a, uint32_t an, const char *b, uint32_t bn)
 	return cmp ? cmp : (an > bn) - (an < bn);
 }
 
-/* The slot of that name, or where it would be. */
+/* Return the index of the slot of a name, or where to insert it. */
 static uint32_t find_slot(const struct object_shape *o, const char *name, uint32_t n)
 {
 	uint32_t lo = 0, hi = o->n_slots;
@@ -94,7 +95,7 @@ static uint32_t find_slot(const struct object_shape *o, const char *name, uint32
 	return lo;
 }
 
-/* A slot for the name, which keeps the order. */
+/* Insert a slot for the name, unless there is one. */
 static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, const char *name,
                     uint32_t n)
 {
@@ -105,7 +106,7 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 		return INFER_OK;
 	TRY(work_steps(&c->w, o->n_slots - lo + 1));
 	TRY(work_alloc(&c->w, &own, (uint64_t)n + 1, 1));
-	if (n) /* an empty name may have no bytes to point to */
+	if (n) /* an empty name may be NULL */
 		memcpy(own, name, n);
 	TRY(work_grow(&c->w, &o->slot, cap, o->n_slots + 1, sizeof *o->slot));
 	memmove(o->slot + lo + 1, o->slot + lo, (o->n_slots - lo) * sizeof *o->slot);
@@ -114,7 +115,8 @@ static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, con
 	return INFER_OK;
 }
 
-/* The options of names that the facts of[0 .. n) speak of. */
+/* Make the options of names that the facts of[0 .. n) match: for each set of FACT_HAS that the
+ * value satisfies, a goal. */
 static int make_options(struct schema *c, struct build *u, const uint32_t *of, uint32_t n,
                         struct options *o)
 {
@@ -143,7 +145,7 @@ static int make_options(struct schema *c, struct build *u, const uint32_t *of, u
 	return INFER_OK;
 }
 
-/* The facts that name slot s: list[first[s] .. first[s + 1]), ascending. */
+/* List the facts that name slot s, ascending: list[first[s] .. first[s + 1]). */
 static int facts_by_slot(struct schema *c, const struct build *u, uint32_t **first, uint32_t **list)
 {
 	uint32_t *slot, *at;
@@ -172,7 +174,7 @@ static int fill_slot(struct schema *c, struct build *u, struct slot *slot, uint3
 		const struct fact *f = u->fact + of[i];
 
 		slot->required |= f->kind == FACT_REQUIRED;
-		/* the last facts are first */
+		/* facts are listed newest first */
 		if (f->kind == FACT_VALUE && !f->keys)
 			slot->rank = u->n_facts - of[i];
 	}
@@ -210,7 +212,7 @@ static int fill_slots(struct schema *c, struct build *u)
 	return INFER_OK;
 }
 
-/* Part k, divided by the keys of fact i. */
+/* Split name class k into the names that fact i matches and the others. */
 static int split_class(struct schema *c, struct build *u, uint32_t k, uint32_t i)
 {
 	const struct dfa *in, *out;
@@ -270,7 +272,7 @@ static int split_names(struct schema *c, struct build *u)
 	return INFER_OK;
 }
 
-/* Names of a part that are few get slots of their own. */
+/* Add a slot for each name of a small class. */
 struct listing {
 	struct schema *c;
 	struct object_shape *o;
@@ -310,7 +312,8 @@ static int list_small_classes(struct schema *c, struct build *u, uint32_t cap, i
 	return INFER_OK;
 }
 
-/* A range may hold all surrogates, which are no characters, or none. */
+/* Count the characters of range i. It contains all surrogates, which are not characters, or
+ * none. */
 static uint32_t range_size(const struct dfa *d, uint32_t i)
 {
 	const uint32_t end = i + 1 < d->n_ranges ? d->from[i + 1] : DFA_MOST_CP + 1;
@@ -318,7 +321,7 @@ static uint32_t range_size(const struct dfa *d, uint32_t i)
 	return end - d->from[i] - (d->from[i] < 0xd800 && end >= 0xe000 ? 0x800 : 0);
 }
 
-/* As good as infinitely many: no object and no array has so many parts. */
+/* more than any object has members or any array has elements */
 #define MANY (UINT64_C(1) << 40)
 
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out)

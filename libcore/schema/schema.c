@@ -1,4 +1,4 @@
-/* schema/schema.c - a JSON Schema becomes a grammar. */
+/* schema/schema.c - compile a JSON Schema to a grammar. */
 #include "schema/compile.h"
 #include "base/err.h"
 
@@ -42,7 +42,7 @@ int schema_goal_of(struct grammar *g, struct work *w, const struct json *schema,
 		if (w->err)
 			*w->err = c.why;
 	}
-	/* the last operation knows only what was left to it */
+	/* the message of the operation that failed names only the rest of the budget */
 	if (rc == INFER_EUNSUP && !w->left->steps && w->err && *w->err->message != '#')
 		err_set(w->err, rc, "the schema needs more than %llu steps",
 		        (unsigned long long)w->first.steps);

@@ -1,4 +1,4 @@
-/* schema/text.c - what keywords say about strings and numbers, as automata. */
+/* schema/text.c - automata of the keywords of numbers, strings and constants. */
 #include "automata/format.h"
 #include "automata/number.h"
 #include "automata/regex.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* what is kept beside keywords */
+/* `how` of the cache, apart from enum number_bound and enum string_bound */
 enum {
 	CACHED_VALUES = 1000,
 	CACHED_INTEGER = 2000,
@@ -19,7 +19,7 @@ enum {
 	CACHED_SHORT
 };
 
-/* numbers without exponent; those of them with a fraction that is not 0 */
+/* numbers without exponent; of these, numbers that are not integers */
 #define PLAIN "-?(?:0|[1-9]\\d*)(?:\\.\\d+)?"
 #define BROKEN "-?(?:0|[1-9]\\d*)\\.\\d*[1-9]\\d*"
 
@@ -37,7 +37,7 @@ int schema_own(struct schema *c, struct dfa *d, const struct dfa **out)
 	return INFER_OK;
 }
 
-/* Addresses differ from run to run: probes do not count. */
+/* Hash by address. Addresses differ from run to run, so probes do not count as steps. */
 static struct htab_slot *cached_seat(const struct schema *c, const void *of, uint32_t how,
                                      uint32_t *hash)
 {
@@ -69,7 +69,7 @@ int schema_cache(struct schema *c, const void *of, uint32_t how, const struct df
 	return htab_insert(&c->w, &c->by_cached, s, hash, c->n_cached++);
 }
 
-/* One address for all texts that are equal: patterns come more than once. */
+/* Return the same address for equal texts, so that equal patterns share an automaton. */
 static int intern_text(struct schema *c, const char *s, size_t n, const void **out)
 {
 	const uint32_t hash = schema_hash(s, n, 0);
@@ -95,7 +95,8 @@ static int intern_text(struct schema *c, const char *s, size_t n, const void **o
 	return htab_insert(&c->w, &c->by_text, at, hash, c->n_texts++);
 }
 
-/* d is the automaton of a value, or rc says why there is none; the message gets its pointer. */
+/* Hand d over to the grammar and cache it; if rc is an error, add the JSON pointer of `at` to
+ * it. */
 static int cache_result(struct schema *c, int rc, const struct json *at, const void *of,
                         uint32_t how, struct dfa *d, const struct dfa **out)
 {
@@ -118,7 +119,7 @@ static int cache_result_of(struct schema *c, int rc, const struct json *of, uint
 	return cache_result(c, rc, of, of, how, d, out);
 }
 
-/* *d becomes f(*d, other); other goes */
+/* Set *d to f(*d, other); frees both operands. */
 static int combine(struct dfa **d, struct dfa *other, int rc,
                    int (*f)(struct dfa **, const struct dfa *, const struct dfa *, struct budget *,
                             infer_error *),
@@ -145,7 +146,7 @@ int schema_intersect(struct schema *c, const struct dfa *a, const struct dfa *b,
 
 /* -- numbers -------------------------------------------------------------------------------- */
 
-/* The text of a number: what was read as a double is written so that it is read back. */
+/* Write a number such that reading it gives the same double. */
 static int write_number(struct schema *c, const struct json *v, struct number_text *t)
 {
 	struct jwrite w;
@@ -231,7 +232,7 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 	return cache_result_of(c, rc, v, bound, d, out);
 }
 
-/* the usual spellings of numbers, and of those that are integers */
+/* canonical spellings of numbers, and of integers */
 #define USUAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
 #define USUAL_INTEGERS "0|-?[1-9]\\d{0,19}"
 
@@ -303,7 +304,7 @@ static int lengths_dfa(struct schema *c, uint32_t n, enum string_bound kind, int
 	return n ? dfa_lengths(d, 0, n - 1, left, c->w.err) : dfa_none(d, left, c->w.err);
 }
 
-/* The same for the same number, so that lengths beside a format are joined with it once. */
+/* Return the same address for equal numbers. */
 static int intern_count(struct schema *c, uint32_t n, const void **out)
 {
 	char *own;
@@ -365,7 +366,7 @@ int schema_regex(struct schema *c, const struct json *at, const char *s, size_t 
 
 /* -- values --------------------------------------------------------------------------------- */
 
-/* the numbers equal to v, or all others */
+/* Make the automaton of the numbers equal to v, or of all others if neg. */
 static int equal_number(struct schema *c, const struct json *v, int neg, struct dfa **d)
 {
 	struct number_spec spec = { .kind = NUMBER_ANY };
@@ -388,7 +389,8 @@ static int equal_number(struct schema *c, const struct json *v, int neg, struct 
 
 enum { LEVELS = 32 };
 
-/* One more automaton: of[k] is of 2^k numbers, or NULL, so that each is copied few times.  d goes. */
+/* Merge d, which is consumed, into of: of[k] combines 2^k numbers, or is NULL. So each automaton is
+ * copied O(log n) times. all: merge everything into of[0]. */
 static int merge_dfa(struct schema *c, struct dfa **of, struct dfa *d, int neg, int all)
 {
 	for (int k = 0; k < LEVELS; k++) {

@@ -1,5 +1,5 @@
-/* schema/text.h - (private) automata of numbers, strings and names, each made once.  Automata belong to
- * the grammar.  Confined, as struct schema.
+/* schema/text.h - (private) automata of numbers, strings and names, each made once.  Automata
+ * belong to the grammar.  Confined, as struct schema.
  *
  * All functions that return int: INFER_EUNSUP if the budget is exceeded, INFER_ENOMEM. */
 #ifndef SCHEMA_TEXT_H

@@ -1,19 +1,19 @@
-/* schema/unique.c - arrays whose elements differ: how many values there are for them.
+/* schema/unique.c - uniqueItems: count the values that elements may have.
  *
- * While an array is read, each way on must leave a value that was not there before.  Where
- * infinitely many are left, that is certain; where few are, they are counted or looked for.  So what
- * is found out here, for goals of elements and all that lies inside them, is whether their values
- * are infinitely many. */
+ * While an array is generated, each prefix must be completable with an element that is not in it
+ * yet. If an element has infinitely many values, this is certain. If it has few, the parser counts
+ * or searches them. So this file decides for the goals of elements, and for goals nested in them,
+ * whether they have infinitely many values. */
 #include "schema/compile.h"
 #include "base/err.h"
 
 struct survey {
 	struct schema *c;
 	struct grammar *g;
-	uint8_t *in, *few; /* [n_goals] inside an element; finitely many values, as far as known */
+	uint8_t *in, *few; /* [n_goals] flags: nested in an element; finitely many values */
 	uint32_t *todo, n_todo;
-	uint32_t *seen;             /* clear */
-	const struct alt **counted; /* one for each automaton */
+	uint32_t *seen;             /* scratch of object_can_have, zero */
+	const struct alt **counted; /* alternatives with different automata */
 	uint32_t n_counted, cap_counted;
 };
 
@@ -35,7 +35,7 @@ static void reach_items(struct survey *y, const struct array_shape *a)
 		reach_options(y, a->item + i);
 }
 
-/* The automaton whose words are the values. */
+/* Return the automaton with one word for each value. */
 static const struct dfa *values_of(const struct alt *a) { return a->plain ? a->plain : a->text; }
 
 static int count_text(struct survey *y, struct alt *a)
@@ -89,7 +89,7 @@ static int few_options(const struct survey *y, const struct options *o)
 	return 1;
 }
 
-/* how many elements there can be; those that counters rule out are among them */
+/* Return an upper bound of the number of elements. */
 static uint32_t most_of(const struct array_shape *a) { return a->can ? a->max : a->most; }
 
 static int few_arrays(const struct survey *y, const struct array_shape *a)
@@ -138,7 +138,7 @@ static int few_values(const struct survey *y, const struct goal *goal)
 	return 1;
 }
 
-/* How many, where there are no arrays and no objects; 0: there are. */
+/* Count the values of a goal; 0: unknown, because some are arrays or objects. */
 static uint64_t count_values(const struct goal *goal)
 {
 	uint64_t n = 0;
@@ -154,7 +154,8 @@ static uint64_t count_values(const struct goal *goal)
 	return n;
 }
 
-/* What lies inside itself is never found to be few. */
+/* Find the goals with finitely many values, as a least fixpoint: a recursive goal is assumed to
+ * have infinitely many. */
 static int survey_goals(struct survey *y)
 {
 	for (int more = 1; more;) {
@@ -175,7 +176,7 @@ static int survey_goals(struct survey *y)
 
 /* -- arrays that can be kept ---------------------------------------------------------------- */
 
-/* Whether element i finds a value, whatever came before. */
+/* True if element i has a value for every choice of the elements before it. */
 static int always_has_value(const struct survey *y, const struct array_shape *a, uint32_t i)
 {
 	const struct options *o = a->item + (i < a->n_prefix ? i : a->n_prefix);
@@ -191,7 +192,7 @@ static int check_array(struct survey *y, const struct unique *u)
 	const struct array_shape *a = u->array;
 
 	for (uint32_t i = 0; i <= a->n_prefix && i < most_of(a); i++) {
-		/* of the last ones, that with most before it */
+		/* of the elements after the prefix, the last that is required */
 		const uint32_t at = i == a->n_prefix && a->min > i ? a->min - 1 : i;
 		const struct options *o = a->item + i;
 
@@ -199,11 +200,11 @@ static int check_array(struct survey *y, const struct unique *u)
 		for (uint32_t k = 0; k < o->n && a->n_counters; k++)
 			if (y->g->goal[o->at[k].goal].values != UINT64_MAX)
 				return schema_fail(y->c, INFER_EUNSUP, u->v,
-				                   "is not supported beside contains where there "
+				                   "is not supported with contains if there "
 				                   "are few values");
 		if (at && at < a->min && !always_has_value(y, a, at))
 			return schema_fail(y->c, INFER_EUNSUP, u->v,
-			                   "is not supported where minItems asks for many of few "
+			                   "is not supported if minItems requires many of few "
 			                   "values");
 	}
 	return INFER_OK;

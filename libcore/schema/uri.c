@@ -1,9 +1,8 @@
-/* schema/uri.c - resolving references to URIs: RFC 3986, 5.2. */
+/* schema/uri.c - resolve URI references: RFC 3986, 5.2. */
 #include "schema/compile.h"
 
 #include <string.h>
 
-/* a part of a text */
 struct uri_part {
 	const char *at;
 	size_t n;
@@ -14,7 +13,7 @@ struct uri {
 	struct uri_part scheme, authority, path, query;
 };
 
-/* RFC 3986, appendix B; the fragment is dropped. */
+/* Split a URI reference (RFC 3986, appendix B) without its fragment. */
 static struct uri split_uri(const char *s, size_t n)
 {
 	const char *end = memchr(s, '#', n);
@@ -44,7 +43,7 @@ static struct uri split_uri(const char *s, size_t n)
 	return u;
 }
 
-/* 5.2.4, in place */
+/* Remove the segments . and .. in place (5.2.4); returns the new length. */
 static size_t remove_dots(char *s, size_t n)
 {
 	size_t out = 0;
@@ -106,7 +105,7 @@ int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref
 				r.path = b.path;
 				r.query = r.query.there ? r.query : b.query;
 			} else if (*own.at != '/') {
-				/* 5.2.3 */
+				/* merge paths: 5.2.3 */
 				path_n = b.path.n;
 				while (path_n && b.path.at[path_n - 1] != '/')
 					path_n--;

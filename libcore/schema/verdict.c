@@ -1,4 +1,5 @@
-/* schema/verdict.c - decide schemas without expanding them: from types, constants and nested schemas. */
+/* schema/verdict.c - decide schemas without expanding them: from types, constants and nested
+ * schemas. */
 #include "schema/compile.h"
 #include "automata/format.h"
 

@@ -75,7 +75,7 @@ calls() {
 	fails 5 'tool f in the format qwen3-coder: parameters without a name of their own' \
 		go --tools free --tool-choice required the
 	echo '[{"name":"f","strict":true,"parameters":{"type":"object","properties":{"a":{"typ":1}}}}]' >free
-	fails 5 'tool f in the format qwen3-coder: #/properties/a/typ: is no keyword' \
+	fails 5 'tool f in the format qwen3-coder: #/properties/a/typ: is not a keyword' \
 		go --tools free --tool-choice required the
 }
 

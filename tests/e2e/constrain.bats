@@ -26,7 +26,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 }
 
 @test "a constraint that cannot be enforced is exit 5, with its place" {
-	fails 5 '--json-schema: #/properties/a/typ: is no keyword' go --json-schema '{"properties":{"a":{"typ":1}}}' the
+	fails 5 '--json-schema: #/properties/a/typ: is not a keyword' go --json-schema '{"properties":{"a":{"typ":1}}}' the
 	fails 5 'no text satisfies it' go --json-schema false the
 	fails 5 'lone surrogate|surrogate' go --json-schema '{"const":"\ud800"}' the
 	fails 5 'nest|deep' go --json-schema <(perl -e 'print "{\"not\":" x 100000, "{}", "}" x 100000') the
@@ -67,7 +67,7 @@ bounded='{"type":"object","properties":{"the name":{"type":"string","maxLength":
 	sed -n 1p out | json text | grep -qxE '[ab]{4}'
 	sed -n 2p out | json text | grep -qxE 'sun|moon'
 	sed -n 3p out | json text | grep -qxE '\[\s*1(\.0*)?(e[+-]?0+)?\s*\]|\[.*\]'
-	same 'INFER_EEMPTY json_schema #/enums: is no keyword of this draft; enum is' "$(sed -n 4p out | { read -r l; echo "$(json code <<<"$l") $(json param <<<"$l") $(json message <<<"$l")"; })"
+	same 'INFER_EEMPTY json_schema #/enums: is not a keyword of this draft; enum is' "$(sed -n 4p out | { read -r l; echo "$(json code <<<"$l") $(json param <<<"$l") $(json message <<<"$l")"; })"
 	sed -n 5p out | json message | grep -q 'regex and choice exclude each other'
 	same zz "$(sed -n 6p out | json text)"
 	same null "$(sed -n 7p out | json constraint)"

@@ -474,7 +474,7 @@ poke() # MODEL VALUE
 
 @test "grammar exits with 5 and the pointer for what cannot be enforced; --lax-schema ignores it by name" {
 	echo '{"properties":{"a":{"format":"phone","maxlength":3}}}' >s.json
-	fails 5 '#/properties/a/maxlength: is no keyword of this draft' infer-inspect grammar s.json
+	fails 5 '#/properties/a/maxlength: is not a keyword of this draft' infer-inspect grammar s.json
 	infer-inspect grammar s.json --lax-schema --json >a 2>err
 	same '#/properties/a/maxlength #/properties/a/format' "$(json ignored.0 <a) $(json ignored.1 <a)"
 	same 2 "$(grep -c ' is ignored$' err)"
