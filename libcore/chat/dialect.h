@@ -30,7 +30,8 @@ enum dialect_args {
 /* only_first: 1: only at the beginning of the answer */
 struct dialect_head {
 	const char *as;
-	int args, only_first;
+	enum dialect_args args;
+	int only_first;
 };
 
 /* How calls are written: open, a call, (between, a call) ..., close. */

@@ -1,4 +1,4 @@
-/* reply/constrain.c - answers that call tools as a template's model writes calls. */
+/* reply/constrain.c - the grammar of answers that call tools in the dialect of a template */
 #include <infer/reply.h>
 #include "base/err.h"
 #include "base/jwrite.h"
@@ -10,8 +10,9 @@
 
 #include <string.h>
 
-/* The control tokens of a vocabulary without those that end an answer. */
-static int controls(const infer_tokenizer *t, struct dfa_word **out, size_t *n, infer_error *err)
+/* List the control tokens of a vocabulary, except those that end an answer; *out: mem_free. */
+static int list_control_tokens(const infer_tokenizer *t, struct dfa_word **out, size_t *n,
+                               infer_error *err)
 {
 	enum { CONTROL = 3, SHORTEST = 3 };
 	const int32_t all = infer_tokenizer_count(t);
@@ -20,7 +21,7 @@ static int controls(const infer_tokenizer *t, struct dfa_word **out, size_t *n, 
 	*n = 0;
 	*out = mem_alloc(MEM_REPLY, (size_t)all + 1, sizeof **out);
 	if (!*out)
-		return err_set(err, INFER_ENOMEM, "out of memory for the constraint of calls");
+		return err_nomem(err);
 	for (int32_t id = 0; id < all; id++)
 		if (!infer_token_info(t, id, &info, NULL) && info.kind == CONTROL && !info.eog &&
 		    info.piece.len >= SHORTEST)
@@ -28,7 +29,7 @@ static int controls(const infer_tokenizer *t, struct dfa_word **out, size_t *n, 
 	return INFER_OK;
 }
 
-static int find(const infer_tools *t, const char *name)
+static int find_tool(const infer_tools *t, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (!strcmp(t->at[i].name, name))
@@ -36,9 +37,9 @@ static int find(const infer_tools *t, const char *name)
 	return -1;
 }
 
-/* What names the constraint in records. */
-static int describe(struct buf *b, const infer_chat *chat, const struct infer_calls_options *o,
-                    infer_error *err)
+/* Write the text whose hash identifies the constraint in records. */
+static int put_calls_source(struct buf *b, const infer_chat *chat,
+                            const struct infer_calls_options *o, infer_error *err)
 {
 	struct jwrite w;
 
@@ -51,12 +52,11 @@ static int describe(struct buf *b, const infer_chat *chat, const struct infer_ca
 		jw_bool(&w, "single", 1);
 	jw_value(&w, "tools", o->tools->list);
 	jw_end(&w);
-	return b->bad ? err_set(err, INFER_ENOMEM, "out of memory for the constraint of calls")
-	              : INFER_OK;
+	return b->bad ? err_nomem(err) : INFER_OK;
 }
 
-static int compile(struct grammar **g, const infer_chat *chat, const struct infer_calls_options *o,
-                   infer_error *err)
+static int compile_calls(struct grammar **g, const infer_chat *chat,
+                         const struct infer_calls_options *o, infer_error *err)
 {
 	const uint64_t steps = o->budget ? o->budget : INFER_GRAMMAR_BUDGET;
 	struct budget left = { steps, steps < UINT64_MAX / 4 ? 4 * steps : UINT64_MAX };
@@ -73,8 +73,8 @@ static int compile(struct grammar **g, const infer_chat *chat, const struct infe
 
 	*g = NULL;
 	if (o->choice == INFER_CALLS_NAMED)
-		ask.only = find(o->tools, o->name);
-	rc = controls(o->tokenizer, &words, &ask.n_controls, err);
+		ask.only = find_tool(o->tools, o->name);
+	rc = list_control_tokens(o->tokenizer, &words, &ask.n_controls, err);
 	if (rc)
 		return rc;
 	ask.controls = words;
@@ -96,7 +96,7 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 	int rc, reads;
 
 	*out = NULL;
-	if (o->choice == INFER_CALLS_NAMED && find(o->tools, o->name) < 0)
+	if (o->choice == INFER_CALLS_NAMED && find_tool(o->tools, o->name) < 0)
 		return err_set(err, INFER_EINVAL, "there is no tool %.100s", o->name);
 	TRY(infer_reply_reads(chat, &reads, err));
 	if (!reads && o->choice == INFER_CALLS_AUTO)
@@ -105,9 +105,9 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 		return err_set(err, INFER_EEMPTY,
 		               "tool_choice must be \"auto\" or \"none\": the chat template writes "
 		               "calls in a form that is not known, so a call cannot be required");
-	TRY(compile(&g, chat, o, err));
+	TRY(compile_calls(&g, chat, o, err));
 	buf_init(&text, MEM_REPLY);
-	rc = describe(&text, chat, o, err);
+	rc = put_calls_source(&text, chat, o, err);
 	if (!rc)
 		rc = grammar_share(out, g, "tools", (struct infer_str){ text.at, text.len },
 		                   o->budget, err);

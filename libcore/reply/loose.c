@@ -5,71 +5,82 @@
 
 #include <string.h>
 
-enum { EXPECT_VALUE, EXPECT_KEY, EXPECT_COLON, EXPECT_NEXT };
 enum { DEEPEST = 60 };
 
 static const char gemma_quote[] = "<|\"|>";
 
-static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
+/* The bit of the current level. */
+static uint64_t level_bit(const struct infer_reply *r) { return (uint64_t)1 << r->s.loose.depth; }
 
-static uint64_t level(const struct infer_reply *r) { return (uint64_t)1 << r->s.depth; }
-
-static int in_object(const struct infer_reply *r) { return (r->s.object & level(r)) != 0; }
-
-/* Leave one level; at the outermost level the arguments and the call end. */
-static void up(struct infer_reply *r)
+static int in_object(const struct infer_reply *r)
 {
-	buf_putc(args(r), in_object(r) ? '}' : ']');
-	r->s.expect = EXPECT_NEXT;
-	if (--r->s.depth == 0)
+	return (r->s.loose.object & level_bit(r)) != 0;
+}
+
+/* Close one level; the outermost one ends the arguments and the call. */
+static void close_level(struct infer_reply *r)
+{
+	buf_putc(reply_args(r), in_object(r) ? '}' : ']');
+	r->s.loose.state = LOOSE_NEXT;
+	if (--r->s.loose.depth == 0)
 		reply_call_end(r);
 }
 
-static void down(struct infer_reply *r, int object)
+static void open_level(struct infer_reply *r, int object)
 {
-	buf_putc(args(r), object ? '{' : '[');
-	r->s.depth++;
-	r->s.object = object ? r->s.object | level(r) : r->s.object & ~level(r);
-	r->s.some &= ~level(r);
-	r->s.expect = object ? EXPECT_KEY : EXPECT_VALUE;
+	buf_putc(reply_args(r), object ? '{' : '[');
+	r->s.loose.depth++;
+	r->s.loose.object =
+		object ? r->s.loose.object | level_bit(r) : r->s.loose.object & ~level_bit(r);
+	r->s.loose.filled &= ~level_bit(r);
+	r->s.loose.state = object ? LOOSE_KEY : LOOSE_VALUE;
 	r->base = ++r->at;
 }
 
-void reply_loose_begin(struct infer_reply *r)
+static void begin_loose(struct infer_reply *r, const struct reply_mark *m)
 {
-	r->s.depth = 0;
-	down(r, 1);
+	(void)m;
+	r->s.loose = (struct loose_args){ .token = TOKEN_NONE };
+	open_level(r, 1);
 }
 
-/* The rest is content; close the arguments parsed so far. */
-static void broken(struct infer_reply *r)
+/* Close the arguments read so far; the rest is content. */
+static void break_off(struct infer_reply *r)
 {
-	if (r->s.expect == EXPECT_COLON)
-		buf_puts(args(r), ": null");
-	else if (r->s.expect == EXPECT_VALUE && in_object(r))
-		buf_puts(args(r), "null");
+	if (r->s.loose.state == LOOSE_COLON)
+		buf_puts(reply_args(r), ": null");
+	else if (r->s.loose.state == LOOSE_VALUE && in_object(r))
+		buf_puts(reply_args(r), "null");
 	r->at = r->base;
-	r->s.broken = 1;
-	while (r->s.depth)
-		up(r);
+	r->s.loose.broken = 1;
+	while (r->s.loose.depth)
+		close_level(r);
 }
 
-static void comma(struct infer_reply *r)
+static void put_comma(struct infer_reply *r)
 {
-	if (r->s.some & level(r))
-		buf_puts(args(r), ", ");
-	r->s.some |= level(r);
+	if (r->s.loose.filled & level_bit(r))
+		buf_puts(reply_args(r), ", ");
+	r->s.loose.filled |= level_bit(r);
+}
+
+static int is_key(const struct infer_reply *r) { return r->s.loose.state == LOOSE_KEY; }
+
+static void end_token(struct infer_reply *r)
+{
+	r->s.loose.token = TOKEN_NONE;
+	r->s.loose.state = is_key(r) ? LOOSE_COLON : LOOSE_NEXT;
 }
 
 /* ---- strings ---- */
 
-/* The quote that opens a string at `at`; NULL: none, or (*rc) more is needed to know. */
-static const char *quote(const struct infer_reply *r, int *rc)
+/* Return the quote that opens a string at `at`, or NULL.  *rc: the result of the match. */
+static const char *opening_quote(const struct infer_reply *r, int *rc)
 {
 	static const char *const quotes[] = { "\"\"\"", "'''", "\"", "'" };
 
 	*rc = P_NO;
-	if (r->s.args == ARGS_GEMMA) {
+	if (r->args == ARGS_GEMMA) {
 		*rc = reply_literal(r, r->at, gemma_quote);
 		return *rc == P_OK ? gemma_quote : NULL;
 	}
@@ -81,16 +92,16 @@ static const char *quote(const struct infer_reply *r, int *rc)
 	return NULL;
 }
 
-/* A backslash at `at` and the character after it.  Any other stays as it is written. */
-static void escape(struct infer_reply *r)
+/* Decode the backslash at `at` and the character after it; an unknown escape stays as written. */
+static void decode_escape(struct infer_reply *r)
 {
 	static const char of[] = "nrt\\", is[] = "\n\r\t\\";
 	char c = r->in.at[r->at + 1];
 	const char *known = c ? strchr(of, c) : NULL;
 
 	if (c == '"' || c == '\'' || known) {
-		reply_escape(args(r), r->in.at + r->base, r->at - r->base);
-		reply_escape(args(r), known ? &is[known - of] : &c, 1);
+		reply_escape(reply_args(r), r->in.at + r->base, r->at - r->base);
+		reply_escape(reply_args(r), known ? &is[known - of] : &c, 1);
 		r->base = r->at + 2;
 	}
 	r->at += 2;
@@ -98,29 +109,28 @@ static void escape(struct infer_reply *r)
 
 static int string_step(struct infer_reply *r)
 {
-	int escapes = r->s.args == ARGS_PYTHON, rc = P_NO;
+	int escapes = r->args == ARGS_PYTHON, rc = P_NO;
 
 	while (r->at < r->in.len && rc == P_NO) {
 		char c = r->in.at[r->at];
-		if (c == *r->s.quote) {
-			rc = reply_literal(r, r->at, r->s.quote);
+		if (c == *r->s.loose.quote) {
+			rc = reply_literal(r, r->at, r->s.loose.quote);
 			r->at += rc == P_NO;
 		} else if (c == '\\' && escapes) {
 			if (r->at + 1 == r->in.len)
 				break;
-			escape(r);
+			decode_escape(r);
 		} else {
 			r->at++;
 		}
 	}
-	reply_escape(args(r), r->in.at + r->base, r->at - r->base);
+	reply_escape(reply_args(r), r->in.at + r->base, r->at - r->base);
 	r->base = r->at;
 	if (rc != P_OK)
 		return 0;
-	buf_putc(args(r), '"');
-	r->base = r->at += strlen(r->s.quote);
-	r->s.quote = NULL;
-	r->s.expect = r->s.key ? EXPECT_COLON : EXPECT_NEXT;
+	buf_putc(reply_args(r), '"');
+	r->base = r->at += strlen(r->s.loose.quote);
+	end_token(r);
 	return 1;
 }
 
@@ -158,18 +168,18 @@ static void put_word(struct infer_reply *r, const char *s, size_t n)
 		                                { "None", "null" },   { "true", "true" },
 		                                { "false", "false" }, { "null", "null" } };
 
-	for (size_t i = 0; !r->s.key && i < sizeof words / sizeof *words; i++)
+	for (size_t i = 0; !is_key(r) && i < sizeof words / sizeof *words; i++)
 		if (strlen(words[i][0]) == n && !memcmp(s, words[i][0], n)) {
-			buf_puts(args(r), words[i][1]);
+			buf_puts(reply_args(r), words[i][1]);
 			return;
 		}
-	if (!r->s.key && is_number(s, n)) {
-		buf_put(args(r), s, n);
+	if (!is_key(r) && is_number(s, n)) {
+		buf_put(reply_args(r), s, n);
 		return;
 	}
-	buf_putc(args(r), '"');
-	reply_escape(args(r), s, n);
-	buf_putc(args(r), '"');
+	buf_putc(reply_args(r), '"');
+	reply_escape(reply_args(r), s, n);
+	buf_putc(reply_args(r), '"');
 }
 
 static int word_step(struct infer_reply *r)
@@ -178,90 +188,104 @@ static int word_step(struct infer_reply *r)
 	       !memchr(",:=()[]{}'\"<", r->in.at[r->at], 12))
 		r->at++;
 	if (r->at - r->base > HEAD_MOST || (r->at < r->in.len && r->at == r->base)) {
-		broken(r);
+		break_off(r);
 		return 1;
 	}
 	if (r->at == r->in.len)
 		return 0;
-	if (r->s.key || !in_object(r))
-		comma(r);
+	if (is_key(r) || !in_object(r))
+		put_comma(r);
 	put_word(r, r->in.at + r->base, r->at - r->base);
 	r->base = r->at;
-	r->s.word = 0;
-	r->s.expect = r->s.key ? EXPECT_COLON : EXPECT_NEXT;
+	end_token(r);
 	return 1;
 }
 
 /* ---- all of it ---- */
 
-/* Start a key or a value. */
-static int item(struct infer_reply *r, char c)
+/* Begin a key or a value. */
+static int begin_item(struct infer_reply *r, char c)
 {
 	int rc;
 
-	r->s.key = r->s.expect == EXPECT_KEY;
-	if (!r->s.key && (c == '{' || c == '[' || c == '(')) {
-		if (r->s.depth == DEEPEST) {
-			broken(r);
+	if (!is_key(r) && (c == '{' || c == '[' || c == '(')) {
+		if (r->s.loose.depth == DEEPEST) {
+			break_off(r);
 			return 1;
 		}
 		if (!in_object(r))
-			comma(r);
-		down(r, c == '{');
+			put_comma(r);
+		open_level(r, c == '{');
 		return 1;
 	}
-	r->s.quote = quote(r, &rc);
+	r->s.loose.quote = opening_quote(r, &rc);
 	if (rc == P_NEED)
 		return 0;
-	if (!r->s.quote) {
-		r->s.word = 1;
+	r->s.loose.token = r->s.loose.quote ? TOKEN_STRING : TOKEN_WORD;
+	if (r->s.loose.token == TOKEN_WORD)
 		return 1;
-	}
-	if (r->s.key || !in_object(r))
-		comma(r);
-	buf_putc(args(r), '"');
-	r->base = r->at += strlen(r->s.quote);
+	if (is_key(r) || !in_object(r))
+		put_comma(r);
+	buf_putc(reply_args(r), '"');
+	r->base = r->at += strlen(r->s.loose.quote);
 	return 1;
 }
 
-int reply_loose_step(struct infer_reply *r)
+/* Read what is between keys and values. */
+static int between_step(struct infer_reply *r)
 {
-	if (r->s.quote)
-		return string_step(r);
-	if (r->s.word)
-		return word_step(r);
 	while (r->at < r->in.len && reply_space(r->in.at[r->at]))
 		r->at++;
 	r->base = r->at;
 	if (r->at == r->in.len)
 		return 0;
 	char c = r->in.at[r->at];
-	int e = r->s.expect;
+	enum loose_state e = r->s.loose.state;
 	if ((c == ')' || c == '}' || c == ']') &&
-	    (e == EXPECT_NEXT || e == EXPECT_KEY || (e == EXPECT_VALUE && !in_object(r)))) {
+	    (e == LOOSE_NEXT || e == LOOSE_KEY || (e == LOOSE_VALUE && !in_object(r)))) {
 		r->base = ++r->at;
-		up(r);
-	} else if (e == EXPECT_NEXT && c == ',') {
-		r->s.expect = in_object(r) ? EXPECT_KEY : EXPECT_VALUE;
+		close_level(r);
+	} else if (e == LOOSE_NEXT && c == ',') {
+		r->s.loose.state = in_object(r) ? LOOSE_KEY : LOOSE_VALUE;
 		r->base = ++r->at;
-	} else if (e == EXPECT_COLON && (c == ':' || c == '=')) {
-		buf_puts(args(r), ": ");
-		r->s.expect = EXPECT_VALUE;
+	} else if (e == LOOSE_COLON && (c == ':' || c == '=')) {
+		buf_puts(reply_args(r), ": ");
+		r->s.loose.state = LOOSE_VALUE;
 		r->base = ++r->at;
-	} else if (e == EXPECT_KEY || e == EXPECT_VALUE) {
-		return item(r, c);
+	} else if (e == LOOSE_KEY || e == LOOSE_VALUE) {
+		return begin_item(r, c);
 	} else {
-		broken(r);
+		break_off(r);
 	}
 	return 1;
 }
 
+static int loose_step(struct infer_reply *r)
+{
+	switch (r->s.loose.token) {
+	case TOKEN_STRING:
+		return string_step(r);
+	case TOKEN_WORD:
+		return word_step(r);
+	case TOKEN_NONE:
+		break;
+	}
+	return between_step(r);
+}
+
+static void end_loose(struct infer_reply *r)
+{
+	buf_put(reply_args(r), r->in.at + r->base, r->in.len - r->base);
+}
+
+const struct reply_reader reply_loose = { begin_loose, loose_step, end_loose };
+
 int reply_loose_value(struct buf *to, const char *s, size_t n)
 {
 	struct reply_call call = { 0 };
-	struct infer_reply r = { .calls = &call,
-		                 .n_calls = 1,
-		                 .s = { .what = ARGS_PYTHON, .args = ARGS_PYTHON } };
+	struct infer_reply r = {
+		.calls = &call, .n_calls = 1, .reader = &reply_loose, .args = ARGS_PYTHON
+	};
 
 	if (!n || (*s != '{' && *s != '['))
 		return 0;
@@ -269,11 +293,11 @@ int reply_loose_value(struct buf *to, const char *s, size_t n)
 	buf_init(&call.args, MEM_REPLY);
 	buf_put(&r.in, s, n);
 	if (!r.in.bad) {
-		down(&r, *s == '{');
-		while (r.s.what && reply_loose_step(&r))
+		open_level(&r, *s == '{');
+		while (r.reader && loose_step(&r))
 			;
 	}
-	int whole = !r.s.what && !r.s.broken && r.at == n;
+	int whole = !r.reader && !r.s.loose.broken && r.at == n;
 	if (whole)
 		buf_put(to, call.args.at, call.args.len);
 	to->bad |= r.in.bad | call.args.bad;

@@ -1,11 +1,10 @@
-/* reply/mark.c - classifying a position in an answer: a tag, the head of a call, or text. */
+/* reply/mark.c - find the mark at a position of an answer: a tag, or the head of a call */
 #include "reply/reply.h"
 
 #include <string.h>
 
 enum { ANY_MOST = 128 };
 
-/* More bytes are needed; at the end of the answer it is text. */
 int reply_missing(const struct infer_reply *r) { return r->over ? P_NO : P_NEED; }
 
 int reply_literal(const struct infer_reply *r, size_t p, const char *s)
@@ -19,15 +18,15 @@ int reply_literal(const struct infer_reply *r, size_t p, const char *s)
 
 /* ---- patterns ---- */
 
-static size_t skip_space(const struct infer_reply *r, size_t start, size_t p)
+static size_t bounded_space(const struct infer_reply *r, size_t start, size_t p)
 {
 	while (p < r->in.len && reply_space(r->in.at[p]) && p - start <= HEAD_MOST)
 		p++;
 	return p;
 }
 
-static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
-                 struct reply_mark *m);
+static int match_pattern(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
+                         struct reply_mark *m);
 
 /* Match the name of a tool and the rest of the pattern. */
 static int match_name(const struct infer_reply *r, size_t start, size_t p, const char *rest,
@@ -39,7 +38,7 @@ static int match_name(const struct infer_reply *r, size_t start, size_t p, const
 		struct reply_mark this = *m;
 		int rc = reply_literal(r, p, r->tools->at[i].name);
 		if (rc == P_OK)
-			rc = match(r, start, p + r->tools->at[i].len, rest, &this);
+			rc = match_pattern(r, start, p + r->tools->at[i].len, rest, &this);
 		if (rc == P_OK) {
 			*m = this;
 			m->tool = (int)i;
@@ -51,7 +50,7 @@ static int match_name(const struct infer_reply *r, size_t start, size_t p, const
 	return found;
 }
 
-/* Match up to the byte with which the pattern continues. */
+/* Match up to the byte with which `rest` begins. */
 static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 {
 	size_t from = *p;
@@ -65,8 +64,8 @@ static int match_any(const struct infer_reply *r, size_t *p, const char *rest)
 	return r->in.at[*p] == stop ? P_OK : P_NO;
 }
 
-static int match(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
-                 struct reply_mark *m)
+static int match_pattern(const struct infer_reply *r, size_t start, size_t p, const char *pattern,
+                         struct reply_mark *m)
 {
 	int rc;
 
@@ -80,7 +79,7 @@ static int match(const struct infer_reply *r, size_t start, size_t p, const char
 			return reply_literal(r, p, pattern + 1);
 		}
 		if (*pattern == *DIALECT_WS) {
-			p = skip_space(r, start, p);
+			p = bounded_space(r, start, p);
 		} else if (*pattern == *DIALECT_IDB) {
 			m->id = p;
 		} else if (*pattern == *DIALECT_IDE) {
@@ -101,7 +100,7 @@ static int match(const struct infer_reply *r, size_t start, size_t p, const char
 
 int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m)
 {
-	return match(r, p, p, pattern, m);
+	return match_pattern(r, p, p, pattern, m);
 }
 
 /* ---- the JSON around a call ---- */
@@ -120,7 +119,7 @@ int reply_string_end(const struct infer_reply *r, size_t p, size_t most, size_t 
 	return reply_missing(r);
 }
 
-static int value_end(const struct infer_reply *r, size_t start, size_t p, size_t *end)
+static int match_value(const struct infer_reply *r, size_t start, size_t p, size_t *end)
 {
 	int depth = 0;
 
@@ -164,7 +163,7 @@ int reply_tool(const struct infer_reply *r, size_t p, size_t n)
 
 int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want)
 {
-	*p = skip_space(r, start, *p);
+	*p = bounded_space(r, start, *p);
 	if (*p - start > HEAD_MOST)
 		return P_NO;
 	if (*p == r->in.len)
@@ -182,11 +181,11 @@ int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *k
 	*n = end - 1 - *key;
 	*p = end;
 	NEXT(reply_expect(r, start, p, ":"));
-	*p = skip_space(r, start, *p);
+	*p = bounded_space(r, start, *p);
 	return *p == r->in.len ? reply_missing(r) : P_OK;
 }
 
-int reply_key(const struct infer_reply *r, size_t p, size_t n)
+enum reply_key reply_key(const struct infer_reply *r, size_t p, size_t n)
 {
 	if (reply_is(r, p, n, "name") || reply_is(r, p, n, "tool_name"))
 		return KEY_NAME;
@@ -195,9 +194,10 @@ int reply_key(const struct infer_reply *r, size_t p, size_t n)
 	return reply_is(r, p, n, "id") || reply_is(r, p, n, "tool_call_id") ? KEY_ID : KEY_OTHER;
 }
 
-/* The members of an object up to the name of the tool; p is after the brace. */
-static int object(const struct infer_reply *r, size_t start, size_t p, int keyed,
-                  struct reply_mark *m)
+/* Match the members of an object up to the name of the tool; p is after the brace.
+ * keyed: the name is the key of the arguments. */
+static int match_members(const struct infer_reply *r, size_t start, size_t p, int keyed,
+                         struct reply_mark *m)
 {
 	size_t key, n, end = 0;
 
@@ -206,15 +206,16 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 		if (keyed) {
 			m->tool = reply_tool(r, key, n);
 			m->end = p;
-			m->in_object = 2;
+			m->object = OBJECT_ARGUMENTS;
 			return m->tool < 0 ? P_NO : P_OK;
 		}
-		NEXT(value_end(r, start, p, &end));
-		int what = reply_key(r, key, n), string = r->in.at[p] == '"';
+		NEXT(match_value(r, start, p, &end));
+		enum reply_key what = reply_key(r, key, n);
+		int string = r->in.at[p] == '"';
 		if (what == KEY_NAME) {
 			m->tool = string ? reply_tool(r, p + 1, end - p - 2) : -1;
 			m->end = end;
-			m->in_object = 1;
+			m->object = OBJECT_MEMBERS;
 			return m->tool < 0 ? P_NO : P_OK;
 		}
 		if (what == KEY_ARGUMENTS) {
@@ -229,24 +230,25 @@ static int object(const struct infer_reply *r, size_t start, size_t p, int keyed
 	}
 }
 
-static int envelope(const struct infer_reply *r, size_t start, size_t p, int keyed,
-                    struct reply_mark *m)
+/* Match the object around a call, or the first one of a list. */
+static int match_envelope(const struct infer_reply *r, size_t start, size_t p, int keyed,
+                          struct reply_mark *m)
 {
 	NEXT(reply_expect(r, start, &p, m->list ? "{" : "{["));
 	if (r->in.at[p - 1] == '[') {
 		m->list = 1;
 		NEXT(reply_expect(r, start, &p, "{"));
 	}
-	return object(r, start, p, keyed, m);
+	return match_members(r, start, p, keyed, m);
 }
 
-/* () or (name=; anything else in parentheses is not a call. */
-static int python(const struct infer_reply *r, size_t start, size_t p)
+/* Match the beginning of a Python call, "()" or "(name=": other text in parentheses is not a call. */
+static int match_python(const struct infer_reply *r, size_t start, size_t p)
 {
 	size_t from;
 
 	NEXT(reply_expect(r, start, &p, "("));
-	from = p = skip_space(r, start, p);
+	from = p = bounded_space(r, start, p);
 	while (p < r->in.len && p - start <= HEAD_MOST && !reply_space(r->in.at[p]) &&
 	       !strchr("()[]{},'\"=", r->in.at[p]))
 		p++;
@@ -265,20 +267,23 @@ static int call_at(const struct infer_reply *r, size_t p, const struct dialect_h
 	switch (h->args) {
 	case ARGS_ENVELOPE:
 	case ARGS_KEYED:
-		return envelope(r, p, m->end, h->args == ARGS_KEYED, m);
+		return match_envelope(r, p, m->end, h->args == ARGS_KEYED, m);
 	case ARGS_PYTHON:
 		m->list = 1;
-		return python(r, p, m->end);
+		return match_python(r, p, m->end);
 	case ARGS_CODE:
 		m->tool = chat_tools_python(r->tools);
 		return m->tool < 0 ? P_NO : P_OK;
-	default:
-		return P_OK;
+	case ARGS_JSON:
+	case ARGS_TAGS:
+	case ARGS_GEMMA:
+		break;
 	}
+	return P_OK;
 }
 
-/* The next call of a list, or the end of the list. */
-static int next_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
+/* Match the next call of a list, or the end of the list. */
+static int next_call_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	if (r->in.at[p] == ']') {
 		*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
@@ -286,11 +291,11 @@ static int next_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	}
 	if (r->in.at[p] != ',' || r->n_calls == INFER_REPLY_MAX_CALLS)
 		return P_NO;
-	*m = (struct reply_mark){ .kind = MARK_CALL, .args = r->s.args, .list = 1 };
-	if (r->s.args != ARGS_PYTHON)
-		return envelope(r, p, p + 1, r->s.args == ARGS_KEYED, m);
+	*m = (struct reply_mark){ .kind = MARK_CALL, .args = r->args, .list = 1 };
+	if (r->args != ARGS_PYTHON)
+		return match_envelope(r, p, p + 1, r->args == ARGS_KEYED, m);
 	NEXT(reply_pattern(r, p, "," DIALECT_WS DIALECT_NAME DIALECT_PEEK "(", m));
-	return python(r, p, m->end);
+	return match_python(r, p, m->end);
 }
 
 int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
@@ -309,8 +314,8 @@ int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return P_NO;
 }
 
-int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind,
-                 struct reply_mark *m)
+int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
+                 enum reply_mark_kind kind, struct reply_mark *m)
 {
 	for (size_t i = 0; i < n && of[i]; i++) {
 		int rc = reply_literal(r, p, of[i]);
@@ -323,7 +328,7 @@ int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, s
 
 /* ---- all of it ---- */
 
-static int in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark *m)
+static int mark_in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const char *const closes[] = { r->t->close, r->t->also };
 	int rc;
@@ -336,23 +341,22 @@ static int in_reasoning(const struct infer_reply *r, size_t p, struct reply_mark
 	return rc == P_NO && r->f->flags & DIALECT_ENDS ? reply_head(r, p, m) : rc;
 }
 
-static int stray(const struct infer_reply *r, size_t p, struct reply_mark *m)
+static int stray_tag(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const char *const tags[] = { r->t->close, r->t->stray };
 
 	return r->t->flags & DIALECT_AGAIN ? reply_one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
-/* Surplus brackets after a call in JSON, which small models write. */
-static int bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
+/* Match a surplus bracket after a call in JSON, as small models write them. */
+static int surplus_bracket(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	*m = (struct reply_mark){ .kind = MARK_AFTER, .end = p + 1 };
-	return r->after && r->s.envelope && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK
-	                                                                               : P_NO;
+	return r->after && r->enveloped && (r->in.at[p] == '}' || r->in.at[p] == ']') ? P_OK : P_NO;
 }
 
-/* ``` around a JSON value */
-static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
+/* Match ``` around a JSON value. */
+static int fence_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	static const char *const opens[] = { "```json", "```" };
 
@@ -365,8 +369,8 @@ static int fence(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	               : P_NO;
 }
 
-/* The mark at p between messages or in a message with content. */
-static int in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
+/* Match between messages, or in a message with content. */
+static int mark_in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const struct dialect *f = r->f;
 	int rc = reply_one_of(r, p, f->messages->ends, MESSAGE_ENDS, MARK_DROP, m);
@@ -378,7 +382,7 @@ static int in_messages(const struct infer_reply *r, size_t p, struct reply_mark 
 		                  m);
 	if (rc == P_NO && r->after)
 		rc = reply_head(r, p, m);
-	return rc == P_NO ? fence(r, p, m) : rc;
+	return rc == P_NO ? fence_at(r, p, m) : rc;
 }
 
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
@@ -387,9 +391,9 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	int rc = P_NO;
 
 	if (r->part != PART_CONTENT)
-		return in_reasoning(r, p, m);
+		return mark_in_reasoning(r, p, m);
 	if (f->messages)
-		return in_messages(r, p, m);
+		return mark_in_messages(r, p, m);
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
 		rc = reply_one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
@@ -402,12 +406,12 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 		rc = reply_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
 		                  m);
 	if (rc == P_NO && r->list)
-		rc = next_at(r, p, m);
+		rc = next_call_at(r, p, m);
 	if (rc == P_NO)
-		rc = bracket(r, p, m);
+		rc = surplus_bracket(r, p, m);
 	if (rc == P_NO)
 		rc = reply_one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
 	if (rc == P_NO)
-		rc = stray(r, p, m);
-	return rc == P_NO ? fence(r, p, m) : rc;
+		rc = stray_tag(r, p, m);
+	return rc == P_NO ? fence_at(r, p, m) : rc;
 }

@@ -1,5 +1,4 @@
-/* reply/messages.c - answers that consist of messages, each with a header: who gets it, and perhaps
- * on which channel. */
+/* reply/messages.c - headers of messages: they name a recipient, and perhaps a channel */
 #include "reply/reply.h"
 
 #include <string.h>
@@ -7,7 +6,7 @@
 enum { HEADER_MOST = 256 };
 static const char message[] = "<|message|>";
 
-/* Find the end of a header that may contain anything but a newline. */
+/* Find <|message|>, which ends a header: at most HEADER_MOST bytes on one line. */
 static int header_end(const struct infer_reply *r, size_t q, size_t *end)
 {
 	int rc = P_NO;
@@ -21,8 +20,9 @@ static int header_end(const struct infer_reply *r, size_t q, size_t *end)
 
 /* ---- harmony ---- */
 
-/* The last word of a header after `what`; its length, or 0. */
-static size_t word(const struct infer_reply *r, size_t p, size_t end, const char *what, size_t *at)
+/* Find the last word of a header that follows `what`.  Returns its length, or 0. */
+static size_t word_after(const struct infer_reply *r, size_t p, size_t end, const char *what,
+                         size_t *at)
 {
 	size_t n = 0, len = strlen(what);
 
@@ -38,13 +38,13 @@ static size_t word(const struct infer_reply *r, size_t p, size_t end, const char
 	return n;
 }
 
+/* Match a message to a tool: a call, or a built-in tool of the model, which nobody answers. */
 static int harmony_to(const struct infer_reply *r, size_t p, size_t to, size_t n,
                       struct reply_mark *m)
 {
 	static const char functions[] = "functions.";
 	const size_t len = sizeof functions - 1;
 
-	/* a built-in tool of the model */
 	if (n <= len || memcmp(r->in.at + to, functions, len) != 0) {
 		m->kind = MARK_PART;
 		m->part = PART_NOBODY;
@@ -77,15 +77,15 @@ static int harmony_at(const struct infer_reply *r, size_t p, struct reply_mark *
 		return P_NO;
 	NEXT(header_end(r, q, &end));
 	*m = (struct reply_mark){ .kind = MARK_PART, .end = end + sizeof message - 1 };
-	n = word(r, q, end, "to=", &to);
+	n = word_after(r, q, end, "to=", &to);
 	if (n && !reply_is(r, to, n, "assistant") && !reply_is(r, to, n, "user"))
 		return harmony_to(r, p, to, n, m);
-	n = word(r, q, end, "<|channel|>", &channel);
+	n = word_after(r, q, end, "<|channel|>", &channel);
 	m->part = reply_is(r, channel, n, "analysis") ? PART_REASONING : PART_CONTENT;
 	return P_OK;
 }
 
-/* ---- headers that name a recipient only ---- */
+/* ---- atem: headers name only a recipient ---- */
 
 /* START [to=RECIPIENT]<|message|>.  A message to a tool must begin with a call. */
 static int recipient_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
@@ -99,7 +99,7 @@ static int recipient_at(const struct infer_reply *r, size_t p, struct reply_mark
 	*m = (struct reply_mark){ .kind = MARK_PART,
 		                  .end = end + sizeof message - 1,
 		                  .part = PART_CONTENT };
-	n = word(r, q, end, "to=", &to);
+	n = word_after(r, q, end, "to=", &to);
 	if (n && reply_is(r, to, n, "self"))
 		m->part = PART_REASONING;
 	if (!n || reply_is(r, to, n, "self") || reply_is(r, to, n, "user"))

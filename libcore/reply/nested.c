@@ -1,6 +1,6 @@
 /* reply/nested.c - a value of nested tags as JSON: a tag for each member of an object, named after
  * it, and <item> for each element of an array.  Each tag begins with the text `nest` of the dialect.
- * The schema decides the type of a tag without tags inside, as for other parameters. */
+ * The schema decides the type of a value without tags. */
 #include "reply/reply.h"
 
 #include <string.h>
@@ -39,8 +39,9 @@ static int open_tag(struct nested *w, const char **name, size_t *n)
 	return 1;
 }
 
-/* Write the closing tag of a name to `tag`; its length. */
-static size_t closing(const struct nested *w, char tag[NAME_MOST + 64], const char *name, size_t n)
+/* Write the closing tag of a name to `tag`; returns its length. */
+static size_t closing_tag(const struct nested *w, char tag[NAME_MOST + 64], const char *name,
+                          size_t n)
 {
 	const size_t k = strlen(w->r->f->nest);
 
@@ -51,31 +52,31 @@ static size_t closing(const struct nested *w, char tag[NAME_MOST + 64], const ch
 	return k + n + 3;
 }
 
-static void skip_space(struct nested *w)
+static void skip_blanks(struct nested *w)
 {
 	while (w->at < w->end && reply_space(*w->at))
 		w->at++;
 }
 
-static int value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n);
+static int write_value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n);
 
 /* Read the value and the closing tag of an element or a member.  Returns 0 if malformed. */
-static int inside(struct nested *w, const struct json *schema, const char *name, size_t n)
+static int write_inside(struct nested *w, const struct json *schema, const char *name, size_t n)
 {
 	char tag[NAME_MOST + 64];
-	const size_t tag_n = closing(w, tag, name, n);
+	const size_t tag_n = closing_tag(w, tag, name, n);
 
-	if (!value(w, schema, tag, tag_n) || !starts(w, tag, tag_n))
+	if (!write_value(w, schema, tag, tag_n) || !starts(w, tag, tag_n))
 		return 0;
 	w->at += tag_n;
-	skip_space(w);
+	skip_blanks(w);
 	return 1;
 }
 
 static int is_item(const char *name, size_t n) { return n == 4 && !memcmp(name, "item", 4); }
 
 /* Write a sequence of tags as an array or an object.  Returns 0 if malformed. */
-static int tags(struct nested *w, const struct json *schema)
+static int write_tags(struct nested *w, const struct json *schema)
 {
 	const char *name;
 	int array = 0, first = 1;
@@ -95,10 +96,10 @@ static int tags(struct nested *w, const struct json *schema)
 			reply_escape(w->to, name, n);
 			buf_puts(w->to, "\": ");
 		}
-		if (!inside(w,
-		            array ? chat_tools_items(w->tool, schema)
-		                  : chat_tools_property(w->tool, schema, name, n),
-		            name, n))
+		if (!write_inside(w,
+		                  array ? chat_tools_items(w->tool, schema)
+		                        : chat_tools_property(w->tool, schema, name, n),
+		                  name, n))
 			return 0;
 	}
 	buf_putc(w->to, array ? ']' : '}');
@@ -108,18 +109,18 @@ static int tags(struct nested *w, const struct json *schema)
 
 /* Write the value before the closing tag, or the whole text if tag_n is 0.  Returns 0 if
  * malformed. */
-static int value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n)
+static int write_value(struct nested *w, const struct json *schema, const char *tag, size_t tag_n)
 {
 	const int kinds = chat_tools_kinds(w->tool, schema);
 	const char *from = w->at, *stop = w->end, *name;
 	size_t n;
 
 	if (!(kinds & VALUE_TEXT)) {
-		skip_space(w);
+		skip_blanks(w);
 		const char *at = w->at;
 		if (open_tag(w, &name, &n)) {
 			w->at = at;
-			return tags(w, schema);
+			return write_tags(w, schema);
 		}
 		w->at = from;
 	}
@@ -151,8 +152,8 @@ int reply_nested(struct infer_reply *r, struct buf *to, const char *s, size_t n)
 	int good;
 
 	buf_init(&out, MEM_REPLY);
-	good = value(&w, r->s.schema, NULL, 0);
-	skip_space(&w);
+	good = write_value(&w, r->s.tags.schema, NULL, 0);
+	skip_blanks(&w);
 	good = good && w.at == w.end;
 	if (good)
 		buf_put(to, out.at, out.len);

@@ -1,4 +1,4 @@
-/* reply/reads.c - whether the calls that a template renders are read back. */
+/* reply/reads.c - check that a call which a template renders is read back */
 #include <infer/reply.h>
 #include "base/err.h"
 #include "chat/chat.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* the tool of the conversations that chat/caps.c renders */
+/* the tool in the conversations that chat/caps.c renders */
 static const char tool[] = "[{\"function\":{\"name\":\"@T@\",\"parameters\":{\"type\":\"object\","
 			   "\"properties\":{\"@A@\":{\"type\":\"string\"}}}}}]";
 
@@ -22,7 +22,7 @@ static int is_the_call(const infer_reply *r)
 	return c.whole && memmem(c.arguments.at, c.arguments.len, "\"@V@\"", 5) != NULL;
 }
 
-/* The turn without the result of its call. */
+/* Return the offset at which the rendered turn ends: before the result of its call. */
 static size_t turn_end(const struct infer_chat *chat)
 {
 	const char *from = chat->turn.at + chat->turn_prompt,

@@ -5,12 +5,7 @@
 
 #include <string.h>
 
-static int nomem(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for an answer");
-}
-
-/* ---- what may be something other than text ---- */
+/* ---- bytes that may begin a mark ---- */
 
 static void may_begin(struct infer_reply *r, const char *s)
 {
@@ -38,7 +33,8 @@ static void set_first(struct infer_reply *r)
 
 /* ---- text ---- */
 
-static void give(struct infer_reply *r, int part, size_t from, size_t to)
+/* Append input [from, to) to a part, without bytes that come from the prompt. */
+static void deliver(struct infer_reply *r, int part, size_t from, size_t to)
 {
 	int apart = part == PART_REASONING && !(r->flags & INFER_REPLY_INLINE);
 
@@ -52,15 +48,16 @@ static void give(struct infer_reply *r, int part, size_t from, size_t to)
 	buf_put(apart ? &r->reasoning : &r->content, r->in.at + from, to - from);
 }
 
-static void give_solid(struct infer_reply *r)
+/* Append the text before `solid` to the current part. */
+static void deliver_solid(struct infer_reply *r)
 {
 	if (r->base < r->solid)
-		give(r, r->part, r->base, r->solid);
+		deliver(r, r->part, r->base, r->solid);
 	r->base = r->solid > r->base ? r->solid : r->base;
 }
 
-/* Take the byte before `at` as text. */
-static void text(struct infer_reply *r)
+/* The byte before `at` is text. */
+static void accept_text(struct infer_reply *r)
 {
 	if (r->trim)
 		r->base = r->at - 1;
@@ -70,55 +67,58 @@ static void text(struct infer_reply *r)
 		r->fresh = 0;
 }
 
-/* Continue after a mark.  If reasoning stays in the content, its bytes from the base on are
- * content. */
-static void pass(struct infer_reply *r, size_t end, int shown)
+/* Continue after a mark that ends at `end`.  shown: its bytes stay in the content, as those of reasoning
+ * that is left inline. */
+static void skip_mark(struct infer_reply *r, size_t end, int shown)
 {
 	if (shown)
-		give(r, PART_CONTENT, r->base, end);
+		deliver(r, PART_CONTENT, r->base, end);
 	r->base = r->solid = r->at = end;
 	r->trim = !shown;
 }
 
-static void take(struct infer_reply *r, const struct reply_mark *m)
+/* Change the part, remove the mark, or begin the call. */
+static void apply_mark(struct infer_reply *r, const struct reply_mark *m)
 {
 	int inside = r->flags & INFER_REPLY_INLINE && !(r->t->flags & DIALECT_HIDE);
 
-	give_solid(r);
+	deliver_solid(r);
 	if (m->kind == MARK_OPEN || (m->kind == MARK_PART && m->part == PART_REASONING))
 		r->again = r->reasoning.len > 0;
 	switch (m->kind) {
 	case MARK_OPEN:
 		if (r->t->flags & DIALECT_KEEP && !inside)
-			give(r, PART_REASONING, r->at, m->end);
-		pass(r, m->end, inside);
+			deliver(r, PART_REASONING, r->at, m->end);
+		skip_mark(r, m->end, inside);
 		r->trim &= !(r->t->flags & DIALECT_KEEP);
 		r->part = PART_REASONING;
 		break;
 	case MARK_CLOSE:
-		pass(r, m->end, inside && r->part == PART_REASONING);
+		skip_mark(r, m->end, inside && r->part == PART_REASONING);
 		r->part = PART_CONTENT;
 		r->thought = 1;
 		r->cut_short = 0;
 		break;
 	case MARK_PART:
-		pass(r, m->end, inside && m->part == PART_REASONING);
+		skip_mark(r, m->end, inside && m->part == PART_REASONING);
 		r->part = m->part;
 		break;
 	case MARK_FENCE:
 		r->fence = 1;
-		pass(r, m->end, 0);
+		skip_mark(r, m->end, 0);
 		break;
 	case MARK_DROP:
 	case MARK_AFTER:
-		pass(r, m->end, 0);
+		skip_mark(r, m->end, 0);
 		break;
-	default:
+	case MARK_CALL:
 		r->cut_short |= r->part == PART_REASONING && !r->f->messages;
-		reply_args_begin(r, m);
+		reply_call_begin(r, m);
+		break;
 	}
 }
 
+/* Read text up to the next mark.  Returns 1 if there was one, 0 if more bytes are needed. */
 static int text_step(struct infer_reply *r)
 {
 	struct reply_mark m;
@@ -136,21 +136,21 @@ static int text_step(struct infer_reply *r)
 		if (rc == P_NEED)
 			break;
 		if (rc == P_OK) {
-			take(r, &m);
+			apply_mark(r, &m);
 			return 1;
 		}
 		r->at++;
-		text(r);
+		accept_text(r);
 	}
-	give_solid(r);
+	deliver_solid(r);
 	return 0;
 }
 
 /* ---- bytes in ---- */
 
-/* Drop the bytes that were parsed.  A long buffer is compacted only when half of it was parsed, so
- * that bytes are rarely moved. */
-static void forget(struct infer_reply *r)
+/* Remove the parsed bytes from the input, once they are half of it: each byte is moved at most once on
+ * average. */
+static void compact_input(struct infer_reply *r)
 {
 	size_t n = r->base;
 
@@ -164,17 +164,17 @@ static void forget(struct infer_reply *r)
 	r->begun = r->begun > n ? r->begun - n : 0;
 }
 
-static int run(struct infer_reply *r, infer_error *err)
+static int parse_input(struct infer_reply *r, infer_error *err)
 {
-	while (!r->rc && (r->s.what ? reply_args_step(r) : text_step(r)))
+	while (!r->rc && (r->reader ? r->reader->step(r) : text_step(r)))
 		;
 	if (r->in.bad || r->content.bad || r->reasoning.bad ||
 	    (r->n_calls && r->calls[r->n_calls - 1].args.bad))
 		r->rc = INFER_ENOMEM;
 	if (r->rc)
-		return nomem(err);
+		return err_nomem(err);
 	if (r->in.len)
-		forget(r);
+		compact_input(r);
 	return INFER_OK;
 }
 
@@ -182,31 +182,31 @@ int infer_reply_put(infer_reply *r, const char *bytes, size_t n, infer_error *er
 {
 	must(!r->over);
 	buf_put(&r->in, bytes, n);
-	return run(r, err);
+	return parse_input(r, err);
 }
 
 int infer_reply_end(infer_reply *r, infer_error *err)
 {
 	if (r->over)
-		return r->rc ? nomem(err) : INFER_OK;
-	if (!r->s.what) {
+		return r->rc ? err_nomem(err) : INFER_OK;
+	if (!r->reader) {
 		r->over = 1;
-		TRY(run(r, err));
+		TRY(parse_input(r, err));
 	}
 	r->over = 1;
-	if (r->s.what)
-		reply_args_end(r);
+	if (r->reader)
+		r->reader->end(r);
 	else if (!r->trim)
-		give(r, r->part, r->base, r->in.len);
+		deliver(r, r->part, r->base, r->in.len);
 	r->base = r->solid = r->at = r->in.len;
-	return run(r, err);
+	return parse_input(r, err);
 }
 
 /* ---- begin and end ---- */
 
-/* The prompt may have opened the reasoning, and may contain the beginning of the answer's
- * format. */
-static void begin(struct infer_reply *r, const char *prompt, size_t n)
+/* Set the initial state from the end of the prompt, which may have opened the reasoning, and may contain
+ * the beginning of the answer's format. */
+static void read_prompt(struct infer_reply *r, const char *prompt, size_t n)
 {
 	size_t open = strlen(r->t->open), end = n, begun = r->f->begun ? strlen(r->f->begun) : 0;
 
@@ -235,7 +235,7 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
 
 	*out = NULL;
 	if (!r)
-		return nomem(err);
+		return err_nomem(err);
 	r->f = chat->calls;
 	r->t = chat->think;
 	r->flags = o ? o->flags : 0;
@@ -247,9 +247,9 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
 	set_first(r);
 	r->tools = o && o->tools ? o->tools : &none;
 	if (o && o->prompt)
-		begin(r, o->prompt, o->prompt_n);
+		read_prompt(r, o->prompt, o->prompt_n);
 	if ((r->in.bad || r->content.bad || r->reasoning.bad))
-		rc = nomem(err);
+		rc = err_nomem(err);
 	if (rc)
 		infer_reply_free(r);
 	else
@@ -273,14 +273,15 @@ void infer_reply_free(infer_reply *r)
 	mem_free(r);
 }
 
-static struct infer_str str(const struct buf *b)
+static struct infer_str buf_str(const struct buf *b)
 {
 	return (struct infer_str){ b->at ? b->at : "", b->len };
 }
 
 void infer_reply_get(const infer_reply *r, struct infer_reply_parts *parts)
 {
-	*parts = (struct infer_reply_parts){ str(&r->content), str(&r->reasoning), r->n_calls };
+	*parts = (struct infer_reply_parts){ buf_str(&r->content), buf_str(&r->reasoning),
+		                             r->n_calls };
 }
 
 void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *call)
@@ -291,11 +292,11 @@ void infer_reply_call(const infer_reply *r, size_t i, struct infer_reply_call *c
 	must(i < r->n_calls);
 	*call = (struct infer_reply_call){
 		.name = { r->tools->at[c->tool].name, r->tools->at[c->tool].len },
-		.id = str(&c->id),
-		.arguments = str(&c->args),
+		.id = buf_str(&c->id),
+		.arguments = buf_str(&c->args),
 		.whole = c->whole,
 		/* an object around the arguments may have it after them */
-		.settled = c->whole || c->id.len || !last || !r->s.envelope,
+		.settled = c->whole || c->id.len || !last || !r->enveloped,
 	};
 }
 

@@ -1,4 +1,7 @@
-/* reply/reply.h (private) - the state machine that parses answers by a dialect. */
+/* reply/reply.h (private) - the parser of answers: its state, and the steps that advance it.
+ *
+ * An answer is text with marks in it (mark.c): tags around reasoning, and the heads of calls.  After
+ * the head of a call a reader, one row per kind of arguments (args.c), consumes them. */
 #ifndef REPLY_REPLY_H
 #define REPLY_REPLY_H
 #include <infer/reply.h>
@@ -6,12 +9,11 @@
 #include "chat/dialect.h"
 #include "chat/tools.h"
 
-/* ---- the machine ---- */
-
-/* number of bytes within which the start of a call must be decided */
+/* bytes within which the head of a call must be complete */
 enum { HEAD_MOST = 1024 };
+/* The result of a match: no; more bytes are needed to decide; yes. */
 enum { P_NO, P_NEED, P_OK };
-/* Return the result of a call that is not P_OK. */
+/* Return the result of a match unless it is P_OK. */
 #define NEXT(call) \
 	do { \
 		int rc_ = (call); \
@@ -19,45 +21,91 @@ enum { P_NO, P_NEED, P_OK };
 			return rc_; \
 	} while (0)
 
-enum reply_part { PART_CONTENT, PART_REASONING, PART_NOBODY };
+/* ---- marks ---- */
+
+enum reply_part { PART_CONTENT, PART_REASONING, PART_NOBODY }; /* the part that text belongs to */
 enum reply_mark_kind {
-	MARK_OPEN,
-	MARK_CLOSE,
-	MARK_DROP,
-	MARK_FENCE,
-	MARK_AFTER,
-	MARK_PART,
-	MARK_CALL
+	MARK_OPEN,  /* opens reasoning */
+	MARK_CLOSE, /* ends it */
+	MARK_DROP,  /* is removed from the text */
+	MARK_FENCE, /* ``` before a JSON value */
+	MARK_AFTER, /* is removed after a call */
+	MARK_PART,  /* the header of a message */
+	MARK_CALL,  /* the head of a call */
+};
+/* The JSON object around the arguments of a call. */
+enum reply_object {
+	OBJECT_NONE,      /* there is none */
+	OBJECT_MEMBERS,   /* the name was read: other members follow */
+	OBJECT_ARGUMENTS, /* the arguments follow */
 };
 struct reply_mark {
-	int kind;
-	size_t end;     /* end of the mark */
-	int tool, args; /* MARK_CALL */
+	enum reply_mark_kind kind;
+	size_t end; /* offset in `in` */
+	/* MARK_CALL: the tool, the kind of arguments, the id if there is one; arguments that precede
+	 * the name */
+	int tool;
+	enum dialect_args args;
 	size_t id, id_n;
-	size_t given, given_n; /* arguments that precede the name */
-	/* in_object 1: the object continues after `end`, 2: with the arguments; list: 1: a call in
-	 * a list */
-	int in_object, list;
-	int part; /* MARK_PART */
+	size_t given, given_n;
+	enum reply_object object;
+	int list;             /* the call is an element of a list */
+	enum reply_part part; /* MARK_PART */
 };
+
+/* ---- the arguments of a call ---- */
+
+enum arg_state { ARG_VALUE, ARG_STRING, ARG_MEMBERS };
+enum json_lexer { LEX_OUTSIDE, LEX_STRING, LEX_ESCAPE };
+/* Arguments in JSON, copied as they are written. */
+struct json_args {
+	/* reading the arguments, or a member to skip; arguments encoded in a JSON string; the members
+	 * of the object around them */
+	enum arg_state state;
+	int skips; /* the value is of a member that is not used */
+	int begun; /* a byte of the value was read */
+	int depth; /* open braces and brackets */
+	enum json_lexer lexer;
+};
+
+enum tag_state { TAG_PARAM, TAG_TEXT, TAG_JSON };
+/* A tag for each parameter. */
+struct tag_args {
+	enum tag_state state; /* between parameters; in a value that is text; in one that is JSON */
+	int begun;            /* a parameter was read */
+	int at_start;         /* nothing of the value was read */
+	int framed;           /* the newline before the value was removed */
+	int cdata;            /* the value is in CDATA */
+	int depth;            /* open tags in a nested value */
+	int kinds;            /* VALUE_..., of the parameter's schema */
+	const struct json *schema; /* of the parameter, or NULL */
+};
+
+enum loose_state { LOOSE_KEY, LOOSE_COLON, LOOSE_VALUE, LOOSE_NEXT };
+enum loose_token { TOKEN_NONE, TOKEN_STRING, TOKEN_WORD };
+/* Python's (a=1) or Gemma's {a:1}. */
+struct loose_args {
+	enum loose_state state; /* what is expected, or is being read */
+	enum loose_token token; /* the open token */
+	const char *quote;      /* TOKEN_STRING: the text that ends it */
+	int broken;             /* malformed: the rest is content */
+	int depth;
+	uint64_t object,
+		filled; /* a bit per level: it is an object; it has a member or an element */
+};
+
+/* How the arguments of a call are read: one row per kind. */
+struct reply_reader {
+	void (*begin)(struct infer_reply *r, const struct reply_mark *m);
+	int (*step)(struct infer_reply *r); /* returns 1 if it advanced, 0 if it needs more bytes */
+	void (*end)(struct infer_reply *r); /* the answer ended inside the arguments */
+};
+
+/* ---- the parser ---- */
 
 struct reply_call {
 	int tool, whole;
 	struct buf id, args;
-};
-
-/* the state of parsing the arguments of a call */
-struct reply_state {
-	int what; /* 0: parsing text; otherwise enum dialect_args, or one of the steps in args.c */
-	int args; /* enum dialect_args of the call */
-	int envelope, silent, depth, string, escape, any;
-	/* of the value of a parameter: the newline before it was removed; it is in cdata; the kinds
-	 * of values that it may have, and its schema */
-	int expect, lead, framed, cdata, kinds;
-	const struct json *schema;
-	const char *quote; /* the end of the current string; NULL: not in a string */
-	int key, word, broken;
-	uint64_t object, some; /* a bit per level */
 };
 
 struct infer_reply {
@@ -66,63 +114,81 @@ struct infer_reply {
 	const struct infer_tools *tools; /* never NULL */
 	uint32_t flags;
 	unsigned char first[256]; /* 1: a mark may begin with this byte */
-	/* in: [base, solid) is text not yet delivered; [solid, at) is white space that belongs to
-	 * whatever follows */
+	/* in: [base, solid) is text not yet delivered; [solid, at) is white space whose part depends
+	 * on what follows */
 	struct buf in;
-	size_t base, solid, at, begun; /* begun: bytes at the front that come from the prompt */
-	int part, fresh, thought, again, trim, after, list, fence, over, rc;
-	int cut_short; /* 1: a call ended the reasoning, and its closing tag did not follow yet */
-	struct reply_state s;
-	struct buf
-		value_end; /* the text that ends the value of the current parameter, NUL-terminated */
+	size_t base, solid, at;
+	size_t begun; /* bytes at the front that come from the prompt */
+	enum reply_part part;
+	int fresh;     /* no content yet */
+	int thought;   /* reasoning has ended, or a call was read */
+	int again;     /* earlier reasoning: a newline separates the next piece from it */
+	int trim;      /* remove white space before the next text */
+	int after;     /* right after a call */
+	int list;      /* in a list of calls */
+	int fence;     /* a JSON fence is open */
+	int cut_short; /* a call ended the reasoning, and its closing tag has not followed */
+	int over;      /* infer_reply_end was called */
+	int rc;        /* INFER_ENOMEM, or 0 */
+	const struct reply_reader *reader; /* of the open call; NULL: reading text */
+	/* of the last call */
+	enum dialect_args args;
+	int enveloped; /* its arguments are in a JSON object */
+	union {
+		struct json_args json;
+		struct tag_args tags;
+		struct loose_args loose;
+	} s;
+	struct buf value_end; /* TAGS: the text that ends the open value, NUL-terminated */
 	struct reply_call *calls;
 	size_t n_calls, cap_calls;
 	struct buf content, reasoning;
 };
 
 static inline int reply_space(int c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+/* The arguments of the last call, as JSON. */
+static inline struct buf *reply_args(const struct infer_reply *r)
+{
+	return &r->calls[r->n_calls - 1].args;
+}
 
-/* mark.c: the mark at p, and whether more bytes are needed to decide */
+/* ---- mark.c: match at offset p of `in` ---- */
+
 int reply_missing(const struct infer_reply *r); /* P_NEED, or P_NO at the end of the answer */
 int reply_literal(const struct infer_reply *r, size_t p, const char *s);
 int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m);
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m);
-int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m);
-/* The first of n texts that is at p, as a mark of this kind; ends at NULL. */
-int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n, int kind,
-                 struct reply_mark *m);
-/* Skip white space and one of the bytes of `want`; p is then after that byte. */
+int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m); /* of a call */
+/* The first of n texts that matches, as a mark of this kind; NULL ends the list. */
+int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
+                 enum reply_mark_kind kind, struct reply_mark *m);
+/* White space, then one of the bytes of `want`; moves *p after it. */
 int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want);
 int reply_is(const struct infer_reply *r, size_t p, size_t n, const char *s);
-int reply_tool(const struct infer_reply *r, size_t p, size_t n); /* its index, or -1 */
-/* p is at the opening quote */
+int reply_tool(const struct infer_reply *r, size_t p, size_t n); /* index of the tool, or -1 */
+/* A JSON string of at most `most` bytes, whose opening quote is at p. */
 int reply_string_end(const struct infer_reply *r, size_t p, size_t most, size_t *end);
-/* "key": and the white space around it; p is then at the value; returns the kind of key */
+/* "key": and the white space around it; moves *p to the value. */
 int reply_member(const struct infer_reply *r, size_t start, size_t *p, size_t *key, size_t *n);
-enum { KEY_OTHER, KEY_NAME, KEY_ARGUMENTS, KEY_ID };
-int reply_key(const struct infer_reply *r, size_t p, size_t n);
-
+enum reply_key { KEY_OTHER, KEY_NAME, KEY_ARGUMENTS, KEY_ID };
+enum reply_key reply_key(const struct infer_reply *r, size_t p, size_t n);
 /* messages.c: the header of a message */
 enum { MESSAGE_ENDS = sizeof((struct dialect_messages *)0)->ends / sizeof(char *) };
 int reply_header_at(const struct infer_reply *r, size_t p, struct reply_mark *m);
 
-/* args.c: steps return 1 if they advanced, 0 if more bytes are needed */
-void reply_args_begin(struct infer_reply *r, const struct reply_mark *m);
-int reply_args_step(struct infer_reply *r);
-void reply_args_end(struct infer_reply *r); /* end of the answer */
-void reply_call_end(struct infer_reply *r); /* end of the last call: text continues at `at` */
-/* loose.c */
-void reply_loose_begin(struct infer_reply *r);
-int reply_loose_step(struct infer_reply *r);
-/* 1: a Python list or dictionary, written as JSON; 0: nothing is written */
-int reply_loose_value(struct buf *to, const char *s, size_t n);
-/* tags.c */
-int reply_tags_step(struct infer_reply *r);
-void reply_tags_end(struct infer_reply *r);
-/* A value without a type of its own: JSON if it is well-formed and the kinds allow it, with
- * Python's words and lists too; otherwise a string. */
-void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *s, size_t n);
-/* nested.c: write a value of nested tags as JSON.  0: malformed, nothing is written */
-int reply_nested(struct infer_reply *r, struct buf *to, const char *s, size_t n);
+/* ---- readers of arguments ---- */
+
+/* args.c: begin the call of a mark; end the last call, and continue with text at `at` */
+void reply_call_begin(struct infer_reply *r, const struct reply_mark *m);
+void reply_call_end(struct infer_reply *r);
 void reply_escape(struct buf *to, const char *s, size_t n); /* as the inside of a JSON string */
+extern const struct reply_reader reply_tags, reply_loose;   /* tags.c, loose.c */
+/* loose.c: write a Python list or dictionary as JSON.  Returns 0, and writes nothing, if it is not
+ * one. */
+int reply_loose_value(struct buf *to, const char *s, size_t n);
+/* tags.c: write a value that has no type of its own: as JSON if it is well formed and `kinds` allow
+ * it, with Python's words and lists too; otherwise as a string. */
+void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *s, size_t n);
+/* nested.c: write a value of nested tags as JSON.  Returns 0, and writes nothing, if malformed. */
+int reply_nested(struct infer_reply *r, struct buf *to, const char *s, size_t n);
 #endif

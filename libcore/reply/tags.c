@@ -1,39 +1,44 @@
-/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON where the
- * tool's schema or the tag says so and it is well formed; else it is a string, given while it
- * comes. */
+/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON if the schema
+ * of the tool or the tag says so and it is well formed; otherwise it is a string, delivered as its
+ * bytes arrive. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "base/jread.h"
 
 #include <string.h>
 
-enum { EXPECT_PARAM, EXPECT_TEXT, EXPECT_JSON };
-/* longer values are strings; longer names have no schema */
+/* longer values are read as strings; longer names have no schema */
 enum { VALUE_MOST = 1 << 20, KEY_MOST = 1024 };
 
-static struct buf *args(const struct infer_reply *r) { return &r->calls[r->n_calls - 1].args; }
-
-static void end(struct infer_reply *r)
+static void begin_tags(struct infer_reply *r, const struct reply_mark *m)
 {
-	if (r->s.any)
-		buf_putc(args(r), '}');
+	(void)m;
+	r->s.tags = (struct tag_args){ .state = TAG_PARAM };
+}
+
+static void end_call(struct infer_reply *r)
+{
+	if (r->s.tags.begun)
+		buf_putc(reply_args(r), '}');
 	reply_call_end(r);
 }
 
-/* If the tags have no type, the schema decides. */
-static int kind(struct infer_reply *r, const char *name, size_t n, int which)
+/* Return the state for the value of a parameter.  which: index of the tag; if the dialect has one tag,
+ * the schema of the parameter decides. */
+static enum tag_state value_state(struct infer_reply *r, const char *name, size_t n, int which)
 {
 	const struct chat_tool *t = &r->tools->at[r->calls[r->n_calls - 1].tool];
 
 	if (r->f->param[1])
-		return which ? EXPECT_JSON : EXPECT_TEXT;
-	r->s.schema = json_getn(t->properties, name, n < KEY_MOST ? n : 0);
-	r->s.kinds = chat_tools_value(t, name, n);
-	return r->s.kinds & VALUE_TEXT && !(r->s.kinds & VALUE_NULL) ? EXPECT_TEXT : EXPECT_JSON;
+		return which ? TAG_JSON : TAG_TEXT;
+	r->s.tags.schema = json_getn(t->properties, name, n < KEY_MOST ? n : 0);
+	r->s.tags.kinds = chat_tools_value(t, name, n);
+	return r->s.tags.kinds & VALUE_TEXT && !(r->s.tags.kinds & VALUE_NULL) ? TAG_TEXT
+	                                                                       : TAG_JSON;
 }
 
 /* Set the text that ends the value of a parameter. */
-static void set_end(struct infer_reply *r, const char *name, size_t n)
+static void set_value_end(struct infer_reply *r, const char *name, size_t n)
 {
 	struct buf *b = &r->value_end;
 	const char *named = strchr(r->f->param_end, *DIALECT_IDB);
@@ -50,27 +55,27 @@ static void set_end(struct infer_reply *r, const char *name, size_t n)
 
 static const char *value_close(const struct infer_reply *r)
 {
-	return r->s.cdata ? r->f->cdata[1] : r->value_end.at;
+	return r->s.tags.cdata ? r->f->cdata[1] : r->value_end.at;
 }
 
-/* The tag that opens a parameter was read. */
-static void begin_param(struct infer_reply *r, const struct reply_mark *m, int which)
+/* Begin the value after the tag that opens a parameter. */
+static void begin_value(struct infer_reply *r, const struct reply_mark *m, int which)
 {
 	const char *name = r->in.at + m->id;
 
-	buf_puts(args(r), r->s.any ? ", \"" : "{\"");
-	reply_escape(args(r), name, m->id_n);
-	buf_puts(args(r), "\": ");
-	set_end(r, name, m->id_n);
-	r->s.any = r->s.lead = 1;
-	r->s.framed = r->s.cdata = r->s.depth = 0;
-	r->s.expect = kind(r, name, m->id_n, which);
-	if (r->s.expect == EXPECT_TEXT)
-		buf_putc(args(r), '"');
+	buf_puts(reply_args(r), r->s.tags.begun ? ", \"" : "{\"");
+	reply_escape(reply_args(r), name, m->id_n);
+	buf_puts(reply_args(r), "\": ");
+	set_value_end(r, name, m->id_n);
+	r->s.tags.begun = r->s.tags.at_start = 1;
+	r->s.tags.framed = r->s.tags.cdata = r->s.tags.depth = 0;
+	r->s.tags.state = value_state(r, name, m->id_n, which);
+	if (r->s.tags.state == TAG_TEXT)
+		buf_putc(reply_args(r), '"');
 	r->base = r->at = m->end;
 }
 
-static int param(struct infer_reply *r)
+static int param_step(struct infer_reply *r)
 {
 	struct reply_mark m = { 0 };
 	int rc, which = 0;
@@ -91,18 +96,18 @@ static int param(struct infer_reply *r)
 	if (rc == P_NEED)
 		return 0;
 	if (rc == P_OK) {
-		begin_param(r, &m, which);
+		begin_value(r, &m, which);
 		return 1;
 	}
 	/* otherwise it is malformed, and the rest is content */
 	r->at += over == P_OK ? strlen(r->f->tags_end) : 0;
-	end(r);
+	end_call(r);
 	return 1;
 }
 
 /* Skip the bytes before a value that are not part of it.  Returns 0 if more bytes are needed to
  * decide. */
-static int lead(struct infer_reply *r)
+static int skip_start(struct infer_reply *r)
 {
 	int rc = P_NO;
 
@@ -113,18 +118,18 @@ static int lead(struct infer_reply *r)
 	if (rc == P_NEED)
 		return 0;
 	if (rc == P_OK) {
-		r->s.cdata = 1;
+		r->s.tags.cdata = 1;
 		r->base = r->at += strlen(r->f->cdata[0]);
 	} else if (r->f->flags & DIALECT_NEWLINES && r->in.at[r->at] == '\n') {
-		r->s.framed = 1;
+		r->s.tags.framed = 1;
 		r->base = ++r->at;
 	}
-	r->s.lead = 0;
+	r->s.tags.at_start = 0;
 	return 1;
 }
 
-/* Move `at` to the tag that ends the value: P_OK; or to a possible beginning of it. */
-static int value_end(struct infer_reply *r)
+/* Move `at` to the tag that ends the value: P_OK; or to where it may begin: P_NEED. */
+static int find_value_end(struct infer_reply *r)
 {
 	const char *close = value_close(r);
 
@@ -138,8 +143,8 @@ static int value_end(struct infer_reply *r)
 	}
 }
 
-/* The same for a value of nested tags: the tag that ends it is not inside another. */
-static int nested_end(struct infer_reply *r)
+/* Do the same for a value of nested tags, which ends at a closing tag outside all others. */
+static int find_nested_end(struct infer_reply *r)
 {
 	const char *nest = r->f->nest;
 	const size_t k = strlen(nest);
@@ -158,9 +163,10 @@ static int nested_end(struct infer_reply *r)
 			continue;
 		}
 		const int closes = r->in.at[r->at + k + 1] == '/';
-		if (closes && !r->s.depth && (rc = reply_literal(r, r->at, value_close(r))) != P_NO)
+		if (closes && !r->s.tags.depth &&
+		    (rc = reply_literal(r, r->at, value_close(r))) != P_NO)
 			return rc;
-		r->s.depth += !closes ? 1 : r->s.depth ? -1 : 0;
+		r->s.tags.depth += !closes ? 1 : r->s.tags.depth ? -1 : 0;
 		r->at += k + 1;
 	}
 }
@@ -168,32 +174,32 @@ static int nested_end(struct infer_reply *r)
 static void end_value(struct infer_reply *r)
 {
 	r->base = r->at = r->at + strlen(value_close(r));
-	r->s.expect = EXPECT_PARAM;
+	r->s.tags.state = TAG_PARAM;
 }
 
-static int text(struct infer_reply *r)
+static int text_value_step(struct infer_reply *r)
 {
-	if (r->s.lead && !lead(r))
+	if (r->s.tags.at_start && !skip_start(r))
 		return 0;
-	int rc = r->at < r->in.len ? value_end(r) : P_NEED;
+	int rc = r->at < r->in.len ? find_value_end(r) : P_NEED;
 	size_t to = r->at;
 
 	/* a newline may be the one that encloses the value */
-	if (r->f->flags & DIALECT_NEWLINES && (rc != P_OK || r->s.framed) && to > r->base &&
+	if (r->f->flags & DIALECT_NEWLINES && (rc != P_OK || r->s.tags.framed) && to > r->base &&
 	    r->in.at[to - 1] == '\n')
 		to--;
 	if (to > r->base) {
-		reply_escape(args(r), r->in.at + r->base, to - r->base);
+		reply_escape(reply_args(r), r->in.at + r->base, to - r->base);
 		r->base = to;
 	}
 	if (rc != P_OK)
 		return 0;
-	buf_putc(args(r), '"');
+	buf_putc(reply_args(r), '"');
 	end_value(r);
 	return 1;
 }
 
-static int is_word(const char *s, size_t n, const char *word)
+static int is_literal(const char *s, size_t n, const char *word)
 {
 	return strlen(word) == n && !memcmp(s, word, n);
 }
@@ -214,12 +220,12 @@ void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *
 	while (n && reply_space(s[n - 1]))
 		n--;
 	for (size_t i = 0; kinds & VALUE_JSON && i < sizeof words / sizeof *words; i++)
-		if (is_word(s, n, words[i][0])) {
+		if (is_literal(s, n, words[i][0])) {
 			buf_puts(to, words[i][1]);
 			return;
 		}
 	/* a string that may be null */
-	int text = kinds & VALUE_TEXT && !(kinds & VALUE_NULL && is_word(s, n, "null"));
+	int text = kinds & VALUE_TEXT && !(kinds & VALUE_NULL && is_literal(s, n, "null"));
 	arena_init(&a, MEM_REPLY);
 	int rc = text || n > VALUE_MOST ? INFER_EFORMAT : jread_huge(&j, &a, s, n, "a value", NULL);
 	arena_fini(&a);
@@ -235,36 +241,44 @@ void reply_scalar(struct infer_reply *r, struct buf *to, int kinds, const char *
 	}
 }
 
-static int json(struct infer_reply *r)
+static int json_value_step(struct infer_reply *r)
 {
-	if (r->s.lead && !lead(r))
+	if (r->s.tags.at_start && !skip_start(r))
 		return 0;
-	int rc = r->at == r->in.len          ? P_NEED
-	         : r->f->nest && !r->s.cdata ? nested_end(r)
-	                                     : value_end(r);
+	int rc = r->at == r->in.len               ? P_NEED
+	         : r->f->nest && !r->s.tags.cdata ? find_nested_end(r)
+	                                          : find_value_end(r);
 	size_t from = r->base, to = r->at;
 
 	if (rc != P_OK)
 		return 0;
-	to -= r->s.framed && to > from && r->in.at[to - 1] == '\n';
+	to -= r->s.tags.framed && to > from && r->in.at[to - 1] == '\n';
 	if (!r->f->nest || to - from > VALUE_MOST ||
-	    !reply_nested(r, args(r), r->in.at + from, to - from))
-		reply_scalar(r, args(r), r->s.kinds, r->in.at + from, to - from);
+	    !reply_nested(r, reply_args(r), r->in.at + from, to - from))
+		reply_scalar(r, reply_args(r), r->s.tags.kinds, r->in.at + from, to - from);
 	end_value(r);
 	return 1;
 }
 
-int reply_tags_step(struct infer_reply *r)
+static int tags_step(struct infer_reply *r)
 {
-	return r->s.expect == EXPECT_PARAM  ? param(r)
-	       : r->s.expect == EXPECT_TEXT ? text(r)
-	                                    : json(r);
+	switch (r->s.tags.state) {
+	case TAG_PARAM:
+		return param_step(r);
+	case TAG_TEXT:
+		return text_value_step(r);
+	case TAG_JSON:
+		break;
+	}
+	return json_value_step(r);
 }
 
-void reply_tags_end(struct infer_reply *r)
+static void end_tags(struct infer_reply *r)
 {
-	if (r->s.expect == EXPECT_TEXT)
-		reply_escape(args(r), r->in.at + r->base, r->in.len - r->base);
-	else if (r->s.expect == EXPECT_JSON)
-		buf_put(args(r), r->in.at + r->base, r->in.len - r->base);
+	if (r->s.tags.state == TAG_TEXT)
+		reply_escape(reply_args(r), r->in.at + r->base, r->in.len - r->base);
+	else if (r->s.tags.state == TAG_JSON)
+		buf_put(reply_args(r), r->in.at + r->base, r->in.len - r->base);
 }
+
+const struct reply_reader reply_tags = { begin_tags, tags_step, end_tags };

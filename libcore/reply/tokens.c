@@ -1,12 +1,11 @@
-/* reply/tokens.c - the token side of parsing answers: control tokens among the tags, and the end of
- * a prompt. */
+/* reply/tokens.c - control tokens in tags, and what the end of a prompt has opened */
 #include "chat/chat.h"
 #include "reply/reply.h"
 
 #include <string.h>
 
-/* 1: the text of a control token is part of one of the strings. */
-static int among(const char *const *strings, size_t n, const char *piece, size_t len)
+/* True if piece is part of one of the strings. */
+static int is_part_of(const char *const *strings, size_t n, const char *piece, size_t len)
 {
 	for (size_t i = 0; i < n && strings[i]; i++)
 		if (memmem(strings[i], strlen(strings[i]), piece, len))
@@ -19,8 +18,8 @@ static int is_of_messages(const struct dialect_messages *m, const char *piece, s
 	const char *const texts[] = { m->start, m->reasoning, m->finished, m->final,
 		                      "<|constrain|>" };
 
-	return among(texts, m->channels ? 5 : 4, piece, len) ||
-	       among(m->ends, MESSAGE_ENDS, piece, len);
+	return is_part_of(texts, m->channels ? 5 : 4, piece, len) ||
+	       is_part_of(m->ends, MESSAGE_ENDS, piece, len);
 }
 
 static int is_tag(const struct infer_chat *chat, const char *piece, size_t len)
@@ -29,12 +28,13 @@ static int is_tag(const struct infer_chat *chat, const char *piece, size_t len)
 	const char *const think[] = { chat->think->open, chat->think->close, chat->think->also };
 
 	for (size_t i = 0; i < sizeof f->head / sizeof *f->head && f->head[i].as; i++)
-		if (among(&f->head[i].as, 1, piece, len))
+		if (is_part_of(&f->head[i].as, 1, piece, len))
 			return 1;
-	return among(think, 3, piece, len) || among(f->param, 2, piece, len) ||
-	       among(f->close, sizeof f->close / sizeof *f->close, piece, len) ||
-	       among(f->drop, sizeof f->drop / sizeof *f->drop, piece, len) ||
-	       among(&f->param_end, 1, piece, len) || among(&f->tags_end, 1, piece, len) ||
+	return is_part_of(think, 3, piece, len) || is_part_of(f->param, 2, piece, len) ||
+	       is_part_of(f->close, sizeof f->close / sizeof *f->close, piece, len) ||
+	       is_part_of(f->drop, sizeof f->drop / sizeof *f->drop, piece, len) ||
+	       is_part_of(&f->param_end, 1, piece, len) ||
+	       is_part_of(&f->tags_end, 1, piece, len) ||
 	       (f->messages && is_of_messages(f->messages, piece, len));
 }
 
@@ -74,19 +74,19 @@ static int ends_with(const char *text, size_t n, const char *end)
 	return n >= k && !memcmp(text + n - k, end, k);
 }
 
-static struct infer_str str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
+static struct infer_str static_str(const char *s) { return (struct infer_str){ s, strlen(s) }; }
 
 struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n)
 {
 	const struct dialect_messages *m = chat->calls->messages;
 
 	if (m)
-		return str(ends_with(prompt, n, m->final) ? "" : m->final);
+		return static_str(ends_with(prompt, n, m->final) ? "" : m->final);
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
-	return str(!ends_with(prompt, n, chat->think->open) ? ""
-	           : chat->think->also                      ? chat->think->also
-	                                                    : chat->think->close);
+	return static_str(!ends_with(prompt, n, chat->think->open) ? ""
+	                  : chat->think->also                      ? chat->think->also
+	                                                           : chat->think->close);
 }
 
 struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *prompt, size_t n,
@@ -94,18 +94,18 @@ struct infer_str infer_reply_reasoning(const infer_chat *chat, const char *promp
 {
 	const struct dialect_think *t = chat->think;
 
-	*open = str("");
+	*open = static_str("");
 	while (n && reply_space((unsigned char)prompt[n - 1]))
 		n--;
 	if (chat->calls->messages) {
 		/* white space before it is not compared */
-		*open = str(chat->calls->messages->reasoning +
-		            reply_space((unsigned char)*chat->calls->messages->reasoning));
-		return str(chat->calls->messages->finished);
+		*open = static_str(chat->calls->messages->reasoning +
+		                   reply_space((unsigned char)*chat->calls->messages->reasoning));
+		return static_str(chat->calls->messages->finished);
 	}
 	if (!t->close || chat->calls->begun || ends_with(prompt, n, t->close))
-		return str("");
+		return static_str("");
 	if (!ends_with(prompt, n, t->open))
-		*open = str(t->open);
-	return str(t->close);
+		*open = static_str(t->open);
+	return static_str(t->close);
 }
