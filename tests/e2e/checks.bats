@@ -132,6 +132,44 @@ setup()
 	[[ $output == *'file/other.c.o: uses format_x: defined in top'* ]]
 }
 
+@test "check-layers finds what a room of a program may not include or call" {
+	mkdir -p cmd/infer-a/low cmd/infer-a/high
+	printf '# rooms\nlow\nhigh low\n' >cmd/infer-a/ROOMS
+	echo '#include "infer-a/low/a.h"' >cmd/infer-a/high/b.c
+	: >cmd/infer-a/low/a.h
+	cc -c -o cmd/infer-a/high/b.c.o -Icmd cmd/infer-a/high/b.c
+	B=$PWD "$TOP/scripts/check-layers"
+	echo '#include "infer-a/high/b.h"' >cmd/infer-a/low/a.c
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'infer-a/low/a.c:1: cmd/infer-a/ROOMS: low may not include high'* ]]
+	echo '#include "infer-a/main.h"' >cmd/infer-a/low/a.c
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'low may not include the files of no room'* ]]
+	echo 'int high_b(void); int low_a(void) { return high_b(); }' >cmd/infer-a/low/a.c
+	echo 'int high_b(void) { return 1; }' >cmd/infer-a/high/b.c
+	for f in low/a high/b; do cc -c -o "cmd/infer-a/$f.c.o" "cmd/infer-a/$f.c"; done
+	B=$PWD run -1 "$TOP/scripts/check-layers"
+	[[ $output == *'infer-a/low/a.c.o: uses high_b: cmd/infer-a/ROOMS: low may not call high'* ]]
+}
+
+@test "check-endpoints finds an endpoint without its manual entry or its test" {
+	mkdir -p cmd/infer-serve/endpoints tests man
+	cp -r "$TOP/tests/e2e" tests/
+	cp "$TOP/man/infer-serve.1" man/
+	list=cmd/infer-serve/endpoints/endpoint_list.h
+	cp "$TOP/$list" $list
+	"$TOP/scripts/check-endpoints"
+	printf '%s\n' 'EP(GET, "/uptime", uptime, NULL, EP_QUICK, "GET /uptime", "serve")' \
+		'EP(GET, "/later", later, NULL, EP_QUICK, "GET /load", "nothing")' >>$list
+	sed -i '/"\/version"/d' $list
+	run -1 "$TOP/scripts/check-endpoints"
+	same "$list: GET /uptime: man/infer-serve.1 has no entry that begins with 'GET /uptime'
+$list: GET /uptime: tests/e2e/serve.bats does not ask for it
+$list: GET /later: the entry 'GET /load' of man/infer-serve.1 does not name it
+$list: GET /later: tests/e2e/nothing.bats does not ask for it
+man/infer-serve.1: the entry 'GET /version' names GET /version, which has no row in $list" "$output"
+}
+
 @test "check-kernels names what a kernel set lacks" {
 	mkdir -p libcore/kern/x man
 	echo '.Cm x ,' >man/infer-run.1

@@ -31,6 +31,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same ok "$(ask GET /health | json status)"
 	same 'application/json; charset=utf-8' "$(field content-type)"
 	same "$(ask GET /health) $(ask GET /health)" "$(ask GET /ping) $(ask POST /ping)"
+	same "$(ask GET /health)" "$(ask GET /v1/health)"
 	same "$(ask GET /v1/models)" "$(ask GET /models)"
 	ask GET /v1/models >out
 	same 'list inferutils demo 512' "$(json object <out) $(json data.0.id <out) $(json data.0.max_model_len <out)"
@@ -39,6 +40,28 @@ field() { sed -n "s/^$1: //Ip" head; }
 	same 404 "$(status)"
 	same "$(infer-serve --version | sed -n '1s/.* //p')" "$(ask GET /version | json version)"
 	same 0 "$(ask GET /load | json server_load)"
+}
+
+@test "the page, file by file, and counting tokens" {
+	for path in /=index.html /page.css=page.css /page.js=page.js; do
+		ask GET "${path%%=*}" >out
+		cmp out "$TOP/cmd/infer-serve/page/${path#*=}"
+	done
+	for path in /v1/chat/completions/input_tokens /chat/completions/input_tokens; do
+		same "$(post /tokenize "{$TALK}" | json count)" "$(post $path "{$TALK}" | json input_tokens)"
+	done
+}
+
+@test "paths that mean the same give the same answer" {
+	alike() { # FIELD BODY PATH PATH
+		post "$3" "$2" | json "$1" >one
+		[ -s one ]
+		post "$4" "$2" | json "$1" | cmp - one
+	}
+	alike choices.0.message.content "{$TALK,\"max_tokens\":8}" /v1/chat/completions /chat/completions
+	alike output.0.content.0.text '{"input":"What is a token?","max_output_tokens":8,"temperature":0}' /v1/responses /responses
+	alike content '{"prompt":"What is","n_predict":8,"temperature":0}' /completion /completions
+	alike data.0.embedding.0 '{"input":"What is a token?"}' /v1/embeddings /embeddings
 }
 
 @test "paths, methods and heads: 404, 405 with Allow, HEAD, OPTIONS, CORS, request ids, 501 by name" {
@@ -68,7 +91,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 		ask "$method" "$path" '{}' | json error.message | grep -qF "does not have ${path%0}"
 		same "$path 501" "$path $(status)"
 	done <off
-	for path in /v1/rerank /v1/score; do
+	for path in /v1/rerank /v2/rerank /rerank /reranking /v1/score /score; do
 		post $path '{}' | json error.message | grep -q "no head that ranks"
 		same 501 "$(status)"
 	done
