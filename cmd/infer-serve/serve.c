@@ -153,7 +153,7 @@ struct parts {
 	int n_work, has_step, has_load;
 };
 
-static int open_all(struct server *s, struct parts *p, infer_error *err)
+static int open_server(struct server *s, struct parts *p, infer_error *err)
 {
 	struct listener *l = &p->listener;
 	const struct serve_opts *o = s->o;
@@ -186,7 +186,7 @@ static int open_all(struct server *s, struct parts *p, infer_error *err)
 	return catch_signals(err);
 }
 
-static void close_all(struct server *s, struct parts *p)
+static void close_server(struct server *s, struct parts *p)
 {
 	for (struct served *m = s->models, *next; m; m = next) {
 		next = m->next;
@@ -209,7 +209,7 @@ static void close_all(struct server *s, struct parts *p)
 
 /* ---- running ---- */
 
-static void read_again(struct server *s)
+static void reload_files(struct server *s)
 {
 	struct keys fresh;
 	infer_error err;
@@ -242,7 +242,7 @@ static int64_t active_requests(struct server *s)
 
 /* No new connections; requests that run may end, for a while, and the last bytes of those that are cut
  * off are written within the same time.  Returns when all have ended, or the time is over. */
-static void drain(struct server *s, struct listener *l)
+static void drain_requests(struct server *s, struct listener *l)
 {
 	const int64_t all = s->o->drain * SECOND, begin = clock_now_ns();
 	int64_t flush = all ? all / 2 : FLUSH_NS, until;
@@ -286,7 +286,7 @@ static int is_idle(struct server *s)
 	return idle;
 }
 
-static void watch(struct server *s, struct listener *l)
+static void run_until_signal(struct server *s, struct listener *l)
 {
 	for (;;) {
 		int sig = next_signal(s);
@@ -294,15 +294,15 @@ static void watch(struct server *s, struct listener *l)
 		if (sig == SIGTERM || is_idle(s))
 			break;
 		if (sig == SIGHUP)
-			read_again(s);
+			reload_files(s);
 		http_check(s, clock_now_ns());
 		access_flush(s);
 		served_look(s);
 	}
-	drain(s, l);
+	drain_requests(s, l);
 }
 
-static void tell(const struct server *s, const struct listener *l)
+static void announce(const struct server *s, const struct listener *l)
 {
 	if (!l->local && !s->keys.n)
 		say_warning("%s can be reached from other machines, and --api-key-file is not "
@@ -370,7 +370,7 @@ static int start_serving(struct server *s, struct parts *p, infer_error *err)
 		TRY(batches_open(s, err));
 	TRY(http_open(s, &setup, err));
 	harden(s);
-	tell(s, l);
+	announce(s, l);
 	TRY(say_out(l->url, strlen(l->url), err));
 	return say_out("\n", 1, err);
 }
@@ -388,19 +388,19 @@ int serve(const struct serve_opts *o, const struct opt *rows)
 	infer_error err = { 0 };
 
 	init_server(&s);
-	int rc = open_all(&s, &p, &err);
+	int rc = open_server(&s, &p, &err);
 
 	progress_end();
 	s.ended_ns = clock_now_ns();
 	if (!rc)
 		rc = start_serving(&s, &p, &err);
 	if (!rc)
-		watch(&s, &p.listener);
+		run_until_signal(&s, &p.listener);
 	batches_stop(&s);
 	http_close(&s);
 	end_threads(&p, &s);
 	listen_remove(&p.listener);
-	close_all(&s, &p);
+	close_server(&s, &p);
 	buf_fini(&s.folders);
 	return rc ? say_fail(&err) : EXIT_DONE;
 }

@@ -23,7 +23,7 @@ void batch_input_init(struct batch_input *in, int fd, size_t longest)
 void batch_input_fini(struct batch_input *in) { buf_fini(&in->text); }
 
 /* Read more behind what was not given, which moves to the front. */
-static int more(struct batch_input *in, infer_error *err)
+static int read_more(struct batch_input *in, infer_error *err)
 {
 	char piece[PIECE];
 	ssize_t n;
@@ -69,19 +69,20 @@ int batch_input_next(struct batch_input *in, const char **at, size_t *n, int *wh
 			return -1;
 		}
 		looked = have;
-		if (more(in, err))
+		if (read_more(in, err))
 			return -1;
 	}
 }
 
-static int is_blank(const char *at, size_t n)
+static int is_blank_line(const char *at, size_t n)
 {
 	while (n && strchr(" \t\r", at[n - 1]))
 		n--;
 	return !n;
 }
 
-static int bad(struct batch_line *l, const char *code, const char *param, const char *message)
+static int refuse_line(struct batch_line *l, const char *code, const char *param,
+                       const char *message)
 {
 	l->code = code;
 	l->param = param;
@@ -100,27 +101,29 @@ int batch_line_read(struct batch_line *l, struct arena *mem, const char *endpoin
 	if (rc == INFER_ENOMEM)
 		return rc;
 	if (rc)
-		return bad(l, "invalid_json_line", NULL, err.message);
+		return refuse_line(l, "invalid_json_line", NULL, err.message);
 	if (!json_is_object(o))
-		return bad(l, "invalid_json_line", NULL, "the line is not an object");
+		return refuse_line(l, "invalid_json_line", NULL, "the line is not an object");
 	l->id = json_get(o, "custom_id");
 	l->body = json_get(o, "body");
 	if (!json_is_string(l->id) || !l->id->n || memchr(l->id->s, 0, l->id->n))
-		return bad(l, "missing_required_parameter", "custom_id",
-		           "custom_id is no text, or empty");
+		return refuse_line(l, "missing_required_parameter", "custom_id",
+		                   "custom_id is no text, or empty");
 	if (!json_equals(json_get(o, "method"), "POST"))
-		return bad(l, "invalid_method", "method", "method is not POST");
+		return refuse_line(l, "invalid_method", "method", "method is not POST");
 	if (!json_equals(json_get(o, "url"), endpoint))
-		return bad(l, "mismatched_url", "url", "url is not the endpoint of the batch");
+		return refuse_line(l, "mismatched_url", "url",
+		                   "url is not the endpoint of the batch");
 	if (!json_is_object(l->body))
-		return bad(l, "missing_required_parameter", "body", "body is not an object");
+		return refuse_line(l, "missing_required_parameter", "body",
+		                   "body is not an object");
 	return INFER_OK;
 }
 
 /* ---- validation ---- */
 
-static void put_fault(struct jwrite *w, const char *code, const char *message, const char *param,
-                      int64_t line)
+static void put_line_fault(struct jwrite *w, const char *code, const char *message,
+                           const char *param, int64_t line)
 {
 	jw_object(w, NULL);
 	jw_str(w, "code", code);
@@ -151,16 +154,17 @@ static int check_line(struct check *c, const char *at, size_t n)
 	arena_reset(&c->mem);
 	rc = batch_line_read(&l, &c->mem, c->b->endpoint, at, n);
 	if (!rc && (rc = seen_add(&c->ids, l.id->s, l.id->n)) == INFER_EINVAL)
-		(void)bad(&l, "duplicate_custom_id", "custom_id", "the custom_id was there before");
+		(void)refuse_line(&l, "duplicate_custom_id", "custom_id",
+		                  "the custom_id was there before");
 	if (rc == INFER_ENOMEM)
 		return rc;
 	if (rc && c->faults++ < FAULTS)
-		put_fault(&c->w, l.code, l.message, l.param, c->in.number);
+		put_line_fault(&c->w, l.code, l.message, l.param, c->in.number);
 	c->total++;
 	return INFER_OK;
 }
 
-static int check_all(struct check *c, infer_error *err)
+static int check_lines(struct check *c, infer_error *err)
 {
 	const char *at;
 	int whole, got, rc = INFER_OK;
@@ -172,18 +176,19 @@ static int check_all(struct check *c, infer_error *err)
 			return err_set(err, e.code, "%s", e.message);
 		if (got < 0) {
 			c->faults++;
-			put_fault(&c->w, "invalid_json_line", e.message, NULL, c->in.number + 1);
+			put_line_fault(&c->w, "invalid_json_line", e.message, NULL,
+			               c->in.number + 1);
 			return INFER_OK;
 		}
-		if (!is_blank(at, n))
+		if (!is_blank_line(at, n))
 			rc = check_line(c, at, n);
 	}
 	if (rc)
 		return err_set(err, rc, "out of memory for a batch");
 	if (c->total > LINES && ++c->faults)
-		put_fault(&c->w, "too_many_tasks", "there are more than 50000 lines", NULL, 0);
+		put_line_fault(&c->w, "too_many_tasks", "there are more than 50000 lines", NULL, 0);
 	if (!c->total && ++c->faults)
-		put_fault(&c->w, "empty_file", "there is no line", NULL, 0);
+		put_line_fault(&c->w, "empty_file", "there is no line", NULL, 0);
 	return INFER_OK;
 }
 
@@ -203,7 +208,7 @@ int batch_validate(char **faults, int64_t *total, const struct batch *b, int fd,
 	jw_object(&c.w, NULL);
 	jw_str(&c.w, "object", "list");
 	jw_array(&c.w, "data");
-	rc = check_all(&c, err);
+	rc = check_lines(&c, err);
 	jw_end(&c.w);
 	jw_end(&c.w);
 	*total = c.total;

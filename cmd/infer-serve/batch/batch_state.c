@@ -54,13 +54,13 @@ static void put_time(struct jwrite *w, const char *key, int64_t at)
 		jw_null(w, key);
 }
 
-static void put_name(struct jwrite *w, const char *key, const char *name)
+static void put_file_id(struct jwrite *w, const char *key, const char *name)
 {
 	jw_str(w, key, *name ? name : NULL);
 }
 
 /* owned: with the owner and the key */
-static void put(struct buf *to, const struct batch *b, int owned)
+static void put_batch(struct buf *to, const struct batch *b, int owned)
 {
 	struct jwrite w;
 
@@ -80,8 +80,8 @@ static void put(struct buf *to, const struct batch *b, int owned)
 	jw_str(&w, "input_file_id", b->input);
 	jw_str(&w, "completion_window", "24h");
 	jw_str(&w, "status", rows[b->status].name);
-	put_name(&w, "output_file_id", b->output);
-	put_name(&w, "error_file_id", b->errors);
+	put_file_id(&w, "output_file_id", b->output);
+	put_file_id(&w, "error_file_id", b->errors);
 	jw_int(&w, "created_at", b->created);
 	jw_int(&w, "expires_at", b->created + BATCH_DAY_S);
 	for (int i = 0; i < BATCH_STATUSES; i++)
@@ -99,7 +99,7 @@ static void put(struct buf *to, const struct batch *b, int owned)
 	jw_end(&w);
 }
 
-void batch_put(struct buf *to, const struct batch *b) { put(to, b, 0); }
+void batch_put(struct buf *to, const struct batch *b) { put_batch(to, b, 0); }
 
 int batch_save(struct server *s, const struct batch *b, infer_error *err)
 {
@@ -109,7 +109,7 @@ int batch_save(struct server *s, const struct batch *b, infer_error *err)
 
 	buf_init(&text, MEM_BASE);
 	pthread_mutex_lock(&s->lock);
-	put(&text, b, 1);
+	put_batch(&text, b, 1);
 	pthread_mutex_unlock(&s->lock);
 	snprintf(name, sizeof name, "%s", b->id);
 	rc = text.bad ? err_set(err, INFER_ENOMEM, "out of memory for %s", name)
@@ -120,13 +120,13 @@ int batch_save(struct server *s, const struct batch *b, infer_error *err)
 
 /* ---- reading ---- */
 
-static void take_name(char *to, size_t room, const struct json *v)
+static void copy_name(char *to, size_t room, const struct json *v)
 {
 	if (json_is_string(v) && v->n < room)
 		snprintf(to, room, "%.*s", (int)v->n, v->s);
 }
 
-static char *take_json(const struct json *v)
+static char *copy_json(const struct json *v)
 {
 	struct jwrite w;
 	struct buf b;
@@ -142,18 +142,18 @@ static char *take_json(const struct json *v)
 	return text;
 }
 
-static int take(struct batch *b, const struct json *o, const char *what, infer_error *err)
+static int read_batch(struct batch *b, const struct json *o, const char *what, infer_error *err)
 {
 	const struct json *counts = json_get(o, "request_counts");
 	int known = 0;
 
-	take_name(b->owner, sizeof b->owner, json_get(o, "owner"));
+	copy_name(b->owner, sizeof b->owner, json_get(o, "owner"));
 	/* batches that were stored without a key have its name as their owner */
-	take_name(b->key, sizeof b->key, json_get(o, json_get(o, "key") ? "key" : "owner"));
-	take_name(b->endpoint, sizeof b->endpoint, json_get(o, "endpoint"));
-	take_name(b->input, sizeof b->input, json_get(o, "input_file_id"));
-	take_name(b->output, sizeof b->output, json_get(o, "output_file_id"));
-	take_name(b->errors, sizeof b->errors, json_get(o, "error_file_id"));
+	copy_name(b->key, sizeof b->key, json_get(o, json_get(o, "key") ? "key" : "owner"));
+	copy_name(b->endpoint, sizeof b->endpoint, json_get(o, "endpoint"));
+	copy_name(b->input, sizeof b->input, json_get(o, "input_file_id"));
+	copy_name(b->output, sizeof b->output, json_get(o, "output_file_id"));
+	copy_name(b->errors, sizeof b->errors, json_get(o, "error_file_id"));
 	for (int i = 0; i < BATCH_STATUSES; i++) {
 		if (json_equals(json_get(o, "status"), rows[i].name)) {
 			b->status = (enum batch_status)i;
@@ -168,8 +168,8 @@ static int take(struct batch *b, const struct json *o, const char *what, infer_e
 	TRY(jread_i64(counts, "total", &b->total, 0, INT64_MAX, what, err));
 	TRY(jread_i64(counts, "completed", &b->completed, 0, INT64_MAX, what, err));
 	TRY(jread_i64(counts, "failed", &b->failed, 0, INT64_MAX, what, err));
-	b->metadata = take_json(json_get(o, "metadata"));
-	b->faults = take_json(json_get(o, "errors"));
+	b->metadata = copy_json(json_get(o, "metadata"));
+	b->faults = copy_json(json_get(o, "errors"));
 	return INFER_OK;
 }
 
@@ -191,7 +191,7 @@ int batch_load(struct batch **out, struct server *s, const char *id, infer_error
 	if (!rc)
 		rc = jread(&o, &mem, text.at ? text.at : "", text.len, id, err);
 	if (!rc)
-		rc = take(b, o, id, err);
+		rc = read_batch(b, o, id, err);
 	buf_fini(&text);
 	arena_fini(&mem);
 	if (rc)

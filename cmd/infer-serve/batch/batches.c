@@ -59,7 +59,7 @@ static int wait_for_room(struct work *w, const infer_error *why)
 /* Repeat a step that writes until the disk has room for it.
  * INFER_EAGAIN  the server stops before that; and the errors of the step */
 typedef int work_step(struct work *w, infer_error *err);
-static int when_room(struct work *w, work_step *step, infer_error *err)
+static int retry_until_room(struct work *w, work_step *step, infer_error *err)
 {
 	int rc;
 
@@ -74,19 +74,19 @@ static int when_room(struct work *w, work_step *step, infer_error *err)
 
 /* ---- answers ---- */
 
-static int write_answers(struct work *w, infer_error *err)
+static int write_both(struct work *w, infer_error *err)
 {
 	TRY(batch_output_write(&w->out, err));
 	return batch_output_write(&w->errors, err);
 }
 
-static int sync_answers(struct work *w, infer_error *err)
+static int sync_both(struct work *w, infer_error *err)
 {
 	TRY(batch_output_sync(&w->out, err));
 	return batch_output_sync(&w->errors, err);
 }
 
-static int put_line(struct work *w, int failed, infer_error *err)
+static int add_answer(struct work *w, int failed, infer_error *err)
 {
 	TRY(batch_output_put(failed ? &w->errors : &w->out, &w->line, err));
 	pthread_mutex_lock(&w->s->lock);
@@ -98,7 +98,7 @@ static int put_line(struct work *w, int failed, infer_error *err)
 	return INFER_OK;
 }
 
-static void begin_line(struct work *w, struct jwrite *j, const char *name, const char *custom_id)
+static void begin_answer(struct work *w, struct jwrite *j, const char *name, const char *custom_id)
 {
 	char id[40];
 
@@ -118,7 +118,7 @@ static int write_answer(struct work *w, const struct line_run *l, infer_error *e
 
 	if (!l->status)
 		return INFER_OK;
-	begin_line(w, &j, l->api.name, l->custom_id);
+	begin_answer(w, &j, l->api.name, l->custom_id);
 	jw_object(&j, "response");
 	jw_int(&j, "status_code", l->status);
 	snprintf(id, sizeof id, "req_%s", l->api.name);
@@ -128,17 +128,17 @@ static int write_answer(struct work *w, const struct line_run *l, infer_error *e
 	jw_null(&j, "error");
 	jw_end(&j);
 	buf_putc(&w->line, '\n');
-	return put_line(w, l->status != 200, err);
+	return add_answer(w, l->status != 200, err);
 }
 
-static int expired(struct work *w, const char *custom_id, infer_error *err)
+static int write_expired(struct work *w, const char *custom_id, infer_error *err)
 {
 	char name[STORE_NAME];
 	struct jwrite j;
 
 	store_name_of(name, "", custom_id);
 	name[16] = 0;
-	begin_line(w, &j, name, custom_id);
+	begin_answer(w, &j, name, custom_id);
 	jw_null(&j, "response");
 	jw_object(&j, "error");
 	jw_str(&j, "code", "batch_expired");
@@ -147,13 +147,13 @@ static int expired(struct work *w, const char *custom_id, infer_error *err)
 	jw_end(&j);
 	buf_putc(&w->line, '\n');
 	w->late = 1;
-	return put_line(w, 1, err);
+	return add_answer(w, 1, err);
 }
 
 static int is_cancelled(const struct work *w) { return w->b->status == BATCH_CANCELLING; }
 
 /* Write answers that have come; wait until the engine has fewer than `most` lines. */
-static int settle(struct work *w, int32_t most, infer_error *err)
+static int collect_answers(struct work *w, int32_t most, infer_error *err)
 {
 	struct server *s = w->s;
 	struct line_run *done, *next;
@@ -183,8 +183,8 @@ static int settle(struct work *w, int32_t most, infer_error *err)
 	if (rc)
 		return rc;
 	if (clock_ms(w->synced_ns, clock_now_ns()) < SYNC_MS)
-		return when_room(w, write_answers, err);
-	rc = when_room(w, sync_answers, err);
+		return retry_until_room(w, write_both, err);
+	rc = retry_until_room(w, sync_both, err);
 	w->synced_ns = clock_now_ns();
 	return rc;
 }
@@ -204,13 +204,13 @@ static int start_line(struct work *w, const char *at, size_t n, infer_error *err
 	if (time(NULL) >= w->b->created + BATCH_DAY_S) {
 		const char *id = arena_strndup(&w->mem, line.id->s, line.id->n);
 
-		return id ? expired(w, id, err)
+		return id ? write_expired(w, id, err)
 		          : err_set(err, INFER_ENOMEM, "out of memory for a request");
 	}
 	return line_start(w->s, w->b, &line, err);
 }
 
-static int interrupted(struct work *w)
+static int is_interrupted(struct work *w)
 {
 	pthread_mutex_lock(&w->s->lock);
 	int yes = is_cancelled(w) || w->s->batches->stop;
@@ -219,42 +219,43 @@ static int interrupted(struct work *w)
 	return yes;
 }
 
-static int run_lines(struct work *w, infer_error *err)
+static int run_all_lines(struct work *w, infer_error *err)
 {
 	const char *at;
 	size_t n;
 	int whole, got, rc = INFER_OK;
 
-	while (!rc && !interrupted(w) && (got = batch_input_next(&w->in, &at, &n, &whole, err))) {
+	while (!rc && !is_interrupted(w) &&
+	       (got = batch_input_next(&w->in, &at, &n, &whole, err))) {
 		rc = got < 0 ? err->code : start_line(w, at, n, err);
 		if (!rc)
-			rc = settle(w, RUNNING, err);
+			rc = collect_answers(w, RUNNING, err);
 	}
 	infer_error last;
-	int end = settle(w, 1, rc ? &last : err);
+	int end = collect_answers(w, 1, rc ? &last : err);
 
 	return rc ? rc : end;
 }
 
 /* ---- from status to status ---- */
 
-static int save(struct work *w, infer_error *err) { return batch_save(w->s, w->b, err); }
+static int save_batch(struct work *w, infer_error *err) { return batch_save(w->s, w->b, err); }
 
 /* Enter a status, and save it.  A batch that cannot be saved is run again by the next server. */
-static void enter(struct work *w, enum batch_status status)
+static void enter_status(struct work *w, enum batch_status status)
 {
 	infer_error err;
 
 	pthread_mutex_lock(&w->s->lock);
 	batch_set(w->b, status);
 	pthread_mutex_unlock(&w->s->lock);
-	int rc = when_room(w, save, &err);
+	int rc = retry_until_room(w, save_batch, &err);
 
 	if (rc && rc != INFER_EAGAIN)
 		say_warning("%s: %s", w->b->id, err.message);
 }
 
-static void fail(struct work *w, const char *code, const char *message)
+static void fail_batch(struct work *w, const char *code, const char *message)
 {
 	struct jwrite j;
 	struct buf b;
@@ -277,23 +278,24 @@ static void fail(struct work *w, const char *code, const char *message)
 		w->b->faults = mem_strndup(MEM_BASE, b.at, b.len);
 	pthread_mutex_unlock(&w->s->lock);
 	buf_fini(&b);
-	enter(w, BATCH_FAILED);
+	enter_status(w, BATCH_FAILED);
 }
 
-static const char *path_of(char to[STORE_NAME + 8], const struct batch *b, const char *suffix)
+static const char *answers_path(char to[STORE_NAME + 8], const struct batch *b, const char *suffix)
 {
 	snprintf(to, STORE_NAME + 8, "%s.%s", b->id, suffix);
 	return to;
 }
 
 /* Answers become a file of the client's.  Each step may have been done before a stop. */
-static int publish(struct work *w, const char *suffix, char to[STORE_NAME], infer_error *err)
+static int publish_answers(struct work *w, const char *suffix, char to[STORE_NAME],
+                           infer_error *err)
 {
 	struct store *s = &w->s->store;
 	char from[STORE_NAME + 8], name[STORE_NAME], filename[STORE_NAME + 16];
 	int64_t bytes;
 
-	path_of(from, w->b, suffix);
+	answers_path(from, w->b, suffix);
 	store_name_of(name, "file-", from);
 	bytes = store_bytes(s, from);
 	if (bytes < 0 && store_bytes(s, name) < 0)
@@ -314,38 +316,38 @@ static int publish(struct work *w, const char *suffix, char to[STORE_NAME], infe
 	return INFER_OK;
 }
 
-static int publish_all(struct work *w, infer_error *err)
+static int publish_both(struct work *w, infer_error *err)
 {
-	TRY(publish(w, "out", w->b->output, err));
-	return publish(w, "err", w->b->errors, err);
+	TRY(publish_answers(w, "out", w->b->output, err));
+	return publish_answers(w, "err", w->b->errors, err);
 }
 
 /* End with an error of the server.  Answers that are there can be read. */
-static void break_off(struct work *w, const infer_error *why)
+static void end_with_error(struct work *w, const infer_error *why)
 {
 	infer_error err;
 
 	say_warning("%s: %s", w->b->id, why->message);
 	batch_output_cut(&w->out);
 	batch_output_cut(&w->errors);
-	if (publish_all(w, &err))
+	if (publish_both(w, &err))
 		say_warning("%s: %s", w->b->id, err.message);
-	fail(w, "server_error", why->message);
+	fail_batch(w, "server_error", why->message);
 }
 
-static void finish(struct work *w, enum batch_status status)
+static void finish_batch(struct work *w, enum batch_status status)
 {
 	infer_error err;
-	int rc = when_room(w, publish_all, &err);
+	int rc = retry_until_room(w, publish_both, &err);
 
 	if (!rc)
-		enter(w, status);
+		enter_status(w, status);
 	else if (rc != INFER_EAGAIN)
-		break_off(w, &err);
+		end_with_error(w, &err);
 }
 
 /* 1: its lines can be run. */
-static int validate(struct work *w)
+static int validate_input(struct work *w)
 {
 	char *faults;
 	int64_t total;
@@ -359,11 +361,11 @@ static int validate(struct work *w)
 
 	pthread_mutex_unlock(&w->s->lock);
 	if (rc)
-		fail(w, "server_error", err.message);
+		fail_batch(w, "server_error", err.message);
 	else if (faults)
-		enter(w, BATCH_FAILED);
+		enter_status(w, BATCH_FAILED);
 	else if (!cancelled)
-		enter(w, BATCH_IN_PROGRESS);
+		enter_status(w, BATCH_IN_PROGRESS);
 	return !rc && !faults;
 }
 
@@ -371,15 +373,15 @@ static int open_files(struct work *w, infer_error *err)
 {
 	char name[STORE_NAME + 8];
 
-	TRY(batch_output_open(&w->out, &w->s->store, path_of(name, w->b, "out"), err));
-	return batch_output_open(&w->errors, &w->s->store, path_of(name, w->b, "err"), err);
+	TRY(batch_output_open(&w->out, &w->s->store, answers_path(name, w->b, "out"), err));
+	return batch_output_open(&w->errors, &w->s->store, answers_path(name, w->b, "err"), err);
 }
 
 static int open_answers(struct work *w, infer_error *err)
 {
 	int64_t completed, failed;
 
-	TRY(when_room(w, open_files, err));
+	TRY(retry_until_room(w, open_files, err));
 	TRY(batch_output_read(&w->out, &w->ids, &completed, err));
 	TRY(batch_output_read(&w->errors, &w->ids, &failed, err));
 	pthread_mutex_lock(&w->s->lock);
@@ -389,15 +391,15 @@ static int open_answers(struct work *w, infer_error *err)
 	return INFER_OK;
 }
 
-static void run_opened(struct work *w)
+static void run_to_end(struct work *w)
 {
 	infer_error err;
 	int rc = open_answers(w, &err), stop, cancelled;
 
 	if (!rc)
-		rc = run_lines(w, &err);
+		rc = run_all_lines(w, &err);
 	if (!rc)
-		rc = when_room(w, sync_answers, &err);
+		rc = retry_until_room(w, sync_both, &err);
 	pthread_mutex_lock(&w->s->lock);
 	stop = w->s->batches->stop;
 	cancelled = is_cancelled(w);
@@ -405,15 +407,15 @@ static void run_opened(struct work *w)
 	if (stop)
 		return;
 	if (rc) {
-		break_off(w, &err);
+		end_with_error(w, &err);
 		return;
 	}
 	if (!cancelled)
-		enter(w, BATCH_FINALIZING);
-	finish(w, cancelled ? BATCH_CANCELLED : w->late ? BATCH_EXPIRED : BATCH_COMPLETED);
+		enter_status(w, BATCH_FINALIZING);
+	finish_batch(w, cancelled ? BATCH_CANCELLED : w->late ? BATCH_EXPIRED : BATCH_COMPLETED);
 }
 
-static void run(struct server *s, struct batch *b)
+static void run_batch(struct server *s, struct batch *b)
 {
 	struct work w = { .s = s, .b = b, .synced_ns = clock_now_ns() };
 	int fd = store_read(&s->store, b->input);
@@ -425,11 +427,11 @@ static void run(struct server *s, struct batch *b)
 	batch_output_init(&w.out);
 	batch_output_init(&w.errors);
 	if (b->status == BATCH_FINALIZING)
-		finish(&w, b->at[BATCH_EXPIRED] ? BATCH_EXPIRED : BATCH_COMPLETED);
+		finish_batch(&w, b->at[BATCH_EXPIRED] ? BATCH_EXPIRED : BATCH_COMPLETED);
 	else if (fd < 0)
-		fail(&w, "invalid_file", "the input file is not there any more");
-	else if (b->status != BATCH_VALIDATING || validate(&w))
-		run_opened(&w);
+		fail_batch(&w, "invalid_file", "the input file is not there any more");
+	else if (b->status != BATCH_VALIDATING || validate_input(&w))
+		run_to_end(&w);
 	batch_output_fini(&w.out);
 	batch_output_fini(&w.errors);
 	if (fd >= 0)
@@ -441,7 +443,7 @@ static void run(struct server *s, struct batch *b)
 }
 
 /* The oldest that is not over. */
-static struct batch *due(struct server *s)
+static struct batch *find_due_batch(struct server *s)
 {
 	struct batch *oldest = NULL;
 
@@ -458,19 +460,19 @@ static void *batches_thread(void *server)
 
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
-		while (!s->batches->stop && !due(s))
+		while (!s->batches->stop && !find_due_batch(s))
 			pthread_cond_wait(&s->batches->wake, &s->lock);
-		b = s->batches->stop ? NULL : due(s);
+		b = s->batches->stop ? NULL : find_due_batch(s);
 		pthread_mutex_unlock(&s->lock);
 		if (!b)
 			return NULL;
-		run(s, b);
+		run_batch(s, b);
 	}
 }
 
 /* ---- from start to end ---- */
 
-static int add(void *user, const char *name)
+static int add_stored_batch(void *user, const char *name)
 {
 	struct server *s = user;
 	struct batch **at = &s->batches->first, *b;
@@ -491,7 +493,7 @@ int batches_open(struct server *s, infer_error *err)
 {
 	s->batches->user =
 		(struct fair_user){ .id = UINT64_MAX, .weight = 1, .priority = -FAIR_MOST };
-	(void)store_each(&s->store, "batch_", add, s);
+	(void)store_each(&s->store, "batch_", add_stored_batch, s);
 	s->batches->started = !pthread_create(&s->batches->thread, NULL, batches_thread, s);
 	return s->batches->started ? INFER_OK
 	                           : err_set(err, INFER_ENOMEM, "the system starts no thread");

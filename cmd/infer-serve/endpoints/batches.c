@@ -14,13 +14,14 @@ endpoint_fn ep_batch_create, ep_batches, ep_batch, ep_batch_cancel;
 
 enum { LIST_MOST = 20, METADATA = 16 };
 
-static int text_is(const struct json *v, const char *want)
+static int is_string(const struct json *v, const char *want)
 {
 	return json_is_string(v) && json_equals(v, want);
 }
 
 /* The first thing that is wrong with the body; *param: the field.  NULL: nothing. */
-static const char *wrong(const struct http_request *r, const struct json *o, const char **param)
+static const char *check_batch(const struct http_request *r, const struct json *o,
+                               const char **param)
 {
 	const struct json *in = json_get(o, "input_file_id"), *to = json_get(o, "endpoint"),
 			  *meta = json_get(o, "metadata");
@@ -39,7 +40,7 @@ static const char *wrong(const struct http_request *r, const struct json *o, con
 	if (!infer_api_at(path))
 		return "endpoint is none of those that a batch can have";
 	*param = "completion_window";
-	if (!text_is(json_get(o, "completion_window"), "24h"))
+	if (!is_string(json_get(o, "completion_window"), "24h"))
 		return "completion_window is not 24h";
 	*param = "metadata";
 	if (!meta || json_is_null(meta))
@@ -52,7 +53,7 @@ static const char *wrong(const struct http_request *r, const struct json *o, con
 	return NULL;
 }
 
-static struct batch *make(struct http_request *r, const struct json *o)
+static struct batch *batch_of_request(struct http_request *r, const struct json *o)
 {
 	struct batch *b = mem_zalloc(MEM_BASE, 1, sizeof *b);
 	const struct json *meta = json_get(o, "metadata"), *in = json_get(o, "input_file_id"),
@@ -78,10 +79,10 @@ static struct batch *make(struct http_request *r, const struct json *o)
 	return b;
 }
 
-static void create(struct http_request *r, const struct json *o)
+static void create_batch(struct http_request *r, const struct json *o)
 {
 	struct server *s = r->api.server;
-	struct batch *b = make(r, o);
+	struct batch *b = batch_of_request(r, o);
 	infer_error err;
 
 	int rc = b ? batch_save(s, b, &err) : INFER_ENOMEM;
@@ -115,18 +116,18 @@ void ep_batch_create(struct http_request *r)
 	           &err);
 	why = rc                   ? err.message
 	      : !json_is_object(o) ? "the body is not an object"
-	                           : wrong(r, o, &param);
+	                           : check_batch(r, o, &param);
 	if (why)
 		api_refuse(&r->api, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,
 		           param, "%s", why);
 	else
-		create(r, o);
+		create_batch(r, o);
 	arena_fini(&mem);
 	api_done(&r->api);
 }
 
 /* The first from b on that belongs to the key of r. */
-static const struct batch *owned(const struct batch *b, const struct http_request *r)
+static const struct batch *next_owned(const struct batch *b, const struct http_request *r)
 {
 	while (b && strcmp(b->owner, r->api.caller.group))
 		b = b->next;
@@ -152,7 +153,7 @@ void ep_batches(struct http_request *r)
 		b = batch_find(s, r->head.after, r->api.caller.group);
 		b = b ? b->next : NULL;
 	}
-	for (; (b = owned(b, r)) && left; b = b->next, left--) {
+	for (; (b = next_owned(b, r)) && left; b = b->next, left--) {
 		buf_clear(&text);
 		batch_put(&text, b);
 		jw_raw(&w, NULL, text.at, text.len);
@@ -172,7 +173,7 @@ void ep_batches(struct http_request *r)
 	api_done(&r->api);
 }
 
-static void show(struct http_request *r, struct batch *b, const char *id)
+static void answer_batch(struct http_request *r, struct batch *b, const char *id)
 {
 	if (b)
 		http_answer(r, 200, http_json);
@@ -192,7 +193,7 @@ void ep_batch(struct http_request *r)
 	if (b)
 		batch_put(&r->out, b);
 	pthread_mutex_unlock(&s->lock);
-	show(r, b, r->rest);
+	answer_batch(r, b, r->rest);
 }
 
 void ep_batch_cancel(struct http_request *r)
@@ -222,5 +223,5 @@ void ep_batch_cancel(struct http_request *r)
 		api_done(&r->api);
 		return;
 	}
-	show(r, b, r->rest);
+	answer_batch(r, b, r->rest);
 }

@@ -107,7 +107,7 @@ void ep_files(struct http_request *r)
 }
 
 /* The name in the path, without `tail`; 0: there is no such file, and that was answered. */
-static int named(struct http_request *r, const char *tail, char name[STORE_NAME])
+static int find_file(struct http_request *r, const char *tail, char name[STORE_NAME])
 {
 	size_t n = strlen(r->rest), k = strlen(tail);
 
@@ -126,7 +126,7 @@ void ep_file(struct http_request *r)
 	infer_error err;
 	size_t n = strlen(r->rest), k = sizeof content - 1;
 
-	if (!named(r, content, name)) {
+	if (!find_file(r, content, name)) {
 		api_done(&r->api);
 		return;
 	}
@@ -149,7 +149,7 @@ void ep_file_delete(struct http_request *r)
 	char name[STORE_NAME], path[STORE_NAME + 8];
 	struct jwrite w;
 
-	if (named(r, "", name)) {
+	if (find_file(r, "", name)) {
 		snprintf(path, sizeof path, "%s.json", name);
 		if (store_remove(&r->api.server->store, name)) {
 			api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "%s: %s", name,

@@ -32,7 +32,7 @@ static struct handoff *handoff_of(struct event_writer *w) { return (struct hando
 /* ---- the answer ---- */
 
 /* Append the record in the writer, without its newline, as an event. */
-static int put_record(struct handoff *h, struct buf *to)
+static int put_record_event(struct handoff *h, struct buf *to)
 {
 	struct infer_str line = infer_records_text(h->records);
 
@@ -43,19 +43,19 @@ static int put_record(struct handoff *h, struct buf *to)
 	return to->bad ? INFER_ENOMEM : INFER_OK;
 }
 
-static int put_token(struct event_writer *w, const struct infer_got *got, struct buf *to,
-                     infer_error *err)
+static int put_token_record(struct event_writer *w, const struct infer_got *got, struct buf *to,
+                            infer_error *err)
 {
 	struct handoff *h = handoff_of(w);
 
 	if (h->output != HANDOFF_TOKENS || got->event->kind != INFER_EVENT_TOKEN)
 		return INFER_OK;
 	TRY(infer_write_token(h->records, got->event, err));
-	return put_record(h, to);
+	return put_record_event(h, to);
 }
 
-static int put_completion(struct handoff *h, struct api_request *r, const struct infer_answer *a,
-                          struct buf *to, infer_error *err)
+static int put_completion_record(struct handoff *h, struct api_request *r,
+                                 const struct infer_answer *a, struct buf *to, infer_error *err)
 {
 	const struct served *m = r->model;
 	const struct infer_run_info info = {
@@ -70,12 +70,12 @@ static int put_completion(struct handoff *h, struct api_request *r, const struct
 	};
 
 	TRY(infer_write_answer(h->records, a, &info, err));
-	return put_record(h, to);
+	return put_record_event(h, to);
 }
 
 /* Append the last event, which says how the answer ended. */
-static int put_last(struct api_request *r, const struct infer_answer *a, struct buf *to,
-                    infer_error *err)
+static int put_last_event(struct api_request *r, const struct infer_answer *a, struct buf *to,
+                          infer_error *err)
 {
 	const struct infer_delta d = { .kind = INFER_DELTA_END };
 	struct infer_str text;
@@ -90,20 +90,20 @@ static int put_last(struct api_request *r, const struct infer_answer *a, struct 
 	return rc;
 }
 
-static int put_end(struct event_writer *w, struct api_request *r, const struct infer_answer *a,
-                   struct buf *to, infer_error *err)
+static int put_answer_end(struct event_writer *w, struct api_request *r,
+                          const struct infer_answer *a, struct buf *to, infer_error *err)
 {
 	struct handoff *h = handoff_of(w);
 
 	if (h->output == HANDOFF_TEXT)
 		return INFER_OK; /* the events of the API format had it */
 	if (h->output == HANDOFF_JSONL)
-		TRY(put_completion(h, r, a, to, err));
-	return put_last(r, a, to, err);
+		TRY(put_completion_record(h, r, a, to, err));
+	return put_last_event(r, a, to, err);
 }
 
-static int put_fault(struct event_writer *events, struct api_request *r,
-                     const struct infer_fault *f, struct buf *to, infer_error *err)
+static int put_answer_fault(struct event_writer *events, struct api_request *r,
+                            const struct infer_fault *f, struct buf *to, infer_error *err)
 {
 	struct handoff *h = handoff_of(events);
 	struct infer_str text;
@@ -111,7 +111,7 @@ static int put_fault(struct event_writer *events, struct api_request *r,
 
 	if (h->output != HANDOFF_TEXT) {
 		TRY(infer_write_error(h->records, h->id, &f->error, NULL, err));
-		TRY(put_record(h, to));
+		TRY(put_record_event(h, to));
 	}
 	TRY(infer_writer_new(&w, err));
 	int rc = infer_api_put_fault_events(w, infer_api_named("own"), f, r->id, &r->gen.stream,
@@ -145,8 +145,8 @@ struct asked {
 		*follows;
 };
 
-static int take_asked(struct asked *a, const struct json *body, const char **param,
-                      infer_error *err)
+static int read_members(struct asked *a, const struct json *body, const char **param,
+                        infer_error *err)
 {
 	const struct {
 		const char *key;
@@ -185,7 +185,7 @@ static int take_asked(struct asked *a, const struct json *body, const char **par
 	return a->request ? INFER_OK : err_set(err, INFER_EINVAL, "there is no request");
 }
 
-static int take_flags(struct handoff *h, const struct json *flags, infer_error *err)
+static int read_flags(struct handoff *h, const struct json *flags, infer_error *err)
 {
 	h->flags = arena_alloc(&h->mem, json_count(flags), sizeof *h->flags);
 	if (!h->flags)
@@ -200,7 +200,7 @@ static int take_flags(struct handoff *h, const struct json *flags, infer_error *
 	return INFER_OK;
 }
 
-static int take_output(struct handoff *h, const struct json *v, infer_error *err)
+static int read_output(struct handoff *h, const struct json *v, infer_error *err)
 {
 	static const char *const words[] = { "text", "jsonl", "tokens" };
 
@@ -214,7 +214,7 @@ static int take_output(struct handoff *h, const struct json *v, infer_error *err
 }
 
 /* Is this a name of the model: the one it is called by, or its file? */
-static int is_served(const struct served *m, const struct json *name)
+static int is_model_named(const struct served *m, const struct json *name)
 {
 	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
 
@@ -222,12 +222,13 @@ static int is_served(const struct served *m, const struct json *name)
 	       json_equals(name, slash ? slash + 1 : path);
 }
 
-static int fill(struct handoff *h, const struct asked *a, const char **param, infer_error *err)
+static int read_handoff(struct handoff *h, const struct asked *a, const char **param,
+                        infer_error *err)
 {
 	*param = "output";
-	TRY(take_output(h, a->output, err));
+	TRY(read_output(h, a->output, err));
 	*param = "flags";
-	TRY(take_flags(h, a->flags, err));
+	TRY(read_flags(h, a->flags, err));
 	h->seed_random = a->seed_random != NULL;
 	h->id = a->id ? arena_strndup(&h->mem, a->id->s, a->id->n) : arena_strndup(&h->mem, "1", 1);
 	*param = NULL;
@@ -245,8 +246,8 @@ static int fill(struct handoff *h, const struct asked *a, const char **param, in
 }
 
 /* The request alone; a conversation gets the time of who asks, for templates. */
-static int put_request(struct buf *to, struct arena *mem, const struct served *m,
-                       const struct asked *a, infer_error *err)
+static int copy_request(struct buf *to, struct arena *mem, const struct served *m,
+                        const struct asked *a, infer_error *err)
 {
 	int talks = m->own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
 	struct json *r = json_copy(mem, a->request);
@@ -264,7 +265,7 @@ static int put_request(struct buf *to, struct arena *mem, const struct served *m
 }
 
 /* The job as the records want it: it streams, and tokens are the model's own, unread. */
-static void prepare(infer_job *j, const struct handoff *h)
+static void prepare_job(infer_job *j, const struct handoff *h)
 {
 	j->stream = 1;
 	if (h->output != HANDOFF_TOKENS)
@@ -274,7 +275,7 @@ static void prepare(infer_job *j, const struct handoff *h)
 }
 
 /* Everything of the body into r; *f: why not. */
-static int take(struct http_request *r, struct handoff *h, struct infer_fault *f)
+static int read_body(struct http_request *r, struct handoff *h, struct infer_fault *f)
 {
 	struct served *m = r->api.model;
 	infer_error *err = &f->error;
@@ -287,16 +288,16 @@ static int take(struct http_request *r, struct handoff *h, struct infer_fault *f
 	               "request", err);
 
 	if (!rc)
-		rc = take_asked(&a, body, &f->param, err);
-	if (!rc && a.model && !r->api.server->o->config && !is_served(m, a.model)) {
+		rc = read_members(&a, body, &f->param, err);
+	if (!rc && a.model && !r->api.server->o->config && !is_model_named(m, a.model)) {
 		f->param = "model";
 		rc = err_set(err, INFER_EINVAL, "the model here is %.80s, not %.*s", m->name,
 		             a.model->n < 80 ? (int)a.model->n : 80, a.model->s);
 	}
 	if (!rc)
-		rc = fill(h, &a, &f->param, err);
+		rc = read_handoff(h, &a, &f->param, err);
 	if (!rc)
-		rc = put_request(&text, &h->mem, m, &a, err);
+		rc = copy_request(&text, &h->mem, m, &a, err);
 	if (!rc)
 		rc = infer_job_read(&r->api.gen.job, m->own_reader, infer_api_named("own"),
 		                    tenant_salt(&r->api, 0), h->id, text.at, text.len, err);
@@ -320,9 +321,9 @@ void ep_infer(struct http_request *r)
 		return;
 	}
 	arena_init(&h->mem, MEM_BASE);
-	h->events = (struct event_writer){ NULL, put_end, put_fault, handoff_free };
+	h->events = (struct event_writer){ NULL, put_answer_end, put_answer_fault, handoff_free };
 	r->api.gen.events = &h->events;
-	if (take(r, h, &f)) {
+	if (read_body(r, h, &f)) {
 		api_fault(&r->api, &f);
 		infer_job_free(r->api.gen.job);
 		r->api.gen.job = NULL;
@@ -330,7 +331,7 @@ void ep_infer(struct http_request *r)
 		return;
 	}
 	if (h->output != HANDOFF_TEXT)
-		h->events.event = put_token;
-	prepare(r->api.gen.job, h);
+		h->events.event = put_token_record;
+	prepare_job(r->api.gen.job, h);
 	stepper_put(&r->api);
 }

@@ -86,7 +86,7 @@ static void put_meta(struct jwrite *w, const infer_model *model)
 }
 
 /* What only a server of several models has to say. */
-static void put_status(struct jwrite *w, const struct served *m)
+static void put_model_status(struct jwrite *w, const struct served *m)
 {
 	static const char *const words[] = { "unloaded", "loading", "loaded", "unloaded" };
 
@@ -115,7 +115,7 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 		put_meta(w, m->model);
 	}
 	if (s->o->config)
-		put_status(w, m);
+		put_model_status(w, m);
 	jw_end(w);
 }
 
@@ -170,7 +170,7 @@ void ep_version(struct http_request *r)
 }
 
 /* Bytes of the process in memory; 0: the system does not say. */
-static uint64_t resident(void)
+static uint64_t read_resident_bytes(void)
 {
 	unsigned long long all = 0, there = 0;
 	FILE *f = fopen("/proc/self/statm", "re");
@@ -184,7 +184,7 @@ static uint64_t resident(void)
 }
 
 /* Under the lock. */
-static void look(struct metrics_now *now, const struct server *s, const struct served *m)
+static void collect_metrics(struct metrics_now *now, const struct server *s, const struct served *m)
 {
 	struct infer_engine_stats e = { 0 };
 
@@ -210,7 +210,7 @@ static void look(struct metrics_now *now, const struct server *s, const struct s
 void ep_metrics(struct http_request *r)
 {
 	struct server *s = r->api.server;
-	struct metrics_process p = { .resident_bytes = resident(),
+	struct metrics_process p = { .resident_bytes = read_resident_bytes(),
 		                     .started = s->started,
 		                     .endpoint = endpoint_path };
 	struct metrics_now *now;
@@ -232,7 +232,7 @@ void ep_metrics(struct http_request *r)
 	now = mem_alloc(MEM_BASE, (size_t)n + 1, sizeof *now);
 	for (const struct served *m = s->models; now && m; m = m->next)
 		if (!m->retired)
-			look(&now[k++], s, m);
+			collect_metrics(&now[k++], s, m);
 	if (now) {
 		now[k] = (struct metrics_now){ .of = &s->metrics, .model = "" };
 		metrics_put(&r->out, now, k, &p);

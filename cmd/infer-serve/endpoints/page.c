@@ -12,7 +12,8 @@ FILE_IN(page_html, "cmd/infer-serve/page/index.html");
 FILE_IN(page_css, "cmd/infer-serve/page/page.css");
 FILE_IN(page_js, "cmd/infer-serve/page/page.js");
 
-static void answer(struct http_request *r, const char *first, const char *last, const char *type)
+static void answer_file(struct http_request *r, const char *first, const char *last,
+                        const char *type)
 {
 	r->is_page = 1;
 	buf_put(&r->out, first, (size_t)(last - first));
@@ -21,15 +22,15 @@ static void answer(struct http_request *r, const char *first, const char *last, 
 
 void ep_page(struct http_request *r)
 {
-	answer(r, page_html_first, page_html_last, "text/html; charset=utf-8");
+	answer_file(r, page_html_first, page_html_last, "text/html; charset=utf-8");
 }
 
 void ep_page_style(struct http_request *r)
 {
-	answer(r, page_css_first, page_css_last, "text/css; charset=utf-8");
+	answer_file(r, page_css_first, page_css_last, "text/css; charset=utf-8");
 }
 
 void ep_page_script(struct http_request *r)
 {
-	answer(r, page_js_first, page_js_last, "text/javascript; charset=utf-8");
+	answer_file(r, page_js_first, page_js_last, "text/javascript; charset=utf-8");
 }

@@ -20,7 +20,7 @@ struct shown {
 };
 
 /* r: who asks; all: for everything. */
-static void copy_one(struct shown *to, const struct slot *l, const struct http_request *r, int all)
+static void copy_slot(struct shown *to, const struct slot *l, const struct http_request *r, int all)
 {
 	const infer_job *j = l->of && l->of->gen.task ? infer_task_job(l->of->gen.task) : NULL;
 
@@ -82,8 +82,8 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 }
 
 /* The slots of a loaded model, copied; -1: it is not loaded.  Under the lock. */
-static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m,
-                        const struct http_request *r, int *busy)
+static int32_t copy_slots(struct shown shown[SERVE_SEQS], const struct served *m,
+                          const struct http_request *r, int *busy)
 {
 	struct infer_engine_info e;
 	int all = tenant_sees_all(&r->api);
@@ -91,7 +91,7 @@ static int32_t copy_all(struct shown shown[SERVE_SEQS], const struct served *m,
 	if (m->state != SERVED_IN)
 		return -1;
 	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_one(&shown[i], &m->slots[i], r, all);
+		copy_slot(&shown[i], &m->slots[i], r, all);
 		*busy += shown[i].busy;
 	}
 	infer_engine_info(m->engine, &e);
@@ -107,7 +107,7 @@ static int put_slots(struct jwrite *w, const struct http_request *r)
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		int32_t ctx = copy_all(shown, m, r, &busy);
+		int32_t ctx = copy_slots(shown, m, r, &busy);
 
 		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
 			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &shown[i]);

@@ -11,7 +11,8 @@
 #undef OFF
 
 static const struct endpoint rows[] = {
-#define EP(method, path, name, format, flags, manual, test) { ROUTE_##method, path, ep_##name, format, flags },
+#define EP(method, path, name, format, flags, manual, test) \
+	{ ROUTE_##method, path, ep_##name, format, flags },
 #define OFF(method, path) { ROUTE_##method, path, NULL, NULL, EP_OFF | EP_QUICK },
 #include "infer-serve/endpoints/endpoint_list.h"
 #undef EP

@@ -10,7 +10,7 @@
 
 endpoint_fn ep_apply_template, ep_props;
 
-static void put_prompt(struct http_request *r, const infer_job *job)
+static void answer_prompt(struct http_request *r, const infer_job *job)
 {
 	struct jwrite w;
 	infer_error err;
@@ -36,14 +36,15 @@ void ep_apply_template(struct http_request *r)
 
 	if (!job)
 		return;
-	put_prompt(r, job);
+	answer_prompt(r, job);
 	infer_job_free(job);
 	api_done(&r->api);
 }
 
 /* ---- /props ---- */
 
-static void put_special(struct jwrite *w, const char *key, const infer_tokenizer *t, int which)
+static void put_special_token(struct jwrite *w, const char *key, const infer_tokenizer *t,
+                              int which)
 {
 	int32_t id = infer_token_special(t, which);
 	const char *bytes = "";
@@ -55,7 +56,7 @@ static void put_special(struct jwrite *w, const char *key, const infer_tokenizer
 }
 
 /* A float with the digits that it has: 0.8, not 0.800000012. */
-static void put_number(struct jwrite *w, const char *key, double v)
+static void put_short_number(struct jwrite *w, const char *key, double v)
 {
 	char text[32];
 	int n = snprintf(text, sizeof text, "%.7g", v);
@@ -75,7 +76,7 @@ static void put_settings(struct jwrite *w, const struct served *m)
 	jw_int(w, "n_ctx", e.ctx);
 	jw_object(w, "params");
 	for (int i = 0; (p = infer_sample_param(i)); i++)
-		put_number(w, p->name, infer_sample_get(&o, p));
+		put_short_number(w, p->name, infer_sample_get(&o, p));
 	jw_int(w, "max_tokens", m->o.max_tokens);
 	if (m->o.sampling.seed.given)
 		jw_uint(w, "seed", m->o.sampling.seed.value);
@@ -119,8 +120,8 @@ void ep_props(struct http_request *r)
 	jw_str(&w, "model_alias", m->name);
 	jw_strn(&w, "chat_template", source.len ? source.at : "", source.len);
 	put_caps(&w, m);
-	put_special(&w, "bos_token", t, INFER_BOS);
-	put_special(&w, "eos_token", t, INFER_EOS);
+	put_special_token(&w, "bos_token", t, INFER_BOS);
+	put_special_token(&w, "eos_token", t, INFER_EOS);
 	jw_object(&w, "modalities");
 	jw_bool(&w, "vision", 0);
 	jw_bool(&w, "audio", 0);

@@ -26,7 +26,7 @@ static const struct json *read_body(struct http_request *r, struct arena *mem)
 }
 
 /* 0: the field is neither absent, null nor a boolean, and that was answered. */
-static int take_flag(struct http_request *r, const struct json *body, const char *key, int *flag)
+static int read_flag(struct http_request *r, const struct json *body, const char *key, int *flag)
 {
 	const struct json *v = json_get(body, key);
 
@@ -47,7 +47,7 @@ struct tokenize {
 	int of_vllm; /* prompt and add_special_tokens, in the place of content and add_special */
 };
 
-static int take_text(struct http_request *r, const struct json *body, struct tokenize *t)
+static int read_text(struct http_request *r, const struct json *body, struct tokenize *t)
 {
 	const struct json *v = json_get(body, "content"), *prompt = json_get(body, "prompt");
 	const char *key = "content";
@@ -63,9 +63,9 @@ static int take_text(struct http_request *r, const struct json *body, struct tok
 	t->n = json_bytes(v);
 	t->add = t->of_vllm;
 	t->special = 1;
-	return take_flag(r, body, t->of_vllm ? "add_special_tokens" : "add_special", &t->add) &&
-	       take_flag(r, body, "parse_special", &t->special) &&
-	       take_flag(r, body, "with_pieces", &t->pieces);
+	return read_flag(r, body, t->of_vllm ? "add_special_tokens" : "add_special", &t->add) &&
+	       read_flag(r, body, "parse_special", &t->special) &&
+	       read_flag(r, body, "with_pieces", &t->pieces);
 }
 
 static void put_piece(struct jwrite *w, const infer_tokenizer *t, int32_t id)
@@ -112,7 +112,7 @@ static void put_tokens(struct http_request *r, const struct tokenize *t, const i
 }
 
 /* The tokens of a conversation, as its answer would follow them. */
-static void tokenize_talk(struct http_request *r)
+static void tokenize_conversation(struct http_request *r)
 {
 	const struct tokenize t = { .of_vllm = 1 };
 	infer_job *job = endpoint_job(r);
@@ -137,10 +137,10 @@ void ep_tokenize(struct http_request *r)
 	body = read_body(r, &mem);
 	if (json_get(body, "messages")) {
 		arena_fini(&mem);
-		tokenize_talk(r);
+		tokenize_conversation(r);
 		return;
 	}
-	if (body && take_text(r, body, &t)) {
+	if (body && read_text(r, body, &t)) {
 		uint32_t flags =
 			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);
 		int rc = infer_encode(infer_model_tokenizer(r->api.model->model), t.text, t.n,
@@ -158,7 +158,7 @@ void ep_tokenize(struct http_request *r)
 	api_done(&r->api);
 }
 
-static int add_token(struct buf *text, infer_detok *d, const struct json *id, infer_error *err)
+static int detokenize_one(struct buf *text, infer_detok *d, const struct json *id, infer_error *err)
 {
 	const char *bytes;
 	size_t n;
@@ -183,7 +183,7 @@ static int detokenize(struct buf *text, const struct served *m, const struct jso
 	TRY(infer_detok_new(&d, infer_model_tokenizer(m->model), INFER_DECODE_SPECIAL, -1, err));
 	rc = INFER_OK;
 	json_each(id, tokens)
-		if ((rc = add_token(text, d, id, err)))
+		if ((rc = detokenize_one(text, d, id, err)))
 			break;
 	if (!rc && !(rc = infer_detok_end(d, &bytes, &n, err)))
 		buf_put(text, bytes, n);

@@ -8,7 +8,7 @@
 enum { RETRY_MOST = 60 };
 
 /* The user with this id, made where there is none; NULL: no memory.  Under the lock. */
-static struct fair_user *user_of(struct server *s, uint64_t id)
+static struct fair_user *find_or_add_user(struct server *s, uint64_t id)
 {
 	struct fair_user *u = s->users;
 
@@ -59,7 +59,7 @@ int admit_key(struct http_request *r, const char *authorization, const char *api
 		keys_group(r->api.caller.group, k);
 		r->api.caller.is_operator = k->is_operator;
 	}
-	u = user_of(s, id);
+	u = find_or_add_user(s, id);
 	if (u && k) {
 		u->weight = k->weight;
 		u->priority = k->priority;
@@ -72,7 +72,7 @@ int admit_key(struct http_request *r, const char *authorization, const char *api
 }
 
 /* Seconds after which there may be room: as long as the requests before it may take. */
-static int retry_s(const struct server *s)
+static int estimate_retry_s(const struct server *s)
 {
 	int64_t ns = 0;
 
@@ -93,6 +93,6 @@ int admit_full(struct http_request *r)
 		return 0;
 	for (const struct fair_user *u = s->users; u; u = u->next)
 		users += u != r->api.caller.user && u->admitted;
-	r->api.retry_s = retry_s(s);
+	r->api.retry_s = estimate_retry_s(s);
 	return r->api.caller.user->admitted >= most / users;
 }

@@ -157,7 +157,7 @@ static void link_peer(struct conn *n)
 }
 
 /* Change the state and move n to the end of its lists.  Caller holds c->lock. */
-static void move(struct conns *c, struct conn *n, enum conn_state state, int64_t now)
+static void move_conn(struct conns *c, struct conn *n, enum conn_state state, int64_t now)
 {
 	unlink_all(c, n);
 	unlink_peer(n);
@@ -168,10 +168,10 @@ static void move(struct conns *c, struct conn *n, enum conn_state state, int64_t
 }
 
 /* Caller holds c->lock. */
-static void end(struct conns *c, struct conn *n)
+static void end_conn(struct conns *c, struct conn *n)
 {
 	n->deadline_ns = 0;
-	move(c, n, CONN_ENDED, n->seen_ns);
+	move_conn(c, n, CONN_ENDED, n->seen_ns);
 	shutdown(n->fd, SHUT_RDWR);
 }
 
@@ -237,7 +237,7 @@ struct conn *conns_add(struct conns *c, int fd, const struct sockaddr *from, int
 	link_all(c, n);
 	link_peer(n);
 	if (n->peer && n->peer->incomplete > 1 && n->peer->incomplete > c->most / SHARE)
-		end(c, n->peer->oldest);
+		end_conn(c, n->peer->oldest);
 	pthread_mutex_unlock(&c->lock);
 	return n;
 }
@@ -279,7 +279,7 @@ void conns_set(struct conns *c, struct conn *n, enum conn_state state, int64_t n
 	pthread_mutex_lock(&c->lock);
 	if (n->state != CONN_ENDED) {
 		n->deadline_ns = deadline;
-		move(c, n, state, now);
+		move_conn(c, n, state, now);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -287,7 +287,7 @@ void conns_set(struct conns *c, struct conn *n, enum conn_state state, int64_t n
 void conns_seen(struct conns *c, struct conn *n, int64_t now)
 {
 	pthread_mutex_lock(&c->lock);
-	move(c, n, n->state, now);
+	move_conn(c, n, n->state, now);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -337,7 +337,7 @@ int64_t conns_look(struct conns *c, int64_t now, void (*left)(struct conn *n))
 }
 
 /* Discard what arrived.  Returns 0 at the end of the stream. */
-static int discard(int fd)
+static int discard_input(int fd)
 {
 	static const int how = MSG_DONTWAIT | MSG_TRUNC;
 	char none[DISCARD];
@@ -354,7 +354,7 @@ static void check_lingering(struct conns *c, int64_t now)
 	for (int i = 0; i < CONN_LINGER; i++) {
 		int fd = c->linger[i].fd;
 
-		if (fd < 0 || (discard(fd) && now < c->linger[i].deadline_ns))
+		if (fd < 0 || (discard_input(fd) && now < c->linger[i].deadline_ns))
 			continue;
 		close(fd);
 		c->linger[i].fd = -1;
@@ -376,7 +376,7 @@ void conns_check(struct conns *c, int64_t now)
 		yields = yields && now - n->seen_ns > SILENT_NS;
 		spare -= yields;
 		if (yields || (n->deadline_ns && now > n->deadline_ns))
-			end(c, n);
+			end_conn(c, n);
 	}
 	check_lingering(c, now);
 	pthread_mutex_unlock(&c->lock);

@@ -12,7 +12,7 @@ static const char policy[] = "default-src 'none'; script-src 'self'; style-src '
 			     "'self'; img-src data:; "
 			     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static void header(struct MHD_Response *response, const char *name, const char *value)
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
 	MHD_add_response_header(response, name, value);
 }
@@ -22,8 +22,8 @@ static void add_cors(struct MHD_Response *response, const struct http_request *r
 	if (!r->head.origin)
 		return;
 	if (origin_is_allowed(r->api.server->o->cors, r->head.origin))
-		header(response, "Access-Control-Allow-Origin", r->head.origin);
-	header(response, "Vary", "Origin");
+		add_header(response, "Access-Control-Allow-Origin", r->head.origin);
+	add_header(response, "Vary", "Origin");
 }
 
 static void add_retry(struct MHD_Response *response, const struct http_request *r)
@@ -31,36 +31,36 @@ static void add_retry(struct MHD_Response *response, const struct http_request *
 	char seconds[16];
 
 	snprintf(seconds, sizeof seconds, "%d", r->api.retry_s ? r->api.retry_s : 1);
-	header(response, "Retry-After", seconds);
+	add_header(response, "Retry-After", seconds);
 }
 
 void headers_put(struct MHD_Response *response, const struct http_request *r)
 {
-	header(response, "Server", "infer-serve");
-	header(response, "X-Request-Id", r->api.id);
+	add_header(response, "Server", "infer-serve");
+	add_header(response, "X-Request-Id", r->api.id);
 	if (r->api.is_anthropic)
-		header(response, "request-id", r->api.id);
+		add_header(response, "request-id", r->api.id);
 	add_cors(response, r);
 	if (r->is_page) {
-		header(response, "Content-Security-Policy", policy);
-		header(response, "X-Content-Type-Options", "nosniff");
-		header(response, "Referrer-Policy", "no-referrer");
+		add_header(response, "Content-Security-Policy", policy);
+		add_header(response, "X-Content-Type-Options", "nosniff");
+		add_header(response, "Referrer-Policy", "no-referrer");
 	}
 	if (r->type)
-		header(response, "Content-Type", r->type);
+		add_header(response, "Content-Type", r->type);
 	if (r->stage == STAGE_STREAM) {
-		header(response, "Cache-Control", "no-cache");
-		header(response, "X-Accel-Buffering", "no");
+		add_header(response, "Cache-Control", "no-cache");
+		add_header(response, "X-Accel-Buffering", "no");
 	}
 	if (r->status == 401)
-		header(response, "WWW-Authenticate", "Bearer");
+		add_header(response, "WWW-Authenticate", "Bearer");
 	/* its time would be over again */
 	if (r->api.gen.is_late)
-		header(response, "x-should-retry", "false");
+		add_header(response, "x-should-retry", "false");
 	if (r->status == 405)
-		header(response, "Allow", r->allow);
+		add_header(response, "Allow", r->allow);
 	if (r->status == 429 || r->status == 503)
 		add_retry(response, r);
 	if (r->link.closes || r->status == 408 || r->status == 413 || r->api.server->draining)
-		header(response, "Connection", "close");
+		add_header(response, "Connection", "close");
 }

@@ -44,14 +44,15 @@ struct http {
 
 /* ---- connections ---- */
 
-static const union MHD_ConnectionInfo *info(struct MHD_Connection *c, enum MHD_ConnectionInfoType t)
+static const union MHD_ConnectionInfo *conn_info(struct MHD_Connection *c,
+                                                 enum MHD_ConnectionInfoType t)
 {
 	return MHD_get_connection_info(c, t);
 }
 
 static struct conn *conn_of(struct MHD_Connection *c)
 {
-	const union MHD_ConnectionInfo *i = info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *i = conn_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return i ? i->socket_context : NULL;
 }
@@ -74,8 +75,9 @@ static void on_connection(void *user, struct MHD_Connection *c, void **context,
 	int64_t now = clock_now_ns();
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED)
-		*context = conns_add(all, info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
-		                     http_client(c), now, now + s->o->header_timeout * SECOND);
+		*context =
+			conns_add(all, conn_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
+		                  http_client(c), now, now + s->o->header_timeout * SECOND);
 	else if (*context)
 		conns_remove(all, *context, now);
 }
@@ -149,7 +151,7 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 
 /* True if a request that is refused is answered before its body: where it ends is not certain, it has no
  * key, the client waits for that, or the body is more than is worth reading. */
-static int answer_now(const struct http_request *r, struct MHD_Connection *c)
+static int answers_before_body(const struct http_request *r, struct MHD_Connection *c)
 {
 	return r->early.kind &&
 	       (r->link.closes || r->early.kind == INFER_FAULT_TOO_LARGE ||
@@ -160,8 +162,8 @@ static int answer_now(const struct http_request *r, struct MHD_Connection *c)
 }
 
 /* Refuse a head that is not valid HTTP: nothing that follows it is answered.  Returns 1 if it is valid. */
-static int check_strictly(struct http_request *r, struct MHD_Connection *c, const char *url,
-                          const char *version)
+static int check_syntax(struct http_request *r, struct MHD_Connection *c, const char *url,
+                        const char *version)
 {
 	struct conn *n = conn_of(c);
 	const struct strict_request parts = { c, &n->target, url, r->head.method, version };
@@ -188,7 +190,7 @@ static enum MHD_Result send_early(struct http_request *r, struct MHD_Connection 
 }
 
 /* From now on r is the request of this connection, whose body arrives. */
-static void attach(struct http_request *r, struct MHD_Connection *c)
+static void attach_request(struct http_request *r, struct MHD_Connection *c)
 {
 	struct server *s = r->api.server;
 	struct conn *n = conn_of(c);
@@ -203,8 +205,8 @@ static void attach(struct http_request *r, struct MHD_Connection *c)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const char *url,
-                             const char *method, const char *version, void **context)
+static enum MHD_Result begin_request(struct server *s, struct MHD_Connection *c, const char *url,
+                                     const char *method, const char *version, void **context)
 {
 	struct http_request *r = conn_of(c) ? http_request_new(s) : NULL;
 	int valid;
@@ -213,7 +215,7 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 		return MHD_NO;
 	*context = r;
 	http_describe(r, c, method);
-	valid = check_strictly(r, c, url, version);
+	valid = check_syntax(r, c, url, version);
 	if (!r->head.path || !r->head.remote)
 		return MHD_NO;
 	if (valid)
@@ -224,8 +226,8 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *c, const c
 		check_head(r, c);
 	if (valid)
 		origin_check(s->http->origin, r, c);
-	attach(r, c);
-	if (!answer_now(r, c))
+	attach_request(r, c);
+	if (!answers_before_body(r, c))
 		return MHD_YES;
 	conn_of(c)->linger = 1;
 	r->link.closes |= head_length(http_field(c, "Content-Length")) > 0;
@@ -296,7 +298,7 @@ static int take_body(struct http_request *r, const char *at, size_t n)
 }
 
 /* The request is whole. */
-static enum MHD_Result hand_on(struct http_request *r, struct MHD_Connection *c)
+static enum MHD_Result dispatch_request(struct http_request *r, struct MHD_Connection *c)
 {
 	struct server *s = r->api.server;
 	int busy;
@@ -345,7 +347,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
 	int over;
 
 	if (!r)
-		return begin(s, c, url, method, version, context);
+		return begin_request(s, c, url, method, version, context);
 	if (*n) {
 		size_t bytes = *n;
 
@@ -360,7 +362,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *c, const ch
 	if (over)
 		return MHD_NO;
 	if (stage == STAGE_BODY)
-		return hand_on(r, c);
+		return dispatch_request(r, c);
 	return stage == STAGE_WORK ? MHD_YES : answer_send(r, c);
 }
 

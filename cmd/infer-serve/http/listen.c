@@ -17,13 +17,13 @@
 
 enum { BACKLOG = 1024, HOST = 256, PORT = 16 };
 
-static int refused(const char *text, infer_error *err)
+static int open_error(const char *text, infer_error *err)
 {
 	return err_set(err, INFER_EIO, "--listen %.160s: %s", text, strerror(errno));
 }
 
 /* 1: a socket is there, and nobody accepts at it. */
-static int is_dead(const struct sockaddr_un *a)
+static int is_stale_socket(const struct sockaddr_un *a)
 {
 	struct stat st;
 	int fd, dead;
@@ -51,8 +51,8 @@ static int open_path(struct listener *l, const char *text, infer_error *err)
 	memcpy(a.sun_path, path, strlen(path) + 1);
 	l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (l->fd < 0)
-		return refused(text, err);
-	if (is_dead(&a))
+		return open_error(text, err);
+	if (is_stale_socket(&a))
 		unlink(path);
 	ok = !bind(l->fd, (const struct sockaddr *)(const void *)&a, sizeof a);
 	if (ok) {
@@ -61,11 +61,11 @@ static int open_path(struct listener *l, const char *text, infer_error *err)
 	}
 	l->local = 1;
 	snprintf(l->url, sizeof l->url, "unix:%s", path);
-	return ok ? INFER_OK : refused(text, err);
+	return ok ? INFER_OK : open_error(text, err);
 }
 
 /* Split ADDR:PORT. */
-static int split(char host[HOST], char port[PORT], const char *text, infer_error *err)
+static int split_address(char host[HOST], char port[PORT], const char *text, infer_error *err)
 {
 	const char *colon = strrchr(text, ':'), *from = text, *to = colon;
 	size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
@@ -82,7 +82,7 @@ static int split(char host[HOST], char port[PORT], const char *text, infer_error
 	return INFER_OK;
 }
 
-static void name_it(struct listener *l, const char *host)
+static void set_url(struct listener *l, const char *host)
 {
 	struct sockaddr_in6 a = { 0 };
 	socklen_t n = sizeof a;
@@ -110,7 +110,7 @@ static int open_port(struct listener *l, const char *text, infer_error *err)
 	struct addrinfo *found = NULL;
 	int one = 1, bound = 0, why;
 
-	TRY(split(host, port, text, err));
+	TRY(split_address(host, port, text, err));
 	why = getaddrinfo(*host ? host : "0.0.0.0", port, &hints, &found);
 	if (why)
 		return err_set(err, why == EAI_SERVICE ? INFER_EINVAL : INFER_EIO,
@@ -126,8 +126,8 @@ static int open_port(struct listener *l, const char *text, infer_error *err)
 	}
 	freeaddrinfo(found);
 	if (!bound)
-		return refused(text, err);
-	name_it(l, host);
+		return open_error(text, err);
+	set_url(l, host);
 	return INFER_OK;
 }
 
@@ -176,7 +176,7 @@ int listen_take(struct listener *l, int fd, infer_error *err)
 	else
 		inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)&a)->sin6_addr,
 		          host, sizeof host);
-	name_it(l, host);
+	set_url(l, host);
 	return INFER_OK;
 }
 

@@ -77,7 +77,7 @@ int origin_open(struct origin *o, const struct opt_list *names, const struct lis
 /* ---- origins ---- */
 
 /* True for a page of this machine: http or https, one of its own names, and any port. */
-static int is_local(const char *origin)
+static int is_local_origin(const char *origin)
 {
 	static const char *const schemes[] = { "http://", "https://" };
 
@@ -99,7 +99,7 @@ int origin_is_allowed(const char *only, const char *origin)
 {
 	if (!only || !strcmp(only, "*"))
 		return 1;
-	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local(origin);
+	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local_origin(origin);
 }
 
 /* The end of HOST[:PORT] without the usual port of its scheme. */
@@ -124,7 +124,7 @@ int origin_is_own(const char *origin, const char *host)
 
 /* ---- requests ---- */
 
-static int is_known(const struct origin *o, const char *host)
+static int is_known_host(const struct origin *o, const char *host)
 {
 	for (size_t i = 0; i < LOCAL_NAMES; i++)
 		if (origin_host_is(host, local_names[i]))
@@ -135,7 +135,7 @@ static int is_known(const struct origin *o, const char *host)
 	return *o->listen && origin_host_is(host, o->listen);
 }
 
-static void refuse(struct http_request *r, int kind)
+static void set_early_fault(struct http_request *r, int kind)
 {
 	r->early.kind = kind;
 	r->early.error.code = INFER_EINVAL;
@@ -154,20 +154,20 @@ void origin_check(const struct origin *o, struct http_request *r, struct MHD_Con
 	char *message = r->early.error.message;
 	size_t room = sizeof r->early.error.message;
 
-	if (o->checks_host && host && !*r->api.caller.key && !is_known(o, host)) {
-		refuse(r, INFER_FAULT_FORBIDDEN);
+	if (o->checks_host && host && !*r->api.caller.key && !is_known_host(o, host)) {
+		set_early_fault(r, INFER_FAULT_FORBIDDEN);
 		snprintf(message, room,
 		         "Host must be localhost, 127.0.0.1, [::1], the address of --listen or a "
 		         "--server-name, not '%.80s'",
 		         host);
 	} else if (r->head.origin && !origin_is_allowed(cors, r->head.origin) &&
 	           !(host && origin_is_own(r->head.origin, host))) {
-		refuse(r, INFER_FAULT_FORBIDDEN);
+		set_early_fault(r, INFER_FAULT_FORBIDDEN);
 		snprintf(message, room, "pages of %.80s may not use this server: --cors is %.80s",
 		         r->head.origin, cors);
 	} else if (r->head.origin && !r->early.kind && !http_field(c, "Content-Type") &&
 	           has_body(c)) {
-		refuse(r, INFER_FAULT_MEDIA_TYPE);
+		set_early_fault(r, INFER_FAULT_MEDIA_TYPE);
 		snprintf(message, room,
 		         "a request with an Origin must have the Content-Type application/json");
 	}

@@ -82,7 +82,7 @@ static int is_token(const char *at, size_t n)
 }
 
 /* True if no byte is a control character but the tab. */
-static int is_text(const char *at, size_t n)
+static int is_field_text(const char *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (((unsigned char)at[i] < ' ' && at[i] != '\t') || at[i] == 0x7f)
@@ -107,8 +107,8 @@ static int is_next(struct fields *f, const char *key, size_t key_n, const char *
 	return ok;
 }
 
-static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const char *key,
-                                  size_t key_n, const char *value, size_t n)
+static enum MHD_Result record_field(void *user, enum MHD_ValueKind kind, const char *key,
+                                    size_t key_n, const char *value, size_t n)
 {
 	struct fields *f = user;
 
@@ -124,7 +124,7 @@ static enum MHD_Result take_field(void *user, enum MHD_ValueKind kind, const cha
 	else if (!is_token(key, key_n))
 		f->why = "the name of a field must be letters, digits and marks, without white "
 			 "space (RFC 9112 5.1)";
-	else if (!is_text(value, n))
+	else if (!is_field_text(value, n))
 		f->why = "the value of a field must not contain control characters (RFC 9110 5.5)";
 	if (is_named(key, key_n, "Host")) {
 		f->hosts++;
@@ -244,7 +244,7 @@ const char *strict_head(const struct strict_request *r, int *kind)
 	if (lines_lie_still() && !f.at)
 		return "the request line must be method, target and version, each after one space "
 		       "(RFC 9112 3)";
-	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, take_field, &f);
+	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, record_field, &f);
 	if (f.why)
 		return f.why;
 	if (f.at && (!size || f.at + 2 != r->method + size->header_size))

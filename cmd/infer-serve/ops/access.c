@@ -113,7 +113,7 @@ void access_reopen(struct server *s)
 }
 
 /* Append a line, or count it as lost if too much is pending. */
-static void append(struct access *a, const struct buf *line)
+static void append_line(struct access *a, const struct buf *line)
 {
 	pthread_mutex_lock(&a->lock);
 	if (a->pending.len + line->len > PENDING && a->failing)
@@ -162,7 +162,7 @@ void access_put(struct server *s, const struct api_request *r, const struct acce
 		jw_raw(&w, "request", r->note.at, r->note.len);
 	infer_record_close(&w);
 	if (!b.bad)
-		append(&s->access, &b);
+		append_line(&s->access, &b);
 	buf_fini(&b);
 }
 

@@ -47,7 +47,7 @@ static int is_limit(const char *name)
 }
 
 /* The row of an option that a model may have; NULL: there is none of that name. */
-static const struct opt *row_of(const struct config *c, const char *name)
+static const struct opt *find_option(const struct config *c, const char *name)
 {
 	int of_model = 0;
 
@@ -60,7 +60,7 @@ static const struct opt *row_of(const struct config *c, const char *name)
 	return NULL;
 }
 
-static int take_option(struct reading *r, const struct opt *o, const struct ytree *v)
+static int set_option(struct reading *r, const struct opt *o, const struct ytree *v)
 {
 	const struct config *c = r->c;
 	infer_error why;
@@ -86,7 +86,7 @@ static int take_option(struct reading *r, const struct opt *o, const struct ytre
 }
 
 /* One value, or a list where the option may be given more than once. */
-static int take_options(struct reading *r, const struct opt *o, const struct ytree *v)
+static int set_options(struct reading *r, const struct opt *o, const struct ytree *v)
 {
 	if (o->kind == OPT_LIST) {
 		/* in the place of what the command line says */
@@ -95,15 +95,15 @@ static int take_options(struct reading *r, const struct opt *o, const struct ytr
 		*l = (struct opt_list){ .n = 0 };
 	}
 	if (o->kind != OPT_LIST || v->kind != YTREE_LIST)
-		return take_option(r, o, v);
+		return set_option(r, o, v);
 	for (const struct ytree *i = v->first; i; i = i->next)
-		TRY(take_option(r, o, i));
+		TRY(set_option(r, o, i));
 	return INFER_OK;
 }
 
 /* ---- names ---- */
 
-static int take_name(struct config *c, const struct ytree *y, const char *name)
+static int check_name(struct config *c, const struct ytree *y, const char *name)
 {
 	for (struct served *m = c->models; m; m = m->next) {
 		int same = !strcmp(m->name, name);
@@ -119,18 +119,18 @@ static int take_name(struct config *c, const struct ytree *y, const char *name)
 	                                         "a name is longer than %d bytes", NAME_LONGEST);
 }
 
-static int take_alias(struct reading *r, const struct ytree *y)
+static int add_alias(struct reading *r, const struct ytree *y)
 {
 	struct served *m = r->m;
 	const char *name;
 
 	TRY(ytree_text(&name, y, r->c->what, r->c->err));
-	TRY(take_name(r->c, y, name));
+	TRY(check_name(r->c, y, name));
 	m->aliases.at[m->aliases.n] = arena_strndup(&m->mem, name, y->n);
 	return m->aliases.at[m->aliases.n++] ? INFER_OK : no_memory(r->c->err);
 }
 
-static int take_aliases(struct reading *r, const struct ytree *y)
+static int read_aliases(struct reading *r, const struct ytree *y)
 {
 	size_t n = y->kind == YTREE_LIST ? y->n : 1;
 
@@ -138,15 +138,15 @@ static int take_aliases(struct reading *r, const struct ytree *y)
 	if (!r->m->aliases.at)
 		return no_memory(r->c->err);
 	if (y->kind != YTREE_LIST)
-		return take_alias(r, y);
+		return add_alias(r, y);
 	for (const struct ytree *i = y->first; i; i = i->next)
-		TRY(take_alias(r, i));
+		TRY(add_alias(r, i));
 	return INFER_OK;
 }
 
 /* ---- a model ---- */
 
-static int take_load(struct reading *r, const struct ytree *y)
+static int read_load(struct reading *r, const struct ytree *y)
 {
 	r->m->at_start = ytree_is(y, "start");
 	if (r->m->at_start || ytree_is(y, "demand"))
@@ -155,7 +155,7 @@ static int take_load(struct reading *r, const struct ytree *y)
 	                  "load is neither start nor demand");
 }
 
-static int take_unload(struct reading *r, const struct ytree *y)
+static int read_unload(struct reading *r, const struct ytree *y)
 {
 	uint64_t v;
 
@@ -164,39 +164,39 @@ static int take_unload(struct reading *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int take_member(struct reading *r, const struct ytree *v)
+static int read_model_key(struct reading *r, const struct ytree *v)
 {
 	const char *key = v->key->at;
 	const struct opt *o;
 
 	if (!strcmp(key, "aliases"))
-		return take_aliases(r, v);
+		return read_aliases(r, v);
 	if (!strcmp(key, "load"))
-		return take_load(r, v);
+		return read_load(r, v);
 	if (!strcmp(key, "unload"))
-		return take_unload(r, v);
-	o = row_of(r->c, key);
+		return read_unload(r, v);
+	o = find_option(r->c, key);
 	if (!o)
 		return ytree_fail(v->key, r->c->what, r->c->err, INFER_EFORMAT,
 		                  "no key is called '%.60s' here", key);
-	return take_options(r, o, v);
+	return set_options(r, o, v);
 }
 
 /* Append a value to the text by which changes are found. */
-static void say(struct buf *to, const struct ytree *v)
+static void append_tree(struct buf *to, const struct ytree *v)
 {
 	buf_printf(to, "%d %zu ", v->kind, (size_t)v->n);
 	if (v->kind == YTREE_SCALAR)
 		buf_put(to, v->at, v->n);
 	for (const struct ytree *i = v->first; i; i = i->next) {
 		if (i->key)
-			say(to, i->key);
-		say(to, i);
+			append_tree(to, i->key);
+		append_tree(to, i);
 	}
 }
 
 /* What the process may read is settled at the start (harden.c). */
-static int check_reach(const struct config *c, const struct ytree *y, const char *path)
+static int check_readable(const struct config *c, const struct ytree *y, const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
 
@@ -226,7 +226,7 @@ static int find_model(const struct config *c, const struct ytree *y, struct serv
 	return rc ? ytree_fail(y, c->what, c->err, rc, "%s", why.message) : INFER_OK;
 }
 
-static int check_device(const struct config *c, const struct ytree *y, const struct served *m)
+static int check_model_device(const struct config *c, const struct ytree *y, const struct served *m)
 {
 	const struct engine_args device = { .device = m->o.engine.device,
 		                            .gpu_layers = m->o.engine.gpu_layers,
@@ -241,25 +241,25 @@ static int check_device(const struct config *c, const struct ytree *y, const str
 	return rc ? ytree_fail(y, c->what, c->err, INFER_EFORMAT, "%s", why.message) : INFER_OK;
 }
 
-static int take_members(struct reading *r, const struct ytree *y)
+static int read_model_keys(struct reading *r, const struct ytree *y)
 {
 	struct served *m = r->m;
 	struct config *c = r->c;
 
 	TRY(ytree_map(y, c->what, c->err));
 	for (const struct ytree *v = y->first; v; v = v->next)
-		TRY(take_member(r, v));
+		TRY(read_model_key(r, v));
 	if (!m->o.model)
 		return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 		                  "a model needs the key model, its file");
 	if (infer_hub_is_ref(m->o.model))
 		TRY(find_model(c, y, m));
-	TRY(check_reach(c, y, m->o.model));
-	TRY(check_reach(c, y, m->o.chat.template));
-	TRY(check_device(c, y, m));
+	TRY(check_readable(c, y, m->o.model));
+	TRY(check_readable(c, y, m->o.chat.template));
+	TRY(check_model_device(c, y, m));
 	if (m->at_start && !ytree_get(y, "unload"))
 		m->unload_s = 0;
-	say(&r->said, y);
+	append_tree(&r->said, y);
 	m->said = r->said.bad ? NULL : arena_strndup(&m->mem, r->said.at, r->said.len);
 	if (!m->said)
 		return no_memory(c->err);
@@ -268,7 +268,7 @@ static int take_members(struct reading *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int take_model(struct config *c, const struct ytree *y)
+static int read_model(struct config *c, const struct ytree *y)
 {
 	struct reading r = { .c = c, .m = served_new(c->s, c->s->o) };
 	int rc;
@@ -279,21 +279,21 @@ static int take_model(struct config *c, const struct ytree *y)
 	r.m->o.model = NULL;
 	r.m->unload_s = UNLOAD_S;
 	r.m->name = mem_strndup(MEM_BASE, y->key->at, y->key->n);
-	rc = r.m->name ? take_name(c, y->key, r.m->name) : no_memory(c->err);
+	rc = r.m->name ? check_name(c, y->key, r.m->name) : no_memory(c->err);
 	if (c->last)
 		c->last->next = r.m;
 	else
 		c->models = r.m;
 	c->last = r.m;
 	if (!rc)
-		rc = take_members(&r, y);
+		rc = read_model_keys(&r, y);
 	buf_fini(&r.said);
 	return rc;
 }
 
 /* ---- the file ---- */
 
-static int take_version(struct config *c, const struct ytree *y)
+static int check_version(struct config *c, const struct ytree *y)
 {
 	uint64_t v;
 
@@ -304,7 +304,7 @@ static int take_version(struct config *c, const struct ytree *y)
 	                                 (unsigned long long)v);
 }
 
-static int take_memory(struct config *c, const struct ytree *y)
+static int read_memory(struct config *c, const struct ytree *y)
 {
 	static const struct opt row = { OPT_SIZE, .name = "memory", .lo = 1, .hi = 1e18 };
 	infer_error why;
@@ -316,7 +316,7 @@ static int take_memory(struct config *c, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int take_folder(struct config *c, const struct ytree *y)
+static int add_folder(struct config *c, const struct ytree *y)
 {
 	const char *path;
 	struct stat st;
@@ -329,34 +329,34 @@ static int take_folder(struct config *c, const struct ytree *y)
 	return c->s->folders.bad ? no_memory(c->err) : INFER_OK;
 }
 
-static int take_folders(struct config *c, const struct ytree *y)
+static int read_folders(struct config *c, const struct ytree *y)
 {
 	if (y->kind != YTREE_LIST)
-		return take_folder(c, y);
+		return add_folder(c, y);
 	for (const struct ytree *i = y->first; i; i = i->next)
-		TRY(take_folder(c, i));
+		TRY(add_folder(c, i));
 	return INFER_OK;
 }
 
-static int take_models(struct config *c, const struct ytree *y)
+static int read_models(struct config *c, const struct ytree *y)
 {
 	TRY(ytree_map(y, c->what, c->err));
 	for (const struct ytree *v = y->first; v; v = v->next)
-		TRY(take_model(c, v));
+		TRY(read_model(c, v));
 	return c->models ? INFER_OK
 	                 : ytree_fail(y, c->what, c->err, INFER_EFORMAT, "there are no models");
 }
 
-static int take_root(struct config *c, const struct ytree *y)
+static int read_root(struct config *c, const struct ytree *y)
 {
 	static const struct {
 		const char *name;
 		int (*take)(struct config *c, const struct ytree *y);
 		int needed;
-	} keys[] = { { "infer-serve", take_version, 1 },
-		     { "memory", take_memory, 0 },
-		     { "folders", take_folders, 0 },
-		     { "models", take_models, 1 } };
+	} keys[] = { { "infer-serve", check_version, 1 },
+		     { "memory", read_memory, 0 },
+		     { "folders", read_folders, 0 },
+		     { "models", read_models, 1 } };
 	enum { KEYS = sizeof keys / sizeof *keys };
 
 	TRY(ytree_map(y, c->what, c->err));
@@ -393,7 +393,7 @@ static int read_config(struct config *c)
 	if (!rc && !root)
 		rc = err_set(c->err, INFER_EFORMAT, "%s: line 1, column 1: it is empty", c->what);
 	if (!rc)
-		rc = take_root(c, root);
+		rc = read_root(c, root);
 	if (!rc && !c->memory) {
 		os_limits(&l);
 		c->memory = l.memory_bytes;
@@ -406,7 +406,7 @@ static int read_config(struct config *c)
 /* ---- taking it ---- */
 
 /* The link to the one that is served and was configured by the same text; NULL: none. */
-static struct served **same(struct served **at, const struct served *as)
+static struct served **find_same_model(struct served **at, const struct served *as)
 {
 	for (; *at; at = &(*at)->next)
 		if (!(*at)->retired && !strcmp((*at)->name, as->name) &&
@@ -417,7 +417,7 @@ static struct served **same(struct served **at, const struct served *as)
 
 /* Under the lock: the models of c in the place of the server's, of which those stay that were said in
  * the same words; what is not needed of c remains in it. */
-static void replace(struct config *c)
+static void replace_models(struct config *c)
 {
 	struct server *s = c->s;
 	struct served *old = s->models, *first = NULL, **at = &first, *m, *next, **found;
@@ -426,7 +426,7 @@ static void replace(struct config *c)
 	c->models = NULL;
 	for (; m; m = next) {
 		next = m->next;
-		found = same(&old, m);
+		found = find_same_model(&old, m);
 		if (found) {
 			struct served *kept = *found;
 			struct keys keys = kept->keys;
@@ -459,7 +459,7 @@ int served_configure(struct server *s, infer_error *err)
 	rc = read_config(&c);
 	if (!rc) {
 		pthread_mutex_lock(&s->lock);
-		replace(&c);
+		replace_models(&c);
 		pthread_mutex_unlock(&s->lock);
 	}
 	for (; c.models; c.models = next) {

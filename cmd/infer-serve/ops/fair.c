@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-static void make_busy(struct fair *f, struct fair_user *u)
+static void add_busy(struct fair *f, struct fair_user *u)
 {
 	double least = 0;
 	int any = 0;
@@ -21,7 +21,7 @@ static void make_busy(struct fair *f, struct fair_user *u)
 	f->busy = u;
 }
 
-static void look_idle(struct fair *f, struct fair_user *u)
+static void update_idle(struct fair *f, struct fair_user *u)
 {
 	struct fair_user **at = &f->busy;
 
@@ -37,7 +37,7 @@ void fair_put(struct fair *f, struct fair_item *i)
 {
 	struct fair_user *u = i->user;
 
-	make_busy(f, u);
+	add_busy(f, u);
 	i->next = NULL;
 	i->turn = f->turns++;
 	if (u->last)
@@ -60,13 +60,13 @@ void fair_drop(struct fair *f, struct fair_item *i)
 		u->first = i->next;
 	if (u->last == i)
 		u->last = before;
-	look_idle(f, u);
+	update_idle(f, u);
 }
 
 void fair_end(struct fair *f, struct fair_item *i)
 {
 	i->user->samples -= i->samples;
-	look_idle(f, i->user);
+	update_idle(f, i->user);
 }
 
 void fair_charge(struct fair_user *u, int64_t tokens)
@@ -75,7 +75,7 @@ void fair_charge(struct fair_user *u, int64_t tokens)
 }
 
 /* 1: the first request of a goes before that of b */
-static int before(const struct fair_user *a, const struct fair_user *b)
+static int goes_before(const struct fair_user *a, const struct fair_user *b)
 {
 	int32_t pa = a->priority, pb = b->priority;
 
@@ -86,7 +86,7 @@ static int before(const struct fair_user *a, const struct fair_user *b)
 
 /* How far below its share of the engine a user is: 0 at the share or above; else, one more than how
  * often its samples with this request could double within it. */
-static int32_t level(const struct fair *f, const struct fair_user *u)
+static int32_t rank_level(const struct fair *f, const struct fair_user *u)
 {
 	int64_t weights = 0, held = u->samples + 1;
 	int32_t n = 0, users = 0;
@@ -109,9 +109,10 @@ struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
 	int32_t rank = 0, r;
 
 	for (struct fair_user *u = f->busy; u; u = u->next_busy) {
-		r = u->priority * FAIR_LEVELS + level(f, u);
+		r = u->priority * FAIR_LEVELS + rank_level(f, u);
 		/* a full engine preempts one of a lower rank, or the request waits here */
-		if (!u->first || (samples >= f->room && r <= lowest) || (best && !before(u, best)))
+		if (!u->first || (samples >= f->room && r <= lowest) ||
+		    (best && !goes_before(u, best)))
 			continue;
 		best = u;
 		rank = r;

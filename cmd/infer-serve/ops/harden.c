@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 
 /* paths: char *[] */
-static void add(struct buf *paths, const char *path)
+static void add_path(struct buf *paths, const char *path)
 {
 	char *copy;
 
@@ -40,11 +40,11 @@ static void add_folder(struct buf *p, const char *file)
 	p->bad |= !copy;
 	if (!copy)
 		return;
-	add(p, dirname(copy));
+	add_path(p, dirname(copy));
 	mem_free(copy);
 	real = realpath(file, NULL);
 	if (real)
-		add(p, dirname(real));
+		add_path(p, dirname(real));
 	free(real);
 }
 
@@ -55,7 +55,7 @@ static void add_directory(struct buf *p, const char *path, DIR *dir)
 	char last[PATH_MAX] = "", real[PATH_MAX], name[PATH_MAX];
 	const struct dirent *e;
 
-	add(p, path);
+	add_path(p, path);
 	while ((e = readdir(dir))) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
 		    snprintf(name, sizeof name, "%s/%s", path, e->d_name) >= (int)sizeof name ||
@@ -63,7 +63,7 @@ static void add_directory(struct buf *p, const char *path, DIR *dir)
 			continue;
 		const char *folder = dirname(real);
 		if (strcmp(folder, last) != 0)
-			add(p, folder);
+			add_path(p, folder);
 		snprintf(last, sizeof last, "%s", folder);
 	}
 }
@@ -99,7 +99,7 @@ static void add_log(struct buf *p, const struct server *s)
 		add_folder(p, path);
 }
 
-static void free_all(struct buf *paths)
+static void free_paths(struct buf *paths)
 {
 	char *const *at = (char *const *)(const void *)paths->at;
 
@@ -124,7 +124,7 @@ int harden_files(const struct server *s, infer_error *err)
 	buf_init(&p, MEM_BASE);
 	buf_init(&logs, MEM_BASE);
 	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-		add(&p, always[i]);
+		add_path(&p, always[i]);
 	for (const struct served *m = s->models; m; m = m->next) {
 		add_model(&p, m->model ? infer_file_path(infer_model_file(m->model)) : m->o.model);
 		add_folder(&p, m->o.chat.template);
@@ -132,15 +132,15 @@ int harden_files(const struct server *s, infer_error *err)
 	}
 	if (s->o->config) {
 		/* what an engine that is opened later looks at */
-		add(&p, "/sys/devices/system");
-		add(&p, "/sys/fs/cgroup");
+		add_path(&p, "/sys/devices/system");
+		add_path(&p, "/sys/fs/cgroup");
 		add_folder(&p, s->o->config);
-		add(&p, model_cache()); /* SIGHUP looks there for models by name */
+		add_path(&p, model_cache()); /* SIGHUP looks there for models by name */
 		for (size_t i = 0; i < s->folders.len; i += strlen(s->folders.at + i) + 1)
-			add(&p, s->folders.at + i);
+			add_path(&p, s->folders.at + i);
 	}
 	add_folder(&p, s->o->api_key_file);
-	add(&p, s->o->files_dir);
+	add_path(&p, s->o->files_dir);
 	add_log(&logs, s);
 	at = (const char *const *)(const void *)p.at;
 	logged = (const char *const *)(const void *)logs.at;
@@ -149,8 +149,8 @@ int harden_files(const struct server *s, infer_error *err)
 	    sandbox_paths(at, (int)(p.len / sizeof *at), &s->o->files_dir, s->o->files_dir != NULL,
 	                  logged, (int)(logs.len / sizeof *logged), &why))
 		say_note(1, "all files stay in reach: %s", why.message);
-	free_all(&p);
-	free_all(&logs);
+	free_paths(&p);
+	free_paths(&logs);
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for the names of folders") : INFER_OK;
 }
 

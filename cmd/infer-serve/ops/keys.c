@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static void digest(uint8_t to[32], const char *text, size_t n)
+static void hash_key(uint8_t to[32], const char *text, size_t n)
 {
 	struct sha256 s;
 
@@ -18,7 +18,7 @@ static void digest(uint8_t to[32], const char *text, size_t n)
 	sha256_end(&s, to);
 }
 
-static int add(struct keys *k, const char *key, size_t n, infer_error *err)
+static int add_key(struct keys *k, const char *key, size_t n, infer_error *err)
 {
 	struct key *more = mem_realloc(MEM_BASE, k->at, k->n + 1, sizeof *more);
 
@@ -27,7 +27,7 @@ static int add(struct keys *k, const char *key, size_t n, infer_error *err)
 	k->at = more;
 	more += k->n++;
 	*more = (struct key){ .weight = 1 };
-	digest(more->digest, key, n);
+	hash_key(more->digest, key, n);
 	memcpy(more->group, more->digest, sizeof more->group);
 	return INFER_OK;
 }
@@ -68,7 +68,7 @@ static int parse_group(struct key *k, const char *at, size_t n)
 	snprintf(text, sizeof text, "%s %.*s", word, (int)(n - start), at + start);
 	if (strspn(text + start + 1, allowed) != n - start)
 		return 0;
-	digest(k->group, text, strlen(text));
+	hash_key(k->group, text, strlen(text));
 	return 1;
 }
 
@@ -123,7 +123,7 @@ static int parse_line(struct keys *k, const char *path, int number, const char *
 		return err_set(err, INFER_EFORMAT,
 		               "%s: line %d: a key has a character that is not ASCII", path,
 		               number);
-	TRY(add(k, at, key, err));
+	TRY(add_key(k, at, key, err));
 	return parse_words(&k->at[k->n - 1], at + key, n - key)
 	               ? INFER_OK
 	               : err_set(err, INFER_EFORMAT,
@@ -180,7 +180,7 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 	uint8_t sent[32];
 	size_t found = 0;
 
-	digest(sent, key, n);
+	hash_key(sent, key, n);
 	for (size_t i = 0; i < k->n; i++) {
 		unsigned differ = 0;
 
@@ -194,14 +194,14 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 	return found;
 }
 
-static void put_half(char to[KEYS_NAME + 1], const uint8_t digest[32])
+static void write_name(char to[KEYS_NAME + 1], const uint8_t digest[32])
 {
 	for (int i = 0; i < KEYS_NAME / 2; i++)
 		snprintf(to + 2 * i, 3, "%02x", digest[i]);
 }
 
-void keys_name(char to[KEYS_NAME + 1], const struct key *k) { put_half(to, k->digest); }
-void keys_group(char to[KEYS_NAME + 1], const struct key *k) { put_half(to, k->group); }
+void keys_name(char to[KEYS_NAME + 1], const struct key *k) { write_name(to, k->digest); }
+void keys_group(char to[KEYS_NAME + 1], const struct key *k) { write_name(to, k->group); }
 
 int keys_have(const struct keys *k, const char *name)
 {

@@ -40,7 +40,7 @@ static int read_name(struct api_request *r, const struct model_query *q, struct 
 	return 1;
 }
 
-static struct served *usual(struct server *s)
+static struct served *default_model(struct server *s)
 {
 	struct served *m = s->models;
 
@@ -60,7 +60,7 @@ static int key_fault(const struct api_request *r, const struct served *m)
 }
 
 /* The user of r among those who share the engine of m; NULL: no memory. */
-static struct fair_user *user_of(struct served *m, const struct fair_user *of)
+static struct fair_user *find_or_add_user(struct served *m, const struct fair_user *of)
 {
 	struct fair_user *u = m->users;
 
@@ -80,7 +80,7 @@ static struct fair_user *user_of(struct served *m, const struct fair_user *of)
 
 /* Whether m has no place for r: more wait than its configuration allows, and the user of r has a
  * share of them. */
-static int is_full(const struct api_request *r, const struct served *m, int64_t most)
+static int is_queue_full(const struct api_request *r, const struct served *m, int64_t most)
 {
 	int64_t users = 1;
 
@@ -92,7 +92,7 @@ static int is_full(const struct api_request *r, const struct served *m, int64_t 
 }
 
 /* Under the lock: r is for m, or *f says why not. */
-static void take(struct api_request *r, struct served *m, struct infer_fault *f)
+static void assign_model(struct api_request *r, struct served *m, struct infer_fault *f)
 {
 	int64_t most = SERVE_SEQS + m->o.max_queue;
 
@@ -105,13 +105,13 @@ static void take(struct api_request *r, struct served *m, struct infer_fault *f)
 		        m->name);
 		return;
 	}
-	r->gen.turn.user = user_of(m, r->caller.user);
+	r->gen.turn.user = find_or_add_user(m, r->caller.user);
 	if (!r->gen.turn.user) {
 		f->kind = INFER_FAULT_SERVER;
 		err_set(&f->error, INFER_ENOMEM, "out of memory for a request");
 		return;
 	}
-	if (is_full(r, m, most)) {
+	if (is_queue_full(r, m, most)) {
 		f->kind = INFER_FAULT_BUSY;
 		r->retry_s = RETRY_S;
 		err_set(&f->error, INFER_EINVAL,
@@ -126,7 +126,7 @@ static void take(struct api_request *r, struct served *m, struct infer_fault *f)
 }
 
 /* 0: r was answered why it has no model. */
-static int choose(struct api_request *r, const struct model_query *q)
+static int choose_model(struct api_request *r, const struct model_query *q)
 {
 	struct server *s = r->server;
 	struct infer_fault f = { .param = "model" };
@@ -140,11 +140,11 @@ static int choose(struct api_request *r, const struct model_query *q)
 	ok = !s->o->config || read_name(r, q, &mem, &name, &n);
 	if (ok) {
 		pthread_mutex_lock(&s->lock);
-		m = name ? served_named(s, name, n) : usual(s);
+		m = name ? served_named(s, name, n) : default_model(s);
 		if (!m && q->by_file && name)
 			m = served_of_file(s, name, n);
 		if (m)
-			take(r, m, &f);
+			assign_model(r, m, &f);
 		pthread_mutex_unlock(&s->lock);
 		if (!m) {
 			f.kind = INFER_FAULT_MODEL;
@@ -164,7 +164,7 @@ int served_find(struct api_request *r, const struct model_query *q)
 	struct server *s = r->server;
 	int in, stop;
 
-	if (!r->model && !choose(r, q)) {
+	if (!r->model && !choose_model(r, q)) {
 		api_done(r);
 		return 0;
 	}
@@ -184,7 +184,7 @@ int served_find(struct api_request *r, const struct model_query *q)
 /* ---- loading ---- */
 
 /* Under the lock: the thread that steps is to unload m.  Its counters stay readable meanwhile. */
-static void send_away(struct served *m)
+static void start_unloading(struct served *m)
 {
 	struct infer_engine_stats e = { 0 };
 
@@ -197,7 +197,8 @@ static void send_away(struct served *m)
 
 /* Under the lock: memory of models other than m; *idle: the one that nobody uses for longest;
  * *leaving: one will be gone soon. */
-static uint64_t taken(struct server *s, const struct served *m, struct served **idle, int *leaving)
+static uint64_t sum_memory(struct server *s, const struct served *m, struct served **idle,
+                           int *leaving)
 {
 	uint64_t sum = 0;
 
@@ -223,7 +224,7 @@ static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 	int leaving, rc = INFER_OK;
 
 	pthread_mutex_lock(&s->lock);
-	while (taken(s, m, &idle, &leaving) + bytes > s->memory) {
+	while (sum_memory(s, m, &idle, &leaving) + bytes > s->memory) {
 		if (s->stop || (!leaving && !idle) || !s->steps) {
 			rc = err_set(err, s->steps ? INFER_EAGAIN : INFER_ENOMEM,
 			             "%s needs %.0f MiB, and models that are in use leave less",
@@ -231,7 +232,7 @@ static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 			break;
 		}
 		if (!leaving)
-			send_away(idle);
+			start_unloading(idle);
 		pthread_cond_wait(&s->changed, &s->lock);
 	}
 	if (!rc)
@@ -241,7 +242,7 @@ static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 }
 
 /* Load m, which is out, as its state says already. */
-static int load(struct served *m, infer_error *err)
+static int load_model(struct served *m, infer_error *err)
 {
 	struct server *s = m->server;
 	int64_t from = clock_now_ns();
@@ -274,13 +275,13 @@ int served_start(struct server *s, infer_error *err)
 			m->state = SERVED_LOADING;
 		}
 		pthread_mutex_unlock(&s->lock);
-		rc = m ? load(m, err) : INFER_OK;
+		rc = m ? load_model(m, err) : INFER_OK;
 	} while (m && !rc);
 	return rc;
 }
 
 /* Load what r is for, and hand r on. */
-static void load_for(struct api_request *r)
+static void load_for_request(struct api_request *r)
 {
 	struct server *s = r->server;
 	struct served *m = r->model;
@@ -296,7 +297,7 @@ static void load_for(struct api_request *r)
 		m->state = SERVED_LOADING;
 	pthread_mutex_unlock(&s->lock);
 	if (mine)
-		rc = load(m, &err);
+		rc = load_model(m, &err);
 	if (!rc) {
 		pthread_mutex_lock(&s->lock);
 		work_add(&s->work, r);
@@ -323,7 +324,7 @@ void *loader_thread(void *server)
 		pthread_mutex_unlock(&s->lock);
 		if (!r)
 			return NULL;
-		load_for(r);
+		load_for_request(r);
 	}
 }
 
@@ -343,13 +344,13 @@ void served_look(struct server *s)
 			continue;
 		if (m->retired || (is_in && m->failed) ||
 		    (is_in && m->unload_s && now - m->ended_ns > m->unload_s * SECOND))
-			send_away(m);
+			start_unloading(m);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Take m, which has left, off the list if nothing can find it any more.  Under the lock. */
-static int unlist(struct server *s, struct served *m)
+static int remove_retired(struct server *s, struct served *m)
 {
 	struct served **at = &s->models;
 
@@ -361,7 +362,7 @@ static int unlist(struct server *s, struct served *m)
 	return 1;
 }
 
-static struct served *leaving(struct server *s)
+static struct served *find_leaving(struct server *s)
 {
 	struct served *m;
 
@@ -376,7 +377,7 @@ void served_leave(struct server *s)
 {
 	struct served *m;
 
-	while ((m = leaving(s))) {
+	while ((m = find_leaving(s))) {
 		if (m->engine)
 			say_note(1, "%s: unloaded", m->name);
 		/* nobody looks at it in this state */
@@ -385,7 +386,7 @@ void served_leave(struct server *s)
 		m->samples = 0;
 		m->bytes = 0;
 		m->state = SERVED_OUT;
-		int gone = unlist(s, m);
+		int gone = remove_retired(s, m);
 
 		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);

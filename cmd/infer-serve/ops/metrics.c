@@ -128,13 +128,13 @@ void metrics_engine_add(struct metrics_engine *m, const struct infer_engine_stat
 
 /* ---- the text ---- */
 
-static void family(struct buf *to, const char *name, const char *type, const char *help)
+static void put_family(struct buf *to, const char *name, const char *type, const char *help)
 {
 	buf_printf(to, "# HELP infer_%s %s\n# TYPE infer_%s %s\n", name, help, name, type);
 }
 
 /* A label's value: backslash, quote and newline are escaped. */
-static void label(struct buf *to, const char *text)
+static void put_label(struct buf *to, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\\' || *text == '"')
@@ -147,10 +147,10 @@ static void label(struct buf *to, const char *text)
 }
 
 /* name{model_name="...", without the end of the labels */
-static void begin(struct buf *to, const char *name, const char *model)
+static void begin_sample(struct buf *to, const char *name, const char *model)
 {
 	buf_printf(to, "infer_%s{model_name=\"", name);
-	label(to, model);
+	put_label(to, model);
 	buf_putc(to, '"');
 }
 
@@ -194,7 +194,7 @@ static const struct value values[] = {
 	  NOW(bytes, AS_U64) },
 };
 
-static double value_of(const struct value *v, const struct metrics_now *now)
+static double read_value(const struct value *v, const struct metrics_now *now)
 {
 	const char *at = (v->where == AT_NOW ? (const char *)now : (const char *)now->of) + v->at;
 
@@ -214,10 +214,10 @@ static double value_of(const struct value *v, const struct metrics_now *now)
 static void put_values(struct buf *to, const struct metrics_now *now, int n)
 {
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		family(to, values[i].name, values[i].type, values[i].help);
+		put_family(to, values[i].name, values[i].type, values[i].help);
 		for (int k = 0; k < n; k++) {
-			begin(to, values[i].name, now[k].model);
-			buf_printf(to, "} %.17g\n", value_of(&values[i], &now[k]));
+			begin_sample(to, values[i].name, now[k].model);
+			buf_printf(to, "} %.17g\n", read_value(&values[i], &now[k]));
 		}
 	}
 }
@@ -231,16 +231,16 @@ static void put_histogram(struct buf *to, enum metrics_histogram h, const struct
 	snprintf(name, sizeof name, "%s_bucket", rows[h].name);
 	for (int i = 0; i < n_bounds(h); i++) {
 		below += of->bucket[i];
-		begin(to, name, now->model);
+		begin_sample(to, name, now->model);
 		buf_printf(to, ",le=\"%g\"} %llu\n", rows[h].bounds[i], (unsigned long long)below);
 	}
-	begin(to, name, now->model);
+	begin_sample(to, name, now->model);
 	buf_printf(to, ",le=\"+Inf\"} %llu\n", (unsigned long long)of->count);
 	snprintf(name, sizeof name, "%s_sum", rows[h].name);
-	begin(to, name, now->model);
+	begin_sample(to, name, now->model);
 	buf_printf(to, "} %.9g\n", of->sum);
 	snprintf(name, sizeof name, "%s_count", rows[h].name);
-	begin(to, name, now->model);
+	begin_sample(to, name, now->model);
 	buf_printf(to, "} %llu\n", (unsigned long long)of->count);
 }
 
@@ -251,7 +251,7 @@ static void put_requests(struct buf *to, const struct metrics_now *now,
 		for (int i = 0; i < METRICS_STATUSES; i++) {
 			if (!now->of->requests[e][i])
 				continue;
-			begin(to, "http_requests_total", now->model);
+			begin_sample(to, "http_requests_total", now->model);
 			buf_printf(to, ",endpoint=\"%s\",status=\"%d\"} %llu\n", p->endpoint(e),
 			           statuses[i], (unsigned long long)now->of->requests[e][i]);
 		}
@@ -259,19 +259,19 @@ static void put_requests(struct buf *to, const struct metrics_now *now,
 
 static void put_resumed(struct buf *to, const struct metrics_now *now)
 {
-	begin(to, "preemptions_resumed_total", now->model);
+	begin_sample(to, "preemptions_resumed_total", now->model);
 	buf_printf(to, ",way=\"copied\"} %llu\n", (unsigned long long)now->engines.swaps);
-	begin(to, "preemptions_resumed_total", now->model);
+	begin_sample(to, "preemptions_resumed_total", now->model);
 	buf_printf(to, ",way=\"recomputed\"} %llu\n", (unsigned long long)now->engines.recomputes);
 }
 
-static void put_finishes(struct buf *to, const struct metrics_now *now)
+static void put_finish_reasons(struct buf *to, const struct metrics_now *now)
 {
 	static const char *const finishes[METRICS_FINISHES] = { "stop", "length", "cancelled",
 		                                                "error" };
 
 	for (int i = 0; i < METRICS_FINISHES; i++) {
-		begin(to, "request_success_total", now->model);
+		begin_sample(to, "request_success_total", now->model);
 		buf_printf(to, ",finished_reason=\"%s\"} %llu\n", finishes[i],
 		           (unsigned long long)now->of->finished[i]);
 	}
@@ -281,23 +281,24 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
                  const struct metrics_process *p)
 {
 	put_values(to, now, n);
-	family(to, "preemptions_resumed_total", "counter",
-	       "Preempted sequences that went on, by how they got their cache again.");
+	put_family(to, "preemptions_resumed_total", "counter",
+	           "Preempted sequences that went on, by how they got their cache again.");
 	for (int k = 0; k < n; k++)
 		put_resumed(to, &now[k]);
-	family(to, "request_success_total", "counter", "Answers by how they ended.");
+	put_family(to, "request_success_total", "counter", "Answers by how they ended.");
 	for (int k = 0; k < n; k++)
-		put_finishes(to, &now[k]);
-	family(to, "http_requests_total", "counter",
-	       "Requests by endpoint and status; 499: the client left.");
+		put_finish_reasons(to, &now[k]);
+	put_family(to, "http_requests_total", "counter",
+	           "Requests by endpoint and status; 499: the client left.");
 	for (int k = 0; k <= n; k++)
 		put_requests(to, &now[k], p);
 	for (int h = 0; h < METRICS_HISTOGRAMS; h++) {
-		family(to, rows[h].name, "histogram", rows[h].help);
+		put_family(to, rows[h].name, "histogram", rows[h].help);
 		for (int k = 0; k < n; k++)
 			put_histogram(to, h, &now[k]);
 	}
-	family(to, "otlp_spans_dropped_total", "counter", "Spans that found no room on their way.");
+	put_family(to, "otlp_spans_dropped_total", "counter",
+	           "Spans that found no room on their way.");
 	buf_printf(to, "infer_otlp_spans_dropped_total %llu\n",
 	           (unsigned long long)p->spans_dropped);
 	/* of the process, under the names that all exporters have for them */

@@ -27,7 +27,7 @@ enum { LINE = 4096, SOON_MS = 500, FULL = 256 << 10, TIMEOUT_S = 5, END_MS = 200
 /* ---- the process that sends ---- */
 
 /* The whole lines of `text`, as one request of the exporter. */
-static void put_spans(struct buf *to, const struct buf *text)
+static void put_export_request(struct buf *to, const struct buf *text)
 {
 	struct jwrite w;
 
@@ -70,7 +70,7 @@ static void send_spans(struct client *c, struct buf *text, int *warned)
 
 	buf_init(&body, MEM_BASE);
 	buf_init(&answer, MEM_BASE);
-	put_spans(&body, text);
+	put_export_request(&body, text);
 	buf_putc(&body, 0);
 	int rc = body.bad ? INFER_ENOMEM
 	                  : client_ask(c, "/v1/traces", body.at, &status, &answer, &err);
@@ -89,7 +89,7 @@ static void send_spans(struct client *c, struct buf *text, int *warned)
 }
 
 /* Send what comes until nothing can come any more. */
-static void run(int fd, struct client *c)
+static void forward_spans(int fd, struct client *c)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	int64_t since = 0;
@@ -116,7 +116,7 @@ static void run(int fd, struct client *c)
 }
 
 /* It ends with the pipe alone, and keeps nothing else open. */
-static void __attribute__((noreturn)) child(int fd, const struct client_server *to)
+static void __attribute__((noreturn)) run_sender(int fd, const struct client_server *to)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	infer_error err;
@@ -134,7 +134,7 @@ static void __attribute__((noreturn)) child(int fd, const struct client_server *
 	if (client_open(&c, to, &err))
 		say_warning("spans are lost: %s", err.message);
 	else
-		run(fd, c);
+		forward_spans(fd, c);
 	_exit(0);
 }
 
@@ -159,7 +159,7 @@ int otlp_open(struct server *s, infer_error *err)
 	s->otlp_pid = fork();
 	if (!s->otlp_pid) {
 		close(fds[1]);
-		child(fds[0], &to);
+		run_sender(fds[0], &to);
 	}
 	close(fds[0]);
 	if (s->otlp_pid < 0) {
@@ -185,47 +185,47 @@ void otlp_close(struct server *s)
 
 /* ---- spans ---- */
 
-static void begin(struct jwrite *w, const char *key)
+static void begin_attribute(struct jwrite *w, const char *key)
 {
 	jw_object(w, NULL);
 	jw_str(w, "key", key);
 	jw_object(w, "value");
 }
 
-static void end(struct jwrite *w)
+static void end_attribute(struct jwrite *w)
 {
 	jw_end(w);
 	jw_end(w);
 }
 
-static void put_str(struct jwrite *w, const char *key, const char *v)
+static void put_str_attribute(struct jwrite *w, const char *key, const char *v)
 {
-	begin(w, key);
+	begin_attribute(w, key);
 	jw_str(w, "stringValue", v);
-	end(w);
+	end_attribute(w);
 }
 
 /* 64 bits are texts in the JSON of OTLP. */
-static void put_int(struct jwrite *w, const char *key, int64_t v)
+static void put_int_attribute(struct jwrite *w, const char *key, int64_t v)
 {
 	char text[24];
 
 	snprintf(text, sizeof text, "%lld", (long long)v);
-	begin(w, key);
+	begin_attribute(w, key);
 	jw_str(w, "intValue", text);
-	end(w);
+	end_attribute(w);
 }
 
-static void put_num(struct jwrite *w, const char *key, double v)
+static void put_num_attribute(struct jwrite *w, const char *key, double v)
 {
-	begin(w, key);
+	begin_attribute(w, key);
 	jw_num(w, "doubleValue", v);
-	end(w);
+	end_attribute(w);
 }
 
-static void put_finishes(struct jwrite *w, const struct infer_answer *a)
+static void put_finish_attribute(struct jwrite *w, const struct infer_answer *a)
 {
-	begin(w, "gen_ai.response.finish_reasons");
+	begin_attribute(w, "gen_ai.response.finish_reasons");
 	jw_object(w, "arrayValue");
 	jw_array(w, "values");
 	for (int32_t i = 0; i < a->job->n; i++) {
@@ -236,7 +236,7 @@ static void put_finishes(struct jwrite *w, const struct infer_answer *a)
 	}
 	jw_end(w);
 	jw_end(w);
-	end(w);
+	end_attribute(w);
 }
 
 static void put_sampling(struct jwrite *w, const infer_job *j)
@@ -244,12 +244,12 @@ static void put_sampling(struct jwrite *w, const infer_job *j)
 	struct infer_sample_opts o = j->request.sample;
 
 	infer_sample_resolve(&o);
-	put_num(w, "gen_ai.request.temperature", (double)o.temp);
-	put_num(w, "gen_ai.request.top_p", (double)o.top_p);
-	put_num(w, "gen_ai.request.top_k", (double)o.top_k);
-	put_num(w, "gen_ai.request.frequency_penalty", (double)o.frequency);
-	put_num(w, "gen_ai.request.presence_penalty", (double)o.presence);
-	put_int(w, "gen_ai.request.seed", (int64_t)infer_job_seed(j, 0));
+	put_num_attribute(w, "gen_ai.request.temperature", (double)o.temp);
+	put_num_attribute(w, "gen_ai.request.top_p", (double)o.top_p);
+	put_num_attribute(w, "gen_ai.request.top_k", (double)o.top_k);
+	put_num_attribute(w, "gen_ai.request.frequency_penalty", (double)o.frequency);
+	put_num_attribute(w, "gen_ai.request.presence_penalty", (double)o.presence);
+	put_int_attribute(w, "gen_ai.request.seed", (int64_t)infer_job_seed(j, 0));
 }
 
 void otlp_note(struct api_request *r, const struct infer_answer *a)
@@ -269,20 +269,21 @@ void otlp_note(struct api_request *r, const struct infer_answer *a)
 	jw_array(&w, NULL);
 	put_sampling(&w, j);
 	if (j->request.max_tokens >= 0)
-		put_int(&w, "gen_ai.request.max_tokens", j->request.max_tokens);
-	put_int(&w, "gen_ai.request.choice.count", infer_job_each(j));
-	put_str(&w, "gen_ai.output.type", j->request.grammar && !j->chat ? "json" : "text");
-	put_finishes(&w, a);
-	put_int(&w, "gen_ai.usage.input_tokens", in);
-	put_int(&w, "gen_ai.usage.output_tokens", out);
+		put_int_attribute(&w, "gen_ai.request.max_tokens", j->request.max_tokens);
+	put_int_attribute(&w, "gen_ai.request.choice.count", infer_job_each(j));
+	put_str_attribute(&w, "gen_ai.output.type",
+	                  j->request.grammar && !j->chat ? "json" : "text");
+	put_finish_attribute(&w, a);
+	put_int_attribute(&w, "gen_ai.usage.input_tokens", in);
+	put_int_attribute(&w, "gen_ai.usage.output_tokens", out);
 	if (r->gen.first_ns)
-		put_num(&w, "gen_ai.server.time_to_first_token",
-		        (double)(r->gen.first_ns - r->began_ns) * 1e-9);
+		put_num_attribute(&w, "gen_ai.server.time_to_first_token",
+		                  (double)(r->gen.first_ns - r->began_ns) * 1e-9);
 	jw_end(&w);
 }
 
 /* What all requests of an endpoint are called. */
-static const char *operation(const struct api_request *r)
+static const char *operation_name(const struct api_request *r)
 {
 	const char *form = infer_api_name(r->format);
 
@@ -299,21 +300,21 @@ static void put_common(struct jwrite *w, const struct api_request *r, int status
 	const char *colon = strrchr(listen, ':');
 	char text[24], host[256];
 
-	put_str(w, "gen_ai.operation.name", operation(r));
-	put_str(w, "gen_ai.provider.name", "inferutils");
-	put_str(w, "gen_ai.request.model", name);
-	put_str(w, "gen_ai.response.model", name);
+	put_str_attribute(w, "gen_ai.operation.name", operation_name(r));
+	put_str_attribute(w, "gen_ai.provider.name", "inferutils");
+	put_str_attribute(w, "gen_ai.request.model", name);
+	put_str_attribute(w, "gen_ai.response.model", name);
 	if (!strncmp(listen, "unix:", 5)) {
-		put_str(w, "server.address", listen + 5);
+		put_str_attribute(w, "server.address", listen + 5);
 	} else if (colon) {
 		snprintf(host, sizeof host, "%.*s", (int)(colon - listen), listen);
-		put_str(w, "server.address", host);
-		put_int(w, "server.port", strtol(colon + 1, NULL, 10));
+		put_str_attribute(w, "server.address", host);
+		put_int_attribute(w, "server.port", strtol(colon + 1, NULL, 10));
 	}
-	put_int(w, "http.response.status_code", status);
+	put_int_attribute(w, "http.response.status_code", status);
 	if (status >= 400) {
 		snprintf(text, sizeof text, "%d", status);
-		put_str(w, "error.type", text);
+		put_str_attribute(w, "error.type", text);
 	}
 }
 
@@ -349,7 +350,7 @@ static void put_span(struct jwrite *w, const struct api_request *r, int status)
 	clock_gettime(CLOCK_REALTIME, &t);
 	int64_t real = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 
-	snprintf(name, sizeof name, "%s %.256s", operation(r), r->model ? r->model->name : "");
+	snprintf(name, sizeof name, "%s %.256s", operation_name(r), r->model ? r->model->name : "");
 	jw_object(w, NULL);
 	put_ids(w, r);
 	jw_str(w, "name", name);

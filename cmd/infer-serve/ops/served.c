@@ -40,11 +40,12 @@ void served_free(struct served *m)
 
 /* ---- opening ---- */
 
-static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t min_bytes(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* What the engine will take.  A cache whose size is not given is as large as the model's share of the
  * memory allows, but has room for one whole context where that fits at all. */
-static int plan(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes, infer_error *err)
+static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
+                       infer_error *err)
 {
 	const struct server *s = m->server;
 	struct infer_engine_opts single = *eo;
@@ -60,9 +61,9 @@ static int plan(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
 	share = s->memory / (n ? n : 1);
 	room = share > fixed ? share - fixed : 0;
 	if (room < one.kv_bytes)
-		room = least(one.kv_bytes, s->memory > fixed ? s->memory - fixed : 0);
+		room = min_bytes(one.kv_bytes, s->memory > fixed ? s->memory - fixed : 0);
 	if (!eo->kv_bytes)
-		eo->kv_bytes = least(all.kv_bytes, room);
+		eo->kv_bytes = min_bytes(all.kv_bytes, room);
 	*bytes = fixed + eo->kv_bytes;
 	if (*bytes <= s->memory && eo->kv_bytes)
 		return INFER_OK;
@@ -86,7 +87,7 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
 	if (room) { /* loaded when files and calls are out of reach that a driver needs */
 		TRY(engine_keep_cpu(&eo, "--config", err));
-		TRY(plan(m, &eo, &bytes, err));
+		TRY(plan_memory(m, &eo, &bytes, err));
 		TRY(room(m, bytes, err));
 	}
 	TRY(room ? infer_engine_open(&m->engine, m->model, &eo, err)
@@ -155,7 +156,7 @@ static int open_reader(struct served *m, infer_error *err)
 }
 
 /* Without a name from the options it is called as its file says. */
-static int take_name(struct served *m, infer_error *err)
+static int set_model_name(struct served *m, infer_error *err)
 {
 	struct infer_str called;
 
@@ -174,7 +175,7 @@ int served_open(struct served *m, served_room_fn *room, infer_error *err)
 	if (!rc)
 		rc = open_reader(m, err);
 	if (!rc)
-		rc = take_name(m, err);
+		rc = set_model_name(m, err);
 	if (rc)
 		served_close(m);
 	return rc;
@@ -198,7 +199,7 @@ void served_close(struct served *m)
 
 /* ---- names ---- */
 
-static int is_called(const char *name, const char *at, size_t n)
+static int is_name(const char *name, const char *at, size_t n)
 {
 	return strlen(name) == n && !memcmp(name, at, n);
 }
@@ -208,10 +209,10 @@ struct served *served_named(struct server *s, const char *name, size_t n)
 	for (struct served *m = s->models; m; m = m->next) {
 		if (m->retired)
 			continue;
-		if (is_called(m->name, name, n))
+		if (is_name(m->name, name, n))
 			return m;
 		for (int i = 0; i < m->aliases.n; i++)
-			if (is_called(m->aliases.at[i], name, n))
+			if (is_name(m->aliases.at[i], name, n))
 				return m;
 	}
 	return NULL;
@@ -223,15 +224,15 @@ struct served *served_of_file(struct server *s, const char *path, size_t n)
 		const char *slash = strrchr(m->o.model, '/');
 
 		if (!m->retired &&
-		    (is_called(m->o.model, path, n) || (m->ref && is_called(m->ref, path, n)) ||
-		     is_called(slash ? slash + 1 : m->o.model, path, n)))
+		    (is_name(m->o.model, path, n) || (m->ref && is_name(m->ref, path, n)) ||
+		     is_name(slash ? slash + 1 : m->o.model, path, n)))
 			return m;
 	}
 	return NULL;
 }
 
 /* Under the lock: the first from m on. */
-static struct served *loaded(struct served *m)
+static struct served *first_loaded(struct served *m)
 {
 	while (m && m->state != SERVED_IN)
 		m = m->next;
@@ -241,7 +242,7 @@ static struct served *loaded(struct served *m)
 struct served *served_first(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
-	struct served *m = loaded(s->models);
+	struct served *m = first_loaded(s->models);
 
 	pthread_mutex_unlock(&s->lock);
 	return m;
@@ -252,7 +253,7 @@ struct served *served_next(struct served *m)
 	struct server *s = m->server;
 
 	pthread_mutex_lock(&s->lock);
-	m = loaded(m->next);
+	m = first_loaded(m->next);
 	pthread_mutex_unlock(&s->lock);
 	return m;
 }

@@ -55,7 +55,7 @@ void stepper_put(struct api_request *r)
 /* ---- ends ---- */
 
 /* Forget an exchange: its samples are cancelled, if any runs. */
-static void leave(struct api_request *r)
+static void remove_running(struct api_request *r)
 {
 	struct server *s = r->server;
 	struct served *m = r->model;
@@ -112,7 +112,7 @@ static void deliver_fault(struct api_request *r, const struct infer_fault *f)
 		1);
 }
 
-static void count(struct api_request *r, const struct infer_answer *a)
+static void count_answer(struct api_request *r, const struct infer_answer *a)
 {
 	struct server *s = r->server;
 	struct served *m = r->model;
@@ -194,7 +194,7 @@ static void end_request(struct api_request *r)
 		deliver_fault(r, &changed);
 	} else {
 		a = answer_of(r);
-		count(r, &a);
+		count_answer(r, &a);
 		if (r->gen.streams) {
 			deliver_end(r, &a);
 		} else {
@@ -206,12 +206,12 @@ static void end_request(struct api_request *r)
 			                    : infer_writer_text(s->writer));
 		}
 	}
-	leave(r);
+	remove_running(r);
 }
 
 /* ---- events ---- */
 
-static void put_deltas(struct api_request *r, int32_t index)
+static void stream_deltas(struct api_request *r, int32_t index)
 {
 	struct server *s = r->server;
 	struct infer_answer a = answer_of(r);
@@ -228,7 +228,7 @@ static void put_deltas(struct api_request *r, int32_t index)
 	}
 }
 
-static void take_time(struct api_request *r, int32_t index)
+static void count_token(struct api_request *r, int32_t index)
 {
 	struct server *s = r->server;
 	int64_t now = clock_now_ns(), last = r->gen.token_ns[index];
@@ -253,7 +253,7 @@ static void free_slot(struct api_request *r, int32_t index)
 	pthread_mutex_unlock(&r->server->lock);
 }
 
-static void put_records(const struct infer_got *got)
+static void stream_records(const struct infer_got *got)
 {
 	struct api_request *r = got->user;
 	struct event_writer *w = r->gen.events;
@@ -266,20 +266,20 @@ static void put_records(const struct infer_got *got)
 		r->owner->stream(r, b, 0);
 }
 
-static void take_event(const struct infer_got *got)
+static void handle_event(const struct infer_got *got)
 {
 	struct api_request *r = got->user;
 
 	if (got->event->kind == INFER_EVENT_TOKEN) {
 		fair_charge(r->gen.turn.user, 1);
-		take_time(r, got->index);
+		count_token(r, got->index);
 	}
 	if (got->event->kind == INFER_EVENT_DONE)
 		free_slot(r, got->index);
 	if (r->gen.events && r->gen.events->event)
-		put_records(got);
+		stream_records(got);
 	else if (r->gen.streams && !infer_task_fault(r->gen.task)->kind)
-		put_deltas(r, got->index);
+		stream_deltas(r, got->index);
 	if (infer_task_ended(r->gen.task))
 		end_request(r);
 }
@@ -306,7 +306,7 @@ static void start_job(struct api_request *r)
 	if (infer_runner_start(&r->gen.task, m->runner, j, r, INFER_TASK_OWNS_JOB, &err)) {
 		infer_job_free(j);
 		api_refuse(r, INFER_FAULT_SERVER, NULL, "%s", err.message);
-		leave(r);
+		remove_running(r);
 	} else if (infer_task_ended(r->gen.task)) {
 		end_request(r);
 	} else {
@@ -317,7 +317,7 @@ static void start_job(struct api_request *r)
 }
 
 /* A request that waits ends without having run; f NULL: nobody waits for it. */
-static void leave_queue(struct api_request *r, const struct infer_fault *f)
+static void remove_waiting(struct api_request *r, const struct infer_fault *f)
 {
 	fair_drop(&r->model->fair, &r->gen.turn);
 	infer_job_free(r->gen.job);
@@ -328,17 +328,17 @@ static void leave_queue(struct api_request *r, const struct infer_fault *f)
 }
 
 /* Every request of a model ends with an error. */
-static void fail_all(struct served *m, const struct infer_fault *f)
+static void fail_requests(struct served *m, const struct infer_fault *f)
 {
 	struct api_request *next;
 
 	for (struct api_request *r = m->running; r; r = next) {
 		next = r->next;
 		deliver_fault(r, f);
-		leave(r);
+		remove_running(r);
 	}
 	while (m->fair.busy)
-		leave_queue(m->fair.busy->first->of, f);
+		remove_waiting(m->fair.busy->first->of, f);
 }
 
 /* Whether a request is to end now. */
@@ -349,23 +349,23 @@ static int is_over(struct api_request *r, int64_t now)
 }
 
 /* End a request that waits or runs, whose client is gone or whose time is over. */
-static void give_up(struct api_request *r)
+static void end_early(struct api_request *r)
 {
 	struct infer_fault f = { .kind = INFER_FAULT_TIMEOUT, .param = "timeout" };
 
 	err_set(&f.error, INFER_ECANCEL, "the answer took longer than the %.9g s of the request",
 	        (double)(r->gen.until_ns - r->began_ns) / 1e9);
 	if (!r->gen.task) {
-		leave_queue(r, r->gen.is_late ? &f : NULL);
+		remove_waiting(r, r->gen.is_late ? &f : NULL);
 		return;
 	}
 	if (r->gen.is_late)
 		deliver_fault(r, &f);
-	leave(r);
+	remove_running(r);
 }
 
 /* Requests whose client is gone end within this step, and those whose time is over. */
-static void drop_gone(struct served *m)
+static void drop_over(struct served *m)
 {
 	struct server *s = m->server;
 	struct api_request *gone = NULL, *r;
@@ -386,7 +386,7 @@ static void drop_gone(struct served *m)
 	pthread_mutex_unlock(&s->lock);
 	while ((r = gone)) {
 		gone = r->gen.next_over;
-		give_up(r);
+		end_early(r);
 	}
 }
 
@@ -441,7 +441,7 @@ static void start_jobs(struct served *m)
 	} while (i);
 }
 
-static void step(struct served *m)
+static void step_model(struct served *m)
 {
 	struct server *s = m->server;
 	struct infer_fault f = { .kind = INFER_FAULT_SERVER };
@@ -458,10 +458,10 @@ static void step(struct served *m)
 		pthread_mutex_unlock(&s->lock);
 	}
 	while (!rc && !(rc = infer_runner_next(m->runner, &got, &f.error)) && got.task)
-		take_event(&got);
+		handle_event(&got);
 	if (rc) {
 		say_error("%s", f.error.message);
-		fail_all(m, &f);
+		fail_requests(m, &f);
 	}
 }
 
@@ -475,12 +475,12 @@ void *stepper_thread(void *server)
 	while (!over) {
 		wait_for_work(s, &over, &cut);
 		for (struct served *m = served_first(s); m; m = served_next(m)) {
-			drop_gone(m);
+			drop_over(m);
 			if (cut || over)
-				fail_all(m, &closing);
+				fail_requests(m, &closing);
 			start_jobs(m);
 			if (m->running || infer_runner_samples(m->runner))
-				step(m);
+				step_model(m);
 		}
 		served_leave(s);
 	}

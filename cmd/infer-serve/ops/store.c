@@ -15,21 +15,21 @@
 enum { DIGITS = 32, MODE = 0600 };
 static const char half[] = ".half-", said[] = ".json";
 
-static int code_of(int e) { return e == ENOSPC || e == EDQUOT ? INFER_EAGAIN : INFER_EIO; }
+static int error_code(int e) { return e == ENOSPC || e == EDQUOT ? INFER_EAGAIN : INFER_EIO; }
 
-static int failed(const struct store *s, const char *name, infer_error *err)
+static int set_errno_error(const struct store *s, const char *name, infer_error *err)
 {
-	return err_set(err, code_of(errno), "%s/%s: %s", s->path, name, strerror(errno));
+	return err_set(err, error_code(errno), "%s/%s: %s", s->path, name, strerror(errno));
 }
 
 int store_fault(const char *what, infer_error *err)
 {
-	return err_set(err, code_of(errno), "%s: %s", what, strerror(errno));
+	return err_set(err, error_code(errno), "%s: %s", what, strerror(errno));
 }
 
 /* ---- names ---- */
 
-static void put_name(char name[STORE_NAME], const char *prefix, uint64_t a, uint64_t b)
+static void format_name(char name[STORE_NAME], const char *prefix, uint64_t a, uint64_t b)
 {
 	snprintf(name, STORE_NAME, "%s%016llx%016llx", prefix, (unsigned long long)a,
 	         (unsigned long long)b);
@@ -41,14 +41,14 @@ void store_name(struct store *s, char name[STORE_NAME], const char *prefix)
 
 	if (rng_system(&a, NULL) || rng_system(&b, NULL))
 		a = rng_hash(s->salt, &n, sizeof n);
-	put_name(name, prefix, a, rng_hash(s->salt ^ b, &n, sizeof n));
+	format_name(name, prefix, a, rng_hash(s->salt ^ b, &n, sizeof n));
 }
 
 void store_name_of(char name[STORE_NAME], const char *prefix, const char *text)
 {
 	uint64_t a = rng_hash(0, text, strlen(text));
 
-	put_name(name, prefix, a, rng_hash(a, text, strlen(text)));
+	format_name(name, prefix, a, rng_hash(a, text, strlen(text)));
 }
 
 int store_is_name(const char *name, const char *prefix)
@@ -64,11 +64,11 @@ int store_is_name(const char *name, const char *prefix)
 static int sync_dir(const struct store *s, infer_error *err)
 {
 	/* file systems that cannot say so */
-	return fsync(s->dir) && errno != EINVAL ? failed(s, ".", err) : INFER_OK;
+	return fsync(s->dir) && errno != EINVAL ? set_errno_error(s, ".", err) : INFER_OK;
 }
 
 /* The name without its suffix, if it has that. */
-static int without(const char *name, const char *suffix, char stem[STORE_NAME])
+static int has_no_suffix(const char *name, const char *suffix, char stem[STORE_NAME])
 {
 	size_t n = strlen(name), k = strlen(suffix);
 
@@ -79,7 +79,7 @@ static int without(const char *name, const char *suffix, char stem[STORE_NAME])
 }
 
 /* Remove files that never got a name, and what was said of files that never came. */
-static void clean(const struct store *s)
+static void remove_leftovers(const struct store *s)
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -93,7 +93,7 @@ static void clean(const struct store *s)
 	}
 	while ((e = readdir(d)))
 		if (!strncmp(e->d_name, half, sizeof half - 1) ||
-		    (without(e->d_name, said, stem) && store_is_name(stem, "file-") &&
+		    (has_no_suffix(e->d_name, said, stem) && store_is_name(stem, "file-") &&
 		     store_bytes(s, stem) < 0))
 			(void)unlinkat(s->dir, e->d_name, 0);
 	closedir(d);
@@ -113,7 +113,7 @@ int store_open(struct store *s, const char *path, infer_error *err)
 		return err_set(err, INFER_EIO, "%s/lock: %s", path, strerror(errno));
 	if (flock(s->lock, LOCK_EX | LOCK_NB))
 		return err_set(err, INFER_EIO, "%s: another server has its files there", path);
-	clean(s);
+	remove_leftovers(s);
 	return INFER_OK;
 }
 
@@ -155,7 +155,7 @@ int store_append(const struct store *s, const char *name, infer_error *err)
 	int fd = openat(s->dir, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, MODE);
 
 	if (fd < 0)
-		failed(s, name, err);
+		set_errno_error(s, name, err);
 	return fd;
 }
 
@@ -190,16 +190,16 @@ int store_begin(struct store *s, char name[STORE_NAME], infer_error *err)
 	store_name(s, name, half);
 	fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
 	if (fd < 0)
-		failed(s, name, err);
+		set_errno_error(s, name, err);
 	return fd;
 }
 
 int store_keep(const struct store *s, int fd, const char *from, const char *to, infer_error *err)
 {
-	int rc = fsync(fd) ? failed(s, to, err) : INFER_OK;
+	int rc = fsync(fd) ? set_errno_error(s, to, err) : INFER_OK;
 
 	if (!rc && renameat(s->dir, from, s->dir, to))
-		rc = failed(s, to, err);
+		rc = set_errno_error(s, to, err);
 	if (rc) {
 		store_drop(s, fd, from);
 		return rc;
@@ -237,19 +237,19 @@ int store_get(const struct store *s, const char *name, struct buf *to, infer_err
 	ssize_t n;
 
 	if (fd < 0)
-		return failed(s, name, err);
+		return set_errno_error(s, name, err);
 	while ((n = read(fd, piece, sizeof piece)) > 0)
 		buf_put(to, piece, (size_t)n);
 	close(fd);
 	if (n < 0)
-		return failed(s, name, err);
+		return set_errno_error(s, name, err);
 	return to->bad ? err_set(err, INFER_ENOMEM, "out of memory for %s", name) : INFER_OK;
 }
 
 int store_rename(const struct store *s, const char *from, const char *to, infer_error *err)
 {
 	if (renameat(s->dir, from, s->dir, to))
-		return failed(s, to, err);
+		return set_errno_error(s, to, err);
 	return sync_dir(s, err);
 }
 
