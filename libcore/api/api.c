@@ -33,18 +33,13 @@ const char *infer_api_name(const infer_api *f) { return f->name; }
 
 /* ---- a writer ---- */
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for an answer");
-}
-
 int infer_writer_new(infer_writer **out, infer_error *err)
 {
 	infer_writer *w = mem_zalloc(MEM_JOB, 1, sizeof *w);
 
 	*out = w;
 	if (!w)
-		return err_set(err, INFER_ENOMEM, "no memory for a writer of records");
+		return err_nomem(err);
 	buf_init(&w->text, MEM_JOB);
 	return INFER_OK;
 }
@@ -76,17 +71,17 @@ struct infer_str infer_model_called(const infer_model *m)
 	return (struct infer_str){ path, strlen(path) };
 }
 
-static struct jwrite *begin(infer_writer *w)
+static struct jwrite *begin_object(infer_writer *w)
 {
 	jw_init(&w->w, &w->text);
 	jw_object(&w->w, NULL);
 	return &w->w;
 }
 
-static int end(infer_writer *w, infer_error *err)
+static int end_object(infer_writer *w, infer_error *err)
 {
 	jw_end(&w->w);
-	return w->text.bad ? no_memory(err) : INFER_OK;
+	return w->text.bad ? err_nomem(err) : INFER_OK;
 }
 
 int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err)
@@ -96,23 +91,23 @@ int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *er
 	if (f->put_list && (f->flags & API_LISTS ? a->job->n > 1 : a->job->as_list)) {
 		jw_init(&w->w, &w->text);
 		f->put_list(&w->w, a);
-		return w->text.bad ? no_memory(err) : INFER_OK;
+		return w->text.bad ? err_nomem(err) : INFER_OK;
 	}
-	f->put(begin(w), &(struct api_answer){ .a = a });
-	return end(w, err);
+	f->put(begin_object(w), &(struct api_answer){ .a = a });
+	return end_object(w, err);
 }
 
 int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                         infer_error *err)
 {
 	must(api_of(a->job)->put_delta); /* streams of named events: infer_api_put_events */
-	api_of(a->job)->put_delta(begin(w), a, d);
-	return end(w, err);
+	api_of(a->job)->put_delta(begin_object(w), a, d);
+	return end_object(w, err);
 }
 
 int infer_api_put_fault(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                         infer_error *err)
 {
-	f->put_error(begin(w), fault);
-	return end(w, err);
+	f->put_error(begin_object(w), fault);
+	return end_object(w, err);
 }

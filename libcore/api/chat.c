@@ -67,12 +67,12 @@ static const struct job_fields fields = {
 	.has_extras = 1,
 };
 
-static int read(struct job *j, const struct json *body)
+static int read_chat(struct job *j, const struct json *body)
 {
 	return job_read_fields(j, body, &fields);
 }
 
-static void put_token(struct jwrite *w, const struct infer_answer *a, int32_t id, float logprob)
+static void put_logprob(struct jwrite *w, const struct infer_answer *a, int32_t id, float logprob)
 {
 	char name[PART_TOKEN_NAME];
 	const char *bytes;
@@ -104,11 +104,11 @@ static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
 		if (infer_token_is_eog(a->tokenizer, ev->token))
 			continue;
 		jw_object(w, NULL);
-		put_token(w, a, ev->token, ev->logprob);
+		put_logprob(w, a, ev->token, ev->logprob);
 		jw_array(w, "top_logprobs");
 		for (int32_t k = 0; k < ev->n_top; k++) {
 			jw_object(w, NULL);
-			put_token(w, a, ev->top[k].token, ev->top[k].logprob);
+			put_logprob(w, a, ev->top[k].token, ev->top[k].logprob);
 			jw_end(w);
 		}
 		jw_end(w);
@@ -148,7 +148,8 @@ static void put_message(struct jwrite *w, const struct infer_answer *a, int32_t 
 	jw_end(w);
 }
 
-static void put_part(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_delta_message(struct jwrite *w, const struct infer_answer *a,
+                              const struct infer_delta *d)
 {
 	jw_object(w, "delta");
 	switch (d->kind) {
@@ -173,13 +174,14 @@ static void put_part(struct jwrite *w, const struct infer_answer *a, const struc
 }
 
 static const struct openai_form form = {
-	"chatcmpl-",  "chat.completion", "chat.completion.chunk", 1, put_message, put_part,
+	"chatcmpl-",  "chat.completion", "chat.completion.chunk", 1, put_message, put_delta_message,
 	has_logprobs, put_logprobs,
 };
 
-static void put(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
+static void put_chat(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
 
-static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_chat_delta(struct jwrite *w, const struct infer_answer *a,
+                           const struct infer_delta *d)
 {
 	openai_put_delta(w, a, d, &form);
 }
@@ -188,10 +190,10 @@ const struct infer_api api_chat = {
 	.name = "chat",
 	.path = "/v1/chat/completions",
 	.flags = API_BEGINS | API_TALKS,
-	.read = read,
+	.read = read_chat,
 	.fields = &fields,
-	.put = put,
-	.put_delta = put_delta,
+	.put = put_chat,
+	.put_delta = put_chat_delta,
 	.put_error = openai_put_error,
 	.end = "[DONE]",
 };

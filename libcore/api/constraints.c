@@ -8,7 +8,7 @@
 
 /* ---- reading ---- */
 
-static int choose(struct job *j, const char *key, int form, infer_error *err)
+static int set_constraint(struct job *j, const char *key, int form, infer_error *err)
 {
 	if (j->constraint_key && strcmp(j->constraint_key, key) != 0)
 		return err_set(err, INFER_EINVAL, "%s and %s exclude each other", j->constraint_key,
@@ -39,25 +39,26 @@ static int keep_json(struct job *j, const struct json *v, infer_error *err)
 
 static int take_value(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	TRY(choose(j, key, INFER_GRAMMAR_SCHEMA, err));
+	TRY(set_constraint(j, key, INFER_GRAMMAR_SCHEMA, err));
 	if (!json_is_object(v) && !json_is_bool(v))
 		return err_set(err, INFER_EINVAL, "%s is not a schema: an object, true or false",
 		               key);
 	return keep_json(j, v, err);
 }
 
-static int take_text(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_grammar_text(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	TRY(choose(j, key, strcmp(key, "regex") ? INFER_GRAMMAR_RULES : INFER_GRAMMAR_REGEX, err));
+	TRY(set_constraint(j, key, strcmp(key, "regex") ? INFER_GRAMMAR_RULES : INFER_GRAMMAR_REGEX,
+	                   err));
 	if (!json_is_string(v))
 		return err_set(err, INFER_EINVAL, "%s is not a text", key);
 	j->constraint.text = (struct infer_str){ json_str(v), v->n };
 	return INFER_OK;
 }
 
-static int take_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_texts_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	TRY(choose(j, key, INFER_GRAMMAR_CHOICE, err));
+	TRY(set_constraint(j, key, INFER_GRAMMAR_CHOICE, err));
 	if (!json_is_array(v) || !v->n)
 		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
 	json_each(text, v)
@@ -71,7 +72,7 @@ static int take_object(struct job *j, const char *key, const struct json *v, inf
 	int on;
 
 	TRY(job_take_bool(&on, key, v, err));
-	return on ? choose(j, key, INFER_GRAMMAR_OBJECT, err) : INFER_OK;
+	return on ? set_constraint(j, key, INFER_GRAMMAR_OBJECT, err) : INFER_OK;
 }
 
 /* {name, schema, strict, and a description, which has no effect}.  A schema is always enforced; what
@@ -103,8 +104,9 @@ int job_take_format(struct job *j, const char *key, const struct json *v, infer_
 	if (json_equals(type, "json_schema"))
 		return take_named(j, key, json_get(v, "json_schema"), err);
 	if (json_equals(type, "json_object"))
-		return schema && !json_is_null(schema) ? take_value(j, key, schema, err)
-		                                       : choose(j, key, INFER_GRAMMAR_OBJECT, err);
+		return schema && !json_is_null(schema)
+		               ? take_value(j, key, schema, err)
+		               : set_constraint(j, key, INFER_GRAMMAR_OBJECT, err);
 	if (!json_equals(type, "text"))
 		return err_set(err, INFER_EINVAL,
 		               "%s: the type is none of text, json_object and json_schema", key);
@@ -125,7 +127,7 @@ int job_take_schema(struct job *j, const char *key, const struct json *v, infer_
 
 static int take_rules(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	TRY(choose(j, key, INFER_GRAMMAR_RULES, err));
+	TRY(set_constraint(j, key, INFER_GRAMMAR_RULES, err));
 	if (!json_is_string(v))
 		return err_set(err, INFER_EINVAL, "%s is not a text", key);
 	j->constraint.text = (struct infer_str){ json_str(v), v->n };
@@ -143,9 +145,9 @@ static int take_regex(struct job *j, const char *key, const struct json *v, infe
 static int take_structured(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	static const struct job_field kinds[] = {
-		{ "json", job_take_schema },    { "regex", take_regex },
-		{ "choice", take_choice },      { "grammar", take_rules },
-		{ "json_object", take_object }, { NULL, NULL },
+		{ "json", job_take_schema },     { "regex", take_regex },
+		{ "choice", take_texts_choice }, { "grammar", take_rules },
+		{ "json_object", take_object },  { NULL, NULL },
 	};
 	int n = 0;
 
@@ -249,14 +251,14 @@ static void put_budget(struct jwrite *w, const char *key, const struct job_asked
 const struct job_field job_constraints[] = {
 	{ "json_schema", take_value, put_source },
 	{ "json_object", take_object, put_source },
-	{ "grammar", take_text, put_source },
-	{ "regex", take_text, put_source },
-	{ "choice", take_choice, put_source },
+	{ "grammar", take_grammar_text, put_source },
+	{ "regex", take_grammar_text, put_source },
+	{ "choice", take_texts_choice, put_source },
 	{ "response_format", job_take_format, job_put_nothing },
 	{ "structured_outputs", take_structured, job_put_nothing },
 	{ "guided_json", job_take_schema, job_put_nothing },
 	{ "guided_regex", take_regex, job_put_nothing },
-	{ "guided_choice", take_choice, job_put_nothing },
+	{ "guided_choice", take_texts_choice, job_put_nothing },
 	{ "guided_grammar", take_rules, job_put_nothing },
 	{ "ebnf", take_rules, job_put_nothing },
 	{ "schema_order", take_flag, put_flag },

@@ -9,7 +9,8 @@
 /* INPUTS: of one request */
 enum { INPUTS = 2048, NOT_NORMAL = -1, EUCLIDEAN = 2 };
 
-static const struct job_field *find(const struct job_field *f, const char *key, size_t n)
+static const struct job_field *find_embed_field(const struct job_field *f, const char *key,
+                                                size_t n)
 {
 	while (f->key && (strlen(f->key) != n || memcmp(f->key, key, n)))
 		f++;
@@ -23,11 +24,11 @@ int embed_fields(struct job *j, const struct json *o, const struct job_field *kn
 	infer_error *err = &j->j.fault.error;
 
 	json_each(v, o) {
-		const struct job_field *f = find(known, v->key, v->key_n);
+		const struct job_field *f = find_embed_field(known, v->key, v->key_n);
 
 		if (f && !json_is_null(v) && f->take(j, f->key, v, err))
 			return job_fault(j, f->key);
-		if (!f && other && (f = find(other, v->key, v->key_n))) {
+		if (!f && other && (f = find_embed_field(other, v->key, v->key_n))) {
 			err_set(err, INFER_EUNSUP, "%s has no effect on an embedding", f->key);
 			return job_fault(j, f->key);
 		}
@@ -108,7 +109,7 @@ int job_take_truncate(struct job *j, const char *key, const struct json *v, infe
 	               : err_set(err, INFER_EUNSUP, "%s: the length is a server's to say", key);
 }
 
-static int read(struct job *j, const struct json *body)
+static int read_embeddings(struct job *j, const struct json *body)
 {
 	static const struct job_field known[] = {
 		{ "input", take_inputs },
@@ -163,7 +164,7 @@ void embed_put_usage(struct jwrite *w, const struct api_answer *f)
 		f->more(w, f->user);
 }
 
-static void put(struct jwrite *w, const struct api_answer *f)
+static void put_embeddings(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -191,8 +192,8 @@ const struct infer_api api_embed = {
 	.name = "embed",
 	.path = "/v1/embeddings",
 	.flags = API_WHOLE,
-	.read = read,
-	.put = put,
+	.read = read_embeddings,
+	.put = put_embeddings,
 	.put_error = openai_put_error,
 };
 

@@ -51,5 +51,5 @@ int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *f, cons
 	part_anthropic_error(&w->w, f);
 	jw_str(&w->w, "request_id", request_id);
 	jw_end(&w->w);
-	return w->text.bad ? err_set(err, INFER_ENOMEM, "no memory for an error") : INFER_OK;
+	return w->text.bad ? err_nomem(err) : INFER_OK;
 }

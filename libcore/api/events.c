@@ -22,12 +22,12 @@ void event_end(infer_writer *w)
 	buf_puts(&w->text, "\n\n");
 }
 
-static int end(const infer_writer *w, infer_error *err)
+static int check_writer(const infer_writer *w, infer_error *err)
 {
-	return w->text.bad ? err_set(err, INFER_ENOMEM, "no memory for an answer") : INFER_OK;
+	return w->text.bad ? err_nomem(err) : INFER_OK;
 }
 
-static void put_end(infer_writer *w, const struct infer_api *f)
+static void put_stream_end(infer_writer *w, const struct infer_api *f)
 {
 	if (!f->end)
 		return;
@@ -42,14 +42,14 @@ int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const st
 	const struct infer_api *f = api_of(a->job);
 
 	if (!d) {
-		put_end(w, f);
+		put_stream_end(w, f);
 	} else if (f->put_events) {
 		f->put_events(w, a, d, s);
 	} else {
 		f->put_delta(event_begin(w, NULL), a, d);
 		event_end(w);
 	}
-	return end(w, err);
+	return check_writer(w, err);
 }
 
 int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
@@ -61,6 +61,6 @@ int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct
 		f->put_error(event_begin(w, NULL), fault);
 		event_end(w);
 	}
-	put_end(w, f);
-	return end(w, err);
+	put_stream_end(w, f);
+	return check_writer(w, err);
 }

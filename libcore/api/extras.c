@@ -16,7 +16,8 @@ static int take_ids(struct job *j, const char *key, const struct json *v, infer_
 	return job_take_bool(&j->j.token_ids, key, v, err);
 }
 
-static int take_names(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_ids_for_texts(struct job *j, const char *key, const struct json *v,
+                              infer_error *err)
 {
 	return job_take_bool(&j->j.ids_for_texts, key, v, err);
 }
@@ -113,7 +114,7 @@ static int take_allowed(struct job *j, const char *key, const struct json *v, in
 
 static const struct job_field known[] = {
 	{ "return_token_ids", take_ids },
-	{ "return_tokens_as_token_ids", take_names },
+	{ "return_tokens_as_token_ids", take_ids_for_texts },
 	{ "prompt_logprobs", take_prompt_logprobs },
 	{ "skip_special_tokens", take_skip },
 	{ "truncate_prompt_tokens", job_take_most },

@@ -9,7 +9,7 @@
 /* ---- parts ---- */
 
 /* A prompt that was cached is not input again. */
-static void put_usage(struct jwrite *w, const struct infer_usage *u, int64_t output)
+static void put_message_usage(struct jwrite *w, const struct infer_usage *u, int64_t output)
 {
 	jw_object(w, "usage");
 	jw_int(w, "input_tokens", u->prompt_tokens - u->cached_tokens);
@@ -42,7 +42,7 @@ static void put_stop(struct jwrite *w, const struct infer_answer *a)
 		jw_null(w, "stop_sequence");
 }
 
-static void put_head(struct jwrite *w, const struct infer_answer *a)
+static void put_message_head(struct jwrite *w, const struct infer_answer *a)
 {
 	part_name(w, "id", "msg_", a->job);
 	jw_str(w, "type", "message");
@@ -57,7 +57,7 @@ static void put_thinking(struct jwrite *w, const char *text, size_t n)
 	jw_str(w, "signature", "");
 }
 
-static void put_text(struct jwrite *w, const char *text, size_t n)
+static void put_text_block(struct jwrite *w, const char *text, size_t n)
 {
 	jw_str(w, "type", "text");
 	jw_strn(w, "text", n ? text : "", n);
@@ -111,7 +111,7 @@ static void put_blocks(struct jwrite *w, const struct infer_answer *a)
 	}
 	if (c->text.len || (!p.reasoning.len && !p.n_calls)) {
 		jw_object(w, NULL);
-		put_text(w, c->text.at, c->text.len);
+		put_text_block(w, c->text.at, c->text.len);
 		jw_end(w);
 	}
 	for (size_t i = 0; i < p.n_calls; i++) {
@@ -123,21 +123,21 @@ static void put_blocks(struct jwrite *w, const struct infer_answer *a)
 	jw_end(w);
 }
 
-static void put(struct jwrite *w, const struct api_answer *f)
+static void put_whole_message(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
-	put_head(w, a);
+	put_message_head(w, a);
 	put_blocks(w, a);
 	put_stop(w, a);
-	put_usage(w, &a->choices->usage, a->choices->usage.completion_tokens);
+	put_message_usage(w, &a->choices->usage, a->choices->usage.completion_tokens);
 	if (f->more)
 		f->more(w, f->user);
 }
 
 /* ---- a stream ---- */
 
-static struct jwrite *begin(infer_writer *to, const char *type)
+static struct jwrite *begin_typed_event(infer_writer *to, const char *type)
 {
 	struct jwrite *w = event_begin(to, type);
 
@@ -147,23 +147,23 @@ static struct jwrite *begin(infer_writer *to, const char *type)
 
 static void put_start(infer_writer *to, const struct infer_answer *a)
 {
-	struct jwrite *w = begin(to, "message_start");
+	struct jwrite *w = begin_typed_event(to, "message_start");
 
 	jw_object(w, "message");
-	put_head(w, a);
+	put_message_head(w, a);
 	jw_array(w, "content");
 	jw_end(w);
 	jw_null(w, "stop_reason");
 	jw_null(w, "stop_sequence");
-	put_usage(w, &a->choices->usage, 0);
+	put_message_usage(w, &a->choices->usage, 0);
 	jw_end(w);
 	event_end(to);
 }
 
-static void put_delta(infer_writer *to, const struct infer_stream *s, const char *type,
-                      const char *key, struct infer_str text)
+static void put_block_delta(infer_writer *to, const struct infer_stream *s, const char *type,
+                            const char *key, struct infer_str text)
 {
-	struct jwrite *w = begin(to, "content_block_delta");
+	struct jwrite *w = begin_typed_event(to, "content_block_delta");
 
 	jw_int(w, "index", s->items - 1);
 	jw_object(w, "delta");
@@ -180,8 +180,8 @@ static void end_block(infer_writer *to, struct infer_stream *s)
 	if (!s->open)
 		return;
 	if (s->open == INFER_DELTA_REASONING)
-		put_delta(to, s, "signature_delta", "signature", (struct infer_str){ "", 0 });
-	w = begin(to, "content_block_stop");
+		put_block_delta(to, s, "signature_delta", "signature", (struct infer_str){ "", 0 });
+	w = begin_typed_event(to, "content_block_stop");
 	jw_int(w, "index", s->items - 1);
 	event_end(to);
 	s->open = 0;
@@ -197,13 +197,13 @@ static void open_block(infer_writer *to, const struct infer_answer *a, int kind,
 		return;
 	end_block(to, s);
 	s->open = kind;
-	w = begin(to, "content_block_start");
+	w = begin_typed_event(to, "content_block_start");
 	jw_int(w, "index", s->items++);
 	jw_object(w, "content_block");
 	if (kind == INFER_DELTA_REASONING) {
 		put_thinking(w, "", 0);
 	} else if (kind == INFER_DELTA_TEXT) {
-		put_text(w, "", 0);
+		put_text_block(w, "", 0);
 	} else {
 		put_call(w, a, call);
 		jw_object(w, "input");
@@ -213,14 +213,14 @@ static void open_block(infer_writer *to, const struct infer_answer *a, int kind,
 	event_end(to);
 }
 
-static void put_end(infer_writer *to, const struct infer_answer *a, struct infer_stream *s)
+static void put_message_end(infer_writer *to, const struct infer_answer *a, struct infer_stream *s)
 {
 	struct jwrite *w;
 
 	if (!s->items)
 		open_block(to, a, INFER_DELTA_TEXT, 0, s);
 	end_block(to, s);
-	w = begin(to, "message_delta");
+	w = begin_typed_event(to, "message_delta");
 	jw_object(w, "delta");
 	put_stop(w, a);
 	jw_end(w);
@@ -228,7 +228,7 @@ static void put_end(infer_writer *to, const struct infer_answer *a, struct infer
 	jw_int(w, "output_tokens", a->choices->usage.completion_tokens);
 	jw_end(w);
 	event_end(to);
-	begin(to, "message_stop");
+	begin_typed_event(to, "message_stop");
 	event_end(to);
 }
 
@@ -241,20 +241,20 @@ static void put_events(infer_writer *to, const struct infer_answer *a, const str
 		break;
 	case INFER_DELTA_REASONING:
 		open_block(to, a, d->kind, 0, s);
-		put_delta(to, s, "thinking_delta", "thinking", d->text);
+		put_block_delta(to, s, "thinking_delta", "thinking", d->text);
 		break;
 	case INFER_DELTA_TEXT:
 		open_block(to, a, d->kind, 0, s);
-		put_delta(to, s, "text_delta", "text", d->text);
+		put_block_delta(to, s, "text_delta", "text", d->text);
 		break;
 	case INFER_DELTA_CALL:
 		open_block(to, a, d->kind, d->call, s);
 		break;
 	case INFER_DELTA_ARGUMENTS:
-		put_delta(to, s, "input_json_delta", "partial_json", d->text);
+		put_block_delta(to, s, "input_json_delta", "partial_json", d->text);
 		break;
 	case INFER_DELTA_END:
-		put_end(to, a, s);
+		put_message_end(to, a, s);
 		break;
 	default:
 		break;
@@ -281,7 +281,7 @@ const struct infer_api api_messages = {
 	.flags = API_BEGINS | API_TALKS,
 	.read = messages_read,
 	.fields = &messages_fields,
-	.put = put,
+	.put = put_whole_message,
 	.put_events = put_events,
 	.put_error = put_error,
 	.put_fault_event = put_fault_event,

@@ -60,7 +60,8 @@ static int take_tools(struct job *j, const char *key, const struct json *v, infe
 	return j->mem.bad ? err_nomem(err) : job_take_tools(j, key, tools, err);
 }
 
-static int take_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_messages_choice(struct job *j, const char *key, const struct json *v,
+                                infer_error *err)
 {
 	static const char *const words[][2] = { { "auto", "auto" },
 		                                { "any", "required" },
@@ -125,7 +126,7 @@ static const struct job_field known[] = {
 	{ "temperature", take_temperature },
 	{ "stop_sequences", take_stops },
 	{ "tools", take_tools },
-	{ "tool_choice", take_choice },
+	{ "tool_choice", take_messages_choice },
 	{ "thinking", take_thinking },
 	{ "output_config", take_output },
 	{ "chat_template_kwargs", job_take_args },
@@ -151,7 +152,7 @@ struct reading {
 	infer_error *err;
 };
 
-static int wrong(const struct reading *r, const char *what)
+static int refuse_block(const struct reading *r, const char *what)
 {
 	return err_set(r->err, INFER_EINVAL, "messages[%zu]: %s", r->i, what);
 }
@@ -166,7 +167,7 @@ static int put_texts(struct reading *r, struct json *parts, const struct json *v
 	json_each(b, v) {
 		if (!json_equals(json_get(b, "type"), "text") ||
 		    !json_is_string(json_get(b, "text")))
-			return wrong(r, "a block is no text");
+			return refuse_block(r, "a block is no text");
 		turns_part(parts, &r->j->mem, json_get(b, "text"));
 	}
 	return INFER_OK;
@@ -193,7 +194,7 @@ static int put_result(struct reading *r, const struct json *b)
 	const struct json *id = json_get(b, "tool_use_id"), *content = json_get(b, "content");
 
 	if (!json_is_string(id) || !was_called(r->to, id))
-		return wrong(r, "tool_use_id names no tool_use before it");
+		return refuse_block(r, "tool_use_id names no tool_use before it");
 	if (content && !json_is_null(content))
 		TRY(put_texts(r, parts, content));
 	m = turns_put(r->to, a, "tool", turns_content(a, parts));
@@ -227,7 +228,7 @@ static int put_user_block(struct reading *r, const struct json *b)
 	if (json_equals(type, "image"))
 		return err_set(r->err, INFER_EUNSUP, "messages[%zu]: an image is not supported",
 		               r->i);
-	return wrong(r, "a block is none of text, tool_result and document");
+	return refuse_block(r, "a block is none of text, tool_result and document");
 }
 
 static int put_assistant_block(struct reading *r, const struct json *b)
@@ -247,8 +248,9 @@ static int put_assistant_block(struct reading *r, const struct json *b)
 	}
 	if (!json_equals(type, "tool_use") || !json_is_string(json_get(b, "id")) ||
 	    !json_is_string(json_get(b, "name")) || !json_is_object(input))
-		return wrong(r, "a block is none of text, thinking, and tool_use with id, name and "
-		                "input");
+		return refuse_block(
+			r, "a block is none of text, thinking, and tool_use with id, name and "
+			   "input");
 	turns_call(r->turn, a, json_get(b, "id"), json_get(b, "name"), input);
 	return INFER_OK;
 }
@@ -272,7 +274,7 @@ static int put_message(struct reading *r, const struct json *m, int assistant)
 	if (assistant && !r->turn)
 		r->turn = turns_put(r->to, &r->j->mem, "assistant", NULL);
 	if (!json_is_string(content) && !json_is_array(content))
-		return wrong(r, "content is neither a text nor an array");
+		return refuse_block(r, "content is neither a text nor an array");
 	if (json_is_string(content)) {
 		turns_part(r->texts, &r->j->mem, content);
 		return INFER_OK;
@@ -292,7 +294,7 @@ static int put_turns(struct reading *r, const struct json *messages)
 		int assistant = json_equals(role, "assistant");
 
 		if (!assistant && !json_equals(role, "user"))
-			return wrong(r, "the role is neither user nor assistant");
+			return refuse_block(r, "the role is neither user nor assistant");
 		if (was >= 0 && was != assistant)
 			close_turn(r);
 		was = assistant;

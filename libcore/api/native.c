@@ -11,7 +11,8 @@
 /* ---- parts ---- */
 
 /* A probability after all stages of the sampler is written as such. */
-static void put_token(struct jwrite *w, const struct infer_answer *a, int32_t id, float logprob)
+static void put_token_probs(struct jwrite *w, const struct infer_answer *a, int32_t id,
+                            float logprob)
 {
 	const infer_tokenizer *t = a->tokenizer;
 	const char *bytes;
@@ -41,11 +42,11 @@ static void put_probs(struct jwrite *w, const struct infer_answer *a,
 	jw_array(w, "completion_probabilities");
 	for (size_t i = 0; i < n; i++) {
 		jw_object(w, NULL);
-		put_token(w, a, tokens[i].token, tokens[i].logprob);
+		put_token_probs(w, a, tokens[i].token, tokens[i].logprob);
 		jw_array(w, after ? "top_probs" : "top_logprobs");
 		for (int32_t k = 0; k < tokens[i].n_top; k++) {
 			jw_object(w, NULL);
-			put_token(w, a, tokens[i].top[k].token, tokens[i].top[k].logprob);
+			put_token_probs(w, a, tokens[i].top[k].token, tokens[i].top[k].logprob);
 			jw_end(w);
 		}
 		jw_end(w);
@@ -111,7 +112,7 @@ static void put_settings(struct jwrite *w, const struct infer_answer *a, int32_t
 }
 
 /* The prompt as text, its control tokens, too. */
-static void put_prompt(struct jwrite *w, const struct infer_answer *a, int32_t i)
+static void put_prompt_text(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	struct infer_prompt p = infer_job_prompt(a->job, i);
 	struct buf text;
@@ -145,7 +146,7 @@ static void put_stop(struct jwrite *w, const struct infer_answer *a, const struc
 		jw_str(w, "stopping_word", "");
 }
 
-static void put_head(struct jwrite *w, int32_t i, struct infer_str content)
+static void put_native_head(struct jwrite *w, int32_t i, struct infer_str content)
 {
 	jw_int(w, "index", i);
 	jw_strn(w, "content", content.len ? content.at : "", content.len);
@@ -172,7 +173,7 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 	const struct infer_str none = { "", 0 };
 	const struct infer_usage *u = &c->usage;
 
-	put_head(w, i, streamed ? none : c->text);
+	put_native_head(w, i, streamed ? none : c->text);
 	put_tokens(w, c->tokens, streamed || !a->job->tokens ? 0 : c->n_tokens);
 	jw_bool(w, "stop", 1);
 	put_stop(w, a, c);
@@ -180,7 +181,7 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 	jw_strn(w, "model", a->model.at, a->model.len);
 	put_counts(w, c);
 	put_settings(w, a, i);
-	put_prompt(w, a, i);
+	put_prompt_text(w, a, i);
 	jw_bool(w, "truncated", is_cut(a, c));
 	jw_bool(w, "has_new_line", c->text.len && memchr(c->text.at, '\n', c->text.len) != NULL);
 	jw_int(w, "tokens_cached",
@@ -247,7 +248,7 @@ static void put_chosen(struct jwrite *w, const struct infer_answer *a, int32_t i
 
 /* ---- answers ---- */
 
-static void put(struct jwrite *w, const struct api_answer *f)
+static void put_native(struct jwrite *w, const struct api_answer *f)
 {
 	put_chosen(w, f->a, 0, 0);
 	if (f->more)
@@ -266,7 +267,8 @@ static void put_list(struct jwrite *w, const struct infer_answer *a)
 	jw_end(w);
 }
 
-static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_native_delta(struct jwrite *w, const struct infer_answer *a,
+                             const struct infer_delta *d)
 {
 	const struct infer_choice *c = &a->choices[d->index];
 
@@ -274,7 +276,7 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		put_chosen(w, a, d->index, 1);
 		return;
 	}
-	put_head(w, d->index, d->text);
+	put_native_head(w, d->index, d->text);
 	put_tokens(w, d->tokens, d->n_tokens);
 	jw_bool(w, "stop", 0);
 	jw_int(w, "id_slot", a->job->slot ? a->job->slot - 1 : d->index);
@@ -292,9 +294,9 @@ const struct infer_api api_native = {
 	.read = native_read,
 	.flags = API_LISTS,
 	.fields = &native_fields,
-	.put = put,
+	.put = put_native,
 	.put_list = put_list,
-	.put_delta = put_delta,
+	.put_delta = put_native_delta,
 	.put_error = openai_put_error,
 };
 const struct infer_api api_infill = {
@@ -303,8 +305,8 @@ const struct infer_api api_infill = {
 	.read = gap_read,
 	.flags = API_LISTS,
 	.fields = &gap_fields,
-	.put = put,
+	.put = put_native,
 	.put_list = put_list,
-	.put_delta = put_delta,
+	.put_delta = put_native_delta,
 	.put_error = openai_put_error,
 };

@@ -86,8 +86,8 @@ static int take_response_fields(struct job *j, const char *key, const struct jso
 	return INFER_OK;
 }
 
-static int take_text(const struct json **to, const char *key, const struct json *v,
-                     infer_error *err)
+static int take_gap_text(const struct json **to, const char *key, const struct json *v,
+                         infer_error *err)
 {
 	*to = v;
 	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
@@ -95,17 +95,17 @@ static int take_text(const struct json **to, const char *key, const struct json 
 
 static int take_before(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	return take_text(&j->fim.before, key, v, err);
+	return take_gap_text(&j->fim.before, key, v, err);
 }
 
 static int take_behind(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	return take_text(&j->fim.behind, key, v, err);
+	return take_gap_text(&j->fim.behind, key, v, err);
 }
 
 static int take_begun(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	return take_text(&j->fim.begun, key, v, err);
+	return take_gap_text(&j->fim.begun, key, v, err);
 }
 
 static int take_extra(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -157,7 +157,7 @@ static const struct job_refused refused[] = {
 };
 
 /* Tokens are kept, for they are in the stream; no other request finds a prompt that is not cached. */
-static int finish(struct job *j)
+static int finish_native(struct job *j)
 {
 	j->j.include_usage = 0;
 	if (j->no_cache)
@@ -176,7 +176,7 @@ const struct job_fields native_fields = { known, refused, -1, NULL };
 int native_read(struct job *j, const struct json *body)
 {
 	j->min_logprobs = 1;
-	return job_read_fields(j, body, &native_fields) ? j->j.fault.error.code : finish(j);
+	return job_read_fields(j, body, &native_fields) ? j->j.fault.error.code : finish_native(j);
 }
 
 static int ready(struct job *j, const char **param, infer_error *err)
@@ -199,5 +199,5 @@ int gap_read(struct job *j, const struct json *body)
 	rc = job_read_fields(j, body, &gap_fields);
 	if (rc && !j->j.fault.param && rc == INFER_EUNSUP)
 		j->j.fault.kind = INFER_FAULT_OFF;
-	return rc ? rc : finish(j);
+	return rc ? rc : finish_native(j);
 }

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-static void put_head(struct jwrite *w, const struct infer_answer *a, const char *prefix,
-                     const char *object, const char *fingerprint)
+static void put_openai_head(struct jwrite *w, const struct infer_answer *a, const char *prefix,
+                            const char *object, const char *fingerprint)
 {
 	part_name(w, "id", prefix, a->job);
 	jw_str(w, "object", object);
@@ -36,7 +36,7 @@ static void put_details(struct jwrite *w, int64_t reasoning)
 }
 
 /* A chunk has details where there is something in them. */
-static void put_usage(struct jwrite *w, const struct infer_answer *a, int whole)
+static void put_openai_usage(struct jwrite *w, const struct infer_answer *a, int whole)
 {
 	struct infer_usage u = part_total(a);
 
@@ -125,7 +125,7 @@ void openai_put(struct jwrite *w, const struct api_answer *f, const struct opena
 {
 	const struct infer_answer *a = f->a;
 
-	put_head(w, a, o->prefix, o->object, a->fingerprint);
+	put_openai_head(w, a, o->prefix, o->object, a->fingerprint);
 	jw_array(w, "choices");
 	for (int32_t i = 0; i < a->job->n; i++) {
 		const struct infer_choice *c = &a->choices[i];
@@ -147,7 +147,7 @@ void openai_put(struct jwrite *w, const struct api_answer *f, const struct opena
 	jw_end(w);
 	if (o->is_chat)
 		put_of_prompt(w, a, 0);
-	put_usage(w, a, 1);
+	put_openai_usage(w, a, 1);
 	if (a->fingerprint)
 		part_timings(w, &a->choices->usage);
 	if (f->more)
@@ -159,11 +159,11 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 {
 	const infer_tokenizer *t = a->tokenizer;
 
-	put_head(w, a, o->prefix, o->chunk, o->is_chat ? a->fingerprint : NULL);
+	put_openai_head(w, a, o->prefix, o->chunk, o->is_chat ? a->fingerprint : NULL);
 	jw_array(w, "choices");
 	if (d->kind == INFER_DELTA_USAGE) {
 		jw_end(w);
-		put_usage(w, a, 0);
+		put_openai_usage(w, a, 0);
 		if (a->job->each_timings)
 			part_timings(w, &a->choices->usage);
 		return;
@@ -192,7 +192,7 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	if (d->kind == INFER_DELTA_READ)
 		part_progress(w, a, &a->choices[d->index]);
 	if (a->job->each_usage)
-		put_usage(w, a, 0);
+		put_openai_usage(w, a, 0);
 	if (a->job->each_timings && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		part_timings(w, &a->choices[d->index].usage);
 }

@@ -23,7 +23,7 @@ const struct job_field job_own[] = {
 };
 static const struct job_refused refused[] = { { NULL, 0 } };
 
-static int read(struct job *j, const struct json *body)
+static int read_own(struct job *j, const struct json *body)
 {
 	static const struct job_fields fields = { job_own, refused, -1 };
 
@@ -32,7 +32,7 @@ static int read(struct job *j, const struct json *body)
 }
 
 /* Tokens per second, null if nothing was timed. */
-static void put_rate(struct jwrite *w, const char *key, int64_t n, int64_t ns)
+static void put_tok_s(struct jwrite *w, const char *key, int64_t n, int64_t ns)
 {
 	if (n > 0 && ns > 0)
 		jw_num(w, key, (double)n * 1e9 / (double)ns);
@@ -49,7 +49,7 @@ static void put_counts(struct jwrite *w, const struct infer_usage *u)
 	jw_end(w);
 }
 
-static void put_usage(struct jwrite *w, const struct infer_usage *u, double load_ms)
+static void put_usage_timings(struct jwrite *w, const struct infer_usage *u, double load_ms)
 {
 	put_counts(w, u);
 	jw_object(w, "timings");
@@ -58,8 +58,8 @@ static void put_usage(struct jwrite *w, const struct infer_usage *u, double load
 	jw_num(w, "prefill_ms", (double)u->prefill_ns / 1e6);
 	jw_num(w, "ttft_ms", (double)u->first_token_ns / 1e6);
 	jw_num(w, "decode_ms", (double)u->decode_ns / 1e6);
-	put_rate(w, "prefill_tok_s", u->prompt_tokens - u->cached_tokens, u->prefill_ns);
-	put_rate(w, "decode_tok_s", u->completion_tokens - 1, u->decode_ns);
+	put_tok_s(w, "prefill_tok_s", u->prompt_tokens - u->cached_tokens, u->prefill_ns);
+	put_tok_s(w, "decode_tok_s", u->completion_tokens - 1, u->decode_ns);
 	jw_end(w);
 }
 
@@ -99,7 +99,7 @@ static void put_parts(struct jwrite *w, const struct infer_answer *a, int32_t i)
 	if (p.n_calls)
 		part_calls(w, c->reply, a->job, i);
 	jw_str(w, "finish_reason", part_finish(c));
-	put_usage(w, &c->usage, a->load_ms);
+	put_usage_timings(w, &c->usage, a->load_ms);
 }
 
 static void put_fault(struct jwrite *w, const struct infer_choice *c)
@@ -119,7 +119,7 @@ static void put_more(struct jwrite *w, const struct api_answer *f)
 }
 
 /* Several samples of one prompt: the fields of each are in `choices`. */
-static void put_choices(struct jwrite *w, const struct api_answer *f)
+static void put_samples(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 	struct infer_usage u = part_total(a);
@@ -140,7 +140,7 @@ static void put_choices(struct jwrite *w, const struct api_answer *f)
 	put_more(w, f);
 }
 
-static void put(struct jwrite *w, const struct api_answer *f)
+static void put_completion(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;
 
@@ -151,7 +151,7 @@ static void put(struct jwrite *w, const struct api_answer *f)
 	part_id(w, a->job);
 	jw_int(w, "created", a->created);
 	if (a->job->n > 1) {
-		put_choices(w, f);
+		put_samples(w, f);
 		return;
 	}
 	put_parts(w, a, 0);
@@ -162,16 +162,17 @@ static void put(struct jwrite *w, const struct api_answer *f)
 		put_tokens(w, a->choices->tokens, a->choices->n_tokens);
 }
 
-static void put_end(struct jwrite *w, const struct infer_answer *a, int32_t i)
+static void put_sample_end(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	if (a->job->n > 1)
 		jw_int(w, "seed", (int64_t)infer_job_seed(a->job, i));
 	jw_str(w, "finish_reason", part_finish(&a->choices[i]));
-	put_usage(w, &a->choices[i].usage, a->load_ms);
+	put_usage_timings(w, &a->choices[i].usage, a->load_ms);
 	put_fault(w, &a->choices[i]);
 }
 
-static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_own_delta(struct jwrite *w, const struct infer_answer *a,
+                          const struct infer_delta *d)
 {
 	struct infer_usage u;
 
@@ -189,7 +190,7 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 	else if (d->kind == INFER_DELTA_CALL || d->kind == INFER_DELTA_ARGUMENTS)
 		part_call_delta(w, a, d);
 	else if (d->kind == INFER_DELTA_END)
-		put_end(w, a, d->index);
+		put_sample_end(w, a, d->index);
 	if (a->job->logprobs >= 0 && d->n_tokens)
 		put_tokens(w, d->tokens, d->n_tokens);
 }
@@ -203,8 +204,8 @@ static void put_error(struct jwrite *w, const struct infer_fault *f)
 
 const struct infer_api api_own = {
 	.name = "own",
-	.read = read,
-	.put = put,
-	.put_delta = put_delta,
+	.read = read_own,
+	.put = put_completion,
+	.put_delta = put_own_delta,
 	.put_error = put_error,
 };

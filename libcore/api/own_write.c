@@ -227,7 +227,7 @@ static int check_bias(const struct infer_sample_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-static int put(struct buf *to, struct job_asked *a, struct arena *mem, infer_error *err)
+static int write_request(struct buf *to, struct job_asked *a, struct arena *mem, infer_error *err)
 {
 	struct jwrite w;
 
@@ -251,7 +251,7 @@ int job_put_request(struct buf *to, struct job_asked *a, infer_error *err)
 	struct arena mem;
 
 	arena_init(&mem, MEM_JOB);
-	int rc = put(to, a, &mem, err);
+	int rc = write_request(to, a, &mem, err);
 
 	arena_fini(&mem);
 	return rc;

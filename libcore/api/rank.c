@@ -16,15 +16,15 @@ struct marked {
 	struct buf text, plain;
 };
 
-static void put(struct marked *m, const char *at, size_t n, int plain)
+static void put_marked(struct marked *m, const char *at, size_t n, int plain)
 {
 	buf_put(&m->text, at, n);
 	for (size_t i = 0; i < n; i++)
 		buf_putc(&m->plain, (char)plain);
 }
 
-static void fill(struct marked *m, struct infer_str template, struct infer_str query,
-                 struct infer_str document)
+static void fill_template(struct marked *m, struct infer_str template, struct infer_str query,
+                          struct infer_str document)
 {
 	static const char *const names[] = { "{query}", "{document}" };
 
@@ -39,22 +39,23 @@ static void fill(struct marked *m, struct infer_str template, struct infer_str q
 				which = i;
 			}
 		if (n)
-			put(m, which ? document.at : query.at, which ? document.len : query.len, 1);
+			put_marked(m, which ? document.at : query.at,
+			           which ? document.len : query.len, 1);
 		else
-			put(m, template.at + at, 1, 0);
+			put_marked(m, template.at + at, 1, 0);
 		at += n ? n : 1;
 	}
 }
 
-static int by_template(struct job *j, struct infer_str template, struct infer_str query,
-                       struct infer_str document, int32_t **ids, size_t *n, infer_error *err)
+static int encode_by_template(struct job *j, struct infer_str template, struct infer_str query,
+                              struct infer_str document, int32_t **ids, size_t *n, infer_error *err)
 {
 	struct marked m;
 	int rc;
 
 	buf_init(&m.text, MEM_JOB);
 	buf_init(&m.plain, MEM_JOB);
-	fill(&m, template, query, document);
+	fill_template(&m, template, query, document);
 	rc = m.text.bad || m.plain.bad ? err_nomem(err)
 	                               : tok_encode(infer_model_tokenizer(j->o->model), m.text.at,
 	                                            m.text.len, (const unsigned char *)m.plain.at,
@@ -66,8 +67,8 @@ static int by_template(struct job *j, struct infer_str template, struct infer_st
 
 /* The prompt that says how a query and a document belong together: by the file's template, else one
  * behind the other. */
-static int pair(struct job *j, struct infer_prompt *to, struct infer_str query,
-                struct infer_str document, infer_error *err)
+static int encode_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
+                       struct infer_str document, infer_error *err)
 {
 	struct infer_str template = { NULL, 0 };
 	int32_t *ids, *own;
@@ -76,7 +77,7 @@ static int pair(struct job *j, struct infer_prompt *to, struct infer_str query,
 	TRY(infer_meta_str(infer_model_file(j->o->model), "tokenizer.chat_template.rerank",
 	                   &template, NULL, err));
 	if (template.len)
-		TRY(by_template(j, template, query, document, &ids, &n, err));
+		TRY(encode_by_template(j, template, query, document, &ids, &n, err));
 	else
 		TRY(infer_encode_pair(infer_model_tokenizer(j->o->model), query, document, &ids, &n,
 		                      &second, err));
@@ -95,20 +96,20 @@ static int pair(struct job *j, struct infer_prompt *to, struct infer_str query,
 /* A byte that does not begin a character. */
 static int is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
-/* pair() of at most n tokens, the document cut at its end; n 0: of any number. */
-static int fit(struct job *j, struct infer_prompt *to, struct infer_str query,
-               struct infer_str document, size_t n, infer_error *err)
+/* encode_pair() of at most n tokens, the document cut at its end; n 0: of any number. */
+static int fit_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
+                    struct infer_str document, size_t n, infer_error *err)
 {
 	size_t low = 0, high = document.len, mid; /* bytes: low fits, more than high do not */
 
-	TRY(pair(j, to, query, document, err));
+	TRY(encode_pair(j, to, query, document, err));
 	if (!n || to->n <= n)
 		return INFER_OK;
 	while (low < high) {
 		mid = low + (high - low + 1) / 2;
 		while (mid < high && is_inside(document.at[mid]))
 			mid++;
-		TRY(pair(j, to, query, (struct infer_str){ document.at, mid }, err));
+		TRY(encode_pair(j, to, query, (struct infer_str){ document.at, mid }, err));
 		if (to->n <= n) {
 			low = mid;
 			continue;
@@ -118,14 +119,14 @@ static int fit(struct job *j, struct infer_prompt *to, struct infer_str query,
 		while (mid > low && is_inside(document.at[mid]));
 		high = mid;
 	}
-	TRY(pair(j, to, query, (struct infer_str){ document.at, low }, err));
+	TRY(encode_pair(j, to, query, (struct infer_str){ document.at, low }, err));
 	to->text = document;
 	return INFER_OK;
 }
 
 /* ---- fields ---- */
 
-static int begin(struct job *j)
+static int begin_rank(struct job *j)
 {
 	static const char yes[] = "yes";
 	infer_error *err = &j->j.fault.error;
@@ -221,22 +222,23 @@ static int take_raw(struct job *j, const char *key, const struct json *v, infer_
 	return job_take_bool(&j->j.no_normalize, key, v, err);
 }
 
-static size_t count(const struct json *v) { return json_is_array(v) ? json_count(v) : 1; }
+static size_t count_texts(const struct json *v) { return json_is_array(v) ? json_count(v) : 1; }
 
-static struct infer_str at(const struct json *v, size_t i)
+static struct infer_str text_at(const struct json *v, size_t i)
 {
-	v = text_of(json_is_array(v) ? json_at(v, count(v) == 1 ? 0 : i) : v);
+	v = text_of(json_is_array(v) ? json_at(v, count_texts(v) == 1 ? 0 : i) : v);
 	return (struct infer_str){ json_str(v), json_bytes(v) };
 }
 
 static int make_pairs(struct job *j, const char *other, infer_error *err)
 {
 	const struct json *a = j->rank.query, *b = j->rank.documents;
-	size_t n = count(b) > count(a) ? count(b) : count(a), most;
+	size_t n = count_texts(b) > count_texts(a) ? count_texts(b) : count_texts(a), most;
 	struct infer_prompt *p = arena_alloc(&j->mem, n, sizeof *p);
 
-	if (count(a) > 1 && count(b) != count(a)) {
-		err_set(err, INFER_EINVAL, "%s has %zu entries for %zu", other, count(b), count(a));
+	if (count_texts(a) > 1 && count_texts(b) != count_texts(a)) {
+		err_set(err, INFER_EINVAL, "%s has %zu entries for %zu", other, count_texts(b),
+		        count_texts(a));
 		return job_fault(j, other);
 	}
 	if (!p) {
@@ -246,7 +248,7 @@ static int make_pairs(struct job *j, const char *other, infer_error *err)
 	if (embed_most(j, &most, err))
 		return job_fault(j, "truncate_prompt_tokens");
 	for (size_t i = 0; i < n; i++)
-		if (fit(j, &p[i], at(a, i), at(b, i), most, err))
+		if (fit_pair(j, &p[i], text_at(a, i), text_at(b, i), most, err))
 			return job_fault(j, other);
 	embed_set_prompts(j, p, n);
 	return INFER_OK;
@@ -258,7 +260,7 @@ static int read_pairs(struct job *j, const struct json *body, const struct job_f
 	infer_error *err = &j->j.fault.error;
 	const char *none;
 
-	if (begin(j) || embed_fields(j, body, known, NULL))
+	if (begin_rank(j) || embed_fields(j, body, known, NULL))
 		return err->code;
 	none = !j->rank.query ? one : !j->rank.documents ? other : NULL;
 	if (!none)
@@ -292,7 +294,7 @@ static int read_rerank(struct job *j, const struct json *body)
 }
 
 /* The index that follows `last` when scores are sorted, best first and equal ones by index; -1: none */
-static int32_t next(const struct infer_answer *a, int32_t last)
+static int32_t next_best(const struct infer_answer *a, int32_t last)
 {
 	int32_t best = -1;
 
@@ -314,7 +316,7 @@ static void put_ranked(struct jwrite *w, const struct infer_answer *a, const cha
 {
 	int32_t most = a->job->dimensions ? a->job->dimensions : a->job->n;
 
-	for (int32_t i = next(a, -1); i >= 0 && most--; i = next(a, i)) {
+	for (int32_t i = next_best(a, -1); i >= 0 && most--; i = next_best(a, i)) {
 		struct infer_str text = infer_job_prompt(a->job, i).text;
 
 		jw_object(w, NULL);

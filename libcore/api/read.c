@@ -10,7 +10,7 @@
 
 /* ---- fields ---- */
 
-static const struct job_field *find(const struct job_field *f, const char *key)
+static const struct job_field *find_field(const struct job_field *f, const char *key)
 {
 	while (f->key && strcmp(f->key, key))
 		f++;
@@ -24,8 +24,8 @@ static const struct job_refused *find_refused(const struct job_refused *f, const
 	return f->key ? f : NULL;
 }
 
-static int refuse(const struct job *j, const struct job_refused *r, const struct json *v,
-                  infer_error *err)
+static int refuse_field(const struct job *j, const struct job_refused *r, const struct json *v,
+                        infer_error *err)
 {
 	double x = json_is_number(v)        ? json_double(v)
 	           : json_is(v, JSON_TRUE)  ? 1
@@ -42,13 +42,13 @@ static int refuse(const struct job *j, const struct job_refused *r, const struct
 static int take_field(struct job *j, const struct job_fields *form, const char *key,
                       const struct json *v, int *known, infer_error *err)
 {
-	const struct job_field *f = find(form->known, key);
+	const struct job_field *f = find_field(form->known, key);
 	const struct job_refused *r;
 
-	f = f ? f : find(job_common, key);
-	f = f ? f : find(job_constraints, key);
-	f = f || !form->has_extras ? f : find(job_extras(), key);
-	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find(job_streamed, key);
+	f = f ? f : find_field(job_common, key);
+	f = f ? f : find_field(job_constraints, key);
+	f = f || !form->has_extras ? f : find_field(job_extras(), key);
+	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find_field(job_streamed, key);
 	*known = 1;
 	if (f)
 		return json_is_null(v) ? INFER_OK : f->take(j, key, v, err);
@@ -59,7 +59,7 @@ static int take_field(struct job *j, const struct job_fields *form, const char *
 	r = r ? r : find_refused(job_refused_common, key);
 	r = r || !form->has_extras ? r : find_refused(job_refused_extras(), key);
 	*known = r != NULL;
-	return r ? refuse(j, r, v, err) : INFER_OK;
+	return r ? refuse_field(j, r, v, err) : INFER_OK;
 }
 
 static int take_fields(struct job *j, const struct json *o, const struct job_fields *form)
@@ -164,7 +164,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 }
 
 /* Write the request as a line that repeats it. */
-static int keep(struct job *j, infer_error *err)
+static int keep_request(struct job *j, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
 	struct job_asked a = { .j = &j->j, .values = { j->messages, j->args } };
@@ -217,7 +217,8 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 		return job_fault(j, param);
 	if (job_sampling_end(j, err))
 		return job_fault(j, NULL);
-	return j->o->reads & INFER_JOB_KEEP && keep(j, err) ? job_fault(j, "logit_bias") : INFER_OK;
+	return j->o->reads & INFER_JOB_KEEP && keep_request(j, err) ? job_fault(j, "logit_bias")
+	                                                            : INFER_OK;
 }
 
 void job_set_api(struct job *j, const infer_api *api)

@@ -14,7 +14,7 @@ static enum state state_of(const struct infer_answer *a)
 	return a->choices->finish == INFER_FINISH_LENGTH ? INCOMPLETE : COMPLETED;
 }
 
-static const char *word(enum state s)
+static const char *status_word(enum state s)
 {
 	static const char *const words[] = { "in_progress", "completed", "incomplete" };
 
@@ -36,7 +36,7 @@ static void put_item_id(struct jwrite *w, const char *key, const struct infer_an
 /* ---- items ---- */
 
 /* whole: of a response, where log-probabilities have a place, too */
-static void put_part(struct jwrite *w, const char *key, struct infer_str text, int whole)
+static void put_content_part(struct jwrite *w, const char *key, struct infer_str text, int whole)
 {
 	jw_object(w, key);
 	jw_str(w, "type", "output_text");
@@ -94,14 +94,14 @@ static void put_item(struct jwrite *w, const char *key, const struct infer_answe
 	       i->kind == INFER_DELTA_REASONING ? "reasoning"
 	       : i->kind == INFER_DELTA_TEXT    ? "message"
 	                                        : "function_call");
-	jw_str(w, "status", word(s));
+	jw_str(w, "status", status_word(s));
 	if (i->kind == INFER_DELTA_REASONING) {
 		put_reasoning(w, i->text, s);
 	} else if (i->kind == INFER_DELTA_TEXT) {
 		jw_str(w, "role", "assistant");
 		jw_array(w, "content");
 		if (s != MAKING)
-			put_part(w, NULL, i->text, i->whole);
+			put_content_part(w, NULL, i->text, i->whole);
 		jw_end(w);
 	} else {
 		put_call(w, a, i->call, s);
@@ -138,7 +138,7 @@ static void put_output(struct jwrite *w, const struct infer_answer *a, enum stat
 
 /* ---- a response ---- */
 
-static void put_usage(struct jwrite *w, const struct infer_answer *a, enum state s)
+static void put_response_usage(struct jwrite *w, const struct infer_answer *a, enum state s)
 {
 	const struct infer_usage *u = &a->choices->usage;
 
@@ -202,7 +202,7 @@ static void put_members(struct jwrite *w, const struct infer_answer *a, enum sta
 	part_name(w, "id", "resp_", a->job);
 	jw_str(w, "object", "response");
 	put_times(w, a, s);
-	jw_str(w, "status", word(s));
+	jw_str(w, "status", status_word(s));
 	jw_null(w, "error");
 	if (s == INCOMPLETE) {
 		jw_object(w, "incomplete_details");
@@ -225,13 +225,13 @@ static void put_members(struct jwrite *w, const struct infer_answer *a, enum sta
 	put_asked(w, a, "tools", "[]");
 	put_sampling(w, a, "top_p");
 	put_asked(w, a, "truncation", "\"disabled\"");
-	put_usage(w, a, s);
+	put_response_usage(w, a, s);
 	if (json_is_string(json_get(a->job->body, "user")))
 		put_asked(w, a, "user", "");
 	put_asked(w, a, "metadata", "{}");
 }
 
-static void put(struct jwrite *w, const struct api_answer *f)
+static void put_response_object(struct jwrite *w, const struct api_answer *f)
 {
 	put_members(w, f->a, state_of(f->a));
 	if (f->more)
@@ -240,7 +240,8 @@ static void put(struct jwrite *w, const struct api_answer *f)
 
 /* ---- a stream ---- */
 
-static struct jwrite *begin(infer_writer *to, const char *type, struct infer_stream *s)
+static struct jwrite *begin_numbered_event(infer_writer *to, const char *type,
+                                           struct infer_stream *s)
 {
 	struct jwrite *w = event_begin(to, type);
 
@@ -252,7 +253,7 @@ static struct jwrite *begin(infer_writer *to, const char *type, struct infer_str
 static struct jwrite *put_made(infer_writer *to, const struct infer_answer *a, const char *type,
                                enum state state, struct infer_stream *s)
 {
-	struct jwrite *w = begin(to, type, s);
+	struct jwrite *w = begin_numbered_event(to, type, s);
 
 	jw_object(w, "response");
 	put_members(w, a, state);
@@ -271,7 +272,7 @@ static void put_response(infer_writer *to, const struct infer_answer *a, const c
 static struct jwrite *begin_of_item(infer_writer *to, const struct infer_answer *a,
                                     const char *type, struct infer_stream *s)
 {
-	struct jwrite *w = begin(to, type, s);
+	struct jwrite *w = begin_numbered_event(to, type, s);
 
 	put_item_id(w, "item_id", a, s->open, s->items - 1);
 	jw_int(w, "output_index", s->items - 1);
@@ -306,7 +307,7 @@ static void put_text_done(infer_writer *to, const struct infer_answer *a, const 
 	jw_end(w);
 	event_end(to);
 	w = begin_of_item(to, a, "response.content_part.done", s);
-	put_part(w, "part", i->text, 0);
+	put_content_part(w, "part", i->text, 0);
 	event_end(to);
 }
 
@@ -339,7 +340,7 @@ static void end_item(infer_writer *to, const struct infer_answer *a, enum state 
 		jw_strn(w, "text", i.text.at, i.text.len);
 		event_end(to);
 	}
-	w = begin(to, "response.output_item.done", s);
+	w = begin_numbered_event(to, "response.output_item.done", s);
 	jw_int(w, "output_index", i.index);
 	put_item(w, "item", a, &i, state);
 	event_end(to);
@@ -363,19 +364,19 @@ static void open_item(infer_writer *to, const struct infer_answer *a, const stru
 	i = (struct item){ .kind = kind, .index = s->items++, .call = d->call };
 	if (kind == INFER_DELTA_TEXT && a->choices->text.len)
 		s->from = (size_t)(d->text.at - a->choices->text.at);
-	w = begin(to, "response.output_item.added", s);
+	w = begin_numbered_event(to, "response.output_item.added", s);
 	jw_int(w, "output_index", i.index);
 	put_item(w, "item", a, &i, MAKING);
 	event_end(to);
 	if (kind != INFER_DELTA_TEXT)
 		return;
 	w = begin_of_item(to, a, "response.content_part.added", s);
-	put_part(w, "part", none, 0);
+	put_content_part(w, "part", none, 0);
 	event_end(to);
 }
 
-static void put_delta(infer_writer *to, const struct infer_answer *a, const char *type,
-                      struct infer_str text, struct infer_stream *s)
+static void put_item_delta(infer_writer *to, const struct infer_answer *a, const char *type,
+                           struct infer_str text, struct infer_stream *s)
 {
 	struct jwrite *w = begin_of_item(to, a, type, s);
 
@@ -404,17 +405,17 @@ static void put_events(infer_writer *to, const struct infer_answer *a, const str
 		break;
 	case INFER_DELTA_REASONING:
 		open_item(to, a, d, d->kind, s);
-		put_delta(to, a, "response.reasoning_text.delta", d->text, s);
+		put_item_delta(to, a, "response.reasoning_text.delta", d->text, s);
 		break;
 	case INFER_DELTA_TEXT:
 		open_item(to, a, d, d->kind, s);
-		put_delta(to, a, "response.output_text.delta", d->text, s);
+		put_item_delta(to, a, "response.output_text.delta", d->text, s);
 		break;
 	case INFER_DELTA_CALL:
 		open_item(to, a, d, d->kind, s);
 		break;
 	case INFER_DELTA_ARGUMENTS:
-		put_delta(to, a, "response.function_call_arguments.delta", d->text, s);
+		put_item_delta(to, a, "response.function_call_arguments.delta", d->text, s);
 		break;
 	case INFER_DELTA_END:
 		if (!s->items)
@@ -449,7 +450,7 @@ const struct infer_api api_responses = {
 	.flags = API_BEGINS | API_TALKS,
 	.read = responses_read,
 	.fields = &responses_fields,
-	.put = put,
+	.put = put_response_object,
 	.put_events = put_events,
 	.put_error = openai_put_error,
 	.put_fault_event = put_fault_event,

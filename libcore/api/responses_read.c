@@ -44,7 +44,8 @@ static int take_tools(struct job *j, const char *key, const struct json *v, infe
 	return j->mem.bad ? err_nomem(err) : job_take_tools(j, key, tools, err);
 }
 
-static int take_choice(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_responses_choice(struct job *j, const char *key, const struct json *v,
+                                 infer_error *err)
 {
 	const struct json *type = json_get(v, "type");
 	struct json *choice;
@@ -71,7 +72,7 @@ static int take_parallel(struct job *j, const char *key, const struct json *v, i
 }
 
 /* {"format": {"type": "json_schema", "name", "schema", "strict"}} */
-static int take_text(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int take_text_format(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *format = json_get(v, "format");
 	struct json *wrapped;
@@ -143,9 +144,9 @@ static const struct job_field known[] = {
 	{ "instructions", take_instructions },
 	{ "max_output_tokens", take_max },
 	{ "tools", take_tools },
-	{ "tool_choice", take_choice },
+	{ "tool_choice", take_responses_choice },
 	{ "parallel_tool_calls", take_parallel },
-	{ "text", take_text },
+	{ "text", take_text_format },
 	{ "reasoning", take_reasoning },
 	{ "truncation", take_truncation },
 	{ "chat_template_kwargs", job_take_args },
@@ -177,7 +178,7 @@ struct reading {
 	infer_error *err;
 };
 
-static int wrong(const struct reading *r, const char *what)
+static int refuse_item(const struct reading *r, const char *what)
 {
 	return err_set(r->err, INFER_EINVAL, "input[%zu]: %s", r->i, what);
 }
@@ -196,7 +197,7 @@ static int read_content(struct json **out, struct reading *r, const struct json 
 		return INFER_OK;
 	}
 	if (!json_is_array(v))
-		return wrong(r, "the content is neither a text nor an array");
+		return refuse_item(r, "the content is neither a text nor an array");
 	json_each(p, v) {
 		const struct json *type = json_get(p, "type"), *words = json_get(p, "text");
 		const char *const *t = texts;
@@ -209,7 +210,7 @@ static int read_content(struct json **out, struct reading *r, const struct json 
 			               "input[%zu]: content of type %.*s is not supported", r->i,
 			               type->n < 40 ? (int)type->n : 40, type->s);
 		if (!*t || !json_is_string(words))
-			return wrong(r, "a part of the content is no text");
+			return refuse_item(r, "a part of the content is no text");
 		turns_part(parts, a, words);
 	}
 	*out = turns_content(a, parts);
@@ -239,7 +240,7 @@ static int put_message(struct reading *r, const struct json *item)
 	while (*is && !json_equals(role, *is))
 		is++;
 	if (!*is)
-		return wrong(r, "the role is none of user, system, developer and assistant");
+		return refuse_item(r, "the role is none of user, system, developer and assistant");
 	TRY(read_content(&content, r, json_get(item, "content")));
 	r->last = NULL;
 	if (strcmp(*is, "assistant") != 0)
@@ -255,7 +256,7 @@ static int put_call(struct reading *r, const struct json *item)
 			  *arguments = json_get(item, "arguments");
 
 	if (!json_is_string(id) || !json_is_string(name) || !json_is_string(arguments))
-		return wrong(r, "a function_call lacks call_id, name or arguments");
+		return refuse_item(r, "a function_call lacks call_id, name or arguments");
 	turns_call(assistant(r), &r->j->mem, id, name, arguments);
 	return INFER_OK;
 }
@@ -266,7 +267,7 @@ static int put_output(struct reading *r, const struct json *item)
 	struct json *content, *m;
 
 	if (!json_is_string(id))
-		return wrong(r, "a function_call_output has no call_id");
+		return refuse_item(r, "a function_call_output has no call_id");
 	TRY(read_content(&content, r, json_get(item, "output")));
 	m = turns_put(r->to, &r->j->mem, "tool", content);
 	json_set(m, "tool_call_id", json_share(&r->j->mem, id));
@@ -292,7 +293,7 @@ static int put_item(struct reading *r, const struct json *item)
 	const struct json *type = json_get(item, "type");
 
 	if (!json_is_object(item))
-		return wrong(r, "is not an object");
+		return refuse_item(r, "is not an object");
 	if (!type || json_is_null(type) || json_equals(type, "message"))
 		return put_message(r, item);
 	if (json_equals(type, "function_call"))

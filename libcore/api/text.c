@@ -68,7 +68,7 @@ static const struct job_fields fields = {
 	.has_extras = 1,
 };
 
-static int read(struct job *j, const struct json *body)
+static int read_text_completion(struct job *j, const struct json *body)
 {
 	if (job_read_fields(j, body, &fields))
 		return j->j.fault.error.code;
@@ -101,7 +101,7 @@ static void token_key(char key[128], const struct infer_answer *a, const struct 
 }
 
 /* Never is what servers write for it; what nothing says is null. */
-static void put_number(struct jwrite *w, const char *key, float logprob)
+static void put_logprob_or_never(struct jwrite *w, const char *key, float logprob)
 {
 	jw_num(w, key, isinf(logprob) ? PART_NEVER : (double)logprob);
 }
@@ -127,7 +127,7 @@ static void put_tops(struct jwrite *w, const struct infer_answer *a, const struc
 	jw_object(w, NULL);
 	for (int32_t k = 0; k < n; k++) {
 		token_key(key, a, all, k);
-		put_number(w, key, all[k].logprob);
+		put_logprob_or_never(w, key, all[k].logprob);
 	}
 	jw_end(w);
 }
@@ -160,7 +160,7 @@ static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
 	jw_end(w);
 	jw_array(w, "token_logprobs");
 	for (size_t i = 0; i < n; i++)
-		put_number(w, NULL, tokens[i].logprob);
+		put_logprob_or_never(w, NULL, tokens[i].logprob);
 	jw_end(w);
 	put_top(w, a, tokens, n);
 	jw_array(w, "text_offset");
@@ -185,7 +185,8 @@ static void put_choice(struct jwrite *w, const struct infer_answer *a, int32_t i
 	jw_strn(w, "text", text->len ? text->at : "", text->len);
 }
 
-static void put_part(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_delta_text(struct jwrite *w, const struct infer_answer *a,
+                           const struct infer_delta *d)
 {
 	(void)a;
 	jw_strn(w, "text", d->text.len ? d->text.at : "", d->text.len);
@@ -193,12 +194,16 @@ static void put_part(struct jwrite *w, const struct infer_answer *a, const struc
 
 static const struct openai_form form = {
 	"cmpl-",    "text_completion", "text_completion", 0,
-	put_choice, put_part,          has_logprobs,      put_logprobs,
+	put_choice, put_delta_text,    has_logprobs,      put_logprobs,
 };
 
-static void put(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
+static void put_text_completion(struct jwrite *w, const struct api_answer *f)
+{
+	openai_put(w, f, &form);
+}
 
-static void put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d)
+static void put_text_delta(struct jwrite *w, const struct infer_answer *a,
+                           const struct infer_delta *d)
 {
 	openai_put_delta(w, a, d, &form);
 }
@@ -206,10 +211,10 @@ static void put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 const struct infer_api api_text = {
 	.name = "text",
 	.path = "/v1/completions",
-	.read = read,
+	.read = read_text_completion,
 	.fields = &fields,
-	.put = put,
-	.put_delta = put_delta,
+	.put = put_text_completion,
+	.put_delta = put_text_delta,
 	.put_error = openai_put_error,
 	.end = "[DONE]",
 };

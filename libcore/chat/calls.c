@@ -28,7 +28,7 @@ static int in_source(const struct infer_chat *chat, const char *s)
 	return chat->source.len && memmem(chat->source.at, chat->source.len, s, strlen(s)) != NULL;
 }
 
-static uint32_t nothing(struct parts *p) { return parts_sequence(p, 0); }
+static uint32_t empty_part(struct parts *p) { return parts_sequence(p, 0); }
 
 /* -- arguments ------------------------------------------------------------------------------ */
 
@@ -73,7 +73,7 @@ static const struct part_spelling gemma = {
 };
 
 /* As the reader takes the value of a tag. */
-static enum part_value kind_of(const void *user, const char *name, size_t n)
+static enum part_value value_kind(const void *user, const char *name, size_t n)
 {
 	const struct calls *c = user;
 	int kinds;
@@ -88,8 +88,8 @@ static enum part_value kind_of(const void *user, const char *name, size_t n)
 
 /* Write the literal text of a pattern before the name of a parameter, or, with `behind`, after it,
  * followed by `lead`.  White space is one newline; a text that is not fixed is `any`. */
-static const char *side(char *to, size_t size, const char *pattern, int behind, const char *any,
-                        const char *lead)
+static const char *param_side(char *to, size_t size, const char *pattern, int behind,
+                              const char *any, const char *lead)
 {
 	size_t n = 0;
 	int here = !behind;
@@ -135,7 +135,8 @@ static uint32_t nested_tags(struct calls *c, const struct json *schema, const st
 	return parts_spelled(c->p, schema, o, &c->nested[!chat_tools_known(c->tool)], c->what);
 }
 
-static uint32_t tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
+static uint32_t tag_arguments(struct calls *c, const struct json *schema,
+                              const struct schema_opts *o)
 {
 	static const char *const types[] = { "null", "boolean", "number", "array", "object" };
 	const int framed = c->f->flags & DIALECT_NEWLINES && !(c->f->flags & DIALECT_UNFRAMED);
@@ -145,11 +146,11 @@ static uint32_t tags(struct calls *c, const struct json *schema, const struct sc
 	struct part_spelling how = {
 		.object = { "", "" },
 		.comma = "",
-		.name = { side(before, sizeof before, param[0], 0, "", ""), "" },
-		.raw = { side(text, sizeof text, param[0], 1, "", line), end },
-		.json = { side(other, sizeof other, json, 1, "", line), end },
+		.name = { param_side(before, sizeof before, param[0], 0, "", ""), "" },
+		.raw = { param_side(text, sizeof text, param[0], 1, "", line), end },
+		.json = { param_side(other, sizeof other, json, 1, "", line), end },
 		.end = c->f->param_end,
-		.value = kind_of,
+		.value = value_kind,
 		.user = c,
 	};
 	char cdata_end[40];
@@ -157,7 +158,7 @@ static uint32_t tags(struct calls *c, const struct json *schema, const struct sc
 	snprintf(end, sizeof end, "%s%s%s", line, c->f->param_end,
 	         c->f->flags & DIALECT_TIGHT ? "" : "\n");
 	for (size_t i = 0; i < 5 && strchr(json, *DIALECT_ANY) != strrchr(json, *DIALECT_ANY); i++)
-		how.typed[i] = side(typed[i], sizeof typed[i], json, 1, types[i], line);
+		how.typed[i] = param_side(typed[i], sizeof typed[i], json, 1, types[i], line);
 	if (c->f->flags & DIALECT_UNFRAMED)
 		how.special = "\\n[\\s\\S]*";
 	if (c->f->cdata[0]) {
@@ -193,7 +194,7 @@ static int has_none(const struct json *schema)
 	return 1;
 }
 
-static uint32_t arguments(struct calls *c, const struct json *function)
+static uint32_t argument_parts(struct calls *c, const struct json *function)
 {
 	struct json no = { .kind = JSON_FALSE, .key = "additionalProperties", .key_n = 20 },
 		    none = { .kind = JSON_OBJECT, .n = 1, .first = &no, .last = &no };
@@ -207,7 +208,7 @@ static uint32_t arguments(struct calls *c, const struct json *function)
 		schema = &none;
 	switch (c->form->args) {
 	case ARGS_TAGS:
-		return c->f->nest ? nested_tags(c, schema, &o) : tags(c, schema, &o);
+		return c->f->nest ? nested_tags(c, schema, &o) : tag_arguments(c, schema, &o);
 	case ARGS_PYTHON:
 		return parts_spelled(c->p, schema, &o, &python, c->what);
 	case ARGS_GEMMA:
@@ -229,10 +230,10 @@ static size_t literal_of(const char *s)
 }
 
 /* A form from s up to the name of the tool, or to its end. */
-static uint32_t form_of(struct calls *c, const char **s, const struct json *function)
+static uint32_t form_part(struct calls *c, const char **s, const struct json *function)
 {
 	struct parts *p = c->p;
-	uint32_t all = nothing(p);
+	uint32_t all = empty_part(p);
 
 	while (**s && **s != *DIALECT_NAME) {
 		const size_t n = literal_of(*s);
@@ -241,7 +242,7 @@ static uint32_t form_of(struct calls *c, const char **s, const struct json *func
 		if (n)
 			one = parts_text(p, *s, n);
 		else if (**s == *DIALECT_ARGS)
-			one = arguments(c, function);
+			one = argument_parts(c, function);
 		else if (**s == *DIALECT_DIGITS)
 			one = parts_regex(p, "[0-9]{1,2}");
 		else
@@ -252,7 +253,7 @@ static uint32_t form_of(struct calls *c, const char **s, const struct json *func
 	return all;
 }
 
-static uint32_t refuse(struct calls *c, const char *why)
+static uint32_t refuse_tool(struct calls *c, const char *why)
 {
 	return parts_refuse(c->p, INFER_EUNSUP, "%s: %s", c->what, why);
 }
@@ -275,10 +276,10 @@ static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, con
 	c->tool = c->ask->tools->at + i;
 	snprintf(c->what, sizeof c->what, "tool %.60s in the format %s", c->tool->name, c->f->name);
 	if (!is_name(c->tool))
-		return refuse(c, "a name that this format cannot write");
+		return refuse_tool(c, "a name that this format cannot write");
 	all = parts_text(p, c->tool->name, c->tool->len);
 	for (;; s++) { /* the name may be there again */
-		all = parts_sequence(p, 2, all, form_of(c, &s, f ? f : entry));
+		all = parts_sequence(p, 2, all, form_part(c, &s, f ? f : entry));
 		if (!*s)
 			return all ? all : parts_blame(p, c->what);
 		all = parts_sequence(p, 2, all, parts_text(p, c->tool->name, c->tool->len));
@@ -290,7 +291,7 @@ static uint32_t one_call(struct calls *c)
 {
 	struct parts *p = c->p;
 	const char *s = c->form->call;
-	const uint32_t before = form_of(c, &s, NULL);
+	const uint32_t before = form_part(c, &s, NULL);
 	uint32_t any = PART_NONE;
 	size_t i = 0;
 
@@ -310,7 +311,7 @@ static uint32_t all_calls(struct calls *c)
 	const struct dialect_form *f = c->form;
 	struct parts *p = c->p;
 	const uint32_t call = one_call(c);
-	uint32_t more = nothing(p);
+	uint32_t more = empty_part(p);
 
 	if (f->between && !c->ask->single)
 		more = parts_repeat(p, parts_sequence(p, 2, parts_string(p, f->between), call), 0,
@@ -321,7 +322,7 @@ static uint32_t all_calls(struct calls *c)
 
 /* -- what is around them -------------------------------------------------------------------- */
 
-static size_t trimmed(const struct calls_ask *ask)
+static size_t trimmed_prompt(const struct calls_ask *ask)
 {
 	size_t n = ask->prompt_n;
 
@@ -338,7 +339,7 @@ static int prompt_ends(const struct calls_ask *ask, size_t n, const char *with)
 }
 
 /* What opens calls in free text: the tag of the form. */
-static void opening(const struct calls *c, char to[128])
+static void opening_tag(const struct calls *c, char to[128])
 {
 	const char *open = c->form->open ? c->form->open : "";
 	const size_t n = strlen(open), m = literal_of(c->form->call);
@@ -382,7 +383,7 @@ static uint32_t add_others(struct calls *c, struct part_tag *tag, char (*text)[1
 }
 
 /* Control tokens of the dialect that are no calls. */
-static uint32_t between(struct calls *c)
+static uint32_t between_calls(struct calls *c)
 {
 	const struct dialect_think *t = c->chat->think;
 	struct parts *p = c->p;
@@ -438,16 +439,16 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 	if (c->f->plain)
 		snprintf(text[0], sizeof text[0], "%s", c->f->begun);
 	else
-		opening(c, text[0]);
+		opening_tag(c, text[0]);
 	tag[0] = (struct part_tag){ text[0], calls, 1 };
 	n = add_others(c, tag, text);
-	return parts_tags(p, tag, n, between(c), PART_TAGS_ONCE);
+	return parts_tags(p, tag, n, between_calls(c), PART_TAGS_ONCE);
 }
 
 /* Open reasoning: free text until it is closed, then `rest`.  If calls are optional and the reader
  * ends reasoning at a call, calls may also follow without the closing tag.  If they are required,
  * they may not: the engine closes long reasoning, and could write the tag into an argument. */
-static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
+static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
 	const char *const close = c->chat->think->close;
@@ -459,7 +460,7 @@ static uint32_t reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 	rest = parts_sequence(p, 2, parts_regex(p, "\\n{0,2}"), rest);
 	if (!(c->f->flags & DIALECT_ENDS))
 		return parts_sequence(p, 2, parts_until(p, close), rest);
-	opening(c, text[0]);
+	opening_tag(c, text[0]);
 	if (c->ask->required)
 		tag[0] = (struct part_tag){ text[0], parts_either(p, 0), 0 };
 	else
@@ -474,13 +475,13 @@ static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	const struct dialect_messages *m = c->f->messages;
 	const struct dialect_think *t = c->chat->think;
-	const size_t n = trimmed(c->ask);
+	const size_t n = trimmed_prompt(c->ask);
 	struct parts *p = c->p;
 
 	if (m)
 		return parts_sequence(
 			p, 2,
-			parts_either(p, 2, nothing(p),
+			parts_either(p, 2, empty_part(p),
 		                     parts_sequence(p, 3, parts_string(p, m->reasoning),
 		                                    parts_until(p, m->finished),
 		                                    parts_string(p, m->start))),
@@ -489,11 +490,11 @@ static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 	    (t->also && prompt_ends(c->ask, n, t->also)))
 		return rest;
 	if (prompt_ends(c->ask, n, t->open))
-		return reasoning(c, rest, calls);
+		return reasoning_parts(c, rest, calls);
 	rest = parts_shared(p, rest);
 	return parts_either(
 		p, 2, rest,
-		parts_sequence(p, 2, parts_string(p, t->open), reasoning(c, rest, calls)));
+		parts_sequence(p, 2, parts_string(p, t->open), reasoning_parts(c, rest, calls)));
 }
 
 /* The text before calls if there is no content; the prompt may contain the beginning of it. */
@@ -507,7 +508,7 @@ static uint32_t before_calls(struct calls *c)
 	return parts_string(c->p, before);
 }
 
-static uint32_t answer(struct calls *c)
+static uint32_t answer_grammar(struct calls *c)
 {
 	const char *begun = c->f->begun ? c->f->begun : "";
 	struct parts *p = c->p;
@@ -538,7 +539,7 @@ int calls_grammar(struct grammar **out, const infer_chat *chat, const struct cal
 	if (!rc) {
 		while (c.form->sign && !in_source(chat, c.form->sign))
 			c.form++;
-		rc = parts_build(out, c.p, answer(&c));
+		rc = parts_build(out, c.p, answer_grammar(&c));
 	}
 	return rc;
 }

@@ -78,7 +78,7 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 	return INFER_OK;
 }
 
-static int has(const struct buf *b, const char *s)
+static int text_has(const struct buf *b, const char *s)
 {
 	return b->len && memmem(b->at, b->len, s, strlen(s)) != NULL;
 }
@@ -91,7 +91,7 @@ static int ask(struct infer_chat *c, const char *fields, const char *want, const
 
 	buf_init(&text, MEM_CHAT);
 	int rc = try(c, fields, &text, &ok, err);
-	*yes = ok && has(&text, want) && !(never && has(&text, never));
+	*yes = ok && text_has(&text, want) && !(never && text_has(&text, never));
 	buf_fini(&text);
 	return rc;
 }
@@ -107,7 +107,8 @@ static int ask_parts(struct infer_chat *c, int *yes, infer_error *err)
 	             "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
 	             "\"@U@\"}]}]",
 	             &text, &ok, err);
-	*yes = ok && has(&text, "@U@") && !has(&text, "'@U@'") && !has(&text, "\"@U@\"");
+	*yes = ok && text_has(&text, "@U@") && !text_has(&text, "'@U@'") &&
+	       !text_has(&text, "\"@U@\"");
 	buf_fini(&text);
 	return rc;
 }
@@ -161,8 +162,7 @@ static int keep_turn(struct infer_chat *c, const char *call, infer_error *err)
 		buf_put(&c->turn, user, text.len - (size_t)(user - text.at));
 	buf_fini(&text);
 	buf_fini(&prompt);
-	return !rc && c->turn.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
-	                          : rc;
+	return !rc && c->turn.bad ? err_nomem(err) : rc;
 }
 
 /* The turn that the template renders for a call shows how this model writes calls. */

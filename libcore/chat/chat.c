@@ -37,12 +37,11 @@ int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *
 
 	*out = NULL;
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "out of memory for a chat template");
+		return err_nomem(err);
 	buf_init(&c->source, MEM_CHAT);
 	buf_init(&c->turn, MEM_CHAT);
 	buf_put(&c->source, source, n);
-	rc = c->source.bad ? err_set(err, INFER_ENOMEM, "out of memory for a chat template")
-	                   : jinja_compile(&c->template, source, n, name, err);
+	rc = c->source.bad ? err_nomem(err) : jinja_compile(&c->template, source, n, name, err);
 	if (!rc)
 		rc = chat_probe(c, source, n, err);
 	if (!rc) {
@@ -89,11 +88,6 @@ int infer_chat_source(const infer_file *f, const char *name, struct infer_str *s
 }
 
 /* ---- a context ---- */
-
-static int nomem(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
-}
 
 /* The text of a special token; "" if there is none.  A token whose bytes are not text is an error
  * of the file, but only if the template uses it: U+FFFD in its place would change the prompt. */
@@ -156,7 +150,7 @@ static int put_turn(struct arena *a, struct json *all, size_t at, const char *ro
 	json_set(m, "role", json_new_str(a, role));
 	json_set(m, "content", json_new_strn(a, text, n));
 	json_insert(all, at, m);
-	return a->bad ? nomem(err) : INFER_OK;
+	return a->bad ? err_nomem(err) : INFER_OK;
 }
 
 static int is_system(const struct json *m)
@@ -167,8 +161,8 @@ static int is_system(const struct json *m)
 }
 
 /* The turns of c, validated, in one array that may be modified. */
-static int gather(struct json **out, struct arena *a, const struct infer_conversation *c,
-                  const struct json *given, infer_error *err)
+static int gather_turns(struct json **out, struct arena *a, const struct infer_conversation *c,
+                        const struct json *given, infer_error *err)
 {
 	struct json *all;
 
@@ -180,7 +174,7 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 		all = json_new(a, JSON_ARRAY);
 	}
 	if (!all)
-		return nomem(err);
+		return err_nomem(err);
 	if (c->system && is_system(json_first(all)))
 		return err_set(err, INFER_EINVAL,
 		               "a system turn is given, and the messages begin with one");
@@ -195,14 +189,15 @@ static int gather(struct json **out, struct arena *a, const struct infer_convers
 }
 
 /* *last: the text that the rendering has to end with, or unchanged.  late: as in chat_fit. */
-static int fill(struct chat_vars *vars, struct arena *a, const struct json **last, size_t *late,
-                const infer_chat *chat, const infer_tokenizer *t,
-                const struct infer_conversation *c, const struct chat_values *v, infer_error *err)
+static int fill_variables(struct chat_vars *vars, struct arena *a, const struct json **last,
+                          size_t *late, const infer_chat *chat, const infer_tokenizer *t,
+                          const struct infer_conversation *c, const struct chat_values *v,
+                          infer_error *err)
 {
 	struct json *messages, *own = json_new(a, JSON_OBJECT);
 	int no_prompt = c->flags & INFER_CHAT_NO_PROMPT;
 
-	TRY(gather(&messages, a, c, v->messages, err));
+	TRY(gather_turns(&messages, a, c, v->messages, err));
 	TRY(chat_check_roles(messages, &chat->source, err));
 	if (c->flags & INFER_CHAT_CONTINUE)
 		TRY(chat_mark(a, last, messages, err));
@@ -216,7 +211,7 @@ static int fill(struct chat_vars *vars, struct arena *a, const struct json **las
 	set_tools(a, own, chat, c->tools);
 	*vars = (struct chat_vars){ .own = own, .now = c->now };
 	TRY(set_given(a, vars, c, v->args, err));
-	return a->bad ? nomem(err) : INFER_OK;
+	return a->bad ? err_nomem(err) : INFER_OK;
 }
 
 int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
@@ -258,7 +253,7 @@ static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
 	struct chat_vars vars;
 	size_t late = 0;
 
-	TRY(fill(&vars, a, last, &late, chat, t, c, v, err));
+	TRY(fill_variables(&vars, a, last, &late, chat, t, c, v, err));
 	vars.spent = spent;
 	int rc = chat_run(chat, &vars, out, from, err);
 	if (!late || (rc && rc != INFER_EFORMAT) ||
@@ -268,7 +263,7 @@ static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
 	buf_clear(out);
 	if (from)
 		buf_clear(from);
-	TRY(fill(&vars, a, last, NULL, chat, t, c, v, err));
+	TRY(fill_variables(&vars, a, last, NULL, chat, t, c, v, err));
 	vars.spent = spent;
 	return chat_run(chat, &vars, out, from, err);
 }
@@ -296,7 +291,7 @@ static int render(const infer_chat *chat, const infer_tokenizer *t,
 	buf_putc(&out, 0);
 	buf_putc(&from, 0);
 	if (!rc && (out.bad || from.bad))
-		rc = nomem(err);
+		rc = err_nomem(err);
 	if (!rc) {
 		*text = buf_take(&out, n);
 		--*n;
@@ -312,7 +307,7 @@ int chat_values(struct chat_values *v, struct arena *a, const struct infer_conve
                 infer_error *err)
 {
 	if (!v->messages && c->turns && !(v->messages = turns_list(a, c->turns)))
-		return nomem(err);
+		return err_nomem(err);
 	if (!v->messages && c->messages) {
 		TRY(jread(&v->messages, a, c->messages, c->messages_n, "messages", err));
 		v->messages = chat_messages(v->messages);

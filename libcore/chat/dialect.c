@@ -414,7 +414,7 @@ const struct dialect *dialect_at(size_t i)
 	return i < sizeof formats / sizeof *formats ? &formats[i] : NULL;
 }
 
-static int has(const char *s, size_t n, const char *what)
+static int text_has_sign(const char *s, size_t n, const char *what)
 {
 	return !what || (n && memmem(s, n, what, strlen(what)));
 }
@@ -428,18 +428,19 @@ int dialect_recognise(const char *turn, size_t turn_n, const char *source, size_
 	};
 	size_t i, k;
 
-	for (i = 0; i < FORMATS && !(formats[i].sign[0] && has(turn, turn_n, formats[i].sign[0]) &&
-	                             has(turn, turn_n, formats[i].sign[1]));
+	for (i = 0; i < FORMATS &&
+	            !(formats[i].sign[0] && text_has_sign(turn, turn_n, formats[i].sign[0]) &&
+	              text_has_sign(turn, turn_n, formats[i].sign[1]));
 	     i++)
 		;
 	if (i == FORMATS)
 		/* the last has none */
-		for (i = 0;
-		     !(has(source, n, formats[i].sign[0]) && has(source, n, formats[i].sign[1]));
+		for (i = 0; !(text_has_sign(source, n, formats[i].sign[0]) &&
+		              text_has_sign(source, n, formats[i].sign[1]));
 		     i++)
 			;
-	for (k = 0;
-	     k < THINKS && !has(turn, turn_n, thinks[k].close) && !has(source, n, thinks[k].close);
+	for (k = 0; k < THINKS && !text_has_sign(turn, turn_n, thinks[k].close) &&
+	            !text_has_sign(source, n, thinks[k].close);
 	     k++)
 		;
 	*format = &formats[i];

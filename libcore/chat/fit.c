@@ -6,11 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int nomem(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
-}
-
 static int is_role(const struct json *m, const char *role)
 {
 	return json_equals(json_get(m, "role"), role);
@@ -57,7 +52,7 @@ static int check_calls(const struct json *calls, size_t i, infer_error *err)
 	return INFER_OK;
 }
 
-static int is_word(const struct json *s)
+static int is_role_word(const struct json *s)
 {
 	for (size_t i = 0; i < json_bytes(s); i++)
 		if (!(s->s[i] >= 'a' && s->s[i] <= 'z') && s->s[i] != '_')
@@ -65,14 +60,14 @@ static int is_word(const struct json *s)
 	return s->n && s->n <= 32;
 }
 
-static int check(const struct json *m, size_t i, infer_error *err)
+static int check_chat_message(const struct json *m, size_t i, infer_error *err)
 {
 	const struct json *content = json_get(m, "content"), *calls = json_get(m, "tool_calls"),
 			  *role = json_get(m, "role");
 
 	if (!json_is_string(role))
 		return err_set(err, INFER_EFORMAT, "messages[%zu] is not an object with a role", i);
-	if (!is_word(role))
+	if (!is_role_word(role))
 		return err_set(err, INFER_EFORMAT,
 		               "messages[%zu]: the role is not a word of small letters", i);
 	if (content && !json_is_string(content) && !json_is_null(content) &&
@@ -99,7 +94,7 @@ int chat_check(const struct json *messages, infer_error *err)
 	if (!json_is_array(messages))
 		return err_set(err, INFER_EFORMAT, "messages is not an array");
 	json_each(m, messages)
-		TRY(check(m, i++, err));
+		TRY(check_chat_message(m, i++, err));
 	return INFER_OK;
 }
 
@@ -194,13 +189,13 @@ static int to_text(struct json **out, struct arena *a, const struct json *v, inf
 
 	json_set(context, "v", json_share(a, v));
 	if (a->bad)
-		return nomem(err);
+		return err_nomem(err);
 	buf_init(&b, MEM_CHAT);
 	int rc = jinja_compile(&t, src, sizeof src - 1, "arguments", err);
 	if (!rc)
 		rc = jinja_render(t, context, NULL, &b, NULL, err);
 	if (!rc && !(*out = json_new_strn(a, b.at, b.len)))
-		rc = nomem(err);
+		rc = err_nomem(err);
 	jinja_free(t);
 	buf_fini(&b);
 	return rc;
@@ -337,5 +332,5 @@ int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_cap
 		fold_system(a, messages, late);
 	for (struct json *m = json_first(messages); m; m = m->next)
 		fit_content(a, m, caps);
-	return a->bad ? nomem(err) : INFER_OK;
+	return a->bad ? err_nomem(err) : INFER_OK;
 }

@@ -39,7 +39,7 @@ int chat_mark(struct arena *a, const struct json **last, struct json *messages, 
 	json_set(at, key, json_new_strn(a, b.at, b.len));
 	buf_fini(&b);
 	if (a->bad)
-		return err_set(err, INFER_ENOMEM, "out of memory for a conversation");
+		return err_nomem(err);
 	*last = text;
 	return INFER_OK;
 }

@@ -9,8 +9,6 @@
 /* maximum length of a parameter's name */
 enum { KEY_MOST = 1024 };
 
-static int nomem(infer_error *err) { return err_set(err, INFER_ENOMEM, "out of memory for tools"); }
-
 static int take_one(struct infer_tools *t, const struct json *tool, unsigned flags)
 {
 	const struct json *f = json_get(tool, "function");
@@ -49,7 +47,7 @@ void tools_fini(struct infer_tools *t)
 	mem_free(t->text);
 }
 
-static int read(struct infer_tools *t, const char *json, size_t n, infer_error *err)
+static int read_tools(struct infer_tools *t, const char *json, size_t n, infer_error *err)
 {
 	const struct json *list;
 	size_t bad;
@@ -57,13 +55,13 @@ static int read(struct infer_tools *t, const char *json, size_t n, infer_error *
 
 	/* the caller's text may be freed before the answer */
 	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
-		return nomem(err);
+		return err_nomem(err);
 	t->text_n = n;
 	TRY(jread(&list, &t->arena, t->text, n, "tools", err));
 	if (!json_is_array(list))
 		return err_set(err, INFER_EFORMAT, "tools is not an array");
 	rc = tools_take(t, list, 0, &bad);
-	return rc == INFER_ENOMEM ? nomem(err)
+	return rc == INFER_ENOMEM ? err_nomem(err)
 	       : rc               ? err_set(err, rc, "tools[%zu]: no function with a name", bad)
 	                          : INFER_OK;
 }
@@ -75,9 +73,9 @@ int infer_tools_read(infer_tools **out, const char *json, size_t n, infer_error 
 
 	*out = NULL;
 	if (!t)
-		return nomem(err);
+		return err_nomem(err);
 	arena_init(&t->arena, MEM_CHAT);
-	rc = read(t, json, n, err);
+	rc = read_tools(t, json, n, err);
 	if (rc)
 		infer_tools_free(t);
 	else
@@ -105,7 +103,10 @@ static int of_value(const struct json *v)
 	return json_is_string(v) ? VALUE_TEXT : json_is_null(v) ? VALUE_NULL : VALUE_JSON;
 }
 
-static const struct json *list(const struct json *v) { return json_is_array(v) ? v : NULL; }
+static const struct json *array_or_none(const struct json *v)
+{
+	return json_is_array(v) ? v : NULL;
+}
 
 /* ---- schemas ---- */
 
@@ -150,16 +151,16 @@ static int admits(struct search *s, const struct json *given, int depth)
 	const struct json *type = json_get(schema, "type"), *value = json_get(schema, "const");
 	int kinds = of_type(type);
 
-	json_each(v, list(type))
+	json_each(v, array_or_none(type))
 		kinds |= of_type(v);
 	if (kinds || depth > DEEPEST)
 		return kinds;
-	json_each(v, list(json_get(schema, "enum")))
+	json_each(v, array_or_none(json_get(schema, "enum")))
 		kinds |= of_value(v);
 	if (value)
 		kinds |= of_value(value);
 	for (size_t k = 0; k < SEVERAL; k++)
-		json_each(v, list(json_get(schema, several[k])))
+		json_each(v, array_or_none(json_get(schema, several[k])))
 			kinds |= admits(s, v, depth + 1);
 	return kinds;
 }
@@ -178,16 +179,16 @@ int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
 
 /* The value of `word` in the schema or the first of its alternatives that has it; key: the member
  * of that value, or NULL. */
-static const struct json *find(struct search *s, const struct json *given, const char *word,
-                               const char *key, size_t n, int depth)
+static const struct json *find_in_schema(struct search *s, const struct json *given,
+                                         const char *word, const char *key, size_t n, int depth)
 {
 	const struct json *schema = follow(s, given), *found = json_get(schema, word);
 
 	found = found && key ? json_getn(found, key, n) : found;
 	for (size_t k = 0; !found && k < SEVERAL && depth < DEEPEST; k++)
-		json_each(v, list(json_get(schema, several[k])))
+		json_each(v, array_or_none(json_get(schema, several[k])))
 			if (!found)
-				found = find(s, v, word, key, n, depth + 1);
+				found = find_in_schema(s, v, word, key, n, depth + 1);
 	return found;
 }
 
@@ -196,14 +197,14 @@ const struct json *chat_tools_property(const struct chat_tool *t, const struct j
 {
 	struct search s = { t->parameters, LOOKS_MOST };
 
-	return n > KEY_MOST ? NULL : find(&s, schema, "properties", key, n, 0);
+	return n > KEY_MOST ? NULL : find_in_schema(&s, schema, "properties", key, n, 0);
 }
 
 const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema)
 {
 	struct search s = { t->parameters, LOOKS_MOST };
 
-	return find(&s, schema, "items", NULL, 0, 0);
+	return find_in_schema(&s, schema, "items", NULL, 0, 0);
 }
 
 int chat_tools_admits(const struct chat_tool *t, const struct json *schema, const char *type)
@@ -213,17 +214,17 @@ int chat_tools_admits(const struct chat_tool *t, const struct json *schema, cons
 
 	if (json_equals(is, type))
 		return 1;
-	json_each(v, list(is))
+	json_each(v, array_or_none(is))
 		if (json_equals(v, type))
 			return 1;
 	for (size_t k = 0; k < SEVERAL; k++)
-		json_each(v, list(json_get(at, several[k])))
+		json_each(v, array_or_none(json_get(at, several[k])))
 			if (json_equals(json_get(follow(&s, v), "type"), type))
 				return 1;
 	return 0;
 }
 
-static int known(struct search *s, const struct json *given, int depth);
+static int kinds_known(struct search *s, const struct json *given, int depth);
 
 /* True if the kinds of the properties, elements and alternatives of a schema are known. */
 static int known_inside(struct search *s, const struct json *schema, int depth)
@@ -231,16 +232,16 @@ static int known_inside(struct search *s, const struct json *schema, int depth)
 	const struct json *items = json_get(schema, "items");
 
 	json_each(v, json_get(schema, "properties"))
-		if (!known(s, v, depth + 1))
+		if (!kinds_known(s, v, depth + 1))
 			return 0;
 	for (size_t k = 0; k < SEVERAL; k++)
-		json_each(v, list(json_get(schema, several[k])))
+		json_each(v, array_or_none(json_get(schema, several[k])))
 			if (depth > DEEPEST || !known_inside(s, follow(s, v), depth + 1))
 				return 0;
-	return !items || known(s, items, depth + 1);
+	return !items || kinds_known(s, items, depth + 1);
 }
 
-static int known(struct search *s, const struct json *given, int depth)
+static int kinds_known(struct search *s, const struct json *given, int depth)
 {
 	const struct json *schema = follow(s, given);
 

@@ -7,18 +7,13 @@
 
 #include <string.h>
 
-static int nomem(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the conversation");
-}
-
 int infer_turns_new(infer_turns **out, infer_error *err)
 {
 	infer_turns *t = mem_zalloc(MEM_CHAT, 1, sizeof *t);
 
 	*out = t;
 	if (!t)
-		return nomem(err);
+		return err_nomem(err);
 	arena_init(&t->mem, MEM_CHAT);
 	return INFER_OK;
 }
@@ -34,7 +29,7 @@ void infer_turns_free(infer_turns *t)
 }
 
 /* Allocate space for n messages. */
-static int reserve(infer_turns *t, size_t n, infer_error *err)
+static int reserve_turns(infer_turns *t, size_t n, infer_error *err)
 {
 	size_t cap = t->cap ? t->cap : 8;
 	struct json **at;
@@ -45,7 +40,7 @@ static int reserve(infer_turns *t, size_t n, infer_error *err)
 		return INFER_OK;
 	at = mem_realloc(MEM_CHAT, t->at, cap, sizeof *at);
 	if (!at)
-		return nomem(err);
+		return err_nomem(err);
 	t->at = at;
 	t->cap = cap;
 	return INFER_OK;
@@ -59,14 +54,14 @@ int infer_turns_read(infer_turns *t, const char *json, size_t n, const char *wha
 
 	t->mem.bad = 0;
 	if (!own)
-		return nomem(err);
+		return err_nomem(err);
 	TRY(jread(&messages, &t->mem, own, n, what, err));
 	messages = chat_messages(messages);
 	int rc = chat_check(messages, &why);
 
 	if (rc)
 		return err_set(err, rc, "%s: %s", what, why.message);
-	TRY(reserve(t, json_count(messages), err));
+	TRY(reserve_turns(t, json_count(messages), err));
 	t->n = 0;
 	for (struct json *m = json_first(messages); m; m = m->next)
 		t->at[t->n++] = m;
@@ -98,13 +93,13 @@ long infer_turns_last(const infer_turns *t, const char *role)
 }
 
 /* Transfer the bytes of b. */
-static int give(struct buf *b, char **text, size_t *n, infer_error *err)
+static int hand_over(struct buf *b, char **text, size_t *n, infer_error *err)
 {
 	buf_putc(b, 0);
 	*text = b->bad ? NULL : buf_take(b, n);
 	buf_fini(b);
 	if (!*text)
-		return nomem(err);
+		return err_nomem(err);
 	--*n;
 	return INFER_OK;
 }
@@ -121,7 +116,7 @@ int infer_turns_text(const infer_turns *t, size_t i, char **text, size_t *n, inf
 
 		buf_put(&b, json_str(words), json_bytes(words));
 	}
-	return give(&b, text, n, err);
+	return hand_over(&b, text, n, err);
 }
 
 int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error *err)
@@ -137,7 +132,7 @@ int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error 
 		jw_value(&w, NULL, t->at[i]);
 	}
 	buf_puts(&b, "\n]\n");
-	return give(&b, text, n, err);
+	return hand_over(&b, text, n, err);
 }
 
 /* Check that a message could be built and that there is space for it.  A later message may still
@@ -147,7 +142,7 @@ static int end_message(infer_turns *t, infer_error *err)
 	int bad = t->mem.bad;
 
 	t->mem.bad = 0;
-	return bad ? nomem(err) : reserve(t, t->n + 1, err);
+	return bad ? err_nomem(err) : reserve_turns(t, t->n + 1, err);
 }
 
 int infer_turns_add(infer_turns *t, const char *role, const struct infer_str *text,
@@ -196,7 +191,7 @@ int infer_turns_keep(infer_turns *t, infer_error *err)
 	struct json **kept = mem_alloc(MEM_CHAT, t->n, sizeof *kept);
 
 	if (!kept)
-		return nomem(err);
+		return err_nomem(err);
 	if (t->n)
 		memcpy(kept, t->at, t->n * sizeof *kept);
 	mem_free(t->kept);

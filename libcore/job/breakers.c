@@ -13,12 +13,7 @@ struct infer_breakers {
 	int32_t n;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for the sequence breakers");
-}
-
-static int holds(const char *at, size_t n, const struct infer_str *texts, size_t n_texts)
+static int contains_any(const char *at, size_t n, const struct infer_str *texts, size_t n_texts)
 {
 	for (size_t i = 0; i < n_texts; i++)
 		if (memmem(at, n, texts[i].at, texts[i].len))
@@ -35,26 +30,26 @@ static int find_tokens(struct buf *ids, const infer_tokenizer *t, const struct i
 
 	for (int32_t id = 0; id < infer_tokenizer_count(t); id++) {
 		TRY(infer_token_bytes(t, id, 0, &bytes, &len, err));
-		if (len && holds(bytes, len, texts, n))
+		if (len && contains_any(bytes, len, texts, n))
 			buf_put(ids, &id, sizeof id);
 	}
-	return ids->bad ? no_memory(err) : INFER_OK;
+	return ids->bad ? err_nomem(err) : INFER_OK;
 }
 
-static int add(infer_breakers *b, const int32_t *ids, size_t n, infer_error *err)
+static int add_breaker(infer_breakers *b, const int32_t *ids, size_t n, infer_error *err)
 {
 	int32_t *kept = arena_alloc(&b->mem, n, sizeof *kept);
 
 	if (!kept)
-		return no_memory(err);
+		return err_nomem(err);
 	memcpy(kept, ids, n * sizeof *kept);
 	b->at[b->n] = kept;
 	b->lens[b->n++] = (int32_t)n;
 	return INFER_OK;
 }
 
-static int add_encoded(infer_breakers *b, const infer_tokenizer *t, const struct infer_str *text,
-                       infer_error *err)
+static int add_encoded_breaker(infer_breakers *b, const infer_tokenizer *t,
+                               const struct infer_str *text, infer_error *err)
 {
 	int32_t *ids;
 	size_t n;
@@ -63,13 +58,13 @@ static int add_encoded(infer_breakers *b, const infer_tokenizer *t, const struct
 	if (rc == INFER_EUNSUP) /* a vocabulary that cannot encode it never produces it */
 		return INFER_OK;
 	if (!rc && n > 1)
-		rc = add(b, ids, n, err);
+		rc = add_breaker(b, ids, n, err);
 	infer_ids_free(ids);
 	return rc;
 }
 
-static int fill(infer_breakers *b, const infer_tokenizer *t, const struct infer_str *texts,
-                size_t n, struct buf *ids, infer_error *err)
+static int fill_breakers(infer_breakers *b, const infer_tokenizer *t, const struct infer_str *texts,
+                         size_t n, struct buf *ids, infer_error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!texts[i].len)
@@ -82,7 +77,7 @@ static int fill(infer_breakers *b, const infer_tokenizer *t, const struct infer_
 	int32_t *one = arena_alloc(&b->mem, singles, sizeof *one);
 
 	if (!b->at || !b->lens || !one)
-		return no_memory(err);
+		return err_nomem(err);
 	if (singles)
 		memcpy(one, ids->at, ids->len);
 	for (size_t i = 0; i < singles; i++) {
@@ -90,7 +85,7 @@ static int fill(infer_breakers *b, const infer_tokenizer *t, const struct infer_
 		b->lens[b->n++] = 1;
 	}
 	for (size_t i = 0; i < n; i++)
-		TRY(add_encoded(b, t, &texts[i], err));
+		TRY(add_encoded_breaker(b, t, &texts[i], err));
 	return INFER_OK;
 }
 
@@ -102,10 +97,10 @@ int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
 
 	*out = NULL;
 	if (!b)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&b->mem, MEM_JOB);
 	buf_init(&ids, MEM_JOB);
-	int rc = fill(b, t, texts, n, &ids, err);
+	int rc = fill_breakers(b, t, texts, n, &ids, err);
 
 	buf_fini(&ids);
 	if (rc)

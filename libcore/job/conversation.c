@@ -52,7 +52,7 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 }
 
 /* The conversation of the request, with the options for fields that it lacks. */
-static void fill(struct job *j, struct infer_conversation *c)
+static void fill_conversation(struct job *j, struct infer_conversation *c)
 {
 	const struct json *role = json_get(json_first(j->messages), "role");
 
@@ -114,7 +114,7 @@ int job_conversation(struct job *j, const char **param, infer_error *err)
 		                &caps);
 		TRY(job_apply_effort(j, &caps, err));
 	}
-	fill(j, &c);
+	fill_conversation(j, &c);
 	if (j->messages && !j->is_own)
 		TRY(job_begin_answer(j, &c, param, err));
 	*param = j->messages ? "messages" : "prompt";

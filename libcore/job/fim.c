@@ -37,7 +37,7 @@ static const struct {
 	          { "<|file_sep|>", "<|file_separator|>", NULL, NULL, NULL } },
 };
 
-static int32_t find(const struct job *j, int which)
+static int32_t find_gap_token(const struct job *j, int which)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(j->o->model);
 	const infer_file *f = infer_model_file(j->o->model);
@@ -68,7 +68,7 @@ struct gap {
 
 static void put_id(struct gap *g, int32_t id) { buf_put(&g->ids, &id, sizeof id); }
 
-static int put_text(struct gap *g, const char *text, size_t n, uint32_t flags)
+static int put_gap_text(struct gap *g, const char *text, size_t n, uint32_t flags)
 {
 	int32_t *ids;
 	size_t n_ids;
@@ -83,13 +83,13 @@ static int put_text(struct gap *g, const char *text, size_t n, uint32_t flags)
 	return INFER_OK;
 }
 
-static int put_value(struct gap *g, const struct json *v)
+static int put_gap_value(struct gap *g, const struct json *v)
 {
-	return put_text(g, json_str(v), json_bytes(v), 0);
+	return put_gap_text(g, json_str(v), json_bytes(v), 0);
 }
 
 /* Files beside the one with the gap. */
-static int put_extra(struct gap *g, const struct json *extra)
+static int put_other_files(struct gap *g, const struct json *extra)
 {
 	const int repository = g->token[REP] >= 0 && g->token[SEP] >= 0;
 
@@ -97,35 +97,36 @@ static int put_extra(struct gap *g, const struct json *extra)
 		return INFER_OK;
 	if (repository) {
 		put_id(g, g->token[REP]);
-		TRY(put_text(g, "repository\n", 11, 0));
+		TRY(put_gap_text(g, "repository\n", 11, 0));
 	}
 	json_each(file, extra) {
 		const struct json *name = json_get(file, "filename");
 
 		if (repository) {
 			put_id(g, g->token[SEP]);
-			TRY(json_bytes(name) ? put_value(g, name) : put_text(g, "file", 4, 0));
-			TRY(put_text(g, "\n", 1, 0));
+			TRY(json_bytes(name) ? put_gap_value(g, name)
+			                     : put_gap_text(g, "file", 4, 0));
+			TRY(put_gap_text(g, "\n", 1, 0));
 		}
-		TRY(put_value(g, json_get(file, "text")));
-		TRY(put_text(g, "\n", 1, 0));
+		TRY(put_gap_value(g, json_get(file, "text")));
+		TRY(put_gap_text(g, "\n", 1, 0));
 	}
 	if (!repository)
 		return INFER_OK;
 	put_id(g, g->token[SEP]);
-	return put_text(g, "current\n", 8, 0);
+	return put_gap_text(g, "current\n", 8, 0);
 }
 
-static int put(struct gap *g, const struct fim *f)
+static int put_gap_prompt(struct gap *g, const struct fim *f)
 {
-	TRY(put_text(g, "", 0, INFER_ENCODE_ADD));
-	TRY(put_extra(g, f->extra));
+	TRY(put_gap_text(g, "", 0, INFER_ENCODE_ADD));
+	TRY(put_other_files(g, f->extra));
 	put_id(g, g->token[PRE]);
-	TRY(put_value(g, f->before));
+	TRY(put_gap_value(g, f->before));
 	put_id(g, g->token[SUF]);
-	TRY(put_value(g, f->behind));
+	TRY(put_gap_value(g, f->behind));
 	put_id(g, g->token[MID]);
-	return f->begun ? put_value(g, f->begun) : INFER_OK;
+	return f->begun ? put_gap_value(g, f->begun) : INFER_OK;
 }
 
 int job_read_gap(struct job *j, const struct fim *f, infer_error *err)
@@ -135,11 +136,11 @@ int job_read_gap(struct job *j, const struct fim *f, infer_error *err)
 	int rc;
 
 	for (int i = 0; i < FIM_TOKENS; i++)
-		g.token[i] = find(j, i);
+		g.token[i] = find_gap_token(j, i);
 	if (g.token[PRE] < 0 || g.token[SUF] < 0 || g.token[MID] < 0)
 		return err_set(err, INFER_EUNSUP, "the model has no tokens for text with a gap");
 	buf_init(&g.ids, MEM_JOB);
-	rc = put(&g, f);
+	rc = put_gap_prompt(&g, f);
 	j->j.request.n_prompt = g.ids.len / sizeof *ids;
 	if (!rc)
 		ids = g.ids.bad ? NULL : arena_alloc(&j->mem, j->j.request.n_prompt, sizeof *ids);

@@ -2,7 +2,7 @@
 #include "job/job.h"
 #include "base/err.h"
 
-static void put_value(struct buf *to, const struct json *v)
+static void put_json_value(struct buf *to, const struct json *v)
 {
 	struct jwrite w;
 
@@ -24,12 +24,12 @@ int infer_job_render(char **text, size_t *n, const infer_job *job, infer_error *
 	buf_init(&messages, MEM_JOB);
 	buf_init(&args, MEM_JOB);
 	if (j->messages) {
-		put_value(&messages, j->messages);
+		put_json_value(&messages, j->messages);
 		c.messages = messages.at;
 		c.messages_n = messages.len;
 	}
 	if (j->args) {
-		put_value(&args, j->args);
+		put_json_value(&args, j->args);
 		c.args = args.at;
 		c.args_n = args.len;
 	}

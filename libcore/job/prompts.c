@@ -6,7 +6,7 @@
 
 /* ---- one prompt ---- */
 
-static int put_text(struct buf *ids, const struct job *j, const struct json *v, infer_error *err)
+static int encode_text(struct buf *ids, const struct job *j, const struct json *v, infer_error *err)
 {
 	const uint32_t add = ids->len || j->extras.bare ? 0 : INFER_ENCODE_ADD;
 	int32_t *some;
@@ -30,11 +30,11 @@ static int put_id(struct buf *ids, const struct job *j, const char *key, const s
 	return INFER_OK;
 }
 
-static int put_part(struct buf *ids, const struct job *j, const char *key, const struct json *v,
-                    infer_error *err)
+static int encode_prompt_part(struct buf *ids, const struct job *j, const char *key,
+                              const struct json *v, infer_error *err)
 {
 	if (json_is_string(v) && !j->is_own)
-		return put_text(ids, j, v, err);
+		return encode_text(ids, j, v, err);
 	if (json_is_number(v))
 		return put_id(ids, j, key, v, err);
 	return err_set(err, INFER_EINVAL, "%s: an entry is %s a token id", key,
@@ -42,8 +42,8 @@ static int put_part(struct buf *ids, const struct job *j, const char *key, const
 }
 
 /* The text of all parts of a content. */
-static int put_content(struct buf *ids, const struct job *j, const char *key,
-                       const struct json *parts, infer_error *err)
+static int encode_content(struct buf *ids, const struct job *j, const char *key,
+                          const struct json *parts, infer_error *err)
 {
 	struct json all = { .kind = JSON_STRING };
 	struct buf text;
@@ -61,45 +61,46 @@ static int put_content(struct buf *ids, const struct job *j, const char *key,
 	}
 	all.s = text.at ? text.at : "";
 	all.n = (uint32_t)text.len;
-	rc = rc ? rc : text.bad ? err_nomem(err) : put_text(ids, j, &all, err);
+	rc = rc ? rc : text.bad ? err_nomem(err) : encode_text(ids, j, &all, err);
 	buf_fini(&text);
 	return rc;
 }
 
 /* Of llama.cpp's server: {"prompt_string": text, "multimodal_data": []}, or {"content": parts} */
-static int put_object(struct buf *ids, const struct job *j, const char *key, const struct json *v,
-                      infer_error *err)
+static int encode_prompt_object(struct buf *ids, const struct job *j, const char *key,
+                                const struct json *v, infer_error *err)
 {
 	const struct json *text = json_get(v, "prompt_string"), *parts = json_get(v, "content"),
 			  *media = json_get(v, "multimodal_data");
 
 	if (!text && parts)
-		return put_content(ids, j, key, parts, err);
+		return encode_content(ids, j, key, parts, err);
 	if (!json_is_string(text))
 		return err_set(err, INFER_EINVAL, "%s: prompt_string is not a text", key);
 	if (media && !json_is_null(media) && !(json_is_array(media) && !media->n))
 		return err_set(err, INFER_EUNSUP, "%s: multimodal_data is not supported%s", key,
 		               j->o->where ? j->o->where : "");
-	return put_text(ids, j, text, err);
+	return encode_text(ids, j, text, err);
 }
 
-static int put_prompt(struct buf *ids, const struct job *j, const char *key, const struct json *v,
-                      infer_error *err)
+static int encode_prompt(struct buf *ids, const struct job *j, const char *key,
+                         const struct json *v, infer_error *err)
 {
 	if (json_is_string(v))
-		return put_text(ids, j, v, err);
+		return encode_text(ids, j, v, err);
 	if (json_is_object(v) && !j->is_own)
-		return put_object(ids, j, key, v, err);
+		return encode_prompt_object(ids, j, key, v, err);
 	if (!json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
 		               key);
 	json_each(part, v)
-		TRY(put_part(ids, j, key, part, err));
+		TRY(encode_prompt_part(ids, j, key, part, err));
 	return INFER_OK;
 }
 
 /* What the prompt says: the text as it came, or that of its ids. */
-static int say(struct infer_prompt *p, struct job *j, const struct json *v, infer_error *err)
+static int set_prompt_text(struct infer_prompt *p, struct job *j, const struct json *v,
+                           infer_error *err)
 {
 	const infer_tokenizer *t = infer_model_tokenizer(j->o->model);
 	struct buf text;
@@ -152,7 +153,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 	int rc;
 
 	buf_init(&ids, MEM_JOB);
-	rc = put_prompt(&ids, j, key, v, err);
+	rc = encode_prompt(&ids, j, key, v, err);
 	p->n = ids.len / sizeof *kept;
 	if (!rc)
 		kept = ids.bad ? NULL : arena_alloc(&j->mem, p->n, sizeof *kept);
@@ -179,7 +180,7 @@ int job_is_prompts(const struct json *v)
 	return 1;
 }
 
-static int read_list(struct job *j, const char *key, const struct json *v, infer_error *err)
+static int read_prompt_list(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct infer_prompt *p = arena_alloc(&j->mem, v->n, sizeof *p);
 	size_t i = 0;
@@ -196,7 +197,7 @@ static int read_list(struct job *j, const char *key, const struct json *v, infer
 		p[i] = (struct infer_prompt){ .n = 0 };
 		TRY(job_read_prompt(&p[i], j, key, one, err));
 		if (j->j.echo)
-			TRY(say(&p[i], j, one, err));
+			TRY(set_prompt_text(&p[i], j, one, err));
 		i++;
 	}
 	j->j.prompts = p;
@@ -210,7 +211,7 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 	struct infer_prompt *p;
 
 	if (job_is_prompts(v)) {
-		TRY(read_list(j, key, v, err));
+		TRY(read_prompt_list(j, key, v, err));
 		j->j.request.prompt = j->j.prompts->ids;
 		j->j.request.n_prompt = j->j.prompts->n;
 		return INFER_OK;
@@ -226,5 +227,5 @@ int job_read_prompts(struct job *j, const char *key, const struct json *v, infer
 		return INFER_OK;
 	j->j.prompts = p;
 	j->j.n_prompts = 1;
-	return say(p, j, v, err);
+	return set_prompt_text(p, j, v, err);
 }

@@ -4,7 +4,7 @@
 
 /* Do its tokens fit, with room for the answer?  An answer without a limit has room for one token, and one
  * with a limit for at most half of the context. */
-static int fits(const struct job *j)
+static int fits_context(const struct job *j)
 {
 	const int64_t ctx = j->o->ctx, asked = j->limit_rank ? j->j.request.max_tokens : 1,
 		      room = asked < 1         ? 1
@@ -36,7 +36,8 @@ static const struct json **find_starts(struct job *j, const struct json *all, si
 }
 
 /* The instructions at the front, and what begins at `start`. */
-static const struct json *cut(struct job *j, const struct json *all, const struct json *start)
+static const struct json *drop_turns(struct job *j, const struct json *all,
+                                     const struct json *start)
 {
 	struct json *to = json_new(&j->mem, JSON_ARRAY);
 	const struct json *m = json_first(all);
@@ -59,7 +60,7 @@ static int try_cut(struct job *j, const struct infer_conversation *c, const stru
 	j->too_long = 0;
 	j->messages = messages;
 	rc = job_encode(j, c, err);
-	*ok = !rc && fits(j);
+	*ok = !rc && fits_context(j);
 	return rc && !j->too_long ? rc : INFER_OK;
 }
 
@@ -69,7 +70,7 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 	size_t n, lo = 0, hi;
 	int ok;
 
-	if (!j->o->ctx || (!j->too_long && fits(j)))
+	if (!j->o->ctx || (!j->too_long && fits_context(j)))
 		return INFER_OK;
 	starts = find_starts(j, all, &n);
 	if (!starts)
@@ -78,13 +79,13 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 	for (hi = n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		TRY(try_cut(j, c, cut(j, all, starts[mid]), &ok, err));
+		TRY(try_cut(j, c, drop_turns(j, all, starts[mid]), &ok, err));
 		if (ok)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
 	/* where nothing fits, the whole of it says how long it is */
-	TRY(try_cut(j, c, lo < n ? cut(j, all, starts[lo]) : all, &ok, err));
+	TRY(try_cut(j, c, lo < n ? drop_turns(j, all, starts[lo]) : all, &ok, err));
 	return j->too_long ? err->code : INFER_OK;
 }

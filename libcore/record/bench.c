@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void put_rate(struct jwrite *w, const char *key, const struct infer_rate *r)
+static void put_spread(struct jwrite *w, const char *key, const struct infer_rate *r)
 {
 	jw_object(w, key);
 	jw_num(w, "median", r->median);
@@ -52,15 +52,15 @@ static void put_run(struct jwrite *w, int32_t threads)
 
 void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 {
-	put_rate(w, "mapped_gb_s", &c->mapped);
+	put_spread(w, "mapped_gb_s", &c->mapped);
 	if (c->memory.median > 0)
-		put_rate(w, "memory_gb_s", &c->memory);
-	put_rate(w, "fma_gflop_s", &c->fma);
-	put_rate(w, "dot_gop_s", &c->dot);
+		put_spread(w, "memory_gb_s", &c->memory);
+	put_spread(w, "fma_gflop_s", &c->fma);
+	put_spread(w, "dot_gop_s", &c->dot);
 	if (c->tile_i8.median > 0)
-		put_rate(w, "tile_i8_gop_s", &c->tile_i8);
+		put_spread(w, "tile_i8_gop_s", &c->tile_i8);
 	if (c->tile_bf16.median > 0)
-		put_rate(w, "tile_bf16_gflop_s", &c->tile_bf16);
+		put_spread(w, "tile_bf16_gflop_s", &c->tile_bf16);
 }
 
 int infer_write_ceilings(infer_records *out, const infer_probe *p, const struct infer_ceilings *c,
@@ -87,11 +87,11 @@ int infer_write_probe(infer_records *out, const infer_probe *p, const struct inf
 	jw_int(w, "k", c->k);
 	jw_int(w, "m", c->m);
 	jw_str(w, "isa", c->isa);
-	put_rate(w, "gb_s", &r->bytes);
-	put_rate(w, "gop_s", &r->ops);
+	put_spread(w, "gb_s", &r->bytes);
+	put_spread(w, "gop_s", &r->ops);
 	jw_str(w, "limit", limit_name(r->limit));
-	put_rate(w, "ceiling", &r->ceiling);
-	put_rate(w, "fraction", &r->fraction);
+	put_spread(w, "ceiling", &r->ceiling);
+	put_spread(w, "fraction", &r->fraction);
 	jw_bool(w, "same", r->same);
 	put_run(w, infer_probe_threads(p));
 	return infer_records_end(out, err);
@@ -202,7 +202,7 @@ int infer_write_bench(infer_records *out, const struct infer_bench *b,
 	jw_int(w, "repeat", b->repeat);
 	jw_str(w, "clock", b->cpu_time ? "cpu" : "wall");
 	jw_int(w, "created_ms", b->created_ms);
-	put_rate(w, "tok_s", &b->tok_s);
+	put_spread(w, "tok_s", &b->tok_s);
 	jw_num(w, "weight_bytes", b->weight_bytes);
 	jw_num(w, "kv_bytes", b->kv_bytes);
 	jw_num(w, "ops", b->ops);
@@ -214,15 +214,15 @@ int infer_write_bench(infer_records *out, const struct infer_bench *b,
 		jw_num(w, "predicted_tok_s", b->predicted_tok_s);
 	if (b->adjusted) {
 		jw_object(w, "adjusted");
-		put_rate(w, "tok_s", &b->adjusted->tok_s);
-		put_rate(w, "ratio", &b->adjusted->ratio);
+		put_spread(w, "tok_s", &b->adjusted->tok_s);
+		put_spread(w, "ratio", &b->adjusted->ratio);
 		if (b->adjusted->memory_gb_s.median > 0)
-			put_rate(w, "memory_gb_s", &b->adjusted->memory_gb_s);
-		put_rate(w, "i8_gop_s", &b->adjusted->i8_gop_s);
+			put_spread(w, "memory_gb_s", &b->adjusted->memory_gb_s);
+		put_spread(w, "i8_gop_s", &b->adjusted->i8_gop_s);
 		jw_end(w);
 	}
 	if (b->limit_tok_s > 0) {
-		put_rate(w, "fraction", &b->fraction);
+		put_spread(w, "fraction", &b->fraction);
 		record_ceilings(w, &b->ceilings);
 	}
 	jw_array(w, "sha256");

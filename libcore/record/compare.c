@@ -9,7 +9,7 @@
 /* ---- the first difference ---- */
 
 /* v as JSON, truncated if it is long. */
-static void show(char *out, size_t room, const struct json *v)
+static void show_json(char *out, size_t room, const struct json *v)
 {
 	struct jwrite w;
 	struct buf b;
@@ -44,8 +44,8 @@ static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t posit
 	v->sample = sample;
 	v->position = position;
 	v->field = field;
-	show(v->recorded, sizeof v->recorded, recorded);
-	show(v->got, sizeof v->got, got);
+	show_json(v->recorded, sizeof v->recorded, recorded);
+	show_json(v->got, sizeof v->got, got);
 	if (sample >= 0)
 		n = (size_t)snprintf(where, sizeof where, "sample %d, ", (int)sample);
 	if (position >= 0)
@@ -58,7 +58,7 @@ static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t posit
 
 /* Whether two values are equal, however their numbers are written.  Recurses as deep as `got`,
  * which is ours. */
-static int same(const struct json *recorded, const struct json *got)
+static int same_json(const struct json *recorded, const struct json *got)
 {
 	const struct json *a, *b;
 
@@ -79,7 +79,7 @@ static int same(const struct json *recorded, const struct json *got)
 
 		if (json_is_object(got)) /* the order of keys may differ */
 			of = json_getn(recorded, b->key, b->key_n);
-		if (!of || !same(of, b))
+		if (!of || !same_json(of, b))
 			return 0;
 	}
 	return 1;
@@ -125,7 +125,7 @@ static int64_t apart(const struct json *recorded, const struct json *got, const 
 	*a = json_first(recorded);
 	*b = json_first(got);
 	for (; *a || *b; at++) {
-		if (!same(*a, *b))
+		if (!same_json(*a, *b))
 			return at;
 		*a = (*a)->next;
 		*b = (*b)->next;
@@ -193,7 +193,7 @@ static void compare_sample(struct infer_replay_verdict *v, int32_t i, const stru
 		if (!a)
 			continue;
 		v->compared |= fields[k].part;
-		if (!same(a, b))
+		if (!same_json(a, b))
 			differ_text(v, i, fields[k].key, a, b);
 	}
 }
@@ -208,12 +208,12 @@ static void compare_usage(struct infer_replay_verdict *v, const struct json *rec
 	if (!a)
 		return;
 	v->compared |= INFER_REPLAY_USAGE;
-	if (!same(a, b))
+	if (!same_json(a, b))
 		differ(v, -1, -1, key, a, b);
 }
 
-static void compare(struct infer_replay_verdict *v, const struct json *recorded,
-                    const struct json *got)
+static void compare_values(struct infer_replay_verdict *v, const struct json *recorded,
+                           const struct json *got)
 {
 	const struct json *list = json_get(recorded, "choices"),
 			  *b = json_first(json_get(got, "choices"));
@@ -250,7 +250,7 @@ int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
 	if (!rc)
 		rc = jread(&got, &mem, w->text.at, w->text.len, "the answer", err);
 	if (!rc)
-		compare(v, p->body, got);
+		compare_values(v, p->body, got);
 	arena_fini(&mem);
 	infer_writer_free(w);
 	return rc;
@@ -282,7 +282,7 @@ void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, s
 
 /* ---- the verdict as a record ---- */
 
-static void put_value(struct jwrite *w, const char *key, const char *value)
+static void print_value(struct jwrite *w, const char *key, const char *value)
 {
 	jw_str(w, key, *value ? value : NULL);
 }
@@ -295,8 +295,8 @@ static void put_difference(struct jwrite *w, const struct infer_replay_verdict *
 		jw_int(w, "sample", v->sample);
 	if (v->position >= 0)
 		jw_int(w, "position", v->position);
-	put_value(w, "recorded", v->recorded);
-	put_value(w, "got", v->got);
+	print_value(w, "recorded", v->recorded);
+	print_value(w, "got", v->got);
 	jw_end(w);
 }
 

@@ -51,7 +51,7 @@ static void put_beside(struct jwrite *w, const struct infer_eval_text *t)
 	put_range(w, "kl_difference", &t->kl_difference);
 }
 
-static void put_text(struct jwrite *w, const struct infer_eval_text *t)
+static void put_text_eval(struct jwrite *w, const struct infer_eval_text *t)
 {
 	jw_uint(w, "tokens", t->tokens);
 	jw_int(w, "window", t->window);
@@ -65,7 +65,7 @@ static void put_text(struct jwrite *w, const struct infer_eval_text *t)
 		put_beside(w, t);
 }
 
-static void put_choices(struct jwrite *w, const struct infer_eval_choices *c)
+static void put_choices_eval(struct jwrite *w, const struct infer_eval_choices *c)
 {
 	jw_uint(w, "questions", c->questions);
 	jw_uint(w, "right", c->right);
@@ -82,9 +82,9 @@ int infer_write_eval(infer_records *out, const struct infer_eval *e,
 	jw_str(w, "eval", e->text ? "text" : "choices");
 	jw_str(w, "sha256", e->sha256);
 	if (e->text)
-		put_text(w, e->text);
+		put_text_eval(w, e->text);
 	if (e->choices)
-		put_choices(w, e->choices);
+		put_choices_eval(w, e->choices);
 	if (e->ref)
 		record_model(out, "ref", e->ref);
 	if (e->beside)

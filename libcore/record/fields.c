@@ -14,7 +14,7 @@ enum { N_NAMES = sizeof names / sizeof *names };
 static_assert(N_NAMES < 64, "a bit for each");
 
 /* The bit of a field; -1: there is none of that name. */
-static int find(const char *name, size_t n)
+static int find_record_field(const char *name, size_t n)
 {
 	for (int i = 0; i < N_NAMES; i++)
 		if (strlen(names[i]) == n && !memcmp(names[i], name, n))
@@ -28,7 +28,7 @@ int infer_records_select(infer_records *w, const char *list, infer_error *err)
 
 	for (const char *at = list;; at++) {
 		size_t n = strcspn(at, ",");
-		int i = find(at, n);
+		int i = find_record_field(at, n);
 
 		if (i < 0 && !(n == 1 && *at == 'v') && !(n == 4 && !memcmp(at, "kind", 4)))
 			return err_set(err, INFER_EINVAL, "'%.*s' is no field of records",
@@ -75,7 +75,7 @@ void record_cut(infer_records *w)
 
 	while (s[i] == '"') {
 		size_t key_end = string_end(s, i), end = value_end(s, key_end + 1);
-		int f = find(s + i + 1, key_end - i - 2);
+		int f = find_record_field(s + i + 1, key_end - i - 2);
 
 		/* v and kind are none of the list */
 		if (f < 0 || w->fields >> f & 1) {

@@ -1,7 +1,8 @@
 /* record/imatrix.c - which columns of matrices matter. */
 #include "record/record.h"
 
-static int put_entry(infer_records *out, const struct infer_imatrix_entry *e, infer_error *err)
+static int put_imatrix_entry(infer_records *out, const struct infer_imatrix_entry *e,
+                             infer_error *err)
 {
 	struct infer_imatrix_sum s;
 	struct jwrite *w = infer_records_begin(out, INFER_KIND_IMATRIX);
@@ -25,7 +26,7 @@ int infer_write_imatrix(infer_records *out, const infer_imatrix *m, infer_error 
 	size_t n = 0;
 
 	for (; infer_imatrix_entry(m, n, &e); n++) {
-		int rc = put_entry(out, &e, err);
+		int rc = put_imatrix_entry(out, &e, err);
 
 		if (rc)
 			return rc;

@@ -57,7 +57,7 @@ int infer_records_end(infer_records *w, infer_error *err)
 {
 	infer_record_close(&w->w);
 	if (w->text.bad)
-		return err_set(err, INFER_ENOMEM, "no memory for a record");
+		return err_nomem(err);
 	w->started |= w->has_kind;
 	if (w->has_kind && w->selects)
 		record_cut(w);

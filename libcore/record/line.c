@@ -16,7 +16,7 @@ static int text_is(const struct json *o, const char *key, const char *want)
 }
 
 /* Whether a fault for this key is set. */
-static int fault(struct job *j, const char *key)
+static int set_line_fault(struct job *j, const char *key)
 {
 	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;
 }
@@ -39,20 +39,20 @@ static int check_envelope(struct job *j, const infer_api *api)
 	}
 	if (!text_is(j->json, "method", "POST"))
 		err_set(err, INFER_EINVAL, "method is not POST");
-	TRY(fault(j, "method"));
+	TRY(set_line_fault(j, "method"));
 	if (!api)
 		err_set(err, INFER_EUNSUP,
 		        "url: '%.*s' is not answered in a batch; /v1/chat/completions, "
 		        "/v1/completions and /v1/embeddings are",
 		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
-	TRY(fault(j, "url"));
+	TRY(set_line_fault(j, "url"));
 	if (!json_is_object(json_get(j->json, "body")))
 		err_set(err, INFER_EINVAL, "body is not an object");
-	return fault(j, "body");
+	return set_line_fault(j, "body");
 }
 
 /* The id, which all later faults report. */
-static int take_id(struct job *j, int own)
+static int read_line_id(struct job *j, int own)
 {
 	const char *key = own ? "id" : "custom_id";
 	const struct json *v = json_get(j->json, key);
@@ -97,7 +97,7 @@ static void read_line(struct job *j, uint32_t flags)
 	job_set_api(j, own ? &api_own : api ? api : &api_text);
 	j->j.is_other = own && kind &&
 	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
-	if (j->j.is_other || take_id(j, own) || flags & INFER_LINE_ID)
+	if (j->j.is_other || read_line_id(j, own) || flags & INFER_LINE_ID)
 		return;
 	if (own || !check_envelope(j, api))
 		job_read_body(j, own ? j->json : json_get(j->json, "body"));
@@ -137,7 +137,7 @@ static void read_text(struct job *j, const char *text, size_t n)
 		err_set(err, INFER_EINVAL, "the prompt is empty");
 	else if (n > UINT32_MAX)
 		err_set(err, INFER_EINVAL, "the prompt has 4 GiB or more");
-	if (fault(j, "prompt"))
+	if (set_line_fault(j, "prompt"))
 		return;
 	*v = (struct json){ .kind = JSON_STRING,
 		            .n = (uint32_t)n,
@@ -216,7 +216,7 @@ static void put_more(struct jwrite *w, const void *user)
 }
 
 /* A line in the form of OpenAI's batches, open in its body. */
-static struct jwrite *begin(infer_records *out, const infer_job *j, int status)
+static struct jwrite *begin_batch_line(infer_records *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin_bare(out);
 
@@ -229,7 +229,7 @@ static struct jwrite *begin(infer_records *out, const infer_job *j, int status)
 	return w;
 }
 
-static int end(infer_records *out, struct jwrite *w, infer_error *err)
+static int end_batch_line(infer_records *out, struct jwrite *w, infer_error *err)
 {
 	jw_end(w); /* body */
 	jw_end(w); /* response */
@@ -255,9 +255,9 @@ int infer_write_answer(infer_records *out, const struct infer_answer *a,
 		api->put(w, &f);
 		return infer_records_end(out, err);
 	}
-	w = begin(out, a->job, 200);
+	w = begin_batch_line(out, a->job, 200);
 	api->put(w, &f);
-	return end(out, w, err);
+	return end_batch_line(out, w, err);
 }
 
 int infer_write_fault(infer_records *out, const infer_job *j, const struct infer_fault *fault,
@@ -269,10 +269,10 @@ int infer_write_fault(infer_records *out, const infer_job *j, const struct infer
 	struct jwrite *w;
 
 	if (api != &api_own) {
-		w = begin(out, j, infer_fault_status(fault->kind));
+		w = begin_batch_line(out, j, infer_fault_status(fault->kind));
 		api->put_error(w, &said);
 		put_request(w, j);
-		return end(out, w, err);
+		return end_batch_line(out, w, err);
 	}
 	w = infer_records_begin(out, INFER_KIND_ERROR);
 	part_id(w, j);

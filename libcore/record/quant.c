@@ -2,14 +2,18 @@
 #include "record/record.h"
 #include <infer/quant.h>
 
-static uint64_t elements(const struct infer_tensor *t)
+static uint64_t tensor_elements(const struct infer_tensor *t)
 {
 	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
 }
 
-static double bits(uint64_t bytes, uint64_t n) { return n ? 8 * (double)bytes / (double)n : 0; }
+static double bits_each(uint64_t bytes, uint64_t n)
+{
+	return n ? 8 * (double)bytes / (double)n : 0;
+}
 
-static int put_tensor(infer_records *out, const struct infer_quant_tensor *t, infer_error *err)
+static int put_quant_tensor(infer_records *out, const struct infer_quant_tensor *t,
+                            infer_error *err)
 {
 	struct jwrite *w = infer_records_begin(out, INFER_KIND_QUANT);
 
@@ -31,7 +35,7 @@ static int put_tensor(infer_records *out, const struct infer_quant_tensor *t, in
 	jw_int(w, "shard", t->shard);
 	jw_uint(w, "from_bytes", t->in->bytes);
 	jw_uint(w, "size_bytes", t->bytes);
-	jw_num(w, "bits_per_weight", bits(t->bytes, elements(t->in)));
+	jw_num(w, "bits_per_weight", bits_each(t->bytes, tensor_elements(t->in)));
 	if (t->error >= 0)
 		jw_num(w, "relative_error", t->error);
 	return infer_records_end(out, err);
@@ -62,7 +66,7 @@ static int put_file(infer_records *out, const struct infer_quant_info *i, const 
 	jw_uint(w, "from_bytes", i->in_bytes);
 	jw_uint(w, "size_bytes", i->out_bytes);
 	jw_uint(w, "file_bytes", i->file_bytes);
-	jw_num(w, "bits_per_weight", bits(i->out_bytes, i->n_elements));
+	jw_num(w, "bits_per_weight", bits_each(i->out_bytes, i->n_elements));
 	if (r)
 		jw_uint(w, "resumed_bytes", r->resumed_bytes);
 	if (r && r->packed_bytes)
@@ -82,7 +86,7 @@ int infer_write_quant(infer_records *out, const infer_quant *q, const char *path
 	for (uint64_t i = 0; !rc && i < info.n_tensors; i++) {
 		rc = infer_quant_tensor(q, i, &t, err);
 		if (!rc)
-			rc = put_tensor(out, &t, err);
+			rc = put_quant_tensor(out, &t, err);
 	}
 	return rc ? rc : put_file(out, &info, path, r, err);
 }

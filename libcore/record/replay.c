@@ -6,14 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a record");
-}
-
 /* ---- how it was made ---- */
 
-static int64_t whole(const struct json *o, const char *key, int64_t otherwise)
+static int64_t whole_or(const struct json *o, const char *key, int64_t otherwise)
 {
 	const struct json *v = json_get(o, key);
 
@@ -24,7 +19,7 @@ static int64_t whole(const struct json *o, const char *key, int64_t otherwise)
 static int cut_by_context(const struct infer_replay *p, const struct json *sample, int64_t tokens)
 {
 	const struct json *finish = json_get(sample, "finish_reason");
-	int64_t most = whole(p->request, "max_tokens", -1);
+	int64_t most = whole_or(p->request, "max_tokens", -1);
 
 	return !finish || (json_equals(finish, "length") && (most < 0 || tokens < most));
 }
@@ -33,8 +28,8 @@ static int64_t ctx_least(const struct infer_replay *p)
 {
 	const struct json *usage = json_get(p->body, "usage"),
 			  *choices = json_get(p->body, "choices");
-	int64_t prompt = whole(usage, "prompt_tokens", -1),
-		tokens = whole(usage, "completion_tokens", -1), n = whole(p->request, "n", 1);
+	int64_t prompt = whole_or(usage, "prompt_tokens", -1),
+		tokens = whole_or(usage, "completion_tokens", -1), n = whole_or(p->request, "n", 1);
 
 	if (p->scored || prompt < 0 || tokens < 0 || n < 1 || prompt > INT32_MAX ||
 	    tokens > INT32_MAX * n)
@@ -43,31 +38,31 @@ static int64_t ctx_least(const struct infer_replay *p)
 	if (!choices && cut_by_context(p, p->body, tokens))
 		return 0;
 	json_each(c, choices)
-		if (cut_by_context(p, c, whole(json_get(c, "usage"), "completion_tokens", -1)))
+		if (cut_by_context(p, c, whole_or(json_get(c, "usage"), "completion_tokens", -1)))
 			return 0;
 	return prompt + tokens + 1;
 }
 
-static const char *text(struct infer_replay *p, const struct json *v)
+static const char *copy_text(struct infer_replay *p, const struct json *v)
 {
 	const char *s = json_cstr(&p->mem, v);
 
 	return s ? s : "";
 }
 
-static void take_made(struct infer_replay *p)
+static void fill_made(struct infer_replay *p)
 {
 	const struct json *act = json_get(p->run, "act_type");
 
 	p->made = (struct infer_replay_made){
 		.id = p->id,
 		.line = p->line,
-		.model_id = text(p, json_get(json_get(p->run, "model"), "id")),
-		.kv_type = text(p, json_get(p->run, "kv_type")),
-		.act_type = act ? text(p, act) : "f32",
-		.placement = text(p, json_get(p->run, "placement")),
-		.version = text(p, json_get(p->run, "version")),
-		.ctx = (int32_t)whole(p->run, "ctx", 0),
+		.model_id = copy_text(p, json_get(json_get(p->run, "model"), "id")),
+		.kv_type = copy_text(p, json_get(p->run, "kv_type")),
+		.act_type = act ? copy_text(p, act) : "f32",
+		.placement = copy_text(p, json_get(p->run, "placement")),
+		.version = copy_text(p, json_get(p->run, "version")),
+		.ctx = (int32_t)whole_or(p->run, "ctx", 0),
 		.ctx_least = ctx_least(p),
 		.tokens = p->tokens,
 		.n_tokens = p->n_tokens,
@@ -102,14 +97,14 @@ static int find_answer(struct infer_replay *p, const struct json *o)
 	return !json_get(o, "kind") && p->id_value && json_is(status, JSON_INT) && status->i == 200;
 }
 
-static int take_tokens(struct infer_replay *p, infer_error *err)
+static int read_score_tokens(struct infer_replay *p, infer_error *err)
 {
 	const struct json *list = json_get(p->body, "tokens");
 	size_t n = json_count(list), i = 0;
 
 	p->tokens = arena_alloc(&p->mem, n, sizeof *p->tokens);
 	if (!p->tokens)
-		return no_memory(err);
+		return err_nomem(err);
 	json_each(v, list) {
 		if (!json_is(v, JSON_INT) || v->i < 0 || v->i > INT32_MAX)
 			return err_set(err, INFER_EINVAL,
@@ -124,14 +119,15 @@ static int take_tokens(struct infer_replay *p, infer_error *err)
 	                        (long long)p->line, p->id);
 }
 
-static int take(struct infer_replay *p, const char *line, size_t n, int *is, infer_error *err)
+static int read_record(struct infer_replay *p, const char *line, size_t n, int *is,
+                       infer_error *err)
 {
 	char what[32];
 	const struct json *o;
 	char *own = arena_raw(&p->mem, n);
 
 	if (!own)
-		return no_memory(err);
+		return err_nomem(err);
 	if (n)
 		memcpy(own, line, n);
 	snprintf(what, sizeof what, "line %lld", (long long)p->line);
@@ -145,7 +141,7 @@ static int take(struct infer_replay *p, const char *line, size_t n, int *is, inf
 	p->request = json_get(p->body, "request");
 	p->run = json_get(p->body, "run");
 	if (p->mem.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	p->id = p->id ? p->id : "";
 	if (!p->scored && !json_is_object(p->request))
 		return err_set(err, INFER_EINVAL,
@@ -158,9 +154,9 @@ static int take(struct infer_replay *p, const char *line, size_t n, int *is, inf
 		               "run",
 		               what, p->id);
 	if (p->scored)
-		TRY(take_tokens(p, err));
-	take_made(p);
-	return p->mem.bad ? no_memory(err) : INFER_OK;
+		TRY(read_score_tokens(p, err));
+	fill_made(p);
+	return p->mem.bad ? err_nomem(err) : INFER_OK;
 }
 
 int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_t number,
@@ -171,10 +167,10 @@ int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_
 
 	*out = NULL;
 	if (!p)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&p->mem, MEM_RECORD);
 	p->line = number;
-	int rc = take(p, line, bytes, &is, err);
+	int rc = read_record(p, line, bytes, &is, err);
 
 	if (rc || !is)
 		infer_replay_free(p);
@@ -205,7 +201,7 @@ int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_rea
 	jw_init(&w, &line);
 	jw_value(&w, NULL, p->request);
 	if (line.bad)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	else
 		rc = infer_line_read(out, line.at, line.len, p->line, 0, r, err);
 	buf_fini(&line);

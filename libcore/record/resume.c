@@ -18,6 +18,11 @@ struct infer_resume {
 	int64_t at;    /* offset of the current line */
 };
 
+static int record_nomem(const char *name, infer_error *err)
+{
+	return err_set(err, INFER_ENOMEM, "%s: out of memory", name);
+}
+
 static int64_t whole_of(const struct json *o, const char *key)
 {
 	const struct json *v = json_get(o, key);
@@ -26,7 +31,7 @@ static int64_t whole_of(const struct json *o, const char *key)
 }
 
 /* Fields of the record or, in OpenAI's form, of its body. */
-static void take_names(struct arena *a, struct infer_done *d, const struct json *o)
+static void read_record_names(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *run = json_get(o, "run");
 
@@ -60,11 +65,11 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 
 	*d = (struct infer_done){ .id = json_cstr(a, json_get(o, "custom_id")) };
 	if (!json_is_string(kind) && d->id && json_is_object(response)) {
-		take_names(a, d, json_get(response, "body"));
+		read_record_names(a, d, json_get(response, "body"));
 		d->failed = whole_of(response, "status_code") != 200;
 		return 1;
 	}
-	take_names(a, d, o);
+	read_record_names(a, d, o);
 	d->id = record_id(a, json_get(o, "id"));
 	d->failed = is_kind(kind, INFER_KIND_ERROR);
 	if (d->failed)
@@ -81,7 +86,7 @@ static int is_half(const char *at, size_t n)
 	       (n >= 2 && at[0] == '{' && (at[1] == '"' || at[1] == '{')) || (n == 1 && *at == '{');
 }
 
-static int is_blank(const char *at, size_t n)
+static int is_blank_line(const char *at, size_t n)
 {
 	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
 		n--;
@@ -94,13 +99,12 @@ static int drop(infer_resume *r, size_t n, infer_error *err)
 	const struct infer_hole hole = { r->at, r->at + (int64_t)n + 1 };
 
 	buf_put(&r->holes, &hole, sizeof hole);
-	return r->holes.bad ? err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name)
-	                    : INFER_OK;
+	return r->holes.bad ? record_nomem(r->name, err) : INFER_OK;
 }
 
 static int no_record(infer_resume *r, const char *at, size_t n, infer_error *err)
 {
-	if (is_blank(at, n))
+	if (is_blank_line(at, n))
 		return INFER_OK;
 	if (!is_half(at, n))
 		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,
@@ -118,12 +122,12 @@ static int take_line(infer_resume *r, const char *at, size_t n, infer_error *err
 	arena_reset(&r->mem);
 	rc = jread(&o, &r->mem, at, n, r->name, NULL);
 	if (rc == INFER_ENOMEM)
-		return err_set(err, rc, "%s: no memory for a record", r->name);
+		return record_nomem(r->name, err);
 	if (!json_is_object(o))
 		return no_record(r, at, n, err);
 	answer = is_answer(&r->mem, &d, o);
 	if (r->mem.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name);
+		return record_nomem(r->name, err);
 	if (answer)
 		TRY(r->done(r->user, &d, err));
 	r->records += !d.drop;
@@ -153,7 +157,7 @@ int infer_resume_put(infer_resume *r, const char *bytes, size_t n, infer_error *
 {
 	buf_put(&r->text, bytes, n);
 	if (r->text.bad)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", r->name);
+		return record_nomem(r->name, err);
 	/* only new bytes can end a line */
 	return n && memchr(bytes, '\n', n) ? take_lines(r, err) : INFER_OK;
 }
@@ -181,7 +185,7 @@ int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, 
 
 	*out = r;
 	if (!r)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for a record", name);
+		return record_nomem(name, err);
 	r->name = name;
 	r->done = done;
 	r->user = user;

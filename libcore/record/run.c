@@ -160,7 +160,7 @@ int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const in
 	put_open(&w, o, e, source);
 	jw_end(&w);
 	if (text.bad) {
-		rc = err_set(err, INFER_ENOMEM, "no memory for the options of a batch");
+		rc = err_nomem(err);
 	} else {
 		sha256_name(hex, text.at, text.len);
 	}

@@ -3,8 +3,8 @@
 #include "api/api.h"
 
 /* Report the tokens drawn since the last piece with this one. */
-static int tell(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
-                struct infer_delta *d, int kind)
+static int set_piece(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
+                     struct infer_delta *d, int kind)
 {
 	d->kind = kind;
 	d->offset = g->chars;
@@ -17,7 +17,7 @@ static int tell(struct delta_given *g, const struct infer_choice *c, const infer
 
 /* Set *piece to the bytes of *all after the first *given, and *given to its length; 0: none are
  * new. */
-static int grown(struct infer_str *piece, const struct infer_str *all, size_t *given)
+static int take_new_bytes(struct infer_str *piece, const struct infer_str *all, size_t *given)
 {
 	if (all->len <= *given)
 		return 0;
@@ -27,15 +27,15 @@ static int grown(struct infer_str *piece, const struct infer_str *all, size_t *g
 }
 
 /* A call is reported once its id is settled; some models write the id after the arguments. */
-static int call_kind(struct delta_given *g, const infer_reply *r, size_t n_calls,
-                     struct infer_delta *d)
+static int next_call_piece(struct delta_given *g, const infer_reply *r, size_t n_calls,
+                           struct infer_delta *d)
 {
 	struct infer_reply_call c;
 
 	if (g->calls) {
 		infer_reply_call(r, g->calls - 1, &c);
 		d->call = g->calls - 1;
-		if (grown(&d->text, &c.arguments, &g->args))
+		if (take_new_bytes(&d->text, &c.arguments, &g->args))
 			return INFER_DELTA_ARGUMENTS;
 	}
 	if (g->calls == n_calls)
@@ -67,15 +67,15 @@ int delta_next(struct delta_given *g, const infer_job *j, const struct infer_cho
 	}
 	if (c->reply)
 		infer_reply_get(c->reply, &p);
-	if (grown(&d->text, &p.reasoning, &g->reasoning))
-		return tell(g, c, t, d, INFER_DELTA_REASONING);
-	if (grown(&d->text, &c->text, &g->text))
-		return tell(g, c, t, d, INFER_DELTA_TEXT);
-	kind = c->reply ? call_kind(g, c->reply, p.n_calls, d) : -1;
+	if (take_new_bytes(&d->text, &p.reasoning, &g->reasoning))
+		return set_piece(g, c, t, d, INFER_DELTA_REASONING);
+	if (take_new_bytes(&d->text, &c->text, &g->text))
+		return set_piece(g, c, t, d, INFER_DELTA_TEXT);
+	kind = c->reply ? next_call_piece(g, c->reply, p.n_calls, d) : -1;
 	if (kind >= 0)
-		return tell(g, c, t, d, kind);
+		return set_piece(g, c, t, d, kind);
 	if (!ended || g->end)
 		return 0;
 	g->end = 1;
-	return tell(g, c, t, d, INFER_DELTA_END);
+	return set_piece(g, c, t, d, INFER_DELTA_END);
 }

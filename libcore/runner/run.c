@@ -49,18 +49,13 @@ struct infer_runner {
 	struct infer_event event;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for an answer");
-}
-
 int infer_runner_new(infer_runner **out, infer_engine *e, const infer_model *m, infer_error *err)
 {
 	infer_runner *r = mem_zalloc(MEM_JOB, 1, sizeof *r);
 
 	*out = r;
 	if (!r)
-		return no_memory(err);
+		return err_nomem(err);
 	r->engine = e;
 	r->model = m;
 	return INFER_OK;
@@ -132,7 +127,7 @@ void infer_runner_free(infer_runner *r)
 /* ---- beginning ---- */
 
 /* Point the choice to the results of its sample. */
-static void show(struct sample *s)
+static void update_choice(struct sample *s)
 {
 	struct infer_choice *c = &s->task->choices[s - s->task->samples];
 	struct infer_reply_parts p;
@@ -178,7 +173,7 @@ static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 }
 
 /* Submit samples up to `to`; one that the engine refuses has ended. */
-static void submit(infer_task *t, int32_t to)
+static void submit_samples(infer_task *t, int32_t to)
 {
 	while (t->submitted < to) {
 		struct sample *s = &t->samples[t->submitted];
@@ -250,7 +245,7 @@ static int task_new(infer_task **out, infer_runner *r, infer_job *j)
 	for (int32_t i = 0; t->choices && i < n; i++) {
 		if (j->chat && infer_reply_new(&t->samples[i].reply, j->chat, &j->reply, NULL))
 			goto fail;
-		show(&t->samples[i]);
+		update_choice(&t->samples[i]);
 		t->choices[i].finish = INFER_FINISH_CANCELLED;
 		t->choices[i].message = "";
 		t->choices[i].stop = -1;
@@ -268,12 +263,12 @@ int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *us
                        infer_error *err)
 {
 	if (task_new(out, r, j))
-		return no_memory(err);
+		return err_nomem(err);
 	(*out)->user = user;
 	(*out)->flags = flags;
 	(*out)->fault = j->fault;
 	if ((*out)->n)
-		submit(*out, j->request.embed ? (int32_t)num_min((*out)->n, AT_ONCE) : 1);
+		submit_samples(*out, j->request.embed ? (int32_t)num_min((*out)->n, AT_ONCE) : 1);
 	if ((*out)->fault.kind) /* the other samples would fail too */
 		infer_task_cancel(*out);
 	return INFER_OK;
@@ -300,7 +295,8 @@ int infer_runner_step(infer_runner *r, infer_error *err)
 }
 
 /* Copy ev without its text. */
-static int keep(struct sample *s, struct buf *to, const struct infer_event *ev, infer_error *err)
+static int keep_event(struct sample *s, struct buf *to, const struct infer_event *ev,
+                      infer_error *err)
 {
 	struct infer_event kept = *ev;
 
@@ -308,7 +304,7 @@ static int keep(struct sample *s, struct buf *to, const struct infer_event *ev, 
 		struct infer_top *top = arena_alloc(&s->tops, (size_t)ev->n_top, sizeof *top);
 
 		if (!top)
-			return no_memory(err);
+			return err_nomem(err);
 		memcpy(top, ev->top, (size_t)ev->n_top * sizeof *top);
 		kept.top = top;
 	}
@@ -316,7 +312,7 @@ static int keep(struct sample *s, struct buf *to, const struct infer_event *ev, 
 	kept.text_bytes = 0;
 	kept.logits = NULL;
 	buf_put(to, &kept, sizeof kept);
-	return to->bad ? no_memory(err) : INFER_OK;
+	return to->bad ? err_nomem(err) : INFER_OK;
 }
 
 /* Keep a token of the prompt, and how many of the vocabulary are as likely at least. */
@@ -329,7 +325,7 @@ static int keep_prompt(struct sample *s, const struct infer_event *ev, infer_err
 	for (int32_t i = 0; ev->logits && i < info.n_vocab; i++)
 		rank += ev->logits[i] >= ev->logits[ev->token];
 	buf_put(&s->ranks, &rank, sizeof rank);
-	return s->ranks.bad ? no_memory(err) : keep(s, &s->prompt, ev, err);
+	return s->ranks.bad ? err_nomem(err) : keep_event(s, &s->prompt, ev, err);
 }
 
 /* Keep what the answer will say of a token. */
@@ -342,10 +338,10 @@ static int keep_token(struct sample *s, const struct infer_event *ev, infer_erro
 		TRY(keep_prompt(s, ev, err));
 	if (scored ? j->logprobs < 0 || !j->echo : j->logprobs < 0 && !j->token_ids)
 		return INFER_OK;
-	return keep(s, &s->events, ev, err);
+	return keep_event(s, &s->events, ev, err);
 }
 
-static void done(struct sample *s, const struct infer_event *ev)
+static void end_sample(struct sample *s, const struct infer_event *ev)
 {
 	infer_task *t = s->task;
 	struct infer_choice *c = &t->choices[s - t->samples];
@@ -382,7 +378,7 @@ static void count_reasoning(struct sample *s, int token)
 
 /* Put what stands in front of the answer: the first token of the prompt, whose probability nothing
  * says, ahead of the others; the text when all of them have come. */
-static int echo(struct sample *s, const struct infer_event *ev, infer_error *err)
+static int echo_prompt(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	const infer_job *j = s->task->job;
 	struct infer_prompt p = infer_job_prompt(j, (int32_t)(s - s->task->samples));
@@ -391,7 +387,7 @@ static int echo(struct sample *s, const struct infer_event *ev, infer_error *err
 		                           .logprob = NAN };
 
 	if (!s->echoed && j->logprobs >= 0 && !s->reply)
-		TRY(keep(s, &s->events, &first, err));
+		TRY(keep_event(s, &s->events, &first, err));
 	s->echoed |= 1;
 	if (s->echoed == 1 && ev->kind != INFER_EVENT_SCORE) {
 		s->echoed = 3;
@@ -403,7 +399,7 @@ static int echo(struct sample *s, const struct infer_event *ev, infer_error *err
 }
 
 /* What is known before the end. */
-static void count(struct sample *s, const struct infer_event *ev)
+static void count_usage(struct sample *s, const struct infer_event *ev)
 {
 	int32_t i = (int32_t)(s - s->task->samples);
 	struct infer_usage *u = &s->task->choices[i].usage;
@@ -415,7 +411,7 @@ static void count(struct sample *s, const struct infer_event *ev)
 	u->completion_tokens = ev->index + 1;
 }
 
-static int take(struct sample *s, const struct infer_event *ev, infer_error *err)
+static int take_event(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	infer_task *t = s->task;
 	int ends = ev->kind == INFER_EVENT_DONE;
@@ -426,31 +422,31 @@ static int take(struct sample *s, const struct infer_event *ev, infer_error *err
 		return INFER_OK;
 	}
 	if (t->job->echo)
-		TRY(echo(s, ev, err));
+		TRY(echo_prompt(s, ev, err));
 	if (ev->kind == INFER_EVENT_TOKEN)
-		count(s, ev);
+		count_usage(s, ev);
 	if (s->reply)
 		TRY(infer_reply_put(s->reply, ev->text, ev->text_bytes, err));
 	else if (ev->text_bytes)
 		buf_put(&s->text, ev->text, ev->text_bytes);
 	if (s->text.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	if (s->reply && ends)
 		TRY(infer_reply_end(s->reply, err));
 	if (!ends)
 		TRY(keep_token(s, ev, err));
-	show(s);
+	update_choice(s);
 	count_reasoning(s, !ends);
 	if (ends)
-		done(s, ev);
+		end_sample(s, ev);
 	if (t->submitted == t->n)
 		return INFER_OK;
 	if (t->fault.kind) { /* the other samples would fail too */
 		t->ended += t->n - t->submitted;
 		t->submitted = t->n;
 	} else {
-		submit(t,
-		       t->job->request.embed ? (int32_t)num_min(t->n, t->ended + AT_ONCE) : t->n);
+		submit_samples(t, t->job->request.embed ? (int32_t)num_min(t->n, t->ended + AT_ONCE)
+		                                        : t->n);
 		if (t->fault.kind)
 			infer_task_cancel(t);
 	}
@@ -476,7 +472,7 @@ int infer_runner_next(infer_runner *r, struct infer_got *got, infer_error *err)
 		}
 		*got = (struct infer_got){ s->task, s->task->user, (int32_t)(s - s->task->samples),
 			                   &r->event };
-		return take(s, &r->event, err);
+		return take_event(s, &r->event, err);
 	}
 	return INFER_OK;
 }

@@ -18,7 +18,7 @@ struct id_reader {
 };
 
 /* Load the bytes of the next token; *text: 0 if it is not a text token or has no bytes. */
-static int next(struct id_reader *s, const infer_tokenizer *t, int *text, infer_error *err)
+static int next_spelled(struct id_reader *s, const infer_tokenizer *t, int *text, infer_error *err)
 {
 	struct infer_token_info info;
 
@@ -57,7 +57,7 @@ static int common_prefix(struct id_reader *a, struct id_reader *b, const infer_t
 				continue;
 			if (s->at == s->n)
 				return INFER_OK;
-			TRY(next(s, t, &text, err));
+			TRY(next_spelled(s, t, &text, err));
 			if (!text)
 				return INFER_OK;
 		}
@@ -84,7 +84,7 @@ int infer_splice(int32_t **ids, size_t *n, const infer_tokenizer *t, const int32
 	TRY(common_prefix(&a, &b, t, &i, &j, err));
 	*ids = mem_alloc(MEM_JOB, i + n_prompt - j, sizeof **ids);
 	if (!*ids)
-		return err_set(err, INFER_ENOMEM, "out of memory for the prompt");
+		return err_nomem(err);
 	if (i)
 		memcpy(*ids, previous, i * sizeof **ids);
 	if (n_prompt > j)
