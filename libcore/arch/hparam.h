@@ -40,9 +40,9 @@ struct arch_hparam {
 	int32_t n_next;      /* MTP layers in the file after the n_layers; not used */
 	int32_t n_dense;     /* leading layers without experts */
 	int32_t groups, groups_used, group_best; /* of experts, as in ROUTE; 0: no groups */
-	/* MLA.  dk, dv and the one KV head are those of the cache, whose rows are the compressed KV and
-	 * the rotated columns; k_head and v_head are those of a head of attention.  kv_rank 0: no MLA;
-	 * q_rank 0: Q without LoRA */
+	/* MLA.  dk, dv and the one KV head are those of the cache, whose rows are the compressed KV
+	 * and the rotated columns; k_head and v_head are those of a head of attention.  kv_rank 0:
+	 * no MLA; q_rank 0: Q without LoRA */
 	int32_t kv_rank, q_rank, k_head, v_head;
 	float mla_norm_eps;      /* of the norms of the compressed Q and KV */
 	float act_limit;         /* of ACT_SWIGLU */
@@ -101,8 +101,8 @@ static inline struct arch_heads arch_heads_of(const struct arch_hparam *h, int l
 {
 	return h->windowed[layer] ? h->swa_heads : (struct arch_heads){ h->dk, h->dv, h->n_rot };
 }
-/* Return the layer whose K and V this layer reads: itself, or the last layer with K and V of its own
- * and the same kind of window.  -1: there is none. */
+/* Return the layer whose K and V this layer reads: itself, or the last layer with K and V of its
+ * own and the same kind of window.  -1: there is none. */
 static inline int arch_kv_layer(const struct arch_hparam *h, int layer)
 {
 	int i = h->n_layers - h->shared_kv;

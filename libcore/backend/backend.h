@@ -1,7 +1,7 @@
-/* backend/backend.h - where a graph runs.  One const row per kind in backend_list.h.
+/* backend/backend.h - backends: what runs a graph on a device.  backend_list.h lists the kinds.
  *
- * A backend owns its memory: weights as it keeps them, pages of the cache, workspace.  No other
- * module reads or writes those bytes; what comes out of a step lies in memory of the host. */
+ * A backend owns the memory of its device: loaded weights, pages of the KV cache, workspaces.  No
+ * other module reads or writes it.  The results of a step are in host memory. */
 #ifndef BACKEND_BACKEND_H
 #define BACKEND_BACKEND_H
 #include <stddef.h>
@@ -12,21 +12,21 @@
 #include "backend/step.h"
 #include "graph/graph.h"
 
-/* A bound weight: n matrices (experts) of ne[1] rows of ne[0], each where it lies.  Immutable,
- * borrowed from the model; only load reads its bytes. */
+/* A bound weight: n matrices (experts) of ne[1] rows and ne[0] columns.  Immutable, borrowed from
+ * the model.  Only load reads its bytes. */
 struct weight {
 	int type;              /* enum infer_type */
 	int n;                 /* 1, or experts */
 	int64_t ne[2];         /* ne[0] = k, ne[1] = rows; a vector has ne[1] = 1 */
-	size_t row_bytes;      /* from one row to the next */
-	float scale;           /* multiplies the product; 1 */
-	const void *const *at; /* [n] */
-	/* 1: the weight of a MOE node that the host computes, where its bytes lie, though all else is
-	 * computed by a device.  The host's own backend ignores it. */
+	size_t row_bytes;      /* bytes from one row to the next */
+	float scale;           /* factor of the product, usually 1 */
+	const void *const *at; /* [n] data of each matrix */
+	/* 1: experts that the CPU computes from host memory while a GPU computes the rest of the
+	 * graph.  The CPU backend ignores it. */
 	int on_host;
 };
 
-/* Bytes of weights in the file, and of those that the host computes for a device. */
+/* Return the bytes of n weights in the file, of all or of those that are on_host. */
 static inline uint64_t weights_bytes(const struct weight *w, int n)
 {
 	uint64_t bytes = 0;
@@ -44,117 +44,121 @@ static inline uint64_t weights_host_bytes(const struct weight *w, int n)
 	return bytes;
 }
 
-/* Layers whose K and V share pages of the cache.  A page holds the positions of one page (of the
- * kind: how many) of all of them; how they lie there is the backend's.  Of recurrent layers a page
- * holds the state behind the last of its positions that is computed: a step goes on from the page of
- * the position before, and leaves the state in each page that it passes and that is there. */
+/* A group of layers that share pages of the KV cache.  A page stores K and V of all layers of the
+ * group for backend_kind.page consecutive positions, in a layout of the backend's own.  For
+ * recurrent layers a page stores their states after its last computed position: a run reads the
+ * state from the page of the position before it, and writes the state to each existing page that it
+ * passes. */
 struct backend_group {
 	int n_layers;
 	const int *layers; /* of the model */
 	int k_type, v_type, kv_heads, dk, dv;
-	int64_t state; /* floats of a recurrent layer, K and V aside; 0: layers with K and V */
-	int mla;       /* V is the first dv columns of K, and not stored; one KV head, one type */
+	int64_t state; /* floats of the state of a recurrent layer; 0: layers with K and V */
+	int mla; /* 1: V is the first dv columns of K and is not stored; one KV head, one type */
 };
-/* Cosines and sines: cs(pos)[i] = cos, sin of pos * freq[i], both times mscale; f64 angles, rounded
- * once to f32.  freq [half]: radians a position. */
+/* A RoPE table: cs(pos)[i] = cos and sin of pos * freq[i], both times mscale.  Angles are f64;
+ * results are rounded once to f32.  freq [half], radians per position. */
 struct backend_rope {
 	const double *freq;
 	int half;
 	double mscale;
 };
 
-/* What a plan is made of and for; all borrowed, and must outlive the plan. */
+/* Input of a plan.  All pointers are borrowed and must outlive the plan. */
 struct backend_model {
 	const struct graph *graph;
 	const struct weight *weights;
 	int n_weights;
 	const struct backend_rope *ropes;
 	int n_ropes;
-	const struct backend_group *groups; /* of the cache, for need */
+	const struct backend_group *groups; /* of the KV cache; only need reads them */
 	int n_groups;
 };
-/* the most rows of a step, the most rows that something is wanted of, the longest context */
+/* Limits of a step: rows, output rows, and positions of a context. */
 struct backend_size {
 	int32_t rows, out, ctx;
 };
-/* Bytes: of the device, but for the last. */
+/* Bytes that a model needs, in memory of the device unless it says host. */
 struct backend_need {
-	uint64_t weights;                 /* 0: they are used where they lie */
+	uint64_t weights;                 /* 0: weights are used in place */
 	uint64_t workspace;               /* of a plan */
-	uint64_t kv_page[BACKEND_GROUPS]; /* of a page of each group */
-	uint64_t host;                    /* of the host, for a plan and a loaded set */
-	uint64_t thread;                  /* of the workspace, of each worker */
+	uint64_t kv_page[BACKEND_GROUPS]; /* of one page of each group */
+	uint64_t host;                    /* host memory for a plan and a loaded set */
+	uint64_t thread;                  /* part of workspace: scratch of one worker */
 };
 
 struct backend_opts {
-	int device; /* which of its kind, from 0 */
-	/* called while a load copies weights, with the bytes copied and all bytes.  NULL: not called;
-	 * borrowed, must outlive the backend */
+	int device; /* number of the device, from 0 */
+	/* Called while load copies weights, with the bytes copied so far and in all.  NULL: not
+	 * called. Borrowed, must outlive the backend. */
 	const struct infer_watch *loading;
 };
-struct backend;         /* a device that is open.  Confined, as are its parts: */
-struct backend_weights; /* a loaded set */
-struct backend_plan;    /* a graph made ready, with its workspace */
+struct backend;         /* an open device.  Confined to one thread, as are its parts: */
+struct backend_weights; /* a set of loaded weights */
+struct backend_plan;    /* a graph prepared for steps, with its workspace */
 struct backend_kind {
 	const char *name;
-	int page;  /* positions of a page of the cache */
-	int eager; /* 1: kv_new takes the memory of all its pages at once */
-	int top;   /* most tokens of a row that wants TOP; 0: it refuses TOP */
-	/* host: borrowed, must outlive *out.  INFER_EINVAL: no such device; INFER_ENOMEM */
+	int page;  /* positions in a page of the KV cache */
+	int eager; /* 1: kv_new allocates all pages; 0: pages take memory on first use */
+	int top;   /* largest backend_step.top; 0: BACKEND_TOP is refused */
+	/* Open device o->device.  host: borrowed, must outlive *out.  INFER_EINVAL: no such device;
+	 * INFER_ENOMEM, INFER_EDEVICE */
 	int (*open)(struct backend **out, const struct host *host, const struct backend_opts *o,
 	            infer_error *err);
-	void (*close)(struct backend *b); /* NULL is fine, as for all that frees */
-	/* Write what the bits of a step depend on besides the kind: "sm_90", at most 7 characters.
-	 * NULL, or an empty text: nothing. */
+	void (*close)(struct backend *b); /* accepts NULL, like every function here that frees */
+	/* Write the device property that results depend on bit by bit, as "sm_90", in at most 7
+	 * characters; an empty text: there is none. */
 	void (*describe)(const struct backend *b, char *out, size_t n);
-	/* Bytes of the device: what is left, and all. */
+	/* Set *left and *total to the free and the whole memory of the device, in bytes. */
 	void (*memory)(const struct backend *b, uint64_t *left, uint64_t *total);
-	/* What the rest would take.  Reads no weight.  INFER_EUNSUP: what it has no way to compute
-	 * or to keep in a cache, by name; INFER_ENOMEM */
+	/* Compute the bytes that load, plan and kv_new would need for m.  Reads no weights.
+	 * INFER_EUNSUP names an operation, a type or a cache that is not supported; INFER_ENOMEM */
 	int (*need)(struct backend_need *need, struct backend *b, const struct backend_model *m,
 	            const struct backend_size *size, infer_error *err);
-	/* Take weights in.  w must outlive the set, and so must the bytes of w where need says 0,
-	 * and of weights that are on_host; others are not read afterwards. */
+	/* Load n weights.  w must outlive the set, and so must the bytes of weights that are
+	 * on_host, or of all weights if need.weights is 0.  Other bytes are not read after load. */
 	int (*load)(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
 	            infer_error *err);
 	void (*unload)(struct backend_weights *w);
-	/* Make the graph ready over a loaded set, which stands for m->weights and must outlive the
-	 * plan.  Allocates all that steps need; errors as need. */
+	/* Prepare the graph for steps with the loaded set w in place of m->weights; w must outlive
+	 * the plan.  Allocates all memory that steps need.  Errors as of need. */
 	int (*plan)(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
 	            const struct backend_model *m, const struct backend_size *size,
 	            infer_error *err);
 	void (*plan_free)(struct backend_plan *p);
-	/* Pages 0 ... n_pages - 1 for a group, which is not kept.  What a page holds before it is
-	 * written does not matter; memory behind it is taken on first use. */
+	/* Create pages 0 ... n_pages - 1 of a group.  g is not kept.  A page is undefined until a
+	 * step writes it. */
 	int (*kv_new)(struct backend_cache **out, struct backend *b, const struct backend_group *g,
 	              uint32_t n_pages, infer_error *err);
-	/* The first n positions of page `to` become those of `from`.  No step runs; nor in drop. */
+	/* Copy the first n positions of page `from` to page `to`.  Like kv_drop, not during a
+	 * step. */
 	void (*kv_copy)(struct backend_cache *c, uint32_t to, uint32_t from, int n);
-	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* its memory may be given back */
-	/* A whole page to memory of the host, and from there: kv_page bytes.  NULL, both: it cannot. */
+	void (*kv_drop)(struct backend_cache *c, uint32_t page); /* may free its memory */
+	/* Copy a whole page, kv_page bytes, to or from host memory.  Both NULL: not supported. */
 	void (*kv_save)(const struct backend_cache *c, void *to, uint32_t page);
 	void (*kv_load)(struct backend_cache *c, uint32_t page, const void *from);
 	void (*kv_free)(struct backend_cache *c);
-	/* Begin a step, which stays as it is until end.  Between the two the caller may do work of
-	 * its own that the logits wait for (masks of constraints).  One step at a time.
-	 * INFER_EINVAL: the step contradicts itself or the plan; INFER_EUNSUP: a want, by name;
-	 * nothing has begun. */
+	/* Start a step.  s must not change until end.  The caller may do other work between begin
+	 * and end (grammar masks).  One step at a time.  INFER_EINVAL: the step contradicts itself
+	 * or the plan; INFER_EUNSUP names an output in s->want that is not supported.  After an
+	 * error no step is running. */
 	int (*begin)(struct backend_plan *p, const struct backend_step *s, infer_error *err);
-	/* Wait for the step.  What *r points to is borrowed until the next begin.  Allocates
-	 * nothing.  The value of a row depends on its own sequence alone.  INFER_ECANCEL: the step
-	 * was stopped. */
+	/* Wait for the step.  The arrays of *r are borrowed until the next begin.  Allocates
+	 * nothing. The results of a row depend only on its own sequence.  INFER_ECANCEL: *s->stop
+	 * was set. */
 	int (*end)(struct backend_plan *p, struct backend_result *r, infer_error *err);
 };
-struct backend_device { /* one that is open */
+struct backend_device { /* an open device with its name */
 	const struct backend_kind *kind;
 	struct backend *b;
-	char name[16]; /* in placements and errors; empty: the kind's */
+	char name[16]; /* for placements and messages; empty: the name of the kind */
 };
+/* Return d->name or, if that is empty, the name of the kind. */
 const char *backend_name(const struct backend_device *d);
-/* Put the device's name before the sentence of a failure.  Returns rc. */
+/* If rc is an error, put the name of the device before the message in err.  Returns rc. */
 int backend_blame(int rc, const struct backend_device *d, infer_error *err);
-const struct backend_kind *backend_find(const char *name); /* NULL: not built in */
-/* begin and end. */
+const struct backend_kind *backend_find(const char *name); /* NULL: not in this build */
+/* Call begin and end. */
 int backend_compute(const struct backend_kind *kind, struct backend_plan *p,
                     const struct backend_step *s, struct backend_result *r, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* backend/check.c - checks of graphs, weights and steps that do not depend on the backend. */
+/* backend/check.c - checks of graphs, weights and steps that all backends share. */
 #include "backend/check.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -22,13 +22,14 @@ static int check_matrix(const struct scope *p, int32_t i, int slot, int64_t k, i
 	const struct type *t = type_get(w->type);
 
 	if (!t || !t->decode || t->info.file_only)
-		return err_set(err, INFER_EUNSUP, "node %d (%s): type %s is not a type of weights",
-		               i, graph_op_name(node->op), t ? t->info.name : "(unknown)");
+		return err_set(err, INFER_EUNSUP,
+		               "node %d (%s): weights of type %s are not supported", i,
+		               graph_op_name(node->op), t ? t->info.name : "(unknown)");
 	if (w->ne[0] != k || w->ne[1] != n || w->n < 1)
 		return err_set(err, INFER_EINVAL,
-		               "node %d (%s): weight of %lld x %lld where %lld x %lld is wanted", i,
-		               graph_op_name(node->op), (long long)w->ne[0], (long long)w->ne[1],
-		               (long long)k, (long long)n);
+		               "node %d (%s): its weight must be %lld x %lld, not %lld x %lld", i,
+		               graph_op_name(node->op), (long long)k, (long long)n,
+		               (long long)w->ne[0], (long long)w->ne[1]);
 	return INFER_OK;
 }
 
@@ -41,7 +42,7 @@ static int check_vector(const struct scope *p, int32_t i, int slot, int64_t n, i
 	const struct weight *w = &p->m->weights[node->w[slot]];
 	if (w->type != INFER_F32 || w->ne[0] != n || (uintptr_t)w->at[0] % sizeof(float))
 		return err_set(err, INFER_EINVAL,
-		               "node %d (%s): its vector is not %lld aligned floats", i,
+		               "node %d (%s): its vector must be %lld aligned floats", i,
 		               graph_op_name(node->op), (long long)n);
 	return INFER_OK;
 }
@@ -67,21 +68,22 @@ static int check_moe(const struct scope *p, int32_t i, infer_error *err)
 	TRY(check_matrix(p, i, 2, n->moe.ff, n->cols, err));
 	for (int s = 0; s < 3; s++)
 		if (p->m->weights[n->w[s]].n != experts)
-			return err_set(err, INFER_EINVAL,
-			               "node %d (MOE): weights of different numbers of experts", i);
+			return err_set(
+				err, INFER_EINVAL,
+				"node %d (MOE): its weights must have equal numbers of experts", i);
 	for (int s = 3; s < 6; s++)
 		if (n->w[s] >= 0) {
 			const struct weight *w = &p->m->weights[n->w[s]];
 			TRY(check_matrix(p, i, s, s == 5 ? n->cols : n->moe.ff, experts, err));
 			if (w->type != INFER_F32 || (uintptr_t)w->at[0] % sizeof(float))
 				return err_set(err, INFER_EUNSUP,
-				               "node %d (MOE): biases that are not aligned floats",
+				               "node %d (MOE): its biases must be aligned floats",
 				               i);
 		}
 	if (node_of(p, n->src[1])->op == GRAPH_ROUTE &&
 	    node_of(p, node_of(p, n->src[1])->src[0])->cols != experts)
 		return err_set(err, INFER_EINVAL,
-		               "node %d (MOE): a router of another number of experts", i);
+		               "node %d (MOE): its router must have as many experts", i);
 	return INFER_OK;
 }
 
@@ -95,7 +97,7 @@ static int check_conv1d(const struct scope *p, int32_t i, infer_error *err)
 	return w->type == INFER_F32 && (uintptr_t)w->at[0] % sizeof(float) == 0
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
-	                         "node %d (CONV1D): taps that are not aligned floats", i);
+	                         "node %d (CONV1D): its weight must be aligned floats", i);
 }
 
 static int check_head_mm(const struct scope *p, int32_t i, infer_error *err)
@@ -107,10 +109,11 @@ static int check_head_mm(const struct scope *p, int32_t i, infer_error *err)
 
 	TRY(check_matrix(p, i, 0, w->ne[0], w->ne[1], err));
 	if (w->n != n->head_mm.heads || w->ne[0] > from || w->ne[1] + from - w->ne[0] != to)
-		return err_set(err, INFER_EINVAL,
-		               "node %d (HEAD_MM): %d matrices of %lld x %lld for %d heads of %lld",
-		               i, w->n, (long long)w->ne[0], (long long)w->ne[1], n->head_mm.heads,
-		               (long long)from);
+		return err_set(
+			err, INFER_EINVAL,
+			"node %d (HEAD_MM): %d matrices of %lld x %lld do not fit %d heads of %lld",
+			i, w->n, (long long)w->ne[0], (long long)w->ne[1], n->head_mm.heads,
+			(long long)from);
 	return INFER_OK;
 }
 
@@ -120,12 +123,14 @@ static int check_embed(const struct scope *p, int32_t i, infer_error *err)
 	int64_t rows = p->m->weights[n->w[0]].ne[1];
 
 	if (n->embed.index == GRAPH_POSITION && rows < p->size->ctx)
-		return err_set(err, INFER_EUNSUP, "a context of %d; the model has %lld positions",
-		               p->size->ctx, (long long)rows);
+		return err_set(
+			err, INFER_EUNSUP,
+			"the context must be at most %lld, the positions of the model, not %d",
+			(long long)rows, p->size->ctx);
 	return check_matrix(p, i, 0, n->cols, rows, err);
 }
 
-/* Gains of groups, if each has its own, are the rows of a matrix. */
+/* If each group has a gain of its own, w0 is a matrix with a row a group. */
 static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
@@ -143,7 +148,7 @@ static int check_norm(const struct scope *p, int32_t i, infer_error *err)
 	return check_vector(p, i, 0, cols, err);
 }
 
-/* A permutation: 32-bit integers, each column once. */
+/* Check that w0 is i32 and that its values are columns. */
 static int check_permute(const struct scope *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = node_of(p, i);
@@ -152,11 +157,12 @@ static int check_permute(const struct scope *p, int32_t i, infer_error *err)
 
 	if (w->type != INFER_I32 || w->ne[0] != n->cols || (uintptr_t)at % sizeof *at)
 		return err_set(err, INFER_EINVAL,
-		               "node %d (PERMUTE): its order is not %d aligned I32", i, n->cols);
+		               "node %d (PERMUTE): its order must be %d aligned I32", i, n->cols);
 	for (int32_t c = 0; c < n->cols; c++)
 		if (at[c] < 0 || at[c] >= n->cols)
-			return err_set(err, INFER_EINVAL, "node %d (PERMUTE): column %d of %d", i,
-			               at[c], n->cols);
+			return err_set(err, INFER_EINVAL,
+			               "node %d (PERMUTE): column %d is not one of %d", i, at[c],
+			               n->cols);
 	return INFER_OK;
 }
 
@@ -199,8 +205,9 @@ static int check_rope(const struct scope *p, int32_t i, infer_error *err)
 
 	if (n->rope.table < 0 || n->rope.table >= p->m->n_ropes ||
 	    p->m->ropes[n->rope.table].half * 2 != n->rope.rot)
-		return err_set(err, INFER_EINVAL, "node %d (ROPE): no frequency table of %d pairs",
-		               i, n->rope.rot / 2);
+		return err_set(err, INFER_EINVAL,
+		               "node %d (ROPE): it needs a frequency table of %d pairs", i,
+		               n->rope.rot / 2);
 	return INFER_OK;
 }
 
@@ -238,10 +245,13 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 	*out = (struct backend_checked){ .n_ids = INT32_MAX };
 	TRY(graph_check(m->graph, m->n_weights, err));
 	if (size->rows < 1 || size->out < 0 || size->out > size->rows || size->ctx < 1)
-		return err_set(err, INFER_EINVAL, "a plan for %d rows, %d out, context %d",
+		return err_set(err, INFER_EINVAL,
+		               "a plan needs rows and a context, and at most as many output rows: "
+		               "not %d rows, %d of them output, context %d",
 		               size->rows, size->out, size->ctx);
 	if (m->n_ropes > 2)
-		return err_set(err, INFER_EINVAL, "%d frequency tables", m->n_ropes);
+		return err_set(err, INFER_EINVAL,
+		               "at most 2 frequency tables are supported, not %d", m->n_ropes);
 	for (int32_t i = 0; i < m->graph->n; i++) {
 		const struct graph_node *n = node_of(&p, i);
 
@@ -261,7 +271,7 @@ int backend_check_wants(const struct backend_step *s, const char *name, int top,
 		if (s->want[i] != BACKEND_TOP || !top)
 			return err_set(err, INFER_EUNSUP, "row %d: the %s does not compute %s",
 			               s->out[i], name,
-			               s->want[i] == BACKEND_TOP ? "TOP" : "what is wanted");
+			               s->want[i] == BACKEND_TOP ? "TOP" : "the wanted output");
 		if (s->top < 1 || s->top > top)
 			return err_set(err, INFER_EUNSUP,
 			               "row %d: the %s gives 1 to %d tokens, not %d", s->out[i],
@@ -277,9 +287,10 @@ int backend_check_step(const struct backend_checked *c, const struct backend_siz
 
 	if (s->n < 1 || s->n > size->rows || s->n_out < 0 || s->n_out > size->out ||
 	    s->n_out > s->n)
-		return err_set(err, INFER_EINVAL,
-		               "a step of %d rows, %d out, where the plan has %d and %d", s->n,
-		               s->n_out, size->rows, size->out);
+		return err_set(
+			err, INFER_EINVAL,
+			"a step of %d rows, %d of them output, does not fit the plan (%d and %d)",
+			s->n, s->n_out, size->rows, size->out);
 	for (int32_t i = 0; i < s->n_runs; i++) {
 		const struct backend_run *r = &s->runs[i];
 		if (r->row != row || r->n < 1 || r->n > s->n - row || r->pos < 0 ||
@@ -290,14 +301,16 @@ int backend_check_step(const struct backend_checked *c, const struct backend_siz
 	}
 	for (int32_t i = 0; i < s->n; i++)
 		if (s->ids[i] < 0 || s->ids[i] >= c->n_ids)
-			return err_set(err, INFER_EINVAL,
-			               "row %d: id %d where the vocabulary has %d", i, s->ids[i],
-			               (int)c->n_ids);
+			return err_set(err, INFER_EINVAL, "row %d: token id %d must be below %d", i,
+			               s->ids[i], (int)c->n_ids);
 	for (int32_t i = 0; i < s->n_out; i++)
 		if (s->out[i] < 0 || s->out[i] >= s->n)
-			return err_set(err, INFER_EINVAL, "row %d wanted of %d", s->out[i], s->n);
+			return err_set(err, INFER_EINVAL, "output row %d is not one of the %d rows",
+			               s->out[i], s->n);
 	if (c->has_edges && !s->edges)
-		return err_set(err, INFER_EINVAL, "a step without edges for a part of a graph");
-	return row == s->n ? INFER_OK
-	                   : err_set(err, INFER_EINVAL, "runs cover %d of %d rows", row, s->n);
+		return err_set(err, INFER_EINVAL, "the step of a part of a graph needs edges");
+	return row == s->n
+	               ? INFER_OK
+	               : err_set(err, INFER_EINVAL,
+	                         "the runs must cover all rows: they cover %d of %d", row, s->n);
 }

@@ -1,4 +1,4 @@
-/* backend/host.c - threads and kernels of this machine */
+/* backend/host.c - worker threads and kernels of this machine */
 #include "backend/host.h"
 #include "base/err.h"
 #include "base/pool.h"
@@ -13,10 +13,11 @@ int host_open(struct host *h, int threads, const char *isa, infer_error *err)
 
 	*h = (struct host){ 0 };
 	if (threads < 1 || threads > 1024)
-		return err_set(err, INFER_EINVAL, "%d threads: not in 1 ... 1024", threads);
+		return err_set(err, INFER_EINVAL, "the number of threads must be 1 to 1024, not %d",
+		               threads);
 	if (isa)
 		TRY(kern_limit(&have, isa, err));
-	have = cpu_permit(have); /* before any thread is started */
+	have = cpu_permit(have); /* must precede the start of threads */
 	if (isa)
 		TRY(kern_limit(&have, isa, err));
 	numa_find(&nodes, "");

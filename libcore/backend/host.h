@@ -1,6 +1,5 @@
-/* backend/host.h - the machine that runs this process: its threads and its kernels, for whatever is
- * computed outside a device.  The engine owns one and lends it to every backend.  Confined: one run
- * of the pool at a time. */
+/* backend/host.h - worker threads and kernels of this machine, for all work on the CPU.  The engine
+ * owns one host and shares it with every backend.  Confined: one pool_run at a time. */
 #ifndef BACKEND_HOST_H
 #define BACKEND_HOST_H
 #include <stddef.h>
@@ -13,10 +12,13 @@ struct host {
 	struct kern kern;
 };
 
-/* threads 1 ... 1024, the caller's included; isa: the widest kernel set to use, NULL: all.  Where
- * the system gives fewer threads the pool has fewer.
- * INFER_EINVAL: threads; INFER_EUNSUP: isa, by name; INFER_ENOMEM.  On failure *h is zero. */
+/* Start the threads and select the kernels.
+ * threads  1 ... 1024, with the caller's; fewer if the system refuses to start more
+ * isa      name of the widest kernel set to use, NULL: the widest that the CPU has
+ * INFER_EINVAL: threads is out of range; INFER_EUNSUP names an isa that is unknown or that the CPU
+ * lacks; INFER_ENOMEM.  On failure *h is zero. */
 int host_open(struct host *h, int threads, const char *isa, infer_error *err);
-void host_close(struct host *h);                               /* a zeroed *h is fine */
-void host_describe(const struct host *h, char *out, size_t n); /* kernel sets: "ref+avx2" */
+void host_close(struct host *h); /* accepts a zeroed *h */
+/* Write the names of the kernel sets in use, as "ref+avx2". */
+void host_describe(const struct host *h, char *out, size_t n);
 #endif

@@ -1,5 +1,4 @@
-/* backend/step.h - a step as one device sees it: rows, the groups of the cache that lie there, and
- * what comes out. */
+/* backend/step.h - input and output of a step on one device: rows, KV cache, wanted results. */
 #ifndef BACKEND_STEP_H
 #define BACKEND_STEP_H
 #include <stdatomic.h>
@@ -10,9 +9,10 @@
 enum { BACKEND_GROUPS = 4 };
 struct backend_cache; /* the pages of one group */
 
-/* The cache as a step sees it.  Written by ops KV_PUT, read by ATTN. */
+/* The KV cache of a step: KV_PUT writes it, ATTN reads it. */
 struct backend_kv_layer {
-	int group, index; /* index: in layers of the group; of a layer elsewhere nothing is said */
+	int group,
+		index; /* index: in backend_group.layers.  Undefined for layers on other devices */
 };
 struct backend_kv {
 	const struct backend_kv_layer *layers; /* by layer of the model */
@@ -24,49 +24,49 @@ struct backend_kv {
 /* Rows of one sequence, consecutive in the step and in position. */
 struct backend_run {
 	int32_t row, n; /* rows [row, row + n) of the step */
-	int32_t pos;    /* position of the first */
-	int32_t second; /* position where the second part of the text begins; 0: it has one part */
-	/* [group][position / page]: a page, BACKEND_NO_PAGE where a window let it go */
+	int32_t pos;    /* position of the first row */
+	int32_t second; /* position of the first token of segment 1; 0: all are of segment 0 */
+	/* [group][position / page] block tables; BACKEND_NO_PAGE: the page left the window */
 	const uint32_t *const *pages;
 };
-/* Shown the rows that a product has multiplied with a matrix of a weight: infer/observe.h. */
+/* Called with the rows that a matrix of a weight was multiplied by: see infer/observe.h. */
 struct backend_observer {
 	void (*fn)(void *user, int32_t weight, int32_t matrix, const float *x, size_t ld,
 	           const int32_t *at, int32_t n, int32_t k);
 	void *user;
 };
-/* What is wanted of a row.  TOP: the tokens with the largest logits, and all its logits only where
- * their lse is not finite. */
+/* The result that an output row asks for.  TOP: the tokens with the largest logits; all logits of
+ * the row are given only if their log-sum-exp is not finite. */
 enum backend_want { BACKEND_LOGITS, BACKEND_TOP, BACKEND_HIDDEN };
 struct backend_step {
 	int32_t n, n_out, n_runs;
 	const int32_t *ids;             /* [n] */
-	const struct backend_run *runs; /* [n_runs], cover all rows in order */
-	const int32_t *out;             /* [n_out], ascending rows of which something is wanted */
+	const struct backend_run *runs; /* [n_runs], they cover all rows in order */
+	const int32_t *out;             /* [n_out] output rows, ascending */
 	const struct backend_kv *kv;
-	const atomic_int *stop; /* NULL; not 0: INFER_ECANCEL soon, the step is void */
-	const uint8_t *want;    /* [n_out] enum backend_want; NULL: LOGITS of all */
-	int32_t top;            /* tokens of each row that wants TOP, from 1 to the kind's top */
-	/* NULL, or told between the parts of the step how much of its work is done, about */
+	const atomic_int *stop; /* set to not 0: end soon with INFER_ECANCEL.  NULL: never */
+	const uint8_t *want;    /* [n_out] enum backend_want; NULL: all LOGITS */
+	int32_t top;            /* tokens of each row that wants TOP, 1 to backend_kind.top */
+	/* called during the step with the approximate share of work done; NULL: not called */
 	const struct infer_watch *watch;
-	const struct backend_observer *observer; /* NULL: none; the host's processors only */
-	/* by edge, for RECV and SEND: f32 [rows][cols], memory of the host, 64-aligned; what was
-	 * sent is there when the step ends */
+	const struct backend_observer *observer; /* NULL: none.  CPU backend only */
+	/* [edge] buffers of RECV and SEND: f32 [rows][cols] in host memory, 64-aligned.  Sent
+	 * values are complete when the step ends */
 	float *const *edges;
 };
 struct backend_result {
-	/* [n_out][n_vocab]; NULL where n_out is 0 or the graph has no output, and where all rows
-	 * want HIDDEN */
+	/* [n_out][n_vocab].  NULL if n_out is 0, the graph has no output, or all rows want
+	 * HIDDEN */
 	const float *logits;
-	/* [n_out] ln sum exp of each row of logits; NULL: not computed */
+	/* [n_out] log-sum-exp of each row of logits; NULL: not computed */
 	const float *lse;
-	/* [n_out][top]: the tokens of rows that want TOP and their logits, descending, equal ones by
-	 * id; past the vocabulary id -1 and logit -inf.  top is at least the step's */
+	/* [n_out][top] tokens of rows that want TOP, and their logits: descending, equal logits by
+	 * ascending id, padded with id -1 and logit -inf.  top >= backend_step.top */
 	const int32_t *top_ids;
 	const float *top_logits;
 	int32_t top;
-	/* [n_out][columns of the graph's hidden]; NULL if n_out is 0 or the graph has none, and a
-	 * device may leave it NULL if no row wants HIDDEN */
+	/* [n_out][cols of graph.hidden].  NULL if n_out is 0 or the graph has no hidden states; may
+	 * be NULL if no row wants HIDDEN */
 	const float *hidden;
 };
 #endif

@@ -2,8 +2,8 @@
 #include "graph/graph.h"
 #include "graph/shape.h"
 
-/* The parameters of all operations in the order of op_list.h.  A row without a name ends those of an
- * operation. */
+/* The parameters of all operations in the order of op_list.h.  A row without a name ends those of
+ * an operation. */
 static const struct field {
 	const char *name;
 	size_t at;

@@ -63,7 +63,8 @@ int graph_place_spans(struct graph_span *s, int n, size_t *bytes, infer_error *e
 /* True if the value of node i must last to the end of the step. */
 static int is_kept(const struct graph *g, int32_t i) { return i == g->output || i == g->hidden; }
 
-/* Set last[i] to the last node that reads node i, or to the last node of all if its value is kept. */
+/* Set last[i] to the last node that reads node i, or to the last node of all if its value is
+ * kept. */
 static void find_last_reads(const struct graph *g, int32_t *last)
 {
 	for (int32_t i = 0; i < g->n; i++) {
@@ -76,8 +77,8 @@ static void find_last_reads(const struct graph *g, int32_t *last)
 			last[i] = g->n - 1;
 }
 
-/* Set home[i] to the node whose place node i uses: i itself, or the first of a chain of nodes each of
- * which overwrites its src0. */
+/* Set home[i] to the node whose place node i uses: i itself, or the first of a chain of nodes each
+ * of which overwrites its src0. */
 static void find_homes(const struct graph *g, const int32_t *last, int32_t *home)
 {
 	for (int32_t i = 0; i < g->n; i++) {

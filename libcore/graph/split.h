@@ -22,7 +22,8 @@ struct graph_split {
 	int n;
 	int32_t n_edges;
 };
-/* Split g into n parts: part i is the nodes [first[i], first[i + 1]) of g; first[0] is 0.  Free with
+/* Split g into n parts: part i is the nodes [first[i], first[i + 1]) of g; first[0] is 0.  Free
+ * with
  * graph_split_fini.  INFER_EINVAL: a part has no nodes, or a cut separates nodes that must run on
  * one device (KV_PUT and its ATTN, ROUTE and its MOE).  INFER_ENOMEM.  On failure *out is zero. */
 int graph_split(struct graph_split *out, const struct graph *g, const int32_t *first, int n,

@@ -1,35 +1,37 @@
-/* backend/cpu/attn.c - attention: the cache is cut into splits at fixed positions, each split gives
- * a partial result, and the partial results of a row are merged in ascending order.  A task is
- * (rows of one sequence, split, one or some KV heads), so one decoded row at a long context keeps
- * every thread busy.  Where V is a part of K, a task turns the pages of its split into the layout of
- * V, in scratch.  Memory for partial results is bounded: if they do not fit for all rows, the
- * rows are done in waves. */
+/* backend/cpu/attn.c - attention.
+ *
+ * The context is divided into splits at fixed positions. Each split gives a partial result, and the
+ * partial results of a row are merged in ascending order. A task is (rows of one sequence, split,
+ * some KV heads), so that one decoded row at a long context keeps every thread busy. For MLA a task
+ * copies V out of the pages of K, in scratch. Memory for partial results is bounded: rows are
+ * processed in waves that fit in it. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "kern/kv.h"
 
 enum {
-	BLOCK = 32,       /* rows of a task: a split of keys stays in cache for all of them */
-	SMALL = 64 << 10, /* multiplications below which one thread is quicker */
-	QUERIES = 8,      /* of one KV head; fewer are no task of their own */
+	BLOCK = 32,       /* rows of a task, for which a split of K stays in cache */
+	SMALL = 64 << 10, /* multiplications below which one thread is faster */
+	QUERIES = 8,      /* fewest query heads of one KV head in a task */
 	PAGES = KERN_SPLIT / KERN_PAGE,
 };
 
-static size_t attn_bytes(const struct graph_node *n)
+static size_t kernel_scratch(const struct graph_node *n)
 {
 	return num_round_up(kern_attn_scratch(n->attn.dk, n->attn.dv), 64);
 }
 
-/* With a split of V of any cache type, where V is a part of K. */
+/* The scratch of the kernel and, for MLA, V of a split in any cache type. */
 size_t cpu_attn_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
-	size_t latent = (size_t)cpu_node(p, n->src[1])->kv_put.mla;
+	size_t mla = (size_t)cpu_node(p, n->src[1])->kv_put.mla;
 
-	return attn_bytes(n) +
-	       latent * KERN_SPLIT * num_round_up((size_t)n->attn.dv, 32) * sizeof(float);
+	return kernel_scratch(n) +
+	       mla * KERN_SPLIT * num_round_up((size_t)n->attn.dv, 32) * sizeof(float);
 }
 
+/* The blocks of rows whose partial results are in memory at a time. */
 struct wave {
 	struct backend_plan *p;
 	const struct graph_node *n;
@@ -40,15 +42,15 @@ struct wave {
 	int64_t tasks, work;
 };
 
-/* The first split that the row at pos sees, and the one after its last. */
+/* Return the first split that a row at pos attends to. */
 static int first_split(const struct graph_node *n, int pos)
 {
 	int sees = n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 
 	return sees && pos >= sees ? (pos - sees + 1) / KERN_SPLIT : 0;
 }
-/* Chunks of whole splits need none, as splits are left out; of others a block has one row, which knows
- * its own. */
+/* Whole chunks need no window in the kernel, since whole splits are left out. Otherwise a block has
+ * one row, so its window is exact. */
 static int whole_chunks(const struct graph_node *n)
 {
 	return n->attn.chunked && n->attn.window % KERN_SPLIT == 0;
@@ -59,17 +61,19 @@ static int window_of(const struct graph_node *n, int pos)
 		return 0;
 	return n->attn.chunked ? pos % n->attn.window + 1 : n->attn.window;
 }
-/* One past the last position that the row at pos sees.  Positions after its own are in the same step. */
-static int end_of(const struct graph_node *n, const struct backend_run *run, int pos)
+/* Return the position after the last one that a row at pos attends to. Positions after its own are
+ * rows of the same step. */
+static int end_position(const struct graph_node *n, const struct backend_run *run, int pos)
 {
 	return (int)num_min(pos + (int64_t)n->attn.later, run->pos + run->n - 1) + 1;
 }
 static int end_split(const struct graph_node *n, const struct backend_run *run, int pos)
 {
-	return (end_of(n, run, pos) - 1) / KERN_SPLIT + 1;
+	return (end_position(n, run, pos) - 1) / KERN_SPLIT + 1;
 }
 
-static const struct cpu_block *block_of(const struct wave *w, int64_t task)
+/* Find the block of a task: the last block with first <= task. */
+static const struct cpu_block *find_block(const struct wave *w, int64_t task)
 {
 	int lo = 0, hi = w->n_blocks - 1;
 
@@ -83,7 +87,8 @@ static const struct cpu_block *block_of(const struct wave *w, int64_t task)
 	return &w->p->blocks[lo];
 }
 
-/* Find the keys and values of KV head `head` in each page of the split at position `from`. */
+/* Set k[i] and v[i] to K and V of a KV head in page i of the positions [from, to) of a split; NULL:
+ * the page left the window. */
 static void find_pages(const struct wave *w, const struct cpu_block *b, int head, int from, int to,
                        const void **k, const void **v)
 {
@@ -101,9 +106,9 @@ static void find_pages(const struct wave *w, const struct cpu_block *b, int head
 	}
 }
 
-/* Make V of the pages of K, and point v to it. */
-static void turn_pages(const struct wave *w, const struct backend_cache *c, const void *const *k,
-                       const void **v, int n, unsigned char *at)
+/* MLA: copy V out of the n pages of K, in the layout of V, to `at`, and set v[i] to it. */
+static void copy_values(const struct wave *w, const struct backend_cache *c, const void *const *k,
+                        const void **v, int n, unsigned char *at)
 {
 	int dv = w->n->attn.dv;
 	size_t bytes = kern_kv_bytes(c->k_type, dv);
@@ -115,37 +120,39 @@ static void turn_pages(const struct wave *w, const struct backend_cache *c, cons
 	}
 }
 
-/* What task number `at` of a block takes. */
+/* The share of a block that one task computes. */
 struct share {
-	int kv, head, heads, split; /* KV head, first query head of it, how many */
+	int kv, head, heads, split; /* KV head, its first query head, query heads, split */
 };
-static int parts_of(const struct graph_node *n, const struct cpu_block *b)
+/* Return the number of tasks for one split of a block. */
+static int count_shares(const struct graph_node *n, const struct cpu_block *b)
 {
 	int group = n->attn.heads / n->attn.kv_heads;
 
 	return (n->attn.kv_heads + b->kv - 1) / b->kv * ((group + b->q - 1) / b->q);
 }
-static struct share share_of(const struct graph_node *n, const struct cpu_block *b, int at)
+/* Return the share of task number `at` of a block. */
+static struct share task_share(const struct graph_node *n, const struct cpu_block *b, int at)
 {
 	int group = n->attn.heads / n->attn.kv_heads, cuts = (group + b->q - 1) / b->q,
-	    parts = parts_of(n, b), part = at % parts, head = part % cuts * b->q;
+	    parts = count_shares(n, b), part = at % parts, head = part % cuts * b->q;
 
 	return (struct share){ part / cuts * b->kv, head, (int)num_min(b->q, group - head),
 		               b->s0 + at / parts };
 }
 
-static void task(void *user, int64_t i, int worker)
+static void run_task(void *user, int64_t i, int worker)
 {
 	const struct wave *w = user;
 	const struct graph_node *n = w->n;
-	const struct cpu_block *b = block_of(w, i);
+	const struct cpu_block *b = find_block(w, i);
 	const struct backend_run *run = &w->p->s->runs[b->run];
 	const struct backend_kv *kv = w->p->s->kv;
 	const struct backend_cache *c = kv->caches[kv->layers[n->attn.layer].group];
 	int splits = b->s1 - b->s0, at = (int)(i - b->first),
 	    group = n->attn.heads / n->attn.kv_heads, pos = run->pos + b->row - run->row,
-	    end = end_of(n, run, pos + b->n - 1);
-	struct share t = share_of(n, b, at);
+	    end = end_position(n, run, pos + b->n - 1);
+	struct share t = task_share(n, b, at);
 	const void *k[PAGES], *v[PAGES], *next_k[PAGES] = { 0 }, *next_v[PAGES];
 	size_t heads = (size_t)n->attn.heads, head = (size_t)(t.kv * group + t.head),
 	       slot = (size_t)(b->slot + t.split - b->s0) * heads + head, dv = (size_t)n->attn.dv;
@@ -181,18 +188,19 @@ static void task(void *user, int64_t i, int worker)
 
 	find_pages(w, b, t.kv, a.from, a.to, k, v);
 	if (c->mla)
-		turn_pages(w, c, k, v, (a.to - a.from + KERN_PAGE - 1) / KERN_PAGE,
-		           scratch + attn_bytes(n));
-	/* a worker's next task, unless this one was its last */
-	if (at + 1 < parts_of(n, b) * splits) {
-		t = share_of(n, b, at + 1);
+		copy_values(w, c, k, v, (a.to - a.from + KERN_PAGE - 1) / KERN_PAGE,
+		            scratch + kernel_scratch(n));
+	/* prefetch for the next task, which this worker probably runs */
+	if (at + 1 < count_shares(n, b) * splits) {
+		t = task_share(n, b, at + 1);
 		find_pages(w, b, t.kv, t.split * KERN_SPLIT, end, next_k, next_v);
 	}
 	w->p->b->kern.attn(&a);
 }
 
-/* Each row merges exactly its own splits, so other rows in the batch do not change its sums. */
-static void merge(void *user, int64_t i, int worker)
+/* Merge the partial results of each row.  A row merges only its own splits, so other rows of the
+ * batch do not change its sums. */
+static void merge_block(void *user, int64_t i, int worker)
 {
 	const struct wave *w = user;
 	const struct cpu_block *b = &w->p->blocks[i];
@@ -214,20 +222,21 @@ static void run_wave(struct wave *w)
 {
 	if (w->n_blocks == 1 && w->p->blocks[0].n == 1 && w->work < SMALL) {
 		for (int64_t i = 0; i < w->tasks; i++)
-			task(w, i, 0);
-		merge(w, 0, 0);
+			run_task(w, i, 0);
+		merge_block(w, 0, 0);
 	} else {
-		pool_run(w->p->b->pool, w->tasks, task, w);
+		pool_run(w->p->b->pool, w->tasks, run_task, w);
 		if (w->n_blocks == 1)
-			merge(w, 0, 0);
+			merge_block(w, 0, 0);
 		else
-			pool_run(w->p->b->pool, w->n_blocks, merge, w);
+			pool_run(w->p->b->pool, w->n_blocks, merge_block, w);
 	}
 	w->n_blocks = 0;
 	w->tasks = w->work = 0;
 }
 
-/* The next rows of a run that share their first split and fit `slots`; at least one. */
+/* Return a block of the next rows of a run: those that have the same first split and fit in `slots`
+ * slots, but at least one. */
 static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t row, int64_t slots)
 {
 	const struct backend_run *r = &w->p->s->runs[run];
@@ -247,10 +256,10 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 	return b;
 }
 
-/* The heads of a task.  With few rows a task takes as many as the kernel allows, since
- * the heads of a page are adjacent in memory; but there must be enough tasks for all threads, which the
- * query heads of one KV head share if need be. */
-static void cut_heads(const struct wave *w, struct cpu_block *b)
+/* Choose the heads of a task. With few rows a task has as many KV heads as the kernel allows, since
+ * the heads of a page are adjacent in memory. If that gives too few tasks for the threads, the
+ * query heads of one KV head are divided, too. */
+static void divide_heads(const struct wave *w, struct cpu_block *b)
 {
 	int32_t all = w->n->attn.kv_heads, group = w->n->attn.heads / all,
 		want = 2 * pool_threads(w->p->b->pool), kv = KERN_ATTN_Q / (b->n * group);
@@ -260,7 +269,7 @@ static void cut_heads(const struct wave *w, struct cpu_block *b)
 		kv = (kv + 1) / 2;
 	b->kv = kv;
 	b->q = group;
-	while (kv == 1 && b->q >= 2 * QUERIES && (b->s1 - b->s0) * parts_of(w->n, b) < want)
+	while (kv == 1 && b->q >= 2 * QUERIES && (b->s1 - b->s0) * count_shares(w->n, b) < want)
 		b->q = (b->q + 1) / 2;
 }
 
@@ -284,15 +293,15 @@ void cpu_attn_run(struct backend_plan *p, int32_t node)
 				used = 0;
 				continue;
 			}
-			cut_heads(&w, &b);
+			divide_heads(&w, &b);
 			b.first = w.tasks;
 			b.slot = used;
 			p->blocks[w.n_blocks++] = b;
 			used += slots;
-			w.tasks += (int64_t)(b.s1 - b.s0) * parts_of(n, &b);
+			w.tasks += (int64_t)(b.s1 - b.s0) * count_shares(n, &b);
 			w.work += b.n * n->cols *
 			          (num_min((int64_t)b.s1 * KERN_SPLIT,
-			                   end_of(n, r, r->pos + row - r->row + b.n - 1)) -
+			                   end_position(n, r, r->pos + row - r->row + b.n - 1)) -
 			           (int64_t)b.s0 * KERN_SPLIT);
 			row += b.n;
 		}

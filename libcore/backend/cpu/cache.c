@@ -1,14 +1,14 @@
-/* backend/cpu/cache.c - pages of the cache in host memory: one reservation a group, touched on
- * first use.
+/* backend/cpu/cache.c - pages of the KV cache in host memory.  A group reserves address space; a
+ * page takes memory when it is first written.
  *
- *   page p  at base + p page_bytes, whole pages of the operating system, so that it can go back
+ *   page p  at base + p * page_bytes; whole OS pages, so that its memory can be freed
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
- *     '-- [kv head] in the layout of kern/kv.h; each begins at a multiple of 64
- *   A group of latents has no V.
+ *     '-- [kv head] in the layout of kern/kv.h; each part begins at a multiple of 64
+ *   MLA stores no V.
  *
- * of recurrent layers:
+ * Recurrent layers:
  *   | state of layer 0 | state of layer 1 | ...
- *     '-- f32: | the last rows of CONV | [head][block of 16 columns][dk][16] of DELTA | */
+ *     '-- f32: | last rows of CONV1D | GATED_DELTA: [head][block of 16 columns][dk][16] | */
 #include "backend/cpu/cpu.h"
 #include <infer/kvtype.h>
 #include "base/err.h"
@@ -24,7 +24,7 @@
 #define NEXT(type, name) ", " #type
 #define LAST(type, name) " and " #type
 
-static int check(int type, int dim, infer_error *err)
+static int check_kv_type(int type, int dim, infer_error *err)
 {
 	const struct infer_type_info *t = infer_type_info(type);
 	int block = kern_kv_block(type);
@@ -55,14 +55,13 @@ int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_err
 		lay_state(c, g);
 		return INFER_OK;
 	}
-	TRY(check(g->k_type, g->dk, err));
-	TRY(check(g->v_type, g->dv, err));
+	TRY(check_kv_type(g->k_type, g->dk, err));
+	TRY(check_kv_type(g->v_type, g->dv, err));
 	if (g->mla && g->v_type != g->k_type)
-		return err_set(
-			err, INFER_EUNSUP,
-			"this model keeps no values beside its keys: the cache has one type, "
-			"not %s and %s",
-			infer_type_info(g->k_type)->name, infer_type_info(g->v_type)->name);
+		return err_set(err, INFER_EUNSUP,
+		               "this model stores no V (MLA), so the cache must have one type, not "
+		               "%s and %s",
+		               infer_type_info(g->k_type)->name, infer_type_info(g->v_type)->name);
 	*c = (struct backend_cache){
 		.mla = g->mla,
 		.k_type = g->k_type,
@@ -91,21 +90,21 @@ int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backe
 		               n_pages, lay.page_bytes);
 	c = mem_alloc(MEM_BACKEND, 1, sizeof *c);
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
+		return err_set(err, INFER_ENOMEM, "out of memory");
 	*c = lay;
 	rc = os_reserve(&at, c->reserved, err);
 	if (rc) {
 		mem_free(c);
 		return rc;
 	}
-	/* any thread may come to read any page */
+	/* any thread may read any page */
 	numa_interleave(pool_nodes(b->pool), at, c->reserved);
 	c->base = at;
 	*out = c;
 	return INFER_OK;
 }
 
-/* Copies the whole page: K is stored by dimension, so the first n positions are spread over it. */
+/* Copies the whole page: K is stored by dimension, so n positions are spread over all of it. */
 void cpu_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
 {
 	(void)n;

@@ -1,17 +1,18 @@
-/* backend/cpu/cache.h (private) - pages of the cache in host memory. */
+/* backend/cpu/cache.h (private) - pages of the KV cache in host memory. */
 #ifndef BACKEND_CPU_CACHE_H
 #define BACKEND_CPU_CACHE_H
 #include "backend/backend.h"
 
-/* Where the pages of a group are, and how they are laid out; cache.c draws a page. */
+/* The pages of a group.  cache.c shows the layout of a page. */
 struct backend_cache {
 	unsigned char *base;
 	size_t page_bytes, layer_bytes, k_head, v_head; /* bytes; k_head, v_head: of one KV head */
 	size_t v_at;                                    /* from a layer's K to its V */
-	int k_type, v_type, mla;                        /* latent: no V, as in backend_group */
+	int k_type, v_type, mla;                        /* mla: no V is stored */
 	int64_t state;                                  /* floats of a layer; 0: K and V */
 	size_t reserved;
 };
+/* Compute the layout of a page of group g.  INFER_EUNSUP names an unsupported cache type. */
 int cpu_kv_lay(struct backend_cache *c, const struct backend_group *g, infer_error *err);
 int cpu_kv_new(struct backend_cache **out, struct backend *b, const struct backend_group *g,
                uint32_t n_pages, infer_error *err);
@@ -20,7 +21,8 @@ void cpu_kv_drop(struct backend_cache *c, uint32_t page);
 void cpu_kv_save(const struct backend_cache *c, void *to, uint32_t page);
 void cpu_kv_load(struct backend_cache *c, uint32_t page, const void *from);
 void cpu_kv_free(struct backend_cache *c);
-/* K of the first head of a layer in a page, V is v_at behind it; or the layer's state. */
+/* Return the address of a layer in a page: K of its first head (V is v_at bytes later), or its
+ * state. */
 static inline unsigned char *cpu_kv_page(const struct backend_cache *c,
                                          const struct backend_kv_layer *l, uint32_t page)
 {

@@ -1,4 +1,4 @@
-/* backend/cpu/cpu.c - the CPU backend: weights are used in place, in host memory */
+/* backend/cpu/cpu.c - the CPU backend.  Weights are used in place. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,11 +13,10 @@ static int cpu_open(struct backend **out, const struct host *host, const struct 
 
 	*out = NULL;
 	if (o->device)
-		return err_set(err, INFER_EINVAL, "device %d: there is one cpu, number 0",
-		               o->device);
+		return err_set(err, INFER_EINVAL, "device %d: the only CPU device is 0", o->device);
 	b = mem_zalloc(MEM_BACKEND, 1, sizeof *b);
 	if (!b)
-		return err_set(err, INFER_ENOMEM, "no memory for the backend");
+		return err_set(err, INFER_ENOMEM, "out of memory for the backend");
 	b->pool = host->pool;
 	b->kern = host->kern;
 	*out = b;
@@ -48,7 +47,7 @@ static int cpu_load(struct backend_weights **out, struct backend *b, const struc
 	(void)b;
 	*out = mem_alloc(MEM_BACKEND, 1, sizeof **out);
 	if (!*out)
-		return err_set(err, INFER_ENOMEM, "no memory for a set of %d weights", n);
+		return err_set(err, INFER_ENOMEM, "out of memory for a set of %d weights", n);
 	**out = (struct backend_weights){ w, n };
 	return INFER_OK;
 }

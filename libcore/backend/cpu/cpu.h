@@ -117,8 +117,8 @@ int cpu_has_loops(const struct backend *b, int type);
 const struct kern_mm *cpu_mm(const struct backend *b, int type);
 /* True if a product of m rows with weights of a type reads a transposed copy of the rows. */
 int cpu_transposed(const struct backend *b, int type, int m);
-/* Find the act of a node in the given form, or in the form that weights of `type` read.  NULL: there
- * is none; products read the value itself. */
+/* Find the act of a node in the given form, or in the form that weights of `type` read.  NULL:
+ * there is none; products read the value itself. */
 struct cpu_act *cpu_act_of_form(const struct backend_plan *p, int32_t node, enum kern_form form);
 const struct cpu_act *cpu_act_find(const struct backend_plan *p, int32_t node, int type);
 

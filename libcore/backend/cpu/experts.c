@@ -1,12 +1,12 @@
-/* backend/cpu/experts.c - MOE nodes on the host for a graph that a device runs.
+/* backend/cpu/experts.c - run MOE nodes on the CPU for a graph that a GPU runs.
  *
- * A graph of four nodes for each of them, over three edges that all of them share, becomes one plan of
- * the CPU backend, so that they share its workspace too:
+ * One plan of the CPU backend has four nodes for each such MOE node.  All of them use the same
+ * three edges and share the workspace:
  *
  *   edge 0 -> RECV x ---------.
  *   edge 1 -> RECV choice --- MOE -- SEND -> edge 2
  *
- * No chain of the plan contains nodes of two, so each runs as a range of the plan's steps. */
+ * No step contains nodes of two MOE nodes, so each is a range of steps. */
 #include "backend/cpu/experts.h"
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
@@ -19,7 +19,7 @@ struct cpu_experts {
 	struct backend_weights *w;
 	struct backend_plan *plan;
 	struct graph graph;
-	/* of the node that runs */
+	/* of the running node */
 	struct backend_step step;
 	float *edges[EDGES];
 };
@@ -34,7 +34,7 @@ static int32_t add_recv(struct graph *g, int edge, int rows, int32_t cols)
 	return graph_add(g, n);
 }
 
-static void add_expert(struct graph *g, const struct graph_node *of)
+static void add_moe(struct graph *g, const struct graph_node *of)
 {
 	struct graph_node n = *of, send = graph_node_of(GRAPH_SEND);
 
@@ -45,24 +45,24 @@ static void add_expert(struct graph *g, const struct graph_node *of)
 	graph_add(g, send);
 }
 
-/* Build the graph and open the backend.  fini it, however this ends. */
-static int init(struct cpu_experts *e, struct backend_model *to, const struct host *host,
-                const struct backend_model *m, infer_error *err)
+/* Build the graph and open the backend.  Call close_experts even if this fails. */
+static int open_experts(struct cpu_experts *e, struct backend_model *to, const struct host *host,
+                        const struct backend_model *m, infer_error *err)
 {
 	*e = (struct cpu_experts){ 0 };
 	graph_init(&e->graph);
 	for (int32_t i = 0; i < m->graph->n; i++)
 		if (cpu_expert_is(m, &m->graph->nodes[i]))
-			add_expert(&e->graph, &m->graph->nodes[i]);
+			add_moe(&e->graph, &m->graph->nodes[i]);
 	if (e->graph.bad)
-		return err_set(err, INFER_ENOMEM, "no memory for the experts on the host");
+		return err_set(err, INFER_ENOMEM, "out of memory for experts on the CPU");
 	*to = (struct backend_model){ .graph = &e->graph,
 		                      .weights = m->weights,
 		                      .n_weights = m->n_weights };
 	return backend_find("cpu")->open(&e->b, host, &(struct backend_opts){ 0 }, err);
 }
 
-static void fini(struct cpu_experts *e)
+static void close_experts(struct cpu_experts *e)
 {
 	const struct backend_kind *cpu = backend_find("cpu");
 
@@ -81,10 +81,10 @@ int cpu_experts_need(struct backend_need *need, const struct host *host,
 	int rc;
 
 	*need = (struct backend_need){ 0 };
-	rc = init(&e, &own, host, m, err);
+	rc = open_experts(&e, &own, host, m, err);
 	if (!rc)
 		rc = cpu_need(need, e.b, &own, size, err);
-	fini(&e);
+	close_experts(&e);
 	return rc;
 }
 
@@ -98,8 +98,8 @@ int cpu_experts_new(struct cpu_experts **out, const struct host *host,
 
 	*out = NULL;
 	if (!e)
-		return err_set(err, INFER_ENOMEM, "no memory for the experts on the host");
-	rc = init(e, &own, host, m, err);
+		return err_set(err, INFER_ENOMEM, "out of memory for experts on the CPU");
+	rc = open_experts(e, &own, host, m, err);
 	if (!rc)
 		rc = backend_find("cpu")->load(&e->w, e->b, own.weights, own.n_weights, err);
 	if (!rc)
@@ -118,7 +118,7 @@ void cpu_experts_free(struct cpu_experts *e)
 {
 	if (!e)
 		return;
-	fini(e);
+	close_experts(e);
 	mem_free(e);
 }
 

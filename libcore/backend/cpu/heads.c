@@ -1,5 +1,6 @@
-/* backend/cpu/heads.c - products by heads: each head of a row is multiplied with a matrix of its own.  The heads
- * are the jobs of one region, like the experts of moe.c, but every row goes through all of them. */
+/* backend/cpu/heads.c - HEAD_MM: each head of a row is multiplied by its own matrix.
+ *
+ * The heads are the jobs of one region, like the experts of moe.c, but each job has all rows. */
 #include "backend/cpu/cpu.h"
 
 #include <string.h>
@@ -10,11 +11,12 @@ struct heads {
 	const float *x;
 	float *y;
 	int heads, rows, in, out; /* in, out: columns of a head */
-	struct kern_act act;      /* [head][row], where the product reads no f32 */
+	struct kern_act act;      /* [head][row], unless the product reads f32 in place */
 };
 
-/* Of one row: what the product reads, and the columns that it leaves alone. */
-static void make_row(void *user, int64_t row, int worker)
+/* Convert the heads of a row to the form that the product reads, and copy their remaining
+ * columns. */
+static void prepare_head_row(void *user, int64_t row, int worker)
 {
 	struct heads *t = user;
 	int k = (int)t->w->ne[0], n = (int)t->w->ne[1];
@@ -30,14 +32,14 @@ static void make_row(void *user, int64_t row, int worker)
 	}
 }
 
-static void make_rows(struct heads *t)
+static void prepare_head_rows(struct heads *t)
 {
 	if (t->act.form == KERN_FORM_F32 && t->in == t->w->ne[0])
 		return;
 	if (t->rows == 1)
-		make_row(t, 0, 0);
+		prepare_head_row(t, 0, 0);
 	else
-		pool_run(t->p->b->pool, t->rows, make_row, t);
+		pool_run(t->p->b->pool, t->rows, prepare_head_row, t);
 }
 
 void cpu_heads_run(struct backend_plan *p, int32_t node)
@@ -57,8 +59,8 @@ void cpu_heads_run(struct backend_plan *p, int32_t node)
 	t.act.form = (uint8_t)form;
 	if (form != KERN_FORM_F32)
 		kern_act_init(&t.act, form, p->heads, t.rows * t.heads, (int)w->ne[0]);
-	make_rows(&t);
-	/* each job has its place in x: rows of f32 are read where they are */
+	prepare_head_rows(&t);
+	/* f32 rows are read in place; the jobs differ in where their head begins */
 	for (int h = 0; h < t.heads; h++) {
 		struct kern_act *x = &p->head_acts[h];
 		*x = t.act;

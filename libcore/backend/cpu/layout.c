@@ -1,24 +1,24 @@
-/* backend/cpu/layout.c - the one block of memory that a plan computes in.  The same walk counts its
- * bytes and hands them out.
+/* backend/cpu/layout.c - the workspace of a plan, one block of memory.  The same functions count
+ * its bytes and hand out its parts.
  *
  *   mem                                                                              mem + bytes
- *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of worker 0 | of 1 |...
+ *   | values | acts | cos sin | pos, run_of | attention | experts | heads | scratch of workers |
  *
  *   values     what nodes compute, f32 [rows][cols]
  *                | x | h = norm x | q | k | v | ...      a value reuses the place of a dead one, or
- *                | x |   gate |   up   |                 overwrites its source if the op allows
- *   acts       rows that products read in another form, placed by their lives in the same way; each
- *              | rows | their transposed copy, if a set has loops for it |
+ *                | x |   gate |   up   |                 overwrites its source if op_list.h allows
+ *   acts       rows in the forms that products read, placed by lifetime like values; each is
+ *              | rows | their transposed copy, if the kernel set has loops for it |
  *   cos sin    [rows][half][2] of each frequency table
- *   pos ...    of each row: its position, its run
- *   attention  | m | l | o | of as many (row, split) as are kept at a time; blocks of rows
- *   experts    rows of pairs in the forms that gate, up and down read; their lists; gate, up, out
- *   heads      [head][row] of a product by heads, in the form that it reads
- *   scratch    of each worker: what one item of work needs
+ *   pos ...    position and run of each row
+ *   attention  | m | l | o | partial results of a wave, by (row, split); blocks of rows
+ *   experts    inputs of gate, up and down, by (row, expert) pair; lists of pairs; gate, up, out
+ *   heads      [head][row] of HEAD_MM, in the form that the product reads
+ *   scratch    of each worker, for one item of work
  *
  * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone follows each
- * part, value, act and scratch (base/redzone.h).  The zones of values and acts move: before a step
- * runs, each of its results is fenced right after the rows that the step has. */
+ * part, value, act and scratch (base/redzone.h).  Those of values and acts move: before a step
+ * runs, the memory after the actual rows of each of its results is poisoned. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -27,7 +27,7 @@
 
 enum {
 	ALIGN = 64,
-	/* approximate budget for partial results of attention, which are merged when it is full */
+	/* approximate memory for partial results of attention; a full wave is merged */
 	PART_BYTES = 16 << 20,
 };
 
@@ -58,7 +58,6 @@ static size_t transposed_bytes(const struct backend_plan *p, const struct cpu_ac
 	return kern_transposed_bytes(a->form, most, cpu_node(p, a->node)->cols);
 }
 
-/* Offsets of values and of activations in other forms; both follow from the steps. */
 int cpu_place(struct backend_plan *p, infer_error *err)
 {
 	struct graph_span *span;
@@ -68,7 +67,8 @@ int cpu_place(struct backend_plan *p, infer_error *err)
 	                &p->value_bytes, err));
 	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof *span);
 	if (!span)
-		return err_set(err, INFER_ENOMEM, "no memory to place %d activations", p->n_acts);
+		return err_set(err, INFER_ENOMEM, "out of memory while placing %d activations",
+		               p->n_acts);
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct graph_node *n = cpu_node(p, p->acts[i].node);
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
@@ -100,8 +100,8 @@ static void lay_acts(struct backend_plan *p, struct cpu_space *s)
 	}
 }
 
-/* Room for partial results: as many (row, split) slots as fit the budget, but at least enough for
- * one row over the whole context. */
+/* Memory for partial results: the (row, split) slots that fit PART_BYTES, but at least those of one
+ * row over the whole context. */
 static void lay_attention(struct backend_plan *p, struct cpu_space *s)
 {
 	int64_t splits = (p->size.ctx - 1) / KERN_SPLIT + 1, heads = 0, width = 0;
@@ -221,8 +221,9 @@ void cpu_layout(struct backend_plan *p, struct cpu_space *s)
 		redzone_set(p->scratch + (size_t)(i + 1) * p->scratch_bytes - REDZONE, REDZONE);
 }
 
-/* Allow writes to `bytes` bytes at `at`, and fence the rest up to the end of the red zone. */
-static void fence(unsigned char *at, size_t bytes, size_t most)
+/* Allow writes to `bytes` bytes at `at`, and poison the memory after them up to the end of the red
+ * zone, which follows `most` bytes. */
+static void set_fence(unsigned char *at, size_t bytes, size_t most)
 {
 	redzone_clear(at, bytes);
 	redzone_set(at + bytes, most - bytes + REDZONE);
@@ -234,8 +235,9 @@ void cpu_fences(const struct backend_plan *p, const struct cpu_step *step)
 		const struct graph_node *n = cpu_node(p, i);
 		size_t row = (size_t)n->cols * sizeof(float);
 		if (row)
-			fence(p->values + p->offset[i], (size_t)cpu_rows(p, n->rows) * row,
-			      (size_t)(n->rows == GRAPH_OUT ? p->size.out : p->size.rows) * row);
+			set_fence(p->values + p->offset[i], (size_t)cpu_rows(p, n->rows) * row,
+			          (size_t)(n->rows == GRAPH_OUT ? p->size.out : p->size.rows) *
+			                  row);
 	}
 	for (int i = step->act; i < step->act + step->n_acts; i++) {
 		const struct cpu_act *a = &p->acts[i];
@@ -243,6 +245,6 @@ void cpu_fences(const struct backend_plan *p, const struct cpu_step *step)
 		int rows = n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
 		size_t bytes =
 			kern_act_bytes(a->form, rows, n->cols) + transposed_bytes(p, a, rows);
-		fence(p->act_mem + a->offset, bytes, bytes);
+		set_fence(p->act_mem + a->offset, bytes, bytes);
 	}
 }

@@ -1,7 +1,7 @@
-/* backend/cpu/moe.c - experts: a router picks some experts for each row, the rows of an expert are
- * multiplied with its matrices like any product, and each row adds up its experts' results in the
- * order of rank.  Only the weights of chosen experts are read.
- * Shazeer+ 2017, arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
+/* backend/cpu/moe.c - mixture of experts.  The router chooses some experts for each row.  The rows
+ * of an expert are multiplied by its matrices like any product.  Each row sums the results of its
+ * experts in the order of rank.  Only weights of chosen experts are read. Shazeer+ 2017,
+ * arXiv:1701.06538; Mixtral: Jiang+ 2024, arXiv:2401.04088 */
 #include "backend/cpu/row_op.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -9,12 +9,12 @@
 
 #include <string.h>
 
-/* Probabilities of experts: softmax with the sum ascending, or sigmoid. */
-static void gate(float *y, const float *x, int n, int gating)
+/* Compute y = softmax(x), summed in ascending order, or sigmoid(x). */
+static void score_experts(float *y, const float *x, int n, int sigmoid)
 {
 	float most = x[0], sum = 0;
 
-	if (gating) {
+	if (sigmoid) {
 		for (int i = 0; i < n; i++)
 			y[i] = fm_sigmoidf(x[i]);
 		return;
@@ -29,8 +29,9 @@ static void gate(float *y, const float *x, int n, int gating)
 		y[i] /= sum;
 }
 
-/* The best of n scores, the lower index if some are equal; one that is taken is NaN and never wins. */
-static int best_of(const float *score, int n)
+/* Return the index of the highest of n scores, the lower index of equals. Chosen scores are NaN and
+ * are skipped. */
+static int find_best(const float *score, int n)
 {
 	int best = 0;
 
@@ -40,8 +41,9 @@ static int best_of(const float *score, int n)
 	return best;
 }
 
-/* Mark as taken the experts outside the best groups.  A group's score is the sum of its best
- * experts' scores, best first; room: floats for two scores of each group and its experts. */
+/* Set to NaN the scores of experts outside the groups_used best groups.  The score of a group is
+ * the sum of its group_best best experts, best first.  room: scratch for groups + experts / groups
+ * floats. */
 static void keep_groups(const struct graph_node *n, float *score, int experts, float *room)
 {
 	int groups = n->route.groups, each = experts / groups;
@@ -51,13 +53,13 @@ static void keep_groups(const struct graph_node *n, float *score, int experts, f
 		memcpy(left, score + g * each, (size_t)each * sizeof *left);
 		of[g] = 0;
 		for (int i = 0; i < n->route.group_best; i++) {
-			int best = best_of(left, each);
+			int best = find_best(left, each);
 			of[g] += left[best];
 			left[best] = NAN;
 		}
 	}
 	for (int i = 0; i < n->route.groups_used; i++) {
-		int best = best_of(of, groups);
+		int best = find_best(of, groups);
 		of[best] = NAN;
 	}
 	for (int g = 0; g < groups; g++)
@@ -65,7 +67,7 @@ static void keep_groups(const struct graph_node *n, float *score, int experts, f
 			score[g * each + e] = NAN;
 }
 
-/* Scratch floats: the probabilities, the room of keep_groups and the scores of the experts not yet chosen. */
+/* Scratch: probabilities, scores of the experts not yet chosen, and the room of keep_groups. */
 size_t cpu_route_scratch(const struct backend_plan *p, const struct graph_node *n)
 {
 	return 4 * (size_t)cpu_node(p, n->src[0])->cols * sizeof(float);
@@ -82,13 +84,13 @@ void cpu_run_route(const struct row_op *o)
 	/* Sigmoids of large logits round to one value, so compare the logits themselves. */
 	int by_logit = n->route.sigmoid && n->route.groups < 2;
 
-	gate(prob, x, experts, n->route.sigmoid);
+	score_experts(prob, x, experts, n->route.sigmoid);
 	for (int e = 0; e < experts; e++)
 		left[e] = bias ? prob[e] + bias[e] : by_logit ? x[e] : prob[e];
 	if (n->route.groups > 1)
 		keep_groups(n, left, experts, prob + 2 * experts);
 	for (int r = 0; r < used; r++) {
-		int best = best_of(left, experts);
+		int best = find_best(left, experts);
 		left[best] = NAN;
 		y[r] = (float)best;
 		y[used + r] = prob[best];
@@ -106,13 +108,14 @@ struct moe {
 	struct kern_act in[KERN_FORMS], mid[KERN_FORMS];
 };
 
-static enum kern_form form_of(const struct moe *m, int slot)
+/* Return the form of rows that weight w0, w1 or w2 reads. */
+static enum kern_form expert_form(const struct moe *m, int slot)
 {
 	return cpu_mm(m->p->b, m->p->m.weights[m->n->w[slot]].type)->form;
 }
 
-/* Pairs (row, rank) by expert, ascending; inside one by row. */
-static void group(const struct moe *m)
+/* Sort the pairs (row, rank) by expert and, for one expert, by row. */
+static void sort_pairs(const struct moe *m)
 {
 	struct cpu_moe *o = &m->p->moe;
 	int experts = m->p->m.weights[m->n->w[0]].n;
@@ -129,7 +132,7 @@ static void group(const struct moe *m)
 			o->row[pair] = r;
 			o->slot[r * m->used + i] = pair;
 		}
-	for (int e = experts; e; e--) /* back from ends to beginnings */
+	for (int e = experts; e; e--) /* from the ends of the lists back to their beginnings */
 		o->count[e] = o->count[e - 1];
 	o->count[0] = 0;
 }
@@ -141,26 +144,26 @@ static void copy_row(struct kern_act *to, int32_t a, const struct kern_act *from
 	       from->q_row < to->q_row ? from->q_row : to->q_row);
 }
 
-/* The row of a pair, in the forms that gate and up read. */
-static void gather(void *user, int64_t pair, int worker)
+/* Copy the row of a pair to the inputs of gate and up. */
+static void gather_pair(void *user, int64_t pair, int worker)
 {
 	struct moe *m = user;
 	int32_t src = m->n->src[0];
 
 	(void)worker;
 	for (int s = 0; s < 2; s++) {
-		enum kern_form f = form_of(m, s);
+		enum kern_form f = expert_form(m, s);
 		const struct cpu_act *a = cpu_act_find(m->p, src, m->p->m.weights[m->n->w[s]].type);
 		struct kern_act direct = { .q = cpu_value(m->p, src, 0),
 			                   .q_row = (size_t)m->n->cols * sizeof(float) };
-		if (!s || f != form_of(m, 0))
+		if (!s || f != expert_form(m, 0))
 			copy_row(&m->in[f], (int32_t)pair, a ? &a->x : &direct,
 			         m->p->moe.row[pair]);
 	}
 }
 
-/* The weight of a pair. */
-static float weight_of(const struct moe *m, int64_t pair)
+/* Return the router weight of a pair. */
+static float pair_weight(const struct moe *m, int64_t pair)
 {
 	int32_t row = m->p->moe.row[pair], rank = 0;
 
@@ -169,8 +172,8 @@ static float weight_of(const struct moe *m, int64_t pair)
 	return cpu_value(m->p, m->n->src[1], row)[m->used + rank];
 }
 
-/* act(gate, up) of a pair, then the form that down reads. */
-static void middle(void *user, int64_t pair, int worker)
+/* Compute act(gate, up) of a pair in the form that down reads. */
+static void activate_pair(void *user, int64_t pair, int worker)
 {
 	struct moe *m = user;
 	const struct kern *k = &m->p->b->kern;
@@ -180,17 +183,17 @@ static void middle(void *user, int64_t pair, int worker)
 
 	(void)worker;
 	if (m->n->moe.weight_before_ffn) {
-		k->scale(g, g, weight_of(m, pair), ff);
-		k->scale(u, u, weight_of(m, pair), ff);
+		k->scale(g, g, pair_weight(m, pair), ff);
+		k->scale(u, u, pair_weight(m, pair), ff);
 	}
 	if (m->n->moe.act == GRAPH_ACT_SWIGLU)
 		k->swiglu_mul(g, g, u, m->n->moe.limit, ff);
 	else
 		(m->n->moe.act == GRAPH_ACT_GELU ? k->gelu_mul : k->silu_mul)(g, g, u, ff);
-	cpu_mm(m->p->b, type)->quant(&m->mid[form_of(m, 2)], (int)pair, g, ff);
+	cpu_mm(m->p->b, type)->quant(&m->mid[expert_form(m, 2)], (int)pair, g, ff);
 }
 
-static void sum_row(void *user, int64_t row, int worker)
+static void sum_experts(void *user, int64_t row, int worker)
 {
 	const struct moe *m = user;
 	const float *weights = cpu_value(m->p, m->n->src[1], (int32_t)row) + m->used;
@@ -205,16 +208,16 @@ static void sum_row(void *user, int64_t row, int worker)
 		                         m->n->moe.weight_before_ffn ? 1 : weights[i], m->n->cols);
 }
 
-/* The bias of an expert's weight s, or NULL. */
-static const float *bias_of(const struct moe *m, int s, int expert)
+/* Return the bias of an expert for weight s, or NULL. */
+static const float *expert_bias(const struct moe *m, int s, int expert)
 {
 	const struct weight *w = m->n->w[3 + s] < 0 ? NULL : &m->p->m.weights[m->n->w[3 + s]];
 
 	return w ? (const float *)w->at[0] + (size_t)expert * (size_t)w->ne[0] : NULL;
 }
 
-/* One job for each chosen expert and each of the weights [from, to). */
-static void products(struct moe *m, int from, int to)
+/* Run the products of all chosen experts with weights [from, to), one job each. */
+static void multiply_experts(struct moe *m, int from, int to)
 {
 	struct backend_plan *p = m->p;
 	int jobs = 0, experts = p->m.weights[m->n->w[0]].n;
@@ -232,11 +235,11 @@ static void products(struct moe *m, int from, int to)
 				               .x_row = first,
 				               .w = w->at[e],
 				               .row_bytes = w->row_bytes,
-				               .x = s < 2 ? &m->in[form_of(m, s)]
-				                          : &m->mid[form_of(m, s)],
+				               .x = s < 2 ? &m->in[expert_form(m, s)]
+				                          : &m->mid[expert_form(m, s)],
 				               .y = y + (size_t)first * (size_t)w->ne[1],
 				               .ldy = (size_t)w->ne[1],
-				               .bias = bias_of(m, s, e),
+				               .bias = expert_bias(m, s, e),
 				               .mul = w->scale };
 		}
 	}
@@ -252,18 +255,18 @@ void cpu_moe_run(struct backend_plan *p, int32_t node)
 
 	m.pairs = m.rows * m.used;
 	for (int s = 0; s < 3; s++) {
-		enum kern_form f = form_of(&m, s);
+		enum kern_form f = expert_form(&m, s);
 		if (s < 2)
 			kern_act_init(&m.in[f], f, p->moe.in[f], m.pairs, n->cols);
 		else
 			kern_act_init(&m.mid[f], f, p->moe.mid[f], m.pairs, n->moe.ff);
 	}
-	group(&m);
-	pool_run(p->b->pool, m.pairs, gather, &m);
-	products(&m, 0, 2);
-	pool_run(p->b->pool, m.pairs, middle, &m);
-	products(&m, 2, 3);
-	pool_run(p->b->pool, m.rows, sum_row, &m);
+	sort_pairs(&m);
+	pool_run(p->b->pool, m.pairs, gather_pair, &m);
+	multiply_experts(&m, 0, 2);
+	pool_run(p->b->pool, m.pairs, activate_pair, &m);
+	multiply_experts(&m, 2, 3);
+	pool_run(p->b->pool, m.rows, sum_experts, &m);
 }
 
 void cpu_moe_show(const struct backend_plan *p, int32_t node)

@@ -1,5 +1,5 @@
-/* backend/cpu/plan.c - turns the nodes of a graph into steps: which nodes run together, where rows
- * are quantised, which models are refused. */
+/* backend/cpu/plan.c - plans: group the nodes of a graph into steps, and decide which step converts
+ * rows to the forms that products read. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "type/type.h"
 
-#define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights worth a thread that reads them ahead */
+#define AHEAD_LEAST ((uint64_t)16 << 20) /* bytes of weights below which none are read ahead */
 
 /* How an operation runs, by its kind.  A new product must be listed here. */
 enum {
@@ -36,9 +36,9 @@ static struct cpu_step *push_step(struct backend_plan *p, enum cpu_step_kind kin
 	return s;
 }
 
-/* Make the chain right before step `at` write `node` in the form that products of `type` read.
- * Returns 0 if there is no such chain. */
-static int want_act(struct backend_plan *p, int32_t node, int type, int32_t at)
+/* Make the chain just before step `at` also write `node` in the form that weights of `type` read,
+ * if no chain does yet.  Returns 0 if the step before `at` is not a suitable chain. */
+static int plan_act(struct backend_plan *p, int32_t node, int type, int32_t at)
 {
 	enum kern_form form = cpu_mm(p->b, type)->form;
 	struct cpu_act *a = cpu_act_of_form(p, node, form);
@@ -70,13 +70,13 @@ static void add_mm(struct backend_plan *p, int32_t i)
 	int type = p->m.weights[n->w[0]].type;
 
 	if (last && last->kind == CPU_MM && cpu_node(p, last->first)->src[0] == n->src[0] &&
-	    want_act(p, n->src[0], type, p->n_steps - 1)) {
+	    plan_act(p, n->src[0], type, p->n_steps - 1)) {
 		last->n++;
 		return;
 	}
-	if (!want_act(p, n->src[0], type, p->n_steps)) {
+	if (!plan_act(p, n->src[0], type, p->n_steps)) {
 		push_step(p, CPU_ROWS, cpu_node(p, n->src[0])->rows, i);
-		must(want_act(p, n->src[0], type, p->n_steps));
+		must(plan_act(p, n->src[0], type, p->n_steps));
 	}
 	push_step(p, CPU_MM, n->rows, i)->n = 1;
 }
@@ -87,30 +87,30 @@ static void add_moe(struct backend_plan *p, int32_t i)
 
 	for (int s = 0; s < 2; s++) {
 		int type = p->m.weights[n->w[s]].type;
-		if (!want_act(p, n->src[0], type, p->n_steps)) {
+		if (!plan_act(p, n->src[0], type, p->n_steps)) {
 			push_step(p, CPU_ROWS, n->rows, i);
-			must(want_act(p, n->src[0], type, p->n_steps));
+			must(plan_act(p, n->src[0], type, p->n_steps));
 		}
 	}
 	push_step(p, CPU_MOE, n->rows, i)->n = 1;
 }
 
-/* True if the last node of the last step is a SEND: what a RECV after it reads may depend on what
- * was sent (experts.c). */
-static int has_sent(const struct backend_plan *p)
+/* True if the last node so far is a SEND.  A RECV after it may depend on what was sent (experts.c),
+ * so it begins a new step. */
+static int ends_in_send(const struct backend_plan *p)
 {
 	const struct cpu_step *last = &p->steps[p->n_steps - 1];
 
 	return last->n && cpu_node(p, last->first + last->n - 1)->op == GRAPH_SEND;
 }
 
-static void add_rows(struct backend_plan *p, int32_t i)
+static void add_row_op(struct backend_plan *p, int32_t i)
 {
 	const struct graph_node *n = cpu_node(p, i);
 	struct cpu_step *last = p->n_steps ? &p->steps[p->n_steps - 1] : NULL;
 
 	if (!last || last->kind != CPU_ROWS || last->rows != n->rows || last->n_acts ||
-	    n->op == GRAPH_GET_ROWS || (n->op == GRAPH_RECV && has_sent(p)))
+	    n->op == GRAPH_GET_ROWS || (n->op == GRAPH_RECV && ends_in_send(p)))
 		last = push_step(p, CPU_ROWS, n->rows, i);
 	if (!last->n)
 		last->first = i;
@@ -118,6 +118,7 @@ static void add_rows(struct backend_plan *p, int32_t i)
 	last->work += n->cols ? n->cols : cpu_node(p, n->src[0])->cols;
 }
 
+/* Group the nodes into steps and find the most jobs of a step. */
 static void make_steps(struct backend_plan *p)
 {
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
@@ -125,7 +126,7 @@ static void make_steps(struct backend_plan *p)
 		enum cpu_step_kind kind = step_kinds[n->op];
 		switch (kind) {
 		case CPU_ROWS:
-			add_rows(p, i);
+			add_row_op(p, i);
 			break;
 		case CPU_MM:
 			add_mm(p, i);
@@ -151,8 +152,8 @@ static void make_steps(struct backend_plan *p)
 	}
 }
 
-/* Allocate everything with a size that does not depend on the number of rows. */
-static int prepare(struct backend_plan *p, infer_error *err)
+/* Check the graph, allocate the arrays of the plan and make its steps. */
+static int prepare_plan(struct backend_plan *p, infer_error *err)
 {
 	size_t n = (size_t)p->m.graph->n;
 
@@ -162,19 +163,20 @@ static int prepare(struct backend_plan *p, infer_error *err)
 	p->stage = mem_alloc(MEM_BACKEND, n, sizeof *p->stage);
 	p->offset = mem_alloc(MEM_BACKEND, n, sizeof *p->offset);
 	if (!p->steps || !p->acts || !p->stage || !p->offset)
-		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+		return err_set(err, INFER_ENOMEM, "out of memory for a plan of %zu nodes", n);
 	make_steps(p);
 	p->jobs = mem_alloc(MEM_BACKEND, (size_t)p->max_jobs, sizeof *p->jobs);
 	if (!p->jobs)
-		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+		return err_set(err, INFER_ENOMEM, "out of memory for a plan of %zu nodes", n);
 	return INFER_OK;
 }
 
-static int measure(struct backend_plan *p, infer_error *err)
+/* Make the steps and compute the size of the workspace. */
+static int measure_plan(struct backend_plan *p, infer_error *err)
 {
 	struct cpu_space s = { 0 };
 
-	TRY(prepare(p, err));
+	TRY(prepare_plan(p, err));
 	TRY(cpu_place(p, err));
 	cpu_layout(p, &s);
 	p->bytes = s.used;
@@ -195,7 +197,7 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 		TRY(cpu_kv_lay(&c, &m->groups[g], err));
 		need->kv_page[g] = c.page_bytes;
 	}
-	rc = measure(&p, err);
+	rc = measure_plan(&p, err);
 	need->workspace = rc ? 0 : p.bytes;
 	need->thread = rc ? 0 : p.scratch_bytes;
 	mem_free(p.steps);
@@ -230,8 +232,8 @@ struct ahead *cpu_ahead(const struct backend_plan *p)
 	return a;
 }
 
-/* Tables that rows are looked up in, unless they are multiplied by as well. */
-static void spare_lookups(const struct backend_plan *p)
+/* Advise the system that tables are read sparsely if EMBED alone reads them. */
+static void advise_lookups(const struct backend_plan *p)
 {
 	const struct graph *g = p->m.graph;
 
@@ -257,24 +259,25 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 
 	*out = NULL;
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "no memory for a plan");
+		return err_set(err, INFER_ENOMEM, "out of memory for a plan");
 	p->b = b;
 	p->m = *m;
 	p->m.weights = w->at;
 	p->m.n_weights = w->n;
 	p->size = *size;
-	rc = measure(p, err);
+	rc = measure_plan(p, err);
 	if (rc)
 		goto out;
 	p->mem = mem_aligned(MEM_BACKEND, 4096, p->bytes);
 	if (!p->mem) {
-		rc = err_set(err, INFER_ENOMEM, "a workspace of %zu bytes for %d rows: no memory",
-		             p->bytes, size->rows);
+		rc = err_set(err, INFER_ENOMEM,
+		             "out of memory for a workspace of %zu bytes for %d rows", p->bytes,
+		             size->rows);
 		goto out;
 	}
 	cpu_layout(p, &(struct cpu_space){ .base = p->mem });
 	p->ahead = cpu_ahead(p);
-	spare_lookups(p);
+	advise_lookups(p);
 	*out = p;
 	p = NULL;
 out:

@@ -1,5 +1,5 @@
-/* backend/cpu/run.c - a step of the model: positions and rotations first, then the steps of the
- * plan in order. */
+/* backend/cpu/run.c - run a step of the model: compute positions and RoPE tables, then run the
+ * steps of the plan in order. */
 #include "backend/cpu/row_op.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* below this many floats a chain is quicker on one thread than on two */
+/* floats below which one thread runs a chain faster than two */
 enum { SMALL = 8 << 10 };
 
 /* Return the row of the table that the node looks up: token id, position or segment. */
@@ -205,7 +205,7 @@ static void chain_row(void *user, int64_t row, int worker)
 	}
 }
 
-/* elements of k that a thread transposes at a time, in 16 rows */
+/* columns of 16 rows that a thread transposes at a time */
 enum { TRANSPOSE_COLS = 512 };
 
 static int64_t transpose_parts(const struct backend_plan *p, const struct cpu_act *a)
@@ -240,9 +240,9 @@ static int needs_transpose(const struct backend *b, const struct cpu_act *a, int
 	return 0;
 }
 
-/* Make the transposed copies that products read. All rows must be ready, since 16 of them share
+/* Make the transposed copies that products read.  All rows must be complete, since 16 of them share
  * each cache line. */
-static void transpose_run(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
+static void transpose_acts(struct backend_plan *p, const struct cpu_step *step, int32_t rows)
 {
 	for (int32_t i = step->act; i < step->act + step->n_acts; i++) {
 		struct cpu_act *a = &p->acts[i];
@@ -254,7 +254,7 @@ static void transpose_run(struct backend_plan *p, const struct cpu_step *step, i
 	}
 }
 
-static void rows_run(struct backend_plan *p, const struct cpu_step *step)
+static void run_chain(struct backend_plan *p, const struct cpu_step *step)
 {
 	struct chain c = { p, step };
 	int32_t rows = cpu_rows(p, step->rows);
@@ -265,10 +265,10 @@ static void rows_run(struct backend_plan *p, const struct cpu_step *step)
 		for (int32_t i = 0; i < rows; i++)
 			chain_row(&c, i, 0);
 	}
-	transpose_run(p, step, rows);
+	transpose_acts(p, step, rows);
 }
 
-static void angles(void *user, int64_t row, int worker)
+static void fill_rope_tables(void *user, int64_t row, int worker)
 {
 	const struct backend_plan *p = user;
 
@@ -292,8 +292,8 @@ int cpu_begin(struct backend_plan *p, const struct backend_step *s, infer_error 
 	return INFER_OK;
 }
 
-/* Operations of a step, about: shares of them tell how far the whole is. */
-static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
+/* Estimate the operations of a step, for progress reports. */
+static uint64_t count_ops(const struct backend_plan *p, const struct cpu_step *step)
 {
 	int64_t rows = cpu_rows(p, step->rows), sum = 0;
 	const struct backend_run *last = &p->s->runs[p->s->n_runs - 1];
@@ -319,8 +319,8 @@ static uint64_t ops(const struct backend_plan *p, const struct cpu_step *step)
 	return (uint64_t)(sum * rows);
 }
 
-/* Show what the products of a step have read: the values are there until the next step. */
-static void show(const struct backend_plan *p, const struct cpu_step *step)
+/* Pass the rows that the products of a step have read to the observer. */
+static void show_products(const struct backend_plan *p, const struct cpu_step *step)
 {
 	const struct backend_observer *o = p->s->observer;
 
@@ -346,7 +346,7 @@ void cpu_step_run(struct backend_plan *p, const struct cpu_step *step)
 		cpu_fences(p, step);
 	switch ((enum cpu_step_kind)step->kind) {
 	case CPU_ROWS:
-		rows_run(p, step);
+		run_chain(p, step);
 		break;
 	case CPU_MM:
 		cpu_mm_run(p, step);
@@ -365,11 +365,11 @@ void cpu_step_run(struct backend_plan *p, const struct cpu_step *step)
 		break;
 	}
 	if (p->s->observer)
-		show(p, step);
+		show_products(p, step);
 }
 
-/* What every row wants is known before the last product, which is then left out. */
-static int no_logits(const struct backend_plan *p, const struct backend_step *s)
+/* True if all output rows want hidden states only, so that the last product is left out. */
+static int skips_logits(const struct backend_plan *p, const struct backend_step *s)
 {
 	int32_t i = 0;
 
@@ -380,26 +380,26 @@ static int no_logits(const struct backend_plan *p, const struct backend_step *s)
 	return i == s->n_out;
 }
 
-/* The calling thread is one of the workers, so all work is done here. */
+/* Does all work of the step: the calling thread is one of the workers. */
 int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 {
 	const struct backend_step *s = p->s;
 	uint64_t done = 0, all = 0;
-	int brief = no_logits(p, s);
+	int brief = skips_logits(p, s);
 
 	*r = (struct backend_result){ 0 };
 	must(s);
 	for (int i = 0; s->watch && i < p->n_steps; i++)
-		all += ops(p, &p->steps[i]);
+		all += count_ops(p, &p->steps[i]);
 	for (int32_t i = 0; i < s->n_runs; i++)
 		for (int32_t k = 0; k < s->runs[i].n; k++) {
 			p->pos[s->runs[i].row + k] = s->runs[i].pos + k;
 			p->run_of[s->runs[i].row + k] = i;
 		}
 	if (s->n > 1)
-		pool_run(p->b->pool, s->n, angles, p);
+		pool_run(p->b->pool, s->n, fill_rope_tables, p);
 	else
-		angles(p, 0, 0);
+		fill_rope_tables(p, 0, 0);
 	for (int i = 0; i < p->n_steps; i++) {
 		const struct cpu_step *step = &p->steps[i];
 		if (s->stop && atomic_load_explicit(s->stop, memory_order_relaxed))
@@ -409,7 +409,7 @@ int cpu_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 		ahead_reach(p->ahead, i);
 		cpu_step_run(p, step);
 		if (s->watch)
-			s->watch->fn(s->watch->user, done += ops(p, step), all);
+			s->watch->fn(s->watch->user, done += count_ops(p, step), all);
 	}
 	if (s->n_out && p->m.graph->output >= 0 && !brief)
 		r->logits = cpu_value(p, p->m.graph->output, 0);

@@ -1,11 +1,13 @@
-/* backend/cpu/state.c - recurrent layers.  A task takes the rows of one sequence in order through some
- * channels of a convolution, or through some columns of a head's state; the same operations on a row
- * whatever else the step holds.  No task reads what another writes.
+/* backend/cpu/state.c - CONV1D and GATED_DELTA, the operations of recurrent layers.
  *
- *   pages of a run of rows     | source |        |  there |        |  there |
+ * A task runs the rows of one sequence in order through some channels of a convolution, or through
+ * some columns of a head.  The operations on a row do not depend on the rest of the step.  No task
+ * reads what another writes.
+ *
+ *   pages of a run of rows     | source |        | exists |        | exists |
  *                                   '-- state --> rows -->'-- a copy --> rows -->'
- * The state goes from page to page: rows change it in the first page from theirs on that is there.  Where
- * a run begins inside a page, that page is the source as well. */
+ * The source is the page of the position before the run.  Rows update the state in the next page
+ * that exists.  If a run begins inside a page, that page is source and destination. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -14,15 +16,15 @@
 #include <string.h>
 
 enum {
-	CHANNELS = 64,   /* of a task of CONV */
-	ROWS = 64,       /* whose gates are made at a time */
-	SMALL = 16 << 10 /* floats of state below which one thread is quicker */
+	CHANNELS = 64,   /* channels of a task of CONV1D */
+	ROWS = 64,       /* rows whose gates are computed at a time */
+	SMALL = 16 << 10 /* floats of state below which one thread is faster */
 };
 
 size_t cpu_state_scratch(const struct graph_node *n)
 {
-	if (n->op == GRAPH_CONV1D) /* the weights and the rows before, both by tap, a bias and ones
-	                          * as another; pointers to rows */
+	/* weights and previous rows by tap, one more tap for the bias, and pointers to rows */
+	if (n->op == GRAPH_CONV1D)
 		return (size_t)(n->conv1d.taps + 1) *
 		       (2 * CHANNELS * sizeof(float) + sizeof(const float *));
 	return n->op == GRAPH_GATED_DELTA ? 2 * ROWS * sizeof(float) : 0;
@@ -33,11 +35,11 @@ struct state {
 	const struct graph_node *n;
 	float *y;
 	int layer, at;
-	int blocks, parts; /* DELTA: of a head; that it is dealt out in */
+	int blocks, parts; /* GATED_DELTA: column blocks of a head; tasks that share them */
 };
 
-/* The layer's state in the page of position pos; NULL: that page is not there. */
-static float *state_in(const struct state *s, const struct backend_run *run, int pos)
+/* Return the state of the layer in the page of position pos; NULL: the page does not exist. */
+static float *page_state(const struct state *s, const struct backend_run *run, int pos)
 {
 	const struct backend_kv_layer *l = &s->p->s->kv->layers[s->layer];
 	const struct backend_cache *c = s->p->s->kv->caches[l->group];
@@ -49,13 +51,14 @@ static float *state_in(const struct state *s, const struct backend_run *run, int
 	return (float *)(void *)cpu_kv_page(c, l, page) + s->at;
 }
 
-/* The state that rows of the run from position pos on change; *end: the first position it is not for. */
-static float *state_for(const struct state *s, const struct backend_run *run, int pos, int *end)
+/* Return the state that rows from position pos on update: in the next page that exists.  *end: the
+ * position after the last of these rows. */
+static float *next_state(const struct state *s, const struct backend_run *run, int pos, int *end)
 {
 	int last = run->pos + run->n - 1;
 	float *to;
 
-	while (!(to = state_in(s, run, pos))) {
+	while (!(to = page_state(s, run, pos))) {
 		pos = (pos / KERN_PAGE + 1) * KERN_PAGE;
 		must(pos <= last);
 	}
@@ -63,8 +66,8 @@ static float *state_for(const struct state *s, const struct backend_run *run, in
 	return to;
 }
 
-/* What CONV reads at position pos of some channels: a row of the step, of those before it (old
- * [taps - 1][n]), or nothing before the first. */
+/* Inputs of some channels of CONV1D by position: rows of the step, rows from the state (old [taps -
+ * 1][n]), or none before position 0. */
 struct channels {
 	const struct state *s;
 	const struct backend_run *run;
@@ -72,7 +75,8 @@ struct channels {
 	int n;
 };
 
-static const float *input(const struct channels *c, int pos)
+/* Return the channels at position pos; NULL: pos < 0. */
+static const float *conv_input(const struct channels *c, int pos)
 {
 	int taps = c->s->n->conv1d.taps, at = pos - c->run->pos;
 
@@ -82,20 +86,20 @@ static const float *input(const struct channels *c, int pos)
 	               : c->old + (at + taps - 1) * c->n;
 }
 
-/* Leave the taps - 1 rows before position end in the state. */
-static void conv_keep(const struct channels *c, float *to, int end)
+/* Store the taps - 1 rows before position end in the state. */
+static void store_conv_rows(const struct channels *c, float *to, int end)
 {
 	const struct graph_node *n = c->s->n;
 
 	for (int t = 0; t < n->conv1d.taps - 1; t++, to += n->cols) {
-		const float *x = input(c, end - n->conv1d.taps + 1 + t);
+		const float *x = conv_input(c, end - n->conv1d.taps + 1 + t);
 		for (int i = 0; i < c->n; i++)
 			to[i] = x ? x[i] : 0;
 	}
 }
 
-/* As the kernel, without its silu. */
-static void plain_sum(float *y, const float *const *x, const float *w, int taps, int n)
+/* The convolution of kern.conv without silu. */
+static void sum_taps(float *y, const float *const *x, const float *w, int taps, int n)
 {
 	memset(y, 0, (size_t)n * sizeof *y);
 	for (int t = 0; t < taps; t++)
@@ -103,7 +107,7 @@ static void plain_sum(float *y, const float *const *x, const float *w, int taps,
 			y[i] += x[t][i] * w[t * n + i];
 }
 
-static void conv_task(void *user, int64_t i, int worker)
+static void run_conv_task(void *user, int64_t i, int worker)
 {
 	const struct state *s = user;
 	const struct graph_node *n = s->n;
@@ -124,7 +128,7 @@ static void conv_task(void *user, int64_t i, int worker)
 		for (int t = 0; t < taps; t++)
 			w[t * c.n + k] = ((const float *)s->p->m.weights[n->w[0]]
 			                          .at[0])[(first + k) * taps + t];
-	if (n->w[1] >= 0) { /* the last of the sum */
+	if (n->w[1] >= 0) { /* the bias is one more tap, last in the sum */
 		memcpy(w + taps * c.n, (const float *)s->p->m.weights[n->w[1]].at[0] + first,
 		       (size_t)c.n * sizeof *w);
 		for (int k = 0; k < c.n; k++)
@@ -133,22 +137,22 @@ static void conv_task(void *user, int64_t i, int worker)
 	}
 	for (int t = 0; t < taps - 1 && run->pos; t++)
 		memcpy(old + t * c.n,
-		       state_in(s, run, run->pos - 1) + (size_t)t * (size_t)n->cols + first,
+		       page_state(s, run, run->pos - 1) + (size_t)t * (size_t)n->cols + first,
 		       (size_t)c.n * sizeof *old);
 	for (int pos = run->pos; pos < run->pos + run->n; pos++, y += n->cols) {
 		for (int t = 0; t < taps; t++)
-			x[t] = input(&c, pos - taps + 1 + t);
-		(n->conv1d.no_silu ? plain_sum : s->p->b->kern.conv)(y, x, w, taps + (n->w[1] >= 0),
-		                                                     c.n);
+			x[t] = conv_input(&c, pos - taps + 1 + t);
+		(n->conv1d.no_silu ? sum_taps : s->p->b->kern.conv)(y, x, w, taps + (n->w[1] >= 0),
+		                                                    c.n);
 	}
 	for (int pos = run->pos; pos < run->pos + run->n; pos = end) {
-		float *to = state_for(s, run, pos, &end) + first;
-		conv_keep(&c, to, end);
+		float *to = next_state(s, run, pos, &end) + first;
+		store_conv_rows(&c, to, end);
 	}
 }
 
-/* g and beta of some rows from `row` on; plain: beta is the length of the step */
-static void gates(const struct state *s, int head, int row, int rows, float *g, float *beta)
+/* Compute g and beta of some rows of a head from `row` on; for an SSM beta is dt. */
+static void compute_gates(const struct state *s, int head, int row, int rows, float *g, float *beta)
 {
 	const struct graph_node *n = s->n;
 	double a = (double)((const float *)s->p->m.weights[n->w[0]].at[0])[head];
@@ -164,32 +168,33 @@ static void gates(const struct state *s, int head, int row, int rows, float *g, 
 	}
 }
 
-struct lane { /* the rows of a run through one head */
+/* Some column blocks of a head for all rows of a run. */
+struct lane {
 	const struct state *s;
 	const struct backend_run *run;
-	int head, from, to; /* blocks of columns */
+	int head, from, to; /* column blocks [from, to) */
 };
 
-static float *block_of(const struct lane *l, float *state, int block)
+static float *state_block(const struct lane *l, float *state, int block)
 {
 	return state + ((size_t)l->head * (size_t)l->s->blocks + (size_t)block) *
 	                       (size_t)l->s->n->gated_delta.dk * KERN_DELTA;
 }
 
-/* The state of the blocks goes on from one page to the next; from NULL: it is 0. */
-static void move(const struct lane *l, float *to, float *from)
+/* Copy the blocks of the lane from one state to the next; from NULL: set them to 0. */
+static void copy_blocks(const struct lane *l, float *to, float *from)
 {
 	size_t n = (size_t)l->s->n->gated_delta.dk * KERN_DELTA * (size_t)(l->to - l->from);
 
 	if (!from)
-		memset(block_of(l, to, l->from), 0, n * sizeof *to);
+		memset(state_block(l, to, l->from), 0, n * sizeof *to);
 	else if (to != from)
-		memcpy(block_of(l, to, l->from), block_of(l, from, l->from), n * sizeof *to);
+		memcpy(state_block(l, to, l->from), state_block(l, from, l->from), n * sizeof *to);
 }
 
-/* Rows [row, row + rows) of the step, which change `state`. */
-static void rows_of(const struct lane *l, float *state, int row, int rows, const float *g,
-                    const float *beta)
+/* Run rows [row, row + rows) of the step through the blocks of `state`. */
+static void run_delta_rows(const struct lane *l, float *state, int row, int rows, const float *g,
+                           const float *beta)
 {
 	const struct graph_node *n = l->s->n;
 	int share = n->gated_delta.heads / n->gated_delta.k_heads, dk = n->gated_delta.dk,
@@ -200,7 +205,7 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 	for (int b = l->from; b < l->to; b++) {
 		int col = l->head * dv + b * KERN_DELTA;
 		struct kern_delta d = {
-			.s = block_of(l, state, b),
+			.s = state_block(l, state, b),
 			.q = cpu_value(l->s->p, n->src[0], row) + kh * dk,
 			.k = cpu_value(l->s->p, n->src[1], row) + kh * dk,
 			.v = cpu_value(l->s->p, n->src[2], row) + col,
@@ -221,7 +226,7 @@ static void rows_of(const struct lane *l, float *state, int row, int rows, const
 	}
 }
 
-static void delta_task(void *user, int64_t i, int worker)
+static void run_delta_task(void *user, int64_t i, int worker)
 {
 	const struct state *s = user;
 	int heads = s->n->gated_delta.heads, part = (int)(i % s->parts), end, rows;
@@ -231,23 +236,23 @@ static void delta_task(void *user, int64_t i, int worker)
 		          .from = s->blocks * part / s->parts,
 		          .to = s->blocks * (part + 1) / s->parts };
 	float *g = (float *)(void *)(s->p->scratch + (size_t)worker * s->p->scratch_bytes),
-	      *from = l.run->pos ? state_in(s, l.run, l.run->pos - 1) : NULL, *to;
+	      *from = l.run->pos ? page_state(s, l.run, l.run->pos - 1) : NULL, *to;
 
 	must(from || !l.run->pos);
 	for (int pos = l.run->pos; pos < l.run->pos + l.run->n; from = to) {
-		to = state_for(s, l.run, pos, &end);
-		move(&l, to, from);
+		to = next_state(s, l.run, pos, &end);
+		copy_blocks(&l, to, from);
 		for (; pos < end; pos += rows) {
 			int row = l.run->row + pos - l.run->pos;
 			rows = (int)num_min(ROWS, end - pos);
-			gates(s, l.head, row, rows, g, g + ROWS);
-			rows_of(&l, to, row, rows, g, g + ROWS);
+			compute_gates(s, l.head, row, rows, g, g + ROWS);
+			run_delta_rows(&l, to, row, rows, g, g + ROWS);
 		}
 	}
 }
 
-/* The parts that the columns of a head are dealt out in, so that there is work for all threads. */
-static int parts_of(const struct state *s, int64_t heads)
+/* Return the number of tasks for a head that gives all threads work. */
+static int tasks_per_head(const struct state *s, int64_t heads)
 {
 	int64_t want = 4 * (int64_t)pool_threads(s->p->b->pool);
 
@@ -268,13 +273,14 @@ void cpu_state_run(struct backend_plan *p, int32_t node)
 		s.layer = n->gated_delta.layer;
 		s.at = n->gated_delta.at;
 		s.blocks = (n->gated_delta.dv + KERN_DELTA - 1) / KERN_DELTA;
-		s.parts = parts_of(&s, (int64_t)p->s->n_runs * n->gated_delta.heads);
+		s.parts = tasks_per_head(&s, (int64_t)p->s->n_runs * n->gated_delta.heads);
 		tasks = (int64_t)p->s->n_runs * n->gated_delta.heads * s.parts;
 		work *= n->gated_delta.dk;
 	}
 	if (work >= SMALL)
-		pool_run(p->b->pool, tasks, n->op == GRAPH_CONV1D ? conv_task : delta_task, &s);
+		pool_run(p->b->pool, tasks, n->op == GRAPH_CONV1D ? run_conv_task : run_delta_task,
+		         &s);
 	else
 		for (int64_t i = 0; i < tasks; i++)
-			(n->op == GRAPH_CONV1D ? conv_task : delta_task)(&s, i, 0);
+			(n->op == GRAPH_CONV1D ? run_conv_task : run_delta_task)(&s, i, 0);
 }

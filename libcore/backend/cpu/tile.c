@@ -1,23 +1,25 @@
-/* backend/cpu/tile.c - matrix products as blocks of weight rows.  An item computes whole results,
- * so the cutting changes no bit.
+/* backend/cpu/tile.c - matrix products, divided into blocks of weight rows.  An item computes whole
+ * sums, so the division does not change a bit.
  *
- * For a few rows of x, weights are read in place, each byte once.  For somewhat more rows, weights
- * are read in place too, with a transposed copy of x, if the kernel set has such a loop.  For many
- * rows, nr weight rows at a time are packed into the worker's scratch and multiplied with all rows
- * of x; meanwhile the weights to be packed next are prefetched.  A type without loops of its own is
- * decoded to f32 in scratch. */
+ *   rows of x      loop (kern/dispatch.h)
+ *   few            rows: weights are read in place, each byte once
+ *   more           skinny: weights in place, x transposed, if the kernel set has such a loop
+ *   many           tile: nr weight rows at a time are packed into the worker's scratch and
+ *                  multiplied with all rows of x, while the next weights are prefetched
+ *
+ * Weights of a type without loops are decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "type/type.h"
 
 enum {
-	SKINNY_ROWS = 96,     /* the most weight rows of an item that uses a transposed copy of x */
-	ITEM_WORK = 64 << 10, /* multiplications below which an item is not worth a worker's turn */
-	DECODED = 16,         /* weight rows decoded at a time */
-	STREAMS = 8,          /* of a call in place (kern/kern.h) */
-	STREAM_BYTES = 256,   /* of a stream in L1, prefetched */
-	SETS_BYTES = 4096,    /* addresses so far apart share a set of L1 */
+	SKINNY_ROWS = 96,     /* most weight rows of an item of a skinny loop */
+	ITEM_WORK = 64 << 10, /* multiplications below which an item is too small */
+	DECODED = 16,         /* weight rows decoded to f32 at a time */
+	STREAMS = 8,          /* weight rows read in parallel by a call in place (kern/kern.h) */
+	STREAM_BYTES = 256,   /* prefetched bytes of a stream in L1 */
+	SETS_BYTES = 4096,    /* addresses this far apart map to one L1 set */
 };
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
@@ -35,8 +37,8 @@ size_t cpu_tile_scratch(const struct backend *b, int type, int64_t k)
 	       (cpu_has_loops(b, type) ? 0 : (size_t)decoded_rows(mm) * (size_t)k * sizeof(float));
 }
 
-/* Whether the eight streams of a call of these weight rows lie in the same sets of L1, where they would
- * evict each other's lines. */
+/* True if the streams of a call over these weight rows map to the same L1 sets, where they would
+ * evict each other. */
 static int share_sets(const struct cpu_job *j, int rows)
 {
 	size_t apart = (size_t)(rows / STREAMS) * j->row_bytes % SETS_BYTES;
@@ -44,8 +46,8 @@ static int share_sets(const struct cpu_job *j, int rows)
 	return apart < STREAM_BYTES || apart > SETS_BYTES - STREAM_BYTES;
 }
 
-/* Cut one of `jobs` that run as one region. */
-static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
+/* Choose the loop and the items of j, one of `jobs` that run as one region. */
+static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	int64_t row_work = (int64_t)j->k * j->m, want = 4 * (int64_t)pool_threads(p->b->pool),
@@ -65,14 +67,13 @@ static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
 		                       num_min(KERN_PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
-		if (items < want &&
-		    j->m >= 128) { /* every part packs again, which pays only if x has many rows */
+		if (items < want && j->m >= 128) { /* a part packs again: needs many rows */
 			j->part_rows =
 				(int)num_round_up((size_t)num_max(64, j->m * items / want), mm->mr);
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
-		/* all jobs together need `want` items, and long streams are read faster */
+		/* `want` items of all jobs are enough; long items read memory faster */
 		want = (want + jobs - 1) / jobs;
 		int64_t rows =
 			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
@@ -89,14 +90,15 @@ static void cut(const struct backend_plan *p, struct cpu_job *j, int jobs)
 	}
 }
 
-static int64_t items_of(const struct cpu_job *j)
+/* Return the number of items of a job. */
+static int64_t count_items(const struct cpu_job *j)
 {
 	return (int64_t)((j->n + j->block - 1) / j->block) * j->parts;
 }
 
-/* n weight rows from `row` on as the loops read them: in place, or decoded to f32 in scratch. */
-static const void *weights(const struct backend_plan *p, const struct cpu_job *j, int row, int n,
-                           float *decoded)
+/* Return n weight rows from `row` on: in place, or decoded to f32 in `decoded`. */
+static const void *weight_rows(const struct backend_plan *p, const struct cpu_job *j, int row,
+                               int n, float *decoded)
 {
 	const unsigned char *w = j->w + (size_t)row * j->row_bytes;
 	const struct type *t = type_get(j->type);
@@ -109,7 +111,9 @@ static const void *weights(const struct backend_plan *p, const struct cpu_job *j
 	return decoded;
 }
 
-static void finish(const struct kern *k, const struct cpu_job *j, int m0, int m, int row, int n)
+/* Apply scale, bias and cap to rows [m0, m0 + m), columns [row, row + n) of y. */
+static void finish_product(const struct kern *k, const struct cpu_job *j, int m0, int m, int row,
+                           int n)
 {
 	if (j->mul == 1 && !j->bias && j->cap == 0)
 		return;
@@ -124,25 +128,25 @@ static void finish(const struct kern *k, const struct cpu_job *j, int m0, int m,
 	}
 }
 
-/* Multiply weight rows from `row` in place; returns how many one call did. */
-static int rows_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
-                     unsigned char *scratch)
+/* Multiply by weight rows in place, from `row` on.  Returns the number of rows done. */
+static int multiply_in_place(const struct backend_plan *p, const struct cpu_job *j, int row,
+                             int end, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	int own = cpu_has_loops(p->b, j->type),
 	    n = own ? end - row : (int)num_min(decoded_rows(mm), end - row);
 	float *decoded = (float *)(void *)(scratch + packed_bytes(mm, j->k));
 
-	(j->transposed ? mm->skinny : mm->rows)(j->y + row, j->ldy, weights(p, j, row, n, decoded),
-	                                        own ? j->row_bytes : (size_t)j->k * sizeof(float),
-	                                        j->x, j->x_row, j->m, n, j->k);
-	finish(&p->b->kern, j, 0, j->m, row, n);
+	(j->transposed ? mm->skinny : mm->rows)(
+		j->y + row, j->ldy, weight_rows(p, j, row, n, decoded),
+		own ? j->row_bytes : (size_t)j->k * sizeof(float), j->x, j->x_row, j->m, n, j->k);
+	finish_product(&p->b->kern, j, 0, j->m, row, n);
 	return n;
 }
 
-/* The number of panels packed at a time: one if all m rows of x fit in cache beside it.  Tiles of bf16
- * wait for x, so that two that fit are better than one even if they take more of the cache. */
-static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
+/* Return the number of panels to pack at a time: 1 if all m rows of x fit in the cache with it.
+ * bf16 tiles are bound by reading x, so two panels are better than one if they fit. */
+static int count_panels(const struct kern_mm *mm, const struct cpu_job *j, int m)
 {
 	int64_t bytes = (int64_t)mm->pack_bytes(j->k), fit = KERN_PANEL_BYTES / bytes;
 
@@ -154,39 +158,40 @@ static int panels_of(const struct kern_mm *mm, const struct cpu_job *j, int m)
 	               : (int)num_max(1, num_min(KERN_PANELS, fit));
 }
 
-/* The bytes to prefetch: up to n weight rows from `end` on, else the weights of the next job. */
-static struct kern_prefetch next_of(const struct kern_mm *mm, const struct cpu_job *j, int end,
-                                    int n, int m)
+/* Return the bytes to prefetch: up to n weight rows from `end` on, or the weights of the next
+ * job. */
+static struct kern_prefetch next_weights(const struct kern_mm *mm, const struct cpu_job *j, int end,
+                                         int n, int m)
 {
 	int64_t rows = num_min(n, j->n - end),
 		bytes = rows > 0 ? rows * (int64_t)j->row_bytes : j->next_bytes,
 		calls = (int64_t)((n + mm->nr - 1) / mm->nr) * ((m + mm->mr - 1) / mm->mr),
-		needs_transpose = calls * num_max(1, j->k / 256);
+		steps = calls * num_max(1, j->k / 256);
 	const unsigned char *at = rows > 0 ? j->w + (size_t)end * j->row_bytes : j->next;
 
 	return (struct kern_prefetch){ .at = (const char *)at,
 		                       .end = at ? (const char *)at + bytes : NULL,
-		                       .lines = (int)(bytes / 64 / needs_transpose) + 1 };
+		                       .lines = (int)(bytes / 64 / steps) + 1 };
 }
 
-/* Pack weight rows [row, end), some panels at a time, and multiply each with x rows [m0, m0 + m),
- * as many at once as fit in cache. */
-static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
-                     int m0, int m, unsigned char *scratch)
+/* Pack panels of weight rows from `row` on and multiply rows [m0, m0 + m) of x by them, in chunks
+ * that fit in cache.  Returns the number of weight rows done. */
+static int multiply_packed(const struct backend_plan *p, const struct cpu_job *j, int row, int end,
+                           int m0, int m, unsigned char *scratch)
 {
 	const struct kern_mm *mm = cpu_mm(p->b, j->type);
 	size_t panel = packed_bytes(mm, j->k) / KERN_PANELS, own = cpu_has_loops(p->b, j->type);
 	float *decoded = (float *)(void *)(scratch + KERN_PANELS * panel);
-	int n = (int)num_min(panels_of(mm, j, m) * mm->nr, end - row);
+	int n = (int)num_min(count_panels(mm, j, m) * mm->nr, end - row);
 	int chunk = kern_x_rows(mm, j->x->q_row);
-	struct kern_prefetch next = next_of(mm, j, row + n, n, m);
+	struct kern_prefetch next = next_weights(mm, j, row + n, n, m);
 	struct kern_act x = *j->x;
 
 	x.prefetch = &next;
 	for (int r = 0; r < n; r += mm->nr) {
 		int rows = (int)num_min(mm->nr, n - r);
 		mm->pack(scratch + (size_t)(r / mm->nr) * panel,
-		         weights(p, j, row + r, rows, decoded),
+		         weight_rows(p, j, row + r, rows, decoded),
 		         own ? j->row_bytes : (size_t)j->k * sizeof(float), rows, j->k);
 	}
 	for (int at = m0; at < m0 + m; at += chunk) {
@@ -195,21 +200,21 @@ static int tile_item(const struct backend_plan *p, const struct cpu_job *j, int 
 			mm->tile(j->y + (size_t)at * j->ldy + row + r, j->ldy,
 			         scratch + (size_t)(r / mm->nr) * panel, &x, j->x_row + at, part,
 			         (int)num_min(mm->nr, n - r), j->k);
-		finish(&p->b->kern, j, at, part, row, n);
+		finish_product(&p->b->kern, j, at, part, row, n);
 	}
 	return n;
 }
 
-static void item(const struct backend_plan *p, const struct cpu_job *j, int64_t i,
-                 unsigned char *scratch)
+static void run_item(const struct backend_plan *p, const struct cpu_job *j, int64_t i,
+                     unsigned char *scratch)
 {
 	int part = (int)(i % j->parts), m0 = part * j->part_rows,
 	    m = (int)num_min(j->part_rows, j->m - m0);
 	int row = (int)(i / j->parts) * j->block, end = (int)num_min(j->n, (int64_t)row + j->block);
 
 	while (row < end)
-		row += j->tiled ? tile_item(p, j, row, end, m0, m, scratch)
-		                : rows_item(p, j, row, end, scratch);
+		row += j->tiled ? multiply_packed(p, j, row, end, m0, m, scratch)
+		                : multiply_in_place(p, j, row, end, scratch);
 }
 
 struct region {
@@ -219,7 +224,7 @@ struct region {
 };
 
 /* Find the job of item i: the last job with first <= i. */
-static const struct cpu_job *job_of(const struct region *r, int64_t i)
+static const struct cpu_job *find_job(const struct region *r, int64_t i)
 {
 	int lo = 0, hi = r->n - 1;
 
@@ -233,12 +238,12 @@ static const struct cpu_job *job_of(const struct region *r, int64_t i)
 	return &r->jobs[lo];
 }
 
-static void region_item(void *user, int64_t i, int worker)
+static void run_region_item(void *user, int64_t i, int worker)
 {
 	const struct region *r = user;
-	const struct cpu_job *j = job_of(r, i);
+	const struct cpu_job *j = find_job(r, i);
 
-	item(r->p, j, i - j->first, r->p->scratch + (size_t)worker * r->p->scratch_bytes);
+	run_item(r->p, j, i - j->first, r->p->scratch + (size_t)worker * r->p->scratch_bytes);
 }
 
 void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
@@ -247,9 +252,9 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 	int64_t items = 0, work = 0;
 
 	for (int i = 0; i < n; i++) {
-		cut(p, &jobs[i], n);
+		divide_job(p, &jobs[i], n);
 		jobs[i].first = items;
-		items += items_of(&jobs[i]);
+		items += count_items(&jobs[i]);
 		work += (int64_t)jobs[i].m * jobs[i].n * jobs[i].k;
 		if (i) {
 			jobs[i - 1].next = jobs[i].w;
@@ -258,11 +263,11 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 		}
 	}
 	if (work > 2 * ITEM_WORK) {
-		pool_run(p->b->pool, items, region_item, &r);
+		pool_run(p->b->pool, items, run_region_item, &r);
 		return;
 	}
 	for (int64_t i = 0; i < items; i++) /* cheaper than waking a worker */
-		region_item(&r, i, 0);
+		run_region_item(&r, i, 0);
 }
 
 void cpu_mm_run(struct backend_plan *p, const struct cpu_step *step)

@@ -45,7 +45,7 @@ int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_
 	if (g->mla && g->v_type != g->k_type)
 		return err_set(
 			err, INFER_EUNSUP,
-			"this model keeps no values beside its keys: the cache has one type");
+			"this model stores no V (MLA), so the cache must have one type");
 	TRY(check_type(g->k_type, g->dk, err));
 	TRY(check_type(g->v_type, g->dv, err));
 	c->k_head = gpu_kv_bytes(g->k_type, g->dk);

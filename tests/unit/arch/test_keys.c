@@ -188,8 +188,7 @@ static void same(const char *name, const struct arch_hparam *a, const struct arc
 	for (int i = 0; i < a->n_ropes; i++)
 		same_rope(name, a, b, i);
 	for (int i = 0; i < a->n_layers; i++) /* made of parts in float32 by the writer */
-		same_real(name, "gauss_topk", (double)a->gauss_topk[i], (double)b->gauss_topk[i],
-		          3e-7);
+		same_real(name, "top-k", (double)a->gauss_topk[i], (double)b->gauss_topk[i], 3e-7);
 	rest = *b;
 	memcpy(rest.gauss_topk, a->gauss_topk, sizeof rest.gauss_topk);
 	rest.attn_scale = a->attn_scale;

@@ -105,7 +105,7 @@ static int case_wants(void)
 		uint8_t want;
 		const char *says;
 	} bad[] = { { BACKEND_TOP, "row 2: the cpu does not compute TOP" },
-		    { 77, "row 2: the cpu does not compute what is wanted" } };
+		    { 77, "row 2: the cpu does not compute the wanted output" } };
 	const int32_t ids[3] = { 1, 2, 3 }, out[2] = { 0, 2 };
 	struct step s = { 0 };
 	struct toy t = { 0 };
