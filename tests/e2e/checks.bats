@@ -50,10 +50,10 @@ setup()
 	gcc -c -o b/libcore/file/x.c.o libcore/file/x.c
 	B=$PWD/b run -1 "$TOP/scripts/check-layers"
 	[[ $output == *'libcore/file/x.c.o: nobody asks for format_x: no list has a line for it'* ]]
-	echo 'extern const int format_x, form_z; const int format_x = 1, form_z = 1;' >libcore/file/x.c
+	echo 'extern const int format_x, api_z; const int format_x = 1, api_z = 1;' >libcore/file/x.c
 	gcc -c -o b/libcore/file/x.c.o libcore/file/x.c
 	B=$PWD/b run -1 "$TOP/scripts/check-layers"
-	[[ $output == *'nobody asks for form_z'* ]]
+	[[ $output == *'nobody asks for api_z'* ]]
 	echo 'extern const int format_x; const int format_x = 1;' >libcore/file/x.c
 	gcc -c -o b/libcore/file/x.c.o libcore/file/x.c
 	echo 'extern const int format_x; int use(void); int use(void) { return format_x; }' >libcore/file/y.c
