@@ -1,12 +1,12 @@
-/* automata/classes.c - partitions of the code points. */
+/* automata/classes.c - partitions of the code points into classes. */
 #include "automata/work.h"
 
 #include <string.h>
 
 enum { BEFORE = 0xd7ff, SURROGATES = 0xd800, AFTER = 0xe000, MOST_CLASSES = 65535 };
 
-/* The index of the last of at[0 .. n) that is <= cp; at[0] is 0. */
-static uint32_t last_from(const uint32_t *at, uint32_t n, uint32_t cp)
+/* Return the index of the last of at[0 .. n) that is <= cp; at[0] is 0. */
+static uint32_t find_range(const uint32_t *at, uint32_t n, uint32_t cp)
 {
 	uint32_t lo = 0, hi = n;
 
@@ -23,15 +23,16 @@ static uint32_t last_from(const uint32_t *at, uint32_t n, uint32_t cp)
 
 uint32_t classes_get(const struct classes *c, uint32_t cp)
 {
-	return c->of[last_from(c->from, c->n, cp)];
+	return c->of[find_range(c->from, c->n, cp)];
 }
 
 uint32_t dfa_class_beyond(const struct dfa *d, uint32_t cp)
 {
-	return d->range_class[last_from(d->from, d->n_ranges, cp)];
+	return d->range_class[find_range(d->from, d->n_ranges, cp)];
 }
 
-static int room(struct work *w, struct classes *c, uint64_t n)
+/* Allocate c for at most n ranges. */
+static int init_classes(struct work *w, struct classes *c, uint64_t n)
 {
 	*c = (struct classes){ 0 };
 	TRY(work_steps(w, n));
@@ -39,9 +40,9 @@ static int room(struct work *w, struct classes *c, uint64_t n)
 	return work_alloc(w, &c->of, n, sizeof *c->of);
 }
 
-/* What begins at cp is of class k.  Boundaries ascend.  One within the surrogates is moved behind
- * them; where several are, the last one holds. */
-static void put(struct classes *c, uint32_t cp, uint32_t k)
+/* Begin a range of class k at cp; calls ascend.  A boundary within the surrogates moves to their end;
+ * of several there, the last counts. */
+static void add_boundary(struct classes *c, uint32_t cp, uint32_t k)
 {
 	if (cp >= SURROGATES && cp < AFTER)
 		cp = AFTER;
@@ -55,12 +56,12 @@ static void put(struct classes *c, uint32_t cp, uint32_t k)
 
 int classes_set(struct work *w, struct classes *out, const struct dfa_range *r, uint32_t n)
 {
-	TRY(room(w, out, (uint64_t)n * 2 + 1));
-	put(out, 0, 0);
+	TRY(init_classes(w, out, (uint64_t)n * 2 + 1));
+	add_boundary(out, 0, 0);
 	for (uint32_t i = 0; i < n; i++) {
-		put(out, r[i].lo, 1);
+		add_boundary(out, r[i].lo, 1);
 		if (r[i].hi < DFA_MOST_CP)
-			put(out, r[i].hi + 1, 0);
+			add_boundary(out, r[i].hi + 1, 0);
 	}
 	out->n_classes = 2; /* even where one of them is empty */
 	return INFER_OK;
@@ -71,18 +72,18 @@ int classes_each(struct work *w, struct classes *out, const uint32_t *cp, uint32
 	if (n >= MOST_CLASSES)
 		return err_set(w->err, INFER_EUNSUP, "%s needs more than %d character classes",
 		               w->what, MOST_CLASSES);
-	TRY(room(w, out, (uint64_t)n * 2 + 1));
-	put(out, 0, 0);
+	TRY(init_classes(w, out, (uint64_t)n * 2 + 1));
+	add_boundary(out, 0, 0);
 	for (uint32_t i = 0; i < n; i++) {
-		put(out, cp[i], i + 1);
+		add_boundary(out, cp[i], i + 1);
 		if (cp[i] < DFA_MOST_CP)
-			put(out, cp[i] + 1, 0);
+			add_boundary(out, cp[i] + 1, 0);
 	}
 	out->n_classes = n + 1;
 	return INFER_OK;
 }
 
-/* The class of the pair (a, b). */
+/* Find or make the class of the pair (a, b). */
 static int pair_class(struct work *w, struct htab *t, struct classes *c, uint32_t (*pair)[2],
                       uint32_t a, uint32_t b, uint32_t *k)
 {
@@ -111,7 +112,7 @@ int classes_both(struct work *w, struct classes *out, const struct classes *a,
 	uint64_t most = (uint64_t)a->n + b->n;
 	struct htab t;
 
-	TRY(room(w, out, most));
+	TRY(init_classes(w, out, most));
 	TRY(work_alloc(w, pair, most < MOST_CLASSES ? most : MOST_CLASSES, sizeof **pair));
 	TRY(htab_init(w, &t));
 	for (uint32_t i = 0, j = 0;;) {
@@ -119,7 +120,7 @@ int classes_both(struct work *w, struct classes *out, const struct classes *a,
 			 j2 = j + 1 < b->n ? b->from[j + 1] : NOWHERE;
 
 		TRY(pair_class(w, &t, out, *pair, a->of[i], b->of[j], &k));
-		put(out, a->from[i] > b->from[j] ? a->from[i] : b->from[j], k);
+		add_boundary(out, a->from[i] > b->from[j] ? a->from[i] : b->from[j], k);
 		if (i2 == NOWHERE && j2 == NOWHERE)
 			return INFER_OK;
 		i += i2 <= j2;
@@ -129,7 +130,7 @@ int classes_both(struct work *w, struct classes *out, const struct classes *a,
 
 int classes_of(struct work *w, struct classes *out, const struct dfa *d)
 {
-	TRY(room(w, out, d->n_ranges));
+	TRY(init_classes(w, out, d->n_ranges));
 	memcpy(out->from, d->from, d->n_ranges * sizeof *d->from);
 	for (uint32_t i = 0; i < d->n_ranges; i++)
 		out->of[i] = d->range_class[i];

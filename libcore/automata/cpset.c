@@ -1,4 +1,4 @@
-/* automata/cpset.c - sets of code points, and those that have names. */
+/* automata/cpset.c - sets of code points, and the sets of escapes and Unicode properties. */
 #include "automata/cpset.h"
 #include "text/unicode.h"
 
@@ -34,7 +34,6 @@ int cpset_norm(struct work *w, struct cpset *s)
 	if (!s->n)
 		return INFER_OK;
 	TRY(work_steps(w, (uint64_t)s->n * 16));
-	/* ranges that begin alike are joined, so their order does not matter */
 	qsort(s->at, s->n, sizeof *s->at, by_lo);
 	for (uint32_t i = 1; i < s->n; i++) {
 		if (s->at[i].lo > s->at[n].hi + 1)
@@ -79,8 +78,7 @@ int cpset_has(const struct cpset *s, uint32_t cp)
 
 int cpset_escape(struct work *w, struct cpset *s, char letter)
 {
-	/* White_Space and the line terminators of ECMA-262, 12.2 and 12.3; all of them have the
-	 * property Zs or are named there */
+	/* ECMA-262, 12.2 and 12.3: white space (property Zs and what is named there), line terminators */
 	static const struct dfa_range
 		digit[] = { { '0', '9' } },
 		word[] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } },
@@ -105,7 +103,7 @@ int cpset_escape(struct work *w, struct cpset *s, char letter)
 
 /* -- properties ----------------------------------------------------------------------------- */
 
-/* General categories, their short and long names: UAX 44, PropertyValueAliases. */
+/* general categories by their short and long names: UAX 44, PropertyValueAliases */
 static const struct category {
 	const char *names[3];
 	uint32_t set;
@@ -150,25 +148,25 @@ static const struct category {
 	{ { "Cn", "Unassigned" }, UNI_BIT(UNI_CN) },
 };
 
-static int is(const char *name, size_t n, const char *other)
+static int is_name(const char *name, size_t n, const char *other)
 {
 	return other && strlen(other) == n && !memcmp(name, other, n);
 }
 
-static uint32_t category(const char *name, size_t n)
+static uint32_t find_category(const char *name, size_t n)
 {
 	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
 		for (int k = 0; k < 3; k++)
-			if (is(name, n, categories[i].names[k]))
+			if (is_name(name, n, categories[i].names[k]))
 				return categories[i].set;
 	return 0;
 }
 
-/* All code points in one of the sets `bits` (unicode_set), or in none of them. */
-static int by_bits(struct work *w, struct cpset *s, uint32_t bits)
+/* Add all code points that are in one of the sets `bits` of unicode_set. */
+static int add_unicode_sets(struct work *w, struct cpset *s, uint32_t bits)
 {
 	uint32_t lo = NOWHERE, page = NOWHERE;
-	int flat = 0; /* the last page was all alike */
+	int flat = 0; /* the last page is all inside or all outside */
 
 	for (uint32_t cp = 0; cp <= DFA_MOST_CP + 1; cp++) {
 		if (!(cp & 255) && cp <= DFA_MOST_CP) {
@@ -197,24 +195,24 @@ int cpset_property(struct work *w, struct cpset *s, const char *name, size_t n, 
 {
 	const char *eq = memchr(name, '=', n);
 	const size_t key = eq ? (size_t)(eq - name) : 0, v = eq ? key + 1 : 0;
-	const int gc = !eq || is(name, key, "gc") || is(name, key, "General_Category"),
-		  sc = eq && (is(name, key, "sc") || is(name, key, "Script"));
-	const uint32_t bits = gc ? category(name + v, n - v) : 0;
+	const int gc = !eq || is_name(name, key, "gc") || is_name(name, key, "General_Category"),
+		  sc = eq && (is_name(name, key, "sc") || is_name(name, key, "Script"));
+	const uint32_t bits = gc ? find_category(name + v, n - v) : 0;
 
 	*known = 1;
 	if (bits)
-		return by_bits(w, s, bits);
-	if (sc && (is(name + v, n - v, "Han") || is(name + v, n - v, "Hani")))
-		return by_bits(w, s, UNI_HAN);
-	if (is(name, n, "White_Space") || is(name, n, "space"))
-		return by_bits(w, s, UNI_SPACE);
-	if (is(name, n, "Any"))
+		return add_unicode_sets(w, s, bits);
+	if (sc && (is_name(name + v, n - v, "Han") || is_name(name + v, n - v, "Hani")))
+		return add_unicode_sets(w, s, UNI_HAN);
+	if (is_name(name, n, "White_Space") || is_name(name, n, "space"))
+		return add_unicode_sets(w, s, UNI_SPACE);
+	if (is_name(name, n, "Any"))
 		return cpset_add(w, s, 0, DFA_MOST_CP);
-	if (is(name, n, "ASCII"))
+	if (is_name(name, n, "ASCII"))
 		return cpset_add(w, s, 0, 127);
-	if (is(name, n, "Assigned"))
-		return by_bits(w, s, ~UNI_BIT(UNI_CN));
-	if (is(name, n, "ASCII_Hex_Digit") || is(name, n, "AHex")) {
+	if (is_name(name, n, "Assigned"))
+		return add_unicode_sets(w, s, ~UNI_BIT(UNI_CN));
+	if (is_name(name, n, "ASCII_Hex_Digit") || is_name(name, n, "AHex")) {
 		TRY(cpset_add(w, s, '0', '9'));
 		TRY(cpset_add(w, s, 'A', 'F'));
 		return cpset_add(w, s, 'a', 'f');

@@ -1,22 +1,23 @@
-/* automata/cpset.h - sets of code points while a pattern is read.  Confined. */
+/* automata/cpset.h - sets of code points.  Confined; memory and errors as in automata/work.h. */
 #ifndef AUTOMATA_CPSET_H
 #define AUTOMATA_CPSET_H
 #include "automata/work.h"
 
-/* Ranges in any order, until cpset_norm: then ascending ones that do not touch. */
+/* Ranges in any order.  A set is normal if they ascend and do not touch: after cpset_norm. */
 struct cpset {
 	uint32_t n, cap;
 	struct dfa_range *at;
 };
 
 int cpset_add(struct work *w, struct cpset *s, uint32_t lo, uint32_t hi);
-int cpset_join(struct work *w, struct cpset *s, const struct cpset *more);
+int cpset_join(struct work *w, struct cpset *s, const struct cpset *more); /* add all of more */
 int cpset_norm(struct work *w, struct cpset *s);
-int cpset_not(struct work *w, struct cpset *s);    /* of a normal set, normal */
-int cpset_has(const struct cpset *s, uint32_t cp); /* normal */
+int cpset_not(struct work *w, struct cpset *s);    /* complement a normal set; it stays normal */
+int cpset_has(const struct cpset *s, uint32_t cp); /* s: normal */
 
-/* The set of \d \w \s, by its letter; of . by '.': all but the line terminators of ECMA-262. */
+/* Add the set of \d, \w, \s or . of ECMA-262 (all but line terminators), chosen by the letter. */
 int cpset_escape(struct work *w, struct cpset *s, char letter);
-/* The set of \p{name}, normal; *known: 0 where we have no such property. */
+/* Add the set of \p{name} to an empty set; the result is normal.  *known: 0 if the property is not
+ * supported */
 int cpset_property(struct work *w, struct cpset *s, const char *name, size_t n, int *known);
 #endif

@@ -1,8 +1,8 @@
-/* automata/decode.c - escapes and UTF-8, where every byte may be the last one so far. */
+/* automata/decode.c - incremental decoding of JSON escapes and UTF-8. */
 #include "automata/decode.h"
 
-/* hex: + digits read; low: behind a high surrogate, which is in the upper half of acc.  TIDY is a
- * bit of ESCAPE and HEX */
+/* Decoder modes.  HEX and LOW_HEX: + digits read.  LOW_...: after a high surrogate, which is in the
+ * upper half of acc.  TIDY is or'ed to ESCAPE and HEX.  UTF8: + 4 * length + bytes missing */
 enum { PLAIN, ESCAPE, HEX, LOW_BACKSLASH = 6, LOW_U, LOW_HEX, TIDY = 32, UTF8 = 64 };
 enum { PRINTABLE = 0x20, DEL = 0x7f, HIGH = 0xd800, LOW = 0xdc00, AFTER = 0xe000 };
 
@@ -25,7 +25,6 @@ static int add_range(struct dfa_range *r, int n, uint32_t lo, uint32_t hi, uint3
 	return n + 1;
 }
 
-/* the mode is UTF8 + 4 * length + bytes to come */
 static int utf8_ranges(const struct decoder *d, struct dfa_range *r)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -36,7 +35,7 @@ static int utf8_ranges(const struct decoder *d, struct dfa_range *r)
 	return add_range(r, n, lo, hi, least[length] > AFTER ? least[length] : AFTER, DFA_MOST_CP);
 }
 
-static uint32_t pair(uint32_t high, uint32_t low)
+static uint32_t join_surrogates(uint32_t high, uint32_t low)
 {
 	return 0x10000 + ((high - HIGH) << 10) + (low - LOW);
 }
@@ -49,7 +48,8 @@ static int hex_ranges(uint32_t lo, uint32_t hi, uint32_t tidy, struct dfa_range 
 	n = add_range(r, n, lo, hi, tidy ? DEL : 0, HIGH - 1);
 	n = add_range(r, n, lo, hi, AFTER, 0xffff);
 	if (add_range(&h, 0, lo, hi, HIGH, LOW - 1))
-		r[n++] = (struct dfa_range){ pair(h.lo, LOW), pair(h.hi, AFTER - 1) };
+		r[n++] = (struct dfa_range){ join_surrogates(h.lo, LOW),
+			                     join_surrogates(h.hi, AFTER - 1) };
 	return n;
 }
 
@@ -76,18 +76,18 @@ int decode_ranges(const struct decoder *d, struct dfa_range r[DECODE_RANGES])
 	if (!add_range(&low, 0, acc << left, acc << left | ((UINT32_C(1) << left) - 1), LOW,
 	               AFTER - 1))
 		return 0;
-	*r = (struct dfa_range){ pair(high, low.lo), pair(high, low.hi) };
+	*r = (struct dfa_range){ join_surrogates(high, low.lo), join_surrogates(high, low.hi) };
 	return 1;
 }
 
-static enum decoded done(struct decoder *d, uint32_t cp, uint32_t *out)
+static enum decoded finish_char(struct decoder *d, uint32_t cp, uint32_t *out)
 {
 	*d = (struct decoder){ 0 };
 	*out = cp;
 	return DECODE_CHAR;
 }
 
-static enum decoded more(struct decoder *d, uint32_t mode, uint32_t acc)
+static enum decoded expect_more(struct decoder *d, uint32_t mode, uint32_t acc)
 {
 	struct dfa_range r[DECODE_RANGES];
 
@@ -95,55 +95,55 @@ static enum decoded more(struct decoder *d, uint32_t mode, uint32_t acc)
 	return decode_ranges(d, r) ? DECODE_MORE : DECODE_BAD;
 }
 
-static enum decoded lead(struct decoder *d, uint8_t b)
+static enum decoded begin_utf8(struct decoder *d, uint8_t b)
 {
 	if (b >= 0xc2 && b < 0xe0)
-		return more(d, UTF8 + 4 * 2 + 1, b & 31);
+		return expect_more(d, UTF8 + 4 * 2 + 1, b & 31);
 	if (b >= 0xe0 && b < 0xf0)
-		return more(d, UTF8 + 4 * 3 + 2, b & 15);
+		return expect_more(d, UTF8 + 4 * 3 + 2, b & 15);
 	if (b >= 0xf0 && b < 0xf5)
-		return more(d, UTF8 + 4 * 4 + 3, b & 7);
+		return expect_more(d, UTF8 + 4 * 4 + 3, b & 7);
 	return DECODE_BAD;
 }
 
 enum decoded decode_utf8(struct decoder *d, uint8_t b, uint32_t *cp)
 {
 	if (d->mode == PLAIN)
-		return b < 0x80 ? done(d, b, cp) : lead(d, b);
+		return b < 0x80 ? finish_char(d, b, cp) : begin_utf8(d, b);
 	if ((b & 0xc0) != 0x80)
 		return DECODE_BAD;
 	d->acc = d->acc << 6 | (b & 63);
 	if ((d->mode - UTF8) % 4 == 1)
-		return done(d, d->acc, cp);
-	return more(d, d->mode - 1, d->acc);
+		return finish_char(d, d->acc, cp);
+	return expect_more(d, d->mode - 1, d->acc);
 }
 
-static enum decoded escape(struct decoder *d, uint8_t b, uint32_t *cp)
+static enum decoded decode_escape(struct decoder *d, uint8_t b, uint32_t *cp)
 {
 	switch (b) {
 	case '"':
 	case '\\':
-		return done(d, b, cp);
+		return finish_char(d, b, cp);
 	case '/':
-		return d->mode & TIDY ? DECODE_BAD : done(d, b, cp);
+		return d->mode & TIDY ? DECODE_BAD : finish_char(d, b, cp);
 	case 'b':
-		return done(d, 8, cp);
+		return finish_char(d, 8, cp);
 	case 'f':
-		return done(d, 12, cp);
+		return finish_char(d, 12, cp);
 	case 'n':
-		return done(d, 10, cp);
+		return finish_char(d, 10, cp);
 	case 'r':
-		return done(d, 13, cp);
+		return finish_char(d, 13, cp);
 	case 't':
-		return done(d, 9, cp);
+		return finish_char(d, 9, cp);
 	case 'u':
-		return more(d, HEX | (d->mode & TIDY), 0);
+		return expect_more(d, HEX | (d->mode & TIDY), 0);
 	default:
 		return DECODE_BAD;
 	}
 }
 
-static enum decoded digit(struct decoder *d, uint8_t b, uint32_t *cp)
+static enum decoded decode_hex_digit(struct decoder *d, uint8_t b, uint32_t *cp)
 {
 	const int v = hex_value(b);
 	const uint32_t acc = (d->acc & 0xffff) << 4 | (uint32_t)v, high = d->acc & 0xffff0000;
@@ -152,17 +152,18 @@ static enum decoded digit(struct decoder *d, uint8_t b, uint32_t *cp)
 	if (v < 0)
 		return DECODE_BAD;
 	if (mode == LOW_HEX + 3)
-		return (acc & 0xfc00) == LOW ? done(d, pair(high >> 16, acc), cp) : DECODE_BAD;
+		return (acc & 0xfc00) == LOW ? finish_char(d, join_surrogates(high >> 16, acc), cp)
+		                             : DECODE_BAD;
 	if (mode != HEX + 3)
-		return more(d, d->mode + 1, high | acc);
+		return expect_more(d, d->mode + 1, high | acc);
 	if (acc >= HIGH && acc < LOW)
-		return more(d, LOW_BACKSLASH, acc << 16);
+		return expect_more(d, LOW_BACKSLASH, acc << 16);
 	if ((acc >= LOW && acc < AFTER) || (tidy && acc >= PRINTABLE && acc < DEL))
 		return DECODE_BAD;
-	return done(d, acc, cp);
+	return finish_char(d, acc, cp);
 }
 
-static enum decoded decode(struct decoder *d, uint32_t tidy, uint8_t b, uint32_t *cp)
+static enum decoded decode_string(struct decoder *d, uint32_t tidy, uint8_t b, uint32_t *cp)
 {
 	if (d->mode >= UTF8)
 		return decode_utf8(d, b, cp);
@@ -171,23 +172,26 @@ static enum decoded decode(struct decoder *d, uint32_t tidy, uint8_t b, uint32_t
 		if (b == '"')
 			return DECODE_QUOTE;
 		if (b == '\\')
-			return more(d, ESCAPE | tidy, 0);
+			return expect_more(d, ESCAPE | tidy, 0);
 		return b < 0x20 ? DECODE_BAD : decode_utf8(d, b, cp);
 	case ESCAPE:
-		return escape(d, b, cp);
+		return decode_escape(d, b, cp);
 	case LOW_BACKSLASH:
-		return b == '\\' ? more(d, LOW_U, d->acc) : DECODE_BAD;
+		return b == '\\' ? expect_more(d, LOW_U, d->acc) : DECODE_BAD;
 	case LOW_U:
-		return b == 'u' ? more(d, LOW_HEX, d->acc) : DECODE_BAD;
+		return b == 'u' ? expect_more(d, LOW_HEX, d->acc) : DECODE_BAD;
 	default:
-		return digit(d, b, cp);
+		return decode_hex_digit(d, b, cp);
 	}
 }
 
-enum decoded decode_json(struct decoder *d, uint8_t b, uint32_t *cp) { return decode(d, 0, b, cp); }
+enum decoded decode_json(struct decoder *d, uint8_t b, uint32_t *cp)
+{
+	return decode_string(d, 0, b, cp);
+}
 enum decoded decode_tidy(struct decoder *d, uint8_t b, uint32_t *cp)
 {
-	return decode(d, TIDY, b, cp);
+	return decode_string(d, TIDY, b, cp);
 }
 
 int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi)
@@ -196,7 +200,6 @@ int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi)
 
 	if (d->flags[state] & DFA_ALL)
 		return 1;
-	/* the last range that begins at or before lo */
 	while (b - a > 1) {
 		const uint32_t mid = (a + b) / 2;
 

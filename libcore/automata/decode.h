@@ -1,26 +1,32 @@
-/* automata/decode.h - the characters of JSON strings and of UTF-8, byte by byte, and which
- * characters a beginning can still become. */
+/* automata/decode.h - decode JSON strings and UTF-8 byte by byte; which characters an incomplete one
+ * can still become. */
 #ifndef AUTOMATA_DECODE_H
 #define AUTOMATA_DECODE_H
 #include "automata/dfa.h"
 
-enum decoded { DECODE_BAD, DECODE_MORE, DECODE_CHAR, DECODE_QUOTE };
+enum decoded {
+	DECODE_BAD,  /* not valid */
+	DECODE_MORE, /* the character is incomplete */
+	DECODE_CHAR, /* complete */
+	DECODE_QUOTE /* the closing quote of a JSON string */
+};
 
-/* {0}: between characters */
+/* {0}: between two characters */
 struct decoder {
 	uint32_t mode, acc;
 };
 
-/* One more byte of a JSON string behind its opening quote.  *cp: the character, for DECODE_CHAR */
+/* Decode one more byte of a JSON string, after its opening quote.  *cp: the character, set for
+ * DECODE_CHAR only */
 enum decoded decode_json(struct decoder *d, uint8_t byte, uint32_t *cp);
-/* The same, but printable characters of ASCII stand for themselves: of their escapes only \" and \\
- * are read. */
+/* As decode_json, but a printable ASCII character may be escaped only as \" or \\. */
 enum decoded decode_tidy(struct decoder *d, uint8_t byte, uint32_t *cp);
-/* The same for plain UTF-8, where no byte is a quote. */
+/* Decode one more byte of plain UTF-8; never DECODE_QUOTE. */
 enum decoded decode_utf8(struct decoder *d, uint8_t byte, uint32_t *cp);
-/* The characters that the bytes so far may begin, after DECODE_MORE; how many ranges. */
+/* After DECODE_MORE: set r to the characters that the bytes so far can begin.  Returns the number of
+ * ranges. */
 enum { DECODE_RANGES = 6 };
 int decode_ranges(const struct decoder *d, struct dfa_range r[DECODE_RANGES]);
-/* Whether a character of lo ... hi leads on from the state. */
+/* True if some character of lo ... hi leads from the state to a live one. */
 int dfa_reaches(const struct dfa *d, uint32_t state, uint32_t lo, uint32_t hi);
 #endif

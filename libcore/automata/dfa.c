@@ -1,8 +1,7 @@
-/* automata/dfa.c - questions to an automaton: does it match, how many words, which ones. */
+/* automata/dfa.c - matching, counting and listing the words of an automaton. */
 #include "automata/dfa.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/utf8.h"
 
 #include <string.h>
@@ -32,25 +31,13 @@ int dfa_match(const struct dfa *d, const char *s, size_t n)
 	return dfa_accepts(d, at) != 0;
 }
 
-int dfa_equal(const struct dfa *a, const struct dfa *b)
-{
-	const size_t table = (size_t)a->n_states * a->n_classes;
-
-	return a->n_states == b->n_states && a->n_classes == b->n_classes &&
-	       a->n_ranges == b->n_ranges &&
-	       !memcmp(a->from, b->from, a->n_ranges * sizeof *a->from) &&
-	       !memcmp(a->range_class, b->range_class, a->n_ranges * sizeof *a->range_class) &&
-	       !memcmp(a->next, b->next, table * sizeof *a->next) &&
-	       !memcmp(a->flags, b->flags, a->n_states);
-}
-
-/* Range i of d is lo ... hi, without surrogates: those are never more than a part of a range. */
+/* Return the last code point of range i.  Surrogates never fill a range. */
 static uint32_t range_end(const struct dfa *d, uint32_t i)
 {
 	return i + 1 < d->n_ranges ? d->from[i + 1] - 1 : DFA_MOST_CP;
 }
 
-/* How many characters range i has. */
+/* Return the number of characters of range i, without surrogates. */
 static uint32_t range_size(const struct dfa *d, uint32_t i)
 {
 	uint32_t lo = d->from[i], hi = range_end(d, i);
@@ -58,7 +45,7 @@ static uint32_t range_size(const struct dfa *d, uint32_t i)
 	return hi - lo + 1 - (lo < SURROGATES && hi >= AFTER - 1 ? AFTER - SURROGATES : 0);
 }
 
-/* Character k of range i. */
+/* Return character k of range i. */
 static uint32_t range_char(const struct dfa *d, uint32_t i, uint32_t k)
 {
 	uint32_t cp = d->from[i] + k;
@@ -82,7 +69,7 @@ static uint64_t add_times(uint64_t a, uint64_t b, uint64_t c)
 	                                                                            : p;
 }
 
-/* In states by their greatest distance, words[s] is the number of words from s. */
+/* Set words[s] to the number of words accepted from s.  order: states by their greatest distance. */
 static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *words,
                         const uint32_t *order)
 {
@@ -98,8 +85,8 @@ static void count_words(const struct dfa *d, const uint64_t *size, uint64_t *wor
 	}
 }
 
-/* The live states of a finite language by their greatest distance; at: [most + 2], scratch. */
-static void by_distance(const struct dfa *d, uint32_t *order, uint32_t *at)
+/* Sort the live states of a finite language by their greatest distance; at: scratch [most + 2]. */
+static void sort_by_distance(const struct dfa *d, uint32_t *order, uint32_t *at)
 {
 	uint32_t most = d->greatest[d->start];
 
@@ -129,30 +116,30 @@ int dfa_count(uint64_t *out, const struct dfa *d, infer_error *err)
 	order = mem_zalloc(MEM_AUTOMATA, (size_t)d->n_states * 2 + 2, sizeof *order);
 	if (words && order) {
 		class_sizes(d, words + d->n_states);
-		by_distance(d, order, order + d->n_states);
+		sort_by_distance(d, order, order + d->n_states);
 		count_words(d, words + d->n_states, words, order);
 		*out = words[d->start];
 	}
-	int rc = words && order ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory");
+	int rc = words && order ? INFER_OK : err_nomem(err);
 
 	mem_free(words);
 	mem_free(order);
 	return rc;
 }
 
-/* one position of the word that is being listed */
-struct place {
+/* one position of the word being listed */
+struct list_position {
 	uint32_t state, range, k; /* the next character to try: k of a range */
 };
 
-static int list(const struct dfa *d, uint64_t most, struct place *at, uint32_t *word,
-                int (*each)(void *, const uint32_t *, uint32_t), void *user)
+static int list_words(const struct dfa *d, uint64_t most, struct list_position *at, uint32_t *word,
+                      int (*each)(void *, const uint32_t *, uint32_t), void *user)
 {
 	uint32_t n = 0;
 
-	at[0] = (struct place){ .state = d->start };
+	at[0] = (struct list_position){ .state = d->start };
 	for (;;) {
-		struct place *p = at + n;
+		struct list_position *p = at + n;
 
 		if (!p->range && !p->k && dfa_accepts(d, p->state)) {
 			if (!most--)
@@ -178,7 +165,7 @@ static int list(const struct dfa *d, uint64_t most, struct place *at, uint32_t *
 			continue;
 		}
 		word[n] = range_char(d, p->range, p->k);
-		at[n + 1] = (struct place){ .state = dfa_step(d, p->state, word[n]) };
+		at[n + 1] = (struct list_position){ .state = dfa_step(d, p->state, word[n]) };
 		n++;
 	}
 }
@@ -186,7 +173,7 @@ static int list(const struct dfa *d, uint64_t most, struct place *at, uint32_t *
 int dfa_list(const struct dfa *d, uint64_t most,
              int (*each)(void *user, const uint32_t *cp, uint32_t n), void *user, infer_error *err)
 {
-	struct place *at;
+	struct list_position *at;
 	uint32_t *word;
 	int rc;
 
@@ -195,58 +182,10 @@ int dfa_list(const struct dfa *d, uint64_t most,
 	at = mem_zalloc(MEM_AUTOMATA, (size_t)d->greatest[d->start] + 1, sizeof *at);
 	word = mem_zalloc(MEM_AUTOMATA, (size_t)d->greatest[d->start] + 1, sizeof *word);
 	if (at && word)
-		rc = list(d, most, at, word, each, user);
+		rc = list_words(d, most, at, word, each, user);
 	else
-		rc = err_set(err, INFER_ENOMEM, "out of memory");
+		rc = err_nomem(err);
 	mem_free(at);
 	mem_free(word);
 	return rc;
-}
-
-/* A range whose class leads on from the state: of all those, or of those that lead nearer to an
- * end; NOWHERE where there is none. */
-static uint32_t pick_range(const struct dfa *d, uint32_t state, int nearer, uint32_t random)
-{
-	uint32_t n = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		uint32_t left = n ? random % n : 0;
-
-		for (uint32_t i = 0; i < d->n_ranges; i++) {
-			uint32_t c = d->range_class[i],
-				 to = d->next[(size_t)state * d->n_classes + c];
-
-			if (!dfa_live(to) || (nearer && d->least[to] >= d->least[state]))
-				continue;
-			if (pass && !left--)
-				return i;
-			n += !pass;
-		}
-		if (!n)
-			break;
-	}
-	return UINT32_MAX;
-}
-
-int64_t dfa_sample(const struct dfa *d, uint64_t seed, uint64_t draw, uint32_t length, uint32_t *cp,
-                   uint32_t cap)
-{
-	uint32_t state = d->start, n = 0, i, r[4];
-
-	if (dfa_is_none(d))
-		return -1;
-	for (uint64_t stream = rng_hash(seed, &draw, sizeof draw);; n++) {
-		int late = n >= length;
-
-		rng_block(r, stream, n);
-		if (dfa_accepts(d, state) && (late || r[0] % 8 == 0))
-			return n;
-		i = pick_range(d, state, late, r[1]);
-		if (i == UINT32_MAX && dfa_accepts(d, state))
-			return n;
-		if (i == UINT32_MAX || n == cap)
-			return -1;
-		cp[n] = range_char(d, i, r[2] % range_size(d, i));
-		state = dfa_step(d, state, cp[n]);
-	}
 }

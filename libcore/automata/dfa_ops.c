@@ -1,24 +1,24 @@
-/* automata/dfa_ops.c - automata from words and lengths, and from other automata. */
+/* automata/dfa_ops.c - automata of word lists and lengths; union, intersection, difference, complement. */
 #include "automata/minimise.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A draft of one class, everything. */
-static int plain(struct work *w, struct draft *m)
+/* Begin a draft whose only class is every character. */
+static int init_one_class(struct work *w, struct draft *m)
 {
 	*m = (struct draft){ 0 };
 	return classes_set(w, &m->classes, NULL, 0);
 }
 
-static int lengths(struct dfa **out, struct work *w, uint32_t lo, uint32_t hi)
+static int build_lengths(struct dfa **out, struct work *w, uint32_t lo, uint32_t hi)
 {
 	const uint32_t last = hi == DFA_FOREVER ? lo : hi;
 	struct draft m;
 	uint32_t s;
 
-	TRY(plain(w, &m));
+	TRY(init_one_class(w, &m));
 	for (uint32_t i = 0;; i++) {
 		TRY(draft_state(w, &m, i >= lo, &s));
 		if (i == last || lo > hi)
@@ -37,7 +37,7 @@ int dfa_lengths(struct dfa **out, uint32_t lo, uint32_t hi, struct budget *left,
 
 	*out = NULL;
 	work_begin(&w, "a length", left, err);
-	rc = lengths(out, &w, lo, hi);
+	rc = build_lengths(out, &w, lo, hi);
 	work_end(&w);
 	return rc;
 }
@@ -61,9 +61,9 @@ static int ascending(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The words as code points, one behind the other, each ended by NOWHERE. */
-static int decode(struct work *w, const struct dfa_word *words, size_t n, uint32_t **all,
-                  uint32_t *n_all)
+/* Decode the words into one array of code points; NOWHERE ends each word. */
+static int decode_words(struct work *w, const struct dfa_word *words, size_t n, uint32_t **all,
+                        uint32_t *n_all)
 {
 	uint64_t total = n;
 	uint32_t k = 0;
@@ -89,8 +89,8 @@ static int decode(struct work *w, const struct dfa_word *words, size_t n, uint32
 	return INFER_OK;
 }
 
-/* Turn the code points into their classes, 1 and above. */
-static int classify(struct work *w, struct classes *c, uint32_t *all, uint32_t n)
+/* Make a class, 1 and above, for each code point of all[0 .. n). */
+static int make_word_classes(struct work *w, struct classes *c, uint32_t *all, uint32_t n)
 {
 	uint32_t *cp, k = 0;
 
@@ -99,7 +99,7 @@ static int classify(struct work *w, struct classes *c, uint32_t *all, uint32_t n
 	for (uint32_t i = 0; i < n; i++)
 		if (all[i] != NOWHERE)
 			cp[k++] = all[i];
-	if (k) /* the keys decide, so equal ones need no order */
+	if (k)
 		qsort(cp, k, sizeof *cp, ascending);
 	n = k;
 	k = 0;
@@ -109,7 +109,7 @@ static int classify(struct work *w, struct classes *c, uint32_t *all, uint32_t n
 	return classes_each(w, c, cp, k);
 }
 
-/* A word is its classes, and NOWHERE behind them. */
+/* Compare two words, each a list of classes ended by NOWHERE; a prefix sorts first. */
 static int by_classes(const void *a, const void *b)
 {
 	const uint32_t *x = *(const uint32_t *const *)a, *y = *(const uint32_t *const *)b;
@@ -118,7 +118,7 @@ static int by_classes(const void *a, const void *b)
 		x++;
 		y++;
 	}
-	/* the shorter first: NOWHERE + 1 is 0 */
+	/* NOWHERE + 1 is 0 */
 	return (*x + 1 > *y + 1) - (*x + 1 < *y + 1);
 }
 
@@ -132,14 +132,15 @@ static int sort_words(struct work *w, const uint32_t *all, uint32_t n_all, size_
 	for (uint32_t i = 0; i < n_all; i++)
 		if (!i || all[i - 1] == NOWHERE)
 			(*word)[k++] = all + i;
-	if (n) /* equal words are alike */
+	if (n)
 		qsort(*word, n, sizeof **word, by_classes);
 	return INFER_OK;
 }
 
-/* The trie of the words, which are in order: a state is a beginning of words[lo .. hi). */
-static int trie(struct work *w, struct partial *p, const uint32_t *const *word, size_t n,
-                uint32_t most)
+/* Build the trie of the sorted words: a state is a common prefix of words[lo .. hi).  most: bound on
+ * the number of states */
+static int build_trie(struct work *w, struct partial *p, const uint32_t *const *word, size_t n,
+                      uint32_t most)
 {
 	struct {
 		size_t lo, hi;
@@ -176,21 +177,21 @@ static int trie(struct work *w, struct partial *p, const uint32_t *const *word, 
 	return INFER_OK;
 }
 
-static int words_partial(struct dfa **out, struct work *w, const struct dfa_word *words, size_t n)
+static int build_words(struct dfa **out, struct work *w, const struct dfa_word *words, size_t n)
 {
 	struct partial p = { 0 };
 	const uint32_t **word;
 	struct classes classes;
 	uint32_t *all, n_all = 0;
 
-	TRY(decode(w, words, n, &all, &n_all));
-	TRY(classify(w, &classes, all, n_all));
+	TRY(decode_words(w, words, n, &all, &n_all));
+	TRY(make_word_classes(w, &classes, all, n_all));
 	for (uint32_t i = 0; i < n_all; i++)
 		if (all[i] != NOWHERE)
 			all[i] = classes_get(&classes, all[i]);
 	TRY(sort_words(w, all, n_all, n, &word));
 	p.n_labels = classes.n_classes;
-	TRY(trie(w, &p, word, n, n_all));
+	TRY(build_trie(w, &p, word, n, n_all));
 	return partial_finish(out, w, &p, &classes);
 }
 
@@ -202,7 +203,7 @@ int dfa_words(struct dfa **out, const struct dfa_word *words, size_t n, struct b
 
 	*out = NULL;
 	work_begin(&w, "a list of words", left, err);
-	rc = words_partial(out, &w, words, n);
+	rc = build_words(out, &w, words, n);
 	work_end(&w);
 	return rc;
 }
@@ -216,11 +217,11 @@ struct product {
 	const struct dfa *a, *b;
 	struct draft m;
 	struct htab index;
-	uint32_t (*pair)[2], cap; /* of a state of m: states of a and b */
+	uint32_t (*pair)[2], cap; /* [m.n] the states of a and b */
 };
 
-/* What decides alone replaces the pair: both dead (0, 0), nothing to look at in b (s, 0) ... */
-static void fold(const struct product *p, uint32_t *a, uint32_t *b)
+/* Replace the pair by an equivalent one: (0, 0) if nothing is accepted, (s, 0) if only a matters. */
+static void simplify_pair(const struct product *p, uint32_t *a, uint32_t *b)
 {
 	const int a_all = p->a->flags[*a] & DFA_ALL, b_all = p->b->flags[*b] & DFA_ALL;
 
@@ -234,17 +235,17 @@ static void fold(const struct product *p, uint32_t *a, uint32_t *b)
 		*a = *b = DFA_DEAD;
 }
 
-static int accepts(const struct product *p, uint32_t a, uint32_t b)
+static int pair_accepts(const struct product *p, uint32_t a, uint32_t b)
 {
 	const int x = dfa_accepts(p->a, a), y = dfa_accepts(p->b, b);
 
 	return p->op == AND ? x && y : p->op == OR ? x || y : x && !y;
 }
 
-/* The state of the pair in *state: NOWHERE where nothing is accepted. */
+/* Find or make the state of the pair; NOWHERE if nothing is accepted from it. */
 static int pair_state(struct work *w, struct product *p, uint32_t a, uint32_t b, uint32_t *state)
 {
-	fold(p, &a, &b);
+	simplify_pair(p, &a, &b);
 	*state = NOWHERE;
 	if (!a && !b)
 		return INFER_OK;
@@ -258,14 +259,14 @@ static int pair_state(struct work *w, struct product *p, uint32_t a, uint32_t b,
 			return INFER_OK;
 		}
 	}
-	TRY(draft_state(w, &p->m, accepts(p, a, b), state));
+	TRY(draft_state(w, &p->m, pair_accepts(p, a, b), state));
 	TRY(work_grow(w, &p->pair, &p->cap, p->m.n, sizeof *p->pair));
 	p->pair[*state][0] = a;
 	p->pair[*state][1] = b;
 	return htab_insert(w, &p->index, e, hash, *state);
 }
 
-static int product_draft(struct dfa **out, struct work *w, struct product *p)
+static int build_product(struct dfa **out, struct work *w, struct product *p)
 {
 	struct classes a, b;
 	uint32_t(*label)[2], s;
@@ -299,7 +300,7 @@ static int product(struct dfa **out, enum op op, const char *what, const struct 
 
 	*out = NULL;
 	work_begin(&w, what, left, err);
-	rc = product_draft(out, &w, &p);
+	rc = build_product(out, &w, &p);
 	work_end(&w);
 	return rc;
 }
@@ -330,18 +331,5 @@ int dfa_not(struct dfa **out, const struct dfa *a, struct budget *left, infer_er
 	work_begin(&w, "a complement", left, err);
 	rc = complement_finish(out, &w, a);
 	work_end(&w);
-	return rc;
-}
-
-int dfa_counted(struct dfa **out, const struct dfa *a, uint32_t lo, uint32_t hi,
-                struct budget *left, infer_error *err)
-{
-	struct dfa *length = NULL;
-	int rc;
-
-	*out = NULL;
-	TRY(dfa_lengths(&length, lo, hi, left, err));
-	rc = product(out, AND, "a length", a, length, left, err);
-	dfa_drop(length, left);
 	return rc;
 }

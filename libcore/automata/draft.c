@@ -1,5 +1,5 @@
-/* automata/draft.c - from an automaton under construction to the minimal one: what is reachable and
- * live, equivalent states, equal classes, canonical numbers. */
+/* automata/draft.c - from a draft to the minimal automaton: drop states that are unreachable or dead,
+ * merge equivalent states, merge equal classes, number both canonically. */
 #include "automata/minimise.h"
 
 #include <string.h>
@@ -17,9 +17,9 @@ int draft_state(struct work *w, struct draft *m, int accept, uint32_t *state)
 	return INFER_OK;
 }
 
-/* Transitions between the states that have seen[s] = `level`, into p; p->m of them. */
-static int gather(struct work *w, struct partial *p, const struct draft *m, const uint8_t *seen,
-                  uint8_t level)
+/* Set the transitions of p to those between states with seen[s] == level. */
+static int collect_transitions(struct work *w, struct partial *p, const struct draft *m,
+                               const uint8_t *seen, uint8_t level)
 {
 	uint32_t k = m->classes.n_classes;
 	uint64_t n = 0;
@@ -50,8 +50,9 @@ static int gather(struct work *w, struct partial *p, const struct draft *m, cons
 	return INFER_OK;
 }
 
-/* seen[s]: 0, 1 where s can be reached from the start, 2 where an accepting state follows too. */
-static int walk(struct work *w, const struct draft *m, uint8_t *seen)
+enum { UNSEEN, REACHABLE, LIVE };
+/* Set seen[s]: REACHABLE from the start; LIVE: an accepting state is reachable from s, too. */
+static int find_live(struct work *w, const struct draft *m, uint8_t *seen)
 {
 	struct partial p;
 	uint32_t k = m->classes.n_classes, n = 0, *stack, *begin;
@@ -59,51 +60,52 @@ static int walk(struct work *w, const struct draft *m, uint8_t *seen)
 	TRY(work_alloc(w, &stack, m->n, sizeof *stack));
 	TRY(work_alloc(w, &begin, (uint64_t)m->n + 2, sizeof *begin));
 	TRY(work_steps(w, (uint64_t)m->n * k));
-	seen[m->start] = 1;
+	seen[m->start] = REACHABLE;
 	stack[n++] = m->start;
 	while (n) {
 		const uint32_t *row = m->next + (size_t)stack[--n] * k;
 
 		for (uint32_t c = 0; c < k; c++)
 			if (row[c] != NOWHERE && !seen[row[c]]) {
-				seen[row[c]] = 1;
+				seen[row[c]] = REACHABLE;
 				stack[n++] = row[c];
 			}
 	}
-	TRY(gather(w, &p, m, seen, 1));
-	/* begin[s + 1] counts, then begins and in the end limits the transitions to s */
+	TRY(collect_transitions(w, &p, m, seen, REACHABLE));
+	/* a counting sort by head: p.label[begin[s] .. begin[s + 1]) are the predecessors of s */
 	for (uint32_t t = 0; t < p.m; t++)
 		begin[p.head[t] + 2]++;
 	for (uint32_t s = 1; s <= m->n; s++)
 		begin[s + 1] += begin[s];
 	for (uint32_t t = 0; t < p.m; t++)
-		p.label[begin[p.head[t] + 1]++] = p.tail[t]; /* labels are not needed here */
+		p.label[begin[p.head[t] + 1]++] = p.tail[t];
 	for (uint32_t s = 0; s < m->n; s++)
 		if (m->accept[s] && seen[s]) {
-			seen[s] = 2;
+			seen[s] = LIVE;
 			stack[n++] = s;
 		}
 	while (n) {
 		uint32_t s = stack[--n];
 
 		for (uint32_t t = begin[s]; t < begin[s + 1]; t++)
-			if (seen[p.label[t]] == 1) {
-				seen[p.label[t]] = 2;
+			if (seen[p.label[t]] == REACHABLE) {
+				seen[p.label[t]] = LIVE;
 				stack[n++] = p.label[t];
 			}
 	}
 	return INFER_OK;
 }
 
-/* the quotient: states 1 ... n - 1, 0 is dead; the order is nobody's yet */
+/* the automaton of equivalence classes: states 1 ... n - 1, in any order; 0 is dead */
 struct quotient {
 	uint32_t n, k, start;
 	uint32_t *next; /* [n][k] */
 	uint8_t *accept;
 };
 
-/* start: a state of p, NOWHERE: p is empty */
-static int quotient_of(struct work *w, struct quotient *q, const struct partial *p, uint32_t start)
+/* Minimise p.  start: a state of p; NOWHERE: p is empty */
+static int minimise_partial(struct work *w, struct quotient *q, const struct partial *p,
+                            uint32_t start)
 {
 	uint32_t *block, n_blocks = 0;
 
@@ -124,7 +126,7 @@ static int quotient_of(struct work *w, struct quotient *q, const struct partial 
 	return INFER_OK;
 }
 
-static int make_quotient(struct work *w, struct quotient *q, const struct draft *m)
+static int minimise_draft(struct work *w, struct quotient *q, const struct draft *m)
 {
 	struct partial p = { 0 };
 	uint8_t *seen;
@@ -132,11 +134,11 @@ static int make_quotient(struct work *w, struct quotient *q, const struct draft 
 
 	TRY(work_alloc(w, &seen, m->n, sizeof *seen));
 	TRY(work_alloc(w, &id, m->n, sizeof *id));
-	TRY(walk(w, m, seen));
-	TRY(gather(w, &p, m, seen, 2));
+	TRY(find_live(w, m, seen));
+	TRY(collect_transitions(w, &p, m, seen, LIVE));
 	TRY(work_alloc(w, &p.accept, m->n, sizeof *p.accept));
 	for (uint32_t s = 0; s < m->n; s++)
-		if (seen[s] == 2) {
+		if (seen[s] == LIVE) {
 			p.accept[p.n] = m->accept[s];
 			id[s] = p.n++;
 		}
@@ -144,10 +146,10 @@ static int make_quotient(struct work *w, struct quotient *q, const struct draft 
 		p.tail[t] = id[p.tail[t]];
 		p.head[t] = id[p.head[t]];
 	}
-	return quotient_of(w, q, &p, seen[m->start] == 2 ? id[m->start] : NOWHERE);
+	return minimise_partial(w, q, &p, seen[m->start] == LIVE ? id[m->start] : NOWHERE);
 }
 
-/* Split the groups of columns by what the row says; first[g] is the first column of group g. */
+/* Split the groups of columns by their values in one row; *n: the number of groups. */
 static int split_columns(struct work *w, struct htab *t, const uint32_t *row, uint32_t k,
                          uint32_t *group, uint32_t (*key)[2], uint32_t *n)
 {
@@ -175,8 +177,8 @@ static int split_columns(struct work *w, struct htab *t, const uint32_t *row, ui
 	return INFER_OK;
 }
 
-/* join[c]: the first class whose column is equal to that of c. */
-static int equal_columns(struct work *w, const struct quotient *q, uint32_t *join)
+/* Set join[c] to the first class whose column equals that of c. */
+static int find_equal_columns(struct work *w, const struct quotient *q, uint32_t *join)
 {
 	uint32_t n = 1, *group, (*key)[2];
 	struct htab t;
@@ -204,16 +206,16 @@ static int equal_columns(struct work *w, const struct quotient *q, uint32_t *joi
 	return INFER_OK;
 }
 
-/* Canonical numbers: of classes by their first code point, of states breadth first. */
-struct canon {
+/* canonical numbers: of classes by their first code point, of states breadth first */
+struct numbering {
 	uint32_t n_classes, n_ranges, n_states;
-	uint32_t *class_at;          /* [n_classes] a class of the quotient with that number */
+	uint32_t *class_at;          /* [n_classes] a class of the quotient with this number */
 	uint32_t *from, *of;         /* [n_ranges] */
-	uint32_t *state_at, *number; /* of the quotient; its number */
+	uint32_t *state_at, *number; /* the quotient's state with a number; the number of a state */
 };
 
-static int canon_classes(struct work *w, struct canon *o, const struct quotient *q,
-                         const struct classes *c)
+static int number_classes(struct work *w, struct numbering *o, const struct quotient *q,
+                          const struct classes *c)
 {
 	uint32_t *join, *number;
 
@@ -222,7 +224,7 @@ static int canon_classes(struct work *w, struct canon *o, const struct quotient 
 	TRY(work_alloc(w, &o->class_at, q->k, sizeof *o->class_at));
 	TRY(work_alloc(w, &o->from, c->n, sizeof *o->from));
 	TRY(work_alloc(w, &o->of, c->n, sizeof *o->of));
-	TRY(equal_columns(w, q, join));
+	TRY(find_equal_columns(w, q, join));
 	TRY(work_steps(w, c->n));
 	memset(number, 0xff, q->k * sizeof *number);
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -240,7 +242,7 @@ static int canon_classes(struct work *w, struct canon *o, const struct quotient 
 	return INFER_OK;
 }
 
-static int canon_states(struct work *w, struct canon *o, const struct quotient *q)
+static int number_states(struct work *w, struct numbering *o, const struct quotient *q)
 {
 	TRY(work_alloc(w, &o->state_at, (uint64_t)q->n + 1, sizeof *o->state_at));
 	TRY(work_alloc(w, &o->number, q->n, sizeof *o->number));
@@ -265,8 +267,8 @@ static int canon_states(struct work *w, struct canon *o, const struct quotient *
 
 static size_t round16(size_t n) { return (n + 15) & ~(size_t)15; }
 
-/* The block of a dfa, its tables still zero. */
-static int make_block(struct dfa **out, struct work *w, const struct canon *o)
+/* Allocate a dfa, with tables that are zero. */
+static int alloc_dfa(struct dfa **out, struct work *w, const struct numbering *o)
 {
 	const size_t next = round16(sizeof **out),
 		     least = round16(next + (size_t)o->n_states * o->n_classes * 4),
@@ -300,12 +302,12 @@ static int make_block(struct dfa **out, struct work *w, const struct canon *o)
 	return INFER_OK;
 }
 
-/* Distances to the end.  Every state but 0 is live, so a state has no greatest distance exactly if
- * it reaches a cycle.
+/* Fill in the distances to an end.  Every state but 0 is live, so a state has no greatest distance
+ * exactly if it reaches a cycle.
  * into[begin[s] .. begin[s + 1])  the transitions to s
  * open                            how many transitions leave a state */
-static void distances(const struct dfa *d, const struct partial *p, const uint32_t *begin,
-                      const uint32_t *into, uint32_t *queue, uint32_t *open)
+static void fill_distances(const struct dfa *d, const struct partial *p, const uint32_t *begin,
+                           const uint32_t *into, uint32_t *queue, uint32_t *open)
 {
 	uint32_t *least = (uint32_t *)d->least, *greatest = (uint32_t *)d->greatest, n = 0;
 
@@ -330,20 +332,20 @@ static void distances(const struct dfa *d, const struct partial *p, const uint32
 		if (!open[s])
 			queue[n++] = s;
 	}
-	/* queue: states whose successors all have a bound */
+	/* queue: states whose successors all have a greatest distance */
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t t = begin[queue[i]]; t < begin[queue[i] + 1]; t++) {
 			uint32_t s = p->tail[into[t]];
 
 			if (--open[s])
 				continue;
-			/* breadth first from the ends: the last one to come is the farthest */
+			/* breadth first from the ends: the last successor is the farthest */
 			greatest[s] = greatest[queue[i]] + 1;
 			queue[n++] = s;
 		}
 }
 
-static int fill_distances(struct work *w, struct dfa *d)
+static int find_distances(struct work *w, struct dfa *d)
 {
 	struct partial p = { 0 };
 	uint32_t k = d->n_classes, *begin, *into, *queue, *open;
@@ -370,11 +372,11 @@ static int fill_distances(struct work *w, struct dfa *d)
 			p.tail[p.m] = (uint32_t)(i / k);
 			into[begin[d->next[i] + 1]++] = p.m++;
 		}
-	distances(d, &p, begin, into, queue, open);
+	fill_distances(d, &p, begin, into, queue, open);
 	return INFER_OK;
 }
 
-static void fill(struct dfa *d, const struct canon *o, const struct quotient *q)
+static void fill_tables(struct dfa *d, const struct numbering *o, const struct quotient *q)
 {
 	uint32_t *next = (uint32_t *)d->next, *from = (uint32_t *)d->from;
 	uint16_t *of = (uint16_t *)d->range_class;
@@ -403,19 +405,19 @@ static void fill(struct dfa *d, const struct canon *o, const struct quotient *q)
 	}
 }
 
-static int finish(struct dfa **out, struct work *w, const struct quotient *q,
-                  const struct classes *classes)
+static int finish_quotient(struct dfa **out, struct work *w, const struct quotient *q,
+                           const struct classes *classes)
 {
-	struct canon o = { 0 };
+	struct numbering o = { 0 };
 	struct dfa *d = NULL;
 	int rc;
 
-	TRY(canon_classes(w, &o, q, classes));
-	TRY(canon_states(w, &o, q));
+	TRY(number_classes(w, &o, q, classes));
+	TRY(number_states(w, &o, q));
 	TRY(work_steps(w, (uint64_t)o.n_states * o.n_classes));
-	TRY(make_block(&d, w, &o));
-	fill(d, &o, q);
-	rc = fill_distances(w, d);
+	TRY(alloc_dfa(&d, w, &o));
+	fill_tables(d, &o, q);
+	rc = find_distances(w, d);
 	if (rc)
 		dfa_drop(d, w->left);
 	else
@@ -428,8 +430,8 @@ int draft_finish(struct dfa **out, struct work *w, const struct draft *m)
 	struct quotient q = { 0 };
 
 	*out = NULL;
-	TRY(make_quotient(w, &q, m));
-	return finish(out, w, &q, &m->classes);
+	TRY(minimise_draft(w, &q, m));
+	return finish_quotient(out, w, &q, &m->classes);
 }
 
 int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
@@ -438,11 +440,11 @@ int partial_finish(struct dfa **out, struct work *w, const struct partial *p,
 	struct quotient q = { 0 };
 
 	*out = NULL;
-	TRY(quotient_of(w, &q, p, p->n ? 0 : NOWHERE));
-	return finish(out, w, &q, classes);
+	TRY(minimise_partial(w, &q, p, p->n ? 0 : NOWHERE));
+	return finish_quotient(out, w, &q, classes);
 }
 
-/* What is dead becomes a state that accepts all, and such a state becomes dead; it stays minimal. */
+/* The dead state becomes one that accepts all, and the other way round; the automaton stays minimal. */
 int complement_finish(struct dfa **out, struct work *w, const struct dfa *a)
 {
 	const uint32_t all = a->n_states;
@@ -467,5 +469,5 @@ int complement_finish(struct dfa **out, struct work *w, const struct dfa *a)
 	for (uint32_t c = 0; c < q.k; c++)
 		q.next[(size_t)all * q.k + c] = all;
 	q.start = to[a->start];
-	return finish(out, w, &q, &classes);
+	return finish_quotient(out, w, &q, &classes);
 }

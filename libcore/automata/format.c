@@ -1,4 +1,4 @@
-/* automata/format.c - formats of strings, as regular expressions put together from their RFCs. */
+/* automata/format.c - string formats as regular expressions, built from the grammars of their RFCs. */
 #include "automata/format.h"
 #include "automata/regex.h"
 
@@ -22,8 +22,8 @@
 /* RFC 1123, 2.1; RFC 5890, 2.3.1: no -- in places 3 and 4 */
 #define LABEL "(?:(?!..--)[A-Za-z0-9](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?)"
 #define HOSTNAME LABEL "(?:\\." LABEL ")*"
-/* No more than 253 characters: three labels of 63 at most, and 61 characters behind them.  Counting
- * all 253 takes 24,000 states. */
+/* At most 253 characters: three labels of 63, and 61 characters after them.  Counting all 253 would
+ * take 24,000 states. */
 #define BEHIND "(?!..--)(?:[A-Za-z0-9]|-(?=[A-Za-z0-9\\-])|\\.(?=[A-Za-z0-9])(?!..--)){1,61}"
 #define BOUNDED LABEL "(?:\\." LABEL "(?:\\." LABEL "(?:\\.(?=[A-Za-z0-9])" BEHIND ")?)?)?"
 /* RFC 2673, 3.2, and RFC 3986, 3.2.2 */
@@ -75,7 +75,7 @@
 	"\\u{b0000}-\\u{bfffd}\\u{c0000}-\\u{cfffd}\\u{d0000}-\\u{dfffd}\\u{e1000}-\\u{efffd}"
 #define IPRIVATE "\\ue000-\\uf8ff\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}"
 
-/* RFC 6570, 2, with the apostrophe of erratum 6937; operators in reserve are not operators yet */
+/* RFC 6570, 2, with the apostrophe of erratum 6937; reserved operators are rejected */
 #define VARCHAR "(?:[A-Za-z0-9_]|" PERCENT ")"
 #define VARSPEC VARCHAR "(?:\\.?" VARCHAR ")*(?::[1-9]\\d{0,3}|\\*)?"
 #define TEMPLATE \
@@ -85,8 +85,7 @@
 /* RFC 6901, 3; draft-bhutton-relative-json-pointer-00, 3, without the index manipulation */
 #define POINTER "(?:/(?:[^~/]|~[01])*)*"
 
-/* ECMA-262, 22.2.1, where it is regular and other dialects read it alike: no back-references, no names
- * of groups, nothing behind the place; ranges of letters or digits; groups in groups, no deeper */
+/* The regular part of ECMA-262, 22.2.1 that other dialects read alike: see format.h */
 #define MARKS "\\^$.*+?()\\[\\]{}|"
 #define ESCAPE \
 	"\\\\(?:[dDwWsSfnrtv/\\\\" MARKS \
@@ -134,10 +133,12 @@ const struct string_format *string_format_at(size_t i)
 
 const struct string_format *string_format_find(const char *name, size_t n)
 {
-	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-		if (strlen(formats[i].name) == n && !memcmp(formats[i].name, name, n))
-			return formats + i;
-	return NULL;
+	const struct string_format *f;
+
+	for (size_t i = 0; (f = string_format_at(i)); i++)
+		if (strlen(f->name) == n && !memcmp(f->name, name, n))
+			break;
+	return f;
 }
 
 int string_format_is_free(const char *name, size_t n)

@@ -1,18 +1,18 @@
-/* automata/minimise.c - equivalent states, by refining two partitions: of states into blocks, and of
- * transitions into cords, which have one label and lead to one block.  Of a finite language, whose
- * states have an order, they are found in that order. */
+/* automata/minimise.c - equivalent states.  For a finite language: in reverse topological order, by
+ * hashing rows.  Else by refining two partitions: of states into blocks, and of transitions into
+ * cords, which have one label and lead to one block. */
 #include "automata/minimise.h"
 
-/* A refinable partition of 0 ... n - 1: the elements of set s are elem[first[s] .. past[s]), of
- * which the first marked[s] are marked. */
-struct sets {
+/* A refinable partition of 0 ... n - 1: the elements of set s are elem[first[s] .. past[s]); the first
+ * marked[s] of them are marked. */
+struct partition {
 	uint32_t n_sets, n_touched;
 	uint32_t *elem, *at; /* elem[at[e]] == e */
-	uint32_t *set;       /* of an element */
+	uint32_t *set;       /* [n] the set of an element */
 	uint32_t *first, *past, *marked, *touched;
 };
 
-static int sets_init(struct work *w, struct sets *p, uint32_t n)
+static int partition_init(struct work *w, struct partition *p, uint32_t n)
 {
 	TRY(work_steps(w, (uint64_t)n * 4));
 	TRY(work_alloc(w, &p->elem, n, sizeof *p->elem));
@@ -30,7 +30,7 @@ static int sets_init(struct work *w, struct sets *p, uint32_t n)
 	return INFER_OK;
 }
 
-static void mark(struct sets *p, uint32_t e)
+static void mark_element(struct partition *p, uint32_t e)
 {
 	uint32_t s = p->set[e], i = p->at[e], j = p->first[s] + p->marked[s];
 
@@ -42,9 +42,8 @@ static void mark(struct sets *p, uint32_t e)
 		p->touched[p->n_touched++] = s;
 }
 
-/* Make the marked and the other elements of each touched set two sets; the smaller is the new one.
- */
-static void split(struct sets *p)
+/* Split each set with marks into its marked and its other elements; the smaller is the new set. */
+static void split_marked(struct partition *p)
 {
 	while (p->n_touched) {
 		uint32_t s = p->touched[--p->n_touched], j = p->first[s] + p->marked[s],
@@ -68,9 +67,9 @@ static void split(struct sets *p)
 	}
 }
 
-/* Indices of keys[0 .. m), which are < n, ordered by key: list[begin[k] .. begin[k + 1]). */
-static int group(struct work *w, const uint32_t *keys, uint32_t m, uint32_t n, uint32_t **begin,
-                 uint32_t **list)
+/* Sort the indices of keys[0 .. m) by key: those with key k < n are list[begin[k] .. begin[k + 1]). */
+static int sort_by_key(struct work *w, const uint32_t *keys, uint32_t m, uint32_t n,
+                       uint32_t **begin, uint32_t **list)
 {
 	TRY(work_steps(w, (uint64_t)m * 2 + n));
 	TRY(work_alloc(w, begin, (uint64_t)n + 2, sizeof **begin));
@@ -86,13 +85,13 @@ static int group(struct work *w, const uint32_t *keys, uint32_t m, uint32_t n, u
 	return INFER_OK;
 }
 
-/* The first partition of transitions: by label. */
-static int by_label(struct work *w, struct sets *c, const struct partial *p)
+/* Partition the transitions by label. */
+static int partition_by_label(struct work *w, struct partition *c, const struct partial *p)
 {
 	uint32_t *begin, *list;
 
-	TRY(sets_init(w, c, p->m));
-	TRY(group(w, p->label, p->m, p->n_labels, &begin, &list));
+	TRY(partition_init(w, c, p->m));
+	TRY(sort_by_key(w, p->label, p->m, p->n_labels, &begin, &list));
 	c->n_sets = 0;
 	for (uint32_t k = 0; k < p->n_labels; k++) {
 		uint32_t z = c->n_sets;
@@ -113,8 +112,8 @@ static int by_label(struct work *w, struct sets *c, const struct partial *p)
 
 /* -- finite languages ----------------------------------------------------------------------- */
 
-/* States with the transitions of each: t[row[s] .. row[s + 1]). */
-static int rows_of(struct work *w, const struct partial *p, uint32_t **row)
+/* Set row: the transitions of state s are row[s] ... row[s + 1] - 1. */
+static int index_rows(struct work *w, const struct partial *p, uint32_t **row)
 {
 	TRY(work_steps(w, (uint64_t)p->n + p->m));
 	TRY(work_alloc(w, row, (uint64_t)p->n + 1, sizeof **row));
@@ -125,9 +124,10 @@ static int rows_of(struct work *w, const struct partial *p, uint32_t **row)
 	return INFER_OK;
 }
 
-/* The states, each behind those that it leads to; *n of them: fewer than all where there is a cycle. */
-static int order(struct work *w, const struct partial *p, const uint32_t *row, uint32_t *queue,
-                 uint32_t *n)
+/* Sort the states so that each comes after its successors.  *n: how many; fewer than all if there is
+ * a cycle */
+static int sort_topologically(struct work *w, const struct partial *p, const uint32_t *row,
+                              uint32_t *queue, uint32_t *n)
 {
 	uint32_t *open, *begin, *into;
 
@@ -140,7 +140,7 @@ static int order(struct work *w, const struct partial *p, const uint32_t *row, u
 	}
 	if (!*n)
 		return INFER_OK;
-	TRY(group(w, p->head, p->m, p->n, &begin, &into));
+	TRY(sort_by_key(w, p->head, p->m, p->n, &begin, &into));
 	TRY(work_steps(w, p->m));
 	for (uint32_t i = 0; i < *n; i++)
 		for (uint32_t k = begin[queue[i]]; k < begin[queue[i] + 1]; k++)
@@ -149,7 +149,7 @@ static int order(struct work *w, const struct partial *p, const uint32_t *row, u
 	return INFER_OK;
 }
 
-static uint32_t row_hash(const struct partial *p, const uint32_t *row, const uint32_t *block,
+static uint32_t hash_row(const struct partial *p, const uint32_t *row, const uint32_t *block,
                          uint32_t s)
 {
 	uint32_t h = p->accept[s];
@@ -172,7 +172,7 @@ static int equal_rows(const struct partial *p, const uint32_t *row, const uint32
 	return 1;
 }
 
-/* *n_blocks 0: there is a cycle. */
+/* As minimise, or *n_blocks 0 if there is a cycle. */
 static int minimise_finite(struct work *w, const struct partial *p, uint32_t *block,
                            uint32_t *n_blocks)
 {
@@ -180,16 +180,16 @@ static int minimise_finite(struct work *w, const struct partial *p, uint32_t *bl
 	struct htab classes;
 
 	*n_blocks = 0;
-	TRY(rows_of(w, p, &row));
+	TRY(index_rows(w, p, &row));
 	TRY(work_alloc(w, &queue, p->n, sizeof *queue));
-	TRY(order(w, p, row, queue, &n));
+	TRY(sort_topologically(w, p, row, queue, &n));
 	if (n < p->n)
 		return INFER_OK;
 	TRY(work_alloc(w, &first, p->n, sizeof *first));
 	TRY(htab_init(w, &classes));
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t s = queue[i], leave = row[s + 1] - row[s],
-			       hash = row_hash(p, row, block, s);
+			       hash = hash_row(p, row, block, s);
 		struct htab_slot *e = htab_find(&classes, hash);
 
 		TRY(work_steps(w, 2 * (uint64_t)leave + 1));
@@ -209,33 +209,33 @@ static int minimise_finite(struct work *w, const struct partial *p, uint32_t *bl
 
 int minimise(struct work *w, const struct partial *p, uint32_t *block, uint32_t *n_blocks)
 {
-	struct sets b = { 0 }, c = { 0 };
+	struct partition b = { 0 }, c = { 0 };
 	uint32_t *begin, *into, n_b = 1;
 
 	TRY(minimise_finite(w, p, block, n_blocks));
 	if (*n_blocks)
 		return INFER_OK;
-	TRY(sets_init(w, &b, p->n));
-	TRY(by_label(w, &c, p));
-	TRY(group(w, p->head, p->m, p->n, &begin, &into));
+	TRY(partition_init(w, &b, p->n));
+	TRY(partition_by_label(w, &c, p));
+	TRY(sort_by_key(w, p->head, p->m, p->n, &begin, &into));
 	for (uint32_t s = 0; s < p->n; s++)
 		if (p->accept[s])
-			mark(&b, s);
-	split(&b);
+			mark_element(&b, s);
+	split_marked(&b);
 	for (uint32_t n_c = 0; n_c < c.n_sets; n_c++) {
 		TRY(work_steps(w, 4 * (uint64_t)(c.past[n_c] - c.first[n_c]) + 1));
 		for (uint32_t i = c.first[n_c]; i < c.past[n_c]; i++)
-			mark(&b, p->tail[c.elem[i]]);
-		split(&b);
+			mark_element(&b, p->tail[c.elem[i]]);
+		split_marked(&b);
 		for (; n_b < b.n_sets; n_b++) {
 			for (uint32_t i = b.first[n_b]; i < b.past[n_b]; i++) {
 				uint32_t s = b.elem[i];
 
 				TRY(work_steps(w, 4 * (uint64_t)(begin[s + 1] - begin[s]) + 1));
 				for (uint32_t k = begin[s]; k < begin[s + 1]; k++)
-					mark(&c, into[k]);
+					mark_element(&c, into[k]);
 			}
-			split(&c);
+			split_marked(&c);
 		}
 	}
 	for (uint32_t s = 0; s < p->n; s++)

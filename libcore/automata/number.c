@@ -1,11 +1,11 @@
-/* automata/number.c - numbers are compared and divided digit by digit, as they are read. */
+/* automata/number.c - automata that compare or divide a decimal number digit by digit. */
 #include "automata/number.h"
 #include "automata/regex.h"
 #include "automata/work.h"
 
 #include <string.h>
 
-/* The characters of numbers.  The class of each is its index + 1; that of digit d is ZERO + d. */
+/* The characters of numbers.  The class of each is its index + 1: that of digit d is ZERO + d. */
 static const char alphabet[] = "+-.0123456789Ee";
 enum { PLUS = 1, MINUS, POINT, ZERO, BIG_E = ZERO + 10, SMALL_E };
 enum { MOST_DIGITS = 4096 };
@@ -29,8 +29,8 @@ static int not_a_number(struct work *w, const char *key, struct number_text t)
 	               t.n < 60 ? (int)t.n : 60, t.at);
 }
 
-/* The exponent at *at, the e, which moves behind it; at most a million either way.  *at stays where
- * it is none. */
+/* Read the exponent at *at, an e, and move *at after it; clamped to about a million.  Without digits
+ * *at stays and 0 is returned. */
 static int64_t read_exponent(const char **at, const char *end)
 {
 	const char *s = *at + 1;
@@ -86,8 +86,8 @@ static int read_decimal(struct work *w, const char *key, struct number_text t, s
 	return INFER_OK;
 }
 
-/* Digit i of x, where 0 is the first one behind the point, -1 the one before it. */
-static int digit(const struct decimal *x, int64_t i)
+/* Return digit i of x: 0 is the first after the point, -1 the last before it. */
+static int digit_at(const struct decimal *x, int64_t i)
 {
 	i += x->point;
 	return i >= 0 && i < x->n ? x->d[i] : 0;
@@ -105,7 +105,7 @@ static int number_classes(struct work *w, struct draft *m)
 	return classes_each(w, &m->classes, cp, sizeof cp / sizeof *cp);
 }
 
-static void go(struct draft *m, uint32_t from, uint32_t class, uint32_t to)
+static void set_transition(struct draft *m, uint32_t from, uint32_t class, uint32_t to)
 {
 	m->next[(size_t)from * m->classes.n_classes + class] = to;
 }
@@ -114,33 +114,34 @@ static void go(struct draft *m, uint32_t from, uint32_t class, uint32_t to)
 
 enum order { LESS, EQUAL, MORE, ORDERS };
 
-/* What is accepted of the numbers of one sign. */
+/* the numbers of one sign */
 struct side {
 	const struct decimal *bound; /* its magnitude is compared */
-	unsigned accept;             /* 1 << order of the magnitudes, or'ed */
-	int exponent;                /* may follow */
-	uint32_t fraction[ORDERS];   /* a digit behind the point was read; EQUAL is not used */
-	uint32_t point[ORDERS];      /* the point was */
-	uint32_t e[ORDERS];          /* the e was */
-	uint32_t *equal;             /* [..] EQUAL after that many digits behind the point */
+	unsigned accept;             /* accepted orders to the bound: 1 << order, or'ed */
+	int exponent;                /* one may follow */
+	/* states by the order so far: after a digit after the point (EQUAL is not used), after the
+	 * point, after the e */
+	uint32_t fraction[ORDERS], point[ORDERS], e[ORDERS];
+	uint32_t *equal; /* [n_equal] order EQUAL, i digits after the point */
 	uint32_t n_equal;
 };
 
-static enum order compare(int a, int b) { return a < b ? LESS : a > b ? MORE : EQUAL; }
+static enum order compare_digits(int a, int b) { return a < b ? LESS : a > b ? MORE : EQUAL; }
 
-static int accept_state(struct work *w, struct draft *m, const struct side *k, enum order o,
-                        uint32_t *s)
+/* Add a state in which the number may end with order o. */
+static int add_end_state(struct work *w, struct draft *m, const struct side *k, enum order o,
+                         uint32_t *s)
 {
 	TRY(draft_state(w, m, k->accept >> o & 1, s));
 	if (k->exponent) {
-		go(m, *s, BIG_E, k->e[o]);
-		go(m, *s, SMALL_E, k->e[o]);
+		set_transition(m, *s, BIG_E, k->e[o]);
+		set_transition(m, *s, SMALL_E, k->e[o]);
 	}
 	return INFER_OK;
 }
 
-/* The states behind the e. */
-static int exponents(struct work *w, struct draft *m, struct side *k)
+/* Add the states after the e. */
+static int add_exponent(struct work *w, struct draft *m, struct side *k)
 {
 	for (int o = 0; o < ORDERS && k->exponent; o++) {
 		uint32_t sign, digits;
@@ -148,99 +149,100 @@ static int exponents(struct work *w, struct draft *m, struct side *k)
 		TRY(draft_state(w, m, 0, k->e + o));
 		TRY(draft_state(w, m, 0, &sign));
 		TRY(draft_state(w, m, k->accept >> o & 1, &digits));
-		go(m, k->e[o], PLUS, sign);
-		go(m, k->e[o], MINUS, sign);
+		set_transition(m, k->e[o], PLUS, sign);
+		set_transition(m, k->e[o], MINUS, sign);
 		for (uint32_t d = ZERO; d < ZERO + 10; d++) {
-			go(m, k->e[o], d, digits);
-			go(m, sign, d, digits);
-			go(m, digits, d, digits);
+			set_transition(m, k->e[o], d, digits);
+			set_transition(m, sign, d, digits);
+			set_transition(m, digits, d, digits);
 		}
 	}
 	return INFER_OK;
 }
 
-/* The states behind the point. */
-static int fractions(struct work *w, struct draft *m, struct side *k)
+/* Add the states after the point. */
+static int add_fraction(struct work *w, struct draft *m, struct side *k)
 {
 	const int64_t behind = (int64_t)k->bound->n - k->bound->point;
 	const uint32_t n = behind > 0 ? (uint32_t)behind : 0;
 	int order = LESS;
 
 	for (; order <= MORE; order += MORE - LESS) {
-		TRY(accept_state(w, m, k, (enum order)order, k->fraction + order));
+		TRY(add_end_state(w, m, k, (enum order)order, k->fraction + order));
 		TRY(draft_state(w, m, 0, k->point + order));
 		for (uint32_t d = ZERO; d < ZERO + 10; d++) {
-			go(m, k->fraction[order], d, k->fraction[order]);
-			go(m, k->point[order], d, k->fraction[order]);
+			set_transition(m, k->fraction[order], d, k->fraction[order]);
+			set_transition(m, k->point[order], d, k->fraction[order]);
 		}
 	}
-	/* equal so far: after i digits; the last one stays equal with zeros */
+	/* equal so far, after i digits; the last state stays equal with zeros */
 	k->n_equal = n > 1 ? n + 1 : 2;
 	TRY(work_alloc(w, &k->equal, k->n_equal, sizeof *k->equal));
 	TRY(draft_state(w, m, 0, k->equal));
 	for (uint32_t i = 1; i < k->n_equal; i++)
-		TRY(accept_state(w, m, k, i < n ? LESS : EQUAL, k->equal + i));
+		TRY(add_end_state(w, m, k, i < n ? LESS : EQUAL, k->equal + i));
 	k->point[EQUAL] = *k->equal;
 	for (uint32_t i = 0; i < k->n_equal; i++)
 		for (int d = 0; d < 10; d++) {
-			enum order o = compare(d, digit(k->bound, i));
+			enum order o = compare_digits(d, digit_at(k->bound, i));
 			uint32_t to = i + 1 < k->n_equal ? i + 1 : i;
 
-			go(m, k->equal[i], ZERO + (uint32_t)d,
-			   o == EQUAL ? k->equal[to] : k->fraction[o]);
+			set_transition(m, k->equal[i], ZERO + (uint32_t)d,
+			               o == EQUAL ? k->equal[to] : k->fraction[o]);
 		}
 	return INFER_OK;
 }
 
-/* Where the digits before the point have order o, the number may be over or go on. */
-static int whole_state(struct work *w, struct draft *m, const struct side *k, enum order o,
-                       uint32_t *s)
+/* Add a state in which the digits before the point have order o. */
+static int add_whole_state(struct work *w, struct draft *m, const struct side *k, enum order o,
+                           uint32_t *s)
 {
 	const int less = o == EQUAL && (int64_t)k->bound->n > k->bound->point;
 
-	TRY(accept_state(w, m, k, less ? LESS : o, s));
-	go(m, *s, POINT, k->point[o]);
+	TRY(add_end_state(w, m, k, less ? LESS : o, s));
+	set_transition(m, *s, POINT, k->point[o]);
 	return INFER_OK;
 }
 
-/* The states before the point, entered from `from` by the first digit: after i + 1 digits, with the
- * order of those and the first ones of the bound, which has n. */
-static int wholes(struct work *w, struct draft *m, const struct side *k, uint32_t from)
+/* Add the states before the point, entered from `from` by the first digit.  State at[o] after i + 1
+ * digits: they have order o to the first i + 1 of the n digits of the bound. */
+static int add_whole(struct work *w, struct draft *m, const struct side *k, uint32_t from)
 {
 	const struct decimal *b = k->bound;
 	const uint32_t n = b->point > 0 ? (uint32_t)b->point : 1;
 	uint32_t last[ORDERS], at[ORDERS], more, zero;
 
-	/* a shorter number is less, a longer one more */
-	TRY(whole_state(w, m, k, MORE, &more));
-	TRY(whole_state(w, m, k, n > 1 ? LESS : compare(0, digit(b, -1)), &zero));
-	go(m, from, ZERO, zero);
+	/* a number with fewer digits is less, one with more digits is more */
+	TRY(add_whole_state(w, m, k, MORE, &more));
+	TRY(add_whole_state(w, m, k, n > 1 ? LESS : compare_digits(0, digit_at(b, -1)), &zero));
+	set_transition(m, from, ZERO, zero);
 	for (uint32_t d = ZERO; d < ZERO + 10; d++)
-		go(m, more, d, more);
+		set_transition(m, more, d, more);
 	for (uint32_t i = 0; i < n; i++, memcpy(last, at, sizeof at)) {
-		const int to = digit(b, (int64_t)i - n);
+		const int to = digit_at(b, (int64_t)i - n);
 
 		for (int o = 0; o < ORDERS; o++)
-			TRY(whole_state(w, m, k, i + 1 < n ? LESS : (enum order)o, at + o));
+			TRY(add_whole_state(w, m, k, i + 1 < n ? LESS : (enum order)o, at + o));
 		for (int d = !i; d < 10; d++)
 			for (int o = 0; o < ORDERS; o++) {
-				enum order now = o == EQUAL ? compare(d, to) : (enum order)o;
+				enum order now = o == EQUAL ? compare_digits(d, to) : (enum order)o;
 
 				if (i || o == EQUAL)
-					go(m, i ? last[o] : from, ZERO + (uint32_t)d, at[now]);
+					set_transition(m, i ? last[o] : from, ZERO + (uint32_t)d,
+					               at[now]);
 			}
 	}
 	for (uint32_t d = ZERO; d < ZERO + 10; d++)
 		for (int o = 0; o < ORDERS; o++)
-			go(m, last[o], d, more);
+			set_transition(m, last[o], d, more);
 	return INFER_OK;
 }
 
-/* The numbers whose order to the bound is one of `accept`. */
-static int bound_draft(struct dfa **out, struct work *w, const struct decimal *x, unsigned accept)
+/* Accept the numbers whose order to the bound is one of `accept`. */
+static int build_bound(struct dfa **out, struct work *w, const struct decimal *x, unsigned accept)
 {
 	const int zero = !x->n;
-	/* of the numbers with a minus: all are less than a bound without */
+	/* for negative numbers, by magnitude */
 	const unsigned flipped =
 		(accept >> LESS & 1) << MORE | (accept & 1 << EQUAL) | (accept >> MORE & 1) << LESS;
 	struct side plus = { .bound = x, .accept = accept }, minus = { .bound = x };
@@ -255,75 +257,76 @@ static int bound_draft(struct dfa **out, struct work *w, const struct decimal *x
 	TRY(number_classes(w, &m));
 	TRY(draft_state(w, &m, 0, &m.start));
 	TRY(draft_state(w, &m, 0, &sign));
-	go(&m, m.start, MINUS, sign);
-	TRY(exponents(w, &m, &plus));
-	TRY(fractions(w, &m, &plus));
-	TRY(wholes(w, &m, &plus, m.start));
-	TRY(exponents(w, &m, &minus));
-	TRY(fractions(w, &m, &minus));
-	TRY(wholes(w, &m, &minus, sign));
+	set_transition(&m, m.start, MINUS, sign);
+	TRY(add_exponent(w, &m, &plus));
+	TRY(add_fraction(w, &m, &plus));
+	TRY(add_whole(w, &m, &plus, m.start));
+	TRY(add_exponent(w, &m, &minus));
+	TRY(add_fraction(w, &m, &minus));
+	TRY(add_whole(w, &m, &minus, sign));
 	return draft_finish(out, w, &m);
 }
 
 /* -- multiples ------------------------------------------------------------------------------ */
 
-/* Multiples of v * 10^e, v not divisible by 10: what stands before that place is divided by v, and
- * what is behind it is zeros. */
+/* Multiples of v * 10^e, v not divisible by 10: the digits before that place are divided by v, and
+ * those after it must be zeros. */
 struct multiple {
 	uint64_t v;
-	uint32_t zeros, places; /* e or 0; -e or 0 */
-	uint32_t whole, fraction;
+	uint32_t zeros, places;   /* max(e, 0); max(-e, 0) */
+	uint32_t whole, fraction; /* the first states before and after the point */
 };
 
-/* State of remainder r with z zeros behind it that are not divided yet. */
+/* Return the state of remainder r, followed by z zeros that are not divided yet. */
 static uint32_t whole_at(const struct multiple *k, uint64_t r, uint32_t z)
 {
 	return k->whole + (uint32_t)(r * (k->zeros + 1) + z);
 }
 
-/* State of remainder r with p digits behind the point. */
+/* Return the state of remainder r after p digits after the point. */
 static uint32_t fraction_at(const struct multiple *k, uint64_t r, uint32_t p)
 {
 	return k->fraction + (uint32_t)(r * (k->places + 1) + p);
 }
 
-/* Whether r with as many more zeros is divisible. */
-static int divides(const struct multiple *k, uint64_t r, uint32_t zeros)
+/* True if r, followed by that many zeros, is divisible by v. */
+static int is_divisible(const struct multiple *k, uint64_t r, uint32_t zeros)
 {
 	for (; zeros && r; zeros--)
 		r = r * 10 % k->v;
 	return !r;
 }
 
-static void whole_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t z)
+static void add_whole_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t z)
 {
 	const uint32_t s = whole_at(k, r, z);
 	uint64_t shifted = r;
 
-	m->accept[s] = z == k->zeros && divides(k, r, k->places);
-	/* a fraction of zeros, or one that goes on dividing */
+	m->accept[s] = z == k->zeros && is_divisible(k, r, k->places);
+	/* a fraction: of zeros, or one that is divided further */
 	if (k->places || m->accept[s])
-		go(m, s, POINT, k->places ? fraction_at(k, r, 0) : k->fraction);
-	go(m, s, ZERO, z < k->zeros ? whole_at(k, r, z + 1) : whole_at(k, r * 10 % k->v, z));
+		set_transition(m, s, POINT, k->places ? fraction_at(k, r, 0) : k->fraction);
+	set_transition(m, s, ZERO,
+	               z < k->zeros ? whole_at(k, r, z + 1) : whole_at(k, r * 10 % k->v, z));
 	for (uint32_t i = 0; i <= z; i++)
 		shifted = shifted * 10 % k->v;
 	for (uint32_t d = 1; d < 10; d++)
-		go(m, s, ZERO + d, whole_at(k, (shifted + d) % k->v, 0));
+		set_transition(m, s, ZERO + d, whole_at(k, (shifted + d) % k->v, 0));
 }
 
-static void fraction_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t p)
+static void add_fraction_digits(struct draft *m, const struct multiple *k, uint64_t r, uint32_t p)
 {
 	const uint32_t s = fraction_at(k, r, p);
 
-	m->accept[s] = p && divides(k, r, k->places - p);
+	m->accept[s] = p && is_divisible(k, r, k->places - p);
 	if (p == k->places)
-		go(m, s, ZERO, s);
+		set_transition(m, s, ZERO, s);
 	for (uint32_t d = 0; d < 10 && p < k->places; d++)
-		go(m, s, ZERO + d, fraction_at(k, (r * 10 + d) % k->v, p + 1));
+		set_transition(m, s, ZERO + d, fraction_at(k, (r * 10 + d) % k->v, p + 1));
 }
 
-/* Room for the states, counted before they are made: there may be 10^18 of them. */
-static int multiple_states(struct work *w, struct draft *m, const struct multiple *k)
+/* Add the states.  They are counted first, since there may be 10^18 of them. */
+static int add_multiple_states(struct work *w, struct draft *m, const struct multiple *k)
 {
 	const uint64_t per = (uint64_t)k->zeros + 1 + (k->places ? k->places + 1 : 0);
 	uint64_t n, bytes;
@@ -339,7 +342,7 @@ static int multiple_states(struct work *w, struct draft *m, const struct multipl
 	return work_steps(w, n * 64);
 }
 
-static int multiple_draft(struct dfa **out, struct work *w, const struct decimal *x)
+static int build_multiple(struct dfa **out, struct work *w, const struct decimal *x)
 {
 	const int64_t e = x->point - (int64_t)x->n;
 	struct multiple k = { .zeros = e > 0 ? (uint32_t)e : 0,
@@ -357,30 +360,30 @@ static int multiple_draft(struct dfa **out, struct work *w, const struct decimal
 	TRY(draft_state(w, &m, 1, &tail));
 	k.whole = m.n;
 	k.fraction = k.places ? k.whole + (uint32_t)k.v * (k.zeros + 1) : point;
-	TRY(multiple_states(w, &m, &k));
-	go(&m, m.start, MINUS, sign);
-	go(&m, m.start, ZERO, zero);
-	go(&m, sign, ZERO, zero);
-	go(&m, zero, POINT, k.places ? fraction_at(&k, 0, 0) : point);
-	go(&m, point, ZERO, tail);
-	go(&m, tail, ZERO, tail);
+	TRY(add_multiple_states(w, &m, &k));
+	set_transition(&m, m.start, MINUS, sign);
+	set_transition(&m, m.start, ZERO, zero);
+	set_transition(&m, sign, ZERO, zero);
+	set_transition(&m, zero, POINT, k.places ? fraction_at(&k, 0, 0) : point);
+	set_transition(&m, point, ZERO, tail);
+	set_transition(&m, tail, ZERO, tail);
 	for (uint32_t d = 1; d < 10; d++) {
-		go(&m, m.start, ZERO + d, whole_at(&k, d % k.v, 0));
-		go(&m, sign, ZERO + d, whole_at(&k, d % k.v, 0));
+		set_transition(&m, m.start, ZERO + d, whole_at(&k, d % k.v, 0));
+		set_transition(&m, sign, ZERO + d, whole_at(&k, d % k.v, 0));
 	}
 	for (uint64_t r = 0; r < k.v; r++) {
 		for (uint32_t z = 0; z <= k.zeros; z++)
-			whole_digits(&m, &k, r, z);
+			add_whole_digits(&m, &k, r, z);
 		for (uint32_t p = 0; k.places && p <= k.places; p++)
-			fraction_digits(&m, &k, r, p);
+			add_fraction_digits(&m, &k, r, p);
 	}
 	return draft_finish(out, w, &m);
 }
 
 /* -- all of it ------------------------------------------------------------------------------ */
 
-/* *out and d, which is dropped; *out is replaced.  rc: of making d */
-static int narrow(struct dfa **out, struct dfa *d, int rc, struct budget *left, infer_error *err)
+/* Replace *out by its intersection with d, and drop both.  rc: the code of making d */
+static int intersect(struct dfa **out, struct dfa *d, int rc, struct budget *left, infer_error *err)
 {
 	struct dfa *both = NULL;
 
@@ -392,8 +395,8 @@ static int narrow(struct dfa **out, struct dfa *d, int rc, struct budget *left, 
 	return rc;
 }
 
-static int bound(struct dfa **out, const char *key, struct number_text t, unsigned accept,
-                 struct budget *left, infer_error *err)
+static int apply_bound(struct dfa **out, const char *key, struct number_text t, unsigned accept,
+                       struct budget *left, infer_error *err)
 {
 	struct decimal x;
 	struct dfa *d = NULL;
@@ -405,12 +408,13 @@ static int bound(struct dfa **out, const char *key, struct number_text t, unsign
 	work_begin(&w, key, left, err);
 	rc = read_decimal(&w, key, t, &x);
 	if (!rc)
-		rc = bound_draft(&d, &w, &x, accept);
+		rc = build_bound(&d, &w, &x, accept);
 	work_end(&w);
-	return narrow(out, d, rc, left, err);
+	return intersect(out, d, rc, left, err);
 }
 
-static int multiple(struct dfa **out, struct number_text t, struct budget *left, infer_error *err)
+static int apply_multiple(struct dfa **out, struct number_text t, struct budget *left,
+                          infer_error *err)
 {
 	static const char key[] = "multipleOf";
 	struct decimal x = { 0 };
@@ -429,9 +433,9 @@ static int multiple(struct dfa **out, struct number_text t, struct budget *left,
 		rc = err_set(err, INFER_EUNSUP, "%s: %.*s has more than 18 digits", key,
 		             t.n < 60 ? (int)t.n : 60, t.at);
 	if (!rc)
-		rc = multiple_draft(&d, &w, &x);
+		rc = build_multiple(&d, &w, &x);
 	work_end(&w);
-	return narrow(out, d, rc, left, err);
+	return intersect(out, d, rc, left, err);
 }
 
 int number_dfa(struct dfa **out, const struct number_spec *spec, struct budget *left,
@@ -450,15 +454,17 @@ int number_dfa(struct dfa **out, const struct number_spec *spec, struct budget *
 	*out = NULL;
 	rc = regex_dfa(&d, kind, strlen(kind), REGEX_WHOLE, left, err);
 	if (!rc)
-		rc = bound(&d, "minimum", spec->minimum, 1 << MORE | 1 << EQUAL, left, err);
+		rc = apply_bound(&d, "minimum", spec->minimum, 1 << MORE | 1 << EQUAL, left, err);
 	if (!rc)
-		rc = bound(&d, "maximum", spec->maximum, 1 << LESS | 1 << EQUAL, left, err);
+		rc = apply_bound(&d, "maximum", spec->maximum, 1 << LESS | 1 << EQUAL, left, err);
 	if (!rc)
-		rc = bound(&d, "exclusiveMinimum", spec->exclusive_minimum, 1 << MORE, left, err);
+		rc = apply_bound(&d, "exclusiveMinimum", spec->exclusive_minimum, 1 << MORE, left,
+		                 err);
 	if (!rc)
-		rc = bound(&d, "exclusiveMaximum", spec->exclusive_maximum, 1 << LESS, left, err);
+		rc = apply_bound(&d, "exclusiveMaximum", spec->exclusive_maximum, 1 << LESS, left,
+		                 err);
 	if (!rc)
-		rc = multiple(&d, spec->multiple_of, left, err);
+		rc = apply_multiple(&d, spec->multiple_of, left, err);
 	if (rc)
 		dfa_drop(d, left);
 	else

@@ -1,10 +1,10 @@
-/* automata/regex_class.c - escapes and classes of characters. */
+/* automata/regex_class.c - the parser of escapes and character classes. */
 #include "automata/regex_tree.h"
 #include "base/utf8.h"
 
 #include <string.h>
 
-static int hex(int c)
+static int hex_digit(int c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -15,15 +15,15 @@ static int hex(int c)
 static int is_letter(int c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; }
 static int is_digit(int c) { return c >= '0' && c <= '9'; }
 
-/* n hexadecimal digits at s; -1 where there are not so many. */
-static int64_t hex_n(const struct regex *x, const char *s, int n)
+/* Parse exactly n hexadecimal digits at s.  Returns -1 if there are fewer. */
+static int64_t parse_hex(const struct regex *x, const char *s, int n)
 {
 	int64_t v = 0;
 
 	if (x->end - s < n)
 		return -1;
 	for (int i = 0; i < n; i++) {
-		int d = hex(s[i]);
+		int d = hex_digit(s[i]);
 
 		if (d < 0)
 			return -1;
@@ -32,17 +32,17 @@ static int64_t hex_n(const struct regex *x, const char *s, int n)
 	return v;
 }
 
-/* \u at s[0], s[1]; *at moves behind it. */
-static int unicode_escape(struct regex *x, const char **at, uint32_t *cp)
+/* Parse \uXXXX, a pair of them, or \u{X}, and move *at after it. */
+static int parse_unicode_escape(struct regex *x, const char **at, uint32_t *cp)
 {
 	const char *s = *at + 2;
-	int64_t v = hex_n(x, s, 4), low;
+	int64_t v = parse_hex(x, s, 4), low;
 
 	if (v >= 0) {
 		*at = s + 4;
 		/* a pair of surrogates is one character */
 		if (v >> 10 == 0x36 && x->end - *at >= 6 && (*at)[0] == '\\' && (*at)[1] == 'u') {
-			low = hex_n(x, *at + 2, 4);
+			low = parse_hex(x, *at + 2, 4);
 			if (low >= 0 && low >> 10 == 0x37) {
 				v = 0x10000 + ((v & 0x3ff) << 10 | (low & 0x3ff));
 				*at += 6;
@@ -53,8 +53,8 @@ static int unicode_escape(struct regex *x, const char **at, uint32_t *cp)
 	}
 	if (s < x->end && *s == '{') {
 		v = 0;
-		for (s++; s < x->end && hex(*s) >= 0 && v <= DFA_MOST_CP; s++)
-			v = v * 16 + hex(*s);
+		for (s++; s < x->end && hex_digit(*s) >= 0 && v <= DFA_MOST_CP; s++)
+			v = v * 16 + hex_digit(*s);
 		if (s < x->end && *s == '}' && s[-1] != '{' && v <= DFA_MOST_CP) {
 			*at = s + 1;
 			*cp = (uint32_t)v;
@@ -64,8 +64,8 @@ static int unicode_escape(struct regex *x, const char **at, uint32_t *cp)
 	return regex_bad(x, *at, INFER_EINVAL, "\\u is not followed by a code point");
 }
 
-/* \p{..} and \P{..} */
-static int property(struct regex *x, const char **at, struct cpset *s)
+/* Parse \p{..} or \P{..}. */
+static int parse_property(struct regex *x, const char **at, struct cpset *s)
 {
 	const char *name = *at + 3, *end = x->end - *at > 3 && (*at)[2] == '{'
 	                                           ? memchr(name, '}', (size_t)(x->end - name))
@@ -84,8 +84,8 @@ static int property(struct regex *x, const char **at, struct cpset *s)
 	return INFER_OK;
 }
 
-/* Escapes of one character, but \u and \c; -1: not one of them. */
-static int64_t simple(const struct regex *x, const char **at)
+/* Parse any other escape of one character.  Returns the character, or -1. */
+static int64_t parse_simple_escape(const struct regex *x, const char **at)
 {
 	static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
 	const char *s = *at + 1, *k;
@@ -102,7 +102,7 @@ static int64_t simple(const struct regex *x, const char **at)
 		return 0;
 	}
 	if (*s == 'x') {
-		v = hex_n(x, s + 1, 2);
+		v = parse_hex(x, s + 1, 2);
 		*at += v < 0 ? 0 : 4;
 		return v;
 	}
@@ -131,22 +131,22 @@ int regex_escape(struct regex *x, const char **at, struct cpset *s)
 		return p[1] & 32 ? INFER_OK : cpset_not(x->w, s);
 	}
 	if (p[1] == 'p' || p[1] == 'P')
-		return property(x, at, s);
+		return parse_property(x, at, s);
 	if (p[1] == 'u') {
-		TRY(unicode_escape(x, at, &cp));
+		TRY(parse_unicode_escape(x, at, &cp));
 		return cpset_add(x->w, s, cp, cp);
 	}
 	if ((p[1] >= '1' && p[1] <= '9') || p[1] == 'k')
 		return regex_bad(x, p, INFER_EUNSUP, "the back-reference \\%c is not supported",
 		                 p[1]);
-	v = simple(x, at);
+	v = parse_simple_escape(x, at);
 	if (v < 0)
 		return regex_bad(x, p, INFER_EINVAL, "\\%c is not an escape", p[1]);
 	return cpset_add(x->w, s, (uint32_t)v, (uint32_t)v);
 }
 
-/* One character or escape of a class. */
-static int class_atom(struct regex *x, const char **at, struct cpset *s)
+/* Parse one character or escape of a class. */
+static int parse_class_atom(struct regex *x, const char **at, struct cpset *s)
 {
 	uint32_t cp = 0;
 	int len;
@@ -174,11 +174,11 @@ int regex_class(struct regex *x, const char **at, struct cpset *s)
 		struct cpset lo = { 0 }, hi = { 0 };
 		const char *first = p;
 
-		TRY(class_atom(x, &p, &lo));
+		TRY(parse_class_atom(x, &p, &lo));
 		if (x->end - p > 1 && *p == '-' && p[1] != ']') {
 			p++;
-			TRY(class_atom(x, &p, &hi));
-			if (!is_char(&lo) || !is_char(&hi)) { /* then - is itself */
+			TRY(parse_class_atom(x, &p, &hi));
+			if (!is_char(&lo) || !is_char(&hi)) { /* a literal - */
 				TRY(cpset_add(x->w, s, '-', '-'));
 				TRY(cpset_join(x->w, s, &hi));
 			} else if (lo.at[0].lo > hi.at[0].lo) {

@@ -1,32 +1,33 @@
 /* automata/regex_det.c - the subset construction.
  *
- * A thread is a node of the nondeterministic automaton and its duties: states of the automata of
- * look-ahead that must accept what is left of the text.  A state of the result is a set of threads,
- * and, where it decides anything, what the last character was, and the states of the automata of
- * look-behind.  Conditions on the next character ($, \b) wait in the set until that is known. */
+ * A state of the result is a set of threads and, if they matter, the previous character and the
+ * states of the look-behinds.  A thread is a node of the nondeterministic automaton and a set of
+ * look-aheads that must accept the rest of the text.  Nodes whose condition needs the next character
+ * ($, \b) stay in the set until it is known. */
 #include "automata/regex_det.h"
 
 #include <string.h>
 
 enum next_is { NEXT_UNKNOWN, NEXT_END, NEXT_OTHER, NEXT_WORD };
 
-static int is_wait(enum nfa_kind k)
+/* True if the condition of the node needs the next character. */
+static int needs_next(enum nfa_kind k)
 {
 	return k == NFA_END || k == NFA_WORD_NEXT || k == NFA_WORD_NOT_NEXT;
 }
 
-static int passes(enum nfa_kind k, enum next_is next)
+static int condition_holds(enum nfa_kind k, enum next_is next)
 {
 	return k == NFA_END         ? next == NEXT_END
 	       : k == NFA_WORD_NEXT ? next == NEXT_WORD
 	                            : next != NEXT_WORD;
 }
 
-static int push(struct det *d, uint32_t node, uint32_t duty)
+static int push_thread(struct det *d, uint32_t node, uint32_t aheads)
 {
 	uint32_t t;
 
-	TRY(det_thread(d, node, duty, &t));
+	TRY(det_thread(d, node, aheads, &t));
 	if (d->stamp[t] == d->epoch)
 		return INFER_OK;
 	TRY(work_grow(d->w, &d->stack, &d->cap_stack, (uint64_t)d->n_stack + 1, sizeof *d->stack));
@@ -34,15 +35,16 @@ static int push(struct det *d, uint32_t node, uint32_t duty)
 	return INFER_OK;
 }
 
-static int member(struct det *d, uint32_t t)
+static int list_thread(struct det *d, uint32_t t)
 {
 	TRY(work_grow(d->w, &d->list, &d->cap_list, (uint64_t)d->n_list + 1, sizeof *d->list));
 	d->list[d->n_list++] = t;
 	return INFER_OK;
 }
 
-static const struct dfa *ahead(const struct det *d, const struct nfa_node *v, enum nfa_prev prev,
-                               uint32_t *which)
+/* Return the automaton of a look-ahead; *which: its number. */
+static const struct dfa *ahead_dfa(const struct det *d, const struct nfa_node *v,
+                                   enum nfa_prev prev, uint32_t *which)
 {
 	const struct nfa_look *k = d->nfa->looks + v->arg;
 	const int i = k->dfa[PREV_OTHER] ? (int)prev : 0;
@@ -51,51 +53,53 @@ static const struct dfa *ahead(const struct det *d, const struct nfa_node *v, en
 	return k->dfa[i];
 }
 
-/* One thread at its node. */
-static int visit(struct det *d, uint32_t t, enum nfa_prev prev, enum next_is next)
+/* List a thread that reads or waits; follow the empty transitions of any other. */
+static int visit_thread(struct det *d, uint32_t t, enum nfa_prev prev, enum next_is next)
 {
 	const struct thread h = d->threads[t];
 	const struct nfa_node v = d->nfa->at[h.node];
 	const struct dfa *look;
-	uint32_t which, duty;
+	uint32_t which, aheads;
 
 	switch (v.kind) {
 	case NFA_SET:
 	case NFA_ACCEPT:
 	case NFA_ALL:
-		return member(d, t);
+		return list_thread(d, t);
 	case NFA_SPLIT:
-		TRY(push(d, v.b, h.duty));
-		return push(d, v.a, h.duty);
+		TRY(push_thread(d, v.b, h.aheads));
+		return push_thread(d, v.a, h.aheads);
 	case NFA_BEGIN:
-		return prev == PREV_NONE ? push(d, v.a, h.duty) : INFER_OK;
+		return prev == PREV_NONE ? push_thread(d, v.a, h.aheads) : INFER_OK;
 	case NFA_EDGE:
-		return push(d, prev == PREV_WORD ? v.a : v.b, h.duty);
+		return push_thread(d, prev == PREV_WORD ? v.a : v.b, h.aheads);
 	case NFA_END:
 	case NFA_WORD_NEXT:
 	case NFA_WORD_NOT_NEXT:
 		if (next == NEXT_UNKNOWN)
-			return member(d, t);
-		return passes(v.kind, next) ? push(d, v.a, h.duty) : INFER_OK;
+			return list_thread(d, t);
+		return condition_holds(v.kind, next) ? push_thread(d, v.a, h.aheads) : INFER_OK;
 	case NFA_AHEAD:
-		look = ahead(d, &v, prev, &which);
+		look = ahead_dfa(d, &v, prev, &which);
 		if (dfa_is_none(look))
 			return INFER_OK;
-		duty = h.duty;
+		aheads = h.aheads;
 		if (!dfa_is_all(look))
-			TRY(det_duty_add(d, h.duty, which, look->start, &duty));
-		return push(d, v.a, duty);
+			TRY(det_add_ahead(d, h.aheads, which, look->start, &aheads));
+		return push_thread(d, v.a, aheads);
 	case NFA_BEHIND:
 		look = d->nfa->looks[v.arg].dfa[0];
-		return dfa_accepts(look, d->behind[v.arg]) ? push(d, v.a, h.duty) : INFER_OK;
+		return dfa_accepts(look, d->behind[v.arg]) ? push_thread(d, v.a, h.aheads)
+		                                           : INFER_OK;
 	}
 	return INFER_OK;
 }
 
-/* Add what follows from a thread without a character to the list. */
-static int close(struct det *d, uint32_t node, uint32_t duty, enum nfa_prev prev, enum next_is next)
+/* Add all threads that are reached from a thread without a character to the list. */
+static int add_closure(struct det *d, uint32_t node, uint32_t aheads, enum nfa_prev prev,
+                       enum next_is next)
 {
-	TRY(push(d, node, duty));
+	TRY(push_thread(d, node, aheads));
 	while (d->n_stack) {
 		uint32_t t = d->stack[--d->n_stack];
 
@@ -103,14 +107,14 @@ static int close(struct det *d, uint32_t node, uint32_t duty, enum nfa_prev prev
 			continue;
 		d->stamp[t] = d->epoch;
 		TRY(work_steps(d->w, 8));
-		TRY(visit(d, t, prev, next));
+		TRY(visit_thread(d, t, prev, next));
 	}
 	return INFER_OK;
 }
 
-/* Threads whose conditions others do not need are dropped; one that is content with anything
- * replaces all. */
-static int tidy(struct det *d, int *waits)
+/* Drop threads that others subsume: with look-aheads if the same node is listed without; all if one
+ * accepts whatever follows.  *waits: a thread needs the next character */
+static int prune_threads(struct det *d, int *waits)
 {
 	uint32_t n = 0;
 
@@ -119,7 +123,7 @@ static int tidy(struct det *d, int *waits)
 		const uint32_t t = d->list[i];
 		const struct thread h = d->threads[t];
 
-		if (!h.duty && d->nfa->at[h.node].kind == NFA_ALL) {
+		if (!h.aheads && d->nfa->at[h.node].kind == NFA_ALL) {
 			d->epoch++;
 			d->stamp[t] = d->epoch;
 			d->list[0] = t;
@@ -127,19 +131,19 @@ static int tidy(struct det *d, int *waits)
 			*waits = 0;
 			return work_steps(d->w, i);
 		}
-		if (h.duty && d->stamp[h.node] == d->epoch) {
+		if (h.aheads && d->stamp[h.node] == d->epoch) {
 			d->stamp[t] = 0;
 			continue;
 		}
-		*waits |= is_wait(d->nfa->at[h.node].kind);
+		*waits |= needs_next(d->nfa->at[h.node].kind);
 		d->list[n++] = t;
 	}
 	d->n_list = n;
 	return work_steps(d->w, d->n_list);
 }
 
-/* Whether state i is the set in the list, with that prev and behind. */
-static int same(const struct det *d, uint32_t i, enum nfa_prev prev)
+/* True if state i is the set in the list, with this prev and behind. */
+static int is_state(const struct det *d, uint32_t i, enum nfa_prev prev)
 {
 	const struct det_state *s = d->states + i;
 	const uint32_t *at = d->pool + s->at;
@@ -153,21 +157,21 @@ static int same(const struct det *d, uint32_t i, enum nfa_prev prev)
 	return 1;
 }
 
-/* The state of the set in the list. */
-static int intern(struct det *d, enum nfa_prev prev, uint32_t *state)
+/* Find or make the state of the set in the list; NOWHERE if it is empty. */
+static int intern_state(struct det *d, enum nfa_prev prev, uint32_t *state)
 {
 	uint32_t hash = 0, n;
 	int waits;
 
-	TRY(tidy(d, &waits));
+	TRY(prune_threads(d, &waits));
 	*state = NOWHERE;
 	if (!d->n_list)
 		return INFER_OK;
 	prev = waits ? prev : PREV_NONE;
 	for (uint32_t i = 0; i < d->n_list; i++)
-		hash += htab_mix(1, d->list[i]); /* in any order */
+		hash += htab_mix(1, d->list[i]); /* the order does not matter */
 	hash = htab_mix(hash, prev);
-	if (d->n_list == 1 && d->threads[*d->list].duty == 0 &&
+	if (d->n_list == 1 && d->threads[*d->list].aheads == 0 &&
 	    d->nfa->at[d->threads[*d->list].node].kind == NFA_ALL)
 		memset(d->behind, 0, d->n_behind * sizeof *d->behind);
 	for (uint32_t i = 0; i < d->n_behind; i++)
@@ -179,7 +183,7 @@ static int intern(struct det *d, enum nfa_prev prev, uint32_t *state)
 		if (e->hash != hash)
 			continue;
 		TRY(work_steps(d->w, d->n_list));
-		if (same(d, e->index, prev)) {
+		if (is_state(d, e->index, prev)) {
 			*state = e->index;
 			return INFER_OK;
 		}
@@ -195,8 +199,8 @@ static int intern(struct det *d, enum nfa_prev prev, uint32_t *state)
 	return htab_insert(d->w, &d->index, e, hash, *state);
 }
 
-/* The threads of state i when it is known what follows, into the list. */
-static int expand(struct det *d, uint32_t i, enum next_is next)
+/* List the threads of state i, given what follows. */
+static int expand_state(struct det *d, uint32_t i, enum next_is next)
 {
 	const struct det_state s = d->states[i];
 
@@ -210,34 +214,34 @@ static int expand(struct det *d, uint32_t i, enum next_is next)
 		const struct thread h = d->threads[t];
 		const struct nfa_node v = d->nfa->at[h.node];
 
-		if (is_wait(v.kind)) {
-			if (passes(v.kind, next))
-				TRY(close(d, v.a, h.duty, s.prev, next));
+		if (needs_next(v.kind)) {
+			if (condition_holds(v.kind, next))
+				TRY(add_closure(d, v.a, h.aheads, s.prev, next));
 		} else if (d->stamp[t] != d->epoch) {
 			d->stamp[t] = d->epoch;
-			TRY(member(d, t));
+			TRY(list_thread(d, t));
 		}
 	}
 	return INFER_OK;
 }
 
-/* Whether the text may end in state i. */
+/* Set *yes if the text may end in state i. */
 static int may_end(struct det *d, uint32_t i, uint8_t *yes)
 {
-	TRY(expand(d, i, NEXT_END));
+	TRY(expand_state(d, i, NEXT_END));
 	*yes = 0;
 	for (uint32_t k = 0; k < d->n_list && !*yes; k++) {
 		const struct thread h = d->threads[d->list[k]];
 		const enum nfa_kind kind = d->nfa->at[h.node].kind;
 
 		if (kind == NFA_ACCEPT || kind == NFA_ALL)
-			*yes = (uint8_t)det_duty_ends(d, h.duty);
+			*yes = (uint8_t)det_aheads_end(d, h.aheads);
 	}
 	return INFER_OK;
 }
 
-/* The state that follows the n threads in d->from by class c. */
-static int follow(struct det *d, uint32_t i, uint32_t n, uint32_t c, uint32_t *state)
+/* Find the successor of state i, whose n threads are in d->from, by class c. */
+static int find_successor(struct det *d, uint32_t i, uint32_t n, uint32_t c, uint32_t *state)
 {
 	const uint32_t cp = d->rep[c];
 	const enum nfa_prev prev = d->word[c] ? PREV_WORD : PREV_OTHER;
@@ -252,25 +256,26 @@ static int follow(struct det *d, uint32_t i, uint32_t n, uint32_t c, uint32_t *s
 	for (uint32_t k = 0; k < n; k++) {
 		const struct thread h = d->threads[d->from[k]];
 		const struct nfa_node v = d->nfa->at[h.node];
-		uint32_t duty = h.duty;
+		uint32_t aheads = h.aheads;
 
 		if (v.kind == NFA_ACCEPT || (v.kind == NFA_SET && !det_in(d, v.arg, c)))
 			continue;
-		if (duty)
-			TRY(det_duty_step(d, h.duty, cp, &duty));
-		if (duty != NOWHERE)
-			TRY(close(d, v.kind == NFA_ALL ? h.node : v.a, duty, prev, NEXT_UNKNOWN));
+		if (aheads)
+			TRY(det_step_aheads(d, h.aheads, cp, &aheads));
+		if (aheads != NOWHERE)
+			TRY(add_closure(d, v.kind == NFA_ALL ? h.node : v.a, aheads, prev,
+			                NEXT_UNKNOWN));
 	}
-	return intern(d, prev, state);
+	return intern_state(d, prev, state);
 }
 
-/* The transitions of state i by the classes that `next` speaks of; NEXT_UNKNOWN: all. */
-static int transitions(struct det *d, uint32_t i, enum next_is next)
+/* Set the transitions of state i by the classes that `next` describes; NEXT_UNKNOWN: by all. */
+static int set_transitions(struct det *d, uint32_t i, enum next_is next)
 {
 	const uint32_t n_classes = d->m.classes.n_classes;
 	uint32_t n, state;
 
-	TRY(expand(d, i, next));
+	TRY(expand_state(d, i, next));
 	n = d->n_list;
 	TRY(work_grow(d->w, &d->from, &d->cap_from, n, sizeof *d->from));
 	if (n)
@@ -278,7 +283,7 @@ static int transitions(struct det *d, uint32_t i, enum next_is next)
 	for (uint32_t c = 0; c < n_classes; c++) {
 		if (next != NEXT_UNKNOWN && d->word[c] != (next == NEXT_WORD))
 			continue;
-		TRY(follow(d, i, n, c, &state));
+		TRY(find_successor(d, i, n, c, &state));
 		d->m.next[(size_t)i * n_classes + c] = state;
 	}
 	return INFER_OK;
@@ -290,17 +295,17 @@ int nfa_det(struct dfa **out, struct nfa *a)
 	uint32_t s;
 
 	TRY(det_init(&d, a));
-	TRY(close(&d, a->start, 0, a->frame.prev, NEXT_UNKNOWN));
-	TRY(intern(&d, a->frame.prev, &s));
+	TRY(add_closure(&d, a->start, 0, a->frame.prev, NEXT_UNKNOWN));
+	TRY(intern_state(&d, a->frame.prev, &s));
 	if (s == NOWHERE)
 		TRY(draft_state(d.w, &d.m, 0, &s));
 	for (uint32_t i = 0; d.states && i < d.m.n; i++) {
 		TRY(may_end(&d, i, &d.m.accept[i]));
 		if (!d.states[i].waits) {
-			TRY(transitions(&d, i, NEXT_UNKNOWN));
+			TRY(set_transitions(&d, i, NEXT_UNKNOWN));
 		} else {
-			TRY(transitions(&d, i, NEXT_OTHER));
-			TRY(transitions(&d, i, NEXT_WORD));
+			TRY(set_transitions(&d, i, NEXT_OTHER));
+			TRY(set_transitions(&d, i, NEXT_WORD));
 		}
 	}
 	return draft_finish(out, d.w, &d.m);

@@ -1,8 +1,8 @@
-/* automata/regex_nfa.c - the tree of a regular expression becomes a nondeterministic automaton.
- * Written from the end to the beginning: each part knows what follows it. */
+/* automata/regex_nfa.c - compile a tree to a nondeterministic automaton, from its end to its beginning:
+ * each node is emitted with its successor `next`. */
 #include "automata/regex_nfa.h"
 
-static int node(struct nfa *a, struct nfa_node v, uint32_t *out)
+static int add_nfa_node(struct nfa *a, struct nfa_node v, uint32_t *out)
 {
 	TRY(work_steps(a->w, 4));
 	TRY(work_grow(a->w, &a->at, &a->cap, (uint64_t)a->n + 1, sizeof *a->at));
@@ -11,30 +11,30 @@ static int node(struct nfa *a, struct nfa_node v, uint32_t *out)
 	return INFER_OK;
 }
 
-static int emit(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out);
+static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out);
 
 static int emit_repeat(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
 {
 	uint32_t at = next, copies = re->lo, body;
 
 	if (re->hi == NOWHERE) {
-		TRY(node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = next }, &at));
-		TRY(emit(a, re->kid, at, &body));
+		TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = next }, &at));
+		TRY(emit_tree(a, re->kid, at, &body));
 		a->at[at].a = body;
-		if (copies) { /* the loop's body is the last of them */
+		if (copies) { /* the body of the loop is the last copy */
 			at = body;
 			copies--;
 		}
 	} else {
 		for (uint32_t i = re->lo; i < re->hi; i++) {
 			TRY(work_steps(a->w, 1));
-			TRY(emit(a, re->kid, at, &body));
-			TRY(node(a, (struct nfa_node){ NFA_SPLIT, 0, body, next }, &at));
+			TRY(emit_tree(a, re->kid, at, &body));
+			TRY(add_nfa_node(a, (struct nfa_node){ NFA_SPLIT, 0, body, next }, &at));
 		}
 	}
 	for (; copies; copies--) {
 		TRY(work_steps(a->w, 1));
-		TRY(emit(a, re->kid, at, &at));
+		TRY(emit_tree(a, re->kid, at, &at));
 	}
 	*out = at;
 	return INFER_OK;
@@ -42,7 +42,8 @@ static int emit_repeat(struct nfa *a, const struct re *re, uint32_t next, uint32
 
 enum { EDGES = 1 << RE_WORD_EDGE | 1 << RE_NO_WORD_EDGE };
 
-static int make_look(struct nfa *a, const struct re *re, struct nfa_look *k)
+/* Build the automata of a look-ahead or look-behind. */
+static int build_look(struct nfa *a, const struct re *re, struct nfa_look *k)
 {
 	struct nfa_frame f = { .in_ahead = a->frame.in_ahead, .in_behind = a->frame.in_behind };
 	int variants = 1;
@@ -88,28 +89,29 @@ static int emit_look(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 	if (i == a->n_looks) {
 		TRY(work_grow(a->w, &a->looks, &a->cap_looks, (uint64_t)i + 1, sizeof *a->looks));
 		a->n_looks++;
-		TRY(make_look(a, re, a->looks + i));
+		TRY(build_look(a, re, a->looks + i));
 	}
-	return node(a,
-	            (struct nfa_node){ .kind = re->kind == RE_AHEAD ? NFA_AHEAD : NFA_BEHIND,
-	                               .arg = i,
-	                               .a = next },
-	            out);
+	return add_nfa_node(
+		a,
+		(struct nfa_node){ .kind = re->kind == RE_AHEAD ? NFA_AHEAD : NFA_BEHIND,
+	                           .arg = i,
+	                           .a = next },
+		out);
 }
 
-/* \b: what follows is of the other kind than what is before; \B: of the same. */
+/* \b: exactly one of the characters before and after is a \w; \B: both or neither. */
 static int emit_edge(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
 {
 	uint32_t word, other;
 
-	TRY(node(a, (struct nfa_node){ .kind = NFA_WORD_NEXT, .a = next }, &word));
-	TRY(node(a, (struct nfa_node){ .kind = NFA_WORD_NOT_NEXT, .a = next }, &other));
+	TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_WORD_NEXT, .a = next }, &word));
+	TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_WORD_NOT_NEXT, .a = next }, &other));
 	if (re->kind == RE_NO_WORD_EDGE)
-		return node(a, (struct nfa_node){ NFA_EDGE, 0, word, other }, out);
-	return node(a, (struct nfa_node){ NFA_EDGE, 0, other, word }, out);
+		return add_nfa_node(a, (struct nfa_node){ NFA_EDGE, 0, word, other }, out);
+	return add_nfa_node(a, (struct nfa_node){ NFA_EDGE, 0, other, word }, out);
 }
 
-static int emit(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
+static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out)
 {
 	uint32_t at = next, kid;
 
@@ -118,26 +120,27 @@ static int emit(struct nfa *a, const struct re *re, uint32_t next, uint32_t *out
 		                 "$ and \\b within look-behind are not supported");
 	switch (re->kind) {
 	case RE_SET:
-		return node(a, (struct nfa_node){ .kind = NFA_SET, .arg = re->lo, .a = next }, out);
+		return add_nfa_node(
+			a, (struct nfa_node){ .kind = NFA_SET, .arg = re->lo, .a = next }, out);
 	case RE_CAT:
 		for (const struct re *k = re->kid; k; k = k->next)
-			TRY(emit(a, k, at, &at));
+			TRY(emit_tree(a, k, at, &at));
 		*out = at;
 		return INFER_OK;
 	case RE_ALT:
-		TRY(emit(a, re->kid, next, &at));
+		TRY(emit_tree(a, re->kid, next, &at));
 		for (const struct re *k = re->kid->next; k; k = k->next) {
-			TRY(emit(a, k, next, &kid));
-			TRY(node(a, (struct nfa_node){ NFA_SPLIT, 0, at, kid }, &at));
+			TRY(emit_tree(a, k, next, &kid));
+			TRY(add_nfa_node(a, (struct nfa_node){ NFA_SPLIT, 0, at, kid }, &at));
 		}
 		*out = at;
 		return INFER_OK;
 	case RE_REPEAT:
 		return emit_repeat(a, re, next, out);
 	case RE_BEGIN:
-		return node(a, (struct nfa_node){ .kind = NFA_BEGIN, .a = next }, out);
+		return add_nfa_node(a, (struct nfa_node){ .kind = NFA_BEGIN, .a = next }, out);
 	case RE_END:
-		return node(a, (struct nfa_node){ .kind = NFA_END, .a = next }, out);
+		return add_nfa_node(a, (struct nfa_node){ .kind = NFA_END, .a = next }, out);
 	case RE_WORD_EDGE:
 	case RE_NO_WORD_EDGE:
 		return emit_edge(a, re, next, out);
@@ -156,14 +159,16 @@ int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tr
 	uint32_t end, at, set, loop;
 
 	*a = (struct nfa){ .w = w, .x = x, .frame = *frame, .edges = (tree->kinds & EDGES) != 0 };
-	TRY(node(a, (struct nfa_node){ .kind = frame->open_back ? NFA_ALL : NFA_ACCEPT }, &end));
-	TRY(emit(a, tree, end, &at));
+	TRY(add_nfa_node(a, (struct nfa_node){ .kind = frame->open_back ? NFA_ALL : NFA_ACCEPT },
+	                 &end));
+	TRY(emit_tree(a, tree, end, &at));
 	if (frame->open_front) {
-		/* what is before: any characters, in a loop */
+		/* a loop over any characters precedes the pattern */
 		TRY(cpset_join(x->w, &all, &any));
 		TRY(regex_set(x, &all, &set));
-		TRY(node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = at }, &loop));
-		TRY(node(a, (struct nfa_node){ .kind = NFA_SET, .arg = set, .a = loop }, &at));
+		TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_SPLIT, .b = at }, &loop));
+		TRY(add_nfa_node(a, (struct nfa_node){ .kind = NFA_SET, .arg = set, .a = loop },
+		                 &at));
 		a->at[loop].a = at;
 		at = loop;
 	}

@@ -1,24 +1,24 @@
 /* automata/regex_nfa.h - (private) a regular expression as a nondeterministic automaton (Thompson
- * 1968) with conditions on its empty transitions.  Confined. */
+ * 1968) whose empty transitions have conditions.  Confined; memory and errors as in work.h. */
 #ifndef AUTOMATA_REGEX_NFA_H
 #define AUTOMATA_REGEX_NFA_H
 #include "automata/regex_tree.h"
 
 enum nfa_kind {
-	NFA_SET,       /* a character of set `arg`, then a */
-	NFA_SPLIT,     /* a or b */
-	NFA_BEGIN,     /* a, where nothing is before */
-	NFA_EDGE,      /* a where \w is before, else b */
-	NFA_END,       /* a, where nothing follows */
-	NFA_WORD_NEXT, /* a, where \w follows */
-	NFA_WORD_NOT_NEXT,
-	NFA_AHEAD,  /* a, if look `arg` accepts what follows */
-	NFA_BEHIND, /* a, if look `arg` accepts what was before */
-	NFA_ACCEPT, /* the text may end here */
-	NFA_ALL     /* anything may follow */
+	NFA_SET,           /* read a character of set `arg`, go to a */
+	NFA_SPLIT,         /* go to a and b */
+	NFA_BEGIN,         /* go to a if no character precedes */
+	NFA_EDGE,          /* go to a if a \w precedes, else to b */
+	NFA_END,           /* go to a if no character follows */
+	NFA_WORD_NEXT,     /* go to a if a \w follows */
+	NFA_WORD_NOT_NEXT, /* go to a if no \w follows */
+	NFA_AHEAD,         /* go to a if look `arg` accepts the rest of the text */
+	NFA_BEHIND,        /* go to a if look `arg` accepts the text before */
+	NFA_ACCEPT,        /* the text may end here */
+	NFA_ALL            /* accept whatever follows */
 };
 
-/* what is before a position */
+/* the character before a position: none, no \w, a \w */
 enum nfa_prev { PREV_NONE, PREV_OTHER, PREV_WORD, PREVS };
 
 struct nfa_node {
@@ -28,14 +28,15 @@ struct nfa_node {
 
 struct nfa_look {
 	const struct re *re;
-	struct dfa *dfa[PREVS]; /* owned; of RE_BEHIND and where prev is all one, only the first */
+	struct dfa *dfa
+		[PREVS]; /* owned, by the previous character; only dfa[0] if it does not matter */
 };
 
-/* how a pattern lies in the text */
+/* the surroundings of a pattern */
 struct nfa_frame {
-	int open_front, open_back; /* anything may be before, behind */
-	enum nfa_prev prev;        /* at the start of the text that is looked at */
-	int in_ahead, in_behind;
+	int open_front, open_back; /* any text may precede, follow */
+	enum nfa_prev prev;        /* before the first character */
+	int in_ahead, in_behind;   /* within a look-ahead, a look-behind */
 };
 
 struct nfa {
@@ -46,17 +47,17 @@ struct nfa {
 	uint32_t n, cap, start;
 	struct nfa_look *looks;
 	uint32_t n_looks, cap_looks;
-	int edges; /* there is a \b somewhere */
+	int edges; /* the pattern has a \b or \B */
 };
 
-/* On failure too, nfa_fini frees the automata of the looks. */
+/* Compile the tree.  Call nfa_fini, which frees the automata of the looks, on failure too. */
 int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tree,
              const struct nfa_frame *frame);
 void nfa_fini(struct nfa *a);
 
-/* regex_det.c: the automaton of a tree in a frame */
+/* regex_det.c: set *out to the automaton of a tree in a frame. */
 int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
               const struct nfa_frame *frame);
-/* the determinised a, whose looks are made */
+/* Determinise a. */
 int nfa_det(struct dfa **out, struct nfa *a);
 #endif

@@ -1,4 +1,4 @@
-/* automata/regex_parse.c - a regular expression is read into a tree. */
+/* automata/regex_parse.c - the parser of regular expressions. */
 #include "automata/regex_tree.h"
 #include "base/utf8.h"
 
@@ -20,7 +20,6 @@ int regex_bad(const struct regex *x, const char *at, int code, const char *fmt, 
 	return err_set(x->w->err, code, "%s: character %zu: %s", x->w->what, n, text);
 }
 
-/* The number of a set in the pattern. */
 int regex_set(struct regex *x, const struct cpset *s, uint32_t *set)
 {
 	uint32_t hash = s->n;
@@ -44,7 +43,7 @@ int regex_set(struct regex *x, const struct cpset *s, uint32_t *set)
 	return htab_insert(x->w, &x->index, e, hash, *set);
 }
 
-static int node(struct regex *x, enum re_kind kind, const char *at, struct re **out)
+static int add_node(struct regex *x, enum re_kind kind, const char *at, struct re **out)
 {
 	TRY(work_steps(x->w, 8));
 	TRY(work_alloc(x->w, out, 1, sizeof **out));
@@ -54,14 +53,14 @@ static int node(struct regex *x, enum re_kind kind, const char *at, struct re **
 	return INFER_OK;
 }
 
-static int set_node(struct regex *x, const char *at, const struct cpset *s, struct re **out)
+static int add_set_node(struct regex *x, const char *at, const struct cpset *s, struct re **out)
 {
-	TRY(node(x, RE_SET, at, out));
+	TRY(add_node(x, RE_SET, at, out));
 	return regex_set(x, s, &(*out)->lo);
 }
 
-/* A number at *at, at most NOWHERE - 1; 0: there is none. */
-static int count(const struct regex *x, const char **at, uint32_t *v)
+/* Parse a number at *at, clamped to NOWHERE - 1.  Returns 0 if there is none. */
+static int parse_count(const struct regex *x, const char **at, uint32_t *v)
 {
 	const char *s = *at;
 	uint64_t n = 0;
@@ -75,8 +74,8 @@ static int count(const struct regex *x, const char **at, uint32_t *v)
 	return 1;
 }
 
-/* A quantifier at *at, which moves behind it; 0: there is none, and a { stands for itself. */
-static int quantifier(const struct regex *x, const char **at, uint32_t *lo, uint32_t *hi)
+/* Parse a quantifier and move *at after it.  Returns 0 if there is none; then a { is a literal. */
+static int parse_quantifier(const struct regex *x, const char **at, uint32_t *lo, uint32_t *hi)
 {
 	const char *s = *at;
 
@@ -86,12 +85,12 @@ static int quantifier(const struct regex *x, const char **at, uint32_t *lo, uint
 	*hi = *s == '?' ? 1 : NOWHERE;
 	if (*s == '{') {
 		s++;
-		if (!count(x, &s, lo) || s == x->end)
+		if (!parse_count(x, &s, lo) || s == x->end)
 			return 0;
 		*hi = *lo;
 		if (*s == ',') {
 			s++;
-			if (!count(x, &s, hi))
+			if (!parse_count(x, &s, hi))
 				*hi = NOWHERE;
 		}
 		if (s == x->end || *s != '}')
@@ -100,14 +99,14 @@ static int quantifier(const struct regex *x, const char **at, uint32_t *lo, uint
 		return 0;
 	}
 	s++;
-	*at = s + (s < x->end && *s == '?'); /* lazy */
+	*at = s + (s < x->end && *s == '?'); /* a lazy quantifier accepts the same texts */
 	return 1;
 }
 
-static int alternatives(struct regex *x, const char **at, uint32_t depth, struct re **out);
+static int parse_alternatives(struct regex *x, const char **at, uint32_t depth, struct re **out);
 
-/* The name of a group at *at, with its > */
-static int name(struct regex *x, const char **at)
+/* Skip the name of a group and its >. */
+static int skip_group_name(struct regex *x, const char **at)
 {
 	const char *s = *at;
 
@@ -121,7 +120,7 @@ static int name(struct regex *x, const char **at)
 	return INFER_OK;
 }
 
-static int group(struct regex *x, const char **at, uint32_t depth, struct re **out)
+static int parse_group(struct regex *x, const char **at, uint32_t depth, struct re **out)
 {
 	const char *open = *at, *s = open + 1;
 	const size_t n = (size_t)(x->end - s);
@@ -135,14 +134,14 @@ static int group(struct regex *x, const char **at, uint32_t depth, struct re **o
 		const char *mark = s + 1 + behind;
 
 		if (*mark == '=' || *mark == '!') {
-			TRY(node(x, behind ? RE_BEHIND : RE_AHEAD, open, &look));
+			TRY(add_node(x, behind ? RE_BEHIND : RE_AHEAD, open, &look));
 			look->lo = *mark == '!';
 			s = mark + 1;
 		} else if (s[1] == ':') {
 			s += 2;
 		} else if (s[1] == '<') {
 			s += 2;
-			TRY(name(x, &s));
+			TRY(skip_group_name(x, &s));
 		} else if (s[1] == '-' || s[1] == 'i' || s[1] == 'm' || s[1] == 's') {
 			return regex_bad(x, open, INFER_EUNSUP,
 			                 "modifiers like (?%c are not supported", s[1]);
@@ -150,7 +149,7 @@ static int group(struct regex *x, const char **at, uint32_t depth, struct re **o
 			return regex_bad(x, open, INFER_EINVAL, "(? is not followed by : = ! or <");
 		}
 	}
-	TRY(alternatives(x, &s, depth + 1, look ? &look->kid : out));
+	TRY(parse_alternatives(x, &s, depth + 1, look ? &look->kid : out));
 	if (s == x->end)
 		return regex_bad(x, open, INFER_EINVAL, "( without )");
 	if (look) {
@@ -161,8 +160,8 @@ static int group(struct regex *x, const char **at, uint32_t depth, struct re **o
 	return INFER_OK;
 }
 
-/* One atom or assertion; *fixed: it takes no quantifier. */
-static int atom(struct regex *x, const char **at, uint32_t depth, struct re **out, int *fixed)
+/* Parse an atom or assertion.  *fixed: 1 if no quantifier may follow */
+static int parse_atom(struct regex *x, const char **at, uint32_t depth, struct re **out, int *fixed)
 {
 	const char *s = *at;
 	struct cpset set = { 0 };
@@ -171,15 +170,15 @@ static int atom(struct regex *x, const char **at, uint32_t depth, struct re **ou
 	*fixed = 1;
 	if (*s == '^' || *s == '$') {
 		++*at;
-		return node(x, *s == '^' ? RE_BEGIN : RE_END, s, out);
+		return add_node(x, *s == '^' ? RE_BEGIN : RE_END, s, out);
 	}
 	if (*s == '\\' && x->end - s > 1 && (s[1] == 'b' || s[1] == 'B')) {
 		*at += 2;
-		return node(x, s[1] == 'b' ? RE_WORD_EDGE : RE_NO_WORD_EDGE, s, out);
+		return add_node(x, s[1] == 'b' ? RE_WORD_EDGE : RE_NO_WORD_EDGE, s, out);
 	}
 	*fixed = 0;
 	if (*s == '(') {
-		TRY(group(x, at, depth, out));
+		TRY(parse_group(x, at, depth, out));
 		*fixed = (*out)->kind == RE_AHEAD || (*out)->kind == RE_BEHIND;
 		return INFER_OK;
 	}
@@ -193,55 +192,55 @@ static int atom(struct regex *x, const char **at, uint32_t depth, struct re **ou
 	} else {
 		const char *q = s;
 
-		if (quantifier(x, &q, &lo, &hi))
+		if (parse_quantifier(x, &q, &lo, &hi))
 			return regex_bad(x, s, INFER_EINVAL, "nothing to repeat");
 		*at += utf8_get(s, (size_t)(x->end - s), &cp);
 		TRY(cpset_add(x->w, &set, cp, cp));
 	}
-	return set_node(x, s, &set, out);
+	return add_set_node(x, s, &set, out);
 }
 
-/* One atom and its quantifier. */
-static int term(struct regex *x, const char **at, uint32_t depth, struct re **out)
+/* Parse an atom and its quantifier. */
+static int parse_term(struct regex *x, const char **at, uint32_t depth, struct re **out)
 {
 	const char *s;
 	struct re *kid;
 	uint32_t lo, hi;
 	int fixed;
 
-	TRY(atom(x, at, depth, &kid, &fixed));
+	TRY(parse_atom(x, at, depth, &kid, &fixed));
 	*out = kid;
 	s = *at;
-	if (!quantifier(x, at, &lo, &hi))
+	if (!parse_quantifier(x, at, &lo, &hi))
 		return INFER_OK;
 	if (fixed)
 		return regex_bad(x, s, INFER_EINVAL, "nothing to repeat");
 	if (lo > hi)
 		return regex_bad(x, s, INFER_EINVAL, "a repeat of %u to %u times", lo, hi);
-	TRY(node(x, RE_REPEAT, s, out));
+	TRY(add_node(x, RE_REPEAT, s, out));
 	(*out)->kid = kid;
 	(*out)->kinds |= kid->kinds;
 	(*out)->lo = lo;
 	(*out)->hi = hi;
 	s = *at;
-	if (quantifier(x, &s, &lo, &hi))
+	if (parse_quantifier(x, &s, &lo, &hi))
 		return regex_bad(x, *at, INFER_EINVAL, "nothing to repeat");
 	return INFER_OK;
 }
 
-/* Up to the ) or the end. */
-static int alternatives(struct regex *x, const char **at, uint32_t depth, struct re **out)
+/* Parse alternatives up to a ) or the end of the pattern. */
+static int parse_alternatives(struct regex *x, const char **at, uint32_t depth, struct re **out)
 {
 	struct re *alt, **next_alt;
 
-	TRY(node(x, RE_ALT, *at, &alt));
+	TRY(add_node(x, RE_ALT, *at, &alt));
 	next_alt = &alt->kid;
 	for (;;) {
 		struct re *seq, *kid;
 
-		TRY(node(x, RE_CAT, *at, &seq));
+		TRY(add_node(x, RE_CAT, *at, &seq));
 		while (*at < x->end && **at != '|' && **at != ')') {
-			TRY(term(x, at, depth, &kid));
+			TRY(parse_term(x, at, depth, &kid));
 			kid->next = seq->kid;
 			seq->kid = kid;
 			seq->kinds |= kid->kinds;
@@ -268,7 +267,7 @@ int regex_parse(struct regex *x, struct work *w, const char *text, size_t n)
 	if (good < n)
 		return regex_bad(x, text + good, INFER_EINVAL, "not UTF-8");
 	TRY(htab_init(w, &x->index));
-	TRY(alternatives(x, &at, 0, &tree));
+	TRY(parse_alternatives(x, &at, 0, &tree));
 	if (at < x->end)
 		return regex_bad(x, at, INFER_EINVAL, ") without (");
 	x->tree = tree;

@@ -1,26 +1,26 @@
-/* automata/regex_threads.c - classes of a pattern, threads and duties of the subset construction. */
+/* automata/regex_threads.c - the character classes, threads and look-ahead sets of the subset construction. */
 #include "automata/regex_det.h"
 
 #include <string.h>
 
 /* -- threads -------------------------------------------------------------------------------- */
 
-static int new_thread(struct det *d, uint32_t node, uint32_t duty)
+static int add_thread(struct det *d, uint32_t node, uint32_t aheads)
 {
 	const uint64_t n = (uint64_t)d->n_threads + 1;
 
 	TRY(work_grow(d->w, &d->threads, &d->cap_threads, n, sizeof *d->threads));
 	TRY(work_grow(d->w, &d->stamp, &d->cap_stamp, n, sizeof *d->stamp));
-	d->threads[d->n_threads++] = (struct thread){ node, duty };
+	d->threads[d->n_threads++] = (struct thread){ node, aheads };
 	return INFER_OK;
 }
 
-int det_thread(struct det *d, uint32_t node, uint32_t duty, uint32_t *thread)
+int det_thread(struct det *d, uint32_t node, uint32_t aheads, uint32_t *thread)
 {
 	*thread = node;
-	if (!duty)
+	if (!aheads)
 		return INFER_OK;
-	uint32_t hash = htab_mix(node, duty);
+	uint32_t hash = htab_mix(node, aheads);
 	struct htab_slot *e = htab_find(&d->thread_index, hash);
 
 	for (; e->index != NOWHERE; e = htab_next(&d->thread_index, e)) {
@@ -28,79 +28,80 @@ int det_thread(struct det *d, uint32_t node, uint32_t duty, uint32_t *thread)
 
 		TRY(work_steps(d->w, 1));
 		*thread = e->index;
-		if (t->node == node && t->duty == duty)
+		if (t->node == node && t->aheads == aheads)
 			return INFER_OK;
 	}
 	*thread = d->n_threads;
-	TRY(new_thread(d, node, duty));
+	TRY(add_thread(d, node, aheads));
 	return htab_insert(d->w, &d->thread_index, e, hash, *thread);
 }
 
-/* -- duties --------------------------------------------------------------------------------- */
+/* -- look-aheads ---------------------------------------------------------------------------- */
 
-/* The set of the duties in duty_new, which are in order. */
-static int find_duties(struct det *d, uint32_t *out)
+/* Find or make the set of the sorted look-aheads in ahead_new. */
+static int intern_ahead_set(struct det *d, uint32_t *out)
 {
-	const uint32_t n = d->n_duty_new;
+	const uint32_t n = d->n_ahead_new;
 	uint32_t hash = n;
 	struct htab_slot *e;
 
 	for (uint32_t i = 0; i < n; i++)
-		hash = htab_mix(htab_mix(hash, d->duty_new[i].look), d->duty_new[i].state);
+		hash = htab_mix(htab_mix(hash, d->ahead_new[i].look), d->ahead_new[i].state);
 	TRY(work_steps(d->w, n + 1));
-	for (e = htab_find(&d->duty_index, hash); e->index != NOWHERE;
-	     e = htab_next(&d->duty_index, e)) {
-		const struct duties *s = d->duties + e->index;
+	for (e = htab_find(&d->ahead_index, hash); e->index != NOWHERE;
+	     e = htab_next(&d->ahead_index, e)) {
+		const struct ahead_set *s = d->ahead_sets + e->index;
 
 		TRY(work_steps(d->w, n + 1));
 		*out = e->index;
 		if (s->n == n &&
-		    (!n || !memcmp(d->duty_pool + s->at, d->duty_new, n * sizeof *d->duty_new)))
+		    (!n || !memcmp(d->ahead_pool + s->at, d->ahead_new, n * sizeof *d->ahead_new)))
 			return INFER_OK;
 	}
-	TRY(work_grow(d->w, &d->duties, &d->cap_duties, (uint64_t)d->n_duties + 1,
-	              sizeof *d->duties));
-	TRY(work_grow(d->w, &d->duty_pool, &d->cap_duty_pool, (uint64_t)d->n_duty_pool + n,
-	              sizeof *d->duty_pool));
+	TRY(work_grow(d->w, &d->ahead_sets, &d->cap_ahead_sets, (uint64_t)d->n_ahead_sets + 1,
+	              sizeof *d->ahead_sets));
+	TRY(work_grow(d->w, &d->ahead_pool, &d->cap_ahead_pool, (uint64_t)d->n_ahead_pool + n,
+	              sizeof *d->ahead_pool));
 	if (n)
-		memcpy(d->duty_pool + d->n_duty_pool, d->duty_new, n * sizeof *d->duty_new);
-	*out = d->n_duties++;
-	d->duties[*out] = (struct duties){ d->n_duty_pool, n };
-	d->n_duty_pool += n;
-	return htab_insert(d->w, &d->duty_index, e, hash, *out);
+		memcpy(d->ahead_pool + d->n_ahead_pool, d->ahead_new, n * sizeof *d->ahead_new);
+	*out = d->n_ahead_sets++;
+	d->ahead_sets[*out] = (struct ahead_set){ d->n_ahead_pool, n };
+	d->n_ahead_pool += n;
+	return htab_insert(d->w, &d->ahead_index, e, hash, *out);
 }
 
-/* Put a duty into its place in duty_new. */
-static int put_duty(struct det *d, uint32_t look, uint32_t state)
+/* Insert a look-ahead into the sorted ahead_new, unless it is there. */
+static int add_ahead(struct det *d, uint32_t look, uint32_t state)
 {
-	uint32_t i = d->n_duty_new;
+	uint32_t i = d->n_ahead_new;
 
 	for (; i; i--) {
-		const struct duty *b = d->duty_new + i - 1;
+		const struct ahead *b = d->ahead_new + i - 1;
 
 		if (b->look == look && b->state == state)
 			return INFER_OK;
 		if (b->look < look || (b->look == look && b->state < state))
 			break;
 	}
-	TRY(work_steps(d->w, d->n_duty_new - i + 1));
-	TRY(work_grow(d->w, &d->duty_new, &d->cap_duty_new, (uint64_t)d->n_duty_new + 1,
-	              sizeof *d->duty_new));
-	memmove(d->duty_new + i + 1, d->duty_new + i, (d->n_duty_new - i) * sizeof *d->duty_new);
-	d->duty_new[i] = (struct duty){ look, state };
-	d->n_duty_new++;
+	TRY(work_steps(d->w, d->n_ahead_new - i + 1));
+	TRY(work_grow(d->w, &d->ahead_new, &d->cap_ahead_new, (uint64_t)d->n_ahead_new + 1,
+	              sizeof *d->ahead_new));
+	memmove(d->ahead_new + i + 1, d->ahead_new + i,
+	        (d->n_ahead_new - i) * sizeof *d->ahead_new);
+	d->ahead_new[i] = (struct ahead){ look, state };
+	d->n_ahead_new++;
 	return INFER_OK;
 }
 
-int det_duty_add(struct det *d, uint32_t duty, uint32_t look, uint32_t state, uint32_t *out)
+int det_add_ahead(struct det *d, uint32_t aheads, uint32_t look, uint32_t state, uint32_t *out)
 {
-	const struct duties s = d->duties[duty];
+	const struct ahead_set s = d->ahead_sets[aheads];
 
-	d->n_duty_new = 0;
+	d->n_ahead_new = 0;
 	for (uint32_t i = 0; i < s.n; i++)
-		TRY(put_duty(d, d->duty_pool[s.at + i].look, d->duty_pool[s.at + i].state));
-	TRY(put_duty(d, look, state));
-	return find_duties(d, out);
+		TRY(add_ahead(d, d->ahead_pool[s.at + i].look, d->ahead_pool[s.at + i].state));
+	TRY(add_ahead(d, look, state));
+	return intern_ahead_set(d, out);
 }
 
 static const struct dfa *look_dfa(const struct det *d, uint32_t look)
@@ -108,14 +109,14 @@ static const struct dfa *look_dfa(const struct det *d, uint32_t look)
 	return d->nfa->looks[look / PREVS].dfa[look % PREVS];
 }
 
-int det_duty_step(struct det *d, uint32_t duty, uint32_t cp, uint32_t *out)
+int det_step_aheads(struct det *d, uint32_t aheads, uint32_t cp, uint32_t *out)
 {
-	const struct duties s = d->duties[duty];
+	const struct ahead_set s = d->ahead_sets[aheads];
 
-	d->n_duty_new = 0;
+	d->n_ahead_new = 0;
 	*out = NOWHERE;
 	for (uint32_t i = 0; i < s.n; i++) {
-		const struct duty at = d->duty_pool[s.at + i];
+		const struct ahead at = d->ahead_pool[s.at + i];
 		const struct dfa *look = look_dfa(d, at.look);
 		const uint32_t to = dfa_step(look, at.state, cp);
 
@@ -123,17 +124,17 @@ int det_duty_step(struct det *d, uint32_t duty, uint32_t cp, uint32_t *out)
 		if (!dfa_live(to))
 			return INFER_OK;
 		if (!(look->flags[to] & DFA_ALL))
-			TRY(put_duty(d, at.look, to));
+			TRY(add_ahead(d, at.look, to));
 	}
-	return find_duties(d, out);
+	return intern_ahead_set(d, out);
 }
 
-int det_duty_ends(const struct det *d, uint32_t duty)
+int det_aheads_end(const struct det *d, uint32_t aheads)
 {
-	const struct duties s = d->duties[duty];
+	const struct ahead_set s = d->ahead_sets[aheads];
 
 	for (uint32_t i = 0; i < s.n; i++) {
-		const struct duty at = d->duty_pool[s.at + i];
+		const struct ahead at = d->ahead_pool[s.at + i];
 
 		if (!dfa_accepts(look_dfa(d, at.look), at.state))
 			return 0;
@@ -143,8 +144,8 @@ int det_duty_ends(const struct det *d, uint32_t duty)
 
 /* -- classes -------------------------------------------------------------------------------- */
 
-/* One partition that is finer than all of parts[0 .. n), pairwise and so in n log n. */
-static int join(struct work *w, struct classes *parts, uint32_t n, struct classes *out)
+/* Set *out to the coarsest common refinement of parts[0 .. n), pairwise: O(n log n). */
+static int refine_all(struct work *w, struct classes *parts, uint32_t n, struct classes *out)
 {
 	uint32_t(*pair)[2];
 	struct classes one;
@@ -162,7 +163,7 @@ static int join(struct work *w, struct classes *parts, uint32_t n, struct classe
 		}
 		n = k;
 	}
-	/* with one of a single class, so that no class is empty */
+	/* refining a partition of one class leaves no class empty */
 	TRY(classes_each(w, &one, NULL, 0));
 	return classes_both(w, out, &one, parts, &pair);
 }
@@ -186,10 +187,10 @@ static int make_classes(struct det *d, const uint8_t *used)
 	if (d->nfa->edges)
 		TRY(cpset_escape(w, &word, 'w'));
 	TRY(classes_set(w, parts + n++, word.at, word.n));
-	return join(w, parts, n, &d->m.classes);
+	return refine_all(w, parts, n, &d->m.classes);
 }
 
-/* A character of each class, and which sets it is in. */
+/* Set rep, word and in. */
 static int describe_classes(struct det *d, const uint8_t *used)
 {
 	const struct classes *c = &d->m.classes;
@@ -220,7 +221,7 @@ int det_init(struct det *d, struct nfa *a)
 {
 	uint8_t *used;
 
-	*d = (struct det){ .w = a->w, .nfa = a, .epoch = 1, .n_duties = 1 };
+	*d = (struct det){ .w = a->w, .nfa = a, .epoch = 1, .n_ahead_sets = 1 };
 	TRY(work_alloc(d->w, &used, a->x->n_sets, sizeof *used));
 	for (uint32_t i = 0; i < a->n; i++)
 		if (a->at[i].kind == NFA_SET)
@@ -228,11 +229,11 @@ int det_init(struct det *d, struct nfa *a)
 	TRY(make_classes(d, used));
 	TRY(describe_classes(d, used));
 	TRY(htab_init(d->w, &d->thread_index));
-	TRY(htab_init(d->w, &d->duty_index));
+	TRY(htab_init(d->w, &d->ahead_index));
 	TRY(htab_init(d->w, &d->index));
-	TRY(work_grow(d->w, &d->duties, &d->cap_duties, 1, sizeof *d->duties));
+	TRY(work_grow(d->w, &d->ahead_sets, &d->cap_ahead_sets, 1, sizeof *d->ahead_sets));
 	for (uint32_t i = 0; i < a->n; i++)
-		TRY(new_thread(d, i, 0));
+		TRY(add_thread(d, i, 0));
 	d->n_behind = a->n_looks;
 	TRY(work_alloc(d->w, &d->behind, d->n_behind, sizeof *d->behind));
 	for (uint32_t i = 0; i < a->n_looks; i++)

@@ -1,4 +1,4 @@
-/* automata/regex_tree.h - (private) a regular expression as a tree.  Confined. */
+/* automata/regex_tree.h - (private) the syntax tree of a regular expression.  Confined. */
 #ifndef AUTOMATA_REGEX_TREE_H
 #define AUTOMATA_REGEX_TREE_H
 #include "automata/cpset.h"
@@ -8,47 +8,45 @@ enum { REGEX_DEPTH = 200 };
 
 enum re_kind {
 	RE_SET,    /* lo: a set of the pattern */
-	RE_CAT,    /* kids one after the other, the last one first; none: empty */
+	RE_CAT,    /* all kids in sequence, linked from last to first; none: the empty text */
 	RE_ALT,    /* one of the kids */
-	RE_REPEAT, /* the kid lo ... hi times; hi NOWHERE: any number from lo */
+	RE_REPEAT, /* the kid lo ... hi times; hi NOWHERE: no upper bound */
 	RE_BEGIN,
 	RE_END,
 	RE_WORD_EDGE,
 	RE_NO_WORD_EDGE,
-	RE_AHEAD, /* lo: negated */
-	RE_BEHIND
+	RE_AHEAD, /* look-ahead; lo: 1 if negated */
+	RE_BEHIND /* look-behind; likewise */
 };
 
 struct re {
 	enum re_kind kind;
 	uint32_t lo, hi;
-	uint32_t kinds;        /* 1 << kind of this and all below it, or'ed */
-	struct re *kid, *next; /* the first; a sibling */
-	uint32_t look;         /* of RE_AHEAD and RE_BEHIND: their number + 1 in the automaton */
+	uint32_t kinds;        /* 1 << kind of this node and all below it, or'ed */
+	struct re *kid, *next; /* the first kid; the next sibling */
 	size_t at;             /* byte in the pattern, for messages */
 };
 
-/* A pattern: its tree, and the sets in it, normal and different from each other. */
+/* a parsed pattern: its tree, and its distinct sets, all normal */
 struct regex {
 	struct work *w;
 	const char *text, *end;
 	const struct re *tree;
 	struct cpset *sets;
 	uint32_t n_sets, cap;
-	struct htab index;
-	uint32_t word; /* the set of \w, where there is one */
+	struct htab index; /* of sets */
 };
 
+/* Parse text[0 .. n), which is borrowed.
+ * INFER_EINVAL  not a regular expression; INFER_EUNSUP, INFER_ENOMEM */
 int regex_parse(struct regex *x, struct work *w, const char *text, size_t n);
+/* Find or add a normal set; *set: its number. */
 int regex_set(struct regex *x, const struct cpset *s, uint32_t *set);
-/* "...: character 5: " and the rest */
+/* Fail with "...: character 5: " and the message; at: in the pattern.  Returns code. */
 int regex_bad(const struct regex *x, const char *at, int code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5), cold));
 
-/* One character, escape or class at *at; *at moves behind it. */
+/* Add the characters of the escape (\...) or class ([...]) at *at to s, and move *at after it. */
 int regex_escape(struct regex *x, const char **at, struct cpset *s);
 int regex_class(struct regex *x, const char **at, struct cpset *s);
-
-/* The automaton of a pattern, regex_det.c. */
-int regex_build(struct dfa **out, struct regex *x, enum regex_how how);
 #endif

@@ -1,4 +1,4 @@
-/* automata/work.c - steps and bytes that are counted down, growing arrays, hash tables. */
+/* automata/work.c - counting against a budget, growing arrays, hash tables. */
 #include "automata/work.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ int work_alloc(struct work *w, void *p, uint64_t n, size_t size)
 		bytes = UINT64_MAX;
 	TRY(work_bytes(w, bytes));
 	w->taken += bytes;
-	/* clearing it is work too */
+	/* clearing the memory takes steps */
 	TRY(work_steps(w, bytes / 64));
 	at = arena_alloc(&w->mem, n, size);
 	if (!at)

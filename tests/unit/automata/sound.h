@@ -2,6 +2,7 @@
 #ifndef TESTS_SOUND_H
 #define TESTS_SOUND_H
 #include "automata/dfa.h"
+#include "equal.h"
 #include "base/err.h"
 #include <string.h>
 

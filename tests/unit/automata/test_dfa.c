@@ -47,9 +47,11 @@ static struct dfa * not(const struct dfa *a)
 static struct dfa *counted(const struct dfa *a, uint32_t lo, uint32_t hi)
 {
 	struct budget left = PLENTY;
-	struct dfa *d;
+	struct dfa *d, *length;
 
-	assert_int_equal(dfa_counted(&d, a, lo, hi, &left, NULL), INFER_OK);
+	assert_int_equal(dfa_lengths(&length, lo, hi, &left, NULL), INFER_OK);
+	assert_int_equal(dfa_and(&d, a, length, &left, NULL), INFER_OK);
+	dfa_drop(length, &left);
 	assert_int_equal(left.bytes + d->bytes, BUDGET_BYTES);
 	sound(d);
 	return d;
@@ -398,55 +400,6 @@ static void test_count(void **state)
 	dfa_free(d);
 }
 
-/* -- samples -------------------------------------------------------------------------------- */
-
-static void test_samples(void **state)
-{
-	static const char *const rows[] = { "a*b",
-		                            "[ab]{3,5}|c",
-		                            "[^]*",
-		                            "\\p{L}+ \\d{2}",
-		                            "(?:ab|cd)*x{10}",
-		                            "[\\ud700-\\ue100]{1,9}",
-		                            "" };
-	uint32_t cp[64];
-	char s[4];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct dfa *d = re(rows[i]);
-		uint64_t lengths = 0;
-
-		for (uint64_t draw = 0; draw < 200; draw++) {
-			int64_t n = dfa_sample(d, 3, draw, 12, cp, 64);
-			uint32_t at = d->start;
-
-			assert_true(n >= 0 && n <= 12 + 12);
-			for (int64_t k = 0; k < n; k++) {
-				assert_true(utf8_put(s, cp[k]) > 0);
-				at = dfa_step(d, at, cp[k]);
-			}
-			assert_true(dfa_accepts(d, at));
-			assert_int_equal(dfa_sample(d, 3, draw, 12, cp, 64), n);
-			lengths |= UINT64_C(1) << n;
-		}
-		/* not always the same */
-		assert_true(d->least[d->start] == d->greatest[d->start] ||
-		            __builtin_popcountll(lengths) > 2);
-		if (i == 2) /* an end is taken now and then before the length is reached */
-			assert_int_equal(lengths, 0x1fff);
-		dfa_free(d);
-	}
-	struct dfa *d = re("x{10}");
-
-	assert_int_equal(dfa_sample(d, 1, 0, 0, cp, 9), -1);
-	assert_int_equal(dfa_sample(d, 1, 0, 0, cp, 10), 10);
-	dfa_free(d);
-	d = re("[]");
-	assert_int_equal(dfa_sample(d, 1, 0, 5, cp, 9), -1);
-	dfa_free(d);
-}
-
 /* -- budgets -------------------------------------------------------------------------------- */
 
 /* What an operation takes suffices for it, and one step or byte less does not. */
@@ -482,7 +435,7 @@ static void test_budget(void **state)
 		assert_int_equal(left.bytes, BUDGET_BYTES);
 	}
 	left = (struct budget){ BUDGET_STEPS, BUDGET_BYTES };
-	assert_int_equal(dfa_counted(&r, a, 0, 2000000000, &left, &err), INFER_EUNSUP);
+	assert_int_equal(dfa_lengths(&r, 0, 2000000000, &left, &err), INFER_EUNSUP);
 	assert_non_null(strstr(err.message, "a length needs more than"));
 	dfa_free(a);
 	dfa_free(b);
@@ -505,7 +458,7 @@ static int case_operations(void)
 	nth_ok(dfa_and(d + 3, d[0], d[1], &left, NULL));
 	nth_ok(dfa_or(d + 4, d[0], d[2], &left, NULL));
 	assert_true(dfa_is_all(d[4]));
-	nth_ok(dfa_counted(d + 5, d[2], 0, 4, &left, NULL));
+	nth_ok(dfa_minus(d + 5, d[2], d[1], &left, NULL));
 	nth_ok(dfa_count(&n, d[3], NULL));
 	assert_int_equal(n, 2);
 	nth_ok(dfa_list(d[3], 9, hear, &h, NULL));
@@ -520,12 +473,17 @@ out:
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_operations),     cmocka_unit_test(test_laws),
-		cmocka_unit_test(test_equal_patterns), cmocka_unit_test(test_minimal),
-		cmocka_unit_test(test_counted),        cmocka_unit_test(test_length_alone),
-		cmocka_unit_test(test_words),          cmocka_unit_test(test_bad_words),
-		cmocka_unit_test(test_count),          cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_budget),         nth_case(case_operations),
+		cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_laws),
+		cmocka_unit_test(test_equal_patterns),
+		cmocka_unit_test(test_minimal),
+		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_length_alone),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_bad_words),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_budget),
+		nth_case(case_operations),
 	};
 
 	return nth_group(tests);
