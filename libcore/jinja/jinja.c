@@ -69,7 +69,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	r.until_ns = clock_thread_ns() + (o->cpu_ms ? o->cpu_ms : CPU_MS) * 1000000;
 	r.bytes_max = o->bytes ? o->bytes : BYTES;
 	r.depth_max = o->depth ? o->depth : DEPTH;
-	r.changes = !!(o->flags & JINJA_MUTABLE);
+	r.mutable = !!(o->flags & JINJA_MUTABLE);
 	in.now = o->now;
 	r.trusted = o->trusted;
 	in.out = &b;
@@ -91,7 +91,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 		rc = give(&r, &b, out, from);
 	if (o->used)
 		*o->used = r.steps;
-	if (o->spent && r.spent)
+	if (o->spent && r.bytes_spent)
 		*o->spent = 1;
 	arena_fini(&r.arena);
 	return rc;

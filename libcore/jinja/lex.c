@@ -221,7 +221,7 @@ static int number(struct lex *l)
 	size_t end = float_end(l, l->i);
 	struct pystr s = { .at = l->s + l->i };
 	struct pyrun r = { .steps_max = UINT64_MAX,
-		           .look = UINT64_MAX,
+		           .clock_step = UINT64_MAX,
 		           .name = l->t->name,
 		           .line = l->line,
 		           .err = l->err };

@@ -18,8 +18,8 @@ static int method(struct pyrun *r, struct pyval self, const struct pyfn *fn, str
 	return INFER_OK;
 }
 
-/* 1: an attribute that a range has in Python, which is refused; else it has no such attribute. */
-static int range_attr(struct pyrun *r, const struct pystr *name)
+/* Fail and return 1 if `name` is an attribute of Python's range; return 0 for other names. */
+static int refuse_range_attr(struct pyrun *r, const struct pystr *name)
 {
 	static const char *const names[] = { "start", "stop", "step", "count", "index" };
 
@@ -31,8 +31,8 @@ static int range_attr(struct pyrun *r, const struct pystr *name)
 	return 0;
 }
 
-/* Python's getattr: 1 and *out, or 0. */
-static int own_attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out)
+/* getattr(v, name): returns 1 and *out, or 0 if there is none. */
+static int find_attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out)
 {
 	const struct pyfn *table = v.type == PY_STR                          ? py_str_methods
 	                           : v.type == PY_LIST || v.type == PY_TUPLE ? py_list_methods
@@ -57,10 +57,10 @@ static int own_attr(struct pyrun *r, struct pyval v, const struct pystr *name, s
 		return 1;
 	}
 	if (v.type == PY_RANGE)
-		return range_attr(r, name);
+		return refuse_range_attr(r, name);
 	if (!fn || (v.type == PY_TUPLE && strcmp(fn->name, "index") && strcmp(fn->name, "count")))
 		return 0;
-	if (fn->mutates && !r->changes)
+	if (fn->mutates && !r->mutable)
 		py_undef_why(r, out,
 		             "access to an attribute that changes a list or dict is unsafe");
 	else
@@ -79,8 +79,8 @@ static const char *owner_name(struct pyval v)
 	return v.type < sizeof name / sizeof *name && name[v.type] ? name[v.type] : "object";
 }
 
-/* Python's v[key] if it exists: 1 and *out; 0: there is no such item. */
-static int own_item(struct pyrun *r, struct pyval v, struct pyval key, struct pyval *out)
+/* v[key]: returns 1 and *out, or 0 if there is no such item. */
+static int find_item(struct pyrun *r, struct pyval v, struct pyval key, struct pyval *out)
 {
 	size_t n, at;
 
@@ -109,8 +109,8 @@ int py_attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct py
 {
 	if (v.type == PY_UNDEF)
 		return py_undef_fail(r, v);
-	if (own_attr(r, v, name, out) ||
-	    own_item(r, v, (struct pyval){ .type = PY_STR, .s = name }, out))
+	if (find_attr(r, v, name, out) ||
+	    find_item(r, v, (struct pyval){ .type = PY_STR, .s = name }, out))
 		return r->rc;
 	return r->rc ? r->rc : py_undef(r, out, owner_name(v), name);
 }
@@ -121,7 +121,7 @@ int py_item(struct pyrun *r, struct pyval v, struct pyval key, struct pyval *out
 
 	if (v.type == PY_UNDEF)
 		return py_undef_fail(r, v);
-	if (own_item(r, v, key, out) || (name && !r->rc && own_attr(r, v, name, out)))
+	if (find_item(r, v, key, out) || (name && !r->rc && find_attr(r, v, name, out)))
 		return r->rc;
 	if (!name)
 		TRY(py_to_str(r, key, &name));
@@ -130,7 +130,7 @@ int py_item(struct pyrun *r, struct pyval v, struct pyval key, struct pyval *out
 
 /* ---- slices ---- */
 
-/* Like PySlice_AdjustIndices: start, stop and length. */
+/* Adjust start and stop to a length as PySlice_AdjustIndices does; returns the number of items. */
 static int slice_range(struct pyrun *r, const struct pyval at[3], int64_t n, int64_t *start,
                        int64_t *stop, int64_t *step, int64_t *count)
 {
@@ -156,10 +156,10 @@ static int slice_range(struct pyrun *r, const struct pyval at[3], int64_t n, int
 	return INFER_OK;
 }
 
-/* The byte offset of character i. */
+/* Return the byte offset of character i. */
 static size_t char_at(const struct pystr *s, size_t from, int64_t i)
 {
-	/* like py_chars; from: at the start of a character, or within one that was counted */
+	/* as in py_chars; `from` is at the start of a character, or within one that was counted */
 	for (uint64_t w; i >= 8 && from + 8 <= s->len; from += 8) {
 		memcpy(&w, s->at + from, 8);
 		i -= 8 -
@@ -200,8 +200,8 @@ static int slice_str(struct pyrun *r, const struct pystr *s, int64_t start, int6
 	return INFER_OK;
 }
 
-/* A slice of a range is a range; its bounds are items of the original or the item after the last,
- * as in CPython. */
+/* Make the slice of a range, which is a range. Its bounds are items of the original or one item
+ * after the last, as in CPython. */
 static int slice_of_range(struct pyrun *r, const struct pyrange *a, int64_t start, int64_t stop,
                           int64_t step, int64_t n, struct pyval *out)
 {

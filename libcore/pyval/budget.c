@@ -1,4 +1,4 @@
-/* pyval/budget.c - the limits of a run: steps, bytes, nesting, time; and how it fails. */
+/* pyval/budget.c - the limits of a run (steps, bytes, nesting, time), and its error. */
 #include "pyval/value.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -12,7 +12,7 @@
 /* steps between readings of the clock */
 enum { STEPS_UNSEEN = 1 << 16 };
 
-static int fail(struct pyrun *r, int code, const char *fmt, va_list ap)
+static int set_failure(struct pyrun *r, int code, const char *fmt, va_list ap)
 {
 	char s[200];
 
@@ -22,7 +22,7 @@ static int fail(struct pyrun *r, int code, const char *fmt, va_list ap)
 	for (char *p = s; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
-	s[utf8_check(s, strlen(s))] = 0; /* cut within a character */
+	s[utf8_check(s, strlen(s))] = 0; /* drop a character that was cut */
 	return r->rc = err_set(r->err, code, "%s: line %d: %s", r->name, r->line, s);
 }
 
@@ -31,26 +31,26 @@ int py_fail(struct pyrun *r, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	int rc = fail(r, INFER_EFORMAT, fmt, ap);
+	int rc = set_failure(r, INFER_EFORMAT, fmt, ap);
 	va_end(ap);
 	return rc;
 }
 
-static int fail_as(struct pyrun *r, int code, const char *fmt, ...)
+static int fail_with(struct pyrun *r, int code, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	int rc = fail(r, code, fmt, ap);
+	int rc = set_failure(r, code, fmt, ap);
 	va_end(ap);
 	return rc;
 }
 
 int py_fail_bytes(struct pyrun *r)
 {
-	r->spent |= !r->rc;
-	return fail_as(r, INFER_ENOMEM, "the template needs more than %zu bytes for this",
-	               r->bytes_max);
+	r->bytes_spent |= !r->rc;
+	return fail_with(r, INFER_ENOMEM, "the template needs more than %zu bytes for this",
+	                 r->bytes_max);
 }
 
 int py_spend(struct pyrun *r, uint64_t steps)
@@ -61,9 +61,9 @@ int py_spend(struct pyrun *r, uint64_t steps)
 	if (r->steps > r->steps_max)
 		return py_fail(r, "the template needs more than %llu steps",
 		               (unsigned long long)r->steps_max);
-	if (r->steps < r->look)
+	if (r->steps < r->clock_step)
 		return INFER_OK;
-	r->look = r->steps + STEPS_UNSEEN;
+	r->clock_step = r->steps + STEPS_UNSEEN;
 	if (clock_thread_ns() > r->until_ns)
 		return py_fail(r, "the template takes too long");
 	return INFER_OK;
@@ -96,11 +96,10 @@ static size_t stack_used(const struct pyrun *r)
 	return (size_t)(r->stack - (const char *)__builtin_frame_address(0));
 }
 
-/* The first time that nesting gets deeper than any stack is known to allow, query how much of this
- * stack is left. */
-static int more_stack(struct pyrun *r)
+/* Ask the system how much of the stack is left, and raise r->stack_most by it less a reserve. */
+static int extend_stack_limit(struct pyrun *r)
 {
-	/* for functions called without py_enter: formatting a number, sorting */
+	/* for functions that nest without py_enter: formatting a number, sorting */
 	enum { RESERVE = 32 << 10 };
 	size_t left = os_stack_left();
 
@@ -120,7 +119,7 @@ int py_enter(struct pyrun *r)
 	if (r->depth >= r->depth_max)
 		return py_fail(r, "the template needs more than %d levels", r->depth_max);
 	if (stack_used(r) > r->stack_most)
-		TRY(more_stack(r));
+		TRY(extend_stack_limit(r));
 	r->depth++;
 	return INFER_OK;
 }

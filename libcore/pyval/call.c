@@ -1,4 +1,4 @@
-/* pyval/call.c - look up a function by its name, and call it with Python's arguments. */
+/* pyval/call.c - find functions by name, and call them with Python's arguments. */
 #include "pyval/call.h"
 #include "base/err.h"
 
@@ -13,8 +13,8 @@ const struct pyfn *pyfn_find(const struct pyfn *table, const char *name, size_t 
 	return NULL;
 }
 
-/* Word i of `words`; returns its length, 0 if there are fewer. */
-static size_t word(const char *words, unsigned i, const char **at)
+/* Find word i of `words`; returns its length, 0 if there are fewer words. */
+static size_t find_word(const char *words, unsigned i, const char **at)
 {
 	for (; i && *words; i--) {
 		words += strcspn(words, " ");
@@ -24,20 +24,20 @@ static size_t word(const char *words, unsigned i, const char **at)
 	return strcspn(words, " ");
 }
 
-static int bind(struct pyrun *r, const struct pyfn *fn, struct pycall *c)
+static int bind_arguments(struct pyrun *r, const struct pyfn *fn, struct pycall *c)
 {
 	const char *at;
 	size_t n;
 	unsigned k;
 
 	for (k = 0; k < c->n; k++) {
-		if (!word(fn->args, k, &at))
+		if (!find_word(fn->args, k, &at))
 			return py_fail(r, "%s takes at most %u arguments (%u given)", fn->name, k,
 			               c->n);
 		c->a[k] = c->pos[k];
 	}
 	for (uint32_t i = 0; i < c->nkw; i++) {
-		for (k = 0; (n = word(fn->args, k, &at)); k++)
+		for (k = 0; (n = find_word(fn->args, k, &at)); k++)
 			if (n == c->name[i]->len && !memcmp(at, c->name[i]->at, n))
 				break;
 		if (!n)
@@ -50,7 +50,7 @@ static int bind(struct pyrun *r, const struct pyfn *fn, struct pycall *c)
 	}
 	for (k = 0; k < fn->need; k++)
 		if (!c->a[k].type) {
-			n = word(fn->args, k, &at);
+			n = find_word(fn->args, k, &at);
 			return py_fail(r, "%s missing required argument '%.*s'", fn->name, (int)n,
 			               at);
 		}
@@ -61,7 +61,7 @@ int pyfn_call(struct pyrun *r, const struct pyfn *fn, struct pycall *c, struct p
 {
 	TRY(py_spend(r, 1));
 	if (fn->args)
-		TRY(bind(r, fn, c));
+		TRY(bind_arguments(r, fn, c));
 	*out = py_none();
 	if (!fn->call)
 		return py_fail(r, "'%s' is not supported", fn->name);

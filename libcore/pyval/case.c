@@ -10,7 +10,8 @@ static int is_cased(uint32_t cp)
 	return (unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LL) | UNI_BIT(UNI_LT))) != 0;
 }
 
-/* What Python treats as lower case besides letters: Roman numerals, circled letters, iota below. */
+/* True for the lower case characters that are not letters: Roman numerals, circled letters, iota
+ * subscript. */
 static int is_small(uint32_t cp)
 {
 	return (unicode_set(cp) & UNI_BIT(UNI_LL)) || (cp >= 0x2170 && cp <= 0x217f) ||
@@ -30,7 +31,7 @@ static void put_upper(struct pysb *b, uint32_t cp, int title, enum py_origin fro
 		pysb_cp(b, cp >= 'a' && cp <= 'z' ? cp - 32 : cp, from);
 		return;
 	}
-	/* the table maps lower to upper case, so the reverse needs a slower search */
+	/* the table maps lower to upper case; the reverse is a search */
 	py_spend(b->r, unicode_lower_n / 32);
 	for (uint32_t i = 0;
 	     i < unicode_lower_n && !(unicode_set(cp) & (UNI_BIT(UNI_LU) | UNI_BIT(UNI_LO))); i++)
@@ -41,7 +42,7 @@ static void put_upper(struct pysb *b, uint32_t cp, int title, enum py_origin fro
 	pysb_cp(b, cp, from);
 }
 
-/* A sigma at the end of a word: after a letter, and not followed by one. */
+/* True if the sigma at i ends a word: a letter precedes it and none follows. */
 static int final_sigma(const struct pystr *s, size_t at, size_t next)
 {
 	uint32_t before = 0, after = 0;
@@ -76,7 +77,7 @@ static void put_lower(struct pysb *b, const struct pystr *s, size_t at, size_t n
 	}
 }
 
-/* The fast path: convert ASCII letters from i on.  Returns where they end. */
+/* Convert ASCII from i on, which is faster. Returns the offset after it. */
 static size_t put_ascii(struct pysb *b, const struct pystr *s, size_t i, int upper)
 {
 	enum py_origin from = pystr_origin(s, i);
@@ -97,7 +98,7 @@ static size_t put_ascii(struct pysb *b, const struct pystr *s, size_t i, int upp
 int pystr_to_case(struct pyrun *r, const struct pystr *s, enum py_case how, struct pyval *out)
 {
 	struct pysb b = { .r = r };
-	int inside = 0; /* a word, for title */
+	int inside = 0; /* inside a word, for PY_TITLE */
 	uint32_t cp;
 
 	TRY(py_spend(

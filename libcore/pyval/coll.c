@@ -122,7 +122,7 @@ const struct pyfn py_list_methods[] = { { "append", l_append, "object", 1, 1 },
 	                                { "copy", l_copy, "", 0, 0 },
 	                                { NULL } };
 
-static int view(struct pyrun *r, struct pycall *c, char what, struct pyval *out)
+static int make_view(struct pyrun *r, struct pycall *c, enum py_view what, struct pyval *out)
 {
 	struct pyview *v = py_alloc(r, 1, sizeof *v);
 
@@ -136,15 +136,15 @@ static int view(struct pyrun *r, struct pycall *c, char what, struct pyval *out)
 
 static int d_keys(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return view(r, c, 'k', out);
+	return make_view(r, c, PY_KEYS, out);
 }
 static int d_values(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return view(r, c, 'v', out);
+	return make_view(r, c, PY_VALUES, out);
 }
 static int d_items(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return view(r, c, 'i', out);
+	return make_view(r, c, PY_ITEMS, out);
 }
 
 static int d_get(struct pyrun *r, struct pycall *c, struct pyval *out)

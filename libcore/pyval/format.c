@@ -15,7 +15,7 @@ struct spec {
 	struct pystr fill;
 };
 
-static int number(const struct pystr *s, size_t *i)
+static int parse_number(const struct pystr *s, size_t *i)
 {
 	int n = 0;
 
@@ -25,7 +25,7 @@ static int number(const struct pystr *s, size_t *i)
 }
 
 /* Insert commas between groups of three in the digits that begin at `at`. */
-static void commas(char *s, size_t cap, size_t at)
+static void insert_commas(char *s, size_t cap, size_t at)
 {
 	size_t n = strlen(s), digits = strspn(s + at, "0123456789");
 
@@ -36,8 +36,8 @@ static void commas(char *s, size_t cap, size_t at)
 	}
 }
 
-/* Pad text to its width. */
-static void fit(struct pysb *b, const struct spec *f, const struct pystr *s, char side)
+/* Append s, padded to the width of f. side: alignment, < ^ > or = (after the sign). */
+static void pad_to_width(struct pysb *b, const struct spec *f, const struct pystr *s, char side)
 {
 	struct pystr blank = { .at = f->zero ? "0" : " ", .len = 1 };
 	const struct pystr *fill = f->fill.len ? &f->fill : &blank;
@@ -52,8 +52,8 @@ static void fit(struct pysb *b, const struct spec *f, const struct pystr *s, cha
 	pysb_fill(b, fill, more - left);
 }
 
-/* Format a number; 1: it is not of this type. */
-static int spell(struct pyrun *r, const struct spec *f, struct pyval v, char *s, size_t cap)
+/* Format a number as f->type says, into s. Returns 1 if the type is not one for this number. */
+static int format_number(struct pyrun *r, const struct spec *f, struct pyval v, char *s, size_t cap)
 {
 	char fmt[16], *at = s;
 	double d = py_num(v);
@@ -103,7 +103,7 @@ static int spell(struct pyrun *r, const struct spec *f, struct pyval v, char *s,
 		return 1;
 	}
 	if (f->comma)
-		commas(at, cap, 0);
+		insert_commas(at, cap, 0);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int star_or_number(struct percent *p, const struct pystr *s, size_t *i, i
 	struct pyval v;
 
 	if (*i >= s->len || s->at[*i] != '*') {
-		*n = number(s, i);
+		*n = parse_number(s, i);
 		return p->r->rc;
 	}
 	++*i;
@@ -189,7 +189,7 @@ static int percent_text(struct percent *p, struct pysb *b, const struct spec *f,
 		const struct pyval to[3] = { { 0 }, py_int(f->precision), { 0 } };
 		TRY(py_slice(p->r, text, to, &text));
 	}
-	fit(b, f, text.s, f->minus ? '<' : '>');
+	pad_to_width(b, f, text.s, f->minus ? '<' : '>');
 	return p->r->rc;
 }
 
@@ -210,18 +210,18 @@ static int percent_one(struct percent *p, struct pysb *b, struct spec *f, struct
 		               ? py_undef_fail(p->r, v)
 		               : py_fail(p->r, "%%%c format: a number is required, not %s", f->type,
 		                         py_type_name(v));
-	if (spell(p->r, f, v, s, sizeof s))
+	if (format_number(p->r, f, v, s, sizeof s))
 		return py_fail(p->r, "%%%c format: an integer is required, not %s", f->type,
 		               py_type_name(v));
 	f->zero = f->zero && !f->minus;
-	fit(b, f, &(struct pystr){ .at = s, .len = strlen(s) },
-	    f->minus  ? '<'
-	    : f->zero ? '='
-	              : '>');
+	pad_to_width(b, f, &(struct pystr){ .at = s, .len = strlen(s) },
+	             f->minus  ? '<'
+	             : f->zero ? '='
+	                       : '>');
 	return p->r->rc;
 }
 
-static int conversion(struct percent *p, struct pysb *b, const struct pystr *s, size_t *i)
+static int parse_conversion(struct percent *p, struct pysb *b, const struct pystr *s, size_t *i)
 {
 	struct spec f = { .precision = -1 };
 	struct pyval v = { 0 };
@@ -272,7 +272,7 @@ int py_percent(struct pyrun *r, const struct pystr *s, struct pyval args, struct
 		pysb_sub(&b, s, i, n);
 		i += n + 1;
 		if (at)
-			TRY(conversion(&p, &b, s, &i));
+			TRY(parse_conversion(&p, &b, s, &i));
 	}
 	size_t given = args.type == PY_TUPLE ? args.l->n : 1;
 	if (p.next < given && args.type != PY_DICT && args.type != PY_LIST &&
@@ -292,7 +292,7 @@ struct field {
 	int depth, numbered;
 };
 
-/* The value of "0.name[key]" and what follows. */
+/* Evaluate a field name, s[from .. to), such as 0.name[key]. */
 static int field_value(struct field *f, const struct pystr *s, size_t from, size_t to,
                        struct pyval *v)
 {
@@ -349,7 +349,7 @@ static int field_value(struct field *f, const struct pystr *s, size_t from, size
 	return f->r->rc;
 }
 
-/* [[fill]align][sign][#][0][width][,][.precision][type] */
+/* Parse [[fill]align][sign][#][0][width][,][.precision][type]. */
 static int parse_spec(struct pyrun *r, const struct pystr *s, struct spec *f)
 {
 	size_t i = 0, k = 1;
@@ -373,12 +373,12 @@ static int parse_spec(struct pyrun *r, const struct pystr *s, struct spec *f)
 		f->alt = !!++i;
 	if (i < s->len && s->at[i] == '0')
 		f->zero = !!++i;
-	f->width = number(s, &i);
+	f->width = parse_number(s, &i);
 	if (i < s->len && s->at[i] == ',')
 		f->comma = !!++i;
 	if (i < s->len && s->at[i] == '.') {
 		i++;
-		f->precision = number(s, &i);
+		f->precision = parse_number(s, &i);
 	}
 	if (i < s->len)
 		f->type = s->at[i++];
@@ -403,12 +403,12 @@ static int put_field(struct field *f, struct pysb *b, struct pyval v, const stru
 			if (!how.type)
 				how.type = v.type == PY_FLOAT ? 'g' : 'd';
 			if ((how.type == 'd' && v.type == PY_FLOAT) ||
-			    spell(f->r, &how, v, s, sizeof s))
+			    format_number(f->r, &how, v, s, sizeof s))
 				return py_fail(f->r, "unknown format code for '%s'",
 				               py_type_name(v));
 		}
 		char side = how.align ? how.align : how.zero ? '=' : '>';
-		fit(b, &how, &(struct pystr){ .at = s, .len = strlen(s) }, side);
+		pad_to_width(b, &how, &(struct pystr){ .at = s, .len = strlen(s) }, side);
 		return f->r->rc;
 	}
 	if (v.type != PY_STR || (how.type && how.type != 's') || how.align == '=' || how.comma ||
@@ -418,14 +418,15 @@ static int put_field(struct field *f, struct pysb *b, struct pyval v, const stru
 		const struct pyval to[3] = { { 0 }, py_int(how.precision), { 0 } };
 		TRY(py_slice(f->r, v, to, &v));
 	}
-	fit(b, &how, v.s, how.align ? how.align : '<');
+	pad_to_width(b, &how, v.s, how.align ? how.align : '<');
 	return f->r->rc;
 }
 
-static int format(struct field *f, struct pysb *b, const struct pystr *s);
+static int format_fields(struct field *f, struct pysb *b, const struct pystr *s);
 
-/* {name!r:spec} from after the brace; *i is set after its end. */
-static int replacement(struct field *f, struct pysb *b, const struct pystr *s, size_t *i)
+/* Append the replacement of {name!r:spec}. *i: after the opening brace; set to after the closing
+ * one. */
+static int format_replacement(struct field *f, struct pysb *b, const struct pystr *s, size_t *i)
 {
 	size_t from = *i, end = from, nest = 1, name, spec;
 	struct pysb t = { .r = f->r };
@@ -460,12 +461,12 @@ static int replacement(struct field *f, struct pysb *b, const struct pystr *s, s
 	how.len = spec < end ? end - spec - 1 : 0;
 	how.mask = s->mask ? s->mask + (how.at - s->at) : NULL;
 	t = (struct pysb){ .r = f->r };
-	TRY(format(f, &t, &how));
+	TRY(format_fields(f, &t, &how));
 	TRY(pysb_done(&t, &text));
 	return put_field(f, b, v, text.s);
 }
 
-static int format(struct field *f, struct pysb *b, const struct pystr *s)
+static int format_fields(struct field *f, struct pysb *b, const struct pystr *s)
 {
 	if (++f->depth > 2)
 		return py_fail(f->r, "Max string recursion exceeded");
@@ -483,7 +484,7 @@ static int format(struct field *f, struct pysb *b, const struct pystr *s)
 		} else if (i < s->len && s->at[i++] == '}') {
 			return py_fail(f->r, "single '}' encountered in format string");
 		} else if (i <= s->len && n < s->len) {
-			TRY(replacement(f, b, s, &i));
+			TRY(format_replacement(f, b, s, &i));
 		}
 	}
 	f->depth--;
@@ -497,6 +498,6 @@ int py_format(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 	if (c->self.s->safe)
 		return py_fail(r, "format of a safe string is not supported");
-	TRY(format(&f, &b, c->self.s));
+	TRY(format_fields(&f, &b, c->self.s));
 	return pysb_done(&b, out);
 }

@@ -1,4 +1,4 @@
-/* pyval/iter.c - Python's iter() and next() on all iterable values. */
+/* pyval/iter.c - iter() and next() of all iterable values. */
 #include "pyval/str.h"
 #include "base/err.h"
 
@@ -20,14 +20,14 @@ static int pair_tuple(struct pyrun *r, struct pyval *out, const struct pypair *p
 	return INFER_OK;
 }
 
-static int next_of_dict(struct pyrun *r, const struct pydict *d, char what, size_t i,
+static int next_of_dict(struct pyrun *r, const struct pydict *d, enum py_view what, size_t i,
                         struct pyval *out)
 {
 	if (i >= d->n)
 		return 0;
-	if (what == 'i')
+	if (what == PY_ITEMS)
 		return !pair_tuple(r, out, &d->at[i]);
-	*out = what == 'k' ? d->at[i].k : d->at[i].v;
+	*out = what == PY_KEYS ? d->at[i].k : d->at[i].v;
 	return 1;
 }
 
@@ -61,7 +61,7 @@ int pyiter_next(struct pyrun *r, struct pyiter *it, struct pyval *out)
 	case PY_STR:
 		return next_char(r, it->src.s, &it->i, out);
 	case PY_DICT:
-		return next_of_dict(r, it->src.d, 'k', it->i++, out);
+		return next_of_dict(r, it->src.d, PY_KEYS, it->i++, out);
 	case PY_VIEW:
 		return next_of_dict(r, it->src.view->d, it->src.view->what, it->i++, out);
 	case PY_RANGE:

@@ -1,4 +1,4 @@
-/* pyval/json.c - the filter tojson, which is Python's json.dumps. */
+/* pyval/json.c - the filter tojson: Python's json.dumps. */
 #include "pyval/call.h"
 #include "base/err.h"
 #include "text/unicode.h"
@@ -10,7 +10,7 @@
 struct dump {
 	struct pysb b;
 	struct pyrun *r;
-	const struct pystr *item, *key, *indent; /* separators; NULL: on one line */
+	const struct pystr *item, *key, *indent; /* separators; indent NULL: one line */
 	int ascii, sort, level;
 };
 
@@ -55,7 +55,7 @@ static void dump_str(struct dump *d, const struct pystr *s)
 	pysb_lit(&d->b, "\"");
 }
 
-static void line(struct dump *d)
+static void dump_newline(struct dump *d)
 {
 	if (!d->indent)
 		return;
@@ -72,12 +72,12 @@ static int dump_list(struct dump *d, const struct pylist *l)
 	for (size_t i = 0; i < l->n && !d->r->rc; i++) {
 		if (i)
 			pysb_str(&d->b, d->item);
-		line(d);
+		dump_newline(d);
 		dump_value(d, l->at[i]);
 	}
 	d->level--;
 	if (l->n)
-		line(d);
+		dump_newline(d);
 	pysb_lit(&d->b, "]");
 	return d->r->rc;
 }
@@ -115,14 +115,14 @@ static int dump_dict(struct dump *d, const struct pydict *o)
 	for (size_t i = 0; i < o->n && !d->r->rc; i++) {
 		if (i)
 			pysb_str(&d->b, d->item);
-		line(d);
+		dump_newline(d);
 		TRY(dump_key(d, sorted.at[i].k));
 		pysb_str(&d->b, d->key);
 		dump_value(d, sorted.at[i].v);
 	}
 	d->level--;
 	if (o->n)
-		line(d);
+		dump_newline(d);
 	pysb_lit(&d->b, "}");
 	return d->r->rc;
 }

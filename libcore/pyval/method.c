@@ -67,7 +67,7 @@ static int in_set(const struct pystr *set, uint32_t cp)
 
 enum { LEFT = 1, RIGHT = 2 };
 
-static int strip(struct pyrun *r, struct pycall *c, int where, struct pyval *out)
+static int strip_chars(struct pyrun *r, struct pycall *c, int where, struct pyval *out)
 {
 	const struct pystr *s = c->self.s, *set = NULL;
 	size_t lo = 0, hi = s->len;
@@ -96,22 +96,23 @@ static int strip(struct pyrun *r, struct pycall *c, int where, struct pyval *out
 
 static int m_strip(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return strip(r, c, LEFT | RIGHT, out);
+	return strip_chars(r, c, LEFT | RIGHT, out);
 }
 static int m_lstrip(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return strip(r, c, LEFT, out);
+	return strip_chars(r, c, LEFT, out);
 }
 static int m_rstrip(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return strip(r, c, RIGHT, out);
+	return strip_chars(r, c, RIGHT, out);
 }
 
 /* ---- looking for ---- */
 
-/* s[start:end] of arguments k and k + 1, and where it begins in characters. */
-static int window(struct pyrun *r, struct pycall *c, int k, const struct pystr **s, int64_t *at,
-                  int *past)
+/* Return s[start:end] for arguments k and k + 1, and *at, its start in characters. *past: start is
+ * after the end of the string. */
+static int search_slice(struct pyrun *r, struct pycall *c, int k, const struct pystr **s,
+                        int64_t *at, int *past)
 {
 	struct pyval to[3] = { c->a[k], c->a[k + 1], { 0 } }, part;
 	size_t n;
@@ -125,20 +126,21 @@ static int window(struct pyrun *r, struct pycall *c, int k, const struct pystr *
 	TRY(py_int_arg(r, c->a[k], 0, at));
 	if (*at < 0)
 		*at = *at + (int64_t)n < 0 ? 0 : *at + (int64_t)n;
-	*past = *at > (int64_t)n; /* not even the empty string is found there */
+	*past = *at > (int64_t)n; /* there even the empty string is not found */
 	TRY(py_slice(r, c->self, to, &part));
 	*s = part.s;
 	return r->rc;
 }
 
-static int look(struct pyrun *r, struct pycall *c, int right, int must_be, struct pyval *out)
+static int find_in_slice(struct pyrun *r, struct pycall *c, int right, int must_be,
+                         struct pyval *out)
 {
 	const struct pystr *s, *what;
 	int64_t base;
 	int past;
 
 	TRY(py_str_arg(r, c->self, c->a[0], &what));
-	TRY(window(r, c, 1, &s, &base, &past));
+	TRY(search_slice(r, c, 1, &s, &base, &past));
 	size_t at = past    ? SIZE_MAX
 	            : right ? pystr_rfind(r, s, 0, s->len, what)
 	                    : pystr_find(r, s, 0, s->len, what);
@@ -151,19 +153,19 @@ static int look(struct pyrun *r, struct pycall *c, int right, int must_be, struc
 
 static int m_find(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return look(r, c, 0, 0, out);
+	return find_in_slice(r, c, 0, 0, out);
 }
 static int m_rfind(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return look(r, c, 1, 0, out);
+	return find_in_slice(r, c, 1, 0, out);
 }
 static int m_index(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return look(r, c, 0, 1, out);
+	return find_in_slice(r, c, 0, 1, out);
 }
 static int m_rindex(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return look(r, c, 1, 1, out);
+	return find_in_slice(r, c, 1, 1, out);
 }
 
 static int m_count(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -173,7 +175,7 @@ static int m_count(struct pyrun *r, struct pycall *c, struct pyval *out)
 	int past;
 
 	TRY(py_str_arg(r, c->self, c->a[0], &what));
-	TRY(window(r, c, 1, &s, &base, &past));
+	TRY(search_slice(r, c, 1, &s, &base, &past));
 	if (!what->len)
 		n = past ? 0 : (int64_t)py_chars(r, s) + 1;
 	for (size_t at = 0;
@@ -184,8 +186,8 @@ static int m_count(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-/* Does s begin (end) with this, or with one of these? */
-static int affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
+/* startswith, or endswith if `end`, of a string or of any of a tuple. */
+static int has_affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
 {
 	struct pyval one = c->a[0];
 	struct pylist single = { .at = &one, .n = 1 };
@@ -194,7 +196,7 @@ static int affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
 	int64_t base;
 	int past, yes = 0;
 
-	TRY(window(r, c, 1, &s, &base, &past));
+	TRY(search_slice(r, c, 1, &s, &base, &past));
 	for (size_t i = 0; i < l->n && !yes; i++) {
 		TRY(py_str_arg(r, c->self, l->at[i], &what));
 		TRY(py_spend(r, 1 + what->len / PY_STEP_COPY));
@@ -207,11 +209,11 @@ static int affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
 
 static int m_startswith(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return affix(r, c, 0, out);
+	return has_affix(r, c, 0, out);
 }
 static int m_endswith(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return affix(r, c, 1, out);
+	return has_affix(r, c, 1, out);
 }
 
 static int remove_affix(struct pyrun *r, struct pycall *c, int end, struct pyval *out)
@@ -247,7 +249,7 @@ static int m_replace(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_str_arg(r, c->self, c->a[0], &old));
 	TRY(py_str_arg(r, c->self, c->a[1], &new));
 	TRY(py_int_arg(r, c->a[2], -1, &most));
-	if (!old->len) { /* between all characters, and at both ends */
+	if (!old->len) { /* insert between all characters and at both ends */
 		for (size_t i = 0; most-- != 0 && !r->rc; i = from) {
 			uint32_t cp;
 			pysb_str(&b, new);
@@ -290,8 +292,8 @@ static int m_join(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return done(&b, c->self, out);
 }
 
-/* To a width: `left` of the filling before, the rest behind. */
-static int pad(struct pyrun *r, struct pycall *c, int side, struct pyval *out)
+/* Append `left` fill characters, the string, and the rest of the fill characters. */
+static int pad_str(struct pyrun *r, struct pycall *c, int side, struct pyval *out)
 {
 	struct pystr fill = { .at = " ", .len = 1 };
 	const struct pystr *f = &fill;
@@ -306,7 +308,7 @@ static int pad(struct pyrun *r, struct pycall *c, int side, struct pyval *out)
 	if (py_chars(r, f) != 1)
 		return py_fail(r, "the fill character must be exactly one character long");
 	int64_t more = width > (int64_t)n ? width - (int64_t)n : 0;
-	/* as CPython centers */
+	/* CPython's rounding */
 	int64_t left = side == LEFT ? 0 : side == RIGHT ? more : more / 2 + (more & width & 1);
 	pysb_fill(&b, f, (size_t)left);
 	pysb_str(&b, c->self.s);
@@ -316,15 +318,15 @@ static int pad(struct pyrun *r, struct pycall *c, int side, struct pyval *out)
 
 static int m_center(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return pad(r, c, 0, out);
+	return pad_str(r, c, 0, out);
 }
 static int m_ljust(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return pad(r, c, LEFT, out);
+	return pad_str(r, c, LEFT, out);
 }
 static int m_rjust(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return pad(r, c, RIGHT, out);
+	return pad_str(r, c, RIGHT, out);
 }
 
 static int m_zfill(struct pyrun *r, struct pycall *c, struct pyval *out)

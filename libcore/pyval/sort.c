@@ -1,27 +1,27 @@
-/* pyval/sort.c - pairs in order. */
+/* pyval/sort.c - sort pairs by key. */
 #include "pyval/call.h"
 #include "pyval/case.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* k: the key that is compared, v: the item */
+/* Pairs: k is compared, v is the item. */
 struct sort {
 	struct pyrun *r;
 	struct pypair *at, *tmp;
 	int down;
 };
 
-/* Stable, as Python's: of two alike the first stays first, whichever way. */
-static int merge(struct sort *s, size_t lo, size_t hi)
+/* Sort at[lo .. hi), stably in both directions as Python does. */
+static int merge_sort(struct sort *s, size_t lo, size_t hi)
 {
 	size_t mid = lo + (hi - lo) / 2, i = lo, j = mid, k = lo;
 	int sign;
 
 	if (hi - lo < 2)
 		return s->r->rc;
-	TRY(merge(s, lo, mid));
-	TRY(merge(s, mid, hi));
+	TRY(merge_sort(s, lo, mid));
+	TRY(merge_sort(s, mid, hi));
 	while (i < mid && j < hi) {
 		TRY(py_cmp(s->r, s->at[j].k, s->at[i].k, "<", &sign));
 		s->tmp[k++] = sign == (s->down ? 1 : -1) ? s->at[j++] : s->at[i++];
@@ -38,7 +38,7 @@ int pydict_sort(struct pyrun *r, struct pydict *d, int down)
 {
 	struct sort s = { r, d->at, py_alloc(r, d->n, sizeof *s.tmp), down };
 
-	return r->rc ? r->rc : merge(&s, 0, d->n);
+	return r->rc ? r->rc : merge_sort(&s, 0, d->n);
 }
 
 int pydict_add(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v)

@@ -1,4 +1,4 @@
-/* pyval/split.c - the methods that take a string apart: split, rsplit, splitlines, partition. */
+/* pyval/split.c - str.split, rsplit, splitlines, partition, rpartition. */
 #include "pyval/method.h"
 #include "base/err.h"
 #include "text/unicode.h"
@@ -13,7 +13,7 @@ static int push_sub(struct pyrun *r, struct pyval list, const struct pystr *s, s
 	return py_push(r, list, v);
 }
 
-static void reverse(struct pylist *l)
+static void reverse_list(struct pylist *l)
 {
 	for (size_t i = 0; i < l->n / 2; i++) {
 		struct pyval v = l->at[i];
@@ -47,7 +47,7 @@ static int split_space(struct pyrun *r, const struct pystr *s, int64_t most, str
 	}
 }
 
-/* The pieces from the right, the last one first. */
+/* Split from the right; the last piece comes first in the list. */
 static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, struct pyval list)
 {
 	struct pyval words;
@@ -59,12 +59,12 @@ static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, st
 		TRY(py_push(r, list, words.l->at[--n]));
 	if (!n)
 		return r->rc;
-	/* all up to its end, with the white space before the first */
+	/* the rest up to the end of word n, with leading white space */
 	const struct pystr *last = words.l->at[n - 1].s;
 	return push_sub(r, list, s, 0, (size_t)(last->at - s->at) + last->len);
 }
 
-static int split(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
+static int split_on(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
 {
 	const struct pystr *s = c->self.s, *sep;
 	size_t lo = 0, hi = s->len, at;
@@ -76,7 +76,7 @@ static int split(struct pyrun *r, struct pycall *c, int right, struct pyval *out
 	if (c->a[0].type <= PY_NONE && c->a[0].type != PY_UNDEF) {
 		TRY(right ? rsplit_space(r, s, most, *out) : split_space(r, s, most, *out));
 		if (right)
-			reverse(out->l);
+			reverse_list(out->l);
 		return r->rc;
 	}
 	TRY(py_str_arg(r, c->self, c->a[0], &sep));
@@ -94,12 +94,18 @@ static int split(struct pyrun *r, struct pycall *c, int right, struct pyval *out
 	}
 	TRY(push_sub(r, *out, s, lo, hi - lo));
 	if (right)
-		reverse(out->l);
+		reverse_list(out->l);
 	return r->rc;
 }
 
-int py_split(struct pyrun *r, struct pycall *c, struct pyval *out) { return split(r, c, 0, out); }
-int py_rsplit(struct pyrun *r, struct pycall *c, struct pyval *out) { return split(r, c, 1, out); }
+int py_split(struct pyrun *r, struct pycall *c, struct pyval *out)
+{
+	return split_on(r, c, 0, out);
+}
+int py_rsplit(struct pyrun *r, struct pycall *c, struct pyval *out)
+{
+	return split_on(r, c, 1, out);
+}
 
 static int ends_line(uint32_t cp)
 {
@@ -129,7 +135,7 @@ int py_splitlines(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return from < s->len ? push_sub(r, *out, s, from, s->len - from) : r->rc;
 }
 
-static int partition(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
+static int partition_str(struct pyrun *r, struct pycall *c, int right, struct pyval *out)
 {
 	const struct pystr *s = c->self.s, *sep;
 
@@ -150,9 +156,9 @@ static int partition(struct pyrun *r, struct pycall *c, int right, struct pyval 
 
 int py_partition(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return partition(r, c, 0, out);
+	return partition_str(r, c, 0, out);
 }
 int py_rpartition(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return partition(r, c, 1, out);
+	return partition_str(r, c, 1, out);
 }

@@ -1,4 +1,4 @@
-/* pyval/str.c - strings that know where their bytes come from: growing, joining, str() and
+/* pyval/str.c - strings with the origin of their bytes: builders, joining, searching, str(),
  * repr(). */
 #include "pyval/str.h"
 #include "base/err.h"
@@ -13,7 +13,7 @@
 
 /* ---- growing ---- */
 
-static int grow(struct pysb *b, size_t more)
+static int grow_builder(struct pysb *b, size_t more)
 {
 	struct pyrun *r = b->r;
 	size_t cap = b->cap ? b->cap * 2 : 64;
@@ -39,10 +39,11 @@ static int grow(struct pysb *b, size_t more)
 	return INFER_OK;
 }
 
-/* Make room for n bytes from `from`, known byte by byte where that is mixed. */
-static int room(struct pysb *b, size_t n, enum py_origin from)
+/* Make room for n more bytes of this origin. Start to record the origin of each byte if it differs
+ * from that of the bytes before. */
+static int reserve_bytes(struct pysb *b, size_t n, enum py_origin from)
 {
-	if (n > b->cap - b->len && grow(b, n))
+	if (n > b->cap - b->len && grow_builder(b, n))
 		return b->r->rc;
 	if (!b->len) {
 		b->from = (uint8_t)from;
@@ -59,7 +60,7 @@ static int room(struct pysb *b, size_t n, enum py_origin from)
 
 void pysb_put(struct pysb *b, const char *s, size_t n, enum py_origin from)
 {
-	if (!n || room(b, n, from))
+	if (!n || reserve_bytes(b, n, from))
 		return;
 	memcpy(b->at + b->len, s, n);
 	if (b->from == PY_FROM_MIXED)
@@ -71,7 +72,7 @@ void pysb_sub(struct pysb *b, const struct pystr *s, size_t at, size_t n)
 {
 	if (s->from != PY_FROM_MIXED) {
 		pysb_put(b, s->at + at, n, s->from);
-	} else if (n && !room(b, n, PY_FROM_MIXED)) {
+	} else if (n && !reserve_bytes(b, n, PY_FROM_MIXED)) {
 		memcpy(b->at + b->len, s->at + at, n);
 		memcpy(b->mask + b->len, s->mask + at, n);
 		b->len += n;
@@ -93,9 +94,9 @@ void pysb_fill(struct pysb *b, const struct pystr *s, size_t times)
 
 	if (__builtin_mul_overflow(s->len, times, &n))
 		n = SIZE_MAX / 2;
-	if (!n || room(b, n, s->from)) /* refused here before a single byte is written */
+	if (!n || reserve_bytes(b, n, s->from))
 		return;
-	/* what was put already is put again, twice as much each time */
+	/* append what was appended so far, twice as much each time */
 	for (size_t done = 0, part; done < n; done += part) {
 		part = !done ? s->len : n - done < done ? n - done : done;
 		memcpy(b->at + b->len, done ? b->at + b->len - done : s->at, part);
@@ -125,9 +126,9 @@ int pysb_done(struct pysb *b, struct pyval *out)
 
 /* ---- joining two ---- */
 
-/* Bytes with spare capacity.  A string that ends at the end of the used part can be appended to in
- * place: the bytes before are not changed, so strings that share them stay valid, and building a
- * string piece by piece takes linear time. */
+/* A buffer with spare capacity. A string that ends at the end of its used part is appended to in
+ * place. Its bytes do not change, so strings that share them stay valid. So building a string piece
+ * by piece takes linear time. */
 struct pychunk {
 	struct pysb b;
 };
@@ -164,7 +165,7 @@ int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const s
 		return a->safe ? py_concat(r, out, a, v.s) : py_concat(r, out, v.s, b);
 	}
 	if (!a->len && !b->len)
-		return py_sub(r, out, a, 0, 0); /* a chunk of no bytes has no address */
+		return py_sub(r, out, a, 0, 0); /* an empty chunk has no address */
 	if (!c || a->at + a->len != c->b.at + c->b.len || b->len > c->b.cap - c->b.len)
 		TRY(concat_new(r, &c, a, b));
 	size_t end = c->b.len;
@@ -179,8 +180,7 @@ int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const s
 	return py_sub(r, out, &s, 0, a->len + b->len);
 }
 
-/* Compare, and charge for it, wherever the first byte matches.  memmem is not used, since its time
- * depends on the contents of the strings. */
+/* memmem is not used: its time depends on the contents of the strings, but steps must bound it. */
 size_t pystr_find(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                   const struct pystr *what)
 {
@@ -239,17 +239,18 @@ int py_escape(struct pyrun *r, struct pyval *out, const struct pystr *s)
 			pysb_put(&b, to[c], strlen(to[c]), pystr_origin(s, i));
 	}
 	TRY(pysb_done(&b, out));
-	((struct pystr *)(uintptr_t)out->s)->safe = 1; /* made here, not seen by anybody yet */
+	((struct pystr *)(uintptr_t)out->s)->safe = 1; /* new, so nothing else refers to it */
 	return INFER_OK;
 }
 
 /* ---- str() and repr() ---- */
 
-/* The shortest digits that read back as f: fewer than 15 are what 15 begin with. */
-static int digits(char s[40], double f)
+/* Write the shortest digits that read back as f to s; returns the decimal exponent. If fewer than
+ * 15 digits suffice, they are the first of the 15, followed by zeros. */
+static int shortest_digits(char s[40], double f)
 {
 	char t[40];
-	int prec = fabs(f) < 0x1p-1022 ? 1 : 15; /* the smallest numbers hold fewer */
+	int prec = fabs(f) < 0x1p-1022 ? 1 : 15; /* subnormal numbers have fewer digits */
 
 	for (; prec <= 17; prec++) {
 		snprintf(t, sizeof t, "%.*e", prec - 1, f);
@@ -289,7 +290,7 @@ void py_float_repr(char out[40], double f)
 		strcpy(out, isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");
 		return;
 	}
-	int e = digits(d, f), n = (int)strlen(d);
+	int e = shortest_digits(d, f), n = (int)strlen(d);
 	if (signbit(f))
 		*out++ = '-';
 	if (e < -4 || e >= 16) {
@@ -304,7 +305,7 @@ void py_float_repr(char out[40], double f)
 	}
 }
 
-static int printable(uint32_t cp) { return cp == ' ' || !(unicode_set(cp) & (UNI_C | UNI_Z)); }
+static int is_printable(uint32_t cp) { return cp == ' ' || !(unicode_set(cp) & (UNI_C | UNI_Z)); }
 
 static void repr_cp(struct pysb *b, uint32_t cp, char quote, enum py_origin from)
 {
@@ -335,10 +336,10 @@ static void repr_str(struct pysb *b, const struct pystr *s)
 	if (s->safe)
 		pysb_lit(b, "Markup(");
 	pysb_lit(b, quote);
-	size_t plain = 0; /* from here on nothing is escaped */
+	size_t plain = 0; /* start of the characters that need no escape */
 	for (size_t i = 0, next; i < s->len && !b->r->rc; i = next) {
 		next = i + unicode_next(s->at + i, s->len - i, &cp);
-		if (cp != (unsigned char)quote[0] && cp != '\\' && printable(cp))
+		if (cp != (unsigned char)quote[0] && cp != '\\' && is_printable(cp))
 			continue;
 		pysb_sub(b, s, plain, i - plain);
 		repr_cp(b, cp, quote[0], pystr_origin(s, i));
@@ -364,24 +365,24 @@ static void repr_list(struct pysb *b, const struct pylist *l, const char *open, 
 	pysb_lit(b, close);
 }
 
-static void repr_dict(struct pysb *b, const struct pydict *d, char what)
+static void repr_dict(struct pysb *b, const struct pydict *d, enum py_view what)
 {
-	pysb_lit(b, what == 'd' ? "{" : "[");
+	pysb_lit(b, what == PY_PAIRS ? "{" : "[");
 	for (size_t i = 0; i < d->n && !b->r->rc; i++) {
 		if (i)
 			pysb_lit(b, ", ");
-		if (what == 'i')
+		if (what == PY_ITEMS)
 			pysb_lit(b, "(");
-		if (what != 'v')
+		if (what != PY_VALUES)
 			py_repr(b, d->at[i].k);
-		if (what == 'd' || what == 'i')
-			pysb_lit(b, what == 'd' ? ": " : ", ");
-		if (what != 'k')
+		if (what == PY_PAIRS || what == PY_ITEMS)
+			pysb_lit(b, what == PY_PAIRS ? ": " : ", ");
+		if (what != PY_KEYS)
 			py_repr(b, d->at[i].v);
-		if (what == 'i')
+		if (what == PY_ITEMS)
 			pysb_lit(b, ")");
 	}
-	pysb_lit(b, what == 'd' ? "}" : "]");
+	pysb_lit(b, what == PY_PAIRS ? "}" : "]");
 }
 
 static void repr_other(struct pysb *b, struct pyval v)
@@ -398,7 +399,7 @@ static void repr_other(struct pysb *b, struct pyval v)
 		pysb_lit(b, "<TemplateReference None>");
 		return;
 	}
-	if (v.type != PY_RANGE) { /* Python prints its address */
+	if (v.type != PY_RANGE) { /* Python prints an address */
 		py_fail(b->r, "the text of a %s is not supported", py_type_name(v));
 		return;
 	}
@@ -419,17 +420,17 @@ static void repr_nested(struct pysb *b, struct pyval v)
 		repr_list(b, v.l, "(", ")");
 		break;
 	case PY_DICT:
-		repr_dict(b, v.d, 'd');
+		repr_dict(b, v.d, PY_PAIRS);
 		break;
 	case PY_NS:
 		pysb_lit(b, "<Namespace ");
-		repr_dict(b, v.d, 'd');
+		repr_dict(b, v.d, PY_PAIRS);
 		pysb_lit(b, ">");
 		break;
 	default:
-		pysb_lit(b, v.view->what == 'k'   ? "dict_keys("
-		            : v.view->what == 'v' ? "dict_values("
-		                                  : "dict_items(");
+		pysb_lit(b, v.view->what == PY_KEYS     ? "dict_keys("
+		            : v.view->what == PY_VALUES ? "dict_values("
+		                                        : "dict_items(");
 		repr_dict(b, v.view->d, v.view->what);
 		pysb_lit(b, ")");
 	}
@@ -501,9 +502,9 @@ int py_to_str(struct pyrun *r, struct pyval v, const struct pystr **s)
 
 /* ---- numbers in strings ---- */
 
-/* s without white space around it and underscores between digits; 0: too long, or it cannot be a
- * number. */
-static size_t number_text(const struct pystr *s, char *out, size_t cap)
+/* Copy s without surrounding white space and without underscores between digits. Returns the
+ * length, or 0 if it is too long or is not a number. */
+static size_t clean_number(const struct pystr *s, char *out, size_t cap)
 {
 	size_t i = 0, n = s->len, k = 0;
 
@@ -531,8 +532,8 @@ int pystr_float(struct pyrun *r, const struct pystr *s, double *f)
 
 	*f = 0;
 	TRY(py_spend(r, PY_STEP_DIGITS + s->len / PY_STEP_READ));
-	/* C's hexadecimal and nan(...) are not Python's */
-	if (!number_text(s, t, sizeof t) || strpbrk(t, "xXpP(_"))
+	/* strtod accepts hexadecimal and nan(...), Python does not */
+	if (!clean_number(s, t, sizeof t) || strpbrk(t, "xXpP(_"))
 		return 1;
 	if (*point != '.' && !point[1] && strchr(t, '.'))
 		*strchr(t, '.') = *point;
@@ -555,7 +556,7 @@ int pystr_int(struct pyrun *r, const struct pystr *s, int base, int64_t *v)
 
 	*v = 0;
 	TRY(py_spend(r, s->len / PY_STEP_READ));
-	if (!number_text(s, t, sizeof t))
+	if (!clean_number(s, t, sizeof t))
 		return 1;
 	minus = *p == '-';
 	p += *p == '-' || *p == '+';

@@ -1,4 +1,4 @@
-/* pyval/value.c - making values and looking into them. */
+/* pyval/value.c - make values, convert JSON, compare, dicts. */
 #include "pyval/str.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -114,9 +114,9 @@ int py_undef_fail(struct pyrun *r, struct pyval v)
 
 /* ---- from JSON ---- */
 
-/* A word such as a role: it cannot be a whole special token, but may complete one that the template
- * spells around it. */
-static int is_word(const char *s, size_t n)
+/* True for a word such as a role: not a special token by itself, but it may be part of one whose
+ * other characters are in the template. */
+static int is_lower_word(const char *s, size_t n)
 {
 	if (n > 32)
 		return 0;
@@ -126,16 +126,16 @@ static int is_word(const char *s, size_t n)
 	return 1;
 }
 
-static int trusted(const struct pyrun *r, const struct json *j, int top)
+static int is_trusted(const struct pyrun *r, const struct json *j, int top)
 {
 	for (const char *const *t = r->trusted; j->key && t && *t; t++)
 		if (strlen(*t) == j->key_n && !memcmp(*t, j->key, j->key_n))
-			return top || is_word(j->s, j->n);
+			return top || is_lower_word(j->s, j->n);
 	return 0;
 }
 
-/* Make one value; a list or dictionary gets room for its items. */
-static int from_one(struct pyrun *r, struct pyval *out, const struct json *j, int top)
+/* Convert one value. A list or dict is empty, with room for its items. */
+static int from_json_value(struct pyrun *r, struct pyval *out, const struct json *j, int top)
 {
 	switch ((enum json_kind)j->kind) {
 	case JSON_OBJECT:
@@ -145,8 +145,8 @@ static int from_one(struct pyrun *r, struct pyval *out, const struct json *j, in
 	case JSON_STRING:
 		return py_sub(r, out,
 		              &(struct pystr){ .at = j->s,
-		                               .from = trusted(r, j, top) ? PY_FROM_TEMPLATE
-		                                                          : PY_FROM_DATA },
+		                               .from = is_trusted(r, j, top) ? PY_FROM_TEMPLATE
+		                                                             : PY_FROM_DATA },
 		              0, j->n);
 	case JSON_INT:
 		*out = py_int(j->i);
@@ -167,8 +167,8 @@ static int from_one(struct pyrun *r, struct pyval *out, const struct json *j, in
 	return INFER_OK;
 }
 
-/* Where the next item of a list or dictionary goes, its key put. */
-static int place(struct pyrun *r, struct pyval in, const struct json *j, struct pyval **at)
+/* Append an item to a list or dict, with its key; *at is where its value is stored. */
+static int append_slot(struct pyrun *r, struct pyval in, const struct json *j, struct pyval **at)
 {
 	if (in.type == PY_LIST) {
 		*at = &in.l->at[in.l->n++];
@@ -181,7 +181,7 @@ static int place(struct pyrun *r, struct pyval in, const struct json *j, struct 
 	return INFER_OK;
 }
 
-/* down: was used before */
+/* One level of nesting. down: allocated for an earlier value. */
 struct level {
 	struct level *up, *down;
 	const struct json *next;
@@ -195,7 +195,7 @@ int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j)
 	for (;;) {
 		r->steps_max += r->steps_more;
 		TRY(py_spend(r, 1));
-		TRY(from_one(r, out, j, l == &top));
+		TRY(from_json_value(r, out, j, l == &top));
 		if (json_first(j)) {
 			if (!l->down && !(l->down = py_alloc(r, 1, sizeof *l)))
 				return r->rc;
@@ -210,7 +210,7 @@ int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j)
 			return INFER_OK;
 		j = l->next;
 		l->next = j->next;
-		TRY(place(r, l->to, j, &out));
+		TRY(append_slot(r, l->to, j, &out));
 	}
 }
 
@@ -261,7 +261,7 @@ int py_same(struct pyval a, struct pyval b)
 		return 1;
 	if (a.type == PY_FLOAT)
 		return a.f == b.f;
-	/* Python keeps one copy of short strings; of others nobody should ask */
+	/* CPython interns short strings; for others the result is not specified */
 	if (a.type == PY_STR)
 		return a.s->len == b.s->len && !memcmp(a.s->at, b.s->at, a.s->len);
 	return a.type <= PY_INT ? a.i == b.i : (const void *)a.s == (const void *)b.s;
@@ -336,7 +336,6 @@ static int cmp_seq(struct pyrun *r, struct pyval a, struct pyval b, const char *
 	return r->rc;
 }
 
-/* *sign: -1, 0, 1; 2 where a NaN makes every comparison false. */
 int py_cmp(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign)
 {
 	*sign = 2;
@@ -380,7 +379,7 @@ int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes)
 	*yes = 0;
 	if (where.type == PY_STR)
 		return in_str(r, item, where.s, yes);
-	if (where.type == PY_DICT || (where.type == PY_VIEW && where.view->what == 'k')) {
+	if (where.type == PY_DICT || (where.type == PY_VIEW && where.view->what == PY_KEYS)) {
 		const struct pydict *d = where.type == PY_DICT ? where.d : where.view->d;
 		TRY(pydict_find(r, d, item, &at));
 		*yes = at < d->n;
@@ -397,7 +396,7 @@ size_t py_chars(struct pyrun *r, const struct pystr *s)
 	size_t n = s->len, i = 0;
 
 	py_spend(r, s->len / PY_STEP_COPY);
-	/* bytes of the form 10xxxxxx continue a character and are not counted */
+	/* bytes 10xxxxxx continue a character and are not counted */
 	for (uint64_t w; i + 8 <= s->len; i += 8) {
 		memcpy(&w, s->at + i, 8);
 		n -= (w >> 7 & ~w >> 6 & 0x0101010101010101) * 0x0101010101010101 >> 56;
@@ -434,14 +433,14 @@ int py_len(struct pyrun *r, struct pyval v, size_t *n)
 
 /* ---- dicts ---- */
 
-static int hashable(struct pyrun *r, struct pyval k)
+static int check_hashable(struct pyrun *r, struct pyval k)
 {
 	if (k.type == PY_LIST || k.type == PY_DICT)
 		return py_fail(r, "unhashable type: '%s'", py_type_name(k));
 	if (k.type == PY_TUPLE) {
 		TRY(py_enter(r));
 		for (size_t i = 0; i < k.l->n && !py_spend(r, 1); i++)
-			hashable(r, k.l->at[i]);
+			check_hashable(r, k.l->at[i]);
 		r->depth--;
 	}
 	return r->rc;
@@ -463,7 +462,7 @@ int pydict_find(struct pyrun *r, const struct pydict *d, struct pyval key, size_
 		*at = i;
 		return py_spend(r, i / PY_STEP_ITEMS + compared / PY_STEP_COPY);
 	}
-	TRY(hashable(r, key));
+	TRY(check_hashable(r, key));
 	for (*at = 0; *at < d->n && !r->rc && !py_eq(r, d->at[*at].k, key); ++*at)
 		;
 	return r->rc;

@@ -1,5 +1,5 @@
-/* pyval/value.h - Python's values, in the arena of one run (the rendering of a template), and what
- * that run may spend.  Confined. */
+/* pyval/value.h - Python values in the arena of one run (the rendering of a template), and the
+ * limits of that run.  Confined. */
 #ifndef PYVAL_VALUE_H
 #define PYVAL_VALUE_H
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include "base/json.h"
 
 enum py_type {
-	PY_MISSING,
-	PY_UNDEF,
+	PY_MISSING, /* an argument that was not given, no value */
+	PY_UNDEF,   /* Jinja's Undefined */
 	PY_NONE,
 	PY_BOOL,
 	PY_INT,
@@ -23,15 +23,14 @@ enum py_type {
 	PY_NS,
 	PY_GEN,
 	PY_VIEW,
-	PY_SELF /* `self`, of which nothing but its name is asked */,
+	PY_SELF, /* Jinja's `self`: only its name can be used */
 	PY_MACRO,
 	PY_FN,
 	PY_METHOD,
 	PY_LOOP
 };
 
-/* One value.  Small values are stored inline; others are in the arena, and are never moved or
- * freed. */
+/* One value. Small values are stored inline; others are in the arena and never moved or freed. */
 struct pyval {
 	uint8_t type;
 	union {
@@ -51,17 +50,16 @@ struct pyval {
 	};
 };
 
-/* The origin of a string: the template, the context, or both, recorded per byte. */
+/* The origin of a string's bytes: the template (or this program), the context, or both. */
 enum py_origin { PY_FROM_TEMPLATE, PY_FROM_DATA, PY_FROM_MIXED };
 
 struct pystr {
 	const char *at; /* UTF-8 */
 	size_t len;
-	const uint8_t *mask;   /* [len] where from is PY_FROM_MIXED */
-	struct pychunk *chunk; /* NULL, or the chunk that contains `at`, with room after it */
-	uint8_t from, safe;    /* safe: a Markup of markupsafe */
+	const uint8_t *mask;   /* [len] origin of each byte if from is PY_FROM_MIXED */
+	struct pychunk *chunk; /* NULL, or the buffer that contains `at` and may be appended to */
+	uint8_t from, safe;    /* enum py_origin; safe: a Markup of markupsafe */
 };
-/* group: groupby's tuple */
 struct pylist {
 	struct pyval *at;
 	size_t n, cap;
@@ -78,16 +76,16 @@ struct pyrange {
 	int64_t start, stop, step;
 	size_t n;
 };
-/* 'k' 'v' 'i' */
+enum py_view { PY_PAIRS, PY_KEYS, PY_VALUES, PY_ITEMS }; /* PY_PAIRS: the dict itself */
 struct pyview {
 	struct pydict *d;
-	char what;
+	enum py_view what;
 };
-/* why: the whole sentence */
+/* An undefined value: owner.name, the variable `name`, or another reason. */
 struct pyundef {
 	const char *owner;
 	const struct pystr *name;
-	const char *why;
+	const char *why; /* NULL, or the whole message */
 };
 struct pymethod {
 	struct pyval self;
@@ -96,53 +94,60 @@ struct pymethod {
 
 struct pyrun;
 
-/* What only the renderer can do with the kinds of values that it makes. */
+/* Operations on values that the renderer creates. */
 struct pyhost {
-	/* of a generator or a loop, as pyiter_next */
+	/* pyiter_next of a generator or a loop */
 	int (*next)(struct pyrun *r, struct pyval v, struct pyval *out);
-	/* of a loop or a macro: 1 and *out, or 0: it has none; r->rc where it failed */
+	/* Attribute of a loop or a macro: returns 1 and *out, or 0 if there is none or r->rc is
+	 * set. */
 	int (*attr)(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out);
 	const struct pystr *(*macro_name)(struct pyval macro);
 };
 
-/* One run.  name, host and in are the renderer's to set. */
+/* One run. The renderer sets name, host, in, the limits, trusted and err. */
 struct pyrun {
-	const char *name; /* the template's; messages begin with it and with `line` */
+	const char *name; /* of the template; messages begin with it and with `line` */
 	const struct pyhost *host;
-	struct jrender *in; /* the renderer's own state */
+	struct jrender *in; /* the renderer's state */
 	struct arena arena;
 	size_t bytes, bytes_max;
-	int spent;                             /* 1: the byte limit was reached */
-	uint64_t look;                         /* the step at which the clock is checked next */
-	int64_t until_ns;                      /* on clock_thread_ns */
-	uint64_t steps, steps_max, steps_more; /* more: for each value of the context */
-	int depth, depth_max, line, rc;        /* rc: the first failure; sticky */
-	const char *stack;                     /* where it began ... */
-	size_t stack_most;                     /* ... and how far it may grow */
-	int changes; /* methods that change a list or a dict work; else they are refused */
-	/* names, NULL at the end, or NULL: see py_from_json */
+	int bytes_spent;     /* 1: the byte limit was reached */
+	uint64_t clock_step; /* the step at which the clock is read next */
+	int64_t until_ns;    /* time limit, by clock_thread_ns */
+	uint64_t steps, steps_max,
+		steps_more;             /* more: added to max for each value of the context */
+	int depth, depth_max, line, rc; /* rc: code of the first failure; sticky */
+	const char *stack;              /* address of the stack at the start of the run */
+	size_t stack_most;              /* bytes by which it may grow */
+	int mutable;                    /* methods that change a list or a dict are allowed */
+	/* NULL, or names, NULL at the end: see py_from_json */
 	const char *const *trusted;
 	infer_error *err;
 };
 
-/* Set the error, unless one is set; returns the code of the run. */
+/* Fail with INFER_EFORMAT, "name: line N: " and the message, unless the run has failed; returns
+ * r->rc. */
 int py_fail(struct pyrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-/* A step is some 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
+/* A step takes about 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
  * string. */
 enum {
-	PY_STEP_COPY = 128 /* copied, compared */,
-	PY_STEP_LOOK = 32 /* looked at one by one */,
-	PY_STEP_READ = 8 /* taken as characters */
+	PY_STEP_COPY = 128, /* bytes copied or compared */
+	PY_STEP_LOOK = 32,  /* bytes examined one by one */
+	PY_STEP_READ = 8,   /* bytes decoded to characters */
 };
 enum {
-	PY_STEP_ITEMS = 8 /* items moved, or keys looked at */,
-	PY_STEP_DIGITS = 32 /* the steps of a float's way to text or back */
+	PY_STEP_ITEMS = 8,   /* items moved, or keys compared, for one step */
+	PY_STEP_DIGITS = 32, /* steps to convert a float to text or back */
 };
-int py_spend(struct pyrun *r, uint64_t steps); /* INFER_OK, or the code when they are spent */
-int py_fail_bytes(struct pyrun *r) __attribute__((cold)); /* fails: the bytes are spent */
-/* zeroed; NULL: failure, with the code in r->rc */
+/* Count steps; fails if the limit of steps or of time is exceeded. Returns r->rc. */
+int py_spend(struct pyrun *r, uint64_t steps);
+/* Fail with INFER_ENOMEM: the limit of bytes is exceeded. */
+int py_fail_bytes(struct pyrun *r) __attribute__((cold));
+/* Allocate n * size bytes in the arena, zeroed. NULL: failed, the code is in r->rc. */
 void *py_alloc(struct pyrun *r, size_t n, size_t size);
-int py_enter(struct pyrun *r); /* one level deeper; r->depth-- is the caller's */
+/* Enter one more level of nesting; fails if the limit or the stack is exceeded. On success the
+ * caller decrements r->depth when it leaves. */
+int py_enter(struct pyrun *r);
 
 static inline struct pyval py_none(void) { return (struct pyval){ .type = PY_NONE }; }
 static inline struct pyval py_int(int64_t i) { return (struct pyval){ .type = PY_INT, .i = i }; }
@@ -153,43 +158,52 @@ static inline int py_is_num(struct pyval v) { return py_is_int(v) || v.type == P
 static inline int py_is_seq(struct pyval v) { return v.type == PY_LIST || v.type == PY_TUPLE; }
 static inline double py_num(struct pyval v) { return v.type == PY_FLOAT ? v.f : (double)v.i; }
 
-/* All of these: 0 or the run's code; *out is set on success.  Strings given by address are
- * copied. */
+/* All functions below that return int, unless noted: INFER_OK, or the code of the run. *out is set
+ * on success. */
+
+/* Make a string from a copy of s[0 .. n). */
 int py_str(struct pyrun *r, struct pyval *out, const char *s, size_t n, enum py_origin from);
-int py_lit(struct pyrun *r, struct pyval *out, const char *s); /* a string of the engine itself */
-/* shares the bytes */
+int py_lit(struct pyrun *r, struct pyval *out, const char *s); /* a string of this program */
+/* Make the substring s[at .. at + n), in bytes, which are shared. */
 int py_sub(struct pyrun *r, struct pyval *out, const struct pystr *s, size_t at, size_t n);
+/* Make an empty PY_LIST or PY_TUPLE with room for cap items. */
 int py_list(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap);
 int py_push(struct pyrun *r, struct pyval list, struct pyval item);
+/* Make an empty PY_DICT or PY_NS with room for cap pairs. */
 int py_dict(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap);
+/* Make an undefined value: attribute `name` of the type `owner`, or the variable `name` if owner is
+ * NULL; or one with a message of its own, which is not copied. */
 int py_undef(struct pyrun *r, struct pyval *out, const char *owner, const struct pystr *name);
 int py_undef_why(struct pyrun *r, struct pyval *out, const char *why);
-int py_undef_fail(struct pyrun *r, struct pyval v); /* fails like a use of the value */
+int py_undef_fail(struct pyrun *r, struct pyval v); /* fail as a use of v does */
 int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const struct pystr *b);
-/* in s[from .. to); SIZE_MAX: not there */
+/* Return the byte offset of the first occurrence of `what` in s[from .. to), or SIZE_MAX. */
 size_t pystr_find(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                   const struct pystr *what);
-/* the last */
+/* Return that of the last occurrence. */
 size_t pystr_rfind(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                    const struct pystr *what);
-int py_escape(struct pyrun *r, struct pyval *out,
-              const struct pystr *s); /* HTML, safe afterwards */
-/* Strings are shared with j.  One whose key is in r->trusted counts as the template's own: at the
- * top whatever it is, further down where it is a word of small letters and "_". */
+/* Escape HTML, unless s is safe; the result is safe. */
+int py_escape(struct pyrun *r, struct pyval *out, const struct pystr *s);
+/* Convert JSON; strings share the bytes of j. Their origin is the context. The origin is the
+ * template if the key is in r->trusted, for any string at the top, and below it for words of lower
+ * case letters and "_". */
 int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j);
 
-const char *py_type_name(struct pyval v); /* as Python names the type */
-int py_true(struct pyval v);
-int py_same(struct pyval a, struct pyval b);                /* Python's `is` */
-int py_eq(struct pyrun *r, struct pyval a, struct pyval b); /* 0, 1; on failure 0 and r->rc */
+const char *py_type_name(struct pyval v);                   /* Python's name of the type */
+int py_true(struct pyval v);                                /* bool(v): 0 or 1 */
+int py_same(struct pyval a, struct pyval b);                /* a is b: 0 or 1 */
+int py_eq(struct pyrun *r, struct pyval a, struct pyval b); /* a == b: 0 or 1; failed: 0, r->rc */
+/* Set *sign to -1, 0 or 1, or to 2 if a NaN makes every comparison false. op: for the message. */
 int py_cmp(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign);
-int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes);
-int py_len(struct pyrun *r, struct pyval v, size_t *n);  /* fails if Python's len does */
-size_t py_chars(struct pyrun *r, const struct pystr *s); /* code points */
+int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes); /* item in where */
+int py_len(struct pyrun *r, struct pyval v, size_t *n);                      /* len(v) */
+size_t py_chars(struct pyrun *r, const struct pystr *s);                     /* code points */
 
-/* Dicts.  find: its index, or d->n; an unhashable key fails. */
+/* Find the index of a key, or d->n. An unhashable key fails. */
 int pydict_find(struct pyrun *r, const struct pydict *d, struct pyval key, size_t *at);
+/* Set d[key] = v. */
 int pydict_put(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v);
-/* append a pair without looking for the key */
+/* Append a pair whose key is not in d. */
 int pydict_push(struct pyrun *r, struct pydict *d, struct pyval key, struct pyval v);
 #endif
