@@ -1,4 +1,4 @@
-/* infer-run/batch.c - answering the requests of a file or pipe, or its lines as prompts. */
+/* infer-run/batch.c - --batch and --lines: answer many requests. */
 #include "earlier.h"
 #include "order.h"
 #include "outfile.h"
@@ -20,18 +20,23 @@
 #include <time.h>
 #include <unistd.h>
 
-/* WAITING: samples that may wait or run for each sequence of the engine, so that a seat that falls free is taken at once.
- * REMEMBERED: ids of a pipe that are compared with the next.
- * WINDOW, WINDOW_BYTES: answers that wait for one before them; then no more lines are read. */
-enum { WAITING = 2, REMEMBERED = 1 << 19, SYNC_MS = 1000, WINDOW = 1024, WINDOW_BYTES = 64 << 20 };
+enum {
+	WAITING =
+		2, /* queued and running samples per sequence of the engine, so that none is idle */
+	REMEMBERED = 1 << 19, /* newest ids of a pipe that are checked for duplicates */
+	SYNC_MS = 1000,       /* period of syncs to disk */
+	WINDOW = 1024, /* answers that wait for an earlier one; at this no more lines are read */
+	WINDOW_BYTES = 64 << 20, /* the same in bytes */
+};
 
 struct batch {
 	struct run *run;
 	infer_records *writer;
-	struct outfile out; /* of --resume */
+	struct outfile out; /* the file of --resume */
 	struct source in;
-	int begun;         /* a line that is not blank was read */
-	int ordered, text; /* text: answers are no records */
+	int begun;   /* a line that is not blank was read */
+	int ordered; /* answers are written in the order of the requests */
+	int text;    /* answers are written as text, not as records */
 	struct order order;
 	struct buf line, scratch;
 	struct infer_job_opts opts;
@@ -41,30 +46,24 @@ struct batch {
 	struct chat chat;
 	struct seen ids;
 	struct earlier earlier;
-	int32_t most; /* samples that wait or run; then no more lines are read */
+	int32_t most; /* queued and running samples; at this no more lines are read */
 	uint64_t requests, failed, cut;
-	/* answers of text that the context cut, and the line of the first */
-	uint64_t full;
-	int64_t first_full;
+	uint64_t full;      /* text answers that the context cut */
+	int64_t first_full; /* line number of the first of them */
 	int64_t synced_ns, began_ns;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the batch");
-}
-
 /* ---- answers */
 
-/* rc is what writing the record came to. */
-static int send(struct batch *b, int rc, infer_error *err)
+/* Write the records of the writer, if rc, the result of making them, is INFER_OK. */
+static int send_records(struct batch *b, int rc, infer_error *err)
 {
 	TRY(rc);
 	return b->run->o->resume ? outfile_add(&b->out, b->writer, err)
 	                         : records_send(b->writer, STDOUT_FILENO, NULL, err);
 }
 
-/* A line that got no answer: it says why where people look, and leaves its place empty. */
+/* Print the error of a request whose answer would be text, and an empty line as its answer. */
 static int text_fault(const infer_job *j, const struct infer_fault *f, infer_error *err)
 {
 	say_error("line %lld: %s", (long long)j->line, f->error.message);
@@ -77,7 +76,7 @@ static int answer_fault(struct batch *b, const infer_job *j, const struct infer_
 	b->requests++;
 	b->failed++;
 	return b->text ? text_fault(j, f, err)
-	               : send(b, infer_write_fault(b->writer, j, f, err), err);
+	               : send_records(b, infer_write_fault(b->writer, j, f, err), err);
 }
 
 static int text_answer(struct batch *b, const infer_job *j, const struct infer_choice *c,
@@ -90,10 +89,11 @@ static int text_answer(struct batch *b, const infer_job *j, const struct infer_c
 		embed_line(&b->line, c);
 	else
 		plain_line(&b->line, &b->scratch, c);
-	return b->line.bad ? no_memory(err) : say_out(b->line.at, b->line.len, err);
+	return b->line.bad ? err_nomem(err) : say_out(b->line.at, b->line.len, err);
 }
 
-static int answer(struct batch *b, const infer_task *t, infer_error *err)
+/* Write the answer of a task, or its error. */
+static int write_answer(struct batch *b, const infer_task *t, infer_error *err)
 {
 	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = b->run->load_ms };
 	struct infer_run_info info;
@@ -110,23 +110,23 @@ static int answer(struct batch *b, const infer_task *t, infer_error *err)
 	info.n_breakers = a.job->n_breaker_texts;
 	info.seed_random = 0;
 	info.options_sha256 = b->earlier.options;
-	return send(b, infer_write_answer(b->writer, &a, &info, err), err);
+	return send_records(b, infer_write_answer(b->writer, &a, &info, err), err);
 }
 
-/* Takes the task. */
-static int give(struct batch *b, infer_task *t, infer_error *err)
+/* Write the answer and free the task. */
+static int finish_task(struct batch *b, infer_task *t, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(t);
 	int rc = run_unchanged(b->run, INFER_OK, err);
 
 	if (!rc)
-		rc = f->kind ? answer_fault(b, infer_task_job(t), f, err) : answer(b, t, err);
+		rc = f->kind ? answer_fault(b, infer_task_job(t), f, err) : write_answer(b, t, err);
 	infer_task_free(t);
 	return rc;
 }
 
-/* About the bytes of an answer that waits. */
-static size_t bytes_of(const infer_task *t)
+/* Estimate the bytes of an answer that waits. */
+static size_t answer_bytes(const infer_task *t)
 {
 	struct infer_answer a = { 0 };
 
@@ -138,18 +138,18 @@ static size_t bytes_of(const infer_task *t)
 	return bytes;
 }
 
-/* It goes out now or, in order, when those before it have. */
+/* Write the answer of a task now or, with --ordered, after those before it. */
 static int request_end(struct batch *b, infer_task *t, uintptr_t ticket, infer_error *err)
 {
 	if (!b->ordered)
-		return give(b, t, err);
-	order_put(&b->order, ticket, t, bytes_of(t));
+		return finish_task(b, t, err);
+	order_put(&b->order, ticket, t, answer_bytes(t));
 	while ((t = order_next(&b->order)))
-		TRY(give(b, t, err));
+		TRY(finish_task(b, t, err));
 	return INFER_OK;
 }
 
-/* Takes the job, which may be a fault. */
+/* Start a job, or answer it at once if it is a fault. Takes the job. */
 static int request_start(struct batch *b, infer_job *j, infer_error *err)
 {
 	uint64_t ticket = 0;
@@ -161,7 +161,7 @@ static int request_start(struct batch *b, infer_job *j, infer_error *err)
 		                        INFER_TASK_OWNS_JOB, err);
 	if (rc) {
 		infer_job_free(j);
-		return no_memory(err);
+		return err_nomem(err);
 	}
 	return infer_task_ended(t) ? request_end(b, t, (uintptr_t)ticket, err) : INFER_OK;
 }
@@ -181,33 +181,33 @@ static int take_events(struct batch *b, infer_error *err)
 
 /* ---- lines */
 
-/* An id that was there before: it has its own answer. */
-static void set_again(infer_job *j)
+/* Make a job with a duplicate id a fault without an id. */
+static void set_duplicate(infer_job *j)
 {
 	j->fault = (struct infer_fault){ .param = "id", .kind = INFER_FAULT_INVALID };
-	err_set(&j->fault.error, INFER_EINVAL, "line %lld: the id '%.80s' was there before",
+	err_set(&j->fault.error, INFER_EINVAL, "line %lld: the id '%.80s' occurs twice",
 	        (long long)j->line, j->id);
 	j->id = NULL;
 }
 
-/* *skip 1: nothing is to be answered. */
-static int look_at(struct batch *b, infer_job *j, int *skip, infer_error *err)
+/* Check the id of a job. *skip: 1 if it is not a request, or is already answered. */
+static int check_job(struct batch *b, infer_job *j, int *skip, infer_error *err)
 {
 	int rc = j->id && !b->in.text ? seen_add(&b->ids, j->id, strlen(j->id)) : INFER_OK, done;
 
 	if (rc == INFER_EINVAL)
-		set_again(j);
+		set_duplicate(j);
 	done = rc == INFER_ENOMEM ? -1 : earlier_has(&b->earlier, j);
 	if (done < 0)
-		return no_memory(err);
+		return err_nomem(err);
 	*skip = j->is_other || done;
 	return INFER_OK;
 }
 
-/* Takes the job. */
-static int take_job(struct batch *b, infer_job *j, infer_error *err)
+/* Start or skip a job. Takes the job. */
+static int start_job(struct batch *b, infer_job *j, infer_error *err)
 {
-	int skip = 0, rc = look_at(b, j, &skip, err);
+	int skip = 0, rc = check_job(b, j, &skip, err);
 
 	if (!rc && !skip && j->reply.tools && !b->had_tools) {
 		b->had_tools = 1;
@@ -219,6 +219,7 @@ static int take_job(struct batch *b, infer_job *j, infer_error *err)
 	return rc;
 }
 
+/* Set *e to the error for a line that is too long. */
 static void line_too_long(const struct batch *b, infer_error *e)
 {
 	struct infer_engine_info info;
@@ -232,21 +233,22 @@ static void line_too_long(const struct batch *b, infer_error *e)
 		err_set(e, INFER_EINVAL, "the line is longer than %zu bytes", b->in.in.longest);
 }
 
-/* A file that is one array: the first of its lines would fail, and perhaps the last of its elements run. */
+/* Refuse a file that is one JSON array over several lines, of which some lines could be valid requests. */
 static int check_array(const struct batch *b, const char *at, size_t n, infer_error *err)
 {
 	while (n && (*at == ' ' || *at == '\t'))
 		at++, n--;
 	if (!n || *at != '[')
 		return INFER_OK;
-	return err_set(err, INFER_EFORMAT,
-	               "%s: line %lld: an array begins here; requests are objects, one a line: jq "
-	               "-c '.[]' makes lines of an array",
-	               b->in.in.name, (long long)b->in.in.number);
+	return err_set(
+		err, INFER_EFORMAT,
+		"%s: line %lld: requests must be objects, one per line, not an array; jq -c '.[]' "
+		"writes an array as lines",
+		b->in.in.name, (long long)b->in.in.number);
 }
 
-static int take_line(struct batch *b, enum lines_got got, const char *at, size_t n,
-                     infer_error *err)
+static int start_line(struct batch *b, enum lines_got got, const char *at, size_t n,
+                      infer_error *err)
 {
 	int64_t number = b->in.in.number;
 	uint32_t flags = b->in.text ? INFER_LINE_TEXT : 0;
@@ -263,11 +265,12 @@ static int take_line(struct batch *b, enum lines_got got, const char *at, size_t
 			TRY(check_array(b, at, n, err));
 		TRY(infer_line_read(&j, at, n, number, flags, b->reader, err));
 	}
-	return take_job(b, j, err);
+	return start_job(b, j, err);
 }
 
-/* Lines while there is room; waits for one only where nothing runs. */
-static int take_lines(struct batch *b, int *over, infer_error *err)
+/* Read and start lines while there is room. Waits for a line only if nothing runs. *over: 1 at the end of
+ * the input. */
+static int start_lines(struct batch *b, int *over, infer_error *err)
 {
 	enum lines_got got;
 	const char *at;
@@ -283,7 +286,7 @@ static int take_lines(struct batch *b, int *over, infer_error *err)
 		*over = got == LINES_END;
 		if (got == LINES_NONE || got == LINES_END)
 			break;
-		TRY(take_line(b, got, at, n, err));
+		TRY(start_line(b, got, at, n, err));
 	}
 	return INFER_OK;
 }
@@ -294,7 +297,8 @@ static int sync_now(struct batch *b, infer_error *err)
 	return b->run->o->resume ? outfile_sync(&b->out, err) : INFER_OK;
 }
 
-static int drive(struct batch *b, infer_error *err)
+/* Run all requests. */
+static int run_requests(struct batch *b, infer_error *err)
 {
 	const struct earlier *e = &b->earlier;
 	int over = 0;
@@ -302,7 +306,7 @@ static int drive(struct batch *b, infer_error *err)
 	b->synced_ns = b->began_ns = clock_now_ns();
 	progress_begin("batch", PROGRESS_ITEMS, e->n_asked);
 	while (!over || infer_runner_busy(b->run->runner)) {
-		TRY(take_lines(b, &over, err));
+		TRY(start_lines(b, &over, err));
 		if (infer_runner_busy(b->run->runner)) {
 			TRY(run_step(b->run, err));
 			TRY(take_events(b, err));
@@ -316,8 +320,8 @@ static int drive(struct batch *b, infer_error *err)
 
 /* ---- before and after */
 
-/* What the answers depend on beside their requests. */
-static int take_names(struct batch *b, infer_error *err)
+/* Set what identifies the model and the options of this run in records. */
+static int set_origin(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
 	const infer_file *f = infer_model_file(b->run->model);
@@ -329,7 +333,7 @@ static int take_names(struct batch *b, infer_error *err)
 	int rc = b->chat.template ? chat_source(&text, &o->chat, f, err) : INFER_OK;
 
 	if (text.bad)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	if (!rc) {
 		source = (struct infer_str){ text.at, text.len };
 		rc = infer_job_opts_sha256(b->earlier.options, &b->opts, b->run->engine,
@@ -388,7 +392,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 	return infer_job_reader_new(&b->reader, &b->opts, err);
 }
 
-/* Answers behind the requests that are being read would come to no good end. */
+/* Check that --resume is not the file that --batch reads, which would never end. */
 static int check_out(const struct batch *b, infer_error *err)
 {
 	const char *out = b->run->o->resume;
@@ -400,23 +404,23 @@ static int check_out(const struct batch *b, infer_error *err)
 	return err_set(err, INFER_EINVAL, "--resume %s is the file that --batch reads", out);
 }
 
-/* Append to what earlier runs have answered. */
-static int go_on(struct batch *b, infer_error *err)
+/* Open the file of --resume and read the records of earlier runs. */
+static int resume_records(struct batch *b, infer_error *err)
 {
 	struct earlier *e = &b->earlier;
 
-	TRY(outfile_open(&b->out, b->run->o->resume, b->writer, earlier_found, e, err));
+	TRY(outfile_open(&b->out, b->run->o->resume, b->writer, earlier_add, e, err));
 	b->requests = e->records;
 	b->failed = e->failed;
 	if (e->there)
-		say_summary("%llu of %llu are there already", (unsigned long long)e->there,
+		say_summary("%llu of %llu are already answered", (unsigned long long)e->there,
 		            (unsigned long long)e->n_asked);
 	else if (e->records && !e->whole)
-		say_summary("%llu records are there already", (unsigned long long)e->records);
+		say_summary("%llu are already answered", (unsigned long long)e->records);
 	return INFER_OK;
 }
 
-static int open_all(struct batch *b, infer_error *err)
+static int open_batch(struct batch *b, infer_error *err)
 {
 	const struct run_opts *o = b->run->o;
 
@@ -429,17 +433,17 @@ static int open_all(struct batch *b, infer_error *err)
 	}
 	TRY(check_out(b, err));
 	TRY(fill_opts(b, err));
-	TRY(take_names(b, err));
+	TRY(set_origin(b, err));
 	if (!b->in.text)
-		TRY(earlier_look(&b->earlier, &b->in.in, b->reader, err));
+		TRY(earlier_scan(&b->earlier, &b->in.in, b->reader, err));
 	TRY(run_writer(&b->writer, b->run, err));
 	if (o->resume)
-		TRY(go_on(b, err));
+		TRY(resume_records(b, err));
 	earlier_end(&b->earlier);
 	return run_confine(o, 0, err);
 }
 
-static void close_all(struct batch *b)
+static void close_batch(struct batch *b)
 {
 	infer_records_free(b->writer);
 	outfile_close(&b->out);
@@ -485,15 +489,15 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 	if (rc)
 		return say_fail(&err);
 	if (!o->sampling.seed.given)
-		r.sampling.o.seed = 0; /* a batch is the same every time */
+		r.sampling.o.seed = 0; /* so that a batch has the same answers every time */
 	seen_init(&b.ids, MEM_BASE, REMEMBERED);
 	earlier_init(&b.earlier, o);
 	buf_init(&b.line, MEM_BASE);
 	buf_init(&b.scratch, MEM_BASE);
 	order_init(&b.order, WINDOW, WINDOW_BYTES);
-	rc = open_all(&b, &err);
+	rc = open_batch(&b, &err);
 	if (!rc)
-		rc = drive(&b, &err);
+		rc = run_requests(&b, &err);
 	rc = run_unchanged(&r, rc, &err);
 	progress_end();
 	if (!rc)
@@ -503,7 +507,7 @@ int batch(const struct run_opts *o, const struct opt_rest *rest)
 
 	if (!rc && o->stats)
 		stats_take(&r, NULL, 0);
-	close_all(&b);
+	close_batch(&b);
 	run_close(&r);
 	return code;
 }

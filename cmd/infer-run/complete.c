@@ -1,4 +1,4 @@
-/* infer-run/complete.c - answering or continuing one prompt. */
+/* infer-run/complete.c - answer or continue one prompt. */
 #include "plain.h"
 #include "prompt.h"
 #include "common/progress.h"
@@ -11,33 +11,29 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Where an answer goes. */
+/* The output of an answer. */
 struct sink {
 	const struct run *run;
 	const struct prompt *prompt;
 	infer_records *writer; /* records; NULL: text */
 	infer_task *task;
 	struct buf text;  /* scratch for the next write */
-	struct buf whole; /* --no-stream: what waits for the end */
-	int text_written, aside;
-	int64_t tokens; /* that have come */
-	int cut_off;    /* standard output took no more */
+	struct buf whole; /* --no-stream: output so far */
+	int text_written; /* text has been printed */
+	int aside;        /* reasoning is being shown */
+	int64_t tokens;   /* tokens of the answer so far */
+	int cut_off;      /* a write to standard output failed */
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the output");
-}
-
-/* The text that was put together, to standard output. */
+/* Print s->text, or add it to the output of --no-stream. */
 static int text_send(struct sink *s, infer_error *err)
 {
 	if (s->text.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	s->text_written |= s->text.len > 0;
 	if (s->run->o->no_stream) {
 		buf_put(&s->whole, s->text.at, s->text.len);
-		return s->whole.bad ? no_memory(err) : INFER_OK;
+		return s->whole.bad ? err_nomem(err) : INFER_OK;
 	}
 	int rc = s->text.len ? say_out(s->text.at, s->text.len, err) : INFER_OK;
 
@@ -45,7 +41,7 @@ static int text_send(struct sink *s, infer_error *err)
 	return rc;
 }
 
-/* Text to standard output, with U+FFFD for each part that is not UTF-8. */
+/* Print text, with U+FFFD for each part that is not UTF-8. */
 static int text_write(struct sink *s, const char *at, size_t n, infer_error *err)
 {
 	buf_clear(&s->text);
@@ -53,8 +49,8 @@ static int text_write(struct sink *s, const char *at, size_t n, infer_error *err
 	return text_send(s, err);
 }
 
-/* What is new of the answer.  Reasoning is no answer: people see it, where they look. */
-static int show(struct sink *s, const struct infer_delta *d, infer_error *err)
+/* Print the new text of the answer; reasoning goes to stderr if that is a terminal. */
+static int print_delta(struct sink *s, const struct infer_delta *d, infer_error *err)
 {
 	if (d->kind == INFER_DELTA_REASONING) {
 		s->aside = 1;
@@ -65,12 +61,13 @@ static int show(struct sink *s, const struct infer_delta *d, infer_error *err)
 	return d->kind == INFER_DELTA_TEXT ? text_write(s, d->text.at, d->text.len, err) : INFER_OK;
 }
 
-static int send(struct sink *s, int rc, infer_error *err)
+/* Write the records of the writer, if rc, the result of making them, is INFER_OK. */
+static int send_records(struct sink *s, int rc, infer_error *err)
 {
 	return records_put(rc, s->writer, STDOUT_FILENO, err);
 }
 
-/* Where the answer is text, a call is a line behind it. */
+/* Print the tool calls after a text answer, one per line. */
 static int write_calls(struct sink *s, const infer_reply *r, infer_error *err)
 {
 	buf_clear(&s->text);
@@ -90,15 +87,16 @@ static int write_completion(struct sink *s, const struct infer_answer *a, infer_
 		buf_put(&s->text, s->prompt->text ? s->prompt->text : "", s->prompt->n);
 		buf_put(&s->text, c.text.at, c.text.len);
 		if (s->text.bad)
-			return no_memory(err);
+			return err_nomem(err);
 		c.text = (struct infer_str){ s->text.at, s->text.len };
 	}
 	run_info(&info, s->run);
-	return send(s, infer_write_answer(s->writer, &said, &info, err), err);
+	return send_records(s, infer_write_answer(s->writer, &said, &info, err), err);
 }
 
-/* The prompt is read.  A record comes when all of it is there: until then people see how far it is. */
-static void on_token(struct sink *s)
+/* Update the progress. The first token ends the progress of the prompt; with -o jsonl, which prints nothing
+ * before the end, the progress of the answer follows. */
+static void show_progress(struct sink *s)
 {
 	uint64_t all = s->run->o->max_tokens > 0 ? (uint64_t)s->run->o->max_tokens : 0;
 
@@ -109,7 +107,7 @@ static void on_token(struct sink *s)
 	progress_at(NULL, (uint64_t)++s->tokens, all);
 }
 
-/* The model's file is what it was when the last of the answer is let out. */
+/* Print what an event brings. Before the last event, check that the model file is unchanged. */
 static int on_event(struct sink *s, const struct infer_got *got, infer_error *err)
 {
 	int output = s->run->o->output;
@@ -118,18 +116,18 @@ static int on_event(struct sink *s, const struct infer_got *got, infer_error *er
 	if (got->event->kind == INFER_EVENT_DONE)
 		TRY(run_unchanged(s->run, INFER_OK, err));
 	else
-		on_token(s);
+		show_progress(s);
 	if (output == OUTPUT_TOKENS && got->event->kind == INFER_EVENT_TOKEN) {
 		TRY(infer_write_token(s->writer, got->event, err));
-		TRY(s->run->o->no_stream ? INFER_OK : send(s, INFER_OK, err));
+		TRY(s->run->o->no_stream ? INFER_OK : send_records(s, INFER_OK, err));
 	}
 	while (output == OUTPUT_TEXT && infer_task_delta(s->task, 0, &d))
-		TRY(show(s, &d, err));
+		TRY(print_delta(s, &d, err));
 	return INFER_OK;
 }
 
-/* All of it has come. */
-static int finish(struct sink *s, infer_error *err)
+/* End the output: print the tool calls and the final newline, or the record. */
+static int finish_output(struct sink *s, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(s->task);
 	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = s->run->load_ms };
@@ -145,12 +143,12 @@ static int finish(struct sink *s, infer_error *err)
 	}
 	if (s->run->o->no_stream && !f->kind)
 		TRY(output == OUTPUT_TEXT ? say_out(s->whole.at, s->whole.len, err)
-		                          : send(s, INFER_OK, err));
+		                          : send_records(s, INFER_OK, err));
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-/* Step until the request has ended, handing its events to the sink. */
-static int drive(struct sink *s, size_t n_prompt, infer_error *err)
+/* Run the request to its end and print its output. */
+static int run_request(struct sink *s, size_t n_prompt, infer_error *err)
 {
 	struct infer_got got;
 
@@ -165,10 +163,11 @@ static int drive(struct sink *s, size_t n_prompt, infer_error *err)
 		}
 	}
 	progress_end();
-	return finish(s, err);
+	return finish_output(s, err);
 }
 
-static int begin(struct sink *s, infer_job *j, infer_error *err)
+/* Start the request; with --echo, print the prompt first. */
+static int start_request(struct sink *s, infer_job *j, infer_error *err)
 {
 	const struct infer_fault *f;
 
@@ -181,8 +180,8 @@ static int begin(struct sink *s, infer_job *j, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Say that the context cut the answer, and what gives more room: no more than the model has. */
-static void say_cut(const struct run *r)
+/* Warn that the context cut the answer, and say how to enlarge it. */
+static void warn_cut(const struct run *r)
 {
 	struct infer_engine_info info;
 
@@ -191,8 +190,8 @@ static void say_cut(const struct run *r)
 	            run_more_room(r));
 }
 
-/* -v: how fast it went. */
-static void sum_up(const struct run *r, const struct infer_usage *u)
+/* Print the token counts and rates, with -v. */
+static void print_rates(const struct run *r, const struct infer_usage *u)
 {
 	struct infer_engine_info info;
 	char cached[48] = "", read[32] = "", wrote[32] = "", first[32] = "";
@@ -215,10 +214,10 @@ static void sum_up(const struct run *r, const struct infer_usage *u)
 	         first, (long long)(u->prompt_tokens + u->completion_tokens), (int)info.ctx);
 }
 
-/* Run the request once; *usage is what it took, *cut whether the context cut the answer.  An error
- * that belongs to the request becomes a record too. */
-static int once(const struct run *r, infer_job *j, const struct prompt *prompt, infer_records *w,
-                struct infer_usage *usage, int *cut)
+/* Run the request once. *cut: 1 if the context cut the answer. An error of the request is also written as a
+ * record. */
+static int run_once(const struct run *r, infer_job *j, const struct prompt *prompt,
+                    infer_records *w, struct infer_usage *usage, int *cut)
 {
 	struct sink s = { .run = r, .prompt = prompt, .writer = w };
 	struct infer_answer a;
@@ -227,10 +226,10 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 
 	buf_init(&s.text, MEM_BASE);
 	buf_init(&s.whole, MEM_BASE);
-	int rc = begin(&s, j, &err);
+	int rc = start_request(&s, j, &err);
 
 	if (!rc)
-		rc = drive(&s, j->request.n_prompt, &err);
+		rc = run_request(&s, j->request.n_prompt, &err);
 	if (rc)
 		rc = run_unchanged(r, rc, &err);
 	if (s.task) {
@@ -238,14 +237,14 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 		*usage = a.choices->usage;
 		*cut = run_cut(r, a.choices);
 		if (!rc)
-			sum_up(r, usage);
+			print_rates(r, usage);
 		if (a.choices->finish == INFER_FINISH_LENGTH && r->o->fail_on_length)
 			code = EXIT_LENGTH;
 	}
 	if (rc == INFER_EIO && s.text_written && !s.cut_off && !r->o->no_stream)
 		(void)say_out("\n", 1, NULL);
 	if (rc && rc != INFER_EIO && w)
-		(void)send(&s, infer_write_error(w, j->id, &err, NULL, NULL), NULL);
+		(void)send_records(&s, infer_write_error(w, j->id, &err, NULL, NULL), NULL);
 	if (rc)
 		code = say_fail(&err);
 	infer_task_free(s.task);
@@ -254,9 +253,9 @@ static int once(const struct run *r, infer_job *j, const struct prompt *prompt, 
 	return code;
 }
 
-/* --with-request: the request goes into its record; asked: to hold it. */
-static int keep_request(infer_job *j, const struct run *r, const struct prompt *p,
-                        infer_writer *asked, infer_error *err)
+/* --with-request: write the request to `asked`, to become part of its record. */
+static int write_request(infer_job *j, const struct run *r, const struct prompt *p,
+                         infer_writer *asked, infer_error *err)
 {
 	struct infer_asked a = { .job = j };
 
@@ -290,24 +289,24 @@ static int repeat(struct run *r, infer_job *j, const struct prompt *prompt, infe
 			stats_ready(r);
 		snprintf(id, sizeof id, "%zu", done + 1);
 		j->id = id;
-		if (keep_request(j, r, prompt, asked, &err)) {
+		if (write_request(j, r, prompt, asked, &err)) {
 			code = say_fail(&err);
 			break;
 		}
-		code = once(r, j, prompt, w, &usage[done], &cut);
+		code = run_once(r, j, prompt, w, &usage[done], &cut);
 		if (!done++ && r->o->stats)
 			stats_first(r);
 	}
 	if (cut)
-		say_cut(r);
+		warn_cut(r);
 	if (r->o->stats)
 		stats_take(r, usage, done);
 	mem_free(usage);
 	return code;
 }
 
-/* How the answer to a conversation is read back, and what calls it makes: *calls, NULL where any.
- * -o tokens are the model's own. */
+/* Set how the answer to a conversation is parsed, and *calls, the constraint on its tool calls (NULL: none).
+ * With -o tokens the answer is not parsed. */
 static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run *r,
                      const struct prompt *prompt, infer_grammar **calls, infer_error *err)
 {
@@ -346,8 +345,9 @@ static int read_back(infer_job *j, char tail[INFER_REPLY_TAIL], const struct run
 	return INFER_OK;
 }
 
-/* Stop strings and the rest of the request, then run it. */
-static int request(struct run *r, const struct prompt *prompt, const int32_t *ids, size_t n_ids)
+/* Fill the request and run it --repeat times. */
+static int answer_prompt(struct run *r, const struct prompt *prompt, const int32_t *ids,
+                         size_t n_ids)
 {
 	infer_error err = { 0 };
 	infer_records *w = NULL;
@@ -397,7 +397,7 @@ static void report_seed(const struct run *r)
 	say_log(NULL, INFER_LOG_INFO, sentence);
 }
 
-/* -vv: what the model reads. */
+/* Print the prompt with its template applied, with -vv. */
 static void show_prompt(const struct prompt *p, size_t n)
 {
 	say_note(2, "the prompt, %zu tokens:", n);
@@ -431,7 +431,7 @@ int complete(const struct run_opts *o, const struct opt_rest *rest)
 		show_prompt(&prompt, n_ids);
 	if (rc)
 		rc = run_unchanged(&r, rc, &err);
-	int code = rc ? say_fail(&err) : request(&r, &prompt, ids, n_ids);
+	int code = rc ? say_fail(&err) : answer_prompt(&r, &prompt, ids, n_ids);
 
 	infer_ids_free(ids);
 	prompt_fini(&prompt);

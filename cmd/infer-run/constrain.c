@@ -1,4 +1,4 @@
-/* infer-run/constrain.c - the constraint that the options ask for. */
+/* infer-run/constrain.c - options that constrain the answer. */
 #include "constrain.h"
 #include <infer/reply.h>
 #include "common/file.h"
@@ -37,8 +37,8 @@ const char *constrain_given(const struct constrain_args *a)
 	                        : NULL;
 }
 
-/* A schema, or the file that it is in; its text becomes one line. */
-static int take_schema(struct constrain *c, const char *s, infer_error *err)
+/* Read a schema, given as JSON or as a file, and write it to c->text on one line. */
+static int read_schema(struct constrain *c, const char *s, infer_error *err)
 {
 	const size_t skip = strspn(s, " \t\r\n");
 	const int is_text = s[skip] == '{' || !strcmp(s, "true") || !strcmp(s, "false");
@@ -69,7 +69,8 @@ static int take_schema(struct constrain *c, const char *s, infer_error *err)
 	return rc;
 }
 
-static void take_choice(struct constrain *c, const struct opt_list *l)
+/* Write the texts of --choice to c->text as a JSON array. */
+static void write_choices(struct constrain *c, const struct opt_list *l)
 {
 	struct jwrite w;
 
@@ -80,11 +81,12 @@ static void take_choice(struct constrain *c, const struct opt_list *l)
 	jw_end(&w);
 }
 
-static int take_text(struct constrain *c, const struct constrain_args *a, infer_error *err)
+/* Set the form and the text of the constraint. */
+static int read_source(struct constrain *c, const struct constrain_args *a, infer_error *err)
 {
 	if (a->json_schema) {
 		c->source.form = INFER_GRAMMAR_SCHEMA;
-		return take_schema(c, a->json_schema, err);
+		return read_schema(c, a->json_schema, err);
 	}
 	if (a->grammar) {
 		c->source.form = INFER_GRAMMAR_RULES;
@@ -96,7 +98,7 @@ static int take_text(struct constrain *c, const struct constrain_args *a, infer_
 	if (a->regex)
 		buf_puts(&c->text, a->regex);
 	else if (a->choice.n)
-		take_choice(c, &a->choice);
+		write_choices(c, &a->choice);
 	return INFER_OK;
 }
 
@@ -114,7 +116,7 @@ int constrain_take(struct constrain *out, const struct constrain_args *a, infer_
 	buf_init(&out->text, MEM_BASE);
 	if (!given)
 		return INFER_OK;
-	TRY(take_text(out, a, err));
+	TRY(read_source(out, a, err));
 	if (out->text.bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for %s", given);
 	out->source.text = (struct infer_str){ out->text.at ? out->text.at : "", out->text.len };

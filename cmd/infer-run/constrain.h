@@ -1,4 +1,4 @@
-/* infer-run/constrain.h - the constraint that the options ask for. */
+/* infer-run/constrain.h - options that constrain the answer: --json-schema, --regex and others. */
 #ifndef INFER_RUN_CONSTRAIN_H
 #define INFER_RUN_CONSTRAIN_H
 #include <infer/grammar.h>
@@ -20,9 +20,9 @@ struct constrain_args {
 	  .without = CONSTRAINTS " tools" }, \
 	{ OPT_FLAG, 0, "json-object", NULL, "a JSON object", offsetof(T, m.json_object), .value = 1, \
 	  .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
-	{ OPT_STR, 0, "grammar", "FILE", "a text by these rules (GBNF)", offsetof(T, m.grammar), \
+	{ OPT_STR, 0, "grammar", "FILE", "a text that follows the rules in FILE (GBNF)", offsetof(T, m.grammar), \
 	  .marks = OPT_SERVER, .values = "@file", .without = CONSTRAINTS " tools" }, \
-	{ OPT_STR, 0, "regex", "REGEX", "a text of which the whole matches", offsetof(T, m.regex), \
+	{ OPT_STR, 0, "regex", "REGEX", "a text that matches REGEX as a whole", offsetof(T, m.regex), \
 	  .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
 	{ OPT_LIST, 0, "choice", "STR", "STR; given more than once: one of them", \
 	  offsetof(T, m.choice), .marks = OPT_SERVER, .without = CONSTRAINTS " tools" }, \
@@ -30,10 +30,10 @@ struct constrain_args {
 	  "whether the answer calls tools, and which; NAME: that one", offsetof(T, m.tool_choice), \
 	  .marks = OPT_SERVER, .values = "auto none required", .modes = OPT_ALL_MODES, \
 	  .with = "tools batch" }, \
-	{ OPT_FLAG, 0, "lax-schema", NULL, "ignore, by name, what a schema asks that cannot be enforced", \
+	{ OPT_FLAG, 0, "lax-schema", NULL, "ignore keywords of a schema that cannot be enforced, with a warning", \
 	  offsetof(T, m.lax_schema), .value = 1, .marks = OPT_SERVER, .modes = OPT_ALL_MODES, \
 	  .with = "json-schema batch" }, \
-	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is a remark", \
+	{ OPT_FLAG, 0, "format-annotation", NULL, "in a schema, format is not enforced", \
 	  offsetof(T, m.format_annotation), .value = 1, .marks = OPT_SERVER, \
 	  .modes = OPT_ALL_MODES, .with = "json-schema batch" }, \
 	{ OPT_INT, 0, "constraint-budget", "N", \
@@ -43,16 +43,16 @@ struct constrain_args {
 struct constrain {
 	infer_grammar *grammar; /* NULL: none */
 	struct infer_grammar_source source;
-	struct buf text; /* of the source */
+	struct buf text; /* text of the source */
 };
 
-/* enum infer_calls of --tool-choice, and the name of the tool. */
+/* Return the enum infer_calls of --tool-choice. *name: the tool, for INFER_CALLS_NAMED. */
 int constrain_calls(const struct constrain_args *a, const char **name);
 /* Return the option that constrains the answer, "--regex", or NULL. opt_check() has allowed at most one. */
 const char *constrain_given(const struct constrain_args *a);
-/* Compile it, with a warning for each name that is ignored.  On failure too *out is the caller's
- * to constrain_fini.
- * INFER_EEMPTY  it cannot be read or enforced; INFER_EIO INFER_ENOMEM */
+/* Read and compile the constraint, if one is given. Warns about each keyword that --lax-schema ignores.
+ * The caller calls constrain_fini, on failure too.
+ * INFER_EEMPTY  the constraint cannot be read or enforced; INFER_EIO INFER_ENOMEM */
 int constrain_take(struct constrain *out, const struct constrain_args *a, infer_error *err);
 void constrain_fini(struct constrain *c);
 #endif

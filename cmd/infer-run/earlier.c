@@ -1,4 +1,4 @@
-/* infer-run/earlier.c - the answers of earlier runs of a batch. */
+/* infer-run/earlier.c - requests of a batch that earlier runs have answered. */
 #include "earlier.h"
 #include "base/err.h"
 
@@ -6,11 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the batch");
-}
 
 void earlier_init(struct earlier *e, const struct run_opts *o)
 {
@@ -36,8 +31,8 @@ void earlier_fini(struct earlier *e)
 	buf_fini(&e->name);
 }
 
-/* What names a request: its id, and of which line.  NULL: no memory. */
-static const struct buf *name_of(struct earlier *e, const char *id, const char *sha256)
+/* Return the key of a request: its id and the digest of its line. NULL: out of memory. */
+static const struct buf *make_key(struct earlier *e, const char *id, const char *sha256)
 {
 	buf_clear(&e->name);
 	buf_put(&e->name, id, strlen(id) + 1);
@@ -45,17 +40,17 @@ static const struct buf *name_of(struct earlier *e, const char *id, const char *
 	return e->name.bad ? NULL : &e->name;
 }
 
-static int add_name(struct earlier *e, struct seen *s, const char *id, const char *sha256)
+static int add_key(struct earlier *e, struct seen *s, const char *id, const char *sha256)
 {
-	const struct buf *n = name_of(e, id, sha256);
+	const struct buf *n = make_key(e, id, sha256);
 
 	return n ? seen_add(s, n->at, n->len) : INFER_ENOMEM;
 }
 
-/* 1, 0; -1: no memory. */
-static int has_name(struct earlier *e, const struct seen *s, const char *id, const char *sha256)
+/* Return 1 if the set has the request, 0 if not, -1 if out of memory. */
+static int has_key(struct earlier *e, const struct seen *s, const char *id, const char *sha256)
 {
-	const struct buf *n = name_of(e, id, sha256);
+	const struct buf *n = make_key(e, id, sha256);
 
 	return n ? seen_has(s, n->at, n->len) : -1;
 }
@@ -66,43 +61,44 @@ int earlier_has(struct earlier *e, const infer_job *j)
 
 	if (!j->id)
 		return seen_has(&e->done_lines, &j->line, sizeof j->line);
-	has = has_name(e, &e->done, j->id, "");
-	return has ? has : has_name(e, &e->done, j->id, j->request_sha256);
+	has = has_key(e, &e->done, j->id, "");
+	return has ? has : has_key(e, &e->done, j->id, j->request_sha256);
 }
 
 /* ---- the requests of this run */
 
-/* Lines without an id may be equal.
- * INFER_EINVAL  the id was there before */
-static int take_asked(struct earlier *e, const infer_job *j)
+/* Add a request of this run. Requests without an id may be equal.
+ * INFER_EINVAL  the id occurs twice; INFER_ENOMEM */
+static int add_asked(struct earlier *e, const infer_job *j)
 {
 	int rc = j->id ? seen_add(&e->asked, j->id, strlen(j->id)) : INFER_OK;
 
 	e->n_asked++;
 	if (rc || !e->o->resume)
 		return rc;
-	rc = add_name(e, &e->wanted, j->id ? j->id : "", j->request_sha256);
+	rc = add_key(e, &e->wanted, j->id ? j->id : "", j->request_sha256);
 	return rc == INFER_EINVAL ? INFER_OK : rc;
 }
 
-static int look_at(struct earlier *e, const char *line, size_t n, const struct lines *in,
-                   const infer_job_reader *reader, infer_error *err)
+/* Read one line of the input and add its request. */
+static int scan_line(struct earlier *e, const char *line, size_t n, const struct lines *in,
+                     const infer_job_reader *reader, infer_error *err)
 {
 	infer_job *j = NULL;
 	int rc = infer_line_read(&j, line, n, in->number, INFER_LINE_ID, reader, err);
 
 	if (!rc && !j->is_other)
-		rc = take_asked(e, j);
+		rc = add_asked(e, j);
 	if (rc == INFER_EINVAL)
-		rc = err_set(err, INFER_EFORMAT, "%s: line %lld: the id '%.80s' was there before",
+		rc = err_set(err, INFER_EFORMAT, "%s: line %lld: the id '%.80s' occurs twice",
 		             in->name, (long long)j->line, j->id);
 	else if (rc)
-		no_memory(err);
+		err_nomem(err);
 	infer_job_free(j);
 	return rc;
 }
 
-int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *reader,
+int earlier_scan(struct earlier *e, struct lines *in, const infer_job_reader *reader,
                  infer_error *err)
 {
 	off_t from = lseek(in->fd, 0, SEEK_CUR);
@@ -118,7 +114,7 @@ int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *re
 		if (got == LINES_LONG)
 			e->n_asked++;
 		else if (!lines_blank(at, n))
-			rc = look_at(e, at, n, in, reader, err);
+			rc = scan_line(e, at, n, in, reader, err);
 	}
 	e->whole = !rc;
 	lines_fini(in);
@@ -130,7 +126,7 @@ int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *re
 
 /* ---- the records */
 
-/* Answers of one file are of one model and one set of options, unless --mix. */
+/* Check that the record has the model and the options of this run, unless --mix is given. */
 static int check_mix(const struct earlier *e, const struct infer_done *d, infer_error *err)
 {
 	const char *what = d->model_id && !infer_file_is(e->file, d->model_id) ? "another model"
@@ -145,31 +141,30 @@ static int check_mix(const struct earlier *e, const struct infer_done *d, infer_
 	               e->o->resume, d->id ? d->id : "", what);
 }
 
-/* Is it the answer of a line that is asked now?  1, 0; -1: no memory. */
+/* Return 1 if the record answers a request of this run, 0 if not, -1 if out of memory. */
 static int is_wanted(struct earlier *e, const struct infer_done *d)
 {
 	if (d->request_sha256)
-		return has_name(e, &e->wanted, d->id ? d->id : "", d->request_sha256);
+		return has_key(e, &e->wanted, d->id ? d->id : "", d->request_sha256);
 	return d->id && seen_has(&e->asked, d->id, strlen(d->id));
 }
 
-/* Failed ones are run again with --retry-errors, and those whose line is another now. */
-int earlier_found(void *user, struct infer_done *d, infer_error *err)
+int earlier_add(void *user, struct infer_done *d, infer_error *err)
 {
 	struct earlier *e = user;
 	int wanted = is_wanted(e, d),
 	    asked = d->id ? seen_has(&e->asked, d->id, strlen(d->id)) : e->whole, rc;
 
 	if (wanted < 0)
-		return no_memory(err);
+		return err_nomem(err);
 	d->drop = (d->request_sha256 && asked && !wanted) || (d->failed && e->o->retry_errors);
 	if (d->drop)
 		return INFER_OK;
 	TRY(check_mix(e, d, err));
-	rc = d->id ? add_name(e, &e->done, d->id, d->request_sha256 ? d->request_sha256 : "")
+	rc = d->id ? add_key(e, &e->done, d->id, d->request_sha256 ? d->request_sha256 : "")
 	           : seen_add(&e->done_lines, &d->line, sizeof d->line);
 	e->failed += d->failed;
 	e->records++;
 	e->there += wanted;
-	return rc == INFER_ENOMEM ? no_memory(err) : INFER_OK;
+	return rc == INFER_ENOMEM ? err_nomem(err) : INFER_OK;
 }

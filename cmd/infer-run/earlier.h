@@ -1,5 +1,7 @@
-/* infer-run/earlier.h - what earlier runs of a batch have answered: the records of --resume, compared
- * with the requests of this run.  Confined. */
+/* infer-run/earlier.h - requests of a batch that earlier runs have answered.
+ *
+ * The records of --resume are compared with the requests of this run. A request is identified by its id
+ * and the digest of its line. Confined to one thread. */
 #ifndef INFER_RUN_EARLIER_H
 #define INFER_RUN_EARLIER_H
 #include <infer/record.h>
@@ -9,30 +11,29 @@
 
 struct earlier {
 	const struct run_opts *o;
-	/* of this run; the caller's to fill */
+	/* Set by the caller: model file and digest of the options of this run. */
 	const infer_file *file;
 	char options[65];
-	struct seen done, done_lines; /* names of records; the lines of errors without an id */
-	struct seen asked, wanted;    /* ids of the requests, and their names */
-	int whole;                    /* these two are of all requests */
-	struct buf name;
-	uint64_t n_asked;         /* requests of the file; 0: it is a pipe */
-	uint64_t records, failed; /* that stay; those of them that are errors */
-	uint64_t there;           /* those that answer requests of the file */
+	struct seen done, done_lines; /* answered requests; line numbers of errors without an id */
+	struct seen asked, wanted;    /* ids of this run's requests; ids with digests */
+	int whole;                    /* asked and wanted are complete: the input was read twice */
+	struct buf name;              /* scratch */
+	uint64_t n_asked;             /* requests in the input; 0: unknown, it is a pipe */
+	uint64_t records, failed;     /* records that are kept; those of them that are errors */
+	uint64_t there;               /* kept records that answer requests of the input */
 };
 
 void earlier_init(struct earlier *e, const struct run_opts *o);
 void earlier_fini(struct earlier *e);
-/* Look at the ids of all lines, if they are of a file that can be read again; the next line is the
- * first one again.
- * INFER_EFORMAT  an id is there twice */
-int earlier_look(struct earlier *e, struct lines *in, const infer_job_reader *reader,
+/* Read all requests of the input if it is a file, then rewind it.
+ * INFER_EFORMAT  an id occurs twice; INFER_EIO INFER_ENOMEM */
+int earlier_scan(struct earlier *e, struct lines *in, const infer_job_reader *reader,
                  infer_error *err);
-/* A record of earlier: it stays, or is to be run again.  user: e. */
-infer_done_fn earlier_found;
-/* When there are no more records: what only they are compared with goes. */
+/* Add a record of an earlier run; decides whether its request is run again. user: e */
+infer_done_fn earlier_add;
+/* Free what is needed only while records are added. */
 void earlier_end(struct earlier *e);
-/* 1: the request has its answer; 0; -1: no memory.  A record that does not say which line it answers
- * answers every line of its id. */
+/* Return 1 if the request is answered, 0 if not, -1 if out of memory. A record without a digest answers
+ * every request with its id. */
 int earlier_has(struct earlier *e, const infer_job *j);
 #endif

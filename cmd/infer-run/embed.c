@@ -1,4 +1,4 @@
-/* infer-run/embed.c - the vector of a text. */
+/* infer-run/embed.c - --embed: the embedding of a text. */
 #include "prompt.h"
 #include "common/records.h"
 #include "common/say.h"
@@ -25,7 +25,7 @@ void embed_line(struct buf *to, const struct infer_choice *c)
 	buf_putc(to, '\n');
 }
 
-static int print(const struct run *r, const infer_task *t, infer_error *err)
+static int print_embedding(const struct run *r, const infer_task *t, infer_error *err)
 {
 	struct infer_answer a = { .created = (int64_t)time(NULL), .load_ms = r->load_ms };
 	struct infer_sample_opts sample = r->sampling.o;
@@ -45,7 +45,7 @@ static int print(const struct run *r, const infer_task *t, infer_error *err)
 	}
 	TRY(run_writer(&w, r, err));
 	run_info(&info, r);
-	sample.seed = 0; /* nothing is drawn: the record is the same every time */
+	sample.seed = 0; /* no token is drawn, so the record has no random seed */
 	info.sample = &sample;
 	info.seed_random = 0;
 	rc = records_put(infer_write_answer(w, &a, &info, err), w, STDOUT_FILENO, err);
@@ -78,7 +78,7 @@ static int embed_ids(struct run *r, const int32_t *ids, size_t n, infer_error *e
 		rc = err_set(err, f->error.code, "%s", f->error.message);
 	rc = run_unchanged(r, rc, err);
 	if (!rc)
-		rc = print(r, task, err);
+		rc = print_embedding(r, task, err);
 	infer_task_free(task);
 	return rc;
 }
@@ -100,7 +100,7 @@ int embed(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = prompt_ids(&ids, &n, o, infer_model_tokenizer(r.model), &prompt, &err);
 	if (!rc && !n)
-		rc = err_set(&err, INFER_EINVAL, "the text is empty, and has no embedding");
+		rc = err_set(&err, INFER_EINVAL, "the text is empty: it has no embedding");
 	if (!rc)
 		rc = embed_ids(&r, ids, n, &err);
 	if (!rc && o->stats)

@@ -1,5 +1,5 @@
-/* infer-run/handoff.c - --server: the request goes to an infer-serve, and its answer is printed as if it
- * had been computed here. */
+/* infer-run/handoff.c - --server: let an infer-serve answer, and print the answer as if it had been
+ * computed here. */
 #include "handoff.h"
 #include "remote.h"
 #include "common/say.h"
@@ -9,22 +9,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* of a refusal */
-enum { MOST = 1 << 20 };
+enum { MAX_ERROR_BYTES = 1 << 20 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the request to a server");
-}
-
+/* Print h->text, or add it to the output of --no-stream. */
 static int text_send(struct handoff *h, infer_error *err)
 {
 	if (h->text.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	h->text_written |= h->text.len > 0;
 	if (h->o->no_stream) {
 		buf_put(&h->whole, h->text.at, h->text.len);
-		return h->whole.bad ? no_memory(err) : INFER_OK;
+		return h->whole.bad ? err_nomem(err) : INFER_OK;
 	}
 	return h->text.len ? say_out(h->text.at, h->text.len, err) : INFER_OK;
 }
@@ -36,8 +31,8 @@ static int text_put(struct handoff *h, const char *at, size_t n, infer_error *er
 	return text_send(h, err);
 }
 
-/* A call is a line behind the text: its name, a space, and its arguments as they come. */
-static void take_call(struct handoff *h, const struct json *call)
+/* Append a piece of a tool call. A call is a line: its name, a space, and its arguments. */
+static void add_call(struct handoff *h, const struct json *call)
 {
 	const struct json *f = json_get(call, "function"), *name = json_get(f, "name"),
 			  *more = json_get(f, "arguments");
@@ -50,6 +45,7 @@ static void take_call(struct handoff *h, const struct json *call)
 	buf_put(&h->calls, json_str(more), json_bytes(more));
 }
 
+/* Return the infer_status with this name, or INFER_ENET. */
 static int status_of(const char *name)
 {
 	for (int i = INFER_OK + 1; i < INFER_STATUS_COUNT; i++)
@@ -58,8 +54,8 @@ static int status_of(const char *name)
 	return INFER_ENET;
 }
 
-/* An error in our own form; INFER_OK: it is none. */
-static int take_error(struct handoff *h, const struct json *v, infer_error *err)
+/* Set the error if v is one in our API format; otherwise return INFER_OK. */
+static int read_error(struct handoff *h, const struct json *v, infer_error *err)
 {
 	const struct json *message = json_get(v, "message");
 	const char *code = json_cstr(&h->mem, json_get(v, "code"));
@@ -69,7 +65,7 @@ static int take_error(struct handoff *h, const struct json *v, infer_error *err)
 	return err_set(err, status_of(code), "%.*s", (int)message->n, message->s);
 }
 
-static void take_end(struct handoff *h, const struct json *v)
+static void read_end(struct handoff *h, const struct json *v)
 {
 	const struct json *used = json_get(json_get(v, "usage"), "completion_tokens");
 
@@ -79,8 +75,8 @@ static void take_end(struct handoff *h, const struct json *v)
 		say_warning("the context of the server is full, and the answer is cut");
 }
 
-/* A part of the answer. */
-static int take_part(struct handoff *h, const char *at, size_t n, infer_error *err)
+/* Read an event of the answer and print its text. */
+static int read_part(struct handoff *h, const char *at, size_t n, infer_error *err)
 {
 	const struct json *v, *text, *reasoning;
 	struct arena mem;
@@ -91,7 +87,7 @@ static int take_part(struct handoff *h, const char *at, size_t n, infer_error *e
 	if (rc == INFER_EFORMAT)
 		rc = err->code = INFER_ENET;
 	if (!rc)
-		rc = take_error(h, v, err);
+		rc = read_error(h, v, err);
 	if (rc) {
 		arena_fini(&mem);
 		return rc;
@@ -105,16 +101,17 @@ static int take_part(struct handoff *h, const char *at, size_t n, infer_error *e
 		say_aside(NULL, 0);
 	}
 	json_each(call, json_get(v, "tool_calls"))
-		take_call(h, call);
+		add_call(h, call);
 	if (json_get(v, "finish_reason"))
-		take_end(h, v);
+		read_end(h, v);
 	if (h->o->output == OUTPUT_TEXT)
 		rc = text_put(h, json_str(text), json_bytes(text), err);
 	arena_fini(&mem);
 	return rc;
 }
 
-static int take_record(struct handoff *h, const char *at, size_t n, infer_error *err)
+/* Print an event that is a record. */
+static int print_record(struct handoff *h, const char *at, size_t n, infer_error *err)
 {
 	buf_clear(&h->text);
 	buf_put(&h->text, at, n);
@@ -122,8 +119,9 @@ static int take_record(struct handoff *h, const char *at, size_t n, infer_error 
 	return text_send(h, err);
 }
 
-/* The events of the answer: parts of it in our own form, and records as they are to be printed. */
-static int take_events(struct handoff *h, struct remote *r, struct buf *line, infer_error *err)
+/* Read all events of the answer: parts in our API format, and records that are printed as they are.
+ * INFER_ENET  the connection was closed before the end */
+static int read_events(struct handoff *h, struct remote *r, struct buf *line, infer_error *err)
 {
 	static const char data[] = "data: ";
 	int over = 0, is_record = 0;
@@ -135,32 +133,32 @@ static int take_events(struct handoff *h, struct remote *r, struct buf *line, in
 		if (!line->len) {
 			is_record = 0;
 		} else if (line->len > 6 && !memcmp(line->at, data, 6)) {
-			TRY(is_record ? take_record(h, line->at + 6, line->len - 6, err)
-			              : take_part(h, line->at + 6, line->len - 6, err));
+			TRY(is_record ? print_record(h, line->at + 6, line->len - 6, err)
+			              : read_part(h, line->at + 6, line->len - 6, err));
 		} else {
 			is_record = line->len == 13 && !memcmp(line->at, "event: record", 13);
 		}
 	}
 	return h->ended ? INFER_OK
 	                : err_set(err, INFER_ENET,
-	                          "%s: the connection broke off before the answer was over",
+	                          "%s: the connection was closed before the answer was complete",
 	                          r->where);
 }
 
-/* Why there is no answer: what is wrong with the request has its own code, all else is the server's. */
-static int take_refusal(struct handoff *h, struct remote *r, struct buf *line, infer_error *err)
+/* Read an error response. An error of the request keeps its code; any other is INFER_ENET. */
+static int read_refusal(struct handoff *h, struct remote *r, struct buf *line, infer_error *err)
 {
 	const struct json *v = NULL, *message = NULL;
 	struct buf all;
 	int over = 0, rc = INFER_OK;
 
 	buf_init(&all, MEM_BASE);
-	while (!rc && !over && all.len < MOST) {
+	while (!rc && !over && all.len < MAX_ERROR_BYTES) {
 		rc = remote_line(r, line, &over, err);
 		buf_put(&all, line->at ? line->at : "", line->len);
 	}
 	if (!rc && !jread(&v, &h->mem, all.at ? all.at : "", all.len, "answer", NULL)) {
-		rc = take_error(h, v, err);
+		rc = read_error(h, v, err);
 		message = json_get(json_get(v, "error"), "message");
 	}
 	if (!rc)
@@ -172,14 +170,14 @@ static int take_refusal(struct handoff *h, struct remote *r, struct buf *line, i
 	return rc;
 }
 
-/* The answer is over: what comes behind its text. */
-static int finish(struct handoff *h, int failed, infer_error *err)
+/* End the output: print the tool calls, the final newline, and the output of --no-stream. */
+static int finish_output(struct handoff *h, int failed, infer_error *err)
 {
 	if (h->o->output == OUTPUT_TEXT) {
 		size_t skip = !h->text_written && h->calls.len;
 
 		if (h->calls.bad)
-			return no_memory(err);
+			return err_nomem(err);
 		if (h->calls.len)
 			TRY(text_put(h, h->calls.at + skip, h->calls.len - skip, err));
 		if (!failed || h->text_written)
@@ -190,8 +188,8 @@ static int finish(struct handoff *h, int failed, infer_error *err)
 	return INFER_OK;
 }
 
-/* Hand the request over once; returns the exit code. */
-static int once(struct handoff *h, int64_t number)
+/* Send the request once and print its answer. Returns the exit code. */
+static int send_request(struct handoff *h, int64_t number)
 {
 	infer_error err = { 0 }, late = { 0 };
 	struct remote r = { .fd = -1 };
@@ -207,13 +205,13 @@ static int once(struct handoff *h, int64_t number)
 		rc = remote_post(&r, h->o->server, "/v1/infer", &h->body, &err);
 		if (!rc && r.status == 200) {
 			began = 1;
-			rc = take_events(h, &r, &line, &err);
+			rc = read_events(h, &r, &line, &err);
 		} else if (!rc) {
-			rc = take_refusal(h, &r, &line, &err);
+			rc = read_refusal(h, &r, &line, &err);
 		}
 		remote_close(&r);
 	}
-	if (began && rc != INFER_EIO && finish(h, rc != INFER_OK, &late) && !rc) {
+	if (began && rc != INFER_EIO && finish_output(h, rc != INFER_OK, &late) && !rc) {
 		err = late;
 		rc = late.code;
 	}
@@ -249,7 +247,7 @@ int handoff(const struct run_opts *o, const struct opt_rest *rest)
 		report_seed(&h);
 		for (int64_t i = 1; i <= o->repeat && (code == EXIT_DONE || code == EXIT_LENGTH);
 		     i++)
-			code = once(&h, i);
+			code = send_request(&h, i);
 	}
 	constrain_fini(&h.constrain);
 	buf_fini(&h.words);

@@ -1,4 +1,4 @@
-/* infer-run/handoff_ask.c - --server: from options and files to the body that POST /v1/infer takes. */
+/* infer-run/handoff_ask.c - --server: write the body of POST /v1/infer from options and files. */
 #include "handoff.h"
 #include <infer/param.h>
 #include "common/env.h"
@@ -14,16 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the request to a server");
-}
-
 static int is_stdin(const char *path) { return path && !strcmp(path, "-"); }
 
 /* ---- the request ---- */
 
-/* The same numbers as the options, under the names of requests. */
+/* Write the sampling numbers that are given, by their names in requests. */
 static void put_numbers(struct jwrite *w, const struct sampling_args *a)
 {
 	const struct infer_sample_param *p;
@@ -38,7 +33,8 @@ static void put_numbers(struct jwrite *w, const struct sampling_args *a)
 	}
 }
 
-static void put_texts(struct jwrite *w, const char *key, const struct opt_list *l, const char *none)
+static void put_strings(struct jwrite *w, const char *key, const struct opt_list *l,
+                        const char *none)
 {
 	if (!l->n)
 		return;
@@ -53,11 +49,11 @@ static void put_breakers(struct jwrite *w, const struct opt_list *l)
 {
 	struct opt_list kept = *l;
 
-	/* none: those before it do not count */
+	/* "none" removes those before it */
 	for (int i = 0; i < l->n; i++)
 		if (!strcmp(l->at[i], "none"))
 			kept = (struct opt_list){ l->at + i, l->n - i };
-	put_texts(w, "dry_sequence_breakers", &kept, "none");
+	put_strings(w, "dry_sequence_breakers", &kept, "none");
 }
 
 static void put_stages(struct jwrite *w, const char *list)
@@ -72,9 +68,9 @@ static void put_stages(struct jwrite *w, const char *list)
 	jw_end(w);
 }
 
-/* A token id; the server knows which there are. */
-static int take_id(int64_t *id, const char *text, const char **end, const char *option,
-                   infer_error *err)
+/* Parse a token id at the start of text. The server checks that the vocabulary has it. */
+static int parse_id(int64_t *id, const char *text, const char **end, const char *option,
+                    infer_error *err)
 {
 	size_t digits = strspn(text, "0123456789");
 
@@ -95,7 +91,7 @@ static int put_bias(struct jwrite *w, const struct opt_list *l, infer_error *err
 		char *end = NULL;
 		int64_t id = 0;
 
-		TRY(take_id(&id, l->at[i], &at, "--logit-bias", err));
+		TRY(parse_id(&id, l->at[i], &at, "--logit-bias", err));
 		number = *at == '=' ? at + 1 : "";
 		double v = strcmp(number, "-inf") ? strtod(number, &end) : -INFINITY;
 
@@ -104,10 +100,11 @@ static int put_bias(struct jwrite *w, const struct opt_list *l, infer_error *err
 			               "--logit-bias: '%.40s' is not ID=B, a token id and a number",
 			               l->at[i]);
 		if (v != -INFINITY && !(v > -100 && v <= 100))
-			return err_set(err, INFER_EINVAL,
-			               "--logit-bias: %.40s: for a server above -100 to 100, or "
-			               "-inf",
-			               l->at[i]);
+			return err_set(
+				err, INFER_EINVAL,
+				"--logit-bias: %.40s: with a server the bias must be above -100 "
+				"and at most 100, or -inf",
+				l->at[i]);
 		jw_array(w, NULL);
 		jw_int(w, NULL, id);
 		if (v == -INFINITY) {
@@ -134,9 +131,9 @@ static int put_stop_ids(struct jwrite *w, const struct opt_list *l, infer_error 
 		return INFER_OK;
 	jw_array(w, "stop_token_ids");
 	for (int i = 0; i < l->n; i++) {
-		TRY(take_id(&id, l->at[i], &end, "--stop-token", err));
+		TRY(parse_id(&id, l->at[i], &end, "--stop-token", err));
 		if (*end)
-			return err_set(err, INFER_EINVAL, "--stop-token: '%.40s' is no token id",
+			return err_set(err, INFER_EINVAL, "--stop-token: '%.40s' is not a token id",
 			               l->at[i]);
 		jw_int(w, NULL, id);
 	}
@@ -175,7 +172,7 @@ static void put_turn(struct jwrite *w, const char *role, const char *text, size_
 	jw_end(w);
 }
 
-static void put_prompt(struct jwrite *w, const struct handoff *h)
+static void put_prompt_or_messages(struct jwrite *w, const struct handoff *h)
 {
 	const struct run_opts *o = h->o;
 
@@ -227,14 +224,14 @@ static int put_request(struct jwrite *w, struct handoff *h, infer_error *err)
 	const struct run_opts *o = h->o;
 
 	jw_object(w, "request");
-	put_prompt(w, h);
+	put_prompt_or_messages(w, h);
 	put_tools(w, h);
 	if (h->args)
 		jw_value(w, "template_args", h->args);
 	if (o->chat.think >= 0)
 		jw_bool(w, "think", !o->chat.think);
 	jw_int(w, "max_tokens", o->max_tokens);
-	put_texts(w, "stop", &o->stop, NULL);
+	put_strings(w, "stop", &o->stop, NULL);
 	TRY(put_stop_ids(w, &o->stop_tokens, err));
 	if (o->ignore_eos)
 		jw_bool(w, "ignore_eos", 1);
@@ -278,10 +275,10 @@ int handoff_body(struct handoff *h, int64_t number, infer_error *err)
 		jw_bool(&w, "follows", 1);
 	TRY(put_request(&w, h, err));
 	jw_end(&w);
-	return h->body.bad ? no_memory(err) : INFER_OK;
+	return h->body.bad ? err_nomem(err) : INFER_OK;
 }
 
-/* Read a JSON file, or standard input; it is to be a list. */
+/* Read a JSON array from a file or standard input. */
 static int read_list(const struct json **out, struct handoff *h, const char *path, const char *what,
                      infer_error *err)
 {
@@ -297,9 +294,9 @@ static int read_list(const struct json **out, struct handoff *h, const char *pat
 	const char *kept = rc ? NULL : arena_strndup(&h->mem, text.at ? text.at : "", text.len);
 
 	if (!rc)
-		rc = kept ? jread(&v, &h->mem, kept, text.len, what, err) : no_memory(err);
+		rc = kept ? jread(&v, &h->mem, kept, text.len, what, err) : err_nomem(err);
 	if (!rc && !json_is_array(v))
-		rc = err_set(err, INFER_EFORMAT, "%s: %s: not a list",
+		rc = err_set(err, INFER_EFORMAT, "%s: %s must be a list",
 		             strcmp(path, "-") ? path : "standard input", what);
 	*out = v;
 	buf_fini(&text);

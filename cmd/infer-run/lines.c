@@ -1,4 +1,4 @@
-/* infer-run/lines.c - lines from a descriptor, in bounded memory. */
+/* infer-run/lines.c - read lines from a descriptor, in bounded memory. */
 #include "lines.h"
 #include "base/err.h"
 
@@ -17,15 +17,15 @@ void lines_init(struct lines *l, int fd, const char *name)
 
 void lines_fini(struct lines *l) { buf_fini(&l->b); }
 
-void lines_go_on(struct lines *l, int fd, const char *name)
+void lines_continue(struct lines *l, int fd, const char *name)
 {
 	l->fd = fd;
 	l->name = name;
 	l->eof = l->begun = 0;
 }
 
-/* What was given out makes room. */
-static void forget(struct lines *l)
+/* Remove the bytes that were returned from the buffer. */
+static void drop_returned(struct lines *l)
 {
 	if (!l->from)
 		return;
@@ -34,11 +34,12 @@ static void forget(struct lines *l)
 	l->from = 0;
 }
 
-static int fill(struct lines *l, infer_error *err)
+/* Read more bytes; none if the descriptor is non-blocking and has none. */
+static int read_more(struct lines *l, infer_error *err)
 {
 	ssize_t n;
 
-	forget(l);
+	drop_returned(l);
 	if (buf_reserve(&l->b, PIECE))
 		return err_set(err, INFER_ENOMEM, "%s: out of memory for a line", l->name);
 	do
@@ -53,8 +54,8 @@ static int fill(struct lines *l, infer_error *err)
 	return INFER_OK;
 }
 
-/* What belongs to the file and not to the line. */
-static void trim(struct lines *l, int ended, const char **at, size_t *n)
+/* Remove a byte order mark and a final CR. */
+static void trim_line(struct lines *l, int ended, const char **at, size_t *n)
 {
 	if (l->as_is)
 		return;
@@ -66,8 +67,8 @@ static void trim(struct lines *l, int ended, const char **at, size_t *n)
 		--*n;
 }
 
-/* A line that is there, out of the buffer. */
-static enum lines_got take(struct lines *l, const char **at, size_t *n)
+/* Return a line from the buffer, or LINES_NONE if it has no complete line. */
+static enum lines_got next_buffered(struct lines *l, const char **at, size_t *n)
 {
 	size_t have = l->b.len - l->from;
 	char *text = l->b.at + l->from,
@@ -94,7 +95,7 @@ static enum lines_got take(struct lines *l, const char **at, size_t *n)
 	int is_long = was_cutting || *n > l->longest;
 
 	if (!is_long)
-		trim(l, end != NULL, at, n);
+		trim_line(l, end != NULL, at, n);
 	l->begun = 1;
 	return is_long ? LINES_LONG : LINES_LINE;
 }
@@ -104,7 +105,7 @@ int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **a
 {
 	struct pollfd p = { .fd = l->fd, .events = POLLIN };
 
-	while ((*got = take(l, at, n)) == LINES_NONE) {
+	while ((*got = next_buffered(l, at, n)) == LINES_NONE) {
 		int ready = poll(&p, 1, wait_ms);
 
 		if (ready < 0 && errno != EINTR)
@@ -112,7 +113,7 @@ int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **a
 		if (!ready)
 			return INFER_OK;
 		if (ready > 0)
-			TRY(fill(l, err));
+			TRY(read_more(l, err));
 	}
 	return INFER_OK;
 }

@@ -1,4 +1,4 @@
-/* infer-run/lines.h - lines from a descriptor, as they come, in bounded memory. */
+/* infer-run/lines.h - read lines from a descriptor, in bounded memory. Confined to one thread. */
 #ifndef INFER_RUN_LINES_H
 #define INFER_RUN_LINES_H
 #include <stdint.h>
@@ -10,30 +10,34 @@ enum { LINES_LONGEST = 64 << 20 };
 struct lines {
 	int fd;
 	const char *name; /* for messages; borrowed */
-	/* how they are read, the caller's to change after lines_init: what ends a line; more bytes
-	 * are too long; only the end is taken off, and neither a byte order mark nor a CR */
-	char end;
-	size_t longest;
-	int as_is;
-	struct buf b;        /* what was read; from `from` on not given out */
-	size_t from, looked; /* looked: bytes behind `from` that hold no end */
-	int64_t number;      /* of the line given out last, from 1 */
+	/* The caller may change these after lines_init. */
+	char end;       /* character that ends a line */
+	size_t longest; /* bytes; a longer line is reported as LINES_LONG */
+	int as_is;      /* 1: keep a byte order mark and a final CR */
+	/* Private. */
+	struct buf b;        /* bytes read; those before `from` were returned */
+	size_t from, looked; /* looked: bytes after `from` without an end of line */
+	int64_t number;      /* number of the line returned last, from 1 */
 	int eof, cutting;    /* cutting: inside a line that is too long */
-	int begun;           /* a line of this descriptor was given out */
+	int begun;           /* a line of this descriptor was returned */
 };
 
-enum lines_got { LINES_NONE, LINES_LINE, LINES_LONG, LINES_END };
+enum lines_got {
+	LINES_NONE, /* no line within the time */
+	LINES_LINE,
+	LINES_LONG, /* a line that is too long; its text is not returned */
+	LINES_END,
+};
 
-/* Lines that end with a newline, none longer than LINES_LONGEST. */
+/* Begin to read lines that end with a newline and have at most LINES_LONGEST bytes. */
 void lines_init(struct lines *l, int fd, const char *name);
 void lines_fini(struct lines *l);
-/* Behind LINES_END: the lines of another descriptor; numbers go on. */
-void lines_go_on(struct lines *l, int fd, const char *name);
-/* The next line, borrowed until the next call, without its newline, a CR before that, and a byte
- * order mark before the first line.  Waits at most wait_ms (-1: for ever).
- * *got: NONE where none came in that time, LONG for a line that is too long, which is not given
- * out. */
+/* After LINES_END: continue with another descriptor. Line numbers continue. */
+void lines_continue(struct lines *l, int fd, const char *name);
+/* Read the next line: *at, *n, borrowed until the next call. The end, a CR before it, and a byte order
+ * mark before the first line are removed. Waits at most wait_ms (-1: for ever).
+ * INFER_EIO INFER_ENOMEM */
 int lines_next(struct lines *l, int wait_ms, enum lines_got *got, const char **at, size_t *n,
                infer_error *err);
-int lines_blank(const char *at, size_t n); /* nothing but white space */
+int lines_blank(const char *at, size_t n); /* True if a line is empty or white space. */
 #endif

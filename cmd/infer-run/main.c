@@ -1,4 +1,4 @@
-/* infer-run/main.c - options, then one call. */
+/* infer-run/main.c - parse and check the options, then call the function of the mode. */
 #include "opts.h"
 #include "handoff.h"
 #include "common/env.h"
@@ -11,7 +11,7 @@
 
 static const struct help_line examples[] = {
 	{ "infer-run \"Why is the sky blue?\"", "ask the built-in model" },
-	{ "infer-run -m m.gguf -i", "talk" },
+	{ "infer-run -m m.gguf -i", "chat" },
 	{ "infer-run -m m.gguf --raw Once upon a time", "continue a text" },
 	{ "infer-run -m m.gguf -f report.txt \"In short:\"", "ask about a file" },
 	{ "dmesg | infer-run -m m.gguf \"What broke?\"", "ask about a pipe's text" },
@@ -23,8 +23,8 @@ static const struct program program = {
 	.usage = "infer-run [-m MODEL] [OPTION]... [PROMPT]...",
 	.brief = "Answer with a language model, or continue a text.",
 	.about = "The prompt is the arguments, then each -f FILE, then standard input if it is "
-		 "not a terminal: what a user says, where the model has a chat template; with "
-		 "--raw, a text to go on with.",
+		 "not a terminal. It is the user's turn if the model has a chat template; with "
+		 "--raw, or without one, a text to continue.",
 	.examples = examples,
 	.rows = run_rows,
 };

@@ -1,4 +1,4 @@
-/* infer-run/outfile.c - the file that a batch appends its records to. */
+/* infer-run/outfile.c - the file of --resume, to which a batch appends records. */
 #include "outfile.h"
 #include "common/records.h"
 #include "base/err.h"
@@ -17,7 +17,7 @@
 
 enum { PIECE = 1 << 16, TRIES = 100 };
 
-static int lock(int fd, const char *path, infer_error *err)
+static int lock_file(int fd, const char *path, infer_error *err)
 {
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return INFER_OK;
@@ -26,7 +26,7 @@ static int lock(int fd, const char *path, infer_error *err)
 	               : err_errno(err, errno, "%s: cannot lock it", path);
 }
 
-/* *same 0: another file has come into its place between opening and locking. */
+/* Open and lock the file. *same: 0 if path was replaced by another file in between. */
 static int open_locked(int *fd, const char *path, int *same, infer_error *err)
 {
 	struct stat st, now;
@@ -36,12 +36,13 @@ static int open_locked(int *fd, const char *path, int *same, infer_error *err)
 		return err_errno(err, errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, INFER_EIO, "%s: not a regular file", path);
-	TRY(lock(*fd, path, err));
+	TRY(lock_file(*fd, path, err));
 	*same = !stat(path, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino;
 	return *same && !st.st_size ? os_dir_sync(path, err) : INFER_OK;
 }
 
-static int open_ours(int *fd, const char *path, infer_error *err)
+/* Open and lock the file at path; tries again if it is replaced meanwhile. */
+static int open_exclusive(int *fd, const char *path, infer_error *err)
 {
 	int same = 0;
 
@@ -55,11 +56,11 @@ static int open_ours(int *fd, const char *path, infer_error *err)
 		*fd = -1;
 		TRY(rc);
 	}
-	return err_set(err, INFER_EIO, "%s: others put new files into its place", path);
+	return err_set(err, INFER_EIO, "%s: another process keeps replacing it", path);
 }
 
-/* Bytes [from, to) of one file to the end of the other. */
-static int copy(int to_fd, int fd, off_t from, off_t to, infer_error *err)
+/* Append bytes [from, to) of fd to to_fd. */
+static int copy_range(int to_fd, int fd, off_t from, off_t to, infer_error *err)
 {
 	char piece[PIECE];
 
@@ -83,42 +84,43 @@ static int copy(int to_fd, int fd, off_t from, off_t to, infer_error *err)
 	return INFER_OK;
 }
 
-static int fill(int to, int fd, off_t end, const struct infer_hole *holes, size_t n,
-                infer_error *err)
+/* Append bytes [0, end) of fd to the file `to`, without the holes. */
+static int copy_without_holes(int to, int fd, off_t end, const struct infer_hole *holes, size_t n,
+                              infer_error *err)
 {
 	off_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		TRY(copy(to, fd, at, holes[i].from, err));
+		TRY(copy_range(to, fd, at, holes[i].from, err));
 		at = holes[i].to;
 	}
-	return copy(to, fd, at, end, err);
+	return copy_range(to, fd, at, end, err);
 }
 
-/* Written anew without the bytes [from, to) of the holes, in rising order, by another name that
- * takes its place: *fd is the new one, *end what it has. */
-static int without(int *fd, const char *path, off_t *end, const struct infer_hole *holes, size_t n,
-                   infer_error *err)
+/* Replace the file by one without the holes (ascending): write a new file and rename it. *fd becomes the new
+ * file, *end its length. */
+static int remove_holes(int *fd, const char *path, off_t *end, const struct infer_hole *holes,
+                        size_t n, infer_error *err)
 {
 	char real[PATH_MAX], tmp[PATH_MAX + 32];
 	int to, rc;
 
 	if (!realpath(path, real))
 		return err_errno(err, errno, "%s", path);
-	/* the lock is ours: what has this name was left by a machine that stopped */
+	/* we hold the lock, so a file of this name was left by a crash */
 	snprintf(tmp, sizeof tmp, "%s.resume.tmp", real);
 	unlink(tmp);
 	to = open(tmp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
 	          (mode_t)replace_mode(real, 0666));
 	if (to < 0)
 		return err_errno(err, errno, "%s", tmp);
-	rc = lock(to, tmp, err);
+	rc = lock_file(to, tmp, err);
 	if (!rc)
-		rc = fill(to, *fd, *end, holes, n, err);
+		rc = copy_without_holes(to, *fd, *end, holes, n, err);
 	if (!rc)
 		replace_keep(to, real);
 	if (!rc && (fsync(to) || rename(tmp, real)))
-		rc = err_errno(err, errno, "%s: cannot write it without its damaged lines", path);
+		rc = err_errno(err, errno, "%s: cannot remove its damaged lines", path);
 	if (rc) {
 		unlink(tmp);
 		close(to);
@@ -131,10 +133,12 @@ static int without(int *fd, const char *path, off_t *end, const struct infer_hol
 	return os_dir_sync(real, err);
 }
 
-static int read_all(infer_resume *r, int fd, const char *path, infer_error *err)
+/* Pass the whole file to the reader of records. */
+static int read_records(infer_resume *r, int fd, const char *path, infer_error *err)
 {
 	char *piece = mem_alloc(MEM_BASE, PIECE, 1);
-	int rc = piece ? INFER_OK : err_set(err, INFER_ENOMEM, "%s: no memory for a record", path);
+	int rc = piece ? INFER_OK
+	               : err_set(err, INFER_ENOMEM, "%s: out of memory for a record", path);
 	ssize_t n = 1;
 
 	while (!rc && n) {
@@ -148,14 +152,16 @@ static int read_all(infer_resume *r, int fd, const char *path, infer_error *err)
 	return rc;
 }
 
-/* What is no whole record goes. */
-static int clean(struct outfile *f, const struct infer_resumed *got, infer_error *err)
+/* Remove an incomplete last line and damaged lines. */
+static int remove_damage(struct outfile *f, const struct infer_resumed *got, infer_error *err)
 {
 	f->bytes = (off_t)got->whole;
 	if (got->torn && ftruncate(f->fd, f->bytes))
-		return err_errno(err, errno, "%s: cannot cut the torn last line off", f->path);
-	return got->n_holes ? without(&f->fd, f->path, &f->bytes, got->holes, got->n_holes, err)
-	                    : INFER_OK;
+		return err_errno(err, errno, "%s: cannot cut off the incomplete last line",
+		                 f->path);
+	return got->n_holes
+	               ? remove_holes(&f->fd, f->path, &f->bytes, got->holes, got->n_holes, err)
+	               : INFER_OK;
 }
 
 int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_done_fn *done,
@@ -166,15 +172,15 @@ int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_do
 	int rc;
 
 	*f = (struct outfile){ .fd = -1, .path = path };
-	rc = open_ours(&f->fd, path, err);
+	rc = open_exclusive(&f->fd, path, err);
 	if (!rc)
 		rc = infer_resume_new(&r, path, done, user, err);
 	if (!rc)
-		rc = read_all(r, f->fd, path, err);
+		rc = read_records(r, f->fd, path, err);
 	if (!rc)
 		rc = infer_resume_end(r, &got, err);
 	if (!rc)
-		rc = clean(f, &got, err);
+		rc = remove_damage(f, &got, err);
 	infer_resume_free(r);
 	if (rc)
 		outfile_close(f);
@@ -196,7 +202,7 @@ int outfile_add(struct outfile *f, infer_records *w, infer_error *err)
 	int rc = records_send(w, f->fd, &sent, err);
 
 	if (rc && sent)
-		/* else the next run cuts the half off */
+		/* if this fails, the next run cuts it off */
 		(void)!ftruncate(f->fd, f->bytes);
 	if (rc)
 		return rc;
@@ -205,8 +211,8 @@ int outfile_add(struct outfile *f, infer_records *w, infer_error *err)
 	return INFER_OK;
 }
 
-/* INFER_EIO  it has no name any more, or less than was written */
-static int check(const struct outfile *f, infer_error *err)
+/* INFER_EIO  the file was removed, or is shorter than what was written */
+static int check_intact(const struct outfile *f, infer_error *err)
 {
 	struct stat st;
 
@@ -225,7 +231,7 @@ static int check(const struct outfile *f, infer_error *err)
 
 int outfile_sync(struct outfile *f, infer_error *err)
 {
-	TRY(check(f, err));
+	TRY(check_intact(f, err));
 	if (!f->dirty)
 		return INFER_OK;
 	TRY(records_sync(f->fd, err));

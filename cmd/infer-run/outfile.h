@@ -1,5 +1,5 @@
-/* infer-run/outfile.h - the file that a batch appends its records to: ours alone, on the disk, and
- * still there.  Confined. */
+/* infer-run/outfile.h - the file of --resume, to which a batch appends records. It is locked against other
+ * processes, and synced to disk. Confined to one thread. */
 #ifndef INFER_RUN_OUTFILE_H
 #define INFER_RUN_OUTFILE_H
 #include <sys/types.h>
@@ -8,23 +8,23 @@
 struct outfile {
 	int fd;           /* -1: none is open */
 	const char *path; /* borrowed */
-	off_t bytes;      /* that it has in whole records */
+	off_t bytes;      /* length of its complete records */
 	int dirty;        /* written to since the last outfile_sync */
 };
 
-/* Open or create the records of a batch to go on where they end: nobody else may have them open
- * this way, a last line that is torn is cut off, one that is damaged is taken out, done is called
- * for every record of a request.  What it returns ends it, INFER_OK aside: then the file is as it
- * was.  The directory of a new file is synced.
- * w          the records go on: infer_records_continue
- * INFER_EFORMAT  a line that is no record
- * INFER_EIO      cannot be opened, no regular file, in use */
+/* Open or create the file and lock it. Calls done for every record of a request; an error that it returns
+ * is returned, and the file is left unchanged. Then an incomplete last line is cut off and damaged lines
+ * are removed. The directory of a new file is synced.
+ * w              the writer; continues after the records (infer_records_continue)
+ * INFER_EFORMAT  a line is not a record
+ * INFER_EIO      it cannot be opened, is not a regular file, or another process has it locked
+ * INFER_ENOMEM */
 int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_done_fn *done,
                  void *user, infer_error *err);
 void outfile_close(struct outfile *f);
-/* What w holds goes behind it; of a record that could not be written whole nothing stays. */
+/* Append the records in w. If a write fails, a partly written record is cut off. INFER_EIO */
 int outfile_add(struct outfile *f, infer_records *w, infer_error *err);
-/* To the disk, if anything was written since the last time.
- * INFER_EIO  refused, or the file was removed or cut by another */
+/* Sync the file to disk if it was written to since the last sync.
+ * INFER_EIO  the sync failed, or another process removed or truncated the file */
 int outfile_sync(struct outfile *f, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/prompt.c - from options, files and standard input to the prompt. */
+/* infer-run/prompt.c - make the prompt from options, files and standard input. */
 #include "prompt.h"
 #include "common/input.h"
 #include "base/err.h"
@@ -20,7 +20,7 @@ int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_t
 	                    err);
 }
 
-/* The user's words: beside messages there need not be any. */
+/* Read the user's turn. It may be empty if there are messages. */
 static int read_words(struct prompt *p, const struct run_opts *o, const struct opt_rest *rest,
                       const struct input_bound *bound, infer_error *err)
 {

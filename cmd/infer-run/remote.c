@@ -1,4 +1,4 @@
-/* infer-run/remote.c - one request over HTTP/1.1 to a server. */
+/* infer-run/remote.c - an HTTP/1.1 client for one request. */
 #include "remote.h"
 #include <infer/file.h>
 #include "base/err.h"
@@ -12,28 +12,27 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* HEAD: of a line of the head; HEADERS: of its lines; LINE: of a line of the body */
-enum { READ = 16384, HEAD = 16384, HEADERS = 200, LINE = 256 << 20 };
+enum {
+	READ = 16384,     /* bytes read at once */
+	HEAD = 16384,     /* most bytes of a line of the head */
+	HEADERS = 200,    /* most header fields */
+	LINE = 256 << 20, /* most bytes of a line of the body */
+};
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the request to a server");
-}
-
-static int nobody(const struct remote *r, int code, infer_error *err)
+static int no_server(const struct remote *r, int code, infer_error *err)
 {
 	return err_set(err, INFER_ENET, "no server at %s: %s", r->where, strerror(code));
 }
 
 static int not_http(const struct remote *r, infer_error *err)
 {
-	return err_set(err, INFER_ENET, "%s: what answers does not speak HTTP/1.1", r->where);
+	return err_set(err, INFER_ENET, "%s: the server does not speak HTTP/1.1", r->where);
 }
 
-static int broken(const struct remote *r, infer_error *err)
+static int closed_early(const struct remote *r, infer_error *err)
 {
-	return err_set(err, INFER_ENET, "%s: the connection broke off before the answer was over",
-	               r->where);
+	return err_set(err, INFER_ENET,
+	               "%s: the connection was closed before the answer was complete", r->where);
 }
 
 /* ---- connecting ---- */
@@ -43,12 +42,12 @@ static int connect_local(struct remote *r, const char *path, infer_error *err)
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 
 	if (!*path || strlen(path) >= sizeof a.sun_path)
-		return err_set(err, INFER_EINVAL, "--server %s: the path has 1 to %zu bytes",
+		return err_set(err, INFER_EINVAL, "--server %s: the path must have 1 to %zu bytes",
 		               r->where, sizeof a.sun_path - 1);
 	memcpy(a.sun_path, path, strlen(path) + 1);
 	r->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (r->fd < 0 || connect(r->fd, (const struct sockaddr *)&a, sizeof a))
-		return nobody(r, errno, err);
+		return no_server(r, errno, err);
 	return INFER_OK;
 }
 
@@ -70,17 +69,17 @@ static int connect_tcp(struct remote *r, const char *host, const char *port, inf
 		r->fd = -1;
 	}
 	freeaddrinfo(all);
-	return r->fd < 0 ? nobody(r, code, err) : INFER_OK;
+	return r->fd < 0 ? no_server(r, code, err) : INFER_OK;
 }
 
-/* An address in its parts: "host", "host:1", "[::1]:1", with what stands behind a slash. */
+/* A parsed address: "host", "host:1" or "[::1]:1", and a path. */
 struct address {
 	char host[256], port[8];
 	struct infer_str as_is; /* host and port, as the Host field has them */
 	const char *path;       /* "", or begins with a slash */
 };
 
-static int parse(struct address *a, const char *at)
+static int parse_address(struct address *a, const char *at)
 {
 	size_t n = strcspn(at, "/"), host = n, from = 0;
 	const char *colon;
@@ -117,7 +116,8 @@ static int parse(struct address *a, const char *at)
 	return 0;
 }
 
-static int open_at(struct remote *r, struct address *a, infer_error *err)
+/* Parse r->where and connect. */
+static int connect_server(struct remote *r, struct address *a, infer_error *err)
 {
 	*a = (struct address){ .as_is = { "localhost", 9 }, .path = "" };
 	if (!strncmp(r->where, "unix:", 5))
@@ -126,7 +126,7 @@ static int open_at(struct remote *r, struct address *a, infer_error *err)
 		return err_set(err, INFER_EUNSUP,
 		               "--server %s: https is not supported; http:// and unix: are",
 		               r->where);
-	if (strncmp(r->where, "http://", 7) || parse(a, r->where + 7))
+	if (strncmp(r->where, "http://", 7) || parse_address(a, r->where + 7))
 		return err_set(err, INFER_EINVAL,
 		               "--server %s is neither http://HOST[:PORT] nor unix:PATH", r->where);
 	return connect_tcp(r, a->host, a->port, err);
@@ -141,7 +141,7 @@ static int send_all(const struct remote *r, const char *at, size_t n, infer_erro
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		/* a server that refuses early may have answered why, and closed */
+		/* a server that refuses early may have sent an answer before it closed */
 		if (got < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return INFER_OK;
 		if (got < 0)
@@ -152,7 +152,7 @@ static int send_all(const struct remote *r, const char *at, size_t n, infer_erro
 	return INFER_OK;
 }
 
-/* More bytes; *end: there are none. */
+/* Receive more bytes into r->in. *end: 1 at the end of the stream. */
 static int receive(struct remote *r, int *end, infer_error *err)
 {
 	ssize_t got;
@@ -169,11 +169,11 @@ static int receive(struct remote *r, int *end, infer_error *err)
 		return err_set(err, INFER_ENET, "%s: %s", r->where, strerror(errno));
 	*end = !got;
 	buf_put(&r->in, room, (size_t)got);
-	return r->in.bad ? no_memory(err) : INFER_OK;
+	return r->in.bad ? err_nomem(err) : INFER_OK;
 }
 
-/* A line of the head, or of a chunk, without its end. */
-static int head_line(struct remote *r, struct buf *line, infer_error *err)
+/* Read a line of the head, or the size line of a chunk, without its end. */
+static int read_head_line(struct remote *r, struct buf *line, infer_error *err)
 {
 	int end = 0;
 
@@ -186,23 +186,23 @@ static int head_line(struct remote *r, struct buf *line, infer_error *err)
 		buf_put(line, at, n);
 		r->at += n + (lf != NULL);
 		if (line->bad)
-			return no_memory(err);
+			return err_nomem(err);
 		if (line->len > HEAD)
 			return not_http(r, err);
 		if (lf)
 			break;
 		TRY(receive(r, &end, err));
 		if (end)
-			return broken(r, err);
+			return closed_early(r, err);
 	}
 	if (line->len && line->at[line->len - 1] == '\r')
 		line->len--;
 	buf_putc(line, 0);
-	return line->bad ? no_memory(err) : INFER_OK;
+	return line->bad ? err_nomem(err) : INFER_OK;
 }
 
-/* The value of a field of this name, or NULL. */
-static const char *field(const char *line, const char *name)
+/* Return the value of the header field if it has this name, or NULL. */
+static const char *field_value(const char *line, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -211,8 +211,8 @@ static const char *field(const char *line, const char *name)
 	return line + n + 1 + strspn(line + n + 1, " \t");
 }
 
-/* A number of digits and white space behind it; -1: it is none. */
-static int number(uint64_t *v, const char *s, int base)
+/* Parse digits followed by white space or nothing. Returns -1 if the text is malformed. */
+static int parse_number(uint64_t *v, const char *s, int base)
 {
 	const char *digits = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
 	size_t n = strspn(s, digits);
@@ -223,9 +223,9 @@ static int number(uint64_t *v, const char *s, int base)
 	return 0;
 }
 
-static int status_line(struct remote *r, struct buf *line, infer_error *err)
+static int read_status(struct remote *r, struct buf *line, infer_error *err)
 {
-	TRY(head_line(r, line, err));
+	TRY(read_head_line(r, line, err));
 	const char *s = line->at;
 
 	if (strncmp(s, "HTTP/1.1 ", 9) != 0 || strspn(s + 9, "0123456789") != 3)
@@ -234,21 +234,22 @@ static int status_line(struct remote *r, struct buf *line, infer_error *err)
 	return INFER_OK;
 }
 
-static int fields(struct remote *r, struct buf *line, infer_error *err)
+static int read_fields(struct remote *r, struct buf *line, infer_error *err)
 {
 	const char *v;
 
 	r->framing = REMOTE_UNTIL_CLOSE;
 	for (int i = 0; i < HEADERS; i++) {
-		TRY(head_line(r, line, err));
+		TRY(read_head_line(r, line, err));
 		if (!*line->at)
 			return INFER_OK;
-		if ((v = field(line->at, "Transfer-Encoding"))) {
+		if ((v = field_value(line->at, "Transfer-Encoding"))) {
 			if (strcasecmp(v, "chunked"))
 				return not_http(r, err);
 			r->framing = REMOTE_CHUNKS;
-		} else if ((v = field(line->at, "Content-Length")) && r->framing != REMOTE_CHUNKS) {
-			if (number(&r->left, v, 10))
+		} else if ((v = field_value(line->at, "Content-Length")) &&
+		           r->framing != REMOTE_CHUNKS) {
+			if (parse_number(&r->left, v, 10))
 				return not_http(r, err);
 			r->framing = REMOTE_LENGTH;
 		}
@@ -264,7 +265,7 @@ int remote_post(struct remote *r, const char *where, const char *path, const str
 
 	*r = (struct remote){ .where = where, .fd = -1 };
 	buf_init(&r->in, MEM_BASE);
-	TRY(open_at(r, &a, err));
+	TRY(connect_server(r, &a, err));
 	buf_init(&line, MEM_BASE);
 	size_t n = strlen(a.path);
 
@@ -273,15 +274,15 @@ int remote_post(struct remote *r, const char *where, const char *path, const str
 	           "Content-Length: %zu\r\nConnection: close\r\n\r\n",
 	           (int)(n && a.path[n - 1] == '/' ? n - 1 : n), a.path, path, (int)a.as_is.len,
 	           a.as_is.at, body->len);
-	int rc = line.bad ? no_memory(err) : send_all(r, line.at, line.len, err);
+	int rc = line.bad ? err_nomem(err) : send_all(r, line.at, line.len, err);
 
 	if (!rc)
 		rc = send_all(r, body->at, body->len, err);
-	do { /* 1xx: more of the head follows */
+	do { /* after a status 1xx another head follows */
 		if (!rc)
-			rc = status_line(r, &line, err);
+			rc = read_status(r, &line, err);
 		if (!rc)
-			rc = fields(r, &line, err);
+			rc = read_fields(r, &line, err);
 	} while (!rc && r->status < 200);
 	buf_fini(&line);
 	return rc;
@@ -289,20 +290,20 @@ int remote_post(struct remote *r, const char *where, const char *path, const str
 
 /* ---- the body ---- */
 
-/* The head of the next chunk: r->left, 0 where it is the last one. */
+/* Read the size of the next chunk into r->left; 0 for the last one. */
 static int next_chunk(struct remote *r, infer_error *err)
 {
 	struct buf line;
 	uint64_t left = 0;
 
 	buf_init(&line, MEM_BASE);
-	int rc = r->in_chunk ? head_line(r, &line, err) : INFER_OK;
+	int rc = r->in_chunk ? read_head_line(r, &line, err) : INFER_OK;
 
 	if (!rc && r->in_chunk && *line.at)
 		rc = not_http(r, err);
 	if (!rc)
-		rc = head_line(r, &line, err);
-	if (!rc && number(&left, line.at, 16))
+		rc = read_head_line(r, &line, err);
+	if (!rc && parse_number(&left, line.at, 16))
 		rc = not_http(r, err);
 	buf_fini(&line);
 	r->in_chunk = 1;
@@ -310,8 +311,8 @@ static int next_chunk(struct remote *r, infer_error *err)
 	return rc;
 }
 
-/* The bytes of the body that are there, after waiting for some; *n 0: it is over. */
-static int body(struct remote *r, const char **at, size_t *n, infer_error *err)
+/* Return received bytes of the body; waits for some. *n: 0 at the end of the body. */
+static int next_bytes(struct remote *r, const char **at, size_t *n, infer_error *err)
 {
 	int end = 0;
 
@@ -327,7 +328,7 @@ static int body(struct remote *r, const char **at, size_t *n, infer_error *err)
 	if (r->at == r->in.len)
 		TRY(receive(r, &end, err));
 	if (end && r->framing != REMOTE_UNTIL_CLOSE)
-		return broken(r, err);
+		return closed_early(r, err);
 	r->over = end;
 	*at = r->in.at ? r->in.at + r->at : "";
 	*n = r->in.len - r->at;
@@ -344,7 +345,7 @@ int remote_line(struct remote *r, struct buf *line, int *over, infer_error *err)
 		const char *at = "", *lf;
 		size_t n;
 
-		TRY(body(r, &at, &n, err));
+		TRY(next_bytes(r, &at, &n, err));
 		if (!n) {
 			*over = !line->len;
 			return INFER_OK;
@@ -356,7 +357,7 @@ int remote_line(struct remote *r, struct buf *line, int *over, infer_error *err)
 		r->at += took;
 		r->left -= r->framing == REMOTE_UNTIL_CLOSE ? 0 : took;
 		if (line->bad)
-			return no_memory(err);
+			return err_nomem(err);
 		if (line->len > LINE)
 			return err_set(err, INFER_ENET, "%s: a line of the answer is too long",
 			               r->where);

@@ -1,4 +1,4 @@
-/* infer-run/replay.c - records of answers that are run again, and compared. */
+/* infer-run/replay.c - --replay: run the requests of records again and compare the answers. */
 #include "run.h"
 #include "lines.h"
 #include "common/progress.h"
@@ -15,33 +15,36 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As in a batch: samples that wait or run for each sequence of the engine. */
+/* Queued and running samples per sequence of the engine, as in a batch. */
 enum { WAITING = 2 };
 
 struct replay {
 	struct run run;
-	struct run_opts opts; /* with what the first record says of the engine */
+	struct run_opts opts; /* the options, with engine options from the first record */
 	struct lines in;
-	int fd; /* of a file, or -1 */
-	infer_replay *first;
-	infer_replay *running[WAITING * BATCH_SEQS]; /* their requests are with the runner */
+	int fd;              /* the file; -1: standard input */
+	infer_replay *first; /* the first record, until its request is started */
+	infer_replay *running[WAITING * BATCH_SEQS]; /* records whose requests are running */
 	char kv_type[64], act_type[64];
 	struct engine_place place;
 	struct chat chat;
 	infer_job_reader *reader;
-	infer_records *writer;           /* of -o jsonl */
-	struct infer_engine_info engine; /* that runs them */
-	char engine_kv[64];
-	int ctx_counts; /* numbers depend on the context */
-	uint64_t records, others, differ, text, ids, logprobs;
-	int64_t line; /* of the first record that differs */
-	char why[512];
+	infer_records *writer; /* -o jsonl; NULL: text */
+	struct infer_engine_info engine;
+	char engine_kv[64];               /* cache types of the engine, as in records */
+	int ctx_counts;                   /* the answers depend on the context size */
+	uint64_t records, others, differ; /* replayed; of other kinds, skipped; with differences */
+	uint64_t text, ids, logprobs;     /* records in which these were compared */
+	int64_t line;                     /* line number of the first record that differs */
+	char why[512];                    /* its difference */
 };
 
 /* ---- verdicts ---- */
 
-static int judge(struct replay *a, const infer_replay *p, const struct infer_replay_verdict *v,
-                 const struct infer_run_info *info, infer_error *err)
+/* Count a comparison and write its record. */
+static int count_verdict(struct replay *a, const infer_replay *p,
+                         const struct infer_replay_verdict *v, const struct infer_run_info *info,
+                         infer_error *err)
 {
 	struct infer_replay_made made;
 
@@ -69,8 +72,8 @@ static int judge(struct replay *a, const infer_replay *p, const struct infer_rep
 	                 : INFER_OK;
 }
 
-/* The place of a record among those that run; of NULL: one that is free. */
-static infer_replay **place(struct replay *a, const infer_replay *p)
+/* Return the entry of a.running that has the record; for NULL, a free one. */
+static infer_replay **find_running(struct replay *a, const infer_replay *p)
 {
 	infer_replay **at = a->running;
 
@@ -79,6 +82,7 @@ static infer_replay **place(struct replay *a, const infer_replay *p)
 	return at;
 }
 
+/* Compare the answer of a task with its record. Frees both. */
 static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(t);
@@ -102,8 +106,8 @@ static int task_end(struct replay *a, infer_task *t, infer_replay *p, infer_erro
 	info.n_breakers = j->n_breaker_texts;
 	info.seed_random = 0;
 	if (!rc)
-		rc = judge(a, p, &v, &info, err);
-	*place(a, p) = NULL;
+		rc = count_verdict(a, p, &v, &info, err);
+	*find_running(a, p) = NULL;
 	infer_task_free(t);
 	infer_replay_free(p);
 	return rc;
@@ -124,13 +128,13 @@ static int take_events(struct replay *a, infer_error *err)
 	}
 }
 
-static int step(struct replay *a, infer_error *err)
+static int run_engine_step(struct replay *a, infer_error *err)
 {
 	TRY(run_step(&a->run, err));
 	return take_events(a, err);
 }
 
-/* The engine is a score's alone: its windows take every event. */
+/* Run a record of --score, with nothing else in the engine: it consumes every event. */
 static int run_score(struct replay *a, infer_replay *p, infer_error *err)
 {
 	struct infer_replay_verdict v;
@@ -141,49 +145,50 @@ static int run_score(struct replay *a, infer_replay *p, infer_error *err)
 
 	infer_replay_made(p, &made);
 	while (!rc && infer_runner_busy(a->run.runner))
-		rc = step(a, err);
+		rc = run_engine_step(a, err);
 	if (!rc)
 		rc = score_ids(&logprobs, &a->run, made.tokens, made.n_tokens, err);
 	if (!rc)
 		infer_replay_compare_scores(p, logprobs, made.n_tokens, &v);
 	run_info(&info, &a->run);
 	if (!rc)
-		rc = judge(a, p, &v, &info, err);
+		rc = count_verdict(a, p, &v, &info, err);
 	mem_free(logprobs);
 	infer_replay_free(p);
 	return rc;
 }
 
-static int refuse(const struct replay *a, const struct infer_replay_made *made, infer_error *err,
-                  const char *what, const char *name)
+static int refuse_record(const struct replay *a, const struct infer_replay_made *made,
+                         infer_error *err, const char *what, const char *name)
 {
 	return err_set(err, INFER_EINVAL,
 	               "%s: line %lld: the record of '%.80s' was made with %s%.60s", a->in.name,
 	               (long long)made->line, made->id, what, name);
 }
 
-/* Was it made with this model, and in the same numbers? */
-static int check(const struct replay *a, const struct infer_replay_made *made, infer_error *err)
+/* Check that the record was made with this model and with the same arithmetic. */
+static int check_origin(const struct replay *a, const struct infer_replay_made *made,
+                        infer_error *err)
 {
 	char ctx[24];
 
 	if (!infer_file_is(infer_model_file(a->run.model), made->model_id))
-		return refuse(a, made, err, "another model, of the id ", made->model_id);
+		return refuse_record(a, made, err, "another model, with id ", made->model_id);
 	if (strcmp(made->kv_type, a->engine_kv))
-		return refuse(a, made, err, "--kv-type ", made->kv_type);
+		return refuse_record(a, made, err, "--kv-type ", made->kv_type);
 	if (strcmp(made->act_type, a->engine.act_type == INFER_BF16 ? "bf16" : "f32"))
-		return refuse(a, made, err, "--act-type ", made->act_type);
+		return refuse_record(a, made, err, "--act-type ", made->act_type);
 	if (strcmp(made->placement, a->engine.placement))
-		return refuse(a, made, err, "the placement ", made->placement);
+		return refuse_record(a, made, err, "the placement ", made->placement);
 	snprintf(ctx, sizeof ctx, "%d", (int)made->ctx);
 	if (made->ctx != a->engine.ctx &&
 	    (a->ctx_counts || !made->ctx_least || made->ctx_least > a->engine.ctx))
-		return refuse(a, made, err, "--ctx ", ctx);
+		return refuse_record(a, made, err, "--ctx ", ctx);
 	return INFER_OK;
 }
 
-/* Takes the record. */
-static int begin(struct replay *a, infer_replay *p, infer_error *err)
+/* Start the request of a record. Takes the record. */
+static int start_record(struct replay *a, infer_replay *p, infer_error *err)
 {
 	struct infer_replay_made made;
 	infer_job *j = NULL;
@@ -191,7 +196,7 @@ static int begin(struct replay *a, infer_replay *p, infer_error *err)
 	int rc;
 
 	infer_replay_made(p, &made);
-	rc = check(a, &made, err);
+	rc = check_origin(a, &made, err);
 	if (!rc && made.tokens)
 		return run_score(a, p, err);
 	if (!rc)
@@ -207,21 +212,21 @@ static int begin(struct replay *a, infer_replay *p, infer_error *err)
 		infer_replay_free(p);
 		return rc;
 	}
-	*place(a, NULL) = p;
+	*find_running(a, NULL) = p;
 	return infer_task_ended(t) ? task_end(a, t, p, err) : INFER_OK;
 }
 
 /* ---- records ---- */
 
-static int is_blank(const char *at, size_t n)
+static int is_blank_line(const char *at, size_t n)
 {
 	while (n && (at[n - 1] == ' ' || at[n - 1] == '\t' || at[n - 1] == '\r'))
 		n--;
 	return !n;
 }
 
-/* The next that can be run again; *p NULL: none came within wait_ms, or *over. */
-static int next(struct replay *a, infer_replay **p, int wait_ms, int *over, infer_error *err)
+/* Read the next record that can be replayed. *p is NULL if none arrived within wait_ms, or *over is 1. */
+static int next_record(struct replay *a, infer_replay **p, int wait_ms, int *over, infer_error *err)
 {
 	infer_error why;
 	enum lines_got got;
@@ -236,7 +241,7 @@ static int next(struct replay *a, infer_replay **p, int wait_ms, int *over, infe
 			               a->in.name, (long long)a->in.number, LINES_LONGEST);
 		if (got == LINES_NONE)
 			break;
-		if (got != LINES_LINE || is_blank(at, n))
+		if (got != LINES_LINE || is_blank_line(at, n))
 			continue;
 		int rc = infer_replay_read(p, at, n, a->in.number, &why);
 
@@ -247,31 +252,33 @@ static int next(struct replay *a, infer_replay **p, int wait_ms, int *over, infe
 	return INFER_OK;
 }
 
-static int take_records(struct replay *a, int *over, infer_error *err)
+/* Start records while there is room. */
+static int start_records(struct replay *a, int *over, infer_error *err)
 {
 	infer_replay *p = a->first;
 
 	a->first = NULL;
 	while (p || (!*over && infer_runner_samples(a->run.runner) < WAITING * BATCH_SEQS)) {
 		if (!p)
-			TRY(next(a, &p, infer_runner_busy(a->run.runner) ? 0 : -1, over, err));
+			TRY(next_record(a, &p, infer_runner_busy(a->run.runner) ? 0 : -1, over,
+			                err));
 		if (!p)
 			return INFER_OK;
-		TRY(begin(a, p, err));
+		TRY(start_record(a, p, err));
 		p = NULL;
 	}
 	return INFER_OK;
 }
 
-static int drive(struct replay *a, infer_error *err)
+static int run_records(struct replay *a, infer_error *err)
 {
 	int over = 0;
 
 	progress_begin("replay", PROGRESS_ITEMS, 0);
 	while (!over || infer_runner_busy(a->run.runner)) {
-		TRY(take_records(a, &over, err));
+		TRY(start_records(a, &over, err));
 		if (infer_runner_busy(a->run.runner))
-			TRY(step(a, err));
+			TRY(run_engine_step(a, err));
 		stats_tell(&a->run, a->records, 0, 0);
 	}
 	return INFER_OK;
@@ -290,15 +297,15 @@ static int open_input(struct replay *a, const char *path, infer_error *err)
 	return INFER_OK;
 }
 
-/* The engine is as the first record wants it, where no option says otherwise. */
-static int take_first(struct replay *a, infer_error *err)
+/* Read the first record and set the engine options from it, except those that are given. */
+static int read_first(struct replay *a, infer_error *err)
 {
 	struct infer_replay_made made;
 	int over = 0;
 
-	TRY(next(a, &a->first, -1, &over, err));
+	TRY(next_record(a, &a->first, -1, &over, err));
 	if (!a->first)
-		return err_set(err, INFER_EINVAL, "%s: holds no record that can be run again",
+		return err_set(err, INFER_EINVAL, "%s: has no record that can be run again",
 		               a->in.name);
 	infer_replay_made(a->first, &made);
 	snprintf(a->kv_type, sizeof a->kv_type, "%s", made.kv_type);
@@ -313,8 +320,8 @@ static int take_first(struct replay *a, infer_error *err)
 	return INFER_OK;
 }
 
-/* What records are held against. */
-static void take_names(struct replay *a)
+/* Set what check_origin() compares records with. */
+static void set_origin(struct replay *a)
 {
 	const infer_file *f = infer_model_file(a->run.model);
 	const struct infer_engine_info *e = &a->engine;
@@ -322,11 +329,11 @@ static void take_names(struct replay *a)
 	infer_engine_info(a->run.engine, &a->engine);
 	snprintf(a->engine_kv, sizeof a->engine_kv, e->k_type == e->v_type ? "%s" : "%s,%s",
 	         infer_kv_name(e->k_type), infer_kv_name(e->v_type));
-	/* longrope has two sets of factors, and takes one by the context */
+	/* LongRoPE has two sets of factors; the context size selects one */
 	a->ctx_counts = infer_file_tensor(f, "rope_factors_long.weight") != NULL;
 }
 
-static int open_all(struct replay *a, infer_error *err)
+static int open_replay(struct replay *a, infer_error *err)
 {
 	const struct run_opts *o = &a->opts;
 	struct infer_job_opts opts;
@@ -341,13 +348,13 @@ static int open_all(struct replay *a, infer_error *err)
 		.conversation = a->chat.c,
 	};
 	TRY(infer_job_reader_new(&a->reader, &opts, err));
-	take_names(a);
+	set_origin(a);
 	if (o->output == OUTPUT_JSONL)
 		TRY(run_writer(&a->writer, &a->run, err));
 	return run_confine(o, 0, err);
 }
 
-static void close_all(struct replay *a)
+static void close_replay(struct replay *a)
 {
 	infer_records_free(a->writer);
 	infer_job_reader_free(a->reader);
@@ -358,8 +365,8 @@ static void close_all(struct replay *a)
 		close(a->fd);
 }
 
-/* In text one line that says what was compared. */
-static int sum_up(const struct replay *a, infer_error *err)
+/* Print how many records were compared, as one line, if the output is text. */
+static int print_totals(const struct replay *a, infer_error *err)
 {
 	char line[256], differ[64] = "all the same", others[64] = "";
 	unsigned long long n = a->records;
@@ -370,7 +377,7 @@ static int sum_up(const struct replay *a, infer_error *err)
 		snprintf(differ, sizeof differ, "%llu differ%s", (unsigned long long)a->differ,
 		         a->differ == 1 ? "s" : "");
 	if (a->others)
-		snprintf(others, sizeof others, "; %llu of other kinds passed over",
+		snprintf(others, sizeof others, "; %llu of other kinds skipped",
 		         (unsigned long long)a->others);
 	int len = snprintf(line, sizeof line,
 	                   "%llu record%s, %s: text of %llu, ids of %llu, log-probabilities of "
@@ -386,16 +393,16 @@ static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *e
 	int rc = run_open(&a->run, &a->opts, rest, err);
 
 	if (rc) {
-		close_all(a);
+		close_replay(a);
 		return say_fail(err);
 	}
-	rc = open_all(a, err);
+	rc = open_replay(a, err);
 	if (!rc)
-		rc = drive(a, err);
+		rc = run_records(a, err);
 	rc = run_unchanged(&a->run, rc, err);
 	progress_end();
 	if (!rc)
-		rc = sum_up(a, err);
+		rc = print_totals(a, err);
 	int code = rc ? say_fail(err) : EXIT_DONE;
 
 	if (!rc && a->differ) {
@@ -404,7 +411,7 @@ static int run_all(struct replay *a, const struct opt_rest *rest, infer_error *e
 	}
 	if (!rc && a->opts.stats)
 		stats_take(&a->run, NULL, 0);
-	close_all(a);
+	close_replay(a);
 	run_close(&a->run);
 	for (int i = 0; i < WAITING * BATCH_SEQS; i++)
 		infer_replay_free(a->running[i]);
@@ -418,9 +425,9 @@ int replay(const struct run_opts *o, const struct opt_rest *rest)
 	int rc = open_input(&a, o->replay, &err);
 
 	if (!rc)
-		rc = take_first(&a, &err);
+		rc = read_first(&a, &err);
 	if (!rc)
 		return run_all(&a, rest, &err);
-	close_all(&a);
+	close_replay(&a);
 	return say_fail(&err);
 }

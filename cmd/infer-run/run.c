@@ -1,4 +1,4 @@
-/* infer-run/run.c - opening and closing the model and engine of a run. */
+/* infer-run/run.c - open and close the model and the engine. */
 #include "run.h"
 #include "common/confine.h"
 #include "common/progress.h"
@@ -19,20 +19,20 @@ static int open_parts(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	/* a script reads them: it names its model */
+	/* records are read by scripts, which must name the model */
 	int records = r->o->score || r->o->batch || r->o->replay || r->o->output == OUTPUT_JSONL,
 	    many = r->o->batch || r->o->lines || r->o->replay;
 
 	TRY(constrain_take(&r->constrain, &r->o->constrain, err));
 	TRY(model_path(&path, r->o->model, records ? MODEL_NAMED : MODEL_DEMO, err));
 	TRY(engine_args_take(&eo, &r->o->engine, err));
-	if (r->o->sandbox) /* the driver of a GPU makes calls that the sandbox forbids */
+	if (r->o->sandbox) /* a GPU driver makes system calls that the sandbox forbids */
 		TRY(engine_keep_cpu(&eo, "--sandbox", err));
 	eo.log = say_log;
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
 	eo.flags |= r->o->no_jump ? INFER_ENGINE_NO_JUMP : 0;
-	if (!many) /* a batch counts requests */
+	if (!many) /* the progress of a batch is its requests */
 		eo.watch.fn = progress_at;
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
@@ -45,16 +45,16 @@ static int open_parts(struct run *r, infer_error *err)
 	return infer_runner_new(&r->runner, r->engine, r->model, err);
 }
 
-/* What is taken as it was asked for, and may be meant otherwise. */
-static void warn(const struct run *r)
+/* Warn about options that are valid but probably not meant. */
+static void warn_options(const struct run *r)
 {
 	const struct run_opts *o = r->o;
 	struct infer_model_info m;
 
 	infer_model_info(r->model, &m);
 	if (o->engine.ctx > m.ctx_train)
-		say_warning("-c %lld is more than the %d tokens that the model was made for: "
-		            "what it writes behind those is of little use",
+		say_warning("-c %lld is more than the %d tokens that the model was trained on: "
+		            "text beyond those is of little use",
 		            (long long)o->engine.ctx, (int)m.ctx_train);
 	for (int i = 0; i < o->stop.n; i++)
 		if (strstr(o->stop.at[i], "\\n"))
@@ -63,7 +63,7 @@ static void warn(const struct run *r)
 			            o->stop.at[i]);
 }
 
-/* The template that turns are put into. */
+/* Return which chat template is used, for -v. */
 static const char *template_of(const struct run *r)
 {
 	const struct run_opts *o = r->o;
@@ -79,8 +79,8 @@ static const char *template_of(const struct run *r)
 	               : "the model has none";
 }
 
-/* -v: what computes, and with what. */
-static void describe(const struct run *r)
+/* Print the model, threads, kernels and template, with -v. */
+static void print_setup(const struct run *r)
 {
 	const char *path = infer_file_path(infer_model_file(r->model)), *slash = strrchr(path, '/');
 	struct infer_engine_info e;
@@ -108,8 +108,8 @@ int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *res
 	if (rc) {
 		run_close(r);
 	} else {
-		warn(r);
-		describe(r);
+		warn_options(r);
+		print_setup(r);
 	}
 	r->opened_ns = clock_now_ns();
 	r->load_ms = clock_ms(from, r->opened_ns);
@@ -191,13 +191,13 @@ const char *run_more_room(const struct run *r)
 
 	infer_engine_info(r->engine, &info);
 	infer_model_info(r->model, &m);
-	return info.ctx >= m.ctx_train ? "the model has no more"
-	       : r->o->engine.ctx      ? "-c gives more room"
-	       : r->o->engine.kv_bytes ? "--kv-bytes gives more room"
-	                               : "no more fits into memory";
+	return info.ctx >= m.ctx_train ? "the model has no larger context"
+	       : r->o->engine.ctx      ? "-c makes it larger"
+	       : r->o->engine.kv_bytes ? "--kv-bytes makes it larger"
+	                               : "no larger one fits into memory";
 }
 
-/* As if all of the context were the longest token of the vocabulary. */
+/* Return the most bytes that the context can hold: all tokens the longest of the vocabulary. */
 static size_t most_bytes(const void *user)
 {
 	const struct run *r = user;

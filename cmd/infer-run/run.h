@@ -1,4 +1,4 @@
-/* infer-run/run.h - what the files of infer-run share. */
+/* infer-run/run.h - options, modes, and the model and engine of infer-run. */
 #ifndef INFER_RUN_RUN_H
 #define INFER_RUN_RUN_H
 #include <infer/record.h>
@@ -52,7 +52,7 @@ enum run_mode {
 };
 
 struct run_opts {
-	/* when main began, and what the process had been on a processor then */
+	/* time at the start of main, and processor time used until then */
 	int64_t main_ns, exec_ns; /* no option */
 	struct start start;
 	const char *model, *server;
@@ -63,7 +63,7 @@ struct run_opts {
 	int no_jump;
 	struct opt_list files, stop, stop_tokens;
 	int64_t max_tokens; /* -1: no limit */
-	int64_t logprobs;   /* -1: not asked for */
+	int64_t logprobs;   /* -1: not given */
 	int64_t repeat;
 	int no_stdin, raw, special, bos, echo;
 	int ignore_eos, fail_on_length;
@@ -73,21 +73,21 @@ struct run_opts {
 	int score, tokenize, detokenize, render, interactive, sandbox;
 	int embed, no_normalize; /* enum run_embed */
 	const char *batch, *resume, *replay;
-	int lines, null; /* null: with lines */
+	int lines, null; /* null: prompts end with NUL; sets lines too */
 	int ordered;
 	int mix, retry_errors; /* with resume */
 };
 
-/* --stats: the line so far.  It is written once everything is closed. */
+/* --stats: the JSON line so far. stats_print() writes it after everything is closed. */
 struct stats {
 	struct buf text;
 	struct jwrite w;
-	int taken;
-	int64_t ready_ns;             /* the first request is about to be submitted; 0: never */
-	struct os_usage ready, first; /* then, and when it had ended */
+	int taken;        /* stats_take() was called */
+	int64_t ready_ns; /* time at which the first request was submitted; 0: none was */
+	struct os_usage ready, first; /* usage at that time, and when that request had ended */
 };
 
-/* The model and engine of a run, and what it took to open them. */
+/* The model and engine of a run. Confined to one thread. */
 struct run {
 	const struct run_opts *o;
 	const struct opt_rest *rest;
@@ -97,13 +97,13 @@ struct run {
 	struct sampling sampling;
 	struct constrain constrain;
 	int32_t *stop_tokens; /* of --stop-token */
-	double load_ms;
-	/* started: the process, for --stats, from a file; 0: unknown */
-	int64_t opened_ns, started_ns;
+	double load_ms;       /* time to open the model and the engine */
+	int64_t opened_ns;    /* time at which they were open */
+	int64_t started_ns;   /* start of the process, for --stats; 0: unknown */
 	struct stats stats;
 };
 
-/* The modes of infer-run.  Each prints its own errors and returns the exit code. */
+/* One function per mode. Each prints its own errors and returns the exit code. */
 int complete(const struct run_opts *o, const struct opt_rest *rest);
 int score(const struct run_opts *o, const struct opt_rest *rest);
 int embed(const struct run_opts *o, const struct opt_rest *rest);
@@ -114,48 +114,54 @@ int batch(const struct run_opts *o, const struct opt_rest *rest);
 int replay(const struct run_opts *o, const struct opt_rest *rest);
 int repl(const struct run_opts *o, const struct opt_rest *rest);
 
-/* Model, sampling and engine; on failure everything is closed. */
+/* Open the model, the sampler and the engine. On failure everything is closed. Errors: those of model_path,
+ * infer_model_open, sampling_take, constrain_take, engine_args_take and infer_engine_open. */
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest,
              infer_error *err);
 void run_close(struct run *r);
-/* With --sandbox: nothing more can be opened from here on.  flags: those of sandbox_enter. */
+/* Enter the sandbox; afterwards nothing can be opened. flags: those of sandbox_enter. Errors: those of
+ * confine. */
 int run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
+/* Fill the description of the run for records. */
 void run_info(struct infer_run_info *info, const struct run *r);
 
-/* infer_runner_step; with -vv it is told of. */
+/* Call infer_runner_step, and with -vv print what the step computed. */
 int run_step(const struct run *r, infer_error *err);
 
-/* INFER_EIO where somebody wrote to the model's file: that explains any other error; else rc. */
+/* Check that the model file is unchanged. Returns rc, or INFER_EIO if it was written to, which would
+ * explain any other error. */
 int run_unchanged(const struct run *r, int rc, infer_error *err);
 
-/* Did the context cut this answer?  One of exactly -n tokens was asked for so. */
+/* True if the context was full before the answer ended, and before it had -n tokens. */
 int run_cut(const struct run *r, const struct infer_choice *c);
-/* What gives more room in the context, as the end of a sentence. */
+/* Return how to enlarge the context, as the end of a sentence. */
 const char *run_more_room(const struct run *r);
-/* What a prompt may take, for input_read; borrowed from r. */
+/* Return the limit of a prompt for input_read: the bytes that the context can hold. Borrows from r. */
 struct input_bound run_bound(const struct run *r);
 
-/* Log-probabilities of tokens ids[0 .. n), n >= 2, each under those before it: *logprobs [n], NAN
- * for the first, the caller's to mem_free, on failure too. */
+/* Compute ln p(ids[i] | ids[0 .. i)) for n >= 2 tokens.
+ * logprobs  out, f32 [n], NAN for the first; freed by the caller with mem_free, on failure too */
 int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, infer_error *err);
 
-/* The pooling of --embed; and a vector as a line of text. */
+/* Set *embed to the pooling of --embed, or of the model if --embed names none.
+ * INFER_EUNSUP  the model does not support it */
 int embed_pooling(int *embed, const struct run_opts *o, const infer_model *m, infer_error *err);
+/* Append the embedding as a line of numbers. */
 void embed_line(struct buf *to, const struct infer_choice *c);
 
-/* A writer of records, with --fields. */
+/* Create a writer of records that has the fields of --fields. */
 int run_writer(infer_records **w, const struct run *r, infer_error *err);
-/* --stop as a request has it: the caller's to mem_free, its texts the options'. */
+/* Set *stop to the texts of --stop, borrowed from the options; the caller frees the array with mem_free. */
 int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 
-/* --stats: the first request is about to be submitted; it has ended; all have.  usage: [n], one per
- * repetition. */
+/* --stats. Call stats_ready before the first request is submitted, stats_first when it has ended, and
+ * stats_take when all requests have ended. usage: [n], one per repetition. */
 void stats_ready(struct run *r);
 void stats_first(struct run *r);
 void stats_take(struct run *r, const struct infer_usage *usage, size_t n);
-/* Of a batch: how far it is, as progress; and what it came to, in a line for people. */
+/* Show the progress of a batch, and its totals at the end. */
 void stats_tell(const struct run *r, uint64_t done, uint64_t all, uint64_t failed);
 void stats_sum_up(const struct run *r, int64_t began_ns, uint64_t requests, uint64_t failed);
-/* One JSON line on stderr, if anything was taken; exit_ms: what closing took. */
+/* Print the JSON line on stderr if stats_take was called. exit_ms: time to close everything */
 void stats_print(struct stats *s, double exit_ms);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/score.c - scoring a prompt. */
+/* infer-run/score.c - --score: log-probabilities of the tokens of a text. */
 #include "prompt.h"
 #include "common/progress.h"
 #include "common/records.h"
@@ -11,17 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A text as one list of tokens, of which the first `lead` (BOS) stand before every window. */
+/* A text as tokens. The first `lead` tokens (BOS) are put before every window. */
 struct text {
 	const int32_t *ids;
-	float *logprobs; /* [n]; NAN for the first */
+	float *logprobs; /* f32 [n]; NAN for the first */
 	size_t n, lead;
 };
 
-/* Evaluate ids[0 .. lead) and ids[from .. to); keep the log-probabilities of those from `fresh`
- * on. */
-static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to,
-                  size_t fresh, infer_error *err)
+/* Compute ids[0 .. lead) followed by ids[from .. to), and store the log-probabilities of ids[fresh .. to). */
+static int score_window(struct run *r, struct text *t, int32_t *scratch, size_t from, size_t to,
+                        size_t fresh, infer_error *err)
 {
 	infer_job j = { .n = 1,
 		        .logprobs = -1,
@@ -55,10 +54,10 @@ static int window(struct run *r, struct text *t, int32_t *scratch, size_t from, 
 	return rc;
 }
 
-/* Texts longer than the context go through it in windows, each half a context on from the one
- * before; every token is scored once, by the first window that holds it, so with at least half a
- * context before it from the second window on. */
-static int windows(struct run *r, struct text *t, infer_error *err)
+/* Score a text in windows of one context, each starting half a context after the one before. Every token is
+ * scored by the first window that contains it; so from the second window on, at least half a context
+ * precedes it. */
+static int score_windows(struct run *r, struct text *t, infer_error *err)
 {
 	struct infer_engine_info info;
 
@@ -80,7 +79,7 @@ static int windows(struct run *r, struct text *t, infer_error *err)
 		size_t to = t->n - from < room ? t->n : from + room;
 
 		progress_part(fresh, to);
-		rc = window(r, t, scratch, from, to, fresh, err);
+		rc = score_window(r, t, scratch, from, to, fresh, err);
 		fresh = to;
 	}
 	progress_end();
@@ -88,7 +87,7 @@ static int windows(struct run *r, struct text *t, infer_error *err)
 	return rc;
 }
 
-/* One line a token: id, log-probability, its text as a JSON string; then the perplexity. */
+/* Print one line per token: id, log-probability, text as a JSON string; then the perplexity. */
 static int print_text(const struct run *r, const struct text *t, infer_error *err)
 {
 	const infer_tokenizer *tok = infer_model_tokenizer(r->model);
@@ -130,7 +129,7 @@ static int print_record(const struct run *r, const struct text *t, infer_error *
 	int rc = run_writer(&w, r, err);
 
 	run_info(&info, r);
-	sample.seed = 0; /* nothing is drawn: the record is the same every time */
+	sample.seed = 0; /* no token is drawn, so the record has no random seed */
 	info.sample = &sample;
 	info.seed_random = 0;
 	if (!rc)
@@ -152,7 +151,7 @@ int score_ids(float **logprobs, struct run *r, const int32_t *ids, size_t n, inf
 		return err_set(err, INFER_ENOMEM, "out of memory for %zu scores", n);
 	for (size_t i = 0; i < n; i++)
 		t.logprobs[i] = NAN;
-	return run_unchanged(r, windows(r, &t, err), err);
+	return run_unchanged(r, score_windows(r, &t, err), err);
 }
 
 static int score_text(struct run *r, struct text *t, infer_error *err)

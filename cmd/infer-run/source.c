@@ -1,4 +1,4 @@
-/* infer-run/source.c - files whose lines are read one behind the other. */
+/* infer-run/source.c - the input of a batch. */
 #include "source.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int add(struct source *s, const char *path, infer_error *err)
+static int open_file(struct source *s, const char *path, infer_error *err)
 {
 	struct source_file *f = &s->files[s->n++];
 
@@ -18,21 +18,21 @@ static int add(struct source *s, const char *path, infer_error *err)
 	return f->fd < 0 ? err_errno(err, errno, "%s", path) : INFER_OK;
 }
 
-/* As sort and grep: standard input where no file is given. */
-static int add_all(struct source *s, const struct run_opts *o, const struct opt_rest *rest,
-                   infer_error *err)
+/* Open the files of --batch or --lines; standard input if none is given. */
+static int open_files(struct source *s, const struct run_opts *o, const struct opt_rest *rest,
+                      infer_error *err)
 {
 	if (o->batch)
-		return add(s, o->batch, err);
+		return open_file(s, o->batch, err);
 	for (int i = 0; i < rest->n_words; i++)
-		TRY(add(s, rest->words[i], err));
+		TRY(open_file(s, rest->words[i], err));
 	for (int i = 0; i < o->files.n; i++)
-		TRY(add(s, o->files.at[i], err));
+		TRY(open_file(s, o->files.at[i], err));
 	if (s->n)
 		return INFER_OK;
 	return o->no_stdin
 	               ? err_set(err, INFER_EINVAL, "--lines has nothing to read: give it -f FILE")
-	               : add(s, "-", err);
+	               : open_file(s, "-", err);
 }
 
 int source_open(struct source *s, const struct run_opts *o, const struct opt_rest *rest,
@@ -43,7 +43,7 @@ int source_open(struct source *s, const struct run_opts *o, const struct opt_res
 
 	*s = (struct source){ .text = !o->batch,
 		              .files = mem_zalloc(MEM_BASE, most, sizeof *s->files) };
-	rc = s->files ? add_all(s, o, rest, err)
+	rc = s->files ? open_files(s, o, rest, err)
 	              : err_set(err, INFER_ENOMEM, "out of memory for the names of files");
 	lines_init(&s->in, s->n ? s->files->fd : -1, s->n ? s->files->name : "");
 	if (o->null) {
@@ -70,6 +70,6 @@ int source_next(struct source *s, int wait_ms, enum lines_got *got, const char *
 		if (*got != LINES_END || s->at + 1 == s->n)
 			return INFER_OK;
 		s->at++;
-		lines_go_on(&s->in, s->files[s->at].fd, s->files[s->at].name);
+		lines_continue(&s->in, s->files[s->at].fd, s->files[s->at].name);
 	}
 }

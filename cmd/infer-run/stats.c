@@ -1,4 +1,4 @@
-/* infer-run/stats.c - the line of --stats, and what a batch came to. */
+/* infer-run/stats.c - the line of --stats, and the totals of a batch. */
 #include "run.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -12,7 +12,7 @@
 static double ms(int64_t ns) { return (double)ns / 1e6; }
 static double per_s(int64_t n, int64_t ns) { return ns > 0 ? (double)n * 1e9 / (double)ns : 0; }
 
-static void put_usage(struct jwrite *w, const struct infer_usage *u)
+static void put_token_usage(struct jwrite *w, const struct infer_usage *u)
 {
 	jw_object(w, NULL);
 	jw_int(w, "prompt_tokens", u->prompt_tokens);
@@ -76,8 +76,7 @@ static void put_process(struct jwrite *w, const struct run *r)
 	jw_num(w, "system_ms", u.system_ms);
 }
 
-/* From the start of the process to the first token; stats_print adds the phases known only
- * later. */
+/* Write the phases from the start of the process to the first token. stats_print adds later ones. */
 static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s,
                        const struct infer_usage *first)
 {
@@ -132,7 +131,7 @@ void stats_take(struct run *r, const struct infer_usage *usage, size_t n)
 	put_engine(w, &s, &info, m.token_bytes);
 	jw_array(w, "runs");
 	for (size_t i = 0; i < n; i++)
-		put_usage(w, &usage[i]);
+		put_token_usage(w, &usage[i]);
 	jw_end(w);
 }
 
@@ -145,7 +144,7 @@ void stats_print(struct stats *s, double exit_ms)
 	if (s->text.bad)
 		say_error("out of memory for --stats");
 	else if (write(STDERR_FILENO, s->text.at, s->text.len) < 0) {
-		/* nobody reads stderr: nothing is left to tell it to */
+		/* stderr is closed: there is no way to report it */
 	}
 	buf_fini(&s->text);
 	s->taken = 0;

@@ -1,4 +1,4 @@
-/* infer-run/tokenize.c - text to ids, ids to text, and --render. */
+/* infer-run/tokenize.c - --tokenize, --detokenize and --render. */
 #include "prompt.h"
 #include "common/say.h"
 #include "common/sig.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* They need the tokenizer alone: a file without tensors will do, of any architecture. */
+/* The tokenizer of a model file of any architecture, which may have no tensors. */
 struct vocab {
 	infer_file *file;
 	infer_tokenizer *tok;
@@ -74,8 +74,7 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
-/* The prompt as text.  What is behind it is one newline, as behind all text, which whoever reads it
- * from a pipe drops. */
+/* Print the prompt with its template applied, and a newline. Reading it from a pipe drops the newline. */
 int render(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };
@@ -98,7 +97,7 @@ int render(const struct run_opts *o, const struct opt_rest *rest)
 	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
-/* What the ids of a stream become, written in pieces. */
+/* Decoded bytes that are not written yet. */
 struct bytes {
 	infer_detok *d;
 	struct buf out;
@@ -111,7 +110,7 @@ static int put_id(struct bytes *b, int64_t id, infer_error *err)
 	size_t n;
 
 	if (id < 0 || id > INT32_MAX)
-		return err_set(err, INFER_EINVAL, "%lld is no token id", (long long)id);
+		return err_set(err, INFER_EINVAL, "%lld is not a token id", (long long)id);
 	TRY(infer_detok_put(b->d, (int32_t)id, &at, &n, err));
 	buf_put(&b->out, at, n);
 	if (b->out.bad)
@@ -124,7 +123,7 @@ static int put_id(struct bytes *b, int64_t id, infer_error *err)
 	return rc;
 }
 
-/* A line of JSON: a record of kind "token" gives its id, other kinds are passed over. */
+/* Decode the id of a record of kind "token"; other records are skipped. */
 static int put_record(struct bytes *b, const char *line, size_t n, infer_error *err)
 {
 	const char *kind = "", *want = infer_record_kind(INFER_KIND_TOKEN)->name;
@@ -149,7 +148,7 @@ static int put_record(struct bytes *b, const char *line, size_t n, infer_error *
 	return rc;
 }
 
-/* Ids between white space. */
+/* Decode ids separated by white space. */
 static int put_words(struct bytes *b, const char *at, size_t n, infer_error *err)
 {
 	static const char space[] = " \t\r\n\v\f";
@@ -160,7 +159,7 @@ static int put_words(struct bytes *b, const char *at, size_t n, infer_error *err
 
 		for (; i < n && !memchr(space, at[i], sizeof space - 1); i++) {
 			if (at[i] < '0' || at[i] > '9' || id > INT32_MAX)
-				return err_set(err, INFER_EINVAL, "'%.*s' is no token id",
+				return err_set(err, INFER_EINVAL, "'%.*s' is not a token id",
 				               (int)(n - from < 24 ? n - from : 24), at + from);
 			id = 10 * id + at[i] - '0';
 		}
@@ -171,7 +170,7 @@ static int put_words(struct bytes *b, const char *at, size_t n, infer_error *err
 	return INFER_OK;
 }
 
-static int put_text(struct bytes *b, const char *at, size_t n, infer_error *err)
+static int put_ids_text(struct bytes *b, const char *at, size_t n, infer_error *err)
 {
 	const char *bytes;
 	size_t n_bytes;
@@ -210,7 +209,7 @@ int detokenize(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = infer_detok_new(&b.d, v.tok, o->special ? INFER_DECODE_SPECIAL : 0u, -1, &err);
 	if (!rc)
-		rc = put_text(&b, text.at, text.len, &err);
+		rc = put_ids_text(&b, text.at, text.len, &err);
 	infer_detok_free(b.d);
 	buf_fini(&b.out);
 	buf_fini(&text);

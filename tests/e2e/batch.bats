@@ -127,12 +127,12 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	infer-run --batch whole.jsonl --resume keptw >out 2>err || rc=$?
 	same 3 "$(wc -l <keptw)"
 	printf '{"id":"%s","prompt":"the"}\n' 0 >>whole.jsonl
-	fails 3 "whole.jsonl: line 4: the id '0' was there before" infer-run --batch whole.jsonl
+	fails 3 "whole.jsonl: line 4: the id '0' occurs twice" infer-run --batch whole.jsonl
 }
 
 @test "an id that comes again: refused before anything runs in a file, when seen in a pipe" {
 	printf '{"id":"%s","prompt":"the","max_tokens":1}\n' a b a >twice.jsonl
-	fails 3 "twice.jsonl: line 3: the id 'a' was there before" infer-run --batch twice.jsonl
+	fails 3 "twice.jsonl: line 3: the id 'a' occurs twice" infer-run --batch twice.jsonl
 	fails 3 "standard input: line 3: the id 'a'" bash -c 'exec infer-run --batch - <twice.jsonl'
 	rc=0
 	# shellcheck disable=SC2002
@@ -235,19 +235,19 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	cp out again
 	cp out piped
 	infer-run -v --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume out 2>err
-	grep -qx 'infer-run: 4 of 9 are there already' err
+	grep -qx 'infer-run: 4 of 9 are already answered' err
 	infer-run --ignore-eos --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume out 2>err
 	[ ! -s err ]
 	# of a request that is another now there is none
 	sed '2s/the of and/take out/' "$BATS_FILE_TMPDIR/ask.jsonl" >other.jsonl
 	infer-run -v --ignore-eos --batch other.jsonl --resume out 2>err
-	grep -qx 'infer-run: 8 of 9 are there already' err
+	grep -qx 'infer-run: 8 of 9 are already answered' err
 	# how many a pipe will have, nobody knows
 	infer-run -v --ignore-eos --batch - --resume piped 2>err < <(cat four.jsonl)
-	grep -qx 'infer-run: 4 records are there already' err
+	grep -qx 'infer-run: 4 are already answered' err
 	if command -v script >/dev/null; then
 		script -qec "infer-run --ignore-eos --batch $BATS_FILE_TMPDIR/ask.jsonl --resume again" /dev/null >seen </dev/null
-		grep -q '4 of 9 are there already' seen
+		grep -q '4 of 9 are already answered' seen
 		script -qec "infer-run -q --ignore-eos --batch $BATS_FILE_TMPDIR/ask.jsonl --resume again" /dev/null >seen </dev/null
 		! grep -q 'already' seen
 	fi
@@ -532,10 +532,10 @@ older_id() # MODEL
 	for text in '[{"prompt":"the"}]' '[\n{"prompt":"the"},\n{"prompt":"the"}\n]\n' '\n \t[ {"prompt":"the"},\n{"prompt":"the"} ]\n' '\xef\xbb\xbf[\n]\n' '[]'; do
 		printf "$text" >in
 		line=$(grep -n '\[' in | head -n 1 | cut -d: -f1)
-		fails 3 "in: line $line: an array begins here; requests are objects, one a line: jq -c '.\[\]' makes lines of an array" \
+		fails 3 "in: line $line: requests must be objects, one per line, not an array; jq -c '.\[\]' writes an array as lines" \
 			infer-run --batch in -n 1
 	done
-	fails 3 'in: line 1: an array begins here' infer-run --batch in --resume out -n 1
+	fails 3 'in: line 1: requests must be objects' infer-run --batch in --resume out -n 1
 	[ ! -s out ]
 }
 

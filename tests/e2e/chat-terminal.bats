@@ -133,7 +133,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 	rc=0
 	printf '/system S\n/undo\n' | talk 2>err || rc=$?
 	same 2 "$rc"
-	same 1 "$(grep -c 'error: /undo: there is no turn of yours' err)"
+	same 1 "$(grep -c 'error: /undo: there is no turn to remove' err)"
 }
 
 @test "/save and /load: the same conversation, by way of a file that is whole or not there" {
@@ -217,7 +217,7 @@ roles() { tr -d '\n' <"$1" | perl -MJSON::PP -e 'print join(" ", map { $_->{role
 }
 
 @test "a model without a template is refused by name; --raw goes on with a text" {
-	fails 3 'bpe.gguf: has no chat template; --template FILE .* --raw' infer-run -m "$M" -i
+	fails 3 'bpe.gguf: has no chat template: give one with --template FILE' infer-run -m "$M" -i
 	same "$(infer-run -q -m demo --no-stdin --temp 0 --raw "$story")" "$(printf '%s\n' "$story" | talk --raw)"
 	printf 'Story about\n/save it.json\n a fox\n' | talk --raw -n 3 >out
 	a=$(content it.json 1; echo .)
@@ -479,7 +479,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	sees '^> *$'
 	for no in n '' yellow; do
 		say '/save it.json'
-		sees '^it.json is there already'
+		sees '^it.json exists'
 		sees '^Replace it\? \(y/n\) *$'
 		if [ "$no" = yellow ]; then keys C-c; else say "$no"; fi
 		sees '^\(not saved\)'
@@ -519,10 +519,10 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	say two
 	sees '^prompt [0-9]+'
 	keys C-c
-	sees 'stopped before the first word; the turn is taken back'
+	sees 'stopped before the first word; the turn is removed'
 	say /stats
 	sees '^last turn +prompt [0-9]+ tokens: [0-9]+ cached, [0-9]+ computed at [0-9.]+ tokens/s$'
-	sees '^ +stopped before the first word, and taken back'
+	sees '^ +stopped before the first word, and removed'
 	sees '^1 answer '
 	sees ' 2 messages$'
 	sees '^> *$'
@@ -603,7 +603,7 @@ say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	say 'the of and'
 	sees '^ ?[A-Za-z]+ [a-z]+'
 	keys C-c
-	sees '^\(stopped; what there is stays'
+	sees '^\(stopped; the text so far stays'
 	sees '^> *$'
 	say '/save 1.json'
 	sees '2 messages saved'

@@ -113,7 +113,7 @@ ids() { infer-run --tokenize "$@"; }
 	export ASAN_OPTIONS=quarantine_size_mb=0:thread_local_quarantine_size_kb=0
 	most=20000000
 	[ -z "${SAN:-}" ] || most=100000000
-	long='the prompt is longer than 1048576 bytes, more than a context of 512 tokens can hold; the model has no more'
+	long='the prompt is longer than 1048576 bytes, more than a context of 512 tokens can hold; the model has no larger context'
 	set +o pipefail
 	# without an end, to a conversation and to raw text, from a pipe and from a file
 	mkmodel --chat chat.gguf
@@ -135,7 +135,7 @@ ids() { infer-run --tokenize "$@"; }
 	fails 4 '/dev/zero: longer than 67108864 bytes' infer-run -m chat.gguf --no-stdin --tools /dev/zero the
 	fails 4 '/dev/zero: longer than 67108864 bytes' infer-run -m chat.gguf --no-stdin --template /dev/zero the
 	# what gives more room is named
-	fails 4 'a context of 40 tokens can hold; -c gives more room' infer-run -c 40 -f /dev/zero
+	fails 4 'a context of 40 tokens can hold; -c makes it larger' infer-run -c 40 -f /dev/zero
 	# a mebibyte is looked at, for a template may drop most of it; scoring and ids take any length
 	yes 'the of' | head -c 1048576 >big
 	fails 4 'tokens' infer-run -f big
@@ -191,9 +191,9 @@ ids() { infer-run --tokenize "$@"; }
 }
 
 @test "--detokenize refuses what is no id" {
-	fails 2 "'x' is no token id" infer-run --detokenize --no-stdin 1 x
+	fails 2 "'x' is not a token id" infer-run --detokenize --no-stdin 1 x
 	fails 2 '99999' infer-run --detokenize --no-stdin 99999
-	fails 2 'is no token id' infer-run --detokenize --no-stdin -- -1
+	fails 2 'is not a token id' infer-run --detokenize --no-stdin -- -1
 	fails 3 'record' infer-run --detokenize --no-stdin '{"kind":"token"}'
 	fails 3 'record' infer-run --detokenize --no-stdin '{"kind":'
 }

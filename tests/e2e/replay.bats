@@ -159,9 +159,9 @@ template() {
 @test "records that cannot be run again are refused by name; others are passed over" {
 	infer-run -q --no-stdin -n 3 --seed 3 -o jsonl --logprobs 1 --with-request the of >one
 	fails 2 "line 1: the record of '1' has no request; --with-request puts it there" infer-run --replay <(infer-run -q -n 1 -o jsonl --no-stdin the)
-	fails 2 "the record of '1' was made with another model, of the id [0-9a-f]{60}" infer-run -m "$SPM" --replay one
+	fails 2 "the record of '1' was made with another model, with id [0-9a-f]{60}" infer-run -m "$SPM" --replay one
 	mkmodel --seed 2 tuned.gguf # of the same shape
-	fails 2 "the record of '1' was made with another model, of the id [0-9a-f]{60}" infer-run -m tuned.gguf --replay one
+	fails 2 "the record of '1' was made with another model, with id [0-9a-f]{60}" infer-run -m tuned.gguf --replay one
 	# older versions wrote the sha256 of the header and the size
 	older=$(perl -MDigest::SHA -e 'local $/; open my $in, "<:raw", $ARGV[0] or die; my $s = <$in>;
 		print Digest::SHA::sha256_hex(substr($s, 0, $ARGV[1]), pack("Q<", length $s))' \
@@ -198,13 +198,13 @@ template() {
 	infer-run -q -m "$CHAT" --no-stdin -n 2 -o jsonl --with-request the >talked
 	fails 2 'template_sha256: the request is for another chat template' infer-run -m "$CHAT" --replay talked --template talk.jinja
 	fails 3 "line 2: column 9: the text ends too early" infer-run --replay <(cat one; echo '{"kind":')
-	fails 2 'holds no record that can be run again' infer-run --replay /dev/null
-	fails 2 'holds no record that can be run again' infer-run --replay <(echo '{"kind":"token","i":0}')
+	fails 2 'has no record that can be run again' infer-run --replay /dev/null
+	fails 2 'has no record that can be run again' infer-run --replay <(echo '{"kind":"token","i":0}')
 	fails 1 'nosuch: No such file' infer-run --replay nosuch
 	fails 2 '--seed does not go with --replay' infer-run --replay one --seed 3
 	fails 2 '--replay reads its prompts from the records' infer-run --replay one the
 	fails 2 '--batch and --replay exclude' infer-run --replay one --batch one
 	fails 2 'a model must be named|no model' env -u INFER_MODEL infer-run --replay one
 	printf '%s\n\n%s\n' '{"kind":"from the future","x":[1]}' '{"kind":"error","id":"a","code":"INFER_EINVAL"}' | cat - one >more.jsonl
-	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1; 2 of other kinds passed over' "$(infer-run --replay more.jsonl)"
+	same '1 record, all the same: text of 1, ids of 1, log-probabilities of 1; 2 of other kinds skipped' "$(infer-run --replay more.jsonl)"
 }

@@ -86,16 +86,16 @@ closed_pipe()
 
 @test "an answer that the context cut is said on standard error, in one line: not one that -n cut, not with -q" {
 	said() { infer-run --no-stdin --temp 0 --ignore-eos "$@" the 2>&1 >/dev/null; }
-	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64)"
-	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64 --json)"
-	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c gives more room' "$(said -c 64 -n 99 --repeat 3)"
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c makes it larger' "$(said -c 64)"
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c makes it larger' "$(said -c 64 --json)"
+	same 'infer-run: warning: the context of 64 tokens is full, and the answer is cut; -c makes it larger' "$(said -c 64 -n 99 --repeat 3)"
 	[ -z "$(said -q -c 64)" ]
 	[ -z "$(said -c 64 -n 4)" ]
 	[ -z "$(said -c 64 -n $((64 - $(infer-run --json --no-stdin -n 0 the | json usage.prompt_tokens))))" ]
 	# no more is advised than the model has
 	mkmodel --ctx 96 short.gguf
-	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no more' "$(said -m short.gguf)"
-	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no more' "$(said -m short.gguf -c 96)"
+	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no larger context' "$(said -m short.gguf)"
+	same 'infer-run: warning: the context of 96 tokens is full, and the answer is cut; the model has no larger context' "$(said -m short.gguf -c 96)"
 	# the record of a batch says it
 	[ -z "$(echo '{"prompt":"the"}' | infer-run -c 64 --ignore-eos --batch - 2>&1 >out)" ]
 	same length "$(json finish_reason <out)"
@@ -112,7 +112,7 @@ closed_pipe()
 	head -c 200 long >less
 	fails 4 'there are 16: a context of [0-9]+ or a prompt of at most 15 tokens would fit' infer-run -m short.gguf -c 16 --raw --no-stdin -f less
 	infer-run -m short.gguf -c 200 --no-stdin -n 1 the >out 2>err
-	same 'infer-run: warning: -c 200 is more than the 96 tokens that the model was made for: what it writes behind those is of little use' "$(cat err)"
+	same 'infer-run: warning: -c 200 is more than the 96 tokens that the model was trained on: text beyond those is of little use' "$(cat err)"
 	infer-run -m short.gguf -c 96 --no-stdin -n 1 the 2>err >out
 	[ ! -s err ]
 	fails 4 ': a context of 96 fits' infer-run -q -m short.gguf -c 2000000000 --no-stdin the

@@ -96,11 +96,11 @@ plain() { alike "$M" "$PLAIN" "$@"; }
 	answer $'HTTP/1.1 404 Not Found\r\nContent-Length: 33\r\n\r\n{"error":{"message":"not there"}}'
 	fails 1 'answered with status 404: not there' infer-run --server unix:fake hi
 	answer "$ok"$'5\r\nda'
-	fails 1 'broke off' infer-run --server unix:fake hi
+	fails 1 'was closed before' infer-run --server unix:fake hi
 	answer "$ok"$'zz\r\n'
 	fails 1 'does not speak HTTP/1.1' infer-run --server unix:fake hi
 	answer "$ok"$'0\r\n\r\n'
-	fails 1 'broke off' infer-run --server unix:fake hi
+	fails 1 'was closed before' infer-run --server unix:fake hi
 	# cut anywhere: in a chunk's head, in a line
 	answer "$ok"$'9\r\ndata: {"t\r\n26\r\next":"ab","finish_reason":"stop"}\n\ndata\r\n0\r\n\r\n'
 	same ab "$(infer-run -q --server unix:fake hi)"

@@ -1,4 +1,4 @@
-/* infer-run/chat/answer.c - computing and showing the answer to a turn. */
+/* infer-run/chat/answer.c - compute and print the answer to a turn. */
 #include "repl.h"
 #include "common/progress.h"
 #include <infer/reply.h>
@@ -11,16 +11,11 @@ struct answer {
 	struct buf ids;
 	infer_job job;
 	infer_task *task;
-	struct infer_choice choice; /* what it has come to, borrowed from the task */
+	struct infer_choice choice; /* the answer so far, borrowed from the task */
 	struct infer_str thought;
 	int stopped;
-	int64_t computed, took_ns; /* rows of the prompt, and all the time */
+	int64_t computed, took_ns; /* prompt tokens computed; total time */
 };
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the conversation");
-}
 
 /* ---- the prompt ---- */
 
@@ -51,9 +46,9 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	return infer_chat_encode(r->chat.template, t, &c, ids, n, err);
 }
 
-/* *prompt: int32_t [].  What was computed for the turns before is its front, wherever it spells the
- * same. */
-static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
+/* Make the token ids of the prompt, int32_t []. If the ids of the previous prompt and answer spell the start
+ * of the text, they are reused, so that the cache applies. */
+static int make_prompt_ids(struct repl *r, struct buf *prompt, infer_error *err)
 {
 	struct infer_model_info model;
 	struct infer_engine_info info;
@@ -68,7 +63,7 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 		                  r->ids.len / sizeof(int32_t), fresh, n_fresh, err);
 	buf_put(prompt, ids, n * sizeof *ids);
 	if (!rc && prompt->bad)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	infer_ids_free(fresh);
 	infer_ids_free(ids);
 	if (rc)
@@ -77,22 +72,23 @@ static int prompt_ids_take(struct repl *r, struct buf *prompt, infer_error *err)
 	infer_engine_info(r->run.engine, &info);
 	if (!n)
 		return err_set(err, INFER_EINVAL,
-		               "there is nothing to answer, and this model needs a first token");
+		               "there is no turn to answer, and this model needs a first token");
 	if (n + 1 > (size_t)info.ctx)
-		return err_set(err, INFER_ENOMEM,
-		               "the context is full: the conversation takes %zu tokens of %d; "
-		               "/clear begins a new one, "
-		               "/edit changes the last turn%s",
-		               n, (int)info.ctx,
-		               info.ctx < model.ctx_train ? ", and -c gives more room" : "");
+		return err_set(
+			err, INFER_ENOMEM,
+			"the context is full: the conversation has %zu tokens, the context %d; "
+			"/clear begins a new one, "
+			"/edit changes the last turn%s",
+			n, (int)info.ctx,
+			info.ctx < model.ctx_train ? ", and -c makes the context larger" : "");
 	return INFER_OK;
 }
 
 /* ---- the answer ---- */
 
-/* What is asked; stop: the texts of --stop.  tail: kept as long as the job */
-static void ask(struct repl *r, infer_job *j, const struct buf *prompt,
-                const struct infer_str *stop, char tail[INFER_REPLY_TAIL])
+/* Fill the job. stop: the texts of --stop. tail: must outlive the job */
+static void fill_job(struct repl *r, infer_job *j, const struct buf *prompt,
+                     const struct infer_str *stop, char tail[INFER_REPLY_TAIL])
 {
 	*j = (infer_job){ .n = 1, .logprobs = -1, .chat = r->chat.template };
 	j->request = (struct infer_request){
@@ -107,15 +103,15 @@ static void ask(struct repl *r, infer_job *j, const struct buf *prompt,
 		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) |
 		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
-	/* or an answer that is written again would be the same again */
+	/* so that /regen does not give the same answer */
 	j->request.sample.seed += (uint64_t)r->drawn;
 	j->reply.prompt = tail;
 	j->reply.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), j->request.prompt,
 	                                     j->request.n_prompt, tail);
 }
 
-/* Take the current state of the task. */
-static void look(struct answer *a)
+/* Copy the current state of the task. */
+static void read_task(struct answer *a)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };
 	struct infer_answer all;
@@ -127,7 +123,8 @@ static void look(struct answer *a)
 	a->thought = p.reasoning;
 }
 
-static int take(struct repl *r, struct answer *a, const struct infer_got *got, infer_error *err)
+static int handle_event(struct repl *r, struct answer *a, const struct infer_got *got,
+                        infer_error *err)
 {
 	const struct infer_event *ev = got->event;
 	struct infer_delta d;
@@ -136,7 +133,7 @@ static int take(struct repl *r, struct answer *a, const struct infer_got *got, i
 	if (ev->kind == INFER_EVENT_TOKEN)
 		buf_put(&a->ids, &ev->token, sizeof ev->token);
 	if (a->ids.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	if (ev->text_bytes || ev->kind == INFER_EVENT_DONE)
 		progress_end();
 	while (!rc && infer_task_delta(a->task, 0, &d))
@@ -145,11 +142,11 @@ static int take(struct repl *r, struct answer *a, const struct infer_got *got, i
 			                 d.kind == INFER_DELTA_TEXT ? SCREEN_ANSWER
 			                                            : SCREEN_THOUGHT,
 			                 d.text.at, d.text.len, err);
-	r->end |= rc == INFER_EIO; /* nobody can be answered any more */
+	r->end |= rc == INFER_EIO; /* standard output is closed */
 	return rc;
 }
 
-static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
+static int run_task(struct repl *r, struct answer *a, size_t n_prompt, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(a->task);
 	struct infer_got got;
@@ -165,7 +162,7 @@ static int drive(struct repl *r, struct answer *a, size_t n_prompt, infer_error 
 			TRY(infer_runner_next(r->run.runner, &got, err));
 			if (!got.task)
 				break;
-			TRY(take(r, a, &got, err));
+			TRY(handle_event(r, a, &got, err));
 		}
 	}
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
@@ -180,12 +177,12 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	screen_begin(&r->screen);
 	infer_engine_stats(r->run.engine, &before);
 	int64_t began = clock_now_ns();
-	int rc = drive(r, a, n_prompt, err);
+	int rc = run_task(r, a, n_prompt, err);
 
 	infer_engine_stats(r->run.engine, &now);
 	a->computed = (int64_t)(now.prefill_rows - before.prefill_rows);
 	a->took_ns = clock_now_ns() - began;
-	look(a);
+	read_task(a);
 	chat_input_idle(&r->input);
 	progress_end();
 	if (!r->end && (a->choice.text.len || (!rc && !a->stopped))) {
@@ -199,8 +196,8 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	return rc;
 }
 
-/* A prompt that was stopped has no times of its own. */
-static void count(struct repl *r, const struct answer *a, int kept)
+/* Add the answer to the tallies. A stopped prompt has no times of its own. */
+static void count_answer(struct repl *r, const struct answer *a, int kept)
 {
 	const struct infer_usage *u = &a->choice.usage;
 	struct tally *last = &r->last, *all = &r->all;
@@ -228,8 +225,9 @@ static void count(struct repl *r, const struct answer *a, int kept)
 	all->decode_ns += last->decode_ns;
 }
 
-/* Bytes that never became UTF-8 are no text of a conversation. */
-static int keep(struct repl *r, const struct answer *a, const struct buf *prompt, infer_error *err)
+/* Add the answer to the conversation, without bytes that are not UTF-8. */
+static int add_answer(struct repl *r, const struct answer *a, const struct buf *prompt,
+                      infer_error *err)
 {
 	struct buf text, thought;
 
@@ -238,7 +236,7 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 	screen_clean(&text, a->choice.text.at, a->choice.text.len);
 	screen_clean(&thought, a->thought.at, a->thought.len);
 	int rc = text.bad || thought.bad
-	                 ? no_memory(err)
+	                 ? err_nomem(err)
 	                 : conversation_add(&r->conversation, "assistant", &text, &thought, err);
 
 	buf_fini(&text);
@@ -247,21 +245,22 @@ static int keep(struct repl *r, const struct answer *a, const struct buf *prompt
 	buf_clear(&r->ids);
 	buf_put(&r->ids, prompt->at, prompt->len);
 	buf_put(&r->ids, a->ids.at, a->ids.len);
-	if (r->ids.bad) /* the next prompt is tokenised anew */
+	if (r->ids.bad) /* the next prompt is tokenised from the start */
 		buf_clear(&r->ids);
 	return INFER_OK;
 }
 
-static void remark(struct repl *r, const struct answer *a)
+/* Print a notice if the answer was stopped or cut. */
+static void print_notice(struct repl *r, const struct answer *a)
 {
 	struct infer_engine_info info;
 	int64_t used = a->choice.usage.prompt_tokens + a->choice.usage.completion_tokens;
 
 	infer_engine_info(r->run.engine, &info);
 	if (a->stopped && a->choice.text.len)
-		screen_note(&r->screen, "(stopped; what there is stays in the conversation)");
+		screen_note(&r->screen, "(stopped; the text so far stays in the conversation)");
 	else if (a->stopped)
-		screen_note(&r->screen, "(stopped before the first word; the turn is taken back)");
+		screen_note(&r->screen, "(stopped before the first word; the turn is removed)");
 	else if (a->choice.finish == INFER_FINISH_LENGTH && used >= info.ctx)
 		screen_note(&r->screen,
 		            "(the context of %d tokens is full, and the answer is cut; /clear "
@@ -280,9 +279,9 @@ int repl_waits(const struct repl *r)
 	return n && conversation_is(&r->conversation, n - 1, "user");
 }
 
-/* Generate an answer and keep it in the conversation. */
-static int answer(struct repl *r, struct answer *a, const struct buf *prompt, int *kept,
-                  infer_error *err)
+/* Generate an answer and add it to the conversation. */
+static int generate_answer(struct repl *r, struct answer *a, const struct buf *prompt, int *kept,
+                           infer_error *err)
 {
 	int rc = generate(r, a, a->job.request.n_prompt, err);
 
@@ -290,10 +289,10 @@ static int answer(struct repl *r, struct answer *a, const struct buf *prompt, in
 	r->end |= rc == INFER_EIO;
 	TRY(rc);
 	*kept = !a->stopped || a->choice.text.len;
-	count(r, a, *kept);
+	count_answer(r, a, *kept);
 	if (*kept)
-		rc = keep(r, a, prompt, err);
-	remark(r, a);
+		rc = add_answer(r, a, prompt, err);
+	print_notice(r, a);
 	return rc;
 }
 
@@ -307,18 +306,18 @@ int repl_answer(struct repl *r, int *kept, infer_error *err)
 	*kept = 0;
 	buf_init(&prompt, MEM_BASE);
 	buf_init(&a.ids, MEM_BASE);
-	int rc = prompt_ids_take(r, &prompt, err);
+	int rc = make_prompt_ids(r, &prompt, err);
 
 	if (!rc)
 		rc = run_stop(&stop, &r->run, err);
 	if (!rc) {
-		ask(r, &a.job, &prompt, stop, tail);
-		rc = answer(r, &a, &prompt, kept, err);
+		fill_job(r, &a.job, &prompt, stop, tail);
+		rc = generate_answer(r, &a, &prompt, kept, err);
 	} else {
 		rc = run_unchanged(&r->run, rc, err);
 		r->end |= rc == INFER_EIO;
 	}
-	/* whatever ended it, nothing of it runs on */
+	/* cancels the request if it still runs */
 	infer_task_free(a.task);
 	mem_free(stop);
 	buf_fini(&prompt);

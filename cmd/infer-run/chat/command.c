@@ -1,4 +1,4 @@
-/* infer-run/chat/command.c - the commands that begin with a slash. */
+/* infer-run/chat/command.c - the commands of -i, such as /help. */
 #include "repl.h"
 #include "base/nearest.h"
 #include "common/say.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int help(struct repl *r, const char *rest, infer_error *err);
+static int print_help(struct repl *r, const char *rest, infer_error *err);
 
 static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 
@@ -24,20 +24,20 @@ static int exit_now(struct repl *r, const char *rest, infer_error *err)
 	return INFER_OK;
 }
 
-static int clear(struct repl *r, const char *rest, infer_error *err)
+static int clear_conversation(struct repl *r, const char *rest, infer_error *err)
 {
 	int system = conversation_is(&r->conversation, 0, "system");
 
 	(void)rest;
 	(void)err;
 	conversation_cut(&r->conversation, (size_t)system);
-	buf_clear(&r->file); /* it holds the one before */
+	buf_clear(&r->file); /* it has the previous conversation */
 	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)"
 	                               : "(a new conversation)");
 	return INFER_OK;
 }
 
-/* One turn, as it is. */
+/* Print one turn, unchanged. */
 static int show_turn(struct repl *r, size_t i, infer_error *err)
 {
 	struct buf text;
@@ -56,8 +56,7 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	int rc;
 
 	if (!r->chat.template)
-		return err_set(err, INFER_EINVAL,
-		               "/system: a text that is gone on with (--raw) has no system turn");
+		return err_set(err, INFER_EINVAL, "/system: with --raw there is no system turn");
 	if (!*rest) {
 		if (conversation_is(&r->conversation, 0, "system"))
 			return show_turn(r, 0, err);
@@ -73,8 +72,8 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
-/* Remember the file that the conversation is in: /save need not ask again. */
-static void in_file(struct repl *r, const char *path)
+/* Store the file that has the conversation, which /save may replace without asking. */
+static void set_file(struct repl *r, const char *path)
 {
 	buf_clear(&r->file);
 	buf_puts(&r->file, path);
@@ -82,7 +81,7 @@ static void in_file(struct repl *r, const char *path)
 		buf_clear(&r->file);
 }
 
-/* 1: the file is not there, or may be replaced.  A pipe has nobody to ask, and replaces it. */
+/* True if the file does not exist, or the user agrees to replace it. Without a terminal it is replaced. */
 static int may_replace(struct repl *r, const char *path, infer_error *err)
 {
 	struct stat st;
@@ -91,7 +90,7 @@ static int may_replace(struct repl *r, const char *path, infer_error *err)
 	if (!r->input.terminal || stat(path, &st) || !S_ISREG(st.st_mode) ||
 	    (r->file.len && !strcmp(r->file.at, path)))
 		return 1;
-	screen_note(&r->screen, "%s is there already.", path);
+	screen_note(&r->screen, "%s exists.", path);
 	if (chat_input_ask(&r->input, "Replace it? (y/n)", &yes, err))
 		return 0;
 	if (!yes)
@@ -99,7 +98,7 @@ static int may_replace(struct repl *r, const char *path, infer_error *err)
 	return yes;
 }
 
-static int save(struct repl *r, const char *rest, infer_error *err)
+static int save_file(struct repl *r, const char *rest, infer_error *err)
 {
 	infer_error why = { 0 };
 	size_t n = conversation_count(&r->conversation);
@@ -109,12 +108,12 @@ static int save(struct repl *r, const char *rest, infer_error *err)
 	if (!may_replace(r, rest, &why))
 		return why.code ? err_set(err, why.code, "%s", why.message) : INFER_OK;
 	TRY(conversation_save(&r->conversation, rest, err));
-	in_file(r, rest);
+	set_file(r, rest);
 	screen_note(&r->screen, "(%zu message%s saved)", n, plural((int64_t)n));
 	return INFER_OK;
 }
 
-static int load(struct repl *r, const char *rest, infer_error *err)
+static int load_file(struct repl *r, const char *rest, infer_error *err)
 {
 	struct conversation t;
 
@@ -129,35 +128,34 @@ static int load(struct repl *r, const char *rest, infer_error *err)
 	}
 	conversation_fini(&r->conversation);
 	r->conversation = t;
-	in_file(r, rest);
+	set_file(r, rest);
 	size_t n = conversation_count(&t);
 
 	screen_note(&r->screen, "(%zu message%s loaded%s)", n, plural((int64_t)n),
-	            repl_waits(r) ? "; the last is a question still: /regen answers it" : "");
+	            repl_waits(r) ? "; the last has no answer yet: /regen answers it" : "");
 	return INFER_OK;
 }
 
-static int undo(struct repl *r, const char *rest, infer_error *err)
+static int undo_turn(struct repl *r, const char *rest, infer_error *err)
 {
 	long at = conversation_last(&r->conversation, "user");
 
 	(void)rest;
 	if (at < 0)
-		return err_set(err, INFER_EINVAL, "/undo: there is no turn of yours");
+		return err_set(err, INFER_EINVAL, "/undo: there is no turn to remove");
 	conversation_cut(&r->conversation, (size_t)at);
-	screen_note(&r->screen, "(the last turn is taken back; %ld message%s left)", at,
-	            plural(at));
+	screen_note(&r->screen, "(the last turn is removed; %ld message%s left)", at, plural(at));
 	return INFER_OK;
 }
 
-static int regen(struct repl *r, const char *rest, infer_error *err)
+static int regenerate(struct repl *r, const char *rest, infer_error *err)
 {
 	size_t n = conversation_count(&r->conversation);
 	int kept;
 
 	(void)rest;
 	if (conversation_last(&r->conversation, "user") < 0)
-		return err_set(err, INFER_EINVAL, "/regen: nothing was said that can be answered");
+		return err_set(err, INFER_EINVAL, "/regen: there is no turn to answer");
 	TRY(conversation_keep(&r->conversation, err));
 	if (conversation_is(&r->conversation, n - 1, "assistant"))
 		conversation_cut(&r->conversation, n - 1);
@@ -168,16 +166,17 @@ static int regen(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
-static int edit(struct repl *r, const char *rest, infer_error *err)
+static int edit_turn(struct repl *r, const char *rest, infer_error *err)
 {
 	long at = conversation_last(&r->conversation, "user");
 	struct buf text;
 
 	if (at < 0)
-		return err_set(err, INFER_EINVAL, "/edit: there is no turn of yours yet");
+		return err_set(err, INFER_EINVAL, "/edit: there is no turn to change");
 	if (!*rest && !r->input.editor)
-		return err_set(err, INFER_EINVAL,
-		               "/edit needs the new text behind it, where lines are not edited");
+		return err_set(
+			err, INFER_EINVAL,
+			"/edit must be followed by the new text, since there is no line editor");
 	if (!*rest) {
 		buf_clear(&r->fill);
 		r->editing = 1;
@@ -207,7 +206,7 @@ static int show_model(struct repl *r)
 	return INFER_OK;
 }
 
-static int model(struct repl *r, const char *rest, infer_error *err)
+static int show_or_change_model(struct repl *r, const char *rest, infer_error *err)
 {
 	const char *before = r->o.model;
 	struct buf path;
@@ -245,8 +244,8 @@ static void put_tally(struct buf *b, const char *what, const struct tally *t)
 		buf_printf(b, "%lld answered at %.1f tokens/s", (long long)t->answered,
 		           per_s(t->answered - (t->answers ? t->answers : 1), t->decode_ns));
 	buf_puts(b, t->answers    ? "\n"
-	            : t->answered ? ", and taken back\n"
-	                          : "stopped before the first word, and taken back\n");
+	            : t->answered ? ", and removed\n"
+	                          : "stopped before the first word, and removed\n");
 }
 
 static void put_memory(struct buf *b, const struct repl *r)
@@ -266,7 +265,7 @@ static void put_memory(struct buf *b, const struct repl *r)
 	           infer_kv_name(e.k_type), infer_kv_name(e.v_type));
 }
 
-static int stats(struct repl *r, const char *rest, infer_error *err)
+static int print_stats(struct repl *r, const char *rest, infer_error *err)
 {
 	struct buf b;
 	char what[40];
@@ -299,22 +298,24 @@ static const struct command {
 	int (*run)(struct repl *r, const char *rest, infer_error *err);
 	unsigned flags;
 } commands[] = {
-	{ "help", "", "this list", help, 0 },
-	{ "system", "[TEXT|-]", "show the system turn, or make TEXT it; - takes it away",
+	{ "help", "", "this list", print_help, 0 },
+	{ "system", "[TEXT|-]", "show the system turn, or set it to TEXT; - removes it",
 	  system_turn, TAKES_REST },
-	{ "save", "FILE", "the conversation, as --messages takes it", save, TAKES_FILE },
-	{ "load", "FILE", "go on with a conversation", load, TAKES_FILE },
-	{ "regen", "", "answer the last turn anew", regen, 0 },
-	{ "edit", "[TEXT]", "change your last turn, and have it answered", edit, TAKES_REST },
-	{ "undo", "", "take your last turn and its answer back", undo, 0 },
-	{ "stats", "", "tokens, speed, context and cache", stats, 0 },
-	{ "model", "[MODEL]", "show the model, or go on with another", model, TAKES_FILE },
-	{ "clear", "", "begin a new conversation", clear, 0 },
-	{ "exit", "", "end, as the end of input does", exit_now, 0 },
+	{ "save", "FILE", "save the conversation, in the form of --messages", save_file,
+	  TAKES_FILE },
+	{ "load", "FILE", "continue a saved conversation", load_file, TAKES_FILE },
+	{ "regen", "", "answer the last turn again", regenerate, 0 },
+	{ "edit", "[TEXT]", "change your last turn, and answer it again", edit_turn, TAKES_REST },
+	{ "undo", "", "remove your last turn and its answer", undo_turn, 0 },
+	{ "stats", "", "tokens, speed, context and cache", print_stats, 0 },
+	{ "model", "[MODEL]", "show the model, or continue with another", show_or_change_model,
+	  TAKES_FILE },
+	{ "clear", "", "begin a new conversation", clear_conversation, 0 },
+	{ "exit", "", "end, like the end of input", exit_now, 0 },
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* Names that other programs have for them. */
+/* Names of the commands in other programs. */
 static const struct synonym {
 	const char *name, *of;
 } synonyms[] = {
@@ -325,7 +326,7 @@ static const struct synonym {
 };
 enum { N_SYNONYMS = sizeof synonyms / sizeof *synonyms };
 
-/* "/quit, /bye" */
+/* Append the synonyms of a command: "; also /quit, /bye". */
 static void put_synonyms(struct buf *b, const char *of)
 {
 	const char *before = "; also ";
@@ -337,7 +338,7 @@ static void put_synonyms(struct buf *b, const char *of)
 		}
 }
 
-static int help(struct repl *r, const char *rest, infer_error *err)
+static int print_help(struct repl *r, const char *rest, infer_error *err)
 {
 	struct buf b;
 
@@ -348,8 +349,9 @@ static int help(struct repl *r, const char *rest, infer_error *err)
 		put_synonyms(&b, commands[i].name);
 		buf_putc(&b, '\n');
 	}
-	buf_puts(&b,
-	         "A line that ends with \\ goes on; \"\"\" begins and ends a text of many lines.");
+	buf_puts(
+		&b,
+		"A line that ends with \\ continues; \"\"\" begins and ends a text of many lines.");
 	int rc = b.bad ? err_set(err, INFER_ENOMEM, "out of memory for /help") : INFER_OK;
 
 	if (!rc)
@@ -358,7 +360,7 @@ static int help(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
-static const struct command *find(const char *name)
+static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < N_SYNONYMS; i++)
 		if (!strcmp(name, synonyms[i].name))
@@ -376,14 +378,14 @@ const char *repl_command_name(size_t i, int *file)
 	                                                 : NULL;
 
 	if (name) {
-		unsigned flags = find(name)->flags;
+		unsigned flags = find_command(name)->flags;
 
 		*file = flags & TAKES_FILE ? 1 : flags ? 0 : -1;
 	}
 	return name;
 }
 
-static int unknown(const char *name, infer_error *err)
+static int refuse_unknown(const char *name, infer_error *err)
 {
 	struct nearest n;
 	const char *other;
@@ -400,11 +402,11 @@ static int unknown(const char *name, infer_error *err)
 
 int repl_command(struct repl *r, const char *name, const char *rest, infer_error *err)
 {
-	const struct command *c = find(name);
+	const struct command *c = find_command(name);
 
 	if (!c)
-		return unknown(name, err);
+		return refuse_unknown(name, err);
 	if (*rest && !c->flags)
-		return err_set(err, INFER_EINVAL, "/%s takes nothing behind it", name);
+		return err_set(err, INFER_EINVAL, "/%s takes no argument", name);
 	return c->run(r, rest, err);
 }

@@ -1,4 +1,4 @@
-/* infer-run/chat/conversation.c - a list of messages and its file. */
+/* infer-run/chat/conversation.c - a list of messages, and its file. */
 #include "conversation.h"
 #include "common/file.h"
 #include "base/err.h"
@@ -39,8 +39,8 @@ int conversation_load(struct conversation *out, const char *path, infer_error *e
 	return rc;
 }
 
-/* What the library gave, behind what out holds; it is freed. */
-static int append(struct buf *out, char *text, size_t n, infer_error *err)
+/* Append a text from the library to *out and free it. */
+static int append_freeing(struct buf *out, char *text, size_t n, infer_error *err)
 {
 	buf_put(out, text, n);
 	infer_chat_free(text);
@@ -54,7 +54,7 @@ int conversation_print(const struct conversation *c, struct buf *out, infer_erro
 	size_t n;
 
 	TRY(infer_turns_print(c->turns, &text, &n, err));
-	return append(out, text, n, err);
+	return append_freeing(out, text, n, err);
 }
 
 int conversation_save(const struct conversation *c, const char *path, infer_error *err)
@@ -83,7 +83,7 @@ int conversation_content(const struct conversation *c, size_t i, struct buf *out
 	size_t n;
 
 	TRY(infer_turns_text(c->turns, i, &text, &n, err));
-	return append(out, text, n, err);
+	return append_freeing(out, text, n, err);
 }
 
 long conversation_last(const struct conversation *c, const char *role)

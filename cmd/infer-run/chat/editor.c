@@ -1,4 +1,4 @@
-/* infer-run/chat/editor.c - editing lines with libedit. */
+/* infer-run/chat/editor.c - a line editor for terminals, on libedit. */
 #include "editor.h"
 #include "wrap.h"
 #include "common/env.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* What is wanted of the library: a program that does not edit lines does not load it. */
+/* Functions of libedit, which is loaded on first use. */
 /* clang-format off */
 #define FUNCTIONS(F) \
 	F(el_init) F(el_end) F(el_gets) F(el_set) F(el_wset) F(el_push) F(el_resize) \
@@ -31,7 +31,7 @@ struct library {
 struct editor {
 	struct library lib;
 	EditLine *el;
-	History *shown; /* libedit's own list */
+	History *shown; /* libedit's copy of the history */
 	FILE *out;
 	locale_t utf8;
 	struct signals *signals;
@@ -42,30 +42,29 @@ struct editor {
 	const char *fill;
 	int cleared;
 	int ahead; /* the bytes now read were typed before the prompt appeared */
-	int cols;  /* for which the line is drawn */
+	int cols;  /* width for which the line is drawn */
 	int prompt_cols;
 	char prompt[48];
 };
 
-/* Whose line is edited: libedit's callbacks get no more than its own handle. */
+/* The editor in use. libedit passes its callbacks only its own handle. */
 static struct editor *now;
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
 #define PASTE_BEGINS "\\e[200~"
 #define PASTE_ENDS L"\033[201~"
-/* no key of any terminal: pushed by us */
+/* a sequence that no key sends: we push it to insert the initial text */
 #define FILL_KEY "\\e[9999~"
 #define FILL_BYTES "\033[9999~"
 
-/* An end of input that is typed while an answer comes, the terminal still minding lines itself, is
- * read later as a NUL. */
+/* Ctrl-D typed during an answer, while the terminal is in line mode, is read later as a NUL. */
 enum { SETTLE_MS = 30, CTRL_D = 4, TAB_SHOWN = 100 };
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH, 0 };
 
-static int load(struct library *l, infer_error *err)
+static int load_library(struct library *l, infer_error *err)
 {
-	/* Debian's, others', none's */
+	/* Debian's name, the name elsewhere, the link for development */
 	static const char *const names[] = { "libedit.so.2", "libedit.so.0", "libedit.so" };
 	void *so = NULL;
 
@@ -83,7 +82,7 @@ static int load(struct library *l, infer_error *err)
 
 /* ---- the screen ---- */
 
-static int width(void)
+static int terminal_columns(void)
 {
 	struct winsize w;
 
@@ -94,11 +93,11 @@ struct place {
 	int row, col;
 };
 
-/* The place of `to`, in rows below the prompt's.  The line was drawn for `cols` columns, each row
- * with a newline of its own; the terminal has since broken rows that are now too long for it. */
+/* Return the row (below the prompt's) and column of the character `to`. The line was drawn for `cols` columns
+ * with a newline after each row; the terminal has since wrapped rows that are now too long. */
 static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 {
-	int now_cols = width(), row = 0, col = now->prompt_cols;
+	int now_cols = terminal_columns(), row = 0, col = now->prompt_cols;
 
 	for (; from < to; from++) {
 		int w = *from == L'\n' ? 0 : wcwidth(*from);
@@ -112,30 +111,31 @@ static struct place place_of(const wchar_t *from, const wchar_t *to, int cols)
 	return (struct place){ row + col / now_cols, col % now_cols };
 }
 
-static void prepare(struct editor *e)
+/* Set the terminal up for editing. */
+static void prepare_terminal(struct editor *e)
 {
 	e->lib.el_set(e->el, EL_PREP_TERM, 1);
 	fputs(PASTE_ON, e->out);
 	fflush(e->out);
 }
 
-static void restore(struct editor *e)
+static void restore_terminal(struct editor *e)
 {
 	fputs(PASTE_OFF, e->out);
 	fflush(e->out);
 	e->lib.el_set(e->el, EL_PREP_TERM, 0);
 }
 
-/* The window size has changed: draw the line again from the row of its prompt. */
+/* Draw the line again from the row of its prompt, after a change of the window size. */
 static void redraw(struct editor *e)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
 	int drawn = place_of(l->buffer, l->cursor, e->cols).row,
-	    anew = place_of(l->buffer, l->cursor, width()).row;
-	/* better leave an old row of the line than erase a row above it */
+	    anew = place_of(l->buffer, l->cursor, terminal_columns()).row;
+	/* an old row may remain, but no row above the line is erased */
 	int row = drawn < anew ? drawn : anew;
 
-	e->cols = width();
+	e->cols = terminal_columns();
 	e->lib.el_resize(e->el);
 	fputc('\r', e->out);
 	if (row)
@@ -144,8 +144,8 @@ static void redraw(struct editor *e)
 	e->lib.el_set(e->el, EL_REFRESH);
 }
 
-/* Behind the line's end with a mark, and below it for what comes next. */
-static void leave(struct editor *e, const char *mark)
+/* Move to the end of the line, print a mark, and begin a new line. */
+static void leave_line(struct editor *e, const char *mark)
 {
 	const LineInfoW *l = e->lib.el_wline(e->el);
 	struct place at = place_of(l->buffer, l->cursor, e->cols),
@@ -161,43 +161,43 @@ static void leave(struct editor *e, const char *mark)
 
 /* ---- keys ---- */
 
-/* 1: the line is given up. */
-static int take_signals(struct editor *e)
+/* Handle the signals that arrived. Returns 1 if the line is abandoned. */
+static int handle_signals(struct editor *e)
 {
 	static const int ends[] = { SIGTERM, SIGHUP, SIGQUIT };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (signals_took(e->signals, ends[i])) {
-			restore(e);
+			restore_terminal(e);
 			signals_raise(e->signals, ends[i]);
-			prepare(e); /* it did not end us */
+			prepare_terminal(e); /* the signal was ignored */
 		}
 	if (signals_took(e->signals, SIGTSTP)) {
-		restore(e);
+		restore_terminal(e);
 		signals_raise(e->signals, SIGTSTP);
-		prepare(e);
+		prepare_terminal(e);
 		fputc('\r', e->out);
 		e->lib.el_set(e->el, EL_REFRESH);
 	}
 	if (signals_took(e->signals, SIGWINCH)) {
-		do /* a window that is dragged has many sizes */
+		do /* dragging a window changes its size many times */
 			signals_wait(e->signals, -1, SETTLE_MS);
 		while (signals_took(e->signals, SIGWINCH));
 		redraw(e);
 	}
 	if (!signals_took(e->signals, SIGINT))
 		return 0;
-	leave(e, "^C");
+	leave_line(e, "^C");
 	return e->cleared = 1;
 }
 
-/* Read one typed byte: 1; 0: end of input; -1: errno, EINTR if the line is abandoned. */
+/* Read one typed byte. Returns 1, 0 at the end of input, or -1 with errno, EINTR if the line is abandoned. */
 static int read_byte(struct editor *e, char *byte)
 {
 	int in = signals_in(e->signals);
 
 	for (;;) {
-		if (take_signals(e)) {
+		if (handle_signals(e)) {
 			errno = EINTR;
 			return -1;
 		}
@@ -214,7 +214,7 @@ static int read_byte(struct editor *e, char *byte)
 	}
 }
 
-/* As EL_GETCFN wants it: a character; bytes that are no UTF-8 are U+FFFD. */
+/* EL_GETCFN: read one character; U+FFFD for bytes that are not UTF-8. */
 static int read_char(EditLine *el, wchar_t *c)
 {
 	char s[4];
@@ -245,7 +245,7 @@ static int put_wide(struct buf *b, wchar_t c)
 	return b->bad;
 }
 
-/* What a key does not do by itself may stand in a paste: newlines (of any kind) and tabs. */
+/* Insert a character of a paste; newlines of any kind and tabs are inserted too. */
 static int put_pasted(struct buf *b, wchar_t c, wchar_t before)
 {
 	if (c == L'\n' && before == L'\r')
@@ -288,7 +288,7 @@ static unsigned char on_paste(EditLine *el, int first)
 	return got != 1 ? CC_EOF : bad ? CC_REFRESH_BEEP : CC_REFRESH;
 }
 
-/* UTF-8 as the library has characters, with a NUL behind it. */
+/* Append UTF-8 text as wide characters, with a final NUL. */
 static int put_utf8(struct buf *b, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -301,7 +301,7 @@ static int put_utf8(struct buf *b, const char *s, size_t n)
 	return put_wide(b, 0);
 }
 
-static int insert(EditLine *el, const char *s, size_t n)
+static int insert_text(EditLine *el, const char *s, size_t n)
 {
 	struct buf b;
 
@@ -318,10 +318,10 @@ static unsigned char on_fill(EditLine *el, int c)
 	const char *s = now->fill;
 
 	(void)c;
-	return insert(el, s, s ? strlen(s) : 0) ? CC_REFRESH_BEEP : CC_REFRESH;
+	return insert_text(el, s, s ? strlen(s) : 0) ? CC_REFRESH_BEEP : CC_REFRESH;
 }
 
-static int cells(const char *s)
+static int count_cells(const char *s)
 {
 	size_t n = strlen(s);
 	uint32_t cp = 0;
@@ -335,24 +335,25 @@ static int cells(const char *s)
 	return sum;
 }
 
-/* The names below the line, which is drawn again below them. */
-static void list(struct editor *e)
+/* Print the completions below the line, and draw the line again below them. */
+static void list_names(struct editor *e)
 {
 	const struct tab *t = &e->tab;
 	size_t shown = t->n < TAB_SHOWN ? t->n : TAB_SHOWN;
 	int widest = 0;
 
 	for (size_t i = 0; i < shown; i++)
-		widest = cells(tab_name(t, i)) > widest ? cells(tab_name(t, i)) : widest;
-	size_t a_row = (size_t)(width() / (widest + 2));
+		widest =
+			count_cells(tab_name(t, i)) > widest ? count_cells(tab_name(t, i)) : widest;
+	size_t a_row = (size_t)(terminal_columns() / (widest + 2));
 
 	a_row += !a_row;
-	leave(e, "");
+	leave_line(e, "");
 	for (size_t i = 0; i < shown; i++) {
 		int ends = i + 1 == shown || (i + 1) % a_row == 0;
 
 		fprintf(e->out, "%s%*s", tab_name(t, i),
-		        ends ? 0 : widest + 2 - cells(tab_name(t, i)), ends ? "\n" : "");
+		        ends ? 0 : widest + 2 - count_cells(tab_name(t, i)), ends ? "\n" : "");
 	}
 	if (shown < t->n)
 		fprintf(e->out, "and %zu more\n", t->n - shown);
@@ -374,16 +375,16 @@ static unsigned char on_tab(EditLine *el, int c)
 
 	buf_fini(&line);
 	if (!is_command)
-		return insert(el, "\t", 1) ? CC_ERROR : CC_REFRESH;
+		return insert_text(el, "\t", 1) ? CC_ERROR : CC_REFRESH;
 	if (!t->n)
 		return CC_ERROR;
 	if (t->n == 1 || t->common > t->typed) {
-		int bad = insert(el, tab_name(t, 0) + t->typed, t->common - t->typed) ||
-		          (t->ends && insert(el, " ", 1));
+		int bad = insert_text(el, tab_name(t, 0) + t->typed, t->common - t->typed) ||
+		          (t->ends && insert_text(el, " ", 1));
 
 		return bad ? CC_REFRESH_BEEP : CC_REFRESH;
 	}
-	list(now);
+	list_names(now);
 	return CC_NORM;
 }
 
@@ -409,16 +410,16 @@ static void bind_keys(struct editor *e)
 		{ "\\e[1;5D", "ed-prev-word" },      { "\\t", "infer-tab" },
 	};
 
-	/* el_set would copy the names, and never free them */
-	e->lib.el_wset(e->el, EL_ADDFN, L"infer-paste", L"take a paste whole", on_paste);
-	e->lib.el_wset(e->el, EL_ADDFN, L"infer-fill", L"begin with a text", on_fill);
+	/* el_set would copy the names and never free them */
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-paste", L"insert a paste", on_paste);
+	e->lib.el_wset(e->el, EL_ADDFN, L"infer-fill", L"insert the initial text", on_fill);
 	e->lib.el_wset(e->el, EL_ADDFN, L"infer-newline", L"add a newline", on_newline);
 	e->lib.el_wset(e->el, EL_ADDFN, L"infer-tab", L"complete a command or a file", on_tab);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
 }
 
-static void add(struct editor *e, const char *entry)
+static void add_entry(struct editor *e, const char *entry)
 {
 	HistEvent ev;
 
@@ -434,7 +435,7 @@ static int set_up(struct editor *e)
 		return -1;
 	e->lib.history(e->shown, &ev, H_SETSIZE, CHAT_HISTORY_ENTRIES);
 	for (size_t i = 0; i < e->history->n; i++)
-		add(e, chat_history_get(e->history, i));
+		add_entry(e, chat_history_get(e->history, i));
 	e->el = e->lib.el_init("infer-run", stdin, e->out, e->out);
 	if (!e->el)
 		return -1;
@@ -463,7 +464,7 @@ int editor_open(struct editor **out, const struct chat_history *history, struct 
 	e->terminal = terminal;
 	e->commands = commands;
 	tab_init(&e->tab);
-	rc = load(&e->lib, err);
+	rc = load_library(&e->lib, err);
 	if (!rc) {
 		int fd = dup(STDERR_FILENO);
 
@@ -472,7 +473,7 @@ int editor_open(struct editor **out, const struct chat_history *history, struct 
 		locale_t before = e->utf8 ? uselocale(e->utf8) : (locale_t)0;
 
 		if (!e->utf8)
-			rc = err_set(err, INFER_EUNSUP, "there is no locale C.UTF-8");
+			rc = err_set(err, INFER_EUNSUP, "the locale C.UTF-8 is missing");
 		else if (!e->out || set_up(e))
 			rc = err_set(err, INFER_ENOMEM, "out of memory for the line editor");
 		if (before)
@@ -506,7 +507,10 @@ void editor_close(struct editor **editor)
 	now = NULL;
 }
 
-void editor_added(struct editor *e) { add(e, chat_history_get(e->history, e->history->n - 1)); }
+void editor_added(struct editor *e)
+{
+	add_entry(e, chat_history_get(e->history, e->history->n - 1));
+}
 
 int editor_read(struct editor *e, const char *mark, const char *fill, enum editor_got *got,
                 const char **line, size_t *n, infer_error *err)
@@ -522,7 +526,7 @@ int editor_read(struct editor *e, const char *mark, const char *fill, enum edito
 	e->fill = fill;
 	e->cleared = 0;
 	e->ahead = 1;
-	e->cols = width();
+	e->cols = terminal_columns();
 	signals_begin(e->signals, caught);
 	e->lib.el_resize(e->el);
 	fputs(PASTE_ON, e->out);

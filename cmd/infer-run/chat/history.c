@@ -9,12 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the history");
-}
-
-static char **list(const struct chat_history *h) { return (char **)(void *)h->at.at; }
+static char **entries(const struct chat_history *h) { return (char **)(void *)h->at.at; }
 
 void chat_history_init(struct chat_history *h)
 {
@@ -26,25 +21,25 @@ void chat_history_init(struct chat_history *h)
 void chat_history_fini(struct chat_history *h)
 {
 	for (size_t i = 0; i < h->n; i++)
-		mem_free(list(h)[i]);
+		mem_free(entries(h)[i]);
 	buf_fini(&h->at);
 	buf_fini(&h->path);
 	h->n = 0;
 }
 
-const char *chat_history_get(const struct chat_history *h, size_t i) { return list(h)[i]; }
+const char *chat_history_get(const struct chat_history *h, size_t i) { return entries(h)[i]; }
 
-/* Into the list; the oldest goes where it is full. */
-static int keep(struct chat_history *h, const char *entry, size_t n, infer_error *err)
+/* Add an entry to the list; drops the oldest if the list is full. */
+static int list_entry(struct chat_history *h, const char *entry, size_t n, infer_error *err)
 {
 	char *copy = mem_strndup(MEM_BASE, entry, n);
 
 	if (!copy)
-		return no_memory(err);
+		return err_nomem(err);
 	if (h->n == CHAT_HISTORY_ENTRIES) {
-		mem_free(list(h)[0]);
+		mem_free(entries(h)[0]);
 		memmove(h->at.at, h->at.at + sizeof copy, (h->n - 1) * sizeof copy);
-		list(h)[h->n - 1] = copy;
+		entries(h)[h->n - 1] = copy;
 		h->added++;
 		return INFER_OK;
 	}
@@ -52,7 +47,7 @@ static int keep(struct chat_history *h, const char *entry, size_t n, infer_error
 	if (h->at.bad) {
 		h->at.bad = 0;
 		mem_free(copy);
-		return no_memory(err);
+		return err_nomem(err);
 	}
 	h->n++;
 	h->added++;
@@ -61,7 +56,7 @@ static int keep(struct chat_history *h, const char *entry, size_t n, infer_error
 
 /* ---- the file ---- */
 
-static void put_line(struct buf *b, const char *s)
+static void put_entry(struct buf *b, const char *s)
 {
 	for (; *s; s++)
 		if (*s == '\n' || *s == '\\')
@@ -71,8 +66,8 @@ static void put_line(struct buf *b, const char *s)
 	buf_putc(b, '\n');
 }
 
-static int take_line(struct chat_history *h, const char *at, size_t n, struct buf *entry,
-                     infer_error *err)
+static int read_entry(struct chat_history *h, const char *at, size_t n, struct buf *entry,
+                      infer_error *err)
 {
 	buf_clear(entry);
 	for (size_t i = 0; i < n; i++)
@@ -81,13 +76,13 @@ static int take_line(struct chat_history *h, const char *at, size_t n, struct bu
 		else if (at[i])
 			buf_putc(entry, at[i]);
 	if (entry->bad)
-		return no_memory(err);
-	return entry->len ? keep(h, entry->at, entry->len, err) : INFER_OK;
+		return err_nomem(err);
+	return entry->len ? list_entry(h, entry->at, entry->len, err) : INFER_OK;
 }
 
-/* *lines: how many the file has.  A last one without its newline was cut short, and is passed
- * over. */
-static int take_all(struct chat_history *h, const struct buf *text, size_t *lines, infer_error *err)
+/* Read all entries of the file. *lines: their number. An incomplete last line is skipped. */
+static int read_entries(struct chat_history *h, const struct buf *text, size_t *lines,
+                        infer_error *err)
 {
 	const char *at = text->at, *end = at ? at + text->len : at, *nl;
 	struct buf entry;
@@ -96,27 +91,28 @@ static int take_all(struct chat_history *h, const struct buf *text, size_t *line
 	*lines = 0;
 	buf_init(&entry, MEM_BASE);
 	for (; !rc && at < end && (nl = memchr(at, '\n', (size_t)(end - at))); at = nl + 1) {
-		rc = take_line(h, at, (size_t)(nl - at), &entry, err);
+		rc = read_entry(h, at, (size_t)(nl - at), &entry, err);
 		++*lines;
 	}
 	buf_fini(&entry);
 	return rc;
 }
 
-static int cut_back(const struct chat_history *h, infer_error *err)
+/* Replace the file by the entries in memory. */
+static int shorten_file(const struct chat_history *h, infer_error *err)
 {
 	struct buf text;
 
 	buf_init(&text, MEM_BASE);
 	for (size_t i = 0; i < h->n; i++)
-		put_line(&text, list(h)[i]);
-	int rc = text.bad ? no_memory(err) : file_write(h->path.at, text.at, text.len, 0600, err);
+		put_entry(&text, entries(h)[i]);
+	int rc = text.bad ? err_nomem(err) : file_write(h->path.at, text.at, text.len, 0600, err);
 
 	buf_fini(&text);
 	return rc;
 }
 
-static int load(struct chat_history *h, const char *path, infer_error *err)
+static int load_history(struct chat_history *h, const char *path, infer_error *err)
 {
 	struct buf text;
 	size_t lines = 0;
@@ -125,11 +121,11 @@ static int load(struct chat_history *h, const char *path, infer_error *err)
 	int rc = file_read(&text, path, CHAT_HISTORY_FILE, err);
 
 	if (!rc)
-		rc = take_all(h, &text, &lines, err);
+		rc = read_entries(h, &text, &lines, err);
 	int torn = text.len && text.at[text.len - 1] != '\n';
 
 	if (!rc && (torn || lines >= 2 * CHAT_HISTORY_ENTRIES))
-		rc = cut_back(h, err);
+		rc = shorten_file(h, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -149,14 +145,14 @@ int chat_history_open(struct chat_history *h, const char *path, infer_error *err
 	if (wrong)
 		return err_set(err, INFER_EIO, "%s: not a regular file", path);
 	buf_puts(&h->path, path);
-	int rc = h->path.bad ? no_memory(err) : load(h, path, err);
+	int rc = h->path.bad ? err_nomem(err) : load_history(h, path, err);
 
 	if (rc)
 		buf_fini(&h->path);
 	return rc;
 }
 
-static int append(const struct chat_history *h, const char *entry, infer_error *err)
+static int append_entry(const struct chat_history *h, const char *entry, infer_error *err)
 {
 	int fd = open(h->path.at, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 	struct buf line;
@@ -164,8 +160,8 @@ static int append(const struct chat_history *h, const char *entry, infer_error *
 	if (fd < 0)
 		return err_errno(err, errno, "%s", h->path.at);
 	buf_init(&line, MEM_BASE);
-	put_line(&line, entry);
-	int rc = line.bad ? no_memory(err) : INFER_OK;
+	put_entry(&line, entry);
+	int rc = line.bad ? err_nomem(err) : INFER_OK;
 
 	if (!rc && write(fd, line.at, line.len) != (ssize_t)line.len)
 		rc = err_errno(err, errno, "%s", h->path.at);
@@ -178,8 +174,8 @@ int chat_history_add(struct chat_history *h, const char *entry, infer_error *err
 {
 	size_t n = strlen(entry);
 
-	if (!n || n > CHAT_HISTORY_LONGEST || (h->n && !strcmp(list(h)[h->n - 1], entry)))
+	if (!n || n > CHAT_HISTORY_LONGEST || (h->n && !strcmp(entries(h)[h->n - 1], entry)))
 		return INFER_OK;
-	TRY(keep(h, entry, n, err));
-	return h->path.len ? append(h, entry, err) : INFER_OK;
+	TRY(list_entry(h, entry, n, err));
+	return h->path.len ? append_entry(h, entry, err) : INFER_OK;
 }

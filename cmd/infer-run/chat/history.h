@@ -1,34 +1,35 @@
-/* infer-run/chat/history.h - the history of typed lines: a bounded list, and the file that keeps it
- * between runs.  Confined.
+/* infer-run/chat/history.h - the history of typed lines: a bounded list, and its file. Confined to one
+ * thread.
  *
  * The file has one entry per line: a newline is written as \n and a backslash as \\.  Only its
  * owner may read it (0600).  Each entry is appended with one write(2), so that several runs can
- * share the file; when it has grown to twice its bound, it is shortened by way of a temporary
- * file. */
+ * share the file; at twice its bound it is replaced by a shorter file, atomically. */
 #ifndef INFER_RUN_CHAT_HISTORY_H
 #define INFER_RUN_CHAT_HISTORY_H
 #include <stddef.h>
 #include <infer/status.h>
 #include "base/buf.h"
 
-/* bytes of an entry that is kept; of a file */
-enum { CHAT_HISTORY_ENTRIES = 1000, CHAT_HISTORY_LONGEST = 16 << 10, CHAT_HISTORY_FILE = 16 << 20 };
+enum {
+	CHAT_HISTORY_ENTRIES = 1000,
+	CHAT_HISTORY_LONGEST = 16 << 10, /* most bytes of an entry */
+	CHAT_HISTORY_FILE = 16 << 20,    /* most bytes of the file */
+};
 
 struct chat_history {
-	struct buf at;   /* char *[]; oldest first */
-	size_t n, added; /* added: the total so far, including dropped entries */
-	struct buf path; /* empty: kept in memory only */
+	struct buf at;   /* char *[], oldest first */
+	size_t n, added; /* added: entries so far, with those that were dropped */
+	struct buf path; /* empty: there is no file */
 };
 
 void chat_history_init(struct chat_history *h);
 void chat_history_fini(struct chat_history *h);
-/* Read the file, and shorten it if necessary; from now on entries are also appended to it.  A
- * missing file is created.
- * INFER_EIO  not a file of ours to read and write; INFER_EFORMAT  longer than CHAT_HISTORY_FILE;
- * INFER_ENOMEM */
+/* Read the file, or create it, and shorten it if it is too long. Entries are then appended to it.
+ * INFER_EIO  it is not a regular file, or cannot be read and written
+ * INFER_EFORMAT  longer than CHAT_HISTORY_FILE; INFER_ENOMEM */
 int chat_history_open(struct chat_history *h, const char *path, infer_error *err);
-/* Add an entry, unless it equals the last one or is too long.  INFER_EIO INFER_ENOMEM: the list may
- * contain it nevertheless */
+/* Add an entry, unless it equals the last one or is too long. On failure the list may contain it, but the
+ * file does not. INFER_EIO INFER_ENOMEM */
 int chat_history_add(struct chat_history *h, const char *entry, infer_error *err);
 const char *chat_history_get(const struct chat_history *h, size_t i);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/chat/input.c - reading turns from a terminal or a pipe. */
+/* infer-run/chat/input.c - read turns from a terminal, a file or a pipe. */
 #include "input.h"
 #include "common/env.h"
 #include "common/say.h"
@@ -26,7 +26,7 @@ static void open_history(struct chat_input *in)
 		              : chat_history_open(&in->history, path.at, &why);
 	}
 	if (rc)
-		say_warning("no history is kept: %s", why.message);
+		say_warning("the history is not saved: %s", why.message);
 	buf_fini(&path);
 }
 
@@ -50,7 +50,7 @@ int chat_input_open(struct chat_input *in, tab_command *commands, infer_error *e
 	if (!rc && terminal & ENV_ESCAPES) {
 		open_history(in);
 		if (editor_open(&in->editor, &in->history, &in->signals, terminal, commands, &why))
-			say_warning("lines are not edited: %s", why.message);
+			say_warning("there is no line editor: %s", why.message);
 	}
 	if (rc)
 		chat_input_close(in);
@@ -72,9 +72,9 @@ void chat_input_close(struct chat_input *in)
 
 /* ---- one line ---- */
 
-/* Without an editor: the terminal has its own way with a line until it is whole. */
-static int plain_line(struct chat_input *in, const char *mark, enum editor_got *got,
-                      const char **at, size_t *n, infer_error *err)
+/* Read a line without the editor: the terminal is in line mode. */
+static int read_plain_line(struct chat_input *in, const char *mark, enum editor_got *got,
+                           const char **at, size_t *n, infer_error *err)
 {
 	enum lines_got l = LINES_NONE;
 	int rc = INFER_OK;
@@ -84,7 +84,7 @@ static int plain_line(struct chat_input *in, const char *mark, enum editor_got *
 		int len = snprintf(text, sizeof text, "%s ", mark);
 
 		if (write(STDERR_FILENO, text, (size_t)len) < 0) {
-			/* nobody sees it */
+			/* stderr is closed */
 		}
 		signals_begin(&in->signals, while_busy);
 	}
@@ -98,7 +98,7 @@ static int plain_line(struct chat_input *in, const char *mark, enum editor_got *
 		signals_end(&in->signals);
 		if (*got == EDITOR_CLEARED || l == LINES_END)
 			if (write(STDERR_FILENO, "\n", 1) < 0) {
-				/* as above */
+				/* stderr is closed */
 			}
 	}
 	if (!rc && l == LINES_LONG)
@@ -109,8 +109,8 @@ static int plain_line(struct chat_input *in, const char *mark, enum editor_got *
 	return rc;
 }
 
-/* What is read goes into the history as one entry, however many lines it took. */
-static void remember(struct chat_input *in)
+/* Add the input to the history as one entry, also if it has several lines. */
+static void add_to_history(struct chat_input *in)
 {
 	infer_error why = { 0 };
 	size_t before = in->history.added;
@@ -124,7 +124,7 @@ static void remember(struct chat_input *in)
 	if (in->history.added > before)
 		editor_added(in->editor);
 	if (rc) {
-		say_warning("no more history is kept: %s", why.message);
+		say_warning("the history is no longer saved: %s", why.message);
 		buf_fini(&in->history.path);
 	}
 }
@@ -143,7 +143,7 @@ int chat_input_read(struct chat_input *in, const char *fill, enum chat_input_got
 		if (in->editor)
 			TRY(editor_read(in->editor, mark, fill, &line, &at, &n, err));
 		else
-			TRY(plain_line(in, mark, &line, &at, &n, err));
+			TRY(read_plain_line(in, mark, &line, &at, &n, err));
 		fill = NULL;
 		if (line != EDITOR_LINE)
 			break;
@@ -162,7 +162,7 @@ int chat_input_read(struct chat_input *in, const char *fill, enum chat_input_got
 	       : line == EDITOR_END && !in->parser.text.len ? CHAT_INPUT_END
 	                                                    : CHAT_INPUT_TEXT;
 	if (*got == CHAT_INPUT_TEXT)
-		remember(in);
+		add_to_history(in);
 	return INFER_OK;
 }
 
@@ -176,7 +176,7 @@ int chat_input_ask(struct chat_input *in, const char *question, int *yes, infer_
 	if (in->editor)
 		TRY(editor_read(in->editor, question, NULL, &got, &at, &n, err));
 	else
-		TRY(plain_line(in, question, &got, &at, &n, err));
+		TRY(read_plain_line(in, question, &got, &at, &n, err));
 	*yes = got == EDITOR_LINE && n && (*at == 'y' || *at == 'Y');
 	return INFER_OK;
 }

@@ -1,4 +1,4 @@
-/* infer-run/chat/line_parser.c - parsing input lines into texts and commands. */
+/* infer-run/chat/line_parser.c - parse input lines into texts and commands. */
 #include "line_parser.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 static const char quotes[] = "\"\"\"";
 enum { N_QUOTES = sizeof quotes - 1 };
 
-static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static int is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 void line_parser_init(struct line_parser *p)
 {
@@ -23,11 +23,10 @@ void line_parser_clear(struct line_parser *p)
 	p->open = p->quoted = p->lines = 0;
 }
 
-/* The length of the text before closing quotes, ignoring blanks after them; -1 if there are
- * none. */
+/* Return the length of the text before closing quotes, or -1 if there are none. Blanks may follow them. */
 static long before_quotes(const char *at, size_t n)
 {
-	while (n && is_blank(at[n - 1]))
+	while (n && is_space(at[n - 1]))
 		n--;
 	return n >= N_QUOTES && !memcmp(at + n - N_QUOTES, quotes, N_QUOTES) ? (long)(n - N_QUOTES)
 	                                                                     : -1;
@@ -40,9 +39,8 @@ static void add_line(struct line_parser *p, const char *at, size_t n)
 	buf_put(&p->text, at, n);
 }
 
-/* Add text inside quotes, up to closing ones.  Quotes alone on a line add no empty line at either
- * end. */
-static void quoted(struct line_parser *p, const char *at, size_t n, int first)
+/* Add text inside quotes, up to the closing ones. Quotes alone on a line add no empty line. */
+static void add_quoted(struct line_parser *p, const char *at, size_t n, int first)
 {
 	long ends = before_quotes(at, n);
 
@@ -76,13 +74,13 @@ static size_t slashes(const char *at, size_t n)
 int line_parser_add(struct line_parser *p, const char *at, size_t n, infer_error *err)
 {
 	if (p->open == LINE_PARSER_QUOTES) {
-		quoted(p, at, n, 0);
+		add_quoted(p, at, n, 0);
 	} else if (!p->open && n >= N_QUOTES && !memcmp(at, quotes, N_QUOTES)) {
 		p->quoted = 1;
 		p->open = LINE_PARSER_QUOTES;
-		quoted(p, at + N_QUOTES, n - N_QUOTES, 1);
+		add_quoted(p, at + N_QUOTES, n - N_QUOTES, 1);
 	} else {
-		n -= n && at[n - 1] == '\n'; /* a paste that ends with one */
+		n -= n && at[n - 1] == '\n'; /* as a paste may have */
 		int goes_on = slashes(at, n) & 1;
 
 		buf_put(&p->text, at, n - (size_t)goes_on);
@@ -90,8 +88,7 @@ int line_parser_add(struct line_parser *p, const char *at, size_t n, infer_error
 			buf_putc(&p->text, '\n');
 		p->open = goes_on ? LINE_PARSER_SLASH : 0;
 	}
-	return p->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for what is typed")
-	                   : INFER_OK;
+	return p->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the input") : INFER_OK;
 }
 
 void line_parser_end(struct line_parser *p) { p->open = 0; }
@@ -99,7 +96,7 @@ void line_parser_end(struct line_parser *p) { p->open = 0; }
 int line_parser_is_blank(const struct line_parser *p)
 {
 	for (size_t i = 0; i < p->text.len; i++)
-		if (!is_blank(p->text.at[i]))
+		if (!is_space(p->text.at[i]))
 			return 0;
 	return 1;
 }
@@ -110,18 +107,18 @@ int line_parser_command(const struct line_parser *p, struct buf *name, struct bu
 
 	if (p->quoted || !n || p->text.at[0] != '/')
 		return 0;
-	while (n > from && is_blank(p->text.at[n - 1]))
+	while (n > from && is_space(p->text.at[n - 1]))
 		n--;
-	for (to = from; to < n && !is_blank(p->text.at[to]); to++)
+	for (to = from; to < n && !is_space(p->text.at[to]); to++)
 		;
 	buf_put(name, p->text.at + from, to - from);
-	for (from = to; from < n && is_blank(p->text.at[from]); from++)
+	for (from = to; from < n && is_space(p->text.at[from]); from++)
 		;
 	buf_put(rest, p->text.at + from, n - from);
 	return 1;
 }
 
-/* Does the line in *line, from `from` on, parse to the same as p? */
+/* True if the line in *line, from `from` on, parses to the same as p. */
 static int reads_as(const struct line_parser *p, const struct buf *line, size_t from)
 {
 	struct line_parser again;

@@ -1,5 +1,5 @@
-/* infer-run/chat/line_parser.h - parses input lines into texts of one or more lines, and commands.
- * Confined.
+/* infer-run/chat/line_parser.h - parse input lines into texts of one or more lines, and commands.
+ * Confined to one thread.
  *
  *	a line                       one line of text
  *	a line that ends with \      continues on the next line, after a newline
@@ -15,7 +15,7 @@
 
 struct line_parser {
 	struct buf text;
-	int open;   /* inside: LINE_PARSER_SLASH or LINE_PARSER_QUOTES; 0: whole */
+	int open; /* LINE_PARSER_SLASH or LINE_PARSER_QUOTES: more lines must follow; 0: complete */
 	int quoted; /* the text is never a command */
 	int lines;  /* lines so far inside quotes */
 };
@@ -23,18 +23,18 @@ enum { LINE_PARSER_SLASH = 1, LINE_PARSER_QUOTES };
 
 void line_parser_init(struct line_parser *p);
 void line_parser_fini(struct line_parser *p);
-void line_parser_clear(struct line_parser *p); /* start with a new text */
+void line_parser_clear(struct line_parser *p); /* Begin a new text. */
 
-/* Add a line without its newline.  If p->open is set afterwards, the text is incomplete.
- * INFER_ENOMEM */
+/* Add a line without its newline. If p->open is set afterwards, more lines must follow. INFER_ENOMEM */
 int line_parser_add(struct line_parser *p, const char *at, size_t n, infer_error *err);
-/* End of input: the text is complete as it is. */
+/* Complete the text at the end of input. */
 void line_parser_end(struct line_parser *p);
+/* True if the text is empty or white space. */
 int line_parser_is_blank(const struct line_parser *p);
-/* The name of the command without its slash, and the rest without surrounding blanks; 0: the input
- * is text. */
+/* If the input is a command, return 1 and append its name without the slash, and the rest without blanks
+ * around it. Otherwise return 0. */
 int line_parser_command(const struct line_parser *p, struct buf *name, struct buf *rest);
 
-/* Append to *out a line that yields this text again, for the history; 0 if no line does. */
+/* Append a line that parses to this text, for the history. Returns 0 if there is none. */
 int line_parser_quote(const struct line_parser *p, struct buf *out);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/chat/repl.c - the loop that reads a turn and has it answered. */
+/* infer-run/chat/repl.c - the loop of -i: read a turn, answer it. */
 #include "repl.h"
 #include "common/input.h"
 #include "common/say.h"
@@ -22,9 +22,8 @@ static int take_chat(struct chat *c, const struct repl *r, const struct run *run
 
 	if (!rc && !c->template)
 		rc = err_set(&why, INFER_EUNSUP,
-		             "%s: has no chat template; --template FILE gives it one, and --raw "
-		             "goes on with a text "
-		             "as it is",
+		             "%s: has no chat template: give one with --template FILE, or continue "
+		             "a text with --raw",
 		             name);
 	if (rc) {
 		chat_fini(c);
@@ -54,12 +53,12 @@ int repl_open_model(struct repl *r, infer_error *err)
 	}
 	r->run = run;
 	r->chat = chat;
-	r->chat.c.system = NULL; /* they are in the conversation */
+	r->chat.c.system = NULL; /* r->conversation has them */
 	r->chat.c.messages = NULL;
 	r->chat.c.flags = 0;
 	r->special = chat.template &&
 	             infer_reply_special(chat.template, infer_model_tokenizer(run.model));
-	buf_clear(&r->ids); /* of another vocabulary */
+	buf_clear(&r->ids); /* they have the old vocabulary */
 	return INFER_OK;
 }
 
@@ -97,7 +96,7 @@ static int first_messages(struct repl *r, infer_error *err)
 		TRY(conversation_system(&r->conversation, r->o.chat.system, err));
 	int rc = chat_named(r->o.chat.messages, repl_check(r, &r->conversation, err), err);
 
-	r->o.chat.system = r->o.chat.messages = NULL; /* from here on the conversation has them */
+	r->o.chat.system = r->o.chat.messages = NULL; /* the conversation has them now */
 	return rc;
 }
 
@@ -127,8 +126,8 @@ static int take_entry(struct repl *r, infer_error *err)
 	return rc;
 }
 
-/* At a terminal the user sees the message; a script gets the code of the first error at the end. */
-static void failed(struct repl *r, const infer_error *err)
+/* Print an error; without a terminal, store the exit code of the first one. */
+static void report_error(struct repl *r, const infer_error *err)
 {
 	int code = say_fail(err);
 
@@ -136,7 +135,7 @@ static void failed(struct repl *r, const infer_error *err)
 		r->code = code;
 }
 
-/* Answer the first turn, if the command line, a file or a loaded conversation gives one. */
+/* Answer the first turn, if the arguments, a file or --messages have one. */
 static void first_turn(struct repl *r)
 {
 	infer_error err = { 0 };
@@ -152,10 +151,11 @@ static void first_turn(struct repl *r)
 		rc = repl_answer(r, &kept, &err);
 	buf_fini(&words);
 	if (rc)
-		failed(r, &err);
+		report_error(r, &err);
 }
 
-static void lead(struct repl *r)
+/* Read and answer turns until the end of input. */
+static void run_loop(struct repl *r)
 {
 	enum chat_input_got got = CHAT_INPUT_TEXT;
 
@@ -172,11 +172,11 @@ static void lead(struct repl *r)
 		else if (!rc)
 			rc = take_entry(r, &err);
 		if (rc)
-			failed(r, &err);
+			report_error(r, &err);
 	}
 }
 
-/* "m.gguf" of "/models/m.gguf", "m" of "/models/m/"; *n: its length */
+/* Return the last part of a path without a final slash; *n: its length. */
 static const char *base_name(const char *path, size_t *n)
 {
 	size_t from;
@@ -190,8 +190,8 @@ static const char *base_name(const char *path, size_t *n)
 	return path + from;
 }
 
-/* The first line for a person: with whom they talk, and how to go on. */
-static void greet(struct repl *r)
+/* Print the model and the main commands, on a terminal. */
+static void print_greeting(struct repl *r)
 {
 	size_t n;
 	const char *name = base_name(r->o.model ? r->o.model : "demo", &n);
@@ -231,8 +231,8 @@ int repl(const struct run_opts *o, const struct opt_rest *rest)
 	if (!rc) {
 		rc = chat_input_open(&r.input, repl_command_name, &err);
 		if (!rc) {
-			greet(&r);
-			lead(&r);
+			print_greeting(&r);
+			run_loop(&r);
 		}
 	}
 	int code = rc ? say_fail(&err) : r.code;

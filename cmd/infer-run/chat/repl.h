@@ -1,5 +1,5 @@
-/* infer-run/chat/repl.h - the state of -i: a model, a conversation with it, and its input and
- * screen.  Confined. */
+/* infer-run/chat/repl.h - the state of -i: the model, the conversation, the input and the screen.
+ * Confined to one thread. */
 #ifndef INFER_RUN_CHAT_REPL_H
 #define INFER_RUN_CHAT_REPL_H
 #include "input.h"
@@ -7,9 +7,9 @@
 #include "screen.h"
 #include "conversation.h"
 
-/* What answers took. */
+/* Tokens and times of answers. */
 struct tally {
-	int64_t answers; /* 0: of a turn that was taken back */
+	int64_t answers; /* 0: the turn was removed */
 	int64_t prompt, cached, computed, answered;
 	int64_t prefill_ns, decode_ns;
 };
@@ -22,37 +22,37 @@ struct repl {
 	int special;      /* infer_reply_special of model and template */
 	struct buf model; /* path of the model given to /model; empty: the model of the options */
 	struct conversation conversation;
-	struct buf ids;  /* int32_t []: the ids of the last prompt and its answer */
-	struct buf fill; /* the text that /edit puts into the editor */
-	struct buf file; /* that /save wrote or /load read last */
+	struct buf ids;  /* int32_t []: token ids of the last prompt and its answer */
+	struct buf fill; /* text that /edit puts into the editor */
+	struct buf file; /* file of the last /save or /load */
 	struct chat_input input;
 	struct screen screen;
-	struct tally last,
-		all;   /* last: zeroed before the first turn; all: of answers that stayed */
-	int64_t drawn; /* answers that took random numbers */
-	/* editing: the next input replaces the user's last turn */
-	int editing, end;
-	int code; /* the exit code of the first failure, if input is not a terminal */
+	struct tally last; /* the last turn */
+	struct tally all;  /* all answers in the conversation */
+	int64_t drawn;     /* answers sampled so far, which is added to the seed */
+	int editing;       /* the next input replaces the user's last turn */
+	int end;           /* end after this input */
+	int code;          /* exit code of the first failure, if input is not a terminal */
 };
 
-/* Open the model of r->o, its template and an engine.  On failure r keeps those it had. */
+/* Open the model of r->o, its template and an engine. On failure r keeps its old ones. */
 int repl_open_model(struct repl *r, infer_error *err);
-/* Check that the template accepts the conversation.  One without messages is always accepted. */
+/* Check that the template accepts the conversation; an empty one always is. INFER_EUNSUP INFER_ENOMEM */
 int repl_check(struct repl *r, const struct conversation *t, infer_error *err);
 
-/* 1: the last turn is the user's. */
+/* True if the last turn is the user's. */
 int repl_waits(const struct repl *r);
-/* Let the model answer.  *kept is 0 if it was stopped before its first word, and then nothing was
- * added.  On failure the conversation is unchanged.   INFER_ENOMEM: the context is full, among
- * others */
+/* Generate an answer, print it, and add it to the conversation. *kept: 0 if it was stopped before its first
+ * word; then nothing is added. On failure the conversation is unchanged.
+ * INFER_ENOMEM  the context is full, or out of memory; and the errors of the engine */
 int repl_answer(struct repl *r, int *kept, infer_error *err);
-/* Add a turn of the user and its answer; without an answer the turn is removed again. at: the
- * message that it replaces, together with all that follow; or the number of messages */
+/* Add a turn of the user and its answer; without an answer the turn is removed again. at: the turn replaces
+ * this message and all that follow; the number of messages to append it */
 int repl_say(struct repl *r, size_t at, const struct buf *text, infer_error *err);
 
-/* rest: the text after the name.
- * INFER_EINVAL  unknown command, or not possible now; or the error of the command */
+/* Run a command. rest: the text after its name.
+ * INFER_EINVAL  the command is unknown or not possible now; and the errors of the commands */
 int repl_command(struct repl *r, const char *name, const char *rest, infer_error *err);
-/* The names of commands, synonyms too: a tab_command. */
+/* tab_command: the names of commands and their synonyms. */
 const char *repl_command_name(size_t i, int *file);
 #endif

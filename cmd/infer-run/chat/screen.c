@@ -1,4 +1,4 @@
-/* infer-run/chat/screen.c - writing answers and notices. */
+/* infer-run/chat/screen.c - the output of a conversation. */
 #include "screen.h"
 #include "common/env.h"
 #include "common/say.h"
@@ -33,7 +33,7 @@ void screen_fini(struct screen *s)
 	buf_fini(&s->raw);
 }
 
-/* 0: not a terminal, or one that does not say */
+/* Return the columns of a terminal; 0: unknown, or not a terminal. */
 static int columns(int fd)
 {
 	struct winsize w;
@@ -41,7 +41,7 @@ static int columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &w) ? 0 : w.ws_col;
 }
 
-/* Put s->raw, if there is any, or else what is held back, behind s->b. */
+/* Append s->raw to s->b, wrapped; if it is empty, append the text held back. */
 static void put_wrapped(struct screen *s, struct wrap *w, int fd)
 {
 	locale_t before = s->utf8 ? uselocale(s->utf8) : (locale_t)0;
@@ -57,7 +57,7 @@ static void put_wrapped(struct screen *s, struct wrap *w, int fd)
 
 enum { SHOW_CONTROLS = 1 };
 
-static void put_text(struct buf *b, const char *at, size_t n, unsigned flags)
+static void put_safe(struct buf *b, const char *at, size_t n, unsigned flags)
 {
 	while (n) {
 		uint32_t cp;
@@ -76,15 +76,15 @@ static void put_text(struct buf *b, const char *at, size_t n, unsigned flags)
 	}
 }
 
-void screen_clean(struct buf *out, const char *at, size_t n) { put_text(out, at, n, 0); }
+void screen_clean(struct buf *out, const char *at, size_t n) { put_safe(out, at, n, 0); }
 
-/* Standard error, which nobody may read: nothing is left to tell it to then. */
-static void to_people(const struct screen *s)
+/* Write s->b to standard error. There is no way to report a failure. */
+static void write_notice(const struct screen *s)
 {
 	if (s->b.bad)
-		say_error("out of memory for what is to be said");
+		say_error("out of memory for a message");
 	else if (write(STDERR_FILENO, s->b.at, s->b.len) < 0) {
-		/* as said */
+		/* stderr is closed */
 	}
 }
 
@@ -105,13 +105,13 @@ static void think(struct screen *s, const char *at, size_t n)
 	buf_clear(&s->b);
 	buf_clear(&s->raw);
 	dim_begin(s);
-	put_text(&s->raw, at, n, SHOW_CONTROLS);
+	put_safe(&s->raw, at, n, SHOW_CONTROLS);
 	put_wrapped(s, &s->wrap, STDERR_FILENO);
 	dim_end(s);
-	to_people(s);
+	write_notice(s);
 }
 
-/* Reasoning has ended, and something else begins. */
+/* End the reasoning, if there was any. */
 static void think_end(struct screen *s, const char *newlines)
 {
 	if (!s->thinking)
@@ -121,7 +121,7 @@ static void think_end(struct screen *s, const char *newlines)
 	wrap_begin(&s->wrap);
 	buf_clear(&s->b);
 	buf_puts(&s->b, newlines);
-	to_people(s);
+	write_notice(s);
 }
 
 void screen_begin(struct screen *s) { wrap_begin(&s->wrap); }
@@ -147,10 +147,10 @@ int screen_text(struct screen *s, enum screen_style style, const char *at, size_
 	buf_clear(&s->b);
 	buf_clear(&s->raw);
 	if (s->out_terminal) {
-		put_text(&s->raw, at, n, SHOW_CONTROLS);
+		put_safe(&s->raw, at, n, SHOW_CONTROLS);
 		put_wrapped(s, &s->wrap, STDOUT_FILENO);
 	} else {
-		put_text(&s->b, at, n, 0);
+		put_safe(&s->b, at, n, 0);
 	}
 	return write_answer(s, err);
 }
@@ -169,7 +169,7 @@ void screen_lines(struct screen *s, const char *at, size_t n)
 	buf_clear(&s->b);
 	buf_clear(&s->raw);
 	dim_begin(s);
-	put_text(&s->raw, at, n, SHOW_CONTROLS);
+	put_safe(&s->raw, at, n, SHOW_CONTROLS);
 	if (s->raw.len)
 		put_wrapped(s, &w, STDERR_FILENO);
 	buf_clear(&s->raw);
@@ -177,7 +177,7 @@ void screen_lines(struct screen *s, const char *at, size_t n)
 	dim_end(s);
 	buf_putc(&s->b, '\n');
 	wrap_fini(&w);
-	to_people(s);
+	write_notice(s);
 }
 
 void screen_note(struct screen *s, const char *fmt, ...)

@@ -1,4 +1,4 @@
-/* infer-run/chat/signals.c - noting signals and waiting for them. */
+/* infer-run/chat/signals.c - record signals and wait for them. */
 #include "signals.h"
 #include "base/err.h"
 
@@ -10,26 +10,26 @@
 
 static volatile sig_atomic_t came[NSIG], wake_fd = -1;
 
-static void note(int sig)
+static void record_signal(int sig)
 {
 	int was = errno;
 
 	came[sig] = 1;
 	if (write(wake_fd, "", 1) < 0) {
-		/* full: the bytes in the pipe wake the waiter anyway */
+		/* the pipe is full: its bytes wake the waiter anyway */
 	}
 	errno = was;
 }
 
 int signals_open(struct signals *s, infer_error *err)
 {
-	const struct sigaction a = { .sa_handler = note };
+	const struct sigaction a = { .sa_handler = record_signal };
 
 	*s = (struct signals){ .wake = { -1, -1 }, .in = -1 };
 	if (pipe2(s->wake, O_CLOEXEC | O_NONBLOCK))
 		return err_errno(err, errno, "a pipe for signals");
 	wake_fd = s->wake[1];
-	/* the same terminal, opened by us alone: no flag of ours is anybody else's */
+	/* open the terminal again: O_NONBLOCK on descriptor 0 would affect other processes */
 	s->in = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	sigaction(SIGINT, NULL, &s->interrupt);
 	if (s->interrupt.sa_handler != SIG_IGN)
@@ -54,7 +54,7 @@ void signals_close(struct signals *s)
 
 void signals_begin(struct signals *s, const int *list)
 {
-	const struct sigaction a = { .sa_handler = note };
+	const struct sigaction a = { .sa_handler = record_signal };
 
 	s->n = 0;
 	for (; *list; list++) {
@@ -102,7 +102,7 @@ int signals_wait(struct signals *s, int fd, int ms)
 		              { .fd = fd, .events = POLLIN } };
 	char bytes[64];
 
-	/* an earlier wait may have taken the byte of a signal that is still due */
+	/* an earlier wait may have read the byte of a signal that was not read yet */
 	if (is_due(s))
 		return 0;
 	if (poll(p, 2, ms) < 0) /* a signal, or no memory: the caller checks and waits again */
@@ -117,7 +117,7 @@ int signals_wait(struct signals *s, int fd, int ms)
 
 void signals_raise(struct signals *s, int sig)
 {
-	const struct sigaction a = { .sa_handler = note };
+	const struct sigaction a = { .sa_handler = record_signal };
 
 	for (int i = 0; i < s->n; i++) {
 		if (s->noted[i] != sig)

@@ -1,7 +1,8 @@
-/* infer-run/chat/signals.h - signals during editing and while an answer is computed: a handler
- * notes them, and the program takes them when it can.
- * A signal that was ignored at the start stays ignored.  The system may deliver a signal to any
- * thread, so a waiting thread is woken through a pipe.  Confined; one at a time. */
+/* infer-run/chat/signals.h - signals during editing and while an answer is computed.
+ *
+ * A handler records them, and the program polls. A signal that was ignored at the start stays ignored. The
+ * system may deliver a signal to any thread, so a waiting thread is woken through a pipe. Confined to one
+ * thread; at most one struct signals is open. */
 #ifndef INFER_RUN_CHAT_SIGNALS_H
 #define INFER_RUN_CHAT_SIGNALS_H
 #include <signal.h>
@@ -11,26 +12,25 @@ enum { SIGNALS_MOST = 8 };
 struct signals {
 	int noted[SIGNALS_MOST], n;
 	struct sigaction before[SIGNALS_MOST], interrupt;
-	int wake[2]; /* [0] becomes readable after a signal */
+	int wake[2]; /* a pipe; [0] becomes readable after a signal */
 	int in;      /* standard input, opened non-blocking; -1: it cannot be reopened */
 };
 
-/* From here on SIGINT does not end the program; if nothing asks for it, it is dropped.
- * INFER_EIO */
+/* Open. From now on SIGINT does not end the program; outside begin and end it is dropped. INFER_EIO */
 int signals_open(struct signals *s, infer_error *err);
 void signals_close(struct signals *s);
 
-/* note these signals from now on; 0 ends the list */
+/* Record these signals from now on. list: ends with 0 */
 void signals_begin(struct signals *s, const int *list);
-/* restore the handlers; signals that were not taken are dropped */
+/* Restore the handlers. Recorded signals that were not read are dropped. */
 void signals_end(struct signals *s);
-int signals_took(struct signals *s, int sig); /* 1: it arrived since the last call */
-/* Wait until fd is readable (1) or an untaken signal arrived (0), at most ms (-1: no limit). */
+int signals_took(struct signals *s, int sig); /* True if it arrived since the last call. */
+/* Wait at most ms milliseconds (-1: no limit). Returns 1 if fd is readable, 0 if a recorded signal was not
+ * read yet, or after the time. */
 int signals_wait(struct signals *s, int fd, int ms);
-/* The descriptor to read the terminal from.  Input that poll reports may disappear before it is
- * read, because a key that interrupts discards it; a read then returns EAGAIN instead of blocking
- * and missing the signal. */
+/* Return the descriptor of the terminal to read from. It is non-blocking: a key such as Ctrl-C discards
+ * input that poll() has reported, and a blocking read would then miss the signal. */
 int signals_in(const struct signals *s);
-/* Apply the previous action of the signal: end the program, or stop it until it is continued. */
+/* Raise the signal with its previous action: end the program, or stop it until it is continued. */
 void signals_raise(struct signals *s, int sig);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/chat/tab.c - completing commands and names of files. */
+/* infer-run/chat/tab.c - completion of commands and file names. */
 #include "tab.h"
 #include "base/utf8.h"
 
@@ -25,7 +25,7 @@ const char *tab_name(const struct tab *t, size_t i)
 	return t->text.at + ((const size_t *)(const void *)t->at.at)[i];
 }
 
-static void add(struct tab *t, const char *name, const char *behind)
+static void add_name(struct tab *t, const char *name, const char *behind)
 {
 	size_t at = t->text.len;
 
@@ -37,7 +37,7 @@ static void add(struct tab *t, const char *name, const char *behind)
 		t->n++;
 }
 
-/* Characters that a terminal only shows. */
+/* True if no character of the name controls a terminal. */
 static int is_plain(const char *s)
 {
 	size_t n = strlen(s);
@@ -53,7 +53,7 @@ static int is_plain(const char *s)
 	return 1;
 }
 
-/* The names in the directory of path[n] that its last part begins. */
+/* Add the names in the directory of path[n] that begin with its last part. */
 static void add_files(struct tab *t, const char *path, size_t n)
 {
 	struct buf dir;
@@ -77,21 +77,21 @@ static void add_files(struct tab *t, const char *path, size_t n)
 			continue;
 		int is_dir = !fstatat(dirfd(d), name, &st, 0) && S_ISDIR(st.st_mode);
 
-		add(t, name, is_dir ? "/" : "");
+		add_name(t, name, is_dir ? "/" : "");
 	}
 	if (d)
 		closedir(d);
 	buf_fini(&dir);
 }
 
-static int before(const void *a, const void *b, void *text)
+static int compare_names(const void *a, const void *b, void *text)
 {
 	return strcmp((const char *)text + *(const size_t *)a,
 	              (const char *)text + *(const size_t *)b);
 }
 
-/* Bytes that two names begin with, of whole characters. */
-static size_t shared(const char *a, const char *b, size_t most)
+/* Return the length of the common prefix of two names, in whole characters. */
+static size_t common_prefix(const char *a, const char *b, size_t most)
 {
 	size_t n = 0;
 
@@ -102,14 +102,14 @@ static size_t shared(const char *a, const char *b, size_t most)
 	return n;
 }
 
-static void sort(struct tab *t)
+static void sort_names(struct tab *t)
 {
 	if (!t->n)
 		return;
-	qsort_r(t->at.at, t->n, sizeof(size_t), before, t->text.at);
+	qsort_r(t->at.at, t->n, sizeof(size_t), compare_names, t->text.at);
 	t->common = strlen(tab_name(t, 0));
 	for (size_t i = 1; i < t->n; i++)
-		t->common = shared(tab_name(t, 0), tab_name(t, i), t->common);
+		t->common = common_prefix(tab_name(t, 0), tab_name(t, i), t->common);
 }
 
 int tab_find(struct tab *t, const char *line, size_t n, tab_command *command)
@@ -130,7 +130,7 @@ int tab_find(struct tab *t, const char *line, size_t n, tab_command *command)
 		size_t len = strlen(name);
 
 		if (word == n && len >= n - 1 && !memcmp(name, line + 1, n - 1)) {
-			add(t, name, "");
+			add_name(t, name, "");
 			t->ends = takes >= 0;
 		} else if (len == word - 1 && !memcmp(name, line + 1, len)) {
 			file = takes;
@@ -146,6 +146,6 @@ int tab_find(struct tab *t, const char *line, size_t n, tab_command *command)
 		add_files(t, line + rest, n - rest);
 	}
 	t->ends &= t->n == 1;
-	sort(t);
+	sort_names(t);
 	return 1;
 }

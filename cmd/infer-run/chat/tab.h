@@ -1,31 +1,30 @@
-/* infer-run/chat/tab.h - what the tab key can make of a line: the names of commands, and those of
- * files behind a command that takes one.  Confined. */
+/* infer-run/chat/tab.h - completion: names of commands, and of files after a command that takes one.
+ * Confined to one thread. */
 #ifndef INFER_RUN_CHAT_TAB_H
 #define INFER_RUN_CHAT_TAB_H
 #include <infer/status.h>
 #include "base/buf.h"
 
 struct tab {
-	struct buf text; /* the names, each with a NUL behind it; a directory ends with a slash */
-	struct buf at;   /* size_t [n]: where they begin, in the order of the names */
+	struct buf text; /* the names, each ended by a NUL; a directory ends with a slash */
+	struct buf at;   /* size_t [n]: offsets of the names, sorted by name */
 	size_t n;
-	size_t typed;  /* bytes of each name that the line ends with */
-	size_t common; /* bytes at its beginning that all of them have, at least `typed` */
-	int ends;      /* a blank comes behind the name */
+	size_t typed;  /* bytes of the name that are already in the line */
+	size_t common; /* length of the common prefix of all names, at least `typed` */
+	int ends;      /* a blank follows the completed name */
 };
 
 void tab_init(struct tab *t);
 void tab_fini(struct tab *t);
 
-/* The i-th name of a command without its slash, NULL behind the last; *file: 1: the name of a file
- * may follow it; 0: something else; -1: nothing. */
+/* Return the name of command i without its slash, or NULL after the last. *file: 1 if a file name may follow
+ * it, 0 if other text may, -1 if nothing may. */
 typedef const char *tab_command(size_t i, int *file);
 
-/* Find what line[n], all before the cursor, may go on with.  Names of files that are not UTF-8, or
- * have characters that control a terminal, are left out; those that begin with a dot too, unless
- * one is typed.
- * 1: the line is a command, and t says what fits; 0: tab is a character like any other.
- * Without memory t->text.bad or t->at.bad is set, and names are missing. */
+/* Find the completions of line[n], the text before the cursor. File names that are not UTF-8 or have control
+ * characters are left out, and those that begin with a dot unless one is typed. Returns 1 if the line is a
+ * command, with the completions in *t, or 0 if tab is a plain character. If out of memory, t->text.bad or
+ * t->at.bad is set and names are missing. */
 int tab_find(struct tab *t, const char *line, size_t n, tab_command *command);
 const char *tab_name(const struct tab *t, size_t i);
 #endif

@@ -1,4 +1,4 @@
-/* infer-run/chat/wrap.c - breaking lines between words. */
+/* infer-run/chat/wrap.c - word wrap for a terminal. */
 #include "wrap.h"
 #include "base/utf8.h"
 
@@ -40,10 +40,10 @@ void wrap_begin(struct wrap *w)
 	begin_line(w);
 }
 
-/* The column behind `cells` cells: a full line's is `cols`, not 0 of the next. */
+/* Return the column after `cells` cells. After a full line it is `cols`, not 0 of the next line. */
 static int column(int cells, int cols) { return cells && cols ? (cells - 1) % cols + 1 : cells; }
 
-/* A terminal does not cut a character of two cells in half, and a tab ends at the margin. */
+/* Move past a character. A terminal does not split a character of two cells, and a tab ends at the margin. */
 static void advance(struct wrap *w, uint32_t cp, int cols)
 {
 	int col = column(w->cells, cols), n = cp == '\t' ? TAB - col % TAB : wrap_cells(cp);
@@ -55,7 +55,7 @@ static void advance(struct wrap *w, uint32_t cp, int cols)
 	w->cells += n;
 }
 
-/* Write what is held, as it is. */
+/* Write the text held back, unchanged. */
 static void write_held(struct wrap *w, int cols, struct buf *out)
 {
 	uint32_t cp;
@@ -72,7 +72,7 @@ static void write_held(struct wrap *w, int cols, struct buf *out)
 	w->word = 0;
 }
 
-static int fits(const struct wrap *w, int cols)
+static int word_fits(const struct wrap *w, int cols)
 {
 	int col = column(w->cells, cols);
 
@@ -95,7 +95,7 @@ static void break_line(struct wrap *w, int cols, struct buf *out)
 static void end_word(struct wrap *w, int cols, struct buf *out)
 {
 	if (w->held.len > w->blanks) {
-		if (fits(w, cols))
+		if (word_fits(w, cols))
 			write_held(w, cols, out);
 		else
 			break_line(w, cols, out);
@@ -106,7 +106,7 @@ static void end_word(struct wrap *w, int cols, struct buf *out)
 void wrap_flush(struct wrap *w, int cols, struct buf *out)
 {
 	end_word(w, cols, out);
-	if (fits(w, cols))
+	if (word_fits(w, cols))
 		write_held(w, cols, out);
 	buf_clear(&w->held);
 	w->blanks = 0;
@@ -127,11 +127,11 @@ static void newline(struct wrap *w, int cols, struct buf *out)
 	begin_line(w);
 }
 
-/* The head of a line tells whether it is code. */
+/* Read a character of the start of a line, which decides if the line is code. */
 static void read_head(struct wrap *w, uint32_t cp)
 {
 	if (!w->in_head) {
-		if (w->mark == '`' && cp == '`') /* a word in quotes, then */
+		if (w->mark == '`' && cp == '`') /* it is `quoted`, not a fence */
 			w->n_marks = 0;
 		return;
 	}
@@ -156,8 +156,8 @@ static int is_one_of(uint32_t cp, const uint32_t *list, size_t n)
 	return 0;
 }
 
-/* It does not begin a line: it closes, or belongs to the character before it. */
-static int clings(uint32_t cp)
+/* True if a line must not begin with the character: it closes, or belongs to the one before it. */
+static int no_line_start(uint32_t cp)
 {
 	static const uint32_t closing[] = {
 		'!',    ')',    ',',    '.',    ':',    ';',    '?',    ']',
@@ -170,8 +170,8 @@ static int clings(uint32_t cp)
 	       is_one_of(cp, closing, sizeof closing / sizeof *closing);
 }
 
-/* It does not end a line. */
-static int joins(uint32_t cp)
+/* True if a line must not end with the character. */
+static int no_line_end(uint32_t cp)
 {
 	static const uint32_t opening[] = {
 		'(',    '[',    '{',    0x2018, 0x201c, 0x3008, 0x300a, 0x300c,
@@ -187,7 +187,7 @@ static void put_char(struct wrap *w, const char *at, size_t n, uint32_t cp, int 
 	int cells = wrap_cells(cp), is_blank = cp == ' ' || cp == '\t';
 
 	read_head(w, cp);
-	if (is_blank || (!w->joined && !clings(cp) && (cells == 2 || w->last == 2)))
+	if (is_blank || (!w->joined && !no_line_start(cp) && (cells == 2 || w->last == 2)))
 		end_word(w, cols, out);
 	buf_put(&w->held, at, n);
 	out->bad |= w->held.bad;
@@ -197,11 +197,11 @@ static void put_char(struct wrap *w, const char *at, size_t n, uint32_t cp, int 
 	}
 	w->word += cells;
 	w->last = cells ? cells : w->last;
-	w->joined = joins(cp);
+	w->joined = no_line_end(cp);
 	if (w->open || w->verbatim || !cols || (!w->cells && !w->blanks)) {
 		write_held(w, cols, out);
 		w->open = 1;
-	} else if (!fits(w, cols)) {
+	} else if (!word_fits(w, cols)) {
 		break_line(w, cols, out);
 		w->open = 1;
 	}

@@ -81,7 +81,7 @@ static int case_rows(void)
 		l.longest = 10;
 		rc = check(r, &l, 0);
 		if (!rc) {
-			lines_go_on(&l, again, "again");
+			lines_continue(&l, again, "again");
 			rc = check(r, &l, l.number);
 		}
 		lines_fini(&l);
