@@ -19,7 +19,7 @@ int parts_new(struct parts **out, const struct dfa_word *controls, size_t n, str
 
 	*out = p;
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	work_begin(&p->tree, "the constraint", left, err);
 	work_begin(&p->w, "the constraint", left, err);
 	p->tree.mem.who = p->w.mem.who = MEM_GRAMMAR;

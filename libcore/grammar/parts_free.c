@@ -30,7 +30,7 @@ static void quote_any(struct buf *b, const struct dfa_word *w, uint32_t n)
 /* The automaton of a pattern that b holds; b goes. */
 static int pattern(struct parts *p, struct dfa **d, struct buf *b, enum regex_how how)
 {
-	int rc = b->bad ? err_set(p->w.err, INFER_ENOMEM, "out of memory")
+	int rc = b->bad ? err_nomem(p->w.err)
 	                : regex_dfa(d, b->at, b->len, how, p->w.left, p->w.err);
 
 	buf_fini(b);

@@ -104,7 +104,7 @@ static uint32_t raw_or_null(struct parts *p, uint32_t goal, const struct part_sp
 	else
 		buf_puts(&either, words);
 	if (either.bad)
-		text = piece_fail(p, err_set(p->w.err, INFER_ENOMEM, "out of memory"));
+		text = piece_fail(p, err_nomem(p->w.err));
 	else if (d)
 		text = around(p, how->raw, matching(p, d, either.at, 1));
 	buf_fini(&either);

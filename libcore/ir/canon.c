@@ -1,4 +1,4 @@
-/* ir/canonical_json.c - a JSON text that was matched, in the one form that equal values share. */
+/* ir/canon.c - the canonical form of a JSON text: equal values have equal bytes. */
 #include "ir/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -14,21 +14,21 @@ struct reader {
 	int depth;
 };
 
-/* a member, in the buffer */
-struct piece {
+/* a member in the buffer: offset, length, length of the name */
+struct member {
 	size_t at, n, name;
 	const char *bytes;
 };
 
-static void skip(struct reader *r)
+static void skip_space(struct reader *r)
 {
 	while (r->at < r->end &&
 	       (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
 		r->at++;
 }
 
-/* behind the opening quote, up to the closing one */
-static void string(struct reader *r)
+/* Copy a string after its opening quote, up to and with the closing one. */
+static void copy_string(struct reader *r)
 {
 	struct decoder d = { 0 };
 
@@ -49,8 +49,8 @@ static void string(struct reader *r)
 	}
 }
 
-/* without zeros at the end of its fraction; there is no exponent */
-static void number(struct reader *r)
+/* Copy a literal, or a number without trailing zeros of its fraction. */
+static void copy_number(struct reader *r)
 {
 	const char *from = r->at, *point, *end;
 
@@ -67,15 +67,15 @@ static void number(struct reader *r)
 	slab_buf_put(r->out, from, (size_t)(end - from));
 }
 
-static int value(struct reader *r);
+static int copy_value(struct reader *r);
 
-static int array(struct reader *r)
+static int copy_array(struct reader *r)
 {
 	slab_buf_putc(r->out, '[');
-	for (skip(r); r->at < r->end && *r->at != ']'; skip(r)) {
-		TRY(value(r));
+	for (skip_space(r); r->at < r->end && *r->at != ']'; skip_space(r)) {
+		TRY(copy_value(r));
 		slab_buf_putc(r->out, ',');
-		skip(r);
+		skip_space(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
@@ -83,16 +83,16 @@ static int array(struct reader *r)
 	return INFER_OK;
 }
 
-static int by_name(const void *x, const void *y)
+static int compare_names(const void *x, const void *y)
 {
-	const struct piece *a = x, *b = y;
+	const struct member *a = x, *b = y;
 	const int cmp = memcmp(a->bytes, b->bytes, a->name < b->name ? a->name : b->name);
 
 	return cmp ? cmp : (a->name > b->name) - (a->name < b->name);
 }
 
-/* The members p[0 .. n) behind `from`, in order. */
-static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
+/* Sort the members p[0 .. n), whose bytes begin at `from`. */
+static int sort_members(struct reader *r, struct member *p, size_t n, size_t from)
 {
 	const size_t len = r->out->len - from;
 	char *copy = slab_alloc(r->out->slab, len + 1, 1);
@@ -103,7 +103,7 @@ static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 		memcpy(copy, r->out->at + from, len);
 	for (size_t i = 0; i < n; i++)
 		p[i].bytes = copy + (p[i].at - from);
-	qsort(p, n, sizeof *p, by_name);
+	qsort(p, n, sizeof *p, compare_names);
 	r->out->len = from;
 	for (size_t i = 0; i < n; i++)
 		slab_buf_put(r->out, p[i].bytes, p[i].n);
@@ -111,12 +111,12 @@ static int sort(struct reader *r, struct piece *p, size_t n, size_t from)
 	return INFER_OK;
 }
 
-static int members(struct reader *r, struct piece **p, size_t *n)
+static int copy_members(struct reader *r, struct member **p, size_t *n)
 {
 	size_t cap = 0;
 
-	for (skip(r); r->at < r->end && *r->at != '}'; skip(r)) {
-		struct piece *x;
+	for (skip_space(r); r->at < r->end && *r->at != '}'; skip_space(r)) {
+		struct member *x;
 
 		if (*n == cap) {
 			cap = cap * 2 + 8;
@@ -126,60 +126,60 @@ static int members(struct reader *r, struct piece **p, size_t *n)
 			*p = x;
 		}
 		x = *p + *n;
-		*x = (struct piece){ .at = r->out->len };
+		*x = (struct member){ .at = r->out->len };
 		r->at++;
 		slab_buf_putc(r->out, '"');
-		string(r);
+		copy_string(r);
 		x->name = r->out->len - x->at;
 		slab_buf_putc(r->out, ':');
-		skip(r);
+		skip_space(r);
 		r->at++; /* the colon */
-		TRY(value(r));
+		TRY(copy_value(r));
 		slab_buf_putc(r->out, ',');
 		x = *p + (*n)++;
 		x->n = r->out->len - x->at;
-		skip(r);
+		skip_space(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
 	return INFER_OK;
 }
 
-static int object(struct reader *r)
+static int copy_object(struct reader *r)
 {
-	struct piece *p = NULL;
+	struct member *p = NULL;
 	size_t n = 0, from;
 	int rc;
 
 	slab_buf_putc(r->out, '{');
 	from = r->out->len;
-	rc = members(r, &p, &n);
+	rc = copy_members(r, &p, &n);
 	if (!rc && !r->out->bad && n)
-		rc = sort(r, p, n, from);
+		rc = sort_members(r, p, n, from);
 	slab_free(r->out->slab, p);
 	slab_buf_putc(r->out, '}');
 	return rc;
 }
 
-static int value(struct reader *r)
+static int copy_value(struct reader *r)
 {
 	int rc = INFER_OK;
 
 	if (++r->depth > MOST_DEEP)
 		return INFER_EUNSUP;
-	skip(r);
+	skip_space(r);
 	if (r->at < r->end && *r->at == '"') {
 		r->at++;
 		slab_buf_putc(r->out, '"');
-		string(r);
+		copy_string(r);
 	} else if (r->at < r->end && *r->at == '[') {
 		r->at++;
-		rc = array(r);
+		rc = copy_array(r);
 	} else if (r->at < r->end && *r->at == '{') {
 		r->at++;
-		rc = object(r);
+		rc = copy_object(r);
 	} else {
-		number(r); /* or null, false, true */
+		copy_number(r);
 	}
 	r->depth--;
 	return rc;
@@ -189,15 +189,15 @@ int canonical_json(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
-	return value(&r);
+	return copy_value(&r);
 }
 
 void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
-	skip(&r);
+	skip_space(&r);
 	r.at += r.at < r.end;
 	slab_buf_putc(out, '"');
-	string(&r);
+	copy_string(&r);
 }

@@ -1,6 +1,8 @@
-/* ir/ir.c - the end of a compiled constraint, and what it takes. */
+/* ir/ir.c - freeing a compiled constraint, its size, its unused automata. */
 #include "ir/ir.h"
 #include "automata/work.h"
+
+#include <stdlib.h>
 
 void ir_free_dfas(struct grammar *g, struct budget *left)
 {
@@ -49,56 +51,22 @@ uint64_t ir_bytes(const struct grammar *g)
 	return bytes;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
 	const struct dfa *x = *(const struct dfa *const *)a, *y = *(const struct dfa *const *)b;
 
 	return ((uintptr_t)x > (uintptr_t)y) - ((uintptr_t)x < (uintptr_t)y);
 }
 
-static void use(struct grammar *g, uint8_t *used, const struct dfa *d)
+/* Mark d, which may be NULL, among the sorted automata of g. */
+static void mark_used(struct grammar *g, uint8_t *used, const struct dfa *d)
 {
-	uint32_t lo = 0, hi = g->n_dfas;
+	const struct dfa **at =
+		d && g->n_dfas ? bsearch(&d, g->dfa, g->n_dfas, sizeof *g->dfa, compare_addresses)
+			       : NULL;
 
-	while (d && lo < hi) {
-		const uint32_t mid = (lo + hi) / 2;
-
-		if (g->dfa[mid] == d) {
-			used[mid] = 1;
-			return;
-		}
-		if ((uintptr_t)g->dfa[mid] < (uintptr_t)d)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-}
-
-static void sort_addresses(const struct dfa **at, uint32_t n)
-{
-	/* a heap: n may be large */
-	for (uint32_t i = n / 2, end = n; end > 1;) {
-		const struct dfa *t;
-		uint32_t k;
-
-		if (i) {
-			k = --i;
-		} else {
-			t = at[--end];
-			at[end] = at[0];
-			at[0] = t;
-			k = 0;
-		}
-		for (uint32_t m = 2 * k + 1; m < end; k = m, m = 2 * k + 1) {
-			if (m + 1 < end && compare(at + m, at + m + 1) < 0)
-				m++;
-			if (compare(at + k, at + m) >= 0)
-				break;
-			t = at[k];
-			at[k] = at[m];
-			at[m] = t;
-		}
-	}
+	if (at)
+		used[at - g->dfa] = 1;
 }
 
 int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
@@ -107,17 +75,18 @@ int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain)
 	uint8_t *used;
 
 	TRY(work_alloc(w, &used, g->n_dfas + 1, 1));
-	sort_addresses(g->dfa, g->n_dfas);
+	if (g->n_dfas)
+		qsort(g->dfa, g->n_dfas, sizeof *g->dfa, compare_addresses);
 	for (uint32_t i = 0; i < n_plain; i++)
-		use(g, used, g->plain[i]);
+		mark_used(g, used, g->plain[i]);
 	for (uint32_t i = 0; i < g->n_goals; i++)
 		for (uint32_t k = 0; k < g->goal[i].n; k++) {
-			use(g, used, g->goal[i].alt[k].text);
-			use(g, used, g->goal[i].alt[k].plain);
+			mark_used(g, used, g->goal[i].alt[k].text);
+			mark_used(g, used, g->goal[i].alt[k].plain);
 		}
 	for (uint32_t i = 0; i < g->n_objects; i++)
 		for (uint32_t k = 0; k < g->object[i]->n_classes; k++)
-			use(g, used, g->object[i]->class[k].names);
+			mark_used(g, used, g->object[i]->class[k].names);
 	for (uint32_t i = 0; i < g->n_dfas; i++)
 		if (used[i])
 			g->dfa[n++] = g->dfa[i];

@@ -1,8 +1,9 @@
-/* ir/ir.h - a compiled constraint, for the rooms that make and read one.
+/* ir/ir.h - a compiled constraint: goals for JSON values, code for rules, or one automaton.  For the
+ * rooms that compile constraints (schema, gbnf, grammar) and that read them (ir, mask).
  *
- * A goal is what one JSON value must satisfy: any of its alternatives, each for one type.  What an
- * element or a member must satisfy besides the goal of its value is counted: an option is a goal,
- * and the counters that go up when a value is read under it.  Immutable once compiled. */
+ * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a
+ * goal for an element or member, and the counters that one read under it increments (`contains`,
+ * `required` of alternatives).  Immutable once compiled: share it freely. */
 #ifndef IR_IR_H
 #define IR_IR_H
 #include "base/arena.h"
@@ -12,7 +13,7 @@ enum alt_type { ALT_NULL, ALT_FALSE, ALT_TRUE, ALT_NUMBER, ALT_STRING, ALT_ARRAY
 
 struct option {
 	uint32_t goal;
-	uint32_t adds; /* a bit for each counter or need */
+	uint32_t adds; /* bits: counters that it increments, needs that it meets */
 };
 
 struct options {
@@ -21,55 +22,54 @@ struct options {
 };
 
 struct counter {
-	uint32_t min, max; /* max DFA_FOREVER: none, and counting ends at min */
-	uint32_t stride;
+	uint32_t min, max; /* max DFA_FOREVER: none, and counting stops at min */
+	uint32_t stride;   /* of its digit in the number that holds all counters of an array */
 };
 
 struct array_shape {
-	uint32_t min, max;    /* elements; max DFA_FOREVER: none */
-	uint32_t n_prefix;    /* elements with options of their own */
-	struct options *item; /* [n_prefix + 1], the last one for all others */
-	uint32_t n_counters, width;
+	uint32_t min, max;          /* elements; max DFA_FOREVER: none */
+	uint32_t n_prefix;          /* elements with options of their own */
+	struct options *item;       /* [n_prefix + 1], the last for all further elements */
+	uint32_t n_counters, width; /* width: values of the number that holds all counters */
 	struct counter *counter;
-	/* from where on all positions are alike, and counting ends; where there is a max, it */
-	uint32_t steady;
-	uint8_t *can;  /* [steady + 1][width]; NULL: width is 1, then what counts is: */
-	uint32_t most; /* how many elements there can be */
-	int unique;    /* no two of them are equal */
+	uint32_t steady; /* from this index on all elements are alike and are not counted; or max */
+	uint8_t *can;  /* [steady + 1][width] 1: it can be completed; NULL: width is 1, see most */
+	uint32_t most; /* the most elements there can be */
+	int unique;    /* no two elements may be equal */
 };
 
-/* a property with a name of its own */
+/* a property with a name of its own; slots are sorted by name */
 struct slot {
 	const char *name;
-	uint32_t n, rank; /* where its object is ordered: they come by it */
+	uint32_t n, rank; /* bytes of name; the position in an ordered object */
 	int required;
 	struct options value;
 };
 
-/* names that are treated alike, infinitely many or very many */
+/* a set of names with the same options, infinite or very large */
 struct key_class {
 	const struct dfa *names;
-	const uint64_t *count; /* [n_states] words from there; NULL: infinitely many from all */
+	const uint64_t *count; /* [n_states] words from a state; NULL: infinitely many from all */
 	struct options value;
 };
 
 struct object_shape {
 	uint32_t n_slots, n_classes, min, max;
-	uint32_t needs;    /* a bit for each value that must exist */
-	uint32_t required; /* how many slots */
-	int easy;          /* neither needs nor bounds: what is begun can be ended */
-	int ordered; /* what comes later is left out with what precedes it; classes are last */
-	struct slot *slot; /* by name */
+	uint32_t needs;    /* bits: conditions that some member must meet */
+	uint32_t required; /* the number of required slots */
+	int easy;          /* no needs, no bounds: every prefix can be completed */
+	int ordered;       /* members ascend by rank; names of classes come last */
+	struct slot *slot; /* sorted by name */
 	struct key_class *class;
 };
 
 struct alt {
-	uint8_t type, live; /* enum alt_type; something satisfies it */
-	uint32_t shape;     /* its number among arrays or objects */
-	const struct dfa *text;
-	/* Set where elements must differ.  plain: of numbers, one spelling of each; NULL for strings.
-	 * count: [n_states] of plain, else of text: words from there, UINT64_MAX infinitely many;
-	 * NULL: so from all */
+	uint8_t type, live;     /* enum alt_type; some value satisfies it */
+	uint32_t shape;         /* index into grammar.array or grammar.object */
+	const struct dfa *text; /* of a number or string */
+	/* Set in elements of unique arrays.  plain: the shortest spelling of each number; NULL for
+	 * strings.  count: [n_states] words from a state of plain, else of text, UINT64_MAX: infinitely
+	 * many; NULL: infinitely many from all */
 	const struct dfa *plain;
 	const uint64_t *count;
 	struct array_shape *array;
@@ -77,27 +77,32 @@ struct alt {
 };
 
 struct goal {
-	uint32_t n_lits, *lit; /* while it is compiled */
+	uint32_t n_lits, *lit; /* used while compiling */
 	uint32_t n, cap;
 	struct alt *alt;
-	int live;
-	int plain; /* numbers have no exponent: values are compared */
-	/* of those: UINT64_MAX infinitely many; 0: few, but not counted */
-	uint64_t values;
+	int live;        /* some value satisfies it */
+	int plain;       /* of elements of a unique array: its numbers have no exponent */
+	uint64_t values; /* of a plain goal; UINT64_MAX: infinitely many; 0: few, not counted */
 };
 
-/* Rules are code: a character of a set, a choice, a jump, another rule, the end of the rule; in
- * constraints of parts also a byte that begins no character, a text of automaton plain[a] (b: a \ is
- * before each " of it), a JSON value of goal a.  What follows stands behind it, but for OP_SPLIT (a,
- * and b unless it is NOWHERE) and OP_JUMP (a). */
-enum op { OP_CHAR, OP_SPLIT, OP_JUMP, OP_CALL, OP_END, OP_BYTE, OP_TEXT, OP_VALUE };
+/* An instruction of a rule; unless said otherwise the next one follows it. */
+enum op {
+	OP_CHAR,  /* read a character of set a */
+	OP_SPLIT, /* go to a, and to b unless it is NOWHERE */
+	OP_JUMP,  /* go to a */
+	OP_CALL,  /* the rule that begins at a */
+	OP_END,   /* of the rule */
+	OP_BYTE,  /* read the byte a; constraints of parts only, as the next two */
+	OP_TEXT,  /* a text of automaton plain[a]; b: each " in it is preceded by a \ */
+	OP_VALUE  /* a JSON value of goal a */
+};
 
 struct code {
 	enum op op;
 	uint32_t a, b;
 };
 
-/* ranges ascend and do not touch */
+/* a set of characters; ranges ascend and do not touch */
 struct charset {
 	uint32_t n;
 	const struct dfa_range *at;
@@ -105,15 +110,16 @@ struct charset {
 
 struct grammar {
 	struct arena mem;
-	uint64_t bytes;
-	/* the first of these that is there says what the text is; neither: a value of goal root */
+	uint64_t bytes; /* of mem, taken from the budget */
+	/* The texts: those of `text`, if not NULL; else of the rule at code[root], if code is not
+	 * NULL; else the JSON values of goal root. */
 	const struct dfa *text;
-	const struct code *code; /* begins at root */
+	const struct code *code;
 	const struct charset *set;
 	const struct dfa **plain; /* of OP_TEXT */
 	uint32_t n_code;
-	uint8_t *code_live; /* [n_code] some text leads from there to the end of the rule */
-	uint8_t *code_ends; /* [n_code] the empty text does; of parts, else NULL */
+	uint8_t *code_live; /* [n_code] the end of the rule is reached from here by some text */
+	uint8_t *code_ends; /* [n_code] by the empty text; constraints of parts, else NULL */
 	uint32_t root, n_goals, cap_goals;
 	struct goal *goal;
 	uint32_t n_dfas, cap_dfas;
@@ -123,38 +129,40 @@ struct grammar {
 	struct object_shape **object;
 };
 
-/* nothing satisfies it */
-int ir_is_none(const struct grammar *g);
-uint64_t ir_bytes(const struct grammar *g); /* that it takes of the budget, about */
-void ir_free(struct grammar *g);
-/* its automata alone; their bytes return to the budget, unless left is NULL */
-void ir_free_dfas(struct grammar *g, struct budget *left);
-/* the same, and its bytes return to the budget */
+int ir_is_none(const struct grammar *g);    /* 1: no text satisfies it */
+uint64_t ir_bytes(const struct grammar *g); /* memory, about */
+void ir_free(struct grammar *g);            /* NULL is fine, here and in ir_drop */
+/* Free g and return its bytes to the budget. */
 void ir_drop(struct grammar *g, struct budget *left);
+/* Free the automata of g alone; return their bytes to the budget unless left is NULL. */
+void ir_free_dfas(struct grammar *g, struct budget *left);
 
-/* What has been read of an object.  seen: a bit for each slot */
-struct object_place {
-	uint32_t n, needs;
-	const uint32_t *seen;
+/* the members of an object that are read */
+struct object_state {
+	uint32_t n, needs;    /* members; needs that none of them meets */
+	const uint32_t *seen; /* bits: slots */
 };
 
-/* Whether an object can be completed, with at least `more` further members. */
-int object_can(const struct grammar *g, const struct object_shape *o, const struct object_place *p);
+/* True if the object can be completed. */
+int object_can(const struct grammar *g, const struct object_shape *o, const struct object_state *p);
 static inline int has_slot(const uint32_t *seen, uint32_t i) { return seen[i / 32] >> i % 32 & 1; }
-/* Whether an array of n elements (at most steady) with these counters can be completed, and whether
- * it may end. */
+/* True if an array of n elements (at most steady) with counters c can be completed. */
 static inline int array_can(const struct array_shape *a, uint32_t n, uint32_t c)
 {
 	return a->can ? a->can[(size_t)n * a->width + c] & 1 : n <= a->most;
 }
+/* True if an object whose first member is of that slot (NOWHERE: of a class) and value can be
+ * completed.  seen: scratch, a bit for each slot, all clear before and after */
 int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
                     const struct options *value, uint32_t *seen);
+/* True if the array may end after n elements. */
 int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
-/* The counters after adds; NOWHERE where one would exceed its maximum. */
+/* Return the counters after an element with `adds`, or NOWHERE if one exceeds its maximum. */
 uint32_t array_count(const struct array_shape *a, uint32_t c, uint32_t adds);
-/* Whether each goal can be satisfied; what cannot is taken out. */
 struct work;
+/* Set `live` of goals and alternatives, and remove options and alternatives that nothing satisfies.
+ * INFER_EUNSUP  the budget; INFER_ENOMEM */
 int ir_prune(struct work *w, struct grammar *g);
-/* Automata that nothing in g uses go: plain[0 .. n) do. */
+/* Free the automata that g does not use; plain[0 .. n_plain) are in use.  Errors as ir_prune. */
 int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 #endif

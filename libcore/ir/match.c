@@ -1,12 +1,12 @@
-/* ir/match.c - places in texts: begun, copied, taken a byte further. */
+/* ir/match.c - parser states: begin, copy, advance, drop. */
 #include "ir/match_step.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 #include <string.h>
 
-/* What a matcher takes at once: the pages that it does not use cost nothing. */
-enum { ROOM = 1 << 20 };
+/* Memory that a matcher reserves; unused pages cost nothing. */
+enum { RESERVED = 1 << 20 };
 
 int match_new_in_slab(struct match **out, const struct grammar *g, enum match_spaces spaces,
                       const struct budget *most, struct slab *slab, infer_error *err)
@@ -20,10 +20,10 @@ int match_new_in_slab(struct match **out, const struct grammar *g, enum match_sp
 		if (g->object[i]->n_slots / 32 + 16 > words)
 			words = g->object[i]->n_slots / 32 + 16;
 	m = mem_zalloc(MEM_GRAMMAR, 1, sizeof *m + words * sizeof(uint32_t));
-	if (!m ||
-	    (!slab && slab_init(&m->own, MEM_GRAMMAR, most->bytes < ROOM ? most->bytes : ROOM))) {
+	if (!m || (!slab && slab_init(&m->own, MEM_GRAMMAR,
+	                              most->bytes < RESERVED ? most->bytes : RESERVED))) {
 		mem_free(m);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	m->g = g;
 	m->spaces = spaces;
@@ -57,7 +57,7 @@ void match_free(struct match *m)
 	mem_free(m);
 }
 
-static void clear(struct match *m, struct match_state *at)
+static void clear_state(struct match *m, struct match_state *at)
 {
 	while (at->n)
 		stack_drop(&m->stacks, at->top[--at->n]);
@@ -65,7 +65,7 @@ static void clear(struct match *m, struct match_state *at)
 
 void match_drop(struct match *m, struct match_state *at)
 {
-	clear(m, at);
+	clear_state(m, at);
 	if (at->top && m->n_spare < MATCH_SPARES)
 		m->spare[m->n_spare++] = *at;
 	else
@@ -86,7 +86,7 @@ int match_reserve(struct match *m, struct match_state *at, uint32_t n, infer_err
 	cap = cap < 8 ? 8 : cap;
 	top = slab_realloc(m->slab, at->top, cap, sizeof *top);
 	if (!top)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	at->top = top;
 	at->cap = cap;
 	return INFER_OK;
@@ -98,7 +98,7 @@ int match_copy(struct match *m, struct match_state *to, const struct match_state
 	TRY(match_reserve(m, to, from->n, err));
 	for (uint32_t i = 0; i < from->n; i++)
 		stack_ref(from->top[i]);
-	clear(m, to);
+	clear_state(m, to);
 	if (from->n)
 		memcpy(to->top, from->top, from->n * sizeof *to->top);
 	to->n = from->n;

@@ -1,18 +1,16 @@
-/* ir/match.h - a text followed through a grammar, byte by byte.
+/* ir/match.h - an incremental parser: follow a text through a grammar byte by byte.
  *
- * A place in a text is a set of stacks, one for each way in which the text so far can be read.
- * Stacks are persistent and shared, so a copy of a place costs its number of stacks, and going back
- * is keeping an earlier copy.  A byte after which nothing could be completed leaves the set empty.
+ * A parser state is a set of stacks, one for each way to parse the text so far.  Stacks are
+ * persistent and shared, so copying a state costs its number of stacks; to go back, keep a copy.
+ * A byte after which no text can be completed leaves the state empty (match_live is 0).
  *
- * White space.  MATCH_TIDY admits at most one space, or a newline and an indentation of at most
- * MATCH_INDENT spaces and tabs, after { [ , and :, and none elsewhere; and in strings no escape of
- * a printable character of ASCII but \" and \\.  MATCH_ANY admits what
- * RFC 8259 does: it is for checking texts.
+ * White space.  MATCH_TIDY accepts at most one space, or a newline and at most MATCH_INDENT spaces and
+ * tabs, after { [ , and :, and none elsewhere; and in strings no escape of a printable ASCII character
+ * but \" and \\.  MATCH_ANY accepts what RFC 8259 does, for checking texts.
  *
- * Budget.  A byte takes at most the steps given, one for each frame that is looked at; all stacks
- * of a matcher together at most the bytes given: beyond that INFER_EUNSUP, and the place stays as
- * it was.
- * Confined: a matcher with its places; the grammar is shared and must outlive it. */
+ * Errors.  INFER_EUNSUP: a byte needs more steps, or all states together more bytes, than the budget
+ * given to match_new; INFER_ENOMEM.  On failure the state stays as it was.
+ * Confined: a matcher with its states; the grammar is shared and must outlive it. */
 #ifndef IR_MATCH_H
 #define IR_MATCH_H
 #include "ir/ir.h"
@@ -20,29 +18,32 @@
 enum match_spaces { MATCH_TIDY, MATCH_ANY };
 enum { MATCH_INDENT = 64 };
 
-struct stack_item;
+struct stack_item; /* ir/stack.h */
 struct match;
 
-/* {0}: nowhere, no stack */
+/* {0}: no stack */
 struct match_state {
 	uint32_t n, cap;
 	struct stack_item **top;
 };
 
+/* most: steps of one byte; bytes of all states together */
 int match_new(struct match **out, const struct grammar *g, enum match_spaces spaces,
               const struct budget *most, infer_error *err);
-/* all places must be dropped before */
-void match_free(struct match *m);
+void match_free(struct match *m); /* drop all states before; NULL is fine */
 
-int match_begin(struct match *m, struct match_state *at, infer_error *err); /* at: {0} or a place */
+/* Set *at, {0} or a state, to the beginning of a text. */
+int match_begin(struct match *m, struct match_state *at, infer_error *err);
+/* Set *to, {0} or a state, to a copy. */
 int match_copy(struct match *m, struct match_state *to, const struct match_state *from,
                infer_error *err);
-void match_drop(struct match *m, struct match_state *at);
+void match_drop(struct match *m, struct match_state *at); /* free its stacks; *at becomes {0} */
 
+/* Advance the state by a byte. */
 int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_error *err);
 static inline int match_live(const struct match_state *at) { return at->n > 0; }
-/* Whether the text may end here. */
+/* True if the text may end here. */
 int match_may_end(const struct match *m, const struct match_state *at);
-/* The same place: the same texts may follow.  Two places may be alike and not be found so. */
+/* True if the states have the same stacks in the same order, so the same texts may follow. */
 int match_same(const struct match_state *a, const struct match_state *b);
 #endif

@@ -1,8 +1,8 @@
-/* ir/match_differ.c - whether an element can still become one that was not there before.
+/* ir/match_differ.c - whether an element can still be completed to differ from all before it.
  *
- * It can where infinitely many values are left; of strings, numbers and constants, where more are
- * left than elements before it are among them.  What remains are objects and arrays of few values:
- * ends are tried until one differs. */
+ * It can if infinitely many values are left; a string, number or constant also if more values are left
+ * than elements before it are among them.  For the rest, objects and arrays with few values,
+ * completions are searched until one differs. */
 #include "ir/match_differ.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -25,12 +25,13 @@ static uint32_t count_seen(const struct stack_item *seen)
 
 /* -- infinitely many ------------------------------------------------------------------------ */
 
-static uint64_t words_from(const struct alt *a, uint32_t state)
+/* Return the number of words from a state; UINT64_MAX: infinitely many. */
+static uint64_t count_words_from(const struct alt *a, uint32_t state)
 {
 	return a->count ? a->count[state] : UINT64_MAX;
 }
 
-static int many_options(const struct grammar *g, const struct options *o)
+static int has_infinite_option(const struct grammar *g, const struct options *o)
 {
 	for (uint32_t i = 0; i < o->n; i++)
 		if (g->goal[o->at[i].goal].values == UINT64_MAX)
@@ -38,38 +39,39 @@ static int many_options(const struct grammar *g, const struct options *o)
 	return 0;
 }
 
-static int many_elements(const struct grammar *g, const struct stack_item *n)
+static int has_infinite_elements(const struct grammar *g, const struct stack_item *n)
 {
 	const struct array_shape *a = g->array[n->data[SHAPE]];
 
-	/* what counters leave is looked for */
+	/* leave counters to the search */
 	if (a->n_counters)
 		return 0;
 	for (uint32_t i = n->data[COUNT]; i < a->n_prefix && i < a->most; i++)
-		if (many_options(g, a->item + i))
+		if (has_infinite_option(g, a->item + i))
 			return 1;
 	if (a->most <= a->n_prefix || n->data[COUNT] >= a->max)
 		return 0;
 	return (a->max == DFA_FOREVER && n->kind == ITEM_ARRAY) ||
-	       many_options(g, a->item + a->n_prefix);
+	       has_infinite_option(g, a->item + a->n_prefix);
 }
 
-static int many_members(struct step *s, const struct stack_item *n)
+static int has_infinite_members(struct step *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->data[SHAPE]];
 
 	for (uint32_t i = 0; i < o->n_slots; i++)
-		if (!has_slot(n->data + SEEN, i) && many_options(s->g, &o->slot[i].value) &&
+		if (!has_slot(n->data + SEEN, i) && has_infinite_option(s->g, &o->slot[i].value) &&
 		    step_can_take(s, n, i, &o->slot[i].value))
 			return 1;
 	for (uint32_t i = 0; i < o->n_classes; i++)
-		if ((!dfa_is_finite(o->class[i].names) || many_options(s->g, &o->class[i].value)) &&
+		if ((!dfa_is_finite(o->class[i].names) ||
+		     has_infinite_option(s->g, &o->class[i].value)) &&
 		    step_can_take(s, n, NOWHERE, &o->class[i].value))
 			return 1;
 	return 0;
 }
 
-static int many_key(struct step *s, const struct stack_item *n)
+static int has_infinite_key(struct step *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 
@@ -79,7 +81,7 @@ static int many_key(struct step *s, const struct stack_item *n)
 		return k->count ? k->count[n->data[1]] == UINT64_MAX && !n->data[2] : 1;
 	}
 	for (uint32_t i = n->data[0]; i < n->data[1]; i++)
-		if (!n->data[3] && many_options(s->g, &o->slot[i].value) &&
+		if (!n->data[3] && has_infinite_option(s->g, &o->slot[i].value) &&
 		    step_slot_free(s, n->up, i))
 			return 1;
 	return 0;
@@ -101,21 +103,22 @@ int has_many_values_left(struct step *s, const struct stack_item *n)
 
 			many = !a->count ||
 			       (n->kind == ITEM_NUMBER
-			                ? words_from(a, n->data[3]) == UINT64_MAX
-			                : words_from(a, n->data[2]) == UINT64_MAX && !n->data[3]);
+			                ? count_words_from(a, n->data[3]) == UINT64_MAX
+			                : count_words_from(a, n->data[2]) == UINT64_MAX &&
+			                          !n->data[3]);
 			break;
 		}
 		case ITEM_ARRAY:
 		case ITEM_UNIQUE_ARRAY:
-			many = many_elements(s->g, n);
+			many = has_infinite_elements(s->g, n);
 			break;
 		case ITEM_OBJECT:
-			many = many_members(s, n);
+			many = has_infinite_members(s, n);
 			break;
 		case ITEM_SLOT_KEY:
 		case ITEM_CLASS_KEY:
-			many = many_key(s, n);
-			/* what lies below does not know yet which member this is */
+			many = has_infinite_key(s, n);
+			/* skip the object: it does not include this member yet */
 			n = n->up;
 			break;
 		case ITEM_ELEMENT:
@@ -132,9 +135,8 @@ int has_many_values_left(struct step *s, const struct stack_item *n)
 
 /* -- counted -------------------------------------------------------------------------------- */
 
-/* Whether the rest of an element before is accepted from the state. */
-static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at, uint32_t n,
-                            int string)
+/* True if the rest of an earlier element is accepted from the state. */
+static int accepts_rest(const struct dfa *d, uint32_t state, const char *at, uint32_t n, int string)
 {
 	while (n && !(string && *at == '"')) {
 		uint32_t cp = (uint8_t)*at;
@@ -155,9 +157,9 @@ static int rest_is_accepted(const struct dfa *d, uint32_t state, const char *at,
 	return dfa_accepts(d, state);
 }
 
-/* How many elements before can be reached by the text that begins with those bytes. */
-static uint32_t reached(const struct stack_item *seen, const struct dfa *d, uint32_t state,
-                        const struct slab_buf *so_far, int string)
+/* Return how many earlier elements begin with so_far and have a rest that is accepted. */
+static uint32_t count_reachable(const struct stack_item *seen, const struct dfa *d, uint32_t state,
+                                const struct slab_buf *so_far, int string)
 {
 	uint32_t n = 0;
 
@@ -168,8 +170,8 @@ static uint32_t reached(const struct stack_item *seen, const struct dfa *d, uint
 		if (len < so_far->len || !len || (at[0] == '"') != string ||
 		    memchr("{[ntf", at[0], 5) || memcmp(at, so_far->at, so_far->len))
 			continue;
-		n += rest_is_accepted(d, state, at + so_far->len, len - (uint32_t)so_far->len,
-		                      string) != 0;
+		n += accepts_rest(d, state, at + so_far->len, len - (uint32_t)so_far->len,
+		                  string) != 0;
 	}
 	return n;
 }
@@ -181,8 +183,8 @@ static int has_seen(const struct stack_item *seen, const char *text, size_t n)
 	return seen != NULL;
 }
 
-/* Whether the number that is read, or that it is with a 0 behind it, was there.  It is not among
- * those that its shortest spellings lead to where it has zeros that it could do without. */
+/* True if the number read so far, if need be with a 0 after it, is a new element.  Its value need not
+ * be among the shortest spellings that are counted, if it has redundant zeros. */
 static int number_is_new(struct step *s, const struct stack_item *stack,
                          const struct stack_item *seen, struct slab_buf *text)
 {
@@ -204,8 +206,8 @@ static int number_is_new(struct step *s, const struct stack_item *stack,
 	return new;
 }
 
-/* As it is written, without the white space before it. */
-static void put_number(struct slab_buf *out, const char *text, uint32_t n)
+/* Append the number as written, without leading white space. */
+static void put_trimmed(struct slab_buf *out, const char *text, uint32_t n)
 {
 	while (n && memchr(" \t\r\n", *text, 4)) {
 		text++;
@@ -222,7 +224,7 @@ static int text_differs(struct step *s, const struct stack_item *stack,
 	const int string = stack->kind == ITEM_STRING;
 	const struct dfa *d = string ? a->text : a->plain;
 	const uint32_t state = stack->data[string ? 2 : 3];
-	const uint64_t left = words_from(a, state);
+	const uint64_t left = count_words_from(a, state);
 	struct slab_buf b = { .slab = s->m->slab };
 	uint32_t n;
 	char *at;
@@ -232,18 +234,18 @@ static int text_differs(struct step *s, const struct stack_item *stack,
 		return INFER_OK;
 	at = element_bytes(b.slab, wrote->side, &n);
 	if (!at)
-		return err_set(s->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(s->err);
 	if (string)
 		canonical_string_prefix(&b, at, n);
 	else
-		put_number(&b, at, n);
+		put_trimmed(&b, at, n);
 	slab_free(b.slab, at);
-	*can = !b.bad && left > reached(seen, d, state, &b, string);
+	*can = !b.bad && left > count_reachable(seen, d, state, &b, string);
 	if (!*can && !string)
 		*can = number_is_new(s, stack, seen, &b);
 	n = b.bad != 0;
 	slab_buf_fini(&b);
-	return n ? err_set(s->err, INFER_ENOMEM, "out of memory") : INFER_OK;
+	return n ? err_nomem(s->err) : INFER_OK;
 }
 
 static int has_literal(const struct stack_item *seen, uint32_t type)
@@ -253,7 +255,7 @@ static int has_literal(const struct stack_item *seen, uint32_t type)
 	return has_seen(seen, literal[type], strlen(literal[type]));
 }
 
-/* A value that has not begun, where there are few and none of them is an object or an array. */
+/* True if a value of a goal with few values, none of them an object or array, can be new. */
 static int value_differs(const struct step *s, uint32_t goal, const struct stack_item *seen)
 {
 	const struct goal *x = s->g->goal + goal;
@@ -268,26 +270,26 @@ static int value_differs(const struct step *s, uint32_t goal, const struct stack
 
 		if (a->text)
 			n += a->type == ALT_STRING
-			             ? reached(seen, a->text, a->text->start, &quote, 1)
-			             : reached(seen, a->plain, a->plain->start, &none, 0);
+			             ? count_reachable(seen, a->text, a->text->start, &quote, 1)
+			             : count_reachable(seen, a->plain, a->plain->start, &none, 0);
 		else
 			n += (uint64_t)has_literal(seen, a->type);
 	}
 	return x->values > n;
 }
 
-/* -- looked for ----------------------------------------------------------------------------- */
+/* -- search --------------------------------------------------------------------------------- */
 
 struct search {
 	struct step *s;
 	const struct stack_item *seen;
-	struct slab_buf text; /* the bytes that are tried */
+	struct slab_buf text; /* the completion being tried */
 	uint32_t depth;
 	int found;
 };
 
-/* Whether the text is an element that was not there. */
-static int is_new(struct search *q)
+/* Set q->found if the complete text is a new element. */
+static int check_new(struct search *q)
 {
 	const struct stack_item *x = q->seen;
 	struct slab_buf b = { .slab = q->text.slab };
@@ -306,14 +308,15 @@ static int is_new(struct search *q)
 	return rc;
 }
 
-static int in_text(const struct stack_item *n)
+/* True within a string or name. */
+static int is_in_string(const struct stack_item *n)
 {
 	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
 	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
 }
 
-static int search(struct search *q, struct stack_item *stack);
+static int search_stack(struct search *q, struct stack_item *stack);
 
 static int search_byte(struct search *q, struct stack_item *stack, uint8_t b)
 {
@@ -323,16 +326,17 @@ static int search_byte(struct search *q, struct stack_item *stack, uint8_t b)
 	q->s->left = in.left;
 	slab_buf_putc(&q->text, (char)b);
 	if (!rc && q->text.bad)
-		rc = err_set(q->s->err, INFER_ENOMEM, "out of memory");
+		rc = err_nomem(q->s->err);
 	for (uint32_t i = 0; i < in.out.n && !rc && !q->found; i++)
-		rc = in.out.top[i]->kind == ITEM_HOLE ? is_new(q) : search(q, in.out.top[i]);
+		rc = in.out.top[i]->kind == ITEM_HOLE ? check_new(q)
+		                                      : search_stack(q, in.out.top[i]);
 	q->text.len--;
 	match_drop(q->s->m, &in.out);
 	return rc;
 }
 
-/* A number that nothing but zeros can follow, which make no difference. */
-static int is_spent(const struct search *q, const struct stack_item *n)
+/* True for a number that only redundant zeros can follow. */
+static int is_number_complete(const struct search *q, const struct stack_item *n)
 {
 	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
@@ -340,8 +344,8 @@ static int is_spent(const struct search *q, const struct stack_item *n)
 	       dfa_accepts(item_dfa(q->s->g, n), n->data[2]);
 }
 
-/* No white space: it makes no difference. */
-static int search(struct search *q, struct stack_item *stack)
+/* Search a completion that is new, depth first, ends first, without white space. */
+static int search_stack(struct search *q, struct stack_item *stack)
 {
 	static const uint8_t ends[] = "\"}]";
 	int rc = INFER_OK;
@@ -355,11 +359,12 @@ static int search(struct search *q, struct stack_item *stack)
 		               "uniqueItems: no different element was found");
 	if (stack->kind == ITEM_NUMBER && stack->up->kind == ITEM_HOLE &&
 	    dfa_accepts(item_dfa(q->s->g, stack), stack->data[2]))
-		rc = is_new(q);
+		rc = check_new(q);
 	for (int i = 0; i < 3 && !rc && !q->found; i++)
 		rc = search_byte(q, stack, ends[i]);
-	for (int b = in_text(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
-		if (!memchr(ends, b, 3) && !(is_spent(q, stack) && (b == '0' || b == '.')))
+	for (int b = is_in_string(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
+		if (!memchr(ends, b, 3) &&
+		    !(is_number_complete(q, stack) && (b == '0' || b == '.')))
 			rc = search_byte(q, stack, (uint8_t)b);
 	q->depth--;
 	return rc;
@@ -367,19 +372,19 @@ static int search(struct search *q, struct stack_item *stack)
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-static int search_from(struct step *s, struct stack_item *stack, const struct stack_item *wrote,
-                       int *can)
+static int search_completion(struct step *s, struct stack_item *stack,
+                             const struct stack_item *wrote, int *can)
 {
 	struct search q = { .s = s, .seen = wrote->up->side, .text = { .slab = s->m->slab } };
 	uint32_t n;
 	char *at = element_bytes(s->m->slab, wrote->side, &n);
-	int rc = at ? INFER_OK : err_set(s->err, INFER_ENOMEM, "out of memory");
+	int rc = at ? INFER_OK : err_nomem(s->err);
 
 	if (!rc)
 		slab_buf_put(&q.text, at, n);
 	slab_free(s->m->slab, at);
 	if (!rc)
-		rc = search(&q, stack);
+		rc = search_stack(&q, stack);
 	slab_buf_fini(&q.text);
 	*can = q.found;
 	return rc;
@@ -416,5 +421,5 @@ int element_can_differ(struct step *s, struct stack_item *stack, struct stack_it
 		}
 	if (has_many_values_left(s, stack))
 		return INFER_OK;
-	return search_from(s, stack, wrote, can);
+	return search_completion(s, stack, wrote, can);
 }

@@ -1,23 +1,25 @@
-/* ir/match_differ.h - elements that must differ, and their canonical form.  Confined. */
+/* ir/match_differ.h - unique arrays: canonical forms of elements, and whether one can still differ from
+ * those before it.  Confined. */
 #ifndef IR_MATCH_DIFFER_H
 #define IR_MATCH_DIFFER_H
 #include "ir/match_step.h"
 #include "base/slab.h"
 
-/* The JSON value of that text, which is whole, so that equal values have equal bytes: members in
- * order of their names, characters as they are, \ only before " and \, no white space; numbers, which
- * have no exponent, as short as can be.  Behind the last character of text that is not whole, canonical_string_prefix() ends.
- * INFER_EUNSUP  nested too deeply */
+/* Append the canonical form of a complete JSON text to out: equal values have equal bytes.  Members are
+ * sorted by name; characters are not escaped, but " and \ are preceded by a \; no white space; numbers,
+ * which have no exponent, are as short as possible.
+ * INFER_EUNSUP  nested too deeply; INFER_ENOMEM; test out->bad too */
 int canonical_json(struct slab_buf *out, const char *text, uint32_t n);
-/* of a string without its closing quote, between two characters */
+/* The same for a string without its closing quote that ends between two characters. */
 void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n);
 
-/* The bytes of frames ITEM_BYTES, from the slab; the caller frees them; NULL: no memory. */
+/* Return the *n bytes of an ITEM_BYTES, or NULL without memory; the caller frees them in the slab. */
 char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *n);
 
-/* Whether the stack of an element can end so that the element differs from all before it. */
+/* Set *can if the element with this stack and bytes can be completed to differ from all before it.
+ * INFER_EUNSUP  the steps; no different element was found */
 int element_can_differ(struct step *s, struct stack_item *stack, struct stack_item *wrote,
                        int *can);
-/* Whether infinitely many values are left for it, as far as that is seen at once. */
+/* True if an element with this stack clearly has infinitely many completions; 0: unknown. */
 int has_many_values_left(struct step *s, const struct stack_item *n);
 #endif

@@ -1,4 +1,4 @@
-/* ir/match_object.c - a byte more of an object: names, and which members may follow. */
+/* ir/match_object.c - advance objects: names, and which members may come next. */
 #include "ir/match_step.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -11,7 +11,7 @@ static const struct object_shape *object_of(const struct step *s, const struct s
 	return s->g->object[n->data[SHAPE]];
 }
 
-/* In an ordered object what precedes a member will not come any more.  slot NOWHERE: of a class */
+/* Mark the slots before this one (NOWHERE: all) as read, in an ordered object. */
 static void skip_slots(const struct object_shape *o, uint32_t *seen, uint32_t slot)
 {
 	for (uint32_t i = 0; i < o->n_slots; i++)
@@ -19,7 +19,7 @@ static void skip_slots(const struct object_shape *o, uint32_t *seen, uint32_t sl
 			seen[i / 32] |= UINT32_C(1) << i % 32;
 }
 
-/* Whether nothing that is required is still to come before the slot. */
+/* True if no required slot before this one is missing. */
 static int in_order(const struct object_shape *o, const uint32_t *seen, uint32_t slot)
 {
 	for (uint32_t i = 0; i < o->n_slots; i++)
@@ -29,8 +29,8 @@ static int in_order(const struct object_shape *o, const uint32_t *seen, uint32_t
 	return 1;
 }
 
-/* The frame after one more member, in scratch; slot NOWHERE: of a class.  0: it cannot be
- * completed. */
+/* Set scratch to the data of the object after one more member (slot NOWHERE: of a class).  Returns 0
+ * if the object cannot be completed then. */
 static int after_member(struct step *s, const struct stack_item *top, uint32_t slot, uint32_t adds)
 {
 	const struct object_shape *o = object_of(s, top);
@@ -46,7 +46,7 @@ static int after_member(struct step *s, const struct stack_item *top, uint32_t s
 		d[SEEN + slot / 32] |= UINT32_C(1) << slot % 32;
 	if (o->ordered)
 		skip_slots(o, d + SEEN, slot);
-	return object_can(s->g, o, &(struct object_place){ d[COUNT], d[EXTRA], d + SEEN });
+	return object_can(s->g, o, &(struct object_state){ d[COUNT], d[EXTRA], d + SEEN });
 }
 
 int step_can_take(struct step *s, const struct stack_item *top, uint32_t slot,
@@ -64,9 +64,10 @@ int step_can_take(struct step *s, const struct stack_item *top, uint32_t slot,
 	return 0;
 }
 
-/* Whether one of the slots lo ... hi - 1 may come, whose next character is in a range. */
-static int some_slot(struct step *s, const struct stack_item *top, uint32_t lo, uint32_t hi,
-                     uint32_t depth, const struct decoder *dec)
+/* True if one of the slots lo ... hi - 1 may come next; with dec, one whose character at depth can be
+ * the incomplete one of dec. */
+static int has_free_slot(struct step *s, const struct stack_item *top, uint32_t lo, uint32_t hi,
+                         uint32_t depth, const struct decoder *dec)
 {
 	const struct object_shape *o = object_of(s, top);
 	struct dfa_range r[DECODE_RANGES];
@@ -97,7 +98,7 @@ static int begin_key(struct step *s, struct stack_item *top)
 	s->m->scratch[WHERE] = AT_NEXT;
 	s->m->scratch[SPACES] = SPACE_NONE;
 	TRY(step_intern(s, &base, ITEM_OBJECT, top->up, top->side, s->m->scratch, top->n));
-	if (some_slot(s, top, 0, o->n_slots, 0, NULL))
+	if (has_free_slot(s, top, 0, o->n_slots, 0, NULL))
 		rc = STEP_PUSH(s, ITEM_SLOT_KEY, base, NULL, 0, o->n_slots, 0, 0, 0);
 	for (uint32_t k = 0; k < o->n_classes && !rc; k++)
 		if (step_can_take(s, top, NOWHERE, &o->class[k].value))
@@ -107,7 +108,7 @@ static int begin_key(struct step *s, struct stack_item *top)
 	return rc;
 }
 
-/* The key is complete: a colon, for each option of its value. */
+/* After a complete name: add a colon for each option of the value. */
 static int end_key(struct step *s, struct stack_item *top, uint32_t slot, struct stack_item *names,
                    const struct options *value)
 {
@@ -126,10 +127,10 @@ static int end_key(struct step *s, struct stack_item *top, uint32_t slot, struct
 	return INFER_OK;
 }
 
-/* The first of the slots lo ... hi - 1 whose name goes on with more than these bytes; or, with
- * equal, with at least these. */
-static uint32_t first_slot(const struct object_shape *o, const struct slot_at *at,
-                           const char *bytes, uint32_t n, int equal)
+/* Return the first slot of lo ... hi - 1 whose name is greater than the prefix and these bytes; with
+ * `equal`, greater or equal. */
+static uint32_t find_slot(const struct object_shape *o, const struct slot_at *at, const char *bytes,
+                          uint32_t n, int equal)
 {
 	uint32_t lo = at->lo, hi = at->hi;
 
@@ -147,15 +148,15 @@ static uint32_t first_slot(const struct object_shape *o, const struct slot_at *a
 	return lo;
 }
 
-/* Whether the next character of a name can be in a range. */
-static int slots_may_lead(const struct object_shape *o, const struct slot_at *at)
+/* True if the incomplete character of at->dec can be the next one of some name. */
+static int slots_can_continue(const struct object_shape *o, const struct slot_at *at)
 {
 	struct dfa_range r[DECODE_RANGES];
 	char bytes[4];
 
 	for (int i = decode_ranges(&at->dec, r); i--;) {
 		const uint32_t n = (uint32_t)utf8_put(bytes, r[i].lo),
-			       m = first_slot(o, at, bytes, n, 1);
+			       m = find_slot(o, at, bytes, n, 1);
 		uint32_t cp;
 
 		if (m < at->hi && o->slot[m].n > at->depth &&
@@ -177,12 +178,12 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
 	if (got == DECODE_QUOTE)
 		return at->lo < at->hi && o->slot[at->lo].n == at->depth ? got : DECODE_BAD;
 	if (got == DECODE_MORE)
-		return slots_may_lead(o, at) ? got : DECODE_BAD;
+		return slots_can_continue(o, at) ? got : DECODE_BAD;
 	if (got == DECODE_BAD)
 		return got;
 	n = utf8_put(bytes, cp);
-	lo = first_slot(o, at, bytes, (uint32_t)n, 1);
-	hi = first_slot(o, at, bytes, (uint32_t)n, 0);
+	lo = find_slot(o, at, bytes, (uint32_t)n, 1);
+	hi = find_slot(o, at, bytes, (uint32_t)n, 0);
 	at->lo = lo;
 	at->hi = hi;
 	at->depth += (uint32_t)n;
@@ -216,20 +217,20 @@ int step_slot_key(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_QUOTE:
 		return step_end_slot(s, top, at.lo);
 	case DECODE_MORE:
-		if (!some_slot(s, top->up, at.lo, at.hi, at.depth, &at.dec))
+		if (!has_free_slot(s, top->up, at.lo, at.hi, at.depth, &at.dec))
 			return INFER_OK;
 		break;
 	default:
-		if (!some_slot(s, top->up, at.lo, at.hi, 0, NULL))
+		if (!has_free_slot(s, top->up, at.lo, at.hi, 0, NULL))
 			return INFER_OK;
 	}
 	return STEP_PUSH(s, ITEM_SLOT_KEY, top->up, NULL, at.lo, at.hi, at.depth, at.dec.mode,
 	                 at.dec.acc);
 }
 
-/* How many of the names of a class begin with this one. */
-static uint64_t names_with(const struct stack_item *names, uint32_t class,
-                           const struct stack_item *prefix)
+/* Return how many names of a class were read that begin with `prefix`. */
+static uint64_t count_names_with(const struct stack_item *names, uint32_t class,
+                                 const struct stack_item *prefix)
 {
 	uint64_t n = 0;
 
@@ -243,7 +244,7 @@ static uint64_t names_with(const struct stack_item *names, uint32_t class,
 	return n;
 }
 
-static int has_name(const struct stack_item *names, const struct stack_item *name)
+static int was_read(const struct stack_item *names, const struct stack_item *name)
 {
 	while (names && names->side != name)
 		names = names->up;
@@ -266,7 +267,7 @@ static int end_other_key(struct step *s, struct stack_item *top)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 
-	if (!dfa_accepts(k->names, top->data[1]) || has_name(top->up->side, top->side))
+	if (!dfa_accepts(k->names, top->data[1]) || was_read(top->up->side, top->side))
 		return INFER_OK;
 	return end_name(s, top, top->side);
 }
@@ -308,7 +309,7 @@ int step_other_key(struct step *s, struct stack_item *top, uint8_t b)
 		return INFER_OK;
 	TRY(step_intern(s, &name, ITEM_CHAR, top->side, NULL,
 	                (const uint32_t[]){ cp, top->side ? top->side->data[1] + 1 : 1 }, 2));
-	if (!k->count || k->count[state] > names_with(top->up->side, top->data[0], name))
+	if (!k->count || k->count[state] > count_names_with(top->up->side, top->data[0], name))
 		rc = STEP_PUSH(s, ITEM_CLASS_KEY, top->up, name, top->data[0], state, 0, 0);
 	stack_drop(&s->m->stacks, name);
 	return rc;
@@ -347,7 +348,7 @@ int step_object(struct step *s, struct stack_item *top, uint8_t b)
 		return begin_key(s, top);
 	if (!space && (b != ',' || where != AT_AFTER))
 		return INFER_OK;
-	if (b == ',' && !some_slot(s, top, 0, object_of(s, top)->n_slots, 0, NULL)) {
+	if (b == ',' && !has_free_slot(s, top, 0, object_of(s, top)->n_slots, 0, NULL)) {
 		const struct object_shape *o = object_of(s, top);
 		uint32_t k = 0;
 

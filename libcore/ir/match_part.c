@@ -1,9 +1,9 @@
-/* ir/match_part.c - a byte more of a text that is composed of parts. */
+/* ir/match_part.c - advance texts within constraints of parts. */
 #include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
 
-/* of the decoder: behind a \ that makes the next " a part of the text */
+/* decoder mode: after a \ that escapes the next " */
 enum { ESCAPED = 0x100 };
 
 int step_end_value(struct step *s, struct stack_item *up)
@@ -33,8 +33,8 @@ int step_begin_text(struct step *s, const struct stack_item *x)
 	               : INFER_OK;
 }
 
-/* A character is complete: the text may go on, and where it may end, what follows it may begin. */
-static int next_state(struct step *s, struct stack_item *top, uint32_t state)
+/* After a complete character: continue the text, and if it may end, enter the code after it. */
+static int push_text_state(struct step *s, struct stack_item *top, uint32_t state)
 {
 	const struct dfa *d = s->g->plain[s->g->code[top->data[0]].a];
 
@@ -54,7 +54,7 @@ int step_part_text(struct step *s, struct stack_item *top, uint8_t b)
 	uint32_t cp;
 
 	if (c->b && dec.mode == ESCAPED)
-		return b == '"' ? next_state(s, top, dfa_step(d, state, b)) : INFER_OK;
+		return b == '"' ? push_text_state(s, top, dfa_step(d, state, b)) : INFER_OK;
 	if (c->b && !dec.mode && b == '"')
 		return INFER_OK;
 	if (c->b && !dec.mode && b == '\\')
@@ -64,7 +64,7 @@ int step_part_text(struct step *s, struct stack_item *top, uint8_t b)
 		               : INFER_OK;
 	switch (decode_utf8(&dec, b, &cp)) {
 	case DECODE_CHAR:
-		return next_state(s, top, dfa_step(d, state, cp));
+		return push_text_state(s, top, dfa_step(d, state, cp));
 	case DECODE_MORE:
 		return step_can_continue(d, state, &dec)
 		               ? STEP_PUSH(s, ITEM_PART_TEXT, top->up, NULL, top->data[0], state,

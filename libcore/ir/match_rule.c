@@ -1,10 +1,10 @@
-/* ir/match_rule.c - a byte more of a text under rules, or under one automaton. */
+/* ir/match_rule.c - advance texts under rules, or under one automaton. */
 #include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
 
-/* the first range that does not end before cp */
-static uint32_t range_at(const struct charset *s, uint32_t cp)
+/* Return the first range that does not end before cp. */
+static uint32_t find_set_range(const struct charset *s, uint32_t cp)
 {
 	uint32_t a = 0, b = s->n;
 
@@ -21,21 +21,20 @@ static uint32_t range_at(const struct charset *s, uint32_t cp)
 
 int charset_has(const struct charset *s, uint32_t lo, uint32_t hi)
 {
-	const uint32_t i = range_at(s, lo);
+	const uint32_t i = find_set_range(s, lo);
 
 	return i < s->n && s->at[i].lo <= hi;
 }
 
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi)
 {
-	const uint32_t i = range_at(s, lo);
+	const uint32_t i = find_set_range(s, lo);
 
 	return i < s->n && s->at[i].lo <= lo && s->at[i].hi >= hi;
 }
 
-/* An entry is a frame like those that wait for a rule to end; each is entered once a byte, so that
- * what repeats nothing does not go on for ever. */
-static int enter(struct step *s, struct match_state *e, uint32_t pc, struct stack_item *up)
+/* Add code[pc] to the work list e, once a byte, so that empty repetitions end. */
+static int add_entry(struct step *s, struct match_state *e, uint32_t pc, struct stack_item *up)
 {
 	struct stack_item *x;
 
@@ -56,7 +55,8 @@ static int enter(struct step *s, struct match_state *e, uint32_t pc, struct stac
 	return rc;
 }
 
-static int enter_one(struct step *s, struct match_state *e, struct stack_item *x)
+/* Follow one entry of the work list. */
+static int follow_entry(struct step *s, struct match_state *e, struct stack_item *x)
 {
 	const uint32_t pc = x->data[0];
 	const struct code *c = s->g->code + pc;
@@ -68,23 +68,23 @@ static int enter_one(struct step *s, struct match_state *e, struct stack_item *x
 	case OP_BYTE:
 		return step_add(s, stack_ref(x));
 	case OP_SPLIT:
-		TRY(enter(s, e, c->a, x->up));
-		return enter(s, e, c->b, x->up);
+		TRY(add_entry(s, e, c->a, x->up));
+		return add_entry(s, e, c->b, x->up);
 	case OP_JUMP:
-		return enter(s, e, c->a, x->up);
+		return add_entry(s, e, c->a, x->up);
 	case OP_END:
 		if (x->up->kind == ITEM_DONE || x->up->kind == ITEM_HOLE)
 			return step_add(s, stack_ref(x->up));
-		return enter(s, e, x->up->data[0], x->up->up);
+		return add_entry(s, e, x->up->data[0], x->up->up);
 	case OP_TEXT:
 		TRY(step_begin_text(s, x));
 		return dfa_accepts(s->g->plain[c->a], s->g->plain[c->a]->start)
-		               ? enter(s, e, pc + 1, x->up)
+		               ? add_entry(s, e, pc + 1, x->up)
 		               : INFER_OK;
 	default:
 		break;
 	}
-	/* behind the last call of a rule nothing waits: lists of any length need no stack */
+	/* a tail call: lists of any length need no stack */
 	uint32_t next = pc + 1;
 
 	while (s->g->code[next].op == OP_JUMP)
@@ -95,7 +95,7 @@ static int enter_one(struct step *s, struct match_state *e, struct stack_item *x
 		TRY(step_intern(s, &after, ITEM_RULE, x->up, NULL, (const uint32_t[]){ next, 0, 0 },
 		                3));
 	rc = c->op == OP_VALUE ? STEP_PUSH(s, ITEM_VALUE, after, NULL, c->a, SPACE_NONE)
-	                       : enter(s, e, c->a, after);
+	                       : add_entry(s, e, c->a, after);
 	stack_drop(&s->m->stacks, after);
 	return rc;
 }
@@ -103,12 +103,12 @@ static int enter_one(struct step *s, struct match_state *e, struct stack_item *x
 int step_enter_rule(struct step *s, uint32_t pc, struct stack_item *up)
 {
 	struct match_state e = { 0 };
-	int rc = enter(s, &e, pc, up);
+	int rc = add_entry(s, &e, pc, up);
 
 	for (uint32_t i = 0; i < e.n && !rc; i++) {
 		rc = step_charge(s, 1);
 		if (!rc)
-			rc = enter_one(s, &e, e.top[i]);
+			rc = follow_entry(s, &e, e.top[i]);
 	}
 	match_drop(s->m, &e);
 	return rc;

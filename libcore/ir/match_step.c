@@ -1,4 +1,4 @@
-/* ir/match_step.c - a byte more of a value that is no object. */
+/* ir/match_step.c - advance literals, numbers, strings and arrays by a byte. */
 #include "ir/match_step.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -17,7 +17,6 @@ int step_charge(struct step *s, uint64_t n)
 	return INFER_OK;
 }
 
-/* Takes the reference. */
 int step_add(struct step *s, struct stack_item *n)
 {
 	int rc = step_charge(s, s->out.n / 8 + 1);
@@ -56,7 +55,6 @@ int step_push(struct step *s, enum item_kind kind, struct stack_item *up, struct
 	return step_add(s, x);
 }
 
-/* Whether the byte is white space that may stand here; *spaces: what may follow. */
 int step_space(const struct match *m, uint8_t b, uint32_t *spaces)
 {
 	if (m->spaces == MATCH_ANY)
@@ -74,9 +72,9 @@ int step_space(const struct match *m, uint8_t b, uint32_t *spaces)
 
 /* -- values --------------------------------------------------------------------------------- */
 
-/* One more byte of a number, whose shortest spelling is in a state of its own. */
-static int put_number(struct step *s, struct stack_item *up, uint32_t goal, uint32_t k,
-                      uint32_t state, uint32_t shortest, uint8_t b)
+/* Advance a number; `shortest` is the state of alt.plain. */
+static int push_number(struct step *s, struct stack_item *up, uint32_t goal, uint32_t k,
+                       uint32_t state, uint32_t shortest, uint8_t b)
 {
 	const struct alt *a = s->g->goal[goal].alt + k;
 	uint32_t d[] = { goal, k, DFA_DEAD, DFA_DEAD };
@@ -89,6 +87,7 @@ static int put_number(struct step *s, struct stack_item *up, uint32_t goal, uint
 	return dfa_live(d[2]) ? step_push(s, ITEM_NUMBER, up, NULL, d, a->plain ? 4 : 3) : INFER_OK;
 }
 
+/* Begin a value of alternative k. */
 static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_item *up, uint8_t b)
 {
 	static const char first[] = { [ALT_NULL] = 'n', [ALT_FALSE] = 'f', [ALT_TRUE] = 't' };
@@ -96,8 +95,8 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_ite
 
 	switch (a->type) {
 	case ALT_NUMBER:
-		return put_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
-		                  b);
+		return push_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
+		                   b);
 	case ALT_STRING:
 		return b == '"' ? STEP_PUSH(s, ITEM_STRING, up, NULL, goal, k, a->text->start, 0, 0)
 		                : INFER_OK;
@@ -162,13 +161,12 @@ static int step_number(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const uint32_t *d = top->data;
 
-	TRY(put_number(s, top->up, d[0], d[1], d[2], top->n > 3 ? d[3] : 0, b));
+	TRY(push_number(s, top->up, d[0], d[1], d[2], top->n > 3 ? d[3] : 0, b));
 	if (!dfa_accepts(item_dfa(s->g, top), d[2]))
 		return INFER_OK;
 	return step_stack(s, top->up, b);
 }
 
-/* Whether what a decoder has begun can lead on from the state. */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec)
 {
 	struct dfa_range r[DECODE_RANGES];
@@ -205,8 +203,8 @@ static int step_string(struct step *s, struct stack_item *top, uint8_t b)
 
 /* -- arrays --------------------------------------------------------------------------------- */
 
-/* A value for each option of the next element; b >= 0: which it begins with. */
-static int next_item(struct step *s, struct stack_item *top, int b)
+/* Add a stack for each option of the next element; b >= 0: the element begins with this byte. */
+static int begin_item(struct step *s, struct stack_item *top, int b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
@@ -246,8 +244,8 @@ static int step_array(struct step *s, struct stack_item *top, uint8_t b)
 		               ? step_end_value(s, top->up)
 		               : INFER_OK;
 	if (top->data[WHERE] == AT_FIRST)
-		return next_item(s, top, b);
-	return b == ',' ? next_item(s, top, -1) : INFER_OK;
+		return begin_item(s, top, b);
+	return b == ',' ? begin_item(s, top, -1) : INFER_OK;
 }
 
 /* -- all ------------------------------------------------------------------------------------ */

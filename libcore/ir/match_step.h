@@ -1,4 +1,8 @@
-/* ir/match_step.h - the frames of stacks, and what takes a byte further.  Confined. */
+/* ir/match_step.h - the stack items of a parser state, and how each advances by a byte.  For ir and
+ * mask.  Confined.
+ *
+ * Functions step_... return INFER_OK even if the byte is not accepted: then they add no stack.  Errors:
+ * INFER_EUNSUP (the steps of a byte, the bytes of the states), INFER_ENOMEM. */
 #ifndef IR_MATCH_STEP_H
 #define IR_MATCH_STEP_H
 #include "ir/ir.h"
@@ -6,54 +10,37 @@
 #include "ir/stack.h"
 #include "automata/decode.h"
 
-/* A frame, and its data:
- *   ITEM_VALUE      goal, spaces
- *   ITEM_LITERAL    which, bytes read
- *   ITEM_NUMBER     goal, alternative, state; that of the shortest spelling, where elements must differ
- *   ITEM_STRING     goal, alternative, state, decoder
- *   ITEM_SLOT_KEY   a name that is one of the slots first ... last - 1, bytes read, decoder
- *   ITEM_CLASS_KEY  a name of a class: it, state, decoder; at its side the name so far
- *   ITEM_COLON      goal, spaces
- *   ITEM_ARRAY      shape, where, spaces, elements, counters
- *   ITEM_OBJECT     shape, where, spaces, members, needs, seen slots; at its side the names of classes
- *   ITEM_CHAR       of a name: character, length
- *   ITEM_NAME       class; at its side the name
- *   ITEM_RULE       where in the code, decoder
- *   ITEM_TEXT       state, decoder
- *   ITEM_PART_TEXT      where in the code, state, decoder
- *   ITEM_HOLE       whatever is below: it takes no byte
- *   ITEM_UNIQUE_ARRAY     as ITEM_ARRAY; at its side the elements so far, which all differ
- *   ITEM_ELEMENT       an element of such an array: its stack, which ends on a hole, is at the side
- *   ITEM_ELEMENT_TEXT      below ITEM_ELEMENT: the array behind it; at its side the bytes of the element
- *   ITEM_BYTES      how many in all; some of them, four in a word; before them others
- *   ITEM_SEEN       how many bytes; an element as canonical_json() writes it; before it others
- * What follows a value is in the frame below it: that is written when the value begins. */
+/* Kinds of stack items, and their data.  What follows a value is in the item below it, which is
+ * written when the value begins. */
 enum item_kind {
-	ITEM_DONE,
-	ITEM_VALUE,
-	ITEM_LITERAL,
-	ITEM_NUMBER,
-	ITEM_STRING,
-	ITEM_SLOT_KEY,
-	ITEM_CLASS_KEY,
-	ITEM_COLON,
-	ITEM_ARRAY,
-	ITEM_OBJECT,
-	ITEM_CHAR,
-	ITEM_NAME,
-	ITEM_RULE,
-	ITEM_TEXT,
-	ITEM_PART_TEXT,
-	ITEM_HOLE,
-	ITEM_UNIQUE_ARRAY,
-	ITEM_ELEMENT,
-	ITEM_ELEMENT_TEXT,
-	ITEM_BYTES,
-	ITEM_SEEN
+	ITEM_DONE,      /* the end of the text */
+	ITEM_VALUE,     /* goal, spaces: a value is due */
+	ITEM_LITERAL,   /* enum alt_type, bytes read */
+	ITEM_NUMBER,    /* goal, alternative, state; state of alt.plain, if there is one */
+	ITEM_STRING,    /* goal, alternative, state, decoder (2 words) */
+	ITEM_SLOT_KEY,  /* a name of one of the slots: first, past the last, bytes read, decoder */
+	ITEM_CLASS_KEY, /* a name of a class: class, state, decoder; side: the name, ITEM_CHAR */
+	ITEM_COLON,     /* goal, spaces */
+	ITEM_ARRAY,     /* SHAPE, WHERE, SPACES, COUNT, EXTRA */
+	ITEM_OBJECT,    /* the same, SEEN ...; side: the names of classes, ITEM_NAME */
+	ITEM_CHAR,      /* a character of a name: it, characters so far */
+	ITEM_NAME,      /* class; side: the name */
+	ITEM_RULE,      /* index in the code, decoder */
+	ITEM_TEXT,      /* of grammar.text: state, decoder */
+	ITEM_PART_TEXT, /* index in the code, state, decoder */
+	ITEM_HOLE,      /* a bottom for stacks that are followed apart; it accepts no byte */
+	ITEM_UNIQUE_ARRAY, /* as ITEM_ARRAY; side: the elements so far, ITEM_SEEN */
+	ITEM_ELEMENT,      /* an element of such an array; side: its stack, which ends on a hole */
+	ITEM_ELEMENT_TEXT, /* below ITEM_ELEMENT; side: the bytes of the element, ITEM_BYTES */
+	ITEM_BYTES,        /* bytes in all, the last of them; up: those before */
+	ITEM_SEEN          /* length, bytes of an element in canonical form; up: those before */
 };
-enum { AT_FIRST, AT_AFTER, AT_NEXT };    /* behind the bracket, a value, a comma */
-enum { SPACE_ANY, SPACE_NONE, NEWLINE }; /* then the indentation */
+/* data of arrays and objects: index of the shape, enum position, white space, elements or members;
+ * counters of an array, open needs of an object; bits of the slots read */
 enum { SHAPE, WHERE, SPACES, COUNT, EXTRA, SEEN };
+enum position { AT_FIRST, AT_AFTER, AT_NEXT }; /* after the bracket, after a value, after a comma */
+/* allowed white space: any, none, a newline was read; + characters of indentation */
+enum { SPACE_ANY, SPACE_NONE, NEWLINE };
 
 enum { MATCH_SPARES = 8 };
 struct match {
@@ -62,68 +49,72 @@ struct match {
 	uint64_t steps;
 	struct slab *slab, own; /* own: empty if the slab is borrowed */
 	struct stacks stacks;
-	uint32_t *scratch; /* the data of the largest frame */
-	/* memory of places that were dropped, for others */
+	uint32_t *scratch; /* data of the largest item */
+	/* memory of dropped states, to be used again */
 	struct match_state spare[MATCH_SPARES];
 	uint32_t n_spare;
 };
 
-/* One byte for all stacks of a place. */
+/* one byte for all stacks of a state */
 struct step {
 	struct match *m;
 	const struct grammar *g;
-	uint64_t left;
-	struct match_state out;
+	uint64_t left;          /* steps */
+	struct match_state out; /* the new state */
 	infer_error *err;
 };
 
 /* slab: memory of its stacks, borrowed; NULL: a slab of its own */
 int match_new_in_slab(struct match **out, const struct grammar *g, enum match_spaces spaces,
                       const struct budget *most, struct slab *slab, infer_error *err);
-/* room for n stacks */
+/* Make *at hold n stacks. */
 int match_reserve(struct match *m, struct match_state *at, uint32_t n, infer_error *err);
+/* Count down n steps. */
 int step_charge(struct step *s, uint64_t n);
-/* Into the new place; takes the reference. */
+/* Add a stack to the new state, unless it is there.  Takes the reference, on failure too. */
 int step_add(struct step *s, struct stack_item *n);
-/* A reference to that frame. */
+/* Find or make an item; *out: a reference to it. */
 int step_intern(struct step *s, struct stack_item **out, enum item_kind kind, struct stack_item *up,
                 struct stack_item *side, const uint32_t *data, uint32_t n);
+/* step_intern, then step_add. */
 int step_push(struct step *s, enum item_kind kind, struct stack_item *up, struct stack_item *side,
               const uint32_t *data, uint32_t n);
-/* the same, the data in place */
+/* step_push with the words of data as arguments */
 #define STEP_PUSH(s, kind, up, side, ...) \
 	step_push(s, kind, up, side, (const uint32_t[]){ __VA_ARGS__ }, \
 	          sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t))
 
-/* A byte of a string. */
+/* Decode a byte of a string. */
 static inline enum decoded step_decode(const struct match *m, struct decoder *d, uint8_t b,
                                        uint32_t *cp)
 {
 	return m->spaces == MATCH_TIDY ? decode_tidy(d, b, cp) : decode_json(d, b, cp);
 }
-/* Whether the byte is white space that may stand here; *spaces: what may follow. */
+/* True if the byte is white space that is allowed here; *spaces: what is allowed after it. */
 int step_space(const struct match *m, uint8_t b, uint32_t *spaces);
-/* Whether some, or all, of the characters lo ... hi are in the set. */
+/* True if some, or all, of the characters lo ... hi are in the set. */
 int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
-/* Whether what a decoder has begun can lead on from the state. */
+/* True if the incomplete character in dec can lead from the state to a live one. */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec);
+/* Return the automaton of an ITEM_NUMBER or ITEM_STRING. */
 const struct dfa *item_dfa(const struct grammar *g, const struct stack_item *n);
-/* What the byte does to one stack; it may be pushed back to the frame below. */
+/* Advance one stack by a byte; one that ends a number is passed to the item below. */
 int step_stack(struct step *s, struct stack_item *top, uint8_t b);
 int step_object(struct step *s, struct stack_item *top, uint8_t b);
-/* Part of the name of a slot: one of lo ... hi - 1, whose first depth bytes are read. */
+/* a name being read: one of the slots lo ... hi - 1, whose first depth bytes are equal */
 struct slot_at {
 	uint32_t lo, hi, depth;
 	struct decoder dec;
 };
-/* A byte more, whichever slots are free; behind DECODE_QUOTE the name is that of slot lo. */
+/* Advance by a byte, whether or not the slots may come next.  After DECODE_QUOTE the name is that of
+ * slot lo. */
 enum decoded slot_step(const struct match *m, const struct object_shape *o, struct slot_at *at,
                        uint8_t b);
-/* Whether this slot may come next. */
+/* True if a member of this slot may come next. */
 int step_slot_free(struct step *s, const struct stack_item *object, uint32_t slot);
-/* The places behind the quote that ends the name of a slot, or a name of a class: then it counts as
- * a name that differs from all others. */
+/* Add the stacks after the quote that ends the name of a slot; or a name of a class, which is taken
+ * to differ from all names before it. */
 int step_end_slot(struct step *s, struct stack_item *top, uint32_t slot);
 int step_end_other(struct step *s, struct stack_item *top);
 int step_slot_key(struct step *s, struct stack_item *top, uint8_t b);
@@ -132,18 +123,18 @@ int step_colon(struct step *s, struct stack_item *top, uint8_t b);
 int step_rule(struct step *s, struct stack_item *top, uint8_t b);
 int step_text(struct step *s, struct stack_item *top, uint8_t b);
 int step_part_text(struct step *s, struct stack_item *top, uint8_t b);
-/* What follows a value that has ended, in the frame below it. */
+/* Continue with the item below a value that has ended. */
 int step_end_value(struct step *s, struct stack_item *up);
-/* A byte behind a value that only now is known to have ended: a number. */
+/* Advance by the byte after a number, which ends only with that byte. */
 int step_after_value(struct step *s, struct stack_item *up, uint8_t b);
-/* An entry for a text begins. */
+/* Add the stack at the beginning of an OP_TEXT. */
 int step_begin_text(struct step *s, const struct stack_item *x);
-/* Arrays whose elements differ, and an element of one. */
+/* Advance a unique array, an element of one. */
 int step_unique_array(struct step *s, struct stack_item *top, uint8_t b);
 int step_element(struct step *s, struct stack_item *top, uint8_t b);
-/* Whether a member of the slot (NOWHERE: of a class) with this value may come next. */
+/* True if a member of the slot (NOWHERE: of a class) with this value may come next. */
 int step_can_take(struct step *s, const struct stack_item *object, uint32_t slot,
                   const struct options *value);
-/* All places for a character that are reached from pc without one. */
+/* Add all stacks that are reached from code[pc] without reading a byte. */
 int step_enter_rule(struct step *s, uint32_t pc, struct stack_item *up);
 #endif

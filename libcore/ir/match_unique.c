@@ -1,18 +1,18 @@
-/* ir/match_unique.c - a byte more of an array whose elements differ.
+/* ir/match_unique.c - advance arrays with uniqueItems.
  *
- * An element is read by a stack of its own, beside its bytes.  When it has ended, it is written in
- * canonical form and compared with those before it; until then each byte must leave a value that
- * differs from them (match_differ.c). */
+ * An element is parsed by a stack of its own, and its bytes are kept.  Once complete, its canonical form
+ * is compared with those before it; until then each byte must leave it a value that differs from them
+ * (match_differ.c). */
 #include "ir/match_differ.h"
 #include "base/err.h"
 #include "automata/work.h"
 
 #include <string.h>
 
-enum { BLOCK = 12 }; /* words of bytes in a frame */
+enum { BLOCK = 12 }; /* words of bytes in an ITEM_BYTES */
 
-/* One more byte behind those of text. */
-static int append(struct step *s, struct stack_item **out, struct stack_item *text, uint8_t b)
+/* Make the ITEM_BYTES of text and one more byte. */
+static int append_byte(struct step *s, struct stack_item **out, struct stack_item *text, uint8_t b)
 {
 	uint32_t data[BLOCK + 1] = { 0 }, n = text ? text->data[0] % (4 * BLOCK) : 0;
 	struct stack_item *up = !text ? NULL : n ? text->up : text;
@@ -40,7 +40,7 @@ char *element_bytes(struct slab *slab, const struct stack_item *text, uint32_t *
 
 /* -- an element ends ------------------------------------------------------------------------ */
 
-/* A frame of the element, with those before it; *out NULL: one is equal. */
+/* Make the ITEM_SEEN of an element; *out NULL: an element before it is equal. */
 static int add_seen(struct step *s, struct stack_item **out, struct stack_item *seen,
                     const struct slab_buf *b)
 {
@@ -58,7 +58,7 @@ static int add_seen(struct step *s, struct stack_item **out, struct stack_item *
 	}
 	data = slab_zalloc(s->m->slab, words, sizeof *data);
 	if (!data)
-		return err_set(s->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(s->err);
 	data[0] = (uint32_t)b->len;
 	memcpy(data + 1, b->at, b->len);
 	rc = step_intern(s, out, ITEM_SEEN, seen, NULL, data, (uint32_t)words);
@@ -66,7 +66,7 @@ static int add_seen(struct step *s, struct stack_item **out, struct stack_item *
 	return rc;
 }
 
-/* The array behind its element of these bytes; *out NULL: the element was there. */
+/* Make the array after an element of these bytes; *out NULL: the element is not unique. */
 static int end_element(struct step *s, struct stack_item **out, const struct stack_item *array,
                        const struct stack_item *text)
 {
@@ -81,7 +81,7 @@ static int end_element(struct step *s, struct stack_item **out, const struct sta
 	if (!rc)
 		rc = at ? canonical_json(&b, at, n) : INFER_ENOMEM;
 	if (rc == INFER_ENOMEM || b.bad)
-		rc = err_set(s->err, INFER_ENOMEM, "out of memory");
+		rc = err_nomem(s->err);
 	else if (rc)
 		rc = err_set(s->err, rc, "an element of uniqueItems is nested too deeply");
 	if (!rc)
@@ -97,8 +97,9 @@ static int end_element(struct step *s, struct stack_item **out, const struct sta
 
 /* -- bytes ---------------------------------------------------------------------------------- */
 
-/* What the byte made of an element: it ended, or its stack may go on. */
-static int put_element(struct step *s, struct stack_item *wrote, struct stack_item *stack)
+/* Add the stack of an element after a byte: the array if it has ended, else the element if it can
+ * still differ. */
+static int push_element(struct step *s, struct stack_item *wrote, struct stack_item *stack)
 {
 	struct stack_item *after;
 	int can;
@@ -111,8 +112,8 @@ static int put_element(struct step *s, struct stack_item *wrote, struct stack_it
 	return can ? step_push(s, ITEM_ELEMENT, wrote, stack, NULL, 0) : INFER_OK;
 }
 
-/* A number ends before the byte that follows it. */
-static int end_number(struct step *s, const struct stack_item *wrote, uint8_t b)
+/* End an element that is a number, at the byte after it. */
+static int end_number_element(struct step *s, const struct stack_item *wrote, uint8_t b)
 {
 	struct stack_item *after;
 	int rc;
@@ -134,15 +135,15 @@ int step_element(struct step *s, struct stack_item *top, uint8_t b)
 	if (stack->kind == ITEM_NUMBER && stack->up->kind == ITEM_HOLE &&
 	    (b == ',' || b == ']' || b == ' ' || b == '\n' || b == '\t' || b == '\r') &&
 	    dfa_accepts(item_dfa(s->g, stack), stack->data[2]))
-		return end_number(s, top->up, b);
+		return end_number_element(s, top->up, b);
 	rc = step_stack(&in, stack, b);
 	s->left = in.left;
 	if (!rc && in.out.n)
-		rc = append(s, &text, top->up->side, b);
+		rc = append_byte(s, &text, top->up->side, b);
 	if (!rc && in.out.n)
 		rc = step_intern(s, &wrote, ITEM_ELEMENT_TEXT, top->up->up, text, NULL, 0);
 	for (uint32_t i = 0; i < in.out.n && !rc; i++)
-		rc = put_element(s, wrote, in.out.top[i]);
+		rc = push_element(s, wrote, in.out.top[i]);
 	if (wrote)
 		stack_drop(&s->m->stacks, wrote);
 	if (text)
@@ -151,7 +152,7 @@ int step_element(struct step *s, struct stack_item *top, uint8_t b)
 	return rc;
 }
 
-/* An element of that goal begins before `after`; b >= 0: with that byte. */
+/* Begin an element of that goal, followed by `after`; b >= 0: its first byte. */
 static int begin_element(struct step *s, struct stack_item *after, uint32_t goal, int b)
 {
 	struct stack_item *hole, *stack = NULL, *wrote = NULL, *item = NULL;
@@ -180,7 +181,8 @@ static int begin_element(struct step *s, struct stack_item *after, uint32_t goal
 	return rc;
 }
 
-static int next_element(struct step *s, struct stack_item *top, int b)
+/* Begin the next element, for each of its options. */
+static int begin_elements(struct step *s, struct stack_item *top, int b)
 {
 	const struct array_shape *a = s->g->array[top->data[SHAPE]];
 	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
@@ -218,6 +220,6 @@ int step_unique_array(struct step *s, struct stack_item *top, uint8_t b)
 	if (b == ']')
 		return array_may_end(a, d[COUNT], d[EXTRA]) ? step_end_value(s, top->up) : INFER_OK;
 	if (d[WHERE] == AT_FIRST)
-		return next_element(s, top, b);
-	return b == ',' ? next_element(s, top, -1) : INFER_OK;
+		return begin_elements(s, top, b);
+	return b == ',' ? begin_elements(s, top, -1) : INFER_OK;
 }

@@ -1,5 +1,5 @@
-/* ir/sample.c - texts drawn at random: a walk over admitted bytes, and then downhill by a
- * measure of how far the end is. */
+/* ir/sample.c - random texts: a random walk over accepted bytes, then greedy descent by an estimate of
+ * the distance to an end. */
 #include "ir/sample.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -15,12 +15,13 @@ struct sampler {
 	uint64_t seed, draw;
 	uint32_t n_drawn;
 	int spaced;
-	uint32_t *goal, *code; /* bytes of the shortest text of each, about */
+	uint32_t *goal, *code; /* estimated bytes of the shortest text of each */
 	struct match_state at, next;
 	infer_error *err;
 };
 
-static uint32_t dice(struct sampler *s, uint32_t n)
+/* Return a random number below n. */
+static uint32_t draw_below(struct sampler *s, uint32_t n)
 {
 	uint32_t four[4];
 
@@ -28,11 +29,11 @@ static uint32_t dice(struct sampler *s, uint32_t n)
 	return four[0] % n;
 }
 
-/* -- how far an end is ---------------------------------------------------------------------- */
+/* -- distances to an end -------------------------------------------------------------------- */
 
-static uint32_t plus(uint32_t a, uint32_t b) { return a + b < FAR ? a + b : FAR; }
+static uint32_t add_capped(uint32_t a, uint32_t b) { return a + b < FAR ? a + b : FAR; }
 
-/* adds: of options that meet one of these needs; 0: of any */
+/* Return the shortest value of the options that meet one of the needs `adds`; 0: of all options. */
 static uint32_t options_for(const uint32_t *goal, const struct options *o, uint32_t adds)
 {
 	uint32_t least = FAR;
@@ -48,7 +49,7 @@ static uint32_t options_least(const uint32_t *goal, const struct options *o)
 	return options_for(goal, o, 0);
 }
 
-/* An element that counter i counts, with its comma. */
+/* Return the shortest element that counter i counts, with its comma. */
 static uint32_t counted_least(const uint32_t *goal, const struct array_shape *a, uint32_t i)
 {
 	const struct options *o = a->item + a->n_prefix;
@@ -57,10 +58,10 @@ static uint32_t counted_least(const uint32_t *goal, const struct array_shape *a,
 	for (uint32_t k = 0; k < o->n; k++)
 		if ((o->at[k].adds >> i & 1) && goal[o->at[k].goal] < least)
 			least = goal[o->at[k].goal];
-	return plus(1, least);
+	return add_capped(1, least);
 }
 
-/* of elements n ... min - 1, and of those that counters wait for */
+/* Return the bytes of the missing elements, up to min and up to the minima of the counters. */
 static uint32_t items_least(const uint32_t *goal, const struct array_shape *a, uint32_t n,
                             uint32_t c)
 {
@@ -73,15 +74,16 @@ static uint32_t items_least(const uint32_t *goal, const struct array_shape *a, u
 
 		for (const uint32_t one = counted_least(goal, a, i); have < k->min && sum < FAR;
 		     have++)
-			sum = plus(sum, one);
+			sum = add_capped(sum, one);
 	}
 	for (; n < a->min && sum < FAR; n++)
-		sum = plus(sum,
-		           1 + options_least(goal, a->item + (n < a->n_prefix ? n : a->n_prefix)));
+		sum = add_capped(
+			sum,
+			1 + options_least(goal, a->item + (n < a->n_prefix ? n : a->n_prefix)));
 	return sum;
 }
 
-/* of a member that is not required, with its comma; adds: one that meets one of these needs */
+/* Return the shortest optional member, with its comma; adds: that meets one of these needs. */
 static uint32_t other_least(const uint32_t *goal, const struct object_shape *o,
                             const uint32_t *seen, uint32_t adds)
 {
@@ -95,14 +97,14 @@ static uint32_t other_least(const uint32_t *goal, const struct object_shape *o,
 
 		if (slot && ((o->slot[i].required && !adds) || (seen && has_slot(seen, i))))
 			continue;
-		n = plus((slot ? o->slot[i].n : k->names->least[k->names->start]) + 4,
-		         options_for(goal, v, adds));
+		n = add_capped((slot ? o->slot[i].n : k->names->least[k->names->start]) + 4,
+		               options_for(goal, v, adds));
 		least = n < least ? n : least;
 	}
 	return least;
 }
 
-/* of members that are required and not seen (NULL: none is), and of those that bounds ask for */
+/* Return the bytes of the missing members: required ones (seen NULL: all), and up to min and needs. */
 static uint32_t members_least(const uint32_t *goal, const struct object_shape *o,
                               const uint32_t *seen, uint32_t n, uint32_t needs)
 {
@@ -110,12 +112,13 @@ static uint32_t members_least(const uint32_t *goal, const struct object_shape *o
 
 	for (uint32_t i = 0; i < o->n_slots && sum < FAR; i++)
 		if (o->slot[i].required && (!seen || !has_slot(seen, i))) {
-			sum = plus(sum, o->slot[i].n + 4 + options_least(goal, &o->slot[i].value));
+			sum = add_capped(sum,
+			                 o->slot[i].n + 4 + options_least(goal, &o->slot[i].value));
 			n++;
 		}
 	more = n < o->min && o->min - n > more ? o->min - n : more;
 	for (uint32_t one = more ? other_least(goal, o, seen, needs) : 0; more && sum < FAR; more--)
-		sum = plus(sum, one);
+		sum = add_capped(sum, one);
 	return sum;
 }
 
@@ -125,11 +128,11 @@ static uint32_t alt_least(const uint32_t *goal, const struct alt *a)
 	case ALT_NUMBER:
 		return a->text->least[a->text->start];
 	case ALT_STRING:
-		return plus(2, a->text->least[a->text->start]);
+		return add_capped(2, a->text->least[a->text->start]);
 	case ALT_ARRAY:
-		return plus(2, items_least(goal, a->array, 0, 0));
+		return add_capped(2, items_least(goal, a->array, 0, 0));
 	case ALT_OBJECT:
-		return plus(2, members_least(goal, a->object, NULL, 0, a->object->needs));
+		return add_capped(2, members_least(goal, a->object, NULL, 0, a->object->needs));
 	default:
 		return 4;
 	}
@@ -168,13 +171,13 @@ static void code_least(struct sampler *s)
 			uint32_t n = 0;
 
 			if (c[i].op == OP_CHAR || c[i].op == OP_BYTE)
-				n = plus(1, to[i + 1]);
+				n = add_capped(1, to[i + 1]);
 			else if (c[i].op == OP_CALL)
-				n = plus(to[c[i].a], to[i + 1]);
+				n = add_capped(to[c[i].a], to[i + 1]);
 			else if (c[i].op == OP_VALUE)
-				n = plus(s->goal[c[i].a], to[i + 1]);
+				n = add_capped(s->goal[c[i].a], to[i + 1]);
 			else if (c[i].op == OP_TEXT)
-				n = plus(text_least(s->g->plain[c[i].a]), to[i + 1]);
+				n = add_capped(text_least(s->g->plain[c[i].a]), to[i + 1]);
 			else if (c[i].op != OP_END)
 				n = to[c[i].a];
 			if (c[i].op == OP_SPLIT && c[i].b != NOWHERE && to[c[i].b] < n)
@@ -185,8 +188,8 @@ static void code_least(struct sampler *s)
 	}
 }
 
-/* A name that is one of some slots: what follows, less what the object counts for it already. */
-static int64_t key_far(const struct sampler *s, const struct stack_item *n)
+/* Return the rest of a slot's name and value, less what the object counts for it already. */
+static int64_t slot_key_far(const struct sampler *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 	int64_t least = FAR;
@@ -204,8 +207,8 @@ static int64_t key_far(const struct sampler *s, const struct stack_item *n)
 	return least;
 }
 
-/* of a name of a class: likewise, for a need that it would meet */
-static int64_t other_key_far(const struct sampler *s, const struct stack_item *n)
+/* The same for a name of a class, and a need that it may meet. */
+static int64_t class_key_far(const struct sampler *s, const struct stack_item *n)
 {
 	const struct object_shape *o = s->g->object[n->up->data[SHAPE]];
 	const struct key_class *k = o->class + n->data[0];
@@ -221,7 +224,8 @@ static int64_t other_key_far(const struct sampler *s, const struct stack_item *n
 	return meets < any ? meets : any;
 }
 
-static int64_t frame_far(const struct sampler *s, const struct stack_item *n)
+/* Return the estimated bytes until this item ends. */
+static int64_t item_far(const struct sampler *s, const struct stack_item *n)
 {
 	switch (n->kind) {
 	case ITEM_VALUE:
@@ -233,9 +237,9 @@ static int64_t frame_far(const struct sampler *s, const struct stack_item *n)
 	case ITEM_STRING:
 		return 1 + (int64_t)item_dfa(s->g, n)->least[n->data[2]] + (n->data[3] != 0);
 	case ITEM_SLOT_KEY:
-		return key_far(s, n) + (n->data[3] != 0);
+		return slot_key_far(s, n) + (n->data[3] != 0);
 	case ITEM_CLASS_KEY:
-		return other_key_far(s, n);
+		return class_key_far(s, n);
 	case ITEM_COLON:
 		return 1 + (int64_t)s->goal[n->data[0]];
 	case ITEM_UNIQUE_ARRAY:
@@ -267,11 +271,11 @@ static int64_t stack_far(const struct sampler *s, const struct stack_item *n)
 	int64_t far = 0;
 
 	for (; n; n = n->up)
-		far += n->kind == ITEM_ELEMENT ? stack_far(s, n->side) : frame_far(s, n);
+		far += n->kind == ITEM_ELEMENT ? stack_far(s, n->side) : item_far(s, n);
 	return far;
 }
 
-static int64_t far_from(const struct sampler *s, const struct match_state *at)
+static int64_t state_far(const struct sampler *s, const struct match_state *at)
 {
 	int64_t least = INT64_MAX;
 
@@ -285,37 +289,37 @@ static int64_t far_from(const struct sampler *s, const struct match_state *at)
 
 /* -- the walk ------------------------------------------------------------------------------- */
 
-static int in_string(const struct stack_item *n)
+static int is_inside_string(const struct stack_item *n)
 {
 	while (n->kind == ITEM_ELEMENT)
 		n = n->side;
 	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
 }
 
-static uint8_t propose(struct sampler *s)
+static uint8_t propose_byte(struct sampler *s)
 {
 	static const char letters[] = "eeeaaiiouy tnshrdlcmfgpwbvk", marks[] = "-_.:/@+,'!?",
 			  outside[] = "{}[]\"\",,:00123456789-.tfn";
 	const struct stack_item *top = s->at.top[0];
 
 	if (s->g->code || s->g->text)
-		return (uint8_t)(32 + dice(s, 95));
-	if (!in_string(top))
-		return (uint8_t)outside[dice(s, sizeof outside - 1)];
-	switch (dice(s, 16)) {
+		return (uint8_t)(32 + draw_below(s, 95));
+	if (!is_inside_string(top))
+		return (uint8_t)outside[draw_below(s, sizeof outside - 1)];
+	switch (draw_below(s, 16)) {
 	case 0:
 	case 1:
-		return (uint8_t)('0' + dice(s, 10));
+		return (uint8_t)('0' + draw_below(s, 10));
 	case 2:
-		return (uint8_t)('A' + dice(s, 26));
+		return (uint8_t)('A' + draw_below(s, 26));
 	case 3:
 		return '"';
 	case 4:
-		return (uint8_t)marks[dice(s, sizeof marks - 1)];
+		return (uint8_t)marks[draw_below(s, sizeof marks - 1)];
 	case 5:
-		return dice(s, 400) ? (uint8_t)(0xc3 + dice(s, 0x2f)) : '\\';
+		return draw_below(s, 400) ? (uint8_t)(0xc3 + draw_below(s, 0x2f)) : '\\';
 	default:
-		return (uint8_t)letters[dice(s, sizeof letters - 1)];
+		return (uint8_t)letters[draw_below(s, sizeof letters - 1)];
 	}
 }
 
@@ -327,7 +331,8 @@ static int try_byte(struct sampler *s, uint8_t byte, int *live)
 	return INFER_OK;
 }
 
-static void take(struct sampler *s)
+/* Make s->next the current state. */
+static void advance_state(struct sampler *s)
 {
 	const struct match_state was = s->at;
 
@@ -335,15 +340,15 @@ static void take(struct sampler *s)
 	s->next = was;
 }
 
-/* White space that is not part of a string comes where it is written, not by chance. */
+/* True for white space outside of strings: it is added on purpose only. */
 static int is_space(const struct sampler *s, uint8_t b)
 {
-	return !s->g->code && !s->g->text && !in_string(s->at.top[0]) &&
+	return !s->g->code && !s->g->text && !is_inside_string(s->at.top[0]) &&
 	       (b == ' ' || b == '\n' || b == '\t' || b == '\r');
 }
 
-/* A byte that is admitted: at random, or one of those that lead nearest to an end; -1: none is. */
-static int choose(struct sampler *s, int ending, int *byte)
+/* Choose an accepted byte at random, or while ending among those nearest to an end; -1: none. */
+static int choose_byte(struct sampler *s, int ending, int *byte)
 {
 	uint8_t set[256];
 	int64_t least = INT64_MAX;
@@ -351,7 +356,7 @@ static int choose(struct sampler *s, int ending, int *byte)
 	int live;
 
 	for (int i = 0; i < TRIES && !ending; i++) {
-		*byte = propose(s);
+		*byte = propose_byte(s);
 		TRY(try_byte(s, (uint8_t)*byte, &live));
 		if (live)
 			return INFER_OK;
@@ -361,41 +366,41 @@ static int choose(struct sampler *s, int ending, int *byte)
 		int64_t far = 0;
 
 		/* escapes are rare */
-		if (is_space(s, (uint8_t)b) || (b == '\\' && n && !ending && dice(s, 16)))
+		if (is_space(s, (uint8_t)b) || (b == '\\' && n && !ending && draw_below(s, 16)))
 			continue;
 		TRY(try_byte(s, (uint8_t)b, &live));
 		if (!live)
 			continue;
 		if (ending)
-			far = far_from(s, &s->next);
+			far = state_far(s, &s->next);
 		n = far < least ? 0 : n;
 		least = far < least ? far : least;
 		if (far == least)
 			set[n++] = (uint8_t)b;
 	}
-	*byte = n ? set[dice(s, n)] : -1;
+	*byte = n ? set[draw_below(s, n)] : -1;
 	return n ? try_byte(s, (uint8_t)*byte, &live) : INFER_OK;
 }
 
-static int walk(struct sampler *s, uint32_t length, struct buf *out)
+static int draw_text(struct sampler *s, uint32_t length, struct buf *out)
 {
 	for (uint32_t n = 0; n < SAMPLE_MOST; n++) {
 		const int end = match_may_end(s->m, &s->at);
 		int byte, live = 0;
 
-		if (end && (n >= length || !dice(s, 4)))
+		if (end && (n >= length || !draw_below(s, 4)))
 			return INFER_OK;
 		if (n && s->spaced && is_space(s, ' ') &&
 		    (out->at[out->len - 1] == ',' || out->at[out->len - 1] == ':')) {
 			TRY(try_byte(s, byte = ' ', &live));
 		}
 		if (!live)
-			TRY(choose(s, n >= length, &byte));
+			TRY(choose_byte(s, n >= length, &byte));
 		if (byte < 0 && end)
 			return INFER_OK;
 		if (byte < 0)
 			break;
-		take(s);
+		advance_state(s);
 		buf_putc(out, (char)byte);
 	}
 	return err_set(s->err, INFER_EUNSUP, "no text with an end was found");
@@ -405,26 +410,26 @@ int match_sample(struct match *m, uint64_t seed, uint64_t draw, uint32_t length,
                  infer_error *err)
 {
 	struct sampler s = { .m = m, .g = m->g, .seed = seed, .draw = draw, .err = err };
-	uint32_t *room;
+	uint32_t *lengths;
 	int rc;
 
 	if (ir_is_none(m->g))
 		return err_set(err, INFER_EEMPTY, "nothing satisfies the constraint");
-	room = mem_alloc(MEM_GRAMMAR, (size_t)m->g->n_goals + m->g->n_code + 1, sizeof *room);
-	if (!room)
-		return err_set(err, INFER_ENOMEM, "out of memory");
-	s.goal = room;
-	s.code = room + m->g->n_goals;
+	lengths = mem_alloc(MEM_GRAMMAR, (size_t)m->g->n_goals + m->g->n_code + 1, sizeof *lengths);
+	if (!lengths)
+		return err_nomem(err);
+	s.goal = lengths;
+	s.code = lengths + m->g->n_goals;
 	goals_least(&s);
 	code_least(&s);
-	s.spaced = (int)dice(&s, 2);
+	s.spaced = (int)draw_below(&s, 2);
 	rc = match_begin(m, &s.at, err);
 	if (!rc)
-		rc = walk(&s, length, out);
+		rc = draw_text(&s, length, out);
 	match_drop(m, &s.at);
 	match_drop(m, &s.next);
-	mem_free(room);
+	mem_free(lengths);
 	if (!rc && out->bad)
-		rc = err_set(err, INFER_ENOMEM, "out of memory");
+		rc = err_nomem(err);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* ir/shape.c - whether arrays and objects can be completed. */
+/* ir/shape.c - which goals, arrays and objects can be satisfied or completed. */
 #include "ir/ir.h"
 #include "automata/work.h"
 
@@ -36,6 +36,7 @@ int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c)
 	return 1;
 }
 
+/* Return the options of element n. */
 static const struct options *item_at(const struct array_shape *a, uint32_t n)
 {
 	return a->item + (n < a->n_prefix ? n : a->n_prefix);
@@ -49,7 +50,8 @@ static int any_live(const struct grammar *g, const struct options *o)
 	return 0;
 }
 
-static void array_most(const struct grammar *g, struct array_shape *a)
+/* Set a->most, for an array without counters. */
+static void find_most_elements(const struct grammar *g, struct array_shape *a)
 {
 	a->most = 0;
 	while (a->most < a->n_prefix && any_live(g, item_at(a, a->most)))
@@ -59,12 +61,12 @@ static void array_most(const struct grammar *g, struct array_shape *a)
 	if (a->most > a->max)
 		a->most = a->max;
 	if (a->most < a->min)
-		a->most = 0; /* nothing can */
+		a->most = 0; /* none can be completed */
 }
 
-/* Whether an array at position n can be completed, for all counters; *more: it could not before. */
-static int array_row(struct work *w, const struct grammar *g, struct array_shape *a, uint32_t n,
-                     int *more)
+/* Update a->can for n elements and all counters; *more: an entry has become 1. */
+static int update_array_row(struct work *w, const struct grammar *g, struct array_shape *a,
+                            uint32_t n, int *more)
 {
 	const struct options *o = item_at(a, n);
 	const uint32_t next = n < a->steady ? n + 1 : n;
@@ -87,20 +89,21 @@ static int array_row(struct work *w, const struct grammar *g, struct array_shape
 	return INFER_OK;
 }
 
-/* From the end to the beginning; the last position follows itself, until nothing changes. */
-static int array_live(struct work *w, const struct grammar *g, struct array_shape *a, int *live)
+/* Set *live if the array can be completed, from the end back; the last row follows itself. */
+static int find_array_live(struct work *w, const struct grammar *g, struct array_shape *a,
+                           int *live)
 {
 	int more = 1;
 
 	if (!a->can) {
-		array_most(g, a);
+		find_most_elements(g, a);
 		*live = a->most >= a->min;
 		return INFER_OK;
 	}
 	while (more)
-		TRY(array_row(w, g, a, a->steady, &more));
+		TRY(update_array_row(w, g, a, a->steady, &more));
 	for (uint32_t n = a->steady; n--;)
-		TRY(array_row(w, g, a, n, &more));
+		TRY(update_array_row(w, g, a, n, &more));
 	*live = a->can[0];
 	return INFER_OK;
 }
@@ -109,9 +112,11 @@ static int array_live(struct work *w, const struct grammar *g, struct array_shap
 
 enum { NEVER = 1 << 20 };
 
-/* The fewest members beyond the required ones that meet the needs; used: slots taken for them. */
-static uint32_t cost(const struct grammar *g, const struct object_shape *o, uint32_t needs,
-                     const uint32_t *seen, uint32_t *used, uint32_t depth)
+/* Return the fewest members beyond the required ones that meet the needs, or NEVER.  used: [depth]
+ * slots that are taken for needs met so far */
+static uint32_t count_for_needs(const struct grammar *g, const struct object_shape *o,
+                                uint32_t needs, const uint32_t *seen, uint32_t *used,
+                                uint32_t depth)
 {
 	uint32_t best = NEVER;
 	const uint32_t first = needs & -needs;
@@ -134,14 +139,15 @@ static uint32_t cost(const struct grammar *g, const struct object_shape *o, uint
 			if (!(v->at[i].adds & first) || !g->goal[v->at[i].goal].live)
 				continue;
 			used[depth] = s;
-			c = price + cost(g, o, needs & ~v->at[i].adds, seen, used, depth + 1);
+			c = price +
+			    count_for_needs(g, o, needs & ~v->at[i].adds, seen, used, depth + 1);
 			best = c < best ? c : best;
 		}
 	}
 	return best;
 }
 
-int object_can(const struct grammar *g, const struct object_shape *o, const struct object_place *p)
+int object_can(const struct grammar *g, const struct object_shape *o, const struct object_state *p)
 {
 	uint32_t required = 0, used[32], least;
 	uint64_t most = 0;
@@ -157,11 +163,10 @@ int object_can(const struct grammar *g, const struct object_shape *o, const stru
 	for (uint32_t c = 0; c < o->n_classes; c++)
 		if (any_live(g, &o->class[c].value))
 			most = DFA_FOREVER;
-	least = required + cost(g, o, p->needs, p->seen, used, 0);
+	least = required + count_for_needs(g, o, p->needs, p->seen, used, 0);
 	return least < NEVER && (uint64_t)p->n + least <= o->max && p->n + most >= o->min;
 }
 
-/* The first member; seen: room for all slots, clear before and after.  slot NOWHERE: of a class */
 int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
                     const struct options *value, uint32_t *seen)
 {
@@ -173,14 +178,15 @@ int object_can_have(const struct grammar *g, const struct object_shape *o, uint3
 		if (slot != NOWHERE)
 			seen[slot / 32] |= UINT32_C(1) << slot % 32;
 		can = object_can(g, o,
-		                 &(struct object_place){ 1, o->needs & ~value->at[i].adds, seen });
+		                 &(struct object_state){ 1, o->needs & ~value->at[i].adds, seen });
 		if (slot != NOWHERE)
 			seen[slot / 32] &= ~(UINT32_C(1) << slot % 32);
 	}
 	return can;
 }
 
-static int object_live(struct work *w, const struct grammar *g, struct object_shape *o, int *live)
+static int find_object_live(struct work *w, const struct grammar *g, struct object_shape *o,
+                            int *live)
 {
 	uint32_t *seen;
 
@@ -194,23 +200,23 @@ static int object_live(struct work *w, const struct grammar *g, struct object_sh
 		return INFER_OK;
 	}
 	TRY(work_alloc(w, &seen, o->n_slots / 32 + 1, sizeof *seen));
-	*live = object_can(g, o, &(struct object_place){ 0, o->needs, seen });
+	*live = object_can(g, o, &(struct object_state){ 0, o->needs, seen });
 	return INFER_OK;
 }
 
 /* -- all of it ------------------------------------------------------------------------------ */
 
-static int alt_live(struct work *w, const struct grammar *g, struct alt *a, int *live)
+static int find_alt_live(struct work *w, const struct grammar *g, struct alt *a, int *live)
 {
 	if (a->type == ALT_ARRAY)
-		return array_live(w, g, a->array, live);
+		return find_array_live(w, g, a->array, live);
 	if (a->type == ALT_OBJECT)
-		return object_live(w, g, a->object, live);
+		return find_object_live(w, g, a->object, live);
 	*live = !a->text || !dfa_is_none(a->text);
 	return INFER_OK;
 }
 
-static void options_prune(const struct grammar *g, struct options *o)
+static void prune_options(const struct grammar *g, struct options *o)
 {
 	uint32_t n = 0;
 
@@ -220,7 +226,7 @@ static void options_prune(const struct grammar *g, struct options *o)
 	o->n = n;
 }
 
-static void prune(struct grammar *g)
+static void prune_dead(struct grammar *g)
 {
 	for (uint32_t i = 0; i < g->n_goals; i++) {
 		struct goal *x = g->goal + i;
@@ -233,14 +239,14 @@ static void prune(struct grammar *g)
 	}
 	for (uint32_t i = 0; i < g->n_arrays; i++)
 		for (uint32_t k = 0; k <= g->array[i]->n_prefix; k++)
-			options_prune(g, g->array[i]->item + k);
+			prune_options(g, g->array[i]->item + k);
 	for (uint32_t i = 0; i < g->n_objects; i++) {
 		struct object_shape *o = g->object[i];
 
 		for (uint32_t k = 0; k < o->n_slots; k++)
-			options_prune(g, &o->slot[k].value);
+			prune_options(g, &o->slot[k].value);
 		for (uint32_t k = 0; k < o->n_classes; k++)
-			options_prune(g, &o->class[k].value);
+			prune_options(g, &o->class[k].value);
 	}
 }
 
@@ -256,7 +262,7 @@ int ir_prune(struct work *w, struct grammar *g)
 				TRY(work_steps(w, 1));
 				if (a->live)
 					continue;
-				TRY(alt_live(w, g, a, &live));
+				TRY(find_alt_live(w, g, a, &live));
 				if (!live)
 					continue;
 				a->live = 1;
@@ -264,12 +270,12 @@ int ir_prune(struct work *w, struct grammar *g)
 				g->goal[i].live = 1;
 			}
 	}
-	/* what became alive later may lengthen arrays that were alive before */
+	/* goals that became live later may allow longer arrays */
 	for (uint32_t i = 0; i < g->n_arrays; i++) {
 		int live;
 
-		TRY(array_live(w, g, g->array[i], &live));
+		TRY(find_array_live(w, g, g->array[i], &live));
 	}
-	prune(g);
+	prune_dead(g);
 	return INFER_OK;
 }

@@ -1,4 +1,4 @@
-/* ir/stack.c - nodes of stacks, one for each content, counted by reference. */
+/* ir/stack.c - interned, reference-counted stack items. */
 #include "ir/stack.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -11,7 +11,7 @@ int stacks_init(struct stacks *t, uint64_t bytes, struct slab *slab, infer_error
 	*t = (struct stacks){ .slab = slab, .mask = 63, .bytes = bytes };
 	t->bucket = slab_zalloc(t->slab, (size_t)t->mask + 1, sizeof(struct stack_item *));
 	if (!t->bucket)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	return INFER_OK;
 }
 
@@ -29,8 +29,8 @@ void stacks_fini(struct stacks *t)
 	*t = (struct stacks){ 0 };
 }
 
-/* Twice as many buckets, if there is memory: without, they only get longer. */
-static void grow(struct stacks *t)
+/* Double the buckets; without memory they only get longer. */
+static void grow_buckets(struct stacks *t)
 {
 	const uint32_t mask = t->mask * 2 + 1;
 	struct stack_item **more =
@@ -51,9 +51,9 @@ static void grow(struct stacks *t)
 	t->mask = mask;
 }
 
-static uint32_t hash_of(const struct stack_item *like, const uint32_t *data)
+static uint32_t hash_item(const struct stack_item *like, const uint32_t *data)
 {
-	/* pointers are not hashed: the order in a bucket has no effect on what is found */
+	/* hashes of items, not pointers: the same in every run */
 	uint32_t h = htab_mix(like->kind, like->n);
 
 	h = htab_mix(h, like->up ? like->up->hash : 1);
@@ -66,7 +66,7 @@ static uint32_t hash_of(const struct stack_item *like, const uint32_t *data)
 int stack_intern(struct stack_item **out, struct stacks *t, const struct stack_item *like,
                  const uint32_t *data, infer_error *err)
 {
-	const uint32_t hash = hash_of(like, data);
+	const uint32_t hash = hash_item(like, data);
 	const size_t size = sizeof *like + like->n * sizeof *data;
 	struct stack_item *n;
 
@@ -86,9 +86,9 @@ int stack_intern(struct stack_item **out, struct stacks *t, const struct stack_i
 	else
 		n = slab_alloc(t->slab, 1, size);
 	if (!n)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	if (t->n > t->mask)
-		grow(t);
+		grow_buckets(t);
 	t->bytes -= size;
 	*n = *like;
 	n->hash = hash;
@@ -106,7 +106,7 @@ int stack_intern(struct stack_item **out, struct stacks *t, const struct stack_i
 	return INFER_OK;
 }
 
-static void give_back(struct stacks *t, struct stack_item *n)
+static void free_item(struct stacks *t, struct stack_item *n)
 {
 	if (n->n >= STACK_SPARES) {
 		slab_free(t->slab, n);
@@ -130,7 +130,7 @@ void stack_drop(struct stacks *t, struct stack_item *n)
 			n->chain = dead;
 			dead = n;
 		}
-		/* first what hangs at the side, then what is below; then it goes */
+		/* release side, then up, then free the item */
 		if (!dead)
 			return;
 		n = dead;
@@ -148,7 +148,7 @@ void stack_drop(struct stacks *t, struct stack_item *n)
 			dead = n->chain;
 			t->bytes += sizeof *n + n->n * sizeof *n->data;
 			t->n--;
-			give_back(t, n);
+			free_item(t, n);
 			n = NULL;
 		}
 	}

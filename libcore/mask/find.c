@@ -11,7 +11,7 @@ int finder_too_long(struct finder *f)
 	return err_set(f->err, INFER_EUNSUP, "a mask of the vocabulary needs too many steps");
 }
 
-static int no_memory(struct finder *f) { return err_set(f->err, INFER_ENOMEM, "out of memory"); }
+static int no_memory(struct finder *f) { return err_nomem(f->err); }
 
 void finder_take(struct finder *f, uint32_t a, uint32_t b)
 {

@@ -128,7 +128,7 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 	uint32_t few[64],
 		*free = n < 64 ? few : slab_alloc(q->m->slab, (size_t)n + 1, sizeof *free);
 	int rc = free ? charge(q, n / 8 + e->n_slots / 8)
-	              : err_set(q->err, INFER_ENOMEM, "out of memory");
+	              : err_nomem(q->err);
 
 	if (free)
 		free[0] = 0;
@@ -190,7 +190,7 @@ static int doubt(struct doubts *d, uint32_t text)
 	if (d->n == d->cap) {
 		more = slab_realloc(d->slab, d->text, cap, sizeof *more);
 		if (!more)
-			return err_set(d->err, INFER_ENOMEM, "out of memory");
+			return err_nomem(d->err);
 		d->text = more;
 		d->cap = cap;
 	}
@@ -207,7 +207,7 @@ static int doubt_name(struct doubts *d, const struct stack_item *name, uint32_t 
 	uint32_t node, left;
 
 	if (!bytes)
-		return err_set(d->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(d->err);
 	*at = '"';
 	for (left = 1; n--; name = name->up) {
 		char c[4];
@@ -290,7 +290,7 @@ static int fill_checked(struct asker *q, const struct trie *t, const struct entr
 	if (!rc) {
 		was = slab_alloc(d.slab, (size_t)d.n + 1, 1);
 		rc = was ? fill_doubts(q, &d, e, top, was)
-		         : err_set(q->err, INFER_ENOMEM, "out of memory");
+		         : err_nomem(q->err);
 	}
 	slab_free(d.slab, was);
 	slab_free(d.slab, d.text);
@@ -482,11 +482,11 @@ static int doubt_elements(struct doubts *d, const struct stack_item *top, infer_
 	char *at = element_bytes(d->slab, top->up->side, &n);
 
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	canonical_string_prefix(&b, at, n);
 	slab_free(d->slab, at);
 	if (b.bad)
-		rc = err_set(err, INFER_ENOMEM, "out of memory");
+		rc = err_nomem(err);
 	for (; seen && !rc; seen = seen->up)
 		if (seen->data[0] > b.len && !memcmp(seen->data + 1, b.at, b.len))
 			rc = doubt_element(d, seen, (uint32_t)b.len);

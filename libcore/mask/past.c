@@ -62,7 +62,7 @@ static int past_reserve(struct mask_past *past, infer_error *err)
 		return err_set(err, INFER_EUNSUP, "the text is too long");
 	at = mem_realloc(MEM_GRAMMAR, past->at, cap, sizeof *at);
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	past->at = at;
 	past->cap = cap;
 	return INFER_OK;

@@ -80,7 +80,7 @@ int walk_slots(struct finder *f, const struct object_shape *o)
 	int rc;
 
 	if (!at)
-		return err_set(f->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(f->err);
 	at[0] = (struct slot_at){ d[0], d[1], d[2], { d[3], d[4] } };
 	rc = walk(f, o, at);
 	slab_free(&f->k->slab, at);

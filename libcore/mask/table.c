@@ -23,13 +23,13 @@ static int fill(struct mask *k, enum match_spaces spaces, const struct budget *m
 	const uint64_t room = most->bytes < ROOM ? most->bytes : ROOM;
 
 	if (slab_init(&k->slab, MEM_GRAMMAR, room + room / 4 + k->words * sizeof *k->scratch))
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	k->bucket = slab_zalloc(&k->slab, BUCKETS, sizeof(struct entry *));
 	k->state_bucket = slab_alloc(&k->slab, STATE_BUCKETS, sizeof *k->state_bucket);
 	k->scratch = slab_zalloc(&k->slab, (size_t)k->words + 1, sizeof *k->scratch);
 	k->touched = slab_zalloc(&k->slab, k->words / 64 + 1, sizeof *k->touched);
 	if (!k->bucket || !k->state_bucket || !k->scratch || !k->touched)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
 	TRY(match_new_in_slab(&k->m, k->g, spaces, most, &k->slab, err));
 	return make_bottoms(k, err);
@@ -43,7 +43,7 @@ int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
 
 	*out = NULL;
 	if (!k)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	k->g = g;
 	k->v = v;
 	k->words = vocab_words(v);
@@ -181,7 +181,7 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 
 	*out = NULL;
 	if (!e)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	e->key = *key;
 	rc = find_out(&f);
 	if (!rc)

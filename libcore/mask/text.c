@@ -311,7 +311,7 @@ int walk_text(struct finder *f)
 	int rc;
 
 	if (!at)
-		return err_set(f->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(f->err);
 	at[0] = (struct at){ .state = f->from->state, .dec = { key->d[1], key->d[2] } };
 	if (key->form == FORM_NUMBER)
 		f->e->may_leave = dfa_accepts(w.d, at[0].state);

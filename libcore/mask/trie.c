@@ -72,7 +72,7 @@ static int order(struct trie *t, infer_error *err)
 	struct sorted *s = slab_alloc(t->slab, (size_t)t->n_texts + 1, 2 * sizeof *s);
 
 	if (!s)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		s[i] = (struct sorted){ key_of(t->text + i), t->text[i] };
 	sort(s, s + t->n_texts, t->n_texts);
@@ -233,7 +233,7 @@ static int list(const struct trie *t, int (*of)(const struct trie_text *x), uint
 
 	*to = slab_alloc(t->slab, (size_t)n + 1, sizeof **to);
 	if (!*to)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	for (uint32_t i = 0; i < t->n_texts && got < n; i++)
 		if (of(t->text + i))
 			(*to)[got++] = i;
@@ -263,7 +263,7 @@ static int build(struct trie *t, infer_error *err)
 	open = slab_alloc(t->slab, (size_t)t->longest + 2, 3 * sizeof *open);
 	if (!t->node || !open || !t->chars || !t->id) {
 		slab_free(t->slab, open);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		t->id[i] = t->text[i].id;
@@ -304,7 +304,7 @@ static int make_odd(struct trie *t, infer_error *err)
 	text = slab_alloc(t->slab, (size_t)n + 1, sizeof *text);
 	if (!t->odd || !text) {
 		slab_free(t->slab, text);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		if (t->chars[i] == TRIE_ANY)
@@ -384,7 +384,7 @@ static int make_kinds(struct trie *t, infer_error *err)
 	t->kind_chars = slab_alloc(t->slab, (size_t)t->n_texts + 1, 1);
 	if (!s || !t->kind || !t->kind_id || !t->kind_chars) {
 		slab_free(t->slab, s);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	for (int b = 0; b < 256; b++)
 		group[b] = (uint16_t)(1u << trie_group((uint8_t)b));
@@ -406,7 +406,7 @@ int trie_split(struct trie *t, uint32_t words, infer_error *err)
 	t->words = words;
 	t->plain = slab_zalloc(t->slab, (size_t)words + 1, TRIE_LEVELS * sizeof *t->plain);
 	if (!t->plain)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	for (uint32_t i = 0; i < t->n_texts; i++) {
 		const uint32_t chars = t->chars[i], id = t->id[i];
 

@@ -25,7 +25,7 @@ static int fill_quotes(struct vocab *v, int escapes, infer_error *err)
 	v->quoted[escapes] = bits;
 	if (!text || !bits) {
 		mem_free(text);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		if (memchr(t->text[i].at, '"', t->text[i].n) ||
@@ -76,7 +76,7 @@ int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, 
 	if (!v || !text || !v->bytes) {
 		mem_free(text);
 		vocab_free(v);
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	}
 	rc = fill(v, text, tokens, err);
 	if (rc)
@@ -137,7 +137,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_state *
 	int rc;
 
 	if (!place)
-		return err_set(err, INFER_ENOMEM, "out of memory");
+		return err_nomem(err);
 	rc = match_copy(m, place, at, err);
 	if (!rc && match_live(at))
 		rc = walk(t, m, place, bits, left, err);

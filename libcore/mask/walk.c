@@ -240,7 +240,7 @@ int walk_frame(struct finder *f)
 	int rc;
 
 	if (!at)
-		return err_set(f->err, INFER_ENOMEM, "out of memory");
+		return err_nomem(f->err);
 	rc = match_reserve(f->k->m, &place, 1, f->err);
 	if (!rc) {
 		place.top[place.n++] = stack_ref(f->from->frame);
