@@ -1,4 +1,4 @@
-/* jinja/eval.c - expressions. */
+/* jinja/eval.c - evaluate expressions. */
 #include "jinja/run.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -8,7 +8,7 @@
 
 /* ---- arithmetic ---- */
 
-static int overflow(struct pyrun *r)
+static int fail_overflow(struct pyrun *r)
 {
 	return py_fail(r, "an integer beyond 64 bits is not supported");
 }
@@ -23,7 +23,7 @@ static const char *op_name(int op)
 	return name[op];
 }
 
-static int bad_operands(struct pyrun *r, int op, struct pyval a, struct pyval b)
+static int fail_operands(struct pyrun *r, int op, struct pyval a, struct pyval b)
 {
 	if (a.type == PY_UNDEF || b.type == PY_UNDEF)
 		return py_undef_fail(r, a.type == PY_UNDEF ? a : b);
@@ -49,7 +49,7 @@ static int int_pow(struct pyrun *r, int64_t a, int64_t b, struct pyval *out)
 	else
 		for (int64_t i = 0; i < b; i++)
 			if (__builtin_mul_overflow(x, a, &x))
-				return overflow(r);
+				return fail_overflow(r);
 	*out = py_int(x);
 	return INFER_OK;
 }
@@ -63,15 +63,15 @@ static int int_op(struct pyrun *r, int op, int64_t a, int64_t b, struct pyval *o
 	switch (op) {
 	case JT_ADD:
 		if (__builtin_add_overflow(a, b, &x))
-			return overflow(r);
+			return fail_overflow(r);
 		break;
 	case JT_SUB:
 		if (__builtin_sub_overflow(a, b, &x))
-			return overflow(r);
+			return fail_overflow(r);
 		break;
 	case JT_MUL:
 		if (__builtin_mul_overflow(a, b, &x))
-			return overflow(r);
+			return fail_overflow(r);
 		break;
 	case JT_DIV:
 		*out = py_float((double)a / (double)b);
@@ -81,7 +81,7 @@ static int int_op(struct pyrun *r, int op, int64_t a, int64_t b, struct pyval *o
 	default:
 		if (b == -1) { /* INT64_MIN / -1 traps */
 			if (op == JT_IDIV && __builtin_sub_overflow((int64_t)0, a, &x))
-				return overflow(r);
+				return fail_overflow(r);
 			break;
 		}
 		x = op == JT_IDIV ? a / b - (a % b != 0 && (a % b < 0) != (b < 0))
@@ -120,7 +120,7 @@ static int float_op(struct pyrun *r, int op, double a, double b, struct pyval *o
 		x = a / b;
 		break;
 	case JT_IDIV:
-		TRY(py_spend(r, PY_STEP_DIGITS)); /* fmod goes bit by bit */
+		TRY(py_spend(r, PY_STEP_DIGITS)); /* fmod takes a step for each bit */
 		x = (a - float_mod(a, b)) / b;
 		x = x == 0 ? copysign(0, a / b) : floor(x) + (x - floor(x) > 0.5);
 		break;
@@ -144,7 +144,7 @@ static int float_op(struct pyrun *r, int op, double a, double b, struct pyval *o
 	return INFER_OK;
 }
 
-static int repeat(struct pyrun *r, struct pyval seq, int64_t times, struct pyval *out)
+static int repeat_sequence(struct pyrun *r, struct pyval seq, int64_t times, struct pyval *out)
 {
 	struct pysb b = { .r = r };
 	size_t n = times > 0 ? (size_t)times : 0;
@@ -181,12 +181,12 @@ int jinja_binary(struct pyrun *r, int op, struct pyval a, struct pyval b, struct
 		return py_spend(r, out->l->n / PY_STEP_ITEMS);
 	}
 	if (op == JT_MUL && (a.type == PY_STR || py_is_seq(a)) && py_is_int(b))
-		return repeat(r, a, b.i, out);
+		return repeat_sequence(r, a, b.i, out);
 	if (op == JT_MUL && (b.type == PY_STR || py_is_seq(b)) && py_is_int(a))
-		return repeat(r, b, a.i, out);
+		return repeat_sequence(r, b, a.i, out);
 	if (op == JT_MOD && a.type == PY_STR)
 		return py_percent(r, a.s, b, out);
-	return bad_operands(r, op, a, b);
+	return fail_operands(r, op, a, b);
 }
 
 static int eval_sign(struct pyrun *r, const struct jnode *n, struct pyval *out)
@@ -201,7 +201,7 @@ static int eval_sign(struct pyrun *r, const struct jnode *n, struct pyval *out)
 		                          : py_fail(r, "bad operand type for unary %c: '%s'",
 		                                    n->kind == JN_NEG ? '-' : '+', py_type_name(v));
 	else if (n->kind == JN_NEG && v.i == INT64_MIN)
-		return overflow(r);
+		return fail_overflow(r);
 	else
 		*out = py_int(n->kind == JN_NEG ? -v.i : v.i);
 	return INFER_OK;
@@ -209,7 +209,7 @@ static int eval_sign(struct pyrun *r, const struct jnode *n, struct pyval *out)
 
 /* ---- comparisons ---- */
 
-static int compare(struct pyrun *r, int op, struct pyval a, struct pyval b, int *yes)
+static int compare_values(struct pyrun *r, int op, struct pyval a, struct pyval b, int *yes)
 {
 	static const char *const name[] = {
 		[JT_GT] = ">", [JT_GE] = ">=", [JT_LT] = "<", [JT_LE] = "<="
@@ -244,7 +244,7 @@ static int eval_cmp(struct pyrun *r, const struct jnode *n, struct pyval *out)
 	TRY(jinja_eval(r, n->a, &a));
 	for (uint32_t i = 0; i < n->n && yes; i++) {
 		TRY(jinja_eval(r, n->list[i]->a, &b));
-		TRY(compare(r, n->list[i]->op, a, b, &yes));
+		TRY(compare_values(r, n->list[i]->op, a, b, &yes));
 		a = b;
 	}
 	*out = py_bool(yes);
@@ -324,8 +324,8 @@ static int eval_concat(struct pyrun *r, const struct jnode *n, struct pyval *out
 	return INFER_OK;
 }
 
-static int push_kw(struct pyrun *r, struct pycall *c, const struct pystr *name, struct pyval v,
-                   uint32_t cap)
+static int push_keyword(struct pyrun *r, struct pycall *c, const struct pystr *name, struct pyval v,
+                        uint32_t cap)
 {
 	must(c->nkw < cap);
 	TRY(py_spend(r, 1 + c->nkw / PY_STEP_ITEMS));
@@ -338,8 +338,8 @@ static int push_kw(struct pyrun *r, struct pycall *c, const struct pystr *name, 
 	return INFER_OK;
 }
 
-static int star_args(struct pyrun *r, const struct jargs *a, struct pyval *star,
-                     struct pyval *star2)
+static int spread_arguments(struct pyrun *r, const struct jargs *a, struct pyval *star,
+                            struct pyval *star2)
 {
 	struct pyval v;
 
@@ -368,7 +368,7 @@ int jinja_args(struct pyrun *r, const struct jargs *a, struct pycall *c)
 		for (; !r->rc && c->n < a->n; c->n++)
 			TRY(jinja_eval(r, a->pos[c->n], &c->pos[c->n]));
 	}
-	TRY(star_args(r, a, &star, &star2));
+	TRY(spread_arguments(r, a, &star, &star2));
 	if (star.type && !r->rc) {
 		struct pyval *all = py_alloc(r, c->n + star.l->n, sizeof *all);
 		for (size_t i = 0; all && i < c->n + star.l->n; i++)
@@ -384,12 +384,12 @@ int jinja_args(struct pyrun *r, const struct jargs *a, struct pycall *c)
 	for (uint32_t i = 0; !r->rc && i < a->nkw; i++) {
 		struct pyval v;
 		TRY(jinja_eval(r, a->kw[i], &v));
-		TRY(push_kw(r, c, a->name[i], v, cap));
+		TRY(push_keyword(r, c, a->name[i], v, cap));
 	}
 	for (uint32_t i = 0; !r->rc && i < cap - a->nkw; i++) {
 		if (star2.d->at[i].k.type != PY_STR)
 			return py_fail(r, "keywords must be strings");
-		TRY(push_kw(r, c, star2.d->at[i].k.s, star2.d->at[i].v, cap));
+		TRY(push_keyword(r, c, star2.d->at[i].k.s, star2.d->at[i].v, cap));
 	}
 	return r->rc;
 }
@@ -436,7 +436,7 @@ int jinja_apply(struct pyrun *r, const struct jnode *n, struct pyval *out)
 		               (int)(n->str->len & 63), n->str->at);
 	TRY(pyfn_call(r, n->fn, &c, out));
 	if (n->kind == JN_TEST)
-		*out = py_bool(py_true(*out) != n->op);
+		*out = py_bool(py_true(*out) != n->negated);
 	return INFER_OK;
 }
 
@@ -494,7 +494,7 @@ static int eval_binary(struct pyrun *r, const struct jnode *n, struct pyval *out
 	return jinja_binary(r, n->op, a, b, out);
 }
 
-static int eval(struct pyrun *r, const struct jnode *n, struct pyval *out)
+static int eval_node(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
 	switch (n->kind) {
 	case JN_LIST:
@@ -542,7 +542,7 @@ int jinja_eval(struct pyrun *r, const struct jnode *n, struct pyval *out)
 	if (n->kind == JN_NAME)
 		return eval_name(r, n, out);
 	TRY(py_enter(r));
-	int rc = eval(r, n, out);
+	int rc = eval_node(r, n, out);
 	r->depth--;
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* jinja/exec.c - statements, scopes and macros. */
+/* jinja/exec.c - execute statements; scopes and macros. */
 #include "jinja/run.h"
 #include "base/err.h"
 
@@ -41,10 +41,10 @@ int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct p
 {
 	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
-	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* nobody asks for it */
+	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* no id: the template does not use it */
 }
 
-static int unpack(struct pyrun *r, const struct jnode *target, struct pyval v)
+static int unpack_values(struct pyrun *r, const struct jnode *target, struct pyval v)
 {
 	struct pyval list;
 
@@ -61,7 +61,7 @@ static int unpack(struct pyrun *r, const struct jnode *target, struct pyval v)
 int jinja_assign(struct pyrun *r, const struct jnode *target, struct pyval v)
 {
 	if (target->kind == JN_TUPLE)
-		return unpack(r, target, v);
+		return unpack_values(r, target, v);
 	if (target->kind == JN_NAME)
 		return jinja_let(r, r->in->scope, target->id, v);
 	const struct pyval *ns = jinja_var(r, target->id);
@@ -91,7 +91,7 @@ int jinja_capture(struct pyrun *r, const struct jnode *body, struct pyval *out)
 	return rc ? rc : pysb_done(&b, out);
 }
 
-/* Like jinja_capture, in a scope of its own. */
+/* jinja_capture with a scope of its own. */
 static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
@@ -105,7 +105,7 @@ static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyva
 }
 
 /* Apply the filters of a block to its output. */
-static int through(struct pyrun *r, const struct jnode *filters, struct pyval *v)
+static int apply_block_filters(struct pyrun *r, const struct jnode *filters, struct pyval *v)
 {
 	struct pyval was = r->in->input;
 
@@ -124,7 +124,7 @@ static int exec_setblock(struct pyrun *r, const struct jnode *n)
 	TRY(capture_scoped(r, n->b, &v));
 	if (r->in->flow)
 		return INFER_OK;
-	TRY(through(r, n->c, &v));
+	TRY(apply_block_filters(r, n->c, &v));
 	return jinja_assign(r, n->a, v);
 }
 
@@ -135,7 +135,7 @@ static int exec_filterblock(struct pyrun *r, const struct jnode *n)
 	TRY(capture_scoped(r, n->b, &v));
 	if (r->in->flow)
 		return INFER_OK;
-	TRY(through(r, n->c, &v));
+	TRY(apply_block_filters(r, n->c, &v));
 	py_text(r->in->out, v);
 	return r->rc;
 }
@@ -189,9 +189,9 @@ static int make_macro(struct pyrun *r, const struct jnode *n, struct pyval *out)
 	return INFER_OK;
 }
 
-/* Remove the keyword argument `name` from c; NULL: there is none. */
-static struct pyval *take_kw(struct pyrun *r, struct pycall *c, const struct pystr *name,
-                             struct pyval *v)
+/* Remove and return the keyword argument `name` of c; NULL: there is none. */
+static struct pyval *take_keyword(struct pyrun *r, struct pycall *c, const struct pystr *name,
+                                  struct pyval *v)
 {
 	py_spend(r, c->nkw / PY_STEP_ITEMS);
 	for (uint32_t i = 0; i < c->nkw; i++) {
@@ -209,7 +209,8 @@ static struct pyval *take_kw(struct pyrun *r, struct pycall *c, const struct pys
 
 /* Set varargs, kwargs and caller if the body of the macro uses them; refuse other surplus
  * arguments. */
-static int special_args(struct pyrun *r, const struct jmacro *m, struct pycall *c, struct jscope *s)
+static int set_special_arguments(struct pyrun *r, const struct jmacro *m, struct pycall *c,
+                                 struct jscope *s)
 {
 	const struct jnode *n = m->node;
 	static const struct pystr caller = { .at = "caller", .len = 6 };
@@ -218,12 +219,12 @@ static int special_args(struct pyrun *r, const struct jmacro *m, struct pycall *
 
 	for (uint32_t i = 0; i < n->n; i++)
 		own |= n->list[i]->str->len == 6 && !memcmp(n->list[i]->str->at, "caller", 6);
-	if ((n->op & JM_CALLER) && !own) {
-		if (!take_kw(r, c, &caller, &v) || v.type == PY_NONE)
+	if ((n->uses & JM_CALLER) && !own) {
+		if (!take_keyword(r, c, &caller, &v) || v.type == PY_NONE)
 			TRY(py_undef_why(r, &v, "No caller defined"));
 		TRY(jinja_let_name(r, s, "caller", v));
 	}
-	if (n->op & JM_KWARGS) {
+	if (n->uses & JM_KWARGS) {
 		TRY(py_dict(r, &v, PY_DICT, c->nkw));
 		for (uint32_t i = 0; i < c->nkw; i++)
 			TRY(pydict_put(r, v.d, (struct pyval){ .type = PY_STR, .s = c->name[i] },
@@ -234,7 +235,7 @@ static int special_args(struct pyrun *r, const struct jmacro *m, struct pycall *
 		               (int)(n->str->len & 63), n->str->at, (int)(c->name[0]->len & 63),
 		               c->name[0]->at);
 	}
-	if (n->op & JM_VARARGS) {
+	if (n->uses & JM_VARARGS) {
 		TRY(py_list(r, &v, PY_TUPLE, 0));
 		for (uint32_t i = n->n; i < c->n; i++)
 			TRY(py_push(r, v, c->pos[i]));
@@ -246,9 +247,9 @@ static int special_args(struct pyrun *r, const struct jmacro *m, struct pycall *
 	return INFER_OK;
 }
 
-/* In the scope of the macro: first the given arguments, then the defaults in order, each of which
- * may use the arguments before it. */
-static int bind(struct pyrun *r, const struct jmacro *m, struct pycall *c)
+/* Set the parameters in the scope of the macro: first the given arguments, then the defaults in
+ * order, each of which may use the parameters before it. */
+static int bind_parameters(struct pyrun *r, const struct jmacro *m, struct pycall *c)
 {
 	const struct jnode *n = m->node;
 	uint32_t first = n->n - n->id;
@@ -259,10 +260,10 @@ static int bind(struct pyrun *r, const struct jmacro *m, struct pycall *c)
 		if (i < c->n)
 			v = c->pos[i];
 		else
-			take_kw(r, c, n->list[i]->str, &v);
+			take_keyword(r, c, n->list[i]->str, &v);
 		TRY(jinja_let(r, r->in->scope, n->list[i]->id, v));
 	}
-	TRY(special_args(r, m, c, r->in->scope));
+	TRY(set_special_arguments(r, m, c, r->in->scope));
 	for (uint32_t i = 0; i < n->n; i++) {
 		if (r->in->scope->at[i].v.type != PY_MISSING)
 			continue;
@@ -283,7 +284,7 @@ int jinja_macro(struct pyrun *r, struct jmacro *m, struct pycall *c, struct pyva
 		return r->rc;
 	TRY(py_enter(r));
 	r->in->scope = s;
-	int rc = bind(r, m, c);
+	int rc = bind_parameters(r, m, c);
 	if (!rc)
 		rc = jinja_capture(r, m->node->b, out);
 	r->in->scope = was;
@@ -337,7 +338,7 @@ static int exec_scope(struct pyrun *r, const struct jnode *n)
 	return r->rc;
 }
 
-static int exec(struct pyrun *r, const struct jnode *n)
+static int exec_node(struct pyrun *r, const struct jnode *n)
 {
 	struct pyval v;
 
@@ -385,7 +386,7 @@ int jinja_exec(struct pyrun *r, const struct jnode *n)
 	TRY(py_spend(r, 1));
 	TRY(py_enter(r));
 	r->line = n->line;
-	int rc = exec(r, n);
+	int rc = exec_node(r, n);
 	r->depth--;
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* jinja/expr.c - parsing expressions. */
+/* jinja/expr.c - parse expressions. */
 #include "jinja/parse.h"
 #include "jinja/run.h"
 #include "base/err.h"
@@ -7,10 +7,11 @@
 
 enum { DEEPEST = 200 };
 
-static struct jnode *or_(struct jparse *p);
-static struct jnode *unary(struct jparse *p, int with_filters);
+static struct jnode *parse_or(struct jparse *p);
+static struct jnode *parse_unary(struct jparse *p, int with_filters);
 
-static struct jnode *two(struct jparse *p, enum jnode_kind kind, struct jnode *a, struct jnode *b)
+static struct jnode *new_binary(struct jparse *p, enum jnode_kind kind, struct jnode *a,
+                                struct jnode *b)
 {
 	struct jnode *n = a && b ? jparse_node(p, kind) : NULL;
 
@@ -21,7 +22,7 @@ static struct jnode *two(struct jparse *p, enum jnode_kind kind, struct jnode *a
 	return n;
 }
 
-static struct jnode *one(struct jparse *p, enum jnode_kind kind, struct jnode *a)
+static struct jnode *parse_one(struct jparse *p, enum jnode_kind kind, struct jnode *a)
 {
 	struct jnode *n = a ? jparse_node(p, kind) : NULL;
 
@@ -30,7 +31,7 @@ static struct jnode *one(struct jparse *p, enum jnode_kind kind, struct jnode *a
 	return n;
 }
 
-static struct jnode *text_const(struct jparse *p, const char *s, size_t n)
+static struct jnode *new_text(struct jparse *p, const char *s, size_t n)
 {
 	struct jnode *c = jparse_node(p, JN_CONST);
 	const struct pystr *str = jparse_str(p, s, n);
@@ -41,7 +42,7 @@ static struct jnode *text_const(struct jparse *p, const char *s, size_t n)
 	return c;
 }
 
-static int is_end(const struct jparse *p, int how)
+static int is_tuple_end(const struct jparse *p, int how)
 {
 	int k = p->tok->kind;
 
@@ -50,15 +51,16 @@ static int is_end(const struct jparse *p, int how)
 	       ((how & JTUPLE_TO_RECURSIVE) && jparse_is(p, "recursive"));
 }
 
-/* JN_TUPLE: list.  A single expression without a comma is that expression. */
-static struct jnode *tuple_of(struct jparse *p, int how, struct jnode *(*part)(struct jparse *))
+/* JN_TUPLE: list. A single expression without a comma is returned as it is. */
+static struct jnode *parse_tuple_of(struct jparse *p, int how,
+                                    struct jnode *(*part)(struct jparse *))
 {
 	struct jnode *t = jparse_node(p, JN_TUPLE), *x;
 	int commas = 0;
 
 	if (!t)
 		return NULL;
-	while (!is_end(p, how)) {
+	while (!is_tuple_end(p, how)) {
 		if (!(x = part(p)) || jparse_push(p, &t->list, &t->n, x))
 			return NULL;
 		if (p->tok->kind != JT_COMMA)
@@ -73,11 +75,11 @@ static struct jnode *tuple_of(struct jparse *p, int how, struct jnode *(*part)(s
 
 struct jnode *jparse_tuple(struct jparse *p, int how)
 {
-	return tuple_of(p, how, how & JTUPLE_NO_IF ? or_ : jparse_expr);
+	return parse_tuple_of(p, how, how & JTUPLE_NO_IF ? parse_or : jparse_expr);
 }
 
-/* JN_NSREF: id, and in str the attribute. */
-static struct jnode *target_part(struct jparse *p)
+/* JN_NSREF: id, attribute str. */
+static struct jnode *parse_target_part(struct jparse *p)
 {
 	if (p->tok->kind == JT_NAME && p->tok[1].kind == JT_DOT) {
 		struct jnode *n = jparse_node(p, JN_NSREF);
@@ -104,16 +106,16 @@ static int can_assign(struct jparse *p, const struct jnode *n, int to_in)
 
 struct jnode *jparse_target(struct jparse *p, int to_in)
 {
-	struct jnode *n =
-		tuple_of(p, to_in ? JTUPLE_TO_IN : 0, to_in ? jparse_primary : target_part);
+	struct jnode *n = parse_tuple_of(p, to_in ? JTUPLE_TO_IN : 0,
+	                                 to_in ? jparse_primary : parse_target_part);
 
 	if (n && !can_assign(p, n, to_in))
 		return jparse_fail(p, "cannot assign to this");
 	return n;
 }
 
-/* JN_LIST: list.  JN_DICT: list of keys and values in turn. */
-static struct jnode *display(struct jparse *p, enum jnode_kind kind, enum jtok_kind close)
+/* JN_LIST: list. JN_DICT: list of alternating keys and values. */
+static struct jnode *parse_display(struct jparse *p, enum jnode_kind kind, enum jtok_kind close)
 {
 	struct jnode *t = jparse_node(p, kind), *x;
 
@@ -135,7 +137,7 @@ static struct jnode *display(struct jparse *p, enum jnode_kind kind, enum jtok_k
 	return t;
 }
 
-static struct jnode *name(struct jparse *p)
+static struct jnode *parse_name(struct jparse *p)
 {
 	static const struct {
 		const char *s;
@@ -166,7 +168,7 @@ static struct jnode *name(struct jparse *p)
 	return p->rc ? NULL : n;
 }
 
-static struct jnode *strings(struct jparse *p)
+static struct jnode *parse_strings(struct jparse *p)
 {
 	size_t n = 0;
 	const struct jtok *t = p->tok;
@@ -174,11 +176,11 @@ static struct jnode *strings(struct jparse *p)
 	for (; p->tok->kind == JT_STR; p->tok++)
 		n += p->tok->len;
 	if (p->tok == t + 1)
-		return text_const(p, t->at, t->len);
+		return new_text(p, t->at, t->len);
 	char *s = arena_alloc(&p->t->arena, n + 1, 1), *e = s;
 	for (; s && t < p->tok; e += t++->len)
 		memcpy(e, t->at, t->len);
-	return s ? text_const(p, s, n) : jparse_nomem(p);
+	return s ? new_text(p, s, n) : jparse_nomem(p);
 }
 
 struct jnode *jparse_primary(struct jparse *p)
@@ -187,9 +189,9 @@ struct jnode *jparse_primary(struct jparse *p)
 
 	switch (p->tok->kind) {
 	case JT_NAME:
-		return name(p);
+		return parse_name(p);
 	case JT_STR:
-		return strings(p);
+		return parse_strings(p);
 	case JT_INT:
 	case JT_FLOAT:
 		n = jparse_node(p, JN_CONST);
@@ -202,9 +204,9 @@ struct jnode *jparse_primary(struct jparse *p)
 		n = jparse_tuple(p, JTUPLE_PARENS);
 		return n && !jparse_expect(p, JT_RPAREN, ")") ? n : NULL;
 	case JT_LBRACKET:
-		return display(p, JN_LIST, JT_RBRACKET);
+		return parse_display(p, JN_LIST, JT_RBRACKET);
 	case JT_LBRACE:
-		return display(p, JN_DICT, JT_RBRACE);
+		return parse_display(p, JN_DICT, JT_RBRACE);
 	default:
 		return jparse_fail(p, "unexpected '%.*s'", p->tok->len < 20 ? (int)p->tok->len : 20,
 		                   p->tok->at);
@@ -213,8 +215,8 @@ struct jnode *jparse_primary(struct jparse *p)
 
 /* ---- after a primary ---- */
 
-/* JN_SLICE: list of three, each may be NULL. */
-static struct jnode *subscript(struct jparse *p)
+/* JN_SLICE: list of start, stop and step; NULL: left out. */
+static struct jnode *parse_subscript(struct jparse *p)
 {
 	struct jnode *first = NULL, *n;
 
@@ -239,7 +241,7 @@ static struct jnode *subscript(struct jparse *p)
 }
 
 /* JN_ATTR: a, str.  JN_ITEM: a, key b.  JN_SLICE: a, list. */
-static struct jnode *brackets(struct jparse *p, struct jnode *on)
+static struct jnode *parse_brackets(struct jparse *p, struct jnode *on)
 {
 	struct jnode *t = jparse_node(p, JN_TUPLE), *x, *item;
 
@@ -249,7 +251,7 @@ static struct jnode *brackets(struct jparse *p, struct jnode *on)
 	while (p->tok->kind != JT_RBRACKET) {
 		if (t->n && jparse_expect(p, JT_COMMA, ","))
 			return NULL;
-		if (!(x = subscript(p)) || jparse_push(p, &t->list, &t->n, x))
+		if (!(x = parse_subscript(p)) || jparse_push(p, &t->list, &t->n, x))
 			return NULL;
 	}
 	if (jparse_expect(p, JT_RBRACKET, "]"))
@@ -261,13 +263,13 @@ static struct jnode *brackets(struct jparse *p, struct jnode *on)
 	for (uint32_t i = 0; t->n > 1 && i < t->n; i++)
 		if (t->list[i]->kind == JN_SLICE && !t->list[i]->a)
 			return jparse_fail(p, "a slice among several subscripts is not supported");
-	item = two(p, JN_ITEM, on, t->n == 1 ? t->list[0] : t);
+	item = new_binary(p, JN_ITEM, on, t->n == 1 ? t->list[0] : t);
 	return item;
 }
 
-static struct jnode *dot(struct jparse *p, struct jnode *on)
+static struct jnode *parse_dot(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = one(p, JN_ATTR, on);
+	struct jnode *n = parse_one(p, JN_ATTR, on);
 
 	p->tok++;
 	if (!n)
@@ -285,20 +287,20 @@ static struct jnode *dot(struct jparse *p, struct jnode *on)
 	return p->rc ? NULL : n;
 }
 
-static int bad_call(struct jparse *p)
+static int fail_call(struct jparse *p)
 {
 	jparse_fail(p, "invalid syntax for function call expression");
 	return 1;
 }
 
-static int argument(struct jparse *p, struct jargs *a)
+static int parse_argument(struct jparse *p, struct jargs *a)
 {
 	struct jnode *x;
 
 	if (p->tok->kind == JT_MUL || p->tok->kind == JT_POW) {
 		struct jnode **to = p->tok->kind == JT_MUL ? &a->star : &a->star2;
 		if (*to || a->star2)
-			return bad_call(p);
+			return fail_call(p);
 		p->tok++;
 		return !(*to = jparse_expr(p));
 	}
@@ -307,7 +309,7 @@ static int argument(struct jparse *p, struct jargs *a)
 		const struct pystr **names =
 			s ? arena_alloc(&p->t->arena, a->nkw + 1, sizeof *names) : NULL;
 		if (!names || a->star2)
-			return names ? bad_call(p) : jparse_nomem(p) == NULL;
+			return names ? fail_call(p) : jparse_nomem(p) == NULL;
 		for (uint32_t i = 0; i < a->nkw; i++) {
 			names[i] = a->name[i];
 			if (names[i]->len == s->len && !memcmp(names[i]->at, s->at, s->len))
@@ -320,11 +322,11 @@ static int argument(struct jparse *p, struct jargs *a)
 		return !(x = jparse_expr(p)) || jparse_push(p, &a->kw, &a->nkw, x);
 	}
 	if (a->star || a->star2 || a->nkw)
-		return bad_call(p);
+		return fail_call(p);
 	return !(x = jparse_expr(p)) || jparse_push(p, &a->pos, &a->n, x);
 }
 
-static struct jargs *arguments(struct jparse *p)
+static struct jargs *parse_arguments(struct jparse *p)
 {
 	struct jargs *a = arena_alloc(&p->t->arena, 1, sizeof *a);
 	int comma = 0;
@@ -336,7 +338,7 @@ static struct jargs *arguments(struct jparse *p)
 			return NULL;
 		if (comma && p->tok->kind == JT_RPAREN)
 			break;
-		if (argument(p, a))
+		if (parse_argument(p, a))
 			return NULL;
 	}
 	p->tok++;
@@ -344,25 +346,27 @@ static struct jargs *arguments(struct jparse *p)
 }
 
 /* JN_CALL: a, args. */
-static struct jnode *call(struct jparse *p, struct jnode *on)
+static struct jnode *parse_call(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = one(p, JN_CALL, on);
+	struct jnode *n = parse_one(p, JN_CALL, on);
 
-	return n && (n->args = arguments(p)) ? n : NULL;
+	return n && (n->args = parse_arguments(p)) ? n : NULL;
 }
 
-static struct jnode *postfix(struct jparse *p, struct jnode *n)
+static struct jnode *parse_postfix(struct jparse *p, struct jnode *n)
 {
 	for (;;) {
 		int k = p->tok->kind;
 		if (!n || (k != JT_DOT && k != JT_LBRACKET && k != JT_LPAREN))
 			return n;
-		n = k == JT_DOT ? dot(p, n) : k == JT_LBRACKET ? brackets(p, n) : call(p, n);
+		n = k == JT_DOT        ? parse_dot(p, n)
+		    : k == JT_LBRACKET ? parse_brackets(p, n)
+		                       : parse_call(p, n);
 	}
 }
 
-/* The dotted name of a filter or test; none of ours has a dot, so only the text matters. */
-static const struct pystr *dotted(struct jparse *p)
+/* Parse the dotted name of a filter or test. None that is supported has a dot. */
+static const struct pystr *parse_dotted(struct jparse *p)
 {
 	const struct jtok *from = p->tok;
 
@@ -376,14 +380,14 @@ static const struct pystr *dotted(struct jparse *p)
 	return jparse_str(p, from->at, (size_t)(p->tok[-1].at + p->tok[-1].len - from->at));
 }
 
-/* JN_FILTER: on a, fn (NULL: unknown, str), args or NULL. */
-static struct jnode *filter(struct jparse *p, struct jnode *on)
+/* JN_FILTER: value a, fn (NULL: unknown, its name is str), args or NULL. */
+static struct jnode *parse_filter(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = one(p, JN_FILTER, on);
+	struct jnode *n = parse_one(p, JN_FILTER, on);
 
-	if (!n || !(n->str = dotted(p)))
+	if (!n || !(n->str = parse_dotted(p)))
 		return NULL;
-	if (p->tok->kind == JT_LPAREN && !(n->args = arguments(p)))
+	if (p->tok->kind == JT_LPAREN && !(n->args = parse_arguments(p)))
 		return NULL;
 	n->fn = jinja_find_filter(n->str->at, n->str->len);
 	if (!n->fn && !p->soft && !p->unknown)
@@ -396,27 +400,27 @@ struct jnode *jparse_filters(struct jparse *p, struct jnode *on, int inline_)
 	while (on && (p->tok->kind == JT_PIPE || inline_)) {
 		if (!inline_)
 			p->tok++;
-		on = filter(p, on);
+		on = parse_filter(p, on);
 		inline_ = 0;
 	}
 	return on;
 }
 
-/* JN_TEST: as JN_FILTER; op 1: negated. */
-static struct jnode *test(struct jparse *p, struct jnode *on)
+/* JN_TEST: as JN_FILTER, and negated. */
+static struct jnode *parse_test(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = one(p, JN_TEST, on), *x;
+	struct jnode *n = parse_one(p, JN_TEST, on), *x;
 	int k;
 
 	p->tok++;
 	if (!n)
 		return NULL;
-	n->op = (uint8_t)jparse_skip(p, "not");
-	if (!(n->str = dotted(p)))
+	n->negated = (uint8_t)jparse_skip(p, "not");
+	if (!(n->str = parse_dotted(p)))
 		return NULL;
 	k = p->tok->kind;
 	if (k == JT_LPAREN) {
-		n->args = arguments(p);
+		n->args = parse_arguments(p);
 		if (!n->args)
 			return NULL;
 	} else if ((k == JT_NAME || k == JT_STR || k == JT_INT || k == JT_FLOAT ||
@@ -425,7 +429,7 @@ static struct jnode *test(struct jparse *p, struct jnode *on)
 		if (jparse_is(p, "is"))
 			return jparse_fail(p, "tests cannot be chained with is");
 		n->args = arena_alloc(&p->t->arena, 1, sizeof *n->args);
-		if (!n->args || !(x = postfix(p, jparse_primary(p))) ||
+		if (!n->args || !(x = parse_postfix(p, jparse_primary(p))) ||
 		    jparse_push(p, &n->args->pos, &n->args->n, x))
 			return jparse_nomem(p);
 	}
@@ -435,16 +439,16 @@ static struct jnode *test(struct jparse *p, struct jnode *on)
 	return n;
 }
 
-static struct jnode *filters_and_tests(struct jparse *p, struct jnode *n)
+static struct jnode *parse_filters_and_tests(struct jparse *p, struct jnode *n)
 {
 	for (;;) {
 		int k = p->tok->kind;
 		if (n && k == JT_PIPE)
 			n = jparse_filters(p, n, 0);
 		else if (n && k == JT_LPAREN)
-			n = call(p, n);
+			n = parse_call(p, n);
 		else if (n && jparse_is(p, "is"))
-			n = test(p, n);
+			n = parse_test(p, n);
 		else
 			return n;
 	}
@@ -452,7 +456,7 @@ static struct jnode *filters_and_tests(struct jparse *p, struct jnode *n)
 
 /* ---- operators, in descending precedence ---- */
 
-static struct jnode *unary(struct jparse *p, int with_filters)
+static struct jnode *parse_unary(struct jparse *p, int with_filters)
 {
 	struct jnode *n;
 
@@ -461,20 +465,21 @@ static struct jnode *unary(struct jparse *p, int with_filters)
 	if (p->tok->kind == JT_SUB || p->tok->kind == JT_ADD) {
 		enum jnode_kind kind = p->tok->kind == JT_SUB ? JN_NEG : JN_POS;
 		p->tok++;
-		n = one(p, kind, unary(p, 0));
+		n = parse_one(p, kind, parse_unary(p, 0));
 	} else {
 		n = jparse_primary(p);
 	}
-	n = postfix(p, n);
+	n = parse_postfix(p, n);
 	if (with_filters)
-		n = filters_and_tests(p, n);
+		n = parse_filters_and_tests(p, n);
 	p->depth--;
 	return n;
 }
 
-/* JN_BIN: op, a, b, for the operators named, which have the same precedence. */
-static struct jnode *binary(struct jparse *p, const char *ops,
-                            struct jnode *(*part)(struct jparse *))
+/* JN_BIN: op, a, b. Parse the operators `ops`, which have the same precedence and associate
+ * left. */
+static struct jnode *parse_binary(struct jparse *p, const char *ops,
+                                  struct jnode *(*part)(struct jparse *))
 {
 	struct jnode *n = part(p);
 
@@ -482,44 +487,47 @@ static struct jnode *binary(struct jparse *p, const char *ops,
 	       strchr(ops, p->tok->kind)) {
 		int op = p->tok->kind;
 		p->tok++;
-		n = two(p, JN_BIN, n, part(p));
+		n = new_binary(p, JN_BIN, n, part(p));
 		if (n)
 			n->op = (uint8_t)op;
 	}
 	return n;
 }
 
-static struct jnode *strong(struct jparse *p) { return unary(p, 1); }
-static struct jnode *power(struct jparse *p) { return binary(p, (char[]){ JT_POW, 0 }, strong); }
-static struct jnode *product(struct jparse *p)
+static struct jnode *parse_strong(struct jparse *p) { return parse_unary(p, 1); }
+static struct jnode *parse_power(struct jparse *p)
 {
-	return binary(p, (char[]){ JT_MUL, JT_DIV, JT_IDIV, JT_MOD, 0 }, power);
+	return parse_binary(p, (char[]){ JT_POW, 0 }, parse_strong);
+}
+static struct jnode *parse_product(struct jparse *p)
+{
+	return parse_binary(p, (char[]){ JT_MUL, JT_DIV, JT_IDIV, JT_MOD, 0 }, parse_power);
 }
 
 /* JN_CONCAT: list. */
-static struct jnode *concat(struct jparse *p)
+static struct jnode *parse_concat(struct jparse *p)
 {
-	struct jnode *x = product(p), *n = NULL;
+	struct jnode *x = parse_product(p), *n = NULL;
 
 	while (x && p->tok->kind == JT_CAT) {
 		if (!n && (!(n = jparse_node(p, JN_CONCAT)) || jparse_push(p, &n->list, &n->n, x)))
 			return NULL;
 		p->tok++;
-		if (!(x = product(p)) || jparse_push(p, &n->list, &n->n, x))
+		if (!(x = parse_product(p)) || jparse_push(p, &n->list, &n->n, x))
 			return NULL;
 	}
 	return x && n ? n : x;
 }
 
-static struct jnode *sum(struct jparse *p)
+static struct jnode *parse_sum(struct jparse *p)
 {
-	return binary(p, (char[]){ JT_ADD, JT_SUB, 0 }, concat);
+	return parse_binary(p, (char[]){ JT_ADD, JT_SUB, 0 }, parse_concat);
 }
 
 /* JN_CMP: a, list of comparisons, each a JN_CMP with op and a. */
-static struct jnode *compare(struct jparse *p)
+static struct jnode *parse_compare(struct jparse *p)
 {
-	struct jnode *a = sum(p), *n = NULL, *x;
+	struct jnode *a = parse_sum(p), *n = NULL, *x;
 
 	for (; a;) {
 		int op = p->tok->kind;
@@ -533,9 +541,9 @@ static struct jnode *compare(struct jparse *p)
 			p->tok += 2;
 		} else
 			break;
-		if (!n && !(n = one(p, JN_CMP, a)))
+		if (!n && !(n = parse_one(p, JN_CMP, a)))
 			return NULL;
-		x = one(p, JN_CMP, sum(p));
+		x = parse_one(p, JN_CMP, parse_sum(p));
 		if (!x || jparse_push(p, &n->list, &n->n, x))
 			return NULL;
 		x->op = (uint8_t)op;
@@ -543,51 +551,51 @@ static struct jnode *compare(struct jparse *p)
 	return a && n ? n : a;
 }
 
-static struct jnode *not_(struct jparse *p)
+static struct jnode *parse_not(struct jparse *p)
 {
 	if (!jparse_is(p, "not"))
-		return compare(p);
+		return parse_compare(p);
 	if (++p->depth > DEEPEST)
 		return jparse_fail(p, "the template is nested more than %d levels deep", DEEPEST);
 	p->tok++;
-	struct jnode *n = one(p, JN_NOT, not_(p));
+	struct jnode *n = parse_one(p, JN_NOT, parse_not(p));
 	p->depth--;
 	return n;
 }
 
-static struct jnode *and_(struct jparse *p)
+static struct jnode *parse_and(struct jparse *p)
 {
-	struct jnode *n = not_(p);
+	struct jnode *n = parse_not(p);
 
 	while (n && jparse_skip(p, "and"))
-		n = two(p, JN_AND, n, not_(p));
+		n = new_binary(p, JN_AND, n, parse_not(p));
 	return n;
 }
 
-static struct jnode *or_(struct jparse *p)
+static struct jnode *parse_or(struct jparse *p)
 {
-	struct jnode *n = and_(p);
+	struct jnode *n = parse_and(p);
 
 	while (n && jparse_skip(p, "or"))
-		n = two(p, JN_OR, n, and_(p));
+		n = new_binary(p, JN_OR, n, parse_and(p));
 	return n;
 }
 
-/* JN_COND: b if a else c; c NULL: undefined.  In all three an unknown filter fails only when it is
- * reached. */
+/* JN_COND: b if a else c; c NULL: undefined. In all three an unknown filter fails only when it is
+ * evaluated. */
 struct jnode *jparse_expr(struct jparse *p)
 {
 	if (++p->depth > DEEPEST)
 		return jparse_fail(p, "the template is nested more than %d levels deep", DEEPEST);
 	const struct jnode *unknown = p->unknown;
-	struct jnode *n = or_(p);
+	struct jnode *n = parse_or(p);
 
 	if (n && jparse_is(p, "if"))
 		p->unknown = unknown;
 	p->soft++;
 	while (n && jparse_skip(p, "if")) {
-		struct jnode *a = or_(p);
-		n = two(p, JN_COND, a, n);
+		struct jnode *a = parse_or(p);
+		n = new_binary(p, JN_COND, a, n);
 		if (n && jparse_skip(p, "else") && !(n->c = jparse_expr(p)))
 			n = NULL;
 	}

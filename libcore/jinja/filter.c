@@ -1,4 +1,4 @@
-/* jinja/filter.c - filters over one value. */
+/* jinja/filter.c - filters of one value. */
 #include "jinja/run.h"
 #include "pyval/case.h"
 #include "base/err.h"
@@ -30,14 +30,14 @@ static int f_attr(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_to_str(r, c->a[0], &name));
 	if (c->self.type != PY_DICT)
 		return py_attr(r, c->self, name, out);
-	TRY(py_dict(r, &v, PY_DICT, 0)); /* for a dict its methods only, not its items */
+	TRY(py_dict(r, &v, PY_DICT, 0)); /* an empty dict: methods of a dict, not its items */
 	TRY(py_attr(r, v, name, out));
 	if (out->type == PY_METHOD)
 		out->method->self = c->self;
 	return r->rc;
 }
 
-static int cased(struct pyrun *r, struct pycall *c, enum py_case how, struct pyval *out)
+static int change_case(struct pyrun *r, struct pycall *c, enum py_case how, struct pyval *out)
 {
 	const struct pystr *s;
 
@@ -47,19 +47,18 @@ static int cased(struct pyrun *r, struct pycall *c, enum py_case how, struct pyv
 
 static int f_capitalize(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cased(r, c, PY_CAPITAL, out);
+	return change_case(r, c, PY_CAPITAL, out);
 }
 static int f_lower(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cased(r, c, PY_LOWER, out);
+	return change_case(r, c, PY_LOWER, out);
 }
 static int f_upper(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cased(r, c, PY_UPPER, out);
+	return change_case(r, c, PY_UPPER, out);
 }
 
-/* Words begin after white space, hyphens and opening brackets, which differs slightly from
- * str.title. */
+/* Words begin after white space, hyphens and opening brackets; str.title differs. */
 static int f_title(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	const struct pystr *s;
@@ -78,7 +77,7 @@ static int f_title(struct pyrun *r, struct pycall *c, struct pyval *out)
 		i += n;
 		if (!breaks && i < s->len)
 			continue;
-		/* first the first letter, then the others */
+		/* the first letter, then the others */
 		for (int tail = 0; tail < 2 && from < i; tail++) {
 			size_t k = tail ? i - from : unicode_next(s->at + from, s->len - from, &cp);
 			TRY(py_sub(r, &part, s, from, k));
@@ -152,7 +151,7 @@ static int f_string(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-/* Python's float(v): 0 and *f, or 1 if it is not possible. */
+/* float(v): returns 0 and *f, or 1 if v cannot be converted. */
 static int to_float(struct pyrun *r, struct pyval v, double *f)
 {
 	*f = 0;
@@ -216,8 +215,8 @@ static int f_format(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return py_percent(r, s, args, out);
 }
 
-/* Lines of s without their ends; of "\n" behind them none. */
-static int lines_of(struct pyrun *r, const struct pystr *s, struct pyval *out)
+/* Split s into lines without their ends. A newline at the end begins no further line. */
+static int split_lines(struct pyrun *r, const struct pystr *s, struct pyval *out)
 {
 	struct pycall m = { .self = { .type = PY_STR, .s = s } };
 
@@ -247,7 +246,7 @@ static int f_indent(struct pyrun *r, struct pycall *c, struct pyval *out)
 	struct pystr plain = *c->self.s;
 	plain.safe = 0;
 	TRY(py_concat(r, &whole, &plain, &nl));
-	TRY(lines_of(r, whole.s, &lines));
+	TRY(split_lines(r, whole.s, &lines));
 	for (size_t i = 0; i < lines.l->n && !r->rc; i++) {
 		const struct pystr *s = lines.l->at[i].s;
 		if (i)
@@ -291,11 +290,11 @@ static int f_replace(struct pyrun *r, struct pycall *c, struct pyval *out)
 }
 
 /* Round the exact decimal value half to even, as Python does. */
-static double round_to(double f, int digits)
+static double round_decimal(double f, int digits)
 {
 	char s[400];
 
-	/* there are no digits at that place */
+	/* the number has no digits there */
 	if (!isfinite(f) || digits > 300 || (digits >= 0 && fabs(f) >= 0x1p52))
 		return f;
 	if (digits < 0) {
@@ -329,7 +328,7 @@ static int f_round(struct pyrun *r, struct pycall *c, struct pyval *out)
 	if (!up && !down) {
 		*out = py_is_int(c->self) && digits >= 0
 		               ? py_int(c->self.i)
-		               : py_float(round_to(py_num(c->self), (int)digits));
+		               : py_float(round_decimal(py_num(c->self), (int)digits));
 		if (py_is_int(c->self) && digits < 0)
 			*out = py_int((int64_t)out->f);
 		return r->rc;

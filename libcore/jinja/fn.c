@@ -1,4 +1,4 @@
-/* jinja/fn.c - filters, tests and globals by their names, and the globals. */
+/* jinja/fn.c - find filters, tests and globals by name; the globals. */
 #include "jinja/run.h"
 #include "base/err.h"
 
@@ -25,7 +25,7 @@ const struct pyfn *jinja_find_global(const char *name, size_t n)
 
 static int g_range(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	/* of Jinja's sandbox */
+	/* the limit of Jinja's sandbox */
 	enum { LONGEST = 100000 };
 	int64_t a, b = 0, step, n;
 
@@ -55,7 +55,7 @@ static int g_range(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return INFER_OK;
 }
 
-/* dict() and namespace(): a mapping or pairs, then keyword arguments. */
+/* dict() and namespace(): arguments are a mapping or pairs, then keywords. */
 static int make_dict(struct pyrun *r, struct pycall *c, enum py_type type, struct pyval *out)
 {
 	struct pyiter it;
@@ -116,7 +116,7 @@ static int g_strftime(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_spend(r, PY_STEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;
-		/* empty for a time without a zone */
+		/* a time without a zone gives nothing */
 		if (*p == '%' && i + 1 < c->a[0].s->len && (p[1] == 'z' || p[1] == 'Z')) {
 			i++;
 			continue;

@@ -1,9 +1,10 @@
-/* jinja/host.c - the types of the renderer, seen from values: loops, macros and generators. */
+/* jinja/host.c - struct pyhost for the values that the renderer creates: loops, macros,
+ * generators. */
 #include "jinja/run.h"
 
 #include <string.h>
 
-static int next(struct pyrun *r, struct pyval v, struct pyval *out)
+static int host_next(struct pyrun *r, struct pyval v, struct pyval *out)
 {
 	return v.type == PY_GEN ? jgen_next(r, v.gen, out) : jloop_next(r, v.loop, out);
 }
@@ -21,7 +22,7 @@ static int macro_attr(struct pyrun *r, const struct jnode *n, const struct pystr
 		k++;
 	if (k == 5)
 		return 0;
-	*out = k                         ? py_bool(n->op & bits[k])
+	*out = k                         ? py_bool(n->uses & bits[k])
 	       : n->kind == JN_CALLBLOCK ? py_none()
 	                                 : (struct pyval){ .type = PY_STR, .s = n->str };
 	if (k == 1 && !py_list(r, out, PY_TUPLE, n->n))
@@ -31,7 +32,7 @@ static int macro_attr(struct pyrun *r, const struct jnode *n, const struct pystr
 	return 1;
 }
 
-static int attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out)
+static int host_attr(struct pyrun *r, struct pyval v, const struct pystr *name, struct pyval *out)
 {
 	return v.type == PY_LOOP ? !jloop_attr(r, v.loop, name, out)
 	                         : macro_attr(r, v.macro->node, name, out);
@@ -39,4 +40,4 @@ static int attr(struct pyrun *r, struct pyval v, const struct pystr *name, struc
 
 static const struct pystr *macro_name(struct pyval macro) { return macro.macro->node->str; }
 
-const struct pyhost jinja_host = { next, attr, macro_name };
+const struct pyhost jinja_host = { host_next, host_attr, macro_name };

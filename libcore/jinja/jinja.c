@@ -1,4 +1,4 @@
-/* jinja/jinja.c - rendering: a context to text. */
+/* jinja/jinja.c - render a template. */
 #include "jinja/jinja.h"
 #include "jinja/run.h"
 #include "base/clock.h"
@@ -14,10 +14,10 @@ enum {
 	CPU_MS = 10000,
 	DEPTH = 1000,
 	DEPTH_MOST = 4000,
-	STACK = 16 << 10 /* stack that is available without a query */
+	STACK = 16 << 10 /* bytes of stack that are assumed without asking the system */
 };
 
-/* The values of the variables that the template uses. */
+/* Convert the members of the context that the template uses. */
 static int set_context(struct pyrun *r, const struct json *context)
 {
 	json_each(v, context) {
@@ -33,7 +33,7 @@ int jinja_asks(const struct jinja *t, const char *name)
 	return map_get(&t->names, name, strlen(name)) != NULL;
 }
 
-static int give(struct pyrun *r, const struct pysb *b, struct buf *out, struct buf *from)
+static int append_output(struct pyrun *r, const struct pysb *b, struct buf *out, struct buf *from)
 {
 	if (buf_reserve(out, b->len) || (from && buf_reserve(from, b->len)))
 		return err_set(r->err, INFER_ENOMEM, "%s: out of memory", r->name);
@@ -88,7 +88,7 @@ int jinja_render(const struct jinja *t, const struct json *context, const struct
 	if (!rc)
 		rc = jinja_exec(&r, t->root);
 	if (!rc)
-		rc = give(&r, &b, out, from);
+		rc = append_output(&r, &b, out, from);
 	if (o->used)
 		*o->used = r.steps;
 	if (o->spent && r.bytes_spent)

@@ -1,5 +1,4 @@
-/* jinja/lex.c - the text of a template to tokens; white space is removed according to trim_blocks
- * and lstrip_blocks. */
+/* jinja/lex.c - split a template into tokens; trim_blocks and lstrip_blocks remove white space. */
 #include "jinja/parse.h"
 #include "jinja/run.h"
 #include "base/err.h"
@@ -14,7 +13,7 @@ struct lex {
 	struct jinja *t;
 	const char *s;
 	size_t n, i;
-	int line, starts; /* starts: the text consumed last ended a line */
+	int line, starts; /* starts: i is at the start of a line */
 	struct jtok *tok;
 	size_t ntok, cap;
 	char open[64]; /* open brackets within a tag */
@@ -22,12 +21,12 @@ struct lex {
 	infer_error *err;
 };
 
-static int fail(struct lex *l, const char *what)
+static int fail_lex(struct lex *l, const char *what)
 {
 	return err_set(l->err, INFER_EFORMAT, "%s: line %d: %s", l->t->name, l->line, what);
 }
 
-static int push(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
+static int push_token(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
 {
 	if (l->ntok == l->cap) {
 		size_t cap = l->cap ? l->cap * 2 : 256;
@@ -44,7 +43,7 @@ static int push(struct lex *l, enum jtok_kind kind, size_t at, size_t n)
 	return INFER_OK;
 }
 
-static int has(const struct lex *l, size_t at, const char *s)
+static int starts_with(const struct lex *l, size_t at, const char *s)
 {
 	size_t n = strlen(s);
 
@@ -52,7 +51,7 @@ static int has(const struct lex *l, size_t at, const char *s)
 }
 
 /* Skip white space (Unicode's, as Python's \s). */
-static size_t skip_space(const struct lex *l, size_t at)
+static size_t skip_tag_space(const struct lex *l, size_t at)
 {
 	uint32_t cp;
 
@@ -65,13 +64,13 @@ static size_t skip_space(const struct lex *l, size_t at)
 	return at;
 }
 
-/* The end of s[from .. to) without trailing white space. */
+/* Return the end of s[from .. to) without trailing white space. */
 static size_t strip_end(const struct lex *l, size_t from, size_t to)
 {
 	size_t keep = from;
 
 	for (size_t i = from; i < to;) {
-		size_t next = skip_space(l, i);
+		size_t next = skip_tag_space(l, i);
 		uint32_t cp;
 		if (next > i) {
 			i = next;
@@ -83,8 +82,8 @@ static size_t strip_end(const struct lex *l, size_t from, size_t to)
 	return keep < to ? keep : to;
 }
 
-/* Count lines up to `to` and move there. */
-static void advance(struct lex *l, size_t to)
+/* Move to offset `to` and count lines. */
+static void advance_to(struct lex *l, size_t to)
 {
 	for (size_t i = l->i; i < to; i++)
 		l->line += l->s[i] == '\n';
@@ -92,9 +91,9 @@ static void advance(struct lex *l, size_t to)
 	l->i = to;
 }
 
-/* The text before a tag at `tag`; sign: the character after the tag's opening; lstrip: 0 before
- * {{. */
-static int text(struct lex *l, size_t tag, char sign, int lstrip)
+/* Append the text before a tag at `tag`. sign: the character after the tag's opening. lstrip:
+ * remove white space between the start of the line and the tag, as before {% and {#. */
+static int lex_text(struct lex *l, size_t tag, char sign, int lstrip)
 {
 	size_t end = tag;
 
@@ -104,56 +103,55 @@ static int text(struct lex *l, size_t tag, char sign, int lstrip)
 		size_t line = tag;
 		while (line > l->i && l->s[line - 1] != '\n')
 			line--;
-		if ((line > l->i || l->starts) && line < tag && skip_space(l, line) >= tag)
+		if ((line > l->i || l->starts) && line < tag && skip_tag_space(l, line) >= tag)
 			end = line;
 	}
 	if (end > l->i)
-		TRY(push(l, JT_DATA, l->i, end - l->i));
-	advance(l, tag);
+		TRY(push_token(l, JT_DATA, l->i, end - l->i));
+	advance_to(l, tag);
 	return INFER_OK;
 }
 
-/* At the end of a block or comment: past a sign, the closing `close`, and what it takes along; 0:
- * not here. */
+/* Match the end of a block or comment at `at`: a sign, `close`, and the white space that it
+ * removes. Returns the offset after them, or 0. */
 static size_t close_tag(const struct lex *l, size_t at, const char *close, int newline)
 {
 	size_t n = strlen(close);
 
-	if (l->s[at] == '-' && has(l, at + 1, close))
-		return skip_space(l, at + 1 + n);
-	if (newline && l->s[at] == '+' && has(l, at + 1, close))
+	if (l->s[at] == '-' && starts_with(l, at + 1, close))
+		return skip_tag_space(l, at + 1 + n);
+	if (newline && l->s[at] == '+' && starts_with(l, at + 1, close))
 		return at + 1 + n;
-	if (!has(l, at, close))
+	if (!starts_with(l, at, close))
 		return 0;
 	at += n;
 	return newline && at < l->n && l->s[at] == '\n' ? at + 1 : at;
 }
 
-static int comment(struct lex *l, size_t at)
+static int lex_comment(struct lex *l, size_t at)
 {
 	for (; at < l->n; at++) {
 		size_t end = close_tag(l, at, "#}", 1);
 		if (end) {
-			advance(l, end);
+			advance_to(l, end);
 			return INFER_OK;
 		}
 	}
-	return fail(l, "missing end of comment tag");
+	return fail_lex(l, "missing end of comment tag");
 }
 
-/* Is there {%, a sign, the word and %} at `at`?  Past it, or 0.  *sign and the rest as close_tag
- * has it. */
+/* Match {%, a sign, the word and %} at `at`. Returns as close_tag; *sign: the first sign. */
 static size_t word_tag(const struct lex *l, size_t at, const char *word, char *sign, int newline)
 {
-	if (!has(l, at, "{%"))
+	if (!starts_with(l, at, "{%"))
 		return 0;
 	at += 2;
 	*sign = at < l->n ? l->s[at] : 0;
 	at += *sign == '-' || *sign == '+';
-	at = skip_space(l, at);
-	if (!has(l, at, word))
+	at = skip_tag_space(l, at);
+	if (!starts_with(l, at, word))
 		return 0;
-	at = skip_space(l, at + strlen(word));
+	at = skip_tag_space(l, at + strlen(word));
 	if (at >= l->n)
 		return 0;
 	if (!newline && l->s[at] == '+')
@@ -162,61 +160,63 @@ static size_t word_tag(const struct lex *l, size_t at, const char *word, char *s
 	return end;
 }
 
-static int raw(struct lex *l, size_t body)
+static int lex_raw(struct lex *l, size_t body)
 {
 	char sign;
 
-	advance(l, body);
+	advance_to(l, body);
 	for (size_t at = body; at < l->n; at++) {
 		size_t end = word_tag(l, at, "endraw", &sign, 1);
 		if (!end)
 			continue;
-		TRY(text(l, at, sign, 1));
-		advance(l, end);
+		TRY(lex_text(l, at, sign, 1));
+		advance_to(l, end);
 		return INFER_OK;
 	}
-	return fail(l, "missing end of raw directive");
+	return fail_lex(l, "missing end of raw directive");
 }
 
 /* ---- inside tags ---- */
 
-static int is_digit(char c) { return c >= '0' && c <= '9'; }
-static int is_word(char c)
+static int is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+static int is_name_char(char c)
 {
-	return is_digit(c) || (c | 32) - 'a' + 0u < 26u || c == '_' || (unsigned char)c >= 0x80;
+	return is_ascii_digit(c) || (c | 32) - 'a' + 0u < 26u || c == '_' ||
+	       (unsigned char)c >= 0x80;
 }
 
-/* The end of the digits, with single underscores between them, from `at` on. */
-static size_t run_digits(const struct lex *l, size_t at)
+/* Return the end of the digits at `at`, which may have single underscores between them. */
+static size_t skip_digits(const struct lex *l, size_t at)
 {
-	while (at < l->n && (is_digit(l->s[at]) || (l->s[at] == '_' && is_digit(l->s[at - 1]) &&
-	                                            at + 1 < l->n && is_digit(l->s[at + 1]))))
+	while (at < l->n &&
+	       (is_ascii_digit(l->s[at]) || (l->s[at] == '_' && is_ascii_digit(l->s[at - 1]) &&
+	                                     at + 1 < l->n && is_ascii_digit(l->s[at + 1]))))
 		at++;
 	return at;
 }
 
-/* The end of a float at `at`, or 0. */
+/* Return the end of a float at `at`, or 0. */
 static size_t float_end(const struct lex *l, size_t at)
 {
-	size_t e = run_digits(l, at), k;
+	size_t e = skip_digits(l, at), k;
 	int yes = 0;
 
 	if (at && l->s[at - 1] == '.')
 		return 0;
-	if (e + 1 < l->n && l->s[e] == '.' && is_digit(l->s[e + 1])) {
-		e = run_digits(l, e + 1);
+	if (e + 1 < l->n && l->s[e] == '.' && is_ascii_digit(l->s[e + 1])) {
+		e = skip_digits(l, e + 1);
 		yes = 1;
 	}
 	k = e + 1;
 	if (e < l->n && (l->s[e] | 32) == 'e') {
 		k += k < l->n && (l->s[k] == '+' || l->s[k] == '-');
-		if (k < l->n && is_digit(l->s[k]))
-			return run_digits(l, k);
+		if (k < l->n && is_ascii_digit(l->s[k]))
+			return skip_digits(l, k);
 	}
 	return yes ? e : 0;
 }
 
-static int number(struct lex *l)
+static int lex_number(struct lex *l)
 {
 	size_t end = float_end(l, l->i);
 	struct pystr s = { .at = l->s + l->i };
@@ -229,34 +229,34 @@ static int number(struct lex *l)
 
 	if (end) {
 		s.len = end - l->i;
-		TRY(push(l, JT_FLOAT, l->i, s.len));
+		TRY(push_token(l, JT_FLOAT, l->i, s.len));
 		if (pystr_float(&r, &s, &l->tok[l->ntok - 1].f))
-			return fail(l, "not a number");
+			return fail_lex(l, "not a number");
 	} else {
 		end = l->i;
 		if (l->s[end] == '0' && end + 1 < l->n && strchr("xXoObB", l->s[end + 1]))
-			for (end += 2; end < l->n && is_word(l->s[end]);)
+			for (end += 2; end < l->n && is_name_char(l->s[end]);)
 				end++;
 		else
-			end = run_digits(l, end);
+			end = skip_digits(l, end);
 		s.len = end - l->i;
 		int rc = pystr_int(&r, &s, 0, &v);
 		if (rc)
-			return r.rc ? r.rc : fail(l, "not an integer");
-		TRY(push(l, JT_INT, l->i, s.len));
+			return r.rc ? r.rc : fail_lex(l, "not an integer");
+		TRY(push_token(l, JT_INT, l->i, s.len));
 		l->tok[l->ntok - 1].i = v;
 	}
 	l->i = end;
 	return INFER_OK;
 }
 
-static int hex(const char *s, size_t n, size_t digits, uint32_t *v)
+static int parse_hex(const char *s, size_t n, size_t digits, uint32_t *v)
 {
 	*v = 0;
 	if (n < digits)
 		return 1;
 	for (size_t i = 0; i < digits; i++) {
-		int c = s[i], d = is_digit((char)c)                    ? c - '0'
+		int c = s[i], d = is_ascii_digit((char)c)              ? c - '0'
 		                  : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
 		                                                       : -1;
 		if (d < 0)
@@ -266,9 +266,9 @@ static int hex(const char *s, size_t n, size_t digits, uint32_t *v)
 	return 0;
 }
 
-/* Decode one escape at s, after the backslash: its bytes to out, *used consumed. -1: not
- * well-formed. */
-static int escape(const char *s, size_t n, char out[5], size_t *used)
+/* Decode the escape s, after the backslash, to out. Returns the bytes written, or -1 if it is
+ * malformed. *used: bytes read. */
+static int lex_escape(const char *s, size_t n, char out[5], size_t *used)
 {
 	static const char plain[] = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v";
 	uint32_t v;
@@ -290,7 +290,7 @@ static int escape(const char *s, size_t n, char out[5], size_t *used)
 	if (*s == 'x' || *s == 'u' || *s == 'U') {
 		size_t digits = *s == 'x' ? 2 : *s == 'u' ? 4 : 8;
 		*used = 1 + digits;
-		int k = hex(s + 1, n - 1, digits, &v) ? 0 : utf8_put(out, v);
+		int k = parse_hex(s + 1, n - 1, digits, &v) ? 0 : utf8_put(out, v);
 		return k ? k : -1;
 	}
 	if (*s == 'N')
@@ -300,7 +300,7 @@ static int escape(const char *s, size_t n, char out[5], size_t *used)
 	return 2;
 }
 
-static int string(struct lex *l)
+static int lex_string(struct lex *l)
 {
 	size_t from = l->i + 1, end = from, n = 0;
 	char quote = l->s[l->i];
@@ -308,7 +308,7 @@ static int string(struct lex *l)
 	while (end < l->n && l->s[end] != quote)
 		end += l->s[end] == '\\' ? 2 : 1;
 	if (end >= l->n)
-		return fail(l, "a string does not end");
+		return fail_lex(l, "a string does not end");
 	char *to = arena_alloc(&l->t->arena, end - from + 1, 2);
 	if (!to)
 		return err_set(l->err, INFER_ENOMEM, "%s: out of memory", l->t->name);
@@ -318,21 +318,22 @@ static int string(struct lex *l)
 			to[n++] = l->s[i++];
 			continue;
 		}
-		int k = escape(l->s + i + 1, end - i - 1, to + n, &used);
+		int k = lex_escape(l->s + i + 1, end - i - 1, to + n, &used);
 		if (k < 0 || i + 1 + used > end)
-			return fail(l, "an escape in a string is not well formed, or is \\N, which "
-			               "is not supported");
+			return fail_lex(
+				l, "an escape in a string is not well formed, or is \\N, which "
+				   "is not supported");
 		n += (size_t)k;
 		i += 1 + used;
 	}
-	TRY(push(l, JT_STR, from, end - from));
+	TRY(push_token(l, JT_STR, from, end - from));
 	l->tok[l->ntok - 1].at = to;
 	l->tok[l->ntok - 1].len = n;
-	advance(l, end + 1);
+	advance_to(l, end + 1);
 	return INFER_OK;
 }
 
-static int operator(struct lex *l)
+static int lex_operator(struct lex *l)
 {
 	static const struct {
 		char s[3];
@@ -349,72 +350,73 @@ static int operator(struct lex *l)
 	static const char pairs[] = "()[]{}";
 
 	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-		if (!has(l, l->i, ops[i].s))
+		if (!starts_with(l, l->i, ops[i].s))
 			continue;
 		char c = ops[i].s[0];
 		const char *p = strlen(ops[i].s) == 1 ? strchr(pairs, c) : NULL;
 		if (p && (p - pairs) % 2 == 0) {
 			if (l->nopen == (int)sizeof l->open)
-				return fail(l, "brackets are nested too deeply");
+				return fail_lex(l, "brackets are nested too deeply");
 			l->open[l->nopen++] = p[1];
 		} else if (p && (!l->nopen || l->open[--l->nopen] != c)) {
-			return fail(l, "a bracket is closed that was not opened");
+			return fail_lex(l, "a bracket is closed that was not opened");
 		}
-		TRY(push(l, ops[i].kind, l->i, strlen(ops[i].s)));
+		TRY(push_token(l, ops[i].kind, l->i, strlen(ops[i].s)));
 		l->i += strlen(ops[i].s);
 		return INFER_OK;
 	}
-	return fail(l, "an unexpected character");
+	return fail_lex(l, "an unexpected character");
 }
 
-/* Read the inside of a tag up to its end. */
-static int inside(struct lex *l, const char *close, enum jtok_kind kind)
+/* Append the tokens of a tag, up to its end. */
+static int lex_tag_token(struct lex *l, const char *close, enum jtok_kind kind)
 {
 	l->nopen = 0;
 	for (;;) {
 		if (l->i >= l->n)
-			return fail(l, "a tag does not end");
+			return fail_lex(l, "a tag does not end");
 		size_t end = l->nopen ? 0 : close_tag(l, l->i, close, kind == JT_BLOCK_END);
 		if (end) {
-			TRY(push(l, kind, l->i, 0));
-			advance(l, end);
+			TRY(push_token(l, kind, l->i, 0));
+			advance_to(l, end);
 			return INFER_OK;
 		}
 		char c = l->s[l->i];
-		size_t next = skip_space(l, l->i);
+		size_t next = skip_tag_space(l, l->i);
 		if (next > l->i) {
-			advance(l, next);
-		} else if (is_digit(c)) {
-			TRY(number(l));
-		} else if (is_word(c)) {
-			for (next = l->i; next < l->n && is_word(l->s[next]); next++)
+			advance_to(l, next);
+		} else if (is_ascii_digit(c)) {
+			TRY(lex_number(l));
+		} else if (is_name_char(c)) {
+			for (next = l->i; next < l->n && is_name_char(l->s[next]); next++)
 				;
-			TRY(push(l, JT_NAME, l->i, next - l->i));
+			TRY(push_token(l, JT_NAME, l->i, next - l->i));
 			l->i = next;
 		} else if (c == '"' || c == '\'') {
-			TRY(string(l));
+			TRY(lex_string(l));
 		} else {
-			TRY(operator(l));
+			TRY(lex_operator(l));
 		}
 	}
 }
 
-static int tag(struct lex *l, size_t at)
+static int lex_tag(struct lex *l, size_t at)
 {
 	char kind = l->s[at + 1], sign, raw_sign = 0;
 	size_t after = word_tag(l, at, "raw", &raw_sign, 0);
 
 	sign = at + 2 < l->n ? l->s[at + 2] : 0;
-	TRY(text(l, at, sign, kind != '{'));
+	TRY(lex_text(l, at, sign, kind != '{'));
 	if (after)
-		return raw(l, after);
+		return lex_raw(l, after);
 	at += 2 + (sign == '-' || sign == '+');
 	if (kind == '#')
-		return comment(l, at);
-	TRY(push(l, kind == '{' ? JT_VAR : JT_BLOCK, l->i, 2));
-	advance(l, at);
+		return lex_comment(l, at);
+	TRY(push_token(l, kind == '{' ? JT_VAR : JT_BLOCK, l->i, 2));
+	advance_to(l, at);
 	l->starts = 0;
-	return kind == '{' ? inside(l, "}}", JT_VAR_END) : inside(l, "%}", JT_BLOCK_END);
+	return kind == '{' ? lex_tag_token(l, "}}", JT_VAR_END)
+	                   : lex_tag_token(l, "%}", JT_BLOCK_END);
 }
 
 int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err)
@@ -431,13 +433,13 @@ int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err)
 				break;
 		}
 		if (at < l.n && l.s[at + 1]) {
-			TRY(tag(&l, at));
+			TRY(lex_tag(&l, at));
 		} else {
-			TRY(push(&l, JT_DATA, l.i, at - l.i));
-			advance(&l, at);
+			TRY(push_token(&l, JT_DATA, l.i, at - l.i));
+			advance_to(&l, at);
 		}
 	}
-	TRY(push(&l, JT_EOF, l.n, 0));
+	TRY(push_token(&l, JT_EOF, l.n, 0));
 	*out = l.tok;
 	*n = l.ntok;
 	return INFER_OK;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Take the next item that passes the loop's condition. */
+/* Return 1 and the next item that satisfies the loop's condition, or 0 at the end. */
 static int loop_pull(struct pyrun *r, struct jloop *l, struct pyval *out)
 {
 	const struct jnode *n = l->node;
@@ -35,7 +35,7 @@ static int loop_take(struct pyrun *r, struct jloop *l, struct pyval *out)
 	return l->rest.type ? 0 : loop_pull(r, l, out);
 }
 
-/* Check for a next item, and keep it. */
+/* Return 1 if there is a next item, which is stored in l->next. */
 static int loop_peek(struct pyrun *r, struct jloop *l)
 {
 	if (l->has_next < 0)
@@ -43,7 +43,7 @@ static int loop_peek(struct pyrun *r, struct jloop *l)
 	return l->has_next;
 }
 
-/* Advance to the next item: 1, or 0 at the end. */
+/* Advance to the next item; returns 0 at the end. */
 int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out)
 {
 	struct pyval v;
@@ -63,8 +63,8 @@ int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out)
 	return 1;
 }
 
-/* The number of all items: a loop with a condition, or over an iterator, has to be run to its end
- * for it. */
+/* Return the number of items. A loop with a condition, or over an iterator, is read to its end for
+ * it. */
 static int loop_length(struct pyrun *r, struct jloop *l, int64_t *n)
 {
 	struct pyval rest, v;
@@ -183,7 +183,7 @@ int jloop_call(struct pyrun *r, struct jloop *l, struct pycall *c, struct pyval 
 	struct pysb b = { .r = r }, *was = r->in->out;
 	struct jscope *scope = r->in->scope;
 
-	if (!l->node->op || c->n != 1)
+	if (!l->node->recursive || c->n != 1)
 		return py_fail(r, "the loop is not recursive");
 	TRY(py_enter(r));
 	r->in->out = &b;
@@ -200,7 +200,7 @@ int jinja_exec_for(struct pyrun *r, const struct jnode *n, struct pyval over, in
 	struct jloop *l = py_alloc(r, 1, sizeof *l);
 	struct jscope *was = r->in->scope, *s = NULL;
 	struct pyval v;
-	/* finished: an iteration was completed; else is run if none was, as in Jinja */
+	/* finished: an iteration was completed; if none was, else is executed, as in Jinja */
 	int rc, finished = 0;
 
 	if (!l)

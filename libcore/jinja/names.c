@@ -1,7 +1,6 @@
-/* jinja/names.c - which block owns a name.  Jinja decides that before it runs anything: a name
- * belongs to the block that sets it, from the beginning of the block.  If no outer block knows the
- * name, and nothing reads it before it is set, it is undefined until then, whatever value the
- * context has for it. */
+/* jinja/names.c - find the block that owns each name. Jinja does so before it renders: a block owns
+ * the names that it sets, from its beginning. If no outer block has the name, and nothing reads it
+ * before it is set, it is undefined until then, even if the context has it. */
 #include "jinja/node.h"
 #include "base/err.h"
 
@@ -9,24 +8,24 @@
 
 struct known {
 	struct known *next;
-	uint32_t id, before; /* before: the block that knew it */
+	uint32_t id, before; /* before: scan.level of the id outside this block */
 };
 
 struct block {
-	struct known *known;  /* to be removed at the end of the block */
-	uint32_t *unset, cap; /* as jnode.unset */
+	struct known *known;  /* names that it owns, removed at its end */
+	uint32_t *unset, cap; /* becomes jnode.unset */
 };
 
 struct scan {
 	struct jinja *t;
 	struct arena a;
-	uint32_t *level; /* [names] the innermost block that knows it; 0: none */
+	uint32_t *level; /* [names] depth of the innermost block that owns it; 0: none */
 	uint32_t depth;
 	int branches; /* nesting of {% if %} in this block */
 	struct block *b;
 };
 
-static int know(struct scan *s, uint32_t id)
+static int add_known(struct scan *s, uint32_t id)
 {
 	struct known *k = arena_alloc(&s->a, 1, sizeof *k);
 
@@ -59,25 +58,25 @@ static int add_unset(struct scan *s, uint32_t id)
 	return INFER_OK;
 }
 
-/* A name that only a branch sets is also looked up in the context, since the branch may not be
- * taken. */
-static int store(struct scan *s, uint32_t id)
+/* A name that only a branch of an `if` sets is not unset: if the branch is not taken, its value is
+ * that of the context. */
+static int store_target(struct scan *s, uint32_t id)
 {
 	int is_new = !s->level[id];
 
 	if (s->level[id] == s->depth)
 		return INFER_OK;
-	TRY(know(s, id));
+	TRY(add_known(s, id));
 	return is_new && !s->branches ? add_unset(s, id) : INFER_OK;
 }
 
-/* Collect the names that an expression reads.  Chains of operators are nested along a, as deep
- * as they are long. */
+/* Collect the names that an expression reads. A chain of operators is nested in child a, so that
+ * child is handled by a loop. */
 static int read_names(struct scan *s, const struct jnode *n)
 {
 	for (; n; n = n->a) {
 		if ((n->kind == JN_NAME || n->kind == JN_NSREF) && !s->level[n->id])
-			TRY(know(s, n->id));
+			TRY(add_known(s, n->id));
 		TRY(read_names(s, n->b));
 		TRY(read_names(s, n->c));
 		TRY(read_names(s, n->d));
@@ -98,46 +97,47 @@ static int read_names(struct scan *s, const struct jnode *n)
 static int set_names(struct scan *s, const struct jnode *target)
 {
 	if (target->kind != JN_TUPLE)
-		return target->kind == JN_NAME ? store(s, target->id) : read_names(s, target);
+		return target->kind == JN_NAME ? store_target(s, target->id)
+		                               : read_names(s, target);
 	for (uint32_t i = 0; i < target->n; i++)
 		TRY(set_names(s, target->list[i]));
 	return INFER_OK;
 }
 
-/* Names that a block knows from its beginning. */
-static int given(struct scan *s, const struct jnode *target)
+/* Add the names that a block has from its beginning: targets and parameters. */
+static int add_given(struct scan *s, const struct jnode *target)
 {
 	if (target->kind == JN_NAME && s->level[target->id] != s->depth)
-		return know(s, target->id);
+		return add_known(s, target->id);
 	for (uint32_t i = 0; target->kind == JN_TUPLE && i < target->n; i++)
-		TRY(given(s, target->list[i]));
+		TRY(add_given(s, target->list[i]));
 	return INFER_OK;
 }
 
-static int given_name(struct scan *s, const char *name)
+static int add_given_name(struct scan *s, const char *name)
 {
 	const uint32_t *id = map_get(&s->t->names, name, strlen(name));
 
-	return id && s->level[*id] != s->depth ? know(s, *id) : INFER_OK;
+	return id && s->level[*id] != s->depth ? add_known(s, *id) : INFER_OK;
 }
 
 /* Collect the names that a statement reads and sets in its own block. */
-static int own(struct scan *s, const struct jnode *n)
+static int collect_own_names(struct scan *s, const struct jnode *n)
 {
 	switch (n->kind) {
 	case JN_BODY:
 		for (uint32_t i = 0; i < n->n; i++)
-			TRY(own(s, n->list[i]));
+			TRY(collect_own_names(s, n->list[i]));
 		return INFER_OK;
 	case JN_IF:
 		TRY(read_names(s, n->a));
 		s->branches++;
 		for (; n && n->kind == JN_IF; n = n->c) {
 			TRY(read_names(s, n->a));
-			TRY(own(s, n->b));
+			TRY(collect_own_names(s, n->b));
 		}
 		if (n)
-			TRY(own(s, n));
+			TRY(collect_own_names(s, n));
 		s->branches--;
 		return INFER_OK;
 	case JN_SET:
@@ -146,7 +146,7 @@ static int own(struct scan *s, const struct jnode *n)
 	case JN_SETBLOCK:
 		return set_names(s, n->a);
 	case JN_MACRO:
-		return store(s, n->a->id);
+		return store_target(s, n->a->id);
 	case JN_CALLBLOCK:
 	case JN_FILTERBLOCK:
 		return read_names(s, n->c);
@@ -162,10 +162,10 @@ static int own(struct scan *s, const struct jnode *n)
 	}
 }
 
-static int inner(struct scan *s, const struct jnode *n);
+static int visit_inner(struct scan *s, const struct jnode *n);
 
 /* Process one block: `of` defines its names, `body` is its code. */
-static int block(struct scan *s, const struct jnode *of, struct jnode *body)
+static int visit_block(struct scan *s, const struct jnode *of, struct jnode *body)
 {
 	struct block b = { 0 }, *was = s->b;
 	int branches = s->branches,
@@ -176,21 +176,21 @@ static int block(struct scan *s, const struct jnode *of, struct jnode *body)
 	s->branches = 0;
 	s->depth++;
 	if (s->depth == 1 && s->t->has_self)
-		TRY(given_name(s, "self"));
+		TRY(add_given_name(s, "self"));
 	for (uint32_t i = 0; of && i < of->n; i += step)
-		TRY(given(s, of->list[i]));
+		TRY(add_given(s, of->list[i]));
 	if (of && of->kind == JN_FOR)
-		TRY(given_name(s, "loop"));
-	if (is_macro && of->op & JM_CALLER)
-		TRY(given_name(s, "caller"));
-	if (is_macro && of->op & JM_KWARGS)
-		TRY(given_name(s, "kwargs"));
-	if (is_macro && of->op & JM_VARARGS)
-		TRY(given_name(s, "varargs"));
+		TRY(add_given_name(s, "loop"));
+	if (is_macro && of->uses & JM_CALLER)
+		TRY(add_given_name(s, "caller"));
+	if (is_macro && of->uses & JM_KWARGS)
+		TRY(add_given_name(s, "kwargs"));
+	if (is_macro && of->uses & JM_VARARGS)
+		TRY(add_given_name(s, "varargs"));
 	for (uint32_t i = 0; is_macro && i < of->id; i++)
 		TRY(read_names(s, of->list[of->n + i]));
-	TRY(own(s, body));
-	TRY(inner(s, body));
+	TRY(collect_own_names(s, body));
+	TRY(visit_inner(s, body));
 	body->unset = b.unset;
 	for (const struct known *k = b.known; k; k = k->next)
 		s->level[k->id] = k->before;
@@ -201,28 +201,28 @@ static int block(struct scan *s, const struct jnode *of, struct jnode *body)
 }
 
 /* Visit the blocks inside a statement, once all names around them are known. */
-static int inner(struct scan *s, const struct jnode *n)
+static int visit_inner(struct scan *s, const struct jnode *n)
 {
 	switch (n->kind) {
 	case JN_BODY:
 		for (uint32_t i = 0; i < n->n; i++)
-			TRY(inner(s, n->list[i]));
+			TRY(visit_inner(s, n->list[i]));
 		return INFER_OK;
 	case JN_IF:
 		for (; n && n->kind == JN_IF; n = n->c)
-			TRY(inner(s, n->b));
-		return n ? inner(s, n) : INFER_OK;
+			TRY(visit_inner(s, n->b));
+		return n ? visit_inner(s, n) : INFER_OK;
 	case JN_FOR:
-		TRY(block(s, n, n->b));
-		return n->c ? block(s, NULL, n->c) : INFER_OK;
+		TRY(visit_block(s, n, n->b));
+		return n->c ? visit_block(s, NULL, n->c) : INFER_OK;
 	case JN_MACRO:
 	case JN_CALLBLOCK:
 	case JN_WITH:
-		return block(s, n, n->b);
+		return visit_block(s, n, n->b);
 	case JN_SETBLOCK:
 	case JN_FILTERBLOCK:
 	case JN_SCOPE:
-		return block(s, NULL, n->b);
+		return visit_block(s, NULL, n->b);
 	default:
 		return INFER_OK;
 	}
@@ -232,39 +232,39 @@ static int inner(struct scan *s, const struct jnode *n)
 
 enum { UNUSED, IS_READ, IS_SET };
 
-/* The first use of the name in an expression or a target. */
-static int use(const struct jnode *n, uint32_t id, int as)
+/* Find the first use of the name in an expression or a target. */
+static int use_name(const struct jnode *n, uint32_t id, int as)
 {
 	int found = UNUSED;
 
 	for (; n && !found; n = n->a) {
 		if (n->kind == JN_NAME && n->id == id)
 			return as;
-		if ((found = use(n->b, id, as)) || (found = use(n->c, id, as)) ||
-		    (found = use(n->d, id, as)))
+		if ((found = use_name(n->b, id, as)) || (found = use_name(n->c, id, as)) ||
+		    (found = use_name(n->d, id, as)))
 			return found;
 		for (uint32_t i = 0; !found && i < n->n; i++)
-			found = use(n->list[i], id, as);
+			found = use_name(n->list[i], id, as);
 		for (uint32_t i = 0; !found && n->args && i < n->args->n; i++)
-			found = use(n->args->pos[i], id, as);
+			found = use_name(n->args->pos[i], id, as);
 		for (uint32_t i = 0; !found && n->args && i < n->args->nkw; i++)
-			found = use(n->args->kw[i], id, as);
-		if (!found && n->args && !(found = use(n->args->star, id, as)))
-			found = use(n->args->star2, id, as);
+			found = use_name(n->args->kw[i], id, as);
+		if (!found && n->args && !(found = use_name(n->args->star, id, as)))
+			found = use_name(n->args->star2, id, as);
 	}
 	return found;
 }
 
-static int use_list(struct jnode *const *list, uint32_t n, uint32_t step, uint32_t id, int as)
+static int use_names(struct jnode *const *list, uint32_t n, uint32_t step, uint32_t id, int as)
 {
 	int found = UNUSED;
 
 	for (uint32_t i = 0; !found && i < n; i += step)
-		found = use(list[i], id, as);
+		found = use_name(list[i], id, as);
 	return found;
 }
 
-/* The same for a statement and its contents, in the order in which Jinja visits them. */
+/* Find it in a statement and its contents, in the order in which Jinja visits them. */
 static int first_use(const struct jnode *n, uint32_t id)
 {
 	int found = UNUSED;
@@ -276,42 +276,42 @@ static int first_use(const struct jnode *n, uint32_t id)
 		return found;
 	case JN_IF:
 		for (; !found && n && n->kind == JN_IF; n = n->c)
-			if (!(found = use(n->a, id, IS_READ)))
+			if (!(found = use_name(n->a, id, IS_READ)))
 				found = first_use(n->b, id);
 		return found || !n ? found : first_use(n, id);
 	case JN_SET:
-		found = use(n->a, id, IS_SET);
-		return found ? found : use(n->b, id, IS_READ);
+		found = use_name(n->a, id, IS_SET);
+		return found ? found : use_name(n->b, id, IS_READ);
 	case JN_FOR:
-		if ((found = use(n->list[0], id, IS_SET)) || (found = use(n->a, id, IS_READ)) ||
-		    (found = first_use(n->b, id)))
+		if ((found = use_name(n->list[0], id, IS_SET)) ||
+		    (found = use_name(n->a, id, IS_READ)) || (found = first_use(n->b, id)))
 			return found;
 		if (n->c && (found = first_use(n->c, id)))
 			return found;
-		return use(n->d, id, IS_READ);
+		return use_name(n->d, id, IS_READ);
 	case JN_SETBLOCK:
-		if ((found = use(n->a, id, IS_SET)) || (found = use(n->c, id, IS_READ)))
+		if ((found = use_name(n->a, id, IS_SET)) || (found = use_name(n->c, id, IS_READ)))
 			return found;
 		return first_use(n->b, id);
 	case JN_MACRO:
 	case JN_CALLBLOCK:
-		if ((found = use(n->c, id, IS_READ)) ||
-		    (found = use_list(n->list, n->n, 1, id, IS_SET)) ||
-		    (found = use_list(n->list + n->n, n->id, 1, id, IS_READ)))
+		if ((found = use_name(n->c, id, IS_READ)) ||
+		    (found = use_names(n->list, n->n, 1, id, IS_SET)) ||
+		    (found = use_names(n->list + n->n, n->id, 1, id, IS_READ)))
 			return found;
 		return first_use(n->b, id);
 	case JN_WITH:
-		if ((found = use_list(n->list, n->n, 2, id, IS_SET)) ||
-		    (n->n && (found = use_list(n->list + 1, n->n - 1, 2, id, IS_READ))))
+		if ((found = use_names(n->list, n->n, 2, id, IS_SET)) ||
+		    (n->n && (found = use_names(n->list + 1, n->n - 1, 2, id, IS_READ))))
 			return found;
 		return first_use(n->b, id);
 	case JN_FILTERBLOCK:
 		found = first_use(n->b, id);
-		return found ? found : use(n->c, id, IS_READ);
+		return found ? found : use_name(n->c, id, IS_READ);
 	case JN_SCOPE:
 		return first_use(n->b, id);
 	default:
-		return use(n->a, id, IS_READ);
+		return use_name(n->a, id, IS_READ);
 	}
 }
 
@@ -323,7 +323,7 @@ int jinja_names(struct jinja *t)
 	arena_init(&s.a, MEM_JINJA);
 	s.level = arena_alloc(&s.a, (size_t)t->names.count + 1, sizeof *s.level);
 	t->has_self = self && first_use(t->root, *self) == IS_READ;
-	int rc = s.level ? block(&s, NULL, t->root) : INFER_ENOMEM;
+	int rc = s.level ? visit_block(&s, NULL, t->root) : INFER_ENOMEM;
 
 	arena_fini(&s.a);
 	return rc;

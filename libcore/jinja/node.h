@@ -1,4 +1,4 @@
-/* jinja/node.h (private) - a parsed template: tokens, nodes, and what the lexer gives. */
+/* jinja/node.h (private) - a parsed template: tokens and nodes. */
 #ifndef JINJA_NODE_H
 #define JINJA_NODE_H
 #include "base/map.h"
@@ -94,7 +94,7 @@ enum jnode_kind {
 	JN_CONTINUE,
 	JN_SCOPE
 };
-/* names that the body of a macro uses */
+/* special names that the body of a macro uses */
 enum { JM_VARARGS = 1, JM_KWARGS = 2, JM_CALLER = 4 };
 
 struct jargs {
@@ -103,10 +103,15 @@ struct jargs {
 	struct jnode *star, *star2;
 	uint32_t n, nkw;
 };
-/* parse.c and expr.c, which create each kind, document the meaning of its children. */
+/* The functions of parse.c and expr.c that create a kind document its children. */
 struct jnode {
-	/* op: enum jtok_kind; a macro's JM_ bits; 1: a test is negated, a loop recursive */
-	uint8_t kind, op;
+	uint8_t kind;
+	union {
+		uint8_t op;        /* JN_BIN, JN_CMP: enum jtok_kind */
+		uint8_t uses;      /* JN_MACRO, JN_CALLBLOCK: JM_ bits */
+		uint8_t negated;   /* JN_TEST: is not */
+		uint8_t recursive; /* JN_FOR */
+	};
 	int line;
 	uint32_t id, n; /* index of a name; length of list */
 	struct jnode *a, *b, *c, *d, **list;
@@ -114,23 +119,23 @@ struct jnode {
 	const struct pyfn *fn;
 	struct jargs *args;
 	struct pyval val;
-	/* of a block's body: names that are undefined at its beginning; [0]: how many */
+	/* the body of a block: ids of names that are undefined at its beginning; [0]: how many */
 	uint32_t *unset;
 };
 
 struct jinja {
 	struct arena arena;
 	char *name;
-	struct map names; /* to their numbers */
+	struct map names; /* name to id */
 	struct jnode *root;
-	const char *src; /* newlines made \n */
+	const char *src; /* [len] with newlines \n */
 	size_t len;
 	int has_self; /* the template has `self` */
 };
 
-/* lex.c */
+/* lex.c: split the template into tokens, in its arena.   INFER_EFORMAT, INFER_ENOMEM */
 int jinja_lex(struct jinja *t, struct jtok **out, size_t *n, infer_error *err);
 
-/* names.c: find the block that owns each name; fills in unset and has_self.   INFER_ENOMEM */
+/* names.c: find the block that owns each name; sets unset and has_self.   INFER_ENOMEM */
 int jinja_names(struct jinja *t);
 #endif

@@ -1,4 +1,4 @@
-/* jinja/parse.c - parsing statements, and creating and freeing templates. */
+/* jinja/parse.c - parse statements; create and free templates. */
 #include "jinja/parse.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -109,11 +109,11 @@ int jparse_push(struct jparse *p, struct jnode ***list, uint32_t *n, struct jnod
 
 /* ---- statements ---- */
 
-static struct jnode *statement(struct jparse *p);
+static struct jnode *parse_statement(struct jparse *p);
 
-/* JN_BODY: list.  Up to a tag that begins with one of the words in `ends` (a space behind each),
- * which is the current token then; "": to the end of the template. */
-static struct jnode *body(struct jparse *p, const char *ends)
+/* JN_BODY: list. Parse up to a tag that begins with one of the words in `ends` (each followed by a
+ * space), which becomes the current token. "": up to the end of the template. */
+static struct jnode *parse_body(struct jparse *p, const char *ends)
 {
 	struct jnode *b = jparse_node(p, JN_BODY), *x;
 
@@ -135,7 +135,7 @@ static struct jnode *body(struct jparse *p, const char *ends)
 				if (p->tok->kind == JT_NAME && strcspn(e, " ") == p->tok->len &&
 				    !memcmp(e, p->tok->at, p->tok->len))
 					return b;
-			if (!(x = statement(p)) || jparse_expect(p, JT_BLOCK_END, "%}"))
+			if (!(x = parse_statement(p)) || jparse_expect(p, JT_BLOCK_END, "%}"))
 				return NULL;
 		}
 		if (jparse_push(p, &b->list, &b->n, x))
@@ -146,40 +146,39 @@ static struct jnode *body(struct jparse *p, const char *ends)
 	                  : b;
 }
 
-/* Parse the block of a tag: from after its %} up to one of `ends`. */
-static struct jnode *block(struct jparse *p, const char *ends)
+/* Parse the block of a tag, from its %} up to one of `ends`. */
+static struct jnode *parse_block(struct jparse *p, const char *ends)
 {
 	if (p->tok->kind == JT_COLON)
 		p->tok++;
-	return jparse_expect(p, JT_BLOCK_END, "%}") ? NULL : body(p, ends);
+	return jparse_expect(p, JT_BLOCK_END, "%}") ? NULL : parse_body(p, ends);
 }
 
-/* The same in a scope of its own, where filters must be known again; then skip the word of the end
- * tag. */
-static struct jnode *scoped(struct jparse *p, const char *ends)
+/* Parse a block with a scope of its own, in which unknown filters fail at once. */
+static struct jnode *parse_scoped(struct jparse *p, const char *ends)
 {
 	int soft = p->soft;
 
 	p->soft = 0;
-	struct jnode *b = block(p, ends);
+	struct jnode *b = parse_block(p, ends);
 	p->soft = soft;
 	return b;
 }
 
 /* JN_IF: a, body b, else c, which for elif is a JN_IF. */
-static struct jnode *if_(struct jparse *p)
+static struct jnode *parse_if(struct jparse *p)
 {
 	struct jnode *first = jparse_node(p, JN_IF), *n = first;
 
 	p->soft++;
 	while (n) {
 		if (!(n->a = jparse_tuple(p, JTUPLE_NO_IF)) ||
-		    !(n->b = block(p, "elif else endif ")))
+		    !(n->b = parse_block(p, "elif else endif ")))
 			return NULL;
 		if (jparse_skip(p, "endif"))
 			break;
 		if (jparse_skip(p, "else")) {
-			if (!(n->c = block(p, "endif ")))
+			if (!(n->c = parse_block(p, "endif ")))
 				return NULL;
 			p->tok++;
 			break;
@@ -191,8 +190,8 @@ static struct jnode *if_(struct jparse *p)
 	return first;
 }
 
-/* JN_FOR: target list[0], over a, body b, else c or NULL, condition d or NULL; op: recursive. */
-static struct jnode *for_(struct jparse *p)
+/* JN_FOR: target list[0], iterable a, body b, else c or NULL, condition d or NULL, recursive. */
+static struct jnode *parse_for(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_FOR), *target;
 	int soft = p->soft;
@@ -206,13 +205,13 @@ static struct jnode *for_(struct jparse *p)
 	p->soft = 0;
 	if (jparse_skip(p, "if") && !(n->d = jparse_expr(p)))
 		return NULL;
-	n->op = (uint8_t)jparse_skip(p, "recursive");
+	n->recursive = (uint8_t)jparse_skip(p, "recursive");
 	p->loops++;
-	n->b = block(p, "endfor else ");
+	n->b = parse_block(p, "endfor else ");
 	p->loops--;
 	if (!n->b)
 		return NULL;
-	if (jparse_skip(p, "else") && !(n->c = block(p, "endfor ")))
+	if (jparse_skip(p, "else") && !(n->c = parse_block(p, "endfor ")))
 		return NULL;
 	p->tok += !!n->c;
 	if (!n->c)
@@ -221,8 +220,9 @@ static struct jnode *for_(struct jparse *p)
 	return n;
 }
 
-/* JN_SET: target a, value b.  JN_SETBLOCK: target a, body b, filters c on JN_INPUT or NULL. */
-static struct jnode *set(struct jparse *p)
+/* JN_SET: target a, value b. JN_SETBLOCK: target a, body b, filters c applied to JN_INPUT, or
+ * NULL. */
+static struct jnode *parse_set(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_SET), *in;
 
@@ -236,14 +236,15 @@ static struct jnode *set(struct jparse *p)
 	if (p->tok->kind == JT_PIPE &&
 	    (!(in = jparse_node(p, JN_INPUT)) || !(n->c = jparse_filters(p, in, 0))))
 		return NULL;
-	if (!(n->b = scoped(p, "endset ")))
+	if (!(n->b = parse_scoped(p, "endset ")))
 		return NULL;
 	p->tok++;
 	return n;
 }
 
-/* (a, b=1): names to list, then their defaults: n names, id of them with a default. */
-static int signature(struct jparse *p, struct jnode *m)
+/* Parse (a, b=1). list: n names, then the defaults of the last `id` of them. Returns 1 on
+ * failure. */
+static int parse_signature(struct jparse *p, struct jnode *m)
 {
 	struct jnode *x, **defaults = NULL;
 	uint32_t nd = 0;
@@ -281,24 +282,24 @@ static int signature(struct jparse *p, struct jnode *m)
 	return 0;
 }
 
-/* The body of a macro m into b, and in op the special names it uses. */
-static int macro_body(struct jparse *p, struct jnode *m, const char *end)
+/* Parse the body of macro m into b; uses: the special names it uses. Returns 1 on failure. */
+static int parse_macro_body(struct jparse *p, struct jnode *m, const char *end)
 {
 	int uses = p->uses, loops = p->loops;
 
 	p->uses = p->loops = 0;
-	m->b = scoped(p, end);
+	m->b = parse_scoped(p, end);
 	if (!m->b)
 		return 1;
-	m->op = (uint8_t)p->uses;
+	m->uses = (uint8_t)p->uses;
 	p->uses |= uses;
 	p->loops = loops;
 	p->tok++;
 	return 0;
 }
 
-/* JN_MACRO: list and id as signature() has them, body b, op its JM_ bits, name in a. */
-static struct jnode *macro(struct jparse *p)
+/* JN_MACRO: name a, list and id as parse_signature sets them, body b, uses. */
+static struct jnode *parse_macro(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_MACRO);
 
@@ -307,37 +308,38 @@ static struct jnode *macro(struct jparse *p)
 	if (n->a->kind != JN_NAME)
 		return jparse_fail(p, "cannot assign to this");
 	n->str = n->a->str;
-	return signature(p, n) || macro_body(p, n, "endmacro ") ? NULL : n;
+	return parse_signature(p, n) || parse_macro_body(p, n, "endmacro ") ? NULL : n;
 }
 
-/* JN_CALLBLOCK: the call c; otherwise like a macro without a name. */
-static struct jnode *call_block(struct jparse *p)
+/* JN_CALLBLOCK: call c; otherwise a JN_MACRO without a name. */
+static struct jnode *parse_call_block(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_CALLBLOCK);
 
 	if (!n || !(n->str = jparse_str(p, "caller", 6)) ||
-	    (p->tok->kind == JT_LPAREN && signature(p, n)))
+	    (p->tok->kind == JT_LPAREN && parse_signature(p, n)))
 		return NULL;
 	if (!(n->c = jparse_expr(p)))
 		return NULL;
 	if (n->c->kind != JN_CALL)
 		return jparse_fail(p, "expected a call");
-	return macro_body(p, n, "endcall ") ? NULL : n;
+	return parse_macro_body(p, n, "endcall ") ? NULL : n;
 }
 
-/* JN_FILTERBLOCK: filters c on JN_INPUT, body b. */
-static struct jnode *filter_block(struct jparse *p)
+/* JN_FILTERBLOCK: filters c applied to JN_INPUT, body b. */
+static struct jnode *parse_filter_block(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_FILTERBLOCK), *in = jparse_node(p, JN_INPUT);
 
-	if (!n || !in || !(n->c = jparse_filters(p, in, 1)) || !(n->b = scoped(p, "endfilter ")))
+	if (!n || !in || !(n->c = jparse_filters(p, in, 1)) ||
+	    !(n->b = parse_scoped(p, "endfilter ")))
 		return NULL;
 	p->tok++;
 	return n;
 }
 
-/* JN_WITH: list of targets and values in turn, body b. */
-static struct jnode *with(struct jparse *p)
+/* JN_WITH: list of alternating targets and values, body b. */
+static struct jnode *parse_with(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_WITH), *x;
 
@@ -352,27 +354,27 @@ static struct jnode *with(struct jparse *p)
 		    !(x = jparse_expr(p)) || jparse_push(p, &n->list, &n->n, x))
 			return NULL;
 	}
-	if (!n || !(n->b = scoped(p, "endwith ")))
+	if (!n || !(n->b = parse_scoped(p, "endwith ")))
 		return NULL;
 	p->tok++;
 	return n;
 }
 
-/* JN_SCOPE: body b, in a scope of its own. */
-static struct jnode *generation(struct jparse *p)
+/* JN_SCOPE: body b with a scope of its own. */
+static struct jnode *parse_generation(struct jparse *p)
 {
 	struct jnode *n = jparse_node(p, JN_SCOPE);
 	int loops = p->loops;
 
 	p->loops = 0;
-	if (!n || !(n->b = scoped(p, "endgeneration ")))
+	if (!n || !(n->b = parse_scoped(p, "endgeneration ")))
 		return NULL;
 	p->loops = loops;
 	p->tok++;
 	return n;
 }
 
-static struct jnode *print(struct jparse *p)
+static struct jnode *parse_print(struct jparse *p)
 {
 	struct jnode *b = jparse_node(p, JN_BODY), *x;
 
@@ -386,26 +388,34 @@ static struct jnode *print(struct jparse *p)
 	return b;
 }
 
-static struct jnode *jump(struct jparse *p)
+static struct jnode *parse_jump(struct jparse *p)
 {
 	return p->loops ? jparse_node(p, p->tok[-1].len == 5 ? JN_BREAK : JN_CONTINUE)
-	                : jparse_fail(p, "break and continue stand in loops");
+	                : jparse_fail(p, "break and continue must be inside a loop");
 }
 
-static struct jnode *statement(struct jparse *p)
+static struct jnode *parse_statement(struct jparse *p)
 {
 	static const struct {
 		const char *name;
 		struct jnode *(*parse)(struct jparse *);
 	} tags[] = {
-		{ "if", if_ },          { "for", for_ },
-		{ "set", set },         { "macro", macro },
-		{ "call", call_block }, { "filter", filter_block },
-		{ "with", with },       { "generation", generation },
-		{ "print", print },     { "break", jump },
-		{ "continue", jump },   { "extends", NULL },
-		{ "include", NULL },    { "import", NULL },
-		{ "from", NULL },       { "block", NULL },
+		{ "if", parse_if },
+		{ "for", parse_for },
+		{ "set", parse_set },
+		{ "macro", parse_macro },
+		{ "call", parse_call_block },
+		{ "filter", parse_filter_block },
+		{ "with", parse_with },
+		{ "generation", parse_generation },
+		{ "print", parse_print },
+		{ "break", parse_jump },
+		{ "continue", parse_jump },
+		{ "extends", NULL },
+		{ "include", NULL },
+		{ "import", NULL },
+		{ "from", NULL },
+		{ "block", NULL },
 		{ "autoescape", NULL },
 	};
 
@@ -434,7 +444,7 @@ static struct jnode *statement(struct jparse *p)
 /* ---- templates ---- */
 
 /* Normalise newlines to \n, and remove the last one. */
-static int normalize(struct jinja *t, const char *src, size_t n)
+static int normalize_newlines(struct jinja *t, const char *src, size_t n)
 {
 	char *s = arena_alloc(&t->arena, n + 1, 1);
 	size_t k = 0;
@@ -453,7 +463,7 @@ static int normalize(struct jinja *t, const char *src, size_t n)
 	return INFER_OK;
 }
 
-static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
+static int parse_template(struct jinja *t, const char *src, size_t n, infer_error *err)
 {
 	struct jparse p = { .t = t, .err = err };
 	struct jtok *tok = NULL;
@@ -461,11 +471,11 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 
 	if (good < n)
 		return err_set(err, INFER_EFORMAT, "%s: not UTF-8 at byte %zu", t->name, good);
-	if (normalize(t, src, n))
+	if (normalize_newlines(t, src, n))
 		return err_set(err, INFER_ENOMEM, "%s: out of memory", t->name);
 	TRY(jinja_lex(t, &tok, &count, err));
 	p.tok = tok;
-	t->root = body(&p, "");
+	t->root = parse_body(&p, "");
 	if (!p.rc && p.unknown) {
 		t->root = NULL;
 		p.rc = err_set(err, INFER_EFORMAT, "%s: line %d: no %s named '%.*s'", t->name,
@@ -477,9 +487,8 @@ static int parse(struct jinja *t, const char *src, size_t n, infer_error *err)
 	return p.rc;
 }
 
-/* Shorten a long name to NAME_MOST bytes by leaving out its middle, so that the end of a path
- * stays. */
-static void short_name(char out[NAME_MOST + 1], const char *name)
+/* Shorten a long name to NAME_MOST bytes by leaving out its middle; the end of a path is kept. */
+static void shorten_name(char out[NAME_MOST + 1], const char *name)
 {
 	enum { HEAD = 24, GAP = 3 };
 	size_t n = strlen(name), head = HEAD, tail = n - (NAME_MOST - HEAD - GAP);
@@ -501,7 +510,7 @@ int jinja_compile(struct jinja **out, const char *src, size_t n, const char *nam
 	char called[NAME_MOST + 1];
 	int rc;
 
-	short_name(called, name);
+	shorten_name(called, name);
 	*out = NULL;
 	if (!t)
 		return err_set(err, INFER_ENOMEM, "%s: out of memory", called);
@@ -511,7 +520,7 @@ int jinja_compile(struct jinja **out, const char *src, size_t n, const char *nam
 	if (rc)
 		rc = err_set(err, rc, "%s: out of memory", called);
 	else
-		rc = parse(t, src, n, err);
+		rc = parse_template(t, src, n, err);
 	if (rc) {
 		jinja_free(t);
 		return rc;

@@ -1,11 +1,13 @@
-/* jinja/run.h (private) - functions that the parts of a rendering share: functions, generators,
- * loops, statements.  Confined to one rendering. */
+/* jinja/run.h (private) - the state of one rendering: scopes, functions, generators, loops.
+ * Confined.
+ *
+ * Functions that return int: INFER_OK or the code of the run, unless noted. */
 #ifndef JINJA_RUN_H
 #define JINJA_RUN_H
 #include "jinja/node.h"
 #include "pyval/call.h"
 
-/* the variables of a block, by the index of their name in the template */
+/* The variables of a block, by the id of their name. */
 struct jscope {
 	struct jscope *up;
 	struct jvar {
@@ -13,7 +15,7 @@ struct jscope {
 		struct pyval v;
 	} * at;
 	uint32_t n, cap;
-	int kept; /* a macro was defined in it */
+	int kept; /* a macro refers to it, so it is not reused */
 };
 struct jmacro {
 	const struct jnode *node;
@@ -21,56 +23,59 @@ struct jmacro {
 	struct pyval caller_of;
 };
 
-/* The state of one rendering that values do not need. */
+/* The state of one rendering besides struct pyrun. */
 struct jrender {
 	const struct jinja *t;
 	int64_t now;
 	struct jscope *scope;
-	struct pyval *ctx;  /* by name's number */
+	struct pyval *ctx;  /* variables of the context, by the id of their name */
 	struct pyval input; /* the input of a filter block's filters */
 	struct pysb *out;
-	int flow; /* set by break and continue */
+	int flow; /* JFLOW_; set by break and continue */
 };
 extern const struct pyhost jinja_host;
 
-/* functions: filters, tests, globals */
+/* ---- fn.c: find a filter, a test, a global by name; NULL: there is none ---- */
 const struct pyfn *jinja_find_filter(const char *name, size_t n);
 const struct pyfn *jinja_find_test(const char *name, size_t n);
 const struct pyfn *jinja_find_global(const char *name, size_t n);
 extern const struct pyfn jinja_filters[], jinja_seq_filters[], jinja_tests[], jinja_globals[];
+/* Call any callable value. */
 int jinja_call(struct pyrun *r, struct pyval f, struct pycall *c, struct pyval *out);
 int jinja_macro(struct pyrun *r, struct jmacro *m, struct pycall *c, struct pyval *out);
+/* a op b; op: enum jtok_kind */
 int jinja_binary(struct pyrun *r, int op, struct pyval a, struct pyval b, struct pyval *out);
 
-/* generators */
+/* ---- seq.c: generators ---- */
 struct jgen {
 	enum jgen_kind { JG_LIST, JG_MAP, JG_SELECT, JG_UNIQUE, JG_ITEMS } kind;
-	int started, done, negate, attr;     /* attr: select tests an attribute */
-	struct pyval src, key, absent, seen; /* key: the attribute, PY_MISSING for none */
+	int started, done, negate, attr;     /* attr: select and reject test an attribute */
+	struct pyval src, key, absent, seen; /* key: the attribute, or PY_MISSING */
 	struct pyiter it;
 	const struct pyfn *fn; /* the function of map and select; NULL: none */
 	struct pycall args;
 };
 int jgen_new(struct pyrun *r, struct pyval *out, enum jgen_kind kind, struct pyval src,
              struct jgen **g);
+/* pyiter_next of a generator */
 int jgen_next(struct pyrun *r, struct jgen *g, struct pyval *out);
-/* an iterator over an existing list */
+/* Make an iterator over a list. */
 int jgen_of(struct pyrun *r, struct pyval *out, struct pyval list);
-/* the argument attribute= of filters */
+/* Return the attribute `key` ("a.b.0") of v, or `absent`. key missing or None: v itself. */
 int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval absent,
               struct pyval *out);
 
-/* loops */
+/* ---- loop.c: the variable `loop` ---- */
 struct jloop {
 	struct pyiter it;
 	const struct jnode *node;
-	struct jscope *scope; /* around the loop */
-	/* rest: items read ahead, because the length was requested */
+	struct jscope *scope; /* that contains the loop */
+	/* rest: list of items that were read ahead, because the length was requested */
 	struct pyval cur, prev, next, changed, rest;
 	size_t i, rest_at;
-	int64_t length;       /* -1: not known yet */
-	int depth0, has_next; /* has_next: -1 not known yet */
-	int count;            /* of cycle(): no */
+	int64_t length;       /* -1: unknown */
+	int depth0, has_next; /* has_next: -1 unknown */
+	int count;
 };
 int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out);
 int jloop_attr(struct pyrun *r, struct jloop *l, const struct pystr *name, struct pyval *out);

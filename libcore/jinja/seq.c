@@ -1,4 +1,4 @@
-/* jinja/seq.c - filters on sequences, and the generators that some of them return. */
+/* jinja/seq.c - filters of sequences, and the generators that some of them return. */
 #include "jinja/run.h"
 #include "pyval/case.h"
 #include "base/err.h"
@@ -7,7 +7,7 @@
 
 /* ---- attribute= ---- */
 
-static struct pyval int_or_text(struct pyrun *r, const struct pystr *s, size_t from, size_t n)
+static struct pyval parse_key(struct pyrun *r, const struct pystr *s, size_t from, size_t n)
 {
 	struct pystr part = { .at = s->at + from, .len = n };
 	struct pyval v = { 0 };
@@ -22,7 +22,6 @@ static struct pyval int_or_text(struct pyrun *r, const struct pystr *s, size_t f
 	return v;
 }
 
-/* The attribute "a.b.0" of v, part by part; missing or none: v itself. */
 int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval absent,
               struct pyval *out)
 {
@@ -35,7 +34,7 @@ int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval ab
 		const char *dot = memchr(key.s->at + from, '.', key.s->len - from);
 		size_t n = dot ? (size_t)(dot - key.s->at) - from : key.s->len - from;
 		TRY(py_spend(r, 1 + n / PY_STEP_READ));
-		struct pyval part = int_or_text(r, key.s, from, n);
+		struct pyval part = parse_key(r, key.s, from, n);
 		TRY(r->rc);
 		TRY(py_item(r, *out, part, &v));
 		*out = v.type == PY_UNDEF && absent.type > PY_NONE ? absent : v;
@@ -44,7 +43,7 @@ int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval ab
 	return r->rc;
 }
 
-static int fold(struct pyrun *r, struct pyval *v, struct pyval keep_case)
+static int fold_case(struct pyrun *r, struct pyval *v, struct pyval keep_case)
 {
 	return v->type == PY_STR && !py_true(keep_case) ? pystr_to_case(r, v->s, PY_LOWER, v)
 	                                                : r->rc;
@@ -71,9 +70,9 @@ int jgen_of(struct pyrun *r, struct pyval *out, struct pyval list)
 	return jgen_new(r, out, JG_LIST, list, &g);
 }
 
-/* The function that is named by the first of the remaining arguments. */
-static int named(struct pyrun *r, struct jgen *g, const struct pyfn *(*find)(const char *, size_t),
-                 const char *what)
+/* Find the filter or test that the first remaining argument names. */
+static int find_function(struct pyrun *r, struct jgen *g,
+                         const struct pyfn *(*find)(const char *, size_t), const char *what)
 {
 	const struct pyval *v = g->args.pos;
 
@@ -92,7 +91,7 @@ static int start_map(struct pyrun *r, struct jgen *g)
 	struct pycall *c = &g->args;
 
 	if (c->n)
-		return named(r, g, jinja_find_filter, "filter");
+		return find_function(r, g, jinja_find_filter, "filter");
 	for (uint32_t i = 0; i < c->nkw; i++) {
 		int attr = c->name[i]->len == 9 && !memcmp(c->name[i]->at, "attribute", 9);
 		if (!attr && (c->name[i]->len != 7 || memcmp(c->name[i]->at, "default", 7)))
@@ -102,7 +101,7 @@ static int start_map(struct pyrun *r, struct jgen *g)
 	return g->key.type ? r->rc : py_fail(r, "map requires a filter argument");
 }
 
-static int start(struct pyrun *r, struct jgen *g)
+static int start_generator(struct pyrun *r, struct jgen *g)
 {
 	g->started = 1;
 	if ((g->kind == JG_MAP || g->kind == JG_SELECT) && !py_true(g->src)) {
@@ -120,13 +119,13 @@ static int start(struct pyrun *r, struct jgen *g)
 		g->args.n--;
 	}
 	if (g->kind == JG_SELECT && g->args.n)
-		TRY(named(r, g, jinja_find_test, "test"));
+		TRY(find_function(r, g, jinja_find_test, "test"));
 	if (g->kind == JG_UNIQUE)
 		TRY(py_dict(r, &g->seen, PY_DICT, 0));
 	return pyiter_init(r, &g->it, g->src);
 }
 
-static int apply(struct pyrun *r, struct jgen *g, struct pyval item, struct pyval *out)
+static int apply_function(struct pyrun *r, struct jgen *g, struct pyval item, struct pyval *out)
 {
 	struct pycall c = g->args;
 
@@ -134,8 +133,8 @@ static int apply(struct pyrun *r, struct jgen *g, struct pyval item, struct pyva
 	return pyfn_call(r, g->fn, &c, out);
 }
 
-/* Whether the item passes; for map, the result. */
-static int pass(struct pyrun *r, struct jgen *g, struct pyval *v, int *yes)
+/* Set *yes to 1 if the item passes; for map, *v becomes its result. */
+static int passes(struct pyrun *r, struct jgen *g, struct pyval *v, int *yes)
 {
 	struct pyval key, got;
 	size_t at;
@@ -144,7 +143,7 @@ static int pass(struct pyrun *r, struct jgen *g, struct pyval *v, int *yes)
 	switch (g->kind) {
 	case JG_MAP:
 		if (g->fn)
-			TRY(apply(r, g, *v, &got));
+			TRY(apply_function(r, g, *v, &got));
 		else
 			TRY(jattr_get(r, *v, g->key, g->absent, &got));
 		*v = got;
@@ -153,12 +152,12 @@ static int pass(struct pyrun *r, struct jgen *g, struct pyval *v, int *yes)
 		TRY(jattr_get(r, *v, g->key, g->absent, &key));
 		got = key;
 		if (g->fn)
-			TRY(apply(r, g, key, &got));
+			TRY(apply_function(r, g, key, &got));
 		*yes = py_true(got) != g->negate;
 		return r->rc;
 	case JG_UNIQUE:
 		TRY(jattr_get(r, *v, g->key, g->absent, &key));
-		TRY(fold(r, &key, py_bool(g->negate)));
+		TRY(fold_case(r, &key, py_bool(g->negate)));
 		TRY(pydict_find(r, g->seen.d, key, &at));
 		*yes = at == g->seen.d->n;
 		return *yes ? pydict_put(r, g->seen.d, key, py_none()) : r->rc;
@@ -182,19 +181,19 @@ int jgen_next(struct pyrun *r, struct jgen *g, struct pyval *out)
 	if (py_enter(r))
 		return 0;
 	if (!g->started)
-		start(r, g);
+		start_generator(r, g);
 	while (!r->rc && !g->done && !yes) {
 		if (!pyiter_next(r, &g->it, out))
 			g->done = 1;
-		else if (pass(r, g, out, &yes))
+		else if (passes(r, g, out, &yes))
 			yes = 0;
 	}
 	r->depth--;
 	return yes && !r->rc;
 }
 
-static int lazy(struct pyrun *r, struct pycall *c, struct pyval *out, enum jgen_kind kind,
-                int negate, int attr)
+static int make_generator(struct pyrun *r, struct pycall *c, struct pyval *out, enum jgen_kind kind,
+                          int negate, int attr)
 {
 	struct jgen *g;
 
@@ -202,7 +201,7 @@ static int lazy(struct pyrun *r, struct pycall *c, struct pyval *out, enum jgen_
 	g->args = *c;
 	g->negate = negate;
 	g->attr = attr;
-	if (c->n) { /* a copy, because the original may be on the stack of the caller */
+	if (c->n) { /* copy: the original may be on the stack of the caller */
 		g->args.pos = py_alloc(r, c->n, sizeof *c->pos);
 		if (!g->args.pos)
 			return r->rc;
@@ -213,23 +212,23 @@ static int lazy(struct pyrun *r, struct pycall *c, struct pyval *out, enum jgen_
 
 static int s_map(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return lazy(r, c, out, JG_MAP, 0, 0);
+	return make_generator(r, c, out, JG_MAP, 0, 0);
 }
 static int s_select(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return lazy(r, c, out, JG_SELECT, 0, 0);
+	return make_generator(r, c, out, JG_SELECT, 0, 0);
 }
 static int s_reject(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return lazy(r, c, out, JG_SELECT, 1, 0);
+	return make_generator(r, c, out, JG_SELECT, 1, 0);
 }
 static int s_selectattr(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return lazy(r, c, out, JG_SELECT, 0, 1);
+	return make_generator(r, c, out, JG_SELECT, 0, 1);
 }
 static int s_rejectattr(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return lazy(r, c, out, JG_SELECT, 1, 1);
+	return make_generator(r, c, out, JG_SELECT, 1, 1);
 }
 
 static int s_items(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -244,7 +243,7 @@ static int s_unique(struct pyrun *r, struct pycall *c, struct pyval *out)
 	struct jgen *g;
 
 	TRY(jgen_new(r, out, JG_UNIQUE, c->self, &g));
-	g->negate = py_true(c->a[0]); /* keeps case */
+	g->negate = py_true(c->a[0]); /* JG_UNIQUE: case matters */
 	g->key = c->a[1];
 	return r->rc;
 }
@@ -276,7 +275,7 @@ static int s_last(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-static int extreme(struct pyrun *r, struct pycall *c, const char *op, struct pyval *out)
+static int find_extreme(struct pyrun *r, struct pycall *c, const char *op, struct pyval *out)
 {
 	struct pyiter it;
 	struct pyval v, key, best = { 0 };
@@ -285,7 +284,7 @@ static int extreme(struct pyrun *r, struct pycall *c, const char *op, struct pyv
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
 		TRY(jattr_get(r, v, c->a[1], (struct pyval){ 0 }, &key));
-		TRY(fold(r, &key, c->a[0]));
+		TRY(fold_case(r, &key, c->a[0]));
 		if (n)
 			TRY(py_cmp(r, key, best, op, &sign));
 		if (!n++ || sign == (*op == '<' ? -1 : 1)) {
@@ -298,11 +297,11 @@ static int extreme(struct pyrun *r, struct pycall *c, const char *op, struct pyv
 
 static int s_min(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return extreme(r, c, "<", out);
+	return find_extreme(r, c, "<", out);
 }
 static int s_max(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return extreme(r, c, ">", out);
+	return find_extreme(r, c, ">", out);
 }
 
 static int s_sum(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -345,7 +344,7 @@ static int s_join(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 /* ---- order ---- */
 
-/* The list of an item's attributes named "a,b.c". */
+/* Make the list of an item's attributes named "a,b.c". */
 static int sort_key(struct pyrun *r, struct pyval item, struct pyval attr, struct pyval keep_case,
                     struct pyval *key)
 {
@@ -362,7 +361,7 @@ static int sort_key(struct pyrun *r, struct pyval item, struct pyval attr, struc
 			TRY(py_sub(r, &part, attr.s, from, n));
 		}
 		TRY(jattr_get(r, item, part, (struct pyval){ 0 }, &v));
-		TRY(fold(r, &v, keep_case));
+		TRY(fold_case(r, &v, keep_case));
 		TRY(py_push(r, *key, v));
 	}
 	return r->rc;
@@ -387,19 +386,19 @@ static int s_sort(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-static int is_text(struct pyval v, const char *s)
+static int is_string_attr(struct pyval v, const char *s)
 {
 	return v.type == PY_STR && v.s->len == strlen(s) && !memcmp(v.s->at, s, v.s->len);
 }
 
 static int s_dictsort(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	int by_value = is_text(c->a[1], "value");
+	int by_value = is_string_attr(c->a[1], "value");
 
 	if (c->self.type != PY_DICT)
 		return c->self.type == PY_UNDEF ? py_undef_fail(r, c->self)
 		                                : py_fail(r, "dictsort wants a mapping");
-	if (c->a[1].type && !by_value && !is_text(c->a[1], "key"))
+	if (c->a[1].type && !by_value && !is_string_attr(c->a[1], "key"))
 		return py_fail(r, "you can only sort by either \"key\" or \"value\"");
 	return pydict_sorted(r, c->self.d,
 	                     (by_value ? PY_SORT_BY_VALUE : 0) |
@@ -417,7 +416,7 @@ static int s_groupby(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
 		TRY(jattr_get(r, v, c->a[0], c->a[1], &key));
-		TRY(fold(r, &key, c->a[2]));
+		TRY(fold_case(r, &key, c->a[2]));
 		TRY(pydict_add(r, &d, key, v));
 	}
 	TRY(r->rc);
@@ -425,7 +424,7 @@ static int s_groupby(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_list(r, out, PY_LIST, 0));
 	for (size_t i = 0; i < d.n && !r->rc; i++) {
 		if (!i || !py_eq(r, d.at[i].k, d.at[i - 1].k)) {
-			/* its first item's, in its case */
+			/* the key of the group's first item, in its case */
 			TRY(jattr_get(r, d.at[i].v, c->a[0], c->a[1], &key));
 			TRY(py_list(r, &group, PY_TUPLE, 2));
 			group.l->group = 1;
@@ -452,7 +451,7 @@ static int s_reverse(struct pyrun *r, struct pycall *c, struct pyval *out)
 		list.l->at[i] = list.l->at[n - 1 - i];
 		list.l->at[n - 1 - i] = v;
 	}
-	if (c->self.type == PY_GEN) { /* was converted to a list, and remains one */
+	if (c->self.type == PY_GEN) { /* it was converted to a list and stays one */
 		*out = list;
 		return r->rc;
 	}

@@ -36,7 +36,7 @@ TEST(iterable, c->self.type == PY_UNDEF || c->self.type == PY_STR || py_is_seq(c
                        c->self.type == PY_GEN || c->self.type == PY_VIEW ||
                        c->self.type == PY_LOOP || c->self.type == PY_SELF)
 
-static int cmp(struct pyrun *r, struct pycall *c, const char *op, struct pyval *out)
+static int compare_self(struct pyrun *r, struct pycall *c, const char *op, struct pyval *out)
 {
 	int sign;
 
@@ -48,23 +48,24 @@ static int cmp(struct pyrun *r, struct pycall *c, const char *op, struct pyval *
 
 static int t_lt(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cmp(r, c, "<", out);
+	return compare_self(r, c, "<", out);
 }
 static int t_le(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cmp(r, c, "<=", out);
+	return compare_self(r, c, "<=", out);
 }
 static int t_gt(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cmp(r, c, ">", out);
+	return compare_self(r, c, ">", out);
 }
 static int t_ge(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return cmp(r, c, ">=", out);
+	return compare_self(r, c, ">=", out);
 }
 
 /* self % n == rest */
-static int divides(struct pyrun *r, struct pycall *c, int64_t n, int64_t rest, struct pyval *out)
+static int is_divisible(struct pyrun *r, struct pycall *c, int64_t n, int64_t rest,
+                        struct pyval *out)
 {
 	struct pyval v;
 
@@ -75,15 +76,15 @@ static int divides(struct pyrun *r, struct pycall *c, int64_t n, int64_t rest, s
 
 static int t_even(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return divides(r, c, 2, 0, out);
+	return is_divisible(r, c, 2, 0, out);
 }
 static int t_odd(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return divides(r, c, 2, 1, out);
+	return is_divisible(r, c, 2, 1, out);
 }
 static int t_divisibleby(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return divides(r, c, 0, 0, out);
+	return is_divisible(r, c, 0, 0, out);
 }
 
 static int t_in(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -95,7 +96,7 @@ static int t_in(struct pyrun *r, struct pycall *c, struct pyval *out)
 	return r->rc;
 }
 
-static int in_case(struct pyrun *r, struct pycall *c, enum py_case how, struct pyval *out)
+static int has_case(struct pyrun *r, struct pycall *c, enum py_case how, struct pyval *out)
 {
 	const struct pystr *s;
 
@@ -107,15 +108,15 @@ static int in_case(struct pyrun *r, struct pycall *c, enum py_case how, struct p
 
 static int t_lower(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return in_case(r, c, PY_LOWER, out);
+	return has_case(r, c, PY_LOWER, out);
 }
 static int t_upper(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return in_case(r, c, PY_UPPER, out);
+	return has_case(r, c, PY_UPPER, out);
 }
 
-static int known(struct pyrun *r, struct pycall *c,
-                 const struct pyfn *(*find)(const char *, size_t), struct pyval *out)
+static int is_known(struct pyrun *r, struct pycall *c,
+                    const struct pyfn *(*find)(const char *, size_t), struct pyval *out)
 {
 	*out = py_bool(c->self.type == PY_STR && find(c->self.s->at, c->self.s->len));
 	return r->rc;
@@ -123,11 +124,11 @@ static int known(struct pyrun *r, struct pycall *c,
 
 static int t_filter(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return known(r, c, jinja_find_filter, out);
+	return is_known(r, c, jinja_find_filter, out);
 }
 static int t_test(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
-	return known(r, c, jinja_find_test, out);
+	return is_known(r, c, jinja_find_test, out);
 }
 
 const struct pyfn jinja_tests[] = { { "boolean", t_boolean, "", 0, 0 },
