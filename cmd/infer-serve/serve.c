@@ -26,8 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* TICK_NS: between two looks at the deadlines.  FLUSH_NS: for the last bytes of answers that were
- * cut off. */
+/* TICK_NS: between two checks of the deadlines.  FLUSH_NS: for sending the ends of answers that
+ * were cut short. */
 #define TICK_NS INT64_C(100000000)
 #define SECOND INT64_C(1000000000)
 #define FLUSH_NS SECOND
@@ -42,7 +42,7 @@ static void on_signal(int sig)
 	char c = (char)sig;
 
 	if (write(signal_pipe[1], &c, 1) < 0) {
-		/* it is full of signals that say the same */
+		/* the pipe is full of earlier signals */
 	}
 	errno = kept;
 }
@@ -57,12 +57,13 @@ static int catch_signals(infer_error *err)
 	sigemptyset(&a.sa_mask);
 	for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
 		sigaction(caught[i], &a, NULL);
-	/* a client that closes its connection is no reason to end */
+	/* writing to a closed connection must not end the process */
 	signal(SIGPIPE, SIG_IGN);
 	return INFER_OK;
 }
 
-/* Wait for a signal, and end the requests of clients that leave; 0: no signal came within TICK_NS. */
+/* Wait for a signal, and meanwhile end the requests of clients that leave.  Returns 0 after
+ * TICK_NS. */
 static int next_signal(struct server *s)
 {
 	struct pollfd p[] = { { .fd = signal_pipe[0], .events = POLLIN },
@@ -84,7 +85,7 @@ static int next_signal(struct server *s)
 
 /* ---- opening ---- */
 
-/* The one model of a server without --config. */
+/* Open the model of a server without --config. */
 static int open_single(struct server *s, infer_error *err)
 {
 	struct served *m = served_new(s, s->o);
@@ -97,7 +98,7 @@ static int open_single(struct server *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* Where --listen says, or at the socket that was handed down. */
+/* Open the socket of --listen, or use the one of LISTEN_FDS. */
 static int open_listener(struct listener *l, const char *listen, infer_error *err)
 {
 	int n = env_listen_fds();
@@ -108,7 +109,7 @@ static int open_listener(struct listener *l, const char *listen, infer_error *er
 	return n ? listen_take(l, STDERR_FILENO + 1, err) : listen_open(l, listen, err);
 }
 
-/* http:// becomes https:// where TLS is used. */
+/* Change http:// in the URL to https:// if TLS is used. */
 static void name_scheme(struct listener *l, const struct serve_opts *o)
 {
 	size_t n = strlen(l->url);
@@ -119,7 +120,8 @@ static void name_scheme(struct listener *l, const struct serve_opts *o)
 	l->url[4] = 's';
 }
 
-/* Models of --config are opened when calls are out of reach that the driver of a GPU makes. */
+/* With --config refuse options for a GPU: models are opened when the sandbox forbids calls of its
+ * driver. */
 static int check_device(const struct serve_opts *o, infer_error *err)
 {
 	struct infer_engine_opts eo;
@@ -143,7 +145,7 @@ static int check_proxies(const struct serve_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* What belongs to the server besides its shared state. */
+/* parts of the server that only this file and their own rooms use */
 struct parts {
 	struct listener listener;
 	struct tls tls;
@@ -240,8 +242,8 @@ static int64_t active_requests(struct server *s)
 	return n;
 }
 
-/* No new connections; requests that run may end, for a while, and the last bytes of those that are cut
- * off are written within the same time.  Returns when all have ended, or the time is over. */
+/* Accept no more connections, and let requests end for --drain seconds, within which those that are
+ * cut short also send their last bytes.  Returns when all have ended, or when the time is over. */
 static void drain_requests(struct server *s, struct listener *l)
 {
 	const int64_t all = s->o->drain * SECOND, begin = clock_now_ns();
@@ -257,7 +259,7 @@ static void drain_requests(struct server *s, struct listener *l)
 	sig_unfinished(NULL);
 	while (active_requests(s) && clock_now_ns() < until) {
 		http_check(s, clock_now_ns());
-		if (next_signal(s) == SIGTERM) /* twice: at once */
+		if (next_signal(s) == SIGTERM) /* a second SIGTERM: end now */
 			break;
 	}
 	if (!active_requests(s))
@@ -272,7 +274,7 @@ static void drain_requests(struct server *s, struct listener *l)
 		(void)next_signal(s);
 }
 
-/* 1: no request for --idle seconds, and none now */
+/* True if there was no request for --idle seconds. */
 static int is_idle(struct server *s)
 {
 	int64_t now = clock_now_ns();
@@ -334,7 +336,7 @@ static void end_threads(struct parts *p, struct server *s)
 		pthread_join(p->load, NULL);
 	for (int i = 0; i < p->n_work; i++)
 		pthread_join(p->work[i], NULL);
-	/* now no more jobs are handed on */
+	/* from now on no jobs are given to the engine's thread */
 	pthread_mutex_lock(&s->lock);
 	s->stop = STOP_ALL;
 	pthread_cond_signal(&s->engine_wake);
@@ -357,7 +359,7 @@ static void init_server(struct server *s)
 	buf_init(&s->folders, MEM_BASE);
 }
 
-/* Start what serves, once everything is open. */
+/* Restrict the process, start its threads, and print the URL. */
 static int start_serving(struct server *s, struct parts *p, infer_error *err)
 {
 	const struct http_setup setup = { p->listener.fd, &p->tls, &p->origin, &endpoint_table };

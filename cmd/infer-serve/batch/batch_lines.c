@@ -1,4 +1,4 @@
-/* infer-serve/batch/batch_lines.c - the lines of a batch's input, and the answers that are there. */
+/* infer-serve/batch/batch_lines.c - read the input of a batch and the answers that it has. */
 #include "infer-serve/batch/batch_lines.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* LINES: of a batch; FAULTS: that are told of at once. */
+/* LINES: that a batch may have.  FAULTS: errors that are reported.  ANSWER_MOST: bytes of an
+ * answer. */
 enum { PIECE = 64 << 10, LINES = 50000, FAULTS = 20, ANSWER_MOST = 1 << 30 };
 
 /* ---- lines ---- */
@@ -22,7 +23,7 @@ void batch_input_init(struct batch_input *in, int fd, size_t longest)
 
 void batch_input_fini(struct batch_input *in) { buf_fini(&in->text); }
 
-/* Read more behind what was not given, which moves to the front. */
+/* Move the unread text to the front and append the next bytes of the file. */
 static int read_more(struct batch_input *in, infer_error *err)
 {
 	char piece[PIECE];
@@ -258,7 +259,7 @@ int batch_answered(struct seen *ids, int64_t *n, int fd, infer_error *err)
 		return err->code;
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "out of memory for a batch");
-	/* what follows the last good line was being written when the process ended */
+	/* after the last complete line: what was being written when the process ended */
 	if (ftruncate(fd, (off_t)good))
 		return err_set(err, INFER_EIO, "cannot cut a file: %s", strerror(errno));
 	return INFER_OK;

@@ -1,4 +1,4 @@
-/* infer-serve/batch/batch_lines.h - the lines of a batch's input, and the answers that are there. */
+/* infer-serve/batch/batch_lines.h - read the input of a batch and the answers that it has. */
 #ifndef INFER_SERVE_BATCH_BATCH_LINES_H
 #define INFER_SERVE_BATCH_BATCH_LINES_H
 #include "base/arena.h"
@@ -7,34 +7,42 @@
 #include "base/seen.h"
 #include "infer-serve/batch/batches.h"
 
-/* Lines of a descriptor, one after the other. */
+/* A reader of lines. */
 struct batch_input {
 	int fd;
-	size_t longest, at; /* at: in text, of what was not given */
-	int64_t number, offset;
-	int over;
+	size_t longest; /* bytes of a line */
+	size_t at;      /* in text: first byte that was not returned */
+	int64_t number; /* lines returned */
+	int64_t offset; /* in the file: first byte that was not read */
+	int over;       /* the end was read */
 	struct buf text;
 };
+/* fd: borrowed, read from its beginning.  longest: bytes that a line may have. */
 void batch_input_init(struct batch_input *in, int fd, size_t longest);
 void batch_input_fini(struct batch_input *in);
-/* 1: a line, borrowed until the next call; 0: there are no more.  *whole 0: it has no end.
- * INFER_EIO, INFER_EFORMAT: too long (both negative) */
+/* Return the next line, without its newline, borrowed until the next call.  *whole 0: the newline
+ * is missing.  Returns 1, or 0 at the end, or -1 with err->code
+ * INFER_EFORMAT  the line is too long; INFER_EIO INFER_ENOMEM */
 int batch_input_next(struct batch_input *in, const char **at, size_t *n, int *whole,
                      infer_error *err);
 
-/* One request of the input file.  A request that cannot be run has the code of the error by which
- * OpenAI's batches call it; NULL: it can. */
+/* A request of the input file.  code: OpenAI's code of what is wrong with it; NULL: nothing. */
 struct batch_line {
 	const struct json *id, *body;
 	const char *code, *param;
 	char message[256];
 };
+/* Parse a line of n bytes into mem.
+ * INFER_EINVAL  the request cannot be run: the reason is in l->code, l->param and l->message;
+ * INFER_ENOMEM */
 int batch_line_read(struct batch_line *l, struct arena *mem, const char *endpoint, const char *at,
                     size_t n);
 
-/* Check every line; *faults: OpenAI's list of errors as JSON, mem_free; NULL: there are none. */
+/* Check every line of fd and count them in *total.  *faults: OpenAI's list of errors, JSON,
+ * mem_free; NULL: none. INFER_EIO INFER_ENOMEM */
 int batch_validate(char **faults, int64_t *total, const struct batch *b, int fd, size_t longest,
                    infer_error *err);
-/* The ids of lines that have an answer in fd, which is cut behind the last whole one. */
+/* Add the ids of the answers in fd to *ids, count them in *n, and truncate fd after the last
+ * complete line. INFER_EIO INFER_ENOMEM */
 int batch_answered(struct seen *ids, int64_t *n, int fd, infer_error *err);
 #endif

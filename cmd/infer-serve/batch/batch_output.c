@@ -69,7 +69,7 @@ void batch_output_cut(struct batch_output *o)
 		o->written--;
 	o->lines.len = o->written;
 	if (o->fd >= 0 && ftruncate(o->fd, (off_t)(o->synced + (int64_t)o->written)))
-		o->written = 0; /* the disk is broken: its error was reported */
+		o->written = 0; /* the disk failed, and the error was reported */
 }
 
 int batch_output_sync(struct batch_output *o, infer_error *err)
@@ -80,7 +80,7 @@ int batch_output_sync(struct batch_output *o, infer_error *err)
 	if (fdatasync(o->fd)) {
 		int rc = store_fault("the answers", err);
 
-		/* what the disk has of them is unknown: all are written again */
+		/* it is unknown which bytes reached the disk: write all of them again */
 		if (ftruncate(o->fd, (off_t)o->synced))
 			return err_set(err, INFER_EIO, "cannot cut a file: %s", strerror(errno));
 		o->written = 0;

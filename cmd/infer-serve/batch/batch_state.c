@@ -1,4 +1,5 @@
-/* infer-serve/batch/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored on disk. */
+/* infer-serve/batch/batch_state.c - the state of a batch: kept in memory, printed as JSON, stored
+ * on disk. */
 #include "infer-serve/batch/batches.h"
 #include "infer-serve/ops/server.h"
 #include "base/err.h"
@@ -59,7 +60,7 @@ static void put_file_id(struct jwrite *w, const char *key, const char *name)
 	jw_str(w, key, *name ? name : NULL);
 }
 
-/* owned: with the owner and the key */
+/* Append the batch object; owned: with the members owner and key, which only the disk has. */
 static void put_batch(struct buf *to, const struct batch *b, int owned)
 {
 	struct jwrite w;
@@ -148,7 +149,7 @@ static int read_batch(struct batch *b, const struct json *o, const char *what, i
 	int known = 0;
 
 	copy_name(b->owner, sizeof b->owner, json_get(o, "owner"));
-	/* batches that were stored without a key have its name as their owner */
+	/* earlier versions stored the name of the key as the owner, and no key */
 	copy_name(b->key, sizeof b->key, json_get(o, json_get(o, "key") ? "key" : "owner"));
 	copy_name(b->endpoint, sizeof b->endpoint, json_get(o, "endpoint"));
 	copy_name(b->input, sizeof b->input, json_get(o, "input_file_id"));

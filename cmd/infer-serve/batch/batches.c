@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-/* RUNNING: lines of a batch that the engine has at once.  ROOM_S: between two attempts to write to a full
- * disk. */
+/* RUNNING: lines of a batch that run at the same time.  SYNC_MS: between two syncs.  ROOM_S:
+ * between two attempts to write to a full disk. */
 enum { RUNNING = 16, SYNC_MS = 1000, ROOM_S = 1 };
 
-/* A batch in work. */
+/* the batch that runs */
 struct work {
 	struct server *s;
 	struct batch *b;
@@ -30,13 +30,13 @@ struct work {
 	struct buf line;
 	struct batch_output out, errors;
 	int64_t synced_ns;
-	int late;    /* lines were left out, because the time was over */
-	int is_full; /* the disk is, and that was said */
+	int late;    /* lines expired before they could run */
+	int is_full; /* the disk is full, and a warning was printed */
 };
 
 /* ---- a disk that is full ---- */
 
-/* Wait for a moment.  Returns 0 if the server stops. */
+/* Wait ROOM_S.  Returns 0 if the server stops. */
 static int wait_for_room(struct work *w, const infer_error *why)
 {
 	struct server *s = w->s;
@@ -56,8 +56,8 @@ static int wait_for_room(struct work *w, const infer_error *why)
 	return !stop;
 }
 
-/* Repeat a step that writes until the disk has room for it.
- * INFER_EAGAIN  the server stops before that; and the errors of the step */
+/* Repeat a step that writes while the disk is full.
+ * INFER_EAGAIN  the server stops first; and the errors of the step */
 typedef int work_step(struct work *w, infer_error *err);
 static int retry_until_room(struct work *w, work_step *step, infer_error *err)
 {
@@ -110,7 +110,7 @@ static void begin_answer(struct work *w, struct jwrite *j, const char *name, con
 	jw_str(j, "custom_id", custom_id);
 }
 
-/* Append the answer of a line, unless it was given up. */
+/* Append the answer of a line, unless it was cancelled. */
 static int write_answer(struct work *w, const struct line_run *l, infer_error *err)
 {
 	char id[40];
@@ -152,7 +152,7 @@ static int write_expired(struct work *w, const char *custom_id, infer_error *err
 
 static int is_cancelled(const struct work *w) { return w->b->status == BATCH_CANCELLING; }
 
-/* Write answers that have come; wait until the engine has fewer than `most` lines. */
+/* Write the answers of finished lines until fewer than `most` lines run. */
 static int collect_answers(struct work *w, int32_t most, infer_error *err)
 {
 	struct server *s = w->s;
@@ -197,7 +197,8 @@ static int start_line(struct work *w, const char *at, size_t n, infer_error *err
 	struct batch_line line;
 
 	arena_reset(&w->mem);
-	if (batch_line_read(&line, &w->mem, w->b->endpoint, at, n)) /* blank: all were checked */
+	if (batch_line_read(&line, &w->mem, w->b->endpoint, at,
+	                    n)) /* a blank line: all others were validated */
 		return INFER_OK;
 	if (seen_has(&w->ids, line.id->s, line.id->n))
 		return INFER_OK;
@@ -237,11 +238,11 @@ static int run_all_lines(struct work *w, infer_error *err)
 	return rc ? rc : end;
 }
 
-/* ---- from status to status ---- */
+/* ---- status ---- */
 
 static int save_batch(struct work *w, infer_error *err) { return batch_save(w->s, w->b, err); }
 
-/* Enter a status, and save it.  A batch that cannot be saved is run again by the next server. */
+/* Change the status and save the batch.  If it cannot be saved, the next server runs it again. */
 static void enter_status(struct work *w, enum batch_status status)
 {
 	infer_error err;
@@ -287,7 +288,8 @@ static const char *answers_path(char to[STORE_NAME + 8], const struct batch *b, 
 	return to;
 }
 
-/* Answers become a file of the client's.  Each step may have been done before a stop. */
+/* Turn BATCH.suffix into a file of the client.  After a restart each step may have been done
+ * already. */
 static int publish_answers(struct work *w, const char *suffix, char to[STORE_NAME],
                            infer_error *err)
 {
@@ -322,7 +324,7 @@ static int publish_both(struct work *w, infer_error *err)
 	return publish_answers(w, "err", w->b->errors, err);
 }
 
-/* End with an error of the server.  Answers that are there can be read. */
+/* Fail the batch with an error of the server, after publishing the answers that it has. */
 static void end_with_error(struct work *w, const infer_error *why)
 {
 	infer_error err;
@@ -346,7 +348,7 @@ static void finish_batch(struct work *w, enum batch_status status)
 		end_with_error(w, &err);
 }
 
-/* 1: its lines can be run. */
+/* Check the input.  Returns 1 if its lines can be run. */
 static int validate_input(struct work *w)
 {
 	char *faults;
@@ -442,7 +444,7 @@ static void run_batch(struct server *s, struct batch *b)
 	buf_fini(&w.line);
 }
 
-/* The oldest that is not over. */
+/* The oldest batch that is not over; NULL: none.  Caller holds the lock. */
 static struct batch *find_due_batch(struct server *s)
 {
 	struct batch *oldest = NULL;
@@ -470,7 +472,7 @@ static void *batches_thread(void *server)
 	}
 }
 
-/* ---- from start to end ---- */
+/* ---- opening and closing ---- */
 
 static int add_stored_batch(void *user, const char *name)
 {

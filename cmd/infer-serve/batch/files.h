@@ -1,7 +1,7 @@
 /* infer-serve/batch/files.h - OpenAI's file objects: the descriptions of the files in --files-dir.
  *
- * A file belongs to the group of the API key that it was uploaded with; other groups cannot find it.
- * A file that was uploaded without a key belongs to requests without a key. */
+ * A file belongs to the group of the API key that it was uploaded with; other groups cannot find
+ * it. A file that was uploaded without a key belongs to requests without a key. */
 #ifndef INFER_SERVE_BATCH_FILES_H
 #define INFER_SERVE_BATCH_FILES_H
 #include "infer-serve/ops/store.h"

@@ -5,7 +5,8 @@
 #include "infer-serve/batch/batches.h"
 #include "infer-serve/ops/api_request.h"
 
-/* Belongs to a worker, the loader or the thread that steps the engines until it is in batches.done. */
+/* Belongs to a worker, the loader or the thread that steps the engines until it is in
+ * batches.done. */
 struct line_run {
 	struct api_request api;     /* first: it is cast */
 	struct line_run *next;      /* lock: of all that run */
@@ -15,7 +16,7 @@ struct line_run {
 	struct buf answer; /* JSON */
 };
 
-/* Start the request of a line; it goes to batches.done when it has ended.  Under no lock.
+/* Start the request of a line.  When it has ended, it is added to batches.done.  Under no lock.
  * INFER_ENOMEM */
 int line_start(struct server *s, const struct batch *b, const struct batch_line *from,
                infer_error *err);

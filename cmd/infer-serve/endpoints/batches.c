@@ -19,7 +19,7 @@ static int is_string(const struct json *v, const char *want)
 	return json_is_string(v) && json_equals(v, want);
 }
 
-/* The first thing that is wrong with the body; *param: the field.  NULL: nothing. */
+/* Return the first error of the body, and its field in *param; NULL: none. */
 static const char *check_batch(const struct http_request *r, const struct json *o,
                                const char **param)
 {
@@ -126,7 +126,7 @@ void ep_batch_create(struct http_request *r)
 	api_done(&r->api);
 }
 
-/* The first from b on that belongs to the key of r. */
+/* The first batch from b on that belongs to the group of r; NULL: none. */
 static const struct batch *next_owned(const struct batch *b, const struct http_request *r)
 {
 	while (b && strcmp(b->owner, r->api.caller.group))
@@ -164,7 +164,7 @@ void ep_batches(struct http_request *r)
 	r->out.bad |= text.bad;
 	buf_fini(&text);
 	jw_end(&w);
-	/* batches are never forgotten while the server runs */
+	/* valid without the lock: no batch is freed while the server runs */
 	jw_str(&w, "first_id", last ? first->id : NULL);
 	jw_str(&w, "last_id", last ? last->id : NULL);
 	jw_bool(&w, "has_more", b != NULL);

@@ -1,4 +1,5 @@
-/* infer-serve/endpoints/file_upload.c - POST /v1/files: keep the file of a form that has arrived. */
+/* infer-serve/endpoints/file_upload.c - POST /v1/files: keep the file of a form that has
+ * arrived. */
 #include "infer-serve/batch/files.h"
 #include "infer-serve/http/request.h"
 #include "infer-serve/http/upload.h"

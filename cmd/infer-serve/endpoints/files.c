@@ -14,7 +14,7 @@ endpoint_fn ep_files, ep_file, ep_file_delete;
 
 enum { LIST_MOST = 10000 };
 
-/* ---- what is there ---- */
+/* ---- lists ---- */
 
 struct entry {
 	int64_t created;
@@ -22,7 +22,7 @@ struct entry {
 };
 struct list {
 	const struct store *s;
-	const char *purpose, *owner; /* purpose NULL: all */
+	const char *purpose, *owner; /* purpose NULL: every purpose; owner: a group of keys */
 	struct buf entries;
 };
 
@@ -48,7 +48,7 @@ static int add_entry(void *user, const char *name)
 	return 0;
 }
 
-/* The newest first. */
+/* for qsort: the newest first, then by name */
 static int compare_newest_first(const void *a, const void *b)
 {
 	const struct entry *p = a, *q = b;
@@ -89,7 +89,7 @@ void ep_files(struct http_request *r)
 	for (; i < n && put < most; i++) {
 		buf_clear(&text);
 		if (files_read(l.s, e[i].name, r->api.caller.group, &text,
-		               NULL)) /* it was deleted just now */
+		               NULL)) /* deleted meanwhile */
 			continue;
 		jw_raw(&w, NULL, text.at, text.len);
 		put++;
@@ -106,7 +106,8 @@ void ep_files(struct http_request *r)
 	api_done(&r->api);
 }
 
-/* The name in the path, without `tail`; 0: there is no such file, and that was answered. */
+/* Copy the name in the path, without `tail`.  Returns 0 if r was answered that there is no such
+ * file. */
 static int find_file(struct http_request *r, const char *tail, char name[STORE_NAME])
 {
 	size_t n = strlen(r->rest), k = strlen(tail);

@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/generate.c - completions of text and of conversations: a wire form is read, and the
- * job handed to the engine (stepper.c), which answers. */
+/* infer-serve/endpoints/generate.c - endpoints that generate: the body is read in its API format,
+ * and the job given to the thread that steps engines, which answers. */
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/stepper.h"
@@ -19,7 +19,7 @@ infer_job *endpoint_job(struct http_request *r)
 	                        r->api.name, r->api.body.at ? r->api.body.at : "", r->api.body.len,
 	                        &f.error);
 
-	/* the log may want it */
+	/* the access log may need it */
 	if (!s->o->log_requests || !*s->o->log_requests) {
 		buf_fini(&r->api.body);
 		buf_init(&r->api.body, MEM_BASE);
@@ -28,7 +28,7 @@ infer_job *endpoint_job(struct http_request *r)
 		return job;
 	if (!rc) {
 		f = job->fault;
-		/* memory was not short: the conversation is longer than a template may write */
+		/* the memory limit of templates: the conversation is too long */
 		if (f.error.code == INFER_ENOMEM)
 			f.kind = INFER_FAULT_TOO_LONG;
 	}
@@ -42,7 +42,7 @@ void ep_generate(struct http_request *r)
 {
 	infer_job *job = endpoint_job(r);
 
-	/* a refused body has been answered, and r may be gone */
+	/* r was answered, and may be freed */
 	if (!job)
 		return;
 	if (job->slot > SERVE_SEQS) {
@@ -74,7 +74,7 @@ void ep_count(struct http_request *r)
 	api_done(&r->api);
 }
 
-/* Answers are not kept, so none can be asked for. */
+/* Responses are not stored. */
 void ep_no_response(struct http_request *r)
 {
 	api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "response_id", "there is no response %.80s",

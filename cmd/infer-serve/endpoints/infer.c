@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/infer.c - POST /v1/infer: a request in our own form, as infer-run hands it over, and an
- * answer from which infer-run prints what it would print itself. */
+/* infer-serve/endpoints/infer.c - POST /v1/infer: a request in our own API format from infer-run,
+ * answered by the records that infer-run would print itself. */
 #include <infer/record.h>
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/stepper.h"
@@ -73,7 +73,7 @@ static int put_completion_record(struct handoff *h, struct api_request *r,
 	return put_record_event(h, to);
 }
 
-/* Append the last event, which says how the answer ended. */
+/* Append the last event, with the finish reason. */
 static int put_last_event(struct api_request *r, const struct infer_answer *a, struct buf *to,
                           infer_error *err)
 {
@@ -139,7 +139,7 @@ static int no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for a request");
 }
 
-/* The fields beside the request; *param: the one at fault. */
+/* the members of the body */
 struct asked {
 	const struct json *request, *output, *id, *flags, *fields, *seed_random, *model, *now,
 		*follows;
@@ -213,7 +213,7 @@ static int read_output(struct handoff *h, const struct json *v, infer_error *err
 	         : INFER_OK;
 }
 
-/* Is this a name of the model: the one it is called by, or its file? */
+/* True if this is the name of the model, or of its file, with or without its folder. */
 static int is_model_named(const struct served *m, const struct json *name)
 {
 	const char *path = infer_file_path(infer_model_file(m->model)), *slash = strrchr(path, '/');
@@ -245,7 +245,8 @@ static int read_handoff(struct handoff *h, const struct asked *a, const char **p
 	return a->fields ? err_set(err, INFER_EINVAL, "fields is no list of names") : INFER_OK;
 }
 
-/* The request alone; a conversation gets the time of who asks, for templates. */
+/* Append the request as JSON.  A conversation gets the time of the client, for templates.
+ * INFER_ENOMEM */
 static int copy_request(struct buf *to, struct arena *mem, const struct served *m,
                         const struct asked *a, infer_error *err)
 {
@@ -264,7 +265,7 @@ static int copy_request(struct buf *to, struct arena *mem, const struct served *
 	return to->bad ? no_memory(err) : INFER_OK;
 }
 
-/* The job as the records want it: it streams, and tokens are the model's own, unread. */
+/* Have the job stream.  For token records, do not parse calls and reasoning. */
 static void prepare_job(infer_job *j, const struct handoff *h)
 {
 	j->stream = 1;
@@ -274,7 +275,7 @@ static void prepare_job(infer_job *j, const struct handoff *h)
 	j->request.flags &= ~(uint32_t)INFER_REQ_SPECIAL_TEXT;
 }
 
-/* Everything of the body into r; *f: why not. */
+/* Read the body into h and r->api.gen.job, or set *f.  Returns the code of the error. */
 static int read_body(struct http_request *r, struct handoff *h, struct infer_fault *f)
 {
 	struct served *m = r->api.model;

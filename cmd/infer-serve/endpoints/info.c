@@ -1,4 +1,4 @@
-/* infer-serve/endpoints/info.c - what the server says of itself: health, models, version, metrics. */
+/* infer-serve/endpoints/info.c - health, load, models, version and metrics of the server. */
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
@@ -19,7 +19,7 @@ void ep_health(struct http_request *r)
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		/* one of several is loaded anew once nobody uses it */
+		/* with --config it is loaded again when it is idle */
 		failed |= m->failed && !s->o->config;
 		busy += m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
 		all += m->state == SERVED_IN ? SERVE_SEQS : 0;
@@ -42,7 +42,7 @@ void ep_health(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* What runs and what waits, in the form of vLLM. */
+/* The number of requests that run or wait, as vLLM reports it. */
 void ep_load(struct http_request *r)
 {
 	struct server *s = r->api.server;
@@ -59,7 +59,7 @@ void ep_load(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* The number that other servers give the kind of a vocabulary. */
+/* The number that llama.cpp has for the kind of a vocabulary. */
 static int vocab_type(const char *kind)
 {
 	static const char *const kinds[] = { "", "spm", "bpe", "wpm", "unigram" };
@@ -85,7 +85,7 @@ static void put_meta(struct jwrite *w, const infer_model *model)
 	jw_end(w);
 }
 
-/* What only a server of several models has to say. */
+/* Append the aliases and the state, with --config only. */
 static void put_model_status(struct jwrite *w, const struct served *m)
 {
 	static const char *const words[] = { "unloaded", "loading", "loaded", "unloaded" };
@@ -169,7 +169,7 @@ void ep_version(struct http_request *r)
 	http_answer(r, 200, http_json);
 }
 
-/* Bytes of the process in memory; 0: the system does not say. */
+/* Resident bytes of the process; 0: unknown. */
 static uint64_t read_resident_bytes(void)
 {
 	unsigned long long all = 0, there = 0;
@@ -202,7 +202,7 @@ static void collect_metrics(struct metrics_now *now, const struct server *s, con
 	now->bytes = m->bytes;
 	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
 	now->waiting = m->samples - now->running + m->n_admitted - m->n_tasks;
-	/* requests that no thread has read wait for the one model that there is */
+	/* without --config, requests that no worker has read yet wait for this model */
 	if (!s->o->config)
 		now->waiting = m->samples - now->running + s->n_admitted - m->n_tasks;
 }

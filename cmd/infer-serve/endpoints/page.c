@@ -1,4 +1,4 @@
-/* infer-serve/endpoints/page.c - the page: three files, which lie in .rodata as they are in page/. */
+/* infer-serve/endpoints/page.c - the page: the three files of page/, linked into .rodata. */
 #include "infer-serve/http/request.h"
 
 endpoint_fn ep_page, ep_page_style, ep_page_script;

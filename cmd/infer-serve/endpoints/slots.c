@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/slots.c - GET /slots: the sequences that are computed.  Prompts and answers are private, and
- * of requests with keys of another group only the place is shown. */
+/* infer-serve/endpoints/slots.c - GET /slots: the sequences that are computed, without their
+ * texts.  A request with a key of another group shows as a busy slot only. */
 #include <infer/param.h>
 #include "infer-serve/http/request.h"
 #include "infer-serve/ops/tenant.h"
@@ -10,16 +10,17 @@
 
 endpoint_fn ep_slots;
 
-/* Copied under lock: the exchange may end while the answer is written. */
+/* what is shown of a slot, copied under the lock: its request may end while the answer is
+ * written */
 struct shown {
-	int busy, hidden; /* hidden: it belongs to another group */
+	int busy, hidden; /* hidden: its request belongs to another group */
 	char task[24];
 	int64_t prompt;
 	int32_t index, decoded, most;
 	struct infer_sample_opts sample;
 };
 
-/* r: who asks; all: for everything. */
+/* Copy a slot for the caller r; all: the caller sees every group. */
 static void copy_slot(struct shown *to, const struct slot *l, const struct http_request *r, int all)
 {
 	const infer_job *j = l->of && l->of->gen.task ? infer_task_job(l->of->gen.task) : NULL;
@@ -53,7 +54,7 @@ static void put_params(struct jwrite *w, const struct shown *l)
 	jw_end(w);
 }
 
-/* model: NULL where there is only one */
+/* model: NULL without --config */
 static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
                      const struct shown *l)
 {
@@ -81,7 +82,8 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 	jw_end(w);
 }
 
-/* The slots of a loaded model, copied; -1: it is not loaded.  Under the lock. */
+/* Copy the slots of a model and count busy ones.  Returns its context; -1: not loaded.  Caller
+ * holds the lock. */
 static int32_t copy_slots(struct shown shown[SERVE_SEQS], const struct served *m,
                           const struct http_request *r, int *busy)
 {
@@ -98,7 +100,7 @@ static int32_t copy_slots(struct shown shown[SERVE_SEQS], const struct served *m
 	return e.ctx;
 }
 
-/* All slots, one model after the other; returns how many are idle. */
+/* Append the slots of all models.  Returns the number of idle ones. */
 static int put_slots(struct jwrite *w, const struct http_request *r)
 {
 	struct server *s = r->api.server;

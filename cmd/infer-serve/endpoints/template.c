@@ -1,5 +1,5 @@
-/* infer-serve/endpoints/template.c - what the chat template makes of a conversation, and what clients ask of
- * the model and its defaults. */
+/* infer-serve/endpoints/template.c - POST /apply-template: the prompt that the chat template
+ * writes.  GET /props: the model and its defaults. */
 #include <infer/param.h>
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
@@ -55,7 +55,7 @@ static void put_special_token(struct jwrite *w, const char *key, const infer_tok
 	jw_strn(w, key, n ? bytes : "", n);
 }
 
-/* A float with the digits that it has: 0.8, not 0.800000012. */
+/* Append a float with 7 digits: 0.8, not 0.800000012. */
 static void put_short_number(struct jwrite *w, const char *key, double v)
 {
 	char text[32];

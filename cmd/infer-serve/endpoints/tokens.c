@@ -10,7 +10,7 @@
 
 endpoint_fn ep_tokenize, ep_detokenize;
 
-/* The body, an object; NULL: it was answered why not. */
+/* Parse the body, an object, into mem.  NULL: r was answered with an error. */
 static const struct json *read_body(struct http_request *r, struct arena *mem)
 {
 	const struct json *body;
@@ -25,7 +25,8 @@ static const struct json *read_body(struct http_request *r, struct arena *mem)
 	return NULL;
 }
 
-/* 0: the field is neither absent, null nor a boolean, and that was answered. */
+/* Read a boolean; *flag stays if it is absent or null.  Returns 0 if r was answered with an
+ * error. */
 static int read_flag(struct http_request *r, const struct json *body, const char *key, int *flag)
 {
 	const struct json *v = json_get(body, key);
@@ -44,7 +45,7 @@ struct tokenize {
 	const char *text;
 	size_t n;
 	int add, special, pieces;
-	int of_vllm; /* prompt and add_special_tokens, in the place of content and add_special */
+	int of_vllm; /* vLLM's prompt and add_special_tokens instead of content and add_special */
 };
 
 static int read_text(struct http_request *r, const struct json *body, struct tokenize *t)
@@ -111,7 +112,7 @@ static void put_tokens(struct http_request *r, const struct tokenize *t, const i
 	http_answer(r, 200, http_json);
 }
 
-/* The tokens of a conversation, as its answer would follow them. */
+/* Answer with the tokens of a conversation, ready for its answer. */
 static void tokenize_conversation(struct http_request *r)
 {
 	const struct tokenize t = { .of_vllm = 1 };

@@ -1,4 +1,4 @@
-/* infer-serve/http/admit.c - who may send requests, and how many of them. */
+/* infer-serve/http/admit.c - check the API key of a request, and limit how many wait. */
 #include "infer-serve/http/admit.h"
 #include "base/err.h"
 
@@ -7,7 +7,7 @@
 #define SECOND INT64_C(1000000000)
 enum { RETRY_MOST = 60 };
 
-/* The user with this id, made where there is none; NULL: no memory.  Under the lock. */
+/* The user with this id; NULL: no memory.  Caller holds the lock. */
 static struct fair_user *find_or_add_user(struct server *s, uint64_t id)
 {
 	struct fair_user *u = s->users;
@@ -26,7 +26,8 @@ static struct fair_user *find_or_add_user(struct server *s, uint64_t id)
 	return u;
 }
 
-/* Under the lock: the key of n bytes among those of the server and of its models; NULL: none. */
+/* Find a key of n bytes among those of the server and of all models; NULL: none.  Caller holds the
+ * lock. */
 static const struct key *find_key(struct server *s, const char *key, size_t n)
 {
 	size_t i = keys_match(&s->keys, key, n);
@@ -65,13 +66,13 @@ int admit_key(struct http_request *r, const char *authorization, const char *api
 		u->priority = k->priority;
 	}
 	r->api.caller.user = u;
-	/* models with keys of their own ask for them once it is known which one is meant */
+	/* a model with keys of its own checks them when the request has been assigned to it */
 	ok = (k || !s->keys.n) && u;
 	pthread_mutex_unlock(&s->lock);
 	return ok;
 }
 
-/* Seconds after which there may be room: as long as the requests before it may take. */
+/* Estimate the seconds that the requests in the queue take. */
 static int estimate_retry_s(const struct server *s)
 {
 	int64_t ns = 0;

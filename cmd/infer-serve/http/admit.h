@@ -1,12 +1,13 @@
-/* infer-serve/http/admit.h - who may send requests, and how many of them. */
+/* infer-serve/http/admit.h - check the API key of a request, and limit how many wait. */
 #ifndef INFER_SERVE_HTTP_ADMIT_H
 #define INFER_SERVE_HTTP_ADMIT_H
 #include "infer-serve/http/request.h"
 
-/* Find the user of a request by the values of its headers Authorization and X-Api-Key, NULL where
- * it has none.  0: a key is demanded, and it has none that is right.  Under no lock. */
+/* Set r->api.caller from the values of the headers Authorization and X-Api-Key (NULL: not given).
+ * Returns 0 if the server requires a key and neither is valid.  Under no lock. */
 int admit_key(struct http_request *r, const char *authorization, const char *api_key);
-/* Whether the queue has no place for r, and sets r->api.retry_s: it is full, and its user has a share of
- * it, so that a user who fills the queue shuts out nobody else.  Under the lock. */
+/* True if r must be refused: the queue is full, and the user of r has at least an equal share of
+ * it, so that one user cannot fill the queue for all.  Sets r->api.retry_s.  Caller holds the
+ * lock. */
 int admit_full(struct http_request *r);
 #endif

@@ -8,7 +8,8 @@
 enum MHD_Result answer_send(struct http_request *r, struct MHD_Connection *c);
 /* Queue the answer of a browser's OPTIONS. */
 enum MHD_Result answer_preflight(struct http_request *r, struct MHD_Connection *c);
-/* Write an error without libmicrohttpd, which takes no answer while a head or a body arrives, and end
- * the connection.  reason: the words after the status.  Caller holds s->lock; the descriptor is that of r. */
+/* Write an error without libmicrohttpd, which takes no answer while a head or a body arrives, and
+ * end the connection.  reason: the words after the status.  Caller holds s->lock; the descriptor is
+ * that of r. */
 void answer_raw(struct http_request *r, int kind, const char *reason, const char *message);
 #endif

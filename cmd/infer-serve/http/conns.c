@@ -1,4 +1,5 @@
-/* infer-serve/http/conns.c - the connections: who left, which are too slow, and how many places an address has. */
+/* infer-serve/http/conns.c - the connections: clients that left, slow ones, and the limit for each
+ * address. */
 #include "infer-serve/http/conns.h"
 #include "common/opt.h"
 #include "base/err.h"
@@ -13,8 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* SHARE: an address has at most 1 / SHARE of the places.  EVENTS: of one call.  YIELD: of a full set, at
- * most 1 / YIELD is ended at once. */
+/* SHARE: incomplete connections of an address are at most 1 / SHARE of all.  EVENTS: epoll events
+ * of a call. YIELD: of a full set at most 1 / YIELD is ended at a time. */
 enum { SHARE = 4, EVENTS = 64, YIELD = 32, DISCARD = 64 << 10, DISCARDS = 256 };
 #define SILENT_NS INT64_C(1000000000)
 #define LINGER_NS INT64_C(2000000000)
@@ -39,7 +40,7 @@ int conns_address(uint8_t to[CONN_ADDRESS], const char *text)
 	       inet_pton(AF_INET6, text, to) == 1;
 }
 
-/* The address of a client; 0: it has none. */
+/* Copy the address of a client.  Returns 0 for a socket in the file system. */
 static int read_address(uint8_t to[CONN_ADDRESS], const struct sockaddr *from)
 {
 	const void *any = from;
@@ -72,7 +73,8 @@ static struct conn_peer **peer_slot(struct conns *c, const uint8_t address[CONN_
 	return p;
 }
 
-/* Find or add the peer of an address.  Of IPv6 the first 64 bits count: a client may choose the others. */
+/* Find or add the peer of an address; NULL: no memory.  Only the first 64 bits of an IPv6 address
+ * count, because a client may choose the others. */
 static struct conn_peer *peer_of(struct conns *c, uint8_t address[CONN_ADDRESS])
 {
 	struct conn_peer **slot, *p;
@@ -231,7 +233,7 @@ struct conn *conns_add(struct conns *c, int fd, const struct sockaddr *from, int
 		}
 		n->peer->n++;
 	}
-	/* where there is no room for this, only its deadlines end it */
+	/* if this fails, only deadlines end the connection */
 	(void)epoll_ctl(c->poll, EPOLL_CTL_ADD, fd, &event);
 	c->n++;
 	link_all(c, n);
@@ -242,8 +244,8 @@ struct conn *conns_add(struct conns *c, int fd, const struct sockaddr *from, int
 	return n;
 }
 
-/* Keep the socket open beyond the close of n->fd: what its client still sends would else be answered
- * with a reset, which may destroy an answer before it is read.  Caller holds c->lock. */
+/* Keep the socket open after n->fd is closed.  Otherwise the system would answer later bytes of the
+ * client with a reset, and the client might lose an unread answer.  Caller holds c->lock. */
 static void keep_open(struct conns *c, const struct conn *n, int64_t now)
 {
 	int at = 0, fd = fcntl(n->fd, F_DUPFD_CLOEXEC, 0);
@@ -293,7 +295,7 @@ void conns_seen(struct conns *c, struct conn *n, int64_t now)
 
 /* ---- from other threads ---- */
 
-/* Take the clients that left since the last call.  Caller holds c->lock. */
+/* Mark connections whose clients left since the last call.  Caller holds c->lock. */
 static void find_left(struct conns *c)
 {
 	struct epoll_event events[EVENTS];
@@ -304,7 +306,7 @@ static void find_left(struct conns *c)
 		for (int i = 0; i < n; i++) {
 			struct conn *of = events[i].data.ptr;
 
-			/* a shutdown would be reported again */
+			/* or it would be reported again and again */
 			(void)epoll_ctl(c->poll, EPOLL_CTL_DEL, of->fd, NULL);
 			unlink_all(c, of);
 			unlink_peer(of);
@@ -336,7 +338,7 @@ int64_t conns_look(struct conns *c, int64_t now, void (*left)(struct conn *n))
 	return next;
 }
 
-/* Discard what arrived.  Returns 0 at the end of the stream. */
+/* Read and discard what arrived.  Returns 0 at the end of the stream. */
 static int discard_input(int fd)
 {
 	static const int how = MSG_DONTWAIT | MSG_TRUNC;

@@ -1,9 +1,10 @@
-/* infer-serve/http/conns.h - the connections: who left, which are too slow, and how many places an address has.
+/* infer-serve/http/conns.h - the connections: clients that left, slow ones, and the limit for each
+ * address.
  *
- * A connection is incomplete until the head, the key and the body of its request have arrived. Incomplete
- * connections of one address get at most a quarter of all places: the one that has been silent for
- * longest is closed for a new one.  Addresses that are trusted, and sockets in the file system, have no
- * such limit. */
+ * A connection is incomplete until the head, the key and the body of its request have arrived.  One
+ * address can have at most a quarter of --max-connections as incomplete connections: a new one
+ * replaces the one that has been silent for longest.  Trusted addresses and sockets in the file
+ * system have no such limit. */
 #ifndef INFER_SERVE_HTTP_CONNS_H
 #define INFER_SERVE_HTTP_CONNS_H
 #include <pthread.h>
@@ -18,32 +19,32 @@ struct opt_list;
 struct conn_peer;
 
 enum conn_state {
-	CONN_HEAD,  /* the head of a request arrives, or none has begun yet */
+	CONN_HEAD,  /* the head of a request arrives, or the first one has not begun */
 	CONN_BODY,  /* its body arrives */
 	CONN_WHOLE, /* the request is complete */
-	CONN_IDLE,  /* it was answered, and no other has begun */
+	CONN_IDLE,  /* the request was answered, and no other has begun */
 	CONN_ENDED, /* shut down here: libmicrohttpd will close it */
 };
 struct conn {
-	/* of all: those whose client left, then the others by their last activity, the oldest first */
+	/* list of all: those whose client left, then the others, least recently active first */
 	struct conn *prev, *next;
-	struct conn *older, *newer;   /* incomplete ones of `peer`, in the same order */
-	struct conn_peer *peer;       /* NULL: without a limit */
+	struct conn *older, *newer;   /* list of the incomplete ones of `peer`, in the same order */
+	struct conn_peer *peer;       /* NULL: no limit */
 	struct http_request *request; /* under the server's lock: its request; NULL: none */
 	struct strict_target target;
 	enum conn_state state;
 	int fd;
-	int left;   /* its client closed it, or its sending side */
-	int linger; /* when it is closed: read on for a while, so that its client sees the answer */
-	int64_t seen_ns; /* the last activity */
-	int64_t again_ns; /* if the client left: when it is reported again, and how long after that */
+	int left;   /* the client closed it, or its sending side */
+	int linger; /* after closing, read on for a while, so that the client sees the answer */
+	int64_t seen_ns;  /* the last activity */
+	int64_t again_ns; /* if the client left: when to report it again; then the pause */
 	int64_t pause_ns;
-	int64_t deadline_ns; /* it is ended then; 0: never */
+	int64_t deadline_ns; /* when it is ended; 0: never */
 };
 
 enum { CONN_ADDRESS = 16, CONN_PEERS = 256, CONN_LINGER = 64 };
 struct conns {
-	pthread_mutex_t lock; /* libmicrohttpd's locks are taken under it, none of ours */
+	pthread_mutex_t lock; /* locks of libmicrohttpd are taken while it is held, none of ours */
 	struct conn *oldest, *newest;
 	struct conn_peer *peers[CONN_PEERS];
 	int64_t n, most;       /* connections, and places */
@@ -57,7 +58,8 @@ struct conns {
 	} linger[CONN_LINGER];
 };
 
-/* Parse an address of IPv4 or IPv6; one of IPv4 becomes ::ffff:a.b.c.d.  Returns 0 if it is none. */
+/* Parse an address of IPv4 or IPv6; one of IPv4 becomes ::ffff:a.b.c.d.  Returns 0 if it is
+ * none. */
 int conns_address(uint8_t to[CONN_ADDRESS], const char *text);
 /* Open an empty set of `most` places; trusted: texts that conns_address accepts.
  * INFER_EIO INFER_ENOMEM */
@@ -73,14 +75,14 @@ void conns_remove(struct conns *c, struct conn *n, int64_t now_ns);
 /* Change the state, which is an activity. */
 void conns_set(struct conns *c, struct conn *n, enum conn_state state, int64_t now_ns,
                int64_t deadline_ns);
-/* Bytes arrived. */
+/* Record that bytes arrived. */
 void conns_seen(struct conns *c, struct conn *n, int64_t now_ns);
 
-/* Call `left` for each connection whose client has closed it, or its sending side: at once, and until the
- * connection is removed again and again, with pauses that double from 1 ms to 100 ms.  Returns the time of
- * the next call that is needed; INT64_MAX: none is. */
+/* Call `left` for each connection whose client has closed it, or its sending side: at once, and
+ * repeatedly until the connection is removed, with pauses that double from 1 ms to 100 ms.  Returns
+ * when to call this again; INT64_MAX: not needed. */
 int64_t conns_look(struct conns *c, int64_t now_ns, void (*left)(struct conn *n));
-/* End connections that are past their deadline.  If all places are taken, also end some that have been
- * silent for a second without a complete request.  Read what arrives at connections that linger. */
+/* End connections whose deadline has passed; at --max-connections, also some incomplete ones
+ * that have been silent for a second.  Read what arrives on lingering connections. */
 void conns_check(struct conns *c, int64_t now_ns);
 #endif

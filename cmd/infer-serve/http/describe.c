@@ -1,4 +1,4 @@
-/* infer-serve/http/describe.c - read what the connection and the head say about a request. */
+/* infer-serve/http/describe.c - read the head of a request and the address of its client. */
 #include "infer-serve/http/describe.h"
 #include "infer-serve/http/head.h"
 #include "infer-serve/http/request.h"

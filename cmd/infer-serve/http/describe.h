@@ -1,4 +1,4 @@
-/* infer-serve/http/describe.h - read what the connection and the head say about a request. */
+/* infer-serve/http/describe.h - read the head of a request and the address of its client. */
 #ifndef INFER_SERVE_HTTP_DESCRIBE_H
 #define INFER_SERVE_HTTP_DESCRIBE_H
 
@@ -10,7 +10,8 @@ struct sockaddr;
 const char *http_field(struct MHD_Connection *c, const char *name);
 /* The client's address; NULL: unknown.  Borrowed from c. */
 const struct sockaddr *http_client(struct MHD_Connection *c);
-/* The client's address as text, "unix" for a socket in the file system.  mem_free; NULL: no memory */
+/* The client's address as text, "unix" for a socket in the file system.  mem_free; NULL: no
+ * memory */
 char *http_address(struct MHD_Connection *c);
 /* Set the request id, the trace, and all of r->head except the path.  method: libmicrohttpd's. */
 void http_describe(struct http_request *r, struct MHD_Connection *c, const char *method);

@@ -1,4 +1,4 @@
-/* infer-serve/http/head.c - what the fields of a request's head say. */
+/* infer-serve/http/head.c - parse the header fields of a request. */
 #include "infer-serve/http/head.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ size_t head_unescape(void *unused, struct MHD_Connection *c, char *text)
 	return (size_t)(to - text);
 }
 
-/* n digits, in lower case, not all of them 0 */
+/* True for n hexadecimal digits in lower case that are not all 0. */
 static int is_hex(const char *at, size_t n)
 {
 	return strspn(at, "0123456789abcdef") >= n && strspn(at, "0") < n;
@@ -127,7 +127,7 @@ int head_trace(char id[33], const char *value)
 	static const char any[] = "0123456789abcdef";
 	size_t n = value ? strlen(value) : 0;
 
-	/* 00-TRACE-PARENT-FLAGS; a later version may have more behind a further hyphen */
+	/* 00-TRACE-PARENT-FLAGS; later versions may append a hyphen and more */
 	*id = 0;
 	if (n < 55 || strspn(value, any) != 2 || !strncmp(value, "ff", 2) || value[2] != '-' ||
 	    value[35] != '-' || value[52] != '-' || strspn(value + 53, any) != 2 ||

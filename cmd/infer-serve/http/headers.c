@@ -1,4 +1,4 @@
-/* infer-serve/http/headers.c - the fields in the head of an answer. */
+/* infer-serve/http/headers.c - the header fields of an answer. */
 #include "infer-serve/http/headers.h"
 #include "infer-serve/http/origin.h"
 #include "infer-serve/http/request.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the page: nothing but its own files and this server. */
+/* of the page: only its own files and requests to this server are allowed */
 static const char policy[] = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
 			     "'self'; img-src data:; "
 			     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -54,7 +54,7 @@ void headers_put(struct MHD_Response *response, const struct http_request *r)
 	}
 	if (r->status == 401)
 		add_header(response, "WWW-Authenticate", "Bearer");
-	/* its time would be over again */
+	/* the deadline would pass again */
 	if (r->api.gen.is_late)
 		add_header(response, "x-should-retry", "false");
 	if (r->status == 405)

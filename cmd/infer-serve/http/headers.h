@@ -5,6 +5,6 @@
 struct MHD_Response;
 struct http_request;
 
-/* Those that follow from the exchange and its status. */
+/* Add all header fields that follow from the request and the status of its answer. */
 void headers_put(struct MHD_Response *response, const struct http_request *r);
 #endif

@@ -1,7 +1,8 @@
-/* infer-serve/http/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and answers.
+/* infer-serve/http/http.c - the HTTP side, on libmicrohttpd: connections, heads, bodies and
+ * answers.
  *
- * libmicrohttpd does not see a client leave while a connection is suspended, nor if the end of the stream
- * arrives together with the last bytes: http_look does (conns.h). */
+ * libmicrohttpd does not notice that a client leaves while its connection is suspended, or if the
+ * end of the stream arrives together with the last bytes: find_gone does (conns.h). */
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/admit.h"
 #include "infer-serve/http/answer.h"
@@ -28,8 +29,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* IDLE_S: without a byte in either direction a connection ends.  DRAIN: a body that is too large is
- * read up to so many times the limit, so that its sender sees the answer. */
+/* IDLE_S: seconds without a byte in either direction after which a connection ends.  DRAIN: a body
+ * that is too large is read up to this many times the limit, so that its sender sees the answer. */
 enum { IDLE_S = 60, DRAIN = 4 };
 #define SECOND INT64_C(1000000000)
 
@@ -96,7 +97,7 @@ refuse(struct http_request *r, int kind, const char *fmt, ...)
 	r->early.kind = kind;
 }
 
-/* Find the endpoint, or why there is none for this request. */
+/* Find the endpoint, or refuse the request. */
 static void find_endpoint(struct http_request *r, unsigned method)
 {
 	unsigned allowed;
@@ -125,7 +126,8 @@ static void check_upload(struct http_request *r, struct MHD_Connection *c, int64
 		refuse(r, kind, "%s", why);
 }
 
-/* What the head alone says against a request for an endpoint that is there. */
+/* Check the key, the type and length of the body, and options of the server; refuse the request if
+ * one of them forbids it. */
 static void check_head(struct http_request *r, struct MHD_Connection *c)
 {
 	struct server *s = r->api.server;
@@ -149,8 +151,8 @@ static void check_head(struct http_request *r, struct MHD_Connection *c)
 		       (long long)length, (unsigned long long)s->o->max_body);
 }
 
-/* True if a request that is refused is answered before its body: where it ends is not certain, it has no
- * key, the client waits for that, or the body is more than is worth reading. */
+/* True if a request that is refused is answered without reading its body: its end is not certain,
+ * the key is missing, the client waits for the answer (Expect), or the body is too large. */
 static int answers_before_body(const struct http_request *r, struct MHD_Connection *c)
 {
 	return r->early.kind &&
@@ -161,7 +163,8 @@ static int answers_before_body(const struct http_request *r, struct MHD_Connecti
 	        head_length(http_field(c, "Content-Length")) > (int64_t)upload_most(r));
 }
 
-/* Refuse a head that is not valid HTTP: nothing that follows it is answered.  Returns 1 if it is valid. */
+/* Refuse a head that is not valid HTTP, and close the connection after the answer.  Returns 1 if it
+ * is valid. */
 static int check_syntax(struct http_request *r, struct MHD_Connection *c, const char *url,
                         const char *version)
 {
@@ -172,8 +175,8 @@ static int check_syntax(struct http_request *r, struct MHD_Connection *c, const 
 
 	if (why)
 		refuse(r, kind, "%s", why);
-	/* libmicrohttpd before 1.0 takes line feeds alone for the ends of lines between chunks: where the
-	 * body ends is certain for nobody */
+	/* libmicrohttpd before 1.0 accepts a lone line feed between chunks, so proxies may disagree
+	 * about where the body ends */
 	r->link.closes = why || http_field(c, "Transfer-Encoding");
 	if (!why && n->target.path)
 		url += n->target.path;
@@ -189,7 +192,7 @@ static enum MHD_Result send_early(struct http_request *r, struct MHD_Connection 
 	return answer_send(r, c);
 }
 
-/* From now on r is the request of this connection, whose body arrives. */
+/* Make r the request of this connection, in STAGE_BODY. */
 static void attach_request(struct http_request *r, struct MHD_Connection *c)
 {
 	struct server *s = r->api.server;
@@ -236,8 +239,8 @@ static enum MHD_Result begin_request(struct server *s, struct MHD_Connection *c,
 
 /* ---- bodies ---- */
 
-/* A target is known: nothing else of the head is.  One with too many arguments is answered here, since
- * libmicrohttpd 0.9.75 would say nothing if they found no room. */
+/* Called by libmicrohttpd with a target, before the fields.  One with too many arguments is
+ * answered here, because libmicrohttpd 0.9.75 would close the connection without an answer. */
 static void *on_target(void *user, const char *target, struct MHD_Connection *c)
 {
 	struct server *s = user;
@@ -261,7 +264,7 @@ static void *on_target(void *user, const char *target, struct MHD_Connection *c)
 	return r;
 }
 
-/* A piece of the body.  0: the connection is to be closed. */
+/* Take n bytes of the body.  Returns 0 if the connection is to be closed. */
 static int take_body(struct http_request *r, const char *at, size_t n)
 {
 	struct server *s = r->api.server;
@@ -297,7 +300,7 @@ static int take_body(struct http_request *r, const char *at, size_t n)
 	return 0;
 }
 
-/* The request is whole. */
+/* Answer a complete request, or give it to a worker. */
 static enum MHD_Result dispatch_request(struct http_request *r, struct MHD_Connection *c)
 {
 	struct server *s = r->api.server;
@@ -385,7 +388,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 	r->link.deadline_ns = 0;
 	if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK)
 		r->api.is_gone = 1;
-	/* 499: nothing could be written, or not all of it */
+	/* 499: the answer could not be written completely */
 	status = r->api.is_gone && !r->link.is_raw && r->status != 408 && r->status != 413
 	                 ? 499
 	                 : r->status;
@@ -394,7 +397,7 @@ static void on_completed(void *user, struct MHD_Connection *c, void **context,
 
 	metrics_request(api_metrics(&r->api),
 	                r->endpoint ? (int)(r->endpoint - s->http->routes->rows) : -1, status);
-	if (r->api.is_gone) /* only then has the engine something to do: waking it costs more than a short answer */
+	if (r->api.is_gone) /* not for every request: it costs more than a short answer */
 		pthread_cond_signal(&s->engine_wake);
 	pthread_mutex_unlock(&s->lock);
 	access_put(s, &r->api, &entry);
@@ -414,9 +417,9 @@ void http_wake(struct http_request *r)
 	MHD_resume_connection(r->link.connection);
 }
 
-/* A client has closed its connection, or its sending side.  A shutdown for reading makes libmicrohttpd look
- * again: it finds what has arrived, then the end.  If it was about to look anyway, it sees only one of the
- * two; so conns_look repeats this. */
+/* End the request of a client that has closed its connection, or its sending side.  Shutting down
+ * the receiving side makes libmicrohttpd read again: it gets what has arrived, then the end.  If it
+ * was about to read anyway, it gets only one of the two, so conns_look repeats this. */
 static void end_request(struct conn *n)
 {
 	struct http_request *r = n->request;
@@ -455,8 +458,8 @@ void http_check(struct server *s, int64_t now)
 	conns_check(&s->http->conns, now);
 }
 
-/* Of libmicrohttpd before 1.0 the strict level answers requests without Host with two heads, and those with
- * a space in their target not at all: strict_head refuses both. */
+/* The strict level of libmicrohttpd before 1.0 answers requests without Host with two heads, and
+ * requests with a space in the target not at all.  strict_head refuses both. */
 #if MHD_VERSION >= 0x00097701
 #define STRICTEST MHD_OPTION_CLIENT_DISCIPLINE_LVL, 3
 #else

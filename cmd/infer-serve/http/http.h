@@ -1,4 +1,5 @@
-/* infer-serve/http/http.h - the HTTP server, on libmicrohttpd: connections, heads, bodies and answers. */
+/* infer-serve/http/http.h - the HTTP server, on libmicrohttpd: connections, heads, bodies and
+ * answers. */
 #ifndef INFER_SERVE_HTTP_HTTP_H
 #define INFER_SERVE_HTTP_HTTP_H
 #include <stdint.h>
@@ -10,7 +11,7 @@ struct route_table;
 struct server;
 struct tls;
 
-/* What the HTTP server is opened with.  The pointers are borrowed until http_close. */
+/* Options of the HTTP server.  The pointers are borrowed until http_close. */
 struct http_setup {
 	int socket; /* listens; closed by http_quiesce or http_close */
 	const struct tls *tls;
@@ -23,7 +24,8 @@ struct http_setup {
 int http_open(struct server *s, const struct http_setup *setup, infer_error *err);
 /* Accept no more connections. */
 void http_quiesce(struct server *s);
-/* End connections that are past a deadline, with status 408 if the request can still be answered. */
+/* End connections whose deadline has passed, with status 408 if the request can still be
+ * answered. */
 void http_check(struct server *s, int64_t now_ns);
 /* End all connections and the thread. */
 void http_close(struct server *s);

@@ -22,7 +22,7 @@ static int open_error(const char *text, infer_error *err)
 	return err_set(err, INFER_EIO, "--listen %.160s: %s", text, strerror(errno));
 }
 
-/* 1: a socket is there, and nobody accepts at it. */
+/* True if the path is a socket at which no process listens. */
 static int is_stale_socket(const struct sockaddr_un *a)
 {
 	struct stat st;
@@ -64,7 +64,7 @@ static int open_path(struct listener *l, const char *text, infer_error *err)
 	return ok ? INFER_OK : open_error(text, err);
 }
 
-/* Split ADDR:PORT. */
+/* Split ADDR:PORT or [ADDR]:PORT. */
 static int split_address(char host[HOST], char port[PORT], const char *text, infer_error *err)
 {
 	const char *colon = strrchr(text, ':'), *from = text, *to = colon;
@@ -73,7 +73,7 @@ static int split_address(char host[HOST], char port[PORT], const char *text, inf
 	if (from < to && *from == '[' && to[-1] == ']')
 		from++, to--;
 	else if (colon && memchr(text, ':', (size_t)(colon - text)))
-		to = NULL; /* an address of IPv6 without brackets */
+		to = NULL; /* an IPv6 address without brackets */
 	if (!colon || !to || !digits || colon[1 + digits] || digits > 5 || to - from >= HOST)
 		return err_set(err, INFER_EINVAL,
 		               "--listen '%.160s' is neither ADDR:PORT nor unix:PATH", text);

@@ -35,7 +35,7 @@ int origin_host_is(const char *host, const char *name)
 
 /* ---- opening ---- */
 
-/* Letters, digits, - _ and dots, or an address of IPv6 in brackets. */
+/* True for letters, digits, - _ and dots, or an IPv6 address in brackets. */
 static int is_host_name(const char *name)
 {
 	static const char address[] = "0123456789abcdefABCDEF:.",
@@ -76,7 +76,7 @@ int origin_open(struct origin *o, const struct opt_list *names, const struct lis
 
 /* ---- origins ---- */
 
-/* True for a page of this machine: http or https, one of its own names, and any port. */
+/* True for the origin of a page of this machine: http or https, a local name, any port. */
 static int is_local_origin(const char *origin)
 {
 	static const char *const schemes[] = { "http://", "https://" };
@@ -102,7 +102,7 @@ int origin_is_allowed(const char *only, const char *origin)
 	return strcmp(only, "localhost") ? !strcmp(only, origin) : is_local_origin(origin);
 }
 
-/* The end of HOST[:PORT] without the usual port of its scheme. */
+/* The length of HOST[:PORT] without the default port of its scheme. */
 static size_t authority_length(const char *host, const char *usual)
 {
 	size_t n = strlen(host), k = strlen(usual);

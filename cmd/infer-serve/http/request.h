@@ -17,7 +17,7 @@ enum stage {
 	STAGE_STREAM, /* events are added to `out` until is_ended */
 };
 
-/* What the head of the request says. */
+/* The head of the request. */
 struct http_head {
 	const char *method; /* libmicrohttpd's, valid as long as the request */
 	char *path, *origin,

@@ -3,7 +3,7 @@
 #define INFER_SERVE_HTTP_SSE_H
 #include <stddef.h>
 
-/* How many of the n bytes at `at`, a sequence of whole events, are to be sent where there is room
- * for `room`: whole events; or as much as fits of one that is longer than the room. */
+/* Return how many bytes to send of n bytes of events at `at`: as many whole events as fit into
+ * `room` bytes, or `room` bytes if the first one does not fit. */
 size_t sse_cut(const char *at, size_t n, size_t room);
 #endif

@@ -1,4 +1,5 @@
-/* infer-serve/http/strict.c - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check. */
+/* infer-serve/http/strict.c - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does
+ * not check. */
 #include "infer-serve/http/strict.h"
 #include "infer-serve/http/head.h"
 #include <infer/job.h>
@@ -11,7 +12,7 @@ static const char bad_target[] = "the request target must be a path or an http U
 
 /* ---- the target ---- */
 
-/* Bytes of an absolute URL before its path; 0: it is none. */
+/* Return the bytes of an absolute URL before its path; 0: not an absolute URL. */
 static size_t find_path(const char *target)
 {
 	size_t n = !strncasecmp(target, "http://", 7)    ? 7
@@ -59,12 +60,11 @@ void strict_target(struct strict_target *t, const char *target)
 /* ---- fields ---- */
 
 struct fields {
-	const char
-		*at; /* where the next line begins, if nothing was left out; NULL: not compared */
+	const char *at; /* where the next line begins, if the lines are contiguous; NULL: unknown */
 	int n, hosts, lengths, codings, encoded;
 	const char *host, *coding;
 	size_t origin;
-	const char *why; /* a field by itself is malformed */
+	const char *why; /* why a field is malformed; NULL: none is */
 };
 
 static int is_token(const char *at, size_t n)
@@ -81,7 +81,7 @@ static int is_token(const char *at, size_t n)
 	return n > 0;
 }
 
-/* True if no byte is a control character but the tab. */
+/* True if no byte is a control character, other than the tab. */
 static int is_field_text(const char *at, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -95,9 +95,10 @@ static int is_named(const char *key, size_t n, const char *name)
 	return n == strlen(name) && !strncasecmp(key, name, n);
 }
 
-/* libmicrohttpd 0.9.7x leaves the lines of a head where they arrived, and puts NUL in the place of the
- * colon and of each end of a line.  So a field that does not begin two bytes after the one before it
- * shows a NUL inside a value, a line feed without a carriage return, or a line that was folded. */
+/* True if a field begins where the one before it ends.  libmicrohttpd 0.9.7x leaves the lines of a
+ * head where they arrived, and replaces the colon and the line ends by NUL.  A field that does not
+ * begin two bytes after the one before it reveals a NUL in a value, a line feed without carriage
+ * return, or a folded line. */
 static int is_next(struct fields *f, const char *key, size_t key_n, const char *value, size_t n)
 {
 	int ok = !f->at || (key == f->at && value > key + key_n && value - key < STRICT_POOL);
@@ -150,7 +151,8 @@ static const char *refuse_head(int *kind, int why, const char *text)
 	return text;
 }
 
-/* The one coding that is decoded is `chunked`, alone. */
+/* Check Transfer-Encoding: only `chunked`, alone, is decoded.  Returns why it is refused, or
+ * NULL. */
 static const char *check_coding(const struct fields *f, const char *version, int *kind)
 {
 	static const char chunked[] = "chunked";
@@ -206,7 +208,8 @@ static const char *check_host(const struct fields *f, const struct strict_reques
 	return NULL;
 }
 
-/* Where the first field begins, if the request line is what it was taken for; NULL: it is not. */
+/* Return where the first field begins, if the request line has the expected form; NULL: it has
+ * not. */
 static const char *end_of_line(const struct strict_request *r)
 {
 	size_t version = strlen(r->version);
@@ -217,8 +220,8 @@ static const char *end_of_line(const struct strict_request *r)
 	return r->version + version + 2;
 }
 
-/* True if the strings of this libmicrohttpd lie where their lines arrived (is_next). */
-static int lines_lie_still(void) { return !strncmp(MHD_get_version(), "0.9.7", 5); }
+/* True if this libmicrohttpd leaves lines where they arrived (is_next). */
+static int keeps_lines_in_place(void) { return !strncmp(MHD_get_version(), "0.9.7", 5); }
 
 static const char *check_size(const struct fields *f, size_t size, int *kind)
 {
@@ -233,7 +236,7 @@ const char *strict_head(const struct strict_request *r, int *kind)
 {
 	const union MHD_ConnectionInfo *size =
 		MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-	struct fields f = { .at = lines_lie_still() ? end_of_line(r) : NULL };
+	struct fields f = { .at = keeps_lines_in_place() ? end_of_line(r) : NULL };
 	const char *why;
 
 	*kind = INFER_FAULT_INVALID;
@@ -241,7 +244,7 @@ const char *strict_head(const struct strict_request *r, int *kind)
 		return refuse_head(kind, r->target->kind, r->target->why);
 	if (!is_token(r->method, strlen(r->method)))
 		return "the method must be letters, digits and marks (RFC 9110 9.1)";
-	if (lines_lie_still() && !f.at)
+	if (keeps_lines_in_place() && !f.at)
 		return "the request line must be method, target and version, each after one space "
 		       "(RFC 9112 3)";
 	MHD_get_connection_values_n(r->connection, MHD_HEADER_KIND, record_field, &f);

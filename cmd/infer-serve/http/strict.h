@@ -1,18 +1,19 @@
-/* infer-serve/http/strict.h - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does not check.
+/* infer-serve/http/strict.h - the rules of RFC 9112 for heads that libmicrohttpd before 1.0 does
+ * not check.
  *
- * Two programs that disagree about where a request ends let one client's bytes become another's request.
- * What breaks a rule below is refused, and its connection is closed. */
+ * Two programs that disagree about where a request ends let one client's bytes become another's
+ * request. A request that breaks a rule is refused, and its connection is closed. */
 #ifndef INFER_SERVE_HTTP_STRICT_H
 #define INFER_SERVE_HTTP_STRICT_H
 #include <stddef.h>
 
 struct MHD_Connection;
 
-/* A request target, as it arrived: before its escapes are replaced and its query is cut off. */
+/* A request target as it arrived, with escapes and query. */
 struct strict_target {
 	size_t n;        /* bytes */
-	size_t path;     /* where its path begins: 0, or after the authority of an absolute URL */
-	int kind;        /* why it is refused: enum infer_fault_kind; 0: it is not */
+	size_t path;     /* offset of its path: 0, or after the authority of an absolute URL */
+	int kind;        /* enum infer_fault_kind of why it is refused; 0: accepted */
 	const char *why; /* static */
 };
 enum {
@@ -24,7 +25,7 @@ enum {
 	STRICT_POOL =
 		64 << 10, /* memory of a connection: a head, its table, and the answer's head */
 };
-/* Examine a target.  target: NULL: there is none. */
+/* Check a target; NULL: missing. */
 void strict_target(struct strict_target *t, const char *target);
 
 struct strict_request {
@@ -32,6 +33,6 @@ struct strict_request {
 	const struct strict_target *target;
 	const char *url, *method, *version; /* those that libmicrohttpd passes, not copies */
 };
-/* Examine a whole head.  Returns why it is refused, static, with *kind; NULL: it is valid. */
+/* Check a whole head.  Returns why it is refused, static, and sets *kind; NULL: it is valid. */
 const char *strict_head(const struct strict_request *r, int *kind);
 #endif

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Bytes of lines that are kept in memory while they cannot be written. */
+/* PENDING: bytes of lines that are kept in memory while they cannot be written. */
 enum { PENDING = 1 << 20, MODE = 0600 };
 
 static int open_log(const char *path)
@@ -42,8 +42,8 @@ void access_close(struct server *s)
 	pthread_mutex_destroy(&s->access.lock);
 }
 
-/* Write the lines that are pending, as far as possible.  A part of a line that was written is continued
- * when there is room again.  Caller holds a->lock. */
+/* Write as much as possible of the pending lines.  A line that was written in part is continued by
+ * a later call.  Caller holds a->lock. */
 static void write_pending(struct access *a)
 {
 	struct buf *p = &a->pending;
@@ -97,7 +97,7 @@ void access_reopen(struct server *s)
 	}
 	pthread_mutex_lock(&a->lock);
 	write_pending(a);
-	if (a->torn) { /* the rest of a line means nothing in another file */
+	if (a->torn) { /* drop the rest of a line that the old file has in part */
 		const char *end =
 			a->pending.len ? memchr(a->pending.at, '\n', a->pending.len) : NULL;
 		size_t n = end ? (size_t)(end - a->pending.at) + 1 : a->pending.len;

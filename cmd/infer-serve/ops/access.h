@@ -10,21 +10,21 @@ struct api_request;
 struct server;
 
 struct access {
-	int is_on; /* there is a log; immutable once it is open */
+	int is_on; /* there is a log; immutable after access_open */
 	int first; /* the next record is the first; of the HTTP thread */
 	pthread_mutex_t lock;
 	/* under lock */
 	int fd;             /* -1: no log */
-	int failing, torn;  /* the last write failed; a part of a line was written */
-	uint64_t lost;      /* lines, since it is failing */
-	struct buf pending; /* lines to be written */
+	int failing, torn;  /* the last write failed; the file ends with a part of a line */
+	uint64_t lost;      /* lines lost since writing began to fail */
+	struct buf pending; /* lines that are not written yet */
 };
 
-/* Open the file of --access-log.  A new one can be read by its owner only.
+/* Open the file of --access-log, if given.  A new file can be read by its owner only.
  * INFER_EIO */
 int access_open(struct server *s, infer_error *err);
 void access_close(struct server *s);
-/* What the access log says of an HTTP request; borrowed. */
+/* The fields of a record that are of HTTP; borrowed. */
 struct access_http {
 	const char *remote, *method, *path;
 	int status;
@@ -35,8 +35,8 @@ struct access_http {
  * full, are kept in memory up to a limit; a later call, or access_flush, writes them. */
 void access_put(struct server *s, const struct api_request *r, const struct access_http *h);
 void access_flush(struct server *s);
-/* Open the file by its name again, after it was renamed. */
+/* Open the file by its name again, because it may have been renamed. */
 void access_reopen(struct server *s);
-/* With --log-requests: keep for the record what was asked and answered. */
+/* With --log-requests: write what was asked and answered into r->note. */
 void access_note(struct api_request *r, const struct infer_answer *a);
 #endif

@@ -3,8 +3,8 @@
  * An HTTP request (http/request.h) and a line of a batch (batch/batches.c) each own one.  Its owner
  * reads it and delivers the answer; this room finds the model and runs the job.
  *
- * A request belongs to one thread at a time: to a worker, to the loader, or to the thread that steps
- * the engines.  Fields marked "lock" are guarded by the server's lock. */
+ * A request belongs to one thread at a time: to a worker, to the loader, or to the thread that
+ * steps the engines.  Fields marked "lock" are guarded by the server's lock. */
 #ifndef INFER_SERVE_OPS_API_REQUEST_H
 #define INFER_SERVE_OPS_API_REQUEST_H
 #include <stdint.h>
@@ -20,15 +20,17 @@ struct metrics;
 struct served;
 struct server;
 
-/* What the owner of a request does with it.  All are called under no lock. */
+/* The functions of the owner of a request, called under no lock. */
 struct api_owner {
-	/* Handle the request on a worker.  Called again after its model was loaded (served_find). */
+	/* Handle the request on a worker.  Called again after its model was loaded
+	 * (served_find). */
 	void (*run)(struct api_request *r);
 	/* Deliver the whole answer, JSON.  text.at NULL: there was no memory for it. */
 	void (*answer)(struct api_request *r, int status, struct infer_str text);
 	/* Deliver an error. */
 	void (*fault)(struct api_request *r, const struct infer_fault *f);
-	/* Deliver events of a stream; ended: no more follow.  NULL if answers are never streamed. */
+	/* Deliver events of a stream; ended: no more follow.  NULL if answers are never
+	 * streamed. */
 	void (*stream)(struct api_request *r, const struct buf *events, int ended);
 	/* The thread that made the answer is done with r, and does not use it again. */
 	void (*done)(struct api_request *r);
@@ -63,7 +65,7 @@ struct trace {
 	char id[33], parent_id[17]; /* of the trace, and of the caller's span; hexadecimal */
 };
 
-/* What the thread that steps the engines keeps of a request. */
+/* The state of a request while its answer is generated, used by the thread that steps engines. */
 struct generation {
 	infer_job *job;   /* not started yet; NULL: none */
 	infer_task *task; /* running; NULL: none */
@@ -102,9 +104,9 @@ struct api_request {
 	struct buf span; /* for the tracer: JSON array of attributes */
 
 	/* lock */
-	struct served *model; /* that answers it, and which it keeps loaded; NULL: none yet */
+	struct served *model; /* which is not unloaded before r ends; NULL: not known yet */
 	int is_admitted;      /* it counts against --max-queue */
-	int is_gone;          /* nobody wants the answer any more */
+	int is_gone;          /* the client left, or the batch was cancelled */
 	int retry_s;          /* of the header Retry-After; 0: 1 second */
 };
 
@@ -117,7 +119,7 @@ void api_request_leave(struct api_request *r);
 /* The counters that r belongs to.  Caller holds the lock. */
 struct metrics *api_metrics(struct api_request *r);
 
-/* Deliver an error, or tell the owner that this thread is done with r. */
+/* Call the function of r->owner. */
 void api_fault(struct api_request *r, const struct infer_fault *f);
 /* kind: enum infer_fault_kind; param: the field at fault, or NULL */
 void api_refuse(struct api_request *r, int kind, const char *param, const char *fmt, ...)

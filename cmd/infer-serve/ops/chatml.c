@@ -1,5 +1,5 @@
-/* infer-serve/ops/chatml.c - conversations with a model that has no chat template: ChatML, and calls of tools
- * as JSON between tags */
+/* infer-serve/ops/chatml.c - conversations with a model that has no chat template: ChatML, and
+ * calls of tools as JSON between tags */
 #include "infer-serve/ops/chatml.h"
 #include "common/say.h"
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* infer-serve/ops/config.c - several models, from the YAML of --config.  What it says of a model has the
- * names and ranges of options, whose rows read it. */
+/* infer-serve/ops/config.c - read the models of --config (YAML).  The keys of a model are options
+ * of the command line, with the same values, and are read by the same rows. */
 #include "infer-serve/ops/server.h"
 #include "common/file.h"
 #include "common/say.h"
@@ -16,7 +16,7 @@
 
 enum { VERSION = 1, UNLOAD_S = 300, UNLOAD_MOST = 1 << 30, NAME_LONGEST = 256 };
 
-/* The file while it is read. */
+/* state of reading the file */
 struct config {
 	struct server *s;
 	const char *what; /* its path, for messages */
@@ -25,7 +25,7 @@ struct config {
 	uint64_t memory;
 	infer_error *err;
 };
-/* A model while it is read. */
+/* state of reading one model */
 struct reading {
 	struct config *c;
 	struct served *m;
@@ -39,14 +39,14 @@ static int no_memory(infer_error *err)
 
 /* ---- options ---- */
 
-/* Options of the whole command line that a model may have for itself. */
+/* True for options of the server that a model may also have. */
 static int is_limit(const char *name)
 {
 	return !strcmp(name, "max-tokens") || !strcmp(name, "max-queue") ||
 	       !strcmp(name, "api-key-file");
 }
 
-/* The row of an option that a model may have; NULL: there is none of that name. */
+/* The row of an option that a model may have; NULL: none has this name. */
 static const struct opt *find_option(const struct config *c, const char *name)
 {
 	int of_model = 0;
@@ -85,11 +85,11 @@ static int set_option(struct reading *r, const struct opt *o, const struct ytree
 	          : INFER_OK;
 }
 
-/* One value, or a list where the option may be given more than once. */
+/* Set an option to one value, or to a list if it may be given more than once. */
 static int set_options(struct reading *r, const struct opt *o, const struct ytree *v)
 {
 	if (o->kind == OPT_LIST) {
-		/* in the place of what the command line says */
+		/* replaces the values of the command line */
 		struct opt_list *l = (void *)((char *)&r->m->o + o->at);
 
 		*l = (struct opt_list){ .n = 0 };
@@ -182,7 +182,7 @@ static int read_model_key(struct reading *r, const struct ytree *v)
 	return set_options(r, o, v);
 }
 
-/* Append a value to the text by which changes are found. */
+/* Append a value to the text of a configuration, by which changes are found. */
 static void append_tree(struct buf *to, const struct ytree *v)
 {
 	buf_printf(to, "%d %zu ", v->kind, (size_t)v->n);
@@ -195,7 +195,7 @@ static void append_tree(struct buf *to, const struct ytree *v)
 	}
 }
 
-/* What the process may read is settled at the start (harden.c). */
+/* After the start, refuse a file that the sandbox does not allow to be read (harden.c). */
 static int check_readable(const struct config *c, const struct ytree *y, const char *path)
 {
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, why = errno;
@@ -210,8 +210,8 @@ static int check_readable(const struct config *c, const struct ytree *y, const c
 	                  path);
 }
 
-/* Replace a model of the hub by its path.  At the start it is downloaded; afterwards the process may open no
- * connections, and what the cache has is used. */
+/* Replace a hub reference by the path of its file.  At the start the model is downloaded; after
+ * that the sandbox forbids connections, and only the cache is searched. */
 static int find_model(const struct config *c, const struct ytree *y, struct served *m)
 {
 	infer_error why;
@@ -324,7 +324,7 @@ static int add_folder(struct config *c, const struct ytree *y)
 	TRY(ytree_text(&path, y, c->what, c->err));
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
 		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "'%.200s' is no folder", path);
-	if (!c->s->models) /* those of the start count */
+	if (!c->s->models) /* the sandbox is set up at the start only */
 		buf_put(&c->s->folders, path, strlen(path) + 1);
 	return c->s->folders.bad ? no_memory(c->err) : INFER_OK;
 }
@@ -403,9 +403,9 @@ static int read_config(struct config *c)
 	return rc;
 }
 
-/* ---- taking it ---- */
+/* ---- replacing the models ---- */
 
-/* The link to the one that is served and was configured by the same text; NULL: none. */
+/* The link to the model that has the same name and configuration; NULL: none. */
 static struct served **find_same_model(struct served **at, const struct served *as)
 {
 	for (; *at; at = &(*at)->next)
@@ -415,8 +415,8 @@ static struct served **find_same_model(struct served **at, const struct served *
 	return NULL;
 }
 
-/* Under the lock: the models of c in the place of the server's, of which those stay that were said in
- * the same words; what is not needed of c remains in it. */
+/* Replace the server's models by those of c.  Models with the same name and configuration are kept,
+ * and their new copies stay in c->models for the caller to free.  Caller holds the lock. */
 static void replace_models(struct config *c)
 {
 	struct server *s = c->s;

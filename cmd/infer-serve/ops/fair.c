@@ -1,4 +1,4 @@
-/* infer-serve/ops/fair.c - whose request the engine gets next. */
+/* infer-serve/ops/fair.c - choose the request that an engine runs next. */
 #include "infer-serve/ops/fair.h"
 
 #include <stddef.h>
@@ -14,7 +14,7 @@ static void add_busy(struct fair *f, struct fair_user *u)
 		least = !any || o->served < least ? o->served : least;
 		any = 1;
 	}
-	/* counts start again where nobody else counts, so they stay small */
+	/* if no other user is busy, start again from 0, so that the numbers stay small */
 	u->served = any && u->served < least ? least : any ? u->served : 0;
 	u->is_busy = 1;
 	u->next_busy = f->busy;
@@ -74,7 +74,7 @@ void fair_charge(struct fair_user *u, int64_t tokens)
 	u->served += (double)tokens / (double)u->weight;
 }
 
-/* 1: the first request of a goes before that of b */
+/* True if the first request of a runs before that of b. */
 static int goes_before(const struct fair_user *a, const struct fair_user *b)
 {
 	int32_t pa = a->priority, pb = b->priority;
@@ -84,8 +84,8 @@ static int goes_before(const struct fair_user *a, const struct fair_user *b)
 	                                : a->first->turn < b->first->turn;
 }
 
-/* How far below its share of the engine a user is: 0 at the share or above; else, one more than how
- * often its samples with this request could double within it. */
+/* Return the rank of a user below its share of the engine: 0 at the share or above, else 1 + the
+ * number of times that its samples could double within the share, with its next request counted. */
 static int32_t rank_level(const struct fair *f, const struct fair_user *u)
 {
 	int64_t weights = 0, held = u->samples + 1;
@@ -110,7 +110,8 @@ struct fair_item *fair_take(struct fair *f, int64_t samples, int32_t lowest)
 
 	for (struct fair_user *u = f->busy; u; u = u->next_busy) {
 		r = u->priority * FAIR_LEVELS + rank_level(f, u);
-		/* a full engine preempts one of a lower rank, or the request waits here */
+		/* a full engine must have a request of a lower rank to preempt; otherwise this one
+		 * waits */
 		if (!u->first || (samples >= f->room && r <= lowest) ||
 		    (best && !goes_before(u, best)))
 			continue;

@@ -1,5 +1,5 @@
-/* infer-serve/ops/harden.c - the server gives up what it does not need.  Where the kernel does not let it, it
- * serves all the same, and -v says so. */
+/* infer-serve/ops/harden.c - drop privileges that the server does not need.  Without support of the
+ * kernel the server runs unrestricted, and -v prints a note. */
 #include "infer-serve/ops/harden.h"
 #include "infer-serve/ops/server.h"
 #include "common/model.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* paths: char *[] */
+/* Append a copy of path (NULL: nothing).  paths: char *[] */
 static void add_path(struct buf *paths, const char *path)
 {
 	char *copy;
@@ -29,7 +29,8 @@ static void add_path(struct buf *paths, const char *path)
 		mem_free(copy);
 }
 
-/* The folder of a file that is read again, and that of what its name leads to. */
+/* Add the folder of a file that is read again, and the folder of the file that its links lead
+ * to. */
 static void add_folder(struct buf *p, const char *file)
 {
 	char *real, *copy;
@@ -48,7 +49,7 @@ static void add_folder(struct buf *p, const char *file)
 	free(real);
 }
 
-/* A directory of a model, and the folders of the files that its links lead to, as in the cache of the
+/* Add the directory of a model, and the folders that links in it lead to, as in the cache of the
  * hub. */
 static void add_directory(struct buf *p, const char *path, DIR *dir)
 {
@@ -80,7 +81,7 @@ static void add_model(struct buf *p, const char *path)
 	closedir(dir);
 }
 
-/* The driver of a GPU opens files, and may load programs for it, long after the engine is open. */
+/* True if an engine uses a GPU, whose driver opens files and loads programs at any time. */
 static int has_gpu(const struct server *s)
 {
 	for (const struct served *m = s->models; m; m = m->next)
@@ -89,7 +90,7 @@ static int has_gpu(const struct server *s)
 	return 0;
 }
 
-/* The folders where the access log may be created again after it was renamed. */
+/* Add the folders in which the access log is created again after it was renamed. */
 static void add_log(struct buf *p, const struct server *s)
 {
 	const char *path = s->o->access_log;
@@ -110,7 +111,7 @@ static void free_paths(struct buf *paths)
 
 int harden_files(const struct server *s, infer_error *err)
 {
-	/* counters of the process; the time, in templates */
+	/* counters of the process; time zones, for templates */
 	static const char *const always[] = { "/proc", "/etc", "/usr/share/zoneinfo", "/dev/null" };
 	const char *const *at, *const *logged;
 	infer_error why;
@@ -131,11 +132,11 @@ int harden_files(const struct server *s, infer_error *err)
 		add_folder(&p, m->o.api_key_file);
 	}
 	if (s->o->config) {
-		/* what an engine that is opened later looks at */
+		/* read when an engine is opened later */
 		add_path(&p, "/sys/devices/system");
 		add_path(&p, "/sys/fs/cgroup");
 		add_folder(&p, s->o->config);
-		add_path(&p, model_cache()); /* SIGHUP looks there for models by name */
+		add_path(&p, model_cache()); /* searched for hub references after SIGHUP */
 		for (size_t i = 0; i < s->folders.len; i += strlen(s->folders.at + i) + 1)
 			add_path(&p, s->folders.at + i);
 	}

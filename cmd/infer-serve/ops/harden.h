@@ -6,13 +6,15 @@
 
 struct server;
 
-/* Files, for this thread and those that it starts: after everything was opened.
- * INFER_ENOMEM  nothing is given up */
+/* Restrict which files this thread, and those that it starts, may open.  Call it after everything
+ * was opened.
+ * INFER_ENOMEM  nothing is restricted */
 int harden_files(const struct server *s, infer_error *err);
-/* Removal of files, except below --files-dir and of the socket at `path` (NULL: none): after harden_files.
- * INFER_ENOMEM  nothing is given up */
+/* Forbid the removal of files, except below --files-dir and in the folder of the socket `path`
+ * (NULL: none). Call it after harden_files.
+ * INFER_ENOMEM  nothing is restricted */
 int harden_removals(const struct server *s, const char *path, infer_error *err);
-/* The rest, for all threads: after they were started.  All three do nothing if a GPU computes.
- */
+/* Restrict the system calls of all threads.  Call it after they were started. All three do nothing
+ * if a GPU computes, and go on with a note if the kernel does not support it. */
 void harden(const struct server *s);
 #endif

@@ -54,8 +54,8 @@ static int parse_number(int32_t *to, const char *name, int32_t lo, const char *a
 	return *to >= lo && *to <= FAIR_MOST;
 }
 
-/* Parse group=NAME.  No key contains the space of the text that is hashed, so no key has the digest of
- * a group. */
+/* Parse group=NAME.  No key contains the space of the text that is hashed, so no key has the digest
+ * of a group. */
 static int parse_group(struct key *k, const char *at, size_t n)
 {
 	static const char word[] = "group=", allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -215,7 +215,7 @@ int keys_have(const struct keys *k, const char *name)
 	return 0;
 }
 
-int keys_beside(const struct keys *k, const char *group)
+int keys_of_others(const struct keys *k, const char *group)
 {
 	char other[KEYS_NAME + 1];
 

@@ -1,5 +1,4 @@
-/* infer-serve/ops/keys.h - API keys: reading the key file, and comparing a key that was sent with all of
- * its keys in constant time.
+/* infer-serve/ops/keys.h - API keys: read the key file, and look up a key in constant time.
  *
  * Keys are divided into groups.  Requests with keys of one group share the prefix cache, files and
  * batches; requests of other groups cannot observe them. */
@@ -13,32 +12,32 @@ struct key {
 	uint8_t digest[32]; /* SHA-256 of the key, so that comparing takes as long for every key */
 	uint8_t group[32];  /* of "group=" and its name; without one, the same as digest */
 	int32_t weight, priority;
-	int is_operator; /* may read the counters of all groups */
+	int is_operator; /* may read what concerns all groups */
 };
 struct keys {
 	struct key *at;
 	size_t n;
 };
-/* Read one key per line, followed by weight=N, priority=N, group=NAME and "operator".  Blank lines and
- * lines that begin with # are skipped.
- * INFER_EFORMAT  the file has no key; a key is longer than KEYS_LONGEST or has characters that a header
- *                cannot have; another word follows it.  The message names the line.
+/* Read one key per line, followed by weight=N, priority=N, group=NAME and "operator".  Blank lines
+ * and lines that begin with # are skipped.
+ * INFER_EFORMAT  the file has no key; a key is longer than KEYS_LONGEST or has characters that a
+ *                header cannot have; another word follows it.  The message names the line.
  * INFER_EIO INFER_ENOMEM */
 enum { KEYS_LONGEST = 512, KEYS_GROUP = 64, KEYS_FILE = 1 << 20 };
 int keys_read(struct keys *out, const char *path, infer_error *err);
 void keys_fini(struct keys *k);
-/* The number of the key whose text is key[0 .. n), from 1; 0: none.  Compares with all of them. */
+/* The number, from 1, of the key with this text; 0: none.  Always compares with all keys. */
 size_t keys_match(const struct keys *k, const char *key, size_t n);
 
-/* The name of a key, and that of its group: half of the digest, hexadecimal. */
+/* The name of a key, and that of its group: half of the digest, in hexadecimal. */
 enum { KEYS_NAME = 32 };
 void keys_name(char to[KEYS_NAME + 1], const struct key *k);
 void keys_group(char to[KEYS_NAME + 1], const struct key *k);
 /* True if one of the keys has this name. */
 int keys_have(const struct keys *k, const char *name);
-/* True if a key belongs to another group than this one; an empty group: to any. */
-int keys_beside(const struct keys *k, const char *group);
+/* True if a key belongs to another group than this one (empty: to any group). */
+int keys_of_others(const struct keys *k, const char *group);
 
-/* The key in the value of a header Authorization, and its length; NULL: it has none. */
+/* The key in the value of the header Authorization, and its length; NULL: none. */
 const char *keys_bearer(const char *value, size_t *n);
 #endif

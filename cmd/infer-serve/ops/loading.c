@@ -1,5 +1,4 @@
-/* infer-serve/ops/loading.c - which model a request is for; loading it where it is not loaded, and having
- * those leave that are not used. */
+/* infer-serve/ops/loading.c - find the model of a request, load models, and unload idle ones. */
 #include "infer-serve/ops/server.h"
 #include "common/say.h"
 #include "base/clock.h"
@@ -11,9 +10,10 @@
 #define SECOND INT64_C(1000000000)
 enum { RETRY_S = 5 };
 
-/* ---- choosing ---- */
+/* ---- finding ---- */
 
-/* Read the name that r gives, into mem; *name NULL: none.  Returns 0 if r was answered with an error. */
+/* Read the name that r gives, into mem; *name NULL: none.  Returns 0 if r was answered with an
+ * error. */
 static int read_name(struct api_request *r, const struct model_query *q, struct arena *mem,
                      const char **name, size_t *n)
 {
@@ -32,7 +32,7 @@ static int read_name(struct api_request *r, const struct model_query *q, struct 
 		return 0;
 	}
 	v = json_get(body, "model");
-	/* one that is no string is refused when the request is read */
+	/* other types are refused when the request is read */
 	if (!json_is_string(v))
 		return 1;
 	*name = v->s;
@@ -49,7 +49,7 @@ static struct served *default_model(struct server *s)
 	return m;
 }
 
-/* A key that is demanded: enum infer_fault_kind of what is wrong with that of r. */
+/* Return what is wrong with the API key of r for m (enum infer_fault_kind). */
 static int key_fault(const struct api_request *r, const struct served *m)
 {
 	const struct keys *k = m->keys.n ? &m->keys : &r->server->keys;
@@ -59,7 +59,7 @@ static int key_fault(const struct api_request *r, const struct served *m)
 	return *r->caller.key ? INFER_FAULT_FORBIDDEN : INFER_FAULT_KEY;
 }
 
-/* The user of r among those who share the engine of m; NULL: no memory. */
+/* The user of m that corresponds to a user of the server; NULL: no memory. */
 static struct fair_user *find_or_add_user(struct served *m, const struct fair_user *of)
 {
 	struct fair_user *u = m->users;
@@ -78,8 +78,8 @@ static struct fair_user *find_or_add_user(struct served *m, const struct fair_us
 	return u;
 }
 
-/* Whether m has no place for r: more wait than its configuration allows, and the user of r has a
- * share of them. */
+/* With --config: true if m has admitted `most` requests (running and waiting), and the user of r
+ * has at least an equal share of them. */
 static int is_queue_full(const struct api_request *r, const struct served *m, int64_t most)
 {
 	int64_t users = 1;
@@ -91,7 +91,7 @@ static int is_queue_full(const struct api_request *r, const struct served *m, in
 	return r->gen.turn.user->admitted >= most / users;
 }
 
-/* Under the lock: r is for m, or *f says why not. */
+/* Set r->model, or *f if r is refused.  Caller holds the lock. */
 static void assign_model(struct api_request *r, struct served *m, struct infer_fault *f)
 {
 	int64_t most = SERVE_SEQS + m->o.max_queue;
@@ -125,7 +125,7 @@ static void assign_model(struct api_request *r, struct served *m, struct infer_f
 	m->n_admitted += r->is_admitted;
 }
 
-/* 0: r was answered why it has no model. */
+/* Find the model of r.  Returns 0 if r was answered with an error. */
 static int choose_model(struct api_request *r, const struct model_query *q)
 {
 	struct server *s = r->server;
@@ -183,7 +183,7 @@ int served_find(struct api_request *r, const struct model_query *q)
 
 /* ---- loading ---- */
 
-/* Under the lock: the thread that steps is to unload m.  Its counters stay readable meanwhile. */
+/* Have the thread that steps engines unload m; its counters are kept.  Caller holds the lock. */
 static void start_unloading(struct served *m)
 {
 	struct infer_engine_stats e = { 0 };
@@ -195,8 +195,8 @@ static void start_unloading(struct served *m)
 	pthread_cond_signal(&m->server->engine_wake);
 }
 
-/* Under the lock: memory of models other than m; *idle: the one that nobody uses for longest;
- * *leaving: one will be gone soon. */
+/* Bytes used by all models but m.  Sets *idle to the least recently used idle model, *leaving if
+ * one is being unloaded.  Caller holds the lock. */
 static uint64_t sum_memory(struct server *s, const struct served *m, struct served **idle,
                            int *leaving)
 {
@@ -216,7 +216,9 @@ static uint64_t sum_memory(struct server *s, const struct served *m, struct serv
 	return sum;
 }
 
-/* Account for m, once others have left that are in its way. */
+/* Unload idle models until m has room, and count its bytes.
+ * INFER_EAGAIN  models that are in use leave too little; INFER_ENOMEM the same, before the server
+ *               runs */
 static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 {
 	struct server *s = m->server;
@@ -241,7 +243,7 @@ static int make_room(struct served *m, uint64_t bytes, infer_error *err)
 	return rc;
 }
 
-/* Load m, which is out, as its state says already. */
+/* Load m, whose state is SERVED_LOADING. */
 static int load_model(struct served *m, infer_error *err)
 {
 	struct server *s = m->server;
@@ -280,7 +282,7 @@ int served_start(struct server *s, infer_error *err)
 	return rc;
 }
 
-/* Load what r is for, and hand r on. */
+/* Load the model of r and give r back to the workers, or answer why that failed. */
 static void load_for_request(struct api_request *r)
 {
 	struct server *s = r->server;
@@ -328,7 +330,7 @@ void *loader_thread(void *server)
 	}
 }
 
-/* ---- leaving ---- */
+/* ---- unloading ---- */
 
 void served_look(struct server *s)
 {
@@ -349,7 +351,8 @@ void served_look(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Take m, which has left, off the list if nothing can find it any more.  Under the lock. */
+/* Remove an unloaded model from the list if the configuration does not have it.  Returns 1 if
+ * removed; the caller frees it.  Caller holds the lock. */
 static int remove_retired(struct server *s, struct served *m)
 {
 	struct served **at = &s->models;
@@ -380,7 +383,7 @@ void served_leave(struct server *s)
 	while ((m = find_leaving(s))) {
 		if (m->engine)
 			say_note(1, "%s: unloaded", m->name);
-		/* nobody looks at it in this state */
+		/* other threads do not use it in this state */
 		served_close(m);
 		pthread_mutex_lock(&s->lock);
 		m->samples = 0;

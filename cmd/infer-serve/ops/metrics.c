@@ -29,7 +29,7 @@ static const int statuses[METRICS_STATUSES] = { 200, 400, 401, 403, 404, 405, 40
 	{ \
 		1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144 \
 	}
-/* bounds: ascending; 0 ends them */
+/* bounds: upper bounds of the buckets, ascending; 0 ends them */
 static const struct {
 	const char *name, *help;
 	double bounds[METRICS_BOUNDS];
@@ -133,7 +133,7 @@ static void put_family(struct buf *to, const char *name, const char *type, const
 	buf_printf(to, "# HELP infer_%s %s\n# TYPE infer_%s %s\n", name, help, name, type);
 }
 
-/* A label's value: backslash, quote and newline are escaped. */
+/* Append the value of a label, with backslash, quote and newline escaped. */
 static void put_label(struct buf *to, const char *text)
 {
 	for (; *text; text++) {
@@ -146,7 +146,7 @@ static void put_label(struct buf *to, const char *text)
 	}
 }
 
-/* name{model_name="...", without the end of the labels */
+/* Append name{model_name="...", without the end of the labels. */
 static void begin_sample(struct buf *to, const char *name, const char *model)
 {
 	buf_printf(to, "infer_%s{model_name=\"", name);
@@ -154,7 +154,8 @@ static void begin_sample(struct buf *to, const char *name, const char *model)
 	buf_putc(to, '"');
 }
 
-/* A family with one value of each model, which lies at `at` in struct metrics_now, or in its metrics. */
+/* A family with one value for each model: the member at offset `at` of struct metrics_now, or of
+ * its struct metrics. */
 enum at { AT_NOW, AT_METRICS };
 enum as { AS_U64, AS_I64, AS_DOUBLE, AS_INT };
 struct value {
@@ -301,7 +302,7 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 	           "Spans that found no room on their way.");
 	buf_printf(to, "infer_otlp_spans_dropped_total %llu\n",
 	           (unsigned long long)p->spans_dropped);
-	/* of the process, under the names that all exporters have for them */
+	/* the names that all exporters use for these two */
 	buf_printf(to,
 	           "# HELP process_resident_memory_bytes Memory in use, mapped files "
 	           "included.\n# TYPE process_resident_memory_bytes gauge\n"

@@ -1,5 +1,5 @@
-/* infer-serve/ops/metrics.h - counters and histograms, and their text for Prometheus.  Guarded by the
- * server's lock. */
+/* infer-serve/ops/metrics.h - counters and histograms, and their text for Prometheus.  Guarded by
+ * the server's lock. */
 #ifndef INFER_SERVE_OPS_METRICS_H
 #define INFER_SERVE_OPS_METRICS_H
 #include <stdint.h>
@@ -7,19 +7,19 @@
 #include <infer/job.h>
 #include "base/buf.h"
 
-/* In seconds, but those of tokens. */
+/* In seconds, unless the comment says tokens or samples. */
 enum metrics_histogram {
 	METRICS_E2E,     /* from the request's head to the end of its answer */
 	METRICS_TTFT,    /* to its first token */
 	METRICS_INTER,   /* from one token of a sample to the next */
-	METRICS_QUEUE,   /* until the engine begins with the prompt */
-	METRICS_PREFILL, /* reading the prompt */
+	METRICS_QUEUE,   /* from the request's head until the engine begins with the prompt */
+	METRICS_PREFILL, /* prefill: the prompt is computed */
 	METRICS_DECODE,  /* from the first token to the last */
-	METRICS_PROMPT,  /* tokens */
-	METRICS_GENERATION,
-	METRICS_INFERENCE,  /* prefill and decode */
-	METRICS_STEP,       /* tokens of a step of the engine */
-	METRICS_CONSTRAINT, /* of a sample that has one: what may come next */
+	METRICS_PROMPT,
+	/* tokens of the prompt */ METRICS_GENERATION, /* tokens of the answer */
+	METRICS_INFERENCE,                             /* prefill and decode */
+	METRICS_STEP,                                  /* tokens of a step of the engine */
+	METRICS_CONSTRAINT, /* computing the allowed tokens of a constrained sample */
 	METRICS_N,          /* samples that a request asks for */
 	METRICS_MAX,        /* tokens that it allows */
 	METRICS_HISTOGRAMS
@@ -40,12 +40,13 @@ struct metrics {
 struct metrics_engine {
 	uint64_t steps, preemptions, swaps, recomputes, swap_out_bytes, swap_in_bytes;
 };
-/* What is so now of a model. */
+/* The present state of a model. */
 struct metrics_now {
 	const struct metrics *of;
 	const char *model;
 	int64_t running, waiting;
-	double kv_used, kv_idle; /* 0 ... 1: of sequences; prefixes for later */
+	double kv_used,
+		kv_idle; /* parts of the cache, 0 ... 1: used by sequences; cached prefixes */
 	struct metrics_engine engines;
 	uint64_t swap_bytes, bytes;
 	int loaded;
@@ -56,13 +57,17 @@ struct metrics_process {
 	const char *(*endpoint)(int i); /* the label of an endpoint */
 };
 
+/* Add a value to a histogram. */
 void metrics_observe(struct metrics *m, enum metrics_histogram h, double value);
+/* Count an HTTP request.  endpoint: index in the table; -1: none */
 void metrics_request(struct metrics *m, int endpoint, int status);
-/* A sample that ended; first: of its request, whose prompt counts once. */
-void metrics_job(struct metrics *m, const infer_job *j); /* once for a request */
+/* Count a request, once. */
+void metrics_job(struct metrics *m, const infer_job *j);
+/* Count a sample that has ended.  first: the first one of its prompt, which is counted once. */
 void metrics_sample(struct metrics *m, const struct infer_usage *u, int finish, int first);
+/* Add the counters of an engine. */
 void metrics_engine_add(struct metrics_engine *m, const struct infer_engine_stats *s);
-/* now: of n models, and behind them one for requests that were for none of them */
+/* Append the text of all metrics.  now: n models, then one entry for requests that name no model */
 void metrics_put(struct buf *to, const struct metrics_now *now, int n,
                  const struct metrics_process *p);
 #endif

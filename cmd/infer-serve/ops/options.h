@@ -1,4 +1,4 @@
-/* infer-serve/ops/options.h - what the command line says. */
+/* infer-serve/ops/options.h - the values of the command line's options. */
 #ifndef INFER_SERVE_OPS_OPTIONS_H
 #define INFER_SERVE_OPS_OPTIONS_H
 #include <stdint.h>
@@ -17,9 +17,9 @@ struct serve_opts {
 	struct opt_list server_names;
 	const char *api_key_file, *cors, *access_log, *tls_cert, *tls_key;
 	int64_t max_tokens;       /* -1: no limit */
-	int embed;                /* of embeddings: -1 as the model says, 0 mean, 1 last, 2 cls */
+	int embed;                /* pooling of embeddings: -1 the model's, 0 mean, 1 last, 2 cls */
 	const char *otlp;         /* NULL: no spans */
-	const char *log_requests; /* empty: without content; NULL: not */
+	const char *log_requests; /* "": without texts, "content": with them; NULL: not given */
 	const char *files_dir;    /* NULL: no files and batches */
 	int no_slots, no_page;
 	int64_t max_queue, max_connections, header_timeout, body_timeout, drain, idle;

@@ -20,13 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* LINE: what a pipe takes whole.  SOON_MS: spans wait so long for others; FULL: so many bytes do not.
- * TIMEOUT_S: of a collector.  END_MS: for the last spans, at the end. */
+/* LINE: bytes that a pipe takes atomically.  Spans are sent after SOON_MS, or when there are FULL
+ * bytes of them.  TIMEOUT_S: for an answer of the collector.  END_MS: for the last spans, when the
+ * server ends. */
 enum { LINE = 4096, SOON_MS = 500, FULL = 256 << 10, TIMEOUT_S = 5, END_MS = 2000 };
 
-/* ---- the process that sends ---- */
+/* ---- the child process ---- */
 
-/* The whole lines of `text`, as one request of the exporter. */
+/* Append an export request with the complete lines of `text`. */
 static void put_export_request(struct buf *to, const struct buf *text)
 {
 	struct jwrite w;
@@ -88,7 +89,7 @@ static void send_spans(struct client *c, struct buf *text, int *warned)
 	buf_clear(text);
 }
 
-/* Send what comes until nothing can come any more. */
+/* Send the spans that arrive on fd until the pipe is closed. */
 static void forward_spans(int fd, struct client *c)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -115,7 +116,8 @@ static void forward_spans(int fd, struct client *c)
 	buf_fini(&text);
 }
 
-/* It ends with the pipe alone, and keeps nothing else open. */
+/* Run the child: only the end of the pipe ends it, so signals are ignored and other descriptors
+ * closed. */
 static void __attribute__((noreturn)) run_sender(int fd, const struct client_server *to)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
@@ -148,7 +150,7 @@ int otlp_open(struct server *s, infer_error *err)
 
 	if (!s->o->otlp)
 		return INFER_OK;
-	/* a wrong address is refused before anything is served */
+	/* refuse a wrong URL before the server starts */
 	int rc = client_open(&c, &to, err);
 
 	client_close(c);
@@ -205,7 +207,7 @@ static void put_str_attribute(struct jwrite *w, const char *key, const char *v)
 	end_attribute(w);
 }
 
-/* 64 bits are texts in the JSON of OTLP. */
+/* In the JSON of OTLP an integer of 64 bits is a string. */
 static void put_int_attribute(struct jwrite *w, const char *key, int64_t v)
 {
 	char text[24];
@@ -282,7 +284,7 @@ void otlp_note(struct api_request *r, const struct infer_answer *a)
 	jw_end(&w);
 }
 
-/* What all requests of an endpoint are called. */
+/* The value of gen_ai.operation.name for the API format of r. */
 static const char *operation_name(const struct api_request *r)
 {
 	const char *form = infer_api_name(r->format);
@@ -354,12 +356,12 @@ static void put_span(struct jwrite *w, const struct api_request *r, int status)
 	jw_object(w, NULL);
 	put_ids(w, r);
 	jw_str(w, "name", name);
-	jw_int(w, kind, 2); /* of a server */
+	jw_int(w, kind, 2); /* SPAN_KIND_SERVER */
 	put_ns(w, "startTimeUnixNano", real - (now - r->began_ns));
 	put_ns(w, "endTimeUnixNano", real);
 	jw_array(w, "attributes");
 	put_common(w, r, status);
-	/* the members of the array */
+	/* the elements of the array, without its brackets */
 	if (r->span.len > 2 && !r->span.bad)
 		jw_raw(w, NULL, r->span.at + 1, r->span.len - 2);
 	jw_end(w);

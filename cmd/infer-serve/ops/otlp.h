@@ -1,9 +1,9 @@
-/* infer-serve/ops/otlp.h - spans of requests, in the words of OpenTelemetry's conventions for generative
- * AI, over OTLP/HTTP as JSON.
+/* infer-serve/ops/otlp.h - a span for each request that asks a model, with the attributes of
+ * OpenTelemetry's conventions for generative AI, sent by OTLP over HTTP as JSON.
  *
- * A process of its own sends them: this one opens no socket once it serves (harden.c), and no request
- * waits for a collector.  A line of a pipe is a span; the process ends with the pipe.  A span that the
- * pipe has no room for is dropped, and counted. */
+ * A child process sends them, because the server opens no socket once it serves (harden.c), and so
+ * that no request waits for a collector.  A span is a line in a pipe; the child ends when the pipe
+ * is closed.  A span that does not fit into the pipe is dropped and counted. */
 #ifndef INFER_SERVE_OPS_OTLP_H
 #define INFER_SERVE_OPS_OTLP_H
 #include <infer/api.h>
@@ -12,13 +12,13 @@
 struct server;
 struct api_request;
 
-/* Start that process, before there are threads.  Without --otlp nothing is done.
- * INFER_EINVAL  the address; INFER_EUNSUP there is no libcurl; INFER_EIO INFER_ENOMEM */
+/* With --otlp: start the child process.  Call it before threads are started.
+ * INFER_EINVAL  the URL is wrong; INFER_EUNSUP there is no libcurl; INFER_EIO INFER_ENOMEM */
 int otlp_open(struct server *s, infer_error *err);
-/* Wait for what it has, for a while. */
+/* Close the pipe, and wait a short time until the child has sent its spans. */
 void otlp_close(struct server *s);
-/* Remember what was asked and answered; of the thread that has the answer. */
+/* Write the attributes of the answer into r->span.  Called by the thread that made the answer. */
 void otlp_note(struct api_request *r, const struct infer_answer *a);
-/* The request, or the line of a batch, is over; of any thread: a line of the pipe is written at once. */
+/* Write the span of a request, or of a line of a batch, that has ended.  Any thread may call it. */
 void otlp_put(const struct api_request *r, int status);
 #endif

@@ -1,4 +1,4 @@
-/* infer-serve/ops/served.c - one of the models that are served: its file, engine and readers. */
+/* infer-serve/ops/served.c - a served model: opening and closing its file, engine and readers. */
 #include "infer-serve/ops/chatml.h"
 #include "infer-serve/ops/server.h"
 #include "common/progress.h"
@@ -42,8 +42,9 @@ void served_free(struct served *m)
 
 static uint64_t min_bytes(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* What the engine will take.  A cache whose size is not given is as large as the model's share of the
- * memory allows, but has room for one whole context where that fits at all. */
+/* Compute the bytes that the engine will need.  A cache whose size is not given fills the model's
+ * share of the memory, but has room for at least one whole context if that fits at all.
+ * INFER_ENOMEM  it does not fit */
 static int plan_memory(struct served *m, struct infer_engine_opts *eo, uint64_t *bytes,
                        infer_error *err)
 {
@@ -83,9 +84,9 @@ static int open_engine(struct served *m, served_room_fn *room, infer_error *err)
 	eo.log = say_log;
 	eo.max_seqs = SERVE_SEQS;
 	eo.flags |= INFER_ENGINE_EVEN;
-	/* requests are counted before they come here, and one has up to INFER_JOB_MOST samples */
+	/* the server limits requests itself; one has up to INFER_JOB_MOST samples */
 	eo.max_queue = (int32_t)(o->max_queue + SERVE_SEQS + 1) * INFER_JOB_MOST;
-	if (room) { /* loaded when files and calls are out of reach that a driver needs */
+	if (room) { /* the sandbox forbids files and calls that a GPU driver needs */
 		TRY(engine_keep_cpu(&eo, "--config", err));
 		TRY(plan_memory(m, &eo, &bytes, err));
 		TRY(room(m, bytes, err));
@@ -155,7 +156,7 @@ static int open_reader(struct served *m, infer_error *err)
 	return infer_job_reader_new(&m->own_reader, &jo, err);
 }
 
-/* Without a name from the options it is called as its file says. */
+/* Name the model by --alias, or as its file does, if the configuration has no name. */
 static int set_model_name(struct served *m, infer_error *err)
 {
 	struct infer_str called;
@@ -231,7 +232,7 @@ struct served *served_of_file(struct server *s, const char *path, size_t n)
 	return NULL;
 }
 
-/* Under the lock: the first from m on. */
+/* The first loaded model from m on.  Caller holds the lock. */
 static struct served *first_loaded(struct served *m)
 {
 	while (m && m->state != SERVED_IN)

@@ -1,7 +1,7 @@
 /* infer-serve/ops/server.h - the state that all threads of the server share.
  *
- * Threads: one reads and writes connections (http/http.c), two workers read requests (ops/work.c), one
- * loads models (ops/loading.c), one steps their engines (ops/stepper.c), one runs batches
+ * Threads: one reads and writes connections (http/http.c), two workers read requests (ops/work.c),
+ * one loads models (ops/loading.c), one steps their engines (ops/stepper.c), one runs batches
  * (batch/batches.c), and the first waits for signals and checks deadlines (serve.c).
  *
  * `lock` is held for copying and for lists, never while something is computed or parsed, or written
@@ -50,7 +50,8 @@ struct server {
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	/* Mark requests whose clients left, and return when to call it again.  NULL: no clients yet. */
+	/* Mark requests whose clients left, and return when to call it again.  NULL: no clients
+	 * yet. */
 	int64_t (*find_gone)(struct server *s, int64_t now_ns);
 	struct http_request *http_requests; /* list of http/ */
 	struct keys keys;

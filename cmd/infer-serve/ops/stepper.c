@@ -1,5 +1,5 @@
-/* infer-serve/ops/stepper.c - the thread that steps the engine: jobs start and end here, and what they
- * generate becomes answers and events. */
+/* infer-serve/ops/stepper.c - the thread that steps the engines: it starts and ends jobs, and
+ * delivers answers and events. */
 #include "infer-serve/ops/otlp.h"
 #include "infer-serve/ops/server.h"
 #include "infer-serve/ops/slots.h"
@@ -14,7 +14,7 @@
 
 static const char fingerprint[] = "b" INFER_VERSION;
 
-/* The sooner of what the head and the body say. */
+/* Set the deadline of r: the earlier of those in the head and in the body. */
 static void set_deadline(struct api_request *r)
 {
 	double s = r->gen.job->timeout_s;
@@ -52,9 +52,9 @@ void stepper_put(struct api_request *r)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- ends ---- */
+/* ---- ending requests ---- */
 
-/* Forget an exchange: its samples are cancelled, if any runs. */
+/* Cancel what runs of r, and release it. */
 static void remove_running(struct api_request *r)
 {
 	struct server *s = r->server;
@@ -66,7 +66,7 @@ static void remove_running(struct api_request *r)
 	if (*at)
 		*at = r->next;
 	pthread_mutex_lock(&s->lock);
-	slots_free_all(r); /* nobody looks at its task any more */
+	slots_free_all(r); /* /slots reads the task that is freed next */
 	pthread_mutex_unlock(&s->lock);
 	infer_task_free(r->gen.task);
 	r->gen.task = NULL;
@@ -112,6 +112,7 @@ static void deliver_fault(struct api_request *r, const struct infer_fault *f)
 		1);
 }
 
+/* Add r and its samples to the counters, the access log and the span. */
 static void count_answer(struct api_request *r, const struct infer_answer *a)
 {
 	struct server *s = r->server;
@@ -149,7 +150,7 @@ static struct infer_answer answer_of(const struct api_request *r)
 	return a;
 }
 
-/* 1: somebody wrote to the model's file, and answers mean nothing any more. */
+/* True if the model's file was changed, so that its answers are not valid; sets *f. */
 static int is_changed(struct served *m, struct infer_fault *f)
 {
 	*f = (struct infer_fault){ .kind = INFER_FAULT_SERVER };
@@ -211,6 +212,7 @@ static void end_request(struct api_request *r)
 
 /* ---- events ---- */
 
+/* Deliver the new text of a sample as events of the API format. */
 static void stream_deltas(struct api_request *r, int32_t index)
 {
 	struct server *s = r->server;
@@ -228,6 +230,7 @@ static void stream_deltas(struct api_request *r, int32_t index)
 	}
 }
 
+/* Record the time of a token, in the metrics and in /slots. */
 static void count_token(struct api_request *r, int32_t index)
 {
 	struct server *s = r->server;
@@ -284,7 +287,7 @@ static void handle_event(const struct infer_got *got)
 		end_request(r);
 }
 
-/* ---- starts ---- */
+/* ---- starting requests ---- */
 
 static void start_job(struct api_request *r)
 {
@@ -316,7 +319,7 @@ static void start_job(struct api_request *r)
 	}
 }
 
-/* A request that waits ends without having run; f NULL: nobody waits for it. */
+/* End a request that waits; f: the error to deliver, or NULL. */
 static void remove_waiting(struct api_request *r, const struct infer_fault *f)
 {
 	fair_drop(&r->model->fair, &r->gen.turn);
@@ -327,7 +330,7 @@ static void remove_waiting(struct api_request *r, const struct infer_fault *f)
 	api_done(r);
 }
 
-/* Every request of a model ends with an error. */
+/* End every request of m with an error. */
 static void fail_requests(struct served *m, const struct infer_fault *f)
 {
 	struct api_request *next;
@@ -341,14 +344,14 @@ static void fail_requests(struct served *m, const struct infer_fault *f)
 		remove_waiting(m->fair.busy->first->of, f);
 }
 
-/* Whether a request is to end now. */
+/* True if the client left, or the deadline of the answer has passed (sets is_late). */
 static int is_over(struct api_request *r, int64_t now)
 {
 	r->gen.is_late = !r->is_gone && r->gen.until_ns && now > r->gen.until_ns;
 	return r->is_gone || r->gen.is_late;
 }
 
-/* End a request that waits or runs, whose client is gone or whose time is over. */
+/* End a request for which is_over is true. */
 static void end_early(struct api_request *r)
 {
 	struct infer_fault f = { .kind = INFER_FAULT_TIMEOUT, .param = "timeout" };
@@ -364,7 +367,7 @@ static void end_early(struct api_request *r)
 	remove_running(r);
 }
 
-/* Requests whose client is gone end within this step, and those whose time is over. */
+/* End all requests of m for which is_over is true. */
 static void drop_over(struct served *m)
 {
 	struct server *s = m->server;
@@ -392,7 +395,7 @@ static void drop_over(struct served *m)
 
 /* ---- the loop ---- */
 
-/* Under the lock: a model has work for its engine, or leaves. */
+/* True if an engine has work, or a model is to be unloaded.  Caller holds the lock. */
 static int has_work(struct server *s)
 {
 	int some = 0;
@@ -405,7 +408,8 @@ static int has_work(struct server *s)
 	return some;
 }
 
-/* Wait for work; the requests that came wait for their turn.  *over: the thread ends. */
+/* Wait for work, and queue the requests of the inbox by user.  *over: the thread ends; *cut:
+ * requests end. */
 static void wait_for_work(struct server *s, int *over, int *cut)
 {
 	struct api_request *next;
@@ -425,7 +429,7 @@ static void wait_for_work(struct server *s, int *over, int *cut)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Start the requests whose turn it is. */
+/* Start requests while the engine of m has room. */
 static void start_jobs(struct served *m)
 {
 	struct fair_item *i;

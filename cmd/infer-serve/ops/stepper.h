@@ -5,7 +5,7 @@ struct api_request;
 
 /* Run until s->stop is STOP_ALL.  Returns NULL. */
 void *stepper_thread(void *server);
-/* Run r->gen.job, which is taken over.  The answer goes to r->owner, which is then told that r is done.
- * Under no lock. */
+/* Run r->gen.job, which is owned from now on.  Calls r->owner->answer, stream or fault, and at the
+ * end r->owner->done.  Under no lock. */
 void stepper_put(struct api_request *r);
 #endif

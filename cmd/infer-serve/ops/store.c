@@ -63,11 +63,11 @@ int store_is_name(const char *name, const char *prefix)
 
 static int sync_dir(const struct store *s, infer_error *err)
 {
-	/* file systems that cannot say so */
+	/* EINVAL: the file system does not support it */
 	return fsync(s->dir) && errno != EINVAL ? set_errno_error(s, ".", err) : INFER_OK;
 }
 
-/* The name without its suffix, if it has that. */
+/* Copy the name without its suffix to stem.  Returns 0 if it has another one. */
 static int has_no_suffix(const char *name, const char *suffix, char stem[STORE_NAME])
 {
 	size_t n = strlen(name), k = strlen(suffix);
@@ -78,7 +78,7 @@ static int has_no_suffix(const char *name, const char *suffix, char stem[STORE_N
 	return 1;
 }
 
-/* Remove files that never got a name, and what was said of files that never came. */
+/* Remove temporary files, and descriptions of files that do not exist. */
 static void remove_leftovers(const struct store *s)
 {
 	int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -20,13 +20,13 @@ uint64_t tenant_salt(const struct api_request *r, uint64_t salt)
 int tenant_sees_all(const struct api_request *r)
 {
 	const struct server *s = r->server;
-	int keyless = 0, keyed = s->keys.n != 0, others = keys_beside(&s->keys, r->caller.group);
+	int keyless = 0, keyed = s->keys.n != 0, others = keys_of_others(&s->keys, r->caller.group);
 
 	for (const struct served *m = s->models; m; m = m->next)
 		if (!m->retired) {
 			keyless |= !s->keys.n && !m->keys.n;
 			keyed |= m->keys.n != 0;
-			others |= keys_beside(&m->keys, r->caller.group);
+			others |= keys_of_others(&m->keys, r->caller.group);
 		}
 	return r->caller.is_operator || !keyed || (!others && !keyless);
 }
