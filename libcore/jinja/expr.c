@@ -10,24 +10,22 @@ enum { DEEPEST = 200 };
 static struct jnode *parse_or(struct jparse *p);
 static struct jnode *parse_unary(struct jparse *p, int with_filters);
 
-static struct jnode *new_binary(struct jparse *p, enum jnode_kind kind, struct jnode *a,
-                                struct jnode *b)
-{
-	struct jnode *n = a && b ? jparse_node(p, kind) : NULL;
-
-	if (n) {
-		n->a = a;
-		n->b = b;
-	}
-	return n;
-}
-
-static struct jnode *parse_one(struct jparse *p, enum jnode_kind kind, struct jnode *a)
+static struct jnode *new_unary(struct jparse *p, enum jnode_kind kind, struct jnode *a)
 {
 	struct jnode *n = a ? jparse_node(p, kind) : NULL;
 
 	if (n)
 		n->a = a;
+	return n;
+}
+
+static struct jnode *new_binary(struct jparse *p, enum jnode_kind kind, struct jnode *a,
+                                struct jnode *b)
+{
+	struct jnode *n = b ? new_unary(p, kind, a) : NULL;
+
+	if (n)
+		n->b = b;
 	return n;
 }
 
@@ -52,8 +50,7 @@ static int is_tuple_end(const struct jparse *p, int how)
 }
 
 /* JN_TUPLE: list. A single expression without a comma is returned as it is. */
-static struct jnode *parse_tuple_of(struct jparse *p, int how,
-                                    struct jnode *(*part)(struct jparse *))
+static struct jnode *parse_list(struct jparse *p, int how, struct jnode *(*part)(struct jparse *))
 {
 	struct jnode *t = jparse_node(p, JN_TUPLE), *x;
 	int commas = 0;
@@ -75,7 +72,7 @@ static struct jnode *parse_tuple_of(struct jparse *p, int how,
 
 struct jnode *jparse_tuple(struct jparse *p, int how)
 {
-	return parse_tuple_of(p, how, how & JTUPLE_NO_IF ? parse_or : jparse_expr);
+	return parse_list(p, how, how & JTUPLE_NO_IF ? parse_or : jparse_expr);
 }
 
 /* JN_NSREF: id, attribute str. */
@@ -106,8 +103,8 @@ static int can_assign(struct jparse *p, const struct jnode *n, int to_in)
 
 struct jnode *jparse_target(struct jparse *p, int to_in)
 {
-	struct jnode *n = parse_tuple_of(p, to_in ? JTUPLE_TO_IN : 0,
-	                                 to_in ? jparse_primary : parse_target_part);
+	struct jnode *n =
+		parse_list(p, to_in ? JTUPLE_TO_IN : 0, to_in ? jparse_primary : parse_target_part);
 
 	if (n && !can_assign(p, n, to_in))
 		return jparse_fail(p, "cannot assign to this");
@@ -269,7 +266,7 @@ static struct jnode *parse_brackets(struct jparse *p, struct jnode *on)
 
 static struct jnode *parse_dot(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = parse_one(p, JN_ATTR, on);
+	struct jnode *n = new_unary(p, JN_ATTR, on);
 
 	p->tok++;
 	if (!n)
@@ -281,7 +278,7 @@ static struct jnode *parse_dot(struct jparse *p, struct jnode *on)
 		n->b = jparse_primary(p);
 		return n->b ? n : NULL;
 	} else {
-		return jparse_fail(p, "expected a name or a number behind '.'");
+		return jparse_fail(p, "expected a name or a number after '.'");
 	}
 	p->tok++;
 	return p->rc ? NULL : n;
@@ -348,7 +345,7 @@ static struct jargs *parse_arguments(struct jparse *p)
 /* JN_CALL: a, args. */
 static struct jnode *parse_call(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = parse_one(p, JN_CALL, on);
+	struct jnode *n = new_unary(p, JN_CALL, on);
 
 	return n && (n->args = parse_arguments(p)) ? n : NULL;
 }
@@ -383,7 +380,7 @@ static const struct pystr *parse_dotted(struct jparse *p)
 /* JN_FILTER: value a, fn (NULL: unknown, its name is str), args or NULL. */
 static struct jnode *parse_filter(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = parse_one(p, JN_FILTER, on);
+	struct jnode *n = new_unary(p, JN_FILTER, on);
 
 	if (!n || !(n->str = parse_dotted(p)))
 		return NULL;
@@ -409,7 +406,7 @@ struct jnode *jparse_filters(struct jparse *p, struct jnode *on, int inline_)
 /* JN_TEST: as JN_FILTER, and negated. */
 static struct jnode *parse_test(struct jparse *p, struct jnode *on)
 {
-	struct jnode *n = parse_one(p, JN_TEST, on), *x;
+	struct jnode *n = new_unary(p, JN_TEST, on), *x;
 	int k;
 
 	p->tok++;
@@ -465,7 +462,7 @@ static struct jnode *parse_unary(struct jparse *p, int with_filters)
 	if (p->tok->kind == JT_SUB || p->tok->kind == JT_ADD) {
 		enum jnode_kind kind = p->tok->kind == JT_SUB ? JN_NEG : JN_POS;
 		p->tok++;
-		n = parse_one(p, kind, parse_unary(p, 0));
+		n = new_unary(p, kind, parse_unary(p, 0));
 	} else {
 		n = jparse_primary(p);
 	}
@@ -476,8 +473,7 @@ static struct jnode *parse_unary(struct jparse *p, int with_filters)
 	return n;
 }
 
-/* JN_BIN: op, a, b. Parse the operators `ops`, which have the same precedence and associate
- * left. */
+/* JN_BIN: op, a, b. Parse left-associative operators `ops` of one precedence. */
 static struct jnode *parse_binary(struct jparse *p, const char *ops,
                                   struct jnode *(*part)(struct jparse *))
 {
@@ -541,9 +537,9 @@ static struct jnode *parse_compare(struct jparse *p)
 			p->tok += 2;
 		} else
 			break;
-		if (!n && !(n = parse_one(p, JN_CMP, a)))
+		if (!n && !(n = new_unary(p, JN_CMP, a)))
 			return NULL;
-		x = parse_one(p, JN_CMP, parse_sum(p));
+		x = new_unary(p, JN_CMP, parse_sum(p));
 		if (!x || jparse_push(p, &n->list, &n->n, x))
 			return NULL;
 		x->op = (uint8_t)op;
@@ -558,7 +554,7 @@ static struct jnode *parse_not(struct jparse *p)
 	if (++p->depth > DEEPEST)
 		return jparse_fail(p, "the template is nested more than %d levels deep", DEEPEST);
 	p->tok++;
-	struct jnode *n = parse_one(p, JN_NOT, parse_not(p));
+	struct jnode *n = new_unary(p, JN_NOT, parse_not(p));
 	p->depth--;
 	return n;
 }
@@ -581,8 +577,7 @@ static struct jnode *parse_or(struct jparse *p)
 	return n;
 }
 
-/* JN_COND: b if a else c; c NULL: undefined. In all three an unknown filter fails only when it is
- * evaluated. */
+/* JN_COND: b if a else c, or undefined. An unknown filter fails only when it is evaluated. */
 struct jnode *jparse_expr(struct jparse *p)
 {
 	if (++p->depth > DEEPEST)

@@ -7,6 +7,7 @@
 #include <infer/status.h>
 #include "base/arena.h"
 #include "base/json.h"
+#include "pyval/budget.h"
 
 enum py_type {
 	PY_MISSING, /* an argument that was not given, no value */
@@ -124,30 +125,6 @@ struct pyrun {
 	const char *const *trusted;
 	infer_error *err;
 };
-
-/* Fail with INFER_EFORMAT, "name: line N: " and the message, unless the run has failed; returns
- * r->rc. */
-int py_fail(struct pyrun *r, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
-/* A step takes about 50 ns: a node evaluated, an item visited, a value made, or so many bytes of a
- * string. */
-enum {
-	PY_STEP_COPY = 128, /* bytes copied or compared */
-	PY_STEP_LOOK = 32,  /* bytes examined one by one */
-	PY_STEP_READ = 8,   /* bytes decoded to characters */
-};
-enum {
-	PY_STEP_ITEMS = 8,   /* items moved, or keys compared, for one step */
-	PY_STEP_DIGITS = 32, /* steps to convert a float to text or back */
-};
-/* Count steps; fails if the limit of steps or of time is exceeded. Returns r->rc. */
-int py_spend(struct pyrun *r, uint64_t steps);
-/* Fail with INFER_ENOMEM: the limit of bytes is exceeded. */
-int py_fail_bytes(struct pyrun *r) __attribute__((cold));
-/* Allocate n * size bytes in the arena, zeroed. NULL: failed, the code is in r->rc. */
-void *py_alloc(struct pyrun *r, size_t n, size_t size);
-/* Enter one more level of nesting; fails if the limit or the stack is exceeded. On success the
- * caller decrements r->depth when it leaves. */
-int py_enter(struct pyrun *r);
 
 static inline struct pyval py_none(void) { return (struct pyval){ .type = PY_NONE }; }
 static inline struct pyval py_int(int64_t i) { return (struct pyval){ .type = PY_INT, .i = i }; }
