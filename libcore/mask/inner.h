@@ -1,9 +1,9 @@
-/* mask/inner.h - (private) remembered masks, and how they are computed.
+/* mask/inner.h - (private) cached mask entries, and how they are computed.
  *
- * An entry says of one frame which texts of a trie may come as far as the frame itself decides, and
- * what is left of the texts behind the frame's ends.  The frame's own content is its key: entries
- * of strings, names and numbers are found by automaton and state, others by a copy of the frame
- * that stands on ITEM_HOLE. */
+ * An entry describes one stack item and one trie of token texts: the texts that the item alone accepts,
+ * and the rests of those in which the item ends, for the item below it.  Entries of strings, names and
+ * numbers are found by automaton and state; others by a copy of the item on an ITEM_HOLE.
+ * Errors: INFER_EUNSUP (steps, bytes), INFER_ENOMEM. */
 #ifndef MASK_INNER_H
 #define MASK_INNER_H
 #include <pthread.h>
@@ -12,142 +12,154 @@
 #include "ir/match_step.h"
 #include "mask/trie.h"
 
-enum form { FORM_FRAME, FORM_STRING, FORM_NAME, FORM_TEXT, FORM_NUMBER, FORM_SLOTS };
-
-/* no padding */
-struct mask_key {
-	uint64_t serial; /* of the trie */
-	const void *what;
-	uint32_t form, d[5];
+enum entry_kind {
+	ENTRY_STACK,  /* of a stack on the hole */
+	ENTRY_STRING, /* of a state of an automaton, this and the next three */
+	ENTRY_NAME,   /* a name of a class */
+	ENTRY_TEXT,   /* the whole text */
+	ENTRY_NUMBER,
+	ENTRY_SLOTS /* names of slots */
 };
 
-/* The texts that end the frame, or the name of a slot. */
+/* hashed and compared as bytes: no padding */
+struct entry_key {
+	uint64_t serial;     /* of the trie */
+	const void *what;    /* the stack, the automaton, the object */
+	uint32_t kind, d[5]; /* enum entry_kind */
+};
+
+/* the texts in which the item ends, or the name of a slot */
 struct ending {
 	uint32_t slot;    /* NOWHERE: none */
-	uint32_t n, *id;  /* names: tokens that end with it; others are among the entry's */
-	struct trie rest; /* the remaining bytes of the other tokens */
+	uint32_t n, *id;  /* names: tokens that end exactly there */
+	struct trie rest; /* the remaining bytes of longer tokens */
 };
 
-/* A token that may come if one of these slots may. */
+/* a token that is allowed if one of the slots lo ... hi - 1 may come */
 struct slot_token {
 	uint32_t id, lo, hi;
 };
 
 struct entry {
 	struct entry *chain;
-	struct mask_key key;
-	struct stack_item *frame; /* of the key; NULL: none */
+	struct entry_key key;
+	struct stack_item *frame; /* of the key, or NULL */
 	uint64_t steps, bytes;
-	uint32_t n; /* tokens, whichever is shorter: */
+	uint32_t n; /* allowed tokens: a list or bits, whichever is shorter */
 	uint32_t *id;
 	uint64_t *bits;
-	int may_leave; /* the frame may end before a byte */
-	uint32_t n_endings, n_slots, n_odd;
+	int may_leave; /* the item may end before the first byte */
+	uint32_t n_endings, n_slots, n_partial;
 	struct ending *ending;
 	struct slot_token *slot;
-	uint32_t *odd; /* texts about which the slots do not decide alone */
+	uint32_t *partial; /* texts that end within a character: each is checked alone */
 };
 
-/* A place on the hole, and where each byte leads. */
+/* a parser state on the hole, and its successor by each byte */
 struct mask_state {
 	struct match_state place;
 	uint32_t hash, chain, asked;
-	uint8_t safe, measured; /* so many plain characters leave a way on and no end; found out */
-	uint8_t outside;        /* of all strings */
-	int leaves;             /* the hole is among its stacks, or next */
-	uint32_t *next;         /* [256] 0: not known; NULL: not asked often enough */
+	uint8_t safe;     /* any so many plain characters can follow, and the item does not end */
+	uint8_t measured; /* safe is final */
+	uint8_t outside;  /* outside of strings */
+	int leaves;       /* the item may have ended: the hole is, or may be, on top of a stack */
+	uint32_t *next;   /* [256] 0: not known yet; NULL: seldom asked */
 };
 
 struct mask {
 	const struct grammar *g;
 	const struct vocab *v;
 	uint32_t n_tokens, words;
-	pthread_mutex_t lock; /* all that follows */
-	struct slab slab;     /* all of it */
-	struct match *m;      /* for frames on the hole */
+	pthread_mutex_t lock; /* guards all below */
+	struct slab slab;     /* its memory */
+	struct match *m;      /* for stacks on the hole */
 	struct stack_item *hole, *done;
-	uint64_t serial, left; /* bytes */
-	struct entry **bucket, *old;
+	uint64_t serial;             /* of the last trie */
+	uint64_t left;               /* bytes */
+	struct entry **bucket, *old; /* old: evicted, but in use until mask_free_retired */
 	uint32_t mask, n_entries;
 	struct mask_state *state;
 	uint32_t n_states, cap_states, *state_bucket;
 	uint64_t *scratch; /* [words], all zero between entries */
-	uint64_t *touched; /* a bit for each word of scratch that is not */
+	uint64_t *touched; /* a bit for each word of scratch that is not zero */
 };
 enum { STATE_BUCKETS = 4096 };
 
-/* Where an entry is found out. */
-struct mask_from {
-	struct stack_item *frame; /* the frame on the hole; NULL: none */
+/* what an entry is computed from: a stack, or a state of an automaton */
+struct entry_source {
+	struct stack_item *frame; /* on the hole; NULL: none */
 	const struct dfa *text;
 	uint32_t state;
-	int free; /* behind state all is alike for as long as a text of the trie */
+	int free; /* TEXT_FREE */
 };
 
-/* While an entry is found out. */
-struct finder {
+/* an entry under construction */
+struct entry_builder {
 	struct mask *k;
-	const struct mask_from *from;
+	const struct entry_source *from;
 	const struct trie *t;
 	struct entry *e;
-	uint64_t steps; /* that may still be taken */
-	struct mask_exit {
+	uint64_t steps; /* limit of e->steps */
+	struct entry_exit {
 		uint32_t node, slot;
 	} * exit;
-	uint32_t n_exits, cap_exits, cap_slots, cap_odd;
+	uint32_t n_exits, cap_exits, cap_slots, cap_partial;
 	infer_error *err;
 };
 
-/* The token may come. */
-static inline void finder_set(const struct finder *f, uint32_t id)
+/* Allow a token. */
+static inline void builder_allow_token(const struct entry_builder *f, uint32_t id)
 {
 	f->k->scratch[id / 64] |= UINT64_C(1) << id % 64;
 	f->k->touched[id / 4096] |= UINT64_C(1) << id / 64 % 64;
 }
-static inline int finder_charge(struct finder *f, uint64_t n)
+/* Count n steps.  Returns 0 if there are too many. */
+static inline int builder_charge(struct entry_builder *f, uint64_t n)
 {
 	f->e->steps += n;
 	return f->e->steps <= f->steps;
 }
-/* The next node from i on; of those of depth 1 only the ones whose byte may come. */
-static inline uint32_t finder_next(const struct finder *f, uint32_t i, const uint8_t may[256])
+/* Return the node i, or if it has depth 1 the next of depth 1 whose byte is in `may`. */
+static inline uint32_t builder_next(const struct entry_builder *f, uint32_t i,
+                                    const uint8_t may[256])
 {
 	return i < f->t->n_nodes && f->t->node[i].depth == 1 ? trie_begin(f->t, i, may) : i;
 }
-int finder_too_long(struct finder *f); /* its error */
-/* The texts a ... b - 1 may come. */
-void finder_take(struct finder *f, uint32_t a, uint32_t b);
-void finder_clear(struct mask *k);
-int finder_exit(struct finder *f, uint32_t node, uint32_t slot);
-int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
-/* What was taken and the exits become the entry; its trie's texts are in order. */
-int finder_done(struct finder *f);
+int builder_too_long(struct entry_builder *f); /* set the error; returns INFER_EUNSUP */
+/* Allow the tokens of the texts a ... b - 1. */
+void builder_allow(struct entry_builder *f, uint32_t a, uint32_t b);
+void builder_clear(struct mask *k); /* clear k->scratch */
+/* The item, or the name of `slot`, ends at this node. */
+int builder_add_exit(struct entry_builder *f, uint32_t node, uint32_t slot);
+/* Grow the array *p of *cap elements to hold `need`. */
+int builder_grow(struct entry_builder *f, void *p, uint32_t *cap, uint32_t need, size_t size);
+/* Complete the entry from the allowed tokens and the exits. */
+int builder_finish(struct entry_builder *f);
 void entry_free(struct mask *k, struct entry *e);
 
-/* How a frame is found out: by its stack, by its automaton, by the names of its object. */
-int walk_frame(struct finder *f);
-int walk_text(struct finder *f);
-/* TEXT_FREE: `longest` characters, whatever they are, leave a way on, and the text may end behind
- * each of them and before, *accepts, or behind none.  TEXT_COUNTED: the same with *n characters, and
- * none may come behind them. */
-enum text_kind { TEXT_OWN, TEXT_FREE, TEXT_COUNTED };
+/* Compute an entry: by following the stack, by the automaton, by the names of the slots. */
+int build_stack_entry(struct entry_builder *f);
+int build_text_entry(struct entry_builder *f);
+/* TEXT_FREE: any `longest` characters can follow, and the text may end after each of them (*accepts), or
+ * after none.  TEXT_COUNTED: the same for *n characters, and no more can follow. */
+enum text_kind { TEXT_IRREGULAR, TEXT_FREE, TEXT_COUNTED };
 enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, uint32_t *accepts,
                          uint32_t *n);
-int walk_slots(struct finder *f, const struct object_shape *o);
-void mask_states_drop(struct mask *k);
+int build_slots_entry(struct entry_builder *f, const struct object_shape *o);
+void mask_states_drop(struct mask *k); /* free the cached parser states */
 
-/* The entry, found out where it is not remembered, until mask_settle.
- * steps: it may take so many */
-int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
-               const struct mask_from *from, uint64_t steps, infer_error *err);
-void mask_settle(struct mask *k);
-int mask_has(const struct mask *k, const struct mask_key *key); /* the entry is remembered */
+/* Get or compute an entry, valid until mask_free_retired.  steps: the most it may cost */
+int mask_get_entry(struct entry **out, struct mask *k, const struct trie *t,
+                   const struct entry_key *key, const struct entry_source *from, uint64_t steps,
+                   infer_error *err);
+void mask_free_retired(struct mask *k);
+int mask_has(const struct mask *k, const struct entry_key *key); /* 1: the entry is cached */
 
 const struct trie *vocab_trie(const struct vocab *v);
-/* the tokens with a quote, or with a quote or \: their texts, and a bit for each */
+/* the tokens with a quote, or if `escapes` with a quote or \: their texts, and a bit for each */
 const struct trie *vocab_quotes(const struct vocab *v, int escapes);
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes);
-/* As vocab_mask, for a trie; the tokens are added to bits. */
+/* As vocab_mask, for the texts of a trie; the tokens are added to bits. */
 int vocab_walk(const struct trie *t, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err);
 static inline void bit_set(uint64_t *bits, uint32_t id) { bits[id / 64] |= UINT64_C(1) << id % 64; }

@@ -1,4 +1,4 @@
-/* mask/mask.c - a mask is put together from the remembered frames of the stacks. */
+/* mask/mask.c - combine the cached entries of the stacks to a mask. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "mask/inner.h"
@@ -8,24 +8,24 @@
 #include <string.h>
 
 enum {
-	DEEP = 256, /* frames that one token ends; beyond, it is followed byte by byte */
-	RULES = 4,  /* frames of rules that are looked at together */
-	FEW = 64,   /* texts that are soon followed byte by byte */
+	DEEP = 256, /* items that one token may end; deeper, tokens are checked byte by byte */
+	RULES = 4,  /* items of rules that share one entry */
+	FEW = 64,   /* so few texts are checked without an entry even if q->recall */
 };
 
-struct asker {
+struct mask_query {
 	struct mask *k;
 	struct match *m;
 	uint64_t *bits;
 	struct budget *left;
 	uint32_t depth;
-	int recall; /* nothing is found out */
+	int recall; /* use cached entries only */
 	infer_error *err;
 };
 
-static int fill(struct asker *q, const struct trie *t, struct stack_item *top);
+static int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *top);
 
-static int charge(struct asker *q, uint64_t n)
+static int charge_query(struct mask_query *q, uint64_t n)
 {
 	if (n > q->left->steps)
 		return err_set(q->err, INFER_EUNSUP,
@@ -34,29 +34,30 @@ static int charge(struct asker *q, uint64_t n)
 	return INFER_OK;
 }
 
-/* Where nothing is to be found out, a look at so many texts must wait. */
-static int must_wait(const struct asker *q, uint32_t n) { return q->recall && n > FEW; }
+/* True if checking n texts takes too long for mask_try_fill. */
+static int is_costly(const struct mask_query *q, uint32_t n) { return q->recall && n > FEW; }
 
 /* -- byte by byte --------------------------------------------------------------------------- */
 
-static int exact(struct asker *q, const struct trie *t, struct stack_item *top)
+/* Check all texts of t byte by byte. */
+static int fill_exact(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
 	struct match_state at = { 1, 0, &top };
 
-	if (must_wait(q, t->n_texts))
+	if (is_costly(q, t->n_texts))
 		return INFER_EAGAIN;
 	return vocab_walk(t, q->m, &at, q->bits, q->left, q->err);
 }
 
-/* One text. */
-static int exact_text(struct asker *q, const struct trie_text *x, struct stack_item *top,
+/* Check one text byte by byte. */
+static int check_text(struct mask_query *q, const struct trie_text *x, struct stack_item *top,
                       int *takes)
 {
 	struct match_state first = { 1, 0, &top }, at = { 0 };
 	int rc = match_copy(q->m, &at, &first, q->err);
 
 	for (uint32_t i = 0; i < x->n && !rc && match_live(&at); i++) {
-		rc = charge(q, (uint64_t)at.n + 1);
+		rc = charge_query(q, (uint64_t)at.n + 1);
 		if (!rc)
 			rc = match_byte(q->m, &at, (uint8_t)x->at[i], q->err);
 	}
@@ -65,27 +66,27 @@ static int exact_text(struct asker *q, const struct trie_text *x, struct stack_i
 	return rc;
 }
 
-/* -- what goes on below --------------------------------------------------------------------- */
+/* -- the items below ------------------------------------------------------------------------- */
 
-static int fill_place(struct asker *q, const struct trie *t, const struct match_state *at)
+static int fill_state(struct mask_query *q, const struct trie *t, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++)
-		TRY(fill(q, t, at->top[i]));
+		TRY(fill_stack(q, t, at->top[i]));
 	return INFER_OK;
 }
 
-/* From the places that a step has made. */
-static int fill_step(struct asker *q, const struct trie *t, struct step *s, int rc)
+/* Add the tokens of the stacks that a step has made; rc: of the step. */
+static int fill_step(struct mask_query *q, const struct trie *t, struct step *s, int rc)
 {
 	if (!rc)
-		rc = fill_place(q, t, &s->out);
+		rc = fill_state(q, t, &s->out);
 	match_drop(q->m, &s->out);
 	return rc;
 }
 
-/* The last frame of a stack that its entry knows: rules are short and end all the time, so some that
- * wait below are looked at together. */
-static struct stack_item *last_known(struct stack_item *top)
+/* Return the last item that the entry of a stack covers: rules are short and end often, so an entry
+ * covers up to RULES of them. */
+static struct stack_item *last_covered(struct stack_item *top)
 {
 	if (top->kind == ITEM_RULE || top->kind == ITEM_PART_TEXT)
 		for (int n = 1; top->up->kind == ITEM_RULE && n < RULES; n++)
@@ -93,20 +94,20 @@ static struct stack_item *last_known(struct stack_item *top)
 	return top;
 }
 
-static int fill_below(struct asker *q, const struct trie *t, struct stack_item *top)
+static int fill_below(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
-	struct stack_item *up = last_known(top)->up;
+	struct stack_item *up = last_covered(top)->up;
 
 	if (up->kind == ITEM_RULE)
 		return fill_step(q, t, &s, step_enter_rule(&s, up->data[0], up->up));
-	return fill(q, t, up);
+	return fill_stack(q, t, up);
 }
 
 /* -- names ---------------------------------------------------------------------------------- */
 
-/* The end of a name: the tokens that end there, and the others. */
-static int fill_ending(struct asker *q, const struct ending *x, struct stack_item *top)
+/* Add the tokens in which a name ends. */
+static int fill_ending(struct mask_query *q, const struct ending *x, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	int rc = x->slot == NOWHERE ? step_end_other(&s, top) : step_end_slot(&s, top, x->slot);
@@ -119,16 +120,15 @@ static int fill_ending(struct asker *q, const struct ending *x, struct stack_ite
 	return rc;
 }
 
-static int fill_slots(struct asker *q, const struct trie *t, const struct entry *e,
+static int fill_slots(struct mask_query *q, const struct trie *t, const struct entry *e,
                       struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	const uint32_t lo = top->data[0], n = top->data[1] - lo;
-	/* how many slots before each are free */
+	/* free[i]: how many of the first i slots are free */
 	uint32_t few[64],
 		*free = n < 64 ? few : slab_alloc(q->m->slab, (size_t)n + 1, sizeof *free);
-	int rc = free ? charge(q, n / 8 + e->n_slots / 8)
-	              : err_nomem(q->err);
+	int rc = free ? charge_query(q, n / 8 + e->n_slots / 8) : err_nomem(q->err);
 
 	if (free)
 		free[0] = 0;
@@ -142,47 +142,48 @@ static int fill_slots(struct asker *q, const struct trie *t, const struct entry 
 			rc = fill_ending(q, e->ending + i, top);
 	if (free != few)
 		slab_free(q->m->slab, free);
-	for (uint32_t i = 0; i < e->n_odd && !rc; i++) {
-		const struct trie_text *x = t->text + e->odd[i];
+	for (uint32_t i = 0; i < e->n_partial && !rc; i++) {
+		const struct trie_text *x = t->text + e->partial[i];
 		int takes;
 
-		rc = exact_text(q, x, top, &takes);
+		rc = check_text(q, x, top, &takes);
 		if (takes)
 			bit_set(q->bits, x->id);
 	}
 	return rc;
 }
 
-/* -- frames --------------------------------------------------------------------------------- */
+/* -- entries -------------------------------------------------------------------------------- */
 
-static int fill_entry(struct asker *q, const struct trie *t, const struct entry *e,
+static int fill_entry(struct mask_query *q, const struct trie *t, const struct entry *e,
                       struct stack_item *top)
 {
 	for (uint32_t i = 0; e->id && i < e->n; i++)
 		bit_set(q->bits, e->id[i]);
 	for (uint32_t i = 0; e->bits && i < q->k->words; i++)
 		q->bits[i] |= e->bits[i];
-	if (e->key.form == FORM_SLOTS)
+	if (e->key.kind == ENTRY_SLOTS)
 		return fill_slots(q, t, e, top);
 	for (uint32_t i = 0; i < e->n_endings; i++)
-		if (e->key.form == FORM_NAME)
+		if (e->key.kind == ENTRY_NAME)
 			TRY(fill_ending(q, e->ending + i, top));
 		else if (e->ending[i].rest.n_texts)
 			TRY(fill_below(q, &e->ending[i].rest, top));
 	return e->may_leave ? fill_below(q, t, top) : INFER_OK;
 }
 
-/* -- names that were there before ----------------------------------------------------------- */
+/* -- names that are used already ------------------------------------------------------------ */
 
-/* Texts of which an entry may admit too many, as it knows no names. */
-struct doubts {
+/* Context-dependent texts: an entry may allow too many of them, since it does not depend on the names or
+ * elements before. */
+struct dependents {
 	const struct trie *t;
 	struct slab *slab;
 	uint32_t n, cap, *text;
 	infer_error *err;
 };
 
-static int doubt(struct doubts *d, uint32_t text)
+static int add_dependent(struct dependents *d, uint32_t text)
 {
 	const uint32_t cap = d->cap ? 2 * d->cap : d->t->n_quoted + 64;
 	uint32_t *more;
@@ -198,8 +199,8 @@ static int doubt(struct doubts *d, uint32_t text)
 	return INFER_OK;
 }
 
-/* Texts that begin with the rest of an earlier name, of n characters, and a quote. */
-static int doubt_name(struct doubts *d, const struct stack_item *name, uint32_t n)
+/* Add the texts that begin with the last n characters of an earlier name and a quote. */
+static int add_rest_of_name(struct dependents *d, const struct stack_item *name, uint32_t n)
 {
 	char *bytes = slab_alloc(d->slab, (size_t)n + 1, 4);
 	const struct trie_node *x;
@@ -221,12 +222,12 @@ static int doubt_name(struct doubts *d, const struct stack_item *name, uint32_t 
 	slab_free(d->slab, bytes);
 	x = d->t->node + node;
 	for (uint32_t i = x->first; node && i < d->t->node[x->skip].first; i++)
-		TRY(doubt(d, i));
+		TRY(add_dependent(d, i));
 	return INFER_OK;
 }
 
-/* The name so far may become one of the earlier ones. */
-static int doubt_names(struct doubts *d, const struct stack_item *top)
+/* Add the texts that can complete the name to an earlier one. */
+static int add_names(struct dependents *d, const struct stack_item *top)
 {
 	const uint32_t so_far = top->side ? top->side->data[1] : 0;
 	int some = 0;
@@ -242,16 +243,16 @@ static int doubt_names(struct doubts *d, const struct stack_item *top)
 		if (x != top->side)
 			continue;
 		some = 1;
-		TRY(doubt_name(d, names->side, n - so_far));
+		TRY(add_rest_of_name(d, names->side, n - so_far));
 	}
 	for (uint32_t i = 0; i < d->t->n_escaped && some; i++)
-		TRY(doubt(d, d->t->escaped[i]));
+		TRY(add_dependent(d, d->t->escaped[i]));
 	return INFER_OK;
 }
 
-/* What the entry admits of the doubtful texts is followed byte by byte. */
-static int fill_doubts(struct asker *q, const struct doubts *d, const struct entry *e,
-                       struct stack_item *top, uint8_t *was)
+/* Add the tokens of the entry, and check its dependent texts byte by byte.  was: scratch [d->n] */
+static int fill_dependents(struct mask_query *q, const struct dependents *d, const struct entry *e,
+                           struct stack_item *top, uint8_t *was)
 {
 	int rc, takes;
 
@@ -265,7 +266,7 @@ static int fill_doubts(struct asker *q, const struct doubts *d, const struct ent
 
 		takes = was[i];
 		if (!takes && bit_get(q->bits, x->id))
-			rc = exact_text(q, x, top, &takes);
+			rc = check_text(q, x, top, &takes);
 		bit_clear(q->bits, x->id);
 		if (takes)
 			bit_set(q->bits, x->id);
@@ -273,31 +274,31 @@ static int fill_doubts(struct asker *q, const struct doubts *d, const struct ent
 	return rc;
 }
 
-/* Texts with two quotes may contain a whole name; in a name, one may end it. */
-static int fill_checked(struct asker *q, const struct trie *t, const struct entry *e,
+/* Add the tokens of an entry whose names depend on those before: texts with two quotes may contain a
+ * whole name; within a name, one quote may end it. */
+static int fill_checked(struct mask_query *q, const struct trie *t, const struct entry *e,
                         struct stack_item *top)
 {
-	struct doubts d = { .t = t, .slab = q->m->slab, .err = q->err };
+	struct dependents d = { .t = t, .slab = q->m->slab, .err = q->err };
 	uint8_t *was = NULL;
 	int rc = INFER_OK;
 
 	for (uint32_t i = 0; i < t->n_quoted && !rc; i++)
-		rc = doubt(&d, t->quoted[i]);
+		rc = add_dependent(&d, t->quoted[i]);
 	if (!rc && top->kind == ITEM_CLASS_KEY)
-		rc = doubt_names(&d, top);
+		rc = add_names(&d, top);
 	if (!rc)
-		rc = must_wait(q, d.n) ? INFER_EAGAIN : charge(q, d.n);
+		rc = is_costly(q, d.n) ? INFER_EAGAIN : charge_query(q, d.n);
 	if (!rc) {
 		was = slab_alloc(d.slab, (size_t)d.n + 1, 1);
-		rc = was ? fill_doubts(q, &d, e, top, was)
-		         : err_nomem(q->err);
+		rc = was ? fill_dependents(q, &d, e, top, was) : err_nomem(q->err);
 	}
 	slab_free(d.slab, was);
 	slab_free(d.slab, d.text);
 	return rc;
 }
 
-/* Whether names that were there before count; *counted: also how many of them. */
+/* True if names before matter; *counted: also their number. */
 static int has_names(const struct grammar *g, const struct stack_item *top, int *counted)
 {
 	const struct stack_item *object = top->kind == ITEM_CLASS_KEY ? top->up : top;
@@ -309,18 +310,18 @@ static int has_names(const struct grammar *g, const struct stack_item *top, int 
 	return top->kind == ITEM_CLASS_KEY || object->side != NULL;
 }
 
-/* The frame on the hole, with what last_known() counts to it. */
-static int on_hole(struct mask *k, struct stack_item **out, struct stack_item *top,
-                   infer_error *err)
+/* Copy the items that the entry covers onto the hole. */
+static int copy_onto_hole(struct mask *k, struct stack_item **out, struct stack_item *top,
+                          infer_error *err)
 {
-	const struct stack_item *copied[RULES], *last = last_known(top);
+	const struct stack_item *copied[RULES], *last = last_covered(top);
 	struct stack_item *up;
 	int n = 0, rc = INFER_OK;
 
 	do
 		copied[n++] = top;
 	while (top != last && (top = top->up));
-	/* what is done has no use for what is left of texts */
+	/* after the end of the text no rest is accepted */
 	up = stack_ref(last->up->kind == ITEM_DONE ? k->done : k->hole);
 	while (n-- && !rc) {
 		struct stack_item like = { .up = up, .kind = copied[n]->kind, .n = copied[n]->n };
@@ -334,22 +335,22 @@ static int on_hole(struct mask *k, struct stack_item **out, struct stack_item *t
 	return rc;
 }
 
-static void text_key(const struct trie *t, struct mask_key *key, struct mask_from *from,
-                     enum form form, const struct dfa *text, const uint32_t *d)
+static void text_key(const struct trie *t, struct entry_key *key, struct entry_source *from,
+                     enum entry_kind kind, const struct dfa *text, const uint32_t *d)
 {
 	static const char same, counted;
 	enum text_kind kind;
 	uint32_t accepts, n;
 
-	key->form = form;
+	key->kind = kind;
 	key->what = from->text = text;
 	key->d[0] = from->state = d[0];
-	if (form != FORM_NUMBER)
+	if (kind != ENTRY_NUMBER)
 		memcpy(key->d + 1, d + 1, 2 * sizeof *d);
-	if (form != FORM_STRING && form != FORM_NAME)
+	if (kind != ENTRY_STRING && kind != ENTRY_NAME)
 		return;
 	kind = text_kind(text, d[0], t->longest, &accepts, &n);
-	if (kind == TEXT_OWN)
+	if (kind == TEXT_IRREGULAR)
 		return;
 	from->free = kind == TEXT_FREE;
 	key->what = from->free ? &same : &counted;
@@ -357,59 +358,59 @@ static void text_key(const struct trie *t, struct mask_key *key, struct mask_fro
 	key->d[3] = from->free ? 0 : n;
 }
 
-static int key_of(struct mask *k, const struct trie *t, struct mask_key *key,
-                  struct mask_from *from, struct stack_item *top, infer_error *err)
+static int make_key(struct mask *k, const struct trie *t, struct entry_key *key,
+                    struct entry_source *from, struct stack_item *top, infer_error *err)
 {
 	const uint32_t *d = top->data;
 
 	key->serial = t->serial;
 	switch (top->kind) {
 	case ITEM_STRING:
-		text_key(t, key, from, FORM_STRING, item_dfa(k->g, top), d + 2);
+		text_key(t, key, from, ENTRY_STRING, item_dfa(k->g, top), d + 2);
 		return INFER_OK;
 	case ITEM_NUMBER:
-		text_key(t, key, from, FORM_NUMBER, item_dfa(k->g, top), d + 2);
+		text_key(t, key, from, ENTRY_NUMBER, item_dfa(k->g, top), d + 2);
 		return INFER_OK;
 	case ITEM_CLASS_KEY:
-		text_key(t, key, from, FORM_NAME,
+		text_key(t, key, from, ENTRY_NAME,
 		         k->g->object[top->up->data[SHAPE]]->class[d[0]].names, d + 1);
 		return INFER_OK;
 	case ITEM_TEXT:
-		text_key(t, key, from, FORM_TEXT, k->g->text, d);
+		text_key(t, key, from, ENTRY_TEXT, k->g->text, d);
 		return INFER_OK;
 	case ITEM_SLOT_KEY:
-		key->form = FORM_SLOTS;
+		key->kind = ENTRY_SLOTS;
 		key->what = k->g->object[top->up->data[SHAPE]];
 		memcpy(key->d, d, 5 * sizeof *d);
 		return INFER_OK;
 	default:
-		TRY(on_hole(k, &from->frame, top, err));
+		TRY(copy_onto_hole(k, &from->frame, top, err));
 		key->what = from->frame;
 		return INFER_OK;
 	}
 }
 
-static int find_entry(struct asker *q, struct entry **out, const struct trie *t,
-                      const struct mask_key *key, const struct mask_from *from)
+static int get_entry(struct mask_query *q, struct entry **out, const struct trie *t,
+                     const struct entry_key *key, const struct entry_source *from)
 {
 	if (q->recall && !mask_has(q->k, key))
 		return INFER_EAGAIN;
-	return mask_entry(out, q->k, t, key, from, q->left->steps, q->err);
+	return mask_get_entry(out, q->k, t, key, from, q->left->steps, q->err);
 }
 
-static int fill_top(struct asker *q, const struct trie *t, struct stack_item *top, int names)
+static int fill_top(struct mask_query *q, const struct trie *t, struct stack_item *top, int names)
 {
-	struct mask_key key = { 0 };
-	struct mask_from from = { 0 };
+	struct entry_key key = { 0 };
+	struct entry_source from = { 0 };
 	struct entry *e;
 	int rc;
 
-	TRY(key_of(q->k, t, &key, &from, top, q->err));
-	rc = find_entry(q, &e, t, &key, &from);
+	TRY(make_key(q->k, t, &key, &from, top, q->err));
+	rc = get_entry(q, &e, t, &key, &from);
 	if (from.frame)
 		stack_drop(&q->k->m->stacks, from.frame);
 	TRY(rc);
-	TRY(charge(q, e->steps));
+	TRY(charge_query(q, e->steps));
 	if (names)
 		return fill_checked(q, t, e, top);
 	return fill_entry(q, t, e, top);
@@ -417,9 +418,8 @@ static int fill_top(struct asker *q, const struct trie *t, struct stack_item *to
 
 /* -- elements that differ ------------------------------------------------------------------- */
 
-/* The string or the name that an element is in, if infinitely many values may come of it wherever it
- * goes; else NULL. */
-static struct stack_item *in_free_text(struct asker *q, struct stack_item *top)
+/* Return the string or name within an element if its value can differ whatever follows; else NULL. */
+static struct stack_item *find_free_text(struct mask_query *q, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
 	const struct grammar *g = q->k->g;
@@ -437,17 +437,18 @@ static struct stack_item *in_free_text(struct asker *q, struct stack_item *top)
 	return g->object[top->up->data[SHAPE]]->class[top->data[0]].count ? NULL : top;
 }
 
-/* Add the tokens that the text admits, without those that have a quote and, with escapes, a \. */
-static int fill_plain(struct asker *q, const struct trie *t, struct stack_item *text, int escapes)
+/* Add the tokens of a string or name that have no quote and, if `escapes`, no \. */
+static int fill_plain(struct mask_query *q, const struct trie *t, struct stack_item *text,
+                      int escapes)
 {
 	const uint64_t *quoted = vocab_quoted(q->k->v, escapes);
-	struct mask_key key = { 0 };
-	struct mask_from from = { 0 };
+	struct entry_key key = { 0 };
+	struct entry_source from = { 0 };
 	struct entry *e;
 
-	TRY(key_of(q->k, t, &key, &from, text, q->err));
-	TRY(find_entry(q, &e, t, &key, &from));
-	TRY(charge(q, e->steps));
+	TRY(make_key(q->k, t, &key, &from, text, q->err));
+	TRY(get_entry(q, &e, t, &key, &from));
+	TRY(charge_query(q, e->steps));
 	for (uint32_t i = 0; e->id && i < e->n; i++)
 		if (!bit_get(quoted, e->id[i]))
 			bit_set(q->bits, e->id[i]);
@@ -456,8 +457,8 @@ static int fill_plain(struct asker *q, const struct trie *t, struct stack_item *
 	return INFER_OK;
 }
 
-/* The texts that begin what is left of an element before, behind so many bytes of it. */
-static int doubt_element(struct doubts *d, const struct stack_item *seen, uint32_t n)
+/* Add the texts that begin the rest of an earlier element after n bytes. */
+static int add_element(struct dependents *d, const struct stack_item *seen, uint32_t n)
 {
 	const char *bytes = (const char *)(seen->data + 1);
 
@@ -467,13 +468,13 @@ static int doubt_element(struct doubts *d, const struct stack_item *seen, uint32
 		if (!node)
 			break;
 		for (uint32_t i = d->t->node[node].first; i < trie_end(d->t, node); i++)
-			TRY(doubt(d, i));
+			TRY(add_dependent(d, i));
 	}
 	return INFER_OK;
 }
 
-/* A string that is an element, of few words: those are in doubt that may become one before. */
-static int doubt_elements(struct doubts *d, const struct stack_item *top, infer_error *err)
+/* Add the texts that can complete a string element to an earlier one. */
+static int add_elements(struct dependents *d, const struct stack_item *top, infer_error *err)
 {
 	const struct stack_item *seen = top->up->up->side;
 	int rc = INFER_OK;
@@ -489,18 +490,19 @@ static int doubt_elements(struct doubts *d, const struct stack_item *top, infer_
 		rc = err_nomem(err);
 	for (; seen && !rc; seen = seen->up)
 		if (seen->data[0] > b.len && !memcmp(seen->data + 1, b.at, b.len))
-			rc = doubt_element(d, seen, (uint32_t)b.len);
+			rc = add_element(d, seen, (uint32_t)b.len);
 	slab_buf_fini(&b);
 	return rc;
 }
 
-static int fill_few(struct asker *q, const struct trie *t, struct stack_item *top)
+/* Add the tokens of a string element that has few values. */
+static int fill_few(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
-	struct doubts d = { .t = t, .slab = &q->k->slab, .err = q->err };
-	int rc = doubt_elements(&d, top, q->err), takes;
+	struct dependents d = { .t = t, .slab = &q->k->slab, .err = q->err };
+	int rc = add_elements(&d, top, q->err), takes;
 	uint32_t n = 0;
 
-	/* what other stacks admit stays */
+	/* tokens of other stacks stay */
 	for (uint32_t i = 0; i < d.n && !rc; i++)
 		if (!bit_get(q->bits, t->text[d.text[i]].id))
 			d.text[n++] = d.text[i];
@@ -509,7 +511,7 @@ static int fill_few(struct asker *q, const struct trie *t, struct stack_item *to
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		const struct trie_text *x = t->text + d.text[i];
 
-		rc = exact_text(q, x, top, &takes);
+		rc = check_text(q, x, top, &takes);
 		if (!rc && !takes)
 			bit_clear(q->bits, x->id);
 	}
@@ -517,59 +519,60 @@ static int fill_few(struct asker *q, const struct trie *t, struct stack_item *to
 	return rc;
 }
 
-/* Tokens that may end it are followed; where few values are left, so are those with a \, which spell
- * characters in another way. */
-static int fill_element(struct asker *q, const struct trie *t, struct stack_item *top)
+/* Add the tokens of an element of a unique array.  Tokens with a quote are checked byte by byte; if few
+ * values are left also those with a \, since an escape is another spelling. */
+static int fill_element(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
-	struct stack_item *text = in_free_text(q, top);
+	struct stack_item *text = find_free_text(q, top);
 	const struct stack_item *stack = top->side;
 
 	if (t != vocab_trie(q->k->v))
-		return exact(q, t, top);
+		return fill_exact(q, t, top);
 	if (text)
 		TRY(fill_plain(q, t, text, 0));
 	else if (stack->kind == ITEM_STRING && stack->up->kind == ITEM_HOLE && !stack->data[3])
 		TRY(fill_few(q, t, top));
 	else
-		return exact(q, t, top);
-	return exact(q, vocab_quotes(q->k->v, !text), top);
+		return fill_exact(q, t, top);
+	return fill_exact(q, vocab_quotes(q->k->v, !text), top);
 }
 
-/* 1: this file walks frames of this kind. */
-static int is_known(const struct stack_item *top)
+/* True if items of this kind have entries. */
+static int has_entry(const struct stack_item *top)
 {
 	return top->kind >= ITEM_VALUE && top->kind < ITEM_HOLE && top->kind != ITEM_CHAR &&
 	       top->kind != ITEM_NAME;
 }
 
-static int fill(struct asker *q, const struct trie *t, struct stack_item *top)
+/* Add the tokens of the texts of t that one stack accepts. */
+static int fill_stack(struct mask_query *q, const struct trie *t, struct stack_item *top)
 {
 	int names = 0, counted = 0, rc;
 
-	TRY(charge(q, 1));
+	TRY(charge_query(q, 1));
 	if (top->kind == ITEM_DONE && q->m->spaces == MATCH_TIDY)
 		return INFER_OK;
 	if (top->kind == ITEM_OBJECT || top->kind == ITEM_CLASS_KEY)
 		names = has_names(q->k->g, top, &counted);
 	if (top->kind == ITEM_ELEMENT)
 		return fill_element(q, t, top);
-	if (!is_known(top) || counted || (names && t->twice) || q->depth > DEEP)
-		return exact(q, t, top);
+	if (!has_entry(top) || counted || (names && t->twice) || q->depth > DEEP)
+		return fill_exact(q, t, top);
 	q->depth++;
 	rc = fill_top(q, t, top, names);
 	q->depth--;
 	return rc;
 }
 
-static int ask(struct asker *q, const struct match_state *at)
+static int run_query(struct mask_query *q, const struct match_state *at)
 {
 	struct mask *k = q->k;
 	int rc;
 
 	memset(q->bits, 0, k->words * sizeof *q->bits);
 	pthread_mutex_lock(&k->lock);
-	rc = fill_place(q, vocab_trie(k->v), at);
-	mask_settle(k);
+	rc = fill_state(q, vocab_trie(k->v), at);
+	mask_free_retired(k);
 	pthread_mutex_unlock(&k->lock);
 	return rc;
 }
@@ -577,16 +580,16 @@ static int ask(struct asker *q, const struct match_state *at)
 int mask_try_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
                   struct budget *left, infer_error *err)
 {
-	struct asker q = { k, m, bits, left, 0, 1, err };
+	struct mask_query q = { k, m, bits, left, 0, 1, err };
 
-	return ask(&q, at);
+	return run_query(&q, at);
 }
 
 int mask_fill(struct mask *k, struct match *m, const struct match_state *at, uint64_t *bits,
               struct budget *left, infer_error *err)
 {
-	struct asker q = { k, m, bits, left, 0, 0, err };
-	int rc = ask(&q, at);
+	struct mask_query q = { k, m, bits, left, 0, 0, err };
+	int rc = run_query(&q, at);
 
 	if (rc)
 		memset(bits, 0, k->words * sizeof *bits);

@@ -1,9 +1,9 @@
-/* mask/past.c - bytes that are forced, and places to go back to. */
+/* mask/past.c - bytes that the grammar forces, and states to go back to. */
 #include "mask/mask.h"
 #include "base/err.h"
 #include "base/mem.h"
 
-/* The only byte that may come, in *byte and taken; *one 0: none, or several. */
+/* If exactly one byte is accepted, set *byte and advance *at; else set *one to 0. */
 static int forced_byte(struct match *m, struct match_state *at, struct match_state *try, char *byte,
                        int *one, infer_error *err)
 {
@@ -51,7 +51,7 @@ int mask_forced(struct match *m, const struct match_state *at, char *bytes, uint
 	return rc;
 }
 
-static int past_reserve(struct mask_past *past, infer_error *err)
+static int reserve_past(struct mask_past *past, infer_error *err)
 {
 	const uint32_t cap = past->cap ? past->cap * 2 : 32;
 	struct match_state *at;
@@ -72,7 +72,7 @@ int mask_take(struct mask_past *past, struct match *m, struct match_state *at, c
               uint32_t n, int *takes, infer_error *err)
 {
 	struct match_state to = { 0 };
-	int rc = past_reserve(past, err);
+	int rc = reserve_past(past, err);
 
 	*takes = 0;
 	if (!rc)

@@ -1,4 +1,4 @@
-/* mask/trie.c - texts in the order of their bytes, and the tree of their beginnings. */
+/* mask/trie.c - build a trie of token texts, and its tables of plain tokens. */
 #include "mask/trie.h"
 #include "base/err.h"
 
@@ -8,11 +8,11 @@
 /* -- order ---------------------------------------------------------------------------------- */
 
 struct sorted {
-	uint64_t key; /* the first eight bytes, zeros behind the end */
+	uint64_t key; /* the first eight bytes, padded with zeros */
 	struct trie_text text;
 };
 
-static int by_bytes(const void *x, const void *y)
+static int compare_texts(const void *x, const void *y)
 {
 	const struct trie_text *a = &((const struct sorted *)x)->text,
 			       *b = &((const struct sorted *)y)->text;
@@ -23,7 +23,7 @@ static int by_bytes(const void *x, const void *y)
 	return a->n != b->n ? (a->n > b->n) - (a->n < b->n) : (a->id > b->id) - (a->id < b->id);
 }
 
-static uint64_t key_of(const struct trie_text *t)
+static uint64_t first_bytes(const struct trie_text *t)
 {
 	uint64_t key = 0;
 
@@ -32,8 +32,8 @@ static uint64_t key_of(const struct trie_text *t)
 	return key;
 }
 
-/* By one byte of the keys; what is equal stays in its order. */
-static void pass(struct sorted *to, const struct sorted *from, uint32_t n, unsigned shift)
+/* One pass of a radix sort, stable: by the byte of the keys at `shift`. */
+static void sort_pass(struct sorted *to, const struct sorted *from, uint32_t n, unsigned shift)
 {
 	uint32_t at[256] = { 0 }, sum = 0;
 
@@ -49,33 +49,33 @@ static void pass(struct sorted *to, const struct sorted *from, uint32_t n, unsig
 		to[at[from[i].key >> shift & 255]++] = from[i];
 }
 
-static void sort(struct sorted *s, struct sorted *spare, uint32_t n)
+static void sort_sorted(struct sorted *s, struct sorted *spare, uint32_t n)
 {
 	if (n < 256) {
-		qsort(s, n, sizeof *s, by_bytes);
+		qsort(s, n, sizeof *s, compare_texts);
 		return;
 	}
 	for (unsigned shift = 0; shift < 64; shift += 16) {
-		pass(spare, s, n, shift);
-		pass(s, spare, n, shift + 8);
+		sort_pass(spare, s, n, shift);
+		sort_pass(s, spare, n, shift + 8);
 	}
 	for (uint32_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && s[k].key == s[i].key;)
 			k++;
 		if (k - i > 1)
-			qsort(s + i, k - i, sizeof *s, by_bytes);
+			qsort(s + i, k - i, sizeof *s, compare_texts);
 	}
 }
 
-static int order(struct trie *t, infer_error *err)
+static int sort_texts(struct trie *t, infer_error *err)
 {
 	struct sorted *s = slab_alloc(t->slab, (size_t)t->n_texts + 1, 2 * sizeof *s);
 
 	if (!s)
 		return err_nomem(err);
 	for (uint32_t i = 0; i < t->n_texts; i++)
-		s[i] = (struct sorted){ key_of(t->text + i), t->text[i] };
-	sort(s, s + t->n_texts, t->n_texts);
+		s[i] = (struct sorted){ first_bytes(t->text + i), t->text[i] };
+	sort_sorted(s, s + t->n_texts, t->n_texts);
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		t->text[i] = s[i].text;
 	slab_free(t->slab, s);
@@ -84,7 +84,7 @@ static int order(struct trie *t, infer_error *err)
 
 /* -- nodes ---------------------------------------------------------------------------------- */
 
-static uint32_t common(const struct trie_text *a, const struct trie_text *b)
+static uint32_t common_prefix(const struct trie_text *a, const struct trie_text *b)
 {
 	uint32_t i = 0;
 
@@ -93,8 +93,8 @@ static uint32_t common(const struct trie_text *a, const struct trie_text *b)
 	return i;
 }
 
-/* Below the node that is open at each depth; each is closed when one comes that is not below it. */
-static void fill(struct trie *t, uint32_t *open)
+/* Set the nodes of the sorted texts.  open: [longest + 2] the current node of each depth */
+static void fill_nodes(struct trie *t, uint32_t *open)
 {
 	uint32_t n = 1, depth = 0;
 
@@ -102,7 +102,7 @@ static void fill(struct trie *t, uint32_t *open)
 	open[0] = 0;
 	for (uint32_t i = 0; i < t->n_texts; i++) {
 		const struct trie_text *x = t->text + i;
-		const uint32_t shared = i ? common(x - 1, x) : 0;
+		const uint32_t shared = i ? common_prefix(x - 1, x) : 0;
 
 		for (; depth > shared; depth--)
 			t->node[open[depth]].skip = n;
@@ -124,9 +124,9 @@ static void fill(struct trie *t, uint32_t *open)
 
 enum { QUOTE = 1, TWO_QUOTES = 2, BACKSLASH = 4 };
 
-/* what a character still needs, the bounds of its next byte, the characters so far, what there was
- * among them */
-struct part {
+/* after a prefix: bytes missing in its last character, the bounds of the next byte, characters so far,
+ * marks (QUOTE ...) among them */
+struct prefix {
 	uint8_t need, lo, hi, chars, marks;
 };
 
@@ -147,49 +147,50 @@ unsigned trie_group(uint8_t b)
 	return at ? 5 + (unsigned)(at - own) : 4;
 }
 
-static uint8_t marks(uint8_t before, uint8_t b)
+static uint8_t add_marks(uint8_t before, uint8_t b)
 {
 	if (b == '"')
 		return before | (before & QUOTE ? TWO_QUOTES : QUOTE);
 	return b == '\\' ? before | BACKSLASH : before;
 }
 
-static struct part lead(uint8_t b)
+static struct prefix begin_char(uint8_t b)
 {
 	if (b < 0xe0)
-		return (struct part){ 1, 0x80, 0xbf, 0, 0 };
+		return (struct prefix){ 1, 0x80, 0xbf, 0, 0 };
 	if (b < 0xf0)
-		return (struct part){ 2, b == 0xe0 ? 0xa0 : 0x80, b == 0xed ? 0x9f : 0xbf, 0, 0 };
-	return (struct part){ 3, b == 0xf0 ? 0x90 : 0x80, b == 0xf4 ? 0x8f : 0xbf, 0, 0 };
+		return (struct prefix){ 2, b == 0xe0 ? 0xa0 : 0x80, b == 0xed ? 0x9f : 0xbf, 0, 0 };
+	return (struct prefix){ 3, b == 0xf0 ? 0x90 : 0x80, b == 0xf4 ? 0x8f : 0xbf, 0, 0 };
 }
 
-/* 1: the byte begins a character; 0: it goes on; TRIE_ANY */
-static uint8_t begins(const struct part *before, struct part *after, uint8_t b)
+/* Add a byte.  Returns 1 if it begins a plain character, 0 if it continues one, else TRIE_ANY. */
+static uint8_t add_byte(const struct prefix *before, struct prefix *after, uint8_t b)
 {
-	*after = (struct part){ .chars = TRIE_ANY };
+	*after = (struct prefix){ .chars = TRIE_ANY };
 	if (before->need) {
 		if (b < before->lo || b > before->hi)
 			return TRIE_ANY;
-		*after = (struct part){ (uint8_t)(before->need - 1), 0x80, 0xbf, before->chars, 0 };
+		*after = (struct prefix){ (uint8_t)(before->need - 1), 0x80, 0xbf, before->chars,
+			                  0 };
 		return 0;
 	}
 	if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b >= 0xf5)
 		return TRIE_ANY;
-	*after = b < 0x80 ? (struct part){ 0 } : lead(b);
+	*after = b < 0x80 ? (struct prefix){ 0 } : begin_char(b);
 	after->chars = before->chars + (before->chars < TRIE_ANY);
 	return 1;
 }
 
-/* part, tall, groups: [longest + 2] */
-static void measure(struct trie *t, struct part *part, uint8_t *tall, uint16_t *groups)
+/* Set height and groups of nodes, chars of texts.  part, height, groups: scratch, [longest + 2] */
+static void measure_nodes(struct trie *t, struct prefix *part, uint8_t *height, uint16_t *groups)
 {
-	part[0] = (struct part){ 0 };
+	part[0] = (struct prefix){ 0 };
 	for (uint32_t i = 1; i < t->n_nodes; i++) {
 		struct trie_node *x = t->node + i;
 
-		x->tall = begins(part + x->depth - 1, part + x->depth, x->byte);
-		part[x->depth].marks = marks(part[x->depth - 1].marks, x->byte);
-		x->groups = x->tall == 1 ? (uint16_t)(1u << trie_group(x->byte)) : 0;
+		x->height = add_byte(part + x->depth - 1, part + x->depth, x->byte);
+		part[x->depth].marks = add_marks(part[x->depth - 1].marks, x->byte);
+		x->groups = x->height == 1 ? (uint16_t)(1u << trie_group(x->byte)) : 0;
 		for (uint32_t k = x->first; k < x[1].first; k++) {
 			t->chars[k] = part[x->depth].chars;
 			t->n_quoted += (part[x->depth].marks & TWO_QUOTES) != 0;
@@ -197,19 +198,19 @@ static void measure(struct trie *t, struct part *part, uint8_t *tall, uint16_t *
 				(part[x->depth].marks & (QUOTE | BACKSLASH)) == (QUOTE | BACKSLASH);
 		}
 	}
-	memset(tall, 0, t->longest + 2);
+	memset(height, 0, t->longest + 2);
 	memset(groups, 0, (t->longest + 2) * sizeof *groups);
 	for (uint32_t i = t->n_nodes; i--;) {
 		struct trie_node *x = t->node + i;
-		const unsigned below = tall[x->depth + 1], sum = below + x->tall;
+		const unsigned below = height[x->depth + 1], sum = below + x->height;
 
-		x->tall = sum < TRIE_ANY ? (uint8_t)sum : TRIE_ANY;
-		tall[x->depth + 1] = 0;
+		x->height = sum < TRIE_ANY ? (uint8_t)sum : TRIE_ANY;
+		height[x->depth + 1] = 0;
 		x->groups |= groups[x->depth + 1];
 		groups[x->depth + 1] = 0;
 		groups[x->depth] |= x->groups;
-		if (x->tall > tall[x->depth])
-			tall[x->depth] = x->tall;
+		if (x->height > height[x->depth])
+			height[x->depth] = x->height;
 	}
 }
 
@@ -225,9 +226,9 @@ static int has_quote_escape(const struct trie_text *x)
 	return memchr(x->at, '"', x->n) && memchr(x->at, '\\', x->n);
 }
 
-/* The n texts that are so. */
-static int list(const struct trie *t, int (*of)(const struct trie_text *x), uint32_t **to,
-                uint32_t n, infer_error *err)
+/* List the n texts for which `of` is true. */
+static int list_texts(const struct trie *t, int (*of)(const struct trie_text *x), uint32_t **to,
+                      uint32_t n, infer_error *err)
 {
 	uint32_t got = 0;
 
@@ -242,15 +243,15 @@ static int list(const struct trie *t, int (*of)(const struct trie_text *x), uint
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-static int build(struct trie *t, infer_error *err)
+static int build_trie(struct trie *t, infer_error *err)
 {
 	uint64_t nodes = 1;
 	uint16_t *groups;
 	uint32_t *open;
 
-	TRY(order(t, err));
+	TRY(sort_texts(t, err));
 	for (uint32_t i = 0; i < t->n_texts; i++) {
-		nodes += t->text[i].n - (i ? common(t->text + i - 1, t->text + i) : 0);
+		nodes += t->text[i].n - (i ? common_prefix(t->text + i - 1, t->text + i) : 0);
 		t->longest = t->text[i].n > t->longest ? t->text[i].n : t->longest;
 	}
 	if (nodes >= UINT32_MAX || t->longest >= UINT32_MAX - 2)
@@ -259,7 +260,6 @@ static int build(struct trie *t, infer_error *err)
 	t->node = slab_alloc(t->slab, nodes + 1, sizeof *t->node);
 	t->id = slab_alloc(t->slab, (size_t)t->n_texts + 1, sizeof *t->id);
 	t->chars = slab_alloc(t->slab, (size_t)t->n_texts + 1, 1);
-	/* for each depth */
 	open = slab_alloc(t->slab, (size_t)t->longest + 2, 3 * sizeof *open);
 	if (!t->node || !open || !t->chars || !t->id) {
 		slab_free(t->slab, open);
@@ -267,13 +267,13 @@ static int build(struct trie *t, infer_error *err)
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		t->id[i] = t->text[i].id;
-	fill(t, open);
-	/* the first two words of each depth for struct part */
+	fill_nodes(t, open);
+	/* two words of each depth hold a struct prefix */
 	groups = (uint16_t *)(open + 2 * (t->longest + 2));
-	measure(t, (struct part *)open, (uint8_t *)(groups + t->longest + 2), groups);
+	measure_nodes(t, (struct prefix *)open, (uint8_t *)(groups + t->longest + 2), groups);
 	slab_free(t->slab, open);
-	TRY(list(t, has_two_quotes, &t->quoted, t->n_quoted, err));
-	TRY(list(t, has_quote_escape, &t->escaped, t->n_escaped, err));
+	TRY(list_texts(t, has_two_quotes, &t->quoted, t->n_quoted, err));
+	TRY(list_texts(t, has_quote_escape, &t->escaped, t->n_escaped, err));
 	t->bytes = sizeof *t + (nodes + 1) * sizeof *t->node +
 	           t->n_texts * (sizeof *t->text + sizeof *t->id + 1) +
 	           ((uint64_t)t->n_quoted + t->n_escaped) * sizeof *t->quoted;
@@ -286,30 +286,30 @@ int trie_make(struct trie *t, struct trie_text *text, uint32_t n, struct slab *s
 	int rc;
 
 	*t = (struct trie){ .slab = slab, .n_texts = n, .text = text };
-	rc = build(t, err);
+	rc = build_trie(t, err);
 	if (rc)
 		trie_fini(t);
 	return rc;
 }
 
-/* What is not plain becomes a trie of its own: the rest of a vocabulary is looked up. */
-static int make_odd(struct trie *t, infer_error *err)
+/* Build the trie of the texts that are not plain. */
+static int make_special(struct trie *t, infer_error *err)
 {
 	struct trie_text *text;
 	uint32_t n = 0, k = 0;
 
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		n += t->chars[i] == TRIE_ANY;
-	t->odd = slab_zalloc(t->slab, 1, sizeof *t->odd);
+	t->special = slab_zalloc(t->slab, 1, sizeof *t->special);
 	text = slab_alloc(t->slab, (size_t)n + 1, sizeof *text);
-	if (!t->odd || !text) {
+	if (!t->special || !text) {
 		slab_free(t->slab, text);
 		return err_nomem(err);
 	}
 	for (uint32_t i = 0; i < t->n_texts; i++)
 		if (t->chars[i] == TRIE_ANY)
 			text[k++] = t->text[i];
-	return trie_make(t->odd, text, n, t->slab, err);
+	return trie_make(t->special, text, n, t->slab, err);
 }
 
 static uint16_t groups_of(const struct trie_text *x, const uint16_t group[256])
@@ -322,10 +322,10 @@ static uint16_t groups_of(const struct trie_text *x, const uint16_t group[256])
 }
 
 struct kinded {
-	uint32_t key, id; /* groups, characters */
+	uint32_t key, id; /* key: groups << 8 | characters */
 };
 
-static int by_key(const void *x, const void *y)
+static int compare_kinds(const void *x, const void *y)
 {
 	const struct kinded *a = x, *b = y;
 
@@ -334,14 +334,14 @@ static int by_key(const void *x, const void *y)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The same by 12 bits of the keys at a time, which are 24. */
+/* Sort by key: a radix sort by twice 12 bits, or a comparison sort of few. */
 static void sort_kinds(struct kinded *s, struct kinded *spare, uint32_t n)
 {
 	enum { BITS = 12 };
 	struct kinded *from = s, *to = spare;
 
 	if (n < 1u << BITS) {
-		qsort(s, n, sizeof *s, by_key);
+		qsort(s, n, sizeof *s, compare_kinds);
 		return;
 	}
 	for (unsigned shift = 0; shift < 2 * BITS; shift += BITS) {
@@ -417,7 +417,7 @@ int trie_split(struct trie *t, uint32_t words, infer_error *err)
 	for (size_t i = words; i < (size_t)TRIE_LEVELS * words; i++)
 		t->plain[i] |= t->plain[i - words];
 	TRY(make_kinds(t, err));
-	return make_odd(t, err);
+	return make_special(t, err);
 }
 
 uint32_t trie_begin(const struct trie *t, uint32_t i, const uint8_t may[256])
@@ -457,8 +457,8 @@ void trie_fini(struct trie *t)
 	slab_free(t->slab, t->kind);
 	slab_free(t->slab, t->kind_id);
 	slab_free(t->slab, t->kind_chars);
-	if (t->odd)
-		trie_fini(t->odd);
-	slab_free(t->slab, t->odd);
+	if (t->special)
+		trie_fini(t->special);
+	slab_free(t->slab, t->special);
 	*t = (struct trie){ 0 };
 }

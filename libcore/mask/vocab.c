@@ -1,4 +1,4 @@
-/* mask/vocab.c - masks of a vocabulary, by the beginnings that its tokens share. */
+/* mask/vocab.c - vocabularies, and token masks by walking the trie of all tokens. */
 #include "mask/vocab.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -10,12 +10,12 @@ struct vocab {
 	struct slab heap;
 	uint32_t n_tokens;
 	char *bytes;
-	/* of all; of those with a quote, and with a quote or \; a bit for each of these */
+	/* of all tokens; of those with a quote, with a quote or \; a bit for each of the latter */
 	struct trie trie, quotes[2];
 	uint64_t *quoted[2];
 };
 
-static int fill_quotes(struct vocab *v, int escapes, infer_error *err)
+static int make_quotes(struct vocab *v, int escapes, infer_error *err)
 {
 	const struct trie *t = &v->trie;
 	struct trie_text *text = mem_alloc(MEM_GRAMMAR, (size_t)t->n_texts + 1, sizeof *text);
@@ -36,9 +36,9 @@ static int fill_quotes(struct vocab *v, int escapes, infer_error *err)
 	return trie_make(v->quotes + escapes, text, n, &v->heap, err);
 }
 
-/* Takes text; its tokens' bytes are copied. */
-static int fill(struct vocab *v, struct trie_text *text, const struct vocab_token *tokens,
-                infer_error *err)
+/* Build the tries; takes text. */
+static int build_tries(struct vocab *v, struct trie_text *text, const struct vocab_token *tokens,
+                       infer_error *err)
 {
 	char *to = v->bytes;
 	uint32_t n = 0;
@@ -53,8 +53,8 @@ static int fill(struct vocab *v, struct trie_text *text, const struct vocab_toke
 		to += t->n;
 	}
 	TRY(trie_make(&v->trie, text, n, &v->heap, err));
-	TRY(fill_quotes(v, 0, err));
-	TRY(fill_quotes(v, 1, err));
+	TRY(make_quotes(v, 0, err));
+	TRY(make_quotes(v, 1, err));
 	return trie_split(&v->trie, vocab_words(v), err);
 }
 
@@ -78,7 +78,7 @@ int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, 
 		vocab_free(v);
 		return err_nomem(err);
 	}
-	rc = fill(v, text, tokens, err);
+	rc = build_tries(v, text, tokens, err);
 	if (rc)
 		vocab_free(v);
 	else
@@ -104,9 +104,9 @@ const struct trie *vocab_trie(const struct vocab *v) { return &v->trie; }
 const struct trie *vocab_quotes(const struct vocab *v, int escapes) { return v->quotes + escapes; }
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes) { return v->quoted[escapes]; }
 
-/* place[k]: after k bytes */
-static int walk(const struct trie *t, struct match *m, struct match_state *place, uint64_t *bits,
-                struct budget *left, infer_error *err)
+/* Walk the trie; place[k]: the state after k bytes. */
+static int walk_vocab(const struct trie *t, struct match *m, struct match_state *place,
+                      uint64_t *bits, struct budget *left, infer_error *err)
 {
 	for (uint32_t i = 1; i < t->n_nodes;) {
 		const struct trie_node *x = t->node + i;
@@ -140,7 +140,7 @@ int vocab_walk(const struct trie *t, struct match *m, const struct match_state *
 		return err_nomem(err);
 	rc = match_copy(m, place, at, err);
 	if (!rc && match_live(at))
-		rc = walk(t, m, place, bits, left, err);
+		rc = walk_vocab(t, m, place, bits, left, err);
 	for (uint32_t i = 0; i <= t->longest; i++)
 		match_drop(m, place + i);
 	slab_free(m->slab, place);

@@ -1,4 +1,5 @@
-/* mask/text.c - what one automaton says about a trie: strings, names, numbers, texts. */
+/* mask/entry_text.c - entries of strings, names, numbers and texts: follow the texts of a trie from a state of
+ * an automaton. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -7,9 +8,8 @@
 
 enum { LOOKS = 32, CHAIN = 128, SMALL_TABLE = 4096, LONG_WAY = 256 };
 
-/* What is known of a state.  safe: so many plain characters certainly leave a way on, whichever
- * they are, at most as many as a node is tall; exact: one more leaves none.  loops: the groups of
- * characters that do not leave the state. */
+/* Facts about a state.  safe: any so many plain characters can follow; exact: and no more can.  loops:
+ * groups of characters that stay in the state. */
 struct bound {
 	uint32_t state;
 	uint16_t loops;
@@ -18,15 +18,16 @@ struct bound {
 
 enum { BOUNDS = 64 };
 
-struct walk {
-	struct finder *f;
+struct text_walk {
+	struct entry_builder *f;
 	const struct dfa *d;
-	enum form form;
-	struct bound bound[BOUNDS]; /* by the last bits of the state, the ones last asked */
+	enum entry_kind kind;
+	struct bound bound[BOUNDS]; /* a direct-mapped cache, by state */
 };
 
-/* Where all of n classes lead, or NOWHERE; *live: some lead on, *dead: some do not. */
-static uint32_t only_way(const uint32_t *next, uint32_t n, int *live, int *dead)
+/* Return the state to which all n classes lead, or NOWHERE.  *live, *dead: some lead to a live, a dead
+ * state */
+static uint32_t only_successor(const uint32_t *next, uint32_t n, int *live, int *dead)
 {
 	int same = 1;
 
@@ -51,7 +52,8 @@ static void find_safe(const struct dfa *d, struct bound *b)
 			b->safe = TRIE_ANY - 1;
 			return;
 		}
-		to = only_way(d->next + (size_t)state * d->n_classes, d->n_classes, &live, &dead);
+		to = only_successor(d->next + (size_t)state * d->n_classes, d->n_classes, &live,
+		                    &dead);
 		if (dead) {
 			b->exact = !live;
 			return;
@@ -79,14 +81,14 @@ static void find_loops(const struct dfa *d, struct bound *b)
 	b->loops = (uint16_t)~leave;
 }
 
-static const struct bound *bound_of(struct walk *w, uint32_t state)
+static const struct bound *get_bound(struct text_walk *w, uint32_t state)
 {
 	struct bound *b = w->bound + state % BOUNDS;
 
 	if (b->state == state)
 		return b;
 	*b = (struct bound){ .state = state };
-	if (w->form != FORM_NUMBER) {
+	if (w->kind != ENTRY_NUMBER) {
 		find_safe(w->d, b);
 		find_loops(w->d, b);
 	}
@@ -101,20 +103,20 @@ enum text_kind text_kind(const struct dfa *d, uint32_t state, uint32_t longest, 
 	*accepts = d->flags[state] & DFA_ACCEPT;
 	for (*n = 0; *n <= longest; ++*n) {
 		if ((uint32_t)(d->flags[state] & DFA_ACCEPT) != *accepts || *n > LONG_WAY)
-			return TEXT_OWN;
+			return TEXT_IRREGULAR;
 		if (d->flags[state] & DFA_ALL)
 			return TEXT_FREE;
-		state = only_way(d->next + (size_t)state * d->n_classes, d->n_classes, &live,
-		                 &dead);
+		state = only_successor(d->next + (size_t)state * d->n_classes, d->n_classes, &live,
+		                       &dead);
 		if (!live)
 			return TEXT_COUNTED;
 		if (dead || state == NOWHERE)
-			return TEXT_OWN;
+			return TEXT_IRREGULAR;
 	}
 	return TEXT_FREE;
 }
 
-/* Whether no state that can be reached has a way to the end of all. */
+/* True if no live state leads to the dead one. */
 static int never_dies(const struct dfa *d)
 {
 	const size_t n = (size_t)d->n_states * d->n_classes;
@@ -130,23 +132,24 @@ static int never_dies(const struct dfa *d)
 struct at {
 	uint32_t state;
 	struct decoder dec;
-	uint32_t chars; /* that began so far, as the trie counts them */
-	uint8_t all;    /* all goes on */
+	uint32_t chars; /* plain characters that began so far */
+	uint8_t all;    /* any character can follow */
 };
 
-/* Behind one byte.  DECODE_QUOTE: the frame may end behind it */
-static enum decoded step(const struct walk *w, const struct at *from, struct at *to, uint8_t b)
+/* Advance by one byte.  Returns DECODE_QUOTE if the item may end after it. */
+static enum decoded step_text_byte(const struct text_walk *w, const struct at *from, struct at *to,
+                                   uint8_t b)
 {
 	const struct dfa *d = w->d;
-	const enum form form = w->form;
+	const enum entry_kind kind = w->kind;
 	enum decoded got;
 	uint32_t cp = b;
 
 	*to = *from;
 	to->chars += (b & 0xc0) != 0x80;
-	if (form == FORM_NUMBER)
+	if (kind == ENTRY_NUMBER)
 		got = b < 0x80 ? DECODE_CHAR : DECODE_BAD;
-	else if (form == FORM_TEXT)
+	else if (kind == ENTRY_TEXT)
 		got = decode_utf8(&to->dec, b, &cp);
 	else if (!from->dec.mode && b >= 0x20 && b < 0x80 && b != '"' && b != '\\')
 		got = DECODE_CHAR;
@@ -164,32 +167,33 @@ static enum decoded step(const struct walk *w, const struct at *from, struct at 
 	return got;
 }
 
-/* Take all tokens below a node if they are allowed whatever their bytes are. */
-static int take_below(struct walk *w, const struct at *from, const struct trie_node *x)
+/* Allow the tokens below a node without a walk, if counting or their groups decide.  Returns 0 if not. */
+static int allow_below(struct text_walk *w, const struct at *from, const struct trie_node *x)
 {
 	const struct trie *t = w->f->t;
 	const uint32_t end = t->node[x->skip].first;
 	const struct bound *b;
 
-	if (from->dec.mode || x->tall == TRIE_ANY || w->form == FORM_NUMBER)
+	if (from->dec.mode || x->height == TRIE_ANY || w->kind == ENTRY_NUMBER)
 		return 0;
-	b = bound_of(w, from->state);
-	if (from->all || x->tall <= b->safe || !(x->groups & ~b->loops)) {
-		finder_take(w->f, x->first, end);
+	b = get_bound(w, from->state);
+	if (from->all || x->height <= b->safe || !(x->groups & ~b->loops)) {
+		builder_allow(w->f, x->first, end);
 		return 1;
 	}
 	if (!b->exact || t->chars[x->first] == TRIE_ANY)
 		return 0;
 	for (uint32_t i = x->first; i < end; i++)
 		if (t->chars[i] <= from->chars + b->safe)
-			finder_set(w->f, t->id[i]);
+			builder_allow_token(w->f, t->id[i]);
 	return 1;
 }
 
-/* Where the groups of plain characters lead. */
+/* where the groups of plain characters lead */
 struct ways {
-	uint32_t live, dead, to; /* groups; to: NOWHERE, none is live */
-	int split;               /* to more than one state */
+	uint32_t live, dead; /* groups that lead to a live, to the dead state */
+	uint32_t to;         /* the live state; NOWHERE: none */
+	int split;           /* there is more than one */
 };
 
 static void add_way(struct ways *w, uint32_t to, uint8_t byte)
@@ -203,8 +207,8 @@ static void add_way(struct ways *w, uint32_t to, uint8_t byte)
 	w->live |= 1u << trie_group(byte);
 }
 
-/* The groups that a state admits, if all of them lead to the same state, *to; else 0. */
-static uint32_t admitted(const struct dfa *d, uint32_t state, uint32_t *to)
+/* Return the groups that a state accepts if all of them lead to one state, *to; else 0. */
+static uint32_t accepted_groups(const struct dfa *d, uint32_t state, uint32_t *to)
 {
 	const uint32_t *next = d->next + (size_t)state * d->n_classes;
 	struct ways w = { .to = NOWHERE };
@@ -219,11 +223,11 @@ static uint32_t admitted(const struct dfa *d, uint32_t state, uint32_t *to)
 	return w.split || w.live & w.dead ? 0 : w.live;
 }
 
-/* Take the plain texts where every character is of the same groups, up to a number of them. */
-static int take_groups(struct walk *w, uint32_t state)
+/* Allow the plain texts of the same groups up to a length, if they are what the state accepts. */
+static int allow_groups(struct text_walk *w, uint32_t state)
 {
 	const struct trie *t = w->f->t;
-	uint32_t to, n = 0, groups = admitted(w->d, state, &to);
+	uint32_t to, n = 0, groups = accepted_groups(w->d, state, &to);
 
 	if (!groups)
 		return 0;
@@ -231,7 +235,7 @@ static int take_groups(struct walk *w, uint32_t state)
 		uint32_t more;
 
 		state = to;
-		more = admitted(w->d, state, &to);
+		more = accepted_groups(w->d, state, &to);
 		if (to == NOWHERE)
 			break;
 		if (more != groups)
@@ -245,80 +249,80 @@ static int take_groups(struct walk *w, uint32_t state)
 		     !(t->kind[i].groups & ~groups) && k < t->kind[i + 1].first &&
 		     t->kind_chars[k] <= n;
 		     k++)
-			finder_set(w->f, t->kind_id[k]);
+			builder_allow_token(w->f, t->kind_id[k]);
 	return 1;
 }
 
-/* Take the plain texts without looking at each, where they only count; the others are left. */
-static void take_plain(struct walk *w, const struct at *from)
+/* Allow all plain texts at once if their lengths or groups decide; the walk is over the others then. */
+static void allow_plain(struct text_walk *w, const struct at *from)
 {
 	struct mask *k = w->f->k;
 	const struct trie *t = w->f->t;
-	const struct bound *b = bound_of(w, from->state);
+	const struct bound *b = get_bound(w, from->state);
 	const int all = from->all || b->safe >= TRIE_ANY - 1;
 
-	if (!t->odd || from->dec.mode || w->form == FORM_NUMBER)
+	if (!t->special || from->dec.mode || w->kind == ENTRY_NUMBER)
 		return;
 	if (all || b->exact) {
 		memcpy(k->scratch, t->plain + (size_t)(all ? TRIE_LEVELS - 1 : b->safe) * t->words,
 		       t->words * sizeof *t->plain);
 		memset(k->touched, 0xff, (t->words / 64 + 1) * sizeof *k->touched);
-	} else if (!take_groups(w, from->state)) {
+	} else if (!allow_groups(w, from->state)) {
 		return;
 	}
-	w->f->t = t->odd;
+	w->f->t = t->special;
 }
 
-static int walk(struct walk *w, struct at *at)
+static int walk_texts(struct text_walk *w, struct at *at)
 {
-	struct finder *f = w->f;
+	struct entry_builder *f = w->f;
 
 	for (uint32_t i = 1; i < f->t->n_nodes;) {
 		const struct trie_node *x = f->t->node + i;
 		const struct at *from = at + x->depth - 1;
 
-		if (!finder_charge(f, 1))
-			return finder_too_long(f);
-		if (take_below(w, from, x)) {
+		if (!builder_charge(f, 1))
+			return builder_too_long(f);
+		if (allow_below(w, from, x)) {
 			i = x->skip;
 			continue;
 		}
-		switch (step(w, from, at + x->depth, x->byte)) {
+		switch (step_text_byte(w, from, at + x->depth, x->byte)) {
 		case DECODE_BAD:
 			i = x->skip;
 			continue;
 		case DECODE_QUOTE:
-			if (w->form != FORM_NAME)
-				finder_take(f, x->first, x[1].first);
-			TRY(finder_exit(f, i, NOWHERE));
+			if (w->kind != ENTRY_NAME)
+				builder_allow(f, x->first, x[1].first);
+			TRY(builder_add_exit(f, i, NOWHERE));
 			i = x->skip;
 			continue;
 		default:
-			finder_take(f, x->first, x[1].first);
-			if (w->form == FORM_NUMBER && dfa_accepts(w->d, at[x->depth].state))
-				TRY(finder_exit(f, i, NOWHERE));
+			builder_allow(f, x->first, x[1].first);
+			if (w->kind == ENTRY_NUMBER && dfa_accepts(w->d, at[x->depth].state))
+				TRY(builder_add_exit(f, i, NOWHERE));
 			i++;
 		}
 	}
 	return INFER_OK;
 }
 
-int walk_text(struct finder *f)
+int build_text_entry(struct entry_builder *f)
 {
-	const struct mask_key *key = &f->e->key;
+	const struct entry_key *key = &f->e->key;
 	struct at *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
-	struct walk w = { .f = f, .d = f->from->text, .form = (enum form)key->form };
+	struct text_walk w = { .f = f, .d = f->from->text, .kind = (enum entry_kind)key->kind };
 	int rc;
 
 	if (!at)
 		return err_nomem(f->err);
 	at[0] = (struct at){ .state = f->from->state, .dec = { key->d[1], key->d[2] } };
-	if (key->form == FORM_NUMBER)
+	if (key->kind == ENTRY_NUMBER)
 		f->e->may_leave = dfa_accepts(w.d, at[0].state);
 	else
 		at[0].all = f->from->free || never_dies(w.d);
-	take_plain(&w, at);
-	rc = walk(&w, at);
+	allow_plain(&w, at);
+	rc = walk_texts(&w, at);
 	slab_free(&f->k->slab, at);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* mask/find.c - entries: the tokens taken, and the bytes behind the ends of frames. */
+/* mask/entry.c - complete an entry: its allowed tokens, and the rests of texts in which the item ends. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -6,20 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-int finder_too_long(struct finder *f)
+int builder_too_long(struct entry_builder *f)
 {
 	return err_set(f->err, INFER_EUNSUP, "a mask of the vocabulary needs too many steps");
 }
 
-static int no_memory(struct finder *f) { return err_nomem(f->err); }
-
-void finder_take(struct finder *f, uint32_t a, uint32_t b)
+void builder_allow(struct entry_builder *f, uint32_t a, uint32_t b)
 {
 	for (const uint32_t *id = f->t->id; a < b; a++)
-		finder_set(f, id[a]);
+		builder_allow_token(f, id[a]);
 }
 
-int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t size)
+int builder_grow(struct entry_builder *f, void *p, uint32_t *cap, uint32_t need, size_t size)
 {
 	const uint32_t more = *cap * 2 > need ? *cap * 2 : need + 16;
 	void *old, *at;
@@ -29,30 +27,30 @@ int finder_grow(struct finder *f, void *p, uint32_t *cap, uint32_t need, size_t 
 	memcpy(&old, p, sizeof old);
 	at = slab_realloc(&f->k->slab, old, more, size);
 	if (!at)
-		return no_memory(f);
+		return err_nomem(f->err);
 	memcpy(p, &at, sizeof at);
 	*cap = more;
 	return INFER_OK;
 }
 
-int finder_exit(struct finder *f, uint32_t node, uint32_t slot)
+int builder_add_exit(struct entry_builder *f, uint32_t node, uint32_t slot)
 {
-	TRY(finder_grow(f, &f->exit, &f->cap_exits, f->n_exits + 1, sizeof *f->exit));
-	f->exit[f->n_exits++] = (struct mask_exit){ node, slot };
+	TRY(builder_grow(f, &f->exit, &f->cap_exits, f->n_exits + 1, sizeof *f->exit));
+	f->exit[f->n_exits++] = (struct entry_exit){ node, slot };
 	return INFER_OK;
 }
 
-static int by_slot(const void *x, const void *y)
+static int compare_exits(const void *x, const void *y)
 {
-	const struct mask_exit *a = x, *b = y;
+	const struct entry_exit *a = x, *b = y;
 
 	if (a->slot != b->slot)
 		return (a->slot > b->slot) - (a->slot < b->slot);
 	return (a->node > b->node) - (a->node < b->node);
 }
 
-/* What is left behind the exits a ... b - 1. */
-static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
+/* Build the trie of the rests after exits a ... b - 1. */
+static int make_rest(struct entry_builder *f, struct ending *to, uint32_t a, uint32_t b)
 {
 	const struct trie *t = f->t;
 	struct trie_text *text;
@@ -61,13 +59,13 @@ static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 
 	for (uint32_t i = a; i < b; i++)
 		most += t->node[t->node[f->exit[i].node].skip].first - trie_end(t, f->exit[i].node);
-	if (!finder_charge(f, most) || most > UINT32_MAX)
-		return finder_too_long(f);
+	if (!builder_charge(f, most) || most > UINT32_MAX)
+		return builder_too_long(f);
 	if (!most)
 		return INFER_OK;
 	text = slab_alloc(&f->k->slab, most, sizeof *text);
 	if (!text)
-		return no_memory(f);
+		return err_nomem(f->err);
 	for (uint32_t i = a; i < b; i++) {
 		const struct trie_node *x = t->node + f->exit[i].node;
 
@@ -83,8 +81,8 @@ static int rest(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 	return INFER_OK;
 }
 
-/* Names: the tokens that end at the exits a ... b - 1. */
-static int ends(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
+/* List the tokens that end exactly at exits a ... b - 1. */
+static int list_exact(struct entry_builder *f, struct ending *to, uint32_t a, uint32_t b)
 {
 	const struct trie *t = f->t;
 	uint32_t n = 0;
@@ -93,7 +91,7 @@ static int ends(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 		n += trie_end(t, f->exit[i].node) - t->node[f->exit[i].node].first;
 	to->id = slab_alloc(&f->k->slab, (size_t)n + 1, sizeof *to->id);
 	if (!to->id)
-		return no_memory(f);
+		return err_nomem(f->err);
 	f->e->bytes += n * sizeof *to->id;
 	for (uint32_t i = a; i < b; i++)
 		for (uint32_t k = t->node[f->exit[i].node].first; k < trie_end(t, f->exit[i].node);
@@ -102,20 +100,20 @@ static int ends(struct finder *f, struct ending *to, uint32_t a, uint32_t b)
 	return INFER_OK;
 }
 
-static int endings(struct finder *f)
+static int make_endings(struct entry_builder *f)
 {
-	const int names = f->e->key.form == FORM_NAME || f->e->key.form == FORM_SLOTS;
+	const int names = f->e->key.kind == ENTRY_NAME || f->e->key.kind == ENTRY_SLOTS;
 	uint32_t n = 0, k;
 
 	if (!f->n_exits)
 		return INFER_OK;
-	if (f->e->key.form == FORM_SLOTS)
-		qsort(f->exit, f->n_exits, sizeof *f->exit, by_slot);
+	if (f->e->key.kind == ENTRY_SLOTS)
+		qsort(f->exit, f->n_exits, sizeof *f->exit, compare_exits);
 	for (uint32_t i = 0; i < f->n_exits; i++)
 		n += !i || f->exit[i].slot != f->exit[i - 1].slot;
 	f->e->ending = slab_zalloc(&f->k->slab, n, sizeof *f->e->ending);
 	if (!f->e->ending)
-		return no_memory(f);
+		return err_nomem(f->err);
 	f->e->bytes += n * sizeof *f->e->ending;
 	for (uint32_t i = 0; i < f->n_exits; i = k) {
 		struct ending *to = f->e->ending + f->e->n_endings++;
@@ -124,21 +122,13 @@ static int endings(struct finder *f)
 			k++;
 		to->slot = f->exit[i].slot;
 		if (names)
-			TRY(ends(f, to, i, k));
-		TRY(rest(f, to, i, k));
+			TRY(list_exact(f, to, i, k));
+		TRY(make_rest(f, to, i, k));
 	}
 	return INFER_OK;
 }
 
-static uint32_t ones(uint64_t x)
-{
-	x -= x >> 1 & UINT64_C(0x5555555555555555);
-	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return (uint32_t)(x * UINT64_C(0x0101010101010101) >> 56);
-}
-
-/* The words of scratch that are not zero, one after the other: the next from *at on. */
+/* Move *at to the next word of scratch that is not zero.  Returns 0 if there is none. */
 static int next_word(const struct mask *k, uint32_t *at)
 {
 	while (*at < k->words) {
@@ -153,14 +143,14 @@ static int next_word(const struct mask *k, uint32_t *at)
 	return 0;
 }
 
-void finder_clear(struct mask *k)
+void builder_clear(struct mask *k)
 {
 	for (uint32_t i = 0; next_word(k, &i); i++)
 		k->scratch[i] = 0;
 	memset(k->touched, 0, (k->words / 64 + 1) * sizeof *k->touched);
 }
 
-static int tokens(struct finder *f)
+static int store_tokens(struct entry_builder *f)
 {
 	const uint32_t words = f->k->words;
 	const uint64_t *from = f->k->scratch;
@@ -168,18 +158,18 @@ static int tokens(struct finder *f)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; next_word(f->k, &i) && e->n <= words; i++)
-		e->n += ones(from[i]);
+		e->n += (uint32_t)__builtin_popcountll(from[i]);
 	if (e->n > words) {
 		e->bits = slab_alloc(&f->k->slab, words, sizeof *e->bits);
 		if (!e->bits)
-			return no_memory(f);
+			return err_nomem(f->err);
 		memcpy(e->bits, from, words * sizeof *e->bits);
 		e->bytes += words * sizeof *e->bits;
 		return INFER_OK;
 	}
 	e->id = slab_alloc(&f->k->slab, (size_t)e->n + 1, sizeof *e->id);
 	if (!e->id)
-		return no_memory(f);
+		return err_nomem(f->err);
 	e->bytes += e->n * sizeof *e->id;
 	for (uint32_t i = 0; next_word(f->k, &i); i++)
 		for (uint64_t w = from[i]; w; w &= w - 1)
@@ -187,13 +177,13 @@ static int tokens(struct finder *f)
 	return INFER_OK;
 }
 
-int finder_done(struct finder *f)
+int builder_finish(struct entry_builder *f)
 {
 	struct entry *e = f->e;
 
-	e->bytes += sizeof *e + e->n_slots * sizeof *e->slot + e->n_odd * sizeof *e->odd;
-	TRY(tokens(f));
-	return endings(f);
+	e->bytes += sizeof *e + e->n_slots * sizeof *e->slot + e->n_partial * sizeof *e->partial;
+	TRY(store_tokens(f));
+	return make_endings(f);
 }
 
 void entry_free(struct mask *k, struct entry *e)
@@ -204,7 +194,7 @@ void entry_free(struct mask *k, struct entry *e)
 	}
 	slab_free(&k->slab, e->ending);
 	slab_free(&k->slab, e->slot);
-	slab_free(&k->slab, e->odd);
+	slab_free(&k->slab, e->partial);
 	slab_free(&k->slab, e->id);
 	slab_free(&k->slab, e->bits);
 	slab_free(&k->slab, e);

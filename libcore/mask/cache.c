@@ -1,4 +1,4 @@
-/* mask/table.c - entries are remembered, and forgotten all at once where bytes run out. */
+/* mask/cache.c - the cache of entries; it is emptied if its bytes are used up. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* A mask takes its memory at once, at most so much of its budget. */
-enum { BUCKETS = 256, ROOM = 32 << 20 };
+/* RESERVED: the most memory that a mask reserves at once */
+enum { BUCKETS = 256, RESERVED = 32 << 20 };
 
 static int make_bottoms(struct mask *k, infer_error *err)
 {
@@ -17,12 +17,12 @@ static int make_bottoms(struct mask *k, infer_error *err)
 	return stack_intern(&k->done, &k->m->stacks, &done, NULL, err);
 }
 
-static int fill(struct mask *k, enum match_spaces spaces, const struct budget *most,
-                infer_error *err)
+static int init_mask(struct mask *k, enum match_spaces spaces, const struct budget *most,
+                     infer_error *err)
 {
-	const uint64_t room = most->bytes < ROOM ? most->bytes : ROOM;
+	const uint64_t bytes = most->bytes < RESERVED ? most->bytes : RESERVED;
 
-	if (slab_init(&k->slab, MEM_GRAMMAR, room + room / 4 + k->words * sizeof *k->scratch))
+	if (slab_init(&k->slab, MEM_GRAMMAR, bytes + bytes / 4 + k->words * sizeof *k->scratch))
 		return err_nomem(err);
 	k->bucket = slab_zalloc(&k->slab, BUCKETS, sizeof(struct entry *));
 	k->state_bucket = slab_alloc(&k->slab, STATE_BUCKETS, sizeof *k->state_bucket);
@@ -50,7 +50,7 @@ int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
 	k->left = most->bytes;
 	k->mask = BUCKETS - 1;
 	pthread_mutex_init(&k->lock, NULL);
-	rc = fill(k, spaces, most, err);
+	rc = init_mask(k, spaces, most, err);
 	if (rc)
 		mask_free(k);
 	else
@@ -58,8 +58,8 @@ int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
 	return rc;
 }
 
-/* Entries that are in use stay until mask_settle. */
-static void forget(struct mask *k)
+/* Evict all entries; they stay valid until mask_free_retired. */
+static void evict_all(struct mask *k)
 {
 	for (uint32_t i = 0; i <= k->mask; i++)
 		while (k->bucket[i]) {
@@ -77,7 +77,7 @@ static void forget(struct mask *k)
 	mask_states_drop(k);
 }
 
-void mask_settle(struct mask *k)
+void mask_free_retired(struct mask *k)
 {
 	while (k->old) {
 		struct entry *e = k->old;
@@ -94,8 +94,8 @@ void mask_free(struct mask *k)
 	if (!k)
 		return;
 	if (k->bucket && k->state_bucket)
-		forget(k);
-	mask_settle(k);
+		evict_all(k);
+	mask_free_retired(k);
 	if (k->hole)
 		stack_drop(&k->m->stacks, k->hole);
 	if (k->done)
@@ -106,7 +106,7 @@ void mask_free(struct mask *k)
 	mem_free(k);
 }
 
-static uint32_t hash_of(const struct mask_key *key)
+static uint32_t hash_key(const struct entry_key *key)
 {
 	uint32_t word[sizeof *key / 4], h = 0;
 
@@ -116,8 +116,8 @@ static uint32_t hash_of(const struct mask_key *key)
 	return h;
 }
 
-/* Twice as many buckets, if there is memory: without, they only get longer. */
-static void grow(struct mask *k)
+/* Double the buckets; without memory they only get longer. */
+static void grow_buckets(struct mask *k)
 {
 	const uint32_t mask = k->mask * 2 + 1;
 	struct entry **more = slab_zalloc(&k->slab, (size_t)mask + 1, sizeof(struct entry *));
@@ -126,7 +126,7 @@ static void grow(struct mask *k)
 		return;
 	for (uint32_t i = 0; i <= k->mask; i++)
 		while (k->bucket[i]) {
-			struct entry *e = k->bucket[i], **to = more + (hash_of(&e->key) & mask);
+			struct entry *e = k->bucket[i], **to = more + (hash_key(&e->key) & mask);
 
 			k->bucket[i] = e->chain;
 			e->chain = *to;
@@ -137,19 +137,20 @@ static void grow(struct mask *k)
 	k->mask = mask;
 }
 
-static void remember(struct mask *k, struct entry *e)
+/* Cache e, or if it is too large for that, keep it until mask_free_retired. */
+static void add_to_cache(struct mask *k, struct entry *e)
 {
 	if (e->bytes > k->left)
-		forget(k);
+		evict_all(k);
 	if (e->bytes > k->left) {
 		e->chain = k->old;
 		k->old = e;
 		return;
 	}
 	if (k->n_entries > k->mask)
-		grow(k);
+		grow_buckets(k);
 
-	struct entry **bucket = k->bucket + (hash_of(&e->key) & k->mask);
+	struct entry **bucket = k->bucket + (hash_key(&e->key) & k->mask);
 
 	k->left -= e->bytes;
 	k->n_entries++;
@@ -157,36 +158,38 @@ static void remember(struct mask *k, struct entry *e)
 	*bucket = e;
 }
 
-static int find_out(struct finder *f)
+static int build_entry(struct entry_builder *f)
 {
-	const struct mask_key *key = &f->e->key;
+	const struct entry_key *key = &f->e->key;
 
-	switch ((enum form)key->form) {
-	case FORM_FRAME:
-		return walk_frame(f);
-	case FORM_SLOTS:
-		return walk_slots(f, key->what);
+	switch ((enum entry_kind)key->kind) {
+	case ENTRY_STACK:
+		return build_stack_entry(f);
+	case ENTRY_SLOTS:
+		return build_slots_entry(f, key->what);
 	default:
-		return walk_text(f);
+		return build_text_entry(f);
 	}
 }
 
-static int make(struct entry **out, struct mask *k, const struct trie *t,
-                const struct mask_key *key, const struct mask_from *from, uint64_t steps,
-                infer_error *err)
+static int make_entry(struct entry **out, struct mask *k, const struct trie *t,
+                      const struct entry_key *key, const struct entry_source *from, uint64_t steps,
+                      infer_error *err)
 {
 	struct entry *e = slab_zalloc(&k->slab, 1, sizeof *e);
-	struct finder f = { .k = k, .from = from, .t = t, .e = e, .steps = steps, .err = err };
+	struct entry_builder f = {
+		.k = k, .from = from, .t = t, .e = e, .steps = steps, .err = err
+	};
 	int rc;
 
 	*out = NULL;
 	if (!e)
 		return err_nomem(err);
 	e->key = *key;
-	rc = find_out(&f);
+	rc = build_entry(&f);
 	if (!rc)
-		rc = finder_done(&f);
-	finder_clear(k);
+		rc = builder_finish(&f);
+	builder_clear(k);
 	slab_free(&k->slab, f.exit);
 	if (rc) {
 		entry_free(k, e);
@@ -198,36 +201,40 @@ static int make(struct entry **out, struct mask *k, const struct trie *t,
 	return INFER_OK;
 }
 
-static struct entry *find(const struct mask *k, const struct mask_key *key)
+static struct entry *find_entry(const struct mask *k, const struct entry_key *key)
 {
-	struct entry *e = k->bucket[hash_of(key) & k->mask];
+	struct entry *e = k->bucket[hash_key(key) & k->mask];
 
 	while (e && memcmp(&e->key, key, sizeof *key) != 0)
 		e = e->chain;
 	return e;
 }
 
-int mask_has(const struct mask *k, const struct mask_key *key) { return find(k, key) != NULL; }
+int mask_has(const struct mask *k, const struct entry_key *key)
+{
+	return find_entry(k, key) != NULL;
+}
 
-int mask_entry(struct entry **out, struct mask *k, const struct trie *t, const struct mask_key *key,
-               const struct mask_from *from, uint64_t steps, infer_error *err)
+int mask_get_entry(struct entry **out, struct mask *k, const struct trie *t,
+                   const struct entry_key *key, const struct entry_source *from, uint64_t steps,
+                   infer_error *err)
 {
 	int rc;
 
-	*out = find(k, key);
+	*out = find_entry(k, key);
 	if (*out) {
 		if ((*out)->steps <= steps)
 			return INFER_OK;
 		*out = NULL;
 		return err_set(err, INFER_EUNSUP, "a mask of the vocabulary needs too many steps");
 	}
-	rc = make(out, k, t, key, from, steps, err);
+	rc = make_entry(out, k, t, key, from, steps, err);
 	if (rc == INFER_EUNSUP && (k->n_entries || k->n_states)) {
-		/* what is remembered must not be the reason */
-		forget(k);
-		rc = make(out, k, t, key, from, steps, err);
+		/* the result must not depend on what is cached */
+		evict_all(k);
+		rc = make_entry(out, k, t, key, from, steps, err);
 	}
 	if (!rc)
-		remember(k, *out);
+		add_to_cache(k, *out);
 	return rc;
 }

@@ -1,5 +1,5 @@
-/* mask/walk.c - what a frame says about a trie, by the places that texts lead to.  A place
- * that is asked often remembers where each byte leads. */
+/* mask/entry_stack.c - entries of stacks: follow the texts of a trie from a stack on the hole.  Parser states
+ * are cached, and those that are asked often cache their successors. */
 #include "mask/inner.h"
 #include "base/err.h"
 #include "automata/work.h"
@@ -8,7 +8,7 @@
 
 enum { OFTEN = 3, KEEP_STATES = 4096, DEAD = 1, LOOKS = 32 };
 
-static uint32_t hash_of(const struct match_state *at)
+static uint32_t hash_state(const struct match_state *at)
 {
 	uint32_t h = at->n;
 
@@ -17,7 +17,8 @@ static uint32_t hash_of(const struct match_state *at)
 	return h;
 }
 
-static int leaves(const struct mask *k, const struct match_state *at)
+/* True if the hole is, or may be, on top of a stack. */
+static int leaves_item(const struct mask *k, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
 		const struct stack_item *n = at->top[i];
@@ -33,8 +34,8 @@ static int leaves(const struct mask *k, const struct match_state *at)
 	return 0;
 }
 
-/* Bytes that JSON has outside of strings. */
-static void may_follow(const struct mask_state *s, uint8_t may[256])
+/* Set may[b] for the bytes that can follow: outside of strings only those of JSON. */
+static void find_possible_bytes(const struct mask_state *s, uint8_t may[256])
 {
 	static const char outside[] = " \t\n\r{}[],:\"-+.0123456789eEaflnrstu";
 
@@ -43,8 +44,8 @@ static void may_follow(const struct mask_state *s, uint8_t may[256])
 		may[(uint8_t)*b] = 1;
 }
 
-/* Whether all stacks are outside of strings. */
-static int outside(const struct match_state *at)
+/* True if all stacks are outside of strings. */
+static int is_outside(const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++)
 		switch (at->top[i]->kind) {
@@ -73,11 +74,11 @@ void mask_states_drop(struct mask *k)
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
 }
 
-/* The number of the state; takes the place. */
-static int state_of(struct finder *f, struct match_state *place, uint32_t *number)
+/* Find or add a parser state; takes *place. */
+static int intern_state(struct entry_builder *f, struct match_state *place, uint32_t *number)
 {
 	struct mask *k = f->k;
-	const uint32_t hash = hash_of(place);
+	const uint32_t hash = hash_state(place);
 	uint32_t *bucket = k->state_bucket + hash % STATE_BUCKETS, i = *bucket;
 	int rc;
 
@@ -87,7 +88,7 @@ static int state_of(struct finder *f, struct match_state *place, uint32_t *numbe
 			*number = i;
 			return INFER_OK;
 		}
-	rc = finder_grow(f, &k->state, &k->cap_states, k->n_states + 1, sizeof *k->state);
+	rc = builder_grow(f, &k->state, &k->cap_states, k->n_states + 1, sizeof *k->state);
 	if (rc) {
 		match_drop(k->m, place);
 		return rc;
@@ -96,14 +97,14 @@ static int state_of(struct finder *f, struct match_state *place, uint32_t *numbe
 	k->state[i] = (struct mask_state){ .place = *place,
 		                           .hash = hash,
 		                           .chain = *bucket,
-		                           .leaves = leaves(k, place),
-		                           .outside = (uint8_t)outside(place) };
+		                           .leaves = leaves_item(k, place),
+		                           .outside = (uint8_t)is_outside(place) };
 	*bucket = i;
 	return INFER_OK;
 }
 
-/* *to: DEAD, or the number of the state + 2 */
-static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
+/* Advance a state by a byte.  *to: DEAD, or the number of the state + 2 */
+static int state_step(struct entry_builder *f, uint32_t from, uint8_t b, uint32_t *to)
 {
 	struct mask_state *s = f->k->state + from;
 	struct match_state at = { 0 };
@@ -115,7 +116,7 @@ static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
 		return INFER_OK;
 	}
 	if (!s->next && ++s->asked > OFTEN)
-		s->next = slab_zalloc(&f->k->slab, 256, sizeof *s->next); /* or none */
+		s->next = slab_zalloc(&f->k->slab, 256, sizeof *s->next); /* NULL is fine */
 	rc = match_copy(f->k->m, &at, &s->place, f->err);
 	if (!rc)
 		rc = match_byte(f->k->m, &at, b, f->err);
@@ -123,7 +124,7 @@ static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
 		match_drop(f->k->m, &at);
 		*to = DEAD;
 	} else {
-		rc = state_of(f, &at, &number);
+		rc = intern_state(f, &at, &number);
 		*to = number + 2;
 	}
 	s = f->k->state + from;
@@ -132,9 +133,10 @@ static int state_step(struct finder *f, uint32_t from, uint8_t b, uint32_t *to)
 	return rc;
 }
 
-/* -- plain characters: those that a node's height counts ------------------------------------ */
+/* -- plain characters ----------------------------------------------------------------------- */
 
-static int plain_all_or_none(const struct charset *set)
+/* True if the set has all plain characters, or none. */
+static int has_all_plain_or_none(const struct charset *set)
 {
 	static const struct dfa_range plain[] = { { 0x20, 0x21 },
 		                                  { 0x23, 0x5b },
@@ -150,7 +152,7 @@ static int plain_all_or_none(const struct charset *set)
 	return all == 5 || none == 5;
 }
 
-/* Whether all plain characters lead to the same place. */
+/* True if all plain characters lead to the same state. */
 static int is_uniform(const struct mask *k, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
@@ -162,7 +164,7 @@ static int is_uniform(const struct mask *k, const struct match_state *at)
 			const struct code *c = k->g->code + n->data[0];
 
 			if (c->op == OP_BYTE ||
-			    (c->op == OP_CHAR && plain_all_or_none(k->g->set + c->a)))
+			    (c->op == OP_CHAR && has_all_plain_or_none(k->g->set + c->a)))
 				continue;
 		}
 		if (n->kind == ITEM_STRING && !n->data[3] &&
@@ -173,8 +175,8 @@ static int is_uniform(const struct mask *k, const struct match_state *at)
 	return 1;
 }
 
-/* So many plain characters leave a way on, and none of them an end. */
-static int measure(struct finder *f, uint32_t first, uint8_t *safe)
+/* Set *safe: any so many plain characters can follow, and the item does not end. */
+static int find_safe_length(struct entry_builder *f, uint32_t first, uint8_t *safe)
 {
 	uint32_t state = first, n = 0;
 
@@ -197,23 +199,24 @@ static int measure(struct finder *f, uint32_t first, uint8_t *safe)
 	return INFER_OK;
 }
 
-static int walk(struct finder *f, uint32_t *at)
+/* Walk the trie; at: [longest + 1] the state after each depth. */
+static int walk_stack(struct entry_builder *f, uint32_t *at)
 {
 	uint8_t may[256];
 
-	may_follow(f->k->state + at[0], may);
-	for (uint32_t i = 1; (i = finder_next(f, i, may)) < f->t->n_nodes;) {
+	find_possible_bytes(f->k->state + at[0], may);
+	for (uint32_t i = 1; (i = builder_next(f, i, may)) < f->t->n_nodes;) {
 		const struct trie_node *x = f->t->node + i;
 		const struct mask_state *s;
 		uint8_t safe = 0;
 		uint32_t to;
 
-		if (!finder_charge(f, f->k->state[at[x->depth - 1]].place.n))
-			return finder_too_long(f);
-		if (x->tall != TRIE_ANY)
-			TRY(measure(f, at[x->depth - 1], &safe));
-		if (safe && x->tall <= safe) {
-			finder_take(f, x->first, f->t->node[x->skip].first);
+		if (!builder_charge(f, f->k->state[at[x->depth - 1]].place.n))
+			return builder_too_long(f);
+		if (x->height != TRIE_ANY)
+			TRY(find_safe_length(f, at[x->depth - 1], &safe));
+		if (safe && x->height <= safe) {
+			builder_allow(f, x->first, f->t->node[x->skip].first);
 			i = x->skip;
 			continue;
 		}
@@ -224,16 +227,16 @@ static int walk(struct finder *f, uint32_t *at)
 		}
 		at[x->depth] = to - 2;
 		s = f->k->state + to - 2;
-		finder_take(f, x->first, x[1].first);
+		builder_allow(f, x->first, x[1].first);
 		if (s->leaves)
-			TRY(finder_exit(f, i, NOWHERE));
-		/* nothing but the end */
+			TRY(builder_add_exit(f, i, NOWHERE));
+		/* skip what is below if the item can only have ended */
 		i = s->leaves && s->place.n == 1 && s->place.top[0] == f->k->hole ? x->skip : i + 1;
 	}
 	return INFER_OK;
 }
 
-int walk_frame(struct finder *f)
+int build_stack_entry(struct entry_builder *f)
 {
 	uint32_t *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
 	struct match_state place = { 0 };
@@ -244,14 +247,14 @@ int walk_frame(struct finder *f)
 	rc = match_reserve(f->k->m, &place, 1, f->err);
 	if (!rc) {
 		place.top[place.n++] = stack_ref(f->from->frame);
-		rc = state_of(f, &place, at);
+		rc = intern_state(f, &place, at);
 	}
 	if (!rc) {
 		f->e->may_leave = f->k->state[at[0]].leaves;
-		rc = walk(f, at);
+		rc = walk_stack(f, at);
 	}
 	slab_free(&f->k->slab, at);
-	/* constraints that are no rules seldom come to the same place again */
+	/* parser states of JSON values seldom recur */
 	if (f->k->n_states > KEEP_STATES)
 		mask_states_drop(f->k);
 	return rc;
