@@ -339,7 +339,7 @@ static void text_key(const struct trie *t, struct entry_key *key, struct entry_s
                      enum entry_kind kind, const struct dfa *text, const uint32_t *d)
 {
 	static const char same, counted;
-	enum text_kind kind;
+	enum text_kind text_is;
 	uint32_t accepts, n;
 
 	key->kind = kind;
@@ -349,10 +349,10 @@ static void text_key(const struct trie *t, struct entry_key *key, struct entry_s
 		memcpy(key->d + 1, d + 1, 2 * sizeof *d);
 	if (kind != ENTRY_STRING && kind != ENTRY_NAME)
 		return;
-	kind = text_kind(text, d[0], t->longest, &accepts, &n);
-	if (kind == TEXT_IRREGULAR)
+	text_is = text_kind(text, d[0], t->longest, &accepts, &n);
+	if (text_is == TEXT_IRREGULAR)
 		return;
-	from->free = kind == TEXT_FREE;
+	from->free = text_is == TEXT_FREE;
 	key->what = from->free ? &same : &counted;
 	key->d[0] = accepts;
 	key->d[3] = from->free ? 0 : n;
