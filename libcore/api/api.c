@@ -1,31 +1,31 @@
-/* api/api.c - the list of forms, and writing in them */
+/* api/api.c - the list of API formats, and writing in them */
 #include "api/api.h"
 #include "base/err.h"
 
 #include <string.h>
 
-static const struct infer_api *const forms[] = {
+static const struct infer_api *const formats[] = {
 #define API(x) &api_##x,
 #include "api/api_list.h"
 #undef API
 };
-enum { FORMS = sizeof forms / sizeof *forms };
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 const struct infer_api *api_of(const infer_job *j) { return j->api ? j->api : &api_own; }
 
 const infer_api *infer_api_at(const char *path)
 {
-	for (size_t i = 0; i < FORMS; i++)
-		if (forms[i]->path && !strcmp(forms[i]->path, path))
-			return forms[i];
+	for (size_t i = 0; i < FORMATS; i++)
+		if (formats[i]->path && !strcmp(formats[i]->path, path))
+			return formats[i];
 	return NULL;
 }
 
 const infer_api *infer_api_named(const char *name)
 {
-	for (size_t i = 0; i < FORMS; i++)
-		if (!strcmp(forms[i]->name, name))
-			return forms[i];
+	for (size_t i = 0; i < FORMATS; i++)
+		if (!strcmp(formats[i]->name, name))
+			return formats[i];
 	return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* api/api.h - one row a wire form, and the parts that forms share. */
+/* api/api.h - the row of an API format, and the parts of answers that formats share. */
 #ifndef API_API_H
 #define API_API_H
 #include <infer/api.h>
@@ -13,7 +13,7 @@ struct infer_writer {
 	struct jwrite w;
 };
 
-/* The whole of an answer.  more: what an envelope adds where it belongs in the object, or NULL. */
+/* A whole answer to write.  more: writes the members that an envelope adds; NULL: none. */
 struct api_answer {
 	const struct infer_answer *a;
 	void (*more)(struct jwrite *w, const void *user);
@@ -21,39 +21,39 @@ struct api_answer {
 };
 
 enum api_flag {
-	API_BEGINS = 1 << 0, /* a stream says where each sample begins */
-	API_TALKS = 1 << 1,  /* its requests are conversations, and nothing else */
-	API_COUNTS = 1 << 2, /* nothing is generated: the prompt is counted */
-	API_WHOLE = 1 << 3,  /* there are no streams */
-	API_LISTS = 1 << 4,  /* several answers are a list */
+	API_BEGINS = 1 << 0, /* streams have a chunk for the beginning of each sample */
+	API_TALKS = 1 << 1,  /* requests are always conversations */
+	API_COUNTS = 1 << 2, /* nothing is generated: the tokens of the prompt are counted */
+	API_WHOLE = 1 << 3,  /* answers cannot be streamed */
+	API_LISTS = 1 << 4,  /* several answers are a JSON array */
 };
 
 struct job_fields;
-/* Every put writes members of an object that is open. */
+/* The row of a format.  Each put... writes members into an open object. */
 struct infer_api {
-	const char *name, *path; /* path NULL: not one of HTTP's */
+	const char *name, *path; /* path: of HTTP requests; NULL: none */
 	uint32_t flags;
-	/* Read the fields of a body into a job; returns whether it has a fault. */
+	/* Read the fields of a body into a job.  Returns nonzero if it has a fault. */
 	int (*read)(struct job *j, const struct json *body);
 	void (*put)(struct jwrite *w, const struct api_answer *f);
 	void (*put_delta)(struct jwrite *w, const struct infer_answer *a,
 	                  const struct infer_delta *d);
 	void (*put_error)(struct jwrite *w, const struct infer_fault *f);
-	/* Append the events of a delta, where a stream is not one of chunks, of put_delta; NULL:
-	 * `end` is what follows the last chunk, or NULL */
+	/* Append the events of a delta.  NULL: each delta is a chunk, written by put_delta, and
+	 * `end`, if it is not NULL, follows the last one */
 	void (*put_events)(infer_writer *w, const struct infer_answer *a,
 	                   const struct infer_delta *d, struct infer_stream *s);
 	void (*put_fault_event)(infer_writer *w, const struct infer_fault *f,
 	                        const char *request_id, struct infer_stream *s);
 	const char *end;
-	/* what read knows; NULL: it has a way of its own */
+	/* the fields that `read` accepts; NULL: it does not use job_read_fields */
 	const struct job_fields *fields;
-	/* a whole value where the answer is a list: with API_LISTS of several samples, else as the job
-	 * says; NULL: put has all of them */
+	/* Write the answer as an array: with API_LISTS if there are several samples, otherwise
+	 * if the job has as_list.  NULL: `put` writes all samples */
 	void (*put_list)(struct jwrite *w, const struct infer_answer *a);
 };
 
-/* events.c: an event between these two is an object that is open.  name: NULL: it has none */
+/* events.c: begin an event, whose data is an open object; end it.  name: NULL: it has none */
 struct jwrite *event_begin(infer_writer *w, const char *name);
 void event_end(infer_writer *w);
 #define API(x) extern const struct infer_api api_##x;
@@ -66,43 +66,45 @@ void job_set_api(struct job *j, const infer_api *api);
 /* Read a body in the format j->j.api, under the id j->j.id. */
 void job_read_body(struct job *j, const struct json *body);
 
-/* the form of a job; our own form if it has none */
+/* Return the format of a job: our own if j->api is NULL. */
 const struct infer_api *api_of(const infer_job *j);
 
-/* parts.c */
-const char *part_finish(const struct infer_choice *c);
-/* `id`, a whole number where it was one */
+/* ---- parts.c: write a part of an answer ---- */
+
+const char *part_finish(const struct infer_choice *c); /* the value of finish_reason */
+/* `id`, as a number if it was one */
 void part_id(struct jwrite *w, const infer_job *j);
-/* `text`, and `text_b64` where it is not UTF-8 */
+/* `text`, and `text_b64` if it is not UTF-8 */
 void part_text(struct jwrite *w, const char *text, size_t n);
 /* [{id, logprob}] */
 void part_top(struct jwrite *w, const char *key, const struct infer_top *top, int32_t n);
-/* constraints.c: `constraint`, what constrained the answer, or nothing */
+/* constraints.c: `constraint`, unless the answer had none */
 void part_constraint(struct jwrite *w, const infer_job *j);
-/* `prefix` and 16 digits made of the request's id, so that the same request gets the same name */
+/* a name: prefix, and 16 digits of a hash of the request's id */
 void part_name(struct jwrite *w, const char *key, const char *prefix, const infer_job *j);
-/* What all samples took together. */
+/* Return the usage of all samples together. */
 struct infer_usage part_total(const struct infer_answer *a);
-/* Write the calls in OpenAI's form; a client can put them into the messages of its next request. */
+/* `tool_calls` of sample `index`, in OpenAI's format, as a client appends them to its messages */
 void part_calls(struct jwrite *w, const infer_reply *r, const infer_job *j, int32_t index);
-/* The id of a call: the model's, or else the prefix and what is made of the request. */
+/* the id of call i of sample `index`: the model's, or prefix and a hash of the request's id */
 void part_call_id(struct jwrite *w, const char *key, const char *prefix,
                   const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i);
-/* the code of a fault in OpenAI's terms */
+/* errors.c: the code of a fault in OpenAI's format */
 const char *part_code(const struct infer_fault *f);
-/* `prompt_progress`: how much of the prompt of c is read, and the timings of that, if they are told */
+/* `prompt_progress`: the progress of the prefill of c, and its `timings` if the job wants them */
 void part_progress(struct jwrite *w, const struct infer_answer *a, const struct infer_choice *c);
-/* `timings`, as llama.cpp's server has them */
+/* `timings`, in the format of llama.cpp's server */
 void part_timings(struct jwrite *w, const struct infer_usage *u);
-/* `error`: {type, message} */
+/* errors.c: `error`: {type, message} */
 void part_anthropic_error(struct jwrite *w, const struct infer_fault *f);
-/* One call's members in a chunk: its id, type and name, or more of its arguments. */
+/* `tool_calls` of a chunk: the id, type and name of a call, or more of its arguments */
 void part_call_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d);
-/* 0: the bytes of a token, control tokens too */
+/* Set *bytes to the bytes [n] of a token, also of a control token.  Returns 0 on success. */
 int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n);
 
-/* Sampling options: a number, under its own name; the names of the stages; [token, bias] pairs, or
- * nothing where there are none, with null or false for a token that never comes; texts. */
+/* Sampling options: a number, under its own name; the names of the stages; the logit bias as
+ * [token, bias] pairs, unless there is none; texts.  The bias of a forbidden token is null, or
+ * false with PART_NEVER_FALSE. */
 enum { PART_NEVER_FALSE = 1 << 0 };
 void part_number(struct jwrite *w, const struct infer_sample_param *p,
                  const struct infer_sample_opts *o);
@@ -111,35 +113,38 @@ void part_bias(struct jwrite *w, const char *key, const struct infer_sample_opts
                uint32_t flags);
 void part_texts(struct jwrite *w, const char *key, const struct infer_str *texts, size_t n);
 
-/* The form of a token when its text is not wanted: "token_id:7". */
+/* Write the name of a token by its id: "token_id:7".  Returns to. */
 enum { PART_TOKEN_NAME = 24 };
 const char *part_token_name(char to[PART_TOKEN_NAME], int32_t id);
-/* the value that servers write for an impossible token */
+/* the log-probability that servers write for an impossible token */
 enum { PART_NEVER = -9999 };
-/* its characters */
+/* Return the number of characters of a token in the text: 0 for a control token. */
 size_t part_token_chars(const infer_tokenizer *t, int32_t id);
 
-/* openai.c: what the two forms of OpenAI share, and what sets them apart */
+/* ---- openai.c: text and chat completions ---- */
+
+/* The differences between the two. */
 struct openai_form {
-	const char *prefix, *object, *chunk; /* of ids; what an answer and a chunk are called */
-	int is_chat; /* chunks have the fingerprint, too; one prompt, of which the answer speaks */
-	/* members of a choice: the whole of sample i, or its new part */
+	const char *prefix, *object, *chunk; /* of ids; `object` of an answer and of a chunk */
+	int is_chat; /* chunks have the fingerprint; the answer has the ids of its one prompt */
+	/* Write members of a choice: of sample i, or of its new part. */
 	void (*put_choice)(struct jwrite *w, const struct infer_answer *a, int32_t i);
 	void (*put_part)(struct jwrite *w, const struct infer_answer *a,
 	                 const struct infer_delta *d);
-	/* Do these tokens have log-probabilities to show? */
+	/* True if log-probabilities of these tokens are written. */
 	int (*has_logprobs)(const infer_tokenizer *t, const struct infer_event *tokens, size_t n);
-	/* offset: characters of the tokens before */
+	/* offset: characters of the tokens before these */
 	void (*put_logprobs)(struct jwrite *w, const struct infer_answer *a,
 	                     const struct infer_event *tokens, size_t n, size_t offset);
 };
 void openai_put(struct jwrite *w, const struct api_answer *f, const struct openai_form *o);
 void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const struct infer_delta *d,
                       const struct openai_form *o);
-/* embed.c: embeddings in our own form */
+/* ---- embed.c: embeddings in our own format ---- */
+
 int embed_read_own(struct job *j, const struct json *body);
 void embed_put_own(struct jwrite *w, const struct api_answer *f);
-/* the tokens of all prompts, and what the server adds behind them */
+/* `usage` of all prompts, then the members of f->more */
 void embed_put_usage(struct jwrite *w, const struct api_answer *f);
 /* errors.c */
 void openai_put_error(struct jwrite *w, const struct infer_fault *f);

@@ -173,17 +173,17 @@ static void put_delta_message(struct jwrite *w, const struct infer_answer *a,
 	jw_end(w);
 }
 
-static const struct openai_form form = {
+static const struct openai_form row = {
 	"chatcmpl-",  "chat.completion", "chat.completion.chunk", 1, put_message, put_delta_message,
 	has_logprobs, put_logprobs,
 };
 
-static void put_chat(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &form); }
+static void put_chat(struct jwrite *w, const struct api_answer *f) { openai_put(w, f, &row); }
 
 static void put_chat_delta(struct jwrite *w, const struct infer_answer *a,
                            const struct infer_delta *d)
 {
-	openai_put_delta(w, a, d, &form);
+	openai_put_delta(w, a, d, &row);
 }
 
 const struct infer_api api_chat = {

@@ -27,7 +27,7 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	j->tools_given = 1;
 	if (!j->is_own)
 		TRY(job_check_tools(v, err));
-	/* our own form accepts the same as --tools */
+	/* our own format accepts the same as --tools */
 	rc = tools_take(&j->tools, v, j->is_own ? 0 : TOOLS_WRAPPED, &bad);
 	if (rc == INFER_ENOMEM)
 		return err_nomem(err);
@@ -120,7 +120,7 @@ int job_take_template(struct job *j, const char *key, const struct json *v, infe
 	return j->template_sha256 ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
 }
 
-/* Chat completions use two fields where other forms use one. */
+/* Read logprobs (a boolean) or top_logprobs: other formats have one field for both. */
 int job_take_chat_logprobs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return strcmp(key, "logprobs") ? job_whole(&j->top_logprobs, key, v, 0, TOP_MOST, err)

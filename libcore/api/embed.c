@@ -1,4 +1,4 @@
-/* api/embed.c - embeddings: requests of texts, and their vectors in our form and in OpenAI's */
+/* api/embed.c - embeddings: requests of texts, and their vectors in our format and in OpenAI's */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -17,7 +17,6 @@ static const struct job_field *find_embed_field(const struct job_field *f, const
 	return f->key ? f : NULL;
 }
 
-/* other: fields of our form that an embedding cannot have. */
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other)
 {
@@ -62,7 +61,7 @@ static int take_inputs(struct job *j, const char *key, const struct json *v, inf
 	return INFER_OK;
 }
 
-/* ---- OpenAI's form ---- */
+/* ---- OpenAI's format ---- */
 
 static int take_encoding(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
@@ -197,7 +196,7 @@ const struct infer_api api_embed = {
 	.put_error = openai_put_error,
 };
 
-/* ---- our own form ---- */
+/* ---- our own format ---- */
 
 static int take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {

@@ -1,4 +1,5 @@
-/* api/fields.h (private) - fields of requests: one row a field, read into a job or written from one. */
+/* api/fields.h (private) - fields of requests: one row a field, read into a job or written from
+ * one. */
 #ifndef API_FIELDS_H
 #define API_FIELDS_H
 #include "job/job.h"
@@ -73,10 +74,12 @@ job_take job_take_messages, job_take_tools, job_take_tool_choice, job_take_args,
 /* Combine logprobs and top_logprobs of chat completions.  INFER_EINVAL */
 int job_chat_end(struct job *j, infer_error *err);
 
-/* extras.c: fields that vLLM's server adds to text and chat completions; lists as in struct job_fields */
+/* extras.c: fields that vLLM's server adds to text and chat completions; lists as in struct
+ * job_fields */
 const struct job_field *job_extras(void);
 const struct job_refused *job_refused_extras(void);
-/* of embeddings and ranks too: truncate_prompt_tokens, truncation_side; embed.c: truncate, normalize */
+/* of embeddings and ranks too: truncate_prompt_tokens, truncation_side; embed.c: truncate,
+ * normalize */
 job_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
 /* embed.c: read the fields of an embedding or a rank.  other: fields that have no effect on it, or
  * NULL.  Returns the code of the fault. */
@@ -91,7 +94,8 @@ job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, 
 	job_put_stop_ids, job_put_ignore_eos, job_put_samplers, job_put_bias, job_put_breakers,
 	job_put_seed;
 void job_put_fields(struct jwrite *w, const struct job_field *f, const struct job_asked *a);
-/* Append the request in our own format.  a: all but `sample` and, of a conversation's JSON texts, `values`.
+/* Append the request in our own format.  a: all but `sample` and, of a conversation's JSON texts,
+ * `values`.
  * INFER_EINVAL  a logit bias that a request cannot express; INFER_ENOMEM */
 int job_put_request(struct buf *to, struct job_asked *a, infer_error *err);
 #endif

@@ -1,5 +1,5 @@
 /* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become those of a
- * conversation in OpenAI's form */
+ * conversation in OpenAI's format */
 #include "api/messages.h"
 #include "api/api.h"
 #include "api/turns.h"

@@ -1,4 +1,4 @@
-/* api/native.h (private) - requests in the form of llama.cpp's server, read. */
+/* api/native.h (private) - reading requests in the format of llama.cpp's server */
 #ifndef API_NATIVE_H
 #define API_NATIVE_H
 #include "api/fields.h"

@@ -1,4 +1,4 @@
-/* api/native_read.c - requests in the form of llama.cpp's server: /completion and /infill */
+/* api/native_read.c - requests in the format of llama.cpp's server: /completion and /infill */
 #include "api/native.h"
 #include "api/api.h"
 #include "base/err.h"
@@ -164,7 +164,7 @@ static int finish_native(struct job *j)
 		j->j.request.salt = job_salt(j);
 	if (!(j->o->reads & INFER_JOB_STREAM) && j->j.n > 1) {
 		err_set(&j->j.fault.error, INFER_EUNSUP,
-		        "n: several answers in this form are not supported%s",
+		        "n: several answers in this format are not supported%s",
 		        j->o->where ? j->o->where : "");
 		return job_fault(j, "n");
 	}

@@ -1,4 +1,4 @@
-/* api/openai.c - the common parts of the two OpenAI forms: the head of an answer, its choices, its
+/* api/openai.c - the common parts of the two OpenAI formats: the head of an answer, its choices, its
  * usage */
 #include "api/api.h"
 

@@ -1,4 +1,4 @@
-/* api/own_write.c - a job as a line of our own form, which asks for the same answer again */
+/* api/own_write.c - a job as a line of our own format, which asks for the same answer again */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* api/parts.c - parts of an answer that several forms write */
+/* api/parts.c - parts of an answer that several API formats have */
 #include "api/api.h"
 #include "base/err.h"
 #include "base/jread.h"

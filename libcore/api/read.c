@@ -39,15 +39,15 @@ static int refuse_field(const struct job *j, const struct job_refused *r, const 
 }
 
 /* *known 0: the field is unknown. */
-static int take_field(struct job *j, const struct job_fields *form, const char *key,
+static int take_field(struct job *j, const struct job_fields *fields, const char *key,
                       const struct json *v, int *known, infer_error *err)
 {
-	const struct job_field *f = find_field(form->known, key);
+	const struct job_field *f = find_field(fields->known, key);
 	const struct job_refused *r;
 
 	f = f ? f : find_field(job_common, key);
 	f = f ? f : find_field(job_constraints, key);
-	f = f || !form->has_extras ? f : find_field(job_extras(), key);
+	f = f || !fields->has_extras ? f : find_field(job_extras(), key);
 	f = f || !(j->o->reads & INFER_JOB_STREAM) ? f : find_field(job_streamed, key);
 	*known = 1;
 	if (f)
@@ -55,14 +55,14 @@ static int take_field(struct job *j, const struct job_fields *form, const char *
 	TRY(job_sampling(j, key, v, known, err));
 	if (*known)
 		return INFER_OK;
-	r = find_refused(form->refused, key);
+	r = find_refused(fields->refused, key);
 	r = r ? r : find_refused(job_refused_common, key);
-	r = r || !form->has_extras ? r : find_refused(job_refused_extras(), key);
+	r = r || !fields->has_extras ? r : find_refused(job_refused_extras(), key);
 	*known = r != NULL;
 	return r ? refuse_field(j, r, v, err) : INFER_OK;
 }
 
-static int take_fields(struct job *j, const struct json *o, const struct job_fields *form)
+static int take_fields(struct job *j, const struct json *o, const struct job_fields *fields)
 {
 	int known;
 
@@ -73,7 +73,7 @@ static int take_fields(struct job *j, const struct json *o, const struct job_fie
 			return err_nomem(&j->j.fault.error);
 		known = 0;
 		if (strlen(key) == v->key_n &&
-		    take_field(j, form, key, v, &known, &j->j.fault.error))
+		    take_field(j, fields, key, v, &known, &j->j.fault.error))
 			return job_fault(j, key);
 		if (!known && !(j->o->reads & INFER_JOB_LENIENT))
 			return job_unknown(j, v->key, v->key_n);
@@ -83,7 +83,7 @@ static int take_fields(struct job *j, const struct json *o, const struct job_fie
 
 /* ---- the whole of it ---- */
 
-static void fill_defaults(struct job *j, const struct job_fields *form)
+static void fill_defaults(struct job *j, const struct job_fields *fields)
 {
 	const struct infer_job_opts *o = j->o;
 
@@ -98,8 +98,8 @@ static void fill_defaults(struct job *j, const struct job_fields *form)
 	j->constraint.flags = o->constraint.flags;
 	j->constraint.budget = o->constraint.budget;
 	j->j.request = (struct infer_request){
-		.max_tokens = form->max_tokens >= 0 && !o->max_tokens_given ? form->max_tokens
-		                                                            : o->max_tokens,
+		.max_tokens = fields->max_tokens >= 0 && !o->max_tokens_given ? fields->max_tokens
+		                                                              : o->max_tokens,
 		.sample = o->sample,
 		.stop = o->stop,
 		.n_stop = o->n_stop,
@@ -178,16 +178,16 @@ static int keep_request(struct job *j, infer_error *err)
 	return INFER_OK;
 }
 
-int job_read_fields(struct job *j, const struct json *body, const struct job_fields *form)
+int job_read_fields(struct job *j, const struct json *body, const struct job_fields *fields)
 {
 	infer_error *err = &j->j.fault.error;
 	const char *param = NULL;
 
-	fill_defaults(j, form);
+	fill_defaults(j, fields);
 	j->j.body = body;
-	if (take_fields(j, body, form))
+	if (take_fields(j, body, fields))
 		return err->code;
-	if (form->ready && form->ready(j, &param, err))
+	if (fields->ready && fields->ready(j, &param, err))
 		return job_fault(j, param);
 	if (fill_prompt(j, &param, err))
 		return job_fault(j, param);

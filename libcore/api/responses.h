@@ -1,4 +1,4 @@
-/* api/responses.h (private) - OpenAI's responses, read. */
+/* api/responses.h (private) - reading requests of OpenAI's /v1/responses */
 #ifndef API_RESPONSES_H
 #define API_RESPONSES_H
 #include "api/fields.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A line in the form of another server has the limits of that server. */
+/* A line in the format of another server has the limits of that server. */
 static int take_number(struct job *j, const struct infer_sample_param *p, const struct json *v,
                        infer_error *err)
 {
@@ -118,7 +118,7 @@ static int put_bias(const struct biases *to, const struct job *j, const struct j
 	                to->n_vocab, err);
 }
 
-/* A member of an object: its key is an id, or a text in the forms of llama.cpp's server. */
+/* A member of an object: its key is an id, or a text in the formats of llama.cpp's server. */
 static int put_key_bias(const struct biases *to, const struct job *j, const char *key,
                         const struct json *b, infer_error *err)
 {

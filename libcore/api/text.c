@@ -192,20 +192,20 @@ static void put_delta_text(struct jwrite *w, const struct infer_answer *a,
 	jw_strn(w, "text", d->text.len ? d->text.at : "", d->text.len);
 }
 
-static const struct openai_form form = {
+static const struct openai_form row = {
 	"cmpl-",    "text_completion", "text_completion", 0,
 	put_choice, put_delta_text,    has_logprobs,      put_logprobs,
 };
 
 static void put_text_completion(struct jwrite *w, const struct api_answer *f)
 {
-	openai_put(w, f, &form);
+	openai_put(w, f, &row);
 }
 
 static void put_text_delta(struct jwrite *w, const struct infer_answer *a,
                            const struct infer_delta *d)
 {
-	openai_put_delta(w, a, d, &form);
+	openai_put_delta(w, a, d, &row);
 }
 
 const struct infer_api api_text = {

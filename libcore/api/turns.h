@@ -1,20 +1,24 @@
-/* api/turns.h (private) - building a conversation in OpenAI's form from that of another interface. */
+/* api/turns.h (private) - build a conversation in OpenAI's format from one in another API format.
+ *
+ * Memory comes from the arena; if it runs out, a->bad is set and results are NULL. */
 #ifndef API_TURNS_H
 #define API_TURNS_H
 #include "job/job.h"
 
-/* {"role": role, "content": content}, appended; content NULL: an empty text.  NULL: no memory. */
+/* Append {"role": role, "content": content} and return it.  content NULL: an empty text. */
 struct json *turns_put(struct json *to, struct arena *a, const char *role, struct json *content);
-/* {"type": "text", "text": words}, appended to a list of parts */
+/* Append {"type": "text", "text": words} to a list of parts. */
 void turns_part(struct json *parts, struct arena *a, const struct json *words);
-/* A list of parts as it is said best: one text as that text. */
+/* Return a list of parts as content: no part is an empty text, one part is its text. */
 struct json *turns_content(struct arena *a, struct json *parts);
-/* Append a call to a turn of the assistant.  arguments: JSON text, or a value that is written as one */
+/* Append a call to a turn of the assistant.  arguments: a string with JSON, or another value,
+ * which is written as JSON; NULL: {} */
 void turns_call(struct json *turn, struct arena *a, const struct json *id, const struct json *name,
                 const struct json *arguments);
-/* {"type": "function", "function": {name, description, parameters}}, appended */
+/* Append {"type": "function", "function": {name, description, strict, parameters}}.  parameters:
+ * the member of `tool` that is the schema */
 void turns_tool(struct json *tools, struct arena *a, const struct json *tool,
                 const char *parameters);
-/* {"type": "function", "function": {"name": ...}} */
+/* Return {"type": "function", "function": {"name": name}}. */
 struct json *turns_choice(struct arena *a, const struct json *name);
 #endif

@@ -5,15 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The text before a call: literal bytes and these patterns: */
+/* Patterns for the text before a call: literal bytes and these. */
 #define DIALECT_WS "\001"   /* white space, or none */
 #define DIALECT_NAME "\002" /* the name of a given tool */
-#define DIALECT_ANY "\003"  /* up to what follows, on one line */
+#define DIALECT_ANY "\003"  /* any text up to the next byte of the pattern, on one line */
 #define DIALECT_IDB "\004"  /* the id of the call, or the name of a parameter, begins ... */
 #define DIALECT_IDE "\005"  /* ... and ends here */
-#define DIALECT_PEEK "\006" /* the rest must match, but belongs to the arguments */
+#define DIALECT_PEEK "\006" /* the rest must match, but is part of the arguments */
 
-/* In forms, which are written, these and DIALECT_NAME: */
+/* Patterns of a dialect_form, which is written: these and DIALECT_NAME. */
 #define DIALECT_ARGS "\007"   /* the arguments */
 #define DIALECT_DIGITS "\016" /* a number of one or two digits */
 #define DIALECT_ID "\017"     /* nine letters and digits */
@@ -22,31 +22,31 @@ enum dialect_args {
 	ARGS_ENVELOPE = 1, /* {"name": ..., "arguments": {...}}, or a list of such */
 	ARGS_KEYED,        /* {"NAME": {...}}, or a list of such */
 	ARGS_JSON,         /* {...} */
-	ARGS_TAGS,         /* a tag for each */
+	ARGS_TAGS,         /* a tag for each argument */
 	ARGS_PYTHON,       /* (a=1, b="c") */
 	ARGS_GEMMA,        /* {a:1,b:<|"|>c<|"|>} */
-	ARGS_CODE,         /* the whole rest, for a tool that runs Python */
+	ARGS_CODE,         /* the rest of the answer, for a tool that runs Python */
 };
-/* only_first: 1: only at the beginning of the answer */
+/* The text before the arguments of a call.  only_first: 1: only at the beginning of the answer */
 struct dialect_head {
 	const char *as;
 	enum dialect_args args;
 	int only_first;
 };
 
-/* How calls are written: open, a call, (between, a call) ..., close. */
+/* How calls are written: open, call, (between, call) ..., close. */
 struct dialect_form {
-	const char *sign; /* in the source of the templates that write so; NULL: in any */
+	const char *sign; /* occurs in the source of templates that write this form; NULL: any */
 	const char *call, *open, *close;
 	const char *between; /* NULL: one call only */
-	const char *begin;   /* text that opens calls; NULL: the first tag of open and call */
-	const char *before;  /* written before open if there is no content; NULL: nothing */
+	const char *begin;   /* opens calls within text; NULL: the first tag of `open` and `call` */
+	const char *before;  /* written before `open` if there is no content; NULL: nothing */
 	int args;            /* 0: ARGS_JSON */
 };
 
 enum dialect_flag {
-	DIALECT_ENDS = 1 << 0, /* a call ends unclosed reasoning */
-	/* newlines that enclose the value of a parameter are not part of it */
+	DIALECT_ENDS = 1 << 0, /* a call ends reasoning that was not closed */
+	/* a newline before and after the value of a parameter is not part of it */
 	DIALECT_NEWLINES = 1 << 1,
 	DIALECT_UNFRAMED = 1 << 2,  /* values are written without such newlines */
 	DIALECT_TIGHT = 1 << 3,     /* parameters are written with nothing between them */
@@ -59,27 +59,27 @@ struct dialect_messages {
 	const char *start;                /* begins a header */
 	int channels;                     /* 1: headers name a channel (harmony) */
 	const char *reasoning, *finished; /* the rest of the header of reasoning; its end */
-	const char *final;                /* the rest of the header of the answer proper */
+	const char *final;                /* the rest of the header of the final answer */
 	const char *ends[4];              /* texts that end a message */
 };
 struct dialect {
 	const char *name;
-	/* the signs: all occur in the turn that the template renders for a call, or in its
-	 * source */
+	/* both occur in the turn that the template renders for a call, or in its source */
 	const char *sign[2];
 	struct dialect_head head[6];
-	struct dialect_form form[3]; /* the first one whose sign is there is written */
-	/* ARGS_TAGS: before a value; [1]: before one that is JSON, [0] is text then */
+	struct dialect_form form[3]; /* the first one whose sign occurs is written */
+	/* ARGS_TAGS: the tag before a value; if there is a [1], it is before JSON, and [0]
+	 * before text */
 	const char *param[2];
 	const char *param_end, *tags_end; /* DIALECT_IDB in param_end: the name of the parameter */
 	const char *cdata[2]; /* around a value that contains "<"; [1] includes param_end */
-	/* begins each tag of values that are objects and arrays, which are tags too: one named
-	 * after each member, <item> for each element; NULL: these values are JSON */
+	/* objects and arrays are nested tags: one named after each member, <item> for each element.
+	 * This text is before each tag.  NULL: objects and arrays are JSON */
 	const char *nest;
 	const char *close[4]; /* removed after a call */
 	const char *drop[4];  /* removed anywhere in the content */
-	const char *begun;    /* the end of the prompt that belongs to the answer */
-	const char *plain;    /* what text without calls begins with, behind begun */
+	const char *begun;    /* the end of the prompt, parsed as part of the answer */
+	const char *plain;    /* text without calls begins with it, after `begun` */
 	const struct dialect_messages *messages; /* NULL: not made of messages */
 	uint32_t flags;
 };
@@ -95,9 +95,10 @@ struct dialect_think {
 	const char *also; /* ends reasoning as `close` does; NULL: nothing else does */
 };
 
-/* The rows in their order; NULL behind the last one. */
+/* Return row i, or NULL after the last one. */
 const struct dialect *dialect_at(size_t i);
-/* Find the rows of a template.  Returns 1 if its turn or source has the tag that ends reasoning.
+/* Find the rows of a template.  Returns 1 if its turn or source contains the tag that ends
+ * reasoning.
  * turn: the turn that the template renders for an assistant that calls a tool, or empty */
 int dialect_recognise(const char *turn, size_t turn_n, const char *source, size_t n,
                       const struct dialect **format, const struct dialect_think **think);

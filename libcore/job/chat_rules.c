@@ -1,4 +1,4 @@
-/* job/chat_rules.c - conversations in the forms of servers: what their messages and tools must be, and the
+/* job/chat_rules.c - conversations in the formats of servers: what their messages and tools must be, and the
  * fields that say how the assistant's turn begins */
 #include "job/job.h"
 #include "base/err.h"

@@ -1,4 +1,5 @@
-/* job/job.h - a job inside: what the fields of a request fill (api/), and what the fields together mean. */
+/* job/job.h - a job inside: what the fields of a request fill (api/), and what the fields
+ * together mean. */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 #include <infer/job.h>
@@ -62,7 +63,7 @@ struct job {
 	int no_thinking, wants_thinking;
 	int32_t thinking_budget; /* tokens; 0: not given */
 	int counts;              /* count the tokens of the prompt, generate nothing */
-	int truncates; /* drop the oldest turns, or the end of a text to embed, if it does not fit */
+	int truncates;    /* if it does not fit: drop the oldest turns, or the end of a text */
 	int min_logprobs; /* record tokens even if no log-probabilities are requested */
 	struct extras extras;
 	struct fim {
@@ -82,7 +83,8 @@ struct job {
 	int is_free;            /* response_format text: not even the options' constraint */
 	uint64_t tenant;        /* whose compiled constraints the job may share */
 	infer_grammar *grammar; /* owned; NULL: none, or the options' */
-	/* the conversation exceeds what a template may write: INFER_ENOMEM is the request's fault */
+	/* the conversation exceeds what a template may write: INFER_ENOMEM is the request's
+	 * fault */
 	int too_long;
 };
 
@@ -95,7 +97,8 @@ int job_read_json(const struct json **out, struct arena *a, const char *text, si
                   const char *what, infer_error *err);
 /* Parse a copy of text into j->json.  Returns nonzero if that failed: the fault is in j. */
 int job_parse(struct job *j, const char *text, size_t bytes);
-/* Complete the fault of j->j.fault.error: its kind, and its field (NULL: none).  Returns the code. */
+/* Complete the fault of j->j.fault.error: its kind, and its field (NULL: none).  Returns the
+ * code. */
 int job_fault(struct job *j, const char *param);
 /* Set the fault of an unknown field, key [key_n].  Returns INFER_EINVAL. */
 int job_unknown(struct job *j, const char *key, size_t key_n);
@@ -145,7 +148,8 @@ int job_conversation(struct job *j, const char **param, infer_error *err);
 int job_encode(struct job *j, const struct infer_conversation *c, infer_error *err);
 /* INFER_EINVAL  a field is only valid with a conversation; *param is its name */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
-/* truncate.c: drop the oldest turns of j->messages until they fit the context.  Fails as job_encode. */
+/* truncate.c: drop the oldest turns of j->messages until they fit the context.  Fails as
+ * job_encode. */
 int job_truncate(struct job *j, const struct infer_conversation *c, infer_error *err);
 
 /* ---- chat_rules.c: what servers require of a conversation ---- */

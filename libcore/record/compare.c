@@ -85,7 +85,7 @@ static int same_json(const struct json *recorded, const struct json *got)
 	return 1;
 }
 
-/* The lists with an element per token, by form. */
+/* The lists with one element a token, by API format. */
 static const struct list {
 	const char *key, *inner, *name;
 	enum infer_replay_part part;

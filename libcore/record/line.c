@@ -93,7 +93,7 @@ static void read_line(struct job *j, uint32_t flags)
 	}
 	path = own ? NULL : json_cstr(&j->mem, url);
 	api = path ? infer_api_at(path) : NULL;
-	/* what cannot be answered is answered in the form of text */
+	/* what cannot be answered is answered in the text format */
 	job_set_api(j, own ? &api_own : api ? api : &api_text);
 	j->j.is_other = own && kind &&
 	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
@@ -215,7 +215,7 @@ static void put_more(struct jwrite *w, const void *user)
 	record_run(m->out, m->run);
 }
 
-/* A line in the form of OpenAI's batches, open in its body. */
+/* A line in the format of OpenAI's batches, open in its body. */
 static struct jwrite *begin_batch_line(infer_records *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin_bare(out);

@@ -1,4 +1,4 @@
-/* record/record.h (private) - inside the records: lines in the writer's buffer */
+/* record/record.h (private) - the state of a stream of records, and the objects in them */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
 #include <infer/record.h>
@@ -21,14 +21,15 @@ struct jwrite *record_begin_bare(infer_records *r);
 /* fields.c: remove the fields that were not selected from the record that has just ended. */
 void record_cut(infer_records *r);
 
-/* run.c: the object `run` (contract, promise 7) */
+/* run.c: write the object `run`: how the record was computed */
 void record_run(infer_records *w, const struct infer_run_info *run);
-/* the object that names a model */
+/* run.c: write an object that identifies a model */
 void record_model(infer_records *w, const char *key, const infer_model *m);
 
-/* bench.c: fields for the machine and its ceilings, in the current object */
+/* bench.c: write fields for the machine, and for its ceilings, into the open object */
 void record_machine(struct jwrite *w, int32_t threads);
 void record_ceilings(struct jwrite *w, const struct infer_ceilings *c);
-/* resume.c: an id as text, also if it is an integer; NULL: v is no id, or no memory. */
+/* resume.c: return an id as text, also if it is an integer; NULL: v is not an id, or a->bad is
+ * set */
 const char *record_id(struct arena *a, const struct json *v);
 #endif

@@ -1,4 +1,4 @@
-/* record/replay.h (private) - inside of a record that is run again. */
+/* record/replay.h (private) - a record that is run again */
 #ifndef RECORD_REPLAY_H
 #define RECORD_REPLAY_H
 #include <infer/replay.h>
@@ -13,7 +13,7 @@ struct infer_replay {
 	struct infer_replay_made made;
 	int64_t line;
 	const char *id;
-	int scored;
+	int scored;      /* a score, not a completion */
 	int32_t *tokens; /* of a score */
 	size_t n_tokens;
 };

@@ -30,7 +30,7 @@ static int64_t whole_of(const struct json *o, const char *key)
 	return json_is(v, JSON_INT) ? v->i : 0;
 }
 
-/* Fields of the record or, in OpenAI's form, of its body. */
+/* Fields of the record or, in OpenAI's format, of its body. */
 static void read_record_names(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *run = json_get(o, "run");

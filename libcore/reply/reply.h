@@ -1,7 +1,8 @@
 /* reply/reply.h (private) - the parser of answers: its state, and the steps that advance it.
  *
- * An answer is text with marks in it (mark.c): tags around reasoning, and the heads of calls.  After
- * the head of a call a reader, one row per kind of arguments (args.c), consumes them. */
+ * An answer is text with marks in it (mark.c): tags around reasoning, and the heads of
+ * calls.  After the head of a call a reader, one row per kind of arguments (args.c), consumes
+ * them. */
 #ifndef REPLY_REPLY_H
 #define REPLY_REPLY_H
 #include <infer/reply.h>
@@ -42,8 +43,8 @@ enum reply_object {
 struct reply_mark {
 	enum reply_mark_kind kind;
 	size_t end; /* offset in `in` */
-	/* MARK_CALL: the tool, the kind of arguments, the id if there is one; arguments that precede
-	 * the name */
+	/* MARK_CALL: the tool, the kind of arguments, the id if there is one; arguments that
+	 * precede the name */
 	int tool;
 	enum dialect_args args;
 	size_t id, id_n;
@@ -59,8 +60,8 @@ enum arg_state { ARG_VALUE, ARG_STRING, ARG_MEMBERS };
 enum json_lexer { LEX_OUTSIDE, LEX_STRING, LEX_ESCAPE };
 /* Arguments in JSON, copied as they are written. */
 struct json_args {
-	/* reading the arguments, or a member to skip; arguments encoded in a JSON string; the members
-	 * of the object around them */
+	/* reading the arguments, or a member to skip; arguments encoded in a JSON string; the
+	 * members of the object around them */
 	enum arg_state state;
 	int skips; /* the value is of a member that is not used */
 	int begun; /* a byte of the value was read */
@@ -114,8 +115,8 @@ struct infer_reply {
 	const struct infer_tools *tools; /* never NULL */
 	uint32_t flags;
 	unsigned char first[256]; /* 1: a mark may begin with this byte */
-	/* in: [base, solid) is text not yet delivered; [solid, at) is white space whose part depends
-	 * on what follows */
+	/* in: [base, solid) is text not yet delivered; [solid, at) is white space whose part
+	 * depends on what follows */
 	struct buf in;
 	size_t base, solid, at;
 	size_t begun; /* bytes at the front that come from the prompt */

@@ -1,18 +1,19 @@
-/* runner/delta.h - the new part of a sample, reported piece by piece. */
+/* runner/delta.h - the parts of a sample that were not reported yet. */
 #ifndef RUNNER_DELTA_H
 #define RUNNER_DELTA_H
 #include <infer/api.h>
 
 /* How much was reported; all zero: nothing. */
 struct delta_given {
-	int begin, end;
-	size_t text, reasoning, calls, args, tokens;
-	size_t chars; /* of the tokens told */
-	int64_t read;
+	int begin, end;         /* BEGIN, END were reported */
+	size_t text, reasoning; /* bytes */
+	size_t calls, args;     /* calls; bytes of the arguments of the last one */
+	size_t tokens, chars;   /* tokens, and characters in them */
+	int64_t read;           /* n_read of the choice */
 };
 
-/* Returns 1 and the next new piece of c in *d, or 0 if nothing is new.  The caller sets d->index.
- * ended: c is complete.  *d borrows from c. */
+/* Set *d to the next piece of c that was not reported.  Returns 0 if there is none.  The caller
+ * sets d->index.  ended: c is complete.  *d borrows from c. */
 int delta_next(struct delta_given *g, const infer_job *j, const struct infer_choice *c, int ended,
                const infer_tokenizer *t, struct infer_delta *d);
 #endif

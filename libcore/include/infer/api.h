@@ -1,4 +1,4 @@
-/* infer/api.h - wire forms of requests, and of answers, whole or streamed.   floor: api
+/* infer/api.h - API formats: reading requests, writing answers, whole or streamed.   floor: api
  *
  *	own   our own requests and completion records (man 5 infer-jsonl)
  *	text  OpenAI's /v1/completions
@@ -7,8 +7,9 @@
  *	messages, count  Anthropic's /v1/messages, /v1/messages/count_tokens
  *	embed OpenAI's /v1/embeddings
  *	rerank, score  how well texts answer a query: /v1/rerank, /v1/score
+ *	native, infill  llama.cpp's /completion, /infill
  *
- * Output goes to the memory of a writer; the program sends it. */
+ * Output is written to memory (infer_writer); the program sends it. */
 #ifndef INFER_API_H
 #define INFER_API_H
 #include <stddef.h>
@@ -20,20 +21,20 @@
 extern "C" {
 #endif
 
-/* The form with this HTTP path, or with this name.  NULL: there is none.  Static. */
+/* Return the format with this HTTP path, or with this name; NULL if there is none.  Static. */
 const infer_api *infer_api_at(const char *path);
 const infer_api *infer_api_named(const char *name);
-const char *infer_api_name(const infer_api *f);
+const char *infer_api_name(const infer_api *f); /* "chat" */
 
-/* Read a request in this form.
- * body: JSON text [bytes], borrowed for the call.  id: copied; also the source of a seed that the
- * body lacks.  tenant: only jobs of the same one share compiled constraints.
- * INFER_ENOMEM  is the only failure; errors of the request are in the job */
+/* Read a request.  body: JSON text [bytes], borrowed for the call.  id: copied; a request without a
+ * seed gets one from it.  tenant: only jobs of the same tenant share compiled constraints.
+ * *out: infer_job_free.
+ * INFER_ENOMEM  the only failure; errors of the request are in the job's fault */
 int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_api *api,
                    uint64_t tenant, const char *id, const char *body, size_t bytes,
                    infer_error *err);
 
-/* JSON in memory.  Confined. */
+/* Answers in memory.  Confined. */
 typedef struct infer_writer infer_writer;
 int infer_writer_new(infer_writer **out, infer_error *err);
 void infer_writer_free(infer_writer *w);
@@ -41,40 +42,41 @@ void infer_writer_free(infer_writer *w);
 struct infer_str infer_writer_text(const infer_writer *w);
 void infer_writer_clear(infer_writer *w);
 
-/* What a job was made of; everything borrowed. */
+/* A request to write; everything borrowed. */
 struct infer_asked {
 	const infer_job *job;
-	const struct infer_conversation *conversation; /* that is its prompt; NULL: it is none */
-	struct infer_str
-		text; /* the prompt as text, where it is no conversation; at NULL: its ids */
+	const struct infer_conversation *conversation; /* the prompt; NULL: it is not one */
+	/* the prompt as text, if it is not a conversation; at NULL: its ids are written */
+	struct infer_str text;
 };
-/* Append the request as a JSON object, without a newline: a line of a batch in our own form that
- * gets the same answer, with every sampling option as it acts.  Text that is not UTF-8 becomes ids.
- * INFER_EINVAL   a logit bias that a request cannot have
- * INFER_EFORMAT  the conversation's JSON; INFER_ENOMEM */
+/* Append the request as a JSON object in our own format, without a newline: as a line of a batch
+ * it gets the same answer.  It has the effective value of every sampling option.  Text that is not
+ * UTF-8 is written as ids.
+ * INFER_EINVAL   a logit bias that a request cannot express
+ * INFER_EFORMAT  the conversation is not JSON; INFER_ENOMEM */
 int infer_api_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
 
-/* The name of a model: its own, or else that of its file.  Borrowed from m. */
+/* Return the model's own name, or that of its file if it has none.  Borrowed from m. */
 struct infer_str infer_model_called(const infer_model *m);
 
 /* The result of one sample; everything is borrowed. */
 struct infer_choice {
-	struct infer_str text;    /* the whole text; if there is a reply, its content */
-	const infer_reply *reply; /* the parsed answer, complete; or NULL */
-	int finish, code;         /* from its DONE event, with the message */
+	struct infer_str text;    /* all text so far; if there is a reply, its content */
+	const infer_reply *reply; /* the parsed answer; NULL: the prompt is not a conversation */
+	int finish, code; /* from its DONE event: enum infer_finish, error; and its message */
 	const char *message;
 	int32_t stop; /* index of the stop string that ended it; -1: none */
 	struct infer_usage usage;
-	int64_t reasoning_tokens; /* tokens of the reasoning */
-	/* TOKEN events, if log-probabilities or ids were requested */
+	int64_t reasoning_tokens;
+	/* TOKEN events [n_tokens], if log-probabilities or ids were requested */
 	const struct infer_event *tokens;
 	size_t n_tokens;
-	/* SCORE events of the prompt from its second token on, if they were requested, and the place
-	 * of each token among all, from 1; 0: not known */
+	/* if prompt_logprobs were requested, [n_prompt_tokens]: SCORE events of the prompt from its
+	 * second token on, and the rank of each by probability, from 1; 0: not known */
 	const struct infer_event *prompt_tokens;
 	const int32_t *ranks;
 	size_t n_prompt_tokens;
-	int64_t n_read;         /* of its prompt, plus 1; 0: nothing is said of it */
+	int64_t n_read; /* tokens of the prompt that are computed, plus 1; 0: not reported */
 	const float *embedding; /* f32 [n_embedding]; NULL: none */
 	int32_t n_embedding;
 };
@@ -82,25 +84,26 @@ struct infer_answer {
 	const infer_job *job;
 	const struct infer_choice *choices; /* [job->n] */
 	const infer_tokenizer *tokenizer;
-	struct infer_str model; /* what it is called */
+	struct infer_str model; /* its name */
 	int64_t created;        /* seconds since 1970 */
 	double load_ms;
-	/* system_fingerprint of a server, which says more of the usage, too; NULL: neither */
+	/* system_fingerprint of a server, whose answers also have details of the usage and timings;
+	 * NULL: none of these */
 	const char *fingerprint;
 };
 
-/* A new part of an answer (infer_task_delta), which becomes one chunk of a stream.  For each
- * sample BEGIN comes first and END last; joined, the chunks of an answer have the contents of
- * the whole answer. */
+/* A new part of an answer (infer_task_delta), written as one chunk of a stream.  The first of each
+ * sample is BEGIN, the last END.  The chunks of an answer together have the contents of the whole
+ * answer. */
 enum infer_delta_kind {
 	INFER_DELTA_BEGIN,
-	INFER_DELTA_READ,      /* more of the prompt was read, in the choice's n_read */
+	INFER_DELTA_READ,      /* progress of the prefill: the choice's n_read */
 	INFER_DELTA_REASONING, /* a new part, in `text` */
 	INFER_DELTA_TEXT,
 	INFER_DELTA_CALL,      /* the name and id of a call */
 	INFER_DELTA_ARGUMENTS, /* a new part of its arguments, in `text` */
 	INFER_DELTA_END,
-	INFER_DELTA_USAGE, /* of all samples: after the last END, if include_usage was requested */
+	INFER_DELTA_USAGE, /* of all samples, after the last END, if include_usage was requested */
 };
 struct infer_delta {
 	int kind;
@@ -113,32 +116,32 @@ struct infer_delta {
 	size_t n_tokens, offset;
 };
 
-/* Each appends one JSON object, without a newline, in the form of the job (of f).
+/* Append one JSON object, without a newline: the whole answer (or a list, if the job asks for
+ * one), a chunk, an error.  The format is the job's, or f.
  * INFER_ENOMEM  the contents of the writer are unusable */
 int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
 int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                         infer_error *err);
 int infer_api_put_fault(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                         infer_error *err);
-/* What a stream said so far, for forms whose events count it; all zero before its first event. */
+/* The state of a stream of named events; all zero before its first event. */
 struct infer_stream {
-	int64_t sequence;  /* of the next event */
-	int32_t items;     /* begun: blocks, or items of the output */
-	int open;          /* enum infer_delta_kind of the one that is not ended; 0: none */
-	int32_t at_text;   /* index of the item of a text; of the one that is open */
-	size_t from, call; /* where its text begins in all of the content; its call */
-	int64_t n_tokens;
+	int64_t sequence; /* number of the next event */
+	int32_t items;    /* blocks, or items of the output, that were begun */
+	int open;         /* enum infer_delta_kind of the open one; 0: none is open */
+	size_t from;      /* offset of its text in the content */
+	size_t call;      /* index of its call */
 };
-/* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, with
- * `event: NAME` in front of it where the form has named events.  d NULL: what ends a stream, or
- * nothing.
+/* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, after
+ * `event: NAME` if the format has named events.  d NULL: the end of the stream, if the format
+ * marks it.
  * INFER_ENOMEM  as above */
 int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          struct infer_stream *s, infer_error *err);
-/* What a stream that began ends with where a fault cuts it. */
+/* Append the events that end a stream, once begun, with an error. */
 int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                                const char *request_id, struct infer_stream *s, infer_error *err);
-/* The errors of Anthropic's interface. */
+/* Append an error in Anthropic's format. */
 int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *fault,
                               const char *request_id, infer_error *err);
 

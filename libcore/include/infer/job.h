@@ -1,7 +1,7 @@
-/* infer/job.h - requests as data, independent of the wire form and of the program.   floor: job
+/* infer/job.h - requests as data, independent of the API format and of the program.   floor: job
  *
- * A reader holds what requests may leave open.  It makes a job of a JSON body in one of the wire
- * forms (infer/api.h); programs that ask for themselves fill a job by hand.  infer/runner.h runs
+ * A reader holds the defaults of requests.  infer/api.h reads a JSON body in one of the API
+ * formats as a job; a program with a request of its own fills a job by hand.  infer/runner.h runs
  * jobs on an engine. */
 #ifndef INFER_JOB_H
 #define INFER_JOB_H
@@ -18,13 +18,14 @@
 extern "C" {
 #endif
 
-/* Texts that end a match of DRY: the tokens that contain one, and its own tokens.  Immutable. */
+/* Sequence breakers of the DRY sampler: for each text, the tokens that contain it, and the
+ * sequence of tokens that encodes it.  Immutable. */
 typedef struct infer_breakers infer_breakers;
-/* texts: borrowed; n 0: nothing ends a match.  O(vocabulary).
- * INFER_EINVAL  an empty text INFER_ENOMEM */
+/* texts [n]: borrowed for the call; n 0: nothing ends a match.  O(vocabulary).
+ * INFER_EINVAL  a text is empty; INFER_ENOMEM */
 int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
                        const struct infer_str *texts, size_t n, infer_error *err);
-/* Set the fields of *o that list them; borrowed from b. */
+/* Set the fields dry_breakers of *o; borrowed from b. */
 void infer_breakers_use(const infer_breakers *b, struct infer_sample_opts *o);
 void infer_breakers_free(infer_breakers *b);
 
@@ -55,19 +56,20 @@ struct infer_fault {
 	infer_error error; /* code 0: no error */
 	const char *param; /* the field at fault, or NULL */
 	int kind;          /* enum infer_fault_kind */
-	/* TOO_LONG: tokens of the prompt, and of the context; n_ctx 0: not reported */
+	/* TOO_LONG: tokens of the prompt, size of the context; n_ctx 0: not reported */
 	int64_t n_prompt, n_ctx;
 };
-int infer_fault_kind(int code);   /* of an error of the library that has only a code */
+int infer_fault_kind(int code);   /* the kind for an error code of the library */
 int infer_fault_status(int kind); /* the HTTP status */
 
 /* ---- readers ---- */
 
-/* The values for fields that a request leaves out; borrowed while the reader and its jobs live. */
+/* The values of fields that a request leaves out; borrowed while the reader and its jobs live. */
 struct infer_job_opts {
 	const infer_model *model;
-	int32_t ctx; /* of the engine, for requests that may be truncated; 0: none is */
-	/* without a seed: the upper 53 bits of hash64(sample.seed, id); SEEDED: sample.seed */
+	int32_t ctx; /* size of the engine's context; 0: unknown, so prompts cannot be truncated */
+	/* seed: a request without one gets the upper 53 bits of hash64(sample.seed, id), or, with
+	 * SEEDED, sample.seed */
 	struct infer_sample_opts sample;
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
@@ -76,8 +78,8 @@ struct infer_job_opts {
 	const int32_t *stop_tokens;
 	int32_t n_stop_tokens;
 	int32_t max_tokens;   /* -1: no limit, 0: the prompt only */
-	int max_tokens_given; /* if 0, text completions get 16 tokens, as OpenAI defines them */
-	int32_t logprobs;     /* -1: none; K: also of the K most likely tokens */
+	int max_tokens_given; /* 0: text completions have OpenAI's default, 16 */
+	int32_t logprobs;     /* -1: none; K: of each token, and of the K most likely ones */
 	uint32_t flags;       /* INFER_REQ_IGNORE_EOS */
 	/* INFER_ENCODE_SPECIAL: parse control tokens in text prompts that are not conversations */
 	uint32_t encode;
@@ -85,41 +87,42 @@ struct infer_job_opts {
 	const infer_chat *chat_tools; /* for requests with tools; NULL: chat */
 	/* system, tools, args, think, flags and now; the request has the rest */
 	struct infer_conversation conversation;
-	/* conversation.now for each request, asked when it is read; any thread may call it.  NULL:
-	 * all have the same */
+	/* returns conversation.now for a request when it is read; called by any thread.  NULL:
+	 * conversation.now for all */
 	int64_t (*now)(void);
 	int raw; /* 1: a text prompt is not a conversation */
-	/* of requests that have no constraint of their own: compiled, and what of; NULL: none.
-	 * The flags and the budget in `constraint` are also those of requests that give none */
+	/* constraint of requests without one: compiled, and its source; NULL: none.  The flags and
+	 * the budget in `constraint` are also the defaults of requests with one */
 	infer_grammar *grammar;
 	struct infer_grammar_source constraint;
-	/* of requests with tools that say none: enum infer_calls, the name of a tool */
+	/* tool_choice of requests without one: enum infer_calls, and the name of the tool */
 	int calls;
 	const char *calls_name;
 	/* appended to "... is not supported": " in a batch"; NULL: nothing */
 	const char *where;
-	int embed;        /* enum infer_embed, of embeddings; NONE: what infer_embed_of says */
-	int no_normalize; /* 1: embeddings that say nothing have any length */
+	int embed;        /* enum infer_embed of embeddings; NONE: that of infer_embed_of */
+	int no_normalize; /* 1: embeddings are not normalised unless the request says so */
 	uint32_t reads;   /* INFER_JOB_STREAM | _LENIENT | _KEEP | _EMBED | _SEEDED */
 };
 enum {
 	INFER_JOB_STREAM = 1 << 0,  /* stream and stream_options are accepted */
-	INFER_JOB_LENIENT = 1 << 1, /* an unknown field is ignored, as servers do */
+	INFER_JOB_LENIENT = 1 << 1, /* unknown fields are ignored, as servers do */
 	INFER_JOB_KEEP = 1 << 2,    /* jobs keep their request: infer_job.asked */
-	INFER_JOB_EMBED = 1 << 3,   /* requests in our own form ask for embeddings */
-	INFER_JOB_SEEDED = 1 << 4,
+	INFER_JOB_EMBED = 1 << 3,   /* requests in our own format ask for embeddings */
+	INFER_JOB_SEEDED = 1 << 4,  /* requests without a seed have sample.seed */
 };
 
 typedef struct infer_job_reader infer_job_reader; /* immutable: share freely */
 /* O(vocabulary).
- * INFER_EINVAL  a breaker that is empty; INFER_ENOMEM */
+ * INFER_EINVAL  a text of breaker_texts is empty; INFER_ENOMEM */
 int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o, infer_error *err);
 void infer_job_reader_free(infer_job_reader *r);
 
 /* ---- jobs ---- */
 
-/* The embedding that the model's file names, the mean where it names none.
- * RANK: the model has a head that gives a score.  INFER_EUNSUP: another one; INFER_EFORMAT */
+/* Set *embed to the pooling type of the model's file (enum infer_embed), or to the default: RANK
+ * if the model has a head for scores, MEAN otherwise.
+ * INFER_EUNSUP  an unknown pooling type; INFER_EFORMAT  the key is not a number */
 int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
 enum { INFER_JOB_MOST = 128 };      /* samples of one prompt */
@@ -129,61 +132,65 @@ struct json;                        /* a value of JSON, of the library's own */
 /* One of several prompts of a request. */
 struct infer_prompt {
 	const int32_t *ids;
-	size_t n, second;      /* second: of infer_request */
-	struct infer_str text; /* what stands in front of the answer with `echo`; a document */
+	size_t n, second; /* second: as in infer_request */
+	struct infer_str
+		text; /* with `echo`: the text before the answer; of a rank: the document */
 };
 
 /* A request.  If it could not be read, the job has a fault that says why.  Immutable after
  * reading. */
 typedef struct infer_job {
-	/* the basis of names in the answer; NULL: a bad line of a batch, whose id is unknown */
+	/* names in the answer are derived from it; NULL: a line of a batch whose id cannot be
+	 * read */
 	const char *id;
-	const infer_api *api; /* the form of the answer; NULL: our own */
+	const infer_api *api; /* the format of the answer; NULL: our own */
 	struct infer_fault fault;
 	struct infer_request request; /* of sample 0; `user` belongs to the runner */
-	/* what request.grammar was compiled of; NULL: it was made otherwise, or there is none */
+	/* the source of request.grammar; NULL: a grammar of calls, or none */
 	const struct infer_grammar_source *constraint;
 	int calls; /* enum infer_calls, of a conversation with tools */
 	const char *calls_name;
-	/* samples of all prompts, 1 ... INFER_JOB_MOST; of embeddings, one of each prompt */
+	/* samples of all prompts, 1 ... INFER_JOB_MOST; of embeddings, one for each prompt */
 	int32_t n;
-	/* NULL: that of `request` is the only one; else all of them, with the same number of
-	 * samples each: those of the first prompt come first */
+	/* NULL: the prompt of `request` is the only one; otherwise all prompts, with the same
+	 * number of samples each; samples are ordered by prompt */
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
-	int32_t dimensions; /* of embeddings, the first so many; of scores, the best; 0: all */
-	int no_normalize, base64, returns_documents, as_list; /* the last: the answer is one */
+	int32_t dimensions; /* number of values of an embedding, or of best scores; 0: all */
+	int no_normalize, base64, returns_documents;
+	int as_list;        /* the answer is a JSON array */
 	int echo, progress; /* the answer begins with the prompt; a stream reports the prefill */
-	int32_t logprobs, prompt_logprobs; /* as in infer_job_opts; those of the prompt, plus 1 */
+	int32_t logprobs;   /* as in infer_job_opts */
+	int32_t prompt_logprobs; /* the same for the prompt, plus 1; 0: none */
 	const struct infer_str *breaker_texts;
 	size_t n_breaker_texts;
-	const infer_chat *chat; /* the template of the prompt; NULL: it is no conversation */
-	struct infer_reply_options reply; /* how its answer is parsed, if it is a conversation */
-	int stream, include_usage;        /* requested; see infer_api_put_delta */
-	int32_t slot;                     /* of a server, that it asks for, plus 1; 0: any */
-	double timeout_s;                 /* a server gives it up after so many seconds; 0: never */
-	int each_usage, each_timings;     /* every chunk says the usage so far, the timings */
-	/* the ids of the answer are told, where a form has them; the prompt's, too; ids stand for texts */
-	int tokens, token_ids, ids_for_texts;
-	const struct json *body; /* the fields that were read; NULL: none were */
-	struct infer_str asked;  /* the request (infer_api_put_request); len 0: not kept */
+	const infer_chat *chat; /* the template of the prompt; NULL: it is not a conversation */
+	struct infer_reply_options reply; /* to parse the answer to a conversation */
+	int stream, include_usage;        /* see infer_api_put_delta */
+	int32_t slot;                     /* the requested slot of a server, plus 1; 0: any */
+	double timeout_s;                 /* a server cancels the job after this time; 0: never */
+	int each_usage, each_timings;     /* every chunk has the usage so far, the timings */
+	int tokens;                       /* return_tokens: the answer has its ids */
+	int token_ids;                    /* return_token_ids: also those of the prompt */
+	int ids_for_texts;                /* tokens are written as "token_id:N" */
+	const struct json *body;          /* the parsed body; NULL: none was read */
+	struct infer_str asked;           /* the request (infer_api_put_request); len 0: not kept */
 	/* of a line of a batch (infer/record.h) */
-	int id_whole; /* the id was an integer, and is returned as one */
-	int64_t line;
-	int is_other; /* a record of another kind, which is not a request */
-	/* of the line without its line end; empty if it could not be read whole */
+	int id_whole; /* the id was an integer, and is written as one */
+	int64_t line; /* from 1; 0: not from a batch */
+	int is_other; /* a record of another kind, not a request */
+	/* of the line without its line end; empty: it could not be read completely */
 	char request_sha256[65];
 } infer_job;
 
-void infer_job_free(infer_job *j); /* one that was read */
-/* The text that the template made of its conversation, before it became ids; infer_chat_free.
- * INFER_EINVAL  the prompt is no conversation; and the errors of infer_chat_render */
+void infer_job_free(infer_job *j); /* a job that the library made */
+/* Render the conversation of the job as text: *n bytes and a NUL; infer_chat_free.
+ * INFER_EINVAL  the prompt is not a conversation; also fails as infer_chat_render */
 int infer_job_render(char **text, size_t *n, const infer_job *j, infer_error *err);
-/* The prompt of sample i, and how many samples each prompt has. */
-struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i);
-int32_t infer_job_each(const infer_job *j);
-/* The seed of sample i: that of the request for the first sample of a prompt, the upper 53 bits of
- * hash64(seed, k) for the k-th behind it. */
+struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i); /* of sample i */
+int32_t infer_job_each(const infer_job *j); /* the number of samples of each prompt */
+/* Return the seed of sample i: the request's for the first sample of a prompt, the upper 53 bits of
+ * hash64(seed, k) for the k-th after it. */
 uint64_t infer_job_seed(const infer_job *j, int32_t i);
 
 #ifdef __cplusplus

@@ -40,11 +40,12 @@ struct infer_record_kind {
 	const char *programs; /* the programs that write it, separated by spaces; "": only read */
 	const char *about;    /* "one token" */
 };
-/* Static; NULL for a value outside the enum.  Any thread. */
+/* Return the row of a kind, or NULL if there is no such kind.  Static.  Any thread. */
 const struct infer_record_kind *infer_record_kind(int kind);
 
-/* Begin and end the line of a record that the caller fills with base/jwrite.h, through *to. */
-enum { INFER_RECORD_FIRST = 1 << 0 }; /* the first record of its stream, which has "v":1 */
+/* Begin a record in *to: the caller writes its fields with base/jwrite.h.  End it, with a
+ * newline. */
+enum { INFER_RECORD_FIRST = 1 << 0 }; /* flags: the first record of its stream, which has "v":1 */
 struct jwrite;
 struct buf;
 void infer_record_open(struct jwrite *w, struct buf *to, enum infer_kind kind, uint32_t flags);

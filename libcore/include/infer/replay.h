@@ -1,7 +1,7 @@
-/* infer/replay.h - records of answers run again, and compared with what comes.   floor: record
+/* infer/replay.h - run recorded requests again, and compare the answers.   floor: record
  *
  *	infer_replay_read(&p, line, n, number, &err);
- *	infer_replay_made(p, &made);            // is it this model's?
+ *	infer_replay_made(p, &made);            // was it made by this model?
  *	infer_replay_job(&job, p, reader, &err);
  *	... run it (infer/runner.h) ...
  *	infer_replay_compare(p, &answer, &verdict, &err); */
@@ -18,39 +18,40 @@
 extern "C" {
 #endif
 
-/* A record that can be run again: a completion with its request, an answer in OpenAI's form with
- * one, a score.  Confined. */
+/* A record that can be run again: a completion or an answer in OpenAI's batch format, with its
+ * request, or a score.  Confined. */
 typedef struct infer_replay infer_replay;
-/* line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
- * *out NULL with INFER_OK: a record of another kind, or of a failed request
- * INFER_EFORMAT  no record; INFER_EINVAL an answer without its request, or without `run`
+/* Read a record.  line: JSON text [bytes], borrowed for the call; number: of the line, from 1.
+ * *out: infer_replay_free; NULL with INFER_OK: a record of another kind, or of a failed request.
+ * INFER_EFORMAT  not a record
+ * INFER_EINVAL   an answer without its request, or without `run`
  * INFER_ENOMEM */
 int infer_replay_read(infer_replay **out, const char *line, size_t bytes, int64_t number,
                       infer_error *err);
 void infer_replay_free(infer_replay *p);
 
-/* How the record was made; borrowed from p.  What it does not say is "" or 0, but "f32" for the type
- * of activations. */
+/* How the record was made; borrowed from p.  Unknown values are "" or 0; act_type: "f32". */
 struct infer_replay_made {
 	const char *id; /* of the record, as text */
 	int64_t line;
 	const char *model_id, *kv_type, *act_type, *placement, *version;
 	int32_t ctx;
-	/* the least context that gives the same answer, where the model does not ask how large it
-	 * is; 0: `ctx` alone */
+	/* the smallest context that gives the same answer, unless the model's computation
+	 * depends on its size; 0: only `ctx` does */
 	int64_t ctx_least;
-	/* a score: its tokens i32 [n_tokens]; else NULL */
+	/* of a score: i32 [n_tokens]; otherwise NULL */
 	const int32_t *tokens;
 	size_t n_tokens;
 };
 void infer_replay_made(const infer_replay *p, struct infer_replay_made *made);
 
-/* The request as a job, which is answered in the form of the record.  r: what requests leave open.
- * INFER_ENOMEM  alone; every fault of the request is in the job */
+/* Read the request as a job, answered in the format of the record.  r: its defaults.  *out:
+ * infer_job_free.
+ * INFER_ENOMEM  the only failure; errors of the request are in the job's fault */
 int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_reader *r,
                      infer_error *err);
 
-/* What a record has of these is compared. */
+/* The parts of an answer that can be compared; those that the record has are. */
 enum infer_replay_part {
 	INFER_REPLAY_TOKENS = 1 << 0,
 	INFER_REPLAY_LOGPROBS = 1 << 1,
@@ -64,22 +65,22 @@ enum infer_replay_part {
 struct infer_replay_verdict {
 	uint32_t compared; /* enum infer_replay_part */
 	int differs;
-	/* the first difference; sample, position: -1: of none.  The position is an index of tokens,
-	 * or in a text of bytes */
+	/* the first difference: its sample, and the index of its token or the offset of its
+	 * byte; -1: none */
 	int32_t sample;
 	int64_t position;
 	const char *field;          /* "logprobs"; NULL: nothing differs */
-	char recorded[96], got[96]; /* JSON, cut where it is long; "": there is none */
-	char sentence[320];
+	char recorded[96], got[96]; /* JSON, truncated if it is long; "": absent */
+	char sentence[320];         /* describes the difference */
 };
-/* a: of the job, which has ended well.
+/* Compare the record with the answer of its job, which ended without a fault.
  * INFER_ENOMEM */
 int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
                          struct infer_replay_verdict *v, infer_error *err);
-/* logprobs  f32 [n], of the tokens of a score; the first is ignored */
+/* Compare a recorded score.  logprobs: f32 [n], nats, of its tokens; the first is ignored. */
 void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, size_t n,
                                  struct infer_replay_verdict *v);
-/* The record of kind replay, with how it was computed now. */
+/* Write a record of kind replay: the verdict, and how the answer was computed now. */
 int infer_write_replay(infer_records *out, const infer_replay *p,
                        const struct infer_replay_verdict *v, const struct infer_run_info *run,
                        infer_error *err);

@@ -1,15 +1,15 @@
 /* infer/reply.h - parsing answers into content, reasoning and tool calls.   floor: reply
  *
  * The format of answers is recognised when the chat template is opened, from the turn that it
- * renders for a small call, or else from its source; never from the name of the model.  Parts only
- * grow as bytes are added, so the new text of a part begins at its previous length.  The final parts
- * do not depend on how the bytes were divided.  Text that cannot be parsed as a call of a given
- * tool remains content.  White space around removed text is removed with it.
+ * renders for a small call, or else from its source; never from the name of the model.  Parts
+ * only grow as bytes are added, so the new text of a part begins at its previous length.  The
+ * final parts do not depend on how the bytes were divided.  Text that cannot be parsed as a call
+ * of a given tool remains content.  White space around removed text is removed with it.
  *
- *	infer_reply_new(&r, chat, &options, &err);
- *	while (... bytes ...)
- *		infer_reply_put(r, bytes, n, &err), infer_reply_get(r, &parts);
- *	infer_reply_end(r, &err), infer_reply_get(r, &parts); */
+ * 	infer_reply_new(&r, chat, &options, &err);
+ * 	while (... bytes ...)
+ * 		infer_reply_put(r, bytes, n, &err), infer_reply_get(r, &parts);
+ * 	infer_reply_end(r, &err), infer_reply_get(r, &parts); */
 #ifndef INFER_REPLY_H
 #define INFER_REPLY_H
 #include <stddef.h>
@@ -47,9 +47,9 @@ int infer_reply_new(infer_reply **out, const infer_chat *chat, const struct infe
                     infer_error *err);
 void infer_reply_free(infer_reply *r);
 
-/* Parse more bytes of the answer, in pieces of any size, including the text of control tokens.  Bytes
- * that may begin a tag are held back until that is decided.  Time and memory are linear in the number
- * of bytes.
+/* Parse more bytes of the answer, in pieces of any size, including the text of control
+ * tokens.  Bytes that may begin a tag are held back until that is decided.  Time and memory are
+ * linear in the number of bytes.
  * INFER_ENOMEM  r can only be freed */
 int infer_reply_put(infer_reply *r, const char *bytes, size_t n, infer_error *err);
 /* End the answer: add the bytes that were held back to their part.  A truncated call keeps the
@@ -84,9 +84,9 @@ enum { INFER_REPLY_TAIL = 256 };
 size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
                         char text[INFER_REPLY_TAIL]);
 
-/* Return the text after which the final answer begins: the end of the reasoning that the prompt has
- * opened, or the header of the last message; len 0: the answer begins at once.  prompt [n]: its end,
- * as in infer_reply_options.  Static. */
+/* Return the text after which the final answer begins: the end of the reasoning that the prompt
+ * has opened, or the header of the last message; len 0: the answer begins at once.  prompt [n]:
+ * its end, as in infer_reply_options.  Static. */
 struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n);
 
 /* Return the text that ends the reasoning of an answer, len 0: answers have none.  *open: the text
@@ -112,13 +112,14 @@ struct infer_calls_options {
 	uint64_t budget; /* as in infer_grammar_source */
 	int single;      /* at most one call */
 };
-/* Compile the constraint for an answer with calls.  The arguments of each call satisfy the schema of
- * its tool, with only the properties of the schema, in their order.  Reasoning is not constrained.
- * *out: infer_grammar_free; NULL with INFER_OK if the format is unknown (infer_reply_reads) and choice
- * is INFER_CALLS_AUTO: the answer is then text.
+/* Compile the constraint for an answer with calls.  The arguments of each call satisfy the schema
+ * of its tool, with only the properties of the schema, in their order.  Reasoning is not
+ * constrained.
+ * *out: infer_grammar_free; NULL with INFER_OK if the format is unknown (infer_reply_reads) and
+ * choice is INFER_CALLS_AUTO: the answer is then text.
  * INFER_EINVAL  there is no tool of that name
- * INFER_EEMPTY  a schema cannot be enforced in the format of the model (the message names the tool),
- *               or the format is unknown and a call is required
+ * INFER_EEMPTY  a schema cannot be enforced in the format of the model (the message names the
+ *               tool), or the format is unknown and a call is required
  * INFER_ENOMEM */
 int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
                           const struct infer_calls_options *o, infer_error *err);
@@ -128,7 +129,8 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
  * INFER_ENOMEM */
 int infer_reply_reads(const infer_chat *chat, int *yes, infer_error *err);
 
-/* Set *calls to the name of the format of calls, and *reasoning to the tag that opens reasoning, for
+/* Set *calls to the name of the format of calls, and *reasoning to the tag that opens reasoning,
+ * for
  * display: "qwen3-coder", "<think>".  Static. */
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning);
 

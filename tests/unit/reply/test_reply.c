@@ -196,7 +196,7 @@ static void check_answer(const char *what, const infer_chat *chat,
 
 /* ---- the cases of others ---- */
 
-/* Tools in OpenAI's form. */
+/* Tools in OpenAI's format. */
 static const struct json *tools_of(struct arena *a, const struct json *given)
 {
 	struct json *tools = json_new(a, JSON_ARRAY);
