@@ -1,14 +1,14 @@
-/* arch/altup.c - several streams of rows of which a layer computes one (AltUp): it predicts all of them, computes the
- * first, and corrects the others by the error of its prediction.  Baykal+ 2023, arXiv:2301.13310; as Gemma 3n has it,
- * https://ai.google.dev/gemma/docs/gemma-3n */
+/* arch/altup.c - AltUp: a layer has several streams as input. It predicts all of them, computes the
+ * first, and corrects the others by the error of its prediction. Baykal+ 2023, arXiv:2301.13310; as
+ * in Gemma 3n, https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
 #include <math.h>
 
-/* The least mean square of a stream that is scaled to the size of the first. */
-static const float LEAST = 1e-5f;
+/* lower bound of the mean square of a stream that is rescaled */
+static const float MIN_MEAN_SQUARE = 1e-5f;
 
-static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int mean)
+static int32_t rescale_streams(struct graph *g, int32_t x, int32_t more, int32_t cols, int mean)
 {
 	struct graph_node n = graph_node_of(GRAPH_ALTUP_RESCALE);
 
@@ -16,12 +16,12 @@ static int32_t level(struct graph *g, int32_t x, int32_t more, int32_t cols, int
 	n.src[1] = more;
 	n.cols = cols;
 	n.altup_rescale.mean = mean;
-	n.altup_rescale.least = LEAST;
+	n.altup_rescale.least = MIN_MEAN_SQUARE;
 	return graph_add(g, n);
 }
 
-/* Each stream but the first has a matrix of its own. */
-static int32_t by_streams(struct graph *g, const infer_model *m, int slot, int32_t x)
+/* Project each stream but the first by its own matrix. */
+static int32_t project_streams(struct graph *g, const infer_model *m, int slot, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_HEAD_MM);
 
@@ -42,8 +42,8 @@ int32_t arch_altup_split(struct graph *g, const infer_model *m, int32_t x)
 	n.slice.pieces = 1;
 	n.slice.times = m->h.altup_streams - 1;
 	n.cols = n.slice.times * m->h.n_embd;
-	return level(g, x, by_streams(g, m, W_ALTUP_SPLIT, graph_add(g, n)),
-	             m->h.altup_streams * m->h.n_embd, 0);
+	return rescale_streams(g, x, project_streams(g, m, W_ALTUP_SPLIT, graph_add(g, n)),
+	                       m->h.altup_streams * m->h.n_embd, 0);
 }
 
 int32_t arch_altup_merge(struct graph *g, const infer_model *m, int32_t x)
@@ -53,14 +53,14 @@ int32_t arch_altup_merge(struct graph *g, const infer_model *m, int32_t x)
 	if (!m->h.altup_streams)
 		return x;
 	others = arch_slice(g, x, 1, embd, (m->h.altup_streams - 1) * embd);
-	others = by_streams(g, m, W_ALTUP_MERGE, others);
-	return level(g, arch_slice(g, x, 1, 0, embd), others, embd, 1);
+	others = project_streams(g, m, W_ALTUP_MERGE, others);
+	return rescale_streams(g, arch_slice(g, x, 1, 0, embd), others, embd, 1);
 }
 
-/* Mix `by` pieces of `rows` into each of the streams x, with factors that a router computes from the row
- * `from`. */
-static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, int32_t x,
-                   int32_t rows, int by, int32_t from)
+/* Mix `by` pieces of `rows` into each stream of x, with coefficients that a router computes from
+ * row `from`. */
+static int32_t mix_streams(struct graph *g, const infer_model *m, int layer, int slot, int32_t x,
+                           int32_t rows, int by, int32_t from)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_MM), mixed = graph_node_of(GRAPH_ALTUP_MIX);
@@ -79,8 +79,8 @@ static int32_t mix(struct graph *g, const infer_model *m, int layer, int slot, i
 	return graph_add(g, mixed);
 }
 
-/* A narrow second branch beside attention, from the same row, added to its own input. */
-static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t h)
+/* LAuReL: append h + norm(h * low-rank matrices), in parallel with attention. */
+static int32_t laurel(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	int32_t y = arch_linear(g, m, w[W_LAUREL_IN], -1, h);
@@ -90,8 +90,8 @@ static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t 
 		arch_norm(g, m, w[W_LAUREL_NORM], arch_linear(g, m, w[W_LAUREL_OUT], -1, y)));
 }
 
-/* Add the layer's part of the token's own embedding to all streams but the first. */
-static int32_t input(struct graph *g, const infer_model *m, int layer, int32_t x)
+/* Add the per-layer embedding to all streams but the first. */
+static int32_t add_layer_embd(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_ADD);
 	int32_t one = arch_slice(g, x, 1, 0, m->h.n_embd);
@@ -110,8 +110,8 @@ int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32
 	int32_t embd = m->h.n_embd, one, h, y;
 	struct graph_node less = graph_node_of(GRAPH_ADD);
 
-	x = mix(g, m, layer, W_ALTUP_PREDICT, x, x, m->h.altup_streams,
-	        arch_slice(g, x, 1, 0, embd));
+	x = mix_streams(g, m, layer, W_ALTUP_PREDICT, x, x, m->h.altup_streams,
+	                arch_slice(g, x, 1, 0, embd));
 	one = arch_slice(g, x, 1, 0, embd);
 	h = arch_norm(g, m, w[W_ATTN_NORM], one);
 	y = arch_attention(g, m, layer, h);
@@ -122,7 +122,7 @@ int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32
 		one = arch_output_rows(g, one);
 	}
 	y = arch_norm(g, m, w[W_ATTN_POST_NORM], arch_linear(g, m, w[W_O], w[W_O_BIAS], y));
-	h = beside(g, m, layer, h);
+	h = laurel(g, m, layer, h);
 	y = arch_add(g, m, arch_add(g, m, one, y), h);
 	y = arch_scaled(g, y, sqrtf(0.5f), -1);
 	h = arch_mlp(g, m, layer, arch_norm(g, m, w[W_FFN_NORM], y));
@@ -130,5 +130,7 @@ int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32
 	less.src[0] = y;
 	less.src[1] = one;
 	less.add.mul = -1;
-	return input(g, m, layer, mix(g, m, layer, W_ALTUP_CORRECT, x, graph_add(g, less), 1, y));
+	return add_layer_embd(
+		g, m, layer,
+		mix_streams(g, m, layer, W_ALTUP_CORRECT, x, graph_add(g, less), 1, y));
 }

@@ -1,4 +1,4 @@
-/* arch/arch.c - the list of architectures. */
+/* arch/arch.c - the list of architectures, and the graph around the layers. */
 #include "arch/arch.h"
 #include "base/err.h"
 
@@ -19,7 +19,7 @@ const char *infer_model_family(int i) { return i >= 0 && i < ROWS ? rows[i]->ggu
 
 const struct arch *arch_at(int i) { return i >= 0 && i < ROWS ? rows[i] : NULL; }
 
-static int same(struct infer_str a, const char *b)
+static int str_equals(struct infer_str a, const char *b)
 {
 	return b && strlen(b) == a.len && !memcmp(b, a.at, a.len);
 }
@@ -27,7 +27,7 @@ static int same(struct infer_str a, const char *b)
 const struct arch *arch_find(struct infer_str name)
 {
 	for (int i = 0; i < ROWS; i++)
-		if (same(name, rows[i]->gguf))
+		if (str_equals(name, rows[i]->gguf))
 			return rows[i];
 	return NULL;
 }
@@ -36,13 +36,13 @@ const struct arch *arch_find_hf(struct infer_str name)
 {
 	for (int i = 0; i < ROWS; i++)
 		for (size_t k = 0; k < sizeof rows[i]->hf / sizeof rows[i]->hf[0]; k++)
-			if (same(name, rows[i]->hf[k]))
+			if (str_equals(name, rows[i]->hf[k]))
 				return rows[i];
 	return NULL;
 }
 
-/* The nearest row that defines the rotation. */
-static const struct arch *rotating(const struct arch *a)
+/* Return a or the nearest row that it is like that defines the rotation. */
+static const struct arch *rope_row(const struct arch *a)
 {
 	while (!a->rope.gguf && a->like)
 		a = a->like;
@@ -51,7 +51,7 @@ static const struct arch *rotating(const struct arch *a)
 
 enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming)
 {
-	a = rotating(a);
+	a = rope_row(a);
 	return naming == ARCH_HF ? a->rope.hf : a->rope.gguf;
 }
 
@@ -67,7 +67,7 @@ const struct arch_tensor *arch_row(const struct arch *a, int slot)
 
 enum arch_transform arch_transform_of(const struct arch *a, const struct arch_tensor *t)
 {
-	const struct arch *by = rotating(a);
+	const struct arch *by = rope_row(a);
 
 	if (t->how == T_PAIRS && by->rope.gguf == by->rope.hf)
 		return T_NONE;
@@ -107,8 +107,8 @@ struct backend_model arch_parts(const infer_model *m)
 		                       .n_ropes = m->n_ropes };
 }
 
-/* The input of the first layer. */
-static int32_t embed(struct graph *g, const infer_model *m)
+/* Append the input of the first layer: the sum of the embeddings, normalised. */
+static int32_t add_embedding(struct graph *g, const infer_model *m)
 {
 	static const int slots[] = { W_TOKEN_EMBD, W_POSITION, W_SEGMENT };
 	struct graph_node n = graph_node_of(GRAPH_EMBED), sum = graph_node_of(GRAPH_ADD);
@@ -117,7 +117,7 @@ static int32_t embed(struct graph *g, const infer_model *m)
 	n.cols = m->h.n_embd;
 	for (int i = 0; i < 3; i++) {
 		n.embed.mul = i ? 0 : m->h.embd_scale;
-		n.embed.index = i;
+		n.embed.index = i; /* enum graph_index has this order */
 		n.w[0] = m->global[slots[i]];
 		if (n.w[0] < 0)
 			continue;
@@ -128,8 +128,9 @@ static int32_t embed(struct graph *g, const infer_model *m)
 	return arch_norm_bias(g, m, m->global[W_EMBD_NORM], m->global[W_EMBD_NORM_BIAS], x);
 }
 
-static int32_t linear(struct graph *g, const infer_model *m, int slot, int bias, float cap,
-                      int32_t x)
+/* Append x * weight of a global slot, if the model has it. */
+static int32_t add_global_linear(struct graph *g, const infer_model *m, int slot, int bias,
+                                 float cap, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_MM);
 
@@ -143,20 +144,20 @@ static int32_t linear(struct graph *g, const infer_model *m, int slot, int bias,
 	return graph_add(g, n);
 }
 
-/* The scores of a text, or the logits of what follows; an encoder may have neither. */
-static void output(struct graph *g, const infer_model *m, int32_t x)
+/* Append the classification head, or the logits. An encoder may have neither. */
+static void add_output(struct graph *g, const infer_model *m, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_MM);
 
-	if (m->h.n_ranks) { /* a cap of 1 is tanh */
-		x = linear(g, m, W_HEAD, W_HEAD_BIAS, m->h.head_gelu ? 0 : 1, x);
+	if (m->h.n_ranks) { /* cap 1: tanh */
+		x = add_global_linear(g, m, W_HEAD, W_HEAD_BIAS, m->h.head_gelu ? 0 : 1, x);
 		if (m->h.head_gelu) {
 			struct graph_node act = graph_node_of(GRAPH_GELU);
 			act.src[0] = x;
 			x = graph_add(g, act);
 		}
 		x = arch_norm(g, m, m->global[W_HEAD_NORM], x);
-		g->output = linear(g, m, W_RANK, W_RANK_BIAS, 0, x);
+		g->output = add_global_linear(g, m, W_RANK, W_RANK_BIAS, 0, x);
 		return;
 	}
 	if (m->h.bidirectional)
@@ -180,9 +181,9 @@ int arch_graph_build(infer_model *m, infer_error *err)
 		a = a->like;
 	m->starts = arena_alloc(&m->arena, (size_t)m->h.n_layers + 1, sizeof *m->starts);
 	if (!m->starts)
-		return err_set(err, INFER_ENOMEM, "no memory for a graph of %d layers",
+		return err_set(err, INFER_ENOMEM, "out of memory for a graph of %d layers",
 		               m->h.n_layers);
-	x = embed(g, m);
+	x = add_embedding(g, m);
 	m->inputs = arch_layer_embds(g, m, x);
 	x = arch_altup_split(g, m, x);
 	for (int layer = 0; layer < m->h.n_layers; layer++) {
@@ -191,7 +192,8 @@ int arch_graph_build(infer_model *m, infer_error *err)
 	}
 	m->starts[m->h.n_layers] = g->n;
 	x = arch_norm(g, m, m->global[W_OUTPUT_NORM], arch_altup_merge(g, m, x));
-	g->hidden = linear(g, m, W_DENSE_3, 0, 0, linear(g, m, W_DENSE_2, 0, 0, x));
-	output(g, m, x);
+	g->hidden = add_global_linear(g, m, W_DENSE_3, 0, 0,
+	                              add_global_linear(g, m, W_DENSE_2, 0, 0, x));
+	add_output(g, m, x);
 	return graph_check(g, m->n_weights, err);
 }

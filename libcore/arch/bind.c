@@ -1,5 +1,5 @@
-/* arch/bind.c - bind tensor names to slots.  Every tensor of the file is examined once: it has a
- * slot and the right shape, or the file is refused; then every required slot must be filled. */
+/* arch/bind.c - bind tensors to slots by name. Each tensor of the file must have a slot and the
+ * right shape; then each required slot must be bound. */
 #include "arch/order.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -14,10 +14,11 @@
 static int check_shape(const infer_model *m, const struct arch_parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
-	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts of a vector are elements */
+	int rows_at =
+		p->row[0]->shape[1] ? 1 : 0; /* parts: elements of a vector, or rows */
 
 	for (int i = 0; i < 4; i++) {
-		int stacked = p->expert >= 0 && i == 2; /* elsewhere a tensor has all experts */
+		int stacked = p->expert >= 0 && i == 2; /* this tensor is one expert */
 		int64_t want =
 			arch_dim_of(&m->h, layer, i < 3 && !stacked ? p->row[0]->shape[i] : D_END) +
 			(i == rows_at ? before : 0);
@@ -25,14 +26,14 @@ static int check_shape(const infer_model *m, const struct arch_parts *p, int lay
 			want += arch_dim_of(&m->h, layer, p->row[part]->shape[i]);
 		if (t->ne[i] != want)
 			return err_set(err, INFER_EFORMAT,
-			               "tensor %.*s: dimension %d is %lld where %lld is wanted",
-			               (int)t->name.len, t->name.at, i, (long long)t->ne[i],
-			               (long long)want);
+			               "tensor %.*s: dimension %d must be %lld, not %lld",
+			               (int)t->name.len, t->name.at, i, (long long)want,
+			               (long long)t->ne[i]);
 	}
 	return INFER_OK;
 }
 
-static void say_copied(const infer_model *m, const struct infer_tensor *t)
+static void log_copied(const infer_model *m, const struct infer_tensor *t)
 {
 	char line[256];
 
@@ -43,8 +44,8 @@ static void say_copied(const infer_model *m, const struct infer_tensor *t)
 		m->log(m->log_user, INFER_LOG_INFO, line);
 }
 
-/* Vectors are read as floats.  A vector of another type, or without the 1 of T_PLUS1, is copied,
- * counted and named. */
+/* Make the values of a vector aligned floats, plus 1 for T_PLUS1. A copy, if needed, is counted in
+ * private_bytes and logged. */
 static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_transform how,
                        struct weight *w, const void **at, infer_error *err)
 {
@@ -54,20 +55,20 @@ static int bind_vector(infer_model *m, const struct infer_tensor *t, enum arch_t
 		return INFER_OK;
 	copy = arena_alloc(&m->arena, (size_t)w->ne[0], sizeof *copy);
 	if (!copy)
-		return err_set(err, INFER_ENOMEM, "no memory to copy tensor %.*s", (int)t->name.len,
-		               t->name.at);
+		return err_set(err, INFER_ENOMEM, "out of memory while copying tensor %.*s",
+		               (int)t->name.len, t->name.at);
 	TRY(infer_type_decode(t->type, copy, at[0], (size_t)w->ne[0], err));
 	for (int64_t i = 0; how == T_PLUS1 && i < w->ne[0]; i++)
 		copy[i] += 1;
 	m->private_bytes += (uint64_t)w->ne[0] * sizeof *copy;
-	say_copied(m, t);
+	log_copied(m, t);
 	w->type = INFER_F32;
 	w->row_bytes = (size_t)w->ne[0] * sizeof *copy;
 	at[0] = copy;
 	return INFER_OK;
 }
 
-/* Allocate a weight of n matrices, all of them unset. */
+/* Allocate a weight of n matrices without data. */
 static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows, int64_t n,
                       int32_t *slot, infer_error *err)
 {
@@ -75,8 +76,8 @@ static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows
 	const void **at = arena_alloc(&m->arena, (size_t)n, sizeof *at);
 
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len,
-		               t->name.at);
+		return err_set(err, INFER_ENOMEM, "out of memory while binding tensor %.*s",
+		               (int)t->name.len, t->name.at);
 	for (int64_t i = 0; i < n; i++)
 		at[i] = NULL;
 	m->weights[m->n_weights] = (struct weight){ .type = t->type,
@@ -91,13 +92,14 @@ static int new_weight(infer_model *m, const struct infer_tensor *t, int64_t rows
 	return INFER_OK;
 }
 
-static int twice(const struct infer_tensor *t, infer_error *err)
+static int refuse_duplicate(const struct infer_tensor *t, infer_error *err)
 {
-	return err_set(err, INFER_EFORMAT, "tensor %.*s: there twice", (int)t->name.len,
+	return err_set(err, INFER_EFORMAT, "tensor %.*s: it is in the file twice", (int)t->name.len,
 	               t->name.at);
 }
 
-/* Whether the architecture has a use of its own for a tensor that could be the scale of another. */
+/* True if the architecture itself has a tensor of this name, so that it is not the scale of
+ * another. */
 static int has_row(const infer_model *m, struct infer_str name)
 {
 	int layer = arch_layer_of(m->arch, m->naming, name, &name);
@@ -105,10 +107,10 @@ static int has_row(const infer_model *m, struct infer_str name)
 	return arch_find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
 }
 
-/* A matrix may have one scale, which the product is multiplied by.  No kernel supports more
- * scales, or a zero point. */
-static int take_aux(const infer_model *m, const struct infer_tensor *t, int whole, float *scale,
-                    infer_error *err)
+/* Read the scale of a whole matrix into *scale. INFER_EUNSUP: more scales, or a zero point, which
+ * no kernel supports. */
+static int read_scale(const infer_model *m, const struct infer_tensor *t, int whole, float *scale,
+                      infer_error *err)
 {
 	static const char *const names[] = {
 		[INFER_AUX_SCALE] = "scale", [INFER_AUX_ZERO] = "zero", [INFER_AUX_ORDER] = "order"
@@ -122,7 +124,7 @@ static int take_aux(const infer_model *m, const struct infer_tensor *t, int whol
 		    a->bytes != sizeof *scale)
 			return err_set(err, INFER_EUNSUP,
 			               "tensor %.*s: its %s is the tensor %.*s, which no kernel "
-			               "takes",
+			               "supports",
 			               (int)t->name.len, t->name.at, names[role], (int)a->name.len,
 			               a->name.at);
 		memcpy(scale, a->data, sizeof *scale);
@@ -133,39 +135,41 @@ static int take_aux(const infer_model *m, const struct infer_tensor *t, int whol
 	return INFER_OK;
 }
 
-/* Bind the matrix of one expert of n, or stream, which is a tensor of its own. */
+/* Bind the matrix of one of n experts or streams, which is a tensor of its own. */
 static int bind_expert(infer_model *m, const struct infer_tensor *t, int expert, int64_t n,
                        int32_t *slot, infer_error *err)
 {
 	if (expert >= n)
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: a number beyond the %lld there are",
+		return err_set(err, INFER_EUNSUP, "tensor %.*s: its number must be below %lld",
 		               (int)t->name.len, t->name.at, (long long)n);
 	if (*slot < 0)
 		TRY(new_weight(m, t, t->ne[1], n, slot, err));
 	struct weight *w = &m->weights[*slot];
-	TRY(take_aux(m, t, 0, &w->scale, err));
+	TRY(read_scale(m, t, 0, &w->scale, err));
 	if (w->type != t->type)
-		return err_set(err, INFER_EUNSUP, "tensor %.*s: type %s beside others of type %s",
+		return err_set(err, INFER_EUNSUP,
+		               "tensor %.*s: its type is %s, but that of other experts %s",
 		               (int)t->name.len, t->name.at, infer_type_info(t->type)->name,
 		               infer_type_info(w->type)->name);
 	if (w->at[expert])
-		return twice(t, err);
+		return refuse_duplicate(t, err);
 	((const void **)w->at)[expert] = t->data;
 	return INFER_OK;
 }
 
-/* Bind rows [first, first + rows) of every matrix of t; of a vector, elements. */
-static int bind(infer_model *m, const struct infer_tensor *t, int vector, enum arch_transform how,
-                int64_t first, int64_t rows, int32_t *slot, infer_error *err)
+/* Bind rows [first, first + rows) of every matrix of t, or elements of a vector. */
+static int bind_rows(infer_model *m, const struct infer_tensor *t, int vector,
+                     enum arch_transform how, int64_t first, int64_t rows, int32_t *slot,
+                     infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
 	const void *const *parts = file_parts(m->file, t);
 
 	if (*slot >= 0)
-		return twice(t, err);
+		return refuse_duplicate(t, err);
 	TRY(new_weight(m, t, rows, t->ne[2], slot, err));
 	struct weight *w = &m->weights[*slot];
-	TRY(take_aux(m, t, !vector, &w->scale, err));
+	TRY(read_scale(m, t, !vector, &w->scale, err));
 	const void **at = (const void **)w->at;
 	for (int64_t i = 0; i < t->ne[2]; i++)
 		at[i] = parts ? (const unsigned char *)parts[i] + (size_t)first * w->row_bytes
@@ -196,8 +200,8 @@ static int check_type(const struct infer_tensor *t, int vector, infer_error *err
 	return INFER_OK;
 }
 
-/* Find the transformation that the values of the tensor need.  The naming of the rows needs none.
- * Pairs and halves both rotate (arch_rope_mode), experts are separate pointers. */
+/* Find the transformation that the values of a tensor need. Files in GGUF naming need none. T_PAIRS
+ * is handled by arch_rope_mode, and T_STACK by a pointer for each expert. */
 static int find_how(const infer_model *m, const struct arch_parts *p, const struct infer_tensor *t,
                     int vector, enum arch_transform *how, infer_error *err)
 {
@@ -211,16 +215,18 @@ static int find_how(const infer_model *m, const struct arch_parts *p, const stru
 	               (int)t->name.len, t->name.at);
 }
 
-/* A tensor that is known but unused: nothing reads it, or the layer reads another layer's cache. */
-static int is_idle(const infer_model *m, const struct arch_tensor *t, int layer)
+/* True if a known tensor is not used: nothing reads it, or the layer reads K and V of another
+ * layer. */
+static int is_unused(const infer_model *m, const struct arch_tensor *t, int layer)
 {
 	return t->slot == W_UNUSED || t->slot == W_UNUSED_IDS ||
 	       ((t->need == ARCH_OWN_KV || t->need == ARCH_OWN_V) &&
 	        arch_kv_layer(&m->h, layer) != layer);
 }
 
-/* A name may stand for different slots in different layers: skip those that this layer does not use. */
-static void drop_idle(const infer_model *m, struct arch_parts *p, int layer)
+/* Drop the slots that the layer has no use for. A name may stand for different slots in different
+ * layers. */
+static void drop_unused(const infer_model *m, struct arch_parts *p, int layer)
 {
 	int n = 0;
 
@@ -236,21 +242,21 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 	int layer = arch_layer_of(m->arch, m->naming, t->name, &rest);
 	struct arch_parts p = arch_find_rows(m->arch, m->naming, rest, layer >= 0);
 	int flat = p.n && !p.row[0]->shape[1],
-	    vector = flat || (p.n && p.row[0]->shape[0] == D_ONE); /* or a column */
+	    vector = flat || (p.n && p.row[0]->shape[0] == D_ONE); /* or a single column */
 	enum arch_transform how;
 	int64_t first;
 
-	if (t->of && !p.n) /* bound together with that tensor */
+	if (t->of && !p.n) /* an auxiliary tensor, bound with t->of */
 		return INFER_OK;
 	if (layer >= m->h.n_layers && layer < m->h.n_layers + m->h.n_next)
-		return INFER_OK; /* predicts a token further on */
+		return INFER_OK; /* multi-token prediction */
 	if (layer < m->h.n_layers)
-		drop_idle(m, &p, layer);
+		drop_unused(m, &p, layer);
 	if (!p.n || layer >= m->h.n_layers)
 		return err_set(err, INFER_EUNSUP, "tensor %.*s: has no use in architecture %s%s",
 		               (int)t->name.len, t->name.at, m->arch->gguf,
 		               layer >= m->h.n_layers ? " (layer beyond block_count)" : "");
-	if (is_idle(m, p.row[0], layer))
+	if (is_unused(m, p.row[0], layer))
 		return INFER_OK;
 	TRY(find_how(m, &p, t, vector, &how, err));
 	first = p.row[0]->how == T_ROWS ? m->h.first_position : 0;
@@ -265,13 +271,13 @@ static int bind_tensor(infer_model *m, const struct infer_tensor *t, infer_error
 			TRY(bind_expert(m, t, p.expert, arch_dim_of(&m->h, 0, p.row[i]->shape[2]),
 			                slot, err));
 		else
-			TRY(bind(m, t, vector, how, first, rows, slot, err));
+			TRY(bind_rows(m, t, vector, how, first, rows, slot, err));
 		first += rows;
 	}
 	return INFER_OK;
 }
 
-/* All matrices of a weight are there, which may be tensors of their own.  layer -1: it belongs to none. */
+/* Check that all matrices of a weight are bound. layer -1: a global weight. */
 static int check_experts(const infer_model *m, const struct arch_tensor *row, int layer,
                          infer_error *err)
 {
@@ -289,7 +295,7 @@ static int check_experts(const infer_model *m, const struct arch_tensor *row, in
 	return INFER_OK;
 }
 
-static int check_all(const infer_model *m, infer_error *err)
+static int check_required(const infer_model *m, infer_error *err)
 {
 	for (int slot = 1; slot < W_SLOTS; slot++) {
 		const struct arch_tensor *row = arch_row(m->arch, slot);
@@ -312,8 +318,8 @@ static int check_all(const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Whether the tensor of frequency divisors is used with this kind of scaling; of the two tensors of
- * longrope, the context selects one. */
+/* True if the weight holds frequency divisors for the scaling in use. The context selects one of
+ * the two tensors of longrope. */
 static int is_divisor(const infer_model *m, int32_t w)
 {
 	const int32_t *g = m->global;
@@ -323,7 +329,7 @@ static int is_divisor(const infer_model *m, int32_t w)
 	return w == g[W_ROPE_FREQS];
 }
 
-static void mark_used(const struct graph *g, unsigned char *used)
+static void mark_used_weights(const struct graph *g, unsigned char *used)
 {
 	for (int32_t i = 0; i < g->n; i++)
 		for (int k = 0; k < GRAPH_W; k++)
@@ -337,8 +343,9 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	int rc = INFER_OK;
 
 	if (!used)
-		return err_set(err, INFER_ENOMEM, "no memory to check %d weights", m->n_weights);
-	mark_used(&m->graph, used);
+		return err_set(err, INFER_ENOMEM, "out of memory while checking %d weights",
+		               m->n_weights);
+	mark_used_weights(&m->graph, used);
 	for (int i = 0; i < m->n_weights && !rc; i++)
 		if (!used[i] && !is_divisor(m, i) &&
 		    (m->h.n_ranks || (i != m->global[W_HEAD] && i != m->global[W_HEAD_BIAS])))
@@ -350,7 +357,8 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
-/* The tensor of a slot, of the first layer where it belongs to layers; NULL: there is none; and the slot's name. */
+/* Return the tensor of a slot, in layer 0 if it is one of layers, and set *name. NULL: there is
+ * none. */
 static const struct infer_tensor *find_tensor(const infer_model *m, int slot, const char **name)
 {
 	const struct arch_tensor *row = arch_row(m->arch, slot);
@@ -376,7 +384,7 @@ static const struct infer_tensor *find_tensor(const infer_model *m, int slot, co
 	return NULL;
 }
 
-/* Read sizes for which there is no key from the rows of the tensors. */
+/* Read sizes that have no key from the rows of tensors. */
 static int read_rows(infer_model *m, infer_error *err)
 {
 	const struct {
@@ -394,14 +402,15 @@ static int read_rows(infer_model *m, infer_error *err)
 		const char *name;
 		const struct infer_tensor *t = find_tensor(m, sizes[i].slot, &name);
 		if (t && (t->ne[1] < 1 || t->ne[1] > sizes[i].most))
-			return err_set(err, INFER_EUNSUP, "tensor %s: %lld rows: from 1 to %d",
-			               name, (long long)t->ne[1], (int)sizes[i].most);
+			return err_set(err, INFER_EUNSUP,
+			               "tensor %s: its rows must be 1 to %d, not %lld", name,
+			               (int)sizes[i].most, (long long)t->ne[1]);
 		*sizes[i].n = t ? (int32_t)t->ne[1] : 0;
 	}
 	return INFER_OK;
 }
 
-/* A head that scores texts has one score for each label, if its scores are named. */
+/* Check that a classification head has a score for each label, if there are labels. */
 static int check_labels(const infer_model *m, infer_error *err)
 {
 	const struct infer_meta *labels;
@@ -412,7 +421,7 @@ static int check_labels(const infer_model *m, infer_error *err)
 	if (!m->h.n_ranks || !labels)
 		return INFER_OK;
 	if (labels->type != INFER_META_ARR || labels->elem_type != INFER_META_STR)
-		return err_set(err, INFER_EFORMAT, "key %s: not an array of strings", key);
+		return err_set(err, INFER_EFORMAT, "key %s: must be an array of strings", key);
 	if (labels->count != (uint64_t)m->h.n_ranks)
 		return err_set(err, INFER_EFORMAT, "key %s: %llu labels for the %d rows of %s", key,
 		               (unsigned long long)labels->count, m->h.n_ranks,
@@ -420,7 +429,7 @@ static int check_labels(const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* Check that the head that scores texts has all its tensors and scores one row. */
+/* Check that a classification head has all its tensors and scores the first row. */
 static int check_head(const infer_model *m, infer_error *err)
 {
 	static const int slots[] = { W_HEAD, W_HEAD_NORM };
@@ -440,8 +449,7 @@ static int check_head(const infer_model *m, infer_error *err)
 	               : INFER_OK;
 }
 
-/* The vocabulary has as many ids as the embedding table has rows and, if there is a tokenizer, as
- * it has pieces. */
+/* Read n_vocab, the rows of the embedding table, and compare it with the tokenizer. */
 static int read_vocab(infer_model *m, infer_error *err)
 {
 	const char *name;
@@ -476,7 +484,7 @@ int arch_bind(infer_model *m, infer_error *err)
 	m->order =
 		arena_alloc(&m->arena, (size_t)info.n_tensors, ARCH_MAX_PARTS * sizeof *m->order);
 	if (!m->weights || !m->tensors || !m->layer || !m->order)
-		return err_set(err, INFER_ENOMEM, "no memory to bind %llu tensors",
+		return err_set(err, INFER_ENOMEM, "out of memory while binding %llu tensors",
 		               (unsigned long long)info.n_tensors);
 	memset(m->global, -1, sizeof m->global);
 	memset(m->layer, -1, (size_t)m->h.n_layers * sizeof *m->layer);
@@ -488,7 +496,7 @@ int arch_bind(infer_model *m, infer_error *err)
 		if (!t->of || t->of->aux[INFER_AUX_ORDER] != t)
 			m->n_params += (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2];
 	}
-	TRY(check_all(m, err));
+	TRY(check_required(m, err));
 	TRY(check_head(m, err));
 	TRY(check_labels(m, err));
 	for (int i = 0; i < m->h.n_layers && m->h.kv_rank; i++)

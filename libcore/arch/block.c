@@ -1,5 +1,5 @@
-/* arch/block.c - the blocks that nearly every decoder uses.  An operation without a bound weight is
- * left out. */
+/* arch/block.c - the block of a decoder and its parts. An operation whose weight the model does not
+ * have is left out. */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -35,7 +35,8 @@ int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bi
 	return graph_add(g, n);
 }
 
-static int32_t rotate(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads)
+static int32_t rotate_heads(struct graph *g, const infer_model *m, int layer, int32_t x,
+                            int n_heads)
 {
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 	struct arch_heads head = arch_heads_of(&m->h, layer);
@@ -51,7 +52,7 @@ static int32_t rotate(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, n);
 }
 
-/* w -1: without a gain */
+/* Append an RMSNorm of each of `groups` heads; w -1: without a gain. */
 static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int32_t w, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
@@ -63,16 +64,16 @@ static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int
 	return graph_add(g, n);
 }
 
-/* The norm of each head, or of all together, as the weight is long; then the rotation, or norms
- * behind it. */
-static int32_t heads(struct graph *g, const infer_model *m, int layer, int32_t x, int n_heads,
-                     int32_t norm)
+/* Normalise heads, each or all together as the length of weight `norm` says, and rotate them. Some
+ * models normalise after the rotation. */
+static int32_t norm_and_rotate(struct graph *g, const infer_model *m, int layer, int32_t x,
+                               int n_heads, int32_t norm)
 {
 	int64_t cols = (int64_t)n_heads * arch_heads_of(&m->h, layer).dk;
 
 	if (norm >= 0)
 		x = norm_heads(g, m, (int)(cols / m->weights[norm].ne[0]), norm, x);
-	x = rotate(g, m, layer, x, n_heads);
+	x = rotate_heads(g, m, layer, x, n_heads);
 	return m->h.qk_norm_after_rope && !m->h.no_rope[layer] ? norm_heads(g, m, n_heads, -1, x)
 	                                                       : x;
 }
@@ -90,7 +91,7 @@ int32_t arch_attn_temp(struct graph *g, const infer_model *m, int layer, int32_t
 	return graph_add(g, n);
 }
 
-static int32_t gated(struct graph *g, int32_t x, int32_t by)
+static int32_t multiply_by_gate(struct graph *g, int32_t x, int32_t by)
 {
 	struct graph_node n = graph_node_of(GRAPH_GATE);
 
@@ -99,14 +100,14 @@ static int32_t gated(struct graph *g, int32_t x, int32_t by)
 	return graph_add(g, n);
 }
 
-/* K and V as they are stored: their node. */
-static int32_t store(struct graph *g, const infer_model *m, int layer, int32_t k, int32_t v)
+/* Append the KV_PUT of a layer. */
+static int32_t store_kv(struct graph *g, const infer_model *m, int layer, int32_t k, int32_t v)
 {
 	struct graph_node n = graph_node_of(GRAPH_KV_PUT);
 	struct arch_heads head = arch_heads_of(&m->h, layer);
 	int32_t n_heads = m->h.kv_heads[layer];
 
-	n.src[0] = heads(g, m, layer, k, n_heads, m->layer[layer][W_K_NORM]);
+	n.src[0] = norm_and_rotate(g, m, layer, k, n_heads, m->layer[layer][W_K_NORM]);
 	n.src[1] = m->h.norm_v ? norm_heads(g, m, n_heads, -1, v) : v;
 	n.kv_put.layer = layer;
 	n.kv_put.heads = n_heads;
@@ -115,8 +116,8 @@ static int32_t store(struct graph *g, const infer_model *m, int layer, int32_t k
 	return graph_add(g, n);
 }
 
-/* The node that stores K and V of a layer before. */
-static int32_t stored(const struct graph *g, int layer)
+/* Return the KV_PUT of an earlier layer, or -1. */
+static int32_t find_stored(const struct graph *g, int layer)
 {
 	int32_t i = g->n - 1;
 
@@ -144,8 +145,9 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 		q = arch_slice(g, by, n_heads, 0, n_heads * head.dk);
 		by = arch_slice(g, by, n_heads, head.dk, n_heads * head.dv);
 	}
-	n.src[0] = arch_attn_temp(g, m, layer, heads(g, m, layer, q, n_heads, w[W_Q_NORM]));
-	n.src[1] = from == layer ? store(g, m, layer, k, v) : stored(g, from);
+	n.src[0] =
+		arch_attn_temp(g, m, layer, norm_and_rotate(g, m, layer, q, n_heads, w[W_Q_NORM]));
+	n.src[1] = from == layer ? store_kv(g, m, layer, k, v) : find_stored(g, from);
 	n.w[0] = w[W_SINKS];
 	n.attn.layer = from;
 	n.attn.heads = n_heads;
@@ -160,11 +162,11 @@ int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t
 	}
 	n.attn.scale = m->h.attn_scale != 0 ? m->h.attn_scale : 1 / sqrtf((float)head.dk);
 	n.attn.cap = m->h.attn_cap;
-	return m->h.attn_gated ? gated(g, graph_add(g, n), by) : graph_add(g, n);
+	return m->h.attn_gated ? multiply_by_gate(g, graph_add(g, n), by) : graph_add(g, n);
 }
 
-/* Only the largest inputs of a gate pass, in layers that ask for it. */
-static int32_t cut(struct graph *g, const infer_model *m, int layer, int32_t x)
+/* Append the Gaussian top-k of a gate, if the layer has one. */
+static int32_t apply_gauss_topk(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_GAUSS_TOPK);
 
@@ -182,20 +184,21 @@ int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
 	                                    : w[W_GATE] < 0      ? GRAPH_GELU
 	                                                         : GRAPH_GELU_MUL);
 
-	if (w[W_GATE] < 0) { /* one activation without a gate */
+	if (w[W_GATE] < 0) { /* an activation without a gate */
 		n.src[0] = arch_linear(g, m, w[W_UP], w[W_UP_BIAS], h);
 		return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
 	}
 	if (m->h.act == ACT_GELU_ERF)
 		n.gelu_mul.erf = 1;
-	n.src[0] = cut(g, m, layer, arch_linear(g, m, w[W_GATE], w[W_GATE_BIAS], h));
+	n.src[0] = apply_gauss_topk(g, m, layer, arch_linear(g, m, w[W_GATE], w[W_GATE_BIAS], h));
 	n.src[1] = arch_linear(g, m, w[W_UP], w[W_UP_BIAS], h);
 	return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
 }
 
-/* What every row goes through beside its own experts; its weight comes from a router of its own, or
- * is 1. */
-static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t y)
+/* Add the shared expert to the output y of the experts. Its weight comes from its own router, or is
+ * 1. */
+static int32_t add_shared_expert(struct graph *g, const infer_model *m, int layer, int32_t h,
+                                 int32_t y)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(m->h.act == ACT_GELU ? GRAPH_GELU_MUL : GRAPH_SILU_MUL);
@@ -208,7 +211,8 @@ static int32_t shared(struct graph *g, const infer_model *m, int layer, int32_t 
 	sum.src[0] = y;
 	sum.src[1] = arch_linear(g, m, w[W_DOWN_SHARED], -1, graph_add(g, n));
 	if (w[W_SHARED_ROUTER] >= 0)
-		sum.src[1] = gated(g, sum.src[1], arch_linear(g, m, w[W_SHARED_ROUTER], -1, h));
+		sum.src[1] = multiply_by_gate(g, sum.src[1],
+		                              arch_linear(g, m, w[W_SHARED_ROUTER], -1, h));
 	return graph_add(g, sum);
 }
 
@@ -224,7 +228,7 @@ int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w)
 	return graph_add(g, n);
 }
 
-static int32_t route(struct graph *g, const infer_model *m, int layer, int32_t h)
+static int32_t add_router(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_ROUTE);
@@ -249,7 +253,7 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, in
 	struct graph_node n = graph_node_of(GRAPH_MOE);
 
 	n.src[0] = h;
-	n.src[1] = route(g, m, layer, by);
+	n.src[1] = add_router(g, m, layer, by);
 	n.w[0] = w[W_GATE_EXPS];
 	n.w[1] = w[W_UP_EXPS];
 	n.w[2] = w[W_DOWN_EXPS];
@@ -258,10 +262,13 @@ int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, in
 	n.w[5] = w[W_DOWN_EXPS_BIAS];
 	n.moe.used = m->h.n_expert_used;
 	n.moe.ff = m->h.n_expert_ff;
+	_Static_assert((int)ACT_SILU == GRAPH_ACT_SILU && (int)ACT_GELU == GRAPH_ACT_GELU &&
+	                       (int)ACT_SWIGLU == GRAPH_ACT_SWIGLU,
+	               "MOE takes arch_act as it is");
 	n.moe.act = m->h.act;
 	n.moe.limit = m->h.act_limit;
 	n.moe.weight_before_ffn = m->h.weight_before_ffn;
-	return shared(g, m, layer, h, graph_add(g, n));
+	return add_shared_expert(g, m, layer, h, graph_add(g, n));
 }
 
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch)
@@ -282,8 +289,8 @@ int32_t arch_output_rows(struct graph *g, int32_t x)
 	return graph_add(g, n);
 }
 
-/* The dense part and the experts side by side, each with norms of its own. */
-static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t x)
+/* Append a dense FFN in parallel with experts, each with its own norms. */
+static int32_t dense_and_experts(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_ADD);
@@ -296,13 +303,13 @@ static int32_t beside(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, n);
 }
 
-static int32_t ffn(struct graph *g, const infer_model *m, int layer, int32_t x)
+static int32_t add_ffn(struct graph *g, const infer_model *m, int layer, int32_t x)
 {
 	int experts = arch_has_experts(&m->h, layer);
 	int32_t h;
 
 	if (experts && m->layer[layer][W_MLP_POST_NORM] >= 0)
-		return beside(g, m, layer, x);
+		return dense_and_experts(g, m, layer, x);
 	h = arch_norm(g, m, m->layer[layer][W_FFN_NORM], x);
 	return experts ? arch_moe(g, m, layer, h, h) : arch_mlp(g, m, layer, h);
 }
@@ -324,7 +331,7 @@ int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)
 	}
 	h = arch_linear(g, m, w[recurs ? W_STATE_OUT : W_O], w[W_O_BIAS], h);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_ATTN_POST_NORM], h));
-	h = ffn(g, m, layer, x);
+	h = add_ffn(g, m, layer, x);
 	x = arch_add(g, m, x, arch_norm(g, m, w[W_FFN_POST_NORM], h));
 	if (m->inputs >= 0)
 		x = arch_add(g, m, x, arch_layer_embd(g, m, layer, x));

@@ -1,7 +1,7 @@
-/* arch/dims.c - how large a tensor is, and whether a layer has it. */
+/* arch/dims.c - dimensions of tensors, and which layers need them. */
 #include "arch/arch.h"
 
-/* of recurrent layers */
+/* Return a dimension of recurrent layers. */
 static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
 	int64_t o = (int64_t)h->state_heads * h->state_dv;
@@ -16,7 +16,7 @@ static int64_t state_dim(const struct arch_hparam *h, enum arch_dim dim)
 	                               : h->state_heads;
 }
 
-/* dimensions from D_V_HEAD on */
+/* Return a dimension from D_V_HEAD on. */
 static int64_t last_dim(const struct arch_hparam *h, enum arch_dim dim)
 {
 	const int64_t of[] = { h->v_head,
@@ -85,9 +85,21 @@ int64_t arch_dim_of(const struct arch_hparam *h, int layer, int dim)
 	case D_NOPE:
 		return h->k_head - h->n_rot;
 	case D_V_HEAD:
-	default:
-		return last_dim(h, (enum arch_dim)dim);
+	case D_KV_B:
+	case D_LAYER_EMBD:
+	case D_LAYERS_EMBD:
+	case D_CONTEXT:
+	case D_SEGMENTS:
+	case D_RANKS:
+	case D_DENSE_2:
+	case D_DENSE_3:
+	case D_ALTUP:
+	case D_ALTUP_PAIRS:
+	case D_ALTUP_OTHERS:
+	case D_LAUREL:
+		break;
 	}
+	return last_dim(h, (enum arch_dim)dim);
 }
 
 int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer)

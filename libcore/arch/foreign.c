@@ -1,4 +1,4 @@
-/* arch/foreign.c - refuse files that are not text models, and files of Ollama's converter that contain a vision tower. */
+/* arch/foreign.c - refuse files that are not text models, or that contain a vision model. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "file/file.h"

@@ -1,5 +1,5 @@
-/* arch/gated_delta.c - recurrent layers: a gated delta rule behind a short convolution.
- * Yang+ 2024, arXiv:2412.06464 */
+/* arch/gated_delta.c - recurrent layers with a gated delta rule after a causal conv1d (Gated
+ * DeltaNet). Yang+ 2024, arXiv:2412.06464 */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ int32_t arch_slice(struct graph *g, int32_t x, int pieces, int32_t from, int32_t
 	return graph_add(g, n);
 }
 
-/* Heads of length sqrt(dk): x over the root of (its squares + 1e-6) / dk. */
-static int32_t even(struct graph *g, const infer_model *m, int32_t x)
+/* Scale heads to length sqrt(dk): x / sqrt((sum(x^2) + 1e-6) / dk). */
+static int32_t scale_heads(struct graph *g, const infer_model *m, int32_t x)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
@@ -27,7 +27,7 @@ static int32_t even(struct graph *g, const infer_model *m, int32_t x)
 }
 
 int32_t arch_conv1d(struct graph *g, const infer_model *m, int layer, int32_t x, const int32_t w[2],
-                    int plain)
+                    int no_silu)
 {
 	struct graph_node n = graph_node_of(GRAPH_CONV1D);
 
@@ -36,7 +36,7 @@ int32_t arch_conv1d(struct graph *g, const infer_model *m, int layer, int32_t x,
 	n.w[1] = w[1];
 	n.conv1d.layer = layer;
 	n.conv1d.taps = m->h.conv_taps;
-	n.conv1d.no_silu = plain;
+	n.conv1d.no_silu = no_silu;
 	return graph_add(g, n);
 }
 
@@ -60,8 +60,9 @@ struct graph_node arch_gated_delta_node(const infer_model *m, int layer)
 	return n;
 }
 
-/* The norm of each head, times silu of the gate. */
-static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t y, int32_t gate)
+/* Append silu(gate) * norm of each head of y. */
+static int32_t norm_then_gate(struct graph *g, const infer_model *m, int layer, int32_t y,
+                              int32_t gate)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM), mul = graph_node_of(GRAPH_SILU_MUL);
 
@@ -74,7 +75,8 @@ static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t 
 	return graph_add(g, mul);
 }
 
-/* Lengths of k are 1 and those of q 1 / sqrt(dk) in the papers: the scale of y makes up for q. */
+/* In the papers heads of k have length 1 and those of q length 1 / sqrt(dk). Here q has length
+ * sqrt(dk); the scale of y makes up for it. */
 int32_t arch_gated_delta(struct graph *g, const infer_model *m, int layer, int32_t h)
 {
 	const int32_t *w = m->layer[layer];
@@ -93,11 +95,11 @@ int32_t arch_gated_delta(struct graph *g, const infer_model *m, int layer, int32
 		n.src[4] = arch_linear(g, m, w[W_STATE_DECAY], -1, h);
 	}
 	x = arch_conv1d(g, m, layer, x, (const int32_t[]){ w[W_STATE_CONV], -1 }, 0);
-	k.src[0] = even(g, m, arch_slice(g, x, 1, qk, qk));
+	k.src[0] = scale_heads(g, m, arch_slice(g, x, 1, qk, qk));
 	k.scale.mul = 1 / sqrtf((float)m->h.state_dk);
-	n.src[0] = even(g, m, arch_slice(g, x, 1, 0, qk));
+	n.src[0] = scale_heads(g, m, arch_slice(g, x, 1, 0, qk));
 	n.src[1] = graph_add(g, k);
 	n.src[2] = arch_slice(g, x, 1, 2 * qk, o);
 	n.gated_delta.scale = 1 / (float)m->h.state_dk;
-	return finish(g, m, layer, graph_add(g, n), gate);
+	return norm_then_gate(g, m, layer, graph_add(g, n), gate);
 }

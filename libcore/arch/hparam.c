@@ -1,5 +1,5 @@
-/* arch/hparam.c - read hyper-parameters from metadata.  Each value has a range, and a key that
- * would change the computation in an unknown way is refused by name. */
+/* arch/hparam.c - read hyper-parameters from keys. Each value has a range. A key that might change
+ * the computation in an unknown way is refused by name. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -28,8 +28,8 @@ int arch_key_refuse(const struct arch_reader *r, enum arch_key key, int code, in
 	return err_set(err, code, "key %s: %s", name, why);
 }
 
-static int whole(const struct arch_reader *r, enum arch_key key, uint64_t i, int64_t *v,
-                 infer_error *err)
+static int read_integer(const struct arch_reader *r, enum arch_key key, uint64_t i, int64_t *v,
+                        infer_error *err)
 {
 	return r->keys.kind->whole(&r->keys, key, i, v, err);
 }
@@ -44,9 +44,9 @@ int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t l
 		return INFER_OK;
 	if (!f.n)
 		return arch_key_refuse(r, key, INFER_EFORMAT, err, "an empty array");
-	TRY(whole(r, key, 0, &x, err));
+	TRY(read_integer(r, key, 0, &x, err));
 	for (uint64_t i = 1; i < f.n; i++) {
-		TRY(whole(r, key, i, &one, err));
+		TRY(read_integer(r, key, i, &one, err));
 		if (one != x)
 			return arch_key_refuse(r, key, INFER_EUNSUP, err,
 			                       "differs from layer to layer (%lld, %lld)",
@@ -59,7 +59,7 @@ int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t l
 	return INFER_OK;
 }
 
-/* A value for each layer, or one for all; *most is the largest. */
+/* Read a value for each layer, or one for all. *most: the default, then the largest value. */
 static int read_layers(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
                        int32_t *to, int32_t *most, int64_t lo, int64_t hi, infer_error *err)
 {
@@ -72,7 +72,7 @@ static int read_layers(struct arch_reader *r, enum arch_key key, const struct ar
 	*most = f.kind ? 0 : *most;
 	for (int i = 0; i < h->n_layers; i++) {
 		if (f.kind)
-			TRY(whole(r, key, f.list ? (uint64_t)i : 0, &one, err));
+			TRY(read_integer(r, key, f.list ? (uint64_t)i : 0, &one, err));
 		if (f.kind && (one < lo || one > hi))
 			return arch_key_refuse(r, key, INFER_EFORMAT, err,
 			                       "%lld is not in %lld ... %lld", (long long)one,
@@ -92,7 +92,7 @@ int arch_key_double(struct arch_reader *r, enum arch_key key, double *v, double 
 	if (!f.kind)
 		return INFER_OK;
 	TRY(r->keys.kind->real(&r->keys, key, KEY_SCALAR, &x, err));
-	if (!(x >= lo && x <= hi)) /* NaN is in no range */
+	if (!(x >= lo && x <= hi)) /* also refuses NaN */
 		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%g is not in %g ... %g", x, lo,
 		                       hi);
 	*v = x;
@@ -163,16 +163,16 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 		return arch_key_refuse(r, key, INFER_EFORMAT, err, "%llu values for %d layers",
 		                       (unsigned long long)f.n, h->n_layers);
 	for (int i = 0; i < h->n_layers; i++) {
-		TRY(whole(r, key, (uint64_t)i, &one, err));
+		TRY(read_integer(r, key, (uint64_t)i, &one, err));
 		if (one != 0 && one != 1)
-			return arch_key_refuse(r, key, INFER_EFORMAT, err, "%lld is no flag",
-			                       (long long)one);
+			return arch_key_refuse(r, key, INFER_EFORMAT, err,
+			                       "%lld is not a flag (0 or 1)", (long long)one);
 		flags[i] = (uint8_t)one;
 	}
 	return INFER_OK;
 }
 
-/* -inf deviations let everything through. */
+/* A value of -inf means that the layer has no Gaussian top-k. */
 int arch_read_gauss_topk(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_CUTS);
@@ -207,7 +207,7 @@ int arch_key_slides(struct arch_reader *r, struct arch_hparam *h, int32_t period
 	for (int i = 0; i < h->n_layers; i++) {
 		int64_t slides = !period || i % period != (full ? 0 : period - 1);
 		if (f.list)
-			TRY(whole(r, K_WINDOW_PATTERN, (uint64_t)i, &slides, err));
+			TRY(read_integer(r, K_WINDOW_PATTERN, (uint64_t)i, &slides, err));
 		h->windowed[i] = h->window && slides;
 	}
 	return INFER_OK;
@@ -222,7 +222,7 @@ int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err)
 	                                  : arch_key_refuse(r, key, INFER_EFORMAT, err, "missing");
 }
 
-/* The layers may be listed too. */
+/* The layers with experts may also be listed. */
 int arch_read_experts_step(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_MOE_LAYERS);
@@ -232,13 +232,13 @@ int arch_read_experts_step(struct arch_hparam *h, struct arch_reader *r, infer_e
 	TRY(arch_key_i32(r, K_MOE_STEP, &h->experts_step, 1, ARCH_MAX_LAYERS, err));
 	if (f.kind && (!f.list || f.n != (uint64_t)(h->n_layers / h->experts_step)))
 		return arch_key_refuse(r, K_MOE_LAYERS, INFER_EUNSUP, err,
-		                       "%llu of %d layers, not each that is number %d",
+		                       "%llu of %d layers, but every layer of %d must be listed",
 		                       (unsigned long long)f.n, h->n_layers, h->experts_step);
 	for (uint64_t i = 0; f.kind && i < f.n; i++) {
-		TRY(whole(r, K_MOE_LAYERS, i, &layer, err));
+		TRY(read_integer(r, K_MOE_LAYERS, i, &layer, err));
 		if (layer + 1 != (int64_t)(i + 1) * h->experts_step)
 			return arch_key_refuse(r, K_MOE_LAYERS, INFER_EUNSUP, err,
-			                       "has %lld, not each layer that is number %d",
+			                       "has %lld, but must list the last of each %d layers",
 			                       (long long)layer, h->experts_step);
 	}
 	return INFER_OK;
@@ -253,7 +253,7 @@ int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, 
 		TRY(arch_key_bool(r, keys[i], &causal, err));
 		if (causal)
 			return arch_key_refuse(r, keys[i], INFER_EUNSUP, err,
-			                       "true, of an encoder");
+			                       "an encoder must not be causal");
 	}
 	h->bidirectional = 1;
 	h->centred = centred;
@@ -263,12 +263,12 @@ int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, 
 	return arch_key_float(r, K_LAYER_EPS, &h->eps, 1e-30, 1, err);
 }
 
-static int too_wide(const struct arch_hparam *h, int32_t dk, int32_t dv)
+static int is_too_wide(const struct arch_hparam *h, int32_t dk, int32_t dv)
 {
 	return (int64_t)h->n_head * (dk > dv ? dk : dv) > 1 << 20;
 }
 
-/* A list has a 0 for layers without K and V, which settle() looks at. */
+/* A list may have 0 for recurrent layers: derive_params checks that. */
 static int read_kv_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->n_head_kv = h->n_head;
@@ -305,7 +305,7 @@ static int read_sizes(struct arch_hparam *h, struct arch_reader *r, infer_error 
 		return arch_key_refuse(r, K_HEADS, INFER_EFORMAT, err,
 		                       "%d does not divide the embedding of %d", h->n_head,
 		                       h->n_embd);
-	if (too_wide(h, h->dk, h->dv))
+	if (is_too_wide(h, h->dk, h->dv))
 		return arch_key_refuse(r, K_K_LENGTH, INFER_EFORMAT, err, "%d heads of %d and %d",
 		                       h->n_head, h->dk, h->dv);
 	TRY(arch_key_float(r, K_RMS_EPS, &h->eps, 1e-30, 1, err));
@@ -346,7 +346,7 @@ static int read_scaling_type(struct arch_rope *p, struct arch_reader *r, infer_e
 	return arch_key_pick(r, K_ROPE_TYPE, scalings, &p->scaling, err);
 }
 
-/* The newer key wins over the older; 0 is what old converters write for 1. */
+/* rope.scaling.factor replaces the older key. Old converters write 0 for 1. */
 static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
 	double old = 1;
@@ -360,12 +360,11 @@ static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *
 		p->factor = old;
 	if (old != 1 && old != p->factor)
 		return arch_key_refuse(r, K_ROPE_LINEAR, INFER_EUNSUP, err,
-		                       "%g has no effect beside rope.scaling.factor %g", old,
-		                       p->factor);
+		                       "%g differs from rope.scaling.factor, %g", old, p->factor);
 	return INFER_OK;
 }
 
-/* A key that this kind of scaling does not use is accepted with a neutral value. */
+/* Refuse a key that this kind of scaling does not use, unless its value is neutral. */
 static int check_scaling(const struct arch_rope *p, const struct arch_reader *r, infer_error *err)
 {
 	int yarn = p->scaling == SCALING_YARN;
@@ -389,8 +388,8 @@ static int check_scaling(const struct arch_rope *p, const struct arch_reader *r,
 	return INFER_OK;
 }
 
-/* yarn_attn_factor replaces the factor that YaRN derives from the context; attn_factor multiplies
- * the factor of any kind of scaling. */
+/* Read the scaling of one RoPE table. yarn_attn_factor replaces the factor that YaRN computes;
+ * attn_factor multiplies that of any scaling. */
 static int read_scaling(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
 
@@ -439,15 +438,15 @@ static int read_rope(struct arch_hparam *h, struct arch_reader *r, infer_error *
 	return INFER_OK;
 }
 
-/* What follows from what was read. */
-static int settle(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+/* Complete values that depend on others. */
+static int derive_params(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (!h->swa_heads.dk)
 		h->swa_heads = (struct arch_heads){ h->dk, h->dv, h->n_rot };
 	for (int i = 0; i < ARCH_MAX_LAYERS; i++) {
 		if (i < h->n_layers && !h->kv_heads[i] && !h->recurrent[i])
 			return arch_key_refuse(r, K_HEADS_KV, INFER_EUNSUP, err,
-			                       "0 in layer %d, which keeps no state", i);
+			                       "0 in layer %d, which is not recurrent", i);
 		if (i >= h->n_layers || h->recurrent[i])
 			h->kv_heads[i] = 0;
 		else if (h->kv_rank)
@@ -473,6 +472,6 @@ int arch_hparam_read(struct arch_hparam *h, const struct arch_keys *keys, infer_
 	if (h->eps == 0)
 		return arch_key_refuse(&r, h->centred ? K_LAYER_EPS : K_RMS_EPS, INFER_EFORMAT, err,
 		                       "missing");
-	TRY(settle(h, &r, err));
+	TRY(derive_params(h, &r, err));
 	return arch_check_keys(h, &r, err);
 }

@@ -1,5 +1,5 @@
-/* arch/keys.h - the keys of a checkpoint, whatever form it has: key_list.h names each once, and a kind of
- * checkpoint answers for it.  Read through arch.h. */
+/* arch/keys.h - keys of a checkpoint, GGUF or config.json, behind one interface.  key_list.h lists
+ * the keys.  Read through arch.h. */
 #ifndef ARCH_KEYS_H
 #define ARCH_KEYS_H
 #include <infer/file.h>
@@ -16,29 +16,29 @@ enum key_rule { KEY_READ, KEY_NEUTRAL, KEY_HARMLESS, KEY_SLIDING };
 struct key_row {
 	const char *id, *gguf, *hf;
 	enum key_rule rule;
-	double ok[2]; /* of KEY_NEUTRAL */
+	double ok[2]; /* KEY_NEUTRAL: the accepted values */
 };
 extern const struct key_row arch_key_rows[ARCH_KEYS];
 
-enum { KEY_NAME = 128 };
-#define KEY_SCALAR UINT64_MAX
+enum { KEY_NAME = 128 };      /* bytes of a name */
+#define KEY_SCALAR UINT64_MAX /* in the place of an index: the value must not be a list */
 enum key_kind { KEY_ABSENT, KEY_NUMBER, KEY_FLAG, KEY_TEXT };
 struct key_found {
-	enum key_kind kind; /* of the elements of a list */
-	int list;
-	uint64_t n; /* elements of a list; else 1 */
+	enum key_kind kind; /* of the value, or of the elements of a list */
+	int list;           /* 1: the value is a list */
+	uint64_t n;         /* elements of the list; else 1 */
 };
 
-/* a key of a checkpoint, whether or not the list has it */
+/* a key found in a checkpoint, in key_list.h or not */
 struct key_seen {
-	enum arch_key key; /* ARCH_KEYS: no row of the list has its name */
+	enum arch_key key; /* ARCH_KEYS: not in key_list.h */
 	struct infer_str name;
-	int empty;         /* null, or a list or object without members: it says nothing */
+	int empty;         /* 1: null, or a list or object without members, which is ignored */
 	const void *value; /* for arch_keys_kind.show */
 };
 
-/* One checkpoint, borrowed.  A value that does not fit the question is INFER_EFORMAT and names the key; a key that is
- * absent is not asked for. */
+/* The keys of one checkpoint, borrowed.  A value of the wrong kind is INFER_EFORMAT, which names
+ * the key. Values are read only of keys that are present (arr). */
 struct arch;
 struct arch_keys {
 	const struct arch_keys_kind *kind;
@@ -47,41 +47,42 @@ struct arch_keys {
 	const struct json *config; /* of arch_keys_hf */
 };
 struct arch_keys_kind {
-	/* as the checkpoint spells it, into out, for messages */
+	/* Write the name of key, as the checkpoint spells it, for messages. */
 	void (*name)(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME]);
+	/* Return the kind and number of values of a key; KEY_ABSENT: it is absent. */
 	struct key_found (*arr)(const struct arch_keys *k, enum arch_key key);
-	/* element i, or the value itself for i = 0 if it is not a list; KEY_SCALAR: must not be a
-	 * list */
+	/* Read integer i of a list, or the value itself if it is not a list. */
 	int (*whole)(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
 	             infer_error *err);
-	/* as a float32 holds it, where the checkpoint has more digits than that */
+	/* Read a number like whole, rounded to float32; i may be KEY_SCALAR. */
 	int (*real)(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
 	            infer_error *err);
+	/* Read true or false, or a string. */
 	int (*flag)(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err);
 	int (*str)(const struct arch_keys *k, enum arch_key key, struct infer_str *v,
 	           infer_error *err);
-	/* The next key of the checkpoint that is about the architecture.  *cursor is 0 at first.
-	 * Returns 0 after the last. */
+	/* Iterate over all keys of the architecture in the checkpoint; *cursor starts at 0. 
+	 * Returns 0 after the last key. */
 	int (*next)(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen);
-	/* Write the value as JSON, for a message: of long lists and strings the beginning. */
+	/* Write the value as JSON for a message; long lists and strings are cut. */
 	void (*show)(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
-	/* the number of layers has those in it that predict further tokens */
+	/* 1: BLOCK_COUNT includes the layers of multi-token prediction */
 	int counts_next;
-	/* What must hold before any key is believed. */
+	/* Check the checkpoint as a whole, before any key is read. */
 	int (*check)(const struct arch_keys *k, infer_error *err);
 };
+/* Return the keys "<architecture>.<name>" of a GGUF file. */
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a);
-/* config: an object, config.json of a class that a.hf names. */
-/* Complete *seen, of which key is set, from a member of config.json.  The key of a member that is read
- * with another key becomes that one's. */
+/* Complete *seen, whose key is set, from a member of config.json.  If the member is read together
+ * with another key, seen->key becomes that key. */
 void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, struct key_seen *seen);
 void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
-/* Lists and objects that are not in the one form supported: INFER_EUNSUP. */
+/* Check lists and objects of config.json of which one form is supported.  INFER_EUNSUP */
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
-/* The value of a member as it is; NULL: absent, or null. */
+/* Return the value of a key as config.json has it; NULL: absent or null. */
 const struct json *arch_keys_plain(const struct arch_keys *k, enum arch_key key);
-/* Members that a family stores in another form than key_list.h says: returns 1 and the value in *v (NULL: absent),
- * which may be *room, or 0 for the keys that it has as others do.  *v: the value as it is. */
+/* Convert the value *v of a key that a family stores in another form.  Returns 1 with the converted
+ * value in *v (NULL: absent; it may point to *room), or 0 if the key needs no conversion. */
 typedef int arch_member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                         struct json *room);
 static inline struct json arch_json_real(double d)
@@ -92,7 +93,9 @@ static inline struct json arch_json_int(int64_t i)
 {
 	return (struct json){ .kind = JSON_INT, .i = i };
 }
-/* The x that the part p of a normal distribution is below; -inf for 0, NaN above 1. */
+/* Return the quantile of the standard normal distribution: x with P(X <= x) = p.  -inf if p is 0,
+ * NaN if p >= 1. */
 double arch_keys_quantile(double p);
+/* Return the keys of config.json, an object, of a class in a->hf. */
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);
 #endif

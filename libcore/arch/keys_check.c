@@ -1,9 +1,8 @@
-/* arch/keys_check.c - keys that the architecture did not read: whatever may change the computation
- * is refused by name. */
+/* arch/keys_check.c - refuse keys that were not read but may change the computation. */
 #include "arch/arch.h"
 #include "base/err.h"
 
-/* Refuse a key whose value is not `want`, which another key says. */
+/* Refuse a key whose value is not `want`, the value of another key. */
 static int check_same(struct arch_reader *r, enum arch_key key, double want, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, key);
@@ -18,12 +17,11 @@ static int check_same(struct arch_reader *r, enum arch_key key, double want, inf
 	}
 	return x == want ? INFER_OK
 	                 : arch_key_refuse(r, key, INFER_EUNSUP, err,
-	                                   "%g is not supported, other layers or keys have %g", x,
-	                                   want);
+	                                   "%g is not supported: other layers or keys have %g", x, want);
 }
 
-/* Keys that other writers add, and the rotation of layers with a window in architectures that have
- * one rotation for all layers. */
+/* Check keys that repeat others: those of other writers, and the RoPE parameters of layers with a
+ * window in architectures that have one RoPE table. */
 static int check_repeated(const struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (h->window && !r->read[K_ROPE_BASE_SWA])
@@ -35,9 +33,9 @@ static int check_repeated(const struct arch_hparam *h, struct arch_reader *r, in
 	return check_same(r, K_HEAD_DIM, h->dk, err);
 }
 
-/* A number, or a flag of a list, of which files of GGUF have no other reading. */
-static int element(struct arch_reader *r, enum arch_key key, enum key_kind kind, uint64_t i,
-                   double *x, infer_error *err)
+/* Read element i as a number; flags are 0 or 1. */
+static int read_element(struct arch_reader *r, enum arch_key key, enum key_kind kind, uint64_t i,
+                        double *x, infer_error *err)
 {
 	int64_t flag;
 
@@ -48,7 +46,7 @@ static int element(struct arch_reader *r, enum arch_key key, enum key_kind kind,
 	return INFER_OK;
 }
 
-/* Refuse a value of a NEUTRAL key that does not say "not used". */
+/* Refuse a value of a NEUTRAL key that is not one of its accepted values. */
 static int check_value(const struct arch_reader *r, enum arch_key key, double x, infer_error *err)
 {
 	const struct key_row *row = &arch_key_rows[key];
@@ -59,7 +57,7 @@ static int check_value(const struct arch_reader *r, enum arch_key key, double x,
 	                       "%g is not supported with architecture %s", x, r->keys.arch->gguf);
 }
 
-/* Check the value of a key that was not read, if the key has an effect that is not supported. */
+/* Check the NEUTRAL keys that were not read. */
 static int check_neutral(struct arch_reader *r, infer_error *err)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
@@ -77,20 +75,20 @@ static int check_neutral(struct arch_reader *r, infer_error *err)
 			continue;
 		}
 		for (uint64_t i = 0; i < f.n; i++) {
-			TRY(element(r, key, f.kind, i, &x, err));
+			TRY(read_element(r, key, f.kind, i, &x, err));
 			TRY(check_value(r, key, x, err));
 		}
 	}
 	return INFER_OK;
 }
 
-static int known(const struct arch_reader *r, const struct arch_hparam *h, enum arch_key key)
+static int is_known(const struct arch_reader *r, const struct arch_hparam *h, enum arch_key key)
 {
 	return key < ARCH_KEYS && (r->read[key] || arch_key_rows[key].rule == KEY_HARMLESS ||
 	                           (arch_key_rows[key].rule == KEY_SLIDING && !h->window));
 }
 
-/* The error of a key that the architecture does not have. */
+/* Set the error for an unknown key, with its value. */
 static int refuse_unknown(const struct arch_reader *r, const struct key_seen *seen,
                           infer_error *err)
 {
@@ -109,15 +107,15 @@ static int refuse_unknown(const struct arch_reader *r, const struct key_seen *se
 	return INFER_EUNSUP;
 }
 
-/* Refuse a key of the architecture that was not read and that the list does not call harmless:
- * whatever it means, it may change the computation. */
+/* Refuse a key of the architecture that was not read and is not HARMLESS: it might change the
+ * computation. */
 static int check_unknown(const struct arch_hparam *h, const struct arch_reader *r, infer_error *err)
 {
 	struct key_seen seen;
 	uint64_t cursor = 0;
 
 	while (r->keys.kind->next(&r->keys, &cursor, &seen))
-		if (!seen.empty && !known(r, h, seen.key))
+		if (!seen.empty && !is_known(r, h, seen.key))
 			return refuse_unknown(r, &seen, err);
 	return INFER_OK;
 }

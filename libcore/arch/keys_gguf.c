@@ -1,4 +1,4 @@
-/* arch/keys_gguf.c - keys from the metadata of a GGUF file: "<architecture>.<name>". */
+/* arch/keys_gguf.c - keys "<architecture>.<name>" in the metadata of a GGUF file. */
 #include "arch/keys.h"
 #include "arch/arch.h"
 
@@ -11,34 +11,34 @@ const struct key_row arch_key_rows[ARCH_KEYS] = {
 #undef KEY
 };
 
-static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
+static void key_name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
 {
 	const char *gguf = arch_key_rows[key].gguf;
 
 	snprintf(out, KEY_NAME, "%s.%s", k->arch->gguf, gguf ? gguf : arch_key_rows[key].hf);
 }
 
-static const struct infer_meta *look(const struct arch_keys *k, enum arch_key key)
+static const struct infer_meta *find_meta(const struct arch_keys *k, enum arch_key key)
 {
 	char full[KEY_NAME];
 
 	if (!arch_key_rows[key].gguf)
 		return NULL;
-	name(k, key, full);
+	key_name(k, key, full);
 	return infer_file_meta(k->file, full);
 }
 
-/* The converter of phi3 writes the factors of longrope but no type, so the presence of the tensors
- * decides. */
+/* True if the file has the factors of longrope. The converter of phi3 writes no
+ * rope.scaling.type. */
 static int has_factors(const struct arch_keys *k)
 {
 	return infer_file_tensor(k->file, "rope_factors_long.weight") ||
 	       infer_file_tensor(k->file, "rope_factors_short.weight");
 }
 
-static struct key_found arr(const struct arch_keys *k, enum arch_key key)
+static struct key_found find_value(const struct arch_keys *k, enum arch_key key)
 {
-	const struct infer_meta *m = look(k, key);
+	const struct infer_meta *m = find_meta(k, key);
 	struct key_found f = { KEY_NUMBER, 0, 1 };
 
 	if (!m && key == K_ROPE_TYPE && has_factors(k))
@@ -54,37 +54,38 @@ static struct key_found arr(const struct arch_keys *k, enum arch_key key)
 	return f;
 }
 
-static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
-                 infer_error *err)
+static int read_integer(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
+                        infer_error *err)
 {
-	return infer_meta_elem_i64(k->file, look(k, key), i, v, err);
+	return infer_meta_elem_i64(k->file, find_meta(k, key), i, v, err);
 }
 
-static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
-                infer_error *err)
+static int read_number(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
+                       infer_error *err)
 {
 	char full[KEY_NAME];
 
 	if (i != KEY_SCALAR)
-		return infer_meta_elem_f64(k->file, look(k, key), i, v, err);
-	name(k, key, full);
+		return infer_meta_elem_f64(k->file, find_meta(k, key), i, v, err);
+	key_name(k, key, full);
 	return infer_meta_f64(k->file, full, v, NULL, err);
 }
 
-static int flag(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err)
+static int read_flag(const struct arch_keys *k, enum arch_key key, int *v, infer_error *err)
 {
 	char full[KEY_NAME];
 
-	name(k, key, full);
+	key_name(k, key, full);
 	return infer_meta_bool(k->file, full, v, NULL, err);
 }
 
-static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *v, infer_error *err)
+static int read_string(const struct arch_keys *k, enum arch_key key, struct infer_str *v,
+                       infer_error *err)
 {
 	static const char linear[] = "linear", longrope[] = "longrope";
 	char full[KEY_NAME];
 
-	name(k, key, full);
+	key_name(k, key, full);
 	if (key == K_ROPE_TYPE)
 		*v = (struct infer_str){ linear, sizeof linear - 1 };
 	if (infer_meta_str(k->file, full, v, NULL, err))
@@ -95,7 +96,7 @@ static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *v
 	return INFER_OK;
 }
 
-static int next(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
+static int next_key(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
 {
 	size_t n = strlen(k->arch->gguf);
 	const struct infer_meta *m;
@@ -143,7 +144,7 @@ static void show_element(const infer_file *f, const struct infer_meta *m, uint64
 	}
 }
 
-static void show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w)
+static void show_value(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w)
 {
 	enum { MOST = 4 };
 	const struct infer_meta *m = seen->value;
@@ -158,15 +159,16 @@ static void show(const struct arch_keys *k, const struct key_seen *seen, struct 
 		jw_end(w);
 }
 
-static int check(const struct arch_keys *k, infer_error *err)
+static int check_nothing(const struct arch_keys *k, infer_error *err)
 {
 	(void)k;
 	(void)err;
 	return INFER_OK;
 }
 
-static const struct arch_keys_kind gguf_keys = { name, arr,  whole, real, flag,
-	                                         str,  next, show,  1,    check };
+static const struct arch_keys_kind gguf_keys = { key_name,  find_value,   read_integer, read_number,
+	                                         read_flag, read_string,  next_key,     show_value,
+	                                         1,         check_nothing };
 
 struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a)
 {

@@ -1,18 +1,19 @@
-/* arch/keys_hf.c - keys out of config.json of a Hugging Face checkpoint.
+/* arch/keys_hf.c - keys in config.json of a Hugging Face checkpoint.
  *
- * Most are members of the object under the name of key_list.h's column.  Some values are made here from others, as
- * converters make them, so that the same model has the same parameters in either kind of file:
- *   ROPE_DIM      head_dim times partial_rotary_factor;  ATTN_SCALE  of Gemma: 1 / sqrt(query_pre_attn_scalar)
- *   ROPE_ATTN, YARN_ATTN   attention_factor: of longrope, of yarn
- *   EXPERT_GATING scoring_func, as the number that GGUF files have
- *   CUTS          the deviation that so much of a normal distribution is below
- *   LOW_FACTOR    of "proportional", which divides the frequencies beyond a part of them by so much that they stand
- *   WINDOW        absent where use_sliding_window is false
- *   WINDOW_PATTERN, RECURRENT   layer_types: a flag for each
- *   STATE_O       linear_value_head_dim or mamba_d_head times the heads
- *   ROPE_BASE_SWA of rope parameters by kind of layer: rope_theta of the sliding ones
- * What one family alone stores in another form, its row says in arch/models (arch.member).
- * llama3 scales by divisors: its parameters are absent here, and hf/rope.c makes the tensor W_ROPE_FREQS of them. */
+ * Most keys are members, with the names of key_list.h.  These are computed, as converters do, so
+ * that a model has the same parameters in files of both kinds:
+ *   ROPE_DIM      head_dim * partial_rotary_factor
+ *   ATTN_SCALE    Gemma: 1 / sqrt(query_pre_attn_scalar)
+ *   ROPE_ATTN     attention_factor of longrope;  YARN_ATTN: of yarn
+ *   EXPERT_GATING scoring_func as the number of GGUF files
+ *   CUTS          the normal quantile of activation_sparsity_pattern
+ *   LOW_FACTOR    partial_rotary_factor of "proportional"
+ *   WINDOW        absent if use_sliding_window is false
+ *   WINDOW_PATTERN, RECURRENT   layer_types as a flag for each layer
+ *   STATE_O       linear_value_head_dim or mamba_d_head, times the heads
+ *   ROPE_BASE_SWA rope_theta of sliding_attention, if RoPE parameters depend on the kind of layer
+ * Conversions that one family needs are in arch/models (arch.member).  llama3 and proportional
+ * scaling have no keys here: hf/rope.c makes the tensor W_ROPE_FREQS from their parameters. */
 #include "arch/keys.h"
 #include "arch/arch.h"
 #include "base/err.h"
@@ -21,8 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* rope_parameters (newer) or rope_scaling; if they depend on the kind of layer, those of the layers
- * with full attention. */
+/* Return rope_parameters, or rope_scaling in older files; if they depend on the kind of layer,
+ * those of `kind`. */
 static const struct json *rope_of(const struct arch_keys *k, const char *kind)
 {
 	const struct json *r = json_get(k->config, "rope_parameters");
@@ -33,24 +34,24 @@ static const struct json *rope_of(const struct arch_keys *k, const char *kind)
 	return json_is_object(own) ? own : json_get(r, "full_attention") ? NULL : r;
 }
 
-static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
+static const struct json *not_null(const struct json *v) { return json_is_null(v) ? NULL : v; }
 
-/* The first of names ("a|b") that o has and that is not null. */
-static const struct json *member(const struct json *o, const char *names)
+/* Return the first of names ("a|b") that o has and that is not null. */
+static const struct json *first_member(const struct json *o, const char *names)
 {
 	const struct json *v = NULL;
 
 	for (const char *end; !v && *names; names = end + (*end == '|')) {
 		end = strchr(names, '|');
 		end = end ? end : names + strlen(names);
-		v = present(json_getn(o, names, (size_t)(end - names)));
+		v = not_null(json_getn(o, names, (size_t)(end - names)));
 	}
 	return v;
 }
 
 static int is_rope(const char *names) { return !strncmp(names, "rope.", 5); }
 
-/* "rope.a|rope.b": in the rope parameters, or else in the object, as in older files. */
+/* Find "rope.a|rope.b" in the RoPE parameters or, as in older files, in config.json itself. */
 static const struct json *rope_member(const struct arch_keys *k, const char *names)
 {
 	const struct json *rope = rope_of(k, "full_attention"), *v = NULL;
@@ -58,9 +59,9 @@ static const struct json *rope_member(const struct arch_keys *k, const char *nam
 	for (; !v && names; names = strchr(names, '|') ? strchr(names, '|') + 1 : NULL) {
 		const char *one = names + 5;
 		size_t n = strcspn(one, "|");
-		v = present(json_getn(rope, one, n));
+		v = not_null(json_getn(rope, one, n));
 		if (!v)
-			v = present(json_getn(k->config, one, n));
+			v = not_null(json_getn(k->config, one, n));
 	}
 	return v;
 }
@@ -71,7 +72,7 @@ const struct json *arch_keys_plain(const struct arch_keys *k, enum arch_key key)
 
 	if (!names)
 		return NULL;
-	return is_rope(names) ? rope_member(k, names) : member(k->config, names);
+	return is_rope(names) ? rope_member(k, names) : first_member(k->config, names);
 }
 
 static int is_type(const struct arch_keys *k, const char *type)
@@ -91,9 +92,9 @@ static int64_t head_dim(const struct arch_keys *k)
 	               : 0;
 }
 
-/* As wide as all heads. */
-static const struct json *of_states(const struct arch_keys *k, const struct json *v,
-                                    struct json *room)
+/* Multiply by the number of heads. */
+static const struct json *state_width(const struct arch_keys *k, const struct json *v,
+                                      struct json *room)
 {
 	const struct json *heads = arch_keys_plain(k, K_STATE_HEADS);
 
@@ -104,23 +105,26 @@ static const struct json *of_states(const struct arch_keys *k, const struct json
 	return room;
 }
 
-static int is_long(const struct arch_keys *k) { return is_type(k, "longrope") || is_type(k, "su"); }
+static int is_longrope(const struct arch_keys *k)
+{
+	return is_type(k, "longrope") || is_type(k, "su");
+}
 
-/* Whoever opens such a checkpoint makes the tensor of them. */
-static int by_divisors(const struct arch_keys *k)
+/* True if hf/rope.c makes divisors for this kind of scaling. */
+static int has_divisors(const struct arch_keys *k)
 {
 	return is_type(k, "llama3") || is_type(k, "proportional");
 }
 
-/* Some of its layers may be recurrent; layer_types calls them so. */
-static const char *recurs(const struct arch_keys *k)
+/* Return the name in layer_types of recurrent layers of the architecture, or NULL. */
+static const char *recurrent_kind(const struct arch_keys *k)
 {
 	return arch_row(k->arch, W_STATE_CONV)   ? "linear_attention"
 	       : arch_row(k->arch, W_SHORT_CONV) ? "conv"
 	                                         : NULL;
 }
 
-static const struct json *gating(const struct json *v, struct json *room)
+static const struct json *expert_gating(const struct json *v, struct json *room)
 {
 	if (!json_equals(v, "sigmoid") && !json_equals(v, "softmax"))
 		return v;
@@ -128,8 +132,8 @@ static const struct json *gating(const struct json *v, struct json *room)
 	return room;
 }
 
-/* How much of a head. */
-static const struct json *rotating(const struct arch_keys *k, struct json *room)
+/* Compute ROPE_DIM, the rotated columns of a head. */
+static const struct json *rope_dim(const struct arch_keys *k, struct json *room)
 {
 	const struct json *v =
 		is_type(k, "proportional") ? NULL : arch_keys_plain(k, K_PARTIAL_ROTARY);
@@ -143,8 +147,9 @@ static const struct json *rotating(const struct arch_keys *k, struct json *room)
 	return room;
 }
 
-/* What scores are multiplied by. */
-static const struct json *scale(const struct arch_keys *k, const struct json *v, struct json *room)
+/* Compute ATTN_SCALE. */
+static const struct json *attn_scale(const struct arch_keys *k, const struct json *v,
+                                     struct json *room)
 {
 	v = v ? v : arch_keys_plain(k, K_ATTN_SCALAR);
 	if (!json_is_number(v) || json_get(k->config, "attention_multiplier"))
@@ -153,8 +158,8 @@ static const struct json *scale(const struct arch_keys *k, const struct json *v,
 	return room;
 }
 
-/* The value of key, borrowed or computed in *room; NULL: absent. */
-static const struct json *get(const struct arch_keys *k, enum arch_key key, struct json *room)
+/* Return the value of a key, borrowed or computed in *room; NULL: absent. */
+static const struct json *get_value(const struct arch_keys *k, enum arch_key key, struct json *room)
 {
 	const struct json *v = arch_keys_plain(k, key);
 	const struct arch *a = k->arch;
@@ -167,44 +172,45 @@ static const struct json *get(const struct arch_keys *k, enum arch_key key, stru
 	case K_LOW_FACTOR:
 		return is_type(k, "proportional") ? arch_keys_plain(k, K_PARTIAL_ROTARY) : v;
 	case K_EXPERT_GATING:
-		return gating(v, room);
+		return expert_gating(v, room);
 	case K_ROPE_DIM:
-		return rotating(k, room);
+		return rope_dim(k, room);
 	case K_ATTN_SCALE:
-		return scale(k, v, room);
+		return attn_scale(k, v, room);
 	case K_ROPE_ATTN:
 	case K_YARN_ATTN:
-		return is_long(k) == (key == K_ROPE_ATTN) ? arch_keys_plain(k, K_ATTENTION_FACTOR)
-		                                          : NULL;
+		return is_longrope(k) == (key == K_ROPE_ATTN)
+		               ? arch_keys_plain(k, K_ATTENTION_FACTOR)
+		               : NULL;
 	case K_ROPE_TYPE:
-		return is_type(k, "default") || by_divisors(k) ? NULL : v;
+		return is_type(k, "default") || has_divisors(k) ? NULL : v;
 	case K_ROPE_FACTOR:
 	case K_ROPE_CONTEXT:
 		return is_type(k, "llama3") ? NULL : v;
 	case K_WINDOW:
 		return json_is(json_get(k->config, "use_sliding_window"), JSON_FALSE) ? NULL : v;
-	case K_RECURRENT: /* of others it says which layers slide */
-		return recurs(k) ? v : NULL;
+	case K_RECURRENT: /* without recurrent layers, layer_types is WINDOW_PATTERN */
+		return recurrent_kind(k) ? v : NULL;
 	case K_STATE_O:
-		return of_states(k, v, room);
+		return state_width(k, v, room);
 	case K_ROPE_BASE_SWA:
-		return v ? v : present(json_get(rope_of(k, "sliding_attention"), "rope_theta"));
+		return v ? v : not_null(json_get(rope_of(k, "sliding_attention"), "rope_theta"));
 	default:
 		return v;
 	}
 }
 
-/* True if the object, or its rope parameters, have the first of the names. */
-static int has_name(const struct arch_keys *k, const char *names)
+/* True if config.json or its RoPE parameters have the first of the names. */
+static int has_key(const struct arch_keys *k, const char *names)
 {
 	char one[KEY_NAME];
 
 	snprintf(one, sizeof one, "%.*s", (int)strcspn(names, "|"), names);
-	return (is_rope(one) ? rope_member(k, one) : member(k->config, one)) != NULL;
+	return (is_rope(one) ? rope_member(k, one) : first_member(k->config, one)) != NULL;
 }
 
-/* The name that the object has, or else the usual one. */
-static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
+/* Write the name that the file has or, if none, the first one. */
+static void key_name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME])
 {
 	const char *hf = arch_key_rows[key].hf, *its = hf;
 
@@ -212,26 +218,26 @@ static void name(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME
 		snprintf(out, KEY_NAME, "%s", arch_key_rows[key].gguf);
 		return;
 	}
-	while (its && !has_name(k, its))
+	while (its && !has_key(k, its))
 		its = strchr(its, '|') ? strchr(its, '|') + 1 : NULL;
 	its = its ? its : key == K_FF ? "intermediate_size" : hf;
 	its += is_rope(its) ? 5 : 0;
 	snprintf(out, KEY_NAME, "%.*s", (int)strcspn(its, "|"), its);
 }
 
-static enum key_kind kind_of(const struct json *v)
+static enum key_kind json_kind(const struct json *v)
 {
 	if (json_is_number(v))
 		return KEY_NUMBER;
 	return json_is_bool(v) ? KEY_FLAG : KEY_TEXT;
 }
 
-static const char *sliding(const struct arch *a)
+static const char *window_kind(const struct arch *a)
 {
 	return a->chunked ? "chunked_attention" : "sliding_attention";
 }
 
-/* transformers has newer names for some kinds. */
+/* True if an entry of layer_types is of this kind, by its older or newer name. */
 static int is_kind(const struct json *v, const char *kind)
 {
 	return json_equals(v, kind) ||
@@ -239,43 +245,46 @@ static int is_kind(const struct json *v, const char *kind)
 	       (!strcmp(kind, "full_attention") && json_equals(v, "attention"));
 }
 
-/* The kind of layers that layer_types flags for the key; NULL: it is another key. */
-static const char *layers_of(const struct arch_keys *k, enum arch_key key)
+/* Return the kind of layer that a key of layer_types flags; NULL: another key. */
+static const char *flagged_kind(const struct arch_keys *k, enum arch_key key)
 {
-	return key == K_WINDOW_PATTERN ? sliding(k->arch) : key == K_RECURRENT ? recurs(k) : NULL;
+	return key == K_WINDOW_PATTERN ? window_kind(k->arch)
+	       : key == K_RECURRENT    ? recurrent_kind(k)
+	                               : NULL;
 }
 
-static struct key_found arr(const struct arch_keys *k, enum arch_key key)
+static struct key_found find_value(const struct arch_keys *k, enum arch_key key)
 {
 	struct json room;
-	const struct json *v = get(k, key, &room);
+	const struct json *v = get_value(k, key, &room);
 
 	if (!v)
 		return (struct key_found){ 0 };
 	if (!json_is_array(v))
-		return (struct key_found){ kind_of(v), 0, 1 };
-	return (struct key_found){ layers_of(k, key) ? KEY_FLAG : kind_of(json_first(v)), 1,
+		return (struct key_found){ json_kind(v), 0, 1 };
+	return (struct key_found){ flagged_kind(k, key) ? KEY_FLAG : json_kind(json_first(v)), 1,
 		                   json_count(v) };
 }
 
-static int wrong(const struct arch_keys *k, enum arch_key key, const char *want, infer_error *err)
+static int refuse_kind(const struct arch_keys *k, enum arch_key key, const char *want,
+                       infer_error *err)
 {
 	char its[KEY_NAME];
 
-	name(k, key, its);
+	key_name(k, key, its);
 	return err_set(err, INFER_EFORMAT, "key %s: not %s", its, want);
 }
 
-/* Element i of a list, or the value itself. */
-static const struct json *element(const struct arch_keys *k, enum arch_key key, uint64_t i,
-                                  struct json *room)
+/* Return element i of a list, or the value itself. */
+static const struct json *get_element(const struct arch_keys *k, enum arch_key key, uint64_t i,
+                                      struct json *room)
 {
-	const struct json *v = get(k, key, room);
+	const struct json *v = get_value(k, key, room);
 
 	return json_is_array(v) ? json_at(v, (size_t)i) : v;
 }
 
-/* A flag of config.json that has a number in GGUF files, or may be a number here too. */
+/* True if a number in GGUF files may be true or false in config.json. */
 static int is_flag(const struct arch_keys *k, enum arch_key key)
 {
 	static const enum arch_key flags[] = { K_TEMPERATURE_ON, K_STREAM_SCALE, K_QK_NORM,
@@ -284,17 +293,17 @@ static int is_flag(const struct arch_keys *k, enum arch_key key)
 	for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
 		if (flags[i] == key)
 			return 1;
-	return layers_of(k, key) != NULL;
+	return flagged_kind(k, key) != NULL;
 }
 
-static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *out,
-                 infer_error *err)
+static int read_integer(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *out,
+                        infer_error *err)
 {
 	struct json room;
-	const struct json *v = element(k, key, i, &room);
+	const struct json *v = get_element(k, key, i, &room);
 
-	if (layers_of(k, key) && json_is_string(v)) { /* arch_keys_kind.check knows all kinds */
-		*out = is_kind(v, layers_of(k, key));
+	if (flagged_kind(k, key) && json_is_string(v)) { /* check_layer_types knows all kinds */
+		*out = is_kind(v, flagged_kind(k, key));
 		return INFER_OK;
 	}
 	if (json_is_bool(v) && is_flag(k, key))
@@ -302,49 +311,49 @@ static int whole(const struct arch_keys *k, enum arch_key key, uint64_t i, int64
 	else if (json_is(v, JSON_INT))
 		*out = v->i;
 	else
-		return wrong(k, key, "a whole number", err);
+		return refuse_kind(k, key, "a whole number", err);
 	return INFER_OK;
 }
 
-static int real(const struct arch_keys *k, enum arch_key key, uint64_t i, double *out,
-                infer_error *err)
+static int read_number(const struct arch_keys *k, enum arch_key key, uint64_t i, double *out,
+                       infer_error *err)
 {
 	struct json room;
-	const struct json *v = element(k, key, i, &room);
+	const struct json *v = get_element(k, key, i, &room);
 
 	if (!json_is_number(v))
-		return wrong(k, key, "a number", err);
+		return refuse_kind(k, key, "a number", err);
 	*out = key == K_CUTS ? arch_keys_quantile(json_double(v)) : (double)(float)json_double(v);
 	return INFER_OK;
 }
 
-static int flag(const struct arch_keys *k, enum arch_key key, int *out, infer_error *err)
+static int read_flag(const struct arch_keys *k, enum arch_key key, int *out, infer_error *err)
 {
 	struct json room;
-	const struct json *v = get(k, key, &room);
+	const struct json *v = get_value(k, key, &room);
 
 	if (!json_is_bool(v))
-		return wrong(k, key, "true or false", err);
+		return refuse_kind(k, key, "true or false", err);
 	*out = v->kind == JSON_TRUE;
 	return INFER_OK;
 }
 
-static int str(const struct arch_keys *k, enum arch_key key, struct infer_str *out,
-               infer_error *err)
+static int read_string(const struct arch_keys *k, enum arch_key key, struct infer_str *out,
+                       infer_error *err)
 {
 	struct json room;
-	const struct json *v = get(k, key, &room);
+	const struct json *v = get_value(k, key, &room);
 
 	if (!json_is_string(v))
-		return wrong(k, key, "a string", err);
+		return refuse_kind(k, key, "a string", err);
 	*out = (struct infer_str){ json_str(v), json_bytes(v) };
-	if (key == K_ROPE_TYPE && json_equals(v, "su")) /* the former name of longrope */
+	if (key == K_ROPE_TYPE && json_equals(v, "su")) /* the older name of longrope */
 		*out = (struct infer_str){ "longrope", 8 };
 	return INFER_OK;
 }
 
-/* The row with this name; ARCH_KEYS: none. */
-static enum arch_key row_of(const char *at, size_t n, int rope)
+/* Return the key with this name; ARCH_KEYS: none. */
+static enum arch_key find_key(const char *at, size_t n, int rope)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
 		const char *names = arch_key_rows[key].hf;
@@ -358,8 +367,8 @@ static enum arch_key row_of(const char *at, size_t n, int rope)
 	return ARCH_KEYS;
 }
 
-/* Check the members of the object, then those of its rope parameters. */
-static int next(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
+/* Iterate over the members of config.json, then over its RoPE parameters. */
+static int next_key(const struct arch_keys *k, uint64_t *cursor, struct key_seen *seen)
 {
 	static const char *const kinds[] = { "full_attention", "sliding_attention" };
 	uint64_t at = (*cursor)++;
@@ -373,18 +382,18 @@ static int next(const struct arch_keys *k, uint64_t *cursor, struct key_seen *se
 			continue;
 		}
 		const struct json *v = json_at(o, (size_t)at);
-		seen->key = row_of(v->key, v->key_n, pass > 0);
+		seen->key = find_key(v->key, v->key_n, pass > 0);
 		arch_keys_hf_see(k, v, seen);
 		return 1;
 	}
 	return 0;
 }
 
-static int check_layers(const struct arch_keys *k, infer_error *err)
+static int check_layer_types(const struct arch_keys *k, infer_error *err)
 {
 	json_each(v, json_get(k->config, "layer_types"))
-		if (!is_kind(v, "full_attention") && !is_kind(v, sliding(k->arch)) &&
-		    !(recurs(k) && is_kind(v, recurs(k))))
+		if (!is_kind(v, "full_attention") && !is_kind(v, window_kind(k->arch)) &&
+		    !(recurrent_kind(k) && is_kind(v, recurrent_kind(k))))
 			return err_set(
 				err, INFER_EUNSUP,
 				"key layer_types: %.*s is not supported with architecture %s",
@@ -393,9 +402,9 @@ static int check_layers(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Members for which the architecture supports only one value, as in the nearest row; and members
- * that its class requires. */
-static int check(const struct arch_keys *k, infer_error *err)
+/* Check members with one supported value (arch.expect), required members (arch.must), lists and
+ * layer_types. */
+static int check_config(const struct arch_keys *k, infer_error *err)
 {
 	const struct arch *a = k->arch, *b = k->arch;
 
@@ -404,11 +413,11 @@ static int check(const struct arch_keys *k, infer_error *err)
 	while (!a->expect && a->like)
 		a = a->like;
 	for (const struct arch_expect *e = a->expect; e && e->key; e++) {
-		const struct json *v = member(k->config, e->key);
+		const struct json *v = first_member(k->config, e->key);
 		if (v && !json_equals(v, e->value))
-			return err_set(err, INFER_EUNSUP, "key %s: %.*s where %s is wanted", e->key,
-			               (int)(json_bytes(v) < 64 ? json_bytes(v) : 64), json_str(v),
-			               e->value);
+			return err_set(err, INFER_EUNSUP, "key %s: must be %s, not %.*s", e->key,
+			               e->value, (int)(json_bytes(v) < 64 ? json_bytes(v) : 64),
+			               json_str(v));
 	}
 	while (!b->must && b->like)
 		b = b->like;
@@ -416,19 +425,20 @@ static int check(const struct arch_keys *k, infer_error *err)
 		char one[KEY_NAME];
 		size_t n = strcspn(must, " ");
 		snprintf(one, sizeof one, "%.*s", (int)n, must);
-		if (!(is_rope(one) ? rope_member(k, one) : member(k->config, one)))
+		if (!(is_rope(one) ? rope_member(k, one) : first_member(k->config, one)))
 			return err_set(err, INFER_EFORMAT, "key %.*s: missing",
 			               (int)strcspn(one, "|") - (is_rope(one) ? 5 : 0),
 			               one + (is_rope(one) ? 5 : 0));
 		must += n;
 	}
 	TRY(arch_keys_hf_lists(k, err));
-	return check_layers(k, err);
+	return check_layer_types(k, err);
 }
 
-static const struct arch_keys_kind hf_keys = { name, arr,  whole, real,
-	                                       flag, str,  next,  arch_keys_hf_show,
-	                                       0,    check };
+static const struct arch_keys_kind hf_keys = { key_name,    find_value,        read_integer,
+	                                       read_number, read_flag,         read_string,
+	                                       next_key,    arch_keys_hf_show, 0,
+	                                       check_config };
 
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a)
 {

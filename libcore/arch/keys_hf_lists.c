@@ -1,4 +1,4 @@
-/* arch/keys_hf_lists.c - lists and objects of config.json of which one form alone is supported. */
+/* arch/keys_hf_lists.c - check lists and objects of config.json of which one form is supported. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
+static const struct json *not_null(const struct json *v) { return json_is_null(v) ? NULL : v; }
 
 static int64_t int_of(const struct json *v) { return json_is(v, JSON_INT) ? v->i : 0; }
 
-/* One object for each layer that sees all, by its number, with sizes of heads; all of them the same. */
+/* Check per_layer_config: an object with head sizes for each full_attention layer, all of them
+ * equal. */
 static int check_by_layer(const struct arch_keys *k, infer_error *err)
 {
-	const struct json *all = present(json_get(k->config, "per_layer_config")),
+	const struct json *all = not_null(json_get(k->config, "per_layer_config")),
 			  *first = json_first(all);
 	size_t n = 0, full = 0, i = 0;
 
@@ -39,10 +40,10 @@ static int check_by_layer(const struct arch_keys *k, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Steps from 0 to what JSON has no number for: none is cut. */
+/* Check that time_step_limit does not limit: from 0 to infinity, which JSON has no number for. */
 static int check_limit(const struct arch_keys *k, infer_error *err)
 {
-	const struct json *v = present(json_get(k->config, "time_step_limit")),
+	const struct json *v = not_null(json_get(k->config, "time_step_limit")),
 			  *least = json_at(v, 0);
 
 	return !v || (json_is_array(v) && json_count(v) == 2 && json_is_number(least) &&
@@ -51,10 +52,10 @@ static int check_limit(const struct arch_keys *k, infer_error *err)
 	               : err_set(err, INFER_EUNSUP, "key time_step_limit: no limits are supported");
 }
 
-/* Dense layers first, then layers with experts: as many as the number of the dense ones says. */
+/* Check mlp_layer_types: first_k_dense_replace dense layers, then layers with experts. */
 static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
 {
-	const struct json *dense = present(json_get(k->config, "first_k_dense_replace"));
+	const struct json *dense = not_null(json_get(k->config, "first_k_dense_replace"));
 	int64_t i = 0;
 
 	json_each(v, json_get(k->config, "mlp_layer_types")) {
@@ -68,7 +69,7 @@ static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Members that say again what another one says. */
+/* members that must equal another */
 static const struct {
 	const char *name, *of;
 } repeated[] = {
@@ -90,15 +91,15 @@ static int check_repeated(const struct arch_keys *k, infer_error *err)
 
 	if (!json_is_object(rope))
 		rope = json_get(k->config, "rope_scaling");
-	const struct json *top = present(json_get(k->config, context)),
-			  *inner = present(json_get(rope, context));
+	const struct json *top = not_null(json_get(k->config, context)),
+			  *inner = not_null(json_get(rope, context));
 	if (json_is_number(top) && json_is_number(inner) && json_double(top) != json_double(inner))
 		return err_set(err, INFER_EUNSUP, "key %s: not the same in the RoPE parameters",
 		               context);
 	for (size_t i = 0; i < sizeof repeated / sizeof repeated[0]; i++) {
-		const struct json *v = present(json_get(k->config, repeated[i].name));
-		const struct json *of = present(json_get(k->config, repeated[i].of));
-		of = of ? of : present(json_get(rope, repeated[i].of));
+		const struct json *v = not_null(json_get(k->config, repeated[i].name));
+		const struct json *of = not_null(json_get(k->config, repeated[i].of));
+		of = of ? of : not_null(json_get(rope, repeated[i].of));
 		if (v && (!json_is_number(v) || !json_is_number(of) ||
 		          json_double(v) != json_double(of)))
 			return err_set(err, INFER_EUNSUP, "key %s: not the same as %s",
@@ -107,13 +108,13 @@ static int check_repeated(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Numbers of the layers that attend, of which layer_types says the kind. */
+/* Check full_attn_idxs against layer_types. */
 static int check_indices(const struct arch_keys *k, infer_error *err)
 {
 	const struct json *types = json_get(k->config, "layer_types"), *all;
 	size_t full = 0;
 
-	all = present(json_get(k->config, "full_attn_idxs"));
+	all = not_null(json_get(k->config, "full_attn_idxs"));
 	json_each(v, types)
 		full += json_equals(v, "full_attention");
 	json_each(v, all)
@@ -126,31 +127,31 @@ static int check_indices(const struct arch_keys *k, infer_error *err)
 	                         "key full_attn_idxs: not the layers that layer_types says");
 }
 
-static int has_name(const struct json *v, const char *name)
+static int has_member_name(const struct json *v, const char *name)
 {
 	return v->key_n == strlen(name) && !memcmp(v->key, name, v->key_n);
 }
 
-/* True if a member of the RoPE parameters of sliding layers has the only supported value. */
+/* True if a RoPE parameter of sliding layers has the supported value. */
 static int is_plain_rope(const struct json *v)
 {
-	if (has_name(v, "rope_type") || has_name(v, "type"))
+	if (has_member_name(v, "rope_type") || has_member_name(v, "type"))
 		return json_equals(v, "default");
-	if (has_name(v, "partial_rotary_factor"))
+	if (has_member_name(v, "partial_rotary_factor"))
 		return json_is_number(v) && json_double(v) == 1;
-	return json_is_null(v) || has_name(v, "rope_theta");
+	return json_is_null(v) || has_member_name(v, "rope_theta");
 }
 
-/* RoPE parameters by the kind of layer: those of sliding layers differ in the base alone. */
+/* Check RoPE parameters by kind of layer: those of sliding layers may differ in the base only. */
 static int check_kinds(const struct arch_keys *k, infer_error *err)
 {
-	const struct json *rope = present(json_get(k->config, "rope_parameters"));
+	const struct json *rope = not_null(json_get(k->config, "rope_parameters"));
 	const struct json *full = json_get(rope, "full_attention"),
 			  *slides = json_get(rope, "sliding_attention");
 
 	if (!full && !slides)
 		return INFER_OK;
-	if (!json_is_object(full) || (present(slides) && !json_is_object(slides)))
+	if (!json_is_object(full) || (not_null(slides) && !json_is_object(slides)))
 		return err_set(err, INFER_EFORMAT,
 		               "key rope_parameters: must have objects for kinds of layers");
 	json_each(v, rope)
@@ -171,7 +172,7 @@ static int check_kinds(const struct arch_keys *k, infer_error *err)
 enum member_type { A_FLAG, A_NUMBER, A_LIST, AN_OBJECT };
 static const char *const member_types[] = { "true or false", "a number", "a list", "an object" };
 
-/* Members that are read only together with others, or for one of their values. */
+/* kinds of members that are read only with others, or compared only */
 static const struct {
 	const char *name;
 	enum member_type type;
@@ -204,20 +205,21 @@ static int is_typed(const struct json *v, enum member_type type)
 		return json_is_number(v);
 	case A_LIST:
 		return json_is_array(v);
-	default:
-		return json_is_object(v);
+	case AN_OBJECT:
+		break;
 	}
+	return json_is_object(v);
 }
 
 static int check_types(const struct arch_keys *k, infer_error *err)
 {
 	for (size_t i = 0; i < sizeof typed / sizeof typed[0]; i++) {
-		const struct json *v = present(json_get(k->config, typed[i].name));
+		const struct json *v = not_null(json_get(k->config, typed[i].name));
 		if (v && !is_typed(v, typed[i].type))
 			return err_set(err, INFER_EFORMAT, "key %s: must be %s", typed[i].name,
 			               member_types[typed[i].type]);
 	}
-	const struct json *scalar = present(json_get(k->config, "query_pre_attn_scalar"));
+	const struct json *scalar = not_null(json_get(k->config, "query_pre_attn_scalar"));
 	if (scalar && !(json_double(scalar) >= 1e-6 && json_double(scalar) <= 1e9))
 		return err_set(err, INFER_EFORMAT,
 		               "key query_pre_attn_scalar: must be a number from 1e-6 to 1e9");
@@ -227,10 +229,10 @@ static int check_types(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* The ways to choose experts that there are. */
+/* Check topk_method, how experts are chosen. */
 static int check_choice(const struct arch_keys *k, infer_error *err)
 {
-	const struct json *v = present(json_get(k->config, "topk_method"));
+	const struct json *v = not_null(json_get(k->config, "topk_method"));
 
 	return !v || json_equals(v, "greedy") || json_equals(v, "group_limited_greedy") ||
 	                       json_equals(v, "noaux_tc")
@@ -251,13 +253,13 @@ int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err)
 	return check_limit(k, err);
 }
 
-/* True if arch.expect has the member, which was compared with its value. */
+/* True if arch.expect has the member, so that check compared it. */
 static int is_expected(const struct arch *a, const struct json *member)
 {
 	while (!a->expect && a->like)
 		a = a->like;
 	for (const struct arch_expect *e = a->expect; e && e->key; e++)
-		if (has_name(member, e->key))
+		if (has_member_name(member, e->key))
 			return 1;
 	return 0;
 }
@@ -282,8 +284,8 @@ void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, s
 	jw_value(w, NULL, seen->value);
 }
 
-/* Where the normal distribution reaches p; NaN: nowhere.  Newton's steps from the left, each with the
- * distribution as the sum of x^(2i + 1) / (1 3 5 ... (2i + 1)) times its density, and a half. */
+/* Newton's method from the left. The distribution is 1/2 + density(x) * sum over i of x^(2i + 1) /
+ * (1 * 3 * 5 ... (2i + 1)). */
 double arch_keys_quantile(double p)
 {
 	double x = 0;

@@ -1,6 +1,6 @@
-/* arch/layer_embd.c - a second embedding of each token, of which every layer gets a part of its own.  It is mixed with a
- * projection of the first embedding; behind its FFN a layer adds what its part lets through a gate that the row opens.  Gemma Team 2025,
- * https://ai.google.dev/gemma/docs/gemma-3n */
+/* arch/layer_embd.c - per-layer embeddings (Gemma 3n): a second token embedding with a part for
+ * each layer, mixed with a projection of the first embedding. After its FFN a layer adds its part,
+ * gated by the row. Gemma Team 2025, https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
 #include <math.h>

@@ -1,9 +1,11 @@
-/* arch/mla.c - latent attention (MLA): the cache holds one latent a position, out of which keys and values of
- * all heads are made, and a part of a key that rotates and that all heads share.
+/* arch/mla.c - multi-head latent attention (MLA). The cache stores, for each position, one
+ * compressed KV from which K and V of all heads are made, and the rotated columns of K that all
+ * heads share.
  *
- * Every row count takes the absorbed form, so that it has one order of sums: each head's query is multiplied with
- * its W_K_B and meets the latents as they are; what attention gives is a latent for each head, of which W_V_B makes
- * the value.  DeepSeek-AI 2024, arXiv:2405.04434, section 2.1 */
+ * Any number of rows uses the absorbed form, so that sums have one order: the query of each head is
+ * multiplied by its W_K_B and attends to the compressed KV itself. The result of attention is a
+ * compressed V for each head, which W_V_B turns into V. DeepSeek-AI 2024, arXiv:2405.04434, section
+ * 2.1 */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -12,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of the first columns. */
-static int32_t norm(struct graph *g, const infer_model *m, int32_t w, int32_t x, int first)
+/* RMSNorm of the first columns; first 0: of all. */
+static int32_t norm_first(struct graph *g, const infer_model *m, int32_t w, int32_t x, int first)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
 
@@ -25,7 +27,7 @@ static int32_t norm(struct graph *g, const infer_model *m, int32_t w, int32_t x,
 	return graph_add(g, n);
 }
 
-static int32_t rotate(struct graph *g, const infer_model *m, int32_t x, int heads, int dk)
+static int32_t rotate_last(struct graph *g, const infer_model *m, int32_t x, int heads, int dk)
 {
 	struct graph_node n = graph_node_of(GRAPH_ROPE);
 
@@ -38,7 +40,7 @@ static int32_t rotate(struct graph *g, const infer_model *m, int32_t x, int head
 	return graph_add(g, n);
 }
 
-static int32_t by_heads(struct graph *g, const infer_model *m, int32_t w, int32_t x, int cols)
+static int32_t multiply_heads(struct graph *g, const infer_model *m, int32_t w, int32_t x, int cols)
 {
 	struct graph_node n = graph_node_of(GRAPH_HEAD_MM);
 
@@ -49,23 +51,25 @@ static int32_t by_heads(struct graph *g, const infer_model *m, int32_t w, int32_
 	return graph_add(g, n);
 }
 
-static int32_t queries(struct graph *g, const infer_model *m, const int32_t *w, int32_t h)
+static int32_t make_queries(struct graph *g, const infer_model *m, const int32_t *w, int32_t h)
 {
 	if (m->h.q_rank)
 		h = arch_linear(g, m, w[W_Q_B], -1,
-		                norm(g, m, w[W_Q_A_NORM],
-		                     arch_linear(g, m, w[W_Q_A], w[W_Q_A_BIAS], h), 0));
+		                norm_first(g, m, w[W_Q_A_NORM],
+		                           arch_linear(g, m, w[W_Q_A], w[W_Q_A_BIAS], h), 0));
 	else
 		h = arch_linear(g, m, w[W_Q], -1, h);
-	return by_heads(g, m, w[W_K_B], rotate(g, m, h, m->h.n_head, m->h.k_head), m->h.dk);
+	return multiply_heads(g, m, w[W_K_B], rotate_last(g, m, h, m->h.n_head, m->h.k_head),
+	                      m->h.dk);
 }
 
-/* The latent, normed, and behind it what rotates. */
-static int32_t latents(struct graph *g, const infer_model *m, const int32_t *w, int32_t h)
+/* Append the normalised compressed KV followed by the rotated columns. */
+static int32_t make_compressed_kv(struct graph *g, const infer_model *m, const int32_t *w,
+                                  int32_t h)
 {
-	h = norm(g, m, w[W_KV_A_NORM], arch_linear(g, m, w[W_KV_A], w[W_KV_A_BIAS], h),
-	         m->h.kv_rank);
-	return rotate(g, m, h, 1, m->h.dk);
+	h = norm_first(g, m, w[W_KV_A_NORM], arch_linear(g, m, w[W_KV_A], w[W_KV_A_BIAS], h),
+	               m->h.kv_rank);
+	return rotate_last(g, m, h, 1, m->h.dk);
 }
 
 int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h)
@@ -73,8 +77,8 @@ int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h)
 	const int32_t *w = m->layer[layer];
 	struct graph_node put = graph_node_of(GRAPH_KV_PUT), n = graph_node_of(GRAPH_ATTN);
 
-	n.src[0] = arch_attn_temp(g, m, layer, queries(g, m, w, h));
-	put.src[0] = put.src[1] = latents(g, m, w, h);
+	n.src[0] = arch_attn_temp(g, m, layer, make_queries(g, m, w, h));
+	put.src[0] = put.src[1] = make_compressed_kv(g, m, w, h);
 	put.kv_put.mla = 1;
 	put.kv_put.layer = n.attn.layer = layer;
 	put.kv_put.heads = n.attn.kv_heads = 1;
@@ -83,23 +87,24 @@ int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h)
 	n.src[1] = graph_add(g, put);
 	n.attn.heads = m->h.n_head;
 	n.attn.scale = m->h.attn_scale;
-	return by_heads(g, m, w[W_V_B], graph_add(g, n), m->h.v_head);
+	return multiply_heads(g, m, w[W_V_B], graph_add(g, n), m->h.v_head);
 }
 
-/* --- files that have W_K_B and W_V_B in one */
+/* ---- files with W_K_B and W_V_B in one tensor ---- */
 
-static void say_turned(const infer_model *m, const struct infer_tensor *t, size_t bytes)
+static void log_transposed(const infer_model *m, const struct infer_tensor *t, size_t bytes)
 {
 	char line[256];
 
-	snprintf(line, sizeof line, "tensor %.*s: turned into a copy for each head, %zu bytes",
+	snprintf(line, sizeof line, "tensor %.*s: transposed into a copy for each head, %zu bytes",
 	         (int)(t->name.len < 128 ? t->name.len : 128), t->name.at, bytes);
 	if (m->log)
 		m->log(m->log_user, INFER_LOG_INFO, line);
 }
 
-/* Rows of the tensor as columns: to [k][n] from n rows of k, in elements of size bytes. */
-static void turn(unsigned char *to, const unsigned char *from, int64_t n, int64_t k, size_t size)
+/* Transpose n rows of k elements of `size` bytes: to [k][n]. */
+static void transpose_elements(unsigned char *to, const unsigned char *from, int64_t n, int64_t k,
+                               size_t size)
 {
 	for (int64_t r = 0; r < n; r++)
 		for (int64_t c = 0; c < k; c++)
@@ -107,9 +112,10 @@ static void turn(unsigned char *to, const unsigned char *from, int64_t n, int64_
 			       size);
 }
 
-/* The keys' rows of every head turned: in the tensor's type where its elements stand alone, else in F32. */
-static int turn_keys(infer_model *m, const struct infer_tensor *t, const struct weight *both,
-                     struct weight *keys, infer_error *err)
+/* Make W_K_B: the rows of K of each head, transposed. In the type of the tensor if its blocks are
+ * single elements, else in F32. */
+static int transpose_keys(infer_model *m, const struct infer_tensor *t, const struct weight *both,
+                          struct weight *keys, infer_error *err)
 {
 	const struct infer_type_info *type = infer_type_info(both->type);
 	int64_t n = m->h.k_head - m->h.n_rot, k = m->h.kv_rank, step = n + m->h.v_head;
@@ -119,20 +125,20 @@ static int turn_keys(infer_model *m, const struct infer_tensor *t, const struct 
 	float *row = type->block == 1 ? NULL : arena_alloc(&m->arena, (size_t)(n * k), sizeof *row);
 
 	if (!at || !copy || (type->block > 1 && !row))
-		return err_set(err, INFER_ENOMEM, "no memory to turn tensor %.*s", (int)t->name.len,
-		               t->name.at);
+		return err_set(err, INFER_ENOMEM, "out of memory while transposing tensor %.*s",
+		               (int)t->name.len, t->name.at);
 	for (int h = 0; h < m->h.n_head; h++) {
 		const unsigned char *from =
 			(const unsigned char *)both->at[0] + (size_t)(h * step) * both->row_bytes;
 		if (row)
 			TRY(infer_type_decode(both->type, row, from, (size_t)(n * k), err));
 		at[h] = copy + (size_t)h * (size_t)(n * k) * size;
-		turn((unsigned char *)(uintptr_t)at[h], row ? (const unsigned char *)row : from, n,
-		     k, size);
+		transpose_elements((unsigned char *)(uintptr_t)at[h],
+		                   row ? (const unsigned char *)row : from, n, k, size);
 	}
 	bytes = (size_t)m->h.n_head * (size_t)(n * k) * size;
 	m->private_bytes += bytes;
-	say_turned(m, t, bytes);
+	log_transposed(m, t, bytes);
 	*keys = (struct weight){ .type = row ? INFER_F32 : both->type,
 		                 .n = m->h.n_head,
 		                 .ne = { n, k },
@@ -160,9 +166,9 @@ int arch_split_kv_b(infer_model *m, int layer, infer_error *err)
 	const void **at = arena_alloc(&m->arena, (size_t)m->h.n_head, sizeof *at);
 
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s", (int)t->name.len,
-		               t->name.at);
-	TRY(turn_keys(m, t, both, keys, err));
+		return err_set(err, INFER_ENOMEM, "out of memory while binding tensor %.*s",
+		               (int)t->name.len, t->name.at);
+	TRY(transpose_keys(m, t, both, keys, err));
 	m->tensors[m->n_weights] = t;
 	m->order[m->n_weights] = m->order[w[W_KV_B]];
 	w[W_K_B] = m->n_weights++;

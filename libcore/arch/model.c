@@ -1,5 +1,5 @@
-/* arch/model.c - opening a model: metadata, tokenizer, names to slots, frequencies, graph.  Nothing
- * here looks at weights. */
+/* arch/model.c - open a model: metadata, tokenizer, tensors, RoPE tables, graph. Nothing here reads
+ * weights. */
 #include "arch/order.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names as many as a sentence holds. */
-static int unknown_family(const infer_model *m, struct infer_str name, infer_error *err)
+/* Set the error of an unknown architecture, with the names of some that are known. */
+static int refuse_family(const infer_model *m, struct infer_str name, infer_error *err)
 {
 	enum { MOST = 16 };
 	char known[256] = "";
@@ -41,12 +41,12 @@ static int find_arch(infer_model *m, infer_error *err)
 	TRY(arch_check_foreign(m, name, err));
 	m->arch = arch_find(name);
 	if (!m->arch)
-		return unknown_family(m, name, err);
+		return refuse_family(m, name, err);
 	return INFER_OK;
 }
 
-/* Whether the tokenizer puts BOS in front of a text, found by encoding the empty text. */
-static int see_bos(infer_model *m, infer_error *err)
+/* Set adds_bos if the tokenizer adds BOS before a text: encode an empty text. */
+static int find_bos(infer_model *m, infer_error *err)
 {
 	int32_t *ids;
 	size_t n;
@@ -57,7 +57,7 @@ static int see_bos(infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* A file may have no vocabulary: ids in, ids out. */
+/* Open the tokenizer, if the file has a vocabulary. */
 static int open_tokenizer(infer_model *m, infer_error *err)
 {
 	struct infer_str name = { "", 0 };
@@ -67,7 +67,7 @@ static int open_tokenizer(infer_model *m, infer_error *err)
 	    (name.len == 4 && !memcmp(name.at, "none", 4)))
 		return INFER_OK;
 	TRY(infer_tokenizer_open(&m->tok, m->file, err));
-	return see_bos(m, err);
+	return find_bos(m, err);
 }
 
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err)
@@ -91,7 +91,7 @@ static int fill_gguf(infer_model *m, int32_t ctx, infer_error *err)
 	return arch_fill(m, &keys, ctx, err);
 }
 
-/* Errors about keys and tensors name the file too. */
+/* Put the path before an error about a key or a tensor, unless the message has it. Returns rc. */
 static int name_file(int rc, const char *path, infer_error *err)
 {
 	char why[sizeof err->message];
@@ -103,16 +103,17 @@ static int name_file(int rc, const char *path, infer_error *err)
 	return err_set(err, rc, "%s: %s", path, why);
 }
 
-static int new_model(infer_model **out, const struct infer_model_opts *o, infer_error *err)
+static int alloc_model(infer_model **out, const struct infer_model_opts *o, infer_error *err)
 {
 	infer_model *m;
 
 	*out = NULL;
 	if (o && o->ctx < 0)
-		return err_set(err, INFER_EINVAL, "context %d: below 0", o->ctx);
+		return err_set(err, INFER_EINVAL, "the context must not be negative, but is %d",
+		               o->ctx);
 	m = mem_zalloc(MEM_ARCH, 1, sizeof *m);
 	if (!m)
-		return err_set(err, INFER_ENOMEM, "no memory for a model");
+		return err_set(err, INFER_ENOMEM, "out of memory for a model");
 	arena_init(&m->arena, MEM_ARCH);
 	graph_init(&m->graph);
 	m->log = o ? o->log : NULL;
@@ -121,7 +122,7 @@ static int new_model(infer_model **out, const struct infer_model_opts *o, infer_
 	return INFER_OK;
 }
 
-static void say_opening(const infer_model *m)
+static void log_opening(const infer_model *m)
 {
 	struct infer_file_info info;
 	char line[256];
@@ -145,12 +146,12 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 	int rc;
 
 	*out = NULL;
-	TRY(new_model(&m, o, err));
+	TRY(alloc_model(&m, o, err));
 	rc = infer_file_open_watched(&m->own, path, o ? &o->watch : NULL, err);
 	m->file = m->own;
 	m->file_ns = clock_now_ns() - from;
 	if (!rc)
-		say_opening(m);
+		log_opening(m);
 	if (!rc)
 		rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), path, err);
 	m->open_ns = clock_now_ns() - from;
@@ -168,7 +169,7 @@ int infer_model_open_file(infer_model **out, const infer_file *file,
 	int rc;
 
 	*out = NULL;
-	TRY(new_model(&m, o, err));
+	TRY(alloc_model(&m, o, err));
 	m->file = file;
 	rc = name_file(fill_gguf(m, o ? o->ctx : 0, err), infer_file_path(file), err);
 	m->open_ns = clock_now_ns() - from;
@@ -192,7 +193,7 @@ void infer_model_close(infer_model **model)
 	mem_free(m);
 }
 
-static int is_by_heads(const infer_model *m, int w)
+static int is_head_mm_weight(const infer_model *m, int w)
 {
 	for (int i = 0; i < m->h.n_layers; i++)
 		if (m->layer[i][W_K_B] == w || m->layer[i][W_V_B] == w)
@@ -200,8 +201,8 @@ static int is_by_heads(const infer_model *m, int w)
 	return 0;
 }
 
-/* The bytes that one token reads: all matrices; of an embedding table that is not the output, one
- * row; of experts, only the chosen ones. */
+/* Return the weight bytes read for one token: all matrices, but one row of an embedding table that
+ * is not the output, and only the chosen experts. */
 static uint64_t token_bytes(const infer_model *m)
 {
 	uint64_t sum = 0;
@@ -212,13 +213,14 @@ static uint64_t token_bytes(const infer_model *m)
 		if ((i == m->global[W_TOKEN_EMBD] && m->global[W_OUTPUT] >= 0) ||
 		    i == m->global[W_LAYER_EMBD])
 			bytes /= (uint64_t)m->h.n_vocab;
-		if (w->n > 1 && !is_by_heads(m, i))
+		if (w->n > 1 && !is_head_mm_weight(m, i))
 			bytes = bytes / (uint64_t)w->n * (uint64_t)m->h.n_expert_used;
 		sum += bytes;
 	}
 	return sum;
 }
 
+/* Return the elements of K and V that the cache stores for a position. */
 static uint64_t kv_elems(const struct arch_hparam *h)
 {
 	uint64_t sum = 0;

@@ -1,4 +1,4 @@
-/* arch/names.c - look up names of tensors in the rows of an architecture. */
+/* arch/names.c - find the tensors of an architecture by name. */
 #include "arch/arch.h"
 #include "base/err.h"
 

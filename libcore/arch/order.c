@@ -1,5 +1,5 @@
-/* arch/order.c - weights whose inputs are permuted: act-order of GPTQ.  "X.order" says which column of the layer's
- * input each column of "X.weight" is multiplied with. */
+/* arch/order.c - act-order of GPTQ: weights whose inputs are permuted. "X.order" is the column of
+ * the input that each column of "X.weight" is multiplied by. */
 #include "arch/order.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -7,10 +7,10 @@
 
 #include <string.h>
 
-/* Weights and nodes that are searched for an equal order: those of one layer. */
+/* weights and nodes searched for an equal order: about one layer */
 enum { NEAR = 32 };
 
-static int check_order(const struct infer_tensor *t, infer_error *err)
+static int check_permutation(const struct infer_tensor *t, infer_error *err)
 {
 	const struct infer_tensor *o = t->aux[INFER_AUX_ORDER];
 	const int32_t *at = o->data;
@@ -23,7 +23,7 @@ static int check_order(const struct infer_tensor *t, infer_error *err)
 		               (int)o->name.len, o->name.at, (long long)t->ne[0]);
 	seen = mem_zalloc(MEM_ARCH, (size_t)o->ne[0], 1);
 	if (!seen)
-		return err_set(err, INFER_ENOMEM, "no memory to check tensor %.*s",
+		return err_set(err, INFER_ENOMEM, "out of memory while checking tensor %.*s",
 		               (int)o->name.len, o->name.at);
 	for (; i < o->ne[0] && at[i] >= 0 && at[i] < o->ne[0] && !seen[at[i]]; i++)
 		seen[at[i]] = 1;
@@ -34,7 +34,7 @@ static int check_order(const struct infer_tensor *t, infer_error *err)
 	                               (int)o->name.len, o->name.at, (long long)i, at[i]);
 }
 
-/* A weight bound before that is the same order; -1: none. */
+/* Return a bound weight that is the same order, or -1. */
 static int32_t find_order(const infer_model *m, const struct infer_tensor *o)
 {
 	for (int32_t i = m->n_weights - 1; i >= 0 && i >= m->n_weights - NEAR; i--) {
@@ -55,12 +55,12 @@ int arch_bind_order(infer_model *m, const struct infer_tensor *t, int32_t weight
 
 	if (!o)
 		return INFER_OK;
-	TRY(check_order(t, err));
+	TRY(check_permutation(t, err));
 	found = find_order(m, o);
 	if (found < 0) {
 		at = arena_alloc(&m->arena, 1, sizeof *at);
 		if (!at)
-			return err_set(err, INFER_ENOMEM, "no memory to bind tensor %.*s",
+			return err_set(err, INFER_ENOMEM, "out of memory while binding tensor %.*s",
 			               (int)o->name.len, o->name.at);
 		*at = o->data;
 		found = m->n_weights++;

@@ -1,10 +1,11 @@
-/* arch/order.h (private) - act-order: weights whose inputs are permuted (arch_permute). */
+/* arch/order.h (private) - act-order (GPTQ): weights whose inputs are permuted by arch_permute. */
 #ifndef ARCH_ORDER_H
 #define ARCH_ORDER_H
 #include "arch/arch.h"
 
-/* Bind the order of t, if it has one, to its weight.  INFER_EFORMAT: not a permutation of the columns of t */
+/* If t has an act-order, bind it to its weight.  INFER_EFORMAT: it is not a permutation of the
+ * columns */
 int arch_bind_order(infer_model *m, const struct infer_tensor *t, int32_t weight, infer_error *err);
-/* INFER_EUNSUP: an operation reads a weight with an order, but its input is not permuted */
+/* INFER_EUNSUP: a node reads a weight that has an act-order, but its input is not permuted. */
 int arch_check_orders(const infer_model *m, infer_error *err);
 #endif

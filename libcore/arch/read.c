@@ -1,4 +1,4 @@
-/* arch/read.c - readers of keys that several families share. */
+/* arch/read.c - readers of keys that several architectures share. */
 #include "arch/arch.h"
 #include "base/err.h"
 
@@ -142,7 +142,7 @@ int arch_read_positions(struct arch_hparam *h, struct arch_reader *r, infer_erro
 {
 	int turns = 1;
 
-	arch_key_look(r, K_POSITIONS); /* of config.json: the same */
+	arch_key_look(r, K_POSITIONS); /* config.json has the same as position_embedding_type */
 	TRY(arch_key_bool(r, K_FINETUNED, &turns, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->no_rope[i] = !turns;
@@ -177,7 +177,7 @@ int arch_read_no_rope(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	TRY(arch_key_i32(r, K_STILL_PERIOD, &period, 1, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++)
 		rotates[i] = i % period != period - 1;
-	if (arch_key_look(r, K_ROTATES).n) /* an empty list says nothing */
+	if (arch_key_look(r, K_ROTATES).n) /* an empty list is ignored */
 		TRY(arch_key_flags(r, K_ROTATES, h, rotates, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->no_rope[i] = !rotates[i];

@@ -1,11 +1,12 @@
-/* arch/read_heads.c - readers of keys about heads and layers that are not all alike, and of latent attention. */
+/* arch/read_heads.c - readers of keys about heads that differ by layer, about layers that differ,
+ * and about MLA. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
 
 #include <math.h>
 
-/* Heads of K and V in layers that see all, where they have a number of their own. */
+/* Read the number of KV heads of layers without a window, if it has a key of its own. */
 static int read_full_heads(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
 {
 	int32_t full = 0;
@@ -26,7 +27,7 @@ int arch_read_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	struct arch_heads *s = &h->swa_heads;
 
 	*s = (struct arch_heads){ h->dk, h->dv, 0 };
-	arch_key_look(r, K_BY_LAYER); /* read with the others */
+	arch_key_look(r, K_BY_LAYER); /* read as K_HEADS_KV_FULL and others */
 	TRY(arch_key_i32(r, K_K_LENGTH_SWA, &s->dk, 1, 1 << 12, err));
 	TRY(arch_key_i32(r, K_V_LENGTH_SWA, &s->dv, 1, 1 << 12, err));
 	if ((int64_t)h->n_head * (s->dk > s->dv ? s->dk : s->dv) > 1 << 20)
@@ -49,9 +50,10 @@ int arch_read_shared_kv(struct arch_hparam *h, struct arch_reader *r, infer_erro
 	for (int i = h->n_layers - h->shared_kv; i < h->n_layers; i++) {
 		from = arch_kv_layer(h, i);
 		if (from < 0 || h->kv_heads[from] != h->kv_heads[i])
-			return arch_key_refuse(r, K_SHARED_KV, INFER_EFORMAT, err,
-			                       "%d, but no layer has what layer %d reads",
-			                       h->shared_kv, i);
+			return arch_key_refuse(
+				r, K_SHARED_KV, INFER_EFORMAT, err,
+				"%d, but no layer has K and V that layer %d could read",
+				h->shared_kv, i);
 		h->ff[i] *= 1 + wide;
 		h->n_ff = h->ff[i] > h->n_ff ? h->ff[i] : h->n_ff;
 	}
@@ -77,8 +79,8 @@ int arch_read_altup(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	return arch_key_i32(r, K_STREAM_SCALE, &scale, 1, 1, err);
 }
 
-/* Older files have the sizes of the heads in the place of those of the cache. */
-static int read_latent_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+/* Read the sizes of heads. Older files have them in the keys of the cache. */
+static int read_mla_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int absorbed = arch_key_look(r, K_K_MLA).kind != KEY_ABSENT;
 
@@ -90,18 +92,20 @@ static int read_latent_heads(struct arch_hparam *h, struct arch_reader *r, infer
 		return arch_key_refuse(r, K_ROPE_DIM, INFER_EFORMAT, err, "%d in heads of %d",
 		                       h->n_rot, h->k_head);
 	if (absorbed && (h->dk != h->kv_rank + h->n_rot || h->dv != h->kv_rank))
-		return arch_key_refuse(r, K_K_LENGTH, INFER_EFORMAT, err,
-		                       "%d and %d for latents of %d and %d that rotate", h->dk,
-		                       h->dv, h->kv_rank, h->n_rot);
+		return arch_key_refuse(
+			r, K_K_LENGTH, INFER_EFORMAT, err,
+			"%d and %d do not fit a compressed KV of %d with %d rotated columns", h->dk,
+			h->dv, h->kv_rank, h->n_rot);
 	if (h->n_head_kv != (absorbed ? 1 : h->n_head))
 		return arch_key_refuse(r, K_HEADS_KV, INFER_EFORMAT, err,
-		                       "%d, with latents for %d heads", h->n_head_kv, h->n_head);
+		                       "%d does not fit MLA with %d heads", h->n_head_kv,
+		                       h->n_head);
 	return INFER_OK;
 }
 
-/* Scores grow with the square of YaRN's factor for the whole head; then cos and sin do not grow.
- * GGUF files have a tenth of mscale_all_dim. */
-static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
+/* Compute the scale of scores: it has the square of YaRN's factor for the whole head, so cos and
+ * sin do not. GGUF files have mscale_all_dim / 10. */
+static int read_mla_scale(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct arch_rope *p = &h->rope[0];
 	double all = 0, own = 0, grow;
@@ -112,7 +116,7 @@ static int read_latent_scale(struct arch_hparam *h, struct arch_reader *r, infer
 	                    all != 0 ? own + 1e-4 : 1e4, err));
 	if (all != 0 && (p->scaling != SCALING_YARN || p->yarn_attn_factor > 0))
 		return arch_key_refuse(r, K_YARN_LOG, INFER_EUNSUP, err,
-		                       "%g without YaRN, or beside another factor of it", all);
+		                       "%g needs YaRN without an attention factor of its own", all);
 	grow = p->factor > 1 ? all * fm_log(p->factor) + 1 : 1;
 	if (all != 0 && p->factor > 1)
 		p->attn_factor /= 0.1 * fm_log(p->factor) + 1;
@@ -127,21 +131,21 @@ int arch_read_mla(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	if (!h->kv_rank)
 		return arch_key_refuse(r, K_KV_LORA, INFER_EFORMAT, err, "missing");
 	TRY(arch_key_i32(r, K_Q_LORA, &h->q_rank, 0, 1 << 16, err));
-	TRY(read_latent_heads(h, r, err));
-	h->mla_norm_eps = 1e-6f; /* transformers' norms have it, whatever the config says */
+	TRY(read_mla_heads(h, r, err));
+	h->mla_norm_eps = 1e-6f; /* transformers uses it whatever the config says */
 	h->dk = h->kv_rank + h->n_rot;
 	h->dv = h->kv_rank;
 	h->n_head_kv = 1;
 	if ((int64_t)h->n_head * h->dk > 1 << 20)
 		return arch_key_refuse(r, K_KV_LORA, INFER_EFORMAT, err, "%d for %d heads",
 		                       h->kv_rank, h->n_head);
-	return read_latent_scale(h, r, err);
+	return read_mla_scale(h, r, err);
 }
 
-/* Or those that config.json names. */
+/* Recurrent layers: those with 0 KV heads, or those that config.json lists. */
 int arch_read_unattending(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	arch_key_look(r, K_WINDOW_PATTERN); /* config.json has both in layer_types */
 	for (int i = 0; i < h->n_layers; i++)
 		h->recurrent[i] = !h->kv_heads[i];
 	return arch_key_flags(r, K_RECURRENT, h, h->recurrent, err);
@@ -151,7 +155,7 @@ int arch_read_short_conv(struct arch_hparam *h, struct arch_reader *r, infer_err
 {
 	if (!arch_key_look(r, K_SHORT_CONV).kind)
 		return arch_key_refuse(r, K_SHORT_CONV, INFER_EFORMAT, err, "missing");
-	arch_key_look(r, K_FF_ADJUST); /* read with FF */
+	arch_key_look(r, K_FF_ADJUST); /* read with K_FF */
 	TRY(arch_key_i32(r, K_SHORT_CONV, &h->conv_taps, 2, 64, err));
 	h->state = (int32_t)(((int64_t)(h->conv_taps - 1) * h->n_embd + 15) / 16 * 16);
 	return arch_read_unattending(h, r, err);

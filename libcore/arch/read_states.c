@@ -2,12 +2,12 @@
 #include "arch/arch.h"
 #include "base/err.h"
 
-/* A flag for each layer, or every period-th attends. */
+/* Read which layers are recurrent: a flag a layer, or all but every period-th. */
 static int read_recurrent(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
 {
 	int32_t period = 4;
 
-	arch_key_look(r, K_WINDOW_PATTERN); /* of config.json, where both are layer_types */
+	arch_key_look(r, K_WINDOW_PATTERN); /* config.json has both in layer_types */
 	TRY(arch_key_i32(r, K_FULL_INTERVAL, &period, 1, ARCH_MAX_LAYERS, err));
 	for (int i = 0; i < h->n_layers; i++)
 		h->recurrent[i] = i % period != period - 1;
@@ -34,7 +34,7 @@ static int read_state(struct arch_hparam *h, struct arch_reader *r, infer_error 
 		                       h->state_heads);
 	if (out % h->state_heads)
 		return arch_key_refuse(r, K_STATE_O, INFER_EFORMAT, err,
-		                       "%d is no multiple of the %d heads", out, h->state_heads);
+		                       "%d is not a multiple of the %d heads", out, h->state_heads);
 	h->state_dv = out / h->state_heads;
 	const struct arch_tensor *gate = arch_row(arch_key_of(r), W_STATE_GATE);
 	h->state_tiled = gate && gate->how == T_TILED;
@@ -43,7 +43,8 @@ static int read_state(struct arch_hparam *h, struct arch_reader *r, infer_error 
 	         (int64_t)h->state_heads * ((h->state_dv + 15) / 16 * 16) * h->state_dk;
 	if (floats > 1 << 28)
 		return arch_key_refuse(r, K_STATE_DK, INFER_EFORMAT, err,
-		                       "a state of %lld numbers a layer", (long long)floats);
+		                       "a state of %lld floats a layer is too large",
+		                       (long long)floats);
 	h->state = (int32_t)floats;
 	return INFER_OK;
 }
@@ -56,7 +57,7 @@ int arch_read_states(struct arch_hparam *h, struct arch_reader *r, infer_error *
 
 int arch_read_ssd(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
-	arch_key_look(r, K_STEP_LIMIT); /* which is none */
+	arch_key_look(r, K_STEP_LIMIT); /* keys_hf_lists.c checks that there is none */
 	TRY(read_state(h, r, err));
 	return arch_read_unattending(h, r, err);
 }

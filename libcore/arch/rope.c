@@ -1,24 +1,24 @@
-/* arch/rope.c - frequencies of rotary positions, in double: made once, when the model is opened.
- * Su+ 2021, arXiv:2104.09864; linear: Chen+ 2023, arXiv:2306.15595; YaRN: Peng+ 2023,
- * arXiv:2309.00071, eq. 17-24; longrope: Ding+ 2024, arXiv:2402.13753.  Llama 3 stores its divisors
- * in the file. */
+/* arch/rope.c - RoPE frequencies, in double, computed when a model is opened. Su+ 2021,
+ * arXiv:2104.09864; linear: Chen+ 2023, arXiv:2306.15595; YaRN: Peng+ 2023, arXiv:2309.00071, eq.
+ * 17-24; longrope: Ding+ 2024, arXiv:2402.13753. Llama 3 stores its divisors in the file. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
 
 #include <math.h>
 
-/* The pair that rotates beta times within the original context: the index in eq. 19 of YaRN. */
-static double turns_at(const struct arch_rope *p, int n_rot, double beta)
+/* Return the index of the pair that makes beta turns within the original context: YaRN, eq. 19. */
+static double pair_of_turns(const struct arch_rope *p, int n_rot, double beta)
 {
 	return n_rot * fm_log((double)p->orig_ctx / (beta * 6.283185307179586)) /
 	       (2 * fm_log(p->base));
 }
 
-static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq)
+static void scale_yarn(const struct arch_rope *p, struct backend_rope *r, double *freq)
 {
 	int n_rot = 2 * r->half;
-	double lo = turns_at(p, n_rot, p->beta_fast), hi = turns_at(p, n_rot, p->beta_slow);
+	double lo = pair_of_turns(p, n_rot, p->beta_fast),
+	       hi = pair_of_turns(p, n_rot, p->beta_slow);
 
 	lo = fmax(0, p->exact ? lo : floor(lo));
 	hi = fmin(n_rot - 1, p->exact ? hi : ceil(hi));
@@ -35,7 +35,8 @@ static void yarn(const struct arch_rope *p, struct backend_rope *r, double *freq
 }
 
 /* Read divisors from a tensor; all must be positive and finite. */
-static int divide(const infer_model *m, int slot, int half, double *freq, infer_error *err)
+static int divide_frequencies(const infer_model *m, int slot, int half, double *freq,
+                              infer_error *err)
 {
 	int32_t w = m->global[slot];
 
@@ -52,8 +53,8 @@ static int divide(const infer_model *m, int slot, int half, double *freq, infer_
 	return INFER_OK;
 }
 
-static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx,
-                    struct backend_rope *r, double *freq, infer_error *err)
+static int scale_longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx,
+                          struct backend_rope *r, double *freq, infer_error *err)
 {
 	int slot = ctx > p->orig_ctx ? W_ROPE_LONG : W_ROPE_SHORT;
 	double ratio = (double)m->h.ctx_train / (double)p->orig_ctx;
@@ -65,17 +66,17 @@ static int longrope(const infer_model *m, const struct arch_rope *p, int32_t ctx
 			slot == W_ROPE_LONG ? "long" : "short");
 	if (!p->has_attn_factor && ratio > 1 && p->orig_ctx > 1)
 		r->mscale = sqrt(1 + fm_log(ratio) / fm_log((double)p->orig_ctx));
-	return divide(m, slot, r->half, freq, err);
+	return divide_frequencies(m, slot, r->half, freq, err);
 }
 
-static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct backend_rope *r,
-                infer_error *err)
+static int make_rope_table(infer_model *m, const struct arch_rope *p, int32_t ctx,
+                           struct backend_rope *r, infer_error *err)
 {
 	int half = (p == m->h.rope ? m->h.n_rot : m->h.swa_heads.n_rot) / 2;
 	double *freq = arena_alloc(&m->arena, (size_t)half, sizeof *freq);
 
 	if (!freq)
-		return err_set(err, INFER_ENOMEM, "no memory for %d frequencies", half);
+		return err_set(err, INFER_ENOMEM, "out of memory for %d frequencies", half);
 	*r = (struct backend_rope){ .freq = freq, .half = half, .mscale = p->attn_factor };
 	for (int i = 0; i < half; i++)
 		freq[i] = fm_pow(p->base, -(double)i / half);
@@ -89,22 +90,22 @@ static int make(infer_model *m, const struct arch_rope *p, int32_t ctx, struct b
 			return err_set(err, INFER_EFORMAT,
 			               "key %s.rope.freq_base: %g, with YaRN scaling",
 			               m->arch->gguf, p->base);
-		yarn(p, r, freq);
+		scale_yarn(p, r, freq);
 		break;
 	case SCALING_LONGROPE:
-		return longrope(m, p, ctx, r, freq, err);
+		return scale_longrope(m, p, ctx, r, freq, err);
 	}
 	if (p->has_divisors && m->global[W_ROPE_FREQS] < 0)
 		return err_set(err, INFER_EFORMAT,
 		               "tensor %s: missing, with rope_type llama3 or proportional",
 		               arch_row(m->arch, W_ROPE_FREQS)->gguf);
-	return p == m->h.rope ? divide(m, W_ROPE_FREQS, half, freq, err) : INFER_OK;
+	return p == m->h.rope ? divide_frequencies(m, W_ROPE_FREQS, half, freq, err) : INFER_OK;
 }
 
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err)
 {
 	m->ctx = ctx ? ctx : m->h.ctx_train;
 	for (m->n_ropes = 0; m->n_ropes < m->h.n_ropes; m->n_ropes++)
-		TRY(make(m, &m->h.rope[m->n_ropes], m->ctx, &m->ropes[m->n_ropes], err));
+		TRY(make_rope_table(m, &m->h.rope[m->n_ropes], m->ctx, &m->ropes[m->n_ropes], err));
 	return INFER_OK;
 }

@@ -1,7 +1,7 @@
-/* arch/shortconv.c - layers that look at a few rows: B x convolved, then multiplied by C. */
+/* arch/shortconv.c - short convolution layers (LFM 2): C * conv1d(B * X). */
 #include "arch/arch.h"
 
-static int32_t times(struct graph *g, int32_t a, int32_t b)
+static int32_t multiply(struct graph *g, int32_t a, int32_t b)
 {
 	struct graph_node n = graph_node_of(GRAPH_GATE);
 
@@ -18,7 +18,7 @@ int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_
 		c = arch_linear(g, m, w[W_CONV_C], -1, h),
 		x = arch_linear(g, m, w[W_CONV_X], -1, h);
 
-	x = times(g, b, x);
+	x = multiply(g, b, x);
 	x = arch_conv1d(g, m, layer, x, (const int32_t[]){ w[W_SHORT_CONV], -1 }, 1);
-	return times(g, c, x);
+	return multiply(g, c, x);
 }

@@ -1,9 +1,10 @@
-/* arch/ssm.c - recurrent layers of Mamba 2: a state that fades and takes in what comes, behind a short
- * convolution.  Dao+ 2024, arXiv:2405.21060 */
+/* arch/ssm.c - recurrent layers of Mamba 2: an SSM scan after a causal conv1d. Dao+ 2024,
+ * arXiv:2405.21060 */
 #include "arch/arch.h"
 
-/* The gate first, then the norm of each group of channels. */
-static int32_t finish(struct graph *g, const infer_model *m, int layer, int32_t y, int32_t gate)
+/* Append the norm of each group of channels of silu(gate) * y. */
+static int32_t gate_then_norm(struct graph *g, const infer_model *m, int layer, int32_t y,
+                              int32_t gate)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM), mul = graph_node_of(GRAPH_SILU_MUL);
 
@@ -31,5 +32,5 @@ int32_t arch_ssm(struct graph *g, const infer_model *m, int layer, int32_t h)
 	n.src[1] = arch_slice(g, x, 1, o, qk);
 	n.src[0] = arch_slice(g, x, 1, o + qk, qk);
 	n.gated_delta.ssm = 1;
-	return finish(g, m, layer, graph_add(g, n), gate);
+	return gate_then_norm(g, m, layer, graph_add(g, n), gate);
 }

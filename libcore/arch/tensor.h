@@ -1,13 +1,13 @@
-/* arch/tensor.h - the tensors that a block asks for: their slots, shapes and the change that makes
- * a Hugging Face tensor the GGUF one.  Read through arch.h. */
+/* arch/tensor.h - tensors of a model: slots, shapes, and how a Hugging Face tensor is transformed
+ * into the GGUF tensor.  Read through arch.h. */
 #ifndef ARCH_TENSOR_H
 #define ARCH_TENSOR_H
 #include <stdint.h>
 #include "arch/dims.h"
 
-/* the convention for names and rows in a checkpoint: the columns of struct arch_tensor */
+/* whose names and row orders a file has */
 enum arch_naming { ARCH_GGUF, ARCH_HF };
-/* model-wide, then per layer */
+/* tensors by what they are for: global ones, then those of a layer */
 enum arch_slot {
 	W_END,
 	W_TOKEN_EMBD,
@@ -17,21 +17,21 @@ enum arch_slot {
 	W_ROPE_FREQS,
 	W_ROPE_LONG,
 	W_ROPE_SHORT,
-	W_LAYER_EMBD, /* an embedding of each token for each layer */
+	W_LAYER_EMBD, /* per-layer embeddings: table, projection of the input, norm of that */
 	W_LAYER_EMBD_PROJ,
 	W_LAYER_EMBD_NORM,
-	W_ALTUP_SPLIT, /* projections from the first stream to the others, and back */
+	W_ALTUP_SPLIT, /* AltUp: projections from the input to the other streams, and back */
 	W_ALTUP_MERGE,
-	W_POSITION, /* of encoders: rows by position, by part of the text; the norm of what goes in */
+	W_POSITION, /* encoders: tables by position and by segment; norm of the sum */
 	W_SEGMENT,
 	W_EMBD_NORM,
 	W_EMBD_NORM_BIAS,
-	W_HEAD, /* what scores a text: a layer and its activation, and the scores */
+	W_HEAD, /* classification head: dense layer, norm, scores */
 	W_HEAD_BIAS,
 	W_HEAD_NORM,
 	W_RANK,
 	W_RANK_BIAS,
-	W_DENSE_2, /* projections of a state to an embedding, one after the other */
+	W_DENSE_2, /* projections from hidden state to embedding, applied in order */
 	W_DENSE_3,
 	W_UNUSED_IDS,
 	W_GLOBALS,
@@ -47,7 +47,7 @@ enum arch_slot {
 	W_Q_NORM,
 	W_K_NORM,
 	W_SINKS,
-	W_Q_A, /* latent attention: queries in two steps, keys and values out of one latent */
+	W_Q_A, /* MLA: LoRA of Q, compressed KV, and what makes K and V of it */
 	W_Q_A_NORM,
 	W_Q_B,
 	W_KV_A,
@@ -56,7 +56,7 @@ enum arch_slot {
 	W_KV_A_NORM,
 	W_K_B,
 	W_V_B,
-	W_KV_B, /* both, as older files have it; bind.c makes W_K_B and W_V_B of it */
+	W_KV_B, /* both in one, in older files: arch_split_kv_b */
 	W_ATTN_POST_NORM,
 	W_ATTN_POST_NORM_BIAS,
 	W_FFN_NORM,
@@ -67,27 +67,27 @@ enum arch_slot {
 	W_UP_BIAS,
 	W_DOWN_BIAS,
 	W_FFN_POST_NORM,
-	W_MLP_POST_NORM, /* where experts stand beside the dense part: its norm, then theirs */
+	W_MLP_POST_NORM, /* experts in parallel with a dense FFN: its norm, then theirs */
 	W_MOE_NORM,
 	W_MOE_POST_NORM,
-	W_ROUTER_NORM, /* the router's own, of the row */
+	W_ROUTER_NORM, /* norm of the router's input */
 	W_EXPERT_SCALE,
-	W_INPUT_GATE, /* the layer's part of W_LAYER_EMBD */
+	W_INPUT_GATE, /* how a layer adds its per-layer embedding */
 	W_INPUT_PROJ,
 	W_INPUT_NORM,
 	W_LAYER_SCALE,
-	W_ALTUP_ROUTER, /* of streams: the router, the prediction and the correction */
+	W_ALTUP_ROUTER, /* AltUp: router, its norm, prediction and correction */
 	W_ALTUP_NORM,
 	W_ALTUP_PREDICT,
 	W_ALTUP_CORRECT,
 	W_ALTUP_CORRECT_SCALE,
-	W_LAUREL_IN, /* the branch beside attention */
+	W_LAUREL_IN, /* LAuReL: low-rank branch in parallel with attention */
 	W_LAUREL_OUT,
 	W_LAUREL_NORM,
 	W_FFN_POST_NORM_BIAS,
 	W_ROUTER,
 	W_ROUTER_BIAS,
-	W_ROUTER_SELECT_BIAS, /* added to the scores for the choice alone */
+	W_ROUTER_SELECT_BIAS, /* added to the scores to choose experts, but not to their weights */
 	W_GATE_EXPS,
 	W_UP_EXPS,
 	W_DOWN_EXPS,
@@ -98,72 +98,74 @@ enum arch_slot {
 	W_GATE_SHARED,
 	W_UP_SHARED,
 	W_DOWN_SHARED,
-	W_STATE_GATE, /* of recurrent layers */
+	W_STATE_GATE, /* recurrent layers */
 	W_STATE_QKV,
-	W_STATE_BETA_DECAY, /* rows of W_STATE_BETA and W_STATE_DECAY, by k head */
+	W_STATE_BETA_DECAY, /* W_STATE_BETA and W_STATE_DECAY in one, by k head */
 	W_STATE_BETA,
 	W_STATE_DECAY,
 	W_STATE_CONV,
 	W_STATE_CONV_BIAS,
-	W_STATE_SKIP, /* factor of v that is added to the output of the state */
+	W_STATE_SKIP, /* y += skip * v */
 	W_STATE_DECAY_BIAS,
 	W_STATE_DECAY_RATE,
 	W_STATE_NORM,
 	W_STATE_OUT,
-	W_CONV_B, /* of layers that convolve: x is multiplied by B before, by C behind */
+	W_CONV_B, /* short convolution: C * conv1d(B * X) */
 	W_CONV_C,
 	W_CONV_X,
 	W_SHORT_CONV,
-	W_UNUSED, /* known, and of no use to us: tensor_list.h says why */
+	W_UNUSED, /* known but not used: tensor_list.h says why */
 	W_SLOTS
 };
-/* When a tensor has to be there, else it is refused: in layers without, with experts, or with those that every
- * row takes; that attend, that are recurrent; queries in one step, in two; in layers that keep K and V, of no use
- * in others (ARCH_OWN_V: where it slides, else V may be K); with embeddings for each layer; in all but the first */
+/* which layers require a tensor; arch_tensor_need says what it is to the others */
 enum arch_need {
-	ARCH_MUST,
-	ARCH_MAY,
-	ARCH_DENSE,
-	ARCH_EXPERTS,
-	ARCH_SHARED,
-	ARCH_ATTENDS,
-	ARCH_RECURRENT,
-	ARCH_Q_DIRECT,
-	ARCH_Q_LORA,
-	ARCH_OWN_KV,
-	ARCH_OWN_V,
-	ARCH_LAYER_EMBD,
-	ARCH_NOT_FIRST
+	ARCH_MUST,       /* always */
+	ARCH_MAY,        /* never required, always allowed */
+	ARCH_DENSE,      /* without experts */
+	ARCH_EXPERTS,    /* with experts */
+	ARCH_SHARED,     /* with a shared expert */
+	ARCH_ATTENDS,    /* attention layers */
+	ARCH_RECURRENT,  /* recurrent layers */
+	ARCH_Q_DIRECT,   /* MLA without LoRA of Q */
+	ARCH_Q_LORA,     /* MLA with LoRA of Q */
+	ARCH_OWN_KV,     /* layers that do not read K and V of another layer */
+	ARCH_OWN_V,      /* the same, if they have a window; else allowed, as V may be K */
+	ARCH_LAYER_EMBD, /* with per-layer embeddings */
+	ARCH_NOT_FIRST   /* all layers but the first */
 };
-/* What makes the Hugging Face tensor the GGUF one, by rows of each matrix or elements of a vector. */
+/* How a Hugging Face tensor is transformed into the GGUF tensor: rows of each matrix, or elements
+ * of a vector. */
 enum arch_transform {
 	T_NONE,
-	T_PLUS1, /* x to x + 1 */
-	T_GAIN,  /* T_PLUS1 where arch.less_one says so, else T_NONE; see arch_transform_of */
-	T_PAIRS, /* row i d/2 + m of a head of d becomes row 2m + i; see arch_transform_of */
-	T_ROWS,  /* without the first arch_hparam.first_position rows */
-	T_STACK, /* one tensor for each expert, which stand behind each other */
-	T_EVEN, /* rows 0, 2, 4 ... of each matrix, T_ODD the others; in a checkpoint the matrices of */
-	T_ODD, /* experts are transposed, and so they are with T_TURN, which takes all rows */
+	T_PLUS1, /* x + 1 */
+	T_GAIN,  /* T_PLUS1 if arch.less_one, else T_NONE: arch_transform_of */
+	T_PAIRS, /* row i d/2 + m of a head of d rows becomes row 2m + i: arch_transform_of */
+	T_ROWS,  /* drop the first arch_hparam.first_position rows */
+	T_STACK, /* concatenate the tensors of all experts */
+	/* transpose each expert, then take T_EVEN: rows 0, 2, 4 ...; T_ODD: rows 1, 3, 5 ...;
+	 * T_TURN: all rows */
+	T_EVEN,
+	T_ODD,
 	T_TURN,
-	T_NEG_EXP, /* x to -e^x */
-	/* rows of each k head's q, k, v and z: all q, then all k, then all v; T_BY_HEAD_Z: all z */
+	T_NEG_EXP, /* -e^x */
+	/* from rows q, k, v, z of each k head: all q, then all k, then all v; T_BY_HEAD_Z: all z */
 	T_BY_HEAD,
 	T_BY_HEAD_Z,
-	/* heads of v beside those of their k head: those of one k head as many apart as there are k heads.
-	 * Behind q and k in T_TILED_V; of columns in T_TILED_COLS; of -e^x in T_TILED_NEG_EXP */
+	/* Reorder heads of V from grouped by k head (all heads of k head 0 first) to tiled (one
+	 * head of each k head in turn): T_TILED_V: of the rows after Q and K; T_TILED_COLS: of
+	 * columns; T_TILED_NEG_EXP: also -e^x */
 	T_TILED,
 	T_TILED_V,
 	T_TILED_COLS,
 	T_TILED_NEG_EXP
 };
-/* A row without names takes the slot away: the architecture has none, though the row it is like has.
- * Rows of one name are parts of one tensor, its rows in the order of the slots. */
+/* A tensor of an architecture.  gguf NULL: the architecture does not have it, though the row that
+ * it is like does.  Rows of one name are parts of one tensor, in the order of their slots. */
 struct arch_tensor {
 	int slot;
-	const char *gguf; /* whole name, or what follows "blk.N." */
-	/* whole name, or what follows arch.layers and the number; %d: the expert.  [1]: another spelling.
-	 * NULL: made from config.json, or by no class */
+	const char *gguf; /* global: the whole name; of a layer: the part after "blk.N." */
+	/* the same in checkpoints of Hugging Face; %d: number of the expert.  [1]: another
+	 * spelling. NULL: none; the tensor is made from config.json, or no checkpoint has it */
 	const char *hf[2];
 	uint8_t shape[3]; /* enum arch_dim, ne[0] first */
 	uint8_t need;     /* enum arch_need */

@@ -1,6 +1,5 @@
-/* BERT and what keeps to it (BGE, E5, MiniLM, XLM-RoBERTa): rows that see each other, positions and
- * parts of the text with rows of their own, norms behind the branches.  Devlin+ 2018,
- * arXiv:1810.04805; Liu+ 2019, arXiv:1907.11692 */
+/* BERT and models of its form (BGE, E5, MiniLM, XLM-RoBERTa): bidirectional attention, tables of
+ * positions and segments, post-norm. Devlin+ 2018, arXiv:1810.04805; Liu+ 2019, arXiv:1907.11692 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -14,7 +13,7 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
-/* RoBERTa has rows for padding, and what is before it, in front of the first position's. */
+/* In RoBERTa the rows of padding and of what precedes it are before that of position 0. */
 static int64_t first_position(const struct arch_keys *k)
 {
 	const struct json *type = json_get(k->config, "model_type"),
@@ -27,7 +26,7 @@ static int64_t first_position(const struct arch_keys *k)
 	return pad ? pad->i + 1 : 2;
 }
 
-/* Positions are as many as rows that are left, and at most those that were trained. */
+/* The context is the number of rows that remain, at most that of training. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

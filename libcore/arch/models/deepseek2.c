@@ -1,13 +1,13 @@
-/* DeepSeek 2 and 3, and what keeps to them (Kimi K2, GLM 4.7 Flash, Moonlight): latent attention; groups of experts, chosen by
- * softmax, or by sigmoid and a bias; some that every row takes, and dense layers at the front.
+/* DeepSeek 2 and 3, and models of their form (Kimi K2, GLM 4.7 Flash, Moonlight): MLA; experts in
+ * groups, chosen by softmax, or by sigmoid and a bias; shared experts and leading dense layers.
  * DeepSeek-AI 2024, arXiv:2405.04434; 2024, arXiv:2412.19437 */
 #include "arch/arch.h"
 #include "base/err.h"
 
 extern const struct arch arch_llama;
 
-/* Files say that weights are normalised, and not that they are not; those without a gating function
- * score by sigmoid where they say it. */
+/* A file that does not say that weights are normalised does not normalise them. Without a gating
+ * function, files with normalised weights use sigmoid. */
 static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t number;
@@ -19,14 +19,15 @@ static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return INFER_OK;
 }
 
-/* A size that may be added to another; 0 for what is none. */
+/* Return a size that may be added to another, or 0. */
 static int64_t size_of(const struct json *v)
 {
 	return json_is(v, JSON_INT) && v->i > 0 && v->i < 1 << 20 ? v->i : 0;
 }
 
-/* Latents in their absorbed form: one head of K and V, of the latent with and without what rotates.  GGUF files have the
- * whole of a head where config.json has what does not rotate, and a tenth of mscale_all_dim. */
+/* MLA in its absorbed form: one head of K and V, the compressed KV with and without the rotated
+ * columns. GGUF files have the size of a whole head where config.json has its unrotated columns,
+ * and mscale_all_dim / 10. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

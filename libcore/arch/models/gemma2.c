@@ -1,13 +1,13 @@
-/* Gemma 2: a norm behind each branch too, capped scores and logits, every other layer slides. Gemma
- * Team 2024, arXiv:2408.00118 */
+/* Gemma 2: a norm after each branch too, soft-capped scores and logits, a window in every other
+ * layer. Gemma Team 2024, arXiv:2408.00118 */
 #include "arch/arch.h"
 
 #include <math.h>
 
 extern const struct arch arch_llama;
 
-/* The largest of Gemma 2 and of Gemma 3 divide by the width of a head that they do not have: embedding /
- * heads. */
+/* The largest Gemma 2 and Gemma 3 scale scores by embedding / heads instead of the width of a
+ * head. */
 enum { LAYERS_27B = 46, LAYERS_27B_3 = 62 };
 
 int arch_read_gemma(struct arch_hparam *h, struct arch_reader *r, infer_error *err)

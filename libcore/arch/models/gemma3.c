@@ -1,5 +1,5 @@
-/* Gemma 3: as Gemma 2 without caps, with heads of q and k normed; five layers slide, with a RoPE
- * base of their own, to one that does not.  Gemma Team 2025, arXiv:2503.19786 */
+/* Gemma 3: as Gemma 2 without caps, with norms of heads of Q and K; 5 of 6 layers have a window and
+ * a RoPE base of their own. Gemma Team 2025, arXiv:2503.19786 */
 #include "arch/arch.h"
 
 extern const struct arch arch_gemma2;

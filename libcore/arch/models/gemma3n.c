@@ -1,6 +1,5 @@
-/* Gemma 3n: four streams of which a layer computes one, a narrow branch beside attention, an embedding of each token for each
- * layer, gates that let only the most through, and layers at the end that read the K and V of others.  Gemma Team 2025,
- * https://ai.google.dev/gemma/docs/gemma-3n */
+/* Gemma 3n: AltUp with four streams, LAuReL, per-layer embeddings, Gaussian top-k, and last layers
+ * that share K and V. Gemma Team 2025, https://ai.google.dev/gemma/docs/gemma-3n */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -12,7 +11,7 @@ static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_slides(r, h, 5, ARCH_FULL_LAST, err);
 }
 
-/* Scores are not scaled, whatever query_pre_attn_scalar says. */
+/* The attention scale is 1, whatever query_pre_attn_scalar says. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

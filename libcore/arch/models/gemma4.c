@@ -1,6 +1,7 @@
-/* Gemma 4: layers that see all have heads of another size than those that slide, and rotate a part of them; V is normed,
- * and K serves as V where there is none.  Some have experts beside the dense part, an embedding of each token for each layer,
- * or layers at the end that read the K and V of others.  Gemma Team 2026, https://ai.google.dev/gemma/docs/core */
+/* Gemma 4: layers without a window have heads of another size, of which a part rotates; V is
+ * normalised, and is K if there is no W_V. Some models have experts in parallel with the dense FFN,
+ * per-layer embeddings, or last layers that share K and V. Gemma Team 2026,
+ * https://ai.google.dev/gemma/docs/core */
 #include "arch/arch.h"
 
 #include <math.h>
@@ -15,13 +16,14 @@ static int router(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 
 static const struct json *present(const struct json *v) { return json_is_null(v) ? NULL : v; }
 
-/* What layers that see all have of their own; keys_hf_lists.c knows that all of them have the same. */
+/* Return a member of per_layer_config; keys_hf_lists.c checks that all layers have the same. */
 static const struct json *by_layer(const struct arch_keys *k, const char *name)
 {
 	return present(json_get(json_first(arch_keys_plain(k, K_BY_LAYER)), name));
 }
 
-/* config.json says head_dim of layers that slide, where a GGUF file has a key of its own for them. */
+/* In config.json head_dim is that of layers with a window, for which GGUF files have a key of its
+ * own. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {
@@ -50,11 +52,11 @@ static int member(const struct arch_keys *k, enum arch_key key, const struct jso
 		if (json_is(arch_keys_plain(k, K_HAS_EXPERTS), JSON_FALSE))
 			*v = NULL;
 		return 1;
-	case K_BIDIRECTIONAL: /* of text there is nothing to see ahead */
+	case K_BIDIRECTIONAL: /* only images are bidirectional */
 		*v = json_equals(*v, "vision") ? NULL : *v;
 		return 1;
 	default:
-		return key == K_ATTN_SCALE; /* none, whatever query_pre_attn_scalar says */
+		return key == K_ATTN_SCALE; /* absent, whatever query_pre_attn_scalar says */
 	}
 }
 

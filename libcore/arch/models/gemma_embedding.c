@@ -1,5 +1,5 @@
-/* EmbeddingGemma: Gemma 3 whose rows see each other, and two layers that make the vector of what they
- * have in common.  Schechter Vera+ 2025, arXiv:2509.20354 */
+/* EmbeddingGemma: a bidirectional Gemma 3, with two dense layers from the mean to the embedding.
+ * Schechter Vera+ 2025, arXiv:2509.20354 */
 #include "arch/arch.h"
 
 extern const struct arch arch_gemma3;

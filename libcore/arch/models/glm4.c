@@ -1,5 +1,5 @@
-/* GLM 4: a part of each head rotates, by pairs; a norm behind each branch too; gate and up in one tensor.  GLM Team 2024,
- * arXiv:2406.12793 */
+/* GLM 4: partial RoPE by pairs, a norm after each branch too, gate and up in one tensor. GLM Team
+ * 2024, arXiv:2406.12793 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;

@@ -1,5 +1,5 @@
-/* GLM 4.5 to 4.7: experts chosen by sigmoid and a bias, one that every row takes, dense layers at the front; half of each head
- * rotates.  GLM Team 2025, arXiv:2508.06471 */
+/* GLM 4.5 to 4.7: experts chosen by sigmoid and a bias, a shared expert, leading dense layers; half
+ * of each head rotates. GLM Team 2025, arXiv:2508.06471 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;
@@ -10,7 +10,7 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 
 	(void)h;
 
-	return arch_key_bool(r, K_QK_NORM, &normed, err); /* tensors that are there or not */
+	return arch_key_bool(r, K_QK_NORM, &normed, err); /* the tensors say it, too */
 }
 
 const struct arch arch_glm4moe = {

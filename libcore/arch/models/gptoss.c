@@ -1,11 +1,12 @@
-/* gpt-oss: experts with biases and a clamped SwiGLU, a sink in each head's softmax, every other layer slides.  OpenAI 2025,
- * arXiv:2508.10925 */
+/* gpt-oss: experts with biases and a clamped SwiGLU, attention sinks, a window in every other
+ * layer. OpenAI 2025, arXiv:2508.10925 */
 #include "arch/arch.h"
 #include "base/err.h"
 
 extern const struct arch arch_llama;
 
-/* GGUF files have no key for the limit, nor for the bounds of YaRN's ramp, which this family does not round. */
+/* GGUF files have no key for the limit of SwiGLU, nor for the bounds of YaRN, which this family
+ * does not round. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	float gain = 1.702f;

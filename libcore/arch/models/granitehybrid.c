@@ -1,10 +1,11 @@
-/* Granite 4: most layers are Mamba 2, the others attend without rotation; with experts and one that every row takes, or dense.
- * IBM 2025, https://huggingface.co/ibm-granite/granite-4.0-h-small; Dao+ 2024, arXiv:2405.21060 */
+/* Granite 4: most layers are Mamba 2, the others attend without RoPE; with experts and a shared
+ * one, or dense. IBM 2025, https://huggingface.co/ibm-granite/granite-4.0-h-small; Dao+ 2024,
+ * arXiv:2405.21060 */
 #include "arch/arch.h"
 
 extern const struct arch arch_granitemoe;
 
-/* Mamba 2 has no end of a context; rows that all experts are left out of are as wide as what all rows take. */
+/* Mamba 2 has no limit of the context. In dense models the FFN is as wide as the shared expert. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

@@ -1,4 +1,4 @@
-/* Granite 3 with experts, and with one that every row takes.  IBM 2024,
+/* Granite 3 with experts and a shared one. IBM 2024,
  * https://github.com/ibm-granite/granite-3.0-language-models */
 #include "arch/arch.h"
 

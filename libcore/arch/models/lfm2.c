@@ -1,11 +1,11 @@
-/* LFM 2: most layers multiply, convolve a few rows and multiply again; the others attend.  Liquid AI 2025, arXiv:2511.23404 */
+/* LFM 2: most layers are short convolutions, the others attend. Liquid AI 2025, arXiv:2511.23404 */
 #include "arch/arch.h"
 
 #include <math.h>
 
 extern const struct arch arch_llama;
 
-/* The width of the FFN: two thirds of the member, times a factor, up to a multiple. */
+/* The width of the FFN: 2/3 of the member, times a factor, rounded up to a multiple. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

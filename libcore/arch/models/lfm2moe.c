@@ -1,4 +1,4 @@
-/* LFM 2 with experts, behind some layers without.  Liquid AI 2025, arXiv:2511.23404 */
+/* LFM 2 with experts after leading dense layers. Liquid AI 2025, arXiv:2511.23404 */
 #include "arch/arch.h"
 
 extern const struct arch arch_lfm2;

@@ -1,4 +1,4 @@
-/* The base row: LLaMA and what keeps to it (Mistral, Mixtral, SmolLM, TinyLlama, Yi ...).
+/* The base row: LLaMA and models of its form (Mistral, Mixtral, SmolLM, TinyLlama, Yi ...).
  * Touvron+ 2023, arXiv:2302.13971; Jiang+ 2024, arXiv:2401.04088 (experts) */
 #include "arch/arch.h"
 

@@ -1,14 +1,14 @@
-/* Llama 4, its text: three of four layers rotate and see the chunk of the context that they are in; the fourth rotates nothing, sees all of
- * it, and its queries grow with the position.  Weights of experts multiply what they take.  Meta 2025, https://github.com/meta-llama/llama-models;
- * the growth: Nakanishi 2025, arXiv:2501.19399 */
+/* The text model of Llama 4: three of four layers have RoPE and chunked attention; the fourth has
+ * neither, and an attention temperature. Weights of experts multiply their inputs. Meta 2025,
+ * https://github.com/meta-llama/llama-models; temperature: Nakanishi 2025, arXiv:2501.19399 */
 #include "arch/arch.h"
 #include "base/err.h"
 
 extern const struct arch arch_llama;
 
-enum { WITHOUT_NORMS = 128 }; /* experts of the one model of the family that norms no heads */
+enum { WITHOUT_NORMS = 128 }; /* number of experts of the one model without norms of heads */
 
-/* GGUF files have no keys for most of this.  A window of 0 says that all layers rotate and see everything. */
+/* GGUF files have no keys for most of this. Window 0: all layers have RoPE and full attention. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t grows = 1, norm = h->n_expert != WITHOUT_NORMS;
@@ -35,7 +35,7 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* intermediate_size is of experts where dense layers have intermediate_size_mlp. */
+/* intermediate_size is that of experts; dense layers have intermediate_size_mlp. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

@@ -1,11 +1,11 @@
-/* MiniMax M2: queries and keys normed over all heads together, half of each head rotates; experts chosen by sigmoid and a bias.
- * MiniMax 2025, https://huggingface.co/MiniMaxAI/MiniMax-M2 */
+/* MiniMax M2: Q and K normalised over all heads together, half of each head rotates; experts chosen
+ * by sigmoid and a bias. MiniMax 2025, https://huggingface.co/MiniMaxAI/MiniMax-M2 */
 #include "arch/arch.h"
 #include "base/err.h"
 
 extern const struct arch arch_llama;
 
-/* Earlier models of MiniMax have a kind for each layer, 1 where it attends. */
+/* Refuse earlier models of MiniMax, which have a kind for each layer: 1 attends. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t kind = 1, normed = 1;

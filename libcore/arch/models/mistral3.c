@@ -1,4 +1,4 @@
-/* Ministral 3: llama with YaRN whose factor of cos and sin is 1, and queries that grow with the position.
+/* Ministral 3: llama with YaRN whose factor of cos and sin is 1, and an attention temperature.
  * Mistral AI 2025, arXiv:2601.08584 */
 #include "arch/arch.h"
 #include "base/err.h"

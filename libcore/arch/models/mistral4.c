@@ -1,5 +1,6 @@
-/* Mistral 4: latent attention whose queries grow with the position; experts chosen by softmax, a group as good as its two
- * best.  Mistral AI 2026, https://huggingface.co/mistralai/Mistral-Small-4-119B-2603 */
+/* Mistral 4: MLA with an attention temperature; experts chosen by softmax, the score of a group is
+ * that of its two best. Mistral AI 2026,
+ * https://huggingface.co/mistralai/Mistral-Small-4-119B-2603 */
 #include "arch/arch.h"
 
 extern const struct arch arch_deepseek2;

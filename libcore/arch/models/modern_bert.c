@@ -1,5 +1,5 @@
-/* ModernBERT: an encoder whose norms stand before the branches; of three layers one sees the whole
- * text, the others a window, which rotate by another base.  Warner+ 2024, arXiv:2412.13663 */
+/* ModernBERT: a pre-norm encoder; one of three layers has full attention, the others a window and a
+ * RoPE base of their own. Warner+ 2024, arXiv:2412.13663 */
 #include "arch/arch.h"
 #include "base/err.h"
 
@@ -8,7 +8,7 @@ extern const struct arch arch_llama;
 static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	static const char *const acts[] = { "gelu", "silu", NULL };
-	int32_t pooling = 1; /* as in POOLING: 1 mean, 2 the first */
+	int32_t pooling = 1; /* as K_POOLING: 1 mean, 2 first row */
 	int act = 0;
 
 	TRY(arch_key_pick(r, K_ACTIVATION, acts, &act, err));
@@ -21,7 +21,8 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
-/* What the head scores, as the number that GGUF files have; the class means the first row. */
+/* The pooling of the head as the number of GGUF files; the default of the class is the first
+ * row. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

@@ -1,4 +1,4 @@
-/* Nomic Embed: BERT that rotates and is gated, with few biases.  Nussbaum+ 2024, arXiv:2402.01613 */
+/* Nomic Embed: BERT with RoPE and a gated FFN, with few biases. Nussbaum+ 2024, arXiv:2402.01613 */
 #include "arch/arch.h"
 
 extern const struct arch arch_bert;

@@ -1,5 +1,5 @@
-/* OLMo 2 and 3: norms behind the branches and none before, queries and keys normed over all heads
- * together; OLMo 3 slides, and scales the rotation of the other layers alone.  OLMo Team 2025, arXiv:2501.00656 */
+/* OLMo 2 and 3: norms after the branches only, Q and K normalised over all heads together. OLMo 3
+ * has windows, and RoPE scaling in the other layers only. OLMo Team 2025, arXiv:2501.00656 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;

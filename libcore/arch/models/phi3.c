@@ -1,4 +1,4 @@
-/* Phi 3 and 4: q, k, v in one tensor, gate and up in another; rotation by halves, longrope.  Abdin+
+/* Phi 3 and 4: Q, K, V in one tensor, gate and up in another; RoPE by halves, longrope. Abdin+
  * 2024, arXiv:2404.14219 */
 #include "arch/arch.h"
 

@@ -1,5 +1,5 @@
-/* Qwen 2 and 2.5: llama with rotation by halves, and biases on q, k, v where the file has them.
- * Yang+ 2024, arXiv:2407.10671 */
+/* Qwen 2 and 2.5: llama with RoPE by halves, and biases on Q, K, V if the file has them. Yang+
+ * 2024, arXiv:2407.10671 */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;

@@ -1,5 +1,5 @@
-/* Qwen 1.5 and 2 with experts: weights of the chosen are left as they are, and every row goes through a
- * shared one, weighted by a router of its own.  Yang+ 2024, arXiv:2407.10671 */
+/* Qwen 1.5 and 2 with experts: weights are not normalised; a shared expert is weighted by its own
+ * router. Yang+ 2024, arXiv:2407.10671 */
 #include "arch/arch.h"
 
 extern const struct arch arch_qwen2;

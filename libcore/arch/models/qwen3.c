@@ -1,4 +1,4 @@
-/* Qwen 3: llama with each head of q and k normed, and rotation by halves.  Qwen Team 2025,
+/* Qwen 3: llama with norms of heads of Q and K, and RoPE by halves. Qwen Team 2025,
  * arXiv:2505.09388 */
 #include "arch/arch.h"
 

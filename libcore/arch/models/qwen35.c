@@ -1,5 +1,5 @@
-/* Qwen 3.5 and 3.6: as Qwen 3 Next, its projections tensors of their own, and heads of v in another order in GGUF files; without
- * experts too.  Qwen Team 2026 */
+/* Qwen 3.5 and 3.6, dense: as Qwen 3 Next, with a tensor for each projection, and heads of V in
+ * another order in GGUF files. Qwen Team 2026 */
 #include "arch/arch.h"
 
 extern const struct arch arch_qwen3next;

@@ -1,4 +1,4 @@
-/* Qwen 3 with experts: weights of the chosen add to 1.  Qwen Team 2025, arXiv:2505.09388 */
+/* Qwen 3 with experts: weights are normalised. Qwen Team 2025, arXiv:2505.09388 */
 #include "arch/arch.h"
 
 extern const struct arch arch_qwen3;

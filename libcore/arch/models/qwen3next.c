@@ -1,6 +1,6 @@
-/* Qwen 3 Next: three of four layers are a gated delta rule, the others attend and gate what they attend to; experts, and
- * one that every row takes.  Qwen Team 2025; Yang+ 2024, arXiv:2412.06464 (the rule); Qiu+ 2025, arXiv:2505.06708 (the
- * gate) */
+/* Qwen 3 Next: three of four layers are Gated DeltaNet, the others have gated attention; experts,
+ * and a shared one. Qwen Team 2025; Yang+ 2024, arXiv:2412.06464 (the delta rule); Qiu+ 2025,
+ * arXiv:2505.06708 (the gate) */
 #include "arch/arch.h"
 
 extern const struct arch arch_llama;

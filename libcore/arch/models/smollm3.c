@@ -1,4 +1,4 @@
-/* SmolLM 3: llama in which every fourth layer rotates nothing.  Hugging Face 2025,
+/* SmolLM 3: llama, every fourth layer without RoPE. Hugging Face 2025,
  * https://huggingface.co/blog/smollm3 */
 #include "arch/arch.h"
 

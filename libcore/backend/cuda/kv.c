@@ -43,9 +43,8 @@ int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_
 	}
 	*c = (struct backend_cache){ .k_type = g->k_type, .v_type = g->v_type };
 	if (g->mla && g->v_type != g->k_type)
-		return err_set(
-			err, INFER_EUNSUP,
-			"this model stores no V (MLA), so the cache must have one type");
+		return err_set(err, INFER_EUNSUP,
+		               "this model stores no V (MLA), so the cache must have one type");
 	TRY(check_type(g->k_type, g->dk, err));
 	TRY(check_type(g->v_type, g->dv, err));
 	c->k_head = gpu_kv_bytes(g->k_type, g->dk);

@@ -125,7 +125,7 @@ static void test_refused(void **state)
 	static const struct change bad[] = {
 		{ NULL, "output.scale", 2, 1, INFER_EUNSUP,
 		  "tensor output.weight: its scale is the tensor output.scale, which no kernel "
-		  "takes" },
+		  "supports" },
 		{ NULL, "blk.0.attn_norm.scale", 1, 1, INFER_EUNSUP,
 		  "tensor blk.0.attn_norm.weight: its scale is the tensor blk.0.attn_norm.scale" },
 		{ NULL, "output.scale", 1, NAN, INFER_ENAN, "tensor output.scale: " },

@@ -393,7 +393,7 @@ static const struct {
 	{ { "llama.ssm.state_size", U32, 0 }, "0 is not in" },
 	{ { "llama.ssm.state_size", U32, 4097 }, "4097 is not in" },
 	{ { "llama.ssm.inner_size", U32, 0 }, "0 is not in" },
-	{ { "llama.ssm.inner_size", U32, 81 }, "81 is no multiple of the 4 heads" },
+	{ { "llama.ssm.inner_size", U32, 81 }, "81 is not a multiple of the 4 heads" },
 	{ { "llama.ssm.group_count", U32, 3 }, "3 does not divide the 4 heads" },
 	{ { "llama.ssm.group_count", U32, 5 }, "5 is not in 1 ... 4" },
 	{ { "llama.ssm.group_count", U32, 0 }, "0 is not in" },
@@ -404,7 +404,7 @@ static const struct {
 	{ { "llama.attention.recurrent_layers", ARR_BOOL, 0, NULL, { 1, 1, 0 }, 3 },
 	  "3 values for 4 layers" },
 	{ { "llama.attention.recurrent_layers", ARR_U32, 0, NULL, { 1, 2, 0, 0 }, 4 },
-	  "2 is no flag" },
+	  "2 is not a flag" },
 	{ { "llama.attention.recurrent_layers", BOOL, 1 }, "values for 4 layers" },
 };
 

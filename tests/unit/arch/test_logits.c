@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "file/file.h"
 #include <infer/model.h>
 #include "base/buf.h"
@@ -131,10 +132,51 @@ out:
 	return rc;
 }
 
+/* Mark the rows of arch_list.h whose models the cases of a folder read. */
+static void mark_families(const char *folder, char *seen)
+{
+	char path[128], line[4096], file[NAME];
+	struct infer_str family;
+	infer_file *gguf;
+	infer_error e;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%scases.txt", folder);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof line, f)) {
+		if (sscanf(line, "case %*s %63s", file) != 1)
+			continue;
+		snprintf(path, sizeof path, "%s%s", folder, file);
+		assert_int_equal(infer_file_open(&gguf, path, &e), INFER_OK);
+		assert_int_equal(infer_meta_str(gguf, "general.architecture", &family, NULL, &e),
+		                 INFER_OK);
+		for (int i = 0; arch_at(i); i++)
+			seen[i] |= arch_at(i) == arch_find(family);
+		infer_file_close(&gguf);
+	}
+	fclose(f);
+}
+
+/* Every architecture has a case whose results another program computed. */
+static void test_families(void **state)
+{
+	char seen[256] = { 0 };
+
+	(void)state;
+	mark_families(GOLDEN_LOGITS, seen);
+	mark_families("tests/golden/encoders/", seen);
+	for (int i = 0; arch_at(i); i++)
+		if (!seen[i])
+			fail_msg("architecture %s: no case in scripts/golden_logits_cases.py or "
+			         "scripts/golden-encoders.py",
+			         arch_at(i)->gguf);
+}
+
 int main(void)
 {
 	static char names[MAX_CASES][NAME + 8];
-	static struct CMUnitTest tests[2 * MAX_CASES + 1];
+	static struct CMUnitTest tests[2 * MAX_CASES + 2];
 	static struct nth memory = { case_memory };
 	int n = 0;
 
@@ -147,6 +189,7 @@ int main(void)
 		tests[n++] = (struct CMUnitTest){ g->name, test_case, NULL, NULL, g };
 		tests[n++] = (struct CMUnitTest){ names[i], test_mutants, NULL, NULL, g };
 	}
+	tests[n++] = (struct CMUnitTest){ "families", test_families, NULL, NULL, NULL };
 	tests[n++] = (struct CMUnitTest){ "memory", nth_run, NULL, NULL, &memory };
 	return _cmocka_run_group_tests("logits", tests, (size_t)n, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static const struct {
 	  "key max_position_embeddings: not a whole number" },
 	{ LLAMA ",\"rope_theta\":true}", INFER_EFORMAT, "key rope_theta: not a number" },
 	{ LLAMA ",\"normalization_function\":\"layernorm\"}", INFER_EUNSUP,
-	  "key normalization_function: layernorm" },
+	  "key normalization_function: must be rmsnorm, not layernorm" },
 	{ LLAMA ",\"partial_rotary_factor\":0.5}", INFER_EUNSUP,
 	  "key partial_rotary_factor: 0.5 is not supported" },
 	{ LLAMA
