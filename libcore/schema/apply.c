@@ -149,89 +149,63 @@ int kw_if_apply(struct schema *c, const struct todo *it)
 	return INFER_OK;
 }
 
-/* Require exactly the members of v. */
-static int equal_object(struct schema *c, struct branch *x, const struct json *v)
+/* Make the fact that member or element i, e of a constant, satisfies lit. */
+static struct fact entry_fact(const struct schema *c, const struct json *e, uint32_t i,
+                              uint32_t lit)
 {
-	uint32_t lit;
-
-	x->min = x->min > v->n ? x->min : v->n;
-	x->max = x->max < v->n ? x->max : v->n;
-	json_each(m, v) {
-		struct fact f = { .kind = FACT_VALUE, .name = m->key, .name_n = m->key_n };
-
-		TRY(schema_locate(c, m, 0, 1, &lit));
-		f.lit = lit * 2;
-		TRY(schema_add_fact(c, x, &f));
-		f.kind = FACT_REQUIRED;
-		TRY(schema_add_fact(c, x, &f));
-	}
-	return INFER_OK;
+	if (c->type == ALT_ARRAY)
+		return (struct fact){ .kind = FACT_ITEMS, .from = i, .to = i + 1, .lit = lit };
+	return (struct fact){ .kind = FACT_VALUE, .name = e->key, .name_n = e->key_n, .lit = lit };
 }
 
-static int equal_array(struct schema *c, struct branch *x, const struct json *v)
+/* Add the fact; a member must also exist. */
+static int add_entry_fact(struct schema *c, struct branch *x, struct fact f)
+{
+	TRY(schema_add_fact(c, x, &f));
+	f.kind = FACT_REQUIRED;
+	return c->type == ALT_OBJECT ? schema_add_fact(c, x, &f) : INFER_OK;
+}
+
+/* Require an object or array equal to v. */
+static int equal_constant(struct schema *c, struct branch *x, const struct json *v)
 {
 	uint32_t i = 0, lit;
 
-	x->min = x->min > v->n ? x->min : v->n;
-	x->max = x->max < v->n ? x->max : v->n;
+	branch_at_least(x, v->n);
+	branch_at_most(x, v->n);
 	json_each(e, v) {
 		TRY(schema_locate(c, e, 0, 1, &lit));
-		TRY(schema_add_fact(
-			c, x,
-			&(struct fact){
-				.kind = FACT_ITEMS, .from = i, .to = i + 1, .lit = lit * 2 }));
-		i++;
+		TRY(add_entry_fact(c, x, entry_fact(c, e, i++, lit * 2)));
 	}
 	return INFER_OK;
 }
 
-static int other_object(struct schema *c, const struct json *v)
-{
-	struct branch *x;
-	uint32_t lit;
-
-	json_each(m, v) {
-		struct fact f = {
-			.kind = FACT_VALUE, .name = m->key, .name_n = m->key_n, .lit = LIT_FALSE
-		};
-
-		TRY(schema_fork(c, &x));
-		TRY(schema_add_fact(c, x, &f));
-		TRY(schema_locate(c, m, 0, 1, &lit));
-		TRY(schema_fork(c, &x));
-		f.lit = lit_not(lit * 2);
-		TRY(schema_add_fact(c, x, &f));
-		f.kind = FACT_REQUIRED;
-		TRY(schema_add_fact(c, x, &f));
-	}
-	/* or it has more members */
-	TRY(schema_fork(c, &x));
-	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
-	return INFER_OK;
-}
-
-static int other_array(struct schema *c, const struct json *v)
+/* Make the branches of objects or arrays that are not equal to v: a member does not exist, a member
+ * or element differs, or there are more or, of elements, fewer. */
+static int unequal_constant(struct schema *c, const struct json *v)
 {
 	uint32_t i = 0, lit;
 	struct branch *x;
 
 	json_each(e, v) {
+		if (c->type == ALT_OBJECT) {
+			const struct fact absent = entry_fact(c, e, i, LIT_FALSE);
+
+			TRY(schema_fork(c, &x));
+			TRY(schema_add_fact(c, x, &absent));
+		}
 		TRY(schema_locate(c, e, 0, 1, &lit));
 		TRY(schema_fork(c, &x));
-		TRY(schema_add_fact(c, x,
-		                    &(struct fact){ .kind = FACT_ITEMS,
-		                                    .from = i,
-		                                    .to = i + 1,
-		                                    .lit = lit_not(lit * 2) }));
-		i++;
-		x->min = x->min > i ? x->min : i;
+		TRY(add_entry_fact(c, x, entry_fact(c, e, i++, lit_not(lit * 2))));
+		if (c->type == ALT_ARRAY)
+			branch_at_least(x, i);
 	}
 	TRY(schema_fork(c, &x));
-	x->min = x->min > v->n + 1 ? x->min : v->n + 1;
-	if (!v->n)
+	branch_at_least(x, v->n + 1);
+	if (c->type == ALT_OBJECT || !v->n)
 		return INFER_OK;
 	TRY(schema_fork(c, &x));
-	x->max = x->max < v->n - 1 ? x->max : v->n - 1;
+	branch_at_most(x, v->n - 1);
 	return INFER_OK;
 }
 
@@ -248,9 +222,9 @@ int schema_constant(struct schema *c, const struct todo *it)
 		return schema_narrow(c, x, d);
 	}
 	if (neg)
-		return c->type == ALT_OBJECT ? other_object(c, v) : other_array(c, v);
+		return unequal_constant(c, v);
 	TRY(schema_fork(c, &x));
-	return c->type == ALT_OBJECT ? equal_object(c, x, v) : equal_array(c, x, v);
+	return equal_constant(c, x, v);
 }
 
 /* Apply const, or enum if `list`, to a type that schema_apply could not decide. */

@@ -6,8 +6,6 @@
 
 enum { MOST_COUNTERS = 4, MOST_TABLE = 1 << 20, MOST_PREFIX = 4096 };
 
-static void at_least(struct branch *x, uint32_t n) { x->min = x->min > n ? x->min : n; }
-
 /* Each element satisfies the schema of its position. Negated: one that exists does not. */
 int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 {
@@ -29,7 +27,7 @@ int kw_prefixItems_apply(struct schema *c, const struct todo *it)
 		                                    .evaluates = 1 }));
 		i++;
 		if (it->neg)
-			at_least(x, i);
+			branch_at_least(x, i);
 	}
 	return INFER_OK;
 }

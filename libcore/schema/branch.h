@@ -49,4 +49,14 @@ struct branch {
 	int dead;                  /* no value satisfies it */
 	const struct json *unique; /* the uniqueItems that holds; NULL: none */
 };
+
+/* Bound the number of members or elements. */
+static inline void branch_at_least(struct branch *x, uint32_t n)
+{
+	x->min = x->min > n ? x->min : n;
+}
+static inline void branch_at_most(struct branch *x, uint32_t n)
+{
+	x->max = x->max < n ? x->max : n;
+}
 #endif

@@ -115,10 +115,10 @@ int schema_size(struct schema *c, const struct todo *it, int is_min)
 
 	TRY(schema_fork(c, &x));
 	if (is_min != it->neg) {
-		x->min = x->min > n + neg ? x->min : n + neg;
+		branch_at_least(x, n + neg);
 	} else {
 		x->dead |= neg && !n;
-		x->max = x->max < n - (neg && n) ? x->max : n - (neg && n);
+		branch_at_most(x, n - (neg && n));
 	}
 	return INFER_OK;
 }

@@ -113,12 +113,6 @@ static int cache_result(struct schema *c, int rc, const struct json *at, const v
 	return schema_cache(c, of, how, *out);
 }
 
-static int cache_result_of(struct schema *c, int rc, const struct json *of, uint32_t how,
-                           struct dfa *d, const struct dfa **out)
-{
-	return cache_result(c, rc, of, of, how, d, out);
-}
-
 /* Set *d to f(*d, other); frees both operands. */
 static int combine(struct dfa **d, struct dfa *other, int rc,
                    int (*f)(struct dfa **, const struct dfa *, const struct dfa *, struct budget *,
@@ -132,6 +126,16 @@ static int combine(struct dfa **d, struct dfa *other, int rc,
 	dfa_drop(*d, left);
 	dfa_drop(other, left);
 	*d = both;
+	return rc;
+}
+
+static int negate(struct schema *c, struct dfa **d)
+{
+	struct dfa *no = NULL;
+	const int rc = dfa_not(&no, *d, c->w.left, c->w.err);
+
+	dfa_drop(*d, c->w.left);
+	*d = no;
 	return rc;
 }
 
@@ -187,7 +191,7 @@ int schema_integer(struct schema *c, int digits, int neg, const struct dfa **out
 	if (*out)
 		return INFER_OK;
 	rc = neg ? whole_regex(c, BROKEN, &d) : number_dfa(&d, &spec, c->w.left, c->w.err);
-	return cache_result_of(c, rc, NULL, how, d, out);
+	return cache_result(c, rc, NULL, NULL, how, d, out);
 }
 
 int schema_number(struct schema *c, const struct json *v, enum number_bound bound,
@@ -229,30 +233,40 @@ int schema_number(struct schema *c, const struct json *v, enum number_bound boun
 		rc = combine(&all, d, rc, dfa_minus, c->w.left, c->w.err);
 		d = all;
 	}
-	return cache_result_of(c, rc, v, bound, d, out);
+	return cache_result(c, rc, v, v, bound, d, out);
 }
 
 /* canonical spellings of numbers, and of integers */
-#define USUAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
-#define USUAL_INTEGERS "0|-?[1-9]\\d{0,19}"
+#define CANONICAL "(?:0|-?[1-9]\\d{0,19}|-?(?:0|[1-9]\\d{0,19})\\.\\d{1,20})(?:[eE][-+]?\\d{1,3})?"
+#define CANONICAL_INTEGERS "0|-?[1-9]\\d{0,19}"
+
+/* Intersect numbers with a regular expression of whole spellings. */
+static int restrict_numbers(struct schema *c, const struct dfa *numbers, const char *spellings,
+                            struct dfa **d)
+{
+	struct dfa *all = NULL;
+	int rc;
+
+	TRY(whole_regex(c, spellings, &all));
+	rc = dfa_and(d, numbers, all, c->w.left, c->w.err);
+	dfa_drop(all, c->w.left);
+	return rc;
+}
 
 int schema_canonical_numbers(struct schema *c, const struct dfa *numbers, const struct dfa **out)
 {
 	const struct dfa *integers;
-	struct dfa *d = NULL, *all = NULL;
-	int rc;
+	struct dfa *d = NULL;
+	int only_integers;
 
 	*out = schema_cached(c, numbers, CACHED_CANONICAL);
 	if (*out)
 		return INFER_OK;
 	TRY(schema_integer(c, 0, 0, &integers));
 	TRY(dfa_minus(&d, numbers, integers, c->w.left, c->w.err));
-	rc = whole_regex(c, dfa_is_none(d) ? USUAL_INTEGERS : USUAL, &all);
+	only_integers = dfa_is_none(d);
 	dfa_drop(d, c->w.left);
-	TRY(rc);
-	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
-	dfa_drop(all, c->w.left);
-	TRY(rc);
+	TRY(restrict_numbers(c, numbers, only_integers ? CANONICAL_INTEGERS : CANONICAL, &d));
 	*out = numbers;
 	if (dfa_is_none(d))
 		dfa_drop(d, c->w.left);
@@ -268,16 +282,12 @@ int schema_plain_numbers(struct schema *c, const struct dfa *numbers, int is_sho
                          const struct dfa **out)
 {
 	const uint32_t how = is_short ? CACHED_SHORT : CACHED_PLAIN;
-	struct dfa *d = NULL, *all = NULL;
-	int rc;
+	struct dfa *d = NULL;
 
 	*out = schema_cached(c, numbers, how);
 	if (*out)
 		return INFER_OK;
-	TRY(whole_regex(c, is_short ? SHORTEST : PLAIN, &all));
-	rc = dfa_and(&d, numbers, all, c->w.left, c->w.err);
-	dfa_drop(all, c->w.left);
-	TRY(rc);
+	TRY(restrict_numbers(c, numbers, is_short ? SHORTEST : PLAIN, &d));
 	TRY(schema_own(c, d, out));
 	return schema_cache(c, numbers, how, *out);
 }
@@ -320,7 +330,7 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 	const uint32_t how = (uint32_t)kind * 2 + (uint32_t)neg;
 	const int length = kind == STRING_MAX_LENGTH || kind == STRING_MIN_LENGTH;
 	const struct string_format *f = NULL;
-	struct dfa *d = NULL, *no = NULL;
+	struct dfa *d = NULL;
 	const void *of;
 	int rc;
 
@@ -341,11 +351,8 @@ int schema_string(struct schema *c, const struct json *v, enum string_bound kind
 	} else {
 		rc = regex_dfa(&d, v->s, v->n, REGEX_SEARCH, c->w.left, c->w.err);
 	}
-	if (!rc && neg) {
-		rc = dfa_not(&no, d, c->w.left, c->w.err);
-		dfa_drop(d, c->w.left);
-		d = no;
-	}
+	if (!rc && neg)
+		rc = negate(c, &d);
 	return cache_result(c, rc, v, of, how, d, out);
 }
 
@@ -441,7 +448,6 @@ static int numbers_dfa(struct schema *c, const struct json *v, int list, int neg
 static int strings_dfa(struct schema *c, const struct json *v, int list, int neg, struct dfa **d)
 {
 	struct dfa_word *word, one = { json_str(v), json_bytes(v) };
-	struct dfa *no = NULL;
 	size_t n = 0;
 	int rc;
 
@@ -454,12 +460,7 @@ static int strings_dfa(struct schema *c, const struct json *v, int list, int neg
 			if (json_is_string(e))
 				word[n++] = (struct dfa_word){ e->s, e->n };
 	rc = dfa_words(d, word, list ? n : 1, c->w.left, c->w.err);
-	if (rc || !neg)
-		return rc;
-	rc = dfa_not(&no, *d, c->w.left, c->w.err);
-	dfa_drop(*d, c->w.left);
-	*d = no;
-	return rc;
+	return rc || !neg ? rc : negate(c, d);
 }
 
 int schema_values(struct schema *c, const struct json *v, int list, int neg, const struct dfa **out)
@@ -474,7 +475,7 @@ int schema_values(struct schema *c, const struct json *v, int list, int neg, con
 		return INFER_OK;
 	rc = c->type == ALT_NUMBER ? numbers_dfa(c, v, list, neg, &d)
 	                           : strings_dfa(c, v, list, neg, &d);
-	return cache_result_of(c, rc, v, how, d, out);
+	return cache_result(c, rc, v, v, how, d, out);
 }
 
 int schema_equal(const struct json *a, const struct json *b)
