@@ -1,4 +1,4 @@
-/* infer-bench/ab.c - two commands, two binaries or two servers, measured in turns. */
+/* infer-bench/ab.c - ab: measure two commands or two servers in alternating rounds. */
 #include "bench.h"
 #include "child.h"
 #include "compare.h"
@@ -15,7 +15,7 @@
 
 enum { METRICS = 64, NAME = 96 };
 
-/* A metric of both sides, round by round. */
+/* The values of a metric on both sides, by round. */
 struct both {
 	char name[NAME];
 	const char *unit;
@@ -35,14 +35,15 @@ struct ab {
 	struct both metrics[METRICS];
 	struct judged judged[METRICS];
 	size_t n;
-	int64_t rounds, most; /* done; and how many there may be */
+	int64_t rounds, most; /* rounds done; most rounds */
 	struct arena mem;
 };
 
-/* ---- what a round gave ---- */
+/* ---- the results of a round ---- */
 
-static int take(struct ab *a, int side, const char *name, const char *unit, int higher, double v,
-                infer_error *err)
+/* Add a value of a metric to one side. */
+static int add_value(struct ab *a, int side, const char *name, const char *unit, int higher,
+                     double v, infer_error *err)
 {
 	size_t i = 0, rounds = (size_t)a->most;
 
@@ -67,9 +68,9 @@ static int take(struct ab *a, int side, const char *name, const char *unit, int 
 	return INFER_OK;
 }
 
-/* The metrics of the records that a command printed, under their names, with what was measured behind
- * where there is more than one such. */
-static int take_record(struct ab *a, int side, const struct json *r, infer_error *err)
+/* Add the median of each metric of a record that a command printed. Names end in tokens, depth and batch if
+ * the record has them. */
+static int add_record(struct ab *a, int side, const struct json *r, infer_error *err)
 {
 	const struct json *bench = json_get(r, "bench");
 
@@ -87,13 +88,15 @@ static int take_record(struct ab *a, int side, const struct json *r, infer_error
 			         (long long)json_double(json_get(r, "depth")),
 			         (long long)json_double(json_get(r, "batch")));
 		if (json_is_number(p50) && unit)
-			TRY(take(a, side, name, unit, json_equals(json_get(m, "better"), "higher"),
-			         json_double(p50), err));
+			TRY(add_value(a, side, name, unit,
+			              json_equals(json_get(m, "better"), "higher"),
+			              json_double(p50), err));
 	}
 	return INFER_OK;
 }
 
-static int take_output(struct ab *a, int side, const struct buf *out, infer_error *err)
+/* Add all records that a command printed. */
+static int add_output(struct ab *a, int side, const struct buf *out, infer_error *err)
 {
 	for (size_t at = 0, n; at < out->len; at += n + 1) {
 		const char *from = out->at + at, *end = memchr(from, '\n', out->len - at);
@@ -103,11 +106,12 @@ static int take_output(struct ab *a, int side, const struct buf *out, infer_erro
 		char *own = n && *from == '{' ? arena_strndup(&a->mem, from, n) : NULL;
 
 		if (own && !jread(&v, &a->mem, own, n, "output", NULL))
-			TRY(take_record(a, side, v, err));
+			TRY(add_record(a, side, v, err));
 	}
 	return INFER_OK;
 }
 
+/* Run the command of a side once. counted: 0 for the first run. */
 static int round_command(struct ab *a, int side, int counted, infer_error *err)
 {
 	struct child c;
@@ -117,18 +121,18 @@ static int round_command(struct ab *a, int side, int counted, infer_error *err)
 	buf_init(&out, MEM_BASE);
 	rc = child_run(&c, a->side[side].argv, -1, &out, err);
 	if (!rc && counted)
-		rc = take_output(a, side, &out, err);
+		rc = add_output(a, side, &out, err);
 	if (!rc && counted)
-		rc = take(a, side, "wall_s", "s", 0, c.wall_s, err);
+		rc = add_value(a, side, "wall_s", "s", 0, c.wall_s, err);
 	if (!rc && counted)
-		rc = take(a, side, "cpu_s", "s", 0, c.cpu_s, err);
+		rc = add_value(a, side, "cpu_s", "s", 0, c.cpu_s, err);
 	if (!rc && counted)
-		rc = take(a, side, "peak_memory_bytes", "bytes", 0, c.peak_bytes, err);
+		rc = add_value(a, side, "peak_memory_bytes", "bytes", 0, c.peak_bytes, err);
 	buf_fini(&out);
 	return rc;
 }
 
-/* The same lengths each time, and other words: nothing of the last round is in a cache. */
+/* Measure the server of a side. Every round has the same lengths but other words, so no prompt is cached. */
 static int round_server(struct ab *a, int side, int64_t round, infer_error *err)
 {
 	struct serve *s = &a->side[side].serve;
@@ -145,15 +149,15 @@ static int round_server(struct ab *a, int side, int64_t round, infer_error *err)
 		if (!m.n || !strcmp(m.name, "send_lag_ms") || !strcmp(m.name, "itl_ms"))
 			continue;
 		infer_sort(s->series[i], m.n);
-		TRY(take(a, side, m.name, m.unit, m.higher, infer_quantile(m.values, m.n, 0.5),
-		         err));
+		TRY(add_value(a, side, m.name, m.unit, m.higher, infer_quantile(m.values, m.n, 0.5),
+		              err));
 	}
-	return take(a, side, "tok_s", "tok/s", 1, (double)s->completion_tokens / s->wall_s, err);
+	return add_value(a, side, "tok_s", "tok/s", 1, (double)s->completion_tokens / s->wall_s,
+	                 err);
 }
 
-/* Whether the shift of a time or a rate is known less exactly than the tolerance asks.  Rounds go on for
- * the width of an interval alone, never for where it lies: looking for a verdict again and again would
- * find one. */
+/* Set *yes if the interval of the change of a time or rate is wider than the tolerance. Only the width of an
+ * interval may add rounds, not its position: repeated tests for a verdict would find one by chance. */
 static int is_wide(int *yes, struct ab *a, infer_error *err)
 {
 	*yes = 0;
@@ -172,7 +176,7 @@ static int is_wide(int *yes, struct ab *a, infer_error *err)
 
 static int one_round(struct ab *a, int64_t round, uint64_t *done, infer_error *err)
 {
-	/* which one is first is drawn: what comes second finds a warmer machine */
+	/* random order: the second one runs on a warmer machine */
 	int first = rng_unit((uint64_t)a->o->seed, (uint64_t)(round + 1)) < 0.5;
 
 	for (int i = 0; i < 2; i++) {
@@ -190,7 +194,7 @@ static int rounds(struct ab *a, infer_error *err)
 	uint64_t done = 0;
 	int more = 1;
 
-	TRY(one_round(a, -1, &done, err)); /* the first of each is not counted */
+	TRY(one_round(a, -1, &done, err)); /* the first round is not counted */
 	while (more && a->rounds < a->most) {
 		int64_t to = a->rounds + a->o->rounds;
 
@@ -201,16 +205,16 @@ static int rounds(struct ab *a, infer_error *err)
 	return INFER_OK;
 }
 
-/* ---- what is run ---- */
+/* ---- the two sides ---- */
 
 static int is_url(const char *s)
 {
 	return !strncmp(s, "http://", 7) || !strncmp(s, "https://", 8) || !strncmp(s, "unix:", 5);
 }
 
-/* One word is a line for the shell; with words behind both, each is a program and those are its
- * arguments. */
-static int commands(struct ab *a, const struct opt_rest *rest, infer_error *err)
+/* Set the commands. Two words alone are lines for the shell; if more words follow, the two are programs and
+ * the rest are the arguments of both. */
+static int set_commands(struct ab *a, const struct opt_rest *rest, infer_error *err)
 {
 	static char sh[] = "/bin/sh", c[] = "-c";
 	size_t n = (size_t)rest->n_words - 3;
@@ -233,17 +237,18 @@ static int commands(struct ab *a, const struct opt_rest *rest, infer_error *err)
 	return INFER_OK;
 }
 
-static int sides(struct ab *a, const struct opt_rest *rest, infer_error *err)
+static int set_sides(struct ab *a, const struct opt_rest *rest, infer_error *err)
 {
 	int urls = is_url(rest->words[1]) + is_url(rest->words[2]);
 
 	for (int i = 0; i < 2; i++)
 		a->side[i].name = rest->words[1 + i];
 	if (!urls)
-		return commands(a, rest, err);
+		return set_commands(a, rest, err);
 	if (urls == 1 || rest->n_words > 3)
 		return err_set(err, INFER_EINVAL,
-		               "ab compares two servers, or two commands: '%.60s' and '%.60s'",
+		               "ab compares two servers or two commands, not one of each: '%.60s' "
+		               "and '%.60s'",
 		               rest->words[1], urls == 1 ? rest->words[2] : rest->words[3]);
 	for (int i = 0; i < 2; i++) {
 		a->side[i].open = 1;
@@ -252,7 +257,7 @@ static int sides(struct ab *a, const struct opt_rest *rest, infer_error *err)
 	return INFER_OK;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static int verdicts(struct ab *a, infer_error *err)
 {
@@ -360,7 +365,7 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 	a.most = o->max_rounds > o->rounds ? o->max_rounds : o->rounds;
 	arena_init(&a.mem, MEM_BASE);
 	progress_begin("rounds", PROGRESS_ITEMS, 2 * (uint64_t)(a.most + 1));
-	rc = sides(&a, rest, &err);
+	rc = set_sides(&a, rest, &err);
 	if (!rc)
 		rc = rounds(&a, &err);
 	progress_end();

@@ -1,4 +1,4 @@
-/* infer-bench/bench.h - what the files of infer-bench share. */
+/* infer-bench/bench.h - options and sub-commands of infer-bench. */
 #ifndef INFER_BENCH_BENCH_H
 #define INFER_BENCH_BENCH_H
 #include <infer/plan.h>
@@ -30,7 +30,8 @@ struct bench_opts {
 	struct start start;
 	struct engine_args engine;
 	struct opt_list filters;
-	const char *model, *prompts, *tokens, *depth, *seqs; /* lists of numbers, but the model */
+	const char *model;
+	const char *prompts, *tokens, *depth, *seqs; /* lists of numbers */
 	const char *record;
 	int64_t repeat;
 	int json, quick, clock, first; /* clock: enum bench_clock; first: enum bench_first */
@@ -39,11 +40,11 @@ struct bench_opts {
 	double rate, timeout, price, tolerance;
 	int64_t rounds, max_rounds, clients, requests, shared_prefix, seed, warmup, pid;
 	int to;                  /* convert: enum convert_form */
-	int follows;             /* no option: records follow others of ours */
-	int api, may_stop, kind; /* api: enum bench_api; kind: of a picture, enum figure_kind */
+	int follows;             /* no option: 1 if this process has already written records */
+	int api, may_stop, kind; /* api: enum bench_api; kind: enum figure_kind */
 };
 
-/* The subcommands.  Each prints its own errors and returns the exit code. */
+/* One function per sub-command. Each prints its own errors and returns the exit code. */
 int run(const struct bench_opts *o, const struct opt_rest *rest);
 int kernels(const struct bench_opts *o, const struct opt_rest *rest);
 int serve(const struct bench_opts *o, const struct opt_rest *rest);
@@ -53,12 +54,13 @@ int convert(const struct bench_opts *o, const struct opt_rest *rest);
 int report(const struct bench_opts *o, const struct opt_rest *rest);
 int ab(const struct bench_opts *o, const struct opt_rest *rest);
 
-/* Median, least and most of n values, which are sorted. */
+/* Return the median, minimum and maximum of n values. Sorts them. */
 struct infer_rate bench_spread(double *of, int64_t n);
 
-/* A line of the table of run; before it its head, where header is set.  planned: beside a plan. */
+/* Print a line of the table of run. header: 1 to print the heading first; planned: 1 if a plan is compared.
+ * INFER_EIO INFER_ENOMEM */
 int run_show(const struct infer_bench *b, int header, int planned, infer_error *err);
 
-/* The commit of the source, "-dirty" behind it if files differed; NULL: not known. */
+/* Return the commit of the source, with "-dirty" if files were modified; NULL: unknown. */
 const char *bench_commit(void);
 #endif

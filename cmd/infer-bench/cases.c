@@ -1,4 +1,4 @@
-/* infer-bench/cases.c - records read, and sorted by what was measured. */
+/* infer-bench/cases.c - records of measurements, grouped by what was measured. */
 #include "cases.h"
 #include "common/file.h"
 #include "base/err.h"
@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-enum { FILE_MOST = 1 << 30 };
+enum { MAX_FILE_BYTES = 1 << 30 };
 
-/* Fields that say what was measured, by the kind of measurement; a null ends them. */
+/* Fields that identify what was measured, by kind of measurement. Lists end with NULL. */
 static const char *const of_model[] = { "tokens", "depth", "batch", "clock", "cache", NULL };
 static const char *const of_kernel[] = { "kernel", "type", "shape", "n", "k", "m", "isa", NULL };
 static const char *const of_server[] = { "api",           "loop",  "rate",   "clients",
@@ -36,7 +36,8 @@ static void put_fields(struct buf *to, const struct json *from, const char *cons
 	}
 }
 
-static const char *key_of(struct arena *mem, const struct json *r)
+/* Return the key of the case of a record, allocated in mem. */
+static const char *make_case_key(struct arena *mem, const struct json *r)
 {
 	const struct json *bench = json_get(r, "bench"), *work = json_get(r, "workload");
 	struct buf b;
@@ -65,9 +66,9 @@ struct bench_case *cases_find(const struct cases *c, const char *key)
 	return k;
 }
 
-static int add(struct cases *c, const struct json *r, infer_error *err)
+static int add_case_record(struct cases *c, const struct json *r, infer_error *err)
 {
-	const char *key = key_of(&c->mem, r);
+	const char *key = make_case_key(&c->mem, r);
 	struct bench_case *k = key ? cases_find(c, key) : NULL;
 
 	if (key && !k && (k = arena_alloc(&c->mem, 1, sizeof *k))) {
@@ -110,30 +111,30 @@ static int read_lines(struct cases *c, const char *path, const struct buf *text,
 		             : err_set(&why, INFER_ENOMEM, "no memory for %s", path);
 
 		if (rc == INFER_EFORMAT)
-			return err_set(err, rc, "%s: line %lld is no record", path,
+			return err_set(err, rc, "%s: line %lld is not a record", path,
 			               (long long)line);
 		if (rc)
 			return err_set(err, rc, "%s", why.message);
 		if (json_equals(json_get(v, "kind"), "bench") &&
 		    !json_equals(json_get(v, "bench"), "ceilings"))
-			TRY(add(c, v, err));
+			TRY(add_case_record(c, v, err));
 	}
 	return INFER_OK;
 }
 
-static int more(struct cases *c, const char *path, infer_error *err)
+static int read_file(struct cases *c, const char *path, infer_error *err)
 {
 	size_t before = c->records;
 	struct buf text;
 	int rc;
 
 	buf_init(&text, MEM_BASE);
-	rc = file_read_any(&text, path, FILE_MOST, err);
+	rc = file_read_any(&text, path, MAX_FILE_BYTES, err);
 	if (!rc)
 		rc = read_lines(c, path, &text, err);
 	buf_fini(&text);
 	if (!rc && c->records == before)
-		rc = err_set(err, INFER_EFORMAT, "%s: no record of a measurement in it", path);
+		rc = err_set(err, INFER_EFORMAT, "%s: has no record of a measurement", path);
 	return rc;
 }
 
@@ -141,14 +142,14 @@ int cases_read(struct cases *c, const char *path, infer_error *err)
 {
 	*c = (struct cases){ .name = path };
 	arena_init(&c->mem, MEM_BASE);
-	return more(c, path, err);
+	return read_file(c, path, err);
 }
 
 int cases_read_all(struct cases *c, char *const *paths, int n, infer_error *err)
 {
 	TRY(cases_read(c, n ? paths[0] : "-", err));
 	for (int i = 1; i < n; i++)
-		TRY(more(c, paths[i], err));
+		TRY(read_file(c, paths[i], err));
 	return INFER_OK;
 }
 

@@ -1,4 +1,4 @@
-/* infer-bench/cases.h - records of measurements, by what was measured. */
+/* infer-bench/cases.h - records of measurements, grouped by what was measured. */
 #ifndef INFER_BENCH_CASES_H
 #define INFER_BENCH_CASES_H
 #include <infer/status.h>
@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* All records of one case: the same was measured. */
+/* A case: all records that measured the same. */
 struct bench_case {
 	const char *key; /* "decode tokens=128 depth=0 batch=1 clock=wall" */
 	const struct json **records;
@@ -19,20 +19,21 @@ struct cases {
 	size_t n, records;
 	struct arena mem;
 };
-/* Read the records of kind bench; path "-": standard input.  Other kinds are passed over.  On failure
- * too *c is the caller's.
- * INFER_EFORMAT  a line that is no JSON, or no record at all; INFER_EIO, INFER_ENOMEM */
+/* Read the records of kind bench from a file; path "-": standard input. Records of other kinds are skipped.
+ * The caller calls cases_fini, on failure too.
+ * INFER_EFORMAT  a line is not a record, or the file has no record of kind bench; INFER_EIO, INFER_ENOMEM */
 int cases_read(struct cases *c, const char *path, infer_error *err);
-/* The records of several files together; of standard input, if there is none. */
+/* Read several files into *c; standard input if n is 0. */
 int cases_read_all(struct cases *c, char *const *paths, int n, infer_error *err);
 void cases_fini(struct cases *c);
+/* Return the case with this key, or NULL. */
 struct bench_case *cases_find(const struct cases *c, const char *key);
 
-/* The measurements of a metric: the values of a few records, or the median of each of `MANY` records
- * or more.  *one_each: the latter.  NULL: none, or no memory. */
+/* Return the measurements of a metric, f64 [*n] in mem: all values of fewer than CASES_MANY records, or else
+ * the median of each record (*one_each is 1). NULL: there are none, or out of memory (mem->bad). */
 enum { CASES_MANY = 5 };
 double *case_values(const struct bench_case *c, const char *metric, size_t *n, int *one_each,
                     struct arena *mem);
-/* Metric i of the first record that has metrics; NULL: past the last. */
+/* Return metric i of the first record that has metrics, or NULL after the last. */
 const struct json *case_metric(const struct bench_case *c, size_t i);
 #endif

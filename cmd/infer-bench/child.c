@@ -1,4 +1,4 @@
-/* infer-bench/child.c - a command in a process of its own, with its resources. */
+/* infer-bench/child.c - run a command and measure its resources. */
 #include "child.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -29,7 +29,7 @@ static int read_back(int fd, struct buf *out)
 	return n || out->bad ? -1 : 0;
 }
 
-static int start(pid_t *pid, char *const *argv, int in, int out, int said)
+static int start_process(pid_t *pid, char *const *argv, int in, int out, int said)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -55,7 +55,8 @@ static int start(pid_t *pid, char *const *argv, int in, int out, int said)
 
 static double seconds(struct timeval t) { return (double)t.tv_sec + (double)t.tv_usec * 1e-6; }
 
-static int failed(const struct child *c, char *const *argv, int said, infer_error *err)
+/* Set the error of a command that failed, with the start of its standard error. */
+static int set_failure(const struct child *c, char *const *argv, int said, infer_error *err)
 {
 	struct buf text;
 	size_t n;
@@ -83,7 +84,7 @@ int child_run(struct child *c, char *const *argv, int in, struct buf *out, infer
 
 	if (to < 0 || said < 0)
 		rc = err_errno(err, errno, "a file in memory");
-	if (!rc && (rc = start(&pid, argv, in, to, said)))
+	if (!rc && (rc = start_process(&pid, argv, in, to, said)))
 		rc = err_set(err, INFER_EIO, "%.80s: %s", argv[0], strerror(rc));
 	if (!rc) {
 		do
@@ -95,7 +96,7 @@ int child_run(struct child *c, char *const *argv, int in, struct buf *out, infer
 		if (got < 0)
 			rc = err_errno(err, errno, "%.80s", argv[0]);
 		else if (c->status)
-			rc = failed(c, argv, said, err);
+			rc = set_failure(c, argv, said, err);
 		else if (read_back(to, out))
 			rc = err_set(err, INFER_ENOMEM, "no memory for the output of %.80s",
 			             argv[0]);

@@ -1,15 +1,15 @@
-/* infer-bench/child.h - a command run once, and what it took. */
+/* infer-bench/child.h - run a command and measure its resources. */
 #ifndef INFER_BENCH_CHILD_H
 #define INFER_BENCH_CHILD_H
 #include <infer/status.h>
 #include "base/buf.h"
 
 struct child {
-	double wall_s, cpu_s, peak_bytes;
-	int status; /* as waitpid(2) has it */
+	double wall_s, cpu_s, peak_bytes; /* peak_bytes: of resident memory */
+	int status;                       /* as of waitpid(2) */
 };
-/* Run argv.  in: its standard input; -1: nothing.  out: appended, standard output; what it says on standard
- * error is kept from the terminal, unless it fails.
- * INFER_EIO  it cannot be started, or it failed; names it */
+/* Run argv and wait for it. in: descriptor of its standard input, or -1 for empty input. Its standard output
+ * is appended to out. Its standard error is not printed; a failure quotes it.
+ * INFER_EIO  it cannot be started, or it failed; err names it. INFER_ENOMEM */
 int child_run(struct child *c, char *const *argv, int in, struct buf *out, infer_error *err);
 #endif

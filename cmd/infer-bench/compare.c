@@ -1,4 +1,4 @@
-/* infer-bench/compare.c - two files of records: what became better, what worse. */
+/* infer-bench/compare.c - compare: which metrics of two files of records became better or worse. */
 #include "bench.h"
 #include "cases.h"
 #include "compare.h"
@@ -23,14 +23,14 @@ struct compare {
 	const struct bench_opts *o;
 	struct cases base, now;
 	struct compared *first, *last;
-	size_t n, lone; /* lone: cases that only one side has */
+	size_t n, lone; /* lone: cases that only one file has */
 	struct rule_said rules[RULE_COUNT];
 	struct arena mem;
 };
 
-/* Requests that follow each other share their luck, so the medians of stretches of them are what is
- * compared. */
-static size_t batch(double *v, size_t n, struct arena *mem)
+/* Replace the values by medians of batches of consecutive ones. Consecutive requests are correlated; batches
+ * are nearly independent. */
+static size_t batch_medians(double *v, size_t n, struct arena *mem)
 {
 	size_t each = n / BATCHES;
 	double *room = arena_alloc(mem, each + 1, sizeof *room);
@@ -45,7 +45,7 @@ static size_t batch(double *v, size_t n, struct arena *mem)
 	return BATCHES;
 }
 
-static int by_request(const struct bench_case *c)
+static int is_per_request(const struct bench_case *c)
 {
 	return c->n == 1 && json_is(json_get(c->records[0], "paired_by_request"), JSON_TRUE);
 }
@@ -55,8 +55,8 @@ static double created(const struct bench_case *c, size_t i)
 	return json_double(json_get(c->records[i], "created_ms"));
 }
 
-/* Records that were taken in turns: each pair of them is later than the one before. */
-static int by_turn(const struct bench_case *a, const struct bench_case *b)
+/* True if the records of two cases were made in alternation: each pair is later than the pair before. */
+static int are_alternating(const struct bench_case *a, const struct bench_case *b)
 {
 	if (a->n != b->n || a->n < CASES_MANY)
 		return 0;
@@ -72,14 +72,14 @@ static int by_turn(const struct bench_case *a, const struct bench_case *b)
 	return 1;
 }
 
-/* Measures that say nothing about speed by themselves. */
+/* True if the metric measures speed and is compared. */
 static int is_judged(const char *metric)
 {
 	return strcmp(metric, "send_lag_ms") && strcmp(metric, "itl_ms") &&
 	       strcmp(metric, "hit_rate");
 }
 
-static struct compared *push(struct compare *c, struct compared x)
+static struct compared *add_compared(struct compare *c, struct compared x)
 {
 	struct compared *to = arena_alloc(&c->mem, 1, sizeof *to);
 
@@ -93,9 +93,9 @@ static struct compared *push(struct compare *c, struct compared x)
 	return to;
 }
 
-/* The slowest of the requests to a server are what their users notice. */
-static int tails(struct compare *c, const struct compared *like, const double *base, size_t n_base,
-                 const double *now, size_t n_new, infer_error *err)
+/* Compare the 95th and 99th percentiles of a latency, which users of a server notice most. */
+static int compare_tails(struct compare *c, const struct compared *like, const double *base,
+                         size_t n_base, const double *now, size_t n_new, infer_error *err)
 {
 	static const struct {
 		const char *name;
@@ -115,14 +115,15 @@ static int tails(struct compare *c, const struct compared *like, const double *b
 			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
 		TRY(judge_tail(&x.j, base, n_base, now, n_new, tail[i].q, like->j.paired, &c->mem,
 		               err));
-		if (!push(c, x))
+		if (!add_compared(c, x))
 			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
 	}
 	return INFER_OK;
 }
 
-static int one(struct compare *c, const struct bench_case *a, const struct bench_case *b,
-               const struct json *m, double drift, infer_error *err)
+/* Compare one metric of two cases. */
+static int compare_metric(struct compare *c, const struct bench_case *a, const struct bench_case *b,
+                          const struct json *m, double drift, infer_error *err)
 {
 	char *name = arena_strndup(&c->mem, m->key, m->key_n);
 	struct compared x = { .key = a->key };
@@ -138,7 +139,7 @@ static int one(struct compare *c, const struct bench_case *a, const struct bench
 		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
 	if (!na || !nb || !is_judged(name))
 		return INFER_OK;
-	/* records of the one and measurements of the other are not the same thing */
+	/* medians of records cannot be compared with single measurements */
 	if (each_a != each_b)
 		na = nb = 1;
 	x.metric = name;
@@ -146,28 +147,28 @@ static int one(struct compare *c, const struct bench_case *a, const struct bench
 	x.j.higher = json_equals(json_get(m, "better"), "higher");
 	enum pairing paired = PAIR_NONE;
 
-	if (by_request(a) && by_request(b) && na == nb && na > 1)
+	if (is_per_request(a) && is_per_request(b) && na == nb && na > 1)
 		paired = PAIR_REQUESTS;
-	else if (each_a && na == nb && na == a->n && by_turn(a, b))
+	else if (each_a && na == nb && na == a->n && are_alternating(a, b))
 		paired = PAIR_ROUNDS;
-	/* the part of the limit has the machine's changes in it already */
+	/* the fraction of the limit already contains the drift of the machine */
 	x.j.drift = strcmp(name, "fraction") ? drift : 0;
 	x.j.paired = paired;
-	struct compared *of = push(c, x);
+	struct compared *of = add_compared(c, x);
 
 	if (!of)
 		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
-	if (by_request(a) && by_request(b))
-		TRY(tails(c, of, va, na, vb, nb, err));
-	if (by_request(a))
-		na = batch(va, na, &c->mem);
-	if (by_request(b))
-		nb = batch(vb, nb, &c->mem);
+	if (is_per_request(a) && is_per_request(b))
+		TRY(compare_tails(c, of, va, na, vb, nb, err));
+	if (is_per_request(a))
+		na = batch_medians(va, na, &c->mem);
+	if (is_per_request(b))
+		nb = batch_medians(vb, nb, &c->mem);
 	return judge(&of->j, va, na, vb, nb, paired, &c->mem, err);
 }
 
-/* Each record is a measurement then. */
-static void many(struct rule_said *r, size_t a, size_t b)
+/* State in the rule that each record counts as one measurement. */
+static void set_many_rule(struct rule_said *r, size_t a, size_t b)
 {
 	r->state = RULE_KEPT;
 	snprintf(r->says, sizeof r->says, "%zu records and %zu, the median of each counts", a, b);
@@ -185,7 +186,7 @@ static int cases(struct compare *c, infer_error *err)
 			c->lone++;
 			continue;
 		}
-		/* many records have each other's drift in their spread */
+		/* the spread of many records already contains the drift */
 		if (a->n < CASES_MANY || b->n < CASES_MANY)
 			drift = rules_drift(a->records[0], b->records[0]);
 		for (size_t i = 0; i < a->n && i < b->n; i++) {
@@ -193,9 +194,9 @@ static int cases(struct compare *c, infer_error *err)
 			rules_add(c->rules, rules);
 		}
 		if (a->n >= CASES_MANY && b->n >= CASES_MANY)
-			many(&c->rules[RULE_REPEATS], a->n, b->n);
+			set_many_rule(&c->rules[RULE_REPEATS], a->n, b->n);
 		for (size_t i = 0; case_metric(a, i); i++)
-			TRY(one(c, a, b, case_metric(a, i), drift, err));
+			TRY(compare_metric(c, a, b, case_metric(a, i), drift, err));
 	}
 	for (const struct bench_case *b = c->now.first; b; b = b->next)
 		if (!cases_find(&c->base, b->key)) {
@@ -225,7 +226,7 @@ static int verdicts(struct compare *c, infer_error *err)
 	return INFER_OK;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
                  const struct judged *j)

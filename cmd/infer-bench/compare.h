@@ -1,4 +1,4 @@
-/* infer-bench/compare.h - a verdict as a record and as a line of a table. */
+/* infer-bench/compare.h - write a verdict as JSON or as a line of a table. */
 #ifndef INFER_BENCH_COMPARE_H
 #define INFER_BENCH_COMPARE_H
 #include "judge.h"
@@ -7,5 +7,6 @@
 
 void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
                  const struct judged *j);
+/* Append a verdict as a line of a table. */
 void compare_line(struct buf *t, const char *metric, const struct judged *j);
 #endif

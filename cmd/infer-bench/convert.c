@@ -1,4 +1,4 @@
-/* infer-bench/convert.c - records from and to the JSON of llama-bench and of vLLM's benchmark. */
+/* infer-bench/convert.c - convert: records from and to the JSON of llama-bench and vLLM's benchmark. */
 #include "bench.h"
 #include "common/file.h"
 #include "common/say.h"
@@ -11,23 +11,23 @@
 #include <string.h>
 
 enum convert_form { TO_JSONL, TO_LLAMA, TO_VLLM };
-enum { FILE_MOST = 1 << 28 };
+enum { MAX_FILE_BYTES = 1 << 28 };
 
 struct convert {
 	const struct bench_opts *o;
 	const char *name;
-	struct jwrite w; /* of llama-bench and vLLM */
+	struct jwrite w; /* output in the form of llama-bench or vLLM */
 	struct buf out;
 	struct arena mem;
 	size_t n;
 };
 
-static double number(const struct json *r, const char *key)
+static double get_number(const struct json *r, const char *key)
 {
 	return json_double(json_get(r, key));
 }
 
-static void copy(struct jwrite *w, const char *key, const struct json *v)
+static void copy_member(struct jwrite *w, const char *key, const struct json *v)
 {
 	if (v)
 		jw_value(w, key, v);
@@ -35,9 +35,9 @@ static void copy(struct jwrite *w, const char *key, const struct json *v)
 		jw_null(w, key);
 }
 
-/* ---- to ours ---- */
+/* ---- to our records ---- */
 
-static double *numbers(struct convert *c, const struct json *list, double times, size_t *n)
+static double *read_numbers(struct convert *c, const struct json *list, double times, size_t *n)
 {
 	double *v = arena_alloc(&c->mem, 2 * json_count(list) + 1, sizeof *v);
 
@@ -48,7 +48,8 @@ static double *numbers(struct convert *c, const struct json *list, double times,
 	return v;
 }
 
-static void begin(struct convert *c, struct jwrite *w, const char *bench)
+/* Write the first members of a record. */
+static void begin_record(struct convert *c, struct jwrite *w, const char *bench)
 {
 	infer_record_open(w, &c->out, INFER_KIND_BENCH, c->n++ ? 0 : INFER_RECORD_FIRST);
 	jw_str(w, "bench", bench);
@@ -56,23 +57,23 @@ static void begin(struct convert *c, struct jwrite *w, const char *bench)
 
 static int from_llama(struct convert *c, const struct json *r, infer_error *err)
 {
-	int64_t prompt = (int64_t)number(r, "n_prompt"), gen = (int64_t)number(r, "n_gen");
+	int64_t prompt = (int64_t)get_number(r, "n_prompt"), gen = (int64_t)get_number(r, "n_gen");
 	struct jwrite w;
 	size_t n;
-	double *v = numbers(c, json_get(r, "samples_ts"), 1, &n);
+	double *v = read_numbers(c, json_get(r, "samples_ts"), 1, &n);
 
 	if ((prompt > 0) == (gen > 0))
 		return err_set(err, INFER_EUNSUP,
-		               "%s: a test of n_prompt %lld and n_gen %lld is neither reading nor "
+		               "%s: a test of n_prompt %lld and n_gen %lld is neither prefill nor "
 		               "producing alone",
 		               c->name, (long long)prompt, (long long)gen);
 	if (!v)
 		return err_set(err, INFER_ENOMEM, "no memory for %s", c->name);
 	if (!n)
-		v[n++] = number(r, "avg_ts");
-	begin(c, &w, gen ? "decode" : "prefill");
+		v[n++] = get_number(r, "avg_ts");
+	begin_record(c, &w, gen ? "decode" : "prefill");
 	jw_int(&w, "tokens", gen ? gen : prompt);
-	jw_int(&w, "depth", (int64_t)number(r, "n_depth"));
+	jw_int(&w, "depth", (int64_t)get_number(r, "n_depth"));
 	jw_int(&w, "batch", 1);
 	jw_uint(&w, "repeat", n);
 	jw_str(&w, "clock", "wall");
@@ -92,21 +93,21 @@ static int from_llama(struct convert *c, const struct json *r, infer_error *err)
 	jw_num(&w, "max", v[2 * n - 1]);
 	jw_end(&w);
 	jw_object(&w, "model");
-	copy(&w, "id", json_get(r, "model_filename"));
-	copy(&w, "architecture", json_get(r, "model_type"));
-	copy(&w, "n_params", json_get(r, "model_n_params"));
+	copy_member(&w, "id", json_get(r, "model_filename"));
+	copy_member(&w, "architecture", json_get(r, "model_type"));
+	copy_member(&w, "n_params", json_get(r, "model_n_params"));
 	jw_end(&w);
-	copy(&w, "commit", json_get(r, "build_commit"));
+	copy_member(&w, "commit", json_get(r, "build_commit"));
 	jw_object(&w, "machine");
 	jw_str(&w, "version", "llama.cpp");
-	copy(&w, "cpu", json_get(r, "cpu_info"));
-	copy(&w, "threads", json_get(r, "n_threads"));
+	copy_member(&w, "cpu", json_get(r, "cpu_info"));
+	copy_member(&w, "threads", json_get(r, "n_threads"));
 	jw_end(&w);
 	infer_record_close(&w);
 	return INFER_OK;
 }
 
-/* Its own figures, where the measurements themselves were not kept (--save-detailed keeps them). */
+/* Write a metric of vLLM: from the list of measurements (--save-detailed), or else from its percentiles. */
 static void metric_of_vllm(struct convert *c, struct jwrite *w, const struct json *r,
                            const char *name, const char *theirs, const char *list)
 {
@@ -114,7 +115,7 @@ static void metric_of_vllm(struct convert *c, struct jwrite *w, const struct jso
 		"mean", "median", "p95", "p99"
 	};
 	size_t n;
-	double *v = numbers(c, json_get(r, list), 1e3, &n);
+	double *v = read_numbers(c, json_get(r, list), 1e3, &n);
 
 	if (v && n) {
 		infer_metric_put(w, &(struct infer_metric){ .name = name,
@@ -127,7 +128,7 @@ static void metric_of_vllm(struct convert *c, struct jwrite *w, const struct jso
 	jw_object(w, name);
 	jw_str(w, "unit", "ms");
 	jw_str(w, "better", "lower");
-	jw_int(w, "n", (int64_t)number(r, "completed"));
+	jw_int(w, "n", (int64_t)get_number(r, "completed"));
 	for (int i = 0; i < 4; i++) {
 		char key[64];
 		const struct json *x;
@@ -138,14 +139,14 @@ static void metric_of_vllm(struct convert *c, struct jwrite *w, const struct jso
 			continue;
 		if (i)
 			jw_object(w, parts[i]);
-		copy(w, i ? "value" : parts[i], x);
+		copy_member(w, i ? "value" : parts[i], x);
 		if (i)
 			jw_end(w);
 	}
 	jw_end(w);
 }
 
-static void single(struct jwrite *w, const char *name, const char *unit, double v)
+static void put_single_value(struct jwrite *w, const char *name, const char *unit, double v)
 {
 	double room;
 
@@ -164,21 +165,21 @@ static int from_vllm(struct convert *c, const struct json *r, infer_error *err)
 	struct jwrite w;
 
 	(void)err;
-	begin(c, &w, "serve");
+	begin_record(c, &w, "serve");
 	jw_object(&w, "workload");
 	jw_str(&w, "loop", json_is_number(rate) ? "open" : "closed"); /* else "inf" */
 	if (json_is_number(rate))
-		copy(&w, "rate", rate);
+		copy_member(&w, "rate", rate);
 	if (json_is_number(clients))
-		copy(&w, "clients", clients);
-	copy(&w, "requests", json_get(r, "num_prompts"));
+		copy_member(&w, "clients", clients);
+	copy_member(&w, "requests", json_get(r, "num_prompts"));
 	jw_end(&w);
-	copy(&w, "served", json_get(r, "model_id"));
+	copy_member(&w, "served", json_get(r, "model_id"));
 	jw_object(&w, "counts");
-	copy(&w, "completed", json_get(r, "completed"));
-	copy(&w, "failed", json_get(r, "failed"));
-	copy(&w, "prompt_tokens", json_get(r, "total_input_tokens"));
-	copy(&w, "completion_tokens", json_get(r, "total_output_tokens"));
+	copy_member(&w, "completed", json_get(r, "completed"));
+	copy_member(&w, "failed", json_get(r, "failed"));
+	copy_member(&w, "prompt_tokens", json_get(r, "total_input_tokens"));
+	copy_member(&w, "completion_tokens", json_get(r, "total_output_tokens"));
 	jw_null(&w, "agree");
 	jw_end(&w);
 	jw_object(&w, "metrics");
@@ -186,15 +187,15 @@ static int from_vllm(struct convert *c, const struct json *r, infer_error *err)
 	metric_of_vllm(c, &w, r, "tpot_ms", "tpot", "");
 	metric_of_vllm(c, &w, r, "itl_ms", "itl", "");
 	metric_of_vllm(c, &w, r, "e2e_ms", "e2el", "");
-	single(&w, "tok_s", "tok/s", number(r, "output_throughput"));
-	single(&w, "requests_s", "requests/s", number(r, "request_throughput"));
+	put_single_value(&w, "tok_s", "tok/s", get_number(r, "output_throughput"));
+	put_single_value(&w, "requests_s", "requests/s", get_number(r, "request_throughput"));
 	jw_end(&w);
-	copy(&w, "wall_s", json_get(r, "duration"));
+	copy_member(&w, "wall_s", json_get(r, "duration"));
 	infer_record_close(&w);
 	return INFER_OK;
 }
 
-/* ---- from ours ---- */
+/* ---- from our records ---- */
 
 static void moments(struct jwrite *w, const char *mean, const char *deviation, const double *v,
                     size_t n)
@@ -214,26 +215,27 @@ static int to_llama(struct convert *c, const struct json *r, infer_error *err)
 	                                decode ? "decode_tok_s" : "prefill_tok_s"),
 			  *run = json_get(r, "run"), *model = json_get(run, "model");
 	size_t n;
-	double *v = numbers(c, json_get(m, "values"), 1, &n), tokens = number(r, "tokens");
+	double *v = read_numbers(c, json_get(m, "values"), 1, &n), tokens = get_number(r, "tokens");
 
 	if ((!decode && !json_equals(json_get(r, "bench"), "prefill")) || !n ||
-	    number(r, "batch") > 1)
+	    get_number(r, "batch") > 1)
 		return err_set(err, INFER_EUNSUP,
-		               "%s: llama-bench has tests of one sequence, and their turns; this "
-		               "record is none",
+		               "%s: llama-bench has only tests of one sequence with their "
+		               "repetitions; this "
+		               "record is not one",
 		               c->name);
 	jw_object(&c->w, NULL);
-	copy(&c->w, "build_commit", json_get(r, "commit"));
-	copy(&c->w, "cpu_info", json_get(json_get(r, "machine"), "cpu"));
+	copy_member(&c->w, "build_commit", json_get(r, "commit"));
+	copy_member(&c->w, "cpu_info", json_get(json_get(r, "machine"), "cpu"));
 	jw_str(&c->w, "backends", "CPU");
-	copy(&c->w, "model_filename", json_get(model, "path"));
-	copy(&c->w, "model_type", json_get(json_get(r, "model"), "architecture"));
-	copy(&c->w, "model_size", json_get(model, "file_bytes"));
-	copy(&c->w, "model_n_params", json_get(json_get(r, "model"), "n_params"));
-	copy(&c->w, "n_threads", json_get(json_get(r, "machine"), "threads"));
+	copy_member(&c->w, "model_filename", json_get(model, "path"));
+	copy_member(&c->w, "model_type", json_get(json_get(r, "model"), "architecture"));
+	copy_member(&c->w, "model_size", json_get(model, "file_bytes"));
+	copy_member(&c->w, "model_n_params", json_get(json_get(r, "model"), "n_params"));
+	copy_member(&c->w, "n_threads", json_get(json_get(r, "machine"), "threads"));
 	jw_int(&c->w, "n_prompt", decode ? 0 : (int64_t)tokens);
 	jw_int(&c->w, "n_gen", decode ? (int64_t)tokens : 0);
-	jw_int(&c->w, "n_depth", (int64_t)number(r, "depth"));
+	jw_int(&c->w, "n_depth", (int64_t)get_number(r, "depth"));
 	for (size_t i = 0; i < n; i++)
 		v[n + i] = v[i] > 0 ? tokens * 1e9 / v[i] : 0;
 	moments(&c->w, "avg_ns", "stddev_ns", v + n, n);
@@ -261,10 +263,10 @@ static void metric_to_vllm(struct jwrite *w, const struct json *r, const char *n
 	char key[64];
 
 	snprintf(key, sizeof key, "mean_%s_ms", theirs);
-	copy(w, key, json_get(m, "mean"));
+	copy_member(w, key, json_get(m, "mean"));
 	for (int i = 0; i < 3; i++) {
 		snprintf(key, sizeof key, "%s_%s_ms", words[i], theirs);
-		copy(w, key, json_get(json_get(m, parts[i]), "value"));
+		copy_member(w, key, json_get(json_get(m, parts[i]), "value"));
 	}
 }
 
@@ -272,32 +274,32 @@ static int to_vllm(struct convert *c, const struct json *r, infer_error *err)
 {
 	const struct json *work = json_get(r, "workload"), *counts = json_get(r, "counts"),
 			  *metrics = json_get(r, "metrics");
-	double wall = number(r, "wall_s"), in = number(counts, "prompt_tokens"),
-	       out = number(counts, "completion_tokens");
+	double wall = get_number(r, "wall_s"), in = get_number(counts, "prompt_tokens"),
+	       out = get_number(counts, "completion_tokens");
 
 	if (!json_equals(json_get(r, "bench"), "serve") || !(wall > 0))
 		return err_set(err, INFER_EUNSUP,
-		               "%s: vLLM's form is of servers, and this record is of %.*s", c->name,
-		               (int)json_bytes(json_get(r, "bench")),
+		               "%s: vLLM's form is for servers, and this record is of %.*s",
+		               c->name, (int)json_bytes(json_get(r, "bench")),
 		               json_str(json_get(r, "bench")));
 	if (c->n++)
-		return err_set(err, INFER_EUNSUP, "%s: vLLM's form has one measurement in a file",
+		return err_set(err, INFER_EUNSUP, "%s: a file of vLLM has one measurement",
 		               c->name);
 	jw_object(&c->w, NULL);
 	jw_str(&c->w, "backend", "openai");
-	copy(&c->w, "model_id", json_get(r, "served"));
-	copy(&c->w, "num_prompts", json_get(work, "requests"));
+	copy_member(&c->w, "model_id", json_get(r, "served"));
+	copy_member(&c->w, "num_prompts", json_get(work, "requests"));
 	if (json_get(work, "rate"))
-		copy(&c->w, "request_rate", json_get(work, "rate"));
+		copy_member(&c->w, "request_rate", json_get(work, "rate"));
 	else
 		jw_str(&c->w, "request_rate", "inf");
-	copy(&c->w, "max_concurrency", json_get(work, "clients"));
+	copy_member(&c->w, "max_concurrency", json_get(work, "clients"));
 	jw_num(&c->w, "duration", wall);
-	copy(&c->w, "completed", json_get(counts, "completed"));
-	copy(&c->w, "failed", json_get(counts, "failed"));
+	copy_member(&c->w, "completed", json_get(counts, "completed"));
+	copy_member(&c->w, "failed", json_get(counts, "failed"));
 	jw_num(&c->w, "total_input_tokens", in);
 	jw_num(&c->w, "total_output_tokens", out);
-	jw_num(&c->w, "request_throughput", number(counts, "completed") / wall);
+	jw_num(&c->w, "request_throughput", get_number(counts, "completed") / wall);
 	jw_num(&c->w, "output_throughput", out / wall);
 	jw_num(&c->w, "total_token_throughput", (in + out) / wall);
 	metric_to_vllm(&c->w, r, "ttft_ms", "ttft");
@@ -314,12 +316,13 @@ static int to_vllm(struct convert *c, const struct json *r, infer_error *err)
 
 /* ---- files ---- */
 
-static int one(struct convert *c, const struct json *r, infer_error *err)
+/* Convert one JSON value. */
+static int convert_value(struct convert *c, const struct json *r, infer_error *err)
 {
 	int ours = json_is_string(json_get(r, "kind"));
 
 	if (ours && !json_equals(json_get(r, "kind"), "bench"))
-		return INFER_OK; /* kinds that are not known here are passed over */
+		return INFER_OK; /* records of other kinds are skipped */
 	if (ours && c->o->to != TO_JSONL)
 		return c->o->to == TO_LLAMA ? to_llama(c, r, err) : to_vllm(c, r, err);
 	if (!ours && c->o->to == TO_JSONL && json_get(r, "avg_ts"))
@@ -327,21 +330,21 @@ static int one(struct convert *c, const struct json *r, infer_error *err)
 	if (!ours && c->o->to == TO_JSONL && json_get(r, "request_throughput"))
 		return from_vllm(c, r, err);
 	return err_set(err, INFER_EFORMAT,
-	               ours ? "%s: a record of ours already"
-	                    : "%s: neither a record, nor of llama-bench or vLLM's benchmark",
+	               ours ? "%s: is already a record of infer-bench"
+	                    : "%s: is neither a record nor JSON of llama-bench or vLLM's benchmark",
 	               c->name);
 }
 
-/* A value, a list of them, or a line for each. */
+/* Convert a file: one JSON value, an array of values, or one value per line. */
 static int convert_text(struct convert *c, const char *text, size_t bytes, infer_error *err)
 {
 	const struct json *v;
 
 	if (!jread(&v, &c->mem, text, bytes, c->name, NULL)) {
 		if (!json_is_array(v))
-			return one(c, v, err);
+			return convert_value(c, v, err);
 		json_each(x, v)
-			TRY(one(c, x, err));
+			TRY(convert_value(c, x, err));
 		return INFER_OK;
 	}
 	for (size_t at = 0, n; at < bytes; at += n + 1) {
@@ -351,7 +354,7 @@ static int convert_text(struct convert *c, const char *text, size_t bytes, infer
 		if (!n)
 			continue;
 		TRY(jread(&v, &c->mem, text + at, n, c->name, err));
-		TRY(one(c, v, err));
+		TRY(convert_value(c, v, err));
 	}
 	return INFER_OK;
 }
@@ -363,7 +366,7 @@ static int convert_file(struct convert *c, const char *path, infer_error *err)
 
 	buf_init(&text, MEM_BASE);
 	c->name = path;
-	rc = file_read(&text, path, FILE_MOST, err);
+	rc = file_read(&text, path, MAX_FILE_BYTES, err);
 	if (!rc)
 		rc = convert_text(c, text.at ? text.at : "", text.len, err);
 	buf_fini(&text);

@@ -1,4 +1,4 @@
-/* infer-bench/draw.c - a picture drawn by gnuplot, or in letters. */
+/* infer-bench/draw.c - draw a figure with gnuplot, or as text. */
 #include "child.h"
 #include "figure.h"
 #include "common/file.h"
@@ -39,8 +39,8 @@ static void ranges(const struct figure *f, struct range *x, struct range *y)
 
 /* ---- gnuplot ---- */
 
-/* In single quotes nothing has a meaning but the quote. */
-static void quoted(struct buf *to, const char *text)
+/* Append a text in single quotes for gnuplot. */
+static void put_quoted(struct buf *to, const char *text)
 {
 	buf_putc(to, '\'');
 	for (; *text; text++)
@@ -48,7 +48,7 @@ static void quoted(struct buf *to, const char *text)
 	buf_putc(to, '\'');
 }
 
-static void data(const struct figure *f, struct buf *to)
+static void put_data(const struct figure *f, struct buf *to)
 {
 	for (int i = 0; i < f->n; i++) {
 		const struct series *s = &f->series[i];
@@ -61,24 +61,24 @@ static void data(const struct figure *f, struct buf *to)
 	}
 }
 
-static void axes(const struct figure *f, struct buf *to)
+static void put_axes(const struct figure *f, struct buf *to)
 {
 	struct range x, y;
 	double room;
 
 	buf_puts(to, "set title ");
-	quoted(to, f->title);
+	put_quoted(to, f->title);
 	buf_puts(to, "\nset xlabel ");
-	quoted(to, f->x);
+	put_quoted(to, f->x);
 	buf_puts(to, " offset 0,0.4\nset ylabel ");
-	quoted(to, f->y);
+	put_quoted(to, f->y);
 	buf_printf(to,
 	           "\nset grid lc rgb '#dddddd'\nset key bmargin center horizontal maxcols 2\nset "
 	           "offsets "
 	           "graph 0.03, graph 0.03, 0, 0\n%s%s",
 	           f->log_x ? "set logscale x\n" : "",
 	           f->log_y ? "set logscale y\n" : "set yrange [0:*]\n");
-	/* points do not stand on the frame */
+	/* leave room between the points and the frame */
 	ranges(f, &x, &y);
 	room = x.hi > x.lo ? 0.03 * (x.hi - x.lo) : 1;
 	if (!f->log_x)
@@ -112,8 +112,8 @@ void figure_script(const struct figure *f, int form, struct buf *to)
 	           form == FIGURE_PNG ? "pngcairo size 1200,800 font 'sans,16' linewidth 2"
 	                              : "svg size 900,600 font 'sans-serif,16' linewidth 2 "
 	                                "background '#ffffff'");
-	axes(f, to);
-	data(f, to);
+	put_axes(f, to);
+	put_data(f, to);
 	for (int i = 0; i < f->n; i++) {
 		const struct series *s = &f->series[i];
 		const char *c = colours[s->style == STYLE_LIMIT ? limits++ % 6 : colour++ % 6];
@@ -135,7 +135,7 @@ void figure_script(const struct figure *f, int form, struct buf *to)
 			           c);
 		else
 			buf_printf(to, "linespoints pt 7 ps 0.8 lc rgb '%s' title ", c);
-		quoted(to, s->name);
+		put_quoted(to, s->name);
 	}
 	buf_putc(to, '\n');
 }
@@ -162,9 +162,10 @@ int figure_gnuplot(const struct figure *f, int form, struct buf *out, infer_erro
 	return rc;
 }
 
-/* ---- letters ---- */
+/* ---- text ---- */
 
-static double place(const struct range *r, double v)
+/* Return the position of v in the range, 0 to 1. */
+static double to_part(const struct range *r, double v)
 {
 	double lo = r->log ? infer_log(r->lo) : r->lo, hi = r->log ? infer_log(r->hi) : r->hi;
 
@@ -172,41 +173,42 @@ static double place(const struct range *r, double v)
 	return hi > lo ? (v - lo) / (hi - lo) : 0.5;
 }
 
-static double unplace(const struct range *r, double part)
+/* Return the value at a position of the range. */
+static double from_part(const struct range *r, double part)
 {
 	if (!r->log)
 		return r->lo + part * (r->hi - r->lo);
 	return infer_exp(infer_log(r->lo) + part * (infer_log(r->hi) - infer_log(r->lo)));
 }
 
-static void mark(char canvas[HIGH][WIDE], const struct range *x, const struct range *y, double px,
-                 double py, char c)
+static void put_mark(char canvas[HIGH][WIDE], const struct range *x, const struct range *y,
+                     double px, double py, char c)
 {
-	int col = (int)(place(x, px) * (WIDE - 1) + 0.5),
-	    row = (int)(place(y, py) * (HIGH - 1) + 0.5);
+	int col = (int)(to_part(x, px) * (WIDE - 1) + 0.5),
+	    row = (int)(to_part(y, py) * (HIGH - 1) + 0.5);
 
 	if (col >= 0 && col < WIDE && row >= 0 && row < HIGH &&
 	    (canvas[HIGH - 1 - row][col] == ' ' || c != '-'))
 		canvas[HIGH - 1 - row][col] = c;
 }
 
-/* Lines have a letter in each column between their points; limits are dashes. */
-static void trace(char canvas[HIGH][WIDE], const struct series *s, const struct range *x,
-                  const struct range *y, char c)
+/* Draw a series: lines have its letter in each column between the points; limits are dashes. */
+static void draw_series(char canvas[HIGH][WIDE], const struct series *s, const struct range *x,
+                        const struct range *y, char c)
 {
 	for (size_t k = 0; k < s->n; k++) {
 		const struct point *p = &s->at[k], *q = k + 1 < s->n ? p + 1 : p;
-		int from = (int)(place(x, p->x) * (WIDE - 1)),
-		    to = (int)(place(x, q->x) * (WIDE - 1));
+		int from = (int)(to_part(x, p->x) * (WIDE - 1)),
+		    to = (int)(to_part(x, q->x) * (WIDE - 1));
 
-		mark(canvas, x, y, p->x, p->y, c);
+		put_mark(canvas, x, y, p->x, p->y, c);
 		for (int col = from; s->style == STYLE_LIMIT && col <= to; col++) {
-			double at = (double)col / (WIDE - 1), a = place(x, p->x),
-			       b = place(x, q->x), part = b > a ? (at - a) / (b - a) : 0,
-			       v = place(y, p->y) + part * (place(y, q->y) - place(y, p->y));
+			double at = (double)col / (WIDE - 1), a = to_part(x, p->x),
+			       b = to_part(x, q->x), part = b > a ? (at - a) / (b - a) : 0,
+			       v = to_part(y, p->y) + part * (to_part(y, q->y) - to_part(y, p->y));
 
 			if (part >= 0 && part <= 1)
-				mark(canvas, x, y, unplace(x, at), unplace(y, v), c);
+				put_mark(canvas, x, y, from_part(x, at), from_part(y, v), c);
 		}
 	}
 }
@@ -229,11 +231,11 @@ static void ticks(const struct figure *f, const struct range *x, struct buf *to)
 
 	memset(line, ' ', sizeof line);
 	for (int i = 0; i < (f->n_ticks ? f->n_ticks : 5); i++) {
-		double part = f->n_ticks ? place(x, f->ticks[i].at) : i / 4.0;
+		double part = f->n_ticks ? to_part(x, f->ticks[i].at) : i / 4.0;
 		char label[16];
 		int col = (int)(part * (WIDE - 1)), n;
 
-		snprintf(label, sizeof label, "%.4g", unplace(x, part));
+		snprintf(label, sizeof label, "%.4g", from_part(x, part));
 		n = (int)strlen(f->n_ticks ? f->ticks[i].label : label);
 		if (part < 0 || part > 1 || col < next)
 			continue;
@@ -243,22 +245,22 @@ static void ticks(const struct figure *f, const struct range *x, struct buf *to)
 	buf_printf(to, "%*s%.*s\n", MARGIN + 2, "", next ? next - 1 : 0, line);
 }
 
-void figure_letters(const struct figure *f, struct buf *to)
+void figure_text(const struct figure *f, struct buf *to)
 {
 	char canvas[HIGH][WIDE];
 	struct range x, y;
 
 	ranges(f, &x, &y);
 	memset(canvas, ' ', sizeof canvas);
-	for (int pass = 0; pass < 2; pass++) /* limits lie below */
+	for (int pass = 0; pass < 2; pass++) /* limits first: other series overwrite them */
 		for (int i = 0; i < f->n; i++)
 			if ((f->series[i].style == STYLE_LIMIT) == !pass)
-				trace(canvas, &f->series[i], &x, &y, letter(f, i));
+				draw_series(canvas, &f->series[i], &x, &y, letter(f, i));
 	buf_printf(to, "%s\n%s\n", f->title, f->y);
 	for (int row = 0; row < HIGH; row++) {
 		if (row % 4 == 0 || row == HIGH - 1)
 			buf_printf(to, "%*.4g |", MARGIN,
-			           unplace(&y, (double)(HIGH - 1 - row) / (HIGH - 1)));
+			           from_part(&y, (double)(HIGH - 1 - row) / (HIGH - 1)));
 		else
 			buf_printf(to, "%*s |", MARGIN, "");
 		int n = WIDE;

@@ -1,4 +1,4 @@
-/* infer-bench/figure.c - pictures made of records. */
+/* infer-bench/figure.c - make figures from records. */
 #include "figure.h"
 #include <infer/statistic.h>
 #include "base/err.h"
@@ -8,7 +8,7 @@
 
 enum { QUANTILES = 60 };
 
-static struct series *series(struct figure *f, enum series_style style, const char *name)
+static struct series *find_series(struct figure *f, enum series_style style, const char *name)
 {
 	for (int i = 0; i < f->n; i++)
 		if (!strcmp(f->series[i].name, name))
@@ -22,8 +22,8 @@ static struct series *series(struct figure *f, enum series_style style, const ch
 	return s;
 }
 
-/* Points of a series by rising x. */
-static void add(struct figure *f, struct series *s, double x, double y, double lo, double hi)
+/* Add a point to a series, sorted by x. */
+static void add_point(struct figure *f, struct series *s, double x, double y, double lo, double hi)
 {
 	size_t i;
 
@@ -45,7 +45,7 @@ static void add(struct figure *f, struct series *s, double x, double y, double l
 	s->at[i] = (struct point){ x, y, lo, hi };
 }
 
-static double number(const struct json *r, const char *a, const char *b)
+static double get_number(const struct json *r, const char *a, const char *b)
 {
 	return json_double(b ? json_get(json_get(r, a), b) : json_get(r, a));
 }
@@ -67,8 +67,8 @@ static int is_serve(const struct json *r) { return json_equals(json_get(r, "benc
 
 /* ---- sweeps of infer-bench run ---- */
 
-/* The number that takes the most values is what was swept. */
-static const char *swept(const struct cases *c)
+/* Return the field that has the most values, which is taken as what was swept. */
+static const char *find_swept(const struct cases *c)
 {
 	static const char *const names[] = { "batch", "depth", "tokens" };
 	const char *best = "tokens";
@@ -79,7 +79,7 @@ static const char *swept(const struct cases *c)
 		size_t n = 0;
 
 		for (const struct bench_case *k = c->first; k; k = k->next) {
-			double x = number(k->records[0], names[i], NULL);
+			double x = get_number(k->records[0], names[i], NULL);
 			size_t j = 0;
 
 			while (j < n && (seen[j] < x || seen[j] > x))
@@ -95,24 +95,25 @@ static const char *swept(const struct cases *c)
 	return best;
 }
 
-/* "decode of 128", with what else was not swept and is not as usual. */
-static int name_of(char *to, size_t room, const struct json *r, const char *by)
+/* Write the name of a series, "decode of 128", with other fields that are not swept and not the default. */
+static int put_series_name(char *to, size_t room, const struct json *r, const char *by)
 {
 	int n = snprintf(to, room, "%s",
 	                 json_equals(json_get(r, "bench"), "decode") ? "decode" : "prefill");
 
 	if (strcmp(by, "tokens"))
-		n += snprintf(to + n, room - (size_t)n, " of %g", number(r, "tokens", NULL));
-	if (strcmp(by, "depth") && number(r, "depth", NULL) > 0)
-		n += snprintf(to + n, room - (size_t)n, " behind %g", number(r, "depth", NULL));
-	if (strcmp(by, "batch") && number(r, "batch", NULL) > 1)
-		n += snprintf(to + n, room - (size_t)n, ", %g at once", number(r, "batch", NULL));
+		n += snprintf(to + n, room - (size_t)n, " of %g", get_number(r, "tokens", NULL));
+	if (strcmp(by, "depth") && get_number(r, "depth", NULL) > 0)
+		n += snprintf(to + n, room - (size_t)n, " behind %g", get_number(r, "depth", NULL));
+	if (strcmp(by, "batch") && get_number(r, "batch", NULL) > 1)
+		n += snprintf(to + n, room - (size_t)n, ", %g at once",
+		              get_number(r, "batch", NULL));
 	return n;
 }
 
 static void sweep(struct figure *f, const struct cases *c)
 {
-	const char *by = swept(c);
+	const char *by = find_swept(c);
 
 	snprintf(f->title, sizeof f->title, "Speed of a model, and its limit");
 	snprintf(f->x, sizeof f->x, "%s",
@@ -124,22 +125,23 @@ static void sweep(struct figure *f, const struct cases *c)
 	for (const struct bench_case *k = c->first; k; k = k->next)
 		for (size_t i = 0; is_model(k->records[0]) && i < k->n; i++) {
 			const struct json *r = k->records[i], *rate = json_get(r, "tok_s");
-			double x = number(r, by, NULL) + (strcmp(by, "depth") ? 0 : 1);
+			double x = get_number(r, by, NULL) + (strcmp(by, "depth") ? 0 : 1);
 
-			double y = number(r, "limit_tok_s", NULL);
+			double y = get_number(r, "limit_tok_s", NULL);
 			char name[64];
-			int n = name_of(name, sizeof name, r, by);
+			int n = put_series_name(name, sizeof name, r, by);
 
-			add(f, series(f, STYLE_LINE, name), x, number(rate, "median", NULL),
-			    number(rate, "min", NULL), number(rate, "max", NULL));
+			add_point(f, find_series(f, STYLE_LINE, name), x,
+			          get_number(rate, "median", NULL), get_number(rate, "min", NULL),
+			          get_number(rate, "max", NULL));
 			snprintf(name + n, sizeof name - (size_t)n, ": limit");
-			add(f, series(f, STYLE_LIMIT, name), x, y, y, y);
+			add_point(f, find_series(f, STYLE_LIMIT, name), x, y, y, y);
 		}
 }
 
 /* ---- latencies of a server ---- */
 
-/* Percentiles stand as far from the first as their tail is small: 90, 99 and 99.9 are even steps. */
+/* The x axis is logarithmic in the tail 1 - q: the percentiles 90, 99 and 99.9 are even steps. */
 static void latency(struct figure *f, const struct cases *c)
 {
 	static const struct {
@@ -162,7 +164,7 @@ static void latency(struct figure *f, const struct cases *c)
 	for (const struct bench_case *k = c->first; k; k = k->next) {
 		if (!is_serve(k->records[0]))
 			continue;
-		/* of several, the first and the last token only */
+		/* of several cases, only the latencies to the first and the last token */
 		for (size_t m = 0; m < sizeof rows / sizeof *rows - (c->n > 1); m++) {
 			int each;
 			size_t n;
@@ -174,17 +176,17 @@ static void latency(struct figure *f, const struct cases *c)
 			infer_sort(v, n);
 			if (c->n > 1)
 				snprintf(name, sizeof name, "%s, %g at once", rows[m].name,
-				         number(k->records[0], "most_at_once", NULL));
+				         get_number(k->records[0], "most_at_once", NULL));
 			else
 				snprintf(name, sizeof name, "%s", rows[m].name);
-			/* no percentile beyond what the number of requests has */
+			/* no percentile beyond what the number of requests supports */
 			for (int q = 1; q <= QUANTILES; q++) { /* from the 10th on */
 				double tail = infer_exp(-q * 0.115129254649702), /* to 0.001 */
 					y = infer_quantile(v, n, 1 - tail);
 
 				if (tail * (double)n >= 1 || q == 1)
-					add(f, series(f, STYLE_LINE, name),
-					    1 - infer_log(tail) / infer_log(10), y, y, y);
+					add_point(f, find_series(f, STYLE_LINE, name),
+					          1 - infer_log(tail) / infer_log(10), y, y, y);
 			}
 		}
 	}
@@ -197,31 +199,35 @@ static void throughput(struct figure *f, const struct cases *c)
 	int rates = 0;
 
 	for (const struct bench_case *k = c->first; k; k = k->next)
-		rates |= is_serve(k->records[0]) && number(k->records[0], "workload", "rate") > 0;
+		rates |= is_serve(k->records[0]) &&
+		         get_number(k->records[0], "workload", "rate") > 0;
 	snprintf(f->title, sizeof f->title, "Throughput of a server");
 	snprintf(f->x, sizeof f->x, "%s", rates ? "requests per second" : "clients at once");
 	snprintf(f->y, sizeof f->y, "tokens per second");
 	for (const struct bench_case *k = c->first; k; k = k->next)
 		for (size_t i = 0; i < k->n; i++) {
 			const struct json *r = k->records[i];
-			double at = number(r, "workload", rates ? "rate" : "clients"),
+			double at = get_number(r, "workload", rates ? "rate" : "clients"),
 			       y = percentile(r, "tok_s", "p50"),
 			       each = percentile(r, "decode_tok_s", "p50");
 
 			if (is_serve(r)) {
-				add(f, series(f, STYLE_LINE, "all clients together"), at, y, y, y);
-				add(f, series(f, STYLE_LINE, "one client, while it is answered"),
-				    at, each, each, each);
+				add_point(f, find_series(f, STYLE_LINE, "all clients together"), at,
+				          y, y, y);
+				add_point(f,
+				          find_series(f, STYLE_LINE,
+				                      "one client, while it is answered"),
+				          at, each, each, each);
 			}
-			/* the limit of as many sequences, if it was measured too */
-			y = number(r, "limit_tok_s", NULL);
+			/* the limit for this number of sequences, if it was measured */
+			y = get_number(r, "limit_tok_s", NULL);
 			if (!rates && json_equals(json_get(r, "bench"), "decode")) {
 				char name[64];
 
 				snprintf(name, sizeof name, "limit of decoding %g tokens",
-				         number(r, "tokens", NULL));
-				add(f, series(f, STYLE_LIMIT, name), number(r, "batch", NULL), y, y,
-				    y);
+				         get_number(r, "tokens", NULL));
+				add_point(f, find_series(f, STYLE_LIMIT, name),
+				          get_number(r, "batch", NULL), y, y, y);
 			}
 		}
 }
@@ -230,15 +236,15 @@ static void throughput(struct figure *f, const struct cases *c)
 
 static void roof(struct figure *f, const char *name, double gb_s, double peak, double lo, double hi)
 {
-	struct series *s = series(f, STYLE_LIMIT, name);
+	struct series *s = find_series(f, STYLE_LIMIT, name);
 	double ridge = peak / gb_s;
 
 	if (!(gb_s > 0) || !(peak > 0))
 		return;
-	add(f, s, lo, lo * gb_s < peak ? lo * gb_s : peak, 0, 0);
+	add_point(f, s, lo, lo * gb_s < peak ? lo * gb_s : peak, 0, 0);
 	if (ridge > lo && ridge < hi)
-		add(f, s, ridge, peak, 0, 0);
-	add(f, s, hi, hi * gb_s < peak ? hi * gb_s : peak, 0, 0);
+		add_point(f, s, ridge, peak, 0, 0);
+	add_point(f, s, hi, hi * gb_s < peak ? hi * gb_s : peak, 0, 0);
 }
 
 static void roofline(struct figure *f, const struct cases *c)
@@ -251,36 +257,37 @@ static void roofline(struct figure *f, const struct cases *c)
 	f->log_x = f->log_y = 1;
 	for (const struct bench_case *k = c->first; k; k = k->next) {
 		const struct json *r = k->records[0];
-		double ops = number(r, "gop_s", "median"), x = ops / number(r, "gb_s", "median");
+		double ops = get_number(r, "gop_s", "median"),
+		       x = ops / get_number(r, "gb_s", "median");
 		const struct json *kernel = json_get(r, "kernel");
 		char name[64];
 
 		snprintf(name, sizeof name, "kernel %.*s", (int)json_bytes(kernel),
 		         json_str(kernel));
 		if (is_model(r)) {
-			double bytes =
-				number(r, "weight_bytes", NULL) + number(r, "kv_bytes", NULL);
+			double bytes = get_number(r, "weight_bytes", NULL) +
+			               get_number(r, "kv_bytes", NULL);
 
-			x = number(r, "ops", NULL) / bytes;
-			ops = number(r, "ops", NULL) * number(r, "tok_s", "median") * 1e-9;
-			memory = number(r, "mapped_gb_s", "median");
-			fma = number(r, "fma_gflop_s", "median");
-			dot = number(r, "dot_gop_s", "median");
+			x = get_number(r, "ops", NULL) / bytes;
+			ops = get_number(r, "ops", NULL) * get_number(r, "tok_s", "median") * 1e-9;
+			memory = get_number(r, "mapped_gb_s", "median");
+			fma = get_number(r, "fma_gflop_s", "median");
+			dot = get_number(r, "dot_gop_s", "median");
 			snprintf(name, sizeof name, "%s",
 			         json_equals(json_get(r, "bench"), "decode") ? "decode"
 			                                                     : "prefill");
 		} else if (json_equals(json_get(r, "limit"), "memory")) {
-			memory = number(r, "ceiling", "median");
+			memory = get_number(r, "ceiling", "median");
 		} else if (json_equals(json_get(r, "limit"), "fma")) {
-			fma = number(r, "ceiling", "median");
+			fma = get_number(r, "ceiling", "median");
 		} else if (json_equals(json_get(r, "limit"), "dot")) {
-			dot = number(r, "ceiling", "median");
+			dot = get_number(r, "ceiling", "median");
 		}
 		if (!(x > 0) || !(x < 1e9) || !(ops > 0))
 			continue;
 		lo = x < lo ? x : lo;
 		hi = x > hi ? x : hi;
-		add(f, series(f, STYLE_POINTS, name), x, ops, ops, ops);
+		add_point(f, find_series(f, STYLE_POINTS, name), x, ops, ops, ops);
 	}
 	if (f->n) {
 		roof(f, "limit: memory and 32-bit floats", memory, fma, lo / 2, hi * 2);
@@ -288,7 +295,7 @@ static void roofline(struct figure *f, const struct cases *c)
 	}
 }
 
-/* ---- which ---- */
+/* ---- kinds ---- */
 
 static size_t points(const struct figure *f)
 {
@@ -299,7 +306,8 @@ static size_t points(const struct figure *f)
 	return n;
 }
 
-static void make(struct figure *f, const struct cases *c, enum figure_kind kind, struct arena *mem)
+static void make_kind(struct figure *f, const struct cases *c, enum figure_kind kind,
+                      struct arena *mem)
 {
 	static void (*const kinds[])(struct figure *, const struct cases *) = {
 		[FIGURE_SWEEP] = sweep,
@@ -312,7 +320,7 @@ static void make(struct figure *f, const struct cases *c, enum figure_kind kind,
 	kinds[kind](f, c);
 }
 
-static enum figure_kind choose(const struct cases *c)
+static enum figure_kind choose_kind(const struct cases *c)
 {
 	size_t served = 0, models = 0;
 
@@ -329,10 +337,10 @@ static enum figure_kind choose(const struct cases *c)
 int figure_make(struct figure *f, const struct cases *c, enum figure_kind kind, struct arena *mem,
                 infer_error *err)
 {
-	make(f, c, kind == FIGURE_AUTO ? choose(c) : kind, mem);
+	make_kind(f, c, kind == FIGURE_AUTO ? choose_kind(c) : kind, mem);
 	if (mem->bad)
 		return err_set(err, INFER_ENOMEM, "no memory for a picture");
 	return points(f) ? INFER_OK
-	                 : err_set(err, INFER_EFORMAT, "%s: no record has what is drawn: %s",
+	                 : err_set(err, INFER_EFORMAT, "%s: no record has points for the figure %s",
 	                           c->name, f->title);
 }

@@ -1,4 +1,4 @@
-/* infer-bench/first.c - from opening a model to its first token: out of memory, and from the disk. */
+/* infer-bench/first.c - --first-token: the time from opening a model to its first token. */
 #include "first.h"
 #include "common/say.h"
 #include <infer/statistic.h>
@@ -17,7 +17,7 @@
 
 enum { PIECE = 4 << 20, DISK_MOST = 256 << 20, CTX = 64 };
 
-/* As a program would: the model, an engine for one sequence, a prompt of one token. */
+/* Measure one turn: open the model and an engine for one sequence, run a prompt of one token, close. */
 static int first_token(double *ms, const struct bench_opts *o, const char *path, infer_error *err)
 {
 	struct infer_model_opts mo = { .ctx = (int32_t)o->engine.ctx };
@@ -53,7 +53,7 @@ static int first_token(double *ms, const struct bench_opts *o, const char *path,
 	return rc;
 }
 
-/* Bytes of the file that are in memory; SIZE_MAX: nobody says. */
+/* Return the bytes of the file in the page cache; SIZE_MAX: unknown. */
 static size_t resident(int fd, size_t bytes)
 {
 	size_t page = os_page(), pages = (bytes + page - 1) / page, n = 0;
@@ -69,7 +69,7 @@ static size_t resident(int fd, size_t bytes)
 	return rc ? SIZE_MAX : n * page;
 }
 
-/* Put the file out of memory. */
+/* Evict the file from the page cache. */
 static int evict(const char *path, infer_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -83,19 +83,19 @@ static int evict(const char *path, infer_error *err)
 			close(fd);
 		return rc;
 	}
-	(void)fsync(fd); /* pages that are not on the disk yet would stay */
+	(void)fsync(fd); /* dirty pages cannot be evicted */
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	left = st.st_size ? resident(fd, (size_t)st.st_size) : 0;
 	close(fd);
 	if (left != SIZE_MAX && left > (size_t)st.st_size / 100)
 		return err_set(err, INFER_EIO,
 		               "%s: %.0f of %.0f MB stay in memory: another program uses "
-		               "the file, or it lies on no disk",
+		               "the file, or it is not on a disk",
 		               path, (double)left * 1e-6, (double)st.st_size * 1e-6);
 	return INFER_OK;
 }
 
-/* The disk's rate for this file in GB/s, past the page cache; 0 where that cannot be read. */
+/* Return the rate of reading the file past the page cache, GB/s; 0 if that is not possible. */
 static double disk_rate(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
@@ -120,7 +120,7 @@ static double disk_rate(const char *path)
 	return rate;
 }
 
-static int check(struct first *f, const char *path, infer_error *err)
+static int check_cold(struct first *f, const char *path, infer_error *err)
 {
 	struct infer_file_info info;
 	infer_file *file;
@@ -129,7 +129,7 @@ static int check(struct first *f, const char *path, infer_error *err)
 	if (!strcmp(path, "demo"))
 		return !f->cold ? INFER_OK
 		                : err_set(err, INFER_EUNSUP,
-		                          "demo is no file: there is no cold start of it");
+		                          "demo is not a file: it has no cold start");
 	TRY(infer_file_open(&file, path, err));
 	infer_file_info(file, &info);
 	f->file_bytes = (double)(info.packed_bytes ? info.packed_bytes : info.file_bytes);
@@ -137,8 +137,8 @@ static int check(struct first *f, const char *path, infer_error *err)
 	return !f->cold || info.n_shards == 1
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
-	                         "%s: one of %d files; cold starts are measured of "
-	                         "models in one",
+	                         "%s: one of %d files; a cold start needs a model in one "
+	                         "file",
 	                         path, info.n_shards);
 }
 
@@ -147,7 +147,7 @@ int first_measure(struct first *f, const struct bench_opts *o, const char *path,
 {
 	double ms;
 
-	TRY(check(f, path, err));
+	TRY(check_cold(f, path, err));
 	for (int64_t i = f->cold ? 0 : -1; i < o->repeat; i++) {
 		if (f->cold)
 			TRY(evict(path, err));

@@ -1,22 +1,25 @@
-/* infer-bench/first.h - how long a model takes from its opening to its first token. */
+/* infer-bench/first.h - --first-token: the time from opening a model to its first token. */
 #ifndef INFER_BENCH_FIRST_H
 #define INFER_BENCH_FIRST_H
 #include "bench.h"
 
 struct first {
-	int cold;                     /* 1: nothing of the file was in memory before each turn */
-	double *ms, *room;            /* [repeat], in order; for sorting */
-	double file_bytes, disk_gb_s; /* disk: past the page cache, in the same call; 0: not read */
-	double limit_ms; /* of a cold file: what a token needs, at that rate; 0: unknown */
+	int cold;                     /* 1: the file was evicted from memory before each turn */
+	double *ms, *room;            /* f64 [repeat]: times in order; scratch for sorting */
+	double file_bytes, disk_gb_s; /* disk: rate of reading past the page cache; 0: unknown */
+	double limit_ms; /* cold: time to read the weights of a token at that rate; 0: unknown */
 };
-/* Open the model at path with o's engine, produce a token and close both, o->repeat times, and once
- * before that which is not counted.
- * weight_bytes   that a token reads
- * INFER_EIO      cold, and the file stays in memory: another program has it open
- * INFER_EUNSUP   cold, and path is one part of several, or is no file */
+/* Open the model at path with the engine of o, generate a token, and close both: once uncounted, then
+ * o->repeat times.
+ * weight_bytes   bytes of weights that a token reads
+ * INFER_EIO      cold, and the file stays in memory because another program uses it
+ * INFER_EUNSUP   cold, and the model is several files or none
+ * and the errors of opening and running a model */
 int first_measure(struct first *f, const struct bench_opts *o, const char *path,
                   double weight_bytes, infer_error *err);
+/* Write the record. */
 int first_write(infer_records *out, const struct first *f, const struct bench_opts *o,
                 const infer_model *m, const char *const *sha256, int n_sha256, infer_error *err);
+/* Print the result as text. */
 int first_show(const struct first *f, const struct bench_opts *o, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* infer-bench/forecast.c - a plan as what a run measures */
+/* infer-bench/forecast.c - the predictions of infer-inspect plan, and the options that measure them. */
 #include "forecast.h"
 #include "common/env.h"
 #include "common/file.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_BYTES = 16 << 20, MOST_TOKENS = 1 << 24, MOST_USERS = 4096 };
+enum { MAX_BYTES = 16 << 20, MAX_TOKENS = 1 << 24, MAX_USERS = 4096 };
 
-/* The plan of a line; *out NULL: the line is another record. */
-static int plan_of(const struct json **out, struct forecast *f, const char *from, size_t n,
-                   const char *path, infer_error *err)
+/* Read a line. *out: the plan, or NULL if the line is another record. */
+static int read_plan(const struct json **out, struct forecast *f, const char *from, size_t n,
+                     const char *path, infer_error *err)
 {
 	const struct json *v;
 
@@ -33,11 +33,11 @@ static int first_plan(const struct json **plan, struct forecast *f, const struct
 
 		n = end ? (size_t)(end - from) : text->len - at;
 		if (n)
-			TRY(plan_of(plan, f, from, n, path, err));
+			TRY(read_plan(plan, f, from, n, path, err));
 	}
 	return *plan ? INFER_OK
 	             : err_set(err, INFER_EFORMAT,
-	                       "%s: no plan in it: infer-inspect plan --json makes one", path);
+	                       "%s: has no plan: infer-inspect plan --json writes one", path);
 }
 
 static int take_type(char *to, size_t cap, const struct json *asked, const char *key,
@@ -62,9 +62,9 @@ static int take_counts(struct forecast *f, const struct json *asked, const char 
 		const char *key;
 		int32_t *to;
 		int64_t least, most;
-	} counts[] = { { "users", &f->users, 1, MOST_USERS },
-		       { "prompt", &f->prompt, 0, MOST_TOKENS },
-		       { "output", &f->output, 0, MOST_TOKENS } };
+	} counts[] = { { "users", &f->users, 1, MAX_USERS },
+		       { "prompt", &f->prompt, 0, MAX_TOKENS },
+		       { "output", &f->output, 0, MAX_TOKENS } };
 
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		int64_t v = -1;
@@ -86,7 +86,8 @@ static int take_step(struct forecast_step *s, const struct json *step, const cha
 	return jread_f64(json_get(step, "parts_ms"), "memory", &s->memory_ms, 0, s->ms, path, err);
 }
 
-static int take(struct forecast *f, const struct json *plan, const char *path, infer_error *err)
+static int read_fields(struct forecast *f, const struct json *plan, const char *path,
+                       infer_error *err)
 {
 	const struct json *asked = json_get(plan, "asked");
 	const char *model = NULL;
@@ -126,11 +127,11 @@ int forecast_read(struct forecast *f, const char *path, infer_error *err)
 	*f = (struct forecast){ 0 };
 	arena_init(&f->mem, MEM_BASE);
 	buf_init(&text, MEM_BASE);
-	rc = file_read_any(&text, path, MOST_BYTES, err);
+	rc = file_read_any(&text, path, MAX_BYTES, err);
 	if (!rc)
 		rc = first_plan(&plan, f, &text, path, err);
 	if (!rc)
-		rc = take(f, plan, path, err);
+		rc = read_fields(f, plan, path, err);
 	buf_fini(&text);
 	return rc;
 }
@@ -145,7 +146,8 @@ int forecast_run(struct bench_opts *out, const struct forecast *f, const struct 
 		return err_set(err, INFER_EUNSUP,
 		               "%s: the plan is for accelerators, which run cannot measure",
 		               o->plan);
-	if (!out->model || env_name(out->model)) /* the plan is nearer than the environment */
+	if (!out->model ||
+	    env_name(out->model)) /* the plan takes precedence over the environment */
 		out->model = f->model;
 	if (!out->engine.kv_type)
 		out->engine.kv_type = f->kv_type;

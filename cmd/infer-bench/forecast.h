@@ -1,4 +1,4 @@
-/* infer-bench/forecast.h - what infer-inspect plan predicts, and the options that measure it. */
+/* infer-bench/forecast.h - the predictions of infer-inspect plan, and the options that measure them. */
 #ifndef INFER_BENCH_FORECAST_H
 #define INFER_BENCH_FORECAST_H
 #include "bench.h"
@@ -11,30 +11,32 @@ struct forecast_step {
 struct forecast {
 	struct arena mem;
 	const char *model;
-	char kv_type[64], prompt_text[16], output_text[16]; /* as options have them */
+	char kv_type[64], prompt_text[16], output_text[16]; /* as values of options */
 	int32_t users, prompt, output;
 	double gpu_part;
-	double prefill_tok_s; /* of a prompt alone; 0: the plan does not predict it */
-	double decode_tok_s;  /* of all users in a step; likewise */
-	double all_tok_s;     /* of all users, whose prompts are read in between; likewise */
-	/* the most of the same kind; 0: the plan does not say */
+	/* Predictions; 0: the plan has none. */
+	double prefill_tok_s; /* one prompt alone */
+	double decode_tok_s;  /* decode steps of all users */
+	double all_tok_s;     /* all users, with the prefill of their prompts */
+	/* Upper limits of the same; 0: the plan has none. */
 	double limit_prefill_tok_s, limit_all_tok_s;
-	/* the rates that the predictions were made from; 0: the plan does not say */
+	/* Rates of the machine that the predictions assume; 0: the plan does not have them. */
 	double memory_gb_s, i8_gop_s;
 	struct forecast_step prefill, decode;
 };
-/* Read the record of kind plan in a file of JSON lines; path "-": standard input.  *f is the
- * caller's on failure too.
- * INFER_EFORMAT  no such record, or one without what a run needs
+/* Read the record of kind plan from a file of JSON lines; path "-": standard input. The caller calls
+ * forecast_fini, on failure too.
+ * INFER_EFORMAT  there is no such record, or it lacks a field that a run needs
  * INFER_EIO, INFER_ENOMEM */
 int forecast_read(struct forecast *f, const char *path, infer_error *err);
 void forecast_fini(struct forecast *f);
-/* The options of o, and for those that are not given the plan's: of run, and of serve.  Borrows from
- * both.  INFER_EUNSUP: a plan for accelerators, of which the engine has none to measure. */
+/* Set *out to the options of o, with those that are not given from the plan, for run (forecast_run) or
+ * serve (forecast_serve). Borrows from f and o.
+ * INFER_EUNSUP  the plan is for accelerators, which run cannot measure */
 int forecast_run(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o,
                  infer_error *err);
-/* The time of a step at these rates over the time that was predicted; memory_gb_s 0: the plan's rate.
- * 0: the plan does not say what it was made from. */
+/* Return the ratio of the time of a step at these rates to the predicted time; memory_gb_s 0: the plan's
+ * rate. Returns 0 if the plan does not have its rates. */
 double forecast_longer(const struct forecast *f, const struct forecast_step *s, double memory_gb_s,
                        double i8_gop_s);
 void forecast_serve(struct bench_opts *out, const struct forecast *f, const struct bench_opts *o);

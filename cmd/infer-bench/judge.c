@@ -1,4 +1,4 @@
-/* infer-bench/judge.c - verdicts from shifts of logarithms. */
+/* infer-bench/judge.c - test if two series of measurements differ: shifts of their logarithms. */
 #include "judge.h"
 #include <infer/statistic.h>
 #include "base/err.h"
@@ -86,7 +86,7 @@ void judge_verdicts(struct judged *const *all, size_t n, double tolerance, struc
 	double *p = arena_alloc(mem, n + 1, sizeof *p);
 	size_t k = 0;
 
-	/* what cannot have a verdict takes no part */
+	/* metrics without an interval are left out */
 	for (size_t i = 0; p && i < n; i++)
 		if (all[i]->bounded)
 			p[k++] = all[i]->p;

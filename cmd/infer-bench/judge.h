@@ -1,4 +1,4 @@
-/* infer-bench/judge.h - whether two series of measurements differ, and by how much. */
+/* infer-bench/judge.h - test if two series of measurements differ, and by how much. */
 #ifndef INFER_BENCH_JUDGE_H
 #define INFER_BENCH_JUDGE_H
 #include <stddef.h>
@@ -7,33 +7,35 @@
 
 enum verdict { VERDICT_SAME, VERDICT_BETTER, VERDICT_WORSE, VERDICT_UNCLEAR };
 enum pairing { PAIR_NONE, PAIR_REQUESTS, PAIR_ROUNDS };
-/* The level of intervals, and what probabilities are compared with 1 less. */
+/* Confidence level of intervals; a probability p is significant below 1 - this. */
 #define JUDGE_LEVEL 0.99
 
 struct judged {
-	int higher; /* 1: more is better */
-	enum pairing paired;
+	int higher;          /* 1: more is better */
+	enum pairing paired; /* value i of base and of now belong together */
 	size_t n_base, n_new;
 	double base, now;      /* medians */
-	double change, lo, hi; /* ratio to base, less 1, and its interval */
-	double p;              /* adjusted for all that are judged together, by judge_verdicts */
-	double drift;          /* by how much the machine itself differs, as a ratio less 1 */
-	int bounded;           /* there is an interval */
+	double change, lo, hi; /* ratio of now to base, minus 1; its confidence interval */
+	double p;              /* probability; judge_verdicts adjusts it for multiple comparisons */
+	double drift;          /* change of the machine itself, a ratio minus 1 */
+	int bounded;           /* lo and hi are valid */
 	enum verdict verdict;
 };
-/* Fills all but higher, drift and verdict.  Values above 0 are compared by their ratios; others give
- * no interval.
- * base, now  f64; of equal length where they are paired */
+/* Compare two series. Sets all members but higher, drift and verdict. If all values are positive, their ratio
+ * is estimated; otherwise there is no interval.
+ * base, now  f64 [n_base], [n_new]; of equal length if paired
+ * INFER_ENOMEM */
 int judge(struct judged *j, const double *base, size_t n_base, const double *now, size_t n_new,
           enum pairing paired, struct arena *mem, infer_error *err);
-/* Whether n measurements say something about a high quantile: all are above 0, and enough beyond it. */
+/* True if n measurements suffice for the quantile q: all are positive, and enough are beyond it. */
 int judge_has_tail(const double *v, size_t n, double q);
-/* As judge, of the quantile q; the measurements are in the order they were taken.  base and now of the
- * judged are the quantiles. */
+/* Compare the quantiles q of two series, in the order of measurement. j->base and j->now become the
+ * quantiles. INFER_ENOMEM */
 int judge_tail(struct judged *j, const double *base, size_t n_base, const double *now, size_t n_new,
                double q, enum pairing paired, struct arena *mem, infer_error *err);
-/* All of a comparison.  Worse or better is what is so by more than the tolerance and the drift, and
- * would not be found in measurements of one thing with the probability of the level. */
+/* Set the verdicts of a comparison. A metric is better or worse if its change exceeds the tolerance and the
+ * drift, and is significant after adjustment for all n metrics. tolerance: a ratio minus 1 */
 void judge_verdicts(struct judged *const *all, size_t n, double tolerance, struct arena *mem);
+/* Return the word for a verdict. */
 const char *judge_name(enum verdict v);
 #endif

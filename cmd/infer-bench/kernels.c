@@ -1,4 +1,4 @@
-/* infer-bench/kernels.c - measuring inner loops. */
+/* infer-bench/kernels.c - kernels: measure the inner loops. */
 #include "bench.h"
 #include "common/progress.h"
 #include "common/say.h"
@@ -14,7 +14,7 @@ struct kernels {
 	struct buf text;
 };
 
-static int names(const char *word, size_t n, const struct infer_probe_case *c)
+static int word_names(const char *word, size_t n, const struct infer_probe_case *c)
 {
 	const char *const fields[] = { c->kernel, c->type, c->shape, c->isa };
 
@@ -24,8 +24,8 @@ static int names(const char *word, size_t n, const struct infer_probe_case *c)
 	return 0;
 }
 
-/* Each filter names it by one of its words. */
-static int wanted(const struct bench_opts *o, const struct infer_probe_case *c)
+/* True if each --filter has a word that names the case. */
+static int is_wanted(const struct bench_opts *o, const struct infer_probe_case *c)
 {
 	for (int i = 0; i < o->filters.n; i++) {
 		const char *w = o->filters.at[i];
@@ -33,7 +33,7 @@ static int wanted(const struct bench_opts *o, const struct infer_probe_case *c)
 
 		for (size_t n; *w && !hit; w += n + (w[n] == ',')) {
 			n = strcspn(w, ",");
-			hit = names(w, n, c);
+			hit = word_names(w, n, c);
 		}
 		if (!hit)
 			return 0;
@@ -41,7 +41,7 @@ static int wanted(const struct bench_opts *o, const struct infer_probe_case *c)
 	return 1;
 }
 
-static int flush(struct kernels *k, infer_error *err)
+static int flush_text(struct kernels *k, infer_error *err)
 {
 	int rc = k->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table") : INFER_OK;
 
@@ -80,10 +80,10 @@ static int ceilings(struct kernels *k, infer_error *err)
 	}
 	buf_printf(&k->text, "\n%-11s %-7s %-11s %3s %-10s %7s %8s  %-6s %5s\n", "kernel", "type",
 	           "shape", "m", "isa", "GB/s", "GOP/s", "limit", "part");
-	return flush(k, err);
+	return flush_text(k, err);
 }
 
-static int measure(struct kernels *k, const struct infer_probe_case *c, infer_error *err)
+static int measure_kernel(struct kernels *k, const struct infer_probe_case *c, infer_error *err)
 {
 	static const char *const limits[] = { [INFER_LIMIT_MEMORY] = "memory",
 		                              [INFER_LIMIT_FMA] = "fma",
@@ -101,21 +101,21 @@ static int measure(struct kernels *k, const struct infer_probe_case *c, infer_er
 		           c->kernel, c->type, c->shape, c->m, c->isa, r.bytes.median, r.ops.median,
 		           limits[r.limit], r.fraction.median, r.same ? "" : "  DIFFERS");
 	TRY(append_send(&k->out, err));
-	TRY(flush(k, err));
+	TRY(flush_text(k, err));
 	if (!r.same)
 		return err_set(err, INFER_EDEVICE,
-		               "%s %s %s of kernel set %s gives other bits than ref", c->kernel,
+		               "%s %s %s of kernel set %s does not have the bits of ref", c->kernel,
 		               c->type, c->shape, c->isa);
 	return INFER_OK;
 }
 
-static int count(const struct kernels *k)
+static int count_wanted(const struct kernels *k)
 {
 	struct infer_probe_case c;
 	int n = 0;
 
 	for (int i = 0; infer_probe_case(k->p, i, &c); i++)
-		n += wanted(k->o, &c);
+		n += is_wanted(k->o, &c);
 	return n;
 }
 
@@ -132,18 +132,18 @@ static int all(struct kernels *k, infer_error *err)
 	if (k->o->engine.isa)
 		TRY(isa_check(k->o->engine.isa, err));
 	TRY(infer_probe_open(&k->p, &po, err));
-	n = count(k);
+	n = count_wanted(k);
 	if (!n)
 		return err_set(err, INFER_EINVAL,
-		               "--filter: no case has such a kernel, type, shape and set");
+		               "--filter: no case has this kernel, type, shape and set");
 	TRY(append_open(&k->out, k->o->json, k->o->record, err));
 	progress_begin("ceilings:", PROGRESS_ITEMS, (uint64_t)n);
 	TRY(ceilings(k, err));
 	for (int i = 0; infer_probe_case(k->p, i, &c); i++) {
-		if (!wanted(k->o, &c))
+		if (!is_wanted(k->o, &c))
 			continue;
 		progress_name("%s %s %s:", c.kernel, c.type, c.shape);
-		TRY(measure(k, &c, err));
+		TRY(measure_kernel(k, &c, err));
 		progress_at(NULL, ++done, (uint64_t)n);
 	}
 	return INFER_OK;

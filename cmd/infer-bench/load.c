@@ -1,4 +1,4 @@
-/* infer-bench/load.c - requests go out when they are due, and answers are read as they come. */
+/* infer-bench/load.c - send a workload to a server and time each request. */
 #include "load.h"
 #include "common/progress.h"
 #include "base/clock.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_MOST = 1 << 20, SOME = 64, IDLE_NS = 1000000000 };
+enum { MAX_LINE_BYTES = 1 << 20, SOME = 64, IDLE_NS = 1000000000 };
 
 /* A connection and the request on it. */
 struct slot {
@@ -19,10 +19,10 @@ struct slot {
 	struct buf body, line, prompt;
 	struct arena mem;
 	int busy;
-	int64_t free_ns; /* when its last request ended */
+	int64_t free_ns; /* time at which its last request ended */
 };
 
-/* ---- what a request is ---- */
+/* ---- requests ---- */
 
 static void put_body(struct buf *to, const struct load *l, const char *prompt, int32_t max_tokens,
                      int stream)
@@ -57,7 +57,7 @@ static void put_body(struct buf *to, const struct load *l, const char *prompt, i
 	jw_end(&w);
 }
 
-/* ---- what an answer says ---- */
+/* ---- answers ---- */
 
 static int has_text(const struct json *v) { return json_bytes(v) > 0; }
 
@@ -82,7 +82,7 @@ static void take_usage(struct load_done *d, const struct json *usage)
 		json_get(json_get(usage, "prompt_tokens_details"), "cached_tokens"));
 }
 
-static void refuse(struct load_done *d, const struct json *error)
+static void set_refused(struct load_done *d, const struct json *error)
 {
 	const struct json *m = json_get(error, "message");
 
@@ -92,7 +92,8 @@ static void refuse(struct load_done *d, const struct json *error)
 	         json_bytes(m) ? json_str(m) : "refused");
 }
 
-static void token(struct slot *s, int64_t now)
+/* Record that a piece of text arrived. */
+static void record_token(struct slot *s, int64_t now)
 {
 	struct load_done *d = s->d;
 	double ms = (double)(now - d->last_ns) * 1e-6;
@@ -104,8 +105,8 @@ static void token(struct slot *s, int64_t now)
 	d->last_ns = now;
 }
 
-/* "data: {...}" */
-static void event(struct slot *s, const char *at, size_t n, int64_t now)
+/* Read an event, "data: {...}". */
+static void read_event(struct slot *s, const char *at, size_t n, int64_t now)
 {
 	const struct json *v;
 
@@ -116,32 +117,32 @@ static void event(struct slot *s, const char *at, size_t n, int64_t now)
 	arena_reset(&s->mem);
 	if (jread(&v, &s->mem, at, n, "an event", NULL)) {
 		s->d->failed = 1;
-		snprintf(s->d->why, sizeof s->d->why, "an event is no JSON");
+		snprintf(s->d->why, sizeof s->d->why, "an event is not JSON");
 		return;
 	}
 	if (json_get(v, "error") && !json_is_null(json_get(v, "error"))) {
-		refuse(s->d, json_get(v, "error"));
+		set_refused(s->d, json_get(v, "error"));
 		return;
 	}
 	take_usage(s->d, json_get(v, "usage"));
 	if (has_token(json_first(json_get(v, "choices"))))
-		token(s, now);
+		record_token(s, now);
 }
 
-static void line(struct slot *s, int64_t now)
+static void read_line(struct slot *s, int64_t now)
 {
 	size_t n = s->line.len;
 
 	if (n && s->line.at[n - 1] == '\r')
 		n--;
 	if (n > 5 && !memcmp(s->line.at, "data:", 5))
-		event(s, s->line.at + 5, n - 5, now);
-	else if (n && *s->line.at == '{') /* an error is no stream */
-		event(s, s->line.at, n, now);
+		read_event(s, s->line.at + 5, n - 5, now);
+	else if (n && *s->line.at == '{') /* an error is not a stream of events */
+		read_event(s, s->line.at, n, now);
 	buf_clear(&s->line);
 }
 
-static void got(void *user, const char *at, size_t n)
+static void receive_bytes(void *user, const char *at, size_t n)
 {
 	struct slot *s = user;
 	int64_t now = clock_now_ns();
@@ -150,12 +151,12 @@ static void got(void *user, const char *at, size_t n)
 		const char *lf = memchr(at, '\n', n);
 		size_t part = lf ? (size_t)(lf - at) : n;
 
-		if (s->line.len + part < LINE_MOST)
+		if (s->line.len + part < MAX_LINE_BYTES)
 			buf_put(&s->line, at, part);
 		else
 			s->d->failed = 1;
 		if (lf)
-			line(s, now);
+			read_line(s, now);
 		at += part + (lf != NULL);
 		n -= part + (lf != NULL);
 	}
@@ -163,7 +164,7 @@ static void got(void *user, const char *at, size_t n)
 
 /* ---- sending ---- */
 
-static int send(struct slot *s, int64_t i, int64_t due, infer_error *err)
+static int send_request(struct slot *s, int64_t i, int64_t due, infer_error *err)
 {
 	struct load *l = s->l;
 	const struct planned *p = i < 0 ? &l->work->at[(-1 - i) % l->work->n] : &l->work->at[i];
@@ -179,12 +180,12 @@ static int send(struct slot *s, int64_t i, int64_t due, infer_error *err)
 	return client_start(l->http, &s->call, l->path, s->body.at, s->body.len, err);
 }
 
-static void ended(struct slot *s, int64_t now)
+static void end_request(struct slot *s, int64_t now)
 {
 	struct load_done *d = s->d;
 
 	if (s->line.len)
-		line(s, now);
+		read_line(s, now);
 	d->end_ns = d->last_ns ? d->last_ns : now;
 	s->busy = 0;
 	s->free_ns = now;
@@ -196,7 +197,7 @@ static void ended(struct slot *s, int64_t now)
 		snprintf(d->why, sizeof d->why, "status %d", (int)s->call.status);
 	} else if (!d->failed && !d->chunks && !d->completion_tokens) {
 		d->failed = 1;
-		snprintf(d->why, sizeof d->why, "no token came");
+		snprintf(d->why, sizeof d->why, "the answer has no token");
 	}
 	if (!d->has_usage)
 		d->completion_tokens = d->chunks;
@@ -226,7 +227,7 @@ static struct slot *slot_new(struct slots *all, struct load *l)
 	if (!s)
 		return NULL;
 	s->l = l;
-	s->call = (struct client_call){ .got = got, .user = s, .ended = 1 };
+	s->call = (struct client_call){ .got = receive_bytes, .user = s, .ended = 1 };
 	s->free_ns = l->start_ns;
 	buf_init(&s->body, MEM_BASE);
 	buf_init(&s->line, MEM_BASE);
@@ -235,8 +236,7 @@ static struct slot *slot_new(struct slots *all, struct load *l)
 	return all->at[all->n++] = s;
 }
 
-/* One that is free, the one that has been longest; NULL: as many as there may be are busy, or no
- * memory. */
+/* Return the connection that has been free for longest, or a new one. NULL: all are busy, or out of memory. */
 static struct slot *slot_free(struct slots *all, struct load *l)
 {
 	struct slot *best = NULL;
@@ -263,7 +263,7 @@ static void slots_fini(struct slots *all, struct load *l)
 	arena_fini(&all->mem);
 }
 
-/* All requests that are due and have a connection.  *next_ns: when the next one is due. */
+/* Send all requests that are due, while connections are free. *next_ns: time at which the next one is due. */
 static int send_due(struct load *l, struct slots *all, int64_t from, int64_t n, int64_t *sent,
                     struct load_done *into, int64_t *next_ns, infer_error *err)
 {
@@ -284,7 +284,8 @@ static int send_due(struct load *l, struct slots *all, int64_t from, int64_t n, 
 		if (!s)
 			return err_set(err, INFER_ENOMEM, "no memory for a connection");
 		s->d = &into[*sent];
-		TRY(send(s, from < 0 ? from - *sent : from + *sent, paced ? due : s->free_ns, err));
+		TRY(send_request(s, from < 0 ? from - *sent : from + *sent,
+		                 paced ? due : s->free_ns, err));
 		++*sent;
 		all->busy++;
 		if (all->busy > l->most_at_once)
@@ -311,7 +312,7 @@ int load_run(struct load *l, int64_t from, int64_t n, infer_error *err)
 		if (!rc)
 			rc = client_step(l->http, next, &over, err);
 		for (int64_t now = clock_now_ns(); !rc && over; over = over->next) {
-			ended(over->user, now);
+			end_request(over->user, now);
 			all.busy--;
 			progress_at(NULL, (uint64_t)++done, (uint64_t)n);
 		}
@@ -339,9 +340,10 @@ int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *er
 	rc = body.bad ? err_set(err, INFER_ENOMEM, "no memory for a request")
 	              : client_ask(l->http, l->path, body.at, &status, &answer, err);
 	if (!rc && jread(&v, &mem, answer.at, answer.len - 1, "the answer", NULL))
-		rc = err_set(err, INFER_ENET, "%s: status %d, and no JSON", l->path, (int)status);
+		rc = err_set(err, INFER_ENET, "%s: status %d, and the answer is not JSON", l->path,
+		             (int)status);
 	if (!rc && status != 200) {
-		refuse(&d, json_get(v, "error"));
+		set_refused(&d, json_get(v, "error"));
 		rc = err_set(err, INFER_ENET, "%s: status %d: %s", l->path, (int)status, d.why);
 	}
 	take_usage(&d, json_get(v, "usage"));

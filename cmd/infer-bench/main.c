@@ -1,4 +1,4 @@
-/* infer-bench/main.c - options, then one call. */
+/* infer-bench/main.c - parse and check the options, then call the sub-command. */
 #include "opts.h"
 #include "suite.h"
 #include "common/say.h"
@@ -7,18 +7,18 @@
 #include <string.h>
 
 static const struct help_line lines[] = {
-	{ "run", "a model: tokens a second, reading and producing, beside the limit" },
+	{ "run", "a model: tokens per second of prefill and decode, and the limit" },
 	{ "serve", "a server: latencies and throughput under a load" },
-	{ "ab", "two commands, binaries or servers in turns: which is faster" },
-	{ "compare", "two files of records: what became better, what worse" },
-	{ "plot", "a picture of records, in the terminal or in a file" },
+	{ "ab", "two commands or servers in alternation: which is faster" },
+	{ "compare", "two files of records: which metrics became better or worse" },
+	{ "plot", "a figure of records, in the terminal or in a file" },
 	{ "report", "records as one page of HTML" },
 	{ "convert", "records from and to llama-bench and vLLM" },
-	{ "kernels", "every inner loop: GB/s, GOP/s, and its part of the ceiling" },
+	{ "kernels", "every inner loop: GB/s, GOP/s, and the fraction of the ceiling" },
 	{ NULL, NULL },
 };
 static const struct help_line examples[] = {
-	{ "infer-bench run -m m.gguf -p 512 --seqs 1,8", "alone, and eight at once" },
+	{ "infer-bench run -m m.gguf -p 512 --seqs 1,8", "one sequence, and eight" },
 	{ "infer-bench serve --url unix:s --rate 5", "a server" },
 	{ "infer-bench compare base.jsonl new.jsonl", "exit code 8: slower" },
 	{ NULL, NULL },
@@ -27,7 +27,7 @@ static const struct program program = {
 	.name = "infer-bench",
 	.usage = "infer-bench run|kernels|serve [OPTION]...\n"
 		 "       infer-bench ab|compare|plot|report|convert [OPTION]... ARG...",
-	.brief = "Measure, beside what the machine can in the same run.",
+	.brief = "Measure models and servers, and the limits of the machine in the same run.",
 	.subjects = lines,
 	.examples = examples,
 	.rows = bench_rows,
@@ -48,11 +48,11 @@ static int refuse_subject(const struct opt_rest *rest)
 
 	if (!word)
 		err_set(&err, INFER_EINVAL,
-		        "nothing to measure is named: run, serve, ab, compare, plot, report, "
-		        "convert or kernels");
+		        "no sub-command: run, serve, ab, compare, plot, report, convert "
+		        "or kernels");
 	else
-		err_set(&err, INFER_EINVAL, "nothing called '%.20s': infer-bench -h lists all",
-		        word);
+		err_set(&err, INFER_EINVAL,
+		        "'%.20s' is not a sub-command: infer-bench -h lists them", word);
 	return say_fail(&err);
 }
 

@@ -1,5 +1,5 @@
-/* infer-bench/nvml.c - the management library, loaded where there is one: its names and structures are
- * those of nvml.h, API version 12 */
+/* infer-bench/nvml.c - energy and memory of NVIDIA GPUs. The library is loaded if it is installed; names and
+ * structures are those of nvml.h, API version 12. */
 #include "nvml.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ struct nvml {
 	void *so;
 };
 
-static int load(struct nvml *n)
+static int load_nvml(struct nvml *n)
 {
 	n->so = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!n->so)
@@ -33,7 +33,7 @@ static int load(struct nvml *n)
 	return !n->init();
 }
 
-static void add(struct nvml_said *s, const struct nvml *n, unsigned i)
+static void add_device(struct nvml_said *s, const struct nvml *n, unsigned i)
 {
 	unsigned long long mj;
 	struct memory m;
@@ -59,11 +59,11 @@ void nvml_read(struct nvml_said *s)
 	unsigned count = 0;
 
 	*s = (struct nvml_said){ 0, -1, -1 };
-	if (load(&n)) {
+	if (load_nvml(&n)) {
 		if (!n.count(&count) && count)
 			*s = (struct nvml_said){ (int)count, 0, 0 };
 		for (unsigned i = 0; i < count; i++)
-			add(s, &n, i);
+			add_device(s, &n, i);
 		n.shut();
 	}
 	if (n.so)

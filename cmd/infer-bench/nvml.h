@@ -1,12 +1,12 @@
-/* infer-bench/nvml.h - what NVIDIA's management library says of the accelerators here. */
+/* infer-bench/nvml.h - energy and memory of NVIDIA GPUs, by the management library (NVML). */
 #ifndef INFER_BENCH_NVML_H
 #define INFER_BENCH_NVML_H
 
 struct nvml_said {
 	int devices;
-	/* of all: used since the driver was loaded, and held now; -1: not said by each */
+	/* Sums over all GPUs: energy since the driver was loaded, memory in use; -1: unknown for a GPU. */
 	double energy_j, memory_bytes;
 };
-/* Nothing where there is no library, or it finds no device. */
+/* Read the counters. devices is 0 if there is no library or no GPU. */
 void nvml_read(struct nvml_said *s);
 #endif

@@ -1,4 +1,4 @@
-/* infer-bench/plot.c - a picture of records. */
+/* infer-bench/plot.c - plot: a figure of records. */
 #include "bench.h"
 #include "figure.h"
 #include "common/file.h"
@@ -14,7 +14,7 @@ static int ends(const char *s, const char *with)
 	return n > k && !strcmp(s + n - k, with);
 }
 
-static int draw(const struct bench_opts *o, const struct figure *f, infer_error *err)
+static int write_figure(const struct bench_opts *o, const struct figure *f, infer_error *err)
 {
 	struct buf out;
 	int rc = INFER_OK;
@@ -23,7 +23,7 @@ static int draw(const struct bench_opts *o, const struct figure *f, infer_error 
 	if (o->out)
 		rc = figure_gnuplot(f, ends(o->out, ".png") ? FIGURE_PNG : FIGURE_SVG, &out, err);
 	else
-		figure_letters(f, &out);
+		figure_text(f, &out);
 	if (!rc && out.bad)
 		rc = err_set(err, INFER_ENOMEM, "no memory for a picture");
 	if (!rc)
@@ -42,7 +42,7 @@ int plot(const struct bench_opts *o, const struct opt_rest *rest)
 	int rc;
 
 	if (o->out && !ends(o->out, ".svg") && !ends(o->out, ".png")) {
-		say_error("--out %.100s: a picture ends with .svg or .png", o->out);
+		say_error("--out %.100s must end with .svg or .png", o->out);
 		return EXIT_USAGE;
 	}
 	arena_init(&mem, MEM_BASE);
@@ -50,7 +50,7 @@ int plot(const struct bench_opts *o, const struct opt_rest *rest)
 	if (!rc)
 		rc = figure_make(&f, &c, (enum figure_kind)o->kind, &mem, &err);
 	if (!rc)
-		rc = draw(o, &f, &err);
+		rc = write_figure(o, &f, &err);
 	cases_fini(&c);
 	arena_fini(&mem);
 	return rc ? say_fail(&err) : EXIT_DONE;

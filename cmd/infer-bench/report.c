@@ -1,4 +1,4 @@
-/* infer-bench/report.c - records as one page of HTML that needs nothing else. */
+/* infer-bench/report.c - report: records as one self-contained page of HTML. */
 #include "bench.h"
 #include "figure.h"
 #include "rules.h"
@@ -20,7 +20,7 @@ static const char head[] =
 	"pre{overflow-x:auto}\n.broken{color:#b00020;font-weight:bold}\n"
 	".unknown{color:#666}\n</style></head><body>\n";
 
-static void text(struct buf *to, const char *s, size_t n)
+static void put_escaped(struct buf *to, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] == '&')
@@ -43,19 +43,19 @@ static void fact(struct buf *to, const char *name, const struct json *v)
 		return;
 	buf_printf(to, "<tr><td>%s</td><td class=\"t\">", name);
 	if (json_is_string(v)) {
-		text(to, json_str(v), json_bytes(v));
+		put_escaped(to, json_str(v), json_bytes(v));
 	} else {
 		buf_init(&b, MEM_BASE);
 		jw_init(&w, &b);
 		jw_value(&w, NULL, v);
-		text(to, b.at ? b.at : "", b.len);
+		put_escaped(to, b.at ? b.at : "", b.len);
 		to->bad |= b.bad;
 		buf_fini(&b);
 	}
 	buf_puts(to, "</td></tr>\n");
 }
 
-/* What was measured, of the first record that tells. */
+/* Append a table of what was measured; each fact from the first record that has it. */
 static void facts(struct buf *to, const struct cases *c)
 {
 	const struct json *r = c->first->records[0], *m = json_get(r, "model"),
@@ -81,7 +81,7 @@ static void facts(struct buf *to, const struct cases *c)
 	buf_puts(to, "</table>\n");
 }
 
-/* Every kind that the records have points for: by gnuplot, or in letters where there is none. */
+/* Append a figure of every kind for which the records have points: by gnuplot, or as text without it. */
 static int figures(struct buf *to, const struct cases *c, infer_error *err)
 {
 	struct arena mem;
@@ -99,7 +99,7 @@ static int figures(struct buf *to, const struct cases *c, infer_error *err)
 		}
 		buf_clear(&svg);
 		if (!letters && !rc && figure_gnuplot(&f, FIGURE_SVG, &svg, err)) {
-			say_warning("without gnuplot, pictures are drawn in letters");
+			say_warning("gnuplot is not installed: figures are drawn as text");
 			letters = 1;
 		}
 		const char *at = letters || !svg.len ? NULL : strstr(svg.at, "<svg");
@@ -108,9 +108,9 @@ static int figures(struct buf *to, const struct cases *c, infer_error *err)
 			buf_put(to, at, svg.len - (size_t)(at - svg.at));
 		} else if (!rc) {
 			buf_clear(&svg);
-			figure_letters(&f, &svg);
+			figure_text(&f, &svg);
 			buf_puts(to, "<pre>");
-			text(to, svg.at, svg.len);
+			put_escaped(to, svg.at, svg.len);
 			buf_puts(to, "</pre>\n");
 		}
 	}
@@ -129,7 +129,7 @@ static void metrics(struct buf *to, const struct bench_case *k)
 	const struct json *r = k->records[k->n - 1];
 
 	buf_puts(to, "<h3>");
-	text(to, k->key, strlen(k->key));
+	put_escaped(to, k->key, strlen(k->key));
 	buf_puts(to,
 	         "</h3>\n<table><tr><th>metric</th><th>n</th><th>median</th><th>its interval of "
 	         "95 %</th><th>p95</th><th>p99</th><th>unit</th></tr>\n");
@@ -138,7 +138,7 @@ static void metrics(struct buf *to, const struct bench_case *k)
 		double n = json_double(json_get(m, "n"));
 
 		buf_puts(to, "<tr><td>");
-		text(to, m->key, m->key_n);
+		put_escaped(to, m->key, m->key_n);
 		buf_printf(to, "</td><td>%.0f</td>", n);
 		cell(to, p50);
 		if (json_get(p50, "lo"))
@@ -155,7 +155,7 @@ static void metrics(struct buf *to, const struct bench_case *k)
 		else
 			buf_puts(to, "<td></td>");
 		buf_puts(to, "<td class=\"t\">");
-		text(to, json_str(unit), json_bytes(unit));
+		put_escaped(to, json_str(unit), json_bytes(unit));
 		buf_puts(to, "</td></tr>\n");
 	}
 	buf_puts(to, "</table>\n");
@@ -175,7 +175,7 @@ static void rules(struct buf *to, const struct cases *c)
 	for (int i = 0; i < RULE_COUNT; i++) {
 		buf_printf(to, "<tr><td>%s</td><td class=\"t %s\">%s</td><td class=\"t\">",
 		           rule_name(i), states[all[i].state], states[all[i].state]);
-		text(to, all[i].says, strlen(all[i].says));
+		put_escaped(to, all[i].says, strlen(all[i].says));
 		buf_puts(to, "</td></tr>\n");
 	}
 	buf_puts(to, "</table>\n");

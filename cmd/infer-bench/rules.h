@@ -1,9 +1,9 @@
-/* infer-bench/rules.h - the rules of honest measuring, each of them checked on records. */
+/* infer-bench/rules.h - rules of honest measurement, checked on records. */
 #ifndef INFER_BENCH_RULES_H
 #define INFER_BENCH_RULES_H
 #include "cases.h"
 
-/* A rule that holds for records of any kind; infer-bench(1) lists them. */
+/* infer-bench(1) describes the rules. */
 enum rule {
 	RULE_MODEL,
 	RULE_WEIGHTS,
@@ -20,14 +20,14 @@ enum rule {
 enum rule_state { RULE_UNKNOWN, RULE_KEPT, RULE_BROKEN };
 struct rule_said {
 	enum rule_state state;
-	char says[200]; /* what was found, also where it is kept */
+	char says[200]; /* the finding, also if the rule is kept */
 };
-/* now: NULL: one record by itself.  drift: the ceilings of the two, as a ratio less 1 */
+/* Check all rules on a pair of records; now NULL: on one record. drift: as of rules_drift */
 void rules_check(struct rule_said out[RULE_COUNT], const struct json *base, const struct json *now,
                  double drift);
-/* Those of another case, kept in out where they are broken more. */
+/* Add the findings of another case: for each rule, keep the worse one in out. */
 void rules_add(struct rule_said out[RULE_COUNT], const struct rule_said more[RULE_COUNT]);
 const char *rule_name(int rule);
-/* How far the machine of the records moved: the greatest change of a ceiling that both have. */
+/* Return the greatest change of a ceiling between the two records, as a ratio minus 1. */
 double rules_drift(const struct json *base, const struct json *now);
 #endif

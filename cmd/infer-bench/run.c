@@ -1,5 +1,5 @@
-/* infer-bench/run.c - a model measured through the engine: a prompt read, tokens produced, and the
- * ceilings between. */
+/* infer-bench/run.c - run: measure prefill and decode of a model, and the ceilings of the machine in
+ * between. */
 #include "bench.h"
 #include "first.h"
 #include "forecast.h"
@@ -19,19 +19,19 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST_LIST = 64, SEED = 1 };
+enum { MAX_LIST = 64, SEED = 1 };
 
 /* A comma-separated list of numbers. */
 struct list {
-	int32_t at[MOST_LIST];
+	int32_t at[MAX_LIST];
 	int n;
 };
 
-/* What is measured now. */
+/* One measurement. */
 struct test {
 	int decode;
 	int32_t tokens, depth, batch;
-	double predicted; /* tokens a second; 0: nothing says */
+	double predicted; /* tokens per second; 0: no prediction */
 };
 
 struct run {
@@ -49,20 +49,20 @@ struct run {
 	int n_sha256;
 	int32_t *ids;
 	size_t cap;
-	/* ordered: the first two by turn, and room; rates: read, fma, dot, bf16 in tiles */
+	/* Values by turn; ordered: scratch for sorting; rates: read, fma, dot, bf16 in tiles. */
 	double *tok_s, *cpu_us, *fraction, *ordered[3], *rates[4]; /* [repeat] */
 	double *seen_room;                                         /* [4][repeat] */
 	struct seen seen;
 	struct arena mem;
-	uint64_t prompts; /* that there were: no two have a beginning in common */
+	uint64_t prompts; /* number of prompts so far, so that no two begin alike */
 	uint64_t turns, all_turns;
 	int shown;
 };
 
-static int take_list(struct list *l, const char *text, const char *option, int64_t lo,
-                     infer_error *err)
+static int parse_list(struct list *l, const char *text, const char *option, int64_t lo,
+                      infer_error *err)
 {
-	for (const char *p = text; l->n < MOST_LIST;) {
+	for (const char *p = text; l->n < MAX_LIST;) {
 		char *end;
 		long v = strtol(p, &end, 10);
 
@@ -76,8 +76,8 @@ static int take_list(struct list *l, const char *text, const char *option, int64
 		p = end + 1;
 	}
 	return err_set(err, INFER_EINVAL,
-	               "%s: '%.60s' is no list of up to %d numbers from %lld: 512 or 128,512",
-	               option, text, MOST_LIST, (long long)lo);
+	               "%s: '%.60s' must be a list of up to %d numbers from %lld: 512 or 128,512",
+	               option, text, MAX_LIST, (long long)lo);
 }
 
 static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
@@ -86,25 +86,23 @@ static void draw_ids(int32_t *ids, int32_t n, uint64_t seed, int32_t n_vocab)
 		ids[i] = (int32_t)(rng_unit(seed, (uint64_t)i) * n_vocab);
 }
 
-/* By the clock that was asked for; of processors, the time of all threads is shared out among
- * them. */
-static int64_t now(const struct run *r)
+/* Return the time by --clock: elapsed, or the processor time of all threads divided by their number. */
+static int64_t clock_ns(const struct run *r)
 {
 	return r->o->clock == CLOCK_CPU ? clock_process_ns() / infer_probe_threads(r->probe)
 	                                : clock_now_ns();
 }
 
-static int fail(const infer_task *t, infer_error *err)
+static int task_error(const infer_task *t, infer_error *err)
 {
 	const struct infer_fault *f = infer_task_fault(t);
 
 	return f->kind ? err_set(err, f->error.code, "%s", f->error.message) : INFER_OK;
 }
 
-/* Submit a job; its prompt is the first `depth` tokens, the same for all jobs, and `tail`
- * others. */
-static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
-                  infer_error *err)
+/* Start a job. Its prompt is `depth` tokens, the same for all jobs, and `tail` others. */
+static int start_job(struct run *r, const struct test *t, int32_t tail, int32_t max_tokens,
+                     infer_error *err)
 {
 	struct infer_model_info info;
 	infer_job *j = arena_alloc(&r->mem, 1, sizeof *j);
@@ -123,11 +121,11 @@ static int submit(struct run *r, const struct test *t, int32_t tail, int32_t max
 	draw_ids(r->ids, t->depth, SEED, info.n_vocab);
 	draw_ids(r->ids + t->depth, tail, SEED + ++r->prompts, info.n_vocab);
 	TRY(infer_runner_start(&begun, r->runner, j, NULL, 0, err));
-	return fail(begun, err);
+	return task_error(begun, err);
 }
 
-/* One step; *ended takes how many requests ended, *cached what they had out of the cache. */
-static int step(struct run *r, int *ended, int64_t *cached, infer_error *err)
+/* Run one step. *ended: requests that ended; *cached: their tokens from the prefix cache. */
+static int run_one_step(struct run *r, int *ended, int64_t *cached, infer_error *err)
 {
 	struct infer_got got;
 
@@ -138,28 +136,28 @@ static int step(struct run *r, int *ended, int64_t *cached, infer_error *err)
 			return INFER_OK;
 		if (!infer_task_ended(got.task))
 			continue;
-		TRY(fail(got.task, err));
+		TRY(task_error(got.task, err));
 		*cached += got.event->usage.cached_tokens;
 		infer_task_free(got.task);
 		++*ended;
 	}
 }
 
-/* The tokens behind which is measured go into the cache. */
-static int prime(struct run *r, const struct test *t, infer_error *err)
+/* Put the first `depth` tokens into the prefix cache. */
+static int prime_cache(struct run *r, const struct test *t, infer_error *err)
 {
 	int ended = 0;
 	int64_t cached = 0;
 
 	if (!t->depth)
 		return INFER_OK;
-	TRY(submit(r, t, 0, 0, err));
+	TRY(start_job(r, t, 0, 0, err));
 	while (!ended)
-		TRY(step(r, &ended, &cached, err));
+		TRY(run_one_step(r, &ended, &cached, err));
 	return INFER_OK;
 }
 
-/* Tokens a second of a turn, and the processor time of each. */
+/* Measure one turn of prefill: tokens per second, and processor time per token. */
 static int once_prefill(struct run *r, const struct test *t, double *tok_s, double *cpu_us,
                         infer_error *err)
 {
@@ -167,25 +165,25 @@ static int once_prefill(struct run *r, const struct test *t, double *tok_s, doub
 	int64_t cached = 0, from, cpu, ns = 0, cpu_ns = 0;
 	double tokens;
 
-	TRY(prime(r, t, err));
+	TRY(prime_cache(r, t, err));
 	for (int32_t i = 0; i < t->batch; i++)
-		TRY(submit(r, t, t->tokens, 1, err));
+		TRY(start_job(r, t, t->tokens, 1, err));
 	while (ended < t->batch) {
-		TRY(seen_look(&r->seen, !ns, err));
+		TRY(seen_sample(&r->seen, !ns, err));
 		cpu = clock_process_ns();
-		from = now(r);
-		TRY(step(r, &ended, &cached, err));
-		ns += now(r) - from;
+		from = clock_ns(r);
+		TRY(run_one_step(r, &ended, &cached, err));
+		ns += clock_ns(r) - from;
 		cpu_ns += clock_process_ns() - cpu;
 	}
-	TRY(seen_look(&r->seen, 1, err));
+	TRY(seen_sample(&r->seen, 1, err));
 	tokens = (double)((int64_t)t->batch * (t->tokens + t->depth) - cached);
 	*tok_s = tokens * 1e9 / (double)ns;
 	*cpu_us = (double)cpu_ns * 1e-3 / tokens;
 	return INFER_OK;
 }
 
-/* The steps in which every sequence has its row, and nothing else does. */
+/* Measure one turn of decode: only steps in which every sequence decodes. */
 static int once_decode(struct run *r, const struct test *t, double *tok_s, double *cpu_us,
                        infer_error *err)
 {
@@ -193,17 +191,17 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, doubl
 	int ended = 0;
 	int64_t cached = 0, from, cpu, ns = 0, cpu_ns = 0, steps = 0;
 
-	TRY(prime(r, t, err));
+	TRY(prime_cache(r, t, err));
 	for (int32_t i = 0; i < t->batch; i++)
-		TRY(submit(r, t, 1, t->tokens + t->batch, err));
+		TRY(start_job(r, t, 1, t->tokens + t->batch, err));
 	infer_engine_stats(r->engine, &b);
 	while (ended < t->batch) {
 		a = b;
-		TRY(seen_look(&r->seen, 0, err));
+		TRY(seen_sample(&r->seen, 0, err));
 		cpu = clock_process_ns();
-		from = now(r);
-		TRY(step(r, &ended, &cached, err));
-		from = now(r) - from;
+		from = clock_ns(r);
+		TRY(run_one_step(r, &ended, &cached, err));
+		from = clock_ns(r) - from;
 		cpu = clock_process_ns() - cpu;
 		infer_engine_stats(r->engine, &b);
 		if (b.prefill_rows != a.prefill_rows ||
@@ -213,22 +211,20 @@ static int once_decode(struct run *r, const struct test *t, double *tok_s, doubl
 		cpu_ns += cpu;
 		steps++;
 	}
-	TRY(seen_look(&r->seen, 1, err));
+	TRY(seen_sample(&r->seen, 1, err));
 	if (!steps)
-		return err_set(err, INFER_EDEVICE, "the sequences never decoded together");
+		return err_set(err, INFER_EDEVICE, "no step decoded all sequences");
 	if (!ns)
-		return err_set(
-			err, INFER_EDEVICE,
-			"%lld steps are too few for the clock, which did not move: -n gives more",
-			(long long)steps);
+		return err_set(err, INFER_EDEVICE, "%lld steps are too few for the clock: raise -n",
+		               (long long)steps);
 	*tok_s = (double)(steps * t->batch) * 1e9 / (double)ns;
 	*cpu_us = (double)cpu_ns * 1e-3 / (double)(steps * t->batch);
 	return INFER_OK;
 }
 
-/* What the whole of a test touches and computes. */
-static int cost_of(struct infer_cost *c, const struct run *r, const struct test *t,
-                   infer_error *err)
+/* Compute the bytes and operations of a whole test. */
+static int add_costs(struct infer_cost *c, const struct run *r, const struct test *t,
+                     infer_error *err)
 {
 	struct infer_engine_info info;
 	int64_t chunk;
@@ -263,8 +259,9 @@ static int engine_open(struct run *r, const struct test *t, infer_error *err)
 	infer_model_info(r->model, &info);
 	if (!eo.ctx && info.ctx_train && t->depth > info.ctx_train - t->tokens)
 		return err_set(err, INFER_ENOMEM,
-		               "%d tokens behind %d do not fit the model's context of %d; a depth "
-		               "of at most %d does",
+		               "%d tokens after %d do not fit the model's context of %d; the depth "
+		               "must be "
+		               "at most %d",
 		               (int)t->tokens, (int)t->depth, (int)info.ctx_train,
 		               t->tokens < info.ctx_train ? (int)(info.ctx_train - t->tokens) : 0);
 	eo.log = say_log;
@@ -287,8 +284,8 @@ static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
 	              : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
 }
 
-/* Arithmetic has a fixed ceiling, which other load can only hide, so the best turn counts.  Memory
- * bandwidth varies with other load, so the turns taken beside the test count. */
+/* Measure the ceilings. Arithmetic has a fixed ceiling that other load can only hide, so the best turn counts.
+ * Memory bandwidth varies with other load, so the turns next to the test count. */
 static int ceilings(struct run *r, struct infer_ceilings *top, infer_error *err)
 {
 	TRY(infer_probe_ceilings(r->probe, infer_model_file(r->model), top, err));
@@ -305,7 +302,7 @@ static int64_t unix_ms(void)
 	return timespec_get(&t, TIME_UTC) ? (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 : 0;
 }
 
-static void keep(struct run *r, int64_t at, const struct infer_ceilings *top)
+static void store_rates(struct run *r, int64_t at, const struct infer_ceilings *top)
 {
 	r->rates[0][at] = top->mapped.median;
 	r->rates[1][at] = top->fma.median;
@@ -313,8 +310,9 @@ static void keep(struct run *r, int64_t at, const struct infer_ceilings *top)
 	r->rates[3][at] = top->tile_bf16.median;
 }
 
-/* Ceiling, test, ceiling, test ...; the first of each is not counted, and brings the weights in. */
-static int measure(struct run *r, const struct test *t, struct infer_bench *b, infer_error *err)
+/* Measure ceilings and test in alternation. The first turn is not counted; it reads the weights into memory. */
+static int measure_test(struct run *r, const struct test *t, struct infer_bench *b,
+                        infer_error *err)
 {
 	struct infer_cost c;
 	struct infer_ceilings top;
@@ -326,7 +324,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 
 	TRY(ids_reserve(r, t, err));
 	TRY(engine_open(r, t, err));
-	TRY(cost_of(&c, r, t, err));
+	TRY(add_costs(&c, r, t, err));
 	seen_begin(&r->seen, r->plan, t->decode, r->probe, infer_model_file(r->model), r->seen_room,
 	           (size_t)n);
 	for (int64_t i = -1; i < n; i++) {
@@ -341,7 +339,7 @@ static int measure(struct run *r, const struct test *t, struct infer_bench *b, i
 		r->tok_s[i] = tok_s;
 		r->cpu_us[i] = cpu_us;
 		r->fraction[i] = tok_s * infer_cost_seconds(&c, &top, &b->limit) / units;
-		keep(r, i, &top);
+		store_rates(r, i, &top);
 	}
 	memcpy(r->ordered[0], r->tok_s, (size_t)n * sizeof(double));
 	memcpy(r->ordered[1], r->fraction, (size_t)n * sizeof(double));
@@ -384,9 +382,9 @@ static int test(struct run *r, const struct test *t, infer_error *err)
 		                       .n_flags = r->rest->record.n };
 	struct infer_bench b = { 0 };
 	struct infer_adjusted adjusted;
-	int rc = measure(r, t, &b, err);
+	int rc = measure_test(r, t, &b, err);
 
-	if (!rc && engine_has_gpu(r->engine)) /* the ceilings are those of the host */
+	if (!rc && engine_has_gpu(r->engine)) /* the ceilings are those of the CPU */
 		b.limit_tok_s = 0;
 	if (!rc && seen_end(&adjusted, &r->seen, r->o->repeat) && b.limit_tok_s > 0)
 		b.adjusted = &adjusted;
@@ -410,10 +408,10 @@ static int tests(struct run *r, infer_error *err)
 	struct list sizes[2] = { { .n = 0 } }, depths = { .n = 0 }, batches = { .n = 0 };
 	const char *const given[] = { r->o->prompts, r->o->tokens };
 
-	TRY(take_list(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
-	TRY(take_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
-	TRY(take_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
-	TRY(take_list(&batches, r->o->seqs ? r->o->seqs : "1", "--seqs", 1, err));
+	TRY(parse_list(&sizes[0], given[0] ? given[0] : given[1] ? "0" : "512", "-p", 0, err));
+	TRY(parse_list(&sizes[1], given[1] ? given[1] : given[0] ? "0" : "128", "-n", 0, err));
+	TRY(parse_list(&depths, r->o->depth ? r->o->depth : "0", "--depth", 0, err));
+	TRY(parse_list(&batches, r->o->seqs ? r->o->seqs : "1", "--seqs", 1, err));
 	for (int kind = 0; kind < 2; kind++)
 		for (int i = 0; i < sizes[kind].n; i++)
 			if (sizes[kind].at[i])
@@ -433,7 +431,7 @@ static int tests(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* A prompt as the plan has it, alone, and behind as many tokens the steps of all users. */
+/* Measure what the plan predicts: the prefill of one prompt, and after it the decode of all users. */
 static int planned_tests(struct run *r, infer_error *err)
 {
 	const struct forecast *f = r->plan;
@@ -457,7 +455,7 @@ static int model_open(struct run *r, infer_error *err)
 	return model_generates(r->model, "infer-bench run", err);
 }
 
-static int open_all(struct run *r, infer_error *err)
+static int open_run(struct run *r, infer_error *err)
 {
 	const struct bench_opts *o = r->o;
 	struct infer_probe_opts po = { .threads = (int32_t)o->engine.threads,
@@ -497,8 +495,7 @@ static int open_all(struct run *r, infer_error *err)
 	                            : INFER_OK;
 }
 
-/* From opening the model to its first token.  It is closed meanwhile: what is mapped stays in
- * memory. */
+/* Measure the time to the first token. The model is closed before, since a mapped file stays in memory. */
 static int first_token(struct run *r, int cold, double weight_bytes, infer_error *err)
 {
 	struct first f = { .cold = cold, .ms = r->tok_s, .room = r->fraction };
@@ -525,7 +522,7 @@ static int first_tokens(struct run *r, infer_error *err)
 	if (r->o->first == FIRST_NO)
 		return INFER_OK;
 	TRY(engine_open(r, &one, err));
-	TRY(cost_of(&c, r, &one, err));
+	TRY(add_costs(&c, r, &one, err));
 	if (r->o->first != FIRST_COLD)
 		TRY(first_token(r, 0, c.weight_bytes, err));
 	return r->o->first == FIRST_WARM ? INFER_OK : first_token(r, 1, c.weight_bytes, err);
@@ -537,7 +534,7 @@ static int run_all(struct run *r)
 	int rc, late;
 
 	arena_init(&r->mem, MEM_BASE);
-	rc = open_all(r, &err);
+	rc = open_run(r, &err);
 	if (!rc)
 		rc = (r->plan ? planned_tests : tests)(r, &err);
 	if (!rc)

@@ -1,4 +1,4 @@
-/* infer-bench/run_table.c - measurements of a model as lines of a table. */
+/* infer-bench/run_table.c - run: measurements as lines of a table. */
 #include "bench.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@ struct infer_rate bench_spread(double *of, int64_t n)
 {
 	struct infer_rate r = { 0, of[0], of[0] };
 
-	for (int64_t i = 1; i < n; i++) /* by insertion: a handful */
+	for (int64_t i = 1; i < n; i++) /* insertion sort: there are few values */
 		for (int64_t k = i; k > 0 && of[k] < of[k - 1]; k--) {
 			double x = of[k];
 			of[k] = of[k - 1];
@@ -21,8 +21,8 @@ struct infer_rate bench_spread(double *of, int64_t n)
 	return r;
 }
 
-/* A number with as many decimals, at most `most`, as fit its column; width: below 0, to the left */
-static void put_number(struct buf *t, int width, int most, double v, const char *behind)
+/* Append a number with as many decimals, at most `most`, as fit its column. width: negative to align left */
+static void put_fitted(struct buf *t, int width, int most, double v, const char *behind)
 {
 	int room = width < 0 ? -width : width;
 
@@ -31,16 +31,15 @@ static void put_number(struct buf *t, int width, int most, double v, const char 
 	buf_printf(t, "%*.*f%s", width, most, v, behind);
 }
 
-/* The least and the most of the turns; beside a plan what it predicts, and the part of that that was
- * measured. */
+/* Append the minimum and maximum of the turns; with a plan, its prediction and the measured part of it. */
 static void put_spread(struct buf *t, int planned, const struct infer_bench *b)
 {
 	if (!planned) {
-		put_number(t, 7, 1, b->tok_s.least, "-");
-		put_number(t, -7, 1, b->tok_s.most, " ");
+		put_fitted(t, 7, 1, b->tok_s.least, "-");
+		put_fitted(t, -7, 1, b->tok_s.most, " ");
 	} else if (b->predicted_tok_s > 0) {
-		put_number(t, 8, 1, b->predicted_tok_s, " ");
-		put_number(t, 6, 3, b->tok_s.median / b->predicted_tok_s, " ");
+		put_fitted(t, 8, 1, b->predicted_tok_s, " ");
+		put_fitted(t, 6, 3, b->tok_s.median / b->predicted_tok_s, " ");
 	} else {
 		buf_printf(t, "%8s %6s ", "-", "-");
 	}
@@ -61,16 +60,16 @@ int run_show(const struct infer_bench *b, int header, int planned, infer_error *
 		           planned ? "then" : "MB/tok", "limit", "by", "part");
 	buf_printf(&t, "%-7s %6d %6d %3d ", b->decode ? "decode" : "prefill", (int)b->tokens,
 	           (int)b->depth, (int)b->batch);
-	put_number(&t, 8, 2, b->tok_s.median, " ");
+	put_fitted(&t, 8, 2, b->tok_s.median, " ");
 	put_spread(&t, planned, b);
 	if (!planned)
-		put_number(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
+		put_fitted(&t, 6, 1, (b->weight_bytes + b->kv_bytes) * 1e-6, " ");
 	else if (b->adjusted)
-		put_number(&t, 6, 3, b->adjusted->ratio.median, " ");
+		put_fitted(&t, 6, 3, b->adjusted->ratio.median, " ");
 	else
 		buf_printf(&t, "%6s ", "-");
 	if (b->limit_tok_s > 0) {
-		put_number(&t, 8, 1, b->limit_tok_s, " ");
+		put_fitted(&t, 8, 1, b->limit_tok_s, " ");
 		buf_printf(&t, "%-7s %5.3f\n", limits[b->limit], b->fraction.median);
 	} else {
 		buf_printf(&t, "%8s %-7s %5s\n", "-", "-", "-");

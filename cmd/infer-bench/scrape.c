@@ -1,4 +1,4 @@
-/* infer-bench/scrape.c - counters of servers, of processes and of processors. */
+/* infer-bench/scrape.c - counters of a server and of its machine. */
 #include "scrape.h"
 #include "common/file.h"
 #include "base/arena.h"
@@ -13,7 +13,7 @@
 
 enum { SMALL = 1 << 16 };
 
-/* Names of counters by server: ours, llama.cpp's, vLLM's, SGLang's. */
+/* Names of counters in infer-serve, llama.cpp, vLLM and SGLang. */
 static const struct {
 	const char *name;
 	size_t at;
@@ -35,13 +35,13 @@ static const struct {
 	{ "sglang:token_usage", offsetof(struct scraped, cache_usage) },
 };
 
-/* A line is: name, labels in braces or none, a space, the value.  Series of several models add up. */
+/* Read a line: name, labels in braces or none, a space, the value. Values of several models are added. */
 static void scrape_line(struct scraped *s, const char *line)
 {
 	size_t n = strcspn(line, "{ \n");
 	const char *value = line + n;
 
-	if (*value == '{') { /* a brace in a label's value is in quotes */
+	if (*value == '{') { /* braces in quotes belong to a label's value */
 		int quoted = 0;
 
 		while (*value && *value != '\n' && (quoted || *value != '}')) {
@@ -100,7 +100,8 @@ int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *
 	first = json_first(json_get(v, "data"));
 	if (!rc && !json_is_string(json_get(first, "id")))
 		rc = err_set(err, INFER_ENET,
-		             "/v1/models: status %d, and no model; --alias names one", (int)status);
+		             "/v1/models: status %d, and no model; name one with --alias",
+		             (int)status);
 	if (!rc) {
 		const struct json *n = json_get(first, "max_model_len"),
 				  *meta = json_get(first, "meta");
@@ -116,7 +117,7 @@ int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *
 	return rc;
 }
 
-/* A number behind a word in a small file, or the first of all; -1: none. */
+/* Return the number after a word in a small file (NULL: the first number); -1: there is none. */
 static double number_in(const char *path, const char *behind)
 {
 	struct buf text;
@@ -144,7 +145,7 @@ double scrape_peak_bytes(int64_t pid)
 	return kib < 0 ? -1 : kib * 1024;
 }
 
-/* Packages are intel-rapl:0, intel-rapl:1 ...; parts of them have another colon. */
+/* Packages are intel-rapl:0, intel-rapl:1 ...; names of their parts have another colon. */
 double scrape_energy_j(void)
 {
 	glob_t found;

@@ -1,25 +1,26 @@
-/* infer-bench/scrape.h - what a server says of itself. */
+/* infer-bench/scrape.h - counters of a server and of its machine. */
 #ifndef INFER_BENCH_SCRAPE_H
 #define INFER_BENCH_SCRAPE_H
 #include "common/client.h"
 
-/* Its counters at a time, from /metrics in Prometheus' form; -1: it does not say. */
+/* Counters from /metrics (Prometheus text format); -1: the server does not have the counter. */
 struct scraped {
 	double prompt_tokens, completion_tokens, cached_tokens;
-	double cache_usage; /* part of the KV cache that is in use or kept */
+	double cache_usage; /* part of the KV cache that is in use, prefixes included */
 	double resident_bytes;
 };
-/* A server without /metrics says nothing; that is no failure. */
+/* Read the counters of a server. All are -1 if it has no /metrics, which is not an error.
+ * INFER_ENET INFER_ENOMEM */
 int scrape_metrics(struct scraped *s, struct client *h, infer_error *err);
-/* Read the text. */
+/* Read the counters from the text of /metrics. */
 void scrape_read(struct scraped *s, const char *text);
 
-/* The first model of /v1/models: its name, and its context, 0 if that is not said.   name: to
- * buf_fini.  INFER_ENET  the server does not answer so */
+/* Read the first model of /v1/models: its name, and its context (0: not given). The caller frees name with
+ * buf_fini. INFER_ENET: the server has no such list */
 int scrape_model(struct client *h, struct buf *name, int64_t *ctx, infer_error *err);
 
-/* The most memory that process pid has had, and what energy all packages have used, by RAPL; -1:
- * cannot be read. */
+/* Return the peak resident memory of process pid; and the energy of all processor packages by RAPL, J.
+ * -1: cannot be read. */
 double scrape_peak_bytes(int64_t pid);
 double scrape_energy_j(void);
 #endif

@@ -1,13 +1,14 @@
-/* infer-bench/seen.c - the rates that the machine has while it works.  In a virtual machine the rate of
- * memory swings within a tenth of a second, so it is measured between steps. */
+/* infer-bench/seen.c - adjust the prediction of a plan to the rates of the machine during a run. In a virtual
+ * machine the memory rate changes within a tenth of a second, so it is measured between steps. */
 #include "seen.h"
 #include "base/clock.h"
 #include "base/err.h"
 
 enum { EVERY_NS = 20000000 };
 
-/* Reading the file would drive the weights of a small model out of the caches. */
-static const infer_file *read_by(const struct forecast_step *step, const infer_file *file)
+/* Return the file whose reading measures the memory rate, or NULL for a model that is cached: reading the file
+ * would evict its weights from the caches. */
+static const infer_file *rate_file(const struct forecast_step *step, const infer_file *file)
 {
 	return step->memory_ms > 0.05 * step->ms ? file : NULL;
 }
@@ -21,7 +22,7 @@ void seen_begin(struct seen *s, const struct forecast *plan, int decode, infer_p
 	s->step = decode ? &plan->decode : &plan->prefill;
 	s->planned_tok_s = decode ? plan->decode_tok_s : plan->prefill_tok_s;
 	s->probe = probe;
-	s->file = read_by(s->step, file);
+	s->file = rate_file(s->step, file);
 	for (size_t i = 0; i < 4; i++)
 		s->of[i] = room + i * repeat;
 	if (!(forecast_longer(plan, s->step, 1, 1) > 0))
@@ -34,7 +35,7 @@ void seen_turn(struct seen *s)
 	s->read = s->dot = 0;
 }
 
-int seen_look(struct seen *s, int now, infer_error *err)
+int seen_sample(struct seen *s, int now, infer_error *err)
 {
 	double gb_s = 0, gop_s = 0;
 	int64_t at = clock_now_ns();

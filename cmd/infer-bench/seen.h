@@ -1,28 +1,30 @@
-/* infer-bench/seen.h - what a plan predicts for the rates that the machine has during a run. */
+/* infer-bench/seen.h - adjust the prediction of a plan to the rates of the machine during a run. */
 #ifndef INFER_BENCH_SEEN_H
 #define INFER_BENCH_SEEN_H
 #include "forecast.h"
 
 struct seen {
-	const struct forecast *plan; /* NULL: nothing is measured, the other members are not used */
+	const struct forecast
+		*plan; /* NULL: no rates are measured, and the other members are unused */
 	const struct forecast_step *step;
 	infer_probe *probe;
-	const infer_file *file; /* NULL: the rate of memory does not matter */
+	const infer_file *file; /* NULL: the memory rate is not measured */
 	double planned_tok_s;
 	int64_t last_ns;
-	/* of this turn: the number of looks, the sums of 1 / rate */
+	/* This turn: number of samples, sums of 1 / rate. */
 	int n;
 	double read, dot;
-	double *of[4]; /* [repeat]: the members of infer_adjusted, turn by turn */
+	double *of[4]; /* f64 [repeat]: the members of infer_adjusted, by turn */
 };
-/* plan may be NULL; decode: of its steps, otherwise of a prompt.  room: f64 [4][repeat] */
+/* Begin a test. plan: may be NULL; decode: 1 for its decode step, 0 for prefill. room: f64 [4][repeat] */
 void seen_begin(struct seen *s, const struct forecast *plan, int decode, infer_probe *probe,
                 const infer_file *file, double *room, size_t repeat);
+/* Begin a turn. */
 void seen_turn(struct seen *s);
-/* Called between two steps: measure the rates if the last look is 20 ms ago, or if `now` is set. */
-int seen_look(struct seen *s, int now, infer_error *err);
-/* Turn `at` had this rate. */
+/* Measure the rates if the last sample is 20 ms ago, or if `now` is 1. Call it between two steps. */
+int seen_sample(struct seen *s, int now, infer_error *err);
+/* End turn `at`, whose measured rate was tok_s. */
 void seen_put(struct seen *s, int64_t at, double tok_s);
-/* Fill *out and sort the lists of `of`; returns 0 if the plan lacks the rates that it was made from. */
+/* Compute *out from all turns. Returns 0 if the plan does not have its rates. */
 int seen_end(struct infer_adjusted *out, struct seen *s, int64_t repeat);
 #endif

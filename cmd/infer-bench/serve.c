@@ -1,4 +1,4 @@
-/* infer-bench/serve.c - a server measured: its words counted, warmed up, asked, checked. */
+/* infer-bench/serve.c - serve: measure a server. */
 #include "hash.h"
 #include "nvml.h"
 #include "serve.h"
@@ -14,7 +14,7 @@
 
 enum { FEW_WORDS = 16, MORE_WORDS = 80, SETTLE_MS = 1500, ROOM = 4 };
 
-/* Tokens of a prompt are so many for each word, and some for what stands around it. */
+/* Measure the tokens per word of a prompt, and the tokens around it, with two prompts. */
 static int calibrate(struct serve *s, infer_error *err)
 {
 	struct workload *w = &s->work;
@@ -23,8 +23,7 @@ static int calibrate(struct serve *s, infer_error *err)
 	TRY(load_once(&s->load, FEW_WORDS, &few, err));
 	TRY(load_once(&s->load, MORE_WORDS, &more, err));
 	if (more <= few) {
-		say_warning(
-			"the server does not count the tokens of prompts: a word counts as one");
+		say_warning("the server does not count prompt tokens: a word counts as one token");
 		return INFER_OK;
 	}
 	w->tokens_per_word = (double)(more - few) / (MORE_WORDS - FEW_WORDS);
@@ -34,8 +33,8 @@ static int calibrate(struct serve *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* Requests that the context of the server cannot hold have shorter prompts, then fewer tokens. */
-static void clip(struct serve *s)
+/* Shorten the prompt, then the answer, of requests that exceed the context of the server. */
+static void clip_requests(struct serve *s)
 {
 	for (int64_t i = 0; s->ctx > ROOM && i < s->work.n; i++) {
 		struct planned *p = &s->work.at[i];
@@ -51,7 +50,7 @@ static void clip(struct serve *s)
 	}
 	if (s->clipped)
 		say_warning("%lld of %lld requests are longer than the context of %lld tokens, and "
-		            "were cut to it",
+		            "were shortened",
 		            (long long)s->clipped, (long long)s->work.n, (long long)s->ctx);
 }
 
@@ -103,17 +102,20 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 		TRY(scrape_model(s->load.http, &s->name, &s->ctx, err));
 	s->load.model = s->name.at;
 	TRY(calibrate(s, err));
-	clip(s);
+	clip_requests(s);
 	s->load.done = arena_alloc(&s->mem, (size_t)s->work.n + (size_t)o->warmup + 1,
 	                           sizeof *s->load.done);
 	return s->load.done ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for requests");
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-static void add(struct serve *s, enum serve_series to, double v) { s->series[to][s->n[to]++] = v; }
+static void add_to_series(struct serve *s, enum serve_series to, double v)
+{
+	s->series[to][s->n[to]++] = v;
+}
 
-static void sum_up(struct serve *s, int64_t i)
+static void add_result(struct serve *s, int64_t i)
 {
 	const struct load_done *d = &s->load.done[i];
 	double reading = (double)(d->first_ns - d->sent_ns) * 1e-9,
@@ -131,16 +133,17 @@ static void sum_up(struct serve *s, int64_t i)
 	s->cached_tokens += d->cached_tokens;
 	s->chunks += d->chunks;
 	s->short_answers += d->completion_tokens < s->work.at[i].max_tokens;
-	add(s, S_E2E, (double)(d->end_ns - d->due_ns) * 1e-6);
-	add(s, S_LAG, (double)(d->sent_ns - d->due_ns) * 1e-6);
+	add_to_series(s, S_E2E, (double)(d->end_ns - d->due_ns) * 1e-6);
+	add_to_series(s, S_LAG, (double)(d->sent_ns - d->due_ns) * 1e-6);
 	if (!d->chunks)
 		return;
-	add(s, S_TTFT, (double)(d->first_ns - d->due_ns) * 1e-6);
+	add_to_series(s, S_TTFT, (double)(d->first_ns - d->due_ns) * 1e-6);
 	if (d->prompt_tokens > d->cached_tokens && reading > 0)
-		add(s, S_PREFILL, (double)(d->prompt_tokens - d->cached_tokens) / reading);
+		add_to_series(s, S_PREFILL,
+		              (double)(d->prompt_tokens - d->cached_tokens) / reading);
 	if (d->completion_tokens > 1 && writing > 0) {
-		add(s, S_TPOT, writing * 1e3 / (double)(d->completion_tokens - 1));
-		add(s, S_DECODE, (double)(d->completion_tokens - 1) / writing);
+		add_to_series(s, S_TPOT, writing * 1e3 / (double)(d->completion_tokens - 1));
+		add_to_series(s, S_DECODE, (double)(d->completion_tokens - 1) / writing);
 	}
 }
 
@@ -168,13 +171,13 @@ static int results(struct serve *s, infer_error *err)
 
 		first = d->due_ns < first ? d->due_ns : first;
 		last = d->end_ns > last ? d->end_ns : last;
-		sum_up(s, i);
+		add_result(s, i);
 	}
 	s->wall_s = (double)(last - first) * 1e-9;
 	return INFER_OK;
 }
 
-/* Prompts may be counted with or without what was in the cache. */
+/* True if the server's counters agree with the answers. Servers count prompts with or without cached tokens. */
 static int counts_agree(const struct serve *s)
 {
 	double in = s->after.prompt_tokens - s->before.prompt_tokens,
@@ -187,8 +190,8 @@ static int counts_agree(const struct serve *s)
 	       (fabs(in - all) < 0.5 || fabs(in - all + (double)s->cached_tokens) < 0.5);
 }
 
-/* Servers count a request a little after its last token is sent. */
-static int settle(struct serve *s, infer_error *err)
+/* Read the counters until they do not change: servers count a request shortly after its last token. */
+static int read_settled(struct serve *s, infer_error *err)
 {
 	for (int ms = 0; ms < SETTLE_MS; ms += 50) {
 		TRY(scrape_metrics(&s->after, s->load.http, err));
@@ -222,7 +225,7 @@ int serve_run(struct serve *s, infer_error *err)
 	if (s->o->pid)
 		s->peak_bytes = scrape_peak_bytes(s->o->pid);
 	TRY(results(s, err));
-	TRY(settle(s, err));
+	TRY(read_settled(s, err));
 	if (s->plan && s->plan->limit_prefill_tok_s > 0 && s->plan->limit_all_tok_s > 0)
 		s->limit_s = (double)(s->prompt_tokens - s->cached_tokens) /
 		                     s->plan->limit_prefill_tok_s +
@@ -269,8 +272,8 @@ int serve_metric(const struct serve *s, int i, struct infer_metric *m)
 	return 1;
 }
 
-static int measure(const struct bench_opts *o, const struct forecast *plan,
-                   const struct opt_rest *rest)
+static int measure_server(const struct bench_opts *o, const struct forecast *plan,
+                          const struct opt_rest *rest)
 {
 	struct serve s;
 	struct append out = { .fd = -1 };
@@ -296,12 +299,11 @@ static int measure(const struct bench_opts *o, const struct forecast *plan,
 	if (!rc && !out.out)
 		rc = serve_show(&s, &err);
 	if (!rc && !s.agree)
-		say_warning(
-			"the server counted %.0f tokens of prompts and %.0f generated ones, its "
-			"answers %lld and %lld: does somebody else use it?",
-			s.after.prompt_tokens - s.before.prompt_tokens,
-			s.after.completion_tokens - s.before.completion_tokens,
-			(long long)s.prompt_tokens, (long long)s.completion_tokens);
+		say_warning("the server counted %.0f prompt tokens and %.0f generated ones, its "
+		            "answers %lld and %lld: is it used by others?",
+		            s.after.prompt_tokens - s.before.prompt_tokens,
+		            s.after.completion_tokens - s.before.completion_tokens,
+		            (long long)s.prompt_tokens, (long long)s.completion_tokens);
 	late = append_close(&out, rc ? NULL : &err);
 	serve_close(&s);
 	if (rc || late)
@@ -317,15 +319,15 @@ int serve(const struct bench_opts *o, const struct opt_rest *rest)
 	int rc;
 
 	if (!o->url) {
-		say_error("serve measures a server: --url http://HOST:PORT or --url unix:PATH");
+		say_error("serve needs a server: --url http://HOST:PORT or --url unix:PATH");
 		return EXIT_USAGE;
 	}
 	if (!o->plan)
-		return measure(o, NULL, rest);
+		return measure_server(o, NULL, rest);
 	rc = forecast_read(&plan, o->plan, &err);
 	if (!rc)
 		forecast_serve(&of_plan, &plan, o);
-	rc = rc ? say_fail(&err) : measure(&of_plan, &plan, rest);
+	rc = rc ? say_fail(&err) : measure_server(&of_plan, &plan, rest);
 	forecast_fini(&plan);
 	return rc;
 }

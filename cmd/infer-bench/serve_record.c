@@ -1,4 +1,4 @@
-/* infer-bench/serve_record.c - a measurement of a server as a record, and as a table. */
+/* infer-bench/serve_record.c - serve: a measurement as a record and as a table. */
 #include "serve.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -74,7 +74,7 @@ static double tok_s(const struct serve *s)
 	return s->wall_s > 0 ? (double)s->completion_tokens / s->wall_s : 0;
 }
 
-/* One figure of a whole run, in the form of the others. */
+/* Write a metric that has one value for the whole run, in the form of the others. */
 static void put_single(struct jwrite *w, const char *name, const char *unit, int higher, double v)
 {
 	double room;
@@ -149,7 +149,7 @@ int serve_write(infer_records *out, const struct serve *s, const struct opt_rest
 	return infer_records_end(out, err);
 }
 
-/* ---- for people ---- */
+/* ---- the table ---- */
 
 static void show_metric(struct buf *t, const struct infer_metric *m)
 {

@@ -1,4 +1,4 @@
-/* infer-bench/suite.h - several measurements as a text of YAML. */
+/* infer-bench/suite.h - --suite: a list of runs in YAML. */
 #ifndef INFER_BENCH_SUITE_H
 #define INFER_BENCH_SUITE_H
 #include <stddef.h>
@@ -15,8 +15,8 @@ struct suite {
 	size_t n;
 	struct arena mem;
 };
-/* subject: of runs that do not say theirs.  On failure too *s is the caller's to suite_fini.
- * INFER_EFORMAT  with line and column; INFER_EIO INFER_ENOMEM */
+/* Read a suite. subject: sub-command of runs that name none. The caller calls suite_fini, on failure too.
+ * INFER_EFORMAT  not a suite; err has line and column. INFER_EIO INFER_ENOMEM */
 int suite_read(struct suite *s, const char *path, const char *subject, infer_error *err);
 void suite_fini(struct suite *s);
 #endif

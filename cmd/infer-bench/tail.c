@@ -1,5 +1,5 @@
-/* infer-bench/tail.c - shifts of high quantiles, by drawing stretches of the measurements again:
- * the bootstrap of Efron 1979, with the blocks of Künsch 1989, doi:10.1214/aos/1176347265 */
+/* infer-bench/tail.c - compare high quantiles by the block bootstrap: Efron 1979; blocks of Künsch 1989,
+ * doi:10.1214/aos/1176347265 */
 #include "judge.h"
 #include <infer/statistic.h>
 #include "base/err.h"
@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Draws, whose number bounds how small a probability can be; measurements beyond a quantile, below which
- * nothing is said about it. */
-enum { DRAWS = 9999, BEYOND = 10, SEED = 19 };
+enum {
+	DRAWS = 9999, /* resamples; the smallest probability is 1 / (DRAWS + 1) */
+	BEYOND = 10,  /* measurements that must be beyond a quantile */
+	SEED = 19,
+};
 
-/* A measurement and the stretch that it belongs to. */
+/* A measurement and its block. */
 struct ranked {
 	double v;
 	uint32_t block;
@@ -20,7 +22,7 @@ struct ranked {
 struct series {
 	struct ranked *at; /* descending */
 	size_t n, blocks, each;
-	uint32_t *times; /* [blocks] that a draw has it */
+	uint32_t *times; /* [blocks]: times that a resample contains the block */
 };
 
 static int descending(const void *a, const void *b)
@@ -30,8 +32,10 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* Requests that follow each other share their luck: stretches as long as the root of their number. */
-static int rank(struct series *s, const double *v, size_t n, struct arena *mem, infer_error *err)
+/* Sort the measurements and assign them to blocks of sqrt(n) consecutive ones, since consecutive requests are
+ * correlated. */
+static int rank_series(struct series *s, const double *v, size_t n, struct arena *mem,
+                       infer_error *err)
 {
 	s->n = n;
 	s->each = 1;
@@ -50,13 +54,13 @@ static int rank(struct series *s, const double *v, size_t n, struct arena *mem, 
 	return INFER_OK;
 }
 
-static size_t size_of(const struct series *s, size_t block)
+static size_t block_size(const struct series *s, size_t block)
 {
 	return block + 1 < s->blocks ? s->each : s->n - block * s->each;
 }
 
-/* The quantile of what is drawn: only what lies above it is looked at. */
-static double high(const struct series *s, size_t drawn, double q)
+/* Return the quantile q of a resample of `drawn` values; reads only the values above it. */
+static double resample_quantile(const struct series *s, size_t drawn, double q)
 {
 	double beyond = (1 - q) * (double)drawn;
 	size_t above = 0, i = 0;
@@ -69,27 +73,27 @@ static double high(const struct series *s, size_t drawn, double q)
 	return s->at[i].v;
 }
 
-/* Draw stretches until there are as many measurements as before; those of draw number `draw` of `like`
- * where both sides are of the same requests. */
-static double draw(struct series *s, const struct series *like, uint64_t seed, uint64_t number,
-                   double q)
+/* Return the quantile of resample `number`: blocks are drawn until there are as many measurements as before.
+ * like: take the blocks of this series instead, for paired requests; NULL: draw them */
+static double draw_resample(struct series *s, const struct series *like, uint64_t seed,
+                            uint64_t number, double q)
 {
 	size_t drawn = 0;
 
 	if (like) {
 		memcpy(s->times, like->times, s->blocks * sizeof *s->times);
 		for (size_t i = 0; i < s->blocks; i++)
-			drawn += s->times[i] * size_of(s, i);
-		return high(s, drawn, q);
+			drawn += s->times[i] * block_size(s, i);
+		return resample_quantile(s, drawn, q);
 	}
 	memset(s->times, 0, s->blocks * sizeof *s->times);
 	for (size_t i = 0; i < s->blocks; i++) {
 		double u = rng_unit(seed, number * s->blocks + i);
 		size_t block = (size_t)(u * (double)s->blocks);
 		s->times[block]++;
-		drawn += size_of(s, block);
+		drawn += block_size(s, block);
 	}
-	return high(s, drawn, q);
+	return resample_quantile(s, drawn, q);
 }
 
 static void shift(struct judged *j, double *d, double estimate)
@@ -127,16 +131,16 @@ int judge_tail(struct judged *j, const double *base, size_t n_base, const double
 
 	if (!d)
 		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
-	TRY(rank(&a, base, n_base, mem, err));
-	TRY(rank(&b, now, n_new, mem, err));
+	TRY(rank_series(&a, base, n_base, mem, err));
+	TRY(rank_series(&b, now, n_new, mem, err));
 	j->paired = paired;
 	j->n_base = n_base;
 	j->n_new = n_new;
-	j->base = high(&a, n_base, q);
-	j->now = high(&b, n_new, q);
+	j->base = resample_quantile(&a, n_base, q);
+	j->now = resample_quantile(&b, n_new, q);
 	for (uint64_t i = 0; i < DRAWS; i++) {
-		double x = draw(&a, NULL, SEED, i, q),
-		       y = draw(&b, paired ? &a : NULL, SEED + 1, i, q);
+		double x = draw_resample(&a, NULL, SEED, i, q),
+		       y = draw_resample(&b, paired ? &a : NULL, SEED + 1, i, q);
 		d[i] = infer_log(y) - infer_log(x);
 	}
 	shift(j, d, infer_log(j->now) - infer_log(j->base));

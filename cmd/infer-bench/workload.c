@@ -1,4 +1,4 @@
-/* infer-bench/workload.c - workloads from seeds and from traces. */
+/* infer-bench/workload.c - the requests to a server, from a seed or a trace. */
 #include "workload.h"
 #include <infer/statistic.h>
 #include "common/file.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* streams of the seed; those of prompts follow */
+/* Random streams of the seed; OF_PROMPTS + i is that of prompt i. */
 enum { OF_PROMPT = 1, OF_OUTPUT, OF_ARRIVAL, OF_SHARED, OF_WARM, OF_PROMPTS = 16 };
-enum { TRACE_MOST = 64 << 20, TOKENS_MOST = 1 << 24, BLOCK = 512 };
+enum { MAX_TRACE_BYTES = 64 << 20, MAX_TOKENS = 1 << 24, BLOCK = 512 };
 
-/* Means of Kwon+ 2023, figure 11; the spread is ours: logarithms of lengths of chats deviate by about
- * 1.2, and the median is mean / e^(sigma^2 / 2). */
+/* Means of Kwon+ 2023, figure 11. The spread is our estimate: lengths of chats are lognormal with sigma of
+ * about 1.2, and median = mean / e^(sigma^2 / 2). */
 static const struct {
 	const char *name;
 	struct dist prompt, output;
@@ -25,13 +25,13 @@ static const struct {
 	{ "alpaca", { DIST_LOGNORMAL, 17.0, 0.5 }, { DIST_LOGNORMAL, 35.5, 1.0 } },
 };
 
-/* "A" or "A,B" behind the name's colon. */
-static int numbers(const char *text, double *a, double *b)
+/* Parse "A" or "A,B". Returns the count of numbers; 0: malformed. */
+static int parse_numbers(const char *text, double *a, double *b)
 {
 	char *end;
 
 	*a = strtod(text, &end);
-	if (end == text || !(*a > 0) || *a > TOKENS_MOST)
+	if (end == text || !(*a > 0) || *a > MAX_TOKENS)
 		return -1;
 	if (!b)
 		return *end ? -1 : 0;
@@ -39,10 +39,11 @@ static int numbers(const char *text, double *a, double *b)
 		return -1;
 	text = end + 1;
 	*b = strtod(text, &end);
-	return end == text || *end || !(*b >= 0) || *b > TOKENS_MOST ? -1 : 0;
+	return end == text || *end || !(*b >= 0) || *b > MAX_TOKENS ? -1 : 0;
 }
 
-static int range(struct dist *d, const char *text)
+/* Parse "A" or "A-B". */
+static int parse_range(struct dist *d, const char *text)
 {
 	char *end;
 	long a = strtol(text, &end, 10), b = a;
@@ -51,7 +52,7 @@ static int range(struct dist *d, const char *text)
 		return -1;
 	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
 		b = strtol(end + 1, &end, 10);
-	if (*end || a < 1 || b < a || b > TOKENS_MOST)
+	if (*end || a < 1 || b < a || b > MAX_TOKENS)
 		return -1;
 	*d = (struct dist){ a == b ? DIST_FIXED : DIST_UNIFORM, (double)a, (double)b };
 	return 0;
@@ -67,21 +68,21 @@ int dist_take(struct dist *d, const char *text, const char *option, int output, 
 			return INFER_OK;
 		}
 	if (!strncmp(text, "normal:", 7))
-		d->kind = DIST_NORMAL, bad = numbers(text + 7, &d->a, &d->b);
+		d->kind = DIST_NORMAL, bad = parse_numbers(text + 7, &d->a, &d->b);
 	else if (!strncmp(text, "lognormal:", 10))
-		d->kind = DIST_LOGNORMAL, bad = numbers(text + 10, &d->a, &d->b) || d->b > 5;
+		d->kind = DIST_LOGNORMAL, bad = parse_numbers(text + 10, &d->a, &d->b) || d->b > 5;
 	else if (!strncmp(text, "exp:", 4))
-		d->kind = DIST_EXP, bad = numbers(text + 4, &d->a, NULL);
+		d->kind = DIST_EXP, bad = parse_numbers(text + 4, &d->a, NULL);
 	else
-		bad = range(d, text);
+		bad = parse_range(d, text);
 	return bad ? err_set(err, INFER_EINVAL,
-	                     "%s: '%.60s' is no length: 128, 64-512, normal:200,40, "
+	                     "%s: '%.60s' must be a length: 128, 64-512, normal:200,40, "
 	                     "lognormal:100,1.1, exp:100, sharegpt or alpaca",
 	                     option, text)
 	           : INFER_OK;
 }
 
-/* Box and Muller's pair of uniform numbers. */
+/* Return a standard normal number (Box-Muller). */
 static double normal(uint64_t seed, uint64_t i)
 {
 	double u = 1 - rng_unit(seed, 2 * i), v = rng_unit(seed, 2 * i + 1);
@@ -170,8 +171,8 @@ void workload_prompt(const struct workload *w, int64_t i, struct buf *to)
 
 /* ---- traces ---- */
 
-/* Under any of several names; a null ends them. */
-static const struct json *member(const struct json *o, const char *const *names)
+/* Return the first member that has one of the names; the list ends with NULL. */
+static const struct json *find_member(const struct json *o, const char *const *names)
 {
 	const struct json *v = NULL;
 
@@ -185,9 +186,10 @@ static int trace_count(int32_t *to, const struct json *v, const char *what, int6
 {
 	double x = json_double(v);
 
-	if (!json_is_number(v) || x < 1 || x > TOKENS_MOST)
-		return err_set(err, INFER_EFORMAT, "%s: line %lld has no %s from 1 to %d", path,
-		               (long long)line, what, TOKENS_MOST);
+	if (!json_is_number(v) || x < 1 || x > MAX_TOKENS)
+		return err_set(err, INFER_EFORMAT,
+		               "%s: line %lld: %s must be a number from 1 to %d", path,
+		               (long long)line, what, MAX_TOKENS);
 	*to = (int32_t)x;
 	return INFER_OK;
 }
@@ -211,20 +213,20 @@ static int trace_line(struct workload *w, const struct json *o, int64_t line, co
 	static const char *const in[] = { "prompt_tokens", "input_length", NULL };
 	static const char *const out[] = { "max_tokens", "output_length", NULL };
 	struct planned *p = &w->at[w->n];
-	const struct json *when = member(o, at), *text = json_get(o, "prompt");
+	const struct json *when = find_member(o, at), *text = json_get(o, "prompt");
 	double ms = json_double(when);
 
 	if (!json_is_number(when) || ms < 0 || ms > 1e12)
 		return err_set(err, INFER_EFORMAT,
-		               "%s: line %lld has no at_ms (or timestamp), milliseconds from 0",
+		               "%s: line %lld: at_ms (or timestamp) must be milliseconds from 0",
 		               path, (long long)line);
 	p->at_ns = (int64_t)(ms * 1e6);
-	TRY(trace_count(&p->max_tokens, member(o, out), "max_tokens (or output_length)", line, path,
-	                err));
+	TRY(trace_count(&p->max_tokens, find_member(o, out), "max_tokens (or output_length)", line,
+	                path, err));
 	if (json_is_string(text))
 		p->text = json_cstr(&w->mem, text);
 	else
-		TRY(trace_count(&p->tokens, member(o, in),
+		TRY(trace_count(&p->tokens, find_member(o, in),
 		                "prompt, prompt_tokens (or input_length)", line, path, err));
 	if (trace_blocks(w, p, json_get(o, "hash_ids")) || w->mem.bad)
 		return err_set(err, INFER_ENOMEM, "no memory for the trace");
@@ -247,7 +249,7 @@ static int trace_read(struct workload *w, const char *path, const struct workloa
 	int rc;
 
 	buf_init(&text, MEM_BASE);
-	rc = file_read(&text, path, TRACE_MOST, err);
+	rc = file_read(&text, path, MAX_TRACE_BYTES, err);
 	for (size_t i = 0; i < text.len; i++)
 		lines += text.at[i] == '\n';
 	w->at = arena_alloc(&w->mem, (size_t)lines, sizeof *w->at);
@@ -270,7 +272,7 @@ static int trace_read(struct workload *w, const char *path, const struct workloa
 	}
 	buf_fini(&text);
 	if (!rc && !w->n)
-		rc = err_set(err, INFER_EFORMAT, "%s: no request in it", path);
+		rc = err_set(err, INFER_EFORMAT, "%s: has no request", path);
 	if (!rc)
 		qsort(w->at, (size_t)w->n, sizeof *w->at, by_time);
 	for (int64_t i = w->n; !rc && i-- > 0;)
@@ -283,7 +285,7 @@ int workload_make(struct workload *w, const struct workload_ask *o, infer_error 
 	struct dist in, out;
 	double at = 0;
 
-	/* hashed first: a stream's number must not make one seed look like its neighbour */
+	/* hash the seed first, so that streams of neighbouring seeds do not overlap */
 	*w = (struct workload){ .seed = rng_hash(0, &o->seed, sizeof o->seed),
 		                .shared = (int32_t)o->shared,
 		                .tokens_per_word = 1 };
@@ -301,9 +303,9 @@ int workload_make(struct workload *w, const struct workload_ask *o, infer_error 
 		uint64_t i = (uint64_t)w->n, s = w->seed;
 
 		p->tokens = dist_draw(&in, rng_hash(s, &(int){ OF_PROMPT }, sizeof(int)), i,
-		                      TOKENS_MOST);
+		                      MAX_TOKENS);
 		p->max_tokens = dist_draw(&out, rng_hash(s, &(int){ OF_OUTPUT }, sizeof(int)), i,
-		                          TOKENS_MOST);
+		                          MAX_TOKENS);
 		p->at_ns = (int64_t)(at * 1e9);
 		if (o->rate > 0) /* Poisson: intervals are exponential */
 			at += -fm_log(1 -

@@ -1,4 +1,4 @@
-/* infer-bench/workload.h - what is asked of a server, made from a seed: lengths, times, prompts. */
+/* infer-bench/workload.h - the requests to a server, from a seed or a trace: times, lengths, prompts. */
 #ifndef INFER_BENCH_WORKLOAD_H
 #define INFER_BENCH_WORKLOAD_H
 #include <stdint.h>
@@ -7,47 +7,50 @@
 #include "base/buf.h"
 
 enum dist_kind { DIST_FIXED, DIST_UNIFORM, DIST_NORMAL, DIST_LOGNORMAL, DIST_EXP };
-/* Lengths in tokens.  FIXED: a.  UNIFORM: a to b.  NORMAL: mean, deviation.  LOGNORMAL: median, sigma.
- * EXP: mean. */
+/* A distribution of lengths in tokens. a, b: DIST_FIXED the length; DIST_UNIFORM minimum, maximum; DIST_NORMAL
+ * mean, standard deviation; DIST_LOGNORMAL median, sigma; DIST_EXP mean. */
 struct dist {
 	enum dist_kind kind;
 	double a, b;
 };
-/* "128", "64-512", "normal:200,40", "lognormal:100,1.1", "exp:100", "sharegpt", "alpaca".
- * output: 1: of answers, where a name means another distribution
- * INFER_EINVAL */
+/* Parse a distribution: "128", "64-512", "normal:200,40", "lognormal:100,1.1", "exp:100", "sharegpt", "alpaca".
+ * option: its name, for messages; output: 1 for answers, for which a name has another distribution
+ * INFER_EINVAL  the text is malformed */
 int dist_take(struct dist *d, const char *text, const char *option, int output, infer_error *err);
-/* Value i of the stream of a seed, from 1 to most. */
+/* Return value i of the random stream of a seed, from 1 to most. */
 int32_t dist_draw(const struct dist *d, uint64_t seed, uint64_t i, int32_t most);
 
-/* A request, as it is planned. */
+/* A request of a workload. */
 struct planned {
-	int64_t at_ns;  /* from the start; open loops and traces only */
-	int32_t tokens; /* of the prompt */
+	int64_t at_ns;  /* time from the start; open loops and traces only */
+	int32_t tokens; /* length of the prompt */
 	int32_t max_tokens;
-	const char *text;      /* of a trace; NULL: words */
-	const int64_t *blocks; /* of a trace: equal numbers are equal beginnings; NULL: none */
+	const char *text; /* prompt of a trace; NULL: random words */
+	const int64_t *
+		blocks; /* hash ids of a trace: prompts with equal ids share a prefix; NULL: none */
 	int32_t n_blocks;
 };
 struct workload {
 	struct planned *at;
 	int64_t n;
 	uint64_t seed;
-	int32_t shared; /* tokens that all prompts begin with */
-	/* words for a number of tokens: measured at the server */
+	int32_t shared; /* length of the prefix that all prompts share, tokens */
+	/* Tokens of a prompt = tokens_per_word * words + tokens_beside; measured on the server. */
 	double tokens_per_word, tokens_beside;
 	struct arena mem;
 };
 struct workload_ask {
-	const char *prompt, *output, *trace; /* NULL: the usual, none */
+	const char *prompt, *output, *trace; /* options; NULL: the defaults, no trace */
 	double rate;                         /* requests per second; 0: closed loop */
 	int64_t requests, shared, seed;
 	int requests_given;
 };
+/* Make a workload. The caller calls workload_fini, on failure too.
+ * INFER_EINVAL  a malformed distribution; INFER_EFORMAT  a malformed trace; INFER_EIO INFER_ENOMEM */
 int workload_make(struct workload *w, const struct workload_ask *o, infer_error *err);
 void workload_fini(struct workload *w);
-/* The prompt of request i; -1 - k: of warming up, which shares the common beginning only. */
+/* Append the prompt of request i. i = -1 - k: warm-up request k, which shares only the common prefix. */
 void workload_prompt(const struct workload *w, int64_t i, struct buf *to);
-/* So many words of a stream. */
+/* Append n words of a random stream. */
 void workload_words(uint64_t seed, uint64_t stream, int32_t n, struct buf *to);
 #endif

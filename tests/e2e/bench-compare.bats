@@ -55,9 +55,9 @@ record()
 	fails 2 'two files' infer-bench compare base
 	fails 1 nosuch infer-bench compare base nosuch
 	echo '{"kind":"token"}' >none
-	fails 3 'none: no record of a measurement' infer-bench compare none base
+	fails 3 'none: has no record of a measurement' infer-bench compare none base
 	echo '{"kind":' >torn
-	fails 3 'torn: line 1 is no record' infer-bench compare base torn
+	fails 3 'torn: line 1 is not a record' infer-bench compare base torn
 	record 32 1 1 >other
 	infer-bench compare base other >out 2>err && return 1
 	grep -q 'no measurements of the same case' err

@@ -22,11 +22,11 @@ load lib
 	infer-bench convert back | sed 's/,"model":.*//' >again
 	sed 's/,"model":.*//' ours | diff again -
 	echo '{"kind":"bench","bench":"decode","tokens":1,"batch":2,"metrics":{"decode_tok_s":{"values":[1]}}}' >two
-	fails 3 'two: llama-bench has tests of one' infer-bench convert --to llama-bench two
+	fails 3 'two: llama-bench has only tests of one' infer-bench convert --to llama-bench two
 	echo '{"n_prompt":5,"n_gen":5,"avg_ts":3}' >both
-	fails 3 'both: .*neither reading nor' infer-bench convert both
+	fails 3 'both: .*neither prefill nor' infer-bench convert both
 	echo '{"a":1}' >other
-	fails 3 'other: neither a record' infer-bench convert other
+	fails 3 'other: is neither a record' infer-bench convert other
 	fails 2 'takes files' infer-bench convert
 }
 
@@ -39,7 +39,7 @@ load lib
 	for k in model_id num_prompts request_rate max_concurrency duration completed total_input_tokens total_output_tokens request_throughput output_throughput total_token_throughput mean_ttft_ms median_ttft_ms p99_ttft_ms median_tpot_ms p99_tpot_ms ttfts; do
 		same "$k $(json $k <vllm.json | sed 's/\.0$//')" "$k $(json $k <back)"
 	done
-	fails 3 "vLLM's form is of servers" infer-bench convert --to vllm <(echo '{"kind":"bench","bench":"decode"}')
+	fails 3 "vLLM's form is for servers" infer-bench convert --to vllm <(echo '{"kind":"bench","bench":"decode"}')
 }
 
 @test "suites: every run with its own options, those of the line for all, and errors with their place" {
@@ -61,7 +61,7 @@ load lib
 	printf 'version: 1\nruns:\n  - options: {nosuch: 1}\n' >bad
 	fails 2 'nosuch' infer-bench run --suite bad
 	printf 'version: 1\nruns:\n  - commands: run\n' >bad
-	fails 3 'bad: line 3, column .*no commands' infer-bench run --suite bad
+	fails 3 'bad: line 3, column .*not commands' infer-bench run --suite bad
 	printf 'version: 2\nruns: []\n' >bad
 	fails 3 'bad: line 1' infer-bench run --suite bad
 	fails 2 'suite goes with run and serve' infer-bench kernels --suite suite.yaml

@@ -23,9 +23,9 @@ setup_more()
 	infer-bench plot "$BATS_FILE_TMPDIR/serve.jsonl" >b
 	grep -q 'percentile of requests' b
 	grep -Eq ' 50 .* 75 .* 90 .* 95 .* 99' b
-	fails 3 'no record has what is drawn' infer-bench plot --kind latency "$BATS_FILE_TMPDIR/run.jsonl"
-	fails 2 'ends with .svg or .png' infer-bench plot --out a.gif "$BATS_FILE_TMPDIR/run.jsonl"
-	fails 3 'no record of a measurement' infer-bench plot /dev/null
+	fails 3 'no record has points for the figure' infer-bench plot --kind latency "$BATS_FILE_TMPDIR/run.jsonl"
+	fails 2 'must end with .svg or .png' infer-bench plot --out a.gif "$BATS_FILE_TMPDIR/run.jsonl"
+	fails 3 'has no record of a measurement' infer-bench plot /dev/null
 }
 
 @test "plot: pictures by gnuplot; without it, an error that names it, and a report in letters" {
@@ -33,7 +33,7 @@ setup_more()
 	[ ! -e a.svg ]
 	env PATH="$PWD/missing" "$B/infer-bench" report "$BATS_FILE_TMPDIR/run.jsonl" >letters.html 2>said
 	grep -q '<pre>Speed of a model' letters.html
-	grep -q 'without gnuplot' said
+	grep -q 'gnuplot is not installed' said
 	command -v gnuplot >/dev/null || skip "no gnuplot"
 	infer-bench plot --out a.svg "$BATS_FILE_TMPDIR/run.jsonl"
 	for t in 'tokens per second' 'sequences at once' 'decode of 32: limit'; do grep -q "$t" a.svg; done

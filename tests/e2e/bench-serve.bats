@@ -114,13 +114,13 @@ has_libcurl() { infer-bench serve --url http://127.0.0.1:1 2>&1 | grep -q 'there
 	run -7 --separate-stderr infer-bench serve --url "unix:$SOCK" --trace trace --json
 	same '1 1' "$(json counts.completed <<<"$output") $(json counts.failed <<<"$output")"
 	grep -q 'request 1 failed: .*context' <<<"$stderr"
-	fails 2 'serve measures a server' infer-bench serve
+	fails 2 'serve needs a server' infer-bench serve
 	fails 2 'must be http' infer-bench serve --url ftp://here
-	fails 2 'is no length' bench --output few
+	fails 2 'must be a length' bench --output few
 	fails 2 'goes with serve only' infer-bench run --url "unix:$SOCK"
 	fails 2 '--depth goes with run only' bench --depth 3
 	fails 1 'nosuch' bench --trace nosuch
 	echo '{"at_ms":0}' >bad
-	fails 3 'bad: line 1 has no max_tokens' bench --trace bad
+	fails 3 'bad: line 1: max_tokens' bench --trace bad
 	fails 1 'nothing' infer-bench serve --url unix:nothing
 }

@@ -48,14 +48,14 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 }
 
 @test "kernels: what is asked wrongly is a usage error, and what is not there yet is refused by name" {
-	fails 2 'no case has such' kernels --filter nosuch
+	fails 2 'no case has this' kernels --filter nosuch
 	fails 2 'is not a kernel set' kernels --isa nosuch
 	fails 2 'takes no argument' kernels more
 	fails 2 "goes with run, serve and ab only" kernels -p 3
 	fails 2 '--kv-type goes with run only' kernels --kv-type f32
 	fails 2 '--act-type goes with run only' kernels --act-type f32
-	fails 2 'nothing to measure' infer-bench
-	fails 2 "nothing called 'walk'" infer-bench walk
+	fails 2 'no sub-command: run' infer-bench
+	fails 2 "'walk' is not a sub-command" infer-bench walk
 	fails 2 'repeat' kernels --repeat 0
 	fails 1 'missing/r' kernels --filter scale --record missing/r
 	printf 'my notes' >notes
@@ -112,14 +112,14 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 }
 
 @test "run: what is asked wrongly is a usage error, what does not fit has its own code" {
-	fails 2 'no list' infer-bench run -p 12x
-	fails 2 'no list' infer-bench run -n 1,,2
-	fails 2 'no list' infer-bench run --seqs 0
+	fails 2 'must be a list' infer-bench run -p 12x
+	fails 2 'must be a list' infer-bench run -n 1,,2
+	fails 2 'must be a list' infer-bench run --seqs 0
 	fails 2 'goes with kernels only' infer-bench run --filter q8_0
 	fails 2 'takes no argument' infer-bench run model.gguf
 	fails 1 'nosuch' infer-bench run -m nosuch.gguf
 	fails 4 'context' infer-bench run -p 100 -c 50
-	fails 4 'a depth of at most' infer-bench run -n 4 --depth 1000000 --repeat 1
+	fails 4 'the depth must be at most' infer-bench run -n 4 --depth 1000000 --repeat 1
 	INFER_MODEL='' fails 2 'no model' infer-bench run
 }
 
@@ -136,7 +136,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	same "$(stat -c %s own.gguf)" "$(json file_bytes <a | sort -u)"
 	infer-bench run -m own.gguf -p 0 -n 0 --repeat 1 --quick --first-token warm >t
 	grep -Eqx 'first token from memory: [0-9.]+ ms \([0-9.]+-[0-9.]+\)' t
-	fails 3 'is no file' infer-bench run -m demo -p 0 -n 0 --repeat 1 --quick --first-token cold
+	fails 3 'is not a file' infer-bench run -m demo -p 0 -n 0 --repeat 1 --quick --first-token cold
 	fails 2 'goes with run only' infer-bench kernels --first-token warm
 }
 
@@ -182,7 +182,7 @@ kernels() { infer-bench kernels --quick --repeat 1 "$@"; }
 	fails 2 'goes with run and serve only' infer-bench kernels --plan p
 	fails 1 'missing' infer-bench run --plan missing
 	echo '{"v":1,"kind":"bench"}' >p
-	fails 3 'no plan in it' infer-bench run --plan p
+	fails 3 'has no plan' infer-bench run --plan p
 	echo '{"v":1,"kind":"plan","model":"demo","asked":{"users":0}}' >p
 	fails 3 'users' infer-bench run --plan p
 	echo '{"v":1,"kind":"plan","model":"demo","asked":{"users":1,"prompt":4}}' >p
