@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	if (code >= 0)
 		return code;
 	if (rest.n_words) {
-		say_error("'%.60s' is no option: infer-serve takes nothing else", rest.words[0]);
+		say_error("'%.60s' is not an option: infer-serve takes options only",
+		          rest.words[0]);
 		code = EXIT_USAGE;
 	} else {
 		code = serve(&o, serve_rows);

@@ -138,10 +138,9 @@ static int check_proxies(const struct serve_opts *o, infer_error *err)
 
 	for (int i = 0; i < o->trusted_proxies.n; i++)
 		if (!conns_address(address, o->trusted_proxies.at[i]))
-			return err_set(
-				err, INFER_EINVAL,
-				"--trusted-proxy %.80s: it must be an address of IPv4 or IPv6",
-				o->trusted_proxies.at[i]);
+			return err_set(err, INFER_EINVAL,
+			               "--trusted-proxy must be an IPv4 or IPv6 address, not %.80s",
+			               o->trusted_proxies.at[i]);
 	return INFER_OK;
 }
 

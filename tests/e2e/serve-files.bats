@@ -176,7 +176,7 @@ said()
 	truncate -s 20000 full
 	own ask POST /v1/batches "$IN" >out
 	BATCH=$(json id <out)
-	said 'No space left on device: it goes on when there is room'
+	said 'No space left on device: it continues when there is room'
 	own ask GET "/v1/batches/$BATCH" >out
 	same in_progress "$(json status <out)"
 	[ "$(json request_counts.completed <out)" -ge 3 ]
@@ -196,19 +196,19 @@ said()
 	json custom_id <many | sort | cmp - ids
 	# each was computed once: the answers are no more than those that were counted
 	same 160 "$(own ask GET /metrics | sed -n 's/^infer_request_success_total{.*"length"} //p')"
-	said 'it goes on$'
+	said 'it continues$'
 	# a server that is stopped meanwhile ends at once, and the next one goes on
 	truncate -s 20000 full
 	own ask POST /v1/batches "$IN" >out
 	BATCH=$(json id <out)
-	said 'it goes on when there is room' 2
+	said 'it continues when there is room' 2
 	kill -TERM $PID
 	rc=0
 	wait $PID || rc=$?
 	same 0 "$rc"
 	: >full
 	full
-	said 'it goes on when there is room'
+	said 'it continues when there is room'
 	rm full
 	ended "$BATCH"
 	same 'completed 160 40' "$(json status <out) $(json request_counts.completed <out) $(json request_counts.failed <out)"

@@ -150,16 +150,16 @@ until_states() { until_same "$1" states; }
 		fails 3 "bad.yaml: $1" infer-serve --config bad.yaml --listen unix:never
 	}
 	refused_config 'line 1, column 1: it is empty' ''
-	refused_config 'line 1, column 1: the key infer-serve is not there' 'models: {a: {model: demo}}'
+	refused_config 'line 1, column 1: the key infer-serve is missing' 'models: {a: {model: demo}}'
 	refused_config 'line 1, column 14: version 2' 'infer-serve: 2\nmodels: {}'
-	refused_config "line 2, column 10: '/never' is no folder" 'infer-serve: 1\nfolders: /never\nmodels: {a: {model: demo}}'
-	refused_config 'line 2, column 9: there are no models' 'infer-serve: 1\nmodels: {}'
+	refused_config "line 2, column 10: '/never' is not a folder" 'infer-serve: 1\nfolders: /never\nmodels: {a: {model: demo}}'
+	refused_config 'line 2, column 9: models must have at least one entry' 'infer-serve: 1\nmodels: {}'
 	refused_config "line 2, column 1: no key is called 'model' here" 'infer-serve: 1\nmodel: {}'
 	refused_config 'line 3, column 6: a model needs the key model' 'infer-serve: 1\nmodels:\n  a: {temp: 1}'
 	refused_config "line 5, column 13: temp: 'hot' is not a number" 'infer-serve: 1\nmodels:\n  a:\n    model: demo\n    temp:   hot'
 	refused_config "line 4, column 3: two models are called 'x'" 'infer-serve: 1\nmodels:\n  a: {model: demo, aliases: x}\n  x: {model: demo}'
 	refused_config "line 3, column 20: no key is called 'listen' here" 'infer-serve: 1\nmodels:\n  a: {model: demo, listen: x}'
-	refused_config 'line 3, column 26: load is neither start nor demand' 'infer-serve: 1\nmodels:\n  a: {model: demo, load: x}'
+	refused_config 'line 3, column 26: load must be start or demand' 'infer-serve: 1\nmodels:\n  a: {model: demo, load: x}'
 	refused_config 'line 2, column 9: memory: ' 'infer-serve: 1\nmemory: x\nmodels: {}'
 	fails 2 'config names the models: --model does not go with it' infer-serve --config bad.yaml -m demo
 	fails 1 'no.yaml' infer-serve --config no.yaml

@@ -433,7 +433,7 @@ field() { sed -n "s/^$1: //Ip" head; }
 	: >keys
 	kill -HUP $PID
 	up said
-	grep -q 'the API keys stay as they were: keys: there is no key in it' said
+	grep -q 'the API keys stay as they were: keys: must contain at least one API key' said
 	own ask POST /tokenize '{}' 'X-Api-Key: third-key' >out
 	same 200 "$(status)"
 }
@@ -587,7 +587,7 @@ until_busy() # PID
 		fails 2 'listen' infer-serve -m "$M" --listen "$bad"
 	done
 	fails 2 'no model' env -u INFER_MODEL infer-serve
-	fails 2 "'x' is no option" infer-serve -m "$M" x
+	fails 2 "'x' is not an option" infer-serve -m "$M" x
 	fails 1 'nokeys' infer-serve -m "$M" --api-key-file nokeys
 	printf 'a key\n' >bad
 	fails 3 'bad: line 1: a key must have no space' infer-serve -m "$M" --api-key-file bad

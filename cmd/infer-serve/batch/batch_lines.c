@@ -104,20 +104,20 @@ int batch_line_read(struct batch_line *l, struct arena *mem, const char *endpoin
 	if (rc)
 		return refuse_line(l, "invalid_json_line", NULL, err.message);
 	if (!json_is_object(o))
-		return refuse_line(l, "invalid_json_line", NULL, "the line is not an object");
+		return refuse_line(l, "invalid_json_line", NULL, "the line must be an object");
 	l->id = json_get(o, "custom_id");
 	l->body = json_get(o, "body");
 	if (!json_is_string(l->id) || !l->id->n || memchr(l->id->s, 0, l->id->n))
 		return refuse_line(l, "missing_required_parameter", "custom_id",
-		                   "custom_id is no text, or empty");
+		                   "custom_id must be a string that is not empty");
 	if (!json_equals(json_get(o, "method"), "POST"))
-		return refuse_line(l, "invalid_method", "method", "method is not POST");
+		return refuse_line(l, "invalid_method", "method", "method must be POST");
 	if (!json_equals(json_get(o, "url"), endpoint))
 		return refuse_line(l, "mismatched_url", "url",
-		                   "url is not the endpoint of the batch");
+		                   "url must be the endpoint of the batch");
 	if (!json_is_object(l->body))
 		return refuse_line(l, "missing_required_parameter", "body",
-		                   "body is not an object");
+		                   "body must be an object");
 	return INFER_OK;
 }
 
@@ -156,7 +156,7 @@ static int check_line(struct check *c, const char *at, size_t n)
 	rc = batch_line_read(&l, &c->mem, c->b->endpoint, at, n);
 	if (!rc && (rc = seen_add(&c->ids, l.id->s, l.id->n)) == INFER_EINVAL)
 		(void)refuse_line(&l, "duplicate_custom_id", "custom_id",
-		                  "the custom_id was there before");
+		                  "custom_id must be unique");
 	if (rc == INFER_ENOMEM)
 		return rc;
 	if (rc && c->faults++ < FAULTS)
@@ -187,9 +187,11 @@ static int check_lines(struct check *c, infer_error *err)
 	if (rc)
 		return err_set(err, rc, "out of memory for a batch");
 	if (c->total > LINES && ++c->faults)
-		put_line_fault(&c->w, "too_many_tasks", "there are more than 50000 lines", NULL, 0);
+		put_line_fault(&c->w, "too_many_tasks", "a batch must have at most 50000 lines",
+		               NULL, 0);
 	if (!c->total && ++c->faults)
-		put_line_fault(&c->w, "empty_file", "there is no line", NULL, 0);
+		put_line_fault(&c->w, "empty_file", "the file must have at least one line", NULL,
+		               0);
 	return INFER_OK;
 }
 
@@ -261,6 +263,6 @@ int batch_answered(struct seen *ids, int64_t *n, int fd, infer_error *err)
 		return err_set(err, rc, "out of memory for a batch");
 	/* after the last complete line: what was being written when the process ended */
 	if (ftruncate(fd, (off_t)good))
-		return err_set(err, INFER_EIO, "cannot cut a file: %s", strerror(errno));
+		return err_set(err, INFER_EIO, "cannot truncate a file: %s", strerror(errno));
 	return INFER_OK;
 }

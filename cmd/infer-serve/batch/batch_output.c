@@ -82,7 +82,8 @@ int batch_output_sync(struct batch_output *o, infer_error *err)
 
 		/* it is unknown which bytes reached the disk: write all of them again */
 		if (ftruncate(o->fd, (off_t)o->synced))
-			return err_set(err, INFER_EIO, "cannot cut a file: %s", strerror(errno));
+			return err_set(err, INFER_EIO, "cannot truncate a file: %s",
+			               strerror(errno));
 		o->written = 0;
 		return rc;
 	}

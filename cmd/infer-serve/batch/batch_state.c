@@ -165,7 +165,7 @@ static int read_batch(struct batch *b, const struct json *o, const char *what, i
 	}
 	TRY(jread_i64(o, "created_at", &b->created, 0, INT64_MAX / 2, what, err));
 	if (!known || !json_is_object(counts) || !store_is_name(b->input, "file-"))
-		return err_set(err, INFER_EFORMAT, "%s: is no batch", what);
+		return err_set(err, INFER_EFORMAT, "%s: is not a batch", what);
 	TRY(jread_i64(counts, "total", &b->total, 0, INT64_MAX, what, err));
 	TRY(jread_i64(counts, "completed", &b->completed, 0, INT64_MAX, what, err));
 	TRY(jread_i64(counts, "failed", &b->failed, 0, INT64_MAX, what, err));

@@ -44,7 +44,7 @@ static int wait_for_room(struct work *w, const infer_error *why)
 	int stop;
 
 	if (!w->is_full)
-		say_warning("%s: %s: it goes on when there is room", w->b->id, why->message);
+		say_warning("%s: %s: it continues when there is room", w->b->id, why->message);
 	w->is_full = 1;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += ROOM_S;
@@ -66,7 +66,7 @@ static int retry_until_room(struct work *w, work_step *step, infer_error *err)
 	while ((rc = step(w, err)) == INFER_EAGAIN && wait_for_room(w, err))
 		;
 	if (!rc && w->is_full) {
-		say_warning("%s: it goes on", w->b->id);
+		say_warning("%s: it continues", w->b->id);
 		w->is_full = 0;
 	}
 	return rc;
@@ -431,7 +431,7 @@ static void run_batch(struct server *s, struct batch *b)
 	if (b->status == BATCH_FINALIZING)
 		finish_batch(&w, b->at[BATCH_EXPIRED] ? BATCH_EXPIRED : BATCH_COMPLETED);
 	else if (fd < 0)
-		fail_batch(&w, "invalid_file", "the input file is not there any more");
+		fail_batch(&w, "invalid_file", "the input file does not exist any more");
 	else if (b->status != BATCH_VALIDATING || validate_input(&w))
 		run_to_end(&w);
 	batch_output_fini(&w.out);

@@ -29,7 +29,7 @@ static const char *check_batch(const struct http_request *r, const struct json *
 
 	*param = "input_file_id";
 	if (!json_is_string(in))
-		return "input_file_id is not the name of a file";
+		return "input_file_id must be the id of a file";
 	if (in->n < sizeof name)
 		snprintf(name, sizeof name, "%.*s", (int)in->n, in->s);
 	if (!files_has(&r->api.server->store, name, r->api.caller.group))
@@ -38,18 +38,19 @@ static const char *check_batch(const struct http_request *r, const struct json *
 	if (json_is_string(to) && to->n < sizeof path)
 		snprintf(path, sizeof path, "%.*s", (int)to->n, to->s);
 	if (!infer_api_at(path))
-		return "endpoint is none of those that a batch can have";
+		return "endpoint must be one that a batch can have";
 	*param = "completion_window";
 	if (!is_string(json_get(o, "completion_window"), "24h"))
-		return "completion_window is not 24h";
+		return "completion_window must be 24h";
 	*param = "metadata";
 	if (!meta || json_is_null(meta))
 		return NULL;
 	if (!json_is_object(meta) || meta->n > METADATA)
-		return "metadata is not an object of at most 16 texts";
+		return "metadata must be an object of at most 16 members";
 	json_each(v, meta)
 		if (!json_is_string(v) || v->n > 512 || v->key_n > 64)
-			return "metadata has other values than short texts";
+			return "metadata must have keys of at most 64 and strings of at most 512 "
+			       "bytes";
 	return NULL;
 }
 
@@ -115,7 +116,7 @@ void ep_batch_create(struct http_request *r)
 	rc = jread(&o, &mem, r->api.body.at ? r->api.body.at : "", r->api.body.len, "request",
 	           &err);
 	why = rc                   ? err.message
-	      : !json_is_object(o) ? "the body is not an object"
+	      : !json_is_object(o) ? "the body must be an object"
 	                           : check_batch(r, o, &param);
 	if (why)
 		api_refuse(&r->api, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID,

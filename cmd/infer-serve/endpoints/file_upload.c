@@ -19,22 +19,22 @@ static const char *check_form(const struct upload *u, const char **param)
 
 	*param = NULL;
 	if (u->is_broken)
-		return "the body is no whole form";
+		return "the body must be a complete form";
 	*param = "file";
 	if (!u->files)
-		return "there is no file";
+		return "file is missing";
 	if (u->files > 1)
-		return "there are several files";
+		return "only one file is accepted";
 	*param = "purpose";
 	if (!*u->purpose)
-		return "there is no purpose";
+		return "purpose is missing";
 	while (i < sizeof purposes / sizeof *purposes && strcmp(purposes[i], u->purpose))
 		i++;
 	if (i == sizeof purposes / sizeof *purposes)
-		return "purpose is none of batch, assistants, fine-tune, vision, user_data, evals";
+		return "purpose must be batch, assistants, fine-tune, vision, user_data or evals";
 	*param = "file";
 	return u->is_too_long || utf8_check(u->filename, strlen(u->filename)) != strlen(u->filename)
-	               ? "the name of the file is too long, or no text"
+	               ? "the name of the file must be UTF-8 of less than 512 bytes"
 	               : NULL;
 }
 

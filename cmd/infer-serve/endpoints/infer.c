@@ -167,22 +167,22 @@ static int read_members(struct asked *a, const struct json *body, const char **p
 
 	*param = NULL;
 	if (!json_is_object(body))
-		return err_set(err, INFER_EINVAL, "the body is not an object");
+		return err_set(err, INFER_EINVAL, "the body must be an object");
 	json_each(v, body) {
 		for (i = 0; i < sizeof rows / sizeof *rows; i++)
 			if (v->key_n == strlen(rows[i].key) &&
 			    !memcmp(v->key, rows[i].key, v->key_n))
 				break;
 		if (i == sizeof rows / sizeof *rows)
-			return err_set(err, INFER_EINVAL, "'%.*s' is no field of a request",
+			return err_set(err, INFER_EINVAL, "'%.*s' is not a field of a request",
 			               v->key_n < 80 ? (int)v->key_n : 80, v->key);
 		*param = rows[i].key;
 		if (v->kind != rows[i].kind)
-			return err_set(err, INFER_EINVAL, "%s is of another type", rows[i].key);
+			return err_set(err, INFER_EINVAL, "%s has the wrong type", rows[i].key);
 		*rows[i].to = v;
 	}
 	*param = "request";
-	return a->request ? INFER_OK : err_set(err, INFER_EINVAL, "there is no request");
+	return a->request ? INFER_OK : err_set(err, INFER_EINVAL, "request is missing");
 }
 
 static int read_flags(struct handoff *h, const struct json *flags, infer_error *err)
@@ -192,7 +192,7 @@ static int read_flags(struct handoff *h, const struct json *flags, infer_error *
 		return no_memory(err);
 	json_each(v, flags) {
 		if (!json_is_string(v))
-			return err_set(err, INFER_EINVAL, "flags: an entry is not a text");
+			return err_set(err, INFER_EINVAL, "flags must be a list of strings");
 		h->flags[h->n_flags] = arena_strndup(&h->mem, v->s, v->n);
 		if (!h->flags[h->n_flags++])
 			return no_memory(err);
@@ -209,8 +209,7 @@ static int read_output(struct handoff *h, const struct json *v, infer_error *err
 			h->output = i;
 			return INFER_OK;
 		}
-	return v ? err_set(err, INFER_EINVAL, "output is none of text, jsonl and tokens")
-	         : INFER_OK;
+	return v ? err_set(err, INFER_EINVAL, "output must be text, jsonl or tokens") : INFER_OK;
 }
 
 /* True if this is the name of the model, or of its file, with or without its folder. */
@@ -242,7 +241,7 @@ static int read_handoff(struct handoff *h, const struct asked *a, const char **p
 	*param = "fields";
 	if (fields)
 		return infer_records_select(h->records, fields, err);
-	return a->fields ? err_set(err, INFER_EINVAL, "fields is no list of names") : INFER_OK;
+	return a->fields ? err_set(err, INFER_EINVAL, "fields must be a list of names") : INFER_OK;
 }
 
 /* Append the request as JSON.  A conversation gets the time of the client, for templates.

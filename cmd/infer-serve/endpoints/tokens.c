@@ -21,7 +21,7 @@ static const struct json *read_body(struct http_request *r, struct arena *mem)
 	if (!rc && json_is_object(body))
 		return body;
 	api_refuse(&r->api, rc == INFER_ENOMEM ? INFER_FAULT_SERVER : INFER_FAULT_INVALID, NULL,
-	           "%s", rc ? err.message : "the body is not an object");
+	           "%s", rc ? err.message : "the body must be an object");
 	return NULL;
 }
 
@@ -37,7 +37,7 @@ static int read_flag(struct http_request *r, const struct json *body, const char
 		*flag = json_is(v, JSON_TRUE);
 		return 1;
 	}
-	api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s is neither true nor false", key);
+	api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s must be true or false", key);
 	return 0;
 }
 
@@ -57,7 +57,7 @@ static int read_text(struct http_request *r, const struct json *body, struct tok
 	if (t->of_vllm)
 		v = prompt, key = "prompt";
 	if (v && !json_is_null(v) && !json_is_string(v)) {
-		api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s is not a text", key);
+		api_refuse(&r->api, INFER_FAULT_INVALID, key, "%s must be a string", key);
 		return 0;
 	}
 	t->text = v ? json_str(v) : "";
@@ -165,7 +165,7 @@ static int detokenize_one(struct buf *text, infer_detok *d, const struct json *i
 	size_t n;
 
 	if (!json_is(id, JSON_INT) || id->i < 0 || id->i > INT32_MAX)
-		return err_set(err, INFER_EINVAL, "tokens has an entry that is not a token id");
+		return err_set(err, INFER_EINVAL, "tokens must be a list of token ids");
 	TRY(infer_detok_put(d, (int32_t)id->i, &bytes, &n, err));
 	buf_put(text, bytes, n);
 	return INFER_OK;
@@ -180,7 +180,7 @@ static int detokenize(struct buf *text, const struct served *m, const struct jso
 	int rc;
 
 	if (!json_is_array(tokens))
-		return err_set(err, INFER_EINVAL, "tokens is not a list of token ids");
+		return err_set(err, INFER_EINVAL, "tokens must be a list of token ids");
 	TRY(infer_detok_new(&d, infer_model_tokenizer(m->model), INFER_DECODE_SPECIAL, -1, err));
 	rc = INFER_OK;
 	json_each(id, tokens)

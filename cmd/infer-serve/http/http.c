@@ -224,7 +224,8 @@ static enum MHD_Result begin_request(struct server *s, struct MHD_Connection *c,
 	if (valid)
 		find_endpoint(r, route_method(method));
 	if (!r->early.kind && !head_seconds(&r->api.timeout_s, http_field(c, "X-Request-Timeout")))
-		refuse(r, INFER_FAULT_INVALID, "X-Request-Timeout is not 0 to 1000000 seconds");
+		refuse(r, INFER_FAULT_INVALID,
+		       "X-Request-Timeout must be above 0 and at most 1000000 seconds");
 	if (r->endpoint)
 		check_head(r, c);
 	if (valid)
@@ -516,7 +517,7 @@ int http_open(struct server *s, const struct http_setup *setup, infer_error *err
 		h->tls->cert.len ? tls : &none, MHD_OPTION_END);
 	if (!h->daemon && h->tls->cert.len)
 		return err_set(err, INFER_EFORMAT,
-		               "%s and %s are no certificate with its key (-vv says more)",
+		               "%s and %s are not a certificate and its key (-vv prints details)",
 		               s->o->tls_cert, s->o->tls_key);
 	return h->daemon ? INFER_OK
 	                 : err_set(err, INFER_EIO, "the HTTP server does not start: %s",

@@ -76,7 +76,7 @@ static int split_address(char host[HOST], char port[PORT], const char *text, inf
 		to = NULL; /* an IPv6 address without brackets */
 	if (!colon || !to || !digits || colon[1 + digits] || digits > 5 || to - from >= HOST)
 		return err_set(err, INFER_EINVAL,
-		               "--listen '%.160s' is neither ADDR:PORT nor unix:PATH", text);
+		               "--listen must be ADDR:PORT or unix:PATH, not '%.160s'", text);
 	snprintf(host, HOST, "%.*s", (int)(to - from), from);
 	snprintf(port, PORT, "%s", colon + 1);
 	return INFER_OK;
@@ -158,7 +158,7 @@ int listen_take(struct listener *l, int fd, infer_error *err)
 	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) || type != SOCK_STREAM ||
 	    getsockname(fd, any, &n))
 		return err_set(err, INFER_EINVAL,
-		               "LISTEN_FDS: descriptor %d is no socket that listens", fd);
+		               "LISTEN_FDS: descriptor %d is not a listening socket", fd);
 	l->fd = fd;
 	fcntl(fd, F_SETFD, FD_CLOEXEC);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);

@@ -28,9 +28,9 @@ int tls_read(struct tls *t, const struct serve_opts *o, infer_error *err)
 	if (t->cert.bad || t->key.bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for a certificate");
 	if (!strstr(t->cert.at, "-----BEGIN CERTIFICATE-----"))
-		return err_set(err, INFER_EFORMAT, "%s: there is no certificate in it", cert);
+		return err_set(err, INFER_EFORMAT, "%s: must contain a certificate in PEM", cert);
 	if (!strstr(t->key.at, "PRIVATE KEY-----"))
-		return err_set(err, INFER_EFORMAT, "%s: there is no private key in it", key);
+		return err_set(err, INFER_EFORMAT, "%s: must contain a private key in PEM", key);
 	return INFER_OK;
 }
 

@@ -73,7 +73,7 @@ static int set_option(struct reading *r, const struct opt *o, const struct ytree
 	if (o->kind == OPT_FLAG) {
 		if (!ytree_is(v, "true") && !ytree_is(v, "false"))
 			return ytree_fail(v, c->what, c->err, INFER_EFORMAT,
-			                  "%s is neither true nor false", o->name);
+			                  "%s must be true or false", o->name);
 		if (ytree_is(v, "false"))
 			return INFER_OK;
 		text = NULL;
@@ -151,8 +151,7 @@ static int read_load(struct reading *r, const struct ytree *y)
 	r->m->at_start = ytree_is(y, "start");
 	if (r->m->at_start || ytree_is(y, "demand"))
 		return INFER_OK;
-	return ytree_fail(y, r->c->what, r->c->err, INFER_EFORMAT,
-	                  "load is neither start nor demand");
+	return ytree_fail(y, r->c->what, r->c->err, INFER_EFORMAT, "load must be start or demand");
 }
 
 static int read_unload(struct reading *r, const struct ytree *y)
@@ -323,7 +322,8 @@ static int add_folder(struct config *c, const struct ytree *y)
 
 	TRY(ytree_text(&path, y, c->what, c->err));
 	if (stat(path, &st) || !S_ISDIR(st.st_mode))
-		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "'%.200s' is no folder", path);
+		return ytree_fail(y, c->what, c->err, INFER_EFORMAT, "'%.200s' is not a folder",
+		                  path);
 	if (!c->s->models) /* the sandbox is set up at the start only */
 		buf_put(&c->s->folders, path, strlen(path) + 1);
 	return c->s->folders.bad ? no_memory(c->err) : INFER_OK;
@@ -344,7 +344,8 @@ static int read_models(struct config *c, const struct ytree *y)
 	for (const struct ytree *v = y->first; v; v = v->next)
 		TRY(read_model(c, v));
 	return c->models ? INFER_OK
-	                 : ytree_fail(y, c->what, c->err, INFER_EFORMAT, "there are no models");
+	                 : ytree_fail(y, c->what, c->err, INFER_EFORMAT,
+	                              "models must have at least one entry");
 }
 
 static int read_root(struct config *c, const struct ytree *y)
@@ -373,7 +374,7 @@ static int read_root(struct config *c, const struct ytree *y)
 	for (size_t i = 0; i < KEYS; i++)
 		if (keys[i].needed && !ytree_get(y, keys[i].name))
 			return ytree_fail(y, c->what, c->err, INFER_EFORMAT,
-			                  "the key %s is not there", keys[i].name);
+			                  "the key %s is missing", keys[i].name);
 	return INFER_OK;
 }
 

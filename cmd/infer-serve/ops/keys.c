@@ -120,9 +120,8 @@ static int parse_line(struct keys *k, const char *path, int number, const char *
 		return err_set(err, INFER_EFORMAT, "%s: line %d: a key is longer than %d bytes",
 		               path, number, KEYS_LONGEST);
 	if (!key || (key < n && !strchr(" \t", at[key])))
-		return err_set(err, INFER_EFORMAT,
-		               "%s: line %d: a key has a character that is not ASCII", path,
-		               number);
+		return err_set(err, INFER_EFORMAT, "%s: line %d: a key must be printable ASCII",
+		               path, number);
 	TRY(add_key(k, at, key, err));
 	return parse_words(&k->at[k->n - 1], at + key, n - key)
 	               ? INFER_OK
@@ -146,7 +145,8 @@ static int parse_lines(struct keys *k, const char *path, const char *at, size_t 
 		at += line;
 		n -= line;
 	}
-	return k->n ? INFER_OK : err_set(err, INFER_EFORMAT, "%s: there is no key in it", path);
+	return k->n ? INFER_OK
+	            : err_set(err, INFER_EFORMAT, "%s: must contain at least one API key", path);
 }
 
 int keys_read(struct keys *out, const char *path, infer_error *err)

@@ -1,6 +1,6 @@
 'use strict';
 
-/* Everything a model or a user writes becomes text nodes; no markup is ever parsed by the browser. */
+/* Texts of the model and of the user become text nodes; the browser never parses them as markup. */
 
 const $ = (id) => document.getElementById(id);
 
@@ -14,7 +14,7 @@ function make(tag, props = {}, ...children) {
 	return e;
 }
 
-/* ---- what the browser keeps ---- */
+/* ---- local storage ---- */
 
 const KEPT = 'infer-serve', FIELDS = ['model', 'system', 'temperature', 'top_p', 'top_k', 'min_p', 'repeat_penalty', 'max_tokens', 'seed', 'tools'];
 let kept = { talks: [], now: 0, settings: {} };
@@ -23,7 +23,7 @@ function load() {
 	try {
 		const k = JSON.parse(localStorage.getItem(KEPT));
 		if (k && Array.isArray(k.talks)) kept = k;
-	} catch (e) { /* nothing readable was kept */ }
+	} catch (e) { /* nothing stored, or not readable */ }
 	if (!kept.talks.length) add();
 	if (!(kept.now in kept.talks)) kept.now = 0;
 }
@@ -179,7 +179,7 @@ function draw() {
 
 const isOpen = (panel) => panel.id === 'settings' ? !panel.hidden : panel.classList.contains('open');
 
-/* Drawing removes the element that had the focus, so the focus goes to the one in its place. */
+/* Rendering replaces the element that had the focus, so focus its replacement. */
 function choose(i) {
 	kept.now = i;
 	save();
@@ -211,7 +211,7 @@ function edit(i) {
 	$('words').focus();
 }
 
-/* What a tool gave is a turn that the user writes. */
+/* The result of a tool is a turn that the user writes. */
 function answerCall(call) {
 	if (running) return;
 	pending = call;
@@ -250,7 +250,7 @@ function request() {
 	return body;
 }
 
-/* Lines of server-sent events; yields the data of each. */
+/* Yield the data of each server-sent event. */
 async function* events(reader) {
 	const decoder = new TextDecoder();
 	let text = '';
@@ -314,7 +314,7 @@ function hear(text, whole) {
 	heard = end;
 }
 
-/* Follow the text, unless the reader has scrolled up. */
+/* Scroll to the end, unless the reader has scrolled up. */
 function stick() {
 	const log = $('log');
 	if (log.scrollHeight - log.scrollTop - log.clientHeight < 160) log.scrollTop = log.scrollHeight;
@@ -396,10 +396,10 @@ async function look() {
 			$('chart').firstElementChild.setAttribute('points', rates.map((v, i) => `${120 - rates.length + i},${29 - 28 * v / most}`).join(' '));
 		}
 		before = { tokens, now };
-	} catch (e) { /* the server is away: the next look says more */ }
+	} catch (e) { /* the server does not answer: the next request shows why */ }
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 async function models() {
 	try {
@@ -420,7 +420,7 @@ function toggle(button, panel, opens) {
 	if (opens) panel.querySelector('button, select').focus();
 }
 
-/* Escape ends an answer, or else what covers the page, which gives the focus back. */
+/* Escape stops an answer; otherwise it closes the open dialog, which restores the focus. */
 function leave() {
 	if (running) {
 		running.abort();
