@@ -134,11 +134,6 @@ static void handoff_free(struct event_writer *w)
 
 /* ---- the request ---- */
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for a request");
-}
-
 /* the members of the body */
 struct asked {
 	const struct json *request, *output, *id, *flags, *fields, *seed_random, *model, *now,
@@ -189,13 +184,13 @@ static int read_flags(struct handoff *h, const struct json *flags, infer_error *
 {
 	h->flags = arena_alloc(&h->mem, json_count(flags), sizeof *h->flags);
 	if (!h->flags)
-		return no_memory(err);
+		return err_nomem(err);
 	json_each(v, flags) {
 		if (!json_is_string(v))
 			return err_set(err, INFER_EINVAL, "flags must be a list of strings");
 		h->flags[h->n_flags] = arena_strndup(&h->mem, v->s, v->n);
 		if (!h->flags[h->n_flags++])
-			return no_memory(err);
+			return err_nomem(err);
 	}
 	return INFER_OK;
 }
@@ -232,7 +227,7 @@ static int read_handoff(struct handoff *h, const struct asked *a, const char **p
 	h->id = a->id ? arena_strndup(&h->mem, a->id->s, a->id->n) : arena_strndup(&h->mem, "1", 1);
 	*param = NULL;
 	if (!h->id)
-		return no_memory(err);
+		return err_nomem(err);
 	TRY(infer_records_new(&h->records, err));
 	if (a->follows)
 		infer_records_continue(h->records);
@@ -256,12 +251,12 @@ static int copy_request(struct buf *to, struct arena *mem, const struct served *
 	if (r && talks && a->now && !json_get(r, "now"))
 		json_set(r, "now", json_new_int(mem, a->now->i));
 	if (!r || mem->bad)
-		return no_memory(err);
+		return err_nomem(err);
 	r->key = NULL;
 	r->next = NULL;
 	jw_init(&w, to);
 	jw_value(&w, NULL, r);
-	return to->bad ? no_memory(err) : INFER_OK;
+	return to->bad ? err_nomem(err) : INFER_OK;
 }
 
 /* Have the job stream.  For token records, do not parse calls and reasoning. */

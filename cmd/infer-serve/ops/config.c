@@ -32,11 +32,6 @@ struct reading {
 	struct buf said;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "out of memory for the configuration");
-}
-
 /* ---- options ---- */
 
 /* True for options of the server that a model may also have. */
@@ -69,7 +64,7 @@ static int set_option(struct reading *r, const struct opt *o, const struct ytree
 	TRY(ytree_text(&text, v, c->what, c->err));
 	text = arena_strndup(&r->m->mem, text, v->n);
 	if (!text)
-		return no_memory(c->err);
+		return err_nomem(c->err);
 	if (o->kind == OPT_FLAG) {
 		if (!ytree_is(v, "true") && !ytree_is(v, "false"))
 			return ytree_fail(v, c->what, c->err, INFER_EFORMAT,
@@ -127,7 +122,7 @@ static int add_alias(struct reading *r, const struct ytree *y)
 	TRY(ytree_text(&name, y, r->c->what, r->c->err));
 	TRY(check_name(r->c, y, name));
 	m->aliases.at[m->aliases.n] = arena_strndup(&m->mem, name, y->n);
-	return m->aliases.at[m->aliases.n++] ? INFER_OK : no_memory(r->c->err);
+	return m->aliases.at[m->aliases.n++] ? INFER_OK : err_nomem(r->c->err);
 }
 
 static int read_aliases(struct reading *r, const struct ytree *y)
@@ -136,7 +131,7 @@ static int read_aliases(struct reading *r, const struct ytree *y)
 
 	r->m->aliases.at = arena_alloc(&r->m->mem, n, sizeof *r->m->aliases.at);
 	if (!r->m->aliases.at)
-		return no_memory(r->c->err);
+		return err_nomem(r->c->err);
 	if (y->kind != YTREE_LIST)
 		return add_alias(r, y);
 	for (const struct ytree *i = y->first; i; i = i->next)
@@ -261,7 +256,7 @@ static int read_model_keys(struct reading *r, const struct ytree *y)
 	append_tree(&r->said, y);
 	m->said = r->said.bad ? NULL : arena_strndup(&m->mem, r->said.at, r->said.len);
 	if (!m->said)
-		return no_memory(c->err);
+		return err_nomem(c->err);
 	if (ytree_get(y, "api-key-file"))
 		return keys_read(&m->keys, m->o.api_key_file, c->err);
 	return INFER_OK;
@@ -273,12 +268,12 @@ static int read_model(struct config *c, const struct ytree *y)
 	int rc;
 
 	if (!r.m)
-		return no_memory(c->err);
+		return err_nomem(c->err);
 	buf_init(&r.said, MEM_BASE);
 	r.m->o.model = NULL;
 	r.m->unload_s = UNLOAD_S;
 	r.m->name = mem_strndup(MEM_BASE, y->key->at, y->key->n);
-	rc = r.m->name ? check_name(c, y->key, r.m->name) : no_memory(c->err);
+	rc = r.m->name ? check_name(c, y->key, r.m->name) : err_nomem(c->err);
 	if (c->last)
 		c->last->next = r.m;
 	else
@@ -326,7 +321,7 @@ static int add_folder(struct config *c, const struct ytree *y)
 		                  path);
 	if (!c->s->models) /* the sandbox is set up at the start only */
 		buf_put(&c->s->folders, path, strlen(path) + 1);
-	return c->s->folders.bad ? no_memory(c->err) : INFER_OK;
+	return c->s->folders.bad ? err_nomem(c->err) : INFER_OK;
 }
 
 static int read_folders(struct config *c, const struct ytree *y)
