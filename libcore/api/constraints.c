@@ -18,7 +18,7 @@ static int set_constraint(struct job *j, const char *key, int form, infer_error 
 	return INFER_OK;
 }
 
-/* The value as JSON text, which the job keeps. */
+/* Set the text of the constraint to the value as JSON, in the memory of the job. */
 static int keep_json(struct job *j, const struct json *v, infer_error *err)
 {
 	struct json alone = *v;
@@ -75,8 +75,8 @@ static int take_object(struct job *j, const char *key, const struct json *v, inf
 	return on ? set_constraint(j, key, INFER_GRAMMAR_OBJECT, err) : INFER_OK;
 }
 
-/* {name, schema, strict, and a description, which has no effect}.  A schema is always enforced; what
- * strict adds is the order of its properties. */
+/* Read {name, schema, strict, description}.  The schema is enforced in any case; strict also
+ * enforces the order of its properties. */
 static int take_named(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *strict = json_get(v, "strict"), *schema = json_get(v, "schema");
@@ -114,7 +114,7 @@ int job_take_format(struct job *j, const char *key, const struct json *v, infer_
 	return INFER_OK;
 }
 
-/* A schema, as JSON or as a text that has it. */
+/* Read a schema: a JSON value, or a string with JSON in it. */
 int job_take_schema(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *read;
@@ -141,7 +141,7 @@ static int take_regex(struct job *j, const char *key, const struct json *v, infe
 	return INFER_OK;
 }
 
-/* vLLM's object of constraints, of which there is one. */
+/* Read vLLM's object: exactly one of its members is the constraint. */
 static int take_structured(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	static const struct job_field kinds[] = {
@@ -196,7 +196,7 @@ static int take_budget(struct job *j, const char *key, const struct json *v, inf
 
 /* ---- writing ---- */
 
-/* JSON on one line, without white space outside strings. */
+/* Write JSON on one line, without white space outside strings. */
 static void put_small(struct jwrite *w, const char *key, struct infer_str json)
 {
 	int in_string = 0;

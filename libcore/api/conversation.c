@@ -1,5 +1,5 @@
-/* api/conversation.c - requests that are conversations: their fields, and the prompt that a template makes
- * of them */
+/* api/conversation.c - requests that are conversations: their fields, and the prompt that a
+ * template makes of them */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -35,7 +35,8 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	          : INFER_OK;
 }
 
-/* {"type": "function", "function": {"name": ...}}, or a name where there are no such objects */
+/* Return the name in {"type": "function", "function": {"name": ...}}; in our own format also a bare
+ * name. */
 static const struct json *name_of_choice(const struct job *j, const struct json *v)
 {
 	const struct json *f = json_get(v, "function");
@@ -45,7 +46,7 @@ static const struct json *name_of_choice(const struct job *j, const struct json 
 	return json_equals(json_get(v, "type"), "function") ? json_get(f, "name") : NULL;
 }
 
-/* {"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}} */
+/* Read {"type": "allowed_tools", "allowed_tools": {"mode": ..., "tools": [...]}}. */
 static int take_allowed(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *allowed = json_get(v, "allowed_tools");
@@ -172,7 +173,7 @@ int job_take_reasoning(struct job *j, const char *key, const struct json *v, inf
 	return INFER_OK;
 }
 
-/* 0 is no thinking, -1 any; the engine does not end it in between. */
+/* Read 0 (no thinking) or -1 (no limit): the engine cannot limit it to a number of tokens. */
 int job_take_thinking_budget(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t most;

@@ -39,7 +39,7 @@ int embed_fields(struct job *j, const struct json *o, const struct job_field *kn
 
 /* ---- inputs ---- */
 
-/* A prompt, or a list of them. */
+/* Read a prompt, or a list of prompts. */
 static int take_inputs(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const int one = json_count(v) ? !job_is_prompts(v) : !json_is_array(v);

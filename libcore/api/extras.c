@@ -1,4 +1,4 @@
-/* api/extras.c - fields of text and chat completions that vLLM's server has beside OpenAI's */
+/* api/extras.c - fields that vLLM's server adds to OpenAI's text and chat completions */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -79,7 +79,7 @@ static int take_salt(struct job *j, const char *key, const struct json *v, infer
 
 /* ---- sampling ---- */
 
-/* Hugging Face's penalty counts all tokens, unless repeat_last_n says otherwise. */
+/* Read Hugging Face's penalty: repeat_penalty over all tokens, unless repeat_last_n is given. */
 static int take_repetition(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *window = json_get(j->j.body, "repeat_last_n");

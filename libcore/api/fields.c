@@ -14,7 +14,7 @@ int job_pass(struct job *j, const char *key, const struct json *v, infer_error *
 	return INFER_OK;
 }
 
-/* Fields that change nothing here are read for their type alone. */
+/* Fields without an effect are only checked for their type. */
 int job_pass_text(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
@@ -210,7 +210,7 @@ static int take_stream(struct job *j, const char *key, const struct json *v, inf
 	return job_take_bool(&j->j.stream, key, v, err);
 }
 
-/* Read who is told the usage, and when; include_obfuscation has no effect on the answer. */
+/* Read which chunks have the usage; include_obfuscation has no effect on the answer. */
 static int take_stream_options(struct job *j, const char *key, const struct json *v,
                                infer_error *err)
 {

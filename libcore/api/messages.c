@@ -8,7 +8,7 @@
 
 /* ---- parts ---- */
 
-/* A prompt that was cached is not input again. */
+/* Write the usage: input_tokens are those that were not cached. */
 static void put_message_usage(struct jwrite *w, const struct infer_usage *u, int64_t output)
 {
 	jw_object(w, "usage");
@@ -73,7 +73,7 @@ static void put_call(struct jwrite *w, const struct infer_answer *a, size_t i)
 	jw_strn(w, "name", call.name.at, call.name.len);
 }
 
-/* Arguments that were cut are no object: nothing is left of them. */
+/* Write the arguments of call i, or {} if they were truncated and so are not an object. */
 static void put_input(struct jwrite *w, const struct infer_answer *a, size_t i)
 {
 	struct infer_reply_call call;
@@ -187,7 +187,7 @@ static void end_block(infer_writer *to, struct infer_stream *s)
 	s->open = 0;
 }
 
-/* Blocks follow each other: a new one ends the last. */
+/* Begin a block, after ending the open one; text of the same kind continues it. */
 static void open_block(infer_writer *to, const struct infer_answer *a, int kind, size_t call,
                        struct infer_stream *s)
 {

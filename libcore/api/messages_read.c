@@ -1,5 +1,5 @@
-/* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become those of a
- * conversation in OpenAI's format */
+/* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become
+ * those of a conversation in OpenAI's format */
 #include "api/messages.h"
 #include "api/api.h"
 #include "api/turns.h"
@@ -20,7 +20,7 @@ static int take_system(struct job *j, const char *key, const struct json *v, inf
 	return INFER_OK;
 }
 
-/* A range that is narrower than elsewhere. */
+/* Read a temperature: at most 1, unlike in other formats. */
 static int take_temperature(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int known;
@@ -157,7 +157,7 @@ static int refuse_block(const struct reading *r, const char *what)
 	return err_set(r->err, INFER_EINVAL, "messages[%zu]: %s", r->i, what);
 }
 
-/* Texts, as a string or as blocks of text, into parts. */
+/* Append a string, or the texts of blocks, to a list of parts. */
 static int put_texts(struct reading *r, struct json *parts, const struct json *v)
 {
 	if (json_is_string(v)) {
@@ -173,7 +173,7 @@ static int put_texts(struct reading *r, struct json *parts, const struct json *v
 	return INFER_OK;
 }
 
-/* A call with this id came before. */
+/* True if an earlier turn has a call with this id. */
 static int was_called(const struct json *turns, const struct json *id)
 {
 	json_each(m, turns)
@@ -284,7 +284,7 @@ static int put_message(struct reading *r, const struct json *m, int assistant)
 	return INFER_OK;
 }
 
-/* Turns of the same role that follow each other are one. */
+/* Append all turns; consecutive turns of one role become one. */
 static int put_turns(struct reading *r, const struct json *messages)
 {
 	int was = -1;

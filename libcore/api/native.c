@@ -10,7 +10,7 @@
 
 /* ---- parts ---- */
 
-/* A probability after all stages of the sampler is written as such. */
+/* Write a token, and its log-probability, or its probability after all sampler stages. */
 static void put_token_probs(struct jwrite *w, const struct infer_answer *a, int32_t id,
                             float logprob)
 {
@@ -74,7 +74,7 @@ static void put_one_bias(struct jwrite *w, int32_t token, float bias)
 	jw_end(w);
 }
 
-/* Tokens that end a turn are among them where they are ignored. */
+/* Write the logit bias; with ignore_eos, tokens that end a turn are forbidden too. */
 static void put_bias(struct jwrite *w, const struct infer_answer *a)
 {
 	const struct infer_request *q = &a->job->request;
@@ -111,7 +111,7 @@ static void put_settings(struct jwrite *w, const struct infer_answer *a, int32_t
 	jw_end(w);
 }
 
-/* The prompt as text, its control tokens, too. */
+/* Write the prompt as text, including control tokens. */
 static void put_prompt_text(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	struct infer_prompt p = infer_job_prompt(a->job, i);
@@ -158,7 +158,7 @@ static void put_counts(struct jwrite *w, const struct infer_choice *c)
 	jw_int(w, "tokens_evaluated", c->usage.prompt_tokens);
 }
 
-/* The context ended it, and neither the model nor the request. */
+/* True if the end of the context ended the answer. */
 static int is_cut(const struct infer_answer *a, const struct infer_choice *c)
 {
 	const int32_t most = a->job->request.max_tokens;
@@ -166,7 +166,7 @@ static int is_cut(const struct infer_answer *a, const struct infer_choice *c)
 	return c->finish == INFER_FINISH_LENGTH && (most < 0 || c->usage.completion_tokens < most);
 }
 
-/* Members of the result of sample i; its text and tokens were in a stream before, or are here. */
+/* Write the result of sample i.  streamed: without the text and tokens, which were streamed. */
 static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i, int streamed)
 {
 	const struct infer_choice *c = &a->choices[i];
@@ -193,7 +193,7 @@ static void put_result(struct jwrite *w, const struct infer_answer *a, int32_t i
 
 /* ---- chosen fields ---- */
 
-/* The value at a path "a/b". */
+/* Return the value at a path such as "a/b", or NULL. */
 static const struct json *at_path(const struct json *v, const struct json *path)
 {
 	const char *at = path->s, *end = at + path->n;
@@ -218,7 +218,7 @@ static void put_field(struct jwrite *w, struct arena *mem, const struct json *al
 		jw_value(w, key, json_share(mem, v));
 }
 
-/* The same with the fields that the request chose. */
+/* Write the fields of put_result() that the request selected. */
 static void put_chosen(struct jwrite *w, const struct infer_answer *a, int32_t i, int streamed)
 {
 	const struct json *fields = json_get(a->job->body, "response_fields"), *all;
@@ -255,7 +255,7 @@ static void put_native(struct jwrite *w, const struct api_answer *f)
 		f->more(w, f->user);
 }
 
-/* Several answers are a list. */
+/* Write several answers as a list. */
 static void put_list(struct jwrite *w, const struct infer_answer *a)
 {
 	jw_array(w, NULL);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Below 0 is greedy, as 0 is. */
+/* Read a temperature; below 0 means greedy, as 0 does. */
 static int take_temperature(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct json zero = *v;
@@ -24,7 +24,7 @@ static int take_probs(struct job *j, const char *key, const struct json *v, infe
 	return job_whole(&j->j.logprobs, key, v, 0, INFER_MAX_TOP, err);
 }
 
-/* Probabilities that the sampler's stages left, instead of those of the model */
+/* Read whether probabilities are those after the sampler's stages, not those of the model. */
 static int take_after(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int after;
@@ -48,7 +48,7 @@ static int take_cache(struct job *j, const char *key, const struct json *v, infe
 	return INFER_OK;
 }
 
-/* Nothing is shifted out of the context: any number of tokens that would stay means the same. */
+/* Check and ignore the number of tokens to keep when the context is shifted: it never is. */
 static int pass_whole(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t any;
@@ -64,7 +64,7 @@ static int take_slot(struct job *j, const char *key, const struct json *v, infer
 	return INFER_OK;
 }
 
-/* No adapters is what there is. */
+/* Accept only an empty list of adapters. */
 static int take_lora(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
@@ -156,7 +156,7 @@ static const struct job_refused refused[] = {
 	{ NULL, 0 },
 };
 
-/* Tokens are kept, for they are in the stream; no other request finds a prompt that is not cached. */
+/* Apply cache_prompt false, and check n. */
 static int finish_native(struct job *j)
 {
 	j->j.include_usage = 0;

@@ -1,5 +1,5 @@
-/* api/openai.c - the common parts of the two OpenAI formats: the head of an answer, its choices, its
- * usage */
+/* api/openai.c - the common parts of the two OpenAI formats: the head of an answer, its choices,
+ * its usage */
 #include "api/api.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static int64_t count_reasoning(const struct infer_answer *a)
 	return n;
 }
 
-/* The counted tokens include no rejected guesses, so the prediction counts are 0. */
+/* Write the details of the usage.  The counts of predictions are 0: speculation is not reported. */
 static void put_details(struct jwrite *w, int64_t reasoning)
 {
 	jw_object(w, "completion_tokens_details");
@@ -35,7 +35,7 @@ static void put_details(struct jwrite *w, int64_t reasoning)
 	jw_end(w);
 }
 
-/* A chunk has details where there is something in them. */
+/* Write the usage of all samples; of a chunk (whole 0), details only if there was reasoning. */
 static void put_openai_usage(struct jwrite *w, const struct infer_answer *a, int whole)
 {
 	struct infer_usage u = part_total(a);
@@ -62,7 +62,7 @@ static void put_prompt_ids(struct jwrite *w, const struct infer_job *j, int32_t 
 	jw_end(w);
 }
 
-/* The ids of an answer, its end among them, without those of the prompt. */
+/* Write the ids of the answer, including its end, without those of the prompt. */
 static void put_ids(struct jwrite *w, const struct infer_event *tokens, size_t n)
 {
 	jw_array(w, "token_ids");
@@ -90,8 +90,8 @@ static void put_scored(struct jwrite *w, const infer_tokenizer *t, int32_t id, f
 	jw_end(w);
 }
 
-/* [null, {id: {logprob, rank, decoded_token}}]: of each token of the prompt behind the first, and of
- * those that were the most likely in its place. */
+/* Write [null, {id: {logprob, rank, decoded_token}}, ...]: for each position of the prompt after
+ * the first, its token and the most likely tokens. */
 static void put_prompt_logprobs(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	const struct infer_choice *c = &a->choices[i];
@@ -112,7 +112,7 @@ static void put_prompt_logprobs(struct jwrite *w, const struct infer_answer *a, 
 	jw_end(w);
 }
 
-/* What sample i's part of the answer says of the prompt. */
+/* Write the ids and log-probabilities of the prompt of sample i, if they were requested. */
 static void put_of_prompt(struct jwrite *w, const struct infer_answer *a, int32_t i)
 {
 	if (a->job->token_ids)

@@ -31,7 +31,7 @@ static int read_own(struct job *j, const struct json *body)
 	                                     : job_read_fields(j, body, &fields);
 }
 
-/* Tokens per second, null if nothing was timed. */
+/* Write tokens per second, or null if nothing was timed. */
 static void put_tok_s(struct jwrite *w, const char *key, int64_t n, int64_t ns)
 {
 	if (n > 0 && ns > 0)
@@ -118,7 +118,7 @@ static void put_more(struct jwrite *w, const struct api_answer *f)
 		f->more(w, f->user);
 }
 
-/* Several samples of one prompt: the fields of each are in `choices`. */
+/* Write several samples of one prompt: the fields of each are in `choices`. */
 static void put_samples(struct jwrite *w, const struct api_answer *f)
 {
 	const struct infer_answer *a = f->a;

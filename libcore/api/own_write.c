@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Whether the conversation is more than one turn of a user. */
+/* True if the conversation is more than one user turn, so that `messages` must be written. */
 static int has_messages(const struct job_asked *a)
 {
 	return a->conversation && (a->values.messages || a->conversation->system);
@@ -32,7 +32,7 @@ void job_put_id(struct jwrite *w, const char *key, const struct job_asked *a)
 	part_id(w, a->j);
 }
 
-/* The first line of a stream has the version, and a request is a part of a line. */
+/* Write nothing: the field is only read. */
 void job_put_nothing(struct jwrite *w, const char *key, const struct job_asked *a)
 {
 	(void)w, (void)key, (void)a;
@@ -212,7 +212,7 @@ void job_put_seed(struct jwrite *w, const char *key, const struct job_asked *a)
 
 /* ---- the whole request ---- */
 
-/* In a request a bias of -100 means never, and no other is below it or above 100. */
+/* Check that a request can express the bias: above -100 to 100, or a forbidden token. */
 static int check_bias(const struct infer_sample_opts *o, infer_error *err)
 {
 	for (int32_t i = 0; i < o->n_bias; i++) {

@@ -56,7 +56,7 @@ void part_top(struct jwrite *w, const char *key, const struct infer_top *top, in
 	jw_end(w);
 }
 
-/* A float with the fewest digits that restore it: 0.8, not 0.800000012. */
+/* Write a float with the fewest digits that restore it: 0.8, not 0.800000012. */
 static void put_float(struct jwrite *w, const char *key, float v)
 {
 	char text[32];
@@ -185,7 +185,7 @@ void part_progress(struct jwrite *w, const struct infer_answer *a, const struct 
 		part_timings(w, &so_far);
 }
 
-/* n tokens, of which `timed` came within the time */
+/* Write the rates of n tokens; `timed` of them were computed in the ns. */
 static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t timed, int64_t ns)
 {
 	static const char *const ends[] = { "_n", "_ms", "_per_token_ms", "_per_second" };
@@ -217,8 +217,6 @@ void part_timings(struct jwrite *w, const struct infer_usage *u)
 
 /* ---- calls ---- */
 
-/* The id that the model wrote, or else one derived from the request, so that the same request gives
- * the same id. */
 void part_call_id(struct jwrite *w, const char *key, const char *prefix,
                   const struct infer_reply_call *call, const infer_job *j, int32_t index, size_t i)
 {

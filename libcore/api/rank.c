@@ -1,4 +1,4 @@
-/* api/rank.c - how well texts answer a query: reranking, and the scores of pairs */
+/* api/rank.c - reranking, and scores of pairs: how well texts answer a query */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -11,7 +11,8 @@ enum { PAIRS = 2048 }; /* of one request */
 
 /* ---- pairs as prompts ---- */
 
-/* The bytes of a prompt, and which of them are text of the request, where no token of control is. */
+/* A prompt as bytes; plain[i] 1: byte i is text of the request, where no control token is
+ * parsed. */
 struct marked {
 	struct buf text, plain;
 };
@@ -65,8 +66,8 @@ static int encode_by_template(struct job *j, struct infer_str template, struct i
 	return rc;
 }
 
-/* The prompt that says how a query and a document belong together: by the file's template, else one
- * behind the other. */
+/* Encode a query and a document as one prompt: by the template of the file, or, without one, the
+ * document after the query. */
 static int encode_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
                        struct infer_str document, infer_error *err)
 {
@@ -93,10 +94,10 @@ static int encode_pair(struct job *j, struct infer_prompt *to, struct infer_str 
 	return n ? INFER_OK : err_set(err, INFER_EINVAL, "a pair of empty texts");
 }
 
-/* A byte that does not begin a character. */
+/* True if c is not the first byte of a UTF-8 character. */
 static int is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
-/* encode_pair() of at most n tokens, the document cut at its end; n 0: of any number. */
+/* Encode a pair as at most n tokens, truncating the document; n 0: no limit. */
 static int fit_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
                     struct infer_str document, size_t n, infer_error *err)
 {
@@ -163,7 +164,7 @@ static const struct json *text_of(const struct json *v)
 	return json_is_object(v) ? json_get(v, "text") : v;
 }
 
-/* One text, or a list of them (each may be {"text": ...}); a list of lists is none. */
+/* Check that v is a list of texts or of {"text": ...}; with `one`, a text is accepted too. */
 static int check_texts(const char *key, const struct json *v, int one, infer_error *err)
 {
 	if (one && json_is_string(v))
@@ -293,7 +294,8 @@ static int read_rerank(struct job *j, const struct json *body)
 	return read_pairs(j, body, known, "query", "documents");
 }
 
-/* The index that follows `last` when scores are sorted, best first and equal ones by index; -1: none */
+/* Return the index after `last` in the order of scores, best first, equal ones by index; -1:
+ * none. */
 static int32_t next_best(const struct infer_answer *a, int32_t last)
 {
 	int32_t best = -1;

@@ -1,4 +1,4 @@
-/* api/read.c - convert a JSON body to a job, or to a fault that says why it is refused */
+/* api/read.c - read a JSON body as a job, or as the fault of a job */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -38,7 +38,7 @@ static int refuse_field(const struct job *j, const struct job_refused *r, const 
 	               j->o->where ? j->o->where : "");
 }
 
-/* *known 0: the field is unknown. */
+/* Read one field; sets *known to 0 if there is no such field. */
 static int take_field(struct job *j, const struct job_fields *fields, const char *key,
                       const struct json *v, int *known, infer_error *err)
 {
@@ -109,13 +109,13 @@ static void fill_defaults(struct job *j, const struct job_fields *fields)
 	};
 }
 
-/* The field that has the prompt. */
+/* Return the name of the field that contains the prompt. */
 static const char *job_prompt_key(const struct job *j)
 {
 	return j->j.api->flags & API_TALKS ? "messages" : "prompt";
 }
 
-/* The text that an answer with `echo` begins with; empty without it. */
+/* Keep the prompt, whose text begins an answer with `echo`. */
 static int keep_begun(struct job *j, const struct infer_prompt *p, infer_error *err)
 {
 	struct infer_prompt *kept;
@@ -132,7 +132,7 @@ static int keep_begun(struct job *j, const struct infer_prompt *p, infer_error *
 	return INFER_OK;
 }
 
-/* *param: the field at fault. */
+/* Read the prompt, whichever fields contain it.  *param: the field at fault. */
 static int fill_prompt(struct job *j, const char **param, infer_error *err)
 {
 	const struct json *v = j->prompt_value;
@@ -163,7 +163,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	return job_read_prompts(j, "prompt", v, err);
 }
 
-/* Write the request as a line that repeats it. */
+/* Keep the request as a line that repeats it: j->j.asked. */
 static int keep_request(struct job *j, infer_error *err)
 {
 	const struct json *v = j->prompt_value;

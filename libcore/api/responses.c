@@ -21,7 +21,7 @@ static const char *status_word(enum state s)
 	return words[s];
 }
 
-/* The name of an item: the same in all events of a stream. */
+/* Write the id of an item, derived from the request: all events of a stream have the same. */
 static void put_item_id(struct jwrite *w, const char *key, const struct infer_answer *a, int kind,
                         int32_t item)
 {
@@ -35,7 +35,8 @@ static void put_item_id(struct jwrite *w, const char *key, const struct infer_an
 
 /* ---- items ---- */
 
-/* whole: of a response, where log-probabilities have a place, too */
+/* Write a part of a message.  whole: in a complete response, where parts have log-probabilities
+ * too. */
 static void put_content_part(struct jwrite *w, const char *key, struct infer_str text, int whole)
 {
 	jw_object(w, key);
@@ -109,7 +110,7 @@ static void put_item(struct jwrite *w, const char *key, const struct infer_answe
 	jw_end(w);
 }
 
-/* The items of an answer that has ended, or nothing before. */
+/* Write the items of an answer, if it has ended. */
 static void put_output(struct jwrite *w, const struct infer_answer *a, enum state s)
 {
 	const struct infer_choice *c = a->choices;
@@ -159,7 +160,7 @@ static void put_response_usage(struct jwrite *w, const struct infer_answer *a, e
 	jw_end(w);
 }
 
-/* A field of the request as it was, or what its absence means, as JSON. */
+/* Write a field of the request, or `absent`, its default as JSON. */
 static void put_asked(struct jwrite *w, const struct infer_answer *a, const char *key,
                       const char *absent)
 {
@@ -268,7 +269,7 @@ static void put_response(infer_writer *to, const struct infer_answer *a, const c
 	event_end(to);
 }
 
-/* An event of the item that is open. */
+/* Begin an event of the open item. */
 static struct jwrite *begin_of_item(infer_writer *to, const struct infer_answer *a,
                                     const char *type, struct infer_stream *s)
 {
@@ -281,7 +282,7 @@ static struct jwrite *begin_of_item(infer_writer *to, const struct infer_answer 
 	return w;
 }
 
-/* What came of the item that is open. */
+/* Return the open item with its text so far. */
 static struct item opened(const struct infer_answer *a, const struct infer_stream *s)
 {
 	const struct infer_choice *c = a->choices;
@@ -347,7 +348,7 @@ static void end_item(infer_writer *to, const struct infer_answer *a, enum state 
 	s->open = 0;
 }
 
-/* before: bytes of the same kind that earlier items have */
+/* Begin an item, after ending the open one; text of the same kind continues it. */
 static void open_item(infer_writer *to, const struct infer_answer *a, const struct infer_delta *d,
                       int kind, struct infer_stream *s)
 {

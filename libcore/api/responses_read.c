@@ -26,7 +26,7 @@ static int take_instructions(struct job *j, const char *key, const struct json *
 	return INFER_OK;
 }
 
-/* Tools of other types are the service's own: there are none, and requests name them in passing. */
+/* Read the tools.  Those of other types, which the hosted service has, are ignored. */
 static int take_tools(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct json *tools = json_new(&j->mem, JSON_ARRAY);
@@ -71,7 +71,7 @@ static int take_parallel(struct job *j, const char *key, const struct json *v, i
 	return INFER_OK;
 }
 
-/* {"format": {"type": "json_schema", "name", "schema", "strict"}} */
+/* Read {"format": {"type": "json_schema", "name", "schema", "strict"}}. */
 static int take_text_format(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	const struct json *format = json_get(v, "format");
@@ -119,7 +119,7 @@ static int take_include(struct job *j, const char *key, const struct json *v, in
 	return json_is_array(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not an array", key);
 }
 
-/* Answers are not kept. */
+/* Refuse the id of an earlier response: responses are not stored. */
 static int take_kept(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j, (void)v;
@@ -127,7 +127,7 @@ static int take_kept(struct job *j, const char *key, const struct json *v, infer
 	               j->o->where ? j->o->where : "");
 }
 
-/* top_logprobs alone asks for them. */
+/* Read top_logprobs, which implies logprobs. */
 static int take_top(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
@@ -183,7 +183,7 @@ static int refuse_item(const struct reading *r, const char *what)
 	return err_set(r->err, INFER_EINVAL, "input[%zu]: %s", r->i, what);
 }
 
-/* *out: a text, or parts of text. */
+/* Read the content of an item: a text, or parts that are texts. */
 static int read_content(struct json **out, struct reading *r, const struct json *v)
 {
 	static const char *const texts[] = { "input_text",     "output_text",  "text", "refusal",
@@ -217,7 +217,7 @@ static int read_content(struct json **out, struct reading *r, const struct json 
 	return INFER_OK;
 }
 
-/* The turn of the assistant that calls belong to. */
+/* Return the last turn of the assistant, to which calls are appended; begins one if needed. */
 static struct json *assistant(struct reading *r)
 {
 	struct arena *a = &r->j->mem;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A line in the format of another server has the limits of that server. */
+/* Read a numeric option.  Formats of other servers have the limits of those servers. */
 static int take_number(struct job *j, const struct infer_sample_param *p, const struct json *v,
                        infer_error *err)
 {
@@ -68,7 +68,7 @@ static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v
 	return INFER_OK;
 }
 
-/* The token id in a key; -1: it is not an id */
+/* Return the token id in a key, or -1. */
 static int64_t id_of(const struct json *v)
 {
 	int64_t id = 0;
@@ -89,7 +89,7 @@ struct biases {
 	int32_t n_vocab;
 };
 
-/* A bias for each token of a text. */
+/* Set the bias of each token of a text. */
 static int put_text_bias(const struct biases *to, const struct job *j, struct infer_str text,
                          const struct json *v, infer_error *err)
 {
@@ -105,7 +105,7 @@ static int put_text_bias(const struct biases *to, const struct job *j, struct in
 	return rc;
 }
 
-/* token: an id or a text */
+/* Set the bias of a token, an id or a text. */
 static int put_bias(const struct biases *to, const struct job *j, const struct json *token,
                     const struct json *v, infer_error *err)
 {
@@ -118,7 +118,7 @@ static int put_bias(const struct biases *to, const struct job *j, const struct j
 	                to->n_vocab, err);
 }
 
-/* A member of an object: its key is an id, or a text in the formats of llama.cpp's server. */
+/* Set the bias of an object's member: its key is an id, or, in llama.cpp's formats, a text. */
 static int put_key_bias(const struct biases *to, const struct job *j, const char *key,
                         const struct json *b, infer_error *err)
 {
@@ -132,7 +132,7 @@ static int put_key_bias(const struct biases *to, const struct job *j, const char
 	               b->key_n < 40 ? (int)b->key_n : 40, b->key);
 }
 
-/* {"id": bias} or [[id or text, bias]] */
+/* Read {"id": bias} or [[id or text, bias]]. */
 static int take_bias(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct infer_logit_bias *bias = NULL;

@@ -21,7 +21,7 @@ static int take_suffix(struct job *j, const char *key, const struct json *v, inf
 	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
 }
 
-/* All samples are answers: the best of more than that are not chosen. */
+/* Read best_of, which must be n: all samples are returned. */
 static int take_best_of(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_whole(&j->best_of, key, v, 1, INFER_JOB_MOST, err);
@@ -45,7 +45,7 @@ static const struct job_refused refused[] = {
 	{ NULL, 0 },
 };
 
-/* With a suffix, the prompt is what stands before the gap. */
+/* With a suffix, the prompt is the text before the gap. */
 static int ready(struct job *j, const char **param, infer_error *err)
 {
 	*param = "suffix";
@@ -79,8 +79,8 @@ static int read_text_completion(struct job *j, const struct json *body)
 	return job_fault(j, "best_of");
 }
 
-/* A token as a key of an object: its text, if it is valid text and none of the n tokens before has
- * the same. */
+/* Write the key of token n of a list: its text if it is UTF-8 and no earlier token has the same
+ * text, otherwise its id. */
 static void token_key(char key[128], const struct infer_answer *a, const struct infer_top *top,
                       int32_t n)
 {
@@ -100,13 +100,13 @@ static void token_key(char key[128], const struct infer_answer *a, const struct 
 		part_token_name(key, top[n].token);
 }
 
-/* Never is what servers write for it; what nothing says is null. */
+/* Write a log-probability: PART_NEVER for -infinity, null for NaN. */
 static void put_logprob_or_never(struct jwrite *w, const char *key, float logprob)
 {
 	jw_num(w, key, isinf(logprob) ? PART_NEVER : (double)logprob);
 }
 
-/* The most likely tokens, and the one that came: it alone if none were asked for. */
+/* Write the most likely tokens, and the one that was drawn. */
 static void put_tops(struct jwrite *w, const struct infer_answer *a, const struct infer_event *ev)
 {
 	struct infer_top all[INFER_MAX_TOP + 1];
@@ -141,7 +141,7 @@ static void put_top(struct jwrite *w, const struct infer_answer *a,
 	jw_end(w);
 }
 
-/* {tokens, token_logprobs, top_logprobs, text_offset}, offsets in characters */
+/* Write {tokens, token_logprobs, top_logprobs, text_offset}, offsets in characters. */
 static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
                          const struct infer_event *tokens, size_t n, size_t offset)
 {

@@ -1,4 +1,4 @@
-/* chat/calls.c - the parts of an answer with tool calls. */
+/* chat/calls.c - the grammar of an answer with tool calls, built from parts */
 #include "chat/calls.h"
 #include "base/err.h"
 #include "chat/chat.h"
@@ -18,7 +18,7 @@ struct calls {
 	/* of the tool at hand */
 	const struct chat_tool *tool;
 	char what[120];
-	/* nested tags: [0] if the reader knows the kinds of all values of the tool, [1] if not */
+	/* nested tags: [0] if the kinds of all values of the tool are known (chat_tools_known) */
 	struct part_spelling nested[2];
 	char nest[4][48];
 };
@@ -72,7 +72,7 @@ static const struct part_spelling gemma = {
 	.nested = &gemma_values,
 };
 
-/* As the reader takes the value of a tag. */
+/* Return the kind of value that reply/tags.c reads for a parameter. */
 static enum part_value value_kind(const void *user, const char *name, size_t n)
 {
 	const struct calls *c = user;
@@ -86,8 +86,8 @@ static enum part_value value_kind(const void *user, const char *name, size_t n)
 	return kinds & VALUE_NULL ? PART_RAW_OR_NULL : PART_RAW;
 }
 
-/* Write the literal text of a pattern before the name of a parameter, or, with `behind`, after it,
- * followed by `lead`.  White space is one newline; a text that is not fixed is `any`. */
+/* Write the literal text of a pattern before the name of a parameter, or, with `behind`, after
+ * it and then `lead`.  White space becomes a newline, DIALECT_ANY becomes `any`. */
 static const char *param_side(char *to, size_t size, const char *pattern, int behind,
                               const char *any, const char *lead)
 {
@@ -112,7 +112,7 @@ static const char *param_side(char *to, size_t size, const char *pattern, int be
 	return to;
 }
 
-/* Tags within tags. */
+/* Return arguments as nested tags. */
 static uint32_t nested_tags(struct calls *c, const struct json *schema, const struct schema_opts *o)
 {
 	static const char *const texts[] = { "%s<", "%s</", "%s<item>", "%s</item>" };
@@ -171,7 +171,7 @@ static uint32_t tag_arguments(struct calls *c, const struct json *schema,
 	return parts_spelled(c->p, schema, o, &how, c->what);
 }
 
-/* A schema without a word about properties: of a tool without parameters. */
+/* True if the schema of a tool has no properties and no other keyword that constrains them. */
 static int has_none(const struct json *schema)
 {
 	static const char *const words[] = { "type",  "properties", "required", "description",
@@ -220,7 +220,7 @@ static uint32_t argument_parts(struct calls *c, const struct json *function)
 
 /* -- calls ---------------------------------------------------------------------------------- */
 
-/* The length of the literal text that a form begins with. */
+/* Return the length of the literal text at the beginning of a form. */
 static size_t literal_of(const char *s)
 {
 	static const char patterns[] = DIALECT_WS DIALECT_NAME DIALECT_ANY DIALECT_IDB DIALECT_IDE
@@ -229,7 +229,7 @@ static size_t literal_of(const char *s)
 	return strcspn(s, patterns);
 }
 
-/* A form from s up to the name of the tool, or to its end. */
+/* Return the part of a form from *s to the name of the tool, or to the end; moves *s there. */
 static uint32_t form_part(struct calls *c, const char **s, const struct json *function)
 {
 	struct parts *p = c->p;
@@ -266,7 +266,7 @@ static int is_name(const struct chat_tool *t)
 	return t->len > 0 && t->len <= 200;
 }
 
-/* From the name of a tool on. */
+/* Return a call from the name of tool i on. */
 static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, const char *s)
 {
 	const struct json *f = json_get(entry, "function");
@@ -286,7 +286,7 @@ static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, con
 	}
 }
 
-/* One call of any tool that may be called. */
+/* Return one call of any tool that may be called. */
 static uint32_t one_call(struct calls *c)
 {
 	struct parts *p = c->p;
@@ -320,7 +320,7 @@ static uint32_t all_calls(struct calls *c)
 	                      parts_string(p, f->close ? f->close : ""));
 }
 
-/* -- what is around them -------------------------------------------------------------------- */
+/* -- text and reasoning around calls --------------------------------------------------------- */
 
 static size_t trimmed_prompt(const struct calls_ask *ask)
 {
@@ -338,7 +338,7 @@ static int prompt_ends(const struct calls_ask *ask, size_t n, const char *with)
 	return n >= len && !memcmp(ask->prompt + n - len, with, len);
 }
 
-/* What opens calls in free text: the tag of the form. */
+/* Write the tag that opens calls within text. */
 static void opening_tag(const struct calls *c, char to[128])
 {
 	const char *open = c->form->open ? c->form->open : "";
@@ -359,7 +359,7 @@ static void opening_tag(const struct calls *c, char to[128])
 		to[i + 1] = 0;
 }
 
-/* Texts that open a call in other forms, which are not written: there is no way on behind them. */
+/* Add the tags that open a call in the other forms of the dialect: they are forbidden. */
 static uint32_t add_others(struct calls *c, struct part_tag *tag, char (*text)[128])
 {
 	uint32_t n = 0;
@@ -382,7 +382,7 @@ static uint32_t add_others(struct calls *c, struct part_tag *tag, char (*text)[1
 	return n + 1;
 }
 
-/* Control tokens of the dialect that are no calls. */
+/* Return the control tokens that may occur in text without opening a call. */
 static uint32_t between_calls(struct calls *c)
 {
 	const struct dialect_think *t = c->chat->think;
@@ -398,7 +398,7 @@ static uint32_t between_calls(struct calls *c)
 	return any;
 }
 
-/* An answer in messages: calls, or a message with text, which calls may follow. */
+/* Return an answer in messages: calls, or a message with text, which calls may follow. */
 static uint32_t message_or_calls(struct calls *c, uint32_t calls)
 {
 	const struct dialect_messages *m = c->f->messages;
@@ -420,7 +420,7 @@ static uint32_t message_or_calls(struct calls *c, uint32_t calls)
 	                                   parts_tags(p, tag, 2, PART_NONE, PART_TAGS_ONCE)));
 }
 
-/* Text, and calls from where one is opened. */
+/* Return text, followed by calls once one is opened. */
 static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 1 };
@@ -445,9 +445,10 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 	return parts_tags(p, tag, n, between_calls(c), PART_TAGS_ONCE);
 }
 
-/* Open reasoning: free text until it is closed, then `rest`.  If calls are optional and the reader
- * ends reasoning at a call, calls may also follow without the closing tag.  If they are required,
- * they may not: the engine closes long reasoning, and could write the tag into an argument. */
+/* Return open reasoning: any text until it is closed, then `rest`.  If calls are optional and the
+ * reader ends reasoning at a call, calls may also follow without the closing tag.  If they are
+ * required, they may not: the engine closes long reasoning, and could write the tag into an
+ * argument. */
 static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };

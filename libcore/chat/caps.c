@@ -96,7 +96,8 @@ static int ask(struct infer_chat *c, const char *fields, const char *want, const
 	return rc;
 }
 
-/* Set *yes to 1 if the template renders a list of parts as the texts of the parts, without quotes. */
+/* Set *yes to 1 if the template renders a list of parts as the texts of the parts, without
+ * quotes. */
 static int ask_parts(struct infer_chat *c, int *yes, infer_error *err)
 {
 	struct buf text;

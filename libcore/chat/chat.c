@@ -89,8 +89,8 @@ int infer_chat_source(const infer_file *f, const char *name, struct infer_str *s
 
 /* ---- a context ---- */
 
-/* The text of a special token; "" if there is none.  A token whose bytes are not text is an error
- * of the file, but only if the template uses it: U+FFFD in its place would change the prompt. */
+/* Set bos_token or eos_token to its text, "" if there is none.  A token that is not UTF-8 is an
+ * error if the template uses it: U+FFFD instead of it would change the prompt. */
 static int set_special(struct arena *a, struct json *own, const infer_chat *chat,
                        const infer_tokenizer *t, int which, infer_error *err)
 {
@@ -160,7 +160,7 @@ static int is_system(const struct json *m)
 	return json_equals(role, "system") || json_equals(role, "developer");
 }
 
-/* The turns of c, validated, in one array that may be modified. */
+/* Set *out to all turns of c, checked, in an array that may be modified. */
 static int gather_turns(struct json **out, struct arena *a, const struct infer_conversation *c,
                         const struct json *given, infer_error *err)
 {
@@ -188,7 +188,9 @@ static int gather_turns(struct json **out, struct arena *a, const struct infer_c
 	return INFER_OK;
 }
 
-/* *last: the text that the rendering has to end with, or unchanged.  late: as in chat_fit. */
+/* Set the variables of a rendering.  *last: the text that the rendering must end with, or
+ * unchanged.
+ * late: as in chat_fit. */
 static int fill_variables(struct chat_vars *vars, struct arena *a, const struct json **last,
                           size_t *late, const infer_chat *chat, const infer_tokenizer *t,
                           const struct infer_conversation *c, const struct chat_values *v,
@@ -224,7 +226,7 @@ int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c,
 	return INFER_OK;
 }
 
-/* 1: the text of the remaining system turns is in the output of the template. */
+/* True if the output of the template contains the text of all system turns. */
 static int writes_systems(const struct json *messages, const struct buf *text)
 {
 	json_each(m, messages) {
@@ -242,9 +244,9 @@ static int writes_systems(const struct json *messages, const struct buf *text)
 	return 1;
 }
 
-/* Fill in the variables and run the template.  A template that refuses a system turn at the front
- * may accept one at the end: if no user turn follows that could take its text, this is tried
- * first. */
+/* Set the variables and run the template.  A template without system turns at the beginning may
+ * accept one at the end: if no user turn follows into which its text could be moved, that is
+ * tried first. */
 static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
                         const struct infer_conversation *c, const struct chat_values *v,
                         struct arena *a, const struct json **last, struct buf *out,

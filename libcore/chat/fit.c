@@ -98,7 +98,7 @@ int chat_check(const struct json *messages, infer_error *err)
 	return INFER_OK;
 }
 
-/* The word is in the text, in quotes of either kind. */
+/* True if the text contains the word in single or double quotes. */
 static int has_quoted(const struct buf *text, const struct json *word)
 {
 	char quoted[2][48];
@@ -142,7 +142,7 @@ static struct json *from_buf(struct arena *a, const struct buf *b)
 	return json_new_strn(a, b->at, b->len);
 }
 
-/* Join content parts to one string, in which each is a line, as other servers do. */
+/* Join content parts to one string, one line a part, as other servers do. */
 static struct json *joined(struct arena *a, const struct json *parts)
 {
 	struct json *s;
@@ -179,7 +179,7 @@ static void fit_content(struct arena *a, struct json *m, const struct infer_chat
 	json_set(m, "content", to);
 }
 
-/* v as a JSON string of the text that the templates' tojson produces. */
+/* Set *out to the text that the filter tojson writes for v. */
 static int to_text(struct json **out, struct arena *a, const struct json *v, infer_error *err)
 {
 	static const char src[] = "{{ v|tojson }}";
@@ -201,7 +201,7 @@ static int to_text(struct json **out, struct arena *a, const struct json *v, inf
 	return rc;
 }
 
-/* Arguments as an object if the template needs one, otherwise as text. */
+/* Convert the arguments of a call to an object or to text, as the template needs. */
 static int fit_arguments(struct arena *a, struct json *f, const struct infer_chat_caps *caps,
                          size_t i, infer_error *err)
 {
@@ -261,7 +261,8 @@ static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_ca
 
 /* ---- the system turn ---- */
 
-/* The texts of system turns, each on its own line before the user's; all are strings here. */
+/* Return the texts of system turns, one a line, followed by the user's; all contents are
+ * strings. */
 static struct json *words_of(struct arena *a, const struct json *systems, const struct json *user)
 {
 	struct json *s;
@@ -279,8 +280,8 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
 	return s;
 }
 
-/* Move each system turn into the following user turn; without one, it becomes a user turn or is
- * counted. */
+/* Move the text of each system turn into the following user turn.  Without one, the turn becomes
+ * a user turn, or, if late is not NULL, is counted there. */
 static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
 	/* systems: the latest first */

@@ -1,18 +1,18 @@
-/* chat/last.c - a conversation whose last turn is the assistant's, to be continued. */
+/* chat/last.c - prompts that end within the assistant's last turn, which the answer continues */
 #include "chat/chat.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* Appended to the text of the last turn and searched for in the rendering, as transformers does
- * (continue_final_message).  The space shows whether the template trims text. */
+/* The mark is appended to the text of the last turn and searched for in the rendering, as
+ * transformers does (continue_final_message).  Its space shows whether the template trims text. */
 static const char mark[] = "CONTINUE_FINAL_MESSAGE_TAG ";
 enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
 
 int chat_space(char c) { return c && strchr(" \t\r\n\v\f", c) != NULL; }
 
-/* The object with the last text of a message: the message or its last part; *key: the member.
- * NULL: there is no text. */
+/* Return the object with the last text of an assistant's message: the message or its last part;
+ * *key: the member.  NULL: it has tool calls. */
 static struct json *words(struct json *m, const char **key)
 {
 	struct json *content = json_get(m, "content");

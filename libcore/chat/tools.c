@@ -121,7 +121,8 @@ struct search {
 	int left;
 };
 
-/* Follow "$ref": "#/...".  Returns the schema itself if it has none, NULL if the target is missing. */
+/* Follow "$ref": "#/...".  Returns the schema itself if it has none, NULL if the target is
+ * missing. */
 static const struct json *follow(struct search *s, const struct json *schema)
 {
 	for (int i = 0; i < DEEPEST && s->left > 0; i++) {

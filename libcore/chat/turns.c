@@ -1,4 +1,4 @@
-/* chat/turns.c - a conversation that was read once and grows */
+/* chat/turns.c - a conversation to which turns are appended */
 #include "chat/turns.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -92,7 +92,7 @@ long infer_turns_last(const infer_turns *t, const char *role)
 	return -1;
 }
 
-/* Transfer the bytes of b. */
+/* Move the bytes of b to *text, with a NUL. */
 static int hand_over(struct buf *b, char **text, size_t *n, infer_error *err)
 {
 	buf_putc(b, 0);

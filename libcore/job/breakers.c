@@ -21,7 +21,7 @@ static int contains_any(const char *at, size_t n, const struct infer_str *texts,
 	return 0;
 }
 
-/* Collect in *ids all tokens that contain one of the texts whole. */
+/* Append the ids of all tokens that contain one of the texts to *ids. */
 static int find_tokens(struct buf *ids, const infer_tokenizer *t, const struct infer_str *texts,
                        size_t n, infer_error *err)
 {

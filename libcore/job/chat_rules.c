@@ -1,5 +1,5 @@
-/* job/chat_rules.c - conversations in the formats of servers: what their messages and tools must be, and the
- * fields that say how the assistant's turn begins */
+/* job/chat_rules.c - conversations in the formats of servers: checks of messages and tools, and
+ * how the assistant's turn begins */
 #include "job/job.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -17,7 +17,7 @@ static int has_content(const struct json *m)
 	return json_is_string(content) || json_is_array(content);
 }
 
-/* The arguments of each call are JSON, as text or as it is. */
+/* Check that the arguments of each call are JSON, or a string with JSON. */
 static int check_calls(struct arena *a, const struct json *m, size_t i, infer_error *err)
 {
 	const struct json *read;
@@ -78,13 +78,13 @@ int job_check_messages(struct job *j, infer_error *err)
 
 /* ---- how the answer begins ---- */
 
-/* The request has thinking switched on by name. */
+/* True if the template's variable enable_thinking is true. */
 static int wants_thinking(const struct job *j)
 {
 	return json_is(json_get(j->args, "enable_thinking"), JSON_TRUE);
 }
 
-/* A record that repeats a request has no words for these. */
+/* Refuse fields that a kept request cannot express.  anew: a new turn follows the assistant's. */
 static int check_kept(const struct job *j, int anew, const char **param, infer_error *err)
 {
 	if (!(j->o->reads & INFER_JOB_KEEP))
@@ -144,7 +144,7 @@ int job_begin_answer(struct job *j, struct infer_conversation *c, const char **p
 
 /* ---- reasoning ---- */
 
-/* A copy of the template's variables with one more. */
+/* Add a variable to a copy of the template's variables, unless it is set. */
 static int add_arg(struct job *j, const char *key, struct json *v, infer_error *err)
 {
 	struct json *args = j->args ? json_copy(&j->mem, j->args) : json_new(&j->mem, JSON_OBJECT);
@@ -242,7 +242,6 @@ static const struct json *find_tool(const struct json *list, const struct json *
 	return NULL;
 }
 
-/* Leave the tools that the request allows. */
 int job_allow_tools(struct job *j, infer_error *err)
 {
 	struct json *left;

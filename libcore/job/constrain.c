@@ -2,7 +2,7 @@
 #include "job/job.h"
 #include "base/err.h"
 
-/* The constraint of calls.  Without tools there is nothing to call. */
+/* Constrain the answer to calls of the tools, as tool_choice says. */
 static int constrain_calls(struct job *j, const char **param, infer_error *err)
 {
 	const struct infer_calls_options o = {

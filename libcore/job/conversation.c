@@ -11,7 +11,7 @@ int job_is_conversation(const struct job *j)
 	       (j->is_own && json_is_string(j->prompt_value) && !j->raw && j->o->chat);
 }
 
-/* Fields that only a conversation may have. */
+/* Refuse fields that are only valid with a conversation. */
 static int check_alone(const struct job *j, const char **param, infer_error *err)
 {
 	const struct {
@@ -35,7 +35,7 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 	return INFER_OK;
 }
 
-/* The data for parsing the answer outlives the conversation. */
+/* Set what is needed to parse the answer, in the memory of the job. */
 static int keep_for_reply(struct job *j, const struct infer_conversation *c, infer_error *err)
 {
 	char *tail = arena_alloc(&j->mem, INFER_REPLY_TAIL, 1);
@@ -51,7 +51,7 @@ static int keep_for_reply(struct job *j, const struct infer_conversation *c, inf
 	return INFER_OK;
 }
 
-/* The conversation of the request, with the options for fields that it lacks. */
+/* Fill *c from the request, and from the options for fields that it lacks. */
 static void fill_conversation(struct job *j, struct infer_conversation *c)
 {
 	const struct json *role = json_get(json_first(j->messages), "role");
@@ -76,7 +76,7 @@ static void fill_conversation(struct job *j, struct infer_conversation *c)
 		c->now = j->o->now();
 }
 
-/* A request may say which template it is for. */
+/* Check that the template is the one that the request expects, if it names one. */
 static int check_template(const struct job *j, const char **param, infer_error *err)
 {
 	if (!j->template_sha256 || !strcmp(j->template_sha256, j->j.chat->sha256))

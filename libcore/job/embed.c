@@ -25,7 +25,6 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 	return INFER_OK;
 }
 
-/* The vector is made of the states of the prompt alone: nothing is drawn. */
 int embed_begin(struct job *j, infer_error *err)
 {
 	j->j.n = 1;
@@ -43,7 +42,6 @@ void embed_set_prompts(struct job *j, const struct infer_prompt *p, size_t n)
 	j->j.request.n_prompt = p->n;
 }
 
-/* *n: the number of tokens of a text that stay; 0: all. */
 int embed_most(const struct job *j, size_t *n, infer_error *err)
 {
 	const int32_t most = j->extras.most;
@@ -59,8 +57,8 @@ int embed_most(const struct job *j, size_t *n, infer_error *err)
 	                         (int)most, (int)j->o->ctx);
 }
 
-/* Cut a text to n tokens, at its end or at its beginning.  ends[0 .. n_ends): the tokens of an empty
- * text; the first and the last of these stay. */
+/* Truncate a text to n tokens, at its end or its beginning.  ends [n_ends]: the tokens of an
+ * empty text; the first and the last of them are kept. */
 static int truncate_text(struct job *j, struct infer_prompt *p, size_t n, const int32_t *ends,
                          size_t n_ends, infer_error *err)
 {

@@ -1,7 +1,7 @@
-/* job/fim.c - prompts with a gap: the text before it, the text behind it, and what fills it is the answer
+/* job/fim.c - fill-in-the-middle prompts: the answer fills the gap between two texts
  *
- * Bavarian+ 2022, arXiv:2207.14255: <PRE> before <SUF> behind <MID>.  With the tokens of a repository,
- * other files come first, each behind a separator with its name. */
+ * Bavarian+ 2022, arXiv:2207.14255: <PRE> prefix <SUF> suffix <MID>.  If the vocabulary has
+ * tokens for repositories, other files precede it, each after a separator and its name. */
 #include <infer/meta.h>
 #include "job/job.h"
 #include "base/err.h"
@@ -10,7 +10,7 @@
 
 enum { PRE, SUF, MID, REP, SEP, FIM_TOKENS };
 
-/* The keys of a file that name a token, and the texts that such a token has. */
+/* For each token of a prompt: the keys of a model file with its id, and its possible texts. */
 static const struct {
 	const char *keys[2], *texts[5];
 } tokens[FIM_TOKENS] = {
@@ -88,7 +88,7 @@ static int put_gap_value(struct gap *g, const struct json *v)
 	return put_gap_text(g, json_str(v), json_bytes(v), 0);
 }
 
-/* Files beside the one with the gap. */
+/* Append the other files of the repository. */
 static int put_other_files(struct gap *g, const struct json *extra)
 {
 	const int repository = g->token[REP] >= 0 && g->token[SEP] >= 0;

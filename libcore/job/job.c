@@ -1,4 +1,5 @@
-/* job/job.c - readers and jobs: their life, their faults, and the prompts and seeds of their samples */
+/* job/job.c - readers and jobs: their life, their faults, and the prompts and seeds of their
+ * samples */
 #include "job/job.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -41,7 +41,7 @@ static int encode_prompt_part(struct buf *ids, const struct job *j, const char *
 	               j->is_own ? "not" : "neither a text nor");
 }
 
-/* The text of all parts of a content. */
+/* Encode the joined texts of all parts of a content. */
 static int encode_content(struct buf *ids, const struct job *j, const char *key,
                           const struct json *parts, infer_error *err)
 {
@@ -66,7 +66,8 @@ static int encode_content(struct buf *ids, const struct job *j, const char *key,
 	return rc;
 }
 
-/* Of llama.cpp's server: {"prompt_string": text, "multimodal_data": []}, or {"content": parts} */
+/* Encode a prompt of llama.cpp's server: {"prompt_string": text, "multimodal_data": []}, or
+ * {"content": parts}. */
 static int encode_prompt_object(struct buf *ids, const struct job *j, const char *key,
                                 const struct json *v, infer_error *err)
 {
@@ -98,7 +99,7 @@ static int encode_prompt(struct buf *ids, const struct job *j, const char *key,
 	return INFER_OK;
 }
 
-/* What the prompt says: the text as it came, or that of its ids. */
+/* Set p->text: the given text, or the decoded ids if there is none or it was truncated. */
 static int set_prompt_text(struct infer_prompt *p, struct job *j, const struct json *v,
                            infer_error *err)
 {

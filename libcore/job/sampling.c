@@ -24,7 +24,7 @@ int job_sampling_end(struct job *j, infer_error *err)
 	return INFER_OK;
 }
 
-/* Tokens that are not listed get no probability. */
+/* Forbid all tokens that allowed_token_ids does not list. */
 static int forbid_others(struct job *j, infer_error *err)
 {
 	struct infer_sample_opts *o = &j->j.request.sample;

@@ -1,9 +1,9 @@
-/* job/truncate.c - a conversation that the context cannot hold, without its oldest turns */
+/* job/truncate.c - drop the oldest turns of a conversation that exceeds the context */
 #include "job/job.h"
 #include "base/err.h"
 
-/* Do its tokens fit, with room for the answer?  An answer without a limit has room for one token, and one
- * with a limit for at most half of the context. */
+/* True if the prompt leaves room for the answer: one token if max_tokens is not given, otherwise
+ * min(max_tokens, context / 2). */
 static int fits_context(const struct job *j)
 {
 	const int64_t ctx = j->o->ctx, asked = j->limit_rank ? j->j.request.max_tokens : 1,
@@ -19,7 +19,7 @@ static int is_role(const struct json *m, const char *role)
 	return json_equals(json_get(m, "role"), role);
 }
 
-/* The turns with which a shorter conversation may begin: those of users, but for the first of them. */
+/* Return the turns at which a shorter conversation can begin: all user turns but the first. */
 static const struct json **find_starts(struct job *j, const struct json *all, size_t *n)
 {
 	const struct json **starts = arena_alloc(&j->mem, json_count(all), sizeof *starts);
@@ -35,7 +35,7 @@ static const struct json **find_starts(struct job *j, const struct json *all, si
 	return starts;
 }
 
-/* The instructions at the front, and what begins at `start`. */
+/* Return the system turns at the beginning, and all turns from `start` on. */
 static const struct json *drop_turns(struct job *j, const struct json *all,
                                      const struct json *start)
 {
@@ -49,7 +49,7 @@ static const struct json *drop_turns(struct job *j, const struct json *all,
 	return to;
 }
 
-/* *ok: whether it fits */
+/* Encode the messages; *ok: 1 if they fit. */
 static int try_cut(struct job *j, const struct infer_conversation *c, const struct json *messages,
                    int *ok, infer_error *err)
 {
@@ -75,7 +75,7 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 	starts = find_starts(j, all, &n);
 	if (!starts)
 		return err_nomem(err);
-	/* the fewest turns that have to go: starts[hi] fits, or there is none */
+	/* drop as few turns as possible; invariant: starts[hi] fits, or hi is n */
 	for (hi = n; lo < hi;) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -85,7 +85,7 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 		else
 			lo = mid + 1;
 	}
-	/* where nothing fits, the whole of it says how long it is */
+	/* if no part fits, encode all, so that the error has the full length */
 	TRY(try_cut(j, c, lo < n ? drop_turns(j, all, starts[lo]) : all, &ok, err));
 	return j->too_long ? err->code : INFER_OK;
 }

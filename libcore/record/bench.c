@@ -1,4 +1,4 @@
-/* record/bench.c - measured rates beside the ceilings of the machine */
+/* record/bench.c - measured rates, and the ceilings of the machine */
 #include "record/record.h"
 #include <infer/hw.h>
 #include <infer/statistic.h>
@@ -104,7 +104,7 @@ void infer_put_machine(struct jwrite *w, int32_t threads)
 	jw_end(w);
 }
 
-/* Weights of experts, of which a token uses a part. */
+/* True if t has the weights of experts, of which a token uses only some. */
 static int is_expert(const struct infer_tensor *t)
 {
 	return t->name.len > 5 && memmem(t->name.at, t->name.len, "_exps", 5);

@@ -1,4 +1,4 @@
-/* record/fields.c - records of which some fields are left out */
+/* record/fields.c - selecting the fields of records */
 #include "record/record.h"
 #include "base/err.h"
 
@@ -13,7 +13,7 @@ static const char *const names[] = {
 enum { N_NAMES = sizeof names / sizeof *names };
 static_assert(N_NAMES < 64, "a bit for each");
 
-/* The bit of a field; -1: there is none of that name. */
+/* Return the bit of a field, or -1. */
 static int find_record_field(const char *name, size_t n)
 {
 	for (int i = 0; i < N_NAMES; i++)
@@ -43,7 +43,7 @@ int infer_records_select(infer_records *w, const char *list, infer_error *err)
 	return INFER_OK;
 }
 
-/* What stands behind a string that begins at s[i]. */
+/* Return the offset after the string that begins at s[i]. */
 static size_t string_end(const char *s, size_t i)
 {
 	for (i++; s[i] != '"'; i++)
@@ -51,7 +51,7 @@ static size_t string_end(const char *s, size_t i)
 	return i + 1;
 }
 
-/* What stands behind a value. */
+/* Return the offset after the value that begins at s[i]. */
 static size_t value_end(const char *s, size_t i)
 {
 	int depth = 0;

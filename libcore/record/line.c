@@ -15,7 +15,7 @@ static int text_is(const struct json *o, const char *key, const char *want)
 	return json_equals(json_get(o, key), want);
 }
 
-/* Whether a fault for this key is set. */
+/* If an error is set, make it the fault of this key.  Returns its code. */
 static int set_line_fault(struct job *j, const char *key)
 {
 	return j->j.fault.error.code ? job_fault(j, key) : INFER_OK;
@@ -110,7 +110,7 @@ static void name_line(char hex[65], const char *line, size_t n)
 	sha256_name(hex, line, n);
 }
 
-/* The number of the line is its id. */
+/* Use the number of the line as the id. */
 static void take_number(struct job *j)
 {
 	char number[24];
@@ -119,7 +119,7 @@ static void take_number(struct job *j)
 	j->j.id = arena_strndup(&j->mem, number, strlen(number));
 }
 
-/* A prompt is a request with no other field. */
+/* Read a line of text as a request with nothing but a prompt. */
 static void read_text(struct job *j, const char *text, size_t n)
 {
 	infer_error *err = &j->j.fault.error;
@@ -191,8 +191,8 @@ int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_
 
 /* ---- answers ---- */
 
-/* The line that asked, by name; one that could not be read whole has none.  And what it asked, where
- * the job has kept that. */
+/* Write the sha256 of the request line, unless it could not be read completely, and the request,
+ * if the job kept it. */
 static void put_request(struct jwrite *w, const infer_job *j)
 {
 	if (*j->request_sha256)
@@ -215,7 +215,7 @@ static void put_more(struct jwrite *w, const void *user)
 	record_run(m->out, m->run);
 }
 
-/* A line in the format of OpenAI's batches, open in its body. */
+/* Begin a line in OpenAI's batch format; its body is the open object. */
 static struct jwrite *begin_batch_line(infer_records *out, const infer_job *j, int status)
 {
 	struct jwrite *w = record_begin_bare(out);

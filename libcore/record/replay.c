@@ -1,4 +1,4 @@
-/* record/replay.c - records that are run again: what they ask, and how they were made */
+/* record/replay.c - read a record to run it again: its request, and how it was made */
 #include "record/replay.h"
 #include "base/err.h"
 #include "job/job.h"
@@ -15,7 +15,7 @@ static int64_t whole_or(const struct json *o, const char *key, int64_t otherwise
 	return json_is(v, JSON_INT) ? v->i : otherwise;
 }
 
-/* Did the context end a sample?  Also where the record does not say. */
+/* True if the end of the context ended the sample, or the record does not say what did. */
 static int cut_by_context(const struct infer_replay *p, const struct json *sample, int64_t tokens)
 {
 	const struct json *finish = json_get(sample, "finish_reason");
@@ -78,7 +78,7 @@ static int is_kind(const struct json *o, enum infer_kind kind)
 	return json_equals(json_get(o, "kind"), infer_record_kind(kind)->name);
 }
 
-/* 0: it is none that can be run again. */
+/* Find the answer in a record.  Returns 0 if it cannot be run again. */
 static int find_answer(struct infer_replay *p, const struct json *o)
 {
 	const struct json *response = json_get(o, "response"), *status, *object;

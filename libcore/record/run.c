@@ -1,4 +1,4 @@
-/* record/run.c - the information needed to run a request again. */
+/* record/run.c - the object `run`: how an answer was computed */
 #include "record/record.h"
 #include <infer/kvtype.h>
 #include <infer/param.h>
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As it acts, under the names that requests use. */
+/* Write the effective sampling options, under the names of request fields. */
 static void put_sampler(struct jwrite *w, const struct infer_run_info *run)
 {
 	struct infer_sample_opts o = *run->sample;

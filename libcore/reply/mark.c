@@ -242,7 +242,8 @@ static int match_envelope(const struct infer_reply *r, size_t start, size_t p, i
 	return match_members(r, start, p, keyed, m);
 }
 
-/* Match the beginning of a Python call, "()" or "(name=": other text in parentheses is not a call. */
+/* Match the beginning of a Python call, "()" or "(name=": other text in parentheses is not a
+ * call. */
 static int match_python(const struct infer_reply *r, size_t start, size_t p)
 {
 	size_t from;

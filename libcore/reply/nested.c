@@ -1,6 +1,6 @@
-/* reply/nested.c - a value of nested tags as JSON: a tag for each member of an object, named after
- * it, and <item> for each element of an array.  Each tag begins with the text `nest` of the dialect.
- * The schema decides the type of a value without tags. */
+/* reply/nested.c - a value of nested tags as JSON: a tag for each member of an object, named
+ * after it, and <item> for each element of an array.  Each tag begins with the text `nest` of the
+ * dialect. The schema decides the type of a value without tags. */
 #include "reply/reply.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ static int starts(const struct nested *w, const char *s, size_t n)
 	return (size_t)(w->end - w->at) >= n && !memcmp(w->at, s, n);
 }
 
-/* Read the opening tag at `at`: set its name and move `at` after it.  Returns 0 if it is not one. */
+/* Read the opening tag at `at`: set its name, move `at` after it.  Returns 0 if there is none. */
 static int open_tag(struct nested *w, const char **name, size_t *n)
 {
 	const char *nest = w->r->f->nest, *from, *stop;

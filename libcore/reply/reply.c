@@ -67,8 +67,8 @@ static void accept_text(struct infer_reply *r)
 		r->fresh = 0;
 }
 
-/* Continue after a mark that ends at `end`.  shown: its bytes stay in the content, as those of reasoning
- * that is left inline. */
+/* Continue after a mark that ends at `end`.  shown: its bytes stay in the content, as those of
+ * reasoning that is left inline. */
 static void skip_mark(struct infer_reply *r, size_t end, int shown)
 {
 	if (shown)
@@ -148,8 +148,8 @@ static int text_step(struct infer_reply *r)
 
 /* ---- bytes in ---- */
 
-/* Remove the parsed bytes from the input, once they are half of it: each byte is moved at most once on
- * average. */
+/* Remove the parsed bytes from the input, once they are half of it: each byte is moved at most
+ * once on average. */
 static void compact_input(struct infer_reply *r)
 {
 	size_t n = r->base;
@@ -204,8 +204,8 @@ int infer_reply_end(infer_reply *r, infer_error *err)
 
 /* ---- begin and end ---- */
 
-/* Set the initial state from the end of the prompt, which may have opened the reasoning, and may contain
- * the beginning of the answer's format. */
+/* Set the initial state from the end of the prompt, which may have opened the reasoning, and may
+ * contain the beginning of the answer's format. */
 static void read_prompt(struct infer_reply *r, const char *prompt, size_t n)
 {
 	size_t open = strlen(r->t->open), end = n, begun = r->f->begun ? strlen(r->f->begun) : 0;

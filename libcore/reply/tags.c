@@ -1,6 +1,6 @@
-/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON if the schema
- * of the tool or the tag says so and it is well formed; otherwise it is a string, delivered as its
- * bytes arrive. */
+/* reply/tags.c - arguments as tags: <parameter=NAME>VALUE</parameter>.  A value is JSON if the
+ * schema of the tool or the tag says so and it is well formed; otherwise it is a string,
+ * delivered as its bytes arrive. */
 #include "reply/reply.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -23,8 +23,8 @@ static void end_call(struct infer_reply *r)
 	reply_call_end(r);
 }
 
-/* Return the state for the value of a parameter.  which: index of the tag; if the dialect has one tag,
- * the schema of the parameter decides. */
+/* Return the state for the value of a parameter.  which: index of the tag; if the dialect has one
+ * tag, the schema of the parameter decides. */
 static enum tag_state value_state(struct infer_reply *r, const char *name, size_t n, int which)
 {
 	const struct chat_tool *t = &r->tools->at[r->calls[r->n_calls - 1].tool];

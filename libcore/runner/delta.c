@@ -2,7 +2,7 @@
 #include "runner/delta.h"
 #include "api/api.h"
 
-/* Report the tokens drawn since the last piece with this one. */
+/* Set the kind of the piece, and the tokens that were not reported.  Returns 1. */
 static int set_piece(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
                      struct infer_delta *d, int kind)
 {
@@ -15,8 +15,8 @@ static int set_piece(struct delta_given *g, const struct infer_choice *c, const 
 	return 1;
 }
 
-/* Set *piece to the bytes of *all after the first *given, and *given to its length; 0: none are
- * new. */
+/* Set *piece to the bytes of *all after the first *given, and *given to the length of
+ * *all.  Returns 0 if there are none. */
 static int take_new_bytes(struct infer_str *piece, const struct infer_str *all, size_t *given)
 {
 	if (all->len <= *given)
@@ -26,7 +26,8 @@ static int take_new_bytes(struct infer_str *piece, const struct infer_str *all, 
 	return 1;
 }
 
-/* A call is reported once its id is settled; some models write the id after the arguments. */
+/* Set *d to a new part of the calls.  Returns its kind, or -1.  A call is reported once its id is
+ * settled: some models write the id after the arguments. */
 static int next_call_piece(struct delta_given *g, const infer_reply *r, size_t n_calls,
                            struct infer_delta *d)
 {

@@ -1,4 +1,5 @@
-/* runner/run.c - jobs on an engine: submits samples, takes their events, reports the new parts */
+/* runner/run.c - run jobs on an engine: submit samples, collect their events, report the new
+ * parts */
 #include <infer/runner.h>
 #include "base/arena.h"
 #include "base/buf.h"
@@ -10,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* inputs of a request for embeddings that wait or run */
+/* inputs of a request for embeddings that are in the engine at a time */
 enum { AT_ONCE = 64 };
 
 struct sample {
@@ -126,7 +127,7 @@ void infer_runner_free(infer_runner *r)
 
 /* ---- beginning ---- */
 
-/* Point the choice to the results of its sample. */
+/* Set the pointers of the choice to the results of its sample, which may have moved. */
 static void update_choice(struct sample *s)
 {
 	struct infer_choice *c = &s->task->choices[s - s->task->samples];
@@ -145,7 +146,7 @@ static void update_choice(struct sample *s)
 	c->text = p.content;
 }
 
-/* Sample i ended with an error. */
+/* Set the fault of the task to the error of sample i, unless it has one. */
 static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 {
 	const struct infer_request *q = &t->job->request;
@@ -172,7 +173,7 @@ static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 	}
 }
 
-/* Submit samples up to `to`; one that the engine refuses has ended. */
+/* Submit the samples before `to`.  One that the engine refuses ends with a fault. */
 static void submit_samples(infer_task *t, int32_t to)
 {
 	while (t->submitted < to) {
@@ -315,7 +316,7 @@ static int keep_event(struct sample *s, struct buf *to, const struct infer_event
 	return to->bad ? err_nomem(err) : INFER_OK;
 }
 
-/* Keep a token of the prompt, and how many of the vocabulary are as likely at least. */
+/* Keep a token of the prompt, and its rank: the number of tokens at least as likely. */
 static int keep_prompt(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	struct infer_model_info info;
@@ -328,7 +329,7 @@ static int keep_prompt(struct sample *s, const struct infer_event *ev, infer_err
 	return s->ranks.bad ? err_nomem(err) : keep_event(s, &s->prompt, ev, err);
 }
 
-/* Keep what the answer will say of a token. */
+/* Keep the event of a token if the answer needs it. */
 static int keep_token(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	const infer_job *j = s->task->job;
@@ -363,7 +364,7 @@ static void end_sample(struct sample *s, const struct infer_event *ev)
 	}
 }
 
-/* Count the tokens of reasoning.  A tag, or text that was held back, counts when it is released. */
+/* Count the tokens of reasoning.  Text that the parser holds back counts once it is released. */
 static void count_reasoning(struct sample *s, int token)
 {
 	struct infer_reply_parts p = { .n_calls = 0 };
@@ -376,8 +377,8 @@ static void count_reasoning(struct sample *s, int token)
 	s->reasoning = p.reasoning.len;
 }
 
-/* Put what stands in front of the answer: the first token of the prompt, whose probability nothing
- * says, ahead of the others; the text when all of them have come. */
+/* Echo the prompt before the answer: its first token, which has no probability, before the other
+ * tokens; its text after the last of them. */
 static int echo_prompt(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	const infer_job *j = s->task->job;
@@ -398,7 +399,7 @@ static int echo_prompt(struct sample *s, const struct infer_event *ev, infer_err
 	return INFER_OK;
 }
 
-/* What is known before the end. */
+/* Update the usage of a sample that has not ended. */
 static void count_usage(struct sample *s, const struct infer_event *ev)
 {
 	int32_t i = (int32_t)(s - s->task->samples);

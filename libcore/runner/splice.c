@@ -1,5 +1,5 @@
-/* runner/splice.c - a prompt that continues after the last answer: the ids already computed, then new
- * ones */
+/* runner/splice.c - a prompt that continues after the last answer: the ids already computed,
+ * then new ones */
 #include <infer/runner.h>
 #include "base/err.h"
 #include "base/mem.h"
@@ -8,8 +8,7 @@
 
 enum { NORMAL = 1, USER_DEFINED = 4, BYTE = 6 };
 
-/* One of the two lists, read as bytes.  bytes, left: the unread rest of the token before
- * ids[at]. */
+/* A list of ids, read as bytes.  bytes [left]: the unread rest of the token before ids[at]. */
 struct id_reader {
 	const int32_t *ids;
 	size_t n, at;
