@@ -194,6 +194,12 @@ static int collect_unevaluated(struct schema *c, struct build *u)
 	return INFER_OK;
 }
 
+static void extend_prefix(struct array_shape *a, uint32_t to)
+{
+	if (to != DFA_FOREVER && to > a->n_prefix)
+		a->n_prefix = to;
+}
+
 static int gather_facts(struct schema *c, struct build *u)
 {
 	struct array_shape *a = u->a;
@@ -210,17 +216,12 @@ static int gather_facts(struct schema *c, struct build *u)
 	}
 	TRY(collect_unevaluated(c, u));
 	for (const struct fact *f = u->b->facts; f; f = f->next)
-		if (f->kind == FACT_ITEMS) {
-			uint32_t end = f->to == DFA_FOREVER ? f->from : f->to;
-
-			a->n_prefix = end > a->n_prefix ? end : a->n_prefix;
-		}
+		if (f->kind == FACT_ITEMS)
+			extend_prefix(a, f->to == DFA_FOREVER ? f->from : f->to);
 	for (uint32_t i = 0; i < a->n_counters; i++)
-		if (u->count[i]->from != DFA_FOREVER && u->count[i]->from > a->n_prefix)
-			a->n_prefix = u->count[i]->from;
+		extend_prefix(a, u->count[i]->from);
 	for (uint32_t i = 0; i < u->n_rest; i++)
-		if (u->rest[i].from != DFA_FOREVER && u->rest[i].from > a->n_prefix)
-			a->n_prefix = u->rest[i].from;
+		extend_prefix(a, u->rest[i].from);
 	if (a->n_prefix > a->max)
 		a->n_prefix = a->max;
 	if (a->n_prefix > MOST_PREFIX)

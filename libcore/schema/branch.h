@@ -22,7 +22,7 @@ enum fact_kind {
 	FACT_HAS,      /* some member whose name matches satisfies lit */
 	FACT_ITEMS,    /* each element in [from, to) satisfies lit */
 	FACT_COUNT,    /* min ... max elements at or after `from` satisfy lit */
-	FACT_REST      /* what no fact with `bit` in its mask evaluates satisfies lit */
+	FACT_REST      /* members or elements that no fact evaluates for `bit` satisfy lit */
 };
 
 /* A condition on the members or elements of a value. */

@@ -8,12 +8,13 @@ struct schema;
 struct branch;
 struct todo;
 
-enum types { /* bits, of enum alt_type */
-	     ON_NUMBER = 1 << ALT_NUMBER,
-	     ON_STRING = 1 << ALT_STRING,
-	     ON_ARRAY = 1 << ALT_ARRAY,
-	     ON_OBJECT = 1 << ALT_OBJECT,
-	     ON_ALL = 127
+/* Types of values, as bits of enum alt_type. */
+enum types {
+	ON_NUMBER = 1 << ALT_NUMBER,
+	ON_STRING = 1 << ALT_STRING,
+	ON_ARRAY = 1 << ALT_ARRAY,
+	ON_OBJECT = 1 << ALT_OBJECT,
+	ON_ALL = 127
 };
 
 /* The value that a keyword takes. */
@@ -52,18 +53,17 @@ enum {
 	TO_2019 = ALL_DRAFTS - IN_2020
 };
 
-/* When a keyword is applied. Those that make several branches wait: the others may rule branches
- * out. */
+/* How many branches a keyword makes. Keywords that make several are applied after the others, which
+ * may rule branches out. */
 enum keyword_branches {
 	ONE_BRANCH = 0,
 	BRANCHES_PLAIN = 1,   /* several, unless negated */
 	BRANCHES_NEGATED = 2, /* several, if negated */
 	BRANCHES = BRANCHES_PLAIN | BRANCHES_NEGATED,
-	UNEVALUATED =
-		4 /* before the other keywords of its schema, which record what they evaluate */
+	UNEVALUATED = 4 /* before the others of its schema, which mark what they evaluate */
 };
 
-/* Whether values of one type satisfy a schema. */
+/* Do values of one type satisfy a schema? */
 enum verdict { UNDECIDED = -1, HOLDS_NEVER, HOLDS_ALWAYS };
 
 /* Make the branches of c->branch in which the keyword it->v holds, or does not if it->neg. They are
@@ -94,7 +94,7 @@ struct keyword_row {
 #undef ANNOTATION
 #undef UNSUPPORTED
 
-/* The function of all annotations: every value satisfies them. */
+/* The function of all annotations, which every value satisfies. */
 keyword_apply kw_annotation_apply;
 keyword_verdict verdict_of_type, verdict_of_const, verdict_of_enum, verdict_of_ref, verdict_of_not,
 	verdict_of_all_of, verdict_of_any_of, verdict_of_format, verdict_of_unique_items;
@@ -113,8 +113,8 @@ static inline int keyword_is_on(const struct keyword_row *row, enum alt_type typ
 
 /* Return the row of a schema's member, or NULL if its name is not that of a keyword. */
 const struct keyword_row *keyword_find(const struct json *member);
-/* Return a keyword with an effect whose name differs from the member's by a typing error, or
- * NULL. */
+/* Return the name of a keyword that the member's name resembles (at most 2 edits), or NULL.
+ * Annotations that no keyword reads do not count. */
 const char *keyword_near(const struct json *member);
 /* Return what is wrong with a keyword's value ("must be ..."), or NULL if nothing is. */
 const char *keyword_mistake(const struct json *v, enum keyword_value value);

@@ -8,7 +8,7 @@
 /* the schema false */
 static const struct json no = { .kind = JSON_FALSE };
 
-/* -- places --------------------------------------------------------------------------------- */
+/* -- locations ---------------------------------------------------------------------------- */
 
 static uint32_t location_hash(const struct location *p)
 {
@@ -427,7 +427,7 @@ static uint32_t decode_step(const char *s, uint32_t n, char *to)
 	uint32_t len = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (s[i] == '%' && i + 2 < n + 0 && hex_value(s[i + 1]) >= 0 &&
+		if (s[i] == '%' && i + 2 < n && hex_value(s[i + 1]) >= 0 &&
 		    hex_value(s[i + 2]) >= 0) {
 			to[len++] = (char)(hex_value(s[i + 1]) * 16 + hex_value(s[i + 2]));
 			i += 2;

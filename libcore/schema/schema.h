@@ -29,8 +29,8 @@ struct schema_opts {
 	int draft;    /* if the schema has no $schema */
 	int annotate; /* format is an annotation */
 	int lax;      /* skip what cannot be enforced */
-	struct buf *
-		ignored; /* NULL, or gets the JSON pointers of what has no effect, each ended by NUL */
+	/* NULL, or gets the JSON pointers of what has no effect, each ended by NUL. */
+	struct buf *ignored;
 	/* Properties come in the order of `properties`. If an object has any, other names come
 	 * after them, and only names that a keyword matches. */
 	int ordered;
