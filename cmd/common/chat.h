@@ -71,7 +71,7 @@ int chat_source(struct buf *out, const struct chat_args *a, const infer_file *fi
  * messages: the file of --messages, or NULL. Returns rc. */
 int chat_named(const char *messages, int rc, infer_error *err);
 /* Warn if the template for requests with tools writes tool calls in an unknown format: calls in answers
- * are then left as text. name: the model, or NULL. INFER_ENOMEM */
+ * are then left as text. name: the model, or NULL. Errors: those of infer_reply_reads. */
 int chat_warn_calls(const struct chat *c, const char *name, infer_error *err);
 /* Return the template for a request with tools (1) or without (0), borrowed from c; NULL if none. */
 const infer_chat *chat_for(const struct chat *c, int tools);

@@ -97,7 +97,7 @@ static int user_dir(struct buf *path, const char *variable, const char *below, c
 	const char *given = getenv(variable), *home = getenv("HOME");
 
 	buf_clear(path);
-	/* the XDG specification says to ignore a relative path */
+	/* a relative path must be ignored (XDG Base Directory Specification) */
 	if (given && *given == '/')
 		buf_printf(path, "%s/inferutils", given);
 	else if (home && *home == '/')

@@ -35,7 +35,7 @@ static void put_words(struct buf *out, const char *text, size_t column)
 	}
 }
 
-static void put_entry(struct buf *out, const char *head, const char *text, size_t column)
+static void put_help_line(struct buf *out, const char *head, const char *text, size_t column)
 {
 	buf_printf(out, "  %s", head);
 	if (text && line_length(out) + 2 > column)
@@ -48,7 +48,7 @@ static void put_entry(struct buf *out, const char *head, const char *text, size_
 static void put_lines(struct buf *out, const struct help_line *lines, size_t column)
 {
 	for (; lines && lines->head; lines++)
-		put_entry(out, lines->head, lines->text, column);
+		put_help_line(out, lines->head, lines->text, column);
 }
 
 static void put_option(struct buf *out, const struct opt *o)
@@ -70,7 +70,7 @@ static void put_option(struct buf *out, const struct opt *o)
 		buf_printf(&text, " (%g)", o->usual);
 	out->bad |= head.bad | text.bad;
 	if (!out->bad)
-		put_entry(out, head.at, text.at, OPTION_COLUMN);
+		put_help_line(out, head.at, text.at, OPTION_COLUMN);
 	buf_fini(&head);
 	buf_fini(&text);
 }

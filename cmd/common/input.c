@@ -17,7 +17,7 @@ struct input {
 	const struct input_bound *bound;
 	size_t most; /* the limit; 0: bound->most has not been called */
 	int parts, stdin_read;
-	struct sha256 *sha; /* digest of the files; NULL: not wanted */
+	struct sha256 *sha; /* digest of the files; NULL: none is computed */
 };
 
 static int is_stdin(const char *path) { return !strcmp(path, "-"); }

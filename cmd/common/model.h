@@ -17,7 +17,7 @@
 	  .marks = OPT_COMMON | OPT_SERVER, .values = "@model", .modes = OPT_ALL_MODES }
 /* clang-format on */
 
-/* What to do if no model is named. */
+/* The default if no model is named. */
 enum model_default {
 	MODEL_NAMED, /* fail */
 	MODEL_DEMO,  /* use the built-in model, with a warning */

@@ -75,7 +75,7 @@ static void fill_tables(struct tables *t, const struct opt *rows)
 	t->long_opts[n] = (struct option){ 0 };
 }
 
-static const struct opt *find_key(const struct opt *rows, int key)
+static const struct opt *find_short_option(const struct opt *rows, int key)
 {
 	for (; rows->kind != OPT_END; rows++)
 		if (rows->kind != OPT_GROUP && rows->key == key)
@@ -441,7 +441,7 @@ static int refuse_option(const struct opt *rows, char **argv, int key, infer_err
 {
 	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
 	const struct opt *o = optopt >= LONG ? &rows[optopt - LONG]
-	                      : optopt       ? find_key(rows, optopt)
+	                      : optopt       ? find_short_option(rows, optopt)
 	                                     : NULL;
 	char name[OPT_NAME_MAX + 3];
 
@@ -492,7 +492,8 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 			return refuse_option(rows, argv, key, err);
 		if (key == 'h' && is_hub(argv[optind]))
 			return refuse_hub(rows, argv + optind, err);
-		const struct opt *o = key >= LONG ? &rows[key - LONG] : find_key(rows, key);
+		const struct opt *o =
+			key >= LONG ? &rows[key - LONG] : find_short_option(rows, key);
 		const char *typed = key >= LONG ? typed_long(argv, key) : NULL;
 
 		if (typed && strcspn(typed, "=") != strlen(o->name))

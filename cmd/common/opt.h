@@ -13,8 +13,8 @@
 
 enum opt_kind {
 	OPT_END,
-	/* A section of --help: `name` and the heading `help`. Its `modes` apply to each row of the section
-	 * that has none of its own. */
+	/* A section of --help: `name` and the heading `help`. Its `modes` are the
+	 * default for the rows of the section. */
 	OPT_GROUP,
 	/* The kinds below name the type of the field at offset `at`. If `arg` is "[=...]", the value may be
 	 * left out. */
@@ -65,7 +65,7 @@ struct opt {
 	 * "@model", "@isa", "@stages"; NULL: unknown. */
 	const char *values;
 
-	/* What the option goes with; opt_check() verifies it. A mode is what a program does: one
+	/* Relations to other options, checked by opt_check(). A mode is what a program does: one
 	 * sub-command, or the effect of one option such as --score. Modes are bits that the program
 	 * defines. `with` and `without` are options separated by spaces: a long name, a letter, or
 	 * "name=word" for one word of an OPT_PICK. */
@@ -95,7 +95,7 @@ struct opt_number {
 enum { OPT_ROWS_MAX = 128 };
 void opt_rows(struct opt to[OPT_ROWS_MAX], const struct opt *rows);
 
-/* What parsing found besides the values. */
+/* Results of parsing other than the values of options. */
 struct opt_rest {
 	char *const *words; /* arguments that are not options; borrowed from argv */
 	int n_words;

@@ -12,7 +12,7 @@ struct term {
 	size_t word_len;
 };
 
-/* Read the next term of a list and move *list past it. Returns 0 at the end of the list. */
+/* Read the next term of a list and advance *list. Returns 0 at the end of the list. */
 static int next_term(struct term *t, const struct opt *rows, const char **list)
 {
 	size_t n = strcspn(*list, " "), name = strcspn(*list, " =");

@@ -1,7 +1,7 @@
 /* common/say.h - messages on stderr, output on stdout, and exit codes.
  *
  * A message is one line and one write(2): "infer-run: error: ...". Control characters and ill-formed
- * UTF-8, which may come from a file, are escaped. Errors are always printed; -q silences all others. */
+ * UTF-8 are escaped. Errors are always printed; -q silences all others. */
 #ifndef COMMON_SAY_H
 #define COMMON_SAY_H
 #include <stddef.h>

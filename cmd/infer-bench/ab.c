@@ -357,7 +357,7 @@ int ab(const struct bench_opts *o, const struct opt_rest *rest)
 	int rc, late, worse = 0;
 
 	if (rest->n_words < 3) {
-		say_error("ab takes two commands, two programs and their arguments behind --, or "
+		say_error("ab needs two commands, two programs and their arguments after --, or "
 		          "two URLs");
 		return EXIT_USAGE;
 	}

@@ -1,4 +1,4 @@
-/* infer-bench/commit.c - the commit of the source, which the makefile knows. */
+/* infer-bench/commit.c - the commit of the source, from the makefile. */
 #include "bench.h"
 
 #ifndef BENCH_COMMIT

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/jwrite.h"
 
+/* Write a verdict as an object. key: the case that was measured */
 void compare_put(struct jwrite *w, const char *key, const char *metric, const char *unit,
                  const struct judged *j);
 /* Append a verdict as a line of a table. */

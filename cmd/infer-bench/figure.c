@@ -67,7 +67,7 @@ static int is_serve(const struct json *r) { return json_equals(json_get(r, "benc
 
 /* ---- sweeps of infer-bench run ---- */
 
-/* Return the field that has the most values, which is taken as what was swept. */
+/* Return the swept field: the one with the most different values. */
 static const char *find_swept(const struct cases *c)
 {
 	static const char *const names[] = { "batch", "depth", "tokens" };

@@ -180,7 +180,7 @@ static int send_request(struct slot *s, int64_t i, int64_t due, infer_error *err
 	return client_start(l->http, &s->call, l->path, s->body.at, s->body.len, err);
 }
 
-static void end_request(struct slot *s, int64_t now)
+static void end_slot_request(struct slot *s, int64_t now)
 {
 	struct load_done *d = s->d;
 
@@ -312,7 +312,7 @@ int load_run(struct load *l, int64_t from, int64_t n, infer_error *err)
 		if (!rc)
 			rc = client_step(l->http, next, &over, err);
 		for (int64_t now = clock_now_ns(); !rc && over; over = over->next) {
-			end_request(over->user, now);
+			end_slot_request(over->user, now);
 			all.busy--;
 			progress_at(NULL, (uint64_t)++done, (uint64_t)n);
 		}

@@ -27,8 +27,9 @@ struct load {
 	int64_t start_ns, end_ns;
 	int64_t most_at_once;
 };
-/* Send requests [from, from + n) of the workload and wait for their answers. from < 0: warm-up requests,
- * which are not recorded. INFER_ENET INFER_ENOMEM */
+/* Send requests [from, from + n) of the workload, wait for their answers, and write the results to
+ * done[from ...]. from = -1: n warm-up requests, whose results are written to done[0 ...].
+ * INFER_ENET INFER_EINVAL INFER_ENOMEM */
 int load_run(struct load *l, int64_t from, int64_t n, infer_error *err);
 /* Send one request of this many words, not streamed. *prompt_tokens: from its usage.
  * INFER_ENET  the server refused it, or did not answer in JSON; INFER_ENOMEM */

@@ -25,7 +25,7 @@ struct rule_said {
 /* Check all rules on a pair of records; now NULL: on one record. drift: as of rules_drift */
 void rules_check(struct rule_said out[RULE_COUNT], const struct json *base, const struct json *now,
                  double drift);
-/* Add the findings of another case: for each rule, keep the worse one in out. */
+/* Add the findings of another case: a broken rule replaces one that is not broken. */
 void rules_add(struct rule_said out[RULE_COUNT], const struct rule_said more[RULE_COUNT]);
 const char *rule_name(int rule);
 /* Return the greatest change of a ceiling between the two records, as a ratio minus 1. */

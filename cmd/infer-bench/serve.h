@@ -34,7 +34,7 @@ struct serve {
 	double limit_s; /* least time for the computed tokens, by the plan; 0: unknown */
 };
 /* Connect to the server and measure its tokens per word. The caller calls serve_close, on failure too.
- * INFER_ENET INFER_EINVAL INFER_ENOMEM */
+ * Errors: those of workload_make, client_open, scrape_model and load_once. */
 int serve_open(struct serve *s, const struct bench_opts *o, const char *url, infer_error *err);
 /* Send the warm-up and all requests, and fill the series. INFER_ENET: no request was answered */
 int serve_run(struct serve *s, infer_error *err);

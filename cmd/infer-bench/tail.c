@@ -73,8 +73,8 @@ static double resample_quantile(const struct series *s, size_t drawn, double q)
 	return s->at[i].v;
 }
 
-/* Return the quantile of resample `number`: blocks are drawn until there are as many measurements as before.
- * like: take the blocks of this series instead, for paired requests; NULL: draw them */
+/* Return the quantile of resample `number`: as many blocks as there are, drawn with replacement.
+ * like: use the blocks drawn for this series, for paired requests; NULL: draw them */
 static double draw_resample(struct series *s, const struct series *like, uint64_t seed,
                             uint64_t number, double q)
 {

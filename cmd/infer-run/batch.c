@@ -233,7 +233,7 @@ static void line_too_long(const struct batch *b, infer_error *e)
 		err_set(e, INFER_EINVAL, "the line is longer than %zu bytes", b->in.in.longest);
 }
 
-/* Refuse a file that is one JSON array over several lines, of which some lines could be valid requests. */
+/* Refuse a file that is one JSON array. Some of its lines could be valid requests. */
 static int check_array(const struct batch *b, const char *at, size_t n, infer_error *err)
 {
 	while (n && (*at == ' ' || *at == '\t'))
@@ -392,7 +392,7 @@ static int fill_opts(struct batch *b, infer_error *err)
 	return infer_job_reader_new(&b->reader, &b->opts, err);
 }
 
-/* Check that --resume is not the file that --batch reads, which would never end. */
+/* Check that --resume is not the input of --batch, because such a batch would never end. */
 static int check_out(const struct batch *b, infer_error *err)
 {
 	const char *out = b->run->o->resume;

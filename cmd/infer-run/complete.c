@@ -49,7 +49,7 @@ static int text_write(struct sink *s, const char *at, size_t n, infer_error *err
 	return text_send(s, err);
 }
 
-/* Print the new text of the answer; reasoning goes to stderr if that is a terminal. */
+/* Print the new text of the answer. Reasoning is printed to stderr if that is a terminal. */
 static int print_delta(struct sink *s, const struct infer_delta *d, infer_error *err)
 {
 	if (d->kind == INFER_DELTA_REASONING) {
@@ -180,7 +180,7 @@ static int start_request(struct sink *s, infer_job *j, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Warn that the context cut the answer, and say how to enlarge it. */
+/* Warn that the context cut the answer, with the way to enlarge it. */
 static void warn_cut(const struct run *r)
 {
 	struct infer_engine_info info;

@@ -137,7 +137,7 @@ static int check_mix(const struct earlier *e, const struct infer_done *d, infer_
 	if (!what || e->o->mix)
 		return INFER_OK;
 	return err_set(err, INFER_EINVAL,
-	               "%s: the record of '%.80s' was made with %s; --mix goes on all the same",
+	               "%s: the record of '%.80s' was made with %s; --mix continues anyway",
 	               e->o->resume, d->id ? d->id : "", what);
 }
 

@@ -212,7 +212,7 @@ static const char *field_value(const char *line, const char *name)
 }
 
 /* Parse digits followed by white space or nothing. Returns -1 if the text is malformed. */
-static int parse_number(uint64_t *v, const char *s, int base)
+static int parse_field_number(uint64_t *v, const char *s, int base)
 {
 	const char *digits = base == 16 ? "0123456789abcdefABCDEF" : "0123456789";
 	size_t n = strspn(s, digits);
@@ -249,7 +249,7 @@ static int read_fields(struct remote *r, struct buf *line, infer_error *err)
 			r->framing = REMOTE_CHUNKS;
 		} else if ((v = field_value(line->at, "Content-Length")) &&
 		           r->framing != REMOTE_CHUNKS) {
-			if (parse_number(&r->left, v, 10))
+			if (parse_field_number(&r->left, v, 10))
 				return not_http(r, err);
 			r->framing = REMOTE_LENGTH;
 		}
@@ -303,7 +303,7 @@ static int next_chunk(struct remote *r, infer_error *err)
 		rc = not_http(r, err);
 	if (!rc)
 		rc = read_head_line(r, &line, err);
-	if (!rc && parse_number(&left, line.at, 16))
+	if (!rc && parse_field_number(&left, line.at, 16))
 		rc = not_http(r, err);
 	buf_fini(&line);
 	r->in_chunk = 1;

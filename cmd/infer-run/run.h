@@ -32,8 +32,8 @@ enum run_output {
 	OUTPUT_TOKENS,
 };
 
-/* What infer-run does, as opt_check() takes it: without an option that selects a mode it answers one
- * prompt. --embed with --batch or --lines is two modes at once. */
+/* The modes of infer-run, for opt_check(). Without an option that selects a mode it is RUN_ANSWER. --embed
+ * with --batch or --lines is two modes at once. */
 enum run_mode {
 	RUN_ANSWER = 1 << 0,
 	RUN_TALK = 1 << 1, /* -i */

@@ -10,7 +10,7 @@ struct source {
 		const char *name; /* borrowed */
 		int fd;
 	} * files;
-	int n, at; /* number of files; index of the file after `in` */
+	int n, at; /* number of files; index of the file of `in` */
 	int text;  /* 1: a line is a prompt; 0: a request in JSON */
 };
 

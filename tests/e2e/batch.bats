@@ -335,7 +335,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 	mkmodel --seed 2 tuned.gguf # of the same shape
 	before=$(cksum <kept)
 	for m in other.gguf tuned.gguf; do
-		fails 2 "kept: the record of 'q[123]' was made with another model; --mix goes on all the same" \
+		fails 2 "kept: the record of 'q[123]' was made with another model; --mix continues anyway" \
 			infer-run --ignore-eos -m $m --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume kept
 	done
 	for more in '--temp 0' '--seed 5' '--stop of' '-n 7' '--kv-type f32' '--raw' '--logprobs 2'; do

@@ -43,7 +43,7 @@ int conversation_add(struct conversation *c, const char *role, const struct buf 
                      const struct buf *reasoning, infer_error *err);
 /* Remove message i and all that follow. */
 void conversation_cut(struct conversation *c, size_t i);
-/* Set the system turn, which comes first; text NULL removes it. */
+/* Set the system turn, the first message; text NULL removes it. INFER_ENOMEM */
 int conversation_system(struct conversation *c, const char *text, infer_error *err);
 
 /* Save the state of the messages; conversation_undo restores it. INFER_ENOMEM */

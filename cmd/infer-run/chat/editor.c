@@ -419,7 +419,7 @@ static void bind_keys(struct editor *e)
 		e->lib.el_set(e->el, EL_BIND, keys[i].key, keys[i].to, NULL);
 }
 
-static void add_entry(struct editor *e, const char *entry)
+static void add_history_entry(struct editor *e, const char *entry)
 {
 	HistEvent ev;
 
@@ -435,7 +435,7 @@ static int set_up(struct editor *e)
 		return -1;
 	e->lib.history(e->shown, &ev, H_SETSIZE, CHAT_HISTORY_ENTRIES);
 	for (size_t i = 0; i < e->history->n; i++)
-		add_entry(e, chat_history_get(e->history, i));
+		add_history_entry(e, chat_history_get(e->history, i));
 	e->el = e->lib.el_init("infer-run", stdin, e->out, e->out);
 	if (!e->el)
 		return -1;
@@ -509,7 +509,7 @@ void editor_close(struct editor **editor)
 
 void editor_added(struct editor *e)
 {
-	add_entry(e, chat_history_get(e->history, e->history->n - 1));
+	add_history_entry(e, chat_history_get(e->history, e->history->n - 1));
 }
 
 int editor_read(struct editor *e, const char *mark, const char *fill, enum editor_got *got,

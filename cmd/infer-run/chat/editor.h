@@ -28,7 +28,7 @@ void editor_close(struct editor **e);
  * prompt  printable ASCII; the editor adds a space
  * fill    NULL, or the initial text of the line
  * *line   without its newline, *n bytes, borrowed until the next call
- * INFER_EIO INFER_ENOMEM */
+ * INFER_EIO */
 int editor_read(struct editor *e, const char *prompt, const char *fill, enum editor_got *got,
                 const char **line, size_t *n, infer_error *err);
 void editor_added(struct editor *e); /* Call it after adding an entry to the history. */

@@ -56,7 +56,7 @@ static int list_entry(struct chat_history *h, const char *entry, size_t n, infer
 
 /* ---- the file ---- */
 
-static void put_entry(struct buf *b, const char *s)
+static void put_history_line(struct buf *b, const char *s)
 {
 	for (; *s; s++)
 		if (*s == '\n' || *s == '\\')
@@ -105,7 +105,7 @@ static int shorten_file(const struct chat_history *h, infer_error *err)
 
 	buf_init(&text, MEM_BASE);
 	for (size_t i = 0; i < h->n; i++)
-		put_entry(&text, entries(h)[i]);
+		put_history_line(&text, entries(h)[i]);
 	int rc = text.bad ? err_nomem(err) : file_write(h->path.at, text.at, text.len, 0600, err);
 
 	buf_fini(&text);
@@ -160,7 +160,7 @@ static int append_entry(const struct chat_history *h, const char *entry, infer_e
 	if (fd < 0)
 		return err_errno(err, errno, "%s", h->path.at);
 	buf_init(&line, MEM_BASE);
-	put_entry(&line, entry);
+	put_history_line(&line, entry);
 	int rc = line.bad ? err_nomem(err) : INFER_OK;
 
 	if (!rc && write(fd, line.at, line.len) != (ssize_t)line.len)

@@ -37,7 +37,8 @@ struct repl {
 
 /* Open the model of r->o, its template and an engine. On failure r keeps its old ones. */
 int repl_open_model(struct repl *r, infer_error *err);
-/* Check that the template accepts the conversation; an empty one always is. INFER_EUNSUP INFER_ENOMEM */
+/* Check that the template accepts the conversation; an empty one is always accepted. Errors: those of
+ * infer_chat_render. */
 int repl_check(struct repl *r, const struct conversation *t, infer_error *err);
 
 /* True if the last turn is the user's. */

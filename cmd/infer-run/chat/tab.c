@@ -91,7 +91,7 @@ static int compare_names(const void *a, const void *b, void *text)
 }
 
 /* Return the length of the common prefix of two names, in whole characters. */
-static size_t common_prefix(const char *a, const char *b, size_t most)
+static size_t common_name_prefix(const char *a, const char *b, size_t most)
 {
 	size_t n = 0;
 
@@ -109,7 +109,7 @@ static void sort_names(struct tab *t)
 	qsort_r(t->at.at, t->n, sizeof(size_t), compare_names, t->text.at);
 	t->common = strlen(tab_name(t, 0));
 	for (size_t i = 1; i < t->n; i++)
-		t->common = common_prefix(tab_name(t, 0), tab_name(t, i), t->common);
+		t->common = common_name_prefix(tab_name(t, 0), tab_name(t, i), t->common);
 }
 
 int tab_find(struct tab *t, const char *line, size_t n, tab_command *command)
