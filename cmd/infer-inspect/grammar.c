@@ -90,7 +90,7 @@ static int compile(struct look *l, infer_error *err)
 	l->source.flags = INFER_GRAMMAR_SPELLINGS | (o->lax ? INFER_GRAMMAR_LAX : 0u) |
 	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u);
 	l->source.budget = (uint64_t)o->budget;
-	TRY(infer_grammar_compile(&l->g, &l->source, err));
+	TRY(infer_grammar_compile(&l->g, &l->source, NULL, err));
 	l->compile_ms = clock_ms(from, clock_thread_ns());
 	for (size_t i = 0; (at = infer_grammar_ignored(l->g, i)); i++)
 		say_warning("%s is ignored", at);

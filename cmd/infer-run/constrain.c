@@ -120,7 +120,7 @@ int constrain_take(struct constrain *out, const struct constrain_args *a, infer_
 	if (out->text.bad)
 		return err_set(err, INFER_ENOMEM, "out of memory for %s", given);
 	out->source.text = (struct infer_str){ out->text.at ? out->text.at : "", out->text.len };
-	rc = infer_grammar_compile(&out->grammar, &out->source, &why);
+	rc = infer_grammar_compile(&out->grammar, &out->source, NULL, &why);
 	if (rc)
 		return err_set(err, rc, "%s: %s", given, why.message);
 	for (size_t i = 0; (ignored = infer_grammar_ignored(out->grammar, i)); i++)

@@ -9,6 +9,7 @@
 
 struct budget {
 	uint64_t steps, bytes; /* left */
+	int exhausted;         /* an operation failed for want of steps or bytes */
 };
 
 /* Default of one constraint: less than a second, 256 MiB. */

@@ -20,6 +20,7 @@ int work_steps(struct work *w, uint64_t n)
 {
 	if (n > w->left->steps) {
 		w->left->steps = 0;
+		w->left->exhausted = 1;
 		return err_set(w->err, INFER_EUNSUP, "%s needs more than %llu steps", w->what,
 		               (unsigned long long)w->first.steps);
 	}
@@ -29,9 +30,11 @@ int work_steps(struct work *w, uint64_t n)
 
 int work_bytes(struct work *w, uint64_t n)
 {
-	if (n > w->left->bytes)
+	if (n > w->left->bytes) {
+		w->left->exhausted = 1;
 		return err_set(w->err, INFER_EUNSUP, "%s needs more than %llu bytes", w->what,
 		               (unsigned long long)w->first.bytes);
+	}
 	w->left->bytes -= n;
 	return INFER_OK;
 }

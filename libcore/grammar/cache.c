@@ -11,10 +11,10 @@ struct infer_grammars {
 	pthread_mutex_t lock;
 	size_t n;
 	uint64_t bytes;
-	struct kept {
+	struct cached {
 		infer_grammar *g;
 		uint64_t tenant;
-	} at[MOST]; /* the most recently used first */
+	} at[MOST]; /* most recently used first */
 };
 
 int infer_grammars_new(infer_grammars **out, infer_error *err)
@@ -46,10 +46,10 @@ void infer_grammars_free(infer_grammars *c)
 
 /* Find a constraint by name and tenant, and make it the most recently used.  Returns NULL if there is
  * none. */
-static infer_grammar *find(infer_grammars *c, uint64_t tenant, const char *sha256)
+static infer_grammar *find_constraint(infer_grammars *c, uint64_t tenant, const char *sha256)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		struct kept k = c->at[i];
+		struct cached k = c->at[i];
 
 		if (k.tenant != tenant || strcmp(k.g->sha256, sha256) != 0)
 			continue;
@@ -60,37 +60,42 @@ static infer_grammar *find(infer_grammars *c, uint64_t tenant, const char *sha25
 	return NULL;
 }
 
-static void keep(infer_grammars *c, uint64_t tenant, infer_grammar *g)
+/* Add a constraint, and evict the least recently used for it. */
+static void add_to_cache(infer_grammars *c, uint64_t tenant, infer_grammar *g)
 {
 	while (c->n && (c->n == MOST || c->bytes + g->bytes > MOST_BYTES)) {
 		c->bytes -= c->at[--c->n].g->bytes;
 		infer_grammar_free(c->at[c->n].g);
 	}
 	memmove(c->at + 1, c->at, c->n++ * sizeof *c->at);
-	c->at[0] = (struct kept){ infer_grammar_share(g), tenant };
+	c->at[0] = (struct cached){ infer_grammar_share(g), tenant };
 	c->bytes += g->bytes;
 }
 
 int infer_grammars_get(infer_grammar **out, infer_grammars *c, uint64_t tenant,
-                       const struct infer_grammar_source *s, infer_error *err)
+                       const struct infer_grammar_source *s, enum infer_grammar_cause *cause,
+                       infer_error *err)
 {
 	char sha256[65];
 	infer_grammar *twin;
 
 	grammar_name(sha256, grammar_kind(s->form), s);
 	pthread_mutex_lock(&c->lock);
-	*out = find(c, tenant, sha256);
+	*out = find_constraint(c, tenant, sha256);
 	pthread_mutex_unlock(&c->lock);
-	if (*out)
+	if (*out) {
+		if (cause)
+			*cause = INFER_GRAMMAR_ACCEPTED;
 		return INFER_OK;
-	TRY(infer_grammar_compile(out, s, err)); /* without the lock: others do not wait */
+	}
+	TRY(infer_grammar_compile(out, s, cause, err)); /* without the lock: it may take long */
 	pthread_mutex_lock(&c->lock);
-	twin = find(c, tenant, sha256);
+	twin = find_constraint(c, tenant, sha256);
 	if (twin) {
 		infer_grammar_free(*out);
 		*out = twin;
 	} else {
-		keep(c, tenant, *out);
+		add_to_cache(c, tenant, *out);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return INFER_OK;

@@ -1,4 +1,4 @@
-/* grammar/look.c - what a constraint takes, whether a text satisfies it, and texts that do. */
+/* grammar/look.c - inspect a constraint: its size, checking a text, sampling texts. */
 #include "base/err.h"
 #include "ir/ir.h"
 #include "ir/sample.h"
@@ -17,7 +17,8 @@ void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out)
 		out->states += c->dfa[i]->n_states;
 }
 
-static int as_constraint(int rc, infer_error *err)
+/* An exhausted budget is INFER_EEMPTY. */
+static int map_budget(int rc, infer_error *err)
 {
 	if (rc != INFER_EUNSUP)
 		return rc;
@@ -37,7 +38,7 @@ int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int 
 	*at = 0;
 	rc = match_new(&m, g->g, MATCH_ANY, &g->budget, err);
 	if (rc)
-		return as_constraint(rc, err);
+		return map_budget(rc, err);
 	rc = match_begin(m, &place, err);
 	while (!rc && *at < n) {
 		/* a file of one line ends with a newline that is not part of the line */
@@ -54,7 +55,7 @@ int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int 
 	*at = *accepted ? n : *at;
 	match_drop(m, &place);
 	match_free(m);
-	return as_constraint(rc, err);
+	return map_budget(rc, err);
 }
 
 int infer_grammar_sample(const infer_grammar *g, uint64_t seed, uint64_t draw, uint32_t length,
@@ -67,5 +68,5 @@ int infer_grammar_sample(const infer_grammar *g, uint64_t seed, uint64_t draw, u
 	if (!rc)
 		rc = match_sample(m, seed, draw, length, out, err);
 	match_free(m);
-	return as_constraint(rc, err);
+	return map_budget(rc, err);
 }

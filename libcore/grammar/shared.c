@@ -1,4 +1,4 @@
-/* grammar/shared.c - constraints as requests share them: compiled, counted, named by a hash. */
+/* grammar/shared.c - compile constraints; reference-counted handles, named by a hash. */
 #include "schema/schema.h"
 #include "grammar/shared.h"
 #include "base/err.h"
@@ -22,14 +22,22 @@ static struct budget budget_of(uint64_t n)
 	return (struct budget){ n, n < UINT64_MAX / 4 ? 4 * n : UINT64_MAX };
 }
 
-/* Every failure but that of memory means that the constraint cannot be enforced. */
-static int as_constraint(int rc, infer_error *err)
+static enum infer_grammar_cause cause_of(int rc, int form, const struct budget *left)
 {
-	if (rc == INFER_OK || rc == INFER_ENOMEM)
-		return rc;
-	if (err)
-		err->code = INFER_EEMPTY;
-	return INFER_EEMPTY;
+	switch (rc) {
+	case INFER_OK:
+	case INFER_ENOMEM:
+		return INFER_GRAMMAR_ACCEPTED;
+	case INFER_EINVAL:
+		return form == INFER_GRAMMAR_SCHEMA ? INFER_GRAMMAR_INVALID
+		                                    : INFER_GRAMMAR_UNREADABLE;
+	case INFER_EUNSUP:
+		return left->exhausted ? INFER_GRAMMAR_TOO_LARGE : INFER_GRAMMAR_UNSUPPORTED;
+	case INFER_EEMPTY:
+		return INFER_GRAMMAR_UNSATISFIABLE;
+	default:
+		return INFER_GRAMMAR_UNREADABLE;
+	}
 }
 
 void grammar_name(char hex[65], const char *kind, const struct infer_grammar_source *s)
@@ -52,14 +60,14 @@ void grammar_name(char hex[65], const char *kind, const struct infer_grammar_sou
 	sha256_hex(out, hex);
 }
 
-static int no_memory(infer_error *err)
+static int fail_nomem(infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "no memory for a constraint");
 }
 
-/* Takes g on success. */
-static int wrap(infer_grammar **out, struct grammar *g, const char *kind,
-                const struct infer_grammar_source *s, infer_error *err)
+/* Make the handle of g; takes g on success. */
+static int make_handle(infer_grammar **out, struct grammar *g, const char *kind,
+                       const struct infer_grammar_source *s, infer_error *err)
 {
 	infer_grammar *w;
 
@@ -68,7 +76,7 @@ static int wrap(infer_grammar **out, struct grammar *g, const char *kind,
 		return err_set(err, INFER_EEMPTY, "%s: no text satisfies it", kind);
 	w = mem_zalloc(MEM_GRAMMAR, 1, sizeof *w);
 	if (!w)
-		return no_memory(err);
+		return fail_nomem(err);
 	atomic_init(&w->refs, 1);
 	w->g = g;
 	w->kind = kind;
@@ -85,7 +93,7 @@ int grammar_share(infer_grammar **out, struct grammar *g, const char *kind, stru
 {
 	const struct infer_grammar_source s = { .text = text, .budget = budget };
 
-	return wrap(out, g, kind, &s, err);
+	return make_handle(out, g, kind, &s, err);
 }
 
 /* ---- compiling ---- */
@@ -130,7 +138,7 @@ static int compile_choice(struct compile *c, struct grammar **g)
 		return err_set(c->err, INFER_EINVAL, "choice is not a list of texts");
 	words = arena_alloc(&c->mem, list->n, sizeof *words);
 	if (!words)
-		return no_memory(c->err);
+		return fail_nomem(c->err);
 	json_each(v, list) {
 		if (!json_is_string(v))
 			return err_set(c->err, INFER_EINVAL, "choice: entry %zu is not a text", n);
@@ -139,7 +147,7 @@ static int compile_choice(struct compile *c, struct grammar **g)
 	return grammar_choice(g, words, n, &c->left, c->err);
 }
 
-static int compile(struct compile *c, struct grammar **g)
+static int compile_source(struct compile *c, struct grammar **g)
 {
 	const struct infer_str t = c->s->text;
 
@@ -159,7 +167,7 @@ static int compile(struct compile *c, struct grammar **g)
 }
 
 int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source *s,
-                          infer_error *err)
+                          enum infer_grammar_cause *cause, infer_error *err)
 {
 	struct buf ignored;
 	struct compile c = {
@@ -171,9 +179,9 @@ int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source
 	*out = NULL;
 	arena_init(&c.mem, MEM_GRAMMAR);
 	buf_init(&ignored, MEM_GRAMMAR);
-	rc = compile(&c, &g);
+	rc = compile_source(&c, &g);
 	if (!rc)
-		rc = wrap(out, g, grammar_kind(s->form), s, err);
+		rc = make_handle(out, g, grammar_kind(s->form), s, err);
 	if (rc)
 		ir_free(g);
 	if (!rc) {
@@ -184,11 +192,17 @@ int infer_grammar_compile(infer_grammar **out, const struct infer_grammar_source
 	if (!rc && (*out)->ignored.bad) {
 		infer_grammar_free(*out);
 		*out = NULL;
-		rc = no_memory(err);
+		rc = fail_nomem(err);
 	}
 	buf_fini(&ignored);
 	arena_fini(&c.mem);
-	return as_constraint(rc, err);
+	if (cause)
+		*cause = cause_of(rc, s->form, &c.left);
+	if (rc == INFER_OK || rc == INFER_ENOMEM)
+		return rc;
+	if (err)
+		err->code = INFER_EEMPTY;
+	return INFER_EEMPTY;
 }
 
 infer_grammar *infer_grammar_share(infer_grammar *g)

@@ -37,7 +37,7 @@ int job_constrain_end(struct job *j, const char **param, infer_error *err)
 	*param = j->constraint_key;
 	if (j->constraint_key) {
 		rc = infer_grammars_get(&j->grammar, j->reader->grammars, j->tenant, &j->constraint,
-		                        err);
+		                        NULL, err);
 		if (rc)
 			return rc;
 		q->grammar = j->grammar;

@@ -36,7 +36,7 @@ static infer_grammar *compile(int form, const char *text)
 	infer_grammar *g;
 	infer_error err;
 
-	if (infer_grammar_compile(&g, &s, &err))
+	if (infer_grammar_compile(&g, &s, NULL, &err))
 		fail_msg("%s: %s", text, err.message);
 	return g;
 }

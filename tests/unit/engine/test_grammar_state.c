@@ -14,7 +14,7 @@ static infer_grammar *regex(const char *text)
 	infer_grammar *g;
 	infer_error err;
 
-	if (infer_grammar_compile(&g, &s, &err))
+	if (infer_grammar_compile(&g, &s, NULL, &err))
 		fail_msg("%s: %s", text, err.message);
 	return g;
 }
@@ -143,7 +143,7 @@ static void refused(int form, const char *text, uint64_t budget, const char *why
 	infer_grammar *g;
 	infer_error err;
 
-	assert_int_equal(infer_grammar_compile(&g, &s, &err), INFER_EEMPTY);
+	assert_int_equal(infer_grammar_compile(&g, &s, NULL, &err), INFER_EEMPTY);
 	assert_null(g);
 	if (!strstr(err.message, why))
 		fail_msg("'%s' lacks '%s'", err.message, why);
@@ -247,7 +247,7 @@ static void test_beforehand(void **state)
 	infer_error err;
 
 	(void)state;
-	if (infer_grammar_compile(&g[0], &s, &err))
+	if (infer_grammar_compile(&g[0], &s, NULL, &err))
 		fail_msg("%s", err.message);
 	for (uint64_t seed = 0; seed < 5; seed++)
 		for (int k = 0; k < 4; k++) {
@@ -279,14 +279,14 @@ static int case_shared(void)
 	int rc;
 
 	nth_ok(infer_grammars_new(&cache, NULL));
-	nth_ok(infer_grammars_get(&g, cache, 0, &s, NULL));
-	nth_ok(infer_grammars_get(&same, cache, 0, &s, NULL));
+	nth_ok(infer_grammars_get(&g, cache, 0, &s, NULL, NULL));
+	nth_ok(infer_grammars_get(&same, cache, 0, &s, NULL, NULL));
 	assert_ptr_equal(g, same);
-	nth_ok(infer_grammars_get(&other, cache, 1, &s, NULL));
+	nth_ok(infer_grammars_get(&other, cache, 1, &s, NULL, NULL));
 	assert_ptr_not_equal(g, other);
 	infer_grammar_free(same);
 	same = NULL;
-	nth_ok(infer_grammars_get(&same, cache, 1, &s, NULL));
+	nth_ok(infer_grammars_get(&same, cache, 1, &s, NULL, NULL));
 	assert_ptr_equal(other, same);
 	assert_string_equal(infer_grammar_ignored(g, 0), "#/xyzzy");
 	assert_null(infer_grammar_ignored(g, 1));
