@@ -1,5 +1,6 @@
 /* schema/keyword.c - the table of keywords: search by name, check of their values. */
 #include "schema/keyword.h"
+#include "base/nearest.h"
 
 #include <string.h>
 
@@ -39,35 +40,19 @@ const struct keyword_row *keyword_find(const struct json *member)
 	return NULL;
 }
 
-/* Return the Damerau-Levenshtein distance (optimal string alignment), ignoring case.
- * A result above 2 is a lower bound. */
-static int edit_distance(const char *a, size_t n, const char *b, size_t m)
+/* Return the edits between two names, ignoring case. A result above 2 is a lower bound. */
+static int count_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	enum { MOST = 32 };
-	int d[3][MOST + 1], row = 0;
+	char x[MOST + 1] = "", y[MOST + 1] = "";
 
 	if (n > MOST || m > MOST || n > m + 2 || m > n + 2)
 		return 3;
-	for (size_t k = 0; k <= m; k++)
-		d[0][k] = (int)k;
-	for (size_t i = 1; i <= n; i++) {
-		const int *up = d[row], *two = d[(row + 2) % 3];
-		int *at = d[row = (row + 1) % 3];
-
-		at[0] = (int)i;
-		for (size_t k = 1; k <= m; k++) {
-			const int same = (a[i - 1] | 32) == (b[k - 1] | 32);
-			int least = up[k - 1] + !same;
-
-			least = up[k] + 1 < least ? up[k] + 1 : least;
-			least = at[k - 1] + 1 < least ? at[k - 1] + 1 : least;
-			if (i > 1 && k > 1 && (a[i - 1] | 32) == (b[k - 2] | 32) &&
-			    (a[i - 2] | 32) == (b[k - 1] | 32) && two[k - 2] + 1 < least)
-				least = two[k - 2] + 1;
-			at[k] = least;
-		}
-	}
-	return d[row][m];
+	for (size_t i = 0; i < n; i++)
+		x[i] = (char)(a[i] | 32);
+	for (size_t i = 0; i < m; i++)
+		y[i] = (char)(b[i] | 32);
+	return nearest_edits(x, y);
 }
 
 const char *keyword_near(const struct json *member)
@@ -81,7 +66,7 @@ const char *keyword_near(const struct json *member)
 		if (!keyword_constrains(r) && r->value != V_SCHEMA && r->value != V_COUNT &&
 		    r->value != V_SCHEMA_MAP)
 			continue;
-		if (edit_distance(member->key, member->key_n, r->name, n) <= most)
+		if (count_edits(member->key, member->key_n, r->name, n) <= most)
 			return r->name;
 	}
 	return NULL;

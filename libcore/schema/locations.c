@@ -2,6 +2,7 @@
 #include "schema/compile.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/uri.h"
 
 #include <string.h>
 
@@ -58,12 +59,9 @@ static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint
 
 	TRY(work_alloc(&c->w, &outer, c->n_names, sizeof *outer));
 	memcpy(outer, c->scope[scope], c->n_names * sizeof *outer);
-	for (uint32_t i = 0; i < c->n_anchors; i++) {
-		const struct anchor *a = c->anchor + i;
-
+	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
 		if (a->dynamic && a->resource == resource && outer[a->nth] == NOWHERE)
 			outer[a->nth] = resource;
-	}
 	TRY(work_steps(&c->w, (uint64_t)c->n_anchors + (uint64_t)c->n_scopes * c->n_names));
 	for (*out = 0; *out < c->n_scopes; ++*out)
 		if (!memcmp(c->scope[*out], outer, c->n_names * sizeof *outer))
@@ -152,12 +150,10 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 {
 	uint32_t nth = NOWHERE;
 
-	for (uint32_t i = 0; i < c->n_anchors && dynamic; i++) {
-		const struct anchor *b = c->anchor + i;
-
-		if (b->dynamic && b->name->n == name->n && !memcmp(b->name->s, name->s, name->n))
+	for (const struct anchor *b = c->anchor; b < c->anchor + c->n_anchors; b++)
+		if (dynamic && b->dynamic && b->name->n == name->n &&
+		    !memcmp(b->name->s, name->s, name->n))
 			nth = b->nth;
-	}
 	TRY(work_steps(&c->w, c->n_anchors));
 	if (dynamic && c->scanned && (c->scoped || nth != NOWHERE))
 		return schema_fail(c, INFER_EUNSUP, name,
@@ -167,6 +163,20 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 		nth = c->n_names++;
 	TRY(work_grow(&c->w, &c->anchor, &c->cap_anchors, c->n_anchors + 1, sizeof *c->anchor));
 	c->anchor[c->n_anchors++] = (struct anchor){ name, at, skip, resource, dynamic, nth };
+	return INFER_OK;
+}
+
+/* Resolve a URI reference against the URI of a resource. */
+static int resolve_uri(struct schema *c, uint32_t resource, const char *ref, size_t n,
+                       const char **out, uint32_t *out_n)
+{
+	const struct resource *r = c->resource + resource;
+	char *to, *path;
+
+	TRY(work_alloc(&c->w, &to, r->n + n + URI_EXTRA, 1));
+	TRY(work_alloc(&c->w, &path, r->n + n + URI_EXTRA, 1));
+	*out_n = (uint32_t)uri_resolve(to, path, r->uri, r->n, ref, n);
+	*out = to;
 	return INFER_OK;
 }
 
@@ -186,8 +196,7 @@ static int read_identifiers(struct schema *c, uint32_t at)
 		return new_anchor(c, id, 1, v, r, 0);
 	/* the resource of a metaschema exists before its root is scanned */
 	if (json_is_string(id) && (v == c->root ? id->n : v != c->resource[r].root)) {
-		TRY(uri_resolve(&c->w, c->resource[r].uri, c->resource[r].n, id->s, id->n, &uri,
-		                &n));
+		TRY(resolve_uri(c, r, id->s, id->n, &uri, &n));
 		TRY(schema_draft_of(c, v, draft, &draft));
 		if (v == c->root) {
 			while (n && uri[n - 1] == '#')
@@ -349,8 +358,7 @@ static int resolve_address(struct schema *c, uint32_t from, const struct json *r
 	const struct json *root;
 	uint32_t n, loc;
 
-	TRY(uri_resolve(&c->w, c->resource[from].uri, c->resource[from].n, ref->s,
-	                sharp ? (size_t)(sharp - ref->s) : ref->n, &uri, &n));
+	TRY(resolve_uri(c, from, ref->s, sharp ? (size_t)(sharp - ref->s) : ref->n, &uri, &n));
 	*out = resource_of(c, uri, n);
 	m = *out == NOWHERE ? metaschema_find(uri, n) : NULL;
 	if (!m)
@@ -509,19 +517,14 @@ static int follow_pointer(struct schema *c, const struct json *ref, uint32_t res
 	return scan_target(c, before);
 }
 
-static int find_anchor(const struct schema *c, uint32_t resource, const char *s, uint32_t n,
-                       uint32_t *at)
+static const struct anchor *find_anchor(const struct schema *c, uint32_t resource, const char *s,
+                                        uint32_t n)
 {
-	for (uint32_t i = 0; i < c->n_anchors; i++) {
-		const struct anchor *a = c->anchor + i;
-
+	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
 		if (a->resource == resource && a->name->n - a->skip == n &&
-		    !memcmp(a->name->s + a->skip, s, n)) {
-			*at = i;
-			return 1;
-		}
-	}
-	return 0;
+		    !memcmp(a->name->s + a->skip, s, n))
+			return a;
+	return NULL;
 }
 
 /* Return the dynamic anchor with the name of a in the outermost resource of the scope that has
@@ -531,22 +534,18 @@ static const struct anchor *outermost_anchor(const struct schema *c, uint32_t sc
 {
 	if (!c->scoped || c->scope[scope][a->nth] == NOWHERE)
 		return a;
-	for (uint32_t i = 0; i < c->n_anchors; i++) {
-		const struct anchor *b = c->anchor + i;
-
+	for (const struct anchor *b = c->anchor; b < c->anchor + c->n_anchors; b++)
 		if (b->dynamic && b->nth == a->nth && b->resource == c->scope[scope][a->nth])
 			return b;
-	}
 	return a;
 }
 
 /* Return the $recursiveAnchor of a resource, or NULL. */
 static const struct anchor *recursive_anchor(const struct schema *c, uint32_t resource)
 {
-	for (uint32_t i = 0; i < c->n_anchors; i++)
-		if (c->anchor[i].dynamic && c->anchor[i].resource == resource &&
-		    !c->anchor[i].name->n)
-			return c->anchor + i;
+	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
+		if (a->dynamic && a->resource == resource && !a->name->n)
+			return a;
 	return NULL;
 }
 
@@ -555,7 +554,7 @@ static int target(struct schema *c, uint32_t loc, const struct json *ref, int dy
 	const uint32_t scope = c->location[loc].scope;
 	const uint32_t before = c->n_locations;
 	const struct anchor *a;
-	uint32_t r = c->location[loc].resource, n = 0, rest, i;
+	uint32_t r = c->location[loc].resource, n = 0, rest;
 	const char *s = ref->s;
 
 	while (n < ref->n && s[n] != '#')
@@ -574,11 +573,10 @@ static int target(struct schema *c, uint32_t loc, const struct json *ref, int dy
 	a = dynamic && !rest ? recursive_anchor(c, r) : NULL;
 	if (!a && (!rest || *s == '/'))
 		return follow_pointer(c, ref, r, s, rest, to);
-	if (!a) {
-		if (!find_anchor(c, r, s, rest, &i))
-			return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
-		a = c->anchor + i;
-	}
+	if (!a)
+		a = find_anchor(c, r, s, rest);
+	if (!a)
+		return schema_fail(c, INFER_EINVAL, ref, "there is no such anchor");
 	if (dynamic && a->dynamic)
 		a = outermost_anchor(c, scope, a);
 	return schema_locate(c, a->at, a->resource, 0, to);

@@ -85,11 +85,4 @@ int schema_draft_of(struct schema *c, const struct json *v, int draft, int *out)
 const struct metaschema *metaschema_find(const char *uri, size_t n);
 /* Parse a metaschema into the arena of w. */
 int metaschema_read(struct work *w, const struct metaschema *m, const struct json **out);
-
-/* ---- uri.c ---- */
-
-/* Resolve a URI reference against a base, without its fragment (RFC 3986, 5.2). *out is allocated
- * from the arena of w, not NUL-terminated. */
-int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
-                const char **out, uint32_t *out_n);
 #endif

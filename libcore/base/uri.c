@@ -1,5 +1,5 @@
-/* schema/uri.c - resolve URI references: RFC 3986, 5.2. */
-#include "schema/compile.h"
+/* base/uri.c - resolve URI references: RFC 3986, 5.2. */
+#include "base/uri.h"
 
 #include <string.h>
 
@@ -87,16 +87,12 @@ static void append_part(char *to, size_t *n, const char *before, struct uri_part
 	*n += strlen(after);
 }
 
-int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref, size_t n,
-                const char **out, uint32_t *out_n)
+size_t uri_resolve(char *to, char *path, const char *base, size_t base_n, const char *ref, size_t n)
 {
 	struct uri b = split_uri(base, base_n), r = split_uri(ref, n);
 	const struct uri_part own = r.path;
-	char *to, *path;
 	size_t len = 0, path_n = 0;
 
-	TRY(work_alloc(w, &to, base_n + n + 16, 1));
-	TRY(work_alloc(w, &path, base_n + n + 16, 1));
 	if (!r.scheme.there) {
 		r.scheme = b.scheme;
 		if (!r.authority.there) {
@@ -125,7 +121,5 @@ int uri_resolve(struct work *w, const char *base, size_t base_n, const char *ref
 	append_part(to, &len, "//", r.authority, "");
 	append_part(to, &len, "", r.path, "");
 	append_part(to, &len, "?", r.query, "");
-	*out = to;
-	*out_n = (uint32_t)len;
-	return INFER_OK;
+	return len;
 }
