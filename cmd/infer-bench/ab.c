@@ -156,7 +156,7 @@ static int round_server(struct ab *a, int side, int64_t round, infer_error *err)
 	                 err);
 }
 
-/* Set *yes if the interval of the change of a time or rate is wider than the tolerance. Only the width of an
+/* Set *yes if the interval of a change of a time or rate is wider than twice the tolerance. Only the width of an
  * interval may add rounds, not its position: repeated tests for a verdict would find one by chance. */
 static int is_wide(int *yes, struct ab *a, infer_error *err)
 {
