@@ -353,7 +353,7 @@ static int read_string(const struct arch_keys *k, enum arch_key key, struct infe
 }
 
 /* Return the key with this name; ARCH_KEYS: none. */
-static enum arch_key find_key(const char *at, size_t n, int rope)
+static enum arch_key find_config_key(const char *at, size_t n, int rope)
 {
 	for (enum arch_key key = 0; key < ARCH_KEYS; key++) {
 		const char *names = arch_key_rows[key].hf;
@@ -382,7 +382,7 @@ static int next_key(const struct arch_keys *k, uint64_t *cursor, struct key_seen
 			continue;
 		}
 		const struct json *v = json_at(o, (size_t)at);
-		seen->key = find_key(v->key, v->key_n, pass > 0);
+		seen->key = find_config_key(v->key, v->key_n, pass > 0);
 		arch_keys_hf_see(k, v, seen);
 		return 1;
 	}

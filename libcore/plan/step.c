@@ -2,6 +2,8 @@
  * the loops where they were measured, else from the part of the limit that is published for such a
  * machine.  Williams+ 2009, doi:10.1145/1498765.1498785 */
 #include <infer/plan.h>
+#include "backend/cpu/limits.h"
+#include "kern/kern.h"
 
 #include <string.h>
 
@@ -159,10 +161,9 @@ static struct taken weight_time(const struct infer_machine *m, int type, double 
 
 /* How many times as long a product takes as if all threads had their share of it: the backend gives no
  * thread less than some 65536 multiplications, and twice that to one alone (backend/cpu/tile.c). */
-enum { ITEM_WORK = 64 << 10 };
 static double uneven(const struct infer_machine *m, double work)
 {
-	double items = work / ITEM_WORK, threads = m->threads, rounds;
+	double items = work / CPU_ITEM_WORK, threads = m->threads, rounds;
 
 	if (items <= 2)
 		return threads;
@@ -178,7 +179,6 @@ static double slower(const struct infer_machine *m, const struct infer_setup *ho
 }
 
 /* As the backend cuts attention (backend/cpu/attn.c). */
-enum { SPLIT = 256, BLOCK = 32, LITTLE = 64 << 10 };
 static double attention_time(const struct infer_machine *m, const struct infer_work *w,
                              const struct infer_setup *how, const struct infer_load *l,
                              const struct counts *c, int resident)
@@ -186,7 +186,7 @@ static double attention_time(const struct infer_machine *m, const struct infer_w
 	const struct infer_attn_rate *r = &m->attn[how->k_type];
 	int wide = (w->dk > 48) + (w->dk > 96);
 	double ops = c->ops * 1e-9, rows = (double)l->rows / (double)l->seqs,
-	       splits = (double)(int64_t)((seen(w, l) + SPLIT - 1) / SPLIT),
+	       splits = (double)(int64_t)((seen(w, l) + KERN_SPLIT - 1) / KERN_SPLIT),
 	       merged = (double)l->rows * w->heads * w->times * splits,
 	       merge = merged * w->dv * 1e-9 / m->slots[w->slot], each = merged * 1e-9 / m->threads;
 	double alone = most(ops / r->cached[wide] + r->one_ns[wide] * each,
@@ -194,11 +194,12 @@ static double attention_time(const struct infer_machine *m, const struct infer_w
 
 	/* one thread does small work alone, and merges a single row */
 	if (l->rows == 1)
-		return alone * (seen(w, l) * w->heads * w->dv < LITTLE ? m->threads : 1) + merge;
+		return alone * (seen(w, l) * w->heads * w->dv < CPU_ATTN_SMALL ? m->threads : 1) +
+		       merge;
 	if (rows < 2)
 		return alone + merge / m->threads;
 	/* a block of rows is read up to the end of its last row */
-	ops *= 1 + least(rows, BLOCK) / 2 / seen(w, l);
+	ops *= 1 + least(rows, CPU_ATTN_BLOCK) / 2 / seen(w, l);
 	return least(alone, ops / r->prefill[wide] + r->block_ns[wide] * each) + merge / m->threads;
 }
 

@@ -6,14 +6,13 @@
  * copies V out of the pages of K, in scratch. Memory for partial results is bounded: rows are
  * processed in waves that fit in it. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/limits.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "kern/kv.h"
 
 enum {
-	BLOCK = 32,       /* rows of a task, for which a split of K stays in cache */
-	SMALL = 64 << 10, /* multiplications below which one thread is faster */
-	QUERIES = 8,      /* fewest query heads of one KV head in a task */
+	QUERIES = 8, /* fewest query heads of one KV head in a task */
 	PAGES = KERN_SPLIT / KERN_PAGE,
 };
 
@@ -220,7 +219,7 @@ static void merge_block(void *user, int64_t i, int worker)
 
 static void run_wave(struct wave *w)
 {
-	if (w->n_blocks == 1 && w->p->blocks[0].n == 1 && w->work < SMALL) {
+	if (w->n_blocks == 1 && w->p->blocks[0].n == 1 && w->work < CPU_ATTN_SMALL) {
 		for (int64_t i = 0; i < w->tasks; i++)
 			run_task(w, i, 0);
 		merge_block(w, 0, 0);
@@ -241,7 +240,7 @@ static struct cpu_block next_block(const struct wave *w, int32_t run, int32_t ro
 {
 	const struct backend_run *r = &w->p->s->runs[run];
 	int pos = r->pos + row - r->row, left = r->row + r->n - row,
-	    most = w->n->attn.chunked && !whole_chunks(w->n) ? 1 : BLOCK;
+	    most = w->n->attn.chunked && !whole_chunks(w->n) ? 1 : CPU_ATTN_BLOCK;
 	struct cpu_block b = { .run = run,
 		               .row = row,
 		               .n = 1,

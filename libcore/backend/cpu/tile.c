@@ -9,17 +9,17 @@
  *
  * Weights of a type without loops are decoded to f32 in scratch. */
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/limits.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "type/type.h"
 
 enum {
-	SKINNY_ROWS = 96,     /* most weight rows of an item of a skinny loop */
-	ITEM_WORK = 64 << 10, /* multiplications below which an item is too small */
-	DECODED = 16,         /* weight rows decoded to f32 at a time */
-	STREAMS = 8,          /* weight rows read in parallel by a call in place (kern/kern.h) */
-	STREAM_BYTES = 256,   /* prefetched bytes of a stream in L1 */
-	SETS_BYTES = 4096,    /* addresses this far apart map to one L1 set */
+	SKINNY_ROWS = 96,   /* most weight rows of an item of a skinny loop */
+	DECODED = 16,       /* weight rows decoded to f32 at a time */
+	STREAMS = 8,        /* weight rows read in parallel by a call in place (kern/kern.h) */
+	STREAM_BYTES = 256, /* prefetched bytes of a stream in L1 */
+	SETS_BYTES = 4096,  /* addresses this far apart map to one L1 set */
 };
 
 static int decoded_rows(const struct kern_mm *mm) { return mm->nr > DECODED ? mm->nr : DECODED; }
@@ -60,10 +60,11 @@ static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs
 	j->parts = 1;
 	j->part_rows = j->m;
 	if (j->transposed) {
-		int64_t rows = num_max(ITEM_WORK / row_work + 1, num_min(SKINNY_ROWS, j->n / want));
+		int64_t rows =
+			num_max(CPU_ITEM_WORK / row_work + 1, num_min(SKINNY_ROWS, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->skinny_band));
 	} else if (j->tiled) {
-		int64_t rows = num_max(ITEM_WORK / row_work + 1,
+		int64_t rows = num_max(CPU_ITEM_WORK / row_work + 1,
 		                       num_min(KERN_PANELS * mm->nr, j->n / want));
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, mm->nr));
 		items = (j->n + j->block - 1) / j->block;
@@ -75,15 +76,15 @@ static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs
 	} else {
 		/* `want` items of all jobs are enough; long items read memory faster */
 		want = (want + jobs - 1) / jobs;
-		int64_t rows =
-			num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes, ITEM_WORK / row_work + 1);
+		int64_t rows = num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes,
+		                       CPU_ITEM_WORK / row_work + 1);
 		j->block = (int)num_min(j->n, (int64_t)num_round_up((size_t)rows, KERN_ITEM_ROWS));
 		if (j->n / j->block <
 		    want) /* a small matrix: even shares, rounded up to KERN_ITEM_ROWS */
 			j->block = (int)num_min(
 				j->block,
 				(int64_t)num_round_up(
-					(size_t)num_max(ITEM_WORK / row_work + 1, j->n / want),
+					(size_t)num_max(CPU_ITEM_WORK / row_work + 1, j->n / want),
 					KERN_ITEM_ROWS));
 		if (share_sets(j, j->block) && !share_sets(j, j->block + KERN_ITEM_ROWS))
 			j->block = (int)num_min(j->n, (int64_t)j->block + KERN_ITEM_ROWS);
@@ -262,7 +263,7 @@ void cpu_jobs_run(struct backend_plan *p, struct cpu_job *jobs, int n)
 				(int64_t)jobs[i].row_bytes * num_min(64, jobs[i].n);
 		}
 	}
-	if (work > 2 * ITEM_WORK) {
+	if (work > 2 * CPU_ITEM_WORK) {
 		pool_run(p->b->pool, items, run_region_item, &r);
 		return;
 	}

@@ -118,8 +118,7 @@ static void same_real(const char *name, const char *what, double a, double b, do
 		fail_msg("%s: %s is %.9g in GGUF, %.9g in config.json", name, what, a, b);
 }
 
-/* What of a struct is not compared in another way has to be the same to the byte, so that no field is
- * forgotten here. */
+/* Fail if two structs differ, after the fields that are compared in another way were made equal. */
 static void same_rest(const char *name, const char *what, const void *a, const void *b, size_t n)
 {
 	const unsigned char *p = a, *q = b;
