@@ -94,7 +94,7 @@ static int open_single(struct server *s, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "out of memory for the server");
 	s->models = m;
 	TRY(served_open(m, NULL, err));
-	m->state = SERVED_IN;
+	m->state = SERVED_LOADED;
 	return INFER_OK;
 }
 
@@ -298,7 +298,7 @@ static void run_until_signal(struct server *s, struct listener *l)
 			reload_files(s);
 		http_check(s, clock_now_ns());
 		access_flush(s);
-		served_look(s);
+		served_unload_idle(s);
 	}
 	drain_requests(s, l);
 }

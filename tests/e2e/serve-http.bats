@@ -107,7 +107,7 @@ health() { curl -sS -m 60 "http://$AT/health" | json status; }
 	same 3 "$(grep -c ended held)"
 	kill -KILL $HELD $PID
 	HELD=
-	fails 2 "it must be an address of IPv4 or IPv6" infer-serve -m "$M" --listen unix:own --trusted-proxy localhost
+	fails 2 "must be an IPv4 or IPv6 address" infer-serve -m "$M" --listen unix:own --trusted-proxy localhost
 	serve_tcp --max-connections 12 --header-timeout 600 --body-timeout 600 --trusted-proxy ::1 --trusted-proxy 127.0.0.1
 	half >sent
 	hold 10 0

@@ -66,5 +66,5 @@ attribute() { perl -MJSON::PP -ne 'BEGIN { $n = shift @ARGV } for my $a (@{decod
 	wait $PID || rc=$?
 	same 0 "$rc"
 	same 1 "$(grep -c 'spans are lost' said)"
-	fails 2 'otlp ftp://x is none of' infer-serve -m "$M" --otlp ftp://x
+	fails 2 'otlp ftp://x must be' infer-serve -m "$M" --otlp ftp://x
 }

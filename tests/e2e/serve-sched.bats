@@ -172,10 +172,10 @@ setup_more()
 	wait $PID
 	PID=
 	fails 2 'tls-cert and --tls-key go together' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem
-	fails 3 'key.pem: there is no certificate' infer-serve -m "$M" --listen unix:x --tls-cert key.pem --tls-key key.pem
+	fails 3 'key.pem: must contain a certificate' infer-serve -m "$M" --listen unix:x --tls-cert key.pem --tls-key key.pem
 	fails 1 'nokey' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key nokey
 	openssl ecparam -genkey -name prime256v1 -noout -out other.pem 2>why
-	fails 3 'are no certificate with its key' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key other.pem
+	fails 3 'are not a certificate and its key' infer-serve -m "$M" --listen unix:x --tls-cert cert.pem --tls-key other.pem
 }
 
 @test "a request's own limit of time: the body's, the head's, in the queue, in a stream; the place is free behind it" {

@@ -192,7 +192,7 @@ static void open_all(void)
 		models[i] = served_new(&server, &o);
 		must(models[i]);
 		must(!served_open(models[i], NULL, &err));
-		models[i]->state = SERVED_IN;
+		models[i]->state = SERVED_LOADED;
 		models[i]->next = server.models;
 		server.models = models[i];
 	}

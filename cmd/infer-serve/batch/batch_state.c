@@ -23,8 +23,6 @@ static const struct {
 	[BATCH_CANCELLED] = { "cancelled", "cancelled_at" },
 };
 
-const char *batch_status_name(enum batch_status status) { return rows[status].name; }
-
 void batch_set(struct batch *b, enum batch_status status)
 {
 	b->status = status;

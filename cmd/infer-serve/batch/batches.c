@@ -21,7 +21,7 @@
 enum { RUNNING = 16, SYNC_MS = 1000, ROOM_S = 1 };
 
 /* the batch that runs */
-struct work {
+struct batch_run {
 	struct server *s;
 	struct batch *b;
 	struct batch_input in;
@@ -37,7 +37,7 @@ struct work {
 /* ---- a disk that is full ---- */
 
 /* Wait ROOM_S.  Returns 0 if the server stops. */
-static int wait_for_room(struct work *w, const infer_error *why)
+static int wait_for_room(struct batch_run *w, const infer_error *why)
 {
 	struct server *s = w->s;
 	struct timespec until;
@@ -58,8 +58,8 @@ static int wait_for_room(struct work *w, const infer_error *why)
 
 /* Repeat a step that writes while the disk is full.
  * INFER_EAGAIN  the server stops first; and the errors of the step */
-typedef int work_step(struct work *w, infer_error *err);
-static int retry_until_room(struct work *w, work_step *step, infer_error *err)
+typedef int batch_step(struct batch_run *w, infer_error *err);
+static int retry_until_room(struct batch_run *w, batch_step *step, infer_error *err)
 {
 	int rc;
 
@@ -74,19 +74,19 @@ static int retry_until_room(struct work *w, work_step *step, infer_error *err)
 
 /* ---- answers ---- */
 
-static int write_both(struct work *w, infer_error *err)
+static int write_both(struct batch_run *w, infer_error *err)
 {
 	TRY(batch_output_write(&w->out, err));
 	return batch_output_write(&w->errors, err);
 }
 
-static int sync_both(struct work *w, infer_error *err)
+static int sync_both(struct batch_run *w, infer_error *err)
 {
 	TRY(batch_output_sync(&w->out, err));
 	return batch_output_sync(&w->errors, err);
 }
 
-static int add_answer(struct work *w, int failed, infer_error *err)
+static int add_answer(struct batch_run *w, int failed, infer_error *err)
 {
 	TRY(batch_output_put(failed ? &w->errors : &w->out, &w->line, err));
 	pthread_mutex_lock(&w->s->lock);
@@ -98,7 +98,8 @@ static int add_answer(struct work *w, int failed, infer_error *err)
 	return INFER_OK;
 }
 
-static void begin_answer(struct work *w, struct jwrite *j, const char *name, const char *custom_id)
+static void begin_answer(struct batch_run *w, struct jwrite *j, const char *name,
+                         const char *custom_id)
 {
 	char id[40];
 
@@ -111,7 +112,7 @@ static void begin_answer(struct work *w, struct jwrite *j, const char *name, con
 }
 
 /* Append the answer of a line, unless it was cancelled. */
-static int write_answer(struct work *w, const struct line_run *l, infer_error *err)
+static int write_answer(struct batch_run *w, const struct line_run *l, infer_error *err)
 {
 	char id[40];
 	struct jwrite j;
@@ -131,7 +132,7 @@ static int write_answer(struct work *w, const struct line_run *l, infer_error *e
 	return add_answer(w, l->status != 200, err);
 }
 
-static int write_expired(struct work *w, const char *custom_id, infer_error *err)
+static int write_expired(struct batch_run *w, const char *custom_id, infer_error *err)
 {
 	char name[STORE_NAME];
 	struct jwrite j;
@@ -150,10 +151,10 @@ static int write_expired(struct work *w, const char *custom_id, infer_error *err
 	return add_answer(w, 1, err);
 }
 
-static int is_cancelled(const struct work *w) { return w->b->status == BATCH_CANCELLING; }
+static int is_cancelled(const struct batch_run *w) { return w->b->status == BATCH_CANCELLING; }
 
 /* Write the answers of finished lines until fewer than `most` lines run. */
-static int collect_answers(struct work *w, int32_t most, infer_error *err)
+static int collect_answers(struct batch_run *w, int32_t most, infer_error *err)
 {
 	struct server *s = w->s;
 	struct line_run *done, *next;
@@ -192,7 +193,7 @@ static int collect_answers(struct work *w, int32_t most, infer_error *err)
 /* ---- lines ---- */
 
 /* Run one line, unless it has an answer already. */
-static int start_line(struct work *w, const char *at, size_t n, infer_error *err)
+static int start_line(struct batch_run *w, const char *at, size_t n, infer_error *err)
 {
 	struct batch_line line;
 
@@ -211,7 +212,7 @@ static int start_line(struct work *w, const char *at, size_t n, infer_error *err
 	return line_start(w->s, w->b, &line, err);
 }
 
-static int is_interrupted(struct work *w)
+static int is_interrupted(struct batch_run *w)
 {
 	pthread_mutex_lock(&w->s->lock);
 	int yes = is_cancelled(w) || w->s->batches->stop;
@@ -220,7 +221,7 @@ static int is_interrupted(struct work *w)
 	return yes;
 }
 
-static int run_all_lines(struct work *w, infer_error *err)
+static int run_all_lines(struct batch_run *w, infer_error *err)
 {
 	const char *at;
 	size_t n;
@@ -240,10 +241,10 @@ static int run_all_lines(struct work *w, infer_error *err)
 
 /* ---- status ---- */
 
-static int save_batch(struct work *w, infer_error *err) { return batch_save(w->s, w->b, err); }
+static int save_batch(struct batch_run *w, infer_error *err) { return batch_save(w->s, w->b, err); }
 
 /* Change the status and save the batch.  If it cannot be saved, the next server runs it again. */
-static void enter_status(struct work *w, enum batch_status status)
+static void enter_status(struct batch_run *w, enum batch_status status)
 {
 	infer_error err;
 
@@ -256,7 +257,7 @@ static void enter_status(struct work *w, enum batch_status status)
 		say_warning("%s: %s", w->b->id, err.message);
 }
 
-static void fail_batch(struct work *w, const char *code, const char *message)
+static void fail_batch(struct batch_run *w, const char *code, const char *message)
 {
 	struct jwrite j;
 	struct buf b;
@@ -290,7 +291,7 @@ static const char *answers_path(char to[STORE_NAME + 8], const struct batch *b, 
 
 /* Turn BATCH.suffix into a file of the client.  After a restart each step may have been done
  * already. */
-static int publish_answers(struct work *w, const char *suffix, char to[STORE_NAME],
+static int publish_answers(struct batch_run *w, const char *suffix, char to[STORE_NAME],
                            infer_error *err)
 {
 	struct store *s = &w->s->store;
@@ -318,14 +319,14 @@ static int publish_answers(struct work *w, const char *suffix, char to[STORE_NAM
 	return INFER_OK;
 }
 
-static int publish_both(struct work *w, infer_error *err)
+static int publish_both(struct batch_run *w, infer_error *err)
 {
 	TRY(publish_answers(w, "out", w->b->output, err));
 	return publish_answers(w, "err", w->b->errors, err);
 }
 
 /* Fail the batch with an error of the server, after publishing the answers that it has. */
-static void end_with_error(struct work *w, const infer_error *why)
+static void end_with_error(struct batch_run *w, const infer_error *why)
 {
 	infer_error err;
 
@@ -337,7 +338,7 @@ static void end_with_error(struct work *w, const infer_error *why)
 	fail_batch(w, "server_error", why->message);
 }
 
-static void finish_batch(struct work *w, enum batch_status status)
+static void finish_batch(struct batch_run *w, enum batch_status status)
 {
 	infer_error err;
 	int rc = retry_until_room(w, publish_both, &err);
@@ -349,7 +350,7 @@ static void finish_batch(struct work *w, enum batch_status status)
 }
 
 /* Check the input.  Returns 1 if its lines can be run. */
-static int validate_input(struct work *w)
+static int validate_input(struct batch_run *w)
 {
 	char *faults;
 	int64_t total;
@@ -371,7 +372,7 @@ static int validate_input(struct work *w)
 	return !rc && !faults;
 }
 
-static int open_files(struct work *w, infer_error *err)
+static int open_files(struct batch_run *w, infer_error *err)
 {
 	char name[STORE_NAME + 8];
 
@@ -379,7 +380,7 @@ static int open_files(struct work *w, infer_error *err)
 	return batch_output_open(&w->errors, &w->s->store, answers_path(name, w->b, "err"), err);
 }
 
-static int open_answers(struct work *w, infer_error *err)
+static int open_answers(struct batch_run *w, infer_error *err)
 {
 	int64_t completed, failed;
 
@@ -393,7 +394,7 @@ static int open_answers(struct work *w, infer_error *err)
 	return INFER_OK;
 }
 
-static void run_to_end(struct work *w)
+static void run_to_end(struct batch_run *w)
 {
 	infer_error err;
 	int rc = open_answers(w, &err), stop, cancelled;
@@ -419,7 +420,7 @@ static void run_to_end(struct work *w)
 
 static void run_batch(struct server *s, struct batch *b)
 {
-	struct work w = { .s = s, .b = b, .synced_ns = clock_now_ns() };
+	struct batch_run w = { .s = s, .b = b, .synced_ns = clock_now_ns() };
 	int fd = store_read(&s->store, b->input);
 
 	batch_input_init(&w.in, fd, s->o->max_body);

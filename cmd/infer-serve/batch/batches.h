@@ -40,9 +40,10 @@ struct batch {
 	char key[KEYS_NAME + 1];   /* name of the key that created it, as which its lines run */
 	enum batch_status status;
 	int64_t at[BATCH_STATUSES]; /* when it entered that status, seconds since 1970; 0: never */
-	int64_t created, total, completed, failed;
-	char *metadata,
-		*faults; /* JSON, of the client and OpenAI's list of errors; NULL: none.  mem_free */
+	int64_t created;            /* seconds since 1970 */
+	int64_t total, completed, failed; /* lines */
+	char *metadata;                   /* JSON of the client; NULL: none.  mem_free */
+	char *faults;                     /* OpenAI's list of errors, JSON; NULL: none.  mem_free */
 };
 struct batches {
 	pthread_t thread;
@@ -67,7 +68,6 @@ void batches_close(struct server *s);
  * batch_free. */
 /* Append the batch object that clients see. */
 void batch_put(struct buf *to, const struct batch *b);
-const char *batch_status_name(enum batch_status status);
 /* The batch with this id that belongs to a group of keys (owner NULL: to any); NULL: none. */
 struct batch *batch_find(struct server *s, const char *id, const char *owner);
 /* Change the status and record when. */

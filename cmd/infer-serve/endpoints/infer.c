@@ -135,12 +135,12 @@ static void handoff_free(struct event_writer *w)
 /* ---- the request ---- */
 
 /* the members of the body */
-struct asked {
+struct members {
 	const struct json *request, *output, *id, *flags, *fields, *seed_random, *model, *now,
 		*follows;
 };
 
-static int read_members(struct asked *a, const struct json *body, const char **param,
+static int read_members(struct members *a, const struct json *body, const char **param,
                         infer_error *err)
 {
 	const struct {
@@ -216,7 +216,7 @@ static int is_model_named(const struct served *m, const struct json *name)
 	       json_equals(name, slash ? slash + 1 : path);
 }
 
-static int read_handoff(struct handoff *h, const struct asked *a, const char **param,
+static int read_handoff(struct handoff *h, const struct members *a, const char **param,
                         infer_error *err)
 {
 	*param = "output";
@@ -242,9 +242,9 @@ static int read_handoff(struct handoff *h, const struct asked *a, const char **p
 /* Append the request as JSON.  A conversation gets the time of the client, for templates.
  * INFER_ENOMEM */
 static int copy_request(struct buf *to, struct arena *mem, const struct served *m,
-                        const struct asked *a, infer_error *err)
+                        const struct members *a, infer_error *err)
 {
-	int talks = m->own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
+	int talks = m->has_own_chat && !json_is(json_get(a->request, "raw"), JSON_TRUE);
 	struct json *r = json_copy(mem, a->request);
 	struct jwrite w;
 
@@ -274,7 +274,7 @@ static int read_body(struct http_request *r, struct handoff *h, struct infer_fau
 {
 	struct served *m = r->api.model;
 	infer_error *err = &f->error;
-	struct asked a = { .request = NULL };
+	struct members a = { .request = NULL };
 	const struct json *body;
 	struct buf text;
 

@@ -22,7 +22,7 @@ void ep_health(struct http_request *r)
 		/* with --config it is loaded again when it is idle */
 		failed |= m->failed && !s->o->config;
 		busy += m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
-		all += m->state == SERVED_IN ? SERVE_SEQS : 0;
+		all += m->state == SERVED_LOADED ? SERVE_SEQS : 0;
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (failed) {
@@ -109,7 +109,7 @@ static void put_model(struct jwrite *w, const struct server *s, const struct ser
 	jw_str(w, "object", "model");
 	jw_int(w, "created", s->started);
 	jw_str(w, "owned_by", "inferutils");
-	if (m->state == SERVED_IN) {
+	if (m->state == SERVED_LOADED) {
 		infer_engine_info(m->engine, &e);
 		jw_int(w, "max_model_len", e.ctx);
 		put_meta(w, m->model);
@@ -146,7 +146,7 @@ void ep_model(struct http_request *r)
 
 	jw_init(&w, &r->out);
 	pthread_mutex_lock(&s->lock);
-	m = served_named(s, r->rest, strlen(r->rest));
+	m = served_by_name(s, r->rest, strlen(r->rest));
 	if (m)
 		put_model(&w, s, m);
 	pthread_mutex_unlock(&s->lock);
@@ -189,7 +189,7 @@ static void collect_metrics(struct metrics_now *now, const struct server *s, con
 	struct infer_engine_stats e = { 0 };
 
 	*now = (struct metrics_now){ .of = &m->metrics, .model = m->name };
-	if (m->state == SERVED_IN)
+	if (m->state == SERVED_LOADED)
 		infer_engine_stats(m->engine, &e);
 	if (e.kv_pages) {
 		now->kv_used = (double)(e.kv_pages_used - e.kv_pages_idle) / (double)e.kv_pages;
@@ -198,7 +198,7 @@ static void collect_metrics(struct metrics_now *now, const struct server *s, con
 	now->engines = m->engines;
 	metrics_engine_add(&now->engines, &e);
 	now->swap_bytes = e.swap_bytes;
-	now->loaded = m->state == SERVED_IN;
+	now->loaded = m->state == SERVED_LOADED;
 	now->bytes = m->bytes;
 	now->running = m->samples < SERVE_SEQS ? m->samples : SERVE_SEQS;
 	now->waiting = m->samples - now->running + m->n_admitted - m->n_tasks;

@@ -12,7 +12,7 @@ endpoint_fn ep_slots;
 
 /* what is shown of a slot, copied under the lock: its request may end while the answer is
  * written */
-struct shown {
+struct slot_view {
 	int busy, hidden; /* hidden: its request belongs to another group */
 	char task[24];
 	int64_t prompt;
@@ -21,11 +21,12 @@ struct shown {
 };
 
 /* Copy a slot for the caller r; all: the caller sees every group. */
-static void copy_slot(struct shown *to, const struct slot *l, const struct http_request *r, int all)
+static void copy_slot(struct slot_view *to, const struct slot *l, const struct http_request *r,
+                      int all)
 {
 	const infer_job *j = l->of && l->of->gen.task ? infer_task_job(l->of->gen.task) : NULL;
 
-	*to = (struct shown){ .busy = j != NULL };
+	*to = (struct slot_view){ .busy = j != NULL };
 	to->hidden = j && !all && strcmp(l->of->caller.group, r->api.caller.group) != 0;
 	if (!j || to->hidden)
 		return;
@@ -37,7 +38,7 @@ static void copy_slot(struct shown *to, const struct slot *l, const struct http_
 	to->prompt = (int64_t)infer_job_prompt(j, l->index).n;
 }
 
-static void put_params(struct jwrite *w, const struct shown *l)
+static void put_params(struct jwrite *w, const struct slot_view *l)
 {
 	const struct infer_sample_param *p;
 	struct infer_sample_opts o = l->sample;
@@ -56,7 +57,7 @@ static void put_params(struct jwrite *w, const struct shown *l)
 
 /* model: NULL without --config */
 static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
-                     const struct shown *l)
+                     const struct slot_view *l)
 {
 	jw_object(w, NULL);
 	jw_int(w, "id", id);
@@ -84,17 +85,17 @@ static void put_slot(struct jwrite *w, int id, const char *model, int32_t ctx,
 
 /* Copy the slots of a model and count busy ones.  Returns its context; -1: not loaded.  Caller
  * holds the lock. */
-static int32_t copy_slots(struct shown shown[SERVE_SEQS], const struct served *m,
+static int32_t copy_slots(struct slot_view views[SERVE_SEQS], const struct served *m,
                           const struct http_request *r, int *busy)
 {
 	struct infer_engine_info e;
 	int all = tenant_sees_all(&r->api);
 
-	if (m->state != SERVED_IN)
+	if (m->state != SERVED_LOADED)
 		return -1;
 	for (int i = 0; i < SERVE_SEQS; i++) {
-		copy_slot(&shown[i], &m->slots[i], r, all);
-		*busy += shown[i].busy;
+		copy_slot(&views[i], &m->slots[i], r, all);
+		*busy += views[i].busy;
 	}
 	infer_engine_info(m->engine, &e);
 	return e.ctx;
@@ -104,15 +105,15 @@ static int32_t copy_slots(struct shown shown[SERVE_SEQS], const struct served *m
 static int put_slots(struct jwrite *w, const struct http_request *r)
 {
 	struct server *s = r->api.server;
-	struct shown shown[SERVE_SEQS];
+	struct slot_view views[SERVE_SEQS];
 	int n = 0, busy = 0;
 
 	pthread_mutex_lock(&s->lock);
 	for (const struct served *m = s->models; m; m = m->next) {
-		int32_t ctx = copy_slots(shown, m, r, &busy);
+		int32_t ctx = copy_slots(views, m, r, &busy);
 
 		for (int i = 0; ctx >= 0 && i < SERVE_SEQS; i++)
-			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &shown[i]);
+			put_slot(w, n++, s->o->config ? m->name : NULL, ctx, &views[i]);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return n - busy;

@@ -103,23 +103,24 @@ int origin_is_allowed(const char *only, const char *origin)
 }
 
 /* The length of HOST[:PORT] without the default port of its scheme. */
-static size_t authority_length(const char *host, const char *usual)
+static size_t authority_length(const char *host, const char *default_port)
 {
-	size_t n = strlen(host), k = strlen(usual);
+	size_t n = strlen(host), k = strlen(default_port);
 
-	return n > k && !strcmp(host + n - k, usual) ? n - k : n;
+	return n > k && !strcmp(host + n - k, default_port) ? n - k : n;
 }
 
 int origin_is_own(const char *origin, const char *host)
 {
 	int is_https = !strncmp(origin, "https://", 8);
-	const char *at = origin + 7 + is_https, *usual = is_https ? ":443" : ":80";
+	const char *at = origin + 7 + is_https, *default_port = is_https ? ":443" : ":80";
 	size_t n;
 
 	if (!is_https && strncmp(origin, "http://", 7))
 		return 0;
-	n = authority_length(at, usual);
-	return host_length(host) && n == authority_length(host, usual) && !strncasecmp(at, host, n);
+	n = authority_length(at, default_port);
+	return host_length(host) && n == authority_length(host, default_port) &&
+	       !strncasecmp(at, host, n);
 }
 
 /* ---- requests ---- */

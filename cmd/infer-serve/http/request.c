@@ -12,7 +12,10 @@ enum { UNREAD_MOST = 16 << 20 };
 
 const char http_json[] = "application/json; charset=utf-8";
 
-struct http_request *http_of(struct api_request *r) { return (struct http_request *)(void *)r; }
+static struct http_request *http_of(struct api_request *r)
+{
+	return (struct http_request *)(void *)r;
+}
 
 static void run_request(struct api_request *a)
 {

@@ -41,7 +41,7 @@ struct http_link {
 };
 
 struct http_request {
-	struct api_request api;           /* first: http_of() casts */
+	struct api_request api;           /* first: it is cast */
 	struct http_request *prev, *next; /* lock: of all */
 	struct http_head head;
 	struct http_link link;
@@ -69,8 +69,6 @@ struct http_request {
 struct http_request *http_request_new(struct server *s);
 /* Release one reference.  Caller holds the lock. */
 void http_request_drop(struct http_request *r);
-/* The HTTP request that owns an API request. */
-struct http_request *http_of(struct api_request *r);
 /* Answer with what is in r->out.  type: Content-Type, static.  Under no lock. */
 void http_answer(struct http_request *r, int status, const char *type);
 extern const char http_json[]; /* Content-Type */

@@ -1,6 +1,6 @@
 /* infer-serve/ops/api_request.h - a request of the API, and the generation of its answer.
  *
- * An HTTP request (http/request.h) and a line of a batch (batch/batches.c) each own one.  Its owner
+ * An HTTP request (http/request.h) and a line of a batch (batch/line_run.h) each own one.  Its owner
  * reads it and delivers the answer; this room finds the model and runs the job.
  *
  * A request belongs to one thread at a time: to a worker, to the loader, or to the thread that
@@ -38,13 +38,13 @@ struct api_owner {
 
 /* Writes other events than those of the API format.  All functions append events to `to`. */
 struct event_writer {
-	/* a token, or the end of a sample; NULL: events of the API format */
+	/* Append the event of a token, or of the end of a sample.  NULL: the API format has it */
 	int (*event)(struct event_writer *w, const struct infer_got *got, struct buf *to,
 	             infer_error *err);
-	/* the end of the whole answer */
+	/* Append the end of the whole answer. */
 	int (*end)(struct event_writer *w, struct api_request *r, const struct infer_answer *a,
 	           struct buf *to, infer_error *err);
-	/* an error, after which nothing follows */
+	/* Append an error, after which nothing follows. */
 	int (*fault)(struct event_writer *w, struct api_request *r, const struct infer_fault *f,
 	             struct buf *to, infer_error *err);
 	void (*free)(struct event_writer *w);
@@ -67,9 +67,9 @@ struct trace {
 
 /* The state of a request while its answer is generated, used by the thread that steps engines. */
 struct generation {
-	infer_job *job;   /* not started yet; NULL: none */
-	infer_task *task; /* running; NULL: none */
-	struct fair_item turn;
+	infer_job *job;                /* not started yet; NULL: none */
+	infer_task *task;              /* running; NULL: none */
+	struct fair_item turn;         /* among the requests that wait for the engine */
 	struct api_request *next_over; /* list of drop_over */
 	int64_t queued_ns, started_ns; /* given to stepper_put; given to the engine */
 	int64_t until_ns;              /* deadline of the answer; 0: none */
@@ -77,27 +77,27 @@ struct generation {
 	int streams;                   /* the answer is a stream of events */
 	int has_begun;                 /* an event was delivered */
 	struct infer_stream stream;
-	struct event_writer *events; /* owned; NULL: events of the API format */
-	int64_t created;             /* seconds since 1970 */
-	int64_t first_ns;            /* first token; 0: none yet */
-	int64_t *token_ns;           /* latest token of each sample; mem_free */
-	int64_t prompt_tokens, completion_tokens;
+	struct event_writer *events;              /* owned; NULL: events of the API format */
+	int64_t created;                          /* seconds since 1970 */
+	int64_t first_ns;                         /* first token; 0: none yet */
+	int64_t *token_ns;                        /* latest token of each sample; mem_free */
+	int64_t prompt_tokens, completion_tokens; /* of all samples; set at the end */
 };
 
 enum { API_ID = 128 };
 struct api_request {
 	struct server *server;
 	const struct api_owner *owner;
-	struct api_request
-		*next;       /* in the queue that it is in, or of the running ones of its model */
+	/* in the queue that it is in, or in the list of those that run of its model */
+	struct api_request *next;
 	char name[24];       /* unique; never chosen by the client */
 	char id[API_ID + 1]; /* X-Request-Id; empty for a line of a batch */
 	struct caller caller;
 	struct trace trace;
 	const infer_api *format; /* API format; NULL: the endpoint has none */
 	int is_anthropic;        /* errors are written as Anthropic writes them */
-	int64_t began_ns;
-	double timeout_s; /* of the head of the request; 0: none */
+	int64_t began_ns;        /* when the head arrived, or the line was read */
+	double timeout_s;        /* of the head of the request; 0: none */
 	struct buf body;
 	struct generation gen;
 	struct buf note; /* for the access log: JSON object */
@@ -121,7 +121,8 @@ struct metrics *api_metrics(struct api_request *r);
 
 /* Call the function of r->owner. */
 void api_fault(struct api_request *r, const struct infer_fault *f);
-/* kind: enum infer_fault_kind; param: the field at fault, or NULL */
+/* Deliver an error with this message.  kind: enum infer_fault_kind; param: the field at fault, or
+ * NULL */
 void api_refuse(struct api_request *r, int kind, const char *param, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 void api_done(struct api_request *r);

@@ -26,10 +26,10 @@ struct config {
 	infer_error *err;
 };
 /* state of reading one model */
-struct reading {
+struct model_reader {
 	struct config *c;
 	struct served *m;
-	struct buf said;
+	struct buf text; /* of its configuration */
 };
 
 /* ---- options ---- */
@@ -55,7 +55,7 @@ static const struct opt *find_option(const struct config *c, const char *name)
 	return NULL;
 }
 
-static int set_option(struct reading *r, const struct opt *o, const struct ytree *v)
+static int set_option(struct model_reader *r, const struct opt *o, const struct ytree *v)
 {
 	const struct config *c = r->c;
 	infer_error why;
@@ -81,7 +81,7 @@ static int set_option(struct reading *r, const struct opt *o, const struct ytree
 }
 
 /* Set an option to one value, or to a list if it may be given more than once. */
-static int set_options(struct reading *r, const struct opt *o, const struct ytree *v)
+static int set_options(struct model_reader *r, const struct opt *o, const struct ytree *v)
 {
 	if (o->kind == OPT_LIST) {
 		/* replaces the values of the command line */
@@ -114,7 +114,7 @@ static int check_name(struct config *c, const struct ytree *y, const char *name)
 	                                         "a name is longer than %d bytes", NAME_LONGEST);
 }
 
-static int add_alias(struct reading *r, const struct ytree *y)
+static int add_alias(struct model_reader *r, const struct ytree *y)
 {
 	struct served *m = r->m;
 	const char *name;
@@ -125,7 +125,7 @@ static int add_alias(struct reading *r, const struct ytree *y)
 	return m->aliases.at[m->aliases.n++] ? INFER_OK : err_nomem(r->c->err);
 }
 
-static int read_aliases(struct reading *r, const struct ytree *y)
+static int read_aliases(struct model_reader *r, const struct ytree *y)
 {
 	size_t n = y->kind == YTREE_LIST ? y->n : 1;
 
@@ -141,15 +141,15 @@ static int read_aliases(struct reading *r, const struct ytree *y)
 
 /* ---- a model ---- */
 
-static int read_load(struct reading *r, const struct ytree *y)
+static int read_load(struct model_reader *r, const struct ytree *y)
 {
-	r->m->at_start = ytree_is(y, "start");
-	if (r->m->at_start || ytree_is(y, "demand"))
+	r->m->loads_at_start = ytree_is(y, "start");
+	if (r->m->loads_at_start || ytree_is(y, "demand"))
 		return INFER_OK;
 	return ytree_fail(y, r->c->what, r->c->err, INFER_EFORMAT, "load must be start or demand");
 }
 
-static int read_unload(struct reading *r, const struct ytree *y)
+static int read_unload(struct model_reader *r, const struct ytree *y)
 {
 	uint64_t v;
 
@@ -158,7 +158,7 @@ static int read_unload(struct reading *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int read_model_key(struct reading *r, const struct ytree *v)
+static int read_model_key(struct model_reader *r, const struct ytree *v)
 {
 	const char *key = v->key->at;
 	const struct opt *o;
@@ -235,7 +235,7 @@ static int check_model_device(const struct config *c, const struct ytree *y, con
 	return rc ? ytree_fail(y, c->what, c->err, INFER_EFORMAT, "%s", why.message) : INFER_OK;
 }
 
-static int read_model_keys(struct reading *r, const struct ytree *y)
+static int read_model_keys(struct model_reader *r, const struct ytree *y)
 {
 	struct served *m = r->m;
 	struct config *c = r->c;
@@ -251,11 +251,11 @@ static int read_model_keys(struct reading *r, const struct ytree *y)
 	TRY(check_readable(c, y, m->o.model));
 	TRY(check_readable(c, y, m->o.chat.template));
 	TRY(check_model_device(c, y, m));
-	if (m->at_start && !ytree_get(y, "unload"))
+	if (m->loads_at_start && !ytree_get(y, "unload"))
 		m->unload_s = 0;
-	append_tree(&r->said, y);
-	m->said = r->said.bad ? NULL : arena_strndup(&m->mem, r->said.at, r->said.len);
-	if (!m->said)
+	append_tree(&r->text, y);
+	m->config_text = r->text.bad ? NULL : arena_strndup(&m->mem, r->text.at, r->text.len);
+	if (!m->config_text)
 		return err_nomem(c->err);
 	if (ytree_get(y, "api-key-file"))
 		return keys_read(&m->keys, m->o.api_key_file, c->err);
@@ -264,12 +264,12 @@ static int read_model_keys(struct reading *r, const struct ytree *y)
 
 static int read_model(struct config *c, const struct ytree *y)
 {
-	struct reading r = { .c = c, .m = served_new(c->s, c->s->o) };
+	struct model_reader r = { .c = c, .m = served_new(c->s, c->s->o) };
 	int rc;
 
 	if (!r.m)
 		return err_nomem(c->err);
-	buf_init(&r.said, MEM_BASE);
+	buf_init(&r.text, MEM_BASE);
 	r.m->o.model = NULL;
 	r.m->unload_s = UNLOAD_S;
 	r.m->name = mem_strndup(MEM_BASE, y->key->at, y->key->n);
@@ -281,7 +281,7 @@ static int read_model(struct config *c, const struct ytree *y)
 	c->last = r.m;
 	if (!rc)
 		rc = read_model_keys(&r, y);
-	buf_fini(&r.said);
+	buf_fini(&r.text);
 	return rc;
 }
 
@@ -406,7 +406,7 @@ static struct served **find_same_model(struct served **at, const struct served *
 {
 	for (; *at; at = &(*at)->next)
 		if (!(*at)->retired && !strcmp((*at)->name, as->name) &&
-		    !strcmp((*at)->said, as->said))
+		    !strcmp((*at)->config_text, as->config_text))
 			return at;
 	return NULL;
 }

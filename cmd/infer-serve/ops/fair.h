@@ -17,9 +17,9 @@ struct fair_user {
 	/* of the thread that steps engines */
 	struct fair_user *next_busy;
 	int is_busy;
-	double served;   /* tokens divided by the weight */
-	int64_t samples; /* in the engine */
-	struct fair_item *first, *last;
+	double served;                  /* tokens divided by the weight */
+	int64_t samples;                /* in the engine */
+	struct fair_item *first, *last; /* requests that wait */
 };
 enum { FAIR_MOST = 100, FAIR_LEVELS = 8 };
 /* A request that waits or runs. */
@@ -27,13 +27,13 @@ struct fair_item {
 	struct fair_item *next;
 	struct fair_user *user;
 	int32_t samples, rank; /* rank: priority in the engine; the greatest goes first */
-	uint64_t turn;
-	void *of;
+	uint64_t turn;         /* order of arrival */
+	void *of;              /* the request; not used here */
 };
 struct fair {
 	struct fair_user *busy; /* users with requests that wait or run */
-	uint64_t turns;
-	int32_t room; /* sequences of the engine */
+	uint64_t turns;         /* requests added so far */
+	int32_t room;           /* sequences of the engine */
 };
 
 /* Add a request that waits; its user, samples and `of` are set. */

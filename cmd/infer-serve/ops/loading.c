@@ -140,9 +140,9 @@ static int choose_model(struct api_request *r, const struct model_query *q)
 	ok = !s->o->config || read_name(r, q, &mem, &name, &n);
 	if (ok) {
 		pthread_mutex_lock(&s->lock);
-		m = name ? served_named(s, name, n) : default_model(s);
+		m = name ? served_by_name(s, name, n) : default_model(s);
 		if (!m && q->by_file && name)
-			m = served_of_file(s, name, n);
+			m = served_by_file(s, name, n);
 		if (m)
 			assign_model(r, m, &f);
 		pthread_mutex_unlock(&s->lock);
@@ -169,7 +169,7 @@ int served_find(struct api_request *r, const struct model_query *q)
 		return 0;
 	}
 	pthread_mutex_lock(&s->lock);
-	in = r->model->state == SERVED_IN;
+	in = r->model->state == SERVED_LOADED;
 	stop = s->stop;
 	if (!in && !stop)
 		work_add(&s->load, r);
@@ -191,7 +191,7 @@ static void start_unloading(struct served *m)
 	if (m->engine)
 		infer_engine_stats(m->engine, &e);
 	metrics_engine_add(&m->engines, &e);
-	m->state = SERVED_LEAVING;
+	m->state = SERVED_UNLOADING;
 	pthread_cond_signal(&m->server->engine_wake);
 }
 
@@ -208,8 +208,8 @@ static uint64_t sum_memory(struct server *s, const struct served *m, struct serv
 		if (k == m)
 			continue;
 		sum += k->bytes;
-		*leaving |= k->state == SERVED_LEAVING;
-		if (k->state == SERVED_IN && !k->refs &&
+		*leaving |= k->state == SERVED_UNLOADING;
+		if (k->state == SERVED_LOADED && !k->refs &&
 		    (!*idle || k->ended_ns < (*idle)->ended_ns))
 			*idle = k;
 	}
@@ -251,7 +251,7 @@ static int load_model(struct served *m, infer_error *err)
 	int rc = served_open(m, make_room, err);
 
 	pthread_mutex_lock(&s->lock);
-	m->state = rc ? SERVED_OUT : SERVED_IN;
+	m->state = rc ? SERVED_UNLOADED : SERVED_LOADED;
 	m->bytes = rc ? 0 : m->bytes;
 	m->ended_ns = clock_now_ns();
 	pthread_cond_broadcast(&s->changed);
@@ -270,10 +270,10 @@ int served_start(struct server *s, infer_error *err)
 	do {
 		pthread_mutex_lock(&s->lock);
 		m = s->models;
-		while (m && (!m->at_start || m->retired || m->state != SERVED_OUT))
+		while (m && (!m->loads_at_start || m->retired || m->state != SERVED_UNLOADED))
 			m = m->next;
 		if (m) {
-			m->at_start = 0;
+			m->loads_at_start = 0;
 			m->state = SERVED_LOADING;
 		}
 		pthread_mutex_unlock(&s->lock);
@@ -292,9 +292,9 @@ static void load_for_request(struct api_request *r)
 	int mine, rc = INFER_OK;
 
 	pthread_mutex_lock(&s->lock);
-	while (m->state == SERVED_LEAVING || m->state == SERVED_LOADING)
+	while (m->state == SERVED_UNLOADING || m->state == SERVED_LOADING)
 		pthread_cond_wait(&s->changed, &s->lock);
-	mine = m->state == SERVED_OUT;
+	mine = m->state == SERVED_UNLOADED;
 	if (mine)
 		m->state = SERVED_LOADING;
 	pthread_mutex_unlock(&s->lock);
@@ -332,7 +332,7 @@ void *loader_thread(void *server)
 
 /* ---- unloading ---- */
 
-void served_look(struct server *s)
+void served_unload_idle(struct server *s)
 {
 	int64_t now = clock_now_ns();
 
@@ -340,9 +340,9 @@ void served_look(struct server *s)
 		return;
 	pthread_mutex_lock(&s->lock);
 	for (struct served *m = s->models; m; m = m->next) {
-		int is_in = m->state == SERVED_IN;
+		int is_in = m->state == SERVED_LOADED;
 
-		if (m->refs || (!is_in && m->state != SERVED_OUT))
+		if (m->refs || (!is_in && m->state != SERVED_UNLOADED))
 			continue;
 		if (m->retired || (is_in && m->failed) ||
 		    (is_in && m->unload_s && now - m->ended_ns > m->unload_s * SECOND))
@@ -370,13 +370,13 @@ static struct served *find_leaving(struct server *s)
 	struct served *m;
 
 	pthread_mutex_lock(&s->lock);
-	for (m = s->models; m && m->state != SERVED_LEAVING;)
+	for (m = s->models; m && m->state != SERVED_UNLOADING;)
 		m = m->next;
 	pthread_mutex_unlock(&s->lock);
 	return m;
 }
 
-void served_leave(struct server *s)
+void served_unload(struct server *s)
 {
 	struct served *m;
 
@@ -388,7 +388,7 @@ void served_leave(struct server *s)
 		pthread_mutex_lock(&s->lock);
 		m->samples = 0;
 		m->bytes = 0;
-		m->state = SERVED_OUT;
+		m->state = SERVED_UNLOADED;
 		int gone = remove_retired(s, m);
 
 		pthread_cond_broadcast(&s->changed);

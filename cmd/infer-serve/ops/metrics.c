@@ -41,22 +41,23 @@ static const struct {
 	[METRICS_INTER] = { "inter_token_latency_seconds", "Between two tokens of an answer.",
 	                    EACH },
 	[METRICS_QUEUE] = { "request_queue_time_seconds", "Waiting for the engine.", SECONDS },
-	[METRICS_PREFILL] = { "request_prefill_time_seconds", "Reading the prompt.", SECONDS },
+	[METRICS_PREFILL] = { "request_prefill_time_seconds", "Computing the prompt (prefill).",
+	                      SECONDS },
 	[METRICS_DECODE] = { "request_decode_time_seconds", "From the first token to the last.",
 	                     SECONDS },
 	[METRICS_PROMPT] = { "request_prompt_tokens", "Tokens of a prompt.", TOKENS },
 	[METRICS_GENERATION] = { "request_generation_tokens", "Tokens of an answer.", TOKENS },
-	[METRICS_INFERENCE] = { "request_inference_time_seconds",
-	                        "Reading the prompt and generating.", SECONDS },
+	[METRICS_INFERENCE] = { "request_inference_time_seconds", "Prefill and generation.",
+	                        SECONDS },
 	[METRICS_STEP] = { "iteration_tokens", "Tokens in a step of the engine.", TOKENS },
 	[METRICS_CONSTRAINT] = { "request_constraint_time_seconds",
-	                         "Finding which tokens a constraint allows, of an answer that has "
-	                         "one.",
+	                         "Computing the tokens that a constraint allows, per "
+	                         "constrained answer.",
 	                         SHORT },
 	[METRICS_N] = { "request_params_n",
 	                "Samples that requests ask for.",
 	                { 1, 2, 5, 10, 20, 50, 128 } },
-	[METRICS_MAX] = { "request_params_max_tokens", "Tokens that requests allow, where they do.",
+	[METRICS_MAX] = { "request_params_max_tokens", "max_tokens of requests that set it.",
 	                  TOKENS },
 };
 
@@ -175,18 +176,18 @@ static const struct value values[] = {
 	{ "prefix_cache_hits_total", "counter", "Tokens that the cache had.", SUM(cached_tokens) },
 	{ "generation_tokens_total", "counter", "Generated tokens.", SUM(generation_tokens) },
 	{ "engine_steps_total", "counter", "Steps of the engine.", NOW(engines.steps, AS_U64) },
-	{ "num_preemptions_total", "counter", "Sequences that lost their place in the cache.",
+	{ "num_preemptions_total", "counter", "Sequences that were preempted.",
 	  NOW(engines.preemptions, AS_U64) },
 	{ "swap_out_bytes_total", "counter",
 	  "Bytes copied out of the cache for preempted sequences.",
 	  NOW(engines.swap_out_bytes, AS_U64) },
 	{ "swap_in_bytes_total", "counter", "Bytes copied back into the cache.",
 	  NOW(engines.swap_in_bytes, AS_U64) },
-	{ "swap_used_bytes", "gauge", "Bytes of preempted sequences that wait beside the cache.",
+	{ "swap_used_bytes", "gauge", "Bytes of preempted sequences that are swapped out.",
 	  NOW(swap_bytes, AS_U64) },
 	{ "num_requests_running", "gauge", "Samples that are computed.", NOW(running, AS_I64) },
 	{ "num_requests_waiting", "gauge", "Requests that wait.", NOW(waiting, AS_I64) },
-	{ "kv_cache_usage_ratio", "gauge", "Part of the cache that sequences use.",
+	{ "kv_cache_usage_ratio", "gauge", "Part of the cache that running sequences use.",
 	  NOW(kv_used, AS_DOUBLE) },
 	{ "kv_cache_idle_ratio", "gauge",
 	  "Part of the cache that holds prefixes of earlier requests.", NOW(kv_idle, AS_DOUBLE) },
@@ -283,7 +284,7 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 {
 	put_values(to, now, n);
 	put_family(to, "preemptions_resumed_total", "counter",
-	           "Preempted sequences that went on, by how they got their cache again.");
+	           "Preempted sequences that were resumed, by how their cache was restored.");
 	for (int k = 0; k < n; k++)
 		put_resumed(to, &now[k]);
 	put_family(to, "request_success_total", "counter", "Answers by how they ended.");
@@ -298,8 +299,7 @@ void metrics_put(struct buf *to, const struct metrics_now *now, int n,
 		for (int k = 0; k < n; k++)
 			put_histogram(to, h, &now[k]);
 	}
-	put_family(to, "otlp_spans_dropped_total", "counter",
-	           "Spans that found no room on their way.");
+	put_family(to, "otlp_spans_dropped_total", "counter", "Spans that were dropped.");
 	buf_printf(to, "infer_otlp_spans_dropped_total %llu\n",
 	           (unsigned long long)p->spans_dropped);
 	/* the names that all exporters use for these two */

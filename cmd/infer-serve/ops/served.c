@@ -125,7 +125,7 @@ static int open_reader(struct served *m, infer_error *err)
 
 	infer_engine_info(m->engine, &info);
 	TRY(chat_take(&m->chat, &o->chat, infer_model_file(m->model), err));
-	m->own_chat = m->chat.template != NULL;
+	m->has_own_chat = m->chat.template != NULL;
 	TRY(chatml_open(&m->chat.template, infer_model_tokenizer(m->model), err));
 	TRY(chat_warn_calls(&m->chat, m->name, err));
 	struct infer_job_opts jo = {
@@ -148,7 +148,7 @@ static int open_reader(struct served *m, infer_error *err)
 		.reads = INFER_JOB_STREAM | INFER_JOB_LENIENT | seeded,
 	};
 	TRY(infer_job_reader_new(&m->reader, &jo, err));
-	jo.chat = m->own_chat ? m->chat.template : NULL;
+	jo.chat = m->has_own_chat ? m->chat.template : NULL;
 	jo.max_tokens_given = 1;
 	jo.encode = 0;
 	jo.calls = INFER_CALLS_FREE;
@@ -205,7 +205,7 @@ static int is_name(const char *name, const char *at, size_t n)
 	return strlen(name) == n && !memcmp(name, at, n);
 }
 
-struct served *served_named(struct server *s, const char *name, size_t n)
+struct served *served_by_name(struct server *s, const char *name, size_t n)
 {
 	for (struct served *m = s->models; m; m = m->next) {
 		if (m->retired)
@@ -219,7 +219,7 @@ struct served *served_named(struct server *s, const char *name, size_t n)
 	return NULL;
 }
 
-struct served *served_of_file(struct server *s, const char *path, size_t n)
+struct served *served_by_file(struct server *s, const char *path, size_t n)
 {
 	for (struct served *m = s->models; m; m = m->next) {
 		const char *slash = strrchr(m->o.model, '/');
@@ -235,7 +235,7 @@ struct served *served_of_file(struct server *s, const char *path, size_t n)
 /* The first loaded model from m on.  Caller holds the lock. */
 static struct served *first_loaded(struct served *m)
 {
-	while (m && m->state != SERVED_IN)
+	while (m && m->state != SERVED_LOADED)
 		m = m->next;
 	return m;
 }

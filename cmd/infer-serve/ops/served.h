@@ -26,14 +26,14 @@ struct api_request;
 /* One sequence of a model, as /slots shows it. */
 struct slot {
 	const struct api_request *of; /* NULL: idle */
-	int32_t index, decoded;
+	int32_t index, decoded;       /* sample of the request; its tokens */
 };
 
 enum served_state {
-	SERVED_OUT, /* not loaded */
+	SERVED_UNLOADED,
 	SERVED_LOADING,
-	SERVED_IN,      /* loaded */
-	SERVED_LEAVING, /* idle, and about to be unloaded by the thread that steps engines */
+	SERVED_LOADED,
+	SERVED_UNLOADING, /* idle, and about to be unloaded by the thread that steps engines */
 };
 struct served {
 	struct server *server;
@@ -41,11 +41,11 @@ struct served {
 	struct serve_opts o;
 	char *name;              /* in answers; mem_free */
 	struct opt_list aliases; /* in mem */
-	const char
-		*said; /* in mem: its configuration as text; another text means that it changed */
+	/* in mem: its configuration as text; another text means that it changed */
+	const char *config_text;
 	struct arena mem;
-	int at_start;     /* load: start */
-	int64_t unload_s; /* seconds without a request after which it is unloaded; 0: never */
+	int loads_at_start; /* load: start */
+	int64_t unload_s;   /* seconds without a request after which it is unloaded; 0: never */
 
 	/* set by the loader, then immutable until it is unloaded */
 	const char *ref; /* hf:ORG/REPO, if o.model was one and is now its path; else NULL */
@@ -57,17 +57,19 @@ struct served {
 	infer_job_reader *reader;
 	/* for requests of infer-run, read with its defaults and only the model's own template */
 	infer_job_reader *own_reader;
-	int own_chat; /* the model has a chat template */
+	int has_own_chat; /* the model has a chat template */
 
 	/* guarded by the server's lock */
 	struct served *next;
 	enum served_state state;
-	int64_t refs;     /* requests whose model it is */
-	int retired;      /* not in the configuration any more */
-	struct keys keys; /* API keys that may use it; n 0: those of the server */
-	uint64_t bytes;   /* weights, cache and workspace; 0: not loaded */
-	int64_t ended_ns; /* when the latest request ended */
-	int64_t n_admitted, samples, n_tasks;
+	int64_t refs;       /* requests whose model it is */
+	int retired;        /* not in the configuration any more */
+	struct keys keys;   /* API keys that may use it; n 0: those of the server */
+	uint64_t bytes;     /* weights, cache and workspace; 0: not loaded */
+	int64_t ended_ns;   /* when the latest request ended */
+	int64_t n_admitted; /* requests that count against max-queue */
+	int64_t samples;    /* in the engine, as of its latest step */
+	int64_t n_tasks;    /* requests in the engine */
 	int64_t service_ns; /* running mean of the time that a request spends in the engine */
 	struct slot slots[SERVE_SEQS];
 	struct metrics metrics;
@@ -85,22 +87,23 @@ struct served {
 struct served *served_new(struct server *s, const struct serve_opts *o);
 void served_free(struct served *m); /* its engine, too */
 /* Open the model, its engine and its readers.  room, unless NULL: called with the bytes that they
- * need, before the engine is opened; its error is returned.  On failure m stays unloaded. Errors of
- * the library. */
+ * need, before the engine is opened; its error is returned.  On failure m stays unloaded.
+ * Errors of the library. */
 typedef int served_room_fn(struct served *m, uint64_t bytes, infer_error *err);
 int served_open(struct served *m, served_room_fn *room, infer_error *err);
+/* Close the engine and the model. */
 void served_close(struct served *m);
 
 /* The model with this name or alias, n bytes; NULL: none.  Caller holds the lock. */
-struct served *served_named(struct server *s, const char *name, size_t n);
+struct served *served_by_name(struct server *s, const char *name, size_t n);
 /* The model of this file, named with or without its folder, or by its hub reference; NULL: none.
  * Caller holds the lock. */
-struct served *served_of_file(struct server *s, const char *path, size_t n);
+struct served *served_by_file(struct server *s, const char *path, size_t n);
 /* The first loaded model, and the next one; NULL: none.  Under no lock. */
 struct served *served_first(struct server *s);
 struct served *served_next(struct served *m);
 
-/* loading.c. */
+/* loading.c */
 /* How a request names its model. */
 struct model_query {
 	const char *name;       /* NULL: not given */
@@ -110,13 +113,14 @@ struct model_query {
 /* Find the model that r names, and have it loaded.  1: r->model is ready.  0: r was answered and is
  * done, or r->owner->run is called again when the model is loaded.  Under no lock. */
 int served_find(struct api_request *r, const struct model_query *q);
+/* Load models for requests until the server stops.  Returns NULL. */
 void *loader_thread(void *server);
 /* Start to unload models that were idle for too long, were removed from the configuration, or whose
  * file was changed.  Under no lock. */
-void served_look(struct server *s);
-/* Unload the models that are SERVED_LEAVING.  Called by the thread that steps engines, under no
+void served_unload_idle(struct server *s);
+/* Unload the models that are SERVED_UNLOADING.  Called by the thread that steps engines, under no
  * lock. */
-void served_leave(struct server *s);
+void served_unload(struct server *s);
 /* Load the models with "load: start".  Under no lock.
  * Errors of served_open. */
 int served_start(struct server *s, infer_error *err);

@@ -401,9 +401,9 @@ static int has_work(struct server *s)
 	int some = 0;
 
 	for (struct served *m = s->models; m; m = m->next) {
-		if (m->state == SERVED_IN)
+		if (m->state == SERVED_LOADED)
 			m->samples = infer_runner_samples(m->runner);
-		some |= m->running || m->samples || m->state == SERVED_LEAVING;
+		some |= m->running || m->samples || m->state == SERVED_UNLOADING;
 	}
 	return some;
 }
@@ -486,7 +486,7 @@ void *stepper_thread(void *server)
 			if (m->running || infer_runner_samples(m->runner))
 				step_model(m);
 		}
-		served_leave(s);
+		served_unload(s);
 	}
 	pthread_mutex_lock(&s->lock);
 	for (struct served *m = s->models; m; m = m->next)

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { DIGITS = 32, MODE = 0600 };
-static const char half[] = ".half-", said[] = ".json";
+static const char temporary_prefix[] = ".half-", description_suffix[] = ".json";
 
 static int error_code(int e) { return e == ENOSPC || e == EDQUOT ? INFER_EAGAIN : INFER_EIO; }
 
@@ -67,8 +67,8 @@ static int sync_dir(const struct store *s, infer_error *err)
 	return fsync(s->dir) && errno != EINVAL ? set_errno_error(s, ".", err) : INFER_OK;
 }
 
-/* Copy the name without its suffix to stem.  Returns 0 if it has another one. */
-static int has_no_suffix(const char *name, const char *suffix, char stem[STORE_NAME])
+/* Copy a name without this suffix to stem.  Returns 0 if it does not end with it. */
+static int strip_suffix(const char *name, const char *suffix, char stem[STORE_NAME])
 {
 	size_t n = strlen(name), k = strlen(suffix);
 
@@ -92,9 +92,9 @@ static void remove_leftovers(const struct store *s)
 		return;
 	}
 	while ((e = readdir(d)))
-		if (!strncmp(e->d_name, half, sizeof half - 1) ||
-		    (has_no_suffix(e->d_name, said, stem) && store_is_name(stem, "file-") &&
-		     store_bytes(s, stem) < 0))
+		if (!strncmp(e->d_name, temporary_prefix, sizeof temporary_prefix - 1) ||
+		    (strip_suffix(e->d_name, description_suffix, stem) &&
+		     store_is_name(stem, "file-") && store_bytes(s, stem) < 0))
 			(void)unlinkat(s->dir, e->d_name, 0);
 	closedir(d);
 }
@@ -187,7 +187,7 @@ int store_begin(struct store *s, char name[STORE_NAME], infer_error *err)
 {
 	int fd;
 
-	store_name(s, name, half);
+	store_name(s, name, temporary_prefix);
 	fd = openat(s->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE);
 	if (fd < 0)
 		set_errno_error(s, name, err);
