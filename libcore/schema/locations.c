@@ -51,6 +51,14 @@ int schema_locate(struct schema *c, const struct json *v, uint32_t resource, int
 	return location_add(c, &(struct location){ v, resource, 0, constant }, loc);
 }
 
+/* Return the anchor after a (NULL: the first), or NULL. */
+static const struct anchor *next_anchor(const struct schema *c, const struct anchor *a)
+{
+	const size_t i = a ? (size_t)(a - c->anchor) + 1 : 0;
+
+	return i < c->n_anchors ? c->anchor + i : NULL;
+}
+
 /* Return the scope after `scope` enters a resource: its dynamic anchors are added, unless an outer
  * resource has the name. */
 static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint32_t *out)
@@ -59,7 +67,7 @@ static int scope_after(struct schema *c, uint32_t scope, uint32_t resource, uint
 
 	TRY(work_alloc(&c->w, &outer, c->n_names, sizeof *outer));
 	memcpy(outer, c->scope[scope], c->n_names * sizeof *outer);
-	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
+	for (const struct anchor *a = NULL; (a = next_anchor(c, a));)
 		if (a->dynamic && a->resource == resource && outer[a->nth] == NOWHERE)
 			outer[a->nth] = resource;
 	TRY(work_steps(&c->w, (uint64_t)c->n_anchors + (uint64_t)c->n_scopes * c->n_names));
@@ -150,7 +158,7 @@ static int new_anchor(struct schema *c, const struct json *name, uint32_t skip,
 {
 	uint32_t nth = NOWHERE;
 
-	for (const struct anchor *b = c->anchor; b < c->anchor + c->n_anchors; b++)
+	for (const struct anchor *b = NULL; (b = next_anchor(c, b));)
 		if (dynamic && b->dynamic && b->name->n == name->n &&
 		    !memcmp(b->name->s, name->s, name->n))
 			nth = b->nth;
@@ -520,7 +528,7 @@ static int follow_pointer(struct schema *c, const struct json *ref, uint32_t res
 static const struct anchor *find_anchor(const struct schema *c, uint32_t resource, const char *s,
                                         uint32_t n)
 {
-	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
+	for (const struct anchor *a = NULL; (a = next_anchor(c, a));)
 		if (a->resource == resource && a->name->n - a->skip == n &&
 		    !memcmp(a->name->s + a->skip, s, n))
 			return a;
@@ -534,7 +542,7 @@ static const struct anchor *outermost_anchor(const struct schema *c, uint32_t sc
 {
 	if (!c->scoped || c->scope[scope][a->nth] == NOWHERE)
 		return a;
-	for (const struct anchor *b = c->anchor; b < c->anchor + c->n_anchors; b++)
+	for (const struct anchor *b = NULL; (b = next_anchor(c, b));)
 		if (b->dynamic && b->nth == a->nth && b->resource == c->scope[scope][a->nth])
 			return b;
 	return a;
@@ -543,7 +551,7 @@ static const struct anchor *outermost_anchor(const struct schema *c, uint32_t sc
 /* Return the $recursiveAnchor of a resource, or NULL. */
 static const struct anchor *recursive_anchor(const struct schema *c, uint32_t resource)
 {
-	for (const struct anchor *a = c->anchor; a < c->anchor + c->n_anchors; a++)
+	for (const struct anchor *a = NULL; (a = next_anchor(c, a));)
 		if (a->dynamic && a->resource == resource && !a->name->n)
 			return a;
 	return NULL;
