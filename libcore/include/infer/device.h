@@ -18,13 +18,14 @@ struct infer_device {
 };
 enum { INFER_DEVICES = 64 };
 
-/* The kind of GPU that this build can use: "cuda"; NULL: none.  Asks no driver. */
+/* Return the kind of GPU that this build supports, "cuda", or NULL.  Loads no driver.  Any thread.
+ * */
 const char *infer_device_kind(void);
 
-/* List the GPUs: device i is "cuda:i" of infer_engine_opts.device.  Fills at most `cap` of *out; *n is
- * how many there are, or 0 on failure.  Loads the driver, which can take a second.  Any thread.
- * INFER_EUNSUP   this build has no backend for GPUs
- * INFER_EDEVICE  there is no driver, no device, or the driver fails */
+/* List the GPUs: out[i] is "cuda:i" of infer_engine_opts.device.  Fills at most `cap` entries; *n:
+ * how many GPUs there are, 0 on failure.  Loads the driver, which can take a second.  Any thread.
+ * INFER_EUNSUP: this build has no backend for GPUs.
+ * INFER_EDEVICE: there is no driver or no device, or the driver fails. */
 int infer_device_list(struct infer_device *out, int cap, int *n, infer_error *err);
 
 #ifdef __cplusplus

@@ -1,10 +1,10 @@
-/* infer/embed.h - what the vector of a text is made of.   floor: engine */
+/* infer/embed.h - how the embedding of a text is pooled.   floor: engine */
 #ifndef INFER_EMBED_H
 #define INFER_EMBED_H
 
-/* Of the states behind the last norm, which the logits are made of: the mean over all tokens, that
- * of the last token, or that of the first.  RANK: the score that a head of the model gives the text, as a
- * logit, in a vector of one number. */
+/* From the hidden states after the last norm (the input of the output matrix): the mean over all
+ * tokens, the state of the last token, or of the first (CLS).  RANK: not a state but the logit of
+ * the model's ranking head, one float. */
 enum infer_embed {
 	INFER_EMBED_NONE,
 	INFER_EMBED_MEAN,

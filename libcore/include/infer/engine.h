@@ -1,12 +1,12 @@
 /* infer/engine.h - requests in, events out: the one way to run a model.   floor: engine
  *
- * Shared.  submit, cancel, wait, stats and info are for any thread; step, next and busy for one.
+ * submit, cancel, wait, stats and info: any thread, at any time; step, next and busy: one thread.
  *
- * A step contains every decoding row, and as many prefill rows as keep it under step_ms; while nothing
- * decodes and another sequence could be admitted, at most 128 of them.  A prefix that prompts share
- * is computed once.  Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023,
- * arXiv:2309.06180; chunked prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023,
- * arXiv:2312.07104.
+ * A step contains a row for every decoding request, and as many prefill rows as keep it under
+ * step_ms; if nothing decodes and another sequence could be admitted, at most 128 of them.  A
+ * common prefix of prompts is computed once.  Iteration-level batching: Yu+ 2022 (Orca); paged KV:
+ * Kwon+ 2023, arXiv:2309.06180; chunked
+ * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
  *
  *	infer_engine_submit(e, &request, &id, &err);
  *	while (infer_engine_step(e, &err) == INFER_OK && infer_engine_busy(e))
@@ -34,113 +34,118 @@ typedef struct infer_engine infer_engine;
 
 enum {
 	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
-	INFER_ENGINE_NO_JUMP = 1 << 1, /* tokens that a constraint forces come one by one */
+	INFER_ENGINE_NO_JUMP = 1 << 1, /* compute tokens that a grammar forces one a step */
 	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
-	INFER_ENGINE_CPU_EXPERTS = 1 << 3, /* those of layers on a GPU; device auto means cuda */
+	INFER_ENGINE_CPU_EXPERTS = 1 << 3, /* experts of GPU layers on the CPU; auto means cuda */
 };
 enum { INFER_GPU_LAYERS_FIT = -1, INFER_SPLIT_MOST = 8 };
 struct infer_engine_opts {
-	/* "auto", "cpu", "cuda" or "cuda:N".  auto (NULL): a GPU if the model has 1 GiB of weights, is
-	 * supported there and fits with a context of ctx, or 4096; else the CPU, and the log says why */
+	/* "auto", "cpu", "cuda" or "cuda:N".  auto (NULL): a GPU if the model has 1 GiB of weights,
+	 * is supported there, and fits with a context of ctx, or 4096; else the CPU, and the log
+	 * says why */
 	const char *device;
-	/* the last layers, and the output, that are on the GPU; the others are on the CPU.  0: all;
-	 * INFER_GPU_LAYERS_FIT: as many as fit; N: device auto means cuda */
+	/* how many of the last layers, with the output, are on the GPU; the others are on the CPU.
+	 * 0: all; N > 0: auto means cuda; INFER_GPU_LAYERS_FIT: as many as fit */
 	int32_t gpu_layers;
-	/* split[i]: the share of the GPU layers that GPU i computes, at least 1; shares that add up to
-	 * the number of these layers are numbers of layers.  Each GPU gets at least one.  n_split 0:
-	 * one GPU.  Device auto means cuda; not with "cuda:N" or INFER_GPU_LAYERS_FIT */
+	/* split[i], at least 1: the share of the GPU layers that GPU i computes.  Shares whose sum
+	 * is the number of these layers are numbers of layers.  Each GPU gets at least one layer.
+	 * n_split 0: one GPU; with a split, auto means cuda.  Excludes "cuda:N" and
+	 * INFER_GPU_LAYERS_FIT */
 	int32_t split[INFER_SPLIT_MOST], n_split;
 	int32_t threads;    /* 0: the cores the process may use */
 	const char *isa;    /* widest kernel set to use ("ref", "avx2", ...); NULL: all */
 	int32_t ctx;        /* maximum context; 0: the model's own, or what fits */
 	int kv_set;         /* 0: the cache is f16 and the two types below are ignored */
 	int k_type, v_type; /* INFER_F32 F16, or Q8_0 Q4_0 if the head size is divisible by 32 */
-	/* activations next to F16 and BF16 weights: INFER_F32, or INFER_BF16: faster, less exact */
+	/* activations multiplied by F16 and BF16 weights: INFER_F32, or INFER_BF16: faster, less
+	 * exact */
 	int act_type;
-	/* cache budget; 0: enough for max_seqs sequences of ctx, at most what fits */
+	/* cache budget; 0: enough for max_seqs sequences of ctx, or what fits if that is less */
 	uint64_t kv_bytes;
-	/* for sequences that lose their place in the cache; 0: they are computed again */
+	/* host memory for the cache of preempted sequences; 0: they are computed again */
 	uint64_t swap_bytes;
-	int32_t prefill_chunk; /* maximum prefill rows per step; 0: 512 */
-	/* what a step that decodes may take with more than 16 prompt rows, or EVEN 48 rows in all; 0: 50 */
+	int32_t prefill_chunk; /* most prefill rows of a step; 0: 512 */
+	/* target time of a decoding step with more than 16 prompt rows (EVEN: 48 rows in all); 0:
+	 * 50 */
 	int32_t step_ms;
 	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */
 	uint32_t flags;
 	infer_log_fn *log;
 	void *log_user;
-	/* told, while a step reads prompts, how many tokens of all that run are computed or cached */
+	/* receives progress of prefill: prompt tokens computed or cached, of all active requests */
 	struct infer_watch watch;
-	/* told, while weights are copied to a GPU, how many bytes of all are */
+	/* receives progress while weights are copied to a GPU, in bytes */
 	struct infer_watch loading;
-	struct infer_observer observer; /* is shown the inputs of every product with a matrix */
+	struct infer_observer observer; /* receives the inputs of every product with a matrix */
 };
 
-/* model: borrowed, must outlive *out.  o: NULL is all defaults.
- * INFER_EINVAL  a field out of its range
- * INFER_EUNSUP  isa or cache type, by name; act_type BF16 for a model without F16 and BF16 matrices;
- *               an operation, type or option that a GPU which is asked for does not have
- * INFER_EDEVICE a GPU is asked for, and there is none, or no driver, or no support in this build
- * INFER_ENOMEM  names the memory needed, the memory available, and the nearest setting that fits */
+/* Open an engine.  model: borrowed, must outlive *out.  o: NULL is all defaults; its functions are
+ * called until close.
+ * INFER_EINVAL: a field is out of its range.
+ * INFER_EUNSUP: isa or cache type, by name; act_type BF16 for a model without F16 and BF16
+ *               matrices; an operation, type or option that the requested GPU does not support.
+ * INFER_EDEVICE: a GPU is requested, but there is none, or no driver, or no support in this build.
+ * INFER_ENOMEM: names the memory needed, the memory there is, and the nearest setting that fits. */
 int infer_engine_open(infer_engine **out, const infer_model *model,
                       const struct infer_engine_opts *o, infer_error *err);
-void infer_engine_close(infer_engine **e);
+void infer_engine_close(infer_engine **e); /* drops its requests; *e becomes NULL */
 
 enum {
 	INFER_REQ_IGNORE_EOS = 1 << 0,
 	INFER_REQ_SCORE = 1 << 1,        /* a SCORE event for every prompt token except the first */
 	INFER_REQ_NO_TEXT = 1 << 2,      /* ids only: no detokenising, no stop strings */
 	INFER_REQ_SPECIAL_TEXT = 1 << 3, /* control tokens appear in text */
-	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events carry the row of logits */
+	INFER_REQ_LOGITS = 1 << 4,       /* with SCORE: its events have the row of logits */
 	INFER_REQ_KEEP_STOP = 1 << 5,    /* a stop string that ends the text is part of it */
 	INFER_REQ_AFTER = 1 << 6, /* log-probabilities are those after all stages of the sampler */
 	INFER_REQ_PROGRESS = 1 << 7, /* READ events: prompt tokens cached or computed */
 };
 enum { INFER_MAX_TOP = 128 };
-struct infer_request { /* everything is copied at submit */
-	const int32_t *prompt;
-	size_t n_prompt;    /* ids, n_prompt >= 1 */
-	int32_t max_tokens; /* -1: until end of turn or context; 0: the prompt only */
-	int32_t min_tokens; /* nothing but a constraint ends an answer of fewer */
+struct infer_request {         /* everything is copied at submit */
+	const int32_t *prompt; /* [n_prompt] ids */
+	size_t n_prompt;       /* at least 1 */
+	int32_t max_tokens;    /* -1: until end of turn or context; 0: only compute the prompt */
+	int32_t min_tokens;    /* until then, no end token and no stop string ends the answer */
 	struct infer_sample_opts sample;
 	const struct infer_str *stop;
-	int32_t n_stop; /* stop strings, not empty */
+	int32_t n_stop; /* stop strings: UTF-8, not empty */
 	const int32_t *stop_tokens;
 	int32_t n_stop_tokens;
 	int32_t top;        /* alternatives reported with each token, 0 ... INFER_MAX_TOP */
-	int32_t score_from; /* SCORE: index of the first prompt token with an event; 0: 1 */
+	int32_t score_from; /* SCORE: index of the first prompt token with an event; 0 counts as 1 */
 	uint32_t flags;
-	int32_t priority;       /* greater goes first */
+	int32_t priority;       /* greater is served first */
 	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
-	infer_grammar *grammar; /* what the answer may be; NULL: anything */
-	struct infer_str free_until; /* it begins behind this text, the end of reasoning */
-	/* Reasoning before the constrained answer, or its first part: what begins it (len 0: the
-	 * prompt has) and what ends it (len 0: there is none).  Where it has half of the tokens that
-	 * may come, it is ended, so that the answer has the others.  At most 64 bytes each. */
+	infer_grammar *grammar; /* constrains the answer; NULL: none */
+	struct infer_str free_until; /* the answer is free up to and including this text */
+	/* Tags around reasoning before the constrained answer: the opening one (len 0: the prompt
+	 * contains it) and the closing one (len 0: no reasoning), at most 64 bytes each.  Reasoning
+	 * that takes half of the tokens is ended. */
 	struct infer_str reason_open, reason_close;
-	int embed, second; /* enum infer_embed, alone; where a second part begins, or 0 */
-	/* embed: f32 [n_embedding], not normalised, the caller's until DONE; written by the thread that
-	 * steps, and whole when DONE has come without a code */
+	/* enum infer_embed: instead of an answer; index of the first id of a second text, or 0 */
+	int embed, second;
+	/* embed: f32 [n_embedding], not normalised, the caller's; complete when DONE has code 0 */
 	float *embedding;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */
 	void *user;    /* returned with every event */
 };
 
-/* id: out, or NULL.  A model that ranks texts, or is an encoder, takes requests with embed only.
- * INFER_EINVAL  an id outside the vocabulary, an empty prompt, a field out of range; err names it
- * INFER_ENOMEM  the prompt (+ 1 token) does not fit the context; names the size needed, the size
- *               available, and the nearest size that fits
- * INFER_EUNSUP  text, or a constraint, is requested from a model without a vocabulary
- * INFER_EEMPTY  the constraint: the budget, or no token of the vocabulary can begin it
- * INFER_EAGAIN  the queue is full */
+/* Submit a request.  id: out, or NULL.  A ranker or an encoder accepts requests with embed only.
+ * INFER_EINVAL: an id outside the vocabulary, an empty prompt, a field out of range; names it.
+ * INFER_ENOMEM: the prompt (+ 1 token) exceeds the context; names the size needed, the size
+ *               available, and the nearest size that fits.
+ * INFER_EUNSUP: text, or a grammar, is requested from a model without a vocabulary.
+ * INFER_EEMPTY: the grammar's budget is exhausted, or no token can begin a text.
+ * INFER_EAGAIN: the queue is full. */
 int infer_engine_submit(infer_engine *e, const struct infer_request *r, uint64_t *id,
                         infer_error *err);
-int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: unknown or ended */
+int infer_engine_cancel(infer_engine *e, uint64_t id); /* INFER_EINVAL: unknown id, or ended */
 
 enum infer_event_kind { INFER_EVENT_TOKEN, INFER_EVENT_SCORE, INFER_EVENT_DONE, INFER_EVENT_READ };
 enum infer_finish {
-	INFER_FINISH_STOP,
-	INFER_FINISH_LENGTH,
+	INFER_FINISH_STOP, /* end of turn, stop string or stop token, or complete constrained text */
+	INFER_FINISH_LENGTH, /* max_tokens, or the context is full */
 	INFER_FINISH_CANCELLED,
 	INFER_FINISH_ERROR
 };
@@ -148,48 +153,42 @@ struct infer_top {
 	int32_t token;
 	float logprob;
 };
-struct infer_usage {
-	int64_t prompt_tokens, completion_tokens, cached_tokens, preemptions, chunks;
-	int64_t queue_ns, prefill_ns;
-	int64_t first_token_ns; /* from submit */
-	int64_t decode_ns;      /* from the first token to the last */
-	int64_t constraint_ns;  /* finding which tokens its constraint allows, and following it */
-};
 struct infer_event {
 	uint64_t id;
 	void *user;
-	int kind;
+	int kind;      /* enum infer_event_kind */
 	int32_t index; /* TOKEN: in the answer, from 0; SCORE: in the prompt, from 1; READ: how many */
 	int32_t token;
 	float logprob; /* ln p(token) under the unmodified logits, unless INFER_REQ_AFTER */
-	/* most likely first; borrowed, like every pointer here, until the next call of
+	/* [n_top] most likely first; borrowed, like every pointer here, until the next call of
 	 * infer_engine_next */
 	const struct infer_top *top;
 	int32_t n_top;
-	/* INFER_REQ_LOGITS: f32 [n_vocab], nats, not normalised, of this token; borrowed until the
-	 * next step, and NULL for an event that is read after it */
+	/* INFER_REQ_LOGITS: f32 [n_vocab], nats, not normalised, that predict this token; borrowed
+	 * until the next step, and NULL in an event read after it */
 	const float *logits;
-	/* TOKEN, DONE: the bytes that are final: no part of a character or a possible stop string */
+	/* TOKEN, DONE: bytes that are final: no part of a character or of a possible stop string */
 	const char *text;
 	size_t text_bytes;
 	int finish;               /* DONE: enum infer_finish */
 	int32_t stop;             /* DONE: index of the stop string that ended it; -1: none */
 	int code;                 /* DONE: 0; INFER_ECANCEL for CANCELLED; the code of an ERROR */
 	const char *message;      /* DONE: a sentence, or empty */
-	struct infer_usage usage; /* TOKEN: so far, but for the token itself; DONE */
+	struct infer_usage usage; /* TOKEN: so far, without this token; DONE: all */
 };
-/* 1: *ev is filled; 0: there is no event.  An end-of-turn or stop token is a TOKEN with empty text,
- * followed by DONE.  SCORE events have the order of the prompt.  Events are kept until read. */
+/* Read the next event.  1: *ev is filled; 0: there is none.  An end-of-turn or stop token is a
+ * TOKEN with empty text, followed by DONE.  SCORE events are in prompt order.  Events are kept
+ * until read. */
 int infer_engine_next(infer_engine *e, struct infer_event *ev);
 
-/* Compute one step, if there is work.  A logit that is NaN, or a device error, ends the affected
- * requests with DONE.  INFER_ENOMEM: no memory for events, and nothing was computed. */
+/* Compute one step, if there is work.  INFER_ENOMEM: no memory for events; nothing was computed.  A
+ * NaN logit or a device error is INFER_OK here: it ends the requests concerned, with DONE. */
 int infer_engine_step(infer_engine *e, infer_error *err);
 int infer_engine_busy(const infer_engine *e); /* 1: requests have not ended, or events are unread */
-/* Wait for work.  1: a request waits or runs; 0: the timeout passed (-1: no timeout). */
+/* Wait until a request is queued or active: 1.  0: the timeout has passed (-1: no timeout). */
 int infer_engine_wait(infer_engine *e, int64_t timeout_ns);
 
-/* infer/stats.h */
+/* Copy the counters after the last step, and the configuration: infer/stats.h */
 void infer_engine_stats(const infer_engine *e, struct infer_engine_stats *s);
 void infer_engine_info(const infer_engine *e, struct infer_engine_info *info);
 

@@ -2,13 +2,13 @@
  *
  * Perplexity on a text, the distance from a reference, questions with choices.
  *
- * Confined: the engines belong to the call, and must have no other requests.  Everything is
- * computed from the logits in double, in an order that depends neither on threads nor on steps.
+ * One thread at a time: the engines belong to the call and must have no other requests.  Everything
+ * is computed from the logits in double, in an order that depends neither on threads nor on steps.
  *
- * A text is cut into windows of W tokens, one behind the other; tokens that fill no window are left
- * out.  If the model adds BOS, it takes the place of the first token of each window.  The first
- * half of a window is context only: the tokens from W / 2 + 1 on are scored, W - 1 - W / 2 of them.
- * These are the windows of the perplexity tools that GGUF models are usually measured with. */
+ * A text is cut into consecutive windows of W tokens; tokens after the last whole window are
+ * ignored.  If the model adds BOS, it replaces the first token of each window.  The first half of a
+ * window is context only: the tokens from W / 2 + 1 on are scored, W - 1 - W / 2 of them.
+ * llama-perplexity uses the same windows. */
 #ifndef INFER_EVAL_H
 #define INFER_EVAL_H
 #include <stddef.h>
@@ -22,11 +22,11 @@
 extern "C" {
 #endif
 
-/* A mean and its standard error, under which tokens count as independent. */
+/* A mean and its standard error, treating tokens as independent. */
 struct infer_eval_mean {
 	double value, se;
 };
-/* A value and its interval of 95 %. */
+/* A value and its 95 % interval. */
 struct infer_eval_range {
 	double value, lo, hi;
 };
@@ -41,60 +41,64 @@ struct infer_eval_text {
 	int32_t window;
 	struct infer_eval_mean nll;        /* -ln p of a scored token, nats */
 	struct infer_eval_mean perplexity; /* e^nll; the error is that of nll times the value */
-	int has_ref;                       /* 1: what follows was measured */
+	int has_ref;                       /* 1: the fields down to top5 are filled */
 	struct infer_eval_mean ref_nll, ref_perplexity;
-	struct infer_eval_mean ratio; /* of the perplexities, model / reference, in pairs */
-	/* KL(reference || model) of a position, nats.  Mean: +- 1.96 standard errors.  Quantiles:
-	 * linear between the order statistics; intervals are the order statistics at the ranks
-	 * n q -+ 1.96 sqrt(n q (1 - q)), rounded outwards */
+	struct infer_eval_mean ratio; /* perplexity of the model / of the reference, paired */
+	/* KL(reference || model) per position, nats.  Mean: +- 1.96 standard errors.  Quantiles:
+	 * linear interpolation; intervals are the order statistics at the ranks n q -+ 1.96 sqrt(n
+	 * q (1 - q)), rounded outwards */
 	struct infer_eval_mean kl;
 	struct infer_eval_range kl_mean, kl_median, kl_p90, kl_p99;
 	double kl_max;
-	/* change of the probability of the right token, model - reference */
+	/* change of the probability of the correct token, model - reference */
 	struct infer_eval_mean dp, dp_rms;
 	struct infer_eval_range dp_p1, dp_median, dp_p99;
-	/* share of positions with the same most likely token, and with the same set of the five
-	 * most likely; equal logits by id; intervals by Wilson 1927 */
+	/* fraction of positions with the same most likely token; with the same five most likely;
+	 * ties by id; intervals by Wilson 1927 */
 	struct infer_eval_range top1, top5;
-	int has_beside; /* 1: so was what follows, of the other model */
+	int has_beside; /* 1: the fields below are filled, for the other model */
 	struct infer_eval_mean beside_nll, beside_perplexity;
 	struct infer_eval_range beside_kl, beside_top1; /* as kl_mean and top1 */
-	/* the model less the other, position by position: mean +- 1.96 standard errors.  What moves
-	 * both alike is not in it, so it is narrower than the two intervals. */
+	/* the model minus the other model, per position: mean +- 1.96 standard errors.  Variation
+	 * common to both cancels, so these intervals are narrower than the separate ones. */
 	struct infer_eval_range nll_difference, kl_difference;
 };
 struct infer_eval_opts {
 	const int32_t *ids; /* the text */
 	size_t n_ids;
 	int32_t window;           /* at least 4, at most the context of the engines; 0: 512 */
-	struct infer_watch watch; /* is told of the tokens of windows that are done */
-	/* another model to compare with the same reference, or NULL; only with a reference */
+	struct infer_watch watch; /* receives tokens of finished windows */
+	/* another model, compared with the same reference, or NULL; needs a reference */
 	const struct infer_eval_side *beside;
 };
 
-/* Measure a text in one pass: all engines compute the same window, a few rows at a time.
- * ref: NULL: none.  Memory: 72 bytes for each scored token; logits stay with the engines.
- * INFER_EINVAL  a text shorter than two windows; the vocabularies differ, naming how; another model
- *               without a reference
- * INFER_ENOMEM  memory, or a window longer than a context
- * INFER_ENAN    a logit is not finite, or the model excludes what the reference allows */
+/* Measure a text in one pass: all engines compute the same window, a few rows at a time.  ref:
+ * NULL: none.
+ * Memory: 72 bytes for each scored token; logits stay in the engines.
+ * INFER_EINVAL: the text is shorter than two windows; the vocabularies differ, naming how; another
+ *               model without a reference.
+ * INFER_ENOMEM: memory, or a window longer than a context.
+ * INFER_ENAN: a logit is not finite, or the model gives probability 0 to a token of the reference.
+ */
 int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *model,
                     const struct infer_eval_side *ref, const struct infer_eval_opts *o,
                     infer_error *err);
 
 struct infer_eval_choices {
 	uint64_t questions, right, right_norm;
-	/* share of questions whose answer has the greatest log-likelihood; and the greatest for
-	 * each byte of the choice.  Equal ones: the first counts.  Intervals by Wilson 1927 */
+	/* fraction of questions whose correct choice has the greatest log-likelihood; the greatest
+	 * per
+	 * byte of the choice.  Ties: the first counts.  Intervals by Wilson 1927 */
 	struct infer_eval_range accuracy, accuracy_norm;
 };
-/* Answer questions: JSON lines {"prompt": text, "choices": [text, ...], "answer": index from 0}.
- * The log-likelihood of a choice is that of prompt and choice encoded together, under the tokens
- * that the prompt has in common with all of them.  name: of the text, for messages
- * INFER_EFORMAT  names the line: no such object, an answer without a choice, an empty choice
- * INFER_EUNSUP   the model has no vocabulary
- * INFER_ENOMEM   a question does not fit the context; names the line
- * INFER_ENAN */
+/* Answer multiple-choice questions: JSON lines {"prompt": text, "choices": [text, ...], "answer":
+ * index from 0}.  The log-likelihood of a choice: prompt and choice are encoded together, and the
+ * tokens after the prefix that the prompt's ids share with all of them are scored.  name: of the
+ * text, for messages.
+ * INFER_EFORMAT: names the line: not such an object, "answer" is not an index, or an empty choice.
+ * INFER_EUNSUP: the model has no vocabulary.
+ * INFER_ENOMEM: a question does not fit the context; names the line.
+ * INFER_ENAN: a logit is not finite. */
 int infer_eval_choices(struct infer_eval_choices *out, const struct infer_eval_side *model,
                        const char *text, size_t bytes, const char *name,
                        const struct infer_watch *watch, infer_error *err);

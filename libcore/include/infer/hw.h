@@ -1,4 +1,5 @@
-/* infer/hw.h - the kernel sets of this build, and which of them run here.   floor: kern */
+/* infer/hw.h - the kernel sets of this build, and which of them this machine can run.   floor: kern
+ * */
 #ifndef INFER_HW_H
 #define INFER_HW_H
 #include <stdint.h>
@@ -12,7 +13,7 @@ struct infer_kernel_set {
 	int usable;       /* 1: the processor and the operating system allow it */
 };
 
-/* Set i, narrowest first.  1: *s is filled; 0: there is no set i, and *s is unchanged.  Any
+/* Get set i, narrowest first.  1: *s is filled; 0: there is no set i, and *s is unchanged.  Any
  * thread. */
 int infer_kernel_set(int i, struct infer_kernel_set *s);
 

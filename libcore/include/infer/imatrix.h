@@ -1,12 +1,11 @@
-/* infer/imatrix.h - how much the columns of weight matrices matter.   floor: quant
+/* infer/imatrix.h - importance matrix: how much each weight column matters.   floor: quant
  *
- * While a model reads a text, an importance matrix adds up the squares of the inputs of every
- * column of every weight matrix, and counts the rows; each expert of a stack has its own sums.
- * Confined.
+ * While a model reads a text, the squares of the inputs of every column of every weight matrix are
+ * summed, and the rows counted; each expert has its own sums.  One thread at a time.
  *
- * Only the matrices of layers are measured, not the output matrix.  A text is cut into windows as
- * infer/eval.h says.  All tokens of a window are counted, except that the last one is not computed
- * after the attention of the last layer. */
+ * Only matrices of layers are measured, not the output matrix.  A text is cut into windows as for
+ * infer/eval.h.  All tokens of a window count, except that the last one is not computed after the
+ * attention of the last layer. */
 #ifndef INFER_IMATRIX_H
 #define INFER_IMATRIX_H
 #include <stddef.h>
@@ -23,15 +22,15 @@ extern "C" {
 
 typedef struct infer_imatrix infer_imatrix;
 
-int infer_imatrix_new(infer_imatrix **out, infer_error *err);
-void infer_imatrix_free(infer_imatrix *m); /* NULL is fine */
-/* The observer to open the engine with; m must outlive the engine.  The engine should have no
- * prefix cache: tokens that come from the cache are not computed, and so not counted. */
+int infer_imatrix_new(infer_imatrix **out, infer_error *err); /* INFER_ENOMEM */
+void infer_imatrix_free(infer_imatrix *m);                    /* NULL is fine */
+/* Return the observer to open the engine with; m must outlive the engine.  Open the engine without
+ * a prefix
+ * cache: tokens from the cache are not computed, and so not counted. */
 struct infer_observer infer_imatrix_observer(infer_imatrix *m);
 
-/* Read the windows of a text from number `from` on; the sums change when a window is finished.
- * done   NULL, or called after each window; a value other than INFER_OK ends the reading
- * INFER_EINVAL  a text shorter than a window; INFER_ENOMEM; INFER_ENAN */
+/* A text to read from window `from` on; the sums change when a window is finished.
+ * done: NULL, or called after each window; a result other than INFER_OK ends the reading. */
 struct infer_imatrix_text {
 	const int32_t *ids;
 	size_t n_ids;
@@ -40,20 +39,23 @@ struct infer_imatrix_text {
 	int (*done)(void *user, size_t windows, size_t all, infer_error *err);
 	void *user;
 };
+/* Read a text.  INFER_EINVAL: it is shorter than a window.  INFER_ENOMEM, INFER_ENAN, and codes of
+ * `done` */
 int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine *e,
                        const struct infer_imatrix_text *t, infer_error *err);
 
-/* Add the sums of a file, in GGUF form or in the older one, .dat, which has means over windows: of
- * 512 tokens, or as many as the files before had.
- * INFER_EFORMAT  no importance matrix, or damaged; a tensor of another shape than those before */
+/* Add the sums of a file, in GGUF form or in the older form .dat, whose means over windows count as
+ * windows of 512 tokens, or of the size in files added before.
+ * INFER_EFORMAT: not an importance matrix, or damaged; a tensor's shape differs from that of files
+ *                before. */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
-/* Set the name of the text that the file will have; copied.  Default: that of the file added first.
- * INFER_ENOMEM */
+/* Set the name of the text that the file will contain; copied.  Default: that of the file added
+ * first.  INFER_ENOMEM */
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed */
 /* Write a file in GGUF form, in the order of names.
- * exact: 1: a temporary file: sums as f64, so that reading them again continues where they were; a
- *        link at path is replaced, not followed */
+ * exact: 1: a temporary file, with sums as f64, so that reading continues exactly after it is added
+ * again; a link at path is replaced, not followed. */
 int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, infer_error *err);
 
 struct infer_imatrix_entry {
@@ -62,7 +64,7 @@ struct infer_imatrix_entry {
 	const double *sums;   /* [matrices][columns] */
 	const double *counts; /* [matrices] rows */
 };
-/* Entry i in the order of names; 0: there are no more. */
+/* Get entry i in the order of names.  1: *e is filled, borrowed; 0: there is no entry i. */
 int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_entry *e);
 /* Statistics of an entry. */
 struct infer_imatrix_sum {
@@ -70,6 +72,7 @@ struct infer_imatrix_sum {
 	double mean_square, largest; /* of the columns; the share of the largest column */
 };
 void infer_imatrix_sum(struct infer_imatrix_sum *s, const struct infer_imatrix_entry *e);
+/* Return the number of windows read; *window: their tokens. */
 uint64_t infer_imatrix_windows(const infer_imatrix *m, int32_t *window);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* (type without INFER_, name), the usual one first.  Three macros, so that a list of them can be
+/* (type without INFER_, name), the default first.  Three macros, so that a list of them can be
  * written as a sentence. */
 /* clang-format off */
 #define INFER_KV_TYPES(FIRST, NEXT, LAST) \
@@ -18,9 +18,9 @@ struct infer_kv_type {
 	int type;         /* enum infer_type */
 	const char *name; /* in options and records */
 };
-/* The nth of them; NULL: there are no more.  Borrowed, valid for ever.  Any thread. */
+/* Return type i; NULL at the end of the list.  Static.  Any thread. */
 const struct infer_kv_type *infer_kv_type(int i);
-/* The name of the one with that enum infer_type; "?": there is none. */
+/* Return the name of an enum infer_type; "?" if it is not a cache type.  Static.  Any thread. */
 const char *infer_kv_name(int type);
 
 #ifdef __cplusplus

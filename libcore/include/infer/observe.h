@@ -8,21 +8,22 @@
 extern "C" {
 #endif
 
-/* Rows of activations that a matrix is multiplied with; borrowed for the call. */
+/* The input of one product: activations x [n][k] that a matrix is multiplied with; borrowed for the
+ * call. */
 struct infer_inputs {
-	const struct infer_tensor *tensor; /* the tensor of the file that holds the matrix */
-	int32_t matrix;                    /* of a stack of experts; else 0 */
+	const struct infer_tensor *tensor; /* the tensor of the file that contains the matrix */
+	int32_t matrix;                    /* index in a stack of experts; else 0 */
 	int32_t n, k;                      /* rows, columns */
 	/* f32, before any rounding; row i begins at x + (at ? at[i] : i) * ld */
 	const float *x;
 	size_t ld;
 	const int32_t *at;
 };
-/* Called after each product, in the order of the graph, on the thread that steps.  The products of
- * the parts of one tensor follow each other and have the same x.  It must not change x. */
+/* Called after each product, in graph order, on the thread that steps.  The products of one
+ * tensor's parts follow each other and have the same x.  It must not change x. */
 typedef void infer_inputs_fn(void *user, const struct infer_inputs *in);
 struct infer_observer {
-	infer_inputs_fn *fn; /* NULL: nobody observes */
+	infer_inputs_fn *fn; /* NULL: off */
 	void *user;
 };
 

@@ -1,7 +1,7 @@
-/* infer/param.h - the numbers that a sampler takes, as a table.   floor: sample
+/* infer/param.h - table of the numbers that a sampler takes.   floor: sample
  *
- * Each has a field in struct infer_sample_opts.  Options of programs, fields of requests and records
- * all come from it.  Any thread. */
+ * Each is a field of struct infer_sample_opts.  The options of programs and the fields of requests
+ * and records are generated from it.  Any thread. */
 #ifndef INFER_PARAM_H
 #define INFER_PARAM_H
 #include <stddef.h>
@@ -22,24 +22,23 @@ struct infer_sample_param {
 	const char *option; /* the option of programs: "top-k"; NULL: none */
 	const char *arg;    /* what --help calls its value: "N" */
 	const char *help;
-	const char *key; /* models recommend it as general.sampling.KEY; NULL: they do not */
+	const char *key; /* models recommend it as general.sampling.KEY; NULL: never */
 	int whole;       /* 1: an int32_t, 0: a float */
 	size_t at;       /* offset in struct infer_sample_opts */
 	struct infer_sample_range range;
-	struct infer_sample_range http; /* the range of other servers if it is smaller; hi 0: it
-	                                 * is not */
-	double least;                   /* values from lo up to this one mean the same */
-	double zero;                    /* the meaning of a 0 that was not set */
+	struct infer_sample_range http; /* of other servers, if it is smaller; hi 0: the same */
+	double least;                   /* all values from lo to this one mean the same */
+	double zero;                    /* the value that an unset 0 stands for */
 	double usual;                   /* the default of programs */
 };
-/* Number i, in the order of records; NULL: there are no more. */
+/* Return number i, in the order of records; NULL at the end.  Static. */
 const struct infer_sample_param *infer_sample_param(int i);
 double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
-/* Set a number, including 0.  INFER_EINVAL: out of range; then *o is unchanged */
+/* Set a number, including 0.  INFER_EINVAL: out of range; *o is unchanged. */
 int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,
                      infer_error *err);
-/* Replace every number and the order of stages by what a sampler would use: defaults for zeros,
- * stages with a window of 0 off, one form of each value. */
+/* Replace every number and the order of stages by the values that a sampler would use: defaults for
+ * unset zeros, stages with a window of 0 turned off, one canonical form of each value. */
 void infer_sample_resolve(struct infer_sample_opts *o);
 
 #ifdef __cplusplus

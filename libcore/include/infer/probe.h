@@ -1,8 +1,8 @@
-/* infer/probe.h - measuring kernels against the limits of the machine.   floor: probe
+/* infer/probe.h - measure kernels against the limits of the machine.   floor: probe
  *
- * A measurement alternates between the ceiling that limits the kernel and the kernel itself, for
- * equally long turns, so that other load on the machine affects both.  The rates of threads are
- * added; by default, the time of a thread is its processor time.  Confined. */
+ * A measurement alternates between the kernel and the ceiling that limits it, for equally long
+ * turns, so that other load on the machine affects both.  Rates are sums over threads; by default a
+ * thread's time is its processor time.  One thread at a time. */
 #ifndef INFER_PROBE_H
 #define INFER_PROBE_H
 #include <stdint.h>
@@ -19,7 +19,7 @@ enum {
 	INFER_PROBE_QUICK = 1 << 0, /* less memory, fewer shapes, shorter turns: rough figures */
 	INFER_PROBE_WALL = 1 << 1,  /* wall-clock time instead of processor time */
 	INFER_PROBE_LONG = 1 << 2,  /* turns of about 30 ms, for a small number of turns */
-	INFER_PROBE_BF16 = 1 << 3,  /* the ceiling of bf16 in tile registers beside a file too */
+	INFER_PROBE_BF16 = 1 << 3, /* measure the ceiling of bf16 tile registers even with a file */
 };
 struct infer_probe_opts {
 	int32_t threads; /* 0: the cores the process may use */
@@ -27,53 +27,53 @@ struct infer_probe_opts {
 	const char *isa; /* the kernel set to measure; NULL: every one that runs here */
 	uint32_t flags;
 };
-/* INFER_EINVAL  a field out of its range
- * INFER_EUNSUP  a kernel set that the build or the processor lacks
+/* INFER_EINVAL: a field out of its range.
+ * INFER_EUNSUP: a kernel set that the build or the processor lacks.
  * INFER_ENOMEM INFER_EIO */
 int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);
-void infer_probe_close(infer_probe **p);
-int32_t infer_probe_threads(const infer_probe *p);
+void infer_probe_close(infer_probe **p);           /* *p becomes NULL; may be NULL already */
+int32_t infer_probe_threads(const infer_probe *p); /* threads used */
 
-/* Over the turns, for all threads together; 1 GB/s is 1e9 bytes per second, 1 GOP/s 1e9 operations
- * per second. */
+/* A rate over the turns, of all threads together.  1 GB/s is 1e9 bytes per second, 1 GOP/s 1e9
+ * operations per second. */
 struct infer_rate {
 	double median, least, most;
 };
 struct infer_ceilings {
-	struct infer_rate mapped; /* GB/s, reading a mapped file in pages of the usual size */
+	struct infer_rate mapped; /* GB/s, reading a mapped file in pages of the normal size */
 	/* GB/s, reading anonymous memory, in huge pages if possible */
 	struct infer_rate memory;
 	struct infer_rate fma; /* GFLOP/s of f32 fma, which counts as two operations */
 	/* GOP/s of products of bytes, by the widest kernel set of the machine */
 	struct infer_rate dot;
-	/* GOP/s of products of bytes in tile registers; 0: there are none, or a file was given */
+	/* GOP/s of products of bytes in tile registers; 0: none here, or a file was given */
 	struct infer_rate tile_i8;
-	struct infer_rate tile_bf16; /* the same of bf16, GFLOP/s; with a file: INFER_PROBE_BF16 */
+	struct infer_rate tile_bf16; /* of bf16, GFLOP/s; with a file: only if INFER_PROBE_BF16 */
 };
-/* Measure the ceilings.  file: the mapped file to read, in which case memory is not measured; NULL:
- * a file created for the purpose. */
+/* Measure the ceilings.  file: the mapped file to read, and `memory` is not measured; NULL: a file
+ * created for the purpose.  INFER_ENOMEM INFER_EIO */
 int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
                          infer_error *err);
 
-/* The rates of this moment, from turns of about a millisecond.  gb_s: of reading the file, each time
- * further on; NULL: it is not read */
+/* Measure the rates of this moment, with turns of about a millisecond.  gb_s: of reading the file,
+ * each time its next part; NULL: not measured. */
 int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double *i8_gop_s,
                     infer_error *err);
 
-/* One case to measure.  The strings live as long as the probe. */
+/* One case to measure.  The strings are valid as long as the probe. */
 struct infer_probe_case {
 	const char *isa; /* the kernel set that contains the loop */
-	/* "rows", "few", "tile", "pack", "quant", with activations rounded to bf16 "rows-bf16" ...,
-	 * "attn", or the slot: "rms_norm" */
+	/* "rows", "few", "tile", "pack", "quant"; the same with bf16 activations: "rows-bf16" ...;
+	 * "attn"; or a slot of struct kern: "rms_norm" */
 	const char *kernel;
 	const char *type;  /* of the weights, "Q8_0", or of the cache; for other kernels "F32" */
 	const char *shape; /* the role of the product in a model: "ffn", "output", "expert" */
-	/* weight rows, their length, rows of x; for attn: positions, head size, rows; for other
-	 * kernels: 1, floats, rows */
+	/* weight rows, their length, rows of x; attn: positions, head size, rows; other kernels: 1,
+	 * floats, rows */
 	int32_t n, k, m;
-	int32_t at; /* its number */
+	int32_t at; /* index of the case */
 };
-/* 1: *c is filled; 0: past the last. */
+/* Get case i.  1: *c is filled; 0: there is none. */
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c);
 
 enum infer_probe_limit {
@@ -88,13 +88,14 @@ struct infer_probe_result {
 	/* GB/s of weights or cache; for other kernels, of all data read and written */
 	struct infer_rate bytes;
 	struct infer_rate ops; /* GOP/s */
-	/* the ceiling that limits it, measured in the same turns; GB/s or GOP/s */
+	/* the ceiling that limits the kernel, measured in the same turns; GB/s or GOP/s */
 	struct infer_rate ceiling;
 	struct infer_rate fraction; /* of the ceiling, turn by turn */
-	int limit;                  /* MEMORY, FMA, DOT or TILE: of bf16 */
-	int same;                   /* 1: the results are bit-identical to those of set ref */
+	int limit;                  /* MEMORY, FMA, DOT, or TILE (bf16) */
+	int same;                   /* 1: results are bit-identical to those of kernel set ref */
 };
-/* After infer_probe_ceilings.  INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
+/* Measure a case; call infer_probe_ceilings before.  INFER_ENOMEM, INFER_EIO: a thread cannot be
+ * started. */
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
                         struct infer_probe_result *r, infer_error *err);
 

@@ -16,32 +16,33 @@ enum infer_status {
 	INFER_EFORMAT, /* bad bytes; the message names file, tensor or key, and byte offset */
 	INFER_EUNSUP,  /* well formed but not supported; the message names it */
 	INFER_ENOMEM,  /* host or device memory, or the context, is too small */
-	INFER_EIO,     /* the operating system refused; the message carries its reason */
-	INFER_ENET,
-	INFER_EDEVICE,
-	INFER_ECANCEL,
-	INFER_EAGAIN, /* the queue is full */
-	INFER_EEMPTY, /* a constraint admits no token */
-	INFER_ENAN,   /* a weight or a logit is not finite */
+	INFER_EIO,     /* the operating system refused; the message has its reason */
+	INFER_ENET,    /* a server cannot be reached, or does not answer as it must */
+	INFER_EDEVICE, /* there is no such device, or it failed */
+	INFER_ECANCEL, /* cancelled by the caller, or past a deadline */
+	INFER_EAGAIN,  /* the queue is full */
+	INFER_EEMPTY,  /* no token or text satisfies the constraint */
+	INFER_ENAN,    /* a weight or a logit is not finite */
 	INFER_STATUS_COUNT
 };
 
-/* A code and one sentence, in the caller's own storage.  Every function that takes an
- * `infer_error *` accepts NULL.  Written on failure only. */
+/* A status code and a sentence, in the caller's own storage.  Every function that takes an
+ * `infer_error *` accepts NULL and writes it on failure only. */
 typedef struct infer_error {
 	int code;          /* enum infer_status */
 	char message[252]; /* UTF-8, no newline, NUL-terminated */
 } infer_error;
 
-/* "INFER_EFORMAT" and so on; never NULL.  Any thread. */
+/* Return the name of a code, "INFER_EFORMAT"; never NULL.  Static.  Any thread. */
 const char *infer_status_name(int code);
 
-/* The version of the linked library, in the form of INFER_VERSION.  Any thread. */
+/* Return the version of the linked library, in the form of INFER_VERSION.  Static.  Any thread. */
 const char *infer_version(void);
 
 enum infer_log_level { INFER_LOG_WARN, INFER_LOG_INFO, INFER_LOG_DEBUG };
 
-/* Called with one sentence without a newline, on the thread that called into the library. */
+/* The caller's log function: receives one sentence without a newline, on the thread that called
+ * into the library. */
 typedef void infer_log_fn(void *user, int level, const char *sentence);
 
 #ifdef __cplusplus

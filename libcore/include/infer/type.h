@@ -48,7 +48,8 @@ enum infer_type {
 	INFER_NVFP4,
 	INFER_Q1_0,
 	INFER_Q2_0,
-	/* of checkpoints that other libraries quantised (libcore/hf); outside ggml's ids */
+	/* types of checkpoints quantised by other libraries (libcore/hf); GGUF has no ids for them
+	 * */
 	INFER_Q4_F,
 	INFER_Q8_F,
 	INFER_F8_E4M3,
@@ -59,22 +60,22 @@ enum infer_type {
 
 struct infer_type_info {
 	const char *name; /* "Q4_K" */
-	int gguf_id;      /* ggml_type, or from 1001 on */
-	int block;        /* elements per block, >= 1 */
+	int gguf_id;      /* the id in GGUF files (ggml_type), or 1001 and more */
+	int block;        /* elements per block, at least 1 */
 	int block_bytes;
-	/* 1: activations' types (Q8_1, Q8_K), never a weight in a file we run */
+	/* 1: a type of activations (Q8_1, Q8_K) that no supported model has as a weight */
 	int file_only;
 };
 
-/* Borrowed, valid for ever; NULL for a value outside the enum.  Any thread. */
+/* Return the description of an enum infer_type; NULL for other values.  Static.  Any thread. */
 const struct infer_type_info *infer_type_info(int type);
-/* The enum infer_type of a GGUF id, or -1. */
+/* Return the enum infer_type of a GGUF id, or -1.  Any thread. */
 int infer_type_from_gguf(uint32_t gguf_id);
 
-/* Convert elements of any type to f32, exactly as the format defines (integers and F64 are rounded
- * to nearest). dst  f32 [n], not overlapping src
- * src  n / block blocks, no alignment required
- * INFER_EINVAL  unknown type, or n is not a multiple of its block */
+/* Convert n elements of any type to f32, exactly as the format defines (integers and F64 are
+ * rounded to nearest).  Any thread.
+ * dst: f32 [n], not overlapping src.  src: n / block blocks, any alignment.
+ * INFER_EINVAL: unknown type, or n is not a multiple of its block. */
 int infer_type_decode(int type, float *dst, const void *src, size_t n, infer_error *err);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* infer/watch.h - how far something long is.   floor: base */
+/* infer/watch.h - progress of a long operation.   floor: base */
 #ifndef INFER_WATCH_H
 #define INFER_WATCH_H
 #include <stdint.h>
@@ -6,11 +6,11 @@
 extern "C" {
 #endif
 
-/* Called often, on the thread that does the work: done of `all` parts are.  It should be quick, and
- * what it does changes no result. */
+/* Receives progress: `done` of `all` units.  Called often, on the thread that does the work, so it
+ * should be quick.  It cannot change results. */
 typedef void infer_watch_fn(void *user, uint64_t done, uint64_t all);
 struct infer_watch {
-	infer_watch_fn *fn; /* NULL: nobody watches */
+	infer_watch_fn *fn; /* NULL: no progress is reported */
 	void *user;
 };
 
