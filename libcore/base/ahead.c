@@ -1,8 +1,7 @@
 /* base/ahead.c - threads that read mapped files ahead of their use.
  *
- * The threads and the computation meet in `reached`: the bytes of all steps before the one that the
- * computation is in.  A thread that is too far beyond it waits; what lies before it needs no reading
- * any more, since it has been used. */
+ * `reached` is the progress of the computation: the bytes of all steps before its current one.  A
+ * thread that is too far beyond it waits; bytes before it were used and are skipped. */
 #include "base/ahead.h"
 #include "base/mem.h"
 #include "base/os.h"
@@ -13,7 +12,7 @@
 #include <string.h>
 
 enum {
-	LOOK = 2 << 20, /* bytes from one look to the next whether the file is in memory */
+	LOOK = 2 << 20, /* bytes between tests whether the file is in memory */
 	READ = 8 << 20, /* bytes of a read: long enough for the disk, short enough to stop soon */
 	STACK_BYTES = 256 << 10,
 };
@@ -44,8 +43,8 @@ struct ahead {
 	int n_parts, n_readers, joined, step;
 };
 
-/* Wait until the byte at `at` of the whole is near enough to be read.  Returns where the computation
- * is, NOT_BEGUN: the thread must end. */
+/* Wait until byte `at` is near enough to be read.  Returns `reached`; NOT_BEGUN: the thread must
+ * end. */
 static uint64_t wait_for(struct ahead *a, uint64_t at)
 {
 	uint64_t reached;
@@ -59,7 +58,7 @@ static uint64_t wait_for(struct ahead *a, uint64_t at)
 	return reached;
 }
 
-/* The next multiple of `size` in memory, where huge pages end too; at most `to`. */
+/* Return the next address that is a multiple of `size`, where huge pages end, at most `to`. */
 static size_t next_end(const struct part *p, size_t from, size_t to, size_t size)
 {
 	size_t end = from + size - (size_t)(p->p.at + from) % size;
@@ -67,9 +66,9 @@ static size_t next_end(const struct part *p, size_t from, size_t to, size_t size
 	return end < to ? end : to;
 }
 
-/* Read bytes [from, to) of a part.  Where the first page is in memory already, what follows it is
- * most likely too: then the faults of the computation are cheaper than to fill in all page tables
- * here, beside it.  0: the thread must end. */
+/* Read bytes [from, to) of a part.  If the first page is in memory already, the others are most
+ * likely too; then page faults of the computation cost less than filling all page tables here.  0:
+ * the thread must end. */
 static int read_part(struct ahead *a, const struct part *p, size_t from, size_t to)
 {
 	while (from < to) {
@@ -94,7 +93,7 @@ static int read_part(struct ahead *a, const struct part *p, size_t from, size_t 
 	return 1;
 }
 
-/* Read the reader's share of the parts [i, end), which are those of a step. */
+/* Read the reader's share of parts [i, end), all of one step. */
 static int read_step(const struct reader *r, int i, int end)
 {
 	const struct part *parts = r->a->parts;
@@ -147,8 +146,8 @@ static int start_reader(struct reader *r, const struct numa *nodes)
 	return rc;
 }
 
-/* Start a thread for every node with workers; one that cannot be started is done without. */
-static void start(struct ahead *a, const struct numa *nodes, int threads)
+/* Start a thread for every node with workers; failures to start are ignored. */
+static void start_readers(struct ahead *a, const struct numa *nodes, int threads)
 {
 	sigset_t all, old;
 
@@ -195,7 +194,7 @@ struct ahead *ahead_new(const struct ahead_part *parts, int n, uint64_t most,
 	a->reached = NOT_BEGUN;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->wake, NULL);
-	start(a, nodes, threads);
+	start_readers(a, nodes, threads);
 	return a;
 }
 

@@ -15,7 +15,7 @@ struct arena_block {
 
 void arena_init(struct arena *a, enum mem_module who) { *a = (struct arena){ .who = who }; }
 
-static int grow(struct arena *a, size_t bytes)
+static int add_block(struct arena *a, size_t bytes)
 {
 	size_t size = a->size ? a->size * 2 : FIRST;
 	struct arena_block *b;
@@ -34,8 +34,8 @@ static int grow(struct arena *a, size_t bytes)
 	return 0;
 }
 
-/* Space for n * size bytes, not zeroed; NULL sets bad. */
-static void *take(struct arena *a, size_t n, size_t size)
+/* Return n * size bytes, not zeroed; NULL sets bad. */
+static void *take_bytes(struct arena *a, size_t n, size_t size)
 {
 	size_t bytes;
 	void *p;
@@ -45,7 +45,7 @@ static void *take(struct arena *a, size_t n, size_t size)
 	if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - 15)
 		goto bad;
 	bytes = bytes ? (bytes + 15) & ~(size_t)15 : 16;
-	if ((!a->first || bytes > a->size - a->used) && grow(a, bytes))
+	if ((!a->first || bytes > a->size - a->used) && add_block(a, bytes))
 		goto bad;
 	p = a->first->at + a->used;
 	a->used += bytes;
@@ -57,16 +57,16 @@ bad:
 
 void *arena_alloc(struct arena *a, size_t n, size_t size)
 {
-	void *p = take(a, n, size);
+	void *p = take_bytes(a, n, size);
 
 	return p ? memset(p, 0, n * size) : NULL;
 }
 
-void *arena_raw(struct arena *a, size_t bytes) { return take(a, bytes, 1); }
+void *arena_raw(struct arena *a, size_t bytes) { return take_bytes(a, bytes, 1); }
 
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
-	char *p = n < SIZE_MAX ? take(a, n + 1, 1) : NULL;
+	char *p = n < SIZE_MAX ? take_bytes(a, n + 1, 1) : NULL;
 
 	if (!p) {
 		a->bad = 1;
@@ -79,7 +79,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 }
 
 /* Free b and all older blocks. */
-static void drop(struct arena_block *b)
+static void free_blocks(struct arena_block *b)
 {
 	while (b) {
 		struct arena_block *next = b->next;
@@ -92,7 +92,7 @@ static void drop(struct arena_block *b)
 void arena_reset(struct arena *a)
 {
 	if (a->first) {
-		drop(a->first->next);
+		free_blocks(a->first->next);
 		a->first->next = NULL;
 	}
 	a->used = 0;
@@ -101,6 +101,6 @@ void arena_reset(struct arena *a)
 
 void arena_fini(struct arena *a)
 {
-	drop(a->first);
+	free_blocks(a->first);
 	arena_init(a, a->who);
 }

@@ -14,8 +14,8 @@ struct arena {
 void arena_init(struct arena *a, enum mem_module who);
 void *arena_alloc(struct arena *a, size_t n, size_t size); /* 16-aligned, zeroed; NULL sets bad */
 void *arena_raw(struct arena *a, size_t bytes);            /* the same, not zeroed */
-char *arena_strndup(struct arena *a, const char *s, size_t n);
-/* free everything but the newest block, which is kept for reuse */
+char *arena_strndup(struct arena *a, const char *s, size_t n); /* NUL added; NULL sets bad */
+/* Free everything except the newest block, which is reused. */
 void arena_reset(struct arena *a);
 void arena_fini(struct arena *a);
 #endif

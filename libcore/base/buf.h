@@ -20,6 +20,6 @@ void buf_put(struct buf *b, const void *bytes, size_t n);
 void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, int c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* transfers the bytes to the caller (mem_free); NULL if bad */
+/* Transfer the bytes to the caller (mem_free); NULL if bad. */
 char *buf_take(struct buf *b, size_t *len);
 #endif

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now(clockid_t id)
+static int64_t read_clock(clockid_t id)
 {
 	struct timespec t = { 0, 0 };
 
@@ -15,11 +15,11 @@ static int64_t now(clockid_t id)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-int64_t clock_now_ns(void) { return now(CLOCK_MONOTONIC); }
+int64_t clock_now_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
-int64_t clock_process_ns(void) { return now(CLOCK_PROCESS_CPUTIME_ID); }
+int64_t clock_process_ns(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
-int64_t clock_thread_ns(void) { return now(CLOCK_THREAD_CPUTIME_ID); }
+int64_t clock_thread_ns(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
 double clock_ms(int64_t from_ns, int64_t to_ns) { return (double)(to_ns - from_ns) * 1e-6; }
 
@@ -48,7 +48,7 @@ int64_t clock_exec_ns(void)
 	    !ticks)
 		return 0;
 	/* the kernel counts from boot, including suspended time */
-	return now(CLOCK_MONOTONIC) - now(CLOCK_BOOTTIME) +
+	return read_clock(CLOCK_MONOTONIC) - read_clock(CLOCK_BOOTTIME) +
 	       (int64_t)(ticks / (unsigned long)hz * 1000000000 +
 	                 ticks % (unsigned long)hz * 1000000000 / (unsigned long)hz);
 }

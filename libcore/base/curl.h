@@ -1,5 +1,5 @@
-/* base/curl.h - libcurl's functions and numbers, loaded with dlopen.  The numbers are part of its
- * binary interface, which has been the same since 7.16, so no header of it is needed.  Confined. */
+/* base/curl.h - libcurl's functions and constants, loaded with dlopen.  The constants are part of
+ * its ABI, which is unchanged since 7.16, so its headers are not needed.  Confined. */
 #ifndef BASE_CURL_H
 #define BASE_CURL_H
 #include <infer/status.h>
@@ -81,7 +81,8 @@ struct curl_fd {
 struct curl {
 	CURL_CALLS(CURL_FIELD)
 };
-/* Load libcurl and start it.  It stays loaded: it may have threads and handlers of its own.
- * INFER_EUNSUP  there is no libcurl, or it lacks a function */
+/* Load and initialise libcurl.  It is never unloaded, because it may have threads and handlers of
+ * its own.
+ * INFER_EUNSUP: there is no libcurl, or it lacks a function. */
 int curl_load(struct curl *c, infer_error *err);
 #endif

@@ -26,7 +26,7 @@ static void make_plain(char *s, size_t n)
 }
 
 /* tail: NULL, or the text after ": ". */
-static void fill(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
+static void fill_error(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
 {
 	char s[sizeof err->message]; /* an argument may point to the old message */
 	size_t n, room = sizeof s;
@@ -56,7 +56,7 @@ int err_set(infer_error *err, int code, const char *fmt, ...)
 
 	if (err) {
 		va_start(ap, fmt);
-		fill(err, code, NULL, fmt, ap);
+		fill_error(err, code, NULL, fmt, ap);
 		va_end(ap);
 	}
 	return code;
@@ -69,7 +69,7 @@ int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 
 	if (err) {
 		va_start(ap, fmt);
-		fill(err, code, strerror(errnum), fmt, ap);
+		fill_error(err, code, strerror(errnum), fmt, ap);
 		va_end(ap);
 	}
 	return code;

@@ -1,4 +1,4 @@
-/* base/err.h - setting and forwarding errors. */
+/* base/err.h - set and forward errors. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 #include <infer/status.h>

@@ -1,7 +1,7 @@
 /* base/fexp.h - exp in double for long sums of probabilities.
  *
- * fm_exp calls fma, which is a function where the compiler may not assume the instruction; this has
- * products and sums only, and costs a third.  The same bits on every machine, by the rules of
+ * fm_exp calls fma, which is a library function unless the compiler may use the instruction; fexp
+ * uses products and sums only, and costs a third.  The same bits on every machine, by the rules of
  * base/fmath.h.  Any thread. */
 #ifndef BASE_FEXP_H
 #define BASE_FEXP_H

@@ -12,12 +12,12 @@ struct reader {
 	const char *text, *p, *end;
 	struct arena *a;
 	struct json *top, *open;
-	int depth, huge;          /* huge: numbers beyond double are taken */
-	const char *at, *why;     /* of a refusal */
+	int depth, huge;          /* huge: numbers too large for a double are accepted */
+	const char *at, *why;     /* position and reason of an error */
 	const struct json *twice; /* a member whose key occurred before */
 };
 
-static int refuse(struct reader *r, const char *at, const char *why)
+static int refuse_at(struct reader *r, const char *at, const char *why)
 {
 	r->at = at;
 	r->why = at == r->end ? "the text ends too early" : why;
@@ -61,9 +61,9 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
-/* At the start of a character: returns 8 or 7 if that many bytes are plain ASCII and complete
+/* At the start of a character: return 8 or 7 if that many bytes are plain ASCII and complete
  * two-byte characters, else 0. */
-static int pairs(const char *p)
+static int count_pairs(const char *p)
 {
 	uint64_t w, high, six, five, lead, longer;
 
@@ -80,7 +80,7 @@ static int pairs(const char *p)
 	return lead >> 63 ? 7 : 8;
 }
 
-/* Skip characters of two and more bytes and plain ones between them; NULL: not UTF-8. */
+/* Skip characters of two and more bytes and plain ones between them.  NULL: not UTF-8. */
 static const char *skip_letters(const char *p, const char *end)
 {
 	const unsigned char *u;
@@ -92,7 +92,7 @@ static const char *skip_letters(const char *p, const char *end)
 		if (*u > 0xe0 && *u < 0xf0 && *u != 0xed && (u[1] & 0xc0) == 0x80 &&
 		    (u[2] & 0xc0) == 0x80)
 			len = 3;
-		else if ((len = pairs(p)))
+		else if ((len = count_pairs(p)))
 			;
 		else if (*u < 0x20 || *u == QUOTE || *u == SLASH)
 			return p;
@@ -150,7 +150,7 @@ static int unescape(const char **p, const char *end, char out[4], const char **w
 }
 
 /* Decode a string from its first escape on to out, which is large enough for all of it. */
-static int decode(struct reader *r, const char *p, const char *end, char *out, uint32_t *n)
+static int decode_escaped(struct reader *r, const char *p, const char *end, char *out, uint32_t *n)
 {
 	const char *why;
 	char *to = out + *n;
@@ -169,7 +169,7 @@ static int decode(struct reader *r, const char *p, const char *end, char *out, u
 		slash = p;
 		k = unescape(&p, end, bytes, &why);
 		if (!k)
-			return refuse(r, slash, why);
+			return refuse_at(r, slash, why);
 		memcpy(to, bytes, (size_t)k);
 		to += k;
 	}
@@ -178,7 +178,7 @@ static int decode(struct reader *r, const char *p, const char *end, char *out, u
 }
 
 /* Read the string whose opening quote is at r->p. */
-static int string(struct reader *r, const char **s, uint32_t *n)
+static int read_string(struct reader *r, const char **s, uint32_t *n)
 {
 	const char *from = r->p + 1, *p = from, *escape = NULL, *letters;
 	char *out;
@@ -186,23 +186,23 @@ static int string(struct reader *r, const char **s, uint32_t *n)
 	for (;;) {
 		p = skip_plain(p, r->end);
 		if (p == r->end)
-			return refuse(r, p, "");
+			return refuse_at(r, p, "");
 		if (*p == '"')
 			break;
 		if (*p == '\\') {
 			escape = escape ? escape : p;
 			if (++p == r->end)
-				return refuse(r, p, "");
+				return refuse_at(r, p, "");
 			if ((unsigned char)*p >= 0x80 || (unsigned char)*p < 0x20)
-				return refuse(r, p - 1, "no such escape in a string");
+				return refuse_at(r, p - 1, "no such escape in a string");
 			p++;
 			continue;
 		}
 		if ((unsigned char)*p < 0x20)
-			return refuse(r, p, "a control character in a string");
+			return refuse_at(r, p, "a control character in a string");
 		letters = skip_letters(p, r->end);
 		if (!letters)
-			return refuse(r, p + utf8_check(p, (size_t)(r->end - p)), "not UTF-8");
+			return refuse_at(r, p + utf8_check(p, (size_t)(r->end - p)), "not UTF-8");
 		p = letters;
 	}
 	r->p = p + 1;
@@ -216,7 +216,7 @@ static int string(struct reader *r, const char **s, uint32_t *n)
 	*s = out;
 	*n = (uint32_t)(escape - from);
 	memcpy(out, from, *n);
-	return decode(r, escape, p, out, n);
+	return decode_escaped(r, escape, p, out, n);
 }
 
 /* ---- duplicate keys */
@@ -228,7 +228,7 @@ static int same_key(const struct json *a, const struct json *b)
 	return a->key_n == b->key_n && !memcmp(a->key, b->key, a->key_n);
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t mix_hash(uint64_t a, uint64_t b)
 {
 	unsigned __int128 p = (unsigned __int128)a * b;
 
@@ -239,16 +239,16 @@ static uint64_t hash_key(const struct json *v)
 {
 	const uint64_t k = 0x9e3779b97f4a7c15;
 	const char *p = v->key;
-	uint64_t h = mix(v->key_n ^ k, 0xbf58476d1ce4e5b9), w = 0;
+	uint64_t h = mix_hash(v->key_n ^ k, 0xbf58476d1ce4e5b9), w = 0;
 	uint32_t n = v->key_n;
 
 	for (; n > 8; p += 8, n -= 8) {
 		memcpy(&w, p, 8);
-		h = mix(h ^ w, k ^ h >> 32);
+		h = mix_hash(h ^ w, k ^ h >> 32);
 		w = 0;
 	}
 	memcpy(&w, p, n);
-	return mix(h ^ w, k);
+	return mix_hash(h ^ w, k);
 }
 
 static int key_order(const struct json *a, const struct json *b)
@@ -287,8 +287,8 @@ static int twice_in_order(struct reader *r, const struct json *o)
 	return INFER_OK;
 }
 
-/* Whether all keys have different hashes: then they differ.  The table has 4 bytes of a hash a slot,
- * so that it stays in the cache; keys may be constructed to collide, so the steps are limited. */
+/* True if all keys have different hashes, so they differ.  A slot has 4 bytes of a hash, so that
+ * the table stays in the cache; keys may be constructed to collide, so the steps are limited. */
 static int all_differ(const struct json *o, uint32_t *at, size_t mask)
 {
 	const struct json *v = o->first;
@@ -331,7 +331,7 @@ static int check_many(struct reader *r, const struct json *o)
 		mem_free(at);
 	if (!differ)
 		TRY(twice_in_order(r, o));
-	return r->twice ? refuse(r, r->text + r->twice->at, "") : INFER_OK;
+	return r->twice ? refuse_at(r, r->text + r->twice->at, "") : INFER_OK;
 }
 
 static int check_keys(struct reader *r, const struct json *o)
@@ -342,32 +342,32 @@ static int check_keys(struct reader *r, const struct json *o)
 		for (const struct json *u = o->first; u != v; u = u->next)
 			if (same_key(u, v)) {
 				r->twice = v;
-				return refuse(r, r->text + v->at, "");
+				return refuse_at(r, r->text + v->at, "");
 			}
 	return INFER_OK;
 }
 
 /* ---- values */
 
-static int word(struct reader *r, struct json *v, const char *text, enum json_kind kind)
+static int read_word(struct reader *r, struct json *v, const char *text, enum json_kind kind)
 {
 	size_t n = strlen(text);
 
 	if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n))
-		return refuse(r, r->p, "no JSON value");
+		return refuse_at(r, r->p, "no JSON value");
 	r->p += n;
 	v->kind = (uint8_t)kind;
 	return INFER_OK;
 }
 
-static int number(struct reader *r, struct json *v)
+static int read_number(struct reader *r, struct json *v)
 {
 	size_t n = jread_num(v, r->p, (size_t)(r->end - r->p));
 
 	if (!n)
-		return refuse(r, r->p, "no JSON number");
+		return refuse_at(r, r->p, "no JSON number");
 	if (v->kind == JSON_NULL && !r->huge)
-		return refuse(r, r->p, "a number beyond double");
+		return refuse_at(r, r->p, "a number beyond double");
 	if (v->kind == JSON_NULL) {
 		v->kind = JSON_REAL;
 		v->d = *r->p == '-' ? -DBL_MAX : DBL_MAX;
@@ -376,10 +376,10 @@ static int number(struct reader *r, struct json *v)
 	return INFER_OK;
 }
 
-static int begin(struct reader *r, struct json *v, enum json_kind kind)
+static int begin_value(struct reader *r, struct json *v, enum json_kind kind)
 {
 	if (++r->depth > JREAD_DEPTH)
-		return refuse(r, r->p, "nested deeper than 1000");
+		return refuse_at(r, r->p, "nested deeper than 1000");
 	v->kind = (uint8_t)kind;
 	v->first = NULL;
 	v->next = r->open;
@@ -388,24 +388,24 @@ static int begin(struct reader *r, struct json *v, enum json_kind kind)
 	return INFER_OK;
 }
 
-static int value(struct reader *r, struct json *v)
+static int read_value(struct reader *r, struct json *v)
 {
 	if (r->p == r->end)
-		return refuse(r, r->p, "");
+		return refuse_at(r, r->p, "");
 	switch (*r->p) {
 	case '"':
 		v->kind = JSON_STRING;
-		return string(r, &v->s, &v->n);
+		return read_string(r, &v->s, &v->n);
 	case '{':
-		return begin(r, v, JSON_OBJECT);
+		return begin_value(r, v, JSON_OBJECT);
 	case '[':
-		return begin(r, v, JSON_ARRAY);
+		return begin_value(r, v, JSON_ARRAY);
 	case 't':
-		return word(r, v, "true", JSON_TRUE);
+		return read_word(r, v, "true", JSON_TRUE);
 	case 'f':
-		return word(r, v, "false", JSON_FALSE);
+		return read_word(r, v, "false", JSON_FALSE);
 	case 'n':
-		return word(r, v, "null", JSON_NULL);
+		return read_word(r, v, "null", JSON_NULL);
 	case '-':
 	case '0':
 	case '1':
@@ -417,26 +417,26 @@ static int value(struct reader *r, struct json *v)
 	case '7':
 	case '8':
 	case '9':
-		return number(r, v);
+		return read_number(r, v);
 	}
-	return refuse(r, r->p, "no JSON value");
+	return refuse_at(r, r->p, "no JSON value");
 }
 
-static int key(struct reader *r, struct json *v)
+static int read_key(struct reader *r, struct json *v)
 {
 	if (r->p == r->end || *r->p != '"')
-		return refuse(r, r->p, "no key in quotes");
-	TRY(string(r, &v->key, &v->key_n));
+		return refuse_at(r, r->p, "no key in quotes");
+	TRY(read_string(r, &v->key, &v->key_n));
 	skip_space(r);
 	if (r->p == r->end || *r->p != ':')
-		return refuse(r, r->p, "no colon behind a key");
+		return refuse_at(r, r->p, "a key must be followed by a colon");
 	r->p++;
 	skip_space(r);
 	return INFER_OK;
 }
 
 /* Read a value, with its key in an object; for an array or object, only its beginning. */
-static int item(struct reader *r)
+static int read_item(struct reader *r)
 {
 	struct json *around = r->open, *v = arena_raw(r->a, sizeof *v);
 
@@ -447,17 +447,17 @@ static int item(struct reader *r)
 		r->top = v;
 	} else {
 		if (around->kind == JSON_OBJECT)
-			TRY(key(r, v));
+			TRY(read_key(r, v));
 		*(around->last ? &around->last->next : &around->first) = v;
 		around->last = v;
 		around->n++;
 	}
 	v->at = (uint32_t)(r->p - r->text);
-	return value(r, v);
+	return read_value(r, v);
 }
 
 /* Close the innermost array or object. */
-static int end(struct reader *r)
+static int close_value(struct reader *r)
 {
 	struct json *v = r->open;
 
@@ -468,42 +468,43 @@ static int end(struct reader *r)
 	return v->kind == JSON_OBJECT ? check_keys(r, v) : INFER_OK;
 }
 
-static int whole(struct reader *r)
+static int read_document(struct reader *r)
 {
 	const struct json *fresh; /* just opened: it may be empty */
 
 	skip_space(r);
 	do {
 		fresh = r->open;
-		TRY(item(r));
+		TRY(read_item(r));
 		fresh = r->open != fresh ? r->open : NULL;
 		for (;;) {
 			skip_space(r);
 			if (!r->open)
 				break;
 			if (r->p == r->end)
-				return refuse(r, r->p, "");
+				return refuse_at(r, r->p, "");
 			if (*r->p == (r->open->kind == JSON_OBJECT ? '}' : ']')) {
-				TRY(end(r));
+				TRY(close_value(r));
 				fresh = NULL;
 				continue;
 			}
 			if (fresh)
 				break;
 			if (*r->p != ',')
-				return refuse(r, r->p,
-				              r->open->kind == JSON_OBJECT
-				                      ? "neither a comma nor the end of an object"
-				                      : "neither a comma nor the end of an array");
+				return refuse_at(
+					r, r->p,
+					r->open->kind == JSON_OBJECT
+						? "neither a comma nor the end of an object"
+						: "neither a comma nor the end of an array");
 			r->p++;
 			skip_space(r);
 			break;
 		}
 	} while (r->open);
-	return r->p == r->end ? INFER_OK : refuse(r, r->p, "more text behind the value");
+	return r->p == r->end ? INFER_OK : refuse_at(r, r->p, "more text after the value");
 }
 
-static int say(const struct reader *r, const char *what, infer_error *err)
+static int set_read_error(const struct reader *r, const char *what, infer_error *err)
 {
 	size_t line = 1;
 	const char *from = r->text;
@@ -519,8 +520,8 @@ static int say(const struct reader *r, const char *what, infer_error *err)
 	               line, (size_t)(r->at - from) + 1, n, r->twice->key);
 }
 
-static int take(const struct json **out, struct arena *a, const char *text, size_t bytes, int huge,
-                const char *what, infer_error *err)
+static int read_whole(const struct json **out, struct arena *a, const char *text, size_t bytes,
+                      int huge, const char *what, infer_error *err)
 {
 	struct reader r = { .text = text, .p = text, .end = text + bytes, .a = a, .huge = huge };
 	int rc;
@@ -531,11 +532,11 @@ static int take(const struct json **out, struct arena *a, const char *text, size
 	if (bytes > UINT32_MAX)
 		return err_set(err, INFER_EFORMAT, "%s: %zu bytes of JSON, more than %lu", what,
 		               bytes, (unsigned long)UINT32_MAX);
-	rc = whole(&r);
+	rc = read_document(&r);
 	if (rc == INFER_ENOMEM)
 		return err_set(err, rc, "%s: no memory for the JSON value", what);
 	if (rc)
-		return say(&r, what, err);
+		return set_read_error(&r, what, err);
 	*out = r.top;
 	return INFER_OK;
 }
@@ -543,11 +544,11 @@ static int take(const struct json **out, struct arena *a, const char *text, size
 int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
           const char *what, infer_error *err)
 {
-	return take(out, a, text, bytes, 0, what, err);
+	return read_whole(out, a, text, bytes, 0, what, err);
 }
 
 int jread_huge(const struct json **out, struct arena *a, const char *text, size_t bytes,
                const char *what, infer_error *err)
 {
-	return take(out, a, text, bytes, 1, what, err);
+	return read_whole(out, a, text, bytes, 1, what, err);
 }

@@ -14,25 +14,24 @@ enum { JREAD_DEPTH = 1000 };
  * deeper than JREAD_DEPTH, duplicate keys in an object, lone surrogates, numbers too large for a
  * double (1e999), and texts of 4 GiB or more.  Integers of more than 64 bits become the nearest
  * double.  A string without escapes is borrowed from text, which must live as long as the value.
- * *out    lives in a; NULL on failure
- * what    what the text is, for the message: "what: line 3, column 7: ..."
- * INFER_EFORMAT  with line and column (bytes, from 1)
- * INFER_ENOMEM   memory failed, and nothing else did
- * O(bytes); a takes at most 64 bytes for 2 of text. */
+ * *out: in arena a; NULL on failure.  what: name of the text, for messages: "what: line 3, column
+ * 7: ..."
+ * INFER_EFORMAT: with line and column (bytes, from 1).
+ * INFER_ENOMEM: memory failed, and nothing else did.
+ * O(bytes); a grows by at most 64 bytes for 2 of text. */
 int jread(const struct json **out, struct arena *a, const char *text, size_t bytes,
           const char *what, infer_error *err);
-/* As jread, but a number too large for a double is the largest one: for a text that is passed on as
- * it is written. */
+/* Like jread, but a number too large for a double becomes the largest one: for text that is
+ * forwarded as it is written. */
 int jread_huge(const struct json **out, struct arena *a, const char *text, size_t bytes,
                const char *what, infer_error *err);
 
-/* The number that begins s[0 .. n), in the grammar of JSON: its kind and value into *v, NULL's kind
- * where it is beyond double.
- * Returns its bytes, 0 where there is none.  The locale is not asked. */
+/* Read the JSON number that s[0 .. n) begins with: kind and value into *v; JSON_NULL if it is too
+ * large for a double.  Returns its bytes, 0 if there is none.  Independent of the locale. */
 size_t jread_num(struct json *v, const char *s, size_t n);
 
-/* Read a member of an object: if it is absent or null, *v is unchanged; another type or a value out
- * of range is INFER_EFORMAT, naming the key. */
+/* Read a member of an object.  If it is absent or null, *v is unchanged.  INFER_EFORMAT, naming the
+ * key: another type, or a value out of range. */
 int jread_i64(const struct json *o, const char *key, int64_t *v, int64_t lo, int64_t hi,
               const char *what, infer_error *err);
 int jread_f64(const struct json *o, const char *key, double *v, double lo, double hi,

@@ -2,8 +2,8 @@
 #include "base/jread.h"
 #include "base/err.h"
 
-/* The value of key, or NULL if it is absent or null. */
-static const struct json *field(const struct json *o, const char *name)
+/* Return the value of a key, or NULL if it is absent or null. */
+static const struct json *get_member(const struct json *o, const char *name)
 {
 	const struct json *v = json_get(o, name);
 
@@ -13,7 +13,7 @@ static const struct json *field(const struct json *o, const char *name)
 int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, int64_t hi,
               const char *what, infer_error *err)
 {
-	const struct json *j = field(o, name);
+	const struct json *j = get_member(o, name);
 
 	if (!j)
 		return INFER_OK;
@@ -32,7 +32,7 @@ int jread_i64(const struct json *o, const char *name, int64_t *v, int64_t lo, in
 int jread_f64(const struct json *o, const char *name, double *v, double lo, double hi,
               const char *what, infer_error *err)
 {
-	const struct json *j = field(o, name);
+	const struct json *j = get_member(o, name);
 	double x = json_double(j);
 
 	if (!j)
@@ -49,7 +49,7 @@ int jread_f64(const struct json *o, const char *name, double *v, double lo, doub
 int jread_str(const struct json *o, const char *name, const char **v, size_t *len, const char *what,
               infer_error *err)
 {
-	const struct json *j = field(o, name);
+	const struct json *j = get_member(o, name);
 
 	if (!j)
 		return INFER_OK;

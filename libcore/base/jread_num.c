@@ -133,8 +133,8 @@ static int big_compare(const struct big *a, const struct big *b)
 	return 0;
 }
 
-/* All digits of d, up to more than any double or midpoint of two doubles has; the digits after
- * those count as one.  Returns the corresponding power of ten. */
+/* Set b to the digits of d, up to more than any double or midpoint of two doubles has; further
+ * digits count as one.  Returns the corresponding power of ten. */
 static int64_t big_digits(struct big *b, const struct decimal *d)
 {
 	uint32_t group = 0, scale = 1;
@@ -170,9 +170,9 @@ static int64_t big_digits(struct big *b, const struct decimal *d)
 	return q - (n + rest - d->digits);
 }
 
-/* Whether d is above (2m + 1) * 2^e and has to be rounded up; a tie goes to the even one of m and m
- * + 1. */
-static int above(const struct decimal *d, uint64_t m, int64_t e)
+/* True if d is above (2m + 1) * 2^e, so that it rounds up; a tie rounds to the even one of m and
+ * m + 1. */
+static int rounds_up(const struct decimal *d, uint64_t m, int64_t e)
 {
 	struct big x, y;
 	int64_t q = big_digits(&x, d), up = q - e;
@@ -187,7 +187,7 @@ static int above(const struct decimal *d, uint64_t m, int64_t e)
 
 /* ---- 128 bits */
 
-static u128 high(u128 a, u128 b)
+static u128 mul_high(u128 a, u128 b)
 {
 	uint64_t al = (uint64_t)a, ah = (uint64_t)(a >> 64), bl = (uint64_t)b,
 		 bh = (uint64_t)(b >> 64);
@@ -197,8 +197,9 @@ static u128 high(u128 a, u128 b)
 	return (u128)ah * bh + (m1 >> 64) + (m2 >> 64) + (middle >> 64);
 }
 
-/* The bits of the double nearest to the magnitude of d; those of infinity if it is too large. */
-static uint64_t nearest(const struct decimal *d)
+/* Return the bits of the double nearest to the magnitude of d; those of infinity if it is too
+ * large. */
+static uint64_t nearest_bits(const struct decimal *d)
 {
 	static const uint64_t infinite = (uint64_t)2047 << 52;
 	int64_t k, r, e;
@@ -214,7 +215,7 @@ static uint64_t nearest(const struct decimal *d)
 	r = d->q - STEP * k;
 	a = (u128)d->w * fives[r];
 	lead = a >> 64 ? __builtin_clzll((uint64_t)(a >> 64)) : 64 + __builtin_clzll((uint64_t)a);
-	h = high(a << lead, (u128)tens[k - LOWEST][0] << 64 | tens[k - LOWEST][1]);
+	h = mul_high(a << lead, (u128)tens[k - LOWEST][0] << 64 | tens[k - LOWEST][1]);
 	/* h * 2^e <= value < (h + missing) * 2^e */
 	e = r + ((STEP * k * 217706) >> 16) + 1 - lead;
 	missing = d->more ? (u128)1 << 70 : 4;
@@ -228,7 +229,7 @@ static uint64_t nearest(const struct decimal *d)
 	m = cut < 128 ? (uint64_t)(h >> cut) : 0;
 	below = cut < 128 ? h & (((u128)1 << cut) - 1) : h;
 	half = (u128)1 << (cut - 1);
-	if (below > half || (below + missing > half && above(d, m, e + cut - 1)))
+	if (below > half || (below + missing > half && rounds_up(d, m, e + cut - 1)))
 		m++;
 	if (cut > 75)
 		return m;
@@ -245,7 +246,7 @@ static int is_digit(const char *p, const char *end)
 }
 
 /* Read digits at p; after: those after the decimal point. */
-static const char *take_digits(struct decimal *d, const char *p, const char *end, int after)
+static const char *parse_digits(struct decimal *d, const char *p, const char *end, int after)
 {
 	for (; is_digit(p, end); p++) {
 		unsigned digit = (unsigned)(*p - '0');
@@ -265,7 +266,7 @@ static const char *take_digits(struct decimal *d, const char *p, const char *end
 }
 
 /* Parse the text of a number; NULL if there is none. */
-static const char *take_text(struct decimal *d, const char *p, const char *end)
+static const char *parse_text(struct decimal *d, const char *p, const char *end)
 {
 	int64_t e = 0;
 	int minus = 0;
@@ -276,12 +277,12 @@ static const char *take_text(struct decimal *d, const char *p, const char *end)
 	}
 	if (!is_digit(p, end))
 		return NULL;
-	p = *p == '0' ? p + 1 : take_digits(d, p, end, 0);
+	p = *p == '0' ? p + 1 : parse_digits(d, p, end, 0);
 	if (p < end && *p == '.') {
 		d->real = 1;
 		if (!is_digit(++p, end))
 			return NULL;
-		p = take_digits(d, p, end, 1);
+		p = parse_digits(d, p, end, 1);
 	}
 	d->end = p;
 	if (p == end || (*p | 32) != 'e')
@@ -292,14 +293,14 @@ static const char *take_text(struct decimal *d, const char *p, const char *end)
 	if (!is_digit(p, end))
 		return NULL;
 	for (; is_digit(p, end); p++)
-		if (e < (int64_t)1 << 40) /* beyond what the digits of a text could compensate */
+		if (e < (int64_t)1 << 40) /* more than the digits of a text can compensate */
 			e = e * 10 + (*p - '0');
 	d->q += minus ? -e : e;
 	return p;
 }
 
-/* The integer in the text, if it fits 64 bits. */
-static int whole(struct json *v, const struct decimal *d)
+/* Read the integer in the text, if it fits 64 bits. */
+static int to_integer(struct json *v, const struct decimal *d)
 {
 	uint64_t w = d->w;
 
@@ -322,12 +323,12 @@ static int whole(struct json *v, const struct decimal *d)
 size_t jread_num(struct json *v, const char *s, size_t n)
 {
 	struct decimal d = { 0 };
-	const char *end = take_text(&d, s, s + n);
+	const char *end = parse_text(&d, s, s + n);
 	uint64_t bits;
 
 	if (!end)
 		return 0;
-	if (!d.real && whole(v, &d))
+	if (!d.real && to_integer(v, &d))
 		return (size_t)(end - s);
 	v->kind = JSON_REAL;
 	if (!d.more && d.w <= (uint64_t)1 << 53 && d.q >= -22 && d.q <= 22) {
@@ -336,7 +337,7 @@ size_t jread_num(struct json *v, const char *s, size_t n)
 		v->d = d.negative ? -x : x;
 		return (size_t)(end - s);
 	}
-	bits = nearest(&d);
+	bits = nearest_bits(&d);
 	if (bits >> 52 == 2047)
 		v->kind = JSON_NULL;
 	bits |= (uint64_t)d.negative << 63;

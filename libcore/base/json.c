@@ -105,8 +105,8 @@ struct json *json_share(struct arena *a, const struct json *v)
 	return to;
 }
 
-/* A copy has the members of the original until they are copied in turn; until then `last` points to
- * the next such copy. */
+/* A copy shares the members of the original until they are copied in turn; until then its `last`
+ * points to the next such copy. */
 struct json *json_copy(struct arena *a, const struct json *v)
 {
 	struct json *top = json_share(a, v), *todo = NULL;

@@ -38,7 +38,7 @@ struct json {
 	struct json *last; /* of an array or object */
 };
 
-/* for (const struct json *v = json_first(parent); v; v = v->next) */
+/* Iterate: json_each(v, parent) ... is a for statement over the elements or members. */
 #define json_each(v, parent) for (const struct json *v = json_first(parent); v; v = v->next)
 
 static inline int json_is(const struct json *v, enum json_kind kind)
@@ -80,7 +80,7 @@ struct json *json_get(const struct json *o, const char *key);
 struct json *json_getn(const struct json *o, const char *key, size_t n);
 /* The i-th element, or NULL; O(i).  a: anything */
 struct json *json_at(const struct json *a, size_t i);
-/* Whether v is a string of these bytes. */
+/* True if v is a string of these bytes. */
 int json_equals(const struct json *v, const char *s);
 /* The double nearest to a number; 0 if v is not a number. */
 double json_double(const struct json *v);
@@ -91,17 +91,17 @@ const char *json_cstr(struct arena *a, const struct json *v);
 /* Building values.  If allocation fails, each function returns NULL and sets a->bad; a NULL
  * argument counts as an earlier failure.  So a tree can be built without a test at every step,
  * followed by one test of a->bad. */
-/* an empty array, object or string, null, a boolean, 0 */
+/* An empty array, object or string, null, a boolean, or 0, by kind. */
 struct json *json_new(struct arena *a, enum json_kind kind);
 struct json *json_new_str(struct arena *a, const char *s);            /* copied */
 struct json *json_new_strn(struct arena *a, const char *s, size_t n); /* copied; s NULL: n is 0 */
 struct json *json_new_int(struct arena *a, int64_t i);
 struct json *json_new_real(struct arena *a, double d);
-/* The same value without sibling and key, to be inserted elsewhere; its children are shared with v,
+/* The same value without sibling and key, for insertion elsewhere; its children are shared with v,
  * not copied. */
 struct json *json_share(struct arena *a, const struct json *v);
-/* A deep copy of v; only the bytes of strings are shared, and stay borrowed from the same source.
- * No recursion. */
+/* A deep copy of v; the bytes of strings are shared, and stay borrowed from the same source.  No
+ * recursion. */
 struct json *json_copy(struct arena *a, const struct json *v);
 /* Insert v, which has no sibling yet, as the last element, or before the element at index `at` (at
  * <= count). */

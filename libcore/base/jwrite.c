@@ -1,4 +1,4 @@
-/* base/jwrite.c - writing JSON. */
+/* base/jwrite.c - write JSON. */
 #include "base/jwrite.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -10,7 +10,7 @@
 
 void jw_init(struct jwrite *w, struct buf *to) { *w = (struct jwrite){ .to = to }; }
 
-static void quoted(struct buf *b, const char *s, size_t n)
+static void write_quoted(struct buf *b, const char *s, size_t n)
 {
 	static const char hex[] = "0123456789abcdef";
 	size_t i = 0;
@@ -67,8 +67,8 @@ static void quoted(struct buf *b, const char *s, size_t n)
 	buf_putc(b, '"');
 }
 
-/* Write what precedes a value: the comma, and the key in an object. */
-static void before(struct jwrite *w, const char *key)
+/* Write the comma before a value, and its key in an object. */
+static void write_separator(struct jwrite *w, const char *key)
 {
 	uint64_t bit = (uint64_t)1 << w->depth;
 
@@ -78,14 +78,14 @@ static void before(struct jwrite *w, const char *key)
 	if (w->depth)
 		w->comma |= bit;
 	if (key) {
-		quoted(w->to, key, strlen(key));
+		write_quoted(w->to, key, strlen(key));
 		buf_putc(w->to, ':');
 	}
 }
 
 static void open_level(struct jwrite *w, const char *key, uint64_t array)
 {
-	before(w, key);
+	write_separator(w, key);
 	must(w->depth < 63);
 	w->depth++;
 	w->comma &= ~((uint64_t)1 << w->depth);
@@ -107,8 +107,8 @@ void jw_end(struct jwrite *w)
 
 void jw_strn(struct jwrite *w, const char *key, const char *s, size_t n)
 {
-	before(w, key);
-	quoted(w->to, s, n);
+	write_separator(w, key);
+	write_quoted(w->to, s, n);
 }
 
 void jw_str(struct jwrite *w, const char *key, const char *s)
@@ -125,7 +125,7 @@ void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const unsigned char *p = bytes;
 
-	before(w, key);
+	write_separator(w, key);
 	buf_putc(w->to, '"');
 	for (; n; p += n < 3 ? n : 3, n -= n < 3 ? n : 3) {
 		uint32_t u = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) |
@@ -140,18 +140,18 @@ void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n)
 
 void jw_int(struct jwrite *w, const char *key, int64_t v)
 {
-	before(w, key);
+	write_separator(w, key);
 	buf_printf(w->to, "%lld", (long long)v);
 }
 
 void jw_uint(struct jwrite *w, const char *key, uint64_t v)
 {
-	before(w, key);
+	write_separator(w, key);
 	buf_printf(w->to, "%llu", (unsigned long long)v);
 }
 
 /* Format v, which is finite, with the given number of digits; returns the length. */
-static size_t decimal(char out[40], double v, int digits)
+static size_t format_decimal(char out[40], double v, int digits)
 {
 	char text[40];
 	size_t n = 0;
@@ -175,25 +175,25 @@ void jw_num(struct jwrite *w, const char *key, double v)
 		jw_null(w, key);
 		return;
 	}
-	before(w, key);
-	buf_put(w->to, text, decimal(text, v, 9));
+	write_separator(w, key);
+	buf_put(w->to, text, format_decimal(text, v, 9));
 }
 
 void jw_bool(struct jwrite *w, const char *key, int v)
 {
-	before(w, key);
+	write_separator(w, key);
 	buf_puts(w->to, v ? "true" : "false");
 }
 
 void jw_null(struct jwrite *w, const char *key)
 {
-	before(w, key);
+	write_separator(w, key);
 	buf_puts(w->to, "null");
 }
 
 void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
 {
-	before(w, key);
+	write_separator(w, key);
 	buf_put(w->to, json, n);
 }
 
@@ -210,7 +210,7 @@ static void put_real(struct buf *to, double d)
 		return;
 	}
 	for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
-		n = decimal(text, d, digits[i]);
+		n = format_decimal(text, d, digits[i]);
 		if (!memchr(text, '.', n) && !memchr(text, 'e', n)) {
 			memcpy(text + n, ".0", 2);
 			n += 2;
@@ -223,7 +223,7 @@ static void put_real(struct buf *to, double d)
 }
 
 /* Write a scalar, or the opening bracket of an array or object. */
-static void put_value(struct buf *to, const struct json *v)
+static void write_scalar(struct buf *to, const struct json *v)
 {
 	switch (v->kind) {
 	case JSON_NULL:
@@ -245,7 +245,7 @@ static void put_value(struct buf *to, const struct json *v)
 		put_real(to, v->d);
 		break;
 	case JSON_STRING:
-		quoted(to, v->s, v->n);
+		write_quoted(to, v->s, v->n);
 		break;
 	case JSON_ARRAY:
 		buf_putc(to, '[');
@@ -261,10 +261,10 @@ void jw_value(struct jwrite *w, const char *key, const struct json *v)
 	static const struct json none = { .kind = JSON_NULL };
 	struct buf around; /* the values that contain v, outermost first */
 
-	before(w, key);
+	write_separator(w, key);
 	buf_init(&around, w->to->who);
 	for (v = v ? v : &none; v && !w->to->bad;) {
-		put_value(w->to, v);
+		write_scalar(w->to, v);
 		if (json_first(v)) {
 			buf_put(&around, &v, sizeof v);
 			v = v->first;
@@ -283,7 +283,7 @@ void jw_value(struct jwrite *w, const char *key, const struct json *v)
 		if (around.bad)
 			w->to->bad = 1;
 		if (v && v->key) {
-			quoted(w->to, v->key, v->key_n);
+			write_quoted(w->to, v->key, v->key_n);
 			buf_putc(w->to, ':');
 		}
 	}

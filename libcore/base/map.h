@@ -19,10 +19,11 @@ struct map {
 	struct sip_key sip;
 };
 
-int map_init(struct map *m, enum mem_module who, uint32_t expect); /* 0 or INFER_ENOMEM */
+/* expect: number of entries.  0 or INFER_ENOMEM */
+int map_init(struct map *m, enum mem_module who, uint32_t expect);
 void map_fini(struct map *m);
-/* 0; INFER_ENOMEM; INFER_EINVAL if the key exists (the old value is kept). */
+/* Add a key.  0; INFER_ENOMEM; INFER_EINVAL if the key exists (the old value stays). */
 int map_put(struct map *m, const char *key, size_t len, uint32_t value);
-/* borrowed; NULL: absent */
+/* Return the value, borrowed, or NULL. */
 const uint32_t *map_get(const struct map *m, const char *key, size_t len);
 #endif

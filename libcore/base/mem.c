@@ -10,7 +10,7 @@ static _Atomic uint64_t mem_blocks;
 static _Atomic uint64_t mem_countdown; /* calls until one fails; 0: none fails */
 
 /* Count a call of module `who`; nonzero if this call has to fail. */
-static int count(enum mem_module who)
+static int count_call(enum mem_module who)
 {
 	uint64_t left = atomic_load_explicit(&mem_countdown, memory_order_relaxed);
 
@@ -21,7 +21,7 @@ static int count(enum mem_module who)
 	return 0;
 }
 
-static void *born(void *p)
+static void *count_block(void *p)
 {
 	if (p)
 		atomic_fetch_add_explicit(&mem_blocks, 1, memory_order_relaxed);
@@ -32,18 +32,18 @@ void *mem_alloc(enum mem_module who, size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (count(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
+	if (count_call(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
 		return NULL;
-	return born(malloc(bytes ? bytes : 1));
+	return count_block(malloc(bytes ? bytes : 1));
 }
 
 void *mem_zalloc(enum mem_module who, size_t n, size_t size)
 {
 	size_t bytes;
 
-	if (count(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
+	if (count_call(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
 		return NULL;
-	return born(calloc(bytes ? bytes : 1, 1));
+	return count_block(calloc(bytes ? bytes : 1, 1));
 }
 
 void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size)
@@ -51,21 +51,21 @@ void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size)
 	size_t bytes;
 	void *q;
 
-	if (count(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
+	if (count_call(who) || __builtin_mul_overflow(n, size, &bytes) || bytes > PTRDIFF_MAX)
 		return NULL;
 	q = realloc(p, bytes ? bytes : 1);
-	return p ? q : born(q);
+	return p ? q : count_block(q);
 }
 
 void *mem_aligned(enum mem_module who, size_t align, size_t bytes)
 {
 	void *p;
 
-	if (count(who) || bytes > PTRDIFF_MAX)
+	if (count_call(who) || bytes > PTRDIFF_MAX)
 		return NULL;
 	if (align < 16)
 		align = 16;
-	return posix_memalign(&p, align, bytes ? bytes : 1) ? NULL : born(p);
+	return posix_memalign(&p, align, bytes ? bytes : 1) ? NULL : count_block(p);
 }
 
 char *mem_strndup(enum mem_module who, const char *s, size_t n)

@@ -1,4 +1,4 @@
-/* base/mem.h - every heap call of libcore: counted per module, and able to fail at the Nth call.
+/* base/mem.h - every heap call of libcore: counted per module, and able to fail at the nth call.
  * The counters are atomic and the only mutable globals of libcore (scripts/symbols.allow). */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
@@ -33,11 +33,11 @@ enum mem_module {
 	MEM_MODULES
 };
 
-/* NULL on failure or when the product overflows; bytes 0 gives a unique pointer.  16-aligned.  Any
- * thread. */
+/* Allocate n * size bytes, 16-aligned.  NULL on failure or if the product overflows; 0 bytes give a
+ * unique pointer.  Any thread. */
 void *mem_alloc(enum mem_module who, size_t n, size_t size);
 void *mem_zalloc(enum mem_module who, size_t n, size_t size); /* zeroed */
-/* on failure p is unchanged */
+/* On failure p is unchanged. */
 void *mem_realloc(enum mem_module who, void *p, size_t n, size_t size);
 void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a power of two */
 char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
@@ -47,7 +47,6 @@ uint64_t mem_calls(enum mem_module who); /* allocation calls so far, successful 
 uint64_t mem_calls_all(void);
 uint64_t mem_live(void); /* blocks currently allocated */
 
-/* Let the nth allocation call from now fail once (1: the next); 0 switches this off.  For tests
- * only. */
+/* Let the nth allocation call from now fail once (1: the next); 0: none.  A seam of tests. */
 void mem_fail_at(uint64_t nth);
 #endif

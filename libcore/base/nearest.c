@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static int less(int a, int b) { return a < b ? a : b; }
+static int smaller(int a, int b) { return a < b ? a : b; }
 
 int nearest_edits(const char *a, const char *b)
 {
@@ -16,10 +16,10 @@ int nearest_edits(const char *a, const char *b)
 
 		row[0] = i;
 		for (int j = 1; j <= nb; j++) {
-			row[j] = less(last[j - 1] + (a[i - 1] != b[j - 1]),
-			              less(last[j], row[j - 1]) + 1);
+			row[j] = smaller(last[j - 1] + (a[i - 1] != b[j - 1]),
+			                 smaller(last[j], row[j - 1]) + 1);
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = less(row[j], before[j - 2] + 1);
+				row[j] = smaller(row[j], before[j - 2] + 1);
 		}
 	}
 	return rows[na % 3][nb];

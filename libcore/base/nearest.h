@@ -1,20 +1,20 @@
-/* base/nearest.h - the name that somebody who typed another may have meant. */
+/* base/nearest.h - find the name that is most similar to a mistyped one. */
 #ifndef BASE_NEAREST_H
 #define BASE_NEAREST_H
 
-/* bytes of a name, with its NUL; longer ones are near to nothing */
+/* bytes of a name with its NUL; longer names are never similar */
 enum { NEAREST_NAME = 128 };
 
-/* Edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter than
- * NEAREST_NAME. */
+/* Return the edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter
+ * than NEAREST_NAME. */
 int nearest_edits(const char *a, const char *b);
 
 struct nearest {
-	const char *typed, *best; /* best: NULL: none is near */
+	const char *typed, *best; /* best: NULL if none is similar */
 	int least;
 };
 void nearest_begin(struct nearest *n, const char *typed);
-/* name: kept, if it is nearer than those before; one that begins with what was typed is one edit
- * away. */
+/* Consider a name: it becomes n->best if it is more similar than those before.  A name that begins
+ * with what was typed is one edit away. */
 void nearest_try(struct nearest *n, const char *name);
 #endif

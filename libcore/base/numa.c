@@ -11,7 +11,7 @@
 
 enum { PATH = 512, TEXT = 4096, INTERLEAVE = 3 /* MPOL_INTERLEAVE of linux/mempolicy.h */ };
 
-/* Read a small file below the description of the nodes.  0: it cannot be read as a whole. */
+/* Read a small file of the node descriptions.  0: it cannot be read, or is too long. */
 static int read_text(char out[TEXT], const char *root, const char *name)
 {
 	char path[PATH];
@@ -31,7 +31,8 @@ static int read_text(char out[TEXT], const char *root, const char *name)
 	return 1;
 }
 
-/* The next range of a list such as "0-3,8,10-11".  0: there is none, or it is no such list. */
+/* Read the next range of a list such as "0-3,8,10-11".  0: none is left, or the list is malformed.
+ * */
 static int next_range(const char **p, long *lo, long *hi)
 {
 	char *end;
@@ -46,9 +47,9 @@ static int next_range(const char **p, long *lo, long *hi)
 	return *lo <= *hi && *hi < NUMA_WORDS * 64;
 }
 
-/* The processors of the node with the system's number id that are in `all` too. */
-static int mask_of(const char *root, int id, const uint64_t all[NUMA_WORDS],
-                   uint64_t mask[NUMA_WORDS])
+/* Read the processors of node `id` (the system's number) that are in `all` too. */
+static int read_mask(const char *root, int id, const uint64_t all[NUMA_WORDS],
+                     uint64_t mask[NUMA_WORDS])
 {
 	char name[48], text[TEXT];
 	const char *p = text;
@@ -68,7 +69,7 @@ static int mask_of(const char *root, int id, const uint64_t all[NUMA_WORDS],
 	return n;
 }
 
-static int allowed(uint64_t mask[NUMA_WORDS])
+static int read_affinity(uint64_t mask[NUMA_WORDS])
 {
 	memset(mask, 0, NUMA_WORDS * sizeof *mask);
 	return !sched_getaffinity(0, NUMA_WORDS * sizeof *mask, (cpu_set_t *)(void *)mask);
@@ -83,15 +84,15 @@ void numa_find(struct numa *t, const char *root)
 	long lo, hi;
 
 	*t = (struct numa){ .n = 1, .root = root };
-	if (!allowed(all) || !read_text(text, root, "online"))
+	if (!read_affinity(all) || !read_text(text, root, "online"))
 		return;
 	while (next_range(&p, &lo, &hi))
 		for (long id = lo; id <= hi; id++) {
-			int cpus = mask_of(root, (int)id, all, mask);
+			int cpus = read_mask(root, (int)id, all, mask);
 
-			if (!cpus) /* memory alone, or not ours */
+			if (!cpus) /* without processors, or without ours */
 				continue;
-			if (n == NUMA_NODES) /* more than we can keep apart */
+			if (n == NUMA_NODES) /* the rest is ignored */
 				return;
 			t->id[n] = (int32_t)id;
 			t->cpus[n++] = cpus;
@@ -118,7 +119,7 @@ int numa_mask(const struct numa *t, int node, uint64_t mask[NUMA_WORDS])
 {
 	uint64_t all[NUMA_WORDS];
 
-	return t->n > 1 && allowed(all) ? mask_of(t->root, t->id[node], all, mask) : 0;
+	return t->n > 1 && read_affinity(all) ? read_mask(t->root, t->id[node], all, mask) : 0;
 }
 
 void numa_interleave(const struct numa *t, void *at, size_t bytes)

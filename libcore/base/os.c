@@ -17,7 +17,7 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Read *n bytes of fd from byte `from` on, fewer than cap only at the end of the file. */
+/* Read *n bytes of fd from offset `from` on, fewer than cap only at the end of the file. */
 static int read_some(int fd, const char *path, size_t from, unsigned char *to, size_t cap,
                      size_t *n, infer_error *err)
 {
@@ -167,7 +167,7 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 
 void os_sparse(const void *at, size_t bytes)
 {
-	/* only whole pages: what shares one with them is read in long runs */
+	/* only whole pages: their neighbours are read in long runs */
 	size_t page = os_page(), from = ((uintptr_t)at + page - 1) / page * page,
 	       to = ((uintptr_t)at + bytes) / page * page;
 
@@ -187,7 +187,7 @@ enum os_brought os_populate(const void *at, size_t bytes)
 		getrusage(RUSAGE_THREAD, &now);
 		return now.ru_majflt > old.ru_majflt ? OS_READ : OS_THERE;
 	}
-	/* an older kernel: begin to read, and leave the waiting to the faults */
+	/* an older kernel: start reading; page faults wait for it */
 	return errno == EINVAL && !madvise(from, bytes + before, MADV_WILLNEED) ? OS_READ
 	                                                                        : OS_FAILED;
 }

@@ -38,8 +38,8 @@ static int slurp(char out[TEXT], const char *root, const char *a, const char *b,
 	return out[0] != 0;
 }
 
-/* The number after a key at the beginning of a line; 0 if there is none. */
-static uint64_t keyed(const char *text, const char *key)
+/* Return the number after a key at the beginning of a line; 0 if there is none. */
+static uint64_t value_of_key(const char *text, const char *key)
 {
 	size_t n = strlen(key);
 
@@ -51,8 +51,8 @@ static uint64_t keyed(const char *text, const char *key)
 	return 0;
 }
 
-/* Cores from "quota period"; rounded up. */
-static void take_cpu(struct os_limits *l, long long quota, long long period)
+/* Limit the cores to quota / period, rounded up. */
+static void limit_cpu(struct os_limits *l, long long quota, long long period)
 {
 	long long n;
 
@@ -63,8 +63,8 @@ static void take_cpu(struct os_limits *l, long long quota, long long period)
 		l->threads = (int)n;
 }
 
-/* the usage includes the page cache, which can be reclaimed */
-static void take_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64_t cache)
+/* Limit the memory. The usage includes the page cache, which can be reclaimed. */
+static void limit_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64_t cache)
 {
 	uint64_t left;
 
@@ -77,7 +77,7 @@ static void take_memory(struct os_limits *l, uint64_t max, uint64_t used, uint64
 }
 
 /* Apply the limits of one group of version 2. */
-static void take_v2(struct os_limits *l, const char *root, const char *mount, const char *group)
+static void apply_v2(struct os_limits *l, const char *root, const char *mount, const char *group)
 {
 	char text[TEXT];
 	long long quota, period;
@@ -85,27 +85,29 @@ static void take_v2(struct os_limits *l, const char *root, const char *mount, co
 
 	if (slurp(text, root, mount, group, "cpu.max") &&
 	    sscanf(text, "%lld %lld", &quota, &period) == 2)
-		take_cpu(l, quota, period);
+		limit_cpu(l, quota, period);
 	if (!slurp(text, root, mount, group, "memory.max") || text[0] < '0' || text[0] > '9')
 		return; /* "max" */
 	max = strtoull(text, NULL, 10);
 	if (slurp(text, root, mount, group, "memory.current"))
 		used = strtoull(text, NULL, 10);
 	slurp(text, root, mount, group, "memory.stat");
-	take_memory(l, max, used, keyed(text, "inactive_file") + keyed(text, "active_file"));
+	limit_memory(l, max, used,
+	             value_of_key(text, "inactive_file") + value_of_key(text, "active_file"));
 }
 
-static void take_v1_cpu(struct os_limits *l, const char *root, const char *mount, const char *group)
+static void apply_v1_cpu(struct os_limits *l, const char *root, const char *mount,
+                         const char *group)
 {
 	char quota[TEXT], period[TEXT];
 
 	if (slurp(quota, root, mount, group, "cpu.cfs_quota_us") &&
 	    slurp(period, root, mount, group, "cpu.cfs_period_us"))
-		take_cpu(l, atoll(quota), atoll(period));
+		limit_cpu(l, atoll(quota), atoll(period));
 }
 
-static void take_v1_memory(struct os_limits *l, const char *root, const char *mount,
-                           const char *group)
+static void apply_v1_memory(struct os_limits *l, const char *root, const char *mount,
+                            const char *group)
 {
 	char text[TEXT];
 	uint64_t max, used = 0;
@@ -113,21 +115,23 @@ static void take_v1_memory(struct os_limits *l, const char *root, const char *mo
 	if (!slurp(text, root, mount, group, "memory.limit_in_bytes"))
 		return;
 	max = strtoull(text, NULL, 10);
-	if (!max || max > INT64_MAX / 2) /* how version 1 says that there is no limit */
+	if (!max || max > INT64_MAX / 2) /* the value for no limit in version 1 */
 		return;
 	if (slurp(text, root, mount, group, "memory.usage_in_bytes"))
 		used = strtoull(text, NULL, 10);
 	slurp(text, root, mount, group, "memory.stat");
-	take_memory(l, max, used,
-	            keyed(text, "total_inactive_file") + keyed(text, "total_active_file"));
+	limit_memory(l, max, used,
+	             value_of_key(text, "total_inactive_file") +
+	                     value_of_key(text, "total_active_file"));
 }
 
 typedef void take_fn(struct os_limits *l, const char *root, const char *mount, const char *group);
 
-/* Call take for the group and all its parents.  In a container the path may be that of the host
- * and not exist: then the root, which is the group of the container itself, is used. */
-static void climb(struct os_limits *l, const char *root, const char *mount, const char *group,
-                  take_fn *take)
+/* Call `take` for the group and all its parents.  In a container the path may be that of the host
+ * and
+ * not exist: then the root, which is the container's own group, is used. */
+static void apply_parents(struct os_limits *l, const char *root, const char *mount,
+                          const char *group, take_fn *take)
 {
 	char path[PATH];
 	size_t n = strlen(group);
@@ -147,8 +151,8 @@ static void climb(struct os_limits *l, const char *root, const char *mount, cons
 	}
 }
 
-/* Whether name is in a comma-separated list. */
-static int listed(const char *list, const char *name)
+/* True if name is in a comma-separated list. */
+static int is_listed(const char *list, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -179,15 +183,15 @@ void os_limits_cgroup(struct os_limits *l, const char *root)
 		list++;
 		*path++ = 0;
 		if (!*list) {
-			climb(l, root, "/sys/fs/cgroup", path, take_v2);
-			climb(l, root, "/sys/fs/cgroup/unified", path, take_v2);
+			apply_parents(l, root, "/sys/fs/cgroup", path, apply_v2);
+			apply_parents(l, root, "/sys/fs/cgroup/unified", path, apply_v2);
 		}
-		if (listed(list, "cpu")) {
-			climb(l, root, "/sys/fs/cgroup/cpu", path, take_v1_cpu);
-			climb(l, root, "/sys/fs/cgroup/cpu,cpuacct", path, take_v1_cpu);
+		if (is_listed(list, "cpu")) {
+			apply_parents(l, root, "/sys/fs/cgroup/cpu", path, apply_v1_cpu);
+			apply_parents(l, root, "/sys/fs/cgroup/cpu,cpuacct", path, apply_v1_cpu);
 		}
-		if (listed(list, "memory"))
-			climb(l, root, "/sys/fs/cgroup/memory", path, take_v1_memory);
+		if (is_listed(list, "memory"))
+			apply_parents(l, root, "/sys/fs/cgroup/memory", path, apply_v1_memory);
 	}
 }
 
@@ -208,8 +212,8 @@ size_t os_stack_left(void)
 	               : (size_t)(here - (const char *)low) - guard;
 }
 
-/* Cores in the affinity mask; the mask of a large machine does not fit a cpu_set_t. */
-static int affinity(void)
+/* Count the cores of the affinity mask; on a large machine it does not fit a cpu_set_t. */
+static int count_cores(void)
 {
 	unsigned long mask[1024]; /* 65536 cores */
 	int n = 0, all;
@@ -228,10 +232,10 @@ void os_limits(struct os_limits *l)
 	struct rlimit r;
 	uint64_t pages = 0, mapped;
 
-	*l = (struct os_limits){ .threads = affinity(), .address_bytes = UINT64_MAX };
+	*l = (struct os_limits){ .threads = count_cores(), .address_bytes = UINT64_MAX };
 	slurp(text, "", "/proc", "", "meminfo");
-	l->memory_bytes = keyed(text, "MemTotal") * 1024;
-	l->available_bytes = keyed(text, "MemAvailable") * 1024;
+	l->memory_bytes = value_of_key(text, "MemTotal") * 1024;
+	l->available_bytes = value_of_key(text, "MemAvailable") * 1024;
 	if (!l->memory_bytes) {
 		l->memory_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * os_page();
 		l->available_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * os_page();

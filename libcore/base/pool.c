@@ -1,10 +1,10 @@
 /* base/pool.c - a pool of persistent threads.
  *
- * One word, the gate, says whether a run is open or closed.  A worker joins an open run by adding
+ * A run is open or closed, by one atomic word, the gate.  A worker joins an open run by adding
  * itself to the gate, works while any share has an item left, and leaves.  The caller closes the
- * run when it finds no item left, and waits for the workers that joined, but not for those that
- * slept through the run.  So a worker that the kernel does not schedule costs nothing: the others
- * take its share from the end.
+ * run when no item is left, and waits for the workers that joined, but not for those that slept
+ * through the run.  So a worker that the kernel does not schedule costs nothing: the others take
+ * its share from the end.
  *
  * A share is [begin, end) in one 64-bit word: the owner takes from the front, the others from the
  * end, both by compare and exchange.  Shares are written only while no worker is inside. */
@@ -26,7 +26,7 @@
 enum {
 	SPIN_NS = 50000,
 	MOST = 1024,
-	STACK_BYTES = 1 << 20, /* the usual 8 MiB each would use up a limit on address space */
+	STACK_BYTES = 1 << 20, /* 8 MiB each, the default, would exhaust a limit on address space */
 	/* bits of the gate: workers inside, run open, caller asleep, pool ending; the rest is the
 	 * number of the run */
 	INSIDE = 0x7ff,
@@ -82,9 +82,9 @@ static void wake(_Atomic uint32_t *word, int most, uint32_t who)
 	syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, most, NULL, NULL, who);
 }
 
-/* Take an item of a share: the first one for its owner, the last one for others. -1: the share is
+/* Take an item of a share: the first one for its owner, the last one for others. -1 if the share is
  * empty. */
-static int64_t take(struct share *s, int last)
+static int64_t take_item(struct share *s, int last)
 {
 	uint64_t r = atomic_load_explicit(&s->range, memory_order_relaxed);
 
@@ -100,9 +100,9 @@ static int64_t take(struct share *s, int last)
 	}
 }
 
-/* The share with the most items left among those of a node, else among all; NULL: no items are
+/* Return the share with the most items left, of a worker on the node if possible; NULL: none are
  * left. */
-static struct share *longest(struct pool *p, int node)
+static struct share *longest_share(struct pool *p, int node)
 {
 	struct share *best = NULL;
 	uint64_t most = 0;
@@ -122,20 +122,20 @@ static struct share *longest(struct pool *p, int node)
 	return best;
 }
 
-static void work(struct pool *p, int index)
+static void run_items(struct pool *p, int index)
 {
 	struct share *s;
 	int64_t i;
 
-	while ((i = take(&p->shares[index], 0)) >= 0)
+	while ((i = take_item(&p->shares[index], 0)) >= 0)
 		p->fn(p->user, p->base + i, index);
-	while ((s = longest(p, p->workers[index].node)))
-		if ((i = take(s, 1)) >= 0)
+	while ((s = longest_share(p, p->workers[index].node)))
+		if ((i = take_item(s, 1)) >= 0)
 			p->fn(p->user, p->base + i, index);
 }
 
-/* seen: the last run in which the worker took part.  When the numbers wrap around, it may miss
- * one run, but no more. */
+/* True if a run is open that the worker has not joined; seen: the last one it joined.  When the
+ * numbers wrap around, it may miss one run, but no more. */
 static int may_enter(uint32_t g, uint32_t seen)
 {
 	return g & ENDING || (g & OPEN && g / RUN != seen);
@@ -184,7 +184,7 @@ static void *worker_main(void *arg)
 		if (g & ENDING)
 			return NULL;
 		seen = g / RUN;
-		work(p, w->index);
+		run_items(p, w->index);
 		g = atomic_fetch_sub_explicit(&p->gate, 1, memory_order_release) - 1;
 		if (g & CALLER_SLEEPS && !(g & INSIDE))
 			wake(&p->gate, 1, CALLER);
@@ -202,7 +202,7 @@ static void open_gate(struct pool *p, uint32_t how, int most)
 		wake(&p->gate, most, WORKERS);
 }
 
-/* Close the run to newcomers, and wait until all workers have left it. */
+/* Close the run, and wait until all workers have left it. */
 static void close_gate(struct pool *p)
 {
 	uint32_t g = atomic_fetch_and_explicit(&p->gate, ~(uint32_t)OPEN, memory_order_acquire) &
@@ -245,7 +245,7 @@ void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user)
 			                      part * i / t << 32 | part * (i + 1) / t,
 			                      memory_order_relaxed);
 		open_gate(p, OPEN, (int)(part < t ? part - 1 : t - 1));
-		work(p, 0);
+		run_items(p, 0);
 		close_gate(p);
 	}
 }
@@ -256,8 +256,8 @@ int pool_threads(const struct pool *p) { return p->threads; }
 
 const struct numa *pool_nodes(const struct pool *p) { return &p->nodes; }
 
-/* Start a worker, on the processors of its node or on any.  It could not move there itself: the
- * process may have given that up by then (base/sandbox.h). */
+/* Start a worker, on the processors of its node or on any.  It cannot bind itself: the process may
+ * have dropped that right by then (base/sandbox.h). */
 static int start_worker(struct worker *w, int on_node)
 {
 	uint64_t mask[NUMA_WORDS];
@@ -275,7 +275,7 @@ static int start_worker(struct worker *w, int on_node)
 	return rc;
 }
 
-/* Signals are handled by the callers, but a fault by the thread that caused it. */
+/* Block all signals except faults: the callers' threads handle them. */
 static void without_signals(sigset_t *old)
 {
 	sigset_t most;
@@ -289,8 +289,8 @@ static void without_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &most, old);
 }
 
-/* Workers do not look at p->threads before the first run. */
-static void start(struct pool *p)
+/* Start the workers; they do not read p->threads before the first run. */
+static void start_workers(struct pool *p)
 {
 	sigset_t old;
 	int rc = 0;
@@ -301,7 +301,7 @@ static void start(struct pool *p)
 
 		*w = (struct worker){ p, i, numa_node_of(&p->nodes, i, p->threads), 0 };
 		rc = start_worker(w, 1);
-		if (rc == EINVAL && p->nodes.n > 1) /* its processors are gone by now */
+		if (rc == EINVAL && p->nodes.n > 1) /* its processors are offline by now */
 			rc = start_worker(w, 0);
 		p->started += !rc;
 	}
@@ -351,7 +351,7 @@ int pool_new_on(struct pool **out, int threads, const struct numa *nodes, infer_
 	}
 	for (int i = 0; i < threads; i++)
 		atomic_init(&p->shares[i].range, 0);
-	start(p);
+	start_workers(p);
 	*out = p;
 	return INFER_OK;
 }

@@ -3,10 +3,11 @@
  *
  * A run calls fn(user, i, worker) for every i in [0, n): worker 0 is the caller.  Each worker gets
  * one contiguous share of the work; a worker that finishes early takes single items from the end of
- * the longest remaining share, that of a worker on its own memory node if there is one.  The result must not depend on which worker runs an item.  Waiting
- * spins at most 50 us, then sleeps in a futex; a worker that has not come by the time the work is
- * done is not waited for.  A run must not begin another on the same pool.  Workers have stacks of 1
- * MiB and take no signals but those of their own faults. */
+ * the longest remaining share, if possible of a worker on its own memory node.  Results must not
+ * depend on which worker runs an item.  Waiting spins for at most 50 us, then sleeps in a futex; a
+ * worker that has not started when the work is done is not waited for.  A run must not begin
+ * another on the same pool.  Workers have stacks of 1 MiB and block all signals except those of
+ * their own faults. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 #include <pthread.h>
@@ -17,20 +18,22 @@
 struct pool;
 typedef void pool_fn(void *user, int64_t i, int worker);
 
-/* threads 1 ... 1024 including the caller; threads are started here.  If the system allows fewer
- * threads, the pool has fewer: see pool_threads.  INFER_EINVAL, INFER_ENOMEM. */
+/* Start a pool of 1 ... 1024 threads, including the caller.  If the system allows fewer threads,
+ * the pool has
+ * fewer: see pool_threads.  INFER_EINVAL, INFER_ENOMEM. */
 int pool_new(struct pool **out, int threads, infer_error *err);
-/* The same, on a machine of several memory nodes: every node has a run of workers (numa_node_of),
- * which stay on its processors, so the same items are read by the same node in every run.  The
- * caller's thread is left where it is. */
+/* The same on a machine with several memory nodes: each node has consecutive workers (numa_node_of)
+ * that stay on its processors, so that each run reads the same items on the same node.  The
+ * caller's thread is not bound. */
 int pool_new_on(struct pool **out, int threads, const struct numa *nodes, infer_error *err);
-const struct numa *pool_nodes(const struct pool *p); /* of one node after pool_new */
+const struct numa *pool_nodes(const struct pool *p); /* one node after pool_new */
 void pool_free(struct pool *p);                      /* NULL is fine; joins */
 int pool_threads(const struct pool *p);
-/* runs so far that used several threads; each ends with a barrier */
+/* Return how many runs used several threads; each ends with a barrier. */
 uint64_t pool_runs(const struct pool *p);
 void pool_run(struct pool *p, int64_t n, pool_fn *fn, void *user); /* allocates nothing */
 
-/* Start a thread outside of any pool, with the stack and the signals of a worker.  An errno. */
+/* Start a thread outside of any pool, with the stack and the signals of a worker.  Returns an
+ * errno, or 0. */
 int pool_thread(pthread_t *out, void *(*run)(void *), void *arg);
 #endif

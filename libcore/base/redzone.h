@@ -1,5 +1,5 @@
-/* base/redzone.h - bytes between the parts of one block that nobody may touch.  Under the address
- * sanitizer a touch is reported; elsewhere there are no such bytes and the calls do nothing. */
+/* base/redzone.h - guard bytes between the parts of one block.  With the address sanitizer an
+ * access to them is reported; otherwise there are none, and the calls do nothing. */
 #ifndef BASE_REDZONE_H
 #define BASE_REDZONE_H
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #ifdef REDZONE_ON
 #include <sanitizer/asan_interface.h>
-enum { REDZONE = 128 }; /* bytes, behind each part */
+enum { REDZONE = 128 }; /* bytes after each part */
 static inline void redzone_set(const void *at, size_t n) { __asan_poison_memory_region(at, n); }
 static inline void redzone_clear(const void *at, size_t n) { __asan_unpoison_memory_region(at, n); }
 #else

@@ -1,4 +1,4 @@
-/* base/replace.c - files that take the place of others. */
+/* base/replace.c - replace files safely. */
 #include "base/replace.h"
 #include "base/err.h"
 
@@ -12,14 +12,14 @@
 enum { LINKS = 40, TRIES = 100, PERMISSIONS = 0777, OWNER_RW = 0600, LABEL = 96 };
 
 /* Fail with errnum, naming the end of path. */
-static int fail(infer_error *err, int errnum, const char *path)
+static int set_path_error(infer_error *err, int errnum, const char *path)
 {
 	size_t n = strlen(path);
 
 	return err_errno(err, errnum, "%s", n > LABEL ? path + n - LABEL : path);
 }
 
-/* Replace path by what the link at path leads to.  *over: it is no link. */
+/* Replace path by the target of the link there.  *over: 1 if it is not a link. */
 static int follow_link(char path[PATH_MAX], int *over)
 {
 	char to[PATH_MAX];
@@ -47,12 +47,12 @@ int replace_target(char out[PATH_MAX], const char *path, infer_error *err)
 	int over = 0;
 
 	if (n >= PATH_MAX)
-		return fail(err, ENAMETOOLONG, path);
+		return set_path_error(err, ENAMETOOLONG, path);
 	memcpy(out, path, n + 1);
 	for (int i = 0; i < LINKS && !over; i++)
 		if (follow_link(out, &over))
-			return fail(err, errno, path);
-	return over ? INFER_OK : fail(err, ELOOP, path);
+			return set_path_error(err, errno, path);
+	return over ? INFER_OK : set_path_error(err, ELOOP, path);
 }
 
 unsigned replace_mode(const char *path, unsigned mode)
@@ -73,7 +73,7 @@ int replace_create(int *fd, const char *name, unsigned mode, infer_error *err)
 		if (*fd < 0 && errno != EEXIST)
 			break;
 	}
-	return *fd < 0 ? fail(err, errno, name) : INFER_OK;
+	return *fd < 0 ? set_path_error(err, errno, name) : INFER_OK;
 }
 
 void replace_keep(int fd, const char *path)

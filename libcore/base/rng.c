@@ -44,7 +44,7 @@ double rng_unit(uint64_t seed, uint64_t position)
 }
 
 /* splitmix64, Steele+ 2014 */
-static uint64_t split(uint64_t z)
+static uint64_t splitmix(uint64_t z)
 {
 	z += 0x9e3779b97f4a7c15;
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
@@ -62,9 +62,9 @@ uint64_t rng_hash(uint64_t seed, const void *bytes, size_t n)
 
 		for (size_t i = 0; i < 8 && i < n; i++)
 			w |= (uint64_t)p[i] << 8 * i;
-		h = split(h ^ w);
+		h = splitmix(h ^ w);
 	}
-	return split(h ^ len);
+	return splitmix(h ^ len);
 }
 
 int rng_system(uint64_t *out, infer_error *err)

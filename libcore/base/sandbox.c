@@ -1,10 +1,9 @@
-/* base/sandbox.c - two mechanisms of the kernel, from its headers alone.
+/* base/sandbox.c - Landlock and seccomp, by the kernel's headers alone.
  *
- * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It lists the allowed
- * calls, because every kernel adds new ones.  All others fail with EPERM and do not kill: the C library
- * and other libraries try calls that they can do without, the forbidden action does not happen either
- * way, and the user gets an error message instead of a dead process.  Calls of another architecture
- * kill the process, because their numbers have other meanings.
+ * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It lists the
+ * allowed calls, because every kernel adds new ones.  All others fail with EPERM instead of killing
+ * the process: libraries try calls that they can do without, and the user gets an error message.
+ * Calls of another architecture kill the process, because their numbers have other meanings.
  *
  * Landlock: the calling thread has no access to paths, in case the filter has a hole; threads that
  * already run are not affected.  If the kernel lacks it, there is only the filter. */
@@ -76,7 +75,7 @@ struct rule {
 };
 
 static const struct rule compute[] = {
-	/* what is open */
+	/* files that are open */
 	{ SYS_read, ANY, 0, 0 },
 	{ SYS_readv, ANY, 0, 0 },
 	{ SYS_pread64, ANY, 0, 0 },
@@ -155,9 +154,9 @@ static const struct rule reading[] = {
 	{ 446, ANY, 0, 0 }, /* Landlock: the same numbers on every architecture */
 };
 
-/* What a server never needs once it listens: a new program, process or socket, another process,
- * executable memory, privileges, and the parts of the kernel that most of its holes are in.  A list
- * of what it needs would depend on the C library and on libmicrohttpd. */
+/* Calls forbidden to a server: new programs, processes and sockets, other processes, executable
+ * memory, privileges, and the parts of the kernel with most vulnerabilities.  A list of allowed
+ * calls would depend on the C library and on libmicrohttpd. */
 static const struct rule never[] = {
 	{ SYS_execve, ANY, 0, 0 },
 	{ SYS_execveat, ANY, 0, 0 },
@@ -270,12 +269,12 @@ struct program {
 #define LOAD(p, from) PUT(p, BPF_LD | BPF_W | BPF_ABS, from, 0, 0)
 #define RETURN(p, what) PUT(p, BPF_RET | BPF_K, what, 0, 0)
 
-/* Calls that a rule is about get `what`.  The accumulator holds the number of the call before and
- * after.  Jumps count the instructions that they skip. */
-static void put_rule(struct program *p, const struct rule *r, uint32_t what)
+/* Append the test of a rule: calls that match it return `what`.  The accumulator contains the call
+ * number before and after.  Jumps count the instructions that they skip. */
+static void add_rule(struct program *p, const struct rule *r, uint32_t what)
 {
 	uint32_t value = r->how == SELF || r->how == OTHER ? (uint32_t)getpid() : r->value;
-	int no = r->how == WITHOUT || r->how == OTHER; /* where the test succeeds */
+	int no = r->how == WITHOUT || r->how == OTHER; /* matches if the test fails */
 
 	/* little-endian */
 	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + 8 * r->arg);
@@ -296,7 +295,7 @@ static void put_rule(struct program *p, const struct rule *r, uint32_t what)
 	LOAD(p, offsetof(struct seccomp_data, nr));
 }
 
-static void put_start(struct program *p)
+static void add_arch_check(struct program *p)
 {
 	p->n = 0;
 	LOAD(p, offsetof(struct seccomp_data, arch));
@@ -305,35 +304,35 @@ static void put_start(struct program *p)
 	LOAD(p, offsetof(struct seccomp_data, nr));
 }
 
-static void put_all(struct program *p, unsigned flags)
+static void build_filter(struct program *p, unsigned flags)
 {
-	put_start(p);
+	add_arch_check(p);
 	for (size_t i = 0; i < sizeof compute / sizeof *compute; i++)
-		put_rule(p, &compute[i], SECCOMP_RET_ALLOW);
+		add_rule(p, &compute[i], SECCOMP_RET_ALLOW);
 	for (size_t i = 0; flags & SANDBOX_READ && i < sizeof reading / sizeof *reading; i++)
-		put_rule(p, &reading[i], SECCOMP_RET_ALLOW);
+		add_rule(p, &reading[i], SECCOMP_RET_ALLOW);
 	RETURN(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void put_never(struct program *p)
+static void build_deny_filter(struct program *p)
 {
 	enum { CLONE3 = 435, X32 = 0x40000000 };
 
-	put_start(p);
-	/* the numbers of x32 would get past the list */
+	add_arch_check(p);
+	/* the numbers of x32 are not in the list */
 	PUT(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
 	RETURN(p, SECCOMP_RET_KILL_PROCESS);
-	/* its flags are out of sight; the C library then uses clone */
+	/* its flags cannot be checked; the C library then uses clone */
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1);
 	RETURN(p, SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-		put_rule(p, &never[i], SECCOMP_RET_ERRNO | EPERM);
+		add_rule(p, &never[i], SECCOMP_RET_ERRNO | EPERM);
 	RETURN(p, SECCOMP_RET_ALLOW);
 }
 
 /* As in the header of the kernel, which may be older than the kernel: rights to files since version
  * 1, more of them since 2 to 5. */
-static void landlock(unsigned flags)
+static void drop_path_access(unsigned flags)
 {
 	static const uint64_t files_of[] = { 0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff };
 	enum { CREATE = 444, RESTRICT = 446, VERSION = 1, READ_FILE = 4, READ_DIR = 8, NET = 3 };
@@ -355,8 +354,8 @@ static void landlock(unsigned flags)
 	close((int)fd);
 }
 
-/* For all threads, from now on. */
-static int filter(struct program *p, infer_error *err)
+/* Install the filter for all threads. */
+static int install_filter(struct program *p, infer_error *err)
 {
 	long rc = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 	                  &(struct sock_fprog){ p->n, p->at });
@@ -382,23 +381,23 @@ int sandbox_enter(unsigned flags, infer_error *err)
 {
 	struct program p;
 
-	put_all(&p, flags);
+	build_filter(&p, flags);
 	TRY(no_new_privileges(err));
-	landlock(flags);
-	return filter(&p, err);
+	drop_path_access(flags);
+	return install_filter(&p, err);
 }
 
 int sandbox_serve(infer_error *err)
 {
 	struct program p;
 
-	put_never(&p);
+	build_deny_filter(&p);
 	TRY(no_new_privileges(err));
-	return filter(&p, err);
+	return install_filter(&p, err);
 }
 
-/* Allow what is below a path, which may be missing. */
-static void allow(int rules, const char *path, uint64_t rights)
+/* Allow access below a path, which may be missing. */
+static void allow_beneath(int rules, const char *path, uint64_t rights)
 {
 	enum { ADD = 445, BENEATH = 1, OF_FILES = 0x4007 };
 	struct {
@@ -409,7 +408,7 @@ static void allow(int rules, const char *path, uint64_t rights)
 	if (beneath.fd < 0)
 		return;
 	if (syscall(ADD, rules, BENEATH, &beneath, 0)) {
-		beneath.rights &= OF_FILES; /* it is no directory */
+		beneath.rights &= OF_FILES; /* it is not a directory */
 		(void)syscall(ADD, rules, BENEATH, &beneath, 0);
 	}
 	close(beneath.fd);
@@ -430,17 +429,17 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 	if (version < 1)
 		return err_set(err, INFER_EDEVICE, "the kernel has no Landlock");
 	TRY(no_new_privileges(err));
-	/* that is for sandbox_removals */
+	/* see sandbox_removals */
 	rights = known[version > 3 ? 3 : version] & ~(uint64_t)REMOVE_FILE;
 	rules = (int)syscall(CREATE, &rights, sizeof rights, 0);
 	if (rules < 0)
 		return err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno));
 	for (int i = 0; i < n_read; i++)
-		allow(rules, read[i], READ & rights);
+		allow_beneath(rules, read[i], READ & rights);
 	for (int i = 0; i < n_written; i++)
-		allow(rules, written[i], write & rights);
+		allow_beneath(rules, written[i], write & rights);
 	for (int i = 0; i < n_logged; i++)
-		allow(rules, logged[i], append & rights);
+		allow_beneath(rules, logged[i], append & rights);
 	failed = syscall(RESTRICT, rules, 0) != 0;
 	close(rules);
 	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;
@@ -457,7 +456,7 @@ int sandbox_removals(const char *const *folders, int n, infer_error *err)
 	if (rules < 0)
 		return err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno));
 	for (int i = 0; i < n; i++)
-		allow(rules, folders[i], remove_file);
+		allow_beneath(rules, folders[i], remove_file);
 	failed = syscall(RESTRICT, rules, 0) != 0;
 	close(rules);
 	return failed ? err_set(err, INFER_EDEVICE, "Landlock: %s", strerror(errno)) : INFER_OK;

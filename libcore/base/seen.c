@@ -7,7 +7,7 @@
 
 enum { FIRST = 64 };
 
-static void key_of(const struct seen *s, uint8_t key[16], const void *bytes, size_t n)
+static void make_seen_key(const struct seen *s, uint8_t key[16], const void *bytes, size_t n)
 {
 	struct sha256 h = s->keyed;
 	uint8_t all[32];
@@ -18,8 +18,8 @@ static void key_of(const struct seen *s, uint8_t key[16], const void *bytes, siz
 	key[15] |= 1; /* all zero: an empty slot */
 }
 
-/* The slot of key, or the empty slot for it. */
-static size_t place(const struct seen_half *h, const uint8_t key[16])
+/* Return the slot of key, or the empty slot for it. */
+static size_t find_slot(const struct seen_half *h, const uint8_t key[16])
 {
 	static const uint8_t empty[16];
 	uint64_t first;
@@ -32,13 +32,13 @@ static size_t place(const struct seen_half *h, const uint8_t key[16])
 	return i;
 }
 
-static int has(const struct seen_half *h, const uint8_t key[16])
+static int half_has(const struct seen_half *h, const uint8_t key[16])
 {
-	return h->cap && h->at[place(h, key)][15];
+	return h->cap && h->at[find_slot(h, key)][15];
 }
 
 /* At most half full. */
-static int grow(struct seen_half *h, enum mem_module who)
+static int grow_half(struct seen_half *h, enum mem_module who)
 {
 	struct seen_half more = { .n = h->n, .cap = h->cap ? 2 * h->cap : FIRST };
 
@@ -49,7 +49,7 @@ static int grow(struct seen_half *h, enum mem_module who)
 		return INFER_ENOMEM;
 	for (size_t i = 0; i < h->cap; i++)
 		if (h->at[i][15])
-			memcpy(more.at[place(&more, h->at[i])], h->at[i], 16);
+			memcpy(more.at[find_slot(&more, h->at[i])], h->at[i], 16);
 	mem_free(h->at);
 	*h = more;
 	return INFER_OK;
@@ -77,25 +77,25 @@ int seen_has(const struct seen *s, const void *bytes, size_t n)
 {
 	uint8_t key[16];
 
-	key_of(s, key, bytes, n);
-	return has(&s->young, key) || has(&s->old, key);
+	make_seen_key(s, key, bytes, n);
+	return half_has(&s->young, key) || half_has(&s->old, key);
 }
 
 int seen_add(struct seen *s, const void *bytes, size_t n)
 {
 	uint8_t key[16];
 
-	key_of(s, key, bytes, n);
-	if (has(&s->young, key) || has(&s->old, key))
+	make_seen_key(s, key, bytes, n);
+	if (half_has(&s->young, key) || half_has(&s->old, key))
 		return INFER_EINVAL;
 	if (s->most && s->young.n == s->most) {
 		mem_free(s->old.at);
 		s->old = s->young;
 		s->young = (struct seen_half){ 0 };
 	}
-	if (grow(&s->young, s->who))
+	if (grow_half(&s->young, s->who))
 		return INFER_ENOMEM;
-	memcpy(s->young.at[place(&s->young, key)], key, 16);
+	memcpy(s->young.at[find_slot(&s->young, key)], key, 16);
 	s->young.n++;
 	return INFER_OK;
 }

@@ -19,8 +19,8 @@ struct seen {
 	struct sha256 keyed; /* the state after hashing the key */
 };
 
-/* most: the number of strings that are certainly remembered; up to twice as many are, then the
- * older half is forgotten.  0: all. */
+/* most: strings that are certainly remembered; up to twice as many are, then the older half is
+ * forgotten.  0: all. */
 void seen_init(struct seen *s, enum mem_module who, size_t most);
 void seen_fini(struct seen *s);
 int seen_has(const struct seen *s, const void *bytes, size_t n); /* 1, 0 */

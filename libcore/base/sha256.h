@@ -11,15 +11,15 @@ struct sha256 {
 	uint8_t block[64];
 	int fast;
 };
-/* Queries the processor's features, which in a virtual machine takes longer than hashing a short
- * text: to hash many texts, copy one initialised state for each. */
+/* Start a hash.  Querying the processor's features takes longer than hashing a short text in a
+ * virtual machine: to hash many texts, copy one initialised state for each. */
 void sha256_init(struct sha256 *s);
 /* plain C on every CPU, for tests and comparison */
 void sha256_init_plain(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);
 void sha256_hex(const uint8_t in[32], char out[65]); /* lower case, NUL-terminated */
-/* The hash of one text, as written by sha256_hex.  For a short text the processor's features are
- * not queried. */
+/* Hash one text, in the form of sha256_hex.  For a short text the processor's features are not
+ * queried. */
 void sha256_name(char out[65], const void *bytes, size_t n);
 #endif

@@ -12,7 +12,7 @@
 struct sip_key {
 	uint64_t a, b;
 };
-/* from getrandom(2), or from clocks and addresses if that fails */
+/* Draw a key from getrandom(2), or from clocks and addresses if that fails. */
 void sip_draw(struct sip_key *key);
 uint64_t sip_hash(const struct sip_key *key, const void *bytes, size_t n);
 #endif

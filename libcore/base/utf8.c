@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* The length that the first byte announces, and the range of the second; 0: it cannot begin a
- * sequence. */
-static int lead(unsigned char c, unsigned char *lo, unsigned char *hi)
+/* Return the length of a sequence by its first byte, and the range of the second byte; 0: no
+ * sequence begins with it. */
+static int lead_length(unsigned char c, unsigned char *lo, unsigned char *hi)
 {
 	*lo = 0x80;
 	*hi = 0xbf;
@@ -26,14 +26,14 @@ static int lead(unsigned char c, unsigned char *lo, unsigned char *hi)
 	return c < 0xf0 ? 3 : 4;
 }
 
-/* The number of valid bytes of s so far; *want is the whole length (0: the first byte is not a lead
- * byte). */
-static int good(const unsigned char *s, size_t n, int *want)
+/* Return the number of valid bytes of the sequence at s; *want: its whole length (0: the first byte
+ * is not a lead byte). */
+static int valid_prefix(const unsigned char *s, size_t n, int *want)
 {
 	unsigned char lo, hi;
 	int i = 1;
 
-	*want = lead(s[0], &lo, &hi);
+	*want = lead_length(s[0], &lo, &hi);
 	if (!*want)
 		return 0;
 	for (; i < *want && (size_t)i < n && s[i] >= lo && s[i] <= hi; i++) {
@@ -52,7 +52,7 @@ int utf8_get(const char *s, size_t n, uint32_t *cp)
 		*cp = u[0];
 		return 1;
 	}
-	have = good(u, n, &want);
+	have = valid_prefix(u, n, &want);
 	if (!want || have < want) {
 		*cp = 0xfffd;
 		return 0;
@@ -91,7 +91,7 @@ size_t utf8_check(const char *s, size_t n)
 			i += 8;
 		if (i == n)
 			break;
-		/* two bytes, of which most text that is not ASCII consists */
+		/* two bytes, the most frequent case after ASCII */
 		if (n - i >= 2 && (unsigned char)s[i] - 0xc2u < 0x1e &&
 		    ((unsigned char)s[i + 1] & 0xc0) == 0x80) {
 			i += 2;
@@ -114,7 +114,7 @@ size_t utf8_tail(const char *s, size_t n)
 
 		if ((u[n - k] & 0xc0) == 0x80)
 			continue;
-		have = good(u + n - k, k, &want);
+		have = valid_prefix(u + n - k, k, &want);
 		return (size_t)have == k && have < want ? k : 0;
 	}
 	return 0;
@@ -122,7 +122,7 @@ size_t utf8_tail(const char *s, size_t n)
 
 size_t utf8_bad(const char *s, size_t n)
 {
-	int want, have = good((const unsigned char *)s, n, &want);
+	int want, have = valid_prefix((const unsigned char *)s, n, &want);
 
 	return have ? (size_t)have : 1;
 }

@@ -1,4 +1,4 @@
-/* base/yaml.c - libyaml's events become a tree, or are refused. */
+/* base/yaml.c - build a tree from libyaml's events, or refuse them. */
 #include "base/yaml.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -17,7 +17,7 @@ struct reader {
 	const char *what, *text;
 	size_t bytes;
 	struct ytree *open[YTREE_DEPTH]; /* lists and maps that are not closed */
-	struct ytree *key;               /* of the innermost map: its value comes next */
+	struct ytree *key;               /* of the innermost map; its value is the next node */
 	struct ytree *root;
 	int depth, ended;
 	uint32_t nodes;
@@ -31,7 +31,7 @@ static int fail_at(const char *what, size_t line, size_t column, infer_error *er
 	               column + 1, message);
 }
 
-static int fail(const struct reader *r, yaml_mark_t at, const char *message)
+static int fail_at_mark(const struct reader *r, yaml_mark_t at, const char *message)
 {
 	return fail_at(r->what, at.line, at.column, r->err, message);
 }
@@ -48,7 +48,7 @@ int ytree_fail(const struct ytree *y, const char *what, infer_error *err, int co
 	return err_set(err, code, "%s: line %d, column %d: %s", what, y->line, y->column, text);
 }
 
-/* The place of a byte. */
+/* Fail at the line and column of a byte. */
 static int fail_byte(const char *what, const char *text, size_t at, infer_error *err,
                      const char *message)
 {
@@ -65,12 +65,12 @@ static int fail_byte(const char *what, const char *text, size_t at, infer_error 
 
 /* ---- the tree ---- */
 
-static struct ytree *node(struct reader *r, enum ytree_kind kind, yaml_mark_t at)
+static struct ytree *new_node(struct reader *r, enum ytree_kind kind, yaml_mark_t at)
 {
 	struct ytree *y;
 
 	if (++r->nodes > YTREE_NODES) {
-		fail(r, at, "too many nodes");
+		fail_at_mark(r, at, "too many nodes");
 		return NULL;
 	}
 	y = arena_alloc(r->a, 1, sizeof *y);
@@ -84,8 +84,8 @@ static struct ytree *node(struct reader *r, enum ytree_kind kind, yaml_mark_t at
 	return y;
 }
 
-/* A node takes its place in the list or map that is open, or is the root. */
-static int place(struct reader *r, struct ytree *y, yaml_mark_t at)
+/* Add a node to the open list or map, or make it the root. */
+static int attach_node(struct reader *r, struct ytree *y, yaml_mark_t at)
 {
 	struct ytree *in = r->depth ? r->open[r->depth - 1] : NULL;
 
@@ -95,7 +95,7 @@ static int place(struct reader *r, struct ytree *y, yaml_mark_t at)
 	}
 	if (in->kind == YTREE_MAP && !r->key) {
 		if (y->kind != YTREE_SCALAR)
-			return fail(r, at, "a key is a list or a map");
+			return fail_at_mark(r, at, "a key is a list or a map");
 		r->key = y;
 		return INFER_OK;
 	}
@@ -110,38 +110,38 @@ static int place(struct reader *r, struct ytree *y, yaml_mark_t at)
 	return INFER_OK;
 }
 
-static int scalar(struct reader *r, const yaml_event_t *e)
+static int add_scalar(struct reader *r, const yaml_event_t *e)
 {
-	struct ytree *y = node(r, YTREE_SCALAR, e->start_mark);
+	struct ytree *y = new_node(r, YTREE_SCALAR, e->start_mark);
 	size_t n = e->data.scalar.length;
 
 	if (!y)
 		return r->err->code;
 	if (memchr(e->data.scalar.value, 0, n))
-		return fail(r, e->start_mark, "a text has a zero byte");
+		return fail_at_mark(r, e->start_mark, "a text has a zero byte");
 	y->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 	y->n = (uint32_t)n;
 	y->at = arena_strndup(r->a, (const char *)e->data.scalar.value, n);
 	if (!y->at)
 		return err_set(r->err, INFER_ENOMEM, "no memory for %s", r->what);
-	return place(r, y, e->start_mark);
+	return attach_node(r, y, e->start_mark);
 }
 
-static int opened(struct reader *r, enum ytree_kind kind, yaml_mark_t at)
+static int open_node(struct reader *r, enum ytree_kind kind, yaml_mark_t at)
 {
 	struct ytree *y;
 
 	if (r->depth == YTREE_DEPTH)
-		return fail(r, at, "lists and maps are nested too deeply");
-	y = node(r, kind, at);
+		return fail_at_mark(r, at, "lists and maps are nested too deeply");
+	y = new_node(r, kind, at);
 	if (!y)
 		return r->err->code;
-	TRY(place(r, y, at));
+	TRY(attach_node(r, y, at));
 	r->open[r->depth++] = y;
 	return INFER_OK;
 }
 
-static int twice(struct reader *r, const struct ytree *key)
+static int refuse_duplicate(struct reader *r, const struct ytree *key)
 {
 	return ytree_fail(key, r->what, r->err, INFER_EFORMAT, "the key '%.60s' is there twice",
 	                  key->at);
@@ -156,7 +156,7 @@ static int check_keys(struct reader *r, const struct ytree *map)
 		for (const struct ytree *y = map->first; y; y = y->next)
 			for (const struct ytree *x = map->first; x != y; x = x->next)
 				if (!strcmp(x->key->at, y->key->at))
-					return twice(r, y->key);
+					return refuse_duplicate(r, y->key);
 		return INFER_OK;
 	}
 	if (map_init(&seen, MEM_BASE, map->n))
@@ -164,7 +164,7 @@ static int check_keys(struct reader *r, const struct ytree *map)
 	for (const struct ytree *y = map->first; !rc && y; y = y->next) {
 		rc = map_put(&seen, y->key->at, y->key->n, 0);
 		if (rc == INFER_EINVAL)
-			rc = twice(r, y->key);
+			rc = refuse_duplicate(r, y->key);
 		else if (rc)
 			err_set(r->err, rc, "no memory for %s", r->what);
 	}
@@ -172,7 +172,7 @@ static int check_keys(struct reader *r, const struct ytree *map)
 	return rc;
 }
 
-static int closed(struct reader *r)
+static int close_node(struct reader *r)
 {
 	const struct ytree *y = r->open[--r->depth];
 
@@ -183,50 +183,50 @@ static int plain_node(const struct reader *r, yaml_mark_t at, const yaml_char_t 
                       const yaml_char_t *tag)
 {
 	if (anchor)
-		return fail(r, at, "anchors are not supported");
-	return tag ? fail(r, at, "tags are not supported") : INFER_OK;
+		return fail_at_mark(r, at, "anchors are not supported");
+	return tag ? fail_at_mark(r, at, "tags are not supported") : INFER_OK;
 }
 
-static int event(struct reader *r, const yaml_event_t *e)
+static int handle_event(struct reader *r, const yaml_event_t *e)
 {
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		if (r->ended++)
-			return fail(r, e->start_mark, "a second document");
+			return fail_at_mark(r, e->start_mark, "a second document");
 		return e->data.document_start.tag_directives.start !=
 		                       e->data.document_start.tag_directives.end
-		               ? fail(r, e->start_mark, "tags are not supported")
+		               ? fail_at_mark(r, e->start_mark, "tags are not supported")
 		               : INFER_OK;
 	case YAML_ALIAS_EVENT:
-		return fail(r, e->start_mark, "aliases are not supported");
+		return fail_at_mark(r, e->start_mark, "aliases are not supported");
 	case YAML_SCALAR_EVENT:
 		TRY(plain_node(r, e->start_mark, e->data.scalar.anchor, e->data.scalar.tag));
-		return scalar(r, e);
+		return add_scalar(r, e);
 	case YAML_SEQUENCE_START_EVENT:
 		TRY(plain_node(r, e->start_mark, e->data.sequence_start.anchor,
 		               e->data.sequence_start.tag));
-		return opened(r, YTREE_LIST, e->start_mark);
+		return open_node(r, YTREE_LIST, e->start_mark);
 	case YAML_MAPPING_START_EVENT:
 		TRY(plain_node(r, e->start_mark, e->data.mapping_start.anchor,
 		               e->data.mapping_start.tag));
-		return opened(r, YTREE_MAP, e->start_mark);
+		return open_node(r, YTREE_MAP, e->start_mark);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
-		return closed(r);
+		return close_node(r);
 	default:
 		return INFER_OK;
 	}
 }
 
-static int parse_failed(const struct reader *r, const yaml_parser_t *p)
+static int set_parse_error(const struct reader *r, const yaml_parser_t *p)
 {
 	if (p->error == YAML_MEMORY_ERROR)
 		return err_set(r->err, INFER_ENOMEM, "no memory for %s", r->what);
-	if (p->error == YAML_READER_ERROR) /* it knows the byte, not the place */
+	if (p->error == YAML_READER_ERROR) /* has an offset, no line and column */
 		return fail_byte(r->what, r->text,
 		                 p->problem_offset < r->bytes ? p->problem_offset : r->bytes,
 		                 r->err, p->problem ? p->problem : "cannot be read");
-	return fail(r, p->problem_mark, p->problem ? p->problem : "no YAML");
+	return fail_at_mark(r, p->problem_mark, p->problem ? p->problem : "no YAML");
 }
 
 static int read_events(struct reader *r, yaml_parser_t *p)
@@ -235,8 +235,8 @@ static int read_events(struct reader *r, yaml_parser_t *p)
 
 	for (;;) {
 		if (!yaml_parser_parse(p, &e))
-			return parse_failed(r, p);
-		int last = e.type == YAML_STREAM_END_EVENT, rc = event(r, &e);
+			return set_parse_error(r, p);
+		int last = e.type == YAML_STREAM_END_EVENT, rc = handle_event(r, &e);
 
 		yaml_event_delete(&e);
 		if (rc || last)
@@ -271,7 +271,7 @@ int ytree_read(struct ytree **out, struct arena *a, const char *text, size_t byt
 	return rc;
 }
 
-/* ---- what nodes say ---- */
+/* ---- reading nodes ---- */
 
 const struct ytree *ytree_get(const struct ytree *y, const char *key)
 {
@@ -309,8 +309,8 @@ int ytree_text(const char **v, const struct ytree *y, const char *what, infer_er
 	return INFER_OK;
 }
 
-/* The number that a scalar is, all of it. */
-static int number(struct json *v, const struct ytree *y)
+/* Read a scalar that is a number as a whole. */
+static int read_number(struct json *v, const struct ytree *y)
 {
 	return y->kind == YTREE_SCALAR && y->plain && y->n && jread_num(v, y->at, y->n) == y->n;
 }
@@ -321,7 +321,7 @@ int ytree_u64(uint64_t *v, const struct ytree *y, uint64_t lo, uint64_t hi, cons
 	struct json n;
 	uint64_t u;
 
-	if (!number(&n, y) || !json_is_whole(&n) || (n.kind == JSON_INT && n.i < 0))
+	if (!read_number(&n, y) || !json_is_whole(&n) || (n.kind == JSON_INT && n.i < 0))
 		return ytree_fail(y, what, err, INFER_EFORMAT, "not a whole number");
 	u = n.kind == JSON_INT ? (uint64_t)n.i : n.u;
 	if (u < lo || u > hi)
@@ -336,7 +336,7 @@ int ytree_f64(double *v, const struct ytree *y, double lo, double hi, const char
 {
 	struct json n;
 
-	if (!number(&n, y) || !json_is_number(&n))
+	if (!read_number(&n, y) || !json_is_number(&n))
 		return ytree_fail(y, what, err, INFER_EFORMAT, "not a number");
 	double d = n.kind == JSON_INT ? (double)n.i : n.kind == JSON_UINT ? (double)n.u : n.d;
 

@@ -1,7 +1,7 @@
-/* base/yaml.h - untrusted YAML as a tree of nodes with their places, read by libyaml.  Confined;
- * immutable once it is read.
+/* base/yaml.h - read untrusted YAML with libyaml into a tree of nodes with their positions.
+ * Confined; immutable once it is read.
  *
- * One document of lists, maps and scalars.  What a scalar means is up to the caller, who asks for a
+ * One document of lists, maps and scalars.  Scalars have no types: the caller reads each as a
  * number or a text. */
 #ifndef BASE_YAML_H
 #define BASE_YAML_H
@@ -26,28 +26,29 @@ struct ytree {
 };
 
 /* Read one document.
- * *out    lives in a; NULL for an empty text and on failure
- * what    what the text is, for messages: "what: line 3, column 7: ..."
- * INFER_EFORMAT  with line and column: no YAML, text that is not UTF-8, more than YTREE_BYTES or
- *                YTREE_NODES, nesting deeper than YTREE_DEPTH, a key twice in a map or one that is
- *                no scalar, anchors and aliases, tags, directives of tags, a second document
- * INFER_ENOMEM */
+ * *out: in arena a; NULL for an empty text and on failure.  what: name of the text, for messages:
+ * "what: line 3,
+ * column 7: ..."
+ * INFER_EFORMAT: with line and column: malformed YAML, text that is not UTF-8, more than
+ *                YTREE_BYTES or YTREE_NODES, nesting deeper than YTREE_DEPTH, a key twice in a map
+ *                or one that is not a scalar, anchors and aliases, tags, tag directives, a second
+ * document.  INFER_ENOMEM */
 int ytree_read(struct ytree **out, struct arena *a, const char *text, size_t bytes,
                const char *what, infer_error *err);
 
-/* Set an error that names the place of a node: "what: line 3, column 7: ...". */
+/* Set an error with the position of a node: "what: line 3, column 7: ...".  Returns code. */
 int ytree_fail(const struct ytree *y, const char *what, infer_error *err, int code, const char *fmt,
                ...) __attribute__((format(printf, 5, 6), cold));
 
-/* The value of a key; NULL: absent.  y: a map */
+/* Return the value of a key of map y, or NULL. */
 const struct ytree *ytree_get(const struct ytree *y, const char *key);
-/* A scalar is this word. */
+/* True if y is this word. */
 int ytree_is(const struct ytree *y, const char *word);
 
-/* What a node says, or INFER_EFORMAT with its place. */
+/* Check or read a node; INFER_EFORMAT with its position if it is something else. */
 int ytree_map(const struct ytree *y, const char *what, infer_error *err);  /* it is a map */
 int ytree_list(const struct ytree *y, const char *what, infer_error *err); /* it is a list */
-/* borrowed; not empty */
+/* a scalar, not empty; borrowed */
 int ytree_text(const char **v, const struct ytree *y, const char *what, infer_error *err);
 /* decimal digits without quotes, from lo to hi */
 int ytree_u64(uint64_t *v, const struct ytree *y, uint64_t lo, uint64_t hi, const char *what,

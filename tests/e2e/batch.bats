@@ -545,6 +545,6 @@ older_id() # MODEL
 	same 7 "$rc"
 	same "request: an array begins here; requests are objects, one a line: jq -c '.[]' makes lines of an array" \
 		"$(sed -n 2p out | json message)"
-	same 'request: column 26: more text behind the value' "$(sed -n 3p out | json message)"
+	same 'request: column 26: more text after the value' "$(sed -n 3p out | json message)"
 	same 3 "$(sed -n 3p out | json line)"
 }
