@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-static int before(const struct cand *a, const struct cand *b)
+static int ranks_before(const struct cand *a, const struct cand *b)
 {
 	return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
 }
 
-static void swap(struct cand *a, struct cand *b)
+static void swap_cands(struct cand *a, struct cand *b)
 {
 	struct cand t = *a;
 
@@ -17,34 +17,34 @@ static void swap(struct cand *a, struct cand *b)
 	*b = t;
 }
 
-/* a heap whose root is the last in the order */
-static void sink(struct cand *at, int32_t i, int32_t n)
+/* Restore the heap below i; its root ranks last. */
+static void sift_down(struct cand *at, int32_t i, int32_t n)
 {
 	for (;;) {
 		int32_t big = i, l = 2 * i + 1, r = l + 1;
 
-		if (l < n && before(&at[big], &at[l]))
+		if (l < n && ranks_before(&at[big], &at[l]))
 			big = l;
-		if (r < n && before(&at[big], &at[r]))
+		if (r < n && ranks_before(&at[big], &at[r]))
 			big = r;
 		if (big == i)
 			return;
-		swap(&at[i], &at[big]);
+		swap_cands(&at[i], &at[big]);
 		i = big;
 	}
 }
 
-static void heap(struct cand *at, int32_t n)
+static void make_heap(struct cand *at, int32_t n)
 {
 	for (int32_t i = n / 2; i-- > 0;)
-		sink(at, i, n);
+		sift_down(at, i, n);
 }
 
-static void unheap(struct cand *at, int32_t n) /* sort the heap */
+static void sort_heap(struct cand *at, int32_t n)
 {
 	for (int32_t i = n; i-- > 1;) {
-		swap(&at[0], &at[i]);
-		sink(at, 0, i);
+		swap_cands(&at[0], &at[i]);
+		sift_down(at, 0, i);
 	}
 }
 
@@ -59,13 +59,13 @@ void cands_sort(struct cands *c, int32_t n)
 		n = c->n;
 	if (c->sorted || n < 1)
 		return;
-	heap(at, n);
+	make_heap(at, n);
 	for (int32_t i = n; i < c->n; i++)
-		if (before(&at[i], &at[0])) {
-			swap(&at[i], &at[0]);
-			sink(at, 0, n);
+		if (ranks_before(&at[i], &at[0])) {
+			swap_cands(&at[i], &at[0]);
+			sift_down(at, 0, n);
 		}
-	unheap(at, n);
+	sort_heap(at, n);
 	c->sorted = n == c->n;
 }
 
@@ -94,8 +94,8 @@ int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab)
 	return n_vocab;
 }
 
-/* The same heap, filled directly from the logits, because long stretches of them contain no
- * candidate for it. */
+/* The same heap, filled from the logits, because long stretches of them have no candidate for it.
+ * */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n)
 {
@@ -105,20 +105,20 @@ void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, i
 	for (; i < n_vocab && have < n; i = cands_next(allowed, i + 1, n_vocab))
 		if (logits[i] > -INFINITY) /* NaN compares false */
 			at[have++] = (struct cand){ .id = i, .logit = logits[i] };
-	heap(at, have);
+	make_heap(at, have);
 	while (i < n_vocab) {
 		if (i + STRETCH <= n_vocab && !any_above(logits + i, at[0].logit)) {
 			i = cands_next(allowed, i + STRETCH, n_vocab);
 			continue;
 		}
-		/* an equal logit has a higher id and is ordered later */
+		/* an equal logit has a higher id and ranks lower */
 		if (logits[i] > at[0].logit) {
 			at[0] = (struct cand){ .id = i, .logit = logits[i] };
-			sink(at, 0, have);
+			sift_down(at, 0, have);
 		}
 		i = cands_next(allowed, i + 1, n_vocab);
 	}
-	unheap(at, have);
+	sort_heap(at, have);
 	c->n = have;
 	c->sorted = 1;
 	c->soft = 0;

@@ -1,4 +1,4 @@
-/* sample/draw.c - one token out of one row of logits: bias, stages, draw. */
+/* sample/draw.c - draw one token from one row of logits: bias, stages, draw. */
 #include "base/err.h"
 #include "base/rng.h"
 #include "sample/best.h"
@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static int gather(struct infer_sampler *s, const float *logits, const uint64_t *allowed,
-                  infer_error *err)
+/* Collect the allowed logits above -inf as candidates, in order of id. */
+static int gather_cands(struct infer_sampler *s, const float *logits, const uint64_t *allowed,
+                        infer_error *err)
 {
 	struct cands *c = &s->c;
 	int32_t n = 0, nan = 0;
@@ -33,7 +34,8 @@ static int gather(struct infer_sampler *s, const float *logits, const uint64_t *
 	return err_set(err, INFER_EEMPTY, "no token is left to choose from");
 }
 
-static int32_t pick(struct infer_sampler *s, struct cands *c)
+/* Return the index of the candidate that the random number selects. */
+static int32_t pick_cand(struct infer_sampler *s, struct cands *c)
 {
 	double sum = 0, at = 0, u;
 
@@ -52,8 +54,8 @@ static int32_t pick(struct infer_sampler *s, struct cands *c)
 	return 0;
 }
 
-/* greedy takes the largest logit and mirostat cuts by itself, so only stages that reweight apply */
-static int acts(const struct infer_sampler *s, int k)
+/* True if stage k applies: greedy decoding and mirostat use only stages that reweight. */
+static int stage_applies(const struct infer_sampler *s, int k)
 {
 	int weighs = k == INFER_STAGE_PENALTIES || k == INFER_STAGE_DRY;
 
@@ -61,14 +63,13 @@ static int acts(const struct infer_sampler *s, int k)
 	       (weighs || (s->o.temp > 0 && (!s->o.mirostat || k == INFER_STAGE_TEMP)));
 }
 
-/* How many of the first candidates are enough to contain everything that passes the first stage; 0:
- * it cannot tell. */
+/* Return how many of the best candidates contain all that pass the first stage; 0: unknown. */
 static int32_t first_cut(const struct infer_sampler *s)
 {
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++) {
 		int k = s->o.order[i];
 
-		if (acts(s, k))
+		if (stage_applies(s, k))
 			return k != INFER_STAGE_TOP_K       ? 0
 			       : s->o.top_k > s->o.min_keep ? s->o.top_k
 			                                    : s->o.min_keep;
@@ -83,16 +84,17 @@ static int choose_from(struct infer_sampler *s, const float *logits, const uint6
 	int32_t n = first_cut(s);
 
 	if (!n)
-		return gather(s, logits, allowed, err);
+		return gather_cands(s, logits, allowed, err);
 	cands_take(c, logits, allowed, s->n_vocab, n);
-	/* which says why */
-	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather(s, logits, allowed, err);
+	/* gather_cands sets the error */
+	return c->n && c->at[0].logit < INFINITY ? INFER_OK : gather_cands(s, logits, allowed, err);
 }
 
-static void narrow(struct infer_sampler *s, struct cands *c)
+/* Apply the stages. */
+static void apply_stages(struct infer_sampler *s, struct cands *c)
 {
 	for (int i = 0; s->o.order[i] != INFER_STAGE_END; i++)
-		if (acts(s, s->o.order[i]))
+		if (stage_applies(s, s->o.order[i]))
 			stage_get(s->o.order[i])->apply(s, c);
 	if (s->o.temp <= 0)
 		stage_temp(c, 0, 0, 1);
@@ -101,12 +103,12 @@ static void narrow(struct infer_sampler *s, struct cands *c)
 }
 
 /* Draw from the candidates. */
-static int draw(struct infer_sampler *s, int32_t *token, infer_error *err)
+static int draw_cand(struct infer_sampler *s, int32_t *token, infer_error *err)
 {
 	struct cands *c = &s->c;
 
-	narrow(s, c);
-	int32_t i = pick(s, c);
+	apply_stages(s, c);
+	int32_t i = pick_cand(s, c);
 	int32_t id = c->at[i].id;
 	s->drawn_p = c->at[i].p;
 	TRY(infer_sampler_feed(s, &id, 1, err));
@@ -128,7 +130,7 @@ int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *al
 		logits = s->biased;
 	}
 	TRY(choose_from(s, logits, allowed, err));
-	return draw(s, token, err);
+	return draw_cand(s, token, err);
 }
 
 int32_t sampler_best(const infer_sampler *s) { return s->biased ? 0 : first_cut(s); }
@@ -148,7 +150,7 @@ int sampler_draw_best(infer_sampler *s, const int32_t *ids, const float *logits,
 		c->at[c->n] = (struct cand){ .id = ids[c->n], .logit = logits[c->n] };
 		c->n++;
 	}
-	return c->n ? draw(s, token, err)
+	return c->n ? draw_cand(s, token, err)
 	            : err_set(err, INFER_EEMPTY, "no token is left to choose from");
 }
 
@@ -159,7 +161,7 @@ int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, i
 
 	*drawn = s->drawn_p;
 	n = n < c->n ? n : c->n;
-	c->sorted = 0; /* stages leave orders of their own */
+	c->sorted = 0; /* stages change the order */
 	cands_sort(c, n);
 	for (int32_t i = 0; i < n; i++) {
 		if (!(c->at[i].p > 0))

@@ -9,10 +9,10 @@
 
 #include <float.h>
 
-static int on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
+static int dry_is_on(const struct infer_sample_opts *o) { return o->dry_multiplier > 0; }
 
-/* The length minus one of the longest breaker with several tokens that begins i tokens before the
- * last; -1: no breaker begins there. */
+/* Return the length minus one of the longest multi-token breaker that begins i tokens before the
+ * last, or -1. */
 static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *end, int32_t i)
 {
 	int32_t longest = -1;
@@ -31,8 +31,8 @@ static int32_t long_breaker(const struct infer_sample_opts *o, const int32_t *en
 	return longest;
 }
 
-/* The number of tokens after the last breaker, which no run may cross. */
-static int32_t limit(const struct infer_sampler *s, const int32_t *end, int32_t n)
+/* Return the number of tokens after the last breaker, which no run may cross. */
+static int32_t find_run_limit(const struct infer_sampler *s, const int32_t *end, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++) { /* i tokens before the last */
 		int32_t longest = s->h.long_breakers ? long_breaker(&s->o, end, i) : -1;
@@ -63,7 +63,7 @@ static void z_function(int32_t *z, const int32_t *end, int32_t n)
 	}
 }
 
-static void apply(struct infer_sampler *s, struct cands *c)
+static void apply_dry(struct infer_sampler *s, struct cands *c)
 {
 	const struct infer_sample_opts *o = &s->o;
 	size_t have = s->h.n;
@@ -74,7 +74,7 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	if (n <= o->dry_allowed_length)
 		return;
 	const int32_t *end = s->h.ids + have - 1;
-	most = limit(s, end, n);
+	most = find_run_limit(s, end, n);
 	if (most < o->dry_allowed_length)
 		return;
 	z_function(z, end, n);
@@ -99,4 +99,4 @@ static void apply(struct infer_sampler *s, struct cands *c)
 		longest[end[-i + 1]] = 0;
 	c->sorted = c->soft = 0;
 }
-const struct stage stage_row_dry = { "dry", on, apply };
+const struct stage stage_row_dry = { "dry", dry_is_on, apply_dry };

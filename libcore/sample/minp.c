@@ -29,9 +29,9 @@ void stage_min_p(struct cands *c, float p, int32_t min_keep)
 	c->n = k;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->min_p > 0; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int min_p_is_on(const struct infer_sample_opts *o) { return o->min_p > 0; }
+static void apply_min_p(struct infer_sampler *s, struct cands *c)
 {
 	stage_min_p(c, s->o.min_p, s->o.min_keep);
 }
-const struct stage stage_row_min_p = { "min_p", on, apply };
+const struct stage stage_row_min_p = { "min_p", min_p_is_on, apply_min_p };

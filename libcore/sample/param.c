@@ -1,4 +1,4 @@
-/* sample/param.c - the numeric sampling options, one row each: looked up, set, and normalised. */
+/* sample/param.c - the numeric sampling options, one row each: look up, set and resolve them. */
 #include "base/err.h"
 #include "sample/param.h"
 
@@ -43,12 +43,12 @@ int sample_check(const struct infer_sample_param *p, const struct infer_sample_r
 {
 	if ((r->above ? v > r->lo : v >= r->lo) && v <= r->hi)
 		return INFER_OK;
-	return err_set(err, INFER_EINVAL, "%s is %.9g: %s %.15g to %.15g", p->name, v,
-	               r->above ? "above" : "from", r->lo, r->hi);
+	return err_set(err, INFER_EINVAL, "%s is %.9g: must be %s %.15g %s %.15g", p->name, v,
+	               r->above ? "above" : "from", r->lo, r->above ? "and at most" : "to", r->hi);
 }
 
-/* v is in range. */
-static void put(struct infer_sample_opts *o, const struct infer_sample_param *p, double v)
+/* Store v, which is in range. */
+static void put_number(struct infer_sample_opts *o, const struct infer_sample_param *p, double v)
 {
 	char *at = (char *)o + p->at;
 
@@ -64,12 +64,12 @@ int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_para
 	TRY(sample_check(p, &p->range, v, err));
 	if (!p->whole) /* the part of the range that the field can represent is in range too */
 		TRY(sample_check(p, &p->range, (double)(float)v, err));
-	put(o, p, v);
+	put_number(o, p, v);
 	o->given |= 1ull << (p - params);
 	return INFER_OK;
 }
 
-/* A 0 that was not set. */
+/* True if number i is a 0 that was not set. */
 static int is_default(const struct infer_sample_opts *o, int i)
 {
 	return infer_sample_get(o, &params[i]) == 0 && !(o->given >> i & 1);
@@ -85,11 +85,11 @@ int sample_check_all(const struct infer_sample_opts *o, infer_error *err)
 }
 
 /* Set the number at this offset to its default. */
-static void neutral(struct infer_sample_opts *o, size_t at)
+static void reset_number(struct infer_sample_opts *o, size_t at)
 {
 	for (int i = 0; i < N_PARAMS; i++)
 		if (params[i].at == at)
-			put(o, &params[i], params[i].zero);
+			put_number(o, &params[i], params[i].zero);
 }
 
 void infer_sample_resolve(struct infer_sample_opts *o)
@@ -98,20 +98,20 @@ void infer_sample_resolve(struct infer_sample_opts *o)
 		const struct infer_sample_param *p = &params[i];
 
 		if (is_default(o, i))
-			put(o, p, p->zero);
+			put_number(o, p, p->zero);
 		else if (infer_sample_get(o, p) < p->least)
-			put(o, p, p->least);
+			put_number(o, p, p->least);
 	}
 	/* a stage without a window is off, and records say so */
 	if (!o->repeat_window) {
-		neutral(o, FIELD(repeat));
-		neutral(o, FIELD(presence));
-		neutral(o, FIELD(frequency));
-		neutral(o, FIELD(repeat_window));
+		reset_number(o, FIELD(repeat));
+		reset_number(o, FIELD(presence));
+		reset_number(o, FIELD(frequency));
+		reset_number(o, FIELD(repeat_window));
 	}
 	if (!o->dry_window) {
-		neutral(o, FIELD(dry_multiplier));
-		neutral(o, FIELD(dry_window));
+		reset_number(o, FIELD(dry_multiplier));
+		reset_number(o, FIELD(dry_window));
 	}
 	o->given = (1ull << N_PARAMS) - 1;
 	if (o->order[0] == INFER_STAGE_END)

@@ -1,16 +1,16 @@
-/* sample/param_list.h - the numbers of sampling, a row each, in the order of records and of --help.
+/* sample/param_list.h - the sampling numbers, one row each, in the order of records and of --help.
  *
  * PARAM(field, type, json, option, arg, range, http, least, zero, usual, key, help)
  *   field   of struct infer_sample_opts: a float for REAL, an int32_t for WHOLE
  *   json    its name in requests and records
  *   option  its name on the command line, arg its value there; NULL: there is none
- *   range   FROM(lo, hi), or ABOVE(lo, hi) where lo itself is out of range: for options, our own
+ *   range   FROM(lo, hi), or ABOVE(lo, hi) if lo itself is out of range: for options, our own
  *           requests, models and callers of the library
- *   http    what the interfaces of other servers allow, where that is less; else SAME
- *   least   values from lo up to here mean the same as this one
- *   zero    what a 0 means that nobody gave: off, where there is such a thing
- *   usual   what programs take where neither an option nor the model says; --help ends with it
- *   key     a model recommends it as general.sampling.KEY; NULL: no key does */
+ *   http    the range in the APIs of other servers, if it is smaller; else SAME
+ *   least   all values from lo to this one mean the same
+ *   zero    the meaning of a 0 that was not set: off, if the stage can be turned off
+ *   usual   the default of programs, if neither an option nor the model sets it; shown by --help
+ *   key     the model's recommendation is general.sampling.KEY; NULL: there is none */
 PARAM(temp, REAL, "temperature", "temp", "X", FROM(0, 100), FROM(0, 2), 0, 0, 0.8, "temp",
       "temperature; 0 takes the likeliest token")
 PARAM(dynatemp_range, REAL, "dynatemp_range", "dynatemp-range", "X", FROM(0, 100), SAME, 0, 0, 0, NULL,

@@ -2,12 +2,12 @@
  * tokens.   Keskar+ 2019, arXiv:1909.05858, eq. 1 */
 #include "sample/sample.h"
 
-static int on(const struct infer_sample_opts *o)
+static int penalties_is_on(const struct infer_sample_opts *o)
 {
 	return o->repeat != 1 || o->presence != 0 || o->frequency != 0;
 }
 
-static void apply(struct infer_sampler *s, struct cands *c)
+static void apply_penalties(struct infer_sampler *s, struct cands *c)
 {
 	float repeat = s->o.repeat;
 
@@ -22,4 +22,4 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	}
 	c->sorted = c->soft = 0;
 }
-const struct stage stage_row_penalties = { "penalties", on, apply };
+const struct stage stage_row_penalties = { "penalties", penalties_is_on, apply_penalties };

@@ -1,4 +1,5 @@
-/* sample/sample.c - a sampler: options checked once, storage for every draw. */
+/* sample/sample.c - create a sampler: check its options, allocate memory for all draws; its
+ * history. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "sample/param.h"
@@ -57,16 +58,18 @@ int infer_stage_named(const char *name, size_t n)
 	return INFER_STAGE_END;
 }
 
-static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error *err)
+static int check_opts(const struct infer_sample_opts *o, int32_t n_vocab, infer_error *err)
 {
 	uint32_t seen = 0;
 	int i = 0;
 
 	if (n_vocab < 1)
-		return err_set(err, INFER_EINVAL, "a vocabulary of %d tokens", (int)n_vocab);
+		return err_set(err, INFER_EINVAL, "a vocabulary of %d tokens: must be at least 1",
+		               (int)n_vocab);
 	TRY(sample_check_all(o, err));
 	if (o->n_bias < 0 || o->n_dry_breakers < 0)
-		return err_set(err, INFER_EINVAL, "n_bias is %d, n_dry_breakers %d: at least 0",
+		return err_set(err, INFER_EINVAL,
+		               "n_bias is %d, n_dry_breakers %d: must be at least 0",
 		               (int)o->n_bias, (int)o->n_dry_breakers);
 	for (; i < INFER_STAGE_COUNT && o->order[i] != INFER_STAGE_END; i++) {
 		if (!stage_get(o->order[i]))
@@ -85,14 +88,15 @@ static int check(const struct infer_sample_opts *o, int32_t n_vocab, infer_error
 			               "logit_bias: token %d is outside the vocabulary of %d",
 			               (int)o->bias[b].token, (int)n_vocab);
 		if (!(o->bias[b].bias <= 1e30f))
-			return err_set(err, INFER_EINVAL, "logit_bias: %g for token %d",
+			return err_set(err, INFER_EINVAL,
+			               "logit_bias: %g for token %d: must be at most 1e30",
 			               (double)o->bias[b].bias, (int)o->bias[b].token);
 	}
 	return INFER_OK;
 }
 
-/* Breakers of one token use a table, because there may be thousands; ids outside the vocabulary
- * never occur. */
+/* Register a breaker. Those of one token use a table, because there may be thousands; ids outside
+ * the vocabulary never occur. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 {
 	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)
@@ -104,7 +108,7 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
                       infer_error *err)
 {
 	*out = NULL;
-	TRY(check(o, n_vocab, err));
+	TRY(check_opts(o, n_vocab, err));
 	infer_sampler *s = mem_zalloc(MEM_SAMPLE, 1, sizeof *s);
 	if (!s)
 		goto full;
@@ -134,8 +138,8 @@ full:
 	return err_set(err, INFER_ENOMEM, "no memory for a sampler over %d tokens", (int)n_vocab);
 }
 
-/* Grow *at to n elements if this history keeps the array; 1: success. */
-static int enlarge(void **at, int kept, size_t n, size_t size)
+/* Grow *at to n elements if this history keeps the array. True on success. */
+static int grow_history(void **at, int kept, size_t n, size_t size)
 {
 	void *p = kept ? mem_realloc(MEM_SAMPLE, *at, n, size) : NULL;
 
@@ -151,9 +155,9 @@ int infer_sampler_reserve(infer_sampler *s, size_t n, infer_error *err)
 
 	if (!h->keep || n <= h->cap)
 		return INFER_OK;
-	int ok = enlarge(&ids, h->keep & HISTORY_IDS, n, sizeof *h->ids) &&
-	         enlarge(&z, h->keep & HISTORY_Z, n, sizeof *h->z) &&
-	         enlarge(&mu, h->keep & HISTORY_MU, n, sizeof *h->mu);
+	int ok = grow_history(&ids, h->keep & HISTORY_IDS, n, sizeof *h->ids) &&
+	         grow_history(&z, h->keep & HISTORY_Z, n, sizeof *h->z) &&
+	         grow_history(&mu, h->keep & HISTORY_MU, n, sizeof *h->mu);
 	h->ids = ids;
 	h->z = z;
 	h->mu = mu;

@@ -1,7 +1,7 @@
-/* sample/sample.h (private) - candidates and the stages that filter them.  stage_list.h has one
+/* sample/sample.h (private) - candidates, and the stages that filter them.  stage_list.h has one
  * const row per stage.
  *
- * The order of candidates is total: greater logit first, ties to the lower id; so the candidates
+ * The order of candidates is total: greater logit first, ties by the lower id; so the candidates
  * that a stage keeps never depend on how they were sorted.  Sums are in double, in this order, or
  * by id if the candidates are not sorted yet. */
 #ifndef SAMPLE_SAMPLE_H
@@ -20,14 +20,14 @@ struct cands {
 	int soft;   /* 1: p is the softmax of the logits */
 };
 
-/* of one sequence */
+/* The history of one sequence. */
 struct sampler_history {
 	int32_t *ids;
 	size_t n, cap;      /* kept only if DRY or the penalties need it */
 	double *mu;         /* [cap] mirostat's state before each token; NULL: it is off */
 	int32_t *z;         /* scratch of DRY, [cap] */
 	int32_t *count_dry; /* scratch of DRY, [n_vocab], zero between draws */
-	uint8_t *breaks;    /* [n_vocab] 1: the token alone is a breaker of DRY */
+	uint8_t *breaks;    /* [n_vocab] 1: this token alone is a DRY breaker */
 	int long_breakers;  /* 1: some breaker has several tokens */
 	int32_t *count; /* [n_vocab] occurrences inside the penalties' window; NULL: they are off */
 	int keep;       /* HISTORY_ bits: the arrays above that are kept */
@@ -48,25 +48,24 @@ struct infer_sampler {
 
 struct stage {
 	const char *name;
-	/* nonzero if the options enable the stage */
+	/* true if the options enable the stage */
 	int (*on)(const struct infer_sample_opts *o);
 	void (*apply)(struct infer_sampler *s, struct cands *c);
 };
 const struct stage *stage_get(int stage); /* enum infer_stage; NULL outside */
 
-/* Move the n first candidates to the front, in order; the others follow unordered.  n >= c->n sorts
- * everything. */
+/* Sort the n first candidates to the front; the others follow in any order.  n >= c->n sorts all.
+ * */
 void cands_sort(struct cands *c, int32_t n);
-/* The same as collecting the allowed logits above -inf (NULL: all), sorting the n first, and
- * dropping the others. */
+/* Collect the allowed (NULL: all) logits above -inf, sort the n first, and drop the others. */
 void cands_take(struct cands *c, const float *logits, const uint64_t *allowed, int32_t n_vocab,
                 int32_t n);
-/* The first token >= i that is allowed, or n_vocab. */
+/* Return the first allowed token >= i, or n_vocab. */
 int32_t cands_next(const uint64_t *allowed, int32_t i, int32_t n_vocab);
 void cands_soft(struct cands *c);            /* p = softmax; does not change the order */
 double cands_entropy(const struct cands *c); /* of p, nats */
 
-/* The stages' own arithmetic, with explicit parameters (tests call them). */
+/* The stages' arithmetic, with explicit parameters for tests. */
 void stage_top_k(struct cands *c, int32_t k);
 void stage_top_p(struct cands *c, float p, int32_t min_keep);
 void stage_min_p(struct cands *c, float p, int32_t min_keep);
@@ -74,7 +73,7 @@ void stage_typical(struct cands *c, float p, int32_t min_keep);
 void stage_top_n_sigma(struct cands *c, float n);
 void stage_xtc(struct cands *c, float threshold, int32_t min_keep);
 void stage_temp(struct cands *c, float temp, float range, float exponent);
-/* mirostat: narrow, then (after the draw took candidate i) update mu */
+/* mirostat: drop candidates; after a draw with probability p, update mu */
 void mirostat_cut(struct infer_sampler *s, struct cands *c);
 void mirostat_update(struct infer_sampler *s, float p);
 #endif

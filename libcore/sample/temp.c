@@ -29,9 +29,12 @@ void stage_temp(struct cands *c, float temp, float range, float exponent)
 	c->soft = 0;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->temp != 1 || o->dynatemp_range > 0; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int temp_is_on(const struct infer_sample_opts *o)
+{
+	return o->temp != 1 || o->dynatemp_range > 0;
+}
+static void apply_temp(struct infer_sampler *s, struct cands *c)
 {
 	stage_temp(c, s->o.temp, s->o.dynatemp_range, s->o.dynatemp_exp);
 }
-const struct stage stage_row_temp = { "temperature", on, apply };
+const struct stage stage_row_temp = { "temperature", temp_is_on, apply_temp };

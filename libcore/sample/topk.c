@@ -11,9 +11,9 @@ void stage_top_k(struct cands *c, int32_t k)
 	c->sorted = 1;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->top_k > 0; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int top_k_is_on(const struct infer_sample_opts *o) { return o->top_k > 0; }
+static void apply_top_k(struct infer_sampler *s, struct cands *c)
 {
 	stage_top_k(c, s->o.top_k > s->o.min_keep ? s->o.top_k : s->o.min_keep);
 }
-const struct stage stage_row_top_k = { "top_k", on, apply };
+const struct stage stage_row_top_k = { "top_k", top_k_is_on, apply_top_k };

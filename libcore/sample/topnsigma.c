@@ -32,9 +32,9 @@ void stage_top_n_sigma(struct cands *c, float n)
 	c->n = k;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->top_n_sigma > 0; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int top_n_sigma_is_on(const struct infer_sample_opts *o) { return o->top_n_sigma > 0; }
+static void apply_top_n_sigma(struct infer_sampler *s, struct cands *c)
 {
 	stage_top_n_sigma(c, s->o.top_n_sigma);
 }
-const struct stage stage_row_top_n_sigma = { "top_n_sigma", on, apply };
+const struct stage stage_row_top_n_sigma = { "top_n_sigma", top_n_sigma_is_on, apply_top_n_sigma };

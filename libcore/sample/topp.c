@@ -25,9 +25,9 @@ void stage_top_p(struct cands *c, float p, int32_t min_keep)
 	c->sorted = 1;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->top_p > 0 && o->top_p < 1; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int top_p_is_on(const struct infer_sample_opts *o) { return o->top_p > 0 && o->top_p < 1; }
+static void apply_top_p(struct infer_sampler *s, struct cands *c)
 {
 	stage_top_p(c, s->o.top_p, s->o.min_keep);
 }
-const struct stage stage_row_top_p = { "top_p", on, apply };
+const struct stage stage_row_top_p = { "top_p", top_p_is_on, apply_top_p };

@@ -35,9 +35,12 @@ void stage_typical(struct cands *c, float p, int32_t min_keep)
 	c->soft = 0;
 }
 
-static int on(const struct infer_sample_opts *o) { return o->typical > 0 && o->typical < 1; }
-static void apply(struct infer_sampler *s, struct cands *c)
+static int typical_is_on(const struct infer_sample_opts *o)
+{
+	return o->typical > 0 && o->typical < 1;
+}
+static void apply_typical(struct infer_sampler *s, struct cands *c)
 {
 	stage_typical(c, s->o.typical, s->o.min_keep);
 }
-const struct stage stage_row_typical = { "typ_p", on, apply };
+const struct stage stage_row_typical = { "typ_p", typical_is_on, apply_typical };

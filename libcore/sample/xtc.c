@@ -20,12 +20,12 @@ void stage_xtc(struct cands *c, float threshold, int32_t min_keep)
 	c->soft = 0;
 }
 
-static int on(const struct infer_sample_opts *o)
+static int xtc_is_on(const struct infer_sample_opts *o)
 {
 	return o->xtc_probability > 0 && o->xtc_threshold > 0 && o->xtc_threshold <= 0.5f;
 }
 
-static void apply(struct infer_sampler *s, struct cands *c)
+static void apply_xtc(struct infer_sampler *s, struct cands *c)
 {
 	uint32_t w[4];
 
@@ -34,4 +34,4 @@ static void apply(struct infer_sampler *s, struct cands *c)
 	if (u < (double)s->o.xtc_probability)
 		stage_xtc(c, s->o.xtc_threshold, s->o.min_keep);
 }
-const struct stage stage_row_xtc = { "xtc", on, apply };
+const struct stage stage_row_xtc = { "xtc", xtc_is_on, apply_xtc };

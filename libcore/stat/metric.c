@@ -1,4 +1,4 @@
-/* stat/metric.c - a measure as an object of its record. */
+/* stat/metric.c - write a metric as an object of its record. */
 #include <infer/statistic.h>
 #include "base/jwrite.h"
 

@@ -16,8 +16,9 @@ struct ranks {
 	int exact;
 };
 
-/* Of the sum of ranks of positive differences: each rank is in it or not. */
-static void signed_ranks(struct ranks *r, size_t n)
+/* Compute the distribution of the sum of ranks of positive differences: each rank is in it or not.
+ * */
+static void signed_rank_sums(struct ranks *r, size_t n)
 {
 	size_t top = 0;
 
@@ -30,7 +31,8 @@ static void signed_ranks(struct ranks *r, size_t n)
 	}
 }
 
-/* Of U, how many b lie below how many a: prod (1 - x^(nb + i)) / (1 - x^i) counts the orders. */
+/* Compute the distribution of U, the number of pairs b < a: prod (1 - x^(nb + i)) / (1 - x^i)
+ * counts the orders. */
 static void rank_sums(struct ranks *r, size_t na, size_t nb)
 {
 	double all = 0;
@@ -50,7 +52,7 @@ static void rank_sums(struct ranks *r, size_t na, size_t nb)
 		r->p[k] /= all;
 }
 
-/* Twice the smaller tail, that which has the value itself. */
+/* Return twice the smaller tail, with the value itself. */
 static double exact_p(const struct ranks *r, double value)
 {
 	uint64_t at = (uint64_t)value;
@@ -63,7 +65,8 @@ static double exact_p(const struct ranks *r, double value)
 	return below >= 0.5 ? 1 : 2 * below;
 }
 
-/* The interval of a level reaches from the k-th pair to the k-th from above.  0: none does. */
+/* Return k: the interval of a level is from the k-th smallest pair to the k-th largest.  0: there
+ * is none. */
 static uint64_t pairs_left_out(const struct ranks *r, double level)
 {
 	double tail = (1 - level) / 2, below = 0, at;
@@ -78,8 +81,8 @@ static uint64_t pairs_left_out(const struct ranks *r, double level)
 	return k;
 }
 
-static void interval(struct infer_shift *s, const struct stat_pairs *p, const struct ranks *r,
-                     uint64_t pairs, double level)
+static void set_interval(struct infer_shift *s, const struct stat_pairs *p, const struct ranks *r,
+                         uint64_t pairs, double level)
 {
 	uint64_t k = pairs_left_out(r, level);
 
@@ -89,7 +92,8 @@ static void interval(struct infer_shift *s, const struct stat_pairs *p, const st
 	s->hi = k ? stat_pairs_at(p, pairs + 1 - k) : INFINITY;
 }
 
-/* Two ends of a sorted d walk inwards in the order of magnitude; zeros count for nothing. */
+/* Sum the ranks of the positive values of sorted d: two indices move inwards in order of magnitude;
+ * zeros are ignored. */
 static double rank_positive(const double *d, size_t n, size_t *used, double *ties)
 {
 	size_t lo = 0, hi = n, rank = 0;
@@ -99,7 +103,7 @@ static double rank_positive(const double *d, size_t n, size_t *used, double *tie
 	while (lo < n && d[lo] < 0)
 		lo++;
 	hi = lo;
-	while (hi < n && d[hi] == 0) /* NOLINT: exactly nothing */
+	while (hi < n && d[hi] == 0) /* NOLINT: exactly zero */
 		hi++;
 	*used = n - (hi - lo);
 	while (lo > 0 || hi < n) {
@@ -137,16 +141,18 @@ void infer_shift_paired(struct infer_shift *s, double *d, size_t n, double level
 	r.mean = m * (m + 1) / 4;
 	r.sd = sqrt((m * (m + 1) * (2 * m + 1) - ties / 2) / 24);
 	if (r.exact)
-		signed_ranks(&r, n);
+		signed_rank_sums(&r, n);
 	if (r.exact)
 		s->p = exact_p(&r, sum);
 	else if (r.sd > 0)
 		s->p = 2 * stat_normal(-fabs((sum - r.mean) / r.sd));
 	r.mean = (double)n * (double)(n + 1) / 4; /* the interval counts zeros too */
-	interval(s, &(struct stat_pairs){ d, NULL, n, 0 }, &r, (uint64_t)n * (n + 1) / 2, level);
+	set_interval(s, &(struct stat_pairs){ d, NULL, n, 0 }, &r, (uint64_t)n * (n + 1) / 2,
+	             level);
 }
 
-/* U of b: pairs with b above a, and half of those that are equal; ties over both. */
+/* Return U of b: the pairs with b > a, and half of those that are equal; *ties over both samples.
+ * */
 static double rank_above(const double *a, size_t na, const double *b, size_t nb, double *ties)
 {
 	size_t i = 0, j = 0;
@@ -189,12 +195,12 @@ void infer_shift_unpaired(struct infer_shift *s, double *a, size_t na, double *b
 		rank_sums(&r, na, nb);
 	if (r.exact)
 		s->p = exact_p(&r, u);
-	else if (r.sd > 0) { /* with the correction for continuity */
+	else if (r.sd > 0) { /* with continuity correction */
 		double z = fabs(u - r.mean) - 0.5;
 
 		s->p = 2 * stat_normal(-(z > 0 ? z : 0) / r.sd);
 	}
-	interval(s, &(struct stat_pairs){ a, b, na, nb }, &r, (uint64_t)na * nb, level);
+	set_interval(s, &(struct stat_pairs){ a, b, na, nb }, &r, (uint64_t)na * nb, level);
 }
 
 void infer_holm(double *p, size_t n)

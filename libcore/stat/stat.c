@@ -39,8 +39,8 @@ double infer_quantile(const double *sorted, size_t n, double q)
 	return sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]);
 }
 
-/* As many ranks as the tails allow are left out at both ends.  The terms of the binomial
- * distribution are summed as they come, from logarithms: (1 - q)^n is below the least double soon. */
+/* Leave out as many ranks at both ends as the tails allow.  The terms of the binomial distribution
+ * are computed from logarithms, because (1 - q)^n underflows. */
 int infer_quantile_interval(const double *sorted, size_t n, double q, double level, double *lo,
                             double *hi)
 {
@@ -67,7 +67,7 @@ double infer_exp(double x) { return fm_exp(x); }
 
 /* ---- the normal distribution ---- */
 
-/* Near 0 its power series, which has no differences of terms; in the tail a continued fraction. */
+/* Near 0 a power series without cancellation; in the tail a continued fraction. */
 double stat_normal(double z)
 {
 	double x = z < 0 ? -z : z, density = 0.3989422804014327 * fm_exp(-x * x / 2), tail;
@@ -107,25 +107,25 @@ double stat_normal_at(double p)
 
 /* ---- pairs ---- */
 
-static double value(const struct stat_pairs *p, size_t i, size_t j)
+static double pair_value(const struct stat_pairs *p, size_t i, size_t j)
 {
 	return p->b ? p->b[j] - p->a[i] : (p->a[i] + p->a[j]) / 2;
 }
 
-/* Both kinds of values rise with j; with i means rise and differences fall, so one walk along the
- * border counts them. */
-static uint64_t at_most(const struct stat_pairs *p, double x)
+/* Count the pairs with a value of at most x.  Values rise with j; with i means rise and differences
+ * fall, so one walk along the border suffices. */
+static uint64_t count_at_most(const struct stat_pairs *p, double x)
 {
 	uint64_t n = 0;
 	size_t j = p->b ? 0 : p->na;
 
 	for (size_t i = 0; i < p->na; i++) {
 		if (p->b) {
-			while (j < p->nb && value(p, i, j) <= x)
+			while (j < p->nb && pair_value(p, i, j) <= x)
 				j++;
 			n += j;
 		} else {
-			while (j > i && value(p, i, j - 1) > x)
+			while (j > i && pair_value(p, i, j - 1) > x)
 				j--;
 			if (j <= i)
 				break;
@@ -135,8 +135,8 @@ static uint64_t at_most(const struct stat_pairs *p, double x)
 	return n;
 }
 
-/* Doubles in their order are whole numbers in theirs: halving finds the value exactly. */
-static int64_t place(double x)
+/* Map a double to an integer of the same order, so that bisection finds the value exactly. */
+static int64_t to_ordinal(double x)
 {
 	int64_t bits;
 
@@ -144,7 +144,7 @@ static int64_t place(double x)
 	return bits < 0 ? INT64_MIN - bits : bits;
 }
 
-static double from_place(int64_t bits)
+static double from_ordinal(int64_t bits)
 {
 	double x;
 
@@ -155,16 +155,16 @@ static double from_place(int64_t bits)
 
 double stat_pairs_at(const struct stat_pairs *p, uint64_t k)
 {
-	int64_t lo = place(-INFINITY), hi = place(INFINITY);
+	int64_t lo = to_ordinal(-INFINITY), hi = to_ordinal(INFINITY);
 
 	while (hi - 1 > lo) { /* the value is in (lo, hi] */
 		int64_t mid = lo / 2 + hi / 2 + (lo % 2 + hi % 2) / 2;
 
 		mid = mid <= lo ? lo + 1 : mid >= hi ? hi - 1 : mid;
-		if (at_most(p, from_place(mid)) >= k)
+		if (count_at_most(p, from_ordinal(mid)) >= k)
 			hi = mid;
 		else
 			lo = mid;
 	}
-	return from_place(hi);
+	return from_ordinal(hi);
 }

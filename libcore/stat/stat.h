@@ -1,18 +1,17 @@
-/* stat/stat.h (private) - what the files of statistics share. */
+/* stat/stat.h (private) - shared by the files of stat. */
 #ifndef STAT_STAT_H
 #define STAT_STAT_H
 #include <stddef.h>
 #include <stdint.h>
 
-double stat_normal(double z);    /* the probability below z of the standard normal distribution */
+double stat_normal(double z);    /* standard normal distribution function: P(N <= z) */
 double stat_normal_at(double p); /* its inverse, 0 < p < 1 */
 
-/* How many pairs (i, j) of two ascending sequences, or of one with i <= j, have a value of at most
- * x. */
+/* The values of all pairs (i, j) of two ascending sequences, or of one with i <= j. */
 struct stat_pairs {
-	const double *a, *b; /* b NULL: means of two of a; else differences b - a */
+	const double *a, *b; /* b NULL: means of two values of a; else differences b - a */
 	size_t na, nb;
 };
-/* The k-th smallest value of the pairs, k from 1. */
+/* Return the k-th smallest of the values, k from 1. */
 double stat_pairs_at(const struct stat_pairs *p, uint64_t k);
 #endif

@@ -97,7 +97,7 @@ sampler() { go -n 0 --json "$@" | json "run.sampler.$field"; }
 		mirostat-eta mirostat_eta 0 100.1
 	END
 	run -7 --separate-stderr infer-run -q --batch r
-	same "$(wc -l <r)" "$(grep -cE '"code":"INFER_EINVAL","message":"[a-z_]+ is -?[0-9.]+: (from|above) ' <<<"$output")"
+	same "$(wc -l <r)" "$(grep -cE '"code":"INFER_EINVAL","message":"[a-z_]+ is -?[0-9.]+: (must be )?(from|above) ' <<<"$output")"
 	all_tried
 	body() { echo "{\"custom_id\":\"$1\",\"method\":\"POST\",\"url\":\"/v1/completions\",\"body\":{\"prompt\":\"the\",\"max_tokens\":0,$2}}"; }
 	{ body a '"temperature":2' ; body b '"temperature":2.1'; body c '"presence_penalty":-2'; body d '"frequency_penalty":2.1'; } >o
