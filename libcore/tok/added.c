@@ -1,6 +1,6 @@
-/* tok/added.c - where a text holds added tokens: the automaton of Aho+ 1975 over their last bytes
- * first, run from the end of the text to its front.  So what it knows at a byte is the longest
- * token that begins there, in linear time, however long the tokens are. */
+/* tok/added.c - find added tokens in a text: the automaton of Aho+ 1975 over the reversed tokens,
+ * run from the end of the text to its start.  So its state at a byte gives the longest token that
+ * begins there, in linear time, however long the tokens are. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/unicode.h"
@@ -14,7 +14,7 @@ static int is_added(const struct infer_tokenizer *t, uint32_t i)
 	       (t->kind[i] == TOK_USER || t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_UNKNOWN);
 }
 
-/* The slot of the node that byte c leads to from node `from`, or the empty slot for it. */
+/* Return the slot of the child of node `from` by byte c, or the empty slot for it. */
 static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer *t, uint32_t from,
                          unsigned char c)
 {
@@ -25,9 +25,9 @@ static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer
 	return &a->slot[j];
 }
 
-/* The transition from a node by c, along failure links if the node has none. */
-static inline uint32_t follow(const struct tok_added *a, const struct infer_tokenizer *t,
-                              uint32_t at, unsigned char c)
+/* Return the node after `from` and byte c, along failure links if it has no such child. */
+static inline uint32_t next_node(const struct tok_added *a, const struct infer_tokenizer *t,
+                                 uint32_t at, unsigned char c)
 {
 	for (;; at = a->node[at].fail) {
 		uint32_t to = !at ? a->last[c] : *slot_of(a, t, at, c);
@@ -36,7 +36,7 @@ static inline uint32_t follow(const struct tok_added *a, const struct infer_toke
 	}
 }
 
-static void put(struct tok_added *a, const struct infer_tokenizer *t, uint32_t i)
+static void insert_entry(struct tok_added *a, const struct infer_tokenizer *t, uint32_t i)
 {
 	const unsigned char *s = (const unsigned char *)a->entry[i].s;
 	uint32_t at = 0;
@@ -55,9 +55,8 @@ static void put(struct tok_added *a, const struct infer_tokenizer *t, uint32_t i
 		a->node[at].user = (int32_t)i;
 }
 
-/* All nodes except the first in the order of their depth, so that a node follows its parent; NULL:
- * out of memory. */
-static uint32_t *by_depth(const struct tok_added *a)
+/* Return all nodes except the root by depth, so that a node follows its parent; NULL: no memory. */
+static uint32_t *sort_by_depth(const struct tok_added *a)
 {
 	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order),
 		 *depth = mem_zalloc(MEM_TOK, a->n, sizeof *depth), *first = NULL;
@@ -84,14 +83,14 @@ static uint32_t *by_depth(const struct tok_added *a)
 	return order;
 }
 
-/* A node whose own string is not a token takes the result of its failure link. */
-static int fail_links(struct tok_added *a, const struct infer_tokenizer *t)
+/* Set the failure links; a node whose string is not a token gets the result of its failure link. */
+static int set_fail_links(struct tok_added *a, const struct infer_tokenizer *t)
 {
-	uint32_t *order = by_depth(a);
+	uint32_t *order = sort_by_depth(a);
 
 	for (uint32_t i = 0; order && i + 1 < a->n; i++) {
 		struct tok_node *v = &a->node[order[i]];
-		v->fail = v->parent ? follow(a, t, a->node[v->parent].fail, v->c) : 0;
+		v->fail = v->parent ? next_node(a, t, a->node[v->parent].fail, v->c) : 0;
 		int end = v->user >= 0 && t->flag[a->entry[v->user].id] & TOK_EOG;
 		if (a->content)
 			a->content[order[i]] = v->user >= 0 && !end ? v->user : a->content[v->fail];
@@ -123,15 +122,16 @@ int tok_added_of(struct tok_added *a, const struct infer_tokenizer *t, struct to
 	a->mask = (uint32_t)(slots - 1);
 	if (!a->node || !a->slot)
 		return INFER_ENOMEM;
-	a->node[0] = (struct tok_node){ .any = -1, .user = -1 }; /* no token ends so */
+	a->node[0] =
+		(struct tok_node){ .any = -1, .user = -1 }; /* the empty string is not a token */
 	a->n = 1;
 	for (uint32_t i = 0; i < n; i++)
-		put(a, t, i);
+		insert_entry(a, t, i);
 	if (ends && !(a->content = mem_alloc(MEM_TOK, a->n, sizeof *a->content)))
 		return INFER_ENOMEM;
 	if (ends)
 		a->content[0] = -1;
-	return fail_links(a, t);
+	return set_fail_links(a, t);
 }
 
 int tok_added_new(struct tok_added *a, const struct infer_tokenizer *t)
@@ -176,8 +176,8 @@ void tok_added_find(const struct tok_added *a, const struct infer_tokenizer *t, 
 		unsigned char c = (unsigned char)s[i];
 		if (!(any | user | a->last[c]))
 			continue;
-		any = special && !(content && content[i]) ? follow(a, t, any, c) : 0;
-		user = !special || content ? follow(a, t, user, c) : 0;
+		any = special && !(content && content[i]) ? next_node(a, t, any, c) : 0;
+		user = !special || content ? next_node(a, t, user, c) : 0;
 		int32_t it = a->node[any].any,
 			other = content && a->content ? a->content[user] : a->node[user].user;
 		if (len_of(a, other) > len_of(a, it))
@@ -191,8 +191,8 @@ void tok_added_find(const struct tok_added *a, const struct infer_tokenizer *t, 
 
 /* ---- the text between them */
 
-/* The start of the character that ends before at. */
-static size_t back(const char *s, size_t at)
+/* Return the start of the character that ends before `at`. */
+static size_t prev_char(const char *s, size_t at)
 {
 	size_t from = at - 1;
 	uint32_t cp;
@@ -210,17 +210,18 @@ static uint32_t char_at(const char *s, size_t n)
 	return cp;
 }
 
-/* Whether text[at ... end) may be a token that has to be a whole word. */
-static int alone(const char *s, size_t n, size_t at, size_t end)
+/* True if text[at .. end) is a whole word. */
+static int is_whole_word(const char *s, size_t n, size_t at, size_t end)
 {
-	return (!at || !unicode_is_word(char_at(s + back(s, at), at - back(s, at)))) &&
+	return (!at || !unicode_is_word(char_at(s + prev_char(s, at), at - prev_char(s, at)))) &&
 	       (end == n || !unicode_is_word(char_at(s + end, n - end)));
 }
 
 static size_t strip_left(const char *s, size_t from, size_t at)
 {
-	while (at > from && unicode_set(char_at(s + back(s, at), at - back(s, at))) & UNI_SPACE)
-		at = back(s, at);
+	while (at > from &&
+	       unicode_set(char_at(s + prev_char(s, at), at - prev_char(s, at))) & UNI_SPACE)
+		at = prev_char(s, at);
 	return at;
 }
 
@@ -242,7 +243,7 @@ int tok_added_split(struct tok_run *r, const struct tok_added *a, struct tok_ids
                     tok_part *fn, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
-	/* the text is done up to `from`; a match begins at `next` or later */
+	/* text before `from` is done; matches begin at `next` or later */
 	size_t from = 0, next = 0;
 
 	found->n = 0;
@@ -255,7 +256,7 @@ int tok_added_split(struct tok_run *r, const struct tok_added *a, struct tok_ids
 		size_t at = (size_t)found->at[i - 2], end = at + e->n;
 		if (at < next)
 			continue;
-		if (t->flag[e->id] & TOK_WORD && !alone(s, n, at, end)) {
+		if (t->flag[e->id] & TOK_WORD && !is_whole_word(s, n, at, end)) {
 			next = end;
 			continue;
 		}
@@ -266,7 +267,7 @@ int tok_added_split(struct tok_run *r, const struct tok_added *a, struct tok_ids
 			TRY(fn(r, s + from, at - from, content ? content + from : NULL, !from,
 			       err));
 		tok_push(&r->ids, e->id);
-		/* white space that belongs to the token before may begin this one */
+		/* white space absorbed by the token before may begin this one */
 		if (end > from)
 			from = t->flag[e->id] & TOK_RSTRIP ? strip_right(s, n, end) : end;
 	}

@@ -1,5 +1,5 @@
-/* tok/bpe.c - byte-level BPE, and BPE over code points with byte fallback: pairs of tokens join by
- * the rank of a merge.
+/* tok/bpe.c - byte-level BPE, and BPE over code points with byte fallback: pairs of tokens merge in
+ * the order of the merges' ranks.
  * Radford+ 2019 (GPT-2), section 2.2; Sennrich+ 2016, arXiv:1508.07909, algorithm 1. */
 #include "base/buf.h"
 #include "base/err.h"
@@ -31,17 +31,17 @@ static int byte_of(uint32_t cp)
 }
 
 /* True if the symbols of a word are code points, else bytes. */
-static int by_points(const struct infer_tokenizer *t) { return t->raw || t->letters; }
+static int symbols_are_points(const struct infer_tokenizer *t) { return t->raw || t->letters; }
 
-/* Whether the eight bytes of x are all in 0x21 ... 0x7e, letters that are their own bytes. */
-static int plain8(uint64_t x)
+/* True if the eight bytes of x are all in 0x21 ... 0x7e, which the alphabet maps to themselves. */
+static int all_plain(uint64_t x)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
 
 	return !((x | (x + ones) | ~((x | high) - 0x21 * ones)) & high);
 }
 
-static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out)
+static size_t bpe_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out)
 {
 	size_t k = 0, at = 0;
 	uint64_t lo, hi;
@@ -51,13 +51,13 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 	while (at < n) {
 		size_t r = n - at < 8 ? n - at : 8;
 		tok_load(piece + at, r, t->piece.end, &lo, &hi);
-		if (plain8(lo | (UINT64_C(0x2121212121212121) & ~tok_first(UINT64_MAX, r)))) {
+		if (all_plain(lo | (UINT64_C(0x2121212121212121) & ~tok_first(UINT64_MAX, r)))) {
 			memcpy(out + k, &lo, 8);
 			k += r;
 			at += r;
 			continue;
 		}
-		do { /* other letters take two bytes, which stay together */
+		do { /* other letters take two bytes each */
 			unsigned char c = (unsigned char)piece[at],
 				      d = at + 1 < n ? (unsigned char)piece[at + 1] : 0;
 			int b = c < 0x80 ? byte_of(c)
@@ -76,18 +76,19 @@ static size_t text(const struct infer_tokenizer *t, const char *piece, size_t n,
 	return k;
 }
 
-/* The place where s is cut in two: its first space after the first byte; 0: there is none. */
-static size_t cut(const char *s, size_t n)
+/* Return the index of the first space after the first byte, between the halves of a merge; 0: none.
+ * */
+static size_t find_space(const char *s, size_t n)
 {
 	const char *space = n > 2 ? memchr(s + 1, ' ', n - 2) : NULL;
 
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* The token for the joined bytes of h[0] and h[1]: often the one after the token of the last merge,
- * otherwise found by lookup. */
-static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
-                      struct buf *scratch)
+/* Return the token of the concatenation of h[0] and h[1], or -1.  guess: the token after that of
+ * the last merge, which it often is. */
+static int32_t find_joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
+                           struct buf *scratch)
 {
 	const struct tok_strings *p = &t->piece;
 	size_t n = h[0].n, m = h[1].n;
@@ -106,13 +107,13 @@ static int32_t joined(const struct infer_tokenizer *t, uint32_t guess, const str
 	return scratch->bad ? -1 : tok_find(t, scratch->at, n + m, scratch->at + n + m);
 }
 
-static int plain(const struct infer_tokenizer *t, int32_t id)
+static int is_plain_token(const struct infer_tokenizer *t, int32_t id)
 {
 	return id >= 0 && t->kind[id] != TOK_CONTROL && t->kind[id] != TOK_UNKNOWN &&
 	       !(t->flag[id] & TOK_OUTSIDE);
 }
 
-static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge,
+static void add_pair(struct tok_map *m, const uint64_t secret[3], const struct tok_merge *merge,
                      uint32_t i)
 {
 	uint32_t hash = tok_pair_hash(secret, merge[i].left, merge[i].right), j = hash & m->mask;
@@ -121,17 +122,17 @@ static void pair_put(struct tok_map *m, const uint64_t secret[3], const struct t
 		const struct tok_merge *old = &merge[(m->slot[j] & m->at) - 1];
 		if (!((m->slot[j] ^ hash) & ~m->at) && old->left == merge[i].left &&
 		    old->right == merge[i].right)
-			return; /* of equal merges, the first one counts */
+			return; /* the first of equal merges counts */
 	}
 	m->slot[j] = (hash & ~m->at) | (i + 1);
 }
 
 enum { BATCH = 32 };
 
-/* The hashed halves of up to BATCH merges, then the results of the table: three dependent loads
- * that miss the cache, so each is prefetched well before it is needed. */
-static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint32_t from,
-                  uint32_t to, struct tok_key *h, int32_t *id, infer_error *err)
+/* Read up to BATCH merges, hash their halves and look them up: three dependent loads that miss the
+ * cache, so each is prefetched well before it is needed. */
+static int read_halves(const struct infer_tokenizer *t, struct tok_source *src, uint32_t from,
+                       uint32_t to, struct tok_key *h, int32_t *id, infer_error *err)
 {
 	const struct tok_strings *p = &t->piece;
 	uint32_t n = 2 * (to - from);
@@ -139,10 +140,11 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 
 	for (uint32_t i = 0; i < n; i += 2) {
 		src->next_merge(src, &s);
-		size_t k = cut(s.at, s.len);
+		size_t k = find_space(s.at, s.len);
 		if (!k)
 			return err_set(err, INFER_EFORMAT,
-			               "%s: key tokenizer.ggml.merges: merge %u is no pair",
+			               "%s: key tokenizer.ggml.merges: merge %u must be two pieces "
+			               "with a space between",
 			               src->name, from + i / 2);
 		tok_key(t->secret, &h[i], s.at, k, src->merges_end);
 		tok_key(t->secret, &h[i + 1], s.at + k + 1, s.len - k - 1, src->merges_end);
@@ -160,41 +162,44 @@ static int halves(const struct infer_tokenizer *t, struct tok_source *src, uint3
 		id[i] = tok_map_get(&t->map, p, &h[i]);
 		if (id[i] < 0)
 			return err_set(err, INFER_EFORMAT,
-			               "%s: key tokenizer.ggml.merges: merge %u is not of tokens",
+			               "%s: key tokenizer.ggml.merges: a half of merge %u is not "
+			               "in the vocabulary",
 			               src->name, from + i / 2);
 	}
 	return INFER_OK;
 }
 
-/* Process merges [from, to), at most BATCH. */
-static int merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t from, uint32_t to,
-                  struct buf *scratch, infer_error *err)
+/* Read merges [from, to), at most BATCH, into the tables. */
+static int read_merges(struct infer_tokenizer *t, struct tok_source *src, uint32_t from,
+                       uint32_t to, struct buf *scratch, infer_error *err)
 {
 	struct tok_key key[2 * BATCH];
 	int32_t id[2 * BATCH];
 
-	TRY(halves(t, src, from, to, key, id, err));
+	TRY(read_halves(t, src, from, to, key, id, err));
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t l = (uint32_t)id[2 * (i - from)], r = (uint32_t)id[2 * (i - from) + 1];
-		int32_t both = joined(t, i ? t->merge[i - 1].to + 1 : UINT32_MAX,
-		                      &key[2 * (i - from)], scratch);
+		int32_t both = find_joined(t, i ? t->merge[i - 1].to + 1 : UINT32_MAX,
+		                           &key[2 * (i - from)], scratch);
 		if (scratch->bad)
 			return err_set(err, INFER_ENOMEM, "%s: no memory for %u merges", src->name,
 			               src->n_merges);
 		if (both < 0)
 			return err_set(err, INFER_EFORMAT,
-			               "%s: key tokenizer.ggml.merges: merge %u makes no token",
+			               "%s: key tokenizer.ggml.merges: the result of merge %u is "
+			               "not in the vocabulary",
 			               src->name, i);
 		t->merge[i] = (struct tok_merge){ l, r, (uint32_t)both };
 		__builtin_prefetch(&t->pair.slot[tok_pair_hash(t->secret, l, r) & t->pair.mask], 1);
 	}
 	for (uint32_t i = from; i < to; i++)
-		if (plain(t, (int32_t)t->merge[i].to)) /* control tokens are never made from text */
-			pair_put(&t->pair, t->secret, t->merge, i);
+		if (is_plain_token(t,
+		                   (int32_t)t->merge[i].to)) /* text never becomes control tokens */
+			add_pair(&t->pair, t->secret, t->merge, i);
 	return INFER_OK;
 }
 
-static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+static int open_bpe(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	struct buf scratch;
 	int rc = INFER_OK;
@@ -204,11 +209,11 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 			err, INFER_EUNSUP,
 			"%s: key tokenizer.ggml.precompiled_charsmap with a tokenizer of kind %s",
 			src->name, t->model->gguf);
-	for (unsigned b = 0; b < 256 && !by_points(t); b++) {
+	for (unsigned b = 0; b < 256 && !symbols_are_points(t); b++) {
 		char c[16] = { 0 };
 		int32_t id = tok_find(t, c, (size_t)utf8_put(c, tok_letter((unsigned char)b)),
 		                      c + sizeof c);
-		t->byte_id[b] = plain(t, id) ? id : t->byte_id[b];
+		t->byte_id[b] = is_plain_token(t, id) ? id : t->byte_id[b];
 	}
 	t->merge = mem_alloc(MEM_TOK, src->n_merges, sizeof *t->merge);
 	if (!t->merge || tok_map_new(&t->pair, src->n_merges))
@@ -216,20 +221,21 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 		               src->n_merges);
 	buf_init(&scratch, MEM_TOK);
 	for (uint32_t i = 0; !rc && i < src->n_merges; i += BATCH)
-		rc = merges(t, src, i, src->n_merges - i < BATCH ? src->n_merges : i + BATCH,
-		            &scratch, err);
+		rc = read_merges(t, src, i, src->n_merges - i < BATCH ? src->n_merges : i + BATCH,
+		                 &scratch, err);
 	buf_fini(&scratch);
 	return rc ? rc : pretok_new(&t->pre_code, t->pre, PRETOK_WITH_SCANNERS, err);
 }
 
-static void close(struct infer_tokenizer *t)
+static void close_bpe(struct infer_tokenizer *t)
 {
 	mem_free(t->merge);
 	mem_free(t->pair.slot);
 	pretok_free(t->pre_code);
 }
 
-static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to)
+static uint32_t merge_rank_of(void *user, const struct merge_sym *l, const struct merge_sym *r,
+                              int32_t *to)
 {
 	const struct tok_run *run = user;
 	const struct infer_tokenizer *t = run->t;
@@ -250,8 +256,9 @@ static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_s
 	return MERGE_NONE;
 }
 
-/* The token equal to the whole piece, or -1. */
-static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, infer_error *err)
+/* Set *id to the token equal to the whole word, or -1. */
+static int find_whole_word(const struct tok_run *r, const char *s, size_t n, int32_t *id,
+                           infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
 	char small[256], *key = small;
@@ -261,7 +268,7 @@ static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, 
 	if (!n || n > t->max_len)
 		return INFER_OK;
 	small[0] = 0;
-	if (by_points(t)) {
+	if (symbols_are_points(t)) {
 		*id = tok_find(t, s, n, r->end);
 	} else {
 		if (2 * n > sizeof small && !(key = mem_alloc(MEM_TOK, n, 2)))
@@ -272,11 +279,11 @@ static int whole(const struct tok_run *r, const char *s, size_t n, int32_t *id, 
 		if (key != small)
 			mem_free(key);
 	}
-	*id = plain(t, *id) && tok_may(r, *id) ? *id : -1;
+	*id = is_plain_token(t, *id) && tok_may(r, *id) ? *id : -1;
 	return INFER_OK;
 }
 
-static size_t symbols(struct tok_run *r, const char *s, size_t n)
+static size_t make_symbols(struct tok_run *r, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = r->t;
 	struct merge_sym *sym = r->merge->sym;
@@ -285,10 +292,10 @@ static size_t symbols(struct tok_run *r, const char *s, size_t n)
 
 	for (size_t at = 0, len = 1; at < n; at += len, k++) {
 		int32_t id;
-		if (by_points(t)) {
+		if (symbols_are_points(t)) {
 			len = unicode_next(s + at, n - at, &cp);
 			id = tok_find(t, s + at, len, r->end);
-			id = plain(t, id) && tok_may(r, id) ? id : -1;
+			id = is_plain_token(t, id) && tok_may(r, id) ? id : -1;
 		} else {
 			id = tok_byte(r, (unsigned char)s[at]);
 		}
@@ -297,7 +304,7 @@ static size_t symbols(struct tok_run *r, const char *s, size_t n)
 	return k;
 }
 
-static int word(void *user, const char *s, size_t n, infer_error *err)
+static int encode_bpe_word(void *user, const char *s, size_t n, infer_error *err)
 {
 	struct tok_run *r = user;
 	struct tok_word *slot;
@@ -307,14 +314,14 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 	if (tok_word_get(r, s, n, &slot))
 		return INFER_OK;
 	if (r->t->whole)
-		TRY(whole(r, s, n, &id, err));
+		TRY(find_whole_word(r, s, n, &id, err));
 	if (id >= 0) {
 		tok_push(&r->ids, id);
 	} else {
 		if (merge_room(&r->merge, n))
 			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
-		r->merge->n = symbols(r, s, n);
-		if (merge_run(r->merge, rank, r))
+		r->merge->n = make_symbols(r, s, n);
+		if (merge_run(r->merge, merge_rank_of, r))
 			return err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n);
 		for (size_t i = 0; i < r->merge->n; i++) {
 			const struct merge_sym *y = &r->merge->sym[i];
@@ -330,16 +337,16 @@ static int word(void *user, const char *s, size_t n, infer_error *err)
 
 static int pipe_word(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
-	return word(r, s, n, err);
+	return encode_bpe_word(r, s, n, err);
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+static int encode_bpe(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf *b = &r->text;
 
 	r->end = s + n;
 	if (!r->t->raw && !(r->t->add_space && *s != ' '))
-		return pretok_run(r->t->pre_code, s, n, word, r, err);
+		return pretok_run(r->t->pre_code, s, n, encode_bpe_word, r, err);
 	buf_clear(b);
 	if (r->t->raw) {
 		spm_escape(b, s, n, r->t->add_space);
@@ -349,7 +356,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	}
 	r->end = b->bad ? NULL : b->at + b->len;
 	return b->bad ? err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n)
-	              : pretok_run(r->t->pre_code, b->at, b->len, word, r, err);
+	              : pretok_run(r->t->pre_code, b->at, b->len, encode_bpe_word, r, err);
 }
 
 #define NO_IDS \
@@ -361,11 +368,11 @@ const struct tok_model tok_bpe = {
 	.kind = "bpe",
 	.pre = "default",
 	.id = { [TOK_BOS] = 11, [TOK_EOS] = 11, NO_IDS },
-	.open = open,
-	.close = close,
-	.text = text,
+	.open = open_bpe,
+	.close = close_bpe,
+	.text = bpe_text,
 	.word = pipe_word,
-	.encode = encode,
+	.encode = encode_bpe,
 };
 
 const struct tok_model tok_gemma4 = {
@@ -374,8 +381,8 @@ const struct tok_model tok_gemma4 = {
 	.pre = "gemma4",
 	.id = { [TOK_BOS] = -1, [TOK_EOS] = -1, NO_IDS },
 	.add_bos = 1,
-	.open = open,
-	.close = close,
-	.text = text,
-	.encode = encode,
+	.open = open_bpe,
+	.close = close_bpe,
+	.text = bpe_text,
+	.encode = encode_bpe,
 };

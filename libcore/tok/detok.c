@@ -1,5 +1,5 @@
-/* tok/detok.c - the text of tokens, and a stream of text that never ends inside a UTF-8
- * sequence. */
+/* tok/detok.c - the texts of tokens, and a stream of text that never ends inside a UTF-8 sequence.
+ * */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@ struct infer_detok {
 	struct buf out; /* returned bytes, then bytes held back */
 };
 
-static int in(const infer_tokenizer *t, int32_t id, infer_error *err)
+static int check_id(const infer_tokenizer *t, int32_t id, infer_error *err)
 {
 	if (id < 0 || (uint32_t)id >= t->piece.n)
 		return err_set(err, INFER_EINVAL, "token %d is outside the vocabulary of %u tokens",
@@ -28,7 +28,7 @@ int infer_token_bytes(const infer_tokenizer *t, int32_t id, uint32_t flags, cons
 {
 	*bytes = NULL;
 	*n = 0;
-	TRY(in(t, id, err));
+	TRY(check_id(t, id, err));
 	if (!(flags & INFER_DECODE_SPECIAL) && !(t->flag[id] & TOK_SHOWN) &&
 	    (t->kind[id] == TOK_CONTROL || t->kind[id] == TOK_UNKNOWN))
 		return INFER_OK;
@@ -49,7 +49,7 @@ int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags,
 
 	*out = NULL;
 	if (after != -1)
-		TRY(in(t, after, err));
+		TRY(check_id(t, after, err));
 	d = mem_zalloc(MEM_TOK, 1, sizeof *d);
 	if (!d)
 		return err_set(err, INFER_ENOMEM, "no memory for a detokeniser");
@@ -62,8 +62,8 @@ int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags,
 	return INFER_OK;
 }
 
-/* Remove the returned bytes, so that out begins with those held back. */
-static void forget(struct infer_detok *d)
+/* Drop the returned bytes, so that out begins with those held back. */
+static void drop_returned(struct infer_detok *d)
 {
 	size_t held = d->out.len - d->given;
 
@@ -81,7 +81,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	*bytes = NULL;
 	*n = 0;
 	TRY(infer_token_bytes(d->t, id, d->flags, &s, &k, err));
-	forget(d);
+	drop_returned(d);
 	if (buf_reserve(&d->out, k)) {
 		d->out.bad = 0; /* the held bytes are intact */
 		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
@@ -98,7 +98,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 int infer_detok_end(infer_detok *d, const char **bytes, size_t *n, infer_error *err)
 {
 	(void)err;
-	forget(d);
+	drop_returned(d);
 	*bytes = d->out.at;
 	*n = d->given = d->out.len;
 	return INFER_OK;
@@ -122,7 +122,7 @@ int infer_token_info(const infer_tokenizer *t, int32_t id, struct infer_token_in
                      infer_error *err)
 {
 	*info = (struct infer_token_info){ 0 };
-	TRY(in(t, id, err));
+	TRY(check_id(t, id, err));
 	info->piece = (struct infer_str){ t->piece.base + t->piece.at[id].at, t->piece.at[id].len };
 	info->score = t->score ? t->score[id] : 0;
 	info->kind = t->kind[id];

@@ -1,4 +1,4 @@
-/* tok/gguf.c - a tokenizer from the tokenizer.* keys of a GGUF file. */
+/* tok/gguf.c - read a tokenizer from the tokenizer.* keys of a GGUF file. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "file/file.h"
@@ -54,20 +54,21 @@ static const struct {
 	{ KEY("middle_token_id"), -1 },
 };
 
-static const char *label(const infer_file *f) { return file_label(infer_file_path(f)); }
+static const char *name_of_file(const infer_file *f) { return file_label(infer_file_path(f)); }
 
-/* The array with this key, of count elements if want is not 0; NULL in *m if it is absent. */
-static int array(const infer_file *f, const char *key, uint64_t want, const struct infer_meta **m,
-                 infer_error *err)
+/* Get the array with this key, of `want` elements if that is not 0; *m NULL if it is absent. */
+static int get_array(const infer_file *f, const char *key, uint64_t want,
+                     const struct infer_meta **m, infer_error *err)
 {
 	*m = infer_file_meta(f, key);
 	if (!*m)
 		return INFER_OK;
 	if ((*m)->type != INFER_META_ARR)
-		return err_set(err, INFER_EFORMAT, "%s: key %s is no array", label(f), key);
+		return err_set(err, INFER_EFORMAT, "%s: key %s is not an array", name_of_file(f),
+		               key);
 	if (want && (*m)->count != want)
 		return err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements for %llu tokens",
-		               label(f), key, (unsigned long long)(*m)->count,
+		               name_of_file(f), key, (unsigned long long)(*m)->count,
 		               (unsigned long long)want);
 	return INFER_OK;
 }
@@ -76,16 +77,16 @@ static int check_strings(const infer_file *f, const struct infer_meta *m, const 
                          infer_error *err)
 {
 	if (m->elem_type != INFER_META_STR)
-		return err_set(err, INFER_EFORMAT, "%s: key %s is no array of strings", label(f),
-		               key);
+		return err_set(err, INFER_EFORMAT, "%s: key %s is not an array of strings",
+		               name_of_file(f), key);
 	if (m->count > INT32_MAX)
-		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings", label(f), key,
+		return err_set(err, INFER_EUNSUP, "%s: key %s: %llu strings", name_of_file(f), key,
 		               (unsigned long long)m->count);
 	return INFER_OK;
 }
 
-/* The end of the bytes of the strings, of which there is at least one. */
-static const char *end_of(const infer_file *f, const struct infer_meta *m)
+/* Return the end of the bytes of an array's strings; there is at least one. */
+static const char *end_of_strings(const infer_file *f, const struct infer_meta *m)
 {
 	struct infer_str s;
 
@@ -99,8 +100,8 @@ static void next_merge(struct tok_source *src, struct infer_str *s)
 }
 
 /* Find the strings of an array; the caller frees s->at. */
-static int strings(const infer_file *f, const struct infer_meta *m, const char *key,
-                   struct tok_strings *s, infer_error *err)
+static int read_strings(const infer_file *f, const struct infer_meta *m, const char *key,
+                        struct tok_strings *s, infer_error *err)
 {
 	size_t cursor = 0;
 	struct infer_str one;
@@ -108,15 +109,15 @@ static int strings(const infer_file *f, const struct infer_meta *m, const char *
 	TRY(check_strings(f, m, key, err));
 	TRY(infer_meta_str_at(f, m, 0, &one, err));
 	s->base = one.at;
-	s->end = end_of(f, m);
+	s->end = end_of_strings(f, m);
 	s->n = (uint32_t)m->count;
 	if ((size_t)(s->end - s->base) > UINT32_MAX)
-		return err_set(err, INFER_EUNSUP, "%s: key %s: %u strings in %zu bytes", label(f),
-		               key, s->n, (size_t)(s->end - s->base));
+		return err_set(err, INFER_EUNSUP, "%s: key %s: %u strings in %zu bytes",
+		               name_of_file(f), key, s->n, (size_t)(s->end - s->base));
 	s->at = mem_alloc(MEM_TOK, s->n, sizeof *s->at);
 	if (!s->at)
-		return err_set(err, INFER_ENOMEM, "%s: key %s: no memory for %u strings", label(f),
-		               key, s->n);
+		return err_set(err, INFER_ENOMEM, "%s: key %s: no memory for %u strings",
+		               name_of_file(f), key, s->n);
 	for (uint32_t i = 0; i < s->n; i++) {
 		infer_meta_next_str(m, &cursor, &one);
 		s->at[i].len = (uint32_t)one.len;
@@ -125,33 +126,33 @@ static int strings(const infer_file *f, const struct infer_meta *m, const char *
 	return INFER_OK;
 }
 
-/* Numbers of an array that are read at a time. */
+/* Numbers of an array read at a time. */
 enum { PART = 256 };
 
-static int kind(struct infer_tokenizer *t, const infer_file *f, uint32_t i, int32_t v,
-                infer_error *err)
+static int set_kind(struct infer_tokenizer *t, const infer_file *f, uint32_t i, int32_t v,
+                    infer_error *err)
 {
 	if (v < 0 || v > TOK_BYTE)
 		return err_set(err, INFER_EFORMAT,
-		               "%s: key " KEY("token_type") ": token %u has type %d", label(f), i,
-		               v);
+		               "%s: key " KEY("token_type") ": token %u has type %d",
+		               name_of_file(f), i, v);
 	t->kind[i] = v ? (uint8_t)v : TOK_NORMAL; /* 0 is "undefined" in old files */
 	return INFER_OK;
 }
 
-static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	const struct infer_meta *m;
 	int32_t room[PART];
 	const void *at;
 
-	TRY(array(f, KEY("token_type"), t->piece.n, &m, err));
+	TRY(get_array(f, KEY("token_type"), t->piece.n, &m, err));
 	for (uint32_t i = 0; i < t->piece.n; i++) {
 		if (m && !(i % PART))
 			TRY(infer_meta_array(f, m, INFER_META_I32, i,
 			                     t->piece.n - i < PART ? t->piece.n - i : PART, room,
 			                     &at, err));
-		TRY(kind(t, f, i, m ? ((const int32_t *)at)[i % PART] : TOK_NORMAL, err));
+		TRY(set_kind(t, f, i, m ? ((const int32_t *)at)[i % PART] : TOK_NORMAL, err));
 		if (!m && t->piece.at[i].len == 6 &&
 		    tok_byte_of(t->piece.base + t->piece.at[i].at, 6) >= 0)
 			t->kind[i] = TOK_BYTE;
@@ -159,19 +160,21 @@ static int kinds(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	return INFER_OK;
 }
 
-static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_scores(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	const struct infer_meta *m;
 	const void *at;
 
-	TRY(array(f, KEY("scores"), t->piece.n, &m, err));
+	TRY(get_array(f, KEY("scores"), t->piece.n, &m, err));
 	if (!m)
-		return t->model->scored ? err_set(err, INFER_EFORMAT,
-		                                  "%s: key " KEY("scores") " is missing", label(f))
-		                        : INFER_OK;
+		return t->model->scored
+		               ? err_set(err, INFER_EFORMAT, "%s: key " KEY("scores") " is missing",
+		                         name_of_file(f))
+		               : INFER_OK;
 	t->score = mem_alloc(MEM_TOK, t->piece.n, sizeof *t->score);
 	if (!t->score)
-		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores") ": no memory", label(f));
+		return err_set(err, INFER_ENOMEM, "%s: key " KEY("scores") ": no memory",
+		               name_of_file(f));
 	TRY(infer_meta_array(f, m, INFER_META_F32, 0, t->piece.n, t->score, &at, err));
 	if (at != t->score)
 		memcpy(t->score, at, t->piece.n * sizeof *t->score);
@@ -179,17 +182,17 @@ static int scores(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 		if (t->score[i] != t->score[i])
 			return err_set(
 				err, INFER_EFORMAT,
-				"%s: key " KEY("scores") ": the score of token %u is no number",
-				label(f), i);
+				"%s: key " KEY("scores") ": the score of token %u is not a number",
+				name_of_file(f), i);
 	return INFER_OK;
 }
 
-static int32_t find(const struct infer_tokenizer *t, const char *s)
+static int32_t find_token(const struct infer_tokenizer *t, const char *s)
 {
 	return tok_find(t, s, strlen(s), s + strlen(s));
 }
 
-static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_special_ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	for (int i = 0; i < TOK_IDS; i++)
 		t->id[i] = t->base->id[i] < (int64_t)t->piece.n ? t->base->id[i] : -1;
@@ -200,7 +203,8 @@ static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 		if (found && v >= t->piece.n)
 			return err_set(err, INFER_EFORMAT,
 			               "%s: key %s: %llu is outside the vocabulary of %u tokens",
-			               label(f), id_key[i].key, (unsigned long long)v, t->piece.n);
+			               name_of_file(f), id_key[i].key, (unsigned long long)v,
+			               t->piece.n);
 		if (found && id_key[i].which >= 0)
 			t->id[id_key[i].which] = (int32_t)v;
 	}
@@ -209,7 +213,7 @@ static int ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 	return INFER_OK;
 }
 
-static int flags(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_flags(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	t->add_bos = t->base->add_bos || (t->pre && t->pre->flags & PRETOK_ADD_BOS);
 	t->add_eos = t->base->add_eos;
@@ -233,52 +237,52 @@ static void set_flag(struct infer_tokenizer *t, int32_t id, unsigned flag)
 		t->flag[id] |= (uint8_t)flag;
 }
 
-/* More tokens that end generation: those of a directory whose generation_config.json has a list. */
-static int more_endings(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+/* Read more tokens that end generation, from the generation_config.json of a directory. */
+static int read_eog_ids(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	static const char key[] = "tokenizer.infer.eos_token_ids";
 	const struct infer_meta *m;
 	int64_t id;
 
-	TRY(array(f, key, 0, &m, err));
+	TRY(get_array(f, key, 0, &m, err));
 	for (uint64_t i = 0; m && i < m->count; i++) {
 		TRY(infer_meta_elem_i64(f, m, i, &id, err));
 		if (id < 0 || id >= (int64_t)t->piece.n)
 			return err_set(err, INFER_EFORMAT,
 			               "%s: key %s: %lld is outside the vocabulary of %u tokens",
-			               label(f), key, (long long)id, t->piece.n);
+			               name_of_file(f), key, (long long)id, t->piece.n);
 		set_flag(t, (int32_t)id, TOK_EOG);
 	}
 	return INFER_OK;
 }
 
-/* Find the tokens that end generation, and the control tokens that are part of an answer. */
-static void endings(struct infer_tokenizer *t)
+/* Mark the tokens that end generation, and the control tokens that answers show. */
+static void mark_endings(struct infer_tokenizer *t)
 {
 	static const char *const shown[] = { "<|channel|>", "<|message|>", "<|start|>",
 		                             "<|constrain|>" };
 	static const int by_id[] = { TOK_EOS,     TOK_EOT,     TOK_EOM,
 		                     TOK_FIM_PAD, TOK_FIM_REP, TOK_FIM_SEP };
-	int harmony = find(t, "<|return|>") >= 0 && find(t, "<|call|>") >= 0;
+	int harmony = find_token(t, "<|return|>") >= 0 && find_token(t, "<|call|>") >= 0;
 
 	for (int i = 0; i < EOT_TEXTS && t->id[TOK_EOT] < 0; i++)
-		t->id[TOK_EOT] = find(t, eog_text[i]);
+		t->id[TOK_EOT] = find_token(t, eog_text[i]);
 	for (int i = 0; i < EOG_TEXTS; i++)
-		set_flag(t, find(t, eog_text[i]), TOK_EOG);
-	if (find(t, "<|end|>") >= 0 &&
-	    (harmony || (find(t, "<|calls|>") >= 0 && find(t, "<|flush|>") >= 0)))
-		t->flag[find(t, "<|end|>")] &= (uint8_t)~TOK_EOG;
-	if (find(t, "</s>") >= 0 && find(t, "<|tool_response>") >= 0)
-		t->flag[find(t, "</s>")] &= (uint8_t)~TOK_EOG;
+		set_flag(t, find_token(t, eog_text[i]), TOK_EOG);
+	if (find_token(t, "<|end|>") >= 0 &&
+	    (harmony || (find_token(t, "<|calls|>") >= 0 && find_token(t, "<|flush|>") >= 0)))
+		t->flag[find_token(t, "<|end|>")] &= (uint8_t)~TOK_EOG;
+	if (find_token(t, "</s>") >= 0 && find_token(t, "<|tool_response>") >= 0)
+		t->flag[find_token(t, "</s>")] &= (uint8_t)~TOK_EOG;
 	for (size_t i = 0; i < sizeof by_id / sizeof *by_id; i++)
 		set_flag(t, t->id[by_id[i]], TOK_EOG);
 	for (size_t i = 0; harmony && i < sizeof shown / sizeof *shown; i++)
-		set_flag(t, find(t, shown[i]), TOK_SHOWN);
+		set_flag(t, find_token(t, shown[i]), TOK_SHOWN);
 }
 
-/* Added tokens that absorb adjacent white space: GGUF has no key for this, so they are known by
- * name. */
-static int strips(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+/* Mark added tokens that absorb adjacent white space.  GGUF has no key for this, so the names
+ * decide. */
+static int mark_strips(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	static const char *const keep[] = { "<unk>", "<s>", "<|endoftext|>" };
 	struct infer_str name = { 0 };
@@ -293,15 +297,15 @@ static int strips(struct infer_tokenizer *t, const infer_file *f, infer_error *e
 		    t->kind[i] == TOK_UNKNOWN)
 			t->flag[i] |= TOK_RSTRIP;
 	for (size_t i = 0; phi3 && i < sizeof keep / sizeof *keep; i++)
-		if (find(t, keep[i]) >= 0)
-			t->flag[find(t, keep[i])] &= (uint8_t)~TOK_RSTRIP;
+		if (find_token(t, keep[i]) >= 0)
+			t->flag[find_token(t, keep[i])] &= (uint8_t)~TOK_RSTRIP;
 	if (!strcmp(t->pre_name, "jina-v2-de") || !strcmp(t->pre_name, "jina-v2-es") ||
 	    !strcmp(t->pre_name, "jina-v2-code"))
-		set_flag(t, find(t, "<mask>"), TOK_LSTRIP);
+		set_flag(t, find_token(t, "<mask>"), TOK_LSTRIP);
 	return INFER_OK;
 }
 
-static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_model(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	struct infer_str name = { 0 }, pre = { 0 };
 	char quoted[FILE_QUOTE];
@@ -312,15 +316,16 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 	    (name.len == 8 && !memcmp(name.at, "no_vocab", 8)))
 		return err_set(err, INFER_EUNSUP,
 		               "%s: there is no tokenizer in this file (key " KEY("model") ")",
-		               label(f));
+		               name_of_file(f));
 	t->base = tok_model_find(name.at, name.len);
 	if (!t->base)
 		return err_set(err, INFER_EUNSUP, "%s: tokenizer model %s is not supported",
-		               label(f), file_quote(quoted, name.at, name.len));
+		               name_of_file(f), file_quote(quoted, name.at, name.len));
 	TRY(pipe_model(f, &t->model, err));
 	if (!t->model && infer_file_meta(f, "tokenizer.infer.model"))
 		return err_set(err, INFER_EUNSUP,
-		               "%s: key tokenizer.infer.model is of no known model", label(f));
+		               "%s: key tokenizer.infer.model is of no known model",
+		               name_of_file(f));
 	t->model = t->model ? t->model : t->base;
 	TRY(infer_meta_str(f, KEY("pre"), &pre, &found, err));
 	if (found)
@@ -333,58 +338,59 @@ static int model(struct infer_tokenizer *t, const infer_file *f, infer_error *er
 		pre = (struct infer_str){ t->model->pre, strlen(t->model->pre) };
 	t->pre = pretok_find(pre.at, pre.len);
 	if (!t->pre)
-		return err_set(err, INFER_EUNSUP, "%s: pre-tokenizer %s is not supported", label(f),
-		               file_quote(quoted, pre.at, pre.len));
+		return err_set(err, INFER_EUNSUP, "%s: pre-tokenizer %s is not supported",
+		               name_of_file(f), file_quote(quoted, pre.at, pre.len));
 	t->raw = (t->pre->flags & PRETOK_RAW) != 0;
 	t->whole = (t->pre->flags & PRETOK_WHOLE) != 0;
 	return INFER_OK;
 }
 
-static int read(struct infer_tokenizer *t, const infer_file *f, struct tok_source *src,
-                infer_error *err)
+static int read_tokenizer(struct infer_tokenizer *t, const infer_file *f, struct tok_source *src,
+                          infer_error *err)
 {
 	const struct infer_meta *m;
 
-	TRY(model(t, f, err));
-	TRY(array(f, KEY("tokens"), 0, &m, err));
+	TRY(read_model(t, f, err));
+	TRY(get_array(f, KEY("tokens"), 0, &m, err));
 	if (!m || !m->count)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("tokens") " is missing or empty",
-		               label(f));
-	TRY(strings(f, m, KEY("tokens"), &t->piece, err));
+		               name_of_file(f));
+	TRY(read_strings(f, m, KEY("tokens"), &t->piece, err));
 	t->kind = mem_alloc(MEM_TOK, t->piece.n, 1);
 	t->flag = mem_zalloc(MEM_TOK, t->piece.n, 1);
 	if (!t->kind || !t->flag)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", label(f),
+		return err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", name_of_file(f),
 		               t->piece.n);
-	TRY(kinds(t, f, err));
-	TRY(scores(t, f, err));
-	TRY(ids(t, f, err));
-	TRY(flags(t, f, err));
+	TRY(read_kinds(t, f, err));
+	TRY(read_scores(t, f, err));
+	TRY(read_special_ids(t, f, err));
+	TRY(read_flags(t, f, err));
 	TRY(pipe_open(t, f, err));
-	TRY(array(f, KEY("merges"), 0, &m, err));
+	TRY(get_array(f, KEY("merges"), 0, &m, err));
 	if (!m && t->model->pre)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("merges") " is missing",
-		               label(f));
+		               name_of_file(f));
 	if (m && t->model->pre)
 		TRY(check_strings(f, m, KEY("merges"), err));
 	src->n_merges = m ? (uint32_t)m->count : 0;
 	src->meta = m;
-	src->merges_end = m && m->count && m->elem_type == INFER_META_STR ? end_of(f, m) : NULL;
+	src->merges_end =
+		m && m->count && m->elem_type == INFER_META_STR ? end_of_strings(f, m) : NULL;
 	src->next_merge = next_merge;
-	TRY(array(f, KEY("precompiled_charsmap"), 0, &m, err));
+	TRY(get_array(f, KEY("precompiled_charsmap"), 0, &m, err));
 	if (m && m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
 		return err_set(err, INFER_EFORMAT,
 		               "%s: key " KEY("precompiled_charsmap") " is no array of bytes",
-		               label(f));
+		               name_of_file(f));
 	if (m)
 		TRY(infer_meta_bytes(f, m, &src->charsmap, &src->charsmap_bytes, err));
-	src->name = label(f);
+	src->name = name_of_file(f);
 	TRY(tok_build(t, src, err));
-	endings(t);
-	TRY(more_endings(t, f, err));
-	TRY(strips(t, f, err));
-	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens", label(f),
-	                               t->piece.n)
+	mark_endings(t);
+	TRY(read_eog_ids(t, f, err));
+	TRY(mark_strips(t, f, err));
+	return tok_settle(t) ? err_set(err, INFER_ENOMEM, "%s: no memory for %u tokens",
+	                               name_of_file(f), t->piece.n)
 	                     : INFER_OK;
 }
 
@@ -395,8 +401,9 @@ int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_er
 	int rc;
 
 	if (!t)
-		return err_set(err, INFER_ENOMEM, "%s: no memory for the tokenizer", label(file));
-	rc = read(t, file, &src, err);
+		return err_set(err, INFER_ENOMEM, "%s: no memory for the tokenizer",
+		               name_of_file(file));
+	rc = read_tokenizer(t, file, &src, err);
 	if (rc)
 		infer_tokenizer_close(out);
 	return rc;

@@ -1,7 +1,7 @@
 /* tok/key.h (private) - short byte strings as two words: hashed and compared without a branch on
  * their length.
  *
- * Pieces have all lengths from 1 to 16, so a loop or a switch over the length is mispredicted
+ * Pieces have all lengths from 1 to 16, so a loop or a switch over the length would be mispredicted
  * nearly every time. */
 #ifndef TOK_KEY_H
 #define TOK_KEY_H
@@ -33,7 +33,7 @@ static inline uint64_t tok_first(uint64_t x, size_t n) /* the first n bytes of x
 	return n ? x << (64 - 8 * n) >> (64 - 8 * n) : 0;
 }
 
-/* The two words of s[0 .. n); no byte from end on may be read. */
+/* Load s[0 .. n) into two words without reading from `end` on. */
 static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *lo, uint64_t *hi)
 {
 	if (end - s >= 16) {
@@ -47,9 +47,10 @@ static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *
 	*hi = num_u64(b + 8);
 }
 
-/* The hash of a key in three steps: its first 16 bytes; then 8 at a time, and the last 8 bytes
- * again if some are left; its size.  Folded products with secret factors: as fast as a hash
- * without a secret, and nobody can construct colliding pieces. */
+/* Hash a key: its first 16 bytes; then 8 at a time, and the last 8 bytes again if some are left;
+ * its size.  Folded
+ * products with secret factors: as fast as a hash without a secret, and nobody can construct
+ * colliding pieces. */
 static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n,
                            const char *end)
 {
@@ -66,8 +67,8 @@ static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const ch
 	k->hash = (uint32_t)tok_mix(h ^ n, secret[2]);
 }
 
-/* State for calling tok_key with the same s and growing n, which keeps the hash of the shorter
- * prefix.  All zero: nothing hashed. */
+/* State of hashing s with growing n, which reuses the hash of the shorter prefix.  All zero:
+ * nothing hashed. */
 struct tok_prefix {
 	uint64_t h;
 	size_t done;

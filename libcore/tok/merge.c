@@ -1,5 +1,5 @@
-/* tok/merge.c - short words examine all their pairs each time, longer ones keep a heap over a
- * linked list. */
+/* tok/merge.c - short words compare all pairs at each merge; longer ones keep a heap and a linked
+ * list. */
 #include "tok/merge.h"
 #include <infer/status.h>
 #include "base/mem.h"
@@ -80,7 +80,7 @@ static void run_short(struct merge *m, merge_rank *rank, void *user)
 	m->n = n;
 }
 
-static int push(struct merge *m, int32_t left, merge_rank *rank, void *user)
+static int push_pair(struct merge *m, int32_t left, merge_rank *rank, void *user)
 {
 	const struct merge_sym *l = &m->sym[left];
 	struct merge_pair p;
@@ -101,7 +101,7 @@ static int push(struct merge *m, int32_t left, merge_rank *rank, void *user)
 	return INFER_OK;
 }
 
-static struct merge_pair pop(struct merge *m)
+static struct merge_pair pop_pair(struct merge *m)
 {
 	struct merge_pair top = m->heap[0], last = m->heap[--m->heap_n];
 	size_t i = 0, k;
@@ -128,14 +128,13 @@ static int run_long(struct merge *m, merge_rank *rank, void *user)
 		s[i].next = i + 1 < m->n ? (int32_t)i + 1 : -1;
 	}
 	for (size_t i = 0; i + 1 < m->n; i++)
-		if (push(m, (int32_t)i, rank, user))
+		if (push_pair(m, (int32_t)i, rank, user))
 			return INFER_ENOMEM;
 	while (m->heap_n) {
-		struct merge_pair p = pop(m);
+		struct merge_pair p = pop_pair(m);
 		struct merge_sym *l = &s[(uint32_t)p.key], *r = l->next >= 0 ? &s[l->next] : NULL;
-		/* Symbols only grow, so an entry is out of date exactly when the bytes of its pair
-		 * are no longer those of two neighbours; a symbol that was joined to its left has
-		 * no bytes. */
+		/* Symbols only grow, so an entry is stale exactly if its length is no longer that
+		 * of two neighbours; a symbol merged into its left neighbour has no bytes. */
 		if (!l->len || !r || l->len + r->len != p.len)
 			continue;
 		l->id = p.to;
@@ -144,8 +143,8 @@ static int run_long(struct merge *m, merge_rank *rank, void *user)
 		r->len = 0;
 		if (l->next >= 0)
 			s[l->next].prev = (int32_t)(uint32_t)p.key;
-		if ((l->prev >= 0 && push(m, l->prev, rank, user)) ||
-		    push(m, (int32_t)(uint32_t)p.key, rank, user))
+		if ((l->prev >= 0 && push_pair(m, l->prev, rank, user)) ||
+		    push_pair(m, (int32_t)(uint32_t)p.key, rank, user))
 			return INFER_ENOMEM;
 	}
 	for (size_t i = 0; i < m->n; i++)

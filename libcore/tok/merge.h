@@ -1,6 +1,6 @@
-/* tok/merge.h (private) - the loop that BPE and SentencePiece BPE share: repeatedly join the best
- * pair of neighbours.  The leftmost of equal pairs goes first.  O(n log n).  Sennrich+ 2016,
- * arXiv:1508.07909, algorithm 1. */
+/* tok/merge.h (private) - the loop of BPE and SentencePiece BPE: repeatedly merge the best pair of
+ * neighbours, the leftmost of equal pairs first.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909,
+ * algorithm 1. */
 #ifndef TOK_MERGE_H
 #define TOK_MERGE_H
 #include <stddef.h>
@@ -28,14 +28,15 @@ struct merge {
 };
 
 #define MERGE_NONE UINT32_MAX
-/* The rank of joining l and r (lower ranks first) and the id of the new symbol; MERGE_NONE: they do
- * not join. */
+/* Return the rank of merging l and r (lower ranks first), and *to: the id of the new symbol.
+ * MERGE_NONE: they do not merge. */
 typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct merge_sym *r,
                             int32_t *to);
 
-/* grow *m (NULL at first) to n symbols; INFER_OK or INFER_ENOMEM */
+/* Reserve n symbols in *m (NULL at first).  INFER_OK or INFER_ENOMEM */
 int merge_room(struct merge **m, size_t n);
-int merge_heap(struct merge *m, size_t n);                    /* the same, of n pairs */
-int merge_run(struct merge *m, merge_rank *rank, void *user); /* OK or ENOMEM */
+int merge_heap(struct merge *m, size_t n); /* the same for n pairs */
+/* Merge until no pair merges.  INFER_OK or INFER_ENOMEM */
+int merge_run(struct merge *m, merge_rank *rank, void *user);
 void merge_free(struct merge *m);
 #endif

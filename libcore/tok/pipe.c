@@ -1,4 +1,4 @@
-/* tok/pipe.c - the keys tokenizer.infer.* of a file. */
+/* tok/pipe.c - read a pipe from the keys tokenizer.infer.* of a file. */
 #include "tok/pipe.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -12,14 +12,14 @@
 /* bytes of a JSON text */
 enum { TREE_MAX = 1 << 20 };
 
-static int no_memory(const char *name, infer_error *err)
+static int pipe_nomem(const char *name, infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "%s: no memory for the tokenizer", name);
 }
 
-/* The tree of a key that has a JSON text; NULL: it is absent. */
-static int tree(const struct infer_file *f, const char *key, struct arena *a,
-                const struct json **out, infer_error *err)
+/* Parse the JSON text of a key; *out NULL if it is absent. */
+static int parse_key(const struct infer_file *f, const char *key, struct arena *a,
+                     const struct json **out, infer_error *err)
 {
 	struct infer_str s;
 	int found;
@@ -39,7 +39,7 @@ int pipe_model(const struct infer_file *f, const struct tok_model **model, infer
 	struct arena a;
 
 	arena_init(&a, MEM_TOK);
-	int rc = tree(f, KEY("model"), &a, &v, err);
+	int rc = parse_key(f, KEY("model"), &a, &v, err);
 	type = json_get(v, "type");
 	*model = json_equals(type, "BPE")         ? tok_model_find("gpt2", 4)
 	         : json_equals(type, "Unigram")   ? tok_model_find("t5", 2)
@@ -49,8 +49,8 @@ int pipe_model(const struct infer_file *f, const struct tok_model **model, infer
 	return rc;
 }
 
-/* Refuse a member of the model that is not known. */
-static int model_member(const struct json *m, const char *name, infer_error *err)
+/* Refuse an unknown member of the model. */
+static int check_model_member(const struct json *m, const char *name, infer_error *err)
 {
 	static const char *const known[] = { "type",
 		                             "unk_token",
@@ -73,8 +73,8 @@ static int model_member(const struct json *m, const char *name, infer_error *err
 	               file_quote(quoted, m->key, m->key_n));
 }
 
-static int unknown(const struct infer_tokenizer *t, const struct json *o, const char *name,
-                   infer_error *err)
+static int read_unknown(const struct infer_tokenizer *t, const struct json *o, const char *name,
+                        infer_error *err)
 {
 	const struct json *text = json_get(o, "unk_token");
 	char quoted[FILE_QUOTE];
@@ -83,7 +83,7 @@ static int unknown(const struct infer_tokenizer *t, const struct json *o, const 
 	TRY(jread_i64(o, "unk_id", &id, 0, (int64_t)t->piece.n - 1, name, err));
 	if (json_is_string(text)) {
 		id = -1;
-		/* WordPiece marks the words of the vocabulary, but no control token */
+		/* WordPiece marks the words of the vocabulary, but not control tokens */
 		for (uint32_t i = 0; i < t->piece.n && id < 0; i++) {
 			const char *s = t->piece.base + t->piece.at[i].at;
 			size_t n = t->piece.at[i].len, mark = n == text->n + 3 ? 3 : 0;
@@ -93,8 +93,9 @@ static int unknown(const struct infer_tokenizer *t, const struct json *o, const 
 				id = i;
 		}
 		if (id < 0)
-			return err_set(err, INFER_EFORMAT, "%s: model.unk_token %s is no token",
-			               name, file_quote(quoted, text->s, text->n));
+			return err_set(err, INFER_EFORMAT,
+			               "%s: model.unk_token %s is not in the vocabulary", name,
+			               file_quote(quoted, text->s, text->n));
 	} else if (text && !json_is_null(text)) {
 		return err_set(err, INFER_EFORMAT, "%s: model.unk_token must be a string", name);
 	}
@@ -102,8 +103,8 @@ static int unknown(const struct infer_tokenizer *t, const struct json *o, const 
 	return INFER_OK;
 }
 
-static int model(struct infer_tokenizer *t, const struct json *o, const char *name,
-                 infer_error *err)
+static int read_model(struct infer_tokenizer *t, const struct json *o, const char *name,
+                      infer_error *err)
 {
 	const struct json *prefix = json_get(o, "continuing_subword_prefix"),
 			  *suffix = json_get(o, "end_of_word_suffix");
@@ -111,7 +112,7 @@ static int model(struct infer_tokenizer *t, const struct json *o, const char *na
 	int64_t chars = 100;
 
 	json_each(m, o)
-		TRY(model_member(m, name, err));
+		TRY(check_model_member(m, name, err));
 	if (json_bytes(suffix) || (json_bytes(prefix) && !word_piece))
 		return err_set(err, INFER_EUNSUP, "%s: model.%s is not supported", name,
 		               json_bytes(suffix) ? "end_of_word_suffix"
@@ -119,16 +120,16 @@ static int model(struct infer_tokenizer *t, const struct json *o, const char *na
 	TRY(jread_i64(o, "max_input_chars_per_word", &chars, 0, INT32_MAX, name, err));
 	t->pipe->word_chars = (uint32_t)chars;
 	t->pipe->byte_fallback = json_is(json_get(o, "byte_fallback"), JSON_TRUE);
-	/* unigram has no such member: it always fuses */
+	/* unigram has no such member and always fuses */
 	t->pipe->fuse_unk = !t->model->pre && t->model->scored
 	                            ? 1
 	                            : json_is(json_get(o, "fuse_unk"), JSON_TRUE);
 	t->whole = json_is(json_get(o, "ignore_merges"), JSON_TRUE);
-	return unknown(t, o, name, err);
+	return read_unknown(t, o, name, err);
 }
 
 /* Choose the alphabet of the model's pieces: bytes, letters for bytes, or text. */
-static void alphabet(struct infer_tokenizer *t)
+static void choose_alphabet(struct infer_tokenizer *t)
 {
 	const struct tok_pipe *p = t->pipe;
 	int at = -1;
@@ -140,8 +141,8 @@ static void alphabet(struct infer_tokenizer *t)
 	t->raw = at < 0;
 }
 
-static int added(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
-                 infer_error *err)
+static int read_added(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
+                      infer_error *err)
 {
 	const struct infer_meta *ids = infer_file_meta(f, KEY("added.ids")),
 				*flags = infer_file_meta(f, KEY("added.flags")),
@@ -163,7 +164,7 @@ static int added(struct infer_tokenizer *t, const struct infer_file *f, const ch
 	if (p)
 		p->added = arena_alloc(&p->arena, ids->count + 1, sizeof *p->added);
 	if (p && !p->added)
-		return no_memory(name, err);
+		return pipe_nomem(name, err);
 	for (uint32_t i = 0; i < ids->count; i++) {
 		int32_t room;
 		const void *at;
@@ -172,7 +173,7 @@ static int added(struct infer_tokenizer *t, const struct infer_file *f, const ch
 		int32_t id = (int32_t)num_u32(at);
 		if (id < 0 || (uint32_t)id >= t->piece.n)
 			return err_set(err, INFER_EFORMAT,
-			               "%s: key " KEY("added.ids") ": %d is no token", name, id);
+			               "%s: key " KEY("added.ids") ": %d is not a token", name, id);
 		t->flag[id] |=
 			(uint8_t)((flag[i] & 1 ? TOK_LSTRIP : 0) | (flag[i] & 2 ? TOK_RSTRIP : 0) |
 		                  (flag[i] & 4 ? TOK_WORD : 0) |
@@ -184,9 +185,9 @@ static int added(struct infer_tokenizer *t, const struct infer_file *f, const ch
 	return INFER_OK;
 }
 
-/* Scores that are no floats. */
-static int scores(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
-                  infer_error *err)
+/* Read scores that floats cannot represent. */
+static int read_scores(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
+                       infer_error *err)
 {
 	const struct infer_meta *m = infer_file_meta(f, KEY("scores"));
 	double *to;
@@ -200,7 +201,7 @@ static int scores(struct infer_tokenizer *t, const struct infer_file *f, const c
 		               t->piece.n);
 	to = arena_raw(&t->pipe->arena, ((size_t)t->piece.n + 1) * sizeof *to);
 	if (!to)
-		return no_memory(name, err);
+		return pipe_nomem(name, err);
 	TRY(infer_meta_array(f, m, INFER_META_F64, 0, m->count, to, &at, err));
 	if (at != to)
 		memcpy(to, at, m->count * sizeof *to);
@@ -208,15 +209,15 @@ static int scores(struct infer_tokenizer *t, const struct infer_file *f, const c
 		if (to[i] != to[i])
 			return err_set(
 				err, INFER_EFORMAT,
-				"%s: key " KEY("scores") ": the score of token %u is no number",
+				"%s: key " KEY("scores") ": the score of token %u is not a number",
 				name, i);
 	t->pipe->score = to;
 	return INFER_OK;
 }
 
-/* One decoder.  fused: the pieces before it are one. */
-static int decode_step(struct infer_tokenizer *t, const struct json *v, int *fused,
-                       const char *name, infer_error *err)
+/* Read one decoder.  fused: the pieces before it are one string. */
+static int read_decode_step(struct infer_tokenizer *t, const struct json *v, int *fused,
+                            const char *name, infer_error *err)
 {
 	const struct json *type = json_get(v, "type"), *scheme = json_get(v, "prepend_scheme"),
 			  *from = json_get(json_get(v, "pattern"), "String");
@@ -241,10 +242,10 @@ static int decode_step(struct infer_tokenizer *t, const struct json *v, int *fus
 	return INFER_OK;
 }
 
-/* The decoder says how pieces are written in a text: all kinds that are known make a space of U+2581 and
- * bytes of the byte alphabet, as the model does anyway, and some drop a space at the start. */
-static int decoder(struct infer_tokenizer *t, const struct json *o, const char *name,
-                   infer_error *err)
+/* Read the decoder.  All known kinds turn U+2581 into a space and the byte alphabet into bytes, as
+ * the model does anyway; some drop a space at the start. */
+static int read_decoder(struct infer_tokenizer *t, const struct json *o, const char *name,
+                        infer_error *err)
 {
 	const struct json *list = json_get(o, "decoders");
 	int fused = 0;
@@ -253,32 +254,32 @@ static int decoder(struct infer_tokenizer *t, const struct json *o, const char *
 	if (!o || json_is_null(o))
 		return INFER_OK;
 	if (!json_equals(json_get(o, "type"), "Sequence"))
-		return decode_step(t, o, &fused, name, err);
+		return read_decode_step(t, o, &fused, name, err);
 	json_each(v, list)
-		TRY(decode_step(t, v, &fused, name, err));
+		TRY(read_decode_step(t, v, &fused, name, err));
 	return INFER_OK;
 }
 
-static int read(struct infer_tokenizer *t, const struct infer_file *f, struct arena *trees,
-                const char *name, infer_error *err)
+static int read_pipe(struct infer_tokenizer *t, const struct infer_file *f, struct arena *trees,
+                     const char *name, infer_error *err)
 {
 	const struct json *norm, *pre, *options, *decode;
 	struct tok_pipe *p = t->pipe;
 
-	TRY(tree(f, KEY("normalizer"), trees, &norm, err));
-	TRY(tree(f, KEY("pre_tokenizer"), trees, &pre, err));
-	TRY(tree(f, KEY("model"), trees, &options, err));
-	TRY(tree(f, KEY("decoder"), trees, &decode, err));
-	TRY(model(t, options, name, err));
+	TRY(parse_key(f, KEY("normalizer"), trees, &norm, err));
+	TRY(parse_key(f, KEY("pre_tokenizer"), trees, &pre, err));
+	TRY(parse_key(f, KEY("model"), trees, &options, err));
+	TRY(parse_key(f, KEY("decoder"), trees, &decode, err));
+	TRY(read_model(t, options, name, err));
 	TRY(pipe_steps(p, norm, pre, name, err));
-	TRY(scores(t, f, name, err));
-	alphabet(t);
-	return decoder(t, decode, name, err);
+	TRY(read_scores(t, f, name, err));
+	choose_alphabet(t);
+	return read_decoder(t, decode, name, err);
 }
 
-/* The tokens around a text. */
-static int around(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
-                  infer_error *err)
+/* Read the tokens before and after a text. */
+static int read_around(struct infer_tokenizer *t, const struct infer_file *f, const char *name,
+                       infer_error *err)
 {
 	static const char *const key[] = { KEY("prefix"), KEY("suffix") };
 	const struct infer_meta *m[2];
@@ -297,7 +298,7 @@ static int around(struct infer_tokenizer *t, const struct infer_file *f, const c
 		return INFER_OK;
 	t->around = mem_alloc(MEM_TOK, (size_t)(n[0] + n[1]) + 1, sizeof *t->around);
 	if (!t->around)
-		return no_memory(name, err);
+		return pipe_nomem(name, err);
 	t->n_before = (uint32_t)n[0];
 	t->n_after = (uint32_t)n[1];
 	for (int i = 0; i < 2; i++) {
@@ -308,7 +309,7 @@ static int around(struct infer_tokenizer *t, const struct infer_file *f, const c
 		memmove(to, at, (size_t)n[i] * sizeof *to);
 		for (uint64_t k = 0; k < n[i]; k++)
 			if (to[k] < 0 || (uint32_t)to[k] >= t->piece.n)
-				return err_set(err, INFER_EFORMAT, "%s: key %s: %d is no token",
+				return err_set(err, INFER_EFORMAT, "%s: key %s: %d is not a token",
 				               name, key[i], to[k]);
 	}
 	return INFER_OK;
@@ -323,20 +324,20 @@ int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error
 	if (infer_file_meta(f, KEY("model"))) {
 		t->pipe = mem_zalloc(MEM_TOK, 1, sizeof *t->pipe);
 		if (!t->pipe)
-			return no_memory(name, err);
+			return pipe_nomem(name, err);
 		arena_init(&t->pipe->arena, MEM_TOK);
 		arena_init(&trees, MEM_TOK);
-		rc = read(t, f, &trees, name, err);
+		rc = read_pipe(t, f, &trees, name, err);
 		arena_fini(&trees);
 	}
 	if (!rc)
-		rc = around(t, f, name, err);
-	return rc ? rc : added(t, f, name, err);
+		rc = read_around(t, f, name, err);
+	return rc ? rc : read_added(t, f, name, err);
 }
 
-/* The automaton of the added tokens that are matched in one of the texts: 0 as it is, 1 normalised,
- * 2 all of them, as they are. */
-static int automaton(struct infer_tokenizer *t, struct tok_added *a, int which)
+/* Build the automaton of added tokens matched in: 0 the original text, 1 normalised text, 2 the
+ * original text, all of them. */
+static int build_automaton(struct infer_tokenizer *t, struct tok_added *a, int which)
 {
 	struct tok_pipe *p = t->pipe;
 	struct tok_entry *e = mem_alloc(MEM_TOK, (size_t)p->n_added + 1, sizeof *e);
@@ -359,9 +360,9 @@ static int automaton(struct infer_tokenizer *t, struct tok_added *a, int which)
 
 int pipe_settle(struct infer_tokenizer *t)
 {
-	TRY(automaton(t, &t->pipe->plain, 0));
-	TRY(automaton(t, &t->pipe->normal, 1));
-	return automaton(t, &t->added, 2);
+	TRY(build_automaton(t, &t->pipe->plain, 0));
+	TRY(build_automaton(t, &t->pipe->normal, 1));
+	return build_automaton(t, &t->added, 2);
 }
 
 void pipe_free(struct tok_pipe *p)

@@ -1,4 +1,4 @@
-/* tok/pipe_normal.c - the steps of a normaliser. */
+/* tok/pipe_normal.c - run the steps of a normaliser. */
 #include "base/err.h"
 #include "text/normal.h"
 #include "tok/pipe.h"
@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* a text may grow by this factor in a step, and by SPM_MAPPED bytes: a rule that makes more is hostile */
+/* True if a step grew a text by more than SPM_TIMES and SPM_MAPPED bytes: such rules are hostile.
+ * */
 static int too_long(const struct buf *b, size_t n) { return b->len / SPM_TIMES > n + SPM_MAPPED; }
 
 static void put_cp(struct buf *b, uint32_t cp)
@@ -31,8 +32,9 @@ static int is_cjk(uint32_t c)
 	       (c >= 0xf900 && c <= 0xfaff) || (c >= 0x2f800 && c <= 0x2fa1f);
 }
 
-/* Of a line of text, and of what no text contains: 1 removed, 2 a space. */
-static int nmt(uint32_t c)
+/* Return the action for a character: 0 keep, 1 remove (control characters), 2 replace by a space
+ * (line ends, invisible characters). */
+static int nmt_action(uint32_t c)
 {
 	if ((c >= 1 && c <= 8) || c == 0xb || (c >= 0xe && c <= 0x1f) || c == 0x7f || c == 0x8f ||
 	    c == 0x9f)
@@ -44,15 +46,16 @@ static int nmt(uint32_t c)
 	               : 0;
 }
 
-/* Apply a step that looks at one character at a time. */
-static void each(const struct pipe_step *st, unsigned flags, struct buf *b, const char *s, size_t n)
+/* Apply a step that maps single characters. */
+static void map_characters(const struct pipe_step *st, unsigned flags, struct buf *b, const char *s,
+                           size_t n)
 {
 	uint32_t cp;
 
 	for (size_t at = 0, len; at < n; at += len) {
 		len = unicode_next(s + at, n - at, &cp);
 		uint32_t set = unicode_set(cp);
-		int what = st->kind == PIPE_NMT ? nmt(cp) : 0;
+		int what = st->kind == PIPE_NMT ? nmt_action(cp) : 0;
 		if (cp == UNI_BAD) {
 			buf_putc(b, s[at]);
 		} else if (st->kind == PIPE_LOWER ||
@@ -78,8 +81,8 @@ static void each(const struct pipe_step *st, unsigned flags, struct buf *b, cons
 	}
 }
 
-/* Of a BertNormalizer, one after the other. */
-static void bert(const struct pipe_step *st, struct buf *b, const char *s, size_t n)
+/* Apply the parts of a BertNormalizer in order. */
+static void normalise_bert(const struct pipe_step *st, struct buf *b, const char *s, size_t n)
 {
 	struct buf text[2];
 	int to = 0;
@@ -96,7 +99,7 @@ static void bert(const struct pipe_step *st, struct buf *b, const char *s, size_
 			to = !to;
 		}
 		buf_clear(&text[to]);
-		each(st, flag, &text[to], text[!to].at, text[!to].len);
+		map_characters(st, flag, &text[to], text[!to].at, text[!to].len);
 		to = !to;
 	}
 	buf_put(b, text[!to].at, text[!to].len);
@@ -105,7 +108,7 @@ static void bert(const struct pipe_step *st, struct buf *b, const char *s, size_
 	buf_fini(&text[1]);
 }
 
-static void strip(const struct pipe_step *st, struct buf *b, const char *s, size_t n)
+static void strip_spaces(const struct pipe_step *st, struct buf *b, const char *s, size_t n)
 {
 	uint32_t cp;
 	size_t from = 0, end = 0;
@@ -148,8 +151,8 @@ static int replace_match(void *user, size_t from, size_t to, infer_error *err)
 	               : INFER_OK;
 }
 
-static int replace(const struct pipe_step *st, struct buf *b, const char *s, size_t n,
-                   infer_error *err)
+static int replace_matches(const struct pipe_step *st, struct buf *b, const char *s, size_t n,
+                           infer_error *err)
 {
 	struct replacing r = { st, b, s, n, 0 };
 	int rc = INFER_OK;
@@ -166,8 +169,9 @@ static int replace(const struct pipe_step *st, struct buf *b, const char *s, siz
 	return rc;
 }
 
-/* The end of the grapheme cluster at s: a character with the marks and joiners after it, or CR LF. */
-static size_t cluster(const char *s, size_t n)
+/* Return the end of the grapheme cluster at s: a character with the marks and joiners after it, or
+ * CR LF. */
+static size_t end_of_cluster(const char *s, size_t n)
 {
 	uint32_t cp;
 	size_t at = unicode_next(s, n, &cp), len;
@@ -186,15 +190,16 @@ static size_t cluster(const char *s, size_t n)
 	return at;
 }
 
-/* As `tokenizers` applies a charsmap: a grapheme cluster of less than 6 bytes becomes what its shortest
- * prefix with a rule becomes, as a whole; of others, each character for itself. */
-static void charsmap(const struct infer_tokenizer *t, struct buf *b, const char *s, size_t n)
+/* Apply a charsmap as `tokenizers` does: a grapheme cluster of less than 6 bytes is replaced as a
+ * whole by the rule of its shortest prefix that has one; in other clusters each character is
+ * replaced alone. */
+static void apply_charsmap(const struct infer_tokenizer *t, struct buf *b, const char *s, size_t n)
 {
 	const char *to;
 	uint32_t cp;
 
 	for (size_t at = 0, end; at < n; at = end) {
-		end = at + cluster(s + at, n - at);
+		end = at + end_of_cluster(s + at, n - at);
 		if (end - at < 6 && spm_mapped_first(&t->charsmap, s + at, end - at, &to)) {
 			buf_puts(b, to);
 			continue;
@@ -220,7 +225,7 @@ int pipe_normal(struct tok_run *r, const struct pipe_step *st, struct buf *b, co
 		unicode_normal(b, s, n, (enum unicode_form)(st->kind - PIPE_NFC));
 		return INFER_OK;
 	case PIPE_STRIP:
-		strip(st, b, s, n);
+		strip_spaces(st, b, s, n);
 		return INFER_OK;
 	case PIPE_PREPEND:
 		if (n)
@@ -228,15 +233,15 @@ int pipe_normal(struct tok_run *r, const struct pipe_step *st, struct buf *b, co
 		buf_put(b, s, n);
 		return INFER_OK;
 	case PIPE_REPLACE:
-		return replace(st, b, s, n, err);
+		return replace_matches(st, b, s, n, err);
 	case PIPE_BERT:
-		bert(st, b, s, n);
+		normalise_bert(st, b, s, n);
 		return INFER_OK;
 	case PIPE_CHARSMAP:
-		charsmap(r->t, b, s, n);
+		apply_charsmap(r->t, b, s, n);
 		return INFER_OK;
 	default:
-		each(st, 0, b, s, n);
+		map_characters(st, 0, b, s, n);
 		return INFER_OK;
 	}
 }

@@ -1,4 +1,4 @@
-/* tok/pipe_run.c - from text to words, step by step. */
+/* tok/pipe_run.c - run a pipe: split text into words, step by step. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/unicode.h"
@@ -19,7 +19,7 @@ void pipe_run_free(struct pipe_run *q)
 	mem_free(q);
 }
 
-static struct pipe_run *run_new(void)
+static struct pipe_run *new_run(void)
 {
 	struct pipe_run *q = mem_zalloc(MEM_TOK, 1, sizeof *q);
 
@@ -30,7 +30,7 @@ static struct pipe_run *run_new(void)
 	return q;
 }
 
-static int no_memory(size_t n, infer_error *err)
+static int run_nomem(size_t n, infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
 }
@@ -50,11 +50,11 @@ void pipe_fallback(struct tok_run *r, const char *s, size_t n)
 	r->unk_end = r->ids.n;
 }
 
-/* ---- splitting: places in a text, from which the pieces follow */
+/* ---- splitting: cuts are pairs of offsets in a text; pieces follow from them */
 
 struct cutting {
 	struct pipe_run *q;
-	size_t from; /* the first of its places */
+	size_t from; /* index of its first cut */
 	int bad;
 };
 
@@ -86,7 +86,7 @@ static int is_ascii_punct(uint32_t c)
 	       (c >= '{' && c <= '~');
 }
 
-/* The class of a character for a step that splits by classes: 0 is no match. */
+/* Return the class of a character for a step that splits by classes; 0: no match. */
 static int class_of(enum pipe_kind kind, uint32_t cp)
 {
 	uint32_t set = unicode_set(cp);
@@ -103,7 +103,7 @@ static int class_of(enum pipe_kind kind, uint32_t cp)
 	}
 }
 
-/* The matches of a step by classes: each character, or for words each run. */
+/* Cut at the matches of a class step: each character, for words each run. */
 static void cut_classes(const struct pipe_step *st, struct cutting *c, const char *s, size_t n)
 {
 	int runs = st->kind == PIPE_NOT_WORDS, before = 0;
@@ -134,8 +134,8 @@ static int cut_string(struct infer_str what, struct cutting *c, const char *s, s
 	return INFER_OK;
 }
 
-static int matches(const struct pipe_step *st, struct cutting *c, const char *s, size_t n,
-                   infer_error *err)
+static int find_matches(const struct pipe_step *st, struct cutting *c, const char *s, size_t n,
+                        infer_error *err)
 {
 	int rc = INFER_OK;
 
@@ -147,7 +147,7 @@ static int matches(const struct pipe_step *st, struct cutting *c, const char *s,
 		rc = pretok_each(st->code, s, n, put_cut, c, err);
 	else
 		rc = cut_string(st->s, c, s, n);
-	return c->bad ? no_memory(n, err) : rc;
+	return c->bad ? run_nomem(n, err) : rc;
 }
 
 struct words {
@@ -156,22 +156,22 @@ struct words {
 	infer_error *err;
 };
 
-static int step(struct words *w, int k, const char *s, size_t n, int first);
+static int run_step(struct words *w, int k, const char *s, size_t n, int first);
 
-/* A piece that grows: matches attach to what is before or after them. */
+/* A piece that may grow: matches attach to the text before or after them. */
 struct piece {
 	size_t from, to;
 	int match;
 };
 
-static int piece_end(struct words *w, int k, const char *s, const struct piece *x, int first)
+static int end_piece(struct words *w, int k, const char *s, const struct piece *x, int first)
 {
-	return x->to > x->from ? step(w, k + 1, s + x->from, x->to - x->from, first && !x->from)
+	return x->to > x->from ? run_step(w, k + 1, s + x->from, x->to - x->from, first && !x->from)
 	                       : INFER_OK;
 }
 
-/* Whether piece b, after a, becomes one with it. */
-static int joins(const struct pipe_step *st, const struct piece *a, const struct piece *b)
+/* True if piece b joins the piece a before it. */
+static int must_join(const struct pipe_step *st, const struct piece *a, const struct piece *b)
 {
 	switch (st->how) {
 	case PIPE_CONTIGUOUS:
@@ -185,53 +185,54 @@ static int joins(const struct pipe_step *st, const struct piece *a, const struct
 	}
 }
 
-/* The next step for each piece of s, which the places from c->from on split. */
-static int pieces(struct words *w, int k, const char *s, size_t n, int first,
-                  const struct cutting *c)
+/* Run the next step on each piece of s, split at the cuts from c->from on. */
+static int run_pieces(struct words *w, int k, const char *s, size_t n, int first,
+                      const struct cutting *c)
 {
 	const struct pipe_step *st = &w->p->pre[k];
 	struct pipe_run *q = w->r->pipe;
 	size_t end = q->n_cut, at = 0;
 	struct piece open = { 0 };
-	int rc = INFER_OK, last = 0; /* of the piece that open ends with, before it was joined */
+	int rc = INFER_OK, last = 0; /* whether the last part of `open` is a match */
 
-	/* later steps put their own places behind these, which may move them */
+	/* later steps append their own cuts, which may move the array */
 	for (size_t i = c->from; !rc && i <= end; i++) {
 		size_t from = i < end ? q->cut[2 * i] : n, to = i < end ? q->cut[2 * i + 1] : n;
-		struct piece part[2] = { { at, from, st->invert }, { from, to, !st->invert } };
+		struct piece encode_normalised[2] = { { at, from, st->invert },
+			                              { from, to, !st->invert } };
 		at = to;
 		for (int j = 0; !rc && j < 2; j++) {
-			struct piece x = part[j], a = { open.from, open.to, last };
+			struct piece x = encode_normalised[j], a = { open.from, open.to, last };
 			if (x.from == x.to || (st->how == PIPE_REMOVED && x.match))
 				continue;
-			if (open.to > open.from && open.to == x.from && joins(st, &a, &x)) {
+			if (open.to > open.from && open.to == x.from && must_join(st, &a, &x)) {
 				open.to = x.to;
 			} else {
-				rc = piece_end(w, k, s, &open, first);
+				rc = end_piece(w, k, s, &open, first);
 				open = x;
 			}
 			last = x.match;
 		}
 	}
 	if (!rc)
-		rc = piece_end(w, k, s, &open, first);
+		rc = end_piece(w, k, s, &open, first);
 	q->n_cut = c->from;
 	return rc;
 }
 
-static int split(struct words *w, int k, const char *s, size_t n, int first)
+static int split_piece(struct words *w, int k, const char *s, size_t n, int first)
 {
 	const struct pipe_step *st = &w->p->pre[k];
 	struct cutting c = { w->r->pipe, w->r->pipe->n_cut, 0 };
-	int rc = matches(st, &c, s, n, w->err);
+	int rc = find_matches(st, &c, s, n, w->err);
 
 	if (!rc)
-		return pieces(w, k, s, n, first, &c);
+		return run_pieces(w, k, s, n, first, &c);
 	w->r->pipe->n_cut = c.from;
 	return rc;
 }
 
-static int metaspace(struct words *w, int k, const char *s, size_t n, int first)
+static int split_metaspace(struct words *w, int k, const char *s, size_t n, int first)
 {
 	const struct pipe_step *st = &w->p->pre[k];
 	struct buf *b = &w->r->pipe->word[k];
@@ -250,20 +251,21 @@ static int metaspace(struct words *w, int k, const char *s, size_t n, int first)
 		at = end + 1;
 	}
 	if (b->bad)
-		return no_memory(n, w->err);
-	return st->flags & PIPE_CUT ? split(w, k, b->at, b->len, first)
-	                            : step(w, k + 1, b->at, b->len, first);
+		return run_nomem(n, w->err);
+	return st->flags & PIPE_CUT ? split_piece(w, k, b->at, b->len, first)
+	                            : run_step(w, k + 1, b->at, b->len, first);
 }
 
-/* A word of a step with the GPT-2 expression, and its letters if the model does not take bytes. */
+/* A word of a step with the GPT-2 expression, in the byte alphabet unless the model accepts bytes.
+ * */
 struct byte_word {
 	struct words *w;
 	int k;
-	const char *s; /* the text that it is of */
+	const char *s; /* the text that contains it */
 	int first;
 };
 
-static int letters(void *user, const char *s, size_t n, infer_error *err)
+static int write_letters(void *user, const char *s, size_t n, infer_error *err)
 {
 	struct byte_word *x = user;
 	struct words *w = x->w;
@@ -272,26 +274,26 @@ static int letters(void *user, const char *s, size_t n, infer_error *err)
 	size_t from = b->len;
 
 	if (!w->r->t->letters)
-		return step(w, x->k + 1, s, n, first);
+		return run_step(w, x->k + 1, s, n, first);
 	for (size_t i = 0; i < n; i++) {
 		char letter[4];
 		buf_put(b, letter, (size_t)utf8_put(letter, tok_letter((unsigned char)s[i])));
 	}
 	if (b->bad)
-		return no_memory(n, err);
-	return step(w, x->k + 1, b->at + from, b->len - from, first);
+		return run_nomem(n, err);
+	return run_step(w, x->k + 1, b->at + from, b->len - from, first);
 }
 
-static int bytes(struct words *w, int k, const char *s, size_t n, int first)
+static int split_bytes(struct words *w, int k, const char *s, size_t n, int first)
 {
 	const struct pipe_step *st = &w->p->pre[k];
 	struct buf *b = &w->r->pipe->word[k];
 	int prefix = st->flags & PIPE_PREFIX && *s != ' ';
 
 	buf_clear(b);
-	/* the letters of a word are written after it, while it is still read: no byte may move */
+	/* the letters of a word are appended while it is read, so the buffer must not move */
 	if (buf_reserve(b, (w->r->t->letters ? 3 : 1) * (n + 1)))
-		return no_memory(n, w->err);
+		return run_nomem(n, w->err);
 	if (prefix) {
 		buf_putc(b, ' ');
 		buf_put(b, s, n);
@@ -299,12 +301,12 @@ static int bytes(struct words *w, int k, const char *s, size_t n, int first)
 		n++;
 	}
 	struct byte_word x = { w, k, s, first };
-	return st->code ? pretok_run(st->code, s, n, letters, &x, w->err)
-	                : letters(&x, s, n, w->err);
+	return st->code ? pretok_run(st->code, s, n, write_letters, &x, w->err)
+	                : write_letters(&x, s, n, w->err);
 }
 
-/* Step k of the pre-tokenizer for a piece. first: it begins the text. */
-static int step(struct words *w, int k, const char *s, size_t n, int first)
+/* Run step k of the pre-tokenizer on a piece. first: it begins the text. */
+static int run_step(struct words *w, int k, const char *s, size_t n, int first)
 {
 	if (!n)
 		return INFER_OK;
@@ -315,27 +317,27 @@ static int step(struct words *w, int k, const char *s, size_t n, int first)
 	}
 	switch (w->p->pre[k].kind) {
 	case PIPE_METASPACE:
-		return metaspace(w, k, s, n, first);
+		return split_metaspace(w, k, s, n, first);
 	case PIPE_BYTES:
-		return bytes(w, k, s, n, first);
+		return split_bytes(w, k, s, n, first);
 	default:
-		return split(w, k, s, n, first);
+		return split_piece(w, k, s, n, first);
 	}
 }
 
-/* Normalised text between added tokens. */
-static int part(struct tok_run *r, const char *s, size_t n, const unsigned char *content, int first,
-                infer_error *err)
+/* Encode normalised text between added tokens. */
+static int encode_normalised(struct tok_run *r, const char *s, size_t n,
+                             const unsigned char *content, int first, infer_error *err)
 {
 	struct words w = { r, r->t->pipe, err };
 
 	(void)content;
-	return step(&w, 0, s, n, first && r->pipe->first);
+	return run_step(&w, 0, s, n, first && r->pipe->first);
 }
 
-/* Text between the added tokens that are matched as it is. */
-static int normalize(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
-                     int first, infer_error *err)
+/* Normalise and encode text between the added tokens matched in the original text. */
+static int normalise_part(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
+                          int first, infer_error *err)
 {
 	const struct tok_pipe *p = r->t->pipe;
 	struct pipe_run *q = r->pipe;
@@ -348,7 +350,7 @@ static int normalize(struct tok_run *r, const char *s, size_t n, const unsigned 
 		buf_clear(b);
 		TRY(pipe_normal(r, &p->norm[i], b, s, n, err));
 		if (b->bad)
-			return no_memory(n, err);
+			return run_nomem(n, err);
 		s = b->at;
 		n = b->len;
 		/* no rule of Unicode grows its input more than 18 times */
@@ -358,8 +360,9 @@ static int normalize(struct tok_run *r, const char *s, size_t n, const unsigned 
 	}
 	if (!n)
 		return INFER_OK;
-	return content ? part(r, s, n, NULL, 1, err)
-	               : tok_added_split(r, &p->normal, &q->found, s, n, NULL, q->flags, part, err);
+	return content ? encode_normalised(r, s, n, NULL, 1, err)
+	               : tok_added_split(r, &p->normal, &q->found, s, n, NULL, q->flags,
+	                                 encode_normalised, err);
 }
 
 int pipe_encode(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
@@ -367,12 +370,11 @@ int pipe_encode(struct tok_run *r, const char *s, size_t n, const unsigned char 
 {
 	const struct tok_pipe *p = r->t->pipe;
 
-	if (!r->pipe && !(r->pipe = run_new()))
-		return no_memory(n, err);
+	if (!r->pipe && !(r->pipe = new_run()))
+		return run_nomem(n, err);
 	r->pipe->flags = flags;
 	r->pipe->n_cut = 0;
-	/* parts of a conversation are told apart by the bytes of the text as it is: all added tokens are
-	 * matched there */
+	/* `content` marks bytes of the original text, so all added tokens are matched there */
 	return tok_added_split(r, content ? &r->t->added : &p->plain, &r->added, s, n, content,
-	                       flags, normalize, err);
+	                       flags, normalise_part, err);
 }

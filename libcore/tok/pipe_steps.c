@@ -1,4 +1,5 @@
-/* tok/pipe_steps.c - the members "normalizer" and "pre_tokenizer" of a tokenizer.json as lists of steps. */
+/* tok/pipe_steps.c - compile the members "normalizer" and "pre_tokenizer" of a tokenizer.json into
+ * steps. */
 #include "base/err.h"
 #include "file/file.h"
 #include "tok/pipe.h"
@@ -6,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a step is: of which file, under which member. */
+/* The position of a step, for messages. */
 struct reader {
 	struct tok_pipe *p;
 	const char *name;  /* of the file */
@@ -17,7 +18,7 @@ struct reader {
 	infer_error *err;
 };
 
-/* A flag: its member, the value if it is absent (-1: it must be there), and its bit. */
+/* A flag: its member, its default (-1: required), its bit. */
 struct flag {
 	const char *member;
 	int otherwise;
@@ -32,7 +33,8 @@ struct step_type {
 	int (*more)(struct reader *r, struct pipe_step *st, const struct json *o);
 };
 
-static int bad(const struct reader *r, const struct json *o, const char *member, const char *why)
+static int refuse_member(const struct reader *r, const struct json *o, const char *member,
+                         const char *why)
 {
 	char a[FILE_QUOTE];
 	const struct json *type = json_get(o, "type");
@@ -41,7 +43,7 @@ static int bad(const struct reader *r, const struct json *o, const char *member,
 	               file_quote(a, json_str(type), json_bytes(type)), member, why);
 }
 
-static int no_memory(const struct reader *r)
+static int steps_nomem(const struct reader *r)
 {
 	return err_set(r->err, INFER_ENOMEM, "%s: %s: no memory", r->name, r->where);
 }
@@ -50,12 +52,12 @@ static int copy_str(struct reader *r, const char *s, size_t n, struct infer_str 
 {
 	out->at = arena_strndup(&r->p->arena, s, n);
 	out->len = n;
-	return out->at ? INFER_OK : no_memory(r);
+	return out->at ? INFER_OK : steps_nomem(r);
 }
 
-/* The expression of a step: a stage of the list if it is one, else run by PCRE2. */
-static int regex(struct reader *r, struct pipe_step *st, const struct json *o, const char *s,
-                 size_t n)
+/* Set the expression of a step: a listed stage if it is one, else PCRE2 runs it. */
+static int read_regex(struct reader *r, struct pipe_step *st, const struct json *o, const char *s,
+                      size_t n)
 {
 	const struct pretok_stage *known = pretok_stage_find(s, n);
 	struct pretok *def = st->def = arena_alloc(&r->p->arena, 1, sizeof *def);
@@ -63,7 +65,7 @@ static int regex(struct reader *r, struct pipe_step *st, const struct json *o, c
 	const char *what;
 
 	if (!def)
-		return no_memory(r);
+		return steps_nomem(r);
 	def->names = r->where;
 	if (known) {
 		def->stage[0] = *known;
@@ -72,36 +74,37 @@ static int regex(struct reader *r, struct pipe_step *st, const struct json *o, c
 	int rc = pretok_translate(s, n, &pattern, &what);
 	if (rc == INFER_EUNSUP) {
 		snprintf(why, sizeof why, "is an expression with %s, which is not supported", what);
-		return bad(r, o, "pattern.Regex", why);
+		return refuse_member(r, o, "pattern.Regex", why);
 	}
 	if (rc)
-		return no_memory(r);
+		return steps_nomem(r);
 	def->stage[0].pattern = arena_strndup(&r->p->arena, pattern, strlen(pattern));
 	mem_free(pattern);
 	if (!def->stage[0].pattern)
-		return no_memory(r);
+		return steps_nomem(r);
 	infer_error of;
 	rc = pretok_new(&st->code, def, PRETOK_FOREIGN, &of);
 	if (rc != INFER_EUNSUP)
-		return rc ? no_memory(r) : INFER_OK;
+		return rc ? steps_nomem(r) : INFER_OK;
 	snprintf(why, sizeof why, "is not supported: %.90s", of.message);
-	return bad(r, o, "pattern.Regex", why);
+	return refuse_member(r, o, "pattern.Regex", why);
 }
 
 /* "pattern": {"String": s} or {"Regex": s} */
-static int pattern(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_pattern(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *p = json_get(o, "pattern"), *s = json_get(p, "String"),
 			  *re = json_get(p, "Regex");
 
 	if (json_count(p) != 1 || !(json_is_string(s) || json_is_string(re)))
-		return bad(r, o, "pattern", "must be {\"String\": ...} or {\"Regex\": ...}");
+		return refuse_member(r, o, "pattern",
+		                     "must be {\"String\": ...} or {\"Regex\": ...}");
 	if (s && !s->n)
-		return bad(r, o, "pattern", "must not be empty");
-	return s ? copy_str(r, s->s, s->n, &st->s) : regex(r, st, o, re->s, re->n);
+		return refuse_member(r, o, "pattern", "must not be empty");
+	return s ? copy_str(r, s->s, s->n, &st->s) : read_regex(r, st, o, re->s, re->n);
 }
 
-static int how(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_behavior(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	static const char *const name[] = { "Removed", "Isolated", "MergedWithPrevious",
 		                            "MergedWithNext", "Contiguous" };
@@ -115,25 +118,25 @@ static int how(struct reader *r, struct pipe_step *st, const struct json *o)
 			st->how = (enum pipe_how)i;
 			return INFER_OK;
 		}
-	return bad(r, o, "behavior", "is not supported");
+	return refuse_member(r, o, "behavior", "is not supported");
 }
 
-static int split(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_split(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	st->invert = (st->flags & 1) != 0;
-	TRY(how(r, st, o));
-	return pattern(r, st, o);
+	TRY(read_behavior(r, st, o));
+	return read_pattern(r, st, o);
 }
 
-/* The expression of GPT-2. */
-static int bytes(struct reader *r, struct pipe_step *st, const struct json *o)
+/* ByteLevel: the expression of GPT-2. */
+static int read_byte_level(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const char *gpt2 = pretok_find("gpt-2", 5)->stage[0].pattern;
 
-	return st->flags & PIPE_REGEX ? regex(r, st, o, gpt2, strlen(gpt2)) : INFER_OK;
+	return st->flags & PIPE_REGEX ? read_regex(r, st, o, gpt2, strlen(gpt2)) : INFER_OK;
 }
 
-static int digits(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_digits(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	(void)r;
 	(void)o;
@@ -141,66 +144,67 @@ static int digits(struct reader *r, struct pipe_step *st, const struct json *o)
 	return INFER_OK;
 }
 
-static int delimiter(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_delimiter(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *v = json_get(o, "delimiter");
 
 	if (!json_bytes(v))
-		return bad(r, o, "delimiter", "must be a character");
+		return refuse_member(r, o, "delimiter", "must be a character");
 	return copy_str(r, v->s, v->n, &st->s);
 }
 
-static int prepend(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_prepend(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *v = json_get(o, "prepend");
 
 	if (!json_is_string(v))
-		return bad(r, o, "prepend", "must be a string");
+		return refuse_member(r, o, "prepend", "must be a string");
 	return copy_str(r, v->s, v->n, &st->with);
 }
 
-static int replace(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_replace(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *v = json_get(o, "content");
 
 	if (!json_is_string(v))
-		return bad(r, o, "content", "must be a string");
+		return refuse_member(r, o, "content", "must be a string");
 	TRY(copy_str(r, v->s, v->n, &st->with));
-	return pattern(r, st, o);
+	return read_pattern(r, st, o);
 }
 
-/* strip_accents null: as lowercase */
-static int bert(struct reader *r, struct pipe_step *st, const struct json *o)
+/* BertNormalizer; strip_accents null: as lowercase */
+static int read_bert(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *v = json_get(o, "strip_accents");
 
 	if (v && !json_is_null(v) && !json_is_bool(v))
-		return bad(r, o, "strip_accents", "must be true, false or null");
+		return refuse_member(r, o, "strip_accents", "must be true, false or null");
 	if (json_is(v, JSON_TRUE) || (!json_is_bool(v) && st->flags & PIPE_TO_LOWER))
 		st->flags |= PIPE_MARKS;
 	return INFER_OK;
 }
 
-static int metaspace(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_metaspace(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *with = json_get(o, "replacement"),
 			  *scheme = json_get(o, "prepend_scheme"),
 			  *old = json_get(o, "add_prefix_space");
 
 	if (!json_bytes(with) || with->n > 4 || memchr(with->s, ' ', with->n))
-		return bad(r, o, "replacement", "must be a character that is not a space");
+		return refuse_member(r, o, "replacement",
+		                     "must be a character that is not a space");
 	TRY(copy_str(r, with->s, with->n, &st->with));
 	if (json_equals(scheme, "always") || (!scheme && !json_is(old, JSON_FALSE)))
 		st->flags |= PIPE_ALWAYS;
 	else if (json_equals(scheme, "first"))
 		st->flags |= PIPE_FIRST;
 	else if (scheme && !json_equals(scheme, "never"))
-		return bad(r, o, "prepend_scheme", "is not supported");
+		return refuse_member(r, o, "prepend_scheme", "is not supported");
 	st->how = PIPE_WITH_NEXT;
 	return INFER_OK;
 }
 
-static int not_words(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_not_words(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	(void)r;
 	(void)o;
@@ -208,11 +212,11 @@ static int not_words(struct reader *r, struct pipe_step *st, const struct json *
 	return INFER_OK;
 }
 
-static int charsmap(struct reader *r, struct pipe_step *st, const struct json *o)
+static int read_charsmap(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	(void)r;
 	(void)st;
-	(void)o; /* its bytes are a key of GGUF */
+	(void)o; /* a GGUF key has its bytes */
 	return INFER_OK;
 }
 
@@ -229,16 +233,20 @@ static const struct step_type norm_types[] = {
 	  { { "strip_left", -1, PIPE_LEFT }, { "strip_right", -1, PIPE_RIGHT } },
 	  { NULL },
 	  NULL },
-	{ "Prepend", PIPE_PREPEND, { { NULL, 0, 0 } }, { "prepend" }, prepend },
-	{ "Replace", PIPE_REPLACE, { { NULL, 0, 0 } }, { "pattern", "content" }, replace },
+	{ "Prepend", PIPE_PREPEND, { { NULL, 0, 0 } }, { "prepend" }, read_prepend },
+	{ "Replace", PIPE_REPLACE, { { NULL, 0, 0 } }, { "pattern", "content" }, read_replace },
 	{ "BertNormalizer",
 	  PIPE_BERT,
 	  { { "clean_text", 1, PIPE_CLEAN },
 	    { "handle_chinese_chars", 1, PIPE_CJK },
 	    { "lowercase", 1, PIPE_TO_LOWER } },
 	  { "strip_accents" },
-	  bert },
-	{ "Precompiled", PIPE_CHARSMAP, { { NULL, 0, 0 } }, { "precompiled_charsmap" }, charsmap },
+	  read_bert },
+	{ "Precompiled",
+	  PIPE_CHARSMAP,
+	  { { NULL, 0, 0 } },
+	  { "precompiled_charsmap" },
+	  read_charsmap },
 };
 
 static const struct step_type pre_types[] = {
@@ -248,18 +256,18 @@ static const struct step_type pre_types[] = {
 	    { "use_regex", 1, PIPE_REGEX },
 	    { "trim_offsets", 1, 1 << 8 } },
 	  { NULL },
-	  bytes },
-	{ "Split", PIPE_SPLIT, { { "invert", 0, 1 } }, { "pattern", "behavior" }, split },
-	{ "Digits", PIPE_DIGITS, { { "individual_digits", 0, 1 } }, { NULL }, digits },
-	{ "Punctuation", PIPE_PUNCT, { { NULL, 0, 0 } }, { "behavior" }, how },
-	{ "CharDelimiterSplit", PIPE_SPLIT, { { NULL, 0, 0 } }, { "delimiter" }, delimiter },
+	  read_byte_level },
+	{ "Split", PIPE_SPLIT, { { "invert", 0, 1 } }, { "pattern", "behavior" }, read_split },
+	{ "Digits", PIPE_DIGITS, { { "individual_digits", 0, 1 } }, { NULL }, read_digits },
+	{ "Punctuation", PIPE_PUNCT, { { NULL, 0, 0 } }, { "behavior" }, read_behavior },
+	{ "CharDelimiterSplit", PIPE_SPLIT, { { NULL, 0, 0 } }, { "delimiter" }, read_delimiter },
 	{ "WhitespaceSplit", PIPE_WHITE, { { NULL, 0, 0 } }, { NULL }, NULL },
-	{ "Whitespace", PIPE_NOT_WORDS, { { NULL, 0, 0 } }, { NULL }, not_words },
+	{ "Whitespace", PIPE_NOT_WORDS, { { NULL, 0, 0 } }, { NULL }, read_not_words },
 	{ "Metaspace",
 	  PIPE_METASPACE,
 	  { { "split", 1, PIPE_CUT }, { "add_prefix_space", 1, 1 << 8 } },
 	  { "replacement", "prepend_scheme", "str_rep" },
-	  metaspace },
+	  read_metaspace },
 };
 
 static const struct step_type *type_of(const struct reader *r, const struct json *o)
@@ -274,16 +282,16 @@ static const struct step_type *type_of(const struct reader *r, const struct json
 	return NULL;
 }
 
-/* Every member is known; flags are booleans. */
-static int members(struct reader *r, const struct step_type *t, struct pipe_step *st,
-                   const struct json *o)
+/* Check that every member is known and flags are booleans; set the flags. */
+static int check_members(struct reader *r, const struct step_type *t, struct pipe_step *st,
+                         const struct json *o)
 {
 	char name[FILE_QUOTE];
 
 	for (int i = 0; i < 4 && t->flag[i].member; i++) {
 		const struct json *v = json_get(o, t->flag[i].member);
 		if (v ? !json_is_bool(v) : t->flag[i].otherwise < 0)
-			return bad(r, o, t->flag[i].member, "must be true or false");
+			return refuse_member(r, o, t->flag[i].member, "must be true or false");
 		if (v ? json_is(v, JSON_TRUE) : t->flag[i].otherwise)
 			st->flags |= t->flag[i].bit;
 	}
@@ -294,32 +302,35 @@ static int members(struct reader *r, const struct step_type *t, struct pipe_step
 		for (int i = 0; i < 3 && t->text[i]; i++)
 			known |= m == json_get(o, t->text[i]);
 		if (!known)
-			return bad(r, o, file_quote(name, m->key, m->key_n), "is not supported");
+			return refuse_member(r, o, file_quote(name, m->key, m->key_n),
+			                     "is not supported");
 	}
 	return INFER_OK;
 }
 
 /* Append a step, or those of a Sequence. */
-static int add(struct reader *r, const struct json *o, int depth)
+static int add_steps(struct reader *r, const struct json *o, int depth)
 {
 	const struct json *type = json_get(o, "type");
 	char name[FILE_QUOTE];
 
 	if (json_equals(type, "Sequence") && depth == 4)
-		return bad(r, o, r->list,
-		           "has sequences in sequences, of which at most 4 are supported");
+		return refuse_member(
+			r, o, r->list,
+			"has sequences in sequences, of which at most 4 are supported");
 	if (json_equals(type, "Sequence")) {
 		const struct json *list = json_get(o, r->list);
 		if (!json_is_array(list) || json_count(o) != 2)
-			return bad(r, o, r->list, "must be an array, and the only member");
+			return refuse_member(r, o, r->list,
+			                     "must be an array, and the only member");
 		json_each(v, list)
-			TRY(add(r, v, depth + 1));
+			TRY(add_steps(r, v, depth + 1));
 		return INFER_OK;
 	}
-	/* what it does is two steps */
+	/* BertPreTokenizer is two steps */
 	if (r->step == r->p->pre && json_equals(type, "BertPreTokenizer") && json_count(o) == 1) {
 		if (*r->n > PIPE_STEPS - 2)
-			return bad(r, o, "type", "is a step too many: at most 16 are supported");
+			return refuse_member(r, o, "type", "exceeds the limit of 16 steps");
 		r->step[(*r->n)++] = (struct pipe_step){ .kind = PIPE_WHITE };
 		r->step[(*r->n)++] = (struct pipe_step){ .kind = PIPE_PUNCT, .how = PIPE_ISOLATED };
 		return INFER_OK;
@@ -333,7 +344,7 @@ static int add(struct reader *r, const struct json *o, int depth)
 		               r->where, file_quote(name, json_str(type), json_bytes(type)));
 	struct pipe_step *st = &r->step[(*r->n)++];
 	*st = (struct pipe_step){ .kind = t->kind };
-	TRY(members(r, t, st, o));
+	TRY(check_members(r, t, st, o));
 	return t->more ? t->more(r, st, o) : INFER_OK;
 }
 
@@ -344,6 +355,6 @@ int pipe_steps(struct tok_pipe *p, const struct json *norm, const struct json *p
 	struct reader b = { p, name, "pre_tokenizer", "pretokenizers", p->pre, &p->n_pre, err };
 
 	if (norm && !json_is_null(norm))
-		TRY(add(&a, norm, 0));
-	return pre && !json_is_null(pre) ? add(&b, pre, 0) : INFER_OK;
+		TRY(add_steps(&a, norm, 0));
+	return pre && !json_is_null(pre) ? add_steps(&b, pre, 0) : INFER_OK;
 }

@@ -1,4 +1,4 @@
-/* tok/pretok.c - the list of pre-tokenizers, and running one. */
+/* tok/pretok.c - look up and run pre-tokenizers. */
 #include "tok/pretok.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@ struct pretok_code {
 	int n, n_re;
 	pcre2_code *re[PRETOK_STAGES]; /* NULL: scanned */
 	uint64_t ascii[PRETOK_STAGES][2];
-	pcre2_general_context *heap; /* its allocations are ours */
+	pcre2_general_context *heap; /* allocates with base/mem.h */
 };
 
 struct run {
@@ -29,9 +29,9 @@ struct run {
 	void *user;
 	infer_error *err;
 };
-/* Steps for a text of PRETOK_FOREIGN: this many, and so many for each byte.  A step is an item of the
- * expression or a byte that one moved over.  Usual expressions take 20 to 100 a byte; PCRE2's own limits
- * are for each match, and do not count repeats of a single character. */
+/* Limit of steps for a text of PRETOK_FOREIGN: a constant, plus so many per byte.  A step is an
+ * item of the expression or a byte that one consumed.  Common expressions take 20 to 100 per byte;
+ * PCRE2's own limits apply to each match, and do not count repeats of a single character. */
 enum { FREE_STEPS = 1000000, BYTE_STEPS = 1000 };
 
 const struct pretok *pretok_at(size_t i)
@@ -63,7 +63,7 @@ static void heap_free(void *p, void *user)
 	mem_free(p);
 }
 
-static int compile(struct pretok_code *c, int i, infer_error *err)
+static int compile_stage(struct pretok_code *c, int i, infer_error *err)
 {
 	const struct pretok_stage *st = &c->p->stage[i];
 	pcre2_compile_context *ctx = pcre2_compile_context_create(c->heap);
@@ -111,7 +111,7 @@ int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_wit
 			c->ascii[c->n][cp / 64] |= (uint64_t)pretok_in_class(p->stage[c->n].of, cp)
 			                           << cp % 64;
 		if (with != PRETOK_WITH_SCANNERS || !p->stage[c->n].scan)
-			rc = compile(c, c->n, err);
+			rc = compile_stage(c, c->n, err);
 	}
 	if (rc)
 		pretok_free(c);
@@ -130,23 +130,23 @@ void pretok_free(struct pretok_code *c)
 	mem_free(c);
 }
 
-static int stage(struct run *r, int k, const char *s, size_t n);
+static int run_stage(struct run *r, int k, const char *s, size_t n);
 
-static int scanned(struct run *r, int k, const char *s, size_t n)
+static int run_scanner(struct run *r, int k, const char *s, size_t n)
 {
 	const struct pretok_stage *st = &r->c->p->stage[k];
 	struct pretok_it it = { .s = s, .n = n, .ascii = r->c->ascii[k] };
 	size_t done = 0;
 
 	while (st->scan(st, &it)) {
-		TRY(stage(r, k + 1, s + done, it.from - done));
-		TRY(stage(r, k + 1, s + it.from, it.to - it.from));
+		TRY(run_stage(r, k + 1, s + done, it.from - done));
+		TRY(run_stage(r, k + 1, s + it.from, it.to - it.from));
 		done = it.to;
 	}
-	return stage(r, k + 1, s + done, n - done);
+	return run_stage(r, k + 1, s + done, n - done);
 }
 
-static int matched(struct run *r, int k, const char *s, size_t n)
+static int run_pcre2(struct run *r, int k, const char *s, size_t n)
 {
 	const PCRE2_SIZE *v = pcre2_get_ovector_pointer(r->match);
 	size_t done = 0, at = 0;
@@ -160,33 +160,33 @@ static int matched(struct run *r, int k, const char *s, size_t n)
 			return err_set(r->err, INFER_ENOMEM, "pre-tokenizer %s: no memory to match",
 			               r->c->p->names);
 		if (rc < 0)
-			return err_set(
-				r->err, INFER_EUNSUP,
-				"pre-tokenizer %s: PCRE2 met a limit (%d) at byte %zu of the text",
-				r->c->p->names, rc, (size_t)(s - r->subject) + at);
+			return err_set(r->err, INFER_EUNSUP,
+			               "pre-tokenizer %s: PCRE2 reached a limit (%d) at byte %zu "
+			               "of the text",
+			               r->c->p->names, rc, (size_t)(s - r->subject) + at);
 		size_t from = v[0], to = v[1]; /* later stages use the same match data */
-		TRY(stage(r, k + 1, s + done, from - done));
-		TRY(stage(r, k + 1, s + from, to - from));
+		TRY(run_stage(r, k + 1, s + done, from - done));
+		TRY(run_stage(r, k + 1, s + from, to - from));
 		done = at = to;
-		/* an empty match cuts, and the search resumes one code point later */
+		/* cut at an empty match, and resume one code point later */
 		if (from == to)
 			for (at++; at < n && (s[at] & 0xC0) == 0x80; at++)
 				;
 	}
-	return stage(r, k + 1, s + done, n - done);
+	return run_stage(r, k + 1, s + done, n - done);
 }
 
-static int stage(struct run *r, int k, const char *s, size_t n)
+static int run_stage(struct run *r, int k, const char *s, size_t n)
 {
 	if (!n)
 		return INFER_OK;
 	if (k == r->c->n)
 		return r->fn(r->user, r->text + (s - r->subject), n, r->err);
-	return r->c->re[k] ? matched(r, k, s, n) : scanned(r, k, s, n);
+	return r->c->re[k] ? run_pcre2(r, k, s, n) : run_scanner(r, k, s, n);
 }
 
-/* s with U+0001 for each byte that is not part of a valid sequence */
-static char *wellformed(const char *s, size_t n)
+/* Copy s with U+0001 for each byte that is not valid UTF-8. */
+static char *copy_wellformed(const char *s, size_t n)
 {
 	char *copy = mem_strndup(MEM_TOK, s, n);
 
@@ -198,7 +198,7 @@ static char *wellformed(const char *s, size_t n)
 	return copy;
 }
 
-/* Count a step of PCRE2.  Returns an error if there have been too many. */
+/* Count a step of PCRE2.  Returns an error if there are too many. */
 static int count_step(pcre2_callout_block *b, void *user)
 {
 	struct run *r = user;
@@ -223,26 +223,26 @@ static int set_limits(struct run *r, size_t n)
 	return INFER_OK;
 }
 
-static void end(struct run *r, char *copy)
+static void end_run(struct run *r, char *copy)
 {
 	pcre2_match_context_free(r->limits);
 	pcre2_match_data_free(r->match);
 	mem_free(copy);
 }
 
-/* Prepare r, of which c, text and err are set, for its text of n bytes. */
-static int begin(struct run *r, size_t n, char **copy)
+/* Prepare r for its text of n bytes; c, text and err are set. */
+static int begin_run(struct run *r, size_t n, char **copy)
 {
 	r->subject = r->text;
 	*copy = NULL;
 	if (!r->c->n_re)
 		return INFER_OK;
-	if (utf8_check(r->text, n) < n && !(r->subject = *copy = wellformed(r->text, n)))
+	if (utf8_check(r->text, n) < n && !(r->subject = *copy = copy_wellformed(r->text, n)))
 		return err_set(r->err, INFER_ENOMEM, "no memory for %zu bytes of text", n);
 	r->match = pcre2_match_data_create(1, r->c->heap);
 	if (r->match && !set_limits(r, n))
 		return INFER_OK;
-	end(r, *copy);
+	end_run(r, *copy);
 	return err_set(r->err, INFER_ENOMEM, "pre-tokenizer: no memory to match");
 }
 
@@ -252,13 +252,14 @@ int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *
 	struct run r = { .c = c, .text = s, .fn = fn, .user = user, .err = err };
 	char *copy;
 
-	TRY(begin(&r, n, &copy));
-	int rc = stage(&r, 0, r.subject, n);
-	end(&r, copy);
+	TRY(begin_run(&r, n, &copy));
+	int rc = run_stage(&r, 0, r.subject, n);
+	end_run(&r, copy);
 	return rc;
 }
 
-/* The next match of stage 0 from `at` on: 1, 0 if there is none, or a negative code of PCRE2. */
+/* Find the next match of stage 0 from `at` on: 1; 0 if there is none; or a negative code of PCRE2.
+ * */
 static int next_match(struct run *r, struct pretok_it *it, size_t at, size_t *from, size_t *to)
 {
 	if (!r->c->re[0]) {
@@ -283,14 +284,14 @@ int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_mat
 	char *copy;
 	int rc, found;
 
-	TRY(begin(&r, n, &copy));
+	TRY(begin_run(&r, n, &copy));
 	struct pretok_it it = { .s = r.subject, .n = n, .ascii = c->ascii[0] };
 	for (rc = INFER_OK; !rc && at <= n && (found = next_match(&r, &it, at, &from, &to));
 	     at = to) {
 		if (found < 0) {
 			rc = err_set(err,
 			             found == PCRE2_ERROR_NOMEMORY ? INFER_ENOMEM : INFER_EUNSUP,
-			             "%s: PCRE2 met a limit (%d) at byte %zu of the text",
+			             "%s: PCRE2 reached a limit (%d) at byte %zu of the text",
 			             c->p->names, found, at);
 			break;
 		}
@@ -300,6 +301,6 @@ int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_mat
 			for (to++; to < n && (r.subject[to] & 0xC0) == 0x80; to++)
 				;
 	}
-	end(&r, copy);
+	end_run(&r, copy);
 	return rc;
 }

@@ -1,14 +1,14 @@
-/* tok/pretok.h - splitting text into the pieces that BPE works on.
+/* tok/pretok.h - split text into the pieces that BPE encodes separately.
  *
- * A pre-tokenizer is a list of stages.  Each stage runs over every piece of the stage before it,
- * alone, as if the piece were the whole text: every match is a piece, and every gap between matches
- * is.  A stage is a regular expression.
- * If the stage has a hand-written scanner, the scanner splits the text, in linear time, and the
- * expression says what it must find (the tests compare); otherwise PCRE2 runs the expression.
- * A class of characters (\p{L}, \s, \d) needs a scanner: the classes of PCRE2 are those of whatever
- * Unicode version its distribution has, the scanners' are those of text/unicode.h.
- * A byte that is part of no valid UTF-8 sequence is in category Cn for the scanners and U+0001 for
- * PCRE2: neither letter, number, mark, punctuation, symbol nor space. */
+ * A pre-tokenizer is a list of stages.  A stage splits each piece of the stage before it, as if the
+ * piece were the
+ * whole text: every match of its regular expression is a piece, and so is every gap between
+ * matches.  If a stage has a hand-written scanner, it does this in linear time, and the expression
+ * is its specification (tests compare them); otherwise PCRE2 runs the expression.  A stage with a
+ * class of characters (\p{L}, \s, \d) needs a scanner: PCRE2's classes are those of its own Unicode
+ * version, the scanners' those of text/unicode.h.  A byte that is not part of valid UTF-8 is in
+ * category Cn for scanners and U+0001 for PCRE2: neither letter, number, mark, punctuation, symbol
+ * nor space. */
 #ifndef TOK_PRETOK_H
 #define TOK_PRETOK_H
 #include <stddef.h>
@@ -17,17 +17,17 @@
 
 enum { PRETOK_STAGES = 7 };
 
-/* the position of a scanner in its piece */
+/* State of a scanner in its piece. */
 struct pretok_it {
 	const char *s;
 	size_t n;        /* bytes of s */
 	size_t from, to; /* the last match; the search continues at `to` */
-	/* digit groups: the end of the run that was counted, and its code points from `to` on */
+	/* digit groups: the end of the run counted last, and its code points from `to` on */
 	size_t run, left;
 	const uint64_t *ascii; /* [2] bits: the class of the stage below U+0080 */
 };
 
-/* code points that are in one of the sets (unicode_set) or ranges, or with `negated` in none of them */
+/* Code points in one of the sets (unicode_set) or ranges; with `negated`, in none. */
 struct pretok_class {
 	uint32_t set;
 	int negated;
@@ -36,22 +36,22 @@ struct pretok_class {
 };
 
 struct pretok_stage;
-/* 1: from, to are set; 0: no more */
+/* Find the next match.  1: from, to are set; 0: no more. */
 typedef int pretok_scan(const struct pretok_stage *st, struct pretok_it *it);
 
 struct pretok_stage {
 	const char *pattern;
 	pretok_scan *scan; /* NULL: PCRE2 */
 	const struct pretok_class *of;
-	uint32_t max;   /* the maximum of code points in a run of numbers (or of the class); 0:
+	uint32_t max;   /* most code points in a run of digits (or of the class); 0:
 	                 * no limit */
 	uint32_t flags; /* enum pretok_how */
 };
 
 enum pretok_how {
-	PRETOK_EOL = 1 << 0,         /* punctuation includes the following newlines */
-	PRETOK_SLASH = 1 << 1,       /* and slashes */
-	PRETOK_ONE = 1 << 2,         /* but only one of them */
+	PRETOK_EOL = 1 << 0,         /* punctuation includes the newlines after it */
+	PRETOK_SLASH = 1 << 1,       /* ... and slashes */
+	PRETOK_ONE = 1 << 2,         /* ... but only one of them */
 	PRETOK_MARKS = 1 << 3,       /* marks count as letters */
 	PRETOK_PHRASE = 1 << 4,      /* words joined by single spaces are one piece */
 	PRETOK_BLANKS = 1 << 5,      /* white space is split into powers of two */
@@ -77,40 +77,39 @@ struct pretok {
 	struct pretok_stage stage[PRETOK_STAGES]; /* pattern NULL ends the list */
 };
 
-const struct pretok *pretok_find(const char *name, size_t n); /* NULL: not known */
-const struct pretok *pretok_at(size_t i);                     /* NULL past the end */
+const struct pretok *pretok_find(const char *name, size_t n); /* NULL: unknown name */
+const struct pretok *pretok_at(size_t i);                     /* NULL: no such i */
 
 /* The compiled expressions of a pre-tokenizer; immutable. */
 struct pretok_code;
-/* The second for tests: PCRE2 runs every stage.  The third: stages of pretok_translate, which PCRE2 may
- * refuse: INFER_EUNSUP */
+/* WITH_PCRE2: PCRE2 runs every stage, for tests.  FOREIGN: stages from pretok_translate, which
+ * PCRE2 may refuse: INFER_EUNSUP */
 enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2, PRETOK_FOREIGN };
 int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
                infer_error *err);
 void pretok_free(struct pretok_code *c);
 
-/* Call fn for each piece of s[0 .. n), in order; a nonzero return value of fn stops and is
- * returned.
- * INFER_EUNSUP  PCRE2 reached a limit; err names the byte offset in s
+/* Call fn for each piece of s[0 .. n), in order; a nonzero result of fn stops and is returned.
+ * INFER_EUNSUP: PCRE2 reached a limit; names the byte offset in s.
  * INFER_ENOMEM */
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err);
 
-/* The matches of the first stage of c in s[0 .. n), in order.  Errors as above. */
+/* Call fn for each match of the first stage of c in s[0 .. n), in order.  Errors as above. */
 typedef int pretok_match(void *user, size_t from, size_t to, infer_error *err);
 int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_match *fn, void *user,
                 infer_error *err);
 
-/* pretok_form.c: expressions as tokenizer.json writes them, for Oniguruma in Ruby's syntax. */
-/* True if they are the same but for how they are written: characters as \x{..}, and a group around
- * an optional group. */
+/* pretok_form.c: expressions of tokenizer.json, in Oniguruma's Ruby syntax. */
+/* True if they differ in spelling only: characters as \x{..}, and a group around an optional group.
+ * */
 int pretok_same(const char *a, const char *b, size_t b_n);
-/* The stage of the list with the pattern s, or NULL. */
+/* Return the listed stage with the pattern s, or NULL. */
 const struct pretok_stage *pretok_stage_find(const char *s, size_t n);
-/* s for PCRE2 with PCRE2_MULTILINE, to *out (mem_free).  Its classes are those of the Unicode version
- * of PCRE2.
- * INFER_EUNSUP: *what is the construct that is not supported; INFER_ENOMEM */
+/* Translate s for PCRE2 with PCRE2_MULTILINE into *out (mem_free).  Its classes are those of
+ * PCRE2's Unicode version.
+ * INFER_EUNSUP: *what is the unsupported construct.  INFER_ENOMEM */
 int pretok_translate(const char *s, size_t n, char **out, const char **what);
 
 /* pretok_scan.c */

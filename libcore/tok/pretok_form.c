@@ -1,4 +1,5 @@
-/* tok/pretok_form.c - expressions of tokenizer.json: whether one is of the list, and for PCRE2. */
+/* tok/pretok_form.c - expressions of tokenizer.json: compare with the list, and translate for
+ * PCRE2. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -9,7 +10,7 @@
 #define SHORT "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 static const char group[] = "(?:" SHORT ")?";
 
-/* The code point of \x{..} at s, and its length, or 0. */
+/* Read the code point of \x{..} at s; returns its length, or 0. */
 static size_t escaped(const char *s, size_t n, uint32_t *cp)
 {
 	size_t at = 3;
@@ -29,7 +30,7 @@ static size_t escaped(const char *s, size_t n, uint32_t *cp)
 	return at < n ? at + 1 : 0;
 }
 
-/* Append a pattern in the form that is compared. */
+/* Append a pattern in canonical form. */
 static void put_form(struct buf *b, const char *s, size_t n)
 {
 	for (size_t at = 0; at < n;) {
@@ -44,7 +45,7 @@ static void put_form(struct buf *b, const char *s, size_t n)
 			at += sizeof group - 1;
 		} else if (n - at >= 3 &&
 		           (!memcmp(s + at, "]?+", 3) || !memcmp(s + at, "]++", 3))) {
-			/* of a class that shares no character with what follows it */
+			/* after a class that shares no character with the next item */
 			buf_put(b, s + at, 2);
 			at += 3;
 		} else if (n - at >= 6 && !memcmp(s + at, "\\p{sc:", 6)) {
@@ -81,7 +82,7 @@ const struct pretok_stage *pretok_stage_find(const char *s, size_t n)
 	return NULL;
 }
 
-/* A group that begins with "(?": 1 if both engines read it in the same way. */
+/* True if both engines parse a group that begins with "(?" in the same way. */
 static int group_known(const char *s, size_t n)
 {
 	static const char *const known[] = { "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:" };
@@ -92,7 +93,7 @@ static int group_known(const char *s, size_t n)
 	return 0;
 }
 
-/* The construct at s that the two engines read differently; NULL: none. */
+/* Return the construct at s that the two engines parse differently, or NULL. */
 static const char *foreign(const char *s, size_t n, int in_class)
 {
 	int more = n > 1;
@@ -118,7 +119,7 @@ static const char *foreign(const char *s, size_t n, int in_class)
 	return *s == '}' && more && s[1] == '+' ? "{n}+" : NULL;
 }
 
-/* The bytes of the escape at s that are copied as they are. */
+/* Return the bytes of the escape at s that are copied unchanged. */
 static size_t escape_bytes(const char *s, size_t n)
 {
 	const char *close = n > 2 && s[2] == '{' && strchr("pPx", s[1]) ? memchr(s, '}', n) : NULL;
@@ -140,14 +141,14 @@ int pretok_translate(const char *s, size_t n, char **out, const char **what)
 			break;
 		if (s[at] == '\\') {
 			size_t k = escape_bytes(s + at, n - at);
-			/* for PCRE2, U+0085 is no white space */
+			/* for PCRE2, U+0085 is not white space */
 			if (s[at + 1] == 's')
 				buf_puts(&b, in_class ? "\\s\\x{85}" : "[\\s\\x{85}]");
 			else if (s[at + 1] == 'S')
 				buf_puts(&b, "[^\\s\\x{85}]");
 			else if (k > 6 && strchr("pP", s[at + 1]) && s[at + 3] != '^')
-				/* a name longer than a category is a script, which is another property for
-				 * PCRE2 unless it is named */
+				/* a name longer than a category is a script; PCRE2 then uses
+				 * Script_Extensions unless told otherwise */
 				buf_printf(&b, "\\%c{sc:%.*s", s[at + 1], (int)k - 3, s + at + 3);
 			else
 				buf_put(&b, s + at, k);

@@ -1,4 +1,5 @@
-/* tok/pretok_list.h - the pre-tokenizers by the names that tokenizer.ggml.pre gives them: included once, by pretok.c.
+/* tok/pretok_list.h - the pre-tokenizers by their names in tokenizer.ggml.pre: included once, by
+ * pretok.c.
  *
  * A row: names, flags, stages.  The expressions are PCRE2's with UTF and UCP. */
 

@@ -1,13 +1,12 @@
-/* tok/pretok_scan.c - the scanners of pretok.h: each finds what its stage's expression finds, in
+/* tok/pretok_scan.c - the scanners of pretok.h: each finds the matches of its stage's expression in
  * linear time.
  *
- * The expressions try their alternatives in order and take the first that matches, so each scanner
- * is a list of cases in that order.  Where an expression would backtrack, the comment says to
- * what. */
+ * Expressions try their alternatives in order, so each scanner is a list of cases in that order.
+ * If an expression would backtrack, a comment says where to. */
 #include "tok/pretok.h"
 #include "text/unicode.h"
 
-static inline size_t look(const struct pretok_it *it, size_t at, uint32_t *cp, uint32_t *set)
+static inline size_t peek(const struct pretok_it *it, size_t at, uint32_t *cp, uint32_t *set)
 {
 	if (at >= it->n) {
 		*cp = UNI_BAD;
@@ -19,20 +18,20 @@ static inline size_t look(const struct pretok_it *it, size_t at, uint32_t *cp, u
 	return k;
 }
 
-static size_t take(const struct pretok_it *it, size_t at, uint32_t want)
+static size_t skip_set(const struct pretok_it *it, size_t at, uint32_t want)
 {
 	uint32_t cp, set;
 	size_t k;
 
-	while ((k = look(it, at, &cp, &set)) && set & want)
+	while ((k = peek(it, at, &cp, &set)) && set & want)
 		at += k;
 	return at;
 }
 
 static inline int is_eol(uint32_t cp) { return cp == '\n' || cp == '\r'; }
 
-/* (?i:'s|'t|'re|'ve|'m|'ll|'d): bytes of it at `at`, or 0.  U+017F folds to s. */
-static size_t contraction(const struct pretok_it *it, size_t at, unsigned fold)
+/* Match (?i:'s|'t|'re|'ve|'m|'ll|'d): returns its bytes, or 0.  U+017F folds to s. */
+static size_t skip_contraction(const struct pretok_it *it, size_t at, unsigned fold)
 {
 	const unsigned char *s = (const unsigned char *)it->s + at;
 	size_t n = it->n - at;
@@ -51,15 +50,15 @@ static size_t contraction(const struct pretok_it *it, size_t at, unsigned fold)
 }
 
 /* \s{512}(?!\S)|\s{256}(?!\S)|...|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1} at white space */
-static size_t blanks(const struct pretok_it *it, size_t at)
+static size_t skip_blanks(const struct pretok_it *it, size_t at)
 {
 	static const int step[] = { 512, 256, 128, 64, 32, 16, 8, 4, 2, 1 };
-	size_t end[514], k, p = at; /* end[i]: behind i code points */
+	size_t end[514], k, p = at; /* end[i]: after i code points */
 	uint32_t cp, set;
 	int n = 0;
 
 	end[0] = at;
-	while (n < 513 && (k = look(it, p, &cp, &set)) && set & UNI_SPACE)
+	while (n < 513 && (k = peek(it, p, &cp, &set)) && set & UNI_SPACE)
 		end[++n] = p += k;
 	for (int i = 0; i < 10; i++)
 		if (n > step[i] || (n == step[i] && p == it->n))
@@ -67,15 +66,15 @@ static size_t blanks(const struct pretok_it *it, size_t at)
 	return end[1];
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space; without PRETOK_EOL the first alternative is not there */
-static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
+/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space; without the first alternative unless PRETOK_EOL */
+static size_t skip_white(struct pretok_it *it, size_t at, uint32_t flags)
 {
 	size_t last = at, eol = 0, p = at, k;
 	uint32_t cp, set;
 
-	if (at < it->run) /* inside a run that was looked through */
-		return blanks(it, at);
-	while ((k = look(it, p, &cp, &set)) && set & UNI_SPACE) {
+	if (at < it->run) /* inside a run that was scanned */
+		return skip_blanks(it, at);
+	while ((k = peek(it, p, &cp, &set)) && set & UNI_SPACE) {
 		last = p;
 		p += k;
 		if (is_eol(cp))
@@ -85,14 +84,14 @@ static size_t white(struct pretok_it *it, size_t at, uint32_t flags)
 		return eol;
 	if (flags & PRETOK_BLANKS) {
 		it->run = p;
-		return blanks(it, at);
+		return skip_blanks(it, at);
 	}
-	/* before more text the last one is left to it */
+	/* if text follows, the last one belongs to it */
 	return p == it->n || last == at ? p : last;
 }
 
-/* [\r\n]*, [\r\n/]* or [\r\n/]? behind a run of symbols */
-static size_t tail(const struct pretok_it *it, size_t at, uint32_t flags)
+/* [\r\n]*, [\r\n/]* or [\r\n/]? after a run of symbols */
+static size_t skip_tail(const struct pretok_it *it, size_t at, uint32_t flags)
 {
 	while (at < it->n) {
 		unsigned char c = (unsigned char)it->s[at];
@@ -105,28 +104,28 @@ static size_t tail(const struct pretok_it *it, size_t at, uint32_t flags)
 	return at;
 }
 
-/* [^stop]+ and its tail; at is behind the optional space */
-static size_t symbols(const struct pretok_it *it, size_t at, uint32_t stop, uint32_t flags)
+/* [^stop]+ and its tail; at: after the optional space */
+static size_t skip_symbols(const struct pretok_it *it, size_t at, uint32_t stop, uint32_t flags)
 {
 	uint32_t cp, set;
 	size_t k;
 
-	while ((k = look(it, at, &cp, &set)) && !(set & stop))
+	while ((k = peek(it, at, &cp, &set)) && !(set & stop))
 		at += k;
-	return tail(it, at, flags);
+	return skip_tail(it, at, flags);
 }
 
-static size_t numbers(const struct pretok_it *it, size_t at, uint32_t max)
+static size_t skip_numbers(const struct pretok_it *it, size_t at, uint32_t max)
 {
 	uint32_t cp, set;
 	size_t k;
 
-	for (uint32_t i = 0; (!max || i < max) && (k = look(it, at, &cp, &set)) && set & UNI_N; i++)
+	for (uint32_t i = 0; (!max || i < max) && (k = peek(it, at, &cp, &set)) && set & UNI_N; i++)
 		at += k;
 	return at;
 }
 
-static int found(struct pretok_it *it, size_t from, size_t to)
+static int set_match(struct pretok_it *it, size_t from, size_t to)
 {
 	it->from = from;
 	it->to = to;
@@ -142,27 +141,27 @@ int pretok_gpt2(const struct pretok_stage *st, struct pretok_it *it)
 	(void)st;
 	if (at >= it->n)
 		return 0;
-	if ((k = contraction(it, at, 0)))
-		return found(it, at, at + k);
+	if ((k = skip_contraction(it, at, 0)))
+		return set_match(it, at, at + k);
 	size_t p = at + (it->s[at] == ' ');
-	k = look(it, p, &cp, &set);
+	k = peek(it, p, &cp, &set);
 	if (k && set & UNI_L)
-		return found(it, at, take(it, p + k, UNI_L));
+		return set_match(it, at, skip_set(it, p + k, UNI_L));
 	if (k && set & UNI_N)
-		return found(it, at, take(it, p + k, UNI_N));
+		return set_match(it, at, skip_set(it, p + k, UNI_N));
 	if (k && !(set & UNI_SPACE))
-		return found(it, at, symbols(it, p, UNI_SPACE | UNI_L | UNI_N, 0));
-	return found(it, at, white(it, at, 0));
+		return set_match(it, at, skip_symbols(it, p, UNI_SPACE | UNI_L | UNI_N, 0));
+	return set_match(it, at, skip_white(it, at, 0));
 }
 
-/* (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ behind its first letter */
-static size_t phrase(const struct pretok_it *it, size_t at)
+/* (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ after its first letter */
+static size_t skip_phrase(const struct pretok_it *it, size_t at)
 {
 	uint32_t cp, set;
 
 	for (;;) {
-		at = take(it, at, UNI_L | UNI_M);
-		if (at >= it->n || it->s[at] != ' ' || !look(it, at + 1, &cp, &set) ||
+		at = skip_set(it, at, UNI_L | UNI_M);
+		if (at >= it->n || it->s[at] != ' ' || !peek(it, at + 1, &cp, &set) ||
 		    !(set & UNI_L))
 			return at;
 		at++;
@@ -178,40 +177,41 @@ int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 
 	if (at >= it->n)
 		return 0;
-	if ((k = contraction(it, at, 32)))
-		return found(it, at, at + k);
-	k = look(it, at, &cp, &set);
+	if ((k = skip_contraction(it, at, 32)))
+		return set_match(it, at, at + k);
+	k = peek(it, at, &cp, &set);
 	p = at;
 	/* the optional first code point may be a mark: then the run is the same with it or
 	 * without */
-	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && look(it, at + k, &cp, &next) &&
+	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && peek(it, at + k, &cp, &next) &&
 	    next & letter)
 		p = at + k;
 	else
 		next = set;
 	if (next & letter)
-		return found(it, at,
-		             st->flags & PRETOK_PHRASE ? phrase(it, p) : take(it, p, letter));
+		return set_match(it, at,
+		                 st->flags & PRETOK_PHRASE ? skip_phrase(it, p)
+		                                           : skip_set(it, p, letter));
 	if (set & UNI_N)
-		return found(it, at, numbers(it, at, st->max));
+		return set_match(it, at, skip_numbers(it, at, st->max));
 	uint32_t stop = UNI_SPACE | letter | UNI_N;
 	p = at + (it->s[at] == ' ');
-	if (look(it, p, &cp, &next) && !(next & stop))
-		return found(it, at, symbols(it, p, stop, st->flags));
-	return found(it, at, white(it, at, PRETOK_EOL | (st->flags & PRETOK_BLANKS)));
+	if (peek(it, p, &cp, &next) && !(next & stop))
+		return set_match(it, at, skip_symbols(it, p, stop, st->flags));
+	return set_match(it, at, skip_white(it, at, PRETOK_EOL | (st->flags & PRETOK_BLANKS)));
 }
 
-/* the cased word of pretok_o2 at p: end of U*W+ (low) or of U+W* (else), or 0.
- * U* takes its whole run and gives back until W+ finds one: what is matched ends behind the last W
- * of the run of U, or goes on through the run of W that stands there. */
-static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
+/* Match the cased word of pretok_o2 at p: return the end of U*W+ (low) or of U+W* (else), or 0.  U*
+ * consumes its whole run and backtracks until W+ matches: the match ends after the last W in the
+ * run of U, or after the run of W that follows it. */
+static size_t match_cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 {
 	const uint32_t both = UNI_BIT(UNI_LM) | UNI_BIT(UNI_LO) | UNI_M;
 	const uint32_t u = both | UNI_BIT(UNI_LU) | UNI_BIT(UNI_LT), w = both | UNI_BIT(UNI_LL);
 	size_t start = p, k, last = 0;
 	uint32_t cp, set;
 
-	while ((k = look(it, p, &cp, &set)) && set & u && !(set & no)) {
+	while ((k = peek(it, p, &cp, &set)) && set & u && !(set & no)) {
 		p += k;
 		if (set & w)
 			last = p;
@@ -223,7 +223,7 @@ static size_t cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 		return 0;
 	while (goes_on) {
 		p += k;
-		k = look(it, p, &cp, &set);
+		k = peek(it, p, &cp, &set);
 		goes_on = k && set & w && !(set & no);
 	}
 	return p;
@@ -238,28 +238,29 @@ int pretok_o2(const struct pretok_stage *st, struct pretok_it *it)
 
 	if (at >= it->n)
 		return 0;
-	k = look(it, at, &cp, &set);
+	k = peek(it, at, &cp, &set);
 	if (set & no)
-		return found(it, at, take(it, at, UNI_HAN));
+		return set_match(it, at, skip_set(it, at, UNI_HAN));
 	int lead = !(set & (UNI_L | UNI_N)) && !is_eol(cp);
 	for (int low = 1; low >= 0 && !end; low--) {
-		end = lead ? cased(it, at + k, no, low) : 0;
+		end = lead ? match_cased(it, at + k, no, low) : 0;
 		if (!end)
-			end = cased(it, at, no, low);
+			end = match_cased(it, at, no, low);
 	}
 	if (end)
-		return found(it, at,
-		             end + (st->flags & PRETOK_SHORT ? contraction(it, end, 32) : 0));
+		return set_match(
+			it, at,
+			end + (st->flags & PRETOK_SHORT ? skip_contraction(it, end, 32) : 0));
 	if (set & UNI_N)
-		return found(it, at, numbers(it, at, st->max));
+		return set_match(it, at, skip_numbers(it, at, st->max));
 	uint32_t stop = UNI_SPACE | UNI_L | UNI_N;
 	size_t p = at + (it->s[at] == ' ');
-	if (look(it, p, &cp, &next) && !(next & stop))
-		return found(it, at, symbols(it, p, stop, st->flags));
+	if (peek(it, p, &cp, &next) && !(next & stop))
+		return set_match(it, at, skip_symbols(it, p, stop, st->flags));
 	if (set & UNI_SPACE)
-		return found(it, at, white(it, at, PRETOK_EOL));
-	/* not reached: every code point is a letter, a number, a space or none of them */
-	return found(it, at, at + k);
+		return set_match(it, at, skip_white(it, at, PRETOK_EOL));
+	/* not reached: the cases cover every code point */
+	return set_match(it, at, at + k);
 }
 
 static int is_ascii_punct(uint32_t c)
@@ -277,23 +278,24 @@ int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 
 	(void)st;
 	for (; at < it->n; at += k) { /* numbers and controls may match nothing */
-		k = look(it, at, &cp, &set);
+		k = peek(it, at, &cp, &set);
 		if (is_ascii_punct(cp)) {
 			for (p = at + 1; p < it->n && (((it->s[p] | 32) - 'a') & 0xff) < 26; p++)
 				;
 			if (p > at + 1)
-				return found(it, at, p);
+				return set_match(it, at, p);
 		}
 		if (!(set & (UNI_L | UNI_P | UNI_S)) && !is_eol(cp) &&
-		    look(it, at + k, &cp, &next) && next & (UNI_L | UNI_M))
-			return found(it, at, take(it, at + k, UNI_L | UNI_M));
+		    peek(it, at + k, &cp, &next) && next & (UNI_L | UNI_M))
+			return set_match(it, at, skip_set(it, at + k, UNI_L | UNI_M));
 		if (set & (UNI_L | UNI_M))
-			return found(it, at, take(it, at, UNI_L | UNI_M));
+			return set_match(it, at, skip_set(it, at, UNI_L | UNI_M));
 		p = at + (it->s[at] == ' ');
-		if (look(it, p, &cp, &next) && next & (UNI_P | UNI_S))
-			return found(it, at, tail(it, take(it, p, UNI_P | UNI_S), PRETOK_EOL));
+		if (peek(it, p, &cp, &next) && next & (UNI_P | UNI_S))
+			return set_match(it, at,
+			                 skip_tail(it, skip_set(it, p, UNI_P | UNI_S), PRETOK_EOL));
 		if (set & UNI_SPACE)
-			return found(it, at, white(it, at, PRETOK_EOL));
+			return set_match(it, at, skip_white(it, at, PRETOK_EOL));
 	}
 	return 0;
 }
@@ -314,8 +316,9 @@ int pretok_in_class(const struct pretok_class *c, uint32_t cp)
 	return (lo < c->n && c->range[lo][0] <= cp) != c->negated;
 }
 
-/* Bytes of the code point at `at` where it is in the stage's class, else 0. */
-static inline size_t member(const struct pretok_stage *st, const struct pretok_it *it, size_t at)
+/* Return the bytes of the code point at `at` if it is in the stage's class, else 0. */
+static inline size_t in_class_bytes(const struct pretok_stage *st, const struct pretok_it *it,
+                                    size_t at)
 {
 	uint32_t cp;
 
@@ -340,23 +343,23 @@ int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 		int lead = 0;
 		k = 1;
 		if ((unsigned char)it->s[at] >= 0x80 || it->s[at] <= ' ') {
-			k = look(it, at, &cp, &set);
+			k = peek(it, at, &cp, &set);
 			lead = ((st->flags & PRETOK_LEAD && set & UNI_SPACE) ||
 			        (st->flags & PRETOK_LEAD_BLANK && cp == ' ')) &&
-			       member(st, it, at + k);
+			       in_class_bytes(st, it, at + k);
 		}
 		p = lead ? at + k : at;
-		for (size_t m; (!st->max || n < st->max) && (m = member(st, it, p)); n++)
+		for (size_t m; (!st->max || n < st->max) && (m = in_class_bytes(st, it, p)); n++)
 			p += m;
 		if (n && !(st->flags & PRETOK_EXACT && n < st->max))
-			return found(it, at, p);
+			return set_match(it, at, p);
 	}
 	return 0;
 }
 
-/* \w of Oniguruma, which is what runs tokenizer.json files: letters, marks, connectors, circled
- * letters, and numbers, of which those of category No only where they are in Latin-1 */
-static int is_word(uint32_t cp, uint32_t set)
+/* True for \w of Oniguruma, which runs the expressions of tokenizer.json: letters, marks,
+ * connectors, circled letters, and numbers (of category No only those in Latin-1). */
+static int is_oniguruma_word(uint32_t cp, uint32_t set)
 {
 	if (set & UNI_BIT(UNI_NO))
 		return cp < 0x100;
@@ -365,7 +368,7 @@ static int is_word(uint32_t cp, uint32_t set)
 	       (cp >= 0x1f170 && cp <= 0x1f189);
 }
 
-/* Of a run of the class, groups of three from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with
+/* Groups of three of a run of the class, from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with
  * PRETOK_AT_END \b for the last part. */
 int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 {
@@ -373,14 +376,15 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 	size_t k, at = it->to;
 
 	while (!it->left) { /* find and count the next run */
-		while (at < it->n && !member(st, it, at))
-			at += look(it, at, &cp, &set);
+		while (at < it->n && !in_class_bytes(st, it, at))
+			at += peek(it, at, &cp, &set);
 		if (at >= it->n)
 			return 0;
 		size_t p = at, n = 0;
-		for (; (k = member(st, it, p)); n++)
+		for (; (k = in_class_bytes(st, it, p)); n++)
 			p += k;
-		if (st->flags & PRETOK_AT_END && look(it, p, &cp, &set) && is_word(cp, set))
+		if (st->flags & PRETOK_AT_END && peek(it, p, &cp, &set) &&
+		    is_oniguruma_word(cp, set))
 			at = p;
 		else
 			it->left = n;
@@ -388,11 +392,11 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 	size_t n = it->left % 3 ? it->left % 3 : 3, p = at;
 	it->left -= n;
 	while (n--)
-		p += look(it, p, &cp, &set);
-	return found(it, at, p);
+		p += peek(it, p, &cp, &set);
+	return set_match(it, at, p);
 }
 
-/* (?=(\d{3})+(?!\d)): cuts where a whole number of threes is left of a run of digits.  The matches
+/* (?=(\d{3})+(?!\d)): cut before each multiple of three digits from the end of a run.  The matches
  * tile the piece. */
 int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 {
@@ -402,10 +406,10 @@ int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 	if (at >= it->n)
 		return 0;
 	do {
-		k = look(it, p, &cp, &set);
-		if (p >= it->run && member(st, it, p)) { /* count a new run */
+		k = peek(it, p, &cp, &set);
+		if (p >= it->run && in_class_bytes(st, it, p)) { /* count a new run */
 			size_t q = p, m;
-			for (it->left = 0; (m = member(st, it, q)); it->left++)
+			for (it->left = 0; (m = in_class_bytes(st, it, q)); it->left++)
 				q += m;
 			it->run = q;
 			if (it->left && it->left % 3 == 0 && p > at)
@@ -415,7 +419,7 @@ int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 		if (p <= it->run && it->left && --it->left && it->left % 3 == 0)
 			break;
 	} while (p < it->n);
-	return found(it, at, p);
+	return set_match(it, at, p);
 }
 
 /* \s+$ */
@@ -428,10 +432,10 @@ int pretok_tail(const struct pretok_stage *st, struct pretok_it *it)
 	(void)st;
 	if (it->to >= it->n || ((unsigned char)it->s[it->n - 1] < 0x80 && it->s[it->n - 1] > ' '))
 		return 0;
-	for (size_t at = it->to; (k = look(it, at, &cp, &set)); at += k) {
+	for (size_t at = it->to; (k = peek(it, at, &cp, &set)); at += k) {
 		if (set & UNI_SPACE && !in)
 			start = at;
 		in = (set & UNI_SPACE) != 0;
 	}
-	return in ? found(it, start, it->n) : 0;
+	return in ? set_match(it, start, it->n) : 0;
 }

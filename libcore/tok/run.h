@@ -1,4 +1,4 @@
-/* tok/run.h (private) - what one encode call changes.  Confined. */
+/* tok/run.h (private) - mutable state of one encode call.  Confined. */
 #ifndef TOK_RUN_H
 #define TOK_RUN_H
 #include <stddef.h>
@@ -16,8 +16,8 @@ struct tok_ids {
 };
 void tok_push(struct tok_ids *ids, int32_t id);
 
-/* Short words seen before in this call, with their ids: one cache line each; a newer word replaces
- * an older one. */
+/* Cache of short words of this call with their ids, one cache line each; a newer word replaces an
+ * older one. */
 struct tok_word {
 	uint32_t hash;
 	uint8_t len, n;
@@ -31,16 +31,17 @@ struct tok_run {
 	size_t unk_end;        /* ids.n after the last unknown token */
 	struct tok_word *word; /* [word_mask + 1]; NULL: none */
 	uint32_t word_mask;
-	struct merge *merge; /* scratch, kept from text to text, and all up to part_cap */
+	struct merge *merge; /* from here to part_cap: scratch that is reused */
 	struct buf text;
 	struct tok_ids added;
 	void *part;
 	size_t part_cap;
-	const char *end; /* end of the bytes of the words: reading stops there */
-	uint32_t *left;  /* [n] spm.c: bytes of the left part of an unused piece; NULL: none yet */
+	const char *end; /* end of the readable bytes around a word */
+	uint32_t *
+		left; /* spm.c: [n] bytes of the left part of an unused piece; NULL: not computed */
 	struct pipe_run *pipe;
-	int no_end; /* part of a conversation: no token that ends generation comes of it */
+	int no_end; /* message content: yield no token that ends generation */
 	int lost;
-	unsigned lost_byte; /* one that has neither a byte token nor an unknown token */
+	unsigned lost_byte; /* a byte without a byte token and without an unknown token */
 };
 #endif

@@ -1,5 +1,4 @@
-/* tok/spm.c - SentencePiece BPE: neighbours join where what they make is a piece, the best score
- * first.
+/* tok/spm.c - SentencePiece BPE: neighbours merge if the result is a piece, the best score first.
  * Kudo+ 2018, arXiv:1808.06226; the merge order is that of Sennrich+ 2016, arXiv:1508.07909. */
 #include "base/buf.h"
 #include "base/err.h"
@@ -19,14 +18,14 @@ struct part {
 struct word {
 	struct tok_run *r;
 	const char *s;
-	/* unused pieces that were formed, see tok_run.left: they are split again at the end */
+	/* unused pieces that were formed (see tok_run.left); they are split again at the end */
 	int32_t *unused;
 	struct part *part; /* still to be output, the last one first; memory of the run */
 	size_t n_unused, cap, n_part;
 	int bad;
 };
 
-static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+static int open_spm(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	t->words_separate = 1;
 	for (uint32_t i = 0; i < t->piece.n && t->words_separate; i++) {
@@ -48,7 +47,7 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	return spm_charsmap_open(t, src, err);
 }
 
-static void close(struct infer_tokenizer *t) { (void)t; }
+static void close_spm(struct infer_tokenizer *t) { (void)t; }
 
 size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, char *out)
 {
@@ -66,14 +65,14 @@ size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, ch
 	return (size_t)(to - out);
 }
 
-/* Map a float to an integer of the reverse order: the greatest float comes first. */
+/* Map a float to an integer in reverse order: the greatest float gives the smallest. */
 static uint32_t rank_of(float score)
 {
 	uint32_t u = num_bits(score + 0.0f); /* -0 becomes 0 */
 	return u >> 31 ? u : 0x7fffffff - u;
 }
 
-static int32_t find(const struct tok_run *r, const char *s, size_t n)
+static int32_t find_piece(const struct tok_run *r, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = r->t;
 	int32_t id = tok_find(t, s, n, r->end);
@@ -86,7 +85,7 @@ static int32_t find(const struct tok_run *r, const char *s, size_t n)
 	               : -1;
 }
 
-static void remember(struct word *w, int32_t id, uint32_t left)
+static void remember_unused(struct word *w, int32_t id, uint32_t left)
 {
 	struct tok_run *r = w->r;
 
@@ -109,16 +108,17 @@ static void remember(struct word *w, int32_t id, uint32_t left)
 	r->left[id] = left;
 }
 
-static uint32_t rank(void *user, const struct merge_sym *l, const struct merge_sym *r, int32_t *to)
+static uint32_t merge_rank_of(void *user, const struct merge_sym *l, const struct merge_sym *r,
+                              int32_t *to)
 {
 	struct word *w = user;
 	const struct infer_tokenizer *t = w->r->t;
 
-	*to = find(w->r, w->s + l->at, (size_t)l->len + r->len);
+	*to = find_piece(w->r, w->s + l->at, (size_t)l->len + r->len);
 	if (*to < 0)
 		return MERGE_NONE;
 	if (t->kind[*to] == TOK_UNUSED)
-		remember(w, *to, l->len);
+		remember_unused(w, *to, l->len);
 	return rank_of(t->score[*to]);
 }
 
@@ -137,13 +137,13 @@ static int part_push(struct word *w, const char *s, size_t n)
 	return INFER_OK;
 }
 
-/* An unused piece is output as the parts that formed it. */
-static void emit(struct word *w, const char *s, size_t n)
+/* Push the tokens of a symbol; an unused piece is replaced by the parts that formed it. */
+static void emit_parts(struct word *w, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = w->r->t;
 
 	for (w->n_part = 0;;) {
-		int32_t id = find(w->r, s, n);
+		int32_t id = find_piece(w->r, s, n);
 		size_t left =
 			id >= 0 && t->kind[id] == TOK_UNUSED && w->r->left ? w->r->left[id] : 0;
 		if (id < 0)
@@ -181,13 +181,13 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 		at += len;
 	}
 	r->merge->n = k;
-	int rc = merge_run(r->merge, rank, &w);
+	int rc = merge_run(r->merge, merge_rank_of, &w);
 	for (size_t i = 0; !rc && i < r->merge->n; i++) {
 		const struct merge_sym *y = &r->merge->sym[i];
 		if (y->id >= 0 && r->t->kind[y->id] != TOK_UNUSED)
 			tok_push(&r->ids, y->id);
 		else
-			emit(&w, s + y->at, y->len);
+			emit_parts(&w, s + y->at, y->len);
 	}
 	while (w.n_unused)
 		r->left[w.unused[--w.n_unused]] = 0;
@@ -198,7 +198,7 @@ static int encode_word(struct tok_run *r, const char *s, size_t n, infer_error *
 	return INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+static int encode_spm(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf *b = &r->text;
 	int rc;
@@ -243,8 +243,8 @@ const struct tok_model tok_spm = {
 	.add_space = 1,
 	.scored = 1,
 	.longest = TOK_LONGEST,
-	.open = open,
-	.close = close,
+	.open = open_spm,
+	.close = close_spm,
 	.text = spm_text,
-	.encode = encode,
+	.encode = encode_spm,
 };

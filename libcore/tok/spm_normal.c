@@ -49,10 +49,11 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
-/* The longest (or shortest) sequence at s that has a mapping: its bytes, and their replacement; 0: none.  A
- * hostile file may have endless rules: SIZE_MAX if one is longer than allowed. */
-static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, int shortest,
-                     const char **to)
+/* Find the longest (or shortest) sequence at s that has a rule: returns its bytes, *to: the
+ * replacement; 0: none.  SIZE_MAX if a rule is longer than allowed, because a hostile file may have
+ * endless rules. */
+static size_t find_rule(const struct spm_charsmap *m, const char *s, size_t n, int shortest,
+                        const char **to)
 {
 	uint32_t at = m->n_units ? offset_of(num_u32(m->unit)) : 0;
 	size_t len = 0;
@@ -81,16 +82,16 @@ static size_t mapped(const struct spm_charsmap *m, const char *s, size_t n, int 
 
 int spm_mapped_first(const struct spm_charsmap *m, const char *s, size_t n, const char **to)
 {
-	size_t k = mapped(m, s, n, 1, to);
+	size_t k = find_rule(m, s, n, 1, to);
 
 	return k && k != SIZE_MAX;
 }
 
-/* One step: the bytes of s consumed, and their replacement; SIZE_MAX as above. */
-static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, const char **to,
-                   size_t *to_n)
+/* Normalise the next sequence of s: returns its bytes, *to: the replacement; SIZE_MAX as above. */
+static size_t normalise_step(const struct infer_tokenizer *t, const char *s, size_t n,
+                             const char **to, size_t *to_n)
 {
-	size_t k = mapped(&t->charsmap, s, n, 0, to);
+	size_t k = find_rule(&t->charsmap, s, n, 0, to);
 	uint32_t cp;
 
 	if (k) {
@@ -106,7 +107,7 @@ static size_t step(const struct infer_tokenizer *t, const char *s, size_t n, con
 	return k;
 }
 
-/* U+2581 for each space, and one more in front if front is not 0 */
+/* Append s with U+2581 for each space, and one more at the start if front is not 0. */
 void spm_escape(struct buf *b, const char *s, size_t n, int front)
 {
 	if (front)
@@ -141,13 +142,14 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		at = n;
 		front = 0;
 	}
-	while (t->squeeze && at < n && (k = step(t, s + at, n - at, &to, &to_n)) != SIZE_MAX &&
-	       to_n == 1 && *to == ' ')
+	while (t->squeeze && at < n &&
+	       (k = normalise_step(t, s + at, n - at, &to, &to_n)) != SIZE_MAX && to_n == 1 &&
+	       *to == ' ')
 		at += k;
 	if (at < n)
 		spm_escape(b, "", 0, front);
 	for (; at < n; at += k) {
-		k = step(t, s + at, n - at, &to, &to_n);
+		k = normalise_step(t, s + at, n - at, &to, &to_n);
 		if (k == SIZE_MAX)
 			return too_long(err);
 		/* no rule of Unicode grows its input more than 11 times */

@@ -1,5 +1,5 @@
-/* tok/tok.c - building a tokenizer's tables, and encoding: added tokens first, then the text
- * between them by the kind of vocabulary. */
+/* tok/tok.c - build a tokenizer's tables, and encode: added tokens first, then the text between
+ * them by the kind of vocabulary. */
 #include "tok/again.h"
 #include "tok/key.h"
 #include "base/err.h"
@@ -28,7 +28,7 @@ const struct tok_model *tok_model_find(const char *name, size_t n)
 	return NULL;
 }
 
-static int hex(unsigned char c)
+static int hex_digit(unsigned char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -38,13 +38,13 @@ static int hex(unsigned char c)
 
 int tok_byte_of(const char *s, size_t n)
 {
-	if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex((unsigned char)s[3]) < 0 ||
-	    hex((unsigned char)s[4]) < 0)
+	if (n != 6 || memcmp(s, "<0x", 3) || s[5] != '>' || hex_digit((unsigned char)s[3]) < 0 ||
+	    hex_digit((unsigned char)s[4]) < 0)
 		return -1;
-	return hex((unsigned char)s[3]) * 16 + hex((unsigned char)s[4]);
+	return hex_digit((unsigned char)s[3]) * 16 + hex_digit((unsigned char)s[4]);
 }
 
-/* Build the text of every token.  No text is longer than its piece. */
+/* Build the texts of all tokens.  No text is longer than its piece. */
 static int build_text(struct infer_tokenizer *t, const char *name, infer_error *err)
 {
 	uint64_t bytes = 0;
@@ -67,16 +67,16 @@ static int build_text(struct infer_tokenizer *t, const char *name, infer_error *
 			t->max_len = n;
 		if (t->model->longest && n > t->model->longest)
 			return err_set(err, INFER_EUNSUP,
-			               "%s: key tokenizer.ggml.tokens: token %u has %u bytes, and "
-			               "more than %u are not supported",
+			               "%s: key tokenizer.ggml.tokens: token %u has %u bytes; at "
+			               "most %u are supported",
 			               name, i, n, t->model->longest);
 		if (t->kind[i] == TOK_BYTE) {
 			int b = tok_byte_of(s, n);
 			if (b < 0)
 				return err_set(err, INFER_EFORMAT,
-				               "%s: key tokenizer.ggml.tokens: token %u is of the "
-				               "byte type but does not "
-				               "read <0x00> ... <0xFF>",
+				               "%s: key tokenizer.ggml.tokens: token %u is of "
+				               "the byte type, so it must be "
+				               "<0x00> ... <0xFF>",
 				               name, i);
 			t->byte_id[b] = (int32_t)i;
 			t->text[at++] = (char)b;
@@ -110,9 +110,9 @@ int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *er
 	return t->model->open(t, src, err);
 }
 
-/* The unknown token, unless it has another meaning: files of byte-level BPE name their end of text
- * here, because the key is required. */
-static int32_t unknown(const struct infer_tokenizer *t)
+/* Return the unknown token, or -1 if it has another meaning: files of byte-level BPE set the key to
+ * their end of text, because it is required. */
+static int32_t find_unknown(const struct infer_tokenizer *t)
 {
 	static const int other[] = {
 		TOK_BOS, TOK_EOS, TOK_EOT, TOK_EOM, TOK_SEP, TOK_MASK, TOK_CLS
@@ -129,7 +129,7 @@ static int32_t unknown(const struct infer_tokenizer *t)
 
 int tok_settle(struct infer_tokenizer *t)
 {
-	t->unk = unknown(t);
+	t->unk = find_unknown(t);
 	for (uint32_t i = 0; i < t->piece.n; i++)
 		if (t->flag[i] & TOK_EOG && t->kind[i] != TOK_CONTROL && t->kind[i] != TOK_UNKNOWN)
 			t->ends_in_text = 1;
@@ -225,8 +225,8 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 {
 	size_t k = r->ids.n - from;
 
-	/* an unknown token may have joined with the one before it: such a word is not the same
-	 * everywhere */
+	/* an unknown token may have merged with the one before it: such a word has other ids
+	 * elsewhere */
 	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id ||
 	    (r->unk_end != SIZE_MAX && r->unk_end >= from))
 		return;
@@ -237,15 +237,15 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 }
 
 /* Encode the text between added tokens. */
-static int between(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
-                   int first, infer_error *err)
+static int encode_between(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
+                          int first, infer_error *err)
 {
 	(void)first;
 	r->no_end = content && r->t->ends_in_text && memchr(content, 1, n);
 	return r->t->model->encode(r, s, n, err);
 }
 
-static void words_new(struct tok_run *r, size_t n)
+static void new_word_cache(struct tok_run *r, size_t n)
 {
 	uint32_t lines = 64;
 
@@ -264,8 +264,8 @@ int infer_encode(const infer_tokenizer *t, const char *text, size_t n, uint32_t 
 	return tok_encode(t, text, n, NULL, flags, ids, n_ids, err);
 }
 
-/* What has been allocated, but for the ids. */
-static void run_fini(struct tok_run *r)
+/* Free everything except the ids. */
+static void free_run(struct tok_run *r)
 {
 	mem_free(r->word);
 	mem_free(r->left);
@@ -276,22 +276,22 @@ static void run_fini(struct tok_run *r)
 	pipe_run_free(r->pipe);
 }
 
-static void push(struct tok_ids *ids, int on, int32_t id)
+static void push_if(struct tok_ids *ids, int on, int32_t id)
 {
 	if (on && id >= 0)
 		tok_push(ids, id);
 }
 
 /* Append the tokens before a text. */
-static void put_before(struct tok_ids *ids, const struct infer_tokenizer *t)
+static void push_before(struct tok_ids *ids, const struct infer_tokenizer *t)
 {
-	push(ids, t->add_bos && !t->around, t->id[TOK_BOS]);
+	push_if(ids, t->add_bos && !t->around, t->id[TOK_BOS]);
 	for (uint32_t i = 0; t->around && i < t->n_before; i++)
 		tok_push(ids, t->around[i]);
 }
 
 /* Append the tokens after a text.  another: 1 if a second text follows. */
-static void put_after(struct tok_ids *ids, const struct infer_tokenizer *t, int another)
+static void push_after(struct tok_ids *ids, const struct infer_tokenizer *t, int another)
 {
 	int ends = t->add_eos && t->id[TOK_EOS] >= 0;
 
@@ -299,24 +299,24 @@ static void put_after(struct tok_ids *ids, const struct infer_tokenizer *t, int 
 		tok_push(ids, t->around[t->n_before + i]);
 	if (t->around)
 		return;
-	push(ids, ends, t->id[TOK_EOS]);
-	push(ids, t->add_sep && (another || !ends), t->id[TOK_SEP]);
+	push_if(ids, ends, t->id[TOK_EOS]);
+	push_if(ids, t->add_sep && (another || !ends), t->id[TOK_SEP]);
 }
 
-/* Behind the ids that r has already. */
-static int run(struct tok_run *r, const char *text, size_t n, const unsigned char *content,
-               uint32_t flags, infer_error *err)
+/* Encode text, appending to the ids of r. */
+static int encode_text(struct tok_run *r, const char *text, size_t n, const unsigned char *content,
+                       uint32_t flags, infer_error *err)
 {
 	const infer_tokenizer *t = r->t;
 	int rc;
 
 	if (flags & INFER_ENCODE_ADD)
-		put_before(&r->ids, t);
+		push_before(&r->ids, t);
 	rc = t->pipe ? pipe_encode(r, text, n, content, flags, err)
-	             : tok_added_split(r, &t->added, &r->added, text, n, content, flags, between,
-	                               err);
+	             : tok_added_split(r, &t->added, &r->added, text, n, content, flags,
+	                               encode_between, err);
 	if (flags & INFER_ENCODE_ADD)
-		put_after(&r->ids, t, 0);
+		push_after(&r->ids, t, 0);
 	if (!rc && r->lost)
 		rc = err_set(err, INFER_EUNSUP,
 		             "the vocabulary has no token for byte 0x%02x, no unknown token and "
@@ -337,14 +337,14 @@ int infer_encode_pair(const infer_tokenizer *t, struct infer_str a, struct infer
 
 	*ids = NULL;
 	*n_ids = *second = 0;
-	put_before(&all, t);
+	push_before(&all, t);
 	for (int i = 0; i < 2 && !rc; i++) {
 		rc = infer_encode(t, i ? b.at : a.at, i ? b.len : a.len, 0, &part, &n, err);
 		for (size_t k = 0; k < n && !rc; k++)
 			tok_push(&all, part[k]);
 		if (!rc)
 			infer_ids_free(part);
-		put_after(&all, t, !i);
+		push_after(&all, t, !i);
 		if (!i)
 			*second = all.n;
 	}
@@ -372,10 +372,10 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n,
 		               INT32_MAX / 4);
 	buf_init(&r.text, MEM_TOK);
-	if (!content || !t->ends_in_text) /* otherwise a word does not always have the same ids */
-		words_new(&r, n);
-	rc = run(&r, text, n, content, flags, err);
-	run_fini(&r);
+	if (!content || !t->ends_in_text) /* else the ids of a word depend on content */
+		new_word_cache(&r, n);
+	rc = encode_text(&r, text, n, content, flags, err);
+	free_run(&r);
 	if (rc) {
 		mem_free(r.ids.at);
 		return rc;
@@ -385,11 +385,11 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 	return INFER_OK;
 }
 
-/* ---- text after text ---- */
+/* ---- many texts in the same memory ---- */
 
 int tok_run_new(struct tok_run **out, const infer_tokenizer *t, size_t most, infer_error *err)
 {
-	/* a byte may take the three of U+FFFD, a symbol two entries of the heap */
+	/* a byte may become the three of U+FFFD, a symbol may have two heap entries */
 	const size_t n_ids = 3 * most + 3;
 	struct tok_run *r = mem_zalloc(MEM_TOK, 1, sizeof *r);
 	int bad;
@@ -421,7 +421,7 @@ int tok_run_text(struct tok_run *r, const char *text, size_t n, const int32_t **
 	r->ids.bad = r->added.bad = r->lost = 0;
 	r->unk_end = SIZE_MAX;
 	buf_clear(&r->text);
-	rc = run(r, text, n, NULL, 0, err);
+	rc = encode_text(r, text, n, NULL, 0, err);
 	*ids = r->ids.at;
 	*n_ids = rc ? 0 : r->ids.n;
 	return rc;
@@ -431,7 +431,7 @@ void tok_run_free(struct tok_run *r)
 {
 	if (!r)
 		return;
-	run_fini(r);
+	free_run(r);
 	mem_free(r->ids.at);
 	mem_free(r);
 }

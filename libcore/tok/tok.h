@@ -1,8 +1,8 @@
-/* tok/tok.h - inside of a tokenizer.  Immutable once open; what one encode call changes is in its
- * struct tok_run.
+/* tok/tok.h - the inside of a tokenizer.  Immutable once open; the mutable state of an encode call
+ * is struct tok_run.
  *
  * A kind of tokenizer is one const struct tok_model, named in model_list.h.  A reader (gguf.c)
- * fills the first half of struct infer_tokenizer and a tok_source; tok_build checks them and makes
+ * fills the first half of struct infer_tokenizer and a tok_source; tok_build checks them and builds
  * the tables. */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
@@ -16,7 +16,7 @@
 enum tok_kind { TOK_NORMAL = 1, TOK_UNKNOWN, TOK_CONTROL, TOK_USER, TOK_UNUSED, TOK_BYTE };
 enum {
 	TOK_EOG = 1 << 0,
-	TOK_SHOWN = 1 << 1 /* a control token, but part of the answer */,
+	TOK_SHOWN = 1 << 1 /* a control token that is shown in answers */,
 	TOK_RSTRIP = 1 << 2,
 	TOK_LSTRIP = 1 << 3,
 	TOK_WORD = 1 << 4,   /* an added token that must be a whole word */
@@ -38,26 +38,26 @@ enum tok_id {
 	TOK_IDS
 };
 
-/* bytes of a piece, if each length is looked up at each place of a text */
+/* most bytes of a piece for kinds that look up every length at every position of a text */
 enum { TOK_LONGEST = 512 };
 #define TOK_SPACE "\xe2\x96\x81" /* U+2581 stands for a space in pieces */
 
 struct tok_string {
 	uint32_t at, len;
 };
-/* end: of the readable bytes */
+/* end: end of the readable bytes */
 struct tok_strings {
 	const char *base, *end;
 	struct tok_string *at;
 	uint32_t n;
 };
-/* Open addressing; of equal keys, the last index counts.  A slot has index + 1 in the low bits
- * (at), the high bits of the hash above; 0: empty.  Small, as opening is limited by cache and
- * TLB misses. */
+/* Hash table with open addressing; of equal keys, the last index counts.  A slot has index + 1 in
+ * the low bits (mask `at`), the high bits of the hash above; 0: empty.  Small, because opening is
+ * limited by cache and TLB misses. */
 struct tok_map {
 	uint32_t *slot, mask, at;
 };
-/* its index is its rank */
+/* A merge; its index is its rank. */
 struct tok_merge {
 	uint32_t left, right, to;
 };
@@ -70,28 +70,28 @@ struct spm_charsmap {
 };
 
 struct infer_tokenizer {
-	/* from the reader */
+	/* set by the reader */
 	const struct tok_model *model;
 	const struct tok_model
-		*base;            /* whose defaults count: other than model if there is a pipe */
+		*base;            /* its defaults apply: differs from model if there is a pipe */
 	struct tok_strings piece; /* as stored */
 	uint8_t *kind, *flag;     /* [n] enum tok_kind; TOK_EOG ... */
 	float *score;             /* [n], or NULL */
 	int32_t id[TOK_IDS];      /* -1: none */
-	/* tokens before and after a text, in the place of those that the next flags add; NULL: no such
-	 * list */
+	/* tokens before and after a text, instead of those of the flags below; NULL: use the flags
+	 * */
 	int32_t *around;
 	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze, lower, strip;
 	const struct pretok *pre; /* BPE only */
 	int raw; /* BPE: no byte alphabet: U+2581 is a space in pieces, symbols are code points */
-	int letters; /* BPE: words are written in the byte alphabet already; symbols are code points */
-	int whole;             /* BPE: a word that is a token stays whole */
-	struct tok_pipe *pipe; /* how text becomes words, if no other member says it; may be NULL */
+	int letters; /* BPE: words are in the byte alphabet already; symbols are code points */
+	int whole;   /* BPE: a word that is a token is not split */
+	struct tok_pipe *pipe; /* splits text into words; NULL: the members above do */
 	char pre_name[64];
-	/* from tok_build */
-	uint64_t secret[3];   /* the secret of the hashes, for this tokenizer alone */
-	char *text;           /* the strings of the tokens, one after the other */
+	/* set by tok_build */
+	uint64_t secret[3];   /* of the hashes, random for each tokenizer */
+	char *text;           /* texts of all tokens, concatenated */
 	uint32_t *text_at;    /* [n + 1] */
 	struct tok_map map;   /* of piece */
 	int duplicates;       /* some pieces are equal */
@@ -106,23 +106,22 @@ struct infer_tokenizer {
 	double unk_score;             /* unigram only, and the next two */
 	float max_score;
 	uint16_t *reach; /* longest piece that begins with a code point, by its hash */
-	/* from tok_settle */
+	/* set by tok_settle */
 	struct tok_added added; /* control, unknown and user-defined tokens */
 	int32_t unk;            /* for text that cannot be encoded; -1: none */
 	int ends_in_text;       /* some tokens that end generation are not control tokens */
 };
 
 struct tok_pipe;
-/* What tok_build needs from the reader besides the first half of the tokenizer.  Merges are read
- * once, in order. */
+/* Input of tok_build besides the first half of the tokenizer.  Merges are read once, in order. */
 struct tok_source {
 	const char *name; /* for messages */
 	uint32_t n_merges;
 	void (*next_merge)(struct tok_source *src, struct infer_str *left_right);
-	const char *merges_end; /* the end of the bytes of the merges */
+	const char *merges_end; /* end of the bytes of the merges */
 	const unsigned char *charsmap;
 	size_t charsmap_bytes;
-	const struct infer_meta *meta; /* for the reader: the position of its next merge */
+	const struct infer_meta *meta; /* for the reader: position of its next merge */
 	size_t cursor;
 };
 
@@ -131,34 +130,34 @@ struct tok_model {
 	const char *kind;    /* infer_tokenizer_kind */
 	const char *pre;     /* the pre-tokenizer if the file names none; NULL: the kind has none */
 	int32_t id[TOK_IDS]; /* the default if the file names none; -1: none */
-	/* tokens before and after a text, in the place of those that the next flags add; NULL: no such
-	 * list */
+	/* tokens before and after a text, instead of those of the flags below; NULL: use the flags
+	 * */
 	int32_t *around;
 	uint32_t n_before, n_after;
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;       /* the file must have scores */
-	uint32_t longest; /* the most bytes of a piece: longer ones are refused; 0: no limit */
-	/* Build what the kind needs beyond the common tables; close frees it. */
+	uint32_t longest; /* most bytes of a piece: longer ones are refused; 0: no limit */
+	/* Build the tables of this kind, in addition to the common ones; close frees them. */
 	int (*open)(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 	void (*close)(struct infer_tokenizer *t);
 	/* Write the string of a normal piece to out (space for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
-	/* Tokens of a word of a tokenizer with a pipe; NULL: it has none. */
+	/* Push the tokens of a word, if the tokenizer has a pipe; NULL: the kind has no pipes. */
 	int (*word)(struct tok_run *r, const char *s, size_t n, infer_error *err);
-	/* Tokens of text between added tokens. */
+	/* Push the tokens of text between added tokens. */
 	int (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 };
-const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: not known */
+const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: unknown name */
 
 /* tok.c */
-/* infer_encode; content (NULL, or [n]) marks bytes of a conversation, which produce no control token
- * and none that ends generation. */
+/* Like infer_encode; content (NULL, or [n]) marks bytes of messages, which must not become control
+ * tokens or tokens that end generation. */
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
-/* Derive what depends on flags, which the reader sets.  INFER_OK or INFER_ENOMEM. */
+/* Derive what depends on the flags set by the reader.  INFER_OK or INFER_ENOMEM */
 int tok_settle(struct infer_tokenizer *t);
-/* Whether text may become the token, as far as ends of generation are concerned. */
+/* True unless the token ends generation and the text must not do so. */
 static inline int tok_may(const struct tok_run *r, int32_t id)
 {
 	return !(r->no_end && r->t->flag[id] & TOK_EOG);
@@ -168,21 +167,22 @@ static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its 
 	int32_t id = r->t->byte_id[b];
 	return id >= 0 && tok_may(r, id) ? id : -1;
 }
-/* The letter of a byte in the alphabet of byte-level BPE. */
+/* Return the code point of a byte in the alphabet of byte-level BPE. */
 uint32_t tok_letter(unsigned char b);
 int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
-/* byte tokens, or the unknown token */
+/* Push the byte tokens of s, or the unknown token. */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
-/* Push the ids of a short word from the cache: 1; 0: not there, and *slot is its place for
- * tok_word_put (or NULL). */
+/* Push the ids of a short word from the cache: 1.  0: it is not cached; *slot: where tok_word_put
+ * stores it (or NULL). */
 int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
-/* ids from ... on */
+/* Store the word with the ids pushed from index `from` on. */
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);
 
 /* map.c; the inline part is in tok/key.h */
 int tok_map_new(struct tok_map *m, uint32_t n); /* for n entries; INFER_OK or INFER_ENOMEM */
-/* nonzero: some strings are equal */
+/* Fill the table; nonzero if some strings are equal. */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3]);
-/* The id of a piece, or -1.  No byte from end on is read; end beyond s + n is faster. */
+/* Return the id of a piece, or -1.  Reads no byte from `end` on; it is faster if end is beyond s +
+ * n. */
 int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end);
 #endif

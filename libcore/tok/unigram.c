@@ -1,10 +1,9 @@
-/* tok/unigram.c - the segmentation of the greatest sum of scores.  Kudo 2018, arXiv:1804.10959,
+/* tok/unigram.c - the segmentation with the greatest sum of scores.  Kudo 2018, arXiv:1804.10959,
  * section 3.2: Viterbi.
  *
- * best[e] is the best segmentation of the bytes before e; each piece that begins at e extends it to
- * another end.  Sums are float and added from the left, so ties are broken as in SentencePiece: for
- * the segmentation with the last piece that begins first.  With a pipe they are double, as in
- * `tokenizers`. */
+ * best[e] is the best segmentation of the bytes before e; each piece that begins at e extends it.
+ * Sums are float and added from the left, so ties are broken as in SentencePiece: the longer last
+ * piece wins.  With a pipe they are double, as in `tokenizers`. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "tok/key.h"
@@ -16,14 +15,14 @@
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
-/* id UNSEEN: no segmentation ends here yet */
+/* id UNSEEN: no segmentation of these bytes yet */
 struct best {
 	double score;
 	int32_t id;
 	uint32_t from;
 };
 
-static int usable(const struct infer_tokenizer *t, int32_t id)
+static int is_usable(const struct infer_tokenizer *t, int32_t id)
 {
 	return id >= 0 &&
 	       (t->kind[id] == TOK_NORMAL || t->kind[id] == TOK_USER ||
@@ -36,13 +35,13 @@ static double score_of(const struct infer_tokenizer *t, int32_t id)
 	return t->pipe && t->pipe->score ? t->pipe->score[id] : (double)t->score[id];
 }
 
-/* The sum of two scores, as precise as the kind of tokenizer adds them. */
-static double sum(const struct infer_tokenizer *t, double a, double b)
+/* Add two scores with the precision of the reference implementation: float, with a pipe double. */
+static double add_scores(const struct infer_tokenizer *t, double a, double b)
 {
 	return t->pipe ? a + b : (double)(float)(a + b);
 }
 
-static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
+static uint16_t *reach_slot(const struct infer_tokenizer *t, const char *s, size_t n)
 {
 	uint32_t cp;
 
@@ -50,7 +49,7 @@ static uint16_t *reach(const struct infer_tokenizer *t, const char *s, size_t n)
 	return &t->reach[tok_pair_hash(t->secret, cp, 0) % REACH];
 }
 
-static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+static int open_unigram(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	double least = 0;
 	int seen = 0;
@@ -62,9 +61,9 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	for (uint32_t i = 0; i < t->piece.n; i++) {
 		const char *s = t->piece.base + t->piece.at[i].at;
 		uint32_t n = t->piece.at[i].len;
-		if (!n || !usable(t, (int32_t)i))
+		if (!n || !is_usable(t, (int32_t)i))
 			continue;
-		uint16_t *r = reach(t, s, n);
+		uint16_t *r = reach_slot(t, s, n);
 		if (n > *r)
 			*r = (uint16_t)n; /* see .longest */
 		if (t->kind[i] != TOK_NORMAL && !t->pipe)
@@ -74,21 +73,21 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 		t->max_score = !seen || t->score[i] > t->max_score ? t->score[i] : t->max_score;
 		seen = 1;
 	}
-	t->unk_score = sum(t, least, -10);
+	t->unk_score = add_scores(t, least, -10);
 	return spm_charsmap_open(t, src, err);
 }
 
-static void close(struct infer_tokenizer *t) { mem_free(t->reach); }
+static void close_unigram(struct infer_tokenizer *t) { mem_free(t->reach); }
 
-/* Offer every piece that begins at `at`; returns whether the first code point, of one bytes, is
- * one. */
-static int offer(const struct tok_run *r, struct best *best, const char *s, size_t n, size_t at,
-                 size_t one)
+/* Extend best[at] by every piece that begins at `at`.  True if the first code point, of `one`
+ * bytes, is a piece. */
+static int extend_best(const struct tok_run *r, struct best *best, const char *s, size_t n,
+                       size_t at, size_t one)
 {
 	const struct infer_tokenizer *t = r->t;
 	struct tok_prefix prefix = { 0 };
 	struct tok_key key = { 0 };
-	size_t most = *reach(t, s + at, n - at);
+	size_t most = *reach_slot(t, s + at, n - at);
 	double here = best[at].score;
 	int single = 0;
 	uint32_t cp;
@@ -96,11 +95,12 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 	for (size_t len = one; len <= most && at + len <= n;) {
 		tok_key_more(t->secret, &prefix, &key, s + at, len, s + n);
 		int32_t id = tok_map_get(&t->map, &t->piece, &key);
-		if (usable(t, id) && tok_may(r, id)) {
-			/* a user-defined piece has to win against any piece of its size */
+		if (is_usable(t, id) && tok_may(r, id)) {
+			/* a user-defined piece beats all others of its size */
 			int user = t->kind[id] == TOK_USER && !t->pipe;
 			float most_of = (float)len * t->max_score - 0.1f;
-			double score = sum(t, user ? (double)most_of : score_of(t, id), here);
+			double score =
+				add_scores(t, user ? (double)most_of : score_of(t, id), here);
 			struct best *b = &best[at + len];
 			if (b->id == UNSEEN || score > b->score)
 				*b = (struct best){ score, id, (uint32_t)at };
@@ -113,7 +113,7 @@ static int offer(const struct tok_run *r, struct best *best, const char *s, size
 	return single;
 }
 
-static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
+static int encode_normalised(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	const struct infer_tokenizer *t = r->t;
 	struct best *best = mem_alloc(MEM_TOK, n + 1, sizeof *best);
@@ -125,8 +125,8 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 		best[i] = (struct best){ 0, UNSEEN, 0 };
 	for (size_t at = 0, one; at < n; at += one) {
 		one = unicode_next(s + at, n - at, &cp);
-		if (!offer(r, best, s, n, at, one)) {
-			double score = sum(t, t->unk_score, best[at].score);
+		if (!extend_best(r, best, s, n, at, one)) {
+			double score = add_scores(t, t->unk_score, best[at].score);
 			if (best[at + one].id == UNSEEN || score > best[at + one].score)
 				best[at + one] = (struct best){ score, UNKNOWN, (uint32_t)at };
 		}
@@ -150,7 +150,7 @@ static int cut(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	return INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+static int encode_unigram(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct buf b;
 	int rc;
@@ -159,7 +159,7 @@ static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	buf_reserve(&b, n + n / 2 + 16);
 	rc = spm_normal(r->t, &b, s, n, r->t->add_space, err);
 	if (!rc && b.len)
-		rc = cut(r, b.at, b.len, err);
+		rc = encode_normalised(r, b.at, b.len, err);
 	buf_fini(&b);
 	return rc;
 }
@@ -184,9 +184,9 @@ const struct tok_model tok_unigram = {
 	.squeeze = 1,
 	.scored = 1,
 	.longest = TOK_LONGEST / 2,
-	.open = open,
-	.close = close,
+	.open = open_unigram,
+	.close = close_unigram,
 	.text = spm_text,
-	.word = cut,
-	.encode = encode,
+	.word = encode_normalised,
+	.encode = encode_unigram,
 };

@@ -1,7 +1,7 @@
-/* tok/wpm.c - WordPiece: words of normalised text, each cut into the longest pieces from the left.
+/* tok/wpm.c - WordPiece: words of normalised text, each split greedily into the longest pieces.
  * Devlin+ 2018, arXiv:1810.04805; Wu+ 2016, arXiv:1609.08144, section 4.1.
  *
- * Pieces that begin a word carry U+2581, those that go on with one carry nothing. */
+ * Pieces that begin a word start with U+2581; other pieces have no mark. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -38,7 +38,7 @@ static int is_punct(uint32_t c)
 	       (c >= '{' && c <= '~') || unicode_set(c) & UNI_P;
 }
 
-static void add(struct chunk *c, uint32_t cp)
+static void add_code_point(struct chunk *c, uint32_t cp)
 {
 	if (c->n == c->cap && !c->bad) {
 		size_t cap = c->cap ? 2 * c->cap : 64;
@@ -53,9 +53,10 @@ static void add(struct chunk *c, uint32_t cp)
 		c->cp[c->n++] = cp;
 }
 
-/* The longest piece that word[at ... n) begins with, and its bytes in *len; the word follows
- * U+2581. */
-static int32_t longest(const struct tok_run *r, const char *word, size_t at, size_t n, size_t *len)
+/* Return the longest piece that word[at .. n) begins with, or -1; *len: its bytes.  word begins
+ * with U+2581. */
+static int32_t find_longest_piece(const struct tok_run *r, const char *word, size_t at, size_t n,
+                                  size_t *len)
 {
 	const struct infer_tokenizer *t = r->t;
 	const char *s = at == 3 ? word : word + at; /* the first piece is looked up with U+2581 */
@@ -78,7 +79,7 @@ static int32_t longest(const struct tok_run *r, const char *word, size_t at, siz
 	return -1;
 }
 
-static void unknown(struct tok_run *r)
+static void push_unknown(struct tok_run *r)
 {
 	if (r->t->pipe)
 		pipe_fallback(r, "", 0);
@@ -88,7 +89,7 @@ static void unknown(struct tok_run *r)
 		r->lost = 1;
 }
 
-static void word_end(struct chunk *c)
+static void end_word(struct chunk *c)
 {
 	struct tok_run *r = c->r;
 	size_t from = r->ids.n, len = 0, n = c->word.len;
@@ -99,13 +100,13 @@ static void word_end(struct chunk *c)
 	if (n > 3 && !c->word.bad && !tok_word_get(r, c->word.at, n, &slot)) {
 		int32_t id = c->chars > (r->t->pipe ? r->t->pipe->word_chars : WORD_CHARS) ? -1 : 0;
 		for (size_t at = 3; at < n && id >= 0; at += len) {
-			id = longest(r, c->word.at, at, n, &len);
+			id = find_longest_piece(r, c->word.at, at, n, &len);
 			if (id >= 0)
 				tok_push(&r->ids, id);
 		}
 		if (id < 0) {
 			r->ids.n = from;
-			unknown(r);
+			push_unknown(r);
 		}
 		tok_word_put(r, slot, c->word.at, n, from);
 	}
@@ -115,21 +116,21 @@ static void word_end(struct chunk *c)
 	c->chars = 0;
 }
 
-static void put(struct chunk *c, uint32_t cp)
+static void put_lower(struct chunk *c, uint32_t cp)
 {
 	char s[4];
 
 	if (is_punct(cp))
-		word_end(c);
+		end_word(c);
 	buf_put(&c->word, s, (size_t)utf8_put(s, cp));
 	c->chars++;
 	if (is_punct(cp))
-		word_end(c);
+		end_word(c);
 }
 
-/* A run of code points without white space: remove accents, convert to lower case, cut at
- * punctuation. */
-static void chunk_end(struct chunk *c)
+/* Encode the collected run of code points without white space: remove accents, convert to lower
+ * case, split at punctuation. */
+static void end_chunk(struct chunk *c)
 {
 	const struct infer_tokenizer *t = c->r->t;
 
@@ -138,16 +139,16 @@ static void chunk_end(struct chunk *c)
 	for (size_t i = 0; i < c->n; i++) {
 		if (t->strip && unicode_set(c->cp[i]) & UNI_BIT(UNI_MN))
 			continue;
-		put(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
+		put_lower(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
 		if (t->lower && c->cp[i] == 0x130)
-			put(c, 0x307); /* the only lower case with two code points */
+			put_lower(c, 0x307); /* the only lower case with two code points */
 	}
 	c->n = 0;
-	word_end(c);
+	end_word(c);
 }
 
-/* A word of a pipe. */
-static int word(struct tok_run *r, const char *s, size_t n, infer_error *err)
+/* Encode a word that a pipe produced. */
+static int encode_pipe_word(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct chunk c = { .r = r };
 	uint32_t cp;
@@ -157,47 +158,47 @@ static int word(struct tok_run *r, const char *s, size_t n, infer_error *err)
 	buf_put(&c.word, s, n);
 	for (size_t at = 0; at < n; c.chars++)
 		at += unicode_next(s + at, n - at, &cp);
-	word_end(&c);
+	end_word(&c);
 	buf_fini(&c.word);
 	return c.bad ? err_set(err, INFER_ENOMEM, "no memory for a word of %zu bytes", n)
 	             : INFER_OK;
 }
 
-static int encode(struct tok_run *r, const char *s, size_t n, infer_error *err)
+static int encode_wpm(struct tok_run *r, const char *s, size_t n, infer_error *err)
 {
 	struct chunk c = { .r = r };
 	uint32_t cp, parts[4];
 
 	buf_init(&c.word, MEM_TOK);
-	word_end(&c);
+	end_word(&c);
 	for (size_t at = 0; at < n && !c.bad;) {
 		at += unicode_next(s + at, n - at, &cp);
 		uint32_t set = unicode_set(cp);
 		int control = set & (UNI_BIT(UNI_CC) | UNI_BIT(UNI_CF) | UNI_BIT(UNI_CO)) ||
 		              cp == 0xfffd || cp == UNI_BAD;
 		if (cp == '\t' || cp == '\n' || cp == '\r' || (set & UNI_SPACE && !control)) {
-			chunk_end(&c);
+			end_chunk(&c);
 		} else if (
 			/* control characters and bytes that are not text are dropped, even inside a
 			 * word */
 			!control) {
 			if (is_cjk(cp))
-				chunk_end(&c);
+				end_chunk(&c);
 			int k = r->t->strip ? unicode_decompose(cp, parts) : (parts[0] = cp, 1);
 			for (int i = 0; i < k; i++)
-				add(&c, parts[i]);
+				add_code_point(&c, parts[i]);
 			if (is_cjk(cp))
-				chunk_end(&c);
+				end_chunk(&c);
 		}
 	}
-	chunk_end(&c);
+	end_chunk(&c);
 	int bad = c.bad || c.word.bad;
 	buf_fini(&c.word);
 	mem_free(c.cp);
 	return bad ? err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", n) : INFER_OK;
 }
 
-static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
+static int open_wpm(struct infer_tokenizer *t, struct tok_source *src, infer_error *err)
 {
 	if (src->charsmap_bytes)
 		return err_set(
@@ -207,7 +208,7 @@ static int open(struct infer_tokenizer *t, struct tok_source *src, infer_error *
 	return INFER_OK;
 }
 
-static void close(struct infer_tokenizer *t) { (void)t; }
+static void close_wpm(struct infer_tokenizer *t) { (void)t; }
 
 const struct tok_model tok_wpm = {
 	.gguf = "bert",
@@ -228,9 +229,9 @@ const struct tok_model tok_wpm = {
 	.add_sep = 1,
 	.add_space = 1,
 	.longest = TOK_LONGEST,
-	.open = open,
-	.close = close,
+	.open = open_wpm,
+	.close = close_wpm,
 	.text = spm_text,
-	.word = word,
-	.encode = encode,
+	.word = encode_pipe_word,
+	.encode = encode_wpm,
 };

@@ -78,7 +78,7 @@ static const struct refused refused[] = {
 	{ MODEL("\"type\":\"BPE\",\"continuing_subword_prefix\":\"##\"," VOCAB), NULL, EUNSUP,
 	  "continuing_subword" },
 	{ MODEL("\"type\":\"BPE\",\"unk_token\":\"z\"," VOCAB), NULL, EFORMAT,
-	  "model.unk_token z is no token" },
+	  "model.unk_token z is not in the vocabulary" },
 	{ MODEL("\"type\":\"BPE\",\"unk_token\":5," VOCAB), NULL, EFORMAT, "model.unk_token" },
 	{ MODEL("\"type\":\"Unigram\",\"unk_id\":9,\"vocab\":[[\"a\",0]]"), NULL, EFORMAT,
 	  "unk_id" },
@@ -229,12 +229,12 @@ static void test_hostile_keys(void **state)
 		const char *says;
 	} row[] = {
 		{ put_prefix_scalar, EFORMAT, "tokenizer.infer.prefix must be an array" },
-		{ put_prefix, EFORMAT, "tokenizer.infer.prefix: 9 is no token" },
+		{ put_prefix, EFORMAT, "tokenizer.infer.prefix: 9 is not a token" },
 		{ put_model, EFORMAT, "tokenizer.infer.model" },
 		{ put_other, EUNSUP, "tokenizer.infer.model is of no known model" },
 		{ put_flags, EFORMAT, "tokenizer.infer.added.* are not arrays of one length" },
 		{ put_types, EFORMAT, "tokenizer.infer.added.* are not arrays of one length" },
-		{ put_id, EFORMAT, "tokenizer.infer.added.ids: 4 is no token" },
+		{ put_id, EFORMAT, "tokenizer.infer.added.ids: 4 is not a token" },
 		{ put_right, INFER_OK, "" },
 	};
 	static const char json[] = MODEL(BPE VOCAB);

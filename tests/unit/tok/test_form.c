@@ -171,7 +171,7 @@ static void test_limit(void **state)
 		assert_false(pretok_new(&c, &def, PRETOK_FOREIGN, NULL));
 		assert_int_equal(pretok_each(c, text, N, count_match, &matches, &err), row[i].rc);
 		if (row[i].rc)
-			assert_non_null(strstr(err.message, "re: PCRE2 met a limit"));
+			assert_non_null(strstr(err.message, "re: PCRE2 reached a limit"));
 		else
 			assert_true(matches > N / 4);
 		pretok_free(c);
