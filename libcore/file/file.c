@@ -1,4 +1,4 @@
-/* file/file.c - opening a model file and looking up its contents. */
+/* file/file.c - open a model file and look up its contents. */
 #include "file/file.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -52,9 +52,9 @@ const char *file_label(const char *path)
 	return path;
 }
 
-/* Space for one more element of size bytes in *at; it doubles, so that memory is proportional to
- * what was read. */
-static int grow(void **at, uint32_t *cap, uint32_t n, size_t size)
+/* Make space for one more element of `size` bytes in *at.  It doubles, so memory is proportional to
+ * the bytes read. */
+static int grow_array(void **at, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)
 		return INFER_OK;
@@ -92,7 +92,7 @@ int file_meta_add(struct file_meta *m, const struct file_value *v)
 
 	if (rc)
 		return rc == INFER_ENOMEM ? INFER_ENOMEM : INFER_EFORMAT;
-	TRY(grow((void **)&m->at, &m->cap, m->n, sizeof *m->at));
+	TRY(grow_array((void **)&m->at, &m->cap, m->n, sizeof *m->at));
 	m->at[m->n++] = *v;
 	return INFER_OK;
 }
@@ -110,12 +110,12 @@ int file_tensor_add(struct infer_file *f, const struct infer_tensor *t)
 
 	if (rc)
 		return rc == INFER_ENOMEM ? INFER_ENOMEM : INFER_EFORMAT;
-	TRY(grow((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors));
+	TRY(grow_array((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors));
 	f->tensors[f->n_tensors++] = *t;
 	return INFER_OK;
 }
 
-static void trim(void **at, uint32_t *cap, uint32_t n, size_t size)
+static void trim_array(void **at, uint32_t *cap, uint32_t n, size_t size)
 {
 	void *p = n && n < *cap ? mem_realloc(MEM_FILE, *at, n, size) : NULL;
 
@@ -127,8 +127,8 @@ static void trim(void **at, uint32_t *cap, uint32_t n, size_t size)
 
 void file_trim(struct infer_file *f)
 {
-	trim((void **)&f->meta.at, &f->meta.cap, f->meta.n, sizeof *f->meta.at);
-	trim((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors);
+	trim_array((void **)&f->meta.at, &f->meta.cap, f->meta.n, sizeof *f->meta.at);
+	trim_array((void **)&f->tensors, &f->cap_tensors, f->n_tensors, sizeof *f->tensors);
 }
 
 void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
@@ -138,7 +138,8 @@ void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_au
 	f->tensors[companion - f->tensors].of = of;
 }
 
-/* The role of a tensor by the end of its name, and the bytes before it; INFER_AUX_ROLES: none. */
+/* Return the role of a tensor by the end of its name, INFER_AUX_ROLES if it has none; *stem: bytes
+ * before. */
 static enum infer_aux role_of(struct infer_str name, size_t *stem)
 {
 	static const struct {
@@ -312,7 +313,7 @@ int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const c
 	*out = NULL;
 	if ((uintptr_t)bytes % 8)
 		return err_set(err, INFER_EINVAL,
-		               "%s: a model in memory lies on a multiple of 8 bytes",
+		               "%s: the address of a model in memory must be a multiple of 8",
 		               file_label(name));
 	TRY(new_file(&f, name, err));
 	rc = add_shard(f, err);
@@ -392,7 +393,7 @@ const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *na
 	return i ? &f->tensors[*i] : NULL;
 }
 
-/* Bytes that are gone through between two calls of a watcher. */
+/* Bytes processed between two calls of a watch. */
 enum { WATCHED = 4 << 20 };
 
 int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
@@ -404,7 +405,7 @@ int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct
 
 	hex[0] = '\0';
 	if (shard < 0 || shard >= f->n_shards)
-		return err_set(err, INFER_EINVAL, "%s has %d files, no file %d",
+		return err_set(err, INFER_EINVAL, "%s has %d files: there is no file %d",
 		               file_label(f->path), f->n_shards, shard);
 	os_file_want(&f->shards[shard].map, 0, f->shards[shard].map.bytes);
 	sha256_init(&s);
@@ -423,13 +424,13 @@ int infer_file_check_unchanged(const infer_file *f, infer_error *err)
 {
 	for (int i = 0; i < f->n_shards; i++)
 		if (os_file_changed(&f->shards[i].map))
-			return err_set(err, INFER_EIO, "%s changed while it was used",
+			return err_set(err, INFER_EIO, "%s was modified while it was in use",
 			               file_label(f->shards[i].path));
 	return INFER_OK;
 }
 
-/* The byte of n elements where a value begins that is not finite; SIZE_MAX: all are.  done: bytes before
- * them. */
+/* Return the offset of the first value that is not finite among n elements, or SIZE_MAX.  done:
+ * bytes processed before. */
 static size_t find_bad(const struct infer_tensor *t, const void *data, size_t n,
                        const struct infer_watch *w, uint64_t done, uint64_t all)
 {
@@ -449,7 +450,7 @@ static size_t find_bad(const struct infer_tensor *t, const void *data, size_t n,
 	return SIZE_MAX;
 }
 
-/* The same of a whole tensor. */
+/* The same for a whole tensor. */
 static size_t find_bad_of(const struct infer_file *f, const struct infer_tensor *t,
                           const struct infer_watch *w, uint64_t done, uint64_t all)
 {

@@ -1,4 +1,4 @@
-/* file/gather.c - tensors whose matrices are apart, as experts of a checkpoint are, in one piece. */
+/* file/gather.c - copy tensors with separate matrices (experts of a checkpoint) into one piece. */
 #include "file/file.h"
 #include "base/err.h"
 #include "base/num.h"

@@ -4,10 +4,10 @@
  *   keys times     { string key; u32 type; value }          string: u64 length, bytes
  *   tensors times  { string name; u32 n_dims; u64 ne[n_dims]; u32 type; u64 offset }
  *   zeros up to a multiple of the alignment, then the tensors' data in the order of the table, each
- *   padded alike
+ *   padded to the alignment
  *
- * The bytes are walked once, in order.  Whatever a count or a length says, memory is asked for only
- * in step with the entries that were read, so a small file can not ask for much. */
+ * The bytes are read once, in order.  Memory is allocated in proportion to the entries read,
+ * whatever a count or a length says, so a small file cannot request much. */
 #include "file/gguf.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -32,8 +32,8 @@ enum {
 struct reader {
 	const unsigned char *at;
 	size_t n, pos;
-	/* bytes of the n that are there already; where reading ended for lack of more: how many it
-	 * takes, and *err is not set */
+	/* the first bytes of the n that are available; need: bytes required, if reading ended for
+	 * lack of more, and then *err is not set */
 	size_t have, need;
 	const char *path;
 	const char *kind;      /* "key", "tensor" or "" before the first */
@@ -58,8 +58,8 @@ __attribute__((format(printf, 3, 4), cold)) static int fail(struct reader *r, in
 	               file_quote(name, r->what.at, r->what.len), why, r->mark);
 }
 
-/* The next n bytes, or NULL after setting INFER_EFORMAT, or r->need. */
-static const unsigned char *take(struct reader *r, size_t n, const char *what)
+/* Return the next n bytes, or NULL after setting INFER_EFORMAT or r->need. */
+static const unsigned char *take_bytes(struct reader *r, size_t n, const char *what)
 {
 	r->mark = r->pos;
 	if (n > r->n - r->pos) {
@@ -76,7 +76,7 @@ static const unsigned char *take(struct reader *r, size_t n, const char *what)
 
 static int take_u32(struct reader *r, const char *what, uint32_t *v)
 {
-	const unsigned char *p = take(r, 4, what);
+	const unsigned char *p = take_bytes(r, 4, what);
 
 	if (!p)
 		return INFER_EFORMAT;
@@ -86,7 +86,7 @@ static int take_u32(struct reader *r, const char *what, uint32_t *v)
 
 static int take_u64(struct reader *r, const char *what, uint64_t *v)
 {
-	const unsigned char *p = take(r, 8, what);
+	const unsigned char *p = take_bytes(r, 8, what);
 
 	if (!p)
 		return INFER_EFORMAT;
@@ -135,8 +135,8 @@ static int read_header(struct reader *r, uint32_t *version, uint64_t *n_tensors,
 	return INFER_OK;
 }
 
-/* Check the strings of a value from r->pos on; every FILE_MARK-th string, after the first, is
- * marked. */
+/* Check the strings of a value from r->pos on, and record the offset of every FILE_MARK-th one
+ * after the first. */
 static int read_strings(struct reader *r, struct file_value *v)
 {
 	size_t from = r->pos, n = 0, cap = 0;
@@ -160,7 +160,7 @@ static int read_strings(struct reader *r, struct file_value *v)
 	return INFER_OK;
 }
 
-/* Read `count` values of one type: their address and size. */
+/* Set the address and size of `count` values of one type. */
 static int read_values(struct reader *r, struct file_value *v)
 {
 	const uint8_t *sizes = file_meta_size;
@@ -175,7 +175,7 @@ static int read_values(struct reader *r, struct file_value *v)
 		if (m->count > (r->n - r->pos) / sizes[m->elem_type])
 			return fail(r, INFER_EFORMAT, "%llu values do not fit in the file",
 			            (unsigned long long)m->count);
-		p = take(r, (size_t)m->count * sizes[m->elem_type], "a value");
+		p = take_bytes(r, (size_t)m->count * sizes[m->elem_type], "a value");
 		if (!p)
 			return INFER_EFORMAT;
 		for (uint64_t i = 0; m->elem_type == INFER_META_BOOL && i < m->count; i++) {
@@ -265,7 +265,7 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 	return INFER_OK;
 }
 
-/* Types that are known, only in order to refuse them by name. */
+/* Types that are known only to refuse them by name. */
 static const struct {
 	uint32_t from, to;
 	const char *name, *why;
@@ -355,10 +355,10 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
-/* The reference stores tensors one after the other, padded, in the order of the table, so they do
- * not overlap. */
-static int place(struct reader *r, struct infer_tensor *t, size_t mark, size_t data, uint64_t *want,
-                 uint64_t alignment)
+/* Check the offset of a tensor.  The reference writes tensors padded, in the order of the table, so
+ * they do not overlap. */
+static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, size_t data,
+                        uint64_t *want, uint64_t alignment)
 {
 	r->what = t->name;
 	r->mark = mark;
@@ -402,7 +402,7 @@ static int read_tensors(struct reader *r, uint64_t n, struct infer_file *f, int 
 	size_t data = num_round_up(r->pos, (size_t)alignment);
 	for (uint32_t i = first; i < f->n_tensors; i++) {
 		size_t mark = (size_t)((const unsigned char *)f->tensors[i].name.at - r->at) - 8;
-		TRY(place(r, &f->tensors[i], mark, data, &want, alignment));
+		TRY(place_tensor(r, &f->tensors[i], mark, data, &want, alignment));
 	}
 	return INFER_OK;
 }

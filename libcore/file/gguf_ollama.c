@@ -1,9 +1,11 @@
-/* file/gguf_ollama.c - read GGUF files of Ollama's converter with the names that the public converter writes.
+/* file/gguf_ollama.c - read GGUF files of Ollama's converter with the names that the public
+ * converter writes.
  *
- * gptoss: the same model as gpt-oss.  Some tensors have other names.  The type of the RoPE scaling and the size of
- * experts are missing.  The pre-tokenizer is gpt-4o, whatever its key says.
- * gemma3: RoPE keys have other names or are missing, as is the epsilon.  Files of models that also read images contain a
- * vision tower, which is skipped, and tokens without an embedding, which are removed.
+ * gptoss: the same model as gpt-oss.  Some tensors have other names.  The type of the RoPE scaling
+ * and the size of experts are missing.  The pre-tokenizer is gpt-4o, whatever its key says.
+ * gemma3: RoPE keys have other names or are missing, as is the epsilon.  Files of models that also
+ * read images contain a vision tower, which is skipped, and tokens without an embedding, which are
+ * removed.
  * Source of the differences: llama/compat in the repository of Ollama. */
 #include "base/arena.h"
 #include "base/err.h"
@@ -25,12 +27,13 @@ struct change {
 	struct file_meta meta; /* of the result */
 };
 
-/* One form.  keys: what follows the architecture; parts of names of tensors, each once in a name. */
+/* One form of Ollama's files.  keys: without the architecture; names: parts of tensor names, each
+ * once in a name. */
 static const struct form {
 	const char *theirs, *ours;
 	struct names keys[NAMES], tensors[NAMES];
-	const char *drop[NAMES];      /* tensors whose names begin so */
-	const char *drop_keys[NAMES]; /* keys whose names begin so */
+	const char *drop[NAMES];      /* tensors whose names begin with this */
+	const char *drop_keys[NAMES]; /* keys whose names begin with this */
 	const char *note;
 	int (*is)(const struct infer_file *f);
 	int (*fill)(struct change *c);
@@ -54,7 +57,7 @@ static struct infer_str text_of(const struct infer_file *f, const char *key)
 	          : (struct infer_str){ "", 0 };
 }
 
-static int is_text(struct infer_str s, const char *text)
+static int str_equals(struct infer_str s, const char *text)
 {
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
@@ -86,7 +89,7 @@ static int add_value(struct change *c, const char *key, int type, const void *va
 	return file_meta_add(&c->meta, &v);
 }
 
-/* Add ARCH.key, unless the result has it. */
+/* Add ARCH.key unless the result has it. */
 static int fill_key(struct change *c, const char *arch, const char *key, int type,
                     const void *value, size_t n)
 {
@@ -108,7 +111,7 @@ static int fill_text(struct change *c, const char *arch, const char *key, const 
 
 /* ---- the forms ---- */
 
-static int always(const struct infer_file *f)
+static int is_always(const struct infer_file *f)
 {
 	(void)f;
 	return 1;
@@ -132,14 +135,14 @@ static int is_gemma3(const struct infer_file *f)
 		                             "rope.global.freq_base", "rope.local.freq_base" };
 
 	if (infer_file_tensor(f, "dense.0.weight"))
-		return 0; /* EmbeddingGemma, which is another model */
+		return 0; /* EmbeddingGemma is another model */
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (find_key(f, "gemma3", marks[i]))
 			return 1;
 	return 0;
 }
 
-/* Cut an array of the vocabulary to the tokens that have an embedding. */
+/* Truncate an array of the vocabulary to the tokens that have an embedding. */
 static void cut_array(struct file_meta *meta, const char *key, uint64_t rows)
 {
 	const uint32_t *i = map_get(&meta->map, key, strlen(key));
@@ -173,7 +176,7 @@ static int fill_gemma3(struct change *c)
 	TRY(fill_f32(c, "gemma3", "rope.freq_base", 1e6f));
 	TRY(fill_f32(c, "gemma3", "rope.freq_base_swa", 1e4f));
 	TRY(infer_meta_u64(c->f, "gemma3.context_length", &context, NULL, NULL));
-	if (context < 131072) /* the model of one billion parameters, which is not scaled */
+	if (context < 131072) /* the model of one billion parameters has no RoPE scaling */
 		return INFER_OK;
 	TRY(fill_text(c, "gemma3", "rope.scaling.type", "linear"));
 	return fill_f32(c, "gemma3", "rope.scaling.factor", 8);
@@ -187,7 +190,7 @@ static const struct form forms[] = {
 	               { ".ffn_norm.", ".post_attention_norm." } },
 	  .drop_keys = { "tokenizer.ggml.pre" },
 	  .note = "architecture gptoss is read as gpt-oss: names of Ollama",
-	  .is = always,
+	  .is = is_always,
 	  .fill = fill_gptoss },
 	{ .theirs = "gemma3",
 	  .ours = "gemma3",
@@ -202,7 +205,7 @@ static const struct form forms[] = {
 
 /* ---- the change ---- */
 
-/* The name of a key in the result. */
+/* Set *out to the name of a key in the result. */
 static int rename_key(struct infer_str *out, struct arena *mem, const struct form *t,
                       struct infer_str key)
 {
@@ -214,7 +217,7 @@ static int rename_key(struct infer_str *out, struct arena *mem, const struct for
 		return INFER_OK;
 	rest.len = key.len - head - 1;
 	for (int i = 0; i < NAMES && t->keys[i].theirs; i++)
-		if (is_text(rest, t->keys[i].theirs)) {
+		if (str_equals(rest, t->keys[i].theirs)) {
 			rest = (struct infer_str){ t->keys[i].ours, strlen(t->keys[i].ours) };
 			break;
 		}
@@ -243,7 +246,7 @@ static int change_keys(struct change *c, const struct form *t)
 
 		if (drops(t->drop_keys, v.meta.key))
 			continue;
-		if (is_text(v.meta.key, "general.architecture")) {
+		if (str_equals(v.meta.key, "general.architecture")) {
 			TRY(add_value(c, "general.architecture", INFER_META_STR, t->ours,
 			              strlen(t->ours)));
 			continue;
@@ -255,7 +258,7 @@ static int change_keys(struct change *c, const struct form *t)
 	return t->fill(c);
 }
 
-/* The name of a tensor in the result. */
+/* Change the name of a tensor to that in the result. */
 static int rename_tensor(struct infer_str *name, struct arena *mem, const struct form *t)
 {
 	for (int i = 0; i < NAMES && t->tensors[i].theirs; i++) {
@@ -331,7 +334,7 @@ int gguf_read_ollama(struct infer_file *f, infer_error *err)
 	struct infer_str arch = text_of(f, "general.architecture");
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-		if (!is_text(arch, forms[i].theirs) || !forms[i].is(f))
+		if (!str_equals(arch, forms[i].theirs) || !forms[i].is(f))
 			continue;
 		int rc = change_all(f, &forms[i]);
 
@@ -340,7 +343,7 @@ int gguf_read_ollama(struct infer_file *f, infer_error *err)
 		if (rc)
 			return err_set(err, rc,
 			               "%s: has a key or tensor both in Ollama's form and in "
-			               "another",
+			               "the usual one",
 			               file_label(f->path));
 		return INFER_OK;
 	}

@@ -1,4 +1,4 @@
-/* file/gguf_write.c - writing GGUF files. */
+/* file/gguf_write.c - write GGUF files. */
 #include "file/gguf_write.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -26,9 +26,9 @@ struct out_tensor {
 struct gguf_write {
 	char *path;
 	int is_temporary;                 /* the path */
-	char target[PATH_MAX];            /* path, or what it leads to if it is a link */
-	char tmp[PATH_MAX + 32];          /* beside it, until the file is complete */
-	struct buf keys, table;           /* as they are in the file */
+	char target[PATH_MAX];            /* path, or its target if it is a link */
+	char tmp[PATH_MAX + 32];          /* in the same directory, until the file is complete */
+	struct buf keys, table;           /* in the form of the file */
 	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
 	uint32_t n_tensors, cap;
@@ -207,7 +207,8 @@ void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f)
 	buf_put(&w->table, table, (size_t)(s->at + s->header_bytes - table));
 }
 
-static int put(int fd, const struct gguf_write *w, const void *p, size_t n, infer_error *err)
+static int write_bytes(int fd, const struct gguf_write *w, const void *p, size_t n,
+                       infer_error *err)
 {
 	while (n) {
 		ssize_t k = write(fd, p, n);
@@ -221,21 +222,21 @@ static int put(int fd, const struct gguf_write *w, const void *p, size_t n, infe
 	return INFER_OK;
 }
 
-static int put_zeros(int fd, const struct gguf_write *w, uint64_t at, infer_error *err)
+static int write_padding(int fd, const struct gguf_write *w, uint64_t at, infer_error *err)
 {
 	static const char zeros[512];
 	size_t n = num_round_up(at, w->alignment) - at;
 
 	while (n) {
 		size_t k = n < sizeof zeros ? n : sizeof zeros;
-		TRY(put(fd, w, zeros, k, err));
+		TRY(write_bytes(fd, w, zeros, k, err));
 		n -= k;
 	}
 	return INFER_OK;
 }
 
-static int put_tensor(int fd, const struct gguf_write *w, const struct out_tensor *t,
-                      infer_error *err)
+static int write_tensor(int fd, const struct gguf_write *w, const struct out_tensor *t,
+                        infer_error *err)
 {
 	int64_t at_once =
 			t->row_bytes && t->row_bytes < CHUNK ? (int64_t)(CHUNK / t->row_bytes) : 1,
@@ -250,15 +251,15 @@ static int put_tensor(int fd, const struct gguf_write *w, const struct out_tenso
 		n = num_min(at_once, t->rows - row);
 		rc = t->fill(t->user, row, n, chunk, err);
 		if (!rc)
-			rc = put(fd, w, chunk, (size_t)n * t->row_bytes, err);
+			rc = write_bytes(fd, w, chunk, (size_t)n * t->row_bytes, err);
 	}
 	mem_free(chunk);
-	return rc ? rc : put_zeros(fd, w, (uint64_t)t->rows * t->row_bytes, err);
+	return rc ? rc : write_padding(fd, w, (uint64_t)t->rows * t->row_bytes, err);
 }
 
 uint64_t gguf_write_data(const struct gguf_write *w) { return w->data; }
 
-static int no_memory(const struct gguf_write *w, infer_error *err)
+static int table_nomem(const struct gguf_write *w, infer_error *err)
 {
 	return err_set(err, INFER_ENOMEM, "%s: no memory for keys and tensor table",
 	               file_label(w->path));
@@ -271,7 +272,7 @@ int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *er
 	size_t from = out->len;
 
 	if (w->keys.bad || w->table.bad)
-		return no_memory(w, err);
+		return table_nomem(w, err);
 	memcpy(head + 8, &n_tensors, 8);
 	memcpy(head + 16, &w->n_keys, 8);
 	buf_put(out, head, sizeof head);
@@ -279,19 +280,19 @@ int gguf_write_head(const struct gguf_write *w, struct buf *out, infer_error *er
 	buf_put(out, w->table.at, w->table.len);
 	while (n_tensors && (out->len - from) % w->alignment && !out->bad)
 		buf_putc(out, 0);
-	return out->bad ? no_memory(w, err) : INFER_OK;
+	return out->bad ? table_nomem(w, err) : INFER_OK;
 }
 
-/* The data of the file that the tensors are of. */
-static int put_copy(int fd, const struct gguf_write *w, infer_error *err)
+/* Copy the tensor data of another file. */
+static int copy_data(int fd, const struct gguf_write *w, infer_error *err)
 {
 	const struct file_shard *s = w->from;
 	size_t at = num_round_up(s->header_bytes, w->alignment);
 
-	return at < s->bytes ? put(fd, w, s->at + at, s->bytes - at, err) : INFER_OK;
+	return at < s->bytes ? write_bytes(fd, w, s->at + at, s->bytes - at, err) : INFER_OK;
 }
 
-static int put_all(int fd, const struct gguf_write *w, infer_error *err)
+static int write_file(int fd, const struct gguf_write *w, infer_error *err)
 {
 	struct buf head;
 
@@ -299,13 +300,13 @@ static int put_all(int fd, const struct gguf_write *w, infer_error *err)
 	int rc = gguf_write_head(w, &head, err);
 
 	if (!rc)
-		rc = put(fd, w, head.at, head.len, err);
+		rc = write_bytes(fd, w, head.at, head.len, err);
 	buf_fini(&head);
 	TRY(rc);
 	for (uint32_t i = 0; !w->from && i < w->n_tensors; i++)
-		TRY(put_tensor(fd, w, &w->tensors[i], err));
+		TRY(write_tensor(fd, w, &w->tensors[i], err));
 	if (w->from)
-		TRY(put_copy(fd, w, err));
+		TRY(copy_data(fd, w, err));
 	if (fsync(fd))
 		return err_errno(err, errno, "%s: fsync", file_label(w->tmp));
 	return INFER_OK;
@@ -316,7 +317,7 @@ int gguf_write_end(struct gguf_write *w, infer_error *err)
 	int fd = -1, rc;
 
 	if (w->keys.bad || w->table.bad)
-		return no_memory(w, err);
+		return table_nomem(w, err);
 	if (!w->is_temporary)
 		TRY(replace_target(w->target, w->path, err));
 	else if (snprintf(w->target, sizeof w->target, "%s", w->path) >= (int)sizeof w->target)
@@ -330,7 +331,7 @@ int gguf_write_end(struct gguf_write *w, infer_error *err)
 	}
 	if (fd < 0)
 		return err_errno(err, errno, "%s", file_label(w->tmp));
-	rc = put_all(fd, w, err);
+	rc = write_file(fd, w, err);
 	if (!rc && !w->is_temporary)
 		replace_keep(fd, w->target);
 	if (close(fd) && !rc)

@@ -1,4 +1,4 @@
-/* file/id.c - what identifies a model in records. */
+/* file/id.c - the id of a model in records. */
 #include "file/file.h"
 #include "base/sha256.h"
 
@@ -8,7 +8,7 @@
 enum { SAMPLE = 4096 };
 enum state { NONE, BUSY, READY };
 
-/* Ask for all samples first, so that the disk has them all in its queue. */
+/* Start reading all samples, so that the disk has them all in its queue. */
 static void want_samples(const struct infer_file *f)
 {
 	for (uint32_t i = 0; i < f->n_tensors; i++) {
@@ -36,7 +36,7 @@ static void add_mapped(struct sha256 *s, const struct infer_file *f, const unsig
 	sha256_add(s, got == n ? piece : at, n);
 }
 
-/* The sample of a tensor whose matrices are apart. */
+/* Add the sample of a tensor with separate matrices. */
 static void add_parts(struct sha256 *s, const struct infer_file *f, const struct infer_tensor *t,
                       size_t from, size_t n)
 {
@@ -50,9 +50,9 @@ static void add_parts(struct sha256 *s, const struct infer_file *f, const struct
 	}
 }
 
-/* Add the SAMPLE bytes from the middle of a tensor, or all of a smaller one.  They are read from the
- * file: a fault in the mapping would bring in megabytes.  If they cannot be read, the mapping is
- * used, where the failure is handled as in every other use of it. */
+/* Add the SAMPLE bytes from the middle of a tensor, or all of a smaller one.  They are read from
+ * the file, because a fault in the mapping would read megabytes.  If they cannot be read, the
+ * mapping is used, whose failures are handled everywhere. */
 static void add_sample(struct sha256 *s, const struct infer_file *f, const struct infer_tensor *t)
 {
 	const struct file_shard *shard = &f->shards[t->shard];
@@ -93,7 +93,8 @@ static void find_ids(const struct infer_file *f, char id[65], char older[65])
 	sha256_hex(sum, id);
 }
 
-/* Threads that come while the first one stores what it found compute it too. */
+/* Compute the ids, or return the stored ones.  Threads that call while the first one stores them
+ * compute them too. */
 static void get_ids(const infer_file *f, char id[65], char older[65])
 {
 	struct file_ids *kept = (struct file_ids *)&f->ids;

@@ -1,28 +1,29 @@
-/* file/meta.c - typed access to metadata: integers of any width and sign, as long as the value fits. */
+/* file/meta.c - typed access to metadata: integers of any width and sign, as long as the value
+ * fits. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
 
 #include <string.h>
 
-/* whether numbers have the same byte order in memory as in a file */
+/* true if memory has the byte order of files */
 enum { LITTLE = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 static const char *const names[] = { "u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
 	                             "bool", "string", "array", "u64", "i64", "f64" };
 const uint8_t file_meta_size[] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
 
-static int wrong(const infer_file *f, const struct infer_meta *m, const char *want,
-                 infer_error *err)
+static int wrong_type(const infer_file *f, const struct infer_meta *m, const char *want,
+                      infer_error *err)
 {
 	char key[FILE_QUOTE];
 
-	return err_set(err, INFER_EFORMAT, "%s: key %s: %s%s where %s is wanted",
-	               file_label(f->path), file_quote(key, m->key.at, m->key.len),
-	               m->type == INFER_META_ARR ? "array of " : "", names[m->elem_type], want);
+	return err_set(err, INFER_EFORMAT, "%s: key %s: is %s%s, must be %s", file_label(f->path),
+	               file_quote(key, m->key.at, m->key.len),
+	               m->type == INFER_META_ARR ? "an array of " : "", names[m->elem_type], want);
 }
 
 /* Read an integer of elem_type at p as sign and magnitude; 0 if the type is not an integer type. */
-static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *negative)
+static int read_integer(int elem_type, const unsigned char *p, uint64_t *v, int *negative)
 {
 	int64_t i;
 
@@ -60,23 +61,25 @@ static int integer(int elem_type, const unsigned char *p, uint64_t *v, int *nega
 	return 1;
 }
 
-static int too_few(const infer_file *f, const struct infer_meta *m, uint64_t i, infer_error *err)
+static int no_such_elem(const infer_file *f, const struct infer_meta *m, uint64_t i,
+                        infer_error *err)
 {
 	char key[FILE_QUOTE];
 
-	return err_set(err, INFER_EFORMAT, "%s: key %s: %llu elements, number %llu is wanted",
+	return err_set(err, INFER_EFORMAT,
+	               "%s: key %s: has %llu elements, so there is no element %llu",
 	               file_label(f->path), file_quote(key, m->key.at, m->key.len),
 	               (unsigned long long)m->count, (unsigned long long)i);
 }
 
-/* The address of element i, or NULL after setting INFER_EFORMAT. */
+/* Return the address of element i, or NULL after setting INFER_EFORMAT. */
 static const unsigned char *elem_at(const infer_file *f, const struct infer_meta *m, uint64_t i,
                                     infer_error *err)
 {
 	if (m->elem_type == INFER_META_STR)
-		wrong(f, m, "a number", err);
+		wrong_type(f, m, "a number", err);
 	else if (i >= m->count)
-		too_few(f, m, i, err);
+		no_such_elem(f, m, i, err);
 	else
 		return file_value(m)->at + i * file_meta_size[m->elem_type];
 	return NULL;
@@ -95,10 +98,10 @@ int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_
 		*v = *p;
 		return INFER_OK;
 	}
-	if (!integer(m->elem_type, p, &u, &negative))
-		return wrong(f, m, "an integer", err);
+	if (!read_integer(m->elem_type, p, &u, &negative))
+		return wrong_type(f, m, "an integer", err);
 	if (!negative && u > INT64_MAX)
-		return wrong(f, m, "an integer below 2^63", err);
+		return wrong_type(f, m, "an integer below 2^63", err);
 	*v = (int64_t)u;
 	return INFER_OK;
 }
@@ -116,22 +119,22 @@ int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_
 		*v = num_float(num_u32(p));
 	else if (m->elem_type == INFER_META_F64)
 		memcpy(v, p, 8);
-	else if (integer(m->elem_type, p, &u, &negative))
+	else if (read_integer(m->elem_type, p, &u, &negative))
 		*v = negative ? (double)(int64_t)u : (double)u;
 	else
-		return wrong(f, m, "a number", err);
+		return wrong_type(f, m, "a number", err);
 	return INFER_OK;
 }
 
-/* The scalar with this key; NULL in *m if it is absent. */
-static int scalar(const infer_file *f, const char *key, const struct infer_meta **m, int *found,
-                  const char *want, infer_error *err)
+/* Get the scalar with this key; *m NULL if it is absent. */
+static int get_scalar(const infer_file *f, const char *key, const struct infer_meta **m, int *found,
+                      const char *want, infer_error *err)
 {
 	*m = infer_file_meta(f, key);
 	if (found)
 		*found = *m != NULL;
 	if (*m && (*m)->type == INFER_META_ARR)
-		return wrong(f, *m, want, err);
+		return wrong_type(f, *m, want, err);
 	return INFER_OK;
 }
 
@@ -141,13 +144,13 @@ int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found
 	uint64_t u;
 	int negative;
 
-	TRY(scalar(f, key, &m, found, "an integer", err));
+	TRY(get_scalar(f, key, &m, found, "an integer", err));
 	if (!m)
 		return INFER_OK;
-	if (!integer(m->type, file_value(m)->at, &u, &negative))
-		return wrong(f, m, "an integer", err);
+	if (!read_integer(m->type, file_value(m)->at, &u, &negative))
+		return wrong_type(f, m, "an integer", err);
 	if (negative)
-		return wrong(f, m, "an integer of at least 0", err);
+		return wrong_type(f, m, "an integer of at least 0", err);
 	*v = u;
 	return INFER_OK;
 }
@@ -156,7 +159,7 @@ int infer_meta_f64(const infer_file *f, const char *key, double *v, int *found, 
 {
 	const struct infer_meta *m;
 
-	TRY(scalar(f, key, &m, found, "a number", err));
+	TRY(get_scalar(f, key, &m, found, "a number", err));
 	return m ? infer_meta_elem_f64(f, m, 0, v, err) : INFER_OK;
 }
 
@@ -164,9 +167,9 @@ int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, in
 {
 	const struct infer_meta *m;
 
-	TRY(scalar(f, key, &m, found, "a bool", err));
+	TRY(get_scalar(f, key, &m, found, "a bool", err));
 	if (m && m->type != INFER_META_BOOL)
-		return wrong(f, m, "a bool", err);
+		return wrong_type(f, m, "a bool", err);
 	if (m)
 		*v = *file_value(m)->at;
 	return INFER_OK;
@@ -177,9 +180,9 @@ int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, in
 {
 	const struct infer_meta *m;
 
-	TRY(scalar(f, key, &m, found, "a string", err));
+	TRY(get_scalar(f, key, &m, found, "a string", err));
 	if (m && m->type != INFER_META_STR)
-		return wrong(f, m, "a string", err);
+		return wrong_type(f, m, "a string", err);
 	if (m)
 		*v = (struct infer_str){ (const char *)file_value(m)->at + 8,
 			                 file_value(m)->bytes - 8 };
@@ -207,9 +210,9 @@ int infer_meta_str_at(const infer_file *f, const struct infer_meta *m, uint64_t 
 
 	*v = (struct infer_str){ 0 };
 	if (m->elem_type != INFER_META_STR)
-		return wrong(f, m, "a string", err);
+		return wrong_type(f, m, "a string", err);
 	if (i >= m->count)
-		return too_few(f, m, i, err);
+		return no_such_elem(f, m, i, err);
 	const size_t *mark = file_value(m)->mark;
 	cursor = i < FILE_MARK || !mark ? 0 : mark[i / FILE_MARK - 1];
 	for (uint64_t k = (mark ? i % FILE_MARK : i) + 1; k; k--)
@@ -223,13 +226,13 @@ int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsi
 	*at = NULL;
 	*n = 0;
 	if (m->elem_type != INFER_META_U8 && m->elem_type != INFER_META_I8)
-		return wrong(f, m, "an array of bytes", err);
+		return wrong_type(f, m, "an array of bytes", err);
 	*at = file_value(m)->at;
 	*n = file_value(m)->bytes;
 	return INFER_OK;
 }
 
-/* u if the type can represent it, else 0. */
+/* Store u; 0 if the type cannot represent it. */
 static int put_whole(int type, uint64_t u, int negative, void *to)
 {
 	static const struct {
@@ -266,8 +269,8 @@ static int put_whole(int type, uint64_t u, int negative, void *to)
 }
 
 /* Convert the element at p to `type`. */
-static int put(const infer_file *f, const struct infer_meta *m, const unsigned char *p, int type,
-               void *to, infer_error *err)
+static int convert_elem(const infer_file *f, const struct infer_meta *m, const unsigned char *p,
+                        int type, void *to, infer_error *err)
 {
 	int negative = 0, from = m->elem_type;
 	uint64_t u = 0;
@@ -280,11 +283,12 @@ static int put(const infer_file *f, const struct infer_meta *m, const unsigned c
 	else if (from == INFER_META_F64)
 		memcpy(&d, p, 8);
 	else
-		integer(from, p, &u, &negative);
+		read_integer(from, p, &u, &negative);
 	if (type != INFER_META_F32 && type != INFER_META_F64) {
 		if (from == INFER_META_F32 || from == INFER_META_F64)
-			return wrong(f, m, "an integer", err);
-		return put_whole(type, u, negative, to) ? INFER_OK : wrong(f, m, names[type], err);
+			return wrong_type(f, m, "an integer", err);
+		return put_whole(type, u, negative, to) ? INFER_OK
+		                                        : wrong_type(f, m, names[type], err);
 	}
 	if (from != INFER_META_F32 && from != INFER_META_F64)
 		d = negative ? (double)(int64_t)u : (double)u;
@@ -305,9 +309,9 @@ int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, 
 	if (!size)
 		return err_set(err, INFER_EINVAL, "type %d is none of numbers", type);
 	if (m->elem_type == INFER_META_STR)
-		return wrong(f, m, "a number", err);
+		return wrong_type(f, m, "a number", err);
 	if (from > m->count || n > m->count - from)
-		return too_few(f, m, from + n - 1, err);
+		return no_such_elem(f, m, from + n - 1, err);
 	p = file_value(m)->at + from * file_meta_size[m->elem_type];
 	if (type == m->elem_type && !((uintptr_t)p % size) && LITTLE) {
 		*at = p;
@@ -316,8 +320,8 @@ int infer_meta_array(const infer_file *f, const struct infer_meta *m, int type, 
 	if (type == m->elem_type && LITTLE)
 		memcpy(room, p, n * size);
 	for (size_t i = 0; i < n && (type != m->elem_type || !LITTLE); i++)
-		TRY(put(f, m, p + i * file_meta_size[m->elem_type], type,
-		        (unsigned char *)room + i * size, err));
+		TRY(convert_elem(f, m, p + i * file_meta_size[m->elem_type], type,
+		                 (unsigned char *)room + i * size, err));
 	*at = room;
 	return INFER_OK;
 }

@@ -1,5 +1,5 @@
-/* file/refuse.c - what a file is that is not a model, by its first bytes, and how its owner can get
- * a model. */
+/* file/refuse.c - name the kind of a file that is not a model, by its first bytes, and the way out.
+ * */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -11,8 +11,8 @@ static int begins(const unsigned char *at, size_t n, const char *with, size_t by
 	return n >= bytes && !memcmp(at, with, bytes);
 }
 
-/* An HTML tag, after an optional byte order mark and white space. */
-static int html(const unsigned char *at, size_t n)
+/* True for an HTML tag, after an optional byte order mark and white space. */
+static int is_html(const unsigned char *at, size_t n)
 {
 	static const char *const tags[] = { "<!doctype html", "<html", "<head", "<?xml" };
 	size_t i = begins(at, n, "\xef\xbb\xbf", 3) ? 3 : 0;
@@ -26,15 +26,15 @@ static int html(const unsigned char *at, size_t n)
 	return 0;
 }
 
-/* The length of a header, u64, and its first byte. */
-static int safetensors(const unsigned char *at, size_t n)
+/* True for the length of a safetensors header, u64, and its first byte. */
+static int is_safetensors(const unsigned char *at, size_t n)
 {
 	return n >= 9 && num_u64(at) >= 2 && num_u64(at) <= 100000000 && at[8] == '{';
 }
 
-/* A pickle of protocol 2 to 5; or a zip file with one among its first members, which is how newer versions of PyTorch
- * save. */
-static int pickle(const unsigned char *at, size_t n)
+/* True for a pickle of protocol 2 to 5, or a zip file with one among its first members, the newer
+ * format of PyTorch. */
+static int is_pickle(const unsigned char *at, size_t n)
 {
 	static const char member[] = "/data.pkl";
 
@@ -43,8 +43,8 @@ static int pickle(const unsigned char *at, size_t n)
 	return begins(at, n, "PK\3\4", 4) && memmem(at, n, member, sizeof member - 1);
 }
 
-/* The message ModelProto: the format version, then the producer name or the graph. */
-static int onnx(const unsigned char *at, size_t n)
+/* True for the message ModelProto: the format version, then the producer name or the graph. */
+static int is_onnx(const unsigned char *at, size_t n)
 {
 	return n >= 4 && at[0] == 0x08 && at[1] > 0 && at[1] < 0x40 &&
 	       ((at[2] == 0x12 && at[3] < 64) || at[2] == 0x3a);
@@ -57,7 +57,7 @@ static const struct known {
 	int (*is)(const unsigned char *at, size_t n); /* if there is no magic */
 	const char *what;
 } knowns[] = {
-	{ .is = html, .what = "this is an HTML page, not a model (a download that failed?)" },
+	{ .is = is_html, .what = "this is an HTML page, not a model (a download that failed?)" },
 	{ "version https://git-lfs", 23, NULL,
 	  "this is a git-lfs pointer, not the file: run `git lfs pull`" },
 	{ "\x28\xb5\x2f\xfd", 4, NULL, "compressed with zstd; unpack it first" },
@@ -66,11 +66,11 @@ static const struct known {
 	  "7zXZ",
 	  5, NULL, "compressed with xz; unpack it first with unxz" },
 	{ "BZh", 3, NULL, "compressed with bzip2; unpack it first with bunzip2" },
-	{ .is = pickle, .what = "this is a PyTorch checkpoint: " CONVERT },
+	{ .is = is_pickle, .what = "this is a PyTorch checkpoint: " CONVERT },
 	{ "PK\3\4", 4, NULL, "this is a zip archive; unpack it first with unzip" },
-	{ .is = safetensors,
+	{ .is = is_safetensors,
 	  .what = "this is a safetensors file: give the directory it is in, with its config.json" },
-	{ .is = onnx, .what = "this is an ONNX model, which cannot be run; a GGUF file can" },
+	{ .is = is_onnx, .what = "this is an ONNX model, which cannot be run; a GGUF file can" },
 	{ "lmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 	{ "tjgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
 	{ "fmgg", 4, NULL, "this is a GGML file from before GGUF; get the model as GGUF" },
@@ -85,7 +85,9 @@ int file_refuse(const char *path, const unsigned char *head, size_t n, infer_err
 		                 : begins(head, n, knowns[i].magic, knowns[i].n))
 			return err_set(err, INFER_EUNSUP, "%s: %s", label, knowns[i].what);
 	if (n < 4)
-		return err_set(err, INFER_EFORMAT, "%s: %zu bytes are no model file", label, n);
-	return err_set(err, INFER_EFORMAT, "%s: no model file: it begins with %02x %02x %02x %02x",
-	               label, head[0], head[1], head[2], head[3]);
+		return err_set(err, INFER_EFORMAT, "%s: a file of %zu bytes is not a model", label,
+		               n);
+	return err_set(err, INFER_EFORMAT,
+	               "%s: not a model file: it begins with %02x %02x %02x %02x", label, head[0],
+	               head[1], head[2], head[3]);
 }

@@ -1,9 +1,9 @@
-/* file/safetensors.c - the header of a safetensors file, read one tensor at a time:
+/* file/safetensors.c - read the header of a safetensors file, one tensor at a time:
  *
- *   u64 n   n bytes of JSON: { "name": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] }, ... }
- *   data    offsets count from here
+ *   u64 n   n bytes of JSON: { "name": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]
+ *   }, ... } data    offsets are relative to its start
  *
- * No tree of the whole header is made, so that memory is proportional to the number of tensors. */
+ * The header is not parsed into one tree, so memory is proportional to the number of tensors. */
 #include "file/safetensors.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -18,7 +18,7 @@ enum {
 	HEADER_MAX = 100000000,
 	TENSORS_MAX = 200000,
 	NAME_MAX_BYTES = 4096,
-	/* of a value that is read at once: bytes, and values in it */
+	/* limits of a value that is parsed at once: bytes, and values in it */
 	VALUE_MAX_BYTES = 16 << 20,
 	VALUE_MAX_COUNT = 100000,
 };
@@ -80,7 +80,7 @@ static void skip_space(struct reader *r)
 		r->pos++;
 }
 
-/* Skip white space and, if it is next, c.  Returns whether it was. */
+/* Skip white space and, if it is next, c.  True if it was. */
 static int skip_char(struct reader *r, char c)
 {
 	skip_space(r);
@@ -90,7 +90,7 @@ static int skip_char(struct reader *r, char c)
 	return 1;
 }
 
-/* The offset after the string that begins at pos; 0: it has no end. */
+/* Return the offset after the string that begins at pos; 0: it has no end. */
 static size_t string_end(const struct reader *r, size_t pos)
 {
 	for (pos++; pos < r->n; pos++)
@@ -101,7 +101,7 @@ static size_t string_end(const struct reader *r, size_t pos)
 	return 0;
 }
 
-/* The offset after the object that begins at pos; 0: it has no end. */
+/* Return the offset after the object that begins at pos; 0: it has no end. */
 static size_t object_end(const struct reader *r, size_t pos)
 {
 	size_t depth = 0;
@@ -123,7 +123,8 @@ static size_t object_end(const struct reader *r, size_t pos)
 	return 0;
 }
 
-/* Parse the bytes from r->pos to `end`, at most `max`, as one JSON value in r->brief; r->pos is then `end`. */
+/* Parse the bytes from r->pos to `end`, at most `max`, as one JSON value in r->brief; r->pos is
+ * then `end`. */
 static int read_value(struct reader *r, size_t end, size_t max, const struct json **v)
 {
 	infer_error why = { 0 };
@@ -175,7 +176,7 @@ static int read_name(struct reader *r, struct safetensors *s)
 	return INFER_OK;
 }
 
-/* Check "__metadata__", an object of strings.  Nothing in it is needed. */
+/* Check "__metadata__", an object of strings, which is not used. */
 static int check_metadata(struct reader *r, const struct json *o)
 {
 	char key[FILE_QUOTE];
@@ -324,7 +325,7 @@ static int by_offset(const void *a, const void *b)
 	return x->name.at < y->name.at ? -1 : x->name.at > y->name.at;
 }
 
-/* Put the tensors from `first` on in the order of their data, and check that they fill it. */
+/* Sort the tensors from `first` on by offset, and check that they fill the data. */
 static int place_tensors(struct reader *r, struct safetensors *s, uint32_t first,
                          const struct file_shard *shard)
 {

@@ -1,5 +1,5 @@
-/* file/safetensors.h - the tensors of safetensors files: an 8-byte length, a JSON object of names with
- * dtype, shape and data_offsets, then the data.
+/* file/safetensors.h - the tensors of safetensors files: an 8-byte length, a JSON object of names
+ * with dtype, shape and data_offsets, then the data.
  * https://github.com/huggingface/safetensors */
 #ifndef FILE_SAFETENSORS_H
 #define FILE_SAFETENSORS_H
@@ -24,7 +24,7 @@ enum safetensors_dtype {
 	ST_U8,
 	ST_BOOL,
 	ST_DTYPES,
-	ST_PACKED = ST_DTYPES /* of no file: hf/packed.h makes such tensors */
+	ST_PACKED = ST_DTYPES /* not in files: made by hf/packed.h */
 };
 enum { ST_MAX_DIMS = 8 };
 struct safetensors_tensor {
@@ -44,13 +44,14 @@ struct safetensors {
 	struct map map; /* name -> index */
 	struct arena names;
 };
-/* Append the tensors of shard no. `shard` of f and set its header_bytes.  Check every offset: the
- * tensors fill the file without gaps or overlaps, each with the size of its shape and dtype.
- * INFER_EFORMAT names the tensor, also one that an earlier shard has; INFER_EUNSUP: a dtype that is
- * not above; INFER_ENOMEM: also for more than 200,000 tensors */
+/* Append the tensors of shard `shard` of f and set its header_bytes.  Checks every offset: the
+ * tensors must fill the file without gaps or overlaps, each with the size of its shape and dtype.
+ * INFER_EFORMAT: names the tensor; also for one that an earlier shard has.  INFER_EUNSUP: an
+ *                unknown dtype.
+ * INFER_ENOMEM: also for more than 200,000 tensors. */
 int safetensors_read(struct safetensors *s, struct infer_file *f, int shard, infer_error *err);
 void safetensors_fini(struct safetensors *s); /* a zeroed *s is fine */
-/* NULL: there is none of this name */
+/* Return the tensor of this name, or NULL. */
 const struct safetensors_tensor *safetensors_find(const struct safetensors *s, const char *name,
                                                   size_t n);
 const char *safetensors_dtype_name(int dtype); /* "F32" */

@@ -1,6 +1,6 @@
-/* file/split.c - a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, with .zst behind that if
- * it is compressed: a whole GGUF file with tensors of its own.  The first holds the metadata; every
- * one says in split.no (from 0), split.count and split.tensors.count which it is. */
+/* file/split.c - read a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, with .zst added if
+ * it is compressed, a whole GGUF file with tensors of its own.  The first has the metadata; the
+ * keys split.no (from 0), split.count and split.tensors.count identify each. */
 #include "base/err.h"
 #include "file/gguf.h"
 
@@ -10,34 +10,35 @@
 enum { SUFFIX = sizeof "-00001-of-00001.gguf" - 1, SHARDS_MAX = 65535 };
 #define SHARD "-%05u-of-%05u.gguf"
 
-static int whole(const struct file_meta *meta, const char *path, const char *key, uint64_t *v,
-                 infer_error *err)
+static int get_count(const struct file_meta *meta, const char *path, const char *key, uint64_t *v,
+                     infer_error *err)
 {
 	const struct infer_file f = { .meta = *meta, .path = (char *)path };
 	int found;
 
 	TRY(infer_meta_u64(&f, key, v, &found, err));
 	if (!found)
-		return err_set(err, INFER_EFORMAT, "%s: part of a split model, without the key %s",
+		return err_set(err, INFER_EFORMAT,
+		               "%s: part of a split model, but the key %s is missing",
 		               file_label(path), key);
 	return INFER_OK;
 }
 
 /* Check the keys that every shard must have. */
-static int check(const struct file_meta *meta, const char *path, uint64_t no, uint64_t count,
-                 uint64_t *tensors, infer_error *err)
+static int check_shard_keys(const struct file_meta *meta, const char *path, uint64_t no,
+                            uint64_t count, uint64_t *tensors, infer_error *err)
 {
 	uint64_t its_no, its_count, its_tensors;
 
-	TRY(whole(meta, path, "split.no", &its_no, err));
-	TRY(whole(meta, path, "split.count", &its_count, err));
-	TRY(whole(meta, path, "split.tensors.count", &its_tensors, err));
+	TRY(get_count(meta, path, "split.no", &its_no, err));
+	TRY(get_count(meta, path, "split.count", &its_count, err));
+	TRY(get_count(meta, path, "split.tensors.count", &its_tensors, err));
 	if (no == 0)
 		*tensors = its_tensors;
 	if (its_no != no || its_count != count || its_tensors != *tensors)
 		return err_set(err, INFER_EFORMAT,
-		               "%s: no shard of this model: it says %llu of %llu (%llu tensors), "
-		               "not %llu of %llu (%llu)",
+		               "%s: not a shard of this model: it is %llu of %llu (%llu tensors), "
+		               "must be %llu of %llu (%llu)",
 		               file_label(path), (unsigned long long)its_no + 1,
 		               (unsigned long long)its_count, (unsigned long long)its_tensors,
 		               (unsigned long long)no + 1, (unsigned long long)count,
@@ -45,7 +46,7 @@ static int check(const struct file_meta *meta, const char *path, uint64_t no, ui
 	return INFER_OK;
 }
 
-/* A later shard may repeat the architecture, which then must be the same. */
+/* Check that a later shard, if it repeats the architecture, has the same. */
 static int check_arch(const struct infer_file *f, const struct file_meta *meta, const char *path,
                       infer_error *err)
 {
@@ -60,9 +61,9 @@ static int check_arch(const struct infer_file *f, const struct file_meta *meta, 
 	return INFER_OK;
 }
 
-/* Shard `no` of f; *kept is the one that is open already. */
-static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const char *path,
-                    struct file_shard *kept, uint64_t *tensors, infer_error *err)
+/* Read shard `no` of f; *kept: the one that is open already. */
+static int read_numbered_shard(struct infer_file *f, uint64_t no, uint64_t count, const char *path,
+                               struct file_shard *kept, uint64_t *tensors, infer_error *err)
 {
 	struct file_meta own = { 0 }, *meta = no ? &own : &f->meta;
 	int rc;
@@ -71,9 +72,9 @@ static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const cha
 	                                            : gguf_add_shard(f, path, err));
 	TRY(file_meta_init(meta, err));
 	rc = gguf_read(f, (int)no, meta, path, err);
-	/* duplicate tensors probably mean that a shard belongs to another model */
+	/* duplicate tensors: probably a shard of another model */
 	if (!rc || (rc == INFER_EFORMAT && file_meta_get(meta, "split.tensors.count"))) {
-		int what = check(meta, path, no, count, tensors, err);
+		int what = check_shard_keys(meta, path, no, count, tensors, err);
 		rc = what ? what : rc;
 	}
 	if (!rc)
@@ -82,9 +83,9 @@ static int read_one(struct infer_file *f, uint64_t no, uint64_t count, const cha
 	return rc;
 }
 
-/* All shards in their order.  path: of one of them, where their number stands at `at`. */
-static int read_all(struct infer_file *f, char *path, char *at, uint64_t count,
-                    struct file_shard *kept, infer_error *err)
+/* Read all shards in order.  path: of one of them, with the number at `at`. */
+static int read_shards(struct infer_file *f, char *path, char *at, uint64_t count,
+                       struct file_shard *kept, infer_error *err)
 {
 	char suffix[SUFFIX + 1];
 	uint64_t tensors = 0;
@@ -97,7 +98,7 @@ static int read_all(struct infer_file *f, char *path, char *at, uint64_t count,
 		memcpy(at, suffix, SUFFIX);
 		if (i == 0)
 			memcpy(f->path, path, strlen(path));
-		TRY(read_one(f, i, count, path, kept, &tensors, err));
+		TRY(read_numbered_shard(f, i, count, path, kept, &tensors, err));
 	}
 	if (tensors != f->n_tensors)
 		return err_set(err, INFER_EFORMAT,
@@ -115,8 +116,8 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 	struct file_shard kept;
 	uint64_t no, count;
 
-	TRY(whole(&f->meta, f->path, "split.count", &count, err));
-	TRY(whole(&f->meta, f->path, "split.no", &no, err));
+	TRY(get_count(&f->meta, f->path, "split.count", &count, err));
+	TRY(get_count(&f->meta, f->path, "split.no", &no, err));
 	if (!f->shards[0].path)
 		return err_set(err, INFER_EUNSUP, "%s: a split model in memory",
 		               file_label(f->path));
@@ -134,10 +135,10 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 	char *path = mem_strndup(MEM_FILE, f->path, n);
 	if (!path)
 		return err_set(err, INFER_ENOMEM, "%s: no memory", file_label(f->path));
-	kept = f->shards[0]; /* it is not unpacked twice */
+	kept = f->shards[0]; /* so that it is not unpacked twice */
 	f->n_shards = 0;
 	file_drop(f);
-	int rc = read_all(f, path, path + n - SUFFIX - zst, count, &kept, err);
+	int rc = read_shards(f, path, path + n - SUFFIX - zst, count, &kept, err);
 	file_drop_shard(&kept);
 	mem_free(path);
 	return rc;

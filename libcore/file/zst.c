@@ -1,13 +1,12 @@
-/* file/zst.c - GGUF files that are compressed with zstd (RFC 8878): a sequence of frames, some of
- * which may be skippable.
+/* file/zst.c - unpack GGUF files compressed with zstd (RFC 8878): a sequence of frames, some of
+ * them possibly skippable.
  *
- * A small file may unpack to any size, so the GGUF header inside decides how much memory is taken.
- * First the header is unpacked, into memory that doubles until the header is whole.  It gives the
- * size of the model; if that much memory is available, the rest is unpacked.  The stream must end
- * where the header says.
+ * A small file may unpack to any size, so the GGUF header inside limits the memory.  First the
+ * header is unpacked, into memory that doubles until it is complete.  It gives the size of the
+ * model; if that much memory is available, the rest is unpacked.  The stream must end at that size.
  *
- * The compressed file is read, not mapped, so that its pages do not count as memory of this process.
- * The library allocates the decoder and its window with malloc. */
+ * The compressed file is read, not mapped, so that its pages do not count as memory of this
+ * process.  The library allocates the decoder and its window with malloc. */
 #include "file/zst.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -19,10 +18,10 @@
 #include <zstd_errors.h>
 
 enum {
-	CHUNK = 256 << 10, /* of the file, read at once */
-	FIRST = 64 << 10,  /* unpacked before the header is looked at */
-	WINDOW_LOG = 27,   /* what zstd -d takes without being asked */
-	HEAD_LEAST = 5,    /* the header of a frame */
+	CHUNK = 256 << 10, /* bytes of the file per read */
+	FIRST = 64 << 10,  /* bytes unpacked before the header is read */
+	WINDOW_LOG = 27,   /* the limit of zstd -d */
+	HEAD_LEAST = 5,    /* bytes of the shortest frame header */
 	HEAD_MOST = 18,
 	HEADER_MOST = 1 << 30,
 };
@@ -32,11 +31,11 @@ struct unpack {
 	struct file_shard *s;
 	const char *path; /* for messages */
 	ZSTD_DCtx *d;
-	/* bytes of the file from `from` on: n, of which pos are used */
+	/* n bytes of the file from offset `from` on; the first pos are consumed */
 	unsigned char *in;
 	size_t from, n, pos;
-	/* inside: a frame has begun.  ends: the byte of out where it says that it ends, 0 if it does
-	 * not say.  wants: the bytes of the file that the decoder takes next */
+	/* inside: a frame has begun.  ends: its end in out, 0 if unknown.  wants: the bytes of
+	 * input that the decoder expects next */
 	int inside;
 	uint64_t ends;
 	size_t wants;
@@ -55,10 +54,10 @@ int zst_is(const unsigned char *at, size_t n)
 	       (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
 }
 
-static unsigned long long offset(const struct unpack *u) { return u->from + u->pos; }
+static unsigned long long input_offset(const struct unpack *u) { return u->from + u->pos; }
 
-/* Have at least n unused bytes in u->in, fewer only at the end of the file. */
-static int fill(struct unpack *u, size_t n)
+/* Read until u->in has at least n unused bytes, fewer only at the end of the file. */
+static int fill_input(struct unpack *u, size_t n)
 {
 	size_t left = u->n - u->pos, got, more;
 
@@ -80,7 +79,7 @@ static int fill(struct unpack *u, size_t n)
 	return INFER_OK;
 }
 
-static int damaged(struct unpack *u, size_t code)
+static int set_unpack_error(struct unpack *u, size_t code)
 {
 	switch (ZSTD_getErrorCode(code)) {
 	case ZSTD_error_memory_allocation:
@@ -92,28 +91,28 @@ static int damaged(struct unpack *u, size_t code)
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return err_set(u->err, INFER_EUNSUP,
 		               "%s: unpacking it takes a window of more than %d MiB, at byte %llu",
-		               u->path, 1 << (WINDOW_LOG - 20), offset(u));
+		               u->path, 1 << (WINDOW_LOG - 20), input_offset(u));
 	default:
 		return err_set(u->err, INFER_EFORMAT,
 		               "%s: the compressed data is damaged: %s, "
 		               "at byte %llu",
-		               u->path, ZSTD_getErrorName(code), offset(u));
+		               u->path, ZSTD_getErrorName(code), input_offset(u));
 	}
 }
 
-/* Begin the next frame, if there is one.  A frame that says its size must not unpack beyond byte
- * `most` of the output. */
+/* Begin the next frame, if there is one.  Refuse a frame that declares to unpack beyond byte `most`
+ * of the output. */
 static int begin_frame(struct unpack *u, uint64_t most)
 {
 	unsigned long long bytes;
 
-	TRY(fill(u, HEAD_MOST));
+	TRY(fill_input(u, HEAD_MOST));
 	if (u->pos == u->n)
 		return INFER_OK;
 	if (!zst_is(u->in + u->pos, u->n - u->pos))
 		return err_set(u->err, INFER_EFORMAT,
 		               "%s: other data follows the compressed data, at byte %llu", u->path,
-		               offset(u));
+		               input_offset(u));
 	u->inside = 1;
 	u->wants = HEAD_LEAST;
 	u->ends = 0;
@@ -124,7 +123,7 @@ static int begin_frame(struct unpack *u, uint64_t most)
 		return err_set(u->err, INFER_EFORMAT,
 		               "%s: unpacks to more than the %llu bytes that its header says, at "
 		               "byte %llu",
-		               u->path, (unsigned long long)most, offset(u));
+		               u->path, (unsigned long long)most, input_offset(u));
 	u->ends = u->len + bytes;
 	return INFER_OK;
 }
@@ -141,17 +140,17 @@ static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 			TRY(begin_frame(u, most));
 		if (!u->inside)
 			return INFER_OK;
-		TRY(fill(u, u->wants));
+		TRY(fill_input(u, u->wants));
 		in = (ZSTD_inBuffer){ u->in, u->n, u->pos };
 		if (in.size - in.pos > u->wants)
 			in.size = in.pos + u->wants;
 		code = ZSTD_decompressStream(u->d, out, &in);
 		if (ZSTD_isError(code))
-			return damaged(u, code);
+			return set_unpack_error(u, code);
 		if (code && u->pos == u->n && out->pos == before)
 			return err_set(u->err, INFER_EFORMAT,
 			               "%s: the compressed data ends inside a frame, at byte %llu",
-			               u->path, offset(u));
+			               u->path, input_offset(u));
 		u->pos = in.pos;
 		u->wants = code;
 		u->inside = code != 0;
@@ -160,7 +159,7 @@ static int unpack_to(struct unpack *u, ZSTD_outBuffer *out, uint64_t most)
 	return INFER_OK;
 }
 
-/* The same into memory, up to byte `to` of it. */
+/* Unpack into u->out up to byte `to`. */
 static int unpack_some(struct unpack *u, size_t to, uint64_t most)
 {
 	ZSTD_outBuffer out = { u->out, to, u->len };
@@ -168,8 +167,8 @@ static int unpack_some(struct unpack *u, size_t to, uint64_t most)
 	return unpack_to(u, &out, most);
 }
 
-/* Make u->out hold `bytes`, if that much memory is available. */
-static int grow(struct unpack *u, size_t bytes)
+/* Grow u->out to `bytes`, if that much memory is available. */
+static int reserve_output(struct unpack *u, size_t bytes)
 {
 	struct os_limits l;
 	void *at = u->out;
@@ -203,24 +202,24 @@ static int read_header(struct unpack *u, struct gguf_size *size)
 			                   u->len < FILE_HEAD ? u->len : FILE_HEAD, u->err);
 		TRY(gguf_measure(size, u->out, u->len, u->path, u->err));
 		if (ended && (size->need || size->bytes > u->len))
-			size->bytes = u->len; /* gguf_read says what is cut short */
+			size->bytes = u->len; /* gguf_read reports what is missing */
 		if (ended || !size->need)
 			return INFER_OK;
 		if (size->need > HEADER_MOST)
 			return err_set(u->err, INFER_EFORMAT, "%s: a header of more than %d MiB",
 			               u->path, HEADER_MOST >> 20);
-		TRY(grow(u, size->need > 2 * u->cap ? size->need : 2 * u->cap));
+		TRY(reserve_output(u, size->need > 2 * u->cap ? size->need : 2 * u->cap));
 	}
 }
 
-static int too_much(struct unpack *u, const struct gguf_size *size)
+static int refuse_excess(struct unpack *u, const struct gguf_size *size)
 {
 	return err_set(u->err, INFER_EFORMAT,
 	               "%s: unpacks to more than the %zu bytes that its header says, at byte %llu",
-	               u->path, size->bytes, offset(u));
+	               u->path, size->bytes, input_offset(u));
 }
 
-static int read_all(struct unpack *u)
+static int unpack_rest(struct unpack *u)
 {
 	struct gguf_size size;
 	unsigned char more;
@@ -228,19 +227,19 @@ static int read_all(struct unpack *u)
 
 	TRY(read_header(u, &size));
 	if (u->len > size.bytes || (u->inside && u->ends > size.bytes))
-		return too_much(u, &size);
-	TRY(grow(u, size.bytes));
-	/* huge pages: fewer faults now, and fewer misses later */
+		return refuse_excess(u, &size);
+	TRY(reserve_output(u, size.bytes));
+	/* huge pages: fewer page faults now, fewer TLB misses later */
 	(void)madvise(u->out, u->cap, MADV_HUGEPAGE);
 	TRY(unpack_some(u, size.bytes, size.bytes));
 	TRY(unpack_to(u, &out, size.bytes));
 	if (out.pos)
-		return too_much(u, &size);
+		return refuse_excess(u, &size);
 	file_tell(u->f->watch, u->s->map.bytes, u->s->map.bytes);
 	return INFER_OK;
 }
 
-static int begin(struct unpack *u)
+static int begin_unpack(struct unpack *u)
 {
 	void *out;
 
@@ -262,11 +261,11 @@ int zst_unpack(struct infer_file *f, struct file_shard *s, infer_error *err)
 	os_file_hold(&s->map);
 	s->at = NULL;
 	s->bytes = 0;
-	rc = begin(&u);
+	rc = begin_unpack(&u);
 	if (!rc)
-		rc = read_all(&u);
+		rc = unpack_rest(&u);
 	if (os_file_changed(&s->map))
-		rc = err_set(err, INFER_EIO, "%s changed while it was used", u.path);
+		rc = err_set(err, INFER_EIO, "%s was modified while it was in use", u.path);
 	ZSTD_freeDCtx(u.d);
 	mem_free(u.in);
 	if (rc) {
@@ -286,7 +285,7 @@ static int knows(const char *path, const struct os_stat *st, const unsigned char
 	return st->kind == OS_REGULAR && zst_is(head, n);
 }
 
-/* From here on the file is the GGUF file inside. */
+/* Open the GGUF file inside. */
 static int open_zst(struct infer_file *f, infer_error *err)
 {
 	f->format = &format_gguf;

@@ -1,4 +1,4 @@
-/* place/place.c - the memory of weights, cache and workspace, and the context that fits. */
+/* place/place.c - compute the memory of weights, cache and workspace, and the context that fits. */
 #include "place/place.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 struct size {
 	char at[32];
 };
-static struct size say(uint64_t bytes)
+static struct size format_size(uint64_t bytes)
 {
 	static const char units[] = "KMGTPE";
 	double x = (double)bytes;
@@ -31,22 +31,22 @@ static struct size say(uint64_t bytes)
 	return s;
 }
 
-static const char *name_of(const struct place_plan *p, int part)
+static const char *device_name(const struct place_plan *p, int part)
 {
 	return backend_name(&p->parts[part].on);
 }
 
 /* Add the name of the device to the error, if there are several or this one has its own name. */
-static int blame(const struct place_plan *p, int part, int rc, infer_error *err)
+static int name_failed_device(const struct place_plan *p, int part, int rc, infer_error *err)
 {
 	const struct backend_device *on = &p->parts[part].on;
 
 	return p->n_parts > 1 || on->name[0] ? backend_blame(rc, on, err) : rc;
 }
 
-/* Which layers each device takes. */
-static int deal(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                infer_error *err)
+/* Assign layers to each device. */
+static int assign_layers(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                         infer_error *err)
 {
 	int from = 0, last = ask->n_devices - 1;
 
@@ -58,16 +58,17 @@ static int deal(struct place_plan *p, const infer_model *m, const struct place_a
 		p->parts[i] = (struct place_part){ .on = d->on, .from = from, .to = from + n };
 		if (n < 0 || n > m->h.n_layers - from)
 			return err_set(err, INFER_EINVAL,
-			               "%s: %d layers, of the %d that are left of %d",
-			               name_of(p, i), n, m->h.n_layers - from, m->h.n_layers);
+			               "%s: %d layers, but only %d of %d are left",
+			               device_name(p, i), n, m->h.n_layers - from, m->h.n_layers);
 		if (!n && i && i < last)
-			return err_set(err, INFER_EINVAL, "%s: no layers", name_of(p, i));
+			return err_set(err, INFER_EINVAL, "%s: must have at least one layer",
+			               device_name(p, i));
 		from += n;
 	}
 	return INFER_OK;
 }
 
-/* Leave the experts of a part to the host.  w: its weights. */
+/* Let the host compute the experts of a part.  w: its weights. */
 static void keep_experts(struct place_part *part, struct weight *w)
 {
 	const struct graph *g = part->model.graph;
@@ -85,7 +86,7 @@ static int alloc_weights(struct place_plan *p, size_t n, infer_error *err)
 	                  : err_set(err, INFER_ENOMEM, "no memory to place %zu weights", n);
 }
 
-/* The parts of a model that is cut. */
+/* Set the parts of a model split over several devices. */
 static int cut_parts(struct place_plan *p, const infer_model *m, infer_error *err)
 {
 	int32_t first[KV_DEVICES] = { 0 };
@@ -111,9 +112,9 @@ static int cut_parts(struct place_plan *p, const infer_model *m, infer_error *er
 	return INFER_OK;
 }
 
-/* The part of the model that each device runs. */
-static int cut(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-               infer_error *err)
+/* Set the part of the model that each device runs. */
+static int cut_model(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                     infer_error *err)
 {
 	struct backend_model *one = &p->parts[0].model;
 	struct weight *at;
@@ -134,25 +135,25 @@ static int cut(struct place_plan *p, const infer_model *m, const struct place_as
 	return INFER_OK;
 }
 
-/* -1: the layer keeps nothing. */
-static int kind_of(const infer_model *m, int layer)
+/* Return the enum kv_kind of a layer; -1: it has no cache. */
+static int cache_kind_of(const infer_model *m, int layer)
 {
 	if (arch_kv_layer(&m->h, layer) != layer)
 		return -1;
 	return m->h.recurrent[layer] ? KV_STATE : m->h.windowed[layer] ? KV_WINDOW : KV_FULL;
 }
 
-static int alike(const infer_model *m, int a, int b)
+static int is_same_kind(const infer_model *m, int a, int b)
 {
-	return kind_of(m, a) == kind_of(m, b) && m->h.kv_heads[a] == m->h.kv_heads[b];
+	return cache_kind_of(m, a) == cache_kind_of(m, b) && m->h.kv_heads[a] == m->h.kv_heads[b];
 }
 
-/* A group of the layer and those like it, from layer to layer of the part. */
+/* Add the group of this layer and the layers of the part of the same kind. */
 static void add_group(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                       int device, int layer, int *at)
 {
 	struct place_part *part = &p->parts[device];
-	enum kv_kind kind = (enum kv_kind)kind_of(m, layer);
+	enum kv_kind kind = (enum kv_kind)cache_kind_of(m, layer);
 	struct arch_heads head = arch_heads_of(&m->h, layer);
 	struct kv_group *g = &p->groups[p->n_groups++];
 
@@ -169,22 +170,22 @@ static void add_group(struct place_plan *p, const infer_model *m, const struct p
 		                           .dv = head.dv,
 		                           .state = kind == KV_STATE ? m->h.state : 0 } };
 	for (int l = layer; l < part->to; l++)
-		if (alike(m, l, layer))
+		if (is_same_kind(m, l, layer))
 			at[g->shape.n_layers++] = l;
 	part->n_groups++;
 }
 
-/* Whether no layer of the part before it is like it. */
+/* True if no earlier layer of the part is of the same kind. */
 static int is_first(const struct place_part *part, const infer_model *m, int layer)
 {
 	for (int l = part->from; l < layer; l++)
-		if (alike(m, l, layer))
+		if (is_same_kind(m, l, layer))
 			return 0;
 	return 1;
 }
 
-/* Groups of layers of each device: those that see the whole context, those with a sliding window, and
- * those that are recurrent, if there are any; each by the number of their heads. */
+/* Make the groups of each device: layers with full attention, with a sliding window, and recurrent
+ * ones; each by the number of heads. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -196,11 +197,11 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	for (int i = 0; i < 3 * p->n_parts; i++) {
 		const struct place_part *part = &p->parts[i / 3];
 		for (int l = part->from; l < part->to; l++) {
-			if (kind_of(m, l) != i % 3 || !is_first(part, m, l))
+			if (cache_kind_of(m, l) != i % 3 || !is_first(part, m, l))
 				continue;
 			if (part->n_groups == BACKEND_GROUPS)
 				return err_set(err, INFER_EUNSUP,
-				               "layers whose caches are of more than %d kinds",
+				               "layers with caches of more than %d kinds",
 				               BACKEND_GROUPS);
 			add_group(p, m, ask, i / 3, l, at);
 			at += p->groups[p->n_groups - 1].shape.n_layers;
@@ -209,9 +210,10 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 	return INFER_OK;
 }
 
-enum { STRIDE = 64 }; /* the most pages between two states that are kept */
+enum { STRIDE = 64 }; /* most pages between two saved states */
 
-/* States are kept so far apart that they take no more bytes than the K and V between them. */
+/* Choose the stride of saved states, so that they take no more bytes than the K and V between them.
+ * */
 static void space_states(struct place_plan *p)
 {
 	uint64_t states = 0, others = 0;
@@ -225,9 +227,10 @@ static void space_states(struct place_plan *p)
 		p->groups[g].stride = p->groups[g].kind == KV_STATE ? stride : 0;
 }
 
-/* The memory that a context needs on each device: the cache of one sequence (part->kv), and the rest,
- * above all the workspace, which holds partial results over the whole context. */
-static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx, infer_error *err)
+/* Compute the memory that a context needs on each device: the cache of one sequence (part->kv), and
+ * the rest, mostly the workspace, which has partial results over the whole context. */
+static int measure_parts(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
+                         infer_error *err)
 {
 	struct backend_size size = { .rows = ask->rows, .out = ask->out, .ctx = ctx };
 	struct kv_group *g = p->groups;
@@ -242,7 +245,8 @@ static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
 			shapes[k] = g[k].shape;
 		model.groups = shapes;
 		model.n_groups = part->n_groups;
-		TRY(blame(p, i, part->on.kind->need(&need, part->on.b, &model, &size, err), err));
+		TRY(name_failed_device(
+			p, i, part->on.kind->need(&need, part->on.b, &model, &size, err), err));
 		for (int k = 0; k < part->n_groups; k++)
 			g[k].page_bytes = need.kv_page[k];
 		part->weights = need.weights;
@@ -259,9 +263,9 @@ static int weigh(struct place_plan *p, const struct place_ask *ask, int32_t ctx,
 
 static uint64_t work_of(const struct place_part *part) { return part->weights + part->workspace; }
 
-/* The largest cache that fits beside a workspace: pages and their bookkeeping must fit the memory,
- * and the address space once for every group (kv.h).  A device that takes a cache at once needs the
- * memory once for every group too. */
+/* Return the largest cache that fits next to a workspace: pages and their records must fit the
+ * memory, and the address space once for every group (kv.h).  A device that allocates a cache at
+ * once needs the memory once for every group too. */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, int part)
 {
 	uint64_t there = ask->devices[part].memory_bytes, work = work_of(&p->parts[part]);
@@ -277,9 +281,9 @@ static uint64_t cache_room(const struct place_plan *p, const struct place_ask *a
 	return memory < address ? memory : address;
 }
 
-/* The first part that does not fit on its device; n_parts where the budget is what does not hold
- * all of them; -1: it fits. */
-static int misfit(const struct place_plan *p, const struct place_ask *ask)
+/* Return the first part that does not fit on its device; n_parts if all together exceed the budget;
+ * -1 if it fits. */
+static int find_misfit(const struct place_plan *p, const struct place_ask *ask)
 {
 	uint64_t all = 0;
 
@@ -289,18 +293,18 @@ static int misfit(const struct place_plan *p, const struct place_ask *ask)
 	return ask->kv_bytes && all > ask->kv_bytes ? p->n_parts : -1;
 }
 
-/* The largest context up to `most` that fits, in whole pages; 0: none does.  The cache grows
- * with the context and the workspace does not shrink, so bisection finds it. */
-static int largest(struct place_plan *p, const struct place_ask *ask, int32_t most, int32_t *ctx,
-                   infer_error *err)
+/* Find the largest context up to `most` that fits, in whole pages; 0: none does.  Memory does not
+ * shrink as the context grows, so bisection finds it. */
+static int find_largest_ctx(struct place_plan *p, const struct place_ask *ask, int32_t most,
+                            int32_t *ctx, infer_error *err)
 {
 	int32_t page = ask->devices[0].on.kind->page;
 	int32_t lo = 0, hi = most / page; /* in pages: lo fits, hi + 1 is too many */
 
 	while (lo < hi) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
-		TRY(weigh(p, ask, mid * page, err));
-		if (misfit(p, ask) < 0)
+		TRY(measure_parts(p, ask, mid * page, err));
+		if (find_misfit(p, ask) < 0)
 			lo = mid;
 		else
 			hi = mid - 1;
@@ -309,10 +313,10 @@ static int largest(struct place_plan *p, const struct place_ask *ask, int32_t mo
 	return INFER_OK;
 }
 
-static int refuse(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                  int32_t ctx, infer_error *err)
+static int refuse_size(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                       int32_t ctx, infer_error *err)
 {
-	int bad = misfit(p, ask), one = p->n_parts == 1 ? 0 : bad;
+	int bad = find_misfit(p, ask), one = p->n_parts == 1 ? 0 : bad;
 	uint64_t there = ask->kv_bytes, cache = 0, work = 0;
 	char hint[96] = "no context fits";
 	int32_t near;
@@ -327,19 +331,20 @@ static int refuse(struct place_plan *p, const infer_model *m, const struct place
 		if (p->n_parts == 1 && ask->kv_bytes && ask->kv_bytes < there)
 			there = ask->kv_bytes;
 	}
-	TRY(largest(p, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
+	TRY(find_largest_ctx(p, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
 	if (near)
 		snprintf(hint, sizeof hint, "a context of %d fits", near);
 	bad = err_set(
 		err, INFER_ENOMEM,
 		"a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
-		ctx, say(cache).at, say(work).at, ask->rows, say(there).at, hint);
-	return one < p->n_parts ? blame(p, one, bad, err) : bad;
+		ctx, format_size(cache).at, format_size(work).at, ask->rows, format_size(there).at,
+		hint);
+	return one < p->n_parts ? name_failed_device(p, one, bad, err) : bad;
 }
 
-/* The budget of each device, of which part->kv is what one sequence takes.  What was given for all
- * is dealt out in the same proportion, so that all hold about as many positions. */
-static void share(struct place_plan *p, const struct place_ask *ask)
+/* Set the budget of each device; part->kv is the size of one sequence.  A budget for all devices is
+ * shared in this proportion, so that all have room for about as many positions. */
+static void share_budget(struct place_plan *p, const struct place_ask *ask)
 {
 	uint64_t all = 0, left = ask->kv_bytes, seqs = (uint64_t)ask->max_seqs;
 	int last = p->groups[p->n_groups - 1].device;
@@ -364,25 +369,25 @@ static void share(struct place_plan *p, const struct place_ask *ask)
 	}
 }
 
-static int choose(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
-                  infer_error *err)
+static int choose_sizes(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
+                        infer_error *err)
 {
 	int32_t ctx = ask->ctx ? ask->ctx : m->h.ctx_train, less = 0;
 
-	TRY(weigh(p, ask, ctx, err));
-	if (misfit(p, ask) >= 0) {
+	TRY(measure_parts(p, ask, ctx, err));
+	if (find_misfit(p, ask) >= 0) {
 		if (!ask->ctx)
-			TRY(largest(p, ask, ctx, &less, err));
+			TRY(find_largest_ctx(p, ask, ctx, &less, err));
 		if (!less) {
 			if (!ask->ctx)
-				TRY(weigh(p, ask, ctx, err));
-			return refuse(p, m, ask, ctx, err);
+				TRY(measure_parts(p, ask, ctx, err));
+			return refuse_size(p, m, ask, ctx, err);
 		}
 		ctx = less;
-		TRY(weigh(p, ask, ctx, err));
+		TRY(measure_parts(p, ask, ctx, err));
 	}
 	p->ctx = ctx;
-	share(p, ask);
+	share_budget(p, ask);
 	return INFER_OK;
 }
 
@@ -398,23 +403,24 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 		               "a context of %d, %d sequences, steps of %d rows and %d out",
 		               ask->ctx, ask->max_seqs, ask->rows, ask->out);
 	must(ask->n_devices > 0 && ask->n_devices <= KV_DEVICES);
-	rc = deal(out, m, ask, err);
+	rc = assign_layers(out, m, ask, err);
 	if (!rc)
-		rc = cut(out, m, ask, err);
+		rc = cut_model(out, m, ask, err);
 	if (!rc)
 		rc = make_groups(out, m, ask, err);
 	if (!rc)
 		rc = graph_split_edges(&out->split, ask->rows, ask->out, NULL, &out->edge_bytes,
 		                       err);
 	if (!rc)
-		rc = choose(out, m, ask, err);
+		rc = choose_sizes(out, m, ask, err);
 	if (rc)
 		place_fini(out);
 	return rc;
 }
 
-/* Solve with the first device that has at least *layers layers, and can be cut there.  INFER_EINVAL:
- * there is none up to `most`. */
+/* Solve with the first device having at least *layers layers, at a layer where the model can be
+ * split.
+ * INFER_EINVAL: there is none up to `most`. */
 static int solve_from(int *layers, int most, struct place_ask *ask, const struct infer_model *m,
                       int32_t ctx_least, infer_error *err)
 {
@@ -468,7 +474,7 @@ void place_say(const struct place_plan *p, char *out, size_t n)
 		char layers[32];
 
 		snprintf(layers, sizeof layers, "%d-%d", part->from, part->to - 1);
-		int k = snprintf(out + at, n - at, "%s%s:%s%s", i ? "," : "", name_of(p, i),
+		int k = snprintf(out + at, n - at, "%s%s:%s%s", i ? "," : "", device_name(p, i),
 		                 part->from < part->to ? layers
 		                 : i                   ? "output"
 		                                       : "embedding",

@@ -1,5 +1,5 @@
-/* place/place.h - which layers go where, and which sizes fit there: pure functions of
- * hyper-parameters, capacities and a budget. */
+/* place/place.h - placement: which layers run on which device, and the context and cache sizes that
+ * fit: pure functions of hyper-parameters, capacities and a budget. */
 #ifndef PLACE_PLACE_H
 #define PLACE_PLACE_H
 #include "arch/arch.h"
@@ -11,47 +11,49 @@ struct place_ask {
 	int k_type, v_type;
 	uint64_t kv_bytes;      /* budget; 0: enough for max_seqs sequences of ctx, or what fits */
 	int32_t max_seqs;       /* sequences at once */
-	int32_t rows, out;      /* most rows of a step, and most rows of logits */
-	uint64_t address_bytes; /* address space that is left; UINT64_MAX: no limit */
-	int n_devices; /* the first has the embedding too, the last all other layers and the output */
+	int32_t rows, out;      /* most rows of a step; most rows with logits */
+	uint64_t address_bytes; /* address space left; UINT64_MAX: no limit */
+	int n_devices; /* the first also has the embedding, the last all other layers and the output */
 	struct place_device {
 		struct backend_device on;
-		uint64_t memory_bytes; /* that may still be taken there */
-		int layers;            /* of all but the last; of the first and last it may be 0 */
+		uint64_t memory_bytes; /* available there */
+		int layers;            /* of all but the last device; 0 allowed for the first */
 		int host_experts;      /* 1: the host computes the experts of its layers */
 	} devices[KV_DEVICES];
 };
-/* Layers [from, to) and the bytes that they take on their device; host: of the host, beside those. */
+/* Layers [from, to) and the bytes that they need on their device; host: bytes on the host in
+ * addition. */
 struct place_part {
 	struct backend_device on;
-	struct backend_model model; /* what runs there; its groups are those of the plan */
+	struct backend_model model; /* the part of the graph; its groups are those of the plan */
 	int from, to, n_groups;
-	int host_experts; /* 1: the host computes experts of these layers; there are some */
-	uint64_t weights, workspace, kv, host, thread; /* thread: of workspace, of each worker */
+	int host_experts; /* 1: the host computes experts of these layers, and there are some */
+	uint64_t weights, workspace, kv, host, thread; /* thread: workspace of each worker */
 };
 struct place_plan {
 	int32_t ctx;
 	uint64_t kv_bytes;                   /* of all parts */
-	struct place_part parts[KV_DEVICES]; /* all layers, in order; numbers of the devices */
+	struct place_part parts[KV_DEVICES]; /* one per device, in order of the layers */
 	int n_parts;
 	struct kv_group groups[KV_GROUPS];
 	int n_groups;
-	struct graph_split split; /* where there are several parts */
-	size_t edge_bytes;        /* of the host, for what crosses between them */
+	struct graph_split split; /* if there are several parts */
+	size_t edge_bytes;        /* host memory for activations between the parts */
 	int *layers;              /* storage of the groups and the parts */
 	struct weight *weights;
 };
-/* INFER_EINVAL  a field of ask is out of range
- * INFER_ENOMEM  names the memory needed, the memory there is, and the nearest setting that fits
- * and the errors of the devices' need; of several devices the one.  place_fini frees the plan. */
+/* Place a model; free the plan with place_fini.
+ * INFER_EINVAL: a field of ask is out of range.
+ * INFER_ENOMEM: names the memory needed, the memory available, and the nearest setting that fits.
+ * Also the errors of the devices' need; with several devices they name the device. */
 int place_solve(struct place_plan *out, const struct infer_model *m, const struct place_ask *ask,
                 infer_error *err);
 void place_fini(struct place_plan *p);
-/* Set ask->devices[0].layers of two devices: the fewest, at least 1, so that the others fit on the
- * second with a context of ask->ctx (0: ctx_least).  INFER_ENOMEM: no layer fits there; other errors
- * as place_solve. */
+/* Set ask->devices[0].layers of two devices: the fewest, at least 1, with which the others fit on
+ * the second and a context of ask->ctx (0: ctx_least) fits.  INFER_ENOMEM: no layer fits there;
+ * other errors as place_solve. */
 int place_fit(struct place_ask *ask, const struct infer_model *m, int32_t ctx_least,
               infer_error *err);
-/* Where layers run: "cpu:0-31"; "cpu:0-7,cuda:8-31"; "cuda:0-31+cpu-experts". */
+/* Describe the placement: "cpu:0-31"; "cpu:0-7,cuda:8-31"; "cuda:0-31+cpu-experts". */
 void place_say(const struct place_plan *p, char *out, size_t n);
 #endif

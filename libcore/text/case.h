@@ -3,7 +3,7 @@
 #define TEXT_CASE_H
 #include <stdint.h>
 
-/* 0: fewer than three */
+/* Mappings to up to three code points; unused ones are 0. */
 struct unicode_case {
 	uint32_t from, upper[3], title[3];
 };

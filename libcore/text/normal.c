@@ -1,11 +1,12 @@
-/* text/normal.c - the four normal forms, one run of characters at a time: a run ends before a character
- * that never changes, composes with nothing before it, and has combining class 0. */
+/* text/normal.c - the four normal forms, one run of characters at a time: a run ends before a
+ * character that never changes or composes with a character before it, and has combining class 0.
+ * */
 #include "text/normal.h"
 #include "text/search.h"
 
 #include <string.h>
 
-/* below: neither decomposed nor part of a pair with a character before it */
+/* characters below are not decomposed and do not compose with a character before them */
 enum { FIRST_MARK = 0x300 };
 
 struct run {
@@ -14,7 +15,7 @@ struct run {
 	int bad;
 };
 
-static void put(struct run *r, uint32_t cp)
+static void add_char(struct run *r, uint32_t cp)
 {
 	if (r->n == r->cap && !r->bad) {
 		size_t cap = r->cap ? 2 * r->cap : 64;
@@ -29,7 +30,7 @@ static void put(struct run *r, uint32_t cp)
 		r->cp[r->n++] = cp;
 }
 
-static int younger(uint32_t cp)
+static int is_newer(uint32_t cp)
 {
 	uint32_t i = text_search(&unicode_younger_tab[0].to, sizeof *unicode_younger_tab,
 	                         unicode_younger_n, cp);
@@ -37,11 +38,11 @@ static int younger(uint32_t cp)
 	return i < unicode_younger_n && unicode_younger_tab[i].from <= cp;
 }
 
-static int class_of(uint32_t cp)
+static int combining_class(uint32_t cp)
 {
 	int class = unicode_class(cp);
 
-	return class && younger(cp) ? 0 : class;
+	return class && is_newer(cp) ? 0 : class;
 }
 
 static void decompose(struct run *r, uint32_t cp, int compat)
@@ -53,38 +54,39 @@ static void decompose(struct run *r, uint32_t cp, int compat)
 		                unicode_compat_n, cp);
 	if (i < unicode_compat_n && unicode_compat_tab[i].from == cp) {
 		for (int k = 0; k < unicode_compat_tab[i].n; k++)
-			put(r, unicode_compat_pool[unicode_compat_tab[i].at + k]);
+			add_char(r, unicode_compat_pool[unicode_compat_tab[i].at + k]);
 		return;
 	}
 	int n = cp < UNI_BAD ? unicode_decompose(cp, part) : 0;
-	if (n == 0 || (n == 1 && part[0] == cp) || younger(cp))
-		put(r, cp);
+	if (n == 0 || (n == 1 && part[0] == cp) || is_newer(cp))
+		add_char(r, cp);
 	else
 		for (int k = 0; k < n; k++)
-			put(r, part[k]);
+			add_char(r, part[k]);
 }
 
 /* UAX 15, D109: stable by combining class between starters. */
-static void order(struct run *r)
+static void order_marks(struct run *r)
 {
 	size_t start = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
 		uint32_t cp = r->cp[i];
-		int class = class_of(cp);
+		int class = combining_class(cp);
 		size_t j = i;
 		if (!class || i - start >= 64) {
 			start = i + !class;
 			continue;
 		}
-		for (; j > start && class_of(r->cp[j - 1]) > class; j--)
+		for (; j > start && combining_class(r->cp[j - 1]) > class; j--)
 			r->cp[j] = r->cp[j - 1];
 		r->cp[j] = cp;
 	}
 }
 
-/* The composite of two characters, or 0.  Hangul by arithmetic: The Unicode Standard, 3.12 */
-static uint32_t composed(uint32_t a, uint32_t b)
+/* Return the composite of two characters, or 0.  Hangul by arithmetic: The Unicode Standard, 3.12
+ * */
+static uint32_t compose_pair(uint32_t a, uint32_t b)
 {
 	uint32_t lo = 0, hi = unicode_pair_n;
 
@@ -107,16 +109,16 @@ static uint32_t composed(uint32_t a, uint32_t b)
 }
 
 /* UAX 15, D117: each character composes with the last starter if none between them blocks it. */
-static void compose(struct run *r)
+static void compose_run(struct run *r)
 {
 	size_t n = 0, starter = SIZE_MAX;
-	int last = 0; /* the class of the character before, 0 if it is the starter */
+	int last = 0; /* combining class of the previous character, 0 if it is the starter */
 
 	for (size_t i = 0; i < r->n; i++) {
 		uint32_t cp = r->cp[i], both = 0;
-		int class = class_of(cp), next = starter != SIZE_MAX && starter + 1 == n;
+		int class = combining_class(cp), next = starter != SIZE_MAX && starter + 1 == n;
 		if (starter != SIZE_MAX && (next || (last && last < class)))
-			both = composed(r->cp[starter], cp);
+			both = compose_pair(r->cp[starter], cp);
 		if (both) {
 			r->cp[starter] = both;
 			continue;
@@ -129,11 +131,11 @@ static void compose(struct run *r)
 	r->n = n;
 }
 
-static void finish(struct run *r, struct buf *b, enum unicode_form form)
+static void flush_run(struct run *r, struct buf *b, enum unicode_form form)
 {
-	order(r);
+	order_marks(r);
 	if (form == UNICODE_NFC || form == UNICODE_NFKC)
-		compose(r);
+		compose_run(r);
 	for (size_t i = 0; i < r->n; i++) {
 		char s[4];
 		if (r->cp[i] >= UNI_BAD)
@@ -152,8 +154,8 @@ void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form fo
 	for (size_t at = 0, len; at < n && !r.bad; at += len) {
 		len = unicode_next(s + at, n - at, &cp);
 		if (cp < FIRST_MARK && r.n)
-			finish(&r, b, form);
-		/* ASCII that no mark follows */
+			flush_run(&r, b, form);
+		/* ASCII without a mark after it */
 		if (cp < 0x80 && (at + 1 == n || (unsigned char)s[at + 1] < 0x80)) {
 			buf_putc(b, (int)cp);
 			continue;
@@ -161,7 +163,7 @@ void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form fo
 		decompose(&r, cp == UNI_BAD ? UNI_BAD + (unsigned char)s[at] : cp,
 		          form == UNICODE_NFKC || form == UNICODE_NFKD);
 	}
-	finish(&r, b, form);
+	flush_run(&r, b, form);
 	b->bad |= r.bad;
 	mem_free(r.cp);
 }

@@ -1,5 +1,5 @@
-/* text/normal.h - Unicode normalisation: UAX 15, as the library `tokenizers` does it, whose tables are
- * those of Unicode 9: younger characters stay as they are. */
+/* text/normal.h - Unicode normalisation, UAX 15, with the results of the library `tokenizers`: its
+ * tables are those of Unicode 9, so newer characters are unchanged. */
 #ifndef TEXT_NORMAL_H
 #define TEXT_NORMAL_H
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 
 enum unicode_form { UNICODE_NFC, UNICODE_NFD, UNICODE_NFKC, UNICODE_NFKD };
 
-/* a primary composite and its two parts */
+/* A primary composite and its parts. */
 struct unicode_pair {
 	uint32_t first, second, to;
 };
@@ -16,7 +16,7 @@ extern const struct unicode_nfd unicode_compat_tab[];
 extern const struct unicode_pair unicode_pair_tab[];
 extern const struct unicode_ccc unicode_younger_tab[];
 
-/* Append s[0 .. n) in a normal form.  A byte that is part of no valid sequence stays as it is.  Memory
+/* Append s[0 .. n) in a normal form.  Bytes that are not valid UTF-8 are unchanged.  Memory
  * failure: b->bad.  O(n + sum over runs of marks of k^2), runs cut at 64. */
 void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form form);
 #endif

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "base/utf8.h"
 
-/* the numbers stand in unicode_tab.c */
+/* General categories; unicode_tab.c uses these numbers. */
 enum unicode_cat {
 	UNI_CN,
 	UNI_CC,
@@ -55,7 +55,7 @@ enum unicode_cat {
 struct unicode_lower {
 	uint32_t from, to;
 };
-/* in unicode_nfd_pool */
+/* A decomposition: n code points from `at` in unicode_nfd_pool. */
 struct unicode_nfd {
 	uint32_t from;
 	uint16_t at, n;
@@ -76,7 +76,7 @@ extern const struct unicode_ccc unicode_ccc_tab[];
 #define UNI_BAD \
 	UINT32_C(0x110000) /* represents a byte that is not part of a valid sequence; category Cn */
 
-/* The sets that contain cp: the bit of its category, UNI_SPACE and UNI_HAN. */
+/* Return the sets that contain cp: the bit of its category, UNI_SPACE and UNI_HAN. */
 static inline uint32_t unicode_set(uint32_t cp)
 {
 	if (cp >= UNI_BAD)
@@ -85,8 +85,8 @@ static inline uint32_t unicode_set(uint32_t cp)
 	return UNI_BIT(p & 31) | (uint32_t)(p & 96) << 25;
 }
 
-/* The next code point of s[0 .. n), n > 0, and its length; UNI_BAD and 1 if s does not begin with a
- * valid sequence. */
+/* Decode the next code point of s[0 .. n), n > 0; returns its length.  UNI_BAD and 1 if s does not
+ * begin with a valid sequence. */
 static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 {
 	if ((unsigned char)*s < 0x80) {
@@ -100,7 +100,7 @@ static inline size_t unicode_next(const char *s, size_t n, uint32_t *cp)
 	return 1;
 }
 
-/* True for a character of words, as \w of UTS 18: alphabetic, mark, decimal digit, connector or joiner. */
+/* True for a word character, \w of UTS 18: alphabetic, mark, decimal digit, connector or joiner. */
 static inline int unicode_is_word(uint32_t cp)
 {
 	if (cp < 0x80)
@@ -111,11 +111,11 @@ static inline int unicode_is_word(uint32_t cp)
 	       cp == 0x200c || cp == 0x200d;
 }
 
-/* simple mapping; U+0130 (whose lower case is two code points) gives U+0069 */
+/* Return the simple lower-case mapping; for U+0130, whose lower case is two code points, U+0069. */
 uint32_t unicode_to_lower(uint32_t cp);
 int unicode_class(uint32_t cp); /* canonical combining class */
-/* Full canonical decomposition of one code point: 1 ... 4 written to out.  Reordering is the
- * caller's. */
+/* Write the full canonical decomposition of cp to out; returns 1 ... 4.  The caller reorders the
+ * marks. */
 int unicode_decompose(uint32_t cp, uint32_t out[4]);
 /* Order the combining marks of cp[0 .. n) canonically (stable): UAX 15, D109.  O(n + sum over runs
  * of k^2), runs cut at 64. */

@@ -16,7 +16,7 @@ mapped()
 # the file keeps its inode and its bytes, all but one of them
 scribble() { printf x | dd of=model.gguf bs=1 seek="$(($(stat -c %s model.gguf) - 1))" conv=notrunc status=none; }
 replace() { cp "$SPM" other && mv other model.gguf; }
-line() { same "infer-$1: error: $PWD/model.gguf changed while it was used" "$(cat err)"; }
+line() { same "infer-$1: error: $PWD/model.gguf was modified while it was in use" "$(cat err)"; }
 
 # prompt CHANGE OPTION...: begin, change the file, then give the prompt
 prompt()
@@ -60,7 +60,7 @@ prompt()
 @test "a conversation ends" {
 	prompt scribble -i --raw -n 4
 	same 1 "$rc"
-	grep -q "model.gguf changed while it was used" err
+	grep -q "model.gguf was modified while it was in use" err
 }
 
 @test "a file that took the model's place is another file" {

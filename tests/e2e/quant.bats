@@ -429,7 +429,7 @@ stopped()
 	head -c 200000 second >"$second"
 	fails 3 's-00002-.*: tensor .*: the file ends before them' infer-quant --type Q4_K s-00001-of-* a.gguf
 	cp s-00003-of-* "$second"
-	fails 3 's-00002-.*: no shard of this model: it says 3 of' infer-quant --type Q4_K s-00001-of-* a.gguf
+	fails 3 's-00002-.*: not a shard of this model: it is 3 of' infer-quant --type Q4_K s-00001-of-* a.gguf
 	none a.gguf
 }
 

@@ -199,10 +199,10 @@ static void test_names(void **state)
 	says(m, devices, 3, "apart0:0-0,apart1:1-3,apart2:4-5");
 	deal(1, 0);
 	assert_int_equal(engine_open(&e, m, &o, devices, 3, &err), INFER_EINVAL);
-	assert_string_equal(err.message, "apart1: no layers");
+	assert_string_equal(err.message, "apart1: must have at least one layer");
 	deal(1, 6);
 	assert_int_equal(engine_open(&e, m, &o, devices, 3, &err), INFER_EINVAL);
-	assert_string_equal(err.message, "apart1: 6 layers, of the 5 that are left of 6");
+	assert_string_equal(err.message, "apart1: 6 layers, but only 5 of 6 are left");
 	assert_int_equal(engine_open(&e, m, &o, many, KV_DEVICES + 1, &err), INFER_EINVAL);
 	assert_non_null(strstr(err.message, "17 devices"));
 	assert_null(e);

@@ -313,7 +313,7 @@ static void test_changed(void **state)
 	set_time(path, 1000001);
 	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_EIO);
 	assert_non_null(strstr(err.message, path));
-	assert_non_null(strstr(err.message, " changed while it was used"));
+	assert_non_null(strstr(err.message, " was modified while it was in use"));
 	set_time(path, 1000000);
 	assert_int_equal(infer_file_check_unchanged(f, &err), INFER_OK);
 	assert_int_equal(truncate(path, 4096), 0);
@@ -366,13 +366,13 @@ static void test_split_wrong(void **state)
 	shard(1, 2, 0, 1, 2), write_shard(2, 2);
 	split_fails(INFER_EFORMAT, "tensor t0: there twice");
 	shard(1, 2, 0, 1, 9), write_shard(2, 2); /* a stranger with the same names */
-	split_fails(INFER_EFORMAT, "no shard of this model");
+	split_fails(INFER_EFORMAT, "not a shard of this model");
 	shard(1, 2, 1, 2, 3), write_shard(2, 2); /* its own count is another */
-	split_fails(INFER_EFORMAT, "no shard of this model");
+	split_fails(INFER_EFORMAT, "not a shard of this model");
 	shard(0, 2, 1, 1, 2), write_shard(2, 2); /* says it is the first */
-	split_fails(INFER_EFORMAT, "no shard of this model");
+	split_fails(INFER_EFORMAT, "not a shard of this model");
 	shard(1, 3, 1, 1, 2), write_shard(2, 2); /* one of three */
-	split_fails(INFER_EFORMAT, "no shard of this model");
+	split_fails(INFER_EFORMAT, "not a shard of this model");
 	good(), write_shard(2, 2); /* no shard at all */
 	split_fails(INFER_EFORMAT, "split.no");
 	m.n = 0, make_put(&m, "NOPE", 4), write_shard(2, 2);

@@ -220,7 +220,7 @@ static void check_array(const infer_file *f, const struct infer_meta *k)
 	                 INFER_EFORMAT);
 	assert_int_equal(infer_meta_array(f, k, INFER_META_I32, 2, 3, i32, &at, &err),
 	                 INFER_EFORMAT);
-	assert_non_null(strstr(err.message, "4 elements, number 4 is wanted"));
+	assert_non_null(strstr(err.message, "has 4 elements, so there is no element 4"));
 	assert_int_equal(infer_meta_array(f, k, INFER_META_STR, 0, 1, i32, &at, &err),
 	                 INFER_EINVAL);
 	assert_int_equal(infer_meta_bytes(f, k, &bytes, &n, &err), INFER_EFORMAT);
@@ -287,7 +287,7 @@ static void test_message(void **state)
 	assert_int_equal(infer_file_open_bytes(&f, m.at, m.n, "meta.gguf", NULL), INFER_OK);
 	assert_int_equal(infer_meta_u64(f, key, &u, NULL, &err), INFER_EFORMAT);
 	assert_non_null(strstr(err.message, "meta.gguf: key a\\x0a\\xffkkk"));
-	assert_non_null(strstr(err.message, "...: string where an integer is wanted"));
+	assert_non_null(strstr(err.message, "...: is string, must be an integer"));
 	infer_file_close(&f);
 }
 

@@ -251,7 +251,7 @@ static void test_both(void **state)
 	assert_int_equal(infer_file_open(&a, t.path, NULL), INFER_OK);
 	write_form(&t, a, paths[1]);
 	assert_int_equal(infer_file_open(&b, paths[1], &err), INFER_EFORMAT);
-	assert_non_null(strstr(err.message, "both in Ollama's form and in another"));
+	assert_non_null(strstr(err.message, "both in Ollama's form and in the usual one"));
 	infer_file_close(&a);
 	for (int i = 0; i < FORMS; i++)
 		unlink(paths[i]);

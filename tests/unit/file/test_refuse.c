@@ -45,10 +45,10 @@ static const struct bytes unknown[] = {
 	{ B("\x40\0\0\0\0\0\0\0["), "begins with 40 00 00 00" },
 	{ B("\x08\x07\x2a\x07"), "begins with 08 07 2a 07" },
 	{ B("\x80\x06zz"), "begins with 80 06 7a 7a" },
-	{ B("abc"), "3 bytes are no model file" },
-	{ B(""), "0 bytes are no model file" },
-	{ B("<"), "1 bytes are no model file" },
-	{ B("\x1f"), "1 bytes are no model file" },
+	{ B("abc"), "a file of 3 bytes is not a model" },
+	{ B(""), "a file of 0 bytes is not a model" },
+	{ B("<"), "a file of 1 bytes is not a model" },
+	{ B("\x1f"), "a file of 1 bytes is not a model" },
 	{ B("PK\3\4"), "a zip archive" }, /* cut short */
 	{ B("GGUF"), "ends inside" },
 };

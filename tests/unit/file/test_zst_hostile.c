@@ -30,7 +30,7 @@ static void test_cut(void **state)
 		for (size_t i = 0; i < 50; i++) {
 			z.n = 0;
 			put(&z, all.at, all.n * i / 50);
-			check_fails(INFER_EFORMAT, z.n < 4 ? "no model file" : "");
+			check_fails(INFER_EFORMAT, z.n < 4 ? "is not a model" : "");
 		}
 		z.n = 0;
 		put(&z, all.at, all.n - 1);
@@ -45,7 +45,7 @@ static void test_cut(void **state)
 	check_fails(INFER_EFORMAT, "does not fit in the file");
 	z.n = 0;
 	pack(&z, m.at, 3, 0);
-	check_fails(INFER_EFORMAT, "3 bytes are no model file");
+	check_fails(INFER_EFORMAT, "a file of 3 bytes is not a model");
 	free(all.at);
 }
 
@@ -173,7 +173,7 @@ static void test_wrong(void **state)
 	check_fails(INFER_EUNSUP, "an HTML page");
 	z.n = 0;
 	pack(&z, NULL, 0, 0);
-	check_fails(INFER_EFORMAT, "0 bytes are no model file");
+	check_fails(INFER_EFORMAT, "a file of 0 bytes is not a model");
 	z.n = 0;
 	pack(&z, "\x28\xb5\x2f\xfd...", 7, 0);
 	check_fails(INFER_EUNSUP, "compressed with zstd");

@@ -264,7 +264,7 @@ static int case_parts(void)
 	assert_int_equal(strncmp(e.message, "two: a context of", 17), 0);
 	r.ask.devices[1].layers = 0;
 	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
-	assert_string_equal(e.message, "two: no layers");
+	assert_string_equal(e.message, "two: must have at least one layer");
 	r.ask.devices[1].layers = layers;
 	r.ask.devices[0].layers = 1;
 	nth_fails(place_solve(&p, r.m, &r.ask, &e), INFER_EINVAL);
