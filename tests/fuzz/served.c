@@ -1,8 +1,8 @@
-/* tests/fuzz/served.c - any bytes as the body of a request to infer-serve, as its endpoints get it from
- * the HTTP side: each is answered, and what is answered is JSON.  The first byte chooses the endpoint.
+/* tests/fuzz/served.c - any bytes as the body of a request to an endpoint of infer-serve: it is
+ * answered, with JSON.  The first byte chooses the endpoint.
  *
- * A form with a file is cut into its parts by libmicrohttpd, whose functions are replaced here: parts come
- * in pieces that the bytes choose. */
+ * The functions of libmicrohttpd that parse forms are replaced here: parts arrive in pieces that
+ * the bytes choose. */
 #include "infer-serve/batch/batch_lines.h"
 #include "infer-serve/batch/files.h"
 #include "infer-serve/batch/batches.h"
@@ -49,8 +49,8 @@ struct MHD_PostProcessor *MHD_create_post_processor(struct MHD_Connection *c, si
 	return p;
 }
 
-/* A piece: a byte that says of which part it is, whether the part goes on, and how long the name of the
- * file is; a byte with the length of its data; the name, and the data. */
+/* A piece: a byte that says of which part it is, whether the part goes on, and how long the name of
+ * the file is; a byte with the length of its data; the name, and the data. */
 enum MHD_Result MHD_post_process(struct MHD_PostProcessor *p, const char *data, size_t n)
 {
 	static const char *const keys[] = { "file", "purpose", "other", NULL };

@@ -26,7 +26,7 @@ struct list {
 	struct buf entries;
 };
 
-static int add_entry(void *user, const char *name)
+static int add_file_entry(void *user, const char *name)
 {
 	struct list *l = user;
 	struct entry e = { .created = 0 };
@@ -69,7 +69,7 @@ void ep_files(struct http_request *r)
 	struct buf text;
 
 	buf_init(&l.entries, MEM_BASE);
-	(void)store_each(l.s, FILES_PREFIX, add_entry, &l);
+	(void)store_each(l.s, FILES_PREFIX, add_file_entry, &l);
 	e = (const struct entry *)(const void *)l.entries.at;
 	n = l.entries.bad ? 0 : l.entries.len / sizeof *e;
 	if (n)

@@ -48,7 +48,7 @@ struct tokenize {
 	int of_vllm; /* vLLM's prompt and add_special_tokens instead of content and add_special */
 };
 
-static int read_text(struct http_request *r, const struct json *body, struct tokenize *t)
+static int read_tokenize_text(struct http_request *r, const struct json *body, struct tokenize *t)
 {
 	const struct json *v = json_get(body, "content"), *prompt = json_get(body, "prompt");
 	const char *key = "content";
@@ -141,7 +141,7 @@ void ep_tokenize(struct http_request *r)
 		tokenize_conversation(r);
 		return;
 	}
-	if (body && read_text(r, body, &t)) {
+	if (body && read_tokenize_text(r, body, &t)) {
 		uint32_t flags =
 			(t.add ? INFER_ENCODE_ADD : 0) | (t.special ? INFER_ENCODE_SPECIAL : 0);
 		int rc = infer_encode(infer_model_tokenizer(r->api.model->model), t.text, t.n,

@@ -1,7 +1,7 @@
 /* infer-serve/ops/api_request.h - a request of the API, and the generation of its answer.
  *
- * An HTTP request (http/request.h) and a line of a batch (batch/line_run.h) each own one.  Its owner
- * reads it and delivers the answer; this room finds the model and runs the job.
+ * An HTTP request (http/request.h) and a line of a batch (batch/line_run.h) each own one.  Its
+ * owner reads it and delivers the answer; this room finds the model and runs the job.
  *
  * A request belongs to one thread at a time: to a worker, to the loader, or to the thread that
  * steps the engines.  Fields marked "lock" are guarded by the server's lock. */

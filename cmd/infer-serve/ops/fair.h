@@ -26,7 +26,7 @@ enum { FAIR_MOST = 100, FAIR_LEVELS = 8 };
 struct fair_item {
 	struct fair_item *next;
 	struct fair_user *user;
-	int32_t samples, rank; /* rank: priority in the engine; the greatest goes first */
+	int32_t samples, rank; /* rank: in the engine; the greatest is computed first */
 	uint64_t turn;         /* order of arrival */
 	void *of;              /* the request; not used here */
 };

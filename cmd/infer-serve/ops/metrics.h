@@ -7,7 +7,7 @@
 #include <infer/job.h>
 #include "base/buf.h"
 
-/* In seconds, unless the comment says tokens or samples. */
+/* In seconds; those of tokens and samples are marked. */
 enum metrics_histogram {
 	METRICS_E2E,     /* from the request's head to the end of its answer */
 	METRICS_TTFT,    /* to its first token */

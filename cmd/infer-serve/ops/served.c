@@ -200,7 +200,7 @@ void served_close(struct served *m)
 
 /* ---- names ---- */
 
-static int is_name(const char *name, const char *at, size_t n)
+static int is_same_name(const char *name, const char *at, size_t n)
 {
 	return strlen(name) == n && !memcmp(name, at, n);
 }
@@ -210,10 +210,10 @@ struct served *served_by_name(struct server *s, const char *name, size_t n)
 	for (struct served *m = s->models; m; m = m->next) {
 		if (m->retired)
 			continue;
-		if (is_name(m->name, name, n))
+		if (is_same_name(m->name, name, n))
 			return m;
 		for (int i = 0; i < m->aliases.n; i++)
-			if (is_name(m->aliases.at[i], name, n))
+			if (is_same_name(m->aliases.at[i], name, n))
 				return m;
 	}
 	return NULL;
@@ -224,9 +224,9 @@ struct served *served_by_file(struct server *s, const char *path, size_t n)
 	for (struct served *m = s->models; m; m = m->next) {
 		const char *slash = strrchr(m->o.model, '/');
 
-		if (!m->retired &&
-		    (is_name(m->o.model, path, n) || (m->ref && is_name(m->ref, path, n)) ||
-		     is_name(slash ? slash + 1 : m->o.model, path, n)))
+		if (!m->retired && (is_same_name(m->o.model, path, n) ||
+		                    (m->ref && is_same_name(m->ref, path, n)) ||
+		                    is_same_name(slash ? slash + 1 : m->o.model, path, n)))
 			return m;
 	}
 	return NULL;

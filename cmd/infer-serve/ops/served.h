@@ -2,9 +2,9 @@
  * loaded, its engine.
  *
  * Without --config there is one model, which every name finds and which stays loaded.  With
- * --config the first request that names a model loads it, on a thread of its own (loading.c).  The
- * thread that steps engines unloads a model that was idle for a while, or whose memory another
- * needs.
+ * --config the first request that names a model loads it, on a thread of its own (loading.c).  Idle
+ * models are unloaded after a while, or when another model needs the memory, by the thread that
+ * steps engines.
  *
  * One thread steps all engines in turn.  Each step has all cores, so that models in use share the
  * machine evenly, and no state of an engine needs a lock. */

@@ -1,8 +1,8 @@
 /* infer-serve/ops/store.h - a directory of files that appear whole or not at all.
  *
- * Names are a prefix and 32 hexadecimal digits; none comes from a client.  NAME holds the contents
- * of a file, NAME.json its description.  A file exists if its contents do.  The directory belongs
- * to one server at a time.
+ * Names are a prefix and 32 hexadecimal digits, never the choice of a client.  NAME holds the
+ * contents of a file, NAME.json its description.  A file exists if its contents do.  The directory
+ * belongs to one server at a time.
  *
  * Functions that write fail with INFER_EAGAIN if the disk is full or a quota is used up, with
  * INFER_EIO for another error of the disk.  Shared: any thread may call them. */

@@ -1,4 +1,5 @@
-/* tests/unit/infer-serve/test_conns.c - places of addresses, clients that leave, targets and hosts */
+/* tests/unit/infer-serve/test_conns.c - limits of addresses, clients that leave, targets and
+ * hosts */
 #include "../nth.h"
 #include "infer-serve/http/conns.h"
 #include "infer-serve/http/head.h"
@@ -29,7 +30,7 @@ static void close_pairs(struct pairs *p)
 				close(p->fds[i][k]);
 }
 
-/* Add a connection that comes from this address, NULL: from a socket in the file system. */
+/* Add a connection from this address; NULL: from a socket in the file system. */
 static struct conn *add(struct conns *c, struct pairs *p, const char *from, int64_t now)
 {
 	struct sockaddr_in four = { .sin_family = AF_INET };
@@ -74,13 +75,13 @@ static int case_quarter(void)
 		nth_need((n[i] = add(&c, &p, "10.0.0.1", i)) != NULL);
 	for (int i = 0; i < QUARTER; i++)
 		assert_false(is_ended(&p, i));
-	/* a piece of a body makes the first the newest: the second is ended for a new one */
+	/* bytes of a body make the first one the newest, so a new one replaces the second */
 	conns_set(&c, n[0], CONN_BODY, 100, 0);
 	conns_seen(&c, n[0], 101);
 	nth_need((n[4] = add(&c, &p, "10.0.0.1", 102)) != NULL);
 	assert_false(is_ended(&p, 0));
 	assert_true(is_ended(&p, 1));
-	/* a whole request does not count, one that is answered neither */
+	/* a complete request does not count, and neither does an answered one */
 	conns_set(&c, n[2], CONN_WHOLE, 103, 0);
 	conns_set(&c, n[3], CONN_IDLE, 103, 0);
 	nth_need((n[5] = add(&c, &p, "10.0.0.1", 104)) != NULL);
@@ -117,12 +118,12 @@ static void test_trusted(void **state)
 	assert_false(conns_address(address, "10.0.0.1/8"));
 	assert_false(conns_address(address, ""));
 	open_set(&c, &trusted);
-	/* the same address, as a socket of IPv6 sees it */
+	/* the same address, as an IPv6 socket reports it */
 	for (int i = 0; i < 6; i++)
 		n[i] = add(&c, &p, i & 1 ? "10.0.0.1" : "::ffff:10.0.0.1", i);
 	for (int i = 6; i < 8; i++)
 		n[i] = add(&c, &p, "2001:db8::1", i);
-	/* who has a network of IPv6 may choose the last 64 bits */
+	/* the owner of an IPv6 network may choose the last 64 bits */
 	for (int i = 8; i < 13; i++)
 		n[i] = add(&c, &p, i & 1 ? "2001:db8::2" : "2001:db8::3", i);
 	for (int i = 0; i < p.n; i++)
@@ -133,8 +134,8 @@ static void test_trusted(void **state)
 	close_pairs(&p);
 }
 
-/* Nothing is ended while there is a place; then those that are silent for a second, but for whole
- * requests, those that are not limited and, before their time, all others. */
+/* Below the limit nothing is ended.  At the limit connections that were silent for a second are
+ * ended, except those with a complete request or without a limit. */
 static void test_full(void **state)
 {
 	struct pairs p = { .n = 0 };
@@ -188,7 +189,7 @@ static void test_left(void **state)
 		n[i] = add(&c, &p, "10.0.0.1", i);
 	n_reported = 0;
 	assert_true(conns_look(&c, 10, report) == INT64_MAX);
-	/* bytes are no end; the end of one direction is */
+	/* bytes are not the end of a connection, but the end of one direction is */
 	assert_int_equal(send(p.fds[0][1], "x", 1, 0), 1);
 	assert_int_equal(send(p.fds[1][1], "x", 1, 0), 1);
 	shutdown(p.fds[1][1], SHUT_WR);
@@ -211,7 +212,7 @@ static void test_left(void **state)
 		next = after;
 		n_reported = 0;
 	}
-	/* they are the first to be ended for a new connection, whatever came last */
+	/* they are ended first for a new connection, however recent they are */
 	conns_set(&c, n[2], CONN_BODY, 50 * SECOND, 0);
 	conns_remove(&c, n[1], 100);
 	n[1] = add(&c, &p, "10.0.0.1", 60 * SECOND);
@@ -228,8 +229,8 @@ static void test_left(void **state)
 	close_pairs(&p);
 }
 
-/* What lingers is read on and closed when the client ends it, or its time is over; but not in one that was
- * left. */
+/* A lingering connection is read until the client closes it or its deadline passes; one that its
+ * client left does not linger. */
 static void test_linger(void **state)
 {
 	struct pairs p = { .n = 0 };

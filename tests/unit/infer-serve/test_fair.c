@@ -1,5 +1,5 @@
-/* tests/unit/infer-serve/test_fair.c - whose request is next: shares by weight, priorities, no claim on the
- * past, and what is preempted for whom */
+/* tests/unit/infer-serve/test_fair.c - the order of requests: shares by weight, priorities, no
+ * credit for idle time, and preemption */
 #include "../nth.h"
 #include "infer-serve/ops/fair.h"
 #include <string.h>
@@ -26,7 +26,7 @@ static void put(int u, int from, int to)
 	}
 }
 
-/* Take as many as fit, each charged so many tokens. */
+/* Take as many requests as fit, and charge each that many tokens. */
 static int take(struct fair_item **out, int64_t samples, int tokens)
 {
 	int n = 0;
@@ -50,7 +50,7 @@ static void test_order(void **state)
 	assert_int_equal(take(got, 0, 10), ROOM);
 	for (int i = 0; i < ROOM; i++) {
 		assert_ptr_equal(got[i], &items[0][i]);
-		assert_int_equal(got[i]->rank, 0); /* alone, nobody ranks above oneself */
+		assert_int_equal(got[i]->rank, 0); /* a single user has rank 0 */
 	}
 	assert_int_equal(take(got, ROOM, 10), 0);
 	fair_end(&f, &items[0][0]);
@@ -80,7 +80,7 @@ static void test_shares(void **state)
 	assert_in_range(taken[2], 79, 81);
 }
 
-/* One who comes late is next, but has no claim on the time before. */
+/* A user who arrives late is next, but gets no credit for the time before. */
 static void test_late(void **state)
 {
 	struct fair_item *it;
@@ -112,7 +112,7 @@ static void test_full(void **state)
 	start(2, NULL);
 	put(0, 0, MANY);
 	assert_int_equal(take(got, 0, 1), ROOM);
-	/* the other one gets half of the room, whatever runs, and waits for more of it */
+	/* the other user gets half of the engine at once, and waits for more */
 	put(1, 0, MANY);
 	for (int i = 0; i < ROOM / 2; i++) {
 		it = fair_take(&f, ROOM + i, 0);
@@ -121,7 +121,7 @@ static void test_full(void **state)
 		assert_true(it->rank > 0);
 	}
 	assert_null(fair_take(&f, ROOM + ROOM / 2, 0));
-	/* one whose rank is not below is not preempted */
+	/* a request whose rank is not lower is not preempted */
 	fair_end(&f, it);
 	assert_null(fair_take(&f, ROOM, it->rank));
 	assert_non_null(fair_take(&f, ROOM, it->rank - 1));
@@ -149,7 +149,7 @@ static void test_priority(void **state)
 	assert_ptr_equal(it->user, &users[0]);
 }
 
-/* Those who leave the queue, from any place in it, leave no trace. */
+/* Removing requests from any place in the queue does not change the order of the others. */
 static void test_drop(void **state)
 {
 	struct fair_item *it;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whatever the room, pieces join to the whole, and end where an event does if one fits. */
+/* For every size of the room, the pieces join to the whole, and end with an event if one fits. */
 static void test_cut(void **state)
 {
 	static const char text[] = "data: 1\n\ndata: a long one that is long\n\ndata: 3\n\n";
@@ -22,7 +22,7 @@ static void test_cut(void **state)
 		for (size_t at = 0, n; at < all; at += n) {
 			n = sse_cut(text + at, all - at, room);
 			assert_in_range(n, 1, room);
-			/* an end of an event within the room is where it is cut */
+			/* if an event ends within the room, the piece ends there */
 			if (memmem(text + at, n < room ? all - at : room, "\n\n", 2))
 				assert_memory_equal(text + at + n - 2, "\n\n", 2);
 		}

@@ -59,8 +59,8 @@ static int is_public(const char *path)
 	return 0;
 }
 
-/* Every endpoint is found by its own path, is a function or says that it is none, and those that
- * need no key are the ones that clients ask before they have one. */
+/* Every endpoint is found by its own path and has a function or the flag EP_OFF, and the endpoints
+ * without a key are the known ones. */
 static void test_table(void **state)
 {
 	const struct endpoint *e;
