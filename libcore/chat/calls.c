@@ -130,7 +130,7 @@ static uint32_t nested_tags(struct calls *c, const struct json *schema, const st
 			.word = { NULL, "false", "true" },
 			.quote = "",
 			.list = { "", "" },
-			.untyped = i + 1,
+			.untyped = i ? PART_NOT_LIKE_JSON : PART_AS_STRING,
 		};
 	return parts_spelled(c->p, schema, o, &c->nested[!chat_tools_known(c->tool)], c->what);
 }

@@ -1,16 +1,16 @@
-/* gbnf/check.c - which rules can be empty or cannot end, left recursion. */
+/* gbnf/check.c - compile rules: find empty rules, refuse left recursion, find code that cannot end. */
 #include "gbnf/compile.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* The places of a rule that are reached before any character; rules that can be empty are passed.
- * stack, seen: [n_code], seen marks them with `mark` */
-struct walk {
+/* a walk over the code that is reached without reading a character
+ * stack, seen: [n_code]; seen[pc] == mark: visited */
+struct code_walk {
 	uint32_t *stack, *seen, n, mark;
 };
 
-static void reach(struct walk *k, uint32_t pc)
+static void visit_code(struct code_walk *k, uint32_t pc)
 {
 	if (pc == NOWHERE || k->seen[pc] == k->mark)
 		return;
@@ -18,32 +18,33 @@ static void reach(struct walk *k, uint32_t pc)
 	k->stack[k->n++] = pc;
 }
 
-/* *ends: the end is reached; each called rule goes through `called` */
-static int walk(struct gbnf *p, struct walk *k, uint32_t start, int *ends, uint8_t *called)
+/* Walk a rule from `start`.  *ends: its end is reached; called, or NULL: [n_rules] rules called first */
+static int walk_rule(struct gbnf *p, struct code_walk *k, uint32_t start, int *ends,
+                     uint8_t *called)
 {
 	k->mark++;
 	k->n = 0;
 	*ends = 0;
-	reach(k, start);
+	visit_code(k, start);
 	while (k->n) {
 		const uint32_t pc = k->stack[--k->n];
 		const struct code *c = p->code + pc;
 
 		TRY(work_steps(&p->w, 1));
 		if (c->op == OP_SPLIT)
-			reach(k, c->b);
+			visit_code(k, c->b);
 		if (c->op == OP_SPLIT || c->op == OP_JUMP)
-			reach(k, c->a);
+			visit_code(k, c->a);
 		if (c->op == OP_CALL && called)
 			called[c->a] = 1;
 		if (c->op == OP_CALL && p->rule[c->a].empty)
-			reach(k, pc + 1);
+			visit_code(k, pc + 1);
 		*ends |= c->op == OP_END;
 	}
 	return INFER_OK;
 }
 
-static int find_empty(struct gbnf *p, struct walk *k)
+static int find_empty_rules(struct gbnf *p, struct code_walk *k)
 {
 	for (int more = 1; more;) {
 		more = 0;
@@ -52,7 +53,7 @@ static int find_empty(struct gbnf *p, struct walk *k)
 
 			if (p->rule[r].empty)
 				continue;
-			TRY(walk(p, k, p->rule[r].start, &ends, NULL));
+			TRY(walk_rule(p, k, p->rule[r].start, &ends, NULL));
 			p->rule[r].empty = ends;
 			more |= ends;
 		}
@@ -60,9 +61,9 @@ static int find_empty(struct gbnf *p, struct walk *k)
 	return INFER_OK;
 }
 
-/* Whether the beginning of r leads to a rule that is left; callers: it is led to by one. */
-static int leads(struct gbnf *p, struct walk *k, uint32_t r, const uint8_t *gone, uint8_t *called,
-                 int callers, int *yes)
+/* Set *yes if r calls, before any character, a rule that is not gone; callers: if such a rule calls r. */
+static int calls_first(struct gbnf *p, struct code_walk *k, uint32_t r, const uint8_t *gone,
+                       uint8_t *called, int callers, int *yes)
 {
 	int ends;
 
@@ -72,16 +73,16 @@ static int leads(struct gbnf *p, struct walk *k, uint32_t r, const uint8_t *gone
 		if (gone[i])
 			continue;
 		memset(called, 0, p->n_rules);
-		TRY(walk(p, k, p->rule[i].start, &ends, called));
+		TRY(walk_rule(p, k, p->rule[i].start, &ends, called));
 		for (uint32_t j = 0; j < p->n_rules; j++)
 			*yes |= called[j] && !gone[j] && (!callers || j == r);
 	}
 	return INFER_OK;
 }
 
-/* Rules whose beginning leads to no rule that is left go, until none does: if any stays, some recur,
- * and others only lead to those. */
-static int refuse_left(struct gbnf *p, struct walk *k)
+/* Remove rules that call no remaining rule first, and then rules that no remaining rule calls first.
+ * Any that stay are left recursive. */
+static int refuse_left_recursion(struct gbnf *p, struct code_walk *k)
 {
 	uint8_t *called, *gone;
 
@@ -95,7 +96,7 @@ static int refuse_left(struct gbnf *p, struct walk *k)
 
 				if (gone[r])
 					continue;
-				TRY(leads(p, k, r, gone, called, callers, &yes));
+				TRY(calls_first(p, k, r, gone, called, callers, &yes));
 				gone[r] |= !yes;
 				more |= !yes;
 			}
@@ -109,8 +110,8 @@ static int refuse_left(struct gbnf *p, struct walk *k)
 	return INFER_OK;
 }
 
-/* live[pc]: the end of its rule can be reached with some text. */
-static int find_live(struct gbnf *p, uint8_t *live)
+/* Set live[pc] if the end of its rule can be reached by some text. */
+static int find_live_code(struct gbnf *p, uint8_t *live)
 {
 	for (int more = 1; more;) {
 		more = 0;
@@ -134,17 +135,17 @@ static int find_live(struct gbnf *p, uint8_t *live)
 	return INFER_OK;
 }
 
-static int compile(struct gbnf *p, struct grammar *g)
+static int compile_rules(struct gbnf *p, struct grammar *g)
 {
-	struct walk k = { 0 };
+	struct code_walk k = { 0 };
 
 	TRY(gbnf_parse(p));
 	TRY(work_alloc(&p->w, &k.stack, p->n_code, sizeof *k.stack));
 	TRY(work_alloc(&p->w, &k.seen, p->n_code, sizeof *k.seen));
-	TRY(find_empty(p, &k));
-	TRY(refuse_left(p, &k));
+	TRY(find_empty_rules(p, &k));
+	TRY(refuse_left_recursion(p, &k));
 	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
-	TRY(find_live(p, g->code_live));
+	TRY(find_live_code(p, g->code_live));
 	for (uint32_t pc = 0; pc < p->n_code; pc++)
 		if (p->code[pc].op == OP_CALL)
 			p->code[pc].a = p->rule[p->code[pc].a].start;
@@ -167,7 +168,7 @@ int gbnf_compile(struct grammar **out, const char *text, size_t n, struct budget
 	p.w.mem.who = MEM_GRAMMAR;
 	rc = work_alloc(&p.w, &g, 1, sizeof *g);
 	if (!rc)
-		rc = compile(&p, g);
+		rc = compile_rules(&p, g);
 	if (rc) {
 		work_end(&p.w);
 		return rc;

@@ -1,4 +1,4 @@
-/* gbnf/compile.h - (private) a grammar of rules while it is compiled.  Confined. */
+/* gbnf/compile.h - (private) a GBNF grammar while it is compiled.  Confined. */
 #ifndef GBNF_COMPILE_H
 #define GBNF_COMPILE_H
 #include "gbnf/gbnf.h"
@@ -7,20 +7,20 @@
 #include "automata/work.h"
 
 struct rule {
-	const char *name, *used; /* where it is first used */
-	uint32_t n, start;
-	int empty; /* it can be the empty text */
+	const char *name, *used; /* in the text: its name, its first use */
+	uint32_t n, start; /* bytes of the name; index of its code, NOWHERE: not defined yet */
+	int empty;         /* it can be the empty text */
 };
 
 struct gbnf {
 	struct work w;
-	const char *text, *s, *end;
+	const char *text, *s, *end; /* s: the current position */
 	struct code *code;
 	struct rule *rule;
 	struct charset *set;
 	uint32_t n_code, cap_code, n_rules, cap_rules, n_sets, cap_sets, root;
 };
 
-/* The code of all rules. */
+/* Parse the text to the code of all rules; OP_CALL holds the index of a rule. */
 int gbnf_parse(struct gbnf *p);
 #endif

@@ -1,4 +1,4 @@
-/* gbnf/gbnf.c - grammars as llama.cpp writes them, compiled to code over characters.
+/* gbnf/gbnf.c - the parser of GBNF, which emits code.
  *
  *	name ::= alternative | alternative ...
  *	"text"  [a-z]  [^a-z]  .  name  ( ... )  x*  x+  x?  x{2}  x{2,}  x{2,5}  # remark
@@ -12,7 +12,8 @@
 
 enum { MOST_DEPTH = 200, MOST_CODE = 1 << 20 };
 
-static int fail(struct gbnf *p, const char *at, const char *what)
+/* Fail at a position of the text. */
+static int fail_at(struct gbnf *p, const char *at, const char *what)
 {
 	uint32_t line = 1;
 
@@ -21,14 +22,14 @@ static int fail(struct gbnf *p, const char *at, const char *what)
 	return err_set(p->w.err, INFER_EINVAL, "line %u of the grammar: %s", line, what);
 }
 
-static int is_word(char c)
+static int is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '-' || c == '_';
 }
 
-/* White space and remarks; lines: newlines too. */
-static void skip(struct gbnf *p, int lines)
+/* Skip spaces and comments; lines: newlines too. */
+static void skip_space(struct gbnf *p, int lines)
 {
 	while (p->s < p->end) {
 		if (*p->s == '#')
@@ -44,7 +45,7 @@ static void skip(struct gbnf *p, int lines)
 
 /* -- code ----------------------------------------------------------------------------------- */
 
-static int emit(struct gbnf *p, enum op op, uint32_t a, uint32_t b)
+static int emit_op(struct gbnf *p, enum op op, uint32_t a, uint32_t b)
 {
 	if (p->n_code == MOST_CODE)
 		return err_set(p->w.err, INFER_EUNSUP, "the grammar is too large");
@@ -59,10 +60,10 @@ static int emit_set(struct gbnf *p, struct cpset *s)
 	TRY(cpset_norm(&p->w, s));
 	TRY(work_grow(&p->w, &p->set, &p->cap_sets, p->n_sets + 1, sizeof *p->set));
 	p->set[p->n_sets] = (struct charset){ s->n, s->at };
-	return emit(p, OP_CHAR, p->n_sets++, 0);
+	return emit_op(p, OP_CHAR, p->n_sets++, 0);
 }
 
-/* A copy of a fragment that lay at `from`. */
+/* Emit a copy of a fragment that was at `from`. */
 static int emit_copy(struct gbnf *p, const struct code *f, uint32_t n, uint32_t from)
 {
 	const uint32_t to = p->n_code;
@@ -74,13 +75,13 @@ static int emit_copy(struct gbnf *p, const struct code *f, uint32_t n, uint32_t 
 			c.a = c.a == NOWHERE ? NOWHERE : c.a - from + to;
 		if (c.op == OP_SPLIT)
 			c.b = c.b == NOWHERE ? NOWHERE : c.b - from + to;
-		TRY(emit(p, c.op, c.a, c.b));
+		TRY(emit_op(p, c.op, c.a, c.b));
 	}
 	return INFER_OK;
 }
 
-/* The element that begins at `from` comes lo ... hi times; hi NOWHERE: any number. */
-static int repeat(struct gbnf *p, uint32_t from, uint32_t lo, uint32_t hi)
+/* Repeat the element whose code begins at `from` lo ... hi times; hi NOWHERE: without a bound. */
+static int repeat_element(struct gbnf *p, uint32_t from, uint32_t lo, uint32_t hi)
 {
 	const uint32_t n = p->n_code - from;
 	struct code *f;
@@ -94,19 +95,19 @@ static int repeat(struct gbnf *p, uint32_t from, uint32_t lo, uint32_t hi)
 		TRY(emit_copy(p, f, n, from));
 	first = p->n_code;
 	if (hi == NOWHERE) {
-		TRY(emit(p, OP_SPLIT, first + 1, 0));
+		TRY(emit_op(p, OP_SPLIT, first + 1, 0));
 		TRY(emit_copy(p, f, n, from));
-		TRY(emit(p, OP_JUMP, first, 0));
+		TRY(emit_op(p, OP_JUMP, first, 0));
 		p->code[first].b = p->n_code;
 		return INFER_OK;
 	}
 	for (uint32_t i = lo; i < hi; i++) {
 		at = p->n_code;
-		TRY(emit(p, OP_SPLIT, at + 1, first));
+		TRY(emit_op(p, OP_SPLIT, at + 1, first));
 		first = at;
 		TRY(emit_copy(p, f, n, from));
 	}
-	/* the splits are chained by b: all lead to the end */
+	/* the splits are chained by b; set b to the end of the code */
 	for (uint32_t i = lo; i < hi; i++) {
 		at = p->code[first].b;
 		p->code[first].b = p->n_code;
@@ -117,7 +118,7 @@ static int repeat(struct gbnf *p, uint32_t from, uint32_t lo, uint32_t hi)
 
 /* -- characters ----------------------------------------------------------------------------- */
 
-static int hex(struct gbnf *p, int n, uint32_t *cp)
+static int parse_hex_digits(struct gbnf *p, int n, uint32_t *cp)
 {
 	*cp = 0;
 	for (; n; n--, p->s++) {
@@ -127,43 +128,43 @@ static int hex(struct gbnf *p, int n, uint32_t *cp)
 		                                                   : -1;
 
 		if (v < 0)
-			return fail(p, p->s, "too few hexadecimal digits");
+			return fail_at(p, p->s, "too few hexadecimal digits");
 		*cp = *cp << 4 | (uint32_t)v;
 	}
 	return INFER_OK;
 }
 
-/* A character of a text or class. */
-static int character(struct gbnf *p, uint32_t *cp)
+/* Parse a character of a literal or class. */
+static int parse_char(struct gbnf *p, uint32_t *cp)
 {
 	static const char letters[] = "trn\\\"[]-^", values[] = "\t\r\n\\\"[]-^";
 	const char *at = p->s, *l;
 	int n;
 
 	if (p->s == p->end)
-		return fail(p, at, "the text ends too early");
+		return fail_at(p, at, "the text ends too early");
 	if (*p->s != '\\') {
 		n = utf8_get(p->s, (size_t)(p->end - p->s), cp);
 		p->s += n;
-		return n ? INFER_OK : fail(p, at, "is not UTF-8");
+		return n ? INFER_OK : fail_at(p, at, "not UTF-8");
 	}
 	if (++p->s == p->end)
-		return fail(p, at, "the text ends too early");
+		return fail_at(p, at, "the text ends too early");
 	l = *p->s ? strchr(letters, *p->s) : NULL;
 	n = *p->s == 'x' ? 2 : *p->s == 'u' ? 4 : *p->s == 'U' ? 8 : 0;
 	p->s++;
 	if (n)
-		TRY(hex(p, n, cp));
+		TRY(parse_hex_digits(p, n, cp));
 	else if (!l)
-		return fail(p, at, "no such escape");
+		return fail_at(p, at, "there is no such escape");
 	else
 		*cp = (unsigned char)values[l - letters];
 	if (*cp > DFA_MOST_CP || (*cp >= 0xd800 && *cp < 0xe000))
-		return fail(p, at, "is no character");
+		return fail_at(p, at, "not a Unicode character");
 	return INFER_OK;
 }
 
-static int literal(struct gbnf *p)
+static int parse_literal(struct gbnf *p)
 {
 	const char *at = p->s++;
 
@@ -171,17 +172,17 @@ static int literal(struct gbnf *p)
 		struct cpset one = { 0 };
 		uint32_t cp;
 
-		TRY(character(p, &cp));
+		TRY(parse_char(p, &cp));
 		TRY(cpset_add(&p->w, &one, cp, cp));
 		TRY(emit_set(p, &one));
 	}
 	if (p->s == p->end)
-		return fail(p, at, "this text has no end");
+		return fail_at(p, at, "this text has no end");
 	p->s++;
 	return INFER_OK;
 }
 
-static int class(struct gbnf *p)
+static int parse_class(struct gbnf *p)
 {
 	const char *at = p->s++;
 	struct cpset set = { 0 };
@@ -191,18 +192,18 @@ static int class(struct gbnf *p)
 	while (p->s < p->end && *p->s != ']') {
 		uint32_t lo, hi;
 
-		TRY(character(p, &lo));
+		TRY(parse_char(p, &lo));
 		hi = lo;
 		if (p->end - p->s > 1 && *p->s == '-' && p->s[1] != ']') {
 			p->s++;
-			TRY(character(p, &hi));
+			TRY(parse_char(p, &hi));
 		}
 		if (lo > hi)
-			return fail(p, at, "a range of characters that is in the wrong order");
+			return fail_at(p, at, "a range of characters is out of order");
 		TRY(cpset_add(&p->w, &set, lo, hi));
 	}
 	if (p->s == p->end)
-		return fail(p, at, "this class has no end");
+		return fail_at(p, at, "this class has no end");
 	p->s++;
 	TRY(cpset_norm(&p->w, &set));
 	if (not )
@@ -212,14 +213,15 @@ static int class(struct gbnf *p)
 
 /* -- rules ---------------------------------------------------------------------------------- */
 
-static int alternatives(struct gbnf *p, int depth);
+static int parse_alternatives(struct gbnf *p, int depth);
 
-static int rule_of(struct gbnf *p, uint32_t *rule)
+/* Parse the name of a rule, and find or add it. */
+static int parse_rule_name(struct gbnf *p, uint32_t *rule)
 {
 	const char *at = p->s;
 	uint32_t n;
 
-	while (p->s < p->end && is_word(*p->s))
+	while (p->s < p->end && is_name_char(*p->s))
 		p->s++;
 	n = (uint32_t)(p->s - at);
 	for (*rule = 0; *rule < p->n_rules; ++*rule) {
@@ -232,42 +234,42 @@ static int rule_of(struct gbnf *p, uint32_t *rule)
 	return INFER_OK;
 }
 
-static int count(struct gbnf *p, uint32_t *n)
+static int parse_count(struct gbnf *p, uint32_t *n)
 {
 	const char *at = p->s;
 
 	*n = 0;
 	for (; p->s < p->end && *p->s >= '0' && *p->s <= '9'; p->s++)
 		*n = *n < 100000000 ? *n * 10 + (uint32_t)(*p->s - '0') : *n;
-	return p->s > at ? INFER_OK : fail(p, at, "a number is missing");
+	return p->s > at ? INFER_OK : fail_at(p, at, "a number is missing");
 }
 
-static int braces(struct gbnf *p, uint32_t *lo, uint32_t *hi)
+static int parse_braces(struct gbnf *p, uint32_t *lo, uint32_t *hi)
 {
 	const char *at = p->s++;
 
-	skip(p, 0);
+	skip_space(p, 0);
 	*lo = 0;
 	if (p->s < p->end && *p->s != ',')
-		TRY(count(p, lo));
+		TRY(parse_count(p, lo));
 	*hi = *lo;
-	skip(p, 0);
+	skip_space(p, 0);
 	if (p->s < p->end && *p->s == ',') {
 		p->s++;
-		skip(p, 0);
+		skip_space(p, 0);
 		*hi = NOWHERE;
 		if (p->s < p->end && *p->s != '}')
-			TRY(count(p, hi));
-		skip(p, 0);
+			TRY(parse_count(p, hi));
+		skip_space(p, 0);
 	}
 	if (p->s == p->end || *p->s != '}')
-		return fail(p, at, "} is missing");
+		return fail_at(p, at, "} is missing");
 	p->s++;
-	return *lo > *hi ? fail(p, at, "at least more than at most") : INFER_OK;
+	return *lo > *hi ? fail_at(p, at, "the minimum is above the maximum") : INFER_OK;
 }
 
-/* *there: 0 where no element begins */
-static int element(struct gbnf *p, int depth, int *there)
+/* Parse an element.  *there: 0 if none begins here */
+static int parse_element(struct gbnf *p, int depth, int *there)
 {
 	struct cpset all = { 0 };
 	const char *at = p->s;
@@ -276,18 +278,18 @@ static int element(struct gbnf *p, int depth, int *there)
 	*there = 1;
 	switch (*p->s) {
 	case '"':
-		return literal(p);
+		return parse_literal(p);
 	case '[':
-		return class(p);
+		return parse_class(p);
 	case '.':
 		p->s++;
 		TRY(cpset_add(&p->w, &all, 0, DFA_MOST_CP));
 		return emit_set(p, &all);
 	case '(':
 		p->s++;
-		TRY(alternatives(p, depth + 1));
+		TRY(parse_alternatives(p, depth + 1));
 		if (p->s == p->end || *p->s != ')')
-			return fail(p, at, ") is missing");
+			return fail_at(p, at, ") is missing");
 		p->s++;
 		return INFER_OK;
 	case '<':
@@ -296,59 +298,59 @@ static int element(struct gbnf *p, int depth, int *there)
 	default:
 		break;
 	}
-	*there = is_word(*p->s);
+	*there = is_name_char(*p->s);
 	if (!*there)
 		return INFER_OK;
-	TRY(rule_of(p, &rule));
+	TRY(parse_rule_name(p, &rule));
 	if (!p->rule[rule].used)
 		p->rule[rule].used = at;
-	return emit(p, OP_CALL, rule, 0);
+	return emit_op(p, OP_CALL, rule, 0);
 }
 
-static int sequence(struct gbnf *p, int depth)
+static int parse_sequence(struct gbnf *p, int depth)
 {
 	for (;;) {
 		const uint32_t from = p->n_code;
 		uint32_t lo, hi;
 		int there;
 
-		skip(p, depth > 0);
+		skip_space(p, depth > 0);
 		if (p->s == p->end)
 			return INFER_OK;
-		TRY(element(p, depth, &there));
+		TRY(parse_element(p, depth, &there));
 		if (!there)
 			return INFER_OK;
 		for (;;) {
-			skip(p, depth > 0);
+			skip_space(p, depth > 0);
 			if (p->s == p->end || !*p->s || !strchr("*+?{", *p->s))
 				break;
 			lo = *p->s == '+';
 			hi = *p->s == '?' ? 1 : NOWHERE;
 			if (*p->s == '{')
-				TRY(braces(p, &lo, &hi));
+				TRY(parse_braces(p, &lo, &hi));
 			else
 				p->s++;
-			TRY(repeat(p, from, lo, hi));
+			TRY(repeat_element(p, from, lo, hi));
 		}
 	}
 }
 
-static int alternatives(struct gbnf *p, int depth)
+static int parse_alternatives(struct gbnf *p, int depth)
 {
 	uint32_t split, jumps = NOWHERE;
 
 	if (depth > MOST_DEPTH)
-		return fail(p, p->s, "too many parentheses in each other");
+		return fail_at(p, p->s, "parentheses are nested too deeply");
 	for (;;) {
 		split = p->n_code;
-		TRY(emit(p, OP_SPLIT, split + 1, NOWHERE));
-		TRY(sequence(p, depth));
-		TRY(emit(p, OP_JUMP, jumps, 0));
+		TRY(emit_op(p, OP_SPLIT, split + 1, NOWHERE));
+		TRY(parse_sequence(p, depth));
+		TRY(emit_op(p, OP_JUMP, jumps, 0));
 		jumps = p->n_code - 1;
 		if (p->s == p->end || *p->s != '|')
 			break;
 		p->s++;
-		skip(p, 1);
+		skip_space(p, 1);
 		p->code[split].b = p->n_code;
 	}
 	while (jumps != NOWHERE) {
@@ -360,27 +362,27 @@ static int alternatives(struct gbnf *p, int depth)
 	return INFER_OK;
 }
 
-static int one_rule(struct gbnf *p)
+static int parse_rule(struct gbnf *p)
 {
 	const char *at = p->s;
 	uint32_t rule, start = p->n_code;
 
-	if (!is_word(*p->s))
-		return fail(p, at, "the name of a rule is missing");
-	TRY(rule_of(p, &rule));
-	skip(p, 0);
+	if (!is_name_char(*p->s))
+		return fail_at(p, at, "the name of a rule is missing");
+	TRY(parse_rule_name(p, &rule));
+	skip_space(p, 0);
 	if (p->end - p->s < 3 || memcmp(p->s, "::=", 3) != 0)
-		return fail(p, at, "::= is missing");
+		return fail_at(p, at, "::= is missing");
 	p->s += 3;
-	skip(p, 1);
+	skip_space(p, 1);
 	if (p->rule[rule].start != NOWHERE)
-		return fail(p, at, "this rule is there twice");
+		return fail_at(p, at, "this rule is defined twice");
 	p->rule[rule].start = start;
-	TRY(alternatives(p, 0));
+	TRY(parse_alternatives(p, 0));
 	if (p->s < p->end && *p->s != '\n' && *p->s != '\r')
-		return fail(p, p->s, "something unexpected");
-	TRY(emit(p, OP_END, 0, 0));
-	skip(p, 1);
+		return fail_at(p, p->s, "something unexpected");
+	TRY(emit_op(p, OP_END, 0, 0));
+	skip_space(p, 1);
 	return INFER_OK;
 }
 
@@ -388,9 +390,9 @@ int gbnf_parse(struct gbnf *p)
 {
 	uint32_t root = 0;
 
-	skip(p, 1);
+	skip_space(p, 1);
 	while (p->s < p->end)
-		TRY(one_rule(p));
+		TRY(parse_rule(p));
 	while (root < p->n_rules &&
 	       (p->rule[root].n != 4 || memcmp(p->rule[root].name, "root", 4) != 0))
 		root++;
@@ -398,7 +400,7 @@ int gbnf_parse(struct gbnf *p)
 		return err_set(p->w.err, INFER_EINVAL, "the grammar has no rule root");
 	for (uint32_t i = 0; i < p->n_rules; i++)
 		if (p->rule[i].start == NOWHERE)
-			return fail(p, p->rule[i].used, "this rule is nowhere defined");
+			return fail_at(p, p->rule[i].used, "this rule is not defined");
 	p->root = root;
 	return INFER_OK;
 }

@@ -1,13 +1,13 @@
-/* grammar/grammar.h - constraints: what may be written, by a JSON Schema, by rules, by a regular
- * expression or by a choice of texts.
+/* grammar/grammar.h - compile constraints: a JSON Schema (schema/schema.h), GBNF (gbnf/gbnf.h), a
+ * regular expression or a choice of texts.
  *
- * What it is.  A struct grammar is a language of texts.  ir/match.h follows a text through
- * one, byte by byte.  It is exact in one direction: what it accepts satisfies the schema by the
- * standard, and every prefix that it admits can be completed.  What a schema allows and this leaves
- * out is named in schema/schema.h, automata/number.h and automata/format.h: some spellings of numbers.
+ * A struct grammar is a set of texts; ir/match.h follows a text through it.  Every accepted text
+ * satisfies the constraint, and every accepted prefix can be completed.  Not every satisfying text is
+ * accepted: see schema/schema.h, automata/number.h and automata/format.h (spellings of numbers).
  *
- * Budget.  As in dfa.h; what a constraint takes stays taken until ir_drop.
- * A grammar is immutable: share it freely. */
+ * Budget: automata/budget.h.  The bytes of a grammar stay taken until ir_drop.
+ * A grammar is immutable: share it freely.  Errors of all: INFER_EUNSUP (the budget, or as named),
+ * INFER_ENOMEM. */
 #ifndef GRAMMAR_GRAMMAR_H
 #define GRAMMAR_GRAMMAR_H
 #include "automata/dfa.h"
@@ -15,11 +15,11 @@
 #include "ir/ir.h"
 #include "schema/schema.h"
 
-/* The texts that the whole of a regular expression matches (automata/regex.h).
+/* Accept the texts that a regular expression matches as a whole (automata/regex.h).
  * INFER_EINVAL  not a regular expression */
 int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct budget *left,
                   infer_error *err);
-/* Exactly these texts.
+/* Accept exactly these texts.
  * INFER_EINVAL  one is not UTF-8 */
 int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
                    struct budget *left, infer_error *err);

@@ -1,4 +1,4 @@
-/* grammar/parts.c - parts as a tree. */
+/* grammar/parts.c - build the tree of parts. */
 #include "grammar/parts_tree.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -118,7 +118,8 @@ uint32_t piece_add(struct parts *p, const struct piece *like)
 
 /* -- several -------------------------------------------------------------------------------- */
 
-static uint32_t several(struct parts *p, enum piece_kind kind, const uint32_t *of, uint32_t n)
+/* Add a piece with kids. */
+static uint32_t add_with_kids(struct parts *p, enum piece_kind kind, const uint32_t *of, uint32_t n)
 {
 	struct piece x = { .kind = kind, .n = n };
 	int rc = p->rc;
@@ -136,12 +137,12 @@ static uint32_t several(struct parts *p, enum piece_kind kind, const uint32_t *o
 
 uint32_t parts_all_of(struct parts *p, const uint32_t *of, uint32_t n)
 {
-	return several(p, PIECE_SEQUENCE, of, n);
+	return add_with_kids(p, PIECE_SEQUENCE, of, n);
 }
 
 uint32_t parts_one_of(struct parts *p, const uint32_t *of, uint32_t n)
 {
-	return several(p, PIECE_EITHER, of, n);
+	return add_with_kids(p, PIECE_EITHER, of, n);
 }
 
 enum { MOST_ARGS = 16 };
@@ -191,7 +192,7 @@ uint32_t parts_repeat(struct parts *p, uint32_t of, uint32_t lo, uint32_t hi)
 
 /* -- literals ------------------------------------------------------------------------------- */
 
-static uint32_t literal(struct parts *p, const char *s, size_t n)
+static uint32_t add_literal(struct parts *p, const char *s, size_t n)
 {
 	char *own = NULL;
 	uint32_t cp;
@@ -215,11 +216,11 @@ static uint32_t literal(struct parts *p, const char *s, size_t n)
 uint32_t parts_control(struct parts *p, const char *s, size_t n)
 {
 	return parts_sequence(p, 2, piece_add(p, &(struct piece){ .kind = PIECE_BYTE, .a = 0xff }),
-	                      literal(p, s, n));
+	                      add_literal(p, s, n));
 }
 
-/* The longest control token that the text begins with; its length. */
-static size_t control_at(const struct parts *p, const char *s, size_t n)
+/* Return the length of the longest control token at s; 0: none. */
+static size_t find_control(const struct parts *p, const char *s, size_t n)
 {
 	size_t best = 0;
 
@@ -240,27 +241,28 @@ uint32_t parts_text(struct parts *p, const char *s, size_t n)
 	while (i < n) {
 		uint32_t one;
 
-		k = control_at(p, s + i, n - i);
+		k = find_control(p, s + i, n - i);
 		if (!k) {
 			i++;
 			continue;
 		}
 		one = parts_control(p, s + i, k);
 		if (i > from)
-			one = parts_sequence(p, 2, literal(p, s + from, i - from), one);
+			one = parts_sequence(p, 2, add_literal(p, s + from, i - from), one);
 		all = all ? parts_sequence(p, 2, all, one) : one;
 		from = i += k;
 	}
 	if (!all)
-		return literal(p, s, n);
-	return from < n ? parts_sequence(p, 2, all, literal(p, s + from, n - from)) : all;
+		return add_literal(p, s, n);
+	return from < n ? parts_sequence(p, 2, all, add_literal(p, s + from, n - from)) : all;
 }
 
 uint32_t parts_string(struct parts *p, const char *s) { return parts_text(p, s, strlen(s)); }
 
 /* -- automata and values -------------------------------------------------------------------- */
 
-static int keep(struct parts *p, struct dfa *d)
+/* Make the grammar own d. */
+static int own_dfa(struct parts *p, struct dfa *d)
 {
 	struct grammar *g = p->g;
 	int rc = work_grow(&p->w, &g->dfa, &g->cap_dfas, g->n_dfas + 1, sizeof *g->dfa);
@@ -290,7 +292,7 @@ uint32_t piece_borrowed(struct parts *p, const struct dfa *d, int escapes)
 uint32_t piece_plain(struct parts *p, int rc, struct dfa *d, int escapes)
 {
 	if (!rc)
-		rc = keep(p, d);
+		rc = own_dfa(p, d);
 	return rc ? piece_fail(p, rc) : piece_borrowed(p, d, escapes);
 }
 

@@ -1,4 +1,4 @@
-/* grammar/parts_code.c - parts become code, and what of it leads to an end. */
+/* grammar/parts_code.c - compile parts to code; find code from which an end is reached. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "grammar/parts_tree.h"
@@ -6,7 +6,7 @@
 
 enum { MOST_CODE = 1 << 20, MOST_DEPTH = 1000 };
 
-static int emit(struct parts *p, enum op op, uint32_t a, uint32_t b)
+static int emit_code(struct parts *p, enum op op, uint32_t a, uint32_t b)
 {
 	if (p->n_code == MOST_CODE)
 		return err_set(p->w.err, INFER_EUNSUP, "the constraint is too large");
@@ -16,20 +16,20 @@ static int emit(struct parts *p, enum op op, uint32_t a, uint32_t b)
 	return INFER_OK;
 }
 
-/* n 0: no character */
-static int emit_set(struct parts *p, uint32_t cp, uint32_t n)
+/* Emit reading the character cp; n 0: no character at all. */
+static int emit_char(struct parts *p, uint32_t cp, uint32_t n)
 {
 	struct dfa_range *r;
 
 	if (n && cp < 128 && p->ascii[cp])
-		return emit(p, OP_CHAR, p->ascii[cp] - 1, 0);
+		return emit_code(p, OP_CHAR, p->ascii[cp] - 1, 0);
 	TRY(work_alloc(&p->w, &r, 1, sizeof *r));
 	*r = (struct dfa_range){ cp, cp };
 	TRY(work_grow(&p->w, &p->set, &p->cap_sets, p->n_sets + 1, sizeof *p->set));
 	p->set[p->n_sets] = (struct charset){ n, r };
 	if (n && cp < 128)
 		p->ascii[cp] = p->n_sets + 1;
-	return emit(p, OP_CHAR, p->n_sets++, 0);
+	return emit_code(p, OP_CHAR, p->n_sets++, 0);
 }
 
 static int emit_piece(struct parts *p, uint32_t part, uint32_t depth);
@@ -40,7 +40,7 @@ static int emit_text(struct parts *p, const struct piece *x)
 
 	for (uint32_t i = 0; i < x->n;) {
 		i += (uint32_t)utf8_get(x->s + i, x->n - i, &cp);
-		TRY(emit_set(p, cp, 1));
+		TRY(emit_char(p, cp, 1));
 	}
 	return INFER_OK;
 }
@@ -50,13 +50,13 @@ static int emit_either(struct parts *p, const uint32_t *kid, uint32_t n, uint32_
 	uint32_t jumps = NOWHERE;
 
 	if (!n)
-		return emit_set(p, 0, 0);
+		return emit_char(p, 0, 0);
 	for (uint32_t i = 0; i + 1 < n; i++) {
 		const uint32_t split = p->n_code;
 
-		TRY(emit(p, OP_SPLIT, split + 1, NOWHERE));
+		TRY(emit_code(p, OP_SPLIT, split + 1, NOWHERE));
 		TRY(emit_piece(p, kid[i], depth));
-		TRY(emit(p, OP_JUMP, jumps, 0));
+		TRY(emit_code(p, OP_JUMP, jumps, 0));
 		jumps = p->n_code - 1;
 		p->code[split].b = p->n_code;
 	}
@@ -78,19 +78,19 @@ static int emit_repeat(struct parts *p, uint32_t kid, uint32_t lo, uint32_t hi, 
 		TRY(emit_piece(p, kid, depth));
 	if (hi == DFA_FOREVER) {
 		at = p->n_code;
-		TRY(emit(p, OP_SPLIT, at + 1, NOWHERE));
+		TRY(emit_code(p, OP_SPLIT, at + 1, NOWHERE));
 		TRY(emit_piece(p, kid, depth));
-		TRY(emit(p, OP_JUMP, at, 0));
+		TRY(emit_code(p, OP_JUMP, at, 0));
 		p->code[at].b = p->n_code;
 		return INFER_OK;
 	}
 	for (uint32_t i = lo; i < hi; i++) {
 		at = p->n_code;
-		TRY(emit(p, OP_SPLIT, at + 1, splits));
+		TRY(emit_code(p, OP_SPLIT, at + 1, splits));
 		splits = at;
 		TRY(emit_piece(p, kid, depth));
 	}
-	/* the splits are chained by b: all lead to the end */
+	/* the splits are chained by b; set b to the end of the code */
 	while (splits != NOWHERE) {
 		at = p->code[splits].b;
 		p->code[splits].b = p->n_code;
@@ -99,7 +99,7 @@ static int emit_repeat(struct parts *p, uint32_t kid, uint32_t lo, uint32_t hi, 
 	return INFER_OK;
 }
 
-/* The code of what is called comes later; until then a is the part. */
+/* Emit a call; until the code of the part is emitted, a is the part. */
 static int emit_call(struct parts *p, uint32_t part)
 {
 	struct piece *x = p->piece + part;
@@ -109,7 +109,7 @@ static int emit_call(struct parts *p, uint32_t part)
 		p->call[p->n_calls++] = part;
 		x->start = 0;
 	}
-	return emit(p, OP_CALL, part, 0);
+	return emit_code(p, OP_CALL, part, 0);
 }
 
 static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
@@ -120,11 +120,11 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 		return err_set(p->w.err, INFER_EUNSUP, "the constraint is too deep");
 	switch (x.kind) {
 	case PIECE_NEVER:
-		return emit_set(p, 0, 0);
+		return emit_char(p, 0, 0);
 	case PIECE_TEXT:
 		return emit_text(p, &x);
 	case PIECE_BYTE:
-		return emit(p, OP_BYTE, x.a, 0);
+		return emit_code(p, OP_BYTE, x.a, 0);
 	case PIECE_SEQUENCE:
 		for (uint32_t i = 0; i < x.n; i++)
 			TRY(emit_piece(p, x.kid[i], depth));
@@ -134,18 +134,18 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 	case PIECE_REPEAT:
 		return emit_repeat(p, *x.kid, x.a, x.b, depth);
 	case PIECE_PLAIN:
-		return emit(p, OP_TEXT, x.a, x.b);
+		return emit_code(p, OP_TEXT, x.a, x.b);
 	case PIECE_VALUE:
-		return emit(p, OP_VALUE, x.a, 0);
+		return emit_code(p, OP_VALUE, x.a, 0);
 	default:
 		return emit_call(p, x.a);
 	}
 }
 
-/* -- what leads to an end ------------------------------------------------------------------- */
+/* -- code that reaches an end ---------------------------------------------------------------- */
 
-/* Whether the end of the rule is reached from pc; empty: with no text at all. */
-static int leads(const struct parts *p, const uint8_t *yes, uint32_t pc, int empty)
+/* True if the end of the rule is reached from pc by some text; empty: by the empty text. */
+static int reaches_end(const struct parts *p, const uint8_t *yes, uint32_t pc, int empty)
 {
 	const struct grammar *g = p->g;
 	const struct code *c = p->code + pc;
@@ -171,13 +171,13 @@ static int leads(const struct parts *p, const uint8_t *yes, uint32_t pc, int emp
 	}
 }
 
-static int find(struct parts *p, uint8_t *yes, int empty)
+static int find_reaching(struct parts *p, uint8_t *yes, int empty)
 {
 	for (int more = 1; more;) {
 		more = 0;
 		TRY(work_steps(&p->w, p->n_code));
 		for (uint32_t pc = p->n_code; pc--;)
-			if (!yes[pc] && leads(p, yes, pc, empty))
+			if (!yes[pc] && reaches_end(p, yes, pc, empty))
 				more = yes[pc] = 1;
 	}
 	return INFER_OK;
@@ -188,13 +188,13 @@ int parts_code(struct parts *p, uint32_t root)
 	struct grammar *g = p->g;
 
 	TRY(emit_piece(p, root, 0));
-	TRY(emit(p, OP_END, 0, 0));
+	TRY(emit_code(p, OP_END, 0, 0));
 	for (uint32_t i = 0; i < p->n_calls; i++) {
 		const uint32_t part = p->call[i];
 
 		p->piece[part].start = p->n_code;
 		TRY(emit_piece(p, part, 0));
-		TRY(emit(p, OP_END, 0, 0));
+		TRY(emit_code(p, OP_END, 0, 0));
 	}
 	for (uint32_t pc = 0; pc < p->n_code; pc++)
 		if (p->code[pc].op == OP_CALL)
@@ -202,8 +202,8 @@ int parts_code(struct parts *p, uint32_t root)
 	TRY(ir_prune(&p->w, g));
 	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
 	TRY(work_alloc(&p->w, &g->code_ends, p->n_code, 1));
-	TRY(find(p, g->code_live, 0));
-	TRY(find(p, g->code_ends, 1));
+	TRY(find_reaching(p, g->code_live, 0));
+	TRY(find_reaching(p, g->code_ends, 1));
 	g->code = p->code;
 	g->set = p->set;
 	g->n_code = p->n_code;

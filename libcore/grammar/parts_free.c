@@ -1,4 +1,4 @@
-/* grammar/parts_free.c - free text, up to something or around tags. */
+/* grammar/parts_free.c - free text: without words, up to a word, around structural tags. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "grammar/parts_tree.h"
@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* The pattern for a text as it is. */
-static void quote(struct buf *b, const char *s, size_t n)
+/* Append a pattern that matches exactly this text. */
+static void quote_text(struct buf *b, const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (s[i] && strchr("\\^$.*+?()[]{}|/", s[i]))
@@ -22,13 +22,13 @@ static void quote_any(struct buf *b, const struct dfa_word *w, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (i)
 			buf_putc(b, '|');
-		quote(b, w[i].at, w[i].n);
+		quote_text(b, w[i].at, w[i].n);
 	}
 	buf_putc(b, ')');
 }
 
-/* The automaton of a pattern that b holds; b goes. */
-static int pattern(struct parts *p, struct dfa **d, struct buf *b, enum regex_how how)
+/* Compile the pattern in b, and free b. */
+static int compile_pattern(struct parts *p, struct dfa **d, struct buf *b, enum regex_how how)
 {
 	int rc = b->bad ? err_nomem(p->w.err)
 	                : regex_dfa(d, b->at, b->len, how, p->w.left, p->w.err);
@@ -44,10 +44,10 @@ int parts_contain(struct parts *p, struct dfa **out, const char *what)
 
 	buf_init(&b, MEM_GRAMMAR);
 	quote_any(&b, &w, 1);
-	return pattern(p, out, &b, REGEX_SEARCH);
+	return compile_pattern(p, out, &b, REGEX_SEARCH);
 }
 
-static int none_of(struct parts *p, struct dfa **out, const struct dfa_word *w, uint32_t n)
+static int exclude_words(struct parts *p, struct dfa **out, const struct dfa_word *w, uint32_t n)
 {
 	struct dfa *some;
 	struct buf b;
@@ -57,15 +57,15 @@ static int none_of(struct parts *p, struct dfa **out, const struct dfa_word *w, 
 		return dfa_all(out, p->w.left, p->w.err);
 	buf_init(&b, MEM_GRAMMAR);
 	quote_any(&b, w, n);
-	TRY(pattern(p, &some, &b, REGEX_SEARCH));
+	TRY(compile_pattern(p, &some, &b, REGEX_SEARCH));
 	rc = dfa_not(out, some, p->w.left, p->w.err);
 	dfa_drop(some, p->w.left);
 	return rc;
 }
 
-/* Texts that end with w[k], and contain no other w before. */
-static int up_to(struct parts *p, struct dfa **out, const struct dfa_word *w, uint32_t n,
-                 uint32_t k)
+/* Set *out to the texts that end with w[k] and contain no w before. */
+static int end_with(struct parts *p, struct dfa **out, const struct dfa_word *w, uint32_t n,
+                    uint32_t k)
 {
 	struct dfa *ends, *beyond;
 	struct buf b;
@@ -73,12 +73,12 @@ static int up_to(struct parts *p, struct dfa **out, const struct dfa_word *w, ui
 
 	buf_init(&b, MEM_GRAMMAR);
 	buf_puts(&b, "[\\s\\S]*");
-	quote(&b, w[k].at, w[k].n);
-	TRY(pattern(p, &ends, &b, REGEX_WHOLE));
+	quote_text(&b, w[k].at, w[k].n);
+	TRY(compile_pattern(p, &ends, &b, REGEX_WHOLE));
 	buf_init(&b, MEM_GRAMMAR);
 	quote_any(&b, w, n);
 	buf_puts(&b, "[\\s\\S]");
-	rc = pattern(p, &beyond, &b, REGEX_SEARCH);
+	rc = compile_pattern(p, &beyond, &b, REGEX_SEARCH);
 	if (!rc) {
 		rc = dfa_minus(out, ends, beyond, p->w.left, p->w.err);
 		dfa_drop(beyond, p->w.left);
@@ -93,13 +93,13 @@ uint32_t parts_without(struct parts *p, const struct dfa_word *never, uint32_t n
 
 	if (p->rc)
 		return PART_NONE;
-	const int rc = none_of(p, &d, never, n);
+	const int rc = exclude_words(p, &d, never, n);
 
 	return piece_plain(p, rc, d, 0);
 }
 
-/* Free text up to w[k], and w[k]. */
-static uint32_t leading_to(struct parts *p, const struct dfa_word *w, uint32_t n, uint32_t k)
+/* free text up to and with w[k] */
+static uint32_t text_up_to(struct parts *p, const struct dfa_word *w, uint32_t n, uint32_t k)
 {
 	const uint32_t it = parts_text(p, w[k].at, w[k].n);
 	struct dfa *d = NULL;
@@ -108,14 +108,14 @@ static uint32_t leading_to(struct parts *p, const struct dfa_word *w, uint32_t n
 		return PART_NONE;
 	if (p->piece[it].kind != PIECE_TEXT)
 		return parts_sequence(p, 2, parts_without(p, w, n), it);
-	const int rc = up_to(p, &d, w, n, k);
+	const int rc = end_with(p, &d, w, n, k);
 
 	return piece_plain(p, rc, d, 0);
 }
 
 uint32_t parts_until(struct parts *p, const char *stop)
 {
-	return leading_to(p, &(struct dfa_word){ stop, strlen(stop) }, 1, 0);
+	return text_up_to(p, &(struct dfa_word){ stop, strlen(stop) }, 1, 0);
 }
 
 uint32_t parts_tags(struct parts *p, const struct part_tag *tag, uint32_t n, uint32_t between,
@@ -139,7 +139,7 @@ uint32_t parts_tags(struct parts *p, const struct part_tag *tag, uint32_t n, uin
 	tail = parts_sequence(p, 2, lead, parts_without(p, w, n));
 	for (uint32_t i = 0; i < n; i++)
 		open[i] = parts_sequence(
-			p, 3, lead, tag[i].whole ? parts_without(p, w, n) : leading_to(p, w, n, i),
+			p, 3, lead, tag[i].whole ? parts_without(p, w, n) : text_up_to(p, w, n, i),
 			tag[i].then);
 	if (p->rc)
 		return PART_NONE;

@@ -16,14 +16,15 @@ struct spell {
 	uint32_t depth;
 };
 
-static uint32_t refuse(struct spell *s, const char *why)
+static uint32_t refuse_spelling(struct spell *s, const char *why)
 {
 	return parts_refuse(s->p, INFER_EUNSUP, "%s: %s", s->what, why);
 }
 
-static uint32_t never(struct parts *p) { return parts_sequence(p, 1, parts_one_of(p, NULL, 0)); }
+/* a part that no text satisfies */
+static uint32_t no_text(struct parts *p) { return parts_sequence(p, 1, parts_one_of(p, NULL, 0)); }
 
-static uint32_t goal_of(struct spell *s, uint32_t goal, const struct part_spelling *how);
+static uint32_t spell_goal(struct spell *s, uint32_t goal, const struct part_spelling *how);
 
 /* -- plain values --------------------------------------------------------------------------- */
 
@@ -47,14 +48,14 @@ static int has_null(const struct parts *p, uint32_t goal)
 	return 0;
 }
 
-static uint32_t around(struct parts *p, const char *const by[2], uint32_t of)
+static uint32_t enclose(struct parts *p, const char *const by[2], uint32_t of)
 {
 	return of ? parts_sequence(p, 3, parts_string(p, by[0]), of, parts_string(p, by[1]))
 	          : PART_NONE;
 }
 
-/* The texts of d that match the pattern, or with `not` those that do not. */
-static uint32_t matching(struct parts *p, const struct dfa *d, const char *pattern, int not )
+/* the texts of d that match the pattern, or with `not` those that do not */
+static uint32_t match_pattern(struct parts *p, const struct dfa *d, const char *pattern, int not )
 {
 	struct dfa *w, *some = NULL, *rest = NULL;
 	int rc;
@@ -73,27 +74,27 @@ static uint32_t matching(struct parts *p, const struct dfa *d, const char *patte
 	return piece_plain(p, rc, some, 0);
 }
 
-static uint32_t raw(struct parts *p, uint32_t goal, const struct part_spelling *how)
+static uint32_t spell_raw(struct parts *p, uint32_t goal, const struct part_spelling *how)
 {
 	const struct dfa *d = strings_of(p, goal);
 	uint32_t plain;
 
 	if (!d)
-		return never(p);
+		return no_text(p);
 	if (!how->special)
-		return around(p, how->raw, piece_borrowed(p, d, 0));
-	plain = around(p, how->raw, matching(p, d, how->special, 1));
+		return enclose(p, how->raw, piece_borrowed(p, d, 0));
+	plain = enclose(p, how->raw, match_pattern(p, d, how->special, 1));
 	return how->marked[0]
 	               ? parts_either(p, 2, plain,
-	                              around(p, how->marked, matching(p, d, how->special, 0)))
+	                              enclose(p, how->marked, match_pattern(p, d, how->special, 0)))
 	               : plain;
 }
 
-static uint32_t raw_or_null(struct parts *p, uint32_t goal, const struct part_spelling *how)
+static uint32_t spell_raw_or_null(struct parts *p, uint32_t goal, const struct part_spelling *how)
 {
 	static const char words[] = "\\s*(?:null|True|False|None)\\s*";
 	const struct dfa *d = strings_of(p, goal);
-	uint32_t text = never(p), null;
+	uint32_t text = no_text(p), null;
 	struct buf either;
 
 	if (!text)
@@ -106,12 +107,12 @@ static uint32_t raw_or_null(struct parts *p, uint32_t goal, const struct part_sp
 	if (either.bad)
 		text = piece_fail(p, err_nomem(p->w.err));
 	else if (d)
-		text = around(p, how->raw, matching(p, d, either.at, 1));
+		text = enclose(p, how->raw, match_pattern(p, d, either.at, 1));
 	buf_fini(&either);
 	if (d && how->special && how->marked[0])
 		text = parts_either(p, 2, text,
-		                    around(p, how->marked, matching(p, d, how->special, 0)));
-	null = has_null(p, goal) ? around(p, how->raw, parts_string(p, "null")) : PART_NONE;
+		                    enclose(p, how->marked, match_pattern(p, d, how->special, 0)));
+	null = has_null(p, goal) ? enclose(p, how->raw, parts_string(p, "null")) : PART_NONE;
 	return null ? parts_either(p, 2, text, null) : text;
 }
 
@@ -135,53 +136,53 @@ uint32_t piece_of_types(struct parts *p, uint32_t goal, uint32_t types)
 	return piece_add(p, &(struct piece){ .kind = PIECE_VALUE, .a = to->n_goals++ });
 }
 
-static uint32_t json_value(struct parts *p, uint32_t goal)
+static uint32_t spell_json(struct parts *p, uint32_t goal)
 {
 	return piece_add(p, &(struct piece){ .kind = PIECE_VALUE, .a = goal });
 }
 
-static uint32_t typed(struct parts *p, uint32_t goal, const struct part_spelling *how)
+static uint32_t spell_typed(struct parts *p, uint32_t goal, const struct part_spelling *how)
 {
 	static const uint32_t types[] = { UINT32_C(1) << ALT_NULL,
 		                          UINT32_C(1) << ALT_FALSE | UINT32_C(1) << ALT_TRUE,
 		                          UINT32_C(1) << ALT_NUMBER, UINT32_C(1) << ALT_ARRAY,
 		                          UINT32_C(1) << ALT_OBJECT };
-	uint32_t any = raw(p, goal, how);
+	uint32_t any = spell_raw(p, goal, how);
 
 	if (!how->typed[0])
 		return parts_either(p, 2, any,
-		                    around(p, how->json,
-		                           piece_of_types(p, goal, ~(UINT32_C(1) << ALT_STRING))));
+		                    enclose(p, how->json,
+		                            piece_of_types(p, goal, ~(UINT32_C(1) << ALT_STRING))));
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		const char *const by[] = { how->typed[i], how->json[1] };
 
-		any = parts_either(p, 2, any, around(p, by, piece_of_types(p, goal, types[i])));
+		any = parts_either(p, 2, any, enclose(p, by, piece_of_types(p, goal, types[i])));
 	}
 	return any;
 }
 
-static uint32_t member_value(struct spell *s, uint32_t goal, const struct part_spelling *how,
-                             const struct slot *slot)
+static uint32_t spell_member_value(struct spell *s, uint32_t goal, const struct part_spelling *how,
+                                   const struct slot *slot)
 {
 	struct parts *p = s->p;
 
 	switch (how->value ? how->value(how->user, slot->name, slot->n) : PART_SPELLED) {
 	case PART_JSON:
-		return around(p, how->json, json_value(p, goal));
+		return enclose(p, how->json, spell_json(p, goal));
 	case PART_RAW:
-		return raw(p, goal, how);
+		return spell_raw(p, goal, how);
 	case PART_RAW_OR_NULL:
-		return raw_or_null(p, goal, how);
+		return spell_raw_or_null(p, goal, how);
 	case PART_TYPED:
-		return typed(p, goal, how);
+		return spell_typed(p, goal, how);
 	default:
-		return goal_of(s, goal, how->nested ? how->nested : how);
+		return spell_goal(s, goal, how->nested ? how->nested : how);
 	}
 }
 
 /* -- objects -------------------------------------------------------------------------------- */
 
-static int is_word(const struct slot *slot)
+static int is_bare_name(const struct slot *slot)
 {
 	for (uint32_t i = 0; i < slot->n; i++)
 		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.",
@@ -191,67 +192,70 @@ static int is_word(const struct slot *slot)
 	return slot->n > 0;
 }
 
-/* A name between what is around it, where nothing tells its end but that. */
-static uint32_t plain_name(struct spell *s, const struct part_spelling *how,
-                           const struct slot *slot)
+/* a name without quotes, so it must not contain what can end it */
+static uint32_t spell_plain_name(struct spell *s, const struct part_spelling *how,
+                                 const struct slot *slot)
 {
 	for (uint32_t i = 0; i < slot->n; i++)
 		if ((unsigned char)slot->name[i] < 0x20 ||
 		    strchr("\"'\\<>()[]{},:=", slot->name[i]) ||
 		    (slot->name[i] == ' ' && (!how->value || !i || i + 1 == slot->n)))
-			return refuse(s, "a name of a parameter that this format cannot write");
+			return refuse_spelling(
+				s, "a name of a parameter that this format cannot write");
 	if (!slot->n || slot->n > MOST_NAME)
-		return refuse(s, "a name of a parameter that this format cannot write");
+		return refuse_spelling(s, "a name of a parameter that this format cannot write");
 	return parts_text(s->p, slot->name, slot->n);
 }
 
-static uint32_t name_of(struct spell *s, const struct part_spelling *how, const struct slot *slot)
+static uint32_t spell_name(struct spell *s, const struct part_spelling *how,
+                           const struct slot *slot)
 {
 	struct parts *p = s->p;
 	const char *const quotes[] = { how->quote, how->quote };
 	uint32_t it = PART_NONE;
 
 	if (how == s->top || how->after[0])
-		return around(p, how->name, plain_name(s, how, slot));
-	if (how->bare && is_word(slot))
-		return around(p, how->name, parts_text(p, slot->name, slot->n));
+		return enclose(p, how->name, spell_plain_name(s, how, slot));
+	if (how->bare && is_bare_name(slot))
+		return enclose(p, how->name, parts_text(p, slot->name, slot->n));
 	if (!how->escapes || !memchr(slot->name, '"', slot->n))
 		it = parts_text(p, slot->name, slot->n);
 	else
-		return refuse(s, "a name with a quotation mark, in this format");
-	return around(p, how->name, around(p, quotes, it));
+		return refuse_spelling(s, "a name with a quotation mark, in this format");
+	return enclose(p, how->name, enclose(p, quotes, it));
 }
 
 struct members {
 	const struct part_spelling *how;
 	const struct object_shape *o;
 	const struct slot **by_rank;
-	uint32_t most; /* how many members are counted */
-	uint32_t *
-		state; /* [n_slots + 1][most + 1] what follows: slots from here on, members so far */
+	uint32_t most;   /* members are counted up to this number */
+	uint32_t *state; /* [n_slots + 1][most + 1] the part for slot i on, after k members */
 };
 
-static uint32_t one_member(struct spell *s, const struct members *m, const struct slot *slot,
-                           uint32_t count)
+static uint32_t spell_member(struct spell *s, const struct members *m, const struct slot *slot,
+                             uint32_t count)
 {
 	struct parts *p = s->p;
 	uint32_t any = PART_NONE;
 
 	for (uint32_t i = 0; i < slot->value.n; i++) {
-		const uint32_t one = member_value(s, slot->value.at[i].goal, m->how, slot);
+		const uint32_t one = spell_member_value(s, slot->value.at[i].goal, m->how, slot);
 
 		any = any ? parts_either(p, 2, any, one) : one;
 	}
 	if (!any)
-		return never(p);
+		return no_text(p);
 	if (m->how->after[0])
 		any = parts_sequence(p, 2, any,
-		                     around(p, m->how->after, plain_name(s, m->how, slot)));
+		                     enclose(p, m->how->after, spell_plain_name(s, m->how, slot)));
 	return parts_sequence(p, 3, parts_string(p, count ? m->how->comma : ""),
-	                      name_of(s, m->how, slot), any);
+	                      spell_name(s, m->how, slot), any);
 }
 
-static uint32_t members_from(struct spell *s, const struct members *m, uint32_t i, uint32_t count)
+/* the members from slot i on, after `count` members */
+static uint32_t spell_members_from(struct spell *s, const struct members *m, uint32_t i,
+                                   uint32_t count)
 {
 	const uint32_t width = m->most + 1, next = count < m->most ? count + 1 : count;
 	const struct slot *slot = m->by_rank[i];
@@ -260,9 +264,9 @@ static uint32_t members_from(struct spell *s, const struct members *m, uint32_t 
 	uint32_t with;
 
 	if (m->o->max != DFA_FOREVER && count >= m->o->max)
-		with = never(p);
+		with = no_text(p);
 	else
-		with = parts_sequence(p, 2, one_member(s, m, slot, count),
+		with = parts_sequence(p, 2, spell_member(s, m, slot, count),
 		                      parts_shared(p, after[next]));
 	return slot->required ? with : parts_either(p, 2, with, parts_shared(p, after[count]));
 }
@@ -282,7 +286,7 @@ static int sort_slots(struct parts *p, struct members *m)
 	                  sizeof *m->state);
 }
 
-/* Whether names without a property of their own may come: not if their value can be none. */
+/* True if members without a property of their own are possible. */
 static int has_others(const struct parts *p, const struct object_shape *o)
 {
 	for (uint32_t k = 0; k < o->n_classes; k++)
@@ -292,8 +296,8 @@ static int has_others(const struct parts *p, const struct object_shape *o)
 	return 0;
 }
 
-static uint32_t object(struct spell *s, const struct object_shape *o,
-                       const struct part_spelling *how)
+static uint32_t spell_object(struct spell *s, const struct object_shape *o,
+                             const struct part_spelling *how)
 {
 	struct members m = { .how = how, .o = o };
 	struct parts *p = s->p;
@@ -301,25 +305,25 @@ static uint32_t object(struct spell *s, const struct object_shape *o,
 	int rc;
 
 	if (o->needs)
-		return refuse(s, "a condition on some member, in this format");
+		return refuse_spelling(s, "a condition on some member, in this format");
 	if (how == s->top && has_others(p, o))
-		return refuse(s, "parameters without a name of their own, in this format");
+		return refuse_spelling(s, "parameters without a name of their own, in this format");
 	m.most = o->min > 1 ? o->min : 1;
 	if (o->max != DFA_FOREVER && o->max > m.most)
 		m.most = o->max;
 	if (m.most > o->n_slots)
 		m.most = o->n_slots + 1;
 	if ((uint64_t)(o->n_slots + 1) * (m.most + 1) > MOST_STATES)
-		return refuse(s, "too many properties for this format");
+		return refuse_spelling(s, "too many properties for this format");
 	rc = sort_slots(p, &m);
 	if (rc)
 		return piece_fail(p, rc);
 	for (uint32_t k = 0; k <= m.most; k++)
 		m.state[(size_t)o->n_slots * (m.most + 1) + k] =
-			k < o->min ? never(p) : parts_string(p, how->object[1]);
+			k < o->min ? no_text(p) : parts_string(p, how->object[1]);
 	for (uint32_t i = o->n_slots; i--;)
 		for (uint32_t k = 0; k <= m.most && k <= i; k++)
-			m.state[(size_t)i * (m.most + 1) + k] = members_from(s, &m, i, k);
+			m.state[(size_t)i * (m.most + 1) + k] = spell_members_from(s, &m, i, k);
 	first = m.state[0];
 	return first ? parts_sequence(p, 2, parts_string(p, how->object[0]), parts_shared(p, first))
 	             : PART_NONE;
@@ -327,43 +331,44 @@ static uint32_t object(struct spell *s, const struct object_shape *o,
 
 /* -- arrays --------------------------------------------------------------------------------- */
 
-static uint32_t item(struct spell *s, const struct array_shape *a, uint32_t i,
-                     const struct part_spelling *how)
+static uint32_t spell_item(struct spell *s, const struct array_shape *a, uint32_t i,
+                           const struct part_spelling *how)
 {
 	const struct options *o = a->item + (i < a->n_prefix ? i : a->n_prefix);
 	struct parts *p = s->p;
 	uint32_t any = PART_NONE;
 
 	for (uint32_t k = 0; k < o->n; k++) {
-		const uint32_t one = goal_of(s, o->at[k].goal, how);
+		const uint32_t one = spell_goal(s, o->at[k].goal, how);
 
 		any = any ? parts_either(p, 2, any, one) : one;
 	}
 	if (any && how->item[0])
-		any = around(p, how->item, any);
-	return any ? parts_sequence(p, 2, parts_string(p, i ? how->comma : ""), any) : never(p);
+		any = enclose(p, how->item, any);
+	return any ? parts_sequence(p, 2, parts_string(p, i ? how->comma : ""), any) : no_text(p);
 }
 
-static uint32_t array(struct spell *s, const struct array_shape *a, const struct part_spelling *how)
+static uint32_t spell_array(struct spell *s, const struct array_shape *a,
+                            const struct part_spelling *how)
 {
 	uint32_t last = a->n_prefix > a->min ? a->n_prefix : a->min, rest;
 	struct parts *p = s->p;
 
 	if (a->n_counters)
-		return refuse(s, "contains, in this format");
+		return refuse_spelling(s, "contains, in this format");
 	if (a->unique)
-		return refuse(s, "uniqueItems, in this format");
+		return refuse_spelling(s, "uniqueItems, in this format");
 	last = last ? last : 1;
 	if (a->max != DFA_FOREVER)
 		last = a->max;
 	if (last > MOST_STATES / 4)
-		return refuse(s, "too many elements for this format");
+		return refuse_spelling(s, "too many elements for this format");
 	rest = parts_string(p, how->list[1]);
 	if (a->max == DFA_FOREVER)
-		rest = parts_sequence(p, 2, parts_repeat(p, item(s, a, last, how), 0, DFA_FOREVER),
-		                      rest);
+		rest = parts_sequence(
+			p, 2, parts_repeat(p, spell_item(s, a, last, how), 0, DFA_FOREVER), rest);
 	for (uint32_t i = last; i--;) {
-		rest = parts_sequence(p, 2, item(s, a, i, how), parts_shared(p, rest));
+		rest = parts_sequence(p, 2, spell_item(s, a, i, how), parts_shared(p, rest));
 		if (i >= a->min)
 			rest = parts_either(p, 2, rest, parts_string(p, how->list[1]));
 	}
@@ -372,11 +377,11 @@ static uint32_t array(struct spell *s, const struct array_shape *a, const struct
 
 /* -- all ------------------------------------------------------------------------------------ */
 
-/* Strings that a reader without a schema could parse as JSON or would trim. */
+/* strings that a reader without a schema could parse as JSON or would trim */
 static const char like_json[] =
 	"\\s[\\s\\S]*|[-0-9\"{\\[][\\s\\S]*|(?:null|true|false|None|True|False)\\s*|";
 
-static uint32_t alternative(struct spell *s, const struct alt *a, const struct part_spelling *how)
+static uint32_t spell_alt(struct spell *s, const struct alt *a, const struct part_spelling *how)
 {
 	const char *const quotes[] = { how->quote, how->quote };
 	struct parts *p = s->p;
@@ -385,21 +390,23 @@ static uint32_t alternative(struct spell *s, const struct alt *a, const struct p
 	case ALT_NULL:
 	case ALT_FALSE:
 	case ALT_TRUE:
-		return how->word[a->type] ? parts_string(p, how->word[a->type]) : never(p);
+		return how->word[a->type] ? parts_string(p, how->word[a->type]) : no_text(p);
 	case ALT_NUMBER:
 		return piece_borrowed(p, a->text, 0);
 	case ALT_STRING:
-		return around(p, quotes,
-		              how->untyped == 2 ? matching(p, a->text, like_json, 1)
-		                                : piece_borrowed(p, a->text, how->escapes));
+		return enclose(p, quotes,
+		               how->untyped == PART_NOT_LIKE_JSON
+		                       ? match_pattern(p, a->text, like_json, 1)
+		                       : piece_borrowed(p, a->text, how->escapes));
 	case ALT_ARRAY:
-		return array(s, a->array, how);
+		return spell_array(s, a->array, how);
 	default:
-		return object(s, a->object, how);
+		return spell_object(s, a->object, how);
 	}
 }
 
-static uint32_t fill(struct spell *s, uint32_t goal, const struct part_spelling *how, int objects)
+static uint32_t spell_alts(struct spell *s, uint32_t goal, const struct part_spelling *how,
+                           int objects)
 {
 	struct parts *p = s->p;
 	const int only_string = how->untyped && !objects && strings_of(p, goal);
@@ -410,15 +417,15 @@ static uint32_t fill(struct spell *s, uint32_t goal, const struct part_spelling 
 
 		if ((objects && a.type != ALT_OBJECT) || (only_string && a.type != ALT_STRING))
 			continue;
-		const uint32_t one = alternative(s, &a, how);
+		const uint32_t one = spell_alt(s, &a, how);
 
 		any = any ? parts_either(p, 2, any, one) : one;
 	}
-	return any ? any : never(p);
+	return any ? any : no_text(p);
 }
 
-/* Each goal once: what is called may lead to itself. */
-static uint32_t goal_of(struct spell *s, uint32_t goal, const struct part_spelling *how)
+/* the values of a goal; each is spelled once, since it may contain itself */
+static uint32_t spell_goal(struct spell *s, uint32_t goal, const struct part_spelling *how)
 {
 	struct parts *p = s->p;
 	uint32_t it, is;
@@ -428,8 +435,8 @@ static uint32_t goal_of(struct spell *s, uint32_t goal, const struct part_spelli
 		if (p->spelled[i].goal == goal && p->spelled[i].how == how)
 			return parts_shared(p, p->spelled[i].part);
 	if (s->depth == MOST_DEPTH)
-		return refuse(s, "values that are nested too deeply for this format");
-	it = never(p);
+		return refuse_spelling(s, "values that are nested too deeply for this format");
+	it = no_text(p);
 	if (!rc)
 		rc = work_grow(&p->tree, &p->spelled, &p->cap_spelled, p->n_spelled + 1,
 		               sizeof *p->spelled);
@@ -437,7 +444,7 @@ static uint32_t goal_of(struct spell *s, uint32_t goal, const struct part_spelli
 		return piece_fail(p, rc);
 	p->spelled[p->n_spelled++] = (struct spelled){ goal, it, how };
 	s->depth++;
-	is = fill(s, goal, how, 0);
+	is = spell_alts(s, goal, how, 0);
 	s->depth--;
 	if (!is)
 		return PART_NONE;
@@ -445,8 +452,8 @@ static uint32_t goal_of(struct spell *s, uint32_t goal, const struct part_spelli
 	return parts_shared(p, it);
 }
 
-/* What strings and names may be. */
-static int strings(struct parts *p, const struct part_spelling *how, struct dfa **out)
+/* Set *out to the strings and names that can be spelled. */
+static int find_spellable(struct parts *p, const struct part_spelling *how, struct dfa **out)
 {
 	struct dfa *end, *no;
 	int rc;
@@ -472,12 +479,12 @@ uint32_t parts_spelled(struct parts *p, const struct json *schema, const struct 
 	int rc = p->rc;
 
 	if (!rc)
-		rc = strings(p, how, &may);
+		rc = find_spellable(p, how, &may);
 	if (rc)
 		return piece_fail(p, rc);
 	o.ordered = 1;
 	o.strings = may;
 	rc = schema_goal_of(p->g, &p->w, schema, &o, &goal);
 	dfa_drop(may, p->w.left);
-	return rc ? piece_fail(p, rc) : fill(&s, goal, how, 1);
+	return rc ? piece_fail(p, rc) : spell_alts(&s, goal, how, 1);
 }

@@ -1,12 +1,12 @@
-/* grammar/text.c - texts that one automaton accepts: a regular expression, a choice. */
+/* grammar/text.c - constraints of one automaton: a regular expression, a choice of texts. */
 #include "base/err.h"
 #include "grammar/grammar.h"
 #include "ir/ir.h"
 #include "automata/regex.h"
 #include "automata/work.h"
 
-/* A grammar that owns the automaton; without memory it goes. */
-static int own(struct grammar **out, struct dfa *d, struct budget *left, infer_error *err)
+/* Make a grammar that owns the automaton; frees it on failure. */
+static int wrap_dfa(struct grammar **out, struct dfa *d, struct budget *left, infer_error *err)
 {
 	struct grammar *g;
 	struct work w;
@@ -36,7 +36,7 @@ int grammar_regex(struct grammar **out, const char *pattern, size_t n, struct bu
 
 	*out = NULL;
 	TRY(regex_dfa(&d, pattern, n, REGEX_WHOLE, left, err));
-	return own(out, d, left, err);
+	return wrap_dfa(out, d, left, err);
 }
 
 int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
@@ -46,5 +46,5 @@ int grammar_choice(struct grammar **out, const struct dfa_word *words, size_t n,
 
 	*out = NULL;
 	TRY(dfa_words(&d, words, n, left, err));
-	return own(out, d, left, err);
+	return wrap_dfa(out, d, left, err);
 }
