@@ -75,7 +75,7 @@ static uint32_t without(struct parts *p, const struct json *v)
 
 static uint32_t part(struct parts *p, const struct json *v, int depth)
 {
-	static const struct schema_opts opts = { .usual = 1 };
+	static const struct schema_opts opts = { .canonical = 1 };
 	const struct json *x;
 	const char *s;
 
