@@ -44,13 +44,6 @@ static struct htab_slot *memo_find(const struct schema *c, const struct memo *li
 	return s;
 }
 
-static int memo_add(struct schema *c, struct htab_slot *s, const struct memo *m, uint32_t hash)
-{
-	TRY(work_grow(&c->w, &c->memo, &c->cap_memo, c->n_memo + 1, sizeof *c->memo));
-	c->memo[c->n_memo] = *m;
-	return htab_insert(&c->w, &c->by_memo, s, hash, c->n_memo++);
-}
-
 static int run_operation(struct schema *c, struct dfa **d, const struct memo *m)
 {
 	struct budget *left = c->w.left;
@@ -62,29 +55,40 @@ static int run_operation(struct schema *c, struct dfa **d, const struct memo *m)
 		return dfa_or(d, m->a, m->b, left, c->w.err);
 	case MEMO_MINUS:
 		return dfa_minus(d, m->a, m->b, left, c->w.err);
-	default:
+	case MEMO_NOT:
 		return m->a ? dfa_not(d, m->a, left, c->w.err) : dfa_all(d, left, c->w.err);
+	case MEMO_WORDS:
+		break;
 	}
+	return dfa_words(d, m->words, m->n, left, c->w.err);
+}
+
+/* Return the result of an operation, which is run if it is new. */
+static int memoise(struct schema *c, struct memo *m, uint32_t hash, const struct dfa **out)
+{
+	struct htab_slot *s = memo_find(c, m, hash);
+	struct dfa *d;
+
+	if (s->index != NOWHERE) {
+		*out = c->memo[s->index].d;
+		return INFER_OK;
+	}
+	TRY(run_operation(c, &d, m));
+	TRY(schema_own(c, d, &m->d));
+	*out = m->d;
+	TRY(work_grow(&c->w, &c->memo, &c->cap_memo, c->n_memo + 1, sizeof *c->memo));
+	c->memo[c->n_memo] = *m;
+	return htab_insert(&c->w, &c->by_memo, s, hash, c->n_memo++);
 }
 
 int schema_memo(struct schema *c, enum memo_op op, const struct dfa *a, const struct dfa *b,
                 const struct dfa **out)
 {
 	struct memo m = { .op = op, .a = a, .b = b };
-	const uint32_t hash =
-		fold_hash(rng_hash((uint64_t)op, (const void *[]){ a, b }, 2 * sizeof a));
-	struct htab_slot *s = memo_find(c, &m, hash);
-	struct dfa *d;
+	const void *const operands[] = { a, b };
 
 	TRY(work_steps(&c->w, 1));
-	if (s->index != NOWHERE) {
-		*out = c->memo[s->index].d;
-		return INFER_OK;
-	}
-	TRY(run_operation(c, &d, &m));
-	TRY(schema_own(c, d, &m.d));
-	*out = m.d;
-	return memo_add(c, s, &m, hash);
+	return memoise(c, &m, fold_hash(rng_hash((uint64_t)op, operands, sizeof operands)), out);
 }
 
 static int compare_words(const void *a, const void *b)
@@ -103,8 +107,6 @@ int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int n
 	struct memo m = { .op = MEMO_WORDS, .n = (uint32_t)n };
 	uint64_t hash = n, bytes = 0;
 	struct dfa_word *own;
-	struct htab_slot *s;
-	struct dfa *d;
 
 	TRY(work_alloc(&c->w, &own, n + 1, sizeof *own));
 	if (n)
@@ -117,15 +119,7 @@ int schema_words(struct schema *c, const struct dfa_word *words, size_t n, int n
 		bytes += own[i].n;
 	}
 	TRY(work_steps(&c->w, bytes + 16 * n));
-	s = memo_find(c, &m, fold_hash(hash));
-	if (s->index != NOWHERE) {
-		*out = c->memo[s->index].d;
-	} else {
-		TRY(dfa_words(&d, own, n, c->w.left, c->w.err));
-		TRY(schema_own(c, d, &m.d));
-		TRY(memo_add(c, s, &m, fold_hash(hash)));
-		*out = m.d;
-	}
+	TRY(memoise(c, &m, fold_hash(hash), out));
 	return neg ? schema_memo(c, MEMO_NOT, *out, NULL, out) : INFER_OK;
 }
 
