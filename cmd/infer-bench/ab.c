@@ -60,7 +60,7 @@ static int add_value(struct ab *a, int side, const char *name, const char *unit,
 		b->v[0] = arena_alloc(&a->mem, 2 * rounds, sizeof(double));
 		b->v[1] = b->v[0] ? b->v[0] + rounds : NULL;
 		if (!b->v[0])
-			return err_set(err, INFER_ENOMEM, "no memory for measurements");
+			return err_nomem(err);
 		a->n++;
 	}
 	if (b->n[side] < rounds)
@@ -223,7 +223,7 @@ static int set_commands(struct ab *a, const struct opt_rest *rest, infer_error *
 		char **argv = arena_alloc(&a->mem, n + 4, sizeof(char *));
 
 		if (!argv)
-			return err_set(err, INFER_ENOMEM, "no memory for the commands");
+			return err_nomem(err);
 		a->side[i].argv = argv;
 		if (n) {
 			*argv = rest->words[1 + i];
@@ -291,7 +291,7 @@ static int write_side(const struct ab *a, int side, infer_records *out, infer_er
 
 		room = mem_alloc(MEM_BASE, b->n[side] + 1, sizeof *room);
 		if (!room)
-			return err_set(err, INFER_ENOMEM, "no memory for a record");
+			return err_nomem(err);
 		infer_metric_put(w, &(struct infer_metric){ .name = b->name,
 		                                            .unit = b->unit,
 		                                            .higher = b->higher,
@@ -331,8 +331,7 @@ static int show_all(const struct ab *a, infer_error *err)
 	           a->side[1].name, (long long)a->rounds);
 	for (size_t i = 0; i < a->n; i++)
 		compare_line(&t, a->metrics[i].name, &a->judged[i]);
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }

@@ -87,7 +87,7 @@ static int add_case_record(struct cases *c, const struct json *r, infer_error *e
 		k->cap = more ? cap : 0;
 	}
 	if (!k || !k->cap)
-		return err_set(err, INFER_ENOMEM, "no memory for records");
+		return err_nomem(err);
 	k->records[k->n++] = r;
 	c->records++;
 	return INFER_OK;
@@ -108,7 +108,7 @@ static int read_lines(struct cases *c, const char *path, const struct buf *text,
 			continue;
 		const char *own = arena_strndup(&c->mem, from, n);
 		int rc = own ? jread(&v, &c->mem, own, n, path, &why)
-		             : err_set(&why, INFER_ENOMEM, "no memory for %s", path);
+		             : err_set(&why, INFER_ENOMEM, "out of memory for %s", path);
 
 		if (rc == INFER_EFORMAT)
 			return err_set(err, rc, "%s: line %lld is not a record", path,

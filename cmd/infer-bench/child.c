@@ -98,7 +98,7 @@ int child_run(struct child *c, char *const *argv, int in, struct buf *out, infer
 		else if (c->status)
 			rc = set_failure(c, argv, said, err);
 		else if (read_back(to, out))
-			rc = err_set(err, INFER_ENOMEM, "no memory for the output of %.80s",
+			rc = err_set(err, INFER_ENOMEM, "out of memory for the output of %.80s",
 			             argv[0]);
 	}
 	if (to >= 0)

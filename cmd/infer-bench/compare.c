@@ -112,11 +112,11 @@ static int compare_tails(struct compare *c, const struct compared *like, const d
 		int n = snprintf(name, sizeof name, "%s %s", like->metric, tail[i].name);
 		x.metric = arena_strndup(&c->mem, name, (size_t)n);
 		if (!x.metric)
-			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+			return err_nomem(err);
 		TRY(judge_tail(&x.j, base, n_base, now, n_new, tail[i].q, like->j.paired, &c->mem,
 		               err));
 		if (!add_compared(c, x))
-			return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+			return err_nomem(err);
 	}
 	return INFER_OK;
 }
@@ -131,12 +131,12 @@ static int compare_metric(struct compare *c, const struct bench_case *a, const s
 	size_t na, nb;
 
 	if (!name)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	double *va = case_values(a, name, &na, &each_a, &c->mem),
 	       *vb = case_values(b, name, &nb, &each_b, &c->mem);
 
 	if (!va || !vb)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	if (!na || !nb || !is_judged(name))
 		return INFER_OK;
 	/* medians of records cannot be compared with single measurements */
@@ -157,7 +157,7 @@ static int compare_metric(struct compare *c, const struct bench_case *a, const s
 	struct compared *of = add_compared(c, x);
 
 	if (!of)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	if (is_per_request(a) && is_per_request(b))
 		TRY(compare_tails(c, of, va, na, vb, nb, err));
 	if (is_per_request(a))
@@ -219,7 +219,7 @@ static int verdicts(struct compare *c, infer_error *err)
 	size_t n = 0;
 
 	if (!all)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	for (struct compared *x = c->first; x; x = x->next)
 		all[n++] = &x->j;
 	judge_verdicts(all, n, c->o->tolerance / 100, &c->mem);
@@ -332,8 +332,7 @@ static int show_all(const struct compare *c, infer_error *err)
 	for (int i = 0; i < RULE_COUNT; i++)
 		buf_printf(&t, "%s %-17s %s\n", marks[c->rules[i].state], rule_name(i),
 		           c->rules[i].says);
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }

@@ -68,7 +68,7 @@ static int from_llama(struct convert *c, const struct json *r, infer_error *err)
 		               "producing alone",
 		               c->name, (long long)prompt, (long long)gen);
 	if (!v)
-		return err_set(err, INFER_ENOMEM, "no memory for %s", c->name);
+		return err_set(err, INFER_ENOMEM, "out of memory for %s", c->name);
 	if (!n)
 		v[n++] = get_number(r, "avg_ts");
 	begin_record(c, &w, gen ? "decode" : "prefill");
@@ -395,7 +395,7 @@ int convert(const struct bench_opts *o, const struct opt_rest *rest)
 	if (o->to != TO_JSONL)
 		jw_line(&c.w);
 	if (!rc && c.out.bad)
-		rc = err_set(&err, INFER_ENOMEM, "no memory for records");
+		rc = err_nomem(&err);
 	if (!rc)
 		rc = o->out ? file_write(o->out, c.out.at, c.out.len, 0666, &err)
 		            : say_out(c.out.at, c.out.len, &err);

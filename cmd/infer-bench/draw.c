@@ -151,7 +151,7 @@ int figure_gnuplot(const struct figure *f, int form, struct buf *out, infer_erro
 	buf_init(&script, MEM_BASE);
 	figure_script(f, form, &script);
 	if (script.bad || fd < 0 || file_put(fd, script.at, script.len) || lseek(fd, 0, SEEK_SET))
-		rc = err_set(err, INFER_ENOMEM, "no memory for a picture");
+		rc = err_nomem(err);
 	if (!rc)
 		rc = child_run(&c, argv, fd, out, err);
 	if (!rc && !out->len)

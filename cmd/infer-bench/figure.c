@@ -339,7 +339,7 @@ int figure_make(struct figure *f, const struct cases *c, enum figure_kind kind, 
 {
 	make_kind(f, c, kind == FIGURE_AUTO ? choose_kind(c) : kind, mem);
 	if (mem->bad)
-		return err_set(err, INFER_ENOMEM, "no memory for a picture");
+		return err_nomem(err);
 	return points(f) ? INFER_OK
 	                 : err_set(err, INFER_EFORMAT, "%s: no record has points for the figure %s",
 	                           c->name, f->title);

@@ -210,8 +210,7 @@ int first_show(const struct first *f, const struct bench_opts *o, infer_error *e
 	if (f->limit_ms > 0)
 		buf_printf(&t, "; the disk alone: %.1f ms, %.2f GB/s", f->limit_ms, f->disk_gb_s);
 	buf_puts(&t, "\n");
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }

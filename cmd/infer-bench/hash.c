@@ -23,5 +23,5 @@ int hash_files(const infer_file *f, struct arena *mem, const char *const **at, i
 		all[(*n)++] = arena_strndup(mem, hex, 64);
 	}
 	progress_end();
-	return mem->bad ? err_set(err, INFER_ENOMEM, "out of memory") : INFER_OK;
+	return mem->bad ? err_nomem(err) : INFER_OK;
 }

@@ -38,7 +38,7 @@ int judge(struct judged *j, const double *base, size_t n_base, const double *now
 	struct infer_shift s = { .p = 1 };
 
 	if (!a || !b)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	j->paired = paired;
 	j->n_base = n_base;
 	j->n_new = n_new;
@@ -50,7 +50,7 @@ int judge(struct judged *j, const double *base, size_t n_base, const double *now
 	a = logs(base, n_base, mem);
 	b = logs(now, n_new, mem);
 	if (!a || !b)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	if (paired) {
 		for (size_t i = 0; i < n_base; i++)
 			b[i] -= a[i];

@@ -43,7 +43,7 @@ static int is_wanted(const struct bench_opts *o, const struct infer_probe_case *
 
 static int flush_text(struct kernels *k, infer_error *err)
 {
-	int rc = k->text.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table") : INFER_OK;
+	int rc = k->text.bad ? err_nomem(err) : INFER_OK;
 
 	if (!rc && k->text.len)
 		rc = say_out(k->text.at, k->text.len, err);

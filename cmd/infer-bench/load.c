@@ -172,7 +172,7 @@ static int send_request(struct slot *s, int64_t i, int64_t due, infer_error *err
 	workload_prompt(l->work, i, &s->prompt);
 	put_body(&s->body, l, s->prompt.at ? s->prompt.at : "", p->max_tokens, 1);
 	if (s->body.bad || s->prompt.bad)
-		return err_set(err, INFER_ENOMEM, "no memory for a request");
+		return err_nomem(err);
 	*s->d = (struct load_done){ .due_ns = due };
 	buf_clear(&s->line);
 	s->busy = 1;
@@ -282,7 +282,7 @@ static int send_due(struct load *l, struct slots *all, int64_t from, int64_t n, 
 		if (!s && l->clients && all->n >= l->clients)
 			return INFER_OK;
 		if (!s)
-			return err_set(err, INFER_ENOMEM, "no memory for a connection");
+			return err_nomem(err);
 		s->d = &into[*sent];
 		TRY(send_request(s, from < 0 ? from - *sent : from + *sent,
 		                 paced ? due : s->free_ns, err));
@@ -319,7 +319,7 @@ int load_run(struct load *l, int64_t from, int64_t n, infer_error *err)
 	}
 	l->end_ns = clock_now_ns();
 	slots_fini(&all, l);
-	return !rc && l->gaps.bad ? err_set(err, INFER_ENOMEM, "no memory for latencies") : rc;
+	return !rc && l->gaps.bad ? err_nomem(err) : rc;
 }
 
 int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *err)
@@ -337,7 +337,7 @@ int load_once(struct load *l, int32_t n, int64_t *prompt_tokens, infer_error *er
 	arena_init(&mem, MEM_BASE);
 	workload_words(l->work->seed, (uint64_t)n << 40, n, &prompt);
 	put_body(&body, l, prompt.at ? prompt.at : "", 1, 0);
-	rc = body.bad ? err_set(err, INFER_ENOMEM, "no memory for a request")
+	rc = body.bad ? err_nomem(err)
 	              : client_ask(l->http, l->path, body.at, &status, &answer, err);
 	if (!rc && jread(&v, &mem, answer.at, answer.len - 1, "the answer", NULL))
 		rc = err_set(err, INFER_ENET, "%s: status %d, and the answer is not JSON", l->path,

@@ -25,7 +25,7 @@ static int write_figure(const struct bench_opts *o, const struct figure *f, infe
 	else
 		figure_text(f, &out);
 	if (!rc && out.bad)
-		rc = err_set(err, INFER_ENOMEM, "no memory for a picture");
+		rc = err_nomem(err);
 	if (!rc)
 		rc = o->out ? file_write(o->out, out.at, out.len, 0666, err)
 		            : say_out(out.at, out.len, err);

@@ -193,7 +193,7 @@ static int page(struct buf *to, const struct cases *c, infer_error *err)
 			metrics(to, k);
 	rules(to, c);
 	buf_puts(to, "</body></html>\n");
-	return to->bad ? err_set(err, INFER_ENOMEM, "no memory for the report") : INFER_OK;
+	return to->bad ? err_nomem(err) : INFER_OK;
 }
 
 int report(const struct bench_opts *o, const struct opt_rest *rest)

@@ -109,7 +109,7 @@ static int start_job(struct run *r, const struct test *t, int32_t tail, int32_t 
 	infer_task *begun;
 
 	if (!j)
-		return err_set(err, INFER_ENOMEM, "no memory for a request");
+		return err_nomem(err);
 	*j = (infer_job){ .n = 1,
 		          .logprobs = -1,
 		          .request = { .prompt = r->ids,
@@ -281,7 +281,7 @@ static int ids_reserve(struct run *r, const struct test *t, infer_error *err)
 		r->cap = r->ids ? n : 0;
 	}
 	return r->ids ? INFER_OK
-	              : err_set(err, INFER_ENOMEM, "no memory for a prompt of %zu tokens", n);
+	              : err_set(err, INFER_ENOMEM, "out of memory for a prompt of %zu tokens", n);
 }
 
 /* Measure the ceilings. Arithmetic has a fixed ceiling that other load can only hide, so the best turn counts.
@@ -481,7 +481,7 @@ static int open_run(struct run *r, infer_error *err)
 		infer_records_continue(r->out.out);
 	all = arena_alloc(&r->mem, 14 * n, sizeof *all);
 	if (!all)
-		return err_set(err, INFER_ENOMEM, "no memory for %zu turns", n);
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu turns", n);
 	r->tok_s = all;
 	r->fraction = all + n;
 	for (size_t i = 0; i < 4; i++)

@@ -74,8 +74,7 @@ int run_show(const struct infer_bench *b, int header, int planned, infer_error *
 	} else {
 		buf_printf(&t, "%8s %-7s %5s\n", "-", "-", "-");
 	}
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }

@@ -105,7 +105,7 @@ int serve_open(struct serve *s, const struct bench_opts *o, const char *url, inf
 	clip_requests(s);
 	s->load.done = arena_alloc(&s->mem, (size_t)s->work.n + (size_t)o->warmup + 1,
 	                           sizeof *s->load.done);
-	return s->load.done ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for requests");
+	return s->load.done ? INFER_OK : err_nomem(err);
 }
 
 /* ---- results ---- */
@@ -158,7 +158,7 @@ static int results(struct serve *s, infer_error *err)
 	s->series[S_ITL] = arena_alloc(&s->mem, gaps + 1, sizeof(double));
 	s->scratch = arena_alloc(&s->mem, most + 1, sizeof(double));
 	if (s->mem.bad)
-		return err_set(err, INFER_ENOMEM, "no memory for latencies");
+		return err_nomem(err);
 	if (gaps)
 		memcpy(s->series[S_ITL], s->load.gaps.at, gaps * sizeof(double));
 	memset(s->n, 0, sizeof s->n);

@@ -199,8 +199,7 @@ int serve_show(const struct serve *s, infer_error *err)
 	if (s->work.n < 100)
 		buf_puts(&t,
 		         "* fewer than 100 measurements: p99 is hardly more than the greatest\n");
-	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
-	           : say_out(t.at, t.len, err);
+	rc = t.bad ? err_nomem(err) : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }

@@ -27,7 +27,7 @@ static int make_argument(struct suite *s, char **to, const struct ytree *v, cons
 		buf_printf(&b, "=%s", value);
 	*to = b.bad ? NULL : arena_strndup(&s->mem, b.at, b.len);
 	buf_fini(&b);
-	return *to ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for %s", path);
+	return *to ? INFER_OK : err_set(err, INFER_ENOMEM, "out of memory for %s", path);
 }
 
 static int read_run(struct suite *s, struct suite_run *r, const struct ytree *y,
@@ -55,12 +55,12 @@ static int read_run(struct suite *s, struct suite_run *r, const struct ytree *y,
 		TRY(ytree_map(options, path, err));
 	r->argv = arena_alloc(&s->mem, (options ? options->n : 0) + 3, sizeof(char *));
 	if (!r->argv)
-		return err_set(err, INFER_ENOMEM, "no memory for %s", path);
+		return err_set(err, INFER_ENOMEM, "out of memory for %s", path);
 	r->argv[r->argc++] = program;
 	r->argv[r->argc++] = arena_strndup(&s->mem, subject, strlen(subject));
 	for (const struct ytree *v = options ? options->first : NULL; v; v = v->next)
 		TRY(make_argument(s, &r->argv[r->argc++], v, path, err));
-	return s->mem.bad ? err_set(err, INFER_ENOMEM, "no memory for %s", path) : INFER_OK;
+	return s->mem.bad ? err_set(err, INFER_ENOMEM, "out of memory for %s", path) : INFER_OK;
 }
 
 static int read_runs(struct suite *s, const struct ytree *top, const char *subject,
@@ -85,7 +85,7 @@ static int read_runs(struct suite *s, const struct ytree *top, const char *subje
 	TRY(ytree_list(runs, path, err));
 	s->runs = arena_alloc(&s->mem, runs->n + 1, sizeof *s->runs);
 	if (!s->runs)
-		return err_set(err, INFER_ENOMEM, "no memory for %s", path);
+		return err_set(err, INFER_ENOMEM, "out of memory for %s", path);
 	for (const struct ytree *y = runs->first; y; y = y->next)
 		TRY(read_run(s, &s->runs[s->n++], y, subject, path, err));
 	return s->n ? INFER_OK

@@ -45,7 +45,7 @@ static int rank_series(struct series *s, const double *v, size_t n, struct arena
 	s->at = arena_alloc(mem, n + 1, sizeof *s->at);
 	s->times = arena_alloc(mem, s->blocks + 1, sizeof *s->times);
 	if (!s->at || !s->times)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	for (size_t i = 0; i < n; i++)
 		s->at[i] = (struct ranked){ v[i], (uint32_t)(i / s->each) };
 	qsort(s->at, n, sizeof *s->at, descending);
@@ -130,7 +130,7 @@ int judge_tail(struct judged *j, const double *base, size_t n_base, const double
 	double *d = arena_alloc(mem, DRAWS, sizeof *d);
 
 	if (!d)
-		return err_set(err, INFER_ENOMEM, "no memory for a comparison");
+		return err_nomem(err);
 	TRY(rank_series(&a, base, n_base, mem, err));
 	TRY(rank_series(&b, now, n_new, mem, err));
 	j->paired = paired;

@@ -229,7 +229,7 @@ static int trace_line(struct workload *w, const struct json *o, int64_t line, co
 		TRY(trace_count(&p->tokens, find_member(o, in),
 		                "prompt, prompt_tokens (or input_length)", line, path, err));
 	if (trace_blocks(w, p, json_get(o, "hash_ids")) || w->mem.bad)
-		return err_set(err, INFER_ENOMEM, "no memory for the trace");
+		return err_nomem(err);
 	w->n++;
 	return INFER_OK;
 }
@@ -254,7 +254,7 @@ static int trace_read(struct workload *w, const char *path, const struct workloa
 		lines += text.at[i] == '\n';
 	w->at = arena_alloc(&w->mem, (size_t)lines, sizeof *w->at);
 	if (!rc && !w->at)
-		rc = err_set(err, INFER_ENOMEM, "no memory for the trace");
+		rc = err_nomem(err);
 	for (size_t at = 0, n; !rc && at < text.len && w->n < most; at += n + 1) {
 		const char *end = memchr(text.at + at, '\n', text.len - at);
 		const struct json *v;
@@ -265,8 +265,7 @@ static int trace_read(struct workload *w, const char *path, const struct workloa
 			continue;
 		char *own = arena_strndup(&w->mem, text.at + at, n);
 
-		rc = own ? jread(&v, &w->mem, own, n, path, err)
-		         : err_set(err, INFER_ENOMEM, "no memory for the trace");
+		rc = own ? jread(&v, &w->mem, own, n, path, err) : err_nomem(err);
 		if (!rc)
 			rc = trace_line(w, v, line, path, err);
 	}
@@ -296,7 +295,7 @@ int workload_make(struct workload *w, const struct workload_ask *o, infer_error 
 	TRY(dist_take(&out, o->output ? o->output : "128", "--output", 1, err));
 	w->at = arena_alloc(&w->mem, (size_t)o->requests, sizeof *w->at);
 	if (!w->at)
-		return err_set(err, INFER_ENOMEM, "no memory for %lld requests",
+		return err_set(err, INFER_ENOMEM, "out of memory for %lld requests",
 		               (long long)o->requests);
 	for (w->n = 0; w->n < o->requests; w->n++) {
 		struct planned *p = &w->at[w->n];
