@@ -163,7 +163,7 @@ void say_aside(const char *text, size_t n)
 
 int say_code(int status)
 {
-	switch (status) {
+	switch ((enum infer_status)status) {
 	case INFER_OK:
 		return EXIT_DONE;
 	case INFER_EINVAL:
@@ -176,9 +176,15 @@ int say_code(int status)
 		return EXIT_NO_ROOM;
 	case INFER_EEMPTY:
 		return EXIT_CONSTRAINT;
-	default:
-		return EXIT_FAILED;
+	case INFER_EIO:
+	case INFER_ENET:
+	case INFER_EDEVICE:
+	case INFER_ECANCEL:
+	case INFER_EAGAIN:
+	case INFER_STATUS_COUNT:
+		break;
 	}
+	return EXIT_FAILED;
 }
 
 int say_fail(const infer_error *err)
