@@ -18,10 +18,10 @@ static int take_modalities(struct job *j, const char *key, const struct json *v,
 {
 	(void)j;
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	json_each(m, v)
 		if (!json_equals(m, "text"))
-			return err_set(err, INFER_EUNSUP, "%s: there is text alone", key);
+			return err_set(err, INFER_EUNSUP, "%s: only text is supported", key);
 	return INFER_OK;
 }
 

@@ -41,7 +41,7 @@ static int take_value(struct job *j, const char *key, const struct json *v, infe
 {
 	TRY(set_constraint(j, key, INFER_GRAMMAR_SCHEMA, err));
 	if (!json_is_object(v) && !json_is_bool(v))
-		return err_set(err, INFER_EINVAL, "%s is not a schema: an object, true or false",
+		return err_set(err, INFER_EINVAL, "%s must be a schema: an object, true or false",
 		               key);
 	return keep_json(j, v, err);
 }
@@ -51,7 +51,7 @@ static int take_grammar_text(struct job *j, const char *key, const struct json *
 	TRY(set_constraint(j, key, strcmp(key, "regex") ? INFER_GRAMMAR_RULES : INFER_GRAMMAR_REGEX,
 	                   err));
 	if (!json_is_string(v))
-		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string", key);
 	j->constraint.text = (struct infer_str){ json_str(v), v->n };
 	return INFER_OK;
 }
@@ -60,10 +60,10 @@ static int take_texts_choice(struct job *j, const char *key, const struct json *
 {
 	TRY(set_constraint(j, key, INFER_GRAMMAR_CHOICE, err));
 	if (!json_is_array(v) || !v->n)
-		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
+		return err_set(err, INFER_EINVAL, "%s must be a list of strings", key);
 	json_each(text, v)
 		if (!json_is_string(text))
-			return err_set(err, INFER_EINVAL, "%s: an entry is not a text", key);
+			return err_set(err, INFER_EINVAL, "%s: every entry must be a string", key);
 	return keep_json(j, v, err);
 }
 
@@ -84,11 +84,11 @@ static int take_named(struct job *j, const char *key, const struct json *v, infe
 	if (!json_is_object(v) || !schema || json_is_null(schema))
 		return err_set(err, INFER_EINVAL, "%s: json_schema has no schema", key);
 	if (json_get(v, "name") && !job_is_name(json_get(v, "name")))
-		return err_set(err, INFER_EINVAL,
-		               "%s: the name of json_schema is not 1 to 64 letters, digits, _ or -",
-		               key);
+		return err_set(
+			err, INFER_EINVAL,
+			"%s: the name of json_schema must be 1 to 64 letters, digits, _ or -", key);
 	if (strict && !json_is_null(strict) && !json_is_bool(strict))
-		return err_set(err, INFER_EINVAL, "%s: strict is neither true nor false", key);
+		return err_set(err, INFER_EINVAL, "%s: strict must be true or false", key);
 	TRY(take_value(j, key, schema, err));
 	if (json_is(strict, JSON_TRUE))
 		j->constraint.flags |= INFER_GRAMMAR_ORDERED;
@@ -109,7 +109,7 @@ int job_take_format(struct job *j, const char *key, const struct json *v, infer_
 		               : set_constraint(j, key, INFER_GRAMMAR_OBJECT, err);
 	if (!json_equals(type, "text"))
 		return err_set(err, INFER_EINVAL,
-		               "%s: the type is none of text, json_object and json_schema", key);
+		               "%s: the type must be text, json_object or json_schema", key);
 	j->is_free = 1;
 	return INFER_OK;
 }
@@ -129,7 +129,7 @@ static int take_rules(struct job *j, const char *key, const struct json *v, infe
 {
 	TRY(set_constraint(j, key, INFER_GRAMMAR_RULES, err));
 	if (!json_is_string(v))
-		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string", key);
 	j->constraint.text = (struct infer_str){ json_str(v), v->n };
 	return INFER_OK;
 }
@@ -152,7 +152,7 @@ static int take_structured(struct job *j, const char *key, const struct json *v,
 	int n = 0;
 
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	for (const struct job_field *k = kinds; k->key; k++) {
 		const struct json *one = json_get(v, k->key);
 
@@ -165,7 +165,7 @@ static int take_structured(struct job *j, const char *key, const struct json *v,
 	if (n)
 		return INFER_OK;
 	return err_set(err, INFER_EUNSUP,
-	               "%s has none of json, regex, choice, grammar and json_object", key);
+	               "%s must have json, regex, choice, grammar or json_object", key);
 }
 
 static uint32_t flag_of(const char *key)

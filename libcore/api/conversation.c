@@ -12,7 +12,7 @@ enum { TOP_MOST = 20 };
 int job_take_messages(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	j->messages = v;
 	return INFER_OK;
 }
@@ -23,7 +23,7 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	int rc;
 
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	j->tools_given = 1;
 	if (!j->is_own)
 		TRY(job_check_tools(v, err));
@@ -31,7 +31,8 @@ int job_take_tools(struct job *j, const char *key, const struct json *v, infer_e
 	rc = tools_take(&j->tools, v, j->is_own ? 0 : TOOLS_WRAPPED, &bad);
 	if (rc == INFER_ENOMEM)
 		return err_nomem(err);
-	return rc ? err_set(err, INFER_EINVAL, "%s: entry %zu is no function with a name", key, bad)
+	return rc ? err_set(err, INFER_EINVAL, "%s: entry %zu must be a function with a name", key,
+	                    bad)
 	          : INFER_OK;
 }
 
@@ -57,7 +58,7 @@ static int take_allowed(struct job *j, const char *key, const struct json *v, in
 	if (!json_is_array(tools) || !tools->n ||
 	    (j->j.calls == INFER_CALLS_AUTO && !json_equals(mode, "auto")))
 		return err_set(err, INFER_EINVAL,
-		               "%s: allowed_tools has no mode that is auto or required, or no "
+		               "%s: allowed_tools must have a mode, auto or required, and "
 		               "tools",
 		               key);
 	return INFER_OK;
@@ -84,7 +85,7 @@ int job_take_tool_choice(struct job *j, const char *key, const struct json *v, i
 	return j->j.calls_name
 	               ? INFER_OK
 	               : err_set(err, INFER_EINVAL,
-	                         "%s is none of none, auto, required and {\"type\": \"function\", "
+	                         "%s must be none, auto, required or {\"type\": \"function\", "
 	                         "\"function\": {\"name\": ...}}",
 	                         key);
 }
@@ -92,7 +93,7 @@ int job_take_tool_choice(struct job *j, const char *key, const struct json *v, i
 int job_take_args(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	j->args = v;
 	return INFER_OK;
 }
@@ -109,7 +110,7 @@ int job_take_think(struct job *j, const char *key, const struct json *v, infer_e
 int job_take_now(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is(v, JSON_INT))
-		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+		return err_set(err, INFER_EINVAL, "%s must be an integer", key);
 	j->now = v->i;
 	j->now_given = 1;
 	return INFER_OK;
@@ -118,7 +119,8 @@ int job_take_now(struct job *j, const char *key, const struct json *v, infer_err
 int job_take_template(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	j->template_sha256 = json_cstr(&j->mem, v);
-	return j->template_sha256 ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+	return j->template_sha256 ? INFER_OK
+	                          : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
 /* Read logprobs (a boolean) or top_logprobs: other formats have one field for both. */
@@ -157,7 +159,7 @@ int job_take_effort(struct job *j, const char *key, const struct json *v, infer_
 
 	if (!is_one_of(v, words))
 		return err_set(err, INFER_EINVAL,
-		               "%s is none of none, minimal, low, medium, high and xhigh", key);
+		               "%s must be none, minimal, low, medium, high, xhigh or max", key);
 	j->effort = v;
 	return INFER_OK;
 }
@@ -168,7 +170,7 @@ int job_take_reasoning(struct job *j, const char *key, const struct json *v, inf
 
 	if (!is_one_of(v, words))
 		return err_set(err, INFER_EINVAL,
-		               "%s is none of none, auto, deepseek and deepseek-legacy", key);
+		               "%s must be none, auto, deepseek or deepseek-legacy", key);
 	j->inline_reasoning = json_equals(v, "none");
 	return INFER_OK;
 }

@@ -68,7 +68,7 @@ static int take_encoding(struct job *j, const char *key, const struct json *v, i
 	j->j.base64 = json_equals(v, "base64");
 	return j->j.base64 || json_equals(v, "float")
 	               ? INFER_OK
-	               : err_set(err, INFER_EINVAL, "%s is neither float nor base64", key);
+	               : err_set(err, INFER_EINVAL, "%s must be float or base64", key);
 }
 
 static int take_dimensions(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -105,7 +105,8 @@ int job_take_truncate(struct job *j, const char *key, const struct json *v, infe
 	TRY(job_take_bool(&j->truncates, key, v, err));
 	return !j->truncates || j->o->ctx
 	               ? INFER_OK
-	               : err_set(err, INFER_EUNSUP, "%s: the length is a server's to say", key);
+	               : err_set(err, INFER_EUNSUP,
+	                         "%s needs a server, which knows the size of the context", key);
 }
 
 static int read_embeddings(struct job *j, const struct json *body)
@@ -139,7 +140,7 @@ static int read_embeddings(struct job *j, const struct json *body)
 		return job_fault(j, j->extras.most ? "truncate_prompt_tokens" : "truncate");
 	if (j->j.prompts)
 		return INFER_OK;
-	err_set(err, INFER_EINVAL, "there is no input");
+	err_set(err, INFER_EINVAL, "input is missing");
 	return job_fault(j, "input");
 }
 
@@ -202,7 +203,7 @@ static int take_prompt(struct job *j, const char *key, const struct json *v, inf
 {
 	TRY(job_take_prompt(j, key, v, err));
 	if (json_is_array(v) && !json_is_whole(v->first))
-		return err_set(err, INFER_EINVAL, "%s is no list of token ids", key);
+		return err_set(err, INFER_EINVAL, "%s must be a list of token ids", key);
 	return take_inputs(j, key, v, err);
 }
 
@@ -220,7 +221,7 @@ int embed_read_own(struct job *j, const struct json *body)
 		return err->code;
 	if (j->j.prompts)
 		return INFER_OK;
-	err_set(err, INFER_EINVAL, "there is no prompt");
+	err_set(err, INFER_EINVAL, "prompt is missing");
 	return job_fault(j, "prompt");
 }
 

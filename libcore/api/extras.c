@@ -44,9 +44,9 @@ static int take_skip(struct job *j, const char *key, const struct json *v, infer
 int job_take_most(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(job_whole(&j->extras.most, key, v, JOB_TO_CONTEXT, INT32_MAX, err));
-	return j->extras.most
-	               ? INFER_OK
-	               : err_set(err, INFER_EINVAL, "%s is 0: from 1, or %d", key, JOB_TO_CONTEXT);
+	return j->extras.most ? INFER_OK
+	                      : err_set(err, INFER_EINVAL, "%s is 0, must be at least 1, or %d",
+	                                key, JOB_TO_CONTEXT);
 }
 
 int job_take_side(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -55,7 +55,7 @@ int job_take_side(struct job *j, const char *key, const struct json *v, infer_er
 	j->extras.keeps_last = json_equals(v, "left");
 	return j->extras.keeps_first || j->extras.keeps_last
 	               ? INFER_OK
-	               : err_set(err, INFER_EINVAL, "%s is neither left nor right", key);
+	               : err_set(err, INFER_EINVAL, "%s must be left or right", key);
 }
 
 static int take_add(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -72,7 +72,7 @@ static int take_add(struct job *j, const char *key, const struct json *v, infer_
 static int take_salt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_bytes(v))
-		return err_set(err, INFER_EINVAL, "%s is no text, or empty", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string that is not empty", key);
 	j->j.request.salt = rng_hash(2, v->s, v->n) | 1;
 	return INFER_OK;
 }
@@ -99,7 +99,7 @@ static int take_allowed(struct job *j, const char *key, const struct json *v, in
 	int32_t id;
 
 	if (!json_is_array(v) || !json_count(v))
-		return err_set(err, INFER_EINVAL, "%s is not a list of token ids with one in it",
+		return err_set(err, INFER_EINVAL, "%s must be a list of at least one token id",
 		               key);
 	j->extras.allowed = arena_alloc(&j->mem, (size_t)n, sizeof *j->extras.allowed);
 	if (!j->extras.allowed)

@@ -18,7 +18,8 @@ int job_pass(struct job *j, const char *key, const struct json *v, infer_error *
 int job_pass_text(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
-	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+	return json_is_string(v) ? INFER_OK
+	                         : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
 int job_pass_bool(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -33,13 +34,13 @@ int job_pass_object(struct job *j, const char *key, const struct json *v, infer_
 {
 	(void)j;
 	return json_is_object(v) ? INFER_OK
-	                         : err_set(err, INFER_EINVAL, "%s is not an object", key);
+	                         : err_set(err, INFER_EINVAL, "%s must be an object", key);
 }
 
 int job_take_prompt(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v) && (j->is_own || !json_is_object(v)))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
+		return err_set(err, INFER_EINVAL, "%s must be a string or a list of token ids",
 		               key);
 	j->prompt_value = v;
 	return INFER_OK;
@@ -64,7 +65,7 @@ int job_take_max_tokens(struct job *j, const char *key, const struct json *v, in
 		rank++;
 	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
 	if (!most && j->j.api->flags & API_TALKS)
-		return err_set(err, INFER_EINVAL, "%s is 0: from 1", key);
+		return err_set(err, INFER_EINVAL, "%s is 0, must be at least 1", key);
 	if (j->limit_rank && rank > j->limit_rank - 1)
 		return INFER_OK;
 	j->limit_rank = rank + 1;
@@ -97,7 +98,7 @@ int job_take_stop(struct job *j, const char *key, const struct json *v, infer_er
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++, s = s->next) {
 		if (!json_bytes(s))
-			return err_set(err, INFER_EINVAL, "%s: %s is no text, or empty", key,
+			return err_set(err, INFER_EINVAL, "%s: %s must be a string that is not empty", key,
 			               n > 1 ? "an entry" : "it");
 		stop[i] = (struct infer_str){ s->s, s->n };
 	}
@@ -115,10 +116,10 @@ static int take_ids(struct job *j, int32_t **ids, const char *key, const struct 
 	if (!*ids || n > INT32_MAX)
 		return err_nomem(err);
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not a list of token ids", key);
+		return err_set(err, INFER_EINVAL, "%s must be a list of token ids", key);
 	json_each(id, v) {
 		if (!json_is_whole(id))
-			return err_set(err, INFER_EINVAL, "%s: entry %zu is not a token id", key,
+			return err_set(err, INFER_EINVAL, "%s: entry %zu must be a token id", key,
 			               i);
 		TRY(job_take_id(&(*ids)[i++], j, key, id, err));
 	}
@@ -199,7 +200,8 @@ int job_take_timeout(struct job *j, const char *key, const struct json *v, infer
 	double s = json_is_number(v) ? json_double(v) : 0;
 
 	if (!(s > 0) || s > TIMEOUT_MOST)
-		return err_set(err, INFER_EINVAL, "%s is not a number of seconds from 0 to %d", key,
+		return err_set(err, INFER_EINVAL,
+		               "%s must be a number of seconds, above 0 and at most %d", key,
 		               TIMEOUT_MOST);
 	j->j.timeout_s = s;
 	return INFER_OK;
@@ -219,7 +221,7 @@ static int take_stream_options(struct job *j, const char *key, const struct json
 
 	j->stream_options = 1;
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	if (each && !json_is_null(each))
 		TRY(job_take_bool(&j->j.each_usage, "stream_options: continuous_usage_stats", each,
 		                  err));

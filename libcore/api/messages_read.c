@@ -15,7 +15,7 @@ enum { BUDGET_LEAST = 1024 };
 static int take_system(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string or an array", key);
 	j->instructions = v;
 	return INFER_OK;
 }
@@ -26,14 +26,15 @@ static int take_temperature(struct job *j, const char *key, const struct json *v
 	int known;
 
 	if (json_is_number(v) && !(json_double(v) >= 0 && json_double(v) <= 1))
-		return err_set(err, INFER_EINVAL, "%s is %.9g: from 0 to 1", key, json_double(v));
+		return err_set(err, INFER_EINVAL, "%s is %.9g, must be from 0 to 1", key,
+		               json_double(v));
 	return job_sampling(j, key, v, &known, err);
 }
 
 static int take_stops(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	return job_take_stop(j, key, v, err);
 }
 
@@ -43,14 +44,15 @@ static int take_tools(struct job *j, const char *key, const struct json *v, infe
 	size_t i = 0;
 
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	json_each(t, v) {
 		const struct json *type = json_get(t, "type");
 
 		if (type && !json_is_null(type) && !json_equals(type, "custom"))
-			return err_set(err, INFER_EUNSUP,
-			               "%s: entry %zu: there are no tools of the server's own", key,
-			               i);
+			return err_set(
+				err, INFER_EUNSUP,
+				"%s: entry %zu: tools that the server runs are not supported", key,
+				i);
 		if (!json_is_object(json_get(t, "input_schema")))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu has no input_schema", key,
 			               i);
@@ -79,8 +81,7 @@ static int take_messages_choice(struct job *j, const char *key, const struct jso
 		return err_nomem(err);
 	if (!choice)
 		return err_set(err, INFER_EINVAL,
-		               "%s: the type is none of auto, any, none, and tool with a name",
-		               key);
+		               "%s: the type must be auto, any, none, or tool with a name", key);
 	if (single && !json_is_null(single))
 		TRY(job_take_bool(&j->single, "tool_choice: disable_parallel_tool_use", single,
 		                  err));
@@ -99,7 +100,7 @@ static int take_thinking(struct job *j, const char *key, const struct json *v, i
 	}
 	if (!json_equals(type, "enabled"))
 		return err_set(err, INFER_EINVAL,
-		               "%s: the type is none of enabled, disabled and adaptive", key);
+		               "%s: the type must be enabled, disabled or adaptive", key);
 	j->wants_thinking = 1;
 	return job_whole(&j->thinking_budget, "thinking: budget_tokens", budget, BUDGET_LEAST,
 	                 INT32_MAX, err);
@@ -110,7 +111,7 @@ static int take_output(struct job *j, const char *key, const struct json *v, inf
 	const struct json *format = json_get(v, "format"), *effort = json_get(v, "effort");
 
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	if (effort && !json_is_null(effort))
 		TRY(job_take_effort(j, key, effort, err));
 	if (!format || json_is_null(format))
@@ -167,7 +168,7 @@ static int put_texts(struct reading *r, struct json *parts, const struct json *v
 	json_each(b, v) {
 		if (!json_equals(json_get(b, "type"), "text") ||
 		    !json_is_string(json_get(b, "text")))
-			return refuse_block(r, "a block is no text");
+			return refuse_block(r, "a block must be text");
 		turns_part(parts, &r->j->mem, json_get(b, "text"));
 	}
 	return INFER_OK;
@@ -207,8 +208,8 @@ static int put_document(struct reading *r, const struct json *b)
 	const struct json *source = json_get(b, "source"), *data = json_get(source, "data");
 
 	if (!json_equals(json_get(source, "type"), "text") || !json_is_string(data))
-		return err_set(r->err, INFER_EUNSUP,
-		               "messages[%zu]: a document that is no text is not supported", r->i);
+		return err_set(r->err, INFER_EUNSUP, "messages[%zu]: a document must be text",
+		               r->i);
 	turns_part(r->texts, &r->j->mem, data);
 	return INFER_OK;
 }
@@ -228,7 +229,7 @@ static int put_user_block(struct reading *r, const struct json *b)
 	if (json_equals(type, "image"))
 		return err_set(r->err, INFER_EUNSUP, "messages[%zu]: an image is not supported",
 		               r->i);
-	return refuse_block(r, "a block is none of text, tool_result and document");
+	return refuse_block(r, "a block must be text, tool_result or document");
 }
 
 static int put_assistant_block(struct reading *r, const struct json *b)
@@ -248,9 +249,9 @@ static int put_assistant_block(struct reading *r, const struct json *b)
 	}
 	if (!json_equals(type, "tool_use") || !json_is_string(json_get(b, "id")) ||
 	    !json_is_string(json_get(b, "name")) || !json_is_object(input))
-		return refuse_block(
-			r, "a block is none of text, thinking, and tool_use with id, name and "
-			   "input");
+		return refuse_block(r,
+		                    "a block must be text, thinking, or tool_use with id, name and "
+		                    "input");
 	turns_call(r->turn, a, json_get(b, "id"), json_get(b, "name"), input);
 	return INFER_OK;
 }
@@ -274,7 +275,7 @@ static int put_message(struct reading *r, const struct json *m, int assistant)
 	if (assistant && !r->turn)
 		r->turn = turns_put(r->to, &r->j->mem, "assistant", NULL);
 	if (!json_is_string(content) && !json_is_array(content))
-		return refuse_block(r, "content is neither a text nor an array");
+		return refuse_block(r, "content must be a string or an array");
 	if (json_is_string(content)) {
 		turns_part(r->texts, &r->j->mem, content);
 		return INFER_OK;
@@ -294,7 +295,7 @@ static int put_turns(struct reading *r, const struct json *messages)
 		int assistant = json_equals(role, "assistant");
 
 		if (!assistant && !json_equals(role, "user"))
-			return refuse_block(r, "the role is neither user nor assistant");
+			return refuse_block(r, "the role must be user or assistant");
 		if (was >= 0 && was != assistant)
 			close_turn(r);
 		was = assistant;
@@ -313,7 +314,7 @@ static int put_system(struct reading *r)
 		return INFER_OK;
 	json_each(b, r->j->instructions)
 		if (!json_is_string(json_get(b, "text")))
-			return err_set(r->err, INFER_EINVAL, "system: a block is no text");
+			return err_set(r->err, INFER_EINVAL, "system: every block must be text");
 	TRY(put_texts(r, parts, r->j->instructions));
 	if (json_count(parts))
 		turns_put(r->to, &r->j->mem, "system", turns_content(&r->j->mem, parts));
@@ -331,12 +332,12 @@ static int check_thinking(struct job *j, const char **param, infer_error *err)
 	*param = "thinking";
 	if (j->j.request.max_tokens >= 0 && j->thinking_budget >= j->j.request.max_tokens)
 		return err_set(err, INFER_EINVAL,
-		               "thinking: budget_tokens is %d: less than max_tokens, %d",
+		               "thinking: budget_tokens is %d, must be less than max_tokens, %d",
 		               (int)j->thinking_budget, (int)j->j.request.max_tokens);
 	if (j->o->chat)
 		infer_reply_format(j->o->chat, &calls, &tag);
 	if (!tag || !*tag)
-		return err_set(err, INFER_EUNSUP, "thinking: the model does not think");
+		return err_set(err, INFER_EUNSUP, "thinking: the model has no reasoning");
 	return INFER_OK;
 }
 
@@ -349,13 +350,14 @@ int messages_ready(struct job *j, const char **param, infer_error *err)
 
 	*param = "max_tokens";
 	if (!j->limit_rank && !j->counts)
-		return err_set(err, INFER_EINVAL, "there is no max_tokens");
+		return err_set(err, INFER_EINVAL, "max_tokens is missing");
 	*param = "n";
 	if (j->j.n != 1)
-		return err_set(err, INFER_EINVAL, "n is %d: a message is one answer", (int)j->j.n);
+		return err_set(err, INFER_EINVAL, "n is %d, must be 1: a message is one answer",
+		               (int)j->j.n);
 	*param = "messages";
 	if (!j->messages || !j->messages->n)
-		return err_set(err, INFER_EINVAL, "there are no messages");
+		return err_set(err, INFER_EINVAL, "messages must not be empty");
 	TRY(check_thinking(j, param, err));
 	*param = "system";
 	TRY(put_system(&r));

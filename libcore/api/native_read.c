@@ -68,7 +68,7 @@ static int take_slot(struct job *j, const char *key, const struct json *v, infer
 static int take_lora(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	return v->n ? err_set(err, INFER_EUNSUP, "%s is not supported%s", key,
 	                      j->o->where ? j->o->where : "")
 	            : INFER_OK;
@@ -79,10 +79,10 @@ static int take_response_fields(struct job *j, const char *key, const struct jso
 {
 	(void)j;
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	json_each(name, v)
 		if (!json_is_string(name))
-			return err_set(err, INFER_EINVAL, "%s: an entry is not a text", key);
+			return err_set(err, INFER_EINVAL, "%s: every entry must be a string", key);
 	return INFER_OK;
 }
 
@@ -90,7 +90,8 @@ static int take_gap_text(const struct json **to, const char *key, const struct j
                          infer_error *err)
 {
 	*to = v;
-	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+	return json_is_string(v) ? INFER_OK
+	                         : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
 static int take_before(struct job *j, const char *key, const struct json *v, infer_error *err)
@@ -113,14 +114,14 @@ static int take_extra(struct job *j, const char *key, const struct json *v, infe
 	size_t i = 0;
 
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	json_each(file, v) {
 		const struct json *name = json_get(file, "filename");
 
 		if (!json_is_string(json_get(file, "text")) ||
 		    (name && !json_is_null(name) && !json_is_string(name)))
 			return err_set(err, INFER_EINVAL,
-			               "%s: entry %zu is not an object with a text", key, i);
+			               "%s: entry %zu must be an object with a text", key, i);
 		i++;
 	}
 	j->fim.extra = v;
@@ -183,7 +184,7 @@ static int ready(struct job *j, const char **param, infer_error *err)
 {
 	*param = j->fim.before ? "input_suffix" : "input_prefix";
 	if (!j->fim.before || !j->fim.behind)
-		return err_set(err, INFER_EINVAL, "there is no %s", *param);
+		return err_set(err, INFER_EINVAL, "%s is missing", *param);
 	*param = NULL;
 	return INFER_OK;
 }

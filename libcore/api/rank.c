@@ -91,7 +91,7 @@ static int encode_pair(struct job *j, struct infer_prompt *to, struct infer_str 
 	};
 	if (!own)
 		return err_nomem(err);
-	return n ? INFER_OK : err_set(err, INFER_EINVAL, "a pair of empty texts");
+	return n ? INFER_OK : err_set(err, INFER_EINVAL, "both texts of a pair are empty");
 }
 
 /* True if c is not the first byte of a UTF-8 character. */
@@ -155,7 +155,7 @@ static int begin_rank(struct job *j)
 	     !infer_meta_str_at(infer_model_file(m), labels, 0, &first, NULL) &&
 	     first.len == strlen(yes) && !memcmp(first.at, yes, first.len)))
 		return INFER_OK;
-	err_set(err, INFER_EUNSUP, "key %s: two scores that are not of yes and no", key);
+	err_set(err, INFER_EUNSUP, "key %s: the labels of two scores must be yes and no", key);
 	return job_fault(j, "model");
 }
 
@@ -170,27 +170,28 @@ static int check_texts(const char *key, const struct json *v, int one, infer_err
 	if (one && json_is_string(v))
 		return INFER_OK;
 	if (!json_is_array(v) || !json_count(v))
-		return err_set(err, INFER_EINVAL, "%s is not %sa list of texts with one in it", key,
-		               one ? "a text or " : "");
+		return err_set(err, INFER_EINVAL, "%s must be %sa list of at least one string", key,
+		               one ? "a string or " : "");
 	if (json_count(v) > PAIRS)
 		return err_set(err, INFER_EINVAL, "%s has %zu entries: at most %d", key,
 		               json_count(v), PAIRS);
 	json_each(item, v)
 		if (!json_is_string(text_of(item)))
-			return err_set(err, INFER_EINVAL, "%s: an entry is not a text", key);
+			return err_set(err, INFER_EINVAL, "%s: every entry must be a string", key);
 	return INFER_OK;
 }
 
 static int take_query(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	j->rank.query = v;
-	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+	return json_is_string(v) ? INFER_OK
+	                         : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
 static int take_documents(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (j->rank.documents)
-		return err_set(err, INFER_EINVAL, "documents and texts in one request");
+		return err_set(err, INFER_EINVAL, "documents and texts exclude each other");
 	j->rank.documents = v;
 	j->j.as_list = !strcmp(key, "texts");
 	return check_texts(key, v, 0, err);
@@ -238,8 +239,8 @@ static int make_pairs(struct job *j, const char *other, infer_error *err)
 	struct infer_prompt *p = arena_alloc(&j->mem, n, sizeof *p);
 
 	if (count_texts(a) > 1 && count_texts(b) != count_texts(a)) {
-		err_set(err, INFER_EINVAL, "%s has %zu entries for %zu", other, count_texts(b),
-		        count_texts(a));
+		err_set(err, INFER_EINVAL, "%s has %zu entries, must have %zu", other,
+		        count_texts(b), count_texts(a));
 		return job_fault(j, other);
 	}
 	if (!p) {

@@ -157,8 +157,8 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	}
 	*param = job_prompt_key(j);
 	if (!v)
-		return err_set(err, INFER_EINVAL, "there is no %s",
-		               j->is_own ? "prompt, and there are no messages" : *param);
+		return err_set(err, INFER_EINVAL, "%s is missing",
+		               j->is_own ? "prompt or messages" : *param);
 	TRY(job_no_conversation(j, param, err));
 	return job_read_prompts(j, "prompt", v, err);
 }
@@ -233,7 +233,7 @@ void job_read_body(struct job *j, const struct json *body)
 		j->j.api->read(j, body);
 		return;
 	}
-	err_set(&j->j.fault.error, INFER_EINVAL, "the body is not an object");
+	err_set(&j->j.fault.error, INFER_EINVAL, "the body must be a JSON object");
 	job_fault(j, NULL);
 }
 

@@ -13,7 +13,7 @@
 static int take_input(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v) && !json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string or an array", key);
 	j->input = v;
 	return INFER_OK;
 }
@@ -21,7 +21,7 @@ static int take_input(struct job *j, const char *key, const struct json *v, infe
 static int take_instructions(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_string(v))
-		return err_set(err, INFER_EINVAL, "%s is not a text", key);
+		return err_set(err, INFER_EINVAL, "%s must be a string", key);
 	j->instructions = v;
 	return INFER_OK;
 }
@@ -33,7 +33,7 @@ static int take_tools(struct job *j, const char *key, const struct json *v, infe
 	size_t i = 0;
 
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not an array", key);
+		return err_set(err, INFER_EINVAL, "%s must be an array", key);
 	json_each(t, v) {
 		if (!json_is_string(json_get(t, "type")))
 			return err_set(err, INFER_EINVAL, "%s: entry %zu has no type", key, i);
@@ -78,7 +78,7 @@ static int take_text_format(struct job *j, const char *key, const struct json *v
 	struct json *wrapped;
 
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	if (!format || json_is_null(format))
 		return INFER_OK;
 	if (!json_equals(json_get(format, "type"), "json_schema"))
@@ -94,7 +94,7 @@ static int take_reasoning(struct job *j, const char *key, const struct json *v, 
 	const struct json *effort = json_get(v, "effort");
 
 	if (!json_is_object(v))
-		return err_set(err, INFER_EINVAL, "%s is not an object", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object", key);
 	return effort && !json_is_null(effort) ? job_take_effort(j, key, effort, err) : INFER_OK;
 }
 
@@ -116,7 +116,7 @@ static int take_max(struct job *j, const char *key, const struct json *v, infer_
 static int take_include(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	(void)j;
-	return json_is_array(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not an array", key);
+	return json_is_array(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s must be an array", key);
 }
 
 /* Refuse the id of an earlier response: responses are not stored. */
@@ -315,7 +315,7 @@ static int ready(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EINVAL, "n is %d: a response is one answer", (int)j->j.n);
 	*param = "input";
 	if (!j->input || (json_is_array(j->input) && !j->input->n))
-		return err_set(err, INFER_EINVAL, "there is no input");
+		return err_set(err, INFER_EINVAL, "input is missing");
 	if (j->instructions)
 		turns_put(r.to, &j->mem, "system", json_share(&j->mem, j->instructions));
 	if (json_is_string(j->input))

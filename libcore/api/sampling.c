@@ -20,7 +20,7 @@ static int take_number(struct job *j, const struct infer_sample_param *p, const 
 		x = whole;
 	}
 	if (!json_is_number(v))
-		return err_set(err, INFER_EINVAL, "%s is not a number", p->name);
+		return err_set(err, INFER_EINVAL, "%s must be a number", p->name);
 	TRY(sample_check(p, r, x, err));
 	return infer_sample_set(&j->j.request.sample, p, x, err);
 }
@@ -31,7 +31,7 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 	size_t i = 0;
 
 	if (!json_is_array(v) || !v->n)
-		return err_set(err, INFER_EINVAL, "%s is not a list of names", key);
+		return err_set(err, INFER_EINVAL, "%s must be a list of names", key);
 	memset(o->order, 0, sizeof o->order);
 	json_each(name, v) {
 		int stage = json_is_string(name) ? infer_stage_named(name->s, name->n)
@@ -62,8 +62,10 @@ static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v
 		               "logit_bias: token %lld is outside the vocabulary of %d",
 		               (long long)id, (int)n_vocab);
 	if (!(json_is_number(v) || json_is(v, JSON_FALSE)) || !(x >= -100 && x <= 100))
-		return err_set(err, INFER_EINVAL,
-		               "logit_bias: token %lld: from -100 to 100, or false", (long long)id);
+		return err_set(
+			err, INFER_EINVAL,
+			"logit_bias: token %lld: the bias must be from -100 to 100, or false",
+			(long long)id);
 	*b = (struct infer_logit_bias){ (int32_t)id, x <= -100 ? -INFINITY : (float)x };
 	return INFER_OK;
 }
@@ -112,8 +114,7 @@ static int put_bias(const struct biases *to, const struct job *j, const struct j
 	if (json_is_string(token))
 		return put_text_bias(to, j, (struct infer_str){ token->s, token->n }, v, err);
 	if (!json_is_whole(token))
-		return err_set(err, INFER_EINVAL,
-		               "logit_bias: a token is neither an id nor a text");
+		return err_set(err, INFER_EINVAL, "logit_bias: a token must be an id or a string");
 	return set_bias(&to->at[(*to->n)++], json_is(token, JSON_INT) ? token->i : INT64_MAX, v,
 	                to->n_vocab, err);
 }
@@ -128,7 +129,7 @@ static int put_key_bias(const struct biases *to, const struct job *j, const char
 		return set_bias(&to->at[(*to->n)++], id, b, to->n_vocab, err);
 	if (j->j.api == &api_native || j->j.api == &api_infill)
 		return put_text_bias(to, j, (struct infer_str){ b->key, b->key_n }, b, err);
-	return err_set(err, INFER_EINVAL, "%s: '%.*s' is no token id", key,
+	return err_set(err, INFER_EINVAL, "%s: '%.*s' is not a token id", key,
 	               b->key_n < 40 ? (int)b->key_n : 40, b->key);
 }
 
@@ -140,7 +141,7 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 	int32_t n_vocab = job_vocabulary(j);
 
 	if (!json_is_object(v) && !json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither an object nor a list", key);
+		return err_set(err, INFER_EINVAL, "%s must be an object or a list", key);
 	/* a text has no more tokens than bytes, and one that begins all texts */
 	json_each(b, v)
 		n += 2 + b->key_n + json_bytes(json_first(b));
@@ -157,7 +158,7 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 			TRY(put_bias(&to, j, b->first, b->first->next, err));
 		else
 			return err_set(err, INFER_EINVAL,
-			               "%s: entry %zu is not a token and a number", key, i);
+			               "%s: entry %zu must be a token and a number", key, i);
 		i++;
 	}
 	j->j.request.sample.bias = bias;
@@ -173,11 +174,11 @@ static int take_breakers(struct job *j, const char *key, const struct json *v, i
 	if (!texts)
 		return err_nomem(err);
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is not a list of texts", key);
+		return err_set(err, INFER_EINVAL, "%s must be a list of strings", key);
 	json_each(text, v) {
 		if (!json_bytes(text))
-			return err_set(err, INFER_EINVAL, "%s: entry %zu is no text, or empty", key,
-			               i);
+			return err_set(err, INFER_EINVAL,
+			               "%s: entry %zu must be a string that is not empty", key, i);
 		texts[i++] = (struct infer_str){ text->s, text->n };
 	}
 	j->j.breaker_texts = texts;
@@ -188,9 +189,9 @@ static int take_breakers(struct job *j, const char *key, const struct json *v, i
 static int take_seed(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_whole(v))
-		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+		return err_set(err, INFER_EINVAL, "%s must be an integer", key);
 	if (!j->is_own && json_is(v, JSON_UINT))
-		return err_set(err, INFER_EINVAL, "%s is %llu: at most %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %llu, must be at most %lld", key,
 		               (unsigned long long)v->u, (long long)INT64_MAX);
 	if (!j->is_own && v->i == -1) /* any */
 		return INFER_OK;

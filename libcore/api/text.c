@@ -18,7 +18,8 @@ static int take_logprobs(struct job *j, const char *key, const struct json *v, i
 static int take_suffix(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	j->fim.behind = v;
-	return json_is_string(v) ? INFER_OK : err_set(err, INFER_EINVAL, "%s is not a text", key);
+	return json_is_string(v) ? INFER_OK
+	                         : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
 /* Read best_of, which must be n: all samples are returned. */
@@ -74,8 +75,8 @@ static int read_text_completion(struct job *j, const struct json *body)
 		return j->j.fault.error.code;
 	if (!j->best_of || j->best_of == infer_job_each(&j->j))
 		return INFER_OK;
-	err_set(&j->j.fault.error, INFER_EINVAL,
-	        "best_of is %d: as many as n are supported, no more and no fewer", (int)j->best_of);
+	err_set(&j->j.fault.error, INFER_EINVAL, "best_of is %d, must be equal to n",
+	        (int)j->best_of);
 	return job_fault(j, "best_of");
 }
 

@@ -125,7 +125,7 @@ static int set_given(struct arena *a, struct chat_vars *vars, const struct infer
                      const struct json *args, infer_error *err)
 {
 	if (args && !json_is_object(args))
-		return err_set(err, INFER_EFORMAT, "the template arguments are not an object");
+		return err_set(err, INFER_EFORMAT, "the template arguments must be an object");
 	vars->given = args;
 	if (c->think != INFER_THINK_DEFAULT) { /* templates use either name */
 		enum json_kind on = c->think == INFER_THINK_ON ? JSON_TRUE : JSON_FALSE;
@@ -219,7 +219,7 @@ static int fill_variables(struct chat_vars *vars, struct arena *a, const struct 
 int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err)
 {
 	if (c->tools && !chat->caps.tools)
-		return err_set(err, INFER_EUNSUP, "the chat template does not know tools");
+		return err_set(err, INFER_EUNSUP, "the chat template does not support tools");
 	if (c->think != INFER_THINK_DEFAULT && !chat->caps.thinking)
 		return err_set(err, INFER_EUNSUP,
 		               "the chat template does not switch thinking on and off");

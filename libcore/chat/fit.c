@@ -21,8 +21,8 @@ static int check_parts(const struct json *parts, size_t i, infer_error *err)
 		const struct json *type = json_get(p, "type");
 		if (!json_is_string(type))
 			return err_set(err, INFER_EFORMAT,
-			               "messages[%zu].content[%zu]: wants an object with a type", i,
-			               k);
+			               "messages[%zu].content[%zu] must be an object with a type",
+			               i, k);
 		if (!json_equals(type, "text"))
 			return err_set(
 				err, INFER_EUNSUP,
@@ -30,7 +30,7 @@ static int check_parts(const struct json *parts, size_t i, infer_error *err)
 				i, k, type->n < 40 ? (int)type->n : 40, type->s);
 		if (!json_is_string(json_get(p, "text")))
 			return err_set(err, INFER_EFORMAT,
-			               "messages[%zu].content[%zu]: text is not a string", i, k);
+			               "messages[%zu].content[%zu]: text must be a string", i, k);
 		k++;
 	}
 	return INFER_OK;
@@ -41,7 +41,7 @@ static int check_calls(const struct json *calls, size_t i, infer_error *err)
 	size_t k = 0;
 
 	if (!json_is_array(calls))
-		return err_set(err, INFER_EFORMAT, "messages[%zu].tool_calls is not an array", i);
+		return err_set(err, INFER_EFORMAT, "messages[%zu].tool_calls must be an array", i);
 	json_each(c, calls) {
 		const struct json *f = json_get(c, "function");
 		if (!json_is_string(json_get(f ? f : c, "name")))
@@ -66,15 +66,15 @@ static int check_chat_message(const struct json *m, size_t i, infer_error *err)
 			  *role = json_get(m, "role");
 
 	if (!json_is_string(role))
-		return err_set(err, INFER_EFORMAT, "messages[%zu] is not an object with a role", i);
+		return err_set(err, INFER_EFORMAT, "messages[%zu] must be an object with a role",
+		               i);
 	if (!is_role_word(role))
 		return err_set(err, INFER_EFORMAT,
-		               "messages[%zu]: the role is not a word of small letters", i);
+		               "messages[%zu]: the role must be a word of small letters", i);
 	if (content && !json_is_string(content) && !json_is_null(content) &&
 	    !json_is_array(content))
 		return err_set(err, INFER_EFORMAT,
-		               "messages[%zu]: content is neither a string nor null nor an array",
-		               i);
+		               "messages[%zu]: content must be a string, null or an array", i);
 	if (json_is_array(content))
 		TRY(check_parts(content, i, err));
 	return calls && !json_is_null(calls) ? check_calls(calls, i, err) : INFER_OK;
@@ -92,7 +92,7 @@ int chat_check(const struct json *messages, infer_error *err)
 	size_t i = 0;
 
 	if (!json_is_array(messages))
-		return err_set(err, INFER_EFORMAT, "messages is not an array");
+		return err_set(err, INFER_EFORMAT, "messages must be an array");
 	json_each(m, messages)
 		TRY(check_chat_message(m, i++, err));
 	return INFER_OK;

@@ -38,7 +38,7 @@ static int check_message(struct arena *a, const struct json *m, size_t i, infer_
 	const struct json *role = json_get(m, "role");
 
 	if (!json_is_object(m) || !json_is_string(role))
-		return err_set(err, INFER_EINVAL, "messages[%zu] is not an object with a role", i);
+		return err_set(err, INFER_EINVAL, "messages[%zu] must be an object with a role", i);
 	if (json_equals(role, "assistant")) {
 		if (!has_content(m) && !json_count(json_get(m, "tool_calls")) &&
 		    !json_bytes(json_get(m, "reasoning_content")))
@@ -94,7 +94,7 @@ static int check_kept(const struct job *j, int anew, const char **param, infer_e
 	         : j->single > 0       ? "parallel_tool_calls"
 	         : j->inline_reasoning ? "reasoning_format"
 	                               : NULL;
-	return *param ? err_set(err, INFER_EUNSUP, "%s: a record of the request cannot say that",
+	return *param ? err_set(err, INFER_EUNSUP, "%s: a record of the request cannot express it",
 	                        *param)
 	              : INFER_OK;
 }
@@ -105,7 +105,7 @@ static int take_begun(struct job *j, const struct json *content, infer_error *er
 	return json_is_string(content)
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
-	                         "echo: the content of the last message is no text");
+	                         "echo: the content of the last message must be a string");
 }
 
 int job_begin_answer(struct job *j, struct infer_conversation *c, const char **param,
@@ -120,7 +120,7 @@ int job_begin_answer(struct job *j, struct infer_conversation *c, const char **p
 	*param = "chat_template_kwargs";
 	if (think && !json_is_bool(think) && !json_is_null(think))
 		return err_set(err, INFER_EINVAL,
-		               "chat_template_kwargs: enable_thinking is neither true nor false");
+		               "chat_template_kwargs: enable_thinking must be true or false");
 	*param = "continue_final_message";
 	if (j->prefill == 1 && j->opens == 1)
 		return err_set(err, INFER_EINVAL,
@@ -133,7 +133,7 @@ int job_begin_answer(struct job *j, struct infer_conversation *c, const char **p
 	there = last_is && (j->prefill < 0 ? j->opens != 1 : j->prefill);
 	if (there && wants_thinking(j))
 		return err_set(err, INFER_EINVAL,
-		               "messages: an answer that is begun goes without enable_thinking");
+		               "messages: an answer that is continued excludes enable_thinking");
 	TRY(check_kept(j, last_is && !there, param, err));
 	c->flags &= ~(uint32_t)INFER_CHAT_CONTINUE;
 	c->flags |= there ? INFER_CHAT_CONTINUE : 0;
@@ -198,19 +198,19 @@ static int check_tool(const struct json *tools, const struct json *tool, size_t 
 			  *parameters = json_get(f, "parameters"), *strict = json_get(f, "strict");
 
 	if (!json_equals(json_get(tool, "type"), "function"))
-		return err_set(err, INFER_EINVAL, "tools: entry %zu has no type that is function",
-		               i);
+		return err_set(err, INFER_EINVAL, "tools: entry %zu: the type must be function", i);
 	if (!job_is_name(name))
-		return err_set(err, INFER_EINVAL,
-		               "tools: entry %zu is no function with a name of 1 to 64 letters, "
-		               "digits, _ or -",
-		               i);
+		return err_set(
+			err, INFER_EINVAL,
+			"tools: entry %zu must be a function with a name of 1 to 64 letters, "
+			"digits, _ or -",
+			i);
 	if (parameters && !json_is_null(parameters) && !json_is_object(parameters))
-		return err_set(err, INFER_EINVAL, "tools: entry %zu: parameters is not an object",
+		return err_set(err, INFER_EINVAL, "tools: entry %zu: parameters must be an object",
 		               i);
 	if (strict && !json_is_null(strict) && !json_is_bool(strict))
-		return err_set(err, INFER_EINVAL,
-		               "tools: entry %zu: strict is neither true nor false", i);
+		return err_set(err, INFER_EINVAL, "tools: entry %zu: strict must be true or false",
+		               i);
 	for (const struct json *t = json_first(tools); t != tool; t = t->next)
 		if (same_text(json_get(json_get(t, "function"), "name"), name))
 			return err_set(err, INFER_EINVAL, "tools: two are called %.*s",

@@ -49,7 +49,7 @@ int job_constrain_end(struct job *j, const char **param, infer_error *err)
 	if (!q->grammar)
 		return j->j.calls < INFER_CALLS_AUTO ? INFER_OK : constrain_calls(j, param, err);
 	if (j->j.reply.tools)
-		return err_set(err, INFER_EUNSUP, "%s beside tools is not supported%s",
+		return err_set(err, INFER_EUNSUP, "%s together with tools is not supported%s",
 		               *param ? *param : infer_grammar_kind(q->grammar),
 		               j->o->where ? j->o->where : "");
 	if (j->j.chat) {

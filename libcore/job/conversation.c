@@ -29,7 +29,7 @@ static int check_alone(const struct job *j, const char **param, infer_error *err
 		*param = fields[i].key;
 		if (fields[i].is)
 			return err_set(err, INFER_EINVAL,
-			               "%s goes with a conversation, and this prompt is none",
+			               "%s needs a conversation, and this prompt is not one",
 			               *param);
 	}
 	return INFER_OK;

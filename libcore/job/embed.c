@@ -19,7 +19,7 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 		pooling = 4;
 	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
 	if (pooling >= sizeof of_file / sizeof *of_file)
-		return err_set(err, INFER_EUNSUP, "%s is %llu: from 0 to 4", key,
+		return err_set(err, INFER_EUNSUP, "%s is %llu, must be from 0 to 4", key,
 		               (unsigned long long)pooling);
 	*embed = of_file[pooling];
 	return INFER_OK;
@@ -49,7 +49,8 @@ int embed_most(const struct job *j, size_t *n, infer_error *err)
 	*n = most > 0 ? (size_t)most : most || j->truncates ? (size_t)j->o->ctx : 0;
 	if (most && !j->o->ctx)
 		return err_set(err, INFER_EUNSUP,
-		               "truncate_prompt_tokens: the length is a server's to say");
+		               "truncate_prompt_tokens needs a server, which knows the size of the "
+		               "context");
 	return most <= j->o->ctx
 	               ? INFER_OK
 	               : err_set(err, INFER_EINVAL,

@@ -138,7 +138,7 @@ int job_read_gap(struct job *j, const struct fim *f, infer_error *err)
 	for (int i = 0; i < FIM_TOKENS; i++)
 		g.token[i] = find_gap_token(j, i);
 	if (g.token[PRE] < 0 || g.token[SUF] < 0 || g.token[MID] < 0)
-		return err_set(err, INFER_EUNSUP, "the model has no tokens for text with a gap");
+		return err_set(err, INFER_EUNSUP, "the model has no fill-in-the-middle tokens");
 	buf_init(&g.ids, MEM_JOB);
 	rc = put_gap_prompt(&g, f);
 	j->j.request.n_prompt = g.ids.len / sizeof *ids;

@@ -52,7 +52,7 @@ int job_fault(struct job *j, const char *param)
 
 int job_unknown(struct job *j, const char *key, size_t key_n)
 {
-	err_set(&j->j.fault.error, INFER_EINVAL, "'%.*s' is no field of a request",
+	err_set(&j->j.fault.error, INFER_EINVAL, "'%.*s' is not a field of a request",
 	        key_n < 80 ? (int)key_n : 80, key);
 	job_fault(j, NULL);
 	j->j.fault.param = arena_strndup(&j->mem, key, key_n);

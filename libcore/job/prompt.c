@@ -20,7 +20,7 @@ int infer_job_render(char **text, size_t *n, const infer_job *job, infer_error *
 	*text = NULL;
 	*n = 0;
 	if (!job->chat)
-		return err_set(err, INFER_EINVAL, "the prompt is no conversation");
+		return err_set(err, INFER_EINVAL, "the prompt is not a conversation");
 	buf_init(&messages, MEM_JOB);
 	buf_init(&args, MEM_JOB);
 	if (j->messages) {

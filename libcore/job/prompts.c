@@ -50,13 +50,14 @@ static int encode_content(struct buf *ids, const struct job *j, const char *key,
 	int rc = INFER_OK;
 
 	if (!json_is_array(parts))
-		return err_set(err, INFER_EINVAL, "%s: content is no list of parts", key);
+		return err_set(err, INFER_EINVAL, "%s: content must be a list of parts", key);
 	buf_init(&text, MEM_JOB);
 	json_each(p, parts) {
 		const struct json *words = json_get(p, "text");
 
 		if (!json_equals(json_get(p, "type"), "text") || !json_is_string(words))
-			rc = err_set(err, INFER_EUNSUP, "%s: a part of content is no text", key);
+			rc = err_set(err, INFER_EUNSUP, "%s: every part of content must be text",
+			             key);
 		buf_put(&text, json_str(words), json_bytes(words));
 	}
 	all.s = text.at ? text.at : "";
@@ -77,7 +78,7 @@ static int encode_prompt_object(struct buf *ids, const struct job *j, const char
 	if (!text && parts)
 		return encode_content(ids, j, key, parts, err);
 	if (!json_is_string(text))
-		return err_set(err, INFER_EINVAL, "%s: prompt_string is not a text", key);
+		return err_set(err, INFER_EINVAL, "%s: prompt_string must be a string", key);
 	if (media && !json_is_null(media) && !(json_is_array(media) && !media->n))
 		return err_set(err, INFER_EUNSUP, "%s: multimodal_data is not supported%s", key,
 		               j->o->where ? j->o->where : "");
@@ -92,7 +93,7 @@ static int encode_prompt(struct buf *ids, const struct job *j, const char *key,
 	if (json_is_object(v) && !j->is_own)
 		return encode_prompt_object(ids, j, key, v, err);
 	if (!json_is_array(v))
-		return err_set(err, INFER_EINVAL, "%s is neither a text nor a list of token ids",
+		return err_set(err, INFER_EINVAL, "%s must be a string or a list of token ids",
 		               key);
 	json_each(part, v)
 		TRY(encode_prompt_part(ids, j, key, part, err));
@@ -135,7 +136,8 @@ int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err
 		return INFER_OK;
 	if (most == JOB_TO_CONTEXT && !j->o->ctx)
 		return err_set(err, INFER_EUNSUP,
-		               "truncate_prompt_tokens is -1: the length is a server's to say");
+		               "truncate_prompt_tokens is -1: needs a server, which knows the size "
+		               "of the context");
 	if (!n)
 		return err_set(err, INFER_EINVAL,
 		               "truncate_prompt_tokens is -1: max_tokens leaves no room");

@@ -6,12 +6,12 @@ int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, in
               infer_error *err)
 {
 	if (!json_is_whole(v))
-		return err_set(err, INFER_EINVAL, "%s is not a whole number", key);
+		return err_set(err, INFER_EINVAL, "%s must be an integer", key);
 	if (v->kind == JSON_UINT)
-		return err_set(err, INFER_EINVAL, "%s is %llu: from %lld to %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %llu, must be from %lld to %lld", key,
 		               (unsigned long long)v->u, (long long)lo, (long long)hi);
 	if (v->i < lo || v->i > hi)
-		return err_set(err, INFER_EINVAL, "%s is %lld: from %lld to %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %lld, must be from %lld to %lld", key,
 		               (long long)v->i, (long long)lo, (long long)hi);
 	*to = (int32_t)v->i;
 	return INFER_OK;
@@ -20,7 +20,7 @@ int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, in
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err)
 {
 	if (!json_is_bool(v))
-		return err_set(err, INFER_EINVAL, "%s is neither true nor false", key);
+		return err_set(err, INFER_EINVAL, "%s must be true or false", key);
 	*to = json_is(v, JSON_TRUE);
 	return INFER_OK;
 }

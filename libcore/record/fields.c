@@ -31,7 +31,7 @@ int infer_records_select(infer_records *w, const char *list, infer_error *err)
 		int i = find_record_field(at, n);
 
 		if (i < 0 && !(n == 1 && *at == 'v') && !(n == 4 && !memcmp(at, "kind", 4)))
-			return err_set(err, INFER_EINVAL, "'%.*s' is no field of records",
+			return err_set(err, INFER_EINVAL, "'%.*s' is not a field of records",
 			               n < 80 ? (int)n : 80, at);
 		fields |= i < 0 ? 0 : (uint64_t)1 << i;
 		at += n;

@@ -38,7 +38,7 @@ static int check_envelope(struct job *j, const infer_api *api)
 			return job_unknown(j, v->key, v->key_n);
 	}
 	if (!text_is(j->json, "method", "POST"))
-		err_set(err, INFER_EINVAL, "method is not POST");
+		err_set(err, INFER_EINVAL, "method must be POST");
 	TRY(set_line_fault(j, "method"));
 	if (!api)
 		err_set(err, INFER_EUNSUP,
@@ -47,7 +47,7 @@ static int check_envelope(struct job *j, const infer_api *api)
 		        json_bytes(url) < 80 ? (int)json_bytes(url) : 80, json_str(url));
 	TRY(set_line_fault(j, "url"));
 	if (!json_is_object(json_get(j->json, "body")))
-		err_set(err, INFER_EINVAL, "body is not an object");
+		err_set(err, INFER_EINVAL, "body must be an object");
 	return set_line_fault(j, "body");
 }
 
@@ -72,10 +72,10 @@ static int read_line_id(struct job *j, int own)
 		j->j.id = id;
 		return INFER_OK;
 	}
-	err_set(&j->j.fault.error, INFER_EINVAL, "%s is %s", key,
-	        json_is_string(v) ? "empty, or holds a NUL"
-	        : own             ? "neither a text nor a whole number"
-	                          : "not a text");
+	err_set(&j->j.fault.error, INFER_EINVAL, "%s %s", key,
+	        json_is_string(v) ? "is empty, or contains a NUL"
+	        : own             ? "must be a string or an integer"
+	                          : "must be a string");
 	return job_fault(j, key);
 }
 
@@ -87,7 +87,7 @@ static void read_line(struct job *j, uint32_t flags)
 	const char *path;
 
 	if (!json_is_object(j->json)) {
-		err_set(&j->j.fault.error, INFER_EFORMAT, "the line is not an object");
+		err_set(&j->j.fault.error, INFER_EFORMAT, "the line must be a JSON object");
 		job_fault(j, NULL);
 		return;
 	}

@@ -107,9 +107,10 @@ static int read_score_tokens(struct infer_replay *p, infer_error *err)
 		return err_nomem(err);
 	json_each(v, list) {
 		if (!json_is(v, JSON_INT) || v->i < 0 || v->i > INT32_MAX)
-			return err_set(err, INFER_EINVAL,
-			               "line %lld: the record of '%.80s': tokens[%zu] is no token",
-			               (long long)p->line, p->id, i);
+			return err_set(
+				err, INFER_EINVAL,
+				"line %lld: the record of '%.80s': tokens[%zu] must be a token id",
+				(long long)p->line, p->id, i);
 		p->tokens[i++] = (int32_t)v->i;
 	}
 	p->n_tokens = n;
@@ -133,7 +134,7 @@ static int read_record(struct infer_replay *p, const char *line, size_t n, int *
 	snprintf(what, sizeof what, "line %lld", (long long)p->line);
 	TRY(job_read_json(&o, &p->mem, own, n, what, err));
 	if (!json_is_object(o))
-		return err_set(err, INFER_EFORMAT, "%s is no record", what);
+		return err_set(err, INFER_EFORMAT, "%s is not a record", what);
 	*is = find_answer(p, o);
 	if (!*is)
 		return INFER_OK;
@@ -149,10 +150,11 @@ static int read_record(struct infer_replay *p, const char *line, size_t n, int *
 		               "there",
 		               what, p->id);
 	if (!json_is_object(p->run))
-		return err_set(err, INFER_EINVAL,
-		               "%s: the record of '%.80s' does not say how it was made: it has no "
-		               "run",
-		               what, p->id);
+		return err_set(
+			err, INFER_EINVAL,
+			"%s: the record of '%.80s' does not say how it was computed: it has no "
+			"run",
+			what, p->id);
 	if (p->scored)
 		TRY(read_score_tokens(p, err));
 	fill_made(p);

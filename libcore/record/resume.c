@@ -107,7 +107,7 @@ static int no_record(infer_resume *r, const char *at, size_t n, infer_error *err
 	if (is_blank_line(at, n))
 		return INFER_OK;
 	if (!is_half(at, n))
-		return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,
+		return err_set(err, INFER_EFORMAT, "%s: line %lld is not a record", r->name,
 		               (long long)r->lines);
 	return drop(r, n, err);
 }
@@ -174,7 +174,7 @@ int infer_resume_end(infer_resume *r, struct infer_resumed *got, infer_error *er
 	/* without a line end and without a record before it, this may be foreign text */
 	if (!r->text.len || r->records || is_half(r->text.at, r->text.len))
 		return INFER_OK;
-	return err_set(err, INFER_EFORMAT, "%s: line %lld is no record", r->name,
+	return err_set(err, INFER_EFORMAT, "%s: line %lld is not a record", r->name,
 	               (long long)r->lines + 1);
 }
 

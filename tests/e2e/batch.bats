@@ -274,7 +274,7 @@ codes() { perl -MJSON::PP -ne '$r = decode_json($_); print join(" ", map { $_ //
 
 @test "--resume: a text without a line end is no record that was torn" {
 	printf 'my notes' >notes
-	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
+	fails 3 'notes: line 1 is not a record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
 	same 'my notes' "$(cat notes)"
 }
 
@@ -441,7 +441,7 @@ older_id() # MODEL
 
 @test "--resume refuses what is no file of records, and what another process writes" {
 	echo 'my notes' >notes
-	fails 3 'notes: line 1 is no record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
+	fails 3 'notes: line 1 is not a record' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume notes
 	same 'my notes' "$(cat notes)"
 	fails 1 '/dev/null: not a regular file' infer-run --batch "$BATS_FILE_TMPDIR/ask.jsonl" --resume /dev/null
 	mkfifo pipe

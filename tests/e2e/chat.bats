@@ -121,7 +121,7 @@ put_keys()
 
 @test "--tools are written by a template that knows them; the one named tool_use is taken; others refuse" {
 	same '[look]user=the;assistant=' "$(show --template "$(T all.jinja)" --tools "$(T tools.json)" the)"
-	fails 3 'the chat template does not know tools' infer-run --no-stdin --tools "$(T tools.json)" the
+	fails 3 'the chat template does not support tools' infer-run --no-stdin --tools "$(T tools.json)" the
 	put_keys "$CHAT" named.gguf tokenizer.chat_template.tool_use "$(cat "$(T all.jinja)")" tokenizer.chat_template.short '{{ messages[0].content }}!'
 	same '[look]user=the;assistant=' "$(show -m named.gguf --tools "$(T tools.json)" the)"
 	same "$(show the)" "$(show -m named.gguf the)"
@@ -129,7 +129,7 @@ put_keys()
 	same 'user=the;assistant=' "$(show -m named.gguf --template tool_use the)"
 	fails 1 'long: No such file or directory; nor does the model name such a template' infer-run --no-stdin -m named.gguf --template long the
 	echo '{}' >object.json
-	fails 3 'tools is not an array' infer-run --no-stdin --template "$(T all.jinja)" --tools object.json the
+	fails 3 'tools must be an array' infer-run --no-stdin --template "$(T all.jinja)" --tools object.json the
 }
 
 @test "--think and --template-args are variables of the template" {
@@ -159,13 +159,13 @@ put_keys()
 	same 'user assistant' "$(printf '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}' >c.json
 		printf '/load c.json\n/save d.json\n' | infer-run -q -i && tr -d '\n' <d.json | perl -MJSON::PP -e 'print join " ", map { $_->{role} } @{decode_json(<STDIN>)}')"
 	echo '{"messages":[{"role":"user","content":"a"}],"tools":[]}' >body.json
-	fails 3 'body.json: messages is not an array' infer-run --no-stdin --messages body.json
+	fails 3 'body.json: messages must be an array' infer-run --no-stdin --messages body.json
 }
 
 @test "damaged conversations and templates exit with 3 and say where" {
 	bad() { echo "$1" >bad.json; fails 3 "$2" infer-run --no-stdin --messages bad.json; }
 	bad '[' 'bad.json: messages: line'
-	bad '{}' 'bad.json: messages is not an array'
+	bad '{}' 'bad.json: messages must be an array'
 	bad '[]' 'nothing in it'
 	bad '[{"role":"user","content":"a"},{"content":"b"}]' 'messages\[1\]'
 	bad '[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]' 'image_url is not supported'

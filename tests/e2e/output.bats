@@ -141,7 +141,7 @@ only() { same "$*" "$(here)"; }
 	go --json -n 2 --with-request --fields text,request,run the >one
 	same '1 record, all the same: text of 1, ids of 0, log-probabilities of 0' "$(infer-run --replay one)"
 	same 'id kind same v' "$(infer-run --replay one -o jsonl --fields id,same | keys)"
-	fails 2 "--fields: 'txet' is no field of records" go --json --fields text,txet the
+	fails 2 "--fields: 'txet' is not a field of records" go --json --fields text,txet the
 	fails 2 '--fields goes with -o jsonl, -o tokens or --batch only' go --fields text the
 	fails 2 '--resume does not go with --fields' infer-run --batch in --resume o --fields id
 }

@@ -47,7 +47,7 @@ static int case_grows(void)
 	nth_fails(infer_turns_read(t, "[{\"role\":\"user\",\"content\":7}]", 29, "it", &err),
 	          INFER_EFORMAT);
 	assert_string_equal(err.message,
-	                    "it: messages[0]: content is neither a string nor null nor an array");
+	                    "it: messages[0]: content must be a string, null or an array");
 	assert_int_equal(infer_turns_count(t), 4);
 out:
 	infer_chat_free(a);

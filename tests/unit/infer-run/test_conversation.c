@@ -147,7 +147,7 @@ static void test_damaged(void **state)
 	} cases[] = {
 		{ "", "line 1" },
 		{ "[", "line 1" },
-		{ "{}", "not an array" },
+		{ "{}", "must be an array" },
 		{ "[{}]", "messages[0]" },
 		{ "[7]", "messages[0]" },
 		{ "[{\"role\":\"user\",\"content\":\"a\"},{\"role\":null}]", "messages[1]" },

@@ -139,7 +139,7 @@ static int case_fields(void)
 	                    "{\"v\":1,\"kind\":\"token\",\"id\":7,\"top\":[{\"id\":7,\"logprob\":-"
 	                    "0.25},{\"id\":9,\"logprob\":-3}]}\n");
 	nth_fails(cut(&w, "id,nosuch", &err), INFER_EINVAL);
-	assert_string_equal(err.message, "'nosuch' is no field of records");
+	assert_string_equal(err.message, "'nosuch' is not a field of records");
 	nth_fails(cut(&w, "id,", &err), INFER_EINVAL);
 	nth_fails(cut(&w, "usage.prompt_tokens", &err), INFER_EINVAL);
 out:

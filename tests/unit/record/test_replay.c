@@ -220,8 +220,8 @@ static const struct {
 	{ "{\"kind\":\"score\",\"id\":\"a\",\"tokens\":[1]," RUN "}", INFER_EINVAL,
 	  "no tokens to score" },
 	{ "{\"kind\":\"score\",\"id\":\"a\",\"tokens\":[1,-1]," RUN "}", INFER_EINVAL,
-	  "tokens[1] is no" },
-	{ "[1]", INFER_EFORMAT, "line 3 is no record" },
+	  "tokens[1] must be" },
+	{ "[1]", INFER_EFORMAT, "line 3 is not a record" },
 	{ "{\"kind\":\"completion\",", INFER_EFORMAT, "line 3: column" },
 	{ "", INFER_EFORMAT, "line 3" },
 };
