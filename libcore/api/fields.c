@@ -98,7 +98,8 @@ int job_take_stop(struct job *j, const char *key, const struct json *v, infer_er
 		return err_nomem(err);
 	for (size_t i = 0; i < n; i++, s = s->next) {
 		if (!json_bytes(s))
-			return err_set(err, INFER_EINVAL, "%s: %s must be a string that is not empty", key,
+			return err_set(err, INFER_EINVAL,
+			               "%s: %s must be a string that is not empty", key,
 			               n > 1 ? "an entry" : "it");
 		stop[i] = (struct infer_str){ s->s, s->n };
 	}
