@@ -248,7 +248,7 @@ static int set_special_arguments(struct pyrun *r, const struct jmacro *m, struct
 }
 
 /* Set the parameters in the scope of the macro: first the given arguments, then the defaults in
- * order, each of which may use the parameters before it. */
+ * order. A default may use the parameters before it. */
 static int bind_parameters(struct pyrun *r, const struct jmacro *m, struct pycall *c)
 {
 	const struct jnode *n = m->node;

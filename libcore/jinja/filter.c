@@ -232,13 +232,13 @@ static int f_indent(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 	if (c->self.type != PY_STR)
 		return c->self.type == PY_UNDEF ? py_undef_fail(r, c->self)
-		                                : py_fail(r, "indent wants a string, not '%s'",
+		                                : py_fail(r, "indent needs a string, not '%s'",
 		                                          py_type_name(c->self));
 	if (c->a[0].type == PY_STR) {
 		width = c->a[0];
 	} else {
 		if (c->a[0].type == PY_NONE)
-			return py_fail(r, "indent wants a number");
+			return py_fail(r, "indent needs a number");
 		TRY(py_int_arg(r, c->a[0], 4, &n));
 		pysb_fill(&w, &space, n > 0 ? (size_t)n : 0);
 		TRY(pysb_done(&w, &width));
@@ -318,7 +318,7 @@ static int f_round(struct pyrun *r, struct pycall *c, struct pyval *out)
 	TRY(py_int_arg(r, c->a[0], 0, &digits));
 	if (!py_is_num(c->self))
 		return c->self.type == PY_UNDEF ? py_undef_fail(r, c->self)
-		                                : py_fail(r, "round wants a number");
+		                                : py_fail(r, "round needs a number");
 	if (digits > 300 || digits < -300)
 		return py_fail(r, "round to so many digits is not supported");
 	int up = how->len == 4 && !memcmp(how->at, "ceil", 4),
@@ -373,7 +373,7 @@ static int f_truncate(struct pyrun *r, struct pycall *c, struct pyval *out)
 		return r->rc;
 	}
 	if (end.type != PY_STR || c->self.type != PY_STR)
-		return py_fail(r, "truncate wants a string");
+		return py_fail(r, "truncate needs a string");
 	to[1] = py_int(length - (int64_t)ne);
 	TRY(py_slice(r, c->self, to, &cut));
 	const char *space = py_true(c->a[1]) ? NULL : memrchr(cut.s->at, ' ', cut.s->len);

@@ -112,7 +112,7 @@ static int g_strftime(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 	if (c->a[0].type != PY_STR || c->a[0].s->len + 1 > sizeof fmt ||
 	    memchr(c->a[0].s->at, 0, c->a[0].s->len))
-		return py_fail(r, "strftime_now wants a short string");
+		return py_fail(r, "strftime_now needs a short string");
 	TRY(py_spend(r, PY_STEP_DIGITS + 2 * c->a[0].s->len));
 	for (size_t i = 0; i < c->a[0].s->len; i++) {
 		const char *p = c->a[0].s->at + i;

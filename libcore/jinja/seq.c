@@ -397,7 +397,7 @@ static int s_dictsort(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 	if (c->self.type != PY_DICT)
 		return c->self.type == PY_UNDEF ? py_undef_fail(r, c->self)
-		                                : py_fail(r, "dictsort wants a mapping");
+		                                : py_fail(r, "dictsort needs a mapping");
 	if (c->a[1].type && !by_value && !is_string_attr(c->a[1], "key"))
 		return py_fail(r, "you can only sort by either \"key\" or \"value\"");
 	return pydict_sorted(r, c->self.d,

@@ -193,7 +193,7 @@ static int d_update(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	(void)out;
 	if (c->n > 1 || (c->n && c->pos[0].type != PY_DICT))
-		return py_fail(r, "update wants a dict and keywords");
+		return py_fail(r, "update needs a dict and keywords");
 	for (size_t i = 0; c->n && i < c->pos[0].d->n; i++)
 		TRY(pydict_put(r, c->self.d, c->pos[0].d->at[i].k, c->pos[0].d->at[i].v));
 	for (uint32_t i = 0; i < c->nkw; i++)

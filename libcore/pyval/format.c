@@ -52,7 +52,7 @@ static void pad_to_width(struct pysb *b, const struct spec *f, const struct pyst
 	pysb_fill(b, fill, more - left);
 }
 
-/* Format a number as f->type says, into s. Returns 1 if the type is not one for this number. */
+/* Format a number into s by f->type. Returns 1 if the type is not one for this number. */
 static int format_number(struct pyrun *r, const struct spec *f, struct pyval v, char *s, size_t cap)
 {
 	char fmt[16], *at = s;
@@ -161,7 +161,7 @@ static int star_or_number(struct percent *p, const struct pystr *s, size_t *i, i
 	++*i;
 	TRY(next_arg(p, &v));
 	if (!py_is_int(v) || v.i > WIDEST || v.i < -WIDEST)
-		return py_fail(p->r, "* wants a small integer");
+		return py_fail(p->r, "* needs a small integer");
 	*n = (int)v.i;
 	return p->r->rc;
 }

@@ -47,7 +47,7 @@ static int split_space(struct pyrun *r, const struct pystr *s, int64_t most, str
 	}
 }
 
-/* Split from the right; the last piece comes first in the list. */
+/* Split from the right; the last piece is the first in the list. */
 static int rsplit_space(struct pyrun *r, const struct pystr *s, int64_t most, struct pyval list)
 {
 	struct pyval words;

@@ -1,7 +1,7 @@
 /* schema/disjoint.c - find schemas that no value satisfies both of: oneOf need not negate them.
  *
- * Common reasons are tried: different types, different constants, a property that one requires and
- * whose schemas are disjoint, or that the other forbids. */
+ * Common reasons are tried: different types, different constants, a required property with disjoint
+ * schemas, a required property that the other schema forbids. */
 #include "schema/compile.h"
 
 #include <string.h>

@@ -132,7 +132,7 @@ static int add_keywords(struct schema *c, struct branch *x, uint32_t loc, uint32
 	return INFER_OK;
 }
 
-/* Make the branch in which all keywords of a schema hold, of which v is unevaluated*. For a negated
+/* Make the branch in which all keywords of a schema hold; v is its unevaluated*. For a negated
  * literal v does not hold, but the others do. */
 static int expand_unevaluated(struct schema *c, const struct todo *it,
                               const struct keyword_row *row, const struct json *v)

@@ -282,7 +282,7 @@ static int older_draft(const struct schema *c, const struct json *m, const struc
 	return row->value == V_EXCLUSIVE && json_is_bool(m) ? SCHEMA_4 : 0;
 }
 
-/* Ignore a name that is not a keyword, as the standard wants, but report it. Refuse it if it
+/* Ignore a name that is not a keyword, as the standard demands, but report it. Refuse it if it
  * resembles a keyword, or is one of another draft or language, unless the options are lax. */
 static int check_unknown(struct schema *c, const struct json *m, const struct keyword_row *row)
 {

@@ -31,8 +31,8 @@ struct schema_opts {
 	int lax;      /* skip what cannot be enforced */
 	/* NULL, or gets the JSON pointers of what has no effect, each ended by NUL. */
 	struct buf *ignored;
-	/* Properties come in the order of `properties`. If an object has any, other names come
-	 * after them, and only names that a keyword matches. */
+	/* Members have the order of `properties`. If an object has such members, others follow
+	 * them, and only if a keyword matches their names. */
 	int ordered;
 	const struct dfa *strings; /* all strings and names match it; NULL: any */
 	/* Numbers have a canonical spelling if the schema allows one: integers of at most 20

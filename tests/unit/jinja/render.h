@@ -7,7 +7,7 @@
 
 #define NOW 1786797296 /* 2026-08-15 12:34:56 */
 
-/* Compile and render; the text, to be freed with mem_free, or NULL and err. */
+/* Compile and render. Returns the text, freed by mem_free, or NULL and err. */
 static char *render(const char *src, size_t n, const struct json *context, uint32_t flags,
                     infer_error *err)
 {

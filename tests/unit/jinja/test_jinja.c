@@ -35,7 +35,7 @@ static void is_text(const char *what, const char *got, const infer_error *err,
 		fail_msg("%s\nwanted: %.*s\ngot:    %s", what, (int)want->n, want->s, got);
 }
 
-/* how many rows it was: 0 or 1; a: the file's */
+/* Compare one row; returns the number of rows, 0 or 1. a: arena of the file. */
 typedef int row_fn(struct arena *a, const struct json *row, const char *dir);
 
 static int each_row(const char *path, row_fn *fn)
@@ -103,7 +103,7 @@ static int unit_row(struct arena *a, const struct json *row, const char *dir)
 	infer_error err;
 
 	(void)dir;
-	/* the row has what these templates left of the list: give them what they began with */
+	/* these templates changed the list that the row records: restore it */
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(name, changed[i]))
 			vars = value(a, "{'arr':['a','b','c']}");
@@ -198,7 +198,7 @@ static void test_inline(void **state)
 
 /* ---- harm ---- */
 
-/* ---- where bytes come from ---- */
+/* ---- the origin of bytes ---- */
 
 static void from_is(const char *src, const struct json *context, const char *text, const char *want)
 {

@@ -89,7 +89,7 @@ static void test_hostile(void **state)
 	arena_fini(&a);
 }
 
-/* The text of n times `part`, between `head` and `tail`. */
+/* Return `head`, n times `part`, `tail`. */
 static char *many(const char *head, const char *part, size_t n, const char *tail)
 {
 	struct buf b;
@@ -103,7 +103,7 @@ static char *many(const char *head, const char *part, size_t n, const char *tail
 	return buf_take(&b, &len);
 }
 
-/* Steps end a template long before: with too many of them, the processor time does. */
+/* With a very high limit of steps, the limit of processor time ends a template. */
 static void test_last_stop(void **state)
 {
 	static const char src[] =
@@ -138,8 +138,8 @@ static void test_last_stop(void **state)
 	"{% set d = {} %}{% for i in range(3000) %}{% set _ = d.update({'k' ~ i: i}) %}{% endfor " \
 	"%}"
 #define LIST "{% set l = range(99999)|list %}"
-/* What would take minutes, or for ever, where a step stood for more than it is: all of it ends by
- * the steps, or by the bytes. */
+/* Templates that would take minutes, or forever, if operations cost too few steps. All of them must
+ * end by the limit of steps or of bytes. */
 static const char *const work_src[] = {
 	"{% set d = {} %}{% for i in range(50000) %}{% set _ = d.update({i|string: i}) "
 	"%}{% endfor %}",
@@ -232,8 +232,7 @@ static const struct {
 	{ "{{ s[1:-1]|length }}", .01, .05 },
 };
 
-/* Twice as long a context costs as much more as there is to be looked at, and not the square of
- * it. */
+/* Steps are linear in the length of the context. */
 static void test_charges(void **state)
 {
 	/* steps per item, or byte of s */
@@ -325,7 +324,7 @@ static const struct {
 	{ "{{ d in [e] }}", NULL, "levels" },
 };
 
-/* Values as deep as the reader lets them be, and what looks into them. */
+/* Values of the greatest nesting that the JSON reader accepts, and operations on them. */
 static void test_deep_context(void **state)
 {
 	char *open = many("", "[", JREAD_DEPTH - 1, ""),
@@ -355,7 +354,7 @@ static void test_deep_context(void **state)
 	arena_fini(&a);
 }
 
-/* The same on threads with little stack: an error, and no more is used than is there. */
+/* On threads with little stack: an error, without overflow. */
 static const char *const deep_calls[] = {
 	"{% macro f(n) %}{% if n %}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(100000) }}",
 	"{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
@@ -423,7 +422,7 @@ static const struct {
 	  "\xac\xe2\x82\xac..." },
 };
 
-/* Of a long name the middle goes, not the end. */
+/* A long name loses its middle, not its end. */
 static void test_long_name(void **state)
 {
 

@@ -25,8 +25,8 @@ static const struct list_row {
 };
 enum { N_LIST = sizeof list / sizeof *list };
 
-/* A schema with the keyword, a value that satisfies it and one that does not because of the keyword.
- * ' stands for " everywhere. */
+/* A schema with the keyword, a value that satisfies it and one that does not because of the
+ * keyword. ' stands for " everywhere. */
 static const struct example {
 	const char *name, *schema, *yes, *no;
 } examples[] = {

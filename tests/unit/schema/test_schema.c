@@ -1,5 +1,5 @@
-/* tests/unit/schema/test_schema.c - JSON Schema: values that satisfy it, schemas that are refused and
- * where; every admitted text can be completed; memory and budgets. */
+/* tests/unit/schema/test_schema.c - JSON Schema: values that satisfy it, schemas that are refused
+ * and where; every admitted text can be completed; memory and budgets. */
 #include "../nth.h"
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static const struct row rows[] = {
 	  { "0", "-7", "1.0", "1.00", "12e3" },
 	  { "1.5", "'1'", "null", "1e-1" } },
 	{ "{'type':['null','boolean']}", { "null", "true", "false" }, { "0", "'null'", "tru" } },
-	/* a keyword for one type lets the others through */
+	/* a keyword for one type accepts values of other types */
 	{ "{'minimum':3}", { "3", "4.5", "'a'", "null", "[]" }, { "2", "-3", "2.999" } },
 	{ "{'minLength':2}",
 	  { "'ab'", "1", "'\\u00e9\\n'", "'\xc3\xa9\xf0\x9f\x98\x80'" },
@@ -77,7 +77,7 @@ static const struct row rows[] = {
 	{ "{'type':'array','contains':{'const':7},'minContains':2,'maxContains':3}",
 	  { "[7,7]", "[7,1,7,7]", "['a',7,7]" },
 	  { "[]", "[7]", "[7,7,7,7]", "[1,2]" } },
-	/* false asks for nothing, wherever it is looked at again */
+	/* uniqueItems false always holds, also under not and with unevaluatedItems */
 	{ "{'not':{'allOf':[{'uniqueItems':false}],'unevaluatedItems':false}}",
 	  { "[1.0,1]", "['a']" },
 	  { "[]", "1" } },
@@ -135,7 +135,7 @@ static const struct row rows[] = {
 	  "'additionalItems':{'contains':{'exclusiveMinimum':3}}}",
 	  { "[1,[4]]", "[1.0]" },
 	  { "[2]", "[1,[3]]" } },
-	/* a reference hides what is beside it only up to draft 7 */
+	/* up to draft 7 a reference hides the other keywords of its schema */
 	{ "{'$schema':'http://json-schema.org/draft-06/schema#','$ref':'#/definitions/a',"
 	  "'definitions':{'a':true},'type':'null'}",
 	  { "1" },
@@ -155,7 +155,7 @@ static const struct row rows[] = {
 	  "'$recursiveAnchor':true,'type':'object','properties':{'next':{'$recursiveRef':'#'}}}}}",
 	  { "{'v':1}", "{'v':1,'next':{'v':2}}" },
 	  { "{}", "{'v':1,'next':{}}", "1" } },
-	/* the outermost anchor of that name */
+	/* $dynamicRef: the outermost anchor of that name */
 	{ "{'$id':'http://a/"
 	  "r','$dynamicAnchor':'n','$ref':'l','required':['v'],'$defs':{'l':{'$id':'l',"
 	  "'$dynamicAnchor':'n','type':'object','properties':{'next':{'$dynamicRef':'#n'}}}}}",
@@ -169,20 +169,20 @@ static const struct row rows[] = {
 	  "'$dynamicAnchor':'n','type':'boolean'}}}}}",
 	  { "[null]", "[true,false]", "[]" },
 	  { "[null,true]", "[1]" } },
-	/* the draft shows */
+	/* without $schema a value that is valid in an older draft only selects it */
 	{ "{'items':[{'type':'null'}],'additionalItems':false,'type':'array'}",
 	  { "[]", "[null]" },
 	  { "[1]", "[null,null]" } },
 	{ "{'items':{'minimum':1,'exclusiveMinimum':true},'type':'array'}",
 	  { "[1.5,2]" },
 	  { "[1]" } },
-	/* what says nothing of values */
+	/* annotations */
 	{ "{'x-order':1,'markdownDescription':'','nullable':false,'discriminator':{'propertyName':'"
 	  "a'},"
 	  "'example':1,'readOnly':true,'$comment':'','deprecated':true,'id':'x','type':'null'}",
 	  { "null" },
 	  { "1" } },
-	/* so many that as many elements always differ */
+	/* more values than an array has elements */
 	{ "{'type':'array','uniqueItems':true,'minItems':2,'items':{'type':'object','properties':{'"
 	  "a':{"
 	  "'type':'integer','minimum':0,'maximum':99999999999999}},'required':['a'],"
@@ -243,7 +243,7 @@ static void check_text(const struct grammar *g, const char *schema, const char *
 
 	plain(s, sizeof s, text);
 	got = follow(g, MATCH_TIDY, s, strlen(s), &taken, &err);
-	/* letters are written as they are */
+	/* MATCH_TIDY admits no escapes of letters */
 	if (got != (want && !strstr(s, "\\u006")))
 		fail_msg("%s: %s is %d after %zu bytes %s", schema, s, got, taken, err.message);
 	got = follow(g, MATCH_ANY, s, strlen(s), &taken, &err);
@@ -261,7 +261,7 @@ static void test_rows(void **state)
 		arena_init(&a, MEM_TEXT);
 		if (compile(&g, &a, rows[i].schema, &err))
 			fail_msg("%s: %s", rows[i].schema, err.message);
-		/* nothing of the schema is kept */
+		/* the schema is not needed afterwards */
 		arena_fini(&a);
 		for (int k = 0; k < 12 && rows[i].yes[k]; k++)
 			check_text(g, rows[i].schema, rows[i].yes[k], 1);
@@ -358,7 +358,7 @@ static void test_options(void **state)
 	check_text(g, "lax", "'ab'", 0);
 	ir_drop(g, &left);
 	assert_int_equal(left.bytes, BUDGET_BYTES);
-	/* a keyword that cannot be enforced is as if it were not there, also under not */
+	/* lax: a keyword that cannot be enforced is skipped, also under not */
 	struct buf ignored;
 	const struct schema_opts lax = { .lax = 1, .ignored = &ignored };
 
@@ -387,7 +387,7 @@ static void test_options(void **state)
 	buf_fini(&ignored);
 	ir_drop(g, &left);
 	assert_int_equal(left.bytes, BUDGET_BYTES);
-	/* both drafts know them; an array of items is of draft 7 only */
+	/* both drafts have these keywords; an array of items is valid in draft 7 only */
 	v = value(&a, "{'items':[{'type':'null'}]}");
 	assert_int_equal(
 		schema_compile(&g, v, &(struct schema_opts){ .draft = SCHEMA_7 }, &left, NULL),
@@ -398,7 +398,7 @@ static void test_options(void **state)
 	arena_fini(&a);
 }
 
-/* numbers as programs write them, where there are such */
+/* canonical spellings of numbers, if the schema allows any */
 static void test_usual(void **state)
 {
 	static const struct {
@@ -486,7 +486,7 @@ static void test_spaces(void **state)
 
 /* -- walks ---------------------------------------------------------------------------------- */
 
-/* Which bytes may come next. */
+/* List the bytes that may follow. */
 static uint32_t next_bytes(struct match *m, const struct match_state *at, uint8_t *bytes)
 {
 	struct match_state try = { 0 };
@@ -510,7 +510,7 @@ static int has_exponent(const char *s, int n)
 	return 0;
 }
 
-/* Any admitted byte after any other: there is always one more, or the text is whole, and then it is
+/* Append random admitted bytes: there is always one more, or the text is complete, and then it is
  * JSON. */
 static void walk(const struct grammar *g, uint64_t seed, int steps)
 {
@@ -528,7 +528,7 @@ static void walk(const struct grammar *g, uint64_t seed, int steps)
 		const uint32_t n = next_bytes(m, &at, bytes);
 		uint32_t r[4];
 
-		/* an exponent may be beyond what a double holds */
+		/* an exponent may exceed the range of a double */
 		if (match_may_end(m, &at) && !value_n(&a, text, (size_t)i) &&
 		    !has_exponent(text, i))
 			fail_msg("%.*s may end", i, text);
@@ -537,7 +537,7 @@ static void walk(const struct grammar *g, uint64_t seed, int steps)
 		if (!n)
 			break;
 		rng_block(r, seed, (uint64_t)i);
-		/* brackets, quotes and the like are few among 256 */
+		/* prefer brackets, quotes and the like, which are few among 256 bytes */
 		uint8_t b = bytes[r[0] % n];
 
 		for (uint32_t k = 0; k < 4 && r[1] % 3; k++)
@@ -588,7 +588,7 @@ static int case_memory(void)
 	nth_ok(match_new(&m, g, MATCH_TIDY, &most, NULL));
 	nth_ok(match_begin(m, &at, NULL));
 	for (size_t i = 0; text[i]; i++) {
-		/* a byte that is refused, and back */
+		/* a byte that is refused, then back to the state before */
 		nth_ok(match_copy(m, &was, &at, NULL));
 		nth_ok(match_byte(m, &at, '@', NULL));
 		nth_ok(match_copy(m, &at, &was, NULL));
@@ -637,7 +637,7 @@ static void test_budget(void **state)
 			assert_string_equal(err.message, want);
 		assert_int_equal(left.bytes, BUDGET_BYTES);
 	}
-	/* the stacks of a text that goes ever deeper */
+	/* the stacks of a text of unbounded nesting */
 	assert_int_equal(compile(&g, &a, "{}", NULL), INFER_OK);
 	const struct budget most = { 1 << 16, 1 << 14 };
 	struct match_state at = { 0 };
@@ -650,7 +650,7 @@ static void test_budget(void **state)
 		n++;
 	assert_int_equal(rc, INFER_EUNSUP);
 	assert_true(n > 20 && n < 10000);
-	/* the place is what it was */
+	/* the state is unchanged */
 	for (; n; n--)
 		assert_int_equal(match_byte(m, &at, ']', NULL), INFER_OK);
 	assert_true(match_may_end(m, &at));

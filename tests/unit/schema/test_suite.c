@@ -10,7 +10,7 @@
 
 struct tally {
 	char name[64];
-	int groups, passed, refused, strict; /* strict: something valid is not accepted */
+	int groups, passed, refused, strict; /* strict: a valid instance is not accepted */
 };
 
 static struct tally table[64];
@@ -26,7 +26,7 @@ static struct tally *tally_of(const char *name)
 	return table + n_table++;
 }
 
-/* Returns whether everything valid is accepted; nothing else may be. */
+/* True if every valid instance is accepted. Asserts that no invalid one is. */
 static int check_test(const struct grammar *g, const struct json *row, const struct json *t,
                       int spaced)
 {
@@ -73,13 +73,13 @@ static void run_row(const struct json *row)
 	int rc;
 
 	snprintf(file, sizeof file, "%.*s", (int)json_bytes(name), json_str(name));
-	/* without a vocabulary that asserts them, formats are remarks */
+	/* without a vocabulary that asserts them, formats are annotations */
 	o.annotate = !strcmp(file, "format.json");
 	t = tally_of(optional ? "optional" : file);
 	t->groups++;
 	rc = schema_compile(&g, json_get(row, "schema"), &o, &left, &err);
 	if (rc) {
-		/* by the pointer of the keyword */
+		/* the message begins with the JSON pointer of the keyword */
 		assert_true(rc == INFER_EUNSUP || rc == INFER_EINVAL);
 		assert_true(!strncmp(err.message, "#/", 2));
 		assert_int_equal(left.bytes, BUDGET_BYTES);
@@ -133,7 +133,7 @@ static void test_suite(void **state)
 	fclose(f);
 }
 
-/* Thousands of properties, and many branches over the same names, are no more than they look. */
+/* Thousands of properties, and many branches with the same names, take linear work. */
 static void test_large(void **state)
 {
 	struct budget left = { BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
@@ -161,7 +161,7 @@ static void test_large(void **state)
 	buf_puts(&b, "}}");
 	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
 	ir_drop(g, &left);
-	/* a length beside a format is joined with it once */
+	/* equal lengths are intersected with a format once */
 	left = (struct budget){ BUDGET_STEPS, BUDGET_BYTES };
 	b.len = 0;
 	buf_puts(&b, "{\"properties\":{\"a\":{\"maxLength\":100,\"format\":\"email\"}");
@@ -179,7 +179,7 @@ static void test_large(void **state)
 	buf_puts(&b, "}}");
 	assert_int_equal(schema_compile(&g, value_n(&a, b.at, b.len), NULL, &left, NULL), INFER_OK);
 	ir_drop(g, &left);
-	/* so do words of an enum */
+	/* so do constants of an enum */
 	left = (struct budget){ BUDGET_STEPS / 4, BUDGET_BYTES / 4 };
 	b.len = 0;
 	buf_puts(&b, "{\"enum\":[\"\"");

@@ -1,5 +1,5 @@
-/* tests/unit/schema/test_unique.c - uniqueItems: what is equal, and that no way leads to an element
- * that was there. */
+/* tests/unit/schema/test_unique.c - uniqueItems: which values are equal, and that every admitted
+ * prefix can be completed. */
 #include "../nth.h"
 #include <string.h>
 #include "../values.h"
@@ -34,7 +34,7 @@ static struct grammar *compile(struct arena *a, const char *schema, int usual)
 	"'additionalProperties':false,'properties':{'a':{'enum':[1,2]},'b':{'type':'boolean'" \
 	"}}}}"
 
-/* Texts with ' for ".  at: where the first byte is that is not admitted; -1: all is */
+/* Texts with ' for ". at: offset of the first byte that is not admitted; -1: all are */
 static const struct {
 	const char *schema, *text;
 	int at;
@@ -64,7 +64,8 @@ static const struct {
 	  "[[1.0],[12.0],[1", 15 },
 	{ "{'uniqueItems':true,'maxItems':1}", "[1.0]", -1 },
 	{ "{'uniqueItems':false}", "[1,1,1.0]", -1 },
-	/* few values: the last comma leads nowhere, nor does what only begins an earlier one */
+	/* few values: after the last, neither a comma nor a prefix of an earlier element is
+	 * admitted */
 	{ "{'uniqueItems':true,'items':{'enum':['ab','ac','b']}}", "['ab','ac','b',", 14 },
 	{ "{'uniqueItems':true,'items':{'enum':['ab','ac','b']}}", "['b','ac','ac'", 12 },
 	{ "{'uniqueItems':true,'items':{'enum':['ab','ac','b']}}", "['b','b", 6 },
@@ -120,7 +121,7 @@ static void test_rows(void **state)
 	}
 }
 
-/* A walk that has begun in any way can be finished: no state is a dead end. */
+/* Every admitted prefix can be completed. */
 static void test_ends(void **state)
 {
 	(void)state;
