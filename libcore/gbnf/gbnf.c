@@ -29,7 +29,7 @@ static int is_name_char(char c)
 }
 
 /* Skip spaces and comments; lines: newlines too. */
-static void skip_space(struct gbnf *p, int lines)
+static void skip_blanks(struct gbnf *p, int lines)
 {
 	while (p->s < p->end) {
 		if (*p->s == '#')
@@ -248,19 +248,19 @@ static int parse_braces(struct gbnf *p, uint32_t *lo, uint32_t *hi)
 {
 	const char *at = p->s++;
 
-	skip_space(p, 0);
+	skip_blanks(p, 0);
 	*lo = 0;
 	if (p->s < p->end && *p->s != ',')
 		TRY(parse_count(p, lo));
 	*hi = *lo;
-	skip_space(p, 0);
+	skip_blanks(p, 0);
 	if (p->s < p->end && *p->s == ',') {
 		p->s++;
-		skip_space(p, 0);
+		skip_blanks(p, 0);
 		*hi = NOWHERE;
 		if (p->s < p->end && *p->s != '}')
 			TRY(parse_count(p, hi));
-		skip_space(p, 0);
+		skip_blanks(p, 0);
 	}
 	if (p->s == p->end || *p->s != '}')
 		return fail_at(p, at, "} is missing");
@@ -314,14 +314,14 @@ static int parse_sequence(struct gbnf *p, int depth)
 		uint32_t lo, hi;
 		int there;
 
-		skip_space(p, depth > 0);
+		skip_blanks(p, depth > 0);
 		if (p->s == p->end)
 			return INFER_OK;
 		TRY(parse_element(p, depth, &there));
 		if (!there)
 			return INFER_OK;
 		for (;;) {
-			skip_space(p, depth > 0);
+			skip_blanks(p, depth > 0);
 			if (p->s == p->end || !*p->s || !strchr("*+?{", *p->s))
 				break;
 			lo = *p->s == '+';
@@ -350,7 +350,7 @@ static int parse_alternatives(struct gbnf *p, int depth)
 		if (p->s == p->end || *p->s != '|')
 			break;
 		p->s++;
-		skip_space(p, 1);
+		skip_blanks(p, 1);
 		p->code[split].b = p->n_code;
 	}
 	while (jumps != NOWHERE) {
@@ -370,11 +370,11 @@ static int parse_rule(struct gbnf *p)
 	if (!is_name_char(*p->s))
 		return fail_at(p, at, "the name of a rule is missing");
 	TRY(parse_rule_name(p, &rule));
-	skip_space(p, 0);
+	skip_blanks(p, 0);
 	if (p->end - p->s < 3 || memcmp(p->s, "::=", 3) != 0)
 		return fail_at(p, at, "::= is missing");
 	p->s += 3;
-	skip_space(p, 1);
+	skip_blanks(p, 1);
 	if (p->rule[rule].start != NOWHERE)
 		return fail_at(p, at, "this rule is defined twice");
 	p->rule[rule].start = start;
@@ -382,7 +382,7 @@ static int parse_rule(struct gbnf *p)
 	if (p->s < p->end && *p->s != '\n' && *p->s != '\r')
 		return fail_at(p, p->s, "something unexpected");
 	TRY(emit_op(p, OP_END, 0, 0));
-	skip_space(p, 1);
+	skip_blanks(p, 1);
 	return INFER_OK;
 }
 
@@ -390,7 +390,7 @@ int gbnf_parse(struct gbnf *p)
 {
 	uint32_t root = 0;
 
-	skip_space(p, 1);
+	skip_blanks(p, 1);
 	while (p->s < p->end)
 		TRY(parse_rule(p));
 	while (root < p->n_rules &&

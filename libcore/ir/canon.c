@@ -20,7 +20,7 @@ struct member {
 	const char *bytes;
 };
 
-static void skip_space(struct reader *r)
+static void skip_json_space(struct reader *r)
 {
 	while (r->at < r->end &&
 	       (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
@@ -72,10 +72,10 @@ static int copy_value(struct reader *r);
 static int copy_array(struct reader *r)
 {
 	slab_buf_putc(r->out, '[');
-	for (skip_space(r); r->at < r->end && *r->at != ']'; skip_space(r)) {
+	for (skip_json_space(r); r->at < r->end && *r->at != ']'; skip_json_space(r)) {
 		TRY(copy_value(r));
 		slab_buf_putc(r->out, ',');
-		skip_space(r);
+		skip_json_space(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
@@ -115,7 +115,7 @@ static int copy_members(struct reader *r, struct member **p, size_t *n)
 {
 	size_t cap = 0;
 
-	for (skip_space(r); r->at < r->end && *r->at != '}'; skip_space(r)) {
+	for (skip_json_space(r); r->at < r->end && *r->at != '}'; skip_json_space(r)) {
 		struct member *x;
 
 		if (*n == cap) {
@@ -132,13 +132,13 @@ static int copy_members(struct reader *r, struct member **p, size_t *n)
 		copy_string(r);
 		x->name = r->out->len - x->at;
 		slab_buf_putc(r->out, ':');
-		skip_space(r);
+		skip_json_space(r);
 		r->at++; /* the colon */
 		TRY(copy_value(r));
 		slab_buf_putc(r->out, ',');
 		x = *p + (*n)++;
 		x->n = r->out->len - x->at;
-		skip_space(r);
+		skip_json_space(r);
 		r->at += r->at < r->end && *r->at == ',';
 	}
 	r->at++;
@@ -167,7 +167,7 @@ static int copy_value(struct reader *r)
 
 	if (++r->depth > MOST_DEEP)
 		return INFER_EUNSUP;
-	skip_space(r);
+	skip_json_space(r);
 	if (r->at < r->end && *r->at == '"') {
 		r->at++;
 		slab_buf_putc(r->out, '"');
@@ -196,7 +196,7 @@ void canonical_string_prefix(struct slab_buf *out, const char *text, uint32_t n)
 {
 	struct reader r = { text, text + n, out, 0 };
 
-	skip_space(&r);
+	skip_json_space(&r);
 	r.at += r.at < r.end;
 	slab_buf_putc(out, '"');
 	copy_string(&r);

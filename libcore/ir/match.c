@@ -158,13 +158,8 @@ int match_byte(struct match *m, struct match_state *at, uint8_t byte, infer_erro
 int match_may_end(const struct match *m, const struct match_state *at)
 {
 	for (uint32_t i = 0; i < at->n; i++) {
-		const struct stack_item *n = at->top[i];
+		const struct stack_item *n = item_after_end(m->g, at->top[i]);
 
-		if (n->kind == ITEM_NUMBER && dfa_accepts(item_dfa(m->g, n), n->data[2]))
-			n = n->up;
-		while (n->kind == ITEM_RULE && m->g->code_ends && !n->data[1] &&
-		       m->g->code_ends[n->data[0]])
-			n = n->up;
 		if (n->kind == ITEM_DONE)
 			return 1;
 		if (n->kind == ITEM_TEXT && !n->data[1] && dfa_accepts(m->g->text, n->data[0]))

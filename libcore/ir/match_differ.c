@@ -291,29 +291,18 @@ struct search {
 /* Set q->found if the complete text is a new element. */
 static int check_new(struct search *q)
 {
-	const struct stack_item *x = q->seen;
 	struct slab_buf b = { .slab = q->text.slab };
 	int rc;
 
 	TRY(step_charge(q->s, q->text.len));
 	rc = canonical_json(&b, q->text.at, (uint32_t)q->text.len);
-	while (x && !rc && (x->data[0] != b.len || memcmp(seen_bytes(x), b.at, b.len)))
-		x = x->up;
-	q->found |= !x && !rc && !b.bad;
+	q->found |= !rc && !b.bad && !has_seen(q->seen, b.at, b.len);
 	rc = rc || b.bad ? err_set(q->s->err, rc ? rc : INFER_ENOMEM, "%s",
 	                           rc ? "an element of uniqueItems is nested too deeply"
 	                              : "out of memory")
 	                 : INFER_OK;
 	slab_buf_fini(&b);
 	return rc;
-}
-
-/* True within a string or name. */
-static int is_in_string(const struct stack_item *n)
-{
-	while (n->kind == ITEM_ELEMENT)
-		n = n->side;
-	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
 }
 
 static int search_stack(struct search *q, struct stack_item *stack);
@@ -362,7 +351,7 @@ static int search_stack(struct search *q, struct stack_item *stack)
 		rc = check_new(q);
 	for (int i = 0; i < 3 && !rc && !q->found; i++)
 		rc = search_byte(q, stack, ends[i]);
-	for (int b = is_in_string(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
+	for (int b = item_is_in_string(stack) ? ' ' : ' ' + 1; b < 256 && !rc && !q->found; b++)
 		if (!memchr(ends, b, 3) &&
 		    !(is_number_complete(q, stack) && (b == '0' || b == '.')))
 			rc = search_byte(q, stack, (uint8_t)b);

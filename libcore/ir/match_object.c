@@ -129,8 +129,8 @@ static int end_key(struct step *s, struct stack_item *top, uint32_t slot, struct
 
 /* Return the first slot of lo ... hi - 1 whose name is greater than the prefix and these bytes; with
  * `equal`, greater or equal. */
-static uint32_t find_slot(const struct object_shape *o, const struct slot_at *at, const char *bytes,
-                          uint32_t n, int equal)
+static uint32_t find_slot_by_name(const struct object_shape *o, const struct slot_at *at,
+                                  const char *bytes, uint32_t n, int equal)
 {
 	uint32_t lo = at->lo, hi = at->hi;
 
@@ -156,7 +156,7 @@ static int slots_can_continue(const struct object_shape *o, const struct slot_at
 
 	for (int i = decode_ranges(&at->dec, r); i--;) {
 		const uint32_t n = (uint32_t)utf8_put(bytes, r[i].lo),
-			       m = find_slot(o, at, bytes, n, 1);
+			       m = find_slot_by_name(o, at, bytes, n, 1);
 		uint32_t cp;
 
 		if (m < at->hi && o->slot[m].n > at->depth &&
@@ -182,8 +182,8 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
 	if (got == DECODE_BAD)
 		return got;
 	n = utf8_put(bytes, cp);
-	lo = find_slot(o, at, bytes, (uint32_t)n, 1);
-	hi = find_slot(o, at, bytes, (uint32_t)n, 0);
+	lo = find_slot_by_name(o, at, bytes, (uint32_t)n, 1);
+	hi = find_slot_by_name(o, at, bytes, (uint32_t)n, 0);
 	at->lo = lo;
 	at->hi = hi;
 	at->depth += (uint32_t)n;

@@ -152,6 +152,22 @@ static int step_literal(struct step *s, struct stack_item *top, uint8_t b)
 	return STEP_PUSH(s, ITEM_LITERAL, top->up, NULL, top->data[0], at + 1);
 }
 
+int item_is_in_string(const struct stack_item *n)
+{
+	while (n->kind == ITEM_ELEMENT)
+		n = n->side;
+	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
+}
+
+const struct stack_item *item_after_end(const struct grammar *g, const struct stack_item *n)
+{
+	if (n->kind == ITEM_NUMBER && dfa_accepts(item_dfa(g, n), n->data[2]))
+		n = n->up;
+	while (n->kind == ITEM_RULE && g->code_ends && !n->data[1] && g->code_ends[n->data[0]])
+		n = n->up;
+	return n;
+}
+
 const struct dfa *item_dfa(const struct grammar *g, const struct stack_item *n)
 {
 	return g->goal[n->data[0]].alt[n->data[1]].text;
@@ -223,8 +239,11 @@ static int begin_item(struct step *s, struct stack_item *top, int b)
 		TRY(step_intern(
 			s, &after, ITEM_ARRAY, top->up, NULL,
 			(const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c }, 5));
-		rc = b < 0 ? STEP_PUSH(s, ITEM_VALUE, after, NULL, o->at[i].goal, SPACE_ANY)
-		           : begin_value(s, o->at[i].goal, after, (uint8_t)b);
+		if (top->kind == ITEM_UNIQUE_ARRAY)
+			rc = step_begin_element(s, after, o->at[i].goal, b);
+		else
+			rc = b < 0 ? STEP_PUSH(s, ITEM_VALUE, after, NULL, o->at[i].goal, SPACE_ANY)
+			           : begin_value(s, o->at[i].goal, after, (uint8_t)b);
 		stack_drop(&s->m->stacks, after);
 		TRY(rc);
 	}
@@ -237,8 +256,8 @@ static int step_array(struct step *s, struct stack_item *top, uint8_t b)
 	uint32_t spaces = top->data[SPACES];
 
 	if (step_space(s->m, b, &spaces))
-		return STEP_PUSH(s, ITEM_ARRAY, top->up, NULL, top->data[SHAPE], top->data[WHERE],
-		                 spaces, top->data[COUNT], top->data[EXTRA]);
+		return STEP_PUSH(s, top->kind, top->up, top->side, top->data[SHAPE],
+		                 top->data[WHERE], spaces, top->data[COUNT], top->data[EXTRA]);
 	if (b == ']')
 		return array_may_end(a, top->data[COUNT], top->data[EXTRA])
 		               ? step_end_value(s, top->up)
@@ -283,9 +302,8 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 	case ITEM_COLON:
 		return step_colon(s, top, b);
 	case ITEM_ARRAY:
-		return step_array(s, top, b);
 	case ITEM_UNIQUE_ARRAY:
-		return step_unique_array(s, top, b);
+		return step_array(s, top, b);
 	case ITEM_ELEMENT:
 		return step_element(s, top, b);
 	default:

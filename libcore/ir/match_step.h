@@ -97,6 +97,10 @@ int charset_has(const struct charset *s, uint32_t lo, uint32_t hi);
 int charset_covers(const struct charset *s, uint32_t lo, uint32_t hi);
 /* True if the incomplete character in dec can lead from the state to a live one. */
 int step_can_continue(const struct dfa *d, uint32_t state, const struct decoder *dec);
+/* True within a string or name. */
+int item_is_in_string(const struct stack_item *n);
+/* Return n, or the item below it if n may have ended: a number, or rules that accept the empty text. */
+const struct stack_item *item_after_end(const struct grammar *g, const struct stack_item *n);
 /* Return the automaton of an ITEM_NUMBER or ITEM_STRING. */
 const struct dfa *item_dfa(const struct grammar *g, const struct stack_item *n);
 /* Advance one stack by a byte; one that ends a number is passed to the item below. */
@@ -129,8 +133,9 @@ int step_end_value(struct step *s, struct stack_item *up);
 int step_after_value(struct step *s, struct stack_item *up, uint8_t b);
 /* Add the stack at the beginning of an OP_TEXT. */
 int step_begin_text(struct step *s, const struct stack_item *x);
-/* Advance a unique array, an element of one. */
-int step_unique_array(struct step *s, struct stack_item *top, uint8_t b);
+/* Begin an element of that goal in a unique array, followed by `after`; b >= 0: its first byte. */
+int step_begin_element(struct step *s, struct stack_item *after, uint32_t goal, int b);
+/* Advance such an element. */
 int step_element(struct step *s, struct stack_item *top, uint8_t b);
 /* True if a member of the slot (NOWHERE: of a class) with this value may come next. */
 int step_can_take(struct step *s, const struct stack_item *object, uint32_t slot,

@@ -152,8 +152,7 @@ int step_element(struct step *s, struct stack_item *top, uint8_t b)
 	return rc;
 }
 
-/* Begin an element of that goal, followed by `after`; b >= 0: its first byte. */
-static int begin_element(struct step *s, struct stack_item *after, uint32_t goal, int b)
+int step_begin_element(struct step *s, struct stack_item *after, uint32_t goal, int b)
 {
 	struct stack_item *hole, *stack = NULL, *wrote = NULL, *item = NULL;
 	int rc, can = 1;
@@ -179,47 +178,4 @@ static int begin_element(struct step *s, struct stack_item *after, uint32_t goal
 	if (stack)
 		stack_drop(&s->m->stacks, stack);
 	return rc;
-}
-
-/* Begin the next element, for each of its options. */
-static int begin_elements(struct step *s, struct stack_item *top, int b)
-{
-	const struct array_shape *a = s->g->array[top->data[SHAPE]];
-	const uint32_t n = top->data[COUNT], next = n < a->steady ? n + 1 : n;
-	const struct options *o = a->item + (n < a->n_prefix ? n : a->n_prefix);
-
-	if (n >= a->max)
-		return INFER_OK;
-	for (uint32_t i = 0; i < o->n; i++) {
-		const uint32_t c = array_count(a, top->data[EXTRA], o->at[i].adds);
-		struct stack_item *after;
-		int rc;
-
-		TRY(step_charge(s, 1));
-		if (c == NOWHERE || !array_can(a, next, c))
-			continue;
-		TRY(step_intern(
-			s, &after, ITEM_UNIQUE_ARRAY, top->up, top->side,
-			(const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c }, 5));
-		rc = begin_element(s, after, o->at[i].goal, b);
-		stack_drop(&s->m->stacks, after);
-		TRY(rc);
-	}
-	return INFER_OK;
-}
-
-int step_unique_array(struct step *s, struct stack_item *top, uint8_t b)
-{
-	const struct array_shape *a = s->g->array[top->data[SHAPE]];
-	const uint32_t *d = top->data;
-	uint32_t spaces = d[SPACES];
-
-	if (step_space(s->m, b, &spaces))
-		return STEP_PUSH(s, ITEM_UNIQUE_ARRAY, top->up, top->side, d[SHAPE], d[WHERE],
-		                 spaces, d[COUNT], d[EXTRA]);
-	if (b == ']')
-		return array_may_end(a, d[COUNT], d[EXTRA]) ? step_end_value(s, top->up) : INFER_OK;
-	if (d[WHERE] == AT_FIRST)
-		return begin_elements(s, top, b);
-	return b == ',' ? begin_elements(s, top, -1) : INFER_OK;
 }

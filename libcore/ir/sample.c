@@ -289,13 +289,6 @@ static int64_t state_far(const struct sampler *s, const struct match_state *at)
 
 /* -- the walk ------------------------------------------------------------------------------- */
 
-static int is_inside_string(const struct stack_item *n)
-{
-	while (n->kind == ITEM_ELEMENT)
-		n = n->side;
-	return n->kind == ITEM_STRING || n->kind == ITEM_SLOT_KEY || n->kind == ITEM_CLASS_KEY;
-}
-
 static uint8_t propose_byte(struct sampler *s)
 {
 	static const char letters[] = "eeeaaiiouy tnshrdlcmfgpwbvk", marks[] = "-_.:/@+,'!?",
@@ -304,7 +297,7 @@ static uint8_t propose_byte(struct sampler *s)
 
 	if (s->g->code || s->g->text)
 		return (uint8_t)(32 + draw_below(s, 95));
-	if (!is_inside_string(top))
+	if (!item_is_in_string(top))
 		return (uint8_t)outside[draw_below(s, sizeof outside - 1)];
 	switch (draw_below(s, 16)) {
 	case 0:
@@ -343,7 +336,7 @@ static void advance_state(struct sampler *s)
 /* True for white space outside of strings: it is added on purpose only. */
 static int is_space(const struct sampler *s, uint8_t b)
 {
-	return !s->g->code && !s->g->text && !is_inside_string(s->at.top[0]) &&
+	return !s->g->code && !s->g->text && !item_is_in_string(s->at.top[0]) &&
 	       (b == ' ' || b == '\n' || b == '\t' || b == '\r');
 }
 

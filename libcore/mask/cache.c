@@ -106,7 +106,7 @@ void mask_free(struct mask *k)
 	mem_free(k);
 }
 
-static uint32_t hash_key(const struct entry_key *key)
+static uint32_t hash_entry_key(const struct entry_key *key)
 {
 	uint32_t word[sizeof *key / 4], h = 0;
 
@@ -126,7 +126,8 @@ static void grow_buckets(struct mask *k)
 		return;
 	for (uint32_t i = 0; i <= k->mask; i++)
 		while (k->bucket[i]) {
-			struct entry *e = k->bucket[i], **to = more + (hash_key(&e->key) & mask);
+			struct entry *e = k->bucket[i],
+				     **to = more + (hash_entry_key(&e->key) & mask);
 
 			k->bucket[i] = e->chain;
 			e->chain = *to;
@@ -150,7 +151,7 @@ static void add_to_cache(struct mask *k, struct entry *e)
 	if (k->n_entries > k->mask)
 		grow_buckets(k);
 
-	struct entry **bucket = k->bucket + (hash_key(&e->key) & k->mask);
+	struct entry **bucket = k->bucket + (hash_entry_key(&e->key) & k->mask);
 
 	k->left -= e->bytes;
 	k->n_entries++;
@@ -203,7 +204,7 @@ static int make_entry(struct entry **out, struct mask *k, const struct trie *t,
 
 static struct entry *find_entry(const struct mask *k, const struct entry_key *key)
 {
-	struct entry *e = k->bucket[hash_key(key) & k->mask];
+	struct entry *e = k->bucket[hash_entry_key(key) & k->mask];
 
 	while (e && memcmp(&e->key, key, sizeof *key) != 0)
 		e = e->chain;

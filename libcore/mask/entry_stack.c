@@ -20,17 +20,9 @@ static uint32_t hash_state(const struct match_state *at)
 /* True if the hole is, or may be, on top of a stack. */
 static int leaves_item(const struct mask *k, const struct match_state *at)
 {
-	for (uint32_t i = 0; i < at->n; i++) {
-		const struct stack_item *n = at->top[i];
-
-		if (n->kind == ITEM_NUMBER && dfa_accepts(item_dfa(k->g, n), n->data[2]))
-			n = n->up;
-		while (n->kind == ITEM_RULE && k->g->code_ends && !n->data[1] &&
-		       k->g->code_ends[n->data[0]])
-			n = n->up;
-		if (n == k->hole)
+	for (uint32_t i = 0; i < at->n; i++)
+		if (item_after_end(k->g, at->top[i]) == k->hole)
 			return 1;
-	}
 	return 0;
 }
 
