@@ -1,4 +1,4 @@
-/* gbnf/check.c - compile rules: find empty rules, refuse left recursion, find code that cannot end. */
+/* gbnf/check.c - compile rules: find empty rules, refuse left recursion. */
 #include "gbnf/compile.h"
 #include "base/err.h"
 
@@ -110,31 +110,6 @@ static int refuse_left_recursion(struct gbnf *p, struct code_walk *k)
 	return INFER_OK;
 }
 
-/* Set live[pc] if the end of its rule can be reached by some text. */
-static int find_live_code(struct gbnf *p, uint8_t *live)
-{
-	for (int more = 1; more;) {
-		more = 0;
-		TRY(work_steps(&p->w, p->n_code));
-		for (uint32_t pc = p->n_code; pc--;) {
-			const struct code *c = p->code + pc;
-			int yes = c->op == OP_END;
-
-			if (c->op == OP_SPLIT)
-				yes = live[c->a] || (c->b != NOWHERE && live[c->b]);
-			else if (c->op == OP_JUMP)
-				yes = live[c->a];
-			else if (c->op == OP_CHAR)
-				yes = p->set[c->a].n && live[pc + 1];
-			else if (c->op == OP_CALL)
-				yes = live[p->rule[c->a].start] && live[pc + 1];
-			more |= yes && !live[pc];
-			live[pc] |= (uint8_t)yes;
-		}
-	}
-	return INFER_OK;
-}
-
 static int compile_rules(struct gbnf *p, struct grammar *g)
 {
 	struct code_walk k = { 0 };
@@ -144,8 +119,6 @@ static int compile_rules(struct gbnf *p, struct grammar *g)
 	TRY(work_alloc(&p->w, &k.seen, p->n_code, sizeof *k.seen));
 	TRY(find_empty_rules(p, &k));
 	TRY(refuse_left_recursion(p, &k));
-	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
-	TRY(find_live_code(p, g->code_live));
 	for (uint32_t pc = 0; pc < p->n_code; pc++)
 		if (p->code[pc].op == OP_CALL)
 			p->code[pc].a = p->rule[p->code[pc].a].start;
@@ -153,7 +126,8 @@ static int compile_rules(struct gbnf *p, struct grammar *g)
 	g->set = p->set;
 	g->n_code = p->n_code;
 	g->root = p->rule[p->root].start;
-	return INFER_OK;
+	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
+	return ir_find_ends(&p->w, g, g->code_live, 0);
 }
 
 int gbnf_compile(struct grammar **out, const char *text, size_t n, struct budget *left,

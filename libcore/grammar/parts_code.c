@@ -1,4 +1,4 @@
-/* grammar/parts_code.c - compile parts to code; find code from which an end is reached. */
+/* grammar/parts_code.c - compile parts to code. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "grammar/parts_tree.h"
@@ -142,47 +142,6 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 	}
 }
 
-/* -- code that reaches an end ---------------------------------------------------------------- */
-
-/* True if the end of the rule is reached from pc by some text; empty: by the empty text. */
-static int reaches_end(const struct parts *p, const uint8_t *yes, uint32_t pc, int empty)
-{
-	const struct grammar *g = p->g;
-	const struct code *c = p->code + pc;
-
-	switch (c->op) {
-	case OP_END:
-		return 1;
-	case OP_SPLIT:
-		return yes[c->a] || yes[c->b];
-	case OP_JUMP:
-		return yes[c->a];
-	case OP_CALL:
-		return yes[c->a] && yes[pc + 1];
-	case OP_TEXT:
-		return yes[pc + 1] && (empty ? dfa_accepts(g->plain[c->a], g->plain[c->a]->start)
-		                             : !dfa_is_none(g->plain[c->a]));
-	case OP_VALUE:
-		return !empty && yes[pc + 1] && g->goal[c->a].live;
-	case OP_CHAR:
-		return !empty && yes[pc + 1] && p->set[c->a].n;
-	default:
-		return !empty && yes[pc + 1];
-	}
-}
-
-static int find_reaching(struct parts *p, uint8_t *yes, int empty)
-{
-	for (int more = 1; more;) {
-		more = 0;
-		TRY(work_steps(&p->w, p->n_code));
-		for (uint32_t pc = p->n_code; pc--;)
-			if (!yes[pc] && reaches_end(p, yes, pc, empty))
-				more = yes[pc] = 1;
-	}
-	return INFER_OK;
-}
-
 int parts_code(struct parts *p, uint32_t root)
 {
 	struct grammar *g = p->g;
@@ -202,11 +161,11 @@ int parts_code(struct parts *p, uint32_t root)
 	TRY(ir_prune(&p->w, g));
 	TRY(work_alloc(&p->w, &g->code_live, p->n_code, 1));
 	TRY(work_alloc(&p->w, &g->code_ends, p->n_code, 1));
-	TRY(find_reaching(p, g->code_live, 0));
-	TRY(find_reaching(p, g->code_ends, 1));
 	g->code = p->code;
 	g->set = p->set;
 	g->n_code = p->n_code;
 	g->root = 0;
+	TRY(ir_find_ends(&p->w, g, g->code_live, 0));
+	TRY(ir_find_ends(&p->w, g, g->code_ends, 1));
 	return ir_sweep(g, &p->w, p->n_plain);
 }

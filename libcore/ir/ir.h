@@ -163,6 +163,9 @@ struct work;
 /* Set `live` of goals and alternatives, and remove options and alternatives that nothing satisfies.
  * INFER_EUNSUP  the budget; INFER_ENOMEM */
 int ir_prune(struct work *w, struct grammar *g);
+/* Set yes[pc], [n_code] and zero before, if some text reaches the end of the rule from code[pc]; empty:
+ * if the empty text does.  Errors as ir_prune. */
+int ir_find_ends(struct work *w, const struct grammar *g, uint8_t *yes, int empty);
 /* Free the automata that g does not use; plain[0 .. n_plain) are in use.  Errors as ir_prune. */
 int ir_sweep(struct grammar *g, struct work *w, uint32_t n_plain);
 #endif

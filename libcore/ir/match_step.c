@@ -237,7 +237,7 @@ static int begin_item(struct step *s, struct stack_item *top, int b)
 		if (c == NOWHERE || !array_can(a, next, c))
 			continue;
 		TRY(step_intern(
-			s, &after, ITEM_ARRAY, top->up, NULL,
+			s, &after, top->kind, top->up, top->side,
 			(const uint32_t[]){ top->data[SHAPE], AT_AFTER, SPACE_NONE, next, c }, 5));
 		if (top->kind == ITEM_UNIQUE_ARRAY)
 			rc = step_begin_element(s, after, o->at[i].goal, b);

@@ -1,4 +1,4 @@
-/* ir/shape.c - which goals, arrays and objects can be satisfied or completed. */
+/* ir/shape.c - which goals, arrays, objects and code can be satisfied or completed. */
 #include "ir/ir.h"
 #include "automata/work.h"
 
@@ -277,5 +277,46 @@ int ir_prune(struct work *w, struct grammar *g)
 		TRY(find_array_live(w, g, g->array[i], &live));
 	}
 	prune_dead(g);
+	return INFER_OK;
+}
+
+/* -- code ----------------------------------------------------------------------------------- */
+
+static int reaches_end(const struct grammar *g, const uint8_t *yes, uint32_t pc, int empty)
+{
+	const struct code *c = g->code + pc;
+	const struct dfa *text;
+
+	switch (c->op) {
+	case OP_END:
+		return 1;
+	case OP_SPLIT:
+		return yes[c->a] || (c->b != NOWHERE && yes[c->b]);
+	case OP_JUMP:
+		return yes[c->a];
+	case OP_CALL:
+		return yes[c->a] && yes[pc + 1];
+	case OP_TEXT:
+		text = g->plain[c->a];
+		return yes[pc + 1] && (empty ? dfa_accepts(text, text->start) : !dfa_is_none(text));
+	case OP_VALUE:
+		return !empty && yes[pc + 1] && g->goal[c->a].live;
+	case OP_CHAR:
+		return !empty && yes[pc + 1] && g->set[c->a].n;
+	case OP_BYTE:
+		return !empty && yes[pc + 1];
+	}
+	return 0;
+}
+
+int ir_find_ends(struct work *w, const struct grammar *g, uint8_t *yes, int empty)
+{
+	for (int more = 1; more;) {
+		more = 0;
+		TRY(work_steps(w, g->n_code));
+		for (uint32_t pc = g->n_code; pc--;)
+			if (!yes[pc] && reaches_end(g, yes, pc, empty))
+				more = yes[pc] = 1;
+	}
 	return INFER_OK;
 }
