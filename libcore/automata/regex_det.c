@@ -295,8 +295,8 @@ int nfa_det(struct dfa **out, struct nfa *a)
 	uint32_t s;
 
 	TRY(det_init(&d, a));
-	TRY(add_closure(&d, a->start, 0, a->frame.prev, NEXT_UNKNOWN));
-	TRY(intern_state(&d, a->frame.prev, &s));
+	TRY(add_closure(&d, a->start, 0, a->context.prev, NEXT_UNKNOWN));
+	TRY(intern_state(&d, a->context.prev, &s));
 	if (s == NOWHERE)
 		TRY(draft_state(d.w, &d.m, 0, &s));
 	for (uint32_t i = 0; d.states && i < d.m.n; i++) {
@@ -312,7 +312,7 @@ int nfa_det(struct dfa **out, struct nfa *a)
 }
 
 int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
-              const struct nfa_frame *frame)
+              const struct nfa_context *context)
 {
 	struct nfa a;
 	struct work w;
@@ -321,7 +321,7 @@ int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
 	*out = NULL;
 	work_begin(&w, x->w->what, x->w->left, x->w->err);
 	w.first = x->w->first;
-	rc = nfa_init(&a, &w, x, tree, frame);
+	rc = nfa_init(&a, &w, x, tree, context);
 	if (!rc)
 		rc = nfa_det(out, &a);
 	nfa_fini(&a);
@@ -332,8 +332,8 @@ int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
 int regex_dfa(struct dfa **out, const char *pattern, size_t n, enum regex_how how,
               struct budget *left, infer_error *err)
 {
-	const struct nfa_frame frame = { .open_front = how == REGEX_SEARCH,
-		                         .open_back = how == REGEX_SEARCH };
+	const struct nfa_context context = { .open_front = how == REGEX_SEARCH,
+		                             .open_back = how == REGEX_SEARCH };
 	struct regex x;
 	struct work w;
 	int rc;
@@ -342,7 +342,7 @@ int regex_dfa(struct dfa **out, const char *pattern, size_t n, enum regex_how ho
 	work_begin(&w, "the pattern", left, err);
 	rc = regex_parse(&x, &w, pattern, n);
 	if (!rc)
-		rc = regex_det(out, &x, x.tree, &frame);
+		rc = regex_det(out, &x, x.tree, &context);
 	work_end(&w);
 	return rc;
 }

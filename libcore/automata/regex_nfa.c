@@ -45,7 +45,8 @@ enum { EDGES = 1 << RE_WORD_EDGE | 1 << RE_NO_WORD_EDGE };
 /* Build the automata of a look-ahead or look-behind. */
 static int build_look(struct nfa *a, const struct re *re, struct nfa_look *k)
 {
-	struct nfa_frame f = { .in_ahead = a->frame.in_ahead, .in_behind = a->frame.in_behind };
+	struct nfa_context f = { .in_ahead = a->context.in_ahead,
+		                 .in_behind = a->context.in_behind };
 	int variants = 1;
 
 	k->re = re;
@@ -77,10 +78,10 @@ static int emit_look(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 	const char *at = a->x->text + re->at;
 	uint32_t i = 0;
 
-	if (re->kind == RE_AHEAD && a->frame.in_behind)
+	if (re->kind == RE_AHEAD && a->context.in_behind)
 		return regex_bad(a->x, at, INFER_EUNSUP,
 		                 "look-ahead within look-behind is not supported");
-	if (re->kind == RE_BEHIND && a->frame.in_ahead)
+	if (re->kind == RE_BEHIND && a->context.in_ahead)
 		return regex_bad(a->x, at, INFER_EUNSUP,
 		                 "look-behind within look-ahead is not supported");
 	while (i < a->n_looks && a->looks[i].re != re)
@@ -115,7 +116,7 @@ static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 {
 	uint32_t at = next, kid;
 
-	if (a->frame.in_behind && (re->kind == RE_END || (EDGES >> re->kind & 1)))
+	if (a->context.in_behind && (re->kind == RE_END || (EDGES >> re->kind & 1)))
 		return regex_bad(a->x, a->x->text + re->at, INFER_EUNSUP,
 		                 "$ and \\b within look-behind are not supported");
 	switch (re->kind) {
@@ -152,17 +153,19 @@ static int emit_tree(struct nfa *a, const struct re *re, uint32_t next, uint32_t
 }
 
 int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tree,
-             const struct nfa_frame *frame)
+             const struct nfa_context *context)
 {
 	const struct cpset any = { .n = 1, .at = (struct dfa_range[]){ { 0, DFA_MOST_CP } } };
 	struct cpset all = { 0 };
 	uint32_t end, at, set, loop;
 
-	*a = (struct nfa){ .w = w, .x = x, .frame = *frame, .edges = (tree->kinds & EDGES) != 0 };
-	TRY(add_nfa_node(a, (struct nfa_node){ .kind = frame->open_back ? NFA_ALL : NFA_ACCEPT },
+	*a = (struct nfa){
+		.w = w, .x = x, .context = *context, .edges = (tree->kinds & EDGES) != 0
+	};
+	TRY(add_nfa_node(a, (struct nfa_node){ .kind = context->open_back ? NFA_ALL : NFA_ACCEPT },
 	                 &end));
 	TRY(emit_tree(a, tree, end, &at));
-	if (frame->open_front) {
+	if (context->open_front) {
 		/* a loop over any characters precedes the pattern */
 		TRY(cpset_join(x->w, &all, &any));
 		TRY(regex_set(x, &all, &set));

@@ -33,7 +33,7 @@ struct nfa_look {
 };
 
 /* the surroundings of a pattern */
-struct nfa_frame {
+struct nfa_context {
 	int open_front, open_back; /* any text may precede, follow */
 	enum nfa_prev prev;        /* before the first character */
 	int in_ahead, in_behind;   /* within a look-ahead, a look-behind */
@@ -42,7 +42,7 @@ struct nfa_frame {
 struct nfa {
 	struct work *w;
 	struct regex *x;
-	struct nfa_frame frame;
+	struct nfa_context context;
 	struct nfa_node *at;
 	uint32_t n, cap, start;
 	struct nfa_look *looks;
@@ -52,12 +52,12 @@ struct nfa {
 
 /* Compile the tree.  Call nfa_fini, which frees the automata of the looks, on failure too. */
 int nfa_init(struct nfa *a, struct work *w, struct regex *x, const struct re *tree,
-             const struct nfa_frame *frame);
+             const struct nfa_context *context);
 void nfa_fini(struct nfa *a);
 
-/* regex_det.c: set *out to the automaton of a tree in a frame. */
+/* regex_det.c: set *out to the automaton of a tree in a context. */
 int regex_det(struct dfa **out, struct regex *x, const struct re *tree,
-              const struct nfa_frame *frame);
+              const struct nfa_context *context);
 /* Determinise a. */
 int nfa_det(struct dfa **out, struct nfa *a);
 #endif

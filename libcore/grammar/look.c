@@ -30,7 +30,7 @@ static int map_budget(int rc, infer_error *err)
 int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int *accepted,
                         size_t *at, infer_error *err)
 {
-	struct match_state place = { 0 };
+	struct match_state state = { 0 };
 	struct match *m;
 	int rc;
 
@@ -39,21 +39,21 @@ int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int 
 	rc = match_new(&m, g->g, MATCH_ANY, &g->budget, err);
 	if (rc)
 		return map_budget(rc, err);
-	rc = match_begin(m, &place, err);
+	rc = match_begin(m, &state, err);
 	while (!rc && *at < n) {
 		/* a file of one line ends with a newline that is not part of the line */
-		const int last = *at + 1 == n && text[*at] == '\n' && match_may_end(m, &place);
+		const int last = *at + 1 == n && text[*at] == '\n' && match_may_end(m, &state);
 
-		rc = match_byte(m, &place, (uint8_t)text[*at], err);
+		rc = match_byte(m, &state, (uint8_t)text[*at], err);
 		*accepted = !rc && last;
-		if (rc || !match_live(&place))
+		if (rc || !match_live(&state))
 			break;
 		++*at;
 	}
 	if (!rc && *at == n)
-		*accepted |= match_may_end(m, &place);
+		*accepted |= match_may_end(m, &state);
 	*at = *accepted ? n : *at;
-	match_drop(m, &place);
+	match_drop(m, &state);
 	match_free(m);
 	return map_budget(rc, err);
 }

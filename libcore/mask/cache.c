@@ -67,9 +67,9 @@ static void evict_all(struct mask *k)
 
 			k->bucket[i] = e->chain;
 			k->left += e->bytes;
-			if (e->frame)
-				stack_drop(&k->m->stacks, e->frame);
-			e->frame = NULL;
+			if (e->stack)
+				stack_drop(&k->m->stacks, e->stack);
+			e->stack = NULL;
 			e->chain = k->old;
 			k->old = e;
 		}
@@ -83,8 +83,8 @@ void mask_free_retired(struct mask *k)
 		struct entry *e = k->old;
 
 		k->old = e->chain;
-		if (e->frame)
-			stack_drop(&k->m->stacks, e->frame);
+		if (e->stack)
+			stack_drop(&k->m->stacks, e->stack);
 		entry_free(k, e);
 	}
 }
@@ -196,8 +196,8 @@ static int make_entry(struct entry **out, struct mask *k, const struct trie *t,
 		entry_free(k, e);
 		return rc;
 	}
-	if (from->frame)
-		e->frame = stack_ref(from->frame);
+	if (from->stack)
+		e->stack = stack_ref(from->stack);
 	*out = e;
 	return INFER_OK;
 }

@@ -59,38 +59,38 @@ static int is_outside(const struct match_state *at)
 void mask_states_drop(struct mask *k)
 {
 	for (uint32_t i = 0; i < k->n_states; i++) {
-		match_drop(k->m, &k->state[i].place);
+		match_drop(k->m, &k->state[i].at);
 		slab_free(&k->slab, k->state[i].next);
 	}
 	k->n_states = 0;
 	memset(k->state_bucket, 0xff, STATE_BUCKETS * sizeof *k->state_bucket);
 }
 
-/* Find or add a parser state; takes *place. */
-static int intern_state(struct entry_builder *f, struct match_state *place, uint32_t *number)
+/* Find or add a parser state; takes *at_state. */
+static int intern_state(struct entry_builder *f, struct match_state *at_state, uint32_t *number)
 {
 	struct mask *k = f->k;
-	const uint32_t hash = hash_state(place);
+	const uint32_t hash = hash_state(at_state);
 	uint32_t *bucket = k->state_bucket + hash % STATE_BUCKETS, i = *bucket;
 	int rc;
 
 	for (; i != NOWHERE; i = k->state[i].chain)
-		if (k->state[i].hash == hash && match_same(&k->state[i].place, place)) {
-			match_drop(k->m, place);
+		if (k->state[i].hash == hash && match_same(&k->state[i].at, at_state)) {
+			match_drop(k->m, at_state);
 			*number = i;
 			return INFER_OK;
 		}
 	rc = builder_grow(f, &k->state, &k->cap_states, k->n_states + 1, sizeof *k->state);
 	if (rc) {
-		match_drop(k->m, place);
+		match_drop(k->m, at_state);
 		return rc;
 	}
 	i = *number = k->n_states++;
-	k->state[i] = (struct mask_state){ .place = *place,
+	k->state[i] = (struct mask_state){ .at = *at_state,
 		                           .hash = hash,
 		                           .chain = *bucket,
-		                           .leaves = leaves_item(k, place),
-		                           .outside = (uint8_t)is_outside(place) };
+		                           .leaves = leaves_item(k, at_state),
+		                           .outside = (uint8_t)is_outside(at_state) };
 	*bucket = i;
 	return INFER_OK;
 }
@@ -109,7 +109,7 @@ static int state_step(struct entry_builder *f, uint32_t from, uint8_t b, uint32_
 	}
 	if (!s->next && ++s->asked > OFTEN)
 		s->next = slab_zalloc(&f->k->slab, 256, sizeof *s->next); /* NULL is fine */
-	rc = match_copy(f->k->m, &at, &s->place, f->err);
+	rc = match_copy(f->k->m, &at, &s->at, f->err);
 	if (!rc)
 		rc = match_byte(f->k->m, &at, b, f->err);
 	if (rc || !match_live(&at)) {
@@ -175,7 +175,7 @@ static int find_safe_length(struct entry_builder *f, uint32_t first, uint8_t *sa
 	while (!f->k->state[first].measured) {
 		uint32_t to = DEAD;
 
-		if (n < LOOKS && is_uniform(f->k, &f->k->state[state].place))
+		if (n < LOOKS && is_uniform(f->k, &f->k->state[state].at))
 			TRY(state_step(f, state, 'a', &to));
 		f->k->state[first].measured = to == DEAD || f->k->state[to - 2].leaves;
 		if (to != DEAD && to - 2 == state) {
@@ -203,7 +203,7 @@ static int walk_stack(struct entry_builder *f, uint32_t *at)
 		uint8_t safe = 0;
 		uint32_t to;
 
-		if (!builder_charge(f, f->k->state[at[x->depth - 1]].place.n))
+		if (!builder_charge(f, f->k->state[at[x->depth - 1]].at.n))
 			return builder_too_long(f);
 		if (x->height != TRIE_ANY)
 			TRY(find_safe_length(f, at[x->depth - 1], &safe));
@@ -223,7 +223,7 @@ static int walk_stack(struct entry_builder *f, uint32_t *at)
 		if (s->leaves)
 			TRY(builder_add_exit(f, i, NOWHERE));
 		/* skip what is below if the item can only have ended */
-		i = s->leaves && s->place.n == 1 && s->place.top[0] == f->k->hole ? x->skip : i + 1;
+		i = s->leaves && s->at.n == 1 && s->at.top[0] == f->k->hole ? x->skip : i + 1;
 	}
 	return INFER_OK;
 }
@@ -231,15 +231,15 @@ static int walk_stack(struct entry_builder *f, uint32_t *at)
 int build_stack_entry(struct entry_builder *f)
 {
 	uint32_t *at = slab_alloc(&f->k->slab, (size_t)f->t->longest + 1, sizeof *at);
-	struct match_state place = { 0 };
+	struct match_state at_state = { 0 };
 	int rc;
 
 	if (!at)
 		return err_nomem(f->err);
-	rc = match_reserve(f->k->m, &place, 1, f->err);
+	rc = match_reserve(f->k->m, &at_state, 1, f->err);
 	if (!rc) {
-		place.top[place.n++] = stack_ref(f->from->frame);
-		rc = intern_state(f, &place, at);
+		at_state.top[at_state.n++] = stack_ref(f->from->stack);
+		rc = intern_state(f, &at_state, at);
 	}
 	if (!rc) {
 		f->e->may_leave = f->k->state[at[0]].leaves;

@@ -43,7 +43,7 @@ struct slot_token {
 struct entry {
 	struct entry *chain;
 	struct entry_key key;
-	struct stack_item *frame; /* of the key, or NULL */
+	struct stack_item *stack; /* of the key, or NULL */
 	uint64_t steps, bytes;
 	uint32_t n; /* allowed tokens: a list or bits, whichever is shorter */
 	uint32_t *id;
@@ -57,7 +57,7 @@ struct entry {
 
 /* a parser state on the hole, and its successor by each byte */
 struct mask_state {
-	struct match_state place;
+	struct match_state at;
 	uint32_t hash, chain, asked;
 	uint8_t safe;     /* any so many plain characters can follow, and the item does not end */
 	uint8_t measured; /* safe is final */
@@ -87,7 +87,7 @@ enum { STATE_BUCKETS = 4096 };
 
 /* what an entry is computed from: a stack, or a state of an automaton */
 struct entry_source {
-	struct stack_item *frame; /* on the hole; NULL: none */
+	struct stack_item *stack; /* on the hole; NULL: none */
 	const struct dfa *text;
 	uint32_t state;
 	int free; /* TEXT_FREE */

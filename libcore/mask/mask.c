@@ -384,8 +384,8 @@ static int make_key(struct mask *k, const struct trie *t, struct entry_key *key,
 		memcpy(key->d, d, 5 * sizeof *d);
 		return INFER_OK;
 	default:
-		TRY(copy_onto_hole(k, &from->frame, top, err));
-		key->what = from->frame;
+		TRY(copy_onto_hole(k, &from->stack, top, err));
+		key->what = from->stack;
 		return INFER_OK;
 	}
 }
@@ -407,8 +407,8 @@ static int fill_top(struct mask_query *q, const struct trie *t, struct stack_ite
 
 	TRY(make_key(q->k, t, &key, &from, top, q->err));
 	rc = get_entry(q, &e, t, &key, &from);
-	if (from.frame)
-		stack_drop(&q->k->m->stacks, from.frame);
+	if (from.stack)
+		stack_drop(&q->k->m->stacks, from.stack);
 	TRY(rc);
 	TRY(charge_query(q, e->steps));
 	if (names)

@@ -104,13 +104,13 @@ const struct trie *vocab_trie(const struct vocab *v) { return &v->trie; }
 const struct trie *vocab_quotes(const struct vocab *v, int escapes) { return v->quotes + escapes; }
 const uint64_t *vocab_quoted(const struct vocab *v, int escapes) { return v->quoted[escapes]; }
 
-/* Walk the trie; place[k]: the state after k bytes. */
-static int walk_vocab(const struct trie *t, struct match *m, struct match_state *place,
+/* Walk the trie; state[k]: the state after k bytes. */
+static int walk_vocab(const struct trie *t, struct match *m, struct match_state *state,
                       uint64_t *bits, struct budget *left, infer_error *err)
 {
 	for (uint32_t i = 1; i < t->n_nodes;) {
 		const struct trie_node *x = t->node + i;
-		struct match_state *to = place + x->depth;
+		struct match_state *to = state + x->depth;
 		const uint64_t steps = (uint64_t)to[-1].n + 1;
 
 		if (steps > left->steps)
@@ -133,17 +133,17 @@ static int walk_vocab(const struct trie *t, struct match *m, struct match_state 
 int vocab_walk(const struct trie *t, struct match *m, const struct match_state *at, uint64_t *bits,
                struct budget *left, infer_error *err)
 {
-	struct match_state *place = slab_zalloc(m->slab, (size_t)t->longest + 1, sizeof *place);
+	struct match_state *state = slab_zalloc(m->slab, (size_t)t->longest + 1, sizeof *state);
 	int rc;
 
-	if (!place)
+	if (!state)
 		return err_nomem(err);
-	rc = match_copy(m, place, at, err);
+	rc = match_copy(m, state, at, err);
 	if (!rc && match_live(at))
-		rc = walk_vocab(t, m, place, bits, left, err);
+		rc = walk_vocab(t, m, state, bits, left, err);
 	for (uint32_t i = 0; i <= t->longest; i++)
-		match_drop(m, place + i);
-	slab_free(m->slab, place);
+		match_drop(m, state + i);
+	slab_free(m->slab, state);
 	return rc;
 }
 
