@@ -31,7 +31,12 @@ struct fact {
 	enum fact_kind kind;
 	const struct dfa *keys; /* the names that match; NULL: `name` alone */
 	const char *name;
-	uint32_t name_n, lit, mask, from, to, min, max;
+	uint32_t name_n, lit, mask;
+	union {
+		uint32_t from; /* FACT_ITEMS, FACT_COUNT */
+		uint32_t need; /* FACT_HAS: its index among them */
+	};
+	uint32_t to, min, max;
 	int evaluates; /* what it is about counts as evaluated, for the bits of mask */
 	int neg;       /* FACT_REST: some member or element satisfies lit */
 	uint32_t bit;  /* FACT_REST: that of its keyword */

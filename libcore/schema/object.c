@@ -16,8 +16,8 @@ struct name_class {
 struct build {
 	struct object_shape *o;
 	struct fact *fact; /* without FACT_REST */
-	uint32_t n_facts, n_needs, n_parts;
-	struct name_class part[MOST_CLASSES];
+	uint32_t n_facts, n_needs, n_classes;
+	struct name_class class[MOST_CLASSES]; /* disjoint: the names without a slot */
 };
 
 /* Return the names that are evaluated for an unevaluatedProperties; NULL: none. */
@@ -66,7 +66,7 @@ static int gather_facts(struct schema *c, const struct branch *b, struct build *
 		if (u->n_needs == MOST_NEEDS)
 			return schema_fail(c, INFER_EUNSUP, f->v,
 			                   "too many conditions ask for some member");
-		to->from = u->n_needs++;
+		to->need = u->n_needs++;
 	}
 	u->o->needs = (UINT32_C(1) << u->n_needs) - 1;
 	return INFER_OK;
@@ -124,7 +124,7 @@ static int make_options(struct schema *c, struct build *u, const uint32_t *of, u
 
 	for (uint32_t i = 0; i < n; i++)
 		if (u->fact[of[i]].kind == FACT_HAS)
-			needs |= UINT32_C(1) << u->fact[of[i]].from;
+			needs |= UINT32_C(1) << u->fact[of[i]].need;
 	TRY(work_alloc(&c->w, &lits, (uint64_t)n + 1, sizeof *lits));
 	TRY(work_alloc(&c->w, &o->at, UINT64_C(1) << __builtin_popcount(needs), sizeof *o->at));
 	for (uint32_t s = 0; s < UINT32_C(1) << u->n_needs; s++) {
@@ -135,7 +135,7 @@ static int make_options(struct schema *c, struct build *u, const uint32_t *of, u
 		for (uint32_t i = 0; i < n; i++) {
 			const struct fact *f = u->fact + of[i];
 
-			if (f->kind == FACT_VALUE || (f->kind == FACT_HAS && (s >> f->from & 1)))
+			if (f->kind == FACT_VALUE || (f->kind == FACT_HAS && (s >> f->need & 1)))
 				lits[k++] = f->lit;
 		}
 		TRY(schema_goal(c, lits, k, &goal));
@@ -218,25 +218,25 @@ static int split_class(struct schema *c, struct build *u, uint32_t k, uint32_t i
 	const struct dfa *in, *out;
 	uint8_t *more;
 
-	if (u->part[k].names == u->fact[i].keys) {
-		u->part[k].in[i] = 1;
+	if (u->class[k].names == u->fact[i].keys) {
+		u->class[k].in[i] = 1;
 		return INFER_OK;
 	}
-	TRY(schema_intersect(c, u->part[k].names, u->fact[i].keys, &in));
+	TRY(schema_intersect(c, u->class[k].names, u->fact[i].keys, &in));
 	if (dfa_is_none(in))
 		return INFER_OK;
-	u->part[k].in[i] = 1;
-	TRY(schema_memo(c, MEMO_MINUS, u->part[k].names, u->fact[i].keys, &out));
+	u->class[k].in[i] = 1;
+	TRY(schema_memo(c, MEMO_MINUS, u->class[k].names, u->fact[i].keys, &out));
 	if (dfa_is_none(out))
 		return INFER_OK;
-	if (u->n_parts == MOST_CLASSES)
+	if (u->n_classes == MOST_CLASSES)
 		return err_set(c->w.err, INFER_EUNSUP,
 		               "the schema divides the names of properties into too many classes");
 	TRY(work_alloc(&c->w, &more, u->n_facts + 1, 1));
-	memcpy(more, u->part[k].in, u->n_facts);
+	memcpy(more, u->class[k].in, u->n_facts);
 	more[i] = 0;
-	u->part[k].names = in;
-	u->part[u->n_parts++] = (struct name_class){ out, more };
+	u->class[k].names = in;
+	u->class[u->n_classes++] = (struct name_class){ out, more };
 	return INFER_OK;
 }
 
@@ -253,9 +253,9 @@ static int split_names(struct schema *c, struct build *u)
 	else
 		TRY(schema_complement(c, &rest));
 	TRY(schema_intersect(c, rest, c->opts.strings, &rest));
-	u->n_parts = 1;
-	u->part[0].names = rest;
-	TRY(work_alloc(&c->w, &u->part[0].in, u->n_facts + 1, 1));
+	u->n_classes = 1;
+	u->class[0].names = rest;
+	TRY(work_alloc(&c->w, &u->class[0].in, u->n_facts + 1, 1));
 	for (uint32_t i = 0; i < u->n_facts; i++) {
 		uint32_t same = 0;
 
@@ -263,16 +263,16 @@ static int split_names(struct schema *c, struct build *u)
 			continue;
 		while (same < i && u->fact[same].keys != u->fact[i].keys)
 			same++;
-		for (uint32_t k = 0, n = u->n_parts; k < n; k++)
+		for (uint32_t k = 0, n = u->n_classes; k < n; k++)
 			if (same < i)
-				u->part[k].in[i] = u->part[k].in[same];
+				u->class[k].in[i] = u->class[k].in[same];
 			else
 				TRY(split_class(c, u, k, i));
 	}
 	return INFER_OK;
 }
 
-/* Add a slot for each name of a small class. */
+/* State of add_listed_name. */
 struct listing {
 	struct schema *c;
 	struct object_shape *o;
@@ -295,18 +295,19 @@ static int add_listed_name(void *user, const uint32_t *cp, uint32_t n)
 	return l->rc;
 }
 
+/* Add a slot for each name of classes with at most MOST_WORDS names. *more: there was one. */
 static int list_small_classes(struct schema *c, struct build *u, uint32_t cap, int *more)
 {
 	struct listing l = { c, u->o, cap, INFER_OK };
 	uint64_t n;
 
 	*more = 0;
-	for (uint32_t k = 0; k < u->n_parts; k++) {
-		TRY(dfa_count(&n, u->part[k].names, c->w.err));
+	for (uint32_t k = 0; k < u->n_classes; k++) {
+		TRY(dfa_count(&n, u->class[k].names, c->w.err));
 		if (n > MOST_WORDS)
 			continue;
 		*more |= n > 0;
-		TRY(dfa_list(u->part[k].names, n, add_listed_name, &l, c->w.err));
+		TRY(dfa_list(u->class[k].names, n, add_listed_name, &l, c->w.err));
 		TRY(l.rc);
 	}
 	return INFER_OK;
@@ -374,16 +375,16 @@ static int fill_classes(struct schema *c, struct build *u)
 	uint32_t *of, n;
 
 	TRY(work_alloc(&c->w, &of, (uint64_t)u->n_facts + 1, sizeof *of));
-	TRY(work_alloc(&c->w, &o->class, u->n_parts + 1, sizeof *o->class));
-	for (uint32_t k = 0; k < u->n_parts; k++) {
+	TRY(work_alloc(&c->w, &o->class, u->n_classes + 1, sizeof *o->class));
+	for (uint32_t k = 0; k < u->n_classes; k++) {
 		struct key_class *to = o->class + o->n_classes;
 
-		if (dfa_is_none(u->part[k].names) ||
-		    (o->ordered && o->n_slots && !is_mentioned(u, u->part[k].in)))
+		if (dfa_is_none(u->class[k].names) ||
+		    (o->ordered && o->n_slots && !is_mentioned(u, u->class[k].in)))
 			continue;
-		*to = (struct key_class){ .names = u->part[k].names };
+		*to = (struct key_class){ .names = u->class[k].names };
 		for (uint32_t i = n = 0; i < u->n_facts; i++)
-			if (u->part[k].in[i])
+			if (u->class[k].in[i])
 				of[n++] = i;
 		TRY(make_options(c, u, of, n, &to->value));
 		if (!to->value.n)
