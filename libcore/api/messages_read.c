@@ -341,7 +341,8 @@ static int check_thinking(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
-int messages_ready(struct job *j, const char **param, infer_error *err)
+/* Convert the conversation to OpenAI's format.  *param: the field at fault. */
+static int ready_message(struct job *j, const char **param, infer_error *err)
 {
 	struct reading r = { .j = j,
 		             .to = json_new(&j->mem, JSON_ARRAY),
@@ -369,7 +370,7 @@ int messages_ready(struct job *j, const char **param, infer_error *err)
 	return INFER_OK;
 }
 
-const struct job_fields messages_fields = { known, refused, -1, messages_ready };
+const struct job_fields messages_fields = { known, refused, -1, ready_message };
 
 int messages_read(struct job *j, const struct json *body)
 {

@@ -16,7 +16,8 @@ static void put_spread(struct jwrite *w, const char *key, const struct infer_rat
 	jw_end(w);
 }
 
-void record_machine(struct jwrite *w, int32_t threads)
+/* Write fields for the machine into the open object. */
+static void put_machine(struct jwrite *w, int32_t threads)
 {
 	struct infer_kernel_set s;
 	char cpu[64];
@@ -46,11 +47,11 @@ static const char *limit_name(int limit)
 static void put_run(struct jwrite *w, int32_t threads)
 {
 	jw_object(w, "run");
-	record_machine(w, threads);
+	put_machine(w, threads);
 	jw_end(w);
 }
 
-void record_ceilings(struct jwrite *w, const struct infer_ceilings *c)
+static void put_ceilings(struct jwrite *w, const struct infer_ceilings *c)
 {
 	put_spread(w, "mapped_gb_s", &c->mapped);
 	if (c->memory.median > 0)
@@ -69,7 +70,7 @@ int infer_write_ceilings(infer_records *out, const infer_probe *p, const struct 
 	struct jwrite *w = infer_records_begin(out, INFER_KIND_BENCH);
 
 	jw_str(w, "bench", "ceilings");
-	record_ceilings(w, c);
+	put_ceilings(w, c);
 	put_run(w, infer_probe_threads(p));
 	return infer_records_end(out, err);
 }
@@ -100,7 +101,7 @@ int infer_write_probe(infer_records *out, const infer_probe *p, const struct inf
 void infer_put_machine(struct jwrite *w, int32_t threads)
 {
 	jw_object(w, "machine");
-	record_machine(w, threads);
+	put_machine(w, threads);
 	jw_end(w);
 }
 
@@ -223,7 +224,7 @@ int infer_write_bench(infer_records *out, const struct infer_bench *b,
 	}
 	if (b->limit_tok_s > 0) {
 		put_spread(w, "fraction", &b->fraction);
-		record_ceilings(w, &b->ceilings);
+		put_ceilings(w, &b->ceilings);
 	}
 	jw_array(w, "sha256");
 	for (int i = 0; i < b->n_sha256; i++)

@@ -26,9 +26,6 @@ void record_run(infer_records *w, const struct infer_run_info *run);
 /* run.c: write an object that identifies a model */
 void record_model(infer_records *w, const char *key, const infer_model *m);
 
-/* bench.c: write fields for the machine, and for its ceilings, into the open object */
-void record_machine(struct jwrite *w, int32_t threads);
-void record_ceilings(struct jwrite *w, const struct infer_ceilings *c);
 /* resume.c: return an id as text, also if it is an integer; NULL: v is not an id, or a->bad is
  * set */
 const char *record_id(struct arena *a, const struct json *v);

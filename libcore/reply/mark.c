@@ -299,7 +299,8 @@ static int next_call_at(const struct infer_reply *r, size_t p, struct reply_mark
 	return match_python(r, p, m->end);
 }
 
-int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
+/* Match the head of a call. */
+static int call_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const size_t most = sizeof r->f->head / sizeof *r->f->head;
 
@@ -315,8 +316,9 @@ int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	return P_NO;
 }
 
-int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
-                 enum reply_mark_kind kind, struct reply_mark *m)
+/* Match the first of n texts, as a mark of this kind; NULL ends the list. */
+static int match_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
+                        enum reply_mark_kind kind, struct reply_mark *m)
 {
 	for (size_t i = 0; i < n && of[i]; i++) {
 		int rc = reply_literal(r, p, of[i]);
@@ -335,18 +337,18 @@ static int mark_in_reasoning(const struct infer_reply *r, size_t p, struct reply
 	int rc;
 
 	if (r->f->messages) {
-		rc = reply_one_of(r, p, r->f->messages->ends, MESSAGE_ENDS, MARK_CLOSE, m);
+		rc = match_one_of(r, p, r->f->messages->ends, MESSAGE_ENDS, MARK_CLOSE, m);
 		return rc == P_NO ? reply_header_at(r, p, m) : rc;
 	}
-	rc = reply_one_of(r, p, closes, 2, MARK_CLOSE, m);
-	return rc == P_NO && r->f->flags & DIALECT_ENDS ? reply_head(r, p, m) : rc;
+	rc = match_one_of(r, p, closes, 2, MARK_CLOSE, m);
+	return rc == P_NO && r->f->flags & DIALECT_ENDS ? call_head(r, p, m) : rc;
 }
 
 static int stray_tag(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const char *const tags[] = { r->t->close, r->t->stray };
 
-	return r->t->flags & DIALECT_AGAIN ? reply_one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
+	return r->t->flags & DIALECT_AGAIN ? match_one_of(r, p, tags, 2, MARK_DROP, m) : P_NO;
 }
 
 /* Match a surplus bracket after a call in JSON, as small models write them. */
@@ -364,9 +366,9 @@ static int fence_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if (!(r->flags & INFER_REPLY_JSON) || r->in.at[p] != '`')
 		return P_NO;
 	if (r->fresh)
-		return reply_one_of(r, p, opens, 2, MARK_FENCE, m);
+		return match_one_of(r, p, opens, 2, MARK_FENCE, m);
 	return r->fence && p && r->in.at[p - 1] == '\n'
-	               ? reply_one_of(r, p, opens + 1, 1, MARK_DROP, m)
+	               ? match_one_of(r, p, opens + 1, 1, MARK_DROP, m)
 	               : P_NO;
 }
 
@@ -374,15 +376,15 @@ static int fence_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 static int mark_in_messages(const struct infer_reply *r, size_t p, struct reply_mark *m)
 {
 	const struct dialect *f = r->f;
-	int rc = reply_one_of(r, p, f->messages->ends, MESSAGE_ENDS, MARK_DROP, m);
+	int rc = match_one_of(r, p, f->messages->ends, MESSAGE_ENDS, MARK_DROP, m);
 
 	if (rc == P_NO)
 		rc = reply_header_at(r, p, m);
 	if (rc == P_NO && r->after)
-		rc = reply_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
+		rc = match_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
 		                  m);
 	if (rc == P_NO && r->after)
-		rc = reply_head(r, p, m);
+		rc = call_head(r, p, m);
 	return rc == P_NO ? fence_at(r, p, m) : rc;
 }
 
@@ -396,22 +398,22 @@ int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m)
 	if (f->messages)
 		return mark_in_messages(r, p, m);
 	if ((r->fresh && !r->thought) || r->t->flags & DIALECT_AGAIN)
-		rc = reply_one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
+		rc = match_one_of(r, p, &r->t->open, 1, MARK_OPEN, m);
 	if (rc == P_NO && r->fresh && !r->thought)
-		rc = reply_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
+		rc = match_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m); /* empty reasoning */
 	if (rc == P_NO && r->cut_short) /* a call ended the reasoning before its tag */
-		rc = reply_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
+		rc = match_one_of(r, p, &r->t->close, 1, MARK_CLOSE, m);
 	if (rc == P_NO)
-		rc = reply_head(r, p, m);
+		rc = call_head(r, p, m);
 	if (rc == P_NO && r->after)
-		rc = reply_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
+		rc = match_one_of(r, p, f->close, sizeof f->close / sizeof *f->close, MARK_AFTER,
 		                  m);
 	if (rc == P_NO && r->list)
 		rc = next_call_at(r, p, m);
 	if (rc == P_NO)
 		rc = surplus_bracket(r, p, m);
 	if (rc == P_NO)
-		rc = reply_one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
+		rc = match_one_of(r, p, f->drop, sizeof f->drop / sizeof *f->drop, MARK_DROP, m);
 	if (rc == P_NO)
 		rc = stray_tag(r, p, m);
 	return rc == P_NO ? fence_at(r, p, m) : rc;

@@ -159,10 +159,6 @@ int reply_missing(const struct infer_reply *r); /* P_NEED, or P_NO at the end of
 int reply_literal(const struct infer_reply *r, size_t p, const char *s);
 int reply_pattern(const struct infer_reply *r, size_t p, const char *pattern, struct reply_mark *m);
 int reply_mark_at(const struct infer_reply *r, size_t p, struct reply_mark *m);
-int reply_head(const struct infer_reply *r, size_t p, struct reply_mark *m); /* of a call */
-/* The first of n texts that matches, as a mark of this kind; NULL ends the list. */
-int reply_one_of(const struct infer_reply *r, size_t p, const char *const *of, size_t n,
-                 enum reply_mark_kind kind, struct reply_mark *m);
 /* White space, then one of the bytes of `want`; moves *p after it. */
 int reply_expect(const struct infer_reply *r, size_t start, size_t *p, const char *want);
 int reply_is(const struct infer_reply *r, size_t p, size_t n, const char *s);
