@@ -262,7 +262,7 @@ static int read_model_keys(struct model_reader *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int read_model(struct config *c, const struct ytree *y)
+static int read_model_entry(struct config *c, const struct ytree *y)
 {
 	struct model_reader r = { .c = c, .m = served_new(c->s, c->s->o) };
 	int rc;
@@ -337,7 +337,7 @@ static int read_models(struct config *c, const struct ytree *y)
 {
 	TRY(ytree_map(y, c->what, c->err));
 	for (const struct ytree *v = y->first; v; v = v->next)
-		TRY(read_model(c, v));
+		TRY(read_model_entry(c, v));
 	return c->models ? INFER_OK
 	                 : ytree_fail(y, c->what, c->err, INFER_EFORMAT,
 	                              "models must have at least one entry");

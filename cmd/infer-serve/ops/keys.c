@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-static void hash_key(uint8_t to[32], const char *text, size_t n)
+static void hash_api_key(uint8_t to[32], const char *text, size_t n)
 {
 	struct sha256 s;
 
@@ -27,7 +27,7 @@ static int add_key(struct keys *k, const char *key, size_t n, infer_error *err)
 	k->at = more;
 	more += k->n++;
 	*more = (struct key){ .weight = 1 };
-	hash_key(more->digest, key, n);
+	hash_api_key(more->digest, key, n);
 	memcpy(more->group, more->digest, sizeof more->group);
 	return INFER_OK;
 }
@@ -68,7 +68,7 @@ static int parse_group(struct key *k, const char *at, size_t n)
 	snprintf(text, sizeof text, "%s %.*s", word, (int)(n - start), at + start);
 	if (strspn(text + start + 1, allowed) != n - start)
 		return 0;
-	hash_key(k->group, text, strlen(text));
+	hash_api_key(k->group, text, strlen(text));
 	return 1;
 }
 
@@ -180,7 +180,7 @@ size_t keys_match(const struct keys *k, const char *key, size_t n)
 	uint8_t sent[32];
 	size_t found = 0;
 
-	hash_key(sent, key, n);
+	hash_api_key(sent, key, n);
 	for (size_t i = 0; i < k->n; i++) {
 		unsigned differ = 0;
 

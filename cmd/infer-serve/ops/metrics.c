@@ -196,7 +196,7 @@ static const struct value values[] = {
 	  NOW(bytes, AS_U64) },
 };
 
-static double read_value(const struct value *v, const struct metrics_now *now)
+static double read_metric(const struct value *v, const struct metrics_now *now)
 {
 	const char *at = (v->where == AT_NOW ? (const char *)now : (const char *)now->of) + v->at;
 
@@ -219,7 +219,7 @@ static void put_values(struct buf *to, const struct metrics_now *now, int n)
 		put_family(to, values[i].name, values[i].type, values[i].help);
 		for (int k = 0; k < n; k++) {
 			begin_sample(to, values[i].name, now[k].model);
-			buf_printf(to, "} %.17g\n", read_value(&values[i], &now[k]));
+			buf_printf(to, "} %.17g\n", read_metric(&values[i], &now[k]));
 		}
 	}
 }
