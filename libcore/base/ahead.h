@@ -34,6 +34,6 @@ struct ahead *ahead_new(const struct ahead_part *parts, int n, uint64_t most,
 void ahead_reach(struct ahead *a, int step);
 /* Wait until the threads have ended by themselves; a seam of tests. */
 void ahead_wait(struct ahead *a);
-uint64_t ahead_bytes(const struct ahead *a); /* read so far */
+uint64_t ahead_bytes(const struct ahead *a); /* read so far; a seam of tests */
 void ahead_free(struct ahead *a);            /* stops the threads, within one read */
 #endif

@@ -12,7 +12,7 @@
 
 float fm_expf(float x);     /* <= 1.0 ulp; below -104 gives 0, above 88.8 gives inf; NaN stays */
 float fm_logf(float x);     /* <= 1.0 ulp; 0 gives -inf, below 0 gives NaN */
-float fm_tanhf(float x);    /* <= 1.5 ulp */
+float fm_tanhf(float x);    /* <= 1.5 ulp; only tests call it: the reference of the vectors */
 float fm_sigmoidf(float x); /* 1 / (1 + e^-x), <= 2.5 ulp */
 
 /* Double precision, for tables computed once (RoPE), sampling and perplexity; there are no vector

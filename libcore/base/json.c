@@ -83,15 +83,6 @@ struct json *json_new_int(struct arena *a, int64_t i)
 	return v;
 }
 
-struct json *json_new_real(struct arena *a, double d)
-{
-	struct json *v = json_new(a, JSON_REAL);
-
-	if (v)
-		v->d = d;
-	return v;
-}
-
 struct json *json_share(struct arena *a, const struct json *v)
 {
 	struct json *to = v ? arena_alloc(a, 1, sizeof *to) : NULL;
@@ -161,21 +152,6 @@ void json_insert(struct json *array, size_t at, struct json *v)
 	if (!v->next)
 		array->last = v;
 	array->n++;
-}
-
-void json_remove(struct json *array, struct json *v)
-{
-	struct json *before = NULL, *p = json_first(array);
-
-	for (; p && p != v; p = p->next)
-		before = p;
-	if (!p)
-		return;
-	*(before ? &before->next : &array->first) = v->next;
-	if (!v->next)
-		array->last = before;
-	v->next = NULL;
-	array->n--;
 }
 
 void json_set(struct json *o, const char *key, struct json *v)

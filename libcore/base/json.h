@@ -96,7 +96,6 @@ struct json *json_new(struct arena *a, enum json_kind kind);
 struct json *json_new_str(struct arena *a, const char *s);            /* copied */
 struct json *json_new_strn(struct arena *a, const char *s, size_t n); /* copied; s NULL: n is 0 */
 struct json *json_new_int(struct arena *a, int64_t i);
-struct json *json_new_real(struct arena *a, double d);
 /* The same value without sibling and key, for insertion elsewhere; its children are shared with v,
  * not copied. */
 struct json *json_share(struct arena *a, const struct json *v);
@@ -107,7 +106,6 @@ struct json *json_copy(struct arena *a, const struct json *v);
  * <= count). */
 void json_append(struct json *array, struct json *v);
 void json_insert(struct json *array, size_t at, struct json *v);
-void json_remove(struct json *array, struct json *v);
 /* Set the member `key` of o to v, replacing an existing member, or else appending it.  key:
  * borrowed for the lifetime of o. */
 void json_set(struct json *o, const char *key, struct json *v);

@@ -43,7 +43,8 @@ void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a 
 char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
 void mem_free(void *p);                                             /* NULL is fine */
 
-uint64_t mem_calls(enum mem_module who); /* allocation calls so far, successful and failed */
+/* Allocation calls so far, successful and failed; mem_calls and mem_live are seams of tests. */
+uint64_t mem_calls(enum mem_module who);
 uint64_t mem_calls_all(void);
 uint64_t mem_live(void); /* blocks currently allocated */
 

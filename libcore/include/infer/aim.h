@@ -1,9 +1,9 @@
-/* infer/aim.h - types of tensors chosen for a size.   floor: quant
+/* infer/aim.h - choose types of tensors for a target size.   floor: quant
  *
- * How much the divergence of the model from itself grows when one tensor loses precision is measured
- * on a text.  How much of that each type costs follows from the squared errors of the weights, each
- * times the importance of its column.  The types are those with the least sum that fit the size.
- * Everything depends on the model, the recipe and the text alone.  Confined. */
+ * A text shows how much the KL divergence of the model from itself grows when one tensor loses
+ * precision.  The share of each type in that follows from its squared weight errors, weighted with
+ * the importance of their columns.  The result is the set of types with the least sum that fits the
+ * size.  It depends on the model, the recipe and the text alone.  One thread at a time. */
 #ifndef INFER_AIM_H
 #define INFER_AIM_H
 #include <stddef.h>
@@ -19,28 +19,28 @@ extern "C" {
 #endif
 
 struct infer_aim_opts {
-	/* with a target, and no type; its patterns are kept */
+	/* with a target and no type; its patterns stay in force */
 	const infer_recipe *recipe;
-	/* or, where that is NULL: most bytes of the file, or bits of a weight, one of the two; what
-	 * struct infer_quant_opts says of the next five */
+	/* or, if it is NULL: most bytes of the file, or bits per weight, one of the two; the next
+	 * five as in struct infer_quant_opts */
 	uint64_t max_bytes;
 	double bpw;
 	const char *const *keep;
 	size_t n_keep;
 	const char *imatrix, *method;
 	uint64_t shard_bytes;
-	const char *text; /* [text_bytes], UTF-8: what sensitivities are measured on */
+	const char *text; /* [text_bytes], UTF-8: sensitivities are measured on it */
 	size_t text_bytes;
-	struct infer_engine_opts engine; /* ctx: the tokens of a window; 0: 512 */
-	struct infer_watch watch;        /* is told of measurements */
+	struct infer_engine_opts engine; /* ctx: tokens of a window; 0: 512 */
+	struct infer_watch watch;        /* receives progress of the measurements */
 };
 
-/* Choose: a recipe with the type of every tensor.
- * INFER_EINVAL   a text shorter than two windows, a target that is too small or that says nothing, a
- *                pattern that is malformed or matches no tensor
- * INFER_EFORMAT  what a recipe says that is wrong for this model or text
- * INFER_EUNSUP   a model that cannot be run
- * INFER_ENOMEM   also for a copy of the model, which is needed
+/* Choose types: *out is a recipe with the type of every tensor.
+ * INFER_EINVAL: the text is shorter than two windows; the target is missing or too small; a pattern
+ *               is malformed or matches no tensor.
+ * INFER_EFORMAT: the recipe is wrong for this model or text.
+ * INFER_EUNSUP: the model cannot be run.
+ * INFER_ENOMEM: also for the copy of the model that is needed.
  * INFER_ENAN INFER_EIO */
 int infer_aim(infer_recipe **out, const infer_file *in, const struct infer_aim_opts *o,
               infer_error *err);

@@ -1,14 +1,14 @@
-/* infer/gptq.h - rounding that makes up for its errors (GPTQ).   floor: quant
+/* infer/gptq.h - rounding that compensates its errors (GPTQ).   floor: quant
  *
  * Frantar and others, 2022, "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained
  * Transformers".
  *
- * A weight matrix W is rounded column by column, and what each column loses is taken off the columns
- * that are still to come, so that the products W x lose least over the rows x of a text.  That takes
- * the Hessian of each matrix, the sum of x x': infer_quant_write has the engine read the text,
- * several times where all Hessians together need too much memory.  Only matrices of layers are
- * rounded so; an input of more than 8192 columns is cut into parts that do not make up for each
- * other.  Confined. */
+ * A weight matrix W is rounded column by column, and the error of each column is subtracted from
+ * the columns that follow, so that the products W x change least over the rows x of a text.  That
+ * needs the Hessian of each matrix, the sum of x x'.  infer_quant_write lets the engine read the
+ * text, several times if all Hessians together need too much memory.  Only matrices of layers are
+ * rounded so; an input of more than 8192 columns is split into parts that do not compensate each
+ * other.  One thread at a time. */
 #ifndef INFER_GPTQ_H
 #define INFER_GPTQ_H
 #include <stddef.h>
@@ -22,44 +22,45 @@
 extern "C" {
 #endif
 
-/* Linear algebra of the caller, on one thread: the lower triangle of a, n x n, row by row; what is
- * above it is neither read nor kept. */
+/* The caller's linear algebra, on one thread, on the lower triangle of a, [n][n] row by row;
+ * elements above it are neither read nor kept. */
 struct infer_solver {
-	/* What the bits of the results depend on besides their input; static, 1 ... 63 bytes. */
+	/* what the bits of the results depend on besides their input; static, 1 ... 63 bytes */
 	const char *core;
-	/* a = L L': L in the place of a.  Nonzero: a is not positive definite. */
+	/* factor a = L L' in place.  Nonzero: a is not positive definite. */
 	int (*factor)(double *a, int n);
-	/* The inverse of L in its place.  Nonzero: it has none. */
+	/* invert L in place.  Nonzero: it is singular. */
 	int (*invert)(double *a, int n);
 };
 
 typedef struct infer_gptq infer_gptq;
 
-/* solver: copied.  INFER_ENOMEM */
+/* Create it.  solver: copied.  INFER_ENOMEM */
 int infer_gptq_new(infer_gptq **out, const struct infer_solver *solver, infer_error *err);
 void infer_gptq_free(infer_gptq *g); /* NULL is fine */
-/* The observer to open the engine with; g must outlive the engine.  The engine should have no
- * prefix cache: tokens that come from the cache are not computed. */
+/* Return the observer to open the engine with; g must outlive the engine.  Open the engine without
+ * a
+ * prefix cache: tokens from the cache are not computed. */
 struct infer_observer infer_gptq_observer(infer_gptq *g);
 
-/* What is read, as infer/eval.h cuts it into windows; all of it is borrowed. */
+/* A text, cut into windows as for infer/eval.h; everything is borrowed. */
 struct infer_gptq_text {
 	const infer_model *model; /* of the file that is quantised */
 	infer_engine *engine;     /* opened with the observer */
 	const int32_t *ids;
 	size_t n_ids;
-	const char *sha256; /* of the bytes that ids are of, in hex, for recipes; NULL: not known */
-	/* of the files that these bytes come from, for certificates; NULL: as above */
+	const char *sha256; /* of the bytes that ids encode, in hex, for recipes; NULL: unknown */
+	/* of the files with these bytes, for certificates; NULL: unknown */
 	const char *files_sha256;
 	int32_t window; /* 0: 512 */
-	/* what is added to the diagonal of a Hessian, of its mean; 0: 0.01 */
+	/* damping: fraction of the mean diagonal added to the diagonal of a Hessian; 0: 0.01 */
 	double damping;
-	uint64_t most_bytes; /* of Hessians at a time; one is always there.  0: 512 MiB */
-	infer_log_fn *log;   /* is told of passes over the text; may be NULL */
+	uint64_t most_bytes; /* of Hessians in memory, at least one.  0: 512 MiB */
+	infer_log_fn *log;   /* receives passes over the text; may be NULL */
 	void *log_user;
 };
-/* Give it the text, and see which matrices read what.
- * INFER_EINVAL  the text is shorter than a window; INFER_ENOMEM; errors of the engine */
+/* Set the text, and find which matrices have the same inputs.
+ * INFER_EINVAL: the text is shorter than a window.  INFER_ENOMEM; errors of the engine. */
 int infer_gptq_read(infer_gptq *g, const struct infer_gptq_text *t, infer_error *err);
 
 #ifdef __cplusplus

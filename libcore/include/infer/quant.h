@@ -1,8 +1,8 @@
-/* infer/quant.h - a model file written again in other element types.   floor: quant
+/* infer/quant.h - quantise: write a model file again in other element types.   floor: quant
  *
  * infer_quant_new decides the type of each tensor, from the headers alone; infer_quant_write writes
  * the file with several threads.  Its bytes depend only on the input and the options, not on the
- * number of threads.  Confined. */
+ * number of threads.  One thread at a time. */
 #ifndef INFER_QUANT_H
 #define INFER_QUANT_H
 #include <stddef.h>
@@ -20,109 +20,109 @@ extern "C" {
 struct infer_quant_opts {
 	/* a type ("Q4_K") or a mix ("Q4_K_M"); NULL: every tensor is copied as it is */
 	const char *type;
-	/* "PATTERN=TYPE" [n_keep]: tensors of that type, whatever the mix says.  A regular
-	 * expression of Perl that matches a part of the name; the first that matches counts. */
+	/* [n_keep] type overrides "PATTERN=TYPE", before the mix.  PATTERN: a Perl regular
+	 * expression that matches a part of the tensor's name; the first that matches counts. */
 	const char *const *keep;
 	size_t n_keep;
 	const char *imatrix;  /* path of an importance matrix; NULL: none, or the recipe's */
-	uint64_t shard_bytes; /* most bytes of a file, where the tensors allow it; 0: one file */
-	/* 1: a tensor may lack the importances that its type needs, since nothing is written */
+	uint64_t shard_bytes; /* most bytes of a file, as far as tensors allow; 0: one file */
+	/* 1: nothing will be written, so tensors may lack importances that their type needs */
 	int dry;
-	int note;   /* 1: keys infer.quant.* say how the file was made */
-	int verify; /* 1: what was written is read again and compared */
-	int zstd;   /* 1 ... 22: compressed with that level; 0: not */
-	/* instead of type and keep; borrowed until infer_quant_free; NULL: none.  imatrix then says
-	 * where the matrix of the recipe lies */
+	int note;   /* 1: write keys infer.quant.* about how the file was made */
+	int verify; /* 1: read the output again and compare */
+	int zstd;   /* 1 ... 22: compress with this level; 0: do not */
+	/* instead of type and keep; borrowed until infer_quant_free; NULL: none.  imatrix is then
+	 * the path of the recipe's importance matrix */
 	const infer_recipe *recipe;
-	/* with type: "search", "rtn": no search, scales follow from the range of the values, or
-	 * "gptq"; NULL: search, or gptq where there is one */
+	/* with type: "search"; "rtn": no search, scales follow from the range of the values;
+	 * "gptq".
+	 * NULL: search, or gptq if `gptq` is set */
 	const char *method;
 	const char *isa; /* as in struct infer_engine_opts; the bytes are the same */
-	/* For the method gptq, of the recipe too: matrices that it knows are rounded so, to types of
-	 * up to 5 bits; it has read the text.  Borrowed until infer_quant_free. */
+	/* For the method gptq, also of a recipe: rounds the matrices that it knows, to types of up
+	 * to 5 bits.  It has read the text.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
 };
 
 typedef struct infer_quant infer_quant;
 
-/* Decide everything.  in: borrowed until infer_quant_free.
- * INFER_EINVAL   an unknown type, a pattern that is malformed or matches no tensor, importances
- *                that a type needs and that are missing, a type that weights never have, one of
- *                more than 5 bits with GPTQ
- * INFER_EUNSUP   a layer that a name does not say, more files than a name can count, a kernel set
- *                that is not here
- * INFER_EIO, INFER_EFORMAT  the importance matrix, or keys of the model; what a recipe says that
- *                is wrong for this model
+/* Decide the types.  in: borrowed until infer_quant_free.
+ * INFER_EINVAL: an unknown type; a pattern that is malformed or matches no tensor; missing
+ *               importances that a type needs; a type that weights never have, or with GPTQ one of
+ *               more than 5 bits.
+ * INFER_EUNSUP: a tensor name without a layer number; more files than a name can count; a kernel
+ *               set that this machine lacks.
+ * INFER_EIO, INFER_EFORMAT: the importance matrix, or keys of the model; a recipe that is wrong for
+ *               this model.
  * INFER_ENOMEM */
 int infer_quant_new(infer_quant **out, const infer_file *in, const struct infer_quant_opts *o,
                     infer_error *err);
 void infer_quant_free(infer_quant *q); /* NULL is fine */
 
-/* The recipe of all this as a text that infer_recipe_read takes: the same text for the same recipe,
- * however it was given.  NULL: every tensor is copied as it is. */
+/* Return the recipe of these decisions as a text for infer_recipe_read: the same text for the same
+ * recipe, however it was given.  Borrowed from q.  NULL: every tensor is copied. */
 const char *infer_quant_recipe(const infer_quant *q);
 
 struct infer_quant_info {
-	const char *type; /* of the recipe, as it is spelt; NULL: copied */
+	const char *type; /* of the recipe, canonically spelt; NULL: copied */
 	int file_type;    /* general.file_type; -1: as in the input */
 	uint64_t n_tensors, n_elements;
 	uint64_t in_bytes, out_bytes; /* of the tensors */
 	uint64_t file_bytes;          /* of all files */
 	int n_shards;
-	/* tensors that are encoded; of those: that were quantised before, that got another type
-	 * because of their shape, that have no importances although there is a matrix of them */
+	/* tensors that are encoded; of those: quantised in the input, given another type because of
+	 * their shape, without importances although there is an importance matrix */
 	uint64_t n_encoded, n_again, n_fallback, n_unweighed;
-	int needs_importance; /* 1: tensors lack the importances that their type needs */
-	/* with GPTQ: tensors that are rounded so, what the bits depend on besides the files, the
-	 * text and the options (struct infer_solver), and the sha256 of the text's tokens and how they
-	 * are read, in hex; else 0, NULL, NULL */
+	int needs_importance; /* 1: tensors lack importances that their type needs */
+	/* GPTQ: tensors rounded by it; what the bits depend on besides files, text and options
+	 * (struct infer_solver); the sha256 of the text's tokens and of how they are read, in hex;
+	 * else 0, NULL, NULL */
 	uint64_t n_gptq;
 	const char *core, *text;
-	const char *method; /* of tensors without a pattern that says another; NULL: copied */
+	const char *method; /* of tensors without an override by a pattern; NULL: copied */
 };
 void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
 
 struct infer_quant_tensor {
 	const struct infer_tensor *in;
-	int type;   /* enum infer_type that it is written in */
-	int wanted; /* the same, or the type that its shape does not allow */
+	int type;   /* enum infer_type to write */
+	int wanted; /* the same, or the type that the shape does not allow */
 	int shard;  /* from 0 */
 	uint64_t bytes;
-	int weighed; /* 1: importances take part */
+	int weighed; /* 1: importances are used */
 	int gptq;    /* 1: rounded by GPTQ */
 	int plain;   /* 1: rounded without a search */
-	/* after infer_quant_write with verify: the root of the mean squared error, of that of the
-	 * values; below 0: not known */
+	/* after infer_quant_write with verify: root mean square of the error, relative to that of
+	 * the values; below 0: unknown */
 	double error;
 };
-/* INFER_EINVAL: past the end.  In the order of the file. */
+/* Get tensor i in the order of the file.  INFER_EINVAL: there is no tensor i. */
 int infer_quant_tensor(const infer_quant *q, uint64_t i, struct infer_quant_tensor *t,
                        infer_error *err);
 
-/* What was written. */
+/* The result of writing. */
 struct infer_quant_result {
-	uint64_t resumed_bytes; /* of the tensors of the input that an earlier run had done */
-	uint64_t packed_bytes;  /* of the compressed files; 0: they are not */
-	int kept;               /* it has failed, and what is there can be continued */
+	uint64_t resumed_bytes; /* of input tensors that an earlier run had written */
+	uint64_t packed_bytes;  /* of compressed files; 0: not compressed */
+	int kept;               /* writing failed, and a later run can continue it */
 };
-/* Write it to path; several files get names like NAME-00001-of-00003.gguf.  Until it is complete and
- * synced, the output is in PATH.part (a compressed file is made of that at the end), and PATH.resume
- * records the progress.  If a run that was stopped has left these, and the input and the options are
- * the same, the run continues there.
- * threads  1 ... 1024
- * w        is told of bytes of the input, on this thread; may be NULL
- * result   filled on failure too
- * INFER_EINVAL  path is the input
- * INFER_ENAN    a weight is not finite; the tensor and the element are named
+/* Write the model to path; several files get names like NAME-00001-of-00003.gguf.  Until it is
+ * complete and synced, the output is in PATH.part (from which a compressed file is made at the
+ * end), and PATH.resume records the progress.  If a stopped run left these, and the input and the
+ * options are the same, the run continues there.
+ * threads: 1 ... 1024.  w (may be NULL): receives bytes of the input, on this thread.  result:
+ * filled on failure too.
+ * INFER_EINVAL: path is the input.
+ * INFER_ENAN: a weight is not finite; names the tensor and the element.
  * INFER_EIO INFER_ENOMEM */
 int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
                       struct infer_quant_result *result, infer_error *err);
-/* The name of file `no` that infer_quant_write(q, path) writes, NUL-terminated, into out [n].
- * INFER_EINVAL: no such file, or it does not fit */
+/* Write the name of file `no` of infer_quant_write(q, path) into out [n], NUL-terminated.
+ * INFER_EINVAL: no such file, or it does not fit. */
 int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, size_t n,
                      infer_error *err);
-/* The names that infer_quant_opts.type may have, and what general.file_type each gives; NULL past
- * the end.  Static. */
+/* Return name i that infer_quant_opts.type may have, and its general.file_type; NULL at the end.
+ * Static. */
 const char *infer_quant_name(int i, int *file_type);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* infer/recipe.h - what a model is written by, as a text.   floor: quant
+/* infer/recipe.h - recipes: how a model is quantised, as a text.   floor: quant
  *
- * A recipe gives a type to every tensor, or a size that the types are to be chosen for, and names
- * what else the bytes of the file depend on.  infer-recipe(5) defines the text, which is YAML.
- * Immutable. */
+ * A recipe sets the type of every tensor, or a target size for which types are chosen, and
+ * everything else that the bytes of the file depend on.  infer-recipe(5) defines the text, which is
+ * YAML.  Immutable. */
 #ifndef INFER_RECIPE_H
 #define INFER_RECIPE_H
 #include <stddef.h>
@@ -17,25 +17,25 @@ extern "C" {
 
 typedef struct infer_recipe infer_recipe;
 
-/* Read a text.  name: of it, for messages.
- * INFER_EFORMAT  no recipe; names line and column
- * INFER_EUNSUP   another version, a method that is not there; the same
+/* Read a recipe.  name: for messages.
+ * INFER_EFORMAT: not a recipe; names line and column.
+ * INFER_EUNSUP: another version, or an unknown method; names line and column.
  * INFER_ENOMEM */
 int infer_recipe_read(infer_recipe **out, const char *text, size_t bytes, const char *name,
                       infer_error *err);
 void infer_recipe_free(infer_recipe *r); /* NULL is fine */
 
-/* Texts are borrowed from the recipe; NULL: it does not say that. */
+/* Strings are borrowed from the recipe; NULL: the recipe does not set it. */
 struct infer_recipe_info {
 	const char *type;   /* of tensors that no pattern matches; NULL: infer_aim chooses them */
 	const char *method; /* never NULL */
-	/* 1: GPTQ rounds some tensors.  How it reads its text: tokens of a window, and types as in
-	 * the options of the programs; 0, NULL: not said */
+	/* 1: GPTQ rounds some tensors.  Its text is read with windows of gptq_window tokens and
+	 * these types, spelt as in the options of the programs; 0, NULL: not set */
 	int gptq;
 	int32_t gptq_window;
 	const char *gptq_kv_type, *gptq_act_type;
 	const char *imatrix; /* path of the importance matrix */
-	/* the size that is aimed at: bytes of all files, bits of a weight; 0: none */
+	/* target size: bytes of all files, bits per weight; 0: none */
 	uint64_t max_bytes;
 	double bpw;
 	size_t n_patterns;
