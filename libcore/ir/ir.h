@@ -1,9 +1,9 @@
 /* ir/ir.h - a compiled constraint: goals for JSON values, code for rules, or one automaton.  For the
  * rooms that compile constraints (schema, gbnf, grammar) and that read them (ir, mask).
  *
- * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a
- * goal for an element or member, and the counters that one read under it increments (`contains`,
- * `required` of alternatives).  Immutable once compiled: share it freely. */
+ * A goal is a set of JSON values: the union of its alternatives, each of one type.  An option is a goal
+ * for an element or member, and what else one read under it counts for: counters of an array
+ * (`contains`), needs of an object.  Immutable once compiled: share it freely. */
 #ifndef IR_IR_H
 #define IR_IR_H
 #include "base/arena.h"
@@ -144,17 +144,18 @@ struct object_state {
 };
 
 /* True if the object can be completed. */
-int object_can(const struct grammar *g, const struct object_shape *o, const struct object_state *p);
+int object_can_complete(const struct grammar *g, const struct object_shape *o,
+                        const struct object_state *p);
 static inline int has_slot(const uint32_t *seen, uint32_t i) { return seen[i / 32] >> i % 32 & 1; }
 /* True if an array of n elements (at most steady) with counters c can be completed. */
-static inline int array_can(const struct array_shape *a, uint32_t n, uint32_t c)
+static inline int array_can_complete(const struct array_shape *a, uint32_t n, uint32_t c)
 {
 	return a->can ? a->can[(size_t)n * a->width + c] & 1 : n <= a->most;
 }
 /* True if an object whose first member is of that slot (NOWHERE: of a class) and value can be
  * completed.  seen: scratch, a bit for each slot, all clear before and after */
-int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
-                    const struct options *value, uint32_t *seen);
+int object_can_begin_with(const struct grammar *g, const struct object_shape *o, uint32_t slot,
+                          const struct options *value, uint32_t *seen);
 /* True if the array may end after n elements. */
 int array_may_end(const struct array_shape *a, uint32_t n, uint32_t c);
 /* Return the counters after an element with `adds`, or NOWHERE if one exceeds its maximum. */

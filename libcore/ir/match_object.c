@@ -46,7 +46,7 @@ static int after_member(struct step *s, const struct stack_item *top, uint32_t s
 		d[SEEN + slot / 32] |= UINT32_C(1) << slot % 32;
 	if (o->ordered)
 		skip_slots(o, d + SEEN, slot);
-	return object_can(s->g, o, &(struct object_state){ d[COUNT], d[EXTRA], d + SEEN });
+	return object_can_complete(s->g, o, &(struct object_state){ d[COUNT], d[EXTRA], d + SEEN });
 }
 
 int step_can_take(struct step *s, const struct stack_item *top, uint32_t slot,
@@ -195,7 +195,7 @@ int step_slot_free(struct step *s, const struct stack_item *object, uint32_t slo
 	return step_can_take(s, object, slot, &object_of(s, object)->slot[slot].value);
 }
 
-int step_end_slot(struct step *s, struct stack_item *top, uint32_t slot)
+int step_end_slot_name(struct step *s, struct stack_item *top, uint32_t slot)
 {
 	struct stack_item *object = top->up;
 
@@ -215,7 +215,7 @@ int step_slot_key(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		return step_end_slot(s, top, at.lo);
+		return step_end_slot_name(s, top, at.lo);
 	case DECODE_MORE:
 		if (!has_free_slot(s, top->up, at.lo, at.hi, at.depth, &at.dec))
 			return INFER_OK;
@@ -263,7 +263,7 @@ static int end_name(struct step *s, struct stack_item *top, struct stack_item *n
 	return rc;
 }
 
-static int end_other_key(struct step *s, struct stack_item *top)
+static int end_class_key(struct step *s, struct stack_item *top)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 
@@ -272,7 +272,7 @@ static int end_other_key(struct step *s, struct stack_item *top)
 	return end_name(s, top, top->side);
 }
 
-int step_end_other(struct step *s, struct stack_item *top)
+int step_end_class_name(struct step *s, struct stack_item *top)
 {
 	struct stack_item *name;
 	int rc;
@@ -283,7 +283,7 @@ int step_end_other(struct step *s, struct stack_item *top)
 	return rc;
 }
 
-int step_other_key(struct step *s, struct stack_item *top, uint8_t b)
+int step_class_key(struct step *s, struct stack_item *top, uint8_t b)
 {
 	const struct key_class *k = object_of(s, top->up)->class + top->data[0];
 	struct decoder dec = { top->data[2], top->data[3] };
@@ -295,7 +295,7 @@ int step_other_key(struct step *s, struct stack_item *top, uint8_t b)
 	case DECODE_BAD:
 		return INFER_OK;
 	case DECODE_QUOTE:
-		return end_other_key(s, top);
+		return end_class_key(s, top);
 	case DECODE_MORE:
 		if (!step_can_continue(k->names, state, &dec))
 			return INFER_OK;

@@ -234,7 +234,7 @@ static int begin_item(struct step *s, struct stack_item *top, int b)
 		int rc;
 
 		TRY(step_charge(s, 1));
-		if (c == NOWHERE || !array_can(a, next, c))
+		if (c == NOWHERE || !array_can_complete(a, next, c))
 			continue;
 		TRY(step_intern(
 			s, &after, top->kind, top->up, top->side,
@@ -298,7 +298,7 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 	case ITEM_SLOT_KEY:
 		return step_slot_key(s, top, b);
 	case ITEM_CLASS_KEY:
-		return step_other_key(s, top, b);
+		return step_class_key(s, top, b);
 	case ITEM_COLON:
 		return step_colon(s, top, b);
 	case ITEM_ARRAY:

@@ -119,10 +119,10 @@ enum decoded slot_step(const struct match *m, const struct object_shape *o, stru
 int step_slot_free(struct step *s, const struct stack_item *object, uint32_t slot);
 /* Add the stacks after the quote that ends the name of a slot; or a name of a class, which is taken
  * to differ from all names before it. */
-int step_end_slot(struct step *s, struct stack_item *top, uint32_t slot);
-int step_end_other(struct step *s, struct stack_item *top);
+int step_end_slot_name(struct step *s, struct stack_item *top, uint32_t slot);
+int step_end_class_name(struct step *s, struct stack_item *top);
 int step_slot_key(struct step *s, struct stack_item *top, uint8_t b);
-int step_other_key(struct step *s, struct stack_item *top, uint8_t b);
+int step_class_key(struct step *s, struct stack_item *top, uint8_t b);
 int step_colon(struct step *s, struct stack_item *top, uint8_t b);
 int step_rule(struct step *s, struct stack_item *top, uint8_t b);
 int step_text(struct step *s, struct stack_item *top, uint8_t b);

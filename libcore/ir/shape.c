@@ -147,7 +147,8 @@ static uint32_t count_for_needs(const struct grammar *g, const struct object_sha
 	return best;
 }
 
-int object_can(const struct grammar *g, const struct object_shape *o, const struct object_state *p)
+int object_can_complete(const struct grammar *g, const struct object_shape *o,
+                        const struct object_state *p)
 {
 	uint32_t required = 0, used[32], least;
 	uint64_t most = 0;
@@ -167,8 +168,8 @@ int object_can(const struct grammar *g, const struct object_shape *o, const stru
 	return least < NEVER && (uint64_t)p->n + least <= o->max && p->n + most >= o->min;
 }
 
-int object_can_have(const struct grammar *g, const struct object_shape *o, uint32_t slot,
-                    const struct options *value, uint32_t *seen)
+int object_can_begin_with(const struct grammar *g, const struct object_shape *o, uint32_t slot,
+                          const struct options *value, uint32_t *seen)
 {
 	int can = 0;
 
@@ -177,8 +178,8 @@ int object_can_have(const struct grammar *g, const struct object_shape *o, uint3
 			continue;
 		if (slot != NOWHERE)
 			seen[slot / 32] |= UINT32_C(1) << slot % 32;
-		can = object_can(g, o,
-		                 &(struct object_state){ 1, o->needs & ~value->at[i].adds, seen });
+		can = object_can_complete(
+			g, o, &(struct object_state){ 1, o->needs & ~value->at[i].adds, seen });
 		if (slot != NOWHERE)
 			seen[slot / 32] &= ~(UINT32_C(1) << slot % 32);
 	}
@@ -200,7 +201,7 @@ static int find_object_live(struct work *w, const struct grammar *g, struct obje
 		return INFER_OK;
 	}
 	TRY(work_alloc(w, &seen, o->n_slots / 32 + 1, sizeof *seen));
-	*live = object_can(g, o, &(struct object_state){ 0, o->needs, seen });
+	*live = object_can_complete(g, o, &(struct object_state){ 0, o->needs, seen });
 	return INFER_OK;
 }
 

@@ -110,7 +110,8 @@ static int fill_below(struct mask_query *q, const struct trie *t, struct stack_i
 static int fill_ending(struct mask_query *q, const struct ending *x, struct stack_item *top)
 {
 	struct step s = { q->m, q->k->g, q->m->steps, { 0 }, q->err };
-	int rc = x->slot == NOWHERE ? step_end_other(&s, top) : step_end_slot(&s, top, x->slot);
+	int rc = x->slot == NOWHERE ? step_end_class_name(&s, top)
+	                            : step_end_slot_name(&s, top, x->slot);
 
 	for (uint32_t i = 0; i < x->n && !rc && s.out.n; i++)
 		bit_set(q->bits, x->id[i]);

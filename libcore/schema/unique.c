@@ -12,7 +12,7 @@ struct survey {
 	struct grammar *g;
 	uint8_t *in, *few; /* [n_goals] flags: nested in an element; finitely many values */
 	uint32_t *todo, n_todo;
-	uint32_t *seen;             /* scratch of object_can_have, zero */
+	uint32_t *seen;             /* scratch of object_can_begin_with, zero */
 	const struct alt **counted; /* alternatives with different automata */
 	uint32_t n_counted, cap_counted;
 };
@@ -104,7 +104,7 @@ static int few_members(const struct survey *y, const struct object_shape *o, uin
                        const struct options *value)
 {
 	return few_options(y, value) ||
-	       (!o->easy && !object_can_have(y->g, o, slot, value, y->seen));
+	       (!o->easy && !object_can_begin_with(y->g, o, slot, value, y->seen));
 }
 
 static int few_objects(const struct survey *y, const struct object_shape *o)
@@ -116,7 +116,7 @@ static int few_objects(const struct survey *y, const struct object_shape *o)
 		const struct key_class *k = o->class + i;
 
 		if (k->value.n && !dfa_is_finite(k->names) &&
-		    (o->easy || object_can_have(y->g, o, NOWHERE, &k->value, y->seen)))
+		    (o->easy || object_can_begin_with(y->g, o, NOWHERE, &k->value, y->seen)))
 			return 0;
 		if (!few_members(y, o, NOWHERE, &k->value))
 			return 0;
