@@ -165,7 +165,7 @@ function show(turn, i) {
 function draw() {
 	const t = talk();
 	$('log').replaceChildren();
-	if (!t.turns.length) $('log').append(make('p', { className: 'welcome' }, 'Ask the model something. What is said stays in this browser.'));
+	if (!t.turns.length) $('log').append(make('p', { className: 'welcome' }, 'Ask the model something. Conversations stay in this browser.'));
 	t.turns.forEach(show);
 	$('log').scrollTop = $('log').scrollHeight;
 	$('list').replaceChildren(...kept.talks.map((k, i) => {
@@ -275,14 +275,14 @@ function take(turn, delta) {
 	}
 }
 
-const ENDS = { length: 'Cut: the limit of tokens or the context is reached.', stop: '', tool_calls: 'The model waits for what its calls give.' };
+const ENDS = { length: 'Cut short: the token limit or the end of the context was reached.', stop: '', tool_calls: 'The model waits for the results of its tool calls.' };
 
 async function stream(turn, box, signal) {
 	const began = performance.now();
 	const r = await fetch('v1/chat/completions', { method: 'POST', headers: headers(), body: JSON.stringify(request()), signal });
 	if (!r.ok) {
 		const why = await r.json().catch(() => ({}));
-		throw new Error(r.status === 401 ? 'The server wants an API key: see Settings.' : (why.error && why.error.message) || 'The server says ' + r.status + '.');
+		throw new Error(r.status === 401 ? 'The server requires an API key: see Settings.' : (why.error && why.error.message) || 'The server answered with status ' + r.status + '.');
 	}
 	let first = 0, due = false, usage = null, end = '';
 	talk().turns.push(turn);
@@ -332,7 +332,7 @@ async function answer() {
 	$('send').hidden = true;
 	$('stop').hidden = false;
 	if (!typing) $('stop').focus();
-	say('The model reads …');
+	say('The model reads the prompt …');
 	try {
 		await stream(turn, box, running.signal);
 	} catch (e) {
@@ -355,7 +355,7 @@ function send() {
 	try {
 		if (kept.settings.tools && kept.settings.tools.trim()) JSON.parse(kept.settings.tools);
 	} catch (e) {
-		say('The tools are no JSON: ' + e.message, true);
+		say('The tools are not JSON: ' + e.message, true);
 		return;
 	}
 	talk().turns.push(pending ? { role: 'tool', tool_call_id: pending.id, content: words } : { role: 'user', content: words });
