@@ -137,9 +137,10 @@ static int emit_piece(struct parts *p, uint32_t part, uint32_t depth)
 		return emit_code(p, OP_TEXT, x.a, x.b);
 	case PIECE_VALUE:
 		return emit_code(p, OP_VALUE, x.a, 0);
-	default:
+	case PIECE_CALL:
 		return emit_call(p, x.a);
 	}
+	return INFER_OK;
 }
 
 int parts_code(struct parts *p, uint32_t root)

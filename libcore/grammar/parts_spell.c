@@ -175,9 +175,10 @@ static uint32_t spell_member_value(struct spell *s, uint32_t goal, const struct 
 		return spell_raw_or_null(p, goal, how);
 	case PART_TYPED:
 		return spell_typed(p, goal, how);
-	default:
-		return spell_goal(s, goal, how->nested ? how->nested : how);
+	case PART_SPELLED:
+		break;
 	}
+	return spell_goal(s, goal, how->nested ? how->nested : how);
 }
 
 /* -- objects -------------------------------------------------------------------------------- */
@@ -386,7 +387,7 @@ static uint32_t spell_alt(struct spell *s, const struct alt *a, const struct par
 	const char *const quotes[] = { how->quote, how->quote };
 	struct parts *p = s->p;
 
-	switch (a->type) {
+	switch ((enum alt_type)a->type) {
 	case ALT_NULL:
 	case ALT_FALSE:
 	case ALT_TRUE:
@@ -400,9 +401,10 @@ static uint32_t spell_alt(struct spell *s, const struct alt *a, const struct par
 		                       : piece_borrowed(p, a->text, how->escapes));
 	case ALT_ARRAY:
 		return spell_array(s, a->array, how);
-	default:
-		return spell_object(s, a->object, how);
+	case ALT_OBJECT:
+		break;
 	}
+	return spell_object(s, a->object, how);
 }
 
 static uint32_t spell_alts(struct spell *s, uint32_t goal, const struct part_spelling *how,

@@ -81,7 +81,8 @@ static int follow_entry(struct step *s, struct match_state *e, struct stack_item
 		return dfa_accepts(s->g->plain[c->a], s->g->plain[c->a]->start)
 		               ? add_entry(s, e, pc + 1, x->up)
 		               : INFER_OK;
-	default:
+	case OP_CALL:
+	case OP_VALUE:
 		break;
 	}
 	/* a tail call: lists of any length need no stack */

@@ -93,7 +93,7 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_ite
 	static const char first[] = { [ALT_NULL] = 'n', [ALT_FALSE] = 'f', [ALT_TRUE] = 't' };
 	const struct alt *a = s->g->goal[goal].alt + k;
 
-	switch (a->type) {
+	switch ((enum alt_type)a->type) {
 	case ALT_NUMBER:
 		return push_number(s, up, goal, k, a->text->start, a->plain ? a->plain->start : 0,
 		                   b);
@@ -115,10 +115,13 @@ static int begin_alt(struct step *s, uint32_t goal, uint32_t k, struct stack_ite
 		d[EXTRA] = a->object->needs;
 		return step_push(s, ITEM_OBJECT, up, NULL, d, SEEN + words);
 	}
-	default:
+	case ALT_NULL:
+	case ALT_FALSE:
+	case ALT_TRUE:
 		return b == first[a->type] ? STEP_PUSH(s, ITEM_LITERAL, up, NULL, a->type, 1)
 		                           : INFER_OK;
 	}
+	return INFER_OK;
 }
 
 static int begin_value(struct step *s, uint32_t goal, struct stack_item *up, uint8_t b)
@@ -274,7 +277,7 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 	uint32_t spaces = SPACE_NONE;
 
 	TRY(step_charge(s, 1));
-	switch (top->kind) {
+	switch ((enum item_kind)top->kind) {
 	case ITEM_DONE:
 		if (s->g->code || !step_space(s->m, b, &spaces))
 			return INFER_OK;
@@ -306,7 +309,14 @@ int step_stack(struct step *s, struct stack_item *top, uint8_t b)
 		return step_array(s, top, b);
 	case ITEM_ELEMENT:
 		return step_element(s, top, b);
-	default:
+	case ITEM_OBJECT:
 		return step_object(s, top, b);
+	case ITEM_CHAR: /* never on top of a stack */
+	case ITEM_NAME:
+	case ITEM_ELEMENT_TEXT:
+	case ITEM_BYTES:
+	case ITEM_SEEN:
+		break;
 	}
+	return INFER_OK;
 }

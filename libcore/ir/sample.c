@@ -124,7 +124,7 @@ static uint32_t members_least(const uint32_t *goal, const struct object_shape *o
 
 static uint32_t alt_least(const uint32_t *goal, const struct alt *a)
 {
-	switch (a->type) {
+	switch ((enum alt_type)a->type) {
 	case ALT_NUMBER:
 		return a->text->least[a->text->start];
 	case ALT_STRING:
@@ -133,9 +133,12 @@ static uint32_t alt_least(const uint32_t *goal, const struct alt *a)
 		return add_capped(2, items_least(goal, a->array, 0, 0));
 	case ALT_OBJECT:
 		return add_capped(2, members_least(goal, a->object, NULL, 0, a->object->needs));
-	default:
-		return 4;
+	case ALT_NULL:
+	case ALT_FALSE:
+	case ALT_TRUE:
+		break;
 	}
+	return 4;
 }
 
 static void goals_least(struct sampler *s)

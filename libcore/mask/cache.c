@@ -168,9 +168,13 @@ static int build_entry(struct entry_builder *f)
 		return build_stack_entry(f);
 	case ENTRY_SLOTS:
 		return build_slots_entry(f, key->what);
-	default:
-		return build_text_entry(f);
+	case ENTRY_STRING:
+	case ENTRY_NAME:
+	case ENTRY_TEXT:
+	case ENTRY_NUMBER:
+		break;
 	}
+	return build_text_entry(f);
 }
 
 static int make_entry(struct entry **out, struct mask *k, const struct trie *t,
