@@ -17,8 +17,6 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 const char *infer_model_family(int i) { return i >= 0 && i < ROWS ? rows[i]->gguf : NULL; }
 
-const struct arch *arch_at(int i) { return i >= 0 && i < ROWS ? rows[i] : NULL; }
-
 static int str_equals(struct infer_str a, const char *b)
 {
 	return b && strlen(b) == a.len && !memcmp(b, a.at, a.len);

@@ -1,7 +1,7 @@
 /* arch/arch.h - model architectures as data: keys, tensors, and the block of a layer.
  *
- * arch_list.h lists one const row per architecture. A row says only what differs from the row
- * `like`. */
+ * arch_list.h lists one const row per architecture. A row has only the differences from
+ * the row `like`. */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
 #include <stddef.h>
@@ -99,7 +99,6 @@ const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in 
 /* Refuse files that are not text models, or that contain a vision model (foreign.c).
  * INFER_EUNSUP */
 int arch_check_foreign(const infer_model *m, struct infer_str gguf_name, infer_error *err);
-const struct arch *arch_at(int i); /* row of arch_list.h; NULL past the end */
 const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
 /* Return the pairs that rotate in files of this naming. */
 enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming);

@@ -1,4 +1,4 @@
-/* arch/arch_list.h - ARCH(file in models/), each a row; a row stands behind the one it is like. */
+/* arch/arch_list.h - ARCH(file in models/), after the row that it is like. */
 ARCH(llama)
 ARCH(granite)
 ARCH(qwen2)

@@ -14,8 +14,7 @@
 static int check_shape(const infer_model *m, const struct arch_parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
-	int rows_at =
-		p->row[0]->shape[1] ? 1 : 0; /* parts: elements of a vector, or rows */
+	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts: elements of a vector, or rows */
 
 	for (int i = 0; i < 4; i++) {
 		int stacked = p->expert >= 0 && i == 2; /* this tensor is one expert */

@@ -64,7 +64,7 @@ static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int
 	return graph_add(g, n);
 }
 
-/* Normalise heads, each or all together as the length of weight `norm` says, and rotate them. Some
+/* Normalise heads, each or all together by the length of weight `norm`, and rotate them. Some
  * models normalise after the rotation. */
 static int32_t norm_and_rotate(struct graph *g, const infer_model *m, int layer, int32_t x,
                                int n_heads, int32_t norm)
@@ -195,8 +195,8 @@ int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h)
 	return arch_linear(g, m, w[W_DOWN], w[W_DOWN_BIAS], graph_add(g, n));
 }
 
-/* Add the shared expert to the output y of the experts. Its weight comes from its own router, or is
- * 1. */
+/* Add the shared expert to the output y of the experts, weighted by its own router if it has
+ * one. */
 static int32_t add_shared_expert(struct graph *g, const infer_model *m, int layer, int32_t h,
                                  int32_t y)
 {
@@ -247,7 +247,8 @@ static int32_t add_router(struct graph *g, const infer_model *m, int layer, int3
 	return graph_add(g, n);
 }
 
-int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by)
+/* Append the experts over h and the shared expert; by: input of the router. */
+static int32_t add_experts(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by)
 {
 	const int32_t *w = m->layer[layer];
 	struct graph_node n = graph_node_of(GRAPH_MOE);
@@ -298,7 +299,7 @@ static int32_t dense_and_experts(struct graph *g, const infer_model *m, int laye
 
 	n.src[0] = arch_norm(g, m, w[W_MLP_POST_NORM], y);
 	y = arch_norm(g, m, w[W_MOE_NORM], x);
-	y = arch_moe(g, m, layer, y, arch_norm(g, m, w[W_ROUTER_NORM], x));
+	y = add_experts(g, m, layer, y, arch_norm(g, m, w[W_ROUTER_NORM], x));
 	n.src[1] = arch_norm(g, m, w[W_MOE_POST_NORM], y);
 	return graph_add(g, n);
 }
@@ -311,7 +312,7 @@ static int32_t add_ffn(struct graph *g, const infer_model *m, int layer, int32_t
 	if (experts && m->layer[layer][W_MLP_POST_NORM] >= 0)
 		return dense_and_experts(g, m, layer, x);
 	h = arch_norm(g, m, m->layer[layer][W_FFN_NORM], x);
-	return experts ? arch_moe(g, m, layer, h, h) : arch_mlp(g, m, layer, h);
+	return experts ? add_experts(g, m, layer, h, h) : arch_mlp(g, m, layer, h);
 }
 
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x)

@@ -31,8 +31,6 @@ int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* apply the attention temperature to queries, if the layer has one */
 int32_t arch_attn_temp(struct graph *g, const infer_model *m, int layer, int32_t x);
-/* by: input of the router */
-int32_t arch_moe(struct graph *g, const infer_model *m, int layer, int32_t h, int32_t by);
 /* AltUp (altup.c): make the streams from row x, merge them into one row, and a block over all
  * streams. Models without AltUp: x itself */
 int32_t arch_altup_split(struct graph *g, const infer_model *m, int32_t x);

@@ -1,4 +1,4 @@
-/* arch/keys.h - keys of a checkpoint, GGUF or config.json, behind one interface.  key_list.h lists
+/* arch/keys.h - keys of a checkpoint, GGUF or config.json, with one interface.  key_list.h lists
  * the keys.  Read through arch.h. */
 #ifndef ARCH_KEYS_H
 #define ARCH_KEYS_H
@@ -77,7 +77,7 @@ struct arch_keys arch_keys_gguf(const infer_file *file, const struct arch *a);
  * with another key, seen->key becomes that key. */
 void arch_keys_hf_see(const struct arch_keys *k, const struct json *member, struct key_seen *seen);
 void arch_keys_hf_show(const struct arch_keys *k, const struct key_seen *seen, struct jwrite *w);
-/* Check lists and objects of config.json of which one form is supported.  INFER_EUNSUP */
+/* Check lists and objects of config.json that have only one supported form. INFER_EUNSUP */
 int arch_keys_hf_lists(const struct arch_keys *k, infer_error *err);
 /* Return the value of a key as config.json has it; NULL: absent or null. */
 const struct json *arch_keys_plain(const struct arch_keys *k, enum arch_key key);

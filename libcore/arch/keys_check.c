@@ -2,11 +2,11 @@
 #include "arch/arch.h"
 #include "base/err.h"
 
-/* Refuse a key whose value is not `want`, the value of another key. */
-static int check_same(struct arch_reader *r, enum arch_key key, double want, infer_error *err)
+/* Refuse a key whose value is not `expected`, the value of another key. */
+static int check_same(struct arch_reader *r, enum arch_key key, double expected, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, key);
-	double x = want;
+	double x = expected;
 	int flag;
 
 	if (f.kind == KEY_FLAG) {
@@ -15,9 +15,10 @@ static int check_same(struct arch_reader *r, enum arch_key key, double want, inf
 	} else if (f.kind) {
 		TRY(r->keys.kind->real(&r->keys, key, KEY_SCALAR, &x, err));
 	}
-	return x == want ? INFER_OK
-	                 : arch_key_refuse(r, key, INFER_EUNSUP, err,
-	                                   "%g is not supported: other layers or keys have %g", x, want);
+	return x == expected ? INFER_OK
+	                     : arch_key_refuse(r, key, INFER_EUNSUP, err,
+	                                       "%g is not supported: other layers or keys have %g",
+	                                       x, expected);
 }
 
 /* Check keys that repeat others: those of other writers, and the RoPE parameters of layers with a

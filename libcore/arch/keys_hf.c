@@ -302,7 +302,7 @@ static int read_integer(const struct arch_keys *k, enum arch_key key, uint64_t i
 	struct json room;
 	const struct json *v = get_element(k, key, i, &room);
 
-	if (flagged_kind(k, key) && json_is_string(v)) { /* check_layer_types knows all kinds */
+	if (flagged_kind(k, key) && json_is_string(v)) { /* check_layer_types refuses others */
 		*out = is_kind(v, flagged_kind(k, key));
 		return INFER_OK;
 	}

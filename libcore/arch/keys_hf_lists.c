@@ -1,4 +1,5 @@
-/* arch/keys_hf_lists.c - check lists and objects of config.json of which one form is supported. */
+/* arch/keys_hf_lists.c - check lists and objects of config.json that have only one supported
+ * form. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -61,8 +62,8 @@ static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
 	json_each(v, json_get(k->config, "mlp_layer_types")) {
 		if (!json_equals(v, i < int_of(dense) ? "dense" : "sparse"))
 			return err_set(err, INFER_EUNSUP,
-			               "key mlp_layer_types: layer %lld is not what "
-			               "first_k_dense_replace says, %lld",
+			               "key mlp_layer_types: layer %lld does not fit "
+			               "first_k_dense_replace, %lld",
 			               (long long)i, (long long)int_of(dense));
 		i++;
 	}
@@ -124,7 +125,8 @@ static int check_indices(const struct arch_keys *k, infer_error *err)
 	return !all || (json_is_array(all) && full == json_count(all))
 	               ? INFER_OK
 	               : err_set(err, INFER_EUNSUP,
-	                         "key full_attn_idxs: not the layers that layer_types says");
+	                         "key full_attn_idxs: must be the full_attention layers of "
+	                         "layer_types");
 }
 
 static int has_member_name(const struct json *v, const char *name)

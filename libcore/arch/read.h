@@ -1,7 +1,7 @@
 /* arch/read.h - reading hyper-parameters from keys: helpers, and readers that architectures share. 
  * Read through arch.h.
  *
- * An absent key leaves the value alone, unless a comment says otherwise.  INFER_EFORMAT and
+ * An absent key leaves the value alone, unless noted.  INFER_EFORMAT and
  * INFER_EUNSUP name the key. */
 #ifndef ARCH_READ_H
 #define ARCH_READ_H
@@ -49,8 +49,8 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 /* Read h->n_rot, the rotated columns of a head; it must be even. */
 int arch_key_rotating(struct arch_reader *r, enum arch_key key, struct arch_hparam *h,
                       infer_error *err);
-/* Make h an encoder, bidirectional, with LayerNorm if centred is 1.  INFER_EUNSUP: the file says
- * that it is causal. */
+/* Make h an encoder: bidirectional, with LayerNorm if centred is 1. INFER_EUNSUP: a key makes it
+ * causal. */
 int arch_key_encoder(struct arch_reader *r, struct arch_hparam *h, int centred, infer_error *err);
 /* INFER_EFORMAT: the key is missing. */
 int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err);
@@ -68,7 +68,7 @@ arch_read arch_read_encoder;     /* encoder with RMSNorm; with LayerNorm: */
 arch_read arch_read_centred_encoder;
 /* Refuse GLM files with vision: only their position sections show that they rotate halves. */
 arch_read arch_read_no_sections;
-arch_read arch_read_sigmoid;       /* router: sigmoid unless the file says softmax */
+arch_read arch_read_sigmoid;       /* router: sigmoid by default */
 arch_read arch_read_groups_by_two; /* arch_read_groups with group_best 2 */
 /* Layers with a window have their own RoPE base. */
 arch_read arch_read_own_base;
@@ -93,7 +93,7 @@ arch_read arch_read_groups; /* groups of experts; after expert_gating is known *
 arch_read arch_read_shared; /* number of shared experts, as wide as the others */
 /* Attention temperature; its length is by default the context before YaRN. */
 arch_read arch_read_attn_temp;
-/* Weights of experts are normalised only if the file says so. */
+/* Weights of experts are not normalised by default. */
 arch_read arch_read_norm_said;
 /* FFN width of the shared expert, if the model has experts. */
 arch_read arch_read_shared_ff, arch_read_some_shared_ff; /* some: even without experts */

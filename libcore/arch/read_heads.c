@@ -132,7 +132,7 @@ int arch_read_mla(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 		return arch_key_refuse(r, K_KV_LORA, INFER_EFORMAT, err, "missing");
 	TRY(arch_key_i32(r, K_Q_LORA, &h->q_rank, 0, 1 << 16, err));
 	TRY(read_mla_heads(h, r, err));
-	h->mla_norm_eps = 1e-6f; /* transformers uses it whatever the config says */
+	h->mla_norm_eps = 1e-6f; /* as in transformers; the config is ignored */
 	h->dk = h->kv_rank + h->n_rot;
 	h->dv = h->kv_rank;
 	h->n_head_kv = 1;

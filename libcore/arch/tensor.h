@@ -114,10 +114,10 @@ enum arch_slot {
 	W_CONV_C,
 	W_CONV_X,
 	W_SHORT_CONV,
-	W_UNUSED, /* known but not used: tensor_list.h says why */
+	W_UNUSED, /* known but not used: see tensor_list.h */
 	W_SLOTS
 };
-/* which layers require a tensor; arch_tensor_need says what it is to the others */
+/* which layers require a tensor */
 enum arch_need {
 	ARCH_MUST,       /* always */
 	ARCH_MAY,        /* never required, always allowed */

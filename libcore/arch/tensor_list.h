@@ -1,11 +1,10 @@
-/* arch/tensor_list.h - the tensors that architectures have, by groups: a row in models/ names the groups that it has on top of those of
- * the row it is like.
+/* arch/tensor_list.h - tensors in groups.  A row in models/ names the groups that it adds to those of the row it is like.
  *
- * GROUP(name) opens one and END_GROUP closes it.
- * TENSOR(slot, GGUF name, Hugging Face name, another spelling, ne[0], ne[1], ne[2], need, how): a struct arch_tensor
- * GONE(slot): the architecture has none, though the row it is like has */
+ * GROUP(name) ... END_GROUP
+ * TENSOR(slot, GGUF name, Hugging Face name, another spelling, ne[0], ne[1], ne[2], need, how): a struct arch_tensor (tensor.h)
+ * GONE(slot): the architecture does not have the tensor, though the row it is like does */
 
-/* what every row but the first has from the row it is like */
+/* the base row, and so all architectures */
 GROUP(base)
 TENSOR(TOKEN_EMBD,       "token_embd.weight",          "model.embed_tokens.weight",           NULL, EMBD, VOCAB, END,           MUST, NONE)
 TENSOR(OUTPUT_NORM,      "output_norm.weight",         "model.norm.weight",                   NULL, EMBD, END, END,             MUST, GAIN)
@@ -23,7 +22,7 @@ TENSOR(Q_BIAS,           "attn_q.bias",                "self_attn.q_proj.bias", 
 TENSOR(K_BIAS,           "attn_k.bias",                "self_attn.k_proj.bias",               NULL, KV_K, END, END,             MAY, PAIRS)
 TENSOR(V_BIAS,           "attn_v.bias",                "self_attn.v_proj.bias",               NULL, KV_V, END, END,             MAY, NONE)
 TENSOR(O_BIAS,           "attn_output.bias",           "self_attn.o_proj.bias",               NULL, EMBD, END, END,             MAY, NONE)
-TENSOR(UNUSED,           "attn_rot_embd.weight",       "self_attn.rotary_emb.inv_freq",       NULL, HALF_ROT, END, END,         MAY, NONE) /* old converters' copy of what rope.freq_base says; no engine reads it */
+TENSOR(UNUSED,           "attn_rot_embd.weight",       "self_attn.rotary_emb.inv_freq",       NULL, HALF_ROT, END, END,         MAY, NONE) /* old converters: computed from rope.freq_base */
 TENSOR(FFN_NORM,         "ffn_norm.weight",            "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
 TENSOR(GATE,             "ffn_gate.weight",            "mlp.gate_proj.weight",                NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(UP,               "ffn_up.weight",              "mlp.up_proj.weight",                  NULL, EMBD, FF, END,              DENSE, NONE)
@@ -42,8 +41,8 @@ TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "block_sparse_moe.experts
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "block_sparse_moe.experts.%d.w2.weight", "mlp.experts.%d.down_proj.weight", EXPERT_FF, EMBD, EXPERTS, EXPERTS, STACK)
 END_GROUP
 
-/* norms: of each head of q and k, where all files have them, or some; of all heads together; behind the branches, by the
- * names of Gemma and of GLM; before the FFN, by other names */
+/* norms: of each head of Q and K, required or optional; of all heads together; after the branches, with the names of Gemma
+ * and of GLM; before the FFN, with other names */
 GROUP(head_norms)
 TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
 TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
@@ -71,11 +70,11 @@ END_GROUP
 GROUP(pre_ffn_norm)
 TENSOR(FFN_NORM,         "ffn_norm.weight",            "pre_feedforward_layernorm.weight",    NULL, EMBD, END, END,             MUST, GAIN)
 END_GROUP
-GROUP(ffn_norm_named_post) /* though it is before the FFN */
+GROUP(ffn_norm_named_post) /* it is before the FFN all the same */
 TENSOR(FFN_NORM,         "post_attention_norm.weight", "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
 END_GROUP
 
-/* matrices in one */
+/* several matrices in one tensor */
 GROUP(fused_qkv)
 TENSOR(Q,                "attn_qkv.weight",            "self_attn.qkv_proj.weight",           NULL, EMBD, Q, END,               MUST, NONE)
 TENSOR(K,                "attn_qkv.weight",            "self_attn.qkv_proj.weight",           NULL, EMBD, KV_K, END,            MUST, NONE)
@@ -86,13 +85,13 @@ TENSOR(GATE,             "ffn_up.weight",              "mlp.gate_up_proj.weight"
 TENSOR(UP,               "ffn_up.weight",              "mlp.gate_up_proj.weight",             NULL, EMBD, FF, END,              MUST, NONE)
 END_GROUP
 
-/* experts, as checkpoints have them in one tensor; what is added to scores for the choice, where all files have it, or some */
+/* experts in one tensor of a checkpoint; the selection bias, required or optional */
 GROUP(fused_experts)
 TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
 END_GROUP
-GROUP(joined_experts) /* in files of either kind */
+GROUP(joined_experts) /* in both kinds of files */
 TENSOR(GATE_EXPS,        "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(UP_EXPS,          "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
@@ -116,7 +115,7 @@ TENSOR(GATE_EXPS_BIAS,   "ffn_gate_exps.bias",         "mlp.experts.gate_up_proj
 TENSOR(UP_EXPS_BIAS,     "ffn_up_exps.bias",           "mlp.experts.gate_up_proj_bias",       NULL, EXPERT_FF, EXPERTS, END,    MUST, ODD)
 TENSOR(DOWN_EXPS_BIAS,   "ffn_down_exps.bias",         "mlp.experts.down_proj_bias",          NULL, EMBD, EXPERTS, END,         MUST, NONE)
 END_GROUP
-GROUP(llama4_experts) /* and dense layers between them */
+GROUP(llama4_experts) /* with dense layers between them */
 TENSOR(GATE,             "ffn_gate.weight",            "feed_forward.gate_proj.weight",       NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(UP,               "ffn_up.weight",              "feed_forward.up_proj.weight",         NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(DOWN,             "ffn_down.weight",            "feed_forward.down_proj.weight",       NULL, FF, EMBD, END,              DENSE, NONE)
@@ -139,7 +138,7 @@ GROUP(some_pick_bias)
 TENSOR(ROUTER_SELECT_BIAS, "exp_probs_b.bias",           "mlp.gate.e_score_correction_bias",    NULL, EXPERTS, END, END,          MAY, NONE)
 END_GROUP
 
-/* attention: a sink in each head; latents, of which a file has W_K_B and W_V_B or both in one, which arch_split_kv_b checks */
+/* attention: sinks; MLA, with W_K_B and W_V_B or both in one tensor (arch_split_kv_b) */
 GROUP(sinks)
 TENSOR(SINKS,            "attn_sinks.weight",          "self_attn.sinks",                     NULL, HEADS, END, END,            MUST, NONE)
 END_GROUP
@@ -162,7 +161,7 @@ GONE(K_BIAS)
 GONE(V_BIAS)
 END_GROUP
 
-/* recurrent layers: a gated delta rule, with projections in two tensors, or with one for each and heads of v in another order */
+/* gated delta rule: projections in two tensors, or one tensor each and heads of V in another order */
 GROUP(delta)
 TENSOR(STATE_QKV,        "attn_qkv.weight",            "linear_attn.in_proj_qkvz.weight",     NULL, EMBD, STATE_QKV, END,       RECURRENT, BY_HEAD)
 TENSOR(STATE_GATE,       "attn_gate.weight",           "linear_attn.in_proj_qkvz.weight",     NULL, EMBD, STATE_O, END,         RECURRENT, BY_HEAD_Z)
@@ -185,7 +184,7 @@ TENSOR(STATE_OUT,        "ssm_out.weight",             "linear_attn.out_proj.wei
 GONE(STATE_BETA_DECAY)
 END_GROUP
 
-/* the same of Mamba 2, with all projections in one tensor */
+/* Mamba 2: all projections in one tensor */
 GROUP(ssd)
 TENSOR(STATE_GATE,       "ssm_in.weight",              "mamba.in_proj.weight",                NULL, EMBD, STATE_O, END,         RECURRENT, NONE)
 TENSOR(STATE_QKV,        "ssm_in.weight",              "mamba.in_proj.weight",                NULL, EMBD, STATE_QKV, END,       RECURRENT, NONE)
@@ -199,14 +198,14 @@ TENSOR(STATE_NORM,       "ssm_norm.weight",            "mamba.norm.weight",     
 TENSOR(STATE_OUT,        "ssm_out.weight",             "mamba.out_proj.weight",               NULL, STATE_O, EMBD, END,         RECURRENT, NONE)
 END_GROUP
 
-/* what every row takes is the whole FFN where there are no experts */
+/* the shared expert is the whole FFN if there are no experts */
 GROUP(shared_mlp)
 TENSOR(GATE,             "ffn_gate.weight",            "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(UP,               "ffn_up.weight",              "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(DOWN,             "ffn_down.weight",            "shared_mlp.output_linear.weight",     NULL, FF, EMBD, END,              DENSE, NONE)
 END_GROUP
 
-/* Gemma 4: what every file has; of experts beside a dense part; of embeddings for each layer */
+/* Gemma 4: all models; experts in parallel with a dense FFN; per-layer embeddings */
 GROUP(gemma4)
 TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             OWN_KV, NONE)
 TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             OWN_V, NONE)
@@ -237,7 +236,7 @@ TENSOR(INPUT_PROJ,       "proj.weight",                "per_layer_projection.wei
 TENSOR(INPUT_NORM,       "post_norm.weight",           "post_per_layer_input_norm.weight",    NULL, EMBD, END, END,              LAYER_EMBD, NONE)
 END_GROUP
 
-/* Gemma 3n: its heads; streams of rows; a branch beside attention */
+/* Gemma 3n: heads; AltUp; LAuReL */
 GROUP(keeps)
 TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             OWN_KV, NONE)
 TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             OWN_KV, NONE)
@@ -259,7 +258,7 @@ TENSOR(LAUREL_OUT,       "laurel_r.weight",            "laurel.linear_right.weig
 TENSOR(LAUREL_NORM,      "laurel_post_norm.weight",    "laurel.post_laurel_norm.weight",      NULL, EMBD, END, END,              MUST, NONE)
 END_GROUP
 
-/* LFM 2: what all layers have, and those without experts; those with */
+/* LFM 2: all layers, and those without experts; those with */
 GROUP(lfm2)
 TENSOR(OUTPUT_NORM,      "token_embd_norm.weight",     "model.embedding_norm.weight",         NULL, EMBD, END, END,              MUST, GAIN)
 TENSOR(ATTN_NORM,        "attn_norm.weight",           "operator_norm.weight",                NULL, EMBD, END, END,              MUST, GAIN)
@@ -284,7 +283,7 @@ TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "feed_forward.experts.%d.
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "feed_forward.experts.%d.w2.weight",   NULL, EXPERT_FF, EMBD, EXPERTS,    EXPERTS, STACK)
 END_GROUP
 
-/* what scores texts; what makes a vector of a state */
+/* classification head; projections to embeddings */
 GROUP(rank)
 TENSOR(RANK,             "cls.output.weight",        NULL, NULL, EMBD, RANKS, END,              MAY, NONE)
 END_GROUP
@@ -295,7 +294,7 @@ GONE(OUTPUT)
 GONE(OUTPUT_BIAS)
 END_GROUP
 
-/* encoders: no tensors of what comes next, or of scaled rotation; those of each family */
+/* encoders: no logits and no RoPE scaling; then the tensors of each family */
 GROUP(encoder)
 GONE(OUTPUT)
 GONE(OUTPUT_BIAS)
@@ -335,7 +334,7 @@ GONE(OUTPUT_NORM)
 GONE(GATE)
 GONE(GATE_BIAS)
 END_GROUP
-GROUP(nomic_bert) /* rotates; gated, without biases but those of norms */
+GROUP(nomic_bert) /* with RoPE; gated FFN; biases of norms only */
 TENSOR(EMBD_NORM,        "token_embd_norm.weight",   "emb_ln.weight",                              NULL, EMBD, END, END,           MUST, NONE)
 TENSOR(EMBD_NORM_BIAS,   "token_embd_norm.bias",     "emb_ln.bias",                                NULL, EMBD, END, END,           MUST, NONE)
 TENSOR(Q,                "attn_qkv.weight",          "attn.Wqkv.weight",                           NULL, EMBD, Q, END,             MUST, NONE)

@@ -78,7 +78,7 @@ struct backend_model {
 struct backend_size {
 	int32_t rows, out, ctx;
 };
-/* Bytes that a model needs, in memory of the device unless it says host. */
+/* Bytes that a model needs, in memory of the device, except for `host`. */
 struct backend_need {
 	uint64_t weights;                 /* 0: weights are used in place */
 	uint64_t workspace;               /* of a plan */

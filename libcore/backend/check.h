@@ -14,7 +14,7 @@ int backend_check(struct backend_checked *out, const struct backend_model *m,
 /* Check runs, ids and output rows of a step.  INFER_EINVAL: an error in the engine. */
 int backend_check_step(const struct backend_checked *c, const struct backend_size *size,
                        const struct backend_step *s, infer_error *err);
-/* Check s->want for the backend `name`, whose largest s->top is `top` (0: it has no TOP).
+/* Check s->want for the backend `name`, with at most `top` tokens a row (0: no TOP).
  * INFER_EUNSUP names what the backend does not compute. */
 int backend_check_wants(const struct backend_step *s, const char *name, int top, infer_error *err);
 #endif

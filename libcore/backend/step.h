@@ -1,4 +1,4 @@
-/* backend/step.h - input and output of a step on one device: rows, KV cache, wanted results. */
+/* backend/step.h - input and output of a step on one device: rows, KV cache, results. */
 #ifndef BACKEND_STEP_H
 #define BACKEND_STEP_H
 #include <stdatomic.h>
@@ -46,7 +46,7 @@ struct backend_step {
 	const struct backend_kv *kv;
 	const atomic_int *stop; /* set to not 0: end soon with INFER_ECANCEL.  NULL: never */
 	const uint8_t *want;    /* [n_out] enum backend_want; NULL: all LOGITS */
-	int32_t top;            /* tokens of each row that wants TOP, 1 to backend_kind.top */
+	int32_t top;            /* tokens of each TOP row, 1 to backend_kind.top */
 	/* called during the step with the approximate share of work done; NULL: not called */
 	const struct infer_watch *watch;
 	const struct backend_observer *observer; /* NULL: none.  CPU backend only */
@@ -60,13 +60,13 @@ struct backend_result {
 	const float *logits;
 	/* [n_out] log-sum-exp of each row of logits; NULL: not computed */
 	const float *lse;
-	/* [n_out][top] tokens of rows that want TOP, and their logits: descending, equal logits by
+	/* [n_out][top] tokens of TOP rows, and their logits: descending, equal logits by
 	 * ascending id, padded with id -1 and logit -inf.  top >= backend_step.top */
 	const int32_t *top_ids;
 	const float *top_logits;
 	int32_t top;
 	/* [n_out][cols of graph.hidden].  NULL if n_out is 0 or the graph has no hidden states; may
-	 * be NULL if no row wants HIDDEN */
+	 * be NULL if no row is HIDDEN */
 	const float *hidden;
 };
 #endif

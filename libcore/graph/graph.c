@@ -1,6 +1,7 @@
 /* graph/graph.c - build a graph. */
 #include "graph/graph.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "graph/shape.h"
 
 #include <string.h>

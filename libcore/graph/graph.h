@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/status.h>
-#include "base/buf.h"
 
 enum graph_op {
 #define OP(name, member, kind, n_src, n_w, cols, over) GRAPH_##name,
@@ -17,7 +16,7 @@ enum graph_op {
 };
 /* see op_list.h */
 enum graph_kind { GRAPH_ELEMENT, GRAPH_PRODUCT, GRAPH_ATTENTION, GRAPH_STATE, GRAPH_MOVE };
-/* all rows of the step, or its output rows: those that logits or hidden states are wanted of */
+/* all rows of the step, or its output rows: those with logits or hidden states as results */
 enum graph_rows { GRAPH_ALL, GRAPH_OUT };
 /* EMBED: what selects the row of the table.  Segment: the part of a text pair, 0 or 1 */
 enum graph_index { GRAPH_TOKEN_ID, GRAPH_POSITION, GRAPH_SEGMENT };
@@ -109,6 +108,4 @@ void graph_node_cost(const struct graph *g, int32_t node, const struct graph_wei
                      const struct graph_load *load, struct graph_cost *cost);
 void graph_cost(const struct graph *g, const struct graph_weight_size *w,
                 const struct graph_load *load, struct graph_cost *sum);
-
-void graph_dump(const struct graph *g, struct buf *out); /* one line a node, for golden files */
 #endif

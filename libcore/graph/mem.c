@@ -3,6 +3,7 @@
  * time for a node does not grow with the depth of the graph. */
 #include "graph/graph.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/num.h"
 
 enum { ALIGN = 64 };

@@ -257,7 +257,7 @@ OP(SEND, send, MOVE, 1, 0, NONE, 0)
 	REQ(n->send.edge >= 0, "edge must not be negative")
 END(send)
 
-/* y = the output rows of a: those that logits or hidden states are wanted of */
+/* y = the output rows of a: those with logits or hidden states as results */
 OP(GET_ROWS, get_rows, MOVE, 1, 0, LIKE, 0)
 END(get_rows)
 

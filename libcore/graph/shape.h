@@ -1,4 +1,4 @@
-/* graph/shape.h (private) - rows and columns of a node, as its row in op_list.h says. */
+/* graph/shape.h (private) - rows and columns of a node, by its row in op_list.h. */
 #ifndef GRAPH_SHAPE_H
 #define GRAPH_SHAPE_H
 #include "graph/graph.h"

@@ -6,8 +6,8 @@
 
 extern const struct arch arch_llama;
 
-/* A file that does not say that weights are normalised does not normalise them. Without a gating
- * function, files with normalised weights use sigmoid. */
+/* Weights are not normalised by default. The default gating is sigmoid if weights are normalised,
+ * else softmax. */
 static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t number;

@@ -11,7 +11,7 @@ static int slides(struct arch_hparam *h, struct arch_reader *r, infer_error *err
 	return arch_key_slides(r, h, 5, ARCH_FULL_LAST, err);
 }
 
-/* The attention scale is 1, whatever query_pre_attn_scalar says. */
+/* The attention scale is 1; query_pre_attn_scalar is ignored. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

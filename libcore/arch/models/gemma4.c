@@ -1,6 +1,6 @@
-/* Gemma 4: layers without a window have heads of another size, of which a part rotates; V is
- * normalised, and is K if there is no W_V. Some models have experts in parallel with the dense FFN,
- * per-layer embeddings, or last layers that share K and V. Gemma Team 2026,
+/* Gemma 4: layers without a window have heads of another size and partial RoPE; V is normalised,
+ * and is K if there is no W_V. Some models have experts in parallel with the dense FFN, per-layer
+ * embeddings, or last layers that share K and V. Gemma Team 2026,
  * https://ai.google.dev/gemma/docs/core */
 #include "arch/arch.h"
 
@@ -56,7 +56,7 @@ static int member(const struct arch_keys *k, enum arch_key key, const struct jso
 		*v = json_equals(*v, "vision") ? NULL : *v;
 		return 1;
 	default:
-		return key == K_ATTN_SCALE; /* absent, whatever query_pre_attn_scalar says */
+		return key == K_ATTN_SCALE; /* absent; query_pre_attn_scalar is ignored */
 	}
 }
 

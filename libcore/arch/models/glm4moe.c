@@ -10,7 +10,7 @@ static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 
 	(void)h;
 
-	return arch_key_bool(r, K_QK_NORM, &normed, err); /* the tensors say it, too */
+	return arch_key_bool(r, K_QK_NORM, &normed, err); /* a property of the tensors */
 }
 
 const struct arch arch_glm4moe = {

@@ -129,9 +129,6 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
              const struct backend_model *m, const struct backend_size *size, infer_error *err);
 void cpu_plan_free(struct backend_plan *p);
-/* Start threads that read the weights of products into memory before the first step reaches them.
- * NULL: too few bytes to be worth it, or out of memory. */
-struct ahead *cpu_ahead(const struct backend_plan *p);
 
 /* ---- layout.c ---- */
 

@@ -208,7 +208,9 @@ int cpu_need(struct backend_need *need, struct backend *b, const struct backend_
 	return rc;
 }
 
-struct ahead *cpu_ahead(const struct backend_plan *p)
+/* Start threads that read the weights of products into memory before the first step reaches them.
+ * NULL: too few bytes to be worth it, or out of memory. */
+static struct ahead *start_ahead(const struct backend_plan *p)
 {
 	struct ahead_part *parts = mem_alloc(MEM_BACKEND, (size_t)p->m.graph->n + 1, sizeof *parts);
 	struct ahead *a;
@@ -276,7 +278,7 @@ int cpu_plan(struct backend_plan **out, struct backend *b, const struct backend_
 		goto out;
 	}
 	cpu_layout(p, &(struct cpu_space){ .base = p->mem });
-	p->ahead = cpu_ahead(p);
+	p->ahead = start_ahead(p);
 	advise_lookups(p);
 	*out = p;
 	p = NULL;

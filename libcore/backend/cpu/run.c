@@ -368,7 +368,7 @@ void cpu_step_run(struct backend_plan *p, const struct cpu_step *step)
 		show_products(p, step);
 }
 
-/* True if all output rows want hidden states only, so that the last product is left out. */
+/* True if only hidden states are requested, so that the last product is left out. */
 static int skips_logits(const struct backend_plan *p, const struct backend_step *s)
 {
 	int32_t i = 0;

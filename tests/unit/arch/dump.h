@@ -4,6 +4,7 @@
 #include <infer/type.h>
 #include "arch/arch.h"
 #include "base/buf.h"
+#include "../graph_dump.h"
 
 __attribute__((unused)) static void dump_model(const infer_model *m, struct buf *out)
 {

@@ -13,6 +13,14 @@ enum { MAX_LINES = 2048, MAX_NAME = 128, LAYERS = 2, MORE_STREAMS = 3 };
 struct line {
 	const char *arch, *cls, *hf, *gguf, *how;
 };
+/* Row i of arch_list.h; NULL after the last. */
+static const struct arch *arch_row_at(int i)
+{
+	const char *name = infer_model_family(i);
+
+	return name ? arch_find((struct infer_str){ name, strlen(name) }) : NULL;
+}
+
 static struct line lines[MAX_LINES];
 static int n_lines;
 static char text[1 << 18];
@@ -216,7 +224,7 @@ static void test_every_name_is_theirs(void **state)
 	const struct arch *a;
 
 	(void)state;
-	for (int i = 0; (a = arch_at(i)); i++)
+	for (int i = 0; (a = arch_row_at(i)); i++)
 		for (int group = 0; group < ARCH_MAX_GROUPS && a->tensors[group]; group++)
 			check_names(a, a->tensors[group]);
 }
@@ -271,7 +279,7 @@ static void test_every_class_is_whole(void **state)
 	const struct arch *a;
 
 	(void)state;
-	for (int i = 0; (a = arch_at(i)); i++) {
+	for (int i = 0; (a = arch_row_at(i)); i++) {
 		assert_non_null(a->hf[0]);
 		for (size_t k = 0; k < sizeof a->hf / sizeof *a->hf && a->hf[k]; k++)
 			check_class(a, a->hf[k]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
+#include "../graph_dump.h"
 
 static int32_t add(struct graph *g, enum graph_op op, int32_t cols, int32_t a, int32_t b)
 {

@@ -1,24 +1,27 @@
-/* graph/dump.c - print a graph as text. */
+/* tests/unit/graph_dump.h - print a graph as text, for golden files. */
+#ifndef TESTS_GRAPH_DUMP_H
+#define TESTS_GRAPH_DUMP_H
+#include "base/buf.h"
 #include "graph/graph.h"
 #include "graph/shape.h"
 
 /* The parameters of all operations in the order of op_list.h.  A row without a name ends those of
  * an operation. */
-static const struct field {
+static const struct graph_field {
 	const char *name;
 	size_t at;
 	int number;
-} fields[] = {
+} graph_fields[] = {
 #define INT(member, field) { #field, offsetof(struct graph_node, member.field), 0 },
 #define NUM(member, field) { #field, offsetof(struct graph_node, member.field), 1 },
 #define END(member) { NULL, 0, 0 },
 #include "graph/op_list.h"
 };
 
-/* The first parameter of op in fields[]. */
-static const struct field *first_field(int op)
+/* The first parameter of op in graph_fields[]. */
+static inline const struct graph_field *graph_first_field(int op)
 {
-	const struct field *f = fields;
+	const struct graph_field *f = graph_fields;
 
 	for (; op; op--, f++)
 		while (f->name)
@@ -27,9 +30,9 @@ static const struct field *first_field(int op)
 }
 
 /* Print the parameters of n that are not 0: " heads 4 scale 0.5". */
-static void print_fields(const struct graph_node *n, struct buf *out)
+static inline void graph_print_fields(const struct graph_node *n, struct buf *out)
 {
-	for (const struct field *f = first_field(n->op); f->name; f++) {
+	for (const struct graph_field *f = graph_first_field(n->op); f->name; f++) {
 		const void *at = (const char *)n + f->at;
 		if (f->number && *(const float *)at != 0)
 			buf_printf(out, " %s %.9g", f->name, (double)*(const float *)at);
@@ -39,7 +42,7 @@ static void print_fields(const struct graph_node *n, struct buf *out)
 }
 
 /* One line a node: "%3: MM all x 64 <- %1 a=w2 mul 0.5" */
-void graph_dump(const struct graph *g, struct buf *out)
+static inline void graph_dump(const struct graph *g, struct buf *out)
 {
 	for (int32_t k = 0; k < g->n; k++) {
 		const struct graph_node *n = &g->nodes[k];
@@ -51,8 +54,9 @@ void graph_dump(const struct graph *g, struct buf *out)
 		for (int i = 0; i < graph_op_weights(n->op); i++)
 			if (n->w[i] >= 0)
 				buf_printf(out, " %c=w%d", 'a' + i, n->w[i]);
-		print_fields(n, out);
+		graph_print_fields(n, out);
 		buf_putc(out, '\n');
 	}
 	buf_printf(out, "output %%%d\n", g->output);
 }
+#endif
