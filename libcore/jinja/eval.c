@@ -424,7 +424,8 @@ int jinja_call(struct pyrun *r, struct pyval f, struct pycall *c, struct pyval *
 	}
 }
 
-int jinja_apply(struct pyrun *r, const struct jnode *n, struct pyval *out)
+/* JN_FILTER, JN_TEST */
+static int apply_filter(struct pyrun *r, const struct jnode *n, struct pyval *out)
 {
 	struct pycall c = { 0 };
 
@@ -510,7 +511,7 @@ static int eval_node(struct pyrun *r, const struct jnode *n, struct pyval *out)
 		return eval_call(r, n, out);
 	case JN_FILTER:
 	case JN_TEST:
-		return jinja_apply(r, n, out);
+		return apply_filter(r, n, out);
 	case JN_NOT:
 	case JN_AND:
 	case JN_OR:

@@ -15,7 +15,7 @@ struct jscope *jinja_scope(struct pyrun *r, struct jscope *up)
 	return s;
 }
 
-int jinja_let(struct pyrun *r, struct jscope *s, uint32_t id, struct pyval v)
+static int set_variable(struct pyrun *r, struct jscope *s, uint32_t id, struct pyval v)
 {
 	TRY(py_spend(r, 1 + s->n / PY_STEP_ITEMS));
 	for (uint32_t i = 0; i < s->n; i++)
@@ -41,7 +41,7 @@ int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct p
 {
 	const uint32_t *id = map_get(&r->in->t->names, name, strlen(name));
 
-	return id ? jinja_let(r, s, *id, v) : INFER_OK; /* no id: the template does not use it */
+	return id ? set_variable(r, s, *id, v) : INFER_OK; /* no id: the template does not use it */
 }
 
 static int unpack_values(struct pyrun *r, const struct jnode *target, struct pyval v)
@@ -63,7 +63,7 @@ int jinja_assign(struct pyrun *r, const struct jnode *target, struct pyval v)
 	if (target->kind == JN_TUPLE)
 		return unpack_values(r, target, v);
 	if (target->kind == JN_NAME)
-		return jinja_let(r, r->in->scope, target->id, v);
+		return set_variable(r, r->in->scope, target->id, v);
 	const struct pyval *ns = jinja_var(r, target->id);
 	if (!ns || ns->type != PY_NS)
 		return py_fail(r, "cannot assign attribute on non-namespace object");
@@ -81,7 +81,8 @@ static int exec_out(struct pyrun *r, const struct jnode *n)
 	return r->rc;
 }
 
-int jinja_capture(struct pyrun *r, const struct jnode *body, struct pyval *out)
+/* Execute a body and return its output in *out. */
+static int capture_body(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
 	struct pysb b = { .r = r }, *was = r->in->out;
 
@@ -91,7 +92,7 @@ int jinja_capture(struct pyrun *r, const struct jnode *body, struct pyval *out)
 	return rc ? rc : pysb_done(&b, out);
 }
 
-/* jinja_capture with a scope of its own. */
+/* capture_body with a scope of its own. */
 static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyval *out)
 {
 	struct jscope *was = r->in->scope, *s = jinja_scope(r, was);
@@ -99,7 +100,7 @@ static int capture_scoped(struct pyrun *r, const struct jnode *body, struct pyva
 	if (!s)
 		return r->rc;
 	r->in->scope = s;
-	int rc = jinja_capture(r, body, out);
+	int rc = capture_body(r, body, out);
 	r->in->scope = was;
 	return rc;
 }
@@ -261,7 +262,7 @@ static int bind_parameters(struct pyrun *r, const struct jmacro *m, struct pycal
 			v = c->pos[i];
 		else
 			take_keyword(r, c, n->list[i]->str, &v);
-		TRY(jinja_let(r, r->in->scope, n->list[i]->id, v));
+		TRY(set_variable(r, r->in->scope, n->list[i]->id, v));
 	}
 	TRY(set_special_arguments(r, m, c, r->in->scope));
 	for (uint32_t i = 0; i < n->n; i++) {
@@ -286,7 +287,7 @@ int jinja_macro(struct pyrun *r, struct jmacro *m, struct pycall *c, struct pyva
 	r->in->scope = s;
 	int rc = bind_parameters(r, m, c);
 	if (!rc)
-		rc = jinja_capture(r, m->node->b, out);
+		rc = capture_body(r, m->node->b, out);
 	r->in->scope = was;
 	r->depth--;
 	return rc;
@@ -297,7 +298,7 @@ static int exec_macro(struct pyrun *r, const struct jnode *n)
 	struct pyval v;
 
 	TRY(make_macro(r, n, &v));
-	return jinja_let(r, r->in->scope, n->a->id, v);
+	return set_variable(r, r->in->scope, n->a->id, v);
 }
 
 static int exec_call(struct pyrun *r, const struct jnode *n)
@@ -345,8 +346,8 @@ static int exec_node(struct pyrun *r, const struct jnode *n)
 	switch (n->kind) {
 	case JN_BODY:
 		for (uint32_t i = 0; n->unset && i < n->unset[0]; i++)
-			TRY(jinja_let(r, r->in->scope, n->unset[1 + i],
-			              (struct pyval){ .type = PY_MISSING }));
+			TRY(set_variable(r, r->in->scope, n->unset[1 + i],
+			                 (struct pyval){ .type = PY_MISSING }));
 		for (uint32_t i = 0; i < n->n && !r->in->flow; i++)
 			TRY(jinja_exec(r, n->list[i]));
 		return INFER_OK;

@@ -55,15 +55,8 @@ struct jgen {
 	const struct pyfn *fn; /* the function of map and select; NULL: none */
 	struct pycall args;
 };
-int jgen_new(struct pyrun *r, struct pyval *out, enum jgen_kind kind, struct pyval src,
-             struct jgen **g);
 /* pyiter_next of a generator */
 int jgen_next(struct pyrun *r, struct jgen *g, struct pyval *out);
-/* Make an iterator over a list. */
-int jgen_of(struct pyrun *r, struct pyval *out, struct pyval list);
-/* Return the attribute `key` ("a.b.0") of v, or `absent`. key missing or None: v itself. */
-int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval absent,
-              struct pyval *out);
 
 /* ---- loop.c: the variable `loop` ---- */
 struct jloop {
@@ -77,24 +70,27 @@ struct jloop {
 	int depth0, has_next; /* has_next: -1 unknown */
 	int count;
 };
+/* pyiter_next, an attribute, a call (of a recursive loop) of `loop` */
 int jloop_next(struct pyrun *r, struct jloop *l, struct pyval *out);
 int jloop_attr(struct pyrun *r, struct jloop *l, const struct pystr *name, struct pyval *out);
-int jloop_call(struct pyrun *r, struct jloop *l, struct pycall *c,
-               struct pyval *out); /* recursive */
-
-int jinja_eval(struct pyrun *r, const struct jnode *n, struct pyval *out);
-int jinja_exec(struct pyrun *r, const struct jnode *n);
+int jloop_call(struct pyrun *r, struct jloop *l, struct pycall *c, struct pyval *out);
+/* Execute a JN_FOR over an iterable. depth0: nesting of recursive calls */
 int jinja_exec_for(struct pyrun *r, const struct jnode *n, struct pyval over, int depth0);
-int jinja_assign(struct pyrun *r, const struct jnode *target, struct pyval v);
-/* jrender.flow */
-enum { JFLOW_NONE, JFLOW_BREAK, JFLOW_CONTINUE };
-int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct pyval v);
-int jinja_let(struct pyrun *r, struct jscope *s, uint32_t id, struct pyval v);
-const struct pyval *jinja_var(struct pyrun *r, uint32_t id);    /* NULL: neither in scope nor in the
-                                                          * context */
-struct jscope *jinja_scope(struct pyrun *r, struct jscope *up); /* NULL: failed */
+
+/* ---- eval.c: expressions ---- */
+int jinja_eval(struct pyrun *r, const struct jnode *n, struct pyval *out);
+/* Evaluate arguments into c. */
 int jinja_args(struct pyrun *r, const struct jargs *a, struct pycall *c);
-int jinja_apply(struct pyrun *r, const struct jnode *n, struct pyval *out); /* a filter or a test */
-/* Run a body and capture its output in *out. */
-int jinja_capture(struct pyrun *r, const struct jnode *body, struct pyval *out);
+
+/* ---- exec.c: statements and scopes ---- */
+enum { JFLOW_NONE, JFLOW_BREAK, JFLOW_CONTINUE }; /* jrender.flow */
+int jinja_exec(struct pyrun *r, const struct jnode *n);
+/* Assign to a name, an attribute of a namespace, or a tuple of these. */
+int jinja_assign(struct pyrun *r, const struct jnode *target, struct pyval v);
+/* Set a variable of scope s. */
+int jinja_let_name(struct pyrun *r, struct jscope *s, const char *name, struct pyval v);
+/* Return the value of a name, or NULL if neither a scope nor the context has it. */
+const struct pyval *jinja_var(struct pyrun *r, uint32_t id);
+/* Make an empty scope inside `up`; NULL: failed. */
+struct jscope *jinja_scope(struct pyrun *r, struct jscope *up);
 #endif

@@ -22,8 +22,9 @@ static struct pyval parse_key(struct pyrun *r, const struct pystr *s, size_t fro
 	return v;
 }
 
-int jattr_get(struct pyrun *r, struct pyval v, struct pyval key, struct pyval absent,
-              struct pyval *out)
+/* Return the attribute `key` ("a.b.0") of v, or `absent`. key missing or None: v itself. */
+static int get_attribute(struct pyrun *r, struct pyval v, struct pyval key, struct pyval absent,
+                         struct pyval *out)
 {
 	*out = v;
 	if (key.type <= PY_NONE && key.type != PY_UNDEF)
@@ -51,8 +52,8 @@ static int fold_case(struct pyrun *r, struct pyval *v, struct pyval keep_case)
 
 /* ---- generators ---- */
 
-int jgen_new(struct pyrun *r, struct pyval *out, enum jgen_kind kind, struct pyval src,
-             struct jgen **g)
+static int new_generator(struct pyrun *r, struct pyval *out, enum jgen_kind kind, struct pyval src,
+                         struct jgen **g)
 {
 	*g = py_alloc(r, 1, sizeof **g);
 	if (!*g)
@@ -63,11 +64,12 @@ int jgen_new(struct pyrun *r, struct pyval *out, enum jgen_kind kind, struct pyv
 	return INFER_OK;
 }
 
-int jgen_of(struct pyrun *r, struct pyval *out, struct pyval list)
+/* Make an iterator over a list. */
+static int iterate_list(struct pyrun *r, struct pyval *out, struct pyval list)
 {
 	struct jgen *g;
 
-	return jgen_new(r, out, JG_LIST, list, &g);
+	return new_generator(r, out, JG_LIST, list, &g);
 }
 
 /* Find the filter or test that the first remaining argument names. */
@@ -145,18 +147,18 @@ static int passes(struct pyrun *r, struct jgen *g, struct pyval *v, int *yes)
 		if (g->fn)
 			TRY(apply_function(r, g, *v, &got));
 		else
-			TRY(jattr_get(r, *v, g->key, g->absent, &got));
+			TRY(get_attribute(r, *v, g->key, g->absent, &got));
 		*v = got;
 		return r->rc;
 	case JG_SELECT:
-		TRY(jattr_get(r, *v, g->key, g->absent, &key));
+		TRY(get_attribute(r, *v, g->key, g->absent, &key));
 		got = key;
 		if (g->fn)
 			TRY(apply_function(r, g, key, &got));
 		*yes = py_true(got) != g->negate;
 		return r->rc;
 	case JG_UNIQUE:
-		TRY(jattr_get(r, *v, g->key, g->absent, &key));
+		TRY(get_attribute(r, *v, g->key, g->absent, &key));
 		TRY(fold_case(r, &key, py_bool(g->negate)));
 		TRY(pydict_find(r, g->seen.d, key, &at));
 		*yes = at == g->seen.d->n;
@@ -197,7 +199,7 @@ static int make_generator(struct pyrun *r, struct pycall *c, struct pyval *out, 
 {
 	struct jgen *g;
 
-	TRY(jgen_new(r, out, kind, c->self, &g));
+	TRY(new_generator(r, out, kind, c->self, &g));
 	g->args = *c;
 	g->negate = negate;
 	g->attr = attr;
@@ -235,14 +237,14 @@ static int s_items(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	struct jgen *g;
 
-	return jgen_new(r, out, JG_ITEMS, c->self, &g);
+	return new_generator(r, out, JG_ITEMS, c->self, &g);
 }
 
 static int s_unique(struct pyrun *r, struct pycall *c, struct pyval *out)
 {
 	struct jgen *g;
 
-	TRY(jgen_new(r, out, JG_UNIQUE, c->self, &g));
+	TRY(new_generator(r, out, JG_UNIQUE, c->self, &g));
 	g->negate = py_true(c->a[0]); /* JG_UNIQUE: case matters */
 	g->key = c->a[1];
 	return r->rc;
@@ -283,7 +285,7 @@ static int find_extreme(struct pyrun *r, struct pycall *c, const char *op, struc
 
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
-		TRY(jattr_get(r, v, c->a[1], (struct pyval){ 0 }, &key));
+		TRY(get_attribute(r, v, c->a[1], (struct pyval){ 0 }, &key));
 		TRY(fold_case(r, &key, c->a[0]));
 		if (n)
 			TRY(py_cmp(r, key, best, op, &sign));
@@ -314,7 +316,7 @@ static int s_sum(struct pyrun *r, struct pycall *c, struct pyval *out)
 		return py_fail(r, "sum() can't sum strings");
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
-		TRY(jattr_get(r, v, c->a[0], (struct pyval){ 0 }, &item));
+		TRY(get_attribute(r, v, c->a[0], (struct pyval){ 0 }, &item));
 		TRY(jinja_binary(r, JT_ADD, *out, item, &v));
 		*out = v;
 	}
@@ -334,7 +336,7 @@ static int s_join(struct pyrun *r, struct pycall *c, struct pyval *out)
 		TRY(py_to_str(r, c->a[0], &sep));
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
-		TRY(jattr_get(r, v, c->a[1], (struct pyval){ 0 }, &item));
+		TRY(get_attribute(r, v, c->a[1], (struct pyval){ 0 }, &item));
 		if (n++)
 			pysb_str(&b, sep);
 		py_text(&b, item);
@@ -360,7 +362,7 @@ static int sort_key(struct pyrun *r, struct pyval item, struct pyval attr, struc
 			n = comma ? (size_t)(comma - attr.s->at) - from : end - from;
 			TRY(py_sub(r, &part, attr.s, from, n));
 		}
-		TRY(jattr_get(r, item, part, (struct pyval){ 0 }, &v));
+		TRY(get_attribute(r, item, part, (struct pyval){ 0 }, &v));
 		TRY(fold_case(r, &v, keep_case));
 		TRY(py_push(r, *key, v));
 	}
@@ -415,7 +417,7 @@ static int s_groupby(struct pyrun *r, struct pycall *c, struct pyval *out)
 
 	TRY(pyiter_init(r, &it, c->self));
 	while (pyiter_next(r, &it, &v)) {
-		TRY(jattr_get(r, v, c->a[0], c->a[1], &key));
+		TRY(get_attribute(r, v, c->a[0], c->a[1], &key));
 		TRY(fold_case(r, &key, c->a[2]));
 		TRY(pydict_add(r, &d, key, v));
 	}
@@ -425,7 +427,7 @@ static int s_groupby(struct pyrun *r, struct pycall *c, struct pyval *out)
 	for (size_t i = 0; i < d.n && !r->rc; i++) {
 		if (!i || !py_eq(r, d.at[i].k, d.at[i - 1].k)) {
 			/* the key of the group's first item, in its case */
-			TRY(jattr_get(r, d.at[i].v, c->a[0], c->a[1], &key));
+			TRY(get_attribute(r, d.at[i].v, c->a[0], c->a[1], &key));
 			TRY(py_list(r, &group, PY_TUPLE, 2));
 			group.l->group = 1;
 			TRY(py_push(r, group, py_true(c->a[2]) ? d.at[i].k : key));
@@ -455,7 +457,7 @@ static int s_reverse(struct pyrun *r, struct pycall *c, struct pyval *out)
 		*out = list;
 		return r->rc;
 	}
-	return jgen_of(r, out, list);
+	return iterate_list(r, out, list);
 }
 
 static int s_list(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -483,7 +485,7 @@ static int s_batch(struct pyrun *r, struct pycall *c, struct pyval *out)
 	}
 	while (part.type && c->a[1].type > PY_NONE && (int64_t)part.l->n < n)
 		TRY(py_push(r, part, c->a[1]));
-	return r->rc ? r->rc : jgen_of(r, out, all);
+	return r->rc ? r->rc : iterate_list(r, out, all);
 }
 
 static int s_slice(struct pyrun *r, struct pycall *c, struct pyval *out)
@@ -507,7 +509,7 @@ static int s_slice(struct pyrun *r, struct pycall *c, struct pyval *out)
 			TRY(py_push(r, part, c->a[1]));
 		TRY(py_push(r, all, part));
 	}
-	return jgen_of(r, out, all);
+	return iterate_list(r, out, all);
 }
 
 const struct pyfn jinja_seq_filters[] = {
