@@ -66,10 +66,10 @@ int eval_written(const struct quant_opts *o, const struct opt_rest *rest, const 
                  const char *out);
 int rewrite(const struct quant_opts *o, const struct opt_rest *rest);
 
-/* ---- aim.c ---- */
+/* ---- size_target.c ---- */
 
-int aim_check(const struct quant_opts *o, infer_error *err);
+int size_target_check(const struct quant_opts *o, infer_error *err);
 /* A recipe with the type of every tensor.  from: NULL: the options say the size */
-int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
-        const struct quant_opts *o, infer_error *err);
+int size_target_search(infer_recipe **out, const infer_recipe *from, const infer_file *in,
+                       const struct quant_opts *o, infer_error *err);
 #endif

@@ -64,17 +64,17 @@ static int check_report(const struct quant_opts *o, infer_error *err)
 /* What becomes of the tensors is said once. */
 static int check_what(const struct quant_opts *o, infer_error *err)
 {
-	int aims = o->max_bytes || o->bpw > 0, ways = (o->type != NULL) + o->copy + o->merge;
+	int has_target = o->max_bytes || o->bpw > 0, ways = (o->type != NULL) + o->copy + o->merge;
 
-	if (o->recipe && (ways || aims || o->keep.n))
+	if (o->recipe && (ways || has_target || o->keep.n))
 		return err_set(err, INFER_EINVAL,
 		               "--recipe says what --type, --keep, --copy, --merge, --max-bytes "
 		               "and --bpw say");
-	if (aims && ways)
+	if (has_target && ways)
 		return err_set(err, INFER_EINVAL,
 		               "--max-bytes and --bpw choose types: not --type, --copy or --merge");
-	if (aims)
-		return aim_check(o, err);
+	if (has_target)
+		return size_target_check(o, err);
 	if (!o->recipe && ways != 1)
 		return err_set(err, INFER_EINVAL, "%s",
 		               ways ? "--type, --copy and --merge exclude each other"
@@ -321,12 +321,12 @@ static int choose(struct run *r, infer_error *err)
 	if (info.type && !info.gptq && !r->o->report && measures(r->o))
 		return err_set(err, INFER_EINVAL,
 		               "%s has all types: -f and options of the engine go with a recipe "
-		               "that aims at a size, and with the method gptq",
+		               "that has_target at a size, and with the method gptq",
 		               r->o->recipe);
 	if (r->recipe ? info.type != NULL : !r->o->max_bytes && !(r->o->bpw > 0))
 		return INFER_OK;
-	TRY(aim_check(r->o, err));
-	TRY(aim(&chosen, r->recipe, r->file, r->o, err));
+	TRY(size_target_check(r->o, err));
+	TRY(size_target_search(&chosen, r->recipe, r->file, r->o, err));
 	infer_recipe_free(r->recipe);
 	r->recipe = chosen;
 	return INFER_OK;

@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/os.h"
 #include "file/gguf_write.h"
-#include "quant/dat.h"
+#include "quant/imatrix_dat.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "base/os.h"
 #include "base/sha256.h"
 #include "file/file.h"
-#include "quant/dat.h"
+#include "quant/imatrix_dat.h"
 
 #include <float.h>
 #include <math.h>

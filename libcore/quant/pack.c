@@ -24,7 +24,7 @@ struct slot {
 	int errnum;
 };
 struct pack {
-	struct part *p;
+	struct partial *p;
 	const struct pack_opts *o;
 	struct slot *slots; /* by frame of a batch */
 	int n_slots, fd, to;
@@ -42,7 +42,7 @@ static void frame(void *user, int64_t i, int worker)
 	size_t n = (size_t)num_min(FRAME, (int64_t)(k->bytes - at));
 
 	(void)worker;
-	s->errnum = part_io(1, k->fd, s->in, n, at);
+	s->errnum = partial_io(1, k->fd, s->in, n, at);
 	if (s->errnum)
 		return;
 	if (!k->verify) {
@@ -53,7 +53,7 @@ static void frame(void *user, int64_t i, int worker)
 	uint64_t from = no ? k->ends[no - 1] : 0;
 
 	s->n = (size_t)(k->ends[no] - from);
-	s->errnum = part_io(1, k->to, s->out, s->n, from);
+	s->errnum = partial_io(1, k->to, s->out, s->n, from);
 	if (s->errnum)
 		return;
 	size_t got = ZSTD_decompressDCtx(s->d, s->back, FRAME, s->out, s->n);
@@ -64,14 +64,14 @@ static void frame(void *user, int64_t i, int worker)
 
 static int failed(const struct pack *k, const char *why, infer_error *err)
 {
-	return err_set(err, INFER_EIO, "%s" PART_PACKED ": %s", file_label(k->p->path), why);
+	return err_set(err, INFER_EIO, "%s" PARTIAL_PACKED ": %s", file_label(k->p->path), why);
 }
 
 static int check(const struct pack *k, int64_t n, infer_error *err)
 {
 	for (int64_t i = 0; i < n; i++) {
 		if (k->slots[i].errnum)
-			return err_errno(err, k->slots[i].errnum, "%s" PART_SUFFIX ": reading",
+			return err_errno(err, k->slots[i].errnum, "%s" PARTIAL_SUFFIX ": reading",
 			                 file_label(k->p->path));
 		if (k->slots[i].failed)
 			return failed(k, k->slots[i].failed, err);
@@ -91,10 +91,10 @@ static int frames(struct pack *k, struct pool *pool, uint64_t done, infer_error 
 		TRY(check(k, n, err));
 		for (int64_t i = 0; !k->verify && i < n; i++) {
 			uint64_t no = k->first + (uint64_t)i, from = no ? k->ends[no - 1] : 0;
-			int errnum = part_io(0, k->to, k->slots[i].out, k->slots[i].n, from);
+			int errnum = partial_io(0, k->to, k->slots[i].out, k->slots[i].n, from);
 
 			if (errnum)
-				return err_errno(err, errnum, "%s" PART_PACKED ": writing",
+				return err_errno(err, errnum, "%s" PARTIAL_PACKED ": writing",
 				                 file_label(k->p->path));
 			k->ends[no] = from + k->slots[i].n;
 		}
@@ -118,7 +118,7 @@ static int pack_open(struct pack *k, int no, infer_error *err)
 	if (!k->ends)
 		return err_set(err, INFER_ENOMEM, "no memory to compress");
 	buf_init(&name, MEM_QUANT);
-	int rc = part_create(&k->to, &name, k->p, no, PART_PACKED, err);
+	int rc = partial_create(&k->to, &name, k->p, no, PARTIAL_PACKED, err);
 
 	buf_fini(&name);
 	return rc;
@@ -130,7 +130,7 @@ static int keep_mode(const struct pack *k, int no, infer_error *err)
 	struct buf name;
 
 	buf_init(&name, MEM_QUANT);
-	int rc = part_path(&name, k->p->path, no, k->p->q->n_shards, "", err);
+	int rc = partial_path(&name, k->p->path, no, k->p->q->n_shards, "", err);
 
 	if (!rc)
 		replace_keep(k->to, name.at);
@@ -150,7 +150,7 @@ static int pack_one(struct pack *k, int no, struct pool *pool, uint64_t *done, u
 	if (!rc)
 		rc = frames(k, pool, *done, err);
 	if (!rc && fdatasync(k->to))
-		rc = err_errno(err, errno, "%s" PART_PACKED ": writing", file_label(k->p->path));
+		rc = err_errno(err, errno, "%s" PARTIAL_PACKED ": writing", file_label(k->p->path));
 	*done += k->bytes;
 	if (!rc && k->o->verify) {
 		(void)posix_fadvise(k->to, 0, 0, POSIX_FADV_DONTNEED);
@@ -203,7 +203,7 @@ static void slots_free(struct pack *k)
 	mem_free(k->slots);
 }
 
-int pack_files(struct part *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
+int pack_files(struct partial *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
                infer_error *err)
 {
 	struct pack k = { .p = p, .o = o, .n_slots = pool_threads(pool) };
@@ -215,6 +215,6 @@ int pack_files(struct part *p, struct pool *pool, const struct pack_opts *o, uin
 		rc = pack_one(&k, i, pool, &done, bytes, err);
 	slots_free(&k);
 	if (!rc)
-		p->suffix = PART_PACKED;
+		p->suffix = PARTIAL_PACKED;
 	return rc;
 }

@@ -3,7 +3,7 @@
 #define QUANT_PACK_H
 #include <infer/watch.h>
 #include "base/pool.h"
-#include "quant/part.h"
+#include "quant/partial.h"
 
 struct pack_opts {
 	int level;  /* 1 ... 22 */
@@ -14,6 +14,6 @@ struct pack_opts {
 /* Compress each PATH.part into PATH.part.zst, which then gets the name.  A frame for every FRAME
  * bytes, so the result does not depend on the number of threads.
  * *bytes: of all compressed files.  INFER_EIO INFER_ENOMEM */
-int pack_files(struct part *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
+int pack_files(struct partial *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
                infer_error *err);
 #endif

@@ -99,7 +99,7 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 
 /* rule: of the tensor; NULL: none.  Matrices that are no layer's are searched unless a rule says that
  * GPTQ rounds them. */
-static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct keep_rule *rule,
+static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct override_rule *rule,
                      infer_error *err)
 {
 	int wants = rule && rule->method == METHOD_GPTQ;
@@ -117,17 +117,17 @@ static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct keep_r
 	               (int)t->in->name.len, t->in->name.at);
 }
 
-static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct keep *keep,
+static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct overrides *keep,
                   infer_error *err)
 {
 	const struct infer_tensor *in = t->in;
-	const struct keep_rule *rule;
+	const struct override_rule *rule;
 	int type, method;
 
 	if (!mix_takes(m, in) || (in->type >= INFER_I8 && in->type <= INFER_I64))
 		return INFER_OK;
 	TRY(mix_choose(&type, m, in, err));
-	TRY(keep_find(&rule, keep, in->name, err));
+	TRY(override_find(&rule, keep, in->name, err));
 	method = rule && rule->method >= 0 ? rule->method : q->recipe->method;
 	t->wanted = (uint8_t)(rule ? rule->type : type);
 	t->type = (uint8_t)mix_fit(t->wanted, in->ne[0]);
@@ -155,7 +155,7 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 static int choose_all(infer_quant *q, infer_error *err)
 {
 	struct quant_tensor **order = mem_alloc(MEM_QUANT, q->n, sizeof *order);
-	struct keep *keep = NULL;
+	struct overrides *keep = NULL;
 	struct mix m;
 	int rc = order ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for the tensors");
 
@@ -163,7 +163,7 @@ static int choose_all(infer_quant *q, infer_error *err)
 		rc = mix_init(&m, q->name, q->importance || q->recipe->method == METHOD_GPTQ, q->in,
 		              err);
 	if (!rc)
-		rc = keep_new(&keep, q->recipe->rules, q->recipe->n, err);
+		rc = override_new(&keep, q->recipe->rules, q->recipe->n, err);
 	for (uint64_t i = 0; !rc && i < q->n; i++)
 		order[i] = &q->tensors[i];
 	if (!rc)
@@ -171,8 +171,8 @@ static int choose_all(infer_quant *q, infer_error *err)
 	for (uint64_t i = 0; !rc && i < q->n; i++)
 		rc = choose(q, order[i], &m, keep, err);
 	if (!rc)
-		rc = keep_check(keep, err);
-	keep_free(keep);
+		rc = override_check(keep, err);
+	override_free(keep);
 	mem_free(order);
 	return rc;
 }

@@ -32,7 +32,7 @@ int recipe_make(infer_recipe **out, const struct mix_name *name, const char *ima
 	if (r->mem.bad)
 		rc = no_memory(err);
 	for (size_t i = 0; !rc && i < n_keep; i++)
-		rc = keep_read(&r->rules[i], &r->mem, keep[i], err);
+		rc = override_read(&r->rules[i], &r->mem, keep[i], err);
 	if (rc) {
 		infer_recipe_free(r);
 		return rc;
@@ -145,7 +145,7 @@ static int put_gptq(struct buf *to, const struct recipe_gptq *g, infer_error *er
 	return INFER_OK;
 }
 
-static int put_rule(struct buf *to, const struct keep_rule *r, infer_error *err)
+static int put_rule(struct buf *to, const struct override_rule *r, infer_error *err)
 {
 	const char *type = infer_type_info(r->type)->name;
 

@@ -5,7 +5,7 @@
 #include <infer/recipe.h>
 #include "base/arena.h"
 #include "base/buf.h"
-#include "quant/keep.h"
+#include "quant/override.h"
 #include "quant/mix.h"
 
 enum { RECIPE_VERSION = 1 };
@@ -30,7 +30,7 @@ struct infer_recipe {
 	double bpw;                 /* 0: not by bits */
 	const char *text_sha256;    /* of the text that sensitivities are measured on */
 	int32_t window;             /* of that text; 0: not known */
-	struct keep_rule *rules;
+	struct override_rule *rules;
 	size_t n;
 	/* for messages, "FILE: line 3, column 7" */
 	const char *at_imatrix, *at_text;

@@ -257,7 +257,7 @@ static int take_gptq(struct reader *d, const struct ytree *y)
 /* ---- tensors ---- */
 
 /* A type, or a map of a type and a method. */
-static int take_rule(struct reader *d, struct keep_rule *rule, const struct ytree *y)
+static int take_rule(struct reader *d, struct override_rule *rule, const struct ytree *y)
 {
 	infer_recipe *r = d->r;
 	const struct ytree *at = y;
@@ -291,7 +291,7 @@ static int take_tensors(struct reader *d, const struct ytree *y)
 	TRY(ytree_map(y, r->what, d->err));
 	r->rules = arena_alloc(&r->mem, y->n, sizeof *r->rules);
 	for (const struct ytree *m = y->first; r->rules && m; m = m->next) {
-		struct keep_rule *rule = &r->rules[r->n++];
+		struct override_rule *rule = &r->rules[r->n++];
 
 		TRY(take(d, &rule->pattern, m->key));
 		rule->code = INFER_EFORMAT;

@@ -144,7 +144,7 @@ void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n
 	uint64_t offset = k->t->at + write_bytes(k->t->type, from);
 	int fd = k->part.fds[k->t->shard];
 	int errnum =
-		part_io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
+		partial_io(k->verify, fd, k->verify ? s->back : (void *)(size_t)out, bytes, offset);
 
 	if (errnum)
 		atomic_store(&k->errnum, errnum);
@@ -183,7 +183,7 @@ static void tidy(struct work *k)
 		return;
 	pages(k, k->tidy_from, k->tidy_to);
 	if (!k->verify)
-		part_want(&k->part, k->t, k->tidy_from, k->tidy_to);
+		partial_want(&k->part, k->t, k->tidy_from, k->tidy_to);
 	k->tidy_from = k->tidy_to;
 }
 
@@ -222,7 +222,8 @@ static int check_step(const struct work *k, infer_error *err)
 	uint64_t bad = k->bad;
 
 	if (k->errnum)
-		return err_errno(err, k->errnum, "%s" PART_SUFFIX ": %s", file_label(k->part.path),
+		return err_errno(err, k->errnum, "%s" PARTIAL_SUFFIX ": %s",
+		                 file_label(k->part.path),
 		                 k->verify ? "reading it again" : "writing");
 	if (bad != UINT64_MAX)
 		return err_set(err, INFER_ENAN, "tensor %.*s: element %llu is not finite",
@@ -273,7 +274,7 @@ static int steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *su
 		write_tell(k, start + write_bytes(t->in->type, k->to));
 		if (k->verify || clock_now_ns() - k->marked_ns < MARK_NS)
 			continue;
-		TRY(part_mark(&k->part, i, k->to, err));
+		TRY(partial_mark(&k->part, i, k->to, err));
 		k->marked_ns = clock_now_ns();
 	}
 	tidy(k);
@@ -293,7 +294,7 @@ static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 		TRY(write_gptq(k, i, k->done, &sum, err));
 		pages(k, 0, all);
 		if (!k->verify)
-			TRY(part_mark(&k->part, i, all, err));
+			TRY(partial_mark(&k->part, i, all, err));
 		k->marked_ns = clock_now_ns();
 	}
 	if (k->verify)
@@ -304,7 +305,7 @@ static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 /* Read all of it again from the disk, and compare it with what it should be. */
 static int verify(struct work *k, infer_error *err)
 {
-	TRY(part_sync(&k->part, err));
+	TRY(partial_sync(&k->part, err));
 	for (int i = 0; i < k->q->n_shards; i++)
 		(void)posix_fadvise(k->part.fds[i], 0, 0, POSIX_FADV_DONTNEED);
 	k->verify = 1;
@@ -327,8 +328,8 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 	if (k->q->verify)
 		TRY(verify(k, err));
 	if (k->q->zstd)
-		TRY(part_mark(&k->part, k->q->n - 1, quant_elements(k->q->tensors[k->q->n - 1].in),
-		              err));
+		TRY(partial_mark(&k->part, k->q->n - 1,
+		                 quant_elements(k->q->tensors[k->q->n - 1].in), err));
 	const struct pack_opts o = { k->q->zstd, k->q->verify, k->watch, k->done, k->all };
 
 	return o.level ? pack_files(&k->part, k->pool, &o, &result->packed_bytes, err) : INFER_OK;
@@ -420,7 +421,7 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 	char hex[65];
 
 	fingerprint(hex, k->q);
-	TRY(part_open(&k->part, k->q, path, hex, err));
+	TRY(partial_open(&k->part, k->q, path, hex, err));
 	k->marked_ns = clock_now_ns();
 	int rc = write_all(k, result, err);
 
@@ -430,8 +431,8 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 	int keep = rc == INFER_EIO && k->part.marks && k->differs == UINT64_MAX;
 
 	if (!rc)
-		rc = part_end(&k->part, err);
-	part_close(&k->part, keep);
+		rc = partial_end(&k->part, err);
+	partial_close(&k->part, keep);
 	result->kept = rc && keep;
 	return rc;
 }
@@ -443,7 +444,7 @@ int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, 
 
 	buf_init(&name, MEM_QUANT);
 	int rc = no < 0 || no >= q->n_shards ? err_set(err, INFER_EINVAL, "there is no file %d", no)
-	                                     : part_path(&name, path, no, q->n_shards, "", err);
+	                                     : partial_path(&name, path, no, q->n_shards, "", err);
 
 	if (!rc && name.len >= n)
 		rc = err_set(err, INFER_EINVAL, "%s: too long a name", file_label(path));

@@ -2,7 +2,7 @@
 #ifndef QUANT_WRITE_H
 #define QUANT_WRITE_H
 #include "base/pool.h"
-#include "quant/part.h"
+#include "quant/partial.h"
 
 #include <stdatomic.h>
 
@@ -30,7 +30,7 @@ struct work {
 	struct pool *pool;
 	struct scratch *scratch; /* [threads] */
 	struct error_sum *sums;  /* [WRITE_STEP * threads + 1], of the items of a step */
-	struct part part;
+	struct partial part;
 	const struct infer_watch *watch;
 	/* bytes of the input, once or twice, and of what is compressed, once or twice */
 	uint64_t done, all;

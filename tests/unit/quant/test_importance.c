@@ -21,14 +21,14 @@ static struct infer_str str(const char *s) { return (struct infer_str){ s, strle
 /* sums of two tensors: one of 4 columns, one of 2 columns and 2 matrices, the second never used */
 static const float sums[] = { 2, 4, 6, 8 }, counts[] = { 2 };
 static const float expert_sums[] = { 3, 6, 5, 5 }, expert_counts[] = { 3, 0 };
-struct part {
+struct partial {
 	const float *at;
 	int64_t width;
 };
 
 static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 {
-	const struct part *p = user;
+	const struct partial *p = user;
 
 	(void)err;
 	memcpy(dst, p->at + row * p->width, (size_t)(n * p->width) * sizeof(float));
@@ -36,7 +36,7 @@ static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 }
 
 static int put(struct gguf_write *w, const char *name, int64_t columns, int64_t matrices,
-               struct part *p)
+               struct partial *p)
 {
 	const int64_t ne[2] = { columns, matrices };
 
@@ -45,7 +45,7 @@ static int put(struct gguf_write *w, const char *name, int64_t columns, int64_t 
 
 static int write_gguf(const char *type)
 {
-	static struct part parts[4] = {
+	static struct partial parts[4] = {
 		{ sums, 4 }, { counts, 1 }, { expert_sums, 2 }, { expert_counts, 1 }
 	};
 	struct gguf_write *w = NULL;

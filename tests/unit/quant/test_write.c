@@ -18,14 +18,14 @@ static char in[64], out[64], imatrix[64];
 static float value(int64_t i) { return (float)((i * 7919) % 2003 - 1001) / 512; }
 static float importance(int64_t i) { return (float)((i * 31) % 17 + 1); }
 
-struct part {
+struct partial {
 	int64_t width;
 	float (*at)(int64_t i);
 };
 
 static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 {
-	const struct part *p = user;
+	const struct partial *p = user;
 
 	(void)err;
 	for (int64_t i = 0; i < n * p->width; i++)
@@ -41,7 +41,7 @@ static float one(int64_t i)
 
 static int write_model(void)
 {
-	static struct part wide = { COLUMNS, value }, norm = { COLUMNS, value };
+	static struct partial wide = { COLUMNS, value }, norm = { COLUMNS, value };
 	const int64_t ne[3] = { COLUMNS, ROWS, EXPERTS };
 	struct gguf_write *w = NULL;
 	int rc = gguf_write_new(&w, in, NULL);
@@ -64,7 +64,7 @@ static int write_model(void)
 
 static int write_importance(void)
 {
-	static struct part sums = { COLUMNS, importance }, counts = { 1, one };
+	static struct partial sums = { COLUMNS, importance }, counts = { 1, one };
 	const int64_t ne[2] = { COLUMNS, EXPERTS }, each[2] = { 1, EXPERTS };
 	struct gguf_write *w = NULL;
 	int rc = gguf_write_new(&w, imatrix, NULL);

@@ -1,5 +1,5 @@
-/* quant/aim.c - a size becomes the types of all tensors. */
-#include "quant/aim.h"
+/* quant/bpw.c - a size becomes the types of all tensors. */
+#include "quant/bpw.h"
 #include "base/err.h"
 #include "base/sha256.h"
 #include "type/type.h"
@@ -11,7 +11,7 @@ enum { WINDOW = 512, TRIES = 8 };
 
 /* ---- which tensors ---- */
 
-static int keep_one(struct aim_tensor *t, int type, infer_error *err)
+static int keep_one(struct bpw_tensor *t, int type, infer_error *err)
 {
 	type = mix_fit(type, t->in->ne[0]);
 	if (type != t->in->type && !type_get(type)->encode)
@@ -23,19 +23,19 @@ static int keep_one(struct aim_tensor *t, int type, infer_error *err)
 	return INFER_OK;
 }
 
-static int add(struct aim *a, uint64_t index, const struct infer_tensor *in, struct keep *keep,
-               infer_error *err)
+static int add(struct bpw_search *a, uint64_t index, const struct infer_tensor *in,
+               struct overrides *keep, infer_error *err)
 {
 	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
-	struct aim_tensor *t = &a->t[a->n];
-	const struct keep_rule *kept;
+	struct bpw_tensor *t = &a->t[a->n];
+	const struct override_rule *kept;
 
-	*t = (struct aim_tensor){ .in = in, .index = index, .group = -1 };
+	*t = (struct bpw_tensor){ .in = in, .index = index, .group = -1 };
 	if (a->importance)
 		t->importance = importance_get(a->importance, in->name, &t->n_importance);
 	if (t->n_importance != columns && t->n_importance != all)
 		t->importance = NULL;
-	TRY(keep_find(&kept, keep, in->name, err));
+	TRY(override_find(&kept, keep, in->name, err));
 	t->method = kept ? kept->method : -1;
 	if (kept)
 		TRY(keep_one(t, kept->type, err));
@@ -43,7 +43,7 @@ static int add(struct aim *a, uint64_t index, const struct infer_tensor *in, str
 	return INFER_OK;
 }
 
-static int add_all(struct aim *a, struct keep *keep, infer_error *err)
+static int add_all(struct bpw_search *a, struct overrides *keep, infer_error *err)
 {
 	const struct infer_tensor *in;
 	struct infer_file_info info;
@@ -57,7 +57,7 @@ static int add_all(struct aim *a, struct keep *keep, infer_error *err)
 	for (uint64_t i = 0; (in = infer_file_tensor_at(a->in, i)); i++)
 		if (mix_takes(&m, in) && !(in->type >= INFER_I8 && in->type <= INFER_I64))
 			TRY(add(a, i, in, keep, err));
-	return a->n ? keep_check(keep, err)
+	return a->n ? override_check(keep, err)
 	            : err_set(err, INFER_EUNSUP, "no tensor of it is quantised");
 }
 
@@ -71,7 +71,7 @@ static struct infer_str role(struct infer_str name)
 	return name;
 }
 
-static int together(const struct aim_tensor *a, const struct aim_tensor *b, int layers)
+static int together(const struct bpw_tensor *a, const struct bpw_tensor *b, int layers)
 {
 	struct infer_str x = role(a->in->name), y = role(b->in->name);
 
@@ -81,7 +81,7 @@ static int together(const struct aim_tensor *a, const struct aim_tensor *b, int 
 
 /* Tensors of one role in so many layers one behind the other are measured together: as few layers
  * as leave no more groups than are measured. */
-static void make_groups(struct aim *a)
+static void make_groups(struct bpw_search *a)
 {
 	int layers = 1;
 
@@ -97,13 +97,13 @@ static void make_groups(struct aim *a)
 				j++;
 			a->t[i].group = j < i ? a->t[j].group : a->n_groups++;
 		}
-	} while (a->n_groups > AIM_GROUPS && layers++ < 1 << 12);
+	} while (a->n_groups > BPW_GROUPS && layers++ < 1 << 12);
 }
 
 /* ---- the recipe ---- */
 
 /* The mix for general.file_type: that of the type of most weights. */
-static const struct mix_name *mix_of(const struct aim *a)
+static const struct mix_name *mix_of(const struct bpw_search *a)
 {
 	uint64_t weights[INFER_TYPE_COUNT] = { 0 };
 	const struct mix_name *name, *found = NULL;
@@ -136,7 +136,7 @@ static char *exactly(struct arena *mem, struct infer_str name)
 	return s;
 }
 
-static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
+static int describe(infer_recipe **out, const struct bpw_search *a, infer_error *err)
 {
 	const infer_recipe *from = a->recipe;
 	char hex[65];
@@ -155,12 +155,12 @@ static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
 	r->window = a->window;
 	r->rules = arena_alloc(&r->mem, a->n, sizeof *r->rules);
 	for (size_t i = 0; r->rules && i < a->n; i++) {
-		const struct aim_tensor *t = &a->t[i];
+		const struct bpw_tensor *t = &a->t[i];
 
-		r->rules[i] = (struct keep_rule){ .pattern = exactly(&r->mem, t->in->name),
-			                          .type = t->at[t->chosen].type,
-			                          .method = t->method,
-			                          .code = INFER_EINVAL };
+		r->rules[i] = (struct override_rule){ .pattern = exactly(&r->mem, t->in->name),
+			                              .type = t->at[t->chosen].type,
+			                              .method = t->method,
+			                              .code = INFER_EINVAL };
 		r->rules[i].label = r->rules[i].pattern;
 	}
 	r->n = a->n;
@@ -174,7 +174,7 @@ static int describe(infer_recipe **out, const struct aim *a, infer_error *err)
 /* ---- the size ---- */
 
 /* What is counted of the file that a recipe makes; what may be is a->most. */
-static int count(uint64_t *now, struct aim *a, const infer_recipe *r, infer_error *err)
+static int count(uint64_t *now, struct bpw_search *a, const infer_recipe *r, infer_error *err)
 {
 	const struct infer_quant_opts o = {
 		.recipe = r, .imatrix = a->o->imatrix, .shard_bytes = a->o->shard_bytes, .dry = 1
@@ -193,7 +193,7 @@ static int count(uint64_t *now, struct aim *a, const infer_recipe *r, infer_erro
 }
 
 /* The recipe of what is chosen, and what is counted of it. */
-static int try(infer_recipe **out, uint64_t *now, struct aim *a, infer_error *err)
+static int try(infer_recipe **out, uint64_t *now, struct bpw_search *a, infer_error *err)
 {
 	TRY(describe(out, a, err));
 	int rc = count(now, a, *out, err);
@@ -205,7 +205,7 @@ static int try(infer_recipe **out, uint64_t *now, struct aim *a, infer_error *er
 	return rc;
 }
 
-static int too_small(const struct aim *a, uint64_t least, infer_error *err)
+static int too_small(const struct bpw_search *a, uint64_t least, infer_error *err)
 {
 	if (a->recipe->max_bytes)
 		return err_set(err, INFER_EINVAL,
@@ -216,7 +216,7 @@ static int too_small(const struct aim *a, uint64_t least, infer_error *err)
 }
 
 /* The bytes beside the tensors that are chosen, where these have their smallest types. */
-static int find_rest(uint64_t *rest, struct aim *a, infer_error *err)
+static int find_rest(uint64_t *rest, struct bpw_search *a, infer_error *err)
 {
 	infer_recipe *r;
 	uint64_t now;
@@ -225,20 +225,20 @@ static int find_rest(uint64_t *rest, struct aim *a, infer_error *err)
 	infer_recipe_free(r);
 	if (now > a->most)
 		return too_small(a, now, err);
-	*rest = now - aim_least(a);
+	*rest = now - bpw_least(a);
 	return INFER_OK;
 }
 
 /* What lies beside the tensors that are chosen depends a little on the choice, so this is repeated
  * until it fits. */
-static int choose(infer_recipe **out, struct aim *a, uint64_t rest, infer_error *err)
+static int choose(infer_recipe **out, struct bpw_search *a, uint64_t rest, infer_error *err)
 {
 	uint64_t now;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (a->most < rest + aim_least(a))
-			return too_small(a, rest + aim_least(a), err);
-		TRY(aim_fit(a, a->most - rest, err));
+		if (a->most < rest + bpw_least(a))
+			return too_small(a, rest + bpw_least(a), err);
+		TRY(bpw_fit(a, a->most - rest, err));
 		TRY(try(out, &now, a, err));
 		if (now <= a->most)
 			return INFER_OK;
@@ -252,9 +252,9 @@ static int choose(infer_recipe **out, struct aim *a, uint64_t rest, infer_error 
 
 /* ---- all of it ---- */
 
-static int take_recipe(struct aim *a, infer_error *err)
+static int take_recipe(struct bpw_search *a, infer_error *err)
 {
-	const struct infer_aim_opts *o = a->o;
+	const struct infer_bpw_opts *o = a->o;
 	char hex[65];
 
 	if (!o->recipe) {
@@ -275,7 +275,7 @@ static int take_recipe(struct aim *a, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_importance(struct aim *a, infer_error *err)
+static int open_importance(struct bpw_search *a, infer_error *err)
 {
 	const char *from = a->o->imatrix ? a->o->imatrix : a->recipe->imatrix;
 	char hex[65];
@@ -289,10 +289,10 @@ static int open_importance(struct aim *a, infer_error *err)
 	return importance_open(&a->importance, from, err);
 }
 
-static int prepare(struct aim *a, infer_error *err)
+static int prepare(struct bpw_search *a, infer_error *err)
 {
 	const struct infer_engine_opts *e = &a->o->engine;
-	struct keep *keep = NULL;
+	struct overrides *keep = NULL;
 	int rc;
 
 	TRY(take_recipe(a, err));
@@ -300,36 +300,37 @@ static int prepare(struct aim *a, infer_error *err)
 	TRY(open_importance(a, err));
 	TRY(quant_how(&a->how, e->isa, err));
 	TRY(pool_new(&a->pool, e->threads ? e->threads : 1, err));
-	rc = keep_new(&keep, a->recipe->rules, a->recipe->n, err);
+	rc = override_new(&keep, a->recipe->rules, a->recipe->n, err);
 	if (!rc)
 		rc = add_all(a, keep, err);
-	keep_free(keep);
+	override_free(keep);
 	return rc;
 }
 
-static int work(infer_recipe **out, struct aim *a, struct aim_probe **probe, infer_error *err)
+static int work(infer_recipe **out, struct bpw_search *a, struct bpw_probe **probe,
+                infer_error *err)
 {
 	uint64_t rest = 0;
 
 	TRY(prepare(a, err));
-	TRY(aim_probe_open(probe, a, err));
-	TRY(aim_errors(a, err));
+	TRY(bpw_probe_open(probe, a, err));
+	TRY(bpw_errors(a, err));
 	TRY(find_rest(&rest, a, err));
 	make_groups(a);
-	TRY(aim_probe(*probe, 8 * (double)a->most / (double)a->elements, err));
+	TRY(bpw_probe(*probe, 8 * (double)a->most / (double)a->elements, err));
 	return choose(out, a, rest, err);
 }
 
-int infer_aim(infer_recipe **out, const infer_file *in, const struct infer_aim_opts *o,
-              infer_error *err)
+int infer_bpw_search(infer_recipe **out, const infer_file *in, const struct infer_bpw_opts *o,
+                     infer_error *err)
 {
-	struct aim a = { .in = in, .o = o };
-	struct aim_probe *probe = NULL;
+	struct bpw_search a = { .in = in, .o = o };
+	struct bpw_probe *probe = NULL;
 
 	*out = NULL;
 	int rc = work(out, &a, &probe, err);
 
-	aim_probe_close(probe);
+	bpw_probe_close(probe);
 	pool_free(a.pool);
 	importance_free(a.importance);
 	infer_recipe_free(a.made);

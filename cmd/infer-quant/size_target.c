@@ -1,12 +1,12 @@
-/* infer-quant/aim.c - types of tensors for a size. */
+/* infer-quant/bpw.c - types of tensors for a size. */
 #include "quant.h"
-#include <infer/aim.h>
+#include <infer/bpw.h>
 #include "base/err.h"
 #include "base/os.h"
 #include "common/input.h"
 #include "common/progress.h"
 
-int aim_check(const struct quant_opts *o, infer_error *err)
+int size_target_check(const struct quant_opts *o, infer_error *err)
 {
 	if (o->max_bytes && o->bpw > 0)
 		return err_set(err, INFER_EINVAL, "--max-bytes and --bpw exclude each other");
@@ -20,10 +20,10 @@ int aim_check(const struct quant_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
-        const struct quant_opts *o, infer_error *err)
+int size_target_search(infer_recipe **out, const infer_recipe *from, const infer_file *in,
+                       const struct quant_opts *o, infer_error *err)
 {
-	struct infer_aim_opts ao = { .recipe = from,
+	struct infer_bpw_opts ao = { .recipe = from,
 		                     .max_bytes = o->max_bytes,
 		                     .bpw = o->bpw,
 		                     .keep = o->keep.at,
@@ -48,7 +48,7 @@ int aim(infer_recipe **out, const infer_recipe *from, const infer_file *in,
 	ao.text_bytes = text.len;
 	if (!rc) {
 		progress_begin("measured", PROGRESS_ITEMS, 0);
-		rc = infer_aim(out, in, &ao, err);
+		rc = infer_bpw_search(out, in, &ao, err);
 		progress_end();
 	}
 	buf_fini(&text);

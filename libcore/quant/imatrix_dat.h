@@ -1,6 +1,6 @@
-/* quant/dat.h - (private) importance matrices in the older form, .dat, entry by entry.  Confined. */
-#ifndef QUANT_DAT_H
-#define QUANT_DAT_H
+/* quant/imatrix_dat.h - (private) importance matrices in the older form, .dat, entry by entry.  Confined. */
+#ifndef QUANT_IMATRIX_DAT_H
+#define QUANT_IMATRIX_DAT_H
 #include <infer/file.h>
 
 struct dat {

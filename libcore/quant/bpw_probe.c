@@ -1,10 +1,10 @@
-/* quant/aim_probe.c - how far the model moves when a group of tensors loses precision: a copy of the
+/* quant/bpw_probe.c - how far the model moves when a group of tensors loses precision: a copy of the
  * model in memory with that group in a low type, beside the model itself, on windows of the text. */
 #include "base/err.h"
 #include "base/num.h"
 #include "base/os.h"
 #include "file/file.h"
-#include "quant/aim.h"
+#include "quant/bpw.h"
 #include "quant/eval.h"
 #include "type/type.h"
 
@@ -20,8 +20,8 @@ struct scratch {
 	float x[PIECE], w[PIECE];
 	unsigned char in[PIECE * sizeof(float)];
 };
-struct aim_probe {
-	struct aim *a;
+struct bpw_probe {
+	struct bpw_search *a;
 	infer_model *model, *other;
 	infer_engine *engine, *other_engine;
 	int32_t *ids; /* [n_ids]: whole windows, spread over the text */
@@ -35,22 +35,22 @@ struct aim_probe {
 	infer_quant plan; /* types and places */
 	unsigned char *image;
 	size_t room;                /* bytes of the memory behind image */
-	const struct aim_tensor *t; /* that is encoded */
+	const struct bpw_tensor *t; /* that is encoded */
 	int *type;                  /* [n] that each is measured in; -1: as it is */
 };
 
 /* ---- the text ---- */
 
-static int windows(struct aim_probe *p, infer_error *err)
+static int windows(struct bpw_probe *p, infer_error *err)
 {
-	const struct infer_aim_opts *o = p->a->o;
+	const struct infer_bpw_opts *o = p->a->o;
 	size_t size = (size_t)p->a->window, n, all, take;
 	int32_t *ids;
 
 	TRY(infer_encode(infer_model_tokenizer(p->model), o->text, o->text_bytes, INFER_ENCODE_ADD,
 	                 &ids, &n, err));
 	all = n / size;
-	take = all < AIM_WINDOWS ? all : AIM_WINDOWS;
+	take = all < BPW_WINDOWS ? all : BPW_WINDOWS;
 	p->n_ids = take * size;
 	p->ids = mem_alloc(MEM_QUANT, p->n_ids, sizeof *p->ids);
 	for (size_t i = 0; p->ids && i < take; i++)
@@ -67,7 +67,7 @@ static int windows(struct aim_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_side(infer_model **m, infer_engine **e, struct aim_probe *p, const infer_file *f,
+static int open_side(infer_model **m, infer_engine **e, struct bpw_probe *p, const infer_file *f,
                      infer_error *err)
 {
 	const struct infer_model_opts mo = { .ctx = p->a->window };
@@ -85,7 +85,7 @@ static int open_side(infer_model **m, infer_engine **e, struct aim_probe *p, con
 
 static void on_piece(void *user, int64_t i, int worker)
 {
-	struct aim_probe *p = user;
+	struct bpw_probe *p = user;
 	struct scratch *s = &p->scratch[worker];
 	const struct infer_tensor *in = p->t->in;
 	const struct quant_tensor *q = &p->plan.tensors[p->t->index];
@@ -100,7 +100,7 @@ static void on_piece(void *user, int64_t i, int worker)
 	const float *importance = NULL;
 
 	if (p->t->importance) {
-		aim_columns(s->w, p->t, at, n);
+		bpw_columns(s->w, p->t, at, n);
 		importance_weigh(s->w, q->type, s->x, s->w, n);
 		importance = s->w;
 	} else if (importance_alone(s->w, q->type, s->x, n)) {
@@ -118,9 +118,9 @@ static void copy_tensor(unsigned char *to, const infer_file *f, const struct inf
 		memcpy(to, at, t->bytes);
 }
 
-static void fill(struct aim_probe *p)
+static void fill(struct bpw_probe *p)
 {
-	struct aim *a = p->a;
+	struct bpw_search *a = p->a;
 	struct quant_shard *s = &p->plan.shards[0];
 
 	memcpy(p->image, s->head.at, s->head.len);
@@ -148,9 +148,9 @@ static void drop_heads(infer_quant *q)
 }
 
 /* Where everything lies in a copy with these types. */
-static int lay_out(struct aim_probe *p, infer_error *err)
+static int lay_out(struct bpw_probe *p, infer_error *err)
 {
-	struct aim *a = p->a;
+	struct bpw_search *a = p->a;
 
 	for (uint64_t i = 0; i < p->plan.n; i++) {
 		struct quant_tensor *q = &p->plan.tensors[i];
@@ -183,7 +183,7 @@ static int lay_out(struct aim_probe *p, infer_error *err)
 /* ---- the divergence: logits of the model are kept, as they are needed for every copy ---- */
 
 /* One step's rows of window w, which begin with row `done` of it. */
-static double take_rows(struct aim_probe *p, struct eval_rows *r, size_t w, int32_t done)
+static double take_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int32_t done)
 {
 	size_t row = (size_t)p->n_vocab;
 	float *own = p->own + (w * (size_t)p->fresh + (size_t)done) * row;
@@ -202,7 +202,7 @@ static double take_rows(struct aim_probe *p, struct eval_rows *r, size_t w, int3
 	return sum;
 }
 
-static int read_window(struct aim_probe *p, infer_engine *e, size_t w, double *sum,
+static int read_window(struct bpw_probe *p, infer_engine *e, size_t w, double *sum,
                        infer_error *err)
 {
 	struct eval_rows r = { 0 };
@@ -223,7 +223,7 @@ static int read_window(struct aim_probe *p, infer_engine *e, size_t w, double *s
 }
 
 /* The mean divergence over all scored tokens; of the model itself: its logits are kept. */
-static int read_text(struct aim_probe *p, infer_engine *e, double *kl, infer_error *err)
+static int read_text(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
 {
 	size_t windows = p->n_ids / (size_t)p->a->window;
 	double sum = 0;
@@ -236,7 +236,7 @@ static int read_text(struct aim_probe *p, infer_engine *e, double *kl, infer_err
 	                               "a tensor in a low type excludes what the model allows");
 }
 
-static int compare(struct aim_probe *p, double *kl, infer_error *err)
+static int compare(struct bpw_probe *p, double *kl, infer_error *err)
 {
 	infer_file *f = NULL;
 	int rc = infer_file_open_bytes(&f, p->image, p->plan.shards[0].file_bytes, "a copy", err);
@@ -251,7 +251,7 @@ static int compare(struct aim_probe *p, double *kl, infer_error *err)
 	return rc;
 }
 
-static int keep_logits(struct aim_probe *p, infer_error *err)
+static int keep_logits(struct bpw_probe *p, infer_error *err)
 {
 	struct infer_model_info m;
 	double none;
@@ -273,7 +273,7 @@ static int keep_logits(struct aim_probe *p, infer_error *err)
 }
 
 /* The divergence of the model in which tensor i has type[i]. */
-static int diverge(struct aim_probe *p, double *kl, infer_error *err)
+static int diverge(struct bpw_probe *p, double *kl, infer_error *err)
 {
 	int rc = lay_out(p, err);
 
@@ -289,7 +289,7 @@ static int diverge(struct aim_probe *p, double *kl, infer_error *err)
 
 /* The choice whose bits per weight are closest to bpw.  Choices without any error are passed over: a
  * model that was quantised before loses nothing in its old type, which says nothing about a group. */
-static int low(const struct aim_tensor *t, double bpw)
+static int low(const struct bpw_tensor *t, double bpw)
 {
 	double least = HUGE_VAL, elements = (double)quant_elements(t->in);
 	int best = -1;
@@ -305,9 +305,9 @@ static int low(const struct aim_tensor *t, double bpw)
 	return best;
 }
 
-static int group(struct aim_probe *p, int g, double bpw, infer_error *err)
+static int group(struct bpw_probe *p, int g, double bpw, infer_error *err)
 {
-	struct aim *a = p->a;
+	struct bpw_search *a = p->a;
 	double error = 0, kl;
 
 	for (size_t i = 0; i < a->n; i++) {
@@ -326,9 +326,9 @@ static int group(struct aim_probe *p, int g, double bpw, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_all(struct aim_probe *p, infer_error *err)
+static int open_all(struct bpw_probe *p, infer_error *err)
 {
-	struct aim *a = p->a;
+	struct bpw_search *a = p->a;
 	struct infer_file_info info;
 
 	TRY(open_side(&p->model, &p->engine, p, a->in, err));
@@ -344,9 +344,9 @@ static int open_all(struct aim_probe *p, infer_error *err)
 	               : err_set(err, INFER_ENOMEM, "no memory to measure tensors");
 }
 
-int aim_probe_open(struct aim_probe **out, struct aim *a, infer_error *err)
+int bpw_probe_open(struct bpw_probe **out, struct bpw_search *a, infer_error *err)
 {
-	struct aim_probe *p = *out = mem_zalloc(MEM_QUANT, 1, sizeof *p);
+	struct bpw_probe *p = *out = mem_zalloc(MEM_QUANT, 1, sizeof *p);
 
 	if (!p)
 		return err_set(err, INFER_ENOMEM, "no memory to measure tensors");
@@ -354,13 +354,13 @@ int aim_probe_open(struct aim_probe **out, struct aim *a, infer_error *err)
 	int rc = open_all(p, err);
 
 	if (rc) {
-		aim_probe_close(p);
+		bpw_probe_close(p);
 		*out = NULL;
 	}
 	return rc;
 }
 
-void aim_probe_close(struct aim_probe *p)
+void bpw_probe_close(struct bpw_probe *p)
 {
 	if (!p)
 		return;
@@ -376,7 +376,7 @@ void aim_probe_close(struct aim_probe *p)
 	mem_free(p);
 }
 
-int aim_probe(struct aim_probe *p, double bpw, infer_error *err)
+int bpw_probe(struct bpw_probe *p, double bpw, infer_error *err)
 {
 	const struct infer_watch *w = &p->a->o->watch;
 

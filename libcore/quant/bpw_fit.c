@@ -1,13 +1,13 @@
-/* quant/aim_fit.c - the cheapest choice that fits: a knapsack in which every tensor takes one of its
+/* quant/bpw_fit.c - the cheapest choice that fits: a knapsack in which every tensor takes one of its
  * types, solved exactly over units of bytes (Bellman 1957), then filled up by single steps. */
 #include "base/err.h"
-#include "quant/aim.h"
+#include "quant/bpw.h"
 
 #include <string.h>
 
 enum { UNITS = 1 << 15 };
 
-uint64_t aim_least(const struct aim *a)
+uint64_t bpw_least(const struct bpw_search *a)
 {
 	uint64_t sum = 0;
 
@@ -28,7 +28,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 }
 
 /* The largest unit that loses nothing, if that are not too many. */
-static uint64_t unit_of(const struct aim *a, uint64_t bytes)
+static uint64_t unit_of(const struct bpw_search *a, uint64_t bytes)
 {
 	uint64_t unit = 0, least = bytes / UNITS + 1;
 
@@ -38,7 +38,7 @@ static uint64_t unit_of(const struct aim *a, uint64_t bytes)
 	return unit > least ? unit : least;
 }
 
-static uint64_t used(const struct aim *a)
+static uint64_t used(const struct bpw_search *a)
 {
 	uint64_t sum = 0;
 
@@ -48,7 +48,7 @@ static uint64_t used(const struct aim *a)
 }
 
 /* What is left takes the steps that gain the most for a byte, while one fits. */
-static void fill(struct aim *a, uint64_t bytes)
+static void fill(struct bpw_search *a, uint64_t bytes)
 {
 	for (;;) {
 		uint64_t left = bytes - used(a);
@@ -57,10 +57,10 @@ static void fill(struct aim *a, uint64_t bytes)
 		int to = -1;
 
 		for (size_t i = 0; i < a->n; i++) {
-			const struct aim_choice *now = &a->t[i].at[a->t[i].chosen];
+			const struct bpw_choice *now = &a->t[i].at[a->t[i].chosen];
 
 			for (int c = a->t[i].chosen + 1; c < a->t[i].n; c++) {
-				const struct aim_choice *then = &a->t[i].at[c];
+				const struct bpw_choice *then = &a->t[i].at[c];
 				uint64_t more = then->bytes - now->bytes;
 				double gain = (now->cost - then->cost) / (double)more;
 
@@ -78,13 +78,13 @@ static void fill(struct aim *a, uint64_t bytes)
 }
 
 /* cost[u]: the least with u units for the tensors so far; way: the choice of each that led there. */
-static void solve(struct aim *a, double *cost, uint8_t *way, size_t units, uint64_t unit)
+static void solve(struct bpw_search *a, double *cost, uint8_t *way, size_t units, uint64_t unit)
 {
 	memset(way, 0, a->n * (units + 1));
 	for (size_t u = 0; u <= units; u++)
 		cost[u] = 0;
 	for (size_t i = 0; i < a->n; i++) {
-		const struct aim_tensor *t = &a->t[i];
+		const struct bpw_tensor *t = &a->t[i];
 		uint8_t *w = way + i * (units + 1);
 
 		for (size_t u = units + 1; u-- > 0;) {
@@ -105,16 +105,16 @@ static void solve(struct aim *a, double *cost, uint8_t *way, size_t units, uint6
 		}
 	}
 	for (size_t i = a->n, u = units; i-- > 0;) {
-		struct aim_tensor *t = &a->t[i];
+		struct bpw_tensor *t = &a->t[i];
 
 		t->chosen = way[i * (units + 1) + u];
 		u -= (size_t)((t->at[t->chosen].bytes - t->at[0].bytes + unit - 1) / unit);
 	}
 }
 
-int aim_fit(struct aim *a, uint64_t bytes, infer_error *err)
+int bpw_fit(struct bpw_search *a, uint64_t bytes, infer_error *err)
 {
-	uint64_t room = bytes - aim_least(a), unit = unit_of(a, room);
+	uint64_t room = bytes - bpw_least(a), unit = unit_of(a, room);
 	size_t units = (size_t)(room / unit);
 	double *cost = mem_alloc(MEM_QUANT, units + 1, sizeof *cost);
 	uint8_t *way = mem_alloc(MEM_QUANT, a->n, units + 1);

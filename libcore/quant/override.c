@@ -1,5 +1,5 @@
-/* quant/keep.c - patterns of tensor names. */
-#include "quant/keep.h"
+/* quant/override.c - patterns of tensor names. */
+#include "quant/override.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "quant/mix.h"
@@ -13,10 +13,10 @@ enum { STEPS_MAX = 1000000, DEPTH_MAX = 1000 };
 
 struct pattern {
 	pcre2_code *re;
-	const struct keep_rule *rule; /* borrowed */
+	const struct override_rule *rule; /* borrowed */
 	int used;
 };
-struct keep {
+struct overrides {
 	pcre2_general_context *heap; /* its allocations are ours */
 	pcre2_match_context *limits;
 	pcre2_match_data *match;
@@ -57,7 +57,7 @@ static int no_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "no memory for patterns of names");
 }
 
-int keep_read(struct keep_rule *r, struct arena *a, const char *rule, infer_error *err)
+int override_read(struct override_rule *r, struct arena *a, const char *rule, infer_error *err)
 {
 	const char *equals = strrchr(rule, '=');
 	char label[96];
@@ -76,7 +76,7 @@ int keep_read(struct keep_rule *r, struct arena *a, const char *rule, infer_erro
 	return r->pattern && r->label ? INFER_OK : no_memory(err);
 }
 
-static int compile(struct keep *k, struct pattern *p, const struct keep_rule *rule,
+static int compile(struct overrides *k, struct pattern *p, const struct override_rule *rule,
                    infer_error *err)
 {
 	PCRE2_UCHAR why[120];
@@ -99,9 +99,10 @@ static int compile(struct keep *k, struct pattern *p, const struct keep_rule *ru
 	               (const char *)why);
 }
 
-int keep_new(struct keep **out, const struct keep_rule *rules, size_t n, infer_error *err)
+int override_new(struct overrides **out, const struct override_rule *rules, size_t n,
+                 infer_error *err)
 {
-	struct keep *k = mem_zalloc(MEM_QUANT, 1, sizeof *k);
+	struct overrides *k = mem_zalloc(MEM_QUANT, 1, sizeof *k);
 	int rc = INFER_OK;
 
 	*out = NULL;
@@ -117,7 +118,7 @@ int keep_new(struct keep **out, const struct keep_rule *rules, size_t n, infer_e
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = compile(k, &k->at[i], &rules[i], err);
 	if (rc) {
-		keep_free(k);
+		override_free(k);
 		return rc;
 	}
 	pcre2_set_match_limit(k->limits, STEPS_MAX);
@@ -126,7 +127,7 @@ int keep_new(struct keep **out, const struct keep_rule *rules, size_t n, infer_e
 	return INFER_OK;
 }
 
-void keep_free(struct keep *k)
+void override_free(struct overrides *k)
 {
 	if (!k)
 		return;
@@ -139,8 +140,8 @@ void keep_free(struct keep *k)
 	mem_free(k);
 }
 
-int keep_find(const struct keep_rule **rule, struct keep *k, struct infer_str name,
-              infer_error *err)
+int override_find(const struct override_rule **rule, struct overrides *k, struct infer_str name,
+                  infer_error *err)
 {
 	*rule = NULL;
 	for (size_t i = 0; i < k->n; i++) {
@@ -162,7 +163,7 @@ int keep_find(const struct keep_rule **rule, struct keep *k, struct infer_str na
 	return INFER_OK;
 }
 
-int keep_check(const struct keep *k, infer_error *err)
+int override_check(const struct overrides *k, infer_error *err)
 {
 	for (size_t i = 0; i < k->n; i++)
 		if (!k->at[i].used)

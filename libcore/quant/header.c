@@ -1,4 +1,4 @@
-/* quant/head.c - the heads of the files: metadata, which is that of the input but for a few keys, and
+/* quant/header.c - the heads of the files: metadata, which is that of the input but for a few keys, and
  * the tables of tensors. */
 #include "base/err.h"
 #include "base/num.h"

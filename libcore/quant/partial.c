@@ -1,4 +1,4 @@
-/* quant/part.c - unfinished files.
+/* quant/partial.c - unfinished files.
  *
  * PATH.part has its final size from the start, so that a full disk shows before the work; PATH.resume
  * is text:
@@ -7,7 +7,7 @@
  *	TENSOR ELEMENTS                    a line whenever that much is on the disk
  *
  * The last whole line counts.  The lock on PATH.resume keeps other processes away. */
-#include "quant/part.h"
+#include "quant/partial.h"
 #include "quant/write.h"
 #include "base/err.h"
 #include "base/os.h"
@@ -26,8 +26,8 @@
 enum { TRIES = 100, HEAD = 128, TAIL = 256, PIECE = 1 << 16 };
 #define TITLE "infer-quant 1 "
 
-int part_path(struct buf *out, const char *path, int no, int count, const char *suffix,
-              infer_error *err)
+int partial_path(struct buf *out, const char *path, int no, int count, const char *suffix,
+                 infer_error *err)
 {
 	static const char end[] = ".gguf", packed[] = ".zst";
 	size_t n = strlen(path);
@@ -52,7 +52,7 @@ int part_path(struct buf *out, const char *path, int no, int count, const char *
 	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
 }
 
-int part_io(int is_read, int fd, void *at, size_t n, uint64_t offset)
+int partial_io(int is_read, int fd, void *at, size_t n, uint64_t offset)
 {
 	while (n) {
 		ssize_t got = is_read ? pread(fd, at, n, (off_t)offset)
@@ -92,7 +92,7 @@ static int write_at(int fd, const void *from, size_t n, uint64_t at)
 
 /* Under a name that is written there may be nothing, a regular file that is not the input, or a link,
  * which is removed. */
-static int check_name(const struct part *p, const char *name, infer_error *err)
+static int check_name(const struct partial *p, const char *name, infer_error *err)
 {
 	const struct infer_file *in = p->q->in;
 	struct stat st, its;
@@ -110,22 +110,22 @@ static int check_name(const struct part *p, const char *name, infer_error *err)
 	return INFER_OK;
 }
 
-static int check_names(const struct part *p, infer_error *err)
+static int check_names(const struct partial *p, infer_error *err)
 {
 	struct buf name;
 	int rc = INFER_OK;
 
 	buf_init(&name, MEM_QUANT);
 	for (int i = 0; !rc && i < p->q->n_shards; i++) {
-		rc = part_path(&name, p->path, i, p->q->n_shards, "", err);
+		rc = partial_path(&name, p->path, i, p->q->n_shards, "", err);
 		if (!rc)
 			rc = check_name(p, name.at, err);
 		if (!rc)
-			rc = part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err);
+			rc = partial_path(&name, p->path, i, p->q->n_shards, PARTIAL_SUFFIX, err);
 		if (!rc)
 			rc = check_name(p, name.at, err);
 		if (!rc)
-			rc = part_path(&name, p->path, i, p->q->n_shards, PART_PACKED, err);
+			rc = partial_path(&name, p->path, i, p->q->n_shards, PARTIAL_PACKED, err);
 		if (!rc)
 			rc = check_name(p, name.at, err);
 	}
@@ -134,7 +134,7 @@ static int check_names(const struct part *p, infer_error *err)
 }
 
 /* *same 0: another process has finished and removed it between opening and locking. */
-static int open_locked(struct part *p, int *same, infer_error *err)
+static int open_locked(struct partial *p, int *same, infer_error *err)
 {
 	struct stat st, now;
 	const char *name = p->resume.at;
@@ -159,7 +159,7 @@ static int open_locked(struct part *p, int *same, infer_error *err)
 	return INFER_OK;
 }
 
-static int lock(struct part *p, infer_error *err)
+static int lock(struct partial *p, infer_error *err)
 {
 	for (int i = 0, same; i < TRIES; i++) {
 		int rc = open_locked(p, &same, err);
@@ -176,7 +176,7 @@ static int lock(struct part *p, infer_error *err)
 }
 
 /* Its last whole line, after the first. */
-static int read_marks(struct part *p, off_t from, off_t size)
+static int read_marks(struct partial *p, off_t from, off_t size)
 {
 	char tail[TAIL + 1];
 	off_t at = size - from > TAIL ? size - TAIL : from;
@@ -204,7 +204,7 @@ static int read_marks(struct part *p, off_t from, off_t size)
 
 /* True if an earlier run of this user with that fingerprint has left marks.  *count: of its files, 0:
  * not known */
-static int read_resume(struct part *p, const char *fingerprint, int *count)
+static int read_resume(struct partial *p, const char *fingerprint, int *count)
 {
 	char head[HEAD + 1], want[HEAD];
 	ssize_t n = pread(p->resume_fd, head, HEAD, 0);
@@ -244,7 +244,7 @@ static int is_ours(const struct stat *st)
 }
 
 /* Open the files that the marks are about.  Returns 0 if one is missing or is another. */
-static int reopen(struct part *p, infer_error *err)
+static int reopen(struct partial *p, infer_error *err)
 {
 	struct buf name;
 	struct stat st;
@@ -254,7 +254,7 @@ static int reopen(struct part *p, infer_error *err)
 	for (int i = 0; found && i < p->q->n_shards; i++) {
 		const struct quant_shard *s = &p->q->shards[i];
 
-		if (part_path(&name, p->path, i, p->q->n_shards, PART_SUFFIX, err))
+		if (partial_path(&name, p->path, i, p->q->n_shards, PARTIAL_SUFFIX, err))
 			break;
 		p->fds[i] = open(name.at, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		found = p->fds[i] >= 0 && !fstat(p->fds[i], &st) && is_ours(&st) &&
@@ -265,19 +265,19 @@ static int reopen(struct part *p, infer_error *err)
 	return found;
 }
 
-static void drop(const struct part *p, int count)
+static void drop(const struct partial *p, int count)
 {
-	static const char *const suffixes[] = { PART_SUFFIX, PART_PACKED };
+	static const char *const suffixes[] = { PARTIAL_SUFFIX, PARTIAL_PACKED };
 	struct buf name;
 
 	buf_init(&name, MEM_QUANT);
 	for (int i = 0; i < 2 * count; i++)
-		if (!part_path(&name, p->path, i / 2, count, suffixes[i % 2], NULL))
+		if (!partial_path(&name, p->path, i / 2, count, suffixes[i % 2], NULL))
 			unlink(name.at);
 	buf_fini(&name);
 }
 
-static void close_all(struct part *p)
+static void close_all(struct partial *p)
 {
 	for (int i = 0; p->fds && i < p->q->n_shards; i++) {
 		if (p->fds[i] >= 0)
@@ -286,15 +286,15 @@ static void close_all(struct part *p)
 	}
 }
 
-int part_create(int *fd, struct buf *name, const struct part *p, int no, const char *suffix,
-                infer_error *err)
+int partial_create(int *fd, struct buf *name, const struct partial *p, int no, const char *suffix,
+                   infer_error *err)
 {
 	unsigned mode;
 
 	*fd = -1;
-	TRY(part_path(name, p->path, no, p->q->n_shards, "", err));
+	TRY(partial_path(name, p->path, no, p->q->n_shards, "", err));
 	mode = replace_mode(name->at, 0666);
-	TRY(part_path(name, p->path, no, p->q->n_shards, suffix, err));
+	TRY(partial_path(name, p->path, no, p->q->n_shards, suffix, err));
 	return replace_create(fd, name->at, mode, err);
 }
 
@@ -310,7 +310,7 @@ static int begin_file(int fd, const char *name, const struct quant_shard *s, inf
 	return INFER_OK;
 }
 
-static int begin(struct part *p, const char *fingerprint, infer_error *err)
+static int begin(struct partial *p, const char *fingerprint, infer_error *err)
 {
 	char line[HEAD];
 	struct buf name;
@@ -322,7 +322,7 @@ static int begin(struct part *p, const char *fingerprint, infer_error *err)
 		return failed(p->resume.at, "cannot be written", err);
 	buf_init(&name, MEM_QUANT);
 	for (int i = 0; !rc && i < p->q->n_shards; i++) {
-		rc = part_create(&p->fds[i], &name, p, i, PART_SUFFIX, err);
+		rc = partial_create(&p->fds[i], &name, p, i, PARTIAL_SUFFIX, err);
 		if (!rc)
 			rc = begin_file(p->fds[i], name.at, &p->q->shards[i], err);
 	}
@@ -338,7 +338,7 @@ static int begin(struct part *p, const char *fingerprint, infer_error *err)
 
 /* Nothing of another program is lost: the file is empty, zeros after a power cut, or begins as ours
  * do. */
-static int check_resume(const struct part *p, infer_error *err)
+static int check_resume(const struct partial *p, infer_error *err)
 {
 	char head[sizeof TITLE] = "";
 	ssize_t n = pread(p->resume_fd, head, sizeof head - 1, 0);
@@ -349,7 +349,7 @@ static int check_resume(const struct part *p, infer_error *err)
 	return INFER_OK;
 }
 
-static int open_all(struct part *p, const char *fingerprint, infer_error *err)
+static int open_all(struct partial *p, const char *fingerprint, infer_error *err)
 {
 	int count;
 
@@ -366,20 +366,20 @@ static int open_all(struct part *p, const char *fingerprint, infer_error *err)
 	int rc = begin(p, fingerprint, err);
 
 	if (rc)
-		part_close(p, 0);
+		partial_close(p, 0);
 	return rc;
 }
 
-int part_open(struct part *p, const infer_quant *q, const char *path, const char fingerprint[65],
-              infer_error *err)
+int partial_open(struct partial *p, const infer_quant *q, const char *path,
+                 const char fingerprint[65], infer_error *err)
 {
 	char target[PATH_MAX];
 
-	*p = (struct part){ .q = q, .path = path, .resume_fd = -1, .suffix = PART_SUFFIX };
+	*p = (struct partial){ .q = q, .path = path, .resume_fd = -1, .suffix = PARTIAL_SUFFIX };
 	buf_init(&p->resume, MEM_QUANT);
 	TRY(replace_target(target, path, err));
 	buf_puts(&p->resume, target);
-	buf_puts(&p->resume, PART_RESUME);
+	buf_puts(&p->resume, PARTIAL_RESUME);
 	p->fds = mem_alloc(MEM_QUANT, (size_t)q->n_shards, sizeof *p->fds);
 	for (int i = 0; p->fds && i < q->n_shards; i++)
 		p->fds[i] = -1;
@@ -388,20 +388,20 @@ int part_open(struct part *p, const infer_quant *q, const char *path, const char
 	                 : open_all(p, fingerprint, err);
 
 	if (rc)
-		part_close(p, 1);
+		partial_close(p, 1);
 	return rc;
 }
 
-int part_sync(struct part *p, infer_error *err)
+int partial_sync(struct partial *p, infer_error *err)
 {
 	for (int i = 0; i < p->q->n_shards; i++)
 		if (fdatasync(p->fds[i]))
-			return err_errno(err, errno, "%s" PART_SUFFIX ": writing",
+			return err_errno(err, errno, "%s" PARTIAL_SUFFIX ": writing",
 			                 file_label(p->path));
 	return INFER_OK;
 }
 
-void part_want(const struct part *p, const struct quant_tensor *t, uint64_t from, uint64_t to)
+void partial_want(const struct partial *p, const struct quant_tensor *t, uint64_t from, uint64_t to)
 {
 	uint64_t a = write_bytes(t->type, from), b = write_bytes(t->type, to);
 
@@ -409,14 +409,14 @@ void part_want(const struct part *p, const struct quant_tensor *t, uint64_t from
 	                      SYNC_FILE_RANGE_WRITE);
 }
 
-int part_mark(struct part *p, uint64_t tensor, uint64_t elements, infer_error *err)
+int partial_mark(struct partial *p, uint64_t tensor, uint64_t elements, infer_error *err)
 {
 	char line[64];
 	int n = snprintf(line, sizeof line, "%llu %llu\n", (unsigned long long)tensor,
 	                 (unsigned long long)elements);
 	off_t end;
 
-	TRY(part_sync(p, err));
+	TRY(partial_sync(p, err));
 	end = lseek(p->resume_fd, 0, SEEK_END);
 	if (end < 0 || write_at(p->resume_fd, line, (size_t)n, (uint64_t)end))
 		return failed(p->resume.at, "writing", err);
@@ -425,18 +425,18 @@ int part_mark(struct part *p, uint64_t tensor, uint64_t elements, infer_error *e
 }
 
 /* The first file last: it is the one that a model is opened by. */
-int part_end(struct part *p, infer_error *err)
+int partial_end(struct partial *p, infer_error *err)
 {
 	struct buf from, to;
-	int rc = part_sync(p, err);
+	int rc = partial_sync(p, err);
 
 	buf_init(&from, MEM_QUANT);
 	buf_init(&to, MEM_QUANT);
 	for (int i = p->q->n_shards - 1; !rc && i >= 0; i--) {
-		rc = part_path(&from, p->path, i, p->q->n_shards, p->suffix, err);
+		rc = partial_path(&from, p->path, i, p->q->n_shards, p->suffix, err);
 		if (!rc)
-			rc = part_path(&to, p->path, i, p->q->n_shards, "", err);
-		if (!rc && !strcmp(p->suffix, PART_SUFFIX))
+			rc = partial_path(&to, p->path, i, p->q->n_shards, "", err);
+		if (!rc && !strcmp(p->suffix, PARTIAL_SUFFIX))
 			replace_keep(p->fds[i], to.at);
 		if (!rc && rename(from.at, to.at))
 			rc = err_errno(err, errno, "%s", file_label(to.at));
@@ -448,7 +448,7 @@ int part_end(struct part *p, infer_error *err)
 	return rc;
 }
 
-void part_close(struct part *p, int keep)
+void partial_close(struct partial *p, int keep)
 {
 	close_all(p);
 	if (p->resume_fd >= 0 && !keep) {

@@ -1,6 +1,6 @@
-/* quant/dat.c - the older form of importance matrices: i32 entries; each i32 length, name, i32 calls,
+/* quant/imatrix_dat.c - the older form of importance matrices: i32 entries; each i32 length, name, i32 calls,
  * i32 values, f32 values; then i32 the last chunk, i32 length, name of the text. */
-#include "quant/dat.h"
+#include "quant/imatrix_dat.h"
 #include "base/err.h"
 #include "base/num.h"
 

@@ -3,7 +3,7 @@
  * encoders write. */
 #include "../nth.h"
 #include "file/gguf_write.h"
-#include "quant/aim.h"
+#include "quant/bpw.h"
 #include "type/type.h"
 
 #include <stdio.h>
@@ -19,10 +19,10 @@ static uint64_t below(uint64_t *state, uint64_t n)
 	return (*state >> 33) % n;
 }
 
-static void draw(struct aim *a, uint64_t *r, uint64_t unit)
+static void draw(struct bpw_search *a, uint64_t *r, uint64_t unit)
 {
 	for (int i = 0; i < TENSORS; i++) {
-		struct aim_tensor *t = &a->t[i];
+		struct bpw_tensor *t = &a->t[i];
 		double cost = 100;
 		uint64_t bytes = 0;
 
@@ -31,12 +31,12 @@ static void draw(struct aim *a, uint64_t *r, uint64_t unit)
 		for (int c = 0; c < t->n; c++) {
 			bytes += unit * (1 + below(r, 20));
 			cost -= (double)below(r, 24);
-			t->at[c] = (struct aim_choice){ .bytes = bytes, .cost = cost };
+			t->at[c] = (struct bpw_choice){ .bytes = bytes, .cost = cost };
 		}
 	}
 }
 
-static double cost_of(const struct aim *a, uint64_t *bytes)
+static double cost_of(const struct bpw_search *a, uint64_t *bytes)
 {
 	double cost = 0;
 
@@ -49,7 +49,7 @@ static double cost_of(const struct aim *a, uint64_t *bytes)
 }
 
 /* Every choice there is. */
-static double best_of(struct aim *a, size_t i, uint64_t bytes, double cost)
+static double best_of(struct bpw_search *a, size_t i, uint64_t bytes, double cost)
 {
 	double best = 1e9;
 
@@ -66,8 +66,8 @@ static double best_of(struct aim *a, size_t i, uint64_t bytes, double cost)
 
 static int case_fit(void)
 {
-	struct aim_tensor t[TENSORS] = { { 0 } };
-	struct aim a = { .t = t, .n = TENSORS };
+	struct bpw_tensor t[TENSORS] = { { 0 } };
+	struct bpw_search a = { .t = t, .n = TENSORS };
 	uint64_t r = 7;
 	uint64_t bytes;
 	int rc = INFER_OK;
@@ -76,9 +76,9 @@ static int case_fit(void)
 		uint64_t unit = i % 2 ? 1 : 1000, least, most;
 
 		draw(&a, &r, unit);
-		least = aim_least(&a);
+		least = bpw_least(&a);
 		most = least + unit * below(&r, 200) + below(&r, unit);
-		nth_ok(aim_fit(&a, most, NULL));
+		nth_ok(bpw_fit(&a, most, NULL));
 		double cost = cost_of(&a, &bytes);
 
 		assert_true(bytes <= most);
@@ -91,22 +91,22 @@ out:
 /* More bytes than there are units: rounded up, then filled. */
 static void test_units(void **state)
 {
-	struct aim_tensor t[2] = { { .n = 2 }, { .n = 2 } };
-	struct aim a = { .t = t, .n = 2 };
+	struct bpw_tensor t[2] = { { .n = 2 }, { .n = 2 } };
+	struct bpw_search a = { .t = t, .n = 2 };
 	uint64_t bytes;
 
 	(void)state;
-	t[0].at[0] = (struct aim_choice){ .bytes = 1, .cost = 9 };
-	t[0].at[1] = (struct aim_choice){ .bytes = 1000000007, .cost = 1 };
-	t[1].at[0] = (struct aim_choice){ .bytes = 2, .cost = 9 };
-	t[1].at[1] = (struct aim_choice){ .bytes = 1000000011, .cost = 2 };
-	assert_int_equal(aim_fit(&a, 2000000018, NULL), INFER_OK);
+	t[0].at[0] = (struct bpw_choice){ .bytes = 1, .cost = 9 };
+	t[0].at[1] = (struct bpw_choice){ .bytes = 1000000007, .cost = 1 };
+	t[1].at[0] = (struct bpw_choice){ .bytes = 2, .cost = 9 };
+	t[1].at[1] = (struct bpw_choice){ .bytes = 1000000011, .cost = 2 };
+	assert_int_equal(bpw_fit(&a, 2000000018, NULL), INFER_OK);
 	cost_of(&a, &bytes);
 	assert_int_equal(bytes, 2000000018);
-	assert_int_equal(aim_fit(&a, 2000000017, NULL), INFER_OK);
+	assert_int_equal(bpw_fit(&a, 2000000017, NULL), INFER_OK);
 	assert_int_equal(t[0].chosen, 1);
 	assert_int_equal(t[1].chosen, 0);
-	assert_int_equal(aim_fit(&a, 3, NULL), INFER_OK);
+	assert_int_equal(bpw_fit(&a, 3, NULL), INFER_OK);
 	assert_int_equal(t[0].chosen + t[1].chosen, 0);
 }
 
@@ -172,8 +172,8 @@ static double error_of(int type, const float *importance)
 static int case_errors(void)
 {
 	static float importance[COLUMNS];
-	struct aim_tensor t = { .n = 0 };
-	struct aim a = { .t = &t, .n = 1 };
+	struct bpw_tensor t = { .n = 0 };
+	struct bpw_search a = { .t = &t, .n = 1 };
 	infer_file *f = NULL;
 	int rc, has[2];
 
@@ -184,10 +184,10 @@ static int case_errors(void)
 	nth_ok(infer_file_open(&f, path, NULL));
 	a.in = f;
 	for (int weighed = 0; weighed < 2; weighed++) {
-		t = (struct aim_tensor){ .in = infer_file_tensor_at(f, 0) };
+		t = (struct bpw_tensor){ .in = infer_file_tensor_at(f, 0) };
 		t.importance = weighed ? importance : NULL;
 		t.n_importance = weighed ? COLUMNS : 0;
-		nth_ok(aim_errors(&a, NULL));
+		nth_ok(bpw_errors(&a, NULL));
 		has[weighed] = 0;
 		for (int c = 0; c < t.n; c++) {
 			if (c)

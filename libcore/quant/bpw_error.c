@@ -1,8 +1,8 @@
-/* quant/aim_error.c - the squared errors of the types that a tensor may have. */
+/* quant/bpw_error.c - the squared errors of the types that a tensor may have. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
-#include "quant/aim.h"
+#include "quant/bpw.h"
 #include "type/type.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ struct scratch {
 };
 struct work {
 	const infer_file *in;
-	const struct aim_tensor *t;
+	const struct bpw_tensor *t;
 	int type, how;
 	uint64_t pieces, taken; /* of the tensor; of those: looked at */
 	struct scratch *scratch;
@@ -32,7 +32,7 @@ struct work {
 	int bad[PIECES];
 };
 
-void aim_columns(float *w, const struct aim_tensor *t, uint64_t from, size_t n)
+void bpw_columns(float *w, const struct bpw_tensor *t, uint64_t from, size_t n)
 {
 	uint64_t ne0 = (uint64_t)t->in->ne[0], matrix = ne0 * (uint64_t)t->in->ne[1];
 
@@ -63,7 +63,7 @@ static void on_piece(void *user, int64_t i, int worker)
 	from->decode(s->x,
 	             file_span(k->in, in, bytes_of(in->type, at), bytes_of(in->type, n), s->in),
 	             n / (size_t)from->info.block);
-	aim_columns(s->cost, k->t, at, n);
+	bpw_columns(s->cost, k->t, at, n);
 	for (size_t j = 0; j < n; j++)
 		if (!isfinite(s->x[j])) {
 			k->bad[i] = 1;
@@ -88,7 +88,7 @@ static void on_piece(void *user, int64_t i, int worker)
 	k->sums[i] = sum * (double)PIECE / (double)n;
 }
 
-static int measure(struct aim *a, struct work *k, struct aim_choice *c, infer_error *err)
+static int measure(struct bpw_search *a, struct work *k, struct bpw_choice *c, infer_error *err)
 {
 	const struct infer_tensor *in = k->t->in;
 	uint64_t all = quant_elements(in);
@@ -114,7 +114,7 @@ static int measure(struct aim *a, struct work *k, struct aim_choice *c, infer_er
 }
 
 /* In the order of bytes; a type that is not smaller than one with a smaller error is left out. */
-static void insert(struct aim_tensor *t, const struct aim_choice *c)
+static void insert(struct bpw_tensor *t, const struct bpw_choice *c)
 {
 	int i = t->n;
 
@@ -131,11 +131,11 @@ static void insert(struct aim_tensor *t, const struct aim_choice *c)
 	t->n++;
 }
 
-static int one(struct aim *a, struct work *k, struct aim_tensor *t, const struct mix *m,
+static int one(struct bpw_search *a, struct work *k, struct bpw_tensor *t, const struct mix *m,
                infer_error *err)
 {
 	uint8_t seen[INFER_TYPE_COUNT] = { 0 };
-	struct aim_choice c = { 0 };
+	struct bpw_choice c = { 0 };
 
 	k->t = t;
 	if (t->n) /* a pattern has said it */
@@ -154,7 +154,7 @@ static int one(struct aim *a, struct work *k, struct aim_tensor *t, const struct
 	return INFER_OK;
 }
 
-int aim_errors(struct aim *a, infer_error *err)
+int bpw_errors(struct bpw_search *a, infer_error *err)
 {
 	struct work k = { .in = a->in };
 	struct mix m;

@@ -1,11 +1,11 @@
-/* infer/aim.h - choose types of tensors for a target size.   floor: quant
+/* infer/bpw.h - choose types of tensors for a target size.   floor: quant
  *
  * A text shows how much the KL divergence of the model from itself grows when one tensor loses
  * precision.  The share of each type in that follows from its squared weight errors, weighted with
  * the importance of their columns.  The result is the set of types with the least sum that fits the
  * size.  It depends on the model, the recipe and the text alone.  One thread at a time. */
-#ifndef INFER_AIM_H
-#define INFER_AIM_H
+#ifndef INFER_BPW_H
+#define INFER_BPW_H
 #include <stddef.h>
 #include <stdint.h>
 #include <infer/engine.h>
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-struct infer_aim_opts {
+struct infer_bpw_opts {
 	/* with a target and no type; its patterns stay in force */
 	const infer_recipe *recipe;
 	/* or, if it is NULL: most bytes of the file, or bits per weight, one of the two; the next
@@ -42,8 +42,8 @@ struct infer_aim_opts {
  * INFER_EUNSUP: the model cannot be run.
  * INFER_ENOMEM: also for the copy of the model that is needed.
  * INFER_ENAN INFER_EIO */
-int infer_aim(infer_recipe **out, const infer_file *in, const struct infer_aim_opts *o,
-              infer_error *err);
+int infer_bpw_search(infer_recipe **out, const infer_file *in, const struct infer_bpw_opts *o,
+                     infer_error *err);
 
 #ifdef __cplusplus
 }
