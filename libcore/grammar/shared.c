@@ -135,13 +135,14 @@ static int compile_choice(struct compile *c, struct grammar **g)
 
 	TRY(jread(&list, &c->mem, c->s->text.at, c->s->text.len, "choice", c->err));
 	if (!json_is_array(list) || !list->n)
-		return err_set(c->err, INFER_EINVAL, "choice is not a list of texts");
+		return err_set(c->err, INFER_EINVAL, "choice must be a list of strings, not empty");
 	words = arena_alloc(&c->mem, list->n, sizeof *words);
 	if (!words)
 		return fail_nomem(c->err);
 	json_each(v, list) {
 		if (!json_is_string(v))
-			return err_set(c->err, INFER_EINVAL, "choice: entry %zu is not a text", n);
+			return err_set(c->err, INFER_EINVAL, "choice: entry %zu must be a string",
+			               n);
 		words[n++] = (struct dfa_word){ json_str(v), v->n };
 	}
 	return grammar_choice(g, words, n, &c->left, c->err);
