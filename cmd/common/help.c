@@ -66,7 +66,7 @@ static void put_option(struct buf *out, const struct opt *o)
 	if (o->arg)
 		buf_printf(&head, "%s%s", *o->arg == '[' ? "" : " ", o->arg);
 	buf_puts(&text, o->help);
-	if (o->kind == OPT_NUMBER)
+	if (o->kind == OPT_NUM_GIVEN)
 		buf_printf(&text, " (%g)", o->usual);
 	out->bad |= head.bad | text.bad;
 	if (!out->bad)
@@ -152,7 +152,7 @@ static void put_values(struct buf *out, const struct opt *o, const struct opt *r
 	if (o->kind == OPT_PICK) {
 		for (const char *c = o->arg; *c; c++)
 			buf_putc(out, *c == '|' ? ' ' : *c);
-	} else if (o->kind == OPT_NUMBER && o->marks & OPT_WHOLE && o->hi - o->lo < 8) {
+	} else if (o->kind == OPT_NUM_GIVEN && o->marks & OPT_WHOLE && o->hi - o->lo < 8) {
 		for (int i = (int)o->lo; i <= (int)o->hi; i++)
 			buf_printf(out, i > (int)o->lo ? " %d" : "%d", i);
 	} else if (o->kind == OPT_HELP) {
@@ -194,7 +194,7 @@ static void put_rows(struct buf *out, const struct program *p, const struct opt 
 		           o->arg ? o->arg : "");
 		put_values(out, o, rows);
 		buf_printf(out, "\t%zu\t%s", o->at, o->help);
-		if (o->kind == OPT_NUMBER)
+		if (o->kind == OPT_NUM_GIVEN)
 			buf_printf(out, " (%g)", o->usual);
 		buf_putc(out, '\n');
 	}
@@ -226,7 +226,7 @@ int help_put(struct buf *out, const struct program *p, const struct opt *rows, c
 	buf_init(&known, MEM_BASE);
 	put_sections(&known, rows);
 	rc = known.bad ? err_set(err, INFER_ENOMEM, "out of memory for the help")
-	               : err_set(err, INFER_EINVAL, "--help: '%.40s' is none of %s", section,
+	               : err_set(err, INFER_EINVAL, "--help: '%.40s' is not one of %s", section,
 	                         known.at);
 	buf_fini(&known);
 	return rc;

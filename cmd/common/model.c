@@ -193,7 +193,7 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 
 		if (!t)
 			return err_set(err, INFER_EINVAL,
-			               "--kv-type: '%.40s' is none of " KV_NAMES ", or two: K,V",
+			               "--kv-type: '%.40s' is not one of " KV_NAMES ", or two: K,V",
 			               text);
 		*out[i] = t->type;
 	}
@@ -203,7 +203,8 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 static int check_act_type(int *type, const char *text, infer_error *err)
 {
 	if (strcmp(text, "f32") && strcmp(text, "bf16"))
-		return err_set(err, INFER_EINVAL, "--act-type: '%.40s' is none of f32, bf16", text);
+		return err_set(err, INFER_EINVAL, "--act-type: '%.40s' is not one of f32, bf16",
+		               text);
 	*type = strcmp(text, "f32") ? INFER_BF16 : INFER_F32;
 	return INFER_OK;
 }
@@ -230,7 +231,7 @@ static int check_device_name(const char *s, infer_error *err)
 	if (!strcmp(s, "auto") || !strcmp(s, "cpu") || !strcmp(s, "cuda") ||
 	    (!strncmp(s, "cuda:", 5) && is_number(s + 5, DEVICE_DIGITS)))
 		return INFER_OK;
-	return err_set(err, INFER_EINVAL, "--device: '%.40s' is none of auto, cpu, cuda, cuda:N",
+	return err_set(err, INFER_EINVAL, "--device: '%.40s' is not one of auto, cpu, cuda, cuda:N",
 	               s);
 }
 

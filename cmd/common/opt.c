@@ -290,7 +290,7 @@ static int unknown_word(const struct opt *o, const char *text, const char *from,
 			return err_set(err, INFER_EINVAL, "%s: no '%s'; did you mean %s?", from,
 			               text, word);
 	}
-	return err_set(err, INFER_EINVAL, "%s: '%.40s' is none of %.*s", from, text,
+	return err_set(err, INFER_EINVAL, "%s: '%.40s' is not one of %.*s", from, text,
 	               (int)strcspn(words_of(o), "]"), words_of(o));
 }
 
@@ -358,7 +358,7 @@ int opt_value(const struct opt *o, void *into, const char *text, const char *fro
 		return take_size(o, at, text, from, err);
 	case OPT_NUM:
 		return take_num(o, at, text, from, err);
-	case OPT_NUMBER:
+	case OPT_NUM_GIVEN:
 		return take_given(o, at, text, from, err);
 	case OPT_PICK:
 		return take_pick(o, at, text, from, err);

@@ -26,18 +26,18 @@ enum opt_kind {
 	OPT_BITS, /* struct opt_bits: any 64-bit number, signed or unsigned */
 	/* uint64_t, bytes in [lo, hi]: 4096, 64K, 64KiB, 16M, 4G, 1T (powers of 1024), 64KB (of 1000) */
 	OPT_SIZE,
-	OPT_NUM,    /* double in [lo, hi] */
-	OPT_NUMBER, /* struct opt_number in [lo, hi] */
-	OPT_STR,    /* const char *, not empty; "" if left out */
-	OPT_LIST,   /* struct opt_list: each occurrence is appended; not empty */
-	OPT_PICK,   /* int: index of a word of `arg`, "text|jsonl|tokens"; `value` if left out */
-	OPT_ROWS,   /* replaced by the rows that the function `rows` writes */
+	OPT_NUM,       /* double in [lo, hi] */
+	OPT_NUM_GIVEN, /* struct opt_number in [lo, hi]: a double, and 1 if it was given */
+	OPT_STR,       /* const char *, not empty; "" if left out */
+	OPT_LIST,      /* struct opt_list: each occurrence is appended; not empty */
+	OPT_PICK,      /* int: index of a word of `arg`, "text|jsonl|tokens"; `value` if left out */
+	OPT_ROWS,      /* replaced by the rows that the function `rows` writes */
 };
 
 enum opt_mark {
 	OPT_RECORDED = 1 << 0, /* recorded in the flags of the run record */
 	OPT_ABOVE_LO = 1 << 1, /* lo itself is out of range */
-	OPT_WHOLE = 1 << 2,    /* OPT_NUMBER: an integer */
+	OPT_WHOLE = 1 << 2,    /* OPT_NUM_GIVEN: an integer */
 	OPT_COMMON = 1 << 3,   /* listed by -h */
 	OPT_KILO = 1 << 4,     /* OPT_INT: 32k is 32 * 1024 */
 	OPT_SERVER = 1 << 5,   /* infer-run: may be combined with --server */
@@ -60,7 +60,7 @@ struct opt {
 	int value;
 	unsigned marks;    /* enum opt_mark */
 	opt_rows_fn *rows; /* OPT_ROWS */
-	double usual;      /* OPT_NUMBER: the default that --help prints */
+	double usual;      /* OPT_NUM_GIVEN: the default that --help prints */
 	/* Values for completion: words, after a comma if the option takes a list of them, or "@file",
 	 * "@model", "@isa", "@stages"; NULL: unknown. */
 	const char *values;
@@ -69,11 +69,11 @@ struct opt {
 	 * sub-command, or the effect of one option such as --score. Modes are bits that the program
 	 * defines. `with` and `without` are options separated by spaces: a long name, a letter, or
 	 * "name=word" for one word of an OPT_PICK. */
-	unsigned modes;   /* modes that the option goes with; 0: those of its group */
-	unsigned selects; /* the mode that the option selects; 0: none */
-	const char *with; /* at least one of these must be given too; NULL: none needed */
-	const char
-		*without; /* none of these may be given too, its own name excepted; NULL: any may */
+	/* Modes that the option goes with; 0: those of its group; 0 there too: all. */
+	unsigned modes;
+	unsigned selects;    /* the mode that the option selects; 0: none */
+	const char *with;    /* one of these at least must be given too; NULL: none is needed */
+	const char *without; /* none of these may be given too, itself excepted; NULL: all may */
 };
 
 /* Texts borrowed from argv. */

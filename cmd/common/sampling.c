@@ -33,7 +33,7 @@ static const struct opt other_rows[] = {
 static struct opt number_row(const struct infer_sample_param *p, int i)
 {
 	return (struct opt){
-		.kind = OPT_NUMBER,
+		.kind = OPT_NUM_GIVEN,
 		.name = p->option,
 		.arg = p->arg,
 		.help = p->help,

@@ -10,7 +10,7 @@ need_no_gpu()
 
 @test "a device that is malformed is an error of usage" {
 	for d in gpu CUDA cuda0 cuda: cuda:x cuda:-1 cuda:1000 cpu:0 none; do
-		fails 2 "--device: '$d' is none of auto, cpu, cuda, cuda:N" infer-run --device "$d" x
+		fails 2 "--device: '$d' is not one of auto, cpu, cuda, cuda:N" infer-run --device "$d" x
 	done
 	fails 2 "--device: '' is empty|--device" infer-run --device '' x
 	for n in all -1 1.5 '' 2x 9999999; do fails 2 '--gpu-layers' infer-run --gpu-layers="$n" x; done

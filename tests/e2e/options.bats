@@ -47,8 +47,8 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	done
 	infer-run --help=sampling | grep -q -- '--top-k N  .*(40)'
 	! infer-run --help=sampling | grep -q -- --batch
-	fails 2 "--help: 'samplng' is none of prompt, model, sampling" infer-run --help=samplng
-	fails 2 "--help: 'x' is none of" infer-run --help x
+	fails 2 "--help: 'samplng' is not one of prompt, model, sampling" infer-run --help=samplng
+	fails 2 "--help: 'x' is not one of" infer-run --help x
 	infer-run --help -q >a
 	infer-run --help | cmp - a
 }
@@ -191,13 +191,13 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	for size in 1GX 1BB 1iB 1KiBB B '1 ' 1K1 99999999999TB; do
 		fails 2 "--kv-bytes: '?$size'? is (not a size|out of range)" infer-run --kv-bytes "$size" x
 	done
-	fails 2 "--output: 'xml' is none of" infer-run -o xml x
-	fails 2 "--kv-type: 'q9' is none of f16, f32, q8_0, q4_0" infer-run --kv-type q9 x
-	fails 2 "--kv-type: 'q8_0,' is none of" infer-run --kv-type q8_0, x
-	fails 2 "--kv-type: 'Q8_0' is none of" infer-run --kv-type Q8_0 x
+	fails 2 "--output: 'xml' is not one of" infer-run -o xml x
+	fails 2 "--kv-type: 'q9' is not one of f16, f32, q8_0, q4_0" infer-run --kv-type q9 x
+	fails 2 "--kv-type: 'q8_0,' is not one of" infer-run --kv-type q8_0, x
+	fails 2 "--kv-type: 'Q8_0' is not one of" infer-run --kv-type Q8_0 x
 	fails 3 'Q4_0 needs heads of a multiple of 32' infer-run -m "$BATS_TEST_DIRNAME/../golden/logits/llama-gqa.gguf" --kv-type f16,q4_0 --raw x
-	fails 2 "--act-type: 'f16' is none of f32, bf16" infer-run --act-type f16 x
-	fails 2 "--act-type: 'BF16' is none of" infer-bench run --act-type BF16
+	fails 2 "--act-type: 'f16' is not one of f32, bf16" infer-run --act-type f16 x
+	fails 2 "--act-type: 'BF16' is not one of" infer-bench run --act-type BF16
 	fails 3 'bf16 activations: the model has no F16 or BF16 matrix' infer-run --act-type bf16 --raw x
 	fails 3 'bf16 activations: the model has no F16 or BF16 matrix' infer-bench run --act-type bf16 -p 4
 	fails 2 '--stop: the value is empty' infer-run --stop '' x
