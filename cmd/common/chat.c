@@ -257,7 +257,7 @@ int chat_warn_calls(const struct chat *c, const char *name, infer_error *err)
 	infer_chat_caps(t, &caps);
 	TRY(infer_reply_reads(t, &reads, err));
 	if (caps.tools && !reads)
-		say_warning("%s%sthe chat template offers tools, but writes calls in a format that "
+		say_warning("%s%sthe chat template offers tools, but writes calls in a form that "
 		            "is not known: calls in answers stay text",
 		            name ? name : "", name ? ": " : "");
 	return INFER_OK;

@@ -193,7 +193,7 @@ static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 
 		if (!t)
 			return err_set(err, INFER_EINVAL,
-			               "--kv-type: '%.40s' is not one of " KV_NAMES ", or two: K,V",
+			               "--kv-type: '%.40s' is not one of " KV_NAMES ", or K,V",
 			               text);
 		*out[i] = t->type;
 	}

@@ -104,6 +104,6 @@ served()
 	infer-bench ab --rounds 3 echo printf -- 'hello\n' | grep -Eq 'wall_s .* unclear$'
 	fails 1 'exit code 3: said why' infer-bench ab --rounds 2 true 'echo said why >&2; exit 3'
 	fails 1 'nosuchprogram' infer-bench ab --rounds 2 nosuchprogram true -- x
-	fails 2 'ab takes two' infer-bench ab true
-	fails 2 'two servers, or two commands' infer-bench ab unix:here true
+	fails 2 'ab needs two' infer-bench ab true
+	fails 2 'two servers or two commands' infer-bench ab unix:here true
 }
