@@ -167,7 +167,9 @@ static void put_delta_message(struct jwrite *w, const struct infer_answer *a,
 	case INFER_DELTA_ARGUMENTS:
 		part_call_delta(w, a, d);
 		break;
-	default:
+	case INFER_DELTA_READ:
+	case INFER_DELTA_END:
+	case INFER_DELTA_USAGE:
 		break;
 	}
 	jw_end(w);

@@ -256,7 +256,8 @@ static void put_events(infer_writer *to, const struct infer_answer *a, const str
 	case INFER_DELTA_END:
 		put_message_end(to, a, s);
 		break;
-	default:
+	case INFER_DELTA_READ:
+	case INFER_DELTA_USAGE:
 		break;
 	}
 }

@@ -426,7 +426,7 @@ static void put_events(infer_writer *to, const struct infer_answer *a, const str
 		             end == INCOMPLETE ? "response.incomplete" : "response.completed", end,
 		             s);
 		break;
-	default:
+	case INFER_DELTA_USAGE:
 		break;
 	}
 }

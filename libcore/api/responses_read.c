@@ -26,7 +26,7 @@ static int take_instructions(struct job *j, const char *key, const struct json *
 	return INFER_OK;
 }
 
-/* Read the tools.  Those of other types, which the hosted service has, are ignored. */
+/* Read the tools.  Tools that the hosted service runs, which have other types, are ignored. */
 static int take_tools(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	struct json *tools = json_new(&j->mem, JSON_ARRAY);
@@ -210,7 +210,7 @@ static int read_content(struct json **out, struct reading *r, const struct json 
 			               "input[%zu]: content of type %.*s is not supported", r->i,
 			               type->n < 40 ? (int)type->n : 40, type->s);
 		if (!*t || !json_is_string(words))
-			return refuse_item(r, "a part of the content is no text");
+			return refuse_item(r, "every part of the content must be text");
 		turns_part(parts, a, words);
 	}
 	*out = turns_content(a, parts);

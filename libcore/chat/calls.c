@@ -213,9 +213,13 @@ static uint32_t argument_parts(struct calls *c, const struct json *function)
 		return parts_spelled(c->p, schema, &o, &python, c->what);
 	case ARGS_GEMMA:
 		return parts_spelled(c->p, schema, &o, &gemma, c->what);
-	default:
-		return parts_object(c->p, schema, &o);
+	case ARGS_ENVELOPE:
+	case ARGS_KEYED:
+	case ARGS_JSON:
+	case ARGS_CODE:
+		break;
 	}
+	return parts_object(c->p, schema, &o);
 }
 
 /* -- calls ---------------------------------------------------------------------------------- */

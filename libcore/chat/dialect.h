@@ -41,7 +41,7 @@ struct dialect_form {
 	const char *between; /* NULL: one call only */
 	const char *begin;   /* opens calls within text; NULL: the first tag of `open` and `call` */
 	const char *before;  /* written before `open` if there is no content; NULL: nothing */
-	int args;            /* 0: ARGS_JSON */
+	enum dialect_args args; /* 0: ARGS_JSON */
 };
 
 enum dialect_flag {

@@ -319,7 +319,7 @@ int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_cap
 	struct infer_chat_caps strings = *caps;
 	size_t i = 0;
 
-	/* first convert everything to strings, to join them; conversion to parts comes last */
+	/* convert all contents to strings, so that they can be joined, and to parts afterwards */
 	strings.only_parts = 0;
 	strings.parts &= caps->system;
 	for (struct json *m = json_first(messages); m; m = m->next) {

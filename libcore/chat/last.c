@@ -58,8 +58,8 @@ int chat_cut(struct buf *text, struct buf *from, const struct json *last, infer_
 	if (text->len - at < MARK_TRIMMED || memcmp(text->at + at, mark, MARK_TRIMMED) ||
 	    !memmem(text->at, at, s, n))
 		return err_set(err, INFER_EUNSUP,
-		               "the chat template does not write the assistant's last turn as it "
-		               "is, so nothing goes on there");
+		               "the chat template does not write the assistant's last turn "
+		               "unchanged, so it cannot be continued");
 	if (text->len - at < MARK || text->at[at + MARK_TRIMMED] != mark[MARK_TRIMMED])
 		while (at && chat_space(text->at[at - 1]))
 			at--;

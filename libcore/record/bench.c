@@ -105,7 +105,7 @@ void infer_put_machine(struct jwrite *w, int32_t threads)
 	jw_end(w);
 }
 
-/* True if t has the weights of experts, of which a token uses only some. */
+/* True if t has the weights of experts: a token uses only some of them. */
 static int is_expert(const struct infer_tensor *t)
 {
 	return t->name.len > 5 && memmem(t->name.at, t->name.len, "_exps", 5);

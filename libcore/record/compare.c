@@ -56,8 +56,8 @@ static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t posit
 	         *v->got ? v->got : "none", *v->recorded ? v->recorded : "none");
 }
 
-/* Whether two values are equal, however their numbers are written.  Recurses as deep as `got`,
- * which is ours. */
+/* True if two values are equal; numbers are compared by value.  The depth of recursion is at most
+ * that of `got`, which the library wrote. */
 static int same_json(const struct json *recorded, const struct json *got)
 {
 	const struct json *a, *b;

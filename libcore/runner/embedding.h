@@ -3,9 +3,9 @@
 #define RUNNER_EMBEDDING_H
 #include <infer/api.h>
 
-/* Set c->embedding to v, cut to the dimensions of the job and, unless the job forbids it,
- * divided by its L2 norm.  Of a rank: to the score v[0], through the logistic function unless the
- * job forbids it.
+/* Set the embedding of c: the first values of v, as many as the job wants, divided by their L2
+ * norm unless the job has no_normalize.  If the job ranks texts: the score v[0], or its sigmoid
+ * unless the job has no_normalize.
  * v  f32 [n_embd], changed in place; borrowed by c */
 void runner_end_embedding(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c);
 #endif

@@ -173,7 +173,7 @@ static void set_fault(infer_task *t, int32_t i, const infer_error *e)
 	}
 }
 
-/* Submit the samples before `to`.  One that the engine refuses ends with a fault. */
+/* Submit the samples before `to`.  A sample that the engine refuses ends with a fault. */
 static void submit_samples(infer_task *t, int32_t to)
 {
 	while (t->submitted < to) {

@@ -106,7 +106,7 @@ enum infer_delta_kind {
 	INFER_DELTA_USAGE, /* of all samples, after the last END, if include_usage was requested */
 };
 struct infer_delta {
-	int kind;
+	enum infer_delta_kind kind;
 	int32_t index; /* of the sample */
 	struct infer_str text;
 	size_t call; /* CALL, ARGUMENTS: index of the call */
