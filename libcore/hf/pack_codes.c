@@ -31,9 +31,10 @@ static int code_at(const struct hf_packed *p, const struct hf_ints *w, int64_t r
 		return w->at[(row * p->cols + c) / 2] >> c % 2 * 4 & 15;
 	case CODES_U8:
 		return w->at[row * p->cols + c];
-	default:
+	case CODES_I8:
 		return (int8_t)w->at[row * p->cols + c];
 	}
+	return 0;
 }
 
 /* True if F16 holds the offset -scale x zero point of every group. */

@@ -13,7 +13,8 @@ static size_t row_bytes(enum kern_form form, int k)
 	case KERN_FORM_Q8K:
 		must(k % 256 == 0);
 		return (size_t)k / 256 * sizeof(struct kern_q8k);
-	case KERN_FORM_BF16: /* a line more: rows a power of two apart share few sets of a cache */
+	case KERN_FORM_BF16: /* one cache line more: rows a power of two apart share few cache
+	                      * sets */
 		return (size_t)act_bf16_k(k) * (sizeof(float) + sizeof(uint16_t)) + 64;
 	case KERN_FORMS:
 		break;

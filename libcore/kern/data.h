@@ -1,5 +1,5 @@
-/* kern/data.h - sample data for the kernels: draw it, compare results.  For tests/kern and
- * infer-bench; allocates nothing, prints nothing.  Any thread. */
+/* kern/data.h - draw sample data for the kernels and compare results, for tests/kern and
+ * infer-bench.  Allocates and prints nothing.  Any thread. */
 #ifndef KERN_DATA_H
 #define KERN_DATA_H
 #include <stddef.h>
@@ -8,16 +8,16 @@
 
 enum kern_data_fill {
 	KERN_DATA_PLAIN, /* about normal, deviation 1 */
-	KERN_DATA_ODD    /* among them zeros of both signs, subnormals and numbers up to 2^60 */
+	KERN_DATA_ODD    /* includes zeros of both signs, subnormals and numbers up to 2^60 */
 };
-/* f32 [n] drawn from seed */
+/* Draw x f32 [n] from seed. */
 void kern_data_floats(float *x, size_t n, enum kern_data_fill fill, uint64_t seed);
-/* n rows of k weights of a type of the kernel tables, drawn from seed: any bytes, scales finite.
- * KERN_DATA_ODD: some scales are 0, subnormal or large. k is a multiple of the block of the
- * type. */
+/* Draw n rows of k weights of a type of the kernel tables from seed: any bytes, scales finite.
+ * KERN_DATA_ODD: some scales are 0, subnormal or large.  k: a multiple of the block of the type. */
 void kern_data_weights(void *w, int type, size_t n, int k, enum kern_data_fill fill, uint64_t seed);
 
-/* Index of the first number whose bits differ between two f32 [n], or -1.  All NaN are equal. */
+/* Return the index of the first number whose bits differ between two f32 [n], or -1.  All NaN are
+ * equal. */
 int64_t kern_data_differ(const float *a, const float *b, size_t n);
 
 /* Convert one row of activations back to f64 [k]: d q. */

@@ -3,13 +3,14 @@
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
- *     blocks of 64 with a scale for each 16: one fma for 32 weights, y = fma(dx, fma(d1, isum1, d0 isum0), y);
- *     super-blocks (256): isum includes the 6-bit scales; minima: a second chain, subtracted (of 32: added);
+ *     blocks of 64 with a scale for each 16: y = fma(dx, fma(d1, isum1, d0 isum0), y) per 32;
+ *     super-blocks (256): isum includes the 6-bit scales; minima: a second chain, subtracted;
+ *     minima of blocks of 32: a second chain, added;
  *     codebooks: points, signs, shifts and scales enter isum as integers (ref/mm_grid.c), and dw is
  *     divided by the power of two that makes them integers, which is exact;
- *   - a product of float weights (F8_E4M3, NF4: as decoded), a norm: 16 lanes over k (lane i takes
- *     k = i mod 16, ascending, by fma from +0), then kern_sum16; lanes past the end of k are left out;
- *   - attention: over struct kern_attn;
+ *   - a product of float weights (F8_E4M3, NF4: as decoded), a norm: 16 lanes over k (lane i sums
+ *     k = i mod 16, ascending, by fma from +0), then kern_sum16; lanes with index >= k are skipped;
+ *   - attention: at struct kern_attn;
  *   - exp, tanh and sigmoid: base/fmath, operation by operation. */
 #ifndef KERN_KERN_H
 #define KERN_KERN_H
@@ -19,7 +20,7 @@
 #include "base/cpu.h"
 #include "kern/state.h"
 
-/* Fold halves three times (16 -> 8 -> 4 -> 2), then add the two. */
+/* Sum 16 lanes: add halves three times (16 -> 8 -> 4 -> 2), then the last two. */
 static inline float kern_sum16(const float l[16])
 {
 	float a[8], b[4];
@@ -51,10 +52,10 @@ static inline float kern_sum16(const float l[16])
  *          o = c (float)isum over the positions seen, w <= 1 */
 struct kern_attn {
 	const float *q; /* [rows][kv_heads * heads][dk], q_row floats from one row to the next */
-	/* a pointer for each page of KERN_PAGE positions, from that of `from` on: to the first KV
-	 * head as in kern/kv.h, with the others behind it; NULL if no row sees any of the page */
+	/* a pointer per page from that of `from` on: to the first KV head as in kern/kv.h, followed
+	 * by the other heads; NULL if no row sees any of the page */
 	const void *const *k, *const *v;
-	/* the KERN_SPLIT / KERN_PAGE pages of K, or NULL, that this thread reads next; or NULL */
+	/* the KERN_SPLIT / KERN_PAGE pages of K that this thread reads next, or NULL */
 	const void *const *next;
 	size_t q_row;
 	uint8_t k_type, v_type; /* INFER_F32 INFER_F16 INFER_Q8_0 INFER_Q4_0 */
@@ -69,8 +70,8 @@ struct kern_attn {
 	void *scratch;        /* kern_attn_scratch bytes, aligned to 64 */
 };
 enum { KERN_PAGE = 32, KERN_SPLIT = 256, KERN_ATTN_Q = 64, KERN_ATTN_GROUP = 16 };
-enum { KERN_FIXED_MAX = 32512 }; /* of fixed point: 127 * 256, so both of its bytes can be signed */
-/* For each query of a group: blocks of 32 fixed-point numbers of q and weights, and their floats */
+enum { KERN_FIXED_MAX = 32512 }; /* of fixed point: 127 * 256, both of its bytes can be signed */
+/* Scratch of a query: blocks of 32 fixed-point numbers of q and of weights, and their floats. */
 #define KERN_ATTN_FIXED(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * (KERN_SPLIT / KERN_PAGE)))
 #define KERN_ATTN_FLOATS(dk, dv) ((size_t)((dk) / 32 + (dv) / 32 * 2))
 static inline size_t kern_attn_scratch(int dk, int dv)
@@ -80,64 +81,62 @@ static inline size_t kern_attn_scratch(int dk, int dv)
 	        KERN_ATTN_FLOATS(dk, dv) * sizeof(float));
 }
 
-/* Q8, Q8K: d below the smallest normal counts as 0; d that is not finite makes every q 0. */
+/* Formats of activations.  Q8, Q8K: a subnormal d counts as 0; d not finite makes every q 0. */
 enum kern_form {
 	KERN_FORM_F32, /* f32 [k] */
 	/* struct kern_q8 [k / 32]: d = amax / 127, q = round-to-even(x (1 / d)), 1 / d rounded */
 	KERN_FORM_Q8,
 	KERN_FORM_Q8K,  /* struct kern_q8k [k / 256]: the same over 256; both are in kern/act.h */
-	KERN_FORM_BF16, /* x rounded to bf16, as f32 and as bf16, each [k] and +0 up to 32 */
+	KERN_FORM_BF16, /* x rounded to bf16, as f32 and as bf16, each [k] padded with +0 to 32 */
 	KERN_FORMS
 };
 struct kern_act {
 	uint8_t form;
-	void *q; /* [m][q_row bytes]; a row may be copied elsewhere as it is */
+	void *q; /* [m] rows of q_row bytes; a row may be copied to another address */
 	size_t q_row;
 	void *transposed; /* kern_q8x16 or kern_q8kx16 blocks of each KERN_LANES rows, or NULL */
 	struct kern_prefetch *prefetch; /* or NULL */
 };
 enum { KERN_LANES = 16 };
-/* The bytes that the caller reads after a tile, which may prefetch some of them and advance `at`.
- * A prefetch is harmless at any address.  Owned by one thread. */
+/* Bytes to prefetch while a tile runs: those that the caller reads after it.  A loop may prefetch
+ * some and advance `at`.  A prefetch is harmless at any address.  Owned by one thread. */
 struct kern_prefetch {
 	const char *at, *end;
 	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
 };
-/* Bytes of m rows of k (Q8: 32 i, Q8K: 256 i) and of their transposed copy; at multiples of 64 */
+/* Return the bytes of m rows of k activations, and of their transposed copy; multiples of 64.  k: a
+ * multiple of 32 (Q8) or 256 (Q8K). */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
 size_t kern_transposed_bytes(enum kern_form form, int m, int k);
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
 
-/* y[m][n] = x[m][k] W[n][k]^T. The loops rows, skinny and tile of a type give the same bits for
- * every m (tests/kern: m = 1 ... 64). One call covers the whole of k, so every chain of sums starts
- * and ends inside it. n and m are any number >= 1. */
+/* Loops of one type for y[m][n] = x[m][k] W[n][k]^T.  rows, skinny and tile give the same bits for
+ * every m (tests/kern: m = 1 ... 64).  One call covers the whole of k, so every chain of sums is
+ * inside a call.  n and m are any number >= 1. */
 struct kern_mm {
 	void (*quant)(struct kern_act *x, int row, const float *src, int k);
-	/* y f32 [m][ldy]; w: n rows, row_bytes apart, as in the file; x: rows from x_row on.
-	 * Weights are read as eight streams of n / 8 rows, best of 16 KB or more each */
+	/* weights in place: y f32 [m][ldy]; w: n rows, row_bytes apart, as in the file; x: rows
+	 * from x_row on.  Weights are read as eight streams of n / 8 rows, best of 16 KB or more */
 	void (*rows)(float *y, size_t ldy, const void *w, size_t row_bytes,
 	             const struct kern_act *x, int x_row, int m, int n, int k);
-	/* pack n <= nr rows into a panel at dst (64-aligned, pack_bytes(k)); the rest of the panel
-	 * is undefined */
+	/* pack n <= nr rows into a panel at dst (64-aligned, pack_bytes(k)), the rest undefined */
 	void (*pack)(void *dst, const void *w, size_t row_bytes, int n, int k);
-	/* as rows, n <= nr, from a packed panel */
+	/* as rows, for n <= nr rows of a packed panel */
 	void (*tile)(float *y, size_t ldy, const void *packed, const struct kern_act *x, int x_row,
 	             int m, int n, int k);
 	size_t (*pack_bytes)(int k);
 	uint8_t form, mr, nr; /* enum kern_form; register tile */
-	/* the tile reads the transposed copy of x if there is one and x_row is a multiple of
-	 * KERN_LANES; otherwise it transposes x in every call */
+	/* 1: tile reads the transposed copy of x if there is one and KERN_LANES divides x_row;
+	 * otherwise it transposes x in every call */
 	uint8_t tile_transposed;
-	/* for a skinny x, or NULL: as rows, from the transposed copy of x; x_row is a multiple of
-	 * KERN_LANES */
+	/* or NULL; as rows, from the transposed copy of a skinny x; KERN_LANES divides x_row */
 	void (*skinny)(float *y, size_t ldy, const void *w, size_t row_bytes,
 	               const struct kern_act *x, int x_row, int m, int n, int k);
-	/* transpose rows [row, row + m) of x, m <= KERN_LANES and row a multiple of it; of k [from,
+	/* Transpose rows [row, row + m) of x, m <= KERN_LANES, row a multiple of it; columns [from,
 	 * to), multiples of 256 or k */
 	void (*transpose)(struct kern_act *x, int row, int m, int k, int from, int to);
-	/* kern/dispatch.h: `rows` is fastest up to rows_max rows of x (at least 1); for m rows
-	 * beyond, `skinny` if bit m of skinny_mask is set, else `tile`. skinny_band: weight rows of
-	 * a call */
+	/* the fastest loop (kern/dispatch.h): rows for m <= rows_max (at least 1), else skinny if
+	 * bit m of skinny_mask is set, else tile.  skinny_band: weight rows per call */
 	uint8_t rows_max, skinny_band;
 	uint64_t skinny_mask;
 };
@@ -176,25 +175,25 @@ struct kern_mm {
 
 struct kern {
 	const char *name;
-	uint64_t needs; /* CPU_* bits, all of them */
-	uint64_t used;  /* after kern_select: bit i is row i of isa_list.h; the record's set */
+	uint64_t needs; /* CPU_* bits that the processor must have */
+	uint64_t used;  /* set by kern_select: bit i: row i of isa_list.h is used; for records */
 #define S(slot, args) void(*slot) args;
 	KERN_SLOTS(S)
 #undef S
-	void (*peak_dot)(double *ops, int32_t *sink, int reps); /* of bytes, summed in i32 */
+	void (*peak_dot)(double *ops, int32_t *sink, int reps); /* int8 products, summed in i32 */
 	void (*peak_tile)(double *ops, int bf16, int reps);     /* in tile registers; or NULL */
-	/* rows NULL: decode to f32, then mm[INFER_F32].  A slot that an overlay leaves out stays as
-	 * it was (pack belongs to tile, form to quant) */
+	/* rows NULL: decode to f32, then use mm[INFER_F32].  A field that an overlay leaves out
+	 * keeps the value of the narrower set (pack is set with tile, form with quant) */
 	struct kern_mm mm[INFER_TYPE_COUNT];
 	/* F16 and BF16 with activations rounded to bf16: kern/tmpl/bf16.h */
 	struct kern_mm mm_bf16[INFER_TYPE_COUNT];
 };
-void kern_act_bf16(struct kern *k); /* products take bf16 activations: mm becomes mm_bf16 */
+void kern_act_bf16(struct kern *k); /* use bf16 activations: mm becomes mm_bf16 */
 
-struct kern
-kern_select(uint64_t have);        /* ref, overlaid by each row of isa_list.h whose needs are met */
-const char *kern_name(unsigned i); /* row i of isa_list.h; NULL past the end */
+/* Return ref, overlaid by each row of isa_list.h whose needs are in `have` (CPU_* bits). */
+struct kern kern_select(uint64_t have);
+const char *kern_name(unsigned i); /* name of row i of isa_list.h; NULL if there is no such row */
 uint64_t kern_needs(unsigned i);
-/* Reduce *have to the named overlay and the narrower ones.  INFER_EUNSUP: none, or not here. */
+/* Reduce *have to the named set and narrower ones.  INFER_EUNSUP: no such set, or not supported */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* kern/kv.c - write K and V into pages of the cache.  Plain code for every kernel set: a position is
+/* kern/kv.c - write K and V to pages of the cache.  Plain C for every kernel set: a position is
  * written once and read many times. */
 #include "kern/kv.h"
 #include <math.h>
@@ -29,7 +29,7 @@ size_t kern_kv_bytes(int type, int dim)
 	return block && dim % block == 0 ? KERN_PAGE * type_row_bytes(type, dim) : 0;
 }
 
-/* 1 / d, or 0 if every element has to read back as 0 times d */
+/* Return 1 / d, or 0 if every element has to read back as 0 times d. */
 static float inverse(float d)
 {
 	float size = fabsf(d);
@@ -39,7 +39,7 @@ static float inverse(float d)
 
 static float flush_subnormal(float d) { return fabsf(d) < 0x1p-126f ? d * 0.0f : d; }
 
-/* the element of the largest magnitude, where NaN exceeds infinity */
+/* Return the element of largest magnitude; NaN counts above infinity. */
 static float largest(const float *x)
 {
 	uint32_t most = num_bits(x[0]) & 0x7fffffff;
@@ -81,13 +81,14 @@ static uint16_t quant_q4_0(uint8_t q[BLOCK], const float *x)
 	return num_to_f16(flush_subnormal(d));
 }
 
-/* a block of a row as codes q, one byte each; the caller packs them */
+/* Quantise a block of a row to codes q, one byte each, which the caller packs.  Returns the scale,
+ * F16. */
 static uint16_t quant_block(uint8_t q[BLOCK], int type, const float *x)
 {
 	return type == INFER_Q8_0 ? quant_q8_0(q, x) : quant_q4_0(q, x);
 }
 
-/* set one half of a byte and keep the other */
+/* Set one half of a byte and keep the other. */
 static void put_nibble(uint8_t *to, int high, uint8_t q)
 {
 	*to = (uint8_t)(high ? (*to & 15) | q << 4 : (*to & 0xf0) | q);
@@ -100,8 +101,8 @@ static uint16_t *scales(void *page, int type, int dim)
 	return (uint16_t *)(void *)((unsigned char *)page + codes);
 }
 
-/* the byte of neighbour i of four: 0, 2, 1, 3, so that 0 and 1 are the low bytes of two 16-bit
- * halves */
+/* Return the byte of element i of four: 0, 2, 1, 3, so that 0 and 1 are the low bytes of two 16-bit
+ * halves. */
 static int lane_byte(int i) { return i % 4 / 2 + i % 2 * 2; }
 
 static void k_put_block(uint8_t *page, int type, int at, int b, const uint8_t *q)
@@ -175,7 +176,7 @@ typedef uint16_t u16x8 __attribute__((vector_size(16)));
 #define LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 
-/* The neighbours of rows i and i + 4 side by side. */
+/* Interleave the elements of rows i and i + 4. */
 static inline void zip(u16x8 *to, const u16x8 *a)
 {
 	to[0] = LOW(a[0], a[4]);
@@ -188,7 +189,7 @@ static inline void zip(u16x8 *to, const u16x8 *a)
 	to[7] = HIGH(a[3], a[7]);
 }
 
-/* Eight dimensions of eight positions: zipped three times, rows are columns. */
+/* Transpose eight dimensions of eight positions by interleaving three times. */
 static inline void turn_8x8(uint16_t *v, const uint16_t *k, int dv)
 {
 	u16x8 a[8], b[8];
@@ -202,7 +203,7 @@ static inline void turn_8x8(uint16_t *v, const uint16_t *k, int dv)
 		memcpy(v + i * dv, &b[i], sizeof b[i]);
 }
 
-/* 32 dimensions at a time: whole cache lines on both sides. */
+/* Transpose 32 dimensions at a time: whole cache lines on both sides. */
 static void turn_f16(uint16_t *v, const uint16_t *k, int dv)
 {
 	int whole = dv / 32 * 32;
@@ -224,8 +225,8 @@ static void turn_f32(float *v, const float *k, int dv)
 			v[p * dv + d] = k[d * KERN_PAGE + p];
 }
 
-/* Bytes of four dimensions of a position to those of four positions of a dimension; in Q4_0 a byte is
- * two dimensions in either layout, and `of` bytes are a block. */
+/* Transpose bytes: from four dimensions of a position to four positions of a dimension.  A byte of
+ * Q4_0 is two dimensions in either layout; a block is `of` bytes. */
 static void turn_codes(uint8_t *v, const uint8_t *k, int of, int blocks)
 {
 	for (int b = 0; b < blocks; b++)

@@ -1,4 +1,5 @@
-/* kern/select.c - the kernel sets that a processor supports, laid one over the other. */
+/* kern/select.c - select the kernel sets that a processor supports, each overlaid on the narrower
+ * ones. */
 #include "kern/kern.h"
 #include <string.h>
 #include "base/err.h"
@@ -17,8 +18,8 @@ const char *kern_name(unsigned i) { return i < COUNT ? all[i]->name : NULL; }
 
 uint64_t kern_needs(unsigned i) { return i < COUNT ? all[i]->needs : 0; }
 
-/* Apply the fields that an overlay sets for a type; the others stay. The functions that pack belong
- * to their tile, and an overlay with a loop of its own brings its own measured limits. */
+/* Apply the fields that an overlay sets for a type; the others stay.  Functions that pack go with
+ * their tile, and an overlay with a loop of its own has its own dispatch limits. */
 static void overlay(struct kern_mm *to, const struct kern_mm *from)
 {
 	if (from->quant) {

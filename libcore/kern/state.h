@@ -1,7 +1,8 @@
-/* kern/state.h - kernels of recurrent layers: what the slots conv and delta of kern.h take.
+/* kern/state.h - kernels of recurrent layers: arguments of the slots conv and delta of kern.h.
  *
- * conv: y[c] = silu(sum over t of x[t][c] w[t][c]), t ascending by fma from +0.  x [taps]: a pointer to n
- * floats for each tap, the oldest first; NULL: zeros, which are left out.  w f32 [taps][n]. */
+ * conv: y[c] = silu(sum over t of x[t][c] w[t][c]), t ascending by fma from +0.  x [taps]: a
+ * pointer to n floats for each tap, the oldest first; NULL: zeros, which are skipped.  w f32
+ * [taps][n]. */
 #ifndef KERN_STATE_H
 #define KERN_STATE_H
 #include <stddef.h>
@@ -21,7 +22,7 @@ struct kern_delta {
 	const float *g, *beta;       /* [rows] */
 	float *y;                    /* [cols] */
 	size_t qk_row, v_row, y_row; /* floats from one row to the next */
-	int rows, dk, cols;          /* cols 1 ... 16; v is 0 in the lanes past them */
+	int rows, dk, cols;          /* cols 1 ... 16; v is 0 in the other lanes */
 	float scale, skip;           /* skip 0: none */
 	int plain;
 };

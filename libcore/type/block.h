@@ -1,6 +1,7 @@
-/* type/block.h - the blocks of all types, as they lie in a file, and what the type files share: fields without alignment,
- * sub-scales of the K types.  Each type's own file draws its block and says what the fields mean.
- * Block structs are bytes only, so that they may be laid over a file at any address. */
+/* type/block.h - the blocks of all types as stored in files, and functions that the type files
+ * share: unaligned fields, sub-scales of the K types.  The file of each type draws its block and
+ * explains the fields.
+ * Block structs consist of bytes only, so a pointer to one may have any alignment. */
 #ifndef TYPE_BLOCK_H
 #define TYPE_BLOCK_H
 #include <assert.h>
@@ -79,7 +80,7 @@ struct nvfp4_f { uint8_t d[4], s[4], qs[32]; };
 BLOCK_LIST(X)
 #undef X
 
-/* Bytes of a block.  A type that stands in no case does not compile (-Werror=switch). */
+/* Return the bytes of a block.  A type without a case does not compile (-Werror=switch). */
 static inline int block_bytes(enum infer_type t)
 {
 	switch (t) {
@@ -105,7 +106,7 @@ static inline int block_nibble(const uint8_t *qs, int i) { return i < 16 ? qs[i]
 /* Codes 0 ... 15 in 32 bytes: element i < 32 in the low half of byte i, element i >= 32 in the high half of byte i - 32. */
 static inline int block_nibble64(const uint8_t *qs, int i) { return i < 32 ? qs[i] & 15 : qs[i - 32] >> 4; }
 
-/* F8_E4M3: the exponent is that of an f16, with a bias less by 8. */
+/* F8_E4M3: an F16 whose exponent bias is less by 8. */
 static inline float block_e4m3(int q) { return num_f16((uint16_t)((q & 0x80) << 8 | (q & 0x7f) << 7)) * 256; }
 
 /* NVFP4 and NVFP4_F: half of an unsigned E4M3 scale.  The codes 0 and 0x7f are 0. */
@@ -132,6 +133,6 @@ static inline void block_scale_min(const uint8_t sc[12], int k, int *scale, int 
 	}
 }
 
-/* The sign of element j under mask m: bit j set is minus. */
+/* Return -1 if bit j of mask m is set, else 1. */
 static inline float block_sign(int m, int j) { return m >> j & 1 ? -1.0f : 1.0f; }
 #endif

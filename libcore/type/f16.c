@@ -5,13 +5,13 @@
 #include <immintrin.h>
 #endif
 
-/* num_f16 of each lane of h to dst */
+/* Convert the F16 of each lane of h to F32 in dst, as num_f16 does. */
 #define WIDEN(name, target, V, I) \
 	target static inline void name(float *dst, I h) \
 	{ \
 		I u = (h & 0x7fff) << 13, small = u<1 << 23, huge = u> 0x0f7fffff; \
 		I x = u + (112 << 23) + (huge & (112 << 23)); \
-		/* a subnormal is what is left of 2^-14 + it */ \
+		/* subnormal: m 2^-24 = (2^-14 + m 2^-24) - 2^-14 */ \
 		V rest = (V)(u + (113 << 23)) - 0x1p-14f; \
 \
 		x = (small & (I)rest) | (~small & x); \
@@ -27,8 +27,8 @@ typedef float v8 __attribute__((vector_size(32)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 WIDEN(widen8, WITH_AVX2, v8, i8)
 
-/* Both begin with element i and return the first that is left.  Not by the instructions of F16C: not
- * every compiler can ask whether the processor has them. */
+/* Convert from element i on; return the first element that is left.  Not by the instructions of
+ * F16C: not every compiler can ask whether the processor has them. */
 WITH_AVX2 static size_t by_eight(float *dst, const uint8_t *at, size_t i, size_t n)
 {
 	for (; i + 8 <= n; i += 8)
@@ -37,7 +37,7 @@ WITH_AVX2 static size_t by_eight(float *dst, const uint8_t *at, size_t i, size_t
 	return i;
 }
 
-/* Those that are finite: the instruction changes NaNs. */
+/* Convert the vectors of finite values: the instruction changes NaNs. */
 __attribute__((target("avx512f"))) static size_t by_sixteen(float *dst, const uint8_t *at, size_t i,
                                                             size_t n)
 {
@@ -75,7 +75,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 		dst[i] = block_f16(at + 2 * i);
 }
 
-/* To the nearest, ties to even; what is too large becomes the largest finite value. */
+/* Round to nearest, ties to even; values that are too large become the largest finite one. */
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	uint8_t *to = dst;
@@ -83,7 +83,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	(void)importance;
 	(void)how;
 	for (size_t i = 0; i < blocks; i++)
-		search_put(to + 2 * i, search_f16(src[i]));
+		search_put_f16(to + 2 * i, search_nearest_f16(src[i]));
 }
 
 const struct type type_f16 = { { "F16", 1, 1, 2, 0 }, decode, encode, .n_f16 = 1, .f16 = { 0 } };

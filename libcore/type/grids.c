@@ -3,9 +3,8 @@
  * Made by scripts/mk-grids; do not edit. */
 #include "type/grids.h"
 
-const int8_t grid_iq4[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
-	                      1,    13,   25,  38,  53,  69,  89,  113 };
-const int8_t grid_fp4[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+const int8_t grid_iq4[16] = { GRID_IQ4 };
+const int8_t grid_fp4[16] = { GRID_FP4 };
 
 #define AT(p, bits, j) ((p) >> (bits) * (j) & ((1 << (bits)) - 1))
 /* code to value: 0 8, 1 25, 2 43 */

@@ -1,14 +1,14 @@
 /* IQ1_M: 256 elements as 32 points of a ternary codebook of 2048 in eight dimensions, in 16 groups
- * of 16, each with a 3-bit scale; every point with a shift.
+ * of 16, each with a 3-bit scale; every point has a shift.
  *    0  u8 qs[32]: low eight bits of the points
- *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g, its top bit
- *   shifts down
+ *   32  u8 qh[16]: half g % 2 of byte g / 2 holds the high three bits of point g; its top bit:
+ *   shift down
  *   48  u16 sc[4]: bits 3 s ... 3 s + 2 are the scale of group 4 k + s; bits 12 ... 15 are half k
- *   of the f16 d
+ *   of f16 d
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static uint16_t scale_bits(const struct iq1_m *b)
@@ -54,32 +54,32 @@ static void put_scale(struct iq1_m *b, uint16_t d)
 	for (int k = 0; k < 4; k++) {
 		int sc = num_u16(b->sc + 2 * k) & 0xfff;
 
-		search_put(b->sc + 2 * k, (uint16_t)(sc | (d >> 4 * k & 15) << 12));
+		search_put_f16(b->sc + 2 * k, (uint16_t)(sc | (d >> 4 * k & 15) << 12));
 	}
 }
 
 static void rescale(void *block, double by)
 {
-	put_scale(block, search_f16((float)((double)num_f16(scale_bits(block)) * by)));
+	put_scale(block, search_nearest_f16((float)((double)num_f16(scale_bits(block)) * by)));
 }
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = { .dims = 8,
-		                   .n = 4,
-		                   .most = 7,
-		                   .shift = 1,
-		                   .unit = 0.125f,
-		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
-		                   .grid = (const int8_t *)grid_iq1 };
-	struct search_chosen k;
+	struct search_codebook p = { .dims = 8,
+		                     .n = 4,
+		                     .most = 7,
+		                     .shift = 1,
+		                     .unit = 0.125f,
+		                     .v = { { -7, 1, 9 }, { -9, -1, 7 } },
+		                     .grid = (const int8_t *)grid_iq1 };
+	struct search_codebook_block k;
 	struct iq1_m *b = dst;
 	struct search s;
 
-	search_points_init(&p, NULL, 2048);
+	search_codebook_init(&p, NULL, 2048);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
+		search_codebook(&s, &p, &k);
 		memset(b->qh, 0, sizeof b->qh);
 		for (int i = 0; i < 32; i++) {
 			b->qs[i] = (uint8_t)k.q[i];
@@ -89,7 +89,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 			int sc = 0;
 			for (int l = 0; l < 4; l++)
 				sc |= k.sc[4 * i + l] << 3 * l;
-			search_put(b->sc + 2 * i, (uint16_t)sc);
+			search_put_f16(b->sc + 2 * i, (uint16_t)sc);
 		}
 		put_scale(b, k.d);
 	}

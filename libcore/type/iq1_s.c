@@ -3,11 +3,12 @@
  *    0  f16 d
  *    2  u8 qs[32]: low eight bits of the points
  *   34  u16 qh[8]: bits 3 l ... 3 l + 2 are the high bits of point 4 k + l, bits 12 ... 14 the
- *   scale, bit 15 shifts down
+ *   scale,
+ *        bit 15: shift down
  * value = d (2 scale + 1) (grid[q][j] + 1/8 or - 1/8) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -29,30 +30,30 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = { .dims = 8,
-		                   .n = 8,
-		                   .most = 7,
-		                   .shift = 4,
-		                   .louder = 1,
-		                   .unit = 0.125f,
-		                   .v = { { -7, 1, 9 }, { -9, -1, 7 } },
-		                   .grid = (const int8_t *)grid_iq1 };
-	struct search_chosen k;
+	struct search_codebook p = { .dims = 8,
+		                     .n = 8,
+		                     .most = 7,
+		                     .shift = 4,
+		                     .keep_norm = 1,
+		                     .unit = 0.125f,
+		                     .v = { { -7, 1, 9 }, { -9, -1, 7 } },
+		                     .grid = (const int8_t *)grid_iq1 };
+	struct search_codebook_block k;
 	struct iq1_s *b = dst;
 	struct search s;
 
-	search_points_init(&p, NULL, 2048);
+	search_codebook_init(&p, NULL, 2048);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
-		search_put(b->d, k.d);
+		search_codebook(&s, &p, &k);
+		search_put_f16(b->d, k.d);
 		for (int i = 0; i < 8; i++) {
 			int qh = k.sc[i] << 12 | k.signs[4 * i] << 15;
 			for (int l = 0; l < 4; l++) {
 				b->qs[4 * i + l] = (uint8_t)k.q[4 * i + l];
 				qh |= k.q[4 * i + l] >> 8 << 3 * l;
 			}
-			search_put(b->qh + 2 * i, (uint16_t)qh);
+			search_put_f16(b->qh + 2 * i, (uint16_t)qh);
 		}
 	}
 }
@@ -71,7 +72,7 @@ static void round_fixed(void *block, int i, float *x, const float *w)
 	for (int j = 0; j < 8; j++)
 		x[j] = dl * (float)grid.points[8 * q + j] + shift;
 	b->qs[g] = (uint8_t)q;
-	search_put(b->qh + g / 4 * 2, (uint16_t)((qh & ~(7 << 3 * l)) | q >> 8 << 3 * l));
+	search_put_f16(b->qh + g / 4 * 2, (uint16_t)((qh & ~(7 << 3 * l)) | q >> 8 << 3 * l));
 }
 
 const struct type type_iq1_s = {

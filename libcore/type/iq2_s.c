@@ -8,7 +8,7 @@
  * value = d (0.5 + scale) / 4 grid[q][j], signed */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -30,20 +30,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = {
+	struct search_codebook p = {
 		.dims = 8, .n = 4, .most = 15, .unit = 0.125f, .v = { { 8, 25, 43 } }
 	};
-	struct search_chosen k;
+	struct search_codebook_block k;
 	struct iq2_s *b = dst;
 	struct search s;
 
 	p.grid = (const int8_t *)grid_iq2_s;
-	search_points_init(&p, grid_code_iq2_s, 1024);
+	search_codebook_init(&p, grid_code_iq2_s, 1024);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
+		search_codebook(&s, &p, &k);
 		memset(b, 0, sizeof *b);
-		search_put(b->d, k.d);
+		search_put_f16(b->d, k.d);
 		memcpy(b->signs, k.signs, 32);
 		for (int i = 0; i < 32; i++) {
 			b->qs[i] = (uint8_t)k.q[i];

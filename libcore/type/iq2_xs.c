@@ -6,7 +6,7 @@
  * value = d (0.5 + scale) / 4 grid[q][j], signed */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -27,22 +27,22 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = {
+	struct search_codebook p = {
 		.dims = 8, .n = 4, .most = 15, .even = 1, .unit = 0.125f, .v = { { 8, 25, 43 } }
 	};
-	struct search_chosen k;
+	struct search_codebook_block k;
 	struct iq2_xs *b = dst;
 	struct search s;
 
 	p.grid = (const int8_t *)grid_iq2_xs;
-	search_points_init(&p, grid_code_iq2_xs, 512);
+	search_codebook_init(&p, grid_code_iq2_xs, 512);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
+		search_codebook(&s, &p, &k);
 		memset(b, 0, sizeof *b);
-		search_put(b->d, k.d);
+		search_put_f16(b->d, k.d);
 		for (int i = 0; i < 32; i++)
-			search_put(b->q + 2 * i, (uint16_t)(k.q[i] | (k.signs[i] & 127) << 9));
+			search_put_f16(b->q + 2 * i, (uint16_t)(k.q[i] | (k.signs[i] & 127) << 9));
 		for (int i = 0; i < 16; i++)
 			b->sc[i / 2] |= (uint8_t)(k.sc[i] << i % 2 * 4);
 	}
@@ -56,7 +56,7 @@ static void round_fixed(void *block, int i, float *x, const float *w)
 	float dl = block_f16(b->d) * (0.5f + (float)(b->sc[g / 4] >> g % 4 / 2 * 4 & 15)) * 0.25f;
 
 	round_signed(&grid, dl, 1, x, w, &q, &signs);
-	search_put(b->q + 2 * g, (uint16_t)(q | (signs & 127) << 9));
+	search_put_f16(b->q + 2 * g, (uint16_t)(q | (signs & 127) << 9));
 }
 
 const struct type type_iq2_xs = {

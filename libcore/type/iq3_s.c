@@ -8,7 +8,7 @@
  * value = d (1 + 2 scale) grid[q][j], signed */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -29,20 +29,20 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = {
+	struct search_codebook p = {
 		.dims = 4, .n = 8, .most = 15, .unit = 1, .v = { { 1, 3, 5, 7 }, { 9, 11, 13, 15 } }
 	};
-	struct search_chosen k;
+	struct search_codebook_block k;
 	struct iq3_s *b = dst;
 	struct search s;
 
 	p.grid = (const int8_t *)grid_iq3_s;
-	search_points_init(&p, grid_code_iq3_s, 512);
+	search_codebook_init(&p, grid_code_iq3_s, 512);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
+		search_codebook(&s, &p, &k);
 		memset(b, 0, sizeof *b);
-		search_put(b->d, k.d);
+		search_put_f16(b->d, k.d);
 		for (int i = 0; i < 64; i++) {
 			b->qs[i] = (uint8_t)k.q[i];
 			b->qh[i / 8] |= (uint8_t)(k.q[i] >> 8 << i % 8);

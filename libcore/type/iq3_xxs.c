@@ -6,7 +6,7 @@
  * value = d (0.5 + scale) / 2 grid[q][j], signed */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_points.h"
+#include "type/search_codebook.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -30,23 +30,23 @@ static void decode(float *dst, const void *src, size_t blocks)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	struct search_points p = { .dims = 4,
-		                   .n = 8,
-		                   .most = 15,
-		                   .even = 1,
-		                   .refits = 1,
-		                   .unit = 0.25f,
-		                   .v = { { 4, 12, 20, 28 }, { 36, 44, 52, 62 } } };
-	struct search_chosen k;
+	struct search_codebook p = { .dims = 4,
+		                     .n = 8,
+		                     .most = 15,
+		                     .even = 1,
+		                     .refits = 1,
+		                     .unit = 0.25f,
+		                     .v = { { 4, 12, 20, 28 }, { 36, 44, 52, 62 } } };
+	struct search_codebook_block k;
 	struct iq3_xxs *b = dst;
 	struct search s;
 
 	p.grid = (const int8_t *)grid_iq3_xxs;
-	search_points_init(&p, grid_code_iq3_xxs, 256);
+	search_codebook_init(&p, grid_code_iq3_xxs, 256);
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_points(&s, &p, &k);
-		search_put(b->d, k.d);
+		search_codebook(&s, &p, &k);
+		search_put_f16(b->d, k.d);
 		for (int i = 0; i < 64; i++)
 			b->qs[i] = (uint8_t)k.q[i];
 		for (int i = 0; i < 8; i++) {

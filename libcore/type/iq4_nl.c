@@ -4,7 +4,7 @@
  * value = d table[q] */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -22,7 +22,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 {
 	struct iq4_nl *b = block;
 
-	search_put(b->d, d);
+	search_put_f16(b->d, d);
 	for (int i = 0; i < 16; i++)
 		b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
 }
@@ -31,9 +31,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 {
 	struct search_table t;
 	struct search_grid grid = search_iq4(&t);
-	const struct search_single single = { 32, sizeof(struct iq4_nl), put, &t };
+	const struct search_scale_format single = { 32, sizeof(struct iq4_nl), put, &t };
 
-	search_single(&single, &grid, dst, src, importance, blocks, how);
+	search_encode_scale(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -30,8 +30,8 @@ static void decode(float *dst, const void *src, size_t blocks)
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct search_table t;
-	struct search_levels levels = { search_iq4(&t), .n = 8,      .lo = -32, .hi = 31,
-		                        .steps = 24,    .rounds = 2, .wide = 1 };
+	struct search_subscales levels = { search_iq4(&t), .n = 8,      .lo = -32, .hi = 31,
+		                           .steps = 24,    .rounds = 2, .wide = 1 };
 	struct iq4_xs *b = dst;
 	struct search s;
 	int8_t sc[8], q[256];
@@ -39,7 +39,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		uint32_t sh = 0;
 		search_load(&s, src, importance, 256, how);
-		search_put(b->d, search_levels(&s, &levels, sc, q));
+		search_put_f16(b->d, search_subscales(&s, &levels, sc, q));
 		memset(b->sl, 0, sizeof b->sl);
 		for (int k = 0; k < 8; k++) {
 			uint32_t v = (uint32_t)(sc[k] + 32);
@@ -50,7 +50,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 					(uint8_t)(t.code[q[32 * k + l] + 128] |
 				                  t.code[q[32 * k + 16 + l] + 128] << 4);
 		}
-		search_put(b->sh, (uint16_t)sh);
+		search_put_f16(b->sh, (uint16_t)sh);
 	}
 }
 

@@ -1,11 +1,11 @@
 /* MXFP4: 32 elements E2M1 under one power of two (OCP Microscaling 1.0).
  *   0  u8 e
  *   1  u8 qs[16]: low halves are elements 0 ... 15, high halves 16 ... 31
- * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: the decoder gives what
- * the formula gives, who looks for weights that are not finite finds it. */
+ * value = twice the E2M1 value, times 2^(e - 128).  e = 255 stands for NaN: decode applies the
+ * formula, and `bad` reports it. */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 #include "type/grids.h"
 
 /* e = 0 and 1 give subnormal f32 */
@@ -32,17 +32,17 @@ static size_t bad(const void *src, size_t blocks)
 	return SIZE_MAX;
 }
 
-/* Four blocks. */
+/* Four blocks that are encoded together. */
 struct four {
 	struct search s[4];
 	search_v4 x[32], w[32];
-	struct search_four at;
+	struct search_interleaved at;
 	int e[4];
 	search_v4 scale;
 };
 
-/* Of the exponents under which the largest value of each block is between 4 and 128, the one of the
- * least error; 0 where all become zeros. */
+/* Find the exponent of least error for each block, among those that map its largest value to 4 ...
+ * 128; 0 if all values become zeros. */
 static void best_exponents(struct four *f, const struct search_grid *g)
 {
 	int p[4], unit[4], plain = f->s[0].plain;
@@ -63,12 +63,13 @@ static void best_exponents(struct four *f, const struct search_grid *g)
 		for (int i = 0; i < 4; i++) {
 			k[i] = p[i] - down;
 			e[i] = unit[i] + k[i] - 126; /* 2^(e - 128) = 2^(k - 127) unit */
-			if (e[i] < 0 || e[i] > 252 || k[i] < 28) /* 12 2^125 is no float */
+			if (e[i] < 0 || e[i] > 252 || k[i] < 28) /* 12 2^125 exceeds the range of
+			                                          * f32 */
 				e[i] = -1;
 			else
 				a[i] = num_float((uint32_t)k[i] << 23);
 		}
-		search_each4(&f->at, 8, 1.0f / a, g, f->s[0].width, &fit);
+		search_fit_codes4(&f->at, 8, 1.0f / a, g, f->s[0].width, &fit);
 		search_v4 won = a * (2 * fit.xq - a * fit.qq);
 		for (int i = 0; i < 4; i++)
 			if (e[i] >= 0 && won[i] > gain[i]) {
@@ -87,18 +88,18 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 	struct four f;
 	int8_t q[32];
 
-	f.at = (struct search_four){ f.x, f.w };
+	f.at = (struct search_interleaved){ f.x, f.w };
 
 	for (size_t from = 0; from < blocks; from += 4) {
 		size_t some = blocks - from < 4 ? blocks - from : 4;
 
 		for (size_t i = 0; i < 4; i++) {
-			/* those that lack are the last one again */
+			/* missing blocks: repeat the last one */
 			size_t of = 32 * (from + (i < some ? i : some - 1));
 
 			search_load(&f.s[i], src + of, importance ? importance + of : NULL, 32,
 			            how);
-			search_side_by_side(&f.at, (int)i, f.s[i].x, f.s[i].w, 8);
+			search_interleave(&f.at, (int)i, f.s[i].x, f.s[i].w, 8);
 		}
 		best_exponents(&f, &grid);
 		for (size_t i = 0; i < some; i++, b++) {

@@ -1,11 +1,11 @@
 /* NVFP4: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale.
  *   0  u8 d[4]
  *   4  u8 qs[32]: byte 8 s + r holds elements 16 s + r (low half) and 16 s + 8 + r (high half)
- * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The
- * tensor's own f32 scale stands in another tensor. */
+ * value = twice the E2M1 value, times half the scale; the codes 0 and 0x7f are scale 0.  The f32
+ * scale of the whole tensor is in another tensor. */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 #include "type/grids.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
@@ -22,7 +22,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 		}
 }
 
-/* The code of the least scale under which a group's largest value is at most 12. */
+/* Return the code of the least scale under which a group's largest value is at most 12. */
 static int widest(float top, float per_unit)
 {
 	int c = 0;
@@ -33,7 +33,7 @@ static int widest(float top, float per_unit)
 	return c + 1;
 }
 
-/* The code of the scale nearest to a twelfth of the largest value. */
+/* Return the code of the scale nearest to a twelfth of the largest value. */
 static int plain_scale(const struct search *s, float top, float *scale)
 {
 	int c = widest(top, s->per_unit);
@@ -44,12 +44,12 @@ static int plain_scale(const struct search *s, float top, float *scale)
 	return top > 0 ? c : 0;
 }
 
-/* Of the scales about that one, the one of the least error, for each of the four groups. */
+/* Find the scale of least error near that one, for each of the four groups. */
 static void best_scales(const struct search *s, const struct search_grid *g, const float *top,
                         int *best, float *scale)
 {
 	search_v4 x[16], w[16];
-	const struct search_four at = { x, w };
+	const struct search_interleaved at = { x, w };
 	search_v4 gain = { 0 };
 	int c[4];
 
@@ -57,7 +57,7 @@ static void best_scales(const struct search *s, const struct search_grid *g, con
 		c[i] = widest(top[i], s->per_unit);
 		best[i] = 0;
 		scale[i] = 0;
-		search_side_by_side(&at, i, s->x + 4 * i, s->w + 4 * i, 4);
+		search_interleave(&at, i, s->x + 4 * i, s->w + 4 * i, 4);
 	}
 	for (int by = -6; by <= 5; by++) {
 		search_v4 a = { 1, 1, 1, 1 };
@@ -66,7 +66,7 @@ static void best_scales(const struct search *s, const struct search_grid *g, con
 		for (int i = 0; i < 4; i++)
 			if (c[i] + by >= 1 && c[i] + by <= 126)
 				a[i] = block_half_e4m3(c[i] + by) * s->per_unit;
-		search_each4(&at, 4, 1.0f / a, g, s->width, &f);
+		search_fit_codes4(&at, 4, 1.0f / a, g, s->width, &f);
 		search_v4 e = a * (2 * f.xq - a * f.qq);
 		for (int i = 0; i < 4; i++)
 			if (c[i] + by >= 1 && c[i] + by <= 126 && e[i] > gain[i]) {

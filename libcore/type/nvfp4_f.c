@@ -1,9 +1,10 @@
-/* NVFP4_F: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale, all under an f32 scale: NVFP4 with
- * the scale of the tensor in each block.
+/* NVFP4_F: 64 elements E2M1 in 4 groups of 16, each under an unsigned E4M3 scale, and all under an
+ * f32 scale: NVFP4 with the scale of the tensor in each block.
  *   0  f32 d, below 2^113, so that every value is finite
- *   4  u8 s[4], of which bit 7 is ignored
+ *   4  u8 s[4]; bit 7 is ignored
  *   8  u8 qs[32]: byte 8 g + r holds elements 16 g + r (low half) and 16 g + 8 + r (high half)
- * value = (d times half the scale, rounded to f32) times twice the E2M1 value, -0 included; the scales 0 and 0x7f are 0 */
+ * value = (d times half the scale, rounded to f32) times twice the E2M1 value, -0 included; the
+ * scales 0 and 0x7f are 0 */
 #include "type/block.h"
 #include "type/grids.h"
 #include <math.h>

@@ -17,7 +17,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* The best d for any signs is the mean of the magnitudes. */
+/* Encode.  The best d for given signs is the mean of the magnitudes. */
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
 	struct q1_0 *b = dst;
@@ -34,7 +34,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 			w += s.w[i];
 		}
 		float d = search_sum(wx) / search_sum(w);
-		search_put(b->d, search_round(&s, &d));
+		search_put_f16(b->d, search_round_f16(&s, &d));
 	}
 }
 

@@ -4,7 +4,7 @@
  * value = d (q - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -21,7 +21,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 {
 	struct q2_0 *b = block;
 
-	search_put(b->d, d);
+	search_put_f16(b->d, d);
 	for (int i = 0; i < 16; i++)
 		b->qs[i] = (uint8_t)((q[4 * i] + 1) | (q[4 * i + 1] + 1) << 2 |
 		                     (q[4 * i + 2] + 1) << 4 | (q[4 * i + 3] + 1) << 6);
@@ -35,9 +35,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = 1 };
-	static const struct search_single single = { 64, sizeof(struct q2_0), put };
+	static const struct search_scale_format single = { 64, sizeof(struct q2_0), put };
 
-	search_single(&single, &grid, dst, src, importance, blocks, how);
+	search_encode_scale(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -6,7 +6,7 @@
  * value = d scale q - dmin min */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_line.h"
+#include "type/search_affine.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -31,9 +31,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_minima(&s, 4, 3, 15, &f);
-		search_put(b->d, f.d);
-		search_put(b->dmin, f.dmin);
+		search_subscales_min(&s, 4, 3, 15, &f);
+		search_put_f16(b->d, f.d);
+		search_put_f16(b->dmin, f.dmin);
 		for (int k = 0; k < 16; k++)
 			b->scales[k] = (uint8_t)(f.sc[k] | f.mn[k] << 4);
 		for (int i = 0; i < 64; i++) {

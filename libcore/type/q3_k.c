@@ -1,9 +1,8 @@
 /* Q3_K: 256 elements in 16 groups of 16, each with a signed 6-bit scale.
- *     0  u8 hmask[32]: bit k of byte l is set where element 32 k + l needs no 4 taken off
- *    32  u8 qs[64]: byte 32 H + l holds the low two bits of elements 128 H + 32 j + l, j = 0 ... 3
- *    from the low bits up
- *    96  u8 sc[12]: halves of bytes 0 ... 7 are the low four bits of the scales 0 ... 7, then 8 ...
- *    15;
+ *     0  u8 hmask[32]: bit k of byte l is 1 if 4 is not subtracted from element 32 k + l
+ *    32  u8 qs[64]: byte 32 H + l holds the low two bits of elements 128 H + 32 j + l,
+ *        j = 0 ... 3 from the low bits up
+ *    96  u8 sc[12]: halves of bytes 0 ... 7 are the low four bits of scales 0 ... 7, 8 ... 15;
  *        byte 8 + s % 4 holds the high two bits of scale s at bit 2 (s / 4)
  *   108  f16 d
  * value = d (scale - 32) (q - 4 or 0) */
@@ -50,7 +49,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 {
 	static const float tries[] = { -4, -3.6f, -3.2f, -4.4f, -4.8f, -5.3f, -6,
 		                       3,  3.3f,  2.7f,  3.7f,  4.1f,  4.6f,  5.2f };
-	static const struct search_levels levels = {
+	static const struct search_subscales levels = {
 		{ .lo = -4,
 		  .hi = 3,
 		  .tries = tries,
@@ -69,7 +68,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_put(b->d, search_levels(&s, &levels, sc, q));
+		search_put_f16(b->d, search_subscales(&s, &levels, sc, q));
 		memset(b->sc, 0, sizeof b->sc);
 		for (int k = 0; k < 16; k++) {
 			int v = sc[k] + 32;

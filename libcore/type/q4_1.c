@@ -5,7 +5,7 @@
  * value = d q + m */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_line.h"
+#include "type/search_affine.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -22,17 +22,17 @@ static void put(void *block, uint16_t d, uint16_t m, const int8_t *q)
 {
 	struct q4_1 *b = block;
 
-	search_put(b->d, d);
-	search_put(b->m, m);
+	search_put_f16(b->d, d);
+	search_put_f16(b->m, m);
 	for (int i = 0; i < 16; i++)
 		b->qs[i] = (uint8_t)(q[i] | q[i + 16] << 4);
 }
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	static const struct search_line line = { 15, sizeof(struct q4_1), put };
+	static const struct search_affine_format line = { 15, sizeof(struct q4_1), put };
 
-	search_line(&line, dst, src, importance, blocks, how);
+	search_encode_affine(&line, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

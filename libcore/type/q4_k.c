@@ -6,7 +6,7 @@
  * value = d scale q - dmin min */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_line.h"
+#include "type/search_affine.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -33,9 +33,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_minima(&s, 8, 15, 63, &f);
-		search_put(b->d, f.d);
-		search_put(b->dmin, f.dmin);
+		search_subscales_min(&s, 8, 15, 63, &f);
+		search_put_f16(b->d, f.d);
+		search_put_f16(b->dmin, f.dmin);
 		for (int k = 0; k < 8; k++)
 			search_put_scale_min(b->sc, k, f.sc[k], f.mn[k]);
 		for (int i = 0; i < 128; i++) {

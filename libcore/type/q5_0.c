@@ -5,7 +5,7 @@
  * value = d (q - 16) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -24,7 +24,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 {
 	struct q5_0 *b = block;
 
-	search_put(b->d, d);
+	search_put_f16(b->d, d);
 	uint32_t qh = 0;
 	for (int i = 0; i < 32; i++)
 		qh |= (uint32_t)((q[i] + 16) >> 4) << i;
@@ -42,9 +42,9 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 		                                 .tries = tries,
 		                                 .n_tries = sizeof tries / sizeof *tries,
 		                                 .plain = -16 };
-	static const struct search_single single = { 32, sizeof(struct q5_0), put };
+	static const struct search_scale_format single = { 32, sizeof(struct q5_0), put };
 
-	search_single(&single, &grid, dst, src, importance, blocks, how);
+	search_encode_scale(&single, &grid, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -6,7 +6,7 @@
  * value = d q + m */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_line.h"
+#include "type/search_affine.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -24,8 +24,8 @@ static void put(void *block, uint16_t d, uint16_t m, const int8_t *q)
 {
 	struct q5_1 *b = block;
 
-	search_put(b->d, d);
-	search_put(b->m, m);
+	search_put_f16(b->d, d);
+	search_put_f16(b->m, m);
 	uint32_t qh = 0;
 	for (int i = 0; i < 32; i++)
 		qh |= (uint32_t)(q[i] >> 4) << i;
@@ -36,9 +36,9 @@ static void put(void *block, uint16_t d, uint16_t m, const int8_t *q)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	static const struct search_line line = { 31, sizeof(struct q5_1), put };
+	static const struct search_affine_format line = { 31, sizeof(struct q5_1), put };
 
-	search_line(&line, dst, src, importance, blocks, how);
+	search_encode_affine(&line, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

@@ -28,7 +28,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 {
 	static const float tries[] = { -32, -31, -33, 31 };
 	/* a scale has 8 bits: wide would find nothing better */
-	static const struct search_levels levels = {
+	static const struct search_subscales levels = {
 		{ .lo = -32,
 		  .hi = 31,
 		  .tries = tries,
@@ -47,7 +47,7 @@ static void encode(void *dst, const float *src, const float *importance, size_t 
 
 	for (; blocks--; b++, src += 256, importance += importance ? 256 : 0) {
 		search_load(&s, src, importance, 256, how);
-		search_put(b->d, search_levels(&s, &levels, b->sc, q));
+		search_put_f16(b->d, search_subscales(&s, &levels, b->sc, q));
 		for (int half = 0; half < 2; half++) {
 			const int8_t *from = q + 128 * half;
 			uint8_t *ql = b->ql + 64 * half, *qh = b->qh + 32 * half;

@@ -17,10 +17,10 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* the bits of 1.5 * 2^23, to which a code is added */
+/* Bits of 1.5 * 2^23, the number that is added to round a code. */
 enum { NONE = 0x4b400000 };
 
-/* The bits of the largest magnitude that is heeded. */
+/* Return the bits of the largest magnitude among values above the minimum weight. */
 static inline __attribute__((always_inline)) int32_t largest(const float *x, const float *w)
 {
 	int32_t top = 0;
@@ -33,29 +33,29 @@ static inline __attribute__((always_inline)) int32_t largest(const float *x, con
 
 		memcpy(&size, x + i, sizeof size);
 		size &= 0x7fffffff;
-		if (w && most > 0 && w[i] <= most * SEARCH_UNHEARD)
+		if (w && most > 0 && w[i] <= most * SEARCH_MIN_WEIGHT)
 			size = 0;
 		top = size > top ? size : top;
 	}
 	return top;
 }
 
-/* The nearest codes under the scale that the largest value asks for, as the file will hold it, or if plain
- * before it is rounded, like the public rounding.  A file is to be written as quickly as it is read, and a
- * search for a better scale would gain a tenth of very little. */
+/* Encode a block: the nearest codes under the scale of the largest value as it is stored, or if
+ * plain, before it is rounded, as public tools do.  Searching for a better scale would gain little,
+ * and encoding should be as fast as reading. */
 static inline __attribute__((always_inline)) void nearest(struct q8_0 *b, const float *x,
                                                           const float *w, size_t blocks, int plain)
 {
 	for (; blocks--; b++, x += 32, w += w ? 32 : 0) {
 		int32_t top = largest(x, w), code[32];
 		float d = num_float((uint32_t)top) / 127;
-		uint16_t h = search_f16(d);
+		uint16_t h = search_nearest_f16(d);
 
-		h += !h && top; /* not 0: the largest values stay */
-		search_put(b->d, h);
+		h += !h && top; /* not 0: keep the largest values */
+		search_put_f16(b->d, h);
 		if (!plain)
 			d = block_f16(b->d);
-		float inv = d >= SEARCH_LEAST ? 1 / d : 0;
+		float inv = d >= SEARCH_MIN_VALUE ? 1 / d : 0;
 
 		for (int i = 0; i < 32; i++) {
 			float t = x[i] * inv + 0x1.8p23f; /* to the nearest, ties to even */

@@ -1,4 +1,4 @@
-/* type/round.c - points of codebooks under scales that stay. */
+/* type/round.c - round to points of a codebook under fixed scales. */
 #include "type/round.h"
 #include "type/search.h"
 
@@ -39,9 +39,9 @@ int round_point(const struct round_grid *g, float a, const float *x, const float
 	return at;
 }
 
-/* The points for y, which become v; returns the error. */
-static float take(const struct round_grid *g, float a, const float *y, const float *w, int *q,
-                  float *v)
+/* Find the points for y >= 0, and write their values to v.  Returns the error. */
+static float nearest_points8(const struct round_grid *g, float a, const float *y, const float *w,
+                             int *q, float *v)
 {
 	float sum = 0;
 
@@ -56,15 +56,16 @@ static float take(const struct round_grid *g, float a, const float *y, const flo
 	return sum;
 }
 
-/* One of the signs changes: that of the least error. */
-static int flip(const struct round_grid *g, float a, float *y, const float *w, int *q, float *v)
+/* Flip the sign whose change costs least.  Returns its index. */
+static int flip_best_sign(const struct round_grid *g, float a, float *y, const float *w, int *q,
+                          float *v)
 {
 	float least = HUGE_VALF;
 	int best = 0;
 
 	for (int j = 0; j < 8; j++) {
 		y[j] = -y[j];
-		float e = take(g, a, y, w, q, v);
+		float e = nearest_points8(g, a, y, w, q, v);
 		y[j] = -y[j];
 		if (e < least) {
 			least = e;
@@ -72,7 +73,7 @@ static int flip(const struct round_grid *g, float a, float *y, const float *w, i
 		}
 	}
 	y[best] = -y[best];
-	take(g, a, y, w, q, v);
+	nearest_points8(g, a, y, w, q, v);
 	return best;
 }
 
@@ -88,9 +89,9 @@ void round_signed(const struct round_grid *g, float a, int even, float *x, const
 		y[j] = fabsf(y[j]);
 	}
 	if (even && __builtin_parity((unsigned)s))
-		s ^= 1 << flip(g, fabsf(a), y, w, q, v);
+		s ^= 1 << flip_best_sign(g, fabsf(a), y, w, q, v);
 	else
-		take(g, fabsf(a), y, w, q, v);
+		nearest_points8(g, fabsf(a), y, w, q, v);
 	for (int j = 0; j < 8; j++)
 		x[j] = ((s >> j & 1) != (a < 0)) ? -v[j] : v[j];
 	*signs = s;

@@ -1,18 +1,19 @@
-/* type/search.c - the encoders' common search: one scale, or a scale and an offset.
+/* type/search.c - functions that all searches share.
  *
- * For given codes q the best scale is a line through the origin, d = sum(w x q) / sum(w q q), and
- * lowers the weighted error by sum(w x q)^2 / sum(w q q), the score.  For a given scale the best
- * codes are the nearest.  A search tries scales that put the largest value at different codes,
- * takes the one of the best score, and alternates between the two until the score stays. */
+ * For given codes q the best scale is a regression through the origin, d = sum(w x q) / sum(w q q);
+ * it reduces the weighted error by the score sum(w x q)^2 / sum(w q q).  For a given scale the best
+ * codes are the nearest.  A search tries scales that map the largest value to different codes,
+ * picks the one of the best score, and alternates between the two steps until the score no longer
+ * improves. */
 #include "type/search.h"
 #include "type/grids.h"
 
 #include <math.h>
 
-#define UNWEIGHTED \
-	0x1p-40f /* the weight of values of importance 0: they decide where nothing else does */
+/* Weight of values of importance 0: they decide between otherwise equal choices. */
+#define UNWEIGHTED 0x1p-40f
 
-/* 2^e with 1 <= top / 2^e < 2, within what has a reciprocal. */
+/* Return 2^e with 1 <= top / 2^e < 2, limited to exponents that have a reciprocal. */
 static float unit_of(float top)
 {
 	uint32_t e = num_bits(top) >> 23;
@@ -27,7 +28,7 @@ static float greatest(search_v4 v)
 	return a > b ? a : b;
 }
 
-void search_units(struct search *s, float top)
+void search_set_unit(struct search *s, float top)
 {
 	s->unit = unit_of(top);
 	s->per_unit = 1.0f / s->unit;
@@ -41,38 +42,38 @@ void search_load(struct search *s, const float *src, const float *importance, in
 	importance = s->plain ? NULL : importance;
 
 	for (int i = 0; i < n / 4; i++)
-		top = search_greater(search_abs(search_get(src + 4 * i)), top);
+		top = search_max(search_abs(search_load4(src + 4 * i)), top);
 	for (int i = 0; importance && i < n / 4; i++)
-		heavy = search_greater(search_get(importance + 4 * i), heavy);
+		heavy = search_max(search_load4(importance + 4 * i), heavy);
 	s->width = type_width(how);
-	search_units(s, greatest(top));
+	search_set_unit(s, greatest(top));
 	for (int i = 0; i < n / 4; i++)
-		s->x[i] = search_get(src + 4 * i) * s->per_unit;
+		s->x[i] = search_load4(src + 4 * i) * s->per_unit;
 	float most = greatest(heavy), per_heavy = 1.0f / unit_of(most);
 	for (int i = 0; i < n / 4; i++)
-		s->w[i] = most > 0 ? search_get(importance + 4 * i) * per_heavy + UNWEIGHTED
+		s->w[i] = most > 0 ? search_load4(importance + 4 * i) * per_heavy + UNWEIGHTED
 		                   : (search_v4){ 1, 1, 1, 1 };
 }
 
-uint16_t search_f16(float x)
+uint16_t search_nearest_f16(float x)
 {
 	uint16_t h = num_to_f16(x);
 
 	return (h & 0x7fff) == 0x7c00 ? (uint16_t)(h - 1) : h;
 }
 
-uint16_t search_round(const struct search *s, float *x)
+uint16_t search_round_f16(const struct search *s, float *x)
 {
-	uint16_t h = search_f16(*x * s->unit);
+	uint16_t h = search_nearest_f16(*x * s->unit);
 
 	*x = num_f16(h) * s->per_unit;
 	return h;
 }
 
-uint16_t search_round_up(const struct search *s, float *x)
+uint16_t search_round_f16_nonzero(const struct search *s, float *x)
 {
 	float was = *x;
-	uint16_t h = search_round(s, x);
+	uint16_t h = search_round_f16(s, x);
 
 	if (was == 0 || *x != 0)
 		return h;
@@ -80,7 +81,7 @@ uint16_t search_round_up(const struct search *s, float *x)
 	return was < 0 ? 0x8001 : 1;
 }
 
-void search_put(uint8_t to[2], uint16_t h) { memcpy(to, &h, 2); }
+void search_put_f16(uint8_t to[2], uint16_t h) { memcpy(to, &h, 2); }
 
 void search_put_codes(int8_t *to, const search_v4 *v, int n)
 {
@@ -113,7 +114,7 @@ void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct se
 	}
 }
 
-/* The value whose error matters and that is farthest from 0; of two, the first. */
+/* Return the first value of magnitude top with a weight above `least`. */
 static float first_at(const search_v4 *x, const search_v4 *w, int n, float top, float least)
 {
 	for (int i = 0; i < n; i++)
@@ -128,25 +129,26 @@ float search_farthest(const search_v4 *x, const search_v4 *w, int n)
 	search_v4 high = { 0 }, low = { 0 };
 
 	for (int i = 0; i < n; i++) {
-		search_v4 v = (search_v4)((search_i4)x[i] & (w[i] > SEARCH_UNHEARD));
+		search_v4 v = (search_v4)((search_i4)x[i] & (w[i] > SEARCH_MIN_WEIGHT));
 
-		high = search_greater(v, high);
-		low = search_less(v, low);
+		high = search_max(v, high);
+		low = search_min(v, low);
 	}
 	float above = greatest(high), below = greatest(-low);
 	float top = above > below ? above : below;
 
-	if (top >= SEARCH_LEAST)
+	if (top >= SEARCH_MIN_VALUE)
 		return above > below   ? above
 		       : below > above ? -below
-		                       : first_at(x, w, n, top, SEARCH_UNHEARD);
+		                       : first_at(x, w, n, top, SEARCH_MIN_WEIGHT);
 	high = (search_v4){ 0 };
 	for (int i = 0; i < n; i++)
-		high = search_greater(search_abs(x[i]), high);
+		high = search_max(search_abs(x[i]), high);
 	return first_at(x, w, n, greatest(high), -1);
 }
 
-float search_plain(const search_v4 *x, const search_v4 *w, int n, const struct search_grid *g)
+float search_absmax_scale(const search_v4 *x, const search_v4 *w, int n,
+                          const struct search_grid *g)
 {
 	float top = search_farthest(x, w, n);
 
@@ -157,7 +159,7 @@ void search_table_init(struct search_table *t, const int8_t values[16])
 {
 	int k = 0;
 
-	for (int i = 0; i < 512; i++) { /* halves: i stands for i / 2 - 128 up to the next */
+	for (int i = 0; i < 512; i++) { /* i: t from i / 2 - 128 to (i + 1) / 2 - 128 */
 		while (k < 15 && i - 256 >= values[k] + values[k + 1])
 			k++;
 		t->nearest[i] = values[k];

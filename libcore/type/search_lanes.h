@@ -1,16 +1,16 @@
-/* type/search_lanes.h - (private) sums of four searches side by side. */
+/* type/search_lanes.h - (private) horizontal sums of four vectors. */
 #ifndef TYPE_SEARCH_LANES_H
 #define TYPE_SEARCH_LANES_H
-#include "type/search_four.h"
+#include "type/search_scale.h"
 #if defined __x86_64__
 #include <immintrin.h>
 #endif
 
 struct lanes {
-	search_v4 v[4]; /* a try or a group each */
+	search_v4 v[4]; /* one vector per try or group */
 };
 
-/* The sums of four vectors, each as search_sum. */
+/* Return the sums of four vectors, each computed as search_sum does. */
 static inline search_v4 lanes_sum(const struct lanes *s)
 {
 	const search_v4 a = s->v[0], b = s->v[1], c = s->v[2], d = s->v[3];

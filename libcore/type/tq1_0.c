@@ -1,12 +1,12 @@
-/* TQ1_0: 256 ternary elements, five to a byte as a fraction in base 3, one scale.
+/* TQ1_0: 256 ternary elements, five per byte as a fraction in base 3, one scale.
  *    0  u8 qs[48]: elements 32 n + l in byte l (n < 5), then 160 + 16 n + l in byte 32 + l (n < 5)
  *   48  u8 qh[4]: elements 240 + 4 n + l in byte l (n < 4)
  *   52  f16 d
- * A byte is ceil(v 256 / 243) of its five digits v, so that digit n, the most significant first, is
- * what three times (byte 3^n mod 256) carries out of eight bits.  value = d (digit - 1) */
+ * A byte is ceil(v 256 / 243), v the number of its five digits.  Digit n, the most significant
+ * first, is the carry out of eight bits of 3 (byte 3^n mod 256).  value = d (digit - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 
 static float digit(int byte, int n)
 {
@@ -30,7 +30,7 @@ static void decode(float *dst, const void *src, size_t blocks)
 	}
 }
 
-/* The byte of n <= 5 digits that lie step apart; those that it lacks are 0. */
+/* Return the byte of n <= 5 digits, `step` elements apart; missing digits are 0. */
 static uint8_t five(const int8_t *q, int step, int n)
 {
 	int v = 0;
@@ -44,7 +44,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 {
 	struct tq1_0 *b = block;
 
-	search_put(b->d, d);
+	search_put_f16(b->d, d);
 	for (int l = 0; l < 32; l++)
 		b->qs[l] = five(q + l, 32, 5);
 	for (int l = 0; l < 16; l++)
@@ -55,12 +55,12 @@ static void put(void *block, uint16_t d, const int8_t *q)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	static const struct search_single single = { 256, sizeof(struct tq1_0), put };
+	static const struct search_scale_format single = { 256, sizeof(struct tq1_0), put };
 
-	search_single(&single, &search_ternary, dst, src, importance, blocks, how);
+	search_encode_scale(&single, &search_ternary, dst, src, importance, blocks, how);
 }
 
-/* Digit n of the byte, which has so many. */
+/* Replace digit n of a byte that has `count` digits. */
 static void put_digit(uint8_t *at, int n, int count, int q)
 {
 	int8_t digits[5];

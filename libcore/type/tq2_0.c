@@ -4,7 +4,7 @@
  * value = d (q - 1) */
 #include "type/block.h"
 #include "type/round.h"
-#include "type/search_four.h"
+#include "type/search_scale.h"
 
 static void decode(float *dst, const void *src, size_t blocks)
 {
@@ -23,7 +23,7 @@ static void put(void *block, uint16_t d, const int8_t *q)
 {
 	struct tq2_0 *b = block;
 
-	search_put(b->d, d);
+	search_put_f16(b->d, d);
 	for (int i = 0; i < 64; i++) {
 		const int8_t *at = q + i / 32 * 128 + i % 32;
 		b->qs[i] = (uint8_t)((at[0] + 1) | (at[32] + 1) << 2 | (at[64] + 1) << 4 |
@@ -33,9 +33,9 @@ static void put(void *block, uint16_t d, const int8_t *q)
 
 static void encode(void *dst, const float *src, const float *importance, size_t blocks, int how)
 {
-	static const struct search_single single = { 256, sizeof(struct tq2_0), put };
+	static const struct search_scale_format single = { 256, sizeof(struct tq2_0), put };
 
-	search_single(&single, &search_ternary, dst, src, importance, blocks, how);
+	search_encode_scale(&single, &search_ternary, dst, src, importance, blocks, how);
 }
 
 static void round_fixed(void *block, int i, float *x, const float *w)

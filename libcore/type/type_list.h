@@ -1,4 +1,5 @@
-/* Every element type, in the order of enum infer_type.  No guard: included once per use of TYPE(). */
+/* Every element type, in the order of enum infer_type.  No guard: included once per use of
+ * TYPE(). */
 TYPE(f32)
 TYPE(f16)
 TYPE(bf16)

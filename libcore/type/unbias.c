@@ -1,10 +1,10 @@
-/* type/unbias.c - scales without bias.
+/* type/unbias.c - remove the bias of scales.
  *
- * Under the scale of the least squared error, a block has smaller values than it should: if its
- * values are y and the weights x, the regression of y on x has the slope sum(w x y) / sum(w x x) =
- * 1 - error / sum(w x x).  The noise of a value is independent of its neighbours' and averages out in
- * a product, but a slope below 1 is the same for all values: it makes each product smaller, and with
- * it what a model computes.  Therefore the scales are divided by the slope; codes stay. */
+ * Under the scale of least squared error, the values y of a block are smaller than the weights x:
+ * the regression of y on x has the slope sum(w x y) / sum(w x x) = 1 - error / sum(w x x).  The
+ * noise of a value is independent of its neighbours' and averages out in a product.  A slope below
+ * 1 is common to all values: it makes each product smaller, and so the activations of a model.
+ * Therefore the scales are divided by the slope; codes stay. */
 #include "type/search.h"
 #include "type/type.h"
 
@@ -21,7 +21,7 @@ static pair widen(const float *x)
 	return __builtin_convertvector(v, pair);
 }
 
-/* The slope of y on x; 1 if there is none, and where a scale would more than double. */
+/* Return the slope of y on x; 1 if there is none, or if a scale would more than double. */
 static double slope(const float *y, const float *x, const float *w, int n)
 {
 	pair xx[2] = { { 0 }, { 0 } }, xy[2] = { { 0 }, { 0 } };
@@ -46,13 +46,15 @@ static void rescale(const struct type *t, unsigned char *block, double by)
 		return;
 	}
 	for (int i = 0; i < t->n_f16; i++)
-		search_put(block + t->f16[i],
-		           search_f16((float)((double)block_f16(block + t->f16[i]) * by)));
+		search_put_f16(
+			block + t->f16[i],
+			search_nearest_f16((float)((double)block_f16(block + t->f16[i]) * by)));
 }
 
-/* IQ1_S gets back the norm only, not the slope (search_points.c): on texts that a model predicts well,
- * the slope 1 costs a quarter more, and on others nothing is gained.  With 4.5 bits and more the slope
- * is near 1, and models lose no less where it is exactly 1. */
+/* True if type_encode removes the bias.  IQ1_S restores only its norm, not the slope
+ * (search_codebook.c): on texts that a model predicts well the slope 1 costs a quarter more, on
+ * others it gains nothing.  From 4.5 bits on the slope is near 1, and removing the bias gains
+ * nothing. */
 static int biased(const struct type *t)
 {
 	return !t->raised && t->info.block_bytes * 16 < 9 * t->info.block &&

@@ -11,7 +11,7 @@
 #include "kern/amx/int.h"
 #include "kern/avx512/bf16.h"
 #ifdef __AVX512BF16__ /* not in tests/kern, which replaces instructions */
-/* It takes subnormal numbers for zeros before it rounds, but no F16 is subnormal in f32. */
+/* It treats subnormal numbers as zeros before it rounds, but no F16 is subnormal in f32. */
 #define F16_PAIRS(h) (vi) _mm512_cvtne2ps_pbh(v_load_h((h) + 16), v_load_h(h))
 #endif
 #include "kern/tmpl/bf16_pairs.h"
@@ -137,7 +137,7 @@ static void tile(float *y, size_t ldy, const void *w, const struct kern_act *a, 
 	}
 }
 
-/* A few rows of x: weights are the first operand, as they lie in the file, and each row of x is a
+/* A few rows of x: weights are the first operand, as they are in the file, and each row of x is a
  * second operand of one column. */
 enum { ROWS_M = 4, ROWS_FIRST = 3, ROWS_ROOM = 4 };
 
@@ -152,7 +152,7 @@ static inline void tiles_begin_rows(int rows)
 	TILE_SET(c);
 }
 
-/* n weights of each row, at most 32, rounded to bf16 and with +0 behind them */
+/* n weights of each row, at most 32, rounded to bf16 and padded with +0 */
 INLINE void rows_block(enum infer_type type, char *to, const char *w, size_t stride, int rows,
                        int n)
 {
@@ -188,9 +188,9 @@ INLINE void rows_dot(const char *w, size_t stride, const char *x, size_t x_row, 
 	}
 }
 
-/* 16 rows of weights or less, `stride` bytes apart; results `apart` floats apart.  Blocks that are
- * not used where they lie are made some blocks ahead, since a tile cannot be loaded from stores that
- * have not reached the cache. */
+/* Multiply at most 16 rows of weights, `stride` bytes apart; results are `apart` floats apart.
+ * Blocks that cannot be used in place are prepared some blocks ahead, since a tile cannot be loaded
+ * from stores that have not reached the cache. */
 INLINE void rows_16(enum infer_type type, float *y, size_t ldy, size_t apart, const char *w,
                     size_t stride, int rows, const struct kern_act *a, int x_row, int k, int tn)
 {
@@ -240,7 +240,8 @@ INLINE void rows_some(enum infer_type type, float *y, size_t ldy, size_t apart, 
 			rows_16(type, y, ldy, apart, w, stride, rows, a, x_row + t, k, 4);
 	}
 }
-/* Sixteen rows that are far apart, so that each is a long stream of its own; then the rest. */
+/* Multiply sixteen rows that are far apart, so that each is a long stream of its own; then the
+ * rest. */
 INLINE void rows_half(enum infer_type type, float *y, size_t ldy, const char *w, size_t row_bytes,
                       const struct kern_act *a, int x_row, int m, int n, int k)
 {

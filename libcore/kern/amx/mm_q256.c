@@ -11,8 +11,7 @@
 #include "kern/amx/int.h"
 #include "kern/x86/q256.h"
 
-/* Whether S q fits a byte.  That of Q3_K is in -128 ... 124 if its sign is changed, and so is the
- * sign of d. */
+/* 1 if S q fits a byte.  That of Q3_K is in -128 ... 124 if its sign and that of d are changed. */
 INLINE int one_byte(enum infer_type t) { return t == INFER_Q2_K || t == INFER_Q3_K; }
 
 enum { HEADER = N * 4, MINIMA = N * 4 + N * 64, CHAIN = 4 * N * 64 };
@@ -64,8 +63,11 @@ INLINE void scales_get(enum infer_type t, struct block *b, const uint8_t *p)
 		b->s = _mm256_sub_epi16(_mm256_setzero_si256(),
 		                        _mm256_cvtepi8_epi16(scales_k3(p + 96)));
 		break;
-	default:
+	case INFER_IQ4_XS:
 		b->s = dup_words(scales_x4(p));
+		break;
+	default:
+		kern_no_case();
 	}
 }
 INLINE void block_get(enum infer_type t, struct block *b, const uint8_t *p)
@@ -127,7 +129,7 @@ INLINE void pack256(enum infer_type t, char *dst, const uint8_t *w, size_t row_b
 	const size_t bytes = w_group256_bytes(two, minima);
 
 	for (int b = 0; b < k / 256; b++, dst += W_GROUPS * bytes)
-		for (int r = 0; r < w_groups * N; r++) { /* rows past the end repeat the last */
+		for (int r = 0; r < w_groups * N; r++) { /* missing rows repeat the last one */
 			struct block block;
 			block_get(t, &block,
 			          w + (size_t)(r < n ? r : n - 1) * row_bytes +

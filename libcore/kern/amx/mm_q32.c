@@ -28,13 +28,13 @@ INLINE void row_put(enum infer_type t, char *to, int r, const uint8_t *from, int
 		from += (b + 1) % groups == 0 ? block_bytes(t) : 0;
 	}
 }
-/* A part of k of all rows, then the next, so that lines are complete before they leave L1. */
+/* Pack a part of k of all rows, then the next, so that lines are complete before they leave L1. */
 INLINE void pack32(enum infer_type t, char *dst, const uint8_t *w, size_t row_bytes, int n, int k)
 {
 	for (int b = 0, some; b < k / 32;
 	     b += some, dst += (size_t)some * W_GROUPS * w_group32_bytes(t)) {
 		some = k / 32 - b < PART ? k / 32 - b : PART;
-		/* rows past the end repeat the last */
+		/* missing rows repeat the last one */
 		for (int r = 0; r < (n > N ? W_GROUPS : 1) * N; r++) {
 			const uint8_t *from = w + (size_t)(r < n ? r : n - 1) * row_bytes +
 			                      (size_t)(b / q_groups(t) * block_bytes(t));

@@ -1,4 +1,5 @@
-/* kern/amx/peak.c - the rate of tile products: whole tiles, into four tiles of sums. */
+/* kern/amx/peak.c - measure the peak rate of tile products: whole tiles, into four tiles of
+ * sums. */
 #include "kern/amx/int.h"
 
 void KERN_FN(peak_tile)(double *ops, int bf16, int reps)

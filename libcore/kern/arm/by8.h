@@ -16,7 +16,7 @@ INLINE void transpose16(int8_t *q, const int8x16_t r[8])
 }
 
 /* acc[4 i + p] += 16 weights of rows 2 p and 2 p + 1, from q on, times x from byte `at` on of rows
- * 2 i and 2 i + 1 of x; a last row of x without a neighbour is used twice */
+ * 2 i and 2 i + 1 of x.  If the number of rows of x is odd, the last is used twice. */
 INLINE void chain16(int tn, int32x4_t *acc, const int8_t *q, const struct x_rows *x, int at)
 {
 	int8x16_t lo[TILE_T / 2], hi[TILE_T / 2];

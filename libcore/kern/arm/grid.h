@@ -12,7 +12,7 @@ INLINE int is_grid(enum infer_type t)
 	return t == INFER_IQ2_XXS || t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ3_XXS ||
 	       t == INFER_IQ3_S || t == INFER_IQ1_S || t == INFER_IQ1_M || is_ternary(t);
 }
-/* whether a scale belongs to 16 weights, else to 32 */
+/* 1 if a scale is for 16 weights, 0: for 32 */
 INLINE int grid_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
@@ -85,10 +85,12 @@ INLINE int8x8_t point_at(enum infer_type t, const uint8_t *p, int g)
 		uint16_t qh = num_u16(p + 34 + 2 * (g / 4));
 		return shifted8(grid_iq1[p[2 + g] | (qh >> 3 * (g % 4) & 7) << 8], qh >> 15);
 	}
-	default: { /* IQ1_M */
+	case INFER_IQ1_M: {
 		int n = p[32 + g / 2] >> 4 * (g & 1) & 15;
 		return shifted8(grid_iq1[p[g] | (n & 7) << 8], n >> 3);
 	}
+	default:
+		kern_no_case();
 	}
 }
 

@@ -5,10 +5,6 @@
 #define KERN_ARM_Q_H
 #include "kern/tmpl/q.h"
 
-static const int8_t nl4_of[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
-	                           1,    13,   25,  38,  53,  69,  89,  113 };
-static const int8_t fp4x2_of[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
-
 INLINE uint8x16_t low4(uint8x16_t x) { return vandq_u8(x, vdupq_n_u8(15)); }
 INLINE int8x16_t less_n(uint8x16_t x, int8_t n)
 {
@@ -42,7 +38,7 @@ INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 		for (int i = 0; i < 2; i++) {
 			uint8x8_t v = vld1_u8(p + 8 + 16 * g + 8 * i);
 			uint8x16_t n = vcombine_u8(vand_u8(v, vdup_n_u8(15)), vshr_n_u8(v, 4));
-			u[i] = vqtbl1q_s8(vld1q_s8(fp4x2_of), n);
+			u[i] = vqtbl1q_s8(vld1q_s8(grid_fp4), n);
 		}
 		return;
 	}
@@ -61,7 +57,7 @@ INLINE void unpack32(enum infer_type t, int8x16_t u[2], const uint8_t *p, int g)
 		hi = vorrq_u8(hi, fifth(at - 2));
 	}
 	if (t == INFER_IQ4_NL || t == INFER_MXFP4) {
-		int8x16_t of = vld1q_s8(t == INFER_IQ4_NL ? nl4_of : fp4x2_of);
+		int8x16_t of = vld1q_s8(t == INFER_IQ4_NL ? grid_iq4 : grid_fp4);
 		u[0] = vqtbl1q_s8(of, lo);
 		u[1] = vqtbl1q_s8(of, hi);
 		return;
@@ -215,14 +211,16 @@ INLINE void unpack256(enum infer_type t, int8x16_t s[4], const uint8_t *p, int i
 	case INFER_Q3_K:
 		unpack_k3(u, p, p + 32, i);
 		break;
-	default: /* IQ4_XS */
+	case INFER_IQ4_XS:
 		UNROLL
 		for (int j = 0; j < 2; j++) {
 			uint8x16_t n = vld1q_u8(p + 8 + 32 * i + 16 * j);
-			s[2 * j] = vqtbl1q_s8(vld1q_s8(nl4_of), low4(n));
-			s[2 * j + 1] = vqtbl1q_s8(vld1q_s8(nl4_of), vshrq_n_u8(n, 4));
+			s[2 * j] = vqtbl1q_s8(vld1q_s8(grid_iq4), low4(n));
+			s[2 * j + 1] = vqtbl1q_s8(vld1q_s8(grid_iq4), vshrq_n_u8(n, 4));
 		}
 		return;
+	default:
+		kern_no_case();
 	}
 	UNROLL
 	for (int j = 0; j < 4; j++)
@@ -286,11 +284,14 @@ INLINE void header_get(enum infer_type t, struct header *h, const uint8_t *p)
 	case INFER_Q3_K:
 		header_k3(h, p + 96);
 		break;
-	default: /* IQ4_XS */
+	case INFER_IQ4_XS:
 		for (int c = 0; c < 8; c++)
 			h->s[c] = (int16_t)(((p[4 + c / 2] >> 4 * (c & 1) & 15) |
 			                     (num_u16(p + 2) >> 2 * c & 3) << 4) -
 			                    32);
+		break;
+	default:
+		kern_no_case();
 	}
 }
 #endif

@@ -10,8 +10,7 @@ INLINE float quantise(int8_t *q, int32_t *sum4, const float *x, int n)
 		amax = vmaxq_u32(amax, vandq_u32(vreinterpretq_u32_f32(vld1q_f32(x + i)),
 		                                 vdupq_n_u32(0x7fffffff)));
 	d = act_scale(vmaxvq_u32(amax), &inverse);
-	/* in a block without a scale every number becomes 0, which NaN or infinity times 0 would
-	 * not */
+	/* in a block without a scale every number becomes 0, also NaN and infinity */
 	const int32x4_t keep = vdupq_n_s32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 16) {
 		int32x4_t v[4];

@@ -37,7 +37,7 @@ INLINE size_t panel256(enum infer_type t)
 	       (size_t)k_scales(t) * WIDE * 16 + 16 * CHUNK;
 }
 
-/* row r of n; rows past the end repeat the last */
+/* row r of n; missing rows repeat the last */
 INLINE const uint8_t *row_at(const uint8_t *w, size_t row_bytes, int r, int n)
 {
 	return w + (size_t)(r < n ? r : n - 1) * row_bytes;

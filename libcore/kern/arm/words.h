@@ -1,8 +1,8 @@
-/* kern/arm/words.h - what the int.h of a neon folder defines, and a check that it does: the compiler
- * names what is missing.  int.h includes <arm_neon.h>, then kern/arm/q.h, which has the common part:
- * weights are unpacked to signed bytes, so there are no zero points.
+/* kern/arm/words.h - the operations that the int.h of a neon folder defines, and a check of them:
+ * the compiler names a missing one.  int.h includes <arm_neon.h>, then kern/arm/q.h, which has the
+ * common part: weights are unpacked to signed bytes, so there are no zero points.
  *
- *   TILE_T                     rows of x that a tile takes at once, 4 or 8
+ *   TILE_T                     rows of x of a tile, 4 or 8
  *   dot16(acc, w, x)           rows in place: acc and 16 products of signed bytes, in any of its 4
  *                              lanes; x above -128, as quant makes it; sums wrap around
  *   dot_lane(acc, w, x, lane)  panels by 4 (arm/by4.h): acc and in each lane the sum of 4 products
@@ -12,7 +12,8 @@
  * by4.h and by8.h define, for arm/tile.h
  *   WIDE                       registers that one step of chain16 updates: 2, or 4 of pairs of rows
  *   transpose16(q, r)          16 weights of 8 rows to 128 bytes of a panel
- *   chain16(tn, acc, q, x, at) add to acc the products of q and tn rows of x, from byte `at` of x on
+ *   chain16(tn, acc, q, x, at) add to acc the products of q and tn rows of x, from byte `at` of x
+ *   on
  *   unpair_rows(tn, acc)       rearrange the sums to two registers of 8 rows for each row of x */
 #ifndef KERN_ARM_WORDS_H
 #define KERN_ARM_WORDS_H

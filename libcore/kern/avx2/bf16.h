@@ -43,7 +43,7 @@ static inline __m256i pack_b(vi x)
 /* the high halves of a and b, in their order */
 static inline vi vi_pack_b(vi a, vi b) { return (vi){ pack_b(a), pack_b(b) }; }
 
-/* lane i of w[j] and lane j of w[i] change places */
+/* exchange lane i of w[j] and lane j of w[i] */
 INLINE void turn_8(__m256i w[8])
 {
 	__m256i a[8];

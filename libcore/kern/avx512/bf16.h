@@ -32,7 +32,7 @@ static inline vi vi_pack_b(vi a, vi b)
 	return _mm512_permutex2var_epi16(a, at, b);
 }
 
-/* lane i of w[j] and lane j of w[i] change places */
+/* exchange lane i of w[j] and lane j of w[i] */
 INLINE void vi_turn(vi w[16])
 {
 	vi a[16];

@@ -26,8 +26,10 @@ INLINE const uint16_t *codes(enum infer_type t)
 		return grid_code_iq2_s;
 	case INFER_IQ3_XXS:
 		return grid_code_iq3_xxs;
-	default:
+	case INFER_IQ3_S:
 		return grid_code_iq3_s;
+	default:
+		kern_no_case();
 	}
 }
 

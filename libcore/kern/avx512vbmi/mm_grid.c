@@ -36,7 +36,7 @@ INLINE vb value_by(vb code, const int8_t value[64])
 
 /* the number of blocks that 64 points cover */
 INLINE int blocks_at_once(enum infer_type t) { return g_is3(t) ? 1 : 2; }
-/* whether the bits by which weights are looked up include their signs */
+/* 1 if the bits by which weights are looked up include their signs */
 INLINE int signs_in(enum infer_type t, int tn) { return tn == 1 && !g_is3(t); }
 
 /* The unpacked fields of 64 points: both bytes of code, and signs; or the bits by which signed

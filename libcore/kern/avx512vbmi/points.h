@@ -116,8 +116,11 @@ INLINE vb scale_of(enum infer_type t, vb s, int h, const uint8_t *p)
 		return scales16(p + h * block_bytes(t) + 66);
 	case INFER_IQ2_S:
 		return scales16(p + h * block_bytes(t) + 74);
-	default:
+	case INFER_IQ3_XXS:
+	case INFER_IQ3_S:
 		return s;
+	default:
+		kern_no_case();
 	}
 }
 
@@ -140,9 +143,11 @@ INLINE void points_get(enum infer_type t, struct points *a, const vb table[2][MA
 	case INFER_IQ3_XXS:
 		get_3xxs(a, &n, p);
 		break;
-	default:
+	case INFER_IQ3_S:
 		get_3s(a, &n, p);
 		break;
+	default:
+		kern_no_case();
 	}
 	UNROLL
 	for (int h = 0; h < 2; h++)

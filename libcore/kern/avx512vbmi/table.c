@@ -9,8 +9,8 @@
 #include "kern/avx512/simd.h"
 #include "kern/avx512vbmi/int.h"
 
-/* KERN_MM_DISPATCH of types whose loops are those of narrower sets: measured on Zen 4 with weights in
- * memory */
+/* KERN_MM_DISPATCH of types whose loops are those of narrower sets, measured on Zen 4 with weights
+ * in memory. */
 #define DISPATCH_Q8_0 4, KERN_BITS(13, 18) | KERN_BITS(28, 34) | KERN_BITS(40, 63)
 #define DISPATCH_Q4_0 5, KERN_BITS(13, 18) | KERN_BITS(28, 34) | KERN_BITS(44, 63)
 #define DISPATCH_Q4_1 5, KERN_BITS(7, 9) | KERN_BITS(14, 16) | KERN_BITS(28, 34) | KERN_BITS(44, 63)

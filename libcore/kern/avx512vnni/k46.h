@@ -14,7 +14,7 @@ INLINE __m256i pair_scales(const struct header *h, int i)
 	return i % 2 ? _mm256_blend_epi16(_mm256_srli_epi32(second, 16), first, 0xaa)
 	             : _mm256_blend_epi16(second, _mm256_slli_epi32(first, 16), 0xaa);
 }
-/* whether each sum of a block of x with any weights fits 16 bits; the arguments are those of
+/* 1 if each sum of a block of x, with any weights, fits 16 bits; the arguments are those of
  * kern_q8k_pairs */
 INLINE int fits16(enum infer_type t, int32_t max32, int32_t max16)
 {

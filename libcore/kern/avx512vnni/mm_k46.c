@@ -65,7 +65,8 @@ INLINE void chain(int tn, wi *a, const uint8_t *q, const struct x_rows *x, int a
 	}
 }
 
-/* what the sum of the first or second group of a pair starts from; x: the pair in kern_q8k_pairs.start */
+/* start value of the sum of the first or second group of a pair; x: the pair in
+ * kern_q8k_pairs.start */
 INLINE wi start(enum infer_type t, const struct x_rows *x, int token, int second)
 {
 	const struct kern_q8k *b = x_row_at(x, token);

@@ -139,7 +139,7 @@ INLINE __m512i broadcast_dword(__m512i x, int j)
 	}
 }
 
-/* what the sums of IQ4_XS start from: -128 times the sum of x, by lanes */
+/* start values of the sums of IQ4_XS: -128 times the sum of x, by lanes */
 INLINE __m512i start_x4(const struct kern_q8k *x, int half)
 {
 	const __m512i at = half ? _mm512_set_epi32(7, 7, 7, 7, 5, 5, 5, 5, 6, 6, 6, 6, 4, 4, 4, 4)

@@ -36,7 +36,7 @@ INLINE void unpack_rows(enum infer_type t, int xn, struct unpacked *to, const ui
 	}
 }
 
-/* what the accumulators start from: the zero point times -sum(x) */
+/* Return the start value of the accumulators: the zero point times -sum(x). */
 INLINE wi skinny_start(enum infer_type t, wi neg_sum)
 {
 	switch (q_signed(t) ? FLIP : q_zero(t)) {
@@ -46,8 +46,10 @@ INLINE wi skinny_start(enum infer_type t, wi neg_sum)
 		return wi_shl(neg_sum, 3);
 	case 16:
 		return wi_shl(neg_sum, 4);
-	default:
+	case 128:
 		return wi_shl(neg_sum, 7);
+	default:
+		kern_no_case();
 	}
 }
 
@@ -118,7 +120,7 @@ INLINE void skinny32(enum infer_type t, int xn, float *out, size_t out_step, con
 	skinny_store(xn, out, out_step, sum, sums);
 }
 
-/* rows that x lacks of the 16 repeat the last */
+/* missing rows of the 16 repeat the last */
 void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to)
 {
 	struct kern_q8x16 *out = act_transposed(x, row, k);

@@ -97,7 +97,7 @@ struct next_block {
 	size_t stride;
 };
 
-/* what the sum of group j of a block starts from */
+/* start value of the sum of group j of a block */
 INLINE wi group_start(enum infer_type t, int xn, const struct kern_q8kx16 *x, int j)
 {
 	return t == INFER_Q6_K ? lane_x(xn, x->start[j]) : wi_set(j % 2 ? KERN_BIT15 : 0);
@@ -302,7 +302,7 @@ INLINE void transpose_rows8(struct kern_q8kx16 *out, int first, const struct ker
 		out->max16 = p->max16 > out->max16 ? p->max16 : out->max16;
 	}
 }
-/* rows that x lacks of the 16 repeat the last */
+/* missing rows of the 16 repeat the last */
 void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to)
 {
 	for (int b = from / 256; b < to / 256; b++) {

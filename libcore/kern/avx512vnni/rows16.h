@@ -80,7 +80,7 @@ INLINE wf f16_by16(const struct rows16 *w, int at)
 
 /* prefetch distance of each of 16 streams */
 enum { AHEAD16 = KERN_AHEAD };
-/* four of the rows: all sixteen at once would fill the queue of misses, and loads would wait for it */
+/* prefetch four of the rows: all sixteen at once would fill the queue of misses, and delay loads */
 INLINE void prefetch4(const struct rows16 *w, int i, int at)
 {
 	const uint8_t *p = w->p[i] + at;

@@ -1,5 +1,5 @@
-/* kern/avx512vnni/rows4.h - loops of mm_rows4.c, mm_q256.c and mm_q32.c that those of 16 rows to a
- * register fall back to. */
+/* kern/avx512vnni/rows4.h - loops of mm_rows4.c, mm_q256.c and mm_q32.c that the loops of 16 rows
+ * per register fall back to. */
 #ifndef KERN_AVX512VNNI_ROWS4_H
 #define KERN_AVX512VNNI_ROWS4_H
 #include "kern/avx512vnni/int.h"

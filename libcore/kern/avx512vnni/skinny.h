@@ -1,10 +1,10 @@
-/* kern/avx512vnni/skinny.h - what products with a skinny x share: lanes are rows of x, so a word of
+/* kern/avx512vnni/skinny.h - shared by products with a skinny x: lanes are rows of x, so a word of
  * neighbouring weights is broadcast to all of them, and nothing is packed.  This file defines how a
- * matrix and rows of x are cut into parts, and the lanes of a part.
+ * matrix and rows of x are split into parts, and the lanes of a part.
  *
  * A part takes 8, 16 or 32 rows of x.
- *   8    lane 2 t + r belongs to row t of x and to row r of two neighbouring rows of weights
- *   16   lane t belongs to row t of x
+ *   8    lane 2 t + r: row t of x and row r of two neighbouring rows of weights
+ *   16   lane t: row t of x
  *   32   the same in two registers, which share the words of weights
  * In each case the sums of a block take about SUMS registers: enough independent chains to hide the
  * latency of a product. */
@@ -149,8 +149,8 @@ static void skinny_band(skinny_part *part, int rn, float *out, const uint8_t *w,
 		     x_step, k);
 }
 
-/* Take rows of x by 32, 16 and 8: unused lanes cost little.  One or two rows more, and too few
- * weight rows for a part, go through `rows`: the weights are in the cache. */
+/* Multiply 32, 16 and 8 rows of x at a time: unused lanes cost little.  One or two rows more, and
+ * too few weight rows for a part, are multiplied by `rows`: the weights are in the cache. */
 static void skinny_run(const struct skinny *f, float *y, size_t ldy, const uint8_t *w,
                        size_t row_bytes, const struct kern_act *x, int x_row, int m, int n, int k)
 {

@@ -1,5 +1,5 @@
-/* kern/neon/bf16.h - words of tmpl/mm_bf16.h.  The processor's mode for subnormal numbers decides
- * before it rounds, which x86 does not; so results are looked at instead. */
+/* kern/neon/bf16.h - words of tmpl/mm_bf16.h.  The processor's mode for subnormal numbers tests
+ * results before it rounds them, unlike x86, so results are checked instead. */
 #ifndef KERN_NEON_BF16_H
 #define KERN_NEON_BF16_H
 #include "kern/neon/simd.h"
@@ -76,7 +76,7 @@ static inline int32x4_t pairs_2(int32x4_t x, int32x4_t y)
 	return vreinterpretq_s32_s64(
 		vtrn2q_s64(vreinterpretq_s64_s32(x), vreinterpretq_s64_s32(y)));
 }
-/* lane i of w[j] and lane j of w[i] change places */
+/* exchange lane i of w[j] and lane j of w[i] */
 static inline void turn_4(int32x4_t *w)
 {
 	int32x4_t a = vtrn1q_s32(w[0], w[1]), b = vtrn2q_s32(w[0], w[1]),

@@ -1,4 +1,5 @@
-/* kern/ref/fcode.h - words of tmpl/mm_f.h for codes of floats.  Every other fcode.h defines the same. */
+/* kern/ref/fcode.h - words of tmpl/mm_f.h for codes of floats.  Every other fcode.h defines the
+ * same words. */
 #ifndef KERN_REF_FCODE_H
 #define KERN_REF_FCODE_H
 #include "kern/ref/simd.h"

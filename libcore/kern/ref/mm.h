@@ -1,5 +1,5 @@
-/* kern/ref/mm.h - what the reference products of quantised types share: rows one after the other, some
- * rows of x at a time, and panels in the order of the file. */
+/* kern/ref/mm.h - shared by the reference products of quantised types: rows one after the other,
+ * some rows of x at a time, and panels in the order of the file. */
 #ifndef KERN_REF_MM_H
 #define KERN_REF_MM_H
 #include <string.h>
@@ -23,7 +23,7 @@ static inline void plain_rows(float *y, size_t ldy, plain_part *part, const void
 			     m - t < TOKENS ? m - t : TOKENS, k);
 }
 
-/* copy PANEL rows as they are in the file */
+/* Copy PANEL rows without changes. */
 static inline void plain_pack(void *dst, const void *w, size_t row_bytes, int n, size_t bytes)
 {
 	for (int r = 0; r < PANEL; r++) {

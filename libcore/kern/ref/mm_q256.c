@@ -21,6 +21,7 @@
  *   bytes per flop: 144, 176, 210, 84, 110, 136 per 512;  limits: k % 256 == 0 */
 #include "kern/ref/mm.h"
 #include "type/block.h"
+#include "type/grids.h"
 
 struct block {
 	float d, dmin;
@@ -97,16 +98,13 @@ static void q3_k(struct block *b, const uint8_t *p)
 
 static void iq4_xs(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
-		                       1,    13,   25,  38,  53,  69,  89,  113 };
-
 	b->d = num_f16(num_u16(p));
 	for (int c = 0; c < 8; c++) {
 		int l = (p[4 + c / 2] >> 4 * (c & 1) & 15) | (num_u16(p + 2) >> 2 * c & 3) << 4;
 		b->sc[2 * c] = b->sc[2 * c + 1] = l - 32;
 	}
 	for (int i = 0; i < 256; i++)
-		b->q[i] = nl[p[8 + 16 * (i / 32) + i % 16] >> 4 * (i / 16 & 1) & 15];
+		b->q[i] = grid_iq4[p[8 + 16 * (i / 32) + i % 16] >> 4 * (i / 16 & 1) & 15];
 }
 
 enum { MIN_q4_k = 1, MIN_q5_k = 1, MIN_q6_k = 0, MIN_q2_k = 1, MIN_q3_k = 0, MIN_iq4_xs = 0 };

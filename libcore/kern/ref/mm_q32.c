@@ -18,6 +18,7 @@
  *   bytes per flop: 34, 18, 20, 22, 24, 18, 17 per 64; 40, 72, 40 per 128;  limits: k % 32 == 0, k % 64 == 0 */
 #include "kern/ref/mm.h"
 #include "type/block.h"
+#include "type/grids.h"
 
 /* a group of 32; a block of 64 has two */
 struct block {
@@ -79,22 +80,18 @@ static void q5_1(struct block *b, const uint8_t *p)
 
 static void iq4_nl(struct block *b, const uint8_t *p)
 {
-	static const int8_t nl[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
-		                       1,    13,   25,  38,  53,  69,  89,  113 };
-
 	b->d = num_f16(num_u16(p));
 	nibbles(b->q, p + 2);
 	for (int i = 0; i < 32; i++)
-		b->q[i] = nl[b->q[i]];
+		b->q[i] = grid_iq4[b->q[i]];
 }
 
-static const int8_t fp4x2[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 static void mxfp4(struct block *b, const uint8_t *p)
 {
 	b->d = num_e8m0(p[0]) * 0.5f;
 	nibbles(b->q, p + 1);
 	for (int i = 0; i < 32; i++)
-		b->q[i] = fp4x2[b->q[i]];
+		b->q[i] = grid_fp4[b->q[i]];
 }
 
 static void wide(struct block b[2], const uint8_t *p)
@@ -123,7 +120,8 @@ static void nvfp4_f(struct block b[2], const uint8_t *p)
 		float d = block_f32(p) * block_half_e4m3(p[4 + g] & 127);
 		*(g % 2 ? &b[g / 2].m : &b[g / 2].d) = d;
 		for (int i = 0; i < 16; i++)
-			b[g / 2].q[g % 2 * 16 + i] = fp4x2[p[8 + 8 * g + i % 8] >> i / 8 * 4 & 15];
+			b[g / 2].q[g % 2 * 16 + i] =
+				grid_fp4[p[8 + 8 * g + i % 8] >> i / 8 * 4 & 15];
 	}
 }
 

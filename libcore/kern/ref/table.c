@@ -13,7 +13,7 @@
 #include "kern/dispatch.h"
 #include "kern/ref/simd.h"
 
-/* panels are not faster here: the limits only see to it that tests use them */
+/* panels are not faster here: the limits only make tests use them */
 #define MM(TYPE, name, quant, form, mr, nr, most) \
 	[INFER_##TYPE] = { KERN_MM_QUANT(quant, form) KERN_MM_ROWS(name) \
 		                   KERN_MM_TILE(name, mr, nr) KERN_MM_DISPATCH(most, 0) },

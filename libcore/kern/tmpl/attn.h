@@ -19,7 +19,7 @@
 #include "kern/kv.h"
 #include "kern/tmpl/fmath.h"
 
-/* Register blocks, queries by vectors.  MM_PANEL tells how many registers there are. */
+/* Register blocks, queries by vectors.  MM_PANEL is larger on sets with more registers. */
 enum {
 	WIDE = MM_PANEL == 32,
 	SCORE_Q = WIDE ? 8 : 4, /* by SCORE_V vectors of positions */
@@ -35,8 +35,8 @@ struct query {
 	float *s, *o;
 	int row, head, lo, hi;
 	float scale, l; /* factor of the integer scores; the sum of weights */
-	/* for quantised caches: q, and for each block of V the weights of each page times its
-	 * scales, in fixed point; what their sums start from; and the unit of each block of V */
+	/* quantised caches: q in fixed point; for each block of V the weights of each page times
+	 * its scales, in fixed point; start values of their sums; the unit of each block of V */
 	struct fixed32 *rq, *rw;
 	int32_t *q_start, *w_start;
 	float *c;
@@ -227,8 +227,8 @@ INLINE void scale_page(const struct kern_attn *a, const struct query *query, int
 	}
 }
 
-/* Turn scores into weights in place, and return their maximum and sum. A weight is 0 where the page
- * continues past the positions that the query sees. */
+/* Replace scores by weights, and return their maximum and sum.  The weight is 0 for the other
+ * positions of the last page that the query sees. */
 static void softmax(const struct kern_attn *a, struct query *query, const float *sink, float *m,
                     float *l)
 {
@@ -240,7 +240,7 @@ static void softmax(const struct kern_attn *a, struct query *query, const float 
 	float max = v_hmax(v_max(vmax[0], vmax[1]));
 	if (sink && *sink > max)
 		max = *sink;
-	max += 0.0f; /* -0 becomes +0, whichever comes first */
+	max += 0.0f; /* -0 becomes +0, in whatever order they are compared */
 	*m = max;
 	*l = query->l = 0;
 	if (max == -INFINITY && !(query->lo < query->hi))
@@ -262,7 +262,7 @@ static void softmax(const struct kern_attn *a, struct query *query, const float 
 	query->l = *l;
 }
 
-/* scores of n queries against the page that starts at p, as many at a time as fit the registers */
+/* scores of n queries against the page that begins at p, in batches that fit the registers */
 INLINE void all_scores(const struct kern_attn *a, enum infer_type type, const struct query *query,
                        const void *page, ptrdiff_t ahead, int p, int n)
 {
@@ -384,7 +384,7 @@ static ptrdiff_t prefetch_offset(const void *const *from, size_t from_at, const 
 	               : 0;
 }
 
-/* Let n queries attend to KV head g.  If first is set, prefetch the pages that are read next. */
+/* Compute attention of n queries over KV head g.  first: prefetch the pages that are read next. */
 static void attend(const struct kern_attn *a, struct query *query, int n, int g, int first)
 {
 	int lo = KERN_SPLIT, hi = 0;
@@ -452,8 +452,8 @@ INLINE void merge_block(float *o, const float *e, const float *const *parts, int
 		v_store(o + d + 16 * j, acc[j]);
 }
 
-/* Merge the splits of one head, some at a time; the results of a split that saw nothing are not
- * read. */
+/* Merge the splits of one head, some at a time.  The results of a split without visible positions
+ * are not read. */
 static void merge(float *o, const float *m, const float *l, const float *parts, int splits,
                   int heads, int dv)
 {

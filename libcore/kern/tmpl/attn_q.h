@@ -185,7 +185,8 @@ INLINE void block_to_fixed(const struct kern_attn *a, enum infer_type type,
 	}
 }
 
-/* at: the offset of the KV head in a page */
+/* Convert the weights of qn queries to fixed point, for all blocks of V.  at: offset of the KV head
+ * in a page */
 INLINE void weights_to_fixed(const struct kern_attn *a, enum infer_type type,
                              const struct query *query, size_t at, int n, int lo, int hi)
 {

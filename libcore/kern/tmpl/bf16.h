@@ -1,12 +1,13 @@
-/* kern/tmpl/bf16.h - the arithmetic of products with bf16 activations, number by number: that of the
- * tile instruction TDPBF16PS (Intel's manual, volume 2), which fma in f32 reproduces.
+/* kern/tmpl/bf16.h - the arithmetic of products with bf16 activations, number by number: that of
+ * the tile instruction TDPBF16PS (Intel's manual, volume 2), which fma in f32 reproduces.
  *
- *   W  F16 | BF16 [n][k], F16 rounded to bf16      x  rounded to bf16 [m][k]
+ *   W  F16
+ * BF16 [n][k], F16 rounded to bf16      x  rounded to bf16 [m][k]
  *   over each 32 of k: even, an fma chain from +0 over k = 0, 2 ... 30; odd, over k = 1, 3 ... 31
- *   y = y + (even + odd), y from +0, blocks of 32 ascending; past the end of k, W and x are +0
+ *   y = y + (even + odd), y from +0, blocks of 32 ascending; W and x are padded with +0
  *
- * Subnormal numbers count as zeros, operands and results alike; a result is subnormal if it is below
- * 2^-126 once it is rounded to 24 bits. */
+ * Subnormal numbers count as zeros, operands and results alike; a result is subnormal if it is
+ * below 2^-126 once it is rounded to 24 bits. */
 #ifndef KERN_TMPL_BF16_H
 #define KERN_TMPL_BF16_H
 #include <math.h>

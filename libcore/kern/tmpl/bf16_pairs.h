@@ -1,5 +1,5 @@
-/* kern/tmpl/bf16_pairs.h - 16 rows of F16 or BF16 weights as pairs of bf16, a row a lane; over the
- * vector words of bf16.h of a folder, which is included before. */
+/* kern/tmpl/bf16_pairs.h - load 16 rows of F16 or BF16 weights as pairs of bf16, one row per lane.
+ * The folder includes the vector words of its bf16.h before. */
 #ifndef KERN_TMPL_BF16_PAIRS_H
 #define KERN_TMPL_BF16_PAIRS_H
 #include <string.h>

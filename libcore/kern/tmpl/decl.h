@@ -20,7 +20,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* before a loop of constant length whose counter indexes arrays that should be registers */
+/* Put it before a loop of constant length whose counter indexes arrays that should be registers. */
 #ifdef __clang__
 /* below -O2 it does not unroll, and would warn about it */
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -92,8 +92,8 @@ KERN_ROWS_K46(ROW)
 void KERN_FN(transpose_q8)(struct kern_act *x, int row, int m, int k, int from, int to);
 void KERN_FN(transpose_q8k)(struct kern_act *x, int row, int m, int k, int from, int to);
 
-/* What a table says of a type: how x is quantised; the loops for rows in place, for panels and for
- * a skinny x; and which of them is the fastest for how many rows of x (kern/dispatch.h). */
+/* Rows of a table for a type: how x is quantised, the loops for rows in place, for panels and for a
+ * skinny x, and which is the fastest for how many rows of x (kern/dispatch.h). */
 #define KERN_MM_QUANT(quant_, form_) .quant = KERN_FN(quant_), .form = KERN_FORM_##form_,
 #define KERN_MM_ROWS(name) .rows = KERN_FN(name##_rows),
 #define KERN_MM_TILE(name, mr_, nr_) \

@@ -1,6 +1,6 @@
-/* kern/tmpl/elem.h - elementwise operations and norms: y[i] from x[i], or from x[i] and a sum over x in
- * 16 lanes.  Sums: lane l takes i = l mod 16, ascending, from +0; lanes past the end are left out; then
- * kern_sum16. */
+/* kern/tmpl/elem.h - elementwise operations and norms: y[i] from x[i], or from x[i] and a sum over
+ * x in 16 lanes.  Sums: lane l adds elements i = l mod 16, ascending, from +0; lanes with index >=
+ * n are skipped; then kern_sum16. */
 #include <math.h>
 #include "base/fmath.h"
 #include "kern/tmpl/fmath.h"
@@ -183,7 +183,8 @@ void KERN_FN(lse)(float *out, const float *x, int n)
 		vmax = v_max(v_load(x + i), vmax);
 	if (i < n)
 		vmax = v_keep(n - i, v_max(v_loadn(x + i, n - i), vmax), vmax);
-	const float max = v_hmax(vmax) + 0.0f; /* -0 becomes +0, whichever comes first */
+	const float max = v_hmax(vmax) + 0.0f; /* -0 becomes +0, in whatever order they are
+	                                        * compared */
 	const vf m = v_set(max);
 	for (i = 0; i + 16 <= n; i += 16)
 		sum = v_add(sum, v_exp(v_sub(v_load(x + i), m)));

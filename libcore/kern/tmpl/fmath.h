@@ -30,7 +30,7 @@ static inline vf v_exp(vf x)
 	return v_mul(v_mul(y, v_pow2(n1)), v_pow2(vi_sub(n, n1)));
 }
 
-/* exp of x <= 0 for the weights of attention; x below FM_EXPW_MIN counts as FM_EXPW_MIN, NaN stays
+/* exp of x <= 0, for the weights of attention; x below FM_EXPW_MIN counts as FM_EXPW_MIN, NaN stays
  * NaN */
 static inline vf v_exp_weight(vf x)
 {

@@ -33,8 +33,8 @@ INLINE const void *x_row_at(const struct x_rows *l, int t)
 	       (t % 4 == 3 ? l->s3 : (size_t)(t % 4) * l->s);
 }
 
-/* How many of the rows of x that are left a tile takes next: `most`, 4, 2 or 1. 4 and 4 are faster
- * than 6 and 2. */
+/* Return how many of the remaining rows of x a tile processes next: `most`, 4, 2 or 1.  4 and 4 are
+ * faster than 6 and 2. */
 INLINE int tokens_next(int left, int most)
 {
 	if (left >= most && !(most == 6 && left == 8))
@@ -42,9 +42,9 @@ INLINE int tokens_next(int left, int most)
 	return left >= 4 && most > 4 ? 4 : left >= 2 && most > 2 ? 2 : 1;
 }
 
-/* Prefetch what the caller reads next; called for every mr rows and for each of `parts` parts of
- * 256 of k. A few lines at a time arrive sooner if they go to L1; many would delay the loads of the
- * tile itself there, so they only go to L2. */
+/* Prefetch bytes that the caller reads next; called for every mr rows and for each of `parts` parts
+ * of 256 of k.  A few lines at a time arrive sooner if they go to L1; many would delay the loads of
+ * the tile itself there, so they go to L2 only. */
 enum { L1_LINES = 36 };
 INLINE void prefetch_next(const struct kern_act *x, int parts)
 {

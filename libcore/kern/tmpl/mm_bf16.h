@@ -1,14 +1,14 @@
-/* kern/tmpl/mm_bf16.h - products with bf16 activations, over the vector words of simd.h and bf16.h of
- * a folder: a lane is a row of weights, so that every chain of kern/tmpl/bf16.h, which defines the
- * products, stays in its lane.
+/* kern/tmpl/mm_bf16.h - products with bf16 activations, over the vector words of simd.h and bf16.h
+ * of a folder: a lane is a row of weights, so that every chain of kern/tmpl/bf16.h, which defines
+ * the products, stays in its lane.
  *
  *   bytes per flop: 2 per 2 m;  limits: none
- *   panel: f32 [k rounded up to 32, even and odd by turns][BF_PANEL]
+ *   panel: f32 [k rounded up to 32, even and odd alternating][BF_PANEL]
  *
- * bf16.h says BF_T and BF_ROWS_T, how many rows of x a tile and a loop in place take, and BF_G, how
- * many vectors a panel is wide.  Where the processor can treat subnormal numbers as zeros
- * (V_FLUSHES), a loop runs between v_flush_begin and v_flush_end; elsewhere v_low notes results that
- * may have to be zero, and a block that has one is computed again, number by number. */
+ * bf16.h defines BF_T and BF_ROWS_T, the rows of x of a tile and of a loop in place, and BF_G, the
+ * width of a panel in vectors.  If the processor has a mode that treats subnormal numbers as zeros
+ * (V_FLUSHES), a loop runs between v_flush_begin and v_flush_end.  Otherwise v_low collects results
+ * that may have to be zero, and a block that has one is computed again, number by number. */
 #include <string.h>
 #include "kern/tmpl/bf16.h"
 #include "kern/tmpl/bf16_pairs.h"
@@ -128,7 +128,8 @@ static void rows_all(block_load *load, float *y, size_t ldy, size_t apart, const
 	}
 }
 
-/* Sixteen rows that are far apart, so that each is a long stream of its own; then the rest. */
+/* Multiply sixteen rows that are far apart, so that each is a long stream of its own; then the
+ * rest. */
 static __attribute__((noinline)) void rows_bf16(block_load *load, float *y, size_t ldy,
                                                 const void *wv, size_t row_bytes,
                                                 const struct kern_act *a, int x_row, int m, int n,
@@ -266,7 +267,7 @@ void KERN_FN(quant_bf16)(struct kern_act *x, int row, const float *src, int k)
 	}
 }
 
-/* The loops are not inlined: nothing of them may move to where subnormal numbers count. */
+/* The loops are not inlined: nothing of them may be moved out of the mode for subnormal numbers. */
 #define ROW(TYPE, name) \
 	void KERN_FN(name##_rows)(float *y, size_t ldy, const void *w, size_t row_bytes, \
 	                          const struct kern_act *x, int x_row, int m, int n, int k) \

@@ -37,8 +37,8 @@ INLINE vf loadn_w(enum infer_type type, const unsigned char *w, int i, int n)
 
 INLINE int is_coded(enum infer_type type) { return type == INFER_F8_E4M3 || type == INFER_NF4; }
 
-/* A block of 64 codes.  load_codes gives elements 16 j ... 16 j + 15; the compiler computes once what
- * several j share. */
+/* A block of 64 codes.  load_codes returns elements 16 j ... 16 j + 15; the compiler computes
+ * subexpressions common to several j once. */
 struct codes {
 	const unsigned char *block;
 	struct v_e4m3 e4m3;
@@ -195,7 +195,8 @@ INLINE void rows_group_f(float *y, size_t ldy, size_t row_step, enum infer_type 
 #undef PARTS
 }
 
-/* Rows of x, a multiple of MM_T, that stay in L2 while all the weights of a call pass by */
+/* Return the number of rows of x, a multiple of MM_T, that stay in L2 while all weights of a call
+ * are read. */
 INLINE int x_rows_of_call(size_t q_row)
 {
 	int rows = (int)(KERN_X_BYTES / (q_row + 1)) / MM_T * MM_T;
@@ -231,7 +232,7 @@ static size_t pack_bytes_f(int k) { return vectors(k) * 16 * MM_PANEL * 4; }
 INLINE void pack_f(enum infer_type type, float *dst, const void *wv, size_t row_bytes, int n, int k)
 {
 	for (int r = 0; r < MM_PANEL; r++) {
-		/* rows past the end repeat the last */
+		/* missing rows repeat the last one */
 		const unsigned char *w =
 			(const unsigned char *)wv + (size_t)(r < n ? r : n - 1) * row_bytes;
 		float *d =

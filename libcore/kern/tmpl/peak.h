@@ -1,5 +1,5 @@
-/* kern/tmpl/peak.h - the fp32 rate of the machine: fma in as many independent chains as the registers
- * hold; and its memory bandwidth. */
+/* kern/tmpl/peak.h - measure the peak fp32 rate, by as many independent chains of fma as the
+ * registers hold, and the memory bandwidth. */
 #include "base/num.h"
 
 void KERN_FN(peak_fma)(double *ops, float *sink, int reps)

@@ -1,5 +1,5 @@
-/* kern/tmpl/q.h - what the quantised products of all folders share: properties of types, groups of
- * eight rows, and the instances of a loop.  KERN_FN is defined before it. */
+/* kern/tmpl/q.h - shared by the quantised products of all folders: properties of types, groups of
+ * eight rows, and instances of a loop.  KERN_FN is defined before it. */
 #ifndef KERN_TMPL_Q_H
 #define KERN_TMPL_Q_H
 #include <string.h>
@@ -7,9 +7,17 @@
 #include "kern/act.h"
 #include "kern/tmpl/lines.h"
 #include "type/block.h"
+#include "type/grids.h"
 
-/* By type: the zero point of unpacked weights; whether they are signed; whether there are
- * minima. */
+/* For `default:` of a switch over the types of a loop.  Each instance of a loop has one constant type, so the compiler
+ * removes it.  With the address sanitizer it is a call, and the compiler names the function that lacks a case. */
+#ifdef __SANITIZE_ADDRESS__
+__attribute__((error("a type of this loop has no case"), noreturn)) void kern_no_case(void);
+#else
+#define kern_no_case() __builtin_unreachable()
+#endif
+
+/* By type: the zero point of unpacked weights; 1 if they are signed; 1 if there are minima. */
 INLINE int q_zero(enum infer_type t)
 {
 	return t == INFER_Q4_0 || t == INFER_Q4_F      ? 8
@@ -30,14 +38,14 @@ INLINE int q_minima(enum infer_type t)
 	return t == INFER_Q4_1 || t == INFER_Q5_1 || t == INFER_Q4_K || t == INFER_Q5_K ||
 	       t == INFER_Q2_K || t == INFER_Q4_F || t == INFER_Q8_F;
 }
-/* whether the header is two words, d f32 and m f32 or the scales of 16; such blocks have 64 weights */
+/* 1 if the header is two f32, d and m or the scales of 16; such blocks have 64 weights */
 INLINE int q_wide(enum infer_type t)
 {
 	return t == INFER_Q4_F || t == INFER_Q8_F || t == INFER_NVFP4_F;
 }
 /* groups of 32 weights in a block of 32 or 64 */
 INLINE int q_groups(enum infer_type t) { return q_wide(t) ? 2 : 1; }
-/* whether each half of such a group has a scale of its own */
+/* 1 if each half of such a group has a scale of its own */
 INLINE int q_halves(enum infer_type t) { return t == INFER_NVFP4_F; }
 
 /* the offset of d in a block of 256 */
@@ -48,13 +56,13 @@ INLINE int q_scale_at(enum infer_type t)
 	             : t == INFER_Q2_K ? offsetof(struct q2_k, d)
 	                               : 0);
 }
-/* whether a scale belongs to 16 weights, else to 32 */
+/* 1 if a scale is for 16 weights, 0: for 32 */
 INLINE int q_by16(enum infer_type t)
 {
 	return t == INFER_Q6_K || t == INFER_Q3_K || t == INFER_Q2_K;
 }
 
-/* Prefetch the lines of 8 streams that hold the bytes KERN_AHEAD past [from, to). */
+/* Prefetch the lines of 8 streams that hold the bytes [from, to) + KERN_AHEAD. */
 INLINE void prefetch8(const uint8_t *p, size_t stride, int from, int to)
 {
 	for (int i = (from + 63) & ~63; i < to; i += 64) {
@@ -67,17 +75,17 @@ INLINE void prefetch8(const uint8_t *p, size_t stride, int from, int to)
 /* the same block t rows further */
 #define row_of(block, stride, t) ((const void *)((const char *)(block) + (size_t)(t) * (stride)))
 
-/* Eight rows that are processed together: the row at w and those stride bytes further each; their
- * results are y_step floats apart. n_out 1: one row, repeated eight times. */
+/* Eight rows that are processed together, stride bytes apart, from w on; their results are y_step
+ * floats apart.  n_out 1: one row, repeated eight times. */
 struct row_group {
 	const uint8_t *w;
 	size_t stride, y_step;
 	int row, n_out;
 };
 
-/* The groups of n rows.  Eight streams of consecutive rows, so that each stream is long and eight
- * pages are read at a time; the rows that n / 8 leaves over are part of a group of the last 8 rows.
- * Fewer than 8 rows go one by one. */
+/* Return the number of groups of n rows.  Groups are eight streams of consecutive rows, so that
+ * each stream is long and eight pages are read at a time; the n % 8 other rows are part of a group
+ * of the last 8 rows.  Fewer than 8 rows are processed one by one. */
 INLINE int row_groups(int n) { return n < 8 ? n : n / 8 + (n % 8 != 0); }
 INLINE struct row_group row_group_at(int i, int n, const void *w, size_t row_bytes)
 {
@@ -110,7 +118,7 @@ static inline void rows_run(rows_part *const part[4], float *y, size_t ldy, cons
 {
 	for (int i = 0; i < row_groups(n); i++) {
 		const struct row_group s = row_group_at(i, n, w, row_bytes);
-		if (i == 0) /* the loops prefetch only what lies KERN_AHEAD further */
+		if (i == 0) /* the loops prefetch only KERN_AHEAD bytes ahead */
 			prefetch8(s.w, s.stride, -KERN_AHEAD, 0);
 		for (int t = 0, by; t < m; t += by) {
 			by = m - t < 4 ? m - t : 4;

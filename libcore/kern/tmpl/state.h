@@ -1,7 +1,10 @@
 /* kern/tmpl/state.h - recurrent layers: the operations of kern/state.h in their order.
  *
- *   s [dk][16]   | row 0 | row 1 | ...    a row of the state is one vector, so a sum over dk goes down
- *                                         the lanes and no lane is ever added to another
+ *   s [dk][16]
+ * row 0
+ * row 1
+ * ...    a row of the state is one vector, so a sum over dk is computed
+ *                                         per lane and lanes are never added to each other
  * delta reads s twice a row and writes it once: 8 bytes in L1 for each fma. */
 
 void KERN_FN(conv)(float *y, const float *const *x, const float *w, int taps, int n)

@@ -1,5 +1,5 @@
-/* kern/x86/flush.h - subnormal numbers as zeros: a mode of the processor, so no result needs a
- * look. */
+/* kern/x86/flush.h - treat subnormal numbers as zeros by a mode of the processor, so results need
+ * no check. */
 #ifndef KERN_X86_FLUSH_H
 #define KERN_X86_FLUSH_H
 #include <immintrin.h>

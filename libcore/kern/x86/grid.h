@@ -9,7 +9,7 @@
 INLINE int g_is1(enum infer_type t) { return t == INFER_IQ1_S || t == INFER_IQ1_M; }
 INLINE int g_ternary(enum infer_type t) { return t == INFER_TQ2_0 || t == INFER_TQ1_0; }
 INLINE int g_is3(enum infer_type t) { return t == INFER_IQ3_XXS || t == INFER_IQ3_S; }
-/* whether a scale belongs to 16 weights, else to 32 */
+/* 1 if a scale is for 16 weights, 0: for 32 */
 INLINE int g_by16(enum infer_type t)
 {
 	return t == INFER_IQ2_XS || t == INFER_IQ2_S || t == INFER_IQ1_M;
@@ -198,8 +198,8 @@ INLINE __m256i twice_plus1(__m256i s)
 	return _mm256_or_si256(_mm256_slli_epi16(s, 1), _mm256_set1_epi16(1));
 }
 
-/* S as words. Of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the odd ones
- * in the high half. */
+/* S as words.  Scales of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the
+ * odd ones in the high half. */
 INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 {
 	switch (t) {
@@ -225,7 +225,7 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 		__m128i s = _mm_srli_epi16(load16(p + 34), 12);
 		return twice_plus1(dup128(_mm_and_si128(s, _mm_set1_epi16(7))));
 	}
-	default: { /* a multiplication moves the three bits to the top */
+	case INFER_IQ1_M: { /* a multiplication moves the three bits to the top */
 		const __m256i up = _mm256_setr_epi16(
 			1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 13, 1 << 7, 1 << 10,
 			1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4, 1 << 10, 1 << 4);
@@ -233,6 +233,8 @@ INLINE __m256i scales_grid(enum infer_type t, const uint8_t *p)
 		s = _mm_unpacklo_epi16(s, s);
 		return twice_plus1(_mm256_srli_epi16(_mm256_mullo_epi16(dup128(s), up), 13));
 	}
+	default:
+		kern_no_case();
 	}
 }
 

@@ -86,7 +86,7 @@ INLINE void pack_grid(enum infer_type type, uint8_t *dst, const uint8_t *w, size
 		for (int half = 0; half < NR; half += 8) {
 			__m256i v[8][8], off[8];
 			for (int r = 0; r < 8; r++) {
-				/* rows past the end repeat the last */
+				/* missing rows repeat the last one */
 				const uint8_t *p =
 					w + (size_t)(half + r < n ? half + r : n - 1) * row_bytes;
 				__m256i u[8], s = g_ternary(type) ? _mm256_set1_epi16(1)

@@ -6,8 +6,9 @@
  *   isum = sum of S (q . x), exact; y = fma(d dx, isum, y)
  *   imin = sum of M sum(x), exact; ymin = fma(dmin dx, imin, ymin); y - ymin at the end
  *   bytes per flop and limits: ref/mm_q256.c;  panels: x86/mm_q256_tile.h
- *   A folder that includes this file defines ROWS_TYPES(X), the list of the types whose row loops it
- *   takes from here. */
+ *
+ * A folder that includes this file defines ROWS_TYPES(X), the types whose row loops are instances
+ * of this one. */
 
 #include "kern/x86/q256.h"
 #include "kern/x86/words.h"
@@ -137,8 +138,10 @@ INLINE __m256i scale_words(enum infer_type t, const struct headers *h, int r, co
 		return evens_odds(_mm_and_si128(load16(p), _mm_set1_epi8(15)));
 	case INFER_Q3_K:
 		return evens_odds(load16(h->s16[r]));
-	default:
+	case INFER_IQ4_XS:
 		return dup128(scales_x4(p));
+	default:
+		kern_no_case();
 	}
 }
 

@@ -1,9 +1,14 @@
 /* kern/x86/mm_q256_tile.h - panels of weights in blocks of 256, over the words of int.h (x86), of
  * the types that the folder lists in TILE_TYPES.
  *
- *   panel  per block, each field [NR]: d f32 | dmin f32 where there are minima | pairs i16[2]
- *          | S i32, 8 of 32 weights or 16 of 16 | q u8 [64][NR][4]
- *   pairs  are multiplied with the sums of x in the order of kern_q8k: M (Q4_K, Q5_K: 4, Q2_K: 8), or
+ *   panel  per block, each field [NR]: d f32
+ * dmin f32 if there are minima
+ * pairs i16[2]
+ *
+ * S i32, 8 of 32 weights or 16 of 16
+ * q u8 [64][NR][4]
+ *   pairs  are multiplied with the sums of x in the order of kern_q8k: M (Q4_K, Q5_K: 4, Q2_K: 8),
+ *   or
  *          S if a zero point is subtracted after scaling (IQ4_XS: 4, Q6_K: 8)
  *   Q2_K and Q3_K store S q and -S q, which fit 8 bits: there is no S, and a block is one chain of
  *   dots

@@ -26,8 +26,8 @@ INLINE __m256i dot32(enum infer_type type, __m256i q, __m256i x, __m256i abs_x)
 	                          : dot_us(abs_x, _mm256_sign_epi8(q, x));
 }
 
-/* Whether nibbles are transposed.  They are used as unsigned bytes, plus a zero point; types with a
- * lookup table only where -128 ... 127 can be shifted to unsigned bytes. */
+/* 1 if nibbles are transposed.  They are used as unsigned bytes, plus a zero point; types with a
+ * lookup table only if -128 ... 127 can be shifted to unsigned bytes. */
 INLINE int q_transposes(enum infer_type t)
 {
 	return t == INFER_Q4_0 || t == INFER_Q4_1 || t == INFER_Q4_F || t == INFER_NVFP4_F ||
@@ -206,8 +206,8 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 }
 
-/* Some blocks of all rows, then the next blocks: the lines of the panel that eight rows fill in
- * part are filled by the others while they are in L1. */
+/* Pack some blocks of all rows, then the next blocks: a line of the panel that eight rows fill only
+ * in part is completed by the others while it is in L1. */
 INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                    int k)
 {
@@ -224,7 +224,7 @@ INLINE void pack32(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t 
 
 INLINE const struct kern_q8 *x_q8(const struct x_rows *l, int t) { return x_row_at(l, t); }
 
-/* what the accumulators start from: the zero point times -sum(x) */
+/* Return the start value of the accumulators: the zero point times -sum(x). */
 INLINE wi start32(enum infer_type type, int32_t neg_sum)
 {
 	switch (q_signed(type) ? FLIP : q_zero(type)) {
@@ -234,8 +234,10 @@ INLINE wi start32(enum infer_type type, int32_t neg_sum)
 		return wi_shl(wi_set(neg_sum), 3);
 	case 16:
 		return wi_shl(wi_set(neg_sum), 4);
-	default:
+	case 128:
 		return wi_shl(wi_set(neg_sum), 7);
+	default:
+		kern_no_case();
 	}
 }
 

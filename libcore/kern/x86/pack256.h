@@ -1,13 +1,14 @@
-/* kern/x86/pack256.h - blocks of 256 of NR rows into a panel (x86).  The including file defines
- * the layout of a panel:
+/* kern/x86/pack256.h - pack blocks of 256 of NR rows into a panel (x86).  The including file
+ * defines the layout of a panel:
  *
  *   k_fields(t)         fields of [NR] dwords before the weights of a block; panel256(t): its bytes
- *   header_put            those fields of eight rows
- *   unpack_for_tile     a block of one row as the weights [64][NR][4] hold it */
+ *   header_put          stores those fields of eight rows
+ * unpack_for_tile     unpacks a block of one row in the order of the panel's weights,
+ * [64][NR][4] */
 #ifndef KERN_X86_PACK256_H
 #define KERN_X86_PACK256_H
 
-/* whether the bytes of eight rows are transposed before they are unpacked: they are fewer */
+/* 1 if the bytes of eight rows are transposed before they are unpacked, because they are fewer */
 INLINE int packs_bytes(enum infer_type t)
 {
 	return t == INFER_Q4_K || t == INFER_Q5_K || t == INFER_Q6_K || t == INFER_IQ4_XS;
@@ -43,7 +44,7 @@ INLINE void pack_half(enum infer_type type, uint8_t *q, const struct rows8 *e, i
 	}
 }
 
-/* those of a whole block, unpacked row by row */
+/* the weights of a whole block, unpacked row by row */
 INLINE void pack_unpacked(enum infer_type type, uint8_t *q, const struct rows8 *e)
 {
 	__m256i v[8][8];
@@ -83,8 +84,8 @@ INLINE void pack8(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t r
 	}
 }
 
-/* A block of all rows, then the next: the lines of the panel that eight rows fill in part are
- * filled by the others while they are in L1. */
+/* Pack a block of all rows, then the next: a line of the panel that eight rows fill only in part is
+ * completed by the others while it is in L1. */
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {

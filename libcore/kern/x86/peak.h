@@ -1,4 +1,4 @@
-/* kern/x86/peak.h - the int8 rate of the machine: products of bytes in independent chains. */
+/* kern/x86/peak.h - measure the peak int8 rate: products of bytes in independent chains. */
 #include "kern/x86/words.h"
 
 void KERN_FN(peak_dot)(double *ops, int32_t *sink, int reps)

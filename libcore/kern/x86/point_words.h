@@ -1,13 +1,14 @@
-/* kern/x86/point_words.h - what the points.h of an x86 folder adds to its int.h for codebooks, and a
- * check like that of x86/words.h.
+/* kern/x86/point_words.h - operations on codebooks that the points.h of an x86 folder adds to its
+ * int.h, with a check like that of x86/words.h.
  *
  *   points8(grid, at)        the points at[0 ... 3] of 8 bytes, in order
  *   points4(grid, at)        the points at[0 ... 7] of 4 bytes, in order
  *   sign32                   signs of 32 weights;  sign_load(p): bit i of 4 bytes, any alignment
- *   sign_apply(x, s)         x with the bytes negated whose sign is set
+ *   sign_apply(x, s)         x with each byte negated if its sign is set
  * Panels hold signed points and the tile unsigned bytes of x, so products are u8 by i8:
- *   group(t)                 how many times 4 weights of type t are summed before they are scaled: as
- *                            many as cannot overflow the integers of group_add
+ *   group(t)                 number of sums of 4 weights of type t before they are scaled: as many
+ *   as
+ *                            cannot overflow the integers of group_add
  *   group_add(sum, x, w)     sum plus the products of x, unsigned, and w, signed
  *   group_scale(acc, sum, s) acc plus sum times s, a scale times S_UNIT */
 #ifndef KERN_X86_POINT_WORDS_H

@@ -15,8 +15,10 @@ INLINE __m256i times_zero(enum infer_type t, __m256i x)
 		return _mm256_slli_epi32(x, 3);
 	case 16:
 		return _mm256_slli_epi32(x, 4);
-	default:
+	case 32:
 		return _mm256_slli_epi32(x, 5);
+	default:
+		kern_no_case();
 	}
 }
 INLINE __m128i load16(const void *p) { return _mm_loadu_si128((const __m128i *)p); }
@@ -46,8 +48,7 @@ INLINE __m256i fifth(const uint8_t *p)
 }
 INLINE __m256i nl4(__m256i n)
 {
-	const __m128i t = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53,
-	                                69, 89, 113);
+	const __m128i t = _mm_setr_epi8(GRID_IQ4);
 
 	return _mm256_shuffle_epi8(dup128(t), n);
 }
@@ -71,8 +72,7 @@ INLINE __m256i fp4_16(__m256i n)
 /* the 32 weights of group g of a block; g is 0 in blocks of 32 */
 INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 {
-	const __m128i fp4x2 =
-		_mm_setr_epi8(0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12);
+	const __m128i fp4x2 = _mm_setr_epi8(GRID_FP4);
 
 	switch (t) {
 	case INFER_Q8_0:
@@ -93,12 +93,14 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 		return _mm256_or_si256(nibbles(p + 8), fifth(p + 4));
 	case INFER_IQ4_NL:
 		return nl4(nibbles(p + 2));
-	default:
+	case INFER_MXFP4:
 		return _mm256_shuffle_epi8(dup128(fp4x2), nibbles(p + 1));
+	default:
+		kern_no_case();
 	}
 }
 
-/* Eight consecutive rows, n of which exist: the last is repeated for the others. */
+/* Return eight consecutive rows, of which n exist; the others repeat the last. */
 struct rows8 {
 	const uint8_t *p[8];
 };
@@ -215,8 +217,8 @@ INLINE void scales_e4m3(__m256 d16[4], __m256 d, __m256i s)
 		d16[2 * i + 1] = _mm256_mul_ps(d, _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1)));
 	}
 }
-/* What 8 rows have besides their weights in a block: d[0], and in d[1] minima if there are any; or the
- * scales of each 16. */
+/* Load the headers of a block of 8 rows: d[0], and d[1] minima if there are any; or the scales of
+ * each 16. */
 INLINE void headers32(enum infer_type t, __m256 d[4], const struct rows8 *e, size_t at)
 {
 	if (q_halves(t)) {

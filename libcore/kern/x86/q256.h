@@ -3,8 +3,8 @@
 #ifndef KERN_X86_Q256_H
 #define KERN_X86_Q256_H
 
-/* Half a block of Q4_K, Q5_K, Q6_K or IQ4_XS: how many times 32 of its bytes hold the weights, and the
- * offset of the g-th of them.  The bytes of Q5_K's fifth bits belong to both halves. */
+/* Layout of half a block of Q4_K, Q5_K, Q6_K or IQ4_XS: in how many parts of 32 bytes its weights
+ * are, and the offset of part g.  The bytes of Q5_K's fifth bits belong to both halves. */
 INLINE int half_parts(enum infer_type t) { return t == INFER_Q5_K || t == INFER_Q6_K ? 3 : 2; }
 INLINE int half_at(enum infer_type t, int half, int g)
 {
@@ -20,9 +20,9 @@ INLINE __m256i bit_4(__m256i x, int c)
 	x = c < 4 ? _mm256_slli_epi16(x, 4 - c) : _mm256_srli_epi16(x, c - 4);
 	return _mm256_and_si256(x, _mm256_set1_epi8(16));
 }
-/* Those bytes as 4 times 32 weights, byte by byte: b may be the bytes of a row, which gives the weights
- * in order, or the same few bytes of several rows.  Of IQ4_XS the low nibbles of each 32 bytes come
- * first. */
+/* Unpack those parts to 4 times 32 weights, byte by byte: b may be the bytes of one row, which
+ * gives the weights in order, or the same few bytes of several rows.  For IQ4_XS the low nibbles of
+ * each 32 bytes are first. */
 INLINE void half_unpack(enum infer_type t, int half, __m256i u[4], const __m256i b[3])
 {
 	const __m256i two = _mm256_set1_epi8(0x30);
@@ -112,8 +112,8 @@ INLINE void unpack256(enum infer_type t, __m256i u[8], const uint8_t *p)
 	}
 }
 
-/* Scales as 16 words.  Of 32 weights: 0-7 in both halves; of 16: the even ones in the low half, the
- * odd ones in the high half. */
+/* Scales as 16 words.  Scales of 32 weights: 0-7 in both halves; of 16: the even ones in the low
+ * half, the odd ones in the high half. */
 INLINE __m256i evens_odds(__m128i bytes)
 {
 	return _mm256_cvtepi8_epi16(_mm_shuffle_epi8(

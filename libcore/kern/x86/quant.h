@@ -15,8 +15,7 @@ INLINE float quantise(int8_t *q, const float *x, int n)
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
 	m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
 	d = act_scale((uint32_t)_mm_cvtsi128_si32(m), &inverse);
-	/* in a block without a scale every number becomes 0, which NaN or infinity times 0 would
-	 * not */
+	/* in a block without a scale every number becomes 0, also NaN and infinity */
 	const __m256i keep = _mm256_set1_epi32(inverse == 0 ? 0 : -1);
 	for (int i = 0; i < n; i += 32) {
 		__m256i v[4];
@@ -57,9 +56,8 @@ void KERN_FN(quant_q8)(struct kern_act *x, int row, const float *src, int k)
 	}
 }
 
-/* Sums of 16 in dwords, from the qwords of x[i], which hold 32 values each: those of the first
- * halves, in the order 0 2 1 3, in the low dwords, those of the second halves in the high
- * dwords. */
+/* Sums of 16 as dwords, from the qwords of x[i], which hold 32 values each.  Low dwords: sums of
+ * the first halves, in the order 0 2 1 3; high dwords: sums of the second halves. */
 INLINE __m256i sums16(const __m256i x[4])
 {
 	__m256i a = _mm256_add_epi64(_mm256_unpacklo_epi64(x[0], x[1]),

@@ -1,21 +1,22 @@
-/* kern/x86/words.h - what the int.h of an x86 folder defines, and a check that it does: the loops of
- * quantised products include this, so that the compiler names a definition that is missing or has
- * another type.
+/* kern/x86/words.h - the operations that the int.h of an x86 folder defines, and a check of them:
+ * the loops of quantised products include this, so that the compiler names a definition that is
+ * missing or has another type.
  *
- * Every folder multiplies rows in place in 256 bits, and panels in registers of its own width: wi for
- * integers and wf for floats.  int.h includes <immintrin.h>, then kern/x86/q.h, which has the common
- * part, and defines the following (x86/words8.h has the operations on panels for 256 bits).
+ * Every folder multiplies rows in place in 256 bits, and panels in registers of its own width: wi
+ * for integers and wf for floats.  int.h includes <immintrin.h>, then kern/x86/q.h, which has the
+ * common part, and defines the following (x86/words8.h has the operations on panels for 256 bits).
  *
  *   LANES     weight rows in one wi or wf: i32 or f32 each
- *   H         registers side by side in a panel, 1 or more
+ *   H         registers per weight of a panel, 1 or more
  *   NR        LANES * H, the weight rows of a panel
- *   TILE_T    rows of x that a tile takes at once, 4 or 6.  Registers are needed for TILE_T * H sums of
- *             floats, as many of integers, H of weights and one of x
+ *   TILE_T    rows of x of a tile, 4 or 6.  It needs registers for TILE_T * H sums of floats, as
+ *   many
+ *             of integers, H of weights and one of x
  *   FLIP      added to signed weights when they are packed; FLIP times the sum of x is subtracted
  *             later: 128 if wi_dot_ws takes unsigned bytes, 0 if it takes signed ones
  *
- * Rows in place, dwords of __m256i.  u: unsigned bytes, below 130 if FLIP is 0; x: signed bytes above
- * -128, as quant makes them; sums wrap around
+ * Rows in place, dwords of __m256i.  u: unsigned bytes, below 130 if FLIP is 0; x: signed bytes
+ * above -128, as quant makes them; sums wrap around
  *   dot_us(u, x)           in each dword the sum of its 4 products
  *   dot_add(acc, u, x)     acc + dot_us(u, x)
  *   mac16(acc, a, b)       acc + the sum of 2 products of i16
@@ -29,8 +30,9 @@
  *   wf_set wf_load         like those of wi
  *   wf_add wf_sub wf_mul   of f32;  wf_fma(a, b, c): a b + c;  wf_fnma: c - a b;  each rounded once
  *   wf_from(a)             i32 to f32, to the nearest even
- *   wf_put(y, v, n)        store the first n lanes: none if n < 1, all if n >= LANES; no float past
- *                          them is touched */
+ *   wf_put(y, v, n)        store the first n lanes: none if n < 1, all if n >= LANES; no other
+ *   float is
+ *                          written */
 #ifndef KERN_X86_WORDS_H
 #define KERN_X86_WORDS_H
 

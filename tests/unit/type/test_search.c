@@ -2,8 +2,8 @@
 #include "../nth.h"
 
 #include "base/rng.h"
-#include "type/search_four.h"
-#include "type/search_line.h"
+#include "type/search_scale.h"
+#include "type/search_affine.h"
 #include "type/type.h"
 
 #include <math.h>
@@ -25,12 +25,12 @@ static float heed(uint64_t i) { return (float)(1 + (int)(16 * rng_unit(2, i))); 
 static void test_widths(void **state)
 {
 	static const struct search_grid grid = { .lo = -32, .hi = 31 };
-	struct line_place at;
-	struct line_sums4 lines;
+	struct affine_map at;
+	struct affine_sums4 lines;
 	struct search_fit4 fits;
-	struct line_sums4 groups;
+	struct affine_sums4 groups;
 	search_v4 four_x[20], four_w[20];
-	const struct search_four four = { four_x, four_w };
+	const struct search_interleaved four = { four_x, four_w };
 	struct search_table table;
 	const struct search_grid fp4 = search_fp4(&table);
 	struct search s;
@@ -50,19 +50,19 @@ static void test_widths(void **state)
 			at.zero[l] = (float)(l * k % 3);
 		}
 		for (int width = 1; width <= type_width(0); width *= 2) {
-			line_try4(s.x, s.w, n, &at, 15, 4, width, &lines);
+			affine_fit_codes4(s.x, s.w, n, &at, 15, 4, width, &lines);
 			for (int l = 0; l < 4; l++)
-				search_side_by_side(&four, l, s.x + l, s.w + l, n);
+				search_interleave(&four, l, s.x + l, s.w + l, n);
 			const struct search_grid *of = k & 2 ? &fp4 : &grid;
-			search_each4(&four, n, at.inv, of, width, &fits);
-			line_groups4(&four, n, &at, 15, width, &groups);
+			search_fit_codes4(&four, n, at.inv, of, width, &fits);
+			affine_fit_groups4(&four, n, &at, 15, width, &groups);
 			for (int l = 0; l < 4; l++) {
-				struct line_sums f = line_try(s.x, s.w, n, at.inv[l], at.base[l],
-				                              at.zero[l], 15);
-				struct line_sums h = line_try(s.x + l, s.w + l, n, at.inv[l],
-				                              at.base[l], at.zero[l], 15);
+				struct affine_sums f = affine_fit_codes(s.x, s.w, n, at.inv[l],
+				                                        at.base[l], at.zero[l], 15);
+				struct affine_sums h = affine_fit_codes(
+					s.x + l, s.w + l, n, at.inv[l], at.base[l], at.zero[l], 15);
 				struct search_fit g =
-					search_try(s.x + l, s.w + l, n, at.inv[l], of);
+					search_fit_codes(s.x + l, s.w + l, n, at.inv[l], of);
 				assert_true(f.q == lines.q[l] && f.qq == lines.qq[l] &&
 				            f.xq == lines.xq[l]);
 				assert_true(h.q == groups.q[l] && h.qq == groups.qq[l] &&
@@ -93,14 +93,14 @@ static double error(const struct search *s, int n, float a, float c)
 static void test_lines(void **state)
 {
 	search_v4 four_x[32], four_w[32];
-	const struct search_four four = { four_x, four_w };
+	const struct search_interleaved four = { four_x, four_w };
 	struct search s[4];
 	double lost[3] = { 0 };
 
 	(void)state;
 	for (int k = 0; k < 500; k++) {
 		int n = k & 1 ? 4 : 8;
-		struct line4 of[3];
+		struct affine4 of[3];
 
 		for (int i = 0; i < 4; i++) {
 			for (int j = 0; j < 32; j++) {
@@ -108,10 +108,10 @@ static void test_lines(void **state)
 				w[j] = heed((uint64_t)((4 * k + i) * 32 + j));
 			}
 			search_load(&s[i], x, k & 2 ? w : NULL, 32, 0);
-			search_side_by_side(&four, i, s[i].x, s[i].w, n);
+			search_interleave(&four, i, s[i].x, s[i].w, n);
 		}
 		for (int width = 1; width <= type_width(0); width *= 2) {
-			of[width / 2] = line_search4(&four, n, 15, width);
+			of[width / 2] = affine_search4(&four, n, 15, width);
 			assert_memory_equal(&of[width / 2], &of[0], sizeof *of);
 		}
 		for (int i = 0; i < 4; i++) {

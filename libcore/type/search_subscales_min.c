@@ -1,29 +1,29 @@
-/* type/search_min.c - blocks of 256 values in groups with a scale and a minimum, both small
- * integers times an F16: value = d sc q - dmin mn, 0 <= q <= top.
+/* type/search_subscales_min.c - blocks of 256 values in groups with a scale and a minimum, both
+ * small integers times an F16: value = d sc q - dmin mn, 0 <= q <= top.
  *
- * Each group's best line a q - m is found by itself.  With the best offset for it, a scale other
- * than a loses curve (a - d sc)^2, which gives d and the integers sc; then m for those gives dmin
- * and mn in the same way.  Then each group tries integers next to its own with codes made for them,
- * and d and dmin become the best for all codes: two equations.
+ * First the best fit a q - m of each group is found.  With the best offset for it, a scale d sc
+ * instead of a costs curve (a - d sc)^2, which determines d and the integers sc; then m for those
+ * determines dmin and mn in the same way.  Then each group tries neighbouring integers with the
+ * codes for them, and d and dmin are refitted to all codes: a 2 x 2 system.
  *
- * A minimum is taken off, so that a group whose values are all positive has none; where all of a
- * block is positive, its negative is searched, and d and dmin are negative. */
-#include "type/search_line.h"
+ * A minimum is subtracted, so a group of positive values gets none.  If all values of a block are
+ * positive, its negative is encoded, and d and dmin become negative. */
+#include "type/search_affine.h"
 
 #include <math.h>
 
 enum { MOST = 16, STEPS = 24, ROUNDS = 2 };
 
-/* A lane of struct line4 */
+/* One lane of struct affine4. */
 struct line {
 	float a, c, mean, sw, q, curve;
 };
 struct block {
 	const search_v4 *x, *w;
-	int n, count; /* vectors of a group, groups */
+	int n, count; /* vectors of a group, number of groups */
 	float top, most;
 	int width;
-	struct line line[MOST]; /* each group's own */
+	struct line line[MOST]; /* best fit of each group by itself */
 	float wx[MOST];         /* sum of w x */
 	float d, dmin;
 	int sc[MOST], mn[MOST];
@@ -31,8 +31,8 @@ struct block {
 
 static float bound(float t, float most) { return t <= 0 ? 0 : t >= most ? most : rintf(t); }
 
-/* The unit u of the least sum of weight (v - u k)^2 with integers k up to most, of those that give
- * the greatest v a k near most. */
+/* Return the unit u of least sum of weight (v - u k)^2, k integers up to most, among units that map
+ * the greatest v near most.  Sets k. */
 static float unit_for(const struct search *s, const float *v, const float *weight, int count,
                       float most, int *k)
 {
@@ -40,13 +40,13 @@ static float unit_for(const struct search *s, const float *v, const float *weigh
 
 	for (int i = 0; i < count; i++)
 		top = v[i] > top ? v[i] : top;
-	for (int t = 0; t < STEPS && top > SEARCH_LEAST; t++) {
+	for (int t = 0; t < STEPS && top > SEARCH_MIN_VALUE; t++) {
 		float u = top / (most * (1 - 0.35f / STEPS * (float)t)), loss = 0;
-		search_round_up(s, &u);
+		search_round_f16_nonzero(s, &u);
 		for (int i = 0; i < count; i += 4) {
-			search_v4 of = search_get(v + i);
+			search_v4 of = search_load4(v + i);
 			search_v4 e = of - u * search_rint(search_clamp(of / u, 0, most));
-			search_v4 cost = search_get(weight + i) * e * e;
+			search_v4 cost = search_load4(weight + i) * e * e;
 			for (int l = 0; l < 4; l++)
 				loss += cost[l];
 		}
@@ -60,36 +60,37 @@ static float unit_for(const struct search *s, const float *v, const float *weigh
 	return best;
 }
 
-/* The sums of the codes of group i under scale and minimum. */
-static struct line_sums sums(const struct block *b, int i, float a, float m)
+/* Return the sums of the codes of group i under scale a and minimum m. */
+static struct affine_sums fit_sums(const struct block *b, int i, float a, float m)
 {
 	if (a == 0)
-		return (struct line_sums){ 0 };
-	return line_try(b->x + i * b->n, b->w + i * b->n, b->n, 1.0f / a, m / a, 0, b->top);
+		return (struct affine_sums){ 0 };
+	return affine_fit_codes(b->x + i * b->n, b->w + i * b->n, b->n, 1.0f / a, m / a, 0, b->top);
 }
 
-/* What the codes with those sums take off the error: sum(w x^2) - sum(w (x - a q + m)^2). */
-static float gain(const struct block *b, int i, struct line_sums s, float a, float m)
+/* Return by how much codes with these sums reduce the error: sum(w x^2) - sum(w (x - a q +
+ * m)^2). */
+static float gain(const struct block *b, int i, struct affine_sums s, float a, float m)
 {
 	return a * (2 * s.xq - a * s.qq + 2 * m * s.q) - m * (2 * b->wx[i] + m * b->line[i].sw);
 }
 
-/* The lines of groups i to i + 3. */
+/* Find the best fits of groups i to i + 3. */
 static void four_lines(struct block *b, int i)
 {
 	search_v4 x[32], w[32];
-	const struct search_four at = { x, w };
+	const struct search_interleaved at = { x, w };
 
 	for (int j = 0; j < 4; j++)
-		search_side_by_side(&at, j, b->x + (i + j) * b->n, b->w + (i + j) * b->n, b->n);
-	struct line4 f = line_search4(&at, b->n, b->top, b->width);
+		search_interleave(&at, j, b->x + (i + j) * b->n, b->w + (i + j) * b->n, b->n);
+	struct affine4 f = affine_search4(&at, b->n, b->top, b->width);
 	for (int j = 0; j < 4; j++)
 		b->line[i + j] =
 			(struct line){ f.a[j], f.c[j], f.mean[j], f.sw[j], f.q[j], f.curve[j] };
 }
 
-/* Scales by themselves, and the integers that fit them. */
-static void start(const struct search *s, struct block *b)
+/* Find the best fit of each group, then d, dmin and the first integers. */
+static void init_groups(const struct search *s, struct block *b)
 {
 	float v[MOST], weight[MOST];
 
@@ -99,10 +100,10 @@ static void start(const struct search *s, struct block *b)
 		struct line *f = &b->line[i];
 
 		b->wx[i] = f->mean * f->sw;
-		if (f->c > 0) { /* no minimum to take off: through the origin */
+		if (f->c > 0) { /* positive: no minimum, regression through the origin */
 			float a = f->mean > 0 ? (f->mean + b->top * f->a) / b->top : 0;
 			for (int k = 0; k < 4 && a > 0; k++) {
-				struct line_sums n = sums(b, i, a, 0);
+				struct affine_sums n = fit_sums(b, i, a, 0);
 				a = n.qq > 0 ? n.xq / n.qq : 0;
 				f->q = n.q / f->sw;
 				f->curve = n.qq;
@@ -122,40 +123,42 @@ static void start(const struct search *s, struct block *b)
 	b->dmin = unit_for(s, v, weight, b->count, b->most, b->mn);
 }
 
-/* gain of four scales at once */
-static search_v4 gain4(const struct block *b, int i, const struct line_sums4 *s, search_v4 a,
+/* gain() of four scales and minima. */
+static search_v4 gain4(const struct block *b, int i, const struct affine_sums4 *s, search_v4 a,
                        search_v4 m)
 {
 	return a * (2 * s->xq - a * s->qq + 2 * m * s->q) - m * (2 * b->wx[i] + m * b->line[i].sw);
 }
 
-/* The sums of the codes of group i under scales a, of which the first `tries` count, and minima. */
-static struct line_sums4 sums4(const struct block *b, int i, search_v4 a, search_v4 m, int tries)
+/* Return the sums of the codes of group i under four scales and minima, of which the first `tries`
+ * are computed. */
+static struct affine_sums4 fit_sums4(const struct block *b, int i, search_v4 a, search_v4 m,
+                                     int tries)
 {
 	search_i4 some = a != 0;
 	search_v4 by = (search_v4)((some & (search_i4)a) | (~some & (search_i4)(a * 0 + 1)));
-	const struct line_place at = { 1.0f / by, m / by, { 0 } };
-	struct line_sums4 f;
+	const struct affine_map at = { 1.0f / by, m / by, { 0 } };
+	struct affine_sums4 f;
 
-	line_try4(b->x + i * b->n, b->w + i * b->n, b->n, &at, b->top, tries, b->width, &f);
+	affine_fit_codes4(b->x + i * b->n, b->w + i * b->n, b->n, &at, b->top, tries, b->width, &f);
 	f.q = (search_v4)(some & (search_i4)f.q);
 	f.qq = (search_v4)(some & (search_i4)f.qq);
 	f.xq = (search_v4)(some & (search_i4)f.xq);
 	return f;
 }
 
-/* Scales from `from` on, n of them up to 4, each with the minimum that the group has and, if
- * `again`, with the one that its codes ask for.  *min: what it had. */
-static void settle4(struct block *b, int i, int from, int n, int again, int min, float *most,
-                    struct line_sums *best)
+/* Try scales from ... from + n - 1, n <= 4, each with minimum `min` and, if `again`, with the best
+ * minimum for its codes.  Stores the best in b, *most and *best. */
+static void try_integers4(struct block *b, int i, int from, int n, int again, int min, float *most,
+                          struct affine_sums *best)
 {
 	const search_v4 steps = { 0, 1, 2, 3 };
 	search_v4 a = b->d * ((float)from + steps), m[2] = { 0 * steps + b->dmin * (float)min },
 		  ask = { 0 }, g[2] = { { 0 } };
-	struct line_sums4 s[2];
+	struct affine_sums4 s[2];
 	int more = 0;
 
-	s[0] = sums4(b, i, a, m[0], n);
+	s[0] = fit_sums4(b, i, a, m[0], n);
 	g[0] = gain4(b, i, &s[0], a, m[0]);
 	if (again) {
 		ask = search_rint(search_clamp((a * s[0].q - b->wx[i]) / b->line[i].sw / b->dmin, 0,
@@ -165,21 +168,21 @@ static void settle4(struct block *b, int i, int from, int n, int again, int min,
 	}
 	if (more) {
 		m[1] = b->dmin * ask;
-		s[1] = sums4(b, i, a, m[1], n);
+		s[1] = fit_sums4(b, i, a, m[1], n);
 		g[1] = gain4(b, i, &s[1], a, m[1]);
 	}
 	for (int j = 0; j < n; j++)
 		for (int k = 0; k < 1 + (more && ask[j] != (float)min); k++)
 			if (g[k][j] > *most) {
 				*most = g[k][j];
-				*best = (struct line_sums){ s[k].q[j], s[k].qq[j], s[k].xq[j] };
+				*best = (struct affine_sums){ s[k].q[j], s[k].qq[j], s[k].xq[j] };
 				b->sc[i] = from + j;
 				b->mn[i] = k ? (int)ask[j] : min;
 			}
 }
 
-/* The best integers of group i by its codes: scales within wide of its own. */
-static float settle(struct block *b, int i, int wide, struct line_sums *best)
+/* Choose the best integers of group i by its codes: sc - wide ... sc + wide.  Returns the gain. */
+static float best_integers(struct block *b, int i, int wide, struct affine_sums *best)
 {
 	float most = -HUGE_VALF;
 	int from = b->sc[i] - wide, to = b->sc[i] + wide, min = b->mn[i];
@@ -187,19 +190,20 @@ static float settle(struct block *b, int i, int wide, struct line_sums *best)
 	if (!wide) {
 		float a = b->d * (float)b->sc[i], m = b->dmin * (float)min;
 
-		*best = sums(b, i, a, m);
+		*best = fit_sums(b, i, a, m);
 		return gain(b, i, *best, a, m);
 	}
 	from = from < 0 ? 0 : from;
 	to = to > (int)b->most ? (int)b->most : to;
 	for (; from <= to; from += 4)
-		settle4(b, i, from, to - from < 4 ? to - from + 1 : 4, b->dmin != 0, min, &most,
-		        best);
+		try_integers4(b, i, from, to - from < 4 ? to - from + 1 : 4, b->dmin != 0, min,
+		              &most, best);
 	return most;
 }
 
-/* d and dmin of the least error for all codes; left as they are where there is none. */
-static void refit(struct block *b, const struct line_sums *s)
+/* Set d and dmin to the least error for all codes; unchanged if the system has no valid
+ * solution. */
+static void refit(struct block *b, const struct affine_sums *s)
 {
 	float aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
 
@@ -227,7 +231,7 @@ static void refit(struct block *b, const struct line_sums *s)
 	}
 }
 
-/* The integer of each group for the unit that gives the largest the last; returns the unit. */
+/* Choose integers without a search: the greatest v gets the greatest integer.  Returns the unit. */
 static float plain_unit(const struct search *s, const float *v, const struct block *b, uint16_t *h,
                         uint8_t *k)
 {
@@ -237,21 +241,21 @@ static float plain_unit(const struct search *s, const float *v, const struct blo
 		top = v[i] > top ? v[i] : top;
 	float u = top / b->most;
 
-	*h = search_round_up(s, &u);
+	*h = search_round_f16_nonzero(s, &u);
 	for (int i = 0; i < b->count; i++)
 		k[i] = (uint8_t)(u > 0 ? bound(v[i] / u, b->most) : 0);
 	return u;
 }
 
-/* From the least value, or 0, to the greatest. */
-static void plain(const struct search *s, struct block *b, struct search_block *out)
+/* Encode without a search: the range of a group is from the least value, or 0, to the greatest. */
+static void minmax_subscales(const struct search *s, struct block *b, struct search_block *out)
 {
 	float a[MOST], m[MOST];
 
 	for (int i = 0; i < b->count; i++) {
 		float lo, hi;
 
-		line_range(b->x + i * b->n, b->w + i * b->n, b->n, 1, &lo, &hi);
+		affine_range(b->x + i * b->n, b->w + i * b->n, b->n, 1, &lo, &hi);
 		m[i] = lo < 0 ? -lo : 0;
 		a[i] = (hi > -m[i] ? hi + m[i] : 0) / b->top;
 	}
@@ -259,22 +263,22 @@ static void plain(const struct search *s, struct block *b, struct search_block *
 	      dmin = plain_unit(s, m, b, &out->dmin, out->mn);
 
 	for (int i = 0; i < b->count; i++)
-		line_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
-		           -dmin * (float)out->mn[i], b->top);
+		affine_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
+		             -dmin * (float)out->mn[i], b->top);
 }
 
-static void search(const struct search *s, struct block *b, struct search_block *out)
+static void search_rounds(const struct search *s, struct block *b, struct search_block *out)
 {
 	float best = -HUGE_VALF, d = 0, dmin = 0;
 
-	start(s, b);
+	init_groups(s, b);
 	*out = (struct search_block){ 0 };
 	for (int k = 0; k < ROUNDS + 1; k++) {
-		struct line_sums f[MOST] = { { 0 } };
-		uint16_t hd = search_round(s, &b->d), hm = search_round(s, &b->dmin);
+		struct affine_sums f[MOST] = { { 0 } };
+		uint16_t hd = search_round_f16(s, &b->d), hm = search_round_f16(s, &b->dmin);
 		float sum = 0;
 		for (int i = 0; i < b->count; i++)
-			sum += settle(b, i, k == ROUNDS ? 0 : b->most > 15 ? 1 : 2, &f[i]);
+			sum += best_integers(b, i, k == ROUNDS ? 0 : b->most > 15 ? 1 : 2, &f[i]);
 		if (!(sum > best))
 			break;
 		best = sum;
@@ -289,11 +293,11 @@ static void search(const struct search *s, struct block *b, struct search_block 
 		refit(b, f);
 	}
 	for (int i = 0; i < b->count; i++)
-		line_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
-		           -dmin * (float)out->mn[i], b->top);
+		affine_codes(out->q + 4 * i * b->n, b->x + i * b->n, b->n, d * (float)out->sc[i],
+		             -dmin * (float)out->mn[i], b->top);
 }
 
-void search_minima(struct search *s, int n, int top, int most, struct search_block *out)
+void search_subscales_min(struct search *s, int n, int top, int most, struct search_block *out)
 {
 	struct block b = { .x = s->x,
 		           .w = s->w,
@@ -305,7 +309,7 @@ void search_minima(struct search *s, int n, int top, int most, struct search_blo
 	int positive = 1;
 
 	if (s->plain) {
-		plain(s, &b, out);
+		minmax_subscales(s, &b, out);
 		return;
 	}
 	for (int i = 0; i < 64; i++)
@@ -313,7 +317,7 @@ void search_minima(struct search *s, int n, int top, int most, struct search_blo
 			positive &= s->x[i][l] > 0;
 	for (int i = 0; positive && i < 64; i++)
 		s->x[i] = -s->x[i];
-	search(s, &b, out);
+	search_rounds(s, &b, out);
 	if (positive) {
 		out->d ^= 0x8000;
 		out->dmin ^= 0x8000;

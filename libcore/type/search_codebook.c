@@ -1,42 +1,43 @@
-/* type/search_points.c - blocks of 256 values in groups whose scales are odd integers times d, the
- * values points of a codebook with signs or shifts.
+/* type/search_codebook.c - blocks of 256 values in groups whose scales are odd integers times d;
+ * the values are points of a codebook with signs or shifts.
  *
- * For a scale, each value has a cost for each value of its coordinate.  A table has the sums for
- * all low halves of a point; high halves are passed by, with all their points, where their cost and
- * the least of the table are no better than a point that has been found.
+ * Under a scale, each value has a cost for each value of its coordinate.  A table has the sums for
+ * all low halves of a point.  A high half is skipped, with all its points, if its cost plus the
+ * least of the table is not below the cost of a point already found.
  *
- * A group's scale is found as if every vector were a point, then fitted to the nearest points.  d
- * is the best for these scales, the integers those on both sides of them; d is fitted to the points
- * once more, and the points to that.
+ * A group's scale is first found as if every vector were a point, then fitted to the nearest
+ * points.  d is the best for these scales, and sc the integer on either side that is better; then d
+ * is fitted to the points once more, and the points to that d.
  *
- * Under the d of the least error, a block has a smaller norm than its values.  With less than two bits
- * a value, the products of a whole model become a tenth too small, which costs more than the error.  A
- * type that is `louder` therefore gets most of the norm back by a larger d, and keeps its points. */
-#include "type/search_points.h"
+ * Under the d of least error, a block has a smaller norm than its values.  With less than two bits
+ * a value, the products of a whole model become a tenth too small, which costs more than the error.
+ * So a type with `keep_norm` restores most of the norm by a larger d, and keeps its points. */
+#include "type/search_codebook.h"
 
 #include <math.h>
 
 enum { GROUPS = 16, STEPS = 16, TRIES = 10, COLD = 0xffff };
 
-/* The costs of the halves of one point, less those of zeros. */
+/* Costs of the halves of a point, relative to zeros. */
 struct costs {
-	search_v4 low[27];     /* by .lo */
-	float mid[9], high[9]; /* high halves are .hi = high << 4 | mid */
+	search_v4 low[27];     /* indexed by lo */
+	float mid[9], high[9]; /* hi = high << 4
+	                        * mid */
 	float low_min, mid_min, high_min;
-	int k; /* numbers of mid and high */
+	int k; /* number of entries of mid and of high */
 };
 
-/* What the search of a point works in.  There is one for a block: compilers that clear all that a
- * function declares would spend a sixth of the time on it. */
+/* Work space of the search for a point.  One per block: compilers that clear all variables of a
+ * function would spend a sixth of the time on it. */
 struct scratch {
 	struct costs t;
-	float cost; /* of the point or points found last */
+	float cost; /* cost of the last point or points found */
 	search_v4 e[8][2];
 	float least[8], c[81];
 	uint8_t h[9], m[9], both[81];
 };
 
-/* A group's points under a scale. */
+/* The points of a group under a scale. */
 struct choice {
 	struct search_fit fit;
 	uint16_t q[8];
@@ -49,7 +50,7 @@ struct groups {
 	struct choice c[GROUPS];
 };
 
-/* Ternary coordinates in two bits each */
+/* Return ternary coordinates as codes of two bits. */
 static int ternary_code(const int8_t *point)
 {
 	const uint64_t ones = 0x0101010101010101;
@@ -60,7 +61,7 @@ static int ternary_code(const int8_t *point)
 	return (int)((c | c >> 24) & 0xffff);
 }
 
-void search_points_init(struct search_points *p, const uint16_t *codes, int count)
+void search_codebook_init(struct search_codebook *p, const uint16_t *codes, int count)
 {
 	int h = 0;
 
@@ -82,15 +83,15 @@ void search_points_init(struct search_points *p, const uint16_t *codes, int coun
 		p->first[h++] = (uint16_t)count;
 }
 
-static float cost_of(const struct search_points *p, const struct costs *t, int i)
+static float cost_of(const struct search_codebook *p, const struct costs *t, int i)
 {
 	return t->low[p->lo[i] / 4][p->lo[i] % 4] +
 	       (t->mid[p->hi[i] & 15] + t->high[p->hi[i] >> 4]);
 }
 
-/* The best of point at and those of high half h, which costs c. */
-static int visit(const struct search_points *p, const struct costs *t, int h, float c, int at,
-                 float *best)
+/* Return the better of point `at` and the points of high half h, whose cost is c. */
+static int visit_half(const struct search_codebook *p, const struct costs *t, int h, float c,
+                      int at, float *best)
 {
 	const float *low = (const float *)t->low;
 
@@ -102,8 +103,8 @@ static int visit(const struct search_points *p, const struct costs *t, int h, fl
 	return at;
 }
 
-/* A point near to the best one. */
-static int first_point(const struct search_points *p, const struct costs *t, float *best)
+/* Return a point that is probably near the best one, as a start. */
+static int first_point(const struct search_codebook *p, const struct costs *t, float *best)
 {
 	int h = 0, m = 0;
 
@@ -114,11 +115,11 @@ static int first_point(const struct search_points *p, const struct costs *t, flo
 	int at = p->first[h << 4 | m];
 	at = at < p->count ? at : p->count - 1;
 	*best = cost_of(p, t, at);
-	return visit(p, t, h << 4 | m, t->mid[m] + t->high[h], at, best);
+	return visit_half(p, t, h << 4 | m, t->mid[m] + t->high[h], at, best);
 }
 
-/* The best point; at is the best for another scale, or COLD. */
-static uint16_t nearest_point(const struct search_points *p, struct scratch *b, int at)
+/* Return the best point.  at: the best for another scale, or COLD. */
+static uint16_t nearest_point(const struct search_codebook *p, struct scratch *b, int at)
 {
 	const struct costs *t = &b->t;
 	int nh = 0, nm = 0, n = 0;
@@ -144,12 +145,12 @@ static uint16_t nearest_point(const struct search_points *p, struct scratch *b, 
 		}
 	for (int i = 0; i < n; i++)
 		if (b->c[i] + t->low_min < best)
-			at = visit(p, t, b->both[i], b->c[i], at, &best);
+			at = visit_half(p, t, b->both[i], b->c[i], at, &best);
 	b->cost += best;
 	return (uint16_t)at;
 }
 
-/* e: the costs of the values of 8 coordinates, least: the least of each. */
+/* Sum the costs of halves.  e: costs of the values of 8 coordinates; least: the least of each. */
 static void costs8(struct costs *t, search_v4 (*e)[2], const float *least)
 {
 	search_v4 pair[4][3];
@@ -197,7 +198,7 @@ static float least_of(const search_v4 *e, int dims)
 	return a < b ? a : b;
 }
 
-/* The coordinate that costs least more with the other sign, which is that of the lowest value. */
+/* Return the coordinate whose sign can change at the least cost; it gets the lowest value. */
 static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, const search_v4 *w)
 {
 	float loss = HUGE_VALF;
@@ -214,10 +215,12 @@ static int flip_at(const struct scratch *b, float lowest, const search_v4 *x, co
 	return at;
 }
 
-/* The points for 8 values, x >= 0 if they have signs; v and vv are the values of a coordinate, scaled, and their
- * squares.  Returns the mask of the sign that changes to make them even, 0 if none. */
-static int unit(const struct search_points *p, const search_v4 *v, const search_v4 *vv,
-                const search_v4 *x, const search_v4 *w, int odd, uint16_t *q, struct scratch *b)
+/* Find the points for 8 values (x >= 0 if there are signs).  v, vv: values of a coordinate, scaled,
+ * and their squares.  Returns the mask of the sign to change to make the number of signs even, or
+ * 0. */
+static int nearest_points8(const struct search_codebook *p, const search_v4 *v, const search_v4 *vv,
+                           const search_v4 *x, const search_v4 *w, int odd, uint16_t *q,
+                           struct scratch *b)
 {
 	int kinds = p->dims == 8 ? 1 : 2, at = -1;
 
@@ -245,8 +248,8 @@ static int unit(const struct search_points *p, const search_v4 *v, const search_
 	return at < 0 ? 0 : 1 << at;
 }
 
-/* Coordinates 4 i ... 4 i + 3 of the 8 from point or points q on */
-static search_v4 coordinates(const struct search_points *p, const uint16_t *q, int i)
+/* Return coordinates 4 i ... 4 i + 3 of the 8 coordinates of point(s) q. */
+static search_v4 coordinates(const struct search_codebook *p, const uint16_t *q, int i)
 {
 	typedef int8_t four __attribute__((vector_size(4)));
 	four c;
@@ -255,8 +258,9 @@ static search_v4 coordinates(const struct search_points *p, const uint16_t *q, i
 	return __builtin_convertvector(c, search_v4);
 }
 
-/* The points of a group under both shifts, and the better of them for p->shift points at a time. */
-static void choose_shifted(const struct search_points *p, const search_v4 *x, const search_v4 *w,
+/* Find the points of a group under both shifts, and keep the better shift for each p->shift
+ * points. */
+static void choose_shifted(const struct search_codebook *p, const search_v4 *x, const search_v4 *w,
                            const search_v4 *v, const search_v4 *vv, struct choice *c,
                            struct scratch *b)
 {
@@ -267,7 +271,8 @@ static void choose_shifted(const struct search_points *p, const search_v4 *x, co
 			for (int down = 0; down < 2; down++) {
 				int i = 2 * (u + k);
 				q[down][k] = c->q[u + k];
-				unit(p, v + down, vv + down, x + i, w + i, 0, &q[down][k], b);
+				nearest_points8(p, v + down, vv + down, x + i, w + i, 0,
+				                &q[down][k], b);
 				cost[down] += b->cost;
 			}
 		int down = cost[1] < cost[0];
@@ -278,8 +283,8 @@ static void choose_shifted(const struct search_points *p, const search_v4 *x, co
 	}
 }
 
-/* The points of a group under scale a.  c has those under another, or COLD. */
-static void choose(const struct search_points *p, const search_v4 *x, const search_v4 *w,
+/* Find the points of a group under scale a.  c: those under another scale, or COLD. */
+static void choose(const struct search_codebook *p, const search_v4 *x, const search_v4 *w,
                    const uint8_t *signs, float a, struct choice *c, struct scratch *b)
 {
 	search_v4 v[2] = { p->v[0] * a, p->v[1] * a }, vv[2] = { v[0] * v[0], v[1] * v[1] };
@@ -291,7 +296,7 @@ static void choose(const struct search_points *p, const search_v4 *x, const sear
 		uint16_t *q = c->q + u * 8 / p->dims;
 		int odd = p->even && __builtin_parity(signs[u]), flip = 0;
 		if (!p->shift) {
-			flip = unit(p, v, vv, x, w, odd, q, b);
+			flip = nearest_points8(p, v, vv, x, w, odd, q, b);
 			c->signs[u] = (uint8_t)(signs[u] ^ flip);
 		}
 		for (int i = 0; i < 2; i++) {
@@ -308,8 +313,8 @@ static void choose(const struct search_points *p, const search_v4 *x, const sear
 	c->fit = (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* As search_try, as if every vector were a point and the values of a coordinate, v[0] ... v[top],
- * step apart. */
+/* Return the sums of search_fit_codes as if every vector were a point: values of a coordinate are
+ * low + step k, k = 0 ... top. */
 static struct search_fit try_any(const search_v4 *x, const search_v4 *w, int n, float inv,
                                  float low, float step, float top)
 {
@@ -325,18 +330,18 @@ static struct search_fit try_any(const search_v4 *x, const search_v4 *w, int n, 
 	return (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* The best scale of a group, 0 if it is all zeros. */
-static float group(const struct search_points *p, const search_v4 *x, const search_v4 *w,
-                   const uint8_t *signs, struct choice *c, struct scratch *b)
+/* Return the best scale of a group, 0 if it is all zeros. */
+static float fit_group(const struct search_codebook *p, const search_v4 *x, const search_v4 *w,
+                       const uint8_t *signs, struct choice *c, struct scratch *b)
 {
 	float top = fabsf(search_farthest(x, w, p->n)), score = 0, a = 0;
 	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3];
 	float step = p->dims == 8 ? (end - p->v[0][0]) * 0.5f : p->v[0][1] - p->v[0][0];
-	/* ternary values are best with more of the values beyond the end */
+	/* ternary: more values beyond the end are better */
 	float first = p->shift ? 0.9f : 0.8f, next = p->shift ? 0.2f : 0.1f;
 
 	memset(c->q, 0xff, sizeof c->q); /* COLD */
-	if (top < SEARCH_LEAST)
+	if (top < SEARCH_MIN_VALUE)
 		return 0;
 	for (int k = 0; k < (p->shift ? 2 : 1) * TRIES; k++) {
 		float t = end * (first + next * (float)(k % TRIES));
@@ -356,31 +361,31 @@ static float group(const struct search_points *p, const search_v4 *x, const sear
 	return a;
 }
 
-/* The integer of a scale. */
+/* Return the integer sc nearest to scale t = 2 sc + 1. */
 static int nearest(float t, int most)
 {
 	return t <= 1 ? 0 : t >= (float)(2 * most + 1) ? most : (int)lrintf((t - 1) * 0.5f);
 }
 
-/* d as F16 for *u = d unit */
-static uint16_t round_unit(const struct search *s, const struct search_points *p, float *u)
+/* Return d as F16 for *u = d p->unit, and round *u. */
+static uint16_t round_unit(const struct search *s, const struct search_codebook *p, float *u)
 {
 	float d = *u / p->unit;
-	uint16_t h = search_round_up(s, &d);
+	uint16_t h = search_round_f16_nonzero(s, &d);
 
 	*u = d * p->unit;
 	return h;
 }
 
-/* The unit of the least loss, of those that give the largest scale an integer near the end; sets
- * the groups' integers. */
-static float first_unit(const struct search *s, const struct search_points *p, struct groups *g)
+/* Return the unit of least loss among those that map the largest scale near the greatest integer.
+ * Sets the groups' integers. */
+static float first_unit(const struct search *s, const struct search_codebook *p, struct groups *g)
 {
 	float top = 0, best = 0, least = HUGE_VALF;
 
 	for (int i = 0; i < g->count; i++)
 		top = g->a[i] > top ? g->a[i] : top;
-	if (top < SEARCH_LEAST / 256)
+	if (top < SEARCH_MIN_VALUE / 256)
 		return 0;
 	for (int k = 0; k < STEPS; k++) {
 		float u = top / ((float)(2 * p->most + 1) * (1.05f - 0.4f / STEPS * (float)k)),
@@ -400,10 +405,10 @@ static float first_unit(const struct search *s, const struct search_points *p, s
 	return best;
 }
 
-/* Gives group i the best integer of from ... to, and its points; returns what that takes off the
- * error. */
-static float settle(struct groups *g, const struct search *s, const struct search_points *p,
-                    const uint8_t *signs, float u, int i, int from, int to, struct scratch *b)
+/* Choose the best integer of from ... to for group i, and its points.  Returns by how much they
+ * reduce the error. */
+static float best_integer(struct groups *g, const struct search *s, const struct search_codebook *p,
+                          const uint8_t *signs, float u, int i, int from, int to, struct scratch *b)
 {
 	struct choice c = g->c[i];
 	float most = -HUGE_VALF;
@@ -421,8 +426,8 @@ static float settle(struct groups *g, const struct search *s, const struct searc
 	return most;
 }
 
-/* Absolute values, and the signs, if they stand apart. */
-static void fold(struct search *s, const struct search_points *p, uint8_t signs[32])
+/* Replace values by their magnitudes and set the masks of signs, unless the type has shifts. */
+static void split_signs(struct search *s, const struct search_codebook *p, uint8_t signs[32])
 {
 	memset(signs, 0, 32);
 	for (int k = 0; k < 32 && !p->shift; k++) {
@@ -435,7 +440,8 @@ static void fold(struct search *s, const struct search_points *p, uint8_t signs[
 	}
 }
 
-static void keep(struct search_chosen *b, const struct search_points *p, const struct groups *g)
+static void store_block(struct search_codebook_block *b, const struct search_codebook *p,
+                        const struct groups *g)
 {
 	size_t units = (size_t)p->n / 2, points = units * 8 / (size_t)p->dims;
 
@@ -446,9 +452,10 @@ static void keep(struct search_chosen *b, const struct search_points *p, const s
 	}
 }
 
-/* The largest value of a group is the largest coordinate. */
-static void plain(const struct search *s, const struct search_points *p, const uint8_t *signs,
-                  struct groups *g, struct search_chosen *b, struct scratch *t)
+/* Encode without a search: the largest value of a group becomes the largest coordinate. */
+static void encode_absmax(const struct search *s, const struct search_codebook *p,
+                          const uint8_t *signs, struct groups *g, struct search_codebook_block *b,
+                          struct scratch *t)
 {
 	float end = p->dims == 8 ? p->v[0][2] : p->v[1][3], top = 0;
 
@@ -462,13 +469,14 @@ static void plain(const struct search *s, const struct search_points *p, const u
 	for (int i = 0; i < g->count; i++) {
 		memset(g->c[i].q, 0xff, sizeof g->c[i].q); /* COLD */
 		int sc = u > 0 ? nearest(g->a[i] / u, p->most) : 0;
-		settle(g, s, p, signs, u, i, sc, sc, t);
+		best_integer(g, s, p, signs, u, i, sc, sc, t);
 	}
-	keep(b, p, g);
+	store_block(b, p, g);
 }
 
-/* h, raised by what the norm has lost.  gain: what the block takes off the error of zeros. */
-static uint16_t louder(const struct search *s, uint16_t h, float gain)
+/* Return h scaled to restore the norm of the block, by at most 1.1.  gain: by how much the block
+ * reduces the error of zeros. */
+static uint16_t raise_norm(const struct search *s, uint16_t h, float gain)
 {
 	const float most = 1.1f;
 	search_v4 square = { 0 };
@@ -477,25 +485,26 @@ static uint16_t louder(const struct search *s, uint16_t h, float gain)
 		square += s->w[i] * s->x[i] * s->x[i];
 	float by = sqrtf(search_sum(square) / gain);
 
-	return search_f16(num_f16(h) * (by > most ? most : by));
+	return search_nearest_f16(num_f16(h) * (by > most ? most : by));
 }
 
-void search_points(struct search *s, const struct search_points *p, struct search_chosen *b)
+void search_codebook(struct search *s, const struct search_codebook *p,
+                     struct search_codebook_block *b)
 {
 	struct groups g = { .count = 64 / p->n };
 	struct scratch t;
 	uint8_t signs[32];
-	float best = 0; /* what zeros take off the error */
+	float best = 0; /* zeros reduce the error by 0 */
 
 	memset(b, 0, sizeof *b);
-	fold(s, p, signs);
+	split_signs(s, p, signs);
 	if (s->plain) {
-		plain(s, p, signs, &g, b, &t);
+		encode_absmax(s, p, signs, &g, b, &t);
 		return;
 	}
 	for (int i = 0; i < g.count; i++) {
-		g.a[i] = group(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2, &g.c[i],
-		               &t);
+		g.a[i] = fit_group(p, s->x + i * p->n, s->w + i * p->n, signs + i * p->n / 2,
+		                   &g.c[i], &t);
 		g.curve[i] = g.c[i].fit.qq;
 	}
 	float u = first_unit(s, p, &g);
@@ -503,12 +512,13 @@ void search_points(struct search *s, const struct search_points *p, struct searc
 		uint16_t h = round_unit(s, p, &u);
 		float sum = 0, xq = 0, qq = 0;
 		for (int i = 0; i < g.count; i++) {
-			int from = g.sc[i], to = from; /* the integers next to a / u, or as it is */
+			int from = g.sc[i], to = from; /* the integers next to a / u; in the
+			                                * second round as it is */
 			if (k == 0) {
 				from -= g.a[i] < u * (float)(2 * from + 1);
 				to = from + 1;
 			}
-			sum += settle(&g, s, p, signs, u, i, from, to, &t);
+			sum += best_integer(&g, s, p, signs, u, i, from, to, &t);
 			float sc = (float)(2 * g.sc[i] + 1);
 			xq += sc * g.c[i].fit.xq;
 			qq += sc * sc * g.c[i].fit.qq;
@@ -517,9 +527,9 @@ void search_points(struct search *s, const struct search_points *p, struct searc
 			break;
 		best = sum;
 		b->d = h;
-		keep(b, p, &g);
+		store_block(b, p, &g);
 		u = qq > 0 ? xq / qq : 0;
 	}
-	if (p->louder && best > 0)
-		b->d = louder(s, b->d, best);
+	if (p->keep_norm && best > 0)
+		b->d = raise_norm(s, b->d, best);
 }

@@ -1,10 +1,9 @@
-/* type/search_k.c - blocks of 256 values in groups whose scales are integers times d.
+/* type/search_subscales.c - blocks of 256 values in groups whose scales are integers times d.
  *
- * Each group's best scale a is found by itself.  The loss by another scale is close to
- * curve (a - d sc)^2, curve = sum(w q q), so that d and the integers are found from that sum alone.
- * Then each group tries the integers next to its own with codes made for them, and d becomes the
- * best for all codes. */
-#include "type/search_four.h"
+ * First the best scale a of each group is found.  A scale d sc instead costs about curve (a - d
+ * sc)^2, curve = sum(w q q), so d and the integers sc follow from that sum alone.  Then each group
+ * tries neighbouring integers with the codes for them, and d is refitted to all codes. */
+#include "type/search_scale.h"
 
 #include <math.h>
 
@@ -21,8 +20,8 @@ static int nearest(float t, int lo, int hi)
 	return t <= (float)lo ? lo : t >= (float)hi ? hi : (int)lrintf(t);
 }
 
-/* What the groups lose by each of four d. */
-static search_v4 losses(const struct groups *g, const struct search_levels *l, search_v4 d)
+/* Return the loss of all groups under each of four d. */
+static search_v4 losses(const struct groups *g, const struct search_subscales *l, search_v4 d)
 {
 	search_v4 loss = { 0 };
 
@@ -35,15 +34,15 @@ static search_v4 losses(const struct groups *g, const struct search_levels *l, s
 	return loss;
 }
 
-/* The d of the least loss, of those that give the largest scale a code at either end of its range;
- * sets the groups' integers. */
-static float first_d(const struct search *s, struct groups *g, const struct search_levels *l)
+/* Return the d of least loss among those that map the largest scale near either end of the range of
+ * sc.  Sets the groups' integers. */
+static float first_d(const struct search *s, struct groups *g, const struct search_subscales *l)
 {
 	float top = 0, best = 0, least = HUGE_VALF;
 
 	for (int i = 0; i < g->count; i++)
 		top = fabsf(g->a[i]) > fabsf(top) ? g->a[i] : top;
-	if (fabsf(top) < SEARCH_LEAST / 256)
+	if (fabsf(top) < SEARCH_MIN_VALUE / 256)
 		return 0;
 	for (int from = 0; from < 2 * l->steps; from += 4) {
 		search_v4 d;
@@ -51,7 +50,7 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 			int k = from + j;
 			float end = (float)(k & 1 ? l->lo : l->hi), v;
 			v = top / (end * (1.0f - 0.25f / (float)l->steps * (float)(k / 2)));
-			search_round_up(s, &v);
+			search_round_f16_nonzero(s, &v);
 			d[j] = v;
 		}
 		search_v4 loss = losses(g, l, d);
@@ -66,11 +65,11 @@ static float first_d(const struct search *s, struct groups *g, const struct sear
 	return best;
 }
 
-/* The best integers for four groups by their codes, from those within `wide` of sc: returns what the
- * codes take off the error. */
-static search_v4 settle(const struct search *s, const struct search_levels *l,
-                        const struct search_four *at, float d, int *sc, int wide,
-                        struct search_fit4 *fit)
+/* Choose the best integers for four groups by their codes, from sc - wide ... sc + wide.  Returns
+ * by how much the codes reduce the error. */
+static search_v4 best_integers4(const struct search *s, const struct search_subscales *l,
+                                const struct search_interleaved *at, float d, int *sc, int wide,
+                                struct search_fit4 *fit)
 {
 	const search_v4 lo = (search_v4){ 0 } + (float)l->lo, hi = (search_v4){ 0 } + (float)l->hi;
 	search_v4 was = { (float)sc[0], (float)sc[1], (float)sc[2], (float)sc[3] };
@@ -82,33 +81,34 @@ static search_v4 settle(const struct search *s, const struct search_levels *l,
 		search_v4 c = was + (float)k, a = d * c;
 		search_i4 some = (c != 0) & (c >= lo) & (c <= hi);
 
-		search_each4(at, l->n, 1.0f / search_pick(some, a, lo * 0 + 1), &l->grid, s->width,
-		             &f);
+		search_fit_codes4(at, l->n, 1.0f / search_select(some, a, lo * 0 + 1), &l->grid,
+		                  s->width, &f);
 		search_v4 gain = a * (2 * f.xq - a * f.qq);
 		some &= gain > best;
-		best = search_pick(some, gain, best);
-		found = search_pick(some, c, found);
-		fit->xq = search_pick(some, f.xq, fit->xq);
-		fit->qq = search_pick(some, f.qq, fit->qq);
+		best = search_select(some, gain, best);
+		found = search_select(some, c, found);
+		fit->xq = search_select(some, f.xq, fit->xq);
+		fit->qq = search_select(some, f.qq, fit->qq);
 	}
 	for (int i = 0; i < 4; i++)
 		sc[i] = (int)found[i];
 	return best;
 }
 
-/* The group of the largest scale gets the integer of the largest magnitude. */
-static uint16_t plain_levels(const struct search *s, const struct search_levels *l, int8_t *sc,
-                             int8_t *q)
+/* Choose scales without a search: the group of the largest scale gets the integer of largest
+ * magnitude. */
+static uint16_t absmax_subscales(const struct search *s, const struct search_subscales *l,
+                                 int8_t *sc, int8_t *q)
 {
 	int count = 64 / l->n;
 	float a[MOST], top = 0;
 
 	for (int i = 0; i < count; i++) {
-		a[i] = search_plain(s->x + i * l->n, s->w + i * l->n, l->n, &l->grid);
+		a[i] = search_absmax_scale(s->x + i * l->n, s->w + i * l->n, l->n, &l->grid);
 		top = fabsf(a[i]) > fabsf(top) ? a[i] : top;
 	}
 	float d = top / (float)l->lo;
-	uint16_t h = search_round_up(s, &d);
+	uint16_t h = search_round_f16_nonzero(s, &d);
 
 	for (int i = 0; i < count; i++) {
 		sc[i] = (int8_t)(d != 0 ? nearest(a[i] / d, l->lo, l->hi) : 0);
@@ -117,9 +117,9 @@ static uint16_t plain_levels(const struct search *s, const struct search_levels 
 	return h;
 }
 
-/* The groups' own scales. */
-static void start(const struct search *s, const struct search_levels *l,
-                  const struct search_four *at, struct groups *g)
+/* Find the best scale of each group by itself. */
+static void find_group_scales(const struct search *s, const struct search_subscales *l,
+                              const struct search_interleaved *at, struct groups *g)
 {
 	for (int i = 0; i < g->count; i += 4, at++) {
 		struct search_fit4 f;
@@ -129,9 +129,9 @@ static void start(const struct search *s, const struct search_levels *l,
 			const search_v4 *x = s->x + (i + j) * l->n, *w = s->w + (i + j) * l->n;
 
 			top[j] = search_farthest(x, w, l->n);
-			search_side_by_side(at, j, x, w, l->n);
+			search_interleave(at, j, x, w, l->n);
 		}
-		search_group4(at, l->n, top, &l->grid, s->width, &f);
+		search_best_fit4(at, l->n, top, &l->grid, s->width, &f);
 		for (int j = 0; j < 4; j++) {
 			g->a[i + j] = f.qq[j] > 0 ? f.xq[j] / f.qq[j] : 0;
 			g->curve[i + j] = f.qq[j];
@@ -139,15 +139,17 @@ static void start(const struct search *s, const struct search_levels *l,
 	}
 }
 
-/* A round: returns what all codes take off the error, and the best d for them. */
-static float settle_all(const struct search *s, const struct search_levels *l,
-                        const struct search_four *at, struct groups *g, float *d, int wide)
+/* Refine the integers of all groups.  Returns by how much all codes reduce the error, and the best
+ * d for them. */
+static float refine_groups(const struct search *s, const struct search_subscales *l,
+                           const struct search_interleaved *at, struct groups *g, float *d,
+                           int wide)
 {
 	float sum = 0, xq = 0, qq = 0;
 
 	for (int i = 0; i < g->count; i += 4, at++) {
 		struct search_fit4 f;
-		search_v4 gain = settle(s, l, at, *d, g->sc + i, wide, &f);
+		search_v4 gain = best_integers4(s, l, at, *d, g->sc + i, wide, &f);
 
 		for (int j = 0; j < 4; j++) {
 			int c = g->sc[i + j];
@@ -160,27 +162,28 @@ static float settle_all(const struct search *s, const struct search_levels *l,
 	return sum;
 }
 
-uint16_t search_levels(const struct search *s, const struct search_levels *l, int8_t *sc, int8_t *q)
+uint16_t search_subscales(const struct search *s, const struct search_subscales *l, int8_t *sc,
+                          int8_t *q)
 {
 	if (s->plain)
-		return plain_levels(s, l, sc, q);
+		return absmax_subscales(s, l, sc, q);
 	struct groups g = { .count = 64 / l->n };
 	search_v4 x[64], w[64];
-	struct search_four at[MOST / 4];
+	struct search_interleaved at[MOST / 4];
 	float best = -1, used = 0;
 	uint16_t h = 0;
 	int keep[MOST] = { 0 };
 
 	for (int i = 0; i < g.count / 4; i++)
-		at[i] = (struct search_four){ x + 4 * l->n * i, w + 4 * l->n * i };
-	start(s, l, at, &g);
+		at[i] = (struct search_interleaved){ x + 4 * l->n * i, w + 4 * l->n * i };
+	find_group_scales(s, l, at, &g);
 	float d = first_d(s, &g, l);
 	for (int k = 0; k < l->rounds + 1; k++) {
-		uint16_t hd = search_round(s, &d);
+		uint16_t hd = search_round_f16(s, &d);
 		float here = d;
 		if (d == 0)
 			break;
-		float sum = settle_all(s, l, at, &g, &d, k < l->rounds ? l->wide : 0);
+		float sum = refine_groups(s, l, at, &g, &d, k < l->rounds ? l->wide : 0);
 		if (!(sum > best))
 			break;
 		best = sum;

@@ -1,5 +1,5 @@
-/* type/search_regs.h - (private) words for registers of SETS sets of four lanes, 2 or 4.  No guard: included once
- * for each. */
+/* type/search_simd.h - (private) macros for registers of SETS sets of four lanes, 2 or 4.  No
+ * guard: included once for each. */
 #undef WIDE
 #undef OF
 #undef V

@@ -1,8 +1,8 @@
-/* type/search_each.h - (private) four groups side by side in wide registers.  Included by search_four.c
- * for each kind of register: V holds SETS groups, four lanes each; every lane computes what it does
- * in search_four.c's plain function, in the same order, so the bits are the same. */
-/* Four groups, each under its own scale. */
-WIDE static void OF(each)(const struct search_four *at, int n, search_v4 inv,
+/* type/search_scale_simd.h - (private) search_fit_codes4 in wide registers.  Included by
+ * search_scale.c for each kind of register: V holds SETS groups, four lanes each.  Every lane
+ * computes the same operations in the same order as each_plain, so the bits are the same. */
+/* Sums of four groups, each under its own scale. */
+WIDE static void OF(each)(const struct search_interleaved *at, int n, search_v4 inv,
                           const struct search_grid *g, struct lanes sums[2])
 {
 	const V none = { 0 }, lo = none + g->lo, hi = none + g->hi, big = none + 0x1.8p23f;

@@ -1,5 +1,5 @@
-/* type/search_four.c - groups searched side by side, each as search.c says, and the encoders of the
- * types whose blocks have one scale. */
+/* type/search_scale.c - encode types with one scale per block, four blocks at a time; the search is
+ * that of search.c. */
 #include "type/search_lanes.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@ enum { ROUNDS = 4 };
 
 /* ---- one scale each ---- */
 
-/* Four groups one by one. */
-static void each_plain(const struct search_four *at, int n, search_v4 inv,
+/* search_fit_codes4 in registers of four lanes. */
+static void each_plain(const struct search_interleaved *at, int n, search_v4 inv,
                        const struct search_grid *g, struct search_fit4 *f)
 {
 	for (int i = 0; i < 4; i++) {
@@ -28,15 +28,15 @@ static void each_plain(const struct search_four *at, int n, search_v4 inv,
 
 #if defined __x86_64__
 #define SETS 2
-#include "type/search_regs.h"
-#include "type/search_each.h"
+#include "type/search_simd.h"
+#include "type/search_scale_simd.h"
 #undef SETS
 #define SETS 4
-#include "type/search_regs.h"
-#include "type/search_each.h"
+#include "type/search_simd.h"
+#include "type/search_scale_simd.h"
 
-/* The same with the values of g->half. */
-WIDE static void half_avx512(const struct search_four *at, int n, search_v4 inv,
+/* The same for a table, looked up in g->half. */
+WIDE static void half_avx512(const struct search_interleaved *at, int n, search_v4 inv,
                              const struct search_grid *g, struct lanes sums[2])
 {
 	const V none = { 0 }, lo = none + g->lo, hi = none + g->hi, i = EACH(inv, 0);
@@ -60,7 +60,7 @@ WIDE static void half_avx512(const struct search_four *at, int n, search_v4 inv,
 }
 #endif
 
-static inline void each4(const struct search_four *at, int n, search_v4 inv,
+static inline void each4(const struct search_interleaved *at, int n, search_v4 inv,
                          const struct search_grid *g, int width, struct search_fit4 *f)
 {
 	if (width == 1 || (g->nearest && !(g->half && width == 4))) {
@@ -80,15 +80,15 @@ static inline void each4(const struct search_four *at, int n, search_v4 inv,
 #endif
 }
 
-void search_each4(const struct search_four *at, int n, search_v4 inv, const struct search_grid *g,
-                  int width, struct search_fit4 *f)
+void search_fit_codes4(const struct search_interleaved *at, int n, search_v4 inv,
+                       const struct search_grid *g, int width, struct search_fit4 *f)
 {
 	each4(at, n, inv, g, width, f);
 }
 
 /* ---- the search ---- */
 
-/* A function once more for each kind of register, with all that it calls. */
+/* Compile a function and all that it calls once more for these registers. */
 #define WITH_AVX2 __attribute__((target("avx2"), flatten))
 #define WITH_AVX512 __attribute__((target("avx512f"), flatten))
 
@@ -99,59 +99,59 @@ static search_v4 score_of(const struct search_fit4 *f)
 	const search_v4 one = { 1, 1, 1, 1 };
 	search_i4 some = f->qq > 0;
 
-	return search_pick(some, f->xq * f->xq / search_pick(some, f->qq, one), one * 0);
+	return search_select(some, f->xq * f->xq / search_select(some, f->qq, one), one * 0);
 }
 
-/* Where m, *f becomes the best so far. */
-static void take(search_i4 m, const struct search_fit4 *f, struct search_fit4 *best,
-                 search_v4 *score)
+/* In the lanes of m, store *f as the best fit so far. */
+static void keep_better(search_i4 m, const struct search_fit4 *f, struct search_fit4 *best,
+                        search_v4 *score)
 {
-	*score = search_pick(m, score_of(f), *score);
-	best->xq = search_pick(m, f->xq, best->xq);
-	best->qq = search_pick(m, f->qq, best->qq);
+	*score = search_select(m, score_of(f), *score);
+	best->xq = search_select(m, f->xq, best->xq);
+	best->qq = search_select(m, f->qq, best->qq);
 }
 
-static inline void group4(const struct search_four *at, int n, search_v4 top,
+static inline void group4(const struct search_interleaved *at, int n, search_v4 top,
                           const struct search_grid *g, int width, struct search_fit4 *best)
 {
 	const search_v4 one = { 1, 1, 1, 1 };
-	search_i4 go = search_abs(top) >= SEARCH_LEAST;
+	search_i4 go = search_abs(top) >= SEARCH_MIN_VALUE;
 	search_v4 score = { 0 };
 	struct search_fit4 f;
 
-	top = search_pick(go, top, one);
+	top = search_select(go, top, one);
 	*best = (struct search_fit4){ { 0 }, { 0 } };
 	for (int k = 0; k < g->n_tries; k++) {
 		each4(at, n, g->tries[k] / top, g, width, &f);
-		take(go & (f.xq * f.xq > score * f.qq), &f, best, &score);
+		keep_better(go & (f.xq * f.xq > score * f.qq), &f, best, &score);
 	}
 	for (int k = 0; k < ROUNDS; k++) {
 		go &= (best->qq > 0) & (best->xq != 0);
 		if (!any(go))
 			return;
-		each4(at, n, search_pick(go, best->qq, one) / search_pick(go, best->xq, one), g,
+		each4(at, n, search_select(go, best->qq, one) / search_select(go, best->xq, one), g,
 		      width, &f);
 		go &= f.xq * f.xq > score * f.qq;
-		take(go, &f, best, &score);
+		keep_better(go, &f, best, &score);
 	}
 }
 
 #if defined __x86_64__
-WITH_AVX2 static void group4_avx2(const struct search_four *at, int n, search_v4 top,
+WITH_AVX2 static void group4_avx2(const struct search_interleaved *at, int n, search_v4 top,
                                   const struct search_grid *g, struct search_fit4 *best)
 {
 	group4(at, n, top, g, 2, best);
 }
 
-WITH_AVX512 static void group4_avx512(const struct search_four *at, int n, search_v4 top,
+WITH_AVX512 static void group4_avx512(const struct search_interleaved *at, int n, search_v4 top,
                                       const struct search_grid *g, struct search_fit4 *best)
 {
 	group4(at, n, top, g, 4, best);
 }
 #endif
 
-void search_group4(const struct search_four *at, int n, search_v4 top, const struct search_grid *g,
-                   int width, struct search_fit4 *best)
+void search_best_fit4(const struct search_interleaved *at, int n, search_v4 top,
+                      const struct search_grid *g, int width, struct search_fit4 *best)
 {
 #if defined __x86_64__
 	if (width == 4)
@@ -166,9 +166,9 @@ void search_group4(const struct search_four *at, int n, search_v4 top, const str
 /* ---- one scale for a block ---- */
 
 #if defined __x86_64__
-/* search_round of each lane */
-__attribute__((target("avx512f"))) static search_v4 rounded_avx512(const struct search s[4],
-                                                                   search_v4 a, uint16_t h[4])
+/* Round each lane as search_round_f16 does. */
+__attribute__((target("avx512f"))) static search_v4 round_scales_avx512(const struct search s[4],
+                                                                        search_v4 a, uint16_t h[4])
 {
 	const search_v4 unit = { s[0].unit, s[1].unit, s[2].unit, s[3].unit };
 	const search_v4 per = { s[0].per_unit, s[1].per_unit, s[2].per_unit, s[3].per_unit };
@@ -177,17 +177,20 @@ __attribute__((target("avx512f"))) static search_v4 rounded_avx512(const struct 
 	__m256i top = _mm256_cmpeq_epi16(_mm256_and_si256(f, _mm256_set1_epi16(0x7fff)),
 	                                 _mm256_set1_epi16(0x7c00));
 
-	f = _mm256_blend_epi32(_mm256_add_epi16(f, top), none, 0xfc); /* infinity: the one below */
+	f = _mm256_blend_epi32(_mm256_add_epi16(f, top), none,
+	                       0xfc); /* infinity becomes the largest
+	                                                               * finite F16 */
 	memcpy(h, &f, 4 * sizeof *h);
 	return _mm512_castps512_ps128(_mm512_cvtph_ps(f)) * per;
 }
 #endif
 
-static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], int up, int width)
+static search_v4 round_scales(const struct search s[4], search_v4 a, uint16_t h[4], int up,
+                              int width)
 {
 #if defined __x86_64__
 	if (width == 4) {
-		search_v4 b = rounded_avx512(s, a, h);
+		search_v4 b = round_scales_avx512(s, a, h);
 
 		if (!up || !any((b == 0) & (a != 0)))
 			return b;
@@ -198,21 +201,22 @@ static search_v4 rounded(const struct search s[4], search_v4 a, uint16_t h[4], i
 	for (int i = 0; i < 4; i++) {
 		float v = a[i];
 
-		h[i] = up ? search_round_up(&s[i], &v) : search_round(&s[i], &v);
+		h[i] = up ? search_round_f16_nonzero(&s[i], &v) : search_round_f16(&s[i], &v);
 		a[i] = v;
 	}
 	return a;
 }
 
-/* What codes with these sums take off the error. */
+/* Return by how much codes with these sums, under scale a, reduce the error. */
 static search_v4 gain(search_v4 a, const struct search_fit4 *f)
 {
 	return 2 * a * f->xq - a * a * f->qq;
 }
 
-/* The best scale of each of four blocks, as F16 in h.  top: search_farthest of each. */
-static inline search_v4 scales(const struct search s[4], const struct search_four *at, int n,
-                               search_v4 top, const struct search_grid *g, int width, uint16_t h[4])
+/* Return the best scale of each of four blocks, as F16 in h.  top: search_farthest of each. */
+static inline search_v4 best_scales(const struct search s[4], const struct search_interleaved *at,
+                                    int n, search_v4 top, const struct search_grid *g, int width,
+                                    uint16_t h[4])
 {
 	const search_v4 none = { 0 }, one = { 1, 1, 1, 1 };
 	struct search_fit4 f, f2;
@@ -221,17 +225,19 @@ static inline search_v4 scales(const struct search s[4], const struct search_fou
 
 	group4(at, n, top, g, width, &f);
 	search_i4 some = f.qq > 0;
-	a = rounded(s, search_pick(some, f.xq / search_pick(some, f.qq, one), none), h, 1, width);
+	a = round_scales(s, search_select(some, f.xq / search_select(some, f.qq, one), none), h, 1,
+	                 width);
 	some = a != 0;
 	if (!any(some))
 		return a;
-	/* the best scale for the codes under the rounded one */
-	each4(at, n, one / search_pick(some, a, one), g, width, &f);
+	/* also try the best scale for the codes under the rounded one */
+	each4(at, n, one / search_select(some, a, one), g, width, &f);
 	search_i4 helps = f.qq > 0;
-	b = rounded(s, search_pick(some & helps, f.xq / search_pick(helps, f.qq, one), none), h2, 0,
-	            width);
-	helps = some & (2 * a * f.xq > a * a * f.qq); /* else nothing is better than 0 */
-	a = search_pick(helps, a, none);
+	b = round_scales(s,
+	                 search_select(some & helps, f.xq / search_select(helps, f.qq, one), none),
+	                 h2, 0, width);
+	helps = some & (2 * a * f.xq > a * a * f.qq); /* otherwise zeros are better */
+	a = search_select(helps, a, none);
 	search_i4 other = some & (b != 0);
 	for (int i = 0; i < 4; i++) {
 		h[i] = some[i] && !helps[i] ? 0 : h[i];
@@ -239,85 +245,89 @@ static inline search_v4 scales(const struct search s[4], const struct search_fou
 	}
 	if (!any(other))
 		return a;
-	each4(at, n, one / search_pick(other, b, one), g, width, &f2);
+	each4(at, n, one / search_select(other, b, one), g, width, &f2);
 	other &= gain(b, &f2) > gain(a, &f);
 	for (int i = 0; i < 4; i++)
 		h[i] = other[i] ? h2[i] : h[i];
-	return search_pick(other, b, a);
+	return search_select(other, b, a);
 }
 
 #if defined __x86_64__
-WITH_AVX2 static search_v4 scales_avx2(const struct search s[4], const struct search_four *at,
-                                       int n, search_v4 top, const struct search_grid *g,
-                                       uint16_t h[4])
+WITH_AVX2 static search_v4 best_scales_avx2(const struct search s[4],
+                                            const struct search_interleaved *at, int n,
+                                            search_v4 top, const struct search_grid *g,
+                                            uint16_t h[4])
 {
-	return scales(s, at, n, top, g, 2, h);
+	return best_scales(s, at, n, top, g, 2, h);
 }
 
-WITH_AVX512 static search_v4 scales_avx512(const struct search s[4], const struct search_four *at,
-                                           int n, search_v4 top, const struct search_grid *g,
-                                           uint16_t h[4])
+WITH_AVX512 static search_v4 best_scales_avx512(const struct search s[4],
+                                                const struct search_interleaved *at, int n,
+                                                search_v4 top, const struct search_grid *g,
+                                                uint16_t h[4])
 {
-	return scales(s, at, n, top, g, 4, h);
+	return best_scales(s, at, n, top, g, 4, h);
 }
 #endif
 
-static search_v4 any_scales(const struct search s[4], const struct search_four *at, int n,
-                            search_v4 top, const struct search_grid *g, int width, uint16_t h[4])
+static search_v4 best_scales_width(const struct search s[4], const struct search_interleaved *at,
+                                   int n, search_v4 top, const struct search_grid *g, int width,
+                                   uint16_t h[4])
 {
 #if defined __x86_64__
 	if (width == 4)
-		return scales_avx512(s, at, n, top, g, h);
+		return best_scales_avx512(s, at, n, top, g, h);
 	if (width == 2)
-		return scales_avx2(s, at, n, top, g, h);
+		return best_scales_avx2(s, at, n, top, g, h);
 #endif
-	return scales(s, at, n, top, g, width, h);
+	return best_scales(s, at, n, top, g, width, h);
 }
 
-static void codes(const struct search_single *t, int8_t *q, const search_v4 *x, float a,
-                  const struct search_grid *g)
+static void write_codes(const struct search_scale_format *t, int8_t *q, const search_v4 *x, float a,
+                        const struct search_grid *g)
 {
 	search_codes(q, x, t->n / 4, a, g);
 	for (int i = 0; t->table && i < t->n; i++)
 		q[i] = (int8_t)t->table->code[q[i] + 128];
 }
 
-/* Codes are those under the scale before it is rounded, as the public tools have them. */
-static void plain(const struct search_single *t, const struct search_grid *g, void *dst,
-                  const float *src, size_t blocks)
+/* Encode without a search.  Codes are those under the scale before it is rounded, as public tools
+ * compute them. */
+static void encode_absmax(const struct search_scale_format *t, const struct search_grid *g,
+                          void *dst, const float *src, size_t blocks)
 {
 	struct search s;
 	int8_t q[256];
 
 	for (size_t i = 0; i < blocks; i++) {
 		search_load(&s, src + i * (size_t)t->n, NULL, t->n, 1);
-		float a = search_plain(s.x, s.w, t->n / 4, g);
+		float a = search_absmax_scale(s.x, s.w, t->n / 4, g);
 
-		codes(t, q, s.x, a, g);
-		t->put((char *)dst + i * t->bytes, search_round_up(&s, &a), q);
+		write_codes(t, q, s.x, a, g);
+		t->put((char *)dst + i * t->bytes, search_round_f16_nonzero(&s, &a), q);
 	}
 }
 
 /* ---- four blocks of values ---- */
 
-/* Four blocks made ready side by side; returns search_farthest of each. */
-static search_v4 load(struct search s[4], const struct search_four *at, const float *const src[4],
-                      const float *const importance[4], int n)
+/* Load and interleave four blocks.  Returns search_farthest of each. */
+static search_v4 load4(struct search s[4], const struct search_interleaved *at,
+                       const float *const src[4], const float *const importance[4], int n)
 {
 	search_v4 top;
 
 	for (int i = 0; i < 4; i++) {
 		search_load(&s[i], src[i], importance[i], n, 0);
-		search_side_by_side(at, i, s[i].x, s[i].w, n / 4);
+		search_interleave(at, i, s[i].x, s[i].w, n / 4);
 		top[i] = search_farthest(s[i].x, s[i].w, n / 4);
 	}
 	return top;
 }
 
 #if defined __x86_64__
-/* The same without importances, where n is a multiple of 16: s gets no values. */
-WITH_AVX512 static search_v4 load_avx512(struct search s[4], const struct search_four *at,
-                                         const float *const src[4], int n)
+/* The same without importances, n a multiple of 16.  Does not set s->x and s->w. */
+WITH_AVX512 static search_v4 load4_avx512(struct search s[4], const struct search_interleaved *at,
+                                          const float *const src[4], int n)
 {
 	__m512 per[4];
 	search_v4 top;
@@ -333,10 +343,12 @@ WITH_AVX512 static search_v4 load_avx512(struct search s[4], const struct search
 		}
 		float above = _mm512_reduce_max_ps(high), below = -_mm512_reduce_min_ps(low);
 
-		search_units(&s[i], above > below ? above : below);
+		search_set_unit(&s[i], above > below ? above : below);
 		per[i] = _mm512_set1_ps(s[i].per_unit);
 		top[i] = (above > below ? above : -below) * s[i].per_unit;
-		if (above == below || fabsf(top[i]) < SEARCH_LEAST) { /* the first of them says */
+		if (above == below ||
+		    fabsf(top[i]) < SEARCH_MIN_VALUE) { /* a tie, or zeros: the exact rule of
+		                                         * search_farthest */
 			search_load(&s[i], src[i], NULL, n, 0);
 			top[i] = search_farthest(s[i].x, s[i].w, n / 4);
 		}
@@ -358,13 +370,13 @@ WITH_AVX512 static search_v4 load_avx512(struct search s[4], const struct search
 	return top;
 }
 
-/* search_codes of four groups of a grid of integers, group i at q + i n. */
-WITH_AVX512 static void codes_avx512(int8_t *q, const struct search_four *at, int n, search_v4 a,
-                                     const struct search_grid *g)
+/* search_codes of four groups, for a grid of integers.  Group i is written to q + i n. */
+WITH_AVX512 static void write_codes4_avx512(int8_t *q, const struct search_interleaved *at, int n,
+                                            search_v4 a, const struct search_grid *g)
 {
 	const search_v4 one = { 1, 1, 1, 1 }, none = { 0 };
 	search_i4 some = a != 0;
-	const __m512 inv = EACH(search_pick(some, one / search_pick(some, a, one), none), 0);
+	const __m512 inv = EACH(search_select(some, one / search_select(some, a, one), none), 0);
 	const __m512 lo = _mm512_set1_ps(g->lo), hi = _mm512_set1_ps(g->hi);
 
 	for (int k = 0; k < n; k += 4) {
@@ -380,19 +392,20 @@ WITH_AVX512 static void codes_avx512(int8_t *q, const struct search_four *at, in
 }
 #endif
 
-void search_single(const struct search_single *t, const struct search_grid *g, void *dst,
-                   const float *src, const float *importance, size_t blocks, int how)
+void search_encode_scale(const struct search_scale_format *t, const struct search_grid *g,
+                         void *dst, const float *src, const float *importance, size_t blocks,
+                         int how)
 {
 	size_t n = (size_t)t->n;
 	search_v4 x[256], w[256], top;
-	const struct search_four at = { x, w };
+	const struct search_interleaved at = { x, w };
 	const int width = type_width(how), wide = width == 4 && !importance && !g->nearest;
 	struct search s[4];
 	uint16_t h[4];
 	int8_t q[4 * 256];
 
 	if (how & ENCODE_PLAIN) {
-		plain(t, g, dst, src, blocks);
+		encode_absmax(t, g, dst, src, blocks);
 		return;
 	}
 	for (size_t i = 0; wide && i < n; i++)
@@ -402,25 +415,25 @@ void search_single(const struct search_single *t, const struct search_grid *g, v
 		const float *of[4], *heed[4];
 
 		for (size_t i = 0; i < 4; i++) {
-			/* those that lack are the last one again */
+			/* missing blocks: repeat the last one */
 			size_t k = (from + (i < some ? i : some - 1)) * n;
 
 			of[i] = src + k;
 			heed[i] = importance ? importance + k : NULL;
 		}
 #if defined __x86_64__
-		top = wide ? load_avx512(s, &at, of, t->n) : load(s, &at, of, heed, t->n);
+		top = wide ? load4_avx512(s, &at, of, t->n) : load4(s, &at, of, heed, t->n);
 #else
-		top = load(s, &at, of, heed, t->n);
+		top = load4(s, &at, of, heed, t->n);
 #endif
-		search_v4 a = any_scales(s, &at, t->n / 4, top, g, width, h);
+		search_v4 a = best_scales_width(s, &at, t->n / 4, top, g, width, h);
 #if defined __x86_64__
 		if (wide)
-			codes_avx512(q, &at, t->n, a, g);
+			write_codes4_avx512(q, &at, t->n, a, g);
 #endif
 		for (size_t i = 0; i < some; i++) {
 			if (!wide)
-				codes(t, q + i * n, s[i].x, a[i], g);
+				write_codes(t, q + i * n, s[i].x, a[i], g);
 			t->put((char *)dst + (from + i) * t->bytes, h[i], q + i * n);
 		}
 	}

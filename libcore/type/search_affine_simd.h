@@ -1,9 +1,9 @@
-/* type/search_wide.h - (private) four tries of one group, or one of four groups side by side, in wide
- * registers.  Included by search_wide.c for each kind of register: V holds SETS tries, four lanes
- * each; every lane computes what it does in search_wide.c's plain functions, in the same order, so
- * the bits are the same. */
+/* type/search_affine_simd.h - (private) affine_fit_codes4 and affine_fit_groups4 in wide registers.
+ * Included by search_affine_fit.c for each kind of register: V holds SETS tries or groups, four
+ * lanes each.  Every lane computes the same operations in the same order as the plain functions
+ * there, so the bits are the same. */
 WIDE static inline __attribute__((always_inline)) void
-OF(sums)(const search_v4 *x, const search_v4 *w, int n, const struct line_place *at, float top,
+OF(sums)(const search_v4 *x, const search_v4 *w, int n, const struct affine_map *at, float top,
          int groups, struct lanes sums[3])
 {
 	const V lo = { 0 }, hi = lo + top, big = lo + 0x1.8p23f;
@@ -28,12 +28,12 @@ OF(sums)(const search_v4 *x, const search_v4 *w, int n, const struct line_place 
 }
 
 WIDE static void OF(line)(const search_v4 *x, const search_v4 *w, int n,
-                          const struct line_place *at, float top, struct lanes sums[3])
+                          const struct affine_map *at, float top, struct lanes sums[3])
 {
 	OF(sums)(x, w, n, at, top, 1, sums);
 }
 
-WIDE static void OF(groups)(const struct search_four *f, int n, const struct line_place *at,
+WIDE static void OF(groups)(const struct search_interleaved *f, int n, const struct affine_map *at,
                             float top, struct lanes sums[3])
 {
 	OF(sums)(f->x, f->w, n, at, top, 4, sums);
