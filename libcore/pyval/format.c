@@ -15,7 +15,7 @@ struct spec {
 	struct pystr fill;
 };
 
-static int parse_number(const struct pystr *s, size_t *i)
+static int parse_width(const struct pystr *s, size_t *i)
 {
 	int n = 0;
 
@@ -155,7 +155,7 @@ static int star_or_number(struct percent *p, const struct pystr *s, size_t *i, i
 	struct pyval v;
 
 	if (*i >= s->len || s->at[*i] != '*') {
-		*n = parse_number(s, i);
+		*n = parse_width(s, i);
 		return p->r->rc;
 	}
 	++*i;
@@ -373,12 +373,12 @@ static int parse_spec(struct pyrun *r, const struct pystr *s, struct spec *f)
 		f->alt = !!++i;
 	if (i < s->len && s->at[i] == '0')
 		f->zero = !!++i;
-	f->width = parse_number(s, &i);
+	f->width = parse_width(s, &i);
 	if (i < s->len && s->at[i] == ',')
 		f->comma = !!++i;
 	if (i < s->len && s->at[i] == '.') {
 		i++;
-		f->precision = parse_number(s, &i);
+		f->precision = parse_width(s, &i);
 	}
 	if (i < s->len)
 		f->type = s->at[i++];

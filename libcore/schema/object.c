@@ -80,7 +80,7 @@ static int name_order(const char *a, uint32_t an, const char *b, uint32_t bn)
 }
 
 /* Return the index of the slot of a name, or where to insert it. */
-static uint32_t find_slot(const struct object_shape *o, const char *name, uint32_t n)
+static uint32_t find_name_slot(const struct object_shape *o, const char *name, uint32_t n)
 {
 	uint32_t lo = 0, hi = o->n_slots;
 
@@ -99,7 +99,7 @@ static uint32_t find_slot(const struct object_shape *o, const char *name, uint32
 static int add_slot(struct schema *c, struct object_shape *o, uint32_t *cap, const char *name,
                     uint32_t n)
 {
-	const uint32_t lo = find_slot(o, name, n);
+	const uint32_t lo = find_name_slot(o, name, n);
 	char *own;
 
 	if (lo < o->n_slots && !name_order(name, n, o->slot[lo].name, o->slot[lo].n))
@@ -156,7 +156,7 @@ static int facts_by_slot(struct schema *c, const struct build *u, uint32_t **fir
 	TRY(work_alloc(&c->w, &slot, (uint64_t)u->n_facts + 1, sizeof *slot));
 	for (uint32_t i = 0; i < u->n_facts; i++)
 		if (!u->fact[i].keys) {
-			slot[i] = find_slot(u->o, u->fact[i].name, u->fact[i].name_n);
+			slot[i] = find_name_slot(u->o, u->fact[i].name, u->fact[i].name_n);
 			(*first)[slot[i] + 2]++;
 		}
 	at = *first + 1;
