@@ -83,7 +83,7 @@ static const struct pretok *find_pretok(const struct stages *s, int whole)
 	return other;
 }
 
-/* True if a reader of GGUF treats every added token as tokenizer.json says. */
+/* True if a reader of GGUF treats every added token as tokenizer.json requires. */
 static int added_plain(const struct hf_vocab *v)
 {
 	for (uint32_t i = 0; i < v->n_added; i++) {

@@ -1,6 +1,6 @@
-/* Every quantisation method of checkpoints: packing_NAME.  The first row whose `takes` accepts the
- * configuration and whose first part a module has reads that module.  No guard: included once per
- * use of PACKING(). */
+/* Every quantisation method of checkpoints: packing_NAME.  A module is read by the first row whose
+ * `takes` accepts the configuration and whose first part exists.  No guard: included once per use
+ * of PACKING(). */
 PACKING(gptq)
 PACKING(awq)
 PACKING(bnb4)

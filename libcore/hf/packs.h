@@ -20,9 +20,9 @@ struct hf_ints {
 	enum hf_codes codes;
 	struct hf_scales s;
 	const struct safetensors_tensor *scales; /* for messages */
-	/* Zero points of CODES_I8: [rows, s.cols].  Of the others: [rows x bits / 32, s.cols] words
-	 * of 32 bits, each with the zero points of 32 / bits rows, the first one in the lowest
-	 * bits.  NULL: no zero points */
+	/* Zero points; NULL: none.  CODES_I8: [rows, s.cols].  The other codes: [rows x bits / 32,
+	 * s.cols] words of 32 bits, each with the zero points of 32 / bits rows, the first one in
+	 * the lowest bits. */
 	const unsigned char *zeros;
 	const int32_t *order; /* as p->order */
 };

@@ -1,5 +1,5 @@
-/* hf/refuse.c - refuse directories that are not checkpoints that can be run, and say how to get
- * one. */
+/* hf/refuse.c - refuse directories that are not checkpoints that can be run; messages name a way to
+ * get one. */
 #include "base/err.h"
 #include "hf/hf.h"
 

@@ -41,21 +41,21 @@ static int parts_at(const struct arch_tensor *row, enum arch_transform how)
 
 /* --- shapes */
 
-/* True if the shape of t is want[n] (ne[0] first), ignoring dimensions of 1.  A want of -1 matches
- * any size and is replaced by it. */
-static int match_shape(const struct safetensors_tensor *t, int64_t want[3], int n)
+/* True if the shape of t equals shape[n] (ne[0] first), ignoring dimensions of 1.  A shape of -1
+ * matches any size and is replaced by it. */
+static int match_shape(const struct safetensors_tensor *t, int64_t shape[3], int n)
 {
 	int i = 0, dim = t->n_dims - 1;
 
 	while (i < n || dim >= 0) {
 		int64_t have = dim >= 0 ? t->shape[dim] : 1;
 
-		if (i < n && (want[i] == have || want[i] < 0)) {
-			want[i++] = have;
+		if (i < n && (shape[i] == have || shape[i] < 0)) {
+			shape[i++] = have;
 			dim--;
 		} else if (dim >= 0 && have == 1) {
 			dim--;
-		} else if (i < n && want[i] == 1) {
+		} else if (i < n && shape[i] == 1) {
 			i++;
 		} else {
 			return 0;

@@ -388,10 +388,10 @@ static int put_special(struct hf_vocab *v, const struct json *all, const struct 
 		int32_t token =
 			json_is(x, JSON_INT) && x->i >= 0 && x->i < v->n ? (int32_t)x->i : -1;
 		if (token < 0)
-			return hf_vocab_fail(
-				v, INFER_EFORMAT, err,
-				"post_processor.special_tokens: the ids of %s are no tokens",
-				file_quote(quoted, json_str(id), json_bytes(id)));
+			return hf_vocab_fail(v, INFER_EFORMAT, err,
+			                     "post_processor.special_tokens: the ids of %s must be "
+			                     "ids of tokens",
+			                     file_quote(quoted, json_str(id), json_bytes(id)));
 		buf_put(to, &token, sizeof token);
 	}
 	return INFER_OK;

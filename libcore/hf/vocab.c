@@ -166,7 +166,7 @@ static int add_merge(struct hf_vocab *v, struct infer_str a, struct infer_str b,
 	uint64_t n = a.len + 1 + b.len;
 
 	if (!a.len || !b.len)
-		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges[%llu] is no pair",
+		return hf_vocab_fail(v, INFER_EFORMAT, err, "model.merges[%llu] must be a pair",
 		                     (unsigned long long)v->n_merges);
 	/* GGUF joins the two with a space, and a reader splits at the first one */
 	if (memchr(a.at + 1, ' ', a.len - 1))

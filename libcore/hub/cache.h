@@ -70,8 +70,8 @@ int hub_snapshot_path(char **out, const struct hub_cache *c, const char *commit,
 void hub_no_exist_write(const struct hub_cache *c, const char *commit, const char *path);
 
 /* Take the lock of a blob.  *lock: a descriptor; close it to unlock.
- * wait 0: *lock is -1 if another process has the lock.  wait 1: sleep until it is free; o->say gets
- * one sentence with `what`, the name of the file.
+ * wait 0: *lock is -1 if another process has the lock.  wait 1: sleep until it is free, with one
+ * report.  what: the name of the file, for the report.
  * INFER_EIO INFER_ECANCEL */
 int hub_lock(int *lock, const struct hub_cache *c, const char *etag, int wait, const char *what,
              const struct infer_hub_opts *o, infer_error *err);

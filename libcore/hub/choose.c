@@ -1,7 +1,8 @@
-/* hub/choose.c - which files of a repository make a model.
+/* hub/choose.c - choose the files of a repository that make a model.
  *
- * GGUF files are told apart by the quantisation in their name, as llama.cpp names them: model-Q4_K_M.gguf,
- * model.i1-IQ3_XS.gguf, model-UD-Q4_K_XL-00001-of-00003.gguf, Q8_0/model.gguf. */
+ * GGUF files are distinguished by the quantisation in their name, as llama.cpp names them:
+ * model-Q4_K_M.gguf, model.i1-IQ3_XS.gguf, model-UD-Q4_K_XL-00001-of-00003.gguf,
+ * Q8_0/model.gguf. */
 #include "hub/choose.h"
 #include "hub/choose_inner.h"
 #include "base/err.h"
@@ -410,7 +411,7 @@ static int is_better(const struct gguf *a, const struct gguf *b)
 	return x == 1 || x == 3 ? a->bytes > b->bytes : a->bytes < b->bytes;
 }
 
-/* Write c->said: the choice, the memory of the machine if a directory exceeds it, and the mmproj
+/* Write c->note: the choice, the memory of the machine if a directory exceeds it, and the mmproj
  * file that is not used. */
 static void say_choice(struct hub_choice *c, const struct models *m, const struct gguf *g,
                        uint64_t memory, const char *ref)
@@ -420,21 +421,21 @@ static void say_choice(struct hub_choice *c, const struct models *m, const struc
 
 	hub_size(size, c->bytes);
 	if (g && g->tag_n && m->n > 1)
-		n = (size_t)snprintf(c->said, sizeof c->said,
+		n = (size_t)snprintf(c->note, sizeof c->note,
 		                     "%.60s: %s%.*s of %zu GGUF models, %s", ref,
 		                     g->is_ud ? "UD-" : "", (int)g->tag_n, g->tag, m->n, size);
 	else if (g)
-		n = (size_t)snprintf(c->said, sizeof c->said, "%.60s: %.80s, %s", ref, c->first,
+		n = (size_t)snprintf(c->note, sizeof c->note, "%.60s: %.80s, %s", ref, c->first,
 		                     size);
 	else
-		n = (size_t)snprintf(c->said, sizeof c->said, "%.60s: the directory, %zu files, %s",
+		n = (size_t)snprintf(c->note, sizeof c->note, "%.60s: the directory, %zu files, %s",
 		                     ref, c->n, size);
 	hub_size(has, memory);
-	if (!fits_memory(c->bytes, memory) && n < sizeof c->said)
-		n += (size_t)snprintf(c->said + n, sizeof c->said - n,
+	if (!fits_memory(c->bytes, memory) && n < sizeof c->note)
+		n += (size_t)snprintf(c->note + n, sizeof c->note - n,
 		                      "; this machine has %s of memory", has);
-	if (m->mmproj && n < sizeof c->said)
-		snprintf(c->said + n, sizeof c->said - n, "; %.60s is not used", m->mmproj);
+	if (m->mmproj && n < sizeof c->note)
+		snprintf(c->note + n, sizeof c->note - n, "; %.60s is not used", m->mmproj);
 }
 
 static int take_best(struct hub_choice *c, struct arena *mem, const struct models *m,
@@ -454,7 +455,7 @@ static int take_best(struct hub_choice *c, struct arena *mem, const struct model
 			best = g;
 	}
 	if (!least)
-		return err_set(err, INFER_EUNSUP, "%s: none of its GGUF files can be run", ref);
+		return err_set(err, INFER_EUNSUP, "%s: no GGUF file of it can be run", ref);
 	if (!best) {
 		hub_size(need, least->bytes);
 		hub_size(have, memory);

@@ -17,7 +17,7 @@ struct hub_choice {
 	size_t *at, n;     /* indices of its files in the list */
 	uint64_t bytes;    /* in all */
 	const char *first; /* the GGUF file to open: part 1 of a split one; NULL: a directory */
-	char said[200];    /* sentence: the choice, and an mmproj file that is not used; "" if
+	char note[200];    /* sentence: the choice, and an mmproj file that is not used; "" if
 	                    * `what` names a file */
 };
 

@@ -97,7 +97,8 @@ static int ask_file(struct hub_get *g, struct item *it, infer_error *err)
 		rc = err_set(&why, INFER_EFORMAT, "the hub answers for another commit, %.40s",
 		             i->commit);
 	if (!rc && i->bytes != it->e->bytes)
-		rc = err_set(&why, INFER_EFORMAT, "the hub says %llu bytes, and %llu in its list",
+		rc = err_set(&why, INFER_EFORMAT,
+		             "the hub reports %llu bytes, but %llu in its list",
 		             (unsigned long long)i->bytes, (unsigned long long)it->e->bytes);
 	if (rc && hub_net_why(g->net) == HUB_WHY_GATED)
 		return err_set(err, rc, "%.60s: %s", g->ref.base, why.message);

@@ -230,8 +230,8 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 	if (!*path) {
 		TRY(ask_files(g, err));
 		TRY(choose_files(g, err));
-		if (*g->choice.said)
-			hub_say(g->o, "%s", g->choice.said);
+		if (*g->choice.note)
+			hub_say(g->o, "%s", g->choice.note);
 		TRY(download_missing(g, err));
 		TRY(hub_snapshot_path(path, &g->cache, g->commit, g->choice.first, err));
 	}

@@ -17,7 +17,7 @@ struct hub_get {
 	struct hub_choice choice;
 };
 
-/* Call o->say with a formatted sentence, unless it is NULL. */
+/* Report a formatted sentence, if o has a callback for reports. */
 void hub_say(const struct infer_hub_opts *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Mark the files of g->choice that the cache lacks.  missing: [g->choice.n]; *n, *bytes: their

@@ -213,8 +213,8 @@ static int choose_model(char **path, const char *folder, const struct hub_ref *r
 		rc = *path ? INFER_OK
 		           : err_set(err, INFER_ENOMEM, "%s: out of memory", file_label(folder));
 	}
-	if (!rc && *c.said && o->say)
-		o->say(o->user, c.said);
+	if (!rc && *c.note && o->say)
+		o->say(o->user, c.note);
 	buf_fini(&out);
 	arena_fini(&l.mem);
 	return rc;

@@ -1,4 +1,4 @@
-/* hub/net.c - requests for JSON and about files, with retries; errors that say what to do. */
+/* hub/net.c - requests for JSON and about files, with retries, and messages for refusals. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "hub/net_inner.h"

@@ -130,8 +130,7 @@ static search_v4 gain4(const struct block *b, int i, const struct affine_sums4 *
 	return a * (2 * s->xq - a * s->qq + 2 * m * s->q) - m * (2 * b->wx[i] + m * b->line[i].sw);
 }
 
-/* Return the sums of the codes of group i under four scales and minima, of which the first `tries`
- * are computed. */
+/* Return the sums of the codes of group i under the first `tries` of four scales and minima. */
 static struct affine_sums4 fit_sums4(const struct block *b, int i, search_v4 a, search_v4 m,
                                      int tries)
 {

@@ -33,7 +33,7 @@ struct infer_hub_opts {
 	 * infer_hub_free.  "": Ollama's template is of an unknown family.  May be NULL */
 	char **chat;
 	struct infer_watch watch; /* progress in bytes; see infer/watch.h */
-	void *user;               /* argument of say and note */
+	void *user;               /* argument of the two callbacks */
 	const int *cancel;        /* *cancel != 0: stop (volatile sig_atomic_t); may be NULL */
 };
 
@@ -43,7 +43,7 @@ int infer_hub_is_ref(const char *ref);
  *   hf:ORG/REPO[@REV][:FILE-OR-QUANT]   ollama:NAME[:TAG]   lmstudio:ORG/REPO[:FILE]
  * path: of the GGUF file or the directory; the caller frees it with infer_hub_free.
  * INFER_EINVAL  not such a reference
- * INFER_ENET    no connection, or the hub refuses: the message says what to do
+ * INFER_ENET    no connection, or the hub refuses: the message has the way out
  * INFER_EIO     not in the store or (offline) in the cache; no disk space, or an unwritable folder
  * INFER_EFORMAT a damaged answer or manifest; a file whose hash differs
  * INFER_EUNSUP  nothing in the repository can be run; no libcurl
@@ -68,8 +68,8 @@ struct infer_hub_model {
 };
 /* Called for one snapshot.  A result other than INFER_OK ends the listing and is returned. */
 typedef int infer_hub_list_fn(void *user, const struct infer_hub_model *m, infer_error *err);
-/* Call fn for each snapshot of the cache, ordered by name.  Skips a damaged folder and reports it
- * to o->say.
+/* Call fn for each snapshot of the cache, ordered by name.  Damaged folders are reported and
+ * skipped.
  * INFER_EIO INFER_ENOMEM; errors of fn */
 int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *user,
                    infer_error *err);

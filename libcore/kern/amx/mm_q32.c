@@ -77,8 +77,9 @@ INLINE wf to_float(const int32_t *p, int r)
 		TAKE32(c, a + (c)); \
 	} while (0)
 
-/* n blocks, a multiple of AHEAD. Products are computed AHEAD blocks ahead, across units (16 rows of
- * weights by 16 of x); past the last unit they are those of the first again, and unused. */
+/* n blocks, a multiple of AHEAD.  Products are computed AHEAD blocks ahead, across units (16 rows
+ * of weights by 16 of x); after the last unit the products of the first are computed again, and
+ * unused. */
 INLINE void part32(enum infer_type t, const struct part *p, int n)
 {
 	const size_t step = W_GROUPS * w_group32_bytes(t);

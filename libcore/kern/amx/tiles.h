@@ -2,7 +2,7 @@
  * sixteen rows of x, with four bytes of k (or two bf16) of each in a row.  tests/kern defines TILE_LOAD
  * and the others as functions before it includes this.
  *
- * In assembly, because compilers' intrinsics do not all say that memory is read.  Each call configures
+ * In assembly, because some compilers' intrinsics do not declare that memory is read.  Each call configures
  * the tiles and releases them, so a thread keeps no tile state that would have to be saved when it is
  * switched. */
 #ifndef KERN_AMX_TILES_H

@@ -6,7 +6,7 @@
  *          next, so only the first block of a call is unpacked before its turn
  *   isum = sum of S ((q + 32) . x - 32 sum(x)), exact; y = fma(d dx, isum, y)
  *   The sums of two neighbouring groups of 16 share a lane, 16 bits each, and one instruction
- *   multiplies both with their scales (k46.h).  Where 16 bits may be too few for a row of x, the
+ *   multiplies both with their scales (k46.h).  If 16 bits may be too few for a row of x, the
  *   row is multiplied again with sums of 32 bits.
  *   layouts, bytes per flop, limits: ref/mm_q256.c;  up to 3 rows of x: mm_q256.c */
 #include "kern/avx512vnni/int.h"
@@ -120,7 +120,7 @@ NOINLINE void isum_any(wi *isum, const struct block16 *h, const struct kern_q8k 
 	}
 }
 
-/* the sums of a group; x advances past its bytes, start past what the sums start from */
+/* the sums of a group; advances x by its bytes, and start by its start values */
 INLINE void group_sums(wi *a, int tn, const wi *q, struct rows16 *x, struct rows16 *start)
 {
 	UNROLL

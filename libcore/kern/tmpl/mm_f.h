@@ -2,7 +2,7 @@
  *
  *   W  F32 | F16 | BF16 | F8_E4M3 | NF4 [n][k], row major, as the type's decoder gives it      x  f32 [m][k]
  *   y[t][r] = kern_sum16 of 16 lanes: lane i, fma chain over j: W[r][16 j + i] x[t][16 j + i]
- *   bytes per flop: 4, 2, 2, 1.0625, 0.5625 per 2 m;  limits: none (lanes past the end of k are left out)
+ *   bytes per flop: 4, 2, 2, 1.0625, 0.5625 per 2 m;  limits: none (lanes with index >= k are skipped)
  *
  * simd.h defines MM_R x MM_T, the weight rows and rows of x of the register tile, and MM_W (a multiple
  * of MM_R), the weight rows for a single row of x.  A folder that only has words for codes defines

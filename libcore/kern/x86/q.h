@@ -100,7 +100,7 @@ INLINE __m256i unpack32(enum infer_type t, const uint8_t *p, int g)
 	}
 }
 
-/* Return eight consecutive rows, of which n exist; the others repeat the last. */
+/* Return eight consecutive rows.  Only n of them exist; the others repeat the last. */
 struct rows8 {
 	const uint8_t *p[8];
 };

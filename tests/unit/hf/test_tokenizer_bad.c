@@ -57,7 +57,7 @@ static const struct refused refused[] = {
 	{ MODEL(BPE "\"vocab\":{\"a\":0}"), NULL, EFORMAT, "model.merges is missing" },
 	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":{}"), NULL, EFORMAT, "model.merges" },
 	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[\"a\"]"), NULL, EFORMAT,
-	  "model.merges[0] is no pair" },
+	  "model.merges[0] must be a pair" },
 	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[\"a a\",\"a b c\"]"), NULL, EFORMAT,
 	  "model.merges[1]" },
 	{ MODEL(BPE "\"vocab\":{\"a\":0},\"merges\":[[\"a\",\"\"]]"), NULL, EFORMAT,

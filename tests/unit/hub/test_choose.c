@@ -118,7 +118,7 @@ static int case_choose(void)
 		int no_memory = rc == INFER_ENOMEM && w->rc != INFER_ENOMEM;
 
 		if (!no_memory && !(rc == INFER_ENOMEM && strstr(err.message, "out of memory"))) {
-			const char *says = rc ? err.message : c.said;
+			const char *says = rc ? err.message : c.note;
 
 			if (rc != w->rc || (!rc && c.n != w->n) ||
 			    (!rc && w->first && (!c.first || strcmp(c.first, w->first) != 0)) ||
