@@ -1,4 +1,4 @@
-/* infer-quant/bpw.c - types of tensors for a size. */
+/* infer-quant/size_target.c - choose the types of tensors for a target size. */
 #include "quant.h"
 #include <infer/bpw.h>
 #include "base/err.h"
