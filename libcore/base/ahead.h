@@ -5,7 +5,7 @@
  * computation uses the pages that are there; otherwise each of its threads would wait for its own
  * page faults.  They read at most AHEAD_MOST bytes beyond the current step: of a file larger than
  * memory, pages would otherwise be dropped before they are used.  They end after one pass.  Reading
- * ahead is a hint: the computation meets errors by itself. */
+ * ahead is a hint: the computation handles errors itself. */
 #ifndef BASE_AHEAD_H
 #define BASE_AHEAD_H
 #include <stddef.h>

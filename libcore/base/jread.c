@@ -360,7 +360,7 @@ static int read_word(struct reader *r, struct json *v, const char *text, enum js
 	return INFER_OK;
 }
 
-static int read_number(struct reader *r, struct json *v)
+static int parse_json_number(struct reader *r, struct json *v)
 {
 	size_t n = jread_num(v, r->p, (size_t)(r->end - r->p));
 
@@ -417,7 +417,7 @@ static int read_value(struct reader *r, struct json *v)
 	case '7':
 	case '8':
 	case '9':
-		return read_number(r, v);
+		return parse_json_number(r, v);
 	}
 	return refuse_at(r, r->p, "no JSON value");
 }

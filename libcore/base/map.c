@@ -10,7 +10,8 @@ static uint32_t hash_key(const struct map *m, const char *key, size_t len)
 }
 
 /* Return the slot of key, or the empty slot for it.  There is always an empty one. */
-static struct map_slot *find_slot(const struct map *m, const char *key, size_t len, uint32_t hash)
+static struct map_slot *find_map_slot(const struct map *m, const char *key, size_t len,
+                                      uint32_t hash)
 {
 	uint32_t i = hash & m->mask;
 
@@ -70,13 +71,13 @@ int map_put(struct map *m, const char *key, size_t len, uint32_t value)
 		key = "";
 	uint32_t hash = hash_key(m, key, len);
 	uint64_t slots = (uint64_t)m->mask + 1;
-	struct map_slot *s = find_slot(m, key, len, hash);
+	struct map_slot *s = find_map_slot(m, key, len, hash);
 	if (s->key)
 		return INFER_EINVAL;
 	if (m->count >= slots / 4 * 3) {
 		if (resize(m, slots * 2))
 			return INFER_ENOMEM;
-		s = find_slot(m, key, len, hash);
+		s = find_map_slot(m, key, len, hash);
 	}
 	*s = (struct map_slot){ key, (uint32_t)len, hash, value };
 	m->count++;
@@ -89,6 +90,6 @@ const uint32_t *map_get(const struct map *m, const char *key, size_t len)
 
 	if (!m->at || len > UINT32_MAX)
 		return NULL;
-	s = find_slot(m, key ? key : "", len, hash_key(m, key, len));
+	s = find_map_slot(m, key ? key : "", len, hash_key(m, key, len));
 	return s->key ? &s->value : NULL;
 }

@@ -19,7 +19,7 @@ static void make_seen_key(const struct seen *s, uint8_t key[16], const void *byt
 }
 
 /* Return the slot of key, or the empty slot for it. */
-static size_t find_slot(const struct seen_half *h, const uint8_t key[16])
+static size_t find_seen_slot(const struct seen_half *h, const uint8_t key[16])
 {
 	static const uint8_t empty[16];
 	uint64_t first;
@@ -34,7 +34,7 @@ static size_t find_slot(const struct seen_half *h, const uint8_t key[16])
 
 static int half_has(const struct seen_half *h, const uint8_t key[16])
 {
-	return h->cap && h->at[find_slot(h, key)][15];
+	return h->cap && h->at[find_seen_slot(h, key)][15];
 }
 
 /* At most half full. */
@@ -49,7 +49,7 @@ static int grow_half(struct seen_half *h, enum mem_module who)
 		return INFER_ENOMEM;
 	for (size_t i = 0; i < h->cap; i++)
 		if (h->at[i][15])
-			memcpy(more.at[find_slot(&more, h->at[i])], h->at[i], 16);
+			memcpy(more.at[find_seen_slot(&more, h->at[i])], h->at[i], 16);
 	mem_free(h->at);
 	*h = more;
 	return INFER_OK;
@@ -95,7 +95,7 @@ int seen_add(struct seen *s, const void *bytes, size_t n)
 	}
 	if (grow_half(&s->young, s->who))
 		return INFER_ENOMEM;
-	memcpy(s->young.at[find_slot(&s->young, key)], key, 16);
+	memcpy(s->young.at[find_seen_slot(&s->young, key)], key, 16);
 	s->young.n++;
 	return INFER_OK;
 }

@@ -310,7 +310,7 @@ int ytree_text(const char **v, const struct ytree *y, const char *what, infer_er
 }
 
 /* Read a scalar that is a number as a whole. */
-static int read_number(struct json *v, const struct ytree *y)
+static int scalar_number(struct json *v, const struct ytree *y)
 {
 	return y->kind == YTREE_SCALAR && y->plain && y->n && jread_num(v, y->at, y->n) == y->n;
 }
@@ -321,7 +321,7 @@ int ytree_u64(uint64_t *v, const struct ytree *y, uint64_t lo, uint64_t hi, cons
 	struct json n;
 	uint64_t u;
 
-	if (!read_number(&n, y) || !json_is_whole(&n) || (n.kind == JSON_INT && n.i < 0))
+	if (!scalar_number(&n, y) || !json_is_whole(&n) || (n.kind == JSON_INT && n.i < 0))
 		return ytree_fail(y, what, err, INFER_EFORMAT, "not a whole number");
 	u = n.kind == JSON_INT ? (uint64_t)n.i : n.u;
 	if (u < lo || u > hi)
@@ -336,7 +336,7 @@ int ytree_f64(double *v, const struct ytree *y, double lo, double hi, const char
 {
 	struct json n;
 
-	if (!read_number(&n, y) || !json_is_number(&n))
+	if (!scalar_number(&n, y) || !json_is_number(&n))
 		return ytree_fail(y, what, err, INFER_EFORMAT, "not a number");
 	double d = n.kind == JSON_INT ? (double)n.i : n.kind == JSON_UINT ? (double)n.u : n.d;
 

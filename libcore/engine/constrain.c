@@ -66,7 +66,7 @@ static void fill_tokens(struct constraints *c, struct vocab_token *to, int32_t n
 	}
 }
 
-static int fill(struct constraints *c, infer_error *err)
+static int build_vocabulary(struct constraints *c, infer_error *err)
 {
 	int32_t n = infer_tokenizer_count(c->tok);
 	struct vocab_token *tokens;
@@ -109,7 +109,7 @@ int constraints_new(struct constraints **out, const infer_tokenizer *tok, int32_
 	}
 	c->tok = tok;
 	c->n_vocab = n_vocab;
-	rc = fill(c, err);
+	rc = build_vocabulary(c, err);
 	if (rc) {
 		constraints_free(c);
 		return rc;

@@ -291,8 +291,9 @@ static int open_observer(infer_engine *e, const struct infer_engine_opts *o, int
 	return INFER_OK;
 }
 
-static int open_all(infer_engine *e, const infer_model *m, const struct infer_engine_opts *o,
-                    const struct device_list *list, infer_error *err)
+static int open_engine_parts(infer_engine *e, const infer_model *m,
+                             const struct infer_engine_opts *o, const struct device_list *list,
+                             infer_error *err)
 {
 	struct backend_size size;
 	struct os_limits l;
@@ -349,7 +350,7 @@ int engine_open_list(infer_engine **out, const infer_model *model,
 	e = mem_zalloc(MEM_ENGINE, 1, sizeof *e);
 	if (!e)
 		return err_set(err, INFER_ENOMEM, "no memory for an engine");
-	rc = open_all(e, model, o, list, err);
+	rc = open_engine_parts(e, model, o, list, err);
 	if (rc) {
 		infer_engine_close(&e);
 		return rc;

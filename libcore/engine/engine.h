@@ -137,8 +137,7 @@ void sched_compose(infer_engine *e);
 void sched_reap(infer_engine *e);
 void sched_queue(infer_engine *e, struct request *r);
 void sched_measure(infer_engine *e, int64_t ns);
-size_t
-sched_reuse(const struct request *r); /* leading ids whose positions may come from the cache */
+size_t sched_reuse(const struct request *r); /* leading ids that may be taken from the cache */
 /* Preempt the active request that ranks last: it releases its pages and returns to the queue. */
 void sched_preempt_last(infer_engine *e);
 

@@ -40,7 +40,7 @@ static int32_t common_prefix(const struct request *r, const struct request *q)
 	return len;
 }
 
-/* Of n positions that q has in common with another request, return how many the other can take later; if q
+/* Return how many of n positions of q another request with the same prefix can take later; if q
  * ends with its first token, only from the cache. */
 static int32_t reusable_len(const infer_engine *e, const struct request *q, int32_t n)
 {

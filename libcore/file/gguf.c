@@ -256,7 +256,7 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 		return fail(r, INFER_EFORMAT, "not a u32");
 	*alignment = num_u32(file_value(m)->at);
 	if (!*alignment || (*alignment & (*alignment - 1)))
-		return fail(r, INFER_EFORMAT, "%llu is no power of two",
+		return fail(r, INFER_EFORMAT, "%llu: must be a power of two",
 		            (unsigned long long)*alignment);
 	if (*alignment < MIN_ALIGNMENT)
 		return fail(r, INFER_EFORMAT, "%llu is less than %d",
@@ -363,7 +363,7 @@ static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, s
 	r->what = t->name;
 	r->mark = mark;
 	if (t->offset % alignment)
-		return fail(r, INFER_EFORMAT, "offset %llu is no multiple of %llu",
+		return fail(r, INFER_EFORMAT, "offset %llu must be a multiple of %llu",
 		            (unsigned long long)t->offset, (unsigned long long)alignment);
 	if (t->offset != *want)
 		return fail(r, INFER_EFORMAT, "offset %llu %s, %llu is next",

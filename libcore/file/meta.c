@@ -23,7 +23,7 @@ static int wrong_type(const infer_file *f, const struct infer_meta *m, const cha
 }
 
 /* Read an integer of elem_type at p as sign and magnitude; 0 if the type is not an integer type. */
-static int read_integer(int elem_type, const unsigned char *p, uint64_t *v, int *negative)
+static int decode_integer(int elem_type, const unsigned char *p, uint64_t *v, int *negative)
 {
 	int64_t i;
 
@@ -98,7 +98,7 @@ int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_
 		*v = *p;
 		return INFER_OK;
 	}
-	if (!read_integer(m->elem_type, p, &u, &negative))
+	if (!decode_integer(m->elem_type, p, &u, &negative))
 		return wrong_type(f, m, "an integer", err);
 	if (!negative && u > INT64_MAX)
 		return wrong_type(f, m, "an integer below 2^63", err);
@@ -119,7 +119,7 @@ int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_
 		*v = num_float(num_u32(p));
 	else if (m->elem_type == INFER_META_F64)
 		memcpy(v, p, 8);
-	else if (read_integer(m->elem_type, p, &u, &negative))
+	else if (decode_integer(m->elem_type, p, &u, &negative))
 		*v = negative ? (double)(int64_t)u : (double)u;
 	else
 		return wrong_type(f, m, "a number", err);
@@ -147,7 +147,7 @@ int infer_meta_u64(const infer_file *f, const char *key, uint64_t *v, int *found
 	TRY(get_scalar(f, key, &m, found, "an integer", err));
 	if (!m)
 		return INFER_OK;
-	if (!read_integer(m->type, file_value(m)->at, &u, &negative))
+	if (!decode_integer(m->type, file_value(m)->at, &u, &negative))
 		return wrong_type(f, m, "an integer", err);
 	if (negative)
 		return wrong_type(f, m, "an integer of at least 0", err);
@@ -283,7 +283,7 @@ static int convert_elem(const infer_file *f, const struct infer_meta *m, const u
 	else if (from == INFER_META_F64)
 		memcpy(&d, p, 8);
 	else
-		read_integer(from, p, &u, &negative);
+		decode_integer(from, p, &u, &negative);
 	if (type != INFER_META_F32 && type != INFER_META_F64) {
 		if (from == INFER_META_F32 || from == INFER_META_F64)
 			return wrong_type(f, m, "an integer", err);

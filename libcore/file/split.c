@@ -102,7 +102,7 @@ static int read_shards(struct infer_file *f, char *path, char *at, uint64_t coun
 	}
 	if (tensors != f->n_tensors)
 		return err_set(err, INFER_EFORMAT,
-		               "%s: %u tensors in %llu files, split.tensors.count says %llu",
+		               "%s: %u tensors in %llu files, but split.tensors.count is %llu",
 		               file_label(f->path), (unsigned)f->n_tensors,
 		               (unsigned long long)count, (unsigned long long)tensors);
 	return INFER_OK;
@@ -122,7 +122,7 @@ int gguf_read_split(struct infer_file *f, infer_error *err)
 		return err_set(err, INFER_EUNSUP, "%s: a split model in memory",
 		               file_label(f->path));
 	if (count > SHARDS_MAX || no >= count)
-		return err_set(err, INFER_EFORMAT, "%s: says it is shard %llu of %llu",
+		return err_set(err, INFER_EFORMAT, "%s: its keys make it shard %llu of %llu",
 		               file_label(f->path), (unsigned long long)no + 1,
 		               (unsigned long long)count);
 	snprintf(suffix, sizeof suffix, SHARD "%s", (unsigned)no + 1, (unsigned)count,

@@ -121,7 +121,7 @@ static int begin_frame(struct unpack *u, uint64_t most)
 		return INFER_OK;
 	if (bytes > most - u->len)
 		return err_set(u->err, INFER_EFORMAT,
-		               "%s: unpacks to more than the %llu bytes that its header says, at "
+		               "%s: unpacks to more than the %llu bytes of its header, at "
 		               "byte %llu",
 		               u->path, (unsigned long long)most, input_offset(u));
 	u->ends = u->len + bytes;
@@ -215,7 +215,7 @@ static int read_header(struct unpack *u, struct gguf_size *size)
 static int refuse_excess(struct unpack *u, const struct gguf_size *size)
 {
 	return err_set(u->err, INFER_EFORMAT,
-	               "%s: unpacks to more than the %zu bytes that its header says, at byte %llu",
+	               "%s: unpacks to more than the %zu bytes of its header, at byte %llu",
 	               u->path, size->bytes, input_offset(u));
 }
 

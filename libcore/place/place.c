@@ -334,11 +334,11 @@ static int refuse_size(struct place_plan *p, const infer_model *m, const struct 
 	TRY(find_largest_ctx(p, ask, ctx < m->h.ctx_train ? ctx : m->h.ctx_train, &near, err));
 	if (near)
 		snprintf(hint, sizeof hint, "a context of %d fits", near);
-	bad = err_set(
-		err, INFER_ENOMEM,
-		"a context of %d needs %s of cache; beside %s for steps of %d rows there is %s: %s",
-		ctx, format_size(cache).at, format_size(work).at, ask->rows, format_size(there).at,
-		hint);
+	bad = err_set(err, INFER_ENOMEM,
+	              "a context of %d needs %s of cache; next to %s for steps of %d rows there is "
+	              "%s: %s",
+	              ctx, format_size(cache).at, format_size(work).at, ask->rows,
+	              format_size(there).at, hint);
 	return one < p->n_parts ? name_failed_device(p, one, bad, err) : bad;
 }
 

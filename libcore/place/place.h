@@ -1,5 +1,5 @@
-/* place/place.h - placement: which layers run on which device, and the context and cache sizes that
- * fit: pure functions of hyper-parameters, capacities and a budget. */
+/* place/place.h - placement: the layers of each device, and the context and cache sizes that fit.
+ * Pure functions of hyper-parameters, capacities and a budget. */
 #ifndef PLACE_PLACE_H
 #define PLACE_PLACE_H
 #include "arch/arch.h"

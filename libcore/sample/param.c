@@ -102,7 +102,7 @@ void infer_sample_resolve(struct infer_sample_opts *o)
 		else if (infer_sample_get(o, p) < p->least)
 			put_number(o, p, p->least);
 	}
-	/* a stage without a window is off, and records say so */
+	/* a stage without a window is off; records then have its defaults */
 	if (!o->repeat_window) {
 		reset_number(o, FIELD(repeat));
 		reset_number(o, FIELD(presence));

@@ -10,7 +10,7 @@
 
 #define KEY(x) "tokenizer.ggml." x
 
-/* Tokens that end generation, whatever the file says; those from EOT_FROM to EOT_TO end a turn, and
+/* Tokens that end generation in any file; those from EOT_FROM to EOT_TO end a turn, and
  * the first one found is used. */
 static const char *const eog_text[] = {
 	"<|eot_id|>",
@@ -305,7 +305,7 @@ static int mark_strips(struct infer_tokenizer *t, const infer_file *f, infer_err
 	return INFER_OK;
 }
 
-static int read_model(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
+static int read_tokenizer_model(struct infer_tokenizer *t, const infer_file *f, infer_error *err)
 {
 	struct infer_str name = { 0 }, pre = { 0 };
 	char quoted[FILE_QUOTE];
@@ -350,7 +350,7 @@ static int read_tokenizer(struct infer_tokenizer *t, const infer_file *f, struct
 {
 	const struct infer_meta *m;
 
-	TRY(read_model(t, f, err));
+	TRY(read_tokenizer_model(t, f, err));
 	TRY(get_array(f, KEY("tokens"), 0, &m, err));
 	if (!m || !m->count)
 		return err_set(err, INFER_EFORMAT, "%s: key " KEY("tokens") " is missing or empty",

@@ -103,8 +103,8 @@ static int read_unknown(const struct infer_tokenizer *t, const struct json *o, c
 	return INFER_OK;
 }
 
-static int read_model(struct infer_tokenizer *t, const struct json *o, const char *name,
-                      infer_error *err)
+static int read_pipe_model(struct infer_tokenizer *t, const struct json *o, const char *name,
+                           infer_error *err)
 {
 	const struct json *prefix = json_get(o, "continuing_subword_prefix"),
 			  *suffix = json_get(o, "end_of_word_suffix");
@@ -270,7 +270,7 @@ static int read_pipe(struct infer_tokenizer *t, const struct infer_file *f, stru
 	TRY(parse_key(f, KEY("pre_tokenizer"), trees, &pre, err));
 	TRY(parse_key(f, KEY("model"), trees, &options, err));
 	TRY(parse_key(f, KEY("decoder"), trees, &decode, err));
-	TRY(read_model(t, options, name, err));
+	TRY(read_pipe_model(t, options, name, err));
 	TRY(pipe_steps(p, norm, pre, name, err));
 	TRY(read_scores(t, f, name, err));
 	choose_alphabet(t);

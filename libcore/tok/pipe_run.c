@@ -98,7 +98,7 @@ static int class_of(enum pipe_kind kind, uint32_t cp)
 		return is_ascii_punct(cp) || set & UNI_P;
 	case PIPE_WHITE:
 		return (set & UNI_SPACE) != 0;
-	default: /* PIPE_NOT_WORDS */
+	default: /* PIPE_NOT_WORDS, the only other kind with classes */
 		return set & UNI_SPACE ? 0 : unicode_is_word(cp) ? 1 : 2;
 	}
 }
@@ -180,9 +180,11 @@ static int must_join(const struct pipe_step *st, const struct piece *a, const st
 		return b->match && !a->match;
 	case PIPE_WITH_NEXT:
 		return a->match && !b->match;
-	default:
-		return 0;
+	case PIPE_REMOVED:
+	case PIPE_ISOLATED:
+		break;
 	}
+	return 0;
 }
 
 /* Run the next step on each piece of s, split at the cuts from c->from on. */

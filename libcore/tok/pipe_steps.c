@@ -315,9 +315,7 @@ static int add_steps(struct reader *r, const struct json *o, int depth)
 	char name[FILE_QUOTE];
 
 	if (json_equals(type, "Sequence") && depth == 4)
-		return refuse_member(
-			r, o, r->list,
-			"has sequences in sequences, of which at most 4 are supported");
+		return refuse_member(r, o, r->list, "nests sequences more than 4 deep");
 	if (json_equals(type, "Sequence")) {
 		const struct json *list = json_get(o, r->list);
 		if (!json_is_array(list) || json_count(o) != 2)

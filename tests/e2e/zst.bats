@@ -88,7 +88,7 @@ SAYS='m.gguf.zst: compressed: unpacked to [0-9.]* MiB of memory that no other pr
 	cat m.gguf.zst m.gguf >more.zst
 	fails 3 "more.zst: other data follows the compressed data, at byte $(stat -c %s m.gguf.zst)\$" infer-run -m more.zst x
 	cat m.gguf.zst m.gguf.zst >twice.zst
-	fails 3 'twice.zst: unpacks to more than the [0-9]* bytes that its header says' infer-run -m twice.zst x
+	fails 3 'twice.zst: unpacks to more than the [0-9]* bytes of its header' infer-run -m twice.zst x
 	cp m.gguf.zst flip.zst
 	printf x | dd of=flip.zst bs=1 seek=9000 conv=notrunc status=none
 	fails 3 'flip.zst: the compressed data is damaged: .*, at byte [0-9]*$' infer-run -m flip.zst x

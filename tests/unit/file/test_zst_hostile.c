@@ -161,7 +161,7 @@ static void test_wrong(void **state)
 	put(&m, NULL, 100);
 	z.n = 0;
 	pack(&z, m.at, 70000, 0);
-	snprintf(says, sizeof says, "that its header says, at byte %zu", z.n);
+	snprintf(says, sizeof says, "of its header, at byte %zu", z.n);
 	pack(&z, m.at + 70000, m.n - 70000, 0);
 	check_fails(INFER_EFORMAT, says);
 	/* no GGUF file inside; and a frame in a frame */
