@@ -1,6 +1,7 @@
-/* test_state.cpp - recurrent layers: CONV and DELTA against float64, and bit for bit against the
- * order of kern/state.h written down again.  The bits are the same for rows alone, in chunks, next
- * to other sequences, over pages that are not there, and from a page of another sequence. */
+/* test_state.cpp - recurrent layers: CONV1D and GATED_DELTA against float64, and bit for bit
+ * against the order of kern/state.h written down again.  The bits are the same for rows alone, in
+ * chunks, next to other sequences, over pages that are not there, and from a page of another
+ * sequence. */
 #include "gpu_test.h"
 #include "backend/cuda/launch.h"
 extern "C" {
@@ -244,7 +245,7 @@ static void check_layer(struct layer *l, const char *name, const double *truth, 
 		check_resume(l, want);
 }
 
-/* ---- CONV ---- */
+/* ---- CONV1D ---- */
 
 static int launch_conv(const struct layer *l, const struct gpu_rows *rows, float *const *in,
                        float *y, int runs, int run_rows)
@@ -329,7 +330,7 @@ static void test_conv(void)
 	check_conv(9, 64, 2, 0, 1);
 }
 
-/* ---- DELTA ---- */
+/* ---- GATED_DELTA ---- */
 
 struct delta_shape {
 	int dk, dv, heads, k_heads, tiled, plain, skip, at;

@@ -1,18 +1,18 @@
 /* backend/cuda/chain.cu - operations on rows: a block of GPU_ROW_THREADS threads runs a list of
- * operations on one row, one after the other.  Values are f32 [rows][cols] in global memory,
- * and stay in the caches between operations.
+ * operations on one row, one after the other.  Values are f32 [rows][cols] in global memory, and
+ * stay in the caches between operations.
  *
  *        row 0   | op 0 | op 1 | ... |     block (0, 0)
  *        row 1   | op 0 | op 1 | ... |     block (1, 0)
  *
  * If every operation reads and writes the same column only, or blocks of GPU_BLOCK of them, the
- * columns of a row are shared by several blocks (grid.y), which changes no bit.  Between
- * operations there is a barrier, unless both work on the columns that a thread owns
- * (chain_row.cuh).
+ * columns of a row are shared by several blocks (grid.y), which changes no bit.  Between operations
+ * there is a barrier, unless both work on the columns that a thread owns (chain_row.cuh).
  *
- * The chains that stand between the products of most models have kernels of their own: chain_held.cu,
- * chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS experts.  MM,
- * HEAD_MM, ATTN, CONV, DELTA, MOE, RECV and SEND are not operations of a chain. */
+ * The chains that stand between the products of most models have kernels of their own:
+ * chain_held.cu, chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations;
+ * ROUTE: GPU_EXPERTS experts.  MM, HEAD_MM, ATTN, CONV1D, GATED_DELTA, MOE, RECV and SEND are not
+ * operations of a chain. */
 #include "backend/cuda/chain_act.cuh"
 #include "backend/cuda/chain_elem.cuh"
 #include "backend/cuda/chain_embed.cuh"

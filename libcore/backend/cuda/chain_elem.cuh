@@ -4,8 +4,8 @@
  *   SILU_MUL, GELU_MUL, GELU   math.cuh
  *   GATE      a sigmoid(b), plain: a b; b of one column: the same for all
  *   SCALE     a (mul w0[0]), or (a mul) w0[i]
- *   TEMPER    a (float)(1 + beta ln(1 + (pos + from) / length))
- *   PICK      row `token` of a */
+ *   ATTN_TEMP a (float)(1 + beta ln(1 + (pos + from) / length))
+ *   GET_ROWS  row `token` of a */
 #ifndef BACKEND_CUDA_CHAIN_ELEM_CUH
 #define BACKEND_CUDA_CHAIN_ELEM_CUH
 #include "backend/cuda/chain_row.cuh"

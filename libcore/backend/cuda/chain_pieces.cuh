@@ -1,12 +1,12 @@
 /* backend/cuda/chain_pieces.cuh (private) - operations on the equal pieces of a row, and on a
  * row as a whole (backend/cpu/pieces.c).  Sums in double.
  *
- *   PART   y[t][p][q] = x[p][from + q], t < times
+ *   SLICE  y[t][p][q] = x[p][from + q], t < times
  *   PERMUTE y[i] = x[order[i]], order int32_t
- *   MIX    y[i][q] = x[i][q] + sum over j of b[j][q] (c[i][j] + plus), j ascending by fma
- *   CUT    y = max(0, x - (mean + mul deviation))
- *   LEVEL  y = x, b[0] m[0], b[1] m[1] ..., m = sqrt(ms(x) / max(ms(b), least)), ms = mean square;
- *          mean 1: y = (x + b[0] m[0] + ...) / (1 + pieces) */
+ *   ALTUP_MIX  y[i][q] = x[i][q] + sum over j of b[j][q] (c[i][j] + plus), j ascending by fma
+ *   GAUSS_TOPK  y = max(0, x - (mean + mul deviation))
+ *   ALTUP_RESCALE  y = x, b[0] m[0], b[1] m[1] ..., m = sqrt(ms(x) / max(ms(b), least)),
+ *          ms = mean square; mean 1: y = (x + b[0] m[0] + ...) / (1 + pieces) */
 #ifndef BACKEND_CUDA_CHAIN_PIECES_CUH
 #define BACKEND_CUDA_CHAIN_PIECES_CUH
 #include "backend/cuda/chain_row.cuh"

@@ -8,7 +8,7 @@
  *
  * Pages of recurrent layers:
  *   | state of layer 0 | state of layer 1 | ...
- *     '-- f32: | the last rows of CONV | [head][column] of DELTA (state_delta.cuh) | */
+ *     '-- f32: | the last rows of CONV1D | [head][column] of GATED_DELTA (state_delta.cuh) | */
 #include "backend/cuda/cuda.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,5 +1,6 @@
-/* backend/cuda/state_conv.cuh (private) - CONV: causal convolution of each column over the rows of
- * its sequence.  The state is the last taps - 1 rows of x, f32 [taps - 1][cols], the oldest first.
+/* backend/cuda/state_conv.cuh (private) - CONV1D: causal convolution of each column over the rows
+ * of its sequence.  The state is the last taps - 1 rows of x, f32 [taps - 1][cols], the oldest
+ * first.
  *
  *   y[pos][c] = silu(sum of x[pos - taps + 1 + t][c] w[c][t], then the bias)
  *               t ascending by fma from +0; plain 1: no silu, products rounded before added

@@ -1,11 +1,11 @@
-/* backend/cuda/state_delta.cuh (private) - DELTA: the gated delta rule, row by row.  For each row
- * of a run in order, in each head, column c of its state s [dk][dv]:
+/* backend/cuda/state_delta.cuh (private) - GATED_DELTA: the gated delta rule, row by row.  For each
+ * row of a run in order, in each head, column c of its state s [dk][dv]:
  *
  *   m = sum of s[i] k[i];  d = beta (v - g m);  s[i] = fma(k[i], d, g s[i]);
  *   y = scale (sum of s[i] q[i]); plain 1: d = beta v; with a skip: y = fma(skip, v, y)
  *
- * A sum over i is four chains, chain j of i = j mod 4, ascending by fma from +0; then
- * (0 + 2) + (1 + 3).  The bits are those of kern/state.h.
+ * A sum over i is four chains, chain j of i = j mod 4, ascending by fma from +0; then (0 + 2) + (1
+ * + 3).  The bits are those of kern/state.h.
  *
  * A block has DELTA_COLS columns of one head of one run, for all rows of the run.  Four lanes share
  * a column, lane j has chain j; their part of the state stays in registers from the first row to
@@ -14,8 +14,8 @@
  *   warp 0 ... 3   state --> rows 0 ... 15 | rows 16 ... 31 | ... --> pages
  *   warp 4         rows 0 ... | rows 16 ...     |               q, k, v and gates to shared memory
  *
- * A head's state in a page: [dv][dk].  If dk is a multiple of 16 and the state is aligned, place
- * 16 m + 4 j + r holds i = 16 m + 4 r + j: a lane reads 16 bytes, the lanes of a column 64.  Else
+ * A head's state in a page: [dv][dk].  If dk is a multiple of 16 and the state is aligned, place 16
+ * m + 4 j + r holds i = 16 m + 4 r + j: a lane reads 16 bytes, the lanes of a column 64.  Else
  * place i holds i.  q and k in shared memory have the first order, padded with zeros.
  *
  * Limits: dk up to GPU_DELTA_DK. */

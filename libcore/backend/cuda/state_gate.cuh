@@ -1,4 +1,5 @@
-/* backend/cuda/state_gate.cuh (private) - the gates of DELTA, with the bits of backend/cpu/state.c:
+/* backend/cuda/state_gate.cuh (private) - the gates of GATED_DELTA, with the bits of
+ * backend/cpu/state.c:
  *
  *   soft = softplus(x + shift) in double
  *   g    = exp(rate soft), rounded once to float

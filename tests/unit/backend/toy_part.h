@@ -40,7 +40,8 @@ struct toy {
 	uint32_t seed;
 };
 
-/* columns of the convolution: q and k of TOY_KV heads, v of TOY_HEADS; and what a DELTA keeps */
+/* columns of the convolution: q and k of TOY_KV heads, v of TOY_HEADS; and what a GATED_DELTA
+ * keeps */
 static int toy_conv_cols(const struct toy_shape *k)
 {
 	return 2 * TOY_KV * k->dk + TOY_HEADS * k->dv;
