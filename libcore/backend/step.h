@@ -55,8 +55,7 @@ struct backend_step {
 	float *const *edges;
 };
 struct backend_result {
-	/* [n_out][n_vocab].  NULL if n_out is 0, the graph has no output, or all rows want
-	 * HIDDEN */
+	/* [n_out][n_vocab].  NULL if n_out is 0, the graph has no output, or all rows are HIDDEN */
 	const float *logits;
 	/* [n_out] log-sum-exp of each row of logits; NULL: not computed */
 	const float *lse;

@@ -17,8 +17,8 @@
  *   scratch    of each worker, for one item of work
  *
  * Every part begins at a multiple of ALIGN.  Under the address sanitizer a red zone follows each
- * part, value, act and scratch (base/redzone.h).  Those of values and acts move: before a step
- * runs, the memory after the actual rows of each of its results is poisoned. */
+ * part, value, act and scratch (base/redzone.h).  Before a step runs, the memory after the actual
+ * rows of each of its results is poisoned. */
 #include "backend/cpu/cpu.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -74,7 +74,7 @@ static void divide_job(const struct backend_plan *p, struct cpu_job *j, int jobs
 			j->parts = (j->m + j->part_rows - 1) / j->part_rows;
 		}
 	} else {
-		/* `want` items of all jobs are enough; long items read memory faster */
+		/* a share of the items of all jobs; long items read memory faster */
 		want = (want + jobs - 1) / jobs;
 		int64_t rows = num_max(KERN_ITEM_BYTES / (int64_t)j->row_bytes,
 		                       CPU_ITEM_WORK / row_work + 1);
