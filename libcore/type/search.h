@@ -150,20 +150,6 @@ static inline search_v4 search_nearest(search_v4 t, const struct search_grid *g)
 		            g->nearest[i[3]] };
 }
 
-/* Encode n vectors under the scale 1 / inv, and return the sums of the codes. */
-static inline struct search_fit search_fit_codes(const search_v4 *x, const search_v4 *w, int n,
-                                                 float inv, const struct search_grid *g)
-{
-	search_v4 xq = { 0 }, qq = { 0 };
-
-	for (int i = 0; i < n; i++) {
-		search_v4 q = search_nearest(x[i] * inv, g), wq = w[i] * q;
-		xq += wq * x[i];
-		qq += wq * q;
-	}
-	return (struct search_fit){ search_sum(xq), search_sum(qq) };
-}
-
 /* Write the grid value nearest to x / a of n vectors.  a 0: the value nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);
 

@@ -313,7 +313,7 @@ static void choose(const struct search_codebook *p, const search_v4 *x, const se
 	c->fit = (struct search_fit){ search_sum(xq), search_sum(qq) };
 }
 
-/* Return the sums of search_fit_codes as if every vector were a point: values of a coordinate are
+/* Return the sums of the codes under scale 1 / inv as if every vector were a point: values of a coordinate are
  * low + step k, k = 0 ... top. */
 static struct search_fit try_any(const search_v4 *x, const search_v4 *w, int n, float inv,
                                  float low, float step, float top)

@@ -21,8 +21,8 @@ static inline void search_interleave(const struct search_interleaved *f, int i, 
 		f->w[4 * k + i] = w[k];
 	}
 }
-/* search_fit_codes of each group under its own scale 1 / inv.  width: type_width(); the sums are
- * the same for every width. */
+/* Encode each group under its own scale 1 / inv, and return the sums of its codes.  width: type_width(); the sums are the
+ * same for every width. */
 void search_fit_codes4(const struct search_interleaved *f, int n, search_v4 inv,
                        const struct search_grid *g, int width, struct search_fit4 *fit);
 /* Find the best fit of codes to each group.  top: search_farthest of each. */

@@ -180,7 +180,6 @@ INLINE void unpack_k3(uint8x16_t u[4], const uint8_t *hm, const uint8_t *qs, int
 #include "kern/arm/grid.h"
 
 /* the properties of blocks of 256, from a codebook or not */
-INLINE int bytes256(enum infer_type t) { return is_grid(t) ? block_bytes(t) : block_bytes(t); }
 INLINE int by16(enum infer_type t) { return is_grid(t) ? grid_by16(t) : q_by16(t); }
 INLINE float scale256(enum infer_type t, const uint8_t *p)
 {

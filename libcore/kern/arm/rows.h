@@ -213,7 +213,7 @@ INLINE void rows256_by4(enum infer_type type, int tn, float32x4_t *sum, float32x
 INLINE void rows256(enum infer_type type, int tn, float *y, size_t ldy, const struct row_group *s,
                     const struct kern_act *x, int x_row, int k)
 {
-	const int bytes = bytes256(type);
+	const int bytes = block_bytes(type);
 	const uint8_t *w = s->w;
 	float32x4_t sum[8], min[8];
 

@@ -91,7 +91,7 @@ INLINE int8_t *header_put(enum infer_type t, uint8_t *dst, const struct header *
 INLINE void pack256(enum infer_type type, uint8_t *dst, const uint8_t *w, size_t row_bytes, int n,
                     int k)
 {
-	for (int b = 0; b < k / 256; b++, w += bytes256(type), dst += panel256(type)) {
+	for (int b = 0; b < k / 256; b++, w += block_bytes(type), dst += panel256(type)) {
 		struct header h[NR];
 		int8_t *q = NULL;
 		for (int r = 0; r < NR; r++) {
