@@ -1,4 +1,4 @@
-/* api/constraints.c - the fields that constrain an answer, compiled when all of them are read */
+/* api/constraints.c - the fields that constrain an answer, read and written */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

@@ -1,5 +1,4 @@
-/* api/conversation.c - requests that are conversations: their fields, and the prompt that a
- * template makes of them */
+/* api/conversation.c - the fields of requests that are conversations */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

@@ -1,4 +1,4 @@
-/* api/embed.c - embeddings: requests of texts, and their vectors in our format and in OpenAI's */
+/* api/embed.c - embeddings: requests and answers in OpenAI's format and in our own */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

@@ -17,7 +17,7 @@ void openai_put_error(struct jwrite *w, const struct infer_fault *f)
 	must(f->kind > 0 && f->kind < (int)(sizeof faults / sizeof *faults));
 	jw_object(w, "error");
 	jw_str(w, "message", f->error.message);
-	/* clients of llama-server look at its type, others at the code */
+	/* clients of llama.cpp's server check `type`, others `code` */
 	jw_str(w, "type", said ? "exceed_context_size_error" : faults[f->kind].type);
 	jw_str(w, "param", f->param);
 	jw_str(w, "code", faults[f->kind].code);

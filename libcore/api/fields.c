@@ -55,7 +55,7 @@ int job_take_raw(struct job *j, const char *key, const struct json *v, infer_err
 
 int job_take_max_tokens(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
-	/* of several names the first one counts */
+	/* in order of precedence */
 	static const char *const names[] = { "n_predict", "max_completion_tokens", "max_tokens" };
 	enum { NAMES = sizeof names / sizeof *names };
 	int rank = 0;

@@ -28,7 +28,7 @@ static void put_stop(struct jwrite *w, const struct infer_answer *a)
 
 	if (c->reply)
 		infer_reply_get(c->reply, &p);
-	/* an answer that is shorter than it may be was cut by the context */
+	/* if the answer has fewer tokens than max_tokens, the context ended it */
 	jw_str(w, "stop_reason",
 	       cut && (q->max_tokens < 0 || c->usage.completion_tokens < q->max_tokens)
 	               ? "model_context_window_exceeded"

@@ -1,5 +1,4 @@
-/* api/messages_read.c - requests of Anthropic's /v1/messages: their turns and fields become
- * those of a conversation in OpenAI's format */
+/* api/messages_read.c - requests of Anthropic's /v1/messages, converted to OpenAI's format */
 #include "api/messages.h"
 #include "api/api.h"
 #include "api/turns.h"
@@ -148,8 +147,9 @@ static const struct job_refused refused[] = {
 
 struct reading {
 	struct job *j;
-	struct json *to, *texts, *turn; /* of the turn that is open; turn: the assistant's */
-	size_t i;                       /* of the message */
+	/* to: all turns; of the open turn: its parts, and the turn itself if it is the assistant's */
+	struct json *to, *texts, *turn;
+	size_t i; /* index of the message */
 	infer_error *err;
 };
 

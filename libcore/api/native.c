@@ -1,4 +1,4 @@
-/* api/native.c - answers in the format of llama.cpp's server: /completion and /infill */
+/* api/native.c - write answers in the format of llama.cpp's server: /completion and /infill */
 #include "api/native.h"
 #include "api/api.h"
 #include "base/err.h"

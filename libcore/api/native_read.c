@@ -1,4 +1,4 @@
-/* api/native_read.c - requests in the format of llama.cpp's server: /completion and /infill */
+/* api/native_read.c - read requests in the format of llama.cpp's server: /completion and /infill */
 #include "api/native.h"
 #include "api/api.h"
 #include "base/err.h"

@@ -177,7 +177,7 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		jw_null(w, "logprobs");
 	if (a->job->token_ids && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		put_ids(w, d->tokens, d->n_tokens);
-	/* the first chunk of a sample has all tokens that there are so far */
+	/* only in the first chunk of a sample: it has all tokens so far */
 	if (a->job->token_ids && !o->is_chat && d->kind != INFER_DELTA_READ &&
 	    d->n_tokens == a->choices[d->index].n_tokens)
 		put_prompt_ids(w, a->job, d->index);

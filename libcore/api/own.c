@@ -1,4 +1,4 @@
-/* api/own.c - our own format: a request of a batch, and a completion record */
+/* api/own.c - our own format: reading the lines of a batch, writing completion records */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

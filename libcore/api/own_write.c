@@ -1,4 +1,4 @@
-/* api/own_write.c - a job as a line of our own format, which asks for the same answer again */
+/* api/own_write.c - write a job as a request in our own format, which gets the same answer */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"

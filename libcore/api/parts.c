@@ -210,7 +210,7 @@ void part_timings(struct jwrite *w, const struct infer_usage *u)
 	jw_object(w, "timings");
 	jw_int(w, "cache_n", u->cached_tokens);
 	put_rates(w, "prompt", computed, computed, u->prefill_ns);
-	/* the step that reads the prompt produces the first token */
+	/* the first token is produced by the prefill */
 	put_rates(w, "predicted", n, n ? n - 1 : 0, u->decode_ns);
 	jw_end(w);
 }

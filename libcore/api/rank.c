@@ -101,7 +101,8 @@ static int is_inside(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 static int fit_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
                     struct infer_str document, size_t n, infer_error *err)
 {
-	size_t low = 0, high = document.len, mid; /* bytes: low fits, more than high do not */
+	/* bytes of the document: `low` fit, more than `high` do not */
+	size_t low = 0, high = document.len, mid;
 
 	TRY(encode_pair(j, to, query, document, err));
 	if (!n || to->n <= n)

@@ -1,5 +1,4 @@
-/* api/responses_read.c - requests of OpenAI's /v1/responses: items and fields become those of a
- * conversation */
+/* api/responses_read.c - requests of OpenAI's /v1/responses, converted to conversations */
 #include "api/responses.h"
 #include "api/api.h"
 #include "api/turns.h"
@@ -173,7 +172,7 @@ static const struct job_refused refused[] = {
 struct reading {
 	struct job *j;
 	struct json *to, *last;       /* last: an open turn of the assistant, or NULL */
-	const struct json *reasoning; /* that precedes it */
+	const struct json *reasoning; /* the reasoning item before it, or NULL */
 	size_t i;
 	infer_error *err;
 };

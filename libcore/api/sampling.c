@@ -1,4 +1,4 @@
-/* api/sampling.c - sampling options of a request, under the names that servers have for them */
+/* api/sampling.c - the fields of sampling options, read and written */
 #include "api/api.h"
 #include "api/fields.h"
 #include "base/err.h"
@@ -46,7 +46,7 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 			if (o->order[k] == stage)
 				return err_set(err, INFER_EINVAL, "%s names %s twice", key,
 				               infer_stage_name(stage));
-		/* no stage occurs twice, so all of them and an end fit */
+		/* no stage occurs twice, so all stages and an end fit */
 		o->order[i++] = (uint8_t)stage;
 	}
 	return INFER_OK;
@@ -142,7 +142,7 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 
 	if (!json_is_object(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s must be an object or a list", key);
-	/* a text has no more tokens than bytes, and one that begins all texts */
+	/* a text has at most one token a byte, and BOS */
 	json_each(b, v)
 		n += 2 + b->key_n + json_bytes(json_first(b));
 	bias = arena_alloc(&j->mem, n, sizeof *bias);
@@ -193,7 +193,7 @@ static int take_seed(struct job *j, const char *key, const struct json *v, infer
 	if (!j->is_own && json_is(v, JSON_UINT))
 		return err_set(err, INFER_EINVAL, "%s is %llu, must be at most %lld", key,
 		               (unsigned long long)v->u, (long long)INT64_MAX);
-	if (!j->is_own && v->i == -1) /* any */
+	if (!j->is_own && v->i == -1) /* a random seed */
 		return INFER_OK;
 	j->j.request.sample.seed = v->u;
 	j->seeded = 1;

@@ -1,4 +1,4 @@
-/* api/turns.c - building a conversation in OpenAI's format from that of another interface */
+/* api/turns.c - build a conversation in OpenAI's format from one in another API format */
 #include "api/turns.h"
 
 struct json *turns_put(struct json *to, struct arena *a, const char *role, struct json *content)

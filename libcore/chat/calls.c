@@ -15,7 +15,7 @@ struct calls {
 	const struct dialect *f;
 	const struct dialect_form *form;
 	const struct calls_ask *ask;
-	/* of the tool at hand */
+	/* the current tool, and its name for errors */
 	const struct chat_tool *tool;
 	char what[120];
 	/* nested tags: [0] if the kinds of all values of the tool are known (chat_tools_known) */
@@ -282,7 +282,7 @@ static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, con
 	if (!is_name(c->tool))
 		return refuse_tool(c, "a name that this format cannot write");
 	all = parts_text(p, c->tool->name, c->tool->len);
-	for (;; s++) { /* the name may be there again */
+	for (;; s++) { /* a form may contain the name twice */
 		all = parts_sequence(p, 2, all, form_part(c, &s, f ? f : entry));
 		if (!*s)
 			return all ? all : parts_blame(p, c->what);
@@ -435,7 +435,7 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 
 	if (c->f->messages)
 		return message_or_calls(c, calls);
-	if (*c->form->call == '{') /* calls are there at the beginning, and nowhere else */
+	if (*c->form->call == '{') /* calls can only be at the beginning */
 		return parts_either(p, 2, calls,
 		                    parts_regex(p, "(?!\\s*\\{\\s*\"name\"\\s*:)[\\s\\S]*"));
 	if (c->f->plain)

@@ -43,7 +43,7 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 {
 	const struct json *read = NULL;
 	struct json *j = NULL;
-	int spent = 0; /* the template's fault, because its input here is small */
+	int spent = 0; /* a limit that this small input exceeds is an error of the template */
 	struct arena a;
 	struct buf b;
 
@@ -61,7 +61,7 @@ static int try(const struct infer_chat *c, const char *fields, struct buf *text,
 	buf_clear(text);
 	if (!rc && !(j = json_copy(&a, read)))
 		rc = INFER_ENOMEM;
-	if (!rc && c->caps.only_parts) { /* try the rest in the only form that can be right */
+	if (!rc && c->caps.only_parts) { /* test the other capabilities with content in parts */
 		struct infer_chat_caps form = {
 			.system = 1, .developer = 1, .parts = 1, .only_parts = 1, .null_content = 1
 		};
@@ -204,7 +204,7 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
 		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never,
 		        (int *)((char *)caps + probes[i].cap), err));
-	if (!plain && !caps->parts) /* it needs variables that we do not have: nothing is adapted */
+	if (!plain && !caps->parts) /* it needs unknown variables: adapt nothing */
 		caps->system = caps->developer = 1;
 	caps->calls |= caps->objects;
 	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL,

@@ -434,7 +434,7 @@ int dialect_recognise(const char *turn, size_t turn_n, const char *source, size_
 	     i++)
 		;
 	if (i == FORMATS)
-		/* the last has none */
+		/* ends at the last row, which has no signs */
 		for (i = 0; !(text_has_sign(source, n, formats[i].sign[0]) &&
 		              text_has_sign(source, n, formats[i].sign[1]));
 		     i++)

@@ -284,7 +284,7 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
  * a user turn, or, if late is not NULL, is counted there. */
 static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
-	/* systems: the latest first */
+	/* systems: a list, latest turn first */
 	struct json *m = json_first(messages), *next, *systems = NULL;
 	size_t users = 0;
 

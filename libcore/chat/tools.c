@@ -1,5 +1,4 @@
-/* chat/tools.c - the tools that a conversation may call: their names and the kinds of their
- * parameters. */
+/* chat/tools.c - the tools that a model may call, and the kinds of values of their parameters */
 #include "chat/tools.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -53,7 +52,7 @@ static int read_tools(struct infer_tools *t, const char *json, size_t n, infer_e
 	size_t bad;
 	int rc;
 
-	/* the caller's text may be freed before the answer */
+	/* the caller may free its text before the answer is parsed */
 	if (!(t->text = mem_strndup(MEM_CHAT, json, n)))
 		return err_nomem(err);
 	t->text_n = n;

@@ -1,4 +1,4 @@
-/* job/breakers.c - texts that end a match of DRY, found in a vocabulary */
+/* job/breakers.c - sequence breakers of DRY: find the tokens that contain them */
 #include <infer/job.h>
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* job/constrain.c - what constrains the answer of a job: compiled when all fields are read */
+/* job/constrain.c - compile the constraint of a job, after all fields are read */
 #include "job/job.h"
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* job/conversation.c - the prompt that a chat template makes of a conversation */
+/* job/conversation.c - render and encode a conversation as the prompt of a job */
 #include "job/job.h"
 #include "base/err.h"
 #include "chat/chat.h"

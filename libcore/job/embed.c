@@ -15,7 +15,7 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 
 	infer_model_info(m, &info);
 	snprintf(key, sizeof key, "%s.pooling_type", info.arch);
-	if (info.n_ranks) /* where the file names nothing */
+	if (info.n_ranks) /* the default, if the file has no pooling type */
 		pooling = 4;
 	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
 	if (pooling >= sizeof of_file / sizeof *of_file)

@@ -1,4 +1,4 @@
-/* job/fault.c - what went wrong with a request, as interfaces name it */
+/* job/fault.c - the kinds of faults, and their HTTP status */
 #include <infer/job.h>
 #include "base/err.h"
 

@@ -1,5 +1,4 @@
-/* job/job.c - readers and jobs: their life, their faults, and the prompts and seeds of their
- * samples */
+/* job/job.c - make, parse and free jobs and their readers; the prompts and seeds of samples */
 #include "job/job.h"
 #include "base/err.h"
 #include "base/mem.h"

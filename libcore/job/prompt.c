@@ -1,4 +1,4 @@
-/* job/prompt.c - the prompt of a conversation as text */
+/* job/prompt.c - render the conversation of a job as text */
 #include "job/job.h"
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* job/prompts.c - prompts that are text or token ids, or both in turn: one, or a list of them */
+/* job/prompts.c - read prompts: texts, token ids, or lists that mix both */
 #include "job/job.h"
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-/* job/sampling.c - the sampling options of a job, when all fields are read */
+/* job/sampling.c - complete the sampling options of a job, after all fields are read */
 #include "job/job.h"
 #include "base/err.h"
 #include "sample/param.h"

@@ -1,4 +1,4 @@
-/* job/values.c - values of fields: numbers, booleans and token ids, with their limits */
+/* job/values.c - read numbers, booleans and token ids, and check their range */
 #include "job/job.h"
 #include "base/err.h"
 

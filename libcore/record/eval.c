@@ -1,4 +1,4 @@
-/* record/eval.c - how well a model predicts */
+/* record/eval.c - records of evaluations */
 #include "record/record.h"
 
 static void put_mean(struct jwrite *w, const char *key, const struct infer_eval_mean *m)

@@ -77,7 +77,7 @@ void record_cut(infer_records *w)
 		size_t key_end = string_end(s, i), end = value_end(s, key_end + 1);
 		int f = find_record_field(s + i + 1, key_end - i - 2);
 
-		/* v and kind are none of the list */
+		/* v and kind are not in the list: they are always kept */
 		if (f < 0 || w->fields >> f & 1) {
 			if (to > 1)
 				s[to++] = ',';

@@ -1,4 +1,4 @@
-/* record/imatrix.c - which columns of matrices matter. */
+/* record/imatrix.c - records of importance matrices */
 #include "record/record.h"
 
 static int put_imatrix_entry(infer_records *out, const struct infer_imatrix_entry *e,

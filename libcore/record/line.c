@@ -93,7 +93,7 @@ static void read_line(struct job *j, uint32_t flags)
 	}
 	path = own ? NULL : json_cstr(&j->mem, url);
 	api = path ? infer_api_at(path) : NULL;
-	/* what cannot be answered is answered in the text format */
+	/* errors of unknown URLs are written in the text format */
 	job_set_api(j, own ? &api_own : api ? api : &api_text);
 	j->j.is_other = own && kind &&
 	                !text_is(j->json, "kind", infer_record_kind(INFER_KIND_REQUEST)->name);
@@ -263,7 +263,7 @@ int infer_write_answer(infer_records *out, const struct infer_answer *a,
 int infer_write_fault(infer_records *out, const infer_job *j, const struct infer_fault *fault,
                       infer_error *err)
 {
-	/* records leave out the numbers, which only help a client that is waiting */
+	/* n_prompt and n_ctx are not written: only clients use them */
 	const struct infer_fault said = { fault->error, fault->param, fault->kind, 0, 0 };
 	const infer_api *api = j->id ? api_of(j) : &api_own;
 	struct jwrite *w;

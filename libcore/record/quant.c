@@ -1,4 +1,4 @@
-/* record/quant.c - what was quantised. */
+/* record/quant.c - records of quantisation */
 #include "record/record.h"
 #include <infer/quant.h>
 

@@ -34,7 +34,7 @@ static int64_t ctx_least(const struct infer_replay *p)
 	if (p->scored || prompt < 0 || tokens < 0 || n < 1 || prompt > INT32_MAX ||
 	    tokens > INT32_MAX * n)
 		return 0;
-	/* of several samples the sum is known, which is at least that of the longest */
+	/* only the sum of all samples is known: at least the length of the longest */
 	if (!choices && cut_by_context(p, p->body, tokens))
 		return 0;
 	json_each(c, choices)

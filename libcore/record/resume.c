@@ -1,4 +1,4 @@
-/* record/resume.c - reading the records of an interrupted batch, and which requests are done. */
+/* record/resume.c - read the records of an interrupted batch, to find the requests that are done */
 #include "record/record.h"
 #include "base/err.h"
 #include "base/jread.h"

@@ -1,4 +1,4 @@
-/* runner/delta.c - the new part of a sample, reported piece by piece */
+/* runner/delta.c - report the new part of a sample, one piece at a time */
 #include "runner/delta.h"
 #include "api/api.h"
 

@@ -16,10 +16,10 @@ enum { AT_ONCE = 64 };
 
 struct sample {
 	infer_task *task;
-	uint64_t id;              /* of the engine */
+	uint64_t id;              /* its id in the engine */
 	int live;                 /* submitted, and not yet DONE */
-	int echoed;               /* of the prompt, as bits: its first token, its text */
-	infer_reply *reply;       /* for a conversation, which then has the text */
+	int echoed;               /* bits: 1: the first token of the prompt, 2: its text */
+	infer_reply *reply;       /* for a conversation: has the text; otherwise NULL */
 	struct buf text, events;  /* events: struct infer_event [], their lists in `tops` */
 	struct buf prompt, ranks; /* of the prompt: the same, and int32_t [] */
 	struct arena tops;
@@ -189,7 +189,7 @@ static void submit_samples(infer_task *t, int32_t to)
 			q.flags |= INFER_REQ_SCORE;
 		if (t->job->prompt_logprobs)
 			q.flags |= INFER_REQ_SCORE | INFER_REQ_LOGITS;
-		/* of samples that share a prompt, one reads it */
+		/* samples that share a prompt report its progress once */
 		if (t->job->progress && !(t->submitted % infer_job_each(t->job)))
 			q.flags |= INFER_REQ_PROGRESS;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
@@ -407,7 +407,7 @@ static void count_usage(struct sample *s, const struct infer_event *ev)
 	const int64_t prefill_ns = u->prefill_ns;
 
 	*u = ev->usage;
-	if (!u->prefill_ns) /* the first token's event has what was before it */
+	if (!u->prefill_ns) /* the usage of a first token has the prefill time, that of later ones does not */
 		u->prefill_ns = prefill_ns;
 	u->completion_tokens = ev->index + 1;
 }

@@ -1,5 +1,4 @@
-/* runner/splice.c - a prompt that continues after the last answer: the ids already computed,
- * then new ones */
+/* runner/splice.c - reuse the ids of the previous prompt and answer at the start of a prompt */
 #include <infer/runner.h>
 #include "base/err.h"
 #include "base/mem.h"
