@@ -58,7 +58,7 @@ static int read_tools(struct infer_tools *t, const char *json, size_t n, infer_e
 	t->text_n = n;
 	TRY(jread(&list, &t->arena, t->text, n, "tools", err));
 	if (!json_is_array(list))
-		return err_set(err, INFER_EFORMAT, "tools is not an array");
+		return err_set(err, INFER_EFORMAT, "tools must be an array");
 	rc = tools_take(t, list, 0, &bad);
 	return rc == INFER_ENOMEM ? err_nomem(err)
 	       : rc               ? err_set(err, rc, "tools[%zu]: no function with a name", bad)

@@ -224,7 +224,7 @@ man/infer-serve.1: the entry 'GET /version' names GET /version, which has no row
 		changed=() expected=()
 	}
 	lacks man/infer-run.1 's/^\.It Fl -echo/.It Fl -ecko/' '> --ecko'
-	lacks man/infer-run.1 's/^likeliest tokens; 40\./likeliest tokens; 41./' '--top-k: the default 40'
+	lacks man/infer-run.1 's/^most likely tokens; 40\./most likely tokens; 41./' '--top-k: the default 40'
 	lacks man/infer-run.1 's/^\.Li penalties,dry,/.Li dry,/' 'the stages are penalties,dry,'
 	lacks man/infer-jsonl.5 's/ xtc_threshold ,//' 'request: xtc_threshold'
 	lacks man/infer-jsonl.5 's/^\.Va dry_base ,/.Va dry_bass ,/' 'The object run: dry_base'
