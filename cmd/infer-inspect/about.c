@@ -1,5 +1,5 @@
-/* infer-inspect/about.c - what a model is: its dimensions, the types of its weights, its vocabulary, what
- * its template can do, its licence. */
+/* infer-inspect/about.c - the description of a model: dimensions, weight types, vocabulary,
+ * abilities of its template, licence. */
 #include "inspect.h"
 #include <infer/plan.h>
 #include <infer/reply.h>
@@ -17,7 +17,8 @@ struct by_type {
 	int type;
 };
 
-/* Types by their bytes, the most first. */
+/* Fill `all` with the weight types of the file, sorted by bytes, largest first.  Returns their
+ * number. */
 static int types_of(struct by_type all[INFER_TYPE_COUNT], const infer_file *f)
 {
 	const struct infer_tensor *t;
@@ -58,9 +59,9 @@ static void put_types(struct buf *out, const infer_file *f)
 	buf_putc(out, '\n');
 }
 
-/* The quantisation of the checkpoint that the model was made of. */
+/* How the checkpoint that the file was converted from was quantised. */
 struct origin {
-	struct infer_str method; /* at NULL: there was none */
+	struct infer_str method; /* method.at NULL: it was not quantised */
 	int64_t bits, group, kinds;
 	int zeros;
 };
@@ -121,8 +122,8 @@ static void put_origin_json(struct jwrite *w, const infer_file *f)
 	jw_end(w);
 }
 
-/* Weights that a token is multiplied with, or all that are not those of other experts. */
-static double active(const struct infer_shape *s)
+/* Return the active parameters: the weights used for one token. */
+static double active_params(const struct infer_shape *s)
 {
 	double idle = 0;
 
@@ -141,7 +142,7 @@ static void put_shape(struct buf *out, const struct infer_model_info *m, const i
 	           (int)m->n_head, (int)m->head_dim, (int)m->n_head_kv, (int)m->n_ff);
 	if (!m->n_expert || infer_shape_of(&s, model, NULL))
 		return;
-	double n = active(&s);
+	double n = active_params(&s);
 	buf_printf(out, "experts    %d, of which a token takes %d: %.*f %s active\n",
 	           (int)m->n_expert, (int)m->n_expert_used, n < 1e9 ? 1 : 2,
 	           n * (n < 1e9 ? 1e-6 : 1e-9), n < 1e9 ? "million" : "billion");
@@ -254,7 +255,7 @@ void put_about_json(struct jwrite *w, const infer_file *f, const infer_model *mo
 	jw_object(w, "model");
 	jw_str(w, "arch", m.arch);
 	jw_num(w, "params", s.params);
-	jw_num(w, "active_params", active(&s));
+	jw_num(w, "active_params", active_params(&s));
 	jw_int(w, "layers", m.n_layers);
 	jw_int(w, "width", m.n_embd);
 	jw_int(w, "heads", m.n_head);

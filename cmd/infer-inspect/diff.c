@@ -1,5 +1,5 @@
-/* infer-inspect/diff.c - two model files side by side: keys, tensors, types, and how far the values
- * of each tensor are apart. */
+/* infer-inspect/diff.c - compare two model files: keys, tensors, types, and the error between
+ * the values of each tensor. */
 #include "inspect.h"
 #include <infer/certificate.h>
 #include "common/progress.h"
@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 4096 }; /* elements that are decoded at once; every block divides it */
+enum { PIECE = 4096 }; /* elements decoded at once, a multiple of every block size */
 
-/* Both tensors' squares, and the squares of their difference. */
-struct apart {
+/* Sums of squares: of the tensors a and b, and of b - a (error). */
+struct tensor_error {
 	double a, b, error, most;
 	uint64_t elements;
 };
@@ -20,27 +20,27 @@ struct diff {
 	const struct inspect_opts *o;
 	const infer_file *a, *b;
 	struct buf *out, name;
-	struct apart all; /* of tensors with the same name and shape */
+	struct tensor_error all; /* of tensors with the same name and shape */
 	uint64_t keys_same, keys_passed, tensors_same, differences, a_bytes, b_bytes;
 	uint64_t done, to_do; /* bytes of a's tensors that are compared */
 };
 
-static uint64_t elements(const struct infer_tensor *t)
+static uint64_t tensor_elements(const struct infer_tensor *t)
 {
 	return (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
 }
 
-/* `a` and b, whose names are not NUL-terminated. */
+/* True if the strings, which are not NUL-terminated, are equal. */
 static int is_same(struct infer_str a, struct infer_str b)
 {
 	return a.len == b.len && !memcmp(a.at, b.at, a.len);
 }
 
-/* ---- metadata: what says how a file was made and measured is not compared ---- */
+/* ---- metadata: keys that record how a file was made and measured are not compared ---- */
 
-/* The key of that name; a name with a NUL inside is found in no file. */
-static int meta_of(struct diff *d, const infer_file *f, struct infer_str key,
-                   const struct infer_meta **m, infer_error *err)
+/* Set *m to the key of f with that name, or NULL.  A name that contains a NUL is never found. */
+static int find_key(struct diff *d, const infer_file *f, struct infer_str key,
+                    const struct infer_meta **m, infer_error *err)
 {
 	d->name.len = 0;
 	buf_put(&d->name, key.at, key.len);
@@ -86,7 +86,7 @@ static int same_meta(const struct diff *d, const struct infer_meta *a, const str
 	return INFER_OK;
 }
 
-/* A line of a key as `file` has it; mark: which of the two files that is. */
+/* Write a line with the value of a key in `file`.  mark: which of the two files it is. */
 static int put_meta_line(struct diff *d, const char *mark, const infer_file *file,
                          const struct infer_meta *m, infer_error *err)
 {
@@ -119,7 +119,7 @@ static int put_meta_side(struct jwrite *w, const char *side, const infer_file *f
 	return rc;
 }
 
-/* A key that the two files do not have alike; NULL: it is not there. */
+/* Report a key that differs.  NULL: the file does not have it. */
 static int put_meta(struct diff *d, const struct infer_meta *a, const struct infer_meta *b,
                     infer_error *err)
 {
@@ -141,13 +141,13 @@ static int put_meta(struct diff *d, const struct infer_meta *a, const struct inf
 	return rc;
 }
 
-static int metas(struct diff *d, infer_error *err)
+static int diff_keys(struct diff *d, infer_error *err)
 {
 	const struct infer_meta *m, *other;
 	int same;
 
 	for (uint64_t i = 0; (m = infer_file_meta_at(d->a, i)); i++) {
-		TRY(meta_of(d, d->b, m->key, &other, err));
+		TRY(find_key(d, d->b, m->key, &other, err));
 		same = 0;
 		if (other)
 			TRY(same_meta(d, m, other, &same, err));
@@ -158,7 +158,7 @@ static int metas(struct diff *d, infer_error *err)
 			TRY(put_meta(d, m, other, err));
 	}
 	for (uint64_t i = 0; (m = infer_file_meta_at(d->b, i)); i++) {
-		TRY(meta_of(d, d->a, m->key, &other, err));
+		TRY(find_key(d, d->a, m->key, &other, err));
 		if (!other && infer_certificate_is(m->key))
 			d->keys_passed++;
 		else if (!other)
@@ -169,7 +169,7 @@ static int metas(struct diff *d, infer_error *err)
 
 /* ---- tensors ---- */
 
-/* What multiplies the values of t's matrix that element i lies in. */
+/* The scale of the matrix of t that contains element i. */
 double scale_of(const struct infer_tensor *t, uint64_t i)
 {
 	const struct infer_tensor *s = t->aux[INFER_AUX_SCALE];
@@ -178,12 +178,12 @@ double scale_of(const struct infer_tensor *t, uint64_t i)
 
 	if (!s || s->type != INFER_F32)
 		return 1;
-	memcpy(&v, (const char *)s->data + (matrix < elements(s) ? matrix : 0) * sizeof v,
+	memcpy(&v, (const char *)s->data + (matrix < tensor_elements(s) ? matrix : 0) * sizeof v,
 	       sizeof v);
 	return v;
 }
 
-/* The block that element i begins. */
+/* The address of the block that begins with element i. */
 static const void *value_at(const struct infer_tensor *t, uint64_t i)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
@@ -191,14 +191,15 @@ static const void *value_at(const struct infer_tensor *t, uint64_t i)
 	return (const char *)t->data + i / (uint64_t)type->block * (uint64_t)type->block_bytes;
 }
 
-/* Add up two tensors of the same shape, a piece that stays within a matrix at a time. */
-static int measure(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
-                   struct apart *sum, infer_error *err)
+/* Add the squares of two tensors of the same shape to *sum.  Pieces do not cross matrices, which
+ * have scales of their own. */
+static int add_errors(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
+                      struct tensor_error *sum, infer_error *err)
 {
-	uint64_t n = elements(a), row = (uint64_t)a->ne[0], k;
+	uint64_t n = tensor_elements(a), row = (uint64_t)a->ne[0], k;
 	float x[PIECE], y[PIECE];
 
-	*sum = (struct apart){ .elements = n };
+	*sum = (struct tensor_error){ .elements = n };
 	for (uint64_t i = 0; i < n; i += k) {
 		k = row - i % row < PIECE ? row - i % row : PIECE;
 		TRY(infer_type_decode(a->type, x, value_at(a, i), k, err));
@@ -220,8 +221,11 @@ static int measure(struct diff *d, const struct infer_tensor *a, const struct in
 	return INFER_OK;
 }
 
-/* The root mean square of the error over that of a; 0 where both are 0. */
-static double relative(const struct apart *s) { return s->error == 0 ? 0 : sqrt(s->error / s->a); }
+/* rms(b - a) / rms(a); 0 if both are 0. */
+static double relative_error(const struct tensor_error *s)
+{
+	return s->error == 0 ? 0 : sqrt(s->error / s->a);
+}
 
 static void put_shape(struct buf *out, const struct infer_tensor *t)
 {
@@ -254,19 +258,19 @@ static void put_tensor_side(struct jwrite *w, const char *side, const struct inf
 	jw_end(w);
 }
 
-static void put_errors(struct jwrite *w, const struct apart *s)
+static void put_errors(struct jwrite *w, const struct tensor_error *s)
 {
 	double n = s->elements ? (double)s->elements : 1;
 
 	jw_num(w, "rms", sqrt(s->a / n));
 	jw_num(w, "error_rms", sqrt(s->error / n));
-	jw_num(w, "error_relative", relative(s));
+	jw_num(w, "error_relative", relative_error(s));
 	jw_num(w, "error_max", s->most);
 }
 
-/* A tensor that the two files do not have alike.  s: NULL if there is nothing to compare. */
+/* Report a tensor that differs.  s: NULL if its values were not compared. */
 static void put_tensor(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
-                       const struct apart *s)
+                       const struct tensor_error *s)
 {
 	struct jwrite w;
 
@@ -297,23 +301,23 @@ static void put_tensor(struct diff *d, const struct infer_tensor *a, const struc
 		buf_printf(d->out, " -> %s", infer_type_info(b->type)->name);
 	buf_puts(d->out, "  ");
 	put_shape(d->out, a);
-	buf_printf(d->out, "  error %.3g, largest %.3g\n", relative(s), s->most);
+	buf_printf(d->out, "  error %.3g, largest %.3g\n", relative_error(s), s->most);
 }
 
-/* Tensors of the same name. */
-static int two_tensors(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
+/* Compare two tensors of the same name. */
+static int diff_tensor(struct diff *d, const struct infer_tensor *a, const struct infer_tensor *b,
                        infer_error *err)
 {
-	struct apart s;
+	struct tensor_error s;
 
 	if (memcmp(a->ne, b->ne, sizeof a->ne)) {
 		put_tensor(d, a, b, NULL);
 		return INFER_OK;
 	}
-	TRY(measure(d, a, b, &s, err));
+	TRY(add_errors(d, a, b, &s, err));
 	int same = a->type == b->type && !memcmp(a->data, b->data, a->bytes) && !(s.error > 0);
 	if (same)
-		s.error = s.most = 0; /* also of weights that are not finite */
+		s.error = s.most = 0; /* even if some weights are not finite */
 	d->all.a += s.a;
 	d->all.b += s.b;
 	d->all.error += s.error;
@@ -327,7 +331,7 @@ static int two_tensors(struct diff *d, const struct infer_tensor *a, const struc
 	return INFER_OK;
 }
 
-static const struct infer_tensor *tensor_of(const infer_file *f, const struct infer_tensor *t)
+static const struct infer_tensor *find_tensor(const infer_file *f, const struct infer_tensor *t)
 {
 	char name[256];
 
@@ -338,35 +342,38 @@ static const struct infer_tensor *tensor_of(const infer_file *f, const struct in
 	return infer_file_tensor(f, name);
 }
 
-static int all_tensors(struct diff *d, infer_error *err)
+static int diff_tensors(struct diff *d, infer_error *err)
 {
 	const struct infer_tensor *t, *other;
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(d->a, i)); i++)
-		if ((other = tensor_of(d->b, t)) && !memcmp(t->ne, other->ne, sizeof t->ne))
+		if ((other = find_tensor(d->b, t)) && !memcmp(t->ne, other->ne, sizeof t->ne))
 			d->to_do += t->bytes;
 	progress_begin("comparing", PROGRESS_BYTES, d->to_do);
 	for (uint64_t i = 0; (t = infer_file_tensor_at(d->a, i)); i++) {
-		other = tensor_of(d->b, t);
+		other = find_tensor(d->b, t);
 		if (other)
-			TRY(two_tensors(d, t, other, err));
+			TRY(diff_tensor(d, t, other, err));
 		else
 			put_tensor(d, t, NULL, NULL);
 	}
 	for (uint64_t i = 0; (t = infer_file_tensor_at(d->b, i)); i++)
-		if (!tensor_of(d->a, t))
+		if (!find_tensor(d->a, t))
 			put_tensor(d, NULL, t, NULL);
 	progress_end();
 	return INFER_OK;
 }
 
-/* ---- both ---- */
+/* ---- the whole files ---- */
 
-static double bits(uint64_t bytes, uint64_t n) { return n ? 8 * (double)bytes / (double)n : 0; }
-
-static void sum_up(struct diff *d)
+static double bits_per_weight(uint64_t bytes, uint64_t n)
 {
-	const struct apart *s = &d->all;
+	return n ? 8 * (double)bytes / (double)n : 0;
+}
+
+static void put_totals(struct diff *d)
+{
+	const struct tensor_error *s = &d->all;
 	struct jwrite w;
 
 	if (d->o->json) {
@@ -381,8 +388,8 @@ static void sum_up(struct diff *d)
 			jw_uint(&w, "metas_passed", d->keys_passed);
 		jw_uint(&w, "tensors_same", d->tensors_same);
 		jw_uint(&w, "elements", s->elements);
-		jw_num(&w, "a_bits_per_weight", bits(d->a_bytes, s->elements));
-		jw_num(&w, "b_bits_per_weight", bits(d->b_bytes, s->elements));
+		jw_num(&w, "a_bits_per_weight", bits_per_weight(d->a_bytes, s->elements));
+		jw_num(&w, "b_bits_per_weight", bits_per_weight(d->b_bytes, s->elements));
 		put_errors(&w, s);
 		infer_record_close(&w);
 		return;
@@ -398,8 +405,8 @@ static void sum_up(struct diff *d)
 		buf_printf(
 			d->out,
 			"%llu values in both: %.3f and %.3f bits each, error %.3g, largest %.3g\n",
-			(unsigned long long)s->elements, bits(d->a_bytes, s->elements),
-			bits(d->b_bytes, s->elements), relative(s), s->most);
+			(unsigned long long)s->elements, bits_per_weight(d->a_bytes, s->elements),
+			bits_per_weight(d->b_bytes, s->elements), relative_error(s), s->most);
 }
 
 int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, const infer_file *b,
@@ -408,11 +415,11 @@ int diff(struct buf *out, const struct inspect_opts *o, const infer_file *a, con
 	struct diff d = { .o = o, .a = a, .b = b, .out = out };
 
 	buf_init(&d.name, MEM_BASE);
-	int rc = metas(&d, err);
+	int rc = diff_keys(&d, err);
 	buf_fini(&d.name);
 	TRY(rc);
-	TRY(all_tensors(&d, err));
-	sum_up(&d);
+	TRY(diff_tensors(&d, err));
+	put_totals(&d);
 	*differs = d.differences > 0;
 	return INFER_OK;
 }

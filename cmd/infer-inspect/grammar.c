@@ -1,4 +1,5 @@
-/* infer-inspect/grammar.c - a constraint: what it takes, whether texts satisfy it, and texts that do. */
+/* infer-inspect/grammar.c - a constraint: its size, whether texts satisfy it, random texts that
+ * do. */
 #include "inspect.h"
 #include "common/confine.h"
 #include "common/file.h"
@@ -15,7 +16,7 @@ enum { MOST = 64 << 20 };
 
 struct look {
 	const struct inspect_opts *o;
-	const char *name; /* of the file; NULL: it is a text */
+	const char *name; /* of the file; NULL: the constraint is the argument itself */
 	struct infer_grammar_source source;
 	struct buf text, *checks; /* checks: [o->checks.n] */
 	infer_grammar *g;
@@ -29,8 +30,8 @@ static int ends_with(const char *s, const char *end)
 	return n >= k && !strcmp(s + n - k, end);
 }
 
-/* By the name of the file, else by what it holds. */
-static int form_of(const char *name, const char *text, size_t n)
+/* Guess the form of a constraint from its file name, else from its text. */
+static int guess_form(const char *name, const char *text, size_t n)
 {
 	size_t i = 0;
 
@@ -49,7 +50,7 @@ static int form_of(const char *name, const char *text, size_t n)
 
 static int read_all(struct look *l, const struct opt_rest *words, infer_error *err)
 {
-	/* in the order of --as, behind auto */
+	/* the values of --as after auto */
 	static const int forms[] = { INFER_GRAMMAR_SCHEMA, INFER_GRAMMAR_RULES,
 		                     INFER_GRAMMAR_REGEX };
 	const struct inspect_opts *o = l->o;
@@ -66,11 +67,11 @@ static int read_all(struct look *l, const struct opt_rest *words, infer_error *e
 	} else {
 		l->name = path;
 		TRY(file_read(&l->text, strcmp(path, "-") ? path : "/dev/stdin", MOST, err));
-		l->source.form = form_of(path, l->text.at, l->text.len);
+		l->source.form = guess_form(path, l->text.at, l->text.len);
 	}
 	if (o->as)
 		l->source.form = forms[o->as - 1];
-	/* a regular expression is a line */
+	/* the line break at the end is not part of a regular expression */
 	if (l->source.form == INFER_GRAMMAR_REGEX && l->text.len &&
 	    l->text.at[l->text.len - 1] == '\n')
 		l->text.len--;
@@ -86,7 +87,7 @@ static int compile(struct look *l, infer_error *err)
 	const int64_t from = clock_thread_ns();
 	const char *at;
 
-	/* texts of others are checked */
+	/* texts to check may use any spelling */
 	l->source.flags = INFER_GRAMMAR_SPELLINGS | (o->lax ? INFER_GRAMMAR_LAX : 0u) |
 	                  (o->annotate ? INFER_GRAMMAR_ANNOTATE : 0u);
 	l->source.budget = (uint64_t)o->budget;
@@ -139,7 +140,8 @@ static void put_size_json(const struct look *l, struct jwrite *w)
 	jw_end(w);
 }
 
-/* w NULL: text */
+/* Check text i, and report the result to w, or as a line to `out` if w is NULL.  Sets *differs
+ * if the text does not satisfy the constraint. */
 static int check_one(const struct look *l, int i, struct buf *out, struct jwrite *w, int *differs,
                      infer_error *err)
 {
@@ -194,7 +196,7 @@ static int sample_one(const struct look *l, uint64_t seed, uint64_t i, struct bu
 	return rc;
 }
 
-static int put(const struct look *l, struct buf *out, int *differs, infer_error *err)
+static int put_grammar(const struct look *l, struct buf *out, int *differs, infer_error *err)
 {
 	const struct inspect_opts *o = l->o;
 	uint64_t seed = (uint64_t)o->seed.value;
@@ -242,7 +244,7 @@ int grammar(struct buf *out, const struct inspect_opts *o, const struct opt_rest
 	if (!rc)
 		rc = compile(&l, err);
 	if (!rc)
-		rc = put(&l, out, differs, err);
+		rc = put_grammar(&l, out, differs, err);
 	infer_grammar_free(l.g);
 	for (int i = 0; i < o->checks.n; i++)
 		buf_fini(l.checks + i);

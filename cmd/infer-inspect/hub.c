@@ -8,13 +8,13 @@
 #include <string.h>
 #include <time.h>
 
-static int no_words(const char *what, const char *form, infer_error *err)
+static int fail_without_model(const char *what, const char *form, infer_error *err)
 {
 	return err_set(err, INFER_EINVAL, "%s needs a model: infer-inspect %s %s", what, what,
 	               form);
 }
 
-/* Each path is printed as soon as the model is there. */
+/* Print each path as soon as its model is downloaded. */
 int pull(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words, int *differs,
          infer_error *err)
 {
@@ -23,7 +23,7 @@ int pull(struct buf *out, const struct inspect_opts *o, const struct opt_rest *w
 	(void)o;
 	(void)differs;
 	if (!words->n_words)
-		return no_words("pull", "hf:ORG/REPO[@REV][:FILE-OR-QUANT]", err);
+		return fail_without_model("pull", "hf:ORG/REPO[@REV][:FILE-OR-QUANT]", err);
 	for (int i = 0; i < words->n_words; i++) {
 		if (!infer_hub_is_ref(words->words[i])) {
 			TRY(model_hint(words->words[i], err));
@@ -62,8 +62,8 @@ static void put_ref(struct buf *out, const struct infer_hub_model *m)
 		buf_printf(out, "hf:%s@%s", m->repo, m->commit);
 }
 
-/* What a snapshot without GGUF models has: rm may leave files that belong to no model. */
-static const char *name_rest(const struct infer_hub_model *m)
+/* Describe a snapshot without GGUF models: rm may leave files that belong to no model. */
+static const char *other_contents(const struct infer_hub_model *m)
 {
 	static const char weights[] = ".safetensors";
 	size_t n = sizeof weights - 1;
@@ -77,7 +77,7 @@ static const char *name_rest(const struct infer_hub_model *m)
 	return m->n_files ? "other files" : "nothing complete";
 }
 
-static void put_line(struct buf *out, const struct infer_hub_model *m)
+static void put_model_line(struct buf *out, const struct infer_hub_model *m)
 {
 	char day[32] = "-";
 	struct buf size;
@@ -92,10 +92,10 @@ static void put_line(struct buf *out, const struct infer_hub_model *m)
 	buf_printf(out, "%10s  %-10s  ", size.at ? size.at : "", day);
 	buf_fini(&size);
 	put_ref(out, m);
-	buf_printf(out, "  %s\n", *m->quants ? m->quants : name_rest(m));
+	buf_printf(out, "  %s\n", *m->quants ? m->quants : other_contents(m));
 }
 
-static void put_json(struct buf *out, const struct infer_hub_model *m)
+static void put_model_json(struct buf *out, const struct infer_hub_model *m)
 {
 	struct jwrite w;
 
@@ -127,7 +127,7 @@ static int add_model(void *user, const struct infer_hub_model *m, infer_error *e
 {
 	struct listing *l = user;
 
-	(l->json ? put_json : put_line)(l->out, m);
+	(l->json ? put_model_json : put_model_line)(l->out, m);
 	return l->out->bad ? err_set(err, INFER_ENOMEM, "out of memory for a list") : INFER_OK;
 }
 
@@ -157,7 +157,7 @@ int rm(struct buf *out, const struct inspect_opts *o, const struct opt_rest *wor
 	(void)o;
 	(void)differs;
 	if (!words->n_words)
-		return no_words("rm", "ORG/REPO[@REV][:FILE-OR-QUANT]", err);
+		return fail_without_model("rm", "ORG/REPO[@REV][:FILE-OR-QUANT]", err);
 	TRY(model_hub_opts(&hub, err));
 	for (int i = 0; i < words->n_words; i++) {
 		TRY(infer_hub_remove(&freed, words->words[i], hub, err));

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The GPUs of this machine; n 0: why there is none to use. */
+/* The GPUs of this machine.  why: if n is 0, the reason. */
 struct gpus {
 	struct infer_device at[INFER_DEVICES];
 	int n;
@@ -23,7 +23,7 @@ static void find_gpus(struct gpus *g)
 		snprintf(g->why.message, sizeof g->why.message, "no CUDA device");
 }
 
-/* A sentence where there is none, else an array of them. */
+/* Write the field "gpu": an array of the GPUs, or the reason why there are none. */
 static void put_gpus_json(struct jwrite *w, const struct gpus *g)
 {
 	char text[32]; /* two numbers */
@@ -53,7 +53,7 @@ static void put_gpus_json(struct jwrite *w, const struct gpus *g)
 	jw_end(w);
 }
 
-/* 13020 is 13.2 */
+/* Append a version as CUDA counts it: 13020 is 13.2. */
 static void put_version(struct buf *out, const char *what, int version)
 {
 	buf_printf(out, ", %s %d.%d", what, version / 1000, version % 1000 / 10);
@@ -78,7 +78,8 @@ static void put_gpus_text(struct buf *out, const struct gpus *g)
 	}
 }
 
-/* What the system says about huge pages: "always", "madvise", "never"; "unknown". */
+/* The kernel's setting of transparent huge pages: "always", "madvise" or "never"; "unknown" if
+ * it cannot be read. */
 static const char *huge_pages(char mode[64])
 {
 	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
@@ -103,9 +104,9 @@ static void put_huge_json(struct jwrite *w)
 	jw_str(w, "huge_pages", huge_pages(mode));
 }
 
-static void put_json(struct buf *out, const char *cpu, const struct cpu_caches *c,
-                     const struct os_limits *l, const struct numa *nodes,
-                     const struct infer_machine *m, const struct gpus *gpus)
+static void put_hw_json(struct buf *out, const char *cpu, const struct cpu_caches *c,
+                        const struct os_limits *l, const struct numa *nodes,
+                        const struct infer_machine *m, const struct gpus *gpus)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -171,8 +172,8 @@ static void put_rate(struct buf *out, const char *name, double all, double one, 
 	buf_putc(out, '\n');
 }
 
-static void put_text(struct buf *out, const char *cpu, const struct cpu_caches *c,
-                     const struct os_limits *l, const struct numa *nodes)
+static void put_hw_text(struct buf *out, const char *cpu, const struct cpu_caches *c,
+                        const struct os_limits *l, const struct numa *nodes)
 {
 	struct infer_kernel_set s;
 	uint64_t have = cpu_features();
@@ -227,7 +228,8 @@ static void put_rates(struct buf *out, const struct infer_machine *m)
 		           m->barrier_ns * 1e-3);
 }
 
-/* The loops as people compare them: weights read in place for one row, panels for many. */
+/* Write the rates of the loops by type: 1 row (weights read in place, as in decode) and 512 rows
+ * (packed panels, as in prefill). */
 static void put_loops(struct buf *out, const struct infer_machine *m)
 {
 	buf_printf(out, "%-10s %-8s %10s %10s %10s\n", "loops", "type", "1 row GB/s", "512 GOP/s",
@@ -321,10 +323,10 @@ int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	numa_find(&nodes, "");
 	find_gpus(&gpus);
 	if (o->json) {
-		put_json(out, cpu, &caches, &limits, &nodes, &m, &gpus);
+		put_hw_json(out, cpu, &caches, &limits, &nodes, &m, &gpus);
 		return INFER_OK;
 	}
-	put_text(out, cpu, &caches, &limits, &nodes);
+	put_hw_text(out, cpu, &caches, &limits, &nodes);
 	put_huge_text(out);
 	put_rates(out, &m);
 	put_gpus_text(out, &gpus);

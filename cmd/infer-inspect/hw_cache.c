@@ -1,4 +1,5 @@
-/* infer-inspect/hw_cache.c - the machine that is meant: measured once and kept, or described. */
+/* infer-inspect/hw_cache.c - the machine to plan for: described, or this one, measured once and
+ * cached. */
 #include "inspect.h"
 #include <infer/hw.h>
 #include <infer/model.h>
@@ -14,11 +15,12 @@
 
 enum { MOST_BYTES = 1 << 20 };
 
-/* The version of the kept record: it is raised when a figure changes its meaning. */
-enum { FORM = 2 };
+/* Version of the cached record.  Raise it when a figure changes its meaning. */
+enum { CACHE_VERSION = 2 };
 
-/* What a measurement holds for: the processor, its cores, the kernel sets, this version. */
-static int identity(struct buf *path, const struct os_limits *l)
+/* Append the file name of the cached measurement, a hash of all that it depends on: processor,
+ * threads, memory, kernel sets, this version.  Returns 0 if memory ran out. */
+static int add_cache_name(struct buf *path, const struct os_limits *l)
 {
 	struct infer_kernel_set set;
 	char cpu[64], hex[65];
@@ -27,7 +29,7 @@ static int identity(struct buf *path, const struct os_limits *l)
 	cpu_model_name(cpu);
 	buf_init(&text, MEM_BASE);
 	buf_printf(&text, "%s|%d|%llu|%s|%d", cpu, l->threads, (unsigned long long)l->memory_bytes,
-	           infer_version(), FORM);
+	           infer_version(), CACHE_VERSION);
 	for (int i = 0; infer_kernel_set(i, &set); i++)
 		buf_printf(&text, "|%s%d", set.name, set.usable);
 	if (!text.bad) {
@@ -40,7 +42,7 @@ static int identity(struct buf *path, const struct os_limits *l)
 	return ok;
 }
 
-static int read_file(struct infer_machine *m, const char *path, infer_error *err)
+static int read_machine_file(struct infer_machine *m, const char *path, infer_error *err)
 {
 	struct buf text;
 
@@ -53,8 +55,8 @@ static int read_file(struct infer_machine *m, const char *path, infer_error *err
 	return rc;
 }
 
-/* A directory that cannot be written is no reason to fail: the machine is measured again next time. */
-static void keep(const struct infer_machine *m, const char *path)
+/* Write the measurement to the cache.  If this fails, the machine is measured again next time. */
+static void write_cache(const struct infer_machine *m, const char *path)
 {
 	infer_error none;
 	struct buf text;
@@ -71,8 +73,10 @@ static void keep(const struct infer_machine *m, const char *path)
 	buf_fini(&text);
 }
 
-static double beyond(const struct infer_shape *s, const struct infer_machine *m, double ns,
-                     struct infer_load l)
+/* The part of the measured time ns that the model of a step does not explain, in ns; 0 if it
+ * explains all. */
+static double unexplained_ns(const struct infer_shape *s, const struct infer_machine *m, double ns,
+                             struct infer_load l)
 {
 	const struct infer_setup how = { .k_type = INFER_F16, .v_type = INFER_F16 };
 	struct infer_step_time t;
@@ -81,10 +85,11 @@ static double beyond(const struct infer_shape *s, const struct infer_machine *m,
 	return ns > t.total * 1e9 ? ns - t.total * 1e9 : 0;
 }
 
-/* What the engine takes for a step of the built-in model beyond what its loops do is the time between
- * the loops: it is counted for each region that all threads meet behind, what a step of several sequences
- * takes beyond that for each of them, and what a prompt does for each row in a region. */
-static int between_loops(struct infer_machine *m, infer_error *err)
+/* Set the times that the engine spends between the loops, from steps measured with the built-in
+ * model.  The unexplained time of a decode step is divided by its parallel regions and added to
+ * the barrier, that of a batch is divided by its further sequences, that of a prompt by its
+ * further rows and regions. */
+static int fit_overheads(struct infer_machine *m, infer_error *err)
 {
 	const struct infer_load one = { 1, 1, 1, 24 }, batch = { 8, 8, 8, 16 },
 				prompt = { 256, 1, 1, 128 };
@@ -97,41 +102,43 @@ static int between_loops(struct infer_machine *m, infer_error *err)
 	infer_model_close(&model);
 	TRY(rc);
 	m->seq_ns = m->row_ns = 0;
-	m->barrier_ns += beyond(&s, m, m->step_ns, one) / s.regions;
-	m->seq_ns = beyond(&s, m, m->batch_ns, batch) / (double)(batch.seqs - 1);
-	m->row_ns = beyond(&s, m, m->prompt_ns, prompt) / (double)(prompt.rows - 1) / s.regions;
+	m->barrier_ns += unexplained_ns(&s, m, m->step_ns, one) / s.regions;
+	m->seq_ns = unexplained_ns(&s, m, m->batch_ns, batch) / (double)(batch.seqs - 1);
+	m->row_ns =
+		unexplained_ns(&s, m, m->prompt_ns, prompt) / (double)(prompt.rows - 1) / s.regions;
 	return INFER_OK;
 }
 
-/* loops: predictions want them */
-static int here(struct infer_machine *m, int again, int loops, infer_error *err)
+/* Return this machine: the cached measurement, or a new one if there is none or `again` asks for
+ * it. loops: with the rates of all loops, which predictions need. */
+static int this_machine(struct infer_machine *m, int again, int loops, infer_error *err)
 {
 	struct os_limits l;
 	infer_error none;
 	struct buf path;
-	int there = 0, rc;
+	int cached = 0, rc;
 
 	os_limits(&l);
 	buf_init(&path, MEM_BASE);
 	int kept = !env_cache_dir(&path, &none);
 	size_t n = path.len;
 
-	kept = kept && identity(&path, &l);
-	/* one that is not there or has another form is measured again */
+	kept = kept && add_cache_name(&path, &l);
+	/* a file that is missing or cannot be read as a measurement is replaced */
 	if (kept && !again)
-		there = !read_file(m, path.at, &none) && m->measured &&
-		        (!loops || m->loops[INFER_F32].rows[0] > 0);
+		cached = !read_machine_file(m, path.at, &none) && m->measured &&
+		         (!loops || m->loops[INFER_F32].rows[0] > 0);
 	if (kept)
 		path.at[n] = 0;
-	rc = there ? INFER_OK
-	           : infer_machine_measure(m, loops ? INFER_MACHINE_LOOPS : 0,
-	                                   kept ? path.at : NULL, err);
+	rc = cached ? INFER_OK
+	            : infer_machine_measure(m, loops ? INFER_MACHINE_LOOPS : 0,
+	                                    kept ? path.at : NULL, err);
 	if (kept)
 		path.at[n] = '/';
-	if (!rc && !there && loops)
-		rc = between_loops(m, err);
-	if (!rc && !there && kept)
-		keep(m, path.at);
+	if (!rc && !cached && loops)
+		rc = fit_overheads(m, err);
+	if (!rc && !cached && kept)
+		write_cache(m, path.at);
 	buf_fini(&path);
 	return rc;
 }
@@ -139,8 +146,8 @@ static int here(struct infer_machine *m, int again, int loops, infer_error *err)
 int machine_get(struct infer_machine *m, const char *name, int again, int loops, infer_error *err)
 {
 	if (!name)
-		return here(m, again, loops, err);
-	/* a path, as a name of the library has neither */
-	return strchr(name, '/') || strchr(name, '.') ? read_file(m, name, err)
+		return this_machine(m, again, loops, err);
+	/* names of the library contain neither character */
+	return strchr(name, '/') || strchr(name, '.') ? read_machine_file(m, name, err)
 	                                              : infer_machine_find(m, name, err);
 }

@@ -1,4 +1,4 @@
-/* infer-inspect/inspect.h - what the files of infer-inspect share. */
+/* infer-inspect/inspect.h - options, subjects and output shared by the files of infer-inspect. */
 #ifndef INFER_INSPECT_INSPECT_H
 #define INFER_INSPECT_INSPECT_H
 #include <infer/engine.h>
@@ -12,7 +12,7 @@
 #include "common/opt.h"
 #include "common/start.h"
 
-/* Of plan; 0: not given. */
+/* Options of plan; 0: not given. */
 struct plan_args {
 	int64_t ctx, users, prompt, output, shared, chunk, threads;
 	double ttft_ms, tpot_ms, price;
@@ -27,33 +27,36 @@ struct inspect_opts {
 	struct opt_list files; /* tokens, template: texts */
 	struct chat_args chat;
 	int json, all, no_stdin, raw, special, bos, source;
-	/* of grammar */
+	/* grammar */
 	int as, annotate, lax; /* as: 0 for auto */
 	int64_t samples, budget;
 	struct opt_list checks;
 	struct opt_bits seed;
-	const char *sort, *filter; /* of tensors */
+	const char *sort, *filter; /* tensors */
 	int stats;
 	const char *machine; /* hw, plan */
 	int again;
 	struct plan_args plan;
-	struct infer_machine *on; /* no option: plan's machine, found before the sandbox closes */
-	struct os_limits limits;  /* no option: asked before the sandbox closes */
+	/* found before the sandbox is entered */
+	struct infer_machine *on; /* no option: the machine to plan for */
+	struct os_limits limits;  /* no option */
 };
 
-/* One row of the table of subjects in main.c.  run: the answer into `out` (text, or JSON lines with
- * o->json), which the caller writes; words: what follows the subject. */
+/* One row of the table of subjects in main.c.  One of run, text and pair is set; it appends the
+ * answer to `out` (text, or JSON lines with o->json), which the caller prints. */
 struct subject {
 	const char *name;
-	int takes_words, takes_talk, needs_file; /* a file: with -m, or where words are files */
-	int is_cache;                            /* of the models of the hub, by name */
-	/* of a text, in place of run; words: what follows the subject.  *differs: 1 if what was compared
-	 * with it does not fit */
+	int takes_words; /* its arguments are a text; the model is named with -m */
+	int takes_talk;  /* it takes the options of a conversation */
+	int needs_file;  /* a model file: -m, or the arguments */
+	int is_cache;    /* its arguments name models of the hub */
+	/* Subject without a model.  words: the arguments after the subject.  Sets *differs if a
+	 * text does not satisfy the constraint. */
 	int (*text)(struct buf *out, const struct inspect_opts *o, const struct opt_rest *words,
 	            int *differs, infer_error *err);
 	int (*run)(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	           const struct opt_rest *words, infer_error *err);
-	/* of two files, in place of run; *differs: 1 if they do */
+	/* Subject of two files.  Sets *differs to whether they differ. */
 	int (*pair)(struct buf *out, const struct inspect_opts *o, const infer_file *a,
 	            const infer_file *b, int *differs, infer_error *err);
 };
@@ -82,49 +85,50 @@ int rm(struct buf *out, const struct inspect_opts *o, const struct opt_rest *wor
 int hw(struct buf *out, const struct inspect_opts *o, const infer_file *file,
        const struct opt_rest *words, infer_error *err);
 
-/* The machine that --hw names, or this one as it was measured, now if there is no measurement yet or
- * `again` asks for another; loops: with the rates of all loops. */
+/* Find the machine that --hw names, or this one (name NULL): its cached measurement, or a new
+ * one if there is none or `again` is set.  loops: with the rates of all loops.  Error: as
+ * infer_machine_find, infer_machine_read or infer_machine_measure. */
 int machine_get(struct infer_machine *m, const char *name, int again, int loops, infer_error *err);
 
-/* What values of a tensor are multiplied by, at element i: 1, or its auxiliary tensor's (diff.c). */
+/* The scale that the value of element i is multiplied by: its matrix's in the auxiliary tensor,
+ * or 1 (diff.c). */
 double scale_of(const struct infer_tensor *t, uint64_t i);
 
-/* s as people read it: control characters and ill-formed parts escaped, at most `max` bytes of
- * it. */
+/* Append s with control characters and ill-formed UTF-8 escaped, at most its first `max` bytes. */
 void put_plain(struct buf *out, struct infer_str s, size_t max);
-/* Bytes with a unit behind: "1185504 (1.1 MiB)". */
+/* Append bytes and the size in a larger unit: "1185504 (1.1 MiB)". */
 void put_bytes(struct buf *out, uint64_t bytes);
-/* The like of "1.1 MiB". */
+/* Append a size such as "1.1 MiB". */
 void put_size(struct buf *out, uint64_t bytes);
 
-/* about.c: dimensions, types, vocabulary, template and licence, a line each; model: NULL if it does not
- * open. */
+/* Append dimensions, types, vocabulary, template and licence, a line each.  model: NULL if it
+ * cannot be opened. */
 void put_about(struct buf *out, const infer_file *f, const infer_model *model);
 void put_about_json(struct jwrite *w, const infer_file *f, const infer_model *model);
 
-/* How a file was quantised and what it lost, if it says so: a line each. */
-void put_lost(struct buf *out, const infer_file *f);
+/* Append how the file was quantised and its quality loss, a line each, if its metadata has them. */
+void put_quality(struct buf *out, const infer_file *f);
 
-/* The type of a value, as "u32" or "string[5]". */
+/* Append the type of a value, such as "u32" or "string[5]". */
 void put_meta_type(struct buf *out, const struct infer_meta *m);
-/* Element i of m, of which a string is the one behind *cursor: its first `max` bytes as text, or
- * with w all of it as JSON. */
+/* Append element i of m: at most `max` bytes as text to `out`, or all of it as JSON to w if w is
+ * not NULL. Elements must be taken in order with the same *cursor, at first 0. */
 int put_meta_element(struct buf *out, struct jwrite *w, const infer_file *f,
                      const struct infer_meta *m, uint64_t i, size_t *cursor, size_t max,
                      infer_error *err);
-/* The fields type, elem_type and value; the value of an array is an array. */
+/* Write the fields type, elem_type (arrays only) and value. */
 int put_meta_fields(struct jwrite *w, const infer_file *f, const struct infer_meta *m,
                     infer_error *err);
 
-/* Whether a model runs here, and what it takes. */
+/* The judgement of a model: does it run on this machine, and how much memory does it need? */
 enum { CONTEXTS = 3 }; /* 4k, 32k and the longest context, without duplicates */
 struct verdict {
-	infer_error why;    /* code 0: it runs */
-	infer_model *model; /* NULL where it cannot be opened; the caller's to close */
+	infer_error why;    /* why it does not run; code 0: it runs */
+	infer_model *model; /* closed by the caller; NULL: it cannot be opened */
 	int n;
 	struct infer_engine_need need[CONTEXTS];
 };
-/* INFER_ENOMEM: not judged, for lack of memory; *v needs no closing then */
+/* Fill *v.  INFER_ENOMEM: this process ran out of memory; then v->model is NULL. */
 int judge(struct verdict *v, const infer_file *file, uint64_t available_bytes, infer_error *err);
 void put_verdict(struct buf *out, const struct verdict *v);
 void put_verdict_json(struct jwrite *w, const struct verdict *v);

@@ -13,9 +13,9 @@ static const struct help_line lines[] = {
 	{ "show", "whether it runs here, memory, sizes, metadata (the default)" },
 	{ "tensors", "the tensor table: types, shapes, offsets, sizes, bits per weight" },
 	{ "tokens", "ids and pieces of a text" },
-	{ "template", "what the chat template can do, and what it makes of a conversation" },
+	{ "template", "what the chat template can do, and a conversation as it renders it" },
 	{ "verify", "read the whole file: sha256, and that every weight is finite" },
-	{ "diff", "what two files do not have alike: keys, tensors, types, values" },
+	{ "diff", "how two files differ: keys, tensors, types, values" },
 	{ "grammar", "a constraint: its size, whether texts satisfy it, texts that do" },
 	{ "plan", "whether a model fits, how fast it is and for how many users" },
 	{ "hw", "this machine, measured: memory, arithmetic, loops, disk; or --hw" },
@@ -53,7 +53,7 @@ static const struct subject subjects[] = {
 };
 
 /* Take the subject from the words; a word that names no subject is a file to show. */
-static int subject_take(const struct subject **out, struct opt_rest *rest, infer_error *err)
+static int take_subject(const struct subject **out, struct opt_rest *rest, infer_error *err)
 {
 	*out = &subjects[0];
 	if (!rest->n_words)
@@ -122,7 +122,8 @@ static int check_options(const struct subject *s, const struct inspect_opts *o,
 	return INFER_OK;
 }
 
-/* The subject of one file, of two or of none, to standard output; *differs: of two. */
+/* Print the answer of a subject for one file, two or none.  Sets *differs if texts or files
+ * differ. */
 static int run_on(const struct subject *s, const struct inspect_opts *o, infer_file *const *files,
                   const struct opt_rest *words, int *differs, infer_error *err)
 {
@@ -142,7 +143,8 @@ static int run_on(const struct subject *s, const struct inspect_opts *o, infer_f
 	return rc;
 }
 
-/* A subject with words, which opens more than its model, and closes the rest itself. */
+/* Run a subject with a text, in the sandbox that only allows reading: it also opens the files of
+ * the text, and then forbids opening files. */
 static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
                         const struct opt_rest *rest, infer_error *err)
 {
@@ -159,7 +161,8 @@ static int inspect_talk(const struct subject *s, const struct inspect_opts *o,
 	return rc;
 }
 
-/* Enter the sandbox, unless a GPU is asked for, whose driver makes calls that it forbids. */
+/* Enter the sandbox.  Do nothing if a GPU is asked for: its driver makes calls that the sandbox
+ * forbids. */
 static int enter_sandbox(const struct inspect_opts *o, unsigned flags, infer_error *err)
 {
 	return o->plan.device && strncmp(o->plan.device, "cuda", 4) == 0
@@ -167,7 +170,8 @@ static int enter_sandbox(const struct inspect_opts *o, unsigned flags, infer_err
 	               : confine(CONFINE_TRY, flags, err);
 }
 
-/* The paths of the files that words name; NULL for one that fails, which is told of if there are several. */
+/* Find the paths of n models.  If n is 1, return the error; otherwise print each error, set its
+ * path to NULL and *code to the first exit code. */
 static int find_paths(const char **paths, char *const *words, int n, int *code, infer_error *err)
 {
 	for (int i = 0; i < n; i++) {
@@ -185,7 +189,7 @@ static int find_paths(const char **paths, char *const *words, int n, int *code, 
 	return INFER_OK;
 }
 
-/* Open the files of the paths, each in the sandbox, which lets files only be read. */
+/* Open the files of the paths, in the sandbox.  Errors as in find_paths. */
 static int open_files(infer_file **files, const char **paths, int n, int *code, infer_error *err)
 {
 	for (int i = 0; i < n; i++) {
@@ -205,9 +209,9 @@ static int open_files(infer_file **files, const char **paths, int n, int *code, 
 	return INFER_OK;
 }
 
-/* What reads a stranger's bytes opens no file but to read it, and once all are open none at all.  A
- * file that fails is told of, and the others are looked at all the same; the first such code is the
- * program's. */
+/* Run a subject on n files.  Files are opened in a sandbox that allows only reading, and read in
+ * one that forbids opening any.  If there are several, those that cannot be opened are reported
+ * and skipped.  Returns an error code, or -(exit code). */
 static int inspect_files(const struct subject *s, const struct inspect_opts *o, char *const *words,
                          int n, infer_error *err)
 {
@@ -243,7 +247,8 @@ static int inspect_files(const struct subject *s, const struct inspect_opts *o, 
 	return rc ? rc : -code;
 }
 
-/* INFER_OK, a failure in *err, or below 0 the code of what was told of already. */
+/* Run the program.  Returns INFER_OK, an error code with *err, or -(exit code) if errors were
+ * printed. */
 static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *err)
 {
 	infer_file *no_file = NULL;
@@ -251,7 +256,7 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 	const char *path;
 	int differs = 0, rc;
 
-	TRY(subject_take(&s, rest, err));
+	TRY(take_subject(&s, rest, err));
 	TRY(check_options(s, o, rest, err));
 	if (s->run == show || s->run == plan)
 		os_limits(&o->limits); /* before the sandbox */
@@ -265,7 +270,7 @@ static int inspect(struct inspect_opts *o, struct opt_rest *rest, infer_error *e
 		return inspect_talk(s, o, rest, err);
 	if (rest->n_words)
 		return inspect_files(s, o, rest->words, rest->n_words, err);
-	/* a script reads records: it names its model */
+	/* with --json there is no default model */
 	TRY(model_path(&path, o->model, o->json ? MODEL_NAMED : MODEL_DEMO, err));
 	char *const only[] = { (char *)path };
 	return inspect_files(s, o, only, 1, err);

@@ -72,7 +72,7 @@ int put_meta_element(struct buf *out, struct jwrite *w, const infer_file *f,
 int put_meta_fields(struct jwrite *w, const infer_file *f, const struct infer_meta *m,
                     infer_error *err)
 {
-	size_t cursor = 0, bare = m->type != INFER_META_ARR; /* one value stands without brackets */
+	size_t cursor = 0, bare = m->type != INFER_META_ARR; /* a scalar has no brackets */
 	struct jwrite in;
 	struct buf value;
 	int rc = INFER_OK;

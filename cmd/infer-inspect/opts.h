@@ -17,7 +17,7 @@
 	{ OPT_INT, 0, "shared-prefix", "N", "tokens that all prompts begin with (0)", \
 	  offsetof(T, m.shared), 0, 1 << 30, .marks = OPT_KILO }, \
 	{ OPT_NUM, 0, "ttft", "MS", "wanted: time to the first token", offsetof(T, m.ttft_ms), 0, 1e9 }, \
-	{ OPT_NUM, 0, "tpot", "MS", "wanted: time for each token behind it", offsetof(T, m.tpot_ms), 0, \
+	{ OPT_NUM, 0, "tpot", "MS", "wanted: time for each token after it", offsetof(T, m.tpot_ms), 0, \
 	  1e9 }, \
 	{ OPT_SIZE, 0, "budget", "SIZE", "memory: 8G (what the machine has)", offsetof(T, m.budget), 1, \
 	  1e18 }, \
@@ -37,8 +37,7 @@
 static const struct opt inspect_rows[] = {
 	{ OPT_GROUP, .name = "model", .help = "Model and output" },
 	{ OPT_STR, 'm', "model", "MODEL", "file, directory, hf:ORG/REPO, demo (INFER_MODEL)",
-	  AT(model),
-	  .marks = OPT_COMMON | OPT_RECORDED, /* so that it can be told from INFER_MODEL */
+	  AT(model), .marks = OPT_COMMON | OPT_RECORDED, /* to distinguish -m from INFER_MODEL */
 	  .values = "@model" },
 	{ OPT_FLAG, 0, "json", NULL, "JSON lines instead of text", AT(json), .value = 1,
 	  .marks = OPT_COMMON },
@@ -63,7 +62,8 @@ static const struct opt inspect_rows[] = {
 	{ OPT_FLAG, 0, "raw", NULL, "any bytes, not only UTF-8", AT(raw), .value = 1 },
 	{ OPT_FLAG, 0, "special", NULL, "parse the text of special tokens", AT(special),
 	  .value = 1 },
-	{ OPT_FLAG, 0, "bos", NULL, "add what the model's flags say", AT(bos), .value = 1 },
+	{ OPT_FLAG, 0, "bos", NULL, "add the BOS and EOS that the model asks for", AT(bos),
+	  .value = 1 },
 
 	{ OPT_GROUP, .name = "grammar", .help = "Constraint of grammar" },
 	{ OPT_PICK, 0, "as", "auto|schema|gbnf|regex", "what the file is", AT(as) },

@@ -1,11 +1,11 @@
-/* infer-inspect/plan.c - what a model does on a machine: what was asked, and what comes of it. */
+/* infer-inspect/plan.c - the subject plan: predicted speed and memory of a model on a machine. */
 #include "plan.h"
 #include "common/model.h"
 #include "base/err.h"
 
 #include <string.h>
 
-/* The type that most bytes of the weights have. */
+/* The type of most bytes of the weights. */
 static int main_type(const struct infer_shape *s)
 {
 	double most = 0, bytes[INFER_TYPE_COUNT] = { 0 };
@@ -25,8 +25,8 @@ static int main_type(const struct infer_shape *s)
 	return type;
 }
 
-static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o,
-                    const struct infer_machine *m, infer_error *err)
+/* Fill *a from the options. */
+static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o, infer_error *err)
 {
 	struct engine_args engine = { .kv_type = o->plan.kv_type, .device = o->plan.device };
 	struct infer_engine_opts eo;
@@ -51,20 +51,19 @@ static int take_ask(struct infer_plan_ask *a, const struct inspect_opts *o,
 		a->ctx = a->prompt + a->output;
 	if (a->ctx < a->prompt + a->output)
 		return err_set(err, INFER_EINVAL,
-		               "--ctx: %d tokens do not hold a prompt of %d and an output of %d",
+		               "--ctx: %d tokens cannot hold a prompt of %d and an output of %d",
 		               (int)a->ctx, (int)a->prompt, (int)a->output);
-	(void)m;
 	return INFER_OK;
 }
 
-/* What was asked on the machine as it is: by accelerators where it has some, as the engine's own plan
- * counts the memory where the host computes. */
-static int as_asked(struct planned *p, infer_error *err)
+/* Plan the model as it is: on all accelerators if the machine has any; otherwise on the host,
+ * with the memory that the engine itself would need. */
+static int plan_asked(struct planned *p, infer_error *err)
 {
 	struct infer_plan_ask *a = &p->asked.ask;
 	struct infer_engine_need need;
 
-	p->asked.type = -1;
+	p->asked.type = TYPE_OF_FILE;
 	if (p->m->gpu.count) {
 		a->how.gpus = p->m->gpu.count;
 		a->how.gpu_part = 1;
@@ -78,8 +77,8 @@ static int as_asked(struct planned *p, infer_error *err)
 	return INFER_OK;
 }
 
-/* With --device cuda: the engine's own plan with that GPU, which is opened for it. */
-static int ask_gpu(struct planned *p, infer_error *err)
+/* With --device cuda: open the GPU, and compute the memory that the engine would need on it. */
+static int plan_gpu(struct planned *p, infer_error *err)
 {
 	const struct infer_plan_ask *a = &p->asked.ask;
 	const struct infer_engine_opts eo = { .device = p->o->plan.device,
@@ -93,15 +92,16 @@ static int ask_gpu(struct planned *p, infer_error *err)
 	return engine_wants_gpu(&eo) ? infer_engine_need(p->model, &eo, &p->on_gpu, err) : INFER_OK;
 }
 
-/* What is needed, what is there, and what would do. */
-static int refuse(const struct planned *p, infer_error *err)
+/* Set the error that nothing fits: the memory needed, the memory available, and the nearest plan
+ * that fits. */
+static int refuse_plan(const struct planned *p, infer_error *err)
 {
 	const struct infer_plan_need *n = &p->asked.plan.need;
 	int gpu = p->asked.ask.how.gpu_part > 0;
 	double want = gpu ? n->gpu : n->host, there = gpu ? n->gpu_there : n->host_there;
 	const struct strategy *s = &p->near;
 
-	if (s->type == -2)
+	if (s->type == TYPE_NONE)
 		return err_set(
 			err, INFER_ENOMEM,
 			"nothing fits: %d users of %d tokens take %.2f GiB%s; there is %.2f; "
@@ -113,17 +113,17 @@ static int refuse(const struct planned *p, infer_error *err)
 	               "nearest that fits: one user, a context of %d tokens, weights %s, cache %s",
 	               (int)p->asked.ask.users, (int)p->asked.ask.ctx, want / (1 << 30),
 	               gpu ? " of each accelerator" : "", there / (1 << 30), (int)s->ask.ctx,
-	               s->type < 0 ? "as they are" : plan_type_name(s->type),
+	               s->type == TYPE_OF_FILE ? "as they are" : plan_type_name(s->type),
 	               infer_type_info(s->ask.how.k_type)->name);
 }
 
-static int answer(struct buf *out, struct planned *p, infer_error *err)
+static int answer_plan(struct buf *out, struct planned *p, infer_error *err)
 {
-	TRY(as_asked(p, err));
-	TRY(ask_gpu(p, err));
+	TRY(plan_asked(p, err));
+	TRY(plan_gpu(p, err));
 	plan_best(p);
 	if (!p->fits)
-		return refuse(p, err);
+		return refuse_plan(p, err);
 	(p->o->json ? plan_json : plan_text)(out, p);
 	return INFER_OK;
 }
@@ -135,7 +135,7 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	int rc;
 
 	(void)words;
-	TRY(take_ask(&p.asked.ask, o, p.m, err));
+	TRY(take_ask(&p.asked.ask, o, err));
 	TRY(infer_model_open_file(&p.model, file, NULL, err));
 	rc = model_generates(p.model, "a plan", err);
 	if (!rc)
@@ -144,7 +144,7 @@ int plan(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 	if (!rc && o->plan.table)
 		rc = plan_table(out, &p, err);
 	else if (!rc)
-		rc = answer(out, &p, err);
+		rc = answer_plan(out, &p, err);
 	infer_model_close(&p.model);
 	return rc;
 }

@@ -1,5 +1,5 @@
-/* infer-inspect/plan.h - what the files of plan share: what was asked, what comes of it, and what would
- * be better. */
+/* infer-inspect/plan.h - shared by the files of plan: the plan of the model as it is, and better
+ * ways to run it. */
 #ifndef INFER_INSPECT_PLAN_H
 #define INFER_INSPECT_PLAN_H
 #include <infer/plan.h>
@@ -7,12 +7,15 @@
 
 enum { STRATEGIES = 3 };
 
+/* Values of strategy.type that are not a weight type. */
+enum { TYPE_OF_FILE = -1, TYPE_NONE = -2 };
+
 /* A way to run the model. */
 struct strategy {
-	int type; /* of the weights; -1: as the file is */
+	int type; /* weights are quantised to it; TYPE_OF_FILE: as they are */
 	struct infer_plan_ask ask;
 	struct infer_plan plan;
-	const char *aim; /* what it is the best in */
+	const char *aim; /* why it was chosen, one of aims[] */
 	char why[200];
 };
 struct planned {
@@ -23,15 +26,15 @@ struct planned {
 	struct infer_shape shape;
 	int type; /* of most weights of the file */
 	struct strategy asked;
-	/* with --device cuda: what the engine takes there, and of the host */
+	/* with --device cuda: memory of the engine on the GPU and on the host */
 	struct infer_engine_need on_gpu;
 	struct strategy best[STRATEGIES];
-	int n_best, fits; /* fits: some strategy does */
+	int n_best, fits; /* fits: at least one strategy fits into memory */
 	struct strategy
-		near; /* where nothing is asked that fits: the nearest that does; type -2: none */
+		near; /* if none fits: the nearest plan that does; TYPE_NONE: there is none */
 };
 
-/* plan_best.c: fill best, n_best, fits and near of what was asked */
+/* Search for better strategies: set best, n_best, fits and near of *p (plan_best.c). */
 void plan_best(struct planned *p);
 const char *plan_type_name(int type); /* as infer-quant --type takes it */
 /* plan_text.c, plan_json.c */
@@ -39,10 +42,10 @@ void plan_text(struct buf *out, const struct planned *p);
 void plan_json(struct buf *out, const struct planned *p);
 /* plan_table.c */
 int plan_table(struct buf *out, struct planned *p, infer_error *err);
-/* plan_lines.c: the command lines of a strategy */
+/* Append a command line of a strategy, with its line break (plan_lines.c). */
 void plan_quant_line(struct buf *out, const struct planned *p, const struct strategy *s);
 void plan_run_line(struct buf *out, const struct planned *p, const struct strategy *s);
 void plan_serve_line(struct buf *out, const struct planned *p, const struct strategy *s);
-/* Which engine would be better on that hardware, and why; NULL: none that is known. */
+/* Name an engine that would run better on that hardware, and why; NULL: none is known. */
 const char *plan_other_engine(const struct planned *p);
 #endif

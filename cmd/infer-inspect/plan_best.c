@@ -1,13 +1,13 @@
-/* infer-inspect/plan_best.c - other ways to run a model: types of weights and cache, placement over host
- * and accelerators; the best of those that do what was asked. */
+/* infer-inspect/plan_best.c - search for the best ways to run a model: types of weights and KV
+ * cache, placement on host and accelerators. */
 #include "plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Types that a model is quantised to, and by how many per cent perplexity grew where that was measured:
- * Llama 3 70B, wiki.test, in the README of github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference (from
- * github.com/ggerganov/llama.cpp/pull/6745).  name: of --type. */
+/* Types that a model can be quantised to, and the perplexity increase in per cent: Llama 3 70B,
+ * wiki.test, in the README of github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference (from
+ * github.com/ggerganov/llama.cpp/pull/6745).  name: value of --type. */
 static const struct {
 	int type;
 	const char *name;
@@ -32,7 +32,7 @@ const char *plan_type_name(int type)
 	return infer_type_info(type)->name;
 }
 
-static double bits(int type)
+static double type_bits(int type)
 {
 	const struct infer_type_info *t = infer_type_info(type);
 
@@ -45,7 +45,7 @@ struct candidate {
 	int kv, meets;
 };
 
-/* The part of the layers that accelerators hold, where not all fit: by halving. */
+/* Find by bisection the largest fraction of the layers that fits into the accelerators. */
 static double part_that_fits(const struct infer_shape *s, const struct infer_machine *m,
                              struct infer_plan_ask a)
 {
@@ -64,9 +64,9 @@ static double part_that_fits(const struct infer_shape *s, const struct infer_mac
 	return (double)lo / s->layers;
 }
 
-/* The placements of a machine, into `to`. */
-static int places(struct infer_setup *to, const struct planned *p, const struct infer_shape *s,
-                  const struct infer_plan_ask *a)
+/* Fill `to` with the placements that the machine allows.  Returns their number. */
+static int list_placements(struct infer_setup *to, const struct planned *p,
+                           const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	const struct infer_machine *m = p->m;
 	struct infer_setup how = a->how;
@@ -105,7 +105,7 @@ static int places(struct infer_setup *to, const struct planned *p, const struct 
 	return n;
 }
 
-static int meets(const struct infer_plan_ask *a, const struct infer_plan *r)
+static int meets_latency(const struct infer_plan_ask *a, const struct infer_plan *r)
 {
 	if (!r->need.fits)
 		return 0;
@@ -115,12 +115,12 @@ static int meets(const struct infer_plan_ask *a, const struct infer_plan *r)
 	       (!(a->tpot_ms > 0) || r->tpot_ms <= a->tpot_ms);
 }
 
-static double speed(const struct infer_plan *r)
+static double plan_speed(const struct infer_plan *r)
 {
 	return r->all_tok_s > 0 ? r->all_tok_s : r->limit_all_tok_s;
 }
 
-static double users(const struct infer_plan *r)
+static double plan_users(const struct infer_plan *r)
 {
 	return r->users_latency >= 0 ? r->users_latency : r->users_memory;
 }
@@ -128,28 +128,28 @@ static double users(const struct infer_plan *r)
 enum { CLOSEST, FASTEST, MOST };
 static const char *const aims[] = { "closest to the file as it is", "most tokens a second",
 	                            "most users" };
-/* A loss that is not worth being fast for; beyond the second, for nothing. */
+/* For each aim, the largest perplexity increase (per cent) of a candidate. */
 static const double most_loss[] = { 100, 5, 20 };
 
-/* Is a better than b for an aim?  The cache in f16 is exact, so where all else is equal it wins. */
-static int better(int aim, const struct candidate *a, const struct candidate *b)
+/* True if a is better than b for an aim.  If they are equal otherwise, the f16 cache wins. */
+static int better_for(int aim, const struct candidate *a, const struct candidate *b)
 {
 	const struct infer_plan *x = &a->s.plan, *y = &b->s.plan;
 
-	if (aim == MOST && users(x) != users(y))
-		return users(x) > users(y);
-	if (aim == FASTEST && speed(x) > 1.01 * speed(y))
+	if (aim == MOST && plan_users(x) != plan_users(y))
+		return plan_users(x) > plan_users(y);
+	if (aim == FASTEST && plan_speed(x) > 1.01 * plan_speed(y))
 		return 1;
-	if (aim == FASTEST && speed(y) > 1.01 * speed(x))
+	if (aim == FASTEST && plan_speed(y) > 1.01 * plan_speed(x))
 		return 0;
 	if (a->loss != b->loss)
 		return a->loss < b->loss;
 	if (a->kv != b->kv)
 		return a->kv < b->kv;
-	return speed(x) > speed(y);
+	return plan_speed(x) > plan_speed(y);
 }
 
-static int same(const struct strategy *a, const struct strategy *b)
+static int same_setup(const struct strategy *a, const struct strategy *b)
 {
 	return a->type == b->type && !memcmp(&a->ask.how, &b->ask.how, sizeof a->ask.how);
 }
@@ -162,8 +162,8 @@ static void say_why(struct strategy *s, const struct candidate *c, const struct 
 	if (s->type >= 0)
 		snprintf(loss, sizeof loss, "; perplexity about %.2g %% up (Llama 3 70B)", c->loss);
 	if (aim == MOST)
-		snprintf(s->why, sizeof s->why, "%.0f users in place of %.0f%s", users(r),
-		         users(was), loss);
+		snprintf(s->why, sizeof s->why, "%.0f users in place of %.0f%s", plan_users(r),
+		         plan_users(was), loss);
 	else if (r->all_tok_s > 0 && was->all_tok_s > 0)
 		snprintf(s->why, sizeof s->why, "%.2f times the tokens a second, by %s%s",
 		         r->all_tok_s / was->all_tok_s, infer_bound_name(r->decode.total_by), loss);
@@ -173,14 +173,14 @@ static void say_why(struct strategy *s, const struct candidate *c, const struct 
 		         infer_bound_name(r->decode.limit_by), loss);
 }
 
-/* All candidates in turn: those better than the best so far for each aim replace it. */
+/* State of the search: the best candidate so far for each aim. */
 struct search {
 	struct planned *p;
 	struct candidate best[STRATEGIES];
 	int found[STRATEGIES], any_fits;
 };
 
-static void offer(struct search *q, const struct candidate *c)
+static void offer_candidate(struct search *q, const struct candidate *c)
 {
 	q->any_fits |= c->s.plan.need.fits;
 	for (int aim = 0; aim < STRATEGIES; aim++) {
@@ -188,15 +188,15 @@ static void offer(struct search *q, const struct candidate *c)
 		if (!c->meets || c->loss > most_loss[aim])
 			continue;
 		for (int k = 0; k < aim; k++)
-			taken |= q->found[k] && same(&q->best[k].s, &c->s);
-		if (taken || (q->found[aim] && !better(aim, c, &q->best[aim])))
+			taken |= q->found[k] && same_setup(&q->best[k].s, &c->s);
+		if (taken || (q->found[aim] && !better_for(aim, c, &q->best[aim])))
 			continue;
 		q->best[aim] = *c;
 		q->found[aim] = 1;
 	}
 }
 
-static int divides(const struct infer_shape *s, int kv)
+static int kv_type_fits(const struct infer_shape *s, int kv)
 {
 	for (int i = 0; i < s->n_work; i++)
 		if (s->work[i].kind == INFER_WORK_ATTN &&
@@ -212,41 +212,41 @@ static void try_type(struct search *q, int i)
 	struct infer_shape s = p->shape;
 	struct infer_setup where[PLACES];
 
-	if (i && bits(types[i].type) >= bits(p->type))
+	if (i && type_bits(types[i].type) >= type_bits(p->type))
 		return;
 	if (i)
 		infer_shape_retype(&s, types[i].type);
 	for (int kv = 0; kv < N_KV; kv++) {
 		struct candidate c = { .loss = types[i].loss, .kv = kv };
-		if ((kv && bits(kv_types[kv]) >= bits(p->asked.ask.how.k_type)) ||
-		    !divides(&s, kv_types[kv]))
+		if ((kv && type_bits(kv_types[kv]) >= type_bits(p->asked.ask.how.k_type)) ||
+		    !kv_type_fits(&s, kv_types[kv]))
 			continue;
 		c.s.type = types[i].type;
 		c.s.ask = p->asked.ask;
 		if (kv)
 			c.s.ask.how.k_type = c.s.ask.how.v_type = kv_types[kv];
-		int n = places(where, p, &s, &c.s.ask);
+		int n = list_placements(where, p, &s, &c.s.ask);
 		for (int k = 0; k < n; k++) {
 			c.s.ask.how = where[k];
-			if (!i && !kv && same(&c.s, &p->asked))
+			if (!i && !kv && same_setup(&c.s, &p->asked))
 				c.s.plan = p->asked.plan;
 			else
 				infer_plan_make(&c.s.plan, &s, p->m, &c.s.ask, NULL);
-			c.meets = meets(&c.s.ask, &c.s.plan);
-			offer(q, &c);
+			c.meets = meets_latency(&c.s.ask, &c.s.plan);
+			offer_candidate(q, &c);
 		}
 	}
 }
 
-/* Where nothing fits: one user, and the longest context that does with the smallest type. */
-static void nearest(struct planned *p)
+/* Nothing fits: find the longest context of one user that fits with the smallest types. */
+static void plan_nearest(struct planned *p)
 {
 	struct infer_shape s = p->shape;
 	struct strategy *n = &p->near;
 	int32_t lo = 0, hi;
 
-	n->type = -1;
-	if (bits(INFER_Q3_K) < bits(p->type)) {
+	n->type = TYPE_OF_FILE;
+	if (type_bits(INFER_Q3_K) < type_bits(p->type)) {
 		n->type = INFER_Q3_K;
 		infer_shape_retype(&s, INFER_Q3_K);
 	}
@@ -254,7 +254,7 @@ static void nearest(struct planned *p)
 	n->ask.users = 1;
 	n->ask.output = 1;
 	n->ask.shared = 0;
-	if (divides(&s, INFER_Q4_0))
+	if (kv_type_fits(&s, INFER_Q4_0))
 		n->ask.how.k_type = n->ask.how.v_type = INFER_Q4_0;
 	for (hi = n->ask.ctx; lo < hi;) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
@@ -268,15 +268,15 @@ static void nearest(struct planned *p)
 	}
 	n->ask.ctx = lo;
 	if (lo < 2)
-		n->type = -2;
+		n->type = TYPE_NONE;
 }
 
 void plan_best(struct planned *p)
 {
 	struct search q = { .p = p };
 
-	p->near.type = -2;
-	/* an aim may not take what an earlier one has, which is known when that has seen all */
+	p->near.type = TYPE_NONE;
+	/* aims may not share a strategy: pass k settles aim k, and restarts the later ones */
 	for (int pass = 0; pass < STRATEGIES; pass++) {
 		for (int aim = pass; aim < STRATEGIES; aim++)
 			q.found[aim] = 0;
@@ -293,5 +293,5 @@ void plan_best(struct planned *p)
 	}
 	p->fits = q.any_fits;
 	if (!q.any_fits)
-		nearest(p);
+		plan_nearest(p);
 }

@@ -21,7 +21,7 @@ static void put_step(struct jwrite *w, const char *name, const struct infer_step
 	jw_end(w);
 }
 
-static void known(struct jwrite *w, const char *name, double v)
+static void put_if_known(struct jwrite *w, const char *name, double v)
 {
 	if (v > 0)
 		jw_num(w, name, v);
@@ -38,7 +38,7 @@ static void put_memory(struct jwrite *w, const struct infer_plan_need *n)
 	jw_num(w, "workspace_bytes", n->workspace);
 	jw_num(w, "process_bytes", n->process);
 	jw_num(w, "host_bytes", n->host);
-	known(w, "peak_bytes", n->peak);
+	put_if_known(w, "peak_bytes", n->peak);
 	jw_num(w, "gpu_bytes", n->gpu);
 	jw_num(w, "host_there_bytes", n->host_there);
 	jw_num(w, "gpu_there_bytes", n->gpu_there);
@@ -110,28 +110,28 @@ static void put_strategy(struct jwrite *w, const struct planned *p, const struct
 	put_memory(w, &r->need);
 	put_step(w, "prefill", &r->prefill);
 	put_step(w, "decode", &r->decode);
-	known(w, "limit_prefill_tok_s", r->prefill.partial ? 0 : r->limit_prefill_tok_s);
+	put_if_known(w, "limit_prefill_tok_s", r->prefill.partial ? 0 : r->limit_prefill_tok_s);
 	jw_num(w, "limit_decode_tok_s", r->limit_decode_tok_s);
 	jw_num(w, "limit_all_tok_s", r->limit_all_tok_s);
-	known(w, "prefill_tok_s", r->prefill_tok_s);
-	known(w, "decode_tok_s", r->decode_tok_s);
-	known(w, "all_tok_s", r->all_tok_s);
-	known(w, "ttft_ms", r->ttft_ms);
-	known(w, "ttft_alone_ms", r->ttft_alone_ms);
-	known(w, "tpot_ms", r->tpot_ms);
+	put_if_known(w, "prefill_tok_s", r->prefill_tok_s);
+	put_if_known(w, "decode_tok_s", r->decode_tok_s);
+	put_if_known(w, "all_tok_s", r->all_tok_s);
+	put_if_known(w, "ttft_ms", r->ttft_ms);
+	put_if_known(w, "ttft_alone_ms", r->ttft_alone_ms);
+	put_if_known(w, "tpot_ms", r->tpot_ms);
 	if (r->tpot_ms > 0) {
 		jw_num(w, "tpot_prompts_ms", r->tpot_prompts_ms);
 		jw_str(w, "tpot_by", infer_bound_name(r->tpot_by));
 	}
-	known(w, "request_ms", r->request_ms);
+	put_if_known(w, "request_ms", r->request_ms);
 	jw_int(w, "users_memory", r->users_memory);
 	if (r->users_latency < 0)
 		jw_null(w, "users_latency");
 	else
 		jw_int(w, "users_latency", r->users_latency);
-	known(w, "prefix_saves_ms", r->prefix_ms);
-	known(w, "prefix_saves_bytes", r->prefix_bytes);
-	known(w, "cost", r->cost);
+	put_if_known(w, "prefix_saves_ms", r->prefix_ms);
+	put_if_known(w, "prefix_saves_bytes", r->prefix_bytes);
+	put_if_known(w, "cost", r->cost);
 	if (s->aim)
 		put_lines(w, p, s);
 	jw_str(w, "slower", r->slower ? "decode" : "prefill");

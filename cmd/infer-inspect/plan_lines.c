@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A word for the shell. */
+/* Append s, quoted for the shell if necessary. */
 static void put_word(struct buf *out, const char *s)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -24,7 +24,8 @@ static void put_word(struct buf *out, const char *s)
 	buf_putc(out, '\'');
 }
 
-/* MODEL.gguf becomes MODEL-Q4_K_M.gguf in the folder where one is. */
+/* Append the model file of a strategy: MODEL.gguf, or MODEL-Q4_K_M.gguf in the current
+ * directory. */
 static void put_model(struct buf *out, const struct planned *p, const struct strategy *s)
 {
 	const char *base = strrchr(p->path, '/');
@@ -116,7 +117,7 @@ void plan_serve_line(struct buf *out, const struct planned *p, const struct stra
 		return;
 	buf_puts(out, "   infer-serve -m ");
 	put_model(out, p, s);
-	/* the cache of all users: in whole MiB, with a part more for the pages of a step */
+	/* KV cache of all users in MiB, with 5 % more for the pages of a step */
 	buf_printf(out, " -c %d --kv-bytes %.0fM", (int)s->ask.ctx,
 	           s->plan.need.kv * 1.05 / (1 << 20) + 1);
 	put_engine(out, p, s);

@@ -1,5 +1,5 @@
-/* infer-inspect/plan_table.c - one machine: types by contexts; or one model on every machine of the
- * library. */
+/* infer-inspect/plan_table.c - tables: a model on one machine by types and contexts, or on every
+ * machine of the library. */
 #include "plan.h"
 #include "base/err.h"
 
@@ -9,14 +9,14 @@ static const int table_types[] = { INFER_F16,  INFER_Q8_0,   INFER_Q6_K, INFER_Q
 	                           INFER_Q4_K, INFER_IQ4_XS, INFER_Q3_K };
 enum { N_TYPES = sizeof table_types / sizeof *table_types };
 
-static double bits(int type)
+static double type_bits(int type)
 {
 	const struct infer_type_info *t = infer_type_info(type);
 
 	return 8.0 * t->block_bytes / t->block;
 }
 
-/* 0: not known. */
+/* Append a number, or "-" for 0 (unknown). */
 static void put_cell(struct buf *out, int width, int decimals, double v)
 {
 	if (v > 0)
@@ -25,10 +25,10 @@ static void put_cell(struct buf *out, int width, int decimals, double v)
 		buf_printf(out, " %*s", width, "-");
 }
 
-/* A row of the table, as text or as a record. */
-static void put(struct buf *out, const struct planned *p, const struct infer_machine *m,
-                const char *name, int type, const struct infer_plan_ask *a,
-                const struct infer_plan *r)
+/* Append a row of the table, as text or as a record. */
+static void put_row(struct buf *out, const struct planned *p, const struct infer_machine *m,
+                    const char *name, int type, const struct infer_plan_ask *a,
+                    const struct infer_plan *r)
 {
 	int gpu = a->how.gpu_part > 0;
 	struct jwrite w;
@@ -62,7 +62,7 @@ static void put(struct buf *out, const struct planned *p, const struct infer_mac
 	buf_printf(out, " %6d\n", (int)r->users_memory);
 }
 
-static void place(struct infer_setup *how, const struct infer_machine *m)
+static void place_on_all(struct infer_setup *how, const struct infer_machine *m)
 {
 	how->gpus = m->gpu.count;
 	how->gpu_part = m->gpu.count > 0;
@@ -76,7 +76,7 @@ static void put_head(struct buf *out, const struct planned *p)
 		           "ctx", "fits", "GiB", "prefill", "limit", "decode", "limit", "users");
 }
 
-static int by_machine(struct buf *out, struct planned *p, infer_error *err)
+static int put_machines(struct buf *out, struct planned *p, infer_error *err)
 {
 	struct infer_machine m;
 	struct infer_plan r;
@@ -85,20 +85,20 @@ static int by_machine(struct buf *out, struct planned *p, infer_error *err)
 	for (int i = 0; infer_machine_name(i, name); i++) {
 		struct infer_plan_ask a = p->asked.ask;
 		TRY(infer_machine_find(&m, name, err));
-		place(&a.how, &m);
+		place_on_all(&a.how, &m);
 		infer_plan_make(&r, &p->shape, &m, &a, NULL);
-		put(out, p, &m, name, p->type, &a, &r);
+		put_row(out, p, &m, name, p->type, &a, &r);
 	}
 	return INFER_OK;
 }
 
-static void by_type(struct buf *out, struct planned *p)
+static void put_types(struct buf *out, struct planned *p)
 {
 	static const int32_t contexts[] = { 4096, 32768, 131072 };
 
 	for (int t = 0; t < N_TYPES; t++) {
 		struct infer_shape s = p->shape;
-		if (bits(table_types[t]) > bits(p->type))
+		if (type_bits(table_types[t]) > type_bits(p->type))
 			continue;
 		if (table_types[t] != p->type)
 			infer_shape_retype(&s, table_types[t]);
@@ -110,10 +110,10 @@ static void by_type(struct buf *out, struct planned *p)
 			a.ctx = contexts[c];
 			if (a.prompt + a.output > a.ctx)
 				continue;
-			place(&a.how, p->m);
+			place_on_all(&a.how, p->m);
 			infer_plan_make(&r, &s, p->m, &a, NULL);
-			put(out, p, p->m, p->o->machine ? p->o->machine : "here", table_types[t],
-			    &a, &r);
+			put_row(out, p, p->m, p->o->machine ? p->o->machine : "here",
+			        table_types[t], &a, &r);
 		}
 	}
 }
@@ -124,7 +124,7 @@ int plan_table(struct buf *out, struct planned *p, infer_error *err)
 
 	put_head(out, p);
 	if (all)
-		return by_machine(out, p, err);
-	by_type(out, p);
+		return put_machines(out, p, err);
+	put_types(out, p);
 	return INFER_OK;
 }

@@ -1,12 +1,12 @@
-/* infer-inspect/plan_text.c - a plan for people: the ten questions that choose an engine, answered, and
- * the three best strategies. */
+/* infer-inspect/plan_text.c - a plan as text: memory, speed, users and cost of the model as it
+ * is, and the three best strategies. */
 #include "plan.h"
 
 #include <string.h>
 
 enum { HEAD = 14 };
 
-static void head(struct buf *out, const char *name) { buf_printf(out, "%-*s ", HEAD, name); }
+static void put_label(struct buf *out, const char *name) { buf_printf(out, "%-*s ", HEAD, name); }
 
 static void put_gib(struct buf *out, double bytes) { put_size(out, (uint64_t)bytes); }
 
@@ -26,7 +26,7 @@ static void put_hardware(struct buf *out, const struct planned *p)
 {
 	const struct infer_machine *m = p->m;
 
-	head(out, "hardware");
+	put_label(out, "hardware");
 	buf_printf(out, "%s%s", m->name, m->measured ? ", measured" : ", described");
 	if (m->memory_bytes) {
 		buf_puts(out, ": ");
@@ -46,7 +46,7 @@ static void put_memory(struct buf *out, const struct planned *p)
 	const struct infer_plan_need *n = &p->asked.plan.need;
 	int gpu = p->asked.ask.how.gpu_part > 0;
 
-	head(out, "fast memory");
+	put_label(out, "fast memory");
 	buf_puts(out, n->fits ? "fits: " : "does not fit: ");
 	put_gib(out, gpu ? n->gpu : n->host);
 	buf_puts(out, gpu ? " of each accelerator's " : " of ");
@@ -66,7 +66,7 @@ static void put_device(struct buf *out, const struct planned *p)
 
 	if (!n->ctx)
 		return;
-	head(out, p->o->plan.device);
+	put_label(out, p->o->plan.device);
 	put_size(out, n->device_weight_bytes + n->device_kv_bytes + n->device_workspace_bytes);
 	buf_puts(out, " (weights ");
 	put_size(out, n->device_weight_bytes);
@@ -79,7 +79,7 @@ static void put_device(struct buf *out, const struct planned *p)
 	buf_putc(out, '\n');
 }
 
-static const char *by(const struct infer_step_time *t)
+static const char *binding_limit(const struct infer_step_time *t)
 {
 	return infer_bound_name(t->total > 0 ? t->total_by : t->limit_by);
 }
@@ -89,23 +89,24 @@ static void put_speed(struct buf *out, const struct planned *p)
 	const struct infer_plan *r = &p->asked.plan;
 	const struct infer_plan_ask *a = &p->asked.ask;
 
-	head(out, "bottleneck");
+	put_label(out, "bottleneck");
 	buf_printf(out, "%s takes longer for %d tokens in, %d out\n",
 	           r->slower ? "decode" : "prefill", (int)a->prompt, (int)a->output);
-	head(out, "  prefill");
+	put_label(out, "  prefill");
 	put_rate(out, r->prefill_tok_s, r->limit_prefill_tok_s, r->prefill.partial);
-	buf_printf(out, "; %s binds\n", by(&r->prefill));
-	head(out, "  decode");
+	buf_printf(out, "; %s binds\n", binding_limit(&r->prefill));
+	put_label(out, "  decode");
 	put_rate(out, r->decode_tok_s, r->limit_decode_tok_s, 0);
-	buf_printf(out, "; %s binds\n", by(&r->alone));
+	buf_printf(out, "; %s binds\n", binding_limit(&r->alone));
 	if (a->users > 1) {
-		head(out, "  all users");
+		put_label(out, "  all users");
 		put_rate(out, r->all_tok_s, r->limit_all_tok_s, 0);
 		buf_printf(out, "; %s binds\n",
-		           r->tpot_ms > 0 ? infer_bound_name(r->tpot_by) : by(&r->decode));
+		           r->tpot_ms > 0 ? infer_bound_name(r->tpot_by)
+		                          : binding_limit(&r->decode));
 	}
 	if (r->ttft_ms > 0) {
-		head(out, "  a request");
+		put_label(out, "  a request");
 		buf_printf(out, "first token after %.0f ms, then one each %.1f ms", r->ttft_ms,
 		           r->tpot_ms);
 		if (r->tpot_by == INFER_BOUND_SCHEDULER)
@@ -119,13 +120,13 @@ static void put_users(struct buf *out, const struct planned *p)
 	const struct infer_plan *r = &p->asked.plan;
 	const struct infer_plan_ask *a = &p->asked.ask;
 
-	head(out, "concurrency");
+	put_label(out, "concurrency");
 	buf_printf(out, "%d user%s of %d tokens; memory holds %d", (int)a->users,
 	           a->users == 1 ? "" : "s", (int)a->ctx, (int)r->users_memory);
 	if (r->users_latency >= 0 && (a->ttft_ms > 0 || a->tpot_ms > 0))
 		buf_printf(out, ", %d at the latency asked", (int)r->users_latency);
 	buf_putc(out, '\n');
-	head(out, "prefixes");
+	put_label(out, "prefixes");
 	if (a->shared > 0 && r->prefix_ms > 0) {
 		buf_printf(out, "%d shared tokens save each request %.0f ms and all of them ",
 		           (int)a->shared, r->prefix_ms);
@@ -139,7 +140,7 @@ static void put_users(struct buf *out, const struct planned *p)
 	}
 	if (!(r->cost > 0))
 		return;
-	head(out, "cost");
+	put_label(out, "cost");
 	buf_printf(out, "%.3g for a million tokens of output with their prompts\n", r->cost);
 }
 
@@ -148,7 +149,7 @@ static void put_model(struct buf *out, const struct planned *p)
 	const struct infer_shape *s = &p->shape;
 	int32_t users = p->asked.ask.users;
 
-	head(out, "model");
+	put_label(out, "model");
 	buf_printf(out, "%s%s, %.2f billion parameters", s->experts ? "experts" : "dense",
 	           s->window ? ", with windows" : "", s->params * 1e-9);
 	if (s->experts)
@@ -164,10 +165,10 @@ static void put_choices(struct buf *out, const struct planned *p)
 	const struct infer_plan_ask *a = &p->asked.ask;
 	const char *other = plan_other_engine(p);
 
-	head(out, "use");
+	put_label(out, "use");
 	buf_puts(out, a->users > 1 ? "several users: a server (infer-serve)\n"
 	                           : "one user: a program a prompt (infer-run)\n");
-	head(out, "quantisation");
+	put_label(out, "quantisation");
 	if (m->measured)
 		buf_printf(out, "%s %s\n", infer_type_info(p->type)->name,
 		           m->loops[p->type].rows[0] > 0
@@ -175,7 +176,7 @@ static void put_choices(struct buf *out, const struct planned *p)
 		                   : "has no loops here: it is decoded to floats first");
 	else
 		buf_puts(out, "kernels of a described machine are not known\n");
-	head(out, "interconnect");
+	put_label(out, "interconnect");
 	if (m->gpu.count > 1 && m->gpu.link_gb_s > 0)
 		buf_printf(out, "%.0f GB/s to each other: %s\n", m->gpu.link_gb_s,
 		           m->gpu.link_gb_s >= 100 ? "fast enough to cut layers (tensor parallel)"
@@ -185,13 +186,13 @@ static void put_choices(struct buf *out, const struct planned *p)
 		           m->gpu.host_gb_s);
 	else
 		buf_puts(out, "none is needed\n");
-	head(out, "optimised");
+	put_label(out, "optimised");
 	buf_puts(out, a->price > 0                       ? "cost of a token\n"
 	              : a->ttft_ms > 0 || a->tpot_ms > 0 ? "latency: most users at what is asked\n"
 	              : a->users > 1                     ? "tokens a second of all users\n"
 	                                                 : "tokens a second of one user\n");
 	if (other) {
-		head(out, "other engines");
+		put_label(out, "other engines");
 		buf_printf(out, "%s\n", other);
 	}
 }

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Arrays and strings longer than these are cut in text; JSON has them whole.  Without --all a key
- * has one line of a terminal, and all of it one page. */
+/* Longer arrays and strings are cut in text, not in JSON.  Without --all each key has one line
+ * of COLUMNS, and the whole answer LINES. */
 enum { SHOWN_ELEMENTS = 8, SHOWN_BYTES = 200, COLUMNS = 79, LINES = 40 };
 
 void put_plain(struct buf *out, struct infer_str s, size_t max)
@@ -51,7 +51,7 @@ void put_bytes(struct buf *out, uint64_t bytes)
 	buf_putc(out, ')');
 }
 
-/* What is left of a line after `used` bytes, and a mark for what was cut. */
+/* Bytes left on a line for a value after `used` bytes, if the mark of a cut value is to fit. */
 static size_t room_of(const struct inspect_opts *o, size_t used)
 {
 	enum { CUT = sizeof "... (1234567 bytes)" - 1, LEAST = 8 };
@@ -83,7 +83,7 @@ static int put_meta_text(struct buf *out, const struct inspect_opts *o, const in
 	return INFER_OK;
 }
 
-/* One record a key. */
+/* Append one record for the key. */
 static int put_meta_json(struct buf *out, const infer_file *f, const struct infer_meta *m,
                          infer_error *err)
 {
@@ -149,7 +149,7 @@ static void put_file_text(struct buf *out, const infer_file *f, const struct inf
 	if (s.elements)
 		buf_printf(out, ", %.3f bits each", 8 * (double)s.bytes / (double)s.elements);
 	buf_printf(out, "\nid         %s\n", id);
-	put_lost(out, f);
+	put_quality(out, f);
 	buf_printf(out, "metadata   %llu keys\n\n", (unsigned long long)info->n_meta);
 }
 
@@ -184,7 +184,7 @@ static void put_file_json(struct buf *out, const infer_file *f, const struct inf
 	infer_record_close(&w);
 }
 
-static size_t lines_of(const struct buf *b, size_t from)
+static size_t count_lines(const struct buf *b, size_t from)
 {
 	size_t n = 0;
 
@@ -193,8 +193,8 @@ static size_t lines_of(const struct buf *b, size_t from)
 	return n;
 }
 
-/* The keys in the order of the file; as many as leave room for a line that says how many are not
- * there. */
+/* Append the keys in the order of the file.  In text without --all, only as many as fit in LINES
+ * with a line that counts the others. */
 static int put_metas(struct buf *out, const struct inspect_opts *o, const infer_file *f, uint64_t n,
                      size_t lines, infer_error *err)
 {
@@ -232,5 +232,5 @@ int show(struct buf *out, const struct inspect_opts *o, const infer_file *file,
 		put_file_text(out, file, &info, id);
 	}
 	infer_model_close(&v.model);
-	return put_metas(out, o, file, info.n_meta, lines_of(out, from), err);
+	return put_metas(out, o, file, info.n_meta, count_lines(out, from), err);
 }

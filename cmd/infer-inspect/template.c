@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What struct infer_chat_caps knows, in the words that people read. */
+/* The fields of struct infer_chat_caps, described. */
 static const struct can {
 	const char *name;
 	size_t at;
@@ -26,7 +26,7 @@ static const struct can {
 	CAN(calls, "writes calls of earlier turns"),
 	CAN(objects, "takes their arguments as objects"),
 	CAN(results, "has the role tool"),
-	CAN(null_content, "takes content null beside calls"),
+	CAN(null_content, "takes content null next to calls"),
 	CAN(thinking, "switches thinking on and off"),
 #undef CAN
 };
@@ -37,14 +37,14 @@ static const char sample[] = "[{\"role\":\"user\",\"content\":\"Hello\"},{\"role
 			     "\"content\":\"Hello!\"},"
 			     "{\"role\":\"user\",\"content\":\"How are you?\"}]";
 
-/* All that is shown. */
+/* A template, and a conversation that it rendered. */
 struct shown {
 	const infer_file *file;
 	infer_tokenizer *t;
 	struct chat chat;
 	const infer_chat *template;
 	struct infer_chat_caps caps;
-	int reads; /* calls in answers are read */
+	int reads; /* calls in answers can be parsed */
 	struct buf words;
 	char *text;
 	size_t n;
@@ -52,13 +52,13 @@ struct shown {
 	size_t n_ids;
 };
 
-static int can(const struct shown *s, int i)
+static int has_ability(const struct shown *s, int i)
 {
 	return *(const int *)((const char *)&s->caps + cans[i].at);
 }
 
-/* The nth name of the templates beside the default one; 0: there are no more. */
-static int name_at(struct infer_str *name, const infer_file *file, size_t nth)
+/* Find the name of the nth template that is not the default.  Returns 0 if there are fewer. */
+static int nth_name(struct infer_str *name, const infer_file *file, size_t nth)
 {
 	const struct infer_meta *m;
 
@@ -73,8 +73,8 @@ static int name_at(struct infer_str *name, const infer_file *file, size_t nth)
 	return 0;
 }
 
-/* The next token that ends a turn, from id on, or -1. */
-static int32_t end_at(const infer_tokenizer *t, int32_t id, struct infer_token_info *info)
+/* Return the first token from id on that ends a turn, or -1. */
+static int32_t next_end(const infer_tokenizer *t, int32_t id, struct infer_token_info *info)
 {
 	for (; id < infer_tokenizer_count(t); id++)
 		if (infer_token_is_eog(t, id) && !infer_token_info(t, id, info, NULL))
@@ -82,25 +82,25 @@ static int32_t end_at(const infer_tokenizer *t, int32_t id, struct infer_token_i
 	return -1;
 }
 
-static void put_text(struct buf *out, const struct shown *s)
+static void put_template_text(struct buf *out, const struct shown *s)
 {
 	struct infer_token_info info;
 	const char *calls, *reasoning;
 	struct infer_str name;
 
-	for (size_t i = 0; name_at(&name, s->file, i); i++) {
+	for (size_t i = 0; nth_name(&name, s->file, i); i++) {
 		buf_printf(out, "%-13s ", "named");
 		put_plain(out, name, SIZE_MAX);
 		buf_putc(out, '\n');
 	}
 	buf_printf(out, "%-13s", "ends");
-	for (int32_t id = end_at(s->t, 0, &info); id >= 0; id = end_at(s->t, id + 1, &info)) {
+	for (int32_t id = next_end(s->t, 0, &info); id >= 0; id = next_end(s->t, id + 1, &info)) {
 		buf_printf(out, " %d ", (int)id);
 		put_plain(out, info.piece, SIZE_MAX);
 	}
 	buf_putc(out, '\n');
 	for (int i = 0; i < CANS; i++)
-		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, can(s, i) ? "yes" : "no",
+		buf_printf(out, "%-13s %-3s  %s\n", cans[i].name, has_ability(s, i) ? "yes" : "no",
 		           cans[i].means);
 	infer_reply_format(s->template, &calls, &reasoning);
 	buf_printf(out, "%-13s %s%s, %s\n", "answers", calls, s->reads ? "" : " (not read)",
@@ -110,7 +110,7 @@ static void put_text(struct buf *out, const struct shown *s)
 	buf_putc(out, '\n');
 }
 
-static void put_json(struct buf *out, const struct shown *s)
+static void put_template_json(struct buf *out, const struct shown *s)
 {
 	struct infer_token_info info;
 	const char *calls, *reasoning;
@@ -119,16 +119,16 @@ static void put_json(struct buf *out, const struct shown *s)
 
 	infer_record_open(&w, out, INFER_KIND_TEMPLATE, INFER_RECORD_FIRST);
 	jw_array(&w, "named");
-	for (size_t i = 0; name_at(&name, s->file, i); i++)
+	for (size_t i = 0; nth_name(&name, s->file, i); i++)
 		jw_strn(&w, NULL, name.at, name.len);
 	jw_end(&w);
 	jw_array(&w, "ends");
-	for (int32_t id = end_at(s->t, 0, &info); id >= 0; id = end_at(s->t, id + 1, &info))
+	for (int32_t id = next_end(s->t, 0, &info); id >= 0; id = next_end(s->t, id + 1, &info))
 		jw_int(&w, NULL, id);
 	jw_end(&w);
 	jw_object(&w, "can");
 	for (int i = 0; i < CANS; i++)
-		jw_bool(&w, cans[i].name, can(s, i));
+		jw_bool(&w, cans[i].name, has_ability(s, i));
 	jw_end(&w);
 	infer_reply_format(s->template, &calls, &reasoning);
 	jw_object(&w, "answers");
@@ -144,9 +144,9 @@ static void put_json(struct buf *out, const struct shown *s)
 	infer_record_close(&w);
 }
 
-/* The conversation that is given, else a small one. */
-static int take(struct shown *s, const struct inspect_opts *o, const struct opt_rest *words,
-                infer_error *err)
+/* Render and encode the conversation that is given, or else a small sample. */
+static int render_conversation(struct shown *s, const struct inspect_opts *o,
+                               const struct opt_rest *words, infer_error *err)
 {
 	struct infer_conversation *c = &s->chat.c;
 
@@ -186,11 +186,11 @@ static int show_template(struct buf *out, struct shown *s, const struct inspect_
 		               infer_file_path(s->file));
 	infer_chat_caps(s->template, &s->caps);
 	TRY(infer_reply_reads(s->template, &s->reads, err));
-	TRY(take(s, o, words, err));
+	TRY(render_conversation(s, o, words, err));
 	if (o->json)
-		put_json(out, s);
+		put_template_json(out, s);
 	else
-		put_text(out, s);
+		put_template_text(out, s);
 	return INFER_OK;
 }
 

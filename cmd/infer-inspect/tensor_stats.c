@@ -1,11 +1,12 @@
-/* infer-inspect/tensor_stats.c - the values of a tensor: range, root mean square, outliers, histogram. */
+/* infer-inspect/tensor_stats.c - statistics of a tensor: range, root mean square, outliers,
+ * histogram. */
 #include "tensors.h"
 #include "base/err.h"
 
 #include <math.h>
 
-enum { PIECE = 4096 }; /* elements that are decoded at once; every block divides it */
-#define OUTLIER 6      /* times the root mean square; of 1e9 normal values 2 are beyond */
+enum { PIECE = 4096 }; /* elements decoded at once, a multiple of every block size */
+#define OUTLIER 6      /* times the root mean square; exceeded by 2 of 1e9 normal values */
 
 double tensor_rms(const struct tensor_stats *s)
 {
@@ -89,7 +90,8 @@ void tensor_stats_json(struct jwrite *w, const struct tensor_stats *s)
 	jw_end(w);
 }
 
-/* A column for each bin, by its share of the largest. */
+/* Append the columns of TENSOR_STATS_HEAD.  The histogram has a character for each bin, relative
+ * to the largest. */
 void tensor_stats_text(struct buf *out, const struct tensor_stats *s)
 {
 	static const char levels[] = " .:-=+*#";

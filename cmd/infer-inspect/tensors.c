@@ -1,5 +1,4 @@
-/* infer-inspect/tensors.c - the tensor table: all tensors or some, in the order of the file or another,
- * with statistics of their values. */
+/* infer-inspect/tensors.c - the tensor table: filtered, sorted, with statistics of the values. */
 #include "tensors.h"
 #include "common/progress.h"
 #include "base/err.h"
@@ -9,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t elements(const struct infer_tensor *t)
+static uint64_t count_elements(const struct infer_tensor *t)
 {
 	return (uint64_t)t->ne[0] * (uint64_t)t->ne[1] * (uint64_t)t->ne[2] * (uint64_t)t->ne[3];
 }
 
-/* Bits that one element takes, scales and minima included. */
-static double bits(const struct infer_tensor *t)
+/* Bits per element, scales and minima included. */
+static double element_bits(const struct infer_tensor *t)
 {
-	return elements(t) ? 8 * (double)t->bytes / (double)elements(t) : 0;
+	return count_elements(t) ? 8 * (double)t->bytes / (double)count_elements(t) : 0;
 }
 
-/* ---- which, and in which order ---- */
+/* ---- filter and sort ---- */
 
-/* A glob; a word without its characters is looked for anywhere in the name. */
-static int wanted(const struct infer_tensor *t, const char *pattern, struct buf *name)
+/* True if the name of t matches the glob, or contains a pattern without wildcards. */
+static int name_matches(const struct infer_tensor *t, const char *pattern, struct buf *name)
 {
 	buf_clear(name);
 	buf_put(name, t->name.at, t->name.len);
@@ -47,7 +46,7 @@ static int by_type(const struct row *a, const struct row *b)
 	return strcmp(infer_type_info(a->t->type)->name, infer_type_info(b->t->type)->name);
 }
 
-static int greater(double a, double b) { return (a < b) - (a > b); }
+static int descending(double a, double b) { return (a < b) - (a > b); }
 static int by_offset(const struct row *a, const struct row *b)
 {
 	return a->t->shard != b->t->shard
@@ -56,28 +55,28 @@ static int by_offset(const struct row *a, const struct row *b)
 }
 static int by_bytes(const struct row *a, const struct row *b)
 {
-	return greater((double)a->t->bytes, (double)b->t->bytes);
+	return descending((double)a->t->bytes, (double)b->t->bytes);
 }
 static int by_bits(const struct row *a, const struct row *b)
 {
-	return greater(bits(a->t), bits(b->t));
+	return descending(element_bits(a->t), element_bits(b->t));
 }
 static int by_elements(const struct row *a, const struct row *b)
 {
-	return greater((double)elements(a->t), (double)elements(b->t));
+	return descending((double)count_elements(a->t), (double)count_elements(b->t));
 }
 static int by_rms(const struct row *a, const struct row *b)
 {
-	return greater(tensor_rms(&a->s), tensor_rms(&b->s));
+	return descending(tensor_rms(&a->s), tensor_rms(&b->s));
 }
 static int by_range(const struct row *a, const struct row *b)
 {
-	return greater(a->s.most - a->s.least, b->s.most - b->s.least);
+	return descending(a->s.most - a->s.least, b->s.most - b->s.least);
 }
 static int by_outliers(const struct row *a, const struct row *b)
 {
-	return greater(a->s.n ? (double)a->s.outliers / (double)a->s.n : 0,
-	               b->s.n ? (double)b->s.outliers / (double)b->s.n : 0);
+	return descending(a->s.n ? (double)a->s.outliers / (double)a->s.n : 0,
+	                  b->s.n ? (double)b->s.outliers / (double)b->s.n : 0);
 }
 
 static const struct {
@@ -91,9 +90,9 @@ static const struct {
 };
 enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
-/* Merging runs of doubling length keeps the order of equal rows. */
-static int sort(struct row *rows, size_t n, int (*by)(const struct row *, const struct row *),
-                infer_error *err)
+/* Sort rows by bottom-up merge sort, which keeps the order of equal rows. */
+static int sort_rows(struct row *rows, size_t n, int (*by)(const struct row *, const struct row *),
+                     infer_error *err)
 {
 	struct row *other = mem_alloc(MEM_BASE, n ? n : 1, sizeof *other), *from = rows,
 		   *to = other;
@@ -121,7 +120,8 @@ static int sort(struct row *rows, size_t n, int (*by)(const struct row *, const 
 
 /* ---- rows ---- */
 
-static void put_json(struct buf *out, const struct row *r, const struct inspect_opts *o, uint64_t i)
+static void put_tensor_json(struct buf *out, const struct row *r, const struct inspect_opts *o,
+                            uint64_t i)
 {
 	const struct infer_tensor *t = r->t;
 	struct jwrite w;
@@ -136,13 +136,13 @@ static void put_json(struct buf *out, const struct row *r, const struct inspect_
 	jw_int(&w, "shard", t->shard);
 	jw_uint(&w, "offset_bytes", t->offset);
 	jw_uint(&w, "size_bytes", t->bytes);
-	jw_num(&w, "bits_per_weight", bits(t));
+	jw_num(&w, "bits_per_weight", element_bits(t));
 	if (o->stats)
 		tensor_stats_json(&w, &r->s);
 	infer_record_close(&w);
 }
 
-static void put_text(struct buf *out, const struct row *r, const struct inspect_opts *o)
+static void put_tensor_text(struct buf *out, const struct row *r, const struct inspect_opts *o)
 {
 	const struct infer_tensor *t = r->t;
 	char shape[96];
@@ -153,31 +153,32 @@ static void put_text(struct buf *out, const struct row *r, const struct inspect_
 		                      (long long)t->ne[d]);
 	buf_printf(out, "%5d %12llu %12llu %-8s %8.4f  %-24s ", t->shard,
 	           (unsigned long long)t->offset, (unsigned long long)t->bytes,
-	           infer_type_info(t->type)->name, bits(t), shape);
+	           infer_type_info(t->type)->name, element_bits(t), shape);
 	if (o->stats)
 		tensor_stats_text(out, &r->s);
 	put_plain(out, t->name, SIZE_MAX);
 	buf_putc(out, '\n');
 }
 
-static int column(int *c, const struct inspect_opts *o, infer_error *err)
+static int find_column(int *c, const struct inspect_opts *o, infer_error *err)
 {
 	*c = -1;
 	for (int i = 0; o->sort && i < N_COLUMNS; i++)
 		if (!strcmp(columns[i].name, o->sort))
 			*c = i;
 	if (o->sort && *c < 0)
-		return err_set(err, INFER_EINVAL,
-		               "--sort: '%.40s' is no column: offset, bytes, type, bits, elements, "
-		               "name; with --stats rms, range, outliers",
-		               o->sort);
+		return err_set(
+			err, INFER_EINVAL,
+			"--sort: '%.40s' is not a column: offset, bytes, type, bits, elements, "
+			"name; with --stats rms, range, outliers",
+			o->sort);
 	if (*c >= 0 && columns[*c].stats && !o->stats)
 		return err_set(err, INFER_EINVAL, "--sort %s goes with --stats", o->sort);
 	return INFER_OK;
 }
 
-static int collect(struct row **rows, size_t *n, const struct inspect_opts *o,
-                   const infer_file *file, infer_error *err)
+static int collect_rows(struct row **rows, size_t *n, const struct inspect_opts *o,
+                        const infer_file *file, infer_error *err)
 {
 	struct infer_file_info info;
 	const struct infer_tensor *t;
@@ -189,14 +190,14 @@ static int collect(struct row **rows, size_t *n, const struct inspect_opts *o,
 		return err_set(err, INFER_ENOMEM, "out of memory for the table");
 	buf_init(&name, MEM_BASE);
 	for (uint64_t i = 0; (t = infer_file_tensor_at(file, i)); i++)
-		if (!o->filter || wanted(t, o->filter, &name))
+		if (!o->filter || name_matches(t, o->filter, &name))
 			(*rows)[(*n)++].t = t;
 	int bad = name.bad;
 	buf_fini(&name);
 	return bad ? err_set(err, INFER_ENOMEM, "out of memory for a name") : INFER_OK;
 }
 
-static int measure(struct row *rows, size_t n, infer_error *err)
+static int measure_rows(struct row *rows, size_t n, infer_error *err)
 {
 	uint64_t all = 0, done = 0;
 	int rc = INFER_OK;
@@ -220,20 +221,20 @@ int tensors(struct buf *out, const struct inspect_opts *o, const infer_file *fil
 	int c, rc;
 
 	(void)words;
-	TRY(column(&c, o, err));
-	rc = collect(&rows, &n, o, file, err);
+	TRY(find_column(&c, o, err));
+	rc = collect_rows(&rows, &n, o, file, err);
 	if (!rc && o->stats)
-		rc = measure(rows, n, err);
+		rc = measure_rows(rows, n, err);
 	if (!rc && c >= 0)
-		rc = sort(rows, n, columns[c].by, err);
+		rc = sort_rows(rows, n, columns[c].by, err);
 	if (!rc && !o->json)
 		buf_printf(out, "%5s %12s %12s %-8s %8s  %-24s %s%s\n", "shard", "offset", "bytes",
 		           "type", "bits", "shape", o->stats ? TENSOR_STATS_HEAD : "", "name");
 	for (size_t i = 0; !rc && i < n; i++) {
 		if (o->json)
-			put_json(out, &rows[i], o, i);
+			put_tensor_json(out, &rows[i], o, i);
 		else
-			put_text(out, &rows[i], o);
+			put_tensor_text(out, &rows[i], o);
 	}
 	mem_free(rows);
 	return rc;

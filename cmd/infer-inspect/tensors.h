@@ -1,13 +1,13 @@
-/* infer-inspect/tensors.h - what the files of tensors share: a row of the table, and statistics. */
+/* infer-inspect/tensors.h - rows of the tensor table, and statistics of values. */
 #ifndef INFER_INSPECT_TENSORS_H
 #define INFER_INSPECT_TENSORS_H
 #include "inspect.h"
 
-/* Values by their distance from 0 in units of the root mean square: BINS of half a unit, the first and
- * last with all beyond 4. */
+/* Histogram of x / rms: bins of width 0.5 from -4 to 4; the first and the last include all
+ * beyond. */
 enum { TENSOR_BINS = 16 };
 struct tensor_stats {
-	uint64_t n, bad, zeros, outliers; /* bad: not finite, and not counted otherwise */
+	uint64_t n, bad, zeros, outliers; /* bad: not finite, left out of all other sums */
 	double least, most, sum, squares;
 	uint64_t bins[TENSOR_BINS];
 };

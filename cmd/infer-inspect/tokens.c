@@ -14,10 +14,10 @@ static const char *kind_name(int kind)
 	return kind > 0 && kind < (int)(sizeof kinds / sizeof *kinds) ? kinds[kind] : kinds[0];
 }
 
-/* A record of kind "token", as infer-run -o tokens writes them, so that infer-run --detokenize
- * reads these too. */
-static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_token_info *info,
-                     struct infer_str text)
+/* Append a record of kind "token", in the form of infer-run -o tokens, which infer-run
+ * --detokenize reads. */
+static void put_token_json(struct buf *out, size_t i, int32_t id,
+                           const struct infer_token_info *info, struct infer_str text)
 {
 	struct jwrite w;
 
@@ -34,8 +34,8 @@ static void put_json(struct buf *out, size_t i, int32_t id, const struct infer_t
 	infer_record_close(&w);
 }
 
-static int put_all(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,
-                   const int32_t *ids, size_t n, infer_error *err)
+static int put_tokens(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,
+                      const int32_t *ids, size_t n, infer_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct infer_token_info info;
@@ -44,7 +44,7 @@ static int put_all(struct buf *out, const struct inspect_opts *o, const infer_to
 		TRY(infer_token_info(t, ids[i], &info, err));
 		TRY(infer_token_bytes(t, ids[i], INFER_DECODE_SPECIAL, &text.at, &text.len, err));
 		if (o->json) {
-			put_json(out, i, ids[i], &info, text);
+			put_token_json(out, i, ids[i], &info, text);
 			continue;
 		}
 		buf_printf(out, "%7d  %-12s  ", (int)ids[i], kind_name(info.kind));
@@ -77,7 +77,7 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 		                          (o->bos ? INFER_ENCODE_ADD : 0u),
 		                  &ids, &n, err);
 	if (!rc)
-		rc = put_all(out, o, t, ids, n, err);
+		rc = put_tokens(out, o, t, ids, n, err);
 	infer_ids_free(ids);
 	infer_tokenizer_close(&t);
 	buf_fini(&text);

@@ -1,11 +1,12 @@
-/* infer-inspect/verdict.c - whether a model runs on this machine, why not, and the memory that it takes. */
+/* infer-inspect/verdict.c - whether a model runs on this machine, or why not, and the memory
+ * that it needs. */
 #include "inspect.h"
 #include "base/err.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A message about the file names it; here that is known. */
+/* Remove the path at the beginning of a message, which the report already names. */
 static void drop_path(infer_error *err, const char *path)
 {
 	size_t n = strlen(path);
@@ -16,7 +17,7 @@ static void drop_path(infer_error *err, const char *path)
 	memmove(err->message, at, strlen(at) + 1);
 }
 
-static uint64_t sum(const struct infer_engine_need *n)
+static uint64_t total_bytes(const struct infer_engine_need *n)
 {
 	return n->weight_bytes + n->kv_bytes + n->workspace_bytes;
 }
@@ -40,15 +41,15 @@ int judge(struct verdict *v, const infer_file *file, uint64_t available_bytes, i
 			goto judged;
 		v->n++;
 	}
-	if (sum(&v->need[0]) > available_bytes) {
+	if (total_bytes(&v->need[0]) > available_bytes) {
 		err_set(&v->why, INFER_ENOMEM,
 		        "a context of %d takes %llu MiB of memory; %llu MiB are available",
-		        (int)v->need[0].ctx, (unsigned long long)sum(&v->need[0]) >> 20,
+		        (int)v->need[0].ctx, (unsigned long long)total_bytes(&v->need[0]) >> 20,
 		        (unsigned long long)available_bytes >> 20);
 		return INFER_OK;
 	}
 judged:
-	/* memory that ran out here says nothing about the model */
+	/* this process ran out of memory: that is not a verdict on the model */
 	if (v->why.code == INFER_ENOMEM) {
 		infer_model_close(&v->model);
 		return err_set(err, INFER_ENOMEM, "%s: %s", infer_file_path(file), v->why.message);
@@ -56,7 +57,7 @@ judged:
 	return INFER_OK;
 }
 
-/* The like of "1.39 billion". */
+/* Append a count such as "1.39 billion". */
 static void put_count(struct buf *out, uint64_t n)
 {
 	buf_printf(out, n < 1000000000 ? "%.1f million" : "%.2f billion",
@@ -81,7 +82,7 @@ void put_verdict(struct buf *out, const struct verdict *v)
 	for (int i = 0; i < v->n; i++) {
 		const struct infer_engine_need *n = &v->need[i];
 		buf_printf(out, "%-10s %d: ", i ? "" : "memory", (int)n->ctx);
-		put_size(out, sum(n));
+		put_size(out, total_bytes(n));
 		buf_puts(out, " (weights ");
 		put_size(out, n->weight_bytes);
 		buf_puts(out, ", cache ");

@@ -1,4 +1,5 @@
-/* infer-inspect/verify.c - hashes of the files and finite weights. */
+/* infer-inspect/verify.c - print the SHA-256 of the files, and check that all weights are
+ * finite. */
 #include "inspect.h"
 #include "common/progress.h"
 #include "base/err.h"

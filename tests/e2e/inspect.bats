@@ -139,7 +139,7 @@ load lib
 	same "$(cat d)" "$(printf '%.6g %.6g %.6g' "$(json least <c)" "$(json most <c)" "$(json rms <c)")"
 	same "$n" "$(perl -ne '/"histogram":\[([\d,]+)\]/ or die; $s += $_ for split /,/, $1; print "$s\n"' c)"
 	infer-inspect tensors --stats --sort rms | head -n 1 | grep -q 'rms  outliers histogram'
-	fails 2 "'size' is no column" infer-inspect tensors --sort size
+	fails 2 "'size' is not a column" infer-inspect tensors --sort size
 	fails 2 'goes with --stats' infer-inspect tensors --sort rms
 	fails 2 'go with tensors only' infer-inspect show --stats
 }
@@ -326,7 +326,7 @@ host() { printf 'name: host\nthreads: 4\nmemory_bytes: %s\nmemory_gb_s: 50\nf32_
 	fails 4 'nothing fits: .* there is 0.00; not even a context of 2' infer-inspect plan -m demo --hw ./small.yaml
 	host 60000000 >small.yaml
 	fails 4 'the nearest that fits: one user, a context of [0-9]+ tokens' infer-inspect plan -m demo --hw ./small.yaml -c 1000000
-	fails 2 'do not hold a prompt' infer-inspect plan -m demo --hw ./h.yaml -c 100 --prompt 100
+	fails 2 'cannot hold a prompt' infer-inspect plan -m demo --hw ./h.yaml -c 100 --prompt 100
 	fails 2 'go with plan only' infer-inspect show --users 3
 	infer-inspect plan -m demo --hw 'h100*8' | grep -q '^other engines  llama.cpp'
 	infer-inspect plan -m demo --hw 'h100*8' --users 9 | grep -q '^other engines  vLLM'

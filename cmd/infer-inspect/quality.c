@@ -1,12 +1,12 @@
-/* infer-inspect/lost.c - how a file was quantised and what it lost, as it says itself. */
+/* infer-inspect/quality.c - how a file was quantised, and its quality loss, from its metadata. */
 #include "inspect.h"
 
 #include <string.h>
 
-enum { SHORT = 12, ROOM = 72 }; /* of a hash or a type, of a line */
+enum { SHORT = 12, ROOM = 72 }; /* characters of a hash or a type, and of a line */
 
-/* Numbers of a key [n]; 0: it has others. */
-static int numbers(const infer_file *f, const char *key, double *v, uint64_t n)
+/* Read the n numbers of a key.  Returns 0 if the key is missing or does not have n numbers. */
+static int read_numbers(const infer_file *f, const char *key, double *v, uint64_t n)
 {
 	const struct infer_meta *m = infer_file_meta(f, key);
 
@@ -18,7 +18,7 @@ static int numbers(const infer_file *f, const char *key, double *v, uint64_t n)
 	return 1;
 }
 
-static int text(const infer_file *f, const char *key, struct infer_str *s)
+static int read_text(const infer_file *f, const char *key, struct infer_str *s)
 {
 	const struct infer_meta *m = infer_file_meta(f, key);
 	size_t at = 0;
@@ -37,11 +37,11 @@ static void put_recipe(struct buf *out, const infer_file *f)
 	struct infer_str s;
 	size_t at = 0, from = out->len;
 
-	if (!text(f, "infer.quant.type", &s))
+	if (!read_text(f, "infer.quant.type", &s))
 		return;
 	buf_puts(out, "quantised  ");
 	put_plain(out, s, SHORT);
-	if (text(f, "infer.quant.imatrix.sha256", &s)) {
+	if (read_text(f, "infer.quant.imatrix.sha256", &s)) {
 		buf_puts(out, ", importances ");
 		put_hash(out, s);
 	}
@@ -61,16 +61,16 @@ static void put_reference(struct buf *out, const infer_file *f)
 	struct infer_str id;
 	double kl[3], p99[3], most, top1[3], ref[2];
 
-	if (!text(f, "infer.quant.eval.reference.id", &id))
+	if (!read_text(f, "infer.quant.eval.reference.id", &id))
 		return;
 	buf_puts(out, "against    ");
 	put_hash(out, id);
-	if (numbers(f, "infer.quant.eval.reference.perplexity", ref, 2))
+	if (read_numbers(f, "infer.quant.eval.reference.perplexity", ref, 2))
 		buf_printf(out, ", perplexity %.6g +- %.3g", ref[0], ref[1]);
-	if (!numbers(f, "infer.quant.eval.kl.mean", kl, 3) ||
-	    !numbers(f, "infer.quant.eval.kl.p99", p99, 3) ||
-	    !numbers(f, "infer.quant.eval.kl.max", &most, 1) ||
-	    !numbers(f, "infer.quant.eval.top1", top1, 3)) {
+	if (!read_numbers(f, "infer.quant.eval.kl.mean", kl, 3) ||
+	    !read_numbers(f, "infer.quant.eval.kl.p99", p99, 3) ||
+	    !read_numbers(f, "infer.quant.eval.kl.max", &most, 1) ||
+	    !read_numbers(f, "infer.quant.eval.top1", top1, 3)) {
 		buf_putc(out, '\n');
 		return;
 	}
@@ -81,15 +81,15 @@ static void put_reference(struct buf *out, const infer_file *f)
 	           kl[0], kl[1], kl[2], p99[0], most, 100 * top1[0], 100 * top1[1], 100 * top1[2]);
 }
 
-void put_lost(struct buf *out, const infer_file *f)
+void put_quality(struct buf *out, const infer_file *f)
 {
 	struct infer_str hash;
 	double ppl[2], bytes;
 
 	put_recipe(out, f);
-	if (numbers(f, "infer.quant.eval.perplexity", ppl, 2) &&
-	    text(f, "infer.quant.eval.text.sha256", &hash) &&
-	    numbers(f, "infer.quant.eval.text.bytes", &bytes, 1)) {
+	if (read_numbers(f, "infer.quant.eval.perplexity", ppl, 2) &&
+	    read_text(f, "infer.quant.eval.text.sha256", &hash) &&
+	    read_numbers(f, "infer.quant.eval.text.bytes", &bytes, 1)) {
 		buf_printf(out, "measured   perplexity %.6g +- %.3g on %.0f bytes, ", ppl[0],
 		           ppl[1], bytes);
 		put_hash(out, hash);
