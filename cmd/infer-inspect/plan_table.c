@@ -26,9 +26,9 @@ static void put_cell(struct buf *out, int width, int decimals, double v)
 }
 
 /* Append a row of the table, as text or as a record. */
-static void put_row(struct buf *out, const struct planned *p, const struct infer_machine *m,
-                    const char *name, int type, const struct infer_plan_ask *a,
-                    const struct infer_plan *r)
+static void put_plan_row(struct buf *out, const struct planned *p, const struct infer_machine *m,
+                         const char *name, int type, const struct infer_plan_ask *a,
+                         const struct infer_plan *r)
 {
 	int gpu = a->how.gpu_part > 0;
 	struct jwrite w;
@@ -76,7 +76,7 @@ static void put_head(struct buf *out, const struct planned *p)
 		           "ctx", "fits", "GiB", "prefill", "limit", "decode", "limit", "users");
 }
 
-static int put_machines(struct buf *out, struct planned *p, infer_error *err)
+static int put_machine_rows(struct buf *out, struct planned *p, infer_error *err)
 {
 	struct infer_machine m;
 	struct infer_plan r;
@@ -87,12 +87,12 @@ static int put_machines(struct buf *out, struct planned *p, infer_error *err)
 		TRY(infer_machine_find(&m, name, err));
 		place_on_all(&a.how, &m);
 		infer_plan_make(&r, &p->shape, &m, &a, NULL);
-		put_row(out, p, &m, name, p->type, &a, &r);
+		put_plan_row(out, p, &m, name, p->type, &a, &r);
 	}
 	return INFER_OK;
 }
 
-static void put_types(struct buf *out, struct planned *p)
+static void put_type_rows(struct buf *out, struct planned *p)
 {
 	static const int32_t contexts[] = { 4096, 32768, 131072 };
 
@@ -112,8 +112,8 @@ static void put_types(struct buf *out, struct planned *p)
 				continue;
 			place_on_all(&a.how, p->m);
 			infer_plan_make(&r, &s, p->m, &a, NULL);
-			put_row(out, p, p->m, p->o->machine ? p->o->machine : "here",
-			        table_types[t], &a, &r);
+			put_plan_row(out, p, p->m, p->o->machine ? p->o->machine : "here",
+			             table_types[t], &a, &r);
 		}
 	}
 }
@@ -124,7 +124,7 @@ int plan_table(struct buf *out, struct planned *p, infer_error *err)
 
 	put_head(out, p);
 	if (all)
-		return put_machines(out, p, err);
-	put_types(out, p);
+		return put_machine_rows(out, p, err);
+	put_type_rows(out, p);
 	return INFER_OK;
 }

@@ -34,8 +34,8 @@ static void put_token_json(struct buf *out, size_t i, int32_t id,
 	infer_record_close(&w);
 }
 
-static int put_tokens(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,
-                      const int32_t *ids, size_t n, infer_error *err)
+static int put_token_rows(struct buf *out, const struct inspect_opts *o, const infer_tokenizer *t,
+                          const int32_t *ids, size_t n, infer_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct infer_token_info info;
@@ -77,7 +77,7 @@ int tokens(struct buf *out, const struct inspect_opts *o, const infer_file *file
 		                          (o->bos ? INFER_ENCODE_ADD : 0u),
 		                  &ids, &n, err);
 	if (!rc)
-		rc = put_tokens(out, o, t, ids, n, err);
+		rc = put_token_rows(out, o, t, ids, n, err);
 	infer_ids_free(ids);
 	infer_tokenizer_close(&t);
 	buf_fini(&text);

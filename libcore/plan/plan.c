@@ -1,14 +1,14 @@
-/* plan/plan.c - what an ask comes to on a machine: memory, times of steps, requests, users, cost */
+/* plan/plan.c - make a plan: memory, times of steps and requests, users, cost */
 #include <infer/plan.h>
 #include "base/err.h"
 
 #include <string.h>
 
-/* What a program takes beside weights, cache and workspace, as its peak was measured with models of
- * some KB and with vocabularies of 500 and of 102400 tokens: its code; for each token of the
- * vocabulary tables, and candidates for each user. */
+/* CODE, TOKEN, CANDIDATE: bytes that a program uses besides weights, cache and workspace: its
+ * code, tables for each token of the vocabulary, and sampling candidates for each token and
+ * user.  Fitted to the peaks of tiny models with vocabularies of 500 and 102400 tokens. */
 enum { CHUNK = 512, CODE = 4500 << 10, TOKEN = 60, CANDIDATE = 12, MOST_USERS = 4096 };
-/* what Linux maps of a file where one byte is touched, if its pages are in memory */
+/* bytes of a cached file that Linux maps when one byte is touched */
 enum { AROUND = 64 << 10 };
 
 static int64_t ctx_of(const struct infer_plan_ask *a)
@@ -20,8 +20,8 @@ static int64_t ctx_of(const struct infer_plan_ask *a)
 
 /* ---- memory ---- */
 
-/* Activations of a step, where the engine's own plan is not asked: some rows of each width in f32. */
-static double workspace(const struct infer_shape *s, const struct infer_plan_ask *a)
+/* Estimate the activations of a step without the engine: some rows of each width, in f32. */
+static double estimate_workspace(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	double rows = (a->chunk ? a->chunk : CHUNK) + a->users, widest = 0;
 
@@ -31,20 +31,20 @@ static double workspace(const struct infer_shape *s, const struct infer_plan_ask
 	return rows * 4 * (4 * (double)s->embd + 2 * widest) + 4.0 * s->vocab * (a->users + 1);
 }
 
-static int whole(const struct infer_setup *how) { return how->gpu_part >= 1; }
+static int all_on_gpu(const struct infer_setup *how) { return how->gpu_part >= 1; }
 
-/* Who pays for what: accelerators hold their part of weights and cache, shared among them; the table
- * that tokens are looked up in stays with the host. */
-static void share(struct infer_plan_need *n, const struct infer_shape *s,
-                  const struct infer_machine *m, const struct infer_plan_ask *a)
+/* Divide the memory between host and accelerators: each accelerator holds an equal share of
+ * gpu_part of weights and cache; the embedding table stays on the host. */
+static void divide_memory(struct infer_plan_need *n, const struct infer_shape *s,
+                          const struct infer_machine *m, const struct infer_plan_ask *a)
 {
 	const struct infer_setup *how = &a->how;
 	double gpus = how->gpus > 0 ? how->gpus : 1,
 	       there = (n->weights - s->table_bytes + n->kv) * how->gpu_part / gpus;
 
-	n->gpu = how->gpu_part > 0 ? there + n->workspace / (whole(how) ? 1 : 2) : 0;
+	n->gpu = how->gpu_part > 0 ? there + n->workspace / (all_on_gpu(how) ? 1 : 2) : 0;
 	n->host = n->weights + n->kv + n->workspace + n->process;
-	if (how->gpu_part > 0) /* weights of the accelerators are read once, and not kept */
+	if (how->gpu_part > 0) /* weights of accelerators are not kept on the host */
 		n->host = s->table_bytes + n->process +
 		          (n->weights - s->table_bytes + n->kv) * (1 - how->gpu_part) +
 		          n->workspace;
@@ -56,27 +56,27 @@ static void share(struct infer_plan_need *n, const struct infer_shape *s,
 	n->gpu_there = (double)m->gpu.memory_bytes;
 	if (a->budget_bytes && m->gpu.count && n->gpu_there > (double)a->budget_bytes)
 		n->gpu_there = (double)a->budget_bytes;
-	/* of accelerators alone the host is not described */
+	/* a description of accelerators alone has no host memory: then the host is not checked */
 	n->fits = (n->host <= n->host_there || !m->memory_bytes) &&
 	          (!(how->gpu_part > 0) || n->gpu <= n->gpu_there);
 }
 
-/* Of the table that tokens are looked up in, the pages of as many tokens, drawn evenly. */
-static double looked_up(const struct infer_shape *s, const struct infer_plan_ask *a)
+/* Expected bytes of the embedding table that are touched, if the tokens are drawn uniformly. */
+static double touched_table_bytes(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	double tokens = (double)a->users * (a->prompt + a->output),
 	       windows = s->table_bytes / AROUND;
 
 	if (windows < 1)
 		return s->table_bytes;
-	/* the chance of a window to be missed by all, as of an expert */
+	/* a window is touched with the same probability as an expert */
 	return AROUND * (windows < (double)INT32_MAX
 	                         ? infer_experts_touched((int)windows, 1, tokens)
 	                         : tokens);
 }
 
-/* The cache of prompts and outputs, in whole pages. */
-static double used_pages(const struct infer_shape *s, const struct infer_plan_ask *a)
+/* Cache bytes of the prompts and outputs, in whole pages. */
+static double touched_cache_bytes(const struct infer_shape *s, const struct infer_plan_ask *a)
 {
 	int64_t page = 32, n = ((int64_t)a->prompt + a->output + page - 1) / page * page;
 
@@ -98,16 +98,16 @@ static void need_of(struct infer_plan_need *n, const struct infer_shape *s,
 		n->kv -= (a->users - 1) *
 		         infer_shape_kv(s, a->shared < a->prompt ? a->shared : a->prompt,
 		                        how->k_type, how->v_type);
-	n->workspace = workspace(s, a);
+	n->workspace = estimate_workspace(s, a);
 	if (engine) {
 		n->weights = (double)engine->weight_bytes;
 		n->workspace = (double)engine->workspace_bytes;
 		if (!a->shared)
 			n->kv = (double)engine->kv_bytes;
-		n->peak = n->weights - s->table_bytes + looked_up(s, a) + used_pages(s, a) +
-		          (double)engine->touched_bytes + n->process;
+		n->peak = n->weights - s->table_bytes + touched_table_bytes(s, a) +
+		          touched_cache_bytes(s, a) + (double)engine->touched_bytes + n->process;
 	}
-	share(n, s, m, a);
+	divide_memory(n, s, m, a);
 }
 
 int infer_plan_engine(struct infer_engine_need *need, const infer_model *model,
@@ -141,8 +141,9 @@ struct at {
 	const struct infer_plan_ask *a;
 };
 
-/* Reading n tokens behind `from`, in chunks: seconds, predicted or the limit; the first chunk's step
- * into *step.  0: not predicted. */
+/* Return the seconds to prefill n tokens from position `from`, in chunks: predicted, or with
+ * `limit` the least possible.  Sets *step to the step of the first chunk.  0: cannot be
+ * predicted. */
 static double read_prompt(const struct at *at, int64_t from, int64_t n, int limit,
                           struct infer_step_time *step)
 {
@@ -164,7 +165,7 @@ static double read_prompt(const struct at *at, int64_t from, int64_t n, int limi
 	return sum;
 }
 
-/* One token of each of `users`, in the middle of the output. */
+/* Compute the step that decodes one token of each user, in the middle of the output. */
 static void decode_step(const struct at *at, int64_t users, struct infer_step_time *t)
 {
 	const struct infer_load l = { users, users, users,
@@ -173,8 +174,8 @@ static void decode_step(const struct at *at, int64_t users, struct infer_step_ti
 	infer_step_time(t, at->s, at->m, &at->a->how, &l);
 }
 
-/* Stages of a pipeline work on different users at once. */
-static double overlap(const struct infer_plan_ask *a, int64_t users)
+/* Speedup by a pipeline, whose stages compute different users at the same time. */
+static double pipeline_speedup(const struct infer_plan_ask *a, int64_t users)
 {
 	double n = a->how.split == INFER_SPLIT_PIPELINE ? a->how.gpus : 1;
 
@@ -186,18 +187,19 @@ static double time_of(const struct infer_step_time *t, int limit)
 	return limit ? t->limit : t->total;
 }
 
-/* Times of a request among `users` that come one after the other, as long as each is served: the
- * engine reads the prompts of the others between its tokens.  0: not predicted. */
+/* Times of a request while `users` are served whose requests follow each other: the engine
+ * prefills the prompts of the others between its tokens. */
 struct request {
 	double ttft, tpot, all; /* seconds; all: output tokens a second of all users */
-	double prompts;         /* of tpot: reading prompts of others */
+	double prompts;         /* part of tpot: prefill of other users' prompts */
 };
+/* Compute *r.  Returns 0 if it cannot be predicted. */
 static int request_of(struct request *r, const struct at *at, int64_t users, int limit)
 {
 	const struct infer_plan_ask *a = at->a;
 	int64_t shared = a->shared < a->prompt ? a->shared : a->prompt;
 	struct infer_step_time step;
-	double prefill, decode, together = overlap(a, users);
+	double prefill, decode, together = pipeline_speedup(a, users);
 
 	prefill = read_prompt(at, shared, a->prompt - shared > 0 ? a->prompt - shared : 1, limit,
 	                      NULL);
@@ -205,16 +207,16 @@ static int request_of(struct request *r, const struct at *at, int64_t users, int
 	decode = time_of(&step, limit) / together;
 	if (!(prefill > 0) || !(decode > 0))
 		return 0;
-	/* while a request produces its tokens, every other one is read once */
+	/* while a request is decoded, every other prompt is prefilled once */
 	r->prompts = a->output > 0 ? (double)(users - 1) * prefill / a->output : 0;
 	r->tpot = decode + r->prompts;
-	/* a prompt waits for half of one other, on average, where others come */
+	/* with other users, a prompt waits for half of another on average */
 	r->ttft = prefill + (users > 1 ? prefill / 2 + decode : 0);
 	r->all = (double)users / r->tpot;
 	return 1;
 }
 
-static int meets(const struct at *at, int64_t users)
+static int meets_targets(const struct at *at, int64_t users)
 {
 	const struct infer_plan_ask *a = at->a;
 	struct request r;
@@ -225,8 +227,9 @@ static int meets(const struct at *at, int64_t users)
 	       (!(a->tpot_ms > 0) || r.tpot * 1e3 <= a->tpot_ms);
 }
 
-/* The largest number from 0 to `to` for which it holds, where it holds up to some number. */
-static int32_t largest(const struct at *at, int32_t to, int (*holds)(const struct at *, int64_t))
+/* Find by bisection the largest number of users from 0 to `to` for which the monotonic condition
+ * holds. */
+static int32_t most_users(const struct at *at, int32_t to, int (*holds)(const struct at *, int64_t))
 {
 	int32_t lo = 0, hi = to;
 
@@ -240,7 +243,7 @@ static int32_t largest(const struct at *at, int32_t to, int (*holds)(const struc
 	return lo;
 }
 
-static int has_room(const struct at *at, int64_t users)
+static int fits_users(const struct at *at, int64_t users)
 {
 	struct infer_plan_ask a = *at->a;
 	struct infer_plan_need n;
@@ -250,7 +253,8 @@ static int has_room(const struct at *at, int64_t users)
 	return n.fits;
 }
 
-static void rates(struct infer_plan *p, const struct at *at)
+/* Set the rates and times of *p. */
+static void set_plan_rates(struct infer_plan *p, const struct at *at)
 {
 	const struct infer_plan_ask *a = at->a;
 	double prompt = a->prompt > 0 ? a->prompt : 1, x;
@@ -264,7 +268,7 @@ static void rates(struct infer_plan *p, const struct at *at)
 	p->prefill_tok_s = x > 0 ? prompt / x : 0;
 	p->ttft_alone_ms = x * 1e3;
 	p->limit_decode_tok_s = 1 / p->alone.limit;
-	p->limit_all_tok_s = a->users * overlap(a, a->users) / p->decode.limit;
+	p->limit_all_tok_s = a->users * pipeline_speedup(a, a->users) / p->decode.limit;
 	p->decode_tok_s = p->alone.total > 0 ? 1 / p->alone.total : 0;
 	if (request_of(&all, at, a->users, 0)) {
 		p->ttft_ms = all.ttft * 1e3;
@@ -279,8 +283,8 @@ static void rates(struct infer_plan *p, const struct at *at)
 		p->slower = one.tpot * a->output > one.ttft;
 }
 
-/* What a common beginning of all prompts saves. */
-static void sharing(struct infer_plan *p, const struct at *at)
+/* Set the time and memory that the shared prefix of all prompts saves. */
+static void set_prefix_savings(struct infer_plan *p, const struct at *at)
 {
 	const struct infer_plan_ask *a = at->a;
 	int64_t shared = a->shared < a->prompt ? a->shared : a->prompt;
@@ -301,10 +305,10 @@ void infer_plan_make(struct infer_plan *p, const struct infer_shape *s,
 
 	memset(p, 0, sizeof *p);
 	need_of(&p->need, s, m, ask, need);
-	rates(p, &at);
-	sharing(p, &at);
-	p->users_memory = largest(&at, MOST_USERS, has_room);
-	p->users_latency = p->all_tok_s > 0 ? largest(&at, p->users_memory, meets) : -1;
+	set_plan_rates(p, &at);
+	set_prefix_savings(p, &at);
+	p->users_memory = most_users(&at, MOST_USERS, fits_users);
+	p->users_latency = p->all_tok_s > 0 ? most_users(&at, p->users_memory, meets_targets) : -1;
 	if (ask->price > 0 && p->all_tok_s > 0)
 		p->cost = ask->price / 3600 / p->all_tok_s * 1e6;
 }

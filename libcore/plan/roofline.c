@@ -13,8 +13,8 @@ static double element_bytes(int type)
 	return (double)t->block_bytes / t->block;
 }
 
-/* The count that products of a weight belong to: quantised weights are multiplied as bytes; a type
- * without loops is decoded to f32. */
+/* Return the count of operations that products of the weight are added to: quantised weights are
+ * multiplied as int8; types without loops are decoded to f32. */
 static double *count_of(struct infer_cost *c, const struct kern *k, const struct weight *w)
 {
 	const struct kern_mm *mm = &k->mm[w->type];
@@ -58,22 +58,22 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
 	if (info->act_type == INFER_BF16)
 		kern_act_bf16(&ref);
 	if (!sizes)
-		return err_set(err, INFER_ENOMEM, "no memory for the cost of a step");
+		return err_nomem(err);
 	for (int i = 0; i < parts.n_weights; i++) {
 		const struct weight *w = &parts.weights[i];
 		sizes[i] = (struct graph_weight_size){
 			w->ne[1], w->ne[0], w->n, w->row_bytes * (size_t)w->ne[1] * (size_t)w->n
 		};
 	}
-	/* a block of rows shares one pass over the cache */
+	/* the rows of a sequence read the cache once, together */
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		add_node(c, &parts, &ref, i, sizes, &load, (double)l->seqs / (double)l->rows);
 	mem_free(sizes);
 	return INFER_OK;
 }
 
-/* A phase reads while it computes, but phases follow each other: the arithmetic of attention does
- * not hide the reading of weights. */
+/* Reading and computing overlap within a phase, not between phases: arithmetic of attention
+ * cannot hide the reading of weights. */
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit)
 {
 	double bf16 = top->tile_bf16.median > 0 ? top->tile_bf16.median : top->fma.median,

@@ -1,4 +1,4 @@
-/* plan/shape.c - a model as a list of work: its graph, equal nodes counted together */
+/* plan/shape.c - the shape of a model: the nodes of its graph, equal ones counted together */
 #include <infer/plan.h>
 #include "arch/arch.h"
 #include "base/err.h"
@@ -22,7 +22,7 @@ static int slot_of(const char *name)
 	return 0;
 }
 
-/* The kernel that an operation on rows is like. */
+/* The row operation of struct kern that costs about as much as the node. */
 static int row_slot(const struct graph_node *n)
 {
 	switch ((enum graph_op)n->op) {
@@ -67,7 +67,7 @@ static int row_slot(const struct graph_node *n)
 	return slot_of("scale");
 }
 
-static int add(struct infer_shape *s, const struct infer_work *w, infer_error *err)
+static int add_work(struct infer_shape *s, const struct infer_work *w, infer_error *err)
 {
 	for (int i = 0; i < s->n_work; i++) {
 		struct infer_work like = s->work[i];
@@ -79,7 +79,7 @@ static int add(struct infer_shape *s, const struct infer_work *w, infer_error *e
 	}
 	if (s->n_work == INFER_WORKS)
 		return err_set(err, INFER_EUNSUP,
-		               "planning: the layers are of more than %d different kinds",
+		               "planning: the layers have more than %d different operations",
 		               INFER_WORKS);
 	s->work[s->n_work++] = *w;
 	return INFER_OK;
@@ -96,10 +96,10 @@ static int add_matrix(struct infer_shape *s, const struct weight *w, int out, in
 	work.type = w->type;
 	work.n = w->ne[1];
 	work.k = w->ne[0];
-	return add(s, &work, err);
+	return add_work(s, &work, err);
 }
 
-/* Matrices of heads, one after the other, like those of a step. */
+/* Add a weight that has one matrix for each head. */
 static int add_heads(struct infer_shape *s, const struct weight *w, int out, infer_error *err)
 {
 	for (int i = 0; i < w->n; i++)
@@ -123,12 +123,12 @@ static int add_experts(struct infer_shape *s, const struct backend_model *parts,
 		w.type = of->type;
 		w.n = of->ne[1];
 		w.k = of->ne[0];
-		TRY(add(s, &w, err));
+		TRY(add_work(s, &w, err));
 	}
 	return INFER_OK;
 }
 
-/* Whether a node before has the same K and V. */
+/* True if an earlier node reads the same K and V. */
 static int is_read_before(const struct graph *g, int32_t at)
 {
 	for (int32_t i = 0; i < at; i++)
@@ -177,10 +177,10 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 	case GRAPH_ATTN:
 		set_attn(&w, n, parts->graph->nodes[n->src[1]].kv_put.mla);
 		w.borrows = is_read_before(parts->graph, at);
-		return add(s, &w, err);
+		return add_work(s, &w, err);
 	case GRAPH_GATED_DELTA:
 		set_delta(&w, n);
-		return add(s, &w, err);
+		return add_work(s, &w, err);
 	case GRAPH_EMBED:
 	case GRAPH_NORM:
 	case GRAPH_ROPE:
@@ -217,10 +217,10 @@ static int add_node(struct infer_shape *s, const struct backend_model *parts, in
 		w.k = (int64_t)n->cols * n->altup_mix.by;
 	else if (n->op == GRAPH_CONV1D)
 		w.k = (int64_t)n->cols * n->conv1d.taps;
-	return add(s, &w, err);
+	return add_work(s, &w, err);
 }
 
-/* Whether rows are multiplied with the matrix. */
+/* True if the graph multiplies rows by the matrix. */
 static int is_product(const struct backend_model *parts, const struct weight *w)
 {
 	for (int32_t i = 0; i < parts->graph->n; i++)
@@ -230,7 +230,7 @@ static int is_product(const struct backend_model *parts, const struct weight *w)
 	return 0;
 }
 
-/* The tables that tokens are looked up in, unless the output is the same matrix; *elements of them. */
+/* Return the bytes of the embedding tables that no product reads, and their *elements. */
 static double table_bytes(const struct backend_model *parts, double *elements)
 {
 	double bytes = 0;
@@ -250,8 +250,8 @@ static double table_bytes(const struct backend_model *parts, double *elements)
 	return bytes;
 }
 
-/* Weights that a token is multiplied with, of those there are. */
-static double active(const struct infer_shape *s)
+/* Return the active parameters: the weights used for one token. */
+static double active_params(const struct infer_shape *s)
 {
 	double sum = 0;
 
@@ -266,9 +266,9 @@ static double active(const struct infer_shape *s)
 	return sum;
 }
 
-/* Regions that all threads meet behind: products with one source are one, and so are the operations
- * on rows between them, which are not counted where one thread computes them. */
-static int32_t regions(const struct graph *g)
+/* Count the parallel regions of a step, each of which ends with a barrier: products with the
+ * same source share one, and so do consecutive row operations.  Those of one thread have none. */
+static int32_t count_regions(const struct graph *g)
 {
 	int32_t n = 0, last = -1;
 
@@ -308,9 +308,9 @@ int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err
 		s->header_bytes = (double)gguf.header_bytes;
 	for (int32_t i = 0; i < parts.graph->n; i++)
 		TRY(add_node(s, &parts, i, err));
-	s->regions = regions(parts.graph);
+	s->regions = count_regions(parts.graph);
 	s->table_bytes = table_bytes(&parts, &s->table_elements);
-	s->active_params = active(s);
+	s->active_params = active_params(s);
 	return INFER_OK;
 }
 
@@ -348,8 +348,8 @@ void infer_shape_retype(struct infer_shape *s, int type)
 	s->weight_bytes += is - was;
 }
 
-/* States that a sequence of n positions holds at once: of the pages behind it and of those that a step
- * of a prompt writes. */
+/* Return the number of states that a sequence of n positions holds at once: those of its earlier
+ * pages and those that a prefill step writes. */
 static double states_held(int64_t n)
 {
 	int64_t pages = (n + 31) / 32;
@@ -377,7 +377,7 @@ double infer_shape_kv(const struct infer_shape *s, int64_t n, int k_type, int v_
 double infer_experts_touched(int experts, int used, double rows)
 {
 	double missed = 1;
-	/* (1 - used / experts) ^ rows, by squaring: rows is whole */
+	/* (1 - used / experts) ^ rows by repeated squaring; rows is an integer */
 	double base = 1 - (double)used / experts;
 
 	for (int64_t e = (int64_t)rows; e > 0; e >>= 1) {

@@ -1,6 +1,6 @@
-/* plan/step.c - the least time of a step, and the time that it is predicted to take: from the rates of
- * the loops where they were measured, else from the part of the limit that is published for such a
- * machine.  Williams+ 2009, doi:10.1145/1498765.1498785 */
+/* plan/step.c - the least time and the predicted time of a step (roofline model: Williams+ 2009,
+ * doi:10.1145/1498765.1498785).  Predictions use the measured rates of the loops, or else the
+ * published fraction of the limit that such machines reach. */
 #include <infer/plan.h>
 #include "backend/cpu/limits.h"
 #include "kern/kern.h"
@@ -37,13 +37,13 @@ static double seen(const struct infer_work *w, const struct infer_load *l)
 	return (double)(w->window && w->window < l->ctx ? w->window : l->ctx);
 }
 
-/* Operations of a node, and the bytes that it reads: of weights, or of the cache, which a block of
- * rows of one sequence reads once. */
+/* Operations of a node, and the bytes of weights and cache that it reads.  All rows of a
+ * sequence read the cache once. */
 struct counts {
 	double ops, weight_bytes, kv_bytes;
 };
-static struct counts count(const struct infer_work *w, const struct infer_setup *how,
-                           const struct infer_load *l)
+static struct counts count_work(const struct infer_work *w, const struct infer_setup *how,
+                                const struct infer_load *l)
 {
 	double rows = rows_of(w, l), touched;
 	struct counts c = { 0 };
@@ -65,7 +65,7 @@ static struct counts count(const struct infer_work *w, const struct infer_setup 
 		             (w->dk * element_bytes(how->k_type) +
 		              (w->latent ? 0 : w->dv) * element_bytes(how->v_type));
 		break;
-	case INFER_WORK_STATE: /* read and written by every row; a few operations an element */
+	case INFER_WORK_STATE: /* each row reads and writes the state; 7 operations per element */
 		c.ops = 7 * rows * w->heads * w->dk * w->dv;
 		c.kv_bytes = 8.0 * (double)l->seqs * w->heads * w->dk * w->dv;
 		break;
@@ -82,8 +82,8 @@ static struct counts count(const struct infer_work *w, const struct infer_setup 
 
 /* ---- the host, from measured loops ---- */
 
-/* Between points of ascending x, straight lines; beyond them the nearest. */
-static double between(const double *x, const double *y, int n, double at)
+/* Interpolate linearly between points of ascending x; outside, return the nearest y. */
+static double interpolate(const double *x, const double *y, int n, double at)
 {
 	if (at <= x[0])
 		return y[0];
@@ -93,8 +93,8 @@ static double between(const double *x, const double *y, int n, double at)
 	return y[n - 1];
 }
 
-/* Seconds for 1e9 weights by the loops in place for m rows; 0: there is no such loop. */
-static double in_place(const double *rates, double m)
+/* Seconds per 1e9 weights of the loops in place for m rows; 0: there is no such loop. */
+static double in_place_time(const double *rates, double m)
 {
 	static const double at[] = { 1, 2, 4, 8 };
 	double x[4], y[4];
@@ -105,10 +105,10 @@ static double in_place(const double *rates, double m)
 			x[n] = at[i];
 			y[n++] = 1 / rates[i];
 		}
-	return n && m <= x[n - 1] ? between(x, y, n, m) : 0;
+	return n && m <= x[n - 1] ? interpolate(x, y, n, m) : 0;
 }
 
-static double skinny(const struct infer_loop_rate *r, double m)
+static double skinny_time(const struct infer_loop_rate *r, double m)
 {
 	static const double at[] = { 8, 16, 32 };
 	double y[3];
@@ -117,10 +117,10 @@ static double skinny(const struct infer_loop_rate *r, double m)
 		return 0;
 	for (int i = 0; i < 3; i++)
 		y[i] = 1 / r->few[i];
-	return between(at, y, 3, m < 8 ? 8 : m);
+	return interpolate(at, y, 3, m < 8 ? 8 : m);
 }
 
-static double tiled(const struct infer_loop_rate *r, double m)
+static double tile_time(const struct infer_loop_rate *r, double m)
 {
 	static const double at[] = { 16, 64, 512 };
 	double y[3];
@@ -129,12 +129,12 @@ static double tiled(const struct infer_loop_rate *r, double m)
 		return 0;
 	for (int i = 0; i < 3; i++)
 		y[i] = 2 * at[i] / r->tile[i];
-	return m > 512 ? y[2] * m / 512 : between(at, y, 3, m);
+	return m > 512 ? y[2] * m / 512 : interpolate(at, y, 3, m);
 }
 
-/* Seconds for 1e9 weights of a type with m rows of x, by the fastest loop, and the part of it that
- * follows the rate of memory.  A loop takes somewhat more than the longer of reading and of computing:
- * the cubic mean of both comes near, and gives each its part. */
+/* Seconds per 1e9 weights of a type by the fastest loop, and the part of them spent on memory.
+ * A loop takes somewhat more than the longer of reading and computing.  It is modelled as
+ * (read^3 + compute^3)^(1/3), which also divides the time between both. */
 struct taken {
 	double all, memory_part;
 };
@@ -143,25 +143,25 @@ static struct taken weight_time(const struct infer_machine *m, int type, double 
 	const struct infer_loop_rate *r = &m->loops[type];
 	double read = resident ? 0 : element_bytes(type) / m->memory_gb_s, x, compute;
 
-	if (!(r->rows[0] > 0)) /* decoded to floats first: no better than their loop */
+	if (!(r->rows[0] > 0)) /* decoded to floats first, so at most as fast as f32 */
 		r = &m->loops[INFER_F32];
-	x = in_place(resident ? r->cached : r->rows, rows);
-	compute = in_place(r->cached, rows);
+	x = in_place_time(resident ? r->cached : r->rows, rows);
+	compute = in_place_time(r->cached, rows);
 	if (!(x > 0)) { /* too many rows for the loops in place */
-		double few = skinny(r, rows), many = tiled(r, rows);
+		double few = skinny_time(r, rows), many = tile_time(r, rows);
 		x = compute = few > 0 && (!(many > 0) || few < many) ? few : many;
 		x = most(x, read);
 	}
-	if (!(x > 0)) /* a set that has no others */
-		x = compute = rows / 8 * in_place(resident ? r->cached : r->rows, 8);
+	if (!(x > 0)) /* the set has only loops in place */
+		x = compute = rows / 8 * in_place_time(resident ? r->cached : r->rows, 8);
 	double a = read * read * read, b = compute * compute * compute;
 
 	return (struct taken){ x, a > 0 ? a / (a + b) : 0 };
 }
 
-/* How many times as long a product takes as if all threads had their share of it: the backend gives no
- * thread less than some 65536 multiplications, and twice that to one alone (backend/cpu/tile.c). */
-static double uneven(const struct infer_machine *m, double work)
+/* Slowdown of a product too small to occupy all threads: the backend divides it into items of at
+ * least CPU_ITEM_WORK multiplications, and one thread computes up to two. */
+static double small_work_factor(const struct infer_machine *m, double work)
 {
 	double items = work / CPU_ITEM_WORK, threads = m->threads, rounds;
 
@@ -171,14 +171,13 @@ static double uneven(const struct infer_machine *m, double work)
 	return items > 64 * threads ? 1 : rounds * threads / items;
 }
 
-/* Threads other than those that were measured: arithmetic goes with their number, memory as far as it
- * goes. */
-static double slower(const struct infer_machine *m, const struct infer_setup *how)
+/* Slowdown if fewer threads run than were measured: arithmetic scales with their number. */
+static double thread_factor(const struct infer_machine *m, const struct infer_setup *how)
 {
 	return how->threads && how->threads < m->threads ? (double)m->threads / how->threads : 1;
 }
 
-/* As the backend cuts attention (backend/cpu/attn.c). */
+/* Seconds of attention, divided as the backend does (backend/cpu/attn.c). */
 static double attention_time(const struct infer_machine *m, const struct infer_work *w,
                              const struct infer_setup *how, const struct infer_load *l,
                              const struct counts *c, int resident)
@@ -192,13 +191,13 @@ static double attention_time(const struct infer_machine *m, const struct infer_w
 	double alone = most(ops / r->cached[wide] + r->one_ns[wide] * each,
 	                    resident ? 0 : c->kv_bytes * 1e-9 / m->memory_gb_s);
 
-	/* one thread does small work alone, and merges a single row */
+	/* one thread computes small work alone, and merges a single row */
 	if (l->rows == 1)
 		return alone * (seen(w, l) * w->heads * w->dv < CPU_ATTN_SMALL ? m->threads : 1) +
 		       merge;
 	if (rows < 2)
 		return alone + merge / m->threads;
-	/* a block of rows is read up to the end of its last row */
+	/* a block of rows is computed up to the last position of its last row */
 	ops *= 1 + least(rows, CPU_ATTN_BLOCK) / 2 / seen(w, l);
 	return least(alone, ops / r->prefill[wide] + r->block_ns[wide] * each) + merge / m->threads;
 }
@@ -220,7 +219,8 @@ static double put_time(const struct infer_machine *m, const struct infer_work *w
 	return rate > 0 ? rows * (double)w->k * 1e-9 * w->times / (rate * threads) : 0;
 }
 
-/* Making what products read: once for every source, about once for each layer's widths. */
+/* Seconds to quantise the activations of products: once for every source, about once per layer
+ * and width. */
 static double quant_time(const struct infer_machine *m, const struct infer_work *w,
                          const struct infer_load *l)
 {
@@ -231,22 +231,23 @@ static double quant_time(const struct infer_machine *m, const struct infer_work 
 	return rows * (double)w->k * 1e-9 * w->times / rate * (rows > 1 ? 1 : m->threads) / 2;
 }
 
-/* In an engine threads wait for the last block of each other, and one matrix follows another, so products
- * reach less than their loops alone.  Measured with two threads of Zen 4 and models of 0.3 to 1.5 GB. */
+/* Fractions of the loops' rates that products reach in an engine, where threads wait for each
+ * other after every matrix.  Measured with two threads of Zen 4 and models of 0.3 to 1.5 GB. */
 static const double reading_part = 0.87, multiplying_part = 0.93;
 
-static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
-                     const struct infer_machine *m, const struct infer_setup *how,
-                     const struct infer_load *l)
+static void predict_by_loops(struct infer_step_time *t, const struct infer_shape *s,
+                             const struct infer_machine *m, const struct infer_setup *how,
+                             const struct infer_load *l)
 {
-	/* half of the last cache may be other's */
+	/* weights stay in the last-level cache if they fit into half of it; the rest may be used
+	 * by others */
 	int resident = s->weight_bytes - s->table_bytes + t->kv_bytes < 0.5 * (double)m->l3_bytes;
-	double more = slower(m, how), compute = 0, memory = 0;
+	double more = thread_factor(m, how), compute = 0, memory = 0;
 	struct taken one;
 
 	for (int i = 0; i < s->n_work; i++) {
 		const struct infer_work *w = &s->work[i];
-		struct counts c = count(w, how, l);
+		struct counts c = count_work(w, how, l);
 		double rows = rows_of(w, l), touched = 1, x;
 
 		switch ((enum infer_work_kind)w->kind) {
@@ -259,7 +260,7 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 				break;
 			one = weight_time(m, w->type, rows, resident);
 			x = one.all * 1e-9 * (double)w->n * (double)w->k * w->times * touched *
-			    uneven(m, rows * (double)w->n * (double)w->k);
+			    small_work_factor(m, rows * (double)w->n * (double)w->k);
 			memory += x * one.memory_part / reading_part;
 			compute += x * (1 - one.memory_part) / multiplying_part;
 			t->part[INFER_BOUND_RUNTIME] += quant_time(m, w, l);
@@ -267,7 +268,7 @@ static void by_loops(struct infer_step_time *t, const struct infer_shape *s,
 		case INFER_WORK_ATTN:
 			t->part[INFER_BOUND_KV] += attention_time(m, w, how, l, &c, resident);
 			break;
-		case INFER_WORK_STATE: /* three passes over a state, heads side by side */
+		case INFER_WORK_STATE: /* three passes over a state, heads in parallel */
 			t->part[INFER_BOUND_KV] += 3 * rows * w->heads * w->dk * w->dv * 1e-9 *
 			                           w->times / (m->slots[w->slot] * m->threads);
 			break;
@@ -299,7 +300,7 @@ static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
 
 	for (int i = 0; i < s->n_work; i++) {
 		const struct infer_work *w = &s->work[i];
-		struct counts c = count(w, how, l);
+		struct counts c = count_work(w, how, l);
 		int floats = w->kind == INFER_WORK_ATTN || w->kind == INFER_WORK_STATE ||
 		             w->kind == INFER_WORK_ROWS || w->type == INFER_F32 ||
 		             w->type == INFER_F16 || w->type == INFER_BF16;
@@ -314,7 +315,7 @@ static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
 	compute = (m->f32_gflop_s > 0 ? fma * 1e-9 / m->f32_gflop_s : 0) +
 	          (dots > 0 ? dot * 1e-9 / dots : 0);
 	double memory = (bytes + kv) * 1e-9 / m->memory_gb_s;
-	/* weights that stay in caches are read from there */
+	/* weights that fit into the caches are read from there */
 	if (m->cached_gb_s > 0 && s->weight_bytes + kv < (double)m->l3_bytes)
 		memory = (bytes + kv) * 1e-9 / m->cached_gb_s;
 	double x = part * most(compute, memory);
@@ -326,7 +327,7 @@ static void host_limit(struct infer_step_time *t, const struct infer_shape *s,
 	t->limit += x;
 }
 
-/* What crosses between accelerators in a step, in seconds. */
+/* Seconds of transfers between accelerators in a step. */
 static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
                         const struct infer_setup *how, const struct infer_load *l)
 {
@@ -336,11 +337,11 @@ static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
 	if (n < 2 || !(link > 0))
 		return 0;
 	switch ((enum infer_split)how->split) {
-	case INFER_SPLIT_TENSOR: /* two sums over all of them in each layer, in a ring */
+	case INFER_SPLIT_TENSOR: /* two ring all-reduces per layer */
 		return 2.0 * s->layers * how->gpu_part * 2 * (n - 1) / n * row * 1e-9 / link;
 	case INFER_SPLIT_PIPELINE:
 		return (n - 1) * row * 1e-9 / link;
-	case INFER_SPLIT_EXPERT: /* rows to their experts and back */
+	case INFER_SPLIT_EXPERT: /* two all-to-all exchanges per layer: to the experts and back */
 		return 2.0 * s->layers * how->gpu_part * (s->used ? s->used : 1) * (n - 1) / n *
 		       row / n * 1e-9 / link;
 	case INFER_SPLIT_NONE:
@@ -349,10 +350,10 @@ static double link_time(const struct infer_shape *s, const struct infer_gpu *g,
 	return 0;
 }
 
-/* The part of a step on accelerators: its limit, and what is predicted of it. */
-static void on_gpus(struct infer_step_time *t, const struct infer_shape *s,
-                    const struct infer_machine *m, const struct infer_setup *how,
-                    const struct infer_load *l)
+/* Add the part of a step on accelerators to the limit and the prediction. */
+static void add_gpu_part(struct infer_step_time *t, const struct infer_shape *s,
+                         const struct infer_machine *m, const struct infer_setup *how,
+                         const struct infer_load *l)
 {
 	const struct infer_gpu *g = &m->gpu;
 	double n = how->gpus > 1 && how->split != INFER_SPLIT_PIPELINE ? how->gpus : 1;
@@ -381,8 +382,8 @@ static void on_gpus(struct infer_step_time *t, const struct infer_shape *s,
 	t->part[INFER_BOUND_LINK] += link;
 }
 
-static void described_host(struct infer_step_time *t, const struct infer_machine *m, double limit,
-                           int prompt)
+static void predict_by_fraction(struct infer_step_time *t, const struct infer_machine *m,
+                                double limit, int prompt)
 {
 	int many = t->limit_by == INFER_BOUND_COMPUTE;
 	double part = many ? m->prefill_part : m->decode_part;
@@ -391,7 +392,7 @@ static void described_host(struct infer_step_time *t, const struct infer_machine
 		t->part[t->limit_by] += limit / part;
 }
 
-static double sum_of(const struct infer_step_time *t)
+static double sum_parts(const struct infer_step_time *t)
 {
 	double sum = 0;
 
@@ -400,10 +401,11 @@ static double sum_of(const struct infer_step_time *t)
 	return sum;
 }
 
-/* The part of a step on the host; 0: nothing is known about its efficiency. */
-static int on_host(struct infer_step_time *t, const struct infer_shape *s,
-                   const struct infer_machine *m, const struct infer_setup *how,
-                   const struct infer_load *l, double part)
+/* Add the part of a step on the host.  Returns 0 if it cannot be predicted: no efficiency is
+ * known. */
+static int add_host_part(struct infer_step_time *t, const struct infer_shape *s,
+                         const struct infer_machine *m, const struct infer_setup *how,
+                         const struct infer_load *l, double part)
 {
 	struct infer_step_time host = *t;
 
@@ -411,16 +413,16 @@ static int on_host(struct infer_step_time *t, const struct infer_shape *s,
 	memset(host.part, 0, sizeof host.part);
 	host_limit(&host, s, m, how, l, part);
 	if (m->loops[INFER_F32].rows[0] > 0)
-		by_loops(&host, s, m, how, l);
+		predict_by_loops(&host, s, m, how, l);
 	else
-		described_host(&host, m, host.limit / part, l->rows > l->seqs);
+		predict_by_fraction(&host, m, host.limit / part, l->rows > l->seqs);
 	if (host.limit > t->limit)
 		t->limit_by = host.limit_by;
 	t->partial |= !(m->f32_gflop_s > 0) && l->rows > l->seqs;
 	t->limit += host.limit;
 	for (int i = 0; i < INFER_BOUND_COUNT; i++)
 		t->part[i] += host.part[i] * part;
-	return sum_of(&host) > 0;
+	return sum_parts(&host) > 0;
 }
 
 void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
@@ -431,18 +433,18 @@ void infer_step_time(struct infer_step_time *t, const struct infer_shape *s,
 
 	memset(t, 0, sizeof *t);
 	for (int i = 0; i < s->n_work; i++) {
-		struct counts c = count(&s->work[i], how, l);
+		struct counts c = count_work(&s->work[i], how, l);
 		t->weight_bytes += c.weight_bytes;
 		t->kv_bytes += c.kv_bytes;
 		t->ops += c.ops;
 	}
 	if (how->gpu_part > 0) {
-		on_gpus(t, s, m, how, l);
-		known = sum_of(t) > 0;
+		add_gpu_part(t, s, m, how, l);
+		known = sum_parts(t) > 0;
 	}
 	if (how->gpu_part < 1)
-		known &= on_host(t, s, m, how, l, 1 - how->gpu_part);
-	t->total = known ? sum_of(t) : 0;
+		known &= add_host_part(t, s, m, how, l, 1 - how->gpu_part);
+	t->total = known ? sum_parts(t) : 0;
 	for (int i = 0; i < INFER_BOUND_COUNT; i++)
 		if (t->part[i] > t->part[t->total_by])
 			t->total_by = i;

@@ -1,5 +1,5 @@
-/* probe/attn.c - attention over a KV cache larger than the caches of the machine: the splits of one
- * head in turn */
+/* probe/attn.c - attention over a KV cache larger than the machine's caches: one split of a head
+ * after another */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -10,18 +10,18 @@
 #include <math.h>
 #include <string.h>
 
-/* query heads of a task; they share a head of the cache */
+/* HEADS: query heads that share a KV head, computed together */
 enum { HEADS = PROBE_ATTN_HEADS, PAGES = KERN_SPLIT / KERN_PAGE };
 
-/* Positions that are seen: a whole split, or its beginning. */
-static int seen(const struct probe_case *c) { return (int)num_min(c->n, KERN_SPLIT); }
+/* Positions attended to: a whole split, or its beginning. */
+static int positions(const struct probe_case *c) { return (int)num_min(c->n, KERN_SPLIT); }
 
 static size_t page_bytes(const struct probe_case *c) { return kern_kv_bytes(c->type, c->k); }
-/* K of the pages of a split, then V */
+/* Bytes of a split: K of all its pages, then V. */
 static size_t split_bytes(const struct probe_case *c) { return 2 * PAGES * page_bytes(c); }
 
-/* A split drawn, and copies of it. */
-static int fill(infer_probe *p, const struct probe_case *c)
+/* Fill p->weights with copies of one random split, unless it contains them already. */
+static int fill_cache(infer_probe *p, const struct probe_case *c)
 {
 	int is = c->type << 16 | c->k;
 	float *x;
@@ -46,8 +46,8 @@ static int fill(infer_probe *p, const struct probe_case *c)
 }
 
 /* y: m and l [rows][HEADS], o [rows][HEADS][d], scratch */
-static void split(const struct probe_job *j, const struct kern *k, const unsigned char *at,
-                  float *y)
+static void compute_split(const struct probe_job *j, const struct kern *k, const unsigned char *at,
+                          float *y)
 {
 	const struct probe_case *c = j->c;
 	size_t pairs = (size_t)c->m * HEADS, d = (size_t)c->k;
@@ -69,8 +69,8 @@ static void split(const struct probe_job *j, const struct kern *k, const unsigne
 	                             .dk = c->k,
 	                             .dv = c->k,
 	                             .from = 0,
-	                             .to = seen(c),
-	                             .pos = seen(c),
+	                             .to = positions(c),
+	                             .pos = positions(c),
 	                             .scale = 1 / sqrtf((float)d),
 	                             .m = y,
 	                             .l = y + pairs,
@@ -87,9 +87,9 @@ static double piece(struct probe_worker *w)
 
 	if ((size_t)(w->to - w->at) < split_bytes(c))
 		w->at = w->from;
-	split(j, j->k, w->at, j->y + (size_t)w->id * j->y_floats);
+	compute_split(j, j->k, w->at, j->y + (size_t)w->id * j->y_floats);
 	w->at += split_bytes(c);
-	return 4.0 * c->m * HEADS * seen(c) * c->k;
+	return 4.0 * c->m * HEADS * positions(c) * c->k;
 }
 
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err)
@@ -102,12 +102,12 @@ int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err)
 	j->y_floats = num_round_up(
 		num_round_up(results, 16) + kern_attn_scratch(c->k, c->k) / sizeof(float), 16);
 	j->y = mem_aligned(MEM_PLAN, 64, workers * j->y_floats * sizeof(float));
-	if (!j->fx || !j->y || fill(p, c))
-		return err_set(err, INFER_ENOMEM, "no memory for a case");
+	if (!j->fx || !j->y || fill_cache(p, c))
+		return err_nomem(err);
 	memset(j->y, 0, workers * j->y_floats * sizeof(float));
 	if (!(p->flags & PROBE_UNCHECKED)) {
-		split(j, j->k, p->weights, j->y);
-		split(j, &p->ref, p->weights, j->y + j->y_floats);
+		compute_split(j, j->k, p->weights, j->y);
+		compute_split(j, &p->ref, p->weights, j->y + j->y_floats);
 		j->same = kern_data_differ(j->y, j->y + j->y_floats, results) < 0;
 	}
 	j->fn = piece;

@@ -10,33 +10,33 @@
 
 #include <string.h>
 
-/* Products as they stand in models; those of one k follow each other.  quick: measured then too. */
+/* Products of models, sorted by k.  quick: also measured with INFER_PROBE_QUICK. */
 static const struct {
 	const char *name;
 	int n, k, quick;
 } shapes[] = {
-	{ "square", 2048, 2048, 1 }, /* q, and the one behind attention */
-	{ "narrow", 512, 2048, 0 },  /* k and v of grouped queries */
+	{ "square", 2048, 2048, 1 }, /* the query and output projections of attention */
+	{ "narrow", 512, 2048, 0 },  /* K and V projections with grouped queries */
 	{ "ffn", 8192, 2048, 1 },    /* gate and up */
 	{ "output", 102400, 2048, 0 }, { "expert", 768, 2048, 0 },
 	{ "down", 2048, 8192, 0 },     { "expert-down", 2048, 768, 1 },
 };
 static const int rows_m[] = { 1, 2, 4, 8 }, skinny_m[] = { 8, 16, 24, 32 },
 		 tile_m[] = { 16, 32, 64, 512 };
-/* head sizes of attention */
+/* head sizes of attention cases */
 static const int head_dims[] = { 64, 128 };
 #define TYPE(type, name) INFER_##type,
 static const int cache_types[] = { INFER_KV_TYPES(TYPE, TYPE, TYPE) };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes, ELEM_K = 2048, ATTN_CTX = 4096, PREFILL = 64 };
 
-static int add(infer_probe *p, struct probe_case c, infer_error *err)
+static int add_case(infer_probe *p, struct probe_case c, infer_error *err)
 {
 	if (p->n_cases == p->cap) {
 		int cap = p->cap ? 2 * p->cap : 256;
 		struct probe_case *cases =
 			mem_realloc(MEM_PLAN, p->cases, (size_t)cap, sizeof *cases);
 		if (!cases)
-			return err_set(err, INFER_ENOMEM, "no memory for a list of cases");
+			return err_nomem(err);
 		p->cases = cases;
 		p->cap = cap;
 	}
@@ -44,8 +44,9 @@ static int add(infer_probe *p, struct probe_case c, infer_error *err)
 	return INFER_OK;
 }
 
-/* A set that inherits a loop from the set before it is not measured for that loop. */
-static int own(const infer_probe *p, const struct probe_case *c, int kind)
+/* True if the set of the case has a loop of this kind that it does not inherit from the narrower
+ * set. */
+static int has_own_loop(const infer_probe *p, const struct probe_case *c, int kind)
 {
 	const struct kern_mm *mm = probe_loops(&p->sets[c->set], c),
 			     *less = c->set ? probe_loops(&p->sets[c->set - 1], c) : NULL;
@@ -62,47 +63,48 @@ static int own(const infer_probe *p, const struct probe_case *c, int kind)
 	}
 }
 
-static int own_mm(const infer_probe *p, const struct probe_case *c)
+static int has_own_product(const infer_probe *p, const struct probe_case *c)
 {
-	return own(p, c, PROBE_ROWS) || own(p, c, PROBE_SKINNY) || own(p, c, PROBE_TILE);
+	return has_own_loop(p, c, PROBE_ROWS) || has_own_loop(p, c, PROBE_SKINNY) ||
+	       has_own_loop(p, c, PROBE_TILE);
 }
 
-/* Those of c's type, set and activations. */
+/* Add the cases of one shape with the type, set and activations of c. */
 static int add_products(infer_probe *p, struct probe_case c, int shape, infer_error *err)
 {
 	int quick = (p->flags & INFER_PROBE_QUICK) != 0,
 	    first = !shape || shapes[shape - 1].k != shapes[shape].k;
 
 	if ((quick && !shapes[shape].quick) ||
-	    shapes[shape].k % infer_type_info(c.type)->block != 0 || !own_mm(p, &c))
+	    shapes[shape].k % infer_type_info(c.type)->block != 0 || !has_own_product(p, &c))
 		return INFER_OK;
 	c.shape = shapes[shape].name;
 	c.n = shapes[shape].n;
 	c.k = shapes[shape].k;
 	c.kind = PROBE_ROWS;
-	for (int i = 0; i < 4 && own(p, &c, PROBE_ROWS); i++) {
+	for (int i = 0; i < 4 && has_own_loop(p, &c, PROBE_ROWS); i++) {
 		c.m = rows_m[i];
-		TRY(add(p, c, err));
+		TRY(add_case(p, c, err));
 	}
 	c.kind = PROBE_SKINNY;
-	for (int i = 0; i < 4 && own(p, &c, PROBE_SKINNY); i++) {
+	for (int i = 0; i < 4 && has_own_loop(p, &c, PROBE_SKINNY); i++) {
 		c.m = skinny_m[i];
-		TRY(add(p, c, err));
+		TRY(add_case(p, c, err));
 	}
-	if (!first) /* a panel is the same whatever n */
+	if (!first) /* panels do not depend on n */
 		return INFER_OK;
 	c.kind = PROBE_TILE;
-	for (int i = 0; i < 4 && own(p, &c, PROBE_TILE); i++) {
+	for (int i = 0; i < 4 && has_own_loop(p, &c, PROBE_TILE); i++) {
 		c.m = tile_m[i];
-		TRY(add(p, c, err));
+		TRY(add_case(p, c, err));
 	}
 	c.m = 1;
 	c.kind = PROBE_PACK;
-	if (own(p, &c, PROBE_TILE))
-		TRY(add(p, c, err));
+	if (has_own_loop(p, &c, PROBE_TILE))
+		TRY(add_case(p, c, err));
 	c.n = 1;
 	c.kind = PROBE_QUANT;
-	return own(p, &c, PROBE_QUANT) ? add(p, c, err) : INFER_OK;
+	return has_own_loop(p, &c, PROBE_QUANT) ? add_case(p, c, err) : INFER_OK;
 }
 
 static int add_attn(infer_probe *p, int set, infer_error *err)
@@ -112,16 +114,16 @@ static int add_attn(infer_probe *p, int set, infer_error *err)
 	for (size_t t = 0; t < sizeof cache_types / sizeof *cache_types; t++)
 		for (size_t d = 0; d < sizeof head_dims / sizeof *head_dims; d++)
 			for (int prefill = 0; prefill < 2; prefill++)
-				TRY(add(p,
-				        (struct probe_case){ .kind = PROBE_ATTN,
-				                             .set = (uint8_t)set,
-				                             .type = cache_types[t],
-				                             .shape =
-				                                     prefill ? "prefill" : "decode",
-				                             .n = ATTN_CTX,
-				                             .k = head_dims[d],
-				                             .m = prefill ? PREFILL : 1 },
-				        err));
+				TRY(add_case(p,
+				             (struct probe_case){ .kind = PROBE_ATTN,
+				                                  .set = (uint8_t)set,
+				                                  .type = cache_types[t],
+				                                  .shape = prefill ? "prefill"
+				                                                   : "decode",
+				                                  .n = ATTN_CTX,
+				                                  .k = head_dims[d],
+				                                  .m = prefill ? PREFILL : 1 },
+				             err));
 	return INFER_OK;
 }
 
@@ -140,16 +142,16 @@ int probe_cases(infer_probe *p, infer_error *err)
 	for (int slot = 0; probe_elem_name(slot); slot++)
 		for (int set = 0; set < p->n_sets; set++)
 			if (!set || !probe_elem_same(slot, &p->sets[set], &p->sets[set - 1]))
-				TRY(add(p,
-				        (struct probe_case){ .kind = PROBE_ELEM,
-				                             .set = (uint8_t)set,
-				                             .slot = (uint8_t)slot,
-				                             .type = INFER_F32,
-				                             .shape = "row",
-				                             .n = 1,
-				                             .k = ELEM_K,
-				                             .m = 1 },
-				        err));
+				TRY(add_case(p,
+				             (struct probe_case){ .kind = PROBE_ELEM,
+				                                  .set = (uint8_t)set,
+				                                  .slot = (uint8_t)slot,
+				                                  .type = INFER_F32,
+				                                  .shape = "row",
+				                                  .n = 1,
+				                                  .k = ELEM_K,
+				                                  .m = 1 },
+				             err));
 	return INFER_OK;
 }
 
@@ -199,7 +201,6 @@ void probe_spread(infer_probe *p, size_t have)
 	p->fill_cache = 0;
 }
 
-/* Some rows drawn, and copies of them. */
 void probe_fill(infer_probe *p, int type, int k)
 {
 	size_t row = type_row_bytes(type, k), rows = ((size_t)2 << 20) / row;
@@ -212,9 +213,10 @@ void probe_fill(infer_probe *p, int type, int k)
 	p->fill_k = k;
 }
 
-/* What the limit of a case is measured by. */
-static void limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn **fn,
-                  struct probe_memory *mem)
+/* Choose the ceiling that limits the case: set j->limit, and the function and memory that
+ * measure it. */
+static void choose_limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn **fn,
+                         struct probe_memory *mem)
 {
 	double compute = j->limit == INFER_LIMIT_TILE  ? c->tile_bf16.median
 	                 : j->limit == INFER_LIMIT_DOT ? c->dot.median
@@ -232,13 +234,14 @@ static void limit(struct probe_job *j, const struct infer_ceilings *c, probe_fn 
 	                                    : probe_fma;
 }
 
-static int run(infer_probe *p, struct probe_job *j, struct infer_probe_result *r, infer_error *err)
+static int run_case(infer_probe *p, struct probe_job *j, struct infer_probe_result *r,
+                    infer_error *err)
 {
 	double top[PROBE_TURNS], own[PROBE_TURNS], part[PROBE_TURNS], *rates[2] = { top, own };
 	probe_fn *fns[2] = { NULL, j->fn };
 	struct probe_memory mems[2] = { { .grain = 1 }, j->mem };
 
-	limit(j, &p->ceilings, &fns[0], &mems[0]);
+	choose_limit(j, &p->ceilings, &fns[0], &mems[0]);
 	TRY(probe_run(p, fns, mems, j, rates, err));
 	for (int32_t i = 0; i < p->repeat; i++)
 		part[i] = own[i] * (j->limit == INFER_LIMIT_MEMORY ? j->bytes_per_op : 1) / top[i];
@@ -286,7 +289,7 @@ int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
 	int rc = probe_make(&j, p, err);
 
 	if (!rc)
-		rc = run(p, &j, r, err);
+		rc = run_case(p, &j, r, err);
 	probe_job_fini(&j);
 	return rc;
 }

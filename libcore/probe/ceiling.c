@@ -1,4 +1,5 @@
-/* probe/ceiling.c - the probe, and what the machine can: reading memory, fma, products of bytes */
+/* probe/ceiling.c - open and close a probe, and measure ceilings: reading memory, fma, int8
+ * products */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,9 +10,9 @@
 #include <sys/mman.h>
 
 enum { PIECE = 8 << 20, QUICK_PIECE = 1 << 20, TURNS = 2000 };
-/* beyond what caches hold */
+/* BYTES are more than caches hold */
 enum { BYTES = 256 << 20, QUICK_BYTES = 32 << 20, SHARE = 4 << 20, LEAST = 64 << 10 };
-enum { NOW_BYTES = 64 << 20 }; /* more than a turn can read */
+enum { NOW_BYTES = 64 << 20 }; /* more than a turn reads */
 
 double probe_read(struct probe_worker *w)
 {
@@ -73,7 +74,7 @@ int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct in
 	return INFER_OK;
 }
 
-/* The tensors of the first file of a model that has some, from the first to the last in memory. */
+/* The memory from the first to the last tensor of the first shard that has any. */
 static struct probe_memory file_memory(const infer_file *f)
 {
 	const unsigned char *from = NULL, *to = NULL;
@@ -82,7 +83,8 @@ static struct probe_memory file_memory(const infer_file *f)
 
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
 		const unsigned char *at = t->data;
-		/* experts that are apart have none; copies lie anywhere, but a compressed file lies in one piece */
+		/* experts stored as separate tensors have no data; copies are scattered, except
+		 * for those of a compressed file */
 		if (!at || (file_is_copy(f, t) && !f->shards[t->shard].own))
 			continue;
 		if (shard < 0)
@@ -94,7 +96,7 @@ static struct probe_memory file_memory(const infer_file *f)
 		if (!to || at + t->bytes > to)
 			to = at + t->bytes;
 	}
-	/* whole lines */
+	/* begin at a cache line */
 	size_t off = (size_t)(-(uintptr_t)from % 64);
 	if (!from || (size_t)(to - from) < off)
 		return (struct probe_memory){ .grain = 1 };
@@ -135,7 +137,7 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
 
 	if (file)
 		mem = file_memory(file);
-	if (mem.bytes < (size_t)p->threads * LEAST) { /* a toy, or nothing */
+	if (mem.bytes < (size_t)p->threads * LEAST) { /* no file, or a tiny one */
 		TRY(probe_weights(p, err));
 		mem = (struct probe_memory){ p->weights, p->bytes, 512 };
 	}
@@ -165,7 +167,8 @@ int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double
 	size_t part = (size_t)p->threads * NOW_BYTES;
 	int rc = INFER_OK;
 
-	p->repeat = usual.repeat < REPEAT ? usual.repeat : REPEAT; /* there is room for so many */
+	p->repeat = usual.repeat < REPEAT ? usual.repeat
+	                                  : REPEAT; /* rates[] has room for usual.repeat */
 	p->turn_ns = MEMORY_NS;
 	if (gb_s)
 		mem = file_memory(file);
@@ -186,7 +189,7 @@ int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double
 	return rc;
 }
 
-static int take_sets(infer_probe *p, const char *isa, infer_error *err)
+static int list_sets(infer_probe *p, const char *isa, infer_error *err)
 {
 	uint64_t all = cpu_permit(cpu_features());
 
@@ -214,11 +217,11 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 	*out = NULL;
 	if (o->threads < 0 || o->threads > PROBE_THREADS || o->repeat < 0 ||
 	    o->repeat > PROBE_TURNS)
-		return err_set(err, INFER_EINVAL, "%d threads, %d turns: up to %d and %d",
+		return err_set(err, INFER_EINVAL, "%d threads, %d turns: must be at most %d and %d",
 		               (int)o->threads, (int)o->repeat, PROBE_THREADS, PROBE_TURNS);
 	p = mem_zalloc(MEM_PLAN, 1, sizeof *p);
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "no memory to measure with");
+		return err_nomem(err);
 	os_limits(&l);
 	p->threads = o->threads ? o->threads : l.threads;
 	p->repeat = o->repeat ? o->repeat : 5;
@@ -232,7 +235,7 @@ int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_
 	p->fill_type = -1;
 	p->rates = mem_alloc(MEM_PLAN, 2 * ((size_t)p->repeat + 1) * (size_t)p->threads,
 	                     sizeof *p->rates);
-	rc = p->rates ? take_sets(p, o->isa, err)
+	rc = p->rates ? list_sets(p, o->isa, err)
 	              : err_set(err, INFER_ENOMEM, "no memory for %d turns", (int)p->repeat);
 	if (!rc)
 		rc = probe_cases(p, err);

@@ -1,4 +1,5 @@
-/* probe/crew.c - threads that take turns: a turn of the ceiling, a turn of the kernel, and again */
+/* probe/crew.c - run measurements on several threads, alternating between turns of the ceiling
+ * and of the kernel */
 #include "probe/probe.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -13,7 +14,7 @@ struct crew {
 	struct probe_worker *workers; /* [2][threads] */
 	pthread_barrier_t bar;
 	pthread_mutex_t gate;
-	int over; /* someone could not be started */
+	int over; /* a thread could not be started */
 };
 struct member {
 	struct crew *crew;
@@ -21,23 +22,23 @@ struct member {
 	pthread_t thread;
 };
 
-static int64_t now(const infer_probe *p)
+static int64_t read_clock(const infer_probe *p)
 {
 	return p->flags & INFER_PROBE_WALL ? clock_now_ns() : clock_thread_ns();
 }
 
-/* Asking for the time of a thread takes about half a microsecond, so pieces that take little more are
- * done several at a time. */
-static double turn(const infer_probe *p, probe_fn *fn, struct probe_worker *w)
+/* Run fn for one turn; returns units per second.  Reading the processor time of a thread takes
+ * about 0.5 us, so short pieces are run several at a time. */
+static double run_turn(const infer_probe *p, probe_fn *fn, struct probe_worker *w)
 {
 	enum { LOOKS = 16 };
-	int64_t from = now(p), t, last = 0;
+	int64_t from = read_clock(p), t, last = 0;
 	double units = 0;
 
 	for (int pieces = 1;;) {
 		for (int i = 0; i < pieces; i++)
 			units += fn(w);
-		t = now(p) - from;
+		t = read_clock(p) - from;
 		if (t >= p->turn_ns)
 			break;
 		if (t - last < p->turn_ns / LOOKS)
@@ -47,7 +48,8 @@ static double turn(const infer_probe *p, probe_fn *fn, struct probe_worker *w)
 	return units / ((double)t * 1e-9);
 }
 
-/* The first turn of each is not counted: it meets cold caches and sleeping cores. */
+/* Run the turns of one thread.  The first turn of each function only warms caches and cores up:
+ * it is left out of the results. */
 static void *member_main(void *arg)
 {
 	struct member *m = arg;
@@ -61,13 +63,14 @@ static void *member_main(void *arg)
 		for (size_t i = 0; i < 2 && c->fn[i]; i++) {
 			pthread_barrier_wait(&c->bar);
 			p->rates[(i * turns + t) * threads + (size_t)m->id] =
-				turn(p, c->fn[i], &c->workers[i * threads + (size_t)m->id]);
+				run_turn(p, c->fn[i], &c->workers[i * threads + (size_t)m->id]);
 		}
 	return NULL;
 }
 
-/* What was read a moment ago is still in the last cache: each run begins further on than the one before,
- * and of two that take turns the second half a share behind the first. */
+/* Set a worker to its share of the memory.  Data read recently may still be in the last-level
+ * cache, so each run begins FURTHER bytes after the previous one, and the second function half a
+ * share after the first. */
 static void worker_init(struct probe_worker *w, const infer_probe *p, int32_t id,
                         const struct probe_memory *m, size_t half, void *job)
 {
@@ -82,8 +85,9 @@ static void worker_init(struct probe_worker *w, const infer_probe *p, int32_t id
 	w->at = w->from + (p->runs * FURTHER + half * (share / 2)) % share / m->grain * m->grain;
 }
 
-/* All threads or none: the gate stays shut until all have started. */
-static int start(struct crew *c, struct member *m, infer_error *err)
+/* Run all threads, or none if one cannot be started: they wait at the gate until all have been
+ * created. */
+static int run_threads(struct crew *c, struct member *m, infer_error *err)
 {
 	infer_probe *p = c->p;
 	int32_t n = 1;
@@ -127,7 +131,7 @@ int probe_run(infer_probe *p, probe_fn *const fn[2], const struct probe_memory m
 				worker_init(&c.workers[(size_t)i * threads + (size_t)t], p, t,
 				            &mem[i], (size_t)i, job);
 		p->runs++;
-		rc = start(&c, m, err);
+		rc = run_threads(&c, m, err);
 	}
 	for (size_t i = 0; !rc && i < 2 && fn[i]; i++)
 		for (size_t t = 1; t < turns; t++) {

@@ -1,4 +1,4 @@
-/* probe/elem.c - slots that go element by element, over a row that stays in cache */
+/* probe/elem.c - row operations of struct kern, on a row that stays in cache */
 #include "probe/probe.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 
 enum { TIMES = 16, HEAD = 64, SPLITS = 16 };
 
-/* What a slot works on: a, b and y f32 [k], cs f32 [k] of angles. */
+/* Operands of a slot: a, b and y f32 [k], cs f32 [k] (cosines and sines of angles). */
 struct row {
 	const float *a, *b;
 	float *y;
@@ -71,10 +71,10 @@ static void conv(const struct kern *k, const struct row *r)
 
 	k->conv(r->y, x, r->b, 1, r->k);
 }
-/* one row, which changes a state of k / 16 rows */
+/* One row, which updates a state of k / 16 rows. */
 static void delta(const struct kern *k, const struct row *r)
 {
-	const float g = 0.5f, beta = 1e-3f; /* it stays bounded */
+	const float g = 0.5f, beta = 1e-3f; /* the state stays bounded */
 	float y[KERN_DELTA];
 	const struct kern_delta d = { .s = r->y,
 		                      .q = r->a,
@@ -90,13 +90,14 @@ static void delta(const struct kern *k, const struct row *r)
 
 	k->delta(&d);
 }
-/* one head of SPLITS splits: k floats of parts */
+/* Merge SPLITS splits of one head: k floats of partial results. */
 static void attn_merge(const struct kern *k, const struct row *r)
 {
 	k->attn_merge(r->y, r->b, r->b + SPLITS, r->a, SPLITS, 1, r->k / SPLITS);
 }
 
-/* bytes read and written, and operations written out in tmpl/ (an fma is two), of one element */
+/* Per element: bytes read and written, operations as written in kern/tmpl (an fma counts as
+ * two). */
 #define SLOT(name, bytes, ops) \
 	{ \
 #name, name, offsetof(struct kern, name), bytes, ops \
@@ -148,7 +149,7 @@ int probe_elem(struct probe_job *j, infer_probe *p, infer_error *err)
 	j->fx = probe_floats(2 * k, 7);
 	j->y = mem_aligned(MEM_PLAN, 64, rows * k * sizeof(float));
 	if (!j->fx || !j->y)
-		return err_set(err, INFER_ENOMEM, "no memory for a case");
+		return err_nomem(err);
 	memset(j->y, 0, rows * k * sizeof(float));
 	for (size_t i = 0; i < k; i++) /* sums of exponentials are positive */
 		j->fx[k + i] = j->fx[k + i] < 0 ? -j->fx[k + i] : j->fx[k + i];

@@ -1,5 +1,5 @@
-/* probe/machine.c - this machine: memory by the number of threads, arithmetic, barriers, drawing, the
- * disk */
+/* probe/machine.c - measure this machine: memory by number of threads, arithmetic, barriers,
+ * sampling, engine steps, the disk */
 #include <infer/engine.h>
 #include <infer/machine.h>
 #include <infer/sample.h>
@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* memory is measured longer than the rest: its rate swings from one millisecond to the next */
+/* memory is measured longer than the rest, since its rate varies within milliseconds */
 enum { REPEAT = 3, MEMORY_REPEAT = 9, MEMORY_TURN_NS = 4000000, TURN_NS = 400000 };
 enum { LEAST_BYTES = 64 << 20, MOST_BYTES = 256 << 20, CACHES = 4 };
 enum { CACHED = 3 << 20, DISK_BYTES = 16 << 20, DISK_PIECE = 4 << 20, LOGITS = 32000 };
@@ -68,8 +68,8 @@ static int read_huge(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return rc;
 }
 
-/* Arithmetic has a fixed ceiling, which other work on the machine can only hide: the best turn. */
-static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
+/* Measure arithmetic.  Other load can only make it slower, so the result is the best turn. */
+static int measure_arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	const struct probe_memory none = { .grain = 1 };
 	int32_t most = p->threads;
@@ -87,7 +87,7 @@ static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 	TRY(probe_alone(p, probe_fma, none, &fma, err));
 	TRY(probe_alone(p, probe_dot, none, &dot, err));
 	m->f32_gflop_s = fma.most;
-	if (!(m->i8_gop_s > 0)) /* not met beside the loops */
+	if (!(m->i8_gop_s > 0)) /* the loops were not measured, which set it */
 		m->i8_gop_s = dot.most;
 	if (!p->widest.peak_tile)
 		return INFER_OK;
@@ -98,7 +98,8 @@ static int arithmetic(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-/* Some microseconds of work, so that no thread can do the items of another before that has come. */
+/* Work for some microseconds: long enough that no thread finishes before the others have
+ * started. */
 static void some_work(void *user, int64_t i, int worker)
 {
 	const infer_probe *p = user;
@@ -110,9 +111,9 @@ static void some_work(void *user, int64_t i, int worker)
 	p->widest.peak_fma(&ops, sink, 40);
 }
 
-/* What a region costs beside its work: an item for each thread, against one alone; the middle of some
- * turns. */
-static int barriers(struct infer_machine *m, infer_probe *p, infer_error *err)
+/* Set the overhead of a parallel region: the time of a region with one item for each thread,
+ * minus that of one item; the median of some turns. */
+static int measure_barriers(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	enum { TURNS = 15, REGIONS = 60 };
 	double of[TURNS];
@@ -135,16 +136,15 @@ static int barriers(struct infer_machine *m, infer_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-/* A token drawn with the options that programs have where nothing else is said, and its log-probability. */
-static int draws(struct infer_machine *m, const struct kern *k, infer_error *err)
+/* Measure drawing a token with the programs' default options, and computing its log-probability. */
+static int measure_sampling(struct infer_machine *m, const struct kern *k, infer_error *err)
 {
 	enum { TURNS = 12 };
 	const struct infer_sample_opts o = { .temp = 0.8f, .top_k = 40, .top_p = 0.95f };
 	float *x = probe_floats(LOGITS, 3), sum;
 	infer_sampler *s = NULL;
 	int32_t token;
-	int rc = x ? infer_sampler_new(&s, &o, LOGITS, err)
-	           : err_set(err, INFER_ENOMEM, "no memory for logits");
+	int rc = x ? infer_sampler_new(&s, &o, LOGITS, err) : err_nomem(err);
 
 	for (int t = 0; !rc && t < TURNS; t++) {
 		int64_t from = clock_thread_ns();
@@ -159,8 +159,9 @@ static int draws(struct infer_machine *m, const struct kern *k, infer_error *err
 	return rc;
 }
 
-/* Requests that come at once, until all have ended.  Into of[*n], up to STEPS, goes the time of each step
- * that produces a token of every one, and with one token of each the time of all steps. */
+/* Submit all requests at once, and step until they end.  Appends times in ns to of[*n], at most
+ * STEPS: of each step that decodes a token for every request, or, if tokens is 1, of all steps
+ * together. */
 enum { STEPS = 3 * 48, BATCH = 8, PROMPT = 256, AHEAD = 4 };
 static int some_steps(infer_engine *e, int requests, int prompt, int tokens, double *of, int *n,
                       infer_error *err)
@@ -201,12 +202,14 @@ static int some_steps(infer_engine *e, int requests, int prompt, int tokens, dou
 	return INFER_OK;
 }
 
-/* The built-in model in the engine that programs run; called several times, it adds to what is there. */
+/* Times (ns) of steps of the built-in model in an engine: decode of one sequence, decode of
+ * BATCH, prefill of PROMPT tokens. */
 struct steps {
 	double one[STEPS], batch[STEPS], prompt[STEPS];
 	int n_one, n_batch, n_prompt;
 };
-static int decoding(struct steps *s, const infer_model *model, infer_error *err)
+/* Append times of decode steps to s. */
+static int time_decode(struct steps *s, const infer_model *model, infer_error *err)
 {
 	enum { TOKENS = 48 };
 	const struct infer_engine_opts o = { .ctx = 2 * TOKENS, .max_seqs = BATCH };
@@ -221,8 +224,8 @@ static int decoding(struct steps *s, const infer_model *model, infer_error *err)
 	return rc;
 }
 
-/* A prompt finds the caches filled with other data. */
-static int prompts(struct steps *s, const infer_model *model, infer_probe *p, infer_error *err)
+/* Append times of prefill to s.  Other data is read before, to evict the model from the caches. */
+static int time_prefill(struct steps *s, const infer_model *model, infer_probe *p, infer_error *err)
 {
 	enum { PROMPTS = 3 };
 	const struct infer_engine_opts o = { .ctx = PROMPT + 2, .max_seqs = 1 };
@@ -241,20 +244,20 @@ static int prompts(struct steps *s, const infer_model *model, infer_probe *p, in
 	return rc;
 }
 
-static int steps(struct steps *s, infer_probe *p, infer_error *err)
+static int time_steps(struct steps *s, infer_probe *p, infer_error *err)
 {
 	infer_model *model;
 	int rc;
 
 	TRY(infer_model_open(&model, "demo", NULL, err));
-	rc = decoding(s, model, err);
+	rc = time_decode(s, model, err);
 	if (!rc)
-		rc = prompts(s, model, p, err);
+		rc = time_prefill(s, model, p, err);
 	infer_model_close(&model);
 	return rc;
 }
 
-static void all_steps(struct infer_machine *m, struct steps *s)
+static void set_step_times(struct infer_machine *m, struct steps *s)
 {
 	if (s->n_one)
 		m->step_ns = probe_rate(s->one, s->n_one, 1).median;
@@ -264,9 +267,9 @@ static void all_steps(struct infer_machine *m, struct steps *s)
 		m->prompt_ns = probe_rate(s->prompt, s->n_prompt, 1).median;
 }
 
-/* Write a file and read it past the page cache.  A disk that cannot do that is not measured, which is
- * no error. */
-static void disk(struct infer_machine *m, const char *dir, void *piece)
+/* Measure reading a file with O_DIRECT.  Leaves disk_gb_s 0 if the file system does not allow
+ * that. */
+static void measure_disk(struct infer_machine *m, const char *dir, void *piece)
 {
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | O_DIRECT, 0600);
 	size_t done = 0;
@@ -287,7 +290,7 @@ static void disk(struct infer_machine *m, const char *dir, void *piece)
 	close(fd);
 }
 
-static void describe(struct infer_machine *m, const infer_probe *p)
+static void describe_machine(struct infer_machine *m, const infer_probe *p)
 {
 	struct cpu_caches caches;
 	struct os_limits l;
@@ -327,8 +330,8 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 
 	TRY(infer_probe_open(&p, &o, err));
 	p->flags |= PROBE_UNCHECKED;
-	describe(m, p);
-	/* several times what the caches hold */
+	describe_machine(m, p);
+	/* several times the size of the caches */
 	p->bytes = (size_t)num_max(LEAST_BYTES, num_min(CACHES * (int64_t)m->l3_bytes, MOST_BYTES));
 	p->bytes = num_round_up(p->bytes, 2 << 20);
 	if (p->bytes < (size_t)p->threads * 2 * CACHED)
@@ -339,28 +342,28 @@ int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *d
 		rc = read_huge(m, p, err);
 	p->turn_ns = TURN_NS;
 	p->repeat = REPEAT;
-	/* before, between and after the rest, as the speed of a machine changes with what it is shared
-	 * with */
+	/* steps are measured three times over the run, because other load changes the speed of
+	 * the machine */
 	if (!rc && loops)
-		rc = steps(&s, p, err);
+		rc = time_steps(&s, p, err);
 	if (!rc)
 		rc = probe_machine_loops(m, p, loops, err);
 	if (!rc && loops)
-		rc = steps(&s, p, err);
+		rc = time_steps(&s, p, err);
 	if (!rc)
-		rc = arithmetic(m, p, err);
+		rc = measure_arithmetic(m, p, err);
 	if (!rc)
-		rc = barriers(m, p, err);
+		rc = measure_barriers(m, p, err);
 	if (!rc)
-		rc = draws(m, &p->widest, err);
+		rc = measure_sampling(m, &p->widest, err);
 	if (!rc && loops)
-		rc = steps(&s, p, err);
-	all_steps(m, &s);
+		rc = time_steps(&s, p, err);
+	set_step_times(m, &s);
 	infer_probe_close(&p);
 	TRY(rc);
 	piece = dir ? mem_aligned(MEM_PLAN, 4096, DISK_PIECE) : NULL;
 	if (piece)
-		disk(m, dir, piece);
+		measure_disk(m, dir, piece);
 	mem_free(piece);
 	return INFER_OK;
 }

@@ -1,4 +1,4 @@
-/* probe/machine_loops.c - the rates of all loops of the widest kernel set, for predictions */
+/* probe/machine_loops.c - measure all loops of the widest kernel set, for predictions */
 #include <infer/kvtype.h>
 #include <infer/machine.h>
 #include "probe/probe.h"
@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-/* A matrix of the usual length, and of a number of rows that all threads get a share of.  CACHED: what
- * a thread reads again and again, beyond its own caches and within those that are shared. */
+/* N x K: the matrix of a case, large enough for all threads.  CACHED: bytes that a thread reads
+ * repeatedly in cached cases, more than its own caches hold, less than the shared ones. */
 enum { K = 2048, N = 2048, CACHED = 3 << 20 };
-/* What is measured now, and the rates that were met on the way: of reading memory, in bytes a second,
- * and of products of bytes, in 1e9 a second. */
+/* State of the measurement.  reads: rates of reading memory (bytes/s); dots: rates of int8
+ * products (GOP/s), measured between the loops. */
 enum { READS = 1024, DOTS = INFER_TYPE_COUNT + 32 };
 struct loops {
 	infer_probe *p;
@@ -24,9 +24,9 @@ struct loops {
 	int32_t n_reads, n_dots;
 };
 
-/* The clock of a processor depends on its recent load and on the other cores, so the rates of each type
- * are divided by the rate of int8 products at the same moment, which is *gop_s. */
-static int clocked(double *gop_s, struct loops *l, infer_error *err)
+/* Set *gop_s to the current rate of int8 products.  The clock of a processor changes with load,
+ * so the rates of each type are divided by this rate, measured at about the same time. */
+static int measure_clock(double *gop_s, struct loops *l, infer_error *err)
 {
 	struct infer_rate r;
 
@@ -37,24 +37,24 @@ static int clocked(double *gop_s, struct loops *l, infer_error *err)
 	return INFER_OK;
 }
 
-static int make(struct probe_job *j, infer_probe *p, infer_error *err)
+static int make_job(struct probe_job *j, infer_probe *p, infer_error *err)
 {
-	if (j->c->kind <= PROBE_PANEL) { /* any bytes do */
+	if (j->c->kind <= PROBE_PANEL) { /* keep the weights: their values do not matter */
 		p->fill_type = j->c->type;
 		p->fill_k = j->c->k;
 	}
 	return probe_make(j, p, err);
 }
 
-/* The rate of a case in GOP/s: the best of some turns, which other work on the machine can only make
- * slower, but of what is read from caches that are shared the middle one.
- * cached: 0, or the bytes of all weights that are read */
-static int rate(infer_probe *p, const struct probe_case *c, size_t cached, double *gop_s,
-                infer_error *err)
+/* Measure the rate of a case in GOP/s: the best of some turns, as other load can only make them
+ * slower; for PROBE_ROWS the median, because shared caches vary.  cached: bytes of weights to
+ * read; 0: all. */
+static int measure_rate(infer_probe *p, const struct probe_case *c, size_t cached, double *gop_s,
+                        infer_error *err)
 {
 	struct probe_job j = { .p = p, .k = &p->widest, .c = c, .mem = { .grain = 1 } };
 	double rates[PROBE_TURNS], *at[2] = { rates, NULL };
-	int rc = make(&j, p, err);
+	int rc = make_job(&j, p, err);
 	probe_fn *fns[2] = { j.fn, NULL };
 	struct probe_memory mems[2] = { j.mem, { .grain = 1 } };
 
@@ -70,16 +70,16 @@ static int rate(infer_probe *p, const struct probe_case *c, size_t cached, doubl
 	return INFER_OK;
 }
 
-/* Operations for each byte that memory gives meanwhile.  Its rate swings from one second to the next, so
- * turns of the case and of reading alone follow each other. */
-static int beside_reading(struct loops *l, const struct probe_case *c, double *ops_a_byte,
-                          infer_error *err)
+/* Measure the rate of a case relative to that of reading memory: operations per byte.  Turns of
+ * both alternate, because the rate of memory varies from second to second. */
+static int measure_ops_per_byte(struct loops *l, const struct probe_case *c, double *ops_a_byte,
+                                infer_error *err)
 {
 	enum { TURNS = 5, TURN_NS = 500000 };
 	infer_probe *p = l->p, usual = *p;
 	struct probe_job j = { .p = p, .k = &p->widest, .c = c, .mem = { .grain = 1 } };
 	double rates[2][TURNS], *at[2] = { rates[0], rates[1] };
-	int rc = make(&j, p, err);
+	int rc = make_job(&j, p, err);
 	probe_fn *fns[2] = { probe_read, j.fn };
 	struct probe_memory mems[2] = { { p->weights, p->bytes, 512 }, j.mem };
 
@@ -100,7 +100,7 @@ static int beside_reading(struct loops *l, const struct probe_case *c, double *o
 	return INFER_OK;
 }
 
-static int of_type(struct infer_loop_rate *r, struct loops *l, int type, infer_error *err)
+static int measure_type(struct infer_loop_rate *r, struct loops *l, int type, infer_error *err)
 {
 	infer_probe *p = l->p;
 	static const int rows_m[] = { 1, 2, 4, 8 }, few_m[] = { 8, 16, 32 },
@@ -116,44 +116,44 @@ static int of_type(struct infer_loop_rate *r, struct loops *l, int type, infer_e
 		c.m = rows_m[i];
 		if (i && c.m > mm->rows_max)
 			break;
-		TRY(beside_reading(l, &c, &r->rows[i], err));
-		TRY(rate(p, &c, cached, &r->cached[i], err));
+		TRY(measure_ops_per_byte(l, &c, &r->rows[i], err));
+		TRY(measure_rate(p, &c, cached, &r->cached[i], err));
 		r->rows[i] /= 2 * c.m;
 		r->cached[i] /= 2 * c.m;
 	}
 	c.kind = PROBE_SKINNY;
 	for (int i = 0; mm->skinny && i < 3; i++) {
 		c.m = few_m[i];
-		TRY(rate(p, &c, 0, &r->few[i], err));
+		TRY(measure_rate(p, &c, 0, &r->few[i], err));
 		r->few[i] /= 2 * c.m;
 	}
 	c.kind = PROBE_PANEL;
 	for (int i = 0; mm->tile && i < 3; i++) {
 		c.m = tile_m[i];
-		TRY(rate(p, &c, 0, &r->tile[i], err));
+		TRY(measure_rate(p, &c, 0, &r->tile[i], err));
 	}
 	c.m = c.n = 1;
 	c.kind = PROBE_QUANT;
 	if (mm->form != KERN_FORM_F32) {
-		TRY(rate(p, &c, 0, &r->quant, err));
+		TRY(measure_rate(p, &c, 0, &r->quant, err));
 		r->quant /= 4;
 	}
 	return INFER_OK;
 }
 
-/* A whole split and a page of it: what each position takes, as a rate, and what a row and head takes
- * beside that, of one thread. */
-static int by_length(double *gop_s, double *once_ns, infer_probe *p, struct probe_case c,
-                     infer_error *err)
+/* Measure attention over a whole split and over one page, and separate the time of each position
+ * (as a rate *gop_s) from the constant time of a row and head (*once_ns, of one thread). */
+static int measure_attn(double *gop_s, double *once_ns, infer_probe *p, struct probe_case c,
+                        infer_error *err)
 {
-	double all = 0, few = 0, ops = 4.0 * c.k * p->threads; /* of a position and head */
+	double all = 0, few = 0, ops = 4.0 * c.k * p->threads; /* per position and head */
 	int rc;
 
 	c.n = KERN_SPLIT;
-	rc = rate(p, &c, 0, &all, err);
+	rc = measure_rate(p, &c, 0, &all, err);
 	c.n = KERN_PAGE;
 	if (!rc)
-		rc = rate(p, &c, 0, &few, err);
+		rc = measure_rate(p, &c, 0, &few, err);
 	TRY(rc);
 	double long_ns = ops * KERN_SPLIT / all, short_ns = ops * KERN_PAGE / few,
 	       each = (long_ns - short_ns) / (KERN_SPLIT - KERN_PAGE);
@@ -167,8 +167,8 @@ static int by_length(double *gop_s, double *once_ns, infer_probe *p, struct prob
 	return INFER_OK;
 }
 
-/* Rows of K and V into pages, page after page. */
-static int of_put(double *rate, infer_probe *p, int type, infer_error *err)
+/* Measure storing rows of K and V into pages, in elements per ns. */
+static int measure_put(double *rate, infer_probe *p, int type, infer_error *err)
 {
 	enum { DIM = 128, ROWS = 2048, TURNS = 3 };
 	float *x = probe_floats(2 * DIM, 13);
@@ -176,7 +176,7 @@ static int of_put(double *rate, infer_probe *p, int type, infer_error *err)
 	double ns[TURNS];
 
 	if (!x)
-		return err_set(err, INFER_ENOMEM, "no memory for a row");
+		return err_nomem(err);
 	for (int t = 0; t < TURNS; t++) {
 		int64_t from = clock_thread_ns();
 		for (int i = 0; i < ROWS; i++) {
@@ -191,7 +191,7 @@ static int of_put(double *rate, infer_probe *p, int type, infer_error *err)
 	return INFER_OK;
 }
 
-static int of_cache(struct infer_attn_rate *r, infer_probe *p, int type, infer_error *err)
+static int measure_kv_type(struct infer_attn_rate *r, infer_probe *p, int type, infer_error *err)
 {
 	static const int dims[INFER_MACHINE_HEADS] = { 32, 64, 128 };
 
@@ -202,16 +202,16 @@ static int of_cache(struct infer_attn_rate *r, infer_probe *p, int type, infer_e
 			                .n = KERN_SPLIT,
 			                .k = dims[d],
 			                .m = 1 };
-		TRY(by_length(&r->cached[d], &r->one_ns[d], p, c, err));
-		c.m = 32; /* as a backend's block of rows */
+		TRY(measure_attn(&r->cached[d], &r->one_ns[d], p, c, err));
+		c.m = 32; /* rows that a backend computes together */
 		c.shape = "prefill";
-		TRY(by_length(&r->prefill[d], &r->block_ns[d], p, c, err));
+		TRY(measure_attn(&r->prefill[d], &r->block_ns[d], p, c, err));
 	}
-	return of_put(&r->put, p, type, err);
+	return measure_put(&r->put, p, type, err);
 }
 
-/* Products of bf16 matrices by many rows: what is compared with other machines. */
-static int bf16_rate(struct infer_machine *m, infer_probe *p, infer_error *err)
+/* Measure products of bf16 matrices with many rows, a figure that other machines publish. */
+static int measure_bf16(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	struct probe_case c = {
 		.type = INFER_BF16, .kind = PROBE_TILE, .shape = "square", .n = N, .k = K, .m = 512
@@ -219,18 +219,18 @@ static int bf16_rate(struct infer_machine *m, infer_probe *p, infer_error *err)
 
 	if (!p->widest.mm[INFER_BF16].tile)
 		return INFER_OK;
-	return rate(p, &c, 0, &m->bf16_gflop_s, err);
+	return measure_rate(p, &c, 0, &m->bf16_gflop_s, err);
 }
 
-static void times(double *of, int n, double by)
+static void scale_all(double *of, int n, double by)
 {
 	for (int i = 0; i < n; i++)
 		of[i] *= by;
 }
 
-/* The middle of all turns is the rate of memory, and of products of bytes; the loops are given the rates
- * that belong to these. */
-static void all_rates(struct infer_machine *m, struct loops *l, const double *of_type,
+/* Set the rates of memory and int8 products to the medians of all turns, and convert the
+ * relative rates of the loops to absolute ones with them. */
+static void set_rates(struct infer_machine *m, struct loops *l, const double *of_type,
                       const double *of_cache)
 {
 	double read = probe_rate(l->reads, l->n_reads, 1e-9).median,
@@ -243,22 +243,22 @@ static void all_rates(struct infer_machine *m, struct loops *l, const double *of
 		struct infer_attn_rate *a = &m->attn[type];
 		double by = of_type[type] > 0 ? dot / of_type[type] : 1;
 
-		times(r->rows, 4, read);
-		times(r->cached, 4, by);
-		times(r->few, 3, by);
-		times(r->tile, 3, by);
-		times(&r->quant, 1, by);
+		scale_all(r->rows, 4, read);
+		scale_all(r->cached, 4, by);
+		scale_all(r->few, 3, by);
+		scale_all(r->tile, 3, by);
+		scale_all(&r->quant, 1, by);
 		by = of_cache[type] > 0 ? dot / of_cache[type] : 1;
-		times(a->cached, INFER_MACHINE_HEADS, by);
-		times(a->prefill, INFER_MACHINE_HEADS, by);
-		times(a->one_ns, INFER_MACHINE_HEADS, 1 / by);
-		times(a->block_ns, INFER_MACHINE_HEADS, 1 / by);
-		times(&a->put, 1, by);
+		scale_all(a->cached, INFER_MACHINE_HEADS, by);
+		scale_all(a->prefill, INFER_MACHINE_HEADS, by);
+		scale_all(a->one_ns, INFER_MACHINE_HEADS, 1 / by);
+		scale_all(a->block_ns, INFER_MACHINE_HEADS, 1 / by);
+		scale_all(&a->put, 1, by);
 	}
 }
 
-/* Operations on rows, of one thread each. */
-static int of_slots(struct infer_machine *m, infer_probe *p, infer_error *err)
+/* Measure row operations, in elements per ns of one thread. */
+static int measure_slots(struct infer_machine *m, infer_probe *p, infer_error *err)
 {
 	for (int slot = 0; slot < INFER_MACHINE_SLOTS && probe_elem_name(slot); slot++) {
 		struct probe_case c = { .kind = PROBE_ELEM,
@@ -268,7 +268,7 @@ static int of_slots(struct infer_machine *m, infer_probe *p, infer_error *err)
 			                .n = 1,
 			                .k = K,
 			                .m = 1 };
-		TRY(rate(p, &c, 0, &m->slots[slot], err));
+		TRY(measure_rate(p, &c, 0, &m->slots[slot], err));
 		m->slots[slot] /= probe_elem_ops(slot) * p->threads;
 	}
 	return INFER_OK;
@@ -283,26 +283,26 @@ int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_
 	int rc = INFER_OK;
 
 	TRY(probe_weights(p, err));
-	/* scales of f16 between an eighth and 2, and floats far from subnormal ones */
+	/* bytes that are f16 scales between 1/8 and 2, and floats far from subnormal */
 	for (size_t i = 0; i < (1 << 20); i++)
 		p->weights[i] = (unsigned char)(0x30 | ((i * 2654435761u) >> 13 & 15));
 	probe_spread(p, 1 << 20);
-	TRY(bf16_rate(m, p, err));
+	TRY(measure_bf16(m, p, err));
 	if (!all)
 		return INFER_OK;
 	for (int type = 0; type < INFER_TYPE_COUNT; type++) {
-		TRY(clocked(&of_types[type], &l, err));
-		TRY(of_type(&m->loops[type], &l, type, err));
+		TRY(measure_clock(&of_types[type], &l, err));
+		TRY(measure_type(&m->loops[type], &l, type, err));
 	}
 	p->bytes = (size_t)p->threads * CACHED;
 	for (int i = 0; !rc && (kv = infer_kv_type(i)); i++) {
-		rc = clocked(&of_caches[kv->type], &l, err);
+		rc = measure_clock(&of_caches[kv->type], &l, err);
 		if (!rc)
-			rc = of_cache(&m->attn[kv->type], p, kv->type, err);
+			rc = measure_kv_type(&m->attn[kv->type], p, kv->type, err);
 	}
 	p->bytes = bytes;
 	TRY(rc);
-	TRY(of_slots(m, p, err));
-	all_rates(m, &l, of_types, of_caches);
+	TRY(measure_slots(m, p, err));
+	set_rates(m, &l, of_types, of_caches);
 	return INFER_OK;
 }

@@ -1,5 +1,5 @@
-/* probe/machine_text.c - a machine as members of a JSON object, and back: the same names are those of
- * descriptions in YAML, where a figure may be a list of itself and where it comes from. */
+/* probe/machine_text.c - write a machine as members of a JSON object, and read it from JSON or
+ * YAML.  In YAML a figure may be a list [figure, source]. */
 #include <infer/machine.h>
 #include "base/arena.h"
 #include "base/err.h"
@@ -69,7 +69,7 @@ enum {
 	N_GPU = sizeof gpu_fields / sizeof *gpu_fields
 };
 
-/* Lists of numbers of a loop and of attention. */
+/* Members that are lists of n numbers, of loops and of attention. */
 struct list {
 	const char *name;
 	size_t at;
@@ -206,10 +206,10 @@ struct reader {
 	infer_error *err;
 };
 
-static int fail(const struct reader *r, const struct ytree *y, const char *key)
+static int fail_unknown(const struct reader *r, const struct ytree *y, const char *key)
 {
-	return ytree_fail(y, r->what, r->err, INFER_EFORMAT,
-	                  "no figure of a machine is called '%.60s'", key);
+	return ytree_fail(y, r->what, r->err, INFER_EFORMAT, "'%.60s' is not a figure of a machine",
+	                  key);
 }
 
 static int note_source(struct reader *r, const char *figure, const struct ytree *y)
@@ -219,16 +219,17 @@ static int note_source(struct reader *r, const char *figure, const struct ytree 
 
 	TRY(ytree_text(&from, y, r->what, r->err));
 	if (m->n_sources == INFER_MACHINE_SOURCES || y->n >= sizeof m->sources->from)
-		return ytree_fail(y, r->what, r->err, INFER_EFORMAT,
-		                  "a source of less than %zu bytes, and at most %d of them",
-		                  sizeof m->sources->from, INFER_MACHINE_SOURCES);
+		return ytree_fail(
+			y, r->what, r->err, INFER_EFORMAT,
+			"a source must have less than %zu bytes, and a machine at most %d of them",
+			sizeof m->sources->from, INFER_MACHINE_SOURCES);
 	snprintf(m->sources[m->n_sources].figure, sizeof m->sources->figure, "%s", figure);
 	snprintf(m->sources[m->n_sources++].from, sizeof m->sources->from, "%s", from);
 	return INFER_OK;
 }
 
-/* One figure, or a list of it and its source. */
-static int take(struct reader *r, void *into, const struct field *f, const struct ytree *y)
+/* Read a figure, or a list of a figure and its source. */
+static int read_figure(struct reader *r, void *into, const struct field *f, const struct ytree *y)
 {
 	char *at = (char *)into + f->at;
 	const struct ytree *v = y->kind == YTREE_LIST && y->n == 2 ? y->first : y;
@@ -244,7 +245,7 @@ static int take(struct reader *r, void *into, const struct field *f, const struc
 		TRY(ytree_text(&text, v, r->what, r->err));
 		if (v->n >= f->size)
 			return ytree_fail(v, r->what, r->err, INFER_EFORMAT,
-			                  "%s: more than %zu bytes", f->name, f->size - 1);
+			                  "%s must have at most %zu bytes", f->name, f->size - 1);
 		memcpy(at, text, v->n + 1);
 		break;
 	case WHOLE:
@@ -264,7 +265,7 @@ static int take(struct reader *r, void *into, const struct field *f, const struc
 	return INFER_OK;
 }
 
-static const struct field *field_of(const struct field *f, int n, const char *name)
+static const struct field *find_field(const struct field *f, int n, const char *name)
 {
 	for (int i = 0; i < n; i++)
 		if (!strcmp(f[i].name, name))
@@ -272,7 +273,7 @@ static const struct field *field_of(const struct field *f, int n, const char *na
 	return NULL;
 }
 
-static int take_lists(struct reader *r, void *into, const struct list *l, int n,
+static int read_lists(struct reader *r, void *into, const struct list *l, int n,
                       const struct ytree *y)
 {
 	for (int i = 0; i < n; i++) {
@@ -287,13 +288,13 @@ static int take_lists(struct reader *r, void *into, const struct list *l, int n,
 			TRY(ytree_f64(&of[k++], v, 0, 1e9, r->what, r->err));
 		if (v || k < l[i].n)
 			return ytree_fail(list, r->what, r->err, INFER_EFORMAT,
-			                  "%s: a list of %d numbers", l[i].name, l[i].n);
+			                  "%s must be a list of %d numbers", l[i].name, l[i].n);
 		memcpy((char *)into + l[i].at, of, (size_t)l[i].n * sizeof *of);
 	}
 	return INFER_OK;
 }
 
-static int type_of(const struct reader *r, const struct ytree *y, int *type)
+static int read_type(const struct reader *r, const struct ytree *y, int *type)
 {
 	const struct ytree *v;
 	const char *name;
@@ -301,30 +302,30 @@ static int type_of(const struct reader *r, const struct ytree *y, int *type)
 	TRY(ytree_map(y, r->what, r->err));
 	v = ytree_get(y, "type");
 	if (!v)
-		return ytree_fail(y, r->what, r->err, INFER_EFORMAT, "rates without a type");
+		return ytree_fail(y, r->what, r->err, INFER_EFORMAT, "the rates need a type");
 	TRY(ytree_text(&name, v, r->what, r->err));
 	for (*type = 0; *type < INFER_TYPE_COUNT; ++*type)
 		if (!strcmp(infer_type_info(*type)->name, name))
 			return INFER_OK;
-	return ytree_fail(v, r->what, r->err, INFER_EFORMAT, "no type is called '%.20s'", name);
+	return ytree_fail(v, r->what, r->err, INFER_EFORMAT, "'%.20s' is not a type", name);
 }
 
-static int take_rates(struct reader *r, const struct ytree *y, int attn)
+static int read_rates(struct reader *r, const struct ytree *y, int attn)
 {
 	TRY(ytree_list(y, r->what, r->err));
 	for (const struct ytree *v = y->first; v; v = v->next) {
 		int type = 0;
 
-		TRY(type_of(r, v, &type));
+		TRY(read_type(r, v, &type));
 		if (attn)
-			TRY(take_lists(r, &r->m->attn[type], attn_lists, N_ATTN, v));
+			TRY(read_lists(r, &r->m->attn[type], attn_lists, N_ATTN, v));
 		else
-			TRY(take_lists(r, &r->m->loops[type], loop_lists, N_LOOP, v));
+			TRY(read_lists(r, &r->m->loops[type], loop_lists, N_LOOP, v));
 	}
 	return INFER_OK;
 }
 
-static int take_read(struct reader *r, const struct ytree *y)
+static int read_memory_rates(struct reader *r, const struct ytree *y)
 {
 	TRY(ytree_list(y, r->what, r->err));
 	for (const struct ytree *v = y->first; v && r->m->n_read < INFER_MACHINE_COUNTS;
@@ -337,7 +338,7 @@ static int take_read(struct reader *r, const struct ytree *y)
 		rate = ytree_get(v, "gb_s");
 		if (!t || !rate)
 			return ytree_fail(v, r->what, r->err, INFER_EFORMAT,
-			                  "reading memory takes threads and gb_s");
+			                  "a rate of reading memory needs threads and gb_s");
 		TRY(ytree_u64(&threads, t, 1, 4096, r->what, r->err));
 		TRY(ytree_f64(&r->m->read[r->m->n_read].gb_s, rate, 0, 1e6, r->what, r->err));
 		r->m->read[r->m->n_read++].threads = (int32_t)threads;
@@ -345,7 +346,7 @@ static int take_read(struct reader *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int take_slots(struct reader *r, const struct ytree *y)
+static int read_slots(struct reader *r, const struct ytree *y)
 {
 	TRY(ytree_map(y, r->what, r->err));
 	for (int i = 0; i < INFER_MACHINE_SLOTS && probe_elem_name(i); i++) {
@@ -356,23 +357,23 @@ static int take_slots(struct reader *r, const struct ytree *y)
 	return INFER_OK;
 }
 
-static int take_gpu(struct reader *r, const struct ytree *y)
+static int read_gpu(struct reader *r, const struct ytree *y)
 {
 	TRY(ytree_map(y, r->what, r->err));
 	r->m->gpu.count = 1;
 	for (const struct ytree *v = y->first; v; v = v->next) {
-		const struct field *f = field_of(gpu_fields, N_GPU, v->key->at);
+		const struct field *f = find_field(gpu_fields, N_GPU, v->key->at);
 		if (!f)
-			return fail(r, v->key, v->key->at);
-		TRY(take(r, &r->m->gpu, f, v));
+			return fail_unknown(r, v->key, v->key->at);
+		TRY(read_figure(r, &r->m->gpu, f, v));
 	}
 	if (!r->m->gpu.memory_bytes || !(r->m->gpu.memory_gb_s > 0))
 		return ytree_fail(y, r->what, r->err, INFER_EFORMAT,
-		                  "a gpu without memory_bytes or memory_gb_s");
+		                  "a gpu needs memory_bytes and memory_gb_s");
 	return INFER_OK;
 }
 
-static int take_sources(struct reader *r, const struct ytree *y)
+static int read_sources(struct reader *r, const struct ytree *y)
 {
 	TRY(ytree_map(y, r->what, r->err));
 	for (const struct ytree *v = y->first; v; v = v->next)
@@ -388,22 +389,22 @@ int probe_machine_take(struct infer_machine *m, const struct ytree *y, const cha
 	TRY(ytree_map(y, what, err));
 	for (const struct ytree *v = y->first; v; v = v->next) {
 		const char *key = v->key->at;
-		const struct field *f = field_of(host_fields, N_HOST, key);
+		const struct field *f = find_field(host_fields, N_HOST, key);
 
 		if (f)
-			TRY(take(&r, m, f, v));
+			TRY(read_figure(&r, m, f, v));
 		else if (!strcmp(key, "read"))
-			TRY(take_read(&r, v));
+			TRY(read_memory_rates(&r, v));
 		else if (!strcmp(key, "loops") || !strcmp(key, "attn"))
-			TRY(take_rates(&r, v, *key == 'a'));
+			TRY(read_rates(&r, v, *key == 'a'));
 		else if (!strcmp(key, "slots"))
-			TRY(take_slots(&r, v));
+			TRY(read_slots(&r, v));
 		else if (!strcmp(key, "gpu"))
-			TRY(take_gpu(&r, v));
+			TRY(read_gpu(&r, v));
 		else if (!strcmp(key, "sources"))
-			TRY(take_sources(&r, v));
+			TRY(read_sources(&r, v));
 		else
-			return fail(&r, v->key, key);
+			return fail_unknown(&r, v->key, key);
 	}
 	if (!*m->name)
 		return ytree_fail(y, what, err, INFER_EFORMAT, "a machine needs the key name");
@@ -425,7 +426,7 @@ int infer_machine_read(struct infer_machine *m, const char *text, size_t bytes, 
 	arena_init(&tree, MEM_PLAN);
 	rc = ytree_read(&root, &tree, text, bytes, name, err);
 	if (!rc && !root)
-		rc = err_set(err, INFER_EFORMAT, "%s: line 1, column 1: an empty description",
+		rc = err_set(err, INFER_EFORMAT, "%s: line 1, column 1: the description is empty",
 		             name);
 	if (!rc) {
 		const struct ytree *record =

@@ -13,7 +13,7 @@
 
 enum { CHECKED_ROWS = 53, CHECKED_M = 24 };
 
-static int panels(const struct probe_case *c)
+static int uses_panels(const struct probe_case *c)
 {
 	return c->kind == PROBE_TILE || c->kind == PROBE_PACK || c->kind == PROBE_PANEL;
 }
@@ -27,12 +27,13 @@ static float *y_of(const struct probe_job *j, const struct probe_worker *w)
 
 typedef void mm_fn(float *y, size_t ldy, const void *w, size_t row_bytes, const struct kern_act *x,
                    int x_row, int m, int n, int k);
-static mm_fn *in_place(const struct probe_job *j)
+static mm_fn *row_loop(const struct probe_job *j)
 {
 	return j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny : mm_of(j)->rows;
 }
 
-/* Calls go through a matrix in order, and through one matrix after the other. */
+/* Multiply the next j->block rows of the matrix; copies of the matrix follow each other in
+ * memory. */
 static double rows_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;
@@ -44,7 +45,7 @@ static double rows_piece(struct probe_worker *w)
 		w->row = 0;
 		n = (int)num_min(j->block, c->n);
 	}
-	in_place(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n,
+	row_loop(j)(y_of(j, w) + w->row, (size_t)c->n, w->at, j->row_bytes, &j->x, 0, c->m, n,
 	            c->k);
 	w->at += (size_t)n * j->row_bytes;
 	w->row = (w->row + n) % c->n;
@@ -81,7 +82,7 @@ static double pack_piece(struct probe_worker *w)
 	return (double)mm->nr * j->c->k;
 }
 
-/* A panel of weights is packed and multiplied with all rows of x, while the next is brought in. */
+/* Pack a panel of weights and multiply it with all rows of x, while the next is prefetched. */
 static double panel_piece(struct probe_worker *w)
 {
 	const struct probe_job *j = w->job;
@@ -118,15 +119,10 @@ static double quant_piece(struct probe_worker *w)
 	enum { TIMES = 32 };
 	struct kern_act x = j->x;
 
-	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* a row for each worker */
+	x.q = (char *)x.q + (size_t)w->id * x.q_row; /* each worker writes a row of its own */
 	for (int i = 0; i < TIMES; i++)
 		mm_of(j)->quant(&x, 0, j->fx, j->c->k);
 	return 4.0 * TIMES * j->c->k;
-}
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a case");
 }
 
 static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx, int m, int k)
@@ -149,13 +145,13 @@ static int act_new(struct kern_act *x, const struct kern_mm *mm, const float *fx
 	return INFER_OK;
 }
 
-/* Compare rows in place, the skinny loop or a panel with the rows of ref, which quantises x itself:
- * bit for bit. */
-static int check(struct probe_job *j, infer_error *err)
+/* Compare the results of a loop bit for bit with the rows loop of ref, which quantises x
+ * itself.  Sets j->same. */
+static int compare_with_ref(struct probe_job *j, infer_error *err)
 {
 	const struct probe_case *c = j->c;
 	const struct kern_mm *mm = mm_of(j), *ref = probe_loops(&j->p->ref, c);
-	int tiled = panels(c), m = c->kind == PROBE_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
+	int tiled = uses_panels(c), m = c->kind == PROBE_PACK ? 1 : (int)num_min(c->m, CHECKED_M),
 	    n = tiled ? mm->nr : (int)num_min(c->n, CHECKED_ROWS);
 	size_t all = (size_t)m * (size_t)n;
 	float *y = mem_aligned(MEM_PLAN, 64, num_round_up(2 * all * sizeof *y, 64));
@@ -163,7 +159,7 @@ static int check(struct probe_job *j, infer_error *err)
 
 	if (!y || act_new(&x, ref, j->fx, m, c->k)) {
 		mem_free(y);
-		return no_memory(err);
+		return err_nomem(err);
 	}
 	memset(y, 0, 2 * all * sizeof *y);
 	ref->rows(y, (size_t)n, j->p->weights, j->row_bytes, &x, 0, m, n, c->k);
@@ -171,7 +167,7 @@ static int check(struct probe_job *j, infer_error *err)
 		mm->pack(j->panels, j->p->weights, j->row_bytes, n, c->k);
 		mm->tile(y + all, (size_t)n, j->panels, &j->x, 0, m, n, c->k);
 	} else {
-		in_place(j)(y + all, (size_t)n, j->p->weights, j->row_bytes, &j->x, 0, m, n, c->k);
+		row_loop(j)(y + all, (size_t)n, j->p->weights, j->row_bytes, &j->x, 0, m, n, c->k);
 	}
 	j->same = kern_data_differ(y + all, y, all) < 0;
 	mem_free(x.q);
@@ -179,8 +175,9 @@ static int check(struct probe_job *j, infer_error *err)
 	return INFER_OK;
 }
 
-/* As many weight rows in a call as a backend would use: small matrices are cut for all threads. */
-static int block_of(const struct probe_job *j)
+/* Weight rows of one call, as a backend would choose: small matrices are divided among all
+ * threads. */
+static int choose_block(const struct probe_job *j)
 {
 	size_t like = j->c->kind == PROBE_SKINNY ? mm_of(j)->skinny_band : KERN_ITEM_ROWS;
 	int64_t most = (int64_t)num_round_up((size_t)KERN_ITEM_BYTES / j->row_bytes, like),
@@ -190,8 +187,8 @@ static int block_of(const struct probe_job *j)
 	return (int)num_min(num_min(most, share), j->c->n);
 }
 
-/* What limits a product that does not wait for memory. */
-static int limit_of(const struct probe_job *j)
+/* The limit of a product that is not bound by memory. */
+static int compute_limit(const struct probe_job *j)
 {
 	switch (mm_of(j)->form) {
 	case KERN_FORM_F32:
@@ -206,9 +203,10 @@ static int limit_of(const struct probe_job *j)
 	return INFER_LIMIT_DOT;
 }
 
-/* Memory for n_fx drawn floats and n_y results, which stays for the next case: to clear new pages takes longer
- * than to measure. */
-static int borrow(struct probe_job *j, infer_probe *p, size_t n_fx, size_t n_y, infer_error *err)
+/* Give j the probe's memory for n_fx random floats and n_y results, enlarged if necessary.  It
+ * is kept for the next case: clearing new pages would take longer than measuring. */
+static int borrow_floats(struct probe_job *j, infer_probe *p, size_t n_fx, size_t n_y,
+                         infer_error *err)
 {
 	j->borrows = 1;
 	if (p->n_fx < n_fx) {
@@ -225,7 +223,7 @@ static int borrow(struct probe_job *j, infer_probe *p, size_t n_fx, size_t n_y, 
 	}
 	j->fx = p->fx;
 	j->y = p->y;
-	return p->fx && p->y ? INFER_OK : no_memory(err);
+	return p->fx && p->y ? INFER_OK : err_nomem(err);
 }
 
 void probe_forget(infer_probe *p)
@@ -245,31 +243,31 @@ int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err)
 
 	probe_fill(p, c->type, c->k);
 	j->row_bytes = type_row_bytes(c->type, c->k);
-	j->block = block_of(j);
-	j->y_floats = num_round_up((size_t)m * (size_t)(panels(c) && c->kind != PROBE_PANEL
+	j->block = choose_block(j);
+	j->y_floats = num_round_up((size_t)m * (size_t)(uses_panels(c) && c->kind != PROBE_PANEL
 	                                                        ? KERN_PANELS * mm->nr
 	                                                        : c->n),
 	                           16);
-	TRY(borrow(j, p, (size_t)m * (size_t)c->k, threads * j->y_floats, err));
+	TRY(borrow_floats(j, p, (size_t)m * (size_t)c->k, threads * j->y_floats, err));
 	if (act_new(&j->x, mm, j->fx, m, c->k))
-		return no_memory(err);
-	if (panels(c)) {
+		return err_nomem(err);
+	if (uses_panels(c)) {
 		j->panel_bytes = num_round_up(mm->pack_bytes(c->k), 64);
 		j->panels = mem_aligned(MEM_PLAN, 64, threads * KERN_PANELS * j->panel_bytes);
 	}
-	if (panels(c) && !j->panels)
-		return no_memory(err);
+	if (uses_panels(c) && !j->panels)
+		return err_nomem(err);
 	if (!(p->flags & PROBE_UNCHECKED))
-		TRY(check(j, err));
+		TRY(compare_with_ref(j, err));
 	for (size_t i = 0; c->kind == PROBE_TILE && i < threads * KERN_PANELS; i++)
 		mm->pack(j->panels + i * j->panel_bytes,
 		         p->weights + i % KERN_PANELS * mm->nr * j->row_bytes, j->row_bytes, mm->nr,
 		         c->k);
-	j->fn = !panels(c)              ? rows_piece
+	j->fn = !uses_panels(c)         ? rows_piece
 	        : c->kind == PROBE_TILE ? tile_piece
 	        : c->kind == PROBE_PACK ? pack_piece
 	                                : panel_piece;
-	j->limit = limit_of(j);
+	j->limit = compute_limit(j);
 	j->bytes_per_op = (double)j->row_bytes / c->k / (c->kind == PROBE_PACK ? 1 : 2.0 * m);
 	if (c->kind != PROBE_TILE)
 		j->mem = (struct probe_memory){ p->weights, p->bytes, j->row_bytes * 16 };
@@ -288,7 +286,7 @@ int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err)
 	a = mem_alloc(MEM_PLAN, 2 * (size_t)k, sizeof *a);
 	if (!j->fx || !a || act_new(&j->x, mm, j->fx, m, k) || act_new(&x, ref, j->fx, 1, k)) {
 		mem_free(a);
-		return no_memory(err);
+		return err_nomem(err);
 	}
 	kern_data_act(a, &j->x, 0, k);
 	kern_data_act(a + k, &x, 0, k);

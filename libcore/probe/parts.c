@@ -1,4 +1,4 @@
-/* probe/parts.c - the library of described machines, which lies in .rodata. */
+/* probe/parts.c - the library of described machines: parts.yaml, linked into .rodata. */
 #include <infer/machine.h>
 #include "base/arena.h"
 #include "base/err.h"
@@ -17,7 +17,8 @@ extern const char parts_last[] __attribute__((visibility("hidden")));
 
 enum { NAME = 32 };
 
-/* A part begins with its name at the beginning of a line; copied to `to`, and where it is. */
+/* Find part i, which begins with its name and a colon at the beginning of a line.  Copies the
+ * name to `to` and returns the address of the line; NULL: there are fewer parts. */
 static const char *part_at(int i, char to[NAME])
 {
 	for (const char *p = parts_first; p < parts_last; p++) {
@@ -38,8 +39,9 @@ static const char *part_at(int i, char to[NAME])
 
 int infer_machine_name(int i, char name[32]) { return part_at(i, name) != NULL; }
 
-/* The text of a part, by its name: up to the next. */
-static int find(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
+/* Find the text of a part by its name.  INFER_EINVAL: there is none; the message suggests a
+ * similar one. */
+static int find_part(const char *name, size_t n, const char **at, size_t *bytes, infer_error *err)
 {
 	char is[NAME], near[NAME] = "";
 	const char *p;
@@ -56,12 +58,13 @@ static int find(const char *name, size_t n, const char **at, size_t *bytes, infe
 		*bytes = (size_t)((end ? end : parts_last) - *at);
 		return INFER_OK;
 	}
-	return err_set(err, INFER_EINVAL,
-	               "no machine is called '%.*s'%s%s: infer-inspect hw --hw all lists them",
-	               (int)(n < 40 ? n : 40), name, *near ? "; is it " : "", near);
+	return err_set(
+		err, INFER_EINVAL,
+		"'%.*s' is not a machine of the library%s%s: infer-inspect hw --hw all lists them",
+		(int)(n < 40 ? n : 40), name, *near ? "; did you mean " : "", near);
 }
 
-static int one(struct infer_machine *m, const char *name, size_t n, infer_error *err)
+static int read_part(struct infer_machine *m, const char *name, size_t n, infer_error *err)
 {
 	struct ytree *root = NULL;
 	struct arena tree;
@@ -69,7 +72,7 @@ static int one(struct infer_machine *m, const char *name, size_t n, infer_error 
 	size_t bytes = 0;
 
 	*m = (struct infer_machine){ .measured = 0 };
-	TRY(find(name, n, &at, &bytes, err));
+	TRY(find_part(name, n, &at, &bytes, err));
 	arena_init(&tree, MEM_PLAN);
 	int rc = ytree_read(&root, &tree, at, bytes, "parts.yaml", err);
 
@@ -79,17 +82,19 @@ static int one(struct infer_machine *m, const char *name, size_t n, infer_error 
 	return rc;
 }
 
-/* Accelerators beside what is there already. */
-static int join(struct infer_machine *m, const struct infer_machine *more, infer_error *err)
+/* Add the accelerators of a part to m, or copy the part if m is empty. */
+static int join_machines(struct infer_machine *m, const struct infer_machine *more,
+                         infer_error *err)
 {
 	if (!*m->name) {
 		*m = *more;
 		return INFER_OK;
 	}
 	if (m->gpu.count || !more->gpu.count || more->memory_bytes)
-		return err_set(err, INFER_EINVAL,
-		               "a machine is a host, or accelerators, or a host and behind + one "
-		               "kind of accelerator");
+		return err_set(
+			err, INFER_EINVAL,
+			"a machine must be a host, accelerators, or a host + accelerators of one "
+			"kind");
 	m->gpu = more->gpu;
 	for (int i = 0; i < more->n_sources && m->n_sources < INFER_MACHINE_SOURCES; i++)
 		m->sources[m->n_sources++] = more->sources[i];
@@ -106,20 +111,22 @@ int infer_machine_find(struct infer_machine *m, const char *name, infer_error *e
 		long count = 1;
 		char *end = (char *)p + n;
 
-		TRY(one(&part, p, n, err));
+		TRY(read_part(&part, p, n, err));
 		if (p[n] == '*') {
 			count = strtol(p + n + 1, &end, 10);
 			if (count < 1 || count > 1024 || (*end && *end != '+'))
-				return err_set(err, INFER_EINVAL,
-				               "'%.60s': behind * stands a number up to 1024",
-				               name);
+				return err_set(
+					err, INFER_EINVAL,
+					"'%.60s': * must be followed by a number from 1 to 1024",
+					name);
 			if (!part.gpu.count || part.gpu.unified)
 				return err_set(err, INFER_EINVAL,
-				               "'%.60s': only accelerators come in numbers", name);
+				               "'%.60s': only accelerators can have a number",
+				               name);
 		}
 		if (part.gpu.count)
 			part.gpu.count *= (int32_t)count;
-		TRY(join(m, &part, err));
+		TRY(join_machines(m, &part, err));
 		if (!*end)
 			return INFER_OK;
 		p = end + 1;

@@ -1,4 +1,4 @@
-/* probe/probe.h - inside the probe: threads that take turns, and what they do in them. */
+/* probe/probe.h (private) - cases, jobs and turns of measurements. */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
 #include <infer/probe.h>
@@ -7,7 +7,7 @@
 
 enum { PROBE_ATTN_HEADS = 4 };
 enum { PROBE_SETS = 16, PROBE_THREADS = 1024, PROBE_TURNS = 1000 };
-/* beside the flags of infer_probe_opts: loops are not compared with those of ref */
+/* in addition to the flags of infer_probe_opts: do not compare loops with those of ref */
 enum { PROBE_UNCHECKED = 1 << 16 };
 
 enum probe_kind {
@@ -15,7 +15,7 @@ enum probe_kind {
 	PROBE_SKINNY,
 	PROBE_TILE,
 	PROBE_PACK,
-	PROBE_PANEL, /* packing and multiplying, as an engine does: for predictions alone */
+	PROBE_PANEL, /* packing and multiplying, as an engine does; for predictions only */
 	PROBE_QUANT,
 	PROBE_ATTN,
 	PROBE_ELEM
@@ -28,7 +28,7 @@ struct probe_case {
 	int32_t n, k, m;
 };
 
-/* The loops of a case. */
+/* The loops of the case's type and activations in kernel set k. */
 static inline const struct kern_mm *probe_loops(const struct kern *k, const struct probe_case *c)
 {
 	return c->bf16 ? &k->mm_bf16[c->type] : &k->mm[c->type];
@@ -44,58 +44,59 @@ struct infer_probe {
 	struct probe_case *cases;
 	int n_cases, cap;
 	unsigned char *weights;
-	size_t bytes;          /* in a file's pages */
-	int fill_type, fill_k; /* the matrix in it; -1: none yet */
-	int fill_cache;        /* or the cache, by type and head size; 0: none */
-	float *fx, *y; /* of all matrix cases, as large as the largest came to need: floats */
-	size_t n_fx, n_y;
-	size_t runs;   /* turns begin where others did not just read */
-	size_t now_at; /* of a file, where its rate is measured next */
+	size_t bytes;          /* of weights, which are pages of a file */
+	int fill_type, fill_k; /* type and row length of the matrices in weights; -1: none */
+	int fill_cache;        /* type << 16 | head size of the KV splits in weights; 0: none */
+	float *fx, *y;         /* shared by all matrix cases, as large as the largest needed */
+	size_t n_fx, n_y;      /* floats */
+	size_t runs;   /* measurements so far: each begins at another offset of its memory */
+	size_t now_at; /* offset in the file that infer_probe_now reads next */
 	struct infer_ceilings ceilings;
 	int has_ceilings;
 	double *rates; /* [2][repeat + 1][threads] */
 };
 
-/* One thread of a measurement: its part of a memory, and where it is in it. */
+/* One thread of a measurement: its share [from, to) of the memory, and its position. */
 struct probe_worker {
 	const infer_probe *p;
 	int32_t id;
 	const unsigned char *from, *to, *at;
-	int32_t row;  /* of the matrix at `at` */
-	uint64_t sum; /* what was read, so that it is read */
+	int32_t row;  /* row of the matrix at `at` */
+	uint64_t sum; /* of the bytes read, so that the compiler keeps the reads */
 	float sink[4];
 	void *job;
 };
-/* A piece of some 10 to 1000 us; returns its units: bytes or operations. */
+/* Work of about 10 to 1000 us.  Returns its units: bytes or operations. */
 typedef double probe_fn(struct probe_worker *w);
 
-/* crew.c: all threads do `repeat` turns of each fn, the second may be NULL.
- * job     of the second's workers
- * mem     [from, from + bytes) of each fn, cut evenly for its workers by multiples of `grain`
- * rates   [n][repeat] units a second of all threads together */
+/* Run `repeat` turns of fn[0] and fn[1], alternating, on all threads (crew.c).  INFER_ENOMEM;
+ * INFER_EIO: a thread cannot be started. fn      fn[1] may be NULL mem     memory of each fn,
+ * divided evenly among the workers in multiples of `grain` job     passed to the workers rates
+ * [2][repeat]: units per second of all threads together */
 struct probe_memory {
 	const unsigned char *from;
 	size_t bytes, grain;
 };
 int probe_run(infer_probe *p, probe_fn *const fn[2], const struct probe_memory mem[2], void *job,
               double *rates[2], infer_error *err);
-struct infer_rate probe_rate(double *of, int32_t n, double times); /* sorts */
+/* Return median, least and most of n values, multiplied by `times`.  Sorts `of`. */
+struct infer_rate probe_rate(double *of, int32_t n, double times);
 
 probe_fn probe_read, probe_fma, probe_dot, probe_tile_bf16; /* ceiling.c */
 
-/* cases.c */
+/* Make the list of cases (cases.c).  INFER_ENOMEM */
 int probe_cases(infer_probe *p, infer_error *err);
 const char *probe_elem_name(int slot);
 double probe_elem_ops(int slot); /* operations of one element */
-int probe_elem_same(int slot, const struct kern *a, const struct kern *b); /* the same function */
+int probe_elem_same(int slot, const struct kern *a, const struct kern *b); /* 1: same function */
 
-/* A case ready to be measured.  It owns the memory below, freed by probe_job_fini. */
+/* A case that is ready to be measured.  Owns x, panels and, unless `borrows`, fx and y. */
 struct probe_job {
 	const infer_probe *p;
 	const struct kern *k;
 	const struct probe_case *c;
 	size_t row_bytes;
-	int block; /* weight rows of a call */
+	int block; /* weight rows per call */
 	struct kern_act x;
 	float *fx; /* [m][k] */
 	float *y;  /* [threads][y_floats] */
@@ -107,32 +108,38 @@ struct probe_job {
 	int limit;
 	struct probe_memory mem;
 	int same;
-	int borrows; /* fx and y of the probe */
+	int borrows; /* fx and y belong to the probe */
 };
-/* cases.c: set up what j->c says; whatever comes of it, probe_job_fini */
+/* Set up the job of case j->c (cases.c).  Call probe_job_fini even if it fails.  INFER_ENOMEM */
 int probe_make(struct probe_job *j, infer_probe *p, infer_error *err);
 void probe_job_fini(struct probe_job *j);
-/* mm.c: rows, skinny, tile, pack */
+/* Set up the job of a kind; errors as probe_make.  probe_mm: rows, skinny, tile, pack, panel
+ * (mm.c). */
 int probe_mm(struct probe_job *j, infer_probe *p, infer_error *err);
-void probe_forget(infer_probe *p); /* the memory that matrix cases share */
+void probe_forget(infer_probe *p); /* free the memory shared by matrix cases */
 int probe_quant(struct probe_job *j, infer_probe *p, infer_error *err);
 int probe_attn(struct probe_job *j, infer_probe *p, infer_error *err); /* attn.c */
 int probe_elem(struct probe_job *j, infer_probe *p, infer_error *err); /* elem.c */
-/* n floats from seed, 64-aligned; NULL: no memory */
+/* Return n random floats, 64-byte aligned; the caller frees them with mem_free.  NULL: out of
+ * memory. */
 float *probe_floats(size_t n, uint64_t seed);
-/* Weights of a type and row length all over p->weights. */
+/* Fill p->weights with copies of some random rows of a type and length, unless it contains them
+ * already. */
 void probe_fill(infer_probe *p, int type, int k);
-/* The first `have` bytes of p->weights over the rest. */
+/* Repeat the first `have` bytes of p->weights over the rest. */
 void probe_spread(infer_probe *p, size_t have);
-/* ceiling.c: the rate of fn, in 1e9 units a second */
+/* Measure the rate of fn alone, in 1e9 units per second (ceiling.c).  Errors as probe_run. */
 int probe_alone(infer_probe *p, probe_fn *fn, struct probe_memory mem, struct infer_rate *r,
                 infer_error *err);
 probe_fn probe_tile_i8;
-int probe_weights(infer_probe *p, infer_error *err); /* p->weights, if they are not there yet */
-/* machine_loops.c: into m the rates of the loops of the widest set; all 0: of bf16 alone */
+/* Allocate and fill p->weights if it is NULL.  INFER_ENOMEM INFER_EIO */
+int probe_weights(infer_probe *p, infer_error *err);
+/* Measure the loops of the widest kernel set into *m (machine_loops.c).  all 0: only bf16.
+ * Errors as probe_run. */
 struct infer_machine;
 int probe_machine_loops(struct infer_machine *m, infer_probe *p, int all, infer_error *err);
-/* machine_text.c: the figures of a map.  INFER_EFORMAT names the place */
+/* Read the figures of a map into *m (machine_text.c).  what: name of the file for messages.
+ * INFER_EFORMAT: the message gives line and column. */
 struct ytree;
 int probe_machine_take(struct infer_machine *m, const struct ytree *y, const char *what,
                        infer_error *err);

@@ -54,31 +54,32 @@ static int case_refused(void)
 	static const struct {
 		const char *name, *says;
 	} names[] = {
-		{ "h101", "no machine is called 'h101'; is it h100" },
-		{ "", "no machine is called ''" },
-		{ "h100*0", "behind * stands a number" },
-		{ "h100*2x", "behind * stands a number" },
-		{ "epyc-9654*2", "only accelerators come in numbers" },
-		{ "m1-max*2", "only accelerators come in numbers" },
-		{ "rtx-4090+epyc-9654", "a host and behind + one kind" },
-		{ "epyc-9654+rtx-4090+a100", "a host and behind + one kind" },
+		{ "h101", "'h101' is not a machine of the library; did you mean h100" },
+		{ "", "'' is not a machine" },
+		{ "h100*0", "* must be followed by a number" },
+		{ "h100*2x", "* must be followed by a number" },
+		{ "epyc-9654*2", "only accelerators can have a number" },
+		{ "m1-max*2", "only accelerators can have a number" },
+		{ "rtx-4090+epyc-9654", "a host + accelerators of one kind" },
+		{ "epyc-9654+rtx-4090+a100", "a host + accelerators of one kind" },
 	};
 	static const struct {
 		const char *text, *says;
 	} texts[] = {
-		{ "", "m.yaml: line 1, column 1: an empty description" },
+		{ "", "m.yaml: line 1, column 1: the description is empty" },
 		{ "- 1", "m.yaml: line 1, column 1" },
 		{ "name: x", "needs memory_bytes and memory_gb_s" },
 		{ "memory_bytes: 1\nmemory_gb_s: 1", "needs the key name" },
 		{ "name: x\nmemory_bytes: -1", "line 2" },
 		{ "name: x\nmemory_gb_s: fast", "line 2" },
-		{ "name: x\nbandwidth: 1", "line 2, column 1: no figure of a machine is called" },
-		{ "name: x\ngpu: {name: y, memory_bytes: 1}", "a gpu without memory_bytes" },
-		{ "name: x\ngpu: {speed: 1}", "no figure of a machine is called 'speed'" },
+		{ "name: x\nbandwidth: 1", "line 2, column 1: 'bandwidth' is not a figure" },
+		{ "name: x\ngpu: {name: y, memory_bytes: 1}", "a gpu needs memory_bytes" },
+		{ "name: x\ngpu: {speed: 1}", "'speed' is not a figure of a machine" },
 		{ "name: x\ndecode_part: 1.5", "line 2" },
-		{ "name: x\nloops: [{type: Q9, rows: [1, 2, 3, 4]}]", "no type is called 'Q9'" },
-		{ "name: x\nloops: [{type: Q8_0, rows: [1, 2]}]", "rows: a list of 4 numbers" },
-		{ "name: x\nread: [{threads: 1}]", "takes threads and gb_s" },
+		{ "name: x\nloops: [{type: Q9, rows: [1, 2, 3, 4]}]", "'Q9' is not a type" },
+		{ "name: x\nloops: [{type: Q8_0, rows: [1, 2]}]",
+		  "rows must be a list of 4 numbers" },
+		{ "name: x\nread: [{threads: 1}]", "needs threads and gb_s" },
 	};
 	struct infer_machine m;
 	infer_error err;
