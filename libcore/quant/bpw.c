@@ -1,4 +1,4 @@
-/* quant/bpw.c - a size becomes the types of all tensors. */
+/* quant/bpw.c - bits-per-weight search: choose the types of all tensors for a size. */
 #include "quant/bpw.h"
 #include "base/err.h"
 #include "base/sha256.h"
@@ -11,7 +11,7 @@ enum { WINDOW = 512, TRIES = 8 };
 
 /* ---- which tensors ---- */
 
-static int keep_one(struct bpw_tensor *t, int type, infer_error *err)
+static int set_override(struct bpw_tensor *t, int type, infer_error *err)
 {
 	type = mix_fit(type, t->in->ne[0]);
 	if (type != t->in->type && !type_get(type)->encode)
@@ -23,8 +23,8 @@ static int keep_one(struct bpw_tensor *t, int type, infer_error *err)
 	return INFER_OK;
 }
 
-static int add(struct bpw_search *a, uint64_t index, const struct infer_tensor *in,
-               struct overrides *keep, infer_error *err)
+static int add_tensor(struct bpw_search *a, uint64_t index, const struct infer_tensor *in,
+                      struct overrides *overrides, infer_error *err)
 {
 	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
 	struct bpw_tensor *t = &a->t[a->n];
@@ -35,15 +35,15 @@ static int add(struct bpw_search *a, uint64_t index, const struct infer_tensor *
 		t->importance = importance_get(a->importance, in->name, &t->n_importance);
 	if (t->n_importance != columns && t->n_importance != all)
 		t->importance = NULL;
-	TRY(override_find(&kept, keep, in->name, err));
+	TRY(override_find(&kept, overrides, in->name, err));
 	t->method = kept ? kept->method : -1;
 	if (kept)
-		TRY(keep_one(t, kept->type, err));
+		TRY(set_override(t, kept->type, err));
 	a->n++;
 	return INFER_OK;
 }
 
-static int add_all(struct bpw_search *a, struct overrides *keep, infer_error *err)
+static int list_tensors(struct bpw_search *a, struct overrides *overrides, infer_error *err)
 {
 	const struct infer_tensor *in;
 	struct infer_file_info info;
@@ -53,16 +53,16 @@ static int add_all(struct bpw_search *a, struct overrides *keep, infer_error *er
 	TRY(mix_init(&m, mix_find("F16"), 0, a->in, err));
 	a->t = mem_alloc(MEM_QUANT, info.n_tensors, sizeof *a->t);
 	if (!a->t)
-		return err_set(err, INFER_ENOMEM, "no memory for the tensors");
+		return err_nomem(err);
 	for (uint64_t i = 0; (in = infer_file_tensor_at(a->in, i)); i++)
 		if (mix_takes(&m, in) && !(in->type >= INFER_I8 && in->type <= INFER_I64))
-			TRY(add(a, i, in, keep, err));
-	return a->n ? override_check(keep, err)
-	            : err_set(err, INFER_EUNSUP, "no tensor of it is quantised");
+			TRY(add_tensor(a, i, in, overrides, err));
+	return a->n ? override_check(overrides, err)
+	            : err_set(err, INFER_EUNSUP, "the model has no tensor to quantise");
 }
 
-/* The part of a name behind its layer. */
-static struct infer_str role(struct infer_str name)
+/* The part of a tensor's name after its layer. */
+static struct infer_str name_in_layer(struct infer_str name)
 {
 	const char *dot = mix_layer(name) < 0 ? NULL : memchr(name.at + 4, '.', name.len - 4);
 
@@ -71,16 +71,16 @@ static struct infer_str role(struct infer_str name)
 	return name;
 }
 
-static int together(const struct bpw_tensor *a, const struct bpw_tensor *b, int layers)
+static int same_group(const struct bpw_tensor *a, const struct bpw_tensor *b, int layers)
 {
-	struct infer_str x = role(a->in->name), y = role(b->in->name);
+	struct infer_str x = name_in_layer(a->in->name), y = name_in_layer(b->in->name);
 
 	return x.len == y.len && !memcmp(x.at, y.at, x.len) &&
 	       mix_layer(a->in->name) / layers == mix_layer(b->in->name) / layers;
 }
 
-/* Tensors of one role in so many layers one behind the other are measured together: as few layers
- * as leave no more groups than are measured. */
+/* Group tensors of the same role in `layers` consecutive layers, with the fewest layers that
+ * give at most BPW_GROUPS groups. */
 static void make_groups(struct bpw_search *a)
 {
 	int layers = 1;
@@ -93,7 +93,7 @@ static void make_groups(struct bpw_search *a)
 			a->t[i].group = -1;
 			if (a->t[i].n < 2)
 				continue;
-			while (j < i && (a->t[j].n < 2 || !together(&a->t[j], &a->t[i], layers)))
+			while (j < i && (a->t[j].n < 2 || !same_group(&a->t[j], &a->t[i], layers)))
 				j++;
 			a->t[i].group = j < i ? a->t[j].group : a->n_groups++;
 		}
@@ -102,7 +102,7 @@ static void make_groups(struct bpw_search *a)
 
 /* ---- the recipe ---- */
 
-/* The mix for general.file_type: that of the type of most weights. */
+/* The mix for general.file_type: that of the type of most weights, NULL if none. */
 static const struct mix_name *mix_of(const struct bpw_search *a)
 {
 	uint64_t weights[INFER_TYPE_COUNT] = { 0 };
@@ -119,7 +119,7 @@ static const struct mix_name *mix_of(const struct bpw_search *a)
 	return found ? found : mix_find("F16");
 }
 
-static char *exactly(struct arena *mem, struct infer_str name)
+static char *exact_pattern(struct arena *mem, struct infer_str name)
 {
 	char *s = arena_raw(mem, 2 * name.len + 3), *p = s;
 
@@ -136,7 +136,7 @@ static char *exactly(struct arena *mem, struct infer_str name)
 	return s;
 }
 
-static int describe(infer_recipe **out, const struct bpw_search *a, infer_error *err)
+static int make_recipe(infer_recipe **out, const struct bpw_search *a, infer_error *err)
 {
 	const infer_recipe *from = a->recipe;
 	char hex[65];
@@ -157,10 +157,11 @@ static int describe(infer_recipe **out, const struct bpw_search *a, infer_error 
 	for (size_t i = 0; r->rules && i < a->n; i++) {
 		const struct bpw_tensor *t = &a->t[i];
 
-		r->rules[i] = (struct override_rule){ .pattern = exactly(&r->mem, t->in->name),
-			                              .type = t->at[t->chosen].type,
-			                              .method = t->method,
-			                              .code = INFER_EINVAL };
+		r->rules[i] =
+			(struct override_rule){ .pattern = exact_pattern(&r->mem, t->in->name),
+			                        .type = t->at[t->chosen].type,
+			                        .method = t->method,
+			                        .code = INFER_EINVAL };
 		r->rules[i].label = r->rules[i].pattern;
 	}
 	r->n = a->n;
@@ -168,13 +169,14 @@ static int describe(infer_recipe **out, const struct bpw_search *a, infer_error 
 		return INFER_OK;
 	infer_recipe_free(r);
 	*out = NULL;
-	return err_set(err, INFER_ENOMEM, "no memory for a recipe");
+	return err_nomem(err);
 }
 
 /* ---- the size ---- */
 
-/* What is counted of the file that a recipe makes; what may be is a->most. */
-static int count(uint64_t *now, struct bpw_search *a, const infer_recipe *r, infer_error *err)
+/* Set *now to the bytes that a recipe makes and a->most to their limit: of the file with
+ * max_bytes, of the tensors with bpw. */
+static int count_bytes(uint64_t *now, struct bpw_search *a, const infer_recipe *r, infer_error *err)
 {
 	const struct infer_quant_opts o = {
 		.recipe = r, .imatrix = a->o->imatrix, .shard_bytes = a->o->shard_bytes, .dry = 1
@@ -192,11 +194,11 @@ static int count(uint64_t *now, struct bpw_search *a, const infer_recipe *r, inf
 	return INFER_OK;
 }
 
-/* The recipe of what is chosen, and what is counted of it. */
-static int try(infer_recipe **out, uint64_t *now, struct bpw_search *a, infer_error *err)
+/* Make the recipe of the current choice, and count its bytes. */
+static int try_choice(infer_recipe **out, uint64_t *now, struct bpw_search *a, infer_error *err)
 {
-	TRY(describe(out, a, err));
-	int rc = count(now, a, *out, err);
+	TRY(make_recipe(out, a, err));
+	int rc = count_bytes(now, a, *out, err);
 
 	if (rc) {
 		infer_recipe_free(*out);
@@ -205,54 +207,56 @@ static int try(infer_recipe **out, uint64_t *now, struct bpw_search *a, infer_er
 	return rc;
 }
 
-static int too_small(const struct bpw_search *a, uint64_t least, infer_error *err)
+static int refuse_size(const struct bpw_search *a, uint64_t least, infer_error *err)
 {
 	if (a->recipe->max_bytes)
 		return err_set(err, INFER_EINVAL,
-		               "%llu bytes are too few for the file: the least is %llu",
+		               "%llu bytes are too few for the file: it needs at least %llu",
 		               (unsigned long long)a->most, (unsigned long long)least);
-	return err_set(err, INFER_EINVAL, "%g bits of a weight are too few: the least is %.4f",
+	return err_set(err, INFER_EINVAL,
+	               "%g bits per weight are too few: the model needs at least %.4f",
 	               a->recipe->bpw, 8 * (double)least / (double)a->elements);
 }
 
-/* The bytes beside the tensors that are chosen, where these have their smallest types. */
+/* Set *rest to the bytes of everything but the tensors to choose, if these have their smallest
+ * types. INFER_EINVAL: even so the size is exceeded. */
 static int find_rest(uint64_t *rest, struct bpw_search *a, infer_error *err)
 {
 	infer_recipe *r;
 	uint64_t now;
 
-	TRY(try(&r, &now, a, err));
+	TRY(try_choice(&r, &now, a, err));
 	infer_recipe_free(r);
 	if (now > a->most)
-		return too_small(a, now, err);
+		return refuse_size(a, now, err);
 	*rest = now - bpw_least(a);
 	return INFER_OK;
 }
 
-/* What lies beside the tensors that are chosen depends a little on the choice, so this is repeated
- * until it fits. */
-static int choose(infer_recipe **out, struct bpw_search *a, uint64_t rest, infer_error *err)
+/* Choose the types.  Repeats with a smaller size until the file fits, because `rest` depends a
+ * little on the choice. */
+static int choose_types(infer_recipe **out, struct bpw_search *a, uint64_t rest, infer_error *err)
 {
 	uint64_t now;
 
 	for (int i = 0; i < TRIES; i++) {
 		if (a->most < rest + bpw_least(a))
-			return too_small(a, rest + bpw_least(a), err);
+			return refuse_size(a, rest + bpw_least(a), err);
 		TRY(bpw_fit(a, a->most - rest, err));
-		TRY(try(out, &now, a, err));
+		TRY(try_choice(out, &now, a, err));
 		if (now <= a->most)
 			return INFER_OK;
 		infer_recipe_free(*out);
 		*out = NULL;
 		rest += now - a->most;
 	}
-	return err_set(err, INFER_EUNSUP, "no choice of types comes to %llu bytes",
+	return err_set(err, INFER_EUNSUP, "found no choice of types that fits into %llu bytes",
 	               (unsigned long long)a->most);
 }
 
-/* ---- all of it ---- */
+/* ---- the search ---- */
 
-static int take_recipe(struct bpw_search *a, infer_error *err)
+static int read_target(struct bpw_search *a, infer_error *err)
 {
 	const struct infer_bpw_opts *o = a->o;
 	char hex[65];
@@ -261,13 +265,14 @@ static int take_recipe(struct bpw_search *a, infer_error *err)
 		TRY(recipe_make(&a->made, NULL, o->imatrix, o->keep, o->n_keep, err));
 		a->made->method = o->method ? method_find(o->method) : METHOD_SEARCH;
 		if (a->made->method < 0)
-			return err_set(err, INFER_EINVAL, "no method is called '%.60s'", o->method);
+			return err_set(err, INFER_EINVAL, "'%.60s' is not a method", o->method);
 		a->made->max_bytes = o->max_bytes;
 		a->made->bpw = o->bpw;
 	}
 	a->recipe = o->recipe ? o->recipe : a->made;
 	if (a->recipe->name || (a->recipe->max_bytes != 0) + (a->recipe->bpw > 0) != 1)
-		return err_set(err, INFER_EINVAL, "one size to aim at, and no type");
+		return err_set(err, INFER_EINVAL,
+		               "the search needs one size, max_bytes or bpw, and no type");
 	sha256_name(hex, o->text, o->text_bytes);
 	if (a->recipe->text_sha256 && strcmp(hex, a->recipe->text_sha256))
 		return err_set(err, INFER_EFORMAT, "%s: the text has another SHA-256",
@@ -289,36 +294,36 @@ static int open_importance(struct bpw_search *a, infer_error *err)
 	return importance_open(&a->importance, from, err);
 }
 
-static int prepare(struct bpw_search *a, infer_error *err)
+static int prepare_search(struct bpw_search *a, infer_error *err)
 {
 	const struct infer_engine_opts *e = &a->o->engine;
-	struct overrides *keep = NULL;
+	struct overrides *overrides = NULL;
 	int rc;
 
-	TRY(take_recipe(a, err));
+	TRY(read_target(a, err));
 	a->window = e->ctx ? e->ctx : a->recipe->window ? a->recipe->window : WINDOW;
 	TRY(open_importance(a, err));
 	TRY(quant_how(&a->how, e->isa, err));
 	TRY(pool_new(&a->pool, e->threads ? e->threads : 1, err));
-	rc = override_new(&keep, a->recipe->rules, a->recipe->n, err);
+	rc = override_new(&overrides, a->recipe->rules, a->recipe->n, err);
 	if (!rc)
-		rc = add_all(a, keep, err);
-	override_free(keep);
+		rc = list_tensors(a, overrides, err);
+	override_free(overrides);
 	return rc;
 }
 
-static int work(infer_recipe **out, struct bpw_search *a, struct bpw_probe **probe,
-                infer_error *err)
+static int run_search(infer_recipe **out, struct bpw_search *a, struct bpw_probe **probe,
+                      infer_error *err)
 {
 	uint64_t rest = 0;
 
-	TRY(prepare(a, err));
+	TRY(prepare_search(a, err));
 	TRY(bpw_probe_open(probe, a, err));
 	TRY(bpw_errors(a, err));
 	TRY(find_rest(&rest, a, err));
 	make_groups(a);
 	TRY(bpw_probe(*probe, 8 * (double)a->most / (double)a->elements, err));
-	return choose(out, a, rest, err);
+	return choose_types(out, a, rest, err);
 }
 
 int infer_bpw_search(infer_recipe **out, const infer_file *in, const struct infer_bpw_opts *o,
@@ -328,7 +333,7 @@ int infer_bpw_search(infer_recipe **out, const infer_file *in, const struct infe
 	struct bpw_probe *probe = NULL;
 
 	*out = NULL;
-	int rc = work(out, &a, &probe, err);
+	int rc = run_search(out, &a, &probe, err);
 
 	bpw_probe_close(probe);
 	pool_free(a.pool);

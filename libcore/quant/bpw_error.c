@@ -1,4 +1,4 @@
-/* quant/bpw_error.c - the squared errors of the types that a tensor may have. */
+/* quant/bpw_error.c - measure the squared error of each type that a tensor may have. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a large tensor, so many pieces are looked at, evenly spread. */
+/* At most PIECES pieces of a tensor are measured, evenly spaced. */
 enum { PIECE = 1 << 14, PIECES = 24 };
 
-/* What is tried; a shape that has no whole blocks of a type gets its usual stand-in. */
+/* The types that are tried, replaced by mix_fit if rows are not whole blocks. */
 static const uint8_t tried[] = {
 	INFER_IQ2_XXS, INFER_IQ2_XS, INFER_IQ2_S,  INFER_Q2_K, INFER_IQ3_XXS,
 	INFER_IQ3_S,   INFER_Q3_K,   INFER_IQ4_XS, INFER_Q4_K, INFER_Q5_K,
@@ -26,7 +26,7 @@ struct work {
 	const infer_file *in;
 	const struct bpw_tensor *t;
 	int type, how;
-	uint64_t pieces, taken; /* of the tensor; of those: looked at */
+	uint64_t pieces, taken; /* pieces of the tensor, and how many of them are measured */
 	struct scratch *scratch;
 	double sums[PIECES];
 	int bad[PIECES];
@@ -88,7 +88,8 @@ static void on_piece(void *user, int64_t i, int worker)
 	k->sums[i] = sum * (double)PIECE / (double)n;
 }
 
-static int measure(struct bpw_search *a, struct work *k, struct bpw_choice *c, infer_error *err)
+static int measure_error(struct bpw_search *a, struct work *k, struct bpw_choice *c,
+                         infer_error *err)
 {
 	const struct infer_tensor *in = k->t->in;
 	uint64_t all = quant_elements(in);
@@ -113,8 +114,9 @@ static int measure(struct bpw_search *a, struct work *k, struct bpw_choice *c, i
 	return INFER_OK;
 }
 
-/* In the order of bytes; a type that is not smaller than one with a smaller error is left out. */
-static void insert(struct bpw_tensor *t, const struct bpw_choice *c)
+/* Insert a choice in order of bytes.  Choices that are not smaller than one with at most the
+ * same error are left out. */
+static void insert_choice(struct bpw_tensor *t, const struct bpw_choice *c)
 {
 	int i = t->n;
 
@@ -131,14 +133,14 @@ static void insert(struct bpw_tensor *t, const struct bpw_choice *c)
 	t->n++;
 }
 
-static int one(struct bpw_search *a, struct work *k, struct bpw_tensor *t, const struct mix *m,
-               infer_error *err)
+static int measure_tensor(struct bpw_search *a, struct work *k, struct bpw_tensor *t,
+                          const struct mix *m, infer_error *err)
 {
 	uint8_t seen[INFER_TYPE_COUNT] = { 0 };
 	struct bpw_choice c = { 0 };
 
 	k->t = t;
-	if (t->n) /* a pattern has said it */
+	if (t->n) /* set by an override */
 		return INFER_OK;
 	for (size_t i = 0; i <= sizeof tried; i++) {
 		c.type = i < sizeof tried ? mix_fit(tried[i], t->in->ne[0]) : t->in->type;
@@ -148,8 +150,8 @@ static int one(struct bpw_search *a, struct work *k, struct bpw_tensor *t, const
 		if (c.type != t->in->type && !t->importance &&
 		    mix_needs_importance(m, t->in, c.type))
 			continue;
-		TRY(measure(a, k, &c, err));
-		insert(t, &c);
+		TRY(measure_error(a, k, &c, err));
+		insert_choice(t, &c);
 	}
 	return INFER_OK;
 }
@@ -162,9 +164,9 @@ int bpw_errors(struct bpw_search *a, infer_error *err)
 
 	TRY(mix_init(&m, mix_find("F16"), a->importance != NULL, a->in, err));
 	k.scratch = mem_alloc(MEM_QUANT, (size_t)pool_threads(a->pool), sizeof *k.scratch);
-	rc = k.scratch ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory to look for types");
+	rc = k.scratch ? INFER_OK : err_nomem(err);
 	for (size_t i = 0; !rc && i < a->n; i++)
-		rc = one(a, &k, &a->t[i], &m, err);
+		rc = measure_tensor(a, &k, &a->t[i], &m, err);
 	mem_free(k.scratch);
 	return rc;
 }

@@ -1,5 +1,6 @@
-/* quant/bpw_fit.c - the cheapest choice that fits: a knapsack in which every tensor takes one of its
- * types, solved exactly over units of bytes (Bellman 1957), then filled up by single steps. */
+/* quant/bpw_fit.c - minimise the cost for a size: a multiple-choice knapsack, solved by dynamic
+ * programming over units of bytes (Bellman 1957); then a greedy pass uses up the bytes lost by
+ * rounding to units. */
 #include "base/err.h"
 #include "quant/bpw.h"
 
@@ -27,8 +28,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The largest unit that loses nothing, if that are not too many. */
-static uint64_t unit_of(const struct bpw_search *a, uint64_t bytes)
+/* The unit: the greatest common divisor of all differences in bytes, but at most UNITS units. */
+static uint64_t choose_unit(const struct bpw_search *a, uint64_t bytes)
 {
 	uint64_t unit = 0, least = bytes / UNITS + 1;
 
@@ -38,7 +39,7 @@ static uint64_t unit_of(const struct bpw_search *a, uint64_t bytes)
 	return unit > least ? unit : least;
 }
 
-static uint64_t used(const struct bpw_search *a)
+static uint64_t used_bytes(const struct bpw_search *a)
 {
 	uint64_t sum = 0;
 
@@ -47,11 +48,12 @@ static uint64_t used(const struct bpw_search *a)
 	return sum;
 }
 
-/* What is left takes the steps that gain the most for a byte, while one fits. */
-static void fill(struct bpw_search *a, uint64_t bytes)
+/* While a larger choice of some tensor fits, take the one that reduces the cost the most per
+ * byte. */
+static void use_rest(struct bpw_search *a, uint64_t bytes)
 {
 	for (;;) {
-		uint64_t left = bytes - used(a);
+		uint64_t left = bytes - used_bytes(a);
 		double best = 0;
 		size_t at = 0;
 		int to = -1;
@@ -77,8 +79,10 @@ static void fill(struct bpw_search *a, uint64_t bytes)
 	}
 }
 
-/* cost[u]: the least with u units for the tensors so far; way: the choice of each that led there. */
-static void solve(struct bpw_search *a, double *cost, uint8_t *way, size_t units, uint64_t unit)
+/* Solve the knapsack.  cost[u]: least cost of the tensors so far with u units; way [tensor][u]:
+ * the choice that achieves it. */
+static void solve_knapsack(struct bpw_search *a, double *cost, uint8_t *way, size_t units,
+                           uint64_t unit)
 {
 	memset(way, 0, a->n * (units + 1));
 	for (size_t u = 0; u <= units; u++)
@@ -114,15 +118,15 @@ static void solve(struct bpw_search *a, double *cost, uint8_t *way, size_t units
 
 int bpw_fit(struct bpw_search *a, uint64_t bytes, infer_error *err)
 {
-	uint64_t room = bytes - bpw_least(a), unit = unit_of(a, room);
+	uint64_t room = bytes - bpw_least(a), unit = choose_unit(a, room);
 	size_t units = (size_t)(room / unit);
 	double *cost = mem_alloc(MEM_QUANT, units + 1, sizeof *cost);
 	uint8_t *way = mem_alloc(MEM_QUANT, a->n, units + 1);
-	int rc = cost && way ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory to choose types");
+	int rc = cost && way ? INFER_OK : err_nomem(err);
 
 	if (!rc) {
-		solve(a, cost, way, units, unit);
-		fill(a, bytes);
+		solve_knapsack(a, cost, way, units, unit);
+		use_rest(a, bytes);
 	}
 	mem_free(cost);
 	mem_free(way);

@@ -1,5 +1,5 @@
-/* quant/bpw_probe.c - how far the model moves when a group of tensors loses precision: a copy of the
- * model in memory with that group in a low type, beside the model itself, on windows of the text. */
+/* quant/bpw_probe.c - measure the sensitivity of groups of tensors: the KL divergence, on
+ * windows of the text, between the model and a copy in memory with that group in a small type. */
 #include "base/err.h"
 #include "base/num.h"
 #include "base/os.h"
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 
 enum { PIECE = 1 << 14, ALIGN = 64 };
-/* With more bits a tensor by itself moves the model so little that rounding would be measured. */
+/* With more bits per weight, the divergence of one group would be smaller than rounding errors. */
 #define MOST_BPW 6.0
 
 struct scratch {
@@ -24,24 +24,24 @@ struct bpw_probe {
 	struct bpw_search *a;
 	infer_model *model, *other;
 	infer_engine *engine, *other_engine;
-	int32_t *ids; /* [n_ids]: whole windows, spread over the text */
+	int32_t *ids; /* [n_ids]: whole windows, evenly spaced in the text */
 	size_t n_ids;
 	struct scratch *scratch;
-	int32_t n_vocab, from, fresh; /* of a window, `fresh` tokens from `from` on are scored */
-	const float **rows;           /* [fresh] of a step */
-	float *own;                   /* [windows][fresh][n_vocab] the model's logits */
-	int is_own;                   /* 1: they are being made */
-	/* the copy that is made */
-	infer_quant plan; /* types and places */
+	int32_t n_vocab, from, fresh; /* tokens [from, from + fresh) of each window are scored */
+	const float **rows;           /* [fresh]: rows of one step */
+	float *own;                   /* [windows][fresh][n_vocab]: logits of the model */
+	int is_own;                   /* 1: own is being computed */
+	/* the copy */
+	infer_quant plan; /* types and offsets of its tensors */
 	unsigned char *image;
-	size_t room;                /* bytes of the memory behind image */
-	const struct bpw_tensor *t; /* that is encoded */
-	int *type;                  /* [n] that each is measured in; -1: as it is */
+	size_t room;                /* bytes allocated for image */
+	const struct bpw_tensor *t; /* the tensor being encoded */
+	int *type;                  /* [n] type of each tensor in the copy; -1: the model's */
 };
 
 /* ---- the text ---- */
 
-static int windows(struct bpw_probe *p, infer_error *err)
+static int choose_windows(struct bpw_probe *p, infer_error *err)
 {
 	const struct infer_bpw_opts *o = p->a->o;
 	size_t size = (size_t)p->a->window, n, all, take;
@@ -59,16 +59,16 @@ static int windows(struct bpw_probe *p, infer_error *err)
 		p->ids[i * size] = infer_token_special(infer_model_tokenizer(p->model), INFER_BOS);
 	infer_ids_free(ids);
 	if (!p->ids)
-		return err_set(err, INFER_ENOMEM, "no memory for %zu tokens", n);
+		return err_nomem(err);
 	if (take < 2)
 		return err_set(err, INFER_EINVAL,
-		               "the text has %zu tokens; two windows of %zu have %zu", n, size,
-		               2 * size);
+		               "the text has %zu tokens; it needs two windows of %zu, %zu tokens",
+		               n, size, 2 * size);
 	return INFER_OK;
 }
 
-static int open_side(infer_model **m, infer_engine **e, struct bpw_probe *p, const infer_file *f,
-                     infer_error *err)
+static int open_engine(infer_model **m, infer_engine **e, struct bpw_probe *p, const infer_file *f,
+                       infer_error *err)
 {
 	const struct infer_model_opts mo = { .ctx = p->a->window };
 	struct infer_engine_opts eo = p->a->o->engine;
@@ -110,7 +110,7 @@ static void on_piece(void *user, int64_t i, int worker)
 	            importance, n / (size_t)to->info.block, p->a->how);
 }
 
-static void copy_tensor(unsigned char *to, const infer_file *f, const struct infer_tensor *t)
+static void copy_bytes(unsigned char *to, const infer_file *f, const struct infer_tensor *t)
 {
 	const void *at = file_span(f, t, 0, t->bytes, to);
 
@@ -118,7 +118,7 @@ static void copy_tensor(unsigned char *to, const infer_file *f, const struct inf
 		memcpy(to, at, t->bytes);
 }
 
-static void fill(struct bpw_probe *p)
+static void fill_copy(struct bpw_probe *p)
 {
 	struct bpw_search *a = p->a;
 	struct quant_shard *s = &p->plan.shards[0];
@@ -128,7 +128,7 @@ static void fill(struct bpw_probe *p)
 		const struct quant_tensor *q = &p->plan.tensors[i];
 
 		if (q->type == q->in->type)
-			copy_tensor(p->image + q->at, a->in, q->in);
+			copy_bytes(p->image + q->at, a->in, q->in);
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		p->t = &a->t[i];
@@ -138,7 +138,7 @@ static void fill(struct bpw_probe *p)
 	}
 }
 
-static void drop_heads(infer_quant *q)
+static void free_headers(infer_quant *q)
 {
 	for (int i = 0; i < q->n_shards; i++)
 		buf_fini(&q->shards[i].head);
@@ -147,8 +147,8 @@ static void drop_heads(infer_quant *q)
 	q->n_shards = 0;
 }
 
-/* Where everything lies in a copy with these types. */
-static int lay_out(struct bpw_probe *p, infer_error *err)
+/* Set the types and offsets of all tensors of the copy, and allocate its memory. */
+static int plan_copy(struct bpw_probe *p, infer_error *err)
 {
 	struct bpw_search *a = p->a;
 
@@ -173,17 +173,19 @@ static int lay_out(struct bpw_probe *p, infer_error *err)
 	p->room = p->plan.shards[0].file_bytes;
 	p->image = mem_aligned(MEM_QUANT, ALIGN, num_round_up(p->room, ALIGN));
 	if (!p->image) {
-		err_set(err, INFER_ENOMEM, "no memory for a copy of %zu bytes of the model",
+		err_set(err, INFER_ENOMEM, "out of memory for a copy of the model: %zu bytes",
 		        p->room);
 		p->room = 0;
 	}
 	return p->image ? INFER_OK : INFER_ENOMEM;
 }
 
-/* ---- the divergence: logits of the model are kept, as they are needed for every copy ---- */
+/* ---- the divergence: logits of the model are stored, because every copy is compared with them
+ * ---- */
 
-/* One step's rows of window w, which begin with row `done` of it. */
-static double take_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int32_t done)
+/* Store or compare the rows of one step, which begin with scored row `done` of window w.
+ * Returns the sum of their divergences. */
+static double add_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int32_t done)
 {
 	size_t row = (size_t)p->n_vocab;
 	float *own = p->own + (w * (size_t)p->fresh + (size_t)done) * row;
@@ -202,8 +204,7 @@ static double take_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int3
 	return sum;
 }
 
-static int read_window(struct bpw_probe *p, infer_engine *e, size_t w, double *sum,
-                       infer_error *err)
+static int run_window(struct bpw_probe *p, infer_engine *e, size_t w, double *sum, infer_error *err)
 {
 	struct eval_rows r = { 0 };
 	int32_t done = 0;
@@ -215,43 +216,46 @@ static int read_window(struct bpw_probe *p, infer_engine *e, size_t w, double *s
 		int32_t n = r.n;
 
 		if (!rc)
-			*sum += take_rows(p, &r, w, done);
+			*sum += add_rows(p, &r, w, done);
 		done += n;
 	}
 	eval_rows_stop(&r);
 	return rc;
 }
 
-/* The mean divergence over all scored tokens; of the model itself: its logits are kept. */
-static int read_text(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
+/* Run all windows on an engine.  Sets *kl to the mean divergence of all scored tokens; for the
+ * model itself, stores its logits. */
+static int run_windows(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
 {
 	size_t windows = p->n_ids / (size_t)p->a->window;
 	double sum = 0;
 
 	for (size_t w = 0; w < windows; w++)
-		TRY(read_window(p, e, w, &sum, err));
+		TRY(run_window(p, e, w, &sum, err));
 	*kl = sum / (double)windows / (double)p->fresh;
-	return isfinite(*kl) ? INFER_OK
-	                     : err_set(err, INFER_ENAN,
-	                               "a tensor in a low type excludes what the model allows");
+	return isfinite(*kl)
+	               ? INFER_OK
+	               : err_set(err, INFER_ENAN,
+	                         "with a tensor in a smaller type the model gives probability "
+	                         "0 to a token: the divergence is infinite");
 }
 
-static int compare(struct bpw_probe *p, double *kl, infer_error *err)
+static int measure_copy(struct bpw_probe *p, double *kl, infer_error *err)
 {
 	infer_file *f = NULL;
 	int rc = infer_file_open_bytes(&f, p->image, p->plan.shards[0].file_bytes, "a copy", err);
 
 	if (!rc)
-		rc = open_side(&p->other, &p->other_engine, p, f, err);
+		rc = open_engine(&p->other, &p->other_engine, p, f, err);
 	if (!rc)
-		rc = read_text(p, p->other_engine, kl, err);
+		rc = run_windows(p, p->other_engine, kl, err);
 	infer_engine_close(&p->other_engine);
 	infer_model_close(&p->other);
 	infer_file_close(&f);
 	return rc;
 }
 
-static int keep_logits(struct bpw_probe *p, infer_error *err)
+static int store_logits(struct bpw_probe *p, infer_error *err)
 {
 	struct infer_model_info m;
 	double none;
@@ -265,31 +269,32 @@ static int keep_logits(struct bpw_probe *p, infer_error *err)
 	                   p->n_ids / (size_t)p->a->window * (size_t)p->fresh * (size_t)p->n_vocab,
 	                   sizeof *p->own);
 	if (!p->rows || !p->own)
-		return err_set(err, INFER_ENOMEM, "no memory for logits of %zu tokens", p->n_ids);
+		return err_set(err, INFER_ENOMEM, "out of memory for logits of %zu tokens",
+		               p->n_ids);
 	p->is_own = 1;
-	TRY(read_text(p, p->engine, &none, err));
+	TRY(run_windows(p, p->engine, &none, err));
 	p->is_own = 0;
 	return INFER_OK;
 }
 
-/* The divergence of the model in which tensor i has type[i]. */
-static int diverge(struct bpw_probe *p, double *kl, infer_error *err)
+/* Measure the divergence of the model with tensor i in type p->type[i]. */
+static int measure_divergence(struct bpw_probe *p, double *kl, infer_error *err)
 {
-	int rc = lay_out(p, err);
+	int rc = plan_copy(p, err);
 
 	if (!rc) {
-		fill(p);
-		rc = compare(p, kl, err);
+		fill_copy(p);
+		rc = measure_copy(p, kl, err);
 	}
-	drop_heads(&p->plan);
+	free_headers(&p->plan);
 	return rc;
 }
 
 /* ---- groups ---- */
 
-/* The choice whose bits per weight are closest to bpw.  Choices without any error are passed over: a
- * model that was quantised before loses nothing in its old type, which says nothing about a group. */
-static int low(const struct bpw_tensor *t, double bpw)
+/* Return the choice whose bits per weight are closest to bpw, or -1.  Choices with error 0 are
+ * skipped: the type that a tensor already has shows nothing about its sensitivity. */
+static int closest_choice(const struct bpw_tensor *t, double bpw)
 {
 	double least = HUGE_VAL, elements = (double)quant_elements(t->in);
 	int best = -1;
@@ -305,43 +310,41 @@ static int low(const struct bpw_tensor *t, double bpw)
 	return best;
 }
 
-static int group(struct bpw_probe *p, int g, double bpw, infer_error *err)
+static int measure_group(struct bpw_probe *p, int g, double bpw, infer_error *err)
 {
 	struct bpw_search *a = p->a;
 	double error = 0, kl;
 
 	for (size_t i = 0; i < a->n; i++) {
-		int c = a->t[i].group == g ? low(&a->t[i], bpw) : -1;
+		int c = a->t[i].group == g ? closest_choice(&a->t[i], bpw) : -1;
 
 		p->type[i] = c < 0 ? -1 : a->t[i].at[c].type;
 		error += c < 0 ? 0 : a->t[i].at[c].error;
 	}
 	if (!(error > 0))
 		return INFER_OK;
-	TRY(diverge(p, &kl, err));
-	kl = kl > 0 ? kl : 0; /* of nearly nothing, rounding may leave less */
+	TRY(measure_divergence(p, &kl, err));
+	kl = kl > 0 ? kl : 0; /* rounding can make it negative */
 	for (size_t i = 0; i < a->n; i++)
 		for (int c = 0; a->t[i].group == g && c < a->t[i].n; c++)
 			a->t[i].at[c].cost = a->t[i].at[c].error * kl / error;
 	return INFER_OK;
 }
 
-static int open_all(struct bpw_probe *p, infer_error *err)
+static int open_model(struct bpw_probe *p, infer_error *err)
 {
 	struct bpw_search *a = p->a;
 	struct infer_file_info info;
 
-	TRY(open_side(&p->model, &p->engine, p, a->in, err));
-	TRY(windows(p, err));
+	TRY(open_engine(&p->model, &p->engine, p, a->in, err));
+	TRY(choose_windows(p, err));
 	infer_file_info(a->in, &info);
 	p->plan.in = a->in;
 	p->plan.n = info.n_tensors;
 	p->plan.tensors = mem_zalloc(MEM_QUANT, info.n_tensors, sizeof *p->plan.tensors);
 	p->type = mem_alloc(MEM_QUANT, a->n, sizeof *p->type);
 	p->scratch = mem_alloc(MEM_QUANT, (size_t)pool_threads(a->pool), sizeof *p->scratch);
-	return p->plan.tensors && p->type && p->scratch
-	               ? keep_logits(p, err)
-	               : err_set(err, INFER_ENOMEM, "no memory to measure tensors");
+	return p->plan.tensors && p->type && p->scratch ? store_logits(p, err) : err_nomem(err);
 }
 
 int bpw_probe_open(struct bpw_probe **out, struct bpw_search *a, infer_error *err)
@@ -349,9 +352,9 @@ int bpw_probe_open(struct bpw_probe **out, struct bpw_search *a, infer_error *er
 	struct bpw_probe *p = *out = mem_zalloc(MEM_QUANT, 1, sizeof *p);
 
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "no memory to measure tensors");
+		return err_nomem(err);
 	p->a = a;
-	int rc = open_all(p, err);
+	int rc = open_model(p, err);
 
 	if (rc) {
 		bpw_probe_close(p);
@@ -381,7 +384,7 @@ int bpw_probe(struct bpw_probe *p, double bpw, infer_error *err)
 	const struct infer_watch *w = &p->a->o->watch;
 
 	for (int g = 0; g < p->a->n_groups; g++) {
-		TRY(group(p, g, fmin(bpw, MOST_BPW), err));
+		TRY(measure_group(p, g, fmin(bpw, MOST_BPW), err));
 		if (w->fn)
 			w->fn(w->user, (uint64_t)g + 1, (uint64_t)p->a->n_groups);
 	}

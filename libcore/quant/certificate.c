@@ -1,4 +1,4 @@
-/* quant/certificate.c - how a file was made and what it lost, as keys of its metadata. */
+/* quant/certificate.c - metadata keys about how a file was made, and its quality loss. */
 #include "quant/certificate.h"
 #include <infer/kvtype.h>
 #include "base/err.h"
@@ -18,7 +18,7 @@ static int begins(struct infer_str key, const char *with)
 
 int infer_certificate_is(struct infer_str key) { return begins(key, CERTIFICATE); }
 
-static void put_text(struct gguf_write *w, const char *key, const char *s)
+static void write_str(struct gguf_write *w, const char *key, const char *s)
 {
 	gguf_write_str(w, key, s, strlen(s));
 }
@@ -26,11 +26,11 @@ static void put_text(struct gguf_write *w, const char *key, const char *s)
 static void put_gptq(struct gguf_write *w, const struct recipe_gptq *g)
 {
 	if (g->files_sha256)
-		put_text(w, CERTIFICATE "gptq.text.sha256", g->files_sha256);
+		write_str(w, CERTIFICATE "gptq.text.sha256", g->files_sha256);
 	gguf_write_u32(w, CERTIFICATE "gptq.window", (uint32_t)g->window);
-	put_text(w, CERTIFICATE "gptq.kv_type", g->kv_type);
-	put_text(w, CERTIFICATE "gptq.act_type", g->act_type);
-	put_text(w, CERTIFICATE "gptq.core", g->core);
+	write_str(w, CERTIFICATE "gptq.kv_type", g->kv_type);
+	write_str(w, CERTIFICATE "gptq.act_type", g->act_type);
+	write_str(w, CERTIFICATE "gptq.core", g->core);
 }
 
 int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *err)
@@ -39,15 +39,15 @@ int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *
 	struct buf rules, rule;
 	char hex[65];
 
-	put_text(w, CERTIFICATE "version", infer_version());
-	put_text(w, CERTIFICATE "type", q->name->name);
-	put_text(w, CERTIFICATE "method", method_name(r->method));
-	put_text(w, CERTIFICATE "recipe", q->text.at);
+	write_str(w, CERTIFICATE "version", infer_version());
+	write_str(w, CERTIFICATE "type", q->name->name);
+	write_str(w, CERTIFICATE "method", method_name(r->method));
+	write_str(w, CERTIFICATE "recipe", q->text.at);
 	if (q->gptq)
 		put_gptq(w, &q->read);
 	if (q->importance) {
 		importance_sha256(q->importance, hex);
-		put_text(w, CERTIFICATE "imatrix.sha256", hex);
+		write_str(w, CERTIFICATE "imatrix.sha256", hex);
 	}
 	if (!r->n)
 		return INFER_OK;
@@ -62,7 +62,7 @@ int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *
 		else
 			gguf_put_str(&rules, rule.at, rule.len);
 	}
-	int rc = rules.bad ? err_set(err, INFER_ENOMEM, "no memory for the patterns") : INFER_OK;
+	int rc = rules.bad ? err_nomem(err) : INFER_OK;
 
 	if (!rc)
 		gguf_write_array(w, CERTIFICATE "keep", INFER_META_STR, r->n, rules.at, rules.len);
@@ -95,8 +95,8 @@ static void put_options(struct gguf_write *w, const infer_engine *e)
 	infer_engine_info(e, &info);
 	snprintf(text, sizeof text, info.k_type == info.v_type ? "%s" : "%s,%s",
 	         infer_kv_name(info.k_type), infer_kv_name(info.v_type));
-	put_text(w, CERTIFICATE_EVAL "kv_type", text);
-	put_text(w, CERTIFICATE_EVAL "act_type", info.act_type == INFER_BF16 ? "bf16" : "f32");
+	write_str(w, CERTIFICATE_EVAL "kv_type", text);
+	write_str(w, CERTIFICATE_EVAL "act_type", info.act_type == INFER_BF16 ? "bf16" : "f32");
 }
 
 static void put_reference(struct gguf_write *w, const struct infer_certificate *c)
@@ -105,7 +105,7 @@ static void put_reference(struct gguf_write *w, const struct infer_certificate *
 	char hex[65];
 
 	infer_file_id(c->ref, hex);
-	put_text(w, CERTIFICATE_EVAL "reference.id", hex);
+	write_str(w, CERTIFICATE_EVAL "reference.id", hex);
 	put_mean(w, CERTIFICATE_EVAL "reference.perplexity", &e->ref_perplexity);
 	put_mean(w, CERTIFICATE_EVAL "ratio", &e->ratio);
 	put_range(w, CERTIFICATE_EVAL "kl.mean", &e->kl_mean);
@@ -121,8 +121,8 @@ static void put_figures(struct gguf_write *w, const struct infer_certificate *c)
 {
 	const struct infer_eval_text *e = c->eval;
 
-	put_text(w, CERTIFICATE_EVAL "version", infer_version());
-	put_text(w, CERTIFICATE_EVAL "text.sha256", c->sha256);
+	write_str(w, CERTIFICATE_EVAL "version", infer_version());
+	write_str(w, CERTIFICATE_EVAL "text.sha256", c->sha256);
 	gguf_write_u64(w, CERTIFICATE_EVAL "text.bytes", c->text_bytes);
 	gguf_write_u64(w, CERTIFICATE_EVAL "text.tokens", e->tokens);
 	gguf_write_u64(w, CERTIFICATE_EVAL "scored", e->scored);
@@ -141,19 +141,22 @@ int infer_certificate_check(const infer_file *f, infer_error *err)
 	struct infer_gguf_info gguf;
 
 	if (!s->path)
-		return err_set(err, INFER_EINVAL, "%s: no file that figures could go into",
+		return err_set(err, INFER_EINVAL,
+		               "%s: is not a file that figures can be written into",
 		               file_label(f->path));
 	if (infer_file_gguf(f, &gguf, NULL))
-		return err_set(err, INFER_EUNSUP, "%s: figures go into GGUF files only",
+		return err_set(err, INFER_EUNSUP, "%s: figures can be written into GGUF files only",
 		               file_label(f->path));
 	if (f->own)
-		return err_set(err, INFER_EUNSUP,
-		               "%s: in Ollama's form: figures go into a copy (infer-quant --copy)",
-		               file_label(f->path));
+		return err_set(
+			err, INFER_EUNSUP,
+			"%s: is a file of Ollama: write figures into a copy (infer-quant --copy)",
+			file_label(f->path));
 	if (s->own)
-		return err_set(err, INFER_EUNSUP,
-		               "%s: compressed: figures go into files that are not",
-		               file_label(f->path));
+		return err_set(
+			err, INFER_EUNSUP,
+			"%s: is compressed: figures can be written into uncompressed files only",
+			file_label(f->path));
 	return INFER_OK;
 }
 

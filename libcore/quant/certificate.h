@@ -1,4 +1,4 @@
-/* quant/certificate.h - (private) the names of the keys that say how a file was made. */
+/* quant/certificate.h - (private) names of the metadata keys about how a file was made. */
 #ifndef QUANT_CERTIFICATE_H
 #define QUANT_CERTIFICATE_H
 #include <infer/certificate.h>
@@ -7,6 +7,6 @@
 
 #define CERTIFICATE "infer.quant."
 #define CERTIFICATE_EVAL CERTIFICATE "eval."
-/* The type, the types by pattern, the importances and the version.  INFER_ENOMEM */
+/* Write the keys of the recipe: type, overrides, importance matrix, version.  INFER_ENOMEM */
 int certificate_recipe(struct gguf_write *w, const infer_quant *q, infer_error *err);
 #endif

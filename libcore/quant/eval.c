@@ -1,4 +1,4 @@
-/* quant/eval.c - a text in windows, through one model or up to three at once */
+/* quant/eval.c - evaluate one to three models on the windows of a text */
 #include "quant/eval.h"
 #include "base/err.h"
 #include "base/fmath.h"
@@ -25,7 +25,7 @@ struct text {
 	struct pool *pool;
 };
 
-/* other: what b is called */
+/* Check that the vocabularies are equal.  other: name of b in messages.  INFER_EINVAL */
 static int same_pieces(const infer_tokenizer *a, const infer_tokenizer *b, const char *other,
                        infer_error *err)
 {
@@ -69,19 +69,19 @@ static int same_vocabulary(const infer_model *a, const infer_model *b, const cha
 	return INFER_OK;
 }
 
-static int check(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+static int check_opts(struct text *t, const struct infer_eval_opts *o, infer_error *err)
 {
-	static const char *const names[] = { "the model", "the reference", "the model beside it" };
+	static const char *const names[] = { "the model", "the reference", "the second model" };
 	struct infer_engine_info e;
 
 	if (o->beside && !t->of[REF])
 		return err_set(err, INFER_EINVAL,
-		               "a model beside the other needs a reference for both");
+		               "a second model needs a reference that both are compared with");
 
 	t->window = o->window ? o->window : WINDOW;
 	if (t->window < LEAST_WINDOW)
-		return err_set(err, INFER_EINVAL, "a window of %d tokens: at least %d",
-		               (int)t->window, LEAST_WINDOW);
+		return err_set(err, INFER_EINVAL, "a window must have at least %d tokens, not %d",
+		               LEAST_WINDOW, (int)t->window);
 	for (int i = 0; i < t->n_sides; i++) {
 		infer_engine_info(t->of[i]->engine, &e);
 		if (t->window > e.ctx)
@@ -92,20 +92,20 @@ static int check(struct text *t, const struct infer_eval_opts *o, infer_error *e
 	t->windows = o->n_ids / (size_t)t->window;
 	if (t->windows < 2)
 		return err_set(err, INFER_EINVAL,
-		               "the text has %zu tokens; two windows of %d have %d", o->n_ids,
-		               (int)t->window, 2 * (int)t->window);
+		               "the text has %zu tokens; it needs two windows of %d, %d tokens",
+		               o->n_ids, (int)t->window, 2 * (int)t->window);
 	for (int i = REF; i < t->n_sides; i++)
 		TRY(same_vocabulary(t->of[MODEL]->model, t->of[i]->model, names[i], err));
 	return INFER_OK;
 }
 
-static int make(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+static int allocate_text(struct text *t, const struct infer_eval_opts *o, infer_error *err)
 {
 	struct infer_model_info m;
 	struct infer_engine_info e;
 	size_t n;
 
-	TRY(check(t, o, err));
+	TRY(check_opts(t, o, err));
 	infer_model_info(t->of[0]->model, &m);
 	infer_engine_info(t->of[0]->engine, &e);
 	t->n_vocab = m.n_vocab;
@@ -117,15 +117,15 @@ static int make(struct text *t, const struct infer_eval_opts *o, infer_error *er
 	t->points = mem_alloc(MEM_QUANT, n, sizeof *t->points);
 	t->column = mem_alloc(MEM_QUANT, n, sizeof *t->column);
 	if (!t->at || !t->ids || !t->points || !t->column)
-		return err_set(err, INFER_ENOMEM, "no memory for %zu scored tokens", n);
+		return err_set(err, INFER_ENOMEM, "out of memory for %zu scored tokens", n);
 	return pool_new(&t->pool, e.threads, err);
 }
 
-/* Row i of those that all sides have. */
+/* Evaluate row i of the rows that all sides have computed. */
 static void on_row(void *user, int64_t i, int worker)
 {
 	struct text *t = user;
-	int32_t at = t->done + (int32_t)i; /* of the scored tokens of the window */
+	int32_t at = t->done + (int32_t)i; /* index among the scored tokens of the window */
 	struct eval_point *p = &t->points[at], other;
 	const float *row[SIDES] = { NULL };
 
@@ -141,8 +141,9 @@ static void on_row(void *user, int64_t i, int worker)
 	p->beside_top1 = other.top1;
 }
 
-/* Each side is stepped when its rows are used up, so none of them holds more than a step's. */
-static int window(struct text *t, infer_error *err)
+/* Run one window on all sides.  A side is stepped when its rows are used up, so each holds rows
+ * of one step. */
+static int run_window(struct text *t, infer_error *err)
 {
 	for (int i = 0; i < t->n_sides; i++)
 		TRY(eval_rows_begin(&t->side[i], t->of[i]->engine, t->ids, t->window, t->from,
@@ -169,19 +170,21 @@ static int window(struct text *t, infer_error *err)
 	return INFER_OK;
 }
 
-static int infinite(const struct text *t, size_t w, infer_error *err)
+static int check_finite(const struct text *t, size_t w, infer_error *err)
 {
 	for (int32_t i = 0; i < t->fresh; i++)
 		if (!isfinite(t->points[i].kl) || !isfinite(t->points[i].beside_kl))
-			return err_set(err, INFER_ENAN,
-			               "at position %d of window %zu the model%s excludes a token "
-			               "that the reference allows: the divergence is infinite",
-			               (int)(t->from + i), w + 1,
-			               isfinite(t->points[i].kl) ? " beside it" : "");
+			return err_set(
+				err, INFER_ENAN,
+				"at position %d of window %zu the %smodel gives probability 0 "
+				"to a token that the reference allows: the divergence is "
+				"infinite",
+				(int)(t->from + i), w + 1,
+				isfinite(t->points[i].kl) ? "second " : "");
 	return INFER_OK;
 }
 
-static int windows(struct text *t, const struct infer_eval_opts *o, infer_error *err)
+static int run_windows(struct text *t, const struct infer_eval_opts *o, infer_error *err)
 {
 	const infer_model *m = t->of[0]->model;
 	size_t size = (size_t)t->window;
@@ -192,9 +195,9 @@ static int windows(struct text *t, const struct infer_eval_opts *o, infer_error 
 		memcpy(t->ids, o->ids + w * size, size * sizeof *t->ids);
 		if (infer_model_adds_bos(m))
 			t->ids[0] = infer_token_special(infer_model_tokenizer(m), INFER_BOS);
-		rc = window(t, err);
+		rc = run_window(t, err);
 		if (!rc)
-			rc = infinite(t, w, err);
+			rc = check_finite(t, w, err);
 		t->points += t->fresh;
 		if (o->watch.fn)
 			o->watch.fn(o->watch.user, (w + 1) * size, t->windows * size);
@@ -212,8 +215,8 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* One number of every point. */
-static size_t column(const struct text *t, size_t at)
+/* Copy one member of every point, at offset `at`, to t->column.  Returns their number. */
+static size_t fill_column(const struct text *t, size_t at)
 {
 	size_t n = t->windows * (size_t)t->fresh;
 
@@ -229,10 +232,10 @@ static struct infer_eval_mean exp_of(const struct infer_eval_mean *m)
 	return (struct infer_eval_mean){ e, m->se * e };
 }
 
-static void compare(struct infer_eval_text *out, const struct text *t)
+static void compare_with_ref(struct infer_eval_text *out, const struct text *t)
 {
 	double *x = t->column;
-	size_t n = column(t, offsetof(struct eval_point, ref_nll));
+	size_t n = fill_column(t, offsetof(struct eval_point, ref_nll));
 	struct infer_eval_mean m;
 	uint64_t top1 = 0, top5 = 0;
 
@@ -248,7 +251,7 @@ static void compare(struct infer_eval_text *out, const struct text *t)
 	out->ratio = exp_of(&m);
 	out->top1 = eval_share(top1, n);
 	out->top5 = eval_share(top5, n);
-	column(t, offsetof(struct eval_point, kl));
+	fill_column(t, offsetof(struct eval_point, kl));
 	out->kl = eval_mean(x, n);
 	out->kl_mean = eval_around(&out->kl);
 	qsort(x, n, sizeof *x, ascending);
@@ -256,25 +259,25 @@ static void compare(struct infer_eval_text *out, const struct text *t)
 	out->kl_p90 = eval_quantile(x, n, 0.9);
 	out->kl_p99 = eval_quantile(x, n, 0.99);
 	out->kl_max = x[n - 1];
-	column(t, offsetof(struct eval_point, dp));
+	fill_column(t, offsetof(struct eval_point, dp));
 	out->dp = eval_mean(x, n);
 	for (size_t i = 0; i < n; i++)
 		x[i] *= x[i];
 	m = eval_mean(x, n);
 	out->dp_rms.value = sqrt(m.value);
 	out->dp_rms.se = m.value > 0 ? m.se / (2 * out->dp_rms.value) : 0;
-	column(t, offsetof(struct eval_point, dp));
+	fill_column(t, offsetof(struct eval_point, dp));
 	qsort(x, n, sizeof *x, ascending);
 	out->dp_p1 = eval_quantile(x, n, 0.01);
 	out->dp_median = eval_quantile(x, n, 0.5);
 	out->dp_p99 = eval_quantile(x, n, 0.99);
 }
 
-/* The model and the other, each against the reference. */
-static void set_beside(struct infer_eval_text *out, const struct text *t)
+/* Compare the model with the second one, both relative to the reference. */
+static void compare_with_second(struct infer_eval_text *out, const struct text *t)
 {
 	double *x = t->column;
-	size_t n = column(t, offsetof(struct eval_point, beside_nll));
+	size_t n = fill_column(t, offsetof(struct eval_point, beside_nll));
 	struct infer_eval_mean m;
 	uint64_t top1 = 0;
 
@@ -285,7 +288,7 @@ static void set_beside(struct infer_eval_text *out, const struct text *t)
 		x[i] = t->points[i].nll - t->points[i].beside_nll;
 	m = eval_mean(x, n);
 	out->nll_difference = eval_around(&m);
-	column(t, offsetof(struct eval_point, beside_kl));
+	fill_column(t, offsetof(struct eval_point, beside_kl));
 	m = eval_mean(x, n);
 	out->beside_kl = eval_around(&m);
 	for (size_t i = 0; i < n; i++) {
@@ -299,7 +302,7 @@ static void set_beside(struct infer_eval_text *out, const struct text *t)
 
 static void sum_up(struct infer_eval_text *out, const struct text *t, size_t tokens)
 {
-	size_t n = column(t, offsetof(struct eval_point, nll));
+	size_t n = fill_column(t, offsetof(struct eval_point, nll));
 
 	out->tokens = tokens;
 	out->windows = t->windows;
@@ -308,9 +311,9 @@ static void sum_up(struct infer_eval_text *out, const struct text *t, size_t tok
 	out->nll = eval_mean(t->column, n);
 	out->perplexity = exp_of(&out->nll);
 	if (t->n_sides > REF)
-		compare(out, t);
+		compare_with_ref(out, t);
 	if (t->n_sides > BESIDE)
-		set_beside(out, t);
+		compare_with_second(out, t);
 }
 
 int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *model,
@@ -324,9 +327,9 @@ int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *m
 	int rc;
 
 	*out = (struct infer_eval_text){ 0 };
-	rc = make(&t, o, err);
+	rc = allocate_text(&t, o, err);
 	if (!rc)
-		rc = windows(&t, o, err);
+		rc = run_windows(&t, o, err);
 	if (!rc)
 		sum_up(out, &t, o->n_ids);
 	pool_free(t.pool);

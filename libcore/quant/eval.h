@@ -1,4 +1,4 @@
-/* quant/eval.h (private) - inside the evaluation: one position, statistics, and rows of logits from
+/* quant/eval.h (private) - evaluation of one position, statistics, and rows of logits from
  * engines */
 #ifndef QUANT_EVAL_H
 #define QUANT_EVAL_H
@@ -8,27 +8,27 @@
 
 struct eval_point {
 	double nll, ref_nll; /* -ln p(token) */
-	double kl, dp;
-	double beside_nll, beside_kl;
-	int top1, top5; /* the same in both */
+	double kl, dp;       /* KL(ref || model); p(token) of the model minus that of ref */
+	double beside_nll, beside_kl; /* of the second model */
+	int top1, top5; /* 1: model and ref agree on the most probable token, on the 5 most */
 	int beside_top1;
 };
-/* ln p(token) by logits f32 [n_vocab]: log-softmax in double, sums in the order of ids.  Any
- * thread. */
+/* Return ln p(token) for logits f32 [n_vocab]: log-softmax in double, summed in the order of
+ * ids.  Any thread. */
 double eval_logprob(const float *logits, int32_t n_vocab, int32_t token);
-/* ref: NULL: nll only.  kl is infinite if the model gives a token nothing that the reference gives
- * something.  Any thread. */
+/* Fill *p for one position.  ref: logits of the reference; NULL: set nll only.  kl is infinite
+ * if the model gives probability 0 to a token to which the reference does not.  Any thread. */
 void eval_point(struct eval_point *p, const float *logits, const float *ref, int32_t n_vocab,
                 int32_t token);
 
 /* ---- eval_stat.c: n >= 1; sums in the order of the values ---- */
 
 struct infer_eval_mean eval_mean(const double *x, size_t n);
-/* +- 1.96 standard errors */
+/* Mean and its 95 % interval: +- 1.96 standard errors. */
 struct infer_eval_range eval_around(const struct infer_eval_mean *m);
-/* x: ascending; see infer/eval.h */
+/* Quantile q of ascending x with its interval (infer/eval.h). */
 struct infer_eval_range eval_quantile(const double *x, size_t n, double q);
-/* Wilson's interval of a share: 1927, J. Am. Stat. Assoc. 22, 209. */
+/* The share k / n with Wilson's interval: 1927, J. Am. Stat. Assoc. 22, 209. */
 struct infer_eval_range eval_share(uint64_t k, uint64_t n);
 
 /* ---- eval_rows.c ---- */
@@ -36,20 +36,20 @@ struct infer_eval_range eval_share(uint64_t k, uint64_t n);
 /* The scored positions of a request that runs alone on its engine. */
 struct eval_rows {
 	infer_engine *engine;
-	const float *
-		*at; /* [n] rows of the last step, f32 [n_vocab]; those from `used` on are due */
-	int32_t n, used, cap;
-	int32_t next; /* index in the prompt of the row after the last */
+	const float **at;     /* [n] rows of the last step, f32 [n_vocab] */
+	int32_t n, used, cap; /* rows [used, n) are not consumed yet */
+	int32_t next;         /* position of the row after the last */
 	uint64_t id;
 	int ended;
 };
-/* Submit ids [n] with scores from `from` on, 1 <= from < n.  at: [cap], memory of the caller that
- * holds the rows of a step: n - from is enough. */
+/* Submit ids [n], scored from position `from` on, 1 <= from < n.  at: memory of the caller for
+ * the rows of a step, n - from pointers.  Errors as infer_engine_submit. */
 int eval_rows_begin(struct eval_rows *r, infer_engine *e, const int32_t *ids, int32_t n,
                     int32_t from, const float **at, infer_error *err);
-/* Step until there is a row; rows of the step before are gone.  How many are due: n - used, 0 after
- * the last. */
+/* Step the engine until it has computed rows; they replace those of the previous step.  n is 0
+ * after the last. INFER_EINVAL: the engine has other requests; other errors as
+ * infer_engine_step. */
 int eval_rows_step(struct eval_rows *r, infer_error *err);
-/* After a failure: cancel what runs, so that the engine is free.  Also for one that has ended. */
+/* Cancel the request if it still runs, so that the engine is idle. */
 void eval_rows_stop(struct eval_rows *r);
 #endif

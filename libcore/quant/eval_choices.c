@@ -1,4 +1,4 @@
-/* quant/eval_choices.c - questions with choices, answered by log-likelihood */
+/* quant/eval_choices.c - multiple-choice questions, answered by log-likelihood */
 #include "quant/eval.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,11 +13,11 @@ enum { MOST_CHOICES = 64 };
 
 struct question {
 	struct infer_str prompt, choice[MOST_CHOICES];
-	int32_t *ids[MOST_CHOICES]; /* of prompt and choice together */
+	int32_t *ids[MOST_CHOICES]; /* tokens of prompt and choice, encoded together */
 	size_t n_ids[MOST_CHOICES];
 	double sum[MOST_CHOICES]; /* ln p */
 	int n, answer;
-	size_t common; /* tokens of the prompt that all of them begin with */
+	size_t common; /* leading tokens of the prompt that all choices share */
 };
 
 struct choices {
@@ -30,7 +30,7 @@ struct choices {
 	char what[80]; /* name and line, for messages */
 };
 
-static int bad(const struct choices *c, const char *why, infer_error *err)
+static int fail_line(const struct choices *c, const char *why, infer_error *err)
 {
 	return err_set(err, INFER_EFORMAT, "%s: %s", c->what, why);
 }
@@ -40,8 +40,8 @@ static struct infer_str str_of(const struct json *v)
 	return (struct infer_str){ json_str(v), json_bytes(v) };
 }
 
-static int parse(struct question *q, struct choices *c, const char *line, size_t n,
-                 infer_error *err)
+static int read_question(struct question *q, struct choices *c, const char *line, size_t n,
+                         infer_error *err)
 {
 	const struct json *o, *prompt, *list, *answer;
 
@@ -50,24 +50,24 @@ static int parse(struct question *q, struct choices *c, const char *line, size_t
 	list = json_get(o, "choices");
 	answer = json_get(o, "answer");
 	if (!json_is_string(prompt))
-		return bad(c, "prompt is no string", err);
+		return fail_line(c, "prompt must be a string", err);
 	if (!json_is_array(list) || !json_count(list))
-		return bad(c, "choices is no list of strings", err);
+		return fail_line(c, "choices must be a list of strings", err);
 	if (json_count(list) > MOST_CHOICES)
-		return bad(c, "there are more than 64 choices", err);
+		return fail_line(c, "choices must have at most 64 elements", err);
 	q->prompt = str_of(prompt);
 	json_each(v, list) {
 		if (!json_is_string(v) || !json_bytes(v))
-			return bad(c, "a choice is no string, or empty", err);
+			return fail_line(c, "a choice must be a string that is not empty", err);
 		q->choice[q->n++] = str_of(v);
 	}
 	if (!json_is(answer, JSON_INT) || answer->i < 0 || answer->i >= q->n)
-		return bad(c, "answer is not the index of a choice, from 0", err);
+		return fail_line(c, "answer must be the index of a choice, from 0", err);
 	q->answer = (int)answer->i;
 	return INFER_OK;
 }
 
-static int encode(struct question *q, const struct choices *c, infer_error *err)
+static int encode_question(struct question *q, const struct choices *c, infer_error *err)
 {
 	struct buf text;
 	int32_t *ids;
@@ -84,7 +84,7 @@ static int encode(struct question *q, const struct choices *c, infer_error *err)
 		buf_clear(&text);
 		buf_put(&text, q->prompt.at, q->prompt.len);
 		buf_put(&text, q->choice[i].at, q->choice[i].len);
-		rc = text.bad ? err_set(err, INFER_ENOMEM, "no memory for a question")
+		rc = text.bad ? err_nomem(err)
 		              : infer_encode(c->tok, text.at, text.len, INFER_ENCODE_ADD,
 		                             &q->ids[i], &q->n_ids[i], err);
 		while (!rc && k < q->common && k < q->n_ids[i] && ids[k] == q->ids[i][k])
@@ -96,7 +96,7 @@ static int encode(struct question *q, const struct choices *c, infer_error *err)
 	return rc;
 }
 
-static int reserve(struct choices *c, size_t n, infer_error *err)
+static int reserve_rows(struct choices *c, size_t n, infer_error *err)
 {
 	const float **at;
 
@@ -104,20 +104,20 @@ static int reserve(struct choices *c, size_t n, infer_error *err)
 		return INFER_OK;
 	at = mem_realloc(MEM_QUANT, c->at, n, sizeof *at);
 	if (!at)
-		return err_set(err, INFER_ENOMEM, "no memory for %zu rows", n);
+		return err_nomem(err);
 	c->at = at;
 	c->cap = n;
 	return INFER_OK;
 }
 
-/* ln p of the tokens of choice i behind the common ones */
-static int measure(struct question *q, int i, struct choices *c, infer_error *err)
+/* Set q->sum[i] to ln p of the tokens of choice i after the common ones. */
+static int score_choice(struct question *q, int i, struct choices *c, infer_error *err)
 {
 	struct eval_rows r = { .engine = c->model->engine };
 	int32_t from = (int32_t)q->common;
 	int rc;
 
-	TRY(reserve(c, q->n_ids[i] - q->common, err));
+	TRY(reserve_rows(c, q->n_ids[i] - q->common, err));
 	rc = eval_rows_begin(&r, c->model->engine, q->ids[i], (int32_t)q->n_ids[i], from, c->at,
 	                     err);
 	while (!rc && !(rc = eval_rows_step(&r, err)) && r.n)
@@ -127,18 +127,18 @@ static int measure(struct question *q, int i, struct choices *c, infer_error *er
 	return rc;
 }
 
-static int answer(struct question *q, struct choices *c, struct infer_eval_choices *out,
-                  infer_error *err)
+static int answer_question(struct question *q, struct choices *c, struct infer_eval_choices *out,
+                           infer_error *err)
 {
 	int best = 0, best_norm = 0;
 
-	TRY(encode(q, c, err));
+	TRY(encode_question(q, c, err));
 	if (!q->common)
-		return bad(c, "prompt and choices have no first token in common", err);
+		return fail_line(c, "prompt and choices have no first token in common", err);
 	for (int i = 0; i < q->n; i++) {
 		if (q->n_ids[i] <= q->common)
-			return bad(c, "a choice adds no token to the prompt", err);
-		TRY(measure(q, i, c, err));
+			return fail_line(c, "a choice adds no token to the prompt", err);
+		TRY(score_choice(q, i, c, err));
 		if (q->sum[i] > q->sum[best])
 			best = i;
 		if (q->sum[i] / (double)q->choice[i].len >
@@ -151,15 +151,15 @@ static int answer(struct question *q, struct choices *c, struct infer_eval_choic
 	return INFER_OK;
 }
 
-static int line(struct choices *c, const char *at, size_t n, struct infer_eval_choices *out,
-                infer_error *err)
+static int evaluate_line(struct choices *c, const char *at, size_t n,
+                         struct infer_eval_choices *out, infer_error *err)
 {
 	struct question q = { 0 };
 	infer_error why = { 0 };
-	int rc = parse(&q, c, at, n, &why);
+	int rc = read_question(&q, c, at, n, &why);
 
 	if (!rc)
-		rc = answer(&q, c, out, &why);
+		rc = answer_question(&q, c, out, &why);
 	for (int i = 0; i < q.n; i++)
 		infer_ids_free(q.ids[i]);
 	arena_reset(&c->mem);
@@ -175,8 +175,9 @@ static int is_blank(const char *at, size_t n)
 	return !n;
 }
 
-static int lines(struct choices *c, const char *text, size_t bytes, const char *name,
-                 const struct infer_watch *watch, struct infer_eval_choices *out, infer_error *err)
+static int evaluate_lines(struct choices *c, const char *text, size_t bytes, const char *name,
+                          const struct infer_watch *watch, struct infer_eval_choices *out,
+                          infer_error *err)
 {
 	size_t number = 0, n;
 
@@ -186,12 +187,12 @@ static int lines(struct choices *c, const char *text, size_t bytes, const char *
 		n = end ? (size_t)(end - text) - at : bytes - at;
 		snprintf(c->what, sizeof c->what, "%.50s: line %zu", name, ++number);
 		if (!is_blank(text + at, n))
-			TRY(line(c, text + at, n, out, err));
+			TRY(evaluate_line(c, text + at, n, out, err));
 		if (watch && watch->fn)
 			watch->fn(watch->user, at + n, bytes);
 	}
 	if (!out->questions)
-		return err_set(err, INFER_EFORMAT, "%s: there is no question", name);
+		return err_set(err, INFER_EFORMAT, "%s: contains no question", name);
 	return INFER_OK;
 }
 
@@ -209,7 +210,7 @@ int infer_eval_choices(struct infer_eval_choices *out, const struct infer_eval_s
 	infer_model_info(model->model, &m);
 	c.n_vocab = m.n_vocab;
 	arena_init(&c.mem, MEM_QUANT);
-	rc = lines(&c, text, bytes, name, watch, out, err);
+	rc = evaluate_lines(&c, text, bytes, name, watch, out, err);
 	arena_fini(&c.mem);
 	mem_free(c.at);
 	if (rc) {

@@ -1,5 +1,4 @@
-/* quant/eval_point.c - one position: probabilities from logits, in double, and what two models make of
- * it */
+/* quant/eval_point.c - compare the logits of two models at one position, in double */
 #include "quant/eval.h"
 #include "base/fexp.h"
 #include "base/fmath.h"
@@ -44,10 +43,10 @@ double eval_logprob(const float *logits, int32_t n_vocab, int32_t token)
 	return logprob(&s, logits[token]);
 }
 
-/* Both rows in one pass, with KL(q || p) = sum q_i (ln q_i - ln p_i), where a q_i of 0 adds
- * nothing. */
-static double compare(struct normal *ps, const float *p, struct normal *qs, const float *q,
-                      int32_t n)
+/* Normalise both rows in one pass.  Returns KL(q || p) = sum q_i (ln q_i - ln p_i), where q_i =
+ * 0 adds 0. */
+static double kl_divergence(struct normal *ps, const float *p, struct normal *qs, const float *q,
+                            int32_t n)
 {
 	double sum = 0, kl;
 
@@ -64,11 +63,12 @@ static double compare(struct normal *ps, const float *p, struct normal *qs, cons
 	ps->log_sum = fm_log(ps->sum);
 	qs->log_sum = fm_log(qs->sum);
 	kl = sum / qs->sum + (ps->log_sum - qs->log_sum);
-	return kl > 0 ? kl : 0; /* below 0 by rounding only */
+	return kl > 0 ? kl : 0; /* rounding can make it negative */
 }
 
-/* The ids of the greatest logits in descending order, equal ones by id; returns how many. */
-static int pick(int32_t top[TOP], const float *logits, int32_t n)
+/* Fill `top` with the ids of the greatest logits in descending order, equal ones by id.  Returns
+ * their number. */
+static int pick_top(int32_t top[TOP], const float *logits, int32_t n)
 {
 	int have = 0;
 
@@ -107,12 +107,12 @@ void eval_point(struct eval_point *p, const float *logits, const float *ref, int
 		p->nll = -eval_logprob(logits, n_vocab, token);
 		return;
 	}
-	p->kl = compare(&s, logits, &rs, ref, n_vocab);
+	p->kl = kl_divergence(&s, logits, &rs, ref, n_vocab);
 	p->nll = -logprob(&s, logits[token]);
 	p->ref_nll = -logprob(&rs, ref[token]);
 	p->dp = fm_exp(-p->nll) - fm_exp(-p->ref_nll);
-	n = pick(a, logits, n_vocab);
-	pick(b, ref, n_vocab);
+	n = pick_top(a, logits, n_vocab);
+	pick_top(b, ref, n_vocab);
 	p->top1 = a[0] == b[0];
 	p->top5 = same_set(a, b, n);
 }

@@ -1,4 +1,4 @@
-/* quant/eval_rows.c - rows of logits from an engine, step by step */
+/* quant/eval_rows.c - rows of logits of a text, computed step by step by an engine */
 #include "quant/eval.h"
 #include "base/err.h"
 
@@ -15,7 +15,7 @@ int eval_rows_begin(struct eval_rows *r, infer_engine *e, const int32_t *ids, in
 	return infer_engine_submit(e, &q, &r->id, err);
 }
 
-static int take(struct eval_rows *r, const struct infer_event *ev, infer_error *err)
+static int take_event(struct eval_rows *r, const struct infer_event *ev, infer_error *err)
 {
 	if (ev->id != r->id)
 		return err_set(err, INFER_EINVAL, "the engine has other requests");
@@ -39,7 +39,7 @@ int eval_rows_step(struct eval_rows *r, infer_error *err)
 	while (!r->n && !r->ended) {
 		TRY(infer_engine_step(r->engine, err));
 		while (infer_engine_next(r->engine, &ev))
-			TRY(take(r, &ev, err));
+			TRY(take_event(r, &ev, err));
 	}
 	return INFER_OK;
 }

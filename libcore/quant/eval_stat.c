@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define Z95 1.959963984540054 /* 97.5 % of the normal distribution lies below */
+#define Z95 1.959963984540054 /* 97.5 % quantile of the normal distribution */
 
 struct infer_eval_mean eval_mean(const double *x, size_t n)
 {
@@ -28,7 +28,7 @@ struct infer_eval_range eval_around(const struct infer_eval_mean *m)
 		                          m->value + Z95 * m->se };
 }
 
-/* Rank r, from 1; those outside are the first and the last. */
+/* The value of rank r, from 1; ranks outside are clamped. */
 static double at_rank(const double *x, size_t n, double r)
 {
 	if (!(r > 1))

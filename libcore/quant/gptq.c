@@ -1,10 +1,10 @@
 /* quant/gptq.c - GPTQ: Frantar, Ashkboos, Hoefler, Alistarh, 2022, "GPTQ: Accurate Post-Training
  * Quantization for Generative Pre-trained Transformers".
  *
- * With U' U the inverse of the Hessian, U upper triangular, an error e of column j is best made up for by
- * taking e / U[j][j] U[j][l] off each column l > j.  The scales of a block are searched when its
- * first column comes, in the weights as they are by then, and stay while its columns are rounded one
- * after the other.  Columns beyond a span of GPTQ_SPAN get what the span has lost at its end. */
+ * inverse(H) = U' U with U upper triangular.  The error e of rounding column j is compensated by
+ * subtracting e / U[j][j] * U[j][l] from each column l > j.  The scales of a block are searched
+ * before its first column is rounded, in the weights updated so far, and fixed while its columns are
+ * rounded in order.  Columns after a span of GPTQ_SPAN are updated at the end of the span. */
 #include "quant/gptq.h"
 #include "base/num.h"
 #include "quant/importance.h"
@@ -14,9 +14,9 @@ enum { UNIT = 8, BLOCK = 256, TILE = 256 };
 
 int gptq_takes(int type) { return type_get(type)->round != NULL; }
 
-/* One block of a row at column `from`; columns up to `to` make up for it. */
-static void block(const struct gptq_rows *r, const struct type *t, float *w, float *lost,
-                  unsigned char *out, int64_t from, int64_t to)
+/* Round one block of a row, which begins at column `from`, and update the columns up to `to`. */
+static void round_block(const struct gptq_rows *r, const struct type *t, float *w, float *lost,
+                        unsigned char *out, int64_t from, int64_t to)
 {
 	float weights[BLOCK];
 
@@ -44,8 +44,8 @@ static void block(const struct gptq_rows *r, const struct type *t, float *w, flo
 	}
 }
 
-/* Columns from `to` on make up for those of the span. */
-static void rest(const struct gptq_rows *r, int64_t from, int64_t to)
+/* Update the columns from `to` on by the errors of the span [from, to). */
+static void update_rest(const struct gptq_rows *r, int64_t from, int64_t to)
 {
 	for (int64_t at = to; at < r->k; at += TILE) {
 		int64_t end = num_min(at + TILE, r->k);
@@ -73,10 +73,11 @@ void gptq_round(const struct gptq_rows *r)
 
 		for (int i = 0; i < r->rows; i++)
 			for (int64_t c = from; c < to; c += n)
-				block(r, t, r->w + i * r->k, r->lost + i * GPTQ_SPAN + (c - from),
-				      r->out + (size_t)i * r->stride +
-				              (size_t)(c / n * t->info.block_bytes),
-				      c, to);
-		rest(r, from, to);
+				round_block(r, t, r->w + i * r->k,
+				            r->lost + i * GPTQ_SPAN + (c - from),
+				            r->out + (size_t)i * r->stride +
+				                    (size_t)(c / n * t->info.block_bytes),
+				            c, to);
+		update_rest(r, from, to);
 	}
 }

@@ -1,26 +1,27 @@
-/* quant/gptq.h - (private) rows of a matrix rounded so that columns to come make up for the errors of
- * those before them. */
+/* quant/gptq.h - (private) GPTQ: round rows of a matrix column by column, and compensate each
+ * error in the columns after it. */
 #ifndef QUANT_GPTQ_H
 #define QUANT_GPTQ_H
 #include "quant/hessian.h"
 
 enum { GPTQ_ROWS = 16, GPTQ_SPAN = 256 };
 
-/* The columns of a Hessian, of some rows. */
+/* Some rows of a matrix, in the columns of one Hessian. */
 struct gptq_rows {
 	int type;                /* enum infer_type, one with .round */
-	int how;                 /* as in struct type: the registers */
+	int how;                 /* register width, as in struct type */
 	int64_t k;               /* columns: whole blocks */
-	const float *u;          /* [k * k]: struct hessian */
-	const float *importance; /* [k] mean squares, for the search of scales */
-	int rows;                /* up to GPTQ_ROWS */
-	float *w;                /* [rows * k]; what is left of them is of no use */
+	const float *u;          /* [k * k], as in struct hessian */
+	const float *importance; /* [k] mean squares of the columns, for the search of scales */
+	int rows;                /* at most GPTQ_ROWS */
+	float *w;                /* [rows * k] weights; overwritten */
 	float *lost;             /* [rows * GPTQ_SPAN], scratch */
-	unsigned char *out;      /* the blocks of row r at r * stride */
+	unsigned char *out;      /* the blocks of row r begin at r * stride */
 	size_t stride;
 };
-/* The same bytes on every machine, whatever the rows beside a row are.  Any thread. */
+/* Round the rows.  The bytes of a row do not depend on the machine or on the other rows.  Any
+ * thread. */
 void gptq_round(const struct gptq_rows *r);
-/* Nonzero: tensors of that type can be rounded so. */
+/* True if GPTQ can round to the type (enum infer_type). */
 int gptq_takes(int type);
 #endif

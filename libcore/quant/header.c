@@ -1,5 +1,5 @@
-/* quant/header.c - the heads of the files: metadata, which is that of the input but for a few keys, and
- * the tables of tensors. */
+/* quant/header.c - the headers of the files: the input's metadata, except for some keys, and the
+ * tables of tensors. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -10,16 +10,16 @@
 
 enum { SHARDS_MAX = 65535, VERSION = 2, TENSOR_FIXED = 8 + 4 + 4 + 8, TENSOR_NAME = 64 };
 
-/* The keys that the recipe gives; the others are copied. */
+/* A metadata key that the recipe sets; other keys are copied from the input. */
 struct own {
 	const char *key;
 	uint32_t value;
-	struct infer_str text; /* at NULL: value */
+	struct infer_str text; /* text.at NULL: the key has `value` */
 	int done;
 };
 enum { OWN_MAX = 6 };
 
-static int gather(struct own *own, const infer_quant *q)
+static int list_own_keys(struct own *own, const infer_quant *q)
 {
 	int n = 0;
 
@@ -54,32 +54,33 @@ static void put_own(struct gguf_write *w, struct own *o)
 	o->done = 1;
 }
 
-static int is(const struct infer_meta *m, const char *key)
+static int has_key(const struct infer_meta *m, const char *key)
 {
 	return m->key.len == strlen(key) && !memcmp(m->key.at, key, m->key.len);
 }
 
 static int is_split(const struct infer_meta *m)
 {
-	return is(m, "split.no") || is(m, "split.count") || is(m, "split.tensors.count");
+	return has_key(m, "split.no") || has_key(m, "split.count") ||
+	       has_key(m, "split.tensors.count");
 }
 
-/* In the order of the input; what is new comes behind.  How the input was made and what it lost is
- * not true of what is made of it. */
+/* Write the metadata in the order of the input, new keys after it.  Keys about how the input was
+ * made and its quality loss are dropped, unless the tensors are copied. */
 static int put_keys(struct gguf_write *w, const infer_quant *q, infer_error *err)
 {
 	struct own own[OWN_MAX];
-	int n = gather(own, q);
+	int n = list_own_keys(own, q);
 	const struct infer_meta *m;
 
 	for (uint64_t i = 0; (m = infer_file_meta_at(q->in, i)); i++) {
 		int o = 0;
 
-		while (o < n && !is(m, own[o].key))
+		while (o < n && !has_key(m, own[o].key))
 			o++;
 		if (o < n)
 			put_own(w, &own[o]);
-		else if (is(m, "general.alignment"))
+		else if (has_key(m, "general.alignment"))
 			gguf_write_alignment(w, num_u32(file_value(m)->at));
 		else if (!is_split(m) && !(q->name && infer_certificate_is(m->key)))
 			gguf_write_copy(w, m);
@@ -97,7 +98,8 @@ static void put_split(struct gguf_write *w, int no, int count, uint64_t tensors)
 	gguf_write_i32(w, "split.tensors.count", (int32_t)tensors);
 }
 
-static int begin(struct gguf_write **w, const infer_quant *q, int no, int count, infer_error *err)
+static int begin_header(struct gguf_write **w, const infer_quant *q, int no, int count,
+                        infer_error *err)
 {
 	TRY(gguf_write_new(w, infer_file_path(q->in), err));
 	if (!no)
@@ -113,7 +115,8 @@ static int put_tensor(struct gguf_write *w, struct quant_tensor *t, infer_error 
 	size_t n = t->in->name.len;
 
 	if (n >= sizeof name)
-		return err_set(err, INFER_EUNSUP, "a tensor's name of %zu bytes", n);
+		return err_set(err, INFER_EUNSUP,
+		               "the name of a tensor has %zu bytes, which is too many", n);
 	memcpy(name, t->in->name.at, n);
 	name[n] = 0;
 	t->at = gguf_write_data(w);
@@ -124,7 +127,7 @@ static int put_shard(infer_quant *q, int no, infer_error *err)
 {
 	struct quant_shard *s = &q->shards[no];
 	struct gguf_write *w = NULL;
-	int rc = begin(&w, q, no, q->n_shards, err);
+	int rc = begin_header(&w, q, no, q->n_shards, err);
 
 	for (uint64_t i = s->from; !rc && i < s->to; i++) {
 		q->tensors[i].shard = no;
@@ -140,14 +143,14 @@ static int put_shard(infer_quant *q, int no, infer_error *err)
 	return rc;
 }
 
-/* The bytes of a file without tensors, and what its offsets are multiples of. */
-static int bare(size_t *bytes, size_t *alignment, const infer_quant *q, int no, int count,
-                infer_error *err)
+/* Compute the bytes of a header without tensors, and the alignment of its data. */
+static int measure_header(size_t *bytes, size_t *alignment, const infer_quant *q, int no, int count,
+                          infer_error *err)
 {
 	struct gguf_write *w = NULL;
 	struct buf head;
 	uint64_t a = 32;
-	int rc = begin(&w, q, no, count, err);
+	int rc = begin_header(&w, q, no, count, err);
 
 	buf_init(&head, MEM_QUANT);
 	if (!rc)
@@ -161,8 +164,9 @@ static int bare(size_t *bytes, size_t *alignment, const infer_quant *q, int no, 
 	return rc;
 }
 
-/* Where the files begin: a tensor goes into the next where it would make this one too large. */
-static int cut(infer_quant *q, uint64_t *starts, infer_error *err)
+/* Divide the tensors among files: starts[i] is the first tensor of file i.  A tensor begins a
+ * new file if the current one would exceed shard_bytes. */
+static int split_tensors(infer_quant *q, uint64_t *starts, infer_error *err)
 {
 	size_t first, later, alignment, other;
 	uint64_t head, data = 0;
@@ -171,8 +175,8 @@ static int cut(infer_quant *q, uint64_t *starts, infer_error *err)
 	starts[0] = 0;
 	if (!q->shard_bytes)
 		return INFER_OK;
-	TRY(bare(&first, &alignment, q, 0, 2, err));
-	TRY(bare(&later, &other, q, 1, 2, err));
+	TRY(measure_header(&first, &alignment, q, 0, 2, err));
+	TRY(measure_header(&later, &other, q, 1, 2, err));
 	head = first;
 	for (uint64_t i = 0; i < q->n; i++) {
 		const struct quant_tensor *t = &q->tensors[i];
@@ -183,7 +187,8 @@ static int cut(infer_quant *q, uint64_t *starts, infer_error *err)
 		    num_round_up(head + entry, alignment) + data + bytes > q->shard_bytes) {
 			if (q->n_shards == SHARDS_MAX)
 				return err_set(err, INFER_EUNSUP,
-				               "files of %llu bytes would be more than %d",
+				               "files of %llu bytes would be more than %d: allow "
+				               "larger ones",
 				               (unsigned long long)q->shard_bytes, SHARDS_MAX);
 			starts[q->n_shards++] = i;
 			head = later;
@@ -200,13 +205,13 @@ static int cut(infer_quant *q, uint64_t *starts, infer_error *err)
 int quant_heads(infer_quant *q, infer_error *err)
 {
 	uint64_t *starts = mem_alloc(MEM_QUANT, q->n, sizeof *starts);
-	int rc = starts ? cut(q, starts, err) : INFER_ENOMEM, n = q->n_shards;
+	int rc = starts ? split_tensors(q, starts, err) : INFER_ENOMEM, n = q->n_shards;
 
 	q->n_shards = 0;
 	if (!rc)
 		q->shards = mem_zalloc(MEM_QUANT, (size_t)n, sizeof *q->shards);
 	if (!starts || (!rc && !q->shards))
-		rc = err_set(err, INFER_ENOMEM, "no memory for the tables of the files");
+		rc = err_nomem(err);
 	for (int i = 0; !rc && i < n; i++) {
 		buf_init(&q->shards[i].head, MEM_QUANT);
 		q->shards[i].from = starts[i];

@@ -1,4 +1,4 @@
-/* quant/hessian.c - sums of x x' over the rows that matrices read. */
+/* quant/hessian.c - Hessians: sums of x x' over the input rows x of weight matrices. */
 #include "quant/hessian.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -18,22 +18,17 @@ typedef float v8 __attribute__((vector_size(32)));
 typedef float v16 __attribute__((vector_size(64)));
 #endif
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for Hessians");
-}
-
 int infer_gptq_new(infer_gptq **out, const struct infer_solver *solver, infer_error *err)
 {
 	infer_gptq *g = *out = mem_zalloc(MEM_QUANT, 1, sizeof *g);
 
 	if (!g)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&g->mem, MEM_QUANT);
 	if (map_init(&g->names, MEM_QUANT, 256)) {
 		mem_free(g);
 		*out = NULL;
-		return no_memory(err);
+		return err_nomem(err);
 	}
 	g->solver = *solver;
 	snprintf(g->core, sizeof g->core, "%s", solver->core);
@@ -77,8 +72,8 @@ struct sums {
 	int n, width; /* width: type_width() */
 };
 
-/* The products of ROWS columns of panel a with 16 of panel b, for n rows.  Each is a sum of its own, in
- * the order of the rows, so the registers' width changes no bit. */
+/* Products of ROWS columns of panel a with 16 of panel b over n rows.  Each product is summed
+ * separately in the order of the rows, so the width of registers does not change a bit. */
 #define CORNER(name, target, V, SETS, ROWS) \
 	target static void name(const float *a, const float *b, int n, float out[ROWS][16]) \
 	{ \
@@ -99,7 +94,7 @@ CORNER(corner_avx2, __attribute__((target("avx2"))), v8, 2, 4)
 CORNER(corner_avx512, __attribute__((target("avx512f"))), v16, 1, 8)
 #endif
 
-/* 8 columns of panel a with 16 of panel b */
+/* Products of 8 columns of panel a with 16 of panel b. */
 static void corner(const float *a, const float *b, int n, int width, float out[8][16])
 {
 	if (width == 1)
@@ -137,7 +132,7 @@ static void tile(void *user, int64_t item, int worker)
 		}
 }
 
-/* Rows of one column more are zeros: they fill the last panel. */
+/* Copy rows into panels of PANEL columns; the last panel is filled up with zeros. */
 static void pack(float *to, int64_t k, const float *const *x, int n)
 {
 	int64_t panels = (k + PANEL - 1) / PANEL;
@@ -161,7 +156,7 @@ void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows
 	pool_run(pool, s.panels * (s.panels + 1) / 2, tile, &s);
 }
 
-static void flush(struct infer_gptq *g, struct hessian *h)
+static void flush_rows(struct infer_gptq *g, struct hessian *h)
 {
 	const float *x[HESSIAN_ROWS];
 
@@ -172,18 +167,18 @@ static void flush(struct infer_gptq *g, struct hessian *h)
 	h->n_left = 0;
 }
 
-static void add(struct infer_gptq *g, struct hessian *h, const struct infer_inputs *in)
+static void add_rows(struct infer_gptq *g, struct hessian *h, const struct infer_inputs *in)
 {
 	for (int32_t i = 0; i < in->n; i++) {
 		const float *row = in->x + (size_t)(in->at ? in->at[i] : i) * in->ld + h->from;
 
 		memcpy(h->left + h->n_left++ * h->k, row, (size_t)h->k * sizeof *row);
 		if (h->n_left == HESSIAN_ROWS)
-			flush(g, h);
+			flush_rows(g, h);
 	}
 }
 
-/* ---- what the engine shows ---- */
+/* ---- observing the engine ---- */
 
 static uint64_t hash_of(const struct infer_inputs *in)
 {
@@ -198,7 +193,7 @@ static uint64_t hash_of(const struct infer_inputs *in)
 	return h;
 }
 
-static struct hessian_input *find(const struct infer_gptq *g, struct infer_str name)
+static struct hessian_input *find_input(const struct infer_gptq *g, struct infer_str name)
 {
 	const uint32_t *i = map_get(&g->names, name.at, name.len);
 
@@ -207,12 +202,12 @@ static struct hessian_input *find(const struct infer_gptq *g, struct infer_str n
 
 const struct hessian_input *hessian_find(const struct infer_gptq *g, const struct infer_tensor *t)
 {
-	const struct hessian_input *in = find(g, t->name);
+	const struct hessian_input *in = find_input(g, t->name);
 
 	return in && in->k == t->ne[0] && in->matrices == t->ne[2] && t->ne[3] == 1 ? in : NULL;
 }
 
-static int room(void **at, int n, int *cap, size_t size)
+static int grow_array(void **at, int n, int *cap, size_t size)
 {
 	if (n < *cap)
 		return 0;
@@ -225,7 +220,8 @@ static int room(void **at, int n, int *cap, size_t size)
 	return 0;
 }
 
-/* The Hessians of an input: its columns in parts of about the same size, for each matrix. */
+/* Add the Hessians of an input: for each matrix, one for each part of its columns; the parts
+ * have about the same size. Returns -1 if out of memory. */
 static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 {
 	int parts = hessian_parts(in->k);
@@ -235,7 +231,7 @@ static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 		size = (size + HESSIAN_PIECE - 1) / HESSIAN_PIECE * HESSIAN_PIECE;
 	for (int64_t m = 0; m < in->matrices; m++)
 		for (int p = 0; p < parts; p++) {
-			if (room((void **)&g->at, g->n, &g->cap, sizeof *g->at))
+			if (grow_array((void **)&g->at, g->n, &g->cap, sizeof *g->at))
 				return -1;
 			g->at[g->n++] = (struct hessian){ .from = p * size,
 				                          .k = num_min(size, in->k - p * size) };
@@ -243,9 +239,9 @@ static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 	return 0;
 }
 
-/* A tensor that was not seen before.  It shares Hessians with the one before it where both read the
+/* Add a tensor to the inputs.  It shares the Hessians of the tensor before it if both read the
  * same rows. */
-static void meet(struct infer_gptq *g, const struct infer_inputs *in)
+static void add_input(struct infer_gptq *g, const struct infer_inputs *in)
 {
 	struct hessian_input made = { .k = in->k,
 		                      .matrices = in->tensor->n_dims > 2 ? in->tensor->ne[2] : 1,
@@ -261,10 +257,11 @@ static void meet(struct infer_gptq *g, const struct infer_inputs *in)
 		made.first = before->first;
 	}
 	made.name = arena_strndup(&g->mem, name.at, name.len);
-	if (g->mem.bad || room((void **)&g->inputs, g->n_inputs, &g->cap_inputs, sizeof made) ||
+	if (g->mem.bad ||
+	    grow_array((void **)&g->inputs, g->n_inputs, &g->cap_inputs, sizeof made) ||
 	    (made.own && add_hessians(g, &made)) ||
 	    map_put(&g->names, made.name, name.len, (uint32_t)g->n_inputs)) {
-		no_memory(&g->err);
+		err_nomem(&g->err);
 		return;
 	}
 	g->inputs[g->n_inputs++] = made;
@@ -281,17 +278,17 @@ static void on_inputs(void *user, const struct infer_inputs *in)
 	if (l->tensor == in->tensor && l->matrix == in->matrix && l->x == in->x)
 		return;
 	g->last = *in;
-	struct hessian_input *input = find(g, name);
+	struct hessian_input *input = find_input(g, name);
 
 	if (g->looking && !input)
-		meet(g, in);
+		add_input(g, in);
 	if (g->looking || !input || !input->own || in->k != input->k)
 		return;
 	int parts = hessian_parts(input->k), first = input->first + in->matrix * parts;
 
 	for (int p = first; p < first + parts; p++)
 		if (g->at[p].h)
-			add(g, &g->at[p], in);
+			add_rows(g, &g->at[p], in);
 }
 
 struct infer_observer infer_gptq_observer(infer_gptq *g)
@@ -299,9 +296,9 @@ struct infer_observer infer_gptq_observer(infer_gptq *g)
 	return (struct infer_observer){ on_inputs, g };
 }
 
-/* ---- reading the text ---- */
+/* ---- running the text ---- */
 
-static int window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_error *err)
+static int run_window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_error *err)
 {
 	const struct infer_request q = { .prompt = ids,
 		                         .n_prompt = (size_t)n,
@@ -311,7 +308,7 @@ static int window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_err
 
 	TRY(infer_engine_submit(e, &q, NULL, err));
 	while (infer_engine_busy(e)) {
-		/* another step may have its rows in the same place */
+		/* the next step may have other rows at the same address */
 		g->last = (struct infer_inputs){ 0 };
 		TRY(infer_engine_step(e, err));
 		while (infer_engine_next(e, &ev))
@@ -321,18 +318,18 @@ static int window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_err
 	return g->err.code ? err_set(err, g->err.code, "%s", g->err.message) : INFER_OK;
 }
 
-static int windows(struct infer_gptq *g, size_t n, infer_error *err)
+static int run_windows(struct infer_gptq *g, size_t n, infer_error *err)
 {
 	const struct infer_gptq_text *t = &g->text;
 	size_t size = (size_t)t->window;
 	int32_t *ids = mem_alloc(MEM_QUANT, size, sizeof *ids);
-	int rc = ids ? INFER_OK : no_memory(err);
+	int rc = ids ? INFER_OK : err_nomem(err);
 
 	for (size_t w = 0; !rc && w < n; w++) {
 		memcpy(ids, t->ids + w * size, size * sizeof *ids);
 		if (infer_model_adds_bos(t->model))
 			ids[0] = infer_token_special(infer_model_tokenizer(t->model), INFER_BOS);
-		rc = window(g, ids, t->window, err);
+		rc = run_window(g, ids, t->window, err);
 	}
 	mem_free(ids);
 	return rc;
@@ -370,7 +367,7 @@ int infer_gptq_read(infer_gptq *g, const struct infer_gptq_text *t, infer_error 
 		               t->n_ids, (int)g->text.window);
 	identify(g);
 	g->looking = 1;
-	int rc = windows(g, 1, err);
+	int rc = run_windows(g, 1, err);
 
 	g->looking = 0;
 	return rc;
@@ -389,8 +386,8 @@ static int all_finite(const struct infer_gptq *g, infer_error *err)
 	return INFER_OK;
 }
 
-/* Memory for as many as fit. */
-static int begin(struct infer_gptq *g, const int *order, int n, int *got, infer_error *err)
+/* Allocate the first *got of the Hessians order [n]: as many as most_bytes allows, at least one. */
+static int begin_pass(struct infer_gptq *g, const int *order, int n, int *got, infer_error *err)
 {
 	uint64_t bytes = 0;
 	int64_t widest = 0;
@@ -408,19 +405,19 @@ static int begin(struct infer_gptq *g, const int *order, int n, int *got, infer_
 		h->importance = mem_alloc(MEM_QUANT, (size_t)h->k, sizeof *h->importance);
 		h->left = mem_alloc(MEM_QUANT, (size_t)h->k, HESSIAN_ROWS * sizeof *h->left);
 		if (!h->h || !h->importance || !h->left)
-			return no_memory(err);
+			return err_nomem(err);
 		bytes += more;
 		widest = num_max(widest, h->k);
 	}
 	g->rows = mem_alloc(MEM_QUANT, (size_t)(widest + PANEL), HESSIAN_ROWS * sizeof *g->rows);
-	return g->rows ? INFER_OK : no_memory(err);
+	return g->rows ? INFER_OK : err_nomem(err);
 }
 
-/* The rest of the rows; what the columns matter. */
-static void finish(struct infer_gptq *g, struct hessian *h)
+/* Add the remaining rows, and compute the importances of the columns. */
+static void finish_hessian(struct infer_gptq *g, struct hessian *h)
 {
 	if (h->n_left)
-		flush(g, h);
+		flush_rows(g, h);
 	mem_free(h->left);
 	h->left = NULL;
 	for (int64_t c = 0; c < h->k; c++)
@@ -428,7 +425,7 @@ static void finish(struct infer_gptq *g, struct hessian *h)
 			(float)(h->h[c * (h->k + 1)] / (double)num_max(1, (int64_t)h->rows));
 }
 
-static void say(const struct infer_gptq *g, size_t all, int got, int n)
+static void log_pass(const struct infer_gptq *g, size_t all, int got, int n)
 {
 	char line[160];
 
@@ -443,18 +440,18 @@ int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int 
                     int *got, infer_error *err)
 {
 	size_t all = g->text.n_ids / (size_t)g->text.window;
-	int rc = begin(g, order, n, got, err);
+	int rc = begin_pass(g, order, n, got, err);
 
 	g->passes++;
 	g->pool = pool;
 	g->how = how;
 	if (!rc) {
-		say(g, all, *got, n);
-		rc = windows(g, all, err);
+		log_pass(g, all, *got, n);
+		rc = run_windows(g, all, err);
 	}
 	for (int i = 0; !rc && i < g->n; i++)
 		if (g->at[i].h)
-			finish(g, &g->at[i]);
+			finish_hessian(g, &g->at[i]);
 	g->pool = NULL;
 	mem_free(g->rows);
 	g->rows = NULL;
@@ -463,8 +460,9 @@ int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int 
 
 /* ---- factors ---- */
 
-/* A triangle read backwards is the other triangle, of the matrix with rows and columns in reverse. */
-static void reverse(double *a, int64_t n)
+/* Reverse the elements of a matrix, which reverses its rows and columns: an upper triangle
+ * becomes a lower one. */
+static void reverse_matrix(double *a, int64_t n)
 {
 	for (int64_t i = 0; i < n / 2; i++) {
 		double x = a[i];
@@ -474,8 +472,9 @@ static void reverse(double *a, int64_t n)
 	}
 }
 
-/* With J for the reversal, J H J = L L' gives inverse(H) = U' U for U = J inverse(L) J, which is upper
- * triangular: one factor and one inverse of a triangle, in place. */
+/* Let J be the reversal of rows and columns.  From J H J = L L' follows inverse(H) = U' U with
+ * the upper triangular U = J inverse(L) J: one Cholesky factor and one inverse of a triangle, in
+ * place. */
 int hessian_factor(struct infer_gptq *g, struct hessian *h, infer_error *err)
 {
 	int64_t n = h->k * h->k;
@@ -485,16 +484,17 @@ int hessian_factor(struct infer_gptq *g, struct hessian *h, infer_error *err)
 		mean += h->h[i * (h->k + 1)] / (double)h->k;
 	for (int64_t i = 0; i < h->k; i++)
 		h->h[i * (h->k + 1)] += mean > 0 ? g->text.damping * mean : 1;
-	reverse(h->h, n);
+	reverse_matrix(h->h, n);
 	if (g->solver.factor(h->h, (int)h->k) || g->solver.invert(h->h, (int)h->k))
-		return err_set(err, INFER_ENAN,
-		               "a Hessian of %lld columns cannot be inverted: more damping, or a "
-		               "longer text",
-		               (long long)h->k);
-	reverse(h->h, n);
+		return err_set(
+			err, INFER_ENAN,
+			"a Hessian of %lld columns cannot be inverted: use more damping or a "
+			"longer text",
+			(long long)h->k);
+	reverse_matrix(h->h, n);
 	char *bytes = (char *)h->h;
 
-	for (int64_t i = 0; i < n; i++) { /* in place: float i ends before double i does */
+	for (int64_t i = 0; i < n; i++) { /* in place: float i ends before double i + 1 */
 		float f = (float)h->h[i];
 		memcpy(bytes + 4 * i, &f, 4);
 	}

@@ -103,7 +103,7 @@ evaluate() { infer-quant eval "$@"; }
 	grep -Eq '^questions +2$' b
 	grep -Eq '^accuracy +[0-9.]+ \([0-9.]+ \.\.\. [0-9.]+\)$' b
 	printf '{"prompt":"a","choices":[" b"],"answer":1}\n' >>q
-	fails 3 'q: line 4: answer is not the index' evaluate --choices q
+	fails 3 'q: line 4: answer must be the index' evaluate --choices q
 	printf 'x\n' >q
 	fails 3 'q: line 1' evaluate --choices q
 	printf '\n' >q
@@ -120,7 +120,7 @@ evaluate() { infer-quant eval "$@"; }
 	fails 2 'goes with -f only' evaluate --choices q --ref "$OTHER"
 	fails 2 'takes no argument' evaluate more -f "$text"
 	fails 2 'two windows of 512' evaluate -f "$BATS_FILE_TMPDIR/window"
-	fails 2 'two windows of 30 have 60' evaluate -c 30 -f "$BATS_FILE_TMPDIR/window"
+	fails 2 'two windows of 30, 60 tokens' evaluate -c 30 -f "$BATS_FILE_TMPDIR/window"
 	fails 2 'at least 4' evaluate -c 3 -f "$text"
 	for o in '--type Q4_0' --copy '--keep a=Q8_0' '--imatrix f' --dry-run --verify '--split-max-size 1G' '--out x' --show --merge; do
 		fails 2 'do not go with eval' evaluate -f "$text" $o

@@ -197,7 +197,7 @@ bytes_of() { cat "$1"/* | wc -c; }
 	done
 	infer-quant eval -q -m d --ref m.gguf -f text -c 64 --json >a
 	same 0 "$(json kl.max <a)"
-	fails 3 'd: figures go into GGUF files only' infer-quant eval -m d --into d -f text -c 64
+	fails 3 'd: figures can be written into GGUF files only' infer-quant eval -m d --into d -f text -c 64
 }
 
 @test "infer-serve serves a directory whose files are links, as in the cache of the hub" {

@@ -285,7 +285,7 @@ id_of() # FILE...: the shards
 	same 8 "$(json described.gpu.count <b)"
 	case $(json described.sources.memory_gb_s <b) in https://*) ;; *) false ;; esac
 	fails 2 "'h101' is not a machine of the library; did you mean h100" infer-inspect hw --hw h101
-	fails 2 'only accelerators come in numbers' infer-inspect hw --hw 'epyc-9654*2'
+	fails 2 'only accelerators can have a number' infer-inspect hw --hw 'epyc-9654*2'
 	fails 2 'behind \* stands a number' infer-inspect hw --hw 'h100*x'
 	infer-inspect hw --hw epyc-9654+rtx-4090 --json >c
 	same 1 "$(json described.gpu.count <c)"

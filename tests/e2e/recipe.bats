@@ -101,8 +101,8 @@ recipe() { printf 'infer-recipe: 1\n%b' "$1" >r.yaml; }
 	small() { infer-quant "$@" small.gguf x.gguf; }
 	mkmodel --embd 256 --ff 256 --vocab 512 --layers 1 small.gguf
 	f="-f $BATS_FILE_TMPDIR/text -c 16"
-	fails 2 '1 bits of a weight are too few: the least is 8\.5' small --bpw 1 --keep .=Q8_0 $f
-	fails 2 '10 bytes are too few for the file: the least is [0-9]{6}$' small --max-bytes 10 --keep .=Q8_0 $f
+	fails 2 '1 bits per weight are too few: the model needs at least 8\.5' small --bpw 1 --keep .=Q8_0 $f
+	fails 2 '10 bytes are too few for the file: it needs at least [0-9]{6}$' small --max-bytes 10 --keep .=Q8_0 $f
 	fails 2 'chosen by measuring on a text: -f' small --bpw 4
 	fails 2 'exclude each other' small --bpw 4 --max-bytes 5 $f
 	fails 2 'not --type, --copy or --merge' small --bpw 4 --type Q4_K $f

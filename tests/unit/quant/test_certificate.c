@@ -128,7 +128,7 @@ static void test_refused(void **state)
 	(void)state;
 	assert_int_equal(infer_file_open_bytes(&f, bytes, sizeof bytes, "memory", NULL), 0);
 	assert_int_equal(infer_certificate_write(f, &c, &err), INFER_EINVAL);
-	assert_string_equal(err.message, "memory: no file that figures could go into");
+	assert_string_equal(err.message, "memory: is not a file that figures can be written into");
 	infer_file_close(&f);
 	assert_true(infer_certificate_is((struct infer_str){ "infer.quant.type", 16 }));
 	assert_false(infer_certificate_is((struct infer_str){ "infer.quant.", 12 }));

@@ -354,7 +354,8 @@ static void test_refused(void **state)
 	draw(&g, "", "", "");
 	o.ids = g.ids;
 	o.n_ids = 99;
-	refused(INFER_EINVAL, "the text has 99 tokens; two windows of 50 have 100", &m, NULL, &o);
+	refused(INFER_EINVAL, "the text has 99 tokens; it needs two windows of 50, 100 tokens", &m,
+	        NULL, &o);
 	o.n_ids = 0;
 	refused(INFER_EINVAL, "the text has 0 tokens", &m, NULL, &o);
 	o.n_ids = 155;
@@ -372,9 +373,9 @@ static void test_refused(void **state)
 	refused(INFER_ENAN, "the logit of token 0 at position 26 is nan", &m, &nan, &o);
 	refused(INFER_ENAN, "the logit of token 0 at position 26 is nan", &nan, &m, &o);
 	o.beside = &m.side;
-	refused(INFER_EINVAL, "needs a reference for both", &pieces, NULL, &o);
+	refused(INFER_EINVAL, "needs a reference that both", &pieces, NULL, &o);
 	o.beside = &other.side;
-	refused(INFER_EINVAL, "80 tokens, and 72 in the model beside it", &m, &nan, &o);
+	refused(INFER_EINVAL, "80 tokens, and 72 in the second model", &m, &nan, &o);
 	o.beside = NULL;
 	o.n_ids = 100; /* it is whole again */
 	assert_int_equal(infer_eval_text(&got, &m.side, NULL, &o, NULL), INFER_OK);
@@ -407,20 +408,20 @@ static void test_bad_questions(void **state)
 	(void)state;
 	assert_int_equal(infer_eval_choices(&got, &m.side, good, strlen(good), "q", NULL, NULL),
 	                 INFER_OK);
-	no_answer(&m, "", INFER_EFORMAT, "q: there is no question");
-	no_answer(&m, "\n \r\n", INFER_EFORMAT, "q: there is no question");
+	no_answer(&m, "", INFER_EFORMAT, "q: contains no question");
+	no_answer(&m, "\n \r\n", INFER_EFORMAT, "q: contains no question");
 	snprintf(line, sizeof line, "%s\n\n{", good);
 	no_answer(&m, line, INFER_EFORMAT, "q: line 3: ");
 	no_answer(&m, "{\"choices\":[\"R\"],\"answer\":0}", INFER_EFORMAT,
-	          "line 1: prompt is no string");
-	no_answer(&m, Q("\"a\",\"answer\":0"), INFER_EFORMAT, "choices is no list");
-	no_answer(&m, Q("[],\"answer\":0"), INFER_EFORMAT, "choices is no list");
-	no_answer(&m, Q("[\"\"],\"answer\":0"), INFER_EFORMAT, "a choice is no string, or empty");
-	no_answer(&m, Q("[1],\"answer\":0"), INFER_EFORMAT, "a choice is no string, or empty");
-	no_answer(&m, Q("[\"R\"],\"answer\":1"), INFER_EFORMAT, "answer is not the index");
-	no_answer(&m, Q("[\"R\"],\"answer\":-1"), INFER_EFORMAT, "answer is not the index");
-	no_answer(&m, Q("[\"R\"],\"answer\":\"a\""), INFER_EFORMAT, "answer is not the index");
-	no_answer(&m, Q("[\"R\"]"), INFER_EFORMAT, "answer is not the index");
+	          "line 1: prompt must be a string");
+	no_answer(&m, Q("\"a\",\"answer\":0"), INFER_EFORMAT, "choices must be a list");
+	no_answer(&m, Q("[],\"answer\":0"), INFER_EFORMAT, "choices must be a list");
+	no_answer(&m, Q("[\"\"],\"answer\":0"), INFER_EFORMAT, "a choice must be a string");
+	no_answer(&m, Q("[1],\"answer\":0"), INFER_EFORMAT, "a choice must be a string");
+	no_answer(&m, Q("[\"R\"],\"answer\":1"), INFER_EFORMAT, "answer must be the index");
+	no_answer(&m, Q("[\"R\"],\"answer\":-1"), INFER_EFORMAT, "answer must be the index");
+	no_answer(&m, Q("[\"R\"],\"answer\":\"a\""), INFER_EFORMAT, "answer must be the index");
+	no_answer(&m, Q("[\"R\"]"), INFER_EFORMAT, "answer must be the index");
 	/* no BOS: nothing stands before the first token of the choice */
 	no_answer(&m, "{\"prompt\":\"\",\"choices\":[\"R\"],\"answer\":0}", INFER_EFORMAT,
 	          "no first token in common");
