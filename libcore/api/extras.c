@@ -45,7 +45,7 @@ int job_take_most(struct job *j, const char *key, const struct json *v, infer_er
 {
 	TRY(job_whole(&j->extras.most, key, v, JOB_TO_CONTEXT, INT32_MAX, err));
 	return j->extras.most ? INFER_OK
-	                      : err_set(err, INFER_EINVAL, "%s is 0, must be at least 1, or %d",
+	                      : err_set(err, INFER_EINVAL, "%s is 0: must be at least 1, or %d",
 	                                key, JOB_TO_CONTEXT);
 }
 

@@ -65,7 +65,7 @@ int job_take_max_tokens(struct job *j, const char *key, const struct json *v, in
 		rank++;
 	TRY(job_whole(&most, key, v, -1, INT32_MAX, err));
 	if (!most && j->j.api->flags & API_TALKS)
-		return err_set(err, INFER_EINVAL, "%s is 0, must be at least 1", key);
+		return err_set(err, INFER_EINVAL, "%s is 0: must be at least 1", key);
 	if (j->limit_rank && rank > j->limit_rank - 1)
 		return INFER_OK;
 	j->limit_rank = rank + 1;

@@ -25,7 +25,7 @@ static int take_temperature(struct job *j, const char *key, const struct json *v
 	int known;
 
 	if (json_is_number(v) && !(json_double(v) >= 0 && json_double(v) <= 1))
-		return err_set(err, INFER_EINVAL, "%s is %.9g, must be from 0 to 1", key,
+		return err_set(err, INFER_EINVAL, "%s is %.9g: must be from 0 to 1", key,
 		               json_double(v));
 	return job_sampling(j, key, v, &known, err);
 }
@@ -332,7 +332,7 @@ static int check_thinking(struct job *j, const char **param, infer_error *err)
 	*param = "thinking";
 	if (j->j.request.max_tokens >= 0 && j->thinking_budget >= j->j.request.max_tokens)
 		return err_set(err, INFER_EINVAL,
-		               "thinking: budget_tokens is %d, must be less than max_tokens, %d",
+		               "thinking: budget_tokens is %d: must be less than max_tokens, %d",
 		               (int)j->thinking_budget, (int)j->j.request.max_tokens);
 	if (j->o->chat)
 		infer_reply_format(j->o->chat, &calls, &tag);
@@ -354,7 +354,7 @@ static int ready_message(struct job *j, const char **param, infer_error *err)
 		return err_set(err, INFER_EINVAL, "max_tokens is missing");
 	*param = "n";
 	if (j->j.n != 1)
-		return err_set(err, INFER_EINVAL, "n is %d, must be 1: a message is one answer",
+		return err_set(err, INFER_EINVAL, "n is %d: must be 1, a message is one answer",
 		               (int)j->j.n);
 	*param = "messages";
 	if (!j->messages || !j->messages->n)

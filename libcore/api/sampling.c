@@ -191,7 +191,7 @@ static int take_seed(struct job *j, const char *key, const struct json *v, infer
 	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s must be an integer", key);
 	if (!j->is_own && json_is(v, JSON_UINT))
-		return err_set(err, INFER_EINVAL, "%s is %llu, must be at most %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %llu: must be at most %lld", key,
 		               (unsigned long long)v->u, (long long)INT64_MAX);
 	if (!j->is_own && v->i == -1) /* a random seed */
 		return INFER_OK;

@@ -75,7 +75,7 @@ static int read_text_completion(struct job *j, const struct json *body)
 		return j->j.fault.error.code;
 	if (!j->best_of || j->best_of == infer_job_each(&j->j))
 		return INFER_OK;
-	err_set(&j->j.fault.error, INFER_EINVAL, "best_of is %d, must be equal to n",
+	err_set(&j->j.fault.error, INFER_EINVAL, "best_of is %d: must be equal to n",
 	        (int)j->best_of);
 	return job_fault(j, "best_of");
 }

@@ -19,7 +19,7 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 		pooling = 4;
 	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
 	if (pooling >= sizeof of_file / sizeof *of_file)
-		return err_set(err, INFER_EUNSUP, "%s is %llu, must be from 0 to 4", key,
+		return err_set(err, INFER_EUNSUP, "%s is %llu: must be from 0 to 4", key,
 		               (unsigned long long)pooling);
 	*embed = of_file[pooling];
 	return INFER_OK;

@@ -8,10 +8,10 @@ int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, in
 	if (!json_is_whole(v))
 		return err_set(err, INFER_EINVAL, "%s must be an integer", key);
 	if (v->kind == JSON_UINT)
-		return err_set(err, INFER_EINVAL, "%s is %llu, must be from %lld to %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %llu: must be from %lld to %lld", key,
 		               (unsigned long long)v->u, (long long)lo, (long long)hi);
 	if (v->i < lo || v->i > hi)
-		return err_set(err, INFER_EINVAL, "%s is %lld, must be from %lld to %lld", key,
+		return err_set(err, INFER_EINVAL, "%s is %lld: must be from %lld to %lld", key,
 		               (long long)v->i, (long long)lo, (long long)hi);
 	*to = (int32_t)v->i;
 	return INFER_OK;

@@ -344,7 +344,7 @@ $(json content <pre)the of$(json content <suf)and$(json content <mid)so" "$(json
 	printf '%s' '{{ tools }}{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}' \
 		'(({{ c.function.name }} {{ c.function.arguments }})){% endfor %}{% endfor %}' >strange
 	serve -m demo --template strange
-	same 1 "$(grep -c 'calls in a format that is not known: calls in answers stay text' said)"
+	same 1 "$(grep -c 'calls in a form that is not known: calls in answers stay text' said)"
 	tools='"tools":[{"type":"function","function":{"name":"a"}}]'
 	SOCK=own refused /v1/chat/completions <<-E
 	tool_choice {$TALK,$tools,"tool_choice":"required"}

@@ -217,8 +217,8 @@ static void test_hostile(void **state)
 		{ "qwen-rank", "key qwen3.classifier.output_labels one", "1 labels for the 2 rows",
 		  INFER_EFORMAT },
 		{ "qwen-rank", "key qwen3.classifier.output_labels bytes",
-		  "not an array of strings", INFER_EFORMAT },
-		{ "xlm-rank", "key bert.classifier.output_labels bytes", "not an array of strings",
+		  "must be an array of strings", INFER_EFORMAT },
+		{ "xlm-rank", "key bert.classifier.output_labels bytes", "must be an array of strings",
 		  INFER_EFORMAT },
 	};
 

@@ -158,7 +158,7 @@ static void test_refused(void **state)
 	refused(INFER_GRAMMAR_SCHEMA, "{\"title\":\"x\",\"allOf\":[false]}", 0, "#/allOf: no text");
 	refused(INFER_GRAMMAR_SCHEMA, "{\"minimum\":3,\"maximum\":2,\"type\":\"number\"}", 0,
 	        "all of minimum, maximum, type");
-	refused(INFER_GRAMMAR_CHOICE, "[]", 0, "choice is not a list");
+	refused(INFER_GRAMMAR_CHOICE, "[]", 0, "choice must be a list");
 	refused(INFER_GRAMMAR_CHOICE, "[1]", 0, "entry 0");
 	refused(INFER_GRAMMAR_REGEX, "[a-z]{5}", 10, "needs more than");
 	refused(INFER_GRAMMAR_RULES, "root ::= root", 0, "");
