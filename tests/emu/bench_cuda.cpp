@@ -101,7 +101,7 @@ static unsigned char *take_random(size_t n)
 	return p;
 }
 
-/* ---- what the device can ---- */
+/* ---- the peak rates of the device ---- */
 
 static int launch_copy(const struct work *w, int i, cudaStream_t s)
 {
@@ -285,7 +285,7 @@ static void measure_product(const struct gpu_type *type, const struct shape *s, 
 		printf("%-40s failed\n", what);
 	else if (p.many)
 		say(what, us, flops / us * 1e-6, "TFLOP/s", f16_tflops);
-	else /* of the file's bytes, which the decode rate is judged by */
+	else /* bytes of the file: they bound the decode rate */
 		say(what, us, weights * bits_of_weight(type->type) / 8 / us * 1e-3, "GB/s",
 		    copy_gbs);
 	free_buffers(mark);
@@ -412,7 +412,7 @@ static void measure_attn(void)
 	}
 }
 
-/* ---- what stands between products: latency ---- */
+/* ---- the chains between products: latency ---- */
 
 __global__ void run_nothing(float *y)
 {

@@ -1,6 +1,6 @@
-/* chain_test.h - what the tests of row operations share: a step of random runs, and one
- * operation run in several ways.  A row alone has the bits it has among others; an operation in
- * place has those it has elsewhere. */
+/* chain_test.h - common code of the tests of row operations: a step of random runs, and one
+ * operation run in several ways.  A row has the same bits alone and with others, and an operation in
+ * place and elsewhere. */
 #ifndef TESTS_EMU_CHAIN_TEST_H
 #define TESTS_EMU_CHAIN_TEST_H
 #include "backend/cuda/launch.h"

@@ -11,7 +11,7 @@
  *   EMU_FAIL=n:code    fail call n (from 1) with this cudaError_t
  *   EMU_LEAKS=1        at exit, report what was not freed and exit with code 1
  *
- * One lock covers every call, so calls may come from several threads. */
+ * One lock covers every call, so several threads may call. */
 #include "cudart.h"
 #include <unistd.h>
 

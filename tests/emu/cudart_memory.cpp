@@ -283,8 +283,8 @@ cudaError_t cudaFreeHost(void *p)
 
 	return finish_call(rc ? rc : freed);
 }
-/* True if [p, p + n) is memory of a device (want 1) or of the host (want 0). */
-static int is_range(const void *p, size_t n, int want)
+/* True if [p, p + n) is memory of a device (on_device 1) or of the host (0). */
+static int is_range(const void *p, size_t n, int on_device)
 {
 	const block *b = find_block(p);
 
@@ -292,7 +292,7 @@ static int is_range(const void *p, size_t n, int want)
 		return 1;
 	if (!p || (b && (size_t)(b->p + b->n - (const char *)p) < n))
 		return 0;
-	return (b && b->device >= 0) == want;
+	return (b && b->device >= 0) == on_device;
 }
 static int is_copy(const void *to, const void *from, size_t n, enum cudaMemcpyKind kind)
 {

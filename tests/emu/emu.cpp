@@ -1,6 +1,6 @@
 /* emu.cpp - the emulated machine: runs a grid block by block, the threads of a block as fibres.
  *
- * Early start: if the runtime knows the next kernel of the stream, one of its blocks runs up to
+ * Early start: if the stream already has the next kernel, one block of it runs up to
  * gpu_wait, in another struct machine, before this kernel runs.  It resumes with the next kernel.
  *
  *   ready[n_ready]   threads that can run; orders up and down pop the last one

@@ -22,8 +22,8 @@
  * Float mma adds in double and rounds once; EMU_MMA=trunc aligns the terms to the largest and
  * truncates them, as sm_80 does.  Results must be within their bounds both ways.
  *
- * Not emulated: wgmma, TMA, tcgen05, clusters, named barriers.  Atomics are relaxed and
- * __threadfence orders them, as far as TSan knows. */
+ * Not emulated: wgmma, TMA, tcgen05, clusters, named barriers.  For TSan,
+ * atomics are relaxed and __threadfence orders them. */
 #ifndef EMU_H
 #define EMU_H
 #ifndef __cplusplus

@@ -31,7 +31,7 @@ void emu_set_mma(int cut);
 long long emu_counter(enum emu_counter c);
 
 /* Fail the nth counted call from now (1: the next) with the code, a cudaError_t; n 0: fail none.
- * Runtime calls and launches count, but for cudaGetLastError, cudaPeekAtLastError, cudaGetErrorName
+ * Runtime calls and launches count, except cudaGetLastError, cudaPeekAtLastError, cudaGetErrorName
  * and cudaGetErrorString.  After an error of the device (cudaErrorIllegalAddress, ...) every call
  * fails with it until emu_reset. */
 void emu_fail_at(long long n, int code);

@@ -1,4 +1,4 @@
-/* machine.h (private) - what emu.cpp offers to the other files of the machine and the runtime */
+/* machine.h (private) - functions of emu.cpp for the other files of the machine and the runtime */
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
 #include "emu.h"

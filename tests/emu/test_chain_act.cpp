@@ -57,7 +57,7 @@ __global__ void apply64(double *y, const double *x, int n, int fn)
 		y[i] = fn == 0 ? gpu_sin(x[i]) : fn == 1 ? gpu_cos(x[i]) : gpu_log(x[i]);
 }
 
-/* A NaN is as good as any other. */
+/* All NaN are equal. */
 template <class T> static void expect_equal(const char *name, const T *y, const T *truth, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

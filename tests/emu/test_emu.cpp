@@ -60,9 +60,9 @@ static void expect_death_at(void (*body)(void), const char *words, int line)
 	const char *said = run_child(body, &status);
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-		fail("line %d: not noticed, should be: %s", line, words);
+		fail("line %d: not detected, must be: %s", line, words);
 	else if (!strstr(said, words))
-		fail("line %d: said \"%.300s\", should be: %s", line, said, words);
+		fail("line %d: the message is \"%.300s\", must contain: %s", line, said, words);
 }
 #define expect_death(body, words) expect_death_at([] { body; }, words, __LINE__)
 

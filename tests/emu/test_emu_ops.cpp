@@ -1,5 +1,5 @@
 /* test_emu_ops.cpp - the emulated machine itself: blocks, warps, matrices and functions of one
- * thread compute what the PTX manual says. */
+ * thread have the results of the PTX manual. */
 #include "backend/cuda/gpu.h"
 #include "gpu_test.h"
 enum { WARP = 32, ORDERS = 5 };

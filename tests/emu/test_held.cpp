@@ -145,7 +145,7 @@ static void compare(const struct chain_case *k, int rows, int cols)
 			make_act(&z[j], i, k->form[i], k->terms, rows, cols);
 	struct gpu_chain c = {};
 	c.n = k->make(c.ops, &z[0], dg, cols);
-	expect(chain_held_takes(&c), "%s of %d columns is not held", k->name, cols);
+	expect(chain_held_supports(&c), "%s of %d columns is not held", k->name, cols);
 	run_ops(c.ops, c.n, &s.d, 0, rows);
 	for (int i = 0, n = k->make(ops, &z[1], dg, cols); i < n; i++)
 		run_ops(ops + i, 1, &s.d, 0, rows);
@@ -174,23 +174,23 @@ static void test_not_held(void)
 	z.v[0] = take<float>(1), z.v[1] = take<float>(1), z.v[2] = take<float>(1);
 	z.act[0].form = GPU_I8, z.act[1].form = GPU_F16;
 	c.n = sum_norm_act(c.ops, &z, NULL, 4096);
-	expect(chain_held_takes(&c), "the chain itself");
+	expect(chain_held_supports(&c), "the chain itself");
 	c.ops[1].node.norm.centred = 1;
-	expect(!chain_held_takes(&c), "a centred norm");
+	expect(!chain_held_supports(&c), "a centred norm");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4096), c.ops[1].node.norm.groups = 32;
-	expect(!chain_held_takes(&c), "a norm of groups");
+	expect(!chain_held_supports(&c), "a norm of groups");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4096), c.ops[0].node.add.pieces = 2;
-	expect(!chain_held_takes(&c), "a sum of pieces");
+	expect(!chain_held_supports(&c), "a sum of pieces");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4096), c.ops[1].a = z.v[1];
-	expect(!chain_held_takes(&c), "a norm of another row");
+	expect(!chain_held_supports(&c), "a norm of another row");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4096), c.ops[0].b_cols = 1;
-	expect(!chain_held_takes(&c), "a source of one column");
+	expect(!chain_held_supports(&c), "a source of one column");
 	c.n = sum_norm_act(c.ops, &z, NULL, 4000);
-	expect(!chain_held_takes(&c), "columns that are no whole blocks");
+	expect(!chain_held_supports(&c), "columns that are no whole blocks");
 	c.n = sum_norm_act(c.ops, &z, NULL, 8448);
-	expect(!chain_held_takes(&c), "a row that is too long");
+	expect(!chain_held_supports(&c), "a row that is too long");
 	c.n = acts_alone(c.ops, &z, NULL, 4096);
-	expect(!chain_held_takes(&c), "activations in two orders");
+	expect(!chain_held_supports(&c), "activations in two orders");
 }
 
 /* ---- by heads ---- */
@@ -231,7 +231,7 @@ static int make_heads(struct gpu_op *o, float *const v[VALUES], const float *gai
 	o[n].node.kv_put.dk = o[n].node.kv_put.dv = DK;
 	return n + 1;
 }
-/* All in one launch, one by one, one by one by the general kernel, which takes many rows. */
+/* All in one launch; one by one; one by one by the general kernel, which runs if there are many rows. */
 static void compare_heads(int norm_v, int type)
 {
 	enum {
@@ -300,17 +300,17 @@ static void test_not_heads(void)
 	float *v[VALUES] = { take<float>(1), take<float>(1), take<float>(1), take<float>(1) };
 
 	c.max_rows = 64, c.n = make_heads(c.ops, v, NULL, 0, 0);
-	expect(chain_heads_takes(&c), "the chain itself");
+	expect(chain_heads_supports(&c), "the chain itself");
 	c.max_rows = 65;
-	expect(!chain_heads_takes(&c), "many rows");
+	expect(!chain_heads_supports(&c), "many rows");
 	c.max_rows = 1, c.ops[2].node.rope.heads = 14;
-	expect(!chain_heads_takes(&c), "heads of another size");
+	expect(!chain_heads_supports(&c), "heads of another size");
 	c.n = make_heads(c.ops, v, NULL, 0, 0), c.ops[0].node.norm.centred = 1;
-	expect(!chain_heads_takes(&c), "a centred norm");
+	expect(!chain_heads_supports(&c), "a centred norm");
 	c.n = make_heads(c.ops, v, NULL, 0, 0), c.ops[4].a = v[3];
-	expect(!chain_heads_takes(&c), "K of other heads");
+	expect(!chain_heads_supports(&c), "K of other heads");
 	c.n = make_heads(c.ops, v, NULL, 0, 0), c.ops[4].b = v[3];
-	expect(!chain_heads_takes(&c), "V of other heads");
+	expect(!chain_heads_supports(&c), "V of other heads");
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /* test_moe.cpp - grouping pairs by expert against a plain loop, activation and sum of experts
- * (moe.cu) against float64; a row alone has the bits it has among others. */
+ * (moe.cu) against float64; a row has the same bits alone and with others. */
 #include "backend/cuda/launch.h"
 #include "gpu_test.h"
 
@@ -162,7 +162,7 @@ static void check_mid(int rows, int used, int ff, int act, int inside, int form)
 	char name[96];
 
 	fill_uniform(g, n, 4), fill_uniform(u, n, 4);
-	t.m.ff = ff, t.m.act = act, t.m.inside = inside, t.m.limit = 3;
+	t.m.ff = ff, t.m.act = act, t.m.weight_before_ffn = inside, t.m.limit = 3;
 	t.m.gate = give(g, n), t.m.up = give(u, n), t.m.mid = take<float>(n);
 	make_form(&t.m, form, t.pairs);
 	for (size_t i = 0; i < n; i++) {
@@ -216,7 +216,8 @@ static void check_sum(int rows, int used, int cols, int inside)
 	char name[96];
 
 	fill_uniform(d, n, 4);
-	t.m.cols = cols, t.m.inside = inside, t.m.down = give(d, n), t.m.y = take<float>(all);
+	t.m.cols = cols, t.m.weight_before_ffn = inside, t.m.down = give(d, n),
+	t.m.y = take<float>(all);
 	for (size_t i = 0; i < all; i++) {
 		int r = (int)i / cols;
 

@@ -345,7 +345,7 @@ static void check_jobs(const struct gpu_type *t)
 	expect(isnan(look(m.jobs[0].y, 1)[0]), "y was written without rows");
 }
 
-/* Experts: pair p goes to expert chosen[p]; expert 1 has most pairs, more than are computed at
+/* Experts: pair p is of expert chosen[p]; expert 1 has most pairs, more than are computed at
  * once, expert 3 none.  k: a warp has more than one tile. */
 static void check_experts(const struct gpu_type *t, int by_pair)
 {

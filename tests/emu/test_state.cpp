@@ -1,7 +1,6 @@
-/* test_state.cpp - recurrent layers: CONV1D and GATED_DELTA against float64, and bit for bit
- * against the order of kern/state.h written down again.  The bits are the same for rows alone, in
- * chunks, next to other sequences, over pages that are not there, and from a page of another
- * sequence. */
+/* test_state.cpp - recurrent layers: CONV1D and GATED_DELTA against float64, and bit for bit against the
+ * order of kern/state.h written down again.  The bits are the same for rows alone, in chunks, next
+ * to other sequences, over released pages, and from a page of another sequence. */
 #include "gpu_test.h"
 #include "backend/cuda/launch.h"
 extern "C" {
@@ -146,7 +145,7 @@ static void forget(const struct layer *l)
 		memset(l->y[s], 0xff, (size_t)(ROWS * l->y_cols) * sizeof(float));
 }
 
-/* ---- the bits depend on none of these; want: sequence 0 in one step ---- */
+/* ---- changes that change no bits, compared with sequence 0 in one step ---- */
 
 static void check_same(const struct layer *l, const char *name, int seq, const float *want,
                        int from)
@@ -172,7 +171,7 @@ static void check_chunks(const struct layer *l, const float *want)
 	}
 }
 
-/* Next to other sequences, which have their bits too. */
+/* In steps with other sequences, which also have the same bits. */
 static void check_batch(const struct layer *l, const float *want)
 {
 	struct part a[] = { { 1, 40 }, { 0, 31 }, { 2, 1 } }, b[] = { { 0, 2 }, { 2, 1 } },
@@ -277,12 +276,12 @@ static void conv_truth(const struct layer *l, const float *w, const float *bias,
 			                  : l->in[0][0][i + (t - taps + 1) * c->cols];
 
 			s += (double)x * (double)w[col * taps + t];
-			f = c->plain ? f + x * w[col * taps + t] : fmaf(x, w[col * taps + t], f);
+			f = c->no_silu ? f + x * w[col * taps + t] : fmaf(x, w[col * taps + t], f);
 		}
 		s += bias ? (double)bias[col] : 0;
 		f = bias ? f + bias[col] : f;
-		y[i] = c->plain ? s : s / (1 + exp(-s));
-		exact[i] = c->plain ? f : f * fm_sigmoidf(f);
+		y[i] = c->no_silu ? s : s / (1 + exp(-s));
+		exact[i] = c->no_silu ? f : f * fm_sigmoidf(f);
 	}
 }
 
@@ -309,7 +308,7 @@ static void check_conv(int cols, int taps, int at, int plain, int biased)
 	l.conv.at = at;
 	l.conv.cols = cols;
 	l.conv.taps = taps;
-	l.conv.plain = plain;
+	l.conv.no_silu = plain;
 	conv_truth(&l, w, biased ? bias : NULL, truth, exact);
 	snprintf(name, sizeof name, "conv-%dx%d%s%s", cols, taps, plain ? "-plain" : "",
 	         biased ? "-bias" : "");
@@ -333,7 +332,7 @@ static void test_conv(void)
 /* ---- GATED_DELTA ---- */
 
 struct delta_shape {
-	int dk, dv, heads, k_heads, tiled, plain, skip, at;
+	int dk, dv, heads, k_heads, tiled, ssm, skip, at;
 };
 enum { Q, K, V, BETA, DECAY }; /* inputs */
 
@@ -374,14 +373,14 @@ static void delta_head(const struct layer *l, const struct delta_shape *k, const
 			log1p(exp((double)l->in[0][DECAY][r * k->heads + h] + (double)w[h].shift));
 		double g = exp((double)w[h].rate * soft);
 		double beta =
-			k->plain ? soft : 1 / (1 + exp(-(double)l->in[0][BETA][r * k->heads + h]));
+			k->ssm ? soft : 1 / (1 + exp(-(double)l->in[0][BETA][r * k->heads + h]));
 
 		for (int c = 0; c < k->dv; c++) {
 			double m = 0, o = 0, by;
 
 			for (int i = 0; i < k->dk; i++)
 				m += (s[i * k->dv + c] *= g) * (double)key[i];
-			by = beta * ((double)v[c] - (k->plain ? 0 : m));
+			by = beta * ((double)v[c] - (k->ssm ? 0 : m));
 			for (int i = 0; i < k->dk; i++)
 				o += (s[i * k->dv + c] += (double)key[i] * by) * (double)q[i];
 			y[(r * k->heads + h) * k->dv + c] =
@@ -416,11 +415,11 @@ static void delta_floats(const struct layer *l, const struct delta_shape *k, con
 		float x = l->in[0][DECAY][r * k->heads + h] + w[h].shift;
 		double soft = x > 20 ? (double)x : fm_log(1 + fm_exp((double)x));
 		float g = (float)fm_exp((double)w[h].rate * soft);
-		float beta = k->plain ? (float)soft : fm_sigmoidf(l->in[0][BETA][r * k->heads + h]);
+		float beta = k->ssm ? (float)soft : fm_sigmoidf(l->in[0][BETA][r * k->heads + h]);
 
 		for (int c = 0; c < k->dv; c++) {
 			float *s = all + c * k->dk, *to = &y[(r * k->heads + h) * k->dv + c];
-			float by = beta * (k->plain ? v[c] : v[c] - g * chains(s, key, k->dk));
+			float by = beta * (k->ssm ? v[c] : v[c] - g * chains(s, key, k->dk));
 
 			for (int i = 0; i < k->dk; i++)
 				s[i] = fmaf(key[i], by, g * s[i]);
@@ -464,7 +463,7 @@ static void shape_layer(struct layer *l, const struct delta_shape *k)
 	l->delta.dk = k->dk;
 	l->delta.dv = k->dv;
 	l->delta.tiled = k->tiled;
-	l->delta.plain = k->plain;
+	l->delta.ssm = k->ssm;
 	l->delta.scale = 0.5f;
 }
 
@@ -487,7 +486,7 @@ static void check_delta(struct delta_shape k)
 		delta_head(&l, &k, w, h, truth);
 		delta_floats(&l, &k, w, h, exact);
 	}
-	snprintf(name, sizeof name, "delta-%dx%d%s%s", k.dk, k.dv, k.plain ? "-plain" : "",
+	snprintf(name, sizeof name, "delta-%dx%d%s%s", k.dk, k.dv, k.ssm ? "-plain" : "",
 	         k.skip ? "-skip" : "");
 	check_layer(&l, name, truth, exact, 1e-5);
 	free_buffers(mark);

@@ -1,5 +1,5 @@
 /* test_top.cpp - the largest logits of each row against a sort, ln sum exp against float64
- * (top.cu); a row alone has the bits it has among others. */
+ * (top.cu); a row has the same bits alone and with others. */
 #include "backend/cuda/launch.h"
 #include "gpu_test.h"
 

@@ -1,5 +1,6 @@
-/* backend/cuda/angles.cu - cos and sin of the rotations of every row: cs[row][i] = (cos,
- * sin)(pos freq[i]) mscale, in double, rounded once to f32.  grid (rows, tables). */
+/* backend/cuda/angles.cu - cos and sin of the RoPE angles of every row: cs[row][i] =
+ * cos(angle) mscale, sin(angle) mscale with angle = pos freq[i], in double, rounded once to f32.
+ * grid (rows, tables). */
 #include "backend/cuda/launch.h"
 #include "backend/cuda/math.cuh"
 

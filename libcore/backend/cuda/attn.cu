@@ -1,25 +1,27 @@
-/* backend/cuda/attn.cu - attention: the choice of a kernel, and the join of partial results.
+/* backend/cuda/attn.cu - attention: choose a kernel, and join partial results.
  *
- *   rows of runs that fill tiles of attn_mm   attn_mm     loops over splits
- *   else, types and sizes of mma              attn_tile   loops, or shares splits if blocks are few
- *   else                                      attn_plain  the same
- * Blocks that share a tile write (m, l, o) of each row and split; attn_joined joins them by the
- * formula of attn.cuh.  attn_mm and attn_tile have the same bits.  A step with long and short runs
- * is two launches, one for each kind of run.
+ *   runs long enough to fill tiles of attn_mm           attn_mm     loops over splits
+ *   otherwise, if attn_tile supports types and sizes    attn_tile   loops over splits; if blocks are
+ *                                                                   few, several share the splits
+ *   otherwise                                           attn_plain  the same
+ * Blocks that share the splits of a tile write (m, l, o) of each row and split.  attn_joined joins
+ * them by the formula of attn.cuh.  attn_mm and attn_tile have the same bits.  A step with long and
+ * short runs has two launches, one for each kind of run.
  *
- * Limits: dv <= 512; K and V both stored (V as a part of K is not supported). */
+ * Limits: dv <= 512; K and V are both stored (V as a part of K is not supported). */
 #include "backend/cuda/attn.cuh"
 
 enum {
 	BLOCKS = 512, /* enough to fill a GPU; fewer share splits */
 	THREADS = 128,
-	MM_ROWS = 48, /* heads of a KV head times rows of a run from which attn_mm is quicker */
+	MM_ROWS =
+		48, /* query heads of a KV head times rows of a run from which attn_mm is faster */
 	ANY = 1 << 30,
 	MOST_BYTES = 128 << 20, /* of partial results */
 };
 
-/* Rows [n][heads]; a thread has dimensions i, i + THREADS, ...  Block y: row y;
- * with scan, token y % tokens of tile y / tokens. */
+/* Join the partial results of one head of a token; a thread has dimensions i, i + THREADS, ...
+ * Block (x, y) computes head x of row y; with scan, of token y % tokens of tile y / tokens. */
 __global__ void __launch_bounds__(THREADS) attn_joined(const __grid_constant__ attn_args g)
 {
 	const struct gpu_attn *a = &g.a;
@@ -42,7 +44,7 @@ __global__ void __launch_bounds__(THREADS) attn_joined(const __grid_constant__ a
 		float y = 0;
 
 #pragma unroll 4
-		for (int s = attn_split0(see); s < attn_split1(see); s++) {
+		for (int s = attn_first_split(see); s < attn_end_split(see); s++) {
 			const float *ml = attn_part_ml(&g, part + (size_t)s);
 			attn_mix x = attn_join(&all, ml[0], ml[1]);
 
@@ -57,7 +59,7 @@ static size_t part_bytes(int heads, int dv, int64_t rows, int64_t splits)
 {
 	return (size_t)heads * ((size_t)dv + 2) * (size_t)rows * (size_t)splits * sizeof(float);
 }
-/* More rows than this have blocks enough, and do not share splits. */
+/* With more rows than `most` the blocks fill the device and do not share splits. */
 size_t gpu_attn_bytes(int heads, int dv, int64_t rows, int64_t splits)
 {
 	int64_t most = BLOCKS / 2 * ATTN_M / heads + 1,
@@ -75,7 +77,7 @@ size_t gpu_kv_bytes(int type, int dim)
 	return units * (kv_unit_bytes(type) + (kv_has_d(type) ? KV_D_BYTES : 0));
 }
 
-/* Blocks among which the splits of a tile are shared. */
+/* Return the number of blocks that share the splits of a tile. */
 static int count_parts(const struct attn_args *g, int64_t blocks)
 {
 	int64_t parts = BLOCKS / (blocks ? blocks : 1);
@@ -89,7 +91,7 @@ static int count_parts(const struct attn_args *g, int64_t blocks)
 }
 static int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Cut heads and tokens into tiles of `rows` rows, of runs of least ... most rows. */
+/* Divide the heads and tokens of runs of least ... most rows into tiles of `rows` rows. */
 static void cut_tiles(struct attn_args *g, int rows, int least, int most)
 {
 	int64_t per_run;
@@ -102,7 +104,7 @@ static void cut_tiles(struct attn_args *g, int rows, int least, int most)
 	g->tiles = g->slots = g->a.max_rows;
 	if (!g->scan)
 		return;
-	/* each run ends with a tile that may not be full */
+	/* the last tile of a run may not be full */
 	per_run = ((int64_t)at_most(most, g->a.max_run_rows) + g->tokens - 1) / g->tokens;
 	g->tiles = (int32_t)at_most(g->a.max_runs * per_run,
 	                            ((int64_t)g->a.max_rows + g->tokens - 1) / g->tokens +
@@ -112,7 +114,7 @@ static void cut_tiles(struct attn_args *g, int rows, int least, int most)
 }
 static int run_plain(struct attn_args *g, cudaStream_t s)
 {
-	if (!attn_plain_takes(&g->a))
+	if (!attn_plain_supports(&g->a))
 		return cudaErrorInvalidValue;
 	g->tokens = 1;
 	g->parts = count_parts(g, (int64_t)g->a.max_rows * g->a.heads);
@@ -127,10 +129,10 @@ static int run_tiles(struct attn_args *g, cudaStream_t s)
 	g->parts = count_parts(g, tiles * g->a.kv_heads * g->head_tiles);
 	return attn_tile_run(g, s);
 }
-/* Kernels whose blocks may share splits, then the join. */
+/* Launch a kernel whose blocks may share splits, then the join. */
 static int run_shared(struct attn_args *g, cudaStream_t s)
 {
-	int rc = attn_tile_takes(&g->a) ? run_tiles(g, s) : run_plain(g, s);
+	int rc = attn_tile_supports(&g->a) ? run_tiles(g, s) : run_plain(g, s);
 
 	if (rc || g->parts == 1)
 		return rc;

@@ -1,9 +1,10 @@
 /* backend/cuda/attn.cuh (private) - attention over pages by mma: fragments, products and sums that
  * all kernels of attn*.cu share, so that they have the same bits.
  *
- * A row sees positions lo <= p < end.  Positions are cut into splits of GPU_SPLIT from position 0,
- * a split into pages.  The pages of a split that the row sees are added in ascending order:
- *   s[p] = (q . k[p]) scale, capped;  -inf: not seen
+ * A row attends to positions lo <= p < end.  Positions are divided into splits of GPU_SPLIT from
+ * position 0, a split into pages.  In a split the pages with such positions are added in ascending
+ * order:
+ *   s[p] = (q . k[p]) scale, capped;  -inf outside lo <= p < end
  *   M' = max(M, max s)               from M = -inf; with sinks, in the first split: M = sink, L = 1
  *   w[p] = exp(s[p] - M')            a = exp(M - M')
  *   L' = fma(L, a, sum of w)
@@ -12,9 +13,9 @@
  *   M' = max(M, m)  a = exp(M - M')  b = exp(m - M')  L' = fma(l, b, L a)  O' = fma(o, b, O a)
  * and y = O (1 / L).  exp is v_exp_weight of kern/tmpl/fmath.h.
  *
- * By mma.m16n8k16: 16 rows as A, f32 sums.  q is scaled by a power of two for each row, w v as
- * below.  Both are cut into two f16 terms, hi and lo; each step adds hi, then lo.  The sum of w of
- * a page: the 8 of a lane ascending, then lanes t and t + 1, then t and t + 2.
+ * By mma.m16n8k16: 16 rows as A, f32 sums.  q of each row is scaled by a power of two, w as shown
+ * below.  Both become sums of two f16 terms, hi and lo; each step adds hi, then lo.  The sum of w
+ * of a page: the 8 of a lane ascending, then lanes t and t + 1, then t and t + 2.
  *   F16         w 2^15
  *   Q8_0, Q4_0  K: each unit from +0, then s = fma(d[p], unit, s).  V: w[p] d[p] times a power of
  *               two for each row, page and unit; then o = fma(unit, its inverse, o)
@@ -27,7 +28,7 @@
 
 /* ---- fragments of a unit of K or V ---- */
 
-struct attn_global {         /* where a page is read */
+struct attn_global {         /* reads pages in global memory; attn_local: in shared memory */
 	enum { UNROLL = 4 }; /* units of K in flight */
 	GPU_FN uint4 get(const void *p) { return load16_written(p); }
 };
@@ -54,7 +55,8 @@ GPU_FN uint32_t attn_word(uint4 v, int i)
 {
 	return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
 }
-/* Four codes of a byte each, 2 u + h, less what is added in the cache, as f16. */
+/* Convert four codes of a byte each, 2 u + h, minus the bias of the cache (KV_BIAS8, KV_BIAS4), to
+ * f16. */
 GPU_FN void attn_codes(uint32_t b[2], uint32_t codes, int less)
 {
 	uint32_t size = 0x6400, off = (size + (uint32_t)less) * 0x10001; /* 1024 + code as f16 */
@@ -62,7 +64,7 @@ GPU_FN void attn_codes(uint32_t b[2], uint32_t codes, int less)
 	b[0] = attn_sub(__byte_perm(codes, size >> 8, 0x4140), off);
 	b[1] = attn_sub(__byte_perm(codes, size >> 8, 0x4342), off);
 }
-/* Registers of tile i, step s. */
+/* Set the B registers of tile i, step s; V 1: of V. */
 template <int TYPE, int V>
 GPU_FN void attn_fragment(uint32_t b[2], const attn_raw<TYPE> &r, int i, int s)
 {
@@ -77,7 +79,7 @@ GPU_FN void attn_fragment(uint32_t b[2], const attn_raw<TYPE> &r, int i, int s)
 		attn_codes(b, w >> 4 * (V ? i / 2 : s) & 0x0f0f0f0f, KV_BIAS4);
 	}
 }
-/* Scales of a lane's eight positions. */
+/* Read the scales of a lane's eight positions. */
 template <class MEM> GPU_FN void attn_scales(float d[ATTN_OWN], const unsigned char *scales, int t)
 {
 	uint4 v = MEM::get(scales + t * ATTN_OWN * 2);
@@ -89,7 +91,7 @@ template <class MEM> GPU_FN void attn_scales(float d[ATTN_OWN], const unsigned c
 
 /* ---- q ---- */
 
-/* Write one number of q, scaled, where the fragments have it. */
+/* Store the two terms of one scaled number of q at its place in the fragments. */
 GPU_FN void attn_put_q(uint16_t *q, int m, int unit, int d, float x)
 {
 	int t = d / 8, s = d % 8 / 4, u = d % 4 / 2, i = d % 2;
@@ -100,7 +102,7 @@ GPU_FN void attn_put_q(uint16_t *q, int m, int unit, int d, float x)
 	q[at] = hi;
 	q[at + ATTN_STEPS * KV_WARP * 8] = float_half(x - half_float(hi));
 }
-/* The largest magnitude of each of four rows [dk], of lane, lane + 32, ... */
+/* Find the largest magnitude of each of four rows [dk], among elements lane, lane + 32, ... */
 GPU_FN void attn_largest(uint32_t most[ATTN_STAGED], const float *const x[ATTN_STAGED], int dk)
 {
 #pragma unroll
@@ -114,8 +116,8 @@ GPU_FN void attn_largest(uint32_t most[ATTN_STAGED], const float *const x[ATTN_S
 			most[i] = size > most[i] ? size : most[i];
 		}
 }
-/* Stage rows m ... m + 3 of q from x [dk] of each (NULL: zeros), by a warp.  factor: scale over
- * the power of two. */
+/* Store rows m ... m + 3 of q, x [dk] each (NULL: zeros), as fragments, by a warp.  Sets factor to
+ * scale / the power of two of the row. */
 GPU_FN void attn_stage_q(uint16_t *q, int m, const float *const x[ATTN_STAGED],
                          float factor[ATTN_STAGED], int dk, float scale)
 {
@@ -172,7 +174,7 @@ GPU_FN void attn_scale_k(float s[2][ATTN_OWN], float c[4][4], const float d[ATTN
 		for (int r = 0; r < 2; r++)
 			s[r][e] = fmaf(d[e], c[e / 2][2 * r + e % 2], s[r][e]);
 }
-/* q . k of a page: rows g and g + 8 and a lane's positions, not yet times the scale. */
+/* Set s to q . k, without the scale, of rows g and g + 8 and a lane's positions of a page. */
 template <int TYPE, class MEM>
 GPU_FN void attn_dot(float s[2][ATTN_OWN], const uint4 *q, const unsigned char *k, int units,
                      int lane)
@@ -204,7 +206,8 @@ GPU_FN void attn_dot(float s[2][ATTN_OWN], const uint4 *q, const unsigned char *
 		s[1][e] = c[e / 2][2 + e % 2];
 	}
 }
-/* attn_cap of eight numbers; they move by one place at a time, so that its code is there once. */
+/* Apply attn_cap to eight numbers.  The array rotates, so that the loop is not unrolled: the code
+ * of tanh is long. */
 GPU_FN void attn_cap_all(float s[ATTN_OWN], float cap)
 {
 #pragma unroll 1
@@ -217,8 +220,8 @@ GPU_FN void attn_cap_all(float s[ATTN_OWN], float cap)
 		s[ATTN_OWN - 1] = x;
 	}
 }
-/* Scores of one row from dot products; those not seen become -inf.  Returns their maximum over the
- * page.  pos: the lane's first position. */
+/* Turn the dot products of one row into scores; -inf for positions that it does not attend to.
+ * Returns their maximum over the page.  pos: the lane's first position. */
 GPU_FN float attn_score(float s[ATTN_OWN], int pos, attn_span see, float factor, float cap)
 {
 	float most = ATTN_NONE;
@@ -237,7 +240,7 @@ GPU_FN float attn_score(float s[ATTN_OWN], int pos, attn_span see, float factor,
 		most = fmaxf(most, s[e]);
 	return attn_max4(most);
 }
-/* s becomes the weights relative to m; returns their sum over the page. */
+/* Replace the scores by weights relative to m.  Returns their sum over the page. */
 GPU_FN float attn_weigh(float s[ATTN_OWN], float m)
 {
 	float sum = 0;
@@ -250,7 +253,7 @@ GPU_FN float attn_weigh(float s[ATTN_OWN], float m)
 	return attn_sum4(sum);
 }
 
-/* Two terms of the weights of row g + 8 r, times by, as A: a[term][step]. */
+/* Store the two terms of the weights of row g + 8 r, times by, as A: a[term][step]. */
 GPU_FN void attn_cut_row(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[ATTN_OWN], float by,
                          int r)
 {
@@ -261,7 +264,7 @@ GPU_FN void attn_cut_row(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[AT
 		attn_terms(&a[0][s][j], &a[1][s][j], w[2 * i] * by, w[2 * i + 1] * by);
 	}
 }
-/* The weights of F16. */
+/* Store the weights of both rows for a cache of F16. */
 GPU_FN void attn_cut_weights(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], const float w[2][ATTN_OWN])
 {
 	attn_cut_row(a, w[0], (float)ATTN_ONE, 0);
@@ -284,8 +287,8 @@ GPU_FN void attn_multiply_v(float o[4][4], const uint32_t a[ATTN_TERMS][ATTN_STE
 				mma_f16(o[i], a[term][s], b);
 			}
 }
-/* Clear V at positions outside what the rows of a tile see, which may be NaN; codes of Q8_0 and
- * Q4_0 cannot be.  from: position of the page. */
+/* Clear V at positions outside `see`: they may be NaN, and 0 NaN is NaN.  Codes of Q8_0 and Q4_0
+ * are never NaN.  from: first position of the page. */
 template <int TYPE>
 GPU_FN void attn_clear_edge(attn_raw<TYPE> *v, int from, int lane, attn_span see)
 {
@@ -310,7 +313,7 @@ GPU_FN void attn_clear_edge(attn_raw<TYPE> *v, int from, int lane, attn_span see
 		}
 	}
 }
-/* w d, scaled, as A; back: by what the products of rows g and g + 8 are multiplied */
+/* Store w d, scaled by a power of two, as A.  back: its inverse for rows g and g + 8. */
 GPU_FN void attn_cut_scaled(uint32_t a[ATTN_TERMS][ATTN_STEPS][4], float back[2],
                             const float w[2][ATTN_OWN], const float d[ATTN_OWN])
 {
@@ -344,7 +347,7 @@ GPU_FN void attn_add_scaled(float o[4][4], const float w[2][ATTN_OWN], const att
 	for (int i = 0; i < 16; i++)
 		o[i / 4][i % 4] = fmaf(c[i / 4][i % 4], back[i % 4 / 2], o[i / 4][i % 4]);
 }
-/* Sums of rows g and g + 8 times a. */
+/* Multiply the sums of rows g and g + 8 by a. */
 template <int NB> GPU_FN void attn_shrink_sums(float o[NB][4][4], const float a[2])
 {
 	if (a[0] == 1 && a[1] == 1)

@@ -1,13 +1,14 @@
-/* backend/cuda/attn_mm.cu - attention for many rows of a run (prefill): a block has 16 rows a warp,
- * heads of one KV head and of neighbouring tokens, and walks the pages that they see.
+/* backend/cuda/attn_mm.cu - attention for many rows of a run (prefill): a block has 16 rows for
+ * each warp, query heads of one KV head and of neighbouring tokens, and loops over the pages with
+ * positions that they attend to.
  *
  *   shared memory   q [warp][unit][128] 16 bytes, as A fragments
  *                   2 stages of K and V of a page, as they are in the cache, by cp.async
  *
- * The next page is copied while one is computed.  Each warp holds in registers: S, the weights, the
- * sums of the split and of the previous splits; it joins them at the end of a split.  A warp skips
- * pages that none of its rows sees; that changes no bits (a = 1, w = 0).  Tiles with the longest
- * context start first.
+ * The next page is copied while one is computed.  Each warp keeps in registers: scores, weights,
+ * the sums of the split and of the previous splits; it joins them at the end of a split.  A warp
+ * skips pages outside the spans of all its rows; that changes no bits (a = 1, w = 0).  Tiles with
+ * the longest context start first.
  *
  * Limits: dk, dv <= 128, within the shared memory of the device: F16 of dk = dv = 128 takes 98 KiB,
  * which sm_75 does not have. */
@@ -45,7 +46,7 @@ template <int NB> struct mm_sums {
 
 /* ---- the tile ---- */
 
-/* q of this warp's rows, what they see, their factors. */
+/* Store q, span and factor of this warp's rows. */
 GPU_FN void stage_rows(const struct attn_args *g, const mm_work *w, uint16_t *q, mm_rows *rows)
 {
 	const attn_tile *t = &w->t;
@@ -70,7 +71,7 @@ GPU_FN void stage_rows(const struct attn_args *g, const mm_work *w, uint16_t *q,
 				rows[m + i].factor = factor[i];
 	}
 }
-/* Positions that any row of this warp sees. */
+/* Return the span of all rows of this warp. */
 GPU_FN attn_span find_own(const mm_work *w)
 {
 	int n = w->t.rows * w->t.heads - w->warp * ATTN_M, last = n < ATTN_M ? n - 1 : ATTN_M - 1;
@@ -127,7 +128,7 @@ GPU_FN void add_values(const mm_work *w, float o[NB][4][4], float s[2][ATTN_OWN]
 			attn_multiply_v<TYPE>(o[b], a, raw);
 	}
 }
-/* Scores become weights; m, l and o take the page's maximum. */
+/* Replace the dot products of a page by weights; rescale m, l and o to the new maximum. */
 template <int TYPE, int NB>
 GPU_FN void weigh_page(const struct attn_args *g, const mm_work *w, mm_sums<NB> *sums,
                        float s[2][ATTN_OWN], int from)
@@ -167,7 +168,7 @@ GPU_FN void begin_split(const struct attn_args *g, const mm_work *w, mm_sums<NB>
 	for (int r = 0; r < 2; r++) {
 		int m = w->lane / 4 + 8 * r;
 		attn_span see = w->rows[m].see;
-		int first = g->a.sinks && see.end && attn_split0(see) == split;
+		int first = g->a.sinks && see.end && attn_first_split(see) == split;
 
 		sums->st[r].m = first ? g->a.sinks[w->t.head + (w->warp * ATTN_M + m) % w->t.heads]
 		                      : ATTN_NONE;
@@ -185,7 +186,7 @@ GPU_FN void end_split(const mm_work *w, mm_sums<NB> *all, mm_sums<NB> *sums, int
 		attn_span see = w->rows[w->lane / 4 + 8 * r].see;
 		attn_mix x;
 
-		if (!see.end || split < attn_split0(see) || split >= attn_split1(see))
+		if (!see.end || split < attn_first_split(see) || split >= attn_end_split(see))
 			continue;
 		x = attn_join(&all->st[r], sums->st[r].m, sums->st[r].l);
 #pragma unroll
@@ -217,7 +218,7 @@ GPU_FN void store_result(const struct attn_args *g, const mm_work *w, const mm_s
 	}
 }
 
-/* All pages that the rows see. */
+/* Compute all pages in the span of the block. */
 template <int TYPE, int NB> GPU_FN void walk_pages(const struct attn_args *g, const mm_work *w)
 {
 	int p0 = w->span.lo / GPU_PAGE, p1 = (w->span.end - 1) / GPU_PAGE + 1;

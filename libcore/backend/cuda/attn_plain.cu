@@ -1,8 +1,8 @@
-/* backend/cuda/attn_plain.cu - attention for all types of K and V by fma, one warp a row.
+/* backend/cuda/attn_plain.cu - attention for all types of K and V by fma, one warp for each row.
  *
  * Scores: a lane has a position of the page, q . k by fma from +0, dimensions ascending.  The
- * weights of a page are added by halves (lanes i and i + 16, 8, 4, 2, 1).  Values: a lane has
- * dimensions lane, lane + 32, ...; o = fma(w, v, o), positions ascending.  Else as in attn.cuh.
+ * weights of a page are added in a tree (lanes i and i + 16, then 8, 4, 2, 1).  Values: a lane has
+ * dimensions lane, lane + 32, ...; o = fma(w, v, o), positions ascending.  The rest as in attn.cuh.
  *
  * Limits: dv <= 512.  It reads K and V for each row, so it is slow for many rows. */
 #include "backend/cuda/attn.cuh"
@@ -13,7 +13,7 @@ enum {
 	DIMS = 16, /* dimensions of a lane: dv <= 512 */
 };
 
-/* A row and its state, the same in all lanes but for o. */
+/* A row and its state; o of this lane, all else the same in all lanes. */
 struct plain_work {
 	const unsigned char *k, *v; /* of the page */
 	const float *q;
@@ -48,7 +48,7 @@ GPU_FN void find_page(const struct gpu_attn *a, const struct gpu_run *run, plain
 	w->k = at + (size_t)kv * l->k_head;
 	w->v = at + l->v_at + (size_t)kv * l->v_head;
 }
-GPU_FN float dot(const struct gpu_attn *a, const plain_work *w)
+GPU_FN float dot_qk(const struct gpu_attn *a, const plain_work *w)
 {
 	float s = 0;
 
@@ -56,11 +56,11 @@ GPU_FN float dot(const struct gpu_attn *a, const plain_work *w)
 		s = fmaf(w->q[d], kv_read(w->k, a->k_type, 0, w->lane, d, w->k_units), s);
 	return s;
 }
-/* Add the page of position `from`, its first. */
+/* Add the page that begins at position `from`. */
 GPU_FN void add_page(const struct gpu_attn *a, plain_work *w, int from)
 {
 	int pos = from + w->lane, in = pos >= w->see.lo && pos < w->see.end;
-	float s = in ? attn_cap(dot(a, w) * a->scale, a->cap) : ATTN_NONE,
+	float s = in ? attn_cap(dot_qk(a, w) * a->scale, a->cap) : ATTN_NONE,
 	      most = fmaxf(w->st.m, max_warp(s)), shrink = attn_shrink(w->st.m, most),
 	      weight = attn_weight(s, most);
 
@@ -90,7 +90,7 @@ GPU_FN void do_split(const struct gpu_attn *a, const struct gpu_run *run, plain_
 
 	w->st.m = ATTN_NONE;
 	w->st.l = 0;
-	if (a->sinks && attn_split0(w->see) == split) {
+	if (a->sinks && attn_first_split(w->see) == split) {
 		w->st.m = a->sinks[head];
 		w->st.l = 1;
 	}
@@ -139,7 +139,8 @@ __global__ void __launch_bounds__(THREADS, 4) attn_rows(const __grid_constant__ 
 	w.lane = (int)(threadIdx.x % KV_WARP);
 	w.k_units = (a->dk + KV_DIMS - 1) / KV_DIMS;
 	w.v_units = (a->dv + KV_DIMS - 1) / KV_DIMS;
-	for (int s = attn_split0(w.see) + (int)blockIdx.z; s < attn_split1(w.see); s += g.parts) {
+	for (int s = attn_first_split(w.see) + (int)blockIdx.z; s < attn_end_split(w.see);
+	     s += g.parts) {
 		attn_mix x;
 
 		do_split(a, run, &w, head, s);
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(THREADS, 4) attn_rows(const __grid_constant__ 
 	           a->dv, sums);
 }
 
-int attn_plain_takes(const struct gpu_attn *a) { return a->dv <= DIMS * KV_DIMS; }
+int attn_plain_supports(const struct gpu_attn *a) { return a->dv <= DIMS * KV_DIMS; }
 int attn_plain_run(const struct attn_args *g, cudaStream_t s)
 {
 	dim3 grid((unsigned)((g->a.heads + WARPS - 1) / WARPS), (unsigned)g->a.max_rows,

@@ -1,5 +1,5 @@
-/* backend/cuda/attn_row.cuh (private) - attention of one row: the positions that it sees, tiles of
- * rows, arithmetic, and how splits are joined.
+/* backend/cuda/attn_row.cuh (private) - attention of one row: its span of positions, tiles of rows,
+ * arithmetic, and how splits are joined.
  *
  * A row is a query: one head of one token.  A tile is rows of one run that share K and V. */
 #ifndef BACKEND_CUDA_ATTN_ROW_CUH
@@ -17,19 +17,19 @@ enum {
 	ATTN_Q_UNIT = ATTN_TERMS * ATTN_STEPS * KV_WARP, /* uint4 of q of a unit */
 	ATTN_ONE = 1 << 15,                              /* w 2^15 */
 	ATTN_STAGED = 4,                                 /* rows that a warp cuts at a time */
-	ATTN_TOP = 14,                                   /* scaled numbers are below 2^(14 + 1) */
-	ATTN_BIAS = 127,                                 /* of a float's exponent */
+	ATTN_TOP = 14,   /* scaled numbers are below 2^(ATTN_TOP + 1) */
+	ATTN_BIAS = 127, /* of a float's exponent */
 	ATTN_MOST = 253, /* biased exponent of the largest power taken */
 };
 #define ATTN_UNONE (1.0f / (float)ATTN_ONE)
 #define ATTN_NONE gpu_float(0xff800000) /* -inf */
 
-/* ---- what a row sees ---- */
+/* ---- the positions that a row attends to ---- */
 
 struct attn_span {
-	int lo, end;
+	int lo, end; /* positions lo <= p < end */
 };
-/* Positions that the row of a token at position pos sees. */
+/* Return the positions that the row of a token at position pos attends to. */
 GPU_FN attn_span attn_see(const struct gpu_attn *a, const struct gpu_run *run, int pos)
 {
 	int sees = a->chunked ? pos % a->window + 1 : a->window, last = run->pos + run->n - 1;
@@ -40,8 +40,8 @@ GPU_FN attn_span attn_see(const struct gpu_attn *a, const struct gpu_run *run, i
 	return s;
 }
 /* The first split of a span, and one more than its last. */
-GPU_FN int attn_split0(attn_span s) { return s.lo / GPU_SPLIT; }
-GPU_FN int attn_split1(attn_span s) { return (s.end - 1) / GPU_SPLIT + 1; }
+GPU_FN int attn_first_split(attn_span s) { return s.lo / GPU_SPLIT; }
+GPU_FN int attn_end_split(attn_span s) { return (s.end - 1) / GPU_SPLIT + 1; }
 
 /* Tokens [row, row + rows) of a run and query heads [head, head + heads): row m of the tile is
  * token m / heads, head m % heads. */
@@ -55,8 +55,8 @@ GPU_FN attn_span attn_see_tile(const struct gpu_attn *a, const struct gpu_run *r
 
 	return attn_span{ first.lo, last.end };
 }
-/* Find the tokens of tile number `tile`, by a whole warp: with scan counted over the runs that the
- * launch is for, else the tile that begins at row `tile`.  0: there is none. */
+/* Set *run and t->row to those of tile number `tile`, counted over the runs of run_least ...
+ * run_most rows, by a whole warp.  Returns 0 if there is no such tile. */
 GPU_FN int attn_scan_runs(const struct attn_args *g, attn_tile *t, const struct gpu_run **run,
                           int tile)
 {
@@ -88,6 +88,8 @@ GPU_FN int attn_scan_runs(const struct attn_args *g, attn_tile *t, const struct 
 	}
 	return 0;
 }
+/* Set the tokens of tile number `tile`, by a whole warp: with scan as above, otherwise the tile
+ * that begins at row `tile`.  Returns 0 if there is none. */
 GPU_FN int attn_find_tile(const struct attn_args *g, attn_tile *t, const struct gpu_run **run,
                           int tile)
 {
@@ -112,7 +114,7 @@ GPU_FN int attn_find_tile(const struct attn_args *g, attn_tile *t, const struct 
 	t->pos = (*run)->pos + at;
 	return 1;
 }
-/* The query heads of block x: a KV head, and of its group the part that fits `most` rows. */
+/* Set the KV head of block x and its query heads, at most `most`. */
 GPU_FN void attn_tile_heads(attn_tile *t, const struct attn_args *g, int x, int most)
 {
 	int part = x % g->head_tiles * most;
@@ -121,12 +123,12 @@ GPU_FN void attn_tile_heads(attn_tile *t, const struct attn_args *g, int x, int 
 	t->head = t->kv * g->group + part;
 	t->heads = g->group - part < most ? g->group - part : most;
 }
-/* Number of row m among all rows of q and y. */
+/* Return the index of row m of the tile in q and y. */
 GPU_FN size_t attn_row(const struct gpu_attn *a, attn_tile t, int m)
 {
 	return (size_t)(t.row + m / t.heads) * (size_t)a->heads + (size_t)(t.head + m % t.heads);
 }
-/* q of row m; NULL if the tile has fewer rows. */
+/* Return q of row m; NULL if the tile has fewer rows. */
 GPU_FN const float *attn_find_q(const struct gpu_attn *a, attn_tile t, int m)
 {
 	return m < t.rows * t.heads ? a->q + attn_row(a, t, m) * (size_t)a->dk : NULL;
@@ -154,7 +156,8 @@ GPU_FN float attn_shrink(float from, float to) { return from == to ? 1.0f : attn
 GPU_FN float attn_weight(float s, float m) { return s == ATTN_NONE ? 0.0f : attn_exp(s - m); }
 GPU_FN float attn_cap(float s, float cap) { return cap != 0 ? cap * gpu_tanh(s / cap) : s; }
 
-/* A power of two that brings most to 2^14 ... 2^15, and its inverse; 1 if most is not finite. */
+/* A power of two by which numbers up to `most` become less than 2^15, and its inverse; 1 if most is
+ * not finite. */
 struct attn_power {
 	float by, back;
 };
@@ -191,13 +194,13 @@ GPU_FN uint32_t attn_sub(uint32_t a, uint32_t b) /* of pairs of f16 */
 	return attn_pack(attn_low(a) - attn_low(b), attn_high(a) - attn_high(b));
 #endif
 }
-/* hi and lo of two numbers */
+/* Split two numbers into f16 terms: number = hi + lo. */
 GPU_FN void attn_terms(uint32_t *hi, uint32_t *lo, float a, float b)
 {
 	*hi = attn_pack(a, b);
 	*lo = attn_pack(a - attn_low(*hi), b - attn_high(*hi));
 }
-/* Over the four lanes that have a row. */
+/* Maximum and sum over the four lanes of a row. */
 GPU_FN float attn_max4(float x)
 {
 	x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
@@ -209,7 +212,7 @@ GPU_FN float attn_sum4(float x)
 	return x + __shfl_xor_sync(~0u, x, 2);
 }
 
-/* Ask for bytes that will be read soon. */
+/* Prefetch the cache line of p into L2. */
 GPU_FN void attn_prefetch(const void *p)
 {
 #ifdef __CUDACC__
@@ -227,7 +230,7 @@ struct attn_state {
 struct attn_mix { /* o' = fma(o of the split, b, o a) */
 	float a, b;
 };
-/* Add m and l of a split. */
+/* Add m and l of a split to *to.  Returns the factors for o. */
 GPU_FN attn_mix attn_join(attn_state *to, float m, float l)
 {
 	float most = fmaxf(to->m, m);
@@ -237,7 +240,7 @@ GPU_FN attn_mix attn_join(attn_state *to, float m, float l)
 	to->m = most;
 	return x;
 }
-/* Index of a partial result.  The arrays are o [slot][head][split][dv], then m and l
+/* Return the index of a partial result.  The arrays are o [slot][head][split][dv], then m and l
  * [slot][head][split][2]. */
 GPU_FN size_t attn_part(const struct gpu_attn *a, int slot, int head, int split)
 {

@@ -58,13 +58,13 @@ GPU_FN void clear_sums(tile_joined<4> *s, float *shared)
 struct tile_work {
 	attn_tile t;
 	attn_span span;    /* of all rows */
-	int split, p0, p1; /* pages of the split that rows see */
+	int split, p0, p1; /* pages of the split in the span */
 	int warp, lane, k_units, v_units;
 	tile_shared *sh;
 	const uint4 *q;
 };
 
-/* Find the pages of the split; the first threads, one a page. */
+/* Find the pages of the split, by the first threads, a page each. */
 GPU_FN void find_pages(const struct attn_args *g, const struct gpu_run *run, tile_work *w)
 {
 	const struct gpu_layer *l = &g->a.rows.layers[g->a.layer];
@@ -95,7 +95,7 @@ template <int TYPE> GPU_FN void prefetch_pages(const tile_work *w)
 			attn_prefetch(w->sh->v[p] + i);
 	}
 }
-/* q of all rows, what they see, their factors: four rows a warp. */
+/* Store q, span and factor of all rows: four rows a warp. */
 GPU_FN void stage_rows(const struct attn_args *g, const struct gpu_run *run, const tile_work *w,
                        uint16_t *q)
 {
@@ -137,18 +137,18 @@ GPU_FN void score_page(const struct attn_args *g, const tile_work *w, float s[2]
 
 /* ---- 2. weights ---- */
 
-/* M and L of row m before the split */
+/* Return M and L of row m before the split. */
 GPU_FN attn_state begin_row(const struct attn_args *g, const tile_work *w, int m)
 {
 	attn_state st = { ATTN_NONE, 0.0f };
 
-	if (g->a.sinks && w->sh->see[m].end && attn_split0(w->sh->see[m]) == w->split) {
+	if (g->a.sinks && w->sh->see[m].end && attn_first_split(w->sh->see[m]) == w->split) {
 		st.m = g->a.sinks[w->t.head + m % w->t.heads];
 		st.l = 1;
 	}
 	return st;
 }
-/* The maximum before page p. */
+/* Return the maximum of row m before page p. */
 GPU_FN float most_before(const tile_work *w, float most, int m, int p)
 {
 	for (int i = w->p0; i < p; i++)
@@ -221,7 +221,7 @@ GPU_FN void add_unit(const tile_work *w, float o[4][4], int p, int b, const attn
 		attn_multiply_v<TYPE>(o, a, raw);
 	}
 }
-/* o of the split, this warp's units.  With few units the next page is loaded ahead. */
+/* Compute o of the split for this warp's units.  With few units the next page is loaded ahead. */
 template <int TYPE, int NB> GPU_FN void add_values(const tile_work *w, float o[NB][4][4])
 {
 	attn_raw<TYPE> next[NB];
@@ -262,7 +262,7 @@ template <int TYPE, int NB> GPU_FN void add_values(const tile_work *w, float o[N
 
 /* ---- results ---- */
 
-/* (m, l) of the split of row m of the tile */
+/* Return (m, l) of the split of row m of the tile. */
 GPU_FN attn_state end_row(const struct attn_args *g, const tile_work *w, int m)
 {
 	attn_state st = begin_row(g, w, m);
@@ -273,14 +273,14 @@ GPU_FN attn_state end_row(const struct attn_args *g, const tile_work *w, int m)
 	}
 	return st;
 }
-/* True if row m of the tile sees the split. */
+/* True if row m of the tile attends to positions of the split. */
 GPU_FN int row_sees(const tile_work *w, int m)
 {
 	attn_span s = w->sh->see[m];
 
-	return s.end && w->split >= attn_split0(s) && w->split < attn_split1(s);
+	return s.end && w->split >= attn_first_split(s) && w->split < attn_end_split(s);
 }
-/* Row r of the lane's two of all units, times by, to [dv] at `to`. */
+/* Store row r of the lane's two, all units, to [dv] at `to`. */
 template <int NB>
 GPU_FN void store_row(const tile_work *w, float *to, int dv, const float o[NB][4][4], int r)
 {
@@ -358,7 +358,7 @@ GPU_FN void store_result(const struct attn_args *g, const tile_work *w, const at
 	}
 }
 
-/* (m, l, o) of one split; all threads. */
+/* Compute (m, l, o) of one split, by all threads. */
 template <int TYPE, int NB>
 GPU_FN void do_split(const struct attn_args *g, const tile_work *w, float o[NB][4][4])
 {
@@ -404,8 +404,8 @@ __global__ void __launch_bounds__(THREADS, 2) attn_tiles(const __grid_constant__
 	w.q = q;
 	clear_sums(&sums, (float *)(q + w.k_units * ATTN_Q_UNIT));
 	w.span = there ? attn_see_tile(&g.a, run, w.t) : attn_span{ 0, 0 };
-	last = there ? attn_split1(w.span) : 0;
-	w.split = attn_split0(w.span) + (int)blockIdx.z;
+	last = there ? attn_end_split(w.span) : 0;
+	w.split = attn_first_split(w.span) + (int)blockIdx.z;
 	if (w.split < last)
 		find_pages(&g, run, &w);
 	__syncthreads();
@@ -437,7 +437,7 @@ __global__ void __launch_bounds__(THREADS, 2) attn_tiles(const __grid_constant__
 
 /* ---- launch ---- */
 
-int attn_tile_takes(const struct gpu_attn *a)
+int attn_tile_supports(const struct gpu_attn *a)
 {
 	return a->k_type == a->v_type && a->dv <= 4 * WARPS * KV_DIMS &&
 	       (a->k_type == INFER_F16 || ((a->k_type == INFER_Q8_0 || a->k_type == INFER_Q4_0) &&
@@ -459,12 +459,9 @@ template <int TYPE> static int run_type(const struct attn_args *g, cudaStream_t 
 }
 int attn_tile_run(const struct attn_args *g, cudaStream_t s)
 {
-	switch (g->a.k_type) {
-	case INFER_F16:
+	if (g->a.k_type == INFER_F16)
 		return run_type<INFER_F16>(g, s);
-	case INFER_Q8_0:
+	if (g->a.k_type == INFER_Q8_0)
 		return run_type<INFER_Q8_0>(g, s);
-	default:
-		return run_type<INFER_Q4_0>(g, s);
-	}
+	return run_type<INFER_Q4_0>(g, s);
 }

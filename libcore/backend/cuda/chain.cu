@@ -5,14 +5,15 @@
  *        row 0   | op 0 | op 1 | ... |     block (0, 0)
  *        row 1   | op 0 | op 1 | ... |     block (1, 0)
  *
- * If every operation reads and writes the same column only, or blocks of GPU_BLOCK of them, the
- * columns of a row are shared by several blocks (grid.y), which changes no bit.  Between operations
- * there is a barrier, unless both work on the columns that a thread owns (chain_row.cuh).
+ * If each operation computes a column (or a block of GPU_BLOCK columns) from the same columns of
+ * its sources, several blocks share the columns of a row (grid.y); that changes no bits.  Between
+ * operations there is a barrier, unless both work only on the columns that a thread owns
+ * (chain_row.cuh).
  *
- * The chains that stand between the products of most models have kernels of their own:
- * chain_held.cu, chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations;
- * ROUTE: GPU_EXPERTS experts.  MM, HEAD_MM, ATTN, CONV1D, GATED_DELTA, MOE, RECV and SEND are not
- * operations of a chain. */
+ * The chains between the products of most models have kernels of their own: chain_held.cu,
+ * chain_heads.cu.  EMBED has a launch of its own.  Limits: GPU_CHAIN operations; ROUTE: GPU_EXPERTS
+ * experts.  MM, HEAD_MM, ATTN, CONV1D, GATED_DELTA, MOE, RECV and SEND are not operations of a
+ * chain. */
 #include "backend/cuda/chain_act.cuh"
 #include "backend/cuda/chain_elem.cuh"
 #include "backend/cuda/chain_embed.cuh"
@@ -25,16 +26,17 @@
 
 enum {
 	CHAIN_PIECE = 1024,      /* columns of a block if rows are few */
-	CHAIN_LONG_PIECE = 4096, /* if they are many */
+	CHAIN_LONG_PIECE = 4096, /* columns of a block with CHAIN_MANY_ROWS rows or more */
 	CHAIN_MANY_ROWS = 256,
 };
 
-/* Three kernels: element-wise operations, NORM and GPU_OP_ACT; also ROPE and KV_PUT; all.  More
- * operations take more registers, so fewer blocks fit on a multiprocessor. */
+/* Three kernels.  LIGHT: element-wise operations, NORM and GPU_OP_ACT; HEADS: also ROPE and KV_PUT;
+ * ALL: all operations.  More operations take more registers, so fewer blocks fit on a
+ * multiprocessor. */
 enum chain_level { CHAIN_LIGHT, CHAIN_HEADS, CHAIN_ALL };
 static constexpr int chain_blocks(int level) { return level == CHAIN_LIGHT ? 4 : 2; }
 
-/* piece: columns of a block; barriers: bit i: a barrier before operation i */
+/* piece: columns of a block; bit i of barriers: there is a barrier before operation i */
 struct chain_plan {
 	int32_t piece;
 	uint32_t barriers;
@@ -52,7 +54,7 @@ GPU_FN void chain_heads(const struct gpu_op *o, const struct gpu_rows *rows,
 		               o->node.kv_put.dk, b, o->node.kv_put.dv);
 }
 
-/* Operations of some models. */
+/* Apply an operation that few models have. */
 GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, struct chain_row *r,
                        const struct route *t, float *y, const float *a, const float *b)
 {
@@ -60,22 +62,22 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 
 	switch (o->node.op) {
 	case GRAPH_ATTN_TEMP:
-		chain_temper(o, r, chain_own(r, o->node.cols), rows->pos, y, a);
+		chain_attn_temp(o, r, chain_own(r, o->node.cols), rows->pos, y, a);
 		break;
 	case GRAPH_GAUSS_TOPK:
-		chain_cut(o, r, y, a);
+		chain_gauss_topk(o, r, y, a);
 		break;
 	case GRAPH_SLICE:
-		chain_part(o, y, a);
+		chain_slice(o, y, a);
 		break;
 	case GRAPH_PERMUTE:
 		chain_permute(o, y, a);
 		break;
 	case GRAPH_ALTUP_MIX:
-		chain_mix(o, y, a, b, o->c + row * (size_t)o->c_cols);
+		chain_altup_mix(o, y, a, b, o->c + row * (size_t)o->c_cols);
 		break;
 	case GRAPH_ALTUP_RESCALE:
-		chain_level(o, r, y, a, b);
+		chain_altup_rescale(o, r, y, a, b);
 		break;
 	case GRAPH_ROUTE:
 		chain_route(o, r, t, y, a);
@@ -130,7 +132,7 @@ GPU_FN void chain_op(const struct gpu_op *o, const struct gpu_rows *rows, struct
 	}
 }
 
-/* Elements of w0 of an operation, w1: of w1 */
+/* Return the number of elements of w0 of an operation; w1 1: of w1. */
 GPU_FN int weight_size(const struct gpu_op *o, int w1)
 {
 	int cols = o->node.cols, groups = o->node.norm.groups > 1 ? o->node.norm.groups : 1;
@@ -238,7 +240,7 @@ static int32_t columns_of(const struct gpu_op *o)
 	return o->node.op == GPU_OP_ACT ? o->a_cols : o->node.cols;
 }
 
-/* True if blocks of columns of a row can be computed apart from each other. */
+/* True if blocks of columns of a row can be computed independently. */
 static bool can_split(const struct gpu_chain *c)
 {
 	for (int i = 0; i < c->n; i++) {
@@ -277,9 +279,9 @@ static int launch_ops(const struct gpu_chain *c, cudaStream_t s)
 	int level = CHAIN_LIGHT;
 	dim3 grid;
 
-	if (chain_held_takes(c))
+	if (chain_held_supports(c))
 		return chain_held(c, s);
-	if (chain_heads_takes(c))
+	if (chain_heads_supports(c))
 		return chain_heads(c, s);
 	for (int i = 0; i < c->n; i++)
 		level = level_of(&c->ops[i]) > level ? level_of(&c->ops[i]) : level;

@@ -8,8 +8,8 @@
  *         that is not finite has 0 in the terms after the first.
  *   F16, BF16   lane l stores k = 8 l ... 8 l + 7 of each term.
  *
- * A row has gpu_blocks(k) elements of d and 8 gpu_blocks(k) of sum; elements past the end of k
- * are 0. */
+ * A row has gpu_blocks(k) elements of d and 8 gpu_blocks(k) of sum; k is padded with
+ * zeros. */
 #ifndef BACKEND_CUDA_CHAIN_ACT_CUH
 #define BACKEND_CUDA_CHAIN_ACT_CUH
 #include "backend/cuda/chain_row.cuh"
@@ -23,7 +23,7 @@ enum {
 /* gpu_blocks on the device */
 GPU_FN int act_blocks(int n) { return (n + GPU_BLOCK - 1) / GPU_BLOCK; }
 
-/* x[k ... k + 3] of a row of n elements, 0 past its end.  Rows of a multiple of 4 are aligned. */
+/* Read x[k ... k + 3] of a row of n elements; 0 if k + i >= n.  Rows with n % 4 == 0 are aligned. */
 GPU_FN void act_load4(float *v, const float *x, int k, int n)
 {
 	if (n % 4 == 0) {
@@ -36,7 +36,8 @@ GPU_FN void act_load4(float *v, const float *x, int k, int n)
 		v[i] = k + i < n ? x[k + i] : 0;
 }
 
-/* The bits of the largest magnitude of a block: NaN above inf above all numbers. */
+/* Return the bits of the largest magnitude of a block; NaN is larger than inf, inf than all
+ * numbers. */
 GPU_FN uint32_t act_amax(const float v[ACT_LANE])
 {
 	uint32_t most = 0;
@@ -54,7 +55,7 @@ GPU_FN uint32_t act_amax(const float v[ACT_LANE])
 	return most;
 }
 
-/* The scale of a block of I8 and its inverse, as act_scale of kern/act.h. */
+/* Return the scale of a block of I8, and set its inverse, as act_scale of kern/act.h does. */
 GPU_FN float act_scale8(uint32_t amax, float *inverse)
 {
 	float d = gpu_float(amax) / 127.0f;
@@ -109,7 +110,7 @@ GPU_FN void act_block_i8(const struct gpu_act *act, int row, int block, int bloc
 	act_store_i8(act, row, block, blocks, v);
 }
 
-/* 2^e of a block of F16 and 2^-e */
+/* Return 2^e of a block of F16, and set *inverse to 2^-e. */
 GPU_FN float act_scale16(uint32_t amax, float *inverse)
 {
 	int e = (int)(amax >> 23) - ACT_BIAS - ACT_F16_TOP;
@@ -119,7 +120,7 @@ GPU_FN float act_scale16(uint32_t amax, float *inverse)
 	return gpu_float((uint32_t)(ACT_BIAS + e) << 23);
 }
 
-/* One term of a value; *rest: what is left of it. */
+/* Return the next term of a value v; *rest: v minus the term. */
 template <int FORM> GPU_FN uint16_t act_term(float v, float *rest)
 {
 	uint16_t h = FORM == GPU_F16 ? float_half(v) : float_bf16(v);
@@ -169,8 +170,8 @@ GPU_FN void act_block_16(const struct gpu_act *act, int row, int block, int bloc
 	act_store_16<FORM>(act, row, block, blocks, v);
 }
 
-/* Make blocks [from, to) of x, n elements, in row `row` of act: a block of GPU_ROW_THREADS
- * threads, a warp for each.  F32: nothing if act is the value itself. */
+/* Write blocks [from, to) of row `row` of act from x [n], by GPU_ROW_THREADS threads, a warp for
+ * each block.  F32: copy x, unless act is the value itself. */
 GPU_FN void act_make(const struct gpu_act *act, int row, const float *x, int n, int from, int to)
 {
 	int warp = chain_thread() / 32, blocks = act_blocks(n);

@@ -2,7 +2,7 @@
  *
  *   ADD       fma(mul, b, a)
  *   SILU_MUL, GELU_MUL, GELU   math.cuh
- *   GATE      a sigmoid(b), plain: a b; b of one column: the same for all
+ *   GATE      a sigmoid(b), no_sigmoid: a b; a b of one column is used for all columns
  *   SCALE     a (mul w0[0]), or (a mul) w0[i]
  *   ATTN_TEMP a (float)(1 + beta ln(1 + (pos + from) / length))
  *   GET_ROWS  row `token` of a */
@@ -53,8 +53,8 @@ GPU_FN void chain_scale(const struct gpu_op *o, struct chain_span s, float *y, c
 }
 
 /* One thread computes the factor: double is slow on many devices.  Adding zeros is exact. */
-GPU_FN void chain_temper(const struct gpu_op *o, struct chain_row *r, struct chain_span s,
-                         const int32_t *pos, float *y, const float *a)
+GPU_FN void chain_attn_temp(const struct gpu_op *o, struct chain_row *r, struct chain_span s,
+                            const int32_t *pos, float *y, const float *a)
 {
 	float mul = 0;
 

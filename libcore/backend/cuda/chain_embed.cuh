@@ -1,8 +1,8 @@
-/* backend/cuda/chain_embed.cuh (private) - EMBED: row `at` of the table of w0, times mul.  A
- * kernel of its own, one thread an element: reads of a table have a long latency.
+/* backend/cuda/chain_embed.cuh (private) - EMBED: a row of the table w0, times mul.  It has
+ * a kernel of its own with a thread for each element, because reads of a table have a long latency.
  *
- * at by 0: the token; 1: its position; 2: 1 from position `second` of its run on, else 0, at
- * most the table's last row. */
+ * The row, by enum graph_index: the token id; its position; its segment, which is 1 from position
+ * `second` of its run on and otherwise 0, and at most the last row of the table. */
 #ifndef BACKEND_CUDA_CHAIN_EMBED_CUH
 #define BACKEND_CUDA_CHAIN_EMBED_CUH
 #include "backend/cuda/gpu.h"
@@ -13,16 +13,16 @@ GPU_FN int embed_row(const struct gpu_op *o, const struct gpu_rows *rows, int to
 {
 	int pos = rows->pos[token], second;
 
-	if (o->node.embed.index == 0)
+	if (o->node.embed.index == GRAPH_TOKEN_ID)
 		return rows->id[token];
-	if (o->node.embed.index == 1)
+	if (o->node.embed.index == GRAPH_POSITION)
 		return pos;
 	second = rows->runs[rows->run[token]].second;
 	second = second && pos >= second;
 	return second < o->w_rows ? second : o->w_rows - 1;
 }
 
-/* Element k of row `row`; w_type -1: f32 rows of node.cols elements */
+/* Return element k of row `row` of the table; w_type -1: f32 rows of node.cols elements. */
 GPU_FN float embed_get(const struct gpu_op *o, int row, int k)
 {
 	if (o->w_type < 0)

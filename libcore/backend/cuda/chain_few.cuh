@@ -1,14 +1,17 @@
-/* backend/cuda/chain_few.cuh (private) - kernels for chains of one form, in place of the general one of
- * chain.cu; they have its bits. */
+/* backend/cuda/chain_few.cuh (private) - kernels for the chains of most models; they are faster
+ * than the general kernel of chain.cu and have its bits. */
 #ifndef BACKEND_CUDA_CHAIN_FEW_CUH
 #define BACKEND_CUDA_CHAIN_FEW_CUH
 #include "backend/cuda/launch.h"
 
-/* chain_held.cu: a row stays in registers.  True if it computes all operations of c. */
-bool chain_held_takes(const struct gpu_chain *c);
+/* x_supports: true if the kernel supports all operations of c.  x: launch it; returns a
+ * cudaError_t.
+ *
+ * chain_held.cu: a row is kept in registers. */
+bool chain_held_supports(const struct gpu_chain *c);
 int chain_held(const struct gpu_chain *c, cudaStream_t s);
 
-/* chain_heads.cu: each head by a warp. */
-bool chain_heads_takes(const struct gpu_chain *c);
+/* chain_heads.cu: a warp computes a head. */
+bool chain_heads_supports(const struct gpu_chain *c);
 int chain_heads(const struct gpu_chain *c, cudaStream_t s);
 #endif

@@ -19,12 +19,12 @@ enum {
 	HEADS_PAIRS = 4, /* pairs of a lane whose loads precede the first use */
 };
 
-/* most: warps of a row; v_apart: 1 if V has warps of its own */
+/* most: warps of a row; v_apart 1: warps of their own store V */
 struct heads_plan {
 	int32_t most, v_apart;
 };
 
-/* The place of the row's K and V in the cache.  at: its page; NULL: the page was released. */
+/* The address of the row's K and V in the cache.  at: the page; NULL: it was released. */
 struct heads_place {
 	const struct gpu_layer *layer;
 	unsigned char *at;
@@ -41,7 +41,8 @@ GPU_FN struct heads_place heads_find(const struct gpu_rows *r, int layer, int ro
 	p.pos %= GPU_PAGE;
 	return p;
 }
-/* K of head `head`, and V unless other warps do that; or V of head - heads. */
+/* Store K of head `head` in the cache, and its V unless v_apart; with v_apart and head >= heads, V
+ * of head - heads. */
 GPU_FN void heads_put(const struct gpu_op *o, const struct heads_place *p, int head, int v_apart,
                       const float *k, const float *v)
 {
@@ -59,7 +60,7 @@ GPU_FN void heads_put(const struct gpu_op *o, const struct heads_place *p, int h
 		kv_put(p->at + l->v_at + (size_t)h * l->v_head, l->v_type, 1, p->pos, v, dv, 0);
 }
 
-/* chain_rope of one head of dk columns */
+/* Apply ROPE to one head of dk columns, as chain_rope does. */
 GPU_FN void heads_rope(const struct gpu_op *o, float *y, const float *x, const float *cs)
 {
 	int lane = chain_thread() % 32, from = o->node.rope.from, rot = o->node.rope.rot,
@@ -94,7 +95,7 @@ GPU_FN void heads_rope(const struct gpu_op *o, float *y, const float *x, const f
 	}
 }
 
-/* One head of groups of n columns; see chain_norm. */
+/* Apply NORM to one head, as chain_norm does. */
 GPU_FN void heads_norm(const struct gpu_op *o, struct chain_row *r, int head, float *y,
                        const float *x)
 {
@@ -167,7 +168,7 @@ __global__ void __launch_bounds__(HEADS_WARPS * 32)
 
 /* ---- host ---- */
 
-/* Heads of an operation that is computed here; 0: it is not. */
+/* Return the heads of an operation; 0: this kernel does not support it. */
 static int count_heads(const struct gpu_op *o)
 {
 	switch (o->node.op) {
@@ -180,22 +181,22 @@ static int count_heads(const struct gpu_op *o)
 	}
 	return 0;
 }
-/* The number of the last operation before i that writes src; -1: none does. */
-static int writer(const struct gpu_chain *c, int i, const float *src)
+/* Return the last operation before i that writes src; -1: none does. */
+static int find_writer(const struct gpu_chain *c, int i, const float *src)
 {
 	while (--i >= 0)
 		if (c->ops[i].y == src && c->ops[i].node.op != GRAPH_KV_PUT)
 			return i;
 	return -1;
 }
-static bool fits(const struct gpu_chain *c, int i, const float *src)
+static bool has_same_heads(const struct gpu_chain *c, int i, const float *src)
 {
-	int w = writer(c, i, src);
+	int w = find_writer(c, i, src);
 
 	return w < 0 || count_heads(&c->ops[w]) == count_heads(&c->ops[i]);
 }
 
-bool chain_heads_takes(const struct gpu_chain *c)
+bool chain_heads_supports(const struct gpu_chain *c)
 {
 	int puts = 0;
 
@@ -203,8 +204,8 @@ bool chain_heads_takes(const struct gpu_chain *c)
 		const struct gpu_op *o = &c->ops[i];
 
 		puts += o->node.op == GRAPH_KV_PUT;
-		if (count_heads(o) < 2 || puts > 1 || !fits(c, i, o->a) ||
-		    (o->node.op == GRAPH_KV_PUT && !fits(c, i, o->b)))
+		if (count_heads(o) < 2 || puts > 1 || !has_same_heads(c, i, o->a) ||
+		    (o->node.op == GRAPH_KV_PUT && !has_same_heads(c, i, o->b)))
 			return false;
 	}
 	return c->n > 0 && c->max_rows <= HEADS_ROWS;
@@ -219,7 +220,7 @@ int chain_heads(const struct gpu_chain *c, cudaStream_t s)
 		int heads = count_heads(o);
 
 		if (o->node.op == GRAPH_KV_PUT) {
-			p.v_apart = writer(c, i, o->b) < 0;
+			p.v_apart = find_writer(c, i, o->b) < 0;
 			heads *= 1 + p.v_apart;
 		}
 		p.most = heads > p.most ? heads : p.most;

@@ -1,7 +1,7 @@
-/* backend/cuda/chain_held.cu - a kernel for the usual chains between products: sums of rows, norms,
- * activation functions, and the activations of the next product.  With few rows such a chain is bound
- * by latency.  The kernel keeps a row in registers, so it reads global memory once.  It has the bits of
- * chain.cu.
+/* backend/cuda/chain_held.cu - a kernel for the most common chains between products: sums of rows,
+ * norms, activation functions, and the activations of the next product.  With few rows such a chain
+ * is bound by latency.  The kernel keeps a row in registers, so it reads global memory once.  It
+ * has the bits of chain.cu.
  *
  * Columns: warp w has the blocks w, w + warps, ... of GPU_BLOCK columns.  Lane l has 8 columns of a
  * block, from `low` and from `high` 4 each:
@@ -22,17 +22,18 @@
 
 enum {
 	HELD_LANE = 8,     /* columns of a lane in a block */
-	HELD_PIECE = 1024, /* columns of a block of threads where no norm needs the whole row */
+	HELD_PIECE = 1024, /* columns of a block of threads if no norm needs the whole row */
 	HELD_WARPS = 16,   /* most of a block of threads: 128 registers each */
 	HELD_MOST = 2,     /* blocks of a warp */
 	HELD_LEAST = GPU_ROW_THREADS / 32, /* warps that a norm needs */
-	HELD_ALIKE = 2,                    /* elements of a lane that one turn of a loop computes */
+	HELD_ALIKE = 2, /* elements of a lane in one iteration of held_map_loop */
 };
 /* Kinds of kernels: for sums and norms, for SILU_MUL, for the other activation functions.  One kernel
  * for all would be slower: with one row, fetching the instructions takes much of the time. */
 enum held_kind { HELD_NORMS, HELD_SILU, HELD_GELU };
 
-/* blocks: of columns, in a block of threads; whole: in a row; eights: 1 for the columns of F16 */
+/* blocks: blocks of columns in a block of threads; whole: in a row; eights 1: order of F16 and
+ * BF16 */
 struct held_plan {
 	int32_t blocks, whole, eights;
 };
@@ -65,7 +66,7 @@ GPU_FN void held_store(float *y, const struct held_lane *l, int i, const float v
 	*(float4 *)(to + l->high) = make_float4(v[4], v[5], v[6], v[7]);
 }
 
-/* Read two sources; then the result of f for each element. */
+/* v = f(v, u) for each element, after v is read from a and u from b (NULL: not read). */
 template <int N, class F>
 GPU_FN void held_map(float v[N][HELD_LANE], const struct held_lane *l, const float *a,
                      const float *b, F f)
@@ -94,16 +95,16 @@ GPU_FN void held_add(float v[N][HELD_LANE], const struct held_lane *l, const str
 {
 	float mul = o->node.add.mul == 0 ? 1 : o->node.add.mul;
 
-	if (a && !b) /* the row held is b */
+	if (a && !b) /* v is the second source */
 		held_map<N>(v, l, NULL, a, [=](float own, float u) { return fmaf(mul, own, u); });
 	else
 		held_map<N>(v, l, a, b, [=](float u, float own) { return fmaf(mul, own, u); });
 }
 
-/* v = f(v, u), HELD_ALIKE elements in each turn of a loop.  The arrays are shifted, because registers
- * cannot be indexed; unrolled, the code would be four times as long. */
+/* v = f(v, u) with u read from b, HELD_ALIKE elements in each iteration.  The arrays are shifted,
+ * because registers cannot be indexed; unrolled, the code would be four times as long. */
 template <int N, class F>
-GPU_FN void held_turn(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
+GPU_FN void held_map_loop(float v[N][HELD_LANE], const float *b, const struct held_lane *l, F f)
 {
 	float u[N][HELD_LANE] = {};
 
@@ -135,16 +136,16 @@ GPU_FN void held_act_fn(float v[N][HELD_LANE], const struct held_lane *l, const 
                         const float *b)
 {
 	if (KIND == HELD_SILU)
-		held_turn<N>(v, b, l, [](float g, float u) { return gpu_silu(g, u); });
+		held_map_loop<N>(v, b, l, [](float g, float u) { return gpu_silu(g, u); });
 	else if (o->node.op == GRAPH_GELU)
-		held_turn<N>(v, NULL, l, [](float g, float) { return gpu_gelu_erf(g, 1.0f); });
+		held_map_loop<N>(v, NULL, l, [](float g, float) { return gpu_gelu_erf(g, 1.0f); });
 	else if (o->node.gelu_mul.erf)
-		held_turn<N>(v, b, l, [](float g, float u) { return gpu_gelu_erf(g, u); });
+		held_map_loop<N>(v, b, l, [](float g, float u) { return gpu_gelu_erf(g, u); });
 	else
-		held_turn<N>(v, b, l, [](float g, float u) { return gpu_gelu(g, u); });
+		held_map_loop<N>(v, b, l, [](float g, float u) { return gpu_gelu(g, u); });
 }
 
-/* The sum of squares of the row, in the order of chain_sum. */
+/* Return the sum of squares of the row, in the order of chain_sum. */
 template <int N>
 GPU_FN float held_squares(const float v[N][HELD_LANE], const struct held_lane *l,
                           struct chain_row *r, float *row, int n)
@@ -219,7 +220,7 @@ GPU_FN void held_gain(float g[N][HELD_LANE], const struct held_lane *l, const st
 			held_load(g[i], l, i, (const float *)o->w0);
 }
 
-/* Apply one operation to v.  src: the address of the value in v; NULL: v is empty. */
+/* Apply one operation to v.  src: the value that v contains; NULL: none. */
 template <int N, int KIND>
 GPU_FN void held_op(float v[N][HELD_LANE], float gain[N][HELD_LANE], const struct held_lane *l,
                     const struct gpu_op *o, const float *src, struct chain_row *r, float *row,
@@ -297,7 +298,7 @@ __global__ void __launch_bounds__(KIND == HELD_NORMS ? HELD_WARPS * 32 : HELD_PI
 }
 
 /* ---- host ---- */
-static bool takes_op(const struct gpu_op *o)
+static bool supports_op(const struct gpu_op *o)
 {
 	switch (o->node.op) {
 	case GRAPH_ADD:
@@ -314,13 +315,12 @@ static bool takes_op(const struct gpu_op *o)
 	return false;
 }
 /* True if src is the first source of the operation, or the second one of ADD. */
-static bool follows(const struct gpu_op *o, const float *src)
+static bool reads_row(const struct gpu_op *o, const float *src)
 {
 	return (o->a == src) != (o->node.op == GRAPH_ADD && o->b == src);
 }
-/* True if an operation of the chain is one of two; of the same kind, since all activation functions
- * but SILU_MUL have one kernel. */
-static bool has(const struct gpu_chain *c, int op, int other)
+/* True if the chain contains one of two operations. */
+static bool has_op(const struct gpu_chain *c, int op, int other)
 {
 	int i = 0;
 
@@ -328,35 +328,39 @@ static bool has(const struct gpu_chain *c, int op, int other)
 		i++;
 	return i < c->n;
 }
-static bool has_norms(const struct gpu_chain *c) { return has(c, GRAPH_NORM, GRAPH_ADD); }
-static bool has_silu(const struct gpu_chain *c) { return has(c, GRAPH_SILU_MUL, GRAPH_SILU_MUL); }
-static bool has_gelu(const struct gpu_chain *c) { return has(c, GRAPH_GELU, GRAPH_GELU_MUL); }
-/* The forms of activations: 0: none, 1: in the order of I8, 2: of the others, 3: of both */
-static int forms(const struct gpu_chain *c)
+static bool has_norms(const struct gpu_chain *c) { return has_op(c, GRAPH_NORM, GRAPH_ADD); }
+static bool has_silu(const struct gpu_chain *c)
+{
+	return has_op(c, GRAPH_SILU_MUL, GRAPH_SILU_MUL);
+}
+static bool has_gelu(const struct gpu_chain *c) { return has_op(c, GRAPH_GELU, GRAPH_GELU_MUL); }
+/* The orders of columns that the activations of a chain need, a bit each. */
+enum { ORDER_I8 = 1, ORDER_16 = 2 };
+static int orders_of(const struct gpu_chain *c)
 {
 	int f = 0;
 
 	for (int i = 0; i < c->n; i++)
 		if (c->ops[i].node.op == GPU_OP_ACT)
-			f |= c->ops[i].act.form == GPU_I8    ? 1
+			f |= c->ops[i].act.form == GPU_I8    ? ORDER_I8
 			     : c->ops[i].act.form == GPU_F32 ? 0
-			                                     : 2;
+			                                     : ORDER_16;
 	return f;
 }
 
-bool chain_held_takes(const struct gpu_chain *c)
+bool chain_held_supports(const struct gpu_chain *c)
 {
 	int cols = c->n ? c->ops[0].a_cols : 0;
 	const float *src = NULL;
 
-	if (c->n < 2 || cols % GPU_BLOCK || forms(c) == 3 ||
+	if (c->n < 2 || cols % GPU_BLOCK || orders_of(c) == (ORDER_I8 | ORDER_16) ||
 	    has_norms(c) + has_silu(c) + has_gelu(c) > 1 ||
 	    (has_norms(c) && cols > HELD_MOST * HELD_WARPS * GPU_BLOCK))
 		return false;
 	for (int i = 0; i < c->n; i++) {
 		const struct gpu_op *o = &c->ops[i];
 
-		if (!takes_op(o) || o->a_cols != cols || (i && !follows(o, src)))
+		if (!supports_op(o) || o->a_cols != cols || (i && !reads_row(o, src)))
 			return false;
 		src = o->node.op == GPU_OP_ACT ? o->a : o->y;
 	}
@@ -374,7 +378,8 @@ static int held_launch(const struct gpu_chain *c, struct held_plan p, int warps,
 int chain_held(const struct gpu_chain *c, cudaStream_t s)
 {
 	int cols = c->ops[0].a_cols, blocks = cols / GPU_BLOCK, norms = has_norms(c), warps;
-	struct held_plan p = { norms ? blocks : HELD_PIECE / GPU_BLOCK, blocks, forms(c) == 2 };
+	struct held_plan p = { norms ? blocks : HELD_PIECE / GPU_BLOCK, blocks,
+		               orders_of(c) == ORDER_16 };
 	size_t bytes = norms ? (size_t)cols * sizeof(float) : 0;
 
 	if (!norms)

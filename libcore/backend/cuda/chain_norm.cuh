@@ -2,8 +2,9 @@
  *
  *   y = x (1 / sqrt(sum x^2 / n + eps)) w0, or with c = x - sum x / n, in place of x: ... w0 + w1
  *
- * n = cols / groups columns each; `first` columns of one group, the rest copied.  One group: the
- * whole block, owned columns only.  More: a warp each, the same bits (chain_row.cuh). */
+ * Groups of n = cols / groups columns; with `first`, one group of that many columns, and the rest
+ * is copied.  One group is computed by the whole block, a thread its own columns; of several, each
+ * by a warp.  Both have the same bits (chain_row.cuh). */
 #ifndef BACKEND_CUDA_CHAIN_NORM_CUH
 #define BACKEND_CUDA_CHAIN_NORM_CUH
 #include "backend/cuda/chain_row.cuh"
@@ -64,7 +65,7 @@ GPU_FN void norm_group(const struct norm *m, struct chain_row *r, int centred)
 		norm_rms<WARP>(m, r);
 }
 
-/* CENTRED 0: centred norms are left out */
+/* CENTRED false: the code of centred norms is not compiled. */
 template <bool CENTRED>
 GPU_FN void chain_norm(const struct gpu_op *o, struct chain_row *r, float *y, const float *x)
 {

@@ -1,17 +1,17 @@
 /* backend/cuda/chain_pieces.cuh (private) - operations on the equal pieces of a row, and on a
  * row as a whole (backend/cpu/pieces.c).  Sums in double.
  *
- *   SLICE  y[t][p][q] = x[p][from + q], t < times
- *   PERMUTE y[i] = x[order[i]], order int32_t
- *   ALTUP_MIX  y[i][q] = x[i][q] + sum over j of b[j][q] (c[i][j] + plus), j ascending by fma
- *   GAUSS_TOPK  y = max(0, x - (mean + mul deviation))
- *   ALTUP_RESCALE  y = x, b[0] m[0], b[1] m[1] ..., m = sqrt(ms(x) / max(ms(b), least)),
- *          ms = mean square; mean 1: y = (x + b[0] m[0] + ...) / (1 + pieces) */
+ *   SLICE     y[t][p][q] = x[p][from + q], t < times
+ *   PERMUTE   y[i] = x[order[i]], order int32_t
+ *   ALTUP_MIX y[i][q] = x[i][q] + sum over j of b[j][q] (c[i][j] + plus), j ascending by fma
+ *   GAUSS_TOPK    y = max(0, x - (mean + mul deviation))
+ *   ALTUP_RESCALE y = x, b[0] m[0], b[1] m[1] ..., m[i] = sqrt(ms(x) / max(ms(b[i]), least)),
+ *                 ms = mean square; mean 1: y = (x + b[0] m[0] + ...) / (1 + pieces) */
 #ifndef BACKEND_CUDA_CHAIN_PIECES_CUH
 #define BACKEND_CUDA_CHAIN_PIECES_CUH
 #include "backend/cuda/chain_row.cuh"
 
-GPU_FN void chain_part(const struct gpu_op *o, float *y, const float *x)
+GPU_FN void chain_slice(const struct gpu_op *o, float *y, const float *x)
 {
 	int pieces = o->node.slice.pieces, times = o->node.slice.times ? o->node.slice.times : 1;
 	int own = o->node.cols / times, cols = own / pieces, of = o->a_cols / pieces;
@@ -31,8 +31,8 @@ GPU_FN void chain_permute(const struct gpu_op *o, float *y, const float *x)
 		y[i] = x[order[i]];
 }
 
-GPU_FN void chain_mix(const struct gpu_op *o, float *y, const float *a, const float *b,
-                      const float *c)
+GPU_FN void chain_altup_mix(const struct gpu_op *o, float *y, const float *a, const float *b,
+                            const float *c)
 {
 	int pieces = o->node.altup_mix.pieces, by = o->node.altup_mix.by,
 	    cols = o->node.cols / pieces;
@@ -48,7 +48,7 @@ GPU_FN void chain_mix(const struct gpu_op *o, float *y, const float *a, const fl
 		}
 }
 
-GPU_FN void chain_cut(const struct gpu_op *o, struct chain_row *r, float *y, const float *x)
+GPU_FN void chain_gauss_topk(const struct gpu_op *o, struct chain_row *r, float *y, const float *x)
 {
 	int n = o->node.cols;
 	double mean = chain_sum64(r, x, n, 0, 0) / n,
@@ -59,8 +59,8 @@ GPU_FN void chain_cut(const struct gpu_op *o, struct chain_row *r, float *y, con
 	          [=](float v, float) { return v > least ? v - least : 0; });
 }
 
-GPU_FN void chain_level(const struct gpu_op *o, struct chain_row *r, float *y, const float *a,
-                        const float *b)
+GPU_FN void chain_altup_rescale(const struct gpu_op *o, struct chain_row *r, float *y,
+                                const float *a, const float *b)
 {
 	int cols = o->a_cols, more = o->b_cols / cols;
 	struct chain_span s = chain_own(r, cols);

@@ -1,7 +1,7 @@
-/* backend/cuda/chain_rope.cuh (private) - ROPE: a' = a c - b s, b' = b c + a s of the pairs of
- * each head, where the second product is rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.
+/* backend/cuda/chain_rope.cuh (private) - ROPE: a' = a c - b s, b' = b c + a s for each pair
+ * (a, b) of each head; the second product is rounded first.  Su+ 2021, arXiv:2104.09864, eq. 34.
  *
- *   head of dk columns: [from columns as they are | rot | the rest as they are]
+ *   head of dk columns: [`from` columns, copied | rot columns, rotated | the rest, copied]
  *   pair i of rot / 2: columns 2 i, 2 i + 1; halves: i, i + rot / 2 */
 #ifndef BACKEND_CUDA_CHAIN_ROPE_CUH
 #define BACKEND_CUDA_CHAIN_ROPE_CUH

@@ -1,12 +1,13 @@
-/* backend/cuda/chain_route.cuh (private) - ROUTE: the `used` best of up to GPU_EXPERTS experts
- * (backend/cpu/moe.c), ties to the lower id.  y = ids [used], weights [used].
+/* backend/cuda/chain_route.cuh (private) - ROUTE: choose the `used` best of up to GPU_EXPERTS
+ * experts (backend/cpu/moe.c), ties to the lower id.  y = ids [used], weights [used].
  *
- *   p = softmax(x) or sigmoid(x);  score = p + w0, or p, or x itself if that orders alike
+ *   p = softmax(x) or sigmoid(x);  score = p + w0; without w0 p, or x if that has the same order
  *   groups: score of a group = the sum of its group_best best, best first; experts outside the
  *           groups_used best groups are never chosen
  *   weight = p (or p / sum of the chosen) times mul w1[id]
  *
- * An expert that is chosen or excluded has the score NaN, which is below every number. */
+ * The score of an expert becomes NaN, which is below every number, when it is chosen or
+ * excluded. */
 #ifndef BACKEND_CUDA_CHAIN_ROUTE_CUH
 #define BACKEND_CUDA_CHAIN_ROUTE_CUH
 #include "backend/cuda/chain_row.cuh"
@@ -20,7 +21,7 @@ struct route { /* shared, GPU_EXPERTS floats each */
 
 GPU_FN bool route_better(float a, float b) { return a > b || (b != b && a == a); }
 
-/* The index of the best of s[n], by a warp. */
+/* Return the index of the largest of s[n], by a warp. */
 GPU_FN int route_best(const float *s, int n)
 {
 	float best = gpu_float(0x7fc00000);
@@ -39,7 +40,7 @@ GPU_FN int route_best(const float *s, int n)
 	return at;
 }
 
-/* The index of the best of s[n], whose score becomes NaN.  Adds it to *sum of lane 0. */
+/* Return the index of the largest of s[n], add it to *sum of lane 0, and replace it by NaN. */
 GPU_FN int route_take(float *s, int n, float *sum)
 {
 	int best = route_best(s, n);
@@ -71,7 +72,7 @@ GPU_FN float route_most(struct chain_row *r, const float *x, int n)
 	return most;
 }
 
-/* prob of each expert, by the thread that owns it. */
+/* Set prob of each expert, by the thread that owns it. */
 GPU_FN void route_gate(const struct gpu_op *o, struct chain_row *r, float *prob, const float *x)
 {
 	int n = o->a_cols;
@@ -145,7 +146,7 @@ GPU_FN void chain_route(const struct gpu_op *o, struct chain_row *r, const struc
                         float *y, const float *x)
 {
 	const float *bias = (const float *)o->w0;
-	/* sigmoids of large logits are equal, which their logits are not */
+	/* sigmoids of large logits may be equal although the logits differ */
 	bool by_logit = o->node.route.sigmoid && o->node.route.groups < 2;
 
 	route_gate(o, r, t->prob, x);

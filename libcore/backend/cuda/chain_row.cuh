@@ -1,5 +1,5 @@
-/* backend/cuda/chain_row.cuh (private) - what the operations on one row share: the row that a
- * block works on, sums over its columns, and element-wise loops.
+/* backend/cuda/chain_row.cuh (private) - common code of the operations on rows: the row of a
+ * block, sums over its columns, and element-wise loops.
  *
  * Thread i owns columns i, i + GPU_ROW_THREADS, ...  An operation that reads and writes owned
  * columns only needs no barrier before or after it.
@@ -20,8 +20,8 @@ enum {
 	CHAIN_LOADS = 8, /* loads of a thread before it computes */
 };
 
-/* threadIdx.x, read anew in each operation: otherwise what operations compute from it stays in
- * registers through all of them. */
+/* Return threadIdx.x.  Each operation reads it anew: otherwise values computed from it would occupy
+ * registers through all operations. */
 GPU_FN int chain_thread(void)
 {
 #ifdef __CUDA_ARCH__
@@ -82,8 +82,8 @@ template <class T> GPU_FN T chain_tree(const T s[CHAIN_WARPS])
 	return t;
 }
 
-/* The sum of v over the threads of the block.  Two buffers in turn: a thread writes one again
- * only after a barrier that follows the last read of it. */
+/* Return the sum of v over the threads of the block.  Calls alternate between two buffers, so that
+ * a barrier separates the last read of a buffer from the next write. */
 template <class T> GPU_FN T chain_total(struct chain_row *r, T *buffer, T v)
 {
 	T *s = buffer + (r->turn ^= 1) * GPU_ROW_THREADS, part[CHAIN_WARPS];

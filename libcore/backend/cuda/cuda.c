@@ -1,4 +1,4 @@
-/* backend/cuda/cuda.c - NVIDIA GPUs: discovery, opening, and the row of the backend. */
+/* backend/cuda/cuda.c - list and open NVIDIA GPUs; the table of the backend. */
 #include "backend/cuda/plan.h"
 #include "backend/cuda/devices.h"
 #include "base/err.h"
@@ -9,10 +9,10 @@
 
 enum {
 	OLDEST = 75,             /* compute capability of the oldest architecture of the kernels */
-	KERNEL_BYTES = 128 << 20 /* of the device for loaded kernels and captured graphs, about */
+	KERNEL_BYTES = 128 << 20 /* device memory for loaded kernels and captured graphs, about */
 };
 
-/* The number of devices, or -1 with the reason. */
+/* Return the number of devices, or -1 with the reason in err. */
 static int count_devices(infer_error *err)
 {
 	int n = 0, rc = cudaGetDeviceCount(&n);
@@ -75,24 +75,25 @@ static void cuda_close(struct backend *b)
 	mem_free(b);
 }
 
-static int attribute(int *value, enum cudaDeviceAttr which, int device)
+static int get_attribute(int *value, enum cudaDeviceAttr which, int device)
 {
 	return cudaDeviceGetAttribute(value, which, device);
 }
 
 static int check_device(struct backend *b, infer_error *err)
 {
-	int rc = attribute(&b->major, cudaDevAttrComputeCapabilityMajor, b->device);
+	int rc = get_attribute(&b->major, cudaDevAttrComputeCapabilityMajor, b->device);
 
 	if (!rc)
-		rc = attribute(&b->minor, cudaDevAttrComputeCapabilityMinor, b->device);
+		rc = get_attribute(&b->minor, cudaDevAttrComputeCapabilityMinor, b->device);
 	if (!rc)
-		rc = attribute(&b->sms, cudaDevAttrMultiProcessorCount, b->device);
-	TRY(rt_check(rc, "ask the device what it is", err));
+		rc = get_attribute(&b->sms, cudaDevAttrMultiProcessorCount, b->device);
+	TRY(rt_check(rc, "read the properties of the device", err));
 	if (10 * b->major + b->minor < OLDEST)
-		return err_set(err, INFER_EDEVICE,
-		               "device %d has compute capability %d.%d: %d.%d or newer is needed",
-		               b->device, b->major, b->minor, OLDEST / 10, OLDEST % 10);
+		return err_set(
+			err, INFER_EDEVICE,
+			"device %d has compute capability %d.%d, which must be %d.%d or newer",
+			b->device, b->major, b->minor, OLDEST / 10, OLDEST % 10);
 	return INFER_OK;
 }
 
@@ -108,8 +109,8 @@ static int open_device(struct backend *b, infer_error *err)
 	return rt_check(rc, "open the device", err);
 }
 
-/* Choose how many terms represent the activations of products with float weights: enough for the
- * error of float32, or one (--act-type). */
+/* Choose the number of terms of activations of products with float weights (struct gpu_act): enough
+ * for the accuracy of float32, or one (--act-type). */
 static void choose_terms(struct backend *b, const struct host *host)
 {
 	int bf16 = host->kern.mm[INFER_BF16].form == KERN_FORM_BF16;
@@ -133,7 +134,7 @@ static int cuda_open(struct backend **out, const struct host *host, const struct
 		               n == 1 ? "is" : "are", n);
 	b = mem_zalloc(MEM_BACKEND, 1, sizeof *b);
 	if (!b)
-		return err_set(err, INFER_ENOMEM, "no memory for the backend");
+		return err_nomem(err);
 	b->host = host;
 	b->device = o->device;
 	b->loading = o->loading;
@@ -152,11 +153,11 @@ static void cuda_describe(const struct backend *b, char *out, size_t n)
 	snprintf(out, n, "sm_%d%d", b->major, b->minor);
 }
 
-/* Set *left to the free memory, less a reserve for uploads, kernels and graphs, and *total to all.
- * If the device does not answer, both are unlimited: the next call reports its failure. */
+/* Set *left to the free memory minus a reserve for uploads, kernels and graphs, and *total to all
+ * memory.  After an error both are UINT64_MAX, and the next call reports the failure. */
 static void cuda_memory(const struct backend *b, uint64_t *left, uint64_t *total)
 {
-	const size_t beside = CUDA_STAGES * (size_t)CUDA_STAGE_BYTES + KERNEL_BYTES;
+	const size_t reserve = CUDA_STAGES * (size_t)CUDA_STAGE_BYTES + KERNEL_BYTES;
 	size_t l = 0, t = 0;
 
 	*left = *total = UINT64_MAX;
@@ -164,7 +165,7 @@ static void cuda_memory(const struct backend *b, uint64_t *left, uint64_t *total
 		(void)cudaGetLastError();
 		return;
 	}
-	*left = l > beside ? l - beside : 0;
+	*left = l > reserve ? l - reserve : 0;
 	*total = t;
 }
 

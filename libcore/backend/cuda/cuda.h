@@ -1,5 +1,5 @@
 /* backend/cuda/cuda.h (private) - the host side of the CUDA backend: the device, weights, KV cache.
- * plan.h has the plans. */
+ * Plans: plan.h. */
 #ifndef BACKEND_CUDA_CUDA_H
 #define BACKEND_CUDA_CUDA_H
 #include "backend/backend.h"
@@ -10,20 +10,20 @@ struct backend {
 	const struct host *host;           /* its threads: copies into pinned memory, experts */
 	const struct infer_watch *loading; /* of uploads; may be NULL */
 	int device, major, minor, sms;
-	int terms[GPU_FORMS]; /* of activations: --act-type */
+	int terms[GPU_FORMS]; /* of activations in each form; chosen by --act-type */
 	cudaStream_t stream;
-	int failed; /* first cudaError_t of a copy of pages, for the next step to report */
+	int copy_error;        /* first cudaError_t of a copy of pages; the next step reports it */
 	cudaEvent_t staged[2]; /* recorded after the copy out of each pinned buffer */
 };
 
 /* Uploads use CUDA_STAGES pinned buffers of CUDA_STAGE_BYTES, and as many on the device. */
 enum { CUDA_STAGES = 2, CUDA_STAGE_BYTES = 16 << 20 };
 
-/* A weight on the device.  Vectors and small F32 matrices are stored as in the file (raw); matrices
- * that products or EMBED read are stored as tiles. */
+/* A weight on the device.  Vectors and small F32 matrices are stored as in the file (raw), matrices
+ * as tiles (launch_mm.h); small F32 matrices are stored both ways. */
 struct cuda_weight {
-	const struct gpu_type *type; /* NULL: no tiles */
-	unsigned char *tiles, *raw;  /* NULL: not kept in this form */
+	const struct gpu_type *type; /* of the tiles; NULL: there are none */
+	unsigned char *tiles, *raw;  /* NULL: not stored in this form */
 	size_t matrix_bytes;         /* of tiles, from one matrix to the next */
 	size_t raw_bytes;            /* of one matrix */
 };
@@ -32,25 +32,28 @@ struct backend_weights {
 	const struct weight *w; /* borrowed; shapes and types only */
 	struct cuda_weight *at;
 	int n;
-	unsigned char *arena;
+	unsigned char *arena; /* the allocation that contains all of them */
 };
-/* Compute the sizes of w on the device and its addresses, as offsets from *used, which grows.  A weight
- * that is on_host has neither.  INFER_EUNSUP: its type has no kernels. */
+/* Set the sizes of w on the device, and its addresses as offsets from the start of an arena that is
+ * used up to *used.  Adds its bytes to *used.  A weight that is on_host has no sizes and no
+ * addresses. INFER_EUNSUP: its type has no kernels, or it is too large. */
 int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *used,
                       infer_error *err);
 
 struct backend_cache {
 	struct backend *b;
 	unsigned char *base;
-	size_t page_bytes, layer_bytes, k_head, v_head, v_at;
+	size_t page_bytes, layer_bytes; /* of a page; of a layer in a page */
+	size_t k_head, v_head;          /* bytes of K and of V of one KV head in a page */
+	size_t v_at;                    /* from the first K of a layer to the first V */
 	int k_type, v_type;
 	uint32_t n_pages;
 };
-/* Compute the sizes of a page; base and b stay NULL.  INFER_EUNSUP: a type or head size that the
- * kernels do not read. */
+/* Set the sizes of a page of a group; base and b are NULL.  INFER_EUNSUP: a type or a head size is
+ * not supported. */
 int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_error *err);
 
-/* load.c, kv.c: the slots of struct backend_kind */
+/* load.c, kv.c: slots of struct backend_kind */
 int cuda_load(struct backend_weights **out, struct backend *b, const struct weight *w, int n,
               infer_error *err);
 void cuda_unload(struct backend_weights *w);

@@ -1,4 +1,4 @@
-/* backend/cuda/devices.h - the GPUs of the machine, without opening one. */
+/* backend/cuda/devices.h - list the GPUs of the machine. */
 #ifndef BACKEND_CUDA_DEVICES_H
 #define BACKEND_CUDA_DEVICES_H
 #include <stdint.h>
@@ -11,7 +11,7 @@ struct cuda_device {
 	char bus[16];        /* PCI address: "0000:01:00.0" */
 	int driver, runtime; /* versions: 1000 * major + 10 * minor */
 };
-/* Describe the first `cap` devices.  Returns the number of devices, or -1 with
- * INFER_EDEVICE: no driver, no device, or the driver's own error. */
+/* Fill out[0 .. cap) with the first devices.  Returns the number of devices, which may be larger,
+ * or -1 with INFER_EDEVICE in err: no driver, no device, or the driver's own error. */
 int cuda_devices(struct cuda_device *out, int cap, infer_error *err);
 #endif

@@ -1,17 +1,18 @@
-/* backend/cuda/emit.c - the launches of a plan's stages, with every address filled in.  The
- * counts that size grids depend on the step: run.c sets them. */
+/* backend/cuda/emit.c - write the launches of a plan's stages, with all addresses.  run.c sets the
+ * max_ counts of the arguments for each step. */
+#include "backend/cuda/layout.h"
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/num.h"
 
-static struct cuda_launch *push(struct backend_plan *p, enum cuda_launch_kind kind,
-                                const struct cuda_stage *s)
+static struct cuda_launch *push_launch(struct backend_plan *p, enum cuda_launch_kind kind,
+                                       const struct cuda_stage *s)
 {
 	struct cuda_launch *l = &p->launches[p->n_launches++];
 
 	must(p->n_launches <= p->max_launches);
 	*l = (struct cuda_launch){ .kind = kind, .rows = s->rows };
-	l->after = p->m.graph->hidden >= 0 && s->first > p->m.graph->hidden;
+	l->after_hidden = p->m.graph->hidden >= 0 && s->first > p->m.graph->hidden;
 	return l;
 }
 
@@ -20,7 +21,7 @@ static const struct cuda_weight *weight_at(const struct backend_plan *p, int32_t
 	return w < 0 ? NULL : &p->w->at[w];
 }
 
-static const struct gpu_type *type_of(const struct backend_plan *p, int32_t w)
+static const struct gpu_type *stored_type_of(const struct backend_plan *p, int32_t w)
 {
 	return gpu_type_stored(p->m.weights[w].type);
 }
@@ -92,7 +93,7 @@ static void emit_chain(struct backend_plan *p, const struct cuda_stage *s)
 
 	for (int32_t i = 0; i < s->n + s->n_acts; i++) {
 		if (i % GPU_CHAIN == 0) {
-			c = &push(p, CUDA_DO_CHAIN, s)->chain;
+			c = &push_launch(p, CUDA_DO_CHAIN, s)->chain;
 			*c = (struct gpu_chain){ .out = s->rows == GRAPH_OUT, .rows = p->rows };
 		}
 		c->ops[c->n++] = i < s->n ? op_of(p, s->first + i)
@@ -129,13 +130,13 @@ static struct gpu_job job_of(const struct backend_plan *p, int32_t w, int32_t bi
 	};
 }
 
-/* A launch for products of a type with rows of x, without jobs. */
+/* Append a launch of products with x, of the type and k of weight w.  It has no jobs yet. */
 static struct gpu_mm *push_mm(struct backend_plan *p, const struct cuda_stage *s, int32_t w,
                               struct gpu_act x)
 {
-	struct cuda_launch *l = push(p, CUDA_DO_MM, s);
+	struct cuda_launch *l = push_launch(p, CUDA_DO_MM, s);
 
-	l->type = type_of(p, w);
+	l->type = stored_type_of(p, w);
 	l->mm = (struct gpu_mm){ .k = (int32_t)p->m.weights[w].ne[0],
 		                 .x = x,
 		                 .rows = rows_at(p, s->rows) };
@@ -150,11 +151,12 @@ static void emit_mm(struct backend_plan *p, const struct cuda_stage *s)
 
 	for (int32_t i = s->first; i < s->first + s->n; i++) {
 		const struct graph_node *n = cuda_node(p, i);
-		int own = type_of(p, n->w[0])->type;
+		int own = stored_type_of(p, n->w[0])->type;
 
 		if (!mm || own != type || mm->n_jobs == GPU_JOBS) {
 			type = own;
-			mm = push_mm(p, s, n->w[0], act_of(p, src, type_of(p, n->w[0])->form));
+			mm = push_mm(p, s, n->w[0],
+			             act_of(p, src, stored_type_of(p, n->w[0])->form));
 		}
 		mm->jobs[mm->n_jobs++] =
 			job_of(p, n->w[0], n->w[1], cuda_value(p, i), n->mm.mul, n->mm.cap);
@@ -168,7 +170,7 @@ static void emit_attn(struct backend_plan *p, const struct cuda_stage *s)
 {
 	const struct graph_node *n = cuda_node(p, s->first);
 
-	push(p, CUDA_DO_ATTN, s)->attn = (struct gpu_attn){
+	push_launch(p, CUDA_DO_ATTN, s)->attn = (struct gpu_attn){
 		.rows = p->rows,
 		.q = cuda_value(p, n->src[0]),
 		.y = cuda_value(p, s->first),
@@ -204,7 +206,7 @@ static struct gpu_moe moe_of(const struct backend_plan *p, const struct cuda_sta
 		.cols = n->cols,
 		.ff = n->moe.ff,
 		.act = n->moe.act,
-		.inside = n->moe.weight_before_ffn,
+		.weight_before_ffn = n->moe.weight_before_ffn,
 		.limit = n->moe.limit,
 		.route = cuda_value(p, n->src[1]),
 		.first = m->first,
@@ -235,7 +237,7 @@ static void emit_moe(struct backend_plan *p, const struct cuda_stage *s)
 	struct gpu_mm *mm = NULL;
 	int type = -1;
 
-	push(p, CUDA_DO_GROUP, s)->moe = m;
+	push_launch(p, CUDA_DO_GROUP, s)->moe = m;
 	for (int i = 0; i < 2; i++) {
 		const struct gpu_type *t = weight_at(p, n->w[i])->type;
 
@@ -247,20 +249,20 @@ static void emit_moe(struct backend_plan *p, const struct cuda_stage *s)
 		mm->jobs[mm->n_jobs++] =
 			job_of(p, n->w[i], n->w[3 + i], i ? p->moe.up : p->moe.gate, 0, 0);
 	}
-	push(p, CUDA_DO_MID, s)->moe = m;
+	push_launch(p, CUDA_DO_MID, s)->moe = m;
 	mm = push_mm(p, s, n->w[2], m.mid_act);
 	mm->e = pairs_of(&m, 1);
 	mm->jobs[mm->n_jobs++] = job_of(p, n->w[2], n->w[5], p->moe.down, 0, 0);
-	push(p, CUDA_DO_SUM, s)->moe = m;
+	push_launch(p, CUDA_DO_SUM, s)->moe = m;
 }
 
 /* ---- experts on the host ---- */
-static struct cuda_host host_of(const struct backend_plan *p, const struct cuda_stage *s,
-                                int32_t number)
+static struct cuda_host_moe host_of(const struct backend_plan *p, const struct cuda_stage *s,
+                                    int32_t number)
 {
 	const struct graph_node *n = cuda_node(p, s->first);
 
-	return (struct cuda_host){
+	return (struct cuda_host_moe){
 		.x = cuda_value(p, n->src[0]),
 		.choice = cuda_value(p, n->src[1]),
 		.y = cuda_value(p, s->first),
@@ -271,8 +273,8 @@ static struct cuda_host host_of(const struct backend_plan *p, const struct cuda_
 	};
 }
 
-/* True if a stage reads the value of a node. */
-static int reads(const struct backend_plan *p, const struct cuda_stage *s, int32_t node)
+/* True if a stage reads the value of `node`. */
+static int stage_reads(const struct backend_plan *p, const struct cuda_stage *s, int32_t node)
 {
 	for (int32_t i = s->first; i < s->first + s->n; i++)
 		for (int k = 0; k < GRAPH_SRC; k++)
@@ -318,7 +320,7 @@ static void emit_heads(struct backend_plan *p, const struct cuda_stage *s)
 	struct gpu_heads h = heads_of(p, s);
 	struct gpu_mm *mm;
 
-	push(p, CUDA_DO_HEADS, s)->heads = h;
+	push_launch(p, CUDA_DO_HEADS, s)->heads = h;
 	mm = push_mm(p, s, n->w[0], h.act);
 	mm->e = (struct gpu_pairs){ h.first, h.pair, h.active, h.n_active, h.heads, h.heads, 1 };
 	mm->jobs[mm->n_jobs] = job_of(p, n->w[0], -1, h.y, 0, 0);
@@ -330,7 +332,7 @@ static void emit_conv(struct backend_plan *p, const struct cuda_stage *s)
 {
 	const struct graph_node *n = cuda_node(p, s->first);
 
-	push(p, CUDA_DO_CONV, s)->conv = (struct gpu_conv){
+	push_launch(p, CUDA_DO_CONV, s)->conv = (struct gpu_conv){
 		.rows = p->rows,
 		.x = cuda_value(p, n->src[0]),
 		.w = raw_at(p, n->w[0]),
@@ -340,7 +342,7 @@ static void emit_conv(struct backend_plan *p, const struct cuda_stage *s)
 		.at = n->conv1d.at,
 		.cols = n->cols,
 		.taps = n->conv1d.taps,
-		.plain = n->conv1d.no_silu,
+		.no_silu = n->conv1d.no_silu,
 	};
 }
 
@@ -348,7 +350,7 @@ static void emit_delta(struct backend_plan *p, const struct cuda_stage *s)
 {
 	const struct graph_node *n = cuda_node(p, s->first);
 
-	push(p, CUDA_DO_DELTA, s)->delta = (struct gpu_delta){
+	push_launch(p, CUDA_DO_DELTA, s)->delta = (struct gpu_delta){
 		.rows = p->rows,
 		.q = cuda_value(p, n->src[0]),
 		.k = cuda_value(p, n->src[1]),
@@ -366,7 +368,7 @@ static void emit_delta(struct backend_plan *p, const struct cuda_stage *s)
 		.dk = n->gated_delta.dk,
 		.dv = n->gated_delta.dv,
 		.tiled = n->gated_delta.tiled,
-		.plain = n->gated_delta.ssm,
+		.ssm = n->gated_delta.ssm,
 		.scale = n->gated_delta.scale,
 	};
 }
@@ -385,18 +387,18 @@ static void emit_copy(struct backend_plan *p, const struct cuda_stage *s)
 	int recv = n->op == GRAPH_RECV;
 	int32_t value = recv ? s->first : n->src[0];
 
-	push(p, recv ? CUDA_DO_RECV : CUDA_DO_SEND, s)->copy =
+	push_launch(p, recv ? CUDA_DO_RECV : CUDA_DO_SEND, s)->copy =
 		(struct cuda_copy){ cuda_value(p, value), recv ? n->recv.edge : n->send.edge,
 		                    cuda_node(p, value)->cols };
 }
 
-/* The rows, the tokens of each and max_rows are the step's. */
+/* Append the launch of gpu_top; run.c sets k and max_rows. */
 static void emit_top(struct backend_plan *p)
 {
 	int32_t output = p->m.graph->output;
 	const struct cuda_stage last = { .rows = GRAPH_OUT, .first = output };
 
-	push(p, CUDA_DO_TOP, &last)->top = (struct gpu_top){
+	push_launch(p, CUDA_DO_TOP, &last)->top = (struct gpu_top){
 		.logits = cuda_value(p, output),
 		.rows = rows_at(p, GRAPH_OUT),
 		.n = cuda_node(p, output)->cols,
@@ -408,7 +410,7 @@ static void emit_top(struct backend_plan *p)
 	};
 }
 
-/* Make tiles of weights that are vectors. */
+/* Pack the weights that are vectors into tiles. */
 static int pack_vectors(const struct backend_plan *p)
 {
 	int rc = cudaSuccess;
@@ -417,7 +419,7 @@ static int pack_vectors(const struct backend_plan *p)
 		const struct graph_node *n = cuda_node(p, i);
 
 		if (cuda_vector_bytes(p, i))
-			rc = type_of(p, n->w[0])
+			rc = stored_type_of(p, n->w[0])
 			             ->pack(cuda_vector_tiles(p, i), raw_at(p, n->w[0]),
 			                    p->m.weights[n->w[0]].row_bytes, 1,
 			                    p->m.weights[n->w[0]].ne[0], p->b->stream);
@@ -425,7 +427,8 @@ static int pack_vectors(const struct backend_plan *p)
 	return rc;
 }
 
-/* Upload constants of the plan: frequencies, padding of activations (zeros), tiles of vectors. */
+/* Upload the constants of the plan: zeros as padding of activations, RoPE frequencies, tiles of
+ * vectors. */
 static int upload_constants(const struct backend_plan *p, infer_error *err)
 {
 	cudaStream_t s = p->b->stream;
@@ -467,27 +470,28 @@ static void emit_stage(struct backend_plan *p, const struct cuda_stage *s)
 		emit_copy(p, s);
 		break;
 	case CUDA_HOST:
-		break; /* cuda_emit */
+		break; /* by cuda_emit */
 	}
 }
 
-/* The results of experts on the host are awaited before the first stage that reads them, so that the
- * stages between, such as shared experts, run on the device while the host computes. */
+/* The host computes its experts right before the first stage that reads the results.  Earlier
+ * stages, such as shared experts, are enqueued before and run on the device at the same time. */
 int cuda_emit(struct backend_plan *p, infer_error *err)
 {
-	const struct cuda_stage *asked = NULL;
-	int32_t n_asked = 0;
+	const struct cuda_stage *pending = NULL;
+	int32_t n_host = 0;
 
 	for (int i = 0; i <= p->n_stages; i++) {
 		const struct cuda_stage *s = i < p->n_stages ? &p->stages[i] : NULL;
 
-		if (asked && (!s || s->kind == CUDA_HOST || reads(p, s, asked->first))) {
-			push(p, CUDA_DO_ANSWER, asked)->host = host_of(p, asked, n_asked - 1);
-			asked = NULL;
+		if (pending && (!s || s->kind == CUDA_HOST || stage_reads(p, s, pending->first))) {
+			push_launch(p, CUDA_DO_HOST_COMPUTE, pending)->host =
+				host_of(p, pending, n_host - 1);
+			pending = NULL;
 		}
 		if (s && s->kind == CUDA_HOST) {
-			push(p, CUDA_DO_ASK, s)->host = host_of(p, s, n_asked++);
-			asked = s;
+			push_launch(p, CUDA_DO_HOST_SEND, s)->host = host_of(p, s, n_host++);
+			pending = s;
 		} else if (s) {
 			emit_stage(p, s);
 		}

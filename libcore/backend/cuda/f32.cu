@@ -52,7 +52,7 @@ enum {
 static_assert(ROWS * STEP_ROW * STAGE_STEPS == THREADS * PIECE && ROWS == COLS,
               "a thread copies two pieces of a stage");
 
-/* Elements at ... at + 3 of a row of k floats, zeros past its end. */
+/* Read elements at ... at + 3 of a row of k floats; zeros if at + i >= k. */
 GPU_FN float4 read_x(const float *row, int at, int k, bool aligned)
 {
 	float v[4];
@@ -75,11 +75,11 @@ GPU_FN void add4(float sum[CHAINS], const float4 &w, const float4 &x)
 	sum[2] = fmaf(w.z, x.z, sum[2]);
 	sum[3] = fmaf(w.w, x.w, sum[3]);
 }
-GPU_FN float fold(const float v[CHAINS]) { return (v[0] + v[2]) + (v[1] + v[3]); }
+GPU_FN float sum_lane(const float v[CHAINS]) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 /* ---- few rows ---- */
 
-/* t[c] of one block of k: w is the lane's part of its weight row, x the rows of x from k0 on. */
+/* Compute t[c] of the block of k at k0; w: the lane's part of its weight row. */
 template <int C>
 GPU_FN void sum_block(float t[C], const float *w, const gpu_mm &m, int rows, int k0, bool aligned)
 {
@@ -103,7 +103,7 @@ GPU_FN void sum_block(float t[C], const float *w, const gpu_mm &m, int rows, int
 		for (int lane = LANES / 2; lane; lane /= 2)
 			for (int i = 0; i < CHAINS; i++)
 				sum[c][i] = sum[c][i] + __shfl_xor_sync(~0u, sum[c][i], lane);
-		t[c] = fold(sum[c]);
+		t[c] = sum_lane(sum[c]);
 	}
 }
 template <int C>
@@ -174,7 +174,7 @@ GPU_FN struct copies find_copies(const gpu_mm &m, const struct mm_matrix &w,
 	c.left = col < p.cols ? m.k - k : 0;
 	return c;
 }
-/* Start the copy of stage i (of all blocks).  Rows of x that are not aligned are copied at once. */
+/* Start the copy of stage i, counted over all blocks.  Unaligned rows of x are copied at once. */
 GPU_FN void copy_stage(unsigned char *stage, const struct copies *c, int i, bool aligned)
 {
 	int at = (int)threadIdx.x % (THREADS / STAGE_STEPS);
@@ -232,7 +232,7 @@ GPU_FN void end_block(float y[MM_PART], float sum[MM_PART][MM_PART][CHAINS])
 			for (int i = 0; i < MM_PART; i++)
 				sum[i][c][e] = 0;
 		}
-		y[c] = y[c] + fold(v);
+		y[c] = y[c] + sum_lane(v);
 	}
 }
 static __global__ void __launch_bounds__(THREADS)

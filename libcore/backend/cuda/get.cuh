@@ -25,8 +25,8 @@ template <class W> GPU_FN float tile_get(const void *tiles, int blocks, int row,
 	return W::get(tile_at<W>(tiles, blocks, row / GPU_GROUP, k / GPU_BLOCK), row % GPU_GROUP,
 	              k % GPU_BLOCK);
 }
-/* Element k of weight row `row` of tiles of `blocks` blocks of k: what the type's decoder gives, to
- * the last bit.  0 for a type without kernels. */
+/* Return element k of weight row `row` of tiles of `blocks` blocks of k, as the type's decoder computes
+ * it, to the last bit.  0 for a type without kernels. */
 GPU_FN float gpu_get(int type, const void *tiles, int blocks, int row, int k)
 {
 	size_t tile = (size_t)(row / GPU_GROUP) * (size_t)blocks + (size_t)(k / GPU_BLOCK);

@@ -1,9 +1,9 @@
-/* backend/cuda/gpu.h (private) - the language of the kernels: plain CUDA C++ with shuffles, votes
- * and barriers by their usual names, and a name of our own for everything that needs PTX.  A C++
- * compiler without CUDA includes tests/emu/emu.h instead, which runs the same kernels on the host.
+/* backend/cuda/gpu.h (private) - the device functions of the kernels, beyond plain CUDA C++: a
+ * function for each instruction that needs PTX.  A C++ compiler without CUDA includes
+ * tests/emu/emu.h instead, which runs the same kernels on the host.
  *
- *   SHARED(float, tile, [4][32])   shared memory of a size known to the compiler
- *   DYNAMIC(float, tile)           as many bytes as the launch gives
+ *   SHARED(float, tile, [4][32])   shared memory of constant size
+ *   DYNAMIC(float, tile)           shared memory of the size that the launch specifies
  *   LAUNCH(kernel, grid, block, bytes, stream, args...)
  *                                  launch; a cudaError_t.  A kernel may start before the previous
  *                                  one has ended, so it calls gpu_wait
@@ -36,7 +36,7 @@ static cudaError_t gpu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_
 	cudaLaunchAttribute early = {};
 	cudaLaunchConfig_t c = {};
 
-	if (bytes) { /* static and dynamic shared memory together may pass 48 KiB */
+	if (bytes) { /* static and dynamic shared memory together may exceed 48 KiB */
 		cudaError_t rc = cudaFuncSetAttribute((const void *)kernel,
 		                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
 		                                      (int)bytes);
@@ -56,10 +56,10 @@ static cudaError_t gpu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_
 #define LAUNCH(kernel, grid, block, bytes, stream, ...) \
 	gpu_launch(kernel, grid, block, bytes, stream, __VA_ARGS__)
 
-/* Wait until the previous kernels of the stream have ended and their writes can be read.  Before this
- * call a kernel may read only what no kernel writes: weights, and the arrays of the step, whose upload
- * has ended before the first kernel of the step starts.  Every thread of every kernel must call it,
- * before it reads or writes anything that another kernel writes or reads. */
+/* Wait until the previous kernels of the stream have ended and their writes can be read.  Every
+ * thread of every kernel must call it before it reads or writes memory that another kernel writes
+ * or reads. Earlier a kernel may read weights and the arrays of the step, which no kernel writes;
+ * their upload has ended before the first kernel of the step starts. */
 GPU_FN void gpu_wait(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -109,8 +109,8 @@ GPU_FN uint4 load16_written(const void *p)
 	return v;
 }
 
-/* Read the first bytes of a kernel's arguments, a line of the constant cache by each warp.  Before
- * gpu_wait: else each line that an operation reads first is a miss of its own. */
+/* Bring the first `bytes` bytes of a kernel's arguments into the constant cache, a line by each
+ * warp. To be called before gpu_wait: otherwise the first use of each line is a cache miss. */
 template <class T> GPU_FN void gpu_touch(const T &args, int bytes)
 {
 	enum { LINE = 64 / sizeof(uint32_t) };
@@ -121,8 +121,8 @@ template <class T> GPU_FN void gpu_touch(const T &args, int bytes)
 		asm volatile("" ::"r"(w[i]));
 }
 
-/* Start to copy 16 bytes from global to shared memory; n < 16: the first n, then zeros.  They can
- * be read after copy_wait and a barrier.  sm_75 copies at once. */
+/* Start to copy n <= 16 bytes from global to shared memory, padded with zeros to 16.  They can be
+ * read after copy_wait and a barrier.  sm_75 copies at once. */
 GPU_FN void copy_async16(void *to, const void *from, int n)
 {
 #if __CUDA_ARCH__ >= 800
@@ -147,7 +147,7 @@ GPU_FN void copy_commit(void)
 	asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* Wait for all groups but the last LEFT. */
+/* Wait for the copies of all groups except the last LEFT; copy_commit ends a group. */
 template <int LEFT> GPU_FN void copy_wait(void)
 {
 #if __CUDA_ARCH__ >= 800
@@ -190,8 +190,8 @@ GPU_FN void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) /* k 1
 #endif
 }
 #if __CUDA_ARCH__ < 800
-/* mma_bf16 by fma, k ascending: Turing has no bf16 mma.  Out of line, because ptxas takes minutes
- * otherwise. */
+/* mma_bf16 by fma, k ascending, because Turing has no bf16 mma.  Not inlined: otherwise ptxas takes
+ * minutes. */
 static __device__ __noinline__ void mma_bf16_slow(float d[4], uint4 a, uint2 b)
 {
 	int lane = (int)(threadIdx.x % 32), g = lane / 4, t = lane % 4;

@@ -35,7 +35,7 @@ GPU_FN void heads_act(const struct gpu_heads &a, int pair, int block, int blocks
 		act_block_16<GPU_BF16>(&to, 0, 0, blocks, x, GPU_BLOCK);
 }
 
-/* The lists of a head that do not depend on the row. */
+/* Write the lists of a head that do not depend on the row. */
 GPU_FN void heads_list(const struct gpu_heads &a, int head, int rows)
 {
 	a.first[head] = head * rows;

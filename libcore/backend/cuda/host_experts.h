@@ -1,29 +1,34 @@
-/* backend/cuda/host_experts.h (private) - experts of a plan that the host computes. */
+/* backend/cuda/host_experts.h (private) - MOE nodes of a plan that the host computes, because their
+ * weights are on_host. */
 #ifndef BACKEND_CUDA_HOST_EXPERTS_H
 #define BACKEND_CUDA_HOST_EXPERTS_H
 #include <cuda_runtime_api.h>
 #include "backend/cpu/experts.h"
 
-struct cuda_host { /* a MOE node that the host computes; values on the device */
+/* One such node.  x, choice, y: on the device, as in struct cpu_expert_rows. */
+struct cuda_host_moe {
 	const float *x, *choice;
 	float *y;
-	int32_t cols, used, experts, number; /* number: of cpu_experts_run */
+	int32_t cols, used, experts;
+	int32_t number; /* of the node, as cpu_experts_run counts them */
 };
-struct cuda_experts { /* of a plan; all but n is NULL if n is 0 */
-	int n;        /* nodes */
+/* All such nodes of a plan.  If n is 0, all other members are NULL. */
+struct cuda_host_experts {
+	int n;
 	struct cpu_experts *plan;
 	struct cpu_expert_rows rows; /* pinned, for the largest node */
-	cudaEvent_t asked;           /* recorded after the copy of rows to the host */
+	cudaEvent_t rows_copied;     /* recorded after the copy of rows to the host */
 };
-/* Add the memory of the host that the experts of p need to need->host and need->thread. */
+/* Add the host memory that the experts of p take to need->host and need->thread.  INFER_ENOMEM */
 int cuda_host_need(struct backend_need *need, const struct backend_plan *p, infer_error *err);
-/* Make the plan of the experts and the event, if p has any; p->host.n and the rows are set. */
+/* Create the CPU plan of the experts and the event, if p has any.  n and rows of p->host_experts
+ * must be set.  INFER_ENOMEM, INFER_EDEVICE */
 int cuda_host_make(struct backend_plan *p, infer_error *err);
 void cuda_host_free(struct backend_plan *p);
-/* Enqueue the copy of x and choice to the host.  Returns a cudaError_t. */
-int cuda_host_ask(const struct backend_plan *p, const struct cuda_host *h, int32_t rows);
+/* Enqueue the copy of x and choice, `rows` rows, to the host.  Returns a cudaError_t. */
+int cuda_host_send_rows(const struct backend_plan *p, const struct cuda_host_moe *h, int32_t rows);
 /* Wait for that copy, compute the experts, and enqueue the copy of y to the device.
- * INFER_ECANCEL: the step was stopped; INFER_EDEVICE: a choice that is not an expert */
-int cuda_host_answer(const struct backend_plan *p, const struct cuda_host *h, int32_t rows,
-                     infer_error *err);
+ * INFER_ECANCEL: the step was stopped; INFER_EDEVICE: an id in choice is not that of an expert. */
+int cuda_host_compute(const struct backend_plan *p, const struct cuda_host_moe *h, int32_t rows,
+                      infer_error *err);
 #endif

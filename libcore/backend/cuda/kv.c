@@ -1,10 +1,10 @@
-/* backend/cuda/kv.c - pages of the KV cache in device memory: one allocation a group.
+/* backend/cuda/kv.c - pages of the KV cache in device memory, one allocation for each group.
  *
- *   page p  at base + p page_bytes
+ *   page p  at base + p * page_bytes
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
- *     '-- [kv head] in the layout of kv.cuh; each begins at a multiple of 64
- * Latent attention (MLA): V, the first dv columns of K, is stored too, in the order that products
- * with V read.
+ *     '-- [kv head] in the layout of kv.cuh; K and V of a layer begin at multiples of 64
+ * MLA: V is the first dv columns of K; it is stored nevertheless, because products with V read
+ * another order.
  *
  * Pages of recurrent layers:
  *   | state of layer 0 | state of layer 1 | ...
@@ -25,7 +25,7 @@ static int check_type(int type, int dim, infer_error *err)
 	if (gpu_kv_bytes(type, dim))
 		return INFER_OK;
 	return err_set(err, INFER_EUNSUP, "a cache of type %s with heads of %d is not supported",
-	               t ? t->name : "?", dim);
+	               t ? t->name : "(unknown)", dim);
 }
 
 static void place_states(struct backend_cache *c, const struct backend_group *g)
@@ -66,11 +66,11 @@ int cuda_kv_new(struct backend_cache **out, struct backend *b, const struct back
 	TRY(rt_check(cudaSetDevice(b->device), "choose the device", err));
 	TRY(cuda_kv_place(&place, g, err));
 	if (num_mul(&bytes, n_pages, place.page_bytes))
-		return err_set(err, INFER_ENOMEM, "no memory for a cache of %u pages of %zu bytes",
+		return err_set(err, INFER_ENOMEM, "out of memory: a cache of %u pages of %zu bytes",
 		               n_pages, place.page_bytes);
 	c = mem_alloc(MEM_BACKEND, 1, sizeof *c);
 	if (!c)
-		return err_set(err, INFER_ENOMEM, "no memory for the cache's description");
+		return err_nomem(err);
 	*c = place;
 	c->b = b;
 	c->n_pages = n_pages;
@@ -88,7 +88,7 @@ static unsigned char *page_at(const struct backend_cache *c, uint32_t page)
 	return c->base + page * c->page_bytes;
 }
 
-/* Copy a page.  The next step reports a failure, because kv_copy returns nothing. */
+/* Copy a page.  A failure is stored for the next step to report. */
 static void copy_page(const struct backend_cache *c, void *to, const void *from, int kind)
 {
 	int rc = cudaSetDevice(c->b->device);
@@ -98,19 +98,19 @@ static void copy_page(const struct backend_cache *c, void *to, const void *from,
 		                     c->b->stream);
 	if (!rc && kind != cudaMemcpyDeviceToDevice)
 		rc = cudaStreamSynchronize(c->b->stream);
-	if (rc && !c->b->failed)
-		c->b->failed = rc;
+	if (rc && !c->b->copy_error)
+		c->b->copy_error = rc;
 }
 
 void cuda_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
 {
-	(void)n; /* positions are spread over the page */
+	(void)n; /* the bytes of a position are spread over the page: copy all */
 	copy_page(c, page_at(c, to), page_at(c, from), cudaMemcpyDeviceToDevice);
 }
 
 void cuda_kv_drop(struct backend_cache *c, uint32_t page)
 {
-	(void)c; /* device memory stays with the cache */
+	(void)c; /* the cache keeps its device memory */
 	(void)page;
 }
 

@@ -1,5 +1,5 @@
-/* backend/cuda/launch_mm.h (private) - products: activations, weights, jobs, pairs of rows and
- * experts, products by heads.  The numerics are in launch.h. */
+/* backend/cuda/launch_mm.h (private) - matrix products: forms of activations, tiles of weights,
+ * jobs, pairs of rows and experts, products by heads.  Numerics: launch.h. */
 #ifndef BACKEND_CUDA_LAUNCH_MM_H
 #define BACKEND_CUDA_LAUNCH_MM_H
 #include "backend/cuda/launch_step.h"
@@ -7,58 +7,64 @@
 extern "C" {
 #endif
 
-/* ---- activations in the form that products read ----
- * I8    d = amax / 127 over a block of GPU_BLOCK, q = x (1 / d) to the nearest, ties to even; tiny
- *       and non-finite d by the rules of kern/act.h
- * F16   x / 2^e rounded to f16 in `terms` terms (hi, then the rest); 2^e per block, in d, so that
- *       nothing overflows
- * BF16  x rounded to bf16 in `terms` terms
+/* ---- activations, in the forms that products read ----
+ * I8    d = max |x| / 127 over a block of GPU_BLOCK, q = x (1 / d) to the nearest, ties to even;
+ * tiny
+ *       and non-finite d as in kern/act.h
+ * F16   x / 2^e as a sum of `terms` f16 numbers: x / 2^e rounded, then the remainder rounded, and
+ * so
+ *       on.  2^e, one for each block, is stored in d; it prevents overflow
+ * BF16  x as a sum of `terms` bf16 numbers
  * F32   the values themselves */
 enum gpu_form { GPU_I8, GPU_F16, GPU_BF16, GPU_F32, GPU_FORMS };
-/* Rows of x.  k is padded with zeros to whole blocks of GPU_BLOCK.
- * I8    int8 [k]; each 64 bytes in the order of mma.m16n8k32: byte 16 t + 8 h + 4 u + i holds k =
+/* Rows of activations x [rows][k]; k is padded with zeros to whole blocks of GPU_BLOCK.  A row of
+ * q: I8    int8 [k]; each 64 bytes in the order of mma.m16n8k32: byte 16 t + 8 h + 4 u + i contains
+ * k =
  *       32 h + 16 u + 4 t + i, so that lane t of a quad reads its part of two k32 steps in 16 bytes
  * F16, BF16  [terms][k] in order of k; lane t reads 16 bytes, k = 8 t ... 8 t + 7 of 32: two k16
- *       steps; step s has k = 8 t + 4 s + 2 u + i in register u */
+ *       steps; step s has k = 8 t + 4 s + 2 u + i in register u
+ * F32   f32 [k], not padded */
 struct gpu_act {
 	void *q;
-	size_t row_bytes; /* of q; F32: cols * 4 of the value */
-	float *d;         /* [row][k / GPU_BLOCK] I8: scale; F16: 2^e; else NULL */
-	int16_t *sum;     /* [row][k / 32] I8: sums of q; else NULL */
+	size_t row_bytes; /* from one row of q to the next */
+	float *d;         /* [row][block] I8: scale; F16: 2^e; otherwise NULL */
+	int16_t *sum;     /* [row][k / 32] I8: sums of 32 elements of q; otherwise NULL */
 	int32_t form, terms;
 };
-/* Blocks of a row of k elements. */
+/* Return the number of blocks of a row of k elements. */
 static inline int32_t gpu_blocks(int64_t k) { return (int32_t)((k + GPU_BLOCK - 1) / GPU_BLOCK); }
 
 /* ---- weights: tiles of GPU_GROUP rows by GPU_BLOCK of k ----
- * tile (group g, block b) of a matrix is at (g * blocks + b) * tile_bytes.  Inside: 4 chunks of 64
- * of k, each with the A fragments of its mma steps in order, 16 bytes a lane; after the chunks the
- * scales.  Rows past the last are zero.
+ * The tile of group g and block b of a matrix is at byte (g * blocks + b) * tile_bytes.  It
+ * contains 4 chunks of 64 of k, each with the A fragments of its mma steps in order, 16 bytes a
+ * lane; then the scales.  The last group is padded with zero rows.
  *
- * pack repacks n rows of k elements, row_bytes apart, in the file's layout at `raw` (aligned as the
- * type's file layout is, at least to 2) into tiles at `to`.  mv and mm compute products: mv for up
- * to GPU_MV_ROWS rows of x (with experts: of each expert), mm for any number. */
+ * pack: repack n rows of k elements, row_bytes apart, from the file's layout at `raw` (aligned as
+ * in the file, at least to 2) to tiles at `to`.  mv, mm: compute the products m; mv for up to
+ * GPU_MV_ROWS rows of x (with experts: rows of each expert), mm for any number.  All three return a
+ * cudaError_t. */
 struct gpu_mm;
 struct gpu_type {
 	int type;             /* enum infer_type */
 	int form;             /* enum gpu_form of x */
 	uint32_t tile_bytes;  /* a multiple of 16 */
-	uint32_t chunk_bytes; /* of a tile's 64-of-k chunk; a multiple of 16 */
+	uint32_t chunk_bytes; /* of a chunk of 64 of k; a multiple of 16 */
 	int (*pack)(void *to, const void *raw, size_t row_bytes, int64_t n, int64_t k,
 	            cudaStream_t s);
 	int (*mv)(const struct gpu_mm *m, cudaStream_t s);
 	int (*mm)(const struct gpu_mm *m, cudaStream_t s);
 };
-/* X8, the form on the device of types that have no kernels of their own: recode.h.  Groups of
- * GPU_X8_K elements in GPU_X8_BYTES: f32 scale, then codes from byte GPU_X8_Q on.  Its number is
- * outside of enum infer_type. */
+/* X8: the type to which weights of types without kernels are recoded (recode.h).  A group of
+ * GPU_X8_K elements takes GPU_X8_BYTES: the f32 scale, then codes from byte GPU_X8_Q on.
+ * GPU_TYPE_X8 is not a value of enum infer_type. */
 enum { GPU_TYPE_X8 = 1000, GPU_X8_K = 16, GPU_X8_Q = 4, GPU_X8_BYTES = GPU_X8_Q + GPU_X8_K };
-/* The kernels of a type of weights; NULL if it has none.  types.c */
+/* types.c.  Return the kernels of a weight type; NULL if it has none. */
 const struct gpu_type *gpu_type_find(int type);
-/* The type in which weights of `type` are kept on the device: itself, or X8; NULL: neither. */
+/* Return the type in which weights of `type` are stored on the device: itself, or X8 for types that
+ * are recoded.  NULL: the type is not supported. */
 const struct gpu_type *gpu_type_stored(int type);
 
-/* y[row][n] = x W^T mul + bias, then cap tanh(y / cap) */
+/* One product: y = x W^T mul + bias, then with a cap y = cap tanh(y / cap).  y [row][n]. */
 struct gpu_job {
 	const void *w;       /* tiles of matrix 0 */
 	size_t matrix_bytes; /* from one expert's matrix to the next */
@@ -68,34 +74,36 @@ struct gpu_job {
 	int32_t n;      /* weight rows */
 	float mul, cap; /* cap 0: none */
 };
-/* Pairs (row, rank) of rows and chosen experts, written by gpu_moe_group.  Column c of the product
- * with expert e is pair p = pair[first[e] + c].  Row p of y is written; row p / used of x is read,
- * by by_pair 1 row p.  first NULL: no experts, column c is row c. */
+/* Pairs of a row and one of its experts, numbered row * used + rank and grouped by expert;
+ * gpu_moe_group writes them.  Column c of the product with expert e is pair p = pair[first[e] + c]:
+ * the product writes row p of y and reads row p / used of x (by_pair 1: row p).  first NULL: there
+ * are no experts, and column c is row c. */
 struct gpu_pairs {
 	const int32_t *first;  /* [experts + 1] */
-	const int32_t *pair;   /* [pairs] row * used + rank, by expert, ascending inside each */
+	const int32_t *pair;   /* [pairs] by expert, ascending within an expert */
 	const int32_t *active; /* [experts] experts that have pairs, ascending */
 	const int32_t *n_active;
 	int32_t used, experts, by_pair;
 };
 struct gpu_mm {
-	struct gpu_job jobs[GPU_JOBS]; /* of one type and one k; they share x */
+	struct gpu_job jobs[GPU_JOBS]; /* with the same x, weight type and k */
 	int32_t n_jobs, k;
 	struct gpu_act x;
-	const int32_t *rows; /* on the device: rows (not pairs) of x: step.n or step.n_out */
-	int32_t max_rows;    /* the most that *rows can be in this launch */
+	const int32_t *rows; /* on the device: number of rows (not pairs): step.n or step.n_out */
+	int32_t max_rows;    /* upper bound of *rows */
 	struct gpu_pairs e;
 };
 
-/* ---- products by heads: prepare mv and mm with struct gpu_pairs ----
- * Expert: head; pair: row * heads + head; by_pair 1.  Columns of a head past the first k are copied
- * to y after the out - (in - k) columns of the product. */
+/* ---- products by heads ----
+ * gpu_heads prepares a launch of mv or mm in which each head is an expert: it writes the pairs
+ * (row * heads + head; by_pair 1) and the activations of their first k columns.  It copies the
+ * other in - k columns of each head to the end of the head's row of y. */
 struct gpu_heads {
 	const float *x;      /* [rows][heads][in] */
 	float *y;            /* [rows][heads][out] */
 	const int32_t *rows; /* on the device */
 	int32_t max_rows, heads, in, out, k;
-	struct gpu_act act; /* row of a pair: the first k columns; F32: x itself, not written */
+	struct gpu_act act;                        /* [pairs][k], written; F32: x itself */
 	int32_t *first, *pair, *active, *n_active; /* as struct gpu_pairs; written */
 };
 int gpu_heads(const struct gpu_heads *h, cudaStream_t s);

@@ -1,5 +1,5 @@
-/* backend/cuda/launch_row.h (private) - operations on rows: chains, angles of rotary embeddings,
- * experts around their products, choice of tokens.  The numerics are in launch.h. */
+/* backend/cuda/launch_row.h (private) - operations on rows: chains, RoPE angles, grouping and
+ * summing of experts, the largest logits.  Numerics: launch.h. */
 #ifndef BACKEND_CUDA_LAUNCH_ROW_H
 #define BACKEND_CUDA_LAUNCH_ROW_H
 #include "backend/cuda/launch_mm.h"
@@ -7,29 +7,29 @@
 extern "C" {
 #endif
 
-/* ---- chains: one block of GPU_ROW_THREADS threads a row runs a list of operations ---- */
-enum { GPU_OP_ACT = GRAPH_OPS }; /* make act of a */
+/* ---- chains: a list of operations that is applied to each row ---- */
+enum { GPU_OP_ACT = GRAPH_OPS }; /* node.op of: write the activations `act` of value a */
 struct gpu_op {
-	struct graph_node node; /* its parameters; node.op may be GPU_OP_ACT */
-	const float *a, *b, *c; /* values of its sources, rows of the columns below */
-	float *y;               /* may be a: ROPE and others that work in place */
+	struct graph_node node; /* operation and parameters */
+	const float *a, *b, *c; /* values of its sources, [rows][a_cols] and so on */
+	float *y;               /* may be a: ROPE and others work in place */
 	int32_t a_cols, b_cols, c_cols;
 	const void *w0, *w1; /* vectors f32; EMBED: tiles of w0 */
 	int32_t w_type;      /* EMBED: type of the table; -1: f32 rows, no tiles */
 	int32_t w_rows;      /* EMBED, NORM: rows of w0; SCALE: elements of w0 */
-	float w_scale;       /* EMBED */
+	float w_scale;       /* EMBED: factor of the table */
 	struct gpu_act act;  /* GPU_OP_ACT */
 };
 struct gpu_chain {
 	struct gpu_op ops[GPU_CHAIN];
-	int32_t n, out; /* out 1: rows are those of step.out (GRAPH_OUT) */
+	int32_t n, out; /* operations; 1: values have the output rows (GRAPH_OUT) */
 	int32_t max_rows;
 	struct gpu_rows rows;
 };
 int gpu_chain(const struct gpu_chain *c, cudaStream_t s);
 
-/* Compute cos and sin for every row of the step into rows.cs: in double by fm_cos and fm_sin,
- * rounded once. */
+/* Write cos and sin of the RoPE angles of every row of the step to rows.cs, computed in double by
+ * fm_cos and fm_sin and rounded once. */
 struct gpu_angles {
 	struct gpu_rows rows;
 	int32_t n_ropes, max_rows;
@@ -40,15 +40,21 @@ struct gpu_angles {
 int gpu_angles(const struct gpu_angles *a, cudaStream_t s);
 
 /* ---- experts ----
- * gpu_moe_group  write the pairs of route
- * gpu_moe_mid    mid = act(gate) * up, and mid_act
- * gpu_moe_sum    y = sum of down over a row's pairs, in the order of rank; each times its weight
- *                unless `inside` */
+ * gpu_moe_group  write the pairs (struct gpu_pairs) of the experts in route
+ * gpu_moe_mid    mid = act(gate) * up and its activations mid_act; weight_before_ffn: gate and up
+ * are
+ *                multiplied by the weight of the pair first
+ * gpu_moe_sum    y = sum of down over the pairs of a row, in order of rank, each times its weight
+ *                unless weight_before_ffn */
 struct gpu_moe {
 	struct gpu_rows rows;
-	int32_t out, max_rows, used, experts, cols, ff, act, inside;
-	float limit;
-	const float *route;                        /* [rows][2 used]: ids, weights */
+	int32_t out, max_rows; /* out 1: output rows (GRAPH_OUT) */
+	int32_t used, experts; /* of a row; in all */
+	int32_t cols, ff;      /* columns of y; of gate, up and mid */
+	int32_t act;           /* enum graph_act */
+	int32_t weight_before_ffn;
+	float limit;                               /* GRAPH_ACT_SWIGLU */
+	const float *route;                        /* [rows][2 used]: ids, then weights */
 	int32_t *first, *pair, *active, *n_active; /* as struct gpu_pairs; written */
 	const float *gate, *up;                    /* [pairs][ff] */
 	float *mid;                                /* [pairs][ff]; may be gate */
@@ -60,20 +66,21 @@ int gpu_moe_group(const struct gpu_moe *m, cudaStream_t s);
 int gpu_moe_mid(const struct gpu_moe *m, cudaStream_t s);
 int gpu_moe_sum(const struct gpu_moe *m, cudaStream_t s);
 
-/* ---- choice of tokens ----
- * The k largest logits of each row, descending, ties to the lower id; past n: -1 and -inf.  k is at
- * most GPU_TOP. */
+/* ---- the largest logits ----
+ * Find the k <= GPU_TOP largest logits of each row, descending, equal ones by ascending id.  If k >
+ * n, the lists are padded with id -1 and logit -inf. */
 struct gpu_top {
 	const float *logits; /* [rows][n] */
 	const int32_t *rows; /* on the device */
 	int32_t n, k, max_rows;
 	int32_t *ids;  /* [rows][k] */
 	float *values; /* [rows][k] their logits */
-	float *lse;    /* [rows] ln sum exp; NaN if a logit is NaN */
-	float *part;   /* gpu_top_bytes, for partial results */
+	float *lse;    /* [rows] log-sum-exp; NaN if a logit is NaN */
+	float *part;   /* gpu_top_bytes bytes of scratch memory */
 	size_t part_bytes;
 };
 int gpu_top(const struct gpu_top *t, cudaStream_t s);
+/* Return the bytes of scratch memory for `rows` rows. */
 size_t gpu_top_bytes(int n, int k, int64_t rows);
 
 #ifdef __cplusplus

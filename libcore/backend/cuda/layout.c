@@ -1,38 +1,40 @@
-/* backend/cuda/layout.c - the workspace of a plan on the device, and its pinned memory of the host.
+/* backend/cuda/layout.c - the workspace of a plan on the device, and its pinned host memory.
  *
  * device:
- *   values     f32 [rows][cols] of every node, placed by their lives
- *   acts       rows in other forms (struct gpu_act), placed in the same way
- *   cos sin    [rows][half][2] and the frequencies f64 [half] of each table
+ *   values     f32 [rows][cols] of every node; values share memory unless their lifetimes overlap
+ *   acts       activations (struct gpu_act), which share memory in the same way
+ *   cos sin    [rows][half][2] and the frequencies f64 [half] of each RoPE table
  *   attention  partial results of splits
  *   experts    pairs; gate, up, down; activations of down
  *   heads      pairs of products by heads, and their activations
- *   vectors    tiles of weights of one row, which a loaded set keeps as vectors
- *   top        the best tokens of each row of logits, their lse, partial results
- *   block      what is uploaded for each step (struct cuda_block)
- * pinned: the same block; logits [out][vocabulary]; states [out][columns]; top; rows of experts on
- * the host: x [rows][cols], choice [rows][2 * used], y [rows][cols] */
-#include "backend/cuda/plan.h"
+ *   vectors    tiles of weights of one row: cuda_vector_tiles
+ *   top        the largest logits of each row, their ids, lse, partial results
+ *   block      the upload of a step (struct cuda_block)
+ * pinned host memory:
+ *   block, top, logits [out][vocabulary], hidden states [out][cols]
+ *   rows of experts on the host: x [rows][cols], choice [rows][2 * used], y [rows][cols] */
+#include "backend/cuda/layout.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/num.h"
 
 enum { ALIGN = 256 };
 
-/* Allocator of the parts of one block.  base NULL: count only. */
+/* A bump allocator over one allocation.  base NULL: it only counts bytes. */
 struct space {
 	unsigned char *base;
 	size_t used;
-	int bad;
+	int overflow; /* 1: a size did not fit size_t */
 };
 
-static void *take(struct space *s, size_t n, size_t size)
+/* Return the address of n elements of `size` bytes; NULL if base is NULL or after an overflow. */
+static void *reserve_part(struct space *s, size_t n, size_t size)
 {
 	size_t bytes, at = s->used;
 
 	if (num_mul(&bytes, n, size) || bytes > SIZE_MAX / 4 ||
 	    num_add(&s->used, s->used, num_round_up(bytes, ALIGN))) {
-		s->bad = 1;
+		s->overflow = 1;
 		s->used = at;
 		return NULL;
 	}
@@ -79,7 +81,7 @@ struct gpu_act cuda_act_at(int form, int terms, unsigned char *at, int64_t rows,
 	return a;
 }
 
-static int64_t rows_of(const struct backend_plan *p, const struct graph_node *n)
+static int64_t count_rows(const struct backend_plan *p, const struct graph_node *n)
 {
 	return n->rows == GRAPH_OUT ? p->size.out : p->size.rows;
 }
@@ -93,7 +95,7 @@ int cuda_place_values(struct backend_plan *p, infer_error *err)
 	                &p->value_bytes, err));
 	span = mem_alloc(MEM_BACKEND, (size_t)p->n_acts + 1, sizeof *span);
 	if (!span)
-		return err_set(err, INFER_ENOMEM, "no memory to place %d activations", p->n_acts);
+		return err_nomem(err);
 	for (int i = 0; i < p->n_acts; i++) {
 		const struct cuda_act *a = &p->acts[i];
 		const struct graph_node *n = cuda_node(p, a->node);
@@ -102,7 +104,7 @@ int cuda_place_values(struct backend_plan *p, infer_error *err)
 			.from = a->from,
 			.to = a->to,
 			.bytes = num_round_up(cuda_act_bytes(a->form, p->b->terms[a->form],
-			                                     rows_of(p, n), n->cols),
+			                                     count_rows(p, n), n->cols),
 			                      ALIGN),
 		};
 	}
@@ -115,13 +117,13 @@ int cuda_place_values(struct backend_plan *p, infer_error *err)
 
 static void lay_acts(struct backend_plan *p, struct space *s)
 {
-	unsigned char *at = p->act_mem = take(s, p->act_bytes, 1);
+	unsigned char *at = p->act_mem = reserve_part(s, p->act_bytes, 1);
 
 	for (int i = 0; i < p->n_acts && at; i++) {
 		struct cuda_act *a = &p->acts[i];
 		const struct graph_node *n = cuda_node(p, a->node);
 
-		a->x = cuda_act_at(a->form, p->b->terms[a->form], at + a->offset, rows_of(p, n),
+		a->x = cuda_act_at(a->form, p->b->terms[a->form], at + a->offset, count_rows(p, n),
 		                   n->cols);
 	}
 }
@@ -132,8 +134,9 @@ static void lay_ropes(struct backend_plan *p, struct space *s)
 	for (int i = 0; i < p->m.n_ropes; i++) {
 		const struct backend_rope *r = &p->m.ropes[i];
 
-		p->rows.cs[i] = take(s, (size_t)p->size.rows * 2 * (size_t)r->half, sizeof(float));
-		p->angles.freq[i] = take(s, (size_t)r->half, sizeof(double));
+		p->rows.cs[i] =
+			reserve_part(s, (size_t)p->size.rows * 2 * (size_t)r->half, sizeof(float));
+		p->angles.freq[i] = reserve_part(s, (size_t)r->half, sizeof(double));
 		p->angles.half[i] = r->half;
 		p->angles.mscale[i] = r->mscale;
 	}
@@ -153,7 +156,7 @@ static void lay_attention(struct backend_plan *p, struct space *s)
 		most = bytes > most ? bytes : most;
 	}
 	p->part_bytes = most;
-	p->part = take(s, most, 1);
+	p->part = reserve_part(s, most, 1);
 }
 
 static void lay_moe(struct backend_plan *p, struct space *s)
@@ -168,7 +171,7 @@ static void lay_moe(struct backend_plan *p, struct space *s)
 
 		if (n->op != GRAPH_MOE || cpu_expert_is(&p->m, n))
 			continue;
-		here = (size_t)rows_of(p, n) * (size_t)n->moe.used;
+		here = (size_t)count_rows(p, n) * (size_t)n->moe.used;
 		form = gpu_type_stored(p->m.weights[n->w[2]].type)->form;
 		bytes = cuda_act_bytes(form, p->b->terms[form], (int64_t)here, n->moe.ff);
 		pairs = here > pairs ? here : pairs;
@@ -180,17 +183,17 @@ static void lay_moe(struct backend_plan *p, struct space *s)
 	*m = (struct cuda_moe){ 0 };
 	if (!pairs)
 		return;
-	m->first = take(s, experts + 1, sizeof *m->first);
-	m->pair = take(s, pairs, sizeof *m->pair);
-	m->active = take(s, experts, sizeof *m->active);
-	m->n_active = take(s, 1, sizeof *m->n_active);
-	m->gate = take(s, pairs * ff, sizeof(float));
-	m->up = take(s, pairs * ff, sizeof(float));
-	m->down = take(s, pairs * cols, sizeof(float));
-	m->mid = take(s, mid, 1);
+	m->first = reserve_part(s, experts + 1, sizeof *m->first);
+	m->pair = reserve_part(s, pairs, sizeof *m->pair);
+	m->active = reserve_part(s, experts, sizeof *m->active);
+	m->n_active = reserve_part(s, 1, sizeof *m->n_active);
+	m->gate = reserve_part(s, pairs * ff, sizeof(float));
+	m->up = reserve_part(s, pairs * ff, sizeof(float));
+	m->down = reserve_part(s, pairs * cols, sizeof(float));
+	m->mid = reserve_part(s, mid, 1);
 }
 
-/* Rows of experts on the host, of the largest node. */
+/* Place the rows of experts on the host, of the size of the largest node. */
 static void lay_host(struct backend_plan *p, struct space *s)
 {
 	int64_t values = 0, choices = 0;
@@ -200,12 +203,12 @@ static void lay_host(struct backend_plan *p, struct space *s)
 
 		if (!cpu_expert_is(&p->m, n))
 			continue;
-		values = num_max(values, rows_of(p, n) * n->cols);
-		choices = num_max(choices, rows_of(p, n) * 2 * n->moe.used);
+		values = num_max(values, count_rows(p, n) * n->cols);
+		choices = num_max(choices, count_rows(p, n) * 2 * n->moe.used);
 	}
-	p->host.rows.x = take(s, (size_t)values, sizeof(float));
-	p->host.rows.choice = take(s, (size_t)choices, sizeof(float));
-	p->host.rows.y = take(s, (size_t)values, sizeof(float));
+	p->host_experts.rows.x = reserve_part(s, (size_t)values, sizeof(float));
+	p->host_experts.rows.choice = reserve_part(s, (size_t)choices, sizeof(float));
+	p->host_experts.rows.y = reserve_part(s, (size_t)values, sizeof(float));
 }
 
 static void lay_heads(struct backend_plan *p, struct space *s)
@@ -221,7 +224,7 @@ static void lay_heads(struct backend_plan *p, struct space *s)
 
 		if (n->op != GRAPH_HEAD_MM)
 			continue;
-		here = (size_t)rows_of(p, n) * (size_t)n->head_mm.heads;
+		here = (size_t)count_rows(p, n) * (size_t)n->head_mm.heads;
 		form = gpu_type_stored(w->type)->form;
 		bytes = cuda_act_bytes(form, p->b->terms[form], (int64_t)here, w->ne[0]);
 		pairs = here > pairs ? here : pairs;
@@ -231,11 +234,11 @@ static void lay_heads(struct backend_plan *p, struct space *s)
 	*h = (struct cuda_heads){ 0 };
 	if (!pairs)
 		return;
-	h->first = take(s, heads + 1, sizeof *h->first);
-	h->pair = take(s, pairs, sizeof *h->pair);
-	h->active = take(s, heads, sizeof *h->active);
-	h->n_active = take(s, 1, sizeof *h->n_active);
-	h->act = take(s, act, 1);
+	h->first = reserve_part(s, heads + 1, sizeof *h->first);
+	h->pair = reserve_part(s, pairs, sizeof *h->pair);
+	h->active = reserve_part(s, heads, sizeof *h->active);
+	h->n_active = reserve_part(s, 1, sizeof *h->n_active);
+	h->act = reserve_part(s, act, 1);
 }
 
 size_t cuda_vector_bytes(const struct backend_plan *p, int32_t i)
@@ -263,10 +266,10 @@ static void lay_vectors(struct backend_plan *p, struct space *s)
 
 	for (int32_t i = 0; i < p->m.graph->n; i++)
 		bytes += cuda_vector_bytes(p, i);
-	p->vectors = take(s, bytes, 1);
+	p->vectors = reserve_part(s, bytes, 1);
 }
 
-/* Offsets of the block's arrays; the same for host and device. */
+/* Set the offsets of the arrays of the block. */
 static void lay_block(struct backend_plan *p)
 {
 	size_t rows = (size_t)p->size.rows, pages = (size_t)p->size.ctx / GPU_PAGE + 1;
@@ -275,7 +278,7 @@ static void lay_block(struct backend_plan *p)
 
 #define PLACE(field, n, size) \
 	b->field = s.used; \
-	take(&s, n, size)
+	reserve_part(&s, n, size)
 	PLACE(step, 1, sizeof(struct gpu_step));
 	PLACE(runs, rows, sizeof(struct gpu_run));
 	PLACE(layers, (size_t)p->n_layers, sizeof(struct gpu_layer));
@@ -307,7 +310,7 @@ static void lay_rows(struct backend_plan *p)
 	p->angles.rows = p->rows;
 }
 
-static size_t cols_of(const struct backend_plan *p, int32_t node)
+static size_t count_cols(const struct backend_plan *p, int32_t node)
 {
 	return node < 0 ? 0 : (size_t)cuda_node(p, node)->cols;
 }
@@ -316,9 +319,9 @@ static struct cuda_top lay_top(struct space *s, size_t out)
 {
 	struct cuda_top t;
 
-	t.ids = take(s, out * GPU_TOP, sizeof *t.ids);
-	t.values = take(s, out * GPU_TOP, sizeof *t.values);
-	t.lse = take(s, out, sizeof *t.lse);
+	t.ids = reserve_part(s, out * GPU_TOP, sizeof *t.ids);
+	t.values = reserve_part(s, out * GPU_TOP, sizeof *t.values);
+	t.lse = reserve_part(s, out, sizeof *t.lse);
 	return t;
 }
 
@@ -328,7 +331,7 @@ int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pi
 	struct space d = { .base = device }, h = { .base = pinned };
 	size_t out = (size_t)p->size.out;
 
-	p->values = take(&d, p->value_bytes, 1);
+	p->values = reserve_part(&d, p->value_bytes, 1);
 	lay_acts(p, &d);
 	lay_ropes(p, &d);
 	lay_attention(p, &d);
@@ -336,22 +339,22 @@ int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pi
 	lay_heads(p, &d);
 	lay_vectors(p, &d);
 	lay_block(p);
-	p->block.device = take(&d, p->block.bytes, 1);
-	p->block.host = take(&h, p->block.bytes, 1);
-	p->logits = take(&h, out * cols_of(p, p->m.graph->output), sizeof(float));
-	p->hidden = take(&h, out * cols_of(p, p->m.graph->hidden), sizeof(float));
+	p->block.device = reserve_part(&d, p->block.bytes, 1);
+	p->block.host = reserve_part(&h, p->block.bytes, 1);
+	p->logits = reserve_part(&h, out * count_cols(p, p->m.graph->output), sizeof(float));
+	p->hidden = reserve_part(&h, out * count_cols(p, p->m.graph->hidden), sizeof(float));
 	if (p->m.graph->output >= 0) {
 		p->top = lay_top(&d, out);
 		p->top_host = lay_top(&h, out);
 		p->top_bytes =
-			gpu_top_bytes((int)cols_of(p, p->m.graph->output), GPU_TOP, p->size.out);
-		p->top_part = take(&d, p->top_bytes, 1);
+			gpu_top_bytes((int)count_cols(p, p->m.graph->output), GPU_TOP, p->size.out);
+		p->top_part = reserve_part(&d, p->top_bytes, 1);
 	}
 	lay_host(p, &h);
 	lay_rows(p);
 	p->bytes = d.used;
 	p->pinned_bytes = h.used;
-	return d.bad || h.bad
+	return d.overflow || h.overflow
 	               ? err_set(err, INFER_ENOMEM, "the workspace does not fit the address space")
 	               : INFER_OK;
 }

@@ -1,10 +1,9 @@
-/* backend/cuda/load.c - weights on the device.
+/* backend/cuda/load.c - upload weights to the device.
  *
- * One arena holds all of them.  Bytes of the mapped file go through two pinned buffers and a
- * staging buffer of the device, from which a kernel repacks them into tiles.  The host's threads
- * copy one part while the previous one is transferred; rows of types without kernels they recode
- * (recode.h) as they copy.  Host memory besides the mapping: two
- * buffers. */
+ * One arena contains all of them.  The host's threads copy bytes of the mapped file to one of two
+ * pinned buffers while the other is transferred to a staging buffer of the device.  From there a
+ * kernel repacks them into tiles.  Rows of types without kernels are recoded (recode.h) as they are
+ * copied.  Host memory besides the mapping: the two buffers. */
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/recode.h"
 #include "base/err.h"
@@ -17,13 +16,14 @@
 
 enum {
 	ALIGN = 256,
-	/* an F32 matrix up to this size is kept as it is too: biases, gains, taps */
+	/* F32 matrices of at most this size are also stored raw: biases, gains, convolution taps */
 	RAW_MOST = 16 << 20,
-	COPY_BYTES = 1 << 20,   /* that one thread copies at a time */
-	RECODE_BYTES = 1 << 17, /* that one thread writes at a time as it recodes */
+	COPY_BYTES = 1 << 20,   /* copied by one thread at a time */
+	RECODE_BYTES = 1 << 17, /* written by one thread at a time when recoding */
 };
 
-static size_t take(size_t *used, size_t bytes)
+/* Add an aligned part to *used.  Returns its offset. */
+static size_t reserve_bytes(size_t *used, size_t bytes)
 {
 	size_t at = *used;
 
@@ -42,12 +42,12 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 		return INFER_OK;
 	if (w->type == INFER_I32 && w->ne[1] == 1 && w->n == 1) { /* the order of PERMUTE */
 		c->raw_bytes = bytes;
-		c->raw = (unsigned char *)(uintptr_t)take(used, all);
+		c->raw = (unsigned char *)(uintptr_t)reserve_bytes(used, all);
 		return INFER_OK;
 	}
 	if (w->type == INFER_F32 && (w->ne[1] == 1 || all <= RAW_MOST)) {
 		c->raw_bytes = bytes;
-		c->raw = (unsigned char *)(uintptr_t)take(used, all);
+		c->raw = (unsigned char *)(uintptr_t)reserve_bytes(used, all);
 		if (w->ne[1] == 1 && w->n == 1)
 			return INFER_OK;
 	}
@@ -59,7 +59,7 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 		return err_set(err, INFER_EUNSUP, "a weight of %lld x %lld is too large",
 		               (long long)w->ne[0], (long long)w->ne[1]);
 	c->matrix_bytes = (size_t)groups * (size_t)gpu_blocks(w->ne[0]) * c->type->tile_bytes;
-	c->tiles = (unsigned char *)(uintptr_t)take(used, c->matrix_bytes * (size_t)w->n);
+	c->tiles = (unsigned char *)(uintptr_t)reserve_bytes(used, c->matrix_bytes * (size_t)w->n);
 	return INFER_OK;
 }
 
@@ -67,8 +67,8 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 struct upload {
 	struct backend *b;
 	unsigned char *pinned[CUDA_STAGES], *device[CUDA_STAGES];
-	int turn;
-	uint8_t busy[CUDA_STAGES]; /* a copy out of the pinned buffer may be under way */
+	int next;                  /* the buffer to fill next */
+	uint8_t busy[CUDA_STAGES]; /* 1: a transfer from the pinned buffer may be running */
 };
 
 static void upload_fini(struct upload *u)
@@ -105,21 +105,21 @@ static void copy_part(void *user, int64_t i, int worker)
 	memcpy(c->to + at, c->from + at, n);
 }
 
-/* Wait until the pinned buffer whose turn it is can be written. */
-static int stage_open(const struct upload *u, infer_error *err)
+/* Wait until the next pinned buffer can be written. */
+static int wait_for_stage(const struct upload *u, infer_error *err)
 {
-	return u->busy[u->turn] ? rt_check(cudaEventSynchronize(u->b->staged[u->turn]),
+	return u->busy[u->next] ? rt_check(cudaEventSynchronize(u->b->staged[u->next]),
 	                                   "upload weights", err)
 	                        : INFER_OK;
 }
 
-/* Start the transfer of that buffer; *at: its address on the device. */
-static int stage_send(struct upload *u, size_t bytes, unsigned char **at, infer_error *err)
+/* Start the transfer of that buffer.  Sets *at to its address on the device. */
+static int send_stage(struct upload *u, size_t bytes, unsigned char **at, infer_error *err)
 {
 	cudaStream_t s = u->b->stream;
-	int i = u->turn;
+	int i = u->next;
 
-	u->turn = (i + 1) % CUDA_STAGES;
+	u->next = (i + 1) % CUDA_STAGES;
 	TRY(rt_check(cudaMemcpyAsync(u->device[i], u->pinned[i], bytes, cudaMemcpyHostToDevice, s),
 	             "upload weights", err));
 	TRY(rt_check(cudaEventRecord(u->b->staged[i], s), "upload weights", err));
@@ -128,25 +128,26 @@ static int stage_send(struct upload *u, size_t bytes, unsigned char **at, infer_
 	return INFER_OK;
 }
 
-/* Start to copy bytes to the next staging buffer; *at: their address on the device. */
-static int stage_bytes(struct upload *u, const void *from, size_t bytes, unsigned char **at,
-                       infer_error *err)
+/* Copy bytes to the next buffer and start its transfer.  Sets *at to their address on the
+ * device. */
+static int send_bytes(struct upload *u, const void *from, size_t bytes, unsigned char **at,
+                      infer_error *err)
 {
-	struct copy c = { u->pinned[u->turn], from, bytes };
+	struct copy c = { u->pinned[u->next], from, bytes };
 
 	must(bytes <= CUDA_STAGE_BYTES);
-	TRY(stage_open(u, err));
+	TRY(wait_for_stage(u, err));
 	pool_run(u->b->host->pool, (int64_t)((bytes + COPY_BYTES - 1) / COPY_BYTES), copy_part, &c);
-	return stage_send(u, bytes, at, err);
+	return send_stage(u, bytes, at, err);
 }
 
-/* Rows that are recoded */
+/* Rows that the threads recode. */
 struct recode {
 	unsigned char *to;
 	const unsigned char *from;
 	const struct weight *w;
 	int64_t rows, each; /* each: rows that one thread recodes at a time */
-	atomic_int inexact;
+	atomic_int inexact; /* 1: X8 cannot represent a value */
 };
 
 static void recode_part(void *user, int64_t i, int worker)
@@ -162,24 +163,24 @@ static void recode_part(void *user, int64_t i, int worker)
 			atomic_store_explicit(&r->inexact, 1, memory_order_relaxed);
 }
 
-/* The same for n rows of w, recoded. */
-static int stage_recoded(struct upload *u, const struct weight *w, const unsigned char *from,
-                         int64_t n, unsigned char **at, infer_error *err)
+/* Recode n rows of w to the next buffer and start its transfer.  Sets *at as send_bytes does. */
+static int send_recoded(struct upload *u, const struct weight *w, const unsigned char *from,
+                        int64_t n, unsigned char **at, infer_error *err)
 {
 	size_t bytes = recode_row_bytes(w->ne[0]);
 	struct recode r = {
-		u->pinned[u->turn], from, w, n, num_max(1, RECODE_BYTES / (int64_t)bytes), 0
+		u->pinned[u->next], from, w, n, num_max(1, RECODE_BYTES / (int64_t)bytes), 0
 	};
 
 	must((size_t)n * bytes <= CUDA_STAGE_BYTES);
-	TRY(stage_open(u, err));
+	TRY(wait_for_stage(u, err));
 	pool_run(u->b->host->pool, (n + r.each - 1) / r.each, recode_part, &r);
 	if (atomic_load_explicit(&r.inexact, memory_order_relaxed))
 		return err_set(
 			err, INFER_EUNSUP,
-			"a weight of type %s holds values that int8 codes cannot hold exactly",
+			"a weight of type %s contains values that int8 codes cannot represent",
 			infer_type_info(w->type)->name);
-	return stage_send(u, (size_t)n * bytes, at, err);
+	return send_stage(u, (size_t)n * bytes, at, err);
 }
 
 static int load_raw(struct upload *u, unsigned char *to, const unsigned char *from, size_t bytes,
@@ -189,7 +190,7 @@ static int load_raw(struct upload *u, unsigned char *to, const unsigned char *fr
 		size_t n = bytes - at < CUDA_STAGE_BYTES ? bytes - at : CUDA_STAGE_BYTES;
 		unsigned char *staged;
 
-		TRY(stage_bytes(u, from + at, n, &staged, err));
+		TRY(send_bytes(u, from + at, n, &staged, err));
 		TRY(rt_check(
 			cudaMemcpyAsync(to + at, staged, n, cudaMemcpyDeviceToDevice, u->b->stream),
 			"upload weights", err));
@@ -197,7 +198,7 @@ static int load_raw(struct upload *u, unsigned char *to, const unsigned char *fr
 	return INFER_OK;
 }
 
-/* One matrix, some groups of rows at a time. */
+/* Upload one matrix as tiles, as many groups of rows at a time as fit into a buffer. */
 static int load_tiles(struct upload *u, const struct cuda_weight *c, const struct weight *w,
                       int matrix, infer_error *err)
 {
@@ -215,8 +216,8 @@ static int load_tiles(struct upload *u, const struct cuda_weight *c, const struc
 			(const unsigned char *)w->at[matrix] + (size_t)row * w->row_bytes;
 		int64_t n = num_min(step, w->ne[1] - row);
 
-		TRY(recoded ? stage_recoded(u, w, from, n, &staged, err)
-		            : stage_bytes(u, from, (size_t)n * row_bytes, &staged, err));
+		TRY(recoded ? send_recoded(u, w, from, n, &staged, err)
+		            : send_bytes(u, from, (size_t)n * row_bytes, &staged, err));
 		TRY(rt_check(c->type->pack(to + (size_t)(row / GPU_GROUP) * group, staged,
 		                           row_bytes, n, w->ne[0], u->b->stream),
 		             "repack weights", err));
@@ -224,8 +225,8 @@ static int load_tiles(struct upload *u, const struct cuda_weight *c, const struc
 	return INFER_OK;
 }
 
-static int load_one(struct upload *u, const struct cuda_weight *c, const struct weight *w,
-                    infer_error *err)
+static int load_weight(struct upload *u, const struct cuda_weight *c, const struct weight *w,
+                       infer_error *err)
 {
 	for (int i = 0; i < w->n; i++) {
 		if (c->raw)
@@ -242,8 +243,8 @@ static uint64_t bytes_to_load(const struct weight *w, int n)
 	return weights_bytes(w, n) - weights_host_bytes(w, n);
 }
 
-/* Report the bytes of the first n weights, which are loaded. */
-static void tell_loaded(const struct backend_weights *s, int n)
+/* Report that the first n weights are loaded. */
+static void report_loaded(const struct backend_weights *s, int n)
 {
 	const struct infer_watch *w = s->b->loading;
 
@@ -251,27 +252,27 @@ static void tell_loaded(const struct backend_weights *s, int n)
 		w->fn(w->user, bytes_to_load(s->w, n), bytes_to_load(s->w, s->n));
 }
 
-static int load_all(struct backend_weights *s, infer_error *err)
+static int load_weights(struct backend_weights *s, infer_error *err)
 {
 	struct upload u;
 	int rc = upload_init(&u, s->b, err);
 
 	for (int i = 0; i < s->n && !rc; i++) {
-		tell_loaded(s, i);
-		rc = load_one(&u, &s->at[i], &s->w[i], err);
+		report_loaded(s, i);
+		rc = load_weight(&u, &s->at[i], &s->w[i], err);
 	}
 	if (!rc)
 		rc = rt_check(cudaStreamSynchronize(s->b->stream), "upload weights", err);
-	else /* buffers are freed only once nothing reads them */
+	else /* the device must not read buffers that are freed */
 		(void)cudaStreamSynchronize(s->b->stream);
 	upload_fini(&u);
 	if (!rc)
-		tell_loaded(s, s->n);
+		report_loaded(s, s->n);
 	return rc;
 }
 
-/* Addresses begin as offsets plus 1, so that none is NULL. */
-static int place_all(struct backend_weights *s, size_t *bytes, infer_error *err)
+/* Set the addresses of all weights as offsets in the arena, from ALIGN on so that none is NULL. */
+static int place_weights(struct backend_weights *s, size_t *bytes, infer_error *err)
 {
 	size_t used = ALIGN;
 
@@ -292,11 +293,10 @@ int cuda_load(struct backend_weights **out, struct backend *b, const struct weig
 	TRY(rt_check(cudaSetDevice(b->device), "choose the device", err));
 	s = mem_zalloc(MEM_BACKEND, 1, sizeof *s);
 	if (!s)
-		return err_set(err, INFER_ENOMEM, "no memory for a set of %d weights", n);
+		return err_nomem(err);
 	*s = (struct backend_weights){ .b = b, .w = w, .n = n };
 	s->at = mem_zalloc(MEM_BACKEND, (size_t)n + 1, sizeof *s->at);
-	rc = s->at ? place_all(s, &bytes, err)
-	           : err_set(err, INFER_ENOMEM, "no memory for a set of %d weights", n);
+	rc = s->at ? place_weights(s, &bytes, err) : err_nomem(err);
 	if (!rc)
 		rc = rt_alloc(&s->arena, bytes, "load the weights", err);
 	for (int i = 0; i < n && !rc; i++) {
@@ -308,7 +308,7 @@ int cuda_load(struct backend_weights **out, struct backend *b, const struct weig
 			c->tiles = s->arena + (uintptr_t)c->tiles;
 	}
 	if (!rc)
-		rc = load_all(s, err);
+		rc = load_weights(s, err);
 	if (rc) {
 		cuda_unload(s);
 		return rc;

@@ -11,8 +11,8 @@
  *      warp   all of them              warp % 4 0   1   2   3   0   1   2   3
  *
  * Weights are read once, AHEAD slices (tile.cuh) ahead, into registers.  x is read once for each
- * block: all blocks together read weight rows / (16 GROUPS) times x from L2, so GROUPS is what
- * bounds that traffic.  Shared memory:
+ * block: all blocks together read x from L2 (weight rows) / (16 GROUPS) times, so a larger GROUPS
+ * reduces that traffic.  Shared memory:
  *
  *      heads  [round % 2][8 warps]
  *      sums   [round % 2][KS][columns][8] int16, for types that read them
@@ -23,7 +23,7 @@
  *
  * After a round y = tile_chain(y, t[b], d[b]) for b ascending.  KS 1: by the lane that has t.  KS
  * 4: warp w % KS continues UNITS of the 2 NT float2 of its group.  So NT, KS and the order of the
- * warps have no influence on the bits (promise 1).
+ * warps change no bits.
  *
  * Arithmetic for 28672 x 4096 of Q4_K and 64 columns on an H200: weights 60 MB (15 us at 4 TB/s);
  * KS 1: x 58 MB from L2, 470 MB from shared memory (16 us); 115 000 slices of about 180
@@ -61,7 +61,8 @@ template <int NT, int TERMS, int KS> struct mid_size {
 		TILE_T = 2 * NT * TILE_LANES * MID_PAIR, /* sums of a tile */
 		AT_RING = AT_T + MID_WARPS * TILE_T,
 		BYTES = AT_RING + RING * STAGE,
-		COPY_KS = MID_THREADS / (COLS * 4), /* tiles of which all threads copy a slice */
+		COPY_KS = MID_THREADS /
+		          (COLS * 4), /* tiles; all threads together copy a slice of each */
 		COPIES = (KS + COPY_KS - 1) / COPY_KS,
 	};
 	static_assert(KS * COLS <= MID_THREADS, "a thread reads one d");
@@ -70,7 +71,7 @@ template <int NT, int TERMS, int KS> struct mid_size {
 	static_assert(W::SLICES % MID_AHEAD == 0, "parts of a tile");
 };
 
-/* Blocks of an SM: 2 where 128 registers are enough */
+/* Blocks of an SM: 2 if 128 registers are enough */
 template <int NT, int KS> GPU_FN constexpr int mid_resident(void)
 {
 	return (NT <= MV_WIDE && (int)W::HEAD <= MID_HEAD) ||
@@ -78,7 +79,7 @@ template <int NT, int KS> GPU_FN constexpr int mid_resident(void)
 	               ? 2
 	               : 1;
 }
-/* What a thread needs to know */
+/* State of a thread. */
 struct mid_state {
 	const unsigned char *w; /* tile 0 of the warp's group */
 	unsigned char *shared;
@@ -90,7 +91,7 @@ struct mid_weights {
 	W::part p[MID_AHEAD];
 };
 
-/* The head of the warp's tile of a round */
+/* Return the head of the warp's tile of a round. */
 GPU_FN unsigned char *mid_head(unsigned char *heads, int round)
 {
 	return heads + (round % 2 * MID_WARPS + (int)threadIdx.x / TILE_LANES) * W::HEAD;
@@ -114,7 +115,7 @@ GPU_FN void mid_copy_head(unsigned char *heads, const mid_state &v, int round, i
 		copy_async16(mid_head(heads, round) + at,
 		             v.w + (size_t)b * W::TILE + W::SLICES * W::SLICE + at, TILE_LANE);
 }
-/* Start the copy of slice s of a round, with slice 0 also those of heads and sums. */
+/* Start the copy of slice s of a round; with slice 0 also the copies of heads and sums. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_copy(const mid_state *v, const gpu_act &x, int round, int s)
 {
@@ -147,7 +148,7 @@ GPU_FN void mid_copy(const mid_state *v, const gpu_act &x, int round, int s)
 		                             MV_SUMS,
 		             TILE_LANE);
 }
-/* The same for a slice that may be of the next round, or not be there */
+/* The same for a slice s >= SLICES, of the next round if there is one. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_fill(const mid_state *v, const gpu_act &x, int round, int s)
 {
@@ -173,14 +174,14 @@ GPU_FN void mid_add(W::acc *a, const W::part &p, const W::scale &scale, const un
 		W::template add<TERMS>(a[c], f, scale, q);
 	}
 }
-/* The warp's float2 in t for tile k of a round */
+/* Return the address in t of the lane's sums of tile k of a round. */
 template <int NT, int TERMS, int KS> GPU_FN float2 *mid_t(const mid_state &v, int k)
 {
 	typedef mid_size<NT, TERMS, KS> Z;
 
 	return (float2 *)(v.shared + Z::AT_T + (k * Z::GROUPS + v.group) * Z::TILE_T) + v.lane;
 }
-/* Finish the warp's tile of a round and store t, or with KS 1 continue y, which is there then. */
+/* Finish the warp's tile of a round and store t; with KS 1 add it to y instead, which replaces t. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_finish(const W::acc *a, const mid_state &v, int round)
 {
@@ -304,7 +305,7 @@ GPU_FN void mid_store(const float2 *y, const gpu_mm &m, const struct mm_part &pa
 	for (int u = 0; KS == 1 && u < 2 * NT; u++)
 		mid_store_unit(m, part, v, u, mid_t<NT, TERMS, KS>(v, 0)[u * TILE_LANES]);
 }
-/* Row of x of column `col` of a part; columns past the last repeat it. */
+/* Return the row of x of column `col` of a part; for larger columns than the last, its row. */
 GPU_FN uint32_t mid_row(const gpu_mm &m, const struct mm_part &part, int col)
 {
 	int row;
@@ -312,7 +313,7 @@ GPU_FN uint32_t mid_row(const gpu_mm &m, const struct mm_part &part, int col)
 	mm_column(m, part, col < part.cols ? col : part.cols - 1, &row);
 	return (uint32_t)row;
 }
-/* Columns [0, part.cols), at most 8 NT of them.  *w: the first slices. */
+/* Compute columns [0, part.cols), at most 8 NT of them.  *w: the first slices, loaded. */
 template <int NT, int TERMS, int KS>
 GPU_FN void mid_columns(mid_weights *w, mid_state *v, const gpu_mm &m, const struct mm_part &part)
 {
@@ -386,7 +387,7 @@ static int mid_launch(const struct gpu_mm *m, int slots, cudaStream_t s)
 	              dim3((unsigned)mm_tiles(m, Z::ROWS), (unsigned)slots), dim3(MID_THREADS),
 	              (size_t)Z::BYTES, s, *m);
 }
-/* Does the device have shared memory enough?  If not, fewer columns at once. */
+/* True if the device has enough shared memory; otherwise fewer columns are computed at once. */
 static int mid_fits(size_t bytes)
 {
 	int device = 0, most = 0;

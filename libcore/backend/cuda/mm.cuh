@@ -1,5 +1,5 @@
-/* backend/cuda/mm.cuh (private) - what all products with many rows share: which part of which
- * product a block computes, and what becomes of a sum.
+/* backend/cuda/mm.cuh (private) - common code of products with many rows: find the part of a
+ * product that a block computes, and store a sum in y.
  *
  * A launch has tiles of M weight rows (of all jobs, one job after the other) and slots of N
  * columns.  Blocks run in panels of MM_PANEL tiles by all slots, so that blocks that run together
@@ -21,7 +21,7 @@
 
 enum { MM_PANEL = 8 };
 
-/* The part of a block: columns [0, cols) of weight rows [row, row + M) of one matrix of a job */
+/* The part of a product that a block computes: columns [0, cols) of weight rows [row, row + M). */
 struct mm_part {
 	int job, row; /* first weight row */
 	int expert;   /* matrix; 0 without experts */
@@ -91,7 +91,7 @@ template <int N, int THREADS> GPU_FN void mm_find_slot(struct mm_part *p, const 
 	p->first = found[1];
 	p->cols = found[2];
 }
-/* The part of this block of a launch of mm_tiles x mm_slots blocks. */
+/* Return the part of this block in a launch of mm_tiles x mm_slots blocks. */
 template <int M, int N, int THREADS>
 GPU_FN struct mm_part mm_find(const gpu_mm &m, int tiles, int slots)
 {
@@ -103,7 +103,7 @@ GPU_FN struct mm_part mm_find(const gpu_mm &m, int tiles, int slots)
 	mm_find_slot<N, THREADS>(&p, m, at / height);
 	return p;
 }
-/* The row of y of column c of a part, and the row of x. */
+/* Return the row of y of column c of a part, and set *x_row to the row of x. */
 GPU_FN int mm_column(const gpu_mm &m, const struct mm_part &p, int c, int *x_row)
 {
 	int row = p.first + c;
@@ -114,7 +114,7 @@ GPU_FN int mm_column(const gpu_mm &m, const struct mm_part &p, int c, int *x_row
 	return row;
 }
 
-/* Weights and bias of one matrix of a job, and what is done to its sums */
+/* One matrix of a job: weights, and bias, factor and cap of the results. */
 struct mm_matrix {
 	const unsigned char *w;
 	const float *bias; /* NULL: none */
@@ -137,7 +137,7 @@ GPU_FN struct mm_matrix mm_open(const gpu_mm &m, int job, int expert)
 	x.cap = j.cap;
 	return x;
 }
-/* Store the sum of weight row `row` in row `col` of y, if there is such a weight row. */
+/* Store the result of weight row `row` in row `col` of y, if there is such a weight row. */
 GPU_FN void mm_store(const struct mm_matrix &x, int row, int col, float sum)
 {
 	float y;

@@ -94,7 +94,7 @@ enum {
 	AT_PIECES = AT_D + (SCALED ? COLS * 4 : 0),
 };
 
-/* Stages for so many terms of x, of so many slices */
+/* Sizes of a stage of SPAN slices with TERMS terms of x. */
 template <int TERMS, int SPAN> struct stage {
 	enum {
 		STAGES = W::SLICES / SPAN, /* of a block of k */
@@ -111,7 +111,7 @@ template <int TERMS, int SPAN> struct stage {
 	static_assert(RING - 1 <= (int)STAGES && STAGES > 1, "two buffers of heads, one of d");
 };
 
-/* What a block copies; in shared memory, so that it takes no registers while sums are added */
+/* The memory that a block copies from.  In shared memory, so that it occupies no registers. */
 struct source {
 	const unsigned char *w; /* the first group */
 	const unsigned char *x;
@@ -122,12 +122,12 @@ struct source {
 	int32_t rows[COLS];   /* of x, by column */
 	int32_t y_rows[COLS]; /* of y; -1: none */
 };
-/* Bytes of group g from the first on */
+/* Return the offset of group g from the first, in bytes. */
 GPU_FN uint32_t group_at(const struct source *c, int g)
 {
 	return (uint32_t)((g < c->last_group ? g : c->last_group) * c->blocks) * W::TILE;
 }
-/* Write what the threads copy of each stage: COPIES pieces of w, bytes from source.w on; X_COPIES
+/* Write the pieces that each thread copies of a stage: COPIES pieces of w, bytes from source.w on; X_COPIES
  * of a slice of x, in units of PIECE from source.x on.  Groups and columns that do not exist repeat
  * others: their sums are not stored. */
 template <class S>
@@ -168,7 +168,7 @@ GPU_FN void copy_heads(unsigned char *shared, const struct source *c, int b)
 		                              (GPU_BLOCK / TILE_SUM_K),
 		             PIECE);
 }
-/* Start the copy of stage n to `slot` of the ring; with the first of a block its heads and sums. */
+/* Start the copy of stage n to `slot` of the ring; with the first of a block also heads and sums. */
 template <int TERMS, int SPAN>
 GPU_FN void copy_stage(unsigned char *shared, int slot, const struct source *c, int n)
 {
@@ -202,7 +202,7 @@ GPU_FN void copy_stage(unsigned char *shared, int slot, const struct source *c, 
 	if (s == 0)
 		copy_heads(shared, c, b);
 }
-/* d of x in block b and column `col` */
+/* Return d of x in block b and column `col`. */
 GPU_FN float read_d(const struct source *c, int b, int col)
 {
 	return c->d[(uint32_t)(c->rows[col] * c->blocks + b)];
@@ -291,7 +291,7 @@ GPU_FN void store_sums(const struct sums *a, const struct mm_matrix &m, int row,
 struct ring {
 	int size, slot; /* the stage that is read */
 };
-/* Start the copy of stage n, to the slot that was read last. */
+/* Start the copy of stage n, if there is one, to the slot that was read last. */
 template <int TERMS, int SPAN>
 GPU_FN void fill_ring(const struct ring *r, unsigned char *shared, const struct source *c, int n)
 {
@@ -310,7 +310,7 @@ GPU_FN void wait_ring(const struct ring *r)
 	__syncthreads();
 }
 
-/* All blocks of k.  warp_row, warp_col: the warp's place in the part; busy: it has any sums. */
+/* Add all blocks of k.  warp_row, warp_col: first row and column of the warp; busy: it has sums. */
 template <int TERMS, int SPAN>
 GPU_FN void add_blocks(struct sums *a, unsigned char *shared, const struct source *c, int ring,
                        int warp_row, int warp_col, bool busy)
@@ -352,7 +352,7 @@ GPU_FN void add_blocks(struct sums *a, unsigned char *shared, const struct sourc
 	copy_wait<0>();
 }
 
-/* Set what the block copies, and the rows of its columns. */
+/* Set the source of the block and the rows of its columns. */
 GPU_FN void open_source(struct source *c, const gpu_mm &m, const struct mm_part &p)
 {
 	int col = (int)threadIdx.x;
@@ -403,7 +403,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS_SM)
 
 /* ---- host ---- */
 
-/* Bytes of shared memory with a ring of so many stages */
+/* Return the bytes of shared memory with a ring of so many stages. */
 template <class S> static int shared_bytes(int ring) { return S::AT_RING + ring * S::BYTES; }
 template <int TERMS, int SPAN>
 static int launch_span(const struct gpu_mm *m, int most, cudaStream_t s)

@@ -1,6 +1,6 @@
-/* backend/cuda/moe.cu - experts, apart from their products: group pairs (row, rank) by expert,
- * compute act(gate) up of each pair, add up each row's results.  backend/cpu/moe.c defines the
- * meaning.
+/* backend/cuda/moe.cu - experts, except their products: group pairs (row, rank) by expert,
+ * compute act(gate) up of each pair, sum the results of each row.  As in
+ * backend/cpu/moe.c.
  *
  *   route [rows][2 used]: ids, weights;  pair = row * used + rank
  *   gpu_moe_group  block e finds the pairs of expert e: a warp takes a range of rows, in each step
@@ -48,7 +48,7 @@ GPU_FN int moe_id(const struct gpu_moe *m, int row, int rank)
 	return (int)m->route[(size_t)row * 2 * (size_t)m->used + (size_t)rank];
 }
 
-/* Sums over the lanes of a warp */
+/* Return the sum over the lanes of a warp. */
 GPU_FN int moe_warp_sum(int v)
 {
 	for (int i = 16; i; i /= 2)
@@ -90,7 +90,7 @@ GPU_FN void moe_group_expert(const struct gpu_moe *m, int rows, int e, int *belo
 	}
 }
 
-/* List the experts that have pairs, ascending; has [GPU_EXPERTS] and count [MOE_WARPS]: shared */
+/* List the experts with pairs, ascending; has [GPU_EXPERTS] and count [MOE_WARPS]: shared */
 GPU_FN void moe_list_active(const struct gpu_moe *m, int rows, int *has, int *count)
 {
 	int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32, base = 0;
@@ -147,10 +147,10 @@ GPU_FN void moe_mid_map(const struct gpu_moe *m, struct chain_span s, float *y, 
 {
 	float limit = m->limit;
 
-	if (m->act == 2)
+	if (m->act == GRAPH_ACT_SWIGLU)
 		chain_map(s, y, g, u,
 		          [=](float a, float b) { return gpu_swiglu(a * by, b * by, limit); });
-	else if (m->act == 1)
+	else if (m->act == GRAPH_ACT_GELU)
 		chain_map(s, y, g, u, [=](float a, float b) { return gpu_gelu(a * by, b * by); });
 	else
 		chain_map(s, y, g, u, [=](float a, float b) { return gpu_silu(a * by, b * by); });
@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(GPU_ROW_THREADS)
 	if (pair >= moe_rows(&m) * m.used)
 		return;
 	row = pair / m.used, rank = pair % m.used;
-	if (m.inside)
+	if (m.weight_before_ffn)
 		by = m.route[(size_t)row * 2 * (size_t)m.used + (size_t)(m.used + rank)];
 	moe_mid_map(&m, s, m.mid + at, m.gate + at, m.up + at, by);
 	__syncthreads();
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(GPU_ROW_THREADS)
 				v[j] = r + j < m.used
 				               ? down[(size_t)(r + j) * (size_t)m.cols + (size_t)i]
 				               : 0;
-				by[j] = r + j < m.used && !m.inside ? weight[r + j] : 1;
+				by[j] = r + j < m.used && !m.weight_before_ffn ? weight[r + j] : 1;
 			}
 			for (int j = 0; j < MOE_LOADS; j++)
 				y = r + j < m.used ? fmaf(by[j], v[j], y) : y;

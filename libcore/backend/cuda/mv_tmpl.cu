@@ -4,7 +4,7 @@
  *      y[row][n] = sum over k of x[row][k] W[n][k], then mul, bias and cap
  *
  * A block computes GPU_GROUP (16) weight rows by 8 NT columns (rows of x).  Weights are operand A
- * of mma, so 1 to 8 columns cost the same.  A block has 8 warps, or 4 where there are many blocks.
+ * of mma, so 1 to 8 columns cost the same.  A block has 8 warps, or 4 if there are many blocks.
  * Warp w of `warps` takes the tiles b = w, w + warps, ... of the group (8 warps):
  *
  *      k:    | tile 0 | tile 1 | ... | tile 7 | tile 8 | ...
@@ -13,7 +13,7 @@
  * and stores t[b] in shared memory, [b][NT][16 rows][8 columns]; the sums so far follow them.
  * After every MV_SHARED / NT tiles one thread for each row and column continues its chain y =
  * fma(d[b], t[b], y), b ascending.  So neither NT nor the number of warps nor the length of a round
- * has any influence on the bits (promise 1).
+ * changes the bits.
  *
  * Memory: each weight byte is read once, 16 bytes a lane (some types: 8 or 4 more).  The weights of
  * a tile (q4_k 2368 bytes), or of half a tile of q8_0 (2048) and floats (4096), are loaded before
@@ -40,7 +40,7 @@ enum {
 	MV_THREADS = MV_WARPS * TILE_LANES,
 	MV_COLS = 8,                    /* columns of an mma */
 	MV_CELLS = GPU_GROUP * MV_COLS, /* sums of one mma */
-	MV_SHARED = 64,                 /* tiles of which sums are in shared memory: NT 1 */
+	MV_SHARED = 64,                 /* tiles with sums in shared memory, for NT 1 */
 	MV_SUMS = GPU_BLOCK / TILE_SUM_K,
 	MV_WIDE = 4,
 	MV_LARGE = 24, /* bytes of a lane and slice */
@@ -51,14 +51,14 @@ template <class W, int NT> GPU_FN constexpr int mv_width(void)
 {
 	return NT <= MV_WIDE ? NT : (int)W::SLICE < (int)TILE_LOAD ? MV_WIDE / 2 : MV_WIDE;
 }
-/* Slices that are loaded at once; two where they are large and the head is to be kept as well */
+/* Slices that are loaded at once; two if they are large and the head is kept in registers too. */
 template <class W, int NT> GPU_FN constexpr int mv_slices(void)
 {
 	return NT > MV_WIDE                                                 ? W::SLICES
 	       : W::HEAD > 0 && sizeof(typename W::part) > (size_t)MV_LARGE ? 2
 	                                                                    : 4;
 }
-/* Load slices before the first use of those before them?  Not whole tiles of floats. */
+/* True if slices are loaded before the first use of the previous ones; not for whole tiles of floats. */
 template <class W, int NT> GPU_FN constexpr bool mv_early(void)
 {
 	return NT <= MV_WIDE || W::HEAD > 0;
@@ -69,7 +69,7 @@ template <class W, int N> struct mv_stage {
 	typename W::part p[N];
 	typename W::head head;
 };
-/* What the threads of a block need to know */
+/* State of a thread. */
 template <class W, int NT> struct mv_state {
 	const unsigned char *w; /* tile 0 of the group */
 	int blocks, lane;
@@ -88,7 +88,7 @@ GPU_FN void mv_load(mv_stage<W, N> *s, const unsigned char *w, int b, int at, in
 	if (at == 0)
 		s->head = W::template load_head<tile_global>(tile + W::SLICES * W::SLICE, lane);
 }
-/* The lane's 16 bytes of every term of slice s of block b of a row of x; row: mv_state.x */
+/* Load the lane's 16 bytes of each term of slice s of block b of a row of x; row: mv_state.x. */
 template <class W, int TERMS>
 GPU_FN void mv_load_x(uint4 v[TERMS], const gpu_act &x, uint32_t row, int blocks, int b, int s)
 {
@@ -119,13 +119,13 @@ GPU_FN void mv_add(typename W::acc *a, const mv_stage<W, N> &w, const mv_state<W
 		}
 	}
 }
-/* The sums of block b of the row that is at `row` of x: a row has a sum for each TILE_SUM_K bytes.
- * */
+/* Return the index of the first sum of block b; row: mv_state.x.  A row has a sum for each
+ * TILE_SUM_K bytes. */
 GPU_FN uint32_t mv_sums_at(uint32_t row, int b, int lane)
 {
 	return (row - (uint32_t)(lane % 4 * TILE_LANE)) / TILE_SUM_K + (uint32_t)(b * MV_SUMS);
 }
-/* Store the sums of tile b at its place of the round, [NT][16][8]. */
+/* Store the sums of tile b, [NT][16][8], at `to`. */
 template <class W, int NT>
 GPU_FN void mv_finish(float *to, const typename W::acc *a, const typename W::head &head,
                       const mv_state<W, NT> &v, const gpu_act &x, int b, int first)
@@ -146,8 +146,8 @@ GPU_FN void mv_finish(float *to, const typename W::acc *a, const typename W::hea
 		*(float2 *)(cell + MV_CELLS / 2) = make_float2(t[2], t[3]);
 	}
 }
-/* Continue the chains of all cells of a round by its n tiles, of which the first is tile `from`.
- * sum: [cell], after the last tile the sums are stored in y instead. */
+/* Add tiles from ... from + n - 1 to the chains of all cells.  sum [cell]: the chains so far; after
+ * the last tile the results are stored in y. */
 template <class W, int NT>
 GPU_FN void mv_chain(float *sum, const float *t, const gpu_mm &m, const struct mm_part &part,
                      int from, int n)
@@ -175,7 +175,7 @@ GPU_FN void mv_chain(float *sum, const float *t, const gpu_mm &m, const struct m
 	}
 }
 
-/* Tile b, of which stage 0 is in *w; afterwards *w has stage 0 of tile b + step. */
+/* Compute tile b.  *w contains its stage 0, and afterwards stage 0 of tile b + step. */
 template <class W, int NT, int TERMS>
 GPU_FN void mv_tile(float *to, mv_stage<W, mv_slices<W, NT>()> *w, const mv_state<W, NT> &v,
                     const gpu_act &x, int b, int step)
@@ -189,7 +189,7 @@ GPU_FN void mv_tile(float *to, mv_stage<W, mv_slices<W, NT>()> *w, const mv_stat
 		typename W::acc a[WIDTH] = {};
 
 		if (first)
-			__syncwarp(); /* later loads stay behind it: else registers spill */
+			__syncwarp(); /* no load is moved before it: otherwise registers spill */
 #pragma unroll
 		for (int at = 0; at < STAGES; at++) {
 			int next_at = (at + 1) % STAGES, next_b = next_at ? b : b + step;
@@ -206,7 +206,7 @@ GPU_FN void mv_tile(float *to, mv_stage<W, mv_slices<W, NT>()> *w, const mv_stat
 		mv_finish<W, NT>(to, a, head, v, x, b, first);
 	}
 }
-/* Columns [0, part.cols) of one group, at most 8 NT of them.
+/* Compute columns [0, part.cols) of one group, at most 8 NT of them.
  * *w: stage 0 of the warp's first tile. */
 template <class W, int NT, int TERMS>
 GPU_FN void mv_round(float *t, const gpu_mm &m, const struct mm_part &part,

@@ -13,8 +13,8 @@
  *
  * The int8 that enters the product is the code shifted left by UP (part6: 2, part3: 5).  With the
  * code's top bit inverted in the tile, 8 bits of code and zeros are (code - half) * 2^UP as a
- * signed byte: one mask takes the place of a subtraction.  2^UP goes into the scale and changes no
- * bit.
+ * signed byte: one mask replaces a subtraction.  The scale is divided by 2^UP, which changes no
+ * bits.
  *
  * A type T that uses a part gives RAW_K, RAW (elements and bytes of the file's block) and
  *   int code(p, k)    the stored code of element k of the file's block p */
@@ -25,12 +25,12 @@
 GPU_FN uint32_t tile_shift(uint32_t v, int left) { return left < 0 ? v >> -left : v << left; }
 GPU_FN uint32_t tile_bytes(uint32_t byte) { return byte * 0x01010101u; }
 
-/* Code of element k < 32 of 16 bytes of halves: the low halves first. */
+/* Return the code of element k < 32 of 16 bytes: the low halves first, then the high ones. */
 GPU_FN int tile_nibble(const unsigned char *qs, int k)
 {
 	return k < 16 ? qs[k] & 15 : qs[k - 16] >> 4;
 }
-/* The codes of register r of step h, a byte each; s: the slice. */
+/* Return the codes of register r of step h of slice s, a byte each. */
 template <class T>
 GPU_FN uint32_t tile_codes(const struct tile_raw *w, int s, int lane, int h, int r)
 {
@@ -42,7 +42,7 @@ GPU_FN uint32_t tile_codes(const struct tile_raw *w, int s, int lane, int h, int
 		v |= (uint32_t)(T::code(p, (k + i) % T::RAW_K) & 255) << 8 * i;
 	return v;
 }
-/* The byte of row r and element k < 64 of a slice as unpack gives it. */
+/* Return the value of row `row` and element k < 64 of a slice, as unpack computes it. */
 template <class P> GPU_FN int tile_value(const unsigned char *slice, int row, int k)
 {
 	int lane = row % 8 * 4 + k % 16 / 4, n = k / 32 * 4 + k % 32 / 16 * 2 + row / 8;

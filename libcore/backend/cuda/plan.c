@@ -1,5 +1,6 @@
-/* backend/cuda/plan.c - turn the nodes of a graph into stages: nodes that run together, and the
- * activations that they make.  Refuses models that the backend cannot run. */
+/* backend/cuda/plan.c - turn the nodes of a graph into stages: nodes that are launched together,
+ * and the activations that they make.  Refuses models that the backend does not support. */
+#include "backend/cuda/layout.h"
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -10,7 +11,7 @@ _Static_assert(sizeof(struct gpu_chain) <= 4096, "arguments of a kernel on every
 
 enum { SPLITS_MOST = 1 << 16, DV_MOST = 512, ROWS_MOST = 65535 /* of a grid */ };
 
-static enum cuda_stage_kind kind_of(enum graph_op op)
+static enum cuda_stage_kind stage_kind_of(enum graph_op op)
 {
 	switch (op) {
 	case GRAPH_MM:
@@ -51,7 +52,8 @@ static enum cuda_stage_kind kind_of(enum graph_op op)
 	return CUDA_CHAIN;
 }
 
-/* Check that the weight of a slot has a form that the operation reads. */
+/* Check that the weight in a slot of node i is stored in the form that the operation reads: as
+ * tiles or raw. */
 static int check_weight(const struct backend_plan *p, int32_t i, int slot, int tiles,
                         infer_error *err)
 {
@@ -71,8 +73,8 @@ static int check_weight(const struct backend_plan *p, int32_t i, int slot, int t
 	return INFER_OK;
 }
 
-/* Sizes that a kernel has a limit of. */
-static int check_limit(const struct backend_plan *p, int32_t i, infer_error *err)
+/* Check that the sizes of node i are within the limits of its kernel. */
+static int check_limits(const struct backend_plan *p, int32_t i, infer_error *err)
 {
 	const struct graph_node *n = cuda_node(p, i);
 	const int32_t experts =
@@ -81,18 +83,18 @@ static int check_limit(const struct backend_plan *p, int32_t i, infer_error *err
 		const char *what;
 		int64_t is, most;
 	} limits[] = {
-		{ "heads of keys", n->op == GRAPH_GATED_DELTA ? n->gated_delta.dk : 0,
+		{ "dimensions of a key", n->op == GRAPH_GATED_DELTA ? n->gated_delta.dk : 0,
 		  GPU_DELTA_DK },
-		{ "heads of values", n->op == GRAPH_ATTN ? n->attn.dv : 0, DV_MOST },
+		{ "dimensions of a value", n->op == GRAPH_ATTN ? n->attn.dv : 0, DV_MOST },
 		{ "rows of a step", n->op == GRAPH_ATTN ? p->size.rows : 0, ROWS_MOST },
 		{ "experts", experts, GPU_EXPERTS },
-		{ "chosen experts", n->op == GRAPH_ROUTE ? n->route.used : 0, GPU_USED },
+		{ "experts of a row", n->op == GRAPH_ROUTE ? n->route.used : 0, GPU_USED },
 	};
 
 	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
 		if (limits[k].is > limits[k].most)
 			return err_set(err, INFER_EUNSUP,
-			               "node %d (%s): %lld %s are not supported, %lld is the most",
+			               "node %d (%s): %lld %s are not supported, at most %lld are",
 			               i, graph_op_name(n->op), (long long)limits[k].is,
 			               limits[k].what, (long long)limits[k].most);
 	return INFER_OK;
@@ -105,9 +107,9 @@ static int check_node(const struct backend_plan *p, int32_t i, infer_error *err)
 	            : n->op == GRAPH_MM || n->op == GRAPH_EMBED || n->op == GRAPH_HEAD_MM ? 1
 	                                                                                  : 0;
 
-	TRY(check_limit(p, i, err));
+	TRY(check_limits(p, i, err));
 	if (n->op == GRAPH_MM && n->w[0] >= 0 && p->m.weights[n->w[0]].n != 1)
-		return err_set(err, INFER_EUNSUP, "node %d (MM): %d matrices", i,
+		return err_set(err, INFER_EUNSUP, "node %d (MM): %d matrices are not supported", i,
 		               p->m.weights[n->w[0]].n);
 	if (cpu_expert_is(&p->m, n))
 		return INFER_OK;
@@ -141,13 +143,14 @@ const struct cuda_act *cuda_act_find(const struct backend_plan *p, int32_t node,
 	return find_act(p, node, form);
 }
 
-static int form_of(const struct backend_plan *p, int32_t weight)
+static int act_form_of(const struct backend_plan *p, int32_t weight)
 {
 	return gpu_type_stored(p->m.weights[weight].type)->form;
 }
 
-/* Make the chain right before stage `at` write `node` in a form.  Returns 0 if there is none. */
-static int want_act(struct backend_plan *p, int32_t node, int form, int32_t at)
+/* Let the chain right before stage `at` make `node` in a form, unless an earlier stage makes it.
+ * Returns 0 if there is no such chain. */
+static int try_add_act(struct backend_plan *p, int32_t node, int form, int32_t at)
 {
 	struct cuda_act *a = find_act(p, node, form);
 	struct cuda_stage *before = at ? &p->stages[at - 1] : NULL;
@@ -167,27 +170,27 @@ static int want_act(struct backend_plan *p, int32_t node, int form, int32_t at)
 	return 1;
 }
 
-/* Make `node` in a form, by the chain before stage `at` or by a new one. */
-static void need_act(struct backend_plan *p, int32_t node, int form, int32_t first)
+/* Let the last stage make `node` in a form if it is a suitable chain, otherwise a new chain. */
+static void add_act(struct backend_plan *p, int32_t node, int form, int32_t first)
 {
-	if (want_act(p, node, form, p->n_stages))
+	if (try_add_act(p, node, form, p->n_stages))
 		return;
 	push_stage(p, CUDA_CHAIN, cuda_node(p, node)->rows, first);
-	must(want_act(p, node, form, p->n_stages));
+	must(try_add_act(p, node, form, p->n_stages));
 }
 
 static void add_mm(struct backend_plan *p, int32_t i)
 {
 	const struct graph_node *n = cuda_node(p, i);
 	struct cuda_stage *last = p->n_stages ? &p->stages[p->n_stages - 1] : NULL;
-	int form = form_of(p, n->w[0]);
+	int form = act_form_of(p, n->w[0]);
 
 	if (last && last->kind == CUDA_MM && cuda_node(p, last->first)->src[0] == n->src[0] &&
-	    want_act(p, n->src[0], form, p->n_stages - 1)) {
+	    try_add_act(p, n->src[0], form, p->n_stages - 1)) {
 		last->n++;
 		return;
 	}
-	need_act(p, n->src[0], form, i);
+	add_act(p, n->src[0], form, i);
 	push_stage(p, CUDA_MM, n->rows, i)->n = 1;
 }
 
@@ -197,11 +200,11 @@ static void add_moe(struct backend_plan *p, int32_t i)
 
 	if (cpu_expert_is(&p->m, n)) {
 		push_stage(p, CUDA_HOST, n->rows, i)->n = 1;
-		p->host.n++;
+		p->host_experts.n++;
 		return;
 	}
 	for (int s = 0; s < 2; s++)
-		need_act(p, n->src[0], form_of(p, n->w[s]), i);
+		add_act(p, n->src[0], act_form_of(p, n->w[s]), i);
 	push_stage(p, CUDA_MOE, n->rows, i)->n = 1;
 }
 
@@ -223,7 +226,7 @@ static void make_stages(struct backend_plan *p)
 	for (int32_t i = 0; i < p->m.graph->n; i++) {
 		const struct graph_node *n = cuda_node(p, i);
 
-		switch (kind_of(n->op)) {
+		switch (stage_kind_of(n->op)) {
 		case CUDA_CHAIN:
 			add_row_op(p, i);
 			break;
@@ -238,14 +241,14 @@ static void make_stages(struct backend_plan *p)
 		case CUDA_STATE:
 		case CUDA_COPY:
 		case CUDA_HOST: /* add_moe makes these */
-			push_stage(p, kind_of(n->op), n->rows, i)->n = 1;
+			push_stage(p, stage_kind_of(n->op), n->rows, i)->n = 1;
 			break;
 		}
 		p->stage[i] = p->n_stages - 1;
 	}
 }
 
-/* One more than the largest layer that the graph names. */
+/* Return one more than the largest layer number in the graph. */
 static int count_layers(const struct graph *g)
 {
 	int n = 0;
@@ -265,9 +268,8 @@ static int count_layers(const struct graph *g)
 	return n;
 }
 
-/* Launches of a stage, at most: a product each, parts of chains, six for experts, two for heads and
- * for experts on the host. */
-static int launches_of(const struct cuda_stage *s)
+/* Return an upper bound of the launches of a stage. */
+static int count_launches(const struct cuda_stage *s)
 {
 	switch ((enum cuda_stage_kind)s->kind) {
 	case CUDA_CHAIN:
@@ -275,7 +277,7 @@ static int launches_of(const struct cuda_stage *s)
 	case CUDA_MM:
 		return s->n;
 	case CUDA_MOE:
-		return 6;
+		return 6; /* group, gate, up, mid, down, sum */
 	case CUDA_HEADS:
 	case CUDA_HOST:
 		return 2;
@@ -287,8 +289,8 @@ static int launches_of(const struct cuda_stage *s)
 	return 1;
 }
 
-/* Allocate everything with a size that does not depend on the number of rows. */
-static int prepare(struct backend_plan *p, infer_error *err)
+/* Check the graph, and allocate and fill the stages. */
+static int prepare_plan(struct backend_plan *p, infer_error *err)
 {
 	size_t n = (size_t)p->m.graph->n;
 
@@ -296,22 +298,23 @@ static int prepare(struct backend_plan *p, infer_error *err)
 	for (int32_t i = 0; i < p->m.graph->n; i++)
 		TRY(check_node(p, i, err));
 	if (p->size.ctx / GPU_SPLIT >= SPLITS_MOST)
-		return err_set(err, INFER_EUNSUP, "a context of %d is not supported", p->size.ctx);
+		return err_set(err, INFER_EUNSUP, "a context of %d tokens is not supported",
+		               p->size.ctx);
 	p->n_layers = count_layers(p->m.graph);
 	p->stages = mem_alloc(MEM_BACKEND, n, 3 * sizeof *p->stages);
 	p->acts = mem_alloc(MEM_BACKEND, n, 2 * sizeof *p->acts);
 	p->stage = mem_alloc(MEM_BACKEND, n, sizeof *p->stage);
 	p->offset = mem_alloc(MEM_BACKEND, n, sizeof *p->offset);
 	if (!p->stages || !p->acts || !p->stage || !p->offset)
-		return err_set(err, INFER_ENOMEM, "no memory for a plan of %zu nodes", n);
+		return err_nomem(err);
 	make_stages(p);
 	for (int i = 0; i < p->n_stages; i++)
-		p->max_launches += launches_of(&p->stages[i]);
+		p->max_launches += count_launches(&p->stages[i]);
 	p->max_launches += p->m.graph->output >= 0;
 	return INFER_OK;
 }
 
-static void forget(struct backend_plan *p)
+static void free_arrays(struct backend_plan *p)
 {
 	mem_free(p->launches);
 	mem_free(p->offset);
@@ -320,14 +323,14 @@ static void forget(struct backend_plan *p)
 	mem_free(p->stages);
 }
 
-static int measure(struct backend_plan *p, infer_error *err)
+static int compute_sizes(struct backend_plan *p, infer_error *err)
 {
-	TRY(prepare(p, err));
+	TRY(prepare_plan(p, err));
 	TRY(cuda_place_values(p, err));
 	return cuda_layout(p, NULL, NULL, err);
 }
 
-static int weight_bytes(const struct backend_model *m, uint64_t *bytes, infer_error *err)
+static int count_weight_bytes(const struct backend_model *m, uint64_t *bytes, infer_error *err)
 {
 	struct cuda_weight c;
 	size_t used = 0;
@@ -351,25 +354,25 @@ int cuda_need(struct backend_need *need, struct backend *b, const struct backend
 		TRY(cuda_kv_place(&c, &m->groups[g], err));
 		need->kv_page[g] = c.page_bytes;
 	}
-	TRY(weight_bytes(m, &need->weights, err));
-	rc = measure(&p, err);
+	TRY(count_weight_bytes(m, &need->weights, err));
+	rc = compute_sizes(&p, err);
 	need->workspace = rc ? 0 : p.bytes;
 	need->host = rc ? 0 : p.pinned_bytes + (size_t)p.max_launches * sizeof *p.launches;
 	if (!rc)
 		rc = cuda_host_need(need, &p, err);
-	forget(&p);
+	free_arrays(&p);
 	return rc;
 }
 
-static int make(struct backend_plan *p, infer_error *err)
+static int build_plan(struct backend_plan *p, infer_error *err)
 {
-	TRY(measure(p, err));
+	TRY(compute_sizes(p, err));
 	TRY(rt_alloc(&p->mem, p->bytes, "make the workspace", err));
 	TRY(rt_pinned(&p->pinned, p->pinned_bytes, "make the workspace", err));
 	TRY(cuda_layout(p, p->mem, p->pinned, err));
 	p->launches = mem_zalloc(MEM_BACKEND, (size_t)p->max_launches + 1, sizeof *p->launches);
 	if (!p->launches)
-		return err_set(err, INFER_ENOMEM, "no memory for %d launches", p->max_launches);
+		return err_nomem(err);
 	TRY(cuda_host_make(p, err));
 	return cuda_emit(p, err);
 }
@@ -384,14 +387,14 @@ int cuda_plan(struct backend_plan **out, struct backend *b, const struct backend
 	TRY(rt_check(cudaSetDevice(b->device), "choose the device", err));
 	p = mem_zalloc(MEM_BACKEND, 1, sizeof *p);
 	if (!p)
-		return err_set(err, INFER_ENOMEM, "no memory for a plan");
+		return err_nomem(err);
 	p->b = b;
 	p->w = w;
 	p->m = *m;
 	p->m.weights = w->w;
 	p->m.n_weights = w->n;
 	p->size = *size;
-	rc = make(p, err);
+	rc = build_plan(p, err);
 	if (rc) {
 		cuda_plan_free(p);
 		return rc;
@@ -411,6 +414,6 @@ void cuda_plan_free(struct backend_plan *p)
 	cuda_host_free(p);
 	rt_pinned_free(p->pinned);
 	rt_free(p->mem);
-	forget(p);
+	free_arrays(p);
 	mem_free(p);
 }

@@ -1,15 +1,17 @@
 /* backend/cuda/plan.h (private) - plans of the CUDA backend.
  *
- * A plan turns the nodes of a graph into launches (launch.h).  Consecutive nodes become one launch
- * if no row needs another row: row operations as a chain, products with one source as jobs of one
- * launch.  The form of x that a product reads is made at the end of the chain before it.
+ * A plan turns the nodes of a graph into stages, and the stages into launches (launch.h).
+ * Consecutive nodes become one stage if no row needs another row: row operations as a chain,
+ * products with the same source as jobs of one launch.  A product reads x in a form of its own
+ * (enum gpu_form); the chain before the product makes it.
  *
  * Each step uploads one block of host memory (struct cuda_block), then runs the launches on the
  * device's stream.  Steps in which every sequence decodes one token replay a CUDA graph, captured
  * once for each class of row counts, context lengths and tokens of a row.
  *
- * Experts whose weights are on_host are computed by the host between two launches (host_experts.c).
- * Then begin launches as far as the first of these results, end the rest, and there are no graphs. */
+ * The host computes experts whose weights are on_host, between two launches (host_experts.c).  In
+ * such a plan cuda_begin launches up to the first CUDA_DO_HOST_COMPUTE and cuda_end runs the rest.
+ * It captures no CUDA graphs. */
 #ifndef BACKEND_CUDA_PLAN_H
 #define BACKEND_CUDA_PLAN_H
 #include "backend/check.h"
@@ -26,16 +28,17 @@ enum cuda_stage_kind {
 	CUDA_STATE,
 	CUDA_COPY
 };
+/* Nodes [first, first + n) of the graph, launched together. */
 struct cuda_stage {
-	uint8_t kind, rows;  /* enum cuda_stage_kind, graph_rows */
+	uint8_t kind, rows;  /* enum cuda_stage_kind, enum graph_rows */
 	int32_t first, n;    /* nodes */
-	int32_t act, n_acts; /* CUDA_CHAIN: forms to make after the nodes */
+	int32_t act, n_acts; /* CUDA_CHAIN: acts[act, act + n_acts) are made after the nodes */
 };
-/* A value in the form that products read: made by one stage, read by later ones. */
+/* A value in a form that products read.  Stage `from` writes it, stage `to` reads it last. */
 struct cuda_act {
 	int32_t node, from, to;
-	int form; /* enum gpu_form */
-	size_t offset;
+	int form;      /* enum gpu_form */
+	size_t offset; /* in backend_plan.act_mem */
 	struct gpu_act x;
 };
 enum cuda_launch_kind {
@@ -51,16 +54,16 @@ enum cuda_launch_kind {
 	CUDA_DO_RECV,
 	CUDA_DO_SEND,
 	CUDA_DO_TOP,
-	CUDA_DO_ASK,   /* copy the rows of a MOE to the host */
-	CUDA_DO_ANSWER /* wait for them, compute on the host, copy the results to the device */
+	CUDA_DO_HOST_SEND,   /* copy the rows of a MOE node to the host */
+	CUDA_DO_HOST_COMPUTE /* wait for that copy, compute, copy the results to the device */
 };
 struct cuda_copy { /* RECV, SEND */
 	float *value;
 	int32_t edge, cols;
 };
 struct cuda_launch {
-	uint8_t kind, rows;          /* enum cuda_launch_kind, graph_rows */
-	uint8_t after;               /* after the states: left out where only states are wanted */
+	uint8_t kind, rows;          /* enum cuda_launch_kind, enum graph_rows */
+	uint8_t after_hidden;        /* its nodes follow graph.hidden: see hidden_only */
 	const struct gpu_type *type; /* CUDA_DO_MM */
 	union {
 		struct gpu_chain chain;
@@ -72,7 +75,7 @@ struct cuda_launch {
 		struct gpu_delta delta;
 		struct cuda_copy copy;
 		struct gpu_top top;
-		struct cuda_host host;
+		struct cuda_host_moe host;
 	};
 };
 
@@ -88,32 +91,37 @@ struct cuda_heads {
 	unsigned char *act;
 };
 
-/* The best tokens of each row of logits and their lse: ids and values [out][GPU_TOP], of which a step
- * uses [n_out][tokens]; on the device and in pinned memory. */
+/* Results of gpu_top: ids and values [out][GPU_TOP], lse [out].  A step uses the first n_out rows,
+ * and stores ids and values as [n_out][n_top].  One copy is on the device, one in pinned memory. */
 struct cuda_top {
 	int32_t *ids;
 	float *values, *lse;
 };
 
-/* The upload of a step: one block of pinned memory and one of the device, the same offsets in
- * both.  Offsets are constant, page tables are last, and only the part in use is copied. */
+/* The upload of a step: one block of pinned memory and one of the device, with the same offsets.
+ * They are those of the arrays of struct gpu_rows.  Page tables are last, so that the unused rest
+ * of the block need not be copied. */
 struct cuda_block {
 	unsigned char *host, *device;
-	size_t step, runs, layers, id, pos, run, out, tables, bytes; /* offsets; all bytes */
-	size_t max_tables;                                           /* entries */
+	size_t step, runs, layers, id, pos, run, out, tables; /* offsets in bytes */
+	size_t bytes;                                         /* of the block */
+	size_t max_tables; /* entries of the page tables, at most */
 };
 
-/* Counts that size the grids of a step's launches. */
-/* types: of the caches, which choose kernels of attention */
+/* The counts that determine the kernels and grids of a step's launches. */
 struct cuda_counts {
-	uint64_t types;
-	int32_t rows, out, runs, run_rows, splits, top;
+	uint64_t types; /* K and V types of the caches, 16 bits a group */
+	int32_t rows, out, runs;
+	int32_t run_rows; /* rows of the longest run */
+	int32_t splits;   /* of the longest context, of GPU_SPLIT positions */
+	int32_t top;      /* tokens of each TOP row, rounded up to a power of two */
 };
+/* A captured CUDA graph, for all steps with these counts. */
 struct cuda_graph {
 	struct cuda_counts at;
 	cudaGraphExec_t exec;
 };
-enum { CUDA_GRAPHS = 96 };
+enum { CUDA_GRAPHS = 96 }; /* most graphs of a plan; a new one replaces the oldest */
 
 struct backend_plan {
 	struct backend *b;
@@ -124,64 +132,56 @@ struct backend_plan {
 	int n_stages;
 	struct cuda_act *acts;
 	int n_acts;
-	int32_t *stage; /* [nodes] */
-	size_t *offset; /* [nodes] in values */
+	int32_t *stage; /* [nodes] the stage of each node */
+	size_t *offset; /* [nodes] of the value of each node in `values` */
 	struct cuda_launch *launches;
 	int n_launches, max_launches;
 	struct gpu_angles angles;
 	struct backend_checked checked;
-	int n_layers; /* of the model, as steps name them */
+	int n_layers; /* of the model */
 	size_t value_bytes, act_bytes;
-	/* device: one block, and its parts */
+	/* device: one allocation, and its parts */
 	unsigned char *mem;
 	size_t bytes;
 	unsigned char *values, *act_mem;
-	float *part;
+	float *part; /* partial results of attention */
 	size_t part_bytes;
 	struct gpu_rows rows;
 	struct cuda_moe moe;
 	struct cuda_heads heads;
-	unsigned char *vectors; /* tiles of vectors, by node */
-	/* pinned: the block to upload, logits and states */
+	unsigned char *vectors; /* tiles of weights that are vectors: cuda_vector_tiles */
+	/* pinned host memory: the block to upload, logits and hidden states */
 	struct cuda_block block;
 	unsigned char *pinned;
 	size_t pinned_bytes;
 	float *logits, *hidden;
 	struct cuda_top top, top_host;
-	float *top_part; /* device: partial results of top */
+	float *top_part; /* device: partial results of gpu_top */
 	size_t top_bytes;
 	struct cuda_graph graphs[CUDA_GRAPHS];
 	int n_graphs;
-	struct cuda_experts host;
-	/* of the step that runs */
+	struct cuda_host_experts host_experts;
+	/* the running step; s NULL: none runs */
 	const struct backend_step *s;
 	struct cuda_counts counts;
-	int32_t n_top; /* tokens of a row of its top */
-	int brief;     /* states only */
-	int next;      /* the launch to go on with */
+	int32_t n_top;   /* entries of a row of ids and values */
+	int hidden_only; /* 1: all output rows are HIDDEN, so launches after_hidden are skipped */
+	int next_launch; /* all earlier launches are enqueued */
 };
 
-/* plan.c: stages of a graph, checks by name */
+/* plan.c: slots of struct backend_kind */
 int cuda_need(struct backend_need *need, struct backend *b, const struct backend_model *m,
               const struct backend_size *size, infer_error *err);
 int cuda_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
               const struct backend_model *m, const struct backend_size *size, infer_error *err);
 void cuda_plan_free(struct backend_plan *p);
+/* Return the last made activation of a node in a form; NULL if no stage makes it. */
 const struct cuda_act *cuda_act_find(const struct backend_plan *p, int32_t node, int form);
-/* layout.c: parts of the workspace and of pinned memory; with NULL bases it only counts */
-int cuda_place_values(struct backend_plan *p, infer_error *err);
-int cuda_layout(struct backend_plan *p, unsigned char *device, unsigned char *pinned,
-                infer_error *err);
-/* Bytes of the tiles of MM node i's weight if it is a vector, which struct cuda_weight keeps raw;
- * else 0. */
-size_t cuda_vector_bytes(const struct backend_plan *p, int32_t i);
-unsigned char *cuda_vector_tiles(const struct backend_plan *p, int32_t i);
-struct gpu_act cuda_act_at(int form, int terms, unsigned char *at, int64_t rows, int64_t k);
-size_t cuda_act_bytes(int form, int terms, int64_t rows, int64_t k);
-/* emit.c: the launches of the stages */
+
+/* emit.c: fill in the launches of all stages, upload the constants of the plan.  INFER_EDEVICE */
 int cuda_emit(struct backend_plan *p, infer_error *err);
 
-/* run.c */
+/* run.c: slots of struct backend_kind */
 int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
 int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
 

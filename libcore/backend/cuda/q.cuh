@@ -3,7 +3,7 @@
 #ifndef BACKEND_CUDA_Q_CUH
 #define BACKEND_CUDA_Q_CUH
 #ifndef Q
-#define Q q8_0 /* for tools that look at one file */
+#define Q q8_0 /* for tools that compile one file */
 #endif
 #define GPU_PASTE_(a, b) a##b
 #define GPU_PASTE(a, b) GPU_PASTE_(a, b)

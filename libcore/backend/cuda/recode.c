@@ -1,4 +1,4 @@
-/* backend/cuda/recode.c - rows of types without kernels as X8. */
+/* backend/cuda/recode.c - recode rows of types without kernels to X8. */
 #include "backend/cuda/recode.h"
 #include "backend/cuda/launch.h"
 #include "base/err.h"
@@ -17,7 +17,8 @@ struct x8 {
 static_assert(sizeof(struct x8) == GPU_X8_BYTES && offsetof(struct x8, q) == GPU_X8_Q,
               "as the kernels read it");
 
-/* The codes of v under scale d; 1 if d times each code is its value to the last bit. */
+/* Set the codes of v with scale d.  Returns 0 if d times a code is not its value to the last
+ * bit. */
 static int try_scale(struct x8 *to, const float *v, float d, float inverse)
 {
 	for (int i = 0; i < GPU_X8_K; i++) {
@@ -31,8 +32,8 @@ static int try_scale(struct x8 *to, const float *v, float d, float inverse)
 	return 1;
 }
 
-/* The least magnitude that is not 0; INFINITY if there is none. */
-static float least_of(const float *v)
+/* Return the least magnitude that is not 0; INFINITY if there is none. */
+static float least_magnitude(const float *v)
 {
 	float least = INFINITY;
 
@@ -44,7 +45,7 @@ static float least_of(const float *v)
 
 static int recode_group(struct x8 *to, const float *v)
 {
-	float least = least_of(v);
+	float least = least_magnitude(v);
 
 	if (isinf(least)) /* zeros, or values that are not finite */
 		return try_scale(to, v, 0, 0);

@@ -1,5 +1,6 @@
-/* backend/cuda/rt.h (private) - calls of the CUDA runtime, checked.  Each returns an INFER_ code:
- * INFER_ENOMEM if memory is short, else INFER_EDEVICE; the message names the action that failed. */
+/* backend/cuda/rt.h (private) - calls of the CUDA runtime, checked.  Each returns INFER_OK,
+ * INFER_ENOMEM if there is too little memory, or INFER_EDEVICE.  The message is "cannot WHAT:
+ * ...". */
 #ifndef BACKEND_CUDA_RT_H
 #define BACKEND_CUDA_RT_H
 #include <stddef.h>
@@ -7,12 +8,13 @@
 #include <cuda_runtime_api.h>
 #include <infer/status.h>
 
-/* Convert a runtime error to an INFER_ code and clear it.  what: the action, "upload weights". */
+/* Convert rc, a cudaError_t, to an INFER_ code and clear the runtime's last error.  what: the
+ * action that failed, as in "upload weights". */
 int rt_check(int rc, const char *what, infer_error *err);
-/* Allocate memory of the device.  The message of INFER_ENOMEM has the free bytes. */
+/* Allocate device memory and store its address in the pointer at `at`; NULL after an error. */
 int rt_alloc(void *at, size_t bytes, const char *what, infer_error *err);
 void rt_free(void *at);
-/* Allocate pinned memory of the host: the device copies from and to it at full rate. */
+/* The same for pinned host memory, which the device copies from and to at full rate. */
 int rt_pinned(void *at, size_t bytes, const char *what, infer_error *err);
 void rt_pinned_free(void *at);
 #endif

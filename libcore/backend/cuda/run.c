@@ -1,8 +1,9 @@
-/* backend/cuda/run.c - one step: upload, launch, fetch the results.
+/* backend/cuda/run.c - run a step: upload its arrays, launch the kernels, fetch the results.
  *
- * If every sequence has one row and needs its logits, the step replays a graph of its class: the
- * numbers of rows and of splits, rounded up to powers of two.  Other steps launch
- * their kernels one by one.  Both give the same bits. */
+ * If every sequence has one row, which is an output row, the step replays a CUDA graph.  There is
+ * one for each class of steps: the numbers of rows and of splits, rounded up to powers of two, and
+ * the other members of struct cuda_counts.  Other steps launch their kernels one by one.  Both ways
+ * have the same bits. */
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -10,7 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-static int32_t pages_of(const struct backend_run *r) { return (r->pos + r->n - 1) / GPU_PAGE + 1; }
+static int32_t count_pages(const struct backend_run *r)
+{
+	return (r->pos + r->n - 1) / GPU_PAGE + 1;
+}
 
 /* ---- upload ---- */
 static void fill_rows(const struct backend_plan *p, const struct backend_step *s)
@@ -53,7 +57,7 @@ static void fill_layers(const struct backend_plan *p, const struct backend_kv *k
 	}
 }
 
-/* Page tables of every run, and where each begins.  Returns entries used. */
+/* Fill the runs and their page tables.  Returns the entries used. */
 static size_t fill_tables(const struct backend_plan *p, const struct backend_step *s)
 {
 	uint32_t *tables = (void *)(p->block.host + p->block.tables);
@@ -63,7 +67,7 @@ static size_t fill_tables(const struct backend_plan *p, const struct backend_ste
 
 	for (int32_t i = 0; i < s->n_runs; i++) {
 		const struct backend_run *r = &s->runs[i];
-		size_t n = (size_t)pages_of(r);
+		size_t n = (size_t)count_pages(r);
 
 		runs[i] = (struct gpu_run){ r->row, r->n, r->pos, r->second, { 0 } };
 		for (int g = 0; g < groups; g++) {
@@ -76,7 +80,7 @@ static size_t fill_tables(const struct backend_plan *p, const struct backend_ste
 	return used;
 }
 
-static int upload(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
+static int upload_step(const struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
 	const struct cuda_block *b = &p->block;
 	size_t entries;
@@ -170,10 +174,10 @@ static int launch_copy(const struct backend_plan *p, const struct cuda_launch *l
 	return cudaMemcpyAsync(edge, l->copy.value, bytes, cudaMemcpyDeviceToHost, p->b->stream);
 }
 
-/* The rows of a launch; 0: the step leaves it out. */
-static int32_t rows_of(const struct backend_plan *p, const struct cuda_launch *l)
+/* Return the rows of a launch; 0: the step skips it. */
+static int32_t count_rows(const struct backend_plan *p, const struct cuda_launch *l)
 {
-	if (p->brief && l->after)
+	if (p->hidden_only && l->after_hidden)
 		return 0;
 	return l->rows == GRAPH_OUT ? p->counts.out : p->counts.rows;
 }
@@ -181,7 +185,7 @@ static int32_t rows_of(const struct backend_plan *p, const struct cuda_launch *l
 static int launch_one(const struct backend_plan *p, const struct cuda_launch *l)
 {
 	const struct cuda_counts *n = &p->counts;
-	int32_t rows = rows_of(p, l);
+	int32_t rows = count_rows(p, l);
 
 	if (!rows)
 		return cudaSuccess;
@@ -204,27 +208,27 @@ static int launch_one(const struct backend_plan *p, const struct cuda_launch *l)
 		return launch_delta(p, l->delta, n);
 	case CUDA_DO_TOP:
 		return launch_top(p, l->top, n);
-	case CUDA_DO_ASK:
-		return cuda_host_ask(p, &l->host, rows);
+	case CUDA_DO_HOST_SEND:
+		return cuda_host_send_rows(p, &l->host, rows);
 	case CUDA_DO_RECV:
 	case CUDA_DO_SEND:
-	case CUDA_DO_ANSWER:
+	case CUDA_DO_HOST_COMPUTE:
 		break;
 	}
 	return launch_copy(p, l, rows);
 }
 
-/* Launch from p->next on, up to the next result of the host, or to the end. */
-static int launch_next(struct backend_plan *p)
+/* Launch from p->next_launch on, up to the next CUDA_DO_HOST_COMPUTE or to the end. */
+static int launch_up_to_host(struct backend_plan *p)
 {
 	int rc = cudaSuccess;
 
-	for (; p->next < p->n_launches && !rc; p->next++) {
-		const struct cuda_launch *l = &p->launches[p->next];
+	for (; p->next_launch < p->n_launches && !rc; p->next_launch++) {
+		const struct cuda_launch *l = &p->launches[p->next_launch];
 
-		if (l->kind != CUDA_DO_ANSWER)
+		if (l->kind != CUDA_DO_HOST_COMPUTE)
 			rc = launch_one(p, l);
-		else if (rows_of(p, l))
+		else if (count_rows(p, l))
 			break;
 	}
 	return rc;
@@ -234,12 +238,12 @@ static int launch_all(struct backend_plan *p)
 {
 	int rc = cudaSuccess;
 
-	p->next = 0;
+	p->next_launch = 0;
 	if (p->angles.n_ropes) {
 		p->angles.max_rows = p->counts.rows;
 		rc = gpu_angles(&p->angles, p->b->stream);
 	}
-	return rc ? rc : launch_next(p);
+	return rc ? rc : launch_up_to_host(p);
 }
 
 /* ---- graphs ---- */
@@ -259,7 +263,7 @@ static int same_counts(const struct cuda_counts *a, const struct cuda_counts *b)
 	       a->top == b->top;
 }
 
-static struct cuda_counts counts_of(const struct backend_step *s)
+static struct cuda_counts count_step(const struct backend_step *s)
 {
 	struct cuda_counts n = { .rows = s->n, .out = s->n_out, .runs = s->n_runs };
 	int32_t last = 0;
@@ -278,15 +282,15 @@ static struct cuda_counts counts_of(const struct backend_step *s)
 	return n;
 }
 
-/* True if every sequence decodes one token and the class is small enough for a graph, in which the
- * host has no part. */
-static int is_decode(const struct backend_plan *p, const struct cuda_counts *n)
+/* True if the step can replay a CUDA graph: every sequence decodes one token, the rows are few, and
+ * the host neither computes experts nor copies rows of RECV and SEND. */
+static int can_replay(const struct backend_plan *p, const struct cuda_counts *n)
 {
-	return n->run_rows == 1 && n->out == n->rows && n->rows <= GPU_MV_ROWS && !p->brief &&
-	       !p->checked.has_edges && !p->host.n;
+	return n->run_rows == 1 && n->out == n->rows && n->rows <= GPU_MV_ROWS && !p->hidden_only &&
+	       !p->checked.has_edges && !p->host_experts.n;
 }
 
-static void round_up(const struct backend_plan *p, struct cuda_counts *n)
+static void round_counts_up(const struct backend_plan *p, struct cuda_counts *n)
 {
 	int32_t rows = power_of_two(n->rows);
 
@@ -295,7 +299,7 @@ static void round_up(const struct backend_plan *p, struct cuda_counts *n)
 	n->splits = (int32_t)num_min(power_of_two(n->splits), (p->size.ctx - 1) / GPU_SPLIT + 1);
 }
 
-static int capture(struct backend_plan *p, cudaGraphExec_t *exec)
+static int capture_graph(struct backend_plan *p, cudaGraphExec_t *exec)
 {
 	cudaGraph_t graph = NULL;
 	int rc = cudaStreamBeginCapture(p->b->stream, cudaStreamCaptureModeThreadLocal), end;
@@ -312,9 +316,9 @@ static int capture(struct backend_plan *p, cudaGraphExec_t *exec)
 	return rc;
 }
 
-/* Launch the graph of this class; capture it if there is none, in place of the oldest if the table
- * is full. */
-static int replay(struct backend_plan *p)
+/* Launch the graph of p->counts.  Capture it if there is none; if the table is full, it replaces
+ * the oldest. */
+static int replay_graph(struct backend_plan *p)
 {
 	const struct cuda_counts *n = &p->counts;
 	cudaGraphExec_t exec;
@@ -323,8 +327,8 @@ static int replay(struct backend_plan *p)
 	for (int i = 0; i < p->n_graphs; i++)
 		if (same_counts(&p->graphs[i].at, n))
 			return cudaGraphLaunch(p->graphs[i].exec, p->b->stream);
-	rc = capture(p, &exec);
-	if (rc) { /* no memory for a graph, say: the kernels one by one give the same bits */
+	rc = capture_graph(p, &exec);
+	if (rc) { /* out of memory, for example: launch the kernels one by one */
 		(void)cudaGetLastError();
 		return launch_all(p);
 	}
@@ -338,23 +342,23 @@ static int replay(struct backend_plan *p)
 }
 
 /* ---- results ---- */
-static int fetch(const struct backend_plan *p, void *to, const void *from, size_t bytes)
+static int fetch_bytes(const struct backend_plan *p, void *to, const void *from, size_t bytes)
 {
 	return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, p->b->stream);
 }
 
-/* Rows [from, to) of a node. */
+/* Fetch rows [first, last) of a node. */
 static int fetch_rows(const struct backend_plan *p, int32_t node, float *to, int32_t first,
                       int32_t last)
 {
 	size_t cols = (size_t)cuda_node(p, node)->cols, at = (size_t)first * cols;
 
 	return first == last ? cudaSuccess
-	                     : fetch(p, to + at, cuda_value(p, node) + at,
-	                             (size_t)(last - first) * cols * sizeof(float));
+	                     : fetch_bytes(p, to + at, cuda_value(p, node) + at,
+	                                   (size_t)(last - first) * cols * sizeof(float));
 }
 
-/* Logits of the rows that want them, by stretches of rows. */
+/* Fetch the logits of all rows that are not TOP, consecutive rows at once. */
 static int fetch_logits(const struct backend_plan *p)
 {
 	const struct backend_step *s = p->s;
@@ -373,17 +377,17 @@ static int fetch_top(const struct backend_plan *p)
 {
 	const struct cuda_top *h = &p->top_host, *d = &p->top;
 	size_t rows = (size_t)p->s->n_out, n = rows * (size_t)p->n_top;
-	int rc = fetch(p, h->lse, d->lse, rows * sizeof *h->lse);
+	int rc = fetch_bytes(p, h->lse, d->lse, rows * sizeof *h->lse);
 
 	if (n && !rc)
-		rc = fetch(p, h->ids, d->ids, n * sizeof *h->ids);
+		rc = fetch_bytes(p, h->ids, d->ids, n * sizeof *h->ids);
 	if (n && !rc)
-		rc = fetch(p, h->values, d->values, n * sizeof *h->values);
+		rc = fetch_bytes(p, h->values, d->values, n * sizeof *h->values);
 	return rc;
 }
 
-/* Rows of TOP whose lse is not finite: their logits say why. */
-static int fetch_odd(const struct backend_plan *p)
+/* Fetch the logits of TOP rows whose lse is not finite, as backend_want promises. */
+static int fetch_not_finite(const struct backend_plan *p)
 {
 	const struct backend_step *s = p->s;
 	int rc = cudaSuccess, odd = 0;
@@ -398,8 +402,8 @@ static int fetch_odd(const struct backend_plan *p)
 	return rc;
 }
 
-/* True if all results of the step are states: the last product is left out. */
-static int only_states(const struct backend_plan *p, const struct backend_step *s)
+/* True if all output rows are HIDDEN, so that the step can skip the product that makes logits. */
+static int wants_hidden_only(const struct backend_plan *p, const struct backend_step *s)
 {
 	int32_t i = 0;
 
@@ -410,7 +414,7 @@ static int only_states(const struct backend_plan *p, const struct backend_step *
 	return i == s->n_out;
 }
 
-static int wants_states(const struct backend_step *s)
+static int wants_hidden(const struct backend_step *s)
 {
 	int32_t i = 0;
 
@@ -421,24 +425,24 @@ static int wants_states(const struct backend_step *s)
 	return i < s->n_out;
 }
 
-static int fetch_all(const struct backend_plan *p)
+static int fetch_results(const struct backend_plan *p)
 {
 	const struct graph *g = p->m.graph;
 	int rc = cudaSuccess;
 
 	if (!p->s->n_out)
 		return rc;
-	if (g->output >= 0 && !p->brief) {
+	if (g->output >= 0 && !p->hidden_only) {
 		rc = fetch_top(p);
 		if (!rc)
 			rc = fetch_logits(p);
 	}
-	if (!rc && g->hidden >= 0 && (wants_states(p->s) || g->output < 0))
+	if (!rc && g->hidden >= 0 && (wants_hidden(p->s) || g->output < 0))
 		rc = fetch_rows(p, g->hidden, p->hidden, 0, p->s->n_out);
 	return rc;
 }
 
-static int refuse(const struct backend_step *s, infer_error *err)
+static int check_supported(const struct backend_step *s, infer_error *err)
 {
 	if (s->observer)
 		return err_set(err, INFER_EUNSUP, "observing products is not supported");
@@ -447,8 +451,8 @@ static int refuse(const struct backend_step *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* Leave a step that failed: nothing of it runs any more, and the next one may begin. */
-static int abandon(struct backend_plan *p, int rc)
+/* If rc is an error, wait until nothing of the step runs and end it.  Returns rc. */
+static int abandon_step(struct backend_plan *p, int rc)
 {
 	if (rc) {
 		(void)cudaStreamSynchronize(p->b->stream);
@@ -458,40 +462,41 @@ static int abandon(struct backend_plan *p, int rc)
 	return rc;
 }
 
-static int start(struct backend_plan *p, const struct backend_step *s, infer_error *err)
+static int start_step(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
 	int rc;
 
-	p->counts = counts_of(s);
+	p->counts = count_step(s);
 	p->n_top = p->counts.top;
-	TRY(upload(p, s, err));
-	if (is_decode(p, &p->counts)) {
-		round_up(p, &p->counts);
-		rc = replay(p);
-		p->next = p->n_launches;
+	TRY(upload_step(p, s, err));
+	if (can_replay(p, &p->counts)) {
+		round_counts_up(p, &p->counts);
+		rc = replay_graph(p);
+		p->next_launch = p->n_launches;
 	} else {
 		rc = launch_all(p);
 	}
-	if (!rc && p->next == p->n_launches)
-		rc = fetch_all(p);
+	if (!rc && p->next_launch == p->n_launches)
+		rc = fetch_results(p);
 	return rt_check(rc, "run a step", err);
 }
 
-/* Run the rest of a step in which the host computes experts. */
-static int go_on(struct backend_plan *p, infer_error *err)
+/* Compute the experts of the host, and launch the rest of the step. */
+static int run_host_experts(struct backend_plan *p, infer_error *err)
 {
 	const struct infer_watch *w = p->s->watch;
 	int rc = cudaSuccess;
 
-	while (p->next < p->n_launches) {
-		const struct cuda_launch *l = &p->launches[p->next++];
+	while (p->next_launch < p->n_launches) {
+		const struct cuda_launch *l = &p->launches[p->next_launch++];
 
-		TRY(cuda_host_answer(p, &l->host, rows_of(p, l), err));
+		TRY(cuda_host_compute(p, &l->host, count_rows(p, l), err));
 		if (w)
-			w->fn(w->user, (uint64_t)l->host.number + 1, (uint64_t)p->host.n + 1);
-		rc = launch_next(p);
-		if (!rc && p->next == p->n_launches)
-			rc = fetch_all(p);
+			w->fn(w->user, (uint64_t)l->host.number + 1,
+			      (uint64_t)p->host_experts.n + 1);
+		rc = launch_up_to_host(p);
+		if (!rc && p->next_launch == p->n_launches)
+			rc = fetch_results(p);
 		TRY(rt_check(rc, "run a step", err));
 	}
 	return INFER_OK;
@@ -499,17 +504,17 @@ static int go_on(struct backend_plan *p, infer_error *err)
 
 int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err)
 {
-	int failed = p->b->failed;
+	int failed = p->b->copy_error;
 
 	TRY(backend_check_step(&p->checked, &p->size, s, err));
 	TRY(backend_check_wants(s, "cuda", GPU_TOP, err));
-	TRY(refuse(s, err));
+	TRY(check_supported(s, err));
 	TRY(rt_check(cudaSetDevice(p->b->device), "choose the device", err));
-	p->b->failed = cudaSuccess;
+	p->b->copy_error = cudaSuccess;
 	TRY(rt_check(failed, "copy pages of the cache", err));
 	p->s = s;
-	p->brief = only_states(p, s);
-	return abandon(p, start(p, s, err));
+	p->hidden_only = wants_hidden_only(p, s);
+	return abandon_step(p, start_step(p, s, err));
 }
 
 int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
@@ -518,20 +523,20 @@ int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err)
 
 	*r = (struct backend_result){ 0 };
 	must(s);
-	TRY(abandon(p, rt_check(cudaSetDevice(p->b->device), "choose the device", err)));
-	TRY(abandon(p, go_on(p, err)));
-	TRY(abandon(p, rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err)));
+	TRY(abandon_step(p, rt_check(cudaSetDevice(p->b->device), "choose the device", err)));
+	TRY(abandon_step(p, run_host_experts(p, err)));
+	TRY(abandon_step(p, rt_check(cudaStreamSynchronize(p->b->stream), "run a step", err)));
 	if (s->watch)
 		s->watch->fn(s->watch->user, 1, 1);
-	if (s->n_out && p->m.graph->output >= 0 && !p->brief) {
-		TRY(abandon(p, rt_check(fetch_odd(p), "run a step", err)));
+	if (s->n_out && p->m.graph->output >= 0 && !p->hidden_only) {
+		TRY(abandon_step(p, rt_check(fetch_not_finite(p), "run a step", err)));
 		r->logits = p->logits;
 		r->lse = p->top_host.lse;
 		r->top = p->n_top;
 		r->top_ids = p->n_top ? p->top_host.ids : NULL;
 		r->top_logits = p->n_top ? p->top_host.values : NULL;
 	}
-	if (s->n_out && p->m.graph->hidden >= 0 && (wants_states(s) || p->m.graph->output < 0))
+	if (s->n_out && p->m.graph->hidden >= 0 && (wants_hidden(s) || p->m.graph->output < 0))
 		r->hidden = p->hidden;
 	p->s = NULL;
 	return INFER_OK;

@@ -1,9 +1,8 @@
-/* backend/cuda/state_conv.cuh (private) - CONV1D: causal convolution of each column over the rows
- * of its sequence.  The state is the last taps - 1 rows of x, f32 [taps - 1][cols], the oldest
- * first.
+/* backend/cuda/state_conv.cuh (private) - CONV1D: causal convolution of each column over the rows of
+ * its sequence.  The state is the last taps - 1 rows of x, f32 [taps - 1][cols], the oldest first.
  *
  *   y[pos][c] = silu(sum of x[pos - taps + 1 + t][c] w[c][t], then the bias)
- *               t ascending by fma from +0; plain 1: no silu, products rounded before added
+ *               t ascending by fma from +0; no_silu 1: y is the sum, by products that are rounded
  *   Rows before position 0 are 0.  The bits are those of kern/state.h.
  *
  * A thread computes one column of a chunk of a run; chunks are whole pages:
@@ -25,7 +24,7 @@ enum {
 	CONV_ROWS = 8, /* computed at a time, for loads that do not wait for each other */
 };
 
-/* Pages of chunk 0 */
+/* Return the pages of chunk 0. */
 static inline __host__ __device__ int conv_head(int taps)
 {
 	return 1 + (taps - 1 + GPU_PAGE - 1) / GPU_PAGE;
@@ -35,7 +34,7 @@ struct conv_column {
 	const float *x, *old; /* the run's first row; the state, NULL if there is none */
 	int pos, taps, ld;
 };
-/* The value at a position, which may be before the run or, 0, before the sequence. */
+/* Return x at a position: of the run, of the state before it, or 0 before the sequence. */
 GPU_FN float conv_input(const struct conv_column *c, int pos)
 {
 	int at = pos - c->pos;
@@ -45,7 +44,7 @@ GPU_FN float conv_input(const struct conv_column *c, int pos)
 	return pos < 0 ? 0.0f : c->old[(size_t)(at + c->taps - 1) * (size_t)c->ld];
 }
 
-/* Rows from position pos on, at most CONV_ROWS of them and below end. */
+/* Compute the rows at positions pos ... end - 1, at most CONV_ROWS of them. */
 GPU_FN void conv_rows(const struct gpu_conv &a, const struct conv_column *c, int col, float *y,
                       int pos, int end)
 {
@@ -60,7 +59,7 @@ GPU_FN void conv_rows(const struct gpu_conv &a, const struct conv_column *c, int
 		for (int r = 0; r < CONV_ROWS; r++) {
 			float v = pos + r < end ? conv_input(c, pos + r - a.taps + 1 + t) : 0.0f;
 
-			sum[r] = a.plain ? sum[r] + v * f : fmaf(v, f, sum[r]);
+			sum[r] = a.no_silu ? sum[r] + v * f : fmaf(v, f, sum[r]);
 		}
 	}
 #pragma unroll
@@ -69,7 +68,7 @@ GPU_FN void conv_rows(const struct gpu_conv &a, const struct conv_column *c, int
 
 		if (pos + r < end)
 			y[(size_t)(pos + r - c->pos) * (size_t)c->ld] =
-				a.plain ? v : v * gpu_sigmoid(v);
+				a.no_silu ? v : v * gpu_sigmoid(v);
 	}
 }
 

@@ -1,8 +1,8 @@
-/* backend/cuda/state_delta.cuh (private) - GATED_DELTA: the gated delta rule, row by row.  For each
- * row of a run in order, in each head, column c of its state s [dk][dv]:
+/* backend/cuda/state_delta.cuh (private) - GATED_DELTA: the gated delta rule, row by row.  For each row
+ * of a run in order, in each head, column c of its state s [dk][dv]:
  *
  *   m = sum of s[i] k[i];  d = beta (v - g m);  s[i] = fma(k[i], d, g s[i]);
- *   y = scale (sum of s[i] q[i]); plain 1: d = beta v; with a skip: y = fma(skip, v, y)
+ *   y = scale (sum of s[i] q[i]); ssm 1: d = beta v; with a skip: y = fma(skip, v, y)
  *
  * A sum over i is four chains, chain j of i = j mod 4, ascending by fma from +0; then (0 + 2) + (1
  * + 3).  The bits are those of kern/state.h.
@@ -104,7 +104,7 @@ GPU_FN void delta_store(const struct delta_lane<GROUPS> *l, float *to, const str
 
 /* ---- rows, by one warp ---- */
 
-/* Elements i ... i + 3 of a vector of dk, zeros past its end. */
+/* Read elements i ... i + 3 of a vector of dk; zeros if i + u >= dk. */
 GPU_FN void delta_read4(float v[4], const float *from, int i, int dk)
 {
 	if (dk % 4 == 0) {
@@ -132,7 +132,7 @@ GPU_FN void delta_fetch_vectors(float (*to)[GROUPS * DELTA_GROUP], const float *
 			to[row][i / DELTA_GROUP * DELTA_GROUP + 4 * u + i % DELTA_GROUP / 4] = v[u];
 	}
 }
-/* Rows of the step from `row` on, as the block's columns of its head read them. */
+/* Read rows of the step from `row` on: q, k, gates, and v of the block's columns. */
 template <int GROUPS>
 GPU_FN void delta_fetch(struct delta_rows<GROUPS> *to, const struct gpu_delta &d, int row, int rows)
 {
@@ -148,7 +148,7 @@ GPU_FN void delta_fetch(struct delta_rows<GROUPS> *to, const struct gpu_delta &d
 		size_t i = (size_t)(row + lane) * (size_t)d.heads + (size_t)head;
 
 		gate_make(&to->g[lane], &to->beta[lane], d.decay[i], d.shift[head], d.rate[head],
-		          d.beta[i], d.plain);
+		          d.beta[i], d.ssm);
 	}
 	delta_fetch_vectors<GROUPS, delta_rows<GROUPS>::ROWS>(to->k, d.k + at, ld, rows, d.dk);
 	delta_fetch_vectors<GROUPS, delta_rows<GROUPS>::ROWS>(to->q, d.q + at, ld, rows, d.dk);
@@ -163,23 +163,23 @@ GPU_FN void delta_fetch(struct delta_rows<GROUPS> *to, const struct gpu_delta &d
 
 /* ---- computing ---- */
 
-/* (0 + 2) + (1 + 3) of the four lanes of a column */
+/* Return (0 + 2) + (1 + 3) of the four lanes of a column. */
 GPU_FN float delta_join(float v)
 {
 	v = v + __shfl_xor_sync(~0u, v, 2);
 	return v + __shfl_xor_sync(~0u, v, 1);
 }
 
-/* One row, number r of x: change the lane's part of the state.  Returns the sum of s q. */
+/* Update the lane's part of the state by row r of x.  Returns the sum of s q. */
 template <int GROUPS>
 GPU_FN float delta_row(struct delta_lane<GROUPS> *l, const struct delta_rows<GROUPS> *x, int r,
-                       bool plain)
+                       bool ssm)
 {
 	const float4 *k = (const float4 *)x->k[r] + l->chain,
 		     *q = (const float4 *)x->q[r] + l->chain;
 	float g = x->g[r], by = x->v[r][l->col], m = 0, o = 0;
 
-	if (!plain) {
+	if (!ssm) {
 #pragma unroll
 		for (int n = 0; n < GROUPS; n++) {
 			const float *s = l->s + DELTA_LANES * n;
@@ -210,14 +210,14 @@ GPU_FN float delta_row(struct delta_lane<GROUPS> *l, const struct delta_rows<GRO
 	return delta_join(o);
 }
 
-/* Rows [from, from + rows) of the run; y: the column of the run's first row. */
+/* Compute rows [from, from + rows) of the run; y: the column of the run's first row. */
 template <int GROUPS>
 GPU_FN void delta_compute(struct delta_lane<GROUPS> *l, const struct delta_rows<GROUPS> *x,
                           const struct gpu_delta &d, const struct state_run *run, float *y,
                           float skip, int from, int rows)
 {
 	for (int r = 0; r < rows; r++) {
-		float sum = d.scale * delta_row(l, x, r, d.plain);
+		float sum = d.scale * delta_row(l, x, r, d.ssm);
 		int pos = run->pos + from + r;
 
 		if (skip != 0)

@@ -1,9 +1,8 @@
-/* backend/cuda/state_gate.cuh (private) - the gates of GATED_DELTA, with the bits of
- * backend/cpu/state.c:
+/* backend/cuda/state_gate.cuh (private) - the gates of GATED_DELTA, with the bits of backend/cpu/state.c:
  *
  *   soft = softplus(x + shift) in double
  *   g    = exp(rate soft), rounded once to float
- *   beta = sigmoid(beta) in float; plain: soft, rounded once */
+ *   beta = sigmoid(beta) in float; ssm: soft, rounded once */
 #ifndef BACKEND_CUDA_STATE_GATE_CUH
 #define BACKEND_CUDA_STATE_GATE_CUH
 #include "backend/cuda/math.cuh"
@@ -52,12 +51,12 @@ GPU_FN double gate_exp(double x)
 
 /* Set *g and *beta of one row of a head from its values before the gates. */
 GPU_FN void gate_make(float *g, float *beta, float decay, float shift, float rate, float b,
-                      bool plain)
+                      bool ssm)
 {
 	float x = decay + shift;
 	double soft = x > GATE_LINEAR ? (double)x : gpu_log(1 + gate_exp((double)x));
 
 	*g = (float)gate_exp((double)rate * soft);
-	*beta = plain ? (float)soft : gpu_sigmoid(b);
+	*beta = ssm ? (float)soft : gpu_sigmoid(b);
 }
 #endif

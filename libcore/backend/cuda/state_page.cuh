@@ -1,11 +1,11 @@
-/* backend/cuda/state_page.cuh (private) - where the states of recurrent layers are.
+/* backend/cuda/state_page.cuh (private) - the pages with the states of recurrent layers.
  *
- *   pages of a run   | source |         | there |         | there |
+ *   pages of a run   | source |         | page  |         | page  |
  *                        '-- state --> rows --^-- rows ------^
  *
  * A run reads the state from the page of the position before its first.  If it begins inside a
- * page, that is also the first page that it writes.  It stores the state after the last row of each
- * page that is there. */
+ * page, that is also the first page that it writes.  It writes the state after its last row in each
+ * page, unless the page was released. */
 #ifndef BACKEND_CUDA_STATE_PAGE_CUH
 #define BACKEND_CUDA_STATE_PAGE_CUH
 #include "backend/cuda/gpu.h"
@@ -35,7 +35,7 @@ GPU_FN struct state_run state_open(const struct gpu_rows *rows, int layer, int r
 	return s;
 }
 
-/* The state of the layer from float `at` on, in page `page` of the run; NULL: not there. */
+/* Return float `at` of the layer's state in page `page` of the run; NULL: it was released. */
 GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 {
 	uint32_t p = s->pages[page];
@@ -44,12 +44,12 @@ GPU_FN float *state_in(const struct state_run *s, int page, size_t at)
 	                                    : (float *)(void *)(s->base + p * s->page_bytes) + at;
 }
 
-/* The state that the run begins with; NULL: it begins at position 0. */
+/* Return the state that the run reads; NULL: it begins at position 0. */
 GPU_FN const float *state_before(const struct state_run *s, size_t at)
 {
 	return s->pos ? state_in(s, (s->pos - 1) / GPU_PAGE, at) : NULL;
 }
 
-/* Most pages that a run of n rows passes. */
+/* Return the largest number of pages of a run of n rows. */
 static inline int state_pages(int n) { return (n + GPU_PAGE - 2) / GPU_PAGE + 1; }
 #endif

@@ -78,7 +78,7 @@ struct tile_frag {
 	uint32_t a[2][4]; /* [step][register] */
 };
 
-/* word i < 4 of v; i constant */
+/* Return word i < 4 of v; i must be a constant. */
 GPU_FN uint32_t tile_word(const uint4 &v, int i)
 {
 	return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
@@ -94,7 +94,7 @@ GPU_FN void tile_start(int c[4], int value)
 	for (int i = 0; i < 4; i++)
 		c[i] = value;
 }
-/* B fragment of step h of a slice */
+/* Set the B fragment of step h of a slice. */
 GPU_FN void tile_b(uint32_t b[2], const uint4 &x, int h)
 {
 	b[0] = h ? x.z : x.x;
@@ -132,7 +132,7 @@ GPU_FN void tile_minima(int imin[4], const uint32_t m[2], const struct tile_sums
 }
 
 /* ---- the chain over blocks ---- */
-/* d: of x and this block; BF16: not used */
+/* Return y with t of a block added; d: of x and this block, unused for BF16. */
 template <class W> GPU_FN float tile_chain(float y, float t, float d)
 {
 	return (int)W::FORM == (int)GPU_I8 || (int)W::FORM == (int)GPU_F16 ? fmaf(d, t, y) : y + t;
@@ -147,7 +147,7 @@ template <class W> GPU_FN const unsigned char *tile_at(const void *w, int blocks
 {
 	return (const unsigned char *)w + ((size_t)group * (size_t)blocks + (size_t)b) * W::TILE;
 }
-/* Bytes of one term of a block of x in gpu_act.q */
+/* Return the bytes of one term of a block of x in gpu_act.q. */
 template <class W> GPU_FN int tile_x_bytes(void)
 {
 	return (int)W::FORM == (int)GPU_I8 ? GPU_BLOCK : 2 * GPU_BLOCK;
@@ -161,8 +161,8 @@ struct tile_raw {
 	int rows;  /* rows of the tile that exist */
 	int k0, k; /* the tile's first element; elements of a row */
 };
-/* First byte of the file's block (of `block` elements, `bytes` bytes) with element k of row r of
- * the tile; NULL past the end */
+/* Return the first byte of the file's block (of `block` elements, `bytes` bytes) with element k of
+ * row r of the tile; NULL if there is no such element. */
 GPU_FN const unsigned char *tile_raw_at(const struct tile_raw *w, int r, int k, int block,
                                         int bytes)
 {
@@ -175,7 +175,7 @@ GPU_FN uint32_t tile_u16(const unsigned char *p)
 	return p ? (uint32_t)p[0] | (uint32_t)p[1] << 8 : 0;
 }
 
-/* Where register r of a lane is: row of the tile and first of its k, of step h. */
+/* Return the row of the tile of register r of a lane, and its first k in step h. */
 GPU_FN int tile_row(int lane, int r) { return lane / 4 + 8 * (r % 2); }
 GPU_FN int tile_i8_k(int lane, int r, int h) { return 32 * h + 16 * (r / 2) + 4 * (lane % 4); }
 GPU_FN int tile_float_k(int lane, int r, int h) { return 8 * (lane % 4) + 4 * h + 2 * (r / 2); }

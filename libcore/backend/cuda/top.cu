@@ -8,7 +8,7 @@
  * largest k times; after each, only the thread that held it searches its next one.  NaN is below
  * -inf, and a row with a NaN has the lse NaN.  Sums: l as in chain_row.cuh.
  *
- * Limits: k <= GPU_TOP.  Entries past the n-th: id -1, value -inf. */
+ * Limits: k <= GPU_TOP.  If k > n, lists are padded with id -1 and value -inf. */
 #include "backend/cuda/chain_row.cuh"
 #include "backend/cuda/math.cuh"
 
@@ -55,7 +55,7 @@ GPU_FN struct top_best top_warp(struct top_best b)
 	return b;
 }
 
-/* The best of a block; room [2][TOP_WARPS]: shared, one half in turn. */
+/* Return the best of a block; room [2][TOP_WARPS]: shared, the halves alternate. */
 GPU_FN struct top_best top_block(struct top_best b, struct top_best *room, int turn)
 {
 	struct top_best *s = room + turn % 2 * TOP_WARPS;
@@ -86,7 +86,7 @@ GPU_FN struct top_part top_part_of(const struct gpu_top *t, int row, int pieces)
 	return p;
 }
 
-/* The best of a thread's elements that are after `last`. */
+/* Return the best of a thread's elements that rank below `last`. */
 GPU_FN struct top_best top_next(const float x[TOP_EACH], int first, int n, struct top_best last)
 {
 	struct top_best best = top_none();
@@ -100,7 +100,7 @@ GPU_FN struct top_best top_next(const float x[TOP_EACH], int first, int n, struc
 	return best;
 }
 
-/* l of a piece whose largest number is m; NaN if an element is NaN or m is inf */
+/* Return l of a piece with maximum m; NaN if an element is NaN or m is inf. */
 GPU_FN float top_sum(struct chain_row *r, const float x[TOP_EACH], int first, int n, float m)
 {
 	float s = 0;
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(TOP_THREADS, 4)
 	}
 }
 
-/* The lse of a row, by one warp.  m of a piece is NaN if all its logits are: then l is NaN too. */
+/* Return the lse of a row, by one warp.  m of a piece is NaN if all its logits are: then l is NaN too. */
 GPU_FN float top_lse(struct top_part p, int pieces)
 {
 	float most = gpu_float(TOP_MINUS_INF), sum = 0;
