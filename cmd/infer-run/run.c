@@ -58,7 +58,7 @@ static void warn_options(const struct run *r)
 		            (long long)o->engine.ctx, (int)m.ctx_train);
 	for (int i = 0; i < o->stop.n; i++)
 		if (strstr(o->stop.at[i], "\\n"))
-			say_warning("--stop '%s' has a backslash and an n, which is no newline; "
+			say_warning("--stop '%s' has a backslash and an n, not a newline; "
 			            "$'\\n' is one in bash and zsh",
 			            o->stop.at[i]);
 }

@@ -103,10 +103,11 @@ int job_take_normalize(struct job *j, const char *key, const struct json *v, inf
 int job_take_truncate(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	TRY(job_take_bool(&j->truncates, key, v, err));
-	return !j->truncates || j->o->ctx
-	               ? INFER_OK
-	               : err_set(err, INFER_EUNSUP,
-	                         "%s needs a server, which knows the size of the context", key);
+	return !j->truncates || j->o->ctx ? INFER_OK
+	                                  : err_set(err, INFER_EUNSUP,
+	                                            "%s needs a server, because the size of the "
+	                                            "context is not known here",
+	                                            key);
 }
 
 static int read_embeddings(struct job *j, const struct json *body)

@@ -110,7 +110,7 @@ int dfa_and(struct dfa **out, const struct dfa *a, const struct dfa *b, struct b
             infer_error *err);
 int dfa_or(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
            infer_error *err);
-/* the words of a that are no words of b */
+/* the words of a that are not words of b */
 int dfa_minus(struct dfa **out, const struct dfa *a, const struct dfa *b, struct budget *left,
               infer_error *err);
 int dfa_not(struct dfa **out, const struct dfa *a, struct budget *left, infer_error *err);

@@ -1,7 +1,7 @@
 /* automata/format.h - the string formats of JSON Schema as automata.
  *
- * Each follows its RFC.  The exceptions, for formats that are not regular or whose automata would be
- * large for texts that nobody writes:
+ * Each follows its RFC.  The exceptions, for formats that are not regular, or whose automata would
+ * be large because of texts that nobody writes:
  *   date, date-time   reject the year 0000, which many libraries cannot read
  *   time, date-time   accept a leap second only as 23:59:60 with Z or offset 00:00
  *   hostname, email   reject labels with -- in the third and fourth place (xn--): they need Punycode

@@ -2,7 +2,7 @@
  *
  * Every accepted text is a number of RFC 8259 (no leading zeros, digits on both sides of the point)
  * whose exact decimal value satisfies all conditions; no double is involved, and -0 equals 0.
- * Not every spelling of such a value is accepted, because a finite automaton cannot tell which
+ * Not every spelling of such a value is accepted, because a finite automaton cannot decide which
  * exponents bring 0.001e5 below a bound:
  *
  *   any number         all spellings
@@ -34,7 +34,7 @@ struct number_spec {
 	struct number_text minimum, maximum, exclusive_minimum, exclusive_maximum, multiple_of;
 };
 
-/* Set *out to the numbers that satisfy all conditions; an empty language is no failure.
+/* Set *out to the numbers that satisfy all conditions; an empty language is not an error.
  * INFER_EINVAL  a text is not a number, or multiple_of is not greater than 0
  * INFER_EUNSUP  a bound with more than 4,096 digits before or after the point when written without
  *               an exponent, a multiple with more than 18 significant digits; the budget

@@ -1,7 +1,8 @@
 /* automata/regex.h - regular expressions of ECMA-262 as automata.
  *
  * The syntax is that of RegExp with the flag u, as JSON Schema requires, and two things of Annex B
- * that real schemas use: literal ] } {, and a backslash before any character that is no letter or
+ * that real schemas use: literal ] } {, and a backslash before any character that is not a letter
+ * or
  * digit.  A character is a code point.  Captures and laziness do not change what is accepted.
  * Look-ahead, look-behind, ^ $ \b \B are exact everywhere.
  *

@@ -24,7 +24,7 @@ struct request {
 	struct arena arena; /* copies of everything the caller passed */
 	uint64_t *ids;      /* [cap] cache keys: prompt, then drawn tokens */
 	int32_t n, n_prompt, cap;
-	int32_t top, priority, told; /* told: prompt tokens in the last READ event, plus 1 */
+	int32_t top, priority, told; /* prompt tokens in the last READ event, plus 1 */
 	uint32_t flags;
 	int64_t deadline_ns;
 	uint64_t root; /* salt of the prefix tree */

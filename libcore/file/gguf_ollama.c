@@ -4,8 +4,7 @@
  * gptoss: the same model as gpt-oss.  Some tensors have other names.  The type of the RoPE scaling
  * and the size of experts are missing.  The pre-tokenizer is gpt-4o, whatever its key says.
  * gemma3: RoPE keys have other names or are missing, as is the epsilon.  Files of models that also
- * read images contain a vision tower, which is skipped, and tokens without an embedding, which are
- * removed.
+ * read images contain a vision tower, which is skipped. Tokens without an embedding are removed.
  * Source of the differences: llama/compat in the repository of Ollama. */
 #include "base/arena.h"
 #include "base/err.h"

@@ -66,7 +66,7 @@ uint32_t parts_until(struct parts *p, const char *stop);
 struct part_tag {
 	const char *begin;
 	uint32_t then;
-	int whole; /* `then` contains `begin` too, no suffix of which may be a prefix of it */
+	int whole; /* `then` contains `begin` too, and no suffix of it may be a prefix of `begin` */
 };
 enum {
 	PART_TAGS_ONCE = 1 << 0, /* the text ends with the first of them */
@@ -83,7 +83,7 @@ enum part_value {
 	PART_JSON,        /* JSON */
 	PART_RAW,         /* strings without quotes and escapes; no other values */
 	PART_RAW_OR_NULL, /* the same, but not null, True, False, None; and null */
-	PART_TYPED,       /* strings without quotes, others as JSON; delimiters tell the type */
+	PART_TYPED,       /* strings without quotes, others as JSON; the delimiters give the type */
 	PART_SPELLED,     /* by the words and brackets of struct part_spelling */
 };
 /* Members are in the order of `properties`; other members are not written.  Pairs are before and after. */

@@ -1,4 +1,4 @@
-/* grammar/shared.h - the handle of a compiled constraint.  Immutable but for refs. */
+/* grammar/shared.h - the handle of a compiled constraint.  Immutable except for refs. */
 #ifndef GRAMMAR_SHARED_H
 #define GRAMMAR_SHARED_H
 #include <stdatomic.h>

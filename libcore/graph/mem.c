@@ -78,8 +78,8 @@ static void find_last_reads(const struct graph *g, int32_t *last)
 			last[i] = g->n - 1;
 }
 
-/* Set home[i] to the node whose place node i uses: i itself, or the first of a chain of nodes each
- * of which overwrites its src0. */
+/* Set home[i] to the node whose place node i uses: i itself, or the first of a chain of nodes that
+ * overwrite their src0. */
 static void find_homes(const struct graph *g, const int32_t *last, int32_t *home)
 {
 	for (int32_t i = 0; i < g->n; i++) {

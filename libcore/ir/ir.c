@@ -20,7 +20,7 @@ void ir_free(struct grammar *g)
 	if (!g)
 		return;
 	ir_free_dfas(g, NULL);
-	/* g lies in its own arena */
+	/* g is allocated in its own arena */
 	mem = g->mem;
 	arena_fini(&mem);
 }

@@ -85,7 +85,7 @@ struct goal {
 	uint64_t values; /* of a plain goal; UINT64_MAX: infinitely many; 0: few, not counted */
 };
 
-/* An instruction of a rule; unless said otherwise the next one follows it. */
+/* An instruction of a rule; the next one follows it, except where noted. */
 enum op {
 	OP_CHAR,  /* read a character of set a */
 	OP_SPLIT, /* go to a, and to b unless it is NOWHERE */

@@ -10,8 +10,8 @@
 #include "ir/stack.h"
 #include "automata/decode.h"
 
-/* Kinds of stack items, and their data.  What follows a value is in the item below it, which is
- * written when the value begins. */
+/* Kinds of stack items, and their data.  The item below a value says how to continue after it; it
+ * is written when the value begins. */
 enum item_kind {
 	ITEM_DONE,      /* the end of the text */
 	ITEM_VALUE,     /* goal, spaces: a value is due */

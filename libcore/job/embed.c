@@ -49,7 +49,7 @@ int embed_most(const struct job *j, size_t *n, infer_error *err)
 	*n = most > 0 ? (size_t)most : most || j->truncates ? (size_t)j->o->ctx : 0;
 	if (most && !j->o->ctx)
 		return err_set(err, INFER_EUNSUP,
-		               "truncate_prompt_tokens needs a server, which knows the size of the "
+		               "truncate_prompt_tokens needs a server, because the size of the "
 		               "context");
 	return most <= j->o->ctx
 	               ? INFER_OK

@@ -136,7 +136,7 @@ int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err
 		return INFER_OK;
 	if (most == JOB_TO_CONTEXT && !j->o->ctx)
 		return err_set(err, INFER_EUNSUP,
-		               "truncate_prompt_tokens is -1: needs a server, which knows the size "
+		               "truncate_prompt_tokens is -1: needs a server, because the size "
 		               "of the context");
 	if (!n)
 		return err_set(err, INFER_EINVAL,

@@ -47,8 +47,8 @@ enum { KV_NO_TREE = 1 << 0 };
 struct kv;
 struct kv_seq; /* one sequence: its block tables and length */
 
-/* Open a cache.  Each group reserves as many pages as its device's budget holds, since it may come to use
- * all of it.  All records are allocated here; no other call allocates.
+/* Open a cache.  Each group reserves as many pages as its device's budget holds, since it may need
+ * all of them.  All records are allocated here; no other call allocates.
  * INFER_ENOMEM: a budget is less than one page of each group, or a reservation fails.
  * INFER_EINVAL: the devices' pages have different numbers of positions.
  * Also the errors of the backend's kv_new. */

@@ -35,7 +35,7 @@ struct ending {
 	struct trie rest; /* the remaining bytes of longer tokens */
 };
 
-/* a token that is allowed if one of the slots lo ... hi - 1 may come */
+/* a token that is allowed if one of the slots lo ... hi - 1 are allowed */
 struct slot_token {
 	uint32_t id, lo, hi;
 };

@@ -20,8 +20,8 @@ struct mask;
 int mask_new(struct mask **out, const struct grammar *g, const struct vocab *v,
              enum match_spaces spaces, const struct budget *most, infer_error *err);
 void mask_free(struct mask *k); /* NULL is fine */
-/* Set bits to the tokens that may come next in state `at` of m.  Whether the text may end there is
- * match_may_end().
+/* Set bits to the tokens that may come next in state `at` of m.  match_may_end() says if the text
+ * may end there.
  * bits   out, [vocab_words]: bit id % 64 of word id / 64; bits past the vocabulary are zero
  * left   steps are counted down
  * INFER_EUNSUP  the budget, or that of the matcher; INFER_ENOMEM; bits are zero then */

@@ -24,8 +24,8 @@ int vocab_new(struct vocab **out, const struct vocab_token *tokens, uint32_t n, 
 void vocab_free(struct vocab *v);            /* NULL is fine */
 uint32_t vocab_words(const struct vocab *v); /* words of 64 bits in a mask */
 
-/* Set bits to the tokens that may come next in state `at`.  Whether the text may end there is
- * match_may_end().
+/* Set bits to the tokens that may come next in state `at`.  match_may_end() says if the text may
+ * end there.
  * bits   out, [vocab_words]: bit id % 64 of word id / 64
  * left   steps are counted down, one for each byte and stack
  * INFER_EUNSUP  the budget, or that of the matcher; INFER_ENOMEM; bits are zero then */

@@ -335,9 +335,9 @@ static int refuse_size(struct place_plan *p, const infer_model *m, const struct 
 	if (near)
 		snprintf(hint, sizeof hint, "a context of %d fits", near);
 	bad = err_set(err, INFER_ENOMEM,
-	              "a context of %d needs %s of cache; next to %s for steps of %d rows there is "
-	              "%s: %s",
-	              ctx, format_size(cache).at, format_size(work).at, ask->rows,
+	              "a context of %d needs %s of cache; steps of %d rows take %s, and for the "
+	              "cache there is %s: %s",
+	              ctx, format_size(cache).at, ask->rows, format_size(work).at,
 	              format_size(there).at, hint);
 	return one < p->n_parts ? name_failed_device(p, one, bad, err) : bad;
 }

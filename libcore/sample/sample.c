@@ -95,8 +95,8 @@ static int check_opts(const struct infer_sample_opts *o, int32_t n_vocab, infer_
 	return INFER_OK;
 }
 
-/* Register a breaker. Those of one token use a table, because there may be thousands; ids outside
- * the vocabulary never occur. */
+/* Register a breaker. Sequences of one token are in a table, because there may be thousands; ids
+ * outside the vocabulary never occur. */
 static void mark_breaker(infer_sampler *s, const int32_t *ids, int32_t n)
 {
 	if (n == 1 && ids[0] >= 0 && ids[0] < s->n_vocab)

@@ -1,5 +1,5 @@
 /* text/case_tab.c - upper and title case, Unicode 16.0.0.  Made by scripts/mk-unicode; do not edit.
- * Derived from the Unicode Character Database; its licence (Unicode-3.0) stands in LICENSE under "Third-party data". */
+ * Derived from the Unicode Character Database; its licence (Unicode-3.0) is in LICENSE under "Third-party data". */
 #include "text/case.h"
 
 const struct unicode_case unicode_case_tab[] = {

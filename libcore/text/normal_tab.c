@@ -1,6 +1,6 @@
 /* text/normal_tab.c - compatibility decomposition and composition, Unicode 16.0.0 without what is younger than
  * the tables of `tokenizers`.  Made by scripts/mk-unicode; do not edit.
- * Derived from the Unicode Character Database; its licence (Unicode-3.0) stands in LICENSE under "Third-party data". */
+ * Derived from the Unicode Character Database; its licence (Unicode-3.0) is in LICENSE under "Third-party data". */
 #include "text/normal.h"
 
 const uint32_t unicode_compat_n = 3678;

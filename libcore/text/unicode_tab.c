@@ -1,5 +1,5 @@
 /* text/unicode_tab.c - properties of code points, Unicode 16.0.0.  Made by scripts/mk-unicode; do not edit.
- * Derived from the Unicode Character Database; its licence (Unicode-3.0) stands in LICENSE under "Third-party data". */
+ * Derived from the Unicode Character Database; its licence (Unicode-3.0) is in LICENSE under "Third-party data". */
 #include "text/unicode.h"
 
 const char unicode_version[] = "16.0.0";

@@ -148,7 +148,7 @@ int pretok_translate(const char *s, size_t n, char **out, const char **what)
 				buf_puts(&b, "[^\\s\\x{85}]");
 			else if (k > 6 && strchr("pP", s[at + 1]) && s[at + 3] != '^')
 				/* a name longer than a category is a script; PCRE2 then uses
-				 * Script_Extensions unless told otherwise */
+				 * Script_Extensions by default */
 				buf_printf(&b, "\\%c{sc:%.*s", s[at + 1], (int)k - 3, s + at + 3);
 			else
 				buf_put(&b, s + at, k);

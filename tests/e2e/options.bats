@@ -294,7 +294,7 @@ narrow() { awk -v most="$1" 'length > 80 { print FILENAME ": " $0; bad = 1 } END
 	infer-run -q -m demo --no-stdin --system @nothing -n 1 x >out
 	fails 2 'unknown option --system-file; try --system "\$\(cat FILE\)"' infer-run --system-file it x
 	infer-run --no-stdin --stop '\n' -n 1 x >out 2>err
-	same 1 "$(grep -c "warning: --stop '.n' has a backslash and an n, which is no newline; " err)"
+	same 1 "$(grep -c "warning: --stop '.n' has a backslash and an n, not a newline; " err)"
 	infer-run --no-stdin --stop $'\n' -n 1 x >out 2>err
 	[ ! -s err ]
 }

@@ -78,7 +78,7 @@ static void put_safe(struct buf *b, const char *at, size_t n, unsigned flags)
 
 void screen_clean(struct buf *out, const char *at, size_t n) { put_safe(out, at, n, 0); }
 
-/* Write s->b to standard error. There is no way to report a failure. */
+/* Write s->b to standard error. A failure cannot be reported. */
 static void write_notice(const struct screen *s)
 {
 	if (s->b.bad)
