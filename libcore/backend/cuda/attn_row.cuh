@@ -32,10 +32,10 @@ struct attn_span {
 /* Return the positions that the row of a token at position pos attends to. */
 GPU_FN attn_span attn_see(const struct gpu_attn *a, const struct gpu_run *run, int pos)
 {
-	int sees = a->chunked ? pos % a->window + 1 : a->window, last = run->pos + run->n - 1;
+	int window = a->chunked ? pos % a->window + 1 : a->window, last = run->pos + run->n - 1;
 	attn_span s;
 
-	s.lo = sees && pos >= sees ? pos - sees + 1 : 0;
+	s.lo = window && pos >= window ? pos - window + 1 : 0;
 	s.end = (a->later < last - pos ? pos + a->later : last) + 1;
 	return s;
 }

@@ -274,7 +274,7 @@ GPU_FN attn_state end_row(const struct attn_args *g, const tile_work *w, int m)
 	return st;
 }
 /* True if row m of the tile attends to positions of the split. */
-GPU_FN int row_sees(const tile_work *w, int m)
+GPU_FN int row_attends(const tile_work *w, int m)
 {
 	attn_span s = w->sh->see[m];
 
@@ -302,7 +302,7 @@ GPU_FN void store_part(const struct attn_args *g, const tile_work *w, const floa
 		attn_state st;
 		size_t part;
 
-		if (!row_sees(w, m))
+		if (!row_attends(w, m))
 			continue;
 		st = end_row(g, w, m);
 		part = attn_part(&g->a, w->t.slot + m / w->t.heads, w->t.head + m % w->t.heads,
@@ -324,7 +324,7 @@ GPU_FN void join_split(const struct attn_args *g, const tile_work *w, attn_state
 		attn_state st;
 		attn_mix x;
 
-		if (!row_sees(w, m))
+		if (!row_attends(w, m))
 			continue;
 		st = end_row(g, w, m);
 		x = attn_join(&all[r], st.m, st.l);

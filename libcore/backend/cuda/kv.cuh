@@ -16,9 +16,9 @@
  * and after the units of all dimensions, of Q8_0 and Q4_0: f16 d [units][32 positions].
  * Values and rounding: kern/kv.h.
  *
- * Limits: Q8_0 and Q4_0 take whole units only.  V as F16: elements that are not finite as f16 are
- * stored as 0, and K of their position as NaN.  So a row that sees the position is NaN, and other
- * rows of a product add 0 for it. */
+ * Limits: Q8_0 and Q4_0 store whole units only.  V as F16: elements that are not finite as f16 are
+ * stored as 0, and K of their position as NaN.  So a row that attends to the position is NaN, and
+ * other rows of a product add 0 for it. */
 #ifndef BACKEND_CUDA_KV_CUH
 #define BACKEND_CUDA_KV_CUH
 #include "backend/cuda/gpu.h"
