@@ -96,6 +96,37 @@ setup()
 	[[ $output == 'libcore/base/a.c:2: an include of the project'* ]]
 }
 
+@test "check-names finds a static name that more than three files define" {
+	for f in a b c; do echo 'static int fill(int n) { return n; }' >libcore/base/$f.c; done
+	"$TOP/scripts/check-names"
+	printf 'static struct x *\nother(void);\nstatic void fill(struct x *x,\n                 int n)\n{\n}\n' >libcore/file/d.c
+	run ! "$TOP/scripts/check-names"
+	[[ $output == 'fill: static in 4 files: '*libcore/file/d.c* ]]
+	mkdir -p libcore/kern/x
+	mv libcore/file/d.c libcore/kern/x/
+	"$TOP/scripts/check-names"
+}
+
+@test "check-prose finds a comment that has to be read twice, and an excuse without its sentence" {
+	mkdir scripts
+	: >scripts/prose.allow
+	echo '/* base/a.c - Return the number of pages.  Return 0 if there is none. */' >libcore/base/a.c
+	"$TOP/scripts/check-prose"
+	for bad in 'What a page holds.' 'The page behind it.' 'The bytes come in pieces.' 'The page knows its owner.' 'p is no page.'; do
+		echo "/* base/a.c - x.  $bad */" >libcore/base/a.c
+		run -1 "$TOP/scripts/check-prose"
+		[[ $output == "libcore/base/a.c:1: "*"$bad" ]]
+	done
+	echo 'int f(void) { return err_set(err, 1, "%s: is no page", name); }' >libcore/base/a.c
+	run -1 "$TOP/scripts/check-prose"
+	[[ $output == *'is no: %s: is no page' ]]
+	echo 'libcore/base/a.c: is no page' >scripts/prose.allow
+	"$TOP/scripts/check-prose"
+	: >libcore/base/a.c
+	run -1 "$TOP/scripts/check-prose"
+	[[ $output == 'scripts/prose.allow: no such sentence any more: '* ]]
+}
+
 @test "check-layers finds an include and a symbol of a higher floor" {
 	echo '#include "file/file.h"' >libcore/base/a.c
 	B=$PWD run -1 "$TOP/scripts/check-layers"
