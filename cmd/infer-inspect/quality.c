@@ -18,7 +18,7 @@ static int read_numbers(const infer_file *f, const char *key, double *v, uint64_
 	return 1;
 }
 
-static int read_string(const infer_file *f, const char *key, struct infer_str *s)
+static int read_quality_string(const infer_file *f, const char *key, struct infer_str *s)
 {
 	const struct infer_meta *m = infer_file_meta(f, key);
 	size_t at = 0;
@@ -37,11 +37,11 @@ static void put_recipe(struct buf *out, const infer_file *f)
 	struct infer_str s;
 	size_t at = 0, from = out->len;
 
-	if (!read_string(f, "infer.quant.type", &s))
+	if (!read_quality_string(f, "infer.quant.type", &s))
 		return;
 	buf_puts(out, "quantised  ");
 	put_plain(out, s, SHORT);
-	if (read_string(f, "infer.quant.imatrix.sha256", &s)) {
+	if (read_quality_string(f, "infer.quant.imatrix.sha256", &s)) {
 		buf_puts(out, ", importances ");
 		put_hash(out, s);
 	}
@@ -61,7 +61,7 @@ static void put_reference(struct buf *out, const infer_file *f)
 	struct infer_str id;
 	double kl[3], p99[3], most, top1[3], ref[2];
 
-	if (!read_string(f, "infer.quant.eval.reference.id", &id))
+	if (!read_quality_string(f, "infer.quant.eval.reference.id", &id))
 		return;
 	buf_puts(out, "against    ");
 	put_hash(out, id);
@@ -88,7 +88,7 @@ void put_quality(struct buf *out, const infer_file *f)
 
 	put_recipe(out, f);
 	if (read_numbers(f, "infer.quant.eval.perplexity", ppl, 2) &&
-	    read_string(f, "infer.quant.eval.text.sha256", &hash) &&
+	    read_quality_string(f, "infer.quant.eval.text.sha256", &hash) &&
 	    read_numbers(f, "infer.quant.eval.text.bytes", &bytes, 1)) {
 		buf_printf(out, "measured   perplexity %.6g +- %.3g on %.0f bytes, ", ppl[0],
 		           ppl[1], bytes);

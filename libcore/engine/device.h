@@ -40,7 +40,7 @@ int engine_open_list(infer_engine **out, const infer_model *m, const struct infe
 int engine_need_list(struct infer_engine_need *need, const infer_model *m,
                      const struct infer_engine_opts *o, const struct device_list *list,
                      infer_error *err);
-/* tell.c: log the context and cache sizes, and what each device computes. */
+/* log_config.c: log the context and cache sizes, and what each device computes. */
 void engine_tell(const infer_engine *e, const struct infer_engine_opts *o);
 static inline int device_is_host(const struct backend_device *on)
 {

@@ -1,4 +1,4 @@
-/* engine/tell.c - log the configuration of an open engine. */
+/* engine/log_config.c - log the configuration of an open engine. */
 #include "engine/device.h"
 #include "engine/engine.h"
 
