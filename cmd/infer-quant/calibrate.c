@@ -1,4 +1,4 @@
-/* infer-quant/calibrate.c - the model and the text that GPTQ reads. */
+/* infer-quant/calibrate.c - run the calibration text of GPTQ through the model. */
 #include "calibrate.h"
 #include "common/say.h"
 #include "base/err.h"
@@ -21,7 +21,7 @@ static int open_engine(struct calibrate *c, const struct engine_args *args, infe
 	return infer_engine_open(&c->engine, c->model, &eo, err);
 }
 
-/* What the options leave open, the recipe says. */
+/* Engine options: those of the command line, else those of the recipe. */
 static struct engine_args args_of(const struct quant_opts *o, const struct infer_recipe_info *r)
 {
 	struct engine_args a = o->engine;

@@ -1,4 +1,5 @@
-/* infer-quant/eval.c - a model measured on a text, beside another model, or on questions. */
+/* infer-quant/eval.c - evaluate a model: perplexity, KL divergence from a reference,
+ * multiple-choice questions. */
 #include "quant.h"
 #include "common/append.h"
 #include "common/file.h"
@@ -22,22 +23,22 @@ enum { WINDOW = 512, QUESTIONS_MOST = 1 << 30 };
 struct eval {
 	const struct quant_opts *o;
 	const struct opt_rest *rest;
-	/* the model, the reference, the model beside it */
+	/* the model, the reference (--ref), the second model (--beside) */
 	struct infer_eval_side sides[3];
 	infer_model *models[3];
 	infer_engine *engines[3];
 	int n_models;
 	infer_file *into;
-	int32_t ctx;              /* of the engines; 0: the model's */
-	struct sampling sampling; /* for the record: nothing is drawn */
+	int32_t ctx;              /* context of the engines; 0: the model's */
+	struct sampling sampling; /* only for the record */
 	struct append out;
 	struct buf text;
-	struct input_digest digest; /* of the files of text */
+	struct input_digest digest; /* of the files of the text */
 	struct infer_eval_text got;
 	struct infer_eval_choices answered;
 };
 
-static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
+static int check_eval(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
 {
 	if (rest->n_words)
 		return err_set(err, INFER_EINVAL,
@@ -46,12 +47,12 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		               rest->words[0]);
 	if (quant_writes(o) || o->out || o->show || o->merge)
 		return err_set(err, INFER_EINVAL,
-		               "options that say what is written do not go with eval");
+		               "options for writing a model do not go with eval");
 	if (!o->texts.n && !o->choices)
 		return err_set(err, INFER_EINVAL,
 		               "nothing to measure with: -f TEXT or --choices FILE");
 	if (o->texts.n && o->choices)
-		return err_set(err, INFER_EINVAL, "-f and --choices go one at a time");
+		return err_set(err, INFER_EINVAL, "-f and --choices exclude each other");
 	if (o->beside && !o->ref)
 		return err_set(err, INFER_EINVAL,
 		               "--beside compares two models with --ref, which is missing");
@@ -62,7 +63,7 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 	return quant_check_out(o, "--record ", o->record, o->model, err);
 }
 
-/* A window of the text is all of the context. */
+/* The context: one window of the text. */
 static int32_t choose_ctx(const struct eval *v)
 {
 	struct infer_model_info info;
@@ -84,7 +85,10 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	if (!mo.ctx && !o->choices)
 		mo.ctx = WINDOW;
 	TRY(model_path(&path, ref, MODEL_NAMED, err));
-	sig_mapped(v->n_models ? NULL : path); /* of several, each may become shorter */
+	sig_mapped(
+		v->n_models
+			? NULL
+			: path); /* one path only: of several models, any file may be cut short */
 	TRY(infer_model_open(&v->models[v->n_models], path, &mo, err));
 	if (!infer_model_tokenizer(v->models[v->n_models]))
 		return err_set(err, INFER_EUNSUP, "%s: has no vocabulary", path);
@@ -92,7 +96,7 @@ static int open_model(struct eval *v, const char *ref, infer_error *err)
 	return INFER_OK;
 }
 
-/* The file that takes the figures is that of the model, or a copy. */
+/* Open the file that the figures are written into, and check that it is the model or a copy. */
 static int open_into(struct eval *v, infer_error *err)
 {
 	char id[65], measured[65];
@@ -104,12 +108,12 @@ static int open_into(struct eval *v, infer_error *err)
 	infer_file_id(v->into, id);
 	infer_file_id(infer_model_file(v->models[0]), measured);
 	if (strcmp(id, measured))
-		return err_set(err, INFER_EINVAL, "--into %s: not the model that is measured",
+		return err_set(err, INFER_EINVAL, "--into %s: is not the model that is measured",
 		               v->o->into);
 	return INFER_OK;
 }
 
-static int open_all(struct eval *v, infer_error *err)
+static int open_sides(struct eval *v, infer_error *err)
 {
 	const struct quant_opts *o = v->o;
 	struct sampling_args none = { .seed = { 0, 1 } };
@@ -168,7 +172,7 @@ static int measure_choices(struct eval *v, infer_error *err)
 	return rc;
 }
 
-static int measure(struct eval *v, infer_error *err)
+static int measure_model(struct eval *v, infer_error *err)
 {
 	const struct quant_opts *o = v->o;
 	int rc;
@@ -193,7 +197,7 @@ static int measure(struct eval *v, infer_error *err)
 	return rc;
 }
 
-/* ---- for people ---- */
+/* ---- text output ---- */
 
 static void put_mean(struct buf *t, const char *name, const struct infer_eval_mean *m)
 {
@@ -205,7 +209,7 @@ static void put_range(struct buf *t, const char *name, const struct infer_eval_r
 	buf_printf(t, "%-20s %11.6g (%.6g ... %.6g)\n", name, r->value, r->lo, r->hi);
 }
 
-static void put_text(struct buf *t, const struct infer_eval_text *g)
+static void put_eval(struct buf *t, const struct infer_eval_text *g)
 {
 	buf_printf(t, "%-20s %11llu in %llu windows of %d, %llu scored\n", "tokens",
 	           (unsigned long long)g->tokens, (unsigned long long)g->windows, (int)g->window,
@@ -242,7 +246,7 @@ static void put_choices(struct buf *t, const struct infer_eval_choices *c)
 	put_range(t, "  for each byte", &c->accuracy_norm);
 }
 
-static int show(const struct eval *v, infer_error *err)
+static int show_eval(const struct eval *v, infer_error *err)
 {
 	struct buf t;
 	int rc;
@@ -251,14 +255,14 @@ static int show(const struct eval *v, infer_error *err)
 	if (v->o->choices)
 		put_choices(&t, &v->answered);
 	else
-		put_text(&t, &v->got);
+		put_eval(&t, &v->got);
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
 	           : say_out(t.at, t.len, err);
 	buf_fini(&t);
 	return rc;
 }
 
-static int report(struct eval *v, infer_error *err)
+static int report_eval(struct eval *v, infer_error *err)
 {
 	const struct infer_run_info info = { .model = v->models[0],
 		                             .engine = v->engines[0],
@@ -276,7 +280,7 @@ static int report(struct eval *v, infer_error *err)
 	if (v->out.out)
 		TRY(infer_write_eval(v->out.out, &e, &info, err));
 	TRY(append_send(&v->out, err));
-	TRY(v->out.out ? INFER_OK : show(v, err));
+	TRY(v->out.out ? INFER_OK : show_eval(v, err));
 	const struct infer_certificate c = { &v->got, v->digest.sha256, v->digest.bytes,
 		                             v->engines[0],
 		                             v->o->ref ? infer_model_file(v->models[1]) : NULL };
@@ -288,17 +292,17 @@ int eval(const struct quant_opts *o, const struct opt_rest *rest)
 {
 	struct eval v = { .o = o, .rest = rest, .out.fd = -1 };
 	infer_error err = { 0 };
-	int rc = check(o, rest, &err), late;
+	int rc = check_eval(o, rest, &err), late;
 
 	buf_init(&v.text, MEM_BASE);
 	if (!rc)
-		rc = open_all(&v, &err);
+		rc = open_sides(&v, &err);
 	if (!rc)
-		rc = measure(&v, &err);
+		rc = measure_model(&v, &err);
 	for (int i = 0; i < v.n_models; i++)
 		quant_explain(rc, infer_model_file(v.models[i]), &err);
 	if (!rc)
-		rc = report(&v, &err);
+		rc = report_eval(&v, &err);
 	late = append_close(&v.out, rc ? NULL : &err);
 	for (int i = 0; i < 3; i++) {
 		infer_engine_close(&v.engines[i]);

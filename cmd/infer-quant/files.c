@@ -1,4 +1,4 @@
-/* infer-quant/files.c - what is asked of files before and after the work. */
+/* infer-quant/files.c - checks of files before and after the work. */
 #include "quant.h"
 #include "common/out.h"
 #include "base/err.h"

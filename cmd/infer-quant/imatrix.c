@@ -1,4 +1,4 @@
-/* infer-quant/imatrix.c - importance matrices: measured over a text, shown, added up. */
+/* infer-quant/imatrix.c - importance matrices: measure on a text, show, merge. */
 #include "quant.h"
 #include "common/input.h"
 #include "common/progress.h"
@@ -23,12 +23,12 @@ struct run {
 	infer_imatrix *im;
 	infer_model *model;
 	infer_engine *engine;
-	struct buf text, part; /* part: the name of the file that keeps what there is */
-	char state[192];       /* what that file belongs to */
-	int64_t saved_ns;      /* when that was written; 0: the first window will be kept */
+	struct buf text, part; /* part: name of the file with the unfinished matrix */
+	char state[192];       /* text, model and options that this file is of */
+	int64_t saved_ns;      /* time when it was written; 0: save after the first window */
 };
 
-static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
+static int check_imatrix(const struct quant_opts *o, const struct opt_rest *rest, infer_error *err)
 {
 	int files = o->show || o->merge;
 
@@ -38,25 +38,27 @@ static int check(const struct quant_opts *o, const struct opt_rest *rest, infer_
 		               "imatrix takes -m, -f, --out, --show, --merge and options of the "
 		               "engine");
 	if (o->show && (o->merge || o->out))
-		return err_set(err, INFER_EINVAL, "--show writes nothing");
+		return err_set(err, INFER_EINVAL, "--show writes no file: not with --out");
 	if (files && o->texts.n)
 		return err_set(err, INFER_EINVAL, "-f does not go with --show and --merge");
 	if (files && !rest->n_words)
-		return err_set(err, INFER_EINVAL, "no importance matrix is named");
+		return err_set(err, INFER_EINVAL,
+		               "--show and --merge need importance matrices as arguments");
 	if (!files && rest->n_words)
 		return err_set(err, INFER_EINVAL,
 		               "imatrix takes no argument without --show and --merge: '%.60s'",
 		               rest->words[0]);
 	if (!o->show && !o->out)
-		return err_set(err, INFER_EINVAL, "--out says where it is written");
+		return err_set(err, INFER_EINVAL,
+		               "--out FILE is needed: where the matrix is written");
 	if (!files && !o->texts.n)
-		return err_set(err, INFER_EINVAL, "no text: -f TEXT");
+		return err_set(err, INFER_EINVAL, "a text is needed: -f TEXT");
 	return quant_check_out(o, "--out ", o->out, files ? NULL : o->model, err);
 }
 
 /* ---- measuring ---- */
 
-static int open_all(struct run *r, infer_error *err)
+static int open_inputs(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	const int32_t window = o->engine.ctx ? (int32_t)o->engine.ctx : WINDOW;
@@ -93,7 +95,8 @@ static int is_ours(const char *path)
 	       st.st_uid == geteuid();
 }
 
-/* What was measured before a stop, if it is of the same text, model and options. */
+/* Load the unfinished matrix of a stopped run, if text, model and options are the same.  Sets
+ * *from to its number of windows. */
 static int resume(struct run *r, size_t *from, infer_error *err)
 {
 	infer_imatrix *m;
@@ -126,7 +129,7 @@ static int on_window(void *user, size_t windows, size_t all, infer_error *err)
 	return infer_imatrix_write(r->im, r->part.at, 1, err);
 }
 
-static int measure(struct run *r, infer_error *err)
+static int measure_imatrix(struct run *r, infer_error *err)
 {
 	struct infer_imatrix_text t = { .done = on_window, .user = r };
 	struct infer_engine_info e;
@@ -134,7 +137,7 @@ static int measure(struct run *r, infer_error *err)
 	int32_t *ids;
 	int rc;
 
-	TRY(open_all(r, err));
+	TRY(open_inputs(r, err));
 	infer_engine_info(r->engine, &e);
 	t.window = e.ctx;
 	sha256_name(text, r->text.at, r->text.len);
@@ -158,7 +161,7 @@ static int measure(struct run *r, infer_error *err)
 
 /* ---- showing ---- */
 
-static void put_entry(struct buf *t, const struct infer_imatrix_entry *e)
+static void put_entry_line(struct buf *t, const struct infer_imatrix_entry *e)
 {
 	struct infer_imatrix_sum s;
 
@@ -169,7 +172,7 @@ static void put_entry(struct buf *t, const struct infer_imatrix_entry *e)
 	buf_putc(t, '\n');
 }
 
-static int put_json(const struct run *r, infer_error *err)
+static int put_imatrix_json(const struct run *r, infer_error *err)
 {
 	infer_records *w = NULL;
 
@@ -181,7 +184,7 @@ static int put_json(const struct run *r, infer_error *err)
 	return rc;
 }
 
-static int show(const struct run *r, infer_error *err)
+static int show_imatrix(const struct run *r, infer_error *err)
 {
 	struct infer_imatrix_entry e;
 	struct buf t;
@@ -196,7 +199,7 @@ static int show(const struct run *r, infer_error *err)
 	buf_printf(&t, "%8s %8s %10s %10s %12s %8s  %s\n", "columns", "matrices", "least rows",
 	           "most rows", "mean square", "largest", "name");
 	for (size_t i = 0; infer_imatrix_entry(r->im, i, &e); i++)
-		put_entry(&t, &e);
+		put_entry_line(&t, &e);
 	rc = t.bad ? err_set(err, INFER_ENOMEM, "out of memory for the table")
 	           : say_out(t.at, t.len, err);
 	buf_fini(&t);
@@ -210,19 +213,19 @@ static int add_files(struct run *r, const struct opt_rest *rest, infer_error *er
 	return INFER_OK;
 }
 
-static int work(struct run *r, const struct opt_rest *rest, infer_error *err)
+static int run_imatrix(struct run *r, const struct opt_rest *rest, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 
-	TRY(check(o, rest, err));
+	TRY(check_imatrix(o, rest, err));
 	TRY(infer_imatrix_new(&r->im, err));
 	if (o->out)
 		buf_printf(&r->part, "%s.part", o->out);
 	if (r->part.bad)
 		return err_set(err, INFER_ENOMEM, "out of memory");
-	TRY(o->show || o->merge ? add_files(r, rest, err) : measure(r, err));
+	TRY(o->show || o->merge ? add_files(r, rest, err) : measure_imatrix(r, err));
 	if (o->show)
-		return o->json ? put_json(r, err) : show(r, err);
+		return o->json ? put_imatrix_json(r, err) : show_imatrix(r, err);
 	TRY(infer_imatrix_write(r->im, o->out, 0, err));
 	if (!o->merge)
 		unlink(r->part.at);
@@ -236,7 +239,7 @@ int imatrix(const struct quant_opts *o, const struct opt_rest *rest)
 
 	buf_init(&r.text, MEM_BASE);
 	buf_init(&r.part, MEM_BASE);
-	int rc = work(&r, rest, &err);
+	int rc = run_imatrix(&r, rest, &err);
 
 	infer_engine_close(&r.engine);
 	infer_model_close(&r.model);

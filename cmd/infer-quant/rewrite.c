@@ -1,4 +1,4 @@
-/* infer-quant/rewrite.c - a model written again. */
+/* infer-quant/rewrite.c - write a model again: quantise, copy, split, merge, compress. */
 #include "calibrate.h"
 #include <infer/record.h>
 #include "base/err.h"
@@ -22,16 +22,16 @@ struct run {
 	const struct quant_opts *o;
 	const char *in, *out; /* out NULL: nothing is written */
 	infer_file *file;
-	infer_recipe *recipe; /* NULL: the options say it */
+	infer_recipe *recipe; /* NULL: the options are used */
 	infer_quant *quant;
 	struct calibrate calibrate; /* with --method gptq */
 	struct infer_quant_info info;
 	struct infer_quant_result result;
-	char first[PATH_MAX]; /* with --report: the file that a model is opened by */
+	char first[PATH_MAX]; /* with --report: first file of the output */
 };
 
-/* Options of what measures on a text. */
-static int measures(const struct quant_opts *o)
+/* True if options of a measurement on a text were given. */
+static int has_measure_option(const struct quant_opts *o)
 {
 	const struct engine_args *e = &o->engine;
 
@@ -40,14 +40,14 @@ static int measures(const struct quant_opts *o)
 	       e->no_prefix_cache || e->device || e->gpu_layers || e->split || e->cpu_experts;
 }
 
-/* An option of another subject. */
+/* True if an option of another subject was given. */
 static int is_stray(const struct quant_opts *o)
 {
 	if (o->model && !env_name(o->model))
 		return 1;
 	if (o->ref || o->beside || o->out || o->show || o->choices || o->record || o->into)
 		return 1;
-	return !quant_measures(o) && measures(o);
+	return !quant_measures(o) && has_measure_option(o);
 }
 
 static int check_report(const struct quant_opts *o, infer_error *err)
@@ -61,15 +61,15 @@ static int check_report(const struct quant_opts *o, infer_error *err)
 	return INFER_OK;
 }
 
-/* What becomes of the tensors is said once. */
+/* Check that the types of the tensors are given exactly once. */
 static int check_what(const struct quant_opts *o, infer_error *err)
 {
 	int has_target = o->max_bytes || o->bpw > 0, ways = (o->type != NULL) + o->copy + o->merge;
 
 	if (o->recipe && (ways || has_target || o->keep.n))
 		return err_set(err, INFER_EINVAL,
-		               "--recipe says what --type, --keep, --copy, --merge, --max-bytes "
-		               "and --bpw say");
+		               "--recipe cannot be combined with --type, --keep, --copy, --merge, "
+		               "--max-bytes or --bpw");
 	if (has_target && ways)
 		return err_set(err, INFER_EINVAL,
 		               "--max-bytes and --bpw choose types: not --type, --copy or --merge");
@@ -78,7 +78,7 @@ static int check_what(const struct quant_opts *o, infer_error *err)
 	if (!o->recipe && ways != 1)
 		return err_set(err, INFER_EINVAL, "%s",
 		               ways ? "--type, --copy and --merge exclude each other"
-		                    : "--type, --copy or --merge says what is written");
+		                    : "one of --type, --copy and --merge is needed");
 	if ((o->copy || o->merge) && (o->imatrix || o->keep.n))
 		return err_set(err, INFER_EINVAL, "--keep and --imatrix go with --type only");
 	if ((o->copy || o->merge) && o->engine.isa && !env_name(o->engine.isa))
@@ -93,15 +93,15 @@ static int check_method(const struct quant_opts *o, infer_error *err)
 	if (!o->method)
 		return INFER_OK;
 	if (!quant_gptq(o) && strcmp(o->method, "search") && strcmp(o->method, "rtn"))
-		return err_set(err, INFER_EINVAL, "--method: search, rtn or gptq, not '%.60s'",
-		               o->method);
+		return err_set(err, INFER_EINVAL,
+		               "--method must be search, rtn or gptq, not '%.60s'", o->method);
 	if (!o->type && !o->max_bytes && !(o->bpw > 0))
 		return err_set(err, INFER_EINVAL,
 		               "--method goes with --type, --max-bytes and --bpw only");
 	return INFER_OK;
 }
 
-static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
+static int check_rewrite(struct run *r, const struct opt_rest *rest, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 
@@ -123,7 +123,8 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 		return err_set(err, INFER_EINVAL,
 		               "a model and the file to write are needed: IN OUT");
 	if (rest->n_words > 2)
-		return err_set(err, INFER_EINVAL, "one file is read and one is written: '%.60s'",
+		return err_set(err, INFER_EINVAL,
+		               "there must be two arguments, IN and OUT, not '%.60s' too",
 		               rest->words[2]);
 	r->out = rest->n_words > 1 && !o->dry_run ? rest->words[1] : NULL;
 	if (r->out && !*r->out)
@@ -135,12 +136,12 @@ static int check(struct run *r, const struct opt_rest *rest, infer_error *err)
 
 /* ---- the table ---- */
 
-static double bits(uint64_t bytes, uint64_t elements)
+static double bits_per_weight(uint64_t bytes, uint64_t elements)
 {
 	return elements ? 8 * (double)bytes / (double)elements : 0;
 }
 
-static uint64_t elements(const struct infer_tensor *t)
+static uint64_t count_elements(const struct infer_tensor *t)
 {
 	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
 }
@@ -159,7 +160,7 @@ static void put_bytes(struct buf *b, const char *at, size_t n)
 
 void quant_put_name(struct buf *b, const char *name) { put_bytes(b, name, strlen(name)); }
 
-static void put_row(struct buf *b, const struct infer_quant_tensor *t)
+static void put_tensor_row(struct buf *b, const struct infer_quant_tensor *t)
 {
 	char shape[96], to[32];
 	size_t n = 0;
@@ -170,7 +171,8 @@ static void put_row(struct buf *b, const struct infer_quant_tensor *t)
 	snprintf(to, sizeof to, "%s%s", infer_type_info(t->type)->name,
 	         t->type != t->wanted ? " !" : "");
 	buf_printf(b, "%5d %12llu %-8s %-10s %8.4f  %-24s ", t->shard, (unsigned long long)t->bytes,
-	           infer_type_info(t->in->type)->name, to, bits(t->bytes, elements(t->in)), shape);
+	           infer_type_info(t->in->type)->name, to,
+	           bits_per_weight(t->bytes, count_elements(t->in)), shape);
 	put_bytes(b, t->in->name.at, t->in->name.len);
 	buf_putc(b, '\n');
 }
@@ -184,7 +186,7 @@ static int put_table(struct buf *b, const struct run *r, infer_error *err)
 	           "shape", "name");
 	for (uint64_t n = 0; n < i->n_tensors; n++) {
 		TRY(infer_quant_tensor(r->quant, n, &t, err));
-		put_row(b, &t);
+		put_tensor_row(b, &t);
 	}
 	buf_printf(b,
 	           "tensors    %llu, %llu encoded, %llu in another type since their shape does not "
@@ -192,8 +194,8 @@ static int put_table(struct buf *b, const struct run *r, infer_error *err)
 	           (unsigned long long)i->n_tensors, (unsigned long long)i->n_encoded,
 	           (unsigned long long)i->n_fallback);
 	buf_printf(b, "weights    %llu bytes, %.4f bits each; now %llu, %.4f\n",
-	           (unsigned long long)i->out_bytes, bits(i->out_bytes, i->n_elements),
-	           (unsigned long long)i->in_bytes, bits(i->in_bytes, i->n_elements));
+	           (unsigned long long)i->out_bytes, bits_per_weight(i->out_bytes, i->n_elements),
+	           (unsigned long long)i->in_bytes, bits_per_weight(i->in_bytes, i->n_elements));
 	buf_printf(b, "files      %d, %llu bytes\n", i->n_shards,
 	           (unsigned long long)i->file_bytes);
 	if (i->needs_importance)
@@ -201,7 +203,7 @@ static int put_table(struct buf *b, const struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-static int put_json(const struct run *r, infer_error *err)
+static int put_tensors_json(const struct run *r, infer_error *err)
 {
 	infer_records *w = NULL;
 
@@ -213,12 +215,12 @@ static int put_json(const struct run *r, infer_error *err)
 	return rc;
 }
 
-static int show(const struct run *r, infer_error *err)
+static int show_plan(const struct run *r, infer_error *err)
 {
 	struct buf b;
 
 	if (r->o->json)
-		return put_json(r, err);
+		return put_tensors_json(r, err);
 	if (r->out)
 		return INFER_OK;
 	buf_init(&b, MEM_BASE);
@@ -233,14 +235,14 @@ static int show(const struct run *r, infer_error *err)
 
 /* ---- writing ---- */
 
-static void warn(const struct infer_quant_info *i)
+static void warn_about(const struct infer_quant_info *i)
 {
 	if (i->n_again)
 		say_warning("%llu tensors of the input are quantised already: they lose more",
 		            (unsigned long long)i->n_again);
 	if (i->n_fallback)
 		say_warning(
-			"%llu tensors have rows that are no whole blocks of their type: they get "
+			"%llu tensors have rows that are not whole blocks of their type: they get "
 			"another (--dry-run marks them)",
 			(unsigned long long)i->n_fallback);
 	if (i->n_unweighed)
@@ -248,7 +250,7 @@ static void warn(const struct infer_quant_info *i)
 		            (unsigned long long)i->n_unweighed);
 }
 
-static void sum_up(const struct run *r)
+static void print_summary(const struct run *r)
 {
 	const struct infer_quant_info *i = &r->info;
 
@@ -259,16 +261,16 @@ static void sum_up(const struct run *r)
 	if (r->result.packed_bytes)
 		say_summary("compressed to %.1f MiB", (double)r->result.packed_bytes / 1048576);
 	say_summary("%.1f MiB of weights, %.3f bits each, from %.1f MiB",
-	            (double)i->out_bytes / 1048576, bits(i->out_bytes, i->n_elements),
+	            (double)i->out_bytes / 1048576, bits_per_weight(i->out_bytes, i->n_elements),
 	            (double)i->in_bytes / 1048576);
 }
 
-static int write_it(struct run *r, infer_error *err)
+static int write_model(struct run *r, infer_error *err)
 {
 	static const struct infer_watch watch = { progress_at, NULL };
 	struct os_limits limits;
 
-	warn(&r->info);
+	warn_about(&r->info);
 	os_limits(&limits);
 	progress_begin(r->info.type ? r->info.type : "copy", PROGRESS_BYTES, r->info.in_bytes);
 	if (say_verbosity() >= 0)
@@ -280,9 +282,9 @@ static int write_it(struct run *r, infer_error *err)
 	sig_last_words(NULL);
 	progress_end();
 	if (!rc)
-		sum_up(r);
+		print_summary(r);
 	else if (r->result.kept)
-		say_warning("what is written is kept: the same command continues");
+		say_warning("the unfinished file is kept: the same command continues it");
 	return rc;
 }
 
@@ -310,18 +312,18 @@ static int save_recipe(const struct run *r, infer_error *err)
 	                         : INFER_OK;
 }
 
-/* Where a size is aimed at, the types come from measurements. */
-static int choose(struct run *r, infer_error *err)
+/* With a size target, choose the types by measurements. */
+static int choose_types(struct run *r, infer_error *err)
 {
 	struct infer_recipe_info info = { 0 };
 	infer_recipe *chosen;
 
 	if (r->recipe)
 		infer_recipe_info(r->recipe, &info);
-	if (info.type && !info.gptq && !r->o->report && measures(r->o))
+	if (info.type && !info.gptq && !r->o->report && has_measure_option(r->o))
 		return err_set(err, INFER_EINVAL,
-		               "%s has all types: -f and options of the engine go with a recipe "
-		               "that has_target at a size, and with the method gptq",
+		               "%s sets all types: -f and options of the engine go with a recipe "
+		               "that has a target, and with the method gptq",
 		               r->o->recipe);
 	if (r->recipe ? info.type != NULL : !r->o->max_bytes && !(r->o->bpw > 0))
 		return INFER_OK;
@@ -332,7 +334,7 @@ static int choose(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* The text of GPTQ, where it rounds something. */
+/* Run the calibration text if GPTQ rounds something. */
 static int calibrate(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
@@ -343,22 +345,24 @@ static int calibrate(struct run *r, infer_error *err)
 	if (!info.gptq)
 		return o->calibration.n && !info.max_bytes && !(info.bpw > 0)
 		               ? err_set(err, INFER_EINVAL,
-		                         "--calibration goes with the method gptq and with a size "
-		                         "that is aimed at")
+		                         "--calibration goes with the method gptq and with a "
+		                         "target size "
+		                         "only")
 		               : INFER_OK;
 	if (o->report && !o->calibration.n)
 		return err_set(err, INFER_EINVAL,
-		               "--report would measure on the text that GPTQ reads: --calibration "
-		               "TEXT");
+		               "--report would measure on the text of GPTQ: give GPTQ another with "
+		               "--calibration TEXT");
 	if (!quant_calibration(o)->n)
-		return o->dry_run ? INFER_OK
-		                  : err_set(err, INFER_EINVAL,
-		                            "GPTQ measures what the weights are multiplied with: "
-		                            "-f TEXT");
+		return o->dry_run
+		               ? INFER_OK
+		               : err_set(err, INFER_EINVAL,
+		                         "GPTQ needs a text to measure the inputs of the weights: "
+		                         "-f TEXT");
 	return calibrate_open(&r->calibrate, o, &info, r->in, err);
 }
 
-static int plan(struct run *r, infer_error *err)
+static int plan_output(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	const struct infer_quant_opts opts = {
@@ -382,7 +386,8 @@ static int plan(struct run *r, infer_error *err)
 	return INFER_OK;
 }
 
-/* What is damaged as a model is not written again; what these programs cannot run, others may. */
+/* Refuse a damaged model.  A model that these programs cannot run is accepted: others may run
+ * it. */
 static int check_model(const struct run *r, infer_error *err)
 {
 	const struct infer_model_opts mo = { 0 };
@@ -397,7 +402,7 @@ static int check_model(const struct run *r, infer_error *err)
 	return err_set(err, INFER_EFORMAT, "%s", why.message);
 }
 
-static int run(struct run *r, infer_error *err)
+static int run_rewrite(struct run *r, infer_error *err)
 {
 	const struct quant_opts *o = r->o;
 	struct infer_file_info info;
@@ -411,26 +416,26 @@ static int run(struct run *r, infer_error *err)
 	if (o->merge && info.n_shards < 2)
 		return err_set(err, INFER_EINVAL, "--merge: %s is one file already", r->in);
 	TRY(check_model(r, err));
-	TRY(choose(r, err));
+	TRY(choose_types(r, err));
 	TRY(calibrate(r, err));
-	TRY(plan(r, err));
+	TRY(plan_output(r, err));
 	if (r->out)
-		TRY(write_it(r, err));
+		TRY(write_model(r, err));
 	if (o->report)
 		TRY(infer_quant_path(r->quant, r->out, 0, r->first, sizeof r->first, err));
 	TRY(save_recipe(r, err));
-	return show(r, err);
+	return show_plan(r, err);
 }
 
 int rewrite(const struct quant_opts *o, const struct opt_rest *rest)
 {
 	struct run r = { .o = o };
 	infer_error err = { 0 };
-	int rc = check(&r, rest, &err);
+	int rc = check_rewrite(&r, rest, &err);
 
 	if (!rc)
-		rc = run(&r, &err);
-	if (quant_measures(o)) /* the engine found it, perhaps */
+		rc = run_rewrite(&r, &err);
+	if (quant_measures(o)) /* the error may be of the engine */
 		quant_explain(rc, r.file, &err);
 	infer_quant_free(r.quant);
 	infer_recipe_free(r.recipe);

@@ -12,8 +12,8 @@ int size_target_check(const struct quant_opts *o, infer_error *err)
 		return err_set(err, INFER_EINVAL, "--max-bytes and --bpw exclude each other");
 	if (o->report && !o->calibration.n)
 		return err_set(err, INFER_EINVAL,
-		               "--report would measure on the text that types are chosen by: "
-		               "--calibration TEXT");
+		               "--report would measure on the text that the types are chosen with: "
+		               "choose them with --calibration TEXT");
 	if (!quant_calibration(o)->n)
 		return err_set(err, INFER_EINVAL,
 		               "types for a size are chosen by measuring on a text: -f TEXT");

@@ -204,7 +204,8 @@ static double add_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int32
 	return sum;
 }
 
-static int run_window(struct bpw_probe *p, infer_engine *e, size_t w, double *sum, infer_error *err)
+static int probe_window(struct bpw_probe *p, infer_engine *e, size_t w, double *sum,
+                        infer_error *err)
 {
 	struct eval_rows r = { 0 };
 	int32_t done = 0;
@@ -225,13 +226,13 @@ static int run_window(struct bpw_probe *p, infer_engine *e, size_t w, double *su
 
 /* Run all windows on an engine.  Sets *kl to the mean divergence of all scored tokens; for the
  * model itself, stores its logits. */
-static int run_windows(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
+static int probe_windows(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
 {
 	size_t windows = p->n_ids / (size_t)p->a->window;
 	double sum = 0;
 
 	for (size_t w = 0; w < windows; w++)
-		TRY(run_window(p, e, w, &sum, err));
+		TRY(probe_window(p, e, w, &sum, err));
 	*kl = sum / (double)windows / (double)p->fresh;
 	return isfinite(*kl)
 	               ? INFER_OK
@@ -248,7 +249,7 @@ static int measure_copy(struct bpw_probe *p, double *kl, infer_error *err)
 	if (!rc)
 		rc = open_engine(&p->other, &p->other_engine, p, f, err);
 	if (!rc)
-		rc = run_windows(p, p->other_engine, kl, err);
+		rc = probe_windows(p, p->other_engine, kl, err);
 	infer_engine_close(&p->other_engine);
 	infer_model_close(&p->other);
 	infer_file_close(&f);
@@ -272,7 +273,7 @@ static int store_logits(struct bpw_probe *p, infer_error *err)
 		return err_set(err, INFER_ENOMEM, "out of memory for logits of %zu tokens",
 		               p->n_ids);
 	p->is_own = 1;
-	TRY(run_windows(p, p->engine, &none, err));
+	TRY(probe_windows(p, p->engine, &none, err));
 	p->is_own = 0;
 	return INFER_OK;
 }

@@ -3,7 +3,7 @@
  *
  * inverse(H) = U' U with U upper triangular.  The error e of rounding column j is compensated by
  * subtracting e / U[j][j] * U[j][l] from each column l > j.  The scales of a block are searched
- * before its first column is rounded, in the weights updated so far, and fixed while its columns are
+ * before its first column is rounded, in the updated weights, and fixed while its columns are
  * rounded in order.  Columns after a span of GPTQ_SPAN are updated at the end of the span. */
 #include "quant/gptq.h"
 #include "base/num.h"

@@ -298,7 +298,7 @@ struct infer_observer infer_gptq_observer(infer_gptq *g)
 
 /* ---- running the text ---- */
 
-static int run_window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_error *err)
+static int submit_window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer_error *err)
 {
 	const struct infer_request q = { .prompt = ids,
 		                         .n_prompt = (size_t)n,
@@ -318,7 +318,7 @@ static int run_window(struct infer_gptq *g, const int32_t *ids, int32_t n, infer
 	return g->err.code ? err_set(err, g->err.code, "%s", g->err.message) : INFER_OK;
 }
 
-static int run_windows(struct infer_gptq *g, size_t n, infer_error *err)
+static int submit_windows(struct infer_gptq *g, size_t n, infer_error *err)
 {
 	const struct infer_gptq_text *t = &g->text;
 	size_t size = (size_t)t->window;
@@ -329,7 +329,7 @@ static int run_windows(struct infer_gptq *g, size_t n, infer_error *err)
 		memcpy(ids, t->ids + w * size, size * sizeof *ids);
 		if (infer_model_adds_bos(t->model))
 			ids[0] = infer_token_special(infer_model_tokenizer(t->model), INFER_BOS);
-		rc = run_window(g, ids, t->window, err);
+		rc = submit_window(g, ids, t->window, err);
 	}
 	mem_free(ids);
 	return rc;
@@ -367,7 +367,7 @@ int infer_gptq_read(infer_gptq *g, const struct infer_gptq_text *t, infer_error 
 		               t->n_ids, (int)g->text.window);
 	identify(g);
 	g->looking = 1;
-	int rc = run_windows(g, 1, err);
+	int rc = submit_windows(g, 1, err);
 
 	g->looking = 0;
 	return rc;
@@ -447,7 +447,7 @@ int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int 
 	g->how = how;
 	if (!rc) {
 		log_pass(g, all, *got, n);
-		rc = run_windows(g, all, err);
+		rc = submit_windows(g, all, err);
 	}
 	for (int i = 0; !rc && i < g->n; i++)
 		if (g->at[i].h)

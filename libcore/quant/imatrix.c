@@ -1,5 +1,5 @@
-/* quant/imatrix.c - importance matrices: sums of squares of what products read, measured over a
- * text, added up, written and read again */
+/* quant/imatrix.c - importance matrices: sums of squares of the inputs of weight matrices,
+ * measured on a text, merged, written and read */
 #include <infer/imatrix.h>
 #include <infer/meta.h>
 #include <infer/type.h>
@@ -22,31 +22,26 @@ struct entry {
 	const char *name;
 	int64_t columns, matrices;
 	double *sums, *counts;
-	int loose; /* of a .dat alone: how many matrices the columns are of is not known */
+	int loose; /* 1: only read from .dat, which does not record the number of matrices */
 };
 struct infer_imatrix {
 	struct arena mem; /* of the entries' names and numbers */
-	struct entry *at; /* in the order of names */
+	struct entry *at; /* sorted by name */
 	size_t n, cap;
 	uint64_t windows;
 	int32_t window;
 	const char *dataset; /* NULL: none */
-	infer_error err;     /* of the observer, which cannot fail */
-	/* what was shown last: parts of one tensor are counted once */
+	infer_error err;     /* error in the observer, which cannot return one */
+	/* the last input observed: the parts of a product report the same one */
 	struct infer_inputs last;
 };
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for an importance matrix");
-}
 
 int infer_imatrix_new(infer_imatrix **out, infer_error *err)
 {
 	infer_imatrix *m = *out = mem_zalloc(MEM_QUANT, 1, sizeof *m);
 
 	if (!m)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&m->mem, MEM_QUANT);
 	return INFER_OK;
 }
@@ -60,14 +55,14 @@ void infer_imatrix_free(infer_imatrix *m)
 	mem_free(m);
 }
 
-/* What was read as one matrix is several. */
+/* Change an entry that was read as one matrix to several. */
 static int reshape(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
                    infer_error *err)
 {
 	double *counts = arena_alloc(&m->mem, (size_t)matrices, sizeof *counts);
 
 	if (!counts)
-		return no_memory(err);
+		return err_nomem(err);
 	for (int64_t i = 0; i < matrices; i++)
 		counts[i] = *e->counts;
 	e->counts = counts;
@@ -77,8 +72,8 @@ static int reshape(infer_imatrix *m, struct entry *e, int64_t columns, int64_t m
 	return INFER_OK;
 }
 
-static int fit(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
-               infer_error *err)
+static int check_shape(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
+                       infer_error *err)
 {
 	if (e->columns == columns && e->matrices == matrices)
 		return INFER_OK;
@@ -90,9 +85,9 @@ static int fit(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matri
 	               (long long)e->matrices);
 }
 
-/* The entry of a name, made if it is not there.  */
-static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t matrices,
-               struct entry **out, infer_error *err)
+/* Find the entry of a name, or add it.  INFER_EFORMAT: its shape differs, or there are too many. */
+static int get_entry(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t matrices,
+                     struct entry **out, infer_error *err)
 {
 	size_t lo = 0, hi = m->n;
 	struct entry *e;
@@ -103,7 +98,7 @@ static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t
 
 		if (!c && !m->at[i].name[name.len]) {
 			*out = &m->at[i];
-			return fit(m, *out, columns, matrices, err);
+			return check_shape(m, *out, columns, matrices, err);
 		}
 		if (c < 0)
 			lo = i + 1;
@@ -116,7 +111,7 @@ static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t
 	if (m->n == m->cap) {
 		e = mem_realloc(MEM_QUANT, m->at, m->cap + 256, sizeof *e);
 		if (!e)
-			return no_memory(err);
+			return err_nomem(err);
 		m->at = e;
 		m->cap += 256;
 	}
@@ -128,7 +123,7 @@ static int get(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t
 		              .counts = arena_alloc(&m->mem, (size_t)matrices, sizeof(double)) };
 
 	if (m->mem.bad)
-		return no_memory(err);
+		return err_nomem(err);
 	memmove(m->at + lo + 1, m->at + lo, (m->n - lo) * sizeof *m->at);
 	m->n++;
 	m->at[lo] = made;
@@ -144,11 +139,11 @@ static void on_inputs(void *user, const struct infer_inputs *in)
 	struct entry *e;
 
 	if (in->tensor->name.len < 4 || memcmp(in->tensor->name.at, "blk.", 4))
-		return; /* the output matrix, as others leave it out */
+		return; /* the output matrix, which other programs leave out too */
 	if (m->err.code || (l->tensor == in->tensor && l->matrix == in->matrix && l->x == in->x))
 		return;
 	m->last = *in;
-	if (get(m, in->tensor->name, in->k, matrices, &e, &m->err))
+	if (get_entry(m, in->tensor->name, in->k, matrices, &e, &m->err))
 		return;
 	double *sums = e->sums + in->matrix * e->columns;
 
@@ -166,10 +161,10 @@ struct infer_observer infer_imatrix_observer(infer_imatrix *m)
 	return (struct infer_observer){ on_inputs, m };
 }
 
-/* ---- reading a text ---- */
+/* ---- running a text ---- */
 
-static int window(infer_imatrix *m, infer_engine *e, const int32_t *ids, int32_t n,
-                  infer_error *err)
+static int run_window(infer_imatrix *m, infer_engine *e, const int32_t *ids, int32_t n,
+                      infer_error *err)
 {
 	const struct infer_request q = { .prompt = ids,
 		                         .n_prompt = (size_t)n,
@@ -178,7 +173,7 @@ static int window(infer_imatrix *m, infer_engine *e, const int32_t *ids, int32_t
 
 	TRY(infer_engine_submit(e, &q, NULL, err));
 	while (infer_engine_busy(e)) {
-		/* another step may have its rows in the same place */
+		/* the next step may have other rows at the same address */
 		m->last = (struct infer_inputs){ 0 };
 		TRY(infer_engine_step(e, err));
 		while (infer_engine_next(e, &ev))
@@ -193,10 +188,9 @@ static int all_finite(const infer_imatrix *m, infer_error *err)
 	for (size_t i = 0; i < m->n; i++)
 		for (int64_t k = 0; k < m->at[i].columns * m->at[i].matrices; k++)
 			if (!isfinite(m->at[i].sums[k]))
-				return err_set(
-					err, INFER_ENAN,
-					"what is multiplied with column %lld of %s is not finite",
-					(long long)(k % m->at[i].columns), m->at[i].name);
+				return err_set(err, INFER_ENAN,
+				               "the input of column %lld of %s is not finite",
+				               (long long)(k % m->at[i].columns), m->at[i].name);
 	return INFER_OK;
 }
 
@@ -212,13 +206,13 @@ int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine 
 		               t->n_ids, size);
 	ids = mem_alloc(MEM_QUANT, size, sizeof *ids);
 	if (!ids)
-		return no_memory(err);
+		return err_nomem(err);
 	m->window = (int32_t)size;
 	for (size_t w = t->from; !rc && w < all; w++) {
 		memcpy(ids, t->ids + w * size, size * sizeof *ids);
 		if (infer_model_adds_bos(model))
 			ids[0] = infer_token_special(infer_model_tokenizer(model), INFER_BOS);
-		rc = window(m, e, ids, (int32_t)size, err);
+		rc = run_window(m, e, ids, (int32_t)size, err);
 		if (!rc)
 			rc = all_finite(m, err);
 		m->windows += !rc;
@@ -265,7 +259,7 @@ static int add_entry(infer_imatrix *m, const infer_file *f, const struct infer_t
 	    sums->ne[3] != 1 || counts->ne[3] != 1)
 		return err_set(err, INFER_EFORMAT, "importances of %.*s: no counts fit the sums",
 		               (int)name.len, name.at);
-	TRY(get(m, name, sums->ne[0], sums->ne[1], &e, err));
+	TRY(get_entry(m, name, sums->ne[0], sums->ne[1], &e, err));
 	for (int64_t i = 0; i < sums->ne[0] * sums->ne[1]; i++) {
 		double x = number_at(sums, i);
 
@@ -283,7 +277,7 @@ static int add_entry(infer_imatrix *m, const infer_file *f, const struct infer_t
 	return INFER_OK;
 }
 
-static int add_all(infer_imatrix *m, const infer_file *f, infer_error *err)
+static int add_gguf(infer_imatrix *m, const infer_file *f, infer_error *err)
 {
 	static const char end[] = ".in_sum2";
 	struct infer_str type = { "", 0 };
@@ -302,7 +296,7 @@ static int add_all(infer_imatrix *m, const infer_file *f, infer_error *err)
 		TRY(infer_meta_str_at(f, sets, 0, &set, err));
 		m->dataset = arena_strndup(&m->mem, set.at, set.len);
 		if (!m->dataset)
-			return no_memory(err);
+			return err_nomem(err);
 	}
 	m->windows += windows;
 	m->window = (int32_t)num_min((int64_t)window, INT32_MAX);
@@ -318,8 +312,8 @@ static int add_all(infer_imatrix *m, const infer_file *f, infer_error *err)
 	return m->n ? INFER_OK : err_set(err, INFER_EFORMAT, "no importances");
 }
 
-/* A .dat holds means over windows, and not how many tokens these have: as others do, they are
- * taken to be of the usual size. */
+/* Add an entry of a .dat, which contains means over windows without their size: like other
+ * programs, assume WINDOW tokens. */
 static int add_dat_entry(infer_imatrix *m, const struct dat_entry *d, infer_error *err)
 {
 	double size = m->window ? (double)m->window : WINDOW;
@@ -327,7 +321,7 @@ static int add_dat_entry(infer_imatrix *m, const struct dat_entry *d, infer_erro
 	struct entry *e = NULL;
 	infer_error why;
 	size_t was = m->n;
-	int rc = get(m, d->name, n, 1, &e, &why);
+	int rc = get_entry(m, d->name, n, 1, &e, &why);
 
 	if (rc && !(e && e->columns * e->matrices == n))
 		return err_set(err, rc, "%s", why.message);
@@ -360,12 +354,12 @@ static int add_dat(infer_imatrix *m, const struct os_file *map, infer_error *err
 	if (!m->dataset && d.dataset.len) {
 		m->dataset = arena_strndup(&m->mem, d.dataset.at, d.dataset.len);
 		if (!m->dataset)
-			return no_memory(err);
+			return err_nomem(err);
 	}
 	return INFER_OK;
 }
 
-static int add_any(infer_imatrix *m, const char *path, int *named, infer_error *err)
+static int add_file(infer_imatrix *m, const char *path, int *named, infer_error *err)
 {
 	struct os_file map = { 0 };
 	infer_file *f = NULL;
@@ -380,7 +374,7 @@ static int add_any(infer_imatrix *m, const char *path, int *named, infer_error *
 		rc = infer_file_open(&f, path, err);
 		*named = rc != INFER_OK;
 		if (!rc)
-			rc = add_all(m, f, err);
+			rc = add_gguf(m, f, err);
 		infer_file_close(&f);
 	}
 	os_file_unmap(&map);
@@ -390,7 +384,7 @@ static int add_any(infer_imatrix *m, const char *path, int *named, infer_error *
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err)
 {
 	infer_error why = { 0 };
-	int named, rc = add_any(m, path, &named, &why);
+	int named, rc = add_file(m, path, &named, &why);
 
 	if (!rc)
 		return INFER_OK;
@@ -401,17 +395,17 @@ int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err)
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err)
 {
 	m->dataset = arena_strndup(&m->mem, dataset, strlen(dataset));
-	return m->dataset ? INFER_OK : no_memory(err);
+	return m->dataset ? INFER_OK : err_nomem(err);
 }
 
-/* The numbers of an entry: n in a row. */
+/* Numbers of an entry to write, n per row. */
 struct numbers {
 	const double *at;
 	int64_t n;
 	int exact;
 };
 
-static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
+static int write_numbers(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 {
 	const struct numbers *x = user;
 
@@ -428,8 +422,8 @@ static int rows(void *user, int64_t row, int64_t n, void *dst, infer_error *err)
 	return INFER_OK;
 }
 
-static int put_entry(struct gguf_write *w, const struct entry *e, int exact, struct numbers at[2],
-                     infer_error *err)
+static int write_entry(struct gguf_write *w, const struct entry *e, int exact, struct numbers at[2],
+                       infer_error *err)
 {
 	const int type = exact ? INFER_F64 : INFER_F32;
 	char name[NAME_MOST + 16];
@@ -437,15 +431,15 @@ static int put_entry(struct gguf_write *w, const struct entry *e, int exact, str
 	at[0] = (struct numbers){ e->sums, e->columns, exact };
 	at[1] = (struct numbers){ e->counts, 1, exact };
 	snprintf(name, sizeof name, "%s.in_sum2", e->name);
-	TRY(gguf_write_tensor(w, name, type, 2, (int64_t[]){ e->columns, e->matrices }, rows,
-	                      &at[0], err));
+	TRY(gguf_write_tensor(w, name, type, 2, (int64_t[]){ e->columns, e->matrices },
+	                      write_numbers, &at[0], err));
 	snprintf(name, sizeof name, "%s.counts", e->name);
-	return gguf_write_tensor(w, name, type, 2, (int64_t[]){ 1, e->matrices }, rows, &at[1],
-	                         err);
+	return gguf_write_tensor(w, name, type, 2, (int64_t[]){ 1, e->matrices }, write_numbers,
+	                         &at[1], err);
 }
 
-static int put_all(const infer_imatrix *m, struct gguf_write *w, int exact, struct numbers *at,
-                   infer_error *err)
+static int write_entries(const infer_imatrix *m, struct gguf_write *w, int exact,
+                         struct numbers *at, infer_error *err)
 {
 	struct buf set;
 
@@ -459,12 +453,12 @@ static int put_all(const infer_imatrix *m, struct gguf_write *w, int exact, stru
 
 	buf_fini(&set);
 	if (bad)
-		return no_memory(err);
+		return err_nomem(err);
 	gguf_write_u32(w, "imatrix.chunk_count",
 	               (uint32_t)num_min((int64_t)m->windows, UINT32_MAX));
 	gguf_write_u32(w, "imatrix.chunk_size", (uint32_t)m->window);
 	for (size_t i = 0; i < m->n; i++)
-		TRY(put_entry(w, &m->at[i], exact, at + 2 * i, err));
+		TRY(write_entry(w, &m->at[i], exact, at + 2 * i, err));
 	return gguf_write_end(w, err);
 }
 
@@ -472,12 +466,12 @@ int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, inf
 {
 	struct gguf_write *w = NULL;
 	struct numbers *at = mem_alloc(MEM_QUANT, 2 * m->n, sizeof *at);
-	int rc = at ? gguf_write_new(&w, path, err) : no_memory(err);
+	int rc = at ? gguf_write_new(&w, path, err) : err_nomem(err);
 
 	if (!rc && exact)
 		gguf_write_temporary(w);
 	if (!rc)
-		rc = put_all(m, w, exact, at, err);
+		rc = write_entries(m, w, exact, at, err);
 	gguf_write_free(w);
 	mem_free(at);
 	return rc;

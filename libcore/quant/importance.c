@@ -1,4 +1,5 @@
-/* quant/importance.c - reading importance matrices, in both public forms. */
+/* quant/importance.c - importances for quantising: read them from GGUF or .dat, and weight
+ * errors by them. */
 #include "quant/importance.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -19,8 +20,8 @@ struct entry {
 	struct infer_str name;
 	const float *at;
 	size_t n;
-	float rows; /* of its matrix that has the fewest */
-	uint64_t rarest;
+	float rows;      /* rows measured for its matrix with the fewest, */
+	uint64_t rarest; /* and the index of that matrix */
 };
 struct importance {
 	struct arena mem; /* of names and values */
@@ -30,13 +31,9 @@ struct importance {
 	struct infer_str dataset;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for an importance matrix");
-}
-
-/* Room for n values of a tensor, which the caller fills. */
-static int add(struct importance *m, struct infer_str name, size_t n, float **at, infer_error *err)
+/* Add an entry.  *at: its n values, which the caller fills. */
+static int new_entry(struct importance *m, struct infer_str name, size_t n, float **at,
+                     infer_error *err)
 {
 	struct entry *e;
 
@@ -45,28 +42,29 @@ static int add(struct importance *m, struct infer_str name, size_t n, float **at
 
 		e = mem_realloc(MEM_QUANT, m->entries, cap, sizeof *e);
 		if (!e)
-			return no_memory(err);
+			return err_nomem(err);
 		m->entries = e;
 		m->cap = cap;
 	}
 	char *own = arena_strndup(&m->mem, name.at, name.len);
 	*at = arena_alloc(&m->mem, n, sizeof **at);
 	if (!own || !*at)
-		return no_memory(err);
+		return err_nomem(err);
 	m->entries[m->n] = (struct entry){ { own, name.len }, *at, n, HUGE_VALF, 0 };
 	int rc = map_put(&m->map, own, name.len, m->n);
 	if (rc == INFER_EINVAL)
-		return err_set(err, INFER_EFORMAT, "importances of %.*s are there twice",
+		return err_set(err, INFER_EFORMAT, "the importances of %.*s occur twice",
 		               (int)num_min((int64_t)name.len, 80), own);
 	if (rc)
-		return no_memory(err);
+		return err_nomem(err);
 	m->n++;
 	return INFER_OK;
 }
 
-/* One value, from a sum over `count` rows. */
-static int value(float *to, float sum, double count, struct infer_str name, size_t i,
-                 infer_error *err)
+/* Set *to to the mean of a sum over `count` rows; 1 if there are none.  INFER_EFORMAT: negative
+ * or not finite. */
+static int set_mean(float *to, float sum, double count, struct infer_str name, size_t i,
+                    infer_error *err)
 {
 	float v = count > 0 ? (float)((double)sum / count) : 1;
 
@@ -79,12 +77,12 @@ static int value(float *to, float sum, double count, struct infer_str name, size
 
 /* ---- GGUF: NAME.in_sum2 f32 [columns, matrices] and NAME.counts f32 [1, matrices] ---- */
 
-static uint64_t elements(const struct infer_tensor *t)
+static uint64_t count_elements(const struct infer_tensor *t)
 {
 	return (uint64_t)(t->ne[0] * t->ne[1] * t->ne[2] * t->ne[3]);
 }
 
-static int take_sums(struct importance *m, const infer_file *f, const struct infer_tensor *sums,
+static int read_sums(struct importance *m, const infer_file *f, const struct infer_tensor *sums,
                      struct infer_str name, infer_error *err)
 {
 	char counts_name[NAMES_MAX + 16];
@@ -95,18 +93,18 @@ static int take_sums(struct importance *m, const infer_file *f, const struct inf
 	memcpy(counts_name, name.at, name.len);
 	strcpy(counts_name + name.len, ".counts");
 	const struct infer_tensor *counts = infer_file_tensor(f, counts_name);
-	uint64_t n = elements(sums), c = counts ? elements(counts) : 0;
+	uint64_t n = count_elements(sums), c = counts ? count_elements(counts) : 0;
 
 	if (!c || !n || n % c || sums->type != INFER_F32 || counts->type != INFER_F32)
 		return err_set(err, INFER_EFORMAT, "importances of %.*s: no counts fit the sums",
 		               (int)num_min((int64_t)name.len, 80), name.at);
-	TRY(add(m, name, n, &to, err));
+	TRY(new_entry(m, name, n, &to, err));
 	for (uint64_t i = 0; i < n; i++) {
 		float sum;
 
 		memcpy(&sum, (const char *)sums->data + 4 * i, 4);
 		memcpy(&count, (const char *)counts->data + 4 * (i / (n / c)), 4);
-		TRY(value(&to[i], sum, (double)count, name, i, err));
+		TRY(set_mean(&to[i], sum, (double)count, name, i, err));
 		struct entry *e = &m->entries[m->n - 1];
 		if (count < e->rows) {
 			e->rows = count;
@@ -116,7 +114,7 @@ static int take_sums(struct importance *m, const infer_file *f, const struct inf
 	return INFER_OK;
 }
 
-static int take_gguf(struct importance *m, const infer_file *f, infer_error *err)
+static int read_gguf(struct importance *m, const infer_file *f, infer_error *err)
 {
 	static const char end[] = ".in_sum2";
 	struct infer_str type = { "", 0 }, set;
@@ -133,7 +131,7 @@ static int take_gguf(struct importance *m, const infer_file *f, infer_error *err
 		TRY(infer_meta_str_at(f, sets, 0, &set, err));
 		m->dataset = (struct infer_str){ arena_strndup(&m->mem, set.at, set.len), set.len };
 		if (!m->dataset.at)
-			return no_memory(err);
+			return err_nomem(err);
 	}
 	for (uint64_t i = 0; (t = infer_file_tensor_at(f, i)); i++) {
 		struct infer_str name = t->name;
@@ -142,12 +140,12 @@ static int take_gguf(struct importance *m, const infer_file *f, infer_error *err
 		    memcmp(name.at + name.len - (sizeof end - 1), end, sizeof end - 1))
 			continue;
 		name.len -= sizeof end - 1;
-		TRY(take_sums(m, f, t, name, err));
+		TRY(read_sums(m, f, t, name, err));
 	}
 	return INFER_OK;
 }
 
-static int take_dat(struct importance *m, const struct os_file *map, infer_error *err)
+static int read_dat(struct importance *m, const struct os_file *map, infer_error *err)
 {
 	struct dat_entry e;
 	struct dat d;
@@ -156,19 +154,19 @@ static int take_dat(struct importance *m, const struct os_file *map, infer_error
 	TRY(dat_begin(&d, map->at, map->bytes, err));
 	while (d.left) {
 		TRY(dat_next(&d, &e, err));
-		TRY(add(m, e.name, e.n, &to, err));
+		TRY(new_entry(m, e.name, e.n, &to, err));
 		for (size_t i = 0; i < e.n; i++)
-			TRY(value(&to[i], dat_value(&e, i), e.calls ? (double)e.calls : 1, e.name,
-			          i, err));
+			TRY(set_mean(&to[i], dat_value(&e, i), e.calls ? (double)e.calls : 1,
+			             e.name, i, err));
 	}
 	TRY(dat_end(&d, err));
 	m->chunks = d.chunks;
 	m->dataset = (struct infer_str){ arena_strndup(&m->mem, d.dataset.at, d.dataset.len),
 		                         d.dataset.len };
-	return m->dataset.at ? INFER_OK : no_memory(err);
+	return m->dataset.at ? INFER_OK : err_nomem(err);
 }
 
-static int take_any(struct importance *m, const char *path, infer_error *err)
+static int read_any(struct importance *m, const char *path, infer_error *err)
 {
 	struct os_file map = { 0 };
 	infer_file *f = NULL;
@@ -176,11 +174,11 @@ static int take_any(struct importance *m, const char *path, infer_error *err)
 
 	TRY(os_file_map(&map, path, err));
 	if (map.bytes < 4 || memcmp(map.at, "GGUF", 4)) {
-		rc = take_dat(m, &map, err);
+		rc = read_dat(m, &map, err);
 	} else {
 		rc = infer_file_open(&f, path, err);
 		if (!rc)
-			rc = take_gguf(m, f, err);
+			rc = read_gguf(m, f, err);
 		infer_file_close(&f);
 	}
 	os_file_unmap(&map);
@@ -194,14 +192,14 @@ int importance_open(struct importance **out, const char *path, infer_error *err)
 
 	*out = NULL;
 	if (!m)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&m->mem, MEM_QUANT);
 	if (map_init(&m->map, MEM_QUANT, 64))
-		no_memory(&why);
+		err_nomem(&why);
 	else
-		take_any(m, path, &why);
+		read_any(m, path, &why);
 	if (!why.code && !m->n)
-		err_set(&why, INFER_EFORMAT, "no importances are in it");
+		err_set(&why, INFER_EFORMAT, "contains no importances");
 	if (why.code) {
 		importance_free(m);
 		return strstr(why.message, path) || why.code == INFER_ENOMEM
@@ -256,11 +254,11 @@ void importance_sha256(const struct importance *m, char hex[65])
 	sha256_hex(sum, hex);
 }
 
-/* The public quantisers multiply the importance of a column with sqrt(sigma2 + x^2), where sigma2 is
- * so many times the mean square of a block: an error of a large weight costs more.  0: the importance
- * alone counts.  That is what they do for Q6_K; for the others of value 0, their factor makes the
- * weighted error larger than theirs and the divergence no smaller. */
-static float spread(int type)
+/* Other quantisers weight the error of an element x by importance * sqrt(sigma2 + x^2), sigma2 =
+ * f * (mean square of the block), so that errors of large elements cost more.  Returns f, or 0:
+ * weight by the importance alone. They do that for Q6_K too; for the other types with 0, the
+ * factor was measured not to reduce the divergence. */
+static float sigma2_factor(int type)
 {
 	switch (type) {
 	case INFER_Q4_0:
@@ -281,8 +279,8 @@ static float spread(int type)
 	}
 }
 
-/* sigma2 of a block */
-static double spread_of(float times, const float *src, size_t block)
+/* Return sigma2 of a block. */
+static double block_sigma2(float times, const float *src, size_t block)
 {
 	double sum = 0;
 
@@ -294,10 +292,10 @@ static double spread_of(float times, const float *src, size_t block)
 void importance_weigh(float *w, int type, const float *src, const float *columns, size_t n)
 {
 	size_t block = (size_t)infer_type_info(type)->block;
-	float times = spread(type);
+	float times = sigma2_factor(type);
 
 	for (size_t i = 0; i < n; i += block) {
-		double sigma2 = spread_of(times, src + i, block);
+		double sigma2 = block_sigma2(times, src + i, block);
 
 		for (size_t j = i; j < i + block; j++) {
 			double x = (double)src[j],
@@ -311,12 +309,12 @@ void importance_weigh(float *w, int type, const float *src, const float *columns
 int importance_alone(float *w, int type, const float *src, size_t n)
 {
 	size_t block = (size_t)infer_type_info(type)->block;
-	float times = spread(type);
+	float times = sigma2_factor(type);
 
 	if (type != INFER_Q2_K && type != INFER_Q3_K && type != INFER_Q4_K && type != INFER_Q5_K)
 		return 0;
 	for (size_t i = 0; i < n; i += block) {
-		double sigma2 = spread_of(times, src + i, block);
+		double sigma2 = block_sigma2(times, src + i, block);
 
 		for (size_t j = i; j < i + block; j++) {
 			double v = sigma2 + (double)src[j] * (double)src[j];

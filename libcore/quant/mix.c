@@ -1,5 +1,5 @@
-/* quant/mix.c - the rules of mixes, as tables.  They are those of llama.cpp (llama_tensor_get_type in
- * src/llama-quant.cpp), so that a file of a name is the same mix everywhere. */
+/* quant/mix.c - the rules of mixes, as tables: those of llama.cpp (llama_tensor_get_type in
+ * src/llama-quant.cpp), so that a name means the same mix in all programs. */
 #include "quant/mix.h"
 #include "base/err.h"
 
@@ -66,7 +66,7 @@ static const struct mix_name names[] = {
 	{ "TQ2_0", FT_TQ2_0, INFER_TQ2_0 },       { "TQ1_0", FT_TQ1_0, INFER_TQ1_0 },
 	{ "Q2_0", FT_Q2_0, INFER_Q2_0 },          { "Q1_0", FT_Q1_0, INFER_Q1_0 },
 	{ "MXFP4_MOE", FT_MXFP4_MOE, INFER_MXFP4 },
-	/* types that no mix is called after, with the number that llama-quantize --pure gives */
+	/* single types without a mix of that name; file_type as llama-quantize --pure sets it */
 	{ "Q5_K", FT_Q5_K_M, INFER_Q5_K, 1 },     { "Q4_K", FT_Q4_K_M, INFER_Q4_K, 1 },
 	{ "Q3_K", FT_Q3_K_M, INFER_Q3_K, 1 },     { "MXFP4", FT_MXFP4_MOE, INFER_MXFP4, 1 },
 	{ "NVFP4", FT_NVFP4, INFER_NVFP4, 1 },
@@ -94,7 +94,7 @@ int mix_type(const char *name)
 	return -1;
 }
 
-/* The part that a tensor has in a model, by its name. */
+/* Role of a tensor in the model, by its name. */
 enum role {
 	OUTPUT = 1 << 0,
 	EMBD = 1 << 1,
@@ -110,7 +110,7 @@ enum role {
 	REST = 1 << 11,
 	VS = V | QKV | KV_B,
 	ANY = (1 << 12) - 1,
-	TIED = OUTPUT /* of an embedding that is the output too */
+	TIED = OUTPUT /* an embedding that is also the output */
 };
 static const struct {
 	const char *part;
@@ -121,7 +121,7 @@ static const struct {
 	{ "ffn_up", UP },           { "ffn_gate", GATE },         { "ffn_down", DOWN },
 };
 
-/* Names in a tensor's name that say that it stays as it is. */
+/* Parts of the names of tensors that are never quantised. */
 static const char *const stay[] = {
 	"_norm.weight",
 	"ffn_gate_inp.weight",
@@ -176,7 +176,7 @@ static const char *const stay_glm5[] = {
 	"attn_v_b.weight",
 };
 
-/* Facts about the model, a tensor and its layer; all that a row names must hold. */
+/* Facts about the model, a tensor and its layer.  A rule applies if all its facts hold. */
 enum fact {
 	GQA4 = 1 << 0,  /* 4 heads or more share a head of K and V */
 	WIDE = 1 << 1,  /* the same, or 4 experts or more */
@@ -186,10 +186,10 @@ enum fact {
 	NOT_FALCON = 1 << 5,
 	PLAIN = 1 << 6, /* no importances */
 	WEIGHED = 1 << 7,
-	SEVENTY = 1 << 8,  /* Llama 70B and its like */
-	RAGGED = 1 << 9,   /* rows are no whole blocks of the base type */
-	STACKED = 1 << 10, /* experts in three dimensions */
-	FIRST_2 = 1 << 11, /* of the tensors that count as V */
+	SEVENTY = 1 << 8,  /* models of the shape of Llama 70B */
+	RAGGED = 1 << 9,   /* rows are not whole blocks of the base type */
+	STACKED = 1 << 10, /* a three-dimensional tensor of experts */
+	FIRST_2 = 1 << 11, /* one of the first two tensors that count as V */
 	FIRST_4 = 1 << 12,
 	MORE = 1 << 13,   /* the first and last eighth of the layers, and every third between */
 	EIGHTH = 1 << 14, /* the first eighth */
@@ -204,7 +204,7 @@ enum fact {
 #define LOW (F(IQ2_XXS) | F(IQ2_XS) | IQ2_BETTER | IQ1)
 #define IQ4 (F(IQ4_NL) | F(IQ4_XS))
 
-/* The first row that fits decides; without one it is the base type. */
+/* The first rule that applies sets the type; without one it is the base type. */
 static const struct rule {
 	uint64_t files; /* bits of file types */
 	uint32_t roles, facts;
@@ -281,38 +281,38 @@ static const struct rule {
 	{ F(IQ3_XS), GATE | UP, MIDDLE, INFER_IQ3_XXS },
 };
 
-/* The models whose V is smaller than the others by so much that it gets more bits. */
+/* Models whose V is so much smaller than other tensors that it gets more bits. */
 static const struct {
 	const char *arch;
 	int layers;
 } seventy[] = { { "llama", 80 }, { "qwen2", 80 }, { "deci", 80 }, { "olmo", 80 }, { "jais2", 68 } };
 
-static int is(struct infer_str s, const char *text)
+static int name_is(struct infer_str s, const char *text)
 {
 	return s.len == strlen(text) && !memcmp(s.at, text, s.len);
 }
 
-static int has(struct infer_str s, const char *part)
+static int name_contains(struct infer_str s, const char *part)
 {
 	return s.len && memmem(s.at, s.len, part, strlen(part)) != NULL;
 }
 
-static int has_any(struct infer_str s, const char *const *parts, size_t n)
+static int name_contains_any(struct infer_str s, const char *const *parts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (has(s, parts[i]))
+		if (name_contains(s, parts[i]))
 			return 1;
 	return 0;
 }
 
 static enum role role_of(struct infer_str name)
 {
-	if (is(name, "output.weight"))
+	if (name_is(name, "output.weight"))
 		return OUTPUT;
-	if (is(name, "token_embd.weight") || is(name, "per_layer_token_embd.weight"))
+	if (name_is(name, "token_embd.weight") || name_is(name, "per_layer_token_embd.weight"))
 		return EMBD;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-		if (has(name, roles[i].part))
+		if (name_contains(name, roles[i].part))
 			return roles[i].role;
 	return REST;
 }
@@ -329,9 +329,10 @@ int mix_layer(struct infer_str name)
 	return i > 4 ? layer : -1;
 }
 
-/* An integer of the architecture, or of its first layer; *v stays where it is absent. */
-static int key(const infer_file *f, struct infer_str arch, const char *what, int64_t *v,
-               infer_error *err)
+/* Read an integer key of the architecture, or the first element of an array.  Leaves *v
+ * unchanged if it is absent. */
+static int read_key(const infer_file *f, struct infer_str arch, const char *what, int64_t *v,
+                    infer_error *err)
 {
 	char name[128];
 	const struct infer_meta *m;
@@ -347,7 +348,7 @@ static int key(const infer_file *f, struct infer_str arch, const char *what, int
 	return infer_meta_elem_i64(f, m, 0, v, err);
 }
 
-static void count(struct mix *m, const infer_file *f)
+static void count_v(struct mix *m, const infer_file *f)
 {
 	const struct infer_tensor *t;
 
@@ -367,24 +368,24 @@ int mix_init(struct mix *m, const struct mix_name *name, int has_importance, con
 	int64_t layers = 0, experts = 0, heads = 0, kv;
 
 	*m = (struct mix){ .name = name, .has_importance = has_importance };
-	count(m, f);
+	count_v(m, f);
 	TRY(infer_meta_str(f, "general.architecture", &arch, NULL, err));
-	TRY(key(f, arch, "block_count", &layers, err));
-	TRY(key(f, arch, "expert_count", &experts, err));
-	TRY(key(f, arch, "attention.head_count", &heads, err));
+	TRY(read_key(f, arch, "block_count", &layers, err));
+	TRY(read_key(f, arch, "expert_count", &experts, err));
+	TRY(read_key(f, arch, "attention.head_count", &heads, err));
 	kv = heads;
-	TRY(key(f, arch, "attention.head_count_kv", &kv, err));
+	TRY(read_key(f, arch, "attention.head_count_kv", &kv, err));
 	m->layers = layers >= 0 && layers < 1 << 24 ? (int)layers : 0;
 	m->experts = experts >= 0 && experts < 1 << 24 ? (int)experts : 0;
-	m->bailing = is(arch, "bailingmoe3");
-	m->glm5 = is(arch, "glm5-next");
+	m->bailing = name_is(arch, "bailingmoe3");
+	m->glm5 = name_is(arch, "glm5-next");
 	m->always |= has_importance ? WEIGHED : PLAIN;
-	m->always |= is(arch, "falcon") ? FALCON : NOT_FALCON;
+	m->always |= name_is(arch, "falcon") ? FALCON : NOT_FALCON;
 	m->always |= m->experts == 8 ? EIGHT : NOT_EIGHT;
 	m->always |= kv > 0 && heads / kv >= 4 ? GQA4 | WIDE : 0;
 	m->always |= m->experts >= 4 ? WIDE : 0;
 	for (size_t i = 0; i < sizeof seventy / sizeof *seventy; i++)
-		if (is(arch, seventy[i].arch) && m->layers == seventy[i].layers &&
+		if (name_is(arch, seventy[i].arch) && m->layers == seventy[i].layers &&
 		    (i || (heads != kv && m->experts != 8)))
 			m->always |= SEVENTY;
 	return INFER_OK;
@@ -398,11 +399,11 @@ int mix_takes(const struct mix *m, const struct infer_tensor *t)
 		return 0;
 	if (s.len < 6 || memcmp(s.at + s.len - 6, "weight", 6))
 		return 0;
-	if (is(s, "position_embd.weight") || is(s, "token_types.weight"))
+	if (name_is(s, "position_embd.weight") || name_is(s, "token_types.weight"))
 		return 0;
-	if (has_any(s, stay, sizeof stay / sizeof *stay))
+	if (name_contains_any(s, stay, sizeof stay / sizeof *stay))
 		return 0;
-	return !m->glm5 || !has_any(s, stay_glm5, sizeof stay_glm5 / sizeof *stay_glm5);
+	return !m->glm5 || !name_contains_any(s, stay_glm5, sizeof stay_glm5 / sizeof *stay_glm5);
 }
 
 static uint32_t layer_facts(int i, int n)
@@ -416,8 +417,8 @@ static uint32_t layer_facts(int i, int n)
 	return facts;
 }
 
-/* Where in the model a tensor of a feed-forward network is: its experts may lie in any order, so
- * its name has to say it. */
+/* Add the facts about the layer of a feed-forward tensor.  With experts, tensors may be in any
+ * order, so the layer is taken from the name; INFER_EUNSUP: it has none. */
 static int ffn_facts(uint32_t *facts, const struct mix *m, const struct infer_tensor *t, int i,
                      infer_error *err)
 {
@@ -433,8 +434,8 @@ static int ffn_facts(uint32_t *facts, const struct mix *m, const struct infer_te
 	return INFER_OK;
 }
 
-static int gather(uint32_t *facts, struct mix *m, const struct infer_tensor *t, enum role r,
-                  infer_error *err)
+static int gather_facts(uint32_t *facts, struct mix *m, const struct infer_tensor *t, enum role r,
+                        infer_error *err)
 {
 	int experts = m->bailing ? (r & (UP | GATE | DOWN)) != 0 : 1;
 
@@ -464,14 +465,14 @@ int mix_choose(int *type, struct mix *m, const struct infer_tensor *t, infer_err
 	*type = m->name->base;
 	if (m->name->alone || infer_type_info(*type)->block == 1)
 		return INFER_OK;
-	if (m->glm5 && (has(t->name, "attn_q_a") || has(t->name, "attn_q_b") ||
-	                has(t->name, "nextn.eh_proj"))) {
+	if (m->glm5 && (name_contains(t->name, "attn_q_a") || name_contains(t->name, "attn_q_b") ||
+	                name_contains(t->name, "nextn.eh_proj"))) {
 		*type = INFER_Q8_0;
 		return INFER_OK;
 	}
 	if (m->tied && r == EMBD)
 		r = TIED;
-	TRY(gather(&facts, m, t, r, err));
+	TRY(gather_facts(&facts, m, t, r, err));
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (rules[i].files & file && rules[i].roles & r && !(rules[i].facts & ~facts)) {
 			*type = rules[i].type;
@@ -485,7 +486,7 @@ int mix_choose(int *type, struct mix *m, const struct infer_tensor *t, infer_err
 
 int mix_fit(int type, int64_t ne0)
 {
-	/* the types of smaller blocks that stand in for those of large ones */
+	/* types with smaller blocks that replace types with large ones */
 	static const uint8_t instead[INFER_TYPE_COUNT] = {
 		[INFER_IQ1_S] = INFER_IQ4_NL,   [INFER_IQ1_M] = INFER_IQ4_NL,
 		[INFER_IQ2_XXS] = INFER_IQ4_NL, [INFER_IQ2_XS] = INFER_IQ4_NL,

@@ -1,44 +1,47 @@
-/* quant/mix.h - (private) which type a tensor of a model gets: the names of types and mixes, and
- * the rules of the public tools, which follow from names, shapes and hyper-parameters alone. */
+/* quant/mix.h - (private) types and mixes: the type of each tensor by the rules of llama.cpp,
+ * which depend only on names, shapes and hyperparameters. */
 #ifndef QUANT_MIX_H
 #define QUANT_MIX_H
 #include <infer/file.h>
 
-/* What --type may name. */
+/* A value of --type. */
 struct mix_name {
 	const char *name;
 	uint8_t file_type; /* general.file_type */
-	uint8_t base;      /* enum infer_type: of tensors that no rule names */
-	uint8_t alone;     /* 1: the type for all tensors, without rules */
+	uint8_t base;      /* enum infer_type: of tensors without a rule */
+	uint8_t alone;     /* 1: all tensors get the base type, without rules */
 };
-/* In capitals or not; NULL: there is none. */
+/* Find a type or mix by its name, in any case; NULL: there is none. */
 const struct mix_name *mix_find(const char *name);
-const struct mix_name *mix_at(int i); /* NULL past the end */
-/* The enum infer_type of a name; -1: none. */
+const struct mix_name *mix_at(int i); /* NULL: i is too large */
+/* Return the enum infer_type with that name, or -1. */
 int mix_type(const char *name);
 
-/* What the rules depend on.  Confined: tensors are asked for in the order of their layers. */
+/* State of the rules for one model.  Tensors must be passed to mix_choose in the order of their
+ * layers. Confined. */
 struct mix {
 	const struct mix_name *name;
 	int has_importance;
-	uint32_t always; /* facts about the model: bits of mix.c */
-	int tied;        /* the embedding is the output too */
+	uint32_t always; /* facts about the model, enum fact of mix.c */
+	int tied;        /* 1: the embedding is also the output */
 	int layers, experts;
-	int bailing, glm5;                  /* families with rules of their own */
-	int n_v, i_v, i_down, i_gate, i_up; /* of tensors that count as V: all; of each: so far */
+	int bailing, glm5;             /* families with rules of their own */
+	int n_v;                       /* tensors that count as V */
+	int i_v, i_down, i_gate, i_up; /* tensors of each role so far */
 };
-/* The hyper-parameters are read from f.  INFER_EFORMAT, INFER_EUNSUP */
+/* Initialise *m with the hyperparameters of f.  INFER_EFORMAT: a key is malformed; INFER_EUNSUP */
 int mix_init(struct mix *m, const struct mix_name *name, int has_importance, const infer_file *f,
              infer_error *err);
-/* Nonzero if a tensor is quantised at all. */
+/* True if the tensor is quantised at all. */
 int mix_takes(const struct mix *m, const struct infer_tensor *t);
-/* The type by the rules, for a tensor that is taken; the shape may not allow it.
- * INFER_EUNSUP: a model of experts, and the name has no layer */
+/* Set *type to the type by the rules, for a tensor that mix_takes accepts; see mix_fit for its
+ * shape. INFER_EUNSUP: a model with experts, and the name has no layer. */
 int mix_choose(int *type, struct mix *m, const struct infer_tensor *t, infer_error *err);
-/* The type itself, or one that rows of ne0 elements are whole blocks of. */
+/* Return the type, or if rows of ne0 elements are not whole blocks of it, a replacement with
+ * smaller blocks. */
 int mix_fit(int type, int64_t ne0);
-/* Nonzero if nobody should make such a tensor without importances. */
+/* True if the tensor would be of no use in this type without importances. */
 int mix_needs_importance(const struct mix *m, const struct infer_tensor *t, int type);
-/* "blk.%d.": the layer in a name; -1: none */
+/* Return the layer in a name "blk.%d.", or -1. */
 int mix_layer(struct infer_str name);
 #endif

@@ -1,4 +1,4 @@
-/* quant/override.c - patterns of tensor names. */
+/* quant/override.c - type overrides by patterns of tensor names. */
 #include "quant/override.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -17,7 +17,7 @@ struct pattern {
 	int used;
 };
 struct overrides {
-	pcre2_general_context *heap; /* its allocations are ours */
+	pcre2_general_context *heap; /* makes PCRE2 allocate by base/mem.h */
 	pcre2_match_context *limits;
 	pcre2_match_data *match;
 	struct pattern *at;
@@ -52,11 +52,6 @@ static void heap_free(void *p, void *user)
 	mem_free(p);
 }
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for patterns of names");
-}
-
 int override_read(struct override_rule *r, struct arena *a, const char *rule, infer_error *err)
 {
 	const char *equals = strrchr(rule, '=');
@@ -64,20 +59,19 @@ int override_read(struct override_rule *r, struct arena *a, const char *rule, in
 
 	snprintf(label, sizeof label, "'%.80s'", rule);
 	if (!equals || equals == rule)
-		return err_set(err, INFER_EINVAL, "%s is not PATTERN=TYPE", label);
+		return err_set(err, INFER_EINVAL, "%s must be PATTERN=TYPE", label);
 	r->code = INFER_EINVAL;
 	r->method = -1;
 	r->type = mix_type(equals + 1);
 	if (r->type < 0)
-		return err_set(err, INFER_EINVAL, "%s: no type is called '%.40s'", label,
-		               equals + 1);
+		return err_set(err, INFER_EINVAL, "%s: '%.40s' is not a type", label, equals + 1);
 	r->pattern = arena_strndup(a, rule, (size_t)(equals - rule));
 	r->label = arena_strndup(a, label, strlen(label));
-	return r->pattern && r->label ? INFER_OK : no_memory(err);
+	return r->pattern && r->label ? INFER_OK : err_nomem(err);
 }
 
-static int compile(struct overrides *k, struct pattern *p, const struct override_rule *rule,
-                   infer_error *err)
+static int compile_pattern(struct overrides *k, struct pattern *p, const struct override_rule *rule,
+                           infer_error *err)
 {
 	PCRE2_UCHAR why[120];
 	PCRE2_SIZE at;
@@ -86,14 +80,14 @@ static int compile(struct overrides *k, struct pattern *p, const struct override
 	p->rule = rule;
 	pcre2_compile_context *ctx = pcre2_compile_context_create(k->heap);
 	if (!ctx)
-		return no_memory(err);
+		return err_nomem(err);
 	p->re = pcre2_compile((PCRE2_SPTR)rule->pattern, PCRE2_ZERO_TERMINATED, PCRE2_NEVER_UTF,
 	                      &code, &at, ctx);
 	pcre2_compile_context_free(ctx);
 	if (p->re)
 		return INFER_OK;
 	if (code == PCRE2_ERROR_HEAP_FAILED)
-		return no_memory(err);
+		return err_nomem(err);
 	pcre2_get_error_message(code, why, sizeof why);
 	return err_set(err, rule->code, "%s: byte %zu of the pattern: %s", rule->label, at,
 	               (const char *)why);
@@ -107,16 +101,16 @@ int override_new(struct overrides **out, const struct override_rule *rules, size
 
 	*out = NULL;
 	if (!k)
-		return no_memory(err);
+		return err_nomem(err);
 	k->n = n;
 	k->at = mem_zalloc(MEM_QUANT, n, sizeof *k->at);
 	k->heap = pcre2_general_context_create(heap_alloc, heap_free, NULL);
 	k->limits = k->heap ? pcre2_match_context_create(k->heap) : NULL;
 	k->match = k->heap ? pcre2_match_data_create(1, k->heap) : NULL;
 	if (!k->at || !k->limits || !k->match)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = compile(k, &k->at[i], &rules[i], err);
+		rc = compile_pattern(k, &k->at[i], &rules[i], err);
 	if (rc) {
 		override_free(k);
 		return rc;
@@ -149,10 +143,10 @@ int override_find(const struct override_rule **rule, struct overrides *k, struct
 		                    k->limits);
 
 		if (n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_NOMEMORY)
-			return no_memory(err);
+			return err_nomem(err);
 		if (n < 0 && n != PCRE2_ERROR_NOMATCH)
 			return err_set(err, k->at[i].rule->code,
-			               "%s: the pattern takes too long over a name",
+			               "%s: matching the pattern with a name takes too long",
 			               k->at[i].rule->label);
 		if (n >= 0) {
 			k->at[i].used = 1;
@@ -168,7 +162,7 @@ int override_check(const struct overrides *k, infer_error *err)
 	for (size_t i = 0; i < k->n; i++)
 		if (!k->at[i].used)
 			return err_set(err, k->at[i].rule->code,
-			               "%s: no tensor that is quantised matches",
+			               "%s: matches no tensor that is quantised",
 			               k->at[i].rule->label);
 	return INFER_OK;
 }

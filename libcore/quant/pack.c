@@ -1,5 +1,5 @@
-/* quant/pack.c - compression in frames that are independent of each other, as many at a time as there
- * are threads.  The library allocates its contexts with malloc. */
+/* quant/pack.c - compress files in independent frames, in parallel.  zstd allocates its contexts
+ * with malloc. */
 #include "quant/pack.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -19,22 +19,22 @@ struct slot {
 	ZSTD_CCtx *c;
 	ZSTD_DCtx *d;
 	unsigned char *in, *out, *back; /* [FRAME], [bound], [FRAME] */
-	size_t n;                       /* of out */
-	const char *failed;             /* NULL: it has not */
+	size_t n;                       /* bytes in out */
+	const char *failed;             /* error message; NULL: none */
 	int errnum;
 };
 struct pack {
 	struct partial *p;
 	const struct pack_opts *o;
-	struct slot *slots; /* by frame of a batch */
+	struct slot *slots; /* one for each frame of a batch */
 	int n_slots, fd, to;
 	size_t bound;
-	uint64_t bytes, first; /* of the file; the first frame of the batch */
-	uint64_t *ends;        /* of its frames in the compressed file */
+	uint64_t bytes, first; /* bytes of the file; first frame of the batch */
+	uint64_t *ends;        /* end of each frame in the compressed file */
 	int verify;
 };
 
-static void frame(void *user, int64_t i, int worker)
+static void process_frame(void *user, int64_t i, int worker)
 {
 	struct pack *k = user;
 	struct slot *s = &k->slots[i];
@@ -59,36 +59,36 @@ static void frame(void *user, int64_t i, int worker)
 	size_t got = ZSTD_decompressDCtx(s->d, s->back, FRAME, s->out, s->n);
 
 	if (got != n || memcmp(s->back, s->in, n))
-		s->failed = "the file has not what was written to it";
+		s->failed = "the file differs from what was written to it";
 }
 
-static int failed(const struct pack *k, const char *why, infer_error *err)
+static int fail_packed(const struct pack *k, const char *why, infer_error *err)
 {
 	return err_set(err, INFER_EIO, "%s" PARTIAL_PACKED ": %s", file_label(k->p->path), why);
 }
 
-static int check(const struct pack *k, int64_t n, infer_error *err)
+static int check_batch(const struct pack *k, int64_t n, infer_error *err)
 {
 	for (int64_t i = 0; i < n; i++) {
 		if (k->slots[i].errnum)
 			return err_errno(err, k->slots[i].errnum, "%s" PARTIAL_SUFFIX ": reading",
 			                 file_label(k->p->path));
 		if (k->slots[i].failed)
-			return failed(k, k->slots[i].failed, err);
+			return fail_packed(k, k->slots[i].failed, err);
 	}
 	return INFER_OK;
 }
 
-/* All frames of a file, a batch after the other. */
-static int frames(struct pack *k, struct pool *pool, uint64_t done, infer_error *err)
+/* Compress or verify all frames of a file, batch by batch. */
+static int process_frames(struct pack *k, struct pool *pool, uint64_t done, infer_error *err)
 {
 	uint64_t count = (k->bytes + FRAME - 1) / FRAME;
 
 	for (k->first = 0; k->first < count; k->first += (uint64_t)k->n_slots) {
 		int64_t n = num_min(k->n_slots, (int64_t)(count - k->first));
 
-		pool_run(pool, n, frame, k);
-		TRY(check(k, n, err));
+		pool_run(pool, n, process_frame, k);
+		TRY(check_batch(k, n, err));
 		for (int64_t i = 0; !k->verify && i < n; i++) {
 			uint64_t no = k->first + (uint64_t)i, from = no ? k->ends[no - 1] : 0;
 			int errnum = partial_io(0, k->to, k->slots[i].out, k->slots[i].n, from);
@@ -116,7 +116,7 @@ static int pack_open(struct pack *k, int no, infer_error *err)
 	k->bytes = k->p->q->shards[no].file_bytes;
 	k->ends = mem_alloc(MEM_QUANT, (size_t)(k->bytes / FRAME + 1), sizeof *k->ends);
 	if (!k->ends)
-		return err_set(err, INFER_ENOMEM, "no memory to compress");
+		return err_nomem(err);
 	buf_init(&name, MEM_QUANT);
 	int rc = partial_create(&k->to, &name, k->p, no, PARTIAL_PACKED, err);
 
@@ -124,7 +124,7 @@ static int pack_open(struct pack *k, int no, infer_error *err)
 	return rc;
 }
 
-/* The file that it will replace keeps its owner and permissions. */
+/* Give the compressed file the owner and permissions of the file that it will replace. */
 static int keep_mode(const struct pack *k, int no, infer_error *err)
 {
 	struct buf name;
@@ -148,14 +148,14 @@ static int pack_one(struct pack *k, int no, struct pool *pool, uint64_t *done, u
 	k->verify = 0;
 	rc = pack_open(k, no, err);
 	if (!rc)
-		rc = frames(k, pool, *done, err);
+		rc = process_frames(k, pool, *done, err);
 	if (!rc && fdatasync(k->to))
 		rc = err_errno(err, errno, "%s" PARTIAL_PACKED ": writing", file_label(k->p->path));
 	*done += k->bytes;
 	if (!rc && k->o->verify) {
 		(void)posix_fadvise(k->to, 0, 0, POSIX_FADV_DONTNEED);
 		k->verify = 1;
-		rc = frames(k, pool, *done, err);
+		rc = process_frames(k, pool, *done, err);
 		*done += k->bytes;
 	}
 	if (!rc)
@@ -188,7 +188,7 @@ static int slots_new(struct pack *k, infer_error *err)
 			ZSTD_CCtx_setParameter(s->c, ZSTD_c_checksumFlag, 1);
 		}
 	}
-	return k->slots && !bad ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory to compress");
+	return k->slots && !bad ? INFER_OK : err_nomem(err);
 }
 
 static void slots_free(struct pack *k)

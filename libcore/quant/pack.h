@@ -1,4 +1,4 @@
-/* quant/pack.h - (private) a finished file, compressed with zstd. */
+/* quant/pack.h - (private) compress finished files with zstd. */
 #ifndef QUANT_PACK_H
 #define QUANT_PACK_H
 #include <infer/watch.h>
@@ -7,13 +7,14 @@
 
 struct pack_opts {
 	int level;  /* 1 ... 22 */
-	int verify; /* 1: read the compressed file back, unpack it, and compare it */
-	const struct infer_watch *watch; /* of bytes of the unpacked files, after `done` of `all` */
+	int verify; /* 1: read the compressed file back, decompress it and compare */
+	const struct infer_watch
+		*watch; /* bytes of the uncompressed files, added to `done` of `all` */
 	uint64_t done, all;
 };
-/* Compress each PATH.part into PATH.part.zst, which then gets the name.  A frame for every FRAME
- * bytes, so the result does not depend on the number of threads.
- * *bytes: of all compressed files.  INFER_EIO INFER_ENOMEM */
+/* Compress each PATH.part into PATH.part.zst, which partial_end then renames to PATH.  Frames
+ * have a fixed size, so the result does not depend on the number of threads. *bytes: size of all
+ * compressed files.  INFER_EIO INFER_ENOMEM */
 int pack_files(struct partial *p, struct pool *pool, const struct pack_opts *o, uint64_t *bytes,
                infer_error *err);
 #endif

@@ -1,12 +1,12 @@
 /* quant/partial.c - unfinished files.
  *
- * PATH.part has its final size from the start, so that a full disk shows before the work; PATH.resume
+ * PATH.part has its final size from the start, so that a full disk is noticed at once.  PATH.resume
  * is text:
  *
  *	infer-quant 1 FINGERPRINT FILES
- *	TENSOR ELEMENTS                    a line whenever that much is on the disk
+ *	TENSOR ELEMENTS                    a line each time the output up to there is synced
  *
- * The last whole line counts.  The lock on PATH.resume keeps other processes away. */
+ * The last whole line is valid.  A process holds a lock on PATH.resume while it writes. */
 #include "quant/partial.h"
 #include "quant/write.h"
 #include "base/err.h"
@@ -49,7 +49,7 @@ int partial_path(struct buf *out, const char *path, int no, int count, const cha
 		buf_puts(out, target);
 	}
 	buf_puts(out, suffix);
-	return out->bad ? err_set(err, INFER_ENOMEM, "no memory for a name") : INFER_OK;
+	return out->bad ? err_nomem(err) : INFER_OK;
 }
 
 int partial_io(int is_read, int fd, void *at, size_t n, uint64_t offset)
@@ -69,7 +69,7 @@ int partial_io(int is_read, int fd, void *at, size_t n, uint64_t offset)
 	return 0;
 }
 
-static int failed(const char *name, const char *what, infer_error *err)
+static int fail_file(const char *name, const char *what, infer_error *err)
 {
 	return err_errno(err, errno, "%s: %s", file_label(name), what);
 }
@@ -90,8 +90,8 @@ static int write_at(int fd, const void *from, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Under a name that is written there may be nothing, a regular file that is not the input, or a link,
- * which is removed. */
+/* Check an output name: it may be unused, a regular file that is not the input, or a link, which
+ * will be replaced. */
 static int check_name(const struct partial *p, const char *name, infer_error *err)
 {
 	const struct infer_file *in = p->q->in;
@@ -102,7 +102,7 @@ static int check_name(const struct partial *p, const char *name, infer_error *er
 	if (S_ISLNK(st.st_mode))
 		return INFER_OK;
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
+		return err_set(err, INFER_EIO, "%s: is not a regular file", file_label(name));
 	for (int i = 0; i < in->n_shards; i++)
 		if (in->shards[i].path && !stat(in->shards[i].path, &its) &&
 		    its.st_dev == st.st_dev && its.st_ino == st.st_ino)
@@ -133,7 +133,8 @@ static int check_names(const struct partial *p, infer_error *err)
 	return rc;
 }
 
-/* *same 0: another process has finished and removed it between opening and locking. */
+/* Open and lock PATH.resume.  Sets *same to 0 if another process finished and removed it before
+ * it was locked. */
 static int open_locked(struct partial *p, int *same, infer_error *err)
 {
 	struct stat st, now;
@@ -142,24 +143,25 @@ static int open_locked(struct partial *p, int *same, infer_error *err)
 	*same = 0;
 	p->resume_fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
 	if (p->resume_fd < 0 && errno == ELOOP)
-		return err_set(err, INFER_EIO, "%s: is a link; it is kept", file_label(name));
+		return err_set(err, INFER_EIO, "%s: is a link, and not overwritten",
+		               file_label(name));
 	if (p->resume_fd < 0 || fstat(p->resume_fd, &st))
 		return err_errno(err, errno, "%s", file_label(name));
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, INFER_EIO, "%s: not a regular file", file_label(name));
+		return err_set(err, INFER_EIO, "%s: is not a regular file", file_label(name));
 	if (st.st_nlink > 1)
-		return err_set(err, INFER_EIO, "%s: has another name too; it is kept",
+		return err_set(err, INFER_EIO, "%s: has several names, and is not overwritten",
 		               file_label(name));
 	if (flock(p->resume_fd, LOCK_EX | LOCK_NB))
 		return errno == EWOULDBLOCK
 		               ? err_set(err, INFER_EIO, "%s: another process is writing it",
 		                         file_label(p->path))
-		               : failed(name, "cannot lock it", err);
+		               : fail_file(name, "cannot lock it", err);
 	*same = !stat(name, &now) && now.st_dev == st.st_dev && now.st_ino == st.st_ino;
 	return INFER_OK;
 }
 
-static int lock(struct partial *p, infer_error *err)
+static int lock_resume(struct partial *p, infer_error *err)
 {
 	for (int i = 0, same; i < TRIES; i++) {
 		int rc = open_locked(p, &same, err);
@@ -171,11 +173,11 @@ static int lock(struct partial *p, infer_error *err)
 		p->resume_fd = -1;
 		TRY(rc);
 	}
-	return err_set(err, INFER_EIO, "%s: others put new files into its place",
+	return err_set(err, INFER_EIO, "%s: other processes keep replacing it",
 	               file_label(p->path));
 }
 
-/* Its last whole line, after the first. */
+/* Read the last whole line after the first into p.  Returns 0 if there is no valid one. */
 static int read_marks(struct partial *p, off_t from, off_t size)
 {
 	char tail[TAIL + 1];
@@ -202,8 +204,8 @@ static int read_marks(struct partial *p, off_t from, off_t size)
 	return 1;
 }
 
-/* True if an earlier run of this user with that fingerprint has left marks.  *count: of its files, 0:
- * not known */
+/* True if PATH.resume records progress of an earlier run of this user with the same
+ * fingerprint.  Sets *count to the number of its files; 0: unknown. */
 static int read_resume(struct partial *p, const char *fingerprint, int *count)
 {
 	char head[HEAD + 1], want[HEAD];
@@ -224,7 +226,7 @@ static int read_resume(struct partial *p, const char *fingerprint, int *count)
 	return !strcmp(head, want) && read_marks(p, (off_t)strlen(head), st.st_size);
 }
 
-static int same_head(int fd, const struct buf *head)
+static int same_header(int fd, const struct buf *head)
 {
 	char piece[4096];
 
@@ -243,8 +245,8 @@ static int is_ours(const struct stat *st)
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid();
 }
 
-/* Open the files that the marks are about.  Returns 0 if one is missing or is another. */
-static int reopen(struct partial *p, infer_error *err)
+/* Open the files of the earlier run.  Returns 0 if one is missing or has another header. */
+static int reopen_files(struct partial *p, infer_error *err)
 {
 	struct buf name;
 	struct stat st;
@@ -258,14 +260,14 @@ static int reopen(struct partial *p, infer_error *err)
 			break;
 		p->fds[i] = open(name.at, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		found = p->fds[i] >= 0 && !fstat(p->fds[i], &st) && is_ours(&st) &&
-		        (uint64_t)st.st_size == s->file_bytes && same_head(p->fds[i], &s->head);
+		        (uint64_t)st.st_size == s->file_bytes && same_header(p->fds[i], &s->head);
 	}
 	found = found && !name.bad;
 	buf_fini(&name);
 	return found;
 }
 
-static void drop(const struct partial *p, int count)
+static void remove_files(const struct partial *p, int count)
 {
 	static const char *const suffixes[] = { PARTIAL_SUFFIX, PARTIAL_PACKED };
 	struct buf name;
@@ -277,7 +279,7 @@ static void drop(const struct partial *p, int count)
 	buf_fini(&name);
 }
 
-static void close_all(struct partial *p)
+static void close_files(struct partial *p)
 {
 	for (int i = 0; p->fds && i < p->q->n_shards; i++) {
 		if (p->fds[i] >= 0)
@@ -298,19 +300,19 @@ int partial_create(int *fd, struct buf *name, const struct partial *p, int no, c
 	return replace_create(fd, name->at, mode, err);
 }
 
-/* Give the file the size and the header that it will have. */
+/* Set the file to its final size, and write its header. */
 static int begin_file(int fd, const char *name, const struct quant_shard *s, infer_error *err)
 {
-	/* a file system that cannot do it shows a full disk later */
+	/* file systems without fallocate report a full disk only later */
 	if (fallocate(fd, 0, 0, (off_t)s->file_bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
-		return failed(name, "cannot be written", err);
+		return fail_file(name, "cannot be written", err);
 	if (ftruncate(fd, (off_t)s->file_bytes) || write_at(fd, s->head.at, s->head.len, 0) ||
 	    fdatasync(fd))
-		return failed(name, "cannot be written", err);
+		return fail_file(name, "cannot be written", err);
 	return INFER_OK;
 }
 
-static int begin(struct partial *p, const char *fingerprint, infer_error *err)
+static int begin_files(struct partial *p, const char *fingerprint, infer_error *err)
 {
 	char line[HEAD];
 	struct buf name;
@@ -319,7 +321,7 @@ static int begin(struct partial *p, const char *fingerprint, infer_error *err)
 	p->tensor = p->elements = 0;
 	p->marks = 0;
 	if (ftruncate(p->resume_fd, 0))
-		return failed(p->resume.at, "cannot be written", err);
+		return fail_file(p->resume.at, "cannot be written", err);
 	buf_init(&name, MEM_QUANT);
 	for (int i = 0; !rc && i < p->q->n_shards; i++) {
 		rc = partial_create(&p->fds[i], &name, p, i, PARTIAL_SUFFIX, err);
@@ -332,38 +334,39 @@ static int begin(struct partial *p, const char *fingerprint, infer_error *err)
 	int n = snprintf(line, sizeof line, TITLE "%s %d\n", fingerprint, p->q->n_shards);
 
 	if (!rc && (write_at(p->resume_fd, line, (size_t)n, 0) || fdatasync(p->resume_fd)))
-		rc = failed(p->resume.at, "cannot be written", err);
+		rc = fail_file(p->resume.at, "cannot be written", err);
 	return rc;
 }
 
-/* Nothing of another program is lost: the file is empty, zeros after a power cut, or begins as ours
- * do. */
+/* Check that PATH.resume is not a file of another program: it must be empty, zeros (after a
+ * power cut), or begin with our title. */
 static int check_resume(const struct partial *p, infer_error *err)
 {
 	char head[sizeof TITLE] = "";
 	ssize_t n = pread(p->resume_fd, head, sizeof head - 1, 0);
 
 	if (n > 0 && *head && strncmp(head, TITLE, (size_t)n))
-		return err_set(err, INFER_EIO, "%s: not a file of infer-quant; it is kept",
+		return err_set(err, INFER_EIO,
+		               "%s: is not a file of infer-quant, and not overwritten",
 		               file_label(p->resume.at));
 	return INFER_OK;
 }
 
-static int open_all(struct partial *p, const char *fingerprint, infer_error *err)
+static int open_outputs(struct partial *p, const char *fingerprint, infer_error *err)
 {
 	int count;
 
 	TRY(check_names(p, err));
-	TRY(lock(p, err));
+	TRY(lock_resume(p, err));
 	TRY(check_resume(p, err));
-	if (read_resume(p, fingerprint, &count) && reopen(p, err)) {
+	if (read_resume(p, fingerprint, &count) && reopen_files(p, err)) {
 		p->marks = 1;
 		return INFER_OK;
 	}
-	close_all(p);
+	close_files(p);
 	if (count > 0 && count <= 65535)
-		drop(p, count);
-	int rc = begin(p, fingerprint, err);
+		remove_files(p, count);
+	int rc = begin_files(p, fingerprint, err);
 
 	if (rc)
 		partial_close(p, 0);
@@ -383,9 +386,7 @@ int partial_open(struct partial *p, const infer_quant *q, const char *path,
 	p->fds = mem_alloc(MEM_QUANT, (size_t)q->n_shards, sizeof *p->fds);
 	for (int i = 0; p->fds && i < q->n_shards; i++)
 		p->fds[i] = -1;
-	int rc = p->resume.bad || !p->fds
-	                 ? err_set(err, INFER_ENOMEM, "no memory for the names of files")
-	                 : open_all(p, fingerprint, err);
+	int rc = p->resume.bad || !p->fds ? err_nomem(err) : open_outputs(p, fingerprint, err);
 
 	if (rc)
 		partial_close(p, 1);
@@ -419,12 +420,12 @@ int partial_mark(struct partial *p, uint64_t tensor, uint64_t elements, infer_er
 	TRY(partial_sync(p, err));
 	end = lseek(p->resume_fd, 0, SEEK_END);
 	if (end < 0 || write_at(p->resume_fd, line, (size_t)n, (uint64_t)end))
-		return failed(p->resume.at, "writing", err);
+		return fail_file(p->resume.at, "writing", err);
 	p->marks++;
 	return INFER_OK;
 }
 
-/* The first file last: it is the one that a model is opened by. */
+/* Rename the files, the first one last: a model is opened by its first file. */
 int partial_end(struct partial *p, infer_error *err)
 {
 	struct buf from, to;
@@ -450,9 +451,9 @@ int partial_end(struct partial *p, infer_error *err)
 
 void partial_close(struct partial *p, int keep)
 {
-	close_all(p);
+	close_files(p);
 	if (p->resume_fd >= 0 && !keep) {
-		drop(p, p->q->n_shards);
+		remove_files(p, p->q->n_shards);
 		unlink(p->resume.at);
 	}
 	if (p->resume_fd >= 0)

@@ -1,4 +1,4 @@
-/* quant/plan.c - a type for each tensor. */
+/* quant/plan.c - choose a type for each tensor. */
 #include "quant/plan.h"
 #include <infer/kvtype.h>
 #include "base/cpu.h"
@@ -22,7 +22,7 @@ int quant_how(int *how, const char *isa, infer_error *err)
 	return INFER_OK;
 }
 
-/* The rules count tensors in the order of layers, and of names within one. */
+/* Order by layer, then by name: the rules of mixes count tensors in that order. */
 static int by_layer(const void *a, const void *b)
 {
 	const struct infer_str *x = &(*(const struct quant_tensor *const *)a)->in->name,
@@ -37,7 +37,7 @@ static int by_layer(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* of an expert, for types that are of no use without importances */
+/* rows needed for the importances of an expert, if its type needs importances */
 enum { LEAST_ROWS = 8 };
 
 static int is_float(int type)
@@ -45,7 +45,7 @@ static int is_float(int type)
 	return type == INFER_F32 || type == INFER_F16 || type == INFER_BF16 || type == INFER_F64;
 }
 
-/* An expert that was hardly seen has no importances worth the name. */
+/* INFER_EINVAL: the importances of an expert were measured over too few rows to be meaningful. */
 static int check_rows(const infer_quant *q, const struct quant_tensor *t, infer_error *err)
 {
 	uint64_t expert;
@@ -53,17 +53,16 @@ static int check_rows(const infer_quant *q, const struct quant_tensor *t, infer_
 
 	if (t->in->ne[2] == 1 || rows >= LEAST_ROWS)
 		return INFER_OK;
-	return err_set(
-		err, INFER_EINVAL,
-		"tensor %.*s: the importances of expert %llu come from %g rows, and %s needs "
-		"%d: measure them over more text",
-		(int)t->in->name.len, t->in->name.at, (unsigned long long)expert, (double)rows,
-		infer_type_info(t->type)->name, LEAST_ROWS);
+	return err_set(err, INFER_EINVAL,
+	               "tensor %.*s: the importances of expert %llu are from %g rows, and %s needs "
+	               "%d: measure them over more text",
+	               (int)t->in->name.len, t->in->name.at, (unsigned long long)expert,
+	               (double)rows, infer_type_info(t->type)->name, LEAST_ROWS);
 }
 
-/* The importances of a tensor: as many as it has columns, or that for each matrix. */
-static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, int gptq,
-                 infer_error *err)
+/* Set the importances of a tensor: one for each column, for all its matrices or for each. */
+static int set_importance(infer_quant *q, struct quant_tensor *t, const struct mix *m, int gptq,
+                          infer_error *err)
 {
 	const struct infer_tensor *in = t->in;
 	uint64_t columns = (uint64_t)in->ne[0], all = columns * (uint64_t)(in->ne[2] * in->ne[3]);
@@ -85,8 +84,8 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 		q->info.needs_importance = 1;
 		if (!q->dry)
 			return err_set(err, INFER_EINVAL,
-			               "tensor %.*s: %s without importances is of no use: give "
-			               "an importance matrix that has it",
+			               "tensor %.*s: %s needs importances: give an importance "
+			               "matrix that has them (--imatrix)",
 			               (int)in->name.len, in->name.at,
 			               infer_type_info(t->type)->name);
 	}
@@ -97,8 +96,8 @@ static int weigh(infer_quant *q, struct quant_tensor *t, const struct mix *m, in
 	return INFER_OK;
 }
 
-/* rule: of the tensor; NULL: none.  Matrices that are no layer's are searched unless a rule says that
- * GPTQ rounds them. */
+/* Let GPTQ round the tensor if it can.  Other tensors are searched, unless their rule demands
+ * GPTQ: then an error with the rule's code.  rule: may be NULL. */
 static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct override_rule *rule,
                      infer_error *err)
 {
@@ -110,15 +109,15 @@ static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct overri
 		return INFER_OK;
 	if (!gptq_takes(t->type))
 		return err_set(err, rule->code,
-		               "%s: GPTQ rounds to types of up to 5 bits: not to %s", rule->label,
+		               "%s: GPTQ rounds to types of up to 5 bits, not to %s", rule->label,
 		               infer_type_info(t->type)->name);
 	return err_set(err, rule->code,
-	               "%s: GPTQ does not round %.*s, which is no matrix of a layer", rule->label,
-	               (int)t->in->name.len, t->in->name.at);
+	               "%s: GPTQ does not round %.*s, which is not a matrix of a layer",
+	               rule->label, (int)t->in->name.len, t->in->name.at);
 }
 
-static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct overrides *keep,
-                  infer_error *err)
+static int choose_type(infer_quant *q, struct quant_tensor *t, struct mix *m,
+                       struct overrides *keep, infer_error *err)
 {
 	const struct infer_tensor *in = t->in;
 	const struct override_rule *rule;
@@ -141,8 +140,9 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 	t->plain = method == METHOD_RTN ? ENCODE_PLAIN : 0;
 	if (method == METHOD_GPTQ)
 		TRY(take_gptq(q, t, rule, err));
-	TRY(weigh(q, t, m, t->gptq || (method == METHOD_GPTQ && !q->gptq && gptq_takes(t->type)),
-	          err));
+	TRY(set_importance(q, t, m,
+	                   t->gptq || (method == METHOD_GPTQ && !q->gptq && gptq_takes(t->type)),
+	                   err));
 	q->info.n_gptq += t->gptq != NULL;
 	q->info.n_encoded++;
 	q->info.n_again += !is_float(in->type);
@@ -152,12 +152,12 @@ static int choose(infer_quant *q, struct quant_tensor *t, struct mix *m, struct 
 	return INFER_OK;
 }
 
-static int choose_all(infer_quant *q, infer_error *err)
+static int choose_types(infer_quant *q, infer_error *err)
 {
 	struct quant_tensor **order = mem_alloc(MEM_QUANT, q->n, sizeof *order);
 	struct overrides *keep = NULL;
 	struct mix m;
-	int rc = order ? INFER_OK : err_set(err, INFER_ENOMEM, "no memory for the tensors");
+	int rc = order ? INFER_OK : err_nomem(err);
 
 	if (!rc)
 		rc = mix_init(&m, q->name, q->importance || q->recipe->method == METHOD_GPTQ, q->in,
@@ -169,7 +169,7 @@ static int choose_all(infer_quant *q, infer_error *err)
 	if (!rc)
 		qsort(order, q->n, sizeof *order, by_layer);
 	for (uint64_t i = 0; !rc && i < q->n; i++)
-		rc = choose(q, order[i], &m, keep, err);
+		rc = choose_type(q, order[i], &m, keep, err);
 	if (!rc)
 		rc = override_check(keep, err);
 	override_free(keep);
@@ -184,10 +184,10 @@ static int add_tensors(infer_quant *q, infer_error *err)
 	infer_file_info(q->in, &info);
 	q->n = info.n_tensors;
 	if (!q->n)
-		return err_set(err, INFER_EUNSUP, "there is no tensor in it");
+		return err_set(err, INFER_EUNSUP, "the model contains no tensor");
 	q->tensors = mem_zalloc(MEM_QUANT, q->n, sizeof *q->tensors);
 	if (!q->tensors)
-		return err_set(err, INFER_ENOMEM, "no memory for the tensors");
+		return err_nomem(err);
 	for (uint64_t i = 0; i < q->n; i++) {
 		const struct infer_tensor *in = infer_file_tensor_at(q->in, i);
 
@@ -199,7 +199,7 @@ static int add_tensors(infer_quant *q, infer_error *err)
 	return INFER_OK;
 }
 
-static void sum(infer_quant *q)
+static void set_info(infer_quant *q)
 {
 	struct infer_quant_info *info = &q->info;
 
@@ -221,7 +221,8 @@ static void sum(infer_quant *q)
 	}
 }
 
-/* Where the importances lie now; what they are called is what the recipe says. */
+/* Open the importance matrix at path, or else that of the recipe.  Keys of the output name it as
+ * the recipe does. */
 static int open_importance(infer_quant *q, const char *path, infer_error *err)
 {
 	const infer_recipe *r = q->recipe;
@@ -233,7 +234,7 @@ static int open_importance(infer_quant *q, const char *path, infer_error *err)
 	if (!q->imatrix) {
 		q->own_imatrix = mem_strndup(MEM_QUANT, from, strlen(from));
 		if (!q->own_imatrix)
-			return err_set(err, INFER_ENOMEM, "no memory for a path");
+			return err_nomem(err);
 		q->imatrix = q->own_imatrix;
 	}
 	TRY(recipe_file_sha256(q->imatrix_sha256, from, err));
@@ -243,12 +244,13 @@ static int open_importance(infer_quant *q, const char *path, infer_error *err)
 	return importance_open(&q->importance, from, err);
 }
 
-static int other(const struct recipe_gptq *r, const char *what, infer_error *err)
+static int fail_gptq(const struct recipe_gptq *r, const char *what, infer_error *err)
 {
 	return err_set(err, INFER_EFORMAT, "%s: %s", r->at, what);
 }
 
-/* What GPTQ reads is what the recipe says.  Another core is a note: the bytes may be others. */
+/* Check that GPTQ has run the text as the recipe demands.  Another kind of processor only gives
+ * a warning, that the bytes may differ. */
 static int check_gptq(infer_quant *q, infer_error *err)
 {
 	const struct infer_gptq_text *t = &q->gptq->text;
@@ -266,17 +268,17 @@ static int check_gptq(infer_quant *q, infer_error *err)
 		                      .core = q->gptq->core,
 		                      .window = t->window };
 	if (r->sha256 && t->sha256 && strcmp(r->sha256, t->sha256))
-		return other(r, "the text has another SHA-256", err);
+		return fail_gptq(r, "the text has another SHA-256", err);
 	if (r->window && r->window != t->window)
-		return other(r, "the windows of the text are others", err);
+		return fail_gptq(r, "the text has windows of another size", err);
 	if (r->kv_type && strcmp(r->kv_type, q->read.kv_type))
-		return other(r, "the cache has another type", err);
+		return fail_gptq(r, "the cache has another type", err);
 	if (r->act_type && strcmp(r->act_type, q->read.act_type))
-		return other(r, "activations have another type", err);
+		return fail_gptq(r, "activations have another type", err);
 	if (r->core && strcmp(r->core, q->read.core) && t->log)
 		t->log(t->log_user, INFER_LOG_WARN,
-		       "the recipe was made on a processor of another kind: GPTQ may give other "
-		       "bytes");
+		       "the recipe was made on another kind of processor: the bytes of GPTQ may "
+		       "differ");
 	return INFER_OK;
 }
 
@@ -288,22 +290,23 @@ static int check_method(infer_quant *q, const struct infer_quant_opts *o, infer_
 	}
 	if (q->recipe->method == METHOD_GPTQ && !gptq_takes(q->name->base) &&
 	    !q->recipe->max_bytes && !(q->recipe->bpw > 0))
-		return err_set(err, INFER_EINVAL, "GPTQ rounds to types of up to 5 bits: not to %s",
+		return err_set(err, INFER_EINVAL, "GPTQ rounds to types of up to 5 bits, not to %s",
 		               q->name->name);
 	if (q->gptq)
 		return check_gptq(q, err);
-	return o->dry ? INFER_OK : err_set(err, INFER_EINVAL, "GPTQ reads a text");
+	return o->dry ? INFER_OK : err_set(err, INFER_EINVAL, "GPTQ needs a text");
 }
 
-/* The recipe that is given, or one of the options. */
+/* Set q->recipe to the given recipe, or make one from the options, and check it. */
 static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
 {
 	infer_recipe r;
 
 	if (o->recipe && (o->type || o->n_keep))
-		return err_set(err, INFER_EINVAL, "a recipe says what --type and --keep say");
+		return err_set(err, INFER_EINVAL,
+		               "a recipe cannot be combined with --type or --keep");
 	if (o->type && !mix_find(o->type))
-		return err_set(err, INFER_EINVAL, "no type or mix is called '%.60s'", o->type);
+		return err_set(err, INFER_EINVAL, "'%.60s' is not a type or mix", o->type);
 	if (!o->recipe && o->type) {
 		TRY(recipe_make(&q->own_recipe, mix_find(o->type), o->imatrix, o->keep, o->n_keep,
 		                err));
@@ -311,14 +314,15 @@ static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_e
 		                        : o->gptq ? METHOD_GPTQ
 		                                  : METHOD_SEARCH;
 		if (q->own_recipe->method < 0)
-			return err_set(err, INFER_EINVAL, "no method is called '%.60s'", o->method);
+			return err_set(err, INFER_EINVAL, "'%.60s' is not a method", o->method);
 	}
 	q->recipe = o->recipe ? o->recipe : q->own_recipe;
 	if (!q->recipe)
 		return INFER_OK;
 	q->name = q->recipe->name;
 	if (!q->name)
-		return err_set(err, INFER_EINVAL, "the recipe leaves types open");
+		return err_set(err, INFER_EINVAL,
+		               "the recipe needs a type for tensors without a pattern");
 	TRY(check_method(q, o, err));
 	TRY(open_importance(q, o->imatrix, err));
 	r = *q->recipe;
@@ -327,10 +331,10 @@ static int take_recipe(infer_quant *q, const struct infer_quant_opts *o, infer_e
 	r.imatrix = q->imatrix;
 	r.imatrix_sha256 = q->imatrix ? q->imatrix_sha256 : NULL;
 	TRY(recipe_text(&q->text, &r, err));
-	return q->text.bad ? err_set(err, INFER_ENOMEM, "no memory for a recipe") : INFER_OK;
+	return q->text.bad ? err_nomem(err) : INFER_OK;
 }
 
-static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
+static int plan_tensors(infer_quant *q, const struct infer_quant_opts *o, infer_error *err)
 {
 	q->opts = o;
 	q->shard_bytes = o->shard_bytes;
@@ -342,13 +346,13 @@ static int plan(infer_quant *q, const struct infer_quant_opts *o, infer_error *e
 	TRY(take_recipe(q, o, err));
 	TRY(add_tensors(q, err));
 	if (q->name)
-		TRY(choose_all(q, err));
+		TRY(choose_types(q, err));
 	if (q->gptq && !q->info.n_gptq)
 		return err_set(
 			err, INFER_EINVAL,
 			"GPTQ has nothing to do: no matrix of a layer gets a type of up to 5 "
 			"bits");
-	sum(q);
+	set_info(q);
 	TRY(quant_heads(q, err));
 	q->opts = NULL;
 	q->info.n_shards = q->n_shards;
@@ -364,10 +368,10 @@ int infer_quant_new(infer_quant **out, const infer_file *in, const struct infer_
 
 	*out = NULL;
 	if (!q)
-		return err_set(err, INFER_ENOMEM, "no memory to plan");
+		return err_nomem(err);
 	q->in = in;
 	buf_init(&q->text, MEM_QUANT);
-	int rc = plan(q, o, err);
+	int rc = plan_tensors(q, o, err);
 
 	if (rc) {
 		infer_quant_free(q);

@@ -1,4 +1,4 @@
-/* quant/plan.h - (private) what becomes of each tensor, and where it goes. */
+/* quant/plan.h - (private) the type of each tensor, and its place in the output files. */
 #ifndef QUANT_PLAN_H
 #define QUANT_PLAN_H
 #include <infer/quant.h>
@@ -12,34 +12,35 @@ struct quant_tensor {
 	const struct infer_tensor *in;
 	uint8_t type, wanted;
 	int shard;
-	uint64_t bytes, at;      /* at: offset in the file */
-	const float *importance; /* [n_importance]: ne[0], or that for each matrix; NULL: none */
+	uint64_t bytes, at; /* at: offset in the file */
+	const float
+		*importance; /* [n_importance]: ne[0] for all matrices or for each; NULL: none */
 	size_t n_importance;
 	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
-	int plain;                        /* ENCODE_PLAIN: without a search; or 0 */
-	double error;                     /* below 0: not known */
+	int plain;                        /* ENCODE_PLAIN: encoded without a search; or 0 */
+	double error;                     /* as in struct infer_quant_tensor */
 };
 struct quant_shard {
-	struct buf head;     /* the bytes before the first tensor */
-	uint64_t file_bytes; /* with the padding behind the last */
+	struct buf head;     /* the header: bytes before the first tensor */
+	uint64_t file_bytes; /* with the padding after the last tensor */
 	uint64_t from, to;   /* tensors */
 };
 struct infer_quant {
 	const infer_file *in;
-	const infer_recipe *recipe;  /* NULL: copied */
-	infer_recipe *own_recipe;    /* NULL: it is the caller's */
-	struct buf text;             /* the recipe's, canonical */
-	const struct mix_name *name; /* NULL: copied */
+	const infer_recipe *recipe;  /* NULL: tensors are copied */
+	infer_recipe *own_recipe;    /* NULL: the recipe is the caller's */
+	struct buf text;             /* canonical text of the recipe */
+	const struct mix_name *name; /* NULL: tensors are copied */
 	struct importance *importance;
-	const char *imatrix; /* its path, as the recipe says it */
-	char *own_imatrix;   /* that path, where the recipe does not say it */
+	const char *imatrix; /* its path in the recipe */
+	char *own_imatrix;   /* that path, if the recipe has none */
 	char imatrix_sha256[65];
-	const struct infer_quant_opts *opts; /* while it is planned */
+	const struct infer_quant_opts *opts; /* NULL after infer_quant_new */
 	uint64_t shard_bytes;
 	int dry, verify, zstd;
-	int how; /* as in struct type: the registers of encoders */
+	int how; /* register width of encoders, as in struct type */
 	infer_gptq *gptq;
-	struct recipe_gptq read; /* what it reads, and how */
+	struct recipe_gptq read; /* the text of gptq, and how it was run */
 	char kv_type[32];
 	struct quant_tensor *tensors;
 	uint64_t n;
@@ -48,9 +49,11 @@ struct infer_quant {
 	struct infer_quant_info info;
 };
 
-/* The registers of the kernel sets up to isa, as in struct type; NULL: all.  INFER_EUNSUP */
+/* Set *how to the register width of kernel set isa (NULL: the widest), as in struct type.
+ * INFER_EUNSUP: this machine lacks the set. */
 int quant_how(int *how, const char *isa, infer_error *err);
-/* The heads of all files: which tensor goes where.  INFER_EUNSUP, INFER_ENOMEM */
+/* Divide the tensors among files and make their headers.  INFER_EUNSUP: too many files, or a
+ * name is too long; INFER_ENOMEM */
 int quant_heads(infer_quant *q, infer_error *err);
 static inline uint64_t quant_elements(const struct infer_tensor *t)
 {

@@ -1,4 +1,4 @@
-/* quant/recipe.c - recipes made of options, and their canonical text. */
+/* quant/recipe.c - make recipes from options, and write their canonical text. */
 #include "quant/recipe.h"
 #include "base/err.h"
 #include "base/jwrite.h"
@@ -9,11 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a recipe");
-}
-
 int recipe_make(infer_recipe **out, const struct mix_name *name, const char *imatrix,
                 const char *const *keep, size_t n_keep, infer_error *err)
 {
@@ -22,7 +17,7 @@ int recipe_make(infer_recipe **out, const struct mix_name *name, const char *ima
 
 	*out = NULL;
 	if (!r)
-		return no_memory(err);
+		return err_nomem(err);
 	arena_init(&r->mem, MEM_QUANT);
 	r->name = name;
 	if (imatrix)
@@ -30,7 +25,7 @@ int recipe_make(infer_recipe **out, const struct mix_name *name, const char *ima
 	r->rules = arena_alloc(&r->mem, n_keep, sizeof *r->rules);
 	r->n = n_keep;
 	if (r->mem.bad)
-		rc = no_memory(err);
+		rc = err_nomem(err);
 	for (size_t i = 0; !rc && i < n_keep; i++)
 		rc = override_read(&r->rules[i], &r->mem, keep[i], err);
 	if (rc) {
@@ -63,14 +58,15 @@ void infer_recipe_info(const infer_recipe *r, struct infer_recipe_info *info)
 		                            .n_patterns = r->n };
 }
 
-/* In single quotes; with other characters than those of ASCII that show, in double quotes. */
-static int put_quoted(struct buf *to, const char *s, infer_error *err)
+/* Append s in single quotes, or in double quotes if it contains other characters than printable
+ * ASCII. */
+static int put_yaml_string(struct buf *to, const char *s, infer_error *err)
 {
 	size_t n = strlen(s), shown = 0;
 	uint32_t cp;
 
 	if (utf8_check(s, n) != n)
-		return err_set(err, INFER_EINVAL, "a name in a recipe is not UTF-8");
+		return err_set(err, INFER_EINVAL, "a string in the recipe must be UTF-8");
 	while (shown < n && s[shown] >= ' ' && s[shown] <= '~')
 		shown++;
 	if (shown == n) {
@@ -95,7 +91,7 @@ static int put_quoted(struct buf *to, const char *s, infer_error *err)
 static int put_imatrix(struct buf *to, const infer_recipe *r, infer_error *err)
 {
 	buf_puts(to, "imatrix:\n  file: ");
-	TRY(put_quoted(to, r->imatrix, err));
+	TRY(put_yaml_string(to, r->imatrix, err));
 	if (r->imatrix_sha256)
 		buf_printf(to, "\n  sha256: '%s'", r->imatrix_sha256);
 	buf_putc(to, '\n');
@@ -111,19 +107,19 @@ int recipe_gptq(const infer_recipe *r)
 	return any;
 }
 
-static const char *copy(struct arena *mem, const char *s)
+static const char *copy_string(struct arena *mem, const char *s)
 {
 	return s ? arena_strndup(mem, s, strlen(s)) : NULL;
 }
 
 void recipe_copy_gptq(infer_recipe *r, const struct recipe_gptq *from)
 {
-	r->gptq = (struct recipe_gptq){ .sha256 = copy(&r->mem, from->sha256),
-		                        .kv_type = copy(&r->mem, from->kv_type),
-		                        .act_type = copy(&r->mem, from->act_type),
-		                        .core = copy(&r->mem, from->core),
+	r->gptq = (struct recipe_gptq){ .sha256 = copy_string(&r->mem, from->sha256),
+		                        .kv_type = copy_string(&r->mem, from->kv_type),
+		                        .act_type = copy_string(&r->mem, from->act_type),
+		                        .core = copy_string(&r->mem, from->core),
 		                        .window = from->window,
-		                        .at = copy(&r->mem, from->at) };
+		                        .at = copy_string(&r->mem, from->at) };
 }
 
 static int put_gptq(struct buf *to, const struct recipe_gptq *g, infer_error *err)
@@ -139,7 +135,7 @@ static int put_gptq(struct buf *to, const struct recipe_gptq *g, infer_error *er
 		if (!texts[i].text)
 			continue;
 		buf_printf(to, "  %s: ", texts[i].key);
-		TRY(put_quoted(to, texts[i].text, err));
+		TRY(put_yaml_string(to, texts[i].text, err));
 		buf_putc(to, '\n');
 	}
 	return INFER_OK;
@@ -150,7 +146,7 @@ static int put_rule(struct buf *to, const struct override_rule *r, infer_error *
 	const char *type = infer_type_info(r->type)->name;
 
 	buf_puts(to, "  ");
-	TRY(put_quoted(to, r->pattern, err));
+	TRY(put_yaml_string(to, r->pattern, err));
 	if (r->method < 0)
 		buf_printf(to, ": %s\n", type);
 	else

@@ -1,4 +1,4 @@
-/* quant/recipe_read.c - recipes from YAML. */
+/* quant/recipe_read.c - read recipes from YAML. */
 #include <infer/kvtype.h>
 #include "base/err.h"
 #include "quant/recipe.h"
@@ -15,12 +15,8 @@ struct reader {
 	infer_error *err;
 };
 
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory for a recipe");
-}
-
-/* "FILE: line 3, column 7", and ": 'TEXT'" */
+/* Return the place of y for messages: "FILE: line 3, column 7", with ": 'TEXT'" if text is not
+ * NULL. */
 static const char *place(struct reader *d, const struct ytree *y, const char *text)
 {
 	char s[320];
@@ -30,22 +26,22 @@ static const char *place(struct reader *d, const struct ytree *y, const char *te
 	return arena_strndup(&d->r->mem, s, strlen(s));
 }
 
-static int take(struct reader *d, const char **to, const struct ytree *y)
+static int take_string(struct reader *d, const char **to, const struct ytree *y)
 {
 	const char *s;
 
 	TRY(ytree_text(&s, y, d->r->what, d->err));
 	*to = arena_strndup(&d->r->mem, s, y->n);
-	return *to ? INFER_OK : no_memory(d->err);
+	return *to ? INFER_OK : err_nomem(d->err);
 }
 
 static int take_sha256(struct reader *d, const char **to, const struct ytree *y)
 {
-	TRY(take(d, to, y));
+	TRY(take_string(d, to, y));
 	if (y->n == 64 && strspn(*to, "0123456789abcdef") == 64)
 		return INFER_OK;
 	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
-	                  "not a SHA-256 of 64 hexadecimal digits");
+	                  "must be a SHA-256 of 64 hexadecimal digits");
 }
 
 /* ---- the keys: a table for each map ---- */
@@ -65,7 +61,7 @@ static int take_map(struct reader *d, const struct ytree *y, const struct key *k
 			k++;
 		if (!k->name)
 			return ytree_fail(m->key, d->r->what, d->err, INFER_EFORMAT,
-			                  "no key is called '%.60s' here", m->key->at);
+			                  "'%.60s' is not a key here", m->key->at);
 		TRY(k->take(d, m));
 	}
 	return INFER_OK;
@@ -73,7 +69,7 @@ static int take_map(struct reader *d, const struct ytree *y, const struct key *k
 
 static int imatrix_file(struct reader *d, const struct ytree *y)
 {
-	return take(d, &d->r->imatrix, y);
+	return take_string(d, &d->r->imatrix, y);
 }
 
 static int imatrix_sha256(struct reader *d, const struct ytree *y)
@@ -163,7 +159,7 @@ static int take_type(struct reader *d, const struct ytree *y)
 	d->r->name = mix_find(s);
 	return d->r->name ? INFER_OK
 	                  : ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
-	                               "no type or mix is called '%.60s'", s);
+	                               "'%.60s' is not a type or mix", s);
 }
 
 static int read_method(struct reader *d, const struct ytree *y, int *method)
@@ -174,7 +170,7 @@ static int read_method(struct reader *d, const struct ytree *y, int *method)
 	*method = method_find(s);
 	return *method >= 0 ? INFER_OK
 	                    : ytree_fail(y, d->r->what, d->err, INFER_EUNSUP,
-	                                 "no method is called '%.60s'", s);
+	                                 "'%.60s' is not a method", s);
 }
 
 static int take_method(struct reader *d, const struct ytree *y)
@@ -182,7 +178,7 @@ static int take_method(struct reader *d, const struct ytree *y)
 	return read_method(d, y, &d->r->method);
 }
 
-/* ---- what GPTQ reads ---- */
+/* ---- the text of GPTQ ---- */
 
 static int gptq_sha256(struct reader *d, const struct ytree *y)
 {
@@ -199,7 +195,7 @@ static int gptq_window(struct reader *d, const struct ytree *y)
 	return INFER_OK;
 }
 
-/* The end of the name of a type at s; NULL: there is none. */
+/* Return the end of the name of a cache type at s; NULL: there is none. */
 static const char *kv_end(const char *s)
 {
 	const struct infer_kv_type *t;
@@ -215,29 +211,29 @@ static const char *kv_end(const char *s)
 
 static int gptq_kv_type(struct reader *d, const struct ytree *y)
 {
-	TRY(take(d, &d->r->gptq.kv_type, y));
+	TRY(take_string(d, &d->r->gptq.kv_type, y));
 	const char *end = kv_end(d->r->gptq.kv_type);
 
 	if (end && *end)
 		end = kv_end(end + 1);
 	if (end && !*end)
 		return INFER_OK;
-	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT, "no types of a cache: '%.60s'",
-	                  d->r->gptq.kv_type);
+	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
+	                  "'%.60s' is not a type of the cache", d->r->gptq.kv_type);
 }
 
 static int gptq_act_type(struct reader *d, const struct ytree *y)
 {
-	TRY(take(d, &d->r->gptq.act_type, y));
+	TRY(take_string(d, &d->r->gptq.act_type, y));
 	if (!strcmp(d->r->gptq.act_type, "f32") || !strcmp(d->r->gptq.act_type, "bf16"))
 		return INFER_OK;
-	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT, "no type of activations: '%.60s'",
-	                  d->r->gptq.act_type);
+	return ytree_fail(y, d->r->what, d->err, INFER_EFORMAT,
+	                  "'%.60s' is not a type of activations", d->r->gptq.act_type);
 }
 
 static int gptq_core(struct reader *d, const struct ytree *y)
 {
-	return take(d, &d->r->gptq.core, y);
+	return take_string(d, &d->r->gptq.core, y);
 }
 
 static int take_gptq(struct reader *d, const struct ytree *y)
@@ -256,7 +252,7 @@ static int take_gptq(struct reader *d, const struct ytree *y)
 
 /* ---- tensors ---- */
 
-/* A type, or a map of a type and a method. */
+/* Read a type, or a map with a type and a method. */
 static int take_rule(struct reader *d, struct override_rule *rule, const struct ytree *y)
 {
 	infer_recipe *r = d->r;
@@ -270,7 +266,7 @@ static int take_rule(struct reader *d, struct override_rule *rule, const struct 
 		for (const struct ytree *m = y->first; m; m = m->next)
 			if (m != at && m != method)
 				return ytree_fail(m->key, r->what, d->err, INFER_EFORMAT,
-				                  "no key is called '%.60s' here", m->key->at);
+				                  "'%.60s' is not a key here", m->key->at);
 		if (!at)
 			return ytree_fail(y, r->what, d->err, INFER_EFORMAT,
 			                  "a tensor needs the key type");
@@ -281,7 +277,7 @@ static int take_rule(struct reader *d, struct override_rule *rule, const struct 
 	rule->type = mix_type(type);
 	return rule->type >= 0 ? INFER_OK
 	                       : ytree_fail(at, r->what, d->err, INFER_EFORMAT,
-	                                    "no type is called '%.60s'", type);
+	                                    "'%.60s' is not a type", type);
 }
 
 static int take_tensors(struct reader *d, const struct ytree *y)
@@ -293,13 +289,13 @@ static int take_tensors(struct reader *d, const struct ytree *y)
 	for (const struct ytree *m = y->first; r->rules && m; m = m->next) {
 		struct override_rule *rule = &r->rules[r->n++];
 
-		TRY(take(d, &rule->pattern, m->key));
+		TRY(take_string(d, &rule->pattern, m->key));
 		rule->code = INFER_EFORMAT;
 		rule->method = -1;
 		TRY(take_rule(d, rule, m));
 		rule->label = place(d, m->key, rule->pattern);
 	}
-	return r->mem.bad ? no_memory(d->err) : INFER_OK;
+	return r->mem.bad ? err_nomem(d->err) : INFER_OK;
 }
 
 static int take_root(struct reader *d, const struct ytree *y)
@@ -318,11 +314,11 @@ static int take_root(struct reader *d, const struct ytree *y)
 	TRY(take_map(d, y, keys));
 	if (!ytree_get(y, "infer-recipe"))
 		return ytree_fail(y, r->what, d->err, INFER_EFORMAT,
-		                  "no recipe: the key infer-recipe, its version, is not there");
+		                  "not a recipe: it needs the key infer-recipe, its version");
 	if (!r->name && !r->max_bytes && !(r->bpw > 0))
 		return ytree_fail(y, r->what, d->err, INFER_EFORMAT,
-		                  "neither type nor target says what tensors become");
-	return r->mem.bad ? no_memory(d->err) : INFER_OK;
+		                  "a recipe needs the key type or target");
+	return r->mem.bad ? err_nomem(d->err) : INFER_OK;
 }
 
 int infer_recipe_read(infer_recipe **out, const char *text, size_t bytes, const char *name,
@@ -337,9 +333,9 @@ int infer_recipe_read(infer_recipe **out, const char *text, size_t bytes, const 
 	arena_init(&tree, MEM_QUANT);
 	d.r = *out;
 	d.r->what = arena_strndup(&d.r->mem, name, strlen(name));
-	rc = d.r->what ? ytree_read(&root, &tree, text, bytes, name, err) : no_memory(err);
+	rc = d.r->what ? ytree_read(&root, &tree, text, bytes, name, err) : err_nomem(err);
 	if (!rc && !root)
-		rc = err_set(err, INFER_EFORMAT, "%s: line 1, column 1: an empty recipe", name);
+		rc = err_set(err, INFER_EFORMAT, "%s: line 1, column 1: the recipe is empty", name);
 	if (!rc)
 		rc = take_root(&d, root);
 	arena_fini(&tree);

@@ -1,8 +1,7 @@
-/* quant/write.c - tensors are decoded, encoded and written, a piece at a time, by all threads.
+/* quant/write.c - decode, encode and write tensors, piece by piece, on all threads.
  *
- * A tensor is a row of blocks, wherever its rows end, so it is cut at multiples of WRITE_PIECE elements,
- * which are whole blocks of every type.  Each worker writes its pieces to their place in the file;
- * what they contain does not depend on who does it. */
+ * Tensors are divided at multiples of WRITE_PIECE elements, which are whole blocks of every type.
+ * Each worker writes its pieces at their offset in the file; their bytes do not depend on it. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -22,11 +21,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* MARK_NS: how often it is noted how far the files are. */
+/* MARK_NS: time between records of the progress. */
 enum { SAMPLE = 256 };
 #define MARK_NS INT64_C(1000000000)
 
-static void lower(_Atomic uint64_t *least, uint64_t v)
+static void atomic_min(_Atomic uint64_t *least, uint64_t v)
 {
 	uint64_t was = atomic_load(least);
 
@@ -47,7 +46,7 @@ int write_finite(struct work *k, const float *x, uint64_t from, size_t n)
 {
 	size_t i = 0;
 
-	for (int bad = 0; i + 16 <= n; i += 16) { /* the compiler makes vectors of it */
+	for (int bad = 0; i + 16 <= n; i += 16) { /* the compiler vectorises this */
 		for (int j = 0; j < 16; j++)
 			bad |= not_finite(x[i + (size_t)j]);
 		if (bad)
@@ -55,14 +54,14 @@ int write_finite(struct work *k, const float *x, uint64_t from, size_t n)
 	}
 	for (; i < n; i++)
 		if (not_finite(x[i])) {
-			lower(&k->bad, from + i);
+			atomic_min(&k->bad, from + i);
 			return 0;
 		}
 	return 1;
 }
 
-/* The importances of elements [from, from + n) into w. */
-static void columns(float *w, const struct quant_tensor *t, uint64_t from, size_t n)
+/* Copy the importances of elements [from, from + n) to w. */
+static void copy_importance(float *w, const struct quant_tensor *t, uint64_t from, size_t n)
 {
 	uint64_t ne0 = (uint64_t)t->in->ne[0], matrix = ne0 * (uint64_t)t->in->ne[1];
 
@@ -78,7 +77,7 @@ static void columns(float *w, const struct quant_tensor *t, uint64_t from, size_
 	}
 }
 
-/* Elements [from, from + n) of the input. */
+/* Return elements [from, from + n) of the input, as stored. */
 static const void *read_source(const struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
 	const struct infer_tensor *in = k->t->in;
@@ -87,8 +86,8 @@ static const void *read_source(const struct work *k, struct scratch *s, uint64_t
 	                 s->in);
 }
 
-/* The bytes of elements [from, from + n) as they are in the file; NULL: one is not finite. */
-static const void *convert(struct work *k, struct scratch *s, uint64_t from, size_t n)
+/* Return elements [from, from + n) as they are written to the file; NULL: one is not finite. */
+static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
 	const struct quant_tensor *t = k->t;
 	const struct type *in = type_get(t->in->type), *out = type_get(t->type);
@@ -99,15 +98,15 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 		size_t at = k->q->name ? type_find_bad(t->type, src, n) : SIZE_MAX;
 
 		if (at != SIZE_MAX)
-			lower(&k->bad,
-			      from + at / (size_t)in->info.block_bytes * (size_t)in->info.block);
+			atomic_min(&k->bad, from + at / (size_t)in->info.block_bytes *
+			                                    (size_t)in->info.block);
 		return at == SIZE_MAX ? src : NULL;
 	}
 	in->decode(s->x, src, n / (size_t)in->info.block);
 	if (!write_finite(k, s->x, from, n))
 		return NULL;
 	if (t->importance) {
-		columns(s->w, t, from, n);
+		copy_importance(s->w, t, from, n);
 		importance_weigh(s->w, t->type, s->x, s->w, n);
 		importance = s->w;
 	} else if (importance_alone(s->w, t->type, s->x, n)) {
@@ -118,8 +117,9 @@ static const void *convert(struct work *k, struct scratch *s, uint64_t from, siz
 	return s->out;
 }
 
-/* What the encoding has lost: the values of the file against those of the input. */
-static struct error_sum compare(const struct work *k, struct scratch *s, uint64_t from, size_t n)
+/* Sum the squared errors of the values in the file, and the squares of those of the input. */
+static struct error_sum measure_loss(const struct work *k, struct scratch *s, uint64_t from,
+                                     size_t n)
 {
 	const struct type *in = type_get(k->t->in->type), *out = type_get(k->t->type);
 	struct error_sum sum = { 0 };
@@ -151,16 +151,15 @@ void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n
 	if (errnum || !k->verify)
 		return;
 	if (memcmp(s->back, out, bytes))
-		lower(&k->differs, from);
-	struct error_sum sum = compare(k, s, from, n);
+		atomic_min(&k->differs, from);
+	struct error_sum sum = measure_loss(k, s, from, n);
 
 	k->sums[item].error += sum.error;
 	k->sums[item].square += sum.square;
 }
 
-/* The pages of the input that are done with leave this process, and those that come after the step
- * that runs now are asked for. */
-static void pages(const struct work *k, uint64_t from, uint64_t to)
+/* Drop the pages of elements [from, to) of the input, and prefetch those after the current step. */
+static void advance_input(const struct work *k, uint64_t from, uint64_t to)
 {
 	const struct infer_tensor *in = k->t->in;
 	const struct file_shard *s = &k->q->in->shards[in->shard];
@@ -176,25 +175,25 @@ static void pages(const struct work *k, uint64_t from, uint64_t to)
 	os_file_want(&s->map, (size_t)in->offset + b + (b - a), b - a);
 }
 
-/* The step before is on its way to the disk, and its input is dropped. */
-static void tidy(struct work *k)
+/* Start to sync the output of the previous step, and drop its input. */
+static void finish_previous(struct work *k)
 {
 	if (k->tidy_from == k->tidy_to)
 		return;
-	pages(k, k->tidy_from, k->tidy_to);
+	advance_input(k, k->tidy_from, k->tidy_to);
 	if (!k->verify)
 		partial_want(&k->part, k->t, k->tidy_from, k->tidy_to);
 	k->tidy_from = k->tidy_to;
 }
 
-/* Item 0 tidies up after the step before, while others encode. */
-static void piece(void *user, int64_t item, int worker)
+/* Pool item: item 0 finishes the previous step, the others encode pieces. */
+static void write_piece(void *user, int64_t item, int worker)
 {
 	struct work *k = user;
 	int64_t i = item - 1;
 
 	if (!item) {
-		tidy(k);
+		finish_previous(k);
 		return;
 	}
 	uint64_t from = k->from + (uint64_t)i * WRITE_PIECE;
@@ -202,15 +201,15 @@ static void piece(void *user, int64_t item, int worker)
 
 	if (atomic_load(&k->bad) < from || atomic_load(&k->errnum))
 		return;
-	const void *out = convert(k, &k->scratch[worker], from, n);
+	const void *out = encode_piece(k, &k->scratch[worker], from, n);
 
 	if (out)
 		write_put(k, worker, item, from, n, out);
 }
 
-/* ---- one tensor after the other ---- */
+/* ---- tensors in order ---- */
 
-static int told(const struct work *k, uint64_t from, const char *what, infer_error *err)
+static int fail_element(const struct work *k, uint64_t from, const char *what, infer_error *err)
 {
 	return err_set(err, INFER_EIO, "tensor %.*s: element %llu: %s", (int)k->t->in->name.len,
 	               k->t->in->name.at, (unsigned long long)from, what);
@@ -229,7 +228,8 @@ static int check_step(const struct work *k, infer_error *err)
 		return err_set(err, INFER_ENAN, "tensor %.*s: element %llu is not finite",
 		               (int)in->name.len, in->name.at, (unsigned long long)bad);
 	if (k->differs != UINT64_MAX)
-		return told(k, k->differs, "the file has not what was written to it", err);
+		return fail_element(k, k->differs, "the file differs from what was written to it",
+		                    err);
 	return INFER_OK;
 }
 
@@ -247,8 +247,8 @@ int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, inf
 
 int write_step(struct work *k, struct error_sum *sum, infer_error *err)
 {
-	return write_run(k, 1 + (int64_t)((k->to - k->from + WRITE_PIECE - 1) / WRITE_PIECE), piece,
-	                 sum, err);
+	return write_run(k, 1 + (int64_t)((k->to - k->from + WRITE_PIECE - 1) / WRITE_PIECE),
+	                 write_piece, sum, err);
 }
 
 void write_tell(struct work *k, uint64_t done)
@@ -258,8 +258,9 @@ void write_tell(struct work *k, uint64_t done)
 		k->watch->fn(k->watch->user, k->done, k->all);
 }
 
-/* The tensor from an element on, step by step. */
-static int steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *sum, infer_error *err)
+/* Write the tensor from element `from` on, step by step. */
+static int write_steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *sum,
+                       infer_error *err)
 {
 	const struct quant_tensor *t = k->t;
 	uint64_t all = quant_elements(t->in), start = k->done,
@@ -277,11 +278,11 @@ static int steps(struct work *k, uint64_t i, uint64_t from, struct error_sum *su
 		TRY(partial_mark(&k->part, i, k->to, err));
 		k->marked_ns = clock_now_ns();
 	}
-	tidy(k);
+	finish_previous(k);
 	return INFER_OK;
 }
 
-static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
+static int write_tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 {
 	struct quant_tensor *t = &k->q->tensors[i];
 	uint64_t all = quant_elements(t->in);
@@ -289,10 +290,10 @@ static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 
 	k->t = t;
 	if (!t->gptq) {
-		TRY(steps(k, i, from, &sum, err));
+		TRY(write_steps(k, i, from, &sum, err));
 	} else if (from < all) {
 		TRY(write_gptq(k, i, k->done, &sum, err));
-		pages(k, 0, all);
+		advance_input(k, 0, all);
 		if (!k->verify)
 			TRY(partial_mark(&k->part, i, all, err));
 		k->marked_ns = clock_now_ns();
@@ -302,8 +303,8 @@ static int tensor(struct work *k, uint64_t i, uint64_t from, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read all of it again from the disk, and compare it with what it should be. */
-static int verify(struct work *k, infer_error *err)
+/* Read the output again from the disk, and compare it with what was written. */
+static int verify_all(struct work *k, infer_error *err)
 {
 	TRY(partial_sync(&k->part, err));
 	for (int i = 0; i < k->q->n_shards; i++)
@@ -311,7 +312,7 @@ static int verify(struct work *k, infer_error *err)
 	k->verify = 1;
 	TRY(write_gptq_begin(k, 0, err));
 	for (uint64_t i = 0; i < k->q->n; i++)
-		TRY(tensor(k, i, 0, err));
+		TRY(write_tensor(k, i, 0, err));
 	return INFER_OK;
 }
 
@@ -324,9 +325,9 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 	result->resumed_bytes = k->done + write_bytes(k->q->tensors[first].in->type, elements);
 	TRY(write_gptq_begin(k, first, err));
 	for (uint64_t i = first; i < k->q->n; i++)
-		TRY(tensor(k, i, i == first ? elements : 0, err));
+		TRY(write_tensor(k, i, i == first ? elements : 0, err));
 	if (k->q->verify)
-		TRY(verify(k, err));
+		TRY(verify_all(k, err));
 	if (k->q->zstd)
 		TRY(partial_mark(&k->part, k->q->n - 1,
 		                 quant_elements(k->q->tensors[k->q->n - 1].in), err));
@@ -335,7 +336,7 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 	return o.level ? pack_files(&k->part, k->pool, &o, &result->packed_bytes, err) : INFER_OK;
 }
 
-/* ---- what makes a file that was left another one ---- */
+/* ---- the fingerprint: a stopped run is continued only if it is the same ---- */
 
 static void add_encoders(struct sha256 *s, const infer_quant *q)
 {
@@ -357,7 +358,7 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 		if (types[0] == types[1] || seen[types[0]])
 			continue;
 		seen[types[0]] = 1;
-		/* plainly, without importances and with them */
+		/* without a search, without importances, with importances */
 		for (int way = 0; way < 3; way++) {
 			int alone = way == 1 && importance_alone(w, types[0], x, SAMPLE);
 
@@ -371,8 +372,8 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 	}
 }
 
-/* The input, by what the system knows of its files; the recipe, by what it makes; the encoders, by
- * what they make of a sample. */
+/* Hash the input (its files' identity), the planned output, and the results of the encoders on a
+ * sample. */
 static void fingerprint(char hex[65], const infer_quant *q)
 {
 	struct sha256 s;
@@ -411,8 +412,7 @@ static int open_work(struct work *k, int threads, infer_error *err)
 
 	k->scratch = mem_alloc(MEM_QUANT, n, sizeof *k->scratch);
 	k->sums = mem_alloc(MEM_QUANT, n * WRITE_STEP + 1, sizeof *k->sums);
-	return k->scratch && k->sums ? INFER_OK
-	                             : err_set(err, INFER_ENOMEM, "no memory for %zu threads", n);
+	return k->scratch && k->sums ? INFER_OK : err_nomem(err);
 }
 
 static int write_parts(struct work *k, const char *path, struct infer_quant_result *result,
@@ -427,7 +427,7 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 
 	if (!rc)
 		rc = infer_file_check_unchanged(k->q->in, err);
-	/* what an error of the disk leaves is worth continuing; another would come again */
+	/* after an error of the disk the run can be continued; other errors would occur again */
 	int keep = rc == INFER_EIO && k->part.marks && k->differs == UINT64_MAX;
 
 	if (!rc)
@@ -447,7 +447,7 @@ int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, 
 	                                     : partial_path(&name, path, no, q->n_shards, "", err);
 
 	if (!rc && name.len >= n)
-		rc = err_set(err, INFER_EINVAL, "%s: too long a name", file_label(path));
+		rc = err_set(err, INFER_EINVAL, "%s: the name is too long", file_label(path));
 	if (!rc)
 		memcpy(out, name.at, name.len + 1);
 	buf_fini(&name);

@@ -1,4 +1,4 @@
-/* quant/write_gptq.c - tensors that are rounded by GPTQ, some rows at a time by each thread. */
+/* quant/write_gptq.c - write tensors rounded by GPTQ; each thread rounds some rows at a time. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -6,7 +6,7 @@
 #include "quant/write.h"
 #include "type/type.h"
 
-/* The columns of one Hessian, of all rows of a matrix. */
+/* All rows of a matrix, in the columns of one Hessian. */
 struct gptq_job {
 	uint64_t tensor;
 	int64_t matrix;
@@ -16,11 +16,6 @@ struct gptq_scratch {
 	float *w, *lost;
 	unsigned char *out;
 };
-
-static int no_memory(infer_error *err)
-{
-	return err_set(err, INFER_ENOMEM, "no memory to round rows");
-}
 
 void write_gptq_end(struct work *k)
 {
@@ -39,12 +34,12 @@ void write_gptq_end(struct work *k)
 	*g = (struct write_gptq){ 0 };
 }
 
-static int jobs_of(const struct quant_tensor *t)
+static int count_jobs(const struct quant_tensor *t)
 {
 	return t->gptq ? (int)(t->gptq->matrices * hessian_parts(t->gptq->k)) : 0;
 }
 
-static int scratch(struct work *k, int64_t widest, infer_error *err)
+static int allocate_scratch(struct work *k, int64_t widest, infer_error *err)
 {
 	size_t n = (size_t)widest * GPTQ_ROWS;
 	struct gptq_scratch *s = mem_zalloc(MEM_QUANT, (size_t)pool_threads(k->pool), sizeof *s);
@@ -55,9 +50,9 @@ static int scratch(struct work *k, int64_t widest, infer_error *err)
 		s[i].lost = mem_alloc(MEM_QUANT, GPTQ_ROWS * GPTQ_SPAN, sizeof *s->lost);
 		s[i].out = mem_alloc(MEM_QUANT, n, 1); /* types of up to 8 bits */
 		if (!s[i].w || !s[i].lost || !s[i].out)
-			return no_memory(err);
+			return err_nomem(err);
 	}
-	return s ? INFER_OK : no_memory(err);
+	return s ? INFER_OK : err_nomem(err);
 }
 
 int write_gptq_begin(struct work *k, uint64_t first, infer_error *err)
@@ -68,17 +63,17 @@ int write_gptq_begin(struct work *k, uint64_t first, infer_error *err)
 
 	write_gptq_end(k);
 	for (uint64_t i = first; i < k->q->n; i++)
-		n += (size_t)jobs_of(&k->q->tensors[i]);
+		n += (size_t)count_jobs(&k->q->tensors[i]);
 	if (!n)
 		return INFER_OK;
 	g->jobs = mem_alloc(MEM_QUANT, n, sizeof *g->jobs);
 	g->order = mem_alloc(MEM_QUANT, n, sizeof *g->order);
 	if (!g->jobs || !g->order)
-		return no_memory(err);
+		return err_nomem(err);
 	for (uint64_t i = first; i < k->q->n; i++) {
 		const struct quant_tensor *t = &k->q->tensors[i];
 
-		for (int j = 0; j < jobs_of(t); j++) {
+		for (int j = 0; j < count_jobs(t); j++) {
 			int h = t->gptq->first + j;
 
 			widest = num_max(widest, k->q->gptq->at[h].k);
@@ -86,11 +81,11 @@ int write_gptq_begin(struct work *k, uint64_t first, infer_error *err)
 			g->jobs[g->n++] = (struct gptq_job){ i, j / hessian_parts(t->gptq->k), h };
 		}
 	}
-	return scratch(k, widest, err);
+	return allocate_scratch(k, widest, err);
 }
 
-/* Rows of item i into the scratch, rounded, and to the file. */
-static void rows(void *user, int64_t i, int worker)
+/* Pool item: decode, round and write up to GPTQ_ROWS rows. */
+static void write_rows(void *user, int64_t i, int worker)
 {
 	struct work *k = user;
 	const struct gptq_scratch *s = &k->gptq.scratch[worker];
@@ -115,7 +110,7 @@ static void rows(void *user, int64_t i, int worker)
 
 		if (from >= k->to)
 			break;
-		/* a row is in one matrix */
+		/* a row is contiguous */
 		type->decode(w,
 		             file_span(k->q->in, in, write_bytes(in->type, from),
 		                       write_bytes(in->type, (uint64_t)h->k), NULL),
@@ -130,15 +125,15 @@ static void rows(void *user, int64_t i, int worker)
 		          r.out + (size_t)row * r.stride);
 }
 
-/* A matrix of a stack that the text never chooses is encoded as it is. */
-static int unread(struct work *k, struct error_sum *sum, infer_error *err)
+/* Encode the matrix of an expert that no token of the text chooses, without GPTQ. */
+static int write_unread(struct work *k, struct error_sum *sum, infer_error *err)
 {
 	const struct infer_gptq_text *t = &k->q->gptq->text;
 	uint64_t end = k->to, step = (uint64_t)pool_threads(k->pool) * WRITE_STEP * WRITE_PIECE;
 
 	if (t->log && !k->verify && !k->gptq.unread++)
 		t->log(t->log_user, INFER_LOG_WARN,
-		       "experts that the text never chooses are rounded without it");
+		       "experts that no token of the text chooses are rounded without GPTQ");
 	for (; k->from < end; k->from = k->to) {
 		k->to = (uint64_t)num_min((int64_t)end, (int64_t)(k->from + step));
 		TRY(write_step(k, sum, err));
@@ -146,7 +141,7 @@ static int unread(struct work *k, struct error_sum *sum, infer_error *err)
 	return INFER_OK;
 }
 
-static int job(struct work *k, uint64_t start, struct error_sum *sum, infer_error *err)
+static int write_job(struct work *k, uint64_t start, struct error_sum *sum, infer_error *err)
 {
 	const struct infer_tensor *in = k->t->in;
 	const struct gptq_job *j = k->gptq.job;
@@ -158,13 +153,14 @@ static int job(struct work *k, uint64_t start, struct error_sum *sum, infer_erro
 	k->from = begin;
 	k->to = begin + matrix;
 	if (!h->rows)
-		return h->from ? INFER_OK : unread(k, sum, err);
+		return h->from ? INFER_OK : write_unread(k, sum, err);
 	if (!h->u)
 		TRY(hessian_factor(k->q->gptq, h, err));
 	for (uint64_t from = begin; from < begin + matrix; from = k->to) {
 		k->from = from;
 		k->to = (uint64_t)num_min((int64_t)(begin + matrix), (int64_t)(from + step));
-		TRY(write_run(k, (int64_t)((k->to - from + group - 1) / group), rows, sum, err));
+		TRY(write_run(k, (int64_t)((k->to - from + group - 1) / group), write_rows, sum,
+		              err));
 		write_tell(k, start + write_bytes(in->type, k->to));
 	}
 	return INFER_OK;
@@ -175,7 +171,7 @@ int write_gptq(struct work *k, uint64_t i, uint64_t start, struct error_sum *sum
 	struct write_gptq *g = &k->gptq;
 
 	while (g->next < g->n && g->jobs[g->next].tensor < i)
-		g->next++; /* an earlier run had done it */
+		g->next++; /* written by an earlier run */
 	for (; g->next < g->n && g->jobs[g->next].tensor == i; g->next++) {
 		if (g->next >= g->measured) {
 			int got;
@@ -185,7 +181,7 @@ int write_gptq(struct work *k, uint64_t i, uint64_t start, struct error_sum *sum
 			g->measured = g->next + got;
 		}
 		g->job = &g->jobs[g->next];
-		TRY(job(k, start, sum, err));
+		TRY(write_job(k, start, sum, err));
 	}
 	write_tell(k, start + k->t->in->bytes);
 	return INFER_OK;

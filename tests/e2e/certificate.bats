@@ -110,10 +110,10 @@ only() { same "$(printf '%s\n' "$@" | sort)" "$(ls)"; }
 
 @test "what cannot take figures is refused by name, before the work, and stays as it is" {
 	cp "$PLAIN" a.gguf
-	fails 2 '\-\-into .*f16.gguf: not the model that is measured' infer-quant eval -m a.gguf -f "$TEXT" -c 32 --into "$F16"
+	fails 2 '\-\-into .*f16.gguf: is not the model that is measured' infer-quant eval -m a.gguf -f "$TEXT" -c 32 --into "$F16"
 	infer-quant --copy --zstd a.gguf a.gguf.zst
-	fails 3 'a.gguf.zst: compressed' infer-quant eval -m a.gguf -f "$TEXT" -c 32 --into a.gguf.zst
-	fails 2 'demo: no file that' infer-quant eval -m demo -f "$TEXT" -c 32 --into demo
+	fails 3 'a.gguf.zst: is compressed' infer-quant eval -m a.gguf -f "$TEXT" -c 32 --into a.gguf.zst
+	fails 2 'demo: is not a file' infer-quant eval -m demo -f "$TEXT" -c 32 --into demo
 	fails 1 'nosuch' infer-quant eval -m a.gguf -f "$TEXT" -c 32 --into nosuch
 	echo '{"prompt":"a","choices":["b"],"answer":0}' >q
 	fails 2 '\-\-into goes with -f only' infer-quant eval -m a.gguf --choices q --into a.gguf

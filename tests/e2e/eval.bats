@@ -116,7 +116,7 @@ evaluate() { infer-quant eval "$@"; }
 @test "eval: what is asked wrongly" {
 	text=$BATS_FILE_TMPDIR/text
 	fails 2 'nothing to measure with' evaluate
-	fails 2 'one at a time' evaluate -f "$text" --choices q
+	fails 2 'exclude each other' evaluate -f "$text" --choices q
 	fails 2 'goes with -f only' evaluate --choices q --ref "$OTHER"
 	fails 2 'takes no argument' evaluate more -f "$text"
 	fails 2 'two windows of 512' evaluate -f "$BATS_FILE_TMPDIR/window"

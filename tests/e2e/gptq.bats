@@ -39,7 +39,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	infer-quant -q --type Q4_0 "$MOE" s.gguf
 	! cmp -s a.gguf s.gguf
 	infer-quant --method gptq -f <(head -c 30 "$TEXT") -c 4 --type Q4_0 "$MANY" b.gguf 2>err
-	[ "$(grep -c 'experts that the text never chooses' err)" = 1 ]
+	[ "$(grep -c 'experts that no token of the text chooses' err)" = 1 ]
 }
 
 @test "gptq: a run that was killed is continued, and the result is the same; another text begins anew" {
@@ -70,7 +70,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 
 @test "gptq: what is asked wrongly" {
 	for t in Q6_K Q8_0 F16; do
-		fails 2 "types of up to 5 bits: not to $t" gptq --type $t "$F32" x.gguf
+		fails 2 "types of up to 5 bits, not to $t" gptq --type $t "$F32" x.gguf
 	done
 	fails 2 'f TEXT' infer-quant --method gptq --type Q4_0 "$F32" x.gguf
 	fails 2 "search, rtn or gptq, not 'best'" infer-quant --method best --type Q4_0 "$F32" x.gguf
@@ -82,8 +82,8 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	fails 2 'empty: is empty' infer-quant --method gptq -f empty --type Q4_0 "$F32" x.gguf
 	fails 1 'nosuch' infer-quant --method gptq -f nosuch --type Q4_0 "$F32" x.gguf
 	fails 2 'nothing to do' gptq --type Q4_0 --keep .=Q8_0 "$F32" x.gguf
-	fails 2 'report would measure on the text that GPTQ reads' gptq --type Q4_0 --report "$F32" x.gguf
-	fails 2 'calibration goes with the method gptq and with a size' infer-quant --type Q4_0 --calibration "$TEXT" -f "$TEXT" --report "$F32" x.gguf
+	fails 2 'report would measure on the text of GPTQ' gptq --type Q4_0 --report "$F32" x.gguf
+	fails 2 'calibration goes with the method gptq and with a target size' infer-quant --type Q4_0 --calibration "$TEXT" -f "$TEXT" --report "$F32" x.gguf
 	none x.gguf
 }
 
@@ -96,12 +96,12 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	recipe() { infer-quant --recipe "$@" "$F32" x.gguf; }
 	head -c 900 "$TEXT" >less
 	fails 3 'a.yaml: line 5, column 11: the text has another SHA-256' recipe a.yaml -f less
-	fails 3 'a.yaml: line 5, column 11: the windows of the text are others' recipe a.yaml -f "$TEXT" -c 64
+	fails 3 'a.yaml: line 5, column 11: the text has windows of another size' recipe a.yaml -f "$TEXT" -c 64
 	fails 3 'a.yaml: line 5, column 11: the cache has another type' recipe a.yaml -f "$TEXT" --kv-type f32
-	fails 2 'multiplied with: -f TEXT' recipe a.yaml
+	fails 2 'inputs of the weights: -f TEXT' recipe a.yaml
 	sed "s/core: .*/core: other/" a.yaml >c.yaml
 	recipe c.yaml -f "$TEXT" 2>err
-	grep -q 'a processor of another kind' err
+	grep -q 'another kind of processor' err
 	cmp a.gguf x.gguf
 	rm x.gguf
 	printf 'infer-recipe: 1\ntype: Q4_0\ntensors:\n  ffn_up: {type: Q5_0, method: gptq}\n  attn_k: {type: Q4_0, method: rtn}\n' >p.yaml
@@ -109,7 +109,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same 2 "$(tail -1 records | json gptq)"
 	same 2 "$(grep -c '"plain":true' records)"
 	sed s/Q5_0/Q8_0/ p.yaml >q.yaml
-	fails 3 "q.yaml: line 4, column 3: 'ffn_up': GPTQ rounds to types of up to 5 bits: not to Q8_0" recipe q.yaml -f "$TEXT" -c 32
+	fails 3 "q.yaml: line 4, column 3: 'ffn_up': GPTQ rounds to types of up to 5 bits, not to Q8_0" recipe q.yaml -f "$TEXT" -c 32
 	sed s/ffn_up/token_embd/ p.yaml >q.yaml
 	fails 3 "'token_embd': GPTQ does not round token_embd.weight" recipe q.yaml -f "$TEXT" -c 32
 	# the certificate names the text that was calibrated on, and is measured on another

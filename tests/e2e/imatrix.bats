@@ -33,7 +33,7 @@ imatrix() { infer-quant imatrix "$@"; }
 	# one that was hardly seen is refused where importances are needed
 	mkmodel --arch qwen3moe --embd 256 --expert-ff 256 --layers 1 wide.gguf
 	imatrix -m wide.gguf -f <(head -c 60 t) -c 8 --out few
-	fails 2 'the importances of expert [0-9]+ come from [0-7] rows, and IQ2_XXS needs 8' infer-quant -q --type Q8_0 --keep exps=IQ2_XXS --imatrix few wide.gguf x.gguf
+	fails 2 'the importances of expert [0-9]+ are from [0-7] rows, and IQ2_XXS needs 8' infer-quant -q --type Q8_0 --keep exps=IQ2_XXS --imatrix few wide.gguf x.gguf
 	infer-quant -q --type Q4_0 --imatrix few wide.gguf x.gguf
 }
 
@@ -114,7 +114,7 @@ dat()
 	fails 3 'cut.dat: ' imatrix --show cut.dat
 	cp a.dat bad.dat
 	printf '\377\377\377\377' | dd of=bad.dat bs=1 conv=notrunc status=none
-	fails 3 'bad.dat: neither GGUF nor .dat: byte 4' imatrix --show bad.dat
+	fails 3 'bad.dat: is neither GGUF nor .dat: byte 4' imatrix --show bad.dat
 }
 
 @test "imatrix --show --json: the numbers of the table, a record for each tensor and one for all" {
@@ -154,11 +154,11 @@ dat()
 	printf 'a \377' >bytes
 	fails 2 'bytes: not UTF-8 at byte 2$' imatrix -m "$M" -f bytes --out x
 	head -c 3000 "$TEXT" >t
-	fails 2 'no text' imatrix --out x
-	fails 2 '--out says' imatrix -f t
+	fails 2 'a text is needed' imatrix --out x
+	fails 2 '--out FILE is needed' imatrix -f t
 	fails 2 'takes no argument' imatrix more -f t --out x
-	fails 2 'writes nothing' imatrix --show t --out x
-	fails 2 'no importance matrix is named' imatrix --show
+	fails 2 'writes no file' imatrix --show t --out x
+	fails 2 'need importance matrices' imatrix --show
 	fails 2 'does not go with' imatrix --merge a -f t --out x
 	for o in '--type Q4_0' --copy --json '--ref x' '--choices x' '--record x'; do
 		fails 2 'imatrix takes' imatrix -f t --out x $o

@@ -26,7 +26,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 		rc=0
 		infer-quant -q --type "$t" "$F32" "$t.gguf" 2>err || rc=$?
 		if [ $rc = 2 ]; then
-			grep -q 'without importances' err
+			grep -q 'needs importances' err
 			none "$t.gguf"
 			rc=0
 			infer-quant -q --type "$t" --imatrix importances "$F32" "$t.gguf" || rc=$?
@@ -45,7 +45,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same Q4_K "$(type_of Q4_K.gguf output.weight)"
 	same Q4_K "$(type_of Q4_K_M.gguf blk.0.attn_q.weight)"
 	same F32 "$(type_of Q4_K_M.gguf blk.0.attn_norm.weight)"
-	fails 2 "no type or mix is called 'Q9'" infer-quant --type Q9 "$F32" x.gguf
+	fails 2 "'Q9' is not a type or mix" infer-quant --type Q9 "$F32" x.gguf
 }
 
 @test "metadata stays as it is, in its order, but for what the recipe says" {
@@ -88,10 +88,10 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	same Q5_K "$(type_of a.gguf blk.1.ffn_up.weight)"
 	infer-quant --type Q4_0 --keep .=Q4_0 "$F16" a.gguf
 	same Q4_0 "$(type_of a.gguf output.weight)"
-	fails 2 'is not PATTERN=TYPE' infer-quant --type Q4_0 --keep ffn "$F16" x.gguf
-	fails 2 "no type is called 'Q9'" infer-quant --type Q4_0 --keep ffn=Q9 "$F16" x.gguf
+	fails 2 'must be PATTERN=TYPE' infer-quant --type Q4_0 --keep ffn "$F16" x.gguf
+	fails 2 "'Q9' is not a type" infer-quant --type Q4_0 --keep ffn=Q9 "$F16" x.gguf
 	fails 2 'byte 4 of the pattern' infer-quant --type Q4_0 --keep 'ffn(=Q8_0' "$F16" x.gguf
-	fails 2 'no tensor that is quantised matches' infer-quant --type Q4_0 --keep nosuch=Q8_0 "$F16" x.gguf
+	fails 2 'matches no tensor that is quantised' infer-quant --type Q4_0 --keep nosuch=Q8_0 "$F16" x.gguf
 	none x.gguf
 }
 
@@ -99,7 +99,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	mkmodel --embd 96 --ff 160 --heads 3 --kv-heads 3 odd.gguf
 	infer-quant --type Q4_K odd.gguf a.gguf 2>err
 	same 1 "$(wc -l <err)"
-	grep -q 'no whole blocks of their type' err
+	grep -q 'not whole blocks of their type' err
 	same Q5_0 "$(type_of a.gguf blk.0.attn_q.weight)"
 	infer-quant --type Q4_K --dry-run odd.gguf | grep -q 'Q5_0 !.*blk.0.attn_q.weight'
 }
@@ -123,7 +123,7 @@ none() { [ ! -e "$1" ] && [ ! -e "$1.part" ] && [ ! -e "$1.resume" ]; }
 	cmp c.gguf d.gguf
 	fails 2 'go with --type only' infer-quant --copy --keep ffn=Q8_0 "$F16" x.gguf
 	fails 2 'exclude each other' infer-quant --copy --type Q8_0 "$F16" x.gguf
-	fails 2 'says what is written' infer-quant "$F16" x.gguf
+	fails 2 'one of --type, --copy and --merge' infer-quant "$F16" x.gguf
 }
 
 @test "--verify reads it again; records have the errors" {
@@ -239,11 +239,11 @@ stopped()
 	none a.gguf
 	fails 1 'nosuch/a.gguf.resume: No such file' infer-quant --type Q8_0 in.gguf nosuch/a.gguf
 	mkdir d
-	fails 1 'd: not a regular file' infer-quant --type Q8_0 in.gguf d
-	fails 1 '/dev/null: not a regular file' infer-quant --type Q8_0 in.gguf /dev/null
+	fails 1 'd: is not a regular file' infer-quant --type Q8_0 in.gguf d
+	fails 1 '/dev/null: is not a regular file' infer-quant --type Q8_0 in.gguf /dev/null
 	fails 1 'nosuch.gguf' infer-quant --type Q8_0 nosuch.gguf a.gguf
 	echo notes >a.gguf.resume
-	fails 1 'a.gguf.resume: not a file of infer-quant; it is kept' infer-quant --type Q8_0 in.gguf a.gguf
+	fails 1 'a.gguf.resume: is not a file of infer-quant, and not overwritten' infer-quant --type Q8_0 in.gguf a.gguf
 	same notes "$(cat a.gguf.resume)"
 	rm a.gguf.resume
 	# what was there stays until the new one is whole
@@ -253,7 +253,7 @@ stopped()
 	infer-quant --type Q8_0 in.gguf a.gguf
 	infer-inspect verify a.gguf >/dev/null
 	fails 2 'IN OUT' infer-quant --type Q8_0 in.gguf
-	fails 2 'one file is read' infer-quant --type Q8_0 in.gguf a b
+	fails 2 'two arguments' infer-quant --type Q8_0 in.gguf a b
 }
 
 @test "a link under the name of an unfinished file is removed, and what it leads to is not touched" {
@@ -288,19 +288,19 @@ stopped()
 	done
 	for name in a.gguf.part a.gguf.part.zst; do
 		mkfifo $name
-		fails 1 "$name: not a regular file" infer-quant --type Q8_0 --zstd "$F16" a.gguf
+		fails 1 "$name: is not a regular file" infer-quant --type Q8_0 --zstd "$F16" a.gguf
 		[ -p $name ]
 		rm $name
 		[ ! -e a.gguf ] && [ ! -e a.gguf.resume ]
 	done
 	# the marks of how far it is
 	ln -s nowhere a.gguf.resume
-	fails 1 'a.gguf.resume: is a link; it is kept' infer-quant --type Q8_0 "$F16" a.gguf
+	fails 1 'a.gguf.resume: is a link, and not overwritten' infer-quant --type Q8_0 "$F16" a.gguf
 	[ -L a.gguf.resume ] && [ ! -e nowhere ]
 	rm a.gguf.resume
 	: >empty
 	ln empty a.gguf.resume
-	fails 1 'a.gguf.resume: has another name too; it is kept' infer-quant --type Q8_0 "$F16" a.gguf
+	fails 1 'a.gguf.resume: has several names, and is not overwritten' infer-quant --type Q8_0 "$F16" a.gguf
 	[ ! -s empty ] && [ ! -e a.gguf ]
 }
 

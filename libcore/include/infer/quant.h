@@ -39,8 +39,8 @@ struct infer_quant_opts {
 	 * NULL: search, or gptq if `gptq` is set */
 	const char *method;
 	const char *isa; /* as in struct infer_engine_opts; the bytes are the same */
-	/* For the method gptq, also of a recipe: rounds the matrices that it knows, to types of up
-	 * to 5 bits.  It has read the text.  Borrowed until infer_quant_free. */
+	/* For the method gptq, also of a recipe: after infer_gptq_read.  Rounds the matrices whose
+	 * inputs it has measured to types of up to 5 bits.  Borrowed until infer_quant_free. */
 	infer_gptq *gptq;
 };
 

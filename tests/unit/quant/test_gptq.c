@@ -448,7 +448,7 @@ static void test_refused(void **state)
 	assert_int_equal(run_open(&r, &g, 1, 0, &never, &err), INFER_OK);
 	for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
 		assert_int_equal(run_write(&r, above[i], path, 1, 0, &err), INFER_EINVAL);
-		assert_non_null(strstr(err.message, "up to 5 bits: not to"));
+		assert_non_null(strstr(err.message, "up to 5 bits, not to"));
 		assert_non_null(strstr(err.message, above[i]));
 	}
 	assert_int_equal(run_write(&r, "Q4_0", path, 1, 0, &err), INFER_ENAN);

@@ -131,18 +131,19 @@ static void test_refused(void **state)
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{ "", "r: line 1, column 1: an empty recipe" },
+		{ "", "r: line 1, column 1: the recipe is empty" },
 		{ "[]", "r: line 1, column 1: not a map of keys and values" },
-		{ "type: Q4_K\n", "r: line 1, column 1: no recipe: the key infer-recipe, its "
-		                  "version, is not there" },
+		{ "type: Q4_K\n",
+		  "r: line 1, column 1: not a recipe: it needs the key infer-recipe, its "
+		  "version" },
 		{ "infer-recipe: 1\n",
-		  "r: line 1, column 1: neither type nor target says what tensors become" },
+		  "r: line 1, column 1: a recipe needs the key type or target" },
 		{ "infer-recipe: 1\ntype: Q4_K\ntipe: 3\n",
-		  "r: line 3, column 1: no key is called 'tipe' here" },
-		{ "type: Q9\n", "r: line 1, column 7: no type or mix is called 'Q9'" },
+		  "r: line 3, column 1: 'tipe' is not a key here" },
+		{ "type: Q9\n", "r: line 1, column 7: 'Q9' is not a type or mix" },
 		{ "type: [Q8_0]\n", "r: line 1, column 7: not a text" },
 		{ "tensors:\n  a: Q8_0\n  b: Q4_K_M\n",
-		  "r: line 3, column 6: no type is called 'Q4_K_M'" },
+		  "r: line 3, column 6: 'Q4_K_M' is not a type" },
 		{ "tensors:\n  a: Q8_0\n  a: Q4_K\n",
 		  "r: line 3, column 3: the key 'a' is there twice" },
 		{ "tensors: [a]\n", "r: line 1, column 10: not a map of keys and values" },
@@ -150,9 +151,9 @@ static void test_refused(void **state)
 		{ "imatrix: {sha256: " SHA "}\n",
 		  "r: line 1, column 10: imatrix needs the key file" },
 		{ "imatrix: {file: a, sha256: 12}\n",
-		  "r: line 1, column 28: not a SHA-256 of 64 hexadecimal digits" },
+		  "r: line 1, column 28: must be a SHA-256 of 64 hexadecimal digits" },
 		{ "imatrix: {file: a, name: b}\n",
-		  "r: line 1, column 20: no key is called 'name' here" },
+		  "r: line 1, column 20: 'name' is not a key here" },
 		{ "target: {}\n", "r: line 1, column 9: target needs one of the keys max-bytes and "
 		                  "bpw" },
 		{ "target: {bpw: 4, max-bytes: 1}\n",
@@ -160,17 +161,18 @@ static void test_refused(void **state)
 		{ "target: {bpw: 0}\n", "r: line 1, column 15: 0 is not between 0.5 and 64" },
 		{ "target: {max-bytes: 4.5}\n", "r: line 1, column 21: not a whole number" },
 		{ "gptq: {window: 64}\n", "r: line 1, column 7: gptq needs the key sha256" },
-		{ "gptq: {kv-type: q9}\n", "r: line 1, column 17: no types of a cache: 'q9'" },
+		{ "gptq: {kv-type: q9}\n",
+		  "r: line 1, column 17: 'q9' is not a type of the cache" },
 		{ "gptq: {kv-type: 'f16,'}\n",
-		  "r: line 1, column 17: no types of a cache: 'f16,'" },
+		  "r: line 1, column 17: 'f16,' is not a type of the cache" },
 		{ "gptq: {kv-type: 'f16,f32,f16'}\n",
-		  "r: line 1, column 17: no types of a cache: 'f16,f32,f16'" },
+		  "r: line 1, column 17: 'f16,f32,f16' is not a type of the cache" },
 		{ "gptq: {act-type: f16}\n",
-		  "r: line 1, column 18: no type of activations: 'f16'" },
+		  "r: line 1, column 18: 'f16' is not a type of activations" },
 		{ "tensors: {a: {method: rtn}}\n",
 		  "r: line 1, column 14: a tensor needs the key type" },
 		{ "tensors: {a: {type: F16, tipe: 3}}\n",
-		  "r: line 1, column 26: no key is called 'tipe' here" },
+		  "r: line 1, column 26: 'tipe' is not a key here" },
 		{ "tensors: {a: [F16]}\n", "r: line 1, column 14: not a text" },
 		{ "calibration: {window: 64}\n",
 		  "r: line 1, column 14: calibration needs the key sha256" },
@@ -182,8 +184,8 @@ static void test_refused(void **state)
 	refused("infer-recipe: 2\n", INFER_EUNSUP,
 	        "r: line 1, column 15: version 2 of recipes is not supported");
 	refused("tensors: {a: {type: F16, method: luck}}\n", INFER_EUNSUP,
-	        "r: line 1, column 34: no method is called 'luck'");
-	refused("method: luck\n", INFER_EUNSUP, "r: line 1, column 9: no method is called 'luck'");
+	        "r: line 1, column 34: 'luck' is not a method");
+	refused("method: luck\n", INFER_EUNSUP, "r: line 1, column 9: 'luck' is not a method");
 }
 
 static void test_not_utf8(void **state)
@@ -196,7 +198,7 @@ static void test_not_utf8(void **state)
 	buf_init(&b, MEM_QUANT);
 	assert_int_equal(recipe_make(&r, mix_find("F16"), "\xff", NULL, 0, NULL), INFER_OK);
 	assert_int_equal(recipe_text(&b, r, &err), INFER_EINVAL);
-	assert_string_equal(err.message, "a name in a recipe is not UTF-8");
+	assert_string_equal(err.message, "a string in the recipe must be UTF-8");
 	infer_recipe_free(r);
 	buf_fini(&b);
 }
