@@ -23,7 +23,7 @@ enum { WINDOW = 512, QUESTIONS_MOST = 1 << 30 };
 struct eval {
 	const struct quant_opts *o;
 	const struct opt_rest *rest;
-	/* the model, the reference (--ref), the second model (--beside) */
+	/* the model, the reference, the second model */
 	struct infer_eval_side sides[3];
 	infer_model *models[3];
 	infer_engine *engines[3];
