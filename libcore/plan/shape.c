@@ -266,8 +266,8 @@ static double active_params(const struct infer_shape *s)
 	return sum;
 }
 
-/* Count the parallel regions of a step, which end with a barrier: products with the
- * same source share one, and so do consecutive row operations.  A single thread has none. */
+/* Count the parallel regions of a step; each ends with a barrier.  Products with the same source
+ * share a region, and so do consecutive row operations.  Row operations of one thread need none. */
 static int32_t count_regions(const struct graph *g)
 {
 	int32_t n = 0, last = -1;

@@ -1,4 +1,4 @@
-/* probe/probe.h (private) - cases, jobs and turns of measurements. */
+/* probe/probe.h - cases, jobs and turns of measurements. */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
 #include <infer/probe.h>
