@@ -218,8 +218,8 @@ static void test_hostile(void **state)
 		  INFER_EFORMAT },
 		{ "qwen-rank", "key qwen3.classifier.output_labels bytes",
 		  "must be an array of strings", INFER_EFORMAT },
-		{ "xlm-rank", "key bert.classifier.output_labels bytes", "must be an array of strings",
-		  INFER_EFORMAT },
+		{ "xlm-rank", "key bert.classifier.output_labels bytes",
+		  "must be an array of strings", INFER_EFORMAT },
 	};
 
 	(void)state;
