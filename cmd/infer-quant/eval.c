@@ -55,7 +55,7 @@ static int check_eval(const struct quant_opts *o, const struct opt_rest *rest, i
 		return err_set(err, INFER_EINVAL, "-f and --choices exclude each other");
 	if (o->beside && !o->ref)
 		return err_set(err, INFER_EINVAL,
-		               "--beside compares two models with --ref, which is missing");
+		               "--ref is needed: --beside compares two models with it");
 	if (o->choices && o->ref)
 		return err_set(err, INFER_EINVAL, "--ref goes with -f only");
 	if (o->choices && o->into)

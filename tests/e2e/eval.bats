@@ -76,7 +76,7 @@ evaluate() { infer-quant eval "$@"; }
 	evaluate -f "$BATS_FILE_TMPDIR/text" -c 32 --ref "$OTHER" --beside "$OTHER" >table
 	same 20 "$(wc -l <table)"
 	same "$(sed -n 's/^divergence, mean //p' table | tr -d ' ')" "$(sed -n 's/^model less beside//p' table | tr -d ' ')"
-	fails 2 'with --ref, which is missing' evaluate -f "$BATS_FILE_TMPDIR/text" --beside "$OTHER"
+	fails 2 '--ref is needed' evaluate -f "$BATS_FILE_TMPDIR/text" --beside "$OTHER"
 }
 
 @test "eval: the same numbers for any threads and steps" {
