@@ -1,7 +1,12 @@
 /* arch/arch.h - model architectures as data: keys, tensors, and the block of a layer.
  *
  * arch_list.h lists one const row per architecture. A row has only the differences from
- * the row `like`. */
+ * the row `like`.
+ *
+ * Functions with `infer_model *m`: the thread that opens m; all others: any thread. Results are
+ * static, or borrowed from m or `name`. Functions that return int, unless noted: INFER_OK or a code.
+ * Arrays are allocated in m->arena; after a failure the caller closes m
+ * (infer_model_close). */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
 #include <stddef.h>
@@ -96,8 +101,8 @@ struct infer_model {
 struct backend_model arch_parts(const infer_model *m);
 
 const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in */
-/* Refuse files that are not text models, or that contain a vision model (foreign.c).
- * INFER_EUNSUP */
+/* Refuse files that are not text models, or that contain a vision model (foreign.c). Reads m->file
+ * only. INFER_EUNSUP */
 int arch_check_foreign(const infer_model *m, struct infer_str gguf_name, infer_error *err);
 const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
 /* Return the pairs that rotate in files of this naming. */
@@ -119,7 +124,7 @@ struct arch_parts {
 	int expert; /* number of the expert in the name; -1: the tensor has all experts */
 };
 /* True if name, without prefix, is that of a column of tensor_list.h. %d in the column matches a
- * number, stored in *expert. */
+ * number, stored in *expert; otherwise *expert is unchanged. */
 int arch_is_named(const struct arch *a, enum arch_naming naming, const char *column,
                   struct infer_str name, int *expert);
 /* Find the tensors that a name stands for. name: without prefix and, if layered, without "blk.N.";
@@ -151,19 +156,19 @@ static inline int32_t arch_width(const infer_model *m)
 /* Return 1 if a layer requires the tensor, 0 if it may have it, -1 if it has no use for it. */
 int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer);
 /* Bind the tensors of m->file to slots, by m->naming. Types and shapes are checked. INFER_EFORMAT,
- * INFER_EUNSUP name the tensor. */
+ * INFER_EUNSUP name the tensor; INFER_ENOMEM */
 int arch_bind(infer_model *m, infer_error *err);
 /* Make W_K_B and W_V_B of a layer from W_KV_B if the file has that instead. INFER_EFORMAT: it has
- * neither. */
+ * neither; INFER_ENOMEM */
 int arch_split_kv_b(infer_model *m, int layer, infer_error *err);
 /* Complete a model whose file, arch and naming are set: parameters, tokenizer, tensors, RoPE tables
- * for context ctx (0: that of training), graph. */
+ * for context ctx (0: that of training), graph. INFER_EFORMAT, INFER_EUNSUP, INFER_ENOMEM */
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
-/* Compute the RoPE tables. INFER_EFORMAT: missing or bad divisors. */
+/* Compute the RoPE tables. INFER_EFORMAT: missing or bad divisors; INFER_ENOMEM */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
-/* Build and check the graph. */
+/* Build and check the graph. INFER_EINVAL: the block of m->arch is wrong; INFER_ENOMEM */
 int arch_graph_build(infer_model *m, infer_error *err);
 /* Check that the graph or the RoPE tables use every bound tensor. INFER_EUNSUP names one that is
- * not used. */
+ * not used; INFER_ENOMEM */
 int arch_check_used(const infer_model *m, infer_error *err);
 #endif

@@ -1,5 +1,8 @@
 /* job/job.h - a job inside: what the fields of a request fill (api/), and what the fields
- * together mean. */
+ * together mean.
+ *
+ * A job is confined until job_end; a reader is shared.  Functions that return int, unless noted:
+ * INFER_OK, or a code with *err set; *param is static.  Results are in the memory of the job. */
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 #include <infer/job.h>
@@ -83,43 +86,44 @@ struct job {
 	int is_free;            /* response_format text: not even the options' constraint */
 	uint64_t tenant;        /* whose compiled constraints the job may share */
 	infer_grammar *grammar; /* owned; NULL: none, or the options' */
-	/* the conversation exceeds what a template may write: INFER_ENOMEM is the request's
-	 * fault */
+	/* a template may not write that much: INFER_ENOMEM is the request's fault */
 	int too_long;
 };
 
 /* ---- job.c ---- */
 
-/* Make an empty job without a format.  r NULL: for a fault only.  INFER_ENOMEM */
+/* Make an empty job without a format; job_end takes it.  r NULL: for a fault only.  INFER_ENOMEM */
 int job_new(struct job **out, const infer_job_reader *r, infer_error *err);
-/* jread(), but without the line number in errors if the text is one line: "what: column 6: ...". */
+/* jread(), but without the line number in errors if the text is one line: "what: column 6: ...".
+ * INFER_EFORMAT INFER_ENOMEM */
 int job_read_json(const struct json **out, struct arena *a, const char *text, size_t bytes,
                   const char *what, infer_error *err);
-/* Parse a copy of text into j->json.  Returns nonzero if that failed: the fault is in j. */
+/* Parse a copy of text into j->json.  Returns 0, or a code: the fault is in j.  INFER_EFORMAT
+ * INFER_ENOMEM (job_end reports it) */
 int job_parse(struct job *j, const char *text, size_t bytes);
-/* Complete the fault of j->j.fault.error: its kind, and its field (NULL: none).  Returns the
- * code. */
+/* Complete the fault of j->j.fault.error: its kind, and its field (copied; NULL: none).  Returns
+ * the code. */
 int job_fault(struct job *j, const char *param);
-/* Set the fault of an unknown field, key [key_n].  Returns INFER_EINVAL. */
+/* Set the fault of an unknown field, key [key_n], copied.  Returns INFER_EINVAL. */
 int job_unknown(struct job *j, const char *key, size_t key_n);
 /* Give a job that was read, or a fault, to the caller.  Takes j, also on failure.
  * INFER_ENOMEM  memory ran out while the request was read */
 int job_end(infer_job **out, struct job *j, infer_error *err);
-/* A cache salt that no other request has. */
+/* Return a cache salt that no other request has: hash of its id, odd. */
 uint64_t job_salt(const struct job *j);
-/* The seed of a request that gives none: hash of its id and the options' seed, 53 bits. */
+/* Return the seed of a request that gives none: hash of its id and the options' seed, 53 bits. */
 uint64_t job_seed_of_id(const struct job *j);
 
-/* ---- values.c: read a JSON value.  key: for messages ---- */
+/* ---- values.c: read a JSON value into *to.  key: for messages.  INFER_EINVAL ---- */
 
-/* A whole number from lo to hi.  INFER_EINVAL */
+/* A whole number from lo to hi. */
 int job_whole(int32_t *to, const char *key, const struct json *v, int64_t lo, int64_t hi,
               infer_error *err);
 int job_take_bool(int *to, const char *key, const struct json *v, infer_error *err);
-/* A token id of the vocabulary.  INFER_EINVAL */
+/* A token id of the vocabulary. */
 int job_take_id(int32_t *to, const struct job *j, const char *key, const struct json *v,
                 infer_error *err);
-int32_t job_vocabulary(const struct job *j); /* its number of tokens */
+int32_t job_vocabulary(const struct job *j); /* tokens of the model, tokenizer or not */
 
 /* ---- prompts.c ---- */
 
@@ -131,7 +135,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 int job_is_prompts(const struct json *v);
 /* Read one prompt, or a list of them, as the prompts of the job.  Fails as job_read_prompt. */
 int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err);
-/* Truncate *p as truncate_prompt_tokens says.  INFER_EINVAL INFER_EUNSUP */
+/* Shorten *p to truncate_prompt_tokens, in place: the ids do not move.  INFER_EINVAL INFER_EUNSUP */
 int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
 /* fim.c: encode the prompt of a text with a gap.
  * INFER_EUNSUP  the model has no tokens for it; INFER_ENOMEM */
@@ -144,12 +148,13 @@ int job_is_conversation(const struct job *j);
 /* Render and encode the conversation as the prompt.  *param: the field at fault.
  * INFER_EINVAL INFER_EUNSUP INFER_EFORMAT INFER_ENOMEM */
 int job_conversation(struct job *j, const char **param, infer_error *err);
-/* Encode j->messages with the template of the job into j->prompt; sets j->too_long. */
+/* Encode j->messages with the template of the job into j->prompt.  Fails as infer_chat_encode;
+ * INFER_ENOMEM with j->too_long: the prompt is too long for a template. */
 int job_encode(struct job *j, const struct infer_conversation *c, infer_error *err);
 /* INFER_EINVAL  a field is only valid with a conversation; *param is its name */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
-/* truncate.c: drop the oldest turns of j->messages until they fit the context.  Fails as
- * job_encode. */
+/* truncate.c: drop the oldest turns of j->messages until they fit the context, and encode them; if
+ * no part fits, encode all.  err: not NULL.  Fails as job_encode. */
 int job_truncate(struct job *j, const struct infer_conversation *c, infer_error *err);
 
 /* ---- chat_rules.c: what servers require of a conversation ---- */
@@ -159,7 +164,8 @@ int job_check_messages(struct job *j, infer_error *err);
 /* INFER_EINVAL  a tool is not one of OpenAI's format, a name occurs twice, or there are too many */
 int job_check_tools(const struct json *tools, infer_error *err);
 int job_is_name(const struct json *v); /* true if it is 1 to 64 letters, digits, _ and - */
-/* Remove the tools that allowed_tools does not list.  INFER_EINVAL  it lists an unknown one */
+/* Remove the tools that allowed_tools does not list.  INFER_EINVAL  it lists an unknown one;
+ * INFER_ENOMEM */
 int job_allow_tools(struct job *j, infer_error *err);
 /* Set the flags of c: continue the assistant's last message, or open a new one.  *param: the field
  * at fault.  INFER_EINVAL INFER_EUNSUP */
@@ -170,12 +176,14 @@ int job_apply_effort(struct job *j, const struct infer_chat_caps *caps, infer_er
 
 /* ---- after all fields are read ---- */
 
-/* constrain.c: compile the constraint.  *param: the field at fault.
- * INFER_EEMPTY  and errors of infer_grammars_get, infer_reply_constrain */
+/* constrain.c: compile the constraint into j->grammar.  *param: the field at fault.
+ * INFER_EINVAL  tool_choice without tools; INFER_EUNSUP  a constraint and tools;
+ * INFER_EEMPTY INFER_ENOMEM as infer_grammars_get, infer_reply_constrain */
 int job_constrain_end(struct job *j, const char **param, infer_error *err);
 /* sampling.c: fill defaults of sampling options.  INFER_EINVAL INFER_ENOMEM */
 int job_sampling_end(struct job *j, infer_error *err);
-/* sampling.c: apply prompt_logprobs and allowed_token_ids.  *param: the field at fault */
+/* sampling.c: apply prompt_logprobs and allowed_token_ids.  *param: the field at fault.
+ * INFER_EINVAL INFER_ENOMEM */
 int job_extras_end(struct job *j, const char **param, infer_error *err);
 
 /* ---- embed.c ---- */
@@ -187,6 +195,6 @@ int embed_begin(struct job *j, infer_error *err);
 void embed_set_prompts(struct job *j, const struct infer_prompt *p, size_t n);
 /* Set *n to the number of tokens to keep of each text; 0: all.  INFER_EINVAL INFER_EUNSUP */
 int embed_most(const struct job *j, size_t *n, infer_error *err);
-/* Truncate all prompts to that.  Also INFER_ENOMEM */
+/* Truncate all prompts to that, as copies.  Also INFER_ENOMEM */
 int embed_truncate(struct job *j, infer_error *err);
 #endif

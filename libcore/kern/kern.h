@@ -1,5 +1,5 @@
-/* kern/kern.h - inner loops.  Every slot is single-threaded, allocates nothing, reads no global.
- *
+/* kern/kern.h - inner loops.  All functions: any thread; they start no thread, allocate nothing, use no
+ * mutable global and cannot fail, except kern_limit.  Strings are static.
  * Every ISA computes the same operations in the same order, so all kernel sets give the same bits:
  *   - a product of block-quantised weights: one fma per block of weights and row, blocks ascending,
  *         y = 0;  y = fma(dw * dx, (float)isum, y)       isum exact in i32
@@ -98,14 +98,14 @@ struct kern_act {
 	struct kern_prefetch *prefetch; /* or NULL */
 };
 enum { KERN_LANES = 16 };
-/* Bytes to prefetch while a tile runs: those that the caller reads after it.  A loop may prefetch
- * some and advance `at`.  A prefetch is harmless at any address.  Owned by one thread. */
+/* Bytes that the caller reads after a tile: its loop may prefetch some and advance `at`.  A prefetch is
+ * harmless at any address.  Owned by one thread. */
 struct kern_prefetch {
 	const char *at, *end;
 	int lines; /* cache lines to prefetch for each mr rows and 256 of k */
 };
-/* Return the bytes of m rows of k activations, and of their transposed copy; multiples of 64.  k: a
- * multiple of 32 (Q8) or 256 (Q8K). */
+/* Return the bytes of m rows of k activations, and of their transposed copy (0: the form has none);
+ * multiples of 64.  k: a multiple of 32 (Q8) or 256 (Q8K).  init sets no copy; at: 64-aligned, borrowed */
 size_t kern_act_bytes(enum kern_form form, int m, int k);
 size_t kern_transposed_bytes(enum kern_form form, int m, int k);
 void kern_act_init(struct kern_act *x, enum kern_form form, void *at, int m, int k);
@@ -171,7 +171,9 @@ struct kern_mm {
 	              size_t bytes)) /* reads bytes, a multiple of 512, once; *sink: their sum */ \
 	S(peak_fma, (double *ops, float *sink, int reps)) /* fma alone; *ops: their number */
 /* attn_merge: m, l [splits][heads], parts [splits][heads][dv] -> o [heads][dv], normalised; splits
- * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i */
+ * ascending: M = max m; o = sum exp(m_i - M) parts_i / sum exp(m_i - M) l_i
+ * swiglu_mul: y = g sigmoid(1.702 g) (u + 1), with g = min(g, limit), u in [-limit, limit]; y may be g or
+ * u, as it may be x or g in sigmoid_mul.  conv, delta, KERN_SLOTS_ENCODER: kern/state.h */
 
 struct kern {
 	const char *name;
@@ -189,11 +191,10 @@ struct kern {
 	struct kern_mm mm_bf16[INFER_TYPE_COUNT];
 };
 void kern_act_bf16(struct kern *k); /* use bf16 activations: mm becomes mm_bf16 */
-
 /* Return ref, overlaid by each row of isa_list.h whose needs are in `have` (CPU_* bits). */
 struct kern kern_select(uint64_t have);
 const char *kern_name(unsigned i); /* name of row i of isa_list.h; NULL if there is no such row */
-uint64_t kern_needs(unsigned i);
-/* Reduce *have to the named set and narrower ones.  INFER_EUNSUP: no such set, or not supported */
+uint64_t kern_needs(unsigned i);   /* its CPU_* bits; 0: the same */
+/* Reduce *have to the named set and narrower ones.  INFER_EUNSUP, *have unchanged: unknown or lacking */
 int kern_limit(uint64_t *have, const char *name, infer_error *err);
 #endif

@@ -2,7 +2,7 @@
  *
  * One address-space reservation holds the page records of all groups, the block tables of all sequences,
  * the tree nodes, their keys and the hash tables. Parts that are not used are never touched and take no
- * memory. */
+ * memory. All functions: the thread that steps the engine, no lock; none fails unless noted. */
 #ifndef KV_INNER_H
 #define KV_INNER_H
 #include "base/sip.h"
@@ -47,10 +47,9 @@ struct group {
 	const struct backend_kind *backend;
 	struct page *pages;
 	uint32_t capacity;
-	uint32_t n_touched; /* pages [n_touched, capacity) were never used */
-	uint32_t free;      /* head of the free list of touched pages */
-	struct list
-		evictable; /* pages owned by the tree alone; unused for KV_FULL, where nodes are evicted */
+	uint32_t n_touched;    /* pages [n_touched, capacity) were never used */
+	uint32_t free;         /* head of the free list of touched pages */
+	struct list evictable; /* pages of the tree alone; KV_FULL: unused, nodes are evicted */
 	/* Swap slots in host memory. slots[i]: the free slot after i. */
 	unsigned char *slot_base;
 	uint32_t *slots, slot_capacity, slots_touched, slot_free;
@@ -122,26 +121,27 @@ void kv_list_push(struct list *l, uint32_t i); /* at the head */
 void kv_list_remove(struct list *l, uint32_t i);
 
 /* page.c: allocate a page of group g with one reference. Evicts if the budget is used up; the caller has
- * checked that enough is evictable. */
+ * checked that enough is evictable. Then add or drop a reference: with the last the page is freed. */
 uint32_t kv_page_alloc(struct kv *kv, int g);
 void kv_page_retain(struct kv *kv, int g, uint32_t p);
 void kv_page_release(struct kv *kv, int g, uint32_t p);
-/* Make tree node `node` an owner of the page, or no longer one. */
+/* Make tree node `node` an owner of the page, with a reference, or no longer one. */
 void kv_page_share(struct kv *kv, int g, uint32_t p, uint32_t node);
 void kv_page_unshare(struct kv *kv, int g, uint32_t p);
 
-/* radix.c: find the child of `parent` (NONE: the root) whose keys equal key[0 .. kv->page). NONE if there is
- * none. */
+/* radix.c: find the child of `parent` (NONE: the root) whose keys equal key[0 .. kv->page); NONE: no such
+ * child. Its users stay as they are. */
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
-/* Add a child of `parent` with n keys, one user and no pages. If the table is full, evicts the least
- * recently used node, and returns NONE if every node has users. Drops idle partial leaves whose keys
- * are a prefix of the new node's. */
+/* Add a child of `parent` with n keys (copied), one user and no pages. If the table is full, evicts the
+ * least recently used node, and returns NONE if every node has users. Drops idle partial leaves whose
+ * keys are a prefix of the new node's. */
 uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key, int32_t n);
 /* Iterate over the children of `parent` that begin with `first`, newest first; NONE at the end. */
 uint32_t kv_tree_first_sibling(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first);
 uint32_t kv_tree_next_sibling(const struct kv *kv, uint32_t node);
+/* Add or remove a user of this node, not of its ancestors. Without users it is idle, so evictable. */
 void kv_tree_retain(struct kv *kv, uint32_t node);
-void kv_tree_release(struct kv *kv, uint32_t node); /* idle, so evictable, without users */
+void kv_tree_release(struct kv *kv, uint32_t node);
 /* Evict the least recently used: one page of a group on `device` (NULL: any device) that only the tree
  * owns, or one idle node with its pages. Returns 0 if there is nothing to evict. */
 int kv_tree_evict(struct kv *kv, const struct device *device);

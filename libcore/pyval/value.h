@@ -97,7 +97,7 @@ struct pyrun;
 
 /* Operations on values that the renderer creates. */
 struct pyhost {
-	/* pyiter_next of a generator or a loop */
+	/* Set *out to the next item of a generator or a loop: 1; 0: the end, or r->rc is set */
 	int (*next)(struct pyrun *r, struct pyval v, struct pyval *out);
 	/* Attribute of a loop or a macro: returns 1 and *out, or 0 if there is none or r->rc is
 	 * set. */
@@ -105,7 +105,8 @@ struct pyhost {
 	const struct pystr *(*macro_name)(struct pyval macro);
 };
 
-/* One run. The renderer sets name, host, in, the limits, trusted and err. */
+/* One run. The renderer sets name, host, in, the limits, trusted and err, and clears all
+ * else. It initialises the arena and frees it. */
 struct pyrun {
 	const char *name; /* of the template; messages begin with it and with `line` */
 	const struct pyhost *host;
@@ -135,13 +136,14 @@ static inline int py_is_num(struct pyval v) { return py_is_int(v) || v.type == P
 static inline int py_is_seq(struct pyval v) { return v.type == PY_LIST || v.type == PY_TUPLE; }
 static inline double py_num(struct pyval v) { return v.type == PY_FLOAT ? v.f : (double)v.i; }
 
-/* All functions below that return int, unless noted: INFER_OK, or the code of the run. *out is set
- * on success. */
+/* All functions below that return int, unless noted: INFER_OK, or r->rc. *out is set on success.
+ * INFER_EFORMAT  what Python would raise, or the limit of steps, time or nesting
+ * INFER_ENOMEM   the limit of bytes, or memory */
 
 /* Make a string from a copy of s[0 .. n). */
 int py_str(struct pyrun *r, struct pyval *out, const char *s, size_t n, enum py_origin from);
-int py_lit(struct pyrun *r, struct pyval *out, const char *s); /* a string of this program */
-/* Make the substring s[at .. at + n), in bytes, which are shared. */
+int py_lit(struct pyrun *r, struct pyval *out, const char *s); /* a copy of a literal of ours */
+/* Make the substring s[at .. at + n), in bytes, which are shared; at + n <= s->len. */
 int py_sub(struct pyrun *r, struct pyval *out, const struct pystr *s, size_t at, size_t n);
 /* Make an empty PY_LIST or PY_TUPLE with room for cap items. */
 int py_list(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap);
@@ -149,25 +151,26 @@ int py_push(struct pyrun *r, struct pyval list, struct pyval item);
 /* Make an empty PY_DICT or PY_NS with room for cap pairs. */
 int py_dict(struct pyrun *r, struct pyval *out, enum py_type type, size_t cap);
 /* Make an undefined value: attribute `name` of the type `owner`, or the variable `name` if owner is
- * NULL; or one with a message of its own, which is not copied. */
+ * NULL; or one with a message of its own. owner, *name and why are not copied. */
 int py_undef(struct pyrun *r, struct pyval *out, const char *owner, const struct pystr *name);
 int py_undef_why(struct pyrun *r, struct pyval *out, const char *why);
 int py_undef_fail(struct pyrun *r, struct pyval v); /* fail as a use of v does */
 int py_concat(struct pyrun *r, struct pyval *out, const struct pystr *a, const struct pystr *b);
-/* Return the byte offset of the first occurrence of `what` in s[from .. to), or SIZE_MAX. */
+/* Return the byte offset of the first occurrence of `what` in s[from .. to), or SIZE_MAX: there is
+ * none, or r->rc is set. from <= to <= s->len */
 size_t pystr_find(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                   const struct pystr *what);
-/* Return that of the last occurrence. */
+/* Return that of the last occurrence, likewise. */
 size_t pystr_rfind(struct pyrun *r, const struct pystr *s, size_t from, size_t to,
                    const struct pystr *what);
 /* Escape HTML, unless s is safe; the result is safe. */
 int py_escape(struct pyrun *r, struct pyval *out, const struct pystr *s);
-/* Convert JSON; strings share the bytes of j. Their origin is the context. The origin is the
- * template if the key is in r->trusted, for any string at the top, and below it for words of lower
- * case letters and "_". */
+/* Convert JSON; strings share the bytes of j, which must outlive the run. Their origin is the
+ * context. The origin is the template if the key is in r->trusted, for any string at the top, and
+ * below it for words of lower case letters and "_". */
 int py_from_json(struct pyrun *r, struct pyval *out, const struct json *j);
 
-const char *py_type_name(struct pyval v);                   /* Python's name of the type */
+const char *py_type_name(struct pyval v);                   /* Python's name of the type; static */
 int py_true(struct pyval v);                                /* bool(v): 0 or 1 */
 int py_same(struct pyval a, struct pyval b);                /* a is b: 0 or 1 */
 int py_eq(struct pyrun *r, struct pyval a, struct pyval b); /* a == b: 0 or 1; failed: 0, r->rc */
@@ -175,7 +178,7 @@ int py_eq(struct pyrun *r, struct pyval a, struct pyval b); /* a == b: 0 or 1; f
 int py_cmp(struct pyrun *r, struct pyval a, struct pyval b, const char *op, int *sign);
 int py_in(struct pyrun *r, struct pyval item, struct pyval where, int *yes); /* item in where */
 int py_len(struct pyrun *r, struct pyval v, size_t *n);                      /* len(v) */
-size_t py_chars(struct pyrun *r, const struct pystr *s);                     /* code points */
+size_t py_chars(struct pyrun *r, const struct pystr *s); /* code points, even if r->rc gets set */
 
 /* Find the index of a key, or d->n. An unhashable key fails. */
 int pydict_find(struct pyrun *r, const struct pydict *d, struct pyval key, size_t *at);

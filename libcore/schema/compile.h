@@ -7,7 +7,13 @@
  *
  * A dynamic scope stores, for each name of dynamic anchors, the outermost resource that was entered
  * and has such an anchor. Scope 0 has none. It is the only scope unless several resources share a
- * name. */
+ * name.
+ *
+ * Functions that return int, unless noted: INFER_OK or an error, also in c->w.err. Results
+ * are in the memory of c->w, or automata of c->g: both are freed with the grammar.
+ * INFER_EUNSUP  cannot be enforced, or the budget is used up; the schema is too large
+ * INFER_EINVAL  an invalid schema, by the JSON pointer of the keyword
+ * INFER_ENOMEM */
 #ifndef SCHEMA_COMPILE_H
 #define SCHEMA_COMPILE_H
 #include "base/json.h"
@@ -36,6 +42,7 @@ struct unique {
 
 struct memo;
 
+/* On the stack of schema_goal_of, which sets it up. */
 struct schema {
 	struct work w;
 	struct grammar *g;
@@ -79,24 +86,24 @@ static inline uint32_t lit_not(uint32_t lit) { return lit ^ 1; }
 
 /* ---- expand.c ---- */
 
-/* Return the goal of a set of literals (sorted in place), or NOWHERE if they contradict each
- * other. */
+/* Set *goal to the goal of a set of literals (sorted in place), or to NOWHERE if they contradict
+ * each other. */
 int schema_goal(struct schema *c, uint32_t *lits, uint32_t n, uint32_t *goal);
 /* Append the alternatives of a goal to it, for all types. */
 int schema_expand(struct schema *c, uint32_t goal);
-/* Return the strings that satisfy a literal. */
+/* Set *out to the strings that satisfy a literal. */
 int schema_matching_names(struct schema *c, uint32_t lit, const struct dfa **out);
 /* Append a copy of c->branch to the branches made; *out may be changed. */
 int schema_fork(struct schema *c, struct branch **out);
-/* Add a condition to a branch: a literal, a literal or keyword (late: applied after others), a
- * fact, an automaton of numbers or strings. The branch becomes dead if it is seen to be
- * unsatisfiable. */
+/* Add a condition to a branch: a literal (mask: as in struct todo), a literal or keyword (late:
+ * applied after others), a fact, an automaton of numbers or strings, which is borrowed from c->g.
+ * *like is copied. The branch becomes dead if it is seen to be unsatisfiable. */
 int schema_require(struct schema *c, struct branch *b, uint32_t lit, uint32_t mask);
 int schema_add_todo(struct schema *c, struct branch *b, const struct todo *like, int late);
 int schema_add_fact(struct schema *c, struct branch *b, const struct fact *like);
 int schema_narrow(struct schema *c, struct branch *b, const struct dfa *d);
 
-/* ---- apply.c, member.c: as keyword_apply ---- */
+/* ---- apply.c, member.c: as keyword_apply (keyword.h): branches are appended to c->made ---- */
 
 /* Apply any keyword. */
 int schema_apply(struct schema *c, const struct todo *it);
@@ -107,17 +114,18 @@ int schema_constant(struct schema *c, const struct todo *it);
 
 /* ---- disjoint.c ---- */
 
-/* True if no value of c->type satisfies the schemas at both locations; 0: unknown. */
+/* True if no value of c->type satisfies the schemas at both locations; 0: unknown, or the budget is
+ * used up. */
 int schema_disjoint(struct schema *c, uint32_t a, uint32_t b);
 
 /* ---- array.c, object.c, unique.c ---- */
 
-/* Make the shape of a branch for arrays or objects. out->array, out->object stay NULL if it has no
- * values. */
+/* Make the shape of a branch for arrays or objects: set out->shape and out->array or out->object,
+ * which stays NULL if it has no values. */
 int schema_array(struct schema *c, const struct branch *b, struct alt *out);
 int schema_object(struct schema *c, const struct branch *b, struct alt *out);
 /* Count, for each state of d, the words accepted from it. UINT64_MAX: more than any array has
- * elements. *out stays NULL if that is so for all states. */
+ * elements. *out is unchanged (NULL before) if that is so for all states. */
 int schema_followers(struct schema *c, const struct dfa *d, const uint64_t **out);
 /* Count the values of the goals of elements under uniqueItems.
  * INFER_EUNSUP  an array may need more distinct values than its elements have */

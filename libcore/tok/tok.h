@@ -1,5 +1,6 @@
-/* tok/tok.h - the inside of a tokenizer.  Immutable once open; the mutable state of an encode call
- * is struct tok_run.
+/* tok/tok.h - the inside of a tokenizer.  Immutable once open: any thread; the mutable state of an
+ * encode call is struct tok_run, confined to its caller.  Tokens are pushed to r->ids: without memory
+ * ids.bad is set, and the encode call returns INFER_ENOMEM at its end.
  *
  * A kind of tokenizer is one const struct tok_model, named in model_list.h.  A reader (gguf.c)
  * fills the first half of struct infer_tokenizer and a tok_source; tok_build checks them and builds
@@ -113,7 +114,8 @@ struct infer_tokenizer {
 };
 
 struct tok_pipe;
-/* Input of tok_build besides the first half of the tokenizer.  Merges are read once, in order. */
+/* Input of tok_build besides the first half of the tokenizer, borrowed for the call.  Merges are
+ * read once, in order. */
 struct tok_source {
 	const char *name; /* for messages */
 	uint32_t n_merges;
@@ -137,23 +139,27 @@ struct tok_model {
 	int add_bos, add_eos, add_sep, add_space, squeeze;
 	int scored;       /* the file must have scores */
 	uint32_t longest; /* most bytes of a piece: longer ones are refused; 0: no limit */
-	/* Build the tables of this kind, in addition to the common ones; close frees them. */
+	/* Build the tables of this kind, in addition to the common ones.  close frees them, after a
+	 * failure too.  INFER_EFORMAT INFER_EUNSUP INFER_ENOMEM */
 	int (*open)(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 	void (*close)(struct infer_tokenizer *t);
 	/* Write the string of a normal piece to out (space for n + 8 bytes); returns its bytes. */
 	size_t (*text)(const struct infer_tokenizer *t, const char *piece, size_t n, char *out);
-	/* Push the tokens of a word, if the tokenizer has a pipe; NULL: the kind has no pipes. */
+	/* Push the tokens of a word, if the tokenizer has a pipe; NULL: the kind has no pipes.
+	 * INFER_ENOMEM */
 	int (*word)(struct tok_run *r, const char *s, size_t n, infer_error *err);
-	/* Push the tokens of text between added tokens. */
+	/* Push the tokens of text between added tokens.  INFER_ENOMEM; INFER_EUNSUP: spm.h */
 	int (*encode)(struct tok_run *r, const char *s, size_t n, infer_error *err);
 };
 const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: unknown name */
 
 /* tok.c */
 /* Like infer_encode; content (NULL, or [n]) marks bytes of messages, which must not become control
- * tokens or tokens that end generation. */
+ * tokens or tokens that end generation.  Fails as infer_encode. */
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
+/* Check what the reader set, and build the tables.  INFER_EFORMAT INFER_EUNSUP INFER_ENOMEM: free t by
+ * infer_tokenizer_close. */
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 /* Derive what depends on the flags set by the reader.  INFER_OK or INFER_ENOMEM */
 int tok_settle(struct infer_tokenizer *t);
@@ -170,7 +176,7 @@ static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its 
 /* Return the code point of a byte in the alphabet of byte-level BPE. */
 uint32_t tok_letter(unsigned char b);
 int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
-/* Push the byte tokens of s, or the unknown token. */
+/* Push the byte tokens of s, or the unknown token; r->lost is set if there is neither. */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
 /* Push the ids of a short word from the cache: 1.  0: it is not cached; *slot: where tok_word_put
  * stores it (or NULL). */
@@ -179,7 +185,8 @@ int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **s
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);
 
 /* map.c; the inline part is in tok/key.h */
-int tok_map_new(struct tok_map *m, uint32_t n); /* for n entries; INFER_OK or INFER_ENOMEM */
+/* Make a table for n entries; free m->slot by mem_free.  INFER_OK or INFER_ENOMEM */
+int tok_map_new(struct tok_map *m, uint32_t n);
 /* Fill the table; nonzero if some strings are equal. */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3]);
 /* Return the id of a piece, or -1.  Reads no byte from `end` on; it is faster if end is beyond s +

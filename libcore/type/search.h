@@ -4,6 +4,7 @@
  * All arithmetic is IEEE single precision in vectors of four lanes, which every compiler turns into
  * the same operations in the same order: the bytes are the same on every machine.  A sum over
  * values adds value i to lane i % 4 in turn, then computes (lane 0 + lane 2) + (lane 1 + lane 3).
+ * All functions: any thread; they use only their arguments, allocate nothing and cannot fail.
  *
  *   search_scale.h      value = d q: one scale per block
  *   search_affine.h     value = a q + c: a scale and an offset
@@ -57,6 +58,7 @@ struct search_table {
 	int8_t nearest[512];
 	uint8_t code[256];
 };
+/* Fill *t; the codes of values that are not in the table stay as they are. */
 void search_table_init(struct search_table *t, const int8_t values[16]);
 
 /* The grid -1, 0, 1. */
@@ -67,8 +69,8 @@ struct search_grid search_iq4(struct search_table *t);
  * borrowed. */
 struct search_grid search_fp4(struct search_table *t);
 
-/* Return the value of largest magnitude among those above SEARCH_MIN_WEIGHT; of equal ones, the
- * first. */
+/* Return the value of largest magnitude in n vectors whose weight is above SEARCH_MIN_WEIGHT, or in
+ * all if that is below SEARCH_MIN_VALUE; of equal ones, the first. */
 float search_farthest(const search_v4 *x, const search_v4 *w, int n);
 
 /* Sums for codes q: xq = sum w x q, qq = sum w q q. */
@@ -76,18 +78,18 @@ struct search_fit {
 	float xq, qq;
 };
 
-/* Load a block.  src: f32 [n], n a multiple of 4 up to 256.  importance, how: as in struct type's
- * encode. */
+/* Load a block.  src: f32 [n], n a multiple of 4 up to 256.  importance (NULL: all weights are 1),
+ * how: as in struct type's encode. */
 void search_load(struct search *s, const float *src, const float *importance, int n, int how);
 /* Set only unit and per_unit, for values of magnitude up to top. */
 void search_set_unit(struct search *s, float top);
-/* Return the finite F16 nearest to x. */
+/* Return the finite F16 nearest to x; NaN stays NaN. */
 uint16_t search_nearest_f16(float x);
-/* Return the F16 nearest to x * unit.  *x is replaced by its value. */
+/* Return the F16 nearest to *x * unit, and set *x to its value / unit. */
 uint16_t search_round_f16(const struct search *s, float *x);
 /* The same, but never rounds a nonzero number to 0. */
 uint16_t search_round_f16_nonzero(const struct search *s, float *x);
-void search_put_f16(uint8_t to[2], uint16_t h);
+void search_put_f16(uint8_t to[2], uint16_t h); /* as in files: little-endian */
 
 static inline float search_sum(search_v4 v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
@@ -150,10 +152,10 @@ static inline search_v4 search_nearest(search_v4 t, const struct search_grid *g)
 		            g->nearest[i[3]] };
 }
 
-/* Write the grid value nearest to x / a of n vectors.  a 0: the value nearest to 0. */
+/* Write the grid value nearest to x / a of n vectors to q [4 n].  a 0: the value nearest to 0. */
 void search_codes(int8_t *q, const search_v4 *x, int n, float a, const struct search_grid *g);
 
-/* Write small integers of n vectors as bytes. */
+/* Write small integers of n vectors as bytes, to [4 n]. */
 void search_put_codes(int8_t *to, const search_v4 *v, int n);
 
 /* Return the scale of a group of n vectors without a search: its largest value becomes g->plain. */

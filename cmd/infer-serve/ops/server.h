@@ -34,24 +34,27 @@ enum stop {
 	STOP_WORK, /* workers, loader and batches end */
 	STOP_ALL,  /* the thread that steps engines, too */
 };
+/* Owned by serve(), which initialises it before the threads start and frees it after they end.
+ * Members above `lock` are constant in between, except as noted. */
 struct server {
 	const struct serve_opts *o;
 	const struct opt *rows; /* of the command line */
-	infer_writer *writer;   /* of the engine's thread */
-	struct buf scratch;     /* of the engine's thread */
+	infer_writer *writer;   /* used by the engine's thread only */
+	struct buf scratch;     /* used by the engine's thread only */
 	int64_t started;        /* seconds since 1970 */
 	struct sip_key secret;  /* of names and salts */
-	struct access access;   /* log */
+	struct access access;   /* log; has a lock of its own */
 	int otlp_fd;            /* a pipe; -1: no spans */
 	pid_t otlp_pid;
-	struct store store;      /* of --files-dir */
-	struct batches *batches; /* of batch/ */
-	struct http *http;       /* of http/; NULL before http_open and after http_close */
+	struct store store;      /* of --files-dir; shared */
+	struct batches *batches; /* of batch/; its lists are guarded by lock */
+	struct http *http;       /* of http/; set by http_open; NULL before, and after http_close */
 
 	pthread_mutex_t lock;
 	/* guarded by lock */
-	/* Mark requests whose clients left, and return when to call it again.  NULL: no clients
-	 * yet. */
+	/* Mark requests whose clients left.  Any thread that holds lock.  now_ns: clock_now_ns.
+	 * Returns the time of the next call on that clock; INT64_MAX: not needed.  NULL: there are
+	 * no clients yet. */
 	int64_t (*find_gone)(struct server *s, int64_t now_ns);
 	struct http_request *http_requests; /* list of http/ */
 	struct keys keys;
@@ -69,10 +72,10 @@ struct server {
 	struct work_queue work;                 /* requests for a worker */
 	struct api_request *inbox, *inbox_last; /* of the engine's thread, by next */
 	pthread_cond_t engine_wake;
-	int steps;            /* the engine's thread runs */
+	int steps;            /* 1: the engine's thread runs */
 	int cut;              /* requests that run end now, with an error */
 	enum stop stop;       /* threads end */
 	int closing;          /* connections end */
-	_Atomic int draining; /* no new requests are accepted */
+	_Atomic int draining; /* 1: no new requests are accepted; any thread, without lock */
 };
 #endif

@@ -11,7 +11,9 @@
  *
  * The host computes experts whose weights are on_host, between two launches (host_experts.c).  In
  * such a plan cuda_begin launches up to the first CUDA_DO_HOST_COMPUTE and cuda_end runs the rest.
- * It captures no CUDA graphs. */
+ * It captures no CUDA graphs.
+ *
+ * Confined to the backend's thread.  A plan borrows b, w and all pointers of m. */
 #ifndef BACKEND_CUDA_PLAN_H
 #define BACKEND_CUDA_PLAN_H
 #include "backend/check.h"
@@ -169,19 +171,21 @@ struct backend_plan {
 	int next_launch; /* all earlier launches are enqueued */
 };
 
-/* plan.c: slots of struct backend_kind */
+/* plan.c: slots of struct backend_kind; *out is NULL on failure.  INFER_EUNSUP names the node,
+ * INFER_EINVAL: a bad graph; INFER_ENOMEM; cuda_plan also INFER_EDEVICE */
 int cuda_need(struct backend_need *need, struct backend *b, const struct backend_model *m,
               const struct backend_size *size, infer_error *err);
 int cuda_plan(struct backend_plan **out, struct backend *b, const struct backend_weights *w,
               const struct backend_model *m, const struct backend_size *size, infer_error *err);
 void cuda_plan_free(struct backend_plan *p);
-/* Return the last made activation of a node in a form; NULL if no stage makes it. */
+/* Return the last made activation of a node in a form, borrowed from p; NULL if no
+ * stage makes it. */
 const struct cuda_act *cuda_act_find(const struct backend_plan *p, int32_t node, int form);
 
 /* emit.c: fill in the launches of all stages, upload the constants of the plan.  INFER_EDEVICE */
 int cuda_emit(struct backend_plan *p, infer_error *err);
 
-/* run.c: slots of struct backend_kind */
+/* run.c: slots of struct backend_kind; also INFER_EDEVICE, INFER_ENOMEM */
 int cuda_begin(struct backend_plan *p, const struct backend_step *s, infer_error *err);
 int cuda_end(struct backend_plan *p, struct backend_result *r, infer_error *err);
 
