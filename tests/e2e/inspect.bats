@@ -286,13 +286,13 @@ id_of() # FILE...: the shards
 	case $(json described.sources.memory_gb_s <b) in https://*) ;; *) false ;; esac
 	fails 2 "'h101' is not a machine of the library; did you mean h100" infer-inspect hw --hw h101
 	fails 2 'only accelerators can have a number' infer-inspect hw --hw 'epyc-9654*2'
-	fails 2 'behind \* stands a number' infer-inspect hw --hw 'h100*x'
+	fails 2 '\* must be followed by a number' infer-inspect hw --hw 'h100*x'
 	infer-inspect hw --hw epyc-9654+rtx-4090 --json >c
 	same 1 "$(json described.gpu.count <c)"
 	printf 'name: x\nmemory_bytes: 1\n' >y.yaml
 	fails 3 'y.yaml: line 1, column 1: a machine needs memory_bytes and memory_gb_s' infer-inspect hw --hw y.yaml
 	printf 'name: x\nmemori: 1\n' >y.yaml
-	fails 3 "y.yaml: line 2, column 1: no figure of a machine is called 'memori'" infer-inspect hw --hw y.yaml
+	fails 3 "y.yaml: line 2, column 1: 'memori' is not a figure of a machine" infer-inspect hw --hw y.yaml
 	fails 1 'No such file' infer-inspect hw --hw ./none.yaml
 	fails 2 'go with hw and plan only' infer-inspect show --again
 }
