@@ -12,6 +12,18 @@
 #include "sample/stage_list.h"
 #undef STAGE
 /* clang-format off */
+/* The enum decides the default order: stage_list.h must have the same order. */
+enum {
+	LIST_END,
+#define STAGE(row, id) LIST_##row,
+#include "sample/stage_list.h"
+#undef STAGE
+	LIST_COUNT
+};
+#define STAGE(row, id) \
+	_Static_assert((int)(id) == (int)LIST_##row, "stage_list.h has the order of enum infer_stage: " #row);
+#include "sample/stage_list.h"
+#undef STAGE
 const struct stage *stage_get(int stage)
 {
 	switch ((enum infer_stage)stage) { /* no default: the compiler names what the list lacks */

@@ -48,7 +48,7 @@ static inline void options_add(struct options *t, const struct opt *o, const cha
 	t->argv[t->argc] = NULL;
 }
 
-/* Find the row of a term in a list of `with` or `without`, and its word. */
+/* Find the row of a term in a list of `with` or `without`, and its word. Returns NULL if there is none. */
 static inline const struct opt *options_term(const struct options *t, const char *list,
                                              char word[32])
 {
@@ -60,7 +60,6 @@ static inline const struct opt *options_term(const struct options *t, const char
 		                                       : o->name && strlen(o->name) == name &&
 		                                                 !memcmp(o->name, list, name)))
 			return o;
-	fail_msg("a list names the option %.*s, which does not exist", (int)name, list);
 	return NULL;
 }
 
@@ -178,6 +177,69 @@ static inline void options_try(struct options *t, const struct opt *o)
 	}
 }
 
+/* True if `word` is a value of the option: "a|b" or "[=a|b]". */
+static inline int options_has_value(const struct opt *o, const char *word)
+{
+	if (o->kind != OPT_PICK)
+		return 0;
+	for (const char *at = o->arg + (*o->arg == '[' ? 2 : 0);; at++) {
+		size_t n = strcspn(at, "|]");
+
+		if (n == strlen(word) && !memcmp(at, word, n))
+			return 1;
+		at += n;
+		if (*at != '|')
+			return 0;
+	}
+}
+
+/* Every term of a list must be an option of the table, and its word one of the option's values. */
+static inline void options_check_list(const struct options *t, const char *of, const char *field,
+                                      const char *list)
+{
+	for (size_t n; list && *list; list += n + (list[n] == ' ')) {
+		char word[32];
+		const struct opt *o = options_term(t, list, word);
+
+		n = strcspn(list, " ");
+		if (!o)
+			fail_msg("%s: .%s names the option '%.*s', which no row has", of, field,
+			         (int)n, list);
+		if (*word && !options_has_value(o, word))
+			fail_msg("%s: .%s has '%.*s', which is not a value of that option", of,
+			         field, (int)n, list);
+	}
+}
+
+/* True if a list has an option of this name. */
+static inline int options_list_has(const char *list, const char *name, size_t len)
+{
+	for (size_t n; list && *list; list += n + (list[n] == ' ')) {
+		n = strcspn(list, " ");
+		if (strcspn(list, " =") == len && !memcmp(list, name, len))
+			return 1;
+	}
+	return 0;
+}
+
+/* Check the lists of a row by name, before opt_check() uses them. Help that begins with "with --x:"
+ * needs x in `.with`. */
+static inline void options_check_names(const struct options *t, const struct opt *o)
+{
+	char name[OPT_NAME_MAX + 3];
+
+	opt_name(o, name);
+	options_check_list(t, name, "with", o->with);
+	options_check_list(t, name, "without", o->without);
+	if (!o->help || strncmp(o->help, "with --", 7) != 0)
+		return;
+	size_t n = strcspn(o->help + 7, ": ");
+
+	if (!options_list_has(o->with, o->help + 7, n))
+		fail_msg("%s: its help begins with 'with --%.*s', but .with does not have it", name,
+		         (int)n, o->help + 7);
+}
+
 /* Check every row of a table: its modes, with and without. names: sub-commands, or NULL. */
 static inline void options_check_rows(const struct opt *table, const char *const *names)
 {
@@ -186,6 +248,9 @@ static inline void options_check_rows(const struct opt *table, const char *const
 
 	opt_rows(t.rows, table);
 	t.modes = (struct opt_modes){ 1, names };
+	for (const struct opt *o = t.rows; o->kind != OPT_END; o++)
+		if (o->kind != OPT_GROUP)
+			options_check_names(&t, o);
 	for (const struct opt *o = t.rows; o->kind != OPT_END; o++) {
 		assert_in_range(o->at, 0, OPTIONS_BYTES - sizeof(struct opt_list));
 		if (o->kind == OPT_GROUP || o->kind == OPT_LAST || o->kind == OPT_HELP)

@@ -242,6 +242,15 @@ static int count(const struct arch *a, const struct arch_tensor *t, const char *
 	return n;
 }
 
+/* True if names.txt has a line of the class. */
+static int has_lines(const char *cls)
+{
+	for (int i = 0; i < n_lines; i++)
+		if (!strcmp(lines[i].cls, cls))
+			return 1;
+	return 0;
+}
+
 /* A class has all that its architecture cannot be without, in both layers, and of the two kinds of
  * FFN one, or, where its checkpoints differ, both. */
 static void check_class(const struct arch *a, const char *cls)
@@ -281,8 +290,12 @@ static void test_every_class_is_whole(void **state)
 	(void)state;
 	for (int i = 0; (a = arch_row_at(i)); i++) {
 		assert_non_null(a->hf[0]);
-		for (size_t k = 0; k < sizeof a->hf / sizeof *a->hf && a->hf[k]; k++)
+		for (size_t k = 0; k < sizeof a->hf / sizeof *a->hf && a->hf[k]; k++) {
+			if (!has_lines(a->hf[k]))
+				fail_msg("class %s: no lines in tests/golden/hf/names.txt",
+				         a->hf[k]);
 			check_class(a, a->hf[k]);
+		}
 	}
 }
 
