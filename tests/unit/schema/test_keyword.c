@@ -26,65 +26,76 @@ static const struct list_row {
 enum { N_LIST = sizeof list / sizeof *list };
 
 /* A schema with the keyword, a value that satisfies it and one that does not because of the
- * keyword. ' stands for " everywhere. */
+ * keyword.  ' stands for " everywhere.
+ * wrong   a value that the keyword does not take; "": it takes any
+ * drafts  the drafts that have the keyword, independently of its row */
 static const struct example {
-	const char *name, *schema, *yes, *no;
+	const char *name, *schema, *yes, *no, *wrong;
+	int drafts;
 } examples[] = {
 	{ "$dynamicRef",
 	  "{'$id':'a:','$dynamicRef':'#n','$defs':{'x':{'$dynamicAnchor':'n','type':'null'}}}",
-	  "null", "1" },
+	  "null", "1", "1", IN_2020 },
 	{ "$recursiveRef",
 	  "{'$schema':'https://json-schema.org/draft/2019-09/"
 	  "schema','$id':'a:','items':{'$recursiveRef':'#'},'maxItems':1}",
-	  "[[]]", "[[1,2]]" },
-	{ "$ref", "{'$id':'a:','$ref':'#/$defs/n','$defs':{'n':{'type':'null'}}}", "null", "1" },
+	  "[[]]", "[[1,2]]", "1", IN_2019 },
+	{ "$ref", "{'$id':'a:','$ref':'#/$defs/n','$defs':{'n':{'type':'null'}}}", "null", "1", "1",
+	  ALL_DRAFTS },
 	{ "additionalItems",
 	  "{'$schema':'http://json-schema.org/draft-07/"
 	  "schema#','$id':'a:','items':[true],'additionalItems':false}",
-	  "[1]", "[1,2]" },
+	  "[1]", "[1,2]", "1", TO_2019 },
 	{ "additionalProperties", "{'properties':{'a':true},'additionalProperties':false}",
-	  "{'a':1}", "{'b':1}" },
-	{ "allOf", "{'allOf':[{'minimum':1},{'maximum':3}]}", "2", "4" },
-	{ "anyOf", "{'anyOf':[{'minimum':3},{'maximum':1}]}", "3", "2" },
-	{ "const", "{'const':'a'}", "'a'", "'b'" },
-	{ "contains", "{'contains':{'const':1}}", "[2,1]", "[2]" },
-	{ "dependencies", "{'dependencies':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}" },
-	{ "dependentRequired", "{'dependentRequired':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}" },
+	  "{'a':1}", "{'b':1}", "1", ALL_DRAFTS },
+	{ "allOf", "{'allOf':[{'minimum':1},{'maximum':3}]}", "2", "4", "{}", ALL_DRAFTS },
+	{ "anyOf", "{'anyOf':[{'minimum':3},{'maximum':1}]}", "3", "2", "{}", ALL_DRAFTS },
+	{ "const", "{'const':'a'}", "'a'", "'b'", "", FROM_6 },
+	{ "contains", "{'contains':{'const':1}}", "[2,1]", "[2]", "1", FROM_6 },
+	{ "dependencies", "{'dependencies':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}", "1",
+	  ALL_DRAFTS },
+	{ "dependentRequired", "{'dependentRequired':{'a':['b']}}", "{'a':1,'b':1}", "{'a':1}",
+	  "{'a':1}", FROM_2019 },
 	{ "dependentSchemas", "{'dependentSchemas':{'a':{'maxProperties':1}}}", "{'a':1}",
-	  "{'a':1,'b':1}" },
-	{ "else", "{'if':{'type':'null'},'else':{'minimum':3}}", "3", "2" },
-	{ "enum", "{'enum':[1,'a']}", "'a'", "2" },
-	{ "exclusiveMaximum", "{'exclusiveMaximum':3}", "2", "3" },
-	{ "exclusiveMinimum", "{'exclusiveMinimum':3}", "4", "3" },
-	{ "format", "{'format':'date'}", "'2024-02-29'", "'2023-02-29'" },
-	{ "if", "{'if':{'type':'null'},'then':false}", "1", "null" },
-	{ "items", "{'items':{'type':'null'}}", "[null]", "[1]" },
-	{ "maxContains", "{'contains':{'const':1},'maxContains':1}", "[1]", "[1,1]" },
-	{ "maxItems", "{'maxItems':1}", "[1]", "[1,2]" },
-	{ "maxLength", "{'maxLength':1}", "'a'", "'ab'" },
-	{ "maxProperties", "{'maxProperties':1}", "{'a':1}", "{'a':1,'b':1}" },
-	{ "maximum", "{'maximum':3}", "3", "4" },
-	{ "minContains", "{'contains':{'const':1},'minContains':2}", "[1,1]", "[1]" },
-	{ "minItems", "{'minItems':2}", "[1,2]", "[1]" },
-	{ "minLength", "{'minLength':2}", "'ab'", "'a'" },
-	{ "minProperties", "{'minProperties':2}", "{'a':1,'b':1}", "{'a':1}" },
-	{ "minimum", "{'minimum':3}", "3", "2" },
-	{ "multipleOf", "{'multipleOf':3}", "6", "7" },
-	{ "not", "{'not':{'type':'null'}}", "1", "null" },
-	{ "oneOf", "{'oneOf':[{'minimum':1},{'maximum':3}]}", "4", "2" },
-	{ "pattern", "{'pattern':'^a'}", "'ab'", "'ba'" },
+	  "{'a':1,'b':1}", "[]", FROM_2019 },
+	{ "else", "{'if':{'type':'null'},'else':{'minimum':3}}", "3", "2", "1", FROM_7 },
+	{ "enum", "{'enum':[1,'a']}", "'a'", "2", "{}", ALL_DRAFTS },
+	{ "exclusiveMaximum", "{'exclusiveMaximum':3}", "2", "3", "'1'", ALL_DRAFTS },
+	{ "exclusiveMinimum", "{'exclusiveMinimum':3}", "4", "3", "'1'", ALL_DRAFTS },
+	{ "format", "{'format':'date'}", "'2024-02-29'", "'2023-02-29'", "1", ALL_DRAFTS },
+	{ "if", "{'if':{'type':'null'},'then':false}", "1", "null", "1", FROM_7 },
+	{ "items", "{'items':{'type':'null'}}", "[null]", "[1]", "1", ALL_DRAFTS },
+	{ "maxContains", "{'contains':{'const':1},'maxContains':1}", "[1]", "[1,1]", "-1",
+	  FROM_2019 },
+	{ "maxItems", "{'maxItems':1}", "[1]", "[1,2]", "-1", ALL_DRAFTS },
+	{ "maxLength", "{'maxLength':1}", "'a'", "'ab'", "-1", ALL_DRAFTS },
+	{ "maxProperties", "{'maxProperties':1}", "{'a':1}", "{'a':1,'b':1}", "-1", ALL_DRAFTS },
+	{ "maximum", "{'maximum':3}", "3", "4", "'1'", ALL_DRAFTS },
+	{ "minContains", "{'contains':{'const':1},'minContains':2}", "[1,1]", "[1]", "-1",
+	  FROM_2019 },
+	{ "minItems", "{'minItems':2}", "[1,2]", "[1]", "-1", ALL_DRAFTS },
+	{ "minLength", "{'minLength':2}", "'ab'", "'a'", "-1", ALL_DRAFTS },
+	{ "minProperties", "{'minProperties':2}", "{'a':1,'b':1}", "{'a':1}", "-1", ALL_DRAFTS },
+	{ "minimum", "{'minimum':3}", "3", "2", "'1'", ALL_DRAFTS },
+	{ "multipleOf", "{'multipleOf':3}", "6", "7", "0", ALL_DRAFTS },
+	{ "not", "{'not':{'type':'null'}}", "1", "null", "1", ALL_DRAFTS },
+	{ "oneOf", "{'oneOf':[{'minimum':1},{'maximum':3}]}", "4", "2", "{}", ALL_DRAFTS },
+	{ "pattern", "{'pattern':'^a'}", "'ab'", "'ba'", "1", ALL_DRAFTS },
 	{ "patternProperties", "{'patternProperties':{'^a':{'type':'null'}}}", "{'a':null}",
-	  "{'a':1}" },
-	{ "prefixItems", "{'prefixItems':[{'type':'null'}]}", "[null]", "[1]" },
-	{ "properties", "{'properties':{'a':{'type':'null'}}}", "{'a':null}", "{'a':1}" },
-	{ "propertyNames", "{'propertyNames':{'maxLength':1}}", "{'a':1}", "{'ab':1}" },
-	{ "required", "{'required':['a']}", "{'a':1}", "{'b':1}" },
-	{ "then", "{'if':{'type':'number'},'then':{'minimum':3}}", "3", "2" },
-	{ "type", "{'type':'integer'}", "1", "1.5" },
-	{ "unevaluatedItems", "{'prefixItems':[true],'unevaluatedItems':false}", "[1]", "[1,2]" },
+	  "{'a':1}", "[]", ALL_DRAFTS },
+	{ "prefixItems", "{'prefixItems':[{'type':'null'}]}", "[null]", "[1]", "{}", IN_2020 },
+	{ "properties", "{'properties':{'a':{'type':'null'}}}", "{'a':null}", "{'a':1}", "[]",
+	  ALL_DRAFTS },
+	{ "propertyNames", "{'propertyNames':{'maxLength':1}}", "{'a':1}", "{'ab':1}", "1",
+	  FROM_6 },
+	{ "required", "{'required':['a']}", "{'a':1}", "{'b':1}", "[1]", ALL_DRAFTS },
+	{ "then", "{'if':{'type':'number'},'then':{'minimum':3}}", "3", "2", "1", FROM_7 },
+	{ "type", "{'type':'integer'}", "1", "1.5", "'x'", ALL_DRAFTS },
+	{ "unevaluatedItems", "{'prefixItems':[true],'unevaluatedItems':false}", "[1]", "[1,2]",
+	  "1", FROM_2019 },
 	{ "unevaluatedProperties", "{'properties':{'a':true},'unevaluatedProperties':false}",
-	  "{'a':1}", "{'b':1}" },
-	{ "uniqueItems", "{'uniqueItems':true}", "[1,2]", "[1,1]" },
+	  "{'a':1}", "{'b':1}", "1", FROM_2019 },
+	{ "uniqueItems", "{'uniqueItems':true}", "[1,2]", "[1,1]", "1", ALL_DRAFTS },
 };
 enum { N_EXAMPLES = sizeof examples / sizeof *examples };
 
@@ -127,17 +138,17 @@ static void test_sorted(void **state)
 	}
 }
 
+static const struct {
+	int draft, bit;
+} drafts[] = { { SCHEMA_4, IN_4 },
+	       { SCHEMA_6, IN_6 },
+	       { SCHEMA_7, IN_7 },
+	       { SCHEMA_2019, IN_2019 },
+	       { SCHEMA_2020, IN_2020 } };
+
 /* null is a wrong value for every keyword that does not take any value. */
 static void test_values(void **state)
 {
-	static const struct {
-		int draft, bit;
-	} drafts[] = { { SCHEMA_4, IN_4 },
-		       { SCHEMA_6, IN_6 },
-		       { SCHEMA_7, IN_7 },
-		       { SCHEMA_2019, IN_2019 },
-		       { SCHEMA_2020, IN_2020 } };
-
 	(void)state;
 	for (int i = 0; i < N_LIST; i++)
 		for (int k = 0; k < 5; k++) {
@@ -168,10 +179,58 @@ static const struct example *example_of(const char *name)
 	return NULL;
 }
 
+static int has_row(const char *name)
+{
+	for (int i = 0; i < N_LIST; i++)
+		if (!strcmp(list[i].name, name))
+			return 1;
+	return 0;
+}
+
+static int compile_value(struct grammar **g, const char *name, const char *text, int draft,
+                         infer_error *err)
+{
+	char schema[100];
+
+	snprintf(schema, sizeof schema, "{'%s':%s}", name, text);
+	return compile(g, schema, draft, err);
+}
+
+/* The row of an example has its drafts; it refuses the wrong value in each, and a boolean that is
+ * false constrains nothing. */
+static void check_row(const struct list_row *r, const struct example *e)
+{
+	infer_error err = { 0 };
+	struct grammar *g;
+
+	if (!e->wrong || !e->drafts)
+		fail_msg("%s: the example here has no wrong value or no drafts", r->name);
+	if (e->drafts != r->drafts)
+		fail_msg("%s: keyword_list.h has drafts %#x, the example here %#x", r->name,
+		         (unsigned)r->drafts, (unsigned)e->drafts);
+	for (int k = 0; *e->wrong && k < 5; k++) {
+		if (!(e->drafts & drafts[k].bit))
+			continue;
+		if (compile_value(&g, r->name, e->wrong, drafts[k].draft, &err) != INFER_EINVAL)
+			fail_msg("%s: %s is not refused as a wrong value", r->name, e->wrong);
+	}
+	if (r->value != V_BOOL)
+		return;
+	if (compile_value(&g, r->name, "false", 0, &err))
+		fail_msg("%s: false: %s", r->name, err.message);
+	if (admits(g, e->yes) != 1 || admits(g, e->no) != 1)
+		fail_msg("%s: false must admit %s and %s", r->name, e->yes, e->no);
+	ir_free(g);
+}
+
 /* Every function is reached, enforces its keyword, and the negation of its keyword. */
 static void test_enforced(void **state)
 {
 	(void)state;
+	for (int k = 0; k < N_EXAMPLES; k++)
+		if (!has_row(examples[k].name))
+			fail_msg("%s: has an example here and no row in keyword_list.h",
+			         examples[k].name);
 	for (int i = 0; i < N_LIST; i++) {
 		const struct example *e = example_of(list[i].name);
 		infer_error err = { 0 };
@@ -183,6 +242,7 @@ static void test_enforced(void **state)
 			fail_msg("%s: has no example here", list[i].name);
 		if (!e)
 			continue;
+		check_row(list + i, e);
 		if (compile(&g, e->schema, 0, &err))
 			fail_msg("%s: %s", e->name, err.message);
 		if (admits(g, e->yes) != 1 || admits(g, e->no) != 0)
