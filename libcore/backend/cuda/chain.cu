@@ -60,7 +60,7 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 {
 	size_t row = (size_t)r->row;
 
-	switch (o->node.op) {
+	switch ((enum graph_op)o->node.op) {
 	case GRAPH_ATTN_TEMP:
 		chain_attn_temp(o, r, chain_own(r, o->node.cols), rows->pos, y, a);
 		break;
@@ -81,6 +81,27 @@ GPU_FN void chain_rare(const struct gpu_op *o, const struct gpu_rows *rows, stru
 		break;
 	case GRAPH_ROUTE:
 		chain_route(o, r, t, y, a);
+		break;
+	case GRAPH_NORM: /* in chain_op */
+	case GRAPH_ROPE:
+	case GRAPH_KV_PUT:
+	case GRAPH_ADD:
+	case GRAPH_SILU_MUL:
+	case GRAPH_GELU_MUL:
+	case GRAPH_GELU:
+	case GRAPH_GATE:
+	case GRAPH_SCALE:
+	case GRAPH_GET_ROWS:
+	case GRAPH_OPS:   /* GPU_OP_ACT */
+	case GRAPH_EMBED: /* launched by itself */
+	case GRAPH_MM:    /* not an operation of a chain: plan.c */
+	case GRAPH_HEAD_MM:
+	case GRAPH_ATTN:
+	case GRAPH_CONV1D:
+	case GRAPH_GATED_DELTA:
+	case GRAPH_MOE:
+	case GRAPH_RECV:
+	case GRAPH_SEND:
 		break;
 	}
 }
