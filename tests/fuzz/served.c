@@ -282,7 +282,7 @@ static void ask(int which, const char *at, size_t n)
 	} else {
 		buf_put(&r->api.body, at, n);
 	}
-	r->endpoint->handle(r);
+	http_run_endpoint(r);
 	if (&r->api == server.inbox) {
 		server.inbox = server.inbox_last = NULL;
 		run(&r->api);

@@ -124,7 +124,6 @@ void ep_batch_create(struct http_request *r)
 	else
 		create_batch(r, o);
 	arena_fini(&mem);
-	api_done(&r->api);
 }
 
 /* The first batch from b on that belongs to the group of r; NULL: none. */
@@ -171,7 +170,6 @@ void ep_batches(struct http_request *r)
 	jw_bool(&w, "has_more", b != NULL);
 	jw_end(&w);
 	http_answer(r, 200, http_json);
-	api_done(&r->api);
 }
 
 static void answer_batch(struct http_request *r, struct batch *b, const char *id)
@@ -181,7 +179,6 @@ static void answer_batch(struct http_request *r, struct batch *b, const char *id
 	else
 		api_refuse(&r->api, INFER_FAULT_NOT_FOUND, "batch_id", "there is no batch %.80s",
 		           id);
-	api_done(&r->api);
 }
 
 void ep_batch(struct http_request *r)
@@ -221,7 +218,6 @@ void ep_batch_cancel(struct http_request *r)
 	pthread_mutex_unlock(&s->lock);
 	if (changed && batch_save(s, b, &err)) {
 		api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "%s", err.message);
-		api_done(&r->api);
 		return;
 	}
 	answer_batch(r, b, r->rest);

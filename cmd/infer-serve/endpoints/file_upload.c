@@ -77,5 +77,4 @@ void ep_file_upload(struct http_request *r)
 	} else {
 		http_answer(r, 200, http_json);
 	}
-	api_done(&r->api);
 }

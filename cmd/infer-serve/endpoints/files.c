@@ -103,7 +103,6 @@ void ep_files(struct http_request *r)
 	r->out.bad |= l.entries.bad;
 	buf_fini(&l.entries);
 	http_answer(r, 200, http_json);
-	api_done(&r->api);
 }
 
 /* Copy the name in the path, without `tail`.  Returns 0 if r was answered that there is no such
@@ -127,10 +126,8 @@ void ep_file(struct http_request *r)
 	infer_error err;
 	size_t n = strlen(r->rest), k = sizeof content - 1;
 
-	if (!find_file(r, content, name)) {
-		api_done(&r->api);
+	if (!find_file(r, content, name))
 		return;
-	}
 	if (n > k && !strcmp(r->rest + n - k, content)) {
 		r->file = store_read(&r->api.server->store, name);
 		if (r->file < 0)
@@ -142,7 +139,6 @@ void ep_file(struct http_request *r)
 	} else {
 		http_answer(r, 200, http_json);
 	}
-	api_done(&r->api);
 }
 
 void ep_file_delete(struct http_request *r)
@@ -166,5 +162,4 @@ void ep_file_delete(struct http_request *r)
 			http_answer(r, 200, http_json);
 		}
 	}
-	api_done(&r->api);
 }

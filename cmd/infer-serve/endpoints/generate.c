@@ -2,7 +2,6 @@
  * and the job given to the thread that steps engines, which answers. */
 #include "infer-serve/endpoints/table.h"
 #include "infer-serve/http/request.h"
-#include "infer-serve/ops/stepper.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/jwrite.h"
 
@@ -34,7 +33,6 @@ infer_job *endpoint_job(struct http_request *r)
 	}
 	api_fault(&r->api, &f);
 	infer_job_free(job);
-	api_done(&r->api);
 	return NULL;
 }
 
@@ -42,18 +40,15 @@ void ep_generate(struct http_request *r)
 {
 	infer_job *job = endpoint_job(r);
 
-	/* r was answered, and may be freed */
 	if (!job)
 		return;
 	if (job->slot > SERVE_SEQS) {
 		api_refuse(&r->api, INFER_FAULT_INVALID, "id_slot", "id_slot is %d: from -1 to %d",
 		           (int)job->slot - 1, SERVE_SEQS - 1);
 		infer_job_free(job);
-		api_done(&r->api);
 		return;
 	}
 	r->api.gen.job = job;
-	stepper_put(&r->api);
 }
 
 void ep_count(struct http_request *r)
@@ -71,7 +66,6 @@ void ep_count(struct http_request *r)
 	jw_end(&w);
 	infer_job_free(job);
 	http_answer(r, 200, http_json);
-	api_done(&r->api);
 }
 
 /* Responses are not stored. */

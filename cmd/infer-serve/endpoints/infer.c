@@ -2,7 +2,6 @@
  * answered by the records that infer-run would print itself. */
 #include <infer/record.h>
 #include "infer-serve/http/request.h"
-#include "infer-serve/ops/stepper.h"
 #include "infer-serve/ops/tenant.h"
 #include "base/err.h"
 #include "base/jread.h"
@@ -312,7 +311,6 @@ void ep_infer(struct http_request *r)
 
 	if (!h) {
 		api_refuse(&r->api, INFER_FAULT_SERVER, NULL, "out of memory for a request");
-		api_done(&r->api);
 		return;
 	}
 	arena_init(&h->mem, MEM_BASE);
@@ -322,11 +320,9 @@ void ep_infer(struct http_request *r)
 		api_fault(&r->api, &f);
 		infer_job_free(r->api.gen.job);
 		r->api.gen.job = NULL;
-		api_done(&r->api);
 		return;
 	}
 	if (h->output != HANDOFF_TEXT)
 		h->events.event = put_token_record;
 	prepare_job(r->api.gen.job, h);
-	stepper_put(&r->api);
 }

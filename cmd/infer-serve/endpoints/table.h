@@ -9,6 +9,6 @@ extern const struct route_table endpoint_table;
 const char *endpoint_path(int i);
 
 /* Read the body in the API format of the endpoint.  The caller frees the job with infer_job_free.
- * NULL: the error was answered, and r is done. */
+ * NULL: the error was answered. */
 infer_job *endpoint_job(struct http_request *r);
 #endif

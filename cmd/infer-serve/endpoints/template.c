@@ -38,7 +38,6 @@ void ep_apply_template(struct http_request *r)
 		return;
 	answer_prompt(r, job);
 	infer_job_free(job);
-	api_done(&r->api);
 }
 
 /* ---- /props ---- */
@@ -131,5 +130,4 @@ void ep_props(struct http_request *r)
 	r->out.bad |= source.bad;
 	buf_fini(&source);
 	http_answer(r, 200, http_json);
-	api_done(&r->api);
 }

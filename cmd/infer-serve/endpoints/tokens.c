@@ -122,7 +122,6 @@ static void tokenize_conversation(struct http_request *r)
 		return;
 	put_tokens(r, &t, job->request.prompt, job->request.n_prompt);
 	infer_job_free(job);
-	api_done(&r->api);
 }
 
 void ep_tokenize(struct http_request *r)
@@ -156,7 +155,6 @@ void ep_tokenize(struct http_request *r)
 			infer_ids_free(ids);
 	}
 	arena_fini(&mem);
-	api_done(&r->api);
 }
 
 static int detokenize_one(struct buf *text, infer_detok *d, const struct json *id, infer_error *err)
@@ -219,5 +217,4 @@ void ep_detokenize(struct http_request *r)
 	}
 	buf_fini(&text);
 	arena_fini(&mem);
-	api_done(&r->api);
 }

@@ -2,6 +2,7 @@
 #include "infer-serve/http/request.h"
 #include "infer-serve/http/http.h"
 #include "infer-serve/http/upload.h"
+#include "infer-serve/ops/stepper.h"
 #include "base/err.h"
 
 #include <string.h>
@@ -17,6 +18,15 @@ static struct http_request *http_of(struct api_request *r)
 	return (struct http_request *)(void *)r;
 }
 
+void http_run_endpoint(struct http_request *r)
+{
+	r->endpoint->handle(r);
+	if (r->api.gen.job)
+		stepper_put(&r->api);
+	else
+		api_done(&r->api);
+}
+
 static void run_request(struct api_request *a)
 {
 	struct http_request *r = http_of(a);
@@ -27,7 +37,7 @@ static void run_request(struct api_request *a)
 	};
 
 	if (!(r->endpoint->flags & EP_MODEL) || served_find(a, &q))
-		r->endpoint->handle(r);
+		http_run_endpoint(r);
 }
 
 static void answer_whole(struct api_request *a, int status, struct infer_str text)

@@ -69,6 +69,9 @@ struct http_request {
 struct http_request *http_request_new(struct server *s);
 /* Release one reference.  Caller holds the lock. */
 void http_request_drop(struct http_request *r);
+/* Call the endpoint of r on a worker.  Then give r->api.gen.job to stepper_put; if the endpoint left
+ * it NULL, r is answered, and may be freed here. */
+void http_run_endpoint(struct http_request *r);
 /* Answer with what is in r->out.  type: Content-Type, static.  Under no lock. */
 void http_answer(struct http_request *r, int status, const char *type);
 extern const char http_json[]; /* Content-Type */

@@ -23,8 +23,8 @@ enum {
 	EP_MODEL = 1 << 7,   /* needs a model, which is loaded first */
 	EP_BY_FILE = 1 << 8, /* the model may also be named by its file */
 };
-/* Answers r: http_answer, api_refuse or stepper_put; then api_done, unless the endpoint is
- * EP_QUICK. */
+/* Answer r by http_answer, api_refuse or api_fault; or set r->api.gen.job, which is then generated
+ * and answered (not if EP_QUICK).  r is valid until this returns, and its caller ends it. */
 typedef void endpoint_fn(struct http_request *r);
 struct endpoint {
 	unsigned method;  /* ROUTE_GET, ROUTE_POST or ROUTE_DELETE */
