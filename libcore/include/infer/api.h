@@ -24,11 +24,11 @@ extern "C" {
 /* Return the format with this HTTP path, or with this name; NULL if there is none.  Static. */
 const infer_api *infer_api_at(const char *path);
 const infer_api *infer_api_named(const char *name);
-const char *infer_api_name(const infer_api *f); /* "chat" */
+const char *infer_api_name(const infer_api *f); /* "chat"; static */
 
 /* Read a request.  body: JSON text [bytes], borrowed for the call.  id: copied; a request without a
  * seed gets one from it.  tenant: only jobs of the same tenant share compiled constraints.
- * *out: infer_job_free.
+ * *out: infer_job_free; r must outlive it.
  * INFER_ENOMEM  the only failure; errors of the request are in the job's fault */
 int infer_job_read(infer_job **out, const infer_job_reader *r, const infer_api *api,
                    uint64_t tenant, const char *id, const char *body, size_t bytes,
@@ -52,8 +52,9 @@ struct infer_asked {
 /* Append the request as a JSON object in our own format, without a newline: as a line of a batch
  * it gets the same answer.  It has the effective value of every sampling option.  Text that is not
  * UTF-8 is written as ids.
- * INFER_EINVAL   a logit bias that a request cannot express
- * INFER_EFORMAT  the conversation is not JSON; INFER_ENOMEM */
+ * INFER_EINVAL  a logit bias that a request cannot express; w is unchanged.  Also fails as
+ *               infer_chat_render does for a bad conversation
+ * INFER_ENOMEM  the contents of w are unusable until infer_writer_clear */
 int infer_api_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
 
 /* Return the model's own name, or that of its file if it has none.  Borrowed from m. */
@@ -118,7 +119,7 @@ struct infer_delta {
 
 /* Append one JSON object, without a newline: the whole answer (or a list, if the job asks for
  * one), a chunk, an error.  The format is the job's, or f.
- * INFER_ENOMEM  the contents of the writer are unusable */
+ * INFER_ENOMEM  as infer_api_put_request: likewise for all functions below */
 int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
 int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                         infer_error *err);
@@ -134,14 +135,13 @@ struct infer_stream {
 };
 /* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, after
  * `event: NAME` if the format has named events.  d NULL: the end of the stream, if the format
- * marks it.
- * INFER_ENOMEM  as above */
+ * marks it. */
 int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          struct infer_stream *s, infer_error *err);
-/* Append the events that end a stream, once begun, with an error. */
+/* Append the events that end a stream, once begun, with an error.  request_id may be NULL. */
 int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                                const char *request_id, struct infer_stream *s, infer_error *err);
-/* Append an error in Anthropic's format. */
+/* Append an error in Anthropic's format.  request_id: NULL is written as null. */
 int infer_fault_put_anthropic(infer_writer *w, const struct infer_fault *fault,
                               const char *request_id, infer_error *err);
 

@@ -3,7 +3,7 @@
  * A text shows how much the KL divergence of the model from itself grows when one tensor loses
  * precision.  The share of each type in that follows from its squared weight errors, weighted with
  * the importance of their columns.  The result is the set of types with the least sum that fits the
- * size.  It depends on the model, the recipe and the text alone.  One thread at a time. */
+ * size.  It depends on the model, the recipe and the text alone. */
 #ifndef INFER_BPW_H
 #define INFER_BPW_H
 #include <stddef.h>
@@ -35,11 +35,12 @@ struct infer_bpw_opts {
 	struct infer_watch watch;        /* receives progress of the measurements */
 };
 
-/* Choose types: *out is a recipe with the type of every tensor.
+/* Choose types: *out is a recipe with the type of every tensor, for infer_recipe_free; it borrows
+ * nothing.
  * INFER_EINVAL: the text is shorter than two windows; the target is missing or too small; a pattern
  *               is malformed or matches no tensor.
  * INFER_EFORMAT: the recipe is wrong for this model or text.
- * INFER_EUNSUP: the model cannot be run.
+ * INFER_EUNSUP: the model cannot be run, or no choice of types fits the size.
  * INFER_ENOMEM: also for the copy of the model that is needed.
  * INFER_ENAN INFER_EIO */
 int infer_bpw_search(infer_recipe **out, const infer_file *in, const struct infer_bpw_opts *o,

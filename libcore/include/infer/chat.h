@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-typedef struct infer_chat infer_chat; /* immutable: share freely */
+typedef struct infer_chat infer_chat; /* Immutable */
 
 /* The capabilities of a template, found by rendering small conversations: 1 or 0. */
 struct infer_chat_caps {
@@ -34,7 +34,7 @@ struct infer_chat_caps {
 	int thinking;     /* the prompt depends on whether thinking is on or off */
 };
 
-/* Compile a template.  source: Jinja [n], copied.  name: for messages.
+/* Compile a template.  source: Jinja [n], copied.  name: for messages, copied.
  * INFER_EFORMAT  not a template: the message names the line
  * INFER_EUNSUP   an unsupported tag, by name; INFER_ENOMEM */
 int infer_chat_open(infer_chat **out, const char *source, size_t n, const char *name,
@@ -56,7 +56,7 @@ enum {
 	INFER_CHAT_CONTINUE = 1 << 1,
 };
 
-/* The tools that a model may call, read once.  Immutable: share freely. */
+/* The tools that a model may call, read once.  Immutable. */
 typedef struct infer_tools infer_tools;
 /* Read a list of tools.  json: an array in OpenAI's format, [n], copied.
  * INFER_EFORMAT  not JSON, or an entry is not a function with a name; INFER_ENOMEM */
@@ -77,24 +77,25 @@ size_t infer_turns_count(const infer_turns *t);
 int infer_turns_is(const infer_turns *t, size_t i, const char *role);
 /* Return the index of the last message with this role, or -1. */
 long infer_turns_last(const infer_turns *t, const char *role);
-/* Set *text to the content of message i, with text parts joined: *n bytes and a NUL;
- * infer_chat_free.
- * INFER_ENOMEM */
+/* Set *text to the content of message i, with text parts joined: *n bytes and a NUL, none if there
+ * is no message i; infer_chat_free.  INFER_ENOMEM */
 int infer_turns_text(const infer_turns *t, size_t i, char **text, size_t *n, infer_error *err);
 /* Set *text to all messages as a JSON array, one message a line; likewise. */
 int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error *err);
-/* Append a turn; texts are UTF-8, copied.  reasoning: NULL or empty: none.  INFER_ENOMEM */
+/* Append a turn.  role and texts are copied; they must be UTF-8, which is not checked.  reasoning:
+ * NULL or empty: none.  INFER_ENOMEM */
 int infer_turns_add(infer_turns *t, const char *role, const struct infer_str *text,
                     const struct infer_str *reasoning, infer_error *err);
-/* Remove message i and all that follow. */
+/* Remove message i, if it exists, and all that follow. */
 void infer_turns_cut(infer_turns *t, size_t i);
-/* Set the system turn, which is the first; text NULL removes it.  INFER_ENOMEM */
+/* Set the system turn, which is the first; text: copied, NULL removes it.  INFER_ENOMEM */
 int infer_turns_system(infer_turns *t, const char *text, infer_error *err);
-/* Save the list of messages; infer_turns_undo restores it.  INFER_ENOMEM */
+/* Save the list of messages; infer_turns_undo restores it once, and without one does nothing.
+ * INFER_ENOMEM */
 int infer_turns_keep(infer_turns *t, infer_error *err);
 void infer_turns_undo(infer_turns *t);
 
-/* What to render; all borrowed.  `messages` and `args` are JSON texts, `system` and `user` UTF-8. */
+/* The input of a rendering; borrowed.  `messages` and `args`: JSON; `system` and `user`: UTF-8. */
 struct infer_conversation {
 	const char *system;
 	size_t system_n; /* a system turn to put first, or NULL */

@@ -1,6 +1,6 @@
 /* infer/engine.h - requests in, events out: the one way to run a model.   floor: engine
  *
- * submit, cancel, wait, stats and info: any thread, at any time; step, next and busy: one thread.
+ * submit, cancel, wait, stats and info: any thread, at any time; step, next and busy: Confined.
  *
  * A step contains a row for every decoding request, and as many prefill rows as keep it under
  * step_ms; if nothing decodes and another sequence could be admitted, at most 128 of them.  A
@@ -102,7 +102,7 @@ enum {
 	INFER_REQ_PROGRESS = 1 << 7, /* READ events: prompt tokens cached or computed */
 };
 enum { INFER_MAX_TOP = 128 };
-struct infer_request {         /* everything is copied at submit */
+struct infer_request {         /* copied at submit, which adds a reference to the grammar */
 	const int32_t *prompt; /* [n_prompt] ids */
 	size_t n_prompt;       /* at least 1 */
 	int32_t max_tokens;    /* -1: until end of turn or context; 0: only compute the prompt */

@@ -2,8 +2,9 @@
  *
  * Perplexity on a text, the distance from a reference, questions with choices.
  *
- * One thread at a time: the engines belong to the call and must have no other requests.  Everything
- * is computed from the logits in double, in an order that depends neither on threads nor on steps.
+ * The engines belong to the call: other requests are INFER_EINVAL.  Functions also fail with the
+ * codes of the engine.  Everything is computed from the logits in double, in an order that depends
+ * neither on threads nor on steps.
  *
  * A text is cut into consecutive windows of W tokens; tokens after the last whole window are
  * ignored.  If the model adds BOS, it replaces the first token of each window.  The first half of a
@@ -94,7 +95,7 @@ struct infer_eval_choices {
 /* Answer multiple-choice questions: JSON lines {"prompt": text, "choices": [text, ...], "answer":
  * index from 0}.  The log-likelihood of a choice: prompt and choice are encoded together, and the
  * tokens after the prefix that the prompt's ids share with all of them are scored.  name: of the
- * text, for messages.
+ * text, for messages.  watch: receives bytes; may be NULL.
  * INFER_EFORMAT: names the line: not such an object, "answer" is not an index, or an empty choice.
  * INFER_EUNSUP: the model has no vocabulary.
  * INFER_ENOMEM: a question does not fit the context; names the line.

@@ -1,10 +1,11 @@
 /* infer/file.h - model files: metadata and tensors, validated and mapped.   floor: file
  *
- * An open file is immutable, except for infer_file_gather; any threads may use it at the same time.
- * All text and tensor pointers are borrowed from it.  Formats: GGUF v2 and v3, also split into
- * several files (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), and directories of
- * Hugging Face checkpoints, shown with the metadata and the tensors of the GGUF file that the
- * public converter makes of them. */
+ * An open file is Immutable, except for infer_file_gather.  Reading its data raises SIGBUS if the
+ * file on disk was truncated.  All text and tensor pointers are borrowed from it.  Formats: GGUF v2
+ * and v3, also split into several files
+ * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), and directories of Hugging Face
+ * checkpoints, shown with the metadata and the tensors of the GGUF file that the public converter
+ * makes of them. */
 #ifndef INFER_FILE_H
 #define INFER_FILE_H
 #include <stddef.h>
@@ -43,7 +44,7 @@ struct infer_tensor {
 };
 
 struct infer_file_info {
-	const char *format; /* "gguf", also if compressed, or "hf" */
+	const char *format; /* "gguf", also if compressed, or "hf"; static */
 	uint32_t version;
 	int n_shards; /* files; of a directory, with its text files */
 	uint64_t n_meta, n_tensors;
@@ -74,18 +75,18 @@ int infer_file_open(infer_file **out, const char *path, infer_error *err);
  * each file. */
 int infer_file_open_watched(infer_file **out, const char *path, const struct infer_watch *w,
                             infer_error *err);
-/* The same for bytes in memory, borrowed until close.  name: for messages.  INFER_EINVAL: the
- * address is not a multiple of 8. */
+/* The same for bytes in memory, borrowed until close.  name: for messages, copied.  INFER_EINVAL:
+ * the address is not a multiple of 8. */
 int infer_file_open_bytes(infer_file **out, const void *bytes, size_t n, const char *name,
                           infer_error *err);
-void infer_file_close(infer_file **f); /* *f becomes NULL; may be NULL already */
+void infer_file_close(infer_file **f);
 
 /* Copy the matrices of every tensor whose data is NULL into one piece of private memory.  Call it
  * before other threads use f.  Models do not need it; callers that read weights by themselves do.
  * INFER_ENOMEM: also if more is needed than memory is available. */
 int infer_file_gather(infer_file *f, infer_error *err);
 
-const char *infer_file_path(const infer_file *f); /* of the first file; borrowed */
+const char *infer_file_path(const infer_file *f); /* as opened; or the name of bytes */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);
 /* Fill the properties that only GGUF files have.  INFER_EUNSUP: a file of another format. */
 int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err);

@@ -8,7 +8,7 @@
  * needs the Hessian of each matrix, the sum of x x'.  infer_quant_write lets the engine read the
  * text, several times if all Hessians together need too much memory.  Only matrices of layers are
  * rounded so; an input of more than 8192 columns is split into parts that do not compensate each
- * other.  One thread at a time. */
+ * other.  Confined. */
 #ifndef INFER_GPTQ_H
 #define INFER_GPTQ_H
 #include <stddef.h>
@@ -43,7 +43,8 @@ void infer_gptq_free(infer_gptq *g); /* NULL is fine */
  * prefix cache: tokens from the cache are not computed. */
 struct infer_observer infer_gptq_observer(infer_gptq *g);
 
-/* A text, cut into windows as for infer/eval.h; everything is borrowed. */
+/* A text, cut into windows as for infer/eval.h; everything is borrowed until g is freed or reads
+ * another text. */
 struct infer_gptq_text {
 	const infer_model *model; /* of the file that is quantised */
 	infer_engine *engine;     /* opened with the observer */

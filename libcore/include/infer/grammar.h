@@ -2,7 +2,7 @@
  *
  * A constraint is compiled once from a JSON Schema, a GBNF grammar, a regular expression or a choice of
  * texts, and passed with any number of requests (infer_request.grammar).  It does not depend on a model.
- * Immutable and counted by reference: share it freely.
+ * Immutable and counted by reference.
  *
  * An answer under a constraint is always a prefix of a text that satisfies it.  It ends by itself if
  * nothing can follow; the model can end it only where the text may end.  A constraint that cannot be
@@ -99,8 +99,8 @@ void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out);
  * INFER_EEMPTY  the budget of the constraint; INFER_ENOMEM */
 int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int *accepted,
                         size_t *at, infer_error *err);
-/* Append a satisfying text to out, number `draw` of stream `seed`: random for about `length` bytes, then
- * the shortest completion.
+/* Append a satisfying text to out (base/buf.h, for programs of this tree), number `draw` of stream
+ * `seed`: random for about `length` bytes, then the shortest completion.
  * INFER_EEMPTY  the budget, or no end was found; INFER_ENOMEM */
 struct buf;
 int infer_grammar_sample(const infer_grammar *g, uint64_t seed, uint64_t draw, uint32_t length,

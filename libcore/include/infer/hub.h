@@ -2,7 +2,7 @@
  *
  * The cache is that of huggingface_hub, shared with other tools:
  * https://huggingface.co/docs/huggingface_hub/guides/manage-cache
- * All functions may be called from any thread. */
+ * All functions may be called from any thread, and call the callbacks on it. */
 #ifndef INFER_HUB_H
 #define INFER_HUB_H
 #include <stddef.h>
@@ -68,8 +68,8 @@ struct infer_hub_model {
 };
 /* Called for one snapshot.  A result other than INFER_OK ends the listing and is returned. */
 typedef int infer_hub_list_fn(void *user, const struct infer_hub_model *m, infer_error *err);
-/* Call fn for each snapshot of the cache, ordered by name.  Damaged folders are reported and
- * skipped.
+/* Call fn for each snapshot of the cache, ordered by name.  Damaged folders are reported to
+ * the first callback of o and skipped.
  * INFER_EIO INFER_ENOMEM; errors of fn */
 int infer_hub_list(const struct infer_hub_opts *o, infer_hub_list_fn *fn, void *user,
                    infer_error *err);

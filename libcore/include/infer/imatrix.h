@@ -1,7 +1,7 @@
 /* infer/imatrix.h - importance matrix: how much each weight column matters.   floor: quant
  *
  * While a model reads a text, the squares of the inputs of every column of every weight matrix are
- * summed, and the rows counted; each expert has its own sums.  One thread at a time.
+ * summed, and the rows counted; each expert has its own sums.  Confined.
  *
  * Only matrices of layers are measured, not the output matrix.  A text is cut into windows as for
  * infer/eval.h.  All tokens of a window count, except that the last one is not computed after the
@@ -40,22 +40,23 @@ struct infer_imatrix_text {
 	void *user;
 };
 /* Read a text.  INFER_EINVAL: it is shorter than a window.  INFER_ENOMEM, INFER_ENAN, and codes of
- * `done` */
+ * `done` and of the engine */
 int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine *e,
                        const struct infer_imatrix_text *t, infer_error *err);
 
 /* Add the sums of a file, in GGUF form or in the older form .dat, whose means over windows count as
  * windows of 512 tokens, or of the size in files added before.
  * INFER_EFORMAT: not an importance matrix, or damaged; a tensor's shape differs from that of files
- *                before. */
+ *                before.  Also fails as infer_file_open.  After a failure m may contain a part. */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
 /* Set the name of the text that the file will contain; copied.  Default: that of the file added
  * first.  INFER_ENOMEM */
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
-const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed */
+const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed; "": none */
 /* Write a file in GGUF form, in the order of names.
  * exact: 1: a temporary file, with sums as f64, so that reading continues exactly after it is added
- * again; a link at path is replaced, not followed. */
+ * again; a link at path is replaced, not followed.
+ * INFER_EIO INFER_ENOMEM */
 int infer_imatrix_write(const infer_imatrix *m, const char *path, int exact, infer_error *err);
 
 struct infer_imatrix_entry {
@@ -64,7 +65,8 @@ struct infer_imatrix_entry {
 	const double *sums;   /* [matrices][columns] */
 	const double *counts; /* [matrices] rows */
 };
-/* Get entry i in the order of names.  1: *e is filled, borrowed; 0: there is no entry i. */
+/* Get entry i in the order of names.  1: *e is filled, borrowed until m changes; 0: there is no
+ * entry i. */
 int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_entry *e);
 /* Statistics of an entry. */
 struct infer_imatrix_sum {

@@ -21,7 +21,7 @@ extern "C" {
 /* Sequence breakers of the DRY sampler: for each text, the tokens that contain it, and the
  * sequence of tokens that encodes it.  Immutable. */
 typedef struct infer_breakers infer_breakers;
-/* texts [n]: borrowed for the call; n 0: nothing ends a match.  O(vocabulary).
+/* texts [n]; n 0: nothing ends a match.  *out borrows nothing.  O(vocabulary).
  * INFER_EINVAL  a text is empty; INFER_ENOMEM */
 int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
                        const struct infer_str *texts, size_t n, infer_error *err);
@@ -54,13 +54,13 @@ enum infer_fault_kind {
 };
 struct infer_fault {
 	infer_error error; /* code 0: no error */
-	const char *param; /* the field at fault, or NULL */
+	const char *param; /* the field at fault, or NULL; borrowed from its job, or static */
 	int kind;          /* enum infer_fault_kind */
 	/* TOO_LONG: tokens of the prompt, size of the context; n_ctx 0: not reported */
 	int64_t n_prompt, n_ctx;
 };
 int infer_fault_kind(int code);   /* the kind for an error code of the library */
-int infer_fault_status(int kind); /* the HTTP status */
+int infer_fault_status(int kind); /* the HTTP status; 200 for NONE */
 
 /* ---- readers ---- */
 
@@ -112,7 +112,7 @@ enum {
 	INFER_JOB_SEEDED = 1 << 4,  /* requests without a seed have sample.seed */
 };
 
-typedef struct infer_job_reader infer_job_reader; /* immutable: share freely */
+typedef struct infer_job_reader infer_job_reader; /* Immutable; must outlive its jobs */
 /* O(vocabulary).
  * INFER_EINVAL  a text of breaker_texts is empty; INFER_ENOMEM */
 int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o, infer_error *err);
@@ -137,8 +137,8 @@ struct infer_prompt {
 		text; /* with `echo`: the text before the answer; of a rank: the document */
 };
 
-/* A request.  If it could not be read, the job has a fault that says why.  Immutable after
- * reading. */
+/* A request.  If it could not be read, the job has a fault with the reason.  Immutable after
+ * reading.  Filled by hand: {0} except n, request.prompt, request.n_prompt and logprobs. */
 typedef struct infer_job {
 	/* names in the answer are derived from it; NULL: a line of a batch whose id cannot be
 	 * read */
@@ -187,7 +187,7 @@ void infer_job_free(infer_job *j); /* a job that the library made */
 /* Render the conversation of the job as text: *n bytes and a NUL; infer_chat_free.
  * INFER_EINVAL  the prompt is not a conversation; also fails as infer_chat_render */
 int infer_job_render(char **text, size_t *n, const infer_job *j, infer_error *err);
-struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i); /* of sample i */
+struct infer_prompt infer_job_prompt(const infer_job *j, int32_t i); /* of sample i < n */
 int32_t infer_job_each(const infer_job *j); /* the number of samples of each prompt */
 /* Return the seed of sample i: the request's for the first sample of a prompt, the upper 53 bits of
  * hash64(seed, k) for the k-th after it. */

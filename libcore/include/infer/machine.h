@@ -95,23 +95,25 @@ struct infer_machine {
 
 /* Measure this machine with all cores that the process may use.  It takes less than a second; with
  * INFER_MACHINE_LOOPS, which predictions need, less than three.  dir: a directory for a temporary
- * file; NULL: the disk is not measured.
- * INFER_ENOMEM, INFER_EIO: a thread cannot be started. */
+ * file; NULL, or not writable: the disk is not measured.
+ * INFER_ENOMEM.  INFER_EIO: a thread cannot be started. */
 enum { INFER_MACHINE_LOOPS = 1 << 0 };
 int infer_machine_measure(struct infer_machine *m, uint32_t flags, const char *dir,
                           infer_error *err);
 
 /* Read a description: YAML, or a record of infer-inspect hw.  name: for messages.
- * INFER_EFORMAT: malformed; names line and column. */
+ * INFER_EFORMAT: malformed; names line and column.  INFER_ENOMEM */
 int infer_machine_read(struct infer_machine *m, const char *text, size_t bytes, const char *name,
                        infer_error *err);
 /* Get a machine of the built-in library: "h100"; several of one part: "h100*8"; a host with
  * accelerators: "epyc-9654+rtx-4090*2".
- * INFER_EINVAL: no part has the name; suggests a similar one. */
+ * INFER_EINVAL: no part has the name; suggests a similar one.  Or the parts do not combine.
+ * INFER_ENOMEM */
 int infer_machine_find(struct infer_machine *m, const char *name, infer_error *err);
 /* Get the name of part i of the library.  1: name is filled; 0: there is no part i. */
 int infer_machine_name(int i, char name[32]);
-/* Write the figures as members of the JSON object that is open in w. */
+/* Write the figures as members of the JSON object that is open in w (base/jwrite.h); out of memory:
+ * its buffer is marked bad. */
 struct jwrite;
 void infer_machine_write(const struct infer_machine *m, struct jwrite *w);
 

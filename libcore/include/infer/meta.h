@@ -58,7 +58,7 @@ int infer_meta_bool(const infer_file *f, const char *key, int *v, int *found, in
 int infer_meta_str(const infer_file *f, const char *key, struct infer_str *v, int *found,
                    infer_error *err);
 /* Read element i of an array (of a scalar: i = 0), by the same rules; bools of an array are the
- * integers 0 and 1. */
+ * integers 0 and 1.  INFER_EFORMAT: also if there is no element i. */
 int infer_meta_elem_i64(const infer_file *f, const struct infer_meta *m, uint64_t i, int64_t *v,
                         infer_error *err);
 int infer_meta_elem_f64(const infer_file *f, const struct infer_meta *m, uint64_t i, double *v,

@@ -1,4 +1,4 @@
-/* infer/model.h - a loaded model: immutable; any threads may use it at the same time.   floor: arch
+/* infer/model.h - a loaded model.  Immutable.   floor: arch
  *
  * Weights are used in the mapping of the file.  Weights that had to be copied, and a compressed
  * file, are counted and named in the log. */
@@ -20,12 +20,13 @@ struct infer_model_opts {
 	/* the largest context that will be used, which selects the RoPE factors of longrope models;
 	 * 0: the model's own */
 	int32_t ctx;
-	infer_log_fn *log; /* NULL: silent */
+	infer_log_fn *log; /* called while it is opened; NULL: silent */
 	void *log_user;
 	struct infer_watch watch; /* receives progress of unpacking a compressed file */
 };
 
-/* Open, check and bind a model.
+/* Open, check and bind a model.  o: NULL is all defaults.
+ * INFER_EINVAL: ctx is negative.
  * INFER_EIO: the file cannot be read.  INFER_ENOMEM
  * INFER_EFORMAT: damaged, or a key or tensor is missing, out of range or of the wrong shape; names
  *                it.
@@ -35,14 +36,14 @@ int infer_model_open(infer_model **out, const char *path, const struct infer_mod
 /* The same for an open file, which the caller keeps and which must outlive *out. */
 int infer_model_open_file(infer_model **out, const infer_file *file,
                           const struct infer_model_opts *o, infer_error *err);
-void infer_model_close(infer_model **m); /* *m becomes NULL; may be NULL already */
+void infer_model_close(infer_model **m);
 
 /* Return the name of supported model family i, as in general.architecture; NULL at the end of the
  * list.  Static.  Any thread. */
 const char *infer_model_family(int i);
 
 struct infer_model_info {
-	const char *arch;      /* "llama" */
+	const char *arch;      /* "llama"; static */
 	struct infer_str name; /* general.name, or empty; borrowed */
 	/* n_ff: width of a dense feed-forward layer; ctx_train: the context it was trained for */
 	int32_t n_vocab, n_layers, n_embd, n_head, n_head_kv, head_dim, n_ff, ctx_train;

@@ -33,6 +33,7 @@ struct infer_sample_param {
 };
 /* Return number i, in the order of records; NULL at the end.  Static. */
 const struct infer_sample_param *infer_sample_param(int i);
+/* Return the number as stored: 0 if it is unset. */
 double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);
 /* Set a number, including 0.  INFER_EINVAL: out of range; *o is unchanged. */
 int infer_sample_set(struct infer_sample_opts *o, const struct infer_sample_param *p, double v,

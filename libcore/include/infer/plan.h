@@ -70,8 +70,9 @@ struct infer_shape {
 };
 /* Fill the shape of a model.  INFER_EUNSUP: it has more than INFER_WORKS kinds of nodes. */
 int infer_shape_of(struct infer_shape *s, const infer_model *m, infer_error *err);
-/* Change the shape to matrices of another type, except those whose rows are not whole blocks of it;
- * the output is at least Q6_K.  Sums the bytes of matrices only, so file sizes are estimates. */
+/* Change the shape to matrices of another type (enum infer_type), except those whose rows are not
+ * whole blocks of it; the output is at least Q6_K.  Sums the bytes of matrices only, so file sizes
+ * are estimates. */
 void infer_shape_retype(struct infer_shape *s, int type);
 /* Return the cache bytes of one sequence of n positions; for states, of the pages held during
  * prefill. */
@@ -90,7 +91,7 @@ enum infer_bound {
 	INFER_BOUND_SCHEDULER, /* waiting for prompts of other users */
 	INFER_BOUND_COUNT
 };
-const char *infer_bound_name(int bound); /* "memory"; static */
+const char *infer_bound_name(int bound); /* "memory"; others: "unknown".  Static */
 
 /* How the model is placed on the machine. */
 enum infer_split { INFER_SPLIT_NONE, INFER_SPLIT_TENSOR, INFER_SPLIT_PIPELINE, INFER_SPLIT_EXPERT };

@@ -2,7 +2,7 @@
  *
  * A measurement alternates between the kernel and the ceiling that limits it, for equally long
  * turns, so that other load on the machine affects both.  Rates are sums over threads; by default a
- * thread's time is its processor time.  One thread at a time. */
+ * thread's time is its processor time.  Confined. */
 #ifndef INFER_PROBE_H
 #define INFER_PROBE_H
 #include <stdint.h>
@@ -31,7 +31,7 @@ struct infer_probe_opts {
  * INFER_EUNSUP: a kernel set that the build or the processor lacks.
  * INFER_ENOMEM INFER_EIO */
 int infer_probe_open(infer_probe **out, const struct infer_probe_opts *o, infer_error *err);
-void infer_probe_close(infer_probe **p);           /* *p becomes NULL; may be NULL already */
+void infer_probe_close(infer_probe **p);
 int32_t infer_probe_threads(const infer_probe *p); /* threads used */
 
 /* A rate over the turns, of all threads together.  1 GB/s is 1e9 bytes per second, 1 GOP/s 1e9
@@ -56,7 +56,8 @@ int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ce
                          infer_error *err);
 
 /* Measure the rates of this moment, with turns of about a millisecond.  gb_s: of reading the file,
- * each time its next part; NULL: not measured. */
+ * each time its next part, 0 if it is too small; NULL: not measured, and file is not used.
+ * INFER_ENOMEM INFER_EIO */
 int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double *i8_gop_s,
                     infer_error *err);
 
@@ -94,8 +95,8 @@ struct infer_probe_result {
 	int limit;                  /* MEMORY, FMA, DOT, or TILE (bf16) */
 	int same;                   /* 1: results are bit-identical to those of kernel set ref */
 };
-/* Measure a case; call infer_probe_ceilings before.  INFER_ENOMEM, INFER_EIO: a thread cannot be
- * started. */
+/* Measure a case.  The process aborts if infer_probe_ceilings was not called before.  INFER_ENOMEM.
+ * INFER_EIO: a thread cannot be started. */
 int infer_probe_measure(infer_probe *p, const struct infer_probe_case *c,
                         struct infer_probe_result *r, infer_error *err);
 

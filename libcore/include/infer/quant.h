@@ -2,7 +2,7 @@
  *
  * infer_quant_new decides the type of each tensor, from the headers alone; infer_quant_write writes
  * the file with several threads.  Its bytes depend only on the input and the options, not on the
- * number of threads.  One thread at a time. */
+ * number of threads.  Confined. */
 #ifndef INFER_QUANT_H
 #define INFER_QUANT_H
 #include <stddef.h>
@@ -81,6 +81,7 @@ struct infer_quant_info {
 	const char *core, *text;
 	const char *method; /* of tensors without an override by a pattern; NULL: copied */
 };
+/* Fill *info; its strings are borrowed from q. */
 void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
 
 struct infer_quant_tensor {
@@ -112,17 +113,17 @@ struct infer_quant_result {
  * options are the same, the run continues there.
  * threads: 1 ... 1024.  w (may be NULL): receives bytes of the input, on this thread.  result:
  * filled on failure too.
- * INFER_EINVAL: path is the input.
+ * INFER_EINVAL: path is the input, or threads is out of range.
  * INFER_ENAN: a weight is not finite; names the tensor and the element.
- * INFER_EIO INFER_ENOMEM */
+ * INFER_EIO INFER_ENOMEM; with GPTQ, errors of the engine */
 int infer_quant_write(infer_quant *q, const char *path, int threads, const struct infer_watch *w,
                       struct infer_quant_result *result, infer_error *err);
 /* Write the name of file `no` of infer_quant_write(q, path) into out [n], NUL-terminated.
  * INFER_EINVAL: no such file, or it does not fit. */
 int infer_quant_path(const infer_quant *q, const char *path, int no, char *out, size_t n,
                      infer_error *err);
-/* Return name i that infer_quant_opts.type may have, and its general.file_type; NULL at the end.
- * Static. */
+/* Return name i that infer_quant_opts.type may have, and its general.file_type (file_type may be
+ * NULL); NULL at the end.  Static. */
 const char *infer_quant_name(int i, int *file_type);
 
 #ifdef __cplusplus

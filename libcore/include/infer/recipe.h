@@ -17,7 +17,7 @@ extern "C" {
 
 typedef struct infer_recipe infer_recipe;
 
-/* Read a recipe.  name: for messages.
+/* Read a recipe.  *out borrows nothing.  name: for messages.
  * INFER_EFORMAT: not a recipe; names line and column.
  * INFER_EUNSUP: another version, or an unknown method; names line and column.
  * INFER_ENOMEM */

@@ -1,7 +1,8 @@
 /* infer/record.h - records: the JSON lines that all programs write.   floor: record
  *
  * One function per kind of record; man 5 infer-jsonl defines every field.  Records are written to
- * memory (infer_records); the program sends them to a file or a pipe. */
+ * memory (infer_records); the program sends them to a file or a pipe.  If a function that writes a
+ * line fails (INFER_ENOMEM), no line was added, and those before it are lost. */
 #ifndef INFER_RECORD_H
 #define INFER_RECORD_H
 #include <stddef.h>
@@ -22,7 +23,7 @@
 extern "C" {
 #endif
 
-/* The contents of the `run` object of a record: how it was computed.  Everything is borrowed. */
+/* The contents of the `run` object of a record: how it was computed.  An empty list may be NULL. */
 struct infer_run_info {
 	const infer_model *model;
 	const infer_engine *engine;
@@ -36,8 +37,7 @@ struct infer_run_info {
 };
 
 /* ---- records in memory ---- */
-/* Lines of a stream of records.  Confined. */
-typedef struct infer_records infer_records;
+typedef struct infer_records infer_records; /* lines of a stream of records; Confined */
 int infer_records_new(infer_records **out, infer_error *err);
 void infer_records_free(infer_records *r);
 /* All lines since the last infer_records_clear; borrowed until the next call that writes to r. */
@@ -47,19 +47,17 @@ void infer_records_clear(infer_records *r);
 void infer_records_continue(infer_records *r);
 /* Write only these top-level fields from now on, besides v and kind.  Lines in the formats of other
  * servers stay whole.  list: names separated by commas.
- * INFER_EINVAL  a name is not a field of the records of infer-run */
+ * INFER_EINVAL  a name is not a field of the records of infer-run; the selection is unchanged */
 int infer_records_select(infer_records *r, const char *list, infer_error *err);
-/* Begin a record; the caller writes its fields with base/jwrite.h and ends it. */
+/* Begin a record; the caller writes its fields with base/jwrite.h and ends it.  Never NULL. */
 struct jwrite *infer_records_begin(infer_records *r, enum infer_kind kind);
-/* INFER_ENOMEM  no line was added, and those before it are lost */
 int infer_records_end(infer_records *r, infer_error *err);
 
 /* Append one line to out; its first record has "v":1.  Text that is not UTF-8 is written
  * with U+FFFD in `text`, and exactly in `text_b64`.  Log-probabilities are written as %.9g, or
  * null if they are not finite.  id, param: NULL is written as null.
  * tokens    i32 [n]
- * logprobs  f32 [n], nats; the first is ignored
- * INFER_ENOMEM  no line was added, and those before it are lost */
+ * logprobs  f32 [n], nats; the first is ignored */
 int infer_write_token(infer_records *out, const struct infer_event *ev, infer_error *err);
 int infer_write_score(infer_records *out, const char *id, const int32_t *tokens,
                       const float *logprobs, size_t n, const struct infer_run_info *run,
@@ -78,12 +76,12 @@ enum {
 	INFER_LINE_ID = 1 << 0,   /* read only the id */
 	INFER_LINE_TEXT = 1 << 1, /* the line is a prompt, not JSON; its number is its id */
 };
-/* Read a request line, in our own or OpenAI's batch format.  line: JSON text [bytes], borrowed for
- * the call; number: of the line, from 1.  *out: infer_job_free.
+/* Read a request line, in our own or OpenAI's batch format.  line: JSON text [bytes]; number: of
+ * the line, from 1.  *out: infer_job_free; r must outlive it.
  * INFER_ENOMEM  the only failure; errors of the line are in the job's fault */
 int infer_line_read(infer_job **out, const char *line, size_t bytes, int64_t number, uint32_t flags,
                     const infer_job_reader *r, infer_error *err);
-/* Make a job with the fault *why, for a line that could not be read completely.  INFER_ENOMEM */
+/* Make a job with the fault *why, for a line that could not be read completely. */
 int infer_line_bad(infer_job **out, int64_t number, uint32_t flags, const infer_error *why,
                    infer_error *err);
 
@@ -97,7 +95,7 @@ int infer_write_fault(infer_records *out, const infer_job *j, const struct infer
 
 /* Write the sha256, in hex, of all options that change answers: those of *o except the model and
  * the time, and the numeric ones of the engine.  A batch can only be resumed under the same digest.
- * source: of the template, or NULL.  INFER_ENOMEM */
+ * source: of the template, or NULL. */
 int infer_job_opts_sha256(char hex[65], const struct infer_job_opts *o, const infer_engine *e,
                           const struct infer_str *source, infer_error *err);
 
@@ -116,7 +114,7 @@ typedef int infer_done_fn(void *user, struct infer_done *d, infer_error *err);
 
 /* Reads the records of a batch, in order to resume it.  Confined. */
 typedef struct infer_resume infer_resume;
-/* name: the name of the file for messages; borrowed */
+/* name: the name of the file for messages; borrowed until r is freed */
 int infer_resume_new(infer_resume **out, const char *name, infer_done_fn *done, void *user,
                      infer_error *err);
 void infer_resume_free(infer_resume *r);
@@ -178,6 +176,7 @@ int infer_write_bench(infer_records *out, const struct infer_bench *b,
 int infer_write_quant(infer_records *out, const infer_quant *q, const char *path,
                       const struct infer_quant_result *result, infer_error *err);
 int infer_write_imatrix(infer_records *out, const infer_imatrix *m, infer_error *err);
+/* Write a record of kind bench: a case and its result. */
 int infer_write_probe(infer_records *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 

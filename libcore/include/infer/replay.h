@@ -45,8 +45,8 @@ struct infer_replay_made {
 };
 void infer_replay_made(const infer_replay *p, struct infer_replay_made *made);
 
-/* Read the request as a job, answered in the format of the record.  r: its defaults.  *out:
- * infer_job_free.
+/* Read the request as a job, answered in the format of the record.  r: its defaults; must outlive
+ * *out.  *out: infer_job_free; p need not outlive it.  A score has no request: the job has a fault.
  * INFER_ENOMEM  the only failure; errors of the request are in the job's fault */
 int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_reader *r,
                      infer_error *err);
@@ -77,7 +77,8 @@ struct infer_replay_verdict {
  * INFER_ENOMEM */
 int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
                          struct infer_replay_verdict *v, infer_error *err);
-/* Compare a recorded score.  logprobs: f32 [n], nats, of its tokens; the first is ignored. */
+/* Compare a recorded score.  logprobs: f32 [n], nats, of the first n of its tokens; those
+ * after the last token count as different; the first is ignored. */
 void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, size_t n,
                                  struct infer_replay_verdict *v);
 /* Write a record of kind replay: the verdict, and how the answer was computed now. */

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-typedef struct infer_reply infer_reply; /* confined */
+typedef struct infer_reply infer_reply; /* Confined */
 
 enum {
 	/* leave the reasoning in the content as it was written, after the part of it that is in the
@@ -35,7 +35,7 @@ struct infer_reply_options {
 	/* must outlive the reply; NULL: nothing is read as a call */
 	const infer_tools *tools;
 	/* the end of the prompt, at least 64 bytes, with the text of control tokens
-	 * (infer_reply_tail): it may open the reasoning.  NULL: no prompt */
+	 * (infer_reply_tail): it may open the reasoning.  Copied.  NULL: no prompt */
 	const char *prompt;
 	size_t prompt_n;
 	uint32_t flags;
@@ -130,8 +130,7 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
 int infer_reply_reads(const infer_chat *chat, int *yes, infer_error *err);
 
 /* Set *calls to the name of the format of calls, and *reasoning to the tag that opens reasoning,
- * for
- * display: "qwen3-coder", "<think>".  Static. */
+ * for display: "qwen3-coder", "<think>"; of an unknown format "any", "<think>".  Never NULL. */
 void infer_reply_format(const infer_chat *chat, const char **calls, const char **reasoning);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* infer/runner.h - running jobs on an engine: their samples and answers.   floor: runner
  *
- * Confined to the thread that steps the engine.  Nothing else may use the runner's engine.
+ * A runner and its tasks are Confined together, and nothing else may use the runner's engine.
  *
  *	infer_runner_start(&task, r, job, user, 0, &err);
  *	while (!infer_task_ended(task)) {
@@ -35,7 +35,7 @@ enum { INFER_TASK_OWNS_JOB = 1 << 0 }; /* infer_job_free the job with the task *
 /* Start a job.  Its first sample runs alone until its first token, so that the others find the
  * prompt in the cache.  j, user: borrowed until the task is freed.  A job with a fault, or that
  * the engine refuses, ends at once (infer_task_fault).
- * INFER_ENOMEM  nothing was started */
+ * INFER_ENOMEM  nothing was started, and j stays the caller's */
 int infer_runner_start(infer_task **out, infer_runner *r, infer_job *j, void *user, uint32_t flags,
                        infer_error *err);
 /* Step the engine.  Fails as infer_engine_step.
@@ -49,7 +49,8 @@ struct infer_got {
 	int32_t index;                   /* of the sample */
 	const struct infer_event *event; /* borrowed until the next call */
 };
-/* Take the next event of the engine and add it to its task.  INFER_ENOMEM */
+/* Take the next event of the engine and add it to its task.
+ * INFER_ENOMEM  the event is lost, and the answer of got->task incomplete: free the task */
 int infer_runner_next(infer_runner *r, struct infer_got *got, infer_error *err);
 int infer_runner_busy(const infer_runner *r); /* 1: a task has not ended */
 /* Return the number of samples that are queued or running in the engine. */
@@ -73,7 +74,7 @@ void infer_task_free(infer_task *t);
 /* Reuse the tokens of a conversation, so that the cache matches more of the prompt: replace the
  * start of `prompt` by the longest start of `previous` that spells the same bytes.  (The
  * tokenizer may split the text of an answer differently from the model that generated it.)
- * Tokens without text (control tokens) match only the same ids.
+ * Tokens without text (control tokens) match only the same ids.  Any thread.
  * previous  i32 [n_previous]: the last prompt and its answer
  * prompt    i32 [n_prompt]: the whole prompt, tokenised anew
  * ids       out, [*n]; infer_ids_free

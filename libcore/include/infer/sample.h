@@ -1,9 +1,8 @@
 /* infer/sample.h - turn one row of logits into one token.   floor: sample
  *
  * A sampler is a chain of stages that remove or reweight candidates, followed by one draw.  It
- * belongs to one
- * sequence: one thread at a time.  The same seed, logits and history give the same tokens on every
- * machine, because libm is not used. */
+ * belongs to one sequence.  Confined.  The same seed, logits and history give the same tokens on
+ * every machine, because libm is not used. */
 #ifndef INFER_SAMPLE_H
 #define INFER_SAMPLE_H
 #include <stddef.h>
@@ -81,8 +80,8 @@ struct infer_sample_opts {
 	uint64_t seed;
 };
 
-/* Create a sampler for rows of n_vocab logits.  On failure *out is NULL.  All memory that a draw
- * needs is allocated here.
+/* Create a sampler for rows of n_vocab logits.  o: copied, but its pointers are borrowed.  All
+ * memory that a draw needs is allocated here.
  * INFER_EINVAL: a field is out of its range; names it.
  * INFER_ENOMEM */
 int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, int32_t n_vocab,
@@ -95,7 +94,9 @@ int infer_sampler_new(infer_sampler **out, const struct infer_sample_opts *o, in
  *          drawn.  NULL: all.
  * token: out, 0 <= *token < n_vocab.
  * INFER_EEMPTY: no candidate is left (every logit is -inf, biased away or not allowed).
- * INFER_ENAN: every logit is NaN, or one is +inf; the message says which. */
+ * INFER_ENAN: every logit is NaN, or one is +inf; the message names which.
+ * INFER_ENOMEM: only beyond the length of infer_sampler_reserve.  On failure the history is
+ * unchanged and *token is -1. */
 int infer_sampler_draw(infer_sampler *s, const float *logits, const uint64_t *allowed,
                        uint64_t position, int32_t *token, infer_error *err);
 
@@ -105,7 +106,7 @@ struct infer_candidate {
 	float p;
 };
 /* Write the n most likely candidates of the last draw to to[n], greatest p first, and return how
- * many were written; *drawn: the probability of the drawn token. */
+ * many were written; *drawn: the probability of the drawn token.  Both are 0 before a draw. */
 int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,
                                  float *drawn);
 

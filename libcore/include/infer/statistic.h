@@ -1,7 +1,7 @@
 /* infer/statistic.h - quantiles, shifts and tests of measurements.   floor: stat
  *
  * Timings are skewed, have outliers and several modes, so everything here works by rank and assumes
- * no distribution.  Pure functions; any thread; none allocates. */
+ * no distribution.  Pure functions; any thread; none allocates.  Measurements must not be NaN. */
 #ifndef INFER_STATISTIC_H
 #define INFER_STATISTIC_H
 #include <stddef.h>
@@ -29,7 +29,7 @@ int infer_quantile_interval(const double *sorted, size_t n, double q, double lev
 /* A shift with its interval at a level; p: two-sided probability of a shift at least this large if
  * there is none. */
 struct infer_shift {
-	double estimate, lo, hi, p;
+	double estimate, lo, hi, p; /* 0, -inf, inf, 1 if a sample is empty */
 	int bounded; /* 0: too few measurements for an interval of this level; lo and hi are infinite */
 };
 /* Estimate the shift of paired measurements: the median of the means of any two differences
@@ -58,10 +58,10 @@ struct infer_metric {
 	size_t n;
 };
 struct jwrite;
-/* Write the metric as a member; nothing if n is 0. */
+/* Write the metric as a member; nothing if n is 0.  w (base/jwrite.h) keeps an error of memory. */
 void infer_metric_put(struct jwrite *w, const struct infer_metric *m);
 
-double infer_log(double x); /* natural, for ratios; the same bits on every machine */
+double infer_log(double x); /* natural; the same bits on every machine; 0: -inf; x < 0: NaN */
 double infer_exp(double x);
 
 #ifdef __cplusplus

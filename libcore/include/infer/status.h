@@ -1,4 +1,22 @@
-/* infer/status.h - version, status codes, errors and the log hook.   floor: base */
+/* infer/status.h - version, status codes, errors and the log hook.   floor: base
+ *
+ * These rules hold for all headers, unless a comment names an exception.
+ *
+ *	Immutable  any threads may use the object at the same time
+ *	Shared     the same, but the object changes: it has its own lock
+ *	Confined   one thread at a time may use the object, not always the same one
+ *	Static     valid until the process ends
+ *	borrowed   of an object: valid until that object is closed or freed
+ *
+ * Functions without an object: any thread.  Close or free an object only when no other thread uses
+ * it and no object that borrows it is left.
+ * Arguments, and what they point to, are borrowed for the call.  An argument may be NULL only if
+ * its comment mentions NULL; err always may be.
+ * After a failure, an out-parameter for memory or an object that the caller would own is NULL, so
+ * there is nothing to free; the other out-parameters are unspecified.  The object passed stays
+ * usable.
+ * _free accepts NULL.  _close sets the caller's pointer to NULL; it may be NULL before.
+ * A function that can fail and lists no code fails with INFER_ENOMEM only. */
 #ifndef INFER_STATUS_H
 #define INFER_STATUS_H
 #pragma GCC visibility push(default)

@@ -1,8 +1,8 @@
 /* infer/token.h - conversion between text and token ids.   floor: tok
  *
- * A tokenizer is immutable; any threads may use it at the same time.  A detokenizer belongs to one
- * stream: one thread at a time.  SentencePiece BPE with byte fallback and unigram: Kudo+ 2018,
- * arXiv:1808.06226; byte-level BPE: Radford+ 2019; WordPiece: Wu+ 2016, arXiv:1609.08144. */
+ * A tokenizer is Immutable, a detokenizer (of one stream) Confined.  SentencePiece BPE with byte
+ * fallback and unigram: Kudo+ 2018, arXiv:1808.06226; byte-level BPE: Radford+ 2019; WordPiece:
+ * Wu+ 2016, arXiv:1609.08144. */
 #ifndef INFER_TOKEN_H
 #define INFER_TOKEN_H
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef struct infer_detok infer_detok;
  * INFER_EFORMAT: a key has a wrong length or an id outside the vocabulary; names the key.
  * INFER_ENOMEM */
 int infer_tokenizer_open(infer_tokenizer **out, const infer_file *file, infer_error *err);
-void infer_tokenizer_close(infer_tokenizer **t); /* *t becomes NULL; may be NULL already */
+void infer_tokenizer_close(infer_tokenizer **t);
 
 enum {
 	/* convert the text of control tokens ("<|im_start|>") to their ids; otherwise it is plain
@@ -73,7 +73,8 @@ int infer_detok_new(infer_detok **out, const infer_tokenizer *t, uint32_t flags,
  * Bytes that cannot become UTF-8 any more are returned as they are.  INFER_EINVAL: id outside the
  * vocabulary.  INFER_ENOMEM; d stays usable after both. */
 int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, infer_error *err);
-/* Return the bytes still held back, unchanged; borrowed.  Always INFER_OK. */
+/* Return the bytes still held back, unchanged; borrowed until the next call on d, which may go on
+ * with the text.  Always INFER_OK. */
 int infer_detok_end(infer_detok *d, const char **bytes, size_t *n, infer_error *err);
 void infer_detok_free(infer_detok *d); /* NULL is fine */
 
