@@ -111,8 +111,8 @@ int infer_file_is(const infer_file *f, const char *id);
 int infer_file_sha256(const infer_file *f, int shard, char hex[65], const struct infer_watch *w,
                       infer_error *err);
 /* Check that no file was modified in place since it was opened; results computed from such a file
- * are worthless.  Replacing a file under the same name has no effect: the old one stays mapped.  Of
- * a compressed file, the one on disk is checked.  INFER_EIO: names the file. */
+ * are worthless.  Replacing a file under the same name has no effect: the old one stays mapped.  A
+ * compressed file is checked on disk.  INFER_EIO: names the file. */
 int infer_file_check_unchanged(const infer_file *f, infer_error *err);
 /* Check that every float scale and value of every tensor is finite.  w (may be NULL) receives bytes
  * read.

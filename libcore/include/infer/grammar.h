@@ -70,8 +70,8 @@ const char *infer_grammar_sha256(const infer_grammar *g);
 /* Return "json_schema", "json_object", "grammar", "regex" or "choice", as in requests; "tools" for tool
  * calls.  Static. */
 const char *infer_grammar_kind(const infer_grammar *g);
-/* Return the JSON pointer of the i-th member of the schema that has no effect: a name that is no
- * keyword, or a keyword that INFER_GRAMMAR_LAX ignored; NULL: no more.  Borrowed from g. */
+/* Return the JSON pointer of the i-th member of the schema without effect: its name is not a
+ * keyword, or INFER_GRAMMAR_LAX ignored the keyword.  NULL: no more.  Borrowed from g. */
 const char *infer_grammar_ignored(const infer_grammar *g, size_t i);
 
 /* A cache of compiled constraints by content and tenant; it evicts the least recently used.  Shared. */

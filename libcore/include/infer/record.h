@@ -182,7 +182,7 @@ int infer_write_probe(infer_records *out, const infer_probe *p, const struct inf
 
 /* An evaluation of the model of *run, on a text or on questions; the other is NULL.  sha256: of
  * the text's files or of the file with the questions, in hex.  ref: the reference model, or NULL;
- * beside: another model that was evaluated in the same run, or NULL. */
+ * "beside": another model that was evaluated in the same run, or NULL. */
 struct infer_eval {
 	const struct infer_eval_text *text;
 	const struct infer_eval_choices *choices;

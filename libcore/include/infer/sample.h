@@ -42,8 +42,8 @@ struct infer_logit_bias {
 	float bias;
 };
 
-/* First the numbers, then the other options.  A 0 that infer_sample_set did not set means the
- * default of that number, which turns its stage off, so {0} is greedy decoding.  Ranges and
+/* First the numbers, then the other options.  A 0 not set by infer_sample_set means the
+ * default of that number, which turns its stage off.  {0} is greedy decoding.  Ranges and
  * defaults: the table of infer/param.h. */
 struct infer_sample_opts {
 	float temp; /* softmax temperature; 0: take the largest logit, ties to the lower id */
