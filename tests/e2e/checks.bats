@@ -393,6 +393,9 @@ man/infer-serve.1: the entry 'GET /version' names GET /version, which has no row
 	sed 's/most likely tokens/likeliest tokens/' "$TOP/man/infer-tour.7" >stale.7
 	run -1 "$TOP/scripts/check-readme" stale.7
 	[[ $output == *stale.7*jobs.jsonl* ]]
+	sed 's/^| models | 3/| models | 9/' "$TOP/README.md" >stale.md
+	run -1 "$TOP/scripts/check-readme" stale.md
+	[[ $output == *'stale.md: 9'*' families, but infer-run --version lists'* ]]
 	head -n 12 "$TOP/README.md" >short.md
 	run -1 "$TOP/scripts/check-readme" short.md
 	[[ $output == *'only 0 commands'* ]]
