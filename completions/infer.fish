@@ -131,8 +131,8 @@ complete -c infer-inspect -l version -d 'version, kernel sets, families and libr
 # infer-quant
 complete -c infer-quant -f
 complete -c infer-quant -l type -x -a 'F32 F16 BF16 Q8_0 Q6_K Q5_K_M Q5_K_S Q5_K Q4_K_M Q4_K_S Q4_K Q3_K_L Q3_K_M Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 MXFP4_MOE MXFP4 NVFP4' -d 'a type, as Q8_0, or a mix of types, as Q4_K_M'
-complete -c infer-quant -l method -x -a 'search rtn gptq' -d 'search; rtn: no search; gptq: errors made up for'
-complete -c infer-quant -l calibration -r -F -d 'what gptq, --bpw ... read, if not -f'
+complete -c infer-quant -l method -x -a 'search rtn gptq' -d 'search; rtn: no search; gptq: compensate errors'
+complete -c infer-quant -l calibration -r -F -d 'text for gptq, --bpw ..., if not -f'
 complete -c infer-quant -l copy -d 'change no tensor: another split, compression'
 complete -c infer-quant -l merge -d 'join a split model; of imatrix: add files up'
 complete -c infer-quant -l keep -x -d 'tensors of such names in that type'
@@ -144,7 +144,7 @@ complete -c infer-quant -l save-recipe -r -F -d 'write the recipe of OUT to FILE
 complete -c infer-quant -l dry-run -d 'write nothing: show what would be written'
 complete -c infer-quant -l split-max-size -x -d 'several files, none larger: 4G, 500M'
 complete -c infer-quant -l zstd -d 'compressed, with a level from 1 to 22 (3)'
-complete -c infer-quant -l report -d 'measure OUT beside IN on -f TEXT; keep it in OUT'
+complete -c infer-quant -l report -d 'compare OUT with IN on -f TEXT; store it in OUT'
 complete -c infer-quant -l verify -d 'read all of it again, and compare'
 complete -c infer-quant -l json -d 'JSON lines: each tensor, and all; the evaluation'
 complete -c infer-quant -s m -l model -x -a 'demo (__fish_complete_suffix .gguf .gguf.zst)' -d 'file, directory, hf:ORG/REPO, demo (INFER_MODEL)'

@@ -12,9 +12,9 @@ static const struct opt quant_rows[] = {
 	            "Q3_K_S Q3_K Q2_K Q2_K_S Q5_1 Q5_0 Q4_1 Q4_0 IQ4_NL IQ4_XS IQ3_M IQ3_S "
 	            "IQ3_XS IQ3_XXS IQ2_M IQ2_S IQ2_XS IQ2_XXS IQ1_M IQ1_S TQ2_0 TQ1_0 Q2_0 Q1_0 "
 	            "MXFP4_MOE MXFP4 NVFP4" },
-	{ OPT_STR, 0, "method", "METHOD", "search; rtn: no search; gptq: errors made up for",
+	{ OPT_STR, 0, "method", "METHOD", "search; rtn: no search; gptq: compensate errors",
 	  AT(method), .values = "search rtn gptq" },
-	{ OPT_LIST, 0, "calibration", "TEXT", "what gptq, --bpw ... read, if not -f",
+	{ OPT_LIST, 0, "calibration", "TEXT", "text for gptq, --bpw ..., if not -f",
 	  AT(calibration), .values = "@file" },
 	{ OPT_FLAG, 0, "copy", NULL, "change no tensor: another split, compression", AT(copy),
 	  .value = 1 },
@@ -40,7 +40,7 @@ static const struct opt quant_rows[] = {
 	  AT(shard_bytes), 1, 1e18, .marks = OPT_COMMON },
 	{ OPT_INT, 0, "zstd", "[=LEVEL]", "compressed, with a level from 1 to 22 (3)", AT(zstd), 1,
 	  22, .value = 3 },
-	{ OPT_FLAG, 0, "report", NULL, "measure OUT beside IN on -f TEXT; keep it in OUT",
+	{ OPT_FLAG, 0, "report", NULL, "compare OUT with IN on -f TEXT; store it in OUT",
 	  AT(report), .value = 1 },
 	{ OPT_FLAG, 0, "verify", NULL, "read all of it again, and compare", AT(verify),
 	  .value = 1 },
