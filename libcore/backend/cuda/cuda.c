@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-	OLDEST = 75,             /* compute capability of the oldest architecture of the kernels */
-	KERNEL_BYTES = 128 << 20 /* device memory for loaded kernels and captured graphs, about */
+	OLDEST = 75,             /* oldest compute capability: 10 * major + minor */
+	KERNEL_BYTES = 128 << 20 /* estimated device memory of loaded kernels and captured graphs */
 };
 
 /* Return the number of devices, or -1 with the reason in err. */
@@ -109,8 +109,8 @@ static int open_device(struct backend *b, infer_error *err)
 	return rt_check(rc, "open the device", err);
 }
 
-/* Choose the number of terms of activations of products with float weights (struct gpu_act): enough
- * for the accuracy of float32, or one (--act-type). */
+/* Choose the number of terms of activations (struct gpu_act) for float weights: one (--act-type),
+ * or enough for the accuracy of float32. */
 static void choose_terms(struct backend *b, const struct host *host)
 {
 	int bf16 = host->kern.mm[INFER_BF16].form == KERN_FORM_BF16;
@@ -153,8 +153,9 @@ static void cuda_describe(const struct backend *b, char *out, size_t n)
 	snprintf(out, n, "sm_%d%d", b->major, b->minor);
 }
 
-/* Set *left to the free memory minus a reserve for uploads, kernels and graphs, and *total to all
- * memory.  After an error both are UINT64_MAX, and the next call reports the failure. */
+/* Set *left to the free device memory minus a reserve for uploads, kernels and graphs, and *total
+ * to all device memory.  If that fails, both are UINT64_MAX, and the next call reports the
+ * error. */
 static void cuda_memory(const struct backend *b, uint64_t *left, uint64_t *total)
 {
 	const size_t reserve = CUDA_STAGES * (size_t)CUDA_STAGE_BYTES + KERNEL_BYTES;

@@ -7,50 +7,50 @@
 #include "backend/cuda/rt.h"
 
 struct backend {
-	const struct host *host;           /* its threads: copies into pinned memory, experts */
-	const struct infer_watch *loading; /* of uploads; may be NULL */
+	const struct host *host;           /* threads: pinned copies, experts on the host */
+	const struct infer_watch *loading; /* progress of weight uploads; may be NULL */
 	int device, major, minor, sms;
-	int terms[GPU_FORMS]; /* of activations in each form; chosen by --act-type */
+	int terms[GPU_FORMS]; /* of activations in each form (--act-type), struct gpu_act */
 	cudaStream_t stream;
-	int copy_error;        /* first cudaError_t of a copy of pages; the next step reports it */
+	int copy_error; /* cudaError_t of the first failed page copy; the next step reports it */
 	cudaEvent_t staged[2]; /* recorded after the copy out of each pinned buffer */
 };
 
-/* Uploads use CUDA_STAGES pinned buffers of CUDA_STAGE_BYTES, and as many on the device. */
+/* Uploads use CUDA_STAGES pinned host buffers and as many device buffers, CUDA_STAGE_BYTES each. */
 enum { CUDA_STAGES = 2, CUDA_STAGE_BYTES = 16 << 20 };
 
 /* A weight on the device.  Vectors and small F32 matrices are stored as in the file (raw), matrices
  * as tiles (launch_mm.h); small F32 matrices are stored both ways. */
 struct cuda_weight {
-	const struct gpu_type *type; /* of the tiles; NULL: there are none */
+	const struct gpu_type *type; /* type of the tiles; NULL: no tiles */
 	unsigned char *tiles, *raw;  /* NULL: not stored in this form */
-	size_t matrix_bytes;         /* of tiles, from one matrix to the next */
-	size_t raw_bytes;            /* of one matrix */
+	size_t matrix_bytes;         /* bytes of tiles from one matrix to the next */
+	size_t raw_bytes;            /* bytes of one raw matrix */
 };
 struct backend_weights {
 	struct backend *b;
 	const struct weight *w; /* borrowed; shapes and types only */
 	struct cuda_weight *at;
 	int n;
-	unsigned char *arena; /* the allocation that contains all of them */
+	unsigned char *arena; /* device allocation that contains all weights */
 };
-/* Set the sizes of w on the device, and its addresses as offsets from the start of an arena that is
- * used up to *used.  Adds its bytes to *used.  A weight that is on_host has no sizes and no
- * addresses. INFER_EUNSUP: its type has no kernels, or it is too large. */
+/* Reserve space for w after the first *used bytes of an arena: set its sizes, set its addresses as
+ * offsets in the arena, and advance *used.  A weight that is on_host gets no space.  INFER_EUNSUP:
+ * its type has no kernels, or it is too large. */
 int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *used,
                       infer_error *err);
 
 struct backend_cache {
 	struct backend *b;
 	unsigned char *base;
-	size_t page_bytes, layer_bytes; /* of a page; of a layer in a page */
+	size_t page_bytes, layer_bytes; /* bytes of a page; bytes of one layer in a page */
 	size_t k_head, v_head;          /* bytes of K and of V of one KV head in a page */
-	size_t v_at;                    /* from the first K of a layer to the first V */
+	size_t v_at;                    /* bytes from the first K of a layer to its first V */
 	int k_type, v_type;
 	uint32_t n_pages;
 };
-/* Set the sizes of a page of a group; base and b are NULL.  INFER_EUNSUP: a type or a head size is
- * not supported. */
+/* Set the page sizes of cache c for group g. c->base and c->b stay NULL.  INFER_EUNSUP: a type or a
+ * head size is not supported. */
 int cuda_kv_place(struct backend_cache *c, const struct backend_group *g, infer_error *err);
 
 /* load.c, kv.c: slots of struct backend_kind */

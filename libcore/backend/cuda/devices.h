@@ -6,12 +6,12 @@
 
 struct cuda_device {
 	char name[64];
-	int major, minor, sms; /* compute capability; multiprocessors */
+	int major, minor, sms; /* compute capability; number of multiprocessors */
 	uint64_t memory_bytes, free_bytes;
 	char bus[16];        /* PCI address: "0000:01:00.0" */
 	int driver, runtime; /* versions: 1000 * major + 10 * minor */
 };
-/* Fill out[0 .. cap) with the first devices.  Returns the number of devices, which may be larger,
- * or -1 with INFER_EDEVICE in err: no driver, no device, or the driver's own error. */
+/* Fill out[0 .. cap) with the first cap devices.  Returns the number of all devices.  No driver, no
+ * device, or an error of the driver: -1, and err is INFER_EDEVICE. */
 int cuda_devices(struct cuda_device *out, int cap, infer_error *err);
 #endif

@@ -1,5 +1,5 @@
-/* backend/cuda/emit.c - write the launches of a plan's stages, with all addresses.  run.c sets the
- * max_ counts of the arguments for each step. */
+/* backend/cuda/emit.c - write the launches of a plan's stages, with all addresses.  For each step
+ * run.c sets the max_ members of the arguments. */
 #include "backend/cuda/layout.h"
 #include "backend/cuda/plan.h"
 #include "base/err.h"
@@ -63,7 +63,7 @@ static struct gpu_op op_of(const struct backend_plan *p, int32_t i)
 		o.w_scale = w->scale;
 		if (o.w0) {
 			o.w_type = weight_at(p, n->w[0])->type->type;
-		} else { /* a table of one row */
+		} else { /* EMBED: the table has one row and is stored raw */
 			o.w0 = raw_at(p, n->w[0]);
 			o.w_type = -1;
 		}
@@ -130,7 +130,7 @@ static struct gpu_job job_of(const struct backend_plan *p, int32_t w, int32_t bi
 	};
 }
 
-/* Append a launch of products with x, of the type and k of weight w.  It has no jobs yet. */
+/* Append a launch of products with x, without jobs; its type and k are those of weight w. */
 static struct gpu_mm *push_mm(struct backend_plan *p, const struct cuda_stage *s, int32_t w,
                               struct gpu_act x)
 {
@@ -410,7 +410,7 @@ static void emit_top(struct backend_plan *p)
 	};
 }
 
-/* Pack the weights that are vectors into tiles. */
+/* Pack the weights that are vectors into tiles (cuda_vector_tiles). */
 static int pack_vectors(const struct backend_plan *p)
 {
 	int rc = cudaSuccess;
@@ -427,7 +427,7 @@ static int pack_vectors(const struct backend_plan *p)
 	return rc;
 }
 
-/* Upload the constants of the plan: zeros as padding of activations, RoPE frequencies, tiles of
+/* Upload the constants of the plan: zeros that pad activations, RoPE frequencies, tiles of
  * vectors. */
 static int upload_constants(const struct backend_plan *p, infer_error *err)
 {
@@ -470,12 +470,12 @@ static void emit_stage(struct backend_plan *p, const struct cuda_stage *s)
 		emit_copy(p, s);
 		break;
 	case CUDA_HOST:
-		break; /* by cuda_emit */
+		break; /* cuda_emit emits it */
 	}
 }
 
-/* The host computes its experts right before the first stage that reads the results.  Earlier
- * stages, such as shared experts, are enqueued before and run on the device at the same time. */
+/* The host computes experts right before the first stage that reads the results.  Earlier stages,
+ * such as shared experts, are already enqueued and run on the device meanwhile. */
 int cuda_emit(struct backend_plan *p, infer_error *err)
 {
 	const struct cuda_stage *pending = NULL;

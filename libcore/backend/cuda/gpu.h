@@ -1,6 +1,6 @@
-/* backend/cuda/gpu.h (private) - the device functions of the kernels, beyond plain CUDA C++: a
- * function for each instruction that needs PTX.  A C++ compiler without CUDA includes
- * tests/emu/emu.h instead, which runs the same kernels on the host.
+/* backend/cuda/gpu.h (private) - device functions that plain CUDA C++ lacks, one for each PTX
+ * instruction.  A C++ compiler without CUDA includes tests/emu/emu.h instead, which runs the same
+ * kernels on the host.
  *
  *   SHARED(float, tile, [4][32])   shared memory of constant size
  *   DYNAMIC(float, tile)           shared memory of the size that the launch specifies
@@ -8,8 +8,8 @@
  *                                  launch; a cudaError_t.  A kernel may start before the previous
  *                                  one has ended, so it calls gpu_wait
  *
- * Kernels are declared for every architecture; only bodies may differ by __CUDA_ARCH__ (75: Turing
- * has neither cp.async nor bf16 mma). */
+ * Kernels are declared for every architecture; only function bodies may test __CUDA_ARCH__ (75,
+ * Turing, has neither cp.async nor bf16 mma). */
 #ifndef BACKEND_CUDA_GPU_H
 #define BACKEND_CUDA_GPU_H
 #ifndef __CUDACC__
@@ -58,8 +58,8 @@ static cudaError_t gpu_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_
 
 /* Wait until the previous kernels of the stream have ended and their writes can be read.  Every
  * thread of every kernel must call it before it reads or writes memory that another kernel writes
- * or reads. Earlier a kernel may read weights and the arrays of the step, which no kernel writes;
- * their upload has ended before the first kernel of the step starts. */
+ * or reads. Before gpu_wait a kernel may read weights and the arrays of the step: no kernel writes
+ * them, and their upload has ended before the first kernel of the step starts. */
 GPU_FN void gpu_wait(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -75,7 +75,7 @@ GPU_FN void gpu_next(void)
 }
 
 GPU_FN float half_float(uint16_t h) { return __half2float(__ushort_as_half(h)); }
-/* float_half, float_bf16: to the nearest, ties to even */
+/* float_half, float_bf16: round to the nearest, ties to even */
 GPU_FN uint16_t float_half(float f) { return __half_as_ushort(__float2half_rn(f)); }
 GPU_FN float bf16_float(uint16_t h) { return __uint_as_float((uint32_t)h << 16); }
 GPU_FN uint16_t float_bf16(float f) { return __bfloat16_as_ushort(__float2bfloat16_rn(f)); }
@@ -84,8 +84,8 @@ GPU_FN float gpu_float(uint32_t u) { return __uint_as_float(u); }
 GPU_FN uint64_t gpu_bits64(double f) { return (uint64_t)__double_as_longlong(f); }
 GPU_FN double gpu_float64(uint64_t u) { return __longlong_as_double((long long)u); }
 
-/* Read 16 bytes of weights that are read once: do not keep them in L1.  Nothing may write them
- * while the kernel runs, and a kernel runs from before its gpu_wait. */
+/* Read 16 bytes of weights that are read once: do not keep them in L1.  Nothing may write these
+ * bytes while the kernel runs, even before its gpu_wait. */
 GPU_FN uint4 load16(const void *p)
 {
 	uint4 v;
@@ -96,8 +96,8 @@ GPU_FN uint4 load16(const void *p)
 	return v;
 }
 
-/* The same for bytes that an earlier kernel of the step may have written (the KV cache).  Call it
- * after gpu_wait. */
+/* Read 16 bytes that an earlier kernel of the step may have written (the KV cache).  Call it after
+ * gpu_wait. */
 GPU_FN uint4 load16_written(const void *p)
 {
 	uint4 v;
@@ -109,8 +109,8 @@ GPU_FN uint4 load16_written(const void *p)
 	return v;
 }
 
-/* Bring the first `bytes` bytes of a kernel's arguments into the constant cache, a line by each
- * warp. To be called before gpu_wait: otherwise the first use of each line is a cache miss. */
+/* Load the first `bytes` bytes of a kernel's arguments into the constant cache, one line per warp.
+ * Call it before gpu_wait, so that cache misses overlap the previous kernel. */
 template <class T> GPU_FN void gpu_touch(const T &args, int bytes)
 {
 	enum { LINE = 64 / sizeof(uint32_t) };
@@ -122,7 +122,7 @@ template <class T> GPU_FN void gpu_touch(const T &args, int bytes)
 }
 
 /* Start to copy n <= 16 bytes from global to shared memory, padded with zeros to 16.  They can be
- * read after copy_wait and a barrier.  sm_75 copies at once. */
+ * read after copy_wait and a barrier. sm_75 copies synchronously. */
 GPU_FN void copy_async16(void *to, const void *from, int n)
 {
 #if __CUDA_ARCH__ >= 800
@@ -147,7 +147,7 @@ GPU_FN void copy_commit(void)
 	asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* Wait for the copies of all groups except the last LEFT; copy_commit ends a group. */
+/* Wait until at most the last LEFT groups of copies are in flight. copy_commit ends a group. */
 template <int LEFT> GPU_FN void copy_wait(void)
 {
 #if __CUDA_ARCH__ >= 800
@@ -172,8 +172,8 @@ GPU_FN void ldmatrix4_trans(uint32_t r[4], const void *row)
 	             : "memory");
 }
 
-/* d += a b: a 16 x k, row; b k x 8, column; fragments as in the PTX manual.  g = lane / 4,
- * t = lane % 4: d[0], d[1]: row g, columns 2 t, 2 t + 1; d[2], d[3]: row g + 8. */
+/* d += a b: a is 16 x k, row-major; b is k x 8, column-major; fragments as in the PTX manual.  g =
+ * lane / 4, t = lane % 4: d[0], d[1]: row g, columns 2 t, 2 t + 1; d[2], d[3]: row g + 8. */
 GPU_FN void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) /* k 16 */
 {
 #if __CUDA_ARCH__ >= 800
@@ -190,7 +190,7 @@ GPU_FN void mma_f16(float d[4], const uint32_t a[4], const uint32_t b[2]) /* k 1
 #endif
 }
 #if __CUDA_ARCH__ < 800
-/* mma_bf16 by fma, k ascending, because Turing has no bf16 mma.  Not inlined: otherwise ptxas takes
+/* mma_bf16 by scalar fma, k ascending: Turing has no bf16 mma.  Not inlined: otherwise ptxas takes
  * minutes. */
 static __device__ __noinline__ void mma_bf16_slow(float d[4], uint4 a, uint2 b)
 {
@@ -238,7 +238,7 @@ GPU_FN void mma_s8_32(int d[4], const uint32_t a[4], const uint32_t b[2]) /* k 3
 		             : "r"(a[i]), "r"(b[i / 2]));
 #endif
 }
-/* One half of a k 32 step: a[0] row g, a[1] row g + 8, k 4 t ... */
+/* d += a b for k 16, int8: a[0] is row g, a[1] row g + 8, both k = 4 t ... 4 t + 3 */
 GPU_FN void mma_s8_16(int d[4], const uint32_t a[2], uint32_t b)
 {
 #if __CUDA_ARCH__ >= 800

@@ -3,7 +3,7 @@
  *   device   ... ROUTE | copy x, choice |  shared experts, if any  |        | copy y | ADD ...
  *   host                                | wait | experts of each row       |
  *
- * The device chooses the experts, so the host checks the ids before it uses them. */
+ * ROUTE runs on the device, so the host checks the expert ids before it uses them as indices. */
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 
@@ -52,7 +52,7 @@ int cuda_host_send_rows(const struct backend_plan *p, const struct cuda_host_moe
 	return rc ? rc : (int)cudaEventRecord(p->host_experts.rows_copied, p->b->stream);
 }
 
-/* Check that every chosen id is that of an expert. */
+/* Check that every chosen id is in the range of the experts. */
 static int check_ids(const struct cuda_host_moe *h, const float *choice, int32_t rows,
                      infer_error *err)
 {

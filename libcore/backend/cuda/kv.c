@@ -3,7 +3,7 @@
  *   page p  at base + p * page_bytes
  *   | K of layer 0 | V of layer 0 | K of layer 1 | V of layer 1 | ...
  *     '-- [kv head] in the layout of kv.cuh; K and V of a layer begin at multiples of 64
- * MLA: V is the first dv columns of K; it is stored nevertheless, because products with V read
+ * MLA: V is the first dv columns of K, but it is stored too, because products with V read it in
  * another order.
  *
  * Pages of recurrent layers:
@@ -88,7 +88,7 @@ static unsigned char *page_at(const struct backend_cache *c, uint32_t page)
 	return c->base + page * c->page_bytes;
 }
 
-/* Copy a page.  A failure is stored for the next step to report. */
+/* Copy a page.  If that fails, the next step reports the error. */
 static void copy_page(const struct backend_cache *c, void *to, const void *from, int kind)
 {
 	int rc = cudaSetDevice(c->b->device);
@@ -104,7 +104,7 @@ static void copy_page(const struct backend_cache *c, void *to, const void *from,
 
 void cuda_kv_copy(struct backend_cache *c, uint32_t to, uint32_t from, int n)
 {
-	(void)n; /* the bytes of a position are spread over the page: copy all */
+	(void)n; /* the bytes of a position are spread over the page, so copy the whole page */
 	copy_page(c, page_at(c, to), page_at(c, from), cudaMemcpyDeviceToDevice);
 }
 

@@ -8,21 +8,21 @@ extern "C" {
 #endif
 
 /* ---- chains: a list of operations that is applied to each row ---- */
-enum { GPU_OP_ACT = GRAPH_OPS }; /* node.op of: write the activations `act` of value a */
+enum { GPU_OP_ACT = GRAPH_OPS }; /* value of node.op: write the activations `act` of value a */
 struct gpu_op {
 	struct graph_node node; /* operation and parameters */
-	const float *a, *b, *c; /* values of its sources, [rows][a_cols] and so on */
-	float *y;               /* may be a: ROPE and others work in place */
+	const float *a, *b, *c; /* values of the sources: [rows][a_cols], ... */
+	float *y;               /* may be a (ROPE in place) */
 	int32_t a_cols, b_cols, c_cols;
-	const void *w0, *w1; /* vectors f32; EMBED: tiles of w0 */
+	const void *w0, *w1; /* weights: f32 vectors; EMBED: w0 is tiles */
 	int32_t w_type;      /* EMBED: type of the table; -1: f32 rows, no tiles */
 	int32_t w_rows;      /* EMBED, NORM: rows of w0; SCALE: elements of w0 */
-	float w_scale;       /* EMBED: factor of the table */
+	float w_scale;       /* EMBED: factor of all weights of the table */
 	struct gpu_act act;  /* GPU_OP_ACT */
 };
 struct gpu_chain {
 	struct gpu_op ops[GPU_CHAIN];
-	int32_t n, out; /* operations; 1: values have the output rows (GRAPH_OUT) */
+	int32_t n, out; /* number of operations; out 1: values have output rows only (GRAPH_OUT) */
 	int32_t max_rows;
 	struct gpu_rows rows;
 };
@@ -34,22 +34,21 @@ struct gpu_angles {
 	struct gpu_rows rows;
 	int32_t n_ropes, max_rows;
 	int32_t half[GPU_ROPES];
-	const double *freq[GPU_ROPES]; /* [half] on the device */
+	const double *freq[GPU_ROPES]; /* device array [half] */
 	double mscale[GPU_ROPES];
 };
 int gpu_angles(const struct gpu_angles *a, cudaStream_t s);
 
 /* ---- experts ----
  * gpu_moe_group  write the pairs (struct gpu_pairs) of the experts in route
- * gpu_moe_mid    mid = act(gate) * up and its activations mid_act; weight_before_ffn: gate and up
- * are
- *                multiplied by the weight of the pair first
- * gpu_moe_sum    y = sum of down over the pairs of a row, in order of rank, each times its weight
- *                unless weight_before_ffn */
+ * gpu_moe_mid    mid = act(gate) * up, and mid_act, the activations of mid; with weight_before_ffn
+ *                gate and up are first multiplied by the weight of the pair
+ * gpu_moe_sum    y = sum of down over the pairs of a row, in order of rank, each times the weight
+ *                of the pair unless weight_before_ffn */
 struct gpu_moe {
 	struct gpu_rows rows;
 	int32_t out, max_rows; /* out 1: output rows (GRAPH_OUT) */
-	int32_t used, experts; /* of a row; in all */
+	int32_t used, experts; /* experts of a row; experts of the layer */
 	int32_t cols, ff;      /* columns of y; of gate, up and mid */
 	int32_t act;           /* enum graph_act */
 	int32_t weight_before_ffn;
@@ -58,7 +57,7 @@ struct gpu_moe {
 	int32_t *first, *pair, *active, *n_active; /* as struct gpu_pairs; written */
 	const float *gate, *up;                    /* [pairs][ff] */
 	float *mid;                                /* [pairs][ff]; may be gate */
-	struct gpu_act mid_act;                    /* made from mid */
+	struct gpu_act mid_act;                    /* activations of mid */
 	const float *down;                         /* [pairs][cols] */
 	float *y;                                  /* [rows][cols] */
 };
@@ -67,20 +66,20 @@ int gpu_moe_mid(const struct gpu_moe *m, cudaStream_t s);
 int gpu_moe_sum(const struct gpu_moe *m, cudaStream_t s);
 
 /* ---- the largest logits ----
- * Find the k <= GPU_TOP largest logits of each row, descending, equal ones by ascending id.  If k >
- * n, the lists are padded with id -1 and logit -inf. */
+ * Find the k largest logits of each row, descending, ties by ascending id; k <= GPU_TOP.  If k > n,
+ * the lists are padded with id -1 and logit -inf. */
 struct gpu_top {
 	const float *logits; /* [rows][n] */
-	const int32_t *rows; /* on the device */
+	const int32_t *rows; /* device address of the number of rows */
 	int32_t n, k, max_rows;
 	int32_t *ids;  /* [rows][k] */
-	float *values; /* [rows][k] their logits */
+	float *values; /* [rows][k] logits of ids */
 	float *lse;    /* [rows] log-sum-exp; NaN if a logit is NaN */
 	float *part;   /* gpu_top_bytes bytes of scratch memory */
 	size_t part_bytes;
 };
 int gpu_top(const struct gpu_top *t, cudaStream_t s);
-/* Return the bytes of scratch memory for `rows` rows. */
+/* Return the bytes that gpu_top.part needs for `rows` rows. */
 size_t gpu_top_bytes(int n, int k, int64_t rows);
 
 #ifdef __cplusplus

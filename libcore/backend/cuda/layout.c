@@ -2,12 +2,12 @@
  *
  * device:
  *   values     f32 [rows][cols] of every node; values share memory unless their lifetimes overlap
- *   acts       activations (struct gpu_act), which share memory in the same way
+ *   acts       activations (struct gpu_act); they share memory in the same way
  *   cos sin    [rows][half][2] and the frequencies f64 [half] of each RoPE table
  *   attention  partial results of splits
- *   experts    pairs; gate, up, down; activations of down
+ *   experts    pairs; results of gate, up, down; activations for down
  *   heads      pairs of products by heads, and their activations
- *   vectors    tiles of weights of one row: cuda_vector_tiles
+ *   vectors    tiles of weights that are vectors: cuda_vector_tiles
  *   top        the largest logits of each row, their ids, lse, partial results
  *   block      the upload of a step (struct cuda_block)
  * pinned host memory:
@@ -20,7 +20,7 @@
 
 enum { ALIGN = 256 };
 
-/* A bump allocator over one allocation.  base NULL: it only counts bytes. */
+/* A bump allocator over one allocation. base NULL: only count bytes. */
 struct space {
 	unsigned char *base;
 	size_t used;
@@ -41,7 +41,7 @@ static void *reserve_part(struct space *s, size_t n, size_t size)
 	return s->base ? s->base + at : NULL;
 }
 
-/* Bytes of the three arrays of activations, each aligned. */
+/* Bytes of the three arrays of struct gpu_act (q, d, sum), each aligned. */
 struct act_bytes {
 	size_t row, q, d, sum;
 };
@@ -193,7 +193,7 @@ static void lay_moe(struct backend_plan *p, struct space *s)
 	m->mid = reserve_part(s, mid, 1);
 }
 
-/* Place the rows of experts on the host, of the size of the largest node. */
+/* Reserve pinned memory for the rows of experts on the host, sized for the largest node. */
 static void lay_host(struct backend_plan *p, struct space *s)
 {
 	int64_t values = 0, choices = 0;
@@ -269,7 +269,7 @@ static void lay_vectors(struct backend_plan *p, struct space *s)
 	p->vectors = reserve_part(s, bytes, 1);
 }
 
-/* Set the offsets of the arrays of the block. */
+/* Set the offsets of the arrays in the upload block. */
 static void lay_block(struct backend_plan *p)
 {
 	size_t rows = (size_t)p->size.rows, pages = (size_t)p->size.ctx / GPU_PAGE + 1;

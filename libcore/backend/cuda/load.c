@@ -1,9 +1,9 @@
 /* backend/cuda/load.c - upload weights to the device.
  *
- * One arena contains all of them.  The host's threads copy bytes of the mapped file to one of two
- * pinned buffers while the other is transferred to a staging buffer of the device.  From there a
- * kernel repacks them into tiles.  Rows of types without kernels are recoded (recode.h) as they are
- * copied.  Host memory besides the mapping: the two buffers. */
+ * One device allocation, the arena, contains all weights.  The host's threads copy bytes of the
+ * mapped file to one of two pinned buffers while the other is transferred to a staging buffer of
+ * the device.  From there a kernel repacks them into tiles.  Rows of types without kernels are
+ * recoded (recode.h) as they are copied.  Host memory: the two pinned buffers and the mapping. */
 #include "backend/cuda/cuda.h"
 #include "backend/cuda/recode.h"
 #include "base/err.h"
@@ -16,13 +16,13 @@
 
 enum {
 	ALIGN = 256,
-	/* F32 matrices of at most this size are also stored raw: biases, gains, convolution taps */
+	/* F32 matrices of at most RAW_MOST bytes are also stored raw: biases, gains, taps */
 	RAW_MOST = 16 << 20,
-	COPY_BYTES = 1 << 20,   /* copied by one thread at a time */
-	RECODE_BYTES = 1 << 17, /* written by one thread at a time when recoding */
+	COPY_BYTES = 1 << 20,   /* bytes that a thread copies at a time */
+	RECODE_BYTES = 1 << 17, /* bytes that a thread writes at a time when recoding */
 };
 
-/* Add an aligned part to *used.  Returns its offset. */
+/* Reserve `bytes` aligned bytes of the arena and advance *used.  Returns their offset. */
 static size_t reserve_bytes(size_t *used, size_t bytes)
 {
 	size_t at = *used;
@@ -40,7 +40,7 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 	*c = (struct cuda_weight){ 0 };
 	if (w->on_host)
 		return INFER_OK;
-	if (w->type == INFER_I32 && w->ne[1] == 1 && w->n == 1) { /* the order of PERMUTE */
+	if (w->type == INFER_I32 && w->ne[1] == 1 && w->n == 1) { /* the column order of PERMUTE */
 		c->raw_bytes = bytes;
 		c->raw = (unsigned char *)(uintptr_t)reserve_bytes(used, all);
 		return INFER_OK;
@@ -67,7 +67,7 @@ int cuda_weight_place(struct cuda_weight *c, const struct weight *w, size_t *use
 struct upload {
 	struct backend *b;
 	unsigned char *pinned[CUDA_STAGES], *device[CUDA_STAGES];
-	int next;                  /* the buffer to fill next */
+	int next;                  /* index of the buffer to fill next */
 	uint8_t busy[CUDA_STAGES]; /* 1: a transfer from the pinned buffer may be running */
 };
 
@@ -113,7 +113,7 @@ static int wait_for_stage(const struct upload *u, infer_error *err)
 	                        : INFER_OK;
 }
 
-/* Start the transfer of that buffer.  Sets *at to its address on the device. */
+/* Start the transfer of the next pinned buffer.  Sets *at to its copy on the device. */
 static int send_stage(struct upload *u, size_t bytes, unsigned char **at, infer_error *err)
 {
 	cudaStream_t s = u->b->stream;
@@ -128,7 +128,7 @@ static int send_stage(struct upload *u, size_t bytes, unsigned char **at, infer_
 	return INFER_OK;
 }
 
-/* Copy bytes to the next buffer and start its transfer.  Sets *at to their address on the
+/* Copy bytes to the next pinned buffer and start its transfer.  Sets *at to their address on the
  * device. */
 static int send_bytes(struct upload *u, const void *from, size_t bytes, unsigned char **at,
                       infer_error *err)
@@ -141,7 +141,7 @@ static int send_bytes(struct upload *u, const void *from, size_t bytes, unsigned
 	return send_stage(u, bytes, at, err);
 }
 
-/* Rows that the threads recode. */
+/* Arguments of recode_part, which the threads run. */
 struct recode {
 	unsigned char *to;
 	const unsigned char *from;
@@ -163,7 +163,8 @@ static void recode_part(void *user, int64_t i, int worker)
 			atomic_store_explicit(&r->inexact, 1, memory_order_relaxed);
 }
 
-/* Recode n rows of w to the next buffer and start its transfer.  Sets *at as send_bytes does. */
+/* Recode n rows of w to the next pinned buffer and start its transfer.  Sets *at as send_bytes
+ * does. */
 static int send_recoded(struct upload *u, const struct weight *w, const unsigned char *from,
                         int64_t n, unsigned char **at, infer_error *err)
 {
@@ -198,7 +199,7 @@ static int load_raw(struct upload *u, unsigned char *to, const unsigned char *fr
 	return INFER_OK;
 }
 
-/* Upload one matrix as tiles, as many groups of rows at a time as fit into a buffer. */
+/* Upload one matrix as tiles, in steps of as many groups of rows as fit into a buffer. */
 static int load_tiles(struct upload *u, const struct cuda_weight *c, const struct weight *w,
                       int matrix, infer_error *err)
 {
@@ -263,7 +264,7 @@ static int load_weights(struct backend_weights *s, infer_error *err)
 	}
 	if (!rc)
 		rc = rt_check(cudaStreamSynchronize(s->b->stream), "upload weights", err);
-	else /* the device must not read buffers that are freed */
+	else /* wait: the device must not read buffers that are about to be freed */
 		(void)cudaStreamSynchronize(s->b->stream);
 	upload_fini(&u);
 	if (!rc)
@@ -271,7 +272,8 @@ static int load_weights(struct backend_weights *s, infer_error *err)
 	return rc;
 }
 
-/* Set the addresses of all weights as offsets in the arena, from ALIGN on so that none is NULL. */
+/* Set the addresses of all weights as offsets in the arena.  They start at ALIGN, so that none is
+ * NULL. */
 static int place_weights(struct backend_weights *s, size_t *bytes, infer_error *err)
 {
 	size_t used = ALIGN;

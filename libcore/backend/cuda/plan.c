@@ -1,5 +1,5 @@
 /* backend/cuda/plan.c - turn the nodes of a graph into stages: nodes that are launched together,
- * and the activations that they make.  Refuses models that the backend does not support. */
+ * and the activations that a stage writes.  Rejects models that the backend does not support. */
 #include "backend/cuda/layout.h"
 #include "backend/cuda/plan.h"
 #include "base/err.h"
@@ -9,7 +9,7 @@
 _Static_assert((int)GPU_CACHES == (int)BACKEND_GROUPS, "launch.h and step.h agree");
 _Static_assert(sizeof(struct gpu_chain) <= 4096, "arguments of a kernel on every architecture");
 
-enum { SPLITS_MOST = 1 << 16, DV_MOST = 512, ROWS_MOST = 65535 /* of a grid */ };
+enum { SPLITS_MOST = 1 << 16, DV_MOST = 512, ROWS_MOST = 65535 /* limit of grid.y */ };
 
 static enum cuda_stage_kind stage_kind_of(enum graph_op op)
 {
@@ -64,7 +64,7 @@ static int check_weight(const struct backend_plan *p, int32_t i, int slot, int t
 	if (n->w[slot] < 0)
 		return INFER_OK;
 	TRY(cuda_weight_place(&c, &p->m.weights[n->w[slot]], &used, err));
-	if (n->op == GRAPH_EMBED && c.raw_bytes) /* a table of one row */
+	if (n->op == GRAPH_EMBED && c.raw_bytes) /* the table has one row and is stored raw */
 		return INFER_OK;
 	if (tiles ? !c.type && !cuda_vector_bytes(p, i) : !c.raw_bytes)
 		return err_set(err, INFER_EUNSUP,
@@ -148,8 +148,8 @@ static int act_form_of(const struct backend_plan *p, int32_t weight)
 	return gpu_type_stored(p->m.weights[weight].type)->form;
 }
 
-/* Let the chain right before stage `at` make `node` in a form, unless an earlier stage makes it.
- * Returns 0 if there is no such chain. */
+/* Make the chain right before stage `at` write the activations of `node` in a form, unless an
+ * earlier stage writes them.  Returns 0 if there is no such chain. */
 static int try_add_act(struct backend_plan *p, int32_t node, int form, int32_t at)
 {
 	struct cuda_act *a = find_act(p, node, form);
@@ -170,7 +170,8 @@ static int try_add_act(struct backend_plan *p, int32_t node, int form, int32_t a
 	return 1;
 }
 
-/* Let the last stage make `node` in a form if it is a suitable chain, otherwise a new chain. */
+/* Make a chain write the activations of `node` in a form: the last stage if that is suitable,
+ * otherwise a new chain. */
 static void add_act(struct backend_plan *p, int32_t node, int form, int32_t first)
 {
 	if (try_add_act(p, node, form, p->n_stages))
@@ -240,7 +241,7 @@ static void make_stages(struct backend_plan *p)
 		case CUDA_HEADS:
 		case CUDA_STATE:
 		case CUDA_COPY:
-		case CUDA_HOST: /* add_moe makes these */
+		case CUDA_HOST: /* pushed by add_moe */
 			push_stage(p, stage_kind_of(n->op), n->rows, i)->n = 1;
 			break;
 		}

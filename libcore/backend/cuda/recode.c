@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CODE = 127, MOST_BLOCK = 256 /* elements of a block of any type */ };
+enum { MOST_CODE = 127, MOST_BLOCK = 256 /* most elements of a block, over all types */ };
 
 struct x8 {
 	float d;
@@ -17,8 +17,7 @@ struct x8 {
 static_assert(sizeof(struct x8) == GPU_X8_BYTES && offsetof(struct x8, q) == GPU_X8_Q,
               "as the kernels read it");
 
-/* Set the codes of v with scale d.  Returns 0 if d times a code is not its value to the last
- * bit. */
+/* Set the codes of v for scale d.  Returns 0 if a value is not exactly d times its code. */
 static int try_scale(struct x8 *to, const float *v, float d, float inverse)
 {
 	for (int i = 0; i < GPU_X8_K; i++) {
@@ -32,7 +31,7 @@ static int try_scale(struct x8 *to, const float *v, float d, float inverse)
 	return 1;
 }
 
-/* Return the least magnitude that is not 0; INFINITY if there is none. */
+/* Return the least nonzero magnitude of the group; INFINITY if there is none. */
 static float least_magnitude(const float *v)
 {
 	float least = INFINITY;

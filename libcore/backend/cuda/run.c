@@ -1,9 +1,8 @@
 /* backend/cuda/run.c - run a step: upload its arrays, launch the kernels, fetch the results.
  *
- * If every sequence has one row, which is an output row, the step replays a CUDA graph.  There is
- * one for each class of steps: the numbers of rows and of splits, rounded up to powers of two, and
- * the other members of struct cuda_counts.  Other steps launch their kernels one by one.  Both ways
- * have the same bits. */
+ * If every sequence has one row and that is an output row, the step replays a CUDA graph, captured
+ * for its struct cuda_counts (numbers of rows and splits rounded up to powers of two).  Other steps
+ * launch their kernels one by one.  Both give the same bits. */
 #include "backend/cuda/plan.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -57,7 +56,7 @@ static void fill_layers(const struct backend_plan *p, const struct backend_kv *k
 	}
 }
 
-/* Fill the runs and their page tables.  Returns the entries used. */
+/* Fill the runs and their page tables.  Returns the number of page table entries. */
 static size_t fill_tables(const struct backend_plan *p, const struct backend_step *s)
 {
 	uint32_t *tables = (void *)(p->block.host + p->block.tables);
@@ -174,7 +173,7 @@ static int launch_copy(const struct backend_plan *p, const struct cuda_launch *l
 	return cudaMemcpyAsync(edge, l->copy.value, bytes, cudaMemcpyDeviceToHost, p->b->stream);
 }
 
-/* Return the rows of a launch; 0: the step skips it. */
+/* Return the rows of a launch; 0: the step skips the launch. */
 static int32_t count_rows(const struct backend_plan *p, const struct cuda_launch *l)
 {
 	if (p->hidden_only && l->after_hidden)
@@ -282,8 +281,8 @@ static struct cuda_counts count_step(const struct backend_step *s)
 	return n;
 }
 
-/* True if the step can replay a CUDA graph: every sequence decodes one token, the rows are few, and
- * the host neither computes experts nor copies rows of RECV and SEND. */
+/* True if the step can replay a CUDA graph: every sequence decodes one token, rows are few, and the
+ * plan has neither host experts nor RECV or SEND. */
 static int can_replay(const struct backend_plan *p, const struct cuda_counts *n)
 {
 	return n->run_rows == 1 && n->out == n->rows && n->rows <= GPU_MV_ROWS && !p->hidden_only &&
@@ -316,7 +315,7 @@ static int capture_graph(struct backend_plan *p, cudaGraphExec_t *exec)
 	return rc;
 }
 
-/* Launch the graph of p->counts.  Capture it if there is none; if the table is full, it replaces
+/* Launch the CUDA graph for p->counts.  If there is none, capture it; if the table is full, replace
  * the oldest. */
 static int replay_graph(struct backend_plan *p)
 {
@@ -358,7 +357,7 @@ static int fetch_rows(const struct backend_plan *p, int32_t node, float *to, int
 	                                   (size_t)(last - first) * cols * sizeof(float));
 }
 
-/* Fetch the logits of all rows that are not TOP, consecutive rows at once. */
+/* Fetch the logits of all rows that are not TOP, one copy for consecutive rows. */
 static int fetch_logits(const struct backend_plan *p)
 {
 	const struct backend_step *s = p->s;
@@ -386,7 +385,7 @@ static int fetch_top(const struct backend_plan *p)
 	return rc;
 }
 
-/* Fetch the logits of TOP rows whose lse is not finite, as backend_want promises. */
+/* Fetch the logits of TOP rows whose lse is not finite: backend_want promises them. */
 static int fetch_not_finite(const struct backend_plan *p)
 {
 	const struct backend_step *s = p->s;
@@ -402,7 +401,7 @@ static int fetch_not_finite(const struct backend_plan *p)
 	return rc;
 }
 
-/* True if all output rows are HIDDEN, so that the step can skip the product that makes logits. */
+/* True if all output rows are HIDDEN: the step can skip the product that computes logits. */
 static int wants_hidden_only(const struct backend_plan *p, const struct backend_step *s)
 {
 	int32_t i = 0;
@@ -451,7 +450,7 @@ static int check_supported(const struct backend_step *s, infer_error *err)
 	return INFER_OK;
 }
 
-/* If rc is an error, wait until nothing of the step runs and end it.  Returns rc. */
+/* If rc is an error, wait until no kernel of the step runs, and end the step.  Returns rc. */
 static int abandon_step(struct backend_plan *p, int rc)
 {
 	if (rc) {
@@ -481,7 +480,7 @@ static int start_step(struct backend_plan *p, const struct backend_step *s, infe
 	return rt_check(rc, "run a step", err);
 }
 
-/* Compute the experts of the host, and launch the rest of the step. */
+/* Run the rest of the step: alternately compute experts on the host and launch kernels. */
 static int run_host_experts(struct backend_plan *p, infer_error *err)
 {
 	const struct infer_watch *w = p->s->watch;

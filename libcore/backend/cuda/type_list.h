@@ -1,6 +1,6 @@
 /* Weight types that have kernels: GPU_TYPE(type) for each q_<type>.cuh.  GPU_TYPE_OTHER: F32
- * (f32.cu), and X8, to which types without kernels are recoded (recode.h).  No guard: define
- * GPU_TYPE, and GPU_TYPE_OTHER if needed, before each inclusion. */
+ * (f32.cu), and X8, to which types without kernels are recoded (recode.h).  No include guard:
+ * define GPU_TYPE, and GPU_TYPE_OTHER if needed, before each inclusion. */
 GPU_TYPE(q8_0)
 GPU_TYPE(q4_k)
 GPU_TYPE(q6_k)
