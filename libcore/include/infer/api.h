@@ -45,39 +45,39 @@ void infer_writer_clear(infer_writer *w);
 /* A request to write; everything borrowed. */
 struct infer_asked {
 	const infer_job *job;
-	const struct infer_conversation *conversation; /* the prompt; NULL: it is not one */
-	/* the prompt as text, if it is not a conversation; at NULL: its ids are written */
+	const struct infer_conversation *conversation; /* the prompt; NULL: it is a text or ids */
+	/* text of a prompt that is not a conversation; at NULL: write its ids */
 	struct infer_str text;
 };
-/* Append the request as a JSON object in our own format, without a newline: as a line of a batch
- * it gets the same answer.  It has the effective value of every sampling option.  Text that is not
- * UTF-8 is written as ids.
+/* Append the request as a JSON object in our own format, without a newline; as a line of a batch,
+ * it gets the same answer.  It contains the effective value of every sampling option.  Text that is
+ * not UTF-8 is written as ids.
  * INFER_EINVAL  a logit bias that a request cannot express; w is unchanged.  Also fails as
  *               infer_chat_render does for a bad conversation
  * INFER_ENOMEM  the contents of w are unusable until infer_writer_clear */
 int infer_api_put_request(infer_writer *w, const struct infer_asked *a, infer_error *err);
 
-/* Return the model's own name, or that of its file if it has none.  Borrowed from m. */
+/* Return the model's name from its metadata, or else the name of its file.  Borrowed from m. */
 struct infer_str infer_model_called(const infer_model *m);
 
 /* The result of one sample; everything is borrowed. */
 struct infer_choice {
 	struct infer_str text;    /* all text so far; if there is a reply, its content */
 	const infer_reply *reply; /* the parsed answer; NULL: the prompt is not a conversation */
-	int finish, code; /* from its DONE event: enum infer_finish, error; and its message */
+	int finish, code;         /* of the DONE event: enum infer_finish, error code, message */
 	const char *message;
-	int32_t stop; /* index of the stop string that ended it; -1: none */
+	int32_t stop; /* index of the stop string that ended the text; -1: none */
 	struct infer_usage usage;
 	int64_t reasoning_tokens;
 	/* TOKEN events [n_tokens], if log-probabilities or ids were requested */
 	const struct infer_event *tokens;
 	size_t n_tokens;
-	/* if prompt_logprobs were requested, [n_prompt_tokens]: SCORE events of the prompt from its
-	 * second token on, and the rank of each by probability, from 1; 0: not known */
+	/* if prompt_logprobs were requested, [n_prompt_tokens], from the second prompt token on:
+	 * SCORE events, and the rank of each token (1: most likely; 0: unknown) */
 	const struct infer_event *prompt_tokens;
 	const int32_t *ranks;
 	size_t n_prompt_tokens;
-	int64_t n_read; /* tokens of the prompt that are computed, plus 1; 0: not reported */
+	int64_t n_read;         /* prompt tokens computed so far, plus 1; 0: not reported */
 	const float *embedding; /* f32 [n_embedding]; NULL: none */
 	int32_t n_embedding;
 };
@@ -85,11 +85,11 @@ struct infer_answer {
 	const infer_job *job;
 	const struct infer_choice *choices; /* [job->n] */
 	const infer_tokenizer *tokenizer;
-	struct infer_str model; /* its name */
+	struct infer_str model; /* name of the model */
 	int64_t created;        /* seconds since 1970 */
 	double load_ms;
-	/* system_fingerprint of a server, whose answers also have details of the usage and timings;
-	 * NULL: none of these */
+	/* system_fingerprint of a server; NULL: the answer has none, and no details of the usage,
+	 * no timings */
 	const char *fingerprint;
 };
 
@@ -119,7 +119,7 @@ struct infer_delta {
 
 /* Append one JSON object, without a newline: the whole answer (or a list, if the job asks for
  * one), a chunk, an error.  The format is the job's, or f.
- * INFER_ENOMEM  as infer_api_put_request: likewise for all functions below */
+ * INFER_ENOMEM  as infer_api_put_request; also for all functions below */
 int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *err);
 int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                         infer_error *err);
@@ -128,17 +128,18 @@ int infer_api_put_fault(infer_writer *w, const infer_api *f, const struct infer_
 /* The state of a stream of named events; all zero before its first event. */
 struct infer_stream {
 	int64_t sequence; /* number of the next event */
-	int32_t items;    /* blocks, or items of the output, that were begun */
-	int open;         /* enum infer_delta_kind of the open one; 0: none is open */
-	size_t from;      /* offset of its text in the content */
-	size_t call;      /* index of its call */
+	int32_t items;    /* content blocks or output items begun so far */
+	int open;         /* enum infer_delta_kind of the open item; 0: none is open */
+	size_t from;      /* offset of the open item's text in the content */
+	size_t call;      /* index of the open item's call */
 };
 /* Append the server-sent events of d, whole: `data: {...}` and an empty line for a chunk, after
  * `event: NAME` if the format has named events.  d NULL: the end of the stream, if the format
  * marks it. */
 int infer_api_put_events(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                          struct infer_stream *s, infer_error *err);
-/* Append the events that end a stream, once begun, with an error.  request_id may be NULL. */
+/* Append the events that report an error and end a stream that has begun.  request_id may be
+ * NULL. */
 int infer_api_put_fault_events(infer_writer *w, const infer_api *f, const struct infer_fault *fault,
                                const char *request_id, struct infer_stream *s, infer_error *err);
 /* Append an error in Anthropic's format.  request_id: NULL is written as null. */

@@ -1,9 +1,9 @@
 /* infer/bpw.h - choose types of tensors for a target size.   floor: quant
  *
- * A text shows how much the KL divergence of the model from itself grows when one tensor loses
- * precision.  The share of each type in that follows from its squared weight errors, weighted with
- * the importance of their columns.  The result is the set of types with the least sum that fits the
- * size.  It depends on the model, the recipe and the text alone. */
+ * The KL divergence on a text is measured with one tensor at a time at a lower precision.  The
+ * divergence for each type is estimated from its squared weight errors, weighted by column
+ * importance.  The result is the set of types with the least total that fits the size.  It depends
+ * only on the model, the recipe and the text. */
 #ifndef INFER_BPW_H
 #define INFER_BPW_H
 #include <stddef.h>
@@ -19,10 +19,10 @@ extern "C" {
 #endif
 
 struct infer_bpw_opts {
-	/* with a target and no type; its patterns stay in force */
+	/* a recipe with a target size and no type; its patterns apply */
 	const infer_recipe *recipe;
-	/* or, if it is NULL: most bytes of the file, or bits per weight, one of the two; the next
-	 * five as in struct infer_quant_opts */
+	/* if recipe is NULL: one target, most bytes of the file or bits per weight; the next five
+	 * fields as in struct infer_quant_opts */
 	uint64_t max_bytes;
 	double bpw;
 	const char *const *keep;

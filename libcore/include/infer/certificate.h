@@ -15,14 +15,14 @@ extern "C" {
 
 struct infer_certificate {
 	const struct infer_eval_text *eval;
-	const char *sha256;         /* of the text's files, as sha256sum prints it */
-	uint64_t text_bytes;        /* of these files */
-	const infer_engine *engine; /* that evaluated the model */
-	const infer_file *ref;      /* of eval's reference; NULL: none */
+	const char *sha256;         /* hash of the text's files, in hex */
+	uint64_t text_bytes;        /* size of these files */
+	const infer_engine *engine; /* the engine that ran the model */
+	const infer_file *ref;      /* file of the reference model; NULL: none */
 };
 /* Check that a certificate can be written into a file.
- * INFER_EINVAL: bytes in memory.
- * INFER_EUNSUP: not GGUF, or compressed. */
+ * INFER_EINVAL: the file was opened from bytes in memory.
+ * INFER_EUNSUP: the file is not GGUF, or is compressed. */
 int infer_certificate_check(const infer_file *f, infer_error *err);
 /* Write the results into the file that f was opened from (of a split model, the first), replacing
  * those there.  A new file is written to the same directory and renamed when it is complete and
@@ -32,7 +32,7 @@ int infer_certificate_check(const infer_file *f, infer_error *err);
  * opened.  INFER_ENOMEM */
 int infer_certificate_write(const infer_file *f, const struct infer_certificate *c,
                             infer_error *err);
-/* True for a key about how a file was made or its quality loss, not about the model. */
+/* True if a key describes how the file was made or its quality loss, not the model. */
 int infer_certificate_is(struct infer_str key);
 
 #ifdef __cplusplus

@@ -3,9 +3,9 @@
  * Templates are Jinja, run as transformers runs them, with limits on time and memory.  A
  * conversation is adapted to what its template supports: content parts are joined, the role
  * developer becomes system, a system turn is prepended to the following user turn, and the
- * arguments of calls are parsed.  A template that modifies lists while it runs, which
- * transformers refuses, modifies copies. Text from the conversation never becomes a control
- * token, nor any token that ends generation. */
+ * arguments of calls are parsed.  A template that modifies a list (an error in transformers)
+ * modifies a copy.  Text from the conversation never becomes a control token, nor any token that
+ * ends generation. */
 #ifndef INFER_CHAT_H
 #define INFER_CHAT_H
 #include <stddef.h>
@@ -22,14 +22,14 @@ typedef struct infer_chat infer_chat; /* Immutable */
 
 /* The capabilities of a template, found by rendering small conversations: 1 or 0. */
 struct infer_chat_caps {
-	int system, developer; /* has that role */
+	int system, developer; /* supports that role */
 	int parts;             /* accepts content as a list of parts */
-	int only_parts;        /* does not accept it as a string */
+	int only_parts;        /* does not accept content as a string */
 	int tools;             /* renders the names of tools */
 	int calls;             /* renders the calls of earlier turns */
 	/* expects the arguments of a call as an object; otherwise as JSON text */
 	int objects;
-	int results;      /* has the role tool */
+	int results;      /* supports the role tool */
 	int null_content; /* accepts the content null in a message with calls */
 	int thinking;     /* the prompt depends on whether thinking is on or off */
 };
@@ -77,10 +77,10 @@ size_t infer_turns_count(const infer_turns *t);
 int infer_turns_is(const infer_turns *t, size_t i, const char *role);
 /* Return the index of the last message with this role, or -1. */
 long infer_turns_last(const infer_turns *t, const char *role);
-/* Set *text to the content of message i, with text parts joined: *n bytes and a NUL, none if there
- * is no message i; infer_chat_free.  INFER_ENOMEM */
+/* Set *text to the content of message i, with text parts joined: *n bytes and a NUL, empty if there
+ * is no message i.  Free with infer_chat_free.  INFER_ENOMEM */
 int infer_turns_text(const infer_turns *t, size_t i, char **text, size_t *n, infer_error *err);
-/* Set *text to all messages as a JSON array, one message a line; likewise. */
+/* Set *text to all messages as a JSON array, one message a line, as infer_turns_text. */
 int infer_turns_print(const infer_turns *t, char **text, size_t *n, infer_error *err);
 /* Append a turn.  role and texts are copied; they must be UTF-8, which is not checked.  reasoning:
  * NULL or empty: none.  INFER_ENOMEM */
@@ -90,7 +90,7 @@ int infer_turns_add(infer_turns *t, const char *role, const struct infer_str *te
 void infer_turns_cut(infer_turns *t, size_t i);
 /* Set the system turn, which is the first; text: copied, NULL removes it.  INFER_ENOMEM */
 int infer_turns_system(infer_turns *t, const char *text, infer_error *err);
-/* Save the list of messages; infer_turns_undo restores it once, and without one does nothing.
+/* Save the list of messages.  infer_turns_undo restores it once; if none is saved, it does nothing.
  * INFER_ENOMEM */
 int infer_turns_keep(infer_turns *t, infer_error *err);
 void infer_turns_undo(infer_turns *t);
@@ -115,7 +115,7 @@ struct infer_conversation {
 
 /* Check that the template supports the tools and the thinking mode of c, so that neither is
  * ignored.
- * INFER_EUNSUP   it does not */
+ * INFER_EUNSUP  the template does not support one of them */
 int infer_chat_check(const infer_chat *chat, const struct infer_conversation *c, infer_error *err);
 
 /* Render the prompt as text.

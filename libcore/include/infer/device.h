@@ -13,17 +13,17 @@ struct infer_device {
 	char bus[16];        /* PCI address: "0000:01:00.0" */
 	int major, minor;    /* compute capability: 9, 0 */
 	int processors;      /* multiprocessors */
-	int driver, runtime; /* newest CUDA of the driver, and the build's: 13000 is 13.0 */
+	int driver, runtime; /* CUDA version: newest supported, of this build; 13000: 13.0 */
 	uint64_t memory_bytes, free_bytes;
 };
 enum { INFER_DEVICES = 64 };
 
-/* Return the kind of GPU that this build supports, "cuda", or NULL.  Loads no driver.  Any thread.
- * */
+/* Return the kind of GPU that this build supports, "cuda", or NULL.  Loads no driver.  Any
+ * thread. */
 const char *infer_device_kind(void);
 
 /* List the GPUs: out[i] is "cuda:i" of infer_engine_opts.device.  Fills at most `cap` entries; *n:
- * how many GPUs there are, 0 on failure.  Loads the driver, which can take a second.  Any thread.
+ * the number of GPUs, 0 on failure.  Loads the driver, which can take a second.  Any thread.
  * INFER_EUNSUP: this build has no backend for GPUs.
  * INFER_EDEVICE: there is no driver or no device, or the driver fails. */
 int infer_device_list(struct infer_device *out, int cap, int *n, infer_error *err);

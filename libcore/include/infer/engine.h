@@ -3,10 +3,10 @@
  * submit, cancel, wait, stats and info: any thread, at any time; step, next and busy: Confined.
  *
  * A step contains a row for every decoding request, and as many prefill rows as keep it under
- * step_ms; if nothing decodes and another sequence could be admitted, at most 128 of them.  A
- * common prefix of prompts is computed once.  Iteration-level batching: Yu+ 2022 (Orca); paged KV:
- * Kwon+ 2023, arXiv:2309.06180; chunked
- * prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023, arXiv:2312.07104.
+ * step_ms; at most 128 if nothing decodes and another sequence could be admitted.  A common prefix
+ * of prompts is computed once.  Iteration-level batching: Yu+ 2022 (Orca); paged KV: Kwon+ 2023,
+ * arXiv:2309.06180; chunked prefill: Agrawal+ 2024, arXiv:2403.02310; prefix tree: Zheng+ 2023,
+ * arXiv:2312.07104.
  *
  *	infer_engine_submit(e, &request, &id, &err);
  *	while (infer_engine_step(e, &err) == INFER_OK && infer_engine_busy(e))
@@ -34,7 +34,7 @@ typedef struct infer_engine infer_engine;
 
 enum {
 	INFER_ENGINE_NO_PREFIX_CACHE = 1 << 0,
-	INFER_ENGINE_NO_JUMP = 1 << 1, /* compute tokens that a grammar forces one a step */
+	INFER_ENGINE_NO_JUMP = 1 << 1, /* compute tokens that a grammar forces one per step */
 	INFER_ENGINE_EVEN = 1 << 2, /* long prompts add at most 3/10 to a step with decoding rows */
 	INFER_ENGINE_CPU_EXPERTS = 1 << 3, /* experts of GPU layers on the CPU; auto means cuda */
 };
@@ -44,7 +44,7 @@ struct infer_engine_opts {
 	 * is supported there, and fits with a context of ctx, or 4096; else the CPU, and the log
 	 * says why */
 	const char *device;
-	/* how many of the last layers, with the output, are on the GPU; the others are on the CPU.
+	/* number of layers on the GPU: the last ones, with the output; the others run on the CPU.
 	 * 0: all; N > 0: auto means cuda; INFER_GPU_LAYERS_FIT: as many as fit */
 	int32_t gpu_layers;
 	/* split[i], at least 1: the share of the GPU layers that GPU i computes.  Shares whose sum
@@ -65,8 +65,8 @@ struct infer_engine_opts {
 	/* host memory for the cache of preempted sequences; 0: they are computed again */
 	uint64_t swap_bytes;
 	int32_t prefill_chunk; /* most prefill rows of a step; 0: 512 */
-	/* target time of a decoding step with more than 16 prompt rows (EVEN: 48 rows in all); 0:
-	 * 50 */
+	/* target time of a decoding step with more than 16 prompt rows (with INFER_ENGINE_EVEN:
+	 * more than 48 rows in all); 0: 50 */
 	int32_t step_ms;
 	int32_t max_seqs;  /* concurrent sequences; 0: 1 */
 	int32_t max_queue; /* requests waiting; 0: 1024 */
@@ -118,14 +118,15 @@ struct infer_request {         /* copied at submit, which adds a reference to th
 	int32_t priority;       /* greater is served first */
 	int64_t deadline_ns;    /* on CLOCK_MONOTONIC; after it the request is cancelled; 0: none */
 	infer_grammar *grammar; /* constrains the answer; NULL: none */
-	struct infer_str free_until; /* the answer is free up to and including this text */
+	struct infer_str free_until; /* the answer is unconstrained up to and including this text */
 	/* Tags around reasoning before the constrained answer: the opening one (len 0: the prompt
 	 * contains it) and the closing one (len 0: no reasoning), at most 64 bytes each.  Reasoning
 	 * that takes half of the tokens is ended. */
 	struct infer_str reason_open, reason_close;
-	/* enum infer_embed: instead of an answer; index of the first id of a second text, or 0 */
+	/* enum infer_embed: output instead of an answer; first id of a second text, or 0 */
 	int embed, second;
-	/* embed: f32 [n_embedding], not normalised, the caller's; complete when DONE has code 0 */
+	/* with embed: f32 [n_embedding], owned by the caller; not normalised; complete when DONE
+	 * has code 0 */
 	float *embedding;
 	uint64_t salt; /* only requests with the same salt share the prefix cache */
 	void *user;    /* returned with every event */
@@ -157,7 +158,7 @@ struct infer_event {
 	uint64_t id;
 	void *user;
 	int kind;      /* enum infer_event_kind */
-	int32_t index; /* TOKEN: in the answer, from 0; SCORE: in the prompt, from 1; READ: how many */
+	int32_t index; /* TOKEN: in the answer, from 0; SCORE: in the prompt, from 1; READ: count */
 	int32_t token;
 	float logprob; /* ln p(token) under the unmodified logits, unless INFER_REQ_AFTER */
 	/* [n_top] most likely first; borrowed, like every pointer here, until the next call of

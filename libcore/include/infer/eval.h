@@ -2,9 +2,9 @@
  *
  * Perplexity on a text, the distance from a reference, questions with choices.
  *
- * The engines belong to the call: other requests are INFER_EINVAL.  Functions also fail with the
- * codes of the engine.  Everything is computed from the logits in double, in an order that depends
- * neither on threads nor on steps.
+ * INFER_EINVAL: an engine has other requests.  Functions also fail with the codes of the engine.
+ * Everything is computed from the logits in double, in an order that depends neither on threads nor
+ * on steps.
  *
  * A text is cut into consecutive windows of W tokens; tokens after the last whole window are
  * ignored.  If the model adds BOS, it replaces the first token of each window.  The first half of a
@@ -41,7 +41,7 @@ struct infer_eval_text {
 	uint64_t tokens, windows, scored;
 	int32_t window;
 	struct infer_eval_mean nll;        /* -ln p of a scored token, nats */
-	struct infer_eval_mean perplexity; /* e^nll; the error is that of nll times the value */
+	struct infer_eval_mean perplexity; /* e^nll; its se: that of nll times the value */
 	int has_ref;                       /* 1: the fields down to top5 are filled */
 	struct infer_eval_mean ref_nll, ref_perplexity;
 	struct infer_eval_mean ratio; /* perplexity of the model / of the reference, paired */
@@ -57,7 +57,7 @@ struct infer_eval_text {
 	/* fraction of positions with the same most likely token; with the same five most likely;
 	 * ties by id; intervals by Wilson 1927 */
 	struct infer_eval_range top1, top5;
-	int has_beside; /* 1: the fields below are filled, for the other model */
+	int has_beside; /* 1: the fields below are filled, for the other model of the options */
 	struct infer_eval_mean beside_nll, beside_perplexity;
 	struct infer_eval_range beside_kl, beside_top1; /* as kl_mean and top1 */
 	/* the model minus the other model, per position: mean +- 1.96 standard errors.  Variation
@@ -76,8 +76,8 @@ struct infer_eval_opts {
 /* Measure a text in one pass: all engines compute the same window, a few rows at a time.  ref:
  * NULL: none.
  * Memory: 72 bytes for each scored token; logits stay in the engines.
- * INFER_EINVAL: the text is shorter than two windows; the vocabularies differ, naming how; another
- *               model without a reference.
+ * INFER_EINVAL: the text is shorter than two windows; the vocabularies differ (the message says
+ *               how); another model needs a reference.
  * INFER_ENOMEM: memory, or a window longer than a context.
  * INFER_ENAN: a logit is not finite, or the model gives probability 0 to a token of the reference.
  */
@@ -87,15 +87,14 @@ int infer_eval_text(struct infer_eval_text *out, const struct infer_eval_side *m
 
 struct infer_eval_choices {
 	uint64_t questions, right, right_norm;
-	/* fraction of questions whose correct choice has the greatest log-likelihood; the greatest
-	 * per
-	 * byte of the choice.  Ties: the first counts.  Intervals by Wilson 1927 */
+	/* fraction of questions whose correct choice has the greatest log-likelihood; norm: the
+	 * greatest per byte of the choice.  Ties: the first counts.  Intervals by Wilson 1927 */
 	struct infer_eval_range accuracy, accuracy_norm;
 };
 /* Answer multiple-choice questions: JSON lines {"prompt": text, "choices": [text, ...], "answer":
- * index from 0}.  The log-likelihood of a choice: prompt and choice are encoded together, and the
- * tokens after the prefix that the prompt's ids share with all of them are scored.  name: of the
- * text, for messages.  watch: receives bytes; may be NULL.
+ * index from 0}.  Prompt and choice are encoded together.  The log-likelihood of a choice is that
+ * of all tokens after the longest prefix that the ids of the prompt share with all choices.  name:
+ * of the text, for messages.  watch: receives bytes; may be NULL.
  * INFER_EFORMAT: names the line: not such an object, "answer" is not an index, or an empty choice.
  * INFER_EUNSUP: the model has no vocabulary.
  * INFER_ENOMEM: a question does not fit the context; names the line.

@@ -4,7 +4,7 @@
  * file on disk was truncated.  All text and tensor pointers are borrowed from it.  Formats: GGUF v2
  * and v3, also split into several files
  * (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md), and directories of Hugging Face
- * checkpoints, shown with the metadata and the tensors of the GGUF file that the public converter
+ * checkpoints, presented with the metadata and tensors of the GGUF file that the public converter
  * makes of them. */
 #ifndef INFER_FILE_H
 #define INFER_FILE_H
@@ -23,7 +23,7 @@ extern "C" {
 enum infer_aux {
 	INFER_AUX_SCALE, /* factors of the decoded values */
 	INFER_AUX_ZERO,  /* subtracted before scaling */
-	INFER_AUX_ORDER, /* [columns] for each column of the weight, its column of the input */
+	INFER_AUX_ORDER, /* [columns] for each weight column, the index of its input column */
 	INFER_AUX_ROLES
 };
 
@@ -33,12 +33,12 @@ struct infer_tensor {
 	int n_dims;      /* 1 ... 4 */
 	int64_t ne[4];   /* elements; ne[0] is contiguous; unused ones are 1 */
 	int shard;       /* index of its file in a split model, from 0 */
-	uint64_t offset; /* of its first byte, from the start of that file */
+	uint64_t offset; /* of the first byte of data, from the start of that file */
 	uint64_t bytes;
-	/* in the mapping, or in private memory; NULL: its ne[2] matrices are stored separately, as
-	 * the experts of a checkpoint are (see infer_file_gather) */
+	/* in the mapping or in private memory; NULL: the ne[2] matrices are stored separately, as
+	 * the experts of a checkpoint (infer_file_gather) */
 	const void *data;
-	/* its auxiliary tensors by enum infer_aux, which are in the table too; NULL: none */
+	/* auxiliary tensors by enum infer_aux, also in the tensor table; NULL: none */
 	const struct infer_tensor *aux[INFER_AUX_ROLES];
 	const struct infer_tensor *of; /* the tensor that an auxiliary one belongs to; or NULL */
 };
@@ -46,12 +46,11 @@ struct infer_tensor {
 struct infer_file_info {
 	const char *format; /* "gguf", also if compressed, or "hf"; static */
 	uint32_t version;
-	int n_shards; /* files; of a directory, with its text files */
+	int n_shards; /* number of files; of a directory, with its text files */
 	uint64_t n_meta, n_tensors;
-	uint64_t file_bytes;   /* of all files; of compressed ones, unpacked */
-	uint64_t packed_bytes; /* of compressed files, on disk; 0: there are none */
-	/* private memory: of unpacked files, and of tensors of a directory that are not used in
-	 * place */
+	uint64_t file_bytes;   /* size of all files, unpacked */
+	uint64_t packed_bytes; /* size of compressed files on disk; 0: there are none */
+	/* private memory: unpacked files, and tensors of a directory that cannot be mapped */
 	uint64_t private_bytes;
 };
 struct infer_gguf_info {
@@ -83,10 +82,10 @@ void infer_file_close(infer_file **f);
 
 /* Copy the matrices of every tensor whose data is NULL into one piece of private memory.  Call it
  * before other threads use f.  Models do not need it; callers that read weights by themselves do.
- * INFER_ENOMEM: also if more is needed than memory is available. */
+ * INFER_ENOMEM: also if more memory is needed than is available. */
 int infer_file_gather(infer_file *f, infer_error *err);
 
-const char *infer_file_path(const infer_file *f); /* as opened; or the name of bytes */
+const char *infer_file_path(const infer_file *f); /* as passed to open; for bytes: their name */
 void infer_file_info(const infer_file *f, struct infer_file_info *info);
 /* Fill the properties that only GGUF files have.  INFER_EUNSUP: a file of another format. */
 int infer_file_gguf(const infer_file *f, struct infer_gguf_info *info, infer_error *err);
@@ -101,9 +100,8 @@ const struct infer_tensor *infer_file_tensor(const infer_file *f, const char *na
  * count as headers as a whole, in a fixed order before the safetensors files.  The first call reads
  * the samples from the file; the result is cached. */
 void infer_file_id(const infer_file *f, char hex[65]);
-/* True if a record with this id was made with f: it is the id of f, or the one that older versions
- * wrote, the sha256 of the headers and file_bytes alone, which models of one shape may have in
- * common. */
+/* True if a record with this id was made with f.  Also accepts the id of older versions, the sha256
+ * of only headers and file_bytes, which models of the same shape may share. */
 int infer_file_is(const infer_file *f, const char *id);
 /* Write the sha256 of shard i to hex[65], of its unpacked form if it is compressed.  w (may be
  * NULL) receives bytes read.

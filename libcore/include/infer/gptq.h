@@ -25,7 +25,8 @@ extern "C" {
 /* The caller's linear algebra, on one thread, on the lower triangle of a, [n][n] row by row;
  * elements above it are neither read nor kept. */
 struct infer_solver {
-	/* what the bits of the results depend on besides their input; static, 1 ... 63 bytes */
+	/* identifies the implementation, on which the bits of results depend; static, 1 ... 63
+	 * bytes */
 	const char *core;
 	/* factor a = L L' in place.  Nonzero: a is not positive definite. */
 	int (*factor)(double *a, int n);
@@ -35,12 +36,11 @@ struct infer_solver {
 
 typedef struct infer_gptq infer_gptq;
 
-/* Create it.  solver: copied.  INFER_ENOMEM */
+/* Create a GPTQ state.  solver: copied.  INFER_ENOMEM */
 int infer_gptq_new(infer_gptq **out, const struct infer_solver *solver, infer_error *err);
 void infer_gptq_free(infer_gptq *g); /* NULL is fine */
 /* Return the observer to open the engine with; g must outlive the engine.  Open the engine without
- * a
- * prefix cache: tokens from the cache are not computed. */
+ * a prefix cache: tokens from the cache are not computed. */
 struct infer_observer infer_gptq_observer(infer_gptq *g);
 
 /* A text, cut into windows as for infer/eval.h; everything is borrowed until g is freed or reads
@@ -51,12 +51,12 @@ struct infer_gptq_text {
 	const int32_t *ids;
 	size_t n_ids;
 	const char *sha256; /* of the bytes that ids encode, in hex, for recipes; NULL: unknown */
-	/* of the files with these bytes, for certificates; NULL: unknown */
+	/* hash of the files that contain these bytes, for certificates; NULL: unknown */
 	const char *files_sha256;
 	int32_t window; /* 0: 512 */
 	/* damping: fraction of the mean diagonal added to the diagonal of a Hessian; 0: 0.01 */
 	double damping;
-	uint64_t most_bytes; /* of Hessians in memory, at least one.  0: 512 MiB */
+	uint64_t most_bytes; /* of Hessians in memory, at least one; 0: 512 MiB */
 	infer_log_fn *log;   /* receives passes over the text; may be NULL */
 	void *log_user;
 };

@@ -34,23 +34,23 @@ enum {
 	INFER_GRAMMAR_ANNOTATE = 1 << 1,
 	/* write properties in the order of `properties`; others only if a keyword names them */
 	INFER_GRAMMAR_ORDERED = 1 << 2,
-	/* accept numbers in every spelling, such as 1.0 for an integer, to check foreign texts; without
-	 * it only canonical spellings, if the schema allows one */
+	/* accept all forms of a number, such as 1.0 for an integer, to check texts of other
+	 * programs; else only canonical forms, if the schema allows them */
 	INFER_GRAMMAR_SPELLINGS = 1 << 3,
 };
 struct infer_grammar_source {
 	int form;
 	struct infer_str text; /* borrowed */
-	uint32_t flags;        /* of a schema */
-	/* steps of a few nanoseconds that compiling, and each token, may take; bytes: four times as
-	 * many; 0: INFER_GRAMMAR_BUDGET */
+	uint32_t flags;        /* INFER_GRAMMAR_..., for a schema */
+	/* most steps, of a few nanoseconds each, for compiling and for each token; most bytes: four
+	 * times as many; 0: INFER_GRAMMAR_BUDGET */
 	uint64_t budget;
 };
 #define INFER_GRAMMAR_BUDGET (UINT64_C(1) << 26)
 
 /* why a constraint was refused */
 enum infer_grammar_cause {
-	INFER_GRAMMAR_ACCEPTED,      /* it was not; also after INFER_ENOMEM */
+	INFER_GRAMMAR_ACCEPTED,      /* not refused; also after INFER_ENOMEM */
 	INFER_GRAMMAR_UNREADABLE,    /* not JSON, GBNF, a regular expression or a list of strings */
 	INFER_GRAMMAR_INVALID,       /* JSON, but not a valid JSON Schema */
 	INFER_GRAMMAR_UNSUPPORTED,   /* valid, but it cannot be enforced */
@@ -87,21 +87,22 @@ int infer_grammars_get(infer_grammar **out, infer_grammars *c, uint64_t tenant,
 /* ---- inspecting a constraint ---- */
 
 struct infer_grammar_size {
-	uint64_t bytes, steps;      /* its memory; steps of the budget that compiling took */
+	uint64_t bytes, steps;      /* memory of the constraint; steps that compiling took */
 	uint64_t goals, rule_codes; /* sets of JSON values; instructions of rules */
 	uint64_t automata,
-		states; /* of strings, names and numbers, or of the text; states of all */
+		states; /* of strings, names and numbers, or of the text; states of all automata */
 };
 void infer_grammar_size(const infer_grammar *g, struct infer_grammar_size *out);
 /* Set *accepted to 1 if the text satisfies the constraint.  White space is that of RFC 8259; one final
  * newline is ignored.
- * at  out, the length of the longest prefix of a satisfying text: n if accepted or incomplete
- * INFER_EEMPTY  the budget of the constraint; INFER_ENOMEM */
+ * at  out, length of the longest prefix of text that some satisfying text begins with: n if
+ * accepted or incomplete
+ * INFER_EEMPTY  the budget is exhausted; INFER_ENOMEM */
 int infer_grammar_check(const infer_grammar *g, const char *text, size_t n, int *accepted,
                         size_t *at, infer_error *err);
 /* Append a satisfying text to out (base/buf.h, for programs of this tree), number `draw` of stream
  * `seed`: random for about `length` bytes, then the shortest completion.
- * INFER_EEMPTY  the budget, or no end was found; INFER_ENOMEM */
+ * INFER_EEMPTY  the budget is exhausted, or no end was found; INFER_ENOMEM */
 struct buf;
 int infer_grammar_sample(const infer_grammar *g, uint64_t seed, uint64_t draw, uint32_t length,
                          struct buf *out, infer_error *err);

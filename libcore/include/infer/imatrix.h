@@ -25,8 +25,7 @@ typedef struct infer_imatrix infer_imatrix;
 int infer_imatrix_new(infer_imatrix **out, infer_error *err); /* INFER_ENOMEM */
 void infer_imatrix_free(infer_imatrix *m);                    /* NULL is fine */
 /* Return the observer to open the engine with; m must outlive the engine.  Open the engine without
- * a prefix
- * cache: tokens from the cache are not computed, and so not counted. */
+ * a prefix cache: tokens from the cache are not computed, and so not counted. */
 struct infer_observer infer_imatrix_observer(infer_imatrix *m);
 
 /* A text to read from window `from` on; the sums change when a window is finished.
@@ -44,13 +43,14 @@ struct infer_imatrix_text {
 int infer_imatrix_read(infer_imatrix *m, const infer_model *model, infer_engine *e,
                        const struct infer_imatrix_text *t, infer_error *err);
 
-/* Add the sums of a file, in GGUF form or in the older form .dat, whose means over windows count as
- * windows of 512 tokens, or of the size in files added before.
- * INFER_EFORMAT: not an importance matrix, or damaged; a tensor's shape differs from that of files
- *                before.  Also fails as infer_file_open.  After a failure m may contain a part. */
+/* Add the sums of a file, GGUF or the older .dat.  A .dat file contains means over windows; these
+ * count as windows of 512 tokens, or of the size in files added before.
+ * INFER_EFORMAT: not an importance matrix, or damaged; a tensor's shape differs from that in a file
+ *                added before.  Also fails as infer_file_open.  After a failure m may contain a
+ *                part of the file. */
 int infer_imatrix_add(infer_imatrix *m, const char *path, infer_error *err);
-/* Set the name of the text that the file will contain; copied.  Default: that of the file added
- * first.  INFER_ENOMEM */
+/* Set the name of the text, as it will be written to the file; copied.  Default: that of the file
+ * added first.  INFER_ENOMEM */
 int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err);
 const char *infer_imatrix_dataset(const infer_imatrix *m); /* borrowed; "": none */
 /* Write a file in GGUF form, in the order of names.
@@ -70,11 +70,11 @@ struct infer_imatrix_entry {
 int infer_imatrix_entry(const infer_imatrix *m, size_t i, struct infer_imatrix_entry *e);
 /* Statistics of an entry. */
 struct infer_imatrix_sum {
-	double least, most;          /* rows of a matrix */
-	double mean_square, largest; /* of the columns; the share of the largest column */
+	double least, most;          /* rows counted for a matrix */
+	double mean_square, largest; /* mean over the columns; fraction in the largest */
 };
 void infer_imatrix_sum(struct infer_imatrix_sum *s, const struct infer_imatrix_entry *e);
-/* Return the number of windows read; *window: their tokens. */
+/* Return the number of windows read; *window: tokens of each. */
 uint64_t infer_imatrix_windows(const infer_imatrix *m, int32_t *window);
 
 #ifdef __cplusplus

@@ -29,7 +29,7 @@ int infer_breakers_new(infer_breakers **out, const infer_tokenizer *t,
 void infer_breakers_use(const infer_breakers *b, struct infer_sample_opts *o);
 void infer_breakers_free(infer_breakers *b);
 
-/* ---- what went wrong with a request ---- */
+/* ---- errors of a request ---- */
 
 /* The class of an error for HTTP interfaces: a status, a type and a code (job/fault_list.h). */
 enum infer_fault_kind {
@@ -127,21 +127,21 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err);
 
 enum { INFER_JOB_MOST = 128 };      /* samples of one prompt */
 typedef struct infer_api infer_api; /* infer/api.h */
-struct json;                        /* a value of JSON, of the library's own */
+struct json;                        /* a parsed JSON value; internal */
 
 /* One of several prompts of a request. */
 struct infer_prompt {
 	const int32_t *ids;
 	size_t n, second; /* second: as in infer_request */
 	struct infer_str
-		text; /* with `echo`: the text before the answer; of a rank: the document */
+		text; /* with `echo`: the text before the answer; for ranking: the document */
 };
 
 /* A request.  If it could not be read, the job has a fault with the reason.  Immutable after
  * reading.  Filled by hand: {0} except n, request.prompt, request.n_prompt and logprobs. */
 typedef struct infer_job {
-	/* names in the answer are derived from it; NULL: a line of a batch whose id cannot be
-	 * read */
+	/* of the request, and the base of ids in the answer; NULL: a line of a batch whose id
+	 * cannot be read */
 	const char *id;
 	const infer_api *api; /* the format of the answer; NULL: our own */
 	struct infer_fault fault;
@@ -156,7 +156,7 @@ typedef struct infer_job {
 	 * number of samples each; samples are ordered by prompt */
 	const struct infer_prompt *prompts;
 	int32_t n_prompts;
-	int32_t dimensions; /* number of values of an embedding, or of best scores; 0: all */
+	int32_t dimensions; /* most values of an embedding, or best scores, to return; 0: all */
 	int no_normalize, base64, returns_documents;
 	int as_list;        /* the answer is a JSON array */
 	int echo, progress; /* the answer begins with the prompt; a stream reports the prefill */
@@ -179,7 +179,7 @@ typedef struct infer_job {
 	int id_whole; /* the id was an integer, and is written as one */
 	int64_t line; /* from 1; 0: not from a batch */
 	int is_other; /* a record of another kind, not a request */
-	/* of the line without its line end; empty: it could not be read completely */
+	/* hash of the line without its line end; "": it could not be read completely */
 	char request_sha256[65];
 } infer_job;
 

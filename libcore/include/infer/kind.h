@@ -43,8 +43,9 @@ struct infer_record_kind {
 /* Return the row of a kind, or NULL if there is no such kind.  Static.  Any thread. */
 const struct infer_record_kind *infer_record_kind(int kind);
 
-/* Begin a record in *to (base/buf.h): w is initialised, and the caller writes its fields with
- * base/jwrite.h.  End it, with a newline.  For programs of this tree.  to->bad: out of memory. */
+/* Begin a record in *to (base/buf.h) and initialise w, to which the caller writes the fields
+ * (base/jwrite.h); end the record, with a newline.  For programs of this tree.  Out of memory: sets
+ * to->bad. */
 enum { INFER_RECORD_FIRST = 1 << 0 }; /* flags: the first record of its stream, which has "v":1 */
 struct jwrite;
 struct buf;

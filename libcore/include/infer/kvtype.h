@@ -7,8 +7,8 @@
 extern "C" {
 #endif
 
-/* (type without INFER_, name), the default first.  Three macros, so that a list of them can be
- * written as a sentence. */
+/* (type without INFER_, name), the default first.  Three macro arguments, so that a caller can
+ * expand the rows to a sentence. */
 /* clang-format off */
 #define INFER_KV_TYPES(FIRST, NEXT, LAST) \
 	FIRST(F16, "f16") NEXT(F32, "f32") NEXT(Q8_0, "q8_0") LAST(Q4_0, "q4_0")

@@ -1,4 +1,4 @@
-/* infer/machine.h - what a machine can do: measured, or described.   floor: probe
+/* infer/machine.h - capabilities of a machine, measured or described.   floor: probe
  *
  * 0 means unknown.  Rates are those of all threads together; 1 GB/s is 1e9 bytes a second, 1 GOP/s
  * 1e9 operations a second, and an fma counts as two. */
@@ -23,7 +23,7 @@ enum {
 /* Rates of the kernels of one weight type, in 1e9 weights a second: weights that a matrix product
  * processes, for any number of rows of x. */
 struct infer_loop_rate {
-	double rows[4];   /* in place, from memory, for 1, 2, 4 and 8 rows of x */
+	double rows[4];   /* used in place, from memory, for 1, 2, 4, 8 rows of x */
 	double cached[4]; /* the same from caches */
 	double few[3];    /* from memory, for 8, 16 and 32 rows of x; 0: no such kernel */
 	double tile[3];   /* GOP/s, packed from memory into panels, for 16, 64 and 512 rows of x */
@@ -33,7 +33,7 @@ struct infer_loop_rate {
 struct infer_attn_rate {
 	/* GOP/s over pages in the processor's caches: one row; blocks of rows */
 	double cached[INFER_MACHINE_HEADS], prefill[INFER_MACHINE_HEADS];
-	/* ns of one thread for each row and head, at any context: one row; blocks of rows */
+	/* overhead per row and head, ns of one thread, for any context: one row; blocks of rows */
 	double one_ns[INFER_MACHINE_HEADS], block_ns[INFER_MACHINE_HEADS];
 	double put; /* 1e9 elements a second that one thread stores */
 };
@@ -47,7 +47,7 @@ struct infer_gpu {
 	double link_gb_s; /* of each to its peers, one direction */
 	double host_gb_s; /* of each to the host, one direction */
 	int32_t unified;  /* 1: shares the memory of the host */
-	/* fraction of the limit that published measurements reach: one row; many */
+	/* fraction of the limit that published measurements reach: for one row; for many */
 	double decode_part, prefill_part;
 };
 struct infer_machine {
@@ -73,8 +73,8 @@ struct infer_machine {
 	double bf16_gflop_s;                     /* products of bf16 matrices by many rows */
 	double tile_i8_gop_s, tile_bf16_gflop_s; /* in tile registers; 0: there are none */
 	double barrier_ns;                       /* of one parallel region of all threads */
-	/* times of the engine with its built-in model: a token of one sequence; a token each of 8
-	 * sequences; a prompt of 256 tokens */
+	/* times of the engine with its built-in model: one token of one sequence; one token of each
+	 * of 8 sequences; a prompt of 256 tokens */
 	double step_ns, batch_ns, prompt_ns;
 	/* overhead of a sequence in a step; of a prompt row in each region */
 	double seq_ns, row_ns;
@@ -113,7 +113,7 @@ int infer_machine_find(struct infer_machine *m, const char *name, infer_error *e
 /* Get the name of part i of the library.  1: name is filled; 0: there is no part i. */
 int infer_machine_name(int i, char name[32]);
 /* Write the figures as members of the JSON object that is open in w (base/jwrite.h); out of memory:
- * its buffer is marked bad. */
+ * the buffer of w is marked bad. */
 struct jwrite;
 void infer_machine_write(const struct infer_machine *m, struct jwrite *w);
 

@@ -54,11 +54,10 @@ struct infer_model_info {
 	int32_t n_ranks, is_encoder;
 	uint64_t n_params;
 	uint64_t weight_bytes; /* of all tensors */
-	/* weight bytes read for one decoded token: all except the other rows of the embedding table
-	 * */
+	/* weight bytes read to decode one token; of the embedding table, one row */
 	uint64_t token_bytes;
 	uint64_t private_bytes; /* copied weights, and unpacked bytes of a compressed file */
-	/* time that it took to open the file, the vocabulary, everything */
+	/* time to open: the file, the tokenizer, the model in all */
 	int64_t file_ns, tokenizer_ns, open_ns;
 	uint64_t kv_elems; /* K and V elements per position, over all layers */
 };

@@ -13,7 +13,7 @@ struct infer_engine_opts; /* infer/engine.h */
 
 /* Compute the memory that an engine with these options would need; nothing is reserved and no
  * weight is read.  o->threads is ignored: the workspace is that of one thread.  o->ctx 0: the
- * model's context.  device auto counts as cpu; only a GPU that is named is opened.  o: NULL is all
+ * model's context.  device auto counts as cpu; a GPU is opened only if it is named.  o: NULL is all
  * defaults.  Errors as infer_engine_open, but a size that does not fit is an error only with
  * INFER_GPU_LAYERS_FIT. */
 struct infer_engine_need {

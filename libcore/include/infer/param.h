@@ -1,7 +1,7 @@
 /* infer/param.h - table of the numbers that a sampler takes.   floor: sample
  *
- * Each is a field of struct infer_sample_opts.  The options of programs and the fields of requests
- * and records are generated from it.  Any thread. */
+ * Each number is a field of struct infer_sample_opts.  The options of programs and the fields of
+ * requests and records are generated from the table.  Any thread. */
 #ifndef INFER_PARAM_H
 #define INFER_PARAM_H
 #include <stddef.h>
@@ -26,12 +26,12 @@ struct infer_sample_param {
 	int whole;       /* 1: an int32_t, 0: a float */
 	size_t at;       /* offset in struct infer_sample_opts */
 	struct infer_sample_range range;
-	struct infer_sample_range http; /* of other servers, if it is smaller; hi 0: the same */
+	struct infer_sample_range http; /* in requests in other servers' formats; hi 0: as range */
 	double least;                   /* all values from lo to this one mean the same */
 	double zero;                    /* the value that an unset 0 stands for */
-	double usual;                   /* the default of programs */
+	double usual;                   /* the default value of programs */
 };
-/* Return number i, in the order of records; NULL at the end.  Static. */
+/* Return the row of number i, in the order of records; NULL at the end.  Static. */
 const struct infer_sample_param *infer_sample_param(int i);
 /* Return the number as stored: 0 if it is unset. */
 double infer_sample_get(const struct infer_sample_opts *o, const struct infer_sample_param *p);

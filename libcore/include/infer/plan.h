@@ -33,7 +33,7 @@ int infer_cost_add(struct infer_cost *c, const infer_model *m, const struct infe
                    const struct infer_load *l, infer_error *err);
 /* Return the least time in seconds: of the products with weights, then of attention, each the
  * longer of reading its bytes and computing.  Without bf16 tiles, bf16_ops count as fma.  *limit:
- * of the longer phase, INFER_LIMIT_MEMORY, KV or COMPUTE. */
+ * the limit of the longer phase, INFER_LIMIT_MEMORY, KV or COMPUTE. */
 double infer_cost_seconds(const struct infer_cost *c, const struct infer_ceilings *top, int *limit);
 
 /* ---- the shape of a model: its graph, with equal nodes counted together ---- */
@@ -52,7 +52,7 @@ struct infer_work {
 	int64_t n, k;      /* rows of the matrix and their length; ROWS: k floats */
 	int experts, used; /* of a layer; chosen per row */
 	int heads, kv_heads, dk, dv, window;
-	int latent, borrows; /* 1: MLA, K is also V; 1: shared KV, stored by another layer */
+	int latent, borrows; /* 1: MLA, K is also V; 1: KV shared, stored by another layer */
 	int slot;            /* ROWS: index of infer_machine.slots */
 };
 enum { INFER_WORKS = 192 };
@@ -132,7 +132,7 @@ struct infer_plan_ask {
 struct infer_plan_need {
 	double weights, kv, workspace, process; /* kv: of all users */
 	double host, gpu;                       /* the sum by place; gpu: of each */
-	double host_there, gpu_there;           /* what the machine has */
+	double host_there, gpu_there;           /* memory that the machine has */
 	/* most memory that a run on the host touches: without rows of the embedding table that are
 	 * not looked up, and workspace of other steps; 0: unknown */
 	double peak;
@@ -151,8 +151,8 @@ struct infer_plan {
 	int tpot_by;
 	int32_t users_memory;  /* users that fit into memory */
 	int32_t users_latency; /* of those, users within the targets; -1: nothing is predicted */
-	double prefix_ms;      /* saved per request by sharing a prefix */
-	double prefix_bytes;   /* cache saved by it, for all users */
+	double prefix_ms;      /* time saved per request by a shared prefix */
+	double prefix_bytes;   /* cache saved by a shared prefix, for all users */
 	double cost;           /* of a million output tokens, with their prompts; 0: unknown */
 	int slower;            /* 0: a request takes longer in prefill, 1: in decode */
 };

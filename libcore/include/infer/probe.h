@@ -55,15 +55,15 @@ struct infer_ceilings {
 int infer_probe_ceilings(infer_probe *p, const infer_file *file, struct infer_ceilings *c,
                          infer_error *err);
 
-/* Measure the rates of this moment, with turns of about a millisecond.  gb_s: of reading the file,
- * each time its next part, 0 if it is too small; NULL: not measured, and file is not used.
+/* Measure the current rates, with turns of about a millisecond.  gb_s: of reading the file, each
+ * time its next part, 0 if it is too small; NULL: not measured, and file is not used.
  * INFER_ENOMEM INFER_EIO */
 int infer_probe_now(infer_probe *p, const infer_file *file, double *gb_s, double *i8_gop_s,
                     infer_error *err);
 
 /* One case to measure.  The strings are valid as long as the probe. */
 struct infer_probe_case {
-	const char *isa; /* the kernel set that contains the loop */
+	const char *isa; /* the kernel set that contains the kernel */
 	/* "rows", "few", "tile", "pack", "quant"; the same with bf16 activations: "rows-bf16" ...;
 	 * "attn"; or a slot of struct kern: "rms_norm" */
 	const char *kernel;
@@ -74,7 +74,7 @@ struct infer_probe_case {
 	int32_t n, k, m;
 	int32_t at; /* index of the case */
 };
-/* Get case i.  1: *c is filled; 0: there is none. */
+/* Get case i.  1: *c is filled; 0: there is no case i. */
 int infer_probe_case(const infer_probe *p, int i, struct infer_probe_case *c);
 
 enum infer_probe_limit {

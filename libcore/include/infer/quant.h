@@ -70,13 +70,12 @@ struct infer_quant_info {
 	uint64_t in_bytes, out_bytes; /* of the tensors */
 	uint64_t file_bytes;          /* of all files */
 	int n_shards;
-	/* tensors that are encoded; of those: quantised in the input, given another type because of
-	 * their shape, without importances although there is an importance matrix */
+	/* tensors that are encoded; of these: n_again quantised in the input, n_fallback of another
+	 * type than wanted because of their shape, n_unweighed missing in the importance matrix */
 	uint64_t n_encoded, n_again, n_fallback, n_unweighed;
 	int needs_importance; /* 1: tensors lack importances that their type needs */
-	/* GPTQ: tensors rounded by it; what the bits depend on besides files, text and options
-	 * (struct infer_solver); the sha256 of the text's tokens and of how they are read, in hex;
-	 * else 0, NULL, NULL */
+	/* GPTQ: number of tensors it rounds; infer_solver.core; sha256, in hex, of the text's
+	 * tokens and of how they are read; else 0, NULL, NULL */
 	uint64_t n_gptq;
 	const char *core, *text;
 	const char *method; /* of tensors without an override by a pattern; NULL: copied */
@@ -87,7 +86,7 @@ void infer_quant_info(const infer_quant *q, struct infer_quant_info *info);
 struct infer_quant_tensor {
 	const struct infer_tensor *in;
 	int type;   /* enum infer_type to write */
-	int wanted; /* the same, or the type that the shape does not allow */
+	int wanted; /* the type wanted: `type`, or one that the shape does not allow */
 	int shard;  /* from 0 */
 	uint64_t bytes;
 	int weighed; /* 1: importances are used */

@@ -27,7 +27,7 @@ void infer_recipe_free(infer_recipe *r); /* NULL is fine */
 
 /* Strings are borrowed from the recipe; NULL: the recipe does not set it. */
 struct infer_recipe_info {
-	const char *type;   /* without a matching pattern; NULL: infer_bpw_search chooses */
+	const char *type;   /* if no pattern matches; NULL: infer_bpw_search chooses */
 	const char *method; /* never NULL */
 	/* 1: GPTQ rounds some tensors.  Its text is read with windows of gptq_window tokens and
 	 * these types, spelt as in the options of the programs; 0, NULL: not set */

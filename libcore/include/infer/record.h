@@ -157,7 +157,7 @@ struct infer_bench {
 	struct infer_rate tok_s, fraction;
 	double weight_bytes, kv_bytes, ops; /* per token */
 	double limit_tok_s;     /* 0: unknown; the record then has no fraction and no ceilings */
-	double predicted_tok_s; /* by a plan; 0: none */
+	double predicted_tok_s; /* predicted by a plan; 0: none */
 	const struct infer_adjusted *adjusted; /* NULL: no plan */
 	int limit;                             /* INFER_LIMIT_MEMORY, _KV or _COMPUTE */
 	struct infer_ceilings ceilings;        /* medians, minima and maxima over the turns */
@@ -180,7 +180,7 @@ int infer_write_imatrix(infer_records *out, const infer_imatrix *m, infer_error 
 int infer_write_probe(infer_records *out, const infer_probe *p, const struct infer_probe_case *c,
                       const struct infer_probe_result *r, infer_error *err);
 
-/* An evaluation of the model of *run, on a text or on questions; the other is NULL.  sha256: of
+/* An evaluation of the model of *run: either text or choices is set, the other is NULL.  sha256: of
  * the text's files or of the file with the questions, in hex.  ref: the reference model, or NULL;
  * "beside": another model that was evaluated in the same run, or NULL. */
 struct infer_eval {

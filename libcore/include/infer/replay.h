@@ -39,7 +39,7 @@ struct infer_replay_made {
 	/* the smallest context that gives the same answer, unless the model's computation
 	 * depends on its size; 0: only `ctx` does */
 	int64_t ctx_least;
-	/* of a score: i32 [n_tokens]; otherwise NULL */
+	/* tokens of a score: i32 [n_tokens]; otherwise NULL */
 	const int32_t *tokens;
 	size_t n_tokens;
 };
@@ -51,7 +51,7 @@ void infer_replay_made(const infer_replay *p, struct infer_replay_made *made);
 int infer_replay_job(infer_job **out, const infer_replay *p, const infer_job_reader *r,
                      infer_error *err);
 
-/* The parts of an answer that can be compared; those that the record has are. */
+/* Parts of an answer.  A part is compared if the record contains it. */
 enum infer_replay_part {
 	INFER_REPLAY_TOKENS = 1 << 0,
 	INFER_REPLAY_LOGPROBS = 1 << 1,
@@ -77,8 +77,8 @@ struct infer_replay_verdict {
  * INFER_ENOMEM */
 int infer_replay_compare(const infer_replay *p, const struct infer_answer *a,
                          struct infer_replay_verdict *v, infer_error *err);
-/* Compare a recorded score.  logprobs: f32 [n], nats, of the first n of its tokens; those
- * after the last token count as different; the first is ignored. */
+/* Compare a recorded score.  logprobs: f32 [n], nats, of the first n tokens of the score; the first
+ * is ignored, and one past the last token is a difference. */
 void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, size_t n,
                                  struct infer_replay_verdict *v);
 /* Write a record of kind replay: the verdict, and how the answer was computed now. */

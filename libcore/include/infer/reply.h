@@ -25,8 +25,7 @@ extern "C" {
 typedef struct infer_reply infer_reply; /* Confined */
 
 enum {
-	/* leave the reasoning in the content as it was written, after the part of it that is in the
-	 * prompt */
+	/* keep the reasoning in the content as written, beginning with its part in the prompt */
 	INFER_REPLY_INLINE = 1 << 0,
 	/* a JSON value was requested: remove a ```json fence around it */
 	INFER_REPLY_JSON = 1 << 1,
@@ -67,7 +66,7 @@ struct infer_reply_call {
 	struct infer_str id;   /* as the model wrote it; empty if it wrote none so far */
 	/* JSON text of an object, as far as it was added; ill-formed if the model wrote it so */
 	struct infer_str arguments;
-	int whole;   /* 1: complete */
+	int whole;   /* 1: the call is complete */
 	int settled; /* 1: the id is final */
 };
 /* Set *parts to the parts so far.  Borrowed until the next call with r. */
@@ -84,9 +83,9 @@ enum { INFER_REPLY_TAIL = 256 };
 size_t infer_reply_tail(const infer_tokenizer *t, const int32_t *ids, size_t n,
                         char text[INFER_REPLY_TAIL]);
 
-/* Return the text after which the final answer begins: the end of the reasoning that the prompt
- * has opened, or the header of the last message; len 0: the answer begins at once.  prompt [n]:
- * its end, as in infer_reply_options.  Static. */
+/* Return the text after which the final answer begins: the tag that ends reasoning opened by the
+ * prompt, or the header of the last message; len 0: the answer begins at once.  prompt [n]: its
+ * end, as in infer_reply_options.  Static. */
 struct infer_str infer_reply_until(const infer_chat *chat, const char *prompt, size_t n);
 
 /* Return the text that ends the reasoning of an answer, len 0: answers have none.  *open: the text
@@ -125,7 +124,7 @@ int infer_reply_constrain(infer_grammar **out, const infer_chat *chat,
                           const struct infer_calls_options *o, infer_error *err);
 
 /* Set *yes to 1 if calls in answers under this template can be parsed: the call that the template
- * renders is read back, or, if it renders none, it has the signs of a known format.
+ * renders is read back, or, if it renders none, its source has the signs of a known format.
  * INFER_ENOMEM */
 int infer_reply_reads(const infer_chat *chat, int *yes, infer_error *err);
 

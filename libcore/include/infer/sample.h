@@ -106,13 +106,13 @@ struct infer_candidate {
 	float p;
 };
 /* Write the n most likely candidates of the last draw to to[n], greatest p first, and return how
- * many were written; *drawn: the probability of the drawn token.  Both are 0 before a draw. */
+ * many were written; *drawn: the probability of the drawn token.  The result and *drawn are 0
+ * before the first draw. */
 int32_t infer_sampler_candidates(infer_sampler *s, struct infer_candidate *to, int32_t n,
                                  float *drawn);
 
 /* Append n tokens that were not drawn here (a prompt, a draft) to the history.  INFER_EINVAL: an id
- * outside
- * the vocabulary.  INFER_ENOMEM: only past the length of infer_sampler_reserve. */
+ * outside the vocabulary.  INFER_ENOMEM: only past the length of infer_sampler_reserve. */
 int infer_sampler_feed(infer_sampler *s, const int32_t *tokens, size_t n, infer_error *err);
 /* Reserve memory for a history of n tokens: up to that length, feed and draw allocate nothing.
  * INFER_ENOMEM */

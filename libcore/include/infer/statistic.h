@@ -18,11 +18,9 @@ double infer_mean(const double *v, size_t n); /* 0 for none */
  * sorted: f64 [n], ascending, n > 0. */
 double infer_quantile(const double *sorted, size_t n, double q);
 
-/* Compute an interval that contains the q-quantile of the distribution with at least probability
- * `level`,
- * whatever its form: between two order statistics, by the binomial distribution.  1: *lo and *hi
- * are filled;
- * 0: n is too small. */
+/* Compute an interval that contains the q-quantile of any distribution with probability `level` or
+ * more: between two order statistics, by the binomial distribution.  Returns 1 if *lo and *hi are
+ * filled, 0 if n is too small. */
 int infer_quantile_interval(const double *sorted, size_t n, double q, double level, double *lo,
                             double *hi);
 
@@ -58,7 +56,8 @@ struct infer_metric {
 	size_t n;
 };
 struct jwrite;
-/* Write the metric as a member; nothing if n is 0.  w (base/jwrite.h) keeps an error of memory. */
+/* Write the metric as a member; nothing if n is 0.  Out of memory: the buffer of w (base/jwrite.h)
+ * is marked bad. */
 void infer_metric_put(struct jwrite *w, const struct infer_metric *m);
 
 double infer_log(double x); /* natural; the same bits on every machine; 0: -inf; x < 0: NaN */

@@ -8,13 +8,13 @@ struct infer_usage {
 	int64_t prompt_tokens, completion_tokens, cached_tokens, preemptions;
 	int64_t chunks; /* steps that computed prompt rows */
 	int64_t queue_ns, prefill_ns;
-	int64_t first_token_ns; /* from submit */
+	int64_t first_token_ns; /* from submit to the first token */
 	int64_t decode_ns;      /* from the first token to the last */
 	int64_t constraint_ns;  /* computing its token masks, and advancing its grammar state */
 };
 struct infer_engine_stats {
 	uint64_t steps, rows, rows_max, prefill_rows, decode_rows; /* rows_max: of one step */
-	/* preempted sequences that were resumed: from a copy in host memory, or computed again */
+	/* preempted sequences that were resumed: by copying from host memory; by computing again */
 	uint64_t swaps, recomputes;
 	/* copied to host memory, copied back, and stored there now */
 	uint64_t swap_out_bytes, swap_in_bytes, swap_bytes;
