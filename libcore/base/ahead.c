@@ -12,21 +12,21 @@
 #include <string.h>
 
 enum {
-	LOOK = 2 << 20, /* bytes between tests whether the file is in memory */
-	READ = 8 << 20, /* bytes of a read: long enough for the disk, short enough to stop soon */
+	LOOK = 2 << 20, /* bytes read between tests whether the next page is in memory */
+	READ = 8 << 20, /* bytes per read: long enough for the disk, short enough to stop soon */
 	STACK_BYTES = 256 << 10,
 };
 #define NOT_BEGUN UINT64_MAX
 
 struct part {
 	struct ahead_part p;
-	uint64_t before; /* bytes of the parts before it */
+	uint64_t before; /* total bytes of the preceding parts */
 };
 
 struct reader {
 	struct ahead *a;
 	int node;
-	/* its share of every step: workers of the nodes before it, those and its own, and all */
+	/* share of every step: workers [from, to) of `all` run on this thread's node */
 	int from, to, all;
 	pthread_t thread;
 };
@@ -58,7 +58,8 @@ static uint64_t wait_for(struct ahead *a, uint64_t at)
 	return reached;
 }
 
-/* Return the next address that is a multiple of `size`, where huge pages end, at most `to`. */
+/* Return the offset, at most `to`, of the next address that is a multiple of `size`, so that reads
+ * end with a huge page. */
 static size_t next_end(const struct part *p, size_t from, size_t to, size_t size)
 {
 	size_t end = from + size - (size_t)(p->p.at + from) % size;
@@ -66,9 +67,9 @@ static size_t next_end(const struct part *p, size_t from, size_t to, size_t size
 	return end < to ? end : to;
 }
 
-/* Read bytes [from, to) of a part.  If the first page is in memory already, the others are most
- * likely too; then page faults of the computation cost less than filling all page tables here.  0:
- * the thread must end. */
+/* Read bytes [from, to) of a part.  A span of LOOK bytes whose first page is in memory is skipped:
+ * page faults cost the computation less than filling page tables here.  Returns 0: the thread must
+ * end. */
 static int read_part(struct ahead *a, const struct part *p, size_t from, size_t to)
 {
 	while (from < to) {
@@ -93,7 +94,7 @@ static int read_part(struct ahead *a, const struct part *p, size_t from, size_t 
 	return 1;
 }
 
-/* Read the reader's share of parts [i, end), all of one step. */
+/* Read this thread's share of parts [i, end), all of one step. */
 static int read_step(const struct reader *r, int i, int end)
 {
 	const struct part *parts = r->a->parts;
@@ -204,7 +205,7 @@ void ahead_reach(struct ahead *a, int step)
 
 	if (!a || !atomic_load_explicit(&a->running, memory_order_relaxed))
 		return;
-	for (hi = a->n_parts; i < hi;) { /* the first part of this step, or of one after it */
+	for (hi = a->n_parts; i < hi;) { /* find the first part of this or a later step */
 		int mid = (i + hi) / 2;
 
 		if (a->parts[mid].p.step < step)

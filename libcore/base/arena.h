@@ -7,7 +7,7 @@
 struct arena {
 	enum mem_module who;
 	struct arena_block *first; /* newest block */
-	size_t used, size;         /* of the newest block */
+	size_t used, size;         /* bytes of the newest block */
 	int bad;                   /* an allocation failed; sticky */
 };
 

@@ -30,7 +30,7 @@ int buf_reserve(struct buf *b, size_t more)
 
 	if (b->bad)
 		return INFER_ENOMEM;
-	if (more < b->cap - b->len) /* one byte is for the NUL */
+	if (more < b->cap - b->len) /* the spare byte is for the NUL */
 		return INFER_OK;
 	if (__builtin_add_overflow(b->len, more, &need) || need >= PTRDIFF_MAX)
 		goto bad;

@@ -38,7 +38,7 @@ static uint64_t xcr0(void)
 
 uint64_t cpu_features(void)
 {
-	/* leaf 7.0 unless the row names another; with: the state that the system must save */
+	/* leaf: index of r; with: XCR0 bits of the registers that the system must save */
 	enum { YMM = 0x6, ZMM = 0xe6, TILE = 0x60000 };
 	static const struct {
 		uint8_t leaf, reg, bit;
@@ -53,7 +53,7 @@ uint64_t cpu_features(void)
 		{ 2, EDX, 25, TILE, CPU_AMXINT8 },   { 2, EDX, 22, TILE, CPU_AMXBF16 },
 		{ 3, EAX, 4, YMM, CPU_AVXVNNI },     { 3, EAX, 5, ZMM, CPU_AVX512BF16 },
 	};
-	uint32_t r[4][4] = { { 0 } }; /* 1: leaf 1; 2: leaf 7.0; 3: leaf 7.1 */
+	uint32_t r[4][4] = { { 0 } }; /* indices: 1: leaf 1; 2: leaf 7.0; 3: leaf 7.1 */
 	uint64_t have = 0, saved = 0;
 
 	if (!__get_cpuid(1, &r[1][EAX], &r[1][EBX], &r[1][ECX], &r[1][EDX]))
@@ -126,7 +126,7 @@ static void caches_cpuid(struct cpu_caches *c, unsigned leaf)
 		level = a >> 5 & 7;
 		line = (b & 0xfff) + 1;
 		bytes = line * ((b >> 12 & 0x3ff) + 1) * ((b >> 22) + 1) * ((size_t)cc + 1);
-		if (kind == 2) /* instructions only */
+		if (kind == 2) /* an instruction cache */
 			continue;
 		if (level == 1)
 			c->l1d_bytes = bytes;

@@ -29,17 +29,17 @@ enum cpu_feature {
 	CPU_AMX = CPU_AMXINT8 | CPU_AMXBF16,
 };
 
-uint64_t cpu_features(void); /* CPU_* bits, if the system saves their registers (XCR0) */
-/* The system grants tile registers on request.  If `have` contains them, cpu_permit requests them
- * for all threads of the process and returns `have` without those that the system refuses: without
- * permission, the first tile instruction would raise a signal.  cpu_grantable requests nothing and
- * returns what the system can grant. */
+uint64_t cpu_features(void); /* CPU_* bits; only features that the system enables (XCR0) */
+/* AMX needs permission from the system: without it, the first tile instruction raises a signal.
+ * cpu_permit requests it for all threads of the process if `have` contains AMX; it returns `have`
+ * without the features that the system refuses.  cpu_grantable does the same without requesting
+ * anything. */
 uint64_t cpu_permit(uint64_t have);
 uint64_t cpu_grantable(uint64_t have);
 const char *cpu_feature_name(unsigned bit); /* "avx2" for bit 0; NULL for a bit without a name */
 void cpu_model_name(char out[64]);          /* "" if unknown */
 
-/* Sizes of one core's caches; 0: unknown. */
+/* Caches of one core, in bytes; 0: unknown. */
 struct cpu_caches {
 	size_t l1d_bytes, l2_bytes, l3_bytes;
 	size_t line_bytes;

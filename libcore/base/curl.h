@@ -14,7 +14,7 @@ enum {
 	CURL_OPT_TIMEOUT_MS = 155,
 	CURL_OPT_CONNECTTIMEOUT_MS = 156,
 	CURL_OPT_PROTOCOLS = 181,
-	CURL_OPT_HEADEROPT = 229, /* 7.37 */
+	CURL_OPT_HEADEROPT = 229, /* since libcurl 7.37 */
 	CURL_OPT_PATH_AS_IS = 234,
 	CURL_OPT_SUPPRESS_CONNECT_HEADERS = 265, /* 7.54 */
 	CURL_OPT_QUICK_EXIT = 322,               /* 7.87 */
@@ -58,7 +58,7 @@ struct curl_fd {
 	short events, revents; /* 1: readable */
 };
 
-/* name, result, arguments */
+/* F(name, result type, argument types) */
 #define CURL_CALLS(F) \
 	F(global_init, int, (long)) \
 	F(easy_init, void *, (void)) \

@@ -25,7 +25,7 @@ static void make_plain(char *s, size_t n)
 	}
 }
 
-/* tail: NULL, or the text after ": ". */
+/* Fill *err.  tail: NULL, or text to append after ": ". */
 static void fill_error(infer_error *err, int code, const char *tail, const char *fmt, va_list ap)
 {
 	char s[sizeof err->message]; /* an argument may point to the old message */

@@ -3,7 +3,7 @@
 #define BASE_ERR_H
 #include <infer/status.h>
 
-/* Fill *err (NULL is fine) with code and a printf sentence, cut at a UTF-8 boundary; returns
+/* Set *err (may be NULL) to code and a printf message, truncated at a UTF-8 boundary.  Returns
  * code. */
 int err_set(infer_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), cold));
@@ -15,7 +15,7 @@ int err_errno(infer_error *err, int errnum, const char *fmt, ...)
 /* Set INFER_ENOMEM, "out of memory", and return it. */
 int err_nomem(infer_error *err) __attribute__((cold));
 
-/* Forward a failure.  Use it only where nothing needs to be cleaned up. */
+/* Return the error code of `call` if it fails.  Use it only where nothing must be cleaned up. */
 #define TRY(call) \
 	do { \
 		int try_rc_ = (call); \
@@ -23,8 +23,8 @@ int err_nomem(infer_error *err) __attribute__((cold));
 			return try_rc_; \
 	} while (0)
 
-/* For our own invariants; also active in release builds: one line on stderr, then abort().  Never
- * use it for input. */
+/* Check an internal invariant, also in release builds.  If x is false, print a line on stderr and
+ * abort().  Never use it to check input. */
 #define must(x) ((x) ? (void)0 : must_fail(#x, __FILE__, __LINE__))
 _Noreturn void must_fail(const char *what, const char *file, int line) __attribute__((cold));
 #endif

@@ -1,6 +1,6 @@
 /* base/fmath.c - elementary functions.  The float functions use only what a vector unit has:
- * fma, + - * /, compare and select, and integer arithmetic on the bits. kern/tmpl repeats them:
- * each fma here is an fma there, each rounding a rounding. */
+ * fma, + - * /, compare and select, and integer arithmetic on the bits. kern/tmpl repeats them
+ * operation by operation. */
 #include "base/fmath.h"
 #include "base/fmath_consts.h"
 #include "base/num.h"
@@ -107,7 +107,7 @@ float fm_sigmoidf(float x)
 	return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 
-/* e^(x + lo), where lo is much smaller than x */
+/* e^(x + lo) for lo much smaller than x */
 static double exp_sum(double x, double lo)
 {
 	double t, nf, hi, r, sum, p, y;
@@ -122,7 +122,7 @@ static double exp_sum(double x, double lo)
 	r = fma(nf, -FM_LN2_LO, hi);
 	lo += fma(nf, -FM_LN2_LO, hi - r);
 	sum = r + lo;
-	lo -= sum - r; /* now below the last bit of r */
+	lo -= sum - r; /* lo is now below the last bit of r */
 	r = sum;
 	p = FM_EXP_C11;
 	p = fma(p, r, FM_EXP_C10);
@@ -134,7 +134,7 @@ static double exp_sum(double x, double lo)
 	p = fma(p, r, FM_EXP_C4);
 	p = fma(p, r, FM_EXP_C3);
 	p = fma(p, r, FM_EXP_C2);
-	/* 1 + r + y; the rounding error of 1 + r joins the small part */
+	/* 1 + r + y; the rounding error of 1 + r is added to y */
 	y = fma(r * r, p, fma(r, lo, lo));
 	t = 1.0 + r;
 	y = t + (r - (t - 1.0) + y);
@@ -226,8 +226,8 @@ double fm_pow(double x, double y)
 	return exp_sum(p, fma(y, hi, -p) + y * lo);
 }
 
-/* *r + *lo = x - n pi/2, |*r| slightly above pi/4 at most; returns n mod 4, or -1 if x is out of
- * range */
+/* Reduce x: *r + *lo = x - n pi/2, |*r| slightly above pi/4 at most; returns n mod 4, or -1 if x is
+ * out of range */
 static int reduce(double x, double *r, double *lo)
 {
 	double t, n, a, b, c, h, v, l;

@@ -10,9 +10,9 @@
 #ifndef BASE_FMATH_H
 #define BASE_FMATH_H
 
-float fm_expf(float x);     /* <= 1.0 ulp; below -104 gives 0, above 88.8 gives inf; NaN stays */
+float fm_expf(float x);     /* <= 1.0 ulp; below -104 gives 0, above 88.8 inf, NaN gives NaN */
 float fm_logf(float x);     /* <= 1.0 ulp; 0 gives -inf, below 0 gives NaN */
-float fm_tanhf(float x);    /* <= 1.5 ulp; only tests call it: the reference of the vectors */
+float fm_tanhf(float x);    /* <= 1.5 ulp; for tests of the vector version */
 float fm_sigmoidf(float x); /* 1 / (1 + e^-x), <= 2.5 ulp */
 
 /* Double precision, for tables computed once (RoPE), sampling and perplexity; there are no vector

@@ -12,9 +12,9 @@ struct reader {
 	const char *text, *p, *end;
 	struct arena *a;
 	struct json *top, *open;
-	int depth, huge;          /* huge: numbers too large for a double are accepted */
+	int depth, huge;          /* huge: 1: accept numbers too large for a double */
 	const char *at, *why;     /* position and reason of an error */
-	const struct json *twice; /* a member whose key occurred before */
+	const struct json *twice; /* a member with a duplicate key */
 };
 
 static int refuse_at(struct reader *r, const char *at, const char *why)
@@ -35,16 +35,16 @@ static void skip_space(struct reader *r)
 enum { QUOTE = '"', SLASH = '\\' };
 static const uint64_t ones = 0x0101010101010101, tops = 0x8080808080808080;
 
-/* Set the top bits of the bytes of w that are control characters, quotes or backslashes.  Bytes
- * above the lowest of these may be marked wrongly (borrows propagate upwards), and so may bytes
- * that are not ASCII. */
+/* Set the top bit of each byte of w that is a control character, a quote or a backslash.  Only the
+ * lowest bit set is reliable, because borrows propagate upwards; bytes that are not ASCII may be
+ * marked too. */
 static uint64_t stops_of(uint64_t w)
 {
 	return ((w - ones * 0x20) | ((w ^ ones * QUOTE) - ones) | ((w ^ ones * SLASH) - ones)) &
 	       tops;
 }
 
-/* The first byte that is not ASCII, a control character, a quote or a backslash. */
+/* Return the first control character, quote, backslash or byte that is not ASCII. */
 static const char *skip_plain(const char *p, const char *end)
 {
 	for (; end - p >= 8; p += 8) {
@@ -72,15 +72,15 @@ static int count_pairs(const char *p)
 	six = w << 1 & tops;
 	five = w << 2 & tops;
 	lead = high & six & ~five;
-	longer = (w & ones * 0x1e) + ones * 0x7f; /* the top bits are 0 if one byte would have
-	                                           * sufficed */
+	longer = (w & ones * 0x1e) + ones * 0x7f; /* top bit 0: overlong, one byte is enough */
 	if ((stops_of(w) & ~high) | (high & six & five) | (lead & ~longer) |
 	    ((high & ~six) ^ lead << 8))
 		return 0;
 	return lead >> 63 ? 7 : 8;
 }
 
-/* Skip characters of two and more bytes and plain ones between them.  NULL: not UTF-8. */
+/* Skip multi-byte characters and plain ASCII between them.  Returns NULL if the text is not
+ * UTF-8. */
 static const char *skip_letters(const char *p, const char *end)
 {
 	const unsigned char *u;
@@ -149,7 +149,7 @@ static int unescape(const char **p, const char *end, char out[4], const char **w
 	return utf8_put(out, cp);
 }
 
-/* Decode a string from its first escape on to out, which is large enough for all of it. */
+/* Decode a string, from its first escape on, into out, which has room for all of it. */
 static int decode_escaped(struct reader *r, const char *p, const char *end, char *out, uint32_t *n)
 {
 	const char *why;
@@ -258,8 +258,8 @@ static int key_order(const struct json *a, const struct json *b)
 	return memcmp(a->key, b->key, a->key_n);
 }
 
-/* Find the first member whose key occurred before: sort the keys, by merging runs of 1, 2, 4 ... of
- * a into b and back. */
+/* Find the first member with a duplicate key by sorting the keys: merge runs of 1, 2, 4 ... from a
+ * into b and back. */
 static int twice_in_order(struct reader *r, const struct json *o)
 {
 	const struct json **room = mem_alloc(r->a->who, (size_t)o->n * 2, sizeof *room), **a = room,
@@ -287,8 +287,9 @@ static int twice_in_order(struct reader *r, const struct json *o)
 	return INFER_OK;
 }
 
-/* True if all keys have different hashes, so they differ.  A slot has 4 bytes of a hash, so that
- * the table stays in the cache; keys may be constructed to collide, so the steps are limited. */
+/* True if all keys have different hashes, and therefore differ.  A slot has 4 bytes of a hash, so
+ * that the table fits the cache.  Probing is limited, because keys can be constructed to
+ * collide. */
 static int all_differ(const struct json *o, uint32_t *at, size_t mask)
 {
 	const struct json *v = o->first;
@@ -435,7 +436,7 @@ static int read_key(struct reader *r, struct json *v)
 	return INFER_OK;
 }
 
-/* Read a value, with its key in an object; for an array or object, only its beginning. */
+/* Read a scalar, or the opening bracket of an array or object; in an object, read the key first. */
 static int read_item(struct reader *r)
 {
 	struct json *around = r->open, *v = arena_raw(r->a, sizeof *v);
@@ -470,7 +471,7 @@ static int close_value(struct reader *r)
 
 static int read_document(struct reader *r)
 {
-	const struct json *fresh; /* just opened: it may be empty */
+	const struct json *fresh; /* the array or object just opened, which may be empty */
 
 	skip_space(r);
 	do {

@@ -1,7 +1,7 @@
 /* base/jread_num.c - decimal text to the nearest double, ties to even, without libc, whose
  * decimal point depends on the locale.  Short numbers take one exact multiplication or division
- * of doubles.  For others, 128 bits of w * 10^q with an error bound nearly always decide; when
- * they cannot, integers of any length do. */
+ * of doubles.  For other numbers, w * 10^q is computed to 128 bits with an error bound; if that
+ * does not decide the rounding, with integers of any length. */
 #include "base/jread.h"
 #include "base/err.h"
 
@@ -29,7 +29,7 @@ static const uint64_t tens[][2] = {
 	{ 0x8e679c2f5e44ff8f, 0x570f09eaa7ea7648 },
 };
 
-/* 5^n, as far as it fits 64 bits */
+/* 5^n, for every n for which it fits 64 bits */
 static const uint64_t fives[] = {
 	1,
 	5,
@@ -133,8 +133,8 @@ static int big_compare(const struct big *a, const struct big *b)
 	return 0;
 }
 
-/* Set b to the digits of d, up to more than any double or midpoint of two doubles has; further
- * digits count as one.  Returns the corresponding power of ten. */
+/* Set b to the first DIGITS digits of d, more than any midpoint of two doubles has, then a digit 1
+ * if a further one is not 0.  Returns the power of ten to multiply b by. */
 static int64_t big_digits(struct big *b, const struct decimal *d)
 {
 	uint32_t group = 0, scale = 1;
@@ -170,8 +170,7 @@ static int64_t big_digits(struct big *b, const struct decimal *d)
 	return q - (n + rest - d->digits);
 }
 
-/* True if d is above (2m + 1) * 2^e, so that it rounds up; a tie rounds to the even one of m and
- * m + 1. */
+/* True if d rounds up: it is above the midpoint (2m + 1) * 2^e, or equal to it and m is odd. */
 static int rounds_up(const struct decimal *d, uint64_t m, int64_t e)
 {
 	struct big x, y;
@@ -234,7 +233,7 @@ static uint64_t nearest_bits(const struct decimal *d)
 	if (cut > 75)
 		return m;
 	e += 127 + 1023;
-	/* the leading bit of m is part of the exponent */
+	/* the leading bit of m adds 1 to the exponent */
 	return e >= 2047 ? infinite : ((uint64_t)(e - 1) << 52) + m;
 }
 
@@ -245,7 +244,7 @@ static int is_digit(const char *p, const char *end)
 	return p < end && (unsigned char)(*p - '0') < 10;
 }
 
-/* Read digits at p; after: those after the decimal point. */
+/* Read digits at p.  after: 1 if they follow the decimal point. */
 static const char *parse_digits(struct decimal *d, const char *p, const char *end, int after)
 {
 	for (; is_digit(p, end); p++) {
@@ -265,7 +264,7 @@ static const char *parse_digits(struct decimal *d, const char *p, const char *en
 	return p;
 }
 
-/* Parse the text of a number; NULL if there is none. */
+/* Parse a number; returns its end, or NULL if there is none. */
 static const char *parse_text(struct decimal *d, const char *p, const char *end)
 {
 	int64_t e = 0;
@@ -293,13 +292,13 @@ static const char *parse_text(struct decimal *d, const char *p, const char *end)
 	if (!is_digit(p, end))
 		return NULL;
 	for (; is_digit(p, end); p++)
-		if (e < (int64_t)1 << 40) /* more than the digits of a text can compensate */
+		if (e < (int64_t)1 << 40) /* limit: more than the digits of a text can compensate */
 			e = e * 10 + (*p - '0');
 	d->q += minus ? -e : e;
 	return p;
 }
 
-/* Read the integer in the text, if it fits 64 bits. */
+/* Set *v to an integer without point or exponent.  Returns 0 if it does not fit 64 bits. */
 static int to_integer(struct json *v, const struct decimal *d)
 {
 	uint64_t w = d->w;

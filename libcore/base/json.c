@@ -96,8 +96,8 @@ struct json *json_share(struct arena *a, const struct json *v)
 	return to;
 }
 
-/* A copy shares the members of the original until they are copied in turn; until then its `last`
- * points to the next such copy. */
+/* A copied array or object shares its children with the original until they are copied too; until
+ * then its `last` links it to the next such copy. */
 struct json *json_copy(struct arena *a, const struct json *v)
 {
 	struct json *top = json_share(a, v), *todo = NULL;

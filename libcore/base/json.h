@@ -32,10 +32,10 @@ struct json {
 		uint64_t u;
 		double d;
 		const char *s;      /* UTF-8, n bytes, may contain NUL; not NUL-terminated */
-		struct json *first; /* of an array or object, in the order of the text */
+		struct json *first; /* first child of an array or object */
 	};
-	struct json *next; /* its sibling */
-	struct json *last; /* of an array or object */
+	struct json *next; /* next child of the same array or object */
+	struct json *last; /* last child of an array or object */
 };
 
 /* Iterate: json_each(v, parent) ... is a for statement over the elements or members. */
@@ -75,32 +75,32 @@ static inline size_t json_bytes(const struct json *v) { return json_is_string(v)
 /* the bytes of a string, else "" */
 static inline const char *json_str(const struct json *v) { return json_is_string(v) ? v->s : ""; }
 
-/* The member of an object, or NULL; O(members).  o: anything */
+/* Return the member `key`, or NULL; O(members).  o: any value */
 struct json *json_get(const struct json *o, const char *key);
 struct json *json_getn(const struct json *o, const char *key, size_t n);
-/* The i-th element, or NULL; O(i).  a: anything */
+/* Return element i, from 0, or NULL; O(i).  a: any value */
 struct json *json_at(const struct json *a, size_t i);
 /* True if v is a string of these bytes. */
 int json_equals(const struct json *v, const char *s);
 /* The double nearest to a number; 0 if v is not a number. */
 double json_double(const struct json *v);
-/* A NUL-terminated copy of the string v in a; NULL: v is not a string, contains a NUL, or
+/* Return a NUL-terminated copy of the string v in a; NULL: v is not a string, contains a NUL, or
  * allocation failed (a->bad). */
 const char *json_cstr(struct arena *a, const struct json *v);
 
 /* Building values.  If allocation fails, each function returns NULL and sets a->bad; a NULL
  * argument counts as an earlier failure.  So a tree can be built without a test at every step,
  * followed by one test of a->bad. */
-/* An empty array, object or string, null, a boolean, or 0, by kind. */
+/* Create the empty value of a kind: [], {}, "", null, false, true or 0. */
 struct json *json_new(struct arena *a, enum json_kind kind);
-struct json *json_new_str(struct arena *a, const char *s);            /* copied */
-struct json *json_new_strn(struct arena *a, const char *s, size_t n); /* copied; s NULL: n is 0 */
+/* Copy a string; s may be NULL if n is 0. */
+struct json *json_new_str(struct arena *a, const char *s);
+struct json *json_new_strn(struct arena *a, const char *s, size_t n);
 struct json *json_new_int(struct arena *a, int64_t i);
-/* The same value without sibling and key, for insertion elsewhere; its children are shared with v,
- * not copied. */
+/* Return a copy of v without sibling and key, for insertion elsewhere.  Its children are shared
+ * with v, not copied. */
 struct json *json_share(struct arena *a, const struct json *v);
-/* A deep copy of v; the bytes of strings are shared, and stay borrowed from the same source.  No
- * recursion. */
+/* Return a deep copy of v; only the bytes of strings are shared with v.  No recursion. */
 struct json *json_copy(struct arena *a, const struct json *v);
 /* Insert v, which has no sibling yet, as the last element, or before the element at index `at` (at
  * <= count). */

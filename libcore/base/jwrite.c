@@ -197,7 +197,8 @@ void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n)
 	buf_put(w->to, json, n);
 }
 
-/* Add a decimal point or exponent, without which it would be read as an integer. */
+/* Write d, always with a decimal point or an exponent, because otherwise it would be read as an
+ * integer. */
 static void put_real(struct buf *to, double d)
 {
 	static const int digits[] = { 9, 15, 16, 17 };
@@ -259,7 +260,7 @@ static void write_scalar(struct buf *to, const struct json *v)
 void jw_value(struct jwrite *w, const char *key, const struct json *v)
 {
 	static const struct json none = { .kind = JSON_NULL };
-	struct buf around; /* the values that contain v, outermost first */
+	struct buf around; /* stack of the values that contain v */
 
 	write_separator(w, key);
 	buf_init(&around, w->to->who);

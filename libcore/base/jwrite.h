@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-/* comma, array: a bit per level; depth <= 63 */
+/* Bits by nesting level, 0 to depth <= 63.  comma: the next value needs one; array: the level is an
+ * array. */
 struct jwrite {
 	struct buf *to;
 	uint64_t comma, array;
@@ -24,12 +25,12 @@ void jw_strn(struct jwrite *w, const char *key, const char *s, size_t n);
 void jw_base64(struct jwrite *w, const char *key, const void *bytes, size_t n);
 void jw_int(struct jwrite *w, const char *key, int64_t v);
 void jw_uint(struct jwrite *w, const char *key, uint64_t v);
-void jw_num(struct jwrite *w, const char *key, double v); /* %.9g; not finite: null */
+void jw_num(struct jwrite *w, const char *key, double v); /* %.9g; infinity, NaN: null */
 void jw_bool(struct jwrite *w, const char *key, int v);
 void jw_null(struct jwrite *w, const char *key);
-/* json: text that is JSON already */
+/* Write n bytes of JSON text unchanged. */
 void jw_raw(struct jwrite *w, const char *key, const char *json, size_t n);
-/* Write a whole value.  Doubles are read back exactly.  No recursion. */
+/* Write v with all its children.  Doubles are read back exactly.  No recursion. */
 void jw_value(struct jwrite *w, const char *key, const struct json *v);
 void jw_line(struct jwrite *w); /* a newline after a complete value */
 #endif

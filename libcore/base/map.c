@@ -21,7 +21,7 @@ static struct map_slot *find_map_slot(const struct map *m, const char *key, size
 	return &m->at[i];
 }
 
-/* slots: a power of two */
+/* Rehash into `slots` slots, a power of two. */
 static int resize(struct map *m, uint64_t slots)
 {
 	struct map_slot *old = m->at, *at;

@@ -1,4 +1,4 @@
-/* base/map.h - byte strings to u32, open addressing; keys are borrowed and must outlive the map.
+/* base/map.h - a hash table from byte strings to u32; keys are borrowed and must outlive the map.
  * Confined while it is filled, immutable afterwards. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -13,17 +13,18 @@ struct map_slot {
 	uint32_t value;
 };
 struct map {
-	struct map_slot *at; /* [mask + 1], key NULL: empty */
+	struct map_slot *at; /* [mask + 1]; key NULL: empty slot */
 	uint32_t mask, count;
 	enum mem_module who;
 	struct sip_key sip;
 };
 
-/* expect: number of entries.  0 or INFER_ENOMEM */
+/* expect: number of entries.  Returns 0 or INFER_ENOMEM. */
 int map_init(struct map *m, enum mem_module who, uint32_t expect);
 void map_fini(struct map *m);
-/* Add a key.  0; INFER_ENOMEM; INFER_EINVAL if the key exists (the old value stays). */
+/* Add a key.  Returns 0, INFER_ENOMEM, or INFER_EINVAL if the key exists (its value is
+ * unchanged). */
 int map_put(struct map *m, const char *key, size_t len, uint32_t value);
-/* Return the value, borrowed, or NULL. */
+/* Return a pointer to the value in the map, or NULL. */
 const uint32_t *map_get(const struct map *m, const char *key, size_t len);
 #endif

@@ -1,5 +1,5 @@
-/* base/mem.h - every heap call of libcore: counted per module, and able to fail at the nth call.
- * The counters are atomic and the only mutable globals of libcore (scripts/symbols.allow). */
+/* base/mem.h - all heap calls of libcore.  They are counted per module, and tests can make one
+ * fail. The counters are atomic and the only mutable globals of libcore (scripts/symbols.allow). */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 #include <stddef.h>
@@ -43,11 +43,12 @@ void *mem_aligned(enum mem_module who, size_t align, size_t bytes); /* align: a 
 char *mem_strndup(enum mem_module who, const char *s, size_t n);    /* NUL added */
 void mem_free(void *p);                                             /* NULL is fine */
 
-/* Allocation calls so far, successful and failed; mem_calls and mem_live are seams of tests. */
+/* Return the number of allocation calls so far, with those that failed.  mem_calls and mem_live are
+ * for tests. */
 uint64_t mem_calls(enum mem_module who);
 uint64_t mem_calls_all(void);
-uint64_t mem_live(void); /* blocks currently allocated */
+uint64_t mem_live(void); /* number of blocks allocated now */
 
-/* Let the nth allocation call from now fail once (1: the next); 0: none.  A seam of tests. */
+/* For tests: make the nth allocation call from now fail once (1: the next; 0: none). */
 void mem_fail_at(uint64_t nth);
 #endif

@@ -5,8 +5,8 @@
 /* bytes of a name with its NUL; longer names are never similar */
 enum { NEAREST_NAME = 128 };
 
-/* Return the edits (insert, delete, replace, swap two neighbours) from a to b; both are shorter
- * than NEAREST_NAME. */
+/* Return the number of edits (insert, delete, replace, swap two neighbours) from a to b; both are
+ * shorter than NEAREST_NAME. */
 int nearest_edits(const char *a, const char *b);
 
 struct nearest {
@@ -14,7 +14,7 @@ struct nearest {
 	int least;
 };
 void nearest_begin(struct nearest *n, const char *typed);
-/* Consider a name: it becomes n->best if it is more similar than those before.  A name that begins
- * with what was typed is one edit away. */
+/* Set n->best to `name` if it is more similar than all names tried before.  A name that begins with
+ * the typed text counts as one edit away. */
 void nearest_try(struct nearest *n, const char *name);
 #endif

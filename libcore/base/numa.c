@@ -47,7 +47,7 @@ static int next_range(const char **p, long *lo, long *hi)
 	return *lo <= *hi && *hi < NUMA_WORDS * 64;
 }
 
-/* Read the processors of node `id` (the system's number) that are in `all` too. */
+/* Set mask to the processors of node `id` (the system's number) that are also in `all`. */
 static int read_mask(const char *root, int id, const uint64_t all[NUMA_WORDS],
                      uint64_t mask[NUMA_WORDS])
 {
@@ -90,9 +90,9 @@ void numa_find(struct numa *t, const char *root)
 		for (long id = lo; id <= hi; id++) {
 			int cpus = read_mask(root, (int)id, all, mask);
 
-			if (!cpus) /* without processors, or without ours */
+			if (!cpus) /* a node without processors that we may use */
 				continue;
-			if (n == NUMA_NODES) /* the rest is ignored */
+			if (n == NUMA_NODES) /* further nodes are ignored */
 				return;
 			t->id[n] = (int32_t)id;
 			t->cpus[n++] = cpus;

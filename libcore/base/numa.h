@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NUMA_NODES = 64, NUMA_WORDS = 1024 /* of 64 processors in a mask */ };
+enum { NUMA_NODES = 64, NUMA_WORDS = 1024 /* of a mask, 64 CPUs each */ };
 
-/* Nodes with processors that this process may use.  n is 1 if the system reports none; then the
- * functions below have no effect. */
+/* Memory nodes with processors that this process may use.  n is 1 if the system reports none; then
+ * the functions below have no effect. */
 struct numa {
 	int n;
 	int32_t id[NUMA_NODES];   /* the system's number of the node */
@@ -21,10 +21,10 @@ void numa_find(struct numa *t, const char *root);
 /* Return the node of thread i of `threads`: each node gets consecutive threads, in proportion to
  * its processors. */
 int numa_node_of(const struct numa *t, int i, int threads);
-/* Fill the mask of a node's processors that this process may use, as for sched_setaffinity(2).
- * Returns how many, 0 if they cannot be read. */
+/* Set mask to the processors of a node that this process may use, as for sched_setaffinity(2).
+ * Returns their number, 0 if they cannot be read. */
 int numa_mask(const struct numa *t, int node, uint64_t mask[NUMA_WORDS]);
-/* Let pages of [at, at + bytes) be allocated on all nodes in turn when they are touched; a hint.
+/* Interleave the pages of [at, at + bytes) over all nodes when they are first touched; a hint.
  * at: a multiple of the page size. */
 void numa_interleave(const struct numa *t, void *at, size_t bytes);
 #endif

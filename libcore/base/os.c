@@ -17,7 +17,7 @@ static int64_t mtime_ns(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Read *n bytes of fd from offset `from` on, fewer than cap only at the end of the file. */
+/* Read cap bytes of fd at offset `from`.  *n: bytes read, fewer only at the end of the file. */
 static int read_some(int fd, const char *path, size_t from, unsigned char *to, size_t cap,
                      size_t *n, infer_error *err)
 {
@@ -83,9 +83,9 @@ int os_file_map(struct os_file *f, const char *path, infer_error *err)
 			f->at = at;
 	}
 	if (!rc) {
-		/* A fault in a mapping with this advice reads 2 MiB of the file and as much ahead,
-		 * instead of the disk's readahead, which may be 128 KiB: weights are used in long
-		 * runs.  A kernel without huge pages refuses it, and nothing is lost. */
+		/* With this advice a page fault reads 2 MiB of the file and as much ahead, instead
+		 * of the disk's readahead (as little as 128 KiB): weights are read in long runs.  A
+		 * kernel without huge pages refuses it, which is harmless. */
 		if (f->at)
 			(void)madvise((void *)f->at, (size_t)st.st_size, MADV_HUGEPAGE);
 		f->bytes = (size_t)st.st_size;
@@ -167,7 +167,7 @@ void os_file_want(const struct os_file *f, size_t from, size_t bytes)
 
 void os_sparse(const void *at, size_t bytes)
 {
-	/* only whole pages: their neighbours are read in long runs */
+	/* only whole pages: bytes before and after them are read in long runs */
 	size_t page = os_page(), from = ((uintptr_t)at + page - 1) / page * page,
 	       to = ((uintptr_t)at + bytes) / page * page;
 

@@ -14,8 +14,8 @@
 
 enum { PATH = 1024, TEXT = 8192 };
 
-/* Read the small file root/a/b/name as a string; empty if it cannot be read as a whole, since
- * half of a number is another number.  Returns whether there is any text. */
+/* Read the small file root/a/b/name as a string; empty if it cannot be read completely, because a
+ * truncated number is a wrong one.  Returns 0 if it is empty. */
 static int slurp(char out[TEXT], const char *root, const char *a, const char *b, const char *name)
 {
 	char path[PATH];
@@ -76,7 +76,7 @@ static void limit_memory(struct os_limits *l, uint64_t max, uint64_t used, uint6
 		l->available_bytes = left;
 }
 
-/* Apply the limits of one group of version 2. */
+/* Apply the limits of one control group, version 2. */
 static void apply_v2(struct os_limits *l, const char *root, const char *mount, const char *group)
 {
 	char text[TEXT];
@@ -87,7 +87,7 @@ static void apply_v2(struct os_limits *l, const char *root, const char *mount, c
 	    sscanf(text, "%lld %lld", &quota, &period) == 2)
 		limit_cpu(l, quota, period);
 	if (!slurp(text, root, mount, group, "memory.max") || text[0] < '0' || text[0] > '9')
-		return; /* "max" */
+		return; /* "max": no limit */
 	max = strtoull(text, NULL, 10);
 	if (slurp(text, root, mount, group, "memory.current"))
 		used = strtoull(text, NULL, 10);
@@ -115,7 +115,7 @@ static void apply_v1_memory(struct os_limits *l, const char *root, const char *m
 	if (!slurp(text, root, mount, group, "memory.limit_in_bytes"))
 		return;
 	max = strtoull(text, NULL, 10);
-	if (!max || max > INT64_MAX / 2) /* the value for no limit in version 1 */
+	if (!max || max > INT64_MAX / 2) /* version 1 has a huge value for no limit */
 		return;
 	if (slurp(text, root, mount, group, "memory.usage_in_bytes"))
 		used = strtoull(text, NULL, 10);
@@ -128,8 +128,7 @@ static void apply_v1_memory(struct os_limits *l, const char *root, const char *m
 typedef void take_fn(struct os_limits *l, const char *root, const char *mount, const char *group);
 
 /* Call `take` for the group and all its parents.  In a container the path may be that of the host
- * and
- * not exist: then the root, which is the container's own group, is used. */
+ * and not exist; then the root is used, which is the container's own group. */
 static void apply_parents(struct os_limits *l, const char *root, const char *mount,
                           const char *group, take_fn *take)
 {

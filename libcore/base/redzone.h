@@ -1,5 +1,5 @@
-/* base/redzone.h - guard bytes between the parts of one block.  With the address sanitizer an
- * access to them is reported; otherwise there are none, and the calls do nothing. */
+/* base/redzone.h - guard bytes between the parts of one block.  The address sanitizer reports
+ * accesses to them; other builds have none, and the calls do nothing. */
 #ifndef BASE_REDZONE_H
 #define BASE_REDZONE_H
 #include <stddef.h>

@@ -19,7 +19,7 @@ static int set_path_error(infer_error *err, int errnum, const char *path)
 	return err_errno(err, errnum, "%s", n > LABEL ? path + n - LABEL : path);
 }
 
-/* Replace path by the target of the link there.  *over: 1 if it is not a link. */
+/* Replace path by the target of the link at path.  Sets *over to 1 if path is not a link. */
 static int follow_link(char path[PATH_MAX], int *over)
 {
 	char to[PATH_MAX];

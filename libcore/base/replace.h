@@ -12,9 +12,9 @@ int replace_target(char out[PATH_MAX], const char *path, infer_error *err);
 /* Return the permissions for the temporary file, before the umask: `mode` if there is no regular
  * file at path, else those of that file plus read and write for the owner. */
 unsigned replace_mode(const char *path, unsigned mode);
-/* Create `name` for reading and writing.  A file or link of this name is removed before; the target
+/* Create `name` for reading and writing.  A file or link of this name is removed first; the target
  * of a link is not touched.
- * INFER_EIO: also if the name cannot be removed, such as that of a directory. */
+ * INFER_EIO: also if the name cannot be removed (a directory). */
 int replace_create(int *fd, const char *name, unsigned mode, infer_error *err);
 /* Give the open file fd the owner, group and permissions (not set-user-ID and the like) of the
  * regular file at path, if there is one.  If the group cannot be set, its members get the

@@ -1,4 +1,4 @@
-/* base/sandbox.c - Landlock and seccomp, by the kernel's headers alone.
+/* base/sandbox.c - Landlock and seccomp, without libraries for them.
  *
  * seccomp: a filter of system calls by number, for all threads at once (TSYNC).  It lists the
  * allowed calls, because every kernel adds new ones.  All others fail with EPERM instead of killing
@@ -64,9 +64,9 @@ int sandbox_removals(const char *const *folders, int n, infer_error *err)
 }
 #else
 
-/* ANY: with any arguments.  Otherwise the low half of one argument, which is all the kernel
- * looks at, decides: EQUAL to value, WITHOUT its bits, or WITH one of them; SELF: this process,
- * OTHER: another; NIL: a pointer, both halves. */
+/* The calls that a rule matches.  ANY: all.  Otherwise calls whose argument `arg` (its low half;
+ * the kernel ignores the rest) is EQUAL to value, WITHOUT any bit of value, WITH at least one,
+ * SELF: the ID of this process, OTHER: another ID.  NIL: the argument is a null pointer. */
 enum how { ANY, EQUAL, WITHOUT, WITH, NIL, SELF, OTHER };
 struct rule {
 	uint16_t call;
@@ -75,7 +75,7 @@ struct rule {
 };
 
 static const struct rule compute[] = {
-	/* files that are open */
+	/* open files */
 	{ SYS_read, ANY, 0, 0 },
 	{ SYS_readv, ANY, 0, 0 },
 	{ SYS_pread64, ANY, 0, 0 },
@@ -91,7 +91,7 @@ static const struct rule compute[] = {
 	{ SYS_newfstatat, EQUAL, 3, AT_EMPTY_PATH }, /* fstat of glibc */
 	{ SYS_fcntl, EQUAL, 1, F_GETFL },
 	{ SYS_fcntl, EQUAL, 1, F_GETFD },
-	/* isatty; never TIOCSTI, which types */
+	/* isatty; not TIOCSTI, which simulates typed input */
 	{ SYS_ioctl, EQUAL, 1, TCGETS },
 	{ SYS_ioctl, EQUAL, 1, TIOCGWINSZ },
 	/* memory, none of it executable */
@@ -101,7 +101,7 @@ static const struct rule compute[] = {
 	{ SYS_mremap, ANY, 0, 0 },
 	{ SYS_madvise, ANY, 0, 0 },
 	{ SYS_brk, ANY, 0, 0 },
-	/* threads: some may have been created and not run yet; and their end */
+	/* threads: start of those already created, and exit */
 	{ SYS_set_robust_list, ANY, 0, 0 },
 	{ SYS_rseq, ANY, 0, 0 },
 	{ SYS_futex, ANY, 0, 0 },
@@ -110,7 +110,7 @@ static const struct rule compute[] = {
 	{ SYS_getcpu, ANY, 0, 0 },
 	{ SYS_exit, ANY, 0, 0 },
 	{ SYS_exit_group, ANY, 0, 0 },
-	/* signals, sent to this process alone */
+	/* signals, sent only to this process */
 	{ SYS_rt_sigaction, ANY, 0, 0 },
 	{ SYS_rt_sigprocmask, ANY, 0, 0 },
 	{ SYS_rt_sigreturn, ANY, 0, 0 },
@@ -134,7 +134,7 @@ static const struct rule compute[] = {
 	{ SYS_time, ANY, 0, 0 },
 #endif
 };
-/* with SANDBOX_READ; and the calls that restrict it further later */
+/* Calls that SANDBOX_READ also allows: reading files, and restricting the process further. */
 static const struct rule reading[] = {
 	{ SYS_openat, WITHOUT, 2,
 	  O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY) },
@@ -225,7 +225,8 @@ static const struct rule never[] = {
 	{ SYS_removexattr, ANY, 0, 0 },
 	{ SYS_lremovexattr, ANY, 0, 0 },
 	{ SYS_fremovexattr, ANY, 0, 0 },
-	/* of every architecture: fchmodat2, setxattrat, removexattrat, file_setattr */
+	/* fchmodat2, setxattrat, removexattrat, file_setattr: the same numbers on every
+	 * architecture */
 	{ 452, ANY, 0, 0 },
 	{ 463, ANY, 0, 0 },
 	{ 466, ANY, 0, 0 },
@@ -274,9 +275,9 @@ struct program {
 static void add_rule(struct program *p, const struct rule *r, uint32_t what)
 {
 	uint32_t value = r->how == SELF || r->how == OTHER ? (uint32_t)getpid() : r->value;
-	int no = r->how == WITHOUT || r->how == OTHER; /* matches if the test fails */
+	int no = r->how == WITHOUT || r->how == OTHER; /* the rule matches if the test fails */
 
-	/* little-endian */
+	/* offset of the argument's low half (little-endian) */
 	uint32_t low = (uint32_t)(offsetof(struct seccomp_data, args) + 8 * r->arg);
 
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, r->call, 0, r->how == ANY ? 1 : r->how == NIL ? 6 : 4);
@@ -319,10 +320,10 @@ static void build_deny_filter(struct program *p)
 	enum { CLONE3 = 435, X32 = 0x40000000 };
 
 	add_arch_check(p);
-	/* the numbers of x32 are not in the list */
+	/* x32 calls have numbers that are not in the list */
 	PUT(p, BPF_JMP | BPF_JGE | BPF_K, X32, 0, 1);
 	RETURN(p, SECCOMP_RET_KILL_PROCESS);
-	/* its flags cannot be checked; the C library then uses clone */
+	/* a filter cannot check the flags of clone3; the C library then uses clone */
 	PUT(p, BPF_JMP | BPF_JEQ | BPF_K, CLONE3, 0, 1);
 	RETURN(p, SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < sizeof never / sizeof *never; i++)
@@ -330,8 +331,8 @@ static void build_deny_filter(struct program *p)
 	RETURN(p, SECCOMP_RET_ALLOW);
 }
 
-/* As in the header of the kernel, which may be older than the kernel: rights to files since version
- * 1, more of them since 2 to 5. */
+/* Deny the calling thread access to all paths.  The rights of each Landlock version are listed
+ * here, because the kernel's header may be older than the kernel. */
 static void drop_path_access(unsigned flags)
 {
 	static const uint64_t files_of[] = { 0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff };
@@ -408,7 +409,7 @@ static void allow_beneath(int rules, const char *path, uint64_t rights)
 	if (beneath.fd < 0)
 		return;
 	if (syscall(ADD, rules, BENEATH, &beneath, 0)) {
-		beneath.rights &= OF_FILES; /* it is not a directory */
+		beneath.rights &= OF_FILES; /* path is not a directory */
 		(void)syscall(ADD, rules, BENEATH, &beneath, 0);
 	}
 	close(beneath.fd);
@@ -419,7 +420,7 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 {
 	static const uint64_t known[] = { 0, 0x1fff, 0x3fff, 0x7fff };
 	enum { CREATE = 444, RESTRICT = 446, VERSION = 1, READ = 0xc, REMOVE_FILE = 0x20 };
-	/* write, remove and make files and directories, rename them, cut them off */
+	/* write, create, remove, rename and truncate files and directories */
 	const uint64_t write = READ | 0x2 | 0x10 | 0x80 | 0x100 | 0x2000 | 0x4000;
 	const uint64_t append = 0x2 | 0x100;
 	long version = syscall(CREATE, NULL, 0, VERSION);
@@ -429,7 +430,7 @@ int sandbox_paths(const char *const *read, int n_read, const char *const *writte
 	if (version < 1)
 		return err_set(err, INFER_EDEVICE, "the kernel has no Landlock");
 	TRY(no_new_privileges(err));
-	/* see sandbox_removals */
+	/* sandbox_removals restricts removing files */
 	rights = known[version > 3 ? 3 : version] & ~(uint64_t)REMOVE_FILE;
 	rules = (int)syscall(CREATE, &rights, sizeof rights, 0);
 	if (rules < 0)

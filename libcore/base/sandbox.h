@@ -10,13 +10,13 @@ enum { SANDBOX_READ = 1 };
 /* Restrict all threads of the process permanently; a later call can only restrict them further.  A
  * forbidden system call fails with EPERM, memory cannot be made executable, and no thread can be
  * started.
- * INFER_EDEVICE: the kernel refuses or lacks system-call filters (also under valgrind); this kind
- *                of processor has no list of calls here; or the build has sanitizers, whose
- *                runtimes open files and start processes. */
+ * INFER_EDEVICE: the kernel refuses or lacks system-call filters (also under valgrind); there is no
+ * list of system calls for this processor architecture; or the build has sanitizers, whose runtimes
+ * open files and start processes. */
 int sandbox_enter(unsigned flags, infer_error *err);
 
-/* For a server, which still accepts connections, reads files and starts threads; both are
- * permanent.
+/* Restrict a server, which still accepts connections, reads files and starts threads.  Both calls
+ * are permanent.
  *
  * sandbox_paths: the calling thread, and those that it starts, may read only below the paths of
  * `read`, write only below those of `written`, and only create and write files, not read or remove

@@ -15,7 +15,7 @@ static void make_seen_key(const struct seen *s, uint8_t key[16], const void *byt
 	sha256_add(&h, bytes, n);
 	sha256_end(&h, all);
 	memcpy(key, all, 16);
-	key[15] |= 1; /* all zero: an empty slot */
+	key[15] |= 1; /* a slot of zeros is empty */
 }
 
 /* Return the slot of key, or the empty slot for it. */
@@ -37,7 +37,7 @@ static int half_has(const struct seen_half *h, const uint8_t key[16])
 	return h->cap && h->at[find_seen_slot(h, key)][15];
 }
 
-/* At most half full. */
+/* Double the table if one more entry would make it more than half full. */
 static int grow_half(struct seen_half *h, enum mem_module who)
 {
 	struct seen_half more = { .n = h->n, .cap = h->cap ? 2 * h->cap : FIRST };
@@ -57,7 +57,7 @@ static int grow_half(struct seen_half *h, enum mem_module who)
 
 void seen_init(struct seen *s, enum mem_module who, size_t most)
 {
-	/* a whole block of the hash, so that it is processed once, here */
+	/* the key fills a whole block of the hash, which is processed only here */
 	struct sip_key key[4] = { { 0 } };
 
 	*s = (struct seen){ .who = who, .most = most };

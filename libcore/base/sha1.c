@@ -107,5 +107,5 @@ void sha1_init_blob(struct sha1 *s, uint64_t bytes)
 	int n = snprintf(head, sizeof head, "blob %" PRIu64, bytes);
 
 	sha1_init(s);
-	sha1_add(s, head, (size_t)n + 1); /* with the NUL */
+	sha1_add(s, head, (size_t)n + 1); /* the header includes its NUL */
 }

@@ -23,7 +23,7 @@ static const uint32_t round_k[64] = {
 static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
 static uint32_t big_endian(const uint8_t *p) { return __builtin_bswap32(num_u32(p)); }
 
-/* One round; the call shifts the letters by one, not memory. */
+/* One round.  The next call shifts its arguments by one, so no words are moved. */
 static inline void turn_once(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e,
                              uint32_t f, uint32_t g, uint32_t *h, uint32_t kw)
 {
@@ -90,7 +90,7 @@ WITH_SHA static inline struct state four_rounds(struct state s, __m128i w, const
 	return s;
 }
 
-/* The four words after d; a is the oldest of sixteen. */
+/* Return the four message words after the sixteen in a, b, c, d (oldest first). */
 WITH_SHA static inline __m128i next_words(__m128i a, __m128i b, __m128i c, __m128i d)
 {
 	a = _mm_add_epi32(_mm_sha256msg1_epu32(a, b), _mm_alignr_epi8(d, c, 4));
@@ -158,7 +158,7 @@ WITH_SHA static void blocks_sha(uint32_t h[8], const uint8_t *p, size_t blocks)
 			uint32x4_t now = vaddq_u32(w[i % 4], vld1q_u32(round_k + 4 * i)),
 				   was = abcd;
 
-			if (i < 12) /* these four words sixteen rounds later */
+			if (i < 12) /* compute the words for sixteen rounds later */
 				w[i % 4] =
 					vsha256su1q_u32(vsha256su0q_u32(w[i % 4], w[(i + 1) % 4]),
 				                        w[(i + 2) % 4], w[(i + 3) % 4]);
@@ -244,7 +244,7 @@ void sha256_hex(const uint8_t in[32], char out[65])
 
 void sha256_name(char out[65], const void *bytes, size_t n)
 {
-	/* hashing it in plain C takes as long as a virtual machine takes for the query */
+	/* bytes that plain C hashes in the time of one query in a virtual machine */
 	enum { SHORT = 16 << 10 };
 	struct sha256 s;
 	uint8_t sum[32];

@@ -11,15 +11,15 @@ struct sha256 {
 	uint8_t block[64];
 	int fast;
 };
-/* Start a hash.  Querying the processor's features takes longer than hashing a short text in a
- * virtual machine: to hash many texts, copy one initialised state for each. */
+/* Start a hash.  In a virtual machine, querying the CPU's features takes longer than hashing a
+ * short text.  To hash many texts, copy an initialised state for each. */
 void sha256_init(struct sha256 *s);
-/* plain C on every CPU, for tests and comparison */
+/* Start a hash that uses plain C on every CPU, for tests. */
 void sha256_init_plain(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 void sha256_end(struct sha256 *s, uint8_t out[32]);
 void sha256_hex(const uint8_t in[32], char out[65]); /* lower case, NUL-terminated */
-/* Hash one text, in the form of sha256_hex.  For a short text the processor's features are not
- * queried. */
+/* Hash one text to hex digits, as sha256_hex.  Does not query the CPU's features for a short
+ * text. */
 void sha256_name(char out[65], const void *bytes, size_t n);
 #endif

@@ -2,8 +2,8 @@
  * key.
  *
  * A table whose keys come from a file or a request hashes them with a random key, drawn when the
- * table is created, so that nobody can construct colliding keys.  Visible results must not depend
- * on such a hash. */
+ * table is created, so that nobody can construct colliding keys.  Output must not depend on such a
+ * hash, for example on the order of a table. */
 #ifndef BASE_SIP_H
 #define BASE_SIP_H
 #include <stddef.h>

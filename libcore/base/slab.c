@@ -6,7 +6,7 @@
 
 enum { HEAD = 16, LEAST = 64 };
 
-/* precedes each block and each piece */
+/* header before each block and each piece */
 struct head {
 	struct head *next; /* the next spare block, or the next piece */
 	uint32_t class;

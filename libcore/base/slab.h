@@ -2,8 +2,8 @@
  * of two, so a block is at most a quarter larger than asked.
  *
  * A freed block is kept for the next request of its class; memory returns to the heap only with
- * slab_fini.  A slab that is full takes a further piece from the heap, twice as large as the last.
- * Confined. */
+ * slab_fini.  A full slab allocates a further piece of memory from the heap, twice as large as the
+ * last piece. Confined. */
 #ifndef BASE_SLAB_H
 #define BASE_SLAB_H
 #include <stddef.h>
@@ -12,19 +12,20 @@
 enum { SLAB_CLASSES = 160 };
 struct slab {
 	enum mem_module who;
-	int heap; /* every block is a heap block of its own */
+	int heap; /* 1: every block is a separate heap allocation */
 	char *at; /* the unused end of the newest piece, `left` bytes */
 	size_t left, piece_bytes;
-	void *pieces; /* chained */
+	void *pieces; /* linked list of all pieces */
 	void *spare[SLAB_CLASSES];
 };
 
-/* Reserve `bytes`; pages that are never touched cost nothing.  Returns 0, or -1 if there is no
- * memory, and *s is empty then. */
+/* Reserve `bytes`; pages that are never touched cost nothing.  Returns 0, or -1 with an empty *s if
+ * there is no memory. */
 int slab_init(struct slab *s, enum mem_module who, size_t bytes);
-/* Make every block a heap block, for data that is built once and lives long. */
+/* Initialise a slab that allocates each block on the heap, for data that is built once and kept
+ * long. */
 void slab_init_heap(struct slab *s, enum mem_module who);
-void slab_fini(struct slab *s); /* frees all blocks but those of a heap slab */
+void slab_fini(struct slab *s); /* frees all blocks, except those of a heap slab */
 
 /* As mem_alloc, mem_zalloc, mem_realloc and mem_free: 16-aligned; NULL without memory. */
 void *slab_alloc(struct slab *s, size_t n, size_t size);
@@ -32,8 +33,8 @@ void *slab_zalloc(struct slab *s, size_t n, size_t size);
 void *slab_realloc(struct slab *s, void *p, size_t n, size_t size);
 void slab_free(struct slab *s, void *p);
 
-/* A growing buffer of bytes in a slab; as base/buf.h, but no NUL follows the bytes.  {0} with a slab
- * is empty. */
+/* A growing buffer of bytes in a slab; as base/buf.h, but no NUL follows the bytes.  All zero
+ * except `slab`: empty. */
 struct slab_buf {
 	struct slab *slab;
 	char *at;

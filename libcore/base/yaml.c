@@ -10,14 +10,14 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { FEW = 16 }; /* members of a map that are compared one by one */
+enum { FEW = 16 }; /* up to so many members of a map are compared pairwise */
 
 struct reader {
 	struct arena *a;
 	const char *what, *text;
 	size_t bytes;
 	struct ytree *open[YTREE_DEPTH]; /* lists and maps that are not closed */
-	struct ytree *key;               /* of the innermost map; its value is the next node */
+	struct ytree *key;               /* key of the innermost map whose value is the next node */
 	struct ytree *root;
 	int depth, ended;
 	uint32_t nodes;
@@ -222,7 +222,7 @@ static int set_parse_error(const struct reader *r, const yaml_parser_t *p)
 {
 	if (p->error == YAML_MEMORY_ERROR)
 		return err_set(r->err, INFER_ENOMEM, "no memory for %s", r->what);
-	if (p->error == YAML_READER_ERROR) /* has an offset, no line and column */
+	if (p->error == YAML_READER_ERROR) /* this error has only an offset */
 		return fail_byte(r->what, r->text,
 		                 p->problem_offset < r->bytes ? p->problem_offset : r->bytes,
 		                 r->err, p->problem ? p->problem : "cannot be read");

@@ -19,20 +19,19 @@ struct ytree {
 	uint8_t plain;      /* a scalar without quotes */
 	int line, column;   /* from 1; columns are characters */
 	uint32_t n;         /* bytes of a scalar, entries of a list, members of a map */
-	const char *at;     /* of a scalar: UTF-8 without NUL inside, then a NUL */
-	struct ytree *key;  /* of a member of a map: a scalar */
-	struct ytree *next; /* its sibling */
+	const char *at;     /* text of a scalar: UTF-8, NUL-terminated, no other NUL */
+	struct ytree *key;  /* of a map's member: its key, a scalar; else NULL */
+	struct ytree *next; /* next entry or member of the same list or map */
 	struct ytree *first, *last;
 };
 
 /* Read one document.
  * *out: in arena a; NULL for an empty text and on failure.  what: name of the text, for messages:
- * "what: line 3,
- * column 7: ..."
- * INFER_EFORMAT: with line and column: malformed YAML, text that is not UTF-8, more than
- *                YTREE_BYTES or YTREE_NODES, nesting deeper than YTREE_DEPTH, a key twice in a map
- *                or one that is not a scalar, anchors and aliases, tags, tag directives, a second
- * document.  INFER_ENOMEM */
+ * "what: line 3, column 7: ..."
+ * INFER_EFORMAT, with line and column: malformed YAML, text that is not UTF-8, more than
+ * YTREE_BYTES or YTREE_NODES, nesting deeper than YTREE_DEPTH, a duplicate key or one that is not a
+ * scalar, anchors and aliases, tags, tag directives, a second document.
+ * INFER_ENOMEM */
 int ytree_read(struct ytree **out, struct arena *a, const char *text, size_t bytes,
                const char *what, infer_error *err);
 
@@ -45,15 +44,16 @@ const struct ytree *ytree_get(const struct ytree *y, const char *key);
 /* True if y is this word. */
 int ytree_is(const struct ytree *y, const char *word);
 
-/* Check or read a node; INFER_EFORMAT with its position if it is something else. */
-int ytree_map(const struct ytree *y, const char *what, infer_error *err);  /* it is a map */
-int ytree_list(const struct ytree *y, const char *what, infer_error *err); /* it is a list */
-/* a scalar, not empty; borrowed */
+/* Check or read a node.  INFER_EFORMAT, with its position: it has another type or is out of
+ * range. */
+int ytree_map(const struct ytree *y, const char *what, infer_error *err);  /* must be a map */
+int ytree_list(const struct ytree *y, const char *what, infer_error *err); /* must be a list */
+/* Read a scalar that is not empty; *v is borrowed. */
 int ytree_text(const char **v, const struct ytree *y, const char *what, infer_error *err);
-/* decimal digits without quotes, from lo to hi */
+/* Read decimal digits without quotes, from lo to hi. */
 int ytree_u64(uint64_t *v, const struct ytree *y, uint64_t lo, uint64_t hi, const char *what,
               infer_error *err);
-/* a number as in JSON without quotes, from lo to hi */
+/* Read a JSON number without quotes, from lo to hi. */
 int ytree_f64(double *v, const struct ytree *y, double lo, double hi, const char *what,
               infer_error *err);
 #endif
