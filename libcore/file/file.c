@@ -52,8 +52,8 @@ const char *file_label(const char *path)
 	return path;
 }
 
-/* Make space for one more element of `size` bytes in *at.  It doubles, so memory is proportional to
- * the bytes read. */
+/* Make space for one more element of `size` bytes in *at.  The capacity doubles, so memory is
+ * proportional to the bytes read. */
 static int grow_array(void **at, uint32_t *cap, uint32_t n, size_t size)
 {
 	if (n < *cap)
@@ -138,8 +138,8 @@ void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_au
 	f->tensors[companion - f->tensors].of = of;
 }
 
-/* Return the role of a tensor by the end of its name, INFER_AUX_ROLES if it has none; *stem: bytes
- * before. */
+/* Return the role of an auxiliary tensor by the suffix of its name, INFER_AUX_ROLES for other
+ * tensors.  *stem: bytes of the name before the suffix */
 static enum infer_aux role_of(struct infer_str name, size_t *stem)
 {
 	static const struct {
@@ -429,8 +429,8 @@ int infer_file_check_unchanged(const infer_file *f, infer_error *err)
 	return INFER_OK;
 }
 
-/* Return the offset of the first value that is not finite among n elements, or SIZE_MAX.  done:
- * bytes processed before. */
+/* Return the offset of the first value that is not finite among n elements, or SIZE_MAX.  done,
+ * all: bytes processed before and in total, for the watch. */
 static size_t find_bad(const struct infer_tensor *t, const void *data, size_t n,
                        const struct infer_watch *w, uint64_t done, uint64_t all)
 {
@@ -450,7 +450,7 @@ static size_t find_bad(const struct infer_tensor *t, const void *data, size_t n,
 	return SIZE_MAX;
 }
 
-/* The same for a whole tensor. */
+/* Apply find_bad to a whole tensor. */
 static size_t find_bad_of(const struct infer_file *f, const struct infer_tensor *t,
                           const struct infer_watch *w, uint64_t done, uint64_t all)
 {

@@ -8,19 +8,19 @@
 struct file_shard {
 	struct os_file map; /* zero for bytes of the caller */
 	char *path;         /* NULL for bytes of the caller */
-	void *own;          /* of a compressed file: its unpacked bytes; map.at is NULL */
+	void *own;          /* unpacked bytes of a compressed file, whose map.at is NULL */
 	size_t own_bytes;
 	const unsigned char *at;
 	size_t bytes, header_bytes; /* header: metadata and tensor table */
 };
 
 /* A key and its value in GGUF's packing, which every format produces: numbers little-endian and
- * unaligned; a string is its length, u64, and its bytes; elements without a header.
+ * unaligned; a string is its length, u64, and its bytes; array elements have no header.
  * mark: offsets of the strings FILE_MARK, 2 * FILE_MARK ... of an array; NULL: iterate from the
  * start. */
 enum { FILE_MARK = 64 };
 struct file_value {
-	struct infer_meta meta; /* first, so that a pointer to it is a pointer to its value */
+	struct infer_meta meta; /* first: can be cast to its file_value */
 	const unsigned char *at;
 	size_t bytes;
 	size_t *mark; /* owned */
@@ -52,16 +52,16 @@ struct infer_file {
 	struct map tensor_map; /* name -> index */
 	uint32_t version;
 	uint64_t alignment;     /* GGUF only: of the first shard */
-	void *own;              /* of the format, which frees it in close */
-	uint64_t private_bytes; /* of tensors that are copies, not data of a shard */
-	/* [n_tensors] the ne[2] separate matrices of each tensor whose data is NULL; NULL: there
-	 * are none; owned by the format */
+	void *own;              /* data of the format, which its close frees */
+	uint64_t private_bytes; /* of tensors that are copied, not mapped */
+	/* [n_tensors] the ne[2] matrices of each tensor whose data is NULL because they are not
+	 * contiguous; NULL: no such tensor.  Owned by the format */
 	const void *const *const *parts;
-	void *gathered; /* by infer_file_gather */
+	void *gathered; /* memory of infer_file_gather */
 	size_t gathered_bytes;
-	const char *const *notes; /* [n_notes] sentences about how it was opened, for -v */
+	const char *const *notes; /* [n_notes] sentences about the opening, for -v */
 	int n_notes;
-	const struct infer_watch *watch; /* while it is opened; may be NULL */
+	const struct infer_watch *watch; /* used during the opening; may be NULL */
 	struct file_ids ids;
 };
 
@@ -83,14 +83,14 @@ enum { FILE_HEAD = 4096 };
 #include "file/format_list.h"
 #undef FORMAT
 
-/* Fail for a file of no known format.  The message names its kind by the first bytes, and the way
- * out.
+/* Fail for a file of no known format.  The message names its kind, found by its first bytes, and
+ * what to do.
  * INFER_EUNSUP: a known kind; INFER_EFORMAT: any other. */
 int file_refuse(const char *path, const unsigned char *head, size_t n, infer_error *err);
 
 /* Map a file and append it to f->shards. */
 int file_add_shard(struct infer_file *f, const char *path, infer_error *err);
-/* Append *s, taken from f's shards before, as the last of them; on success *s is zeroed. */
+/* Append the shard *s, which was removed from f before.  Zeroes *s on success. */
 int file_take_shard(struct infer_file *f, struct file_shard *s, infer_error *err);
 void file_drop_shard(struct file_shard *s); /* a zeroed *s is fine */
 static inline void file_tell(const struct infer_watch *w, uint64_t done, uint64_t all)
@@ -98,7 +98,7 @@ static inline void file_tell(const struct infer_watch *w, uint64_t done, uint64_
 	if (w && w->fn)
 		w->fn(w->user, done, all);
 }
-/* Return the matrices of t if they are separate; else NULL. */
+/* Return the matrices of t if they are not contiguous, else NULL. */
 static inline const void *const *file_parts(const struct infer_file *f,
                                             const struct infer_tensor *t)
 {
@@ -108,14 +108,14 @@ static inline const void *const *file_parts(const struct infer_file *f,
  * several separate matrices. */
 const void *file_span(const struct infer_file *f, const struct infer_tensor *t, size_t from,
                       size_t n, void *room);
-/* True if the data of t is in private memory, not in its shard as it is on disk. */
+/* True if the data of t is a copy in private memory, not mapped from its shard. */
 static inline int file_is_copy(const struct infer_file *f, const struct infer_tensor *t)
 {
 	const struct file_shard *s = &f->shards[t->shard];
 
 	return s->own || (t->data && (const unsigned char *)t->data != s->at + t->offset);
 }
-/* Unmap it; a large mapping on several cores. */
+/* Unmap a file; a large one on several cores. */
 void file_unmap(struct os_file *f);
 void file_drop(struct infer_file *f); /* free shards, metadata and tensors */
 
@@ -129,11 +129,11 @@ static inline const struct file_value *file_value(const struct infer_meta *m)
 	return (const struct file_value *)m;
 }
 extern const uint8_t file_meta_size[]; /* [INFER_META_...] bytes of an element; 0: not fixed */
-int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* the same for a tensor */
+int file_tensor_add(struct infer_file *f, const struct infer_tensor *t); /* errors as above */
 /* Free unused memory of the tables; afterwards tensors do not move. */
 void file_trim(struct infer_file *f);
-/* Connect auxiliary tensors, after file_trim: find_aux: "X.scale" and "X.order" to "X.weight",
- * where both exist; aux: `companion` to `of`. */
+/* After file_trim, record auxiliary tensors.  file_find_aux: every "X.scale" and "X.order" as one
+ * of "X.weight", if both exist.  file_aux: `companion` as one of `of`. */
 void file_find_aux(struct infer_file *f);
 void file_aux(struct infer_file *f, const struct infer_tensor *of, enum infer_aux role,
               const struct infer_tensor *companion);

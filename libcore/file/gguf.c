@@ -32,12 +32,12 @@ enum {
 struct reader {
 	const unsigned char *at;
 	size_t n, pos;
-	/* the first bytes of the n that are available; need: bytes required, if reading ended for
-	 * lack of more, and then *err is not set */
+	/* have: bytes available of the n.  need: bytes required if `have` are not enough; then *err
+	 * is not set */
 	size_t have, need;
 	const char *path;
 	const char *kind;      /* "key", "tensor" or "" before the first */
-	struct infer_str what; /* its name */
+	struct infer_str what; /* name of that key or tensor */
 	size_t mark;           /* offset of the current field */
 	infer_error *err;
 };
@@ -265,7 +265,7 @@ static int read_alignment(struct reader *r, const struct file_meta *meta, uint64
 	return INFER_OK;
 }
 
-/* Types that are known only to refuse them by name. */
+/* Unsupported types, for messages. */
 static const struct {
 	uint32_t from, to;
 	const char *name, *why;
@@ -302,7 +302,7 @@ static int refuse_type(struct reader *r, uint32_t type)
 	return fail(r, INFER_EUNSUP, "type %u is not known", type);
 }
 
-/* Check dimensions, then bytes: rows of whole blocks, and no overflow. */
+/* Check that rows are whole blocks and sizes do not overflow; set the dimensions and bytes. */
 static int read_shape(struct reader *r, struct infer_tensor *t, size_t at_dims)
 {
 	const struct infer_type_info *type = infer_type_info(t->type);
@@ -355,8 +355,8 @@ static int read_tensor(struct reader *r, struct infer_tensor *t)
 	return read_shape(r, t, at_dims);
 }
 
-/* Check the offset of a tensor.  The reference writes tensors padded, in the order of the table, so
- * they do not overlap. */
+/* Check the offset of a tensor: tensors are padded and in the order of the table, so they do not
+ * overlap. */
 static int place_tensor(struct reader *r, struct infer_tensor *t, size_t mark, size_t data,
                         uint64_t *want, uint64_t alignment)
 {

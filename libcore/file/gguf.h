@@ -9,9 +9,9 @@
 int gguf_read(struct infer_file *f, int shard, struct file_meta *meta, const char *path,
               infer_error *err);
 
-/* Compute the size of a file from the first n bytes of its header; at: a multiple of 8.  bytes:
- * with the padding after the last tensor, which may be missing in the file; 0: need is set, the
- * bytes required to go on. */
+/* Compute the size of a file from its first n bytes; at: aligned to 8.
+ * bytes: size of the file, including the padding after the last tensor, which the file may lack; 0:
+ * the header is longer than n.  need: then, the bytes required for the next step. */
 struct gguf_size {
 	size_t need, bytes;
 };
@@ -21,16 +21,16 @@ int gguf_measure(struct gguf_size *out, const unsigned char *at, size_t n, const
 /* Like file_add_shard; a compressed file is unpacked. */
 int gguf_add_shard(struct infer_file *f, const char *path, infer_error *err);
 
-/* Read a split file; f's one shard is part of it: start again with its first shard, and add all. */
+/* Read all shards of a split file in order.  f has one shard, which may be any of them. */
 int gguf_read_split(struct infer_file *f, infer_error *err);
-/* Storage of names that are not on disk: f->own, or NULL if there are none. */
+/* Storage of names that are not on disk: f->own; NULL: there are none. */
 struct gguf_names {
 	struct arena mem;
 	const char *note;
 };
 /* If f was made by Ollama's converter and differs from the public converter's file in names and
  * keys alone, give its keys and tensors the names of the latter.
- * INFER_EFORMAT: a name in both forms. */
+ * INFER_EFORMAT: a key or tensor exists under both names. */
 int gguf_read_ollama(struct infer_file *f, infer_error *err);
 void gguf_close(struct infer_file *f);
 #endif

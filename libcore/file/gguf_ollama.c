@@ -23,7 +23,7 @@ struct names {
 struct change {
 	struct infer_file *f;
 	struct arena *mem;
-	struct file_meta meta; /* of the result */
+	struct file_meta meta; /* metadata with the new names */
 };
 
 /* One form of Ollama's files.  keys: without the architecture; names: parts of tensor names, each
@@ -252,7 +252,7 @@ static int change_keys(struct change *c, const struct form *t)
 		}
 		TRY(rename_key(&v.meta.key, c->mem, t, v.meta.key));
 		TRY(file_meta_add(&c->meta, &v));
-		from->mark = NULL; /* v has it */
+		from->mark = NULL; /* v owns it now */
 	}
 	return t->fill(c);
 }

@@ -25,14 +25,14 @@ struct out_tensor {
 
 struct gguf_write {
 	char *path;
-	int is_temporary;                 /* the path */
+	int is_temporary;                 /* path is a temporary name */
 	char target[PATH_MAX];            /* path, or its target if it is a link */
 	char tmp[PATH_MAX + 32];          /* in the same directory, until the file is complete */
-	struct buf keys, table;           /* in the form of the file */
+	struct buf keys, table;           /* encoded as in the file */
 	uint64_t n_keys, alignment, data; /* data: bytes of the tensors so far, padded */
 	struct out_tensor *tensors;
 	uint32_t n_tensors, cap;
-	const struct file_shard *from; /* its tensors are copied; NULL: none are */
+	const struct file_shard *from; /* shard whose tensors are copied; NULL: none */
 };
 
 int gguf_write_new(struct gguf_write **out, const char *path, infer_error *err)

@@ -31,7 +31,7 @@ void gguf_write_f32(struct gguf_write *w, const char *key, float v);
 void gguf_write_f64(struct gguf_write *w, const char *key, double v);
 void gguf_write_bool(struct gguf_write *w, const char *key, int v);
 void gguf_write_str(struct gguf_write *w, const char *key, const char *s, size_t n);
-/* bytes: `count` elements in the layout of the file; add strings to them with gguf_put_str */
+/* bytes: `count` elements, encoded as in the file; append strings with gguf_put_str */
 void gguf_write_array(struct gguf_write *w, const char *key, int elem_type, uint64_t count,
                       const void *bytes, size_t n);
 void gguf_put_str(struct buf *b, const char *s, size_t n);
@@ -45,7 +45,7 @@ void gguf_write_alignment(struct gguf_write *w, uint32_t alignment);
 int gguf_write_tensor(struct gguf_write *w, const char *name, int type, int n_dims,
                       const int64_t *ne, gguf_rows_fn *rows, void *user, infer_error *err);
 
-/* Instead of adding tensors: write those of the first file of f, table and data unchanged.
+/* Write the tensors of f's first shard, table and data unchanged, instead of adding tensors.
  * Borrowed until gguf_write_free. */
 void gguf_write_tensors_of(struct gguf_write *w, const infer_file *f);
 

@@ -20,7 +20,7 @@ static void want_samples(const struct infer_file *f)
 	}
 }
 
-/* Add n bytes of a mapping, read from its file as below. */
+/* Add n bytes of a mapping, read from its file as in add_sample. */
 static void add_mapped(struct sha256 *s, const struct infer_file *f, const unsigned char *at,
                        size_t n)
 {

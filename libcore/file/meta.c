@@ -232,7 +232,7 @@ int infer_meta_bytes(const infer_file *f, const struct infer_meta *m, const unsi
 	return INFER_OK;
 }
 
-/* Store u; 0 if the type cannot represent it. */
+/* Store u, or -u if negative.  Returns 0 if the type cannot represent it. */
 static int put_whole(int type, uint64_t u, int negative, void *to)
 {
 	static const struct {

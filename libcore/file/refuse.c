@@ -1,5 +1,4 @@
-/* file/refuse.c - name the kind of a file that is not a model, by its first bytes, and the way out.
- * */
+/* file/refuse.c - messages for files that are not models, by their first bytes. */
 #include "base/err.h"
 #include "base/num.h"
 #include "file/file.h"
@@ -26,7 +25,7 @@ static int is_html(const unsigned char *at, size_t n)
 	return 0;
 }
 
-/* True for the length of a safetensors header, u64, and its first byte. */
+/* True if the bytes begin with the length of a safetensors header, u64, and its '{'. */
 static int is_safetensors(const unsigned char *at, size_t n)
 {
 	return n >= 9 && num_u64(at) >= 2 && num_u64(at) <= 100000000 && at[8] == '{';
@@ -43,7 +42,8 @@ static int is_pickle(const unsigned char *at, size_t n)
 	return begins(at, n, "PK\3\4", 4) && memmem(at, n, member, sizeof member - 1);
 }
 
-/* True for the message ModelProto: the format version, then the producer name or the graph. */
+/* True for the protobuf message ModelProto of ONNX: the format version, then the producer name or
+ * the graph. */
 static int is_onnx(const unsigned char *at, size_t n)
 {
 	return n >= 4 && at[0] == 0x08 && at[1] > 0 && at[1] < 0x40 &&
@@ -54,7 +54,7 @@ static int is_onnx(const unsigned char *at, size_t n)
 static const struct known {
 	const char *magic;
 	size_t n;
-	int (*is)(const unsigned char *at, size_t n); /* if there is no magic */
+	int (*is)(const unsigned char *at, size_t n); /* test of a format without a magic number */
 	const char *what;
 } knowns[] = {
 	{ .is = is_html, .what = "this is an HTML page, not a model (a download that failed?)" },

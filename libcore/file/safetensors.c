@@ -1,7 +1,7 @@
 /* file/safetensors.c - read the header of a safetensors file, one tensor at a time:
  *
- *   u64 n   n bytes of JSON: { "name": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]
- *   }, ... } data    offsets are relative to its start
+ *   u64 n, n bytes of JSON, data; data_offsets are relative to the start of data
+ *   { "name": { "dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24] }, ... }
  *
  * The header is not parsed into one tree, so memory is proportional to the number of tensors. */
 #include "file/safetensors.h"
@@ -52,9 +52,9 @@ unsigned safetensors_dtype_bytes(int dtype) { return dtypes[dtype].bytes; }
 struct reader {
 	const char *at; /* the JSON, n bytes */
 	size_t n, pos;
-	uint64_t data_bytes; /* after it */
+	uint64_t data_bytes; /* bytes after the header */
 	const char *path;
-	struct infer_str what; /* name of the tensor that is read */
+	struct infer_str what; /* name of the current tensor */
 	struct arena brief;    /* values of one tensor */
 	infer_error *err;
 };
@@ -80,7 +80,7 @@ static void skip_space(struct reader *r)
 		r->pos++;
 }
 
-/* Skip white space and, if it is next, c.  True if it was. */
+/* Skip white space, and c if it is next.  Returns true if c was skipped. */
 static int skip_char(struct reader *r, char c)
 {
 	skip_space(r);
@@ -164,7 +164,7 @@ static int read_name(struct reader *r, struct safetensors *s)
 		            "the name of a tensor must have 1 to %d bytes and no NUL, at byte %zu",
 		            NAME_MAX_BYTES, r->pos + 8 - v->n);
 	r->what = (struct infer_str){ v->s, v->n };
-	if (v->s < r->at || v->s >= r->at + r->n) { /* it had escapes */
+	if (v->s < r->at || v->s >= r->at + r->n) { /* the string had escapes */
 		r->what.at = arena_strndup(&s->names, v->s, v->n);
 		if (!r->what.at)
 			return err_set(r->err, INFER_ENOMEM, "%s: no memory for names of tensors",

@@ -36,7 +36,7 @@ struct safetensors_tensor {
 	uint64_t offset;            /* of its first byte, from the start of that shard */
 	uint64_t bytes;
 	const unsigned char *data;      /* not aligned to anything */
-	const struct hf_packed *packed; /* of ST_PACKED */
+	const struct hf_packed *packed; /* if dtype is ST_PACKED */
 };
 struct safetensors {
 	struct safetensors_tensor *at; /* in the order of the shards, and by offset in each */
@@ -46,9 +46,8 @@ struct safetensors {
 };
 /* Append the tensors of shard `shard` of f and set its header_bytes.  Checks every offset: the
  * tensors must fill the file without gaps or overlaps, each with the size of its shape and dtype.
- * INFER_EFORMAT: names the tensor; also for one that an earlier shard has.  INFER_EUNSUP: an
- *                unknown dtype.
- * INFER_ENOMEM: also for more than 200,000 tensors. */
+ * INFER_EFORMAT: the message names the tensor; also if an earlier shard has its name.
+ * INFER_EUNSUP: an unknown dtype.  INFER_ENOMEM: also for more than 200,000 tensors. */
 int safetensors_read(struct safetensors *s, struct infer_file *f, int shard, infer_error *err);
 void safetensors_fini(struct safetensors *s); /* a zeroed *s is fine */
 /* Return the tensor of this name, or NULL. */

@@ -1,6 +1,8 @@
-/* file/split.c - read a split GGUF file: shard i of n is NAME-%05d-of-%05d.gguf, with .zst added if
- * it is compressed, a whole GGUF file with tensors of its own.  The first has the metadata; the
- * keys split.no (from 0), split.count and split.tensors.count identify each. */
+/* file/split.c - read a split GGUF file.
+ *
+ * Shard i of n is NAME-%05d-of-%05d.gguf (.gguf.zst if compressed), a complete GGUF file with some
+ * of the tensors.  The first one has the metadata.  Each has the keys split.no (from 0),
+ * split.count and split.tensors.count. */
 #include "base/err.h"
 #include "file/gguf.h"
 
@@ -83,7 +85,7 @@ static int read_numbered_shard(struct infer_file *f, uint64_t no, uint64_t count
 	return rc;
 }
 
-/* Read all shards in order.  path: of one of them, with the number at `at`. */
+/* Read all shards in order.  path: path of a shard; at: its number in path. */
 static int read_shards(struct infer_file *f, char *path, char *at, uint64_t count,
                        struct file_shard *kept, infer_error *err)
 {

@@ -34,7 +34,7 @@ struct unpack {
 	/* n bytes of the file from offset `from` on; the first pos are consumed */
 	unsigned char *in;
 	size_t from, n, pos;
-	/* inside: a frame has begun.  ends: its end in out, 0 if unknown.  wants: the bytes of
+	/* inside: a frame has begun.  ends: end of the frame in out, 0 if unknown.  wants: bytes of
 	 * input that the decoder expects next */
 	int inside;
 	uint64_t ends;
@@ -117,7 +117,7 @@ static int begin_frame(struct unpack *u, uint64_t most)
 	u->wants = HEAD_LEAST;
 	u->ends = 0;
 	bytes = ZSTD_getFrameContentSize(u->in + u->pos, u->n - u->pos);
-	if (bytes >= ZSTD_CONTENTSIZE_ERROR) /* or unknown */
+	if (bytes >= ZSTD_CONTENTSIZE_ERROR) /* an error, or size unknown */
 		return INFER_OK;
 	if (bytes > most - u->len)
 		return err_set(u->err, INFER_EFORMAT,

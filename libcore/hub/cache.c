@@ -277,7 +277,7 @@ int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char 
 		return hub_cache_fail(c, full, errno, err);
 	int failed = symlinkat(to, dir, name);
 
-	/* a dangling link, or a link to another blob */
+	/* replace a dangling link, or a link to another blob */
 	if (failed && errno == EEXIST && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISLNK(st.st_mode) && !unlinkat(dir, name, 0))
 		failed = symlinkat(to, dir, name);

@@ -1,7 +1,7 @@
 /* hub/cache.h (private) - the cache of huggingface_hub on disk.
  *
  *   CACHE/models--ORG--REPO/blobs/ETAG                   contents
- *                          /blobs/ETAG.inferutils        the part of a download that is there
+ *                          /blobs/ETAG.inferutils        an unfinished download of the blob
  *                          /snapshots/COMMIT/PATH        relative symlink to its blob
  *                          /refs/REV                     the commit of a branch or tag
  *                          /.no_exist/COMMIT/PATH        empty: the commit has no such file
@@ -20,13 +20,13 @@
 #define HUB_PARTIAL ".inferutils"
 
 struct hub_cache {
-	int root, repo;    /* directories; -1: missing */
+	int root, repo;    /* descriptors: the cache, the repository's folder; -1: missing */
 	char at[PATH_MAX]; /* absolute path of root, links resolved */
 	char folder[HUB_FOLDER];
 };
 
 /* Open the cache and the folder of a repository.  make: create both if they are missing.
- * If something is missing and make is 0, the descriptor is -1.
+ * Without make, the descriptor of a missing one is -1.
  * INFER_EIO  no cache directory is named, or it cannot be opened or created */
 int hub_cache_open(struct hub_cache *c, const struct infer_hub_opts *o, const char *folder,
                    int make, infer_error *err);
@@ -42,14 +42,14 @@ int hub_root_fail(const struct hub_cache *c, const char *path, int errnum, infer
 int hub_open_parent(int dir, const char *path, int make, const char **name);
 
 /* Read or write the commit of a branch or tag.  commit: "" if the cache does not have it.
- * INFER_EIO; INFER_EFORMAT: not a commit */
+ * INFER_EIO; INFER_EFORMAT: the file does not contain a commit */
 int hub_ref_read(char commit[HUB_COMMIT], const struct hub_cache *c, const char *rev,
                  infer_error *err);
 int hub_ref_write(const struct hub_cache *c, const char *rev, const char *commit, infer_error *err);
 
-/* Look for snapshots/COMMIT/PATH.  *has 1, with its size, if it is a regular file, or a link to one
- * inside the cache; 0 if it or its blob is missing.  INFER_EFORMAT: a directory, or a link that
- * leads out of the cache */
+/* Look for snapshots/COMMIT/PATH.  Sets *has to 1 and *bytes to the size of a regular file, or of a
+ * link to one inside the cache; *has to 0 if the file or its blob is missing.
+ * INFER_EFORMAT: the path is a directory, or a link to a file outside the cache */
 int hub_snapshot_has(int *has, uint64_t *bytes, const struct hub_cache *c, const char *commit,
                      const char *path, infer_error *err);
 /* Create the link to blobs/ETAG, replacing a broken link of the same name.  INFER_EIO */
@@ -57,7 +57,8 @@ int hub_snapshot_link(const struct hub_cache *c, const char *commit, const char 
                       const char *etag, infer_error *err);
 /* Create the folder of a snapshot.  INFER_EIO */
 int hub_snapshot_make(const struct hub_cache *c, const char *commit, infer_error *err);
-/* List the files of a snapshot, in mem.  *n 0: no such snapshot.  Broken links are left out.
+/* List the files of a snapshot, in mem.  *n 0: no snapshot of the commit.  Broken links are left
+ * out.
  * INFER_EIO; INFER_EUNSUP: too many files; INFER_ENOMEM */
 int hub_snapshot_list(struct hub_entry **list, size_t *n, struct arena *mem,
                       const struct hub_cache *c, const char *commit, infer_error *err);

@@ -14,7 +14,7 @@
 #include <strings.h>
 
 enum { SPLIT_SUFFIX = sizeof "-00001-of-00003" - 1, LISTED = 8 };
-/* True if a file fits: it may use four fifths of the memory; KV cache and buffers need the rest. */
+/* True if the files use at most four fifths of the memory; KV cache and buffers need the rest. */
 static int fits_memory(uint64_t bytes, uint64_t memory)
 {
 	return !memory || bytes <= memory / 5 * 4;
@@ -113,7 +113,7 @@ static size_t parse_split(const char *path, size_t *stem, size_t *part)
 	return all;
 }
 
-/* True if s is the name of a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: of a
+/* True if s is the name of a quantisation: IQ4_XS, Q8_0, TQ1_0, BF16, MXFP4_MOE.  *bits: bits per
  * weight */
 static int parse_tag(const char *s, size_t n, int *bits)
 {
@@ -205,7 +205,7 @@ static int is_foreign(const struct gguf *g)
 
 struct models {
 	const struct hub_entry *e;
-	size_t *order; /* GGUF files of models, all parts of a model in a row */
+	size_t *order; /* indices in e of the GGUF files, parts of a model adjacent */
 	size_t n_order;
 	struct gguf *at;
 	size_t n;
@@ -280,7 +280,7 @@ static int same_tag(const struct gguf *a, const struct gguf *b)
 	       !strncasecmp(a->tag, b->tag, a->tag_n);
 }
 
-/* "Q4_K_M, UD-Q2_K_XL, x.gguf and 3 more" */
+/* Write "Q4_K_M, UD-Q2_K_XL, x.gguf and 3 more". */
 static void list_models(char *out, size_t room, const struct models *m)
 {
 	size_t len = 0, shown = 0, other = 0;
@@ -338,7 +338,7 @@ static int take_gguf(struct hub_choice *c, struct arena *mem, const struct model
 	return INFER_OK;
 }
 
-/* Two models of one quantisation: the reference must name the file. */
+/* Fail because models a and b have the same quantisation; the message names both files. */
 static int refuse_several(const struct models *m, const struct gguf *a, const struct gguf *b,
                           const char *ref, infer_error *err)
 {

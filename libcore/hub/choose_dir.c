@@ -1,4 +1,4 @@
-/* hub/choose_dir.c - the files of a model in the form of transformers. */
+/* hub/choose_dir.c - choose the files of a safetensors model. */
 #include "hub/choose_inner.h"
 #include "base/err.h"
 
@@ -49,7 +49,7 @@ static int is_shard(const char *path)
 	       strstr(path, "-of-") != NULL;
 }
 
-/* Folders of sentence-transformers, 1_Pooling and 2_Dense, and of further templates. */
+/* True for folders of sentence-transformers (1_Pooling, 2_Dense) and of additional templates. */
 static int is_extra_folder(const char *path)
 {
 	const char *slash = strchr(path, '/');

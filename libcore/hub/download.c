@@ -15,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* Requests for the address of a file, which may expire before the download is complete.
+/* Limit on requests for the address of a file, which may expire before the download is complete.
  * hub_net_fetch fails if a request brings no new bytes. */
 enum { TRIES = 1000 };
 
@@ -23,7 +23,7 @@ enum { TRIES = 1000 };
 struct item {
 	const struct hub_entry *e;
 	struct hub_file_info info;
-	int blobs, lock; /* descriptors */
+	int blobs, lock; /* descriptors of the folder blobs and of the lock */
 	uint64_t before, all;
 };
 
@@ -123,7 +123,7 @@ static int open_partial(int *fd, const struct hub_get *g, const struct item *it,
 	               g->cache.at, g->cache.folder, name);
 }
 
-/* Download the blob under its lock.  *again: ask the hub anew. */
+/* Download the blob under its lock.  *again 1: call ask_file, then this again. */
 static int fetch_blob(struct hub_get *g, struct item *it, int *again, infer_error *err)
 {
 	char name[96];

@@ -47,7 +47,7 @@ static int names_file(const char *what)
 	return dot && dot[1] && !strchr(dot, '/');
 }
 
-/* Find the model in the snapshot of g->commit.  *path NULL: files of it are not in the cache. */
+/* Find the model in the snapshot of g->commit.  *path NULL: the cache lacks some of its files. */
 static int find_cached(struct hub_get *g, char **path, infer_error *err)
 {
 	struct hub_entry *list;
@@ -93,7 +93,7 @@ static void describe_alternatives(struct hub_get *g, char *out, size_t room)
 		hub_similar(out, room, g->ref.repo, g->o);
 }
 
-/* Find the model in the cache, without a connection.  why: the reason, for the message. */
+/* Find the model in the cache without asking the hub.  why: the reason, for the message. */
 static int use_cache(struct hub_get *g, char **path, const char *why, infer_error *err)
 {
 	char instead[160];
@@ -192,7 +192,7 @@ static int choose_files(struct hub_get *g, infer_error *err)
 	return rc;
 }
 
-/* Download the files that the cache lacks.  Creates nothing if there are none. */
+/* Download the files that the cache lacks.  Creates nothing if none is missing. */
 static int download_missing(struct hub_get *g, infer_error *err)
 {
 	unsigned char *missing = arena_alloc(&g->mem, g->choice.n + 1, 1);
@@ -225,7 +225,7 @@ static int ask_hub(struct hub_get *g, char **path, infer_error *err)
 		hub_say(g->o, "%s; the cache has the model", err ? err->message : "no connection");
 		return INFER_OK;
 	}
-	if (names_file(g->ref.what)) /* the hub may have several files of a quantisation */
+	if (names_file(g->ref.what)) /* a quantisation may match several files of the hub */
 		TRY(find_cached(g, path, err));
 	if (!*path) {
 		TRY(ask_files(g, err));

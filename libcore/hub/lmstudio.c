@@ -1,4 +1,4 @@
-/* hub/lmstudio.c - models of LM Studio: a folder ORG/REPO of files below its folder of models. */
+/* hub/lmstudio.c - models of LM Studio: each is a folder ORG/REPO in its folder of models. */
 #include "base/err.h"
 #include "base/jread.h"
 #include "file/file.h"
@@ -15,7 +15,7 @@
 
 enum { PATH_ROOM = 4096, FILES_MOST = 4096, TEXT_MOST = 1 << 20, ROOTS = 4, DEPTH = 2 };
 
-/* Folders of models, most specific first. */
+/* Folders of models, in the order of the search. */
 struct roots {
 	char at[ROOTS][PATH_ROOM];
 	int n;
@@ -96,7 +96,7 @@ static int find_roots(struct roots *r, const struct infer_hub_opts *o, infer_err
 	return INFER_OK;
 }
 
-/* ---- the names that are there ---- */
+/* ---- names of all models ---- */
 
 static void add_repos(struct hub_names *l, const char *root)
 {
@@ -148,7 +148,7 @@ struct list {
 };
 
 /* Add the regular files in ROOT/below and its folders, to a depth of `left`.  Links are followed.
- * INFER_EIO INFER_ENOMEM; INFER_EFORMAT: more than FILES_MOST */
+ * INFER_EIO INFER_ENOMEM; INFER_EFORMAT: more than FILES_MOST files */
 static int list_files(struct list *l, const char *root, const char *below, int left,
                       infer_error *err)
 {

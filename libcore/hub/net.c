@@ -1,4 +1,4 @@
-/* hub/net.c - requests for JSON and about files, with retries, and messages for refusals. */
+/* hub/net.c - GET and HEAD requests with retries, and messages for refused ones. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "hub/net_inner.h"
@@ -269,7 +269,7 @@ static int ask_until_final(struct hub_net *n, struct hub_http *h, const char *ur
 		}
 		if (h->stopped || !hub_net_may_retry(h))
 			return INFER_OK;
-		/* without a network a retry does not help */
+		/* try only once more if there is no network */
 		unsigned most = h->result == CURL_NO_HOST || h->result == CURL_NO_CONNECTION
 		                        ? 2
 		                        : HUB_FAILURES;
@@ -335,7 +335,7 @@ static int read_next(struct hub_net *n, const struct hub_http *h, infer_error *e
 
 		if (bad)
 			rc = err_set(err, INFER_ENOMEM, "out of memory for an answer");
-		else if (!n->next.len) /* otherwise an incomplete list would look complete */
+		else if (!n->next.len) /* fail: an incomplete list would look complete */
 			rc = err_set(err, INFER_ENET,
 			             "the next page of the list must be at %.60s, and is at %.100s",
 			             n->endpoint, url.at);

@@ -8,7 +8,7 @@
 #include <infer/hub.h>
 #include "base/buf.h"
 
-struct hub_net; /* confined: connections are reused */
+struct hub_net; /* confined; reuses connections */
 /* Load libcurl and prepare requests.  o: borrowed until hub_net_close.
  * INFER_EUNSUP: no libcurl; INFER_EINVAL: the endpoint is not http(s)://HOST[:PORT][/PATH];
  * INFER_ENOMEM */
@@ -17,23 +17,22 @@ void hub_net_close(struct hub_net *n); /* NULL is fine */
 
 /* Limits that tests change. */
 struct hub_net_limits {
-	int64_t stall_ns;     /* a connection without new bytes for so long is replaced; 30 s */
+	int64_t stall_ns;     /* replace a connection after this time without bytes; 30 s */
 	int64_t backoff_ns;   /* pause before the second attempt, doubled for each further one;
 	                       * 0.5 s */
 	int64_t wait_ns;      /* total pause that the hub may demand with Retry-After; 5 min */
-	uint64_t piece;       /* bytes of a range; 16 MiB */
-	unsigned connections; /* 6, at most 8 */
+	uint64_t piece;       /* bytes per range request; 16 MiB */
+	unsigned connections; /* in parallel; 6, at most 8 */
 };
 struct hub_net_limits *hub_net_limits(struct hub_net *n);
 
 /* Answer to a HEAD of a file: the hub's own answer, before a redirect to another host. */
 struct hub_file_info {
-	char etag
-		[72]; /* without quotes and W/: X-Linked-Etag, or ETag: a sha256 (LFS) or a git SHA-1 in hex */
+	char etag[72];   /* hex sha256 (LFS) or git SHA-1, without quotes */
 	int is_lfs;      /* etag is a sha256 */
 	uint64_t bytes;  /* X-Linked-Size, or Content-Length */
 	char commit[44]; /* X-Repo-Commit, 40 hex digits; "": none */
-	char *url;       /* URL of the content: Location, or that of the request */
+	char *url;       /* URL of the content: Location, or the requested URL */
 };
 void hub_file_info_fini(struct hub_file_info *i);
 
@@ -41,7 +40,7 @@ void hub_file_info_fini(struct hub_file_info *i);
  * Tries again if there is no answer, and after 408, 429 (with Retry-After) and 5xx.
  * INFER_ENET: the message has the status and what to do: 401, 403 (gated: the page to accept the
  * licence), 404
- * INFER_EFORMAT: longer than `most`; INFER_ECANCEL */
+ * INFER_EFORMAT: the body is longer than `most`; INFER_ECANCEL */
 int hub_net_get(struct hub_net *n, const char *path, size_t most, struct buf *body,
                 infer_error *err);
 /* Return the path of the next page after hub_net_get (Link: rel="next", which must lead to the

@@ -16,7 +16,7 @@ static void copy_value(char *to, size_t room, const char *s, size_t n)
 	to[n] = 0;
 }
 
-/* Parse the number s[0 .. n); -1 if it is not one. */
+/* Parse the number s[0 .. n).  Returns -1 if it is not a number. */
 static int64_t read_count(const char *s, size_t n)
 {
 	int64_t v = 0;
@@ -99,7 +99,7 @@ static size_t on_header(char *line, size_t size, size_t n, void *user)
 		                    : 0;
 		return all;
 	}
-	if (h->is_final) /* trailer fields after a chunked body */
+	if (h->is_final) /* ignore trailer fields after a chunked body */
 		return all;
 	if ((colon = memchr(line, ':', len))) {
 		const char *v = colon + 1;
@@ -125,7 +125,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *user)
 
 	h->heard_ns = clock_now_ns();
 	if (!h->is_final || (h->status != 200 && h->status != 206) || !h->body) {
-		/* limit the text of an error */
+		/* the body of an error counts towards the limit on headers */
 		h->header_bytes += size * n;
 		h->is_long = h->header_bytes > HUB_HEADER_BYTES;
 		return h->is_long ? 0 : size * n;
@@ -175,7 +175,7 @@ static int set_options(struct hub_http *h)
 	long only = CURL_PROTO_HTTPS | (h->net->origin.tls ? 0 : CURL_PROTO_HTTP);
 	void *e = h->easy;
 
-	/* options that older versions do not have */
+	/* ignore failures: older versions of libcurl lack these options */
 	c->easy_setopt(e, CURL_OPT_PATH_AS_IS, 1L);
 	c->easy_setopt(e, CURL_OPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	c->easy_setopt(e, CURL_OPT_QUICK_EXIT, 1L);
@@ -269,7 +269,7 @@ void hub_http_fini(struct hub_http *h)
 	h->net = NULL;
 }
 
-/* Follow the redirect of an answer that has ended.  *followed 0: it is not a redirect to follow. */
+/* Follow the redirect of an answer that has ended.  *followed 0: the answer is final. */
 static int follow_redirect(struct hub_http *h, int *followed, infer_error *err)
 {
 	struct hub_origin from, to;

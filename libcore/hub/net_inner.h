@@ -5,7 +5,7 @@
 #include "base/curl.h"
 #include "hub/net.h"
 
-/* Limits.  HEADER_BYTES: headers of all answers to a request, redirects included. */
+/* Limits.  HEADER_BYTES: total of the headers of all answers to a request, redirects included. */
 enum {
 	HUB_HEADER_BYTES = 64 << 10,
 	HUB_REDIRECTS = 10,
@@ -38,7 +38,7 @@ struct hub_net {
 	int said_wait;
 	enum hub_why why;
 	struct buf next;
-	unsigned refused, changed; /* consecutive downloads without a byte that ended so */
+	unsigned refused, changed; /* successive downloads that ended so: EXPIRED, CHANGED */
 	struct hub_http *first;    /* list of the requests in flight */
 };
 
@@ -59,7 +59,7 @@ struct hub_http {
 	void *user;
 	/* set from the answer */
 	int ended, stopped, status,
-		result; /* result: of libcurl; 0: the whole answer was received */
+		result; /* result: libcurl's; 0: the whole answer was received */
 	int too_large;  /* headers above the limit */
 	char why[160];  /* reason why there is no answer */
 	int64_t length; /* Content-Length; -1: none */

@@ -14,8 +14,8 @@
 
 enum { MANIFEST_MOST = 4 << 20, TEMPLATE_MOST = 1 << 20, PATH_ROOM = 4096 };
 
-/* Write the i-th folder that may contain models.  Returns 0 if there are no more.  room:
- * PATH_ROOM */
+/* Write the i-th folder that may contain models.  Returns 0 if there are no more.
+ * out: [PATH_ROOM] */
 static int model_folder_at(char *out, int i, const struct infer_hub_opts *o)
 {
 	static const char *const service[] = { "/usr/share/ollama/.ollama/models",
@@ -37,7 +37,7 @@ static int model_folder_at(char *out, int i, const struct infer_hub_opts *o)
 	return 1;
 }
 
-/* ---- the names that are there ---- */
+/* ---- names of all models ---- */
 
 static const char *shown_name(const char *path)
 {
@@ -49,7 +49,7 @@ static const char *shown_name(const char *path)
 	return path;
 }
 
-/* Add the names of the manifests in path[0 .. n), which is `left` directories above them. */
+/* Add the names of the manifests `left` levels below the directory path[0 .. n). */
 static void add_names(struct hub_names *l, char *path, size_t n, size_t head, int left)
 {
 	path[n] = 0;
@@ -146,7 +146,7 @@ static void write_blob_path(char *out, size_t room, const struct found *f, const
 	snprintf(out, room, "%s/blobs/sha256-%s", f->folder, hex);
 }
 
-/* Check that the model's blob exists, has its size and is readable. */
+/* Check that the model's blob exists, has the manifest's size and is readable. */
 static int check_blob(const char *path, const struct ollama_layers *l,
                       const struct ollama_name *name, infer_error *err)
 {

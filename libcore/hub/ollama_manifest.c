@@ -77,7 +77,7 @@ static int take_digest(char out[OLLAMA_HEX], const struct json *layer, const cha
 	               "%s: the digest of a layer must be sha256: and 64 digits", what);
 }
 
-/* True if the name of a layer follows MEDIA in its media type. */
+/* True if the layer's media type is MEDIA followed by `name`. */
 static int is_layer(const struct json *layer, const char *name)
 {
 	const struct json *type = json_get(layer, "mediaType");

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A loop over turns; `turn` writes one, `open` begins the answer. */
+/* Jinja loop over the messages: `turn` writes one message, `open` begins the answer. */
 #define TURNS(turn, open) \
 	"{% for m in messages %}" turn "{% endfor %}" \
 	"{% if add_generation_prompt %}" open "{% endif %}"

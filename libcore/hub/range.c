@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* SAVES: how often the count of a piece is written; a kill -9 loses at most 1/SAVES of a piece.
- * PIECES: limit on the size of a file. */
+ * PIECES: limit on the pieces of a file. */
 enum { ROOM = 1 << 20, SAVES = 16, PIECES = 16 << 20 };
 
 struct footer {
@@ -94,7 +94,7 @@ uint64_t hub_ranges_bytes(const struct hub_ranges *r, size_t piece)
 	return r->bytes - from < r->piece ? r->bytes - from : r->piece;
 }
 
-/* Read the footer of an earlier download.  Returns 0 if there is no valid one. */
+/* Read the footer of an earlier download.  Returns 0 if the footer is missing or invalid. */
 static int read_footer(struct hub_ranges *r, uint64_t file_bytes)
 {
 	struct footer want = make_footer(r), f;

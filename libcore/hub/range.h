@@ -48,9 +48,9 @@ int hub_ranges_put(struct hub_ranges *r, uint64_t at, const void *bytes, size_t 
                    infer_error *err);
 /* Write the counts that have changed to the footer. */
 int hub_ranges_save(struct hub_ranges *r, infer_error *err);
-/* Hash at most `most` further bytes, as far as they are stored. */
+/* Hash at most `most` further bytes, and stop at the first byte that is not stored. */
 int hub_ranges_hash(struct hub_ranges *r, uint64_t most, infer_error *err);
 /* When all is stored and hashed: compare the hash with the ETag, and remove the footer.  *same 0:
- * it differs. */
+ * the hash differs. */
 int hub_ranges_end(struct hub_ranges *r, int *same, infer_error *err);
 #endif

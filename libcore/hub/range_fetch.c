@@ -37,13 +37,13 @@ struct fetch {
 	enum outcome outcome;
 	int no_ranges;     /* the server ignores or refuses ranges: use one stream */
 	int proven;        /* an answer with ranges was received */
-	char etag[128];    /* of the first answer: strong, or "" */
+	char etag[128];    /* strong ETag of the first answer; "": none */
 	unsigned failures; /* failures in a row */
 	uint64_t have_at_failure;
 	int64_t not_before_ns; /* earliest start of the next request */
 	uint64_t before, all, told;
 	infer_error *err;
-	int rc; /* error of a callback */
+	int rc; /* error set by a callback */
 };
 
 /* ---- answers ---- */

@@ -30,7 +30,7 @@ static int fail_removal(const struct removal *r, const char *what, infer_error *
 	return err_errno(err, errno, "%.60s/%s/%.90s", r->c.at, r->c.folder, what);
 }
 
-/* Return the bytes on disk of a file that loses its only name. */
+/* Return the bytes on disk that unlinking a file frees: 0 if it has another name. */
 static uint64_t disk_bytes(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 ? (uint64_t)st->st_blocks * 512 : 0;
@@ -168,7 +168,7 @@ static int forget_commit(struct removal *r, const char *commit, infer_error *err
 
 	snprintf(path, sizeof path, "snapshots/%s", commit);
 	if (unlinkat(r->c.repo, path, AT_REMOVEDIR) && errno != ENOENT)
-		return INFER_OK; /* it still has files */
+		return INFER_OK; /* the snapshot still has files */
 	TRY(hub_refs(&refs, &r->mem, &r->c, err));
 	for (size_t i = 0; i < refs.n; i++) {
 		if (hub_ref_read(is, &r->c, refs.at[i], NULL) || strcmp(is, commit) != 0)

@@ -63,7 +63,7 @@ int hub_names(struct hub_dirs *d, struct arena *mem, int dir, const char *path, 
 	return rc;
 }
 
-/* Add the refs of a folder and its folders.  Recursion ends at paths of HUB_REV bytes. */
+/* Add the refs of a folder and its subfolders.  Recursion ends at paths of HUB_REV bytes. */
 static int add_refs(struct hub_dirs *all, size_t *cap, struct arena *mem, const struct hub_cache *c,
                     const char *below, infer_error *err)
 {

@@ -3,7 +3,7 @@
 #define HUB_SHELF_H
 #include "hub/cache.h"
 
-/* Names of a directory, sorted, without "." and "..". */
+/* Names in a directory, sorted, without "." and "..". */
 struct hub_dirs {
 	const char **at;
 	size_t n;

@@ -5,13 +5,13 @@
 #include <infer/hub.h>
 #include "base/arena.h"
 
-/* Names of models of a store, each with a NUL. */
+/* Names of the models in a store, NUL-terminated. */
 struct hub_names {
 	struct arena *mem;
 	const char **at; /* [n] */
 	size_t n, cap;
 };
-enum { HUB_NAMES_MOST = 4096 }; /* more are ignored */
+enum { HUB_NAMES_MOST = 4096 }; /* further names are ignored */
 
 /* Add a copy of a name.  Sets mem->bad if out of memory. */
 void hub_names_add(struct hub_names *l, const char *name, size_t bytes);

@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Find the last directory on the way to path that can be examined: *st, and its name in at[0 ..
- * room).
- * Returns 0 if there is none. */
+/* Find the longest prefix of path that can be examined: its status in *st, its name in at[0 ..
+ * room).  Returns 0 if there is none. */
 static int find_closed(struct stat *st, char *at, size_t room, const char *path)
 {
 	size_t n = strlen(path);

@@ -10,7 +10,8 @@ int hub_ollama_get(char **path, const char *ref, const struct infer_hub_opts *o,
 int hub_lmstudio_get(char **path, const char *ref, const struct infer_hub_opts *o,
                      infer_error *err);
 
-/* Append the bytes of a regular file to out.  *missing 1: there is no such file, and INFER_OK.
+/* Append the bytes of a regular file to out.  If there is no such file, sets *missing to 1 and
+ * returns INFER_OK.
  * INFER_EIO INFER_ENOMEM; INFER_EFORMAT: more than `most` bytes, or not a regular file */
 int hub_store_read(struct buf *out, const char *path, size_t most, int *missing, infer_error *err);
 /* Return INFER_EIO for a path without permission.  The message names the group that has it. */
@@ -35,13 +36,14 @@ struct ollama_layers {
 	char unused[96]; /* names of layers that are ignored: "params, system" */
 };
 /* Read a manifest.  what: its name in messages.
- * INFER_EFORMAT  not a manifest, or a digest that is not one
- * INFER_EUNSUP   no model, several, or an adapter: by name; INFER_ENOMEM */
+ * INFER_EFORMAT  not a manifest, or an invalid digest
+ * INFER_EUNSUP   the manifest has no model, several models, or an adapter; the message names it
+ * INFER_ENOMEM */
 int ollama_manifest(struct ollama_layers *l, const char *text, size_t n, const char *what,
                     infer_error *err);
 
-/* Return Jinja source with the effect of a Go template, recognised by its special tokens; NULL: of
- * no known family.
- * *family: its name.  O(n) */
+/* Return Jinja source with the effect of a Go template, recognised by its special tokens; NULL: the
+ * family is unknown.
+ * *family: name of the family.  O(n) */
 const char *ollama_template(const char *go, size_t n, const char **family);
 #endif

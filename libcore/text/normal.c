@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* characters below are not decomposed and do not compose with a character before them */
+/* characters below this are not decomposed, and do not compose with a character before them */
 enum { FIRST_MARK = 0x300 };
 
 struct run {
@@ -65,7 +65,7 @@ static void decompose(struct run *r, uint32_t cp, int compat)
 			add_char(r, part[k]);
 }
 
-/* UAX 15, D109: stable by combining class between starters. */
+/* Sort the marks between starters by combining class (stable): UAX 15, D109. */
 static void order_marks(struct run *r)
 {
 	size_t start = 0;
@@ -108,7 +108,8 @@ static uint32_t compose_pair(uint32_t a, uint32_t b)
 	               : 0;
 }
 
-/* UAX 15, D117: each character composes with the last starter if none between them blocks it. */
+/* Compose each character with the last starter unless a character between them blocks it: UAX 15,
+ * D117. */
 static void compose_run(struct run *r)
 {
 	size_t n = 0, starter = SIZE_MAX;
@@ -155,7 +156,7 @@ void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form fo
 		len = unicode_next(s + at, n - at, &cp);
 		if (cp < FIRST_MARK && r.n)
 			flush_run(&r, b, form);
-		/* ASCII without a mark after it */
+		/* copy ASCII without a mark after it */
 		if (cp < 0x80 && (at + 1 == n || (unsigned char)s[at + 1] < 0x80)) {
 			buf_putc(b, (int)cp);
 			continue;

@@ -17,6 +17,6 @@ extern const struct unicode_pair unicode_pair_tab[];
 extern const struct unicode_ccc unicode_younger_tab[];
 
 /* Append s[0 .. n) in a normal form.  Bytes that are not valid UTF-8 are unchanged.  Memory
- * failure: b->bad.  O(n + sum over runs of marks of k^2), runs cut at 64. */
+ * failure: b->bad.  O(n + sum of k^2 over runs of k marks), k <= 64. */
 void unicode_normal(struct buf *b, const char *s, size_t n, enum unicode_form form);
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Return the index of the first of n rows, `stride` bytes each, whose u32 is >= cp; n if there is
- * none.  table: that u32 in the first row. */
+ * none.  table: the u32 of the first row. */
 static inline uint32_t text_search(const uint32_t *table, size_t stride, uint32_t n, uint32_t cp)
 {
 	uint32_t lo = 0, hi = n;

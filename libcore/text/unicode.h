@@ -117,7 +117,7 @@ int unicode_class(uint32_t cp); /* canonical combining class */
 /* Write the full canonical decomposition of cp to out; returns 1 ... 4.  The caller reorders the
  * marks. */
 int unicode_decompose(uint32_t cp, uint32_t out[4]);
-/* Order the combining marks of cp[0 .. n) canonically (stable): UAX 15, D109.  O(n + sum over runs
- * of k^2), runs cut at 64. */
+/* Order the combining marks of cp[0 .. n) canonically (stable): UAX 15, D109.  O(n + sum of k^2
+ * over runs of k marks), k <= 64. */
 void unicode_order(uint32_t *cp, size_t n);
 #endif
