@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A power cut may lose the first sector of a file of at most MAX_LOST_BYTES. */
+/* A power cut may lose the first sector of a file. That is assumed of files up to MAX_LOST_BYTES only. */
 enum { SECTOR = 512, MAX_LOST_BYTES = 1 << 16 };
 
-/* Read the byte at offset `at`. Returns -1 on failure. */
+/* Read the byte at offset `at` into *c. Returns -1 on failure. */
 static int byte_at(int fd, off_t at, char *c)
 {
 	ssize_t n;
@@ -24,7 +24,7 @@ static int byte_at(int fd, off_t at, char *c)
 }
 
 /* Set *from to the start of the last line of the first `end` bytes. *damaged: 1 if the line has no
- * newline, or NUL bytes, which a power cut leaves instead of data. Returns -1 on failure. */
+ * newline, or has NUL bytes (left by a power cut). Returns -1 on failure. */
 static int last_line(int fd, off_t end, off_t *from, int *damaged)
 {
 	char c = '\n';

@@ -12,7 +12,7 @@ struct append {
 	int fd;
 };
 /* Open the outputs. print: 1 to write to standard output. path: the file, or NULL; damaged lines at its
- * end, as an interrupted run leaves them, are removed. The caller calls append_close, on failure too.
+ * end, left by an interrupted run, are removed. The caller calls append_close, on failure too.
  * INFER_EFORMAT  line 1 of the file is not a record
  * INFER_EIO INFER_ENOMEM */
 int append_open(struct append *a, int print, const char *path, infer_error *err);

@@ -19,7 +19,7 @@ int chat_given(const struct chat_args *a)
 	return a->system || a->messages || a->tools || a->template || a->args || a->think >= 0;
 }
 
-/* Append a file to b; "-" is standard input. */
+/* Append the contents of a file to b; "-" is standard input. */
 static int read_whole(struct buf *b, const char *path, infer_error *err)
 {
 	const struct opt_list one = { .at = (const char *[]){ path }, .n = 1 };
@@ -28,8 +28,8 @@ static int read_whole(struct buf *b, const char *path, infer_error *err)
 	return input_read(b, &none, &one, INPUT_NO_STDIN | INPUT_RAW, &input_file, err);
 }
 
-/* Find the source that --template names: a template of the model file, or else a file, which is read
- * into *kept. */
+/* Find the template that --template names: one of the model file, or else a file, which is read into
+ * *kept. */
 static int find_template(struct infer_str *source, struct buf *kept, const char *what,
                          const infer_file *file, infer_error *err)
 {
@@ -80,7 +80,7 @@ static int find_stored(struct infer_str *source, const infer_file *file, infer_e
 	return INFER_OK;
 }
 
-/* Open a template of the model file (NULL: the default). *out is NULL if there is none of that name. */
+/* Open a template of the model file by name (NULL: the default). *out: NULL if there is none. */
 static int open_named(infer_chat **out, const infer_file *file, const char *name, infer_error *err)
 {
 	struct infer_str source;
@@ -175,7 +175,7 @@ static int read_tools(infer_tools **out, const char *path, infer_error *err)
 	return rc;
 }
 
-/* Refuse --system @FILE, which other programs read from a file: here it would be the text "@FILE". */
+/* Refuse --system @FILE: other programs read FILE, but this one would use "@FILE" as the text. */
 static int check_system(const char *text, infer_error *err)
 {
 	if (!text || *text != '@' || access(text + 1, F_OK))

@@ -15,7 +15,7 @@ struct chat_args {
 		.think = -1 \
 	}
 /* Rows for the table of a program. T: the type of its options, m: its member of type struct chat_args.
- * TEMPLATE_ROWS: the rows of the template alone, for programs that receive conversations as requests. */
+ * TEMPLATE_ROWS: only the rows of the template, for programs that receive conversations in requests. */
 /* clang-format off */
 #define CHAT_ROWS(T, m) \
 	{ OPT_STR, 0, "system", "TEXT", "a system turn before the others", offsetof(T, m.system), \
@@ -42,20 +42,20 @@ int chat_given(const struct chat_args *a); /* True if any of the options is give
 /* Return the local time as seconds since 1970-01-01 00:00 local time, for templates. */
 int64_t chat_local_now(void);
 
-/* The result of the options. */
+/* The template and the conversation that the options describe. */
 struct chat {
-	infer_chat *template;   /* NULL: neither the options nor the model file have one */
+	infer_chat *template;   /* NULL: neither the options nor the model file name a template */
 	infer_chat *with_tools; /* for requests with tools; NULL: `template` */
 	/* The conversation without the user's turn, which the caller adds. Borrows from the members below
 	 * and from the options. */
 	struct infer_conversation c;
 	struct buf messages;
 	infer_tools *tools;
-	int from_stdin; /* standard input was read */
+	int from_stdin; /* 1: standard input was read */
 };
 
 /* Open the template and read the files of the options. The caller calls chat_fini, on failure too.
- * file: the model's; must outlive *out
+ * file: the model file; must outlive *out
  * INFER_EINVAL   --template-args is not an object, or two options name standard input
  * INFER_EFORMAT  a damaged template or conversation; err names the key or the file
  * INFER_EUNSUP   an option is given and there is no template, or the template does not support it
@@ -67,7 +67,7 @@ void chat_fini(struct chat *c);
  * INFER_EUNSUP  there is no template; INFER_EIO INFER_ENOMEM */
 int chat_source(struct buf *out, const struct chat_args *a, const infer_file *file,
                 infer_error *err);
-/* If the error is about the messages of a conversation, put the name of their file before its message.
+/* If the error is about the file of --messages, put its name before the error message.
  * messages: the file of --messages, or NULL. Returns rc. */
 int chat_named(const char *messages, int rc, infer_error *err);
 /* Warn if the template for requests with tools writes tool calls in an unknown format: calls in answers

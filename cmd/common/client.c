@@ -188,7 +188,7 @@ int client_step(struct client *h, int64_t until_ns, struct client_call **ended, 
 	rc = h->curl.multi_perform(h->multi, &running);
 	if (!rc)
 		collect_ended(h, ended);
-	/* libcurl's timeouts have milliseconds; this timer has nanoseconds */
+	/* libcurl's timeouts are in milliseconds, this timer's in nanoseconds */
 	if (!rc && !*ended && clock_now_ns() < until_ns) {
 		timerfd_settime(h->timer, TFD_TIMER_ABSTIME, &at, NULL);
 		rc = h->curl.multi_wait(h->multi, &timer, 1, 1000, &n);

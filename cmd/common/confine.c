@@ -13,12 +13,13 @@ int confine(enum confine how, unsigned flags, infer_error *err)
 	char sentence[sizeof why.message + 16];
 
 	progress_open();
-	tzset(); /* templates may use the time: /etc/localtime, or UTC without it */
+	tzset(); /* reads /etc/localtime now, because templates may need the local time */
 	if (!sandbox_enter(flags, &why))
 		return INFER_OK;
 	if (how == CONFINE_ASKED)
 		return err_set(err, why.code, "--sandbox: %s", why.message);
-	if (!(flags & SANDBOX_READ)) { /* of two calls, the last reports it */
+	/* if confine is called twice, only the last call reports it */
+	if (!(flags & SANDBOX_READ)) {
 		snprintf(sentence, sizeof sentence, "no sandbox: %s", why.message);
 		say_log(NULL, INFER_LOG_INFO, sentence);
 	}

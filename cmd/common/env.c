@@ -42,7 +42,7 @@ const char *env_name(const char *value)
 	return NULL;
 }
 
-/* Parse a number from 1 to 2^30. Returns 0 if the text is not one. */
+/* Parse a number from 1 to 2^30. Returns 0 if the text is not such a number. */
 static long parse_count(const char *value)
 {
 	char *end;
@@ -90,7 +90,8 @@ static int make_dirs(char *path, infer_error *err)
 	}
 }
 
-/* Set *path to $variable/inferutils or ~/below/inferutils and create it. what: its use, for messages. */
+/* Set *path to $variable/inferutils or ~/below/inferutils and create it. what: the use of the directory,
+ * for messages. */
 static int user_dir(struct buf *path, const char *variable, const char *below, const char *what,
                     infer_error *err)
 {
@@ -194,7 +195,8 @@ static const char *hub_path(struct arena *mem, const char *value, const char *di
 	return out;
 }
 
-/* Copy a token without the white space around it. INFER_EINVAL: it has other than printable ASCII */
+/* Copy an access token without the white space around it. INFER_EINVAL: it has characters other than
+ * printable ASCII */
 static int clean_token(const char **out, struct arena *mem, const char *s, const char *from,
                        infer_error *err)
 {

@@ -12,7 +12,7 @@
 
 enum { PIECE = 1 << 16, TRIES = 100 };
 
-/* Append all that fd returns, at most `most` bytes. path: for messages. */
+/* Read fd to its end and append at most `most` bytes. path: for messages. */
 static int read_descriptor(struct buf *out, int fd, const char *path, size_t most, infer_error *err)
 {
 	size_t from = out->len;

@@ -7,9 +7,9 @@
 
 /* Append the bytes of a file to *out.
  * INFER_EIO      the file is missing or cannot be read
- * INFER_EFORMAT  it is longer than `most` bytes; INFER_ENOMEM */
+ * INFER_EFORMAT  the file is longer than `most` bytes; INFER_ENOMEM */
 int file_read(struct buf *out, const char *path, size_t most, infer_error *err);
-/* The same; path "-" is standard input. */
+/* Like file_read; path "-" is standard input. */
 int file_read_any(struct buf *out, const char *path, size_t most, infer_error *err);
 
 /* Replace a file: write a temporary file in the same directory, sync it, and rename it to path. A
@@ -18,9 +18,9 @@ int file_read_any(struct buf *out, const char *path, size_t most, infer_error *e
  * INFER_EIO  a full disk, no permission, or path is not a regular file; INFER_ENOMEM */
 int file_write(const char *path, const void *bytes, size_t n, unsigned mode, infer_error *err);
 
-/* Create a temporary file in the directory of path and write its name to *tmp. Returns its descriptor, or
- * -1 with *err set (INFER_EIO, INFER_ENOMEM). It has the owner and permissions of the file at path, or
- * `mode` (before the umask) if there is none. */
+/* Create a temporary file in the directory of path and write its name to *tmp. It gets the owner and
+ * permissions of the file at path, or `mode` (before the umask) if path does not exist. Returns its
+ * descriptor, or -1 with *err set (INFER_EIO, INFER_ENOMEM). */
 int file_beside(struct buf *tmp, const char *path, unsigned mode, infer_error *err);
 
 /* Write n bytes to fd, continuing after interruptions. Returns 0, or -1 with errno set. Allocates no

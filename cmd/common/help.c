@@ -16,7 +16,7 @@ static size_t line_length(const struct buf *out)
 	return n;
 }
 
-/* Append words from this column on, and wrap them at WIDTH to the same column. */
+/* Append words from `column` on, wrapped at WIDTH; new lines are indented to `column`. */
 static void put_words(struct buf *out, const char *text, size_t column)
 {
 	for (size_t n, at = line_length(out); *text; text += n) {
@@ -81,7 +81,7 @@ static void put_examples(struct buf *out, const struct program *p)
 	put_lines(out, p->examples, EXAMPLE_COLUMN);
 }
 
-/* "prompt, model, ..." */
+/* Append the names of the sections, as in "prompt, model, ...". */
 static void put_sections(struct buf *out, const struct opt *rows)
 {
 	for (; rows->kind != OPT_END; rows++)
@@ -121,7 +121,7 @@ void help_brief(struct buf *out, const struct program *p, const struct opt *rows
 	put_more(out, p, rows, "--help lists all options, ");
 }
 
-/* Append a group with its heading. Returns the row after it. */
+/* Append the rows of a group with its heading. Returns the row after the group. */
 static const struct opt *put_group(struct buf *out, const struct opt *rows)
 {
 	buf_printf(out, "\n%s:\n", rows->help);

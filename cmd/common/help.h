@@ -17,7 +17,7 @@ struct program {
 	const struct opt *rows;
 };
 
-/* Append the text of -h. rows: as opt_rows() made them. No line is longer than 80 columns. */
+/* Append the text of -h. rows: expanded by opt_rows(). No line is longer than 80 columns. */
 void help_brief(struct buf *out, const struct program *p, const struct opt *rows);
 /* Append a section of --help: the name of a group, "examples", "rows" (one line per option, for
  * scripts), or "" for all sections.

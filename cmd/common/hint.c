@@ -30,7 +30,7 @@ static int ends_in(const char *s, size_t n, const char *ending)
 	return n >= k && !strncasecmp(s + n - k, ending, k);
 }
 
-/* True if the name ends like a file, which no repository does. */
+/* True if the name has the ending of a model file; repositories have no such names. */
 static int is_file_name(const char *s, size_t n)
 {
 	static const char *const endings[] = { ".gguf", ".safetensors", ".bin",  ".zst",
@@ -51,14 +51,14 @@ static const char *after_prefix(const char *s, const char *const *prefixes)
 	return NULL;
 }
 
-/* Set the error for a repository of the hub: ORG/REPO (n bytes), followed by `more`. */
+/* Set the error that suggests hf:ORG/REPO (n bytes at `repo`) followed by `more`. */
 static int refuse_repo(const char *repo, size_t n, const char *more, infer_error *err)
 {
 	return err_set(err, INFER_EIO, "no such file; for the hub: -m hf:%.*s%s", (int)n, repo,
 	               more);
 }
 
-/* Refuse ORG/REPO[:QUANT], or the path of a URL or a file below ORG/REPO. address: s had the host. */
+/* Refuse ORG/REPO[:QUANT] and ORG/REPO/FILE. address: 1 if s is the path of a URL of the hub. */
 static int hint_hub(const char *s, int address, infer_error *err)
 {
 	static const char *const views[] = { "blob/", "resolve/", "tree/", "raw/", NULL };
@@ -84,7 +84,7 @@ static int hint_hub(const char *s, int address, infer_error *err)
 			return INFER_OK;
 		snprintf(more, sizeof more, ":%.200s", rest + 1);
 	} else if (!*rest && !address && is_file_name(s, n)) {
-		return INFER_OK; /* FOLDER/FILE.gguf */
+		return INFER_OK; /* FOLDER/FILE.gguf, not a repository */
 	}
 	return refuse_repo(s, n, more, err);
 }

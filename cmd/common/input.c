@@ -15,14 +15,14 @@ struct input {
 	struct buf *out;
 	unsigned flags;
 	const struct input_bound *bound;
-	size_t most; /* the limit; 0: bound->most has not been called */
+	size_t most; /* limit in bytes; 0: bound->most has not been called yet */
 	int parts, stdin_read;
-	struct sha256 *sha; /* digest of the files; NULL: none is computed */
+	struct sha256 *sha; /* hash over the files; NULL: not wanted */
 };
 
 static int is_stdin(const char *path) { return !strcmp(path, "-"); }
 
-/* Begin a part: append the blank line before it. Returns its offset. */
+/* Begin a part: append a blank line after earlier text. Returns the offset of the part. */
 static size_t part_begin(struct input *in)
 {
 	in->parts++;

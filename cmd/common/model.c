@@ -56,7 +56,7 @@ static void show_download(void *user, uint64_t done, uint64_t all)
 	}
 }
 
-/* Memory of the options and of resolved paths; never freed. */
+/* Holds the options and the resolved paths; never freed. */
 static struct arena hub_mem;
 static struct infer_hub_opts hub_opts;
 
@@ -105,7 +105,7 @@ static int resolve_ref(const char **path, const char *ref, int offline, infer_er
 	return INFER_OK;
 }
 
-/* 1 if the last model that was resolved is a directory, whose weights are repacked. */
+/* 1 if the last resolved model is a directory: its weights are then repacked. */
 static _Atomic int is_directory;
 
 static int find_path(const char **path, const char *ref, int offline, infer_error *err)
@@ -180,7 +180,7 @@ static const struct infer_kv_type *find_kv_type(const char *name, size_t n)
 	return t;
 }
 
-/* Parse the cache types: one for both, or two as "K,V". */
+/* Parse --kv-type: one type for K and V, or two as "K,V". */
 static int check_kv_type(int *k, int *v, const char *text, infer_error *err)
 {
 	const char *comma = strchr(text, ',');
@@ -235,7 +235,7 @@ static int check_device_name(const char *s, infer_error *err)
 	               s);
 }
 
-/* Parse --gpu-layers. No layers mean --device cpu. */
+/* Parse --gpu-layers. 0 layers select the CPU. */
 static int check_layers(struct infer_engine_opts *o, const char *s, infer_error *err)
 {
 	if (!strcmp(s, "auto")) {
@@ -255,7 +255,7 @@ static int check_layers(struct infer_engine_opts *o, const char *s, infer_error 
 	return INFER_OK;
 }
 
-/* Parse one share: digits up to a comma or the end.  Returns the text after it, or NULL. */
+/* Parse one number of --split: digits up to a comma or the end. Returns the text after it, or NULL. */
 static const char *take_share(int32_t *share, const char *s)
 {
 	size_t n = strspn(s, digits);

@@ -8,7 +8,7 @@
 #include <infer/model.h>
 #include "common/opt.h"
 
-/* Rows for the table of a program. T: the type of its options, m: its member that receives the values. */
+/* Rows for the table of a program. T: the type of its options, m: the member that receives the values. */
 
 /* clang-format off */
 #define MODEL_ROW(T, m) \
@@ -17,7 +17,7 @@
 	  .marks = OPT_COMMON | OPT_SERVER, .values = "@model", .modes = OPT_ALL_MODES }
 /* clang-format on */
 
-/* The default if no model is named. */
+/* Action if no model is named. */
 enum model_default {
 	MODEL_NAMED, /* fail */
 	MODEL_DEMO,  /* use the built-in model, with a warning */
@@ -27,10 +27,11 @@ enum model_default {
  * others) is resolved, with a download if needed; any other is the path itself, or "demo", the built-in
  * model. *path is borrowed from ref or lives as long as the process. Call it before the sandbox, which
  * forbids connections.
- * INFER_EINVAL  no reference and MODEL_NAMED; INFER_EIO  a name in another program's notation
+ * INFER_EINVAL  there is no reference, and otherwise is MODEL_NAMED
+ * INFER_EIO     ref is a name in another program's notation
  * and the errors of infer_hub_get */
 int model_path(const char **path, const char *ref, enum model_default otherwise, infer_error *err);
-/* The same without connections: only from the cache and the stores. */
+/* Like model_path, but use only the cache and the stores: no connection is made. */
 int model_path_cached(const char **path, const char *ref, infer_error *err);
 /* Return the directory of the hub's cache, or NULL before model_hub_opts() was called. */
 const char *model_cache(void);
@@ -42,7 +43,7 @@ int model_hub_opts(const struct infer_hub_opts **o, infer_error *err);
  * INFER_EUNSUP  the model is an encoder or a reranker */
 int model_generates(const infer_model *m, const char *what, infer_error *err);
 
-/* Progress of unpacking or repacking a model, for the functions that open one. */
+/* Shows the progress of unpacking or repacking a model; pass it to functions that open one. */
 extern const struct infer_watch model_watch;
 
 /* Names of the KV cache types: KV_NAMES separated by commas, KV_WORDS by spaces. */
@@ -114,15 +115,15 @@ int engine_wants_gpu(const struct infer_engine_opts *o);
 /* Set the device to the CPU. why: the option that needs it, for the message.
  * INFER_EINVAL  the options ask for a GPU */
 int engine_keep_cpu(struct infer_engine_opts *o, const char *why, infer_error *err);
-/* Set the device options as in a record, unless options are given. placement: the field of the record.
- * text: storage for the options; must outlive *a. */
+/* Set the device options from "placement" of a run record, unless one of them is given.
+ * text: storage for the values; must outlive *a. */
 enum { ENGINE_LAYERS = 16, ENGINE_SPLIT = INFER_SPLIT_MOST * ENGINE_LAYERS };
 struct engine_place {
 	char layers[ENGINE_LAYERS], split[ENGINE_SPLIT];
 };
 void engine_args_place(struct engine_args *a, const char *placement, struct engine_place *text);
-/* infer_engine_open with progress of the copy of weights to GPUs. For the main thread, while no other
- * progress is shown. */
+/* Call infer_engine_open, showing progress while weights are copied to GPUs. Main thread only, while no
+ * other progress is shown. */
 int engine_open_shown(infer_engine **out, const infer_model *m, struct infer_engine_opts *o,
                       infer_error *err);
 #endif

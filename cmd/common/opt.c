@@ -116,7 +116,7 @@ static int has_option(const struct opt *rows, const char *option)
 	return 0;
 }
 
-/* Return the advice for an option of another program, or NULL. max_edits: misspelling that is allowed. */
+/* Return the advice for an option of another program, or NULL. max_edits: tolerated edit distance. */
 static const char *find_advice(const struct opt *rows, const char *name, int max_edits)
 {
 	char plain[OPT_NAME_MAX] = "";
@@ -275,7 +275,7 @@ static int take_given(const struct opt *o, struct opt_number *v, const char *tex
 	return INFER_OK;
 }
 
-/* The words "a|b" of `arg`, without the "[=" of a value that may be left out. */
+/* Return the words "a|b" of `arg`, without a leading "[=" (optional value). */
 static const char *words_of(const struct opt *o) { return o->arg + (*o->arg == '[' ? 2 : 0); }
 
 static int unknown_word(const struct opt *o, const char *text, const char *from, infer_error *err)
@@ -316,7 +316,7 @@ static int take_pick(const struct opt *o, int *v, const char *text, const char *
 	}
 }
 
-/* Append to a list. The array doubles in the arena; old copies are freed with the arena. */
+/* Append to a list. A full array is copied to one of twice the size; the arena frees the old one. */
 static int list_add(struct opt_list *l, const char *text, struct arena *mem, infer_error *err)
 {
 	if ((l->n & (l->n - 1)) == 0) {
@@ -419,8 +419,8 @@ static const char *typed_long(char **argv, int key)
 	return i > 0 && !strncmp(argv[i], "--", 2) && argv[i][2] ? argv[i] + 2 : NULL;
 }
 
-/* Return the argument with the unknown short option if it looks like text, such as "- item" of a list in
- * Markdown; else NULL. After its last character getopt has already moved to the next argument. */
+/* Return the argument with the unknown short option if it looks like text, such as a Markdown list item
+ * "- item"; else NULL. If the option was its last character, getopt has already advanced optind. */
 static const char *find_prose(char **argv)
 {
 	for (int i = optind; i > 0 && i >= optind - 1; i--)
@@ -436,7 +436,7 @@ static int refuse_prose(const char *word, infer_error *err)
 	               "'%.40s' is not an option; put -- before text that begins with -", word);
 }
 
-/* Set the error for '?' or ':' of getopt_long. */
+/* Set the error after getopt_long returned '?' or ':'. */
 static int refuse_option(const struct opt *rows, char **argv, int key, infer_error *err)
 {
 	const char *typed = optopt >= LONG || !optopt ? typed_long(argv, key) : NULL;
@@ -462,7 +462,7 @@ static int refuse_option(const struct opt *rows, char **argv, int key, infer_err
 	return err_set(err, INFER_EINVAL, "%s needs a value (%s)", name, o->arg);
 }
 
-/* Refuse -hf of llama.cpp, which getopt reads as -h. word: the argument, and its value after it. */
+/* Refuse -hf of llama.cpp, which getopt reads as -h. word: the argument; word[1]: its value. */
 static int refuse_hub(const struct opt *rows, char *const *word, infer_error *err)
 {
 	const char *repo = word[1] && *word[1] != '-' ? word[1] : "ORG/REPO[:QUANT]";
@@ -486,7 +486,7 @@ int opt_parse(const struct opt *rows, void *into, int argc, char **argv, struct 
 
 	fill_tables(&t, rows);
 	opterr = 0;
-	optind = 0; /* restart, in glibc and musl */
+	optind = 0; /* 0 restarts getopt, in glibc and musl */
 	while ((key = getopt_long(argc, argv, t.short_opts, t.long_opts, NULL)) != -1) {
 		if (key == '?' || key == ':')
 			return refuse_option(rows, argv, key, err);

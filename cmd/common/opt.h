@@ -1,9 +1,9 @@
 /* common/opt.h - options of a program: one table of rows.
  *
- * The table drives parsing, the check of options that do not go together, --help and the shell
- * completions; scripts/check-docs compares it with the man page. Parsing uses getopt_long, but
- * abbreviated names are errors. No function here prints or exits. Confined to one thread: getopt keeps
- * its position in globals. */
+ * The table drives parsing, the check of conflicting options, --help and the shell completions;
+ * scripts/check-docs compares it with the man page. Parsing uses getopt_long, but abbreviated names are
+ * errors. No function here prints or exits. Confined to one thread: getopt keeps its position in
+ * globals. */
 #ifndef COMMON_OPT_H
 #define COMMON_OPT_H
 #include <stddef.h>
@@ -43,7 +43,7 @@ enum opt_mark {
 	OPT_SERVER = 1 << 5,   /* infer-run: may be combined with --server */
 };
 
-/* `modes` of an option that goes with every mode, in a group that does not. */
+/* `modes` of an option allowed in every mode, in a group that is limited to some modes. */
 enum { OPT_ALL_MODES = 0x7fffffff };
 
 struct opt;
@@ -52,7 +52,7 @@ typedef int opt_rows_fn(struct opt *to, int room, size_t at);
 struct opt {
 	enum opt_kind kind;
 	char key;         /* short option; 0: none */
-	const char *name; /* long option, without dashes; NULL: none */
+	const char *name; /* long option without dashes; NULL: none */
 	const char *arg;  /* name of the value in --help; NULL: takes no value */
 	const char *help;
 	size_t at; /* offset of the field in the program's options */
@@ -61,19 +61,19 @@ struct opt {
 	unsigned marks;    /* enum opt_mark */
 	opt_rows_fn *rows; /* OPT_ROWS */
 	double usual;      /* OPT_NUM_GIVEN: the default that --help prints */
-	/* Values for completion: words, after a comma if the option takes a list of them, or "@file",
-	 * "@model", "@isa", "@stages"; NULL: unknown. */
+	/* Values for completion: words separated by spaces, with a leading comma if the option takes
+	 * several; or "@file", "@model", "@isa", "@stages". NULL: unknown. */
 	const char *values;
 
 	/* Relations to other options, checked by opt_check(). A mode is what a program does: one
 	 * sub-command, or the effect of one option such as --score. Modes are bits that the program
 	 * defines. `with` and `without` are options separated by spaces: a long name, a letter, or
 	 * "name=word" for one word of an OPT_PICK. */
-	/* Modes that the option goes with; 0: those of its group; 0 there too: all. */
+	/* Modes in which the option is allowed; 0: those of its group, or all if the group has none. */
 	unsigned modes;
 	unsigned selects;    /* the mode that the option selects; 0: none */
-	const char *with;    /* one of these at least must be given too; NULL: none is needed */
-	const char *without; /* none of these may be given too, itself excepted; NULL: all may */
+	const char *with;    /* one of these options must be given too; NULL: none needed */
+	const char *without; /* options that must not be given too, itself ignored; NULL: none */
 };
 
 /* Texts borrowed from argv. */
@@ -101,7 +101,7 @@ struct opt_rest {
 	int n_words;
 	struct opt_list record; /* options marked OPT_RECORDED, "--ctx=512", in the order given */
 	unsigned char given[OPT_ROWS_MAX]; /* by index of the row: 1 if argv has the option */
-	struct arena mem;                  /* memory of all lists */
+	struct arena mem;                  /* holds the arrays of all lists */
 };
 void opt_rest_init(struct opt_rest *rest);
 void opt_rest_fini(struct opt_rest *rest);

@@ -32,7 +32,7 @@ static int next_term(struct term *t, const struct opt *rows, const char **list)
 	return 1;
 }
 
-/* Index of the word of a term in "a|b" or "[=a|b]". */
+/* Return the index of the term's word in "a|b" or "[=a|b]". */
 static int word_index(const struct term *t)
 {
 	const char *p = t->row->arg + (*t->row->arg == '[' ? 2 : 0);
@@ -48,8 +48,7 @@ static int word_index(const struct term *t)
 	}
 }
 
-/* True if the options given include the term. A word may also have been chosen by another option of the
- * same field: --json is -o jsonl. */
+/* True if the options given include the term. Another option may set the word: --json is -o jsonl. */
 static int term_given(const struct term *t, const struct opt *rows, const void *values,
                       const struct opt_rest *rest)
 {
@@ -61,7 +60,7 @@ static int term_given(const struct term *t, const struct opt *rows, const void *
 	return 0;
 }
 
-/* Append "--tools" or "-o jsonl". */
+/* Append the term as the user types it: "--tools" or "-o jsonl". */
 static void put_term(struct buf *to, const struct term *t)
 {
 	char name[OPT_NAME_MAX + 3];
@@ -74,7 +73,7 @@ static void put_term(struct buf *to, const struct term *t)
 		buf_printf(to, " %.*s", (int)t->word_len, t->word);
 }
 
-/* Item i of n in "a, b and c". */
+/* Return the separator before item i of n: "a, b and c". */
 static const char *list_separator(int i, int n, const char *last)
 {
 	return i == 0 ? "" : i < n - 1 ? ", " : last;
@@ -85,7 +84,7 @@ static int out_of_memory(infer_error *err)
 	return err_set(err, INFER_ENOMEM, "out of memory for options");
 }
 
-/* The error for an option of other sub-commands: "--url goes with serve only". */
+/* Set the error for an option of other sub-commands: "--url goes with serve only". */
 static int refuse_subcommand(const struct opt *o, const struct opt_modes *m, infer_error *err)
 {
 	char name[OPT_NAME_MAX + 3];
@@ -104,7 +103,7 @@ static int refuse_subcommand(const struct opt *o, const struct opt_modes *m, inf
 	return rc;
 }
 
-/* The option given that selects a mode which `allowed` lacks, or NULL. */
+/* Return the first option given that selects a mode outside `allowed`, or NULL. */
 static const struct opt *find_selector(const struct opt *rows, const struct opt_rest *rest,
                                        unsigned allowed)
 {
@@ -183,7 +182,7 @@ static int check_without(const struct opt *o, const struct opt *rows, const void
 int opt_check(const struct opt *rows, const void *values, const struct opt_rest *rest,
               const struct opt_modes *m, infer_error *err)
 {
-	/* two modes at once explain every other conflict, so they are reported first */
+	/* report two selected modes first: other conflicts follow from that */
 	for (const struct opt *o = rows; o->kind != OPT_END; o++)
 		if (rest->given[o - rows] && o->selects)
 			TRY(check_modes(o, rows, rest, m, err));

@@ -1,6 +1,6 @@
 /* common/other_list.h - options of other programs, for the message about an unknown option.
- * OTHER(theirs, ours): our option with the same meaning; `theirs` without dashes, with - instead of _.
- * SAID(theirs, ours, sentence): the sentence instead. A row counts if the program has the option `ours`. */
+ * OTHER(theirs, ours): our option with the same meaning; `theirs` has no leading dashes, and - for _.
+ * SAID(theirs, ours, sentence): a message. A row applies if the program has the option `ours`. */
 OTHER("temperature", "--temp")
 OTHER("typical-p", "--typical")
 OTHER("dynatemp-exponent", "--dynatemp-exp")

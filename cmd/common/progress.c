@@ -27,14 +27,15 @@ static struct {
 	int tried, runs, active;
 	char what[96];
 	enum progress_unit unit;
-	int64_t turn_ns, due_ns; /* time of the last turn; no line is drawn before due_ns */
+	/* time of the thread's last turn; no line is drawn before due_ns */
+	int64_t turn_ns, due_ns;
 	struct meter done, tokens;
 } now = { .lock = PTHREAD_MUTEX_INITIALIZER };
-static atomic_int shown; /* a line is on the terminal */
+static atomic_int shown; /* 1: a line is on the terminal */
 /* Stored by the working threads, read by the progress thread. counts_tokens: progress_requests was called. */
 static atomic_uint_least64_t done, all, failed, tokens;
 static atomic_int counts_tokens;
-/* Main thread: units of the work, and the part of it that progress_at reports. */
+/* Main thread only: units of the whole work; the range that progress_at reports. */
 static uint64_t whole, part_from, part_to;
 
 /* True if the process is in the background of its terminal. */
@@ -45,7 +46,7 @@ static int is_background(void)
 	return front > 0 && front != getpgrp();
 }
 
-/* Return the columns that a line may use. */
+/* Return the number of columns that the line may use. */
 static size_t terminal_width(void)
 {
 	struct winsize w;

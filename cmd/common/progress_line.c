@@ -1,4 +1,4 @@
-/* common/progress_line.c - the rate of work, the time left, and the line of both. */
+/* common/progress_line.c - the rate of work, the time left, and the text of the progress line. */
 #include "common/progress_line.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ void meter_shift(struct meter *m, int64_t ns)
 		m->samples[i].at_ns += ns;
 }
 
-/* Return the sample from which the rate is measured. */
+/* Return the oldest sample that the rate is measured from. */
 static const struct meter_sample *base_of(const struct meter *m)
 {
 	const struct meter_sample *last = &m->samples[m->last], *first = last;

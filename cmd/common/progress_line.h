@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Samples of a growing count. The rate is measured over the last METER_NS, or longer if the count grew
- * rarely; so a slow start, such as a first read of a file, does not matter later. whole: the rate is
+ * rarely; so a slow start, such as a first read of a file, does not matter later. whole 1: the rate is
  * measured over the whole time, for counts that grow in bursts. */
 enum { METER_SAMPLES = 64 };
 #define METER_NS INT64_C(10000000000)
@@ -20,7 +20,7 @@ struct meter {
 };
 /* Add a sample. */
 void meter_put(struct meter *m, int64_t now_ns, uint64_t count);
-/* Move all samples later by ns, because the process was stopped for that time. */
+/* Add ns to the times of all samples, after the process was stopped for that long. */
 void meter_shift(struct meter *m, int64_t ns);
 double meter_rate(const struct meter *m); /* Return the rate per second; 0: not known yet. */
 /* Return the seconds from now until the count is `all`; negative: not known. */
@@ -29,10 +29,10 @@ double meter_left(const struct meter *m, int64_t now_ns, uint64_t all);
 enum progress_unit { PROGRESS_ITEMS, PROGRESS_TOKENS, PROGRESS_BYTES };
 struct progress_view {
 	const char *what;
-	enum progress_unit unit;  /* of done and all */
+	enum progress_unit unit;  /* unit of `done` and `all` */
 	uint64_t done, all;       /* all 0: not known */
 	uint64_t failed;          /* 0: not shown */
-	enum progress_unit rates; /* unit of rate */
+	enum progress_unit rates; /* unit of `rate` */
 	double rate, left_s;      /* rate 0, left_s below 0: not known */
 };
 /* Write "prompt 512/5851 (9 %) 61 tok/s, 1:27 left" in at most `width` columns. If it is too long, the

@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-/* Wait if the descriptor does not block. */
+/* Wait until the non-blocking descriptor is writable. */
 static int again(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -43,7 +43,7 @@ int records_put(int rc, infer_records *w, int fd, infer_error *err)
 
 int records_sync(int fd, infer_error *err)
 {
-	if (fdatasync(fd) && errno != EINVAL && errno != EROFS) /* a pipe has no disk */
+	if (fdatasync(fd) && errno != EINVAL && errno != EROFS) /* pipes cannot be synced */
 		return err_errno(err, errno, "cannot write records to the disk");
 	return INFER_OK;
 }

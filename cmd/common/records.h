@@ -9,8 +9,9 @@
  * sent   out, or NULL: bytes written, also on failure
  * INFER_EIO  write(2) failed */
 int records_send(infer_records *w, int fd, size_t *sent, infer_error *err);
-/* Return rc if it is an error, otherwise records_send(w): records_put(infer_write_...(w), w, fd, err). */
+/* Return rc if it is an error, otherwise call records_send(w). Use it as records_put(infer_write_...(w),
+ * w, fd, err). */
 int records_put(int rc, infer_records *w, int fd, infer_error *err);
-/* Sync the file to disk (fdatasync(2)); nothing if fd cannot be synced. INFER_EIO */
+/* Sync the file to disk (fdatasync(2)); do nothing if fd cannot be synced. INFER_EIO */
 int records_sync(int fd, infer_error *err);
 #endif

@@ -58,7 +58,7 @@ int sampling_rows(struct opt *to, int room, size_t at)
 		if (p->option)
 			to[n++] = number_row(p, i);
 		if (p->at == offsetof(struct infer_sample_opts, dry_window))
-			to[n++] = breaker_row; /* with the other options of DRY */
+			to[n++] = breaker_row; /* next to the other options of DRY */
 	}
 	for (size_t i = 0; i < sizeof other_rows / sizeof *other_rows; i++) {
 		must(n < room);
@@ -101,8 +101,8 @@ static int set_recommended(struct infer_sample_opts *o, const infer_file *file, 
 	return INFER_OK;
 }
 
-/* Parse names of stages, separated by commas or semicolons. code: of errors; from, name: the origin, for
- * messages. */
+/* Parse names of stages, separated by commas or semicolons. code: error code to use; from, name: the
+ * source of the names, for messages. */
 static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, int code,
                        const char *from, const char *name, infer_error *err)
 {
@@ -123,7 +123,7 @@ static int take_stages(struct infer_sample_opts *o, const char *at, size_t n, in
 			if (o->order[k] == stage)
 				return err_set(err, code, "%s%s names %s twice", from, name,
 				               infer_stage_name(stage));
-		/* no stage occurs twice, so all of them and an end fit */
+		/* no stage occurs twice, so the stages and a terminator fit */
 		o->order[count++] = (uint8_t)stage;
 		i += len + 1;
 	}
@@ -274,7 +274,7 @@ int sampling_take(struct sampling *out, const struct sampling_args *a, const inf
 	if (a->seed.given)
 		return INFER_OK;
 	TRY(rng_system(&o->seed, err));
-	o->seed >>= 11; /* a number that every JSON reader preserves */
+	o->seed >>= 11; /* 53 bits: JSON readers that use doubles preserve the number */
 	return INFER_OK;
 }
 

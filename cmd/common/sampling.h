@@ -7,7 +7,7 @@
 
 enum { SAMPLING_NUMBERS = 32 };
 struct sampling_args {
-	struct opt_number numbers[SAMPLING_NUMBERS]; /* indexed as by infer_sample_param */
+	struct opt_number numbers[SAMPLING_NUMBERS]; /* same index as infer_sample_param */
 	struct opt_list breakers, bias;
 	const char *samplers;
 	struct opt_bits seed;
@@ -19,10 +19,10 @@ opt_rows_fn sampling_rows;
 		OPT_ROWS, .rows = sampling_rows, .at = offsetof(T, m) \
 	}
 
-/* The result of the options. `o` borrows from the other members. */
+/* The parameters that the options result in. `o` borrows from the other members. */
 struct sampling {
 	struct infer_sample_opts o;
-	const struct infer_str *breaker_texts; /* of DRY, on or off */
+	const struct infer_str *breaker_texts; /* sequence breakers of DRY, even if it is off */
 	size_t n_breaker_texts;
 	infer_breakers *breakers; /* NULL if DRY is off */
 	struct arena mem;

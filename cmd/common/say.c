@@ -23,7 +23,7 @@ void say_init(const char *program, int verbosity)
 	verbose = verbosity;
 }
 
-/* The first character of s in a form that is safe for a terminal; *used: its bytes. */
+/* Write the first character of s, escaped for a terminal, to `out`. *used: bytes of s. */
 static size_t printable_one(char out[8], const char *s, size_t n, size_t *used)
 {
 	uint32_t cp;

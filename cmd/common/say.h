@@ -36,12 +36,12 @@ void say_text(const char *text, size_t n);
 void say_summary(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int say_verbosity(void); /* Return the verbosity that say_init set. */
 
-/* Print text that is not part of the answer, such as reasoning, in pieces, if stderr is a terminal.
- * text NULL: end it, if there was any. */
+/* If stderr is a terminal, print a piece of text that is not part of the answer, such as reasoning. text
+ * NULL: end the text, if any was printed. */
 void say_aside(const char *text, size_t n);
 
 int say_code(int status);             /* Return the exit code of an infer_status. */
-int say_fail(const infer_error *err); /* Print the error; returns its exit code. */
+int say_fail(const infer_error *err); /* Print the error and return its exit code. */
 
 /* Write n bytes to standard output, unbuffered. A closed pipe ends the program by SIGPIPE, unless the
  * signal was ignored at the start. INFER_EIO: a full disk, a closed descriptor */

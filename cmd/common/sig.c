@@ -25,7 +25,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	(void)context;
-	/* not a truncated file: a sent signal, or a bug of ours */
+	/* not a truncated file: a signal sent by a process, or a bug */
 	if (info->si_code != BUS_ADRERR) {
 		signal(sig, SIG_DFL);
 		raise(sig);
@@ -37,7 +37,7 @@ static void on_bus(int sig, siginfo_t *info, void *context)
 	if (unfinished)
 		unlink(unfinished);
 	if (writev(STDERR_FILENO, line, sizeof line / sizeof *line) < 0) {
-		/* stderr is closed; the exit code remains */
+		/* stderr is closed: only the exit code reports the error */
 	}
 	_exit(EXIT_FAILED);
 }
@@ -49,7 +49,7 @@ void sig_init(const char *name)
 	program = name;
 	sigemptyset(&a.sa_mask);
 	sigaction(SIGBUS, &a, NULL);
-	/* so that write(2) beyond `ulimit -f` fails with EFBIG, which is reported */
+	/* makes write(2) beyond `ulimit -f` fail with EFBIG, which is reported */
 	signal(SIGXFSZ, SIG_IGN);
 }
 

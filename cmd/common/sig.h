@@ -6,7 +6,8 @@
  * exit code 1. */
 #ifndef COMMON_SIG_H
 #define COMMON_SIG_H
-/* Install the handlers. The strings of this file are not copied; NULL clears a setting. */
+/* Install the handlers. Strings passed to the functions of this file are not copied; NULL clears a
+ * setting. */
 void sig_init(const char *program);
 /* Set the file that the message about SIGBUS names. */
 void sig_mapped(const char *path);

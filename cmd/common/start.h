@@ -28,9 +28,9 @@ struct start {
 	{ OPT_END }
 /* clang-format on */
 
-/* Set up signals and standard descriptors, and read the environment and the options into `into`. s: its
- * member. Returns -1 to continue, with *rest filled, which the caller frees with opt_rest_fini. Otherwise
- * returns the exit code, with --help, --version or an error printed. */
+/* Set up signals and standard descriptors, and read the environment and the options into `into`. s: a
+ * member of `into`. Returns -1 to continue, with *rest filled, which the caller frees with opt_rest_fini.
+ * Otherwise returns the exit code, with --help, --version or an error printed. */
 int start(const struct program *p, void *into, const struct start *s, int argc, char **argv,
           struct opt_rest *rest);
 #endif

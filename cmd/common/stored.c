@@ -1,4 +1,4 @@
-/* common/stored.c - chat templates that a model store has for a file, by path. */
+/* common/stored.c - chat templates that a model store has for a model file, by path. */
 #include "common/stored.h"
 #include <infer/hub.h>
 
@@ -14,7 +14,7 @@ struct stored {
 static struct stored *first;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Caller holds the lock. */
+/* Return the entry of the file, or NULL. Caller holds the lock. */
 static const struct stored *find_stored(const char *path)
 {
 	const struct stored *s = first;
