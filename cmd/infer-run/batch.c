@@ -21,12 +21,11 @@
 #include <unistd.h>
 
 enum {
-	WAITING =
-		2, /* queued and running samples per sequence of the engine, so that none is idle */
-	REMEMBERED = 1 << 19, /* newest ids of a pipe that are checked for duplicates */
-	SYNC_MS = 1000,       /* period of syncs to disk */
-	WINDOW = 1024, /* answers that wait for an earlier one; at this no more lines are read */
-	WINDOW_BYTES = 64 << 20, /* the same in bytes */
+	WAITING = 2,             /* queued and running samples per sequence of the engine */
+	REMEMBERED = 1 << 19,    /* a pipe: newest ids that are checked for duplicates */
+	SYNC_MS = 1000,          /* period of syncs to disk */
+	WINDOW = 1024,           /* --ordered: most answers that wait for an earlier one */
+	WINDOW_BYTES = 64 << 20, /* --ordered: most bytes of such answers */
 };
 
 struct batch {
@@ -34,28 +33,28 @@ struct batch {
 	infer_records *writer;
 	struct outfile out; /* the file of --resume */
 	struct source in;
-	int begun;   /* a line that is not blank was read */
+	int begun;   /* 1: a line that is not blank was read */
 	int ordered; /* answers are written in the order of the requests */
 	int text;    /* answers are written as text, not as records */
 	struct order order;
 	struct buf line, scratch;
 	struct infer_job_opts opts;
-	int had_tools; /* a request had tools */
+	int had_tools; /* 1: a request had tools */
 	struct infer_str *stop;
 	infer_job_reader *reader;
 	struct chat chat;
 	struct seen ids;
 	struct earlier earlier;
-	int32_t most; /* queued and running samples; at this no more lines are read */
+	int32_t most; /* stop reading at this many queued and running samples */
 	uint64_t requests, failed, cut;
 	uint64_t full;      /* text answers that the context cut */
-	int64_t first_full; /* line number of the first of them */
+	int64_t first_full; /* line number of the first such answer */
 	int64_t synced_ns, began_ns;
 };
 
 /* ---- answers */
 
-/* Write the records of the writer, if rc, the result of making them, is INFER_OK. */
+/* If rc is an error, return it; otherwise write the records of the writer. */
 static int send_records(struct batch *b, int rc, infer_error *err)
 {
 	TRY(rc);
@@ -63,7 +62,7 @@ static int send_records(struct batch *b, int rc, infer_error *err)
 	                         : records_send(b->writer, STDOUT_FILENO, NULL, err);
 }
 
-/* Print the error of a request whose answer would be text, and an empty line as its answer. */
+/* Text output: print the error of a request to stderr, and an empty line as its answer. */
 static int text_fault(const infer_job *j, const struct infer_fault *f, infer_error *err)
 {
 	say_error("line %lld: %s", (long long)j->line, f->error.message);
@@ -125,7 +124,7 @@ static int finish_task(struct batch *b, infer_task *t, infer_error *err)
 	return rc;
 }
 
-/* Estimate the bytes of an answer that waits. */
+/* Estimate the bytes of a stored answer. */
 static size_t answer_bytes(const infer_task *t)
 {
 	struct infer_answer a = { 0 };
@@ -181,7 +180,7 @@ static int take_events(struct batch *b, infer_error *err)
 
 /* ---- lines */
 
-/* Make a job with a duplicate id a fault without an id. */
+/* Turn a job with a duplicate id into a fault without an id. */
 static void set_duplicate(infer_job *j)
 {
 	j->fault = (struct infer_fault){ .param = "id", .kind = INFER_FAULT_INVALID };
@@ -268,8 +267,8 @@ static int start_line(struct batch *b, enum lines_got got, const char *at, size_
 	return start_job(b, j, err);
 }
 
-/* Read and start lines while there is room. Waits for a line only if nothing runs. *over: 1 at the end of
- * the input. */
+/* Read and start lines until a limit is reached. Waits for a line only if nothing runs. *over: 1 at the end
+ * of the input. */
 static int start_lines(struct batch *b, int *over, infer_error *err)
 {
 	enum lines_got got;
@@ -277,7 +276,7 @@ static int start_lines(struct batch *b, int *over, infer_error *err)
 	size_t n;
 
 	while (!*over && infer_runner_samples(b->run->runner) < b->most && !order_full(&b->order)) {
-		/* wait no longer than records may stay unsynced */
+		/* wait no longer than the sync period */
 		TRY(source_next(&b->in,
 		                infer_runner_busy(b->run->runner) ? 0
 		                : b->run->o->resume               ? SYNC_MS

@@ -20,7 +20,7 @@ struct sink {
 	struct buf text;  /* scratch for the next write */
 	struct buf whole; /* --no-stream: output so far */
 	int text_written; /* text has been printed */
-	int aside;        /* reasoning is being shown */
+	int aside;        /* 1: the text printed last is reasoning */
 	int64_t tokens;   /* tokens of the answer so far */
 	int cut_off;      /* a write to standard output failed */
 };
@@ -61,7 +61,7 @@ static int print_delta(struct sink *s, const struct infer_delta *d, infer_error 
 	return d->kind == INFER_DELTA_TEXT ? text_write(s, d->text.at, d->text.len, err) : INFER_OK;
 }
 
-/* Write the records of the writer, if rc, the result of making them, is INFER_OK. */
+/* If rc is an error, return it; otherwise write the records of the writer. */
 static int send_records(struct sink *s, int rc, infer_error *err)
 {
 	return records_put(rc, s->writer, STDOUT_FILENO, err);
@@ -94,8 +94,8 @@ static int write_completion(struct sink *s, const struct infer_answer *a, infer_
 	return send_records(s, infer_write_answer(s->writer, &said, &info, err), err);
 }
 
-/* Update the progress. The first token ends the progress of the prompt; with -o jsonl, which prints nothing
- * before the end, the progress of the answer follows. */
+/* Update the progress after a token. The first one ends the progress of the prompt. With -o jsonl, show the
+ * progress of the answer, since nothing is printed before its end. */
 static void show_progress(struct sink *s)
 {
 	uint64_t all = s->run->o->max_tokens > 0 ? (uint64_t)s->run->o->max_tokens : 0;
@@ -107,7 +107,7 @@ static void show_progress(struct sink *s)
 	progress_at(NULL, (uint64_t)++s->tokens, all);
 }
 
-/* Print what an event brings. Before the last event, check that the model file is unchanged. */
+/* Print the output of an event. Before the last event, check that the model file is unchanged. */
 static int on_event(struct sink *s, const struct infer_got *got, infer_error *err)
 {
 	int output = s->run->o->output;
@@ -180,7 +180,7 @@ static int start_request(struct sink *s, infer_job *j, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Warn that the context cut the answer, with the way to enlarge it. */
+/* Print that the context cut the answer, and how to enlarge the context. */
 static void warn_cut(const struct run *r)
 {
 	struct infer_engine_info info;
@@ -253,7 +253,7 @@ static int run_once(const struct run *r, infer_job *j, const struct prompt *prom
 	return code;
 }
 
-/* --with-request: write the request to `asked`, to become part of its record. */
+/* --with-request: write the request to `asked`, which becomes part of the record. */
 static int write_request(infer_job *j, const struct run *r, const struct prompt *p,
                          infer_writer *asked, infer_error *err)
 {

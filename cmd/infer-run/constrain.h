@@ -13,7 +13,7 @@ struct constrain_args {
 };
 /* clang-format off */
 #define CONSTRAINTS "json-schema json-object grammar regex choice"
-/* The group that contains the rows has the modes in which an answer can be constrained. */
+/* Rows of options. Their group names the modes that allow them. */
 #define CONSTRAIN_ROWS(T, m) \
 	{ OPT_STR, 0, "json-schema", "FILE|JSON", "JSON that satisfies this schema", \
 	  offsetof(T, m.json_schema), .marks = OPT_SERVER, .values = "@file", \
@@ -41,17 +41,17 @@ struct constrain_args {
 	  offsetof(T, m.budget), 1, 1e15, .marks = OPT_SERVER, .modes = OPT_ALL_MODES }
 /* clang-format on */
 struct constrain {
-	infer_grammar *grammar; /* NULL: none */
+	infer_grammar *grammar; /* NULL: no constraint */
 	struct infer_grammar_source source;
 	struct buf text; /* text of the source */
 };
 
-/* Return the enum infer_calls of --tool-choice. *name: the tool, for INFER_CALLS_NAMED. */
+/* Return the enum infer_calls of --tool-choice. *name: name of the tool, if INFER_CALLS_NAMED. */
 int constrain_calls(const struct constrain_args *a, const char **name);
-/* Return the option that constrains the answer, "--regex", or NULL. opt_check() has allowed at most one. */
+/* Return the given option that constrains the answer, such as "--regex", or NULL. opt_check() rejects two. */
 const char *constrain_given(const struct constrain_args *a);
-/* Read and compile the constraint, if one is given. Warns about each keyword that --lax-schema ignores.
- * The caller calls constrain_fini, on failure too.
+/* Read and compile the constraint, if one is given. Print a warning for each keyword that --lax-schema
+ * ignores. The caller calls constrain_fini, on failure too.
  * INFER_EEMPTY  the constraint cannot be read or enforced; INFER_EIO INFER_ENOMEM */
 int constrain_take(struct constrain *out, const struct constrain_args *a, infer_error *err);
 void constrain_fini(struct constrain *c);

@@ -67,7 +67,7 @@ int earlier_has(struct earlier *e, const infer_job *j)
 
 /* ---- the requests of this run */
 
-/* Add a request of this run. Requests without an id may be equal.
+/* Add a request of this run. Requests without an id may be duplicates.
  * INFER_EINVAL  the id occurs twice; INFER_ENOMEM */
 static int add_asked(struct earlier *e, const infer_job *j)
 {

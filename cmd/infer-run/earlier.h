@@ -14,12 +14,12 @@ struct earlier {
 	/* Set by the caller: model file and digest of the options of this run. */
 	const infer_file *file;
 	char options[65];
-	struct seen done, done_lines; /* answered requests; line numbers of errors without an id */
-	struct seen asked, wanted;    /* ids of this run's requests; ids with digests */
+	struct seen done, done_lines; /* recorded requests; lines of error records without id */
+	struct seen asked, wanted;    /* requests of this run: their ids; their ids with digests */
 	int whole;                    /* asked and wanted are complete: the input was read twice */
-	struct buf name;              /* scratch */
+	struct buf name;              /* scratch for the key of a request */
 	uint64_t n_asked;             /* requests in the input; 0: unknown, it is a pipe */
-	uint64_t records, failed;     /* records that are kept; those of them that are errors */
+	uint64_t records, failed;     /* kept records; kept records of errors */
 	uint64_t there;               /* kept records that answer requests of the input */
 };
 
@@ -29,11 +29,11 @@ void earlier_fini(struct earlier *e);
  * INFER_EFORMAT  an id occurs twice; INFER_EIO INFER_ENOMEM */
 int earlier_scan(struct earlier *e, struct lines *in, const infer_job_reader *reader,
                  infer_error *err);
-/* Add a record of an earlier run; decides whether its request is run again. user: e */
+/* Add a record of an earlier run, and decide if its request is run again. user: a struct earlier * */
 infer_done_fn earlier_add;
 /* Free what is needed only while records are added. */
 void earlier_end(struct earlier *e);
-/* Return 1 if the request is answered, 0 if not, -1 if out of memory. A record without a digest answers
- * every request with its id. */
+/* Return 1 if a kept record answers the request, 0 if none does, -1 if out of memory. A record without a
+ * digest answers every request with its id. */
 int earlier_has(struct earlier *e, const infer_job *j);
 #endif

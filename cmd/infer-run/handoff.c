@@ -54,7 +54,7 @@ static int status_of(const char *name)
 	return INFER_ENET;
 }
 
-/* Set the error if v is one in our API format; otherwise return INFER_OK. */
+/* If v is an error in our API format, set *err and return its status; otherwise return INFER_OK. */
 static int read_error(struct handoff *h, const struct json *v, infer_error *err)
 {
 	const struct json *message = json_get(v, "message");

@@ -12,15 +12,15 @@ struct handoff {
 	struct constrain constrain;
 	struct buf words; /* the user's turn, or the prompt */
 	struct buf body;  /* body of the request, JSON */
-	struct arena mem; /* memory of the three below */
+	struct arena mem; /* memory of messages, tools and args */
 	const struct json *messages, *tools, *args;
 	uint64_t seed;
 	/* The answer. */
-	struct buf text;  /* scratch for the next write */
+	struct buf text;  /* scratch: text to write next */
 	struct buf whole; /* --no-stream: output so far */
 	struct buf calls; /* tool calls, printed after the text */
 	int text_written; /* text has been printed */
-	int aside;        /* reasoning is being shown */
+	int aside;        /* 1: the text printed last is reasoning */
 	int ended;        /* the server has sent a finish reason */
 	int length;       /* the finish reason is "length" */
 };

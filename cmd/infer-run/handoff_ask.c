@@ -49,7 +49,7 @@ static void put_breakers(struct jwrite *w, const struct opt_list *l)
 {
 	struct opt_list kept = *l;
 
-	/* "none" removes those before it */
+	/* "none" removes the breakers before it */
 	for (int i = 0; i < l->n; i++)
 		if (!strcmp(l->at[i], "none"))
 			kept = (struct opt_list){ l->at + i, l->n - i };
@@ -290,7 +290,7 @@ static int read_list(const struct json **out, struct handoff *h, const char *pat
 	buf_init(&text, MEM_BASE);
 	int rc = input_read(&text, &none, &one, INPUT_NO_STDIN | INPUT_RAW, &input_file, err);
 
-	/* strings are borrowed from the text that was read */
+	/* JSON strings are borrowed from the text, so keep a copy */
 	const char *kept = rc ? NULL : arena_strndup(&h->mem, text.at ? text.at : "", text.len);
 
 	if (!rc)
@@ -353,7 +353,7 @@ int handoff_read(struct handoff *h, infer_error *err)
 	h->seed = o->sampling.seed.value;
 	if (!o->sampling.seed.given) {
 		TRY(rng_system(&h->seed, err));
-		h->seed >>= 11; /* a number that every JSON reader preserves */
+		h->seed >>= 11; /* 53 bits: every JSON reader preserves them */
 	}
 	return INFER_OK;
 }

@@ -34,7 +34,7 @@ static void drop_returned(struct lines *l)
 	l->from = 0;
 }
 
-/* Read more bytes; none if the descriptor is non-blocking and has none. */
+/* Read more bytes, or none if the descriptor is non-blocking and has no data. */
 static int read_more(struct lines *l, infer_error *err)
 {
 	ssize_t n;

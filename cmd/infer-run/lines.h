@@ -16,14 +16,14 @@ struct lines {
 	int as_is;      /* 1: keep a byte order mark and a final CR */
 	/* Private. */
 	struct buf b;        /* bytes read; those before `from` were returned */
-	size_t from, looked; /* looked: bytes after `from` without an end of line */
+	size_t from, looked; /* looked: bytes after `from` known to have no end of line */
 	int64_t number;      /* number of the line returned last, from 1 */
 	int eof, cutting;    /* cutting: inside a line that is too long */
-	int begun;           /* a line of this descriptor was returned */
+	int begun;           /* 1: a line of this descriptor was returned */
 };
 
 enum lines_got {
-	LINES_NONE, /* no line within the time */
+	LINES_NONE, /* no complete line within wait_ms */
 	LINES_LINE,
 	LINES_LONG, /* a line that is too long; its text is not returned */
 	LINES_END,

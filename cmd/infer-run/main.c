@@ -31,8 +31,8 @@ static const struct program program = {
 
 static int is_stdin(const char *path) { return path && !strcmp(path, "-"); }
 
-/* Return the message for prompts that the mode cannot read, or for two readers of standard input. NULL:
- * neither. */
+/* Return the error message if prompts are given that the mode does not read, or if two options read standard
+ * input; otherwise NULL. */
 static const char *find_input_conflict(const struct run_opts *o, const struct opt_rest *rest)
 {
 	const int f_stdin = input_names_stdin(rest, &o->files);

@@ -12,12 +12,9 @@ struct order_slot {
 struct order {
 	struct order_slot *slot; /* [cap], a ring; index: ticket % cap */
 	size_t cap;
-	uint64_t first,
-		next; /* first: ticket of the next result to return; next: the next new ticket */
-	size_t waiting,
-		bytes; /* results that have arrived and were not returned, and their bytes */
-	size_t most,
-		most_bytes; /* at these, order_full() is true; the buffer still accepts results */
+	uint64_t first, next;    /* first: ticket to return next; next: ticket to issue next */
+	size_t waiting, bytes;   /* number and bytes of the stored results */
+	size_t most, most_bytes; /* order_full() is true at one of these */
 };
 
 void order_init(struct order *o, size_t most, size_t most_bytes);
@@ -28,5 +25,5 @@ int order_take(struct order *o, uint64_t *ticket);
 void order_put(struct order *o, uint64_t ticket, void *what, size_t bytes);
 /* Return the next result in order, or NULL if it has not arrived. */
 void *order_next(struct order *o);
-int order_full(const struct order *o); /* True if no more tickets should be taken now. */
+int order_full(const struct order *o); /* True at a limit; results are still accepted. */
 #endif

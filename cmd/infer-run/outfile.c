@@ -26,7 +26,7 @@ static int lock_file(int fd, const char *path, infer_error *err)
 	               : err_errno(err, errno, "%s: cannot lock it", path);
 }
 
-/* Open and lock the file. *same: 0 if path was replaced by another file in between. */
+/* Open and lock the file. *same: 0 if another file replaced path before the lock. */
 static int open_locked(int *fd, const char *path, int *same, infer_error *err)
 {
 	struct stat st, now;
@@ -107,7 +107,7 @@ static int remove_holes(int *fd, const char *path, off_t *end, const struct infe
 
 	if (!realpath(path, real))
 		return err_errno(err, errno, "%s", path);
-	/* we hold the lock, so a file of this name was left by a crash */
+	/* this process has the lock, so an existing file of this name is left from a crash */
 	snprintf(tmp, sizeof tmp, "%s.resume.tmp", real);
 	unlink(tmp);
 	to = open(tmp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -202,7 +202,7 @@ int outfile_add(struct outfile *f, infer_records *w, infer_error *err)
 	int rc = records_send(w, f->fd, &sent, err);
 
 	if (rc && sent)
-		/* if this fails, the next run cuts it off */
+		/* if this fails, the next run removes the partial record */
 		(void)!ftruncate(f->fd, f->bytes);
 	if (rc)
 		return rc;
@@ -211,7 +211,7 @@ int outfile_add(struct outfile *f, infer_records *w, infer_error *err)
 	return INFER_OK;
 }
 
-/* INFER_EIO  the file was removed, or is shorter than what was written */
+/* Return INFER_EIO if the file was removed, or is shorter than what was written. */
 static int check_intact(const struct outfile *f, infer_error *err)
 {
 	struct stat st;

@@ -8,16 +8,16 @@
 struct outfile {
 	int fd;           /* -1: none is open */
 	const char *path; /* borrowed */
-	off_t bytes;      /* length of its complete records */
-	int dirty;        /* written to since the last outfile_sync */
+	off_t bytes;      /* length of the complete records */
+	int dirty;        /* 1: written to since the last outfile_sync */
 };
 
-/* Open or create the file and lock it. Calls done for every record of a request; an error that it returns
- * is returned, and the file is left unchanged. Then an incomplete last line is cut off and damaged lines
- * are removed. The directory of a new file is synced.
+/* Open or create the file and lock it. Call done for every record of a request; if it fails, return its error
+ * and leave the file unchanged. Then remove an incomplete last line and damaged lines. Sync the directory of
+ * a new file.
  * w              the writer; continues after the records (infer_records_continue)
  * INFER_EFORMAT  a line is not a record
- * INFER_EIO      it cannot be opened, is not a regular file, or another process has it locked
+ * INFER_EIO      the file cannot be opened, is not a regular file, or is locked by another process
  * INFER_ENOMEM */
 int outfile_open(struct outfile *f, const char *path, infer_records *w, infer_done_fn *done,
                  void *user, infer_error *err);

@@ -10,7 +10,7 @@
  * Errors: those of input_read. */
 int prompt_read(struct buf *text, const struct run_opts *o, const struct opt_rest *rest,
                 const struct input_bound *bound, infer_error *err);
-/* Tokenise such a text; the caller frees *ids with infer_ids_free. */
+/* Tokenise the text of prompt_read; the caller frees *ids with infer_ids_free. */
 int prompt_ids(int32_t **ids, size_t *n, const struct run_opts *o, const infer_tokenizer *t,
                const struct buf *text, infer_error *err);
 
@@ -20,7 +20,7 @@ struct prompt {
 	char *text;       /* the prompt that the model reads; NULL before prompt_render */
 	size_t n;         /* bytes of text */
 	int is_chat;
-	const char *template_of; /* file of the template; borrowed */
+	const char *template_of; /* path of the template file; borrowed */
 };
 
 /* Read the prompt. It is a conversation if there is a template and --raw is not given. The caller calls

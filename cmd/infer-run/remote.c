@@ -75,7 +75,7 @@ static int connect_tcp(struct remote *r, const char *host, const char *port, inf
 /* A parsed address: "host", "host:1" or "[::1]:1", and a path. */
 struct address {
 	char host[256], port[8];
-	struct infer_str as_is; /* host and port, as the Host field has them */
+	struct infer_str as_is; /* host and port, for the Host field */
 	const char *path;       /* "", or begins with a slash */
 };
 
@@ -311,7 +311,7 @@ static int next_chunk(struct remote *r, infer_error *err)
 	return rc;
 }
 
-/* Return received bytes of the body; waits for some. *n: 0 at the end of the body. */
+/* Return the next bytes of the body; wait until some are received. *n: 0 at the end of the body. */
 static int next_bytes(struct remote *r, const char **at, size_t *n, infer_error *err)
 {
 	int end = 0;

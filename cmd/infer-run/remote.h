@@ -10,13 +10,13 @@ struct remote {
 	struct buf in;     /* bytes received; those before `at` are consumed */
 	size_t at;
 	enum { REMOTE_UNTIL_CLOSE, REMOTE_LENGTH, REMOTE_CHUNKS } framing;
-	uint64_t left; /* bytes left of the body, or of the chunk */
-	int in_chunk;  /* the end of a chunk has not been read */
-	int over;      /* the body is complete */
+	uint64_t left; /* unread bytes of the body, or of the current chunk */
+	int in_chunk;  /* 1: the end of the current chunk has not been read */
+	int over;      /* 1: the whole body was read */
 };
 
-/* Connect to http://HOST[:PORT][/PATH] or unix:PATH, send a POST of JSON to `path`, and read the head
- * of the answer: r->status. The caller calls remote_close, on failure too.
+/* Connect to http://HOST[:PORT][/PATH] or unix:PATH, send a POST of JSON to `path`, and read the head of the
+ * answer into r->status. The caller calls remote_close, on failure too.
  * INFER_EINVAL  the address is malformed; INFER_EUNSUP  https
  * INFER_ENET    there is no server, or it does not speak HTTP/1.1; INFER_ENOMEM */
 int remote_post(struct remote *r, const char *where, const char *path, const struct buf *body,

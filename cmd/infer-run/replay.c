@@ -31,12 +31,12 @@ struct replay {
 	infer_job_reader *reader;
 	infer_records *writer; /* -o jsonl; NULL: text */
 	struct infer_engine_info engine;
-	char engine_kv[64];               /* cache types of the engine, as in records */
-	int ctx_counts;                   /* the answers depend on the context size */
-	uint64_t records, others, differ; /* replayed; of other kinds, skipped; with differences */
+	char engine_kv[64];               /* KV cache types, as in records */
+	int ctx_counts;                   /* 1: the answers depend on the context size */
+	uint64_t records, others, differ; /* replayed; skipped (other kinds); different */
 	uint64_t text, ids, logprobs;     /* records in which these were compared */
 	int64_t line;                     /* line number of the first record that differs */
-	char why[512];                    /* its difference */
+	char why[512];                    /* how that record differs */
 };
 
 /* ---- verdicts ---- */
@@ -72,7 +72,7 @@ static int count_verdict(struct replay *a, const infer_replay *p,
 	                 : INFER_OK;
 }
 
-/* Return the entry of a.running that has the record; for NULL, a free one. */
+/* Return the entry of a->running that contains the record p; if p is NULL, a free entry. */
 static infer_replay **find_running(struct replay *a, const infer_replay *p)
 {
 	infer_replay **at = a->running;
@@ -134,7 +134,7 @@ static int run_engine_step(struct replay *a, infer_error *err)
 	return take_events(a, err);
 }
 
-/* Run a record of --score, with nothing else in the engine: it consumes every event. */
+/* Run a record of --score. No other request may run, because this consumes all events. */
 static int run_score(struct replay *a, infer_replay *p, infer_error *err)
 {
 	struct infer_replay_verdict v;
@@ -252,7 +252,7 @@ static int next_record(struct replay *a, infer_replay **p, int wait_ms, int *ove
 	return INFER_OK;
 }
 
-/* Start records while there is room. */
+/* Start records until the engine has enough. */
 static int start_records(struct replay *a, int *over, infer_error *err)
 {
 	infer_replay *p = a->first;
@@ -297,7 +297,7 @@ static int open_input(struct replay *a, const char *path, infer_error *err)
 	return INFER_OK;
 }
 
-/* Read the first record and set the engine options from it, except those that are given. */
+/* Read the first record, and set from it the engine options that the user has not given. */
 static int read_first(struct replay *a, infer_error *err)
 {
 	struct infer_replay_made made;

@@ -19,7 +19,7 @@ static int open_parts(struct run *r, infer_error *err)
 	struct infer_engine_opts eo;
 	const char *path;
 
-	/* records are read by scripts, which must name the model */
+	/* scripts read records and must name the model, so there is no default */
 	int records = r->o->score || r->o->batch || r->o->replay || r->o->output == OUTPUT_JSONL,
 	    many = r->o->batch || r->o->lines || r->o->replay;
 
@@ -32,7 +32,7 @@ static int open_parts(struct run *r, infer_error *err)
 	eo.max_seqs = many ? BATCH_SEQS : 1;
 	eo.max_queue = many ? BATCH_QUEUE : 0;
 	eo.flags |= r->o->no_jump ? INFER_ENGINE_NO_JUMP : 0;
-	if (!many) /* the progress of a batch is its requests */
+	if (!many) /* a batch shows its progress in requests */
 		eo.watch.fn = progress_at;
 	sig_mapped(path);
 	TRY(infer_model_open(&r->model, path, &mo, err));
@@ -197,7 +197,7 @@ const char *run_more_room(const struct run *r)
 	                               : "no larger one fits into memory";
 }
 
-/* Return the most bytes that the context can hold: all tokens the longest of the vocabulary. */
+/* Return the most bytes of text that fit into the context: its size * bytes of the longest token. */
 static size_t most_bytes(const void *user)
 {
 	const struct run *r = user;

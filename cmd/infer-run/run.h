@@ -48,12 +48,13 @@ enum run_mode {
 	RUN_ALL = (1 << 10) - 1,
 	RUN_ANSWERS = RUN_ANSWER | RUN_BATCH | RUN_LINES, /* whole answers, without a dialogue */
 	RUN_SAMPLES = RUN_ANSWERS | RUN_TALK | RUN_RENDER,
-	RUN_COMPUTES = RUN_ANSWERS | RUN_REPLAY | RUN_SCORE | RUN_EMBED, /* --stats has numbers */
+	RUN_COMPUTES =
+		RUN_ANSWERS | RUN_REPLAY | RUN_SCORE | RUN_EMBED, /* --stats measures these */
 };
 
 struct run_opts {
 	/* time at the start of main, and processor time used until then */
-	int64_t main_ns, exec_ns; /* no option */
+	int64_t main_ns, exec_ns; /* not options */
 	struct start start;
 	const char *model, *server;
 	struct engine_args engine;
@@ -75,7 +76,7 @@ struct run_opts {
 	const char *batch, *resume, *replay;
 	int lines, null; /* null: prompts end with NUL; sets lines too */
 	int ordered;
-	int mix, retry_errors; /* with resume */
+	int mix, retry_errors; /* only with --resume */
 };
 
 /* --stats: the JSON line so far. stats_print() writes it after everything is closed. */
@@ -84,7 +85,7 @@ struct stats {
 	struct jwrite w;
 	int taken;        /* stats_take() was called */
 	int64_t ready_ns; /* time at which the first request was submitted; 0: none was */
-	struct os_usage ready, first; /* usage at that time, and when that request had ended */
+	struct os_usage ready, first; /* usage at ready_ns, and at the end of that request */
 };
 
 /* The model and engine of a run. Confined to one thread. */
@@ -96,9 +97,9 @@ struct run {
 	infer_runner *runner;
 	struct sampling sampling;
 	struct constrain constrain;
-	int32_t *stop_tokens; /* of --stop-token */
+	int32_t *stop_tokens; /* token ids of --stop-token */
 	double load_ms;       /* time to open the model and the engine */
-	int64_t opened_ns;    /* time at which they were open */
+	int64_t opened_ns;    /* time at which both were open */
 	int64_t started_ns;   /* start of the process, for --stats; 0: unknown */
 	struct stats stats;
 };
@@ -119,7 +120,7 @@ int repl(const struct run_opts *o, const struct opt_rest *rest);
 int run_open(struct run *r, const struct run_opts *o, const struct opt_rest *rest,
              infer_error *err);
 void run_close(struct run *r);
-/* Enter the sandbox; afterwards nothing can be opened. flags: those of sandbox_enter. Errors: those of
+/* Enter the sandbox; afterwards no file can be opened. flags: those of sandbox_enter. Errors: those of
  * confine. */
 int run_confine(const struct run_opts *o, unsigned flags, infer_error *err);
 /* Fill the description of the run for records. */
@@ -128,11 +129,11 @@ void run_info(struct infer_run_info *info, const struct run *r);
 /* Call infer_runner_step, and with -vv print what the step computed. */
 int run_step(const struct run *r, infer_error *err);
 
-/* Check that the model file is unchanged. Returns rc, or INFER_EIO if it was written to, which would
- * explain any other error. */
+/* Check that the model file is unchanged. Returns INFER_EIO if it was written to, because that may be the
+ * cause of rc; otherwise rc. */
 int run_unchanged(const struct run *r, int rc, infer_error *err);
 
-/* True if the context was full before the answer ended, and before it had -n tokens. */
+/* True if the context was full before the answer ended or had -n tokens. */
 int run_cut(const struct run *r, const struct infer_choice *c);
 /* Return how to enlarge the context, as the end of a sentence. */
 const char *run_more_room(const struct run *r);
@@ -159,7 +160,7 @@ int run_stop(struct infer_str **stop, const struct run *r, infer_error *err);
 void stats_ready(struct run *r);
 void stats_first(struct run *r);
 void stats_take(struct run *r, const struct infer_usage *usage, size_t n);
-/* Show the progress of a batch, and its totals at the end. */
+/* stats_tell: show the progress of a batch; stats_sum_up: print its totals at the end. */
 void stats_tell(const struct run *r, uint64_t done, uint64_t all, uint64_t failed);
 void stats_sum_up(const struct run *r, int64_t began_ns, uint64_t requests, uint64_t failed);
 /* Print the JSON line on stderr if stats_take was called. exit_ms: time to close everything */

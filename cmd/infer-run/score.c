@@ -54,9 +54,8 @@ static int score_window(struct run *r, struct text *t, int32_t *scratch, size_t 
 	return rc;
 }
 
-/* Score a text in windows of one context, each starting half a context after the one before. Every token is
- * scored by the first window that contains it; so from the second window on, at least half a context
- * precedes it. */
+/* Score a text in windows of the context size. Each window starts half a context after the one before, and
+ * scores its tokens that no earlier window contains. */
 static int score_windows(struct run *r, struct text *t, infer_error *err)
 {
 	struct infer_engine_info info;

@@ -76,7 +76,7 @@ static void put_process(struct jwrite *w, const struct run *r)
 	jw_num(w, "system_ms", u.system_ms);
 }
 
-/* Write the phases from the start of the process to the first token. stats_print adds later ones. */
+/* Write the phases from the start of the process to the first token. stats_print adds the later phases. */
 static void put_phases(struct jwrite *w, const struct run *r, const struct infer_engine_stats *s,
                        const struct infer_usage *first)
 {

@@ -74,7 +74,8 @@ int tokenize(const struct run_opts *o, const struct opt_rest *rest)
 	return rc ? say_fail(&err) : EXIT_DONE;
 }
 
-/* Print the prompt with its template applied, and a newline. Reading it from a pipe drops the newline. */
+/* Print the prompt with its template applied, and a newline. If infer-run reads this output as a prompt, it
+ * removes the newline. */
 int render(const struct run_opts *o, const struct opt_rest *rest)
 {
 	infer_error err = { 0 };

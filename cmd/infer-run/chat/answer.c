@@ -46,8 +46,8 @@ static int chat_ids(struct repl *r, int32_t **ids, size_t *n, infer_error *err)
 	return infer_chat_encode(r->chat.template, t, &c, ids, n, err);
 }
 
-/* Make the token ids of the prompt, int32_t []. If the ids of the previous prompt and answer spell the start
- * of the text, they are reused, so that the cache applies. */
+/* Make the token ids of the prompt, int32_t []. If the ids of the previous prompt and answer decode to the
+ * start of the text, reuse them, so that the prefix cache applies. */
 static int make_prompt_ids(struct repl *r, struct buf *prompt, infer_error *err)
 {
 	struct infer_model_info model;
@@ -103,7 +103,7 @@ static void fill_job(struct repl *r, infer_job *j, const struct buf *prompt,
 		.flags = (r->o.ignore_eos ? INFER_REQ_IGNORE_EOS : 0u) |
 		         (r->special ? INFER_REQ_SPECIAL_TEXT : 0u),
 	};
-	/* so that /regen does not give the same answer */
+	/* another seed each time, so that /regen gives another answer */
 	j->request.sample.seed += (uint64_t)r->drawn;
 	j->reply.prompt = tail;
 	j->reply.prompt_n = infer_reply_tail(infer_model_tokenizer(r->run.model), j->request.prompt,
@@ -196,7 +196,8 @@ static int generate(struct repl *r, struct answer *a, size_t n_prompt, infer_err
 	return rc;
 }
 
-/* Add the answer to the tallies. A stopped prompt has no times of its own. */
+/* Add the answer to the tallies. If it was stopped during the prompt, there is no usage: use a->computed and
+ * a->took_ns. */
 static void count_answer(struct repl *r, const struct answer *a, int kept)
 {
 	const struct infer_usage *u = &a->choice.usage;

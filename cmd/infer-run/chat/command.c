@@ -31,7 +31,7 @@ static int clear_conversation(struct repl *r, const char *rest, infer_error *err
 	(void)rest;
 	(void)err;
 	conversation_cut(&r->conversation, (size_t)system);
-	buf_clear(&r->file); /* it has the previous conversation */
+	buf_clear(&r->file); /* that file contains the previous conversation */
 	screen_note(&r->screen, system ? "(a new conversation, with the same system turn)"
 	                               : "(a new conversation)");
 	return INFER_OK;
@@ -72,7 +72,7 @@ static int system_turn(struct repl *r, const char *rest, infer_error *err)
 	return rc;
 }
 
-/* Store the file that has the conversation, which /save may replace without asking. */
+/* Store the path of the file that contains the conversation. /save replaces that file without asking. */
 static void set_file(struct repl *r, const char *path)
 {
 	buf_clear(&r->file);
@@ -315,7 +315,7 @@ static const struct command {
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
-/* Names of the commands in other programs. */
+/* Names that other programs give to the commands. */
 static const struct synonym {
 	const char *name, *of;
 } synonyms[] = {

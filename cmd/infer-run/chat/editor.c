@@ -41,8 +41,8 @@ struct editor {
 	struct tab tab;
 	const char *fill;
 	int cleared;
-	int ahead; /* the bytes now read were typed before the prompt appeared */
-	int cols;  /* width for which the line is drawn */
+	int ahead; /* 1: reading bytes that were typed before the prompt appeared */
+	int cols;  /* columns of the terminal when the line was drawn */
 	int prompt_cols;
 	char prompt[48];
 };
@@ -64,7 +64,7 @@ static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINC
 
 static int load_library(struct library *l, infer_error *err)
 {
-	/* Debian's name, the name elsewhere, the link for development */
+	/* names on Debian, on other systems, and of the development link */
 	static const char *const names[] = { "libedit.so.2", "libedit.so.0", "libedit.so" };
 	void *so = NULL;
 
@@ -170,7 +170,7 @@ static int handle_signals(struct editor *e)
 		if (signals_took(e->signals, ends[i])) {
 			restore_terminal(e);
 			signals_raise(e->signals, ends[i]);
-			prepare_terminal(e); /* the signal was ignored */
+			prepare_terminal(e); /* still running: the signal is ignored */
 		}
 	if (signals_took(e->signals, SIGTSTP)) {
 		restore_terminal(e);
@@ -250,7 +250,7 @@ static int put_pasted(struct buf *b, wchar_t c, wchar_t before)
 {
 	if (c == L'\n' && before == L'\r')
 		return 0;
-	/* the terminal is set to take one for the other */
+	/* a terminal may be set to swap CR and newline */
 	if (c == L'\r' && before == L'\n')
 		return 0;
 	if (c == L'\r')

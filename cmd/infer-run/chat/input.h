@@ -41,8 +41,8 @@ int chat_input_read(struct chat_input *in, const char *fill, enum chat_input_got
  * INFER_EIO INFER_ENOMEM */
 int chat_input_ask(struct chat_input *in, const char *question, int *yes, infer_error *err);
 
-/* Between busy and idle an answer is computed, and SIGINT at a terminal asks to stop it; then
- * chat_input_stopped is true. */
+/* Call these before and after an answer is computed. In between, SIGINT at a terminal makes
+ * chat_input_stopped true. */
 void chat_input_busy(struct chat_input *in);
 int chat_input_stopped(struct chat_input *in);
 void chat_input_idle(struct chat_input *in);

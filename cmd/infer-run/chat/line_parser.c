@@ -80,7 +80,7 @@ int line_parser_add(struct line_parser *p, const char *at, size_t n, infer_error
 		p->open = LINE_PARSER_QUOTES;
 		add_quoted(p, at + N_QUOTES, n - N_QUOTES, 1);
 	} else {
-		n -= n && at[n - 1] == '\n'; /* as a paste may have */
+		n -= n && at[n - 1] == '\n'; /* a pasted line may end with a newline */
 		int goes_on = slashes(at, n) & 1;
 
 		buf_put(&p->text, at, n - (size_t)goes_on);

@@ -35,6 +35,6 @@ int line_parser_is_blank(const struct line_parser *p);
  * around it. Otherwise return 0. */
 int line_parser_command(const struct line_parser *p, struct buf *name, struct buf *rest);
 
-/* Append a line that parses to this text, for the history. Returns 0 if there is none. */
+/* Append a line that parses to this text, for the history. Returns 0 if no single line does. */
 int line_parser_quote(const struct line_parser *p, struct buf *out);
 #endif

@@ -53,12 +53,12 @@ int repl_open_model(struct repl *r, infer_error *err)
 	}
 	r->run = run;
 	r->chat = chat;
-	r->chat.c.system = NULL; /* r->conversation has them */
+	r->chat.c.system = NULL; /* r->conversation contains these messages */
 	r->chat.c.messages = NULL;
 	r->chat.c.flags = 0;
 	r->special = chat.template &&
 	             infer_reply_special(chat.template, infer_model_tokenizer(run.model));
-	buf_clear(&r->ids); /* they have the old vocabulary */
+	buf_clear(&r->ids); /* ids of the old vocabulary */
 	return INFER_OK;
 }
 
@@ -96,7 +96,7 @@ static int first_messages(struct repl *r, infer_error *err)
 		TRY(conversation_system(&r->conversation, r->o.chat.system, err));
 	int rc = chat_named(r->o.chat.messages, repl_check(r, &r->conversation, err), err);
 
-	r->o.chat.system = r->o.chat.messages = NULL; /* the conversation has them now */
+	r->o.chat.system = r->o.chat.messages = NULL; /* r->conversation contains them now */
 	return rc;
 }
 
@@ -135,7 +135,7 @@ static void report_error(struct repl *r, const infer_error *err)
 		r->code = code;
 }
 
-/* Answer the first turn, if the arguments, a file or --messages have one. */
+/* Answer the first turn, if the arguments, a file or --messages contain one. */
 static void first_turn(struct repl *r)
 {
 	infer_error err = { 0 };

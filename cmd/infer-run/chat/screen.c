@@ -41,7 +41,7 @@ static int columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &w) ? 0 : w.ws_col;
 }
 
-/* Append s->raw to s->b, wrapped; if it is empty, append the text held back. */
+/* Append s->raw to s->b, wrapped; if s->raw is empty, append the text held back. */
 static void put_wrapped(struct screen *s, struct wrap *w, int fd)
 {
 	locale_t before = s->utf8 ? uselocale(s->utf8) : (locale_t)0;

@@ -12,7 +12,7 @@
 #include <locale.h>
 
 struct screen {
-	unsigned err; /* ENV_ESCAPES, ENV_COLOURS, for standard error */
+	unsigned err; /* flags of standard error: ENV_ESCAPES, ENV_COLOURS */
 	int out_terminal, err_terminal;
 	int thinking;      /* the last piece was reasoning */
 	locale_t utf8;     /* for the width of characters; 0: not available */

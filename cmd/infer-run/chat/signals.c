@@ -102,7 +102,7 @@ int signals_wait(struct signals *s, int fd, int ms)
 		              { .fd = fd, .events = POLLIN } };
 	char bytes[64];
 
-	/* an earlier wait may have read the byte of a signal that was not read yet */
+	/* an earlier wait may have read the byte of this signal from the pipe */
 	if (is_due(s))
 		return 0;
 	if (poll(p, 2, ms) < 0) /* a signal, or no memory: the caller checks and waits again */

@@ -16,7 +16,9 @@ struct signals {
 	int in;      /* standard input, opened non-blocking; -1: it cannot be reopened */
 };
 
-/* Open. From now on SIGINT does not end the program; outside begin and end it is dropped. INFER_EIO */
+/* Open the pipe and standard input. From now on SIGINT does not end the program; outside signals_begin and
+ * signals_end it is dropped.
+ * INFER_EIO */
 int signals_open(struct signals *s, infer_error *err);
 void signals_close(struct signals *s);
 
@@ -24,9 +26,9 @@ void signals_close(struct signals *s);
 void signals_begin(struct signals *s, const int *list);
 /* Restore the handlers. Recorded signals that were not read are dropped. */
 void signals_end(struct signals *s);
-int signals_took(struct signals *s, int sig); /* True if it arrived since the last call. */
-/* Wait at most ms milliseconds (-1: no limit). Returns 1 if fd is readable, 0 if a recorded signal was not
- * read yet, or after the time. */
+int signals_took(struct signals *s, int sig); /* True if sig arrived since the last call. */
+/* Wait at most ms milliseconds (-1: no limit). Returns 1 if fd is readable, 0 if a recorded signal is unread
+ * or the time is over. */
 int signals_wait(struct signals *s, int fd, int ms);
 /* Return the descriptor of the terminal to read from. It is non-blocking: a key such as Ctrl-C discards
  * input that poll() has reported, and a blocking read would then miss the signal. */

@@ -37,7 +37,7 @@ static void add_name(struct tab *t, const char *name, const char *behind)
 		t->n++;
 }
 
-/* True if no character of the name controls a terminal. */
+/* True if the name is UTF-8 without control characters. */
 static int is_plain(const char *s)
 {
 	size_t n = strlen(s);

@@ -11,7 +11,7 @@ struct tab {
 	size_t n;
 	size_t typed;  /* bytes of the name that are already in the line */
 	size_t common; /* length of the common prefix of all names, at least `typed` */
-	int ends;      /* a blank follows the completed name */
+	int ends;      /* 1: put a blank after the completed name */
 };
 
 void tab_init(struct tab *t);
@@ -23,8 +23,8 @@ typedef const char *tab_command(size_t i, int *file);
 
 /* Find the completions of line[n], the text before the cursor. File names that are not UTF-8 or have control
  * characters are left out, and those that begin with a dot unless one is typed. Returns 1 if the line is a
- * command, with the completions in *t, or 0 if tab is a plain character. If out of memory, t->text.bad or
- * t->at.bad is set and names are missing. */
+ * command, with its completions in *t, or 0 if the tab key should insert a tab. If out of memory, t->text.bad
+ * or t->at.bad is set and names are missing. */
 int tab_find(struct tab *t, const char *line, size_t n, tab_command *command);
 const char *tab_name(const struct tab *t, size_t i);
 #endif

@@ -40,7 +40,7 @@ void wrap_begin(struct wrap *w)
 	begin_line(w);
 }
 
-/* Return the column after `cells` cells. After a full line it is `cols`, not 0 of the next line. */
+/* Return the column after `cells` cells. After a full line this is `cols`, not 0. */
 static int column(int cells, int cols) { return cells && cols ? (cells - 1) % cols + 1 : cells; }
 
 /* Move past a character. A terminal does not split a character of two cells, and a tab ends at the margin. */
@@ -131,7 +131,7 @@ static void newline(struct wrap *w, int cols, struct buf *out)
 static void read_head(struct wrap *w, uint32_t cp)
 {
 	if (!w->in_head) {
-		if (w->mark == '`' && cp == '`') /* it is `quoted`, not a fence */
+		if (w->mark == '`' && cp == '`') /* inline code, not a fence */
 			w->n_marks = 0;
 		return;
 	}
@@ -156,7 +156,7 @@ static int is_one_of(uint32_t cp, const uint32_t *list, size_t n)
 	return 0;
 }
 
-/* True if a line must not begin with the character: it closes, or belongs to the one before it. */
+/* True if a line must not begin with the character: closing punctuation, or a combining character. */
 static int no_line_start(uint32_t cp)
 {
 	static const uint32_t closing[] = {

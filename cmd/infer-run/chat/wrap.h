@@ -1,9 +1,9 @@
 /* infer-run/chat/wrap.h - word wrap for a terminal, of text that arrives in pieces. Confined to one thread.
  *
  * Only blanks at a line break are dropped. A word in the middle of a line is held back until it ends or is
- * too long for that line. Characters of two cells (CJK, emoji) are words of their own; a closing mark stays
- * with the character before it. The terminal itself wraps words longer than a line, and code: lines between
- * ``` or ~~~, and lines that begin with a tab or four spaces. */
+ * too long for that line. Characters of two cells (CJK, emoji) are words of their own; closing punctuation
+ * stays with the character before it. The terminal itself wraps words longer than a line, and code: lines
+ * between ``` or ~~~, and lines that begin with a tab or four spaces. */
 #ifndef INFER_RUN_CHAT_WRAP_H
 #define INFER_RUN_CHAT_WRAP_H
 #include <stddef.h>
@@ -11,20 +11,20 @@
 #include "base/buf.h"
 
 struct wrap {
-	int cells;       /* cells on the line so far, with those that the terminal wrapped */
+	int cells;       /* cells of the line so far, rows that the terminal wrapped included */
 	struct buf held; /* text held back: blanks, then a word */
-	size_t blanks;   /* bytes of the blanks */
+	size_t blanks;   /* bytes of the blanks in `held` */
 	int word, last;  /* cells of the word, and of its last character */
 	int open;        /* the word began the line: its characters are written at once */
 	int joined;      /* the next character belongs to the word */
 	/* The start of the line. */
-	int in_head;  /* only blanks and fence characters so far */
-	int indent;   /* cells of the blanks */
+	int in_head;  /* 1: only blanks and fence characters so far */
+	int indent;   /* cells of the blanks at the start */
 	int n_marks;  /* number of fence characters */
 	char mark;    /* the fence character */
 	int verbatim; /* the line is code */
 	char fence;   /* fence character of the code block; 0: outside a block */
-	int n_fence;  /* length of its fence */
+	int n_fence;  /* length of the fence that began the block */
 };
 
 void wrap_init(struct wrap *w);
