@@ -39,7 +39,7 @@ const struct arch *arch_find_hf(struct infer_str name)
 	return NULL;
 }
 
-/* Return a or the nearest row that it is like that defines the rotation. */
+/* Return the first row of a's `like` chain, starting at a, that defines the RoPE pairing. */
 static const struct arch *rope_row(const struct arch *a)
 {
 	while (!a->rope.gguf && a->like)

@@ -1,11 +1,11 @@
 /* arch/arch.h - model architectures as data: keys, tensors, and the block of a layer.
  *
- * arch_list.h lists one const row per architecture. A row has only the differences from
- * the row `like`.
+ * arch_list.h lists one const row per architecture. A row has only the differences from the row
+ * `like`.
  *
- * Functions with `infer_model *m`: the thread that opens m; all others: any thread. Results are
- * static, or borrowed from m or `name`. Functions that return int, unless noted: INFER_OK or a code.
- * Arrays are allocated in m->arena; after a failure the caller closes m
+ * Functions with `infer_model *m` are called by the thread that opens m, all others by any thread.
+ * Results are static, or borrowed from m or `name`. Functions that return int return INFER_OK or an
+ * error code, unless noted. Arrays are allocated in m->arena; after a failure the caller closes m
  * (infer_model_close). */
 #ifndef ARCH_ARCH_H
 #define ARCH_ARCH_H
@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "graph/graph.h"
 
-/* Groups of tensors that rows share, each ended by W_END: tensor_list.h. */
+/* The groups of tensor_list.h, each ended by slot W_END. */
 #define GROUP(name) extern const struct arch_tensor group_##name[];
 #define TENSOR(slot, gguf, hf, other, ne0, ne1, ne2, need, how)
 #define GONE(slot)
@@ -37,36 +37,36 @@ struct arch_expect {
 	const char *key, *value;
 };
 
-extern const struct arch_expect arch_expect_gelu[]; /* of Gemma */
+extern const struct arch_expect arch_expect_gelu[]; /* members that Gemma expects */
 
 enum { ARCH_MAX_GROUPS = 6, ARCH_MAX_READ = 8 };
 struct arch {
 	const char *gguf;        /* general.architecture */
-	const char *hf[6];       /* config.json: architectures[0]; NULL: no more */
+	const char *hf[6];       /* class names, as in config.json; NULL ends the list */
 	const struct arch *like; /* NULL: the base row */
-	/* names of tensors in checkpoints of Hugging Face: the prefix before the number of a layer,
-	 * and up to two prefixes that a name may have; NULL: those of `like` */
+	/* tensor names in Hugging Face checkpoints: the prefix before the layer number, and up to
+	 * two prefixes that any name may have; NULL: as in `like` */
 	const char *layers, *prefix[2];
 	/* groups of tensor_list.h; their slots are added to those of `like` or replace them */
 	const struct arch_tensor *tensors[ARCH_MAX_GROUPS];
-	int chunked; /* 1: layers with a window see chunks. Not inherited from `like` */
-	/* 1: gains of norms are stored minus 1 in checkpoints of Hugging Face; 0: as in `like` */
+	int chunked; /* 1: windows are chunks, not sliding. Not inherited from `like` */
+	/* 1: Hugging Face checkpoints store norm gains minus 1; 0: as in `like` */
 	int less_one;
-	/* rotated pairs in files of either naming; ROPE_NONE: both as in `like` */
+	/* RoPE pairing in files of either naming; ROPE_NONE: as in `like` */
 	struct {
 		enum arch_rope_mode gguf, hf;
 	} rope;
 	/* readers of keys of this architecture, called in order after the common keys are read */
 	arch_read *read[ARCH_MAX_READ];
-	/* config.json: members with one supported value; and names, separated by spaces and spelled
-	 * as in key_list.h, of members that must be there because the default of the class is not
-	 * ours. NULL: those of `like` */
+	/* config.json: `expect` lists members with one supported value; `must` names members, as in
+	 * key_list.h and separated by spaces, that are required because the class has another
+	 * default. NULL: as in `like` */
 	const struct arch_expect *expect;
 	const char *must;
-	/* converts members of config.json that are stored in another form; NULL: that of `like` */
+	/* converts members of config.json that are stored in another form; NULL: as in `like` */
 	arch_member *member;
-	/* Append a layer that reads node x and return its last node, or -1 on failure (graph bad).
-	 * NULL: that of `like`; the base row has arch_block */
+	/* Append a layer with input node x. Returns its last node, or -1 on failure. NULL: as in
+	 * `like`; the base row has arch_block */
 	int32_t (*block)(struct graph *g, const infer_model *m, int layer, int32_t x);
 };
 
@@ -80,14 +80,14 @@ struct infer_model {
 	int adds_bos;
 	struct arch_hparam h;
 	struct weight *weights;
-	const struct infer_tensor **tensors; /* [n_weights] that a weight was bound from */
-	int32_t *order; /* [n_weights] 1 + index of the act-order of a weight (order.c); 0: none */
+	const struct infer_tensor **tensors; /* [n_weights] the file's tensor of each weight */
+	int32_t *order; /* [n_weights] 1 + the weight with its act-order (order.c); 0: none */
 	int n_weights;
-	int32_t global[W_GLOBALS]; /* index of the weight of a slot, -1: none */
-	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] */
+	int32_t global[W_GLOBALS]; /* [slot] weight index; -1: none */
+	int32_t (*layer)[W_SLOTS]; /* [n_layers][slot] weight index; -1: none */
 	struct graph graph;
 	int32_t inputs;  /* node of the per-layer embeddings; -1: none */
-	int32_t *starts; /* [n_layers + 1] first node of a layer; last: first node after them */
+	int32_t *starts; /* [n_layers + 1] first node of each layer, and the end of the last */
 	struct backend_rope ropes[2];
 	int n_ropes;
 	int32_t ctx; /* context for which the RoPE tables were computed */
@@ -97,7 +97,7 @@ struct infer_model {
 	void *log_user;
 	struct arena arena; /* weights and all arrays */
 };
-/* Return the input of backend_kind.plan without groups, borrowed from m. */
+/* Return the model for backend_kind.plan, without KV groups; borrowed from m. */
 struct backend_model arch_parts(const infer_model *m);
 
 const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in */
@@ -105,38 +105,39 @@ const struct arch *arch_find(struct infer_str gguf_name); /* NULL: not built in 
  * only. INFER_EUNSUP */
 int arch_check_foreign(const infer_model *m, struct infer_str gguf_name, infer_error *err);
 const struct arch *arch_find_hf(struct infer_str hf_class); /* NULL: not built in */
-/* Return the pairs that rotate in files of this naming. */
+/* Return the RoPE pairing in files of this naming. */
 enum arch_rope_mode arch_rope_mode(const struct arch *a, enum arch_naming naming);
-/* Return the tensor of a slot from a or the nearest row that it is like; NULL: there is none. */
+/* Return the tensor of a slot, from a or the first row of its `like` chain that has one; NULL:
+ * none. */
 const struct arch_tensor *arch_row(const struct arch *a, int slot);
-/* Return the prefix of names in layers, as "blk.". */
+/* Return the name prefix of layer tensors, as "blk.". */
 const char *arch_layer_prefix(const struct arch *a, enum arch_naming naming);
 /* Return name without a.prefix, if it has one. */
 struct infer_str arch_strip_prefix(const struct arch *a, enum arch_naming naming,
                                    struct infer_str name);
 
-/* Tensors of an architecture that one name stands for: the parts of one tensor of the file, in the
+/* The rows with one name: the parts of one tensor of the file (Q, K and V, for example), in the
  * order of their slots. */
 enum { ARCH_MAX_PARTS = 4 };
 struct arch_parts {
 	const struct arch_tensor *row[ARCH_MAX_PARTS];
 	int n;
-	int expert; /* number of the expert in the name; -1: the tensor has all experts */
+	int expert; /* expert number in the name; -1: the tensor has all experts */
 };
-/* True if name, without prefix, is that of a column of tensor_list.h. %d in the column matches a
- * number, stored in *expert; otherwise *expert is unchanged. */
+/* True if `name`, without prefix, matches `column`, a name of tensor_list.h. %d in the column
+ * matches a number, stored in *expert; otherwise *expert is unchanged. */
 int arch_is_named(const struct arch *a, enum arch_naming naming, const char *column,
                   struct infer_str name, int *expert);
-/* Find the tensors that a name stands for. name: without prefix and, if layered, without "blk.N.";
- * n 0: no tensor has this name. */
+/* Find the rows with this name. name: without prefix and, if layered, without "blk.N.". Returns n 0
+ * if there are none. */
 struct arch_parts arch_find_rows(const struct arch *a, enum arch_naming naming,
                                  struct infer_str name, int layered);
 /* Return the layer in "blk.12.rest" or "model.layers.12.rest", and set *rest. -1: another form;
  * *rest is the name without prefix. */
 int arch_layer_of(const struct arch *a, enum arch_naming naming, struct infer_str name,
                   struct infer_str *rest);
-/* Return the transformation of t in architecture a: T_PAIRS is T_NONE unless the files rotate
- * halves in one naming and pairs in the other, and T_GAIN is T_PLUS1 or T_NONE. */
+/* Return t->how, resolved for architecture a: T_PAIRS is T_NONE unless the RoPE pairing differs
+ * between the two namings; T_GAIN is T_PLUS1 or T_NONE. */
 enum arch_transform arch_transform_of(const struct arch *a, const struct arch_tensor *t);
 
 /* Read and check all keys. n_vocab and sizes without keys stay 0 until arch_bind. INFER_EFORMAT,
@@ -153,20 +154,21 @@ static inline int32_t arch_width(const infer_model *m)
 	return m->h.n_dense_3 ? m->h.n_dense_3 : m->h.n_dense_2 ? m->h.n_dense_2 : m->h.n_embd;
 }
 
-/* Return 1 if a layer requires the tensor, 0 if it may have it, -1 if it has no use for it. */
+/* Return 1 if the layer requires the tensor, 0 if it is optional, -1 if the layer does not use
+ * it. */
 int arch_tensor_need(const infer_model *m, const struct arch_tensor *t, int layer);
 /* Bind the tensors of m->file to slots, by m->naming. Types and shapes are checked. INFER_EFORMAT,
  * INFER_EUNSUP name the tensor; INFER_ENOMEM */
 int arch_bind(infer_model *m, infer_error *err);
-/* Make W_K_B and W_V_B of a layer from W_KV_B if the file has that instead. INFER_EFORMAT: it has
- * neither; INFER_ENOMEM */
+/* Make W_K_B and W_V_B of a layer from W_KV_B if the file has only that. INFER_EFORMAT: the file
+ * has neither; INFER_ENOMEM */
 int arch_split_kv_b(infer_model *m, int layer, infer_error *err);
 /* Complete a model whose file, arch and naming are set: parameters, tokenizer, tensors, RoPE tables
  * for context ctx (0: that of training), graph. INFER_EFORMAT, INFER_EUNSUP, INFER_ENOMEM */
 int arch_fill(infer_model *m, const struct arch_keys *keys, int32_t ctx, infer_error *err);
-/* Compute the RoPE tables. INFER_EFORMAT: missing or bad divisors; INFER_ENOMEM */
+/* Compute the RoPE tables for context ctx. INFER_EFORMAT: missing or bad divisors; INFER_ENOMEM */
 int arch_rope_init(infer_model *m, int32_t ctx, infer_error *err);
-/* Build and check the graph. INFER_EINVAL: the block of m->arch is wrong; INFER_ENOMEM */
+/* Build and check the graph. INFER_EINVAL: m->arch->block built an invalid graph; INFER_ENOMEM */
 int arch_graph_build(infer_model *m, infer_error *err);
 /* Check that the graph or the RoPE tables use every bound tensor. INFER_EUNSUP names one that is
  * not used; INFER_ENOMEM */

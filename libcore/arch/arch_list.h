@@ -1,4 +1,4 @@
-/* arch/arch_list.h - ARCH(file in models/), after the row that it is like. */
+/* arch/arch_list.h - ARCH(name of a file in models/), each after its `like` row. */
 ARCH(llama)
 ARCH(granite)
 ARCH(qwen2)

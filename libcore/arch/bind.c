@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* before: rows of the file that are skipped */
+/* Check the shape of t. before: leading rows of t that are skipped */
 static int check_shape(const infer_model *m, const struct arch_parts *p, int layer, int64_t before,
                        const struct infer_tensor *t, infer_error *err)
 {
-	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* parts: elements of a vector, or rows */
+	int rows_at = p->row[0]->shape[1] ? 1 : 0; /* the dimension that parts divide */
 
 	for (int i = 0; i < 4; i++) {
 		int stacked = p->expert >= 0 && i == 2; /* this tensor is one expert */
@@ -97,8 +97,7 @@ static int refuse_duplicate(const struct infer_tensor *t, infer_error *err)
 	               t->name.at);
 }
 
-/* True if the architecture itself has a tensor of this name, so that it is not the scale of
- * another. */
+/* True if the architecture has a tensor of this name, so it is not the scale of another tensor. */
 static int has_row(const infer_model *m, struct infer_str name)
 {
 	int layer = arch_layer_of(m->arch, m->naming, name, &name);
@@ -106,8 +105,8 @@ static int has_row(const infer_model *m, struct infer_str name)
 	return arch_find_rows(m->arch, m->naming, name, layer >= 0).n > 0;
 }
 
-/* Read the scale of a whole matrix into *scale. INFER_EUNSUP: more scales, or a zero point, which
- * no kernel supports. */
+/* Read the scale of t into *scale, if it has one. whole: t is bound as one matrix. INFER_EUNSUP:
+ * several scales, or a zero point, which no kernel supports. */
 static int read_scale(const infer_model *m, const struct infer_tensor *t, int whole, float *scale,
                       infer_error *err)
 {
@@ -356,8 +355,7 @@ int arch_check_used(const infer_model *m, infer_error *err)
 	return rc;
 }
 
-/* Return the tensor of a slot, in layer 0 if it is one of layers, and set *name. NULL: there is
- * none. */
+/* Return the tensor of a slot, in layer 0 if it is per layer, and set *name. NULL: none. */
 static const struct infer_tensor *find_tensor(const infer_model *m, int slot, const char **name)
 {
 	const struct arch_tensor *row = arch_row(m->arch, slot);

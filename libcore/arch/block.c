@@ -64,8 +64,8 @@ static int32_t norm_heads(struct graph *g, const infer_model *m, int groups, int
 	return graph_add(g, n);
 }
 
-/* Normalise heads, each or all together by the length of weight `norm`, and rotate them. Some
- * models normalise after the rotation. */
+/* Normalise the heads of x and rotate them. The length of the gain `norm` decides if heads are
+ * normalised one by one or together. Some models normalise after the rotation. */
 static int32_t norm_and_rotate(struct graph *g, const infer_model *m, int layer, int32_t x,
                                int n_heads, int32_t norm)
 {

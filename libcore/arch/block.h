@@ -12,10 +12,10 @@
 int32_t arch_block(struct graph *g, const infer_model *m, int layer, int32_t x);
 /* post-norm: norms after the residual sums */
 int32_t arch_post_norm_block(struct graph *g, const infer_model *m, int layer, int32_t x);
-/* h: a normalised row. The result is the input of W_O */
+/* attention over h, the normalised x; the result is the input of W_O */
 int32_t arch_attention(struct graph *g, const infer_model *m, int layer, int32_t h);
-/* Recurrent layers, in the place of arch_attention: the result is the input of W_STATE_OUT.
- * gated_delta.c: gated delta rule; shortconv.c; ssm.c: Mamba 2 */
+/* Recurrent layers, instead of arch_attention: gated delta rule, short convolution, Mamba 2. The
+ * result is the input of W_STATE_OUT */
 int32_t arch_gated_delta(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_short_conv(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_ssm(struct graph *g, const infer_model *m, int layer, int32_t h);
@@ -24,9 +24,9 @@ int32_t arch_conv1d(struct graph *g, const infer_model *m, int layer, int32_t x,
                     int no_silu);
 /* Return a GATED_DELTA node with the state and heads of a layer and no sources. */
 struct graph_node arch_gated_delta_node(const infer_model *m, int layer);
-/* slice of cols columns of x: from each of its pieces the columns from `from` on */
+/* slice of x, `cols` columns in all: columns from `from` on, of each of its equal `pieces` */
 int32_t arch_slice(struct graph *g, int32_t x, int pieces, int32_t from, int32_t cols);
-/* multi-head latent attention */
+/* multi-head latent attention; then a dense FFN */
 int32_t arch_mla(struct graph *g, const infer_model *m, int layer, int32_t h);
 int32_t arch_mlp(struct graph *g, const infer_model *m, int layer, int32_t h);
 /* apply the attention temperature to queries, if the layer has one */
@@ -36,16 +36,16 @@ int32_t arch_attn_temp(struct graph *g, const infer_model *m, int layer, int32_t
 int32_t arch_altup_split(struct graph *g, const infer_model *m, int32_t x);
 int32_t arch_altup_merge(struct graph *g, const infer_model *m, int32_t x);
 int32_t arch_altup_block(struct graph *g, const infer_model *m, int layer, int32_t x);
-/* Per-layer embeddings (layer_embd.c): of all layers, from the input x of the first layer; -1 if
- * the model has none. Then what one layer adds to its output x */
+/* Per-layer embeddings (layer_embd.c): those of all layers, from the input x of the first layer, or
+ * -1 if the model has none; then the term that one layer adds to its output x */
 int32_t arch_layer_embds(struct graph *g, const infer_model *m, int32_t x);
 int32_t arch_layer_embd(struct graph *g, const infer_model *m, int layer, int32_t x);
-/* select the output rows of x */
+/* select the output rows of x; then x + residual_scale * branch */
 int32_t arch_output_rows(struct graph *g, int32_t x);
 int32_t arch_add(struct graph *g, const infer_model *m, int32_t x, int32_t branch);
 /* x * mul * weight w (-1: none) */
 int32_t arch_scaled(struct graph *g, int32_t x, float mul, int32_t w);
-/* norm of x with gain w and bias; w -1: x itself */
+/* norm of x with gain w (-1: x itself) and bias; then x w^T + bias */
 int32_t arch_norm(struct graph *g, const infer_model *m, int32_t w, int32_t x);
 int32_t arch_norm_bias(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);
 int32_t arch_linear(struct graph *g, const infer_model *m, int32_t w, int32_t bias, int32_t x);

@@ -1,10 +1,10 @@
-/* arch/dim_list.h - DIM(name, value): the dimensions of tensors.  In a value h is the hyper-parameters, head the sizes of a
- * head of the layer, and layer the layer, or 0 for a global tensor. */
+/* arch/dim_list.h - DIM(name, value): the dimensions of tensors.  In a value, h is the arch_hparam, `layer` the layer
+ * (0 for a global tensor) and `head` its arch_heads. */
 DIM(END, 1)
 DIM(VOCAB, h->n_vocab)
 DIM(EMBD, h->n_embd)
 DIM(HEAD, head.dk)
-DIM(Q, (int64_t)h->n_head * (h->kv_rank ? h->k_head : head.dk + (h->attn_gated ? head.dv : 0))) /* and output gates */
+DIM(Q, (int64_t)h->n_head * (h->kv_rank ? h->k_head : head.dk + (h->attn_gated ? head.dv : 0))) /* with output gates */
 DIM(KV_K, (int64_t)h->kv_heads[layer] * head.dk)
 DIM(KV_V, (int64_t)h->kv_heads[layer] * head.dv)
 DIM(O, (int64_t)h->n_head * (h->kv_rank ? h->v_head : head.dv))
@@ -17,10 +17,10 @@ DIM(EXPERT_FF, h->n_expert_ff)
 DIM(SHARED_FF, h->n_shared_ff)
 DIM(STATE_QKV, (int64_t)2 * h->state_k_heads * h->state_dk + (int64_t)h->state_heads * h->state_dv)
 DIM(STATE_O, (int64_t)h->state_heads * h->state_dv)
-DIM(STATE_V, h->state_dv) /* one head */
+DIM(STATE_V, h->state_dv) /* of one head */
 DIM(STATE_HEADS, h->state_heads)
 DIM(STATE_PAIRS, 2 * (int64_t)h->state_heads)
-DIM(STATE_GROUP, (int64_t)h->state_heads * h->state_dv / (h->state_k_heads ? h->state_k_heads : 1)) /* channels that share Q, K */
+DIM(STATE_GROUP, (int64_t)h->state_heads * h->state_dv / (h->state_k_heads ? h->state_k_heads : 1)) /* columns of V that share a head of Q and K */
 DIM(STATE_GROUPS, h->state_k_heads)
 DIM(TAPS, h->conv_taps)
 DIM(Q_RANK, h->q_rank)

@@ -60,7 +60,7 @@ struct graph_node arch_gated_delta_node(const infer_model *m, int layer)
 	return n;
 }
 
-/* Append silu(gate) * norm of each head of y. */
+/* Append silu(gate) * norm(y), by head. */
 static int32_t norm_then_gate(struct graph *g, const infer_model *m, int layer, int32_t y,
                               int32_t gate)
 {

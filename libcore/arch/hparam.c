@@ -59,7 +59,7 @@ int arch_key_i32(struct arch_reader *r, enum arch_key key, int32_t *v, int64_t l
 	return INFER_OK;
 }
 
-/* Read a value for each layer, or one for all. *most: the default, then the largest value. */
+/* Read a value for each layer, or one for all. *most: in, the default; out, the largest value. */
 static int read_layers(struct arch_reader *r, enum arch_key key, const struct arch_hparam *h,
                        int32_t *to, int32_t *most, int64_t lo, int64_t hi, infer_error *err)
 {
@@ -172,7 +172,7 @@ int arch_key_flags(struct arch_reader *r, enum arch_key key, const struct arch_h
 	return INFER_OK;
 }
 
-/* A value of -inf means that the layer has no Gaussian top-k. */
+/* Read gauss_topk; -inf: the layer has no Gaussian top-k. */
 int arch_read_gauss_topk(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_CUTS);
@@ -222,7 +222,7 @@ int arch_key_must(struct arch_reader *r, enum arch_key key, infer_error *err)
 	                                  : arch_key_refuse(r, key, INFER_EFORMAT, err, "missing");
 }
 
-/* The layers with experts may also be listed. */
+/* Read experts_step, or a list of the layers with experts. */
 int arch_read_experts_step(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct key_found f = arch_key_look(r, K_MOE_LAYERS);
@@ -268,7 +268,7 @@ static int is_too_wide(const struct arch_hparam *h, int32_t dk, int32_t dv)
 	return (int64_t)h->n_head * (dk > dv ? dk : dv) > 1 << 20;
 }
 
-/* A list may have 0 for recurrent layers: derive_params checks that. */
+/* Read the KV heads. A list may have 0 for recurrent layers; derive_params checks that. */
 static int read_kv_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	h->n_head_kv = h->n_head;
@@ -346,7 +346,8 @@ static int read_scaling_type(struct arch_rope *p, struct arch_reader *r, infer_e
 	return arch_key_pick(r, K_ROPE_TYPE, scalings, &p->scaling, err);
 }
 
-/* rope.scaling.factor replaces the older key. Old converters write 0 for 1. */
+/* Read rope.scaling.factor or, if it is absent, the older ROPE_LINEAR. Old converters write 0 for
+ * 1. */
 static int read_factor(struct arch_rope *p, struct arch_reader *r, infer_error *err)
 {
 	double old = 1;

@@ -10,7 +10,7 @@
  *   HARMLESS         accepted: it does not change the computation; the comment gives the reason
  *   SLIDING          accepted if the model has no window */
 KEY(BLOCK_COUNT,         "block_count",                      "num_hidden_layers|n_layer", READ,     0, 0)
-KEY(CONTEXT,             "context_length",                   "max_position_embeddings|n_positions", READ,     0, 0) /* keys_hf.c: without positions of padding or that were never trained */
+KEY(CONTEXT,             "context_length",                   "max_position_embeddings|n_positions", READ,     0, 0) /* BERT: without rows of padding or never trained (models/bert.c) */
 KEY(EMBD,                "embedding_length",                 "hidden_size|n_embd",        READ,     0, 0)
 KEY(FF,                  "feed_forward_length",              "block_ff_dim|intermediate_size_mlp|intermediate_size|n_inner", READ,     0, 0)
 KEY(HEADS,               "attention.head_count",             "num_attention_heads|n_head", READ,     0, 0)
@@ -18,9 +18,9 @@ KEY(HEADS_KV,           "attention.head_count_kv",          "num_key_value_heads
 KEY(K_LENGTH,           "attention.key_length",             "head_dim",                  READ,     0, 0)
 KEY(V_LENGTH,           "attention.value_length",           "head_dim",                  READ,     0, 0)
 KEY(HEADS_KV_FULL,      NULL,                               "num_global_key_value_heads", NEUTRAL,  0, 0)
-KEY(K_LENGTH_SWA,       "attention.key_length_swa",         "global_head_dim",           NEUTRAL,  0, 0) /* config.json: of layers without a window; */
-KEY(V_LENGTH_SWA,       "attention.value_length_swa",       "global_head_dim",           NEUTRAL,  0, 0) /* head_dim is of those with one */
-KEY(BY_LAYER,           NULL,                               "per_layer_config",          NEUTRAL,  0, 0) /* newer: the same for each layer */
+KEY(K_LENGTH_SWA,       "attention.key_length_swa",         "global_head_dim",           NEUTRAL,  0, 0) /* config.json: head_dim is of layers with a window, */
+KEY(V_LENGTH_SWA,       "attention.value_length_swa",       "global_head_dim",           NEUTRAL,  0, 0) /* global_head_dim of the others (models/gemma4.c) */
+KEY(BY_LAYER,           NULL,                               "per_layer_config",          NEUTRAL,  0, 0) /* newer files: these sizes for each layer */
 KEY(RMS_EPS,            "attention.layer_norm_rms_epsilon", "rms_norm_eps|norm_eps",     READ,     0, 0)
 KEY(ATTN_SCALE,         "attention.scale",                  "attention_multiplier",      READ,     0, 0)
 KEY(ATTN_SCALAR,        NULL,                               "query_pre_attn_scalar",     READ,     0, 0) /* keys_hf.c computes ATTN_SCALE from it */
@@ -30,7 +30,7 @@ KEY(EXPERT_FF,          "expert_feed_forward_length",       "moe_intermediate_si
 KEY(EXPERT_GATING,      "expert_gating_func",               "scoring_func",              READ,     0, 0)
 KEY(EXPERT_NORM,        "expert_weights_norm",              "norm_topk_prob",            READ,     0, 0)
 KEY(EXPERT_SCALE,       "expert_weights_scale",             "routed_scaling_factor",     READ,     0, 0)
-KEY(ROPE_DIM,           "rope.dimension_count",             NULL,                        READ,     0, 0) /* from partial_rotary_factor */
+KEY(ROPE_DIM,           "rope.dimension_count",             NULL,                        READ,     0, 0) /* keys_hf.c computes it from partial_rotary_factor */
 KEY(ROPE_BASE,           "rope.freq_base",                   "rope.rope_theta|rope.global_rope_theta|rope.rotary_emb_base", READ,     0, 0)
 KEY(ROPE_LINEAR,        "rope.scale_linear",                NULL,                        READ,     0, 0)
 KEY(ROPE_TYPE,          "rope.scaling.type",                "rope.rope_type|rope.type",  READ,     0, 0)
@@ -56,7 +56,7 @@ KEY(NEXTN,              "nextn_predict_layers",             "num_nextn_predict_l
 KEY(TEMPERATURE,        "attention.temperature_scale",      "rope.llama_4_scaling_beta|rope.attn_scale", NEUTRAL, 0, 0)
 KEY(TEMPERATURE_LENGTH, "attention.temperature_length",     "floor_scale",               NEUTRAL,  0, 0)
 KEY(TEMPERATURE_ON,     NULL,                               "attn_temperature_tuning",   NEUTRAL,  0, 0)
-KEY(CHUNK,              NULL,                               "attention_chunk_size",      NEUTRAL,  0, 0) /* WINDOW of GGUF files */
+KEY(CHUNK,              NULL,                               "attention_chunk_size",      NEUTRAL,  0, 0) /* in GGUF files: WINDOW */
 KEY(MOE_STEP,           "interleave_moe_layer_step",        "interleave_moe_layer_step", NEUTRAL,  0, 1)
 KEY(MOE_LAYERS,         NULL,                               "moe_layers",                NEUTRAL, -1, -1) /* numbers of layers with experts */
 KEY(YARN_LOG,           "rope.scaling.yarn_log_multiplier", "rope.mscale_all_dim",       NEUTRAL,  0, 0)
@@ -69,10 +69,10 @@ KEY(ROTATES,            NULL,                               "no_rope_layers",   
 KEY(QK_NORM,            NULL,                               "use_qk_norm",               NEUTRAL,  0, 0)
 KEY(ROTARY_DIM,         NULL,                               "rotary_dim",                NEUTRAL,  0, 0)
 KEY(LAYER_KINDS,        NULL,                               "attn_type_list",            NEUTRAL,  1, 1)
-KEY(RECURRENT,          "attention.recurrent_layers",       "layer_types",               NEUTRAL,  0, 0) /* keys_hf.c: a flag for each */
+KEY(RECURRENT,          "attention.recurrent_layers",       "layer_types",               NEUTRAL,  0, 0) /* keys_hf.c: a flag for each layer */
 KEY(FULL_INTERVAL,      "full_attention_interval",          "full_attention_interval",   NEUTRAL,  0, 1)
 KEY(SHORT_CONV,         "shortconv.l_cache",                "conv_L_cache",              NEUTRAL,  0, 0)
-KEY(FF_ADJUST,          NULL,                               "block_auto_adjust_ff_dim",  NEUTRAL,  0, 0) /* part of FF, like the next two */
+KEY(FF_ADJUST,          NULL,                               "block_auto_adjust_ff_dim",  NEUTRAL,  0, 0) /* read with FF, like the next two */
 KEY(FF_TIMES,           NULL,                               "block_ffn_dim_multiplier",  HARMLESS, 0, 0)
 KEY(FF_MULTIPLE,        NULL,                               "block_multiple_of",         HARMLESS, 0, 0)
 KEY(STATE_CONV,         "ssm.conv_kernel",                  "linear_conv_kernel_dim|mamba_d_conv", NEUTRAL,  0, 0)
@@ -93,16 +93,16 @@ KEY(EXPERT_GROUPS,      "expert_group_count",               "n_group",          
 KEY(EXPERT_GROUPS_USED, "expert_group_used_count",          "topk_group",                NEUTRAL,  0, 1)
 KEY(Q_LORA,             "attention.q_lora_rank",            "q_lora_rank",               NEUTRAL,  0, 0)
 KEY(KV_LORA,            "attention.kv_lora_rank",           "kv_lora_rank",              NEUTRAL,  0, 0)
-KEY(K_MLA,              "attention.key_length_mla",         "qk_nope_head_dim",          NEUTRAL,  0, 0) /* plus the rotated columns */
+KEY(K_MLA,              "attention.key_length_mla",         "qk_nope_head_dim",          NEUTRAL,  0, 0) /* config.json: without the rotated columns */
 KEY(V_MLA,              "attention.value_length_mla",       "v_head_dim",                NEUTRAL,  0, 0)
 KEY(ATTN_CAP,           "attn_logit_softcapping",           "attn_logit_softcapping",    NEUTRAL,  0, 0)
 KEY(LOGIT_CAP,          "final_logit_softcapping",          "final_logit_softcapping",   NEUTRAL,  0, 0)
 KEY(CAUSAL,              "attention.causal",                 "causal|is_causal",          NEUTRAL,  1, 1)
 KEY(BIDIRECTIONAL,      NULL,                               "use_bidirectional_attention", NEUTRAL, 0, 0)
 KEY(DECODER,             NULL,                               "is_decoder",                HARMLESS, 0, 0) /* encoders read it; other models are decoders */
-KEY(FIRST_POSITION,      NULL,                               "pad_token_id",              HARMLESS, 0, 0) /* RoBERTa: plus 1 */
-KEY(HEAD_POOLING,        "classifier.pooling_type",          "classifier_pooling",        HARMLESS, 0, 0) /* without a classification head */
-KEY(LAYER_EPS,           "attention.layer_norm_epsilon",     "norm_eps|layer_norm_eps|layer_norm_epsilon", HARMLESS, 0, 0) /* without LayerNorm */
+KEY(FIRST_POSITION,      NULL,                               "pad_token_id",              HARMLESS, 0, 0) /* RoBERTa: the row of position 0 is pad_token_id + 1 */
+KEY(HEAD_POOLING,        "classifier.pooling_type",          "classifier_pooling",        HARMLESS, 0, 0) /* read only with a classification head */
+KEY(LAYER_EPS,           "attention.layer_norm_epsilon",     "norm_eps|layer_norm_eps|layer_norm_epsilon", HARMLESS, 0, 0) /* read only with LayerNorm */
 
 /* effects that no architecture here has */
 KEY(PARALLEL,            "use_parallel_residual",            "parallel_block",            NEUTRAL,  0, 0)
@@ -151,7 +151,7 @@ KEY(HAS_POSITIONS,      NULL,                               "use_pos_enc",      
 KEY(VOCAB,              "vocab_size",                       "vocab_size",                HARMLESS, 0, 0) /* rows of token_embd */
 KEY(LAYOUT,             "tensor_data_layout",               NULL,                        HARMLESS, 0, 0) /* informational */
 KEY(POOLING,            "pooling_type",                     NULL,                        HARMLESS, 0, 0) /* the caller chooses the pooling */
-KEY(LABELS,             "classifier.output_labels",         NULL,                        HARMLESS, 0, 0) /* read with scores */
+KEY(LABELS,             "classifier.output_labels",         NULL,                        HARMLESS, 0, 0) /* read if the model outputs scores */
 KEY(HEAD_DIM,           "attention.head_dim",               NULL,                        HARMLESS, 0, 0) /* Ollama's; compared with K_LENGTH */
 KEY(NORM_TOP_K,         "norm_top_k_prob",                  NULL,                        HARMLESS, 0, 0) /* Ollama's; compared with EXPERT_NORM */
 KEY(UNIT_LENGTH,        "normalize_embeddings",             NULL,                        HARMLESS, 0, 0) /* Ollama's; an option of the caller */
@@ -163,10 +163,10 @@ KEY(DENSE_2_IN,         "dense_2_feat_in",                  NULL,               
 KEY(DENSE_2_OUT,        "dense_2_feat_out",                 NULL,                        HARMLESS, 0, 0)
 KEY(DENSE_3_IN,         "dense_3_feat_in",                  NULL,                        HARMLESS, 0, 0)
 KEY(DENSE_3_OUT,        "dense_3_feat_out",                 NULL,                        HARMLESS, 0, 0)
-KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* informational; hybrids read it: whether RoPE is used */
+KEY(FINETUNED,          "rope.scaling.finetuned",           "rope.finetuned",            HARMLESS, 0, 0) /* informational; hybrids read it: true if the model has RoPE */
 KEY(SECTIONS,           "rope.dimension_sections",          "rope.mrope_section|rope.mrope_interleaved", HARMLESS, 0, 0) /* text has one position in all sections */
 KEY(ROTATING,           NULL,                               "qk_rope_head_dim",          HARMLESS, 0, 0) /* read with ROPE_DIM */
-KEY(QK_HEAD,            NULL,                               "qk_head_dim",               HARMLESS, 0, 0) /* the sum of its parts */
+KEY(QK_HEAD,            NULL,                               "qk_head_dim",               HARMLESS, 0, 0) /* qk_nope_head_dim + qk_rope_head_dim */
 KEY(TOP_K_METHOD,       NULL,                               "topk_method",               HARMLESS, 0, 0) /* read with EXPERT_GROUPS */
 KEY(K_IS_V,             NULL,                               "attention_k_eq_v",          HARMLESS, 0, 0) /* read with HEADS_KV_FULL; a property of the tensors */
 KEY(HAS_EXPERTS,        NULL,                               "enable_moe_block",          HARMLESS, 0, 0) /* read with EXPERTS */
@@ -188,13 +188,13 @@ KEY(BIASES,             NULL,                               "attention_bias|mlp_
                                                             "classifier_bias|decoder_bias|qkv_proj_bias|mlp_fc1_bias|mlp_fc2_bias", HARMLESS, 0, 0) /* a property of the tensors */
 KEY(TIED,               NULL,                               "tie_word_embeddings|tie_embedding", HARMLESS, 0, 0) /* a property of the tensors */
 KEY(ACTIVATION,          "hidden_activation",                "hidden_act|hidden_activation|activation_function", HARMLESS, 0, 0) /* read, or compared with arch.expect */
-KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* found the architecture */
-KEY(STORED,             NULL,                               "torch_dtype|dtype|quantization_config|quantization|compression_config", HARMLESS, 0, 0) /* types of tensors; hf/quant.c reads it */
-KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|cls_token_id|sep_token_id", HARMLESS, 0, 0) /* the tokenizer's */
+KEY(CLASS,              NULL,                               "architectures|model_type",  HARMLESS, 0, 0) /* selects the architecture */
+KEY(STORED,             NULL,                               "torch_dtype|dtype|quantization_config|quantization|compression_config", HARMLESS, 0, 0) /* storage of tensors; hf/quant.c reads it */
+KEY(TOKENS,             NULL,                               "bos_token_id|eos_token_id|cls_token_id|sep_token_id", HARMLESS, 0, 0) /* tokens; read from the tokenizer */
 KEY(REPEATED,           NULL,                               "experts_per_token|initial_context_length|sliding_window_size|block_dim|conv_dim|conv_dim_out|num_heads|block_norm_eps|theta|"
                                                             "full_attn_idxs", HARMLESS, 0, 0) /* keys_hf_lists.c compares it with layer_types */
 KEY(DENSE_WIDTH,        NULL,                               "mlp_intermediate_size",     HARMLESS, 0, 0) /* MiniMax M2 has no dense layers; a size of tensors */
-KEY(MORE_TOKENS,        NULL,                               "use_mtp|num_mtp_modules|mtp_transformer_layers|shared_moe_mode", HARMLESS, 0, 0) /* of layers that are not loaded, and of shared experts, whose number is in another member */
+KEY(MORE_TOKENS,        NULL,                               "use_mtp|num_mtp_modules|mtp_transformer_layers|shared_moe_mode", HARMLESS, 0, 0) /* about MTP layers, which are not loaded, and shared experts, whose number is another member */
 KEY(WRITER,             NULL,                               "transformers_version|_name_or_path|_commit_hash|auto_map|custom_pipelines|tokenizer_class|_attn_implementation|"
                                                             "attn_implementation|_attn_implementation_autoset|_attn_implementation_internal|_experts_implementation|"
                                                             "unsloth_fixed|unsloth_version|unsloth_optimized|transformers.js_config|is_llama_config|for_llm_compressor|"
@@ -214,7 +214,7 @@ KEY(CALLER,             NULL,                               "use_cache|output_ro
                                                             "reference_compile|repad_logits_with_grad|pad_vocab_size_multiple|output_past|torchscript|use_return_dict|"
                                                             "tie_encoder_decoder|cross_attention_hidden_size|decoder_start_token_id|prefix|num_labels|"
                                                             "reorder_and_upcast_attn|summary_type|summary_use_proj|summary_activation|summary_proj_to_labels|"
-                                                            "task_specific_params", HARMLESS, 0, 0) /* of the class, for its caller */
+                                                            "task_specific_params", HARMLESS, 0, 0) /* options of transformers */
 KEY(SAMPLING,           NULL,                               "max_length|min_length|do_sample|early_stopping|num_beams|num_beam_groups|diversity_penalty|temperature|top_k|top_p|"
                                                             "typical_p|repetition_penalty|length_penalty|no_repeat_ngram_size|encoder_no_repeat_ngram_size|"
-                                                            "num_return_sequences|output_scores|return_dict_in_generate|remove_invalid_values", HARMLESS, 0, 0) /* older versions wrote them all; generation_config.json counts */
+                                                            "num_return_sequences|output_scores|return_dict_in_generate|remove_invalid_values", HARMLESS, 0, 0) /* written by older versions; generation_config.json is used instead */

@@ -21,7 +21,7 @@ struct key_row {
 extern const struct key_row arch_key_rows[ARCH_KEYS];
 
 enum { KEY_NAME = 128 };      /* bytes of a name */
-#define KEY_SCALAR UINT64_MAX /* in the place of an index: the value must not be a list */
+#define KEY_SCALAR UINT64_MAX /* as an index: the value must not be a list */
 enum key_kind { KEY_ABSENT, KEY_NUMBER, KEY_FLAG, KEY_TEXT };
 struct key_found {
 	enum key_kind kind; /* of the value, or of the elements of a list */
@@ -37,8 +37,8 @@ struct key_seen {
 	const void *value; /* for arch_keys_kind.show */
 };
 
-/* The keys of one checkpoint, borrowed.  A value of the wrong kind is INFER_EFORMAT, which names
- * the key. Values are read only of keys that are present (arr). */
+/* The keys of one checkpoint, borrowed. Reading a value of the wrong kind returns INFER_EFORMAT,
+ * which names the key. Only keys that are present (arr) may be read. */
 struct arch;
 struct arch_keys {
 	const struct arch_keys_kind *kind;
@@ -47,14 +47,14 @@ struct arch_keys {
 	const struct json *config; /* of arch_keys_hf */
 };
 struct arch_keys_kind {
-	/* Write the name of key, as the checkpoint spells it, for messages. */
+	/* Write the name that the key has in the checkpoint, for messages. */
 	void (*name)(const struct arch_keys *k, enum arch_key key, char out[KEY_NAME]);
 	/* Return the kind and number of values of a key; KEY_ABSENT: it is absent. */
 	struct key_found (*arr)(const struct arch_keys *k, enum arch_key key);
 	/* Read integer i of a list, or the value itself if it is not a list. */
 	int (*whole)(const struct arch_keys *k, enum arch_key key, uint64_t i, int64_t *v,
 	             infer_error *err);
-	/* Read a number like whole, rounded to float32; i may be KEY_SCALAR. */
+	/* Like whole, but read any number, rounded to float32; i may be KEY_SCALAR. */
 	int (*real)(const struct arch_keys *k, enum arch_key key, uint64_t i, double *v,
 	            infer_error *err);
 	/* Read true or false, or a string. */
@@ -96,6 +96,6 @@ static inline struct json arch_json_int(int64_t i)
 /* Return the quantile of the standard normal distribution: x with P(X <= x) = p.  -inf if p is 0,
  * NaN if p >= 1. */
 double arch_keys_quantile(double p);
-/* Return the keys of config.json, an object, of a class in a->hf. */
+/* Return the keys of a config.json whose class is one of a->hf. */
 struct arch_keys arch_keys_hf(const struct json *config, const struct arch *a);
 #endif

@@ -21,8 +21,8 @@ static int check_same(struct arch_reader *r, enum arch_key key, double expected,
 	                                       x, expected);
 }
 
-/* Check keys that repeat others: those of other writers, and the RoPE parameters of layers with a
- * window in architectures that have one RoPE table. */
+/* Check keys that repeat others: those of other converters, and RoPE parameters of windowed layers
+ * in architectures with one RoPE table. */
 static int check_repeated(const struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	if (h->window && !r->read[K_ROPE_BASE_SWA])

@@ -5,7 +5,7 @@
  *   ROPE_DIM      head_dim * partial_rotary_factor
  *   ATTN_SCALE    Gemma: 1 / sqrt(query_pre_attn_scalar)
  *   ROPE_ATTN     attention_factor of longrope;  YARN_ATTN: of yarn
- *   EXPERT_GATING scoring_func as the number of GGUF files
+ *   EXPERT_GATING scoring_func as its number in GGUF files
  *   CUTS          the normal quantile of activation_sparsity_pattern
  *   LOW_FACTOR    partial_rotary_factor of "proportional"
  *   WINDOW        absent if use_sliding_window is false
@@ -92,7 +92,7 @@ static int64_t head_dim(const struct arch_keys *k)
 	               : 0;
 }
 
-/* Multiply by the number of heads. */
+/* Compute STATE_O: the head size v times the number of heads. */
 static const struct json *state_width(const struct arch_keys *k, const struct json *v,
                                       struct json *room)
 {

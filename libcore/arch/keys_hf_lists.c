@@ -41,7 +41,7 @@ static int check_by_layer(const struct arch_keys *k, infer_error *err)
 	               : INFER_OK;
 }
 
-/* Check that time_step_limit does not limit: from 0 to infinity, which JSON has no number for. */
+/* Check that time_step_limit is 0 to infinity, which JSON cannot write as a number: no limit. */
 static int check_limit(const struct arch_keys *k, infer_error *err)
 {
 	const struct json *v = not_null(json_get(k->config, "time_step_limit")),
@@ -70,7 +70,7 @@ static int check_ffn_kinds(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* members that must equal another */
+/* members that must equal another member */
 static const struct {
 	const char *name, *of;
 } repeated[] = {
@@ -174,7 +174,7 @@ static int check_kinds(const struct arch_keys *k, infer_error *err)
 enum member_type { A_FLAG, A_NUMBER, A_LIST, AN_OBJECT };
 static const char *const member_types[] = { "true or false", "a number", "a list", "an object" };
 
-/* kinds of members that are read only with others, or compared only */
+/* required JSON kinds of members that are only read with others, or only compared */
 static const struct {
 	const char *name;
 	enum member_type type;
@@ -231,7 +231,7 @@ static int check_types(const struct arch_keys *k, infer_error *err)
 	return INFER_OK;
 }
 
-/* Check topk_method, how experts are chosen. */
+/* Check topk_method: the way in which experts are chosen. */
 static int check_choice(const struct arch_keys *k, infer_error *err)
 {
 	const struct json *v = not_null(json_get(k->config, "topk_method"));

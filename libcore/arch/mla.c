@@ -2,8 +2,8 @@
  * compressed KV from which K and V of all heads are made, and the rotated columns of K that all
  * heads share.
  *
- * Any number of rows uses the absorbed form, so that sums have one order: the query of each head is
- * multiplied by its W_K_B and attends to the compressed KV itself. The result of attention is a
+ * Prefill and decode use the absorbed form, so that both sum in one order: the query of each head
+ * is multiplied by its W_K_B and attends to the compressed KV itself. The result of attention is a
  * compressed V for each head, which W_V_B turns into V. DeepSeek-AI 2024, arXiv:2405.04434, section
  * 2.1 */
 #include "arch/arch.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* RMSNorm of the first columns; first 0: of all. */
+/* Append an RMSNorm of the first `first` columns; 0: of all. */
 static int32_t norm_first(struct graph *g, const infer_model *m, int32_t w, int32_t x, int first)
 {
 	struct graph_node n = graph_node_of(GRAPH_NORM);
@@ -112,8 +112,8 @@ static void transpose_elements(unsigned char *to, const unsigned char *from, int
 			       size);
 }
 
-/* Make W_K_B: the rows of K of each head, transposed. In the type of the tensor if its blocks are
- * single elements, else in F32. */
+/* Make W_K_B: the rows of K of each head, transposed. Its type is that of t if t has no blocks of
+ * several elements, else F32. */
 static int transpose_keys(infer_model *m, const struct infer_tensor *t, const struct weight *both,
                           struct weight *keys, infer_error *err)
 {

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* weights and nodes searched for an equal order: about one layer */
+/* weights and nodes searched for an equal act-order: about one layer */
 enum { NEAR = 32 };
 
 static int check_permutation(const struct infer_tensor *t, infer_error *err)
@@ -34,7 +34,7 @@ static int check_permutation(const struct infer_tensor *t, infer_error *err)
 	                               (int)o->name.len, o->name.at, (long long)i, at[i]);
 }
 
-/* Return a bound weight that is the same order, or -1. */
+/* Return a bound act-order equal to o, or -1. */
 static int32_t find_order(const infer_model *m, const struct infer_tensor *o)
 {
 	for (int32_t i = m->n_weights - 1; i >= 0 && i >= m->n_weights - NEAR; i--) {

@@ -1,12 +1,11 @@
-/* arch/read_heads.c - readers of keys about heads that differ by layer, about layers that differ,
- * and about MLA. */
+/* arch/read_heads.c - readers of keys that differ by layer, and of those of MLA. */
 #include "arch/arch.h"
 #include "base/err.h"
 #include "base/fmath.h"
 
 #include <math.h>
 
-/* Read the number of KV heads of layers without a window, if it has a key of its own. */
+/* Read the number of KV heads of layers without a window, if it has its own key. */
 static int read_full_heads(struct arch_reader *r, struct arch_hparam *h, infer_error *err)
 {
 	int32_t full = 0;
@@ -79,7 +78,7 @@ int arch_read_altup(struct arch_hparam *h, struct arch_reader *r, infer_error *e
 	return arch_key_i32(r, K_STREAM_SCALE, &scale, 1, 1, err);
 }
 
-/* Read the sizes of heads. Older files have them in the keys of the cache. */
+/* Read k_head and v_head. In older files they are K_LENGTH and V_LENGTH. */
 static int read_mla_heads(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int absorbed = arch_key_look(r, K_K_MLA).kind != KEY_ABSENT;
@@ -103,8 +102,8 @@ static int read_mla_heads(struct arch_hparam *h, struct arch_reader *r, infer_er
 	return INFER_OK;
 }
 
-/* Compute the scale of scores: it has the square of YaRN's factor for the whole head, so cos and
- * sin do not. GGUF files have mscale_all_dim / 10. */
+/* Compute the attention scale. It includes YaRN's factor squared, for all columns of a head, so cos
+ * and sin do not. YARN_LOG is mscale_all_dim / 10. */
 static int read_mla_scale(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	struct arch_rope *p = &h->rope[0];

@@ -25,7 +25,7 @@ static void scale_yarn(const struct arch_rope *p, struct backend_rope *r, double
 
 	for (int i = 0; i < r->half; i++) {
 		double t = (i - lo) / fmax(0.001, hi - lo);
-		double keep = (1 - fmin(1, fmax(0, t))) * p->ext_factor; /* 1: left alone */
+		double keep = (1 - fmin(1, fmax(0, t))) * p->ext_factor; /* 1: unchanged */
 		freq[i] = freq[i] / p->factor * (1 - keep) + freq[i] * keep;
 	}
 	if (p->yarn_attn_factor > 0)

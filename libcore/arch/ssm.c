@@ -2,7 +2,7 @@
  * arXiv:2405.21060 */
 #include "arch/arch.h"
 
-/* Append the norm of each group of channels of silu(gate) * y. */
+/* Append norm(silu(gate) * y), by group of channels. */
 static int32_t gate_then_norm(struct graph *g, const infer_model *m, int layer, int32_t y,
                               int32_t gate)
 {

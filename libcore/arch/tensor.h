@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include "arch/dims.h"
 
-/* whose names and row orders a file has */
+/* the convention of a file's tensor names and row orders */
 enum arch_naming { ARCH_GGUF, ARCH_HF };
-/* tensors by what they are for: global ones, then those of a layer */
+/* roles of tensors: global ones, then those of a layer */
 enum arch_slot {
 	W_END,
 	W_TOKEN_EMBD,
@@ -47,7 +47,7 @@ enum arch_slot {
 	W_Q_NORM,
 	W_K_NORM,
 	W_SINKS,
-	W_Q_A, /* MLA: LoRA of Q, compressed KV, and what makes K and V of it */
+	W_Q_A, /* MLA: LoRA of Q, the compressed KV, its projections to K and V */
 	W_Q_A_NORM,
 	W_Q_B,
 	W_KV_A,
@@ -56,7 +56,7 @@ enum arch_slot {
 	W_KV_A_NORM,
 	W_K_B,
 	W_V_B,
-	W_KV_B, /* both in one, in older files: arch_split_kv_b */
+	W_KV_B, /* W_K_B and W_V_B in one (older files): arch_split_kv_b */
 	W_ATTN_POST_NORM,
 	W_ATTN_POST_NORM_BIAS,
 	W_FFN_NORM,
@@ -67,8 +67,8 @@ enum arch_slot {
 	W_UP_BIAS,
 	W_DOWN_BIAS,
 	W_FFN_POST_NORM,
-	W_MLP_POST_NORM, /* experts in parallel with a dense FFN: its norm, then theirs */
-	W_MOE_NORM,
+	W_MLP_POST_NORM, /* experts in parallel with a dense FFN: norm after the FFN */
+	W_MOE_NORM,      /* before and after the experts */
 	W_MOE_POST_NORM,
 	W_ROUTER_NORM, /* norm of the router's input */
 	W_EXPERT_SCALE,
@@ -100,7 +100,7 @@ enum arch_slot {
 	W_DOWN_SHARED,
 	W_STATE_GATE, /* recurrent layers */
 	W_STATE_QKV,
-	W_STATE_BETA_DECAY, /* W_STATE_BETA and W_STATE_DECAY in one, by k head */
+	W_STATE_BETA_DECAY, /* W_STATE_BETA and W_STATE_DECAY in one tensor, by k head */
 	W_STATE_BETA,
 	W_STATE_DECAY,
 	W_STATE_CONV,
@@ -129,7 +129,7 @@ enum arch_need {
 	ARCH_Q_DIRECT,   /* MLA without LoRA of Q */
 	ARCH_Q_LORA,     /* MLA with LoRA of Q */
 	ARCH_OWN_KV,     /* layers that do not read K and V of another layer */
-	ARCH_OWN_V,      /* the same, if they have a window; else allowed, as V may be K */
+	ARCH_OWN_V,      /* as OWN_KV, but optional in layers without a window */
 	ARCH_LAYER_EMBD, /* with per-layer embeddings */
 	ARCH_NOT_FIRST   /* all layers but the first */
 };
@@ -139,7 +139,7 @@ enum arch_transform {
 	T_NONE,
 	T_PLUS1, /* x + 1 */
 	T_GAIN,  /* T_PLUS1 if arch.less_one, else T_NONE: arch_transform_of */
-	T_PAIRS, /* row i d/2 + m of a head of d rows becomes row 2m + i: arch_transform_of */
+	T_PAIRS, /* row i * d/2 + m of a head of d rows becomes row 2m + i: arch_transform_of */
 	T_ROWS,  /* drop the first arch_hparam.first_position rows */
 	T_STACK, /* concatenate the tensors of all experts */
 	/* transpose each expert, then take T_EVEN: rows 0, 2, 4 ...; T_ODD: rows 1, 3, 5 ...;
@@ -148,7 +148,8 @@ enum arch_transform {
 	T_ODD,
 	T_TURN,
 	T_NEG_EXP, /* -e^x */
-	/* from rows q, k, v, z of each k head: all q, then all k, then all v; T_BY_HEAD_Z: all z */
+	/* split rows stored as q, k, v, z of each k head. T_BY_HEAD: all q, then all k, then all v;
+	 * T_BY_HEAD_Z: all z */
 	T_BY_HEAD,
 	T_BY_HEAD_Z,
 	/* Reorder heads of V from grouped by k head (all heads of k head 0 first) to tiled (one
@@ -159,13 +160,13 @@ enum arch_transform {
 	T_TILED_COLS,
 	T_TILED_NEG_EXP
 };
-/* A tensor of an architecture.  gguf NULL: the architecture does not have it, though the row that
- * it is like does.  Rows of one name are parts of one tensor, in the order of their slots. */
+/* A tensor of an architecture. gguf NULL: the architecture does not have it, though its `like` row
+ * does.  Rows of one name are parts of one tensor, in the order of their slots. */
 struct arch_tensor {
 	int slot;
 	const char *gguf; /* global: the whole name; of a layer: the part after "blk.N." */
-	/* the same in checkpoints of Hugging Face; %d: number of the expert.  [1]: another
-	 * spelling. NULL: none; the tensor is made from config.json, or no checkpoint has it */
+	/* the same in Hugging Face checkpoints; %d: number of the expert. [1]: an alternative name.
+	 * NULL: none; the tensor is made from config.json, or no checkpoint has it */
 	const char *hf[2];
 	uint8_t shape[3]; /* enum arch_dim, ne[0] first */
 	uint8_t need;     /* enum arch_need */

@@ -1,14 +1,14 @@
-/* arch/tensor_list.h - tensors in groups.  A row in models/ names the groups that it adds to those of the row it is like.
+/* arch/tensor_list.h - tensors in groups.  A row in models/ names the groups that it adds to those of its `like` row.
  *
  * GROUP(name) ... END_GROUP
- * TENSOR(slot, GGUF name, Hugging Face name, another spelling, ne[0], ne[1], ne[2], need, how): a struct arch_tensor (tensor.h)
- * GONE(slot): the architecture does not have the tensor, though the row it is like does */
+ * TENSOR(slot, GGUF name, Hugging Face name, alternative name, ne[0], ne[1], ne[2], need, how): a struct arch_tensor (tensor.h)
+ * GONE(slot): the architecture does not have the tensor, though its `like` row does */
 
-/* the base row, and so all architectures */
+/* the base row: all architectures inherit it */
 GROUP(base)
 TENSOR(TOKEN_EMBD,       "token_embd.weight",          "model.embed_tokens.weight",           NULL, EMBD, VOCAB, END,           MUST, NONE)
 TENSOR(OUTPUT_NORM,      "output_norm.weight",         "model.norm.weight",                   NULL, EMBD, END, END,             MUST, GAIN)
-TENSOR(OUTPUT,           "output.weight",              "lm_head.weight",                      NULL, EMBD, VOCAB, END,           MAY, NONE) /* else token_embd */
+TENSOR(OUTPUT,           "output.weight",              "lm_head.weight",                      NULL, EMBD, VOCAB, END,           MAY, NONE) /* if absent, token_embd */
 TENSOR(OUTPUT_BIAS,      "output.bias",                NULL,                                  NULL, VOCAB, END, END,            MAY, NONE)
 TENSOR(ROPE_FREQS,       "rope_freqs.weight",          NULL,                                  NULL, HALF_ROT, END, END,         MAY, NONE)
 TENSOR(ROPE_LONG,        "rope_factors_long.weight",   NULL,                                  NULL, HALF_ROT, END, END,         MAY, NONE)
@@ -41,8 +41,8 @@ TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "block_sparse_moe.experts
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "block_sparse_moe.experts.%d.w2.weight", "mlp.experts.%d.down_proj.weight", EXPERT_FF, EMBD, EXPERTS, EXPERTS, STACK)
 END_GROUP
 
-/* norms: of each head of Q and K, required or optional; of all heads together; after the branches, with the names of Gemma
- * and of GLM; before the FFN, with other names */
+/* norms. head, some_head: of each head of Q and K, required or optional; row: of all heads together; post, post_glm: of
+ * the outputs of attention and FFN; ffn: before the FFN, under other names */
 GROUP(head_norms)
 TENSOR(Q_NORM,           "attn_q_norm.weight",         "self_attn.q_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
 TENSOR(K_NORM,           "attn_k_norm.weight",         "self_attn.k_norm.weight",             NULL, HEAD, END, END,             ATTENDS, GAIN)
@@ -70,7 +70,7 @@ END_GROUP
 GROUP(pre_ffn_norm)
 TENSOR(FFN_NORM,         "ffn_norm.weight",            "pre_feedforward_layernorm.weight",    NULL, EMBD, END, END,             MUST, GAIN)
 END_GROUP
-GROUP(ffn_norm_named_post) /* it is before the FFN all the same */
+GROUP(ffn_norm_named_post) /* applied before the FFN, despite its name */
 TENSOR(FFN_NORM,         "post_attention_norm.weight", "post_attention_layernorm.weight",     NULL, EMBD, END, END,             MUST, GAIN)
 END_GROUP
 
@@ -85,13 +85,14 @@ TENSOR(GATE,             "ffn_up.weight",              "mlp.gate_up_proj.weight"
 TENSOR(UP,               "ffn_up.weight",              "mlp.gate_up_proj.weight",             NULL, EMBD, FF, END,              MUST, NONE)
 END_GROUP
 
-/* experts in one tensor of a checkpoint; the selection bias, required or optional */
+/* all experts of a layer in one Hugging Face tensor; pick_bias, some_pick_bias: the selection bias, required or
+ * optional */
 GROUP(fused_experts)
 TENSOR(GATE_EXPS,        "ffn_gate_exps.weight",       "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
 END_GROUP
-GROUP(joined_experts) /* in both kinds of files */
+GROUP(joined_experts) /* gate and up in one tensor, in GGUF files too */
 TENSOR(GATE_EXPS,        "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(UP_EXPS,          "ffn_gate_up_exps.weight",    "mlp.experts.gate_up_proj",            NULL, EMBD, EXPERT_FF, EXPERTS,   EXPERTS, NONE)
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "mlp.experts.down_proj",               NULL, EXPERT_FF, EMBD, EXPERTS,   EXPERTS, NONE)
@@ -115,7 +116,7 @@ TENSOR(GATE_EXPS_BIAS,   "ffn_gate_exps.bias",         "mlp.experts.gate_up_proj
 TENSOR(UP_EXPS_BIAS,     "ffn_up_exps.bias",           "mlp.experts.gate_up_proj_bias",       NULL, EXPERT_FF, EXPERTS, END,    MUST, ODD)
 TENSOR(DOWN_EXPS_BIAS,   "ffn_down_exps.bias",         "mlp.experts.down_proj_bias",          NULL, EMBD, EXPERTS, END,         MUST, NONE)
 END_GROUP
-GROUP(llama4_experts) /* with dense layers between them */
+GROUP(llama4_experts) /* in some layers; the others are dense */
 TENSOR(GATE,             "ffn_gate.weight",            "feed_forward.gate_proj.weight",       NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(UP,               "ffn_up.weight",              "feed_forward.up_proj.weight",         NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(DOWN,             "ffn_down.weight",            "feed_forward.down_proj.weight",       NULL, FF, EMBD, END,              DENSE, NONE)
@@ -198,14 +199,14 @@ TENSOR(STATE_NORM,       "ssm_norm.weight",            "mamba.norm.weight",     
 TENSOR(STATE_OUT,        "ssm_out.weight",             "mamba.out_proj.weight",               NULL, STATE_O, EMBD, END,         RECURRENT, NONE)
 END_GROUP
 
-/* the shared expert is the whole FFN if there are no experts */
+/* the shared expert is the whole FFN in models without experts */
 GROUP(shared_mlp)
 TENSOR(GATE,             "ffn_gate.weight",            "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(UP,               "ffn_up.weight",              "shared_mlp.input_linear.weight",      NULL, EMBD, FF, END,              DENSE, NONE)
 TENSOR(DOWN,             "ffn_down.weight",            "shared_mlp.output_linear.weight",     NULL, FF, EMBD, END,              DENSE, NONE)
 END_GROUP
 
-/* Gemma 4: all models; experts in parallel with a dense FFN; per-layer embeddings */
+/* Gemma 4: tensors of all models; experts in parallel with a dense FFN; per-layer embeddings */
 GROUP(gemma4)
 TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             OWN_KV, NONE)
 TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             OWN_V, NONE)
@@ -236,7 +237,7 @@ TENSOR(INPUT_PROJ,       "proj.weight",                "per_layer_projection.wei
 TENSOR(INPUT_NORM,       "post_norm.weight",           "post_per_layer_input_norm.weight",    NULL, EMBD, END, END,              LAYER_EMBD, NONE)
 END_GROUP
 
-/* Gemma 3n: heads; AltUp; LAuReL */
+/* Gemma 3n: K, V and norms of heads; AltUp; LAuReL */
 GROUP(keeps)
 TENSOR(K,                "attn_k.weight",              "self_attn.k_proj.weight",             NULL, EMBD, KV_K, END,             OWN_KV, NONE)
 TENSOR(V,                "attn_v.weight",              "self_attn.v_proj.weight",             NULL, EMBD, KV_V, END,             OWN_KV, NONE)
@@ -258,7 +259,7 @@ TENSOR(LAUREL_OUT,       "laurel_r.weight",            "laurel.linear_right.weig
 TENSOR(LAUREL_NORM,      "laurel_post_norm.weight",    "laurel.post_laurel_norm.weight",      NULL, EMBD, END, END,              MUST, NONE)
 END_GROUP
 
-/* LFM 2: all layers, and those without experts; those with */
+/* LFM 2: all layers and dense FFNs; experts */
 GROUP(lfm2)
 TENSOR(OUTPUT_NORM,      "token_embd_norm.weight",     "model.embedding_norm.weight",         NULL, EMBD, END, END,              MUST, GAIN)
 TENSOR(ATTN_NORM,        "attn_norm.weight",           "operator_norm.weight",                NULL, EMBD, END, END,              MUST, GAIN)
@@ -283,7 +284,7 @@ TENSOR(UP_EXPS,          "ffn_up_exps.weight",         "feed_forward.experts.%d.
 TENSOR(DOWN_EXPS,        "ffn_down_exps.weight",       "feed_forward.experts.%d.w2.weight",   NULL, EXPERT_FF, EMBD, EXPERTS,    EXPERTS, STACK)
 END_GROUP
 
-/* classification head; projections to embeddings */
+/* classification head; dense layers from hidden state to embedding */
 GROUP(rank)
 TENSOR(RANK,             "cls.output.weight",        NULL, NULL, EMBD, RANKS, END,              MAY, NONE)
 END_GROUP
@@ -334,7 +335,7 @@ GONE(OUTPUT_NORM)
 GONE(GATE)
 GONE(GATE_BIAS)
 END_GROUP
-GROUP(nomic_bert) /* with RoPE; gated FFN; biases of norms only */
+GROUP(nomic_bert) /* RoPE, a gated FFN, biases on norms only */
 TENSOR(EMBD_NORM,        "token_embd_norm.weight",   "emb_ln.weight",                              NULL, EMBD, END, END,           MUST, NONE)
 TENSOR(EMBD_NORM_BIAS,   "token_embd_norm.bias",     "emb_ln.bias",                                NULL, EMBD, END, END,           MUST, NONE)
 TENSOR(Q,                "attn_qkv.weight",          "attn.Wqkv.weight",                           NULL, EMBD, Q, END,             MUST, NONE)

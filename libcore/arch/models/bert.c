@@ -13,7 +13,7 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
-/* In RoBERTa the rows of padding and of what precedes it are before that of position 0. */
+/* Return the row of position 0. In RoBERTa it is the row after that of the padding token. */
 static int64_t first_position(const struct arch_keys *k)
 {
 	const struct json *type = json_get(k->config, "model_type"),
@@ -26,7 +26,7 @@ static int64_t first_position(const struct arch_keys *k)
 	return pad ? pad->i + 1 : 2;
 }
 
-/* The context is the number of rows that remain, at most that of training. */
+/* The context is the number of rows from position 0 on, at most the trained ones. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

@@ -6,8 +6,8 @@
 
 extern const struct arch arch_llama;
 
-/* Weights are not normalised by default. The default gating is sigmoid if weights are normalised,
- * else softmax. */
+/* Router weights are not normalised by default. The default gating is sigmoid if weights are
+ * normalised, else softmax. */
 static int gating(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t number;
@@ -25,9 +25,9 @@ static int64_t size_of(const struct json *v)
 	return json_is(v, JSON_INT) && v->i > 0 && v->i < 1 << 20 ? v->i : 0;
 }
 
-/* MLA in its absorbed form: one head of K and V, the compressed KV with and without the rotated
- * columns. GGUF files have the size of a whole head where config.json has its unrotated columns,
- * and mscale_all_dim / 10. */
+/* Convert members to GGUF keys. These describe MLA in its absorbed form: one KV head; K is the
+ * compressed KV with the rotated columns, V without. K_MLA is a whole head (config.json: its
+ * unrotated columns), YARN_LOG is mscale_all_dim / 10. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

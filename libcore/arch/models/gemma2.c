@@ -6,8 +6,8 @@
 
 extern const struct arch arch_llama;
 
-/* The largest Gemma 2 and Gemma 3 scale scores by embedding / heads instead of the width of a
- * head. */
+/* Layers of the largest Gemma 2 and 3, whose attention scale is 1 / sqrt(n_embd / n_head) instead of
+ * 1 / sqrt(dk). */
 enum { LAYERS_27B = 46, LAYERS_27B_3 = 62 };
 
 int arch_read_gemma(struct arch_hparam *h, struct arch_reader *r, infer_error *err)

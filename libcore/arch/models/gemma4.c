@@ -22,8 +22,7 @@ static const struct json *by_layer(const struct arch_keys *k, const char *name)
 	return present(json_get(json_first(arch_keys_plain(k, K_BY_LAYER)), name));
 }
 
-/* In config.json head_dim is that of layers with a window, for which GGUF files have a key of its
- * own. */
+/* In config.json head_dim is that of windowed layers; GGUF files have another key for these. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

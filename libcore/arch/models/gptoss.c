@@ -5,8 +5,8 @@
 
 extern const struct arch arch_llama;
 
-/* GGUF files have no key for the limit of SwiGLU, nor for the bounds of YaRN, which this family
- * does not round. */
+/* GGUF files have no key for the SwiGLU limit, and none for YaRN's rounding: this family does not
+ * round. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	float gain = 1.702f;

@@ -5,7 +5,8 @@
 
 extern const struct arch arch_llama;
 
-/* The width of the FFN: 2/3 of the member, times a factor, rounded up to a multiple. */
+/* FFN width: 2/3 of intermediate_size * block_ffn_dim_multiplier, rounded up to
+ * block_multiple_of. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {

@@ -5,7 +5,7 @@
 
 extern const struct arch arch_llama;
 
-/* Refuse earlier models of MiniMax, which have a kind for each layer: 1 attends. */
+/* Refuse earlier MiniMax models: attn_type_list must be 1, attention, in all layers. */
 static int own(struct arch_hparam *h, struct arch_reader *r, infer_error *err)
 {
 	int32_t kind = 1, normed = 1;

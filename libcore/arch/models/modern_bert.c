@@ -21,8 +21,7 @@ static int encoder(struct arch_hparam *h, struct arch_reader *r, infer_error *er
 	return arch_key_encoder(r, h, 1, err);
 }
 
-/* The pooling of the head as the number of GGUF files; the default of the class is the first
- * row. */
+/* Convert the pooling of the head to its number in GGUF files; by default the first row. */
 static int member(const struct arch_keys *k, enum arch_key key, const struct json **v,
                   struct json *room)
 {
