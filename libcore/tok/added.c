@@ -1,6 +1,6 @@
 /* tok/added.c - find added tokens in a text: the automaton of Aho+ 1975 over the reversed tokens,
- * run from the end of the text to its start.  So its state at a byte gives the longest token that
- * begins there, in linear time, however long the tokens are. */
+ * run from the end of the text to its start.  The state at a byte gives the longest token that
+ * begins there.  Linear time, for tokens of any length. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "text/unicode.h"
@@ -14,7 +14,7 @@ static int is_added(const struct infer_tokenizer *t, uint32_t i)
 	       (t->kind[i] == TOK_USER || t->kind[i] == TOK_CONTROL || t->kind[i] == TOK_UNKNOWN);
 }
 
-/* Return the slot of the child of node `from` by byte c, or the empty slot for it. */
+/* Return the slot of the child of node `from` with byte c, or the empty slot to insert it. */
 static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer *t, uint32_t from,
                          unsigned char c)
 {
@@ -25,7 +25,8 @@ static uint32_t *slot_of(const struct tok_added *a, const struct infer_tokenizer
 	return &a->slot[j];
 }
 
-/* Return the node after `from` and byte c, along failure links if it has no such child. */
+/* Return the node that byte c leads to from node `at`, along failure links if `at` has no such
+ * child. */
 static inline uint32_t next_node(const struct tok_added *a, const struct infer_tokenizer *t,
                                  uint32_t at, unsigned char c)
 {
@@ -55,7 +56,8 @@ static void insert_entry(struct tok_added *a, const struct infer_tokenizer *t, u
 		a->node[at].user = (int32_t)i;
 }
 
-/* Return all nodes except the root by depth, so that a node follows its parent; NULL: no memory. */
+/* Return all nodes except the root, sorted by depth: a node follows its parent.  NULL: no
+ * memory. */
 static uint32_t *sort_by_depth(const struct tok_added *a)
 {
 	uint32_t most = 0, *order = mem_alloc(MEM_TOK, a->n, sizeof *order),
@@ -83,7 +85,8 @@ static uint32_t *sort_by_depth(const struct tok_added *a)
 	return order;
 }
 
-/* Set the failure links; a node whose string is not a token gets the result of its failure link. */
+/* Set the failure links.  A node whose string is not a token copies the tokens of its failure
+ * link. */
 static int set_fail_links(struct tok_added *a, const struct infer_tokenizer *t)
 {
 	uint32_t *order = sort_by_depth(a);
@@ -168,8 +171,8 @@ void tok_added_find(const struct tok_added *a, const struct infer_tokenizer *t, 
                     size_t n, const unsigned char *content, uint32_t flags, struct tok_ids *out)
 {
 	const int special = (flags & INFER_ENCODE_SPECIAL) != 0;
-	/* two states: one for control tokens, which cannot extend into content, and one for the
-	 * others */
+	/* any: automaton state for all tokens, reset in content, where control tokens must not
+	 * match; user: state for user-defined tokens */
 	uint32_t any = 0, user = 0;
 
 	for (size_t i = a->n > 1 ? n : 0; i--;) {
@@ -267,7 +270,7 @@ int tok_added_split(struct tok_run *r, const struct tok_added *a, struct tok_ids
 			TRY(fn(r, s + from, at - from, content ? content + from : NULL, !from,
 			       err));
 		tok_push(&r->ids, e->id);
-		/* white space absorbed by the token before may begin this one */
+		/* this token may begin with white space that the token before it absorbed */
 		if (end > from)
 			from = t->flag[e->id] & TOK_RSTRIP ? strip_right(s, n, end) : end;
 	}

@@ -1,5 +1,5 @@
-/* tok/again.h - encode many texts in the same memory: with bpe and spm, texts of at most `most`
- * bytes allocate nothing.  Confined; the tokenizer must outlive it. */
+/* tok/again.h - encode many texts in the same memory.  With BPE and SentencePiece BPE, texts of at
+ * most `most` bytes allocate nothing.  Confined; the tokenizer must outlive it. */
 #ifndef TOK_AGAIN_H
 #define TOK_AGAIN_H
 #include <infer/token.h>

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of their value, the
- * other 68 bytes in their order U+0100 ... U+0143. */
+/* The byte alphabet: 0x21-0x7E, 0xA1-0xAC and 0xAE-0xFF are the code points of the same value; the
+ * other 68 bytes, in ascending order, are U+0100 ... U+0143. */
 uint32_t tok_letter(unsigned char b)
 {
 	if ((b >= 0x21 && b <= 0x7e) || (b >= 0xa1 && b != 0xad))
@@ -30,7 +30,7 @@ static int byte_of(uint32_t cp)
 	return (int)(cp <= 0x20 ? cp : cp == 67 ? 0xad : cp - 33 + 0x7f);
 }
 
-/* True if the symbols of a word are code points, else bytes. */
+/* True if the symbols of a word are code points, false if they are bytes. */
 static int symbols_are_points(const struct infer_tokenizer *t) { return t->raw || t->letters; }
 
 /* True if the eight bytes of x are all in 0x21 ... 0x7e, which the alphabet maps to themselves. */
@@ -57,7 +57,7 @@ static size_t bpe_text(const struct infer_tokenizer *t, const char *piece, size_
 			at += r;
 			continue;
 		}
-		do { /* other letters take two bytes each */
+		do { /* other letters have two bytes each */
 			unsigned char c = (unsigned char)piece[at],
 				      d = at + 1 < n ? (unsigned char)piece[at + 1] : 0;
 			int b = c < 0x80 ? byte_of(c)
@@ -76,8 +76,7 @@ static size_t bpe_text(const struct infer_tokenizer *t, const char *piece, size_
 	return k;
 }
 
-/* Return the index of the first space after the first byte, between the halves of a merge; 0: none.
- * */
+/* Return the index of the space between the halves of a merge, after byte 0; 0: none. */
 static size_t find_space(const char *s, size_t n)
 {
 	const char *space = n > 2 ? memchr(s + 1, ' ', n - 2) : NULL;
@@ -85,8 +84,8 @@ static size_t find_space(const char *s, size_t n)
 	return space ? (size_t)(space - s) : 0;
 }
 
-/* Return the token of the concatenation of h[0] and h[1], or -1.  guess: the token after that of
- * the last merge, which it often is. */
+/* Return the token that is h[0] followed by h[1], or -1.  guess: token to try first, the one after
+ * the last merge's. */
 static int32_t find_joined(const struct infer_tokenizer *t, uint32_t guess, const struct tok_key *h,
                            struct buf *scratch)
 {
@@ -122,7 +121,7 @@ static void add_pair(struct tok_map *m, const uint64_t secret[3], const struct t
 		const struct tok_merge *old = &merge[(m->slot[j] & m->at) - 1];
 		if (!((m->slot[j] ^ hash) & ~m->at) && old->left == merge[i].left &&
 		    old->right == merge[i].right)
-			return; /* the first of equal merges counts */
+			return; /* keep the first of equal merges */
 	}
 	m->slot[j] = (hash & ~m->at) | (i + 1);
 }
@@ -193,8 +192,7 @@ static int read_merges(struct infer_tokenizer *t, struct tok_source *src, uint32
 		__builtin_prefetch(&t->pair.slot[tok_pair_hash(t->secret, l, r) & t->pair.mask], 1);
 	}
 	for (uint32_t i = from; i < to; i++)
-		if (is_plain_token(t,
-		                   (int32_t)t->merge[i].to)) /* text never becomes control tokens */
+		if (is_plain_token(t, (int32_t)t->merge[i].to)) /* no merge makes a control token */
 			add_pair(&t->pair, t->secret, t->merge, i);
 	return INFER_OK;
 }

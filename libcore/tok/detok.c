@@ -83,7 +83,7 @@ int infer_detok_put(infer_detok *d, int32_t id, const char **bytes, size_t *n, i
 	TRY(infer_token_bytes(d->t, id, d->flags, &s, &k, err));
 	drop_returned(d);
 	if (buf_reserve(&d->out, k)) {
-		d->out.bad = 0; /* the held bytes are intact */
+		d->out.bad = 0; /* the bytes held back are intact */
 		return err_set(err, INFER_ENOMEM, "no memory for %zu bytes of text", k);
 	}
 	buf_put(&d->out, s, k);

@@ -10,8 +10,8 @@
 
 #define KEY(x) "tokenizer.ggml." x
 
-/* Tokens that end generation in any file; those from EOT_FROM to EOT_TO end a turn, and
- * the first one found is used. */
+/* Tokens that end generation in any file; the first one found from EOT_FROM to EOT_TO is the token
+ * that ends a turn. */
 static const char *const eog_text[] = {
 	"<|eot_id|>",
 	"<|im_end|>",
@@ -85,7 +85,7 @@ static int check_strings(const infer_file *f, const struct infer_meta *m, const 
 	return INFER_OK;
 }
 
-/* Return the end of the bytes of an array's strings; there is at least one. */
+/* Return the end of the bytes of an array of at least one string. */
 static const char *end_of_strings(const infer_file *f, const struct infer_meta *m)
 {
 	struct infer_str s;
@@ -227,7 +227,7 @@ static int read_flags(struct infer_tokenizer *t, const infer_file *f, infer_erro
 	TRY(infer_meta_bool(f, KEY("add_space_prefix"), &t->add_space, NULL, err));
 	TRY(infer_meta_bool(f, KEY("remove_extra_whitespaces"), &t->squeeze, NULL, err));
 	TRY(infer_meta_bool(f, KEY("normalizer.lowercase"), &t->lower, NULL, err));
-	t->strip = t->lower; /* as in BertNormalizer if only one of them is given */
+	t->strip = t->lower; /* if only one is given, as in BertNormalizer */
 	return infer_meta_bool(f, KEY("normalizer.strip_accents"), &t->strip, NULL, err);
 }
 

@@ -1,4 +1,4 @@
-/* tok/key.h (private) - short byte strings as two words: hashed and compared without a branch on
+/* tok/key.h (private) - short byte strings as two words, hashed and compared without a branch on
  * their length.
  *
  * Pieces have all lengths from 1 to 16, so a loop or a switch over the length would be mispredicted
@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "tok/tok.h"
 
-/* lo, hi: the first 16 bytes, 0 after the last */
+/* lo, hi: the first 16 bytes, padded with 0 */
 struct tok_key {
 	const char *s;
 	size_t n;
@@ -33,7 +33,7 @@ static inline uint64_t tok_first(uint64_t x, size_t n) /* the first n bytes of x
 	return n ? x << (64 - 8 * n) >> (64 - 8 * n) : 0;
 }
 
-/* Load s[0 .. n) into two words without reading from `end` on. */
+/* Load s[0 .. n) into two words.  Reads no byte at or after `end`. */
 static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *lo, uint64_t *hi)
 {
 	if (end - s >= 16) {
@@ -47,10 +47,8 @@ static inline void tok_load(const char *s, size_t n, const char *end, uint64_t *
 	*hi = num_u64(b + 8);
 }
 
-/* Hash a key: its first 16 bytes; then 8 at a time, and the last 8 bytes again if some are left;
- * its size.  Folded
- * products with secret factors: as fast as a hash without a secret, and nobody can construct
- * colliding pieces. */
+/* Set *k and its hash: of the first 16 bytes, then 8 at a time (the last 8 may overlap), then the
+ * size.  Folded products with secret factors, so nobody can construct colliding pieces. */
 static inline void tok_key(const uint64_t secret[3], struct tok_key *k, const char *s, size_t n,
                            const char *end)
 {

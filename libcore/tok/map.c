@@ -23,13 +23,13 @@ int tok_map_new(struct tok_map *m, uint32_t n)
 	for (m->at = 1; m->at < n + 1; m->at = 2 * m->at + 1)
 		;
 	m->slot = mem_alloc(MEM_TOK, slots, sizeof *m->slot);
-	/* written at once, because a page that is read first is mapped twice */
+	/* write the pages now: a page that is read before it is written has two page faults */
 	if (m->slot)
 		memset(m->slot, 0, slots * sizeof *m->slot);
 	return m->slot ? INFER_OK : INFER_ENOMEM;
 }
 
-/* From the last to the first, so that of equal pieces the last one counts. */
+/* Pieces are added from the last to the first, so the last of equal pieces counts. */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3])
 {
 	enum { AHEAD = 16 };

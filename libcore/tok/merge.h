@@ -1,12 +1,12 @@
-/* tok/merge.h (private) - the loop of BPE and SentencePiece BPE: repeatedly merge the best pair of
- * neighbours, the leftmost of equal pairs first.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909,
+/* tok/merge.h (private) - the merges of BPE and SentencePiece BPE: repeatedly merge the best pair
+ * of neighbours, the leftmost of equal ones.  O(n log n).  Sennrich+ 2016, arXiv:1508.07909,
  * algorithm 1. */
 #ifndef TOK_MERGE_H
 #define TOK_MERGE_H
 #include <stddef.h>
 #include <stdint.h>
 
-/* at, len: bytes of the word */
+/* at, len: offset and length in the word */
 struct merge_sym {
 	uint32_t at, len;
 	int32_t id;
@@ -35,7 +35,7 @@ typedef uint32_t merge_rank(void *user, const struct merge_sym *l, const struct 
 
 /* Reserve n symbols in *m (NULL at first).  INFER_OK or INFER_ENOMEM */
 int merge_room(struct merge **m, size_t n);
-int merge_heap(struct merge *m, size_t n); /* the same for n pairs */
+int merge_heap(struct merge *m, size_t n); /* reserve n pairs of the heap */
 /* Merge until no pair merges.  INFER_OK or INFER_ENOMEM */
 int merge_run(struct merge *m, merge_rank *rank, void *user);
 void merge_free(struct merge *m);

@@ -9,7 +9,7 @@
 
 #define KEY(x) "tokenizer.infer." x
 
-/* bytes of a JSON text */
+/* most bytes of a JSON text */
 enum { TREE_MAX = 1 << 20 };
 
 static int pipe_nomem(const char *name, infer_error *err)
@@ -83,7 +83,7 @@ static int read_unknown(const struct infer_tokenizer *t, const struct json *o, c
 	TRY(jread_i64(o, "unk_id", &id, 0, (int64_t)t->piece.n - 1, name, err));
 	if (json_is_string(text)) {
 		id = -1;
-		/* WordPiece marks the words of the vocabulary, but not control tokens */
+		/* pieces of WordPiece that begin a word start with U+2581, control tokens do not */
 		for (uint32_t i = 0; i < t->piece.n && id < 0; i++) {
 			const char *s = t->piece.base + t->piece.at[i].at;
 			size_t n = t->piece.at[i].len, mark = n == text->n + 3 ? 3 : 0;
@@ -120,7 +120,7 @@ static int read_pipe_model(struct infer_tokenizer *t, const struct json *o, cons
 	TRY(jread_i64(o, "max_input_chars_per_word", &chars, 0, INT32_MAX, name, err));
 	t->pipe->word_chars = (uint32_t)chars;
 	t->pipe->byte_fallback = json_is(json_get(o, "byte_fallback"), JSON_TRUE);
-	/* unigram has no such member and always fuses */
+	/* unigram always fuses unknown characters; it has no member fuse_unk */
 	t->pipe->fuse_unk = !t->model->pre && t->model->scored
 	                            ? 1
 	                            : json_is(json_get(o, "fuse_unk"), JSON_TRUE);
@@ -128,7 +128,7 @@ static int read_pipe_model(struct infer_tokenizer *t, const struct json *o, cons
 	return read_unknown(t, o, name, err);
 }
 
-/* Choose the alphabet of the model's pieces: bytes, letters for bytes, or text. */
+/* Choose the alphabet of the model's pieces: bytes, letters of the byte alphabet, or text. */
 static void choose_alphabet(struct infer_tokenizer *t)
 {
 	const struct tok_pipe *p = t->pipe;
@@ -215,7 +215,7 @@ static int read_scores(struct infer_tokenizer *t, const struct infer_file *f, co
 	return INFER_OK;
 }
 
-/* Read one decoder.  fused: the pieces before it are one string. */
+/* Read one decoder.  *fused: true if an earlier decoder joined the pieces into one string. */
 static int read_decode_step(struct infer_tokenizer *t, const struct json *v, int *fused,
                             const char *name, infer_error *err)
 {
@@ -242,8 +242,8 @@ static int read_decode_step(struct infer_tokenizer *t, const struct json *v, int
 	return INFER_OK;
 }
 
-/* Read the decoder.  All known kinds turn U+2581 into a space and the byte alphabet into bytes, as
- * the model does anyway; some drop a space at the start. */
+/* Read the decoder.  All known kinds decode U+2581 and the byte alphabet as the model does; some
+ * also drop a space at the start. */
 static int read_decoder(struct infer_tokenizer *t, const struct json *o, const char *name,
                         infer_error *err)
 {
@@ -335,8 +335,8 @@ int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error
 	return rc ? rc : read_added(t, f, name, err);
 }
 
-/* Build the automaton of added tokens matched in: 0 the original text, 1 normalised text, 2 the
- * original text, all of them. */
+/* Build an automaton of added tokens.  which 0: those matched in the original text; 1: those
+ * matched in normalised text; 2: all. */
 static int build_automaton(struct infer_tokenizer *t, struct tok_added *a, int which)
 {
 	struct tok_pipe *p = t->pipe;

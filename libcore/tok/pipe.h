@@ -1,7 +1,7 @@
 /* tok/pipe.h (private) - the pipeline of tokenizer.json that splits text into words for the model,
  * for files whose GGUF keys cannot express it.  The keys tokenizer.infer.normalizer,
- * .pre_tokenizer, .model and .decoder are the JSON texts of its members, tokenizer.infer.added.*
- * its added tokens.
+ * .pre_tokenizer, .model and .decoder are JSON texts of members of tokenizer.json;
+ * tokenizer.infer.added.* are its added tokens.
  *
  *	added tokens matched in the original text  ->  normaliser  ->  added tokens matched in normalised text
  *	->  pre-tokenizer  ->  words  ->  model
@@ -16,26 +16,26 @@
 
 enum pipe_kind {
 	/* normalisers */
-	PIPE_NFC, /* the next three in the order of enum unicode_form */
+	PIPE_NFC, /* this and the next three: as enum unicode_form */
 	PIPE_NFD,
 	PIPE_NFKC,
 	PIPE_NFKD,
 	PIPE_LOWER,
 	PIPE_ACCENTS, /* remove marks */
-	PIPE_STRIP,   /* white space: flags PIPE_LEFT, PIPE_RIGHT */
-	PIPE_PREPEND, /* `with`, unless the text is empty */
-	PIPE_REPLACE, /* s, or the matches of code, with `with` */
+	PIPE_STRIP,   /* remove white space at the ends: flags PIPE_LEFT, PIPE_RIGHT */
+	PIPE_PREPEND, /* insert `with` before the text, unless the text is empty */
+	PIPE_REPLACE, /* replace s, or the matches of code, by `with` */
 	PIPE_BERT,    /* flags PIPE_CLEAN ... */
 	PIPE_CHARSMAP,
 	PIPE_NMT,
 	/* pre-tokenizers */
 	PIPE_BYTES,     /* flags PIPE_PREFIX, PIPE_REGEX */
-	PIPE_SPLIT,     /* at s, or at the matches of code */
-	PIPE_DIGITS,    /* at characters of category N */
-	PIPE_PUNCT,     /* at ASCII punctuation and category P */
-	PIPE_WHITE,     /* at white space */
-	PIPE_NOT_WORDS, /* between runs of word characters and runs of other non-space characters */
-	PIPE_METASPACE  /* `with` for a space; flags PIPE_FIRST, PIPE_ALWAYS, PIPE_CUT */
+	PIPE_SPLIT,     /* split at s, or at the matches of code */
+	PIPE_DIGITS,    /* split at characters of category N */
+	PIPE_PUNCT,     /* split at ASCII punctuation and category P */
+	PIPE_WHITE,     /* split at white space */
+	PIPE_NOT_WORDS, /* split into runs of word characters and of other non-spaces */
+	PIPE_METASPACE  /* replace spaces by `with`; flags PIPE_FIRST, PIPE_ALWAYS, PIPE_CUT */
 };
 enum {
 	PIPE_LEFT = 1 << 0,
@@ -50,19 +50,19 @@ enum {
 	PIPE_ALWAYS = 1 << 1,
 	PIPE_CUT = 1 << 2
 };
-/* treatment of the matches of a splitting step; the text between them is pieces */
+/* treatment of the matches of a splitting step; the text between matches is a piece */
 enum pipe_how { PIPE_REMOVED, PIPE_ISOLATED, PIPE_WITH_BEFORE, PIPE_WITH_NEXT, PIPE_CONTIGUOUS };
 
 struct pipe_step {
 	enum pipe_kind kind;
 	unsigned flags;
 	enum pipe_how how;
-	int invert; /* the text between matches is the matches */
+	int invert; /* treat the text between matches as the matches */
 	struct infer_str s, with;
-	struct pretok *def; /* of code */
+	struct pretok *def; /* expression that `code` was compiled from */
 	struct pretok_code *code;
 };
-enum { PIPE_STEPS = 16 }; /* more are refused */
+enum { PIPE_STEPS = 16 }; /* limit */
 
 struct pipe_added {
 	int32_t id;
@@ -74,31 +74,31 @@ struct tok_pipe {
 	struct pipe_step norm[PIPE_STEPS], pre[PIPE_STEPS];
 	int n_norm, n_pre;
 	int byte_fallback, fuse_unk;
-	int32_t unk;              /* -1: none: text without a token is dropped */
-	uint32_t word_chars;      /* WordPiece: a longer word is unknown */
-	const double *score;      /* [n] unigram: scores that floats cannot represent; else NULL */
+	int32_t unk;              /* -1: none, so text without a token is dropped */
+	uint32_t word_chars;      /* WordPiece: characters; a longer word is unknown */
+	const double *score;      /* [n] unigram: scores in double; NULL: floats suffice */
 	struct pipe_added *added; /* [n_added] */
 	uint32_t n_added;
-	/* added tokens matched in the original text; in normalised text */
+	/* plain: added tokens matched in the original text; normal: in normalised text */
 	struct tok_added plain, normal;
 };
 
-/* The part of a run that a tokenizer with a pipe needs. */
+/* State of an encode call with a pipe. */
 struct pipe_run {
 	struct buf text[2], word[PIPE_STEPS]; /* outputs of steps, inputs of the next */
 	struct tok_ids found;
-	uint32_t flags; /* of the call */
+	uint32_t flags; /* flags of the encode call */
 	int first;      /* the part being normalised begins the text */
 	uint32_t *cut;  /* [n_cut] pairs of offsets in a text */
 	size_t n_cut, cap_cut;
 };
 
-/* pipe.c: read the keys of f into t->pipe; it stays NULL if there are none.  t->model and the
- * tokens must be set.
- * INFER_EUNSUP, INFER_EFORMAT: names the member.  INFER_ENOMEM */
+/* pipe.c: read the keys tokenizer.infer.* of f into t->pipe; without such keys it stays NULL.
+ * t->model and the tokens must be set.
+ * INFER_EUNSUP, INFER_EFORMAT: the message names the member.  INFER_ENOMEM */
 int pipe_open(struct infer_tokenizer *t, const struct infer_file *f, infer_error *err);
-/* Set *model to the model that the keys of f name; NULL if there is no such key, or it is unknown.
- * */
+/* Set *model to the model that the key tokenizer.infer.model of f names; NULL: no such key, or an
+ * unknown model. */
 int pipe_model(const struct infer_file *f, const struct tok_model **model, infer_error *err);
 /* Build the tables of added tokens, after the flags are set.  INFER_ENOMEM */
 int pipe_settle(struct infer_tokenizer *t);
@@ -107,7 +107,7 @@ void pipe_free(struct tok_pipe *p); /* NULL is fine */
  * name: for messages. */
 int pipe_steps(struct tok_pipe *p, const struct json *norm, const struct json *pre,
                const char *name, infer_error *err);
-/* pipe_run.c */
+/* pipe_run.c: tok_encode with a pipe; appends to r->ids. */
 int pipe_encode(struct tok_run *r, const char *s, size_t n, const unsigned char *content,
                 uint32_t flags, infer_error *err);
 void pipe_run_free(struct pipe_run *q); /* NULL is fine */

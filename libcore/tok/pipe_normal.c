@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* True if a step grew a text by more than SPM_TIMES and SPM_MAPPED bytes: such rules are hostile.
- * */
+/* True if a step grew n bytes to more than SPM_TIMES * (n + SPM_MAPPED): such rules are hostile. */
 static int too_long(const struct buf *b, size_t n) { return b->len / SPM_TIMES > n + SPM_MAPPED; }
 
 static void put_cp(struct buf *b, uint32_t cp)
@@ -21,7 +20,7 @@ static void put_lower(struct buf *b, uint32_t cp)
 {
 	put_cp(b, unicode_to_lower(cp));
 	if (cp == 0x130)
-		put_cp(b, 0x307); /* the only lower case with two code points */
+		put_cp(b, 0x307); /* the lower case of U+0130 has two code points */
 }
 
 static int is_cjk(uint32_t c)
@@ -191,8 +190,8 @@ static size_t end_of_cluster(const char *s, size_t n)
 }
 
 /* Apply a charsmap as `tokenizers` does: a grapheme cluster of less than 6 bytes is replaced as a
- * whole by the rule of its shortest prefix that has one; in other clusters each character is
- * replaced alone. */
+ * whole by the rule of its shortest prefix that has one; in longer clusters each character is
+ * replaced separately. */
 static void apply_charsmap(const struct infer_tokenizer *t, struct buf *b, const char *s, size_t n)
 {
 	const char *to;

@@ -50,11 +50,11 @@ void pipe_fallback(struct tok_run *r, const char *s, size_t n)
 	r->unk_end = r->ids.n;
 }
 
-/* ---- splitting: cuts are pairs of offsets in a text; pieces follow from them */
+/* ---- splitting: a cut is a match, as a pair of offsets in a text */
 
 struct cutting {
 	struct pipe_run *q;
-	size_t from; /* index of its first cut */
+	size_t from; /* index in pipe_run.cut of this step's first cut */
 	int bad;
 };
 
@@ -103,7 +103,7 @@ static int class_of(enum pipe_kind kind, uint32_t cp)
 	}
 }
 
-/* Cut at the matches of a class step: each character, for words each run. */
+/* Cut at the matches of a class step: each character; with PIPE_NOT_WORDS each run. */
 static void cut_classes(const struct pipe_step *st, struct cutting *c, const char *s, size_t n)
 {
 	int runs = st->kind == PIPE_NOT_WORDS, before = 0;
@@ -158,7 +158,7 @@ struct words {
 
 static int run_step(struct words *w, int k, const char *s, size_t n, int first);
 
-/* A piece that may grow: matches attach to the text before or after them. */
+/* A piece.  Matches may be joined to the text before or after them. */
 struct piece {
 	size_t from, to;
 	int match;
@@ -195,7 +195,7 @@ static int run_pieces(struct words *w, int k, const char *s, size_t n, int first
 	struct pipe_run *q = w->r->pipe;
 	size_t end = q->n_cut, at = 0;
 	struct piece open = { 0 };
-	int rc = INFER_OK, last = 0; /* whether the last part of `open` is a match */
+	int rc = INFER_OK, last = 0; /* true if the last part of `open` is a match */
 
 	/* later steps append their own cuts, which may move the array */
 	for (size_t i = c->from; !rc && i <= end; i++) {
@@ -293,7 +293,7 @@ static int split_bytes(struct words *w, int k, const char *s, size_t n, int firs
 	int prefix = st->flags & PIPE_PREFIX && *s != ' ';
 
 	buf_clear(b);
-	/* the letters of a word are appended while it is read, so the buffer must not move */
+	/* reserve now: letters of a word are appended to b while the word in b is used */
 	if (buf_reserve(b, (w->r->t->letters ? 3 : 1) * (n + 1)))
 		return run_nomem(n, w->err);
 	if (prefix) {
@@ -355,7 +355,7 @@ static int normalise_part(struct tok_run *r, const char *s, size_t n, const unsi
 			return run_nomem(n, err);
 		s = b->at;
 		n = b->len;
-		/* no rule of Unicode grows its input more than 18 times */
+		/* Unicode normalisation grows text at most 18 times */
 		if (n / 32 > all + 256)
 			return err_set(err, INFER_EUNSUP,
 			               "the normaliser makes the text more than 32 times as long");

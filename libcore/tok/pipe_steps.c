@@ -18,7 +18,7 @@ struct reader {
 	infer_error *err;
 };
 
-/* A flag: its member, its default (-1: required), its bit. */
+/* A flag of a step: member of its JSON object, default (-1: required), bit. */
 struct flag {
 	const char *member;
 	int otherwise;
@@ -28,7 +28,8 @@ struct step_type {
 	const char *type;
 	enum pipe_kind kind;
 	struct flag flag[4];
-	/* "pattern", "behavior": of steps that split; "content", "prepend", "replacement" */
+	/* names of string members: "pattern" and "behavior" of steps that split, "content",
+	 * "prepend", "replacement" */
 	const char *text[3];
 	int (*more)(struct reader *r, struct pipe_step *st, const struct json *o);
 };
@@ -55,7 +56,7 @@ static int copy_str(struct reader *r, const char *s, size_t n, struct infer_str 
 	return out->at ? INFER_OK : steps_nomem(r);
 }
 
-/* Set the expression of a step: a listed stage if it is one, else PCRE2 runs it. */
+/* Set the expression of a step: the listed stage with this pattern, else one for PCRE2. */
 static int read_regex(struct reader *r, struct pipe_step *st, const struct json *o, const char *s,
                       size_t n)
 {
@@ -90,7 +91,7 @@ static int read_regex(struct reader *r, struct pipe_step *st, const struct json 
 	return refuse_member(r, o, "pattern.Regex", why);
 }
 
-/* "pattern": {"String": s} or {"Regex": s} */
+/* Read "pattern": {"String": s} or {"Regex": s}. */
 static int read_pattern(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *p = json_get(o, "pattern"), *s = json_get(p, "String"),
@@ -128,7 +129,7 @@ static int read_split(struct reader *r, struct pipe_step *st, const struct json 
 	return read_pattern(r, st, o);
 }
 
-/* ByteLevel: the expression of GPT-2. */
+/* Read ByteLevel, whose expression is that of GPT-2. */
 static int read_byte_level(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const char *gpt2 = pretok_find("gpt-2", 5)->stage[0].pattern;
@@ -172,7 +173,7 @@ static int read_replace(struct reader *r, struct pipe_step *st, const struct jso
 	return read_pattern(r, st, o);
 }
 
-/* BertNormalizer; strip_accents null: as lowercase */
+/* Read a BertNormalizer; strip_accents null means the value of lowercase. */
 static int read_bert(struct reader *r, struct pipe_step *st, const struct json *o)
 {
 	const struct json *v = json_get(o, "strip_accents");
@@ -216,7 +217,7 @@ static int read_charsmap(struct reader *r, struct pipe_step *st, const struct js
 {
 	(void)r;
 	(void)st;
-	(void)o; /* a GGUF key has its bytes */
+	(void)o; /* the charsmap is read from a GGUF key */
 	return INFER_OK;
 }
 

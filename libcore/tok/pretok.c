@@ -13,25 +13,26 @@ struct pretok_code {
 	const struct pretok *p;
 	enum pretok_with with;
 	int n, n_re;
-	pcre2_code *re[PRETOK_STAGES]; /* NULL: scanned */
+	pcre2_code *re[PRETOK_STAGES]; /* NULL: the stage has a scanner */
 	uint64_t ascii[PRETOK_STAGES][2];
 	pcre2_general_context *heap; /* allocates with base/mem.h */
 };
 
 struct run {
 	const struct pretok_code *c;
-	const char *subject, *text; /* the same bytes, unless the text is not UTF-8 */
+	const char *subject, *text; /* subject: text, or a copy that is valid UTF-8 */
 	pcre2_match_data *match;
-	pcre2_match_context *limits; /* of PRETOK_FOREIGN; else NULL */
+	pcre2_match_context *limits; /* limits of PRETOK_FOREIGN; else NULL */
 	size_t from;                 /* where the last step ended */
-	size_t left;                 /* steps until matching is stopped */
+	size_t left;                 /* steps left before matching is stopped */
 	pretok_fn *fn;
 	void *user;
 	infer_error *err;
 };
-/* Limit of steps for a text of PRETOK_FOREIGN: a constant, plus so many per byte.  A step is an
- * item of the expression or a byte that one consumed.  Common expressions take 20 to 100 per byte;
- * PCRE2's own limits apply to each match, and do not count repeats of a single character. */
+/* Limit of steps with PRETOK_FOREIGN: FREE_STEPS + BYTE_STEPS per byte of text.  A step is an item
+ * of the expression that is tried, or a byte that an item consumes.  Common expressions need 20 to
+ * 100 per byte.  PCRE2's own limits apply to each match, and do not count repeats of a
+ * character. */
 enum { FREE_STEPS = 1000000, BYTE_STEPS = 1000 };
 
 const struct pretok *pretok_at(size_t i)
@@ -230,7 +231,8 @@ static void end_run(struct run *r, char *copy)
 	mem_free(copy);
 }
 
-/* Prepare r for its text of n bytes; c, text and err are set. */
+/* Prepare r, whose c, text and err are set, for a text of n bytes.  *copy: free it after the
+ * run. */
 static int begin_run(struct run *r, size_t n, char **copy)
 {
 	r->subject = r->text;

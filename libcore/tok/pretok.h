@@ -22,12 +22,14 @@ struct pretok_it {
 	const char *s;
 	size_t n;        /* bytes of s */
 	size_t from, to; /* the last match; the search continues at `to` */
-	/* digit groups: the end of the run counted last, and its code points from `to` on */
+	/* digit groups: end of the last run that was counted; code points of it left from `to`
+	 * on */
 	size_t run, left;
-	const uint64_t *ascii; /* [2] bits: the class of the stage below U+0080 */
+	const uint64_t *ascii; /* [2] 128 bits: ASCII characters in the stage's class */
 };
 
-/* Code points in one of the sets (unicode_set) or ranges; with `negated`, in none. */
+/* A class of code points: in one of the sets (unicode_set) or ranges; with `negated`, in none of
+ * them. */
 struct pretok_class {
 	uint32_t set;
 	int negated;
@@ -36,34 +38,33 @@ struct pretok_class {
 };
 
 struct pretok_stage;
-/* Find the next match.  1: from, to are set; 0: no more. */
+/* Find the next match.  Returns 1 and sets from and to, or 0 if there is none. */
 typedef int pretok_scan(const struct pretok_stage *st, struct pretok_it *it);
 
 struct pretok_stage {
 	const char *pattern;
 	pretok_scan *scan; /* NULL: PCRE2 */
 	const struct pretok_class *of;
-	uint32_t max;   /* most code points in a run of digits (or of the class); 0:
-	                 * no limit */
+	uint32_t max;   /* most code points in a run; 0: no limit */
 	uint32_t flags; /* enum pretok_how */
 };
 
 enum pretok_how {
 	PRETOK_EOL = 1 << 0,         /* punctuation includes the newlines after it */
-	PRETOK_SLASH = 1 << 1,       /* ... and slashes */
-	PRETOK_ONE = 1 << 2,         /* ... but only one of them */
+	PRETOK_SLASH = 1 << 1,       /* punctuation includes the newlines and slashes after it */
+	PRETOK_ONE = 1 << 2,         /* punctuation includes at most one such character */
 	PRETOK_MARKS = 1 << 3,       /* marks count as letters */
 	PRETOK_PHRASE = 1 << 4,      /* words joined by single spaces are one piece */
 	PRETOK_BLANKS = 1 << 5,      /* white space is split into powers of two */
 	PRETOK_HAN = 1 << 6,         /* runs of Han are split off first and are not part of words */
 	PRETOK_SHORT = 1 << 7,       /* a word includes the contraction after it */
 	PRETOK_LEAD = 1 << 8,        /* one white space may precede the run */
-	PRETOK_EXACT = 1 << 9,       /* either max code points or none */
-	PRETOK_AT_END = 1 << 10,     /* groups only if the run ends a word */
+	PRETOK_EXACT = 1 << 9,       /* a match has exactly `max` code points */
+	PRETOK_AT_END = 1 << 10,     /* groups of digits only in a run that ends a word */
 	PRETOK_LEAD_BLANK = 1 << 11, /* one U+0020 may precede the run */
 };
 
-/* properties of a pre-tokenizer besides its stages */
+/* flags of a pre-tokenizer */
 enum {
 	PRETOK_WHOLE = 1 << 0, /* a piece that is a token stays whole ("ignore_merges") */
 	PRETOK_ADD_BOS = 1 << 1,
@@ -78,38 +79,40 @@ struct pretok {
 };
 
 const struct pretok *pretok_find(const char *name, size_t n); /* NULL: unknown name */
-const struct pretok *pretok_at(size_t i);                     /* NULL: no such i */
+const struct pretok *pretok_at(size_t i);                     /* NULL: i is too large */
 
 /* The compiled expressions of a pre-tokenizer; immutable. */
 struct pretok_code;
-/* WITH_PCRE2: PCRE2 runs every stage, for tests.  FOREIGN: stages from pretok_translate, which
- * PCRE2 may refuse: INFER_EUNSUP */
+/* WITH_PCRE2: PCRE2 runs every stage, for tests.  FOREIGN: the stages are results of
+ * pretok_translate; INFER_EUNSUP if PCRE2 refuses one */
 enum pretok_with { PRETOK_WITH_SCANNERS, PRETOK_WITH_PCRE2, PRETOK_FOREIGN };
 int pretok_new(struct pretok_code **out, const struct pretok *p, enum pretok_with with,
                infer_error *err);
 void pretok_free(struct pretok_code *c);
 
-/* Call fn for each piece of s[0 .. n), in order; a nonzero result of fn stops and is returned.
- * INFER_EUNSUP: PCRE2 reached a limit; names the byte offset in s.
+/* Call fn for each piece of s[0 .. n), in order; a nonzero result of fn ends the run and is
+ * returned.
+ * INFER_EUNSUP: PCRE2 reached a limit; the message names the byte offset in s.
  * INFER_ENOMEM */
 typedef int pretok_fn(void *user, const char *s, size_t n, infer_error *err);
 int pretok_run(const struct pretok_code *c, const char *s, size_t n, pretok_fn *fn, void *user,
                infer_error *err);
 
-/* Call fn for each match of the first stage of c in s[0 .. n), in order.  Errors as above. */
+/* Call fn for each match of the first stage of c in s[0 .. n), in order.  Errors as for
+ * pretok_run. */
 typedef int pretok_match(void *user, size_t from, size_t to, infer_error *err);
 int pretok_each(const struct pretok_code *c, const char *s, size_t n, pretok_match *fn, void *user,
                 infer_error *err);
 
 /* pretok_form.c: expressions of tokenizer.json, in Oniguruma's Ruby syntax. */
-/* True if they differ in spelling only: characters as \x{..}, and a group around an optional group.
- * */
+/* True if a and b are equivalent: they differ only in characters written as \x{..}, or a group
+ * around an optional group. */
 int pretok_same(const char *a, const char *b, size_t b_n);
 /* Return the listed stage with the pattern s, or NULL. */
 const struct pretok_stage *pretok_stage_find(const char *s, size_t n);
-/* Translate s for PCRE2 with PCRE2_MULTILINE into *out (mem_free).  Its classes are those of
- * PCRE2's Unicode version.
- * INFER_EUNSUP: *what is the unsupported construct.  INFER_ENOMEM */
+/* Translate s for PCRE2 with PCRE2_MULTILINE into *out (mem_free).  Classes such as \p{L} are those
+ * of PCRE2's Unicode version.
+ * INFER_EUNSUP: *what names the unsupported construct.  INFER_ENOMEM */
 int pretok_translate(const char *s, size_t n, char **out, const char **what);
 
 /* pretok_scan.c */

@@ -45,7 +45,7 @@ static void put_form(struct buf *b, const char *s, size_t n)
 			at += sizeof group - 1;
 		} else if (n - at >= 3 &&
 		           (!memcmp(s + at, "]?+", 3) || !memcmp(s + at, "]++", 3))) {
-			/* after a class that shares no character with the next item */
+			/* the item before is a class that shares no character with the next item */
 			buf_put(b, s + at, 2);
 			at += 3;
 		} else if (n - at >= 6 && !memcmp(s + at, "\\p{sc:", 6)) {
@@ -119,7 +119,7 @@ static const char *foreign(const char *s, size_t n, int in_class)
 	return *s == '}' && more && s[1] == '+' ? "{n}+" : NULL;
 }
 
-/* Return the bytes of the escape at s that are copied unchanged. */
+/* Return the length of the escape at s, which is copied unchanged. */
 static size_t escape_bytes(const char *s, size_t n)
 {
 	const char *close = n > 2 && s[2] == '{' && strchr("pPx", s[1]) ? memchr(s, '}', n) : NULL;

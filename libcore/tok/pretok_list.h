@@ -16,7 +16,7 @@
 	" ?[\\p{P}\\p{S}]+[\\r\\n]*|" RE_WHITE
 #define RE_TEXT " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 
-/* code points of the expressions' bracket lists */
+/* code points of the bracket lists [...] in expressions */
 static const uint32_t ascii_digit_range[][2] = { { '0', '9' } };
 static const uint32_t eol_range[][2] = { { '\n', '\n' }, { '\r', '\r' } };
 static const uint32_t signs_range[][2] = { { '$', '$' }, { '+', '+' }, { '<', '>' }, { '^', '^' }, { '|', '|' }, { '~', '~' } };

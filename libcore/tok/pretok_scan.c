@@ -30,7 +30,8 @@ static size_t skip_set(const struct pretok_it *it, size_t at, uint32_t want)
 
 static inline int is_eol(uint32_t cp) { return cp == '\n' || cp == '\r'; }
 
-/* Match (?i:'s|'t|'re|'ve|'m|'ll|'d): returns its bytes, or 0.  U+017F folds to s. */
+/* Match (?i:'s|'t|'re|'ve|'m|'ll|'d).  Returns the length of the match, or 0.  U+017F folds to
+ * s. */
 static size_t skip_contraction(const struct pretok_it *it, size_t at, unsigned fold)
 {
 	const unsigned char *s = (const unsigned char *)it->s + at;
@@ -49,11 +50,11 @@ static size_t skip_contraction(const struct pretok_it *it, size_t at, unsigned f
 	return ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* \s{512}(?!\S)|\s{256}(?!\S)|...|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1} at white space */
+/* Match at white space: \s{512}(?!\S)|\s{256}(?!\S)|...|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1} */
 static size_t skip_blanks(const struct pretok_it *it, size_t at)
 {
 	static const int step[] = { 512, 256, 128, 64, 32, 16, 8, 4, 2, 1 };
-	size_t end[514], k, p = at; /* end[i]: after i code points */
+	size_t end[514], k, p = at; /* end[i]: offset after i code points */
 	uint32_t cp, set;
 	int n = 0;
 
@@ -66,7 +67,7 @@ static size_t skip_blanks(const struct pretok_it *it, size_t at)
 	return end[1];
 }
 
-/* \s*[\r\n]+|\s+(?!\S)|\s+ at white space; without the first alternative unless PRETOK_EOL */
+/* Match at white space: \s+(?!\S)|\s+, with PRETOK_EOL \s*[\r\n]+ first */
 static size_t skip_white(struct pretok_it *it, size_t at, uint32_t flags)
 {
 	size_t last = at, eol = 0, p = at, k;
@@ -86,11 +87,11 @@ static size_t skip_white(struct pretok_it *it, size_t at, uint32_t flags)
 		it->run = p;
 		return skip_blanks(it, at);
 	}
-	/* if text follows, the last one belongs to it */
+	/* if text follows, the last space belongs to that text */
 	return p == it->n || last == at ? p : last;
 }
 
-/* [\r\n]*, [\r\n/]* or [\r\n/]? after a run of symbols */
+/* Match [\r\n]*, [\r\n/]* or [\r\n/]? after a run of symbols */
 static size_t skip_tail(const struct pretok_it *it, size_t at, uint32_t flags)
 {
 	while (at < it->n) {
@@ -104,7 +105,7 @@ static size_t skip_tail(const struct pretok_it *it, size_t at, uint32_t flags)
 	return at;
 }
 
-/* [^stop]+ and its tail; at: after the optional space */
+/* Match [^stop]+ and skip_tail; at: offset after the optional space */
 static size_t skip_symbols(const struct pretok_it *it, size_t at, uint32_t stop, uint32_t flags)
 {
 	uint32_t cp, set;
@@ -154,7 +155,7 @@ int pretok_gpt2(const struct pretok_stage *st, struct pretok_it *it)
 	return set_match(it, at, skip_white(it, at, 0));
 }
 
-/* (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ after its first letter */
+/* Match the rest of (?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+ after its first letter */
 static size_t skip_phrase(const struct pretok_it *it, size_t at)
 {
 	uint32_t cp, set;
@@ -169,7 +170,7 @@ static size_t skip_phrase(const struct pretok_it *it, size_t at)
 }
 
 /* C|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,max}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+ and
- * its relatives */
+ * variants of it.  C: a contraction */
 int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t letter = st->flags & PRETOK_MARKS ? UNI_L | UNI_M : UNI_L, cp, set, next;
@@ -181,8 +182,8 @@ int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 		return set_match(it, at, at + k);
 	k = peek(it, at, &cp, &set);
 	p = at;
-	/* the optional first code point may be a mark: then the run is the same with it or
-	 * without */
+	/* if the optional first code point is a mark, the match is the same whether or not the run
+	 * includes it */
 	if (!(set & (UNI_L | UNI_N)) && !is_eol(cp) && peek(it, at + k, &cp, &next) &&
 	    next & letter)
 		p = at + k;
@@ -201,9 +202,9 @@ int pretok_cl(const struct pretok_stage *st, struct pretok_it *it)
 	return set_match(it, at, skip_white(it, at, PRETOK_EOL | (st->flags & PRETOK_BLANKS)));
 }
 
-/* Match the cased word of pretok_o2 at p: return the end of U*W+ (low) or of U+W* (else), or 0.  U*
- * consumes its whole run and backtracks until W+ matches: the match ends after the last W in the
- * run of U, or after the run of W that follows it. */
+/* Match the cased word of pretok_o2 at p: return the end of U*W+ (low 1) or of U+W* (low 0); 0: no
+ * match.  U* consumes its whole run and backtracks until W+ matches: the match ends after the last
+ * W in the run of U, or after the run of W that follows it. */
 static size_t match_cased(const struct pretok_it *it, size_t p, uint32_t no, int low)
 {
 	const uint32_t both = UNI_BIT(UNI_LM) | UNI_BIT(UNI_LO) | UNI_M;
@@ -216,7 +217,7 @@ static size_t match_cased(const struct pretok_it *it, size_t p, uint32_t no, int
 		if (set & w)
 			last = p;
 	}
-	int goes_on = k && set & w && !(set & no); /* a lower case letter */
+	int goes_on = k && set & w && !(set & no); /* true at a lower-case letter */
 	if (low && !goes_on)
 		return last;
 	if (!low && p == start)
@@ -277,7 +278,7 @@ int pretok_ds3(const struct pretok_stage *st, struct pretok_it *it)
 	size_t at = it->to, k, p;
 
 	(void)st;
-	for (; at < it->n; at += k) { /* numbers and controls may match nothing */
+	for (; at < it->n; at += k) { /* skip numbers and controls, which may match nothing */
 		k = peek(it, at, &cp, &set);
 		if (is_ascii_punct(cp)) {
 			for (p = at + 1; p < it->n && (((it->s[p] | 32) - 'a') & 0xff) < 26; p++)
@@ -331,8 +332,8 @@ static inline size_t in_class_bytes(const struct pretok_stage *st, const struct 
 	return pretok_in_class(st->of, cp) ? k : 0;
 }
 
-/* [class]{1,max}, or with PRETOK_EXACT {max}; with PRETOK_LEAD after \s?, with PRETOK_LEAD_BLANK
- * after one optional U+0020 */
+/* Match [class]{1,max}, with PRETOK_EXACT [class]{max}.  PRETOK_LEAD allows one white space before
+ * it, PRETOK_LEAD_BLANK one U+0020 */
 int pretok_runs(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
@@ -368,8 +369,8 @@ static int is_oniguruma_word(uint32_t cp, uint32_t set)
 	       (cp >= 0x1f170 && cp <= 0x1f189);
 }
 
-/* Groups of three of a run of the class, from its right end: \d{1,3}(?=(?:\d{3})*(?!\d)), with
- * PRETOK_AT_END \b for the last part. */
+/* Match groups of three digits, counted from the right end of a run: \d{1,3}(?=(?:\d{3})*(?!\d)),
+ * with PRETOK_AT_END \b instead of (?!\d). */
 int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
@@ -397,7 +398,7 @@ int pretok_threes(const struct pretok_stage *st, struct pretok_it *it)
 }
 
 /* (?=(\d{3})+(?!\d)): cut before each multiple of three digits from the end of a run.  The matches
- * tile the piece. */
+ * cover the whole piece. */
 int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;
@@ -422,7 +423,7 @@ int pretok_cuts(const struct pretok_stage *st, struct pretok_it *it)
 	return set_match(it, at, p);
 }
 
-/* \s+$ */
+/* Match \s+$ */
 int pretok_tail(const struct pretok_stage *st, struct pretok_it *it)
 {
 	uint32_t cp, set;

@@ -8,7 +8,7 @@
 struct infer_tokenizer;
 struct merge;
 struct pipe_run;
-/* A growing list of ids; failure is sticky. */
+/* A growing list of ids.  bad: set if out of memory, and never reset. */
 struct tok_ids {
 	int32_t *at;
 	size_t n, cap;
@@ -16,8 +16,7 @@ struct tok_ids {
 };
 void tok_push(struct tok_ids *ids, int32_t id);
 
-/* Cache of short words of this call with their ids, one cache line each; a newer word replaces an
- * older one. */
+/* Entry of the cache of short words: one cache line.  A new word replaces the one in its slot. */
 struct tok_word {
 	uint32_t hash;
 	uint8_t len, n;
@@ -31,16 +30,15 @@ struct tok_run {
 	size_t unk_end;        /* ids.n after the last unknown token */
 	struct tok_word *word; /* [word_mask + 1]; NULL: none */
 	uint32_t word_mask;
-	struct merge *merge; /* from here to part_cap: scratch that is reused */
+	struct merge *merge; /* merge to part_cap: scratch that is reused */
 	struct buf text;
 	struct tok_ids added;
 	void *part;
 	size_t part_cap;
 	const char *end; /* end of the readable bytes around a word */
-	uint32_t *
-		left; /* spm.c: [n] bytes of the left part of an unused piece; NULL: not computed */
+	uint32_t *left;  /* spm.c: [n] bytes of an unused piece's left part; NULL: not computed */
 	struct pipe_run *pipe;
-	int no_end; /* message content: yield no token that ends generation */
+	int no_end; /* text of message content must not yield tokens that end generation */
 	int lost;
 	unsigned lost_byte; /* a byte without a byte token and without an unknown token */
 };

@@ -18,9 +18,9 @@ struct part {
 struct word {
 	struct tok_run *r;
 	const char *s;
-	/* unused pieces that were formed (see tok_run.left); they are split again at the end */
+	/* merged pieces of type "unused" (see tok_run.left); they are split again at the end */
 	int32_t *unused;
-	struct part *part; /* still to be output, the last one first; memory of the run */
+	struct part *part; /* stack of parts to output; in tok_run.part */
 	size_t n_unused, cap, n_part;
 	int bad;
 };
@@ -33,7 +33,7 @@ static int open_spm(struct infer_tokenizer *t, struct tok_source *src, infer_err
 		size_t n = t->piece.at[i].len;
 		if (t->kind[i] != TOK_NORMAL && t->kind[i] != TOK_UNUSED && t->kind[i] != TOK_USER)
 			continue;
-		/* any number of U+2581 at the start */
+		/* skip U+2581 at the start */
 		while (n >= 3 && !memcmp(p, TOK_SPACE, 3)) {
 			p += 3;
 			n -= 3;
@@ -65,7 +65,7 @@ size_t spm_text(const struct infer_tokenizer *t, const char *piece, size_t n, ch
 	return (size_t)(to - out);
 }
 
-/* Map a float to an integer in reverse order: the greatest float gives the smallest. */
+/* Map a float to an integer in reverse order: the greatest float has the lowest rank. */
 static uint32_t rank_of(float score)
 {
 	uint32_t u = num_bits(score + 0.0f); /* -0 becomes 0 */
@@ -137,7 +137,8 @@ static int part_push(struct word *w, const char *s, size_t n)
 	return INFER_OK;
 }
 
-/* Push the tokens of a symbol; an unused piece is replaced by the parts that formed it. */
+/* Push the tokens of a symbol; an unused piece is replaced by the two parts that it was merged
+ * from. */
 static void emit_parts(struct word *w, const char *s, size_t n)
 {
 	const struct infer_tokenizer *t = w->r->t;
@@ -211,7 +212,7 @@ static int encode_spm(struct tok_run *r, const char *s, size_t n, infer_error *e
 		size_t end = r->t->words_separate ? at : b->len;
 		while (end + 3 <= b->len && !memcmp(b->at + end, TOK_SPACE, 3))
 			end += 3;
-		while (end < b->len) { /* to the next U+2581 */
+		while (end < b->len) { /* find the next U+2581 */
 			const char *p = memchr(b->at + end, TOK_SPACE[0], b->len - end);
 			end = p ? (size_t)(p - b->at) : b->len;
 			if (p && b->len - end >= 3 && !memcmp(p, TOK_SPACE, 3))

@@ -1,11 +1,12 @@
-/* tok/spm.h (private) - the normaliser of SentencePiece, shared by the kinds whose pieces write a
- * space as U+2581. */
+/* tok/spm.h (private) - the normaliser of SentencePiece, shared by the kinds with U+2581 for a
+ * space in pieces. */
 #ifndef TOK_SPM_H
 #define TOK_SPM_H
 #include "base/buf.h"
 #include "tok/tok.h"
 
-/* the most bytes that a rule may match or produce; the most times that a text may grow */
+/* SPM_MAPPED: most bytes that a rule may match or produce.  SPM_TIMES: limit on output / input
+ * bytes */
 enum { SPM_MAPPED = 256, SPM_TIMES = 16 };
 /* Read the precompiled_charsmap of src, if it has one: rules that replace sequences of code points.
  * Its first four bytes are the size of a trie in bytes (u32, little-endian).  The trie follows: an
@@ -13,7 +14,7 @@ enum { SPM_MAPPED = 256, SPM_TIMES = 16 };
  *	label 8 bits | has leaf 1 | long offset 1 | offset 22,  or 2^31 | value of a leaf
  * NUL-terminated strings follow the trie.  The value of a leaf is the offset of the replacement
  * string.
- * INFER_EFORMAT: the bytes have another layout.
+ * INFER_EFORMAT: the bytes do not have this layout.
  * INFER_EUNSUP: a string has more than SPM_MAPPED bytes. */
 int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
 /* True if a prefix of s has a rule; *to: replacement of the shortest such prefix, NUL-terminated.

@@ -49,9 +49,9 @@ int spm_charsmap_open(struct infer_tokenizer *t, struct tok_source *src, infer_e
 
 static uint32_t offset_of(uint32_t unit) { return unit >> 10 << (unit >> 6 & 8); }
 
-/* Find the longest (or shortest) sequence at s that has a rule: returns its bytes, *to: the
- * replacement; 0: none.  SIZE_MAX if a rule is longer than allowed, because a hostile file may have
- * endless rules. */
+/* Find the longest (or shortest) prefix of s that has a rule.  Returns its length and sets *to to
+ * the replacement, or returns 0.  SIZE_MAX: the rule is too long; a hostile file may have endless
+ * rules. */
 static size_t find_rule(const struct spm_charsmap *m, const char *s, size_t n, int shortest,
                         const char **to)
 {
@@ -87,7 +87,8 @@ int spm_mapped_first(const struct spm_charsmap *m, const char *s, size_t n, cons
 	return k && k != SIZE_MAX;
 }
 
-/* Normalise the next sequence of s: returns its bytes, *to: the replacement; SIZE_MAX as above. */
+/* Normalise the next sequence of s.  Returns its length and sets *to to the replacement; SIZE_MAX
+ * as for find_rule. */
 static size_t normalise_step(const struct infer_tokenizer *t, const char *s, size_t n,
                              const char **to, size_t *to_n)
 {
@@ -152,7 +153,7 @@ int spm_normal(const struct infer_tokenizer *t, struct buf *b, const char *s, si
 		k = normalise_step(t, s + at, n - at, &to, &to_n);
 		if (k == SIZE_MAX)
 			return too_long(err);
-		/* no rule of Unicode grows its input more than 11 times */
+		/* Unicode normalisation grows text at most 11 times */
 		if ((b->len - from) / SPM_TIMES > at + SPM_MAPPED)
 			return err_set(err, INFER_EUNSUP,
 			               "key tokenizer.ggml.precompiled_charsmap: its rules make "

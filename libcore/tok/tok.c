@@ -110,8 +110,8 @@ int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *er
 	return t->model->open(t, src, err);
 }
 
-/* Return the unknown token, or -1 if it has another meaning: files of byte-level BPE set the key to
- * their end of text, because it is required. */
+/* Return the unknown token, or -1 if it has another meaning: in files of byte-level BPE it is the
+ * end of text, because the key is required. */
 static int32_t find_unknown(const struct infer_tokenizer *t)
 {
 	static const int other[] = {
@@ -186,8 +186,8 @@ void tok_fallback(struct tok_run *r, const char *s, size_t n)
 		if (id >= 0) {
 			tok_push(&r->ids, id);
 		} else if (t->unk < 0) {
-			/* some byte-level vocabularies leave out the bytes that UTF-8 never uses:
-			 * U+FFFD replaces those */
+			/* some byte-level vocabularies lack the bytes that UTF-8 never uses:
+			 * replace them by U+FFFD */
 			for (int k = 0; k < 3; k++)
 				if ((id = tok_byte(r, "\xef\xbf\xbd"[k] & 255)) >= 0)
 					tok_push(&r->ids, id);
@@ -225,8 +225,8 @@ void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_
 {
 	size_t k = r->ids.n - from;
 
-	/* an unknown token may have merged with the one before it: such a word has other ids
-	 * elsewhere */
+	/* do not cache a word with unknown tokens: they may be fused with the token before the
+	 * word */
 	if (!slot || r->ids.bad || !k || k > sizeof slot->id / sizeof *slot->id ||
 	    (r->unk_end != SIZE_MAX && r->unk_end >= from))
 		return;
@@ -253,7 +253,7 @@ static void new_word_cache(struct tok_run *r, size_t n)
 		return;
 	while (lines < 32768 && lines < n / 16)
 		lines *= 2;
-	/* only a cache: without memory for it, encoding works without it */
+	/* without memory for this cache, encoding works without it */
 	r->word = mem_zalloc(MEM_TOK, lines, sizeof *r->word);
 	r->word_mask = lines - 1;
 }
@@ -290,7 +290,7 @@ static void push_before(struct tok_ids *ids, const struct infer_tokenizer *t)
 		tok_push(ids, t->around[i]);
 }
 
-/* Append the tokens after a text.  another: 1 if a second text follows. */
+/* Append the tokens after a text.  another 1: a second text follows. */
 static void push_after(struct tok_ids *ids, const struct infer_tokenizer *t, int another)
 {
 	int ends = t->add_eos && t->id[TOK_EOS] >= 0;
@@ -303,7 +303,7 @@ static void push_after(struct tok_ids *ids, const struct infer_tokenizer *t, int
 	push_if(ids, t->add_sep && (another || !ends), t->id[TOK_SEP]);
 }
 
-/* Encode text, appending to the ids of r. */
+/* Encode text and append its ids to r->ids. */
 static int encode_text(struct tok_run *r, const char *text, size_t n, const unsigned char *content,
                        uint32_t flags, infer_error *err)
 {
@@ -372,7 +372,7 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 		return err_set(err, INFER_EINVAL, "a text of %zu bytes is more than %d", n,
 		               INT32_MAX / 4);
 	buf_init(&r.text, MEM_TOK);
-	if (!content || !t->ends_in_text) /* else the ids of a word depend on content */
+	if (!content || !t->ends_in_text) /* otherwise the ids of a word depend on content */
 		new_word_cache(&r, n);
 	rc = encode_text(&r, text, n, content, flags, err);
 	free_run(&r);
@@ -389,7 +389,7 @@ int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsig
 
 int tok_run_new(struct tok_run **out, const infer_tokenizer *t, size_t most, infer_error *err)
 {
-	/* a byte may become the three of U+FFFD, a symbol may have two heap entries */
+	/* a byte may become the three bytes of U+FFFD; a symbol may have two heap entries */
 	const size_t n_ids = 3 * most + 3;
 	struct tok_run *r = mem_zalloc(MEM_TOK, 1, sizeof *r);
 	int bad;

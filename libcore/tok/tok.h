@@ -1,10 +1,10 @@
-/* tok/tok.h - the inside of a tokenizer.  Immutable once open: any thread; the mutable state of an
- * encode call is struct tok_run, confined to its caller.  Tokens are pushed to r->ids: without memory
- * ids.bad is set, and the encode call returns INFER_ENOMEM at its end.
+/* tok/tok.h - internals of a tokenizer.  Immutable once open, usable by any thread.  The mutable
+ * state of an encode call is struct tok_run, confined to its caller.  Tokens are pushed to r->ids:
+ * if out of memory, ids.bad is set, and the encode call returns INFER_ENOMEM at its end.
  *
  * A kind of tokenizer is one const struct tok_model, named in model_list.h.  A reader (gguf.c)
- * fills the first half of struct infer_tokenizer and a tok_source; tok_build checks them and builds
- * the tables. */
+ * fills the members of struct infer_tokenizer marked "set by the reader" and a tok_source;
+ * tok_build checks them and builds the tables. */
 #ifndef TOK_TOK_H
 #define TOK_TOK_H
 #include <stddef.h>
@@ -39,22 +39,22 @@ enum tok_id {
 	TOK_IDS
 };
 
-/* most bytes of a piece for kinds that look up every length at every position of a text */
+/* limit on the bytes of a piece, for kinds that look up every length at every position of a text */
 enum { TOK_LONGEST = 512 };
-#define TOK_SPACE "\xe2\x96\x81" /* U+2581 stands for a space in pieces */
+#define TOK_SPACE "\xe2\x96\x81" /* U+2581, a space in pieces */
 
 struct tok_string {
 	uint32_t at, len;
 };
-/* end: end of the readable bytes */
+/* end: end of the readable bytes from base on */
 struct tok_strings {
 	const char *base, *end;
 	struct tok_string *at;
 	uint32_t n;
 };
-/* Hash table with open addressing; of equal keys, the last index counts.  A slot has index + 1 in
- * the low bits (mask `at`), the high bits of the hash above; 0: empty.  Small, because opening is
- * limited by cache and TLB misses. */
+/* Hash table with open addressing; of equal keys, the last index counts.  A slot is 0 (empty), or
+ * index + 1 in the bits of mask `at` and hash bits above.  Small slots, because opening a tokenizer
+ * is limited by cache and TLB misses. */
 struct tok_map {
 	uint32_t *slot, mask, at;
 };
@@ -73,12 +73,11 @@ struct spm_charsmap {
 struct infer_tokenizer {
 	/* set by the reader */
 	const struct tok_model *model;
-	const struct tok_model
-		*base;            /* its defaults apply: differs from model if there is a pipe */
-	struct tok_strings piece; /* as stored */
-	uint8_t *kind, *flag;     /* [n] enum tok_kind; TOK_EOG ... */
-	float *score;             /* [n], or NULL */
-	int32_t id[TOK_IDS];      /* -1: none */
+	const struct tok_model *base; /* defaults; differs from model if there is a pipe */
+	struct tok_strings piece;     /* pieces as stored in the file */
+	uint8_t *kind, *flag;         /* [n] enum tok_kind; TOK_EOG ... */
+	float *score;                 /* [n], or NULL */
+	int32_t id[TOK_IDS];          /* -1: none */
 	/* tokens before and after a text, instead of those of the flags below; NULL: use the flags
 	 * */
 	int32_t *around;
@@ -88,34 +87,34 @@ struct infer_tokenizer {
 	int raw; /* BPE: no byte alphabet: U+2581 is a space in pieces, symbols are code points */
 	int letters; /* BPE: words are in the byte alphabet already; symbols are code points */
 	int whole;   /* BPE: a word that is a token is not split */
-	struct tok_pipe *pipe; /* splits text into words; NULL: the members above do */
+	struct tok_pipe *pipe; /* splits text into words; NULL: the members above say how */
 	char pre_name[64];
 	/* set by tok_build */
-	uint64_t secret[3];   /* of the hashes, random for each tokenizer */
+	uint64_t secret[3];   /* secret of the hashes, random for each tokenizer */
 	char *text;           /* texts of all tokens, concatenated */
 	uint32_t *text_at;    /* [n + 1] */
-	struct tok_map map;   /* of piece */
+	struct tok_map map;   /* piece to id */
 	int duplicates;       /* some pieces are equal */
 	int32_t byte_id[256]; /* -1: none */
 	uint32_t max_len;     /* bytes of the longest piece */
-	/* no piece has U+2581 after another character, so words can be encoded separately */
+	/* true if words can be encoded separately: no piece has U+2581 after another character */
 	int words_separate;
-	struct pretok_code *pre_code; /* BPE only, and the next two */
+	struct pretok_code *pre_code; /* this and the next two: BPE only */
 	struct tok_merge *merge;
 	struct tok_map pair;          /* (left, right) to rank */
 	struct spm_charsmap charsmap; /* SentencePiece kinds */
-	double unk_score;             /* unigram only, and the next two */
+	double unk_score;             /* this and the next two: unigram only */
 	float max_score;
-	uint16_t *reach; /* longest piece that begins with a code point, by its hash */
+	uint16_t *reach; /* bytes of the longest piece, by the hash of its first code point */
 	/* set by tok_settle */
 	struct tok_added added; /* control, unknown and user-defined tokens */
-	int32_t unk;            /* for text that cannot be encoded; -1: none */
+	int32_t unk;            /* id for text that cannot be encoded; -1: none */
 	int ends_in_text;       /* some tokens that end generation are not control tokens */
 };
 
 struct tok_pipe;
-/* Input of tok_build besides the first half of the tokenizer, borrowed for the call.  Merges are
- * read once, in order. */
+/* Input of tok_build in addition to the members set by the reader.  Borrowed for the call.  Merges
+ * are read once, in order. */
 struct tok_source {
 	const char *name; /* for messages */
 	uint32_t n_merges;
@@ -123,7 +122,7 @@ struct tok_source {
 	const char *merges_end; /* end of the bytes of the merges */
 	const unsigned char *charsmap;
 	size_t charsmap_bytes;
-	const struct infer_meta *meta; /* for the reader: position of its next merge */
+	const struct infer_meta *meta; /* private to the reader: position of its next merge */
 	size_t cursor;
 };
 
@@ -158,17 +157,18 @@ const struct tok_model *tok_model_find(const char *name, size_t n); /* NULL: unk
  * tokens or tokens that end generation.  Fails as infer_encode. */
 int tok_encode(const infer_tokenizer *t, const char *text, size_t n, const unsigned char *content,
                uint32_t flags, int32_t **ids, size_t *n_ids, infer_error *err);
-/* Check what the reader set, and build the tables.  INFER_EFORMAT INFER_EUNSUP INFER_ENOMEM: free t by
- * infer_tokenizer_close. */
+/* Check what the reader set, and build the tables.  INFER_EFORMAT INFER_EUNSUP INFER_ENOMEM.  After
+ * a failure, call infer_tokenizer_close. */
 int tok_build(struct infer_tokenizer *t, struct tok_source *src, infer_error *err);
-/* Derive what depends on the flags set by the reader.  INFER_OK or INFER_ENOMEM */
+/* Set the members that depend on the flags.  Call it after tok_build and the flags are set.
+ * INFER_OK or INFER_ENOMEM */
 int tok_settle(struct infer_tokenizer *t);
-/* True unless the token ends generation and the text must not do so. */
+/* False if the token ends generation and the text must not yield such tokens. */
 static inline int tok_may(const struct tok_run *r, int32_t id)
 {
 	return !(r->no_end && r->t->flag[id] & TOK_EOG);
 }
-static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* its token, or -1 */
+static inline int32_t tok_byte(const struct tok_run *r, unsigned char b) /* token, or -1 */
 {
 	int32_t id = r->t->byte_id[b];
 	return id >= 0 && tok_may(r, id) ? id : -1;
@@ -178,18 +178,17 @@ uint32_t tok_letter(unsigned char b);
 int tok_byte_of(const char *s, size_t n); /* the byte of "<0x0A>", or -1 */
 /* Push the byte tokens of s, or the unknown token; r->lost is set if there is neither. */
 void tok_fallback(struct tok_run *r, const char *s, size_t n);
-/* Push the ids of a short word from the cache: 1.  0: it is not cached; *slot: where tok_word_put
- * stores it (or NULL). */
+/* Push the ids of a short word from the cache and return 1.  Returns 0 if it is not cached; *slot
+ * is then the slot for tok_word_put, or NULL if the word cannot be cached. */
 int tok_word_get(struct tok_run *r, const char *s, size_t n, struct tok_word **slot);
 /* Store the word with the ids pushed from index `from` on. */
 void tok_word_put(struct tok_run *r, struct tok_word *slot, const char *s, size_t n, size_t from);
 
 /* map.c; the inline part is in tok/key.h */
-/* Make a table for n entries; free m->slot by mem_free.  INFER_OK or INFER_ENOMEM */
+/* Make a table for n entries; free m->slot with mem_free.  INFER_OK or INFER_ENOMEM */
 int tok_map_new(struct tok_map *m, uint32_t n);
 /* Fill the table; nonzero if some strings are equal. */
 int tok_map_fill(struct tok_map *m, const struct tok_strings *s, const uint64_t secret[3]);
-/* Return the id of a piece, or -1.  Reads no byte from `end` on; it is faster if end is beyond s +
- * n. */
+/* Return the id of a piece, or -1.  Reads no byte at or after `end`; faster if end >= s + 16. */
 int32_t tok_find(const struct infer_tokenizer *t, const char *s, size_t n, const char *end);
 #endif

@@ -15,7 +15,8 @@
 
 enum { REACH = 4096, UNSEEN = -2, UNKNOWN = -1 };
 
-/* id UNSEEN: no segmentation of these bytes yet */
+/* The best segmentation of a prefix: its score, last piece and the start of that piece.  id UNSEEN:
+ * none yet */
 struct best {
 	double score;
 	int32_t id;
@@ -35,7 +36,7 @@ static double score_of(const struct infer_tokenizer *t, int32_t id)
 	return t->pipe && t->pipe->score ? t->pipe->score[id] : (double)t->score[id];
 }
 
-/* Add two scores with the precision of the reference implementation: float, with a pipe double. */
+/* Add two scores as the reference implementation does: in float, with a pipe in double. */
 static double add_scores(const struct infer_tokenizer *t, double a, double b)
 {
 	return t->pipe ? a + b : (double)(float)(a + b);
@@ -65,7 +66,7 @@ static int open_unigram(struct infer_tokenizer *t, struct tok_source *src, infer
 			continue;
 		uint16_t *r = reach_slot(t, s, n);
 		if (n > *r)
-			*r = (uint16_t)n; /* see .longest */
+			*r = (uint16_t)n; /* fits: .longest limits n */
 		if (t->kind[i] != TOK_NORMAL && !t->pipe)
 			continue;
 		double score = score_of(t, (int32_t)i);
@@ -79,7 +80,7 @@ static int open_unigram(struct infer_tokenizer *t, struct tok_source *src, infer
 
 static void close_unigram(struct infer_tokenizer *t) { mem_free(t->reach); }
 
-/* Extend best[at] by every piece that begins at `at`.  True if the first code point, of `one`
+/* Extend best[at] by every piece that begins at `at`.  True if the code point at `at`, of `one`
  * bytes, is a piece. */
 static int extend_best(const struct tok_run *r, struct best *best, const char *s, size_t n,
                        size_t at, size_t one)
@@ -96,7 +97,7 @@ static int extend_best(const struct tok_run *r, struct best *best, const char *s
 		tok_key_more(t->secret, &prefix, &key, s + at, len, s + n);
 		int32_t id = tok_map_get(&t->map, &t->piece, &key);
 		if (is_usable(t, id) && tok_may(r, id)) {
-			/* a user-defined piece beats all others of its size */
+			/* a user-defined piece beats all other pieces of its length */
 			int user = t->kind[id] == TOK_USER && !t->pipe;
 			float most_of = (float)len * t->max_score - 0.1f;
 			double score =

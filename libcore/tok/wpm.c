@@ -1,7 +1,7 @@
 /* tok/wpm.c - WordPiece: words of normalised text, each split greedily into the longest pieces.
  * Devlin+ 2018, arXiv:1810.04805; Wu+ 2016, arXiv:1609.08144, section 4.1.
  *
- * Pieces that begin a word start with U+2581; other pieces have no mark. */
+ * Pieces that begin a word start with U+2581; other pieces do not. */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* a longer word is unknown as a whole */
+/* most characters of a word; a longer one is one unknown token */
 enum { WORD_CHARS = 100 };
 
 struct chunk {
@@ -53,8 +53,8 @@ static void add_code_point(struct chunk *c, uint32_t cp)
 		c->cp[c->n++] = cp;
 }
 
-/* Return the longest piece that word[at .. n) begins with, or -1; *len: its bytes.  word begins
- * with U+2581. */
+/* Return the longest piece that is a prefix of word[at .. n), or -1; *len: length of the piece.
+ * word begins with U+2581. */
 static int32_t find_longest_piece(const struct tok_run *r, const char *word, size_t at, size_t n,
                                   size_t *len)
 {
@@ -63,7 +63,7 @@ static int32_t find_longest_piece(const struct tok_run *r, const char *word, siz
 	size_t mark = at == 3 ? 3 : 0, most = n - at;
 
 	if (!mark && most >= 3 && !memcmp(s, TOK_SPACE, 3))
-		return -1; /* U+2581 in the text does not mark a word */
+		return -1; /* U+2581 in the text does not begin a word */
 	if (most + mark > t->max_len)
 		most = t->max_len > mark ? t->max_len - mark : 0;
 	for (; most; most--) {
@@ -141,7 +141,7 @@ static void end_chunk(struct chunk *c)
 			continue;
 		put_lower(c, t->lower ? unicode_to_lower(c->cp[i]) : c->cp[i]);
 		if (t->lower && c->cp[i] == 0x130)
-			put_lower(c, 0x307); /* the only lower case with two code points */
+			put_lower(c, 0x307); /* its lower case has two code points */
 	}
 	c->n = 0;
 	end_word(c);
@@ -179,8 +179,7 @@ static int encode_wpm(struct tok_run *r, const char *s, size_t n, infer_error *e
 		if (cp == '\t' || cp == '\n' || cp == '\r' || (set & UNI_SPACE && !control)) {
 			end_chunk(&c);
 		} else if (
-			/* control characters and bytes that are not text are dropped, even inside a
-			 * word */
+			/* control characters and invalid bytes are dropped, even inside a word */
 			!control) {
 			if (is_cjk(cp))
 				end_chunk(&c);
