@@ -100,7 +100,7 @@ int infer_api_put(infer_writer *w, const struct infer_answer *a, infer_error *er
 int infer_api_put_delta(infer_writer *w, const struct infer_answer *a, const struct infer_delta *d,
                         infer_error *err)
 {
-	must(api_of(a->job)->put_delta); /* streams of named events: infer_api_put_events */
+	must(api_of(a->job)->put_delta); /* formats without it have put_events */
 	api_of(a->job)->put_delta(begin_object(w), a, d);
 	return end_object(w, err);
 }

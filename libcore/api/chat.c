@@ -91,7 +91,7 @@ static void put_logprob(struct jwrite *w, const struct infer_answer *a, int32_t 
 	jw_end(w);
 }
 
-/* Write {content: [{token, logprob, bytes, top_logprobs}]}, one element a token of the text. */
+/* Write {content: [{token, logprob, bytes, top_logprobs}]}, one element per token of the text. */
 static void put_logprobs(struct jwrite *w, const struct infer_answer *a,
                          const struct infer_event *tokens, size_t n, size_t offset)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* INPUTS: of one request */
+/* INPUTS: maximum of one request; the others are values of embd_normalize */
 enum { INPUTS = 2048, NOT_NORMAL = -1, EUCLIDEAN = 2 };
 
 static const struct job_field *find_embed_field(const struct job_field *f, const char *key,

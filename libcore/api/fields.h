@@ -1,5 +1,4 @@
-/* api/fields.h (private) - fields of requests: one row a field, read into a job or written from
- * one. */
+/* api/fields.h (private) - fields of requests: one row per field. */
 #ifndef API_FIELDS_H
 #define API_FIELDS_H
 #include "job/job.h"
@@ -11,20 +10,20 @@ typedef int job_take(struct job *j, const char *key, const struct json *v, infer
 /* A job that is written as a request. */
 struct job_asked {
 	const infer_job *j;
-	struct infer_sample_opts sample;               /* of j, resolved */
-	const struct infer_conversation *conversation; /* the prompt's, or NULL */
-	struct chat_values values;                     /* its JSON texts, parsed */
-	struct infer_str text; /* the prompt as text; at NULL: it is written as ids */
+	struct infer_sample_opts sample;               /* sampling options of j, resolved */
+	const struct infer_conversation *conversation; /* that is the prompt, or NULL */
+	struct chat_values values;                     /* parsed JSON texts of the conversation */
+	struct infer_str text;                         /* the prompt; text.at NULL: write its ids */
 };
-/* Write the field, or nothing if leaving it out means the same. */
+/* Write the field, or nothing if its absence means the same. */
 typedef void job_put(struct jwrite *w, const char *key, const struct job_asked *a);
-/* put: NULL in formats that are only read */
+/* A field of a request.  put: NULL in formats that are only read */
 struct job_field {
 	const char *key;
 	job_take *take;
 	job_put *put;
 };
-/* A known field that is not supported: only its neutral value is accepted.  NAN: none. */
+/* An unsupported field: only null, an empty list or `nothing` (NAN: no value) is accepted. */
 struct job_refused {
 	const char *key;
 	double nothing;
@@ -33,7 +32,7 @@ struct job_refused {
 struct job_fields {
 	const struct job_field *known;
 	const struct job_refused *refused;
-	int32_t max_tokens; /* if neither request nor options set it; -1: no limit */
+	int32_t max_tokens; /* used if neither request nor options set it; -1: no limit */
 	/* called after the fields are read and before the prompt is; NULL: nothing to do.
 	 * *param: the field at fault */
 	int (*ready)(struct job *j, const char **param, infer_error *err);
@@ -42,8 +41,8 @@ struct job_fields {
 
 /* ---- read.c ---- */
 
-/* The `read` of most formats: defaults, fields, prompt, and the checks that need all of them.
- * Returns the code of the fault. */
+/* Set defaults, read the fields and the prompt, and check them together: the `read` of most
+ * formats.  Returns INFER_OK, or the code of the fault. */
 int job_read_fields(struct job *j, const struct json *body, const struct job_fields *f);
 
 /* ---- fields.c ---- */
@@ -52,9 +51,9 @@ int job_read_fields(struct job *j, const struct json *body, const struct job_fie
 job_take job_take_stop, job_take_prompt, job_take_max_tokens, job_take_logprobs, job_take_raw,
 	job_take_echo, job_take_timeout, job_pass, job_pass_text, job_pass_bool, job_pass_object;
 extern const struct job_field job_common[];
-extern const struct job_field job_streamed[]; /* with INFER_JOB_STREAM */
+extern const struct job_field job_streamed[]; /* accepted with INFER_JOB_STREAM */
 extern const struct job_refused job_refused_common[];
-extern const struct job_field job_own[]; /* own.c: of our own format */
+extern const struct job_field job_own[]; /* own.c: fields of our own format */
 
 /* constraints.c */
 job_take job_take_schema, job_take_format;
@@ -63,7 +62,7 @@ extern const struct job_field job_constraints[];
 /* sampling.c: read a sampling option.  Sets *known to 0 if key is not the name of one. */
 int job_sampling(struct job *j, const char *key, const struct json *v, int *known,
                  infer_error *err);
-/* The options that are not numbers. */
+/* The sampling options that are not numbers. */
 extern const struct job_field job_sampling_others[];
 void job_put_sampling(struct jwrite *w, const struct job_asked *a);
 
@@ -74,15 +73,15 @@ job_take job_take_messages, job_take_tools, job_take_tool_choice, job_take_args,
 /* Combine logprobs and top_logprobs of chat completions.  INFER_EINVAL */
 int job_chat_end(struct job *j, infer_error *err);
 
-/* extras.c: fields that vLLM's server adds to text and chat completions; lists as in struct
+/* extras.c: fields that vLLM's server adds to text and chat completions; the lists end as in struct
  * job_fields */
 const struct job_field *job_extras(void);
 const struct job_refused *job_refused_extras(void);
-/* of embeddings and ranks too: truncate_prompt_tokens, truncation_side; embed.c: truncate,
- * normalize */
+/* extras.c: truncate_prompt_tokens, truncation_side; embed.c: truncate, normalize.  Embeddings and
+ * ranks have these too. */
 job_take job_take_most, job_take_side, job_take_truncate, job_take_normalize;
-/* embed.c: read the fields of an embedding or a rank.  other: fields that have no effect on it, or
- * NULL.  Returns the code of the fault. */
+/* embed.c: read the fields of a request for embeddings or ranks.  other: fields without effect, or
+ * NULL.  Returns INFER_OK, or the code of the fault. */
 int embed_fields(struct job *j, const struct json *o, const struct job_field *known,
                  const struct job_field *other);
 
@@ -94,8 +93,8 @@ job_put job_put_kind, job_put_id, job_put_nothing, job_put_prompt, job_put_raw, 
 	job_put_stop_ids, job_put_ignore_eos, job_put_samplers, job_put_bias, job_put_breakers,
 	job_put_seed;
 void job_put_fields(struct jwrite *w, const struct job_field *f, const struct job_asked *a);
-/* Append the request in our own format.  a: all but `sample` and, of a conversation's JSON texts,
- * `values`.
+/* Append the request in our own format.  Sets a->sample, and a->values if a->conversation is set;
+ * the caller sets the other members.
  * INFER_EINVAL  a logit bias that a request cannot express; INFER_ENOMEM */
 int job_put_request(struct buf *to, struct job_asked *a, infer_error *err);
 #endif

@@ -187,7 +187,7 @@ static void end_block(infer_writer *to, struct infer_stream *s)
 	s->open = 0;
 }
 
-/* Begin a block, after ending the open one; text of the same kind continues it. */
+/* Begin a block, after ending the open one.  Text of the open block's kind continues it. */
 static void open_block(infer_writer *to, const struct infer_answer *a, int kind, size_t call,
                        struct infer_stream *s)
 {

@@ -147,7 +147,7 @@ static const struct job_refused refused[] = {
 
 struct reading {
 	struct job *j;
-	/* to: all turns; of the open turn: its parts, and the turn itself if it is the assistant's */
+	/* to: all turns; texts: parts of the open turn; turn: the turn, if the assistant's */
 	struct json *to, *texts, *turn;
 	size_t i; /* index of the message */
 	infer_error *err;

@@ -48,7 +48,7 @@ static int take_cache(struct job *j, const char *key, const struct json *v, infe
 	return INFER_OK;
 }
 
-/* Check and ignore the number of tokens to keep when the context is shifted: it never is. */
+/* Check and ignore the number of tokens to keep in a context shift: contexts are not shifted. */
 static int pass_whole(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	int32_t any;

@@ -35,7 +35,7 @@ static void put_details(struct jwrite *w, int64_t reasoning)
 	jw_end(w);
 }
 
-/* Write the usage of all samples; of a chunk (whole 0), details only if there was reasoning. */
+/* Write the usage of all samples.  whole 0 (a chunk): details only if there was reasoning. */
 static void put_openai_usage(struct jwrite *w, const struct infer_answer *a, int whole)
 {
 	struct infer_usage u = part_total(a);
@@ -62,7 +62,7 @@ static void put_prompt_ids(struct jwrite *w, const struct infer_job *j, int32_t 
 	jw_end(w);
 }
 
-/* Write the ids of the answer, including its end, without those of the prompt. */
+/* Write the ids of the answer, including the end token, without the ids of the prompt. */
 static void put_ids(struct jwrite *w, const struct infer_event *tokens, size_t n)
 {
 	jw_array(w, "token_ids");
@@ -177,7 +177,7 @@ void openai_put_delta(struct jwrite *w, const struct infer_answer *a, const stru
 		jw_null(w, "logprobs");
 	if (a->job->token_ids && d->kind != INFER_DELTA_BEGIN && d->kind != INFER_DELTA_READ)
 		put_ids(w, d->tokens, d->n_tokens);
-	/* only in the first chunk of a sample: it has all tokens so far */
+	/* in the first chunk of a sample only: that chunk has all tokens so far */
 	if (a->job->token_ids && !o->is_chat && d->kind != INFER_DELTA_READ &&
 	    d->n_tokens == a->choices[d->index].n_tokens)
 		put_prompt_ids(w, a->job, d->index);

@@ -147,7 +147,7 @@ struct infer_usage part_total(const struct infer_answer *a)
 
 int part_token_text(const infer_tokenizer *t, int32_t id, const char **bytes, size_t *n)
 {
-	/* an id that was drawn is in the vocabulary */
+	/* sampled ids are in the vocabulary */
 	return infer_token_bytes(t, id, INFER_DECODE_SPECIAL, bytes, n, NULL);
 }
 
@@ -185,7 +185,7 @@ void part_progress(struct jwrite *w, const struct infer_answer *a, const struct 
 		part_timings(w, &so_far);
 }
 
-/* Write the rates of n tokens; `timed` of them were computed in the ns. */
+/* Write the rates of n tokens; `timed` of them were computed in `ns` nanoseconds. */
 static void put_rates(struct jwrite *w, const char *of, int64_t n, int64_t timed, int64_t ns)
 {
 	static const char *const ends[] = { "_n", "_ms", "_per_token_ms", "_per_second" };

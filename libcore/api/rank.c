@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PAIRS = 2048 }; /* of one request */
+enum { PAIRS = 2048 }; /* maximum of one request */
 
 /* ---- pairs as prompts ---- */
 
@@ -66,8 +66,8 @@ static int encode_by_template(struct job *j, struct infer_str template, struct i
 	return rc;
 }
 
-/* Encode a query and a document as one prompt: by the template of the file, or, without one, the
- * document after the query. */
+/* Encode a query and a document as one prompt: with the template of the model file; without a
+ * template, the document follows the query. */
 static int encode_pair(struct job *j, struct infer_prompt *to, struct infer_str query,
                        struct infer_str document, infer_error *err)
 {
@@ -296,8 +296,7 @@ static int read_rerank(struct job *j, const struct json *body)
 	return read_pairs(j, body, known, "query", "documents");
 }
 
-/* Return the index after `last` in the order of scores, best first, equal ones by index; -1:
- * none. */
+/* Return the index that follows `last` if scores are sorted best first, ties by index; -1: none. */
 static int32_t next_best(const struct infer_answer *a, int32_t last)
 {
 	int32_t best = -1;

@@ -115,7 +115,7 @@ static const char *job_prompt_key(const struct job *j)
 	return j->j.api->flags & API_TALKS ? "messages" : "prompt";
 }
 
-/* Keep the prompt, whose text begins an answer with `echo`. */
+/* Store the prompt if `echo` needs its text for the beginning of the answer. */
 static int keep_begun(struct job *j, const struct infer_prompt *p, infer_error *err)
 {
 	struct infer_prompt *kept;
@@ -163,7 +163,7 @@ static int fill_prompt(struct job *j, const char **param, infer_error *err)
 	return job_read_prompts(j, "prompt", v, err);
 }
 
-/* Keep the request as a line that repeats it: j->j.asked. */
+/* Store the request in j->j.asked, as a line that repeats it. */
 static int keep_request(struct job *j, infer_error *err)
 {
 	const struct json *v = j->prompt_value;

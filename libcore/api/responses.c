@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An answer that is being made, and how it ended. */
+/* The state of an answer: in progress, or how it ended. */
 enum state { MAKING, COMPLETED, INCOMPLETE };
 
 static enum state state_of(const struct infer_answer *a)
@@ -35,8 +35,7 @@ static void put_item_id(struct jwrite *w, const char *key, const struct infer_an
 
 /* ---- items ---- */
 
-/* Write a part of a message.  whole: in a complete response, where parts have log-probabilities
- * too. */
+/* Write a part of a message.  whole 1: of a complete response, with log-probabilities. */
 static void put_content_part(struct jwrite *w, const char *key, struct infer_str text, int whole)
 {
 	jw_object(w, key);
@@ -348,7 +347,7 @@ static void end_item(infer_writer *to, const struct infer_answer *a, enum state 
 	s->open = 0;
 }
 
-/* Begin an item, after ending the open one; text of the same kind continues it. */
+/* Begin an item, after ending the open one.  Text of the open item's kind continues it. */
 static void open_item(infer_writer *to, const struct infer_answer *a, const struct infer_delta *d,
                       int kind, struct infer_stream *s)
 {

@@ -172,7 +172,7 @@ static const struct job_refused refused[] = {
 struct reading {
 	struct job *j;
 	struct json *to, *last;       /* last: an open turn of the assistant, or NULL */
-	const struct json *reasoning; /* the reasoning item before it, or NULL */
+	const struct json *reasoning; /* the reasoning item before the current item, or NULL */
 	size_t i;
 	infer_error *err;
 };

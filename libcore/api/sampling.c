@@ -46,7 +46,7 @@ static int take_samplers(struct job *j, const char *key, const struct json *v, i
 			if (o->order[k] == stage)
 				return err_set(err, INFER_EINVAL, "%s names %s twice", key,
 				               infer_stage_name(stage));
-		/* no stage occurs twice, so all stages and an end fit */
+		/* no stage occurs twice, so all stages and the end mark fit */
 		o->order[i++] = (uint8_t)stage;
 	}
 	return INFER_OK;
@@ -70,7 +70,7 @@ static int set_bias(struct infer_logit_bias *b, int64_t id, const struct json *v
 	return INFER_OK;
 }
 
-/* Return the token id in a key, or -1. */
+/* Return the key of v as a token id, or -1. */
 static int64_t id_of(const struct json *v)
 {
 	int64_t id = 0;
@@ -107,7 +107,7 @@ static int put_text_bias(const struct biases *to, const struct job *j, struct in
 	return rc;
 }
 
-/* Set the bias of a token, an id or a text. */
+/* Set the bias of a token, given as an id or a text. */
 static int put_bias(const struct biases *to, const struct job *j, const struct json *token,
                     const struct json *v, infer_error *err)
 {
@@ -142,7 +142,7 @@ static int take_bias(struct job *j, const char *key, const struct json *v, infer
 
 	if (!json_is_object(v) && !json_is_array(v))
 		return err_set(err, INFER_EINVAL, "%s must be an object or a list", key);
-	/* a text has at most one token a byte, and BOS */
+	/* a text has at most one token per byte, plus BOS */
 	json_each(b, v)
 		n += 2 + b->key_n + json_bytes(json_first(b));
 	bias = arena_alloc(&j->mem, n, sizeof *bias);

@@ -22,7 +22,7 @@ static int take_suffix(struct job *j, const char *key, const struct json *v, inf
 	                         : err_set(err, INFER_EINVAL, "%s must be a string", key);
 }
 
-/* Read best_of, which must be n: all samples are returned. */
+/* Read best_of, which must equal n: all samples are returned. */
 static int take_best_of(struct job *j, const char *key, const struct json *v, infer_error *err)
 {
 	return job_whole(&j->best_of, key, v, 1, INFER_JOB_MOST, err);
@@ -107,7 +107,7 @@ static void put_logprob_or_never(struct jwrite *w, const char *key, float logpro
 	jw_num(w, key, isinf(logprob) ? PART_NEVER : (double)logprob);
 }
 
-/* Write the most likely tokens, and the one that was drawn. */
+/* Write the most likely tokens, and the sampled token. */
 static void put_tops(struct jwrite *w, const struct infer_answer *a, const struct infer_event *ev)
 {
 	struct infer_top all[INFER_MAX_TOP + 1];
@@ -115,7 +115,7 @@ static void put_tops(struct jwrite *w, const struct infer_answer *a, const struc
 	char key[128];
 	int there = 0;
 
-	if (isnan(ev->logprob)) { /* the first of a prompt */
+	if (isnan(ev->logprob)) { /* the first token of a prompt has none */
 		jw_null(w, NULL);
 		return;
 	}

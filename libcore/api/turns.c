@@ -27,7 +27,7 @@ struct json *turns_content(struct arena *a, struct json *parts)
 	return parts->n == 1 ? json_share(a, json_get(parts->first, "text")) : parts;
 }
 
-/* Return the value as a string with its JSON. */
+/* Return a string that contains the JSON of the value. */
 static struct json *written(struct arena *a, const struct json *v)
 {
 	struct json *s = NULL;
