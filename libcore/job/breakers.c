@@ -55,7 +55,7 @@ static int add_encoded_breaker(infer_breakers *b, const infer_tokenizer *t,
 	size_t n;
 	int rc = infer_encode(t, text->at, text->len, 0, &ids, &n, err);
 
-	if (rc == INFER_EUNSUP) /* a vocabulary that cannot encode it never produces it */
+	if (rc == INFER_EUNSUP) /* tokens that cannot encode the text never produce it */
 		return INFER_OK;
 	if (!rc && n > 1)
 		rc = add_breaker(b, ids, n, err);

@@ -84,7 +84,7 @@ static int wants_thinking(const struct job *j)
 	return json_is(json_get(j->args, "enable_thinking"), JSON_TRUE);
 }
 
-/* Refuse fields that a kept request cannot express.  anew: a new turn follows the assistant's. */
+/* Refuse fields that a stored request cannot express.  anew: a new turn follows an assistant's. */
 static int check_kept(const struct job *j, int anew, const char **param, infer_error *err)
 {
 	if (!(j->o->reads & INFER_JOB_KEEP))

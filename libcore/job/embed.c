@@ -15,7 +15,7 @@ int infer_embed_of(int *embed, const infer_model *m, infer_error *err)
 
 	infer_model_info(m, &info);
 	snprintf(key, sizeof key, "%s.pooling_type", info.arch);
-	if (info.n_ranks) /* the default, if the file has no pooling type */
+	if (info.n_ranks) /* rank: the default of models with rank outputs */
 		pooling = 4;
 	TRY(infer_meta_u64(infer_model_file(m), key, &pooling, NULL, err));
 	if (pooling >= sizeof of_file / sizeof *of_file)
@@ -58,8 +58,8 @@ int embed_most(const struct job *j, size_t *n, infer_error *err)
 	                         (int)most, (int)j->o->ctx);
 }
 
-/* Truncate a text to n tokens, at its end or its beginning.  ends [n_ends]: the tokens of an
- * empty text; the first and the last of them are kept. */
+/* Truncate a text to n tokens, at its end or its beginning.  ends [n_ends]: the tokens of an empty
+ * text, whose first and last tokens are kept. */
 static int truncate_text(struct job *j, struct infer_prompt *p, size_t n, const int32_t *ends,
                          size_t n_ends, infer_error *err)
 {

@@ -1,5 +1,5 @@
-/* job/fault_list.h - how interfaces name what went wrong: the kind, HTTP's status, OpenAI's type and code,
- * Anthropic's type. */
+/* job/fault_list.h - every fault: FAULT(kind, HTTP status, OpenAI's type, OpenAI's code,
+ * Anthropic's type) */
 FAULT(NONE, 200, "server_error", NULL, "api_error")
 FAULT(INVALID, 400, "invalid_request_error", NULL, "invalid_request_error")
 FAULT(TOO_LONG, 400, "invalid_request_error", "context_length_exceeded", "invalid_request_error")

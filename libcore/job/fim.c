@@ -1,7 +1,7 @@
 /* job/fim.c - fill-in-the-middle prompts: the answer fills the gap between two texts
  *
- * Bavarian+ 2022, arXiv:2207.14255: <PRE> prefix <SUF> suffix <MID>.  If the vocabulary has
- * tokens for repositories, other files precede it, each after a separator and its name. */
+ * Bavarian+ 2022, arXiv:2207.14255: <PRE> prefix <SUF> suffix <MID>.  If the vocabulary has tokens
+ * for repositories, other files precede the prompt, each after a separator and its name. */
 #include <infer/meta.h>
 #include "job/job.h"
 #include "base/err.h"
@@ -10,7 +10,7 @@
 
 enum { PRE, SUF, MID, REP, SEP, FIM_TOKENS };
 
-/* For each token of a prompt: the keys of a model file with its id, and its possible texts. */
+/* For each token of a prompt: the metadata keys that hold its id, and its possible texts. */
 static const struct {
 	const char *keys[2], *texts[5];
 } tokens[FIM_TOKENS] = {

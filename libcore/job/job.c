@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* bits cut off a random seed: the 53 left survive in a reader that stores numbers as doubles */
+/* bits removed from a random seed: a double holds the other 53 exactly */
 enum { SEED_CUT = 11 };
 
 int infer_job_reader_new(infer_job_reader **out, const struct infer_job_opts *o, infer_error *err)

@@ -1,5 +1,4 @@
-/* job/job.h - a job inside: what the fields of a request fill (api/), and what the fields
- * together mean.
+/* job/job.h - a job while its request is read (by api/), and the checks that need all fields.
  *
  * A job is confined until job_end; a reader is shared.  Functions that return int, unless noted:
  * INFER_OK, or a code with *err set; *param is static.  Results are in the memory of the job. */
@@ -17,7 +16,7 @@ struct infer_job_reader {
 	struct infer_job_opts o;
 	infer_breakers *breakers;   /* compiled from o.breaker_texts */
 	infer_grammars *grammars;   /* cache of compiled constraints */
-	int special, special_tools; /* infer_reply_special of o.chat and of o.chat_tools */
+	int special, special_tools; /* infer_reply_special for o.chat, for o.chat_tools */
 };
 
 enum { JOB_TO_CONTEXT = -1 }; /* truncate_prompt_tokens: as many tokens as the context can hold */
@@ -25,52 +24,52 @@ enum { JOB_TO_CONTEXT = -1 }; /* truncate_prompt_tokens: as many tokens as the c
 /* Fields that vLLM's server adds to text and chat completions. */
 struct extras {
 	int32_t most;                /* truncate_prompt_tokens; 0: not given */
-	int keeps_first, keeps_last; /* truncation_side: right, left; neither: not given */
+	int keeps_first, keeps_last; /* truncation_side right, left; both 0: not given */
 	int bare;               /* add_special_tokens false: encode texts without BOS and EOS */
 	unsigned char *allowed; /* allowed_token_ids: [vocabulary] 0 or 1; NULL: not given */
-	struct infer_str begun; /* echo of a conversation: the assistant's text to continue */
+	struct infer_str begun; /* echo in a conversation: the assistant's text to continue */
 };
 
 struct job {
 	struct infer_job j;
 	const infer_job_reader *reader;
-	const struct infer_job_opts *o; /* the reader's */
+	const struct infer_job_opts *o; /* options of the reader */
 	struct arena mem;
-	const struct json *json;            /* the line or body, parsed; in mem */
-	int32_t *prompt;                    /* ids of a conversation; infer_ids_free */
-	infer_breakers *breakers;           /* of the request's own texts; NULL: the reader's */
+	const struct json *json;            /* the parsed request, in mem */
+	int32_t *prompt;                    /* ids of the rendered conversation; infer_ids_free */
+	infer_breakers *breakers;           /* from the request's own texts; NULL: the reader's */
 	const struct json *prompt_value;    /* `prompt`; NULL: not given */
 	const struct json *messages, *args; /* `messages`, `template_args`; NULL: not given */
 	const char *template_sha256;        /* the template that the request expects; NULL: any */
 	int64_t now;
 	int now_given;
 	struct infer_conversation
-		conversation;          /* rendered as the prompt; without messages and args */
+		conversation;          /* rendered as the prompt; messages and args are unset */
 	struct buf asked;              /* owns j.asked */
 	int tools_given, choice_given; /* `tools` and `tool_choice` were read */
-	struct infer_tools tools;      /* the request's own; n 0: none */
+	struct infer_tools tools;      /* tools of the request; n 0: none */
 	int raw, raw_given;            /* the prompt is not a conversation */
 	int think;                     /* enum infer_think */
-	int32_t wants_logprobs, top_logprobs; /* fields of chat completions; top -1: not given */
+	int32_t wants_logprobs, top_logprobs; /* of chat completions; top -1: not given */
 	int seeded;                           /* `seed` was given */
 	int stream_options;                   /* `stream_options` was given */
 	int no_cache;                         /* cache_prompt false: share no cached prefix */
 	int is_own;  /* the request is in our own format; all others have the rules of servers */
 	int has_gap; /* fill-in-the-middle: `fim` is the prompt */
 	int prefill, opens; /* continue_final_message, add_generation_prompt; -1: not given */
-	/* 1 + index of the name that set max_tokens, in order of precedence; 0: not given */
+	/* 1 + index of the field that set max_tokens, in order of precedence; 0: not given */
 	int limit_rank;
-	int32_t best_of; /* 0: not given */
-	int single;      /* 1: at most one call; -1: not given, which is 1 if calls are required */
+	int32_t best_of;      /* 0: not given */
+	int single;           /* 1: at most one call; -1: not given (1 if calls are required) */
 	int inline_reasoning; /* reasoning stays in the text */
 	int no_thinking, wants_thinking;
 	int32_t thinking_budget; /* tokens; 0: not given */
 	int counts;              /* count the tokens of the prompt, generate nothing */
-	int truncates;    /* if it does not fit: drop the oldest turns, or the end of a text */
+	int truncates; /* if the prompt is too long: drop the oldest turns, or the end of a text */
 	int min_logprobs; /* record tokens even if no log-probabilities are requested */
 	struct extras extras;
 	struct fim {
-		/* text before and after the gap; the beginning of what fills it; other files:
+		/* text before and after the gap; beginning of the text in the gap; other files:
 		 * [{text, filename}] */
 		const struct json *before, *behind, *begun, *extra;
 	} fim;
@@ -83,16 +82,16 @@ struct job {
 	const struct json *allowed;             /* the list of allowed_tools, or NULL */
 	struct infer_grammar_source constraint; /* texts in mem */
 	const char *constraint_key;             /* the field that set it; NULL: none */
-	int is_free;            /* response_format text: not even the options' constraint */
-	uint64_t tenant;        /* whose compiled constraints the job may share */
+	int is_free;            /* response_format text: no constraint, not even the options' */
+	uint64_t tenant;        /* the job may share compiled constraints of this tenant */
 	infer_grammar *grammar; /* owned; NULL: none, or the options' */
-	/* a template may not write that much: INFER_ENOMEM is the request's fault */
+	/* INFER_ENOMEM: the prompt is longer than a template may write, a fault of the request */
 	int too_long;
 };
 
 /* ---- job.c ---- */
 
-/* Make an empty job without a format; job_end takes it.  r NULL: for a fault only.  INFER_ENOMEM */
+/* Make an empty job without a format, for job_end.  r NULL: it only holds a fault.  INFER_ENOMEM */
 int job_new(struct job **out, const infer_job_reader *r, infer_error *err);
 /* jread(), but without the line number in errors if the text is one line: "what: column 6: ...".
  * INFER_EFORMAT INFER_ENOMEM */
@@ -101,17 +100,17 @@ int job_read_json(const struct json **out, struct arena *a, const char *text, si
 /* Parse a copy of text into j->json.  Returns 0, or a code: the fault is in j.  INFER_EFORMAT
  * INFER_ENOMEM (job_end reports it) */
 int job_parse(struct job *j, const char *text, size_t bytes);
-/* Complete the fault of j->j.fault.error: its kind, and its field (copied; NULL: none).  Returns
- * the code. */
+/* Complete the fault of j->j.fault.error: set its kind and its field `param` (copied; NULL: none).
+ * Returns the error's code. */
 int job_fault(struct job *j, const char *param);
 /* Set the fault of an unknown field, key [key_n], copied.  Returns INFER_EINVAL. */
 int job_unknown(struct job *j, const char *key, size_t key_n);
 /* Give a job that was read, or a fault, to the caller.  Takes j, also on failure.
  * INFER_ENOMEM  memory ran out while the request was read */
 int job_end(infer_job **out, struct job *j, infer_error *err);
-/* Return a cache salt that no other request has: hash of its id, odd. */
+/* Return a cache salt that no other request has: an odd hash of the request's id. */
 uint64_t job_salt(const struct job *j);
-/* Return the seed of a request that gives none: hash of its id and the options' seed, 53 bits. */
+/* Return the seed of a request without one: a hash of its id and the options' seed, 53 bits. */
 uint64_t job_seed_of_id(const struct job *j);
 
 /* ---- values.c: read a JSON value into *to.  key: for messages.  INFER_EINVAL ---- */
@@ -135,7 +134,7 @@ int job_read_prompt(struct infer_prompt *p, struct job *j, const char *key, cons
 int job_is_prompts(const struct json *v);
 /* Read one prompt, or a list of them, as the prompts of the job.  Fails as job_read_prompt. */
 int job_read_prompts(struct job *j, const char *key, const struct json *v, infer_error *err);
-/* Shorten *p to truncate_prompt_tokens, in place: the ids do not move.  INFER_EINVAL INFER_EUNSUP */
+/* Shorten *p to truncate_prompt_tokens, as a part of its ids.  INFER_EINVAL INFER_EUNSUP */
 int job_cut_prompt(const struct job *j, struct infer_prompt *p, infer_error *err);
 /* fim.c: encode the prompt of a text with a gap.
  * INFER_EUNSUP  the model has no tokens for it; INFER_ENOMEM */
@@ -151,20 +150,21 @@ int job_conversation(struct job *j, const char **param, infer_error *err);
 /* Encode j->messages with the template of the job into j->prompt.  Fails as infer_chat_encode;
  * INFER_ENOMEM with j->too_long: the prompt is too long for a template. */
 int job_encode(struct job *j, const struct infer_conversation *c, infer_error *err);
-/* INFER_EINVAL  a field is only valid with a conversation; *param is its name */
+/* Refuse fields that are only valid with a conversation; *param: the field.  INFER_EINVAL */
 int job_no_conversation(const struct job *j, const char **param, infer_error *err);
-/* truncate.c: drop the oldest turns of j->messages until they fit the context, and encode them; if
- * no part fits, encode all.  err: not NULL.  Fails as job_encode. */
+/* truncate.c: drop the oldest turns of j->messages until the others fit the context, and encode
+ * these; if none fit, encode all turns.  err: not NULL.  Fails as job_encode. */
 int job_truncate(struct job *j, const struct infer_conversation *c, infer_error *err);
 
 /* ---- chat_rules.c: what servers require of a conversation ---- */
 
-/* INFER_EINVAL  a message is not one of OpenAI's format, or the last two are the assistant's */
+/* Check messages.  INFER_EINVAL  one is not in OpenAI's format, or the last two are the
+ * assistant's */
 int job_check_messages(struct job *j, infer_error *err);
-/* INFER_EINVAL  a tool is not one of OpenAI's format, a name occurs twice, or there are too many */
+/* Check tools.  INFER_EINVAL  one is not in OpenAI's format, a name occurs twice, or too many */
 int job_check_tools(const struct json *tools, infer_error *err);
-int job_is_name(const struct json *v); /* true if it is 1 to 64 letters, digits, _ and - */
-/* Remove the tools that allowed_tools does not list.  INFER_EINVAL  it lists an unknown one;
+int job_is_name(const struct json *v); /* true if v is 1 to 64 letters, digits, _ and - */
+/* Remove the tools that allowed_tools does not list.  INFER_EINVAL  a listed tool is unknown;
  * INFER_ENOMEM */
 int job_allow_tools(struct job *j, infer_error *err);
 /* Set the flags of c: continue the assistant's last message, or open a new one.  *param: the field
@@ -195,6 +195,6 @@ int embed_begin(struct job *j, infer_error *err);
 void embed_set_prompts(struct job *j, const struct infer_prompt *p, size_t n);
 /* Set *n to the number of tokens to keep of each text; 0: all.  INFER_EINVAL INFER_EUNSUP */
 int embed_most(const struct job *j, size_t *n, infer_error *err);
-/* Truncate all prompts to that, as copies.  Also INFER_ENOMEM */
+/* Replace all prompts by copies of at most embed_most tokens.  Fails as embed_most; INFER_ENOMEM */
 int embed_truncate(struct job *j, infer_error *err);
 #endif

@@ -49,7 +49,7 @@ static const struct json *drop_turns(struct job *j, const struct json *all,
 	return to;
 }
 
-/* Encode the messages; *ok: 1 if they fit. */
+/* Encode the messages; *ok: 1 if they fit the context. */
 static int try_cut(struct job *j, const struct infer_conversation *c, const struct json *messages,
                    int *ok, infer_error *err)
 {
@@ -85,7 +85,7 @@ int job_truncate(struct job *j, const struct infer_conversation *c, infer_error 
 		else
 			lo = mid + 1;
 	}
-	/* if no part fits, encode all, so that the error has the full length */
+	/* if no turns fit, encode all, so that the error contains the full length */
 	TRY(try_cut(j, c, lo < n ? drop_turns(j, all, starts[lo]) : all, &ok, err));
 	return j->too_long ? err->code : INFER_OK;
 }
