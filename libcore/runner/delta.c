@@ -2,7 +2,7 @@
 #include "runner/delta.h"
 #include "api/api.h"
 
-/* Set the kind of the piece, and the tokens that were not reported.  Returns 1. */
+/* Set the kind of the piece and its unreported tokens.  Returns 1. */
 static int set_piece(struct delta_given *g, const struct infer_choice *c, const infer_tokenizer *t,
                      struct infer_delta *d, int kind)
 {
@@ -15,8 +15,8 @@ static int set_piece(struct delta_given *g, const struct infer_choice *c, const 
 	return 1;
 }
 
-/* Set *piece to the bytes of *all after the first *given, and *given to the length of
- * *all.  Returns 0 if there are none. */
+/* Set *piece to the bytes of *all after the first *given, and *given to the length of *all.
+ * Returns 0 if *piece is empty. */
 static int take_new_bytes(struct infer_str *piece, const struct infer_str *all, size_t *given)
 {
 	if (all->len <= *given)

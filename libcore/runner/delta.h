@@ -3,13 +3,13 @@
 #define RUNNER_DELTA_H
 #include <infer/api.h>
 
-/* How much was reported; all zero: nothing. */
+/* The part of a sample that was reported; all zero: nothing. */
 struct delta_given {
 	int begin, end;         /* BEGIN, END were reported */
-	size_t text, reasoning; /* bytes */
-	size_t calls, args;     /* calls; bytes of the arguments of the last one */
-	size_t tokens, chars;   /* tokens, and characters in them */
-	int64_t read;           /* n_read of the choice */
+	size_t text, reasoning; /* bytes reported */
+	size_t calls, args;     /* calls; bytes of the last call's arguments */
+	size_t tokens, chars;   /* tokens, and their characters */
+	int64_t read;           /* progress of the prefill: n_read of the choice */
 };
 
 /* Set *d to the next piece of c that was not reported.  Returns 0 if there is none.  The caller

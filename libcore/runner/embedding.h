@@ -3,9 +3,9 @@
 #define RUNNER_EMBEDDING_H
 #include <infer/api.h>
 
-/* Set the embedding of c: the first values of v, as many as the job wants, divided by their L2
- * norm unless the job has no_normalize.  If the job ranks texts: the score v[0], or its sigmoid
- * unless the job has no_normalize.
+/* Set the embedding of c: the first values of v, as many as the job wants, divided by their L2 norm
+ * unless the job has no_normalize.  If the job ranks texts, set the score: sigmoid(v[0]), or v[0]
+ * with no_normalize.
  * v  f32 [n_embd], changed in place; borrowed by c */
 void runner_end_embedding(const infer_job *j, float *v, int32_t n_embd, struct infer_choice *c);
 #endif

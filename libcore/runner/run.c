@@ -11,19 +11,19 @@
 #include <math.h>
 #include <string.h>
 
-/* inputs of a request for embeddings that are in the engine at a time */
+/* maximum inputs of one embeddings request in the engine at a time */
 enum { AT_ONCE = 64 };
 
 struct sample {
 	infer_task *task;
-	uint64_t id;              /* its id in the engine */
+	uint64_t id;              /* id of the sample in the engine */
 	int live;                 /* submitted, and not yet DONE */
-	int echoed;               /* bits: 1: the first token of the prompt, 2: its text */
-	infer_reply *reply;       /* for a conversation: has the text; otherwise NULL */
+	int echoed;               /* bits: 1: the prompt's first token, 2: its text */
+	infer_reply *reply;       /* parses the answer of a conversation; otherwise NULL */
 	struct buf text, events;  /* events: struct infer_event [], their lists in `tops` */
-	struct buf prompt, ranks; /* of the prompt: the same, and int32_t [] */
+	struct buf prompt, ranks; /* events of the prompt's tokens; int32_t [] */
 	struct arena tops;
-	size_t reasoning; /* bytes of reasoning after the last event */
+	size_t reasoning; /* bytes of reasoning up to the last event */
 	struct delta_given given;
 };
 struct infer_task {
@@ -117,7 +117,7 @@ void infer_runner_free(infer_runner *r)
 		next = t->next;
 		infer_task_free(t);
 	}
-	/* even on failure, no event of theirs may arrive after their end */
+	/* deliver all events before the tasks are freed, even on failure */
 	while (r->tasks && !infer_engine_step(r->engine, NULL) && infer_engine_busy(r->engine))
 		(void)infer_runner_next(r, &got, NULL);
 	while (r->tasks)
@@ -189,7 +189,7 @@ static void submit_samples(infer_task *t, int32_t to)
 			q.flags |= INFER_REQ_SCORE;
 		if (t->job->prompt_logprobs)
 			q.flags |= INFER_REQ_SCORE | INFER_REQ_LOGITS;
-		/* samples that share a prompt report its progress once */
+		/* of the samples that share a prompt, one reports its progress */
 		if (t->job->progress && !(t->submitted % infer_job_each(t->job)))
 			q.flags |= INFER_REQ_PROGRESS;
 		q.sample.seed = infer_job_seed(t->job, t->submitted);
@@ -377,8 +377,8 @@ static void count_reasoning(struct sample *s, int token)
 	s->reasoning = p.reasoning.len;
 }
 
-/* Echo the prompt before the answer: its first token, which has no probability, before the other
- * tokens; its text after the last of them. */
+/* Echo the prompt before the answer: the prompt's first token (without a probability) before its
+ * other tokens, its text after all of them. */
 static int echo_prompt(struct sample *s, const struct infer_event *ev, infer_error *err)
 {
 	const infer_job *j = s->task->job;

@@ -30,7 +30,7 @@ static int next_spelled(struct id_reader *s, const infer_tokenizer *t, int *text
 
 static int32_t peek(const struct id_reader *s) { return s->ids[s->at]; }
 
-/* Walk both while their bytes agree; *i, *j: the last place where a token of both ends. */
+/* Find the longest common prefix, in bytes, that ends with a whole token of both: *i, *j ids. */
 static int common_prefix(struct id_reader *a, struct id_reader *b, const infer_tokenizer *t,
                          size_t *i, size_t *j, infer_error *err)
 {
