@@ -16,7 +16,7 @@ static void put_spread(struct jwrite *w, const char *key, const struct infer_rat
 	jw_end(w);
 }
 
-/* Write fields for the machine into the open object. */
+/* Write the fields of the machine into the open object. */
 static void put_machine(struct jwrite *w, int32_t threads)
 {
 	struct infer_kernel_set s;
@@ -111,7 +111,7 @@ static int is_expert(const struct infer_tensor *t)
 	return t->name.len > 5 && memmem(t->name.at, t->name.len, "_exps", 5);
 }
 
-/* Bytes of each type, those with the most first left to readers: in the order of the enum. */
+/* Write the bytes of each tensor type, in the order of the enum. */
 static void put_types(struct jwrite *w, const infer_file *f)
 {
 	uint64_t bytes[INFER_TYPE_COUNT] = { 0 }, all = 0;

@@ -8,7 +8,7 @@
 
 /* ---- the first difference ---- */
 
-/* v as JSON, truncated if it is long. */
+/* Write v as JSON to out, truncated to fit. */
 static void show_json(char *out, size_t room, const struct json *v)
 {
 	struct jwrite w;
@@ -31,7 +31,7 @@ static void show_json(char *out, size_t room, const struct json *v)
 	buf_fini(&b);
 }
 
-/* Keep a difference if it is the first one. position -1: of the whole field */
+/* Record a difference if it is the first one.  position -1: the whole field differs */
 static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t position,
                    const char *field, const struct json *recorded, const struct json *got)
 {
@@ -56,8 +56,8 @@ static void differ(struct infer_replay_verdict *v, int32_t sample, int64_t posit
 	         *v->got ? v->got : "none", *v->recorded ? v->recorded : "none");
 }
 
-/* True if two values are equal; numbers are compared by value.  The depth of recursion is at most
- * that of `got`, which the library wrote. */
+/* True if two values are equal; numbers are compared by value.  Recursion is as deep as `got`,
+ * which the library wrote. */
 static int same_json(const struct json *recorded, const struct json *got)
 {
 	const struct json *a, *b;
@@ -85,7 +85,7 @@ static int same_json(const struct json *recorded, const struct json *got)
 	return 1;
 }
 
-/* The lists with one element a token, by API format. */
+/* The lists with one element per token, by API format. */
 static const struct list {
 	const char *key, *inner, *name;
 	enum infer_replay_part part;
@@ -116,7 +116,7 @@ static const struct json *list_of(const struct json *sample, const struct list *
 	return json_is_array(v) ? v : NULL;
 }
 
-/* The first position where two lists differ, and its values; -1: none. */
+/* Return the first position at which two lists differ, -1 if none; *a, *b: the values there. */
 static int64_t apart(const struct json *recorded, const struct json *got, const struct json **a,
                      const struct json **b)
 {
@@ -133,7 +133,7 @@ static int64_t apart(const struct json *recorded, const struct json *got, const 
 	return -1;
 }
 
-/* The lists are compared in parallel, so the difference at the earliest token is found first. */
+/* Compare the lists in parallel, so that the difference at the earliest token is found first. */
 static void compare_lists(struct infer_replay_verdict *v, int32_t i, const struct json *recorded,
                           const struct json *got)
 {
@@ -159,7 +159,7 @@ static void compare_lists(struct infer_replay_verdict *v, int32_t i, const struc
 		differ(v, i, least, first->name, first_a, first_b);
 }
 
-/* Texts are shown from the first different character on. */
+/* Record two different texts, shown from the first different character on. */
 static void differ_text(struct infer_replay_verdict *v, int32_t i, const char *key,
                         const struct json *recorded, const struct json *got)
 {
@@ -198,7 +198,7 @@ static void compare_sample(struct infer_replay_verdict *v, int32_t i, const stru
 	}
 }
 
-/* cached_tokens depends on other requests. */
+/* Compare `usage`, without cached_tokens: it depends on other requests. */
 static void compare_usage(struct infer_replay_verdict *v, const struct json *recorded,
                           const struct json *got, const char *key)
 {
@@ -271,7 +271,7 @@ void infer_replay_compare_scores(const infer_replay *p, const float *logprobs, s
 		struct json now = { .kind = JSON_NULL };
 		char digits[32];
 
-		if (finite) /* as records have it */
+		if (finite) /* with as many digits as in records */
 			jread_num(&now, digits,
 			          (size_t)snprintf(digits, sizeof digits, "%.9g", (double)x));
 		if (finite ? json_is_number(a) && (float)json_double(a) == x : json_is_null(a))

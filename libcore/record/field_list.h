@@ -1,6 +1,7 @@
 /* record/field_list.h - the fields at the top of records of infer-run, for infer_records_select.
  *
- * FIELD(name): infer-jsonl(5) has each; v and kind are always there. */
+ * FIELD(name): infer-jsonl(5) describes each.  v and kind are not listed: they are always
+ * written. */
 FIELD(id)
 FIELD(created)
 FIELD(line)

@@ -1,7 +1,7 @@
 /* record/kind_list.h - every kind of record, in the order of enum infer_kind.
  *
- * KIND(value, name, programs, about).  programs: those that write it; "": people write it.  about: the
- * first words of its section in infer-jsonl(5), which has the same name. */
+ * KIND(value, name, programs, about).  programs: writers of such records; "": users write them.
+ * about: the first words of section `name` in infer-jsonl(5). */
 KIND(COMPLETION, "completion", "infer-run", "a finished request")
 KIND(REQUEST, "request", "", "a request")
 KIND(TOKEN, "token", "infer-run infer-inspect", "one token")

@@ -51,7 +51,7 @@ static int check_envelope(struct job *j, const infer_api *api)
 	return set_line_fault(j, "body");
 }
 
-/* The id, which all later faults report. */
+/* Read the id, which all later faults report. */
 static int read_line_id(struct job *j, int own)
 {
 	const char *key = own ? "id" : "custom_id";

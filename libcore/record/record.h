@@ -7,11 +7,11 @@
 struct infer_records {
 	struct buf text;
 	struct jwrite w;
-	int started;     /* a record was written: the next has no "v" */
+	int started;     /* a record was written: only the first has "v" */
 	int has_kind;    /* the open line is a record, not a line in OpenAI's batch format */
 	size_t line_at;  /* offset of the open line in text */
-	int selects;     /* keep only `fields` at the top of each record */
-	uint64_t fields; /* bits, by the order of record/field_list.h */
+	int selects;     /* keep only the selected `fields` of each record */
+	uint64_t fields; /* a bit per field, in the order of record/field_list.h */
 };
 
 /* jsonl.c: begin a line in OpenAI's batch format, which has neither `v` nor `kind`; it ends with

@@ -15,7 +15,7 @@ static int64_t whole_or(const struct json *o, const char *key, int64_t otherwise
 	return json_is(v, JSON_INT) ? v->i : otherwise;
 }
 
-/* True if the end of the context ended the sample, or the record does not say what did. */
+/* True if the end of the context ended the sample, or the record has no finish_reason. */
 static int cut_by_context(const struct infer_replay *p, const struct json *sample, int64_t tokens)
 {
 	const struct json *finish = json_get(sample, "finish_reason");
@@ -34,7 +34,7 @@ static int64_t ctx_least(const struct infer_replay *p)
 	if (p->scored || prompt < 0 || tokens < 0 || n < 1 || prompt > INT32_MAX ||
 	    tokens > INT32_MAX * n)
 		return 0;
-	/* only the sum of all samples is known: at least the length of the longest */
+	/* only the total of all samples is known, an upper bound of each */
 	if (!choices && cut_by_context(p, p->body, tokens))
 		return 0;
 	json_each(c, choices)

@@ -7,14 +7,14 @@
 #include "record/record.h"
 
 struct infer_replay {
-	struct arena mem; /* the record, and copies of it */
+	struct arena mem; /* contains the record, and copies of its parts */
 	const struct json *body, *request, *run, *id_value;
 	const infer_api *api;
 	struct infer_replay_made made;
 	int64_t line;
 	const char *id;
-	int scored;      /* a score, not a completion */
-	int32_t *tokens; /* of a score */
+	int scored;      /* the record is a score, not a completion */
+	int32_t *tokens; /* ids of the scored text */
 	size_t n_tokens;
 };
 #endif

@@ -11,8 +11,8 @@ struct infer_resume {
 	infer_done_fn *done;
 	void *user;
 	struct arena mem; /* of one record */
-	struct buf text;  /* text that was read but has no complete line yet */
-	struct buf holes; /* struct infer_hole []: damaged lines, or dropped */
+	struct buf text;  /* the beginning of an incomplete line */
+	struct buf holes; /* struct infer_hole []: damaged or dropped lines */
 	int64_t lines, records;
 	int64_t whole; /* bytes of complete lines */
 	int64_t at;    /* offset of the current line */
@@ -30,7 +30,7 @@ static int64_t whole_of(const struct json *o, const char *key)
 	return json_is(v, JSON_INT) ? v->i : 0;
 }
 
-/* Fields of the record or, in OpenAI's format, of its body. */
+/* Read fields of the record or, in OpenAI's format, of its body. */
 static void read_record_names(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *run = json_get(o, "run");
@@ -58,7 +58,7 @@ static int is_kind(const struct json *v, enum infer_kind kind)
 	return json_equals(v, infer_record_kind(kind)->name);
 }
 
-/* 0: the record does not belong to a request */
+/* Return 0 if the record does not belong to a request. */
 static int is_answer(struct arena *a, struct infer_done *d, const struct json *o)
 {
 	const struct json *kind = json_get(o, "kind"), *response = json_get(o, "response");
@@ -78,8 +78,8 @@ static int is_answer(struct arena *a, struct infer_done *d, const struct json *o
 	                               is_kind(kind, INFER_KIND_EMBEDDING)));
 }
 
-/* 1: the line looks like one damaged by a crash or by truncation: the beginning of a record
- * followed by something else, or pages that never reached the disk.  Foreign text is neither. */
+/* True if a crash or truncation may have damaged the line: it begins like a record, or has zeros,
+ * of pages that never reached the disk. */
 static int is_half(const char *at, size_t n)
 {
 	return (n && memchr(at, 0, n)) ||
@@ -134,7 +134,7 @@ static int take_line(infer_resume *r, const char *at, size_t n, infer_error *err
 	return d.drop ? drop(r, n, err) : INFER_OK;
 }
 
-/* Take complete lines from the text, and move the rest to its front. */
+/* Process the complete lines of the text, and move the rest to its front. */
 static int take_lines(infer_resume *r, infer_error *err)
 {
 	size_t from = 0;

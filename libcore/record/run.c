@@ -47,7 +47,7 @@ void record_model(infer_records *out, const char *key, const infer_model *m)
 	jw_end(w);
 }
 
-/* "ref+avx2" as a list */
+/* Write kernel sets such as "ref+avx2" as a list. */
 static void put_kernels(struct jwrite *w, const char *isa)
 {
 	jw_array(w, "kernels");
@@ -60,7 +60,7 @@ static void put_kernels(struct jwrite *w, const char *isa)
 	jw_end(w);
 }
 
-/* "f16", or "f16,f32" if K and V differ; as in the option */
+/* Write "f16", or "f16,f32" if K and V differ, as in --kv-type. */
 static void put_kv_type(struct jwrite *w, int k_type, int v_type)
 {
 	char text[64];
