@@ -18,7 +18,7 @@ struct calls {
 	/* the current tool, and its name for errors */
 	const struct chat_tool *tool;
 	char what[120];
-	/* nested tags: [0] if the kinds of all values of the tool are known (chat_tools_known) */
+	/* nested tags: [0] if chat_tools_known(tool), otherwise [1] */
 	struct part_spelling nested[2];
 	char nest[4][48];
 };
@@ -86,8 +86,8 @@ static enum part_value value_kind(const void *user, const char *name, size_t n)
 	return kinds & VALUE_NULL ? PART_RAW_OR_NULL : PART_RAW;
 }
 
-/* Write the literal text of a pattern before the name of a parameter, or, with `behind`, after
- * it and then `lead`.  White space becomes a newline, DIALECT_ANY becomes `any`. */
+/* Write the literal text of a pattern that precedes the parameter's name.  With `behind`: the text
+ * that follows the name, then `lead`.  White space becomes a newline, DIALECT_ANY becomes `any`. */
 static const char *param_side(char *to, size_t size, const char *pattern, int behind,
                               const char *any, const char *lead)
 {
@@ -270,7 +270,7 @@ static int is_name(const struct chat_tool *t)
 	return t->len > 0 && t->len <= 200;
 }
 
-/* Return a call from the name of tool i on. */
+/* Return the part of a call that begins with the name of tool i. */
 static uint32_t call_of(struct calls *c, size_t i, const struct json *entry, const char *s)
 {
 	const struct json *f = json_get(entry, "function");
@@ -450,9 +450,8 @@ static uint32_t text_or_calls(struct calls *c, uint32_t calls)
 }
 
 /* Return open reasoning: any text until it is closed, then `rest`.  If calls are optional and the
- * reader ends reasoning at a call, calls may also follow without the closing tag.  If they are
- * required, they may not: the engine closes long reasoning, and could write the tag into an
- * argument. */
+ * reader ends reasoning at a call, calls may also follow without the closing tag.  Required calls
+ * may not: the engine closes long reasoning, and could write the tag into an argument. */
 static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	enum { MOST = sizeof c->f->head / sizeof *c->f->head + 2 };
@@ -475,7 +474,7 @@ static uint32_t reasoning_parts(struct calls *c, uint32_t rest, uint32_t calls)
 	return parts_tags(p, tag, n, PART_NONE, PART_TAGS_ONCE | PART_TAGS_SOME);
 }
 
-/* The rest of an answer, with reasoning before it. */
+/* Return `rest`, with reasoning before it. */
 static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 {
 	const struct dialect_messages *m = c->f->messages;
@@ -502,7 +501,7 @@ static uint32_t with_reasoning(struct calls *c, uint32_t rest, uint32_t calls)
 		parts_sequence(p, 2, parts_string(p, t->open), reasoning_parts(c, rest, calls)));
 }
 
-/* The text before calls if there is no content; the prompt may contain the beginning of it. */
+/* Return the text before calls if there is no content; the prompt may contain its beginning. */
 static uint32_t before_calls(struct calls *c)
 {
 	const char *before = c->form->before ? c->form->before : "", *also = c->chat->think->also;

@@ -8,7 +8,7 @@
 enum { CALLS_MOST = 8 };
 struct calls_ask {
 	const struct infer_tools *tools;
-	int required;       /* 1: only calls; 0: text, and calls once one is opened */
+	int required;       /* 1: only calls; 0: text, which calls may follow */
 	int only;           /* index of the only tool that may be called; -1: any */
 	int single;         /* at most one call */
 	const char *prompt; /* the end of the prompt, with the text of control tokens */
@@ -19,13 +19,12 @@ struct calls_ask {
 };
 
 /* Build the grammar.  Reasoning is not constrained.  The arguments of a call satisfy the schema of
- * its
- * tool: only its properties, in its order; numbers have at most 18 digits before the point and
- * 12 after it, and do not end in 0 there.  Unless the tool has "strict": true, unknown keywords
- * are ignored and `format` is not enforced.  *out: ir_free.
- * INFER_EINVAL, INFER_EUNSUP  the parameters of a tool are not a schema, or cannot be enforced
- *                             in the dialect; the message names the tool.  Also if `left` is
- *                             exceeded */
+ * its tool, with only its properties, in its order.  Numbers have at most 18 digits before the
+ * point and 12 after it, without trailing zeros.  Unless the tool has "strict": true, unknown
+ * keywords are ignored and `format` is not enforced.  *out: ir_free.
+ * INFER_EINVAL, INFER_EUNSUP  the parameters of a tool are not a schema, or cannot be enforced in
+ *                             the dialect; the message names the tool.  Also if the budget `left`
+ *                             is exceeded */
 int calls_grammar(struct grammar **out, const infer_chat *chat, const struct calls_ask *ask,
                   struct budget *left, infer_error *err);
 #endif

@@ -130,7 +130,7 @@ static int differ(struct infer_chat *c, const char *a, const char *b, int *yes, 
 	return rc;
 }
 
-/* The rest of a rendering after the user's text; NULL if it does not contain it. */
+/* Return the rendering after the user's text; NULL if it does not contain that text. */
 static const char *after_user(const struct buf *text)
 {
 	const char *user = NULL, *p = text->at;
@@ -140,8 +140,8 @@ static const char *after_user(const struct buf *text)
 	return user;
 }
 
-/* Keep the turn of a rendering with a call: from the end of the prompt if the rendering begins with
- * one, else from the user's words on. */
+/* Store the rendering of a call in c->turn: all of it if it begins with the prompt, otherwise what
+ * follows the user's text. */
 static int keep_turn(struct infer_chat *c, const char *call, infer_error *err)
 {
 	struct buf text, prompt;
@@ -166,7 +166,7 @@ static int keep_turn(struct infer_chat *c, const char *call, infer_error *err)
 	return !rc && c->turn.bad ? err_nomem(err) : rc;
 }
 
-/* The turn that the template renders for a call shows how this model writes calls. */
+/* Find the dialect of the model in the turn that the template renders for a call. */
 static int recognise(struct infer_chat *c, const char *source, size_t n, infer_error *err)
 {
 	static const char object[] = CALL_OF("functions.@T@:0", "\"\"", OBJECT),
@@ -204,7 +204,7 @@ int chat_probe(struct infer_chat *c, const char *source, size_t n, infer_error *
 	for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
 		TRY(ask(c, probes[i].context, probes[i].want, probes[i].never,
 		        (int *)((char *)caps + probes[i].cap), err));
-	if (!plain && !caps->parts) /* it needs unknown variables: adapt nothing */
+	if (!plain && !caps->parts) /* the template needs unknown variables: adapt nothing */
 		caps->system = caps->developer = 1;
 	caps->calls |= caps->objects;
 	TRY(ask(c, caps->objects ? CALL("\"\"", OBJECT) : CALL("\"\"", QUOTED), "@R@", NULL,

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* steps for each of the small conversations that are rendered when a template is opened */
+/* step limit of each small conversation that is rendered when a template is opened */
 enum { PROBE_STEPS = 200000 };
 
 int chat_run(const struct infer_chat *c, const struct chat_vars *vars, struct buf *text,
@@ -244,9 +244,8 @@ static int writes_systems(const struct json *messages, const struct buf *text)
 	return 1;
 }
 
-/* Set the variables and run the template.  A template without system turns at the beginning may
- * accept one at the end: if no user turn follows into which its text could be moved, that is
- * tried first. */
+/* Set the variables and run the template.  System turns without a following user turn are kept in
+ * the first attempt, because some templates accept them only at the end. */
 static int fill_and_run(const infer_chat *chat, const infer_tokenizer *t,
                         const struct infer_conversation *c, const struct chat_values *v,
                         struct arena *a, const struct json **last, struct buf *out,

@@ -9,14 +9,14 @@ struct infer_chat {
 	struct jinja *template;
 	struct buf source;
 	struct infer_chat_caps caps;
-	int empty_tools;                   /* 1: without tools it needs an empty list, not null */
-	int asks_time;                     /* 1: its output may depend on the time */
-	char sha256[65];                   /* of its source */
+	int empty_tools;                   /* 1: an empty list of tools must be [], not null */
+	int asks_time;                     /* 1: the output may depend on the time */
+	char sha256[65];                   /* of the source */
 	const struct dialect *calls;       /* the format of tool calls in answers */
 	const struct dialect_think *think; /* the format of reasoning */
-	int thinks;                        /* 1: it contains the tag that ends reasoning */
-	/* a rendering that ends with a call of the tool "@T@" with the argument "@V@" and its
-	 * result "@R@", or empty; its first bytes are the prompt for this call, if any */
+	int thinks; /* 1: the template contains the tag that ends reasoning */
+	/* a rendered turn, or empty: a call of the tool "@T@" with the argument "@V@", and its
+	 * result "@R@"; turn_prompt: length of the prompt at its beginning, or 0 */
 	struct buf turn;
 	size_t turn_prompt;
 };
@@ -44,20 +44,20 @@ int chat_encode_json(const infer_chat *chat, const infer_tokenizer *t,
                      size_t *n_ids, int *spent, infer_error *err);
 /* fit.c: return j, or its member `messages` if it is an object with no other member. */
 const struct json *chat_messages(const struct json *j);
-/* fit.c: INFER_EFORMAT, INFER_EUNSUP: not an array of valid messages; the error names the index
- * of the first invalid one. */
+/* fit.c: check an array of messages.  INFER_EFORMAT, INFER_EUNSUP: invalid; the error has the index
+ * of the first invalid message. */
 int chat_check(const struct json *messages, infer_error *err);
 /* fit.c: check the roles of messages that passed chat_check.
  * INFER_EINVAL  a role is not one of OpenAI's and does not occur in quotes in the source of the
  *               template */
 int chat_check_roles(const struct json *messages, const struct buf *source, infer_error *err);
 /* fit.c: adapt messages that passed chat_check, in place, to the capabilities of the template.
- * late: out, the number of system turns without a following user turn, which are unchanged;
- * NULL: these become user turns. */
+ * late: gets the number of system turns without a following user turn, which stay unchanged; NULL:
+ * these become user turns. */
 int chat_fit(struct arena *a, struct json *messages, const struct infer_chat_caps *caps,
              size_t *late, infer_error *err);
-/* last.c: append a mark to the text of the last turn if it is the assistant's.  *last: the text
- * without it, or NULL. */
+/* last.c: append a mark to the text of the last turn, if this is the assistant's.  *last: the text
+ * without the mark, or NULL. */
 int chat_mark(struct arena *a, const struct json **last, struct json *messages, infer_error *err);
 /* last.c: true if c is ASCII white space */
 int chat_space(char c);

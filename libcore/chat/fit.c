@@ -142,7 +142,7 @@ static struct json *from_buf(struct arena *a, const struct buf *b)
 	return json_new_strn(a, b->at, b->len);
 }
 
-/* Join content parts to one string, one line a part, as other servers do. */
+/* Join content parts to one string, one line per part, as other servers do. */
 static struct json *joined(struct arena *a, const struct json *parts)
 {
 	struct json *s;
@@ -226,8 +226,8 @@ static int fit_arguments(struct arena *a, struct json *f, const struct infer_cha
 	return INFER_OK;
 }
 
-/* Store reasoning under both names that templates use, whichever of three names it has, as
- * transformers does. */
+/* Copy reasoning, found under any of three names, to both names that templates use, as transformers
+ * does. */
 static void fit_thoughts(struct arena *a, struct json *m)
 {
 	static const char *const names[] = { "reasoning_content", "thinking", "reasoning" };
@@ -261,7 +261,7 @@ static int fit_calls(struct arena *a, struct json *m, const struct infer_chat_ca
 
 /* ---- the system turn ---- */
 
-/* Return the texts of system turns, one a line, followed by the user's; all contents are
+/* Return the texts of system turns, one per line, followed by the user's text; all contents are
  * strings. */
 static struct json *words_of(struct arena *a, const struct json *systems, const struct json *user)
 {
@@ -280,8 +280,8 @@ static struct json *words_of(struct arena *a, const struct json *systems, const 
 	return s;
 }
 
-/* Move the text of each system turn into the following user turn.  Without one, the turn becomes
- * a user turn, or, if late is not NULL, is counted there. */
+/* Move the text of each system turn into the following user turn.  Without a user turn, it becomes
+ * one, or, if late is not NULL, is counted in *late. */
 static void fold_system(struct arena *a, struct json *messages, size_t *late)
 {
 	/* systems: a list, latest turn first */

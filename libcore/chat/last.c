@@ -12,7 +12,7 @@ enum { MARK = sizeof mark - 1, MARK_TRIMMED = MARK - 1 };
 int chat_space(char c) { return c && strchr(" \t\r\n\v\f", c) != NULL; }
 
 /* Return the object with the last text of an assistant's message: the message or its last part;
- * *key: the member.  NULL: it has tool calls. */
+ * *key: the member with the text.  NULL: the message has tool calls. */
 static struct json *words(struct json *m, const char **key)
 {
 	struct json *content = json_get(m, "content");

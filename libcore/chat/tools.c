@@ -113,8 +113,8 @@ enum { DEEPEST = 8, LOOKS_MOST = 2000 };
 static const char *const several[] = { "anyOf", "oneOf", "allOf" };
 enum { SEVERAL = sizeof several / sizeof *several };
 
-/* A search in the schemas of a tool.  Schemas may contain each other, so it is limited: after
- * LOOKS_MOST schemas nothing more is found. */
+/* A search in the schemas of a tool.  Schemas may be recursive, so it ends after LOOKS_MOST
+ * schemas. */
 struct search {
 	const struct json *root;
 	int left;
@@ -144,7 +144,7 @@ static const struct json *follow(struct search *s, const struct json *schema)
 	return NULL;
 }
 
-/* The kinds of values that a schema admits, according to its type, enum, const and anyOf. */
+/* Return the kinds of values that a schema admits, according to its type, enum, const and anyOf. */
 static int admits(struct search *s, const struct json *given, int depth)
 {
 	const struct json *schema = follow(s, given);
@@ -177,8 +177,8 @@ int chat_tools_value(const struct chat_tool *t, const char *key, size_t n)
 	return n > KEY_MOST ? 0 : chat_tools_kinds(t, json_getn(t->properties, key, n));
 }
 
-/* The value of `word` in the schema or the first of its alternatives that has it; key: the member
- * of that value, or NULL. */
+/* Return the value of keyword `word` in the schema, or in its first alternative that has it; with
+ * `key`, that member of the value. */
 static const struct json *find_in_schema(struct search *s, const struct json *given,
                                          const char *word, const char *key, size_t n, int depth)
 {

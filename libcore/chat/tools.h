@@ -12,7 +12,7 @@ struct chat_tool {
 	size_t len;
 	const struct json *parameters, *properties; /* the schema; its "properties" */
 };
-/* all zero: none */
+/* A list of tools; all zero: empty. */
 struct infer_tools {
 	struct arena arena;
 	char *text; /* the JSON text that values borrow from; NULL: the caller owns it */
@@ -24,7 +24,7 @@ struct infer_tools {
 
 /* flags: each tool must be {"function": {...}}; otherwise {...} is accepted too */
 enum { TOOLS_WRAPPED = 1 << 0 };
-/* Read a list of tools.  t: zeroed; tools_fini it, on failure too.
+/* Read a list of tools.  t: zeroed; call tools_fini, on failure too.
  * list: an array, borrowed
  * bad   out: index of the first entry that is not a function with a name
  * INFER_EFORMAT INFER_ENOMEM  no message is set */
@@ -35,8 +35,8 @@ enum { VALUE_TEXT = 1, VALUE_JSON = 2, VALUE_NULL = 4 };
 int chat_tools_value(const struct chat_tool *t, const char *key, size_t n);
 /* Return the same for a schema within the parameters of t. */
 int chat_tools_kinds(const struct chat_tool *t, const struct json *schema);
-/* Return the schema of a property, or of the elements, of a schema within the parameters of t,
- * or of one of its alternatives; NULL: there is none. */
+/* Return the schema of property `key`, or of the elements, of a schema within the parameters of t;
+ * alternatives (anyOf) are searched too.  NULL: there is none. */
 const struct json *chat_tools_property(const struct chat_tool *t, const struct json *schema,
                                        const char *key, size_t n);
 const struct json *chat_tools_items(const struct chat_tool *t, const struct json *schema);

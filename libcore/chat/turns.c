@@ -204,7 +204,7 @@ void infer_turns_undo(infer_turns *t)
 {
 	if (!t->kept)
 		return;
-	/* they fitted before, so there is space */
+	/* the list held as many before, so there is space */
 	if (t->n_kept)
 		memcpy(t->at, t->kept, t->n_kept * sizeof *t->at);
 	t->n = t->n_kept;
