@@ -61,7 +61,7 @@ static int list_tensors(struct bpw_search *a, struct overrides *overrides, infer
 	            : err_set(err, INFER_EUNSUP, "the model has no tensor to quantise");
 }
 
-/* The part of a tensor's name after its layer. */
+/* Return the part of a tensor's name after "blk.N", or the whole name. */
 static struct infer_str name_in_layer(struct infer_str name)
 {
 	const char *dot = mix_layer(name) < 0 ? NULL : memchr(name.at + 4, '.', name.len - 4);
@@ -79,8 +79,8 @@ static int same_group(const struct bpw_tensor *a, const struct bpw_tensor *b, in
 	       mix_layer(a->in->name) / layers == mix_layer(b->in->name) / layers;
 }
 
-/* Group tensors of the same role in `layers` consecutive layers, with the fewest layers that
- * give at most BPW_GROUPS groups. */
+/* Group the tensors of the same role in runs of `layers` layers; `layers` is the least number that
+ * gives at most BPW_GROUPS groups. */
 static void make_groups(struct bpw_search *a)
 {
 	int layers = 1;
@@ -102,7 +102,7 @@ static void make_groups(struct bpw_search *a)
 
 /* ---- the recipe ---- */
 
-/* The mix for general.file_type: that of the type of most weights, NULL if none. */
+/* Return the mix to write to general.file_type: that of the type of most weights, NULL if none. */
 static const struct mix_name *mix_of(const struct bpw_search *a)
 {
 	uint64_t weights[INFER_TYPE_COUNT] = { 0 };
@@ -174,8 +174,8 @@ static int make_recipe(infer_recipe **out, const struct bpw_search *a, infer_err
 
 /* ---- the size ---- */
 
-/* Set *now to the bytes that a recipe makes and a->most to their limit: of the file with
- * max_bytes, of the tensors with bpw. */
+/* Set *now to the size that a recipe gives and a->most to its limit, both in bytes: of the file if
+ * the target is max_bytes, of the tensors if it is bpw. */
 static int count_bytes(uint64_t *now, struct bpw_search *a, const infer_recipe *r, infer_error *err)
 {
 	const struct infer_quant_opts o = {
@@ -218,8 +218,8 @@ static int refuse_size(const struct bpw_search *a, uint64_t least, infer_error *
 	               a->recipe->bpw, 8 * (double)least / (double)a->elements);
 }
 
-/* Set *rest to the bytes of everything but the tensors to choose, if these have their smallest
- * types. INFER_EINVAL: even so the size is exceeded. */
+/* Set *rest to all bytes except those of the tensors to choose, computed with their smallest types.
+ * INFER_EINVAL: the limit is exceeded even then. */
 static int find_rest(uint64_t *rest, struct bpw_search *a, infer_error *err)
 {
 	infer_recipe *r;

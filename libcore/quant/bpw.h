@@ -1,13 +1,13 @@
-/* quant/bpw.h - (private) bits-per-weight search: bytes and error of each type of each tensor,
- * sensitivity of the tensors, and the best choice for a size. */
+/* quant/bpw.h - (private) bits-per-weight search: size and error of each tensor in each type,
+ * sensitivity of the tensors, and the best choice of types for a size. */
 #ifndef QUANT_BPW_H
 #define QUANT_BPW_H
 #include <infer/bpw.h>
 #include "base/pool.h"
 #include "quant/plan.h"
 
-/* BPW_CHOICES: types of a tensor.  BPW_GROUPS: most groups of tensors whose sensitivity is
- * measured. */
+/* Maxima.  BPW_CHOICES: types tried for a tensor.  BPW_GROUPS: groups of tensors whose sensitivity
+ * is measured. */
 enum { BPW_CHOICES = 16, BPW_GROUPS = 48, BPW_WINDOWS = 4 };
 
 struct bpw_choice {
@@ -18,10 +18,10 @@ struct bpw_choice {
 };
 struct bpw_tensor {
 	const struct infer_tensor *in;
-	uint64_t index;          /* in the file */
+	uint64_t index;          /* index of the tensor in the file */
 	const float *importance; /* as in struct quant_tensor */
 	size_t n_importance;
-	struct bpw_choice at[BPW_CHOICES]; /* bytes ascend, errors descend */
+	struct bpw_choice at[BPW_CHOICES]; /* ascending bytes, descending errors */
 	int n, chosen;
 	int group;
 	int method; /* enum method of its override; -1: the recipe's */
@@ -29,7 +29,7 @@ struct bpw_tensor {
 struct bpw_search {
 	const infer_file *in;
 	const struct infer_bpw_opts *o;
-	infer_recipe *made; /* made from the options, owned; NULL: the caller gave a recipe */
+	infer_recipe *made; /* recipe made from the options, owned; NULL: the caller's */
 	const infer_recipe *recipe;
 	struct importance *importance;
 	struct bpw_tensor *t;
@@ -39,13 +39,13 @@ struct bpw_search {
 	int how; /* register width of encoders, as in struct type */
 	int32_t window;
 	uint64_t most,
-		elements; /* limit of the bytes (of file or tensors); elements of all tensors */
+		elements; /* most: limit in bytes of file or tensors; elements: of all tensors */
 };
 
 /* ---- bpw_error.c ---- */
 
-/* Fill at[] of each tensor: its possible types with bytes and errors.  INFER_ENAN: a weight is
- * not finite; INFER_ENOMEM */
+/* Fill at[] of each tensor with its possible types, their bytes and errors.  INFER_ENAN: a weight
+ * is not finite; INFER_ENOMEM */
 int bpw_errors(struct bpw_search *a, infer_error *err);
 /* Set w [n] to the importances of elements [from, from + n) of t, or 1 if it has none. */
 void bpw_columns(float *w, const struct bpw_tensor *t, uint64_t from, size_t n);
@@ -53,7 +53,7 @@ void bpw_columns(float *w, const struct bpw_tensor *t, uint64_t from, size_t n);
 /* ---- bpw_probe.c ---- */
 
 struct bpw_probe;
-/* Open the model, and compute its logits for the text.  INFER_EINVAL: the text is too short;
+/* Open the model of a, and compute its logits for the text.  INFER_EINVAL: the text is too short;
  * other errors as infer_model_open_file and infer_engine_open. */
 int bpw_probe_open(struct bpw_probe **out, struct bpw_search *a, infer_error *err);
 void bpw_probe_close(struct bpw_probe *p); /* NULL is fine */
@@ -67,6 +67,6 @@ int bpw_probe(struct bpw_probe *p, double bpw, infer_error *err);
 /* Set `chosen` of each tensor to minimise the sum of costs with at most `bytes` bytes (bytes >=
  * bpw_least). INFER_ENOMEM */
 int bpw_fit(struct bpw_search *a, uint64_t bytes, infer_error *err);
-/* Return the bytes of the smallest choices. */
+/* Return the total bytes with the smallest choice for each tensor. */
 uint64_t bpw_least(const struct bpw_search *a);
 #endif

@@ -11,7 +11,7 @@
 /* At most PIECES pieces of a tensor are measured, evenly spaced. */
 enum { PIECE = 1 << 14, PIECES = 24 };
 
-/* The types that are tried, replaced by mix_fit if rows are not whole blocks. */
+/* Types to try; mix_fit replaces those whose blocks do not divide a row. */
 static const uint8_t tried[] = {
 	INFER_IQ2_XXS, INFER_IQ2_XS, INFER_IQ2_S,  INFER_Q2_K, INFER_IQ3_XXS,
 	INFER_IQ3_S,   INFER_Q3_K,   INFER_IQ4_XS, INFER_Q4_K, INFER_Q5_K,
@@ -26,7 +26,7 @@ struct work {
 	const infer_file *in;
 	const struct bpw_tensor *t;
 	int type, how;
-	uint64_t pieces, taken; /* pieces of the tensor, and how many of them are measured */
+	uint64_t pieces, taken; /* number of pieces of the tensor, number measured */
 	struct scratch *scratch;
 	double sums[PIECES];
 	int bad[PIECES];
@@ -114,8 +114,8 @@ static int measure_error(struct bpw_search *a, struct work *k, struct bpw_choice
 	return INFER_OK;
 }
 
-/* Insert a choice in order of bytes.  Choices that are not smaller than one with at most the
- * same error are left out. */
+/* Insert a choice in order of bytes.  Drop choices that are neither smaller nor more accurate than
+ * another. */
 static void insert_choice(struct bpw_tensor *t, const struct bpw_choice *c)
 {
 	int i = t->n;
@@ -140,7 +140,7 @@ static int measure_tensor(struct bpw_search *a, struct work *k, struct bpw_tenso
 	struct bpw_choice c = { 0 };
 
 	k->t = t;
-	if (t->n) /* set by an override */
+	if (t->n) /* an override sets the type */
 		return INFER_OK;
 	for (size_t i = 0; i <= sizeof tried; i++) {
 		c.type = i < sizeof tried ? mix_fit(tried[i], t->in->ne[0]) : t->in->type;

@@ -28,7 +28,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The unit: the greatest common divisor of all differences in bytes, but at most UNITS units. */
+/* Return the unit in bytes: the greatest common divisor of all size differences, or larger so that
+ * `bytes` has at most UNITS units. */
 static uint64_t choose_unit(const struct bpw_search *a, uint64_t bytes)
 {
 	uint64_t unit = 0, least = bytes / UNITS + 1;
@@ -48,8 +49,7 @@ static uint64_t used_bytes(const struct bpw_search *a)
 	return sum;
 }
 
-/* While a larger choice of some tensor fits, take the one that reduces the cost the most per
- * byte. */
+/* Repeatedly apply the larger choice that still fits and reduces the cost most per byte. */
 static void use_rest(struct bpw_search *a, uint64_t bytes)
 {
 	for (;;) {
@@ -79,8 +79,8 @@ static void use_rest(struct bpw_search *a, uint64_t bytes)
 	}
 }
 
-/* Solve the knapsack.  cost[u]: least cost of the tensors so far with u units; way [tensor][u]:
- * the choice that achieves it. */
+/* Solve the knapsack.  cost[u]: least cost of the tensors so far in u units; way [tensor][u]: the
+ * choice with that cost. */
 static void solve_knapsack(struct bpw_search *a, double *cost, uint8_t *way, size_t units,
                            uint64_t unit)
 {

@@ -24,19 +24,19 @@ struct bpw_probe {
 	struct bpw_search *a;
 	infer_model *model, *other;
 	infer_engine *engine, *other_engine;
-	int32_t *ids; /* [n_ids]: whole windows, evenly spaced in the text */
+	int32_t *ids; /* [n_ids]: tokens of whole windows, evenly spaced in the text */
 	size_t n_ids;
 	struct scratch *scratch;
 	int32_t n_vocab, from, fresh; /* tokens [from, from + fresh) of each window are scored */
-	const float **rows;           /* [fresh]: rows of one step */
+	const float **rows;           /* [fresh]: rows of logits of one step */
 	float *own;                   /* [windows][fresh][n_vocab]: logits of the model */
 	int is_own;                   /* 1: own is being computed */
-	/* the copy */
-	infer_quant plan; /* types and offsets of its tensors */
+	/* the copy of the model with a group in a small type */
+	infer_quant plan; /* types and offsets of the copy's tensors */
 	unsigned char *image;
 	size_t room;                /* bytes allocated for image */
 	const struct bpw_tensor *t; /* the tensor being encoded */
-	int *type;                  /* [n] type of each tensor in the copy; -1: the model's */
+	int *type;                  /* [n] type of each tensor in the copy; -1: as in the model */
 };
 
 /* ---- the text ---- */
@@ -183,8 +183,8 @@ static int plan_copy(struct bpw_probe *p, infer_error *err)
 /* ---- the divergence: logits of the model are stored, because every copy is compared with them
  * ---- */
 
-/* Store or compare the rows of one step, which begin with scored row `done` of window w.
- * Returns the sum of their divergences. */
+/* Store the logits of one step, or compare them with those stored; its first row is scored row
+ * `done` of window w.  Returns the sum of the divergences. */
 static double add_rows(struct bpw_probe *p, struct eval_rows *r, size_t w, int32_t done)
 {
 	size_t row = (size_t)p->n_vocab;
@@ -224,8 +224,8 @@ static int probe_window(struct bpw_probe *p, infer_engine *e, size_t w, double *
 	return rc;
 }
 
-/* Run all windows on an engine.  Sets *kl to the mean divergence of all scored tokens; for the
- * model itself, stores its logits. */
+/* Run all windows on an engine.  Sets *kl to the mean divergence of all scored tokens; if e runs
+ * the model itself, stores its logits instead. */
 static int probe_windows(struct bpw_probe *p, infer_engine *e, double *kl, infer_error *err)
 {
 	size_t windows = p->n_ids / (size_t)p->a->window;
@@ -278,7 +278,7 @@ static int store_logits(struct bpw_probe *p, infer_error *err)
 	return INFER_OK;
 }
 
-/* Measure the divergence of the model with tensor i in type p->type[i]. */
+/* Measure the divergence of a copy that has each tensor i in type p->type[i]. */
 static int measure_divergence(struct bpw_probe *p, double *kl, infer_error *err)
 {
 	int rc = plan_copy(p, err);
@@ -293,8 +293,8 @@ static int measure_divergence(struct bpw_probe *p, double *kl, infer_error *err)
 
 /* ---- groups ---- */
 
-/* Return the choice whose bits per weight are closest to bpw, or -1.  Choices with error 0 are
- * skipped: the type that a tensor already has shows nothing about its sensitivity. */
+/* Return the index of the choice whose bits per weight are closest to bpw, or -1.  Choices with
+ * error 0 are skipped, because they do not show the sensitivity of the tensor. */
 static int closest_choice(const struct bpw_tensor *t, double bpw)
 {
 	double least = HUGE_VAL, elements = (double)quant_elements(t->in);

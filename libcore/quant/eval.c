@@ -25,7 +25,7 @@ struct text {
 	struct pool *pool;
 };
 
-/* Check that the vocabularies are equal.  other: name of b in messages.  INFER_EINVAL */
+/* Check that a and b have the same vocabulary.  other: name of b in messages.  INFER_EINVAL */
 static int same_pieces(const infer_tokenizer *a, const infer_tokenizer *b, const char *other,
                        infer_error *err)
 {
@@ -121,11 +121,11 @@ static int allocate_text(struct text *t, const struct infer_eval_opts *o, infer_
 	return pool_new(&t->pool, e.threads, err);
 }
 
-/* Evaluate row i of the rows that all sides have computed. */
+/* Pool item: evaluate row i of those that all sides have computed. */
 static void on_row(void *user, int64_t i, int worker)
 {
 	struct text *t = user;
-	int32_t at = t->done + (int32_t)i; /* index among the scored tokens of the window */
+	int32_t at = t->done + (int32_t)i; /* index among the window's scored tokens */
 	struct eval_point *p = &t->points[at], other;
 	const float *row[SIDES] = { NULL };
 
@@ -141,8 +141,8 @@ static void on_row(void *user, int64_t i, int worker)
 	p->beside_top1 = other.top1;
 }
 
-/* Run one window on all sides.  A side is stepped when its rows are used up, so each holds rows
- * of one step. */
+/* Run one window on all sides (models).  A side computes its next step after its rows are used up,
+ * so it holds the rows of one step only. */
 static int run_window(struct text *t, infer_error *err)
 {
 	for (int i = 0; i < t->n_sides; i++)
@@ -215,7 +215,7 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Copy one member of every point, at offset `at`, to t->column.  Returns their number. */
+/* Copy the member at offset `at` of every point to t->column.  Returns the number of points. */
 static size_t fill_column(const struct text *t, size_t at)
 {
 	size_t n = t->windows * (size_t)t->fresh;
@@ -273,7 +273,7 @@ static void compare_with_ref(struct infer_eval_text *out, const struct text *t)
 	out->dp_p99 = eval_quantile(x, n, 0.99);
 }
 
-/* Compare the model with the second one, both relative to the reference. */
+/* Compare the losses of the model and the second model, both relative to the reference. */
 static void compare_with_second(struct infer_eval_text *out, const struct text *t)
 {
 	double *x = t->column;

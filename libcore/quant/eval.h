@@ -7,10 +7,10 @@
 /* ---- eval_point.c ---- */
 
 struct eval_point {
-	double nll, ref_nll; /* -ln p(token) */
-	double kl, dp;       /* KL(ref || model); p(token) of the model minus that of ref */
-	double beside_nll, beside_kl; /* of the second model */
-	int top1, top5; /* 1: model and ref agree on the most probable token, on the 5 most */
+	double nll, ref_nll;          /* -ln p(token) */
+	double kl, dp;                /* kl: KL(ref || model); dp: p(token) of model - of ref */
+	double beside_nll, beside_kl; /* values of the second model */
+	int top1, top5;               /* 1: same most probable token as ref, same 5 most probable */
 	int beside_top1;
 };
 /* Return ln p(token) for logits f32 [n_vocab]: log-softmax in double, summed in the order of
@@ -24,21 +24,21 @@ void eval_point(struct eval_point *p, const float *logits, const float *ref, int
 /* ---- eval_stat.c: n >= 1; sums in the order of the values ---- */
 
 struct infer_eval_mean eval_mean(const double *x, size_t n);
-/* Mean and its 95 % interval: +- 1.96 standard errors. */
+/* Return the mean with its 95 % interval: +- 1.96 standard errors. */
 struct infer_eval_range eval_around(const struct infer_eval_mean *m);
-/* Quantile q of ascending x with its interval (infer/eval.h). */
+/* Return quantile q of ascending x with its interval (infer/eval.h). */
 struct infer_eval_range eval_quantile(const double *x, size_t n, double q);
-/* The share k / n with Wilson's interval: 1927, J. Am. Stat. Assoc. 22, 209. */
+/* Return the share k / n with Wilson's interval: 1927, J. Am. Stat. Assoc. 22, 209. */
 struct infer_eval_range eval_share(uint64_t k, uint64_t n);
 
 /* ---- eval_rows.c ---- */
 
-/* The scored positions of a request that runs alone on its engine. */
+/* Logits of the scored positions of the only request of an engine. */
 struct eval_rows {
 	infer_engine *engine;
-	const float **at;     /* [n] rows of the last step, f32 [n_vocab] */
+	const float **at;     /* [n] rows of logits of the last step, f32 [n_vocab] */
 	int32_t n, used, cap; /* rows [used, n) are not consumed yet */
-	int32_t next;         /* position of the row after the last */
+	int32_t next;         /* position of the next row to compute */
 	uint64_t id;
 	int ended;
 };
@@ -46,8 +46,8 @@ struct eval_rows {
  * the rows of a step, n - from pointers.  Errors as infer_engine_submit. */
 int eval_rows_begin(struct eval_rows *r, infer_engine *e, const int32_t *ids, int32_t n,
                     int32_t from, const float **at, infer_error *err);
-/* Step the engine until it has computed rows; they replace those of the previous step.  n is 0
- * after the last. INFER_EINVAL: the engine has other requests; other errors as
+/* Step the engine until it has computed rows, which replace those of the previous step.  Sets r->n
+ * to 0 if there are no more. INFER_EINVAL: the engine has other requests; other errors as
  * infer_engine_step. */
 int eval_rows_step(struct eval_rows *r, infer_error *err);
 /* Cancel the request if it still runs, so that the engine is idle. */

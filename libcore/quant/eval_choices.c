@@ -15,7 +15,7 @@ struct question {
 	struct infer_str prompt, choice[MOST_CHOICES];
 	int32_t *ids[MOST_CHOICES]; /* tokens of prompt and choice, encoded together */
 	size_t n_ids[MOST_CHOICES];
-	double sum[MOST_CHOICES]; /* ln p */
+	double sum[MOST_CHOICES]; /* ln p of choice i, see score_choice */
 	int n, answer;
 	size_t common; /* leading tokens of the prompt that all choices share */
 };
@@ -24,10 +24,10 @@ struct choices {
 	const struct infer_eval_side *model;
 	const infer_tokenizer *tok;
 	int32_t n_vocab;
-	struct arena mem; /* of the line */
+	struct arena mem; /* memory of the current line */
 	const float **at;
 	size_t cap;
-	char what[80]; /* name and line, for messages */
+	char what[80]; /* file name and line number, for messages */
 };
 
 static int fail_line(const struct choices *c, const char *why, infer_error *err)

@@ -8,7 +8,7 @@
 enum { TOP = 5 };
 
 struct normal {
-	double max, sum, log_sum; /* of exp(logits[i] - max) */
+	double max, sum, log_sum; /* sum, log_sum: of exp(logits[i] - max) */
 };
 
 static double greatest(const float *logits, int32_t n)

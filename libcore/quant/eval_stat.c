@@ -28,7 +28,7 @@ struct infer_eval_range eval_around(const struct infer_eval_mean *m)
 		                          m->value + Z95 * m->se };
 }
 
-/* The value of rank r, from 1; ranks outside are clamped. */
+/* Return the value of rank r, which is clamped to 1 ... n. */
 static double at_rank(const double *x, size_t n, double r)
 {
 	if (!(r > 1))

@@ -1,10 +1,11 @@
 /* quant/gptq.c - GPTQ: Frantar, Ashkboos, Hoefler, Alistarh, 2022, "GPTQ: Accurate Post-Training
  * Quantization for Generative Pre-trained Transformers".
  *
- * inverse(H) = U' U with U upper triangular.  The error e of rounding column j is compensated by
- * subtracting e / U[j][j] * U[j][l] from each column l > j.  The scales of a block are searched
- * before its first column is rounded, in the updated weights, and fixed while its columns are
- * rounded in order.  Columns after a span of GPTQ_SPAN are updated at the end of the span. */
+ * inverse(H) = U' U with U upper triangular, H the Hessian.  The error e of rounding column j is
+ * compensated by subtracting e / U[j][j] * U[j][l] from each column l > j.  The scales of a block
+ * are searched before its first column is rounded, in the updated weights, and fixed while its
+ * columns are rounded in order.  Columns after a span of GPTQ_SPAN are updated at the end of the
+ * span. */
 #include "quant/gptq.h"
 #include "base/num.h"
 #include "quant/importance.h"
@@ -14,7 +15,7 @@ enum { UNIT = 8, BLOCK = 256, TILE = 256 };
 
 int gptq_takes(int type) { return type_get(type)->round != NULL; }
 
-/* Round one block of a row, which begins at column `from`, and update the columns up to `to`. */
+/* Round the block at column `from` of a row, and update the later columns before `to`. */
 static void round_block(const struct gptq_rows *r, const struct type *t, float *w, float *lost,
                         unsigned char *out, int64_t from, int64_t to)
 {
@@ -44,7 +45,7 @@ static void round_block(const struct gptq_rows *r, const struct type *t, float *
 	}
 }
 
-/* Update the columns from `to` on by the errors of the span [from, to). */
+/* Update all columns from `to` on by the errors of columns [from, to). */
 static void update_rest(const struct gptq_rows *r, int64_t from, int64_t to)
 {
 	for (int64_t at = to; at < r->k; at += TILE) {

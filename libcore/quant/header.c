@@ -10,11 +10,11 @@
 
 enum { SHARDS_MAX = 65535, VERSION = 2, TENSOR_FIXED = 8 + 4 + 4 + 8, TENSOR_NAME = 64 };
 
-/* A metadata key that the recipe sets; other keys are copied from the input. */
+/* A metadata key that the recipe sets.  Other keys are copied from the input. */
 struct own {
 	const char *key;
 	uint32_t value;
-	struct infer_str text; /* text.at NULL: the key has `value` */
+	struct infer_str text; /* string value; text.at NULL: the key has the integer `value` */
 	int done;
 };
 enum { OWN_MAX = 6 };
@@ -143,7 +143,8 @@ static int put_shard(infer_quant *q, int no, infer_error *err)
 	return rc;
 }
 
-/* Compute the bytes of a header without tensors, and the alignment of its data. */
+/* Compute the size of the header of file `no` of `count` without its table of tensors, and the
+ * alignment of its data. */
 static int measure_header(size_t *bytes, size_t *alignment, const infer_quant *q, int no, int count,
                           infer_error *err)
 {
@@ -164,8 +165,8 @@ static int measure_header(size_t *bytes, size_t *alignment, const infer_quant *q
 	return rc;
 }
 
-/* Divide the tensors among files: starts[i] is the first tensor of file i.  A tensor begins a
- * new file if the current one would exceed shard_bytes. */
+/* Divide the tensors among files: starts[i] is the index of the first tensor of file i.  A tensor
+ * begins a new file if the current one would exceed shard_bytes. */
 static int split_tensors(infer_quant *q, uint64_t *starts, infer_error *err)
 {
 	size_t first, later, alignment, other;

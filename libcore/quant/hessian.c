@@ -72,8 +72,8 @@ struct sums {
 	int n, width; /* width: type_width() */
 };
 
-/* Products of ROWS columns of panel a with 16 of panel b over n rows.  Each product is summed
- * separately in the order of the rows, so the width of registers does not change a bit. */
+/* Compute the products of ROWS columns of panel a with 16 of panel b, summed over n rows.  Each
+ * product has its own sum in the order of the rows, so every register width gives the same bits. */
 #define CORNER(name, target, V, SETS, ROWS) \
 	target static void name(const float *a, const float *b, int n, float out[ROWS][16]) \
 	{ \
@@ -94,7 +94,7 @@ CORNER(corner_avx2, __attribute__((target("avx2"))), v8, 2, 4)
 CORNER(corner_avx512, __attribute__((target("avx512f"))), v16, 1, 8)
 #endif
 
-/* Products of 8 columns of panel a with 16 of panel b. */
+/* Compute the products of 8 columns of panel a with 16 of panel b. */
 static void corner(const float *a, const float *b, int n, int width, float out[8][16])
 {
 	if (width == 1)
@@ -132,7 +132,7 @@ static void tile(void *user, int64_t item, int worker)
 		}
 }
 
-/* Copy rows into panels of PANEL columns; the last panel is filled up with zeros. */
+/* Copy rows into panels of PANEL columns; the last panel is padded with zeros. */
 static void pack(float *to, int64_t k, const float *const *x, int n)
 {
 	int64_t panels = (k + PANEL - 1) / PANEL;
@@ -220,8 +220,8 @@ static int grow_array(void **at, int n, int *cap, size_t size)
 	return 0;
 }
 
-/* Add the Hessians of an input: for each matrix, one for each part of its columns; the parts
- * have about the same size. Returns -1 if out of memory. */
+/* Add the Hessians of an input: one for each matrix and each part of its columns.  The parts have
+ * about the same size.  Returns -1 if out of memory. */
 static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 {
 	int parts = hessian_parts(in->k);
@@ -239,8 +239,8 @@ static int add_hessians(struct infer_gptq *g, const struct hessian_input *in)
 	return 0;
 }
 
-/* Add a tensor to the inputs.  It shares the Hessians of the tensor before it if both read the
- * same rows. */
+/* Add a tensor to the inputs.  It shares the Hessians of the previous tensor if both read the same
+ * rows. */
 static void add_input(struct infer_gptq *g, const struct infer_inputs *in)
 {
 	struct hessian_input made = { .k = in->k,
@@ -386,7 +386,7 @@ static int all_finite(const struct infer_gptq *g, infer_error *err)
 	return INFER_OK;
 }
 
-/* Allocate the first *got of the Hessians order [n]: as many as most_bytes allows, at least one. */
+/* Allocate the Hessians order[0 .. *got); *got is at least 1, at most n, as most_bytes allows. */
 static int begin_pass(struct infer_gptq *g, const int *order, int n, int *got, infer_error *err)
 {
 	uint64_t bytes = 0;
@@ -413,7 +413,7 @@ static int begin_pass(struct infer_gptq *g, const int *order, int n, int *got, i
 	return g->rows ? INFER_OK : err_nomem(err);
 }
 
-/* Add the remaining rows, and compute the importances of the columns. */
+/* Add the rows left over to the sums, and compute the importances of the columns. */
 static void finish_hessian(struct infer_gptq *g, struct hessian *h)
 {
 	if (h->n_left)
@@ -494,7 +494,7 @@ int hessian_factor(struct infer_gptq *g, struct hessian *h, infer_error *err)
 	reverse_matrix(h->h, n);
 	char *bytes = (char *)h->h;
 
-	for (int64_t i = 0; i < n; i++) { /* in place: float i ends before double i + 1 */
+	for (int64_t i = 0; i < n; i++) { /* in place: float i does not overlap double i + 1 */
 		float f = (float)h->h[i];
 		memcpy(bytes + 4 * i, &f, 4);
 	}

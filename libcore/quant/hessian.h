@@ -7,36 +7,36 @@
 #include "base/map.h"
 #include "base/pool.h"
 
-/* HESSIAN_MOST: most columns of one Hessian; wider inputs are divided into parts. */
+/* HESSIAN_MOST: maximum number of columns of a Hessian; wider inputs are divided into parts. */
 enum { HESSIAN_MOST = 8192, HESSIAN_PIECE = 256 };
 
-/* One for each part of each input; matrices with the same input share it. */
+/* The Hessian of one part of the columns of an input.  Matrices with the same input share it. */
 struct hessian {
 	int64_t k; /* columns [from, from + k) of the input */
 	int64_t from;
 	uint64_t rows; /* number of rows summed */
-	/* [HESSIAN_ROWS * k] rows not added yet, so that the order of sums does not depend on
-	 * engine steps */
+	/* [HESSIAN_ROWS * k]: n_left rows not added yet, so that the order of sums does not depend
+	 * on engine steps */
 	float *left;
 	int n_left;
 	double *h;         /* [k * k], the upper triangle; NULL: not measured now */
-	float *importance; /* [k] mean squares */
+	float *importance; /* [k] mean squares of the columns */
 	const float
-		*u; /* after hessian_factor: the upper triangle U, U' U = inverse(H), stored in h */
+		*u; /* after hessian_factor: U, upper triangle, U' U = inverse(H); stored in h */
 };
 /* A weight tensor, and the Hessians of its input rows. */
 struct hessian_input {
 	const char *name;
 	int64_t k, matrices;
-	int own;       /* 0: it shares the Hessians of an earlier input */
-	int first;     /* index of its first Hessian; hessian_parts(k) for each matrix */
+	int own;       /* 1: has its own Hessians; 0: shares those of an earlier input */
+	int first;     /* index of its first Hessian; each matrix has hessian_parts(k) */
 	uint64_t hash; /* hash of its rows in the first window */
 };
 struct infer_gptq {
 	struct infer_solver solver;
 	char core[64];
 	struct infer_gptq_text text;
-	char id[65]; /* SHA-256 of the text and of how it is run */
+	char id[65]; /* SHA-256 of the text and the options of its run */
 	struct arena mem;
 	struct map names;
 	struct hessian_input *inputs;
@@ -49,24 +49,24 @@ struct infer_gptq {
 	int how;     /* register width, as in struct type */
 	float *rows; /* scratch: rows of an input in panels */
 	struct infer_inputs
-		last; /* the last input observed: the parts of a product report the same one */
+		last; /* last input observed, as the parts of a product report the same input */
 	struct hessian_input *last_input;
 	infer_error err; /* error in the observer, which cannot return one */
 };
 
 static inline int hessian_parts(int64_t k) { return (int)((k + HESSIAN_MOST - 1) / HESSIAN_MOST); }
-/* Find the input of a tensor.  NULL: no product of the text uses it, or its shape differs. */
+/* Return the input of a tensor.  NULL: no product of the text uses it, or its shape differs. */
 const struct hessian_input *hessian_find(const struct infer_gptq *g, const struct infer_tensor *t);
-/* Measure the first *got of the Hessians order [n], as many as fit into memory, at least one.
- * Frees those measured before. INFER_ENAN: one is not finite; INFER_ENOMEM; other errors as
+/* Measure the Hessians order[0 .. *got), *got <= n: as many as fit into memory, at least one.
+ * Frees all Hessians measured before.  INFER_ENAN: one is not finite; INFER_ENOMEM; other errors as
  * infer_engine_step. */
 int hessian_measure(struct infer_gptq *g, struct pool *pool, int how, const int *order, int n,
                     int *got, infer_error *err);
 /* Compute h->u.  INFER_ENAN: the Hessian cannot be inverted. */
 int hessian_factor(struct infer_gptq *g, struct hessian *h, infer_error *err);
 void hessian_drop(struct infer_gptq *g); /* free all measured Hessians */
-/* Add x' x of n rows to the upper triangle h.  rows: scratch [HESSIAN_ROWS * (k + 64)]; how:
- * register width, as in struct type. */
+/* Add x' x, summed over n rows x, to the upper triangle h.  rows: scratch [HESSIAN_ROWS * (k +
+ * 64)]; how: register width, as in struct type. */
 enum { HESSIAN_ROWS = 128 };
 void hessian_add(double *h, int64_t k, const float *const *x, int n, float *rows, struct pool *pool,
                  int how);

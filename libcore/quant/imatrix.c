@@ -22,17 +22,17 @@ struct entry {
 	const char *name;
 	int64_t columns, matrices;
 	double *sums, *counts;
-	int loose; /* 1: only read from .dat, which does not record the number of matrices */
+	int loose; /* 1: only read from .dat files, which lack the number of matrices */
 };
 struct infer_imatrix {
-	struct arena mem; /* of the entries' names and numbers */
+	struct arena mem; /* memory of the entries' names and numbers */
 	struct entry *at; /* sorted by name */
 	size_t n, cap;
 	uint64_t windows;
 	int32_t window;
-	const char *dataset; /* NULL: none */
+	const char *dataset; /* name of the text; NULL: none */
 	infer_error err;     /* error in the observer, which cannot return one */
-	/* the last input observed: the parts of a product report the same one */
+	/* last input observed, as the parts of a product report the same input */
 	struct infer_inputs last;
 };
 
@@ -55,7 +55,7 @@ void infer_imatrix_free(infer_imatrix *m)
 	mem_free(m);
 }
 
-/* Change an entry that was read as one matrix to several. */
+/* Divide an entry that was read as one matrix into several. */
 static int reshape(infer_imatrix *m, struct entry *e, int64_t columns, int64_t matrices,
                    infer_error *err)
 {
@@ -85,7 +85,8 @@ static int check_shape(infer_imatrix *m, struct entry *e, int64_t columns, int64
 	               (long long)e->matrices);
 }
 
-/* Find the entry of a name, or add it.  INFER_EFORMAT: its shape differs, or there are too many. */
+/* Find the entry of a name, or add it.  INFER_EFORMAT: its shape differs, the name is too long, or
+ * there are too many entries. */
 static int get_entry(infer_imatrix *m, struct infer_str name, int64_t columns, int64_t matrices,
                      struct entry **out, infer_error *err)
 {
@@ -312,8 +313,8 @@ static int add_gguf(infer_imatrix *m, const infer_file *f, infer_error *err)
 	return m->n ? INFER_OK : err_set(err, INFER_EFORMAT, "no importances");
 }
 
-/* Add an entry of a .dat, which contains means over windows without their size: like other
- * programs, assume WINDOW tokens. */
+/* Add an entry of a .dat file.  The file has means over windows, but not the window size; like
+ * other programs, assume WINDOW tokens. */
 static int add_dat_entry(infer_imatrix *m, const struct dat_entry *d, infer_error *err)
 {
 	double size = m->window ? (double)m->window : WINDOW;
@@ -398,7 +399,7 @@ int infer_imatrix_name(infer_imatrix *m, const char *dataset, infer_error *err)
 	return m->dataset ? INFER_OK : err_nomem(err);
 }
 
-/* Numbers of an entry to write, n per row. */
+/* Numbers of an entry, written in rows of n. */
 struct numbers {
 	const double *at;
 	int64_t n;

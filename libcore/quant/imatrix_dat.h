@@ -11,18 +11,18 @@ struct dat {
 	struct infer_str dataset; /* after dat_end; len 0: unknown */
 };
 struct dat_entry {
-	struct infer_str name; /* of the tensor */
-	uint32_t calls;        /* windows */
-	size_t n;              /* values: columns of all its matrices */
+	struct infer_str name; /* name of the tensor */
+	uint32_t calls;        /* number of windows measured */
+	size_t n;              /* values: number of columns times matrices */
 	const unsigned char *values;
 };
-/* Begin to read the bytes at [n], borrowed.  INFER_EFORMAT, also of the functions below: the
- * data ends early, or a number is out of range. */
+/* Begin to read the n bytes at `at`, borrowed.  This and the functions below return INFER_EFORMAT
+ * if the data ends early or a number is out of range. */
 int dat_begin(struct dat *d, const unsigned char *at, size_t n, infer_error *err);
-/* Read the next entry; there are d->left. */
+/* Read the next entry; call it d->left times. */
 int dat_next(struct dat *d, struct dat_entry *e, infer_error *err);
-/* Read chunks and dataset after the last entry. */
+/* Read chunks and dataset.  Call it after the last entry. */
 int dat_end(struct dat *d, infer_error *err);
-/* Return value i: the mean square of a column times calls. */
+/* Return value i: the mean square of column i, times calls. */
 float dat_value(const struct dat_entry *e, size_t i);
 #endif

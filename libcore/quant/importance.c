@@ -20,18 +20,18 @@ struct entry {
 	struct infer_str name;
 	const float *at;
 	size_t n;
-	float rows;      /* rows measured for its matrix with the fewest, */
-	uint64_t rarest; /* and the index of that matrix */
+	float rows;      /* rows measured for the matrix with the fewest rows */
+	uint64_t rarest; /* index of that matrix */
 };
 struct importance {
-	struct arena mem; /* of names and values */
+	struct arena mem; /* memory of names and values */
 	struct map map;   /* name -> index */
 	struct entry *entries;
 	uint32_t n, cap, chunks;
 	struct infer_str dataset;
 };
 
-/* Add an entry.  *at: its n values, which the caller fills. */
+/* Add an entry.  The caller then stores its n values in *at. */
 static int new_entry(struct importance *m, struct infer_str name, size_t n, float **at,
                      infer_error *err)
 {
@@ -61,8 +61,8 @@ static int new_entry(struct importance *m, struct infer_str name, size_t n, floa
 	return INFER_OK;
 }
 
-/* Set *to to the mean of a sum over `count` rows; 1 if there are none.  INFER_EFORMAT: negative
- * or not finite. */
+/* Set *to to sum / count, or 1 if count is 0.  INFER_EFORMAT: the result is negative or not
+ * finite. */
 static int set_mean(float *to, float sum, double count, struct infer_str name, size_t i,
                     infer_error *err)
 {
@@ -254,10 +254,10 @@ void importance_sha256(const struct importance *m, char hex[65])
 	sha256_hex(sum, hex);
 }
 
-/* Other quantisers weight the error of an element x by importance * sqrt(sigma2 + x^2), sigma2 =
- * f * (mean square of the block), so that errors of large elements cost more.  Returns f, or 0:
- * weight by the importance alone. They do that for Q6_K too; for the other types with 0, the
- * factor was measured not to reduce the divergence. */
+/* Other quantisers weight the squared error of an element x by importance * sqrt(sigma2 + x^2),
+ * sigma2 = f * (mean square of the block), so that errors of large elements cost more.  Return f,
+ * or 0 to weight by the importance alone: for the types with 0 the factor did not reduce the
+ * measured divergence. */
 static float sigma2_factor(int type)
 {
 	switch (type) {
@@ -266,7 +266,7 @@ static float sigma2_factor(int type)
 	case INFER_Q8_0:
 	case INFER_Q6_K:
 	case INFER_IQ3_XXS:
-	case INFER_Q1_0: /* its scale is a mean, and a square would only make it larger */
+	case INFER_Q1_0: /* its scale is a mean magnitude, which the factor would increase */
 		return 0;
 	case INFER_Q5_0:
 	case INFER_Q5_1:
@@ -279,7 +279,7 @@ static float sigma2_factor(int type)
 	}
 }
 
-/* Return sigma2 of a block. */
+/* Return sigma2 of a block, `times` its mean square. */
 static double block_sigma2(float times, const float *src, size_t block)
 {
 	double sum = 0;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* general.file_type */
+/* values of general.file_type */
 enum file_type {
 	FT_F32 = 0,
 	FT_F16 = 1,
@@ -94,7 +94,7 @@ int mix_type(const char *name)
 	return -1;
 }
 
-/* Role of a tensor in the model, by its name. */
+/* Roles of tensors in the model, by their names. */
 enum role {
 	OUTPUT = 1 << 0,
 	EMBD = 1 << 1,
@@ -176,25 +176,25 @@ static const char *const stay_glm5[] = {
 	"attn_v_b.weight",
 };
 
-/* Facts about the model, a tensor and its layer.  A rule applies if all its facts hold. */
+/* Conditions on the model, a tensor and its layer.  A rule applies if all its conditions hold. */
 enum fact {
 	GQA4 = 1 << 0,  /* 4 heads or more share a head of K and V */
-	WIDE = 1 << 1,  /* the same, or 4 experts or more */
-	EIGHT = 1 << 2, /* 8 experts */
+	WIDE = 1 << 1,  /* GQA4, or 4 experts or more */
+	EIGHT = 1 << 2, /* the model has 8 experts */
 	NOT_EIGHT = 1 << 3,
 	FALCON = 1 << 4,
 	NOT_FALCON = 1 << 5,
-	PLAIN = 1 << 6, /* no importances */
+	PLAIN = 1 << 6, /* without importances; WEIGHED: with */
 	WEIGHED = 1 << 7,
-	SEVENTY = 1 << 8,  /* models of the shape of Llama 70B */
+	SEVENTY = 1 << 8,  /* models shaped like Llama 70B, see `seventy` */
 	RAGGED = 1 << 9,   /* rows are not whole blocks of the base type */
-	STACKED = 1 << 10, /* a three-dimensional tensor of experts */
-	FIRST_2 = 1 << 11, /* one of the first two tensors that count as V */
+	STACKED = 1 << 10, /* three-dimensional: the matrices of all experts */
+	FIRST_2 = 1 << 11, /* first two tensors that count as V */
 	FIRST_4 = 1 << 12,
-	MORE = 1 << 13,   /* the first and last eighth of the layers, and every third between */
-	EIGHTH = 1 << 14, /* the first eighth */
+	MORE = 1 << 13,   /* first and last eighth of the layers, and every third layer between */
+	EIGHTH = 1 << 14, /* first eighth of the layers */
 	SIXTEENTH = 1 << 15,
-	MIDDLE = 1 << 16, /* neither the first nor the last eighth */
+	MIDDLE = 1 << 16, /* layers outside the first and last eighth */
 };
 
 #define F(x) (UINT64_C(1) << FT_##x)
@@ -204,9 +204,9 @@ enum fact {
 #define LOW (F(IQ2_XXS) | F(IQ2_XS) | IQ2_BETTER | IQ1)
 #define IQ4 (F(IQ4_NL) | F(IQ4_XS))
 
-/* The first rule that applies sets the type; without one it is the base type. */
+/* The first rule that applies sets the type.  If none applies, the type is the base type. */
 static const struct rule {
-	uint64_t files; /* bits of file types */
+	uint64_t files; /* mask of file types, F() */
 	uint32_t roles, facts;
 	uint8_t type;
 } rules[] = {
@@ -417,8 +417,8 @@ static uint32_t layer_facts(int i, int n)
 	return facts;
 }
 
-/* Add the facts about the layer of a feed-forward tensor.  With experts, tensors may be in any
- * order, so the layer is taken from the name; INFER_EUNSUP: it has none. */
+/* Add the conditions on the layer of a feed-forward tensor that hold.  With experts, tensors may be
+ * in any order, so the layer is taken from the name; INFER_EUNSUP: the name has none. */
 static int ffn_facts(uint32_t *facts, const struct mix *m, const struct infer_tensor *t, int i,
                      infer_error *err)
 {
@@ -486,7 +486,7 @@ int mix_choose(int *type, struct mix *m, const struct infer_tensor *t, infer_err
 
 int mix_fit(int type, int64_t ne0)
 {
-	/* types with smaller blocks that replace types with large ones */
+	/* replacements with smaller blocks */
 	static const uint8_t instead[INFER_TYPE_COUNT] = {
 		[INFER_IQ1_S] = INFER_IQ4_NL,   [INFER_IQ1_M] = INFER_IQ4_NL,
 		[INFER_IQ2_XXS] = INFER_IQ4_NL, [INFER_IQ2_XS] = INFER_IQ4_NL,

@@ -17,7 +17,7 @@ struct pattern {
 	int used;
 };
 struct overrides {
-	pcre2_general_context *heap; /* makes PCRE2 allocate by base/mem.h */
+	pcre2_general_context *heap; /* makes PCRE2 allocate with base/mem.h */
 	pcre2_match_context *limits;
 	pcre2_match_data *match;
 	struct pattern *at;

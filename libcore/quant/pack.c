@@ -26,11 +26,11 @@ struct slot {
 struct pack {
 	struct partial *p;
 	const struct pack_opts *o;
-	struct slot *slots; /* one for each frame of a batch */
+	struct slot *slots; /* [n_slots]: one for each frame of a batch */
 	int n_slots, fd, to;
 	size_t bound;
-	uint64_t bytes, first; /* bytes of the file; first frame of the batch */
-	uint64_t *ends;        /* end of each frame in the compressed file */
+	uint64_t bytes, first; /* size of the file; index of the batch's first frame */
+	uint64_t *ends;        /* end offset of each frame in the compressed file */
 	int verify;
 };
 
@@ -124,7 +124,7 @@ static int pack_open(struct pack *k, int no, infer_error *err)
 	return rc;
 }
 
-/* Give the compressed file the owner and permissions of the file that it will replace. */
+/* Give the compressed file the owner and permissions of the file that it replaces. */
 static int keep_mode(const struct pack *k, int no, infer_error *err)
 {
 	struct buf name;

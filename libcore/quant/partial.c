@@ -4,7 +4,7 @@
  * is text:
  *
  *	infer-quant 1 FINGERPRINT FILES
- *	TENSOR ELEMENTS                    a line each time the output up to there is synced
+ *	TENSOR ELEMENTS                    written when the output before it is synced
  *
  * The last whole line is valid.  A process holds a lock on PATH.resume while it writes. */
 #include "quant/partial.h"
@@ -90,8 +90,8 @@ static int write_at(int fd, const void *from, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Check an output name: it may be unused, a regular file that is not the input, or a link, which
- * will be replaced. */
+/* Check an output name.  It must be unused, a regular file other than the input, or a link
+ * (replaced later). */
 static int check_name(const struct partial *p, const char *name, infer_error *err)
 {
 	const struct infer_file *in = p->q->in;
@@ -133,8 +133,8 @@ static int check_names(const struct partial *p, infer_error *err)
 	return rc;
 }
 
-/* Open and lock PATH.resume.  Sets *same to 0 if another process finished and removed it before
- * it was locked. */
+/* Open and lock PATH.resume.  Sets *same to 0 if another process removed it before it was
+ * locked. */
 static int open_locked(struct partial *p, int *same, infer_error *err)
 {
 	struct stat st, now;
@@ -177,7 +177,7 @@ static int lock_resume(struct partial *p, infer_error *err)
 	               file_label(p->path));
 }
 
-/* Read the last whole line after the first into p.  Returns 0 if there is no valid one. */
+/* Read the last whole line after the title line into p.  Returns 0 if no such line is valid. */
 static int read_marks(struct partial *p, off_t from, off_t size)
 {
 	char tail[TAIL + 1];
@@ -239,7 +239,7 @@ static int same_header(int fd, const struct buf *head)
 	return 1;
 }
 
-/* True if st is a file that only this user can have made, under one name. */
+/* True if st is a regular file of this user with a single name. */
 static int is_ours(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_nlink == 1 && st->st_uid == geteuid();
@@ -303,7 +303,7 @@ int partial_create(int *fd, struct buf *name, const struct partial *p, int no, c
 /* Set the file to its final size, and write its header. */
 static int begin_file(int fd, const char *name, const struct quant_shard *s, infer_error *err)
 {
-	/* file systems without fallocate report a full disk only later */
+	/* file systems without fallocate report a full disk only when written */
 	if (fallocate(fd, 0, 0, (off_t)s->file_bytes) && errno != EOPNOTSUPP && errno != ENOSYS)
 		return fail_file(name, "cannot be written", err);
 	if (ftruncate(fd, (off_t)s->file_bytes) || write_at(fd, s->head.at, s->head.len, 0) ||
@@ -338,8 +338,8 @@ static int begin_files(struct partial *p, const char *fingerprint, infer_error *
 	return rc;
 }
 
-/* Check that PATH.resume is not a file of another program: it must be empty, zeros (after a
- * power cut), or begin with our title. */
+/* Check that PATH.resume is not another program's file: it must be empty, all zeros (after a power
+ * cut), or begin with TITLE. */
 static int check_resume(const struct partial *p, infer_error *err)
 {
 	char head[sizeof TITLE] = "";

@@ -22,7 +22,7 @@ int quant_how(int *how, const char *isa, infer_error *err)
 	return INFER_OK;
 }
 
-/* Order by layer, then by name: the rules of mixes count tensors in that order. */
+/* Compare by layer, then by name: the rules of mixes count tensors in that order. */
 static int by_layer(const void *a, const void *b)
 {
 	const struct infer_str *x = &(*(const struct quant_tensor *const *)a)->in->name,
@@ -37,7 +37,7 @@ static int by_layer(const void *a, const void *b)
 	return order ? order : x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* rows needed for the importances of an expert, if its type needs importances */
+/* minimum number of rows to measure importances of an expert over, if its type needs them */
 enum { LEAST_ROWS = 8 };
 
 static int is_float(int type)
@@ -60,7 +60,8 @@ static int check_rows(const infer_quant *q, const struct quant_tensor *t, infer_
 	               (double)rows, infer_type_info(t->type)->name, LEAST_ROWS);
 }
 
-/* Set the importances of a tensor: one for each column, for all its matrices or for each. */
+/* Set the importances of a tensor: one for each column, shared by its matrices or separate for
+ * each. */
 static int set_importance(infer_quant *q, struct quant_tensor *t, const struct mix *m, int gptq,
                           infer_error *err)
 {
@@ -96,8 +97,8 @@ static int set_importance(infer_quant *q, struct quant_tensor *t, const struct m
 	return INFER_OK;
 }
 
-/* Let GPTQ round the tensor if it can.  Other tensors are searched, unless their rule demands
- * GPTQ: then an error with the rule's code.  rule: may be NULL. */
+/* Let GPTQ round the tensor if it can, else use the search.  Fails with the rule's code if the rule
+ * demands GPTQ, which cannot round the tensor.  rule: may be NULL. */
 static int take_gptq(infer_quant *q, struct quant_tensor *t, const struct override_rule *rule,
                      infer_error *err)
 {
@@ -221,8 +222,8 @@ static void set_info(infer_quant *q)
 	}
 }
 
-/* Open the importance matrix at path, or else that of the recipe.  Keys of the output name it as
- * the recipe does. */
+/* Open the importance matrix at `path`, or that of the recipe if path is NULL.  The output's
+ * metadata contains its name in the recipe. */
 static int open_importance(infer_quant *q, const char *path, infer_error *err)
 {
 	const infer_recipe *r = q->recipe;
@@ -249,8 +250,8 @@ static int fail_gptq(const struct recipe_gptq *r, const char *what, infer_error 
 	return err_set(err, INFER_EFORMAT, "%s: %s", r->at, what);
 }
 
-/* Check that GPTQ has run the text as the recipe demands.  Another kind of processor only gives
- * a warning, that the bytes may differ. */
+/* Check that GPTQ has run the text as the recipe demands.  A recipe made on another kind of
+ * processor only gives a warning: the bytes may differ. */
 static int check_gptq(infer_quant *q, infer_error *err)
 {
 	const struct infer_gptq_text *t = &q->gptq->text;

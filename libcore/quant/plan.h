@@ -12,28 +12,28 @@ struct quant_tensor {
 	const struct infer_tensor *in;
 	uint8_t type, wanted;
 	int shard;
-	uint64_t bytes, at; /* at: offset in the file */
+	uint64_t bytes, at; /* at: offset in the output file */
 	const float
-		*importance; /* [n_importance]: ne[0] for all matrices or for each; NULL: none */
+		*importance; /* [n_importance]: ne[0] for all matrices, or for each; NULL: none */
 	size_t n_importance;
 	const struct hessian_input *gptq; /* NULL: not rounded by GPTQ */
-	int plain;                        /* ENCODE_PLAIN: encoded without a search; or 0 */
+	int plain;                        /* ENCODE_PLAIN: encode without a search; or 0 */
 	double error;                     /* as in struct infer_quant_tensor */
 };
 struct quant_shard {
-	struct buf head;     /* the header: bytes before the first tensor */
-	uint64_t file_bytes; /* with the padding after the last tensor */
-	uint64_t from, to;   /* tensors */
+	struct buf head;     /* header: all bytes before the first tensor */
+	uint64_t file_bytes; /* file size with the padding after the last tensor */
+	uint64_t from, to;   /* the tensors [from, to) of this file */
 };
 struct infer_quant {
 	const infer_file *in;
 	const infer_recipe *recipe;  /* NULL: tensors are copied */
-	infer_recipe *own_recipe;    /* NULL: the recipe is the caller's */
+	infer_recipe *own_recipe;    /* recipe to free; NULL: it is the caller's */
 	struct buf text;             /* canonical text of the recipe */
 	const struct mix_name *name; /* NULL: tensors are copied */
 	struct importance *importance;
-	const char *imatrix; /* its path in the recipe */
-	char *own_imatrix;   /* that path, if the recipe has none */
+	const char *imatrix; /* path of the importance matrix in the recipe */
+	char *own_imatrix;   /* owned path, if the recipe has none */
 	char imatrix_sha256[65];
 	const struct infer_quant_opts *opts; /* NULL after infer_quant_new */
 	uint64_t shard_bytes;
@@ -52,7 +52,7 @@ struct infer_quant {
 /* Set *how to the register width of kernel set isa (NULL: the widest), as in struct type.
  * INFER_EUNSUP: this machine lacks the set. */
 int quant_how(int *how, const char *isa, infer_error *err);
-/* Divide the tensors among files and make their headers.  INFER_EUNSUP: too many files, or a
+/* Divide the tensors among files, and create the headers.  INFER_EUNSUP: too many files, or a
  * name is too long; INFER_ENOMEM */
 int quant_heads(infer_quant *q, infer_error *err);
 static inline uint64_t quant_elements(const struct infer_tensor *t)

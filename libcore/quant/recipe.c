@@ -58,7 +58,7 @@ void infer_recipe_info(const infer_recipe *r, struct infer_recipe_info *info)
 		                            .n_patterns = r->n };
 }
 
-/* Append s in single quotes, or in double quotes if it contains other characters than printable
+/* Append s in single quotes, or in double quotes if it has characters other than printable
  * ASCII. */
 static int put_yaml_string(struct buf *to, const char *s, infer_error *err)
 {

@@ -10,10 +10,10 @@
 
 enum { RECIPE_VERSION = 1 };
 
-/* The text of GPTQ, and how it was run; NULL, 0: unknown. */
+/* The text of GPTQ, and the options of its run; NULL or 0: unknown. */
 struct recipe_gptq {
-	const char *sha256;       /* of the text, in hex */
-	const char *files_sha256; /* of the files of the text; not part of a recipe */
+	const char *sha256;       /* SHA-256 of the text, in hex */
+	const char *files_sha256; /* SHA-256 of the text's files; not written to recipes */
 	const char *kv_type, *act_type, *core;
 	int32_t window;
 	const char *at; /* for messages, "FILE: line 3, column 7" */
@@ -22,30 +22,30 @@ struct infer_recipe {
 	struct arena mem;
 	const char *what; /* name of the YAML file; NULL: made from options */
 	const struct mix_name
-		*name; /* of tensors without a pattern; NULL: for bits-per-weight search */
-	int method;    /* enum method */
+		*name; /* type or mix of tensors without a rule; NULL: bits-per-weight search */
+	int method;    /* enum method of tensors whose rule has none */
 	struct recipe_gptq gptq;
 	const char *imatrix;
-	const char *imatrix_sha256; /* of the file, in hex; NULL: unknown */
-	uint64_t max_bytes;         /* size target: bytes of the file; 0: none */
+	const char *imatrix_sha256; /* SHA-256 of the imatrix file, in hex; NULL: unknown */
+	uint64_t max_bytes;         /* size target: file size in bytes; 0: none */
 	double bpw;                 /* size target: bits per weight; 0: none */
-	const char *text_sha256;    /* of the text of the bits-per-weight search */
-	int32_t window;             /* of that text; 0: unknown */
+	const char *text_sha256;    /* SHA-256 of the text of the bits-per-weight search */
+	int32_t window;             /* window of that search in tokens; 0: unknown */
 	struct override_rule *rules;
 	size_t n;
 	/* for messages, "FILE: line 3, column 7" */
 	const char *at_imatrix, *at_text;
 };
 
-/* Make a recipe with overrides keep [n_keep], "PATTERN=TYPE".  name: as in struct infer_recipe.
- * Strings are copied. INFER_EINVAL: an override is malformed; INFER_ENOMEM */
+/* Make a recipe with the overrides keep [n_keep], each "PATTERN=TYPE".  name: as in struct
+ * infer_recipe. Strings are copied. INFER_EINVAL: an override is malformed; INFER_ENOMEM */
 int recipe_make(infer_recipe **out, const struct mix_name *name, const char *imatrix,
                 const char *const *keep, size_t n_keep, infer_error *err);
 /* Copy *from into r->gptq.  Sets r->mem.bad if out of memory. */
 void recipe_copy_gptq(infer_recipe *r, const struct recipe_gptq *from);
 /* True if GPTQ rounds some weights. */
 int recipe_gptq(const infer_recipe *r);
-/* Append the canonical text, which is the same for equal recipes, however they were made.  Sets
+/* Append the canonical text, which is the same for equal recipes.  Sets
  * to->bad if out of memory. INFER_EINVAL: a string is not UTF-8. */
 int recipe_text(struct buf *to, const infer_recipe *r, infer_error *err);
 /* Compute the SHA-256 of a file, in hex.  INFER_EIO */

@@ -15,7 +15,7 @@ struct reader {
 	infer_error *err;
 };
 
-/* Return the place of y for messages: "FILE: line 3, column 7", with ": 'TEXT'" if text is not
+/* Return the position of y for messages: "FILE: line 3, column 7", with ": 'TEXT'" if text is not
  * NULL. */
 static const char *place(struct reader *d, const struct ytree *y, const char *text)
 {
@@ -195,7 +195,7 @@ static int gptq_window(struct reader *d, const struct ytree *y)
 	return INFER_OK;
 }
 
-/* Return the end of the name of a cache type at s; NULL: there is none. */
+/* Return the end of the cache type's name at s; NULL: there is no such name. */
 static const char *kv_end(const char *s)
 {
 	const struct infer_kv_type *t;

@@ -1,7 +1,8 @@
 /* quant/write.c - decode, encode and write tensors, piece by piece, on all threads.
  *
  * Tensors are divided at multiples of WRITE_PIECE elements, which are whole blocks of every type.
- * Each worker writes its pieces at their offset in the file; their bytes do not depend on it. */
+ * Each worker writes its pieces at their offsets in the file; the bytes do not depend on the number
+ * of workers. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/num.h"
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* MARK_NS: time between records of the progress. */
+/* MARK_NS: time between two records of the progress. */
 enum { SAMPLE = 256 };
 #define MARK_NS INT64_C(1000000000)
 
@@ -86,7 +87,7 @@ static const void *read_source(const struct work *k, struct scratch *s, uint64_t
 	                 s->in);
 }
 
-/* Return elements [from, from + n) as they are written to the file; NULL: one is not finite. */
+/* Encode elements [from, from + n).  Returns the bytes to write; NULL: an element is not finite. */
 static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from, size_t n)
 {
 	const struct quant_tensor *t = k->t;
@@ -117,7 +118,8 @@ static const void *encode_piece(struct work *k, struct scratch *s, uint64_t from
 	return s->out;
 }
 
-/* Sum the squared errors of the values in the file, and the squares of those of the input. */
+/* Return the sum of squared errors of the encoded values, and the sum of squares of the input
+ * values. */
 static struct error_sum measure_loss(const struct work *k, struct scratch *s, uint64_t from,
                                      size_t n)
 {
@@ -175,7 +177,7 @@ static void advance_input(const struct work *k, uint64_t from, uint64_t to)
 	os_file_want(&s->map, (size_t)in->offset + b + (b - a), b - a);
 }
 
-/* Start to sync the output of the previous step, and drop its input. */
+/* Start to sync the output of the previous step, and drop its input pages. */
 static void finish_previous(struct work *k)
 {
 	if (k->tidy_from == k->tidy_to)
@@ -336,7 +338,7 @@ static int write_all(struct work *k, struct infer_quant_result *result, infer_er
 	return o.level ? pack_files(&k->part, k->pool, &o, &result->packed_bytes, err) : INFER_OK;
 }
 
-/* ---- the fingerprint: a stopped run is continued only if it is the same ---- */
+/* ---- the fingerprint: a stopped run is continued only with the same fingerprint ---- */
 
 static void add_encoders(struct sha256 *s, const infer_quant *q)
 {
@@ -358,7 +360,7 @@ static void add_encoders(struct sha256 *s, const infer_quant *q)
 		if (types[0] == types[1] || seen[types[0]])
 			continue;
 		seen[types[0]] = 1;
-		/* without a search, without importances, with importances */
+		/* 0: without a search; 1: without importances; 2: with importances */
 		for (int way = 0; way < 3; way++) {
 			int alone = way == 1 && importance_alone(w, types[0], x, SAMPLE);
 
@@ -427,7 +429,7 @@ static int write_parts(struct work *k, const char *path, struct infer_quant_resu
 
 	if (!rc)
 		rc = infer_file_check_unchanged(k->q->in, err);
-	/* after an error of the disk the run can be continued; other errors would occur again */
+	/* a run can be continued after a disk error; other errors would occur again */
 	int keep = rc == INFER_EIO && k->part.marks && k->differs == UINT64_MAX;
 
 	if (!rc)

@@ -1,4 +1,5 @@
-/* quant/write.h - (private) state of writing, shared by write.c and write_gptq.c. */
+/* quant/write.h - (private) state of writing a quantised model, shared by write.c and
+ * write_gptq.c. */
 #ifndef QUANT_WRITE_H
 #define QUANT_WRITE_H
 #include "base/pool.h"
@@ -6,42 +7,41 @@
 
 #include <stdatomic.h>
 
-/* WRITE_PIECE: elements.  WRITE_STEP: pieces per worker in a step. */
+/* WRITE_PIECE: elements of a piece.  WRITE_STEP: pieces per worker in a step. */
 enum { WRITE_PIECE = 1 << 16, WRITE_STEP = 32 };
 
 struct scratch {
 	float x[WRITE_PIECE], w[WRITE_PIECE];
 	unsigned char out[WRITE_PIECE * sizeof(float)], back[WRITE_PIECE * sizeof(float)];
-	unsigned char in[WRITE_PIECE * sizeof(float)]; /* input from several places */
+	unsigned char in[WRITE_PIECE * sizeof(float)]; /* input elements that are not contiguous */
 };
 struct error_sum {
 	double error, square;
 };
 struct write_gptq {
 	struct gptq_job *jobs;
-	int *order;                   /* [n] index of the Hessian of each job */
+	int *order;                   /* [n]: index of each job's Hessian */
 	int n, next, measured;        /* the Hessians of jobs before `measured` are measured */
 	struct gptq_scratch *scratch; /* [threads] */
 	const struct gptq_job *job;
-	int unread; /* matrices that no token of the text uses */
+	int unread; /* number of matrices that no token of the text uses */
 };
 struct work {
 	infer_quant *q;
 	struct pool *pool;
 	struct scratch *scratch; /* [threads] */
-	struct error_sum *sums;  /* [WRITE_STEP * threads + 1], of the items of a step */
+	struct error_sum *sums;  /* [WRITE_STEP * threads + 1]: one for each item of a step */
 	struct partial part;
 	const struct infer_watch *watch;
-	/* progress in bytes: of the input (twice with verify) and of compression (twice with
-	 * verify) */
+	/* progress in bytes of input and of compression; both count twice with verify */
 	uint64_t done, all;
 	int64_t marked_ns;
-	int verify; /* compare with the file instead of writing it */
+	int verify; /* 1: compare with the file instead of writing it */
 	/* one step of a tensor */
 	const struct quant_tensor *t;
-	uint64_t from, to;           /* elements */
+	uint64_t from, to;           /* elements [from, to) of t */
 	uint64_t tidy_from, tidy_to; /* elements of the previous step, for finish_previous */
-	/* the first element that is not finite, and the first that differs; UINT64_MAX: none */
+	/* first element that is not finite, first that differs from the file; UINT64_MAX: none */
 	_Atomic uint64_t bad, differs;
 	_Atomic int errnum;
 	struct write_gptq gptq;
@@ -50,15 +50,15 @@ struct work {
 /* ---- write.c ---- */
 
 size_t write_bytes(int type, uint64_t elements);
-/* True if x [n], elements `from` on, is finite; otherwise lowers k->bad to the first element
- * that is not. */
+/* True if x [n], elements [from, from + n) of the tensor, is finite.  Otherwise lowers k->bad to
+ * the first element that is not. */
 int write_finite(struct work *k, const float *x, uint64_t from, size_t n);
 /* Write the bytes of elements [from, from + n) of the tensor, n <= WRITE_PIECE.  With k->verify,
  * compare them with the file instead, and add their errors to k->sums[item]. */
 void write_put(struct work *k, int worker, int64_t item, uint64_t from, size_t n, const void *out);
 /* Encode and write elements [k->from, k->to) of the tensor.  Errors as write_run. */
 int write_step(struct work *k, struct error_sum *sum, infer_error *err);
-/* Run n pool items, at most WRITE_STEP per thread and one more, and add their errors to *sum.
+/* Run n pool items, at most WRITE_STEP * threads + 1, and add their errors to *sum.
  * INFER_EIO; INFER_ENAN: a weight is not finite. */
 int write_run(struct work *k, int64_t n, pool_fn *fn, struct error_sum *sum, infer_error *err);
 void write_tell(struct work *k, uint64_t done); /* report the progress */
@@ -69,7 +69,7 @@ void write_tell(struct work *k, uint64_t done); /* report the progress */
  * INFER_ENOMEM */
 int write_gptq_begin(struct work *k, uint64_t first, infer_error *err);
 void write_gptq_end(struct work *k);
-/* Write tensor i = k->t.  start: bytes of the input before it.  Errors as write_run and
+/* Write k->t, which is tensor i.  start: bytes of the input before it.  Errors as write_run and
  * hessian_measure. */
 int write_gptq(struct work *k, uint64_t i, uint64_t start, struct error_sum *sum, infer_error *err);
 #endif

@@ -6,7 +6,7 @@
 #include "quant/write.h"
 #include "type/type.h"
 
-/* All rows of a matrix, in the columns of one Hessian. */
+/* All rows of a matrix; only the columns of one Hessian. */
 struct gptq_job {
 	uint64_t tensor;
 	int64_t matrix;
@@ -48,7 +48,7 @@ static int allocate_scratch(struct work *k, int64_t widest, infer_error *err)
 	for (int i = 0; s && i < pool_threads(k->pool); i++) {
 		s[i].w = mem_alloc(MEM_QUANT, n, sizeof *s->w);
 		s[i].lost = mem_alloc(MEM_QUANT, GPTQ_ROWS * GPTQ_SPAN, sizeof *s->lost);
-		s[i].out = mem_alloc(MEM_QUANT, n, 1); /* types of up to 8 bits */
+		s[i].out = mem_alloc(MEM_QUANT, n, 1); /* enough for types of up to 8 bits */
 		if (!s[i].w || !s[i].lost || !s[i].out)
 			return err_nomem(err);
 	}
@@ -125,7 +125,7 @@ static void write_rows(void *user, int64_t i, int worker)
 		          r.out + (size_t)row * r.stride);
 }
 
-/* Encode the matrix of an expert that no token of the text chooses, without GPTQ. */
+/* Encode without GPTQ: the matrix of an expert that no token of the text is routed to. */
 static int write_unread(struct work *k, struct error_sum *sum, infer_error *err)
 {
 	const struct infer_gptq_text *t = &k->q->gptq->text;
@@ -171,7 +171,7 @@ int write_gptq(struct work *k, uint64_t i, uint64_t start, struct error_sum *sum
 	struct write_gptq *g = &k->gptq;
 
 	while (g->next < g->n && g->jobs[g->next].tensor < i)
-		g->next++; /* written by an earlier run */
+		g->next++; /* an earlier run wrote these */
 	for (; g->next < g->n && g->jobs[g->next].tensor == i; g->next++) {
 		if (g->next >= g->measured) {
 			int got;
