@@ -5,12 +5,12 @@
 struct cost_in {
 	const struct graph *g;
 	const struct graph_node *n;
-	const struct graph_weight_size *w; /* by the index of a weight */
+	const struct graph_weight_size *w; /* by weight index */
 	const struct graph_load *load;
-	double rows; /* of the node */
+	double rows; /* rows of the node */
 };
 
-/* A few operations for each float. */
+/* Element-wise operations: count a few for each float. */
 static void cost_element(struct graph_cost *c, const struct cost_in *in)
 {
 	int each = in->n->op == GRAPH_ALTUP_MIX ? 2 * in->n->altup_mix.by : 4;
@@ -40,7 +40,7 @@ static void cost_mm(struct graph_cost *c, const struct cost_in *in)
 
 static void cost_head_mm(struct graph_cost *c, const struct cost_in *in) { cost_mm(c, in); }
 
-/* The rows choose distinct experts as far as there are any. */
+/* Assume that rows choose distinct experts: min(experts, rows * used) of them are read. */
 static void cost_moe(struct graph_cost *c, const struct cost_in *in)
 {
 	for (int i = 0; i < 3; i++) {
@@ -84,7 +84,7 @@ static void cost_gated_delta(struct graph_cost *c, const struct cost_in *in)
 	c->flops = in->rows * (n->gated_delta.ssm ? 5 : 7) * floats;
 }
 
-/* By kind: a product, an attention or an operation on states has a function of its own. */
+/* By kind of operation. Products, attention and states have a function for each operation. */
 static void (*const costs[])(struct graph_cost *c, const struct cost_in *in) = {
 #define COST_ELEMENT(member) cost_element
 #define COST_MOVE(member) cost_move

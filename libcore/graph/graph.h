@@ -18,10 +18,10 @@ enum graph_op {
 enum graph_kind { GRAPH_ELEMENT, GRAPH_PRODUCT, GRAPH_ATTENTION, GRAPH_STATE, GRAPH_MOVE };
 /* all rows of the step, or its output rows: those with logits or hidden states as results */
 enum graph_rows { GRAPH_ALL, GRAPH_OUT };
-/* EMBED: what selects the row of the table.  Segment: the part of a text pair, 0 or 1 */
+/* EMBED: the number that selects a row of the table. Segment: the part of a text pair, 0 or 1 */
 enum graph_index { GRAPH_TOKEN_ID, GRAPH_POSITION, GRAPH_SEGMENT };
-/* MOE: silu(g) * u, gelu_tanh(g) * u, or, as in gpt-oss, g * sigmoid(1.702 * g) * (u + 1) with
- * g <= limit and -limit <= u <= limit */
+/* MOE, g and u the outputs of gate and up: silu(g) * u, gelu_tanh(g) * u or, as in gpt-oss,
+ * g * sigmoid(1.702 * g) * (u + 1) with g <= limit and -limit <= u <= limit */
 enum graph_act { GRAPH_ACT_SILU, GRAPH_ACT_GELU, GRAPH_ACT_SWIGLU };
 
 enum { GRAPH_SRC = 5, GRAPH_W = 6 };
@@ -59,7 +59,7 @@ struct graph_node graph_node_of(enum graph_op op);
 int32_t graph_add(struct graph *g, struct graph_node n);
 const char *graph_op_name(int op); /* "MM"; NULL if op is not an enum graph_op */
 enum graph_kind graph_op_kind(int op);
-int graph_op_srcs(int op); /* number of sources */
+int graph_op_srcs(int op); /* number of sources of op */
 int graph_op_over(int op); /* 1: the value may overwrite src0 */
 /* Check that sources are earlier nodes with matching rows, that the conditions of op_list.h hold
  * for weights 0 ... n_weights - 1, and that the graph ends in logits, hidden states or a SEND.
@@ -89,10 +89,10 @@ int graph_place(const struct graph *g, const int32_t *stage, int64_t rows, int64
                 size_t *offset, size_t *bytes, infer_error *err);
 
 struct graph_cost {
-	double weight_bytes, kv_bytes; /* read; kv_bytes of states: read and written */
+	double weight_bytes, kv_bytes; /* bytes read; kv_bytes of states: read and written */
 	double flops;
 };
-/* `count` matrices of n rows and k columns, `bytes` in all */
+/* a weight: `count` matrices of n rows and k columns, `bytes` in all */
 struct graph_weight_size {
 	int64_t n, k, count;
 	size_t bytes;
@@ -100,10 +100,10 @@ struct graph_weight_size {
 /* a step of `rows` rows, `out` of them output rows, each at context ctx */
 struct graph_load {
 	int64_t rows, out, ctx;
-	double k_bytes, v_bytes; /* of one element of K and V */
+	double k_bytes, v_bytes; /* bytes of one element of K and of V */
 };
-/* Compute the cost of a node, or the sum over all nodes.  w is indexed by node.w.  Experts: as many
- * distinct ones are read as the rows can choose. */
+/* Compute the cost of a node, or the sum over all nodes. w is indexed by node.w. A MOE is assumed
+ * to read min(experts, rows * used) experts. */
 void graph_node_cost(const struct graph *g, int32_t node, const struct graph_weight_size *w,
                      const struct graph_load *load, struct graph_cost *cost);
 void graph_cost(const struct graph *g, const struct graph_weight_size *w,

@@ -1,6 +1,6 @@
 /* graph/mem.c - place values in the workspace.  In order of time, each value gets the lowest offset
- * that is free during its lifetime.  It is compared only with the values that are live then, so the
- * time for a node does not grow with the depth of the graph. */
+ * that is free during its lifetime.  Only values that are live then are compared, so the time for a
+ * node does not grow with the depth of the graph. */
 #include "graph/graph.h"
 #include "base/err.h"
 #include "base/mem.h"

@@ -16,7 +16,7 @@
  *
  * In formulas a, b, c ... are the sources in order and y is the value.  A weight of -1 is left out.
  * mul (0: 1) means that a parameter of 0 stands for 1.  In conditions n is the node, SRC(i) and
- * COLS(i) are a source and its columns, HAS_W(i) is true if weight i is given, and OR1(x) is x or,
+ * COLS(i) are source i and its columns, HAS_W(i) is true if weight i is given, and OR1(x) is x or,
  * if x is 0, 1.
  *
  * A macro that is not defined before the list expands to nothing.  The list undefines them all. */
@@ -45,7 +45,7 @@ END(embed)
 /* RMSNorm of each group of cols / groups columns: y = a / sqrt(mean(a^2) + eps) * w0.
  * w0 [cols / groups] or, if each group has a gain of its own, [groups][cols / groups]
  * centred 1: LayerNorm, y = (a - mean(a)) / sqrt(var(a) + eps) * w0 + w1
- * first > 0: normalise the first columns only and copy the others */
+ * first > 0: normalise columns 0 ... first - 1 and copy the others */
 OP(NORM, norm, ELEMENT, 1, 2, LIKE, 1)
 	INT(norm, centred) INT(norm, groups) INT(norm, first) NUM(norm, eps)
 	REQ(!HAS_W(1) || (n->norm.centred && HAS_W(0)), "a bias needs centred 1 and a gain")
@@ -97,11 +97,11 @@ OP(KV_PUT, kv_put, MOVE, 2, 0, NONE, 0)
 	    "heads * dv must be the columns of src1")
 END(kv_put)
 
-/* y = softmax(f(q k^T * scale)) v, q = a, over the layer's cache after b, its KV_PUT.
- * f(s) = s, or cap * tanh(s / cap) if cap > 0.  w0 [heads]: attention sinks, one more score a head
- * without a value.  A row at position p attends to positions j <= p + later of its sequence; those
- * after p must be rows of the same step.  window > 0: only j > p - window; with chunked 1 only
- * j >= p / window * window, the row's own chunk. */
+/* y = softmax(f(q k^T * scale)) v, q = a, over the layer's cache after b, its KV_PUT. f(s) = s, or
+ * cap * tanh(s / cap) if cap > 0.  w0 [heads]: attention sinks, in the softmax one more score a
+ * head, without a value.  A row at position p attends to positions j <= p + later of its sequence;
+ * those after p must be rows of the same step.  window > 0: only j > p - window; with chunked 1
+ * only j >= p / window * window, the row's own chunk. */
 OP(ATTN, attn, ATTENTION, 2, 1, HEADS, 0)
 	INT(attn, layer) INT(attn, heads) INT(attn, kv_heads) INT(attn, dk) INT(attn, dv)
 	INT(attn, window) INT(attn, chunked) INT(attn, later) NUM(attn, scale) NUM(attn, cap)

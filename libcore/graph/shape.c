@@ -6,7 +6,7 @@ void graph_shape(const struct graph *g, struct graph_node *n)
 {
 	const struct graph_node *src0 = n->src[0] >= 0 ? &g->nodes[n->src[0]] : NULL;
 
-	if (n->op != GRAPH_RECV) /* its rows are given */
+	if (n->op != GRAPH_RECV) /* the caller sets the rows of a RECV */
 		n->rows = n->op == GRAPH_GET_ROWS ? GRAPH_OUT : src0 ? src0->rows : GRAPH_ALL;
 	switch (graph_op_cols(n->op)) {
 	case GRAPH_COLS_GIVEN:

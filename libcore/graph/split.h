@@ -14,7 +14,7 @@ struct graph_part {
 struct graph_edge {
 	int32_t cols;
 	int rows;     /* enum graph_rows */
-	int from, to; /* the part that sends, the last part that receives */
+	int from, to; /* from: the part that sends; to: the last part that receives */
 };
 struct graph_split {
 	struct graph_part *parts;

@@ -1,4 +1,4 @@
-/* kv/group.c - opening the cache: options checked, the reservation of records laid out, pages reserved */
+/* kv/group.c - open the cache: check options, reserve memory for records and pages */
 #include "kv/inner.h"
 #include "base/err.h"
 #include "base/mem.h"
@@ -28,7 +28,7 @@ static int name_device(const struct kv_opts *o, const struct kv_group *gr, int r
 	return o->groups[o->n_groups - 1].device ? backend_blame(rc, &gr->on, err) : rc;
 }
 
-/* Check the options.  Only devices that cannot be combined are the user's error. */
+/* Check the options. Errors that users can cause: devices with different pages, and too small budgets. */
 static int check_opts(const struct kv_opts *o, infer_error *err)
 {
 	int page = o->groups[0].on.kind->page;

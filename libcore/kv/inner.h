@@ -49,8 +49,8 @@ struct group {
 	uint32_t capacity;
 	uint32_t n_touched;    /* pages [n_touched, capacity) were never used */
 	uint32_t free;         /* head of the free list of touched pages */
-	struct list evictable; /* pages of the tree alone; KV_FULL: unused, nodes are evicted */
-	/* Swap slots in host memory. slots[i]: the free slot after i. */
+	struct list evictable; /* pages that only the tree owns; unused for KV_FULL */
+	/* Swap slots in host memory. slots[i]: next slot in the free list. */
 	unsigned char *slot_base;
 	uint32_t *slots, slot_capacity, slots_touched, slot_free;
 };
@@ -110,7 +110,7 @@ struct kv {
 	uint32_t seq_free, swap_free;
 	uint64_t swap_budget, swap_bytes;
 	unsigned char *reservation;
-	size_t reserved, cache_bytes; /* bytes of address space: of the reservation, of all pages */
+	size_t reserved, cache_bytes; /* bytes of address space: of the records, of all pages */
 };
 
 static inline struct link *list_link(const struct list *l, uint32_t i)
@@ -121,22 +121,21 @@ void kv_list_push(struct list *l, uint32_t i); /* at the head */
 void kv_list_remove(struct list *l, uint32_t i);
 
 /* page.c: allocate a page of group g with one reference. Evicts if the budget is used up; the caller has
- * checked that enough is evictable. Then add or drop a reference: with the last the page is freed. */
+ * checked that enough is evictable. Then add or drop a reference; dropping the last frees the page. */
 uint32_t kv_page_alloc(struct kv *kv, int g);
 void kv_page_retain(struct kv *kv, int g, uint32_t p);
 void kv_page_release(struct kv *kv, int g, uint32_t p);
-/* Make tree node `node` an owner of the page, with a reference, or no longer one. */
+/* Make tree node `node` an owner of the page (one reference), or end its ownership. */
 void kv_page_share(struct kv *kv, int g, uint32_t p, uint32_t node);
 void kv_page_unshare(struct kv *kv, int g, uint32_t p);
 
-/* radix.c: find the child of `parent` (NONE: the root) whose keys equal key[0 .. kv->page); NONE: no such
- * child. Its users stay as they are. */
+/* radix.c: return the child of `parent` (NONE: the root) whose keys equal key[0 .. kv->page), or NONE. */
 uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key);
 /* Add a child of `parent` with n keys (copied), one user and no pages. If the table is full, evicts the
  * least recently used node, and returns NONE if every node has users. Drops idle partial leaves whose
  * keys are a prefix of the new node's. */
 uint32_t kv_tree_add(struct kv *kv, uint64_t root, uint32_t parent, const uint64_t *key, int32_t n);
-/* Iterate over the children of `parent` that begin with `first`, newest first; NONE at the end. */
+/* Iterate over the children of `parent` whose first key is `first`, newest first; NONE at the end. */
 uint32_t kv_tree_first_sibling(const struct kv *kv, uint64_t root, uint32_t parent, uint64_t first);
 uint32_t kv_tree_next_sibling(const struct kv *kv, uint32_t node);
 /* Add or remove a user of this node, not of its ancestors. Without users it is idle, so evictable. */

@@ -23,19 +23,19 @@ enum kv_kind { KV_FULL, KV_WINDOW, KV_STATE };
 enum { KV_DEVICES = 16, KV_GROUPS = BACKEND_GROUPS * KV_DEVICES };
 struct kv_group {
 	enum kv_kind kind;
-	int window;               /* KV_WINDOW: positions that a row attends to, with its own */
+	int window;               /* KV_WINDOW: positions that a row attends to, its own included */
 	struct backend_device on; /* the device that stores its pages */
-	uint64_t page_bytes;      /* of one page, as the backend's need says */
+	uint64_t page_bytes;      /* bytes of one page: backend_need.kv_page */
 	struct backend_group shape;
 	int device; /* number of `on`, below KV_DEVICES */
-	int stride; /* KV_STATE: keep the state at every stride-th page boundary; the same in all */
+	int stride; /* KV_STATE: keep the state at every stride-th page boundary; equal in all groups */
 };
 
 struct kv_opts {
 	const struct kv_group *groups; /* in order of device */
 	int n_groups;
 	int n_layers; /* of the model */
-	/* page budget of each device; the records take some hundred bytes a page in addition */
+	/* bytes for the pages of each device; their records take some hundred bytes a page more */
 	uint64_t bytes[KV_DEVICES];
 	int32_t ctx; /* positions of the longest sequence */
 	int32_t max_seqs;
@@ -61,8 +61,8 @@ const struct backend_kv *kv_view(const struct kv *kv, int device);
  * `rows` of them. */
 uint64_t kv_seq_bytes(const struct kv_group *groups, int n_groups, int64_t n, int64_t rows);
 
-/* Open a sequence that starts with the longest prefix of ids[0 .. n) cached under `root` in every group,
- * at most n - 1 positions; *cached: how many.  NULL if max_seqs are open. */
+/* Open a sequence that starts with the longest prefix of ids[0 .. n) cached under `root` in every group, at
+ * most n - 1 positions; *cached: its length. Returns NULL if max_seqs are open. */
 struct kv_seq *kv_seq_open(struct kv *kv, uint64_t root, const uint64_t *ids, size_t n,
                            int32_t *cached);
 /* Extend s by positions of ids[0 .. n) that were cached since it was opened.  s must not hold pages past
@@ -114,13 +114,13 @@ int kv_has_room(const struct kv *kv, const uint64_t *need);
 
 struct kv_stats {
 	uint64_t budget_bytes, used_bytes;
-	uint64_t evictable_bytes;               /* owned by the tree alone; part of used_bytes */
-	uint64_t page_bytes;                    /* of a column: one page of every group */
-	uint64_t columns;                       /* that fit, on the device where the fewest fit */
-	uint64_t columns_used;                  /* on the device that uses the most */
+	uint64_t evictable_bytes; /* only the tree owns them; part of used_bytes */
+	uint64_t page_bytes;      /* bytes of a column: one page of every group */
+	uint64_t columns;         /* columns that fit on the device with the fewest */
+	uint64_t columns_used;    /* columns in use on the device that uses the most */
 	uint64_t pages_used, pages_tree, nodes; /* pages of any group */
-	uint64_t evicted;                       /* pages, so far */
-	uint64_t reserved_bytes;                /* address space */
+	uint64_t evicted;                       /* pages evicted so far */
+	uint64_t reserved_bytes;                /* of address space */
 	uint64_t swap_bytes;                    /* host memory of swapped sequences */
 	int32_t seqs;
 };

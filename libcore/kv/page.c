@@ -1,4 +1,4 @@
-/* kv/page.c - reference-counted pages: allocate, share with the tree, free without owners */
+/* kv/page.c - reference-counted pages: allocate, share with the tree, free the unowned */
 #include "kv/inner.h"
 #include "base/err.h"
 

@@ -41,7 +41,7 @@ uint32_t kv_tree_find(const struct kv *kv, uint64_t root, uint32_t parent, const
 	return NONE;
 }
 
-/* Return the first node of the bucket list from i on that is a child of `parent`. */
+/* Return the first child of `parent` in the bucket's list from node i on. */
 static uint32_t skip_other_parents(const struct kv *kv, uint32_t i, uint64_t root, uint32_t parent)
 {
 	while (i != NONE && (kv->nodes[i].parent != parent || kv->nodes[i].root != root))

@@ -56,16 +56,16 @@ static int can_resume(const struct kv *kv, uint32_t node, const int32_t *have, i
 	return has_pages(kv, node);
 }
 
-/* Search the children of `node` (at `depth` pages) for the page with the longest common prefix with
- * ids[0 .. most), and store it in *m if it beats *m.  Matches of less than half a page from the start are
- * ignored: computing so few rows costs less than the copy of the page that the next write makes. */
+/* Search the children of `node` (at `depth` pages) for the page with the longest common prefix with ids[0
+ * .. most), and store it in *m if it beats *m.  Matches of less than half a page in all are ignored: to
+ * copy the page would cost more than to compute so few rows. */
 static void match_partial_page(const struct kv *kv, uint64_t root, uint32_t node, int32_t depth,
                                const int32_t *have, const uint64_t *ids, int32_t most,
                                struct match *m)
 {
 	int32_t from = depth * kv->page, n, left = MAX_SIBLINGS;
 
-	if (kv->stride || most < 1) /* a state serves its own position only */
+	if (kv->stride || most < 1) /* a state is valid at one position only */
 		return;
 	for (uint32_t i = kv_tree_first_sibling(kv, root, node, *ids); i != NONE && left--;
 	     i = kv_tree_next_sibling(kv, i)) {
@@ -207,7 +207,7 @@ static int is_shared(const struct kv *kv, const struct kv_seq *s, int g, int32_t
 	return kv->groups[g].pages[s->table[g][i]].refs > 1;
 }
 
-/* True if other sequences own page i too; the tree alone can be made to give it up. */
+/* True if other sequences own page i too.  The tree may also own it. */
 static int is_shared_by_seqs(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
 {
 	const struct page *p = &kv->groups[g].pages[s->table[g][i]];
@@ -312,8 +312,8 @@ static void share_page(struct kv *kv, struct kv_seq *s, uint32_t node, int32_t i
 	}
 }
 
-/* True if the tree may drop this recurrent state: it was written by decoding, and a later page boundary has
- * one.  A conversation resumes after the last of them. */
+/* True if the tree may drop this recurrent state: decoding wrote it, and a later page boundary has a state.
+ * A conversation resumes at the last one. */
 static int is_droppable_state(const struct kv *kv, const struct kv_seq *s, int g, int32_t i)
 {
 	const struct page *p = &kv->groups[g].pages[s->table[g][i]];

@@ -68,7 +68,7 @@ static int assign_layers(struct place_plan *p, const infer_model *m, const struc
 	return INFER_OK;
 }
 
-/* Let the host compute the experts of a part.  w: its weights. */
+/* Set `on_host` for the experts of a part. w: the weights of the part. */
 static void keep_experts(struct place_part *part, struct weight *w)
 {
 	const struct graph *g = part->model.graph;
@@ -148,7 +148,7 @@ static int is_same_kind(const infer_model *m, int a, int b)
 	return cache_kind_of(m, a) == cache_kind_of(m, b) && m->h.kv_heads[a] == m->h.kv_heads[b];
 }
 
-/* Add the group of this layer and the layers of the part of the same kind. */
+/* Add the group of `layer` and of all layers of the same kind in its part. */
 static void add_group(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                       int device, int layer, int *at)
 {
@@ -184,8 +184,8 @@ static int is_first(const struct place_part *part, const infer_model *m, int lay
 	return 1;
 }
 
-/* Make the groups of each device: layers with full attention, with a sliding window, and recurrent
- * ones; each by the number of heads. */
+/* Make the groups of each device: full attention, sliding window, recurrent; layers with other
+ * heads are another group. */
 static int make_groups(struct place_plan *p, const infer_model *m, const struct place_ask *ask,
                        infer_error *err)
 {
@@ -212,8 +212,8 @@ static int make_groups(struct place_plan *p, const infer_model *m, const struct 
 
 enum { STRIDE = 64 }; /* most pages between two saved states */
 
-/* Choose the stride of saved states, so that they take no more bytes than the K and V between them.
- * */
+/* Choose the stride of saved states so that these take at most the bytes of the K and V between
+ * them. */
 static void space_states(struct place_plan *p)
 {
 	uint64_t states = 0, others = 0;
@@ -263,9 +263,9 @@ static int measure_parts(struct place_plan *p, const struct place_ask *ask, int3
 
 static uint64_t work_of(const struct place_part *part) { return part->weights + part->workspace; }
 
-/* Return the largest cache that fits next to a workspace: pages and their records must fit the
- * memory, and the address space once for every group (kv.h).  A device that allocates a cache at
- * once needs the memory once for every group too. */
+/* Return the largest cache that fits in addition to the workspace. Pages and their records must fit
+ * in memory. Each group reserves address space for the whole budget (kv.h), or memory if the
+ * backend is eager. */
 static uint64_t cache_room(const struct place_plan *p, const struct place_ask *ask, int part)
 {
 	uint64_t there = ask->devices[part].memory_bytes, work = work_of(&p->parts[part]);
@@ -299,7 +299,7 @@ static int find_largest_ctx(struct place_plan *p, const struct place_ask *ask, i
                             int32_t *ctx, infer_error *err)
 {
 	int32_t page = ask->devices[0].on.kind->page;
-	int32_t lo = 0, hi = most / page; /* in pages: lo fits, hi + 1 is too many */
+	int32_t lo = 0, hi = most / page; /* in pages: lo fits, hi + 1 does not */
 
 	while (lo < hi) {
 		int32_t mid = lo + (hi - lo + 1) / 2;
@@ -357,8 +357,7 @@ static void share_budget(struct place_plan *p, const struct place_ask *ask)
 
 		if (!part->n_groups)
 			want = 0;
-		else if (
-			!ask->kv_bytes) /* every sequence at its maximum length, or all that is left */
+		else if (!ask->kv_bytes) /* max_seqs of full length, or what is left */
 			want = part->kv > room / seqs ? room : part->kv * seqs;
 		else if (i < last)
 			want = part->kv + (uint64_t)((double)(ask->kv_bytes - all) *
@@ -418,9 +417,8 @@ int place_solve(struct place_plan *out, const struct infer_model *m, const struc
 	return rc;
 }
 
-/* Solve with the first device having at least *layers layers, at a layer where the model can be
- * split.
- * INFER_EINVAL: there is none up to `most`. */
+/* Solve with *layers layers on the first device, increased until the model can be split there.
+ * INFER_EINVAL: it cannot be, up to `most`. */
 static int solve_from(int *layers, int most, struct place_ask *ask, const struct infer_model *m,
                       int32_t ctx_least, infer_error *err)
 {
